@@ -1,0 +1,48 @@
+# A few words in front of CMake, so that a fresh machine needs to know only `make demo` and `make test`.
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CLANG_FORMAT ?= clang-format
+build := build/release
+
+.PHONY: help demo test soak bench docs format install clean build setup
+
+help: ## list these targets
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | while IFS='	' read -r n t; do printf '  make %-9s %s\n' "$$n" "$$t"; done
+
+setup: ## install what the build needs (Debian packages); quiet when nothing is missing
+	@tools/setup build
+
+build: setup ## the library, the rlx command, tests, benchmarks and examples, in build/release
+	@echo "building $(or $(TARGET),everything) in $(build)"
+	@cmake --preset release >/dev/null
+	@cmake --build $(build) -j $(JOBS) $(addprefix --target ,$(TARGET))
+
+demo: TARGET := examples
+demo: build ## build and evaluate a small transformer block: its graph, what the passes make of it, its result
+	@$(build)/examples/transformer_block
+
+test: ## everything that is checked before a change is accepted; last line: N passed, N failed, N skipped
+	@tools/setup test
+	@python3 tools/test -j $(JOBS)
+
+soak: ## long campaigns: tests with RLX_SOAK=1, and the fuzz targets (SECONDS_EACH=60)
+	@tools/setup test
+	@python3 tools/soak -j $(JOBS) --seconds $(or $(SECONDS_EACH),60)
+
+bench: TARGET := benches
+bench: build ## every benchmark, one after another
+	@for b in $$(find $(build)/bench -maxdepth 1 -type f -perm -u+x | sort); do echo "== $${b##*/}"; $$b || exit 1; done
+
+docs: TARGET := rlx_cli
+docs: build ## regenerate docs/ops.md from the op table
+	@tools/make_ops_doc $(build)/rlx > build/ops.md && mv build/ops.md docs/ops.md && echo "wrote docs/ops.md"
+
+format: ## clang-format over the C files (tables, *.def, are left as they are)
+	@find src include tests bench examples -name '*.[ch]' -print0 | xargs -0 $(CLANG_FORMAT) -i
+
+install: build ## install under PREFIX (/usr/local), below DESTDIR where that is set
+	@DESTDIR='$(DESTDIR)' cmake --install $(build) --prefix '$(PREFIX)'
+
+clean: ## remove everything that was built
+	@rm -rf build

@@ -1,0 +1,77 @@
+# Tests, fuzz targets, benchmarks and examples: one executable per file.
+#
+# Tests and benchmarks may look inside the library; examples see what a user sees. Files in tests/ that are neither
+# test_* nor fuzz_* are shared by all tests. Tests close with the line "N passed, N failed, N skipped"; tools/test adds
+# those lines up.
+
+if(BUILD_SHARED_LIBS)
+  add_library(rlx_inside STATIC $<TARGET_OBJECTS:rlx_objects>)
+  set_target_properties(rlx_inside PROPERTIES LINKER_LANGUAGE C)
+  target_link_libraries(rlx_inside PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} rlx_flags)
+else()
+  add_library(rlx_inside ALIAS rlx)
+endif()
+
+# one_each(FOLDER PATTERN OUT): an executable FOLDER/<file name> for every file that matches; their targets in OUT.
+function(one_each folder pattern out)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/${pattern})
+  set(targets)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    set(target ${folder}_${name})
+    add_executable(${target} ${source})
+    target_link_libraries(${target} PRIVATE rlx_flags)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+    list(APPEND targets ${target})
+  endforeach()
+  set(${out} ${targets} PARENT_SCOPE)
+endfunction()
+
+# Gives a target the inside of the library.
+function(look_inside target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+    ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE RLX_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/golden")
+  target_link_libraries(${target} PRIVATE rlx_inside m Threads::Threads)
+endfunction()
+
+file(GLOB shared_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*.c)
+list(FILTER shared_sources EXCLUDE REGEX "/(test|fuzz)_[^/]*$")
+if(shared_sources)
+  add_library(rlx_tests_shared STATIC ${shared_sources})
+  target_link_libraries(rlx_tests_shared PRIVATE rlx_flags)
+  look_inside(rlx_tests_shared)
+endif()
+
+one_each(tests "test_*.c" tests)
+one_each(bench "*.c" benches)
+one_each(tools "*.c" tool_programs)
+one_each(examples "*.c" examples)
+
+set(fuzzers)
+if(RLX_FUZZ)
+  one_each(tests "fuzz_*.c" fuzzers)
+  foreach(target IN LISTS fuzzers)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  endforeach()
+endif()
+
+foreach(target IN LISTS tests benches tool_programs fuzzers)
+  if(TARGET rlx_tests_shared)
+    target_link_libraries(${target} PRIVATE rlx_tests_shared) # before the library, which it uses
+  endif()
+  look_inside(${target})
+endforeach()
+foreach(target IN LISTS examples)
+  target_link_libraries(${target} PRIVATE rlx m)
+endforeach()
+foreach(target IN LISTS tests)
+  add_test(NAME ${target} COMMAND ${target})
+endforeach()
+
+# Groups to build alone: `cmake --build build/release --target tests`.
+add_custom_target(tests DEPENDS ${tests} ${fuzzers})
+add_custom_target(benches DEPENDS ${benches})
+add_custom_target(examples DEPENDS ${examples})

@@ -1,0 +1,711 @@
+/* RLX: an ML compiler and runtime in C.
+ *
+ * This is the one public header. Build or parse a graph, optimise it, evaluate it:
+ *
+ *   rlx_graph *g;
+ *   rlx_graph_create(&g);
+ *   rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(2, 3));
+ *   rlx_output(g, "y", rlx_softmax(g, x, -1));
+ *   if (rlx_graph_finish(g) != RLX_OK) puts(rlx_message());
+ *
+ * Errors. Functions that can fail return an rlx_status; rlx_message() holds the words for it, per thread. Nothing a
+ * caller passes aborts the process. The graph builder is sticky: a failed call gives node 0, later calls that see it
+ * do nothing, and rlx_graph_finish reports the first error. Out-parameters come last and are NULL on failure.
+ *
+ * Ownership. create/destroy come in pairs; destroy takes NULL. Strings and arrays passed in are copied.
+ * Threads. A graph may be read by several threads once finished; objects are otherwise used by one thread at a time. */
+#ifndef RLX_RLX_H
+#define RLX_RLX_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define RLX_API __declspec(dllexport)
+#elif defined(__GNUC__)
+#define RLX_API __attribute__((visibility("default")))
+#else
+#define RLX_API
+#endif
+#if defined(__GNUC__)
+#define RLX_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define RLX_MUST_CHECK
+#endif
+
+#define RLX_VERSION_MAJOR 0
+#define RLX_VERSION_MINOR 1
+#define RLX_VERSION_PATCH 0
+#define RLX_INFINITY ((double)INFINITY)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status and messages ------------------------------------------------------------------------------------ */
+
+typedef enum rlx_status {
+  RLX_OK = 0,
+  RLX_INVALID,     /* an argument, graph or file content is wrong */
+  RLX_NO_MEMORY,   /* an allocation failed */
+  RLX_NOT_FOUND,   /* a name, file or device that does not exist */
+  RLX_UNSUPPORTED, /* right, but not possible here */
+  RLX_IO,          /* the system refused a read or write */
+  RLX_BUSY,        /* the object is in use by another thread */
+  RLX_CANCELLED,   /* a callback asked to stop */
+  RLX_DEVICE_LOST, /* the device died; the process lives */
+  RLX_STATUS_COUNT
+} rlx_status;
+
+RLX_API const char *rlx_version(void);                  /* "0.1.0" */
+RLX_API const char *rlx_status_name(rlx_status status); /* "invalid" */
+/* What the last failure on this thread was, with context frames from the outside in; "" if there was none. */
+RLX_API const char *rlx_message(void);
+
+typedef enum rlx_log_level { RLX_LOG_ERROR, RLX_LOG_WARN, RLX_LOG_INFO, RLX_LOG_DEBUG } rlx_log_level;
+typedef void (*rlx_log_fn)(void *user, rlx_log_level level, const char *text);
+RLX_API void rlx_set_log(rlx_log_fn fn, void *user); /* NULL: silence, the default */
+typedef void (*rlx_trace_fn)(void *user, const char *name, bool begin, uint64_t nanoseconds);
+RLX_API void rlx_set_trace(rlx_trace_fn fn, void *user);
+
+/* ---- Types -------------------------------------------------------------------------------------------------- */
+
+typedef enum rlx_dtype {
+  RLX_F32 = 0, RLX_F16, RLX_BF16, RLX_F64,
+  RLX_I8, RLX_U8, RLX_I16, RLX_I32, RLX_U32, RLX_I64,
+  RLX_BOOL,
+  RLX_C64, /* interleaved re, im f32 */
+  /* Block types: weights only, packed along the last axis, GGUF layouts. */
+  RLX_Q4_0, RLX_Q4_1, RLX_Q5_0, RLX_Q5_1, RLX_Q8_0,
+  RLX_Q2_K, RLX_Q3_K, RLX_Q4_K, RLX_Q5_K, RLX_Q6_K, RLX_Q8_K,
+  RLX_IQ4_NL, RLX_IQ4_XS, RLX_MXFP4, RLX_TQ1_0, RLX_TQ2_0,
+  RLX_DTYPE_COUNT
+} rlx_dtype;
+
+typedef struct rlx_dtype_info {
+  const char *name;        /* "f32", "q4_k" */
+  uint32_t block_elements; /* 1, or the elements of a block */
+  uint32_t block_bytes;    /* bytes of one element or block */
+} rlx_dtype_info;
+
+RLX_API const rlx_dtype_info *rlx_dtype_describe(rlx_dtype dtype); /* NULL for an unknown value */
+RLX_API rlx_dtype rlx_dtype_from_name(const char *name);           /* RLX_DTYPE_COUNT if unknown */
+
+#define RLX_MAX_RANK 8
+
+/* A short list of sizes or axes: `RLX_DIMS(2, 3)`; `RLX_SCALAR` is the empty one. A size may be a symbol. */
+typedef struct rlx_dims {
+  int64_t v[RLX_MAX_RANK];
+  int32_t n;
+} rlx_dims;
+typedef struct rlx_floats {
+  double v[RLX_MAX_RANK];
+  int32_t n;
+} rlx_floats;
+#ifndef __cplusplus
+#define RLX_DIMS(...) \
+  ((rlx_dims){.v = {__VA_ARGS__}, .n = (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))})
+#define RLX_SCALAR ((rlx_dims){.n = 0})
+#endif
+
+/* A tensor in host memory: row-major, contiguous. */
+typedef struct rlx_tensor {
+  rlx_dtype dtype;
+  rlx_dims shape;
+  void *data;
+  size_t bytes;
+} rlx_tensor;
+
+/* Bytes of a tensor of this type and shape; fails on overflow, a negative or symbolic size, or a last axis that is
+ * not whole blocks. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_tensor_bytes(rlx_dtype dtype, rlx_dims shape, size_t *bytes);
+
+/* ---- Graph -------------------------------------------------------------------------------------------------- */
+
+typedef struct rlx_graph rlx_graph;
+typedef uint32_t rlx_node; /* a node of one graph; 0 is none: an absent optional input, or a call that failed */
+#define RLX_NONE ((rlx_node)0)
+
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_create(rlx_graph **out);
+RLX_API void rlx_graph_destroy(rlx_graph *g);
+/* Ends building: reports the first error of all calls so far, checks that there is an output, verifies. After it the
+ * graph does not change. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_finish(rlx_graph *g);
+/* The builder's state without ending it: RLX_OK, or its first error (and rlx_message() says it). */
+RLX_API rlx_status rlx_graph_status(const rlx_graph *g);
+/* Checks everything again, from nothing but the nodes. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_verify(const rlx_graph *g);
+
+/* A size that is known only later: use it in shapes. The same name gives the same symbol. */
+RLX_API int64_t rlx_symbol(rlx_graph *g, const char *name);
+typedef struct rlx_binding {
+  const char *symbol;
+  int64_t size;
+} rlx_binding;
+/* The graph with numbers for all its symbols. A symbol bound twice, never, or unknown is an error that names it. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_bind(const rlx_graph *g, const rlx_binding *bindings, size_t n, rlx_graph **out);
+/* The binding that these input shapes imply; conflicts name the input and the symbol. */
+typedef struct rlx_named_shape {
+  const char *name;
+  rlx_dims shape;
+} rlx_named_shape;
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_bind_inputs(const rlx_graph *g, const rlx_named_shape *inputs, size_t n, rlx_graph **out);
+
+/* Looking at a graph. Nodes are 1 .. rlx_graph_size(g). Unknown nodes and indices give 0, NULL or zeroed structs. */
+RLX_API uint32_t rlx_graph_size(const rlx_graph *g);
+RLX_API const char *rlx_node_op(const rlx_graph *g, rlx_node n); /* "matmul" */
+RLX_API uint32_t rlx_node_inputs(const rlx_graph *g, rlx_node n, const rlx_node **inputs);
+RLX_API rlx_dtype rlx_node_dtype(const rlx_graph *g, rlx_node n);
+RLX_API rlx_dims rlx_node_shape(const rlx_graph *g, rlx_node n);
+RLX_API const char *rlx_node_name(const rlx_graph *g, rlx_node n); /* of an input, param or state; else NULL */
+RLX_API rlx_node rlx_graph_find(const rlx_graph *g, const char *name); /* an input, param or state; 0 if there is none */
+RLX_API uint32_t rlx_graph_outputs(const rlx_graph *g);
+RLX_API rlx_node rlx_graph_output(const rlx_graph *g, uint32_t i, const char **name);
+RLX_API uint32_t rlx_graph_symbols(const rlx_graph *g);
+RLX_API const char *rlx_graph_symbol(const rlx_graph *g, uint32_t i);
+/* The name of a size that is a symbol; NULL for a number or a size that only binding will tell (both < 0 when open). */
+RLX_API const char *rlx_size_symbol(const rlx_graph *g, int64_t size);
+RLX_API bool rlx_graph_same(const rlx_graph *a, const rlx_graph *b); /* identical nodes, names, attributes, outputs */
+
+/* ---- Building: leaves and outputs ---- */
+RLX_API rlx_node rlx_input(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape);
+RLX_API rlx_node rlx_param(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape);
+RLX_API rlx_node rlx_state(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape);
+RLX_API rlx_node rlx_constant(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, const void *data, size_t bytes);
+RLX_API rlx_node rlx_scalar(rlx_graph *g, rlx_dtype dtype, double value); /* a constant of rank 0 */
+RLX_API void rlx_output(rlx_graph *g, const char *name, rlx_node n);
+
+/* ---- Building: one function per op ---------------------------------------------------------------------------
+ *
+ * Each appends one node and returns it. docs/ops.md and `rlx ops NAME` say all about an op: its types, attributes and
+ * shape rule. In what follows x, a, b .. are nodes; a node marked "or none" may be RLX_NONE; an axis may be negative
+ * and then counts from the end; an empty list of axes means all. Attributes are parameters in the table's order, or a
+ * struct where there are many or most are rarely set: there zero is the default, and NULL is a struct of zeros. */
+
+/* ---- Element-wise, one value: floats; neg, abs and sign also integers ---- */
+RLX_API rlx_node rlx_gelu(rlx_graph *g, rlx_node x);        /* x Phi(x), exact */
+RLX_API rlx_node rlx_gelu_approx(rlx_graph *g, rlx_node x); /* gelu, tanh form */
+RLX_API rlx_node rlx_silu(rlx_graph *g, rlx_node x);        /* x sigmoid(x) */
+RLX_API rlx_node rlx_relu(rlx_graph *g, rlx_node x);        /* max(x, 0) */
+RLX_API rlx_node rlx_sigmoid(rlx_graph *g, rlx_node x);     /* 1 / (1 + e^-x) */
+RLX_API rlx_node rlx_tanh(rlx_graph *g, rlx_node x);        /* hyperbolic tangent */
+RLX_API rlx_node rlx_exp(rlx_graph *g, rlx_node x);         /* e^x */
+RLX_API rlx_node rlx_log(rlx_graph *g, rlx_node x);         /* natural logarithm */
+RLX_API rlx_node rlx_sqrt(rlx_graph *g, rlx_node x);        /* square root */
+RLX_API rlx_node rlx_rsqrt(rlx_graph *g, rlx_node x);       /* 1 / sqrt(x) */
+RLX_API rlx_node rlx_neg(rlx_graph *g, rlx_node x);         /* -x */
+RLX_API rlx_node rlx_abs(rlx_graph *g, rlx_node x);         /* |x| */
+RLX_API rlx_node rlx_sin(rlx_graph *g, rlx_node x);         /* sine */
+RLX_API rlx_node rlx_cos(rlx_graph *g, rlx_node x);         /* cosine */
+RLX_API rlx_node rlx_tan(rlx_graph *g, rlx_node x);         /* tangent */
+RLX_API rlx_node rlx_atan(rlx_graph *g, rlx_node x);        /* arc tangent */
+RLX_API rlx_node rlx_round(rlx_graph *g, rlx_node x);       /* to the nearest integer, halves to even */
+RLX_API rlx_node rlx_floor(rlx_graph *g, rlx_node x);       /* largest integer not above x */
+RLX_API rlx_node rlx_ceil(rlx_graph *g, rlx_node x);        /* smallest integer not below x */
+RLX_API rlx_node rlx_sign(rlx_graph *g, rlx_node x);        /* -1, 0 or 1 */
+RLX_API rlx_node rlx_erf(rlx_graph *g, rlx_node x);         /* error function */
+RLX_API rlx_node rlx_reciprocal(rlx_graph *g, rlx_node x);  /* 1 / x */
+RLX_API rlx_node rlx_softplus(rlx_graph *g, rlx_node x);    /* log(1 + e^x) */
+RLX_API rlx_node rlx_hard_swish(rlx_graph *g, rlx_node x);  /* x clamp(x + 3, 0, 6) / 6 */
+RLX_API rlx_node rlx_mish(rlx_graph *g, rlx_node x);        /* x tanh(softplus(x)) */
+RLX_API rlx_node rlx_elu(rlx_graph *g, rlx_node x, double alpha);        /* x, below 0 alpha (e^x - 1) */
+RLX_API rlx_node rlx_leaky_relu(rlx_graph *g, rlx_node x, double alpha); /* x, below 0 alpha x */
+/* clamp(alpha x + beta, 0, 1) */
+RLX_API rlx_node rlx_hard_sigmoid(rlx_graph *g, rlx_node x, double alpha, double beta);
+RLX_API rlx_node rlx_selu(rlx_graph *g, rlx_node x);                    /* selu_with the constants of its paper */
+RLX_API rlx_node rlx_selu_with(rlx_graph *g, rlx_node x, double alpha, double beta); /* beta elu(x, alpha) */
+
+/* ---- Element-wise, two values: of one type, shapes broadcast as in NumPy ---- */
+RLX_API rlx_node rlx_add(rlx_graph *g, rlx_node a, rlx_node b);     /* a + b */
+RLX_API rlx_node rlx_sub(rlx_graph *g, rlx_node a, rlx_node b);     /* a - b */
+RLX_API rlx_node rlx_mul(rlx_graph *g, rlx_node a, rlx_node b);     /* a * b */
+RLX_API rlx_node rlx_div(rlx_graph *g, rlx_node a, rlx_node b);     /* a / b; integers truncate, x/0 is 0 */
+RLX_API rlx_node rlx_max(rlx_graph *g, rlx_node a, rlx_node b);     /* the larger; NaN propagates */
+RLX_API rlx_node rlx_min(rlx_graph *g, rlx_node a, rlx_node b);     /* the smaller; NaN propagates */
+RLX_API rlx_node rlx_pow(rlx_graph *g, rlx_node a, rlx_node b);     /* a to the b */
+RLX_API rlx_node rlx_mod(rlx_graph *g, rlx_node a, rlx_node b);     /* a - floor(a / b) b: the sign of b */
+RLX_API rlx_node rlx_atan2(rlx_graph *g, rlx_node a, rlx_node b);   /* angle of the point (b, a) */
+RLX_API rlx_node rlx_bit_and(rlx_graph *g, rlx_node a, rlx_node b); /* integers: bits set in both */
+RLX_API rlx_node rlx_bit_or(rlx_graph *g, rlx_node a, rlx_node b);  /* integers: bits set in either */
+RLX_API rlx_node rlx_bit_xor(rlx_graph *g, rlx_node a, rlx_node b); /* integers: bits set in one of them */
+RLX_API rlx_node rlx_shl(rlx_graph *g, rlx_node a, rlx_node b);     /* integers: a << b */
+RLX_API rlx_node rlx_shr(rlx_graph *g, rlx_node a, rlx_node b);     /* integers: a >> b, keeping the sign */
+RLX_API rlx_node rlx_and(rlx_graph *g, rlx_node a, rlx_node b);     /* bools: both */
+RLX_API rlx_node rlx_or(rlx_graph *g, rlx_node a, rlx_node b);      /* bools: either */
+RLX_API rlx_node rlx_xor(rlx_graph *g, rlx_node a, rlx_node b);     /* bools: one of them */
+RLX_API rlx_node rlx_eq(rlx_graph *g, rlx_node a, rlx_node b);      /* a == b, as bool */
+RLX_API rlx_node rlx_ne(rlx_graph *g, rlx_node a, rlx_node b);      /* a != b */
+RLX_API rlx_node rlx_lt(rlx_graph *g, rlx_node a, rlx_node b);      /* a < b */
+RLX_API rlx_node rlx_le(rlx_graph *g, rlx_node a, rlx_node b);      /* a <= b */
+RLX_API rlx_node rlx_gt(rlx_graph *g, rlx_node a, rlx_node b);      /* a > b */
+RLX_API rlx_node rlx_ge(rlx_graph *g, rlx_node a, rlx_node b);      /* a >= b */
+
+/* ---- Element-wise, the rest ---- */
+RLX_API rlx_node rlx_not(rlx_graph *g, rlx_node x);                            /* logical not */
+RLX_API rlx_node rlx_fma(rlx_graph *g, rlx_node a, rlx_node b, rlx_node c);    /* a * b + c, rounded once */
+RLX_API rlx_node rlx_where(rlx_graph *g, rlx_node c, rlx_node t, rlx_node f);  /* t where the bool c holds, else f */
+RLX_API rlx_node rlx_clamp(rlx_graph *g, rlx_node x, double lo, double hi);    /* min(max(x, lo), hi) */
+RLX_API rlx_node rlx_cast(rlx_graph *g, rlx_node x, rlx_dtype to);             /* converts values, saturating */
+/* saturate(round(x / scale) + zero) to i8, u8, i16 or i32, and back; scale and zero (or none) scalar or per channel. */
+RLX_API rlx_node rlx_quantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, rlx_dtype to, int64_t axis);
+RLX_API rlx_node rlx_dequantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, int64_t axis);
+/* A graph of element-wise ops run as one; its i-th input is xs[i]. What fusion makes. */
+RLX_API rlx_node rlx_region(rlx_graph *g, const rlx_graph *body, const rlx_node *xs, size_t n);
+
+/* ---- Matrix product ---- */
+/* [.., M, K] x [.., K, N]; b may be a weight type */
+RLX_API rlx_node rlx_matmul(rlx_graph *g, rlx_node a, rlx_node b);
+RLX_API rlx_node rlx_matmul_t(rlx_graph *g, rlx_node a, rlx_node b); /* matmul with trans_b: b is [.., N, K] */
+
+typedef struct rlx_dot_general_desc {
+  rlx_dims batch_a, batch_b, contract_a, contract_b; /* axes, pairwise */
+} rlx_dot_general_desc;
+RLX_API rlx_node rlx_dot_general(rlx_graph *g, rlx_node a, rlx_node b, const rlx_dot_general_desc *desc);
+
+/* x w + scale (x a) b */
+RLX_API rlx_node rlx_lora_matmul(rlx_graph *g, rlx_node x, rlx_node w, rlx_node a, rlx_node b, double scale,
+                                 bool trans_b);
+/* Row i of x [M, K] times expert idx[i] of w: [E, K, N], or [E, N, K] with trans_b, as block types lie in files. */
+RLX_API rlx_node rlx_grouped_matmul(rlx_graph *g, rlx_node x, rlx_node w, rlx_node idx, bool trans_b);
+RLX_API rlx_node rlx_dequant_grouped_matmul(rlx_graph *g, rlx_node x, rlx_node w, rlx_node idx, bool trans_b);
+/* Experts of a block type as floats; with idx (or none) only those. */
+RLX_API rlx_node rlx_dequant_moe_weights(rlx_graph *g, rlx_node w, rlx_node idx, rlx_dtype to);
+
+typedef enum rlx_quant_scheme {
+  RLX_SCHEME_INT8, RLX_SCHEME_INT8_ASYM, RLX_SCHEME_INT4, RLX_SCHEME_FP8_E4M3, RLX_SCHEME_FP8_E5M2, RLX_SCHEME_NVFP4
+} rlx_quant_scheme;
+typedef struct rlx_dequant_matmul_desc {
+  rlx_quant_scheme scheme;
+  rlx_node scale, zero, global; /* which of them, the scheme says */
+  int64_t block;                /* elements along K that share a scale; 0: all */
+} rlx_dequant_matmul_desc;
+RLX_API rlx_node rlx_dequant_matmul(rlx_graph *g, rlx_node x, rlx_node w, const rlx_dequant_matmul_desc *desc);
+
+/* 8-bit in and out, i32 sums. The three scales are required; zeros and bias may be none. */
+typedef struct rlx_q_matmul_desc {
+  rlx_node a_scale, b_scale, y_scale, a_zero, b_zero, y_zero, bias;
+  rlx_dtype to; /* RLX_I8 or RLX_U8; 0: RLX_I8 */
+} rlx_q_matmul_desc;
+RLX_API rlx_node rlx_q_matmul(rlx_graph *g, rlx_node a, rlx_node b, const rlx_q_matmul_desc *desc);
+typedef struct rlx_q_conv2d_desc {
+  rlx_node x_scale, w_scale, y_scale, x_zero, w_zero, y_zero, bias;
+  rlx_dims stride, dilation, pad_lo, pad_hi; /* as conv's */
+  int64_t groups;                            /* 0: 1 */
+  rlx_dtype to;                              /* RLX_I8 or RLX_U8; 0: RLX_I8 */
+} rlx_q_conv2d_desc;
+RLX_API rlx_node rlx_q_conv2d(rlx_graph *g, rlx_node x, rlx_node w, const rlx_q_conv2d_desc *desc);
+
+RLX_API rlx_node rlx_dense_solve(rlx_graph *g, rlx_node a, rlx_node b); /* x of a x = b, a [.., N, N], b [.., N, K] */
+
+/* ---- Attention and positions ---- */
+typedef enum rlx_layout { RLX_LAYOUT_BSHD, RLX_LAYOUT_BHSD } rlx_layout; /* batch, sequence, heads, head size */
+typedef struct rlx_attention_desc {
+  rlx_layout layout;
+  bool causal;                 /* key j is visible to query i iff j <= i + kv_offset */
+  int64_t window;              /* with causal: only the last `window` keys; 0: all */
+  double scale;                /* 0: 1 / sqrt(head size) */
+  double softcap;              /* c of c tanh(s / c); 0: none */
+  rlx_node key_mask, bias, sinks; /* bool [B, Sk]; added to the scores; [H], joins the softmax with no value */
+  rlx_node kv_len, kv_offset;  /* i32, scalar or [B]: keys there are; what causal adds (none: keys - Sq) */
+} rlx_attention_desc;
+RLX_API rlx_node rlx_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, const rlx_attention_desc *desc);
+
+typedef enum rlx_rope_style { RLX_ROPE_NEOX, RLX_ROPE_GPTJ } rlx_rope_style; /* pairs (i, i + n/2) or (2i, 2i + 1) */
+typedef struct rlx_rope_desc {
+  rlx_layout layout;
+  rlx_rope_style style;
+  rlx_node positions, offset;  /* [S] or [B, S]; or a scalar where positions begin; none: 0, 1, .. */
+  rlx_node factors, cos, sin;  /* divisors of the frequencies; or tables read at the position */
+  int64_t n_rot;               /* leading elements turned; 0: all */
+  double theta;                /* 0: 10000 */
+} rlx_rope_desc;
+RLX_API rlx_node rlx_rope(rlx_graph *g, rlx_node x, const rlx_rope_desc *desc);
+/* On a grid of `width` columns: half of the head turns with the column, half with the row. Usual theta: 10000. */
+RLX_API rlx_node rlx_axial_rope_2d(rlx_graph *g, rlx_node x, rlx_layout layout, rlx_rope_style style, int64_t width,
+                                   double theta);
+
+/* ---- Normalisation; gamma and beta or none ---- */
+/* axes from `axis` on */
+RLX_API rlx_node rlx_layer_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, int64_t axis, double eps);
+/* axes from `axis` on */
+RLX_API rlx_node rlx_rms_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, int64_t axis, double eps);
+/* over C of [N, C, H, W] */
+RLX_API rlx_node rlx_layer_norm_2d(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, double eps);
+/* [N, C, ..] */
+RLX_API rlx_node rlx_group_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, int64_t groups, double eps);
+/* [N, C, ..] */
+RLX_API rlx_node rlx_instance_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, double eps);
+RLX_API rlx_node rlx_batch_norm_inference(rlx_graph *g, rlx_node x, rlx_node mean, rlx_node var, rlx_node gamma,
+                                          rlx_node beta, double eps);
+RLX_API rlx_node rlx_softmax(rlx_graph *g, rlx_node x, int64_t axis);     /* e^(x - max) / sum */
+RLX_API rlx_node rlx_log_softmax(rlx_graph *g, rlx_node x, int64_t axis); /* log(softmax(x)) */
+
+/* ---- Reduction and order ---- */
+RLX_API rlx_node rlx_reduce_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_reduce_mean(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_reduce_max(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_reduce_min(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_reduce_prod(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+/* Made of several nodes: */
+RLX_API rlx_node rlx_reduce_l1(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);          /* sum of |x| */
+/* sqrt of the sum of x^2 */
+RLX_API rlx_node rlx_reduce_l2(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_reduce_sum_square(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);  /* sum of x^2 */
+RLX_API rlx_node rlx_reduce_log_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);     /* log of the sum */
+/* log of the sum of e^x, without overflow */
+RLX_API rlx_node rlx_reduce_log_sum_exp(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_cumsum(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
+RLX_API rlx_node rlx_cumprod(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
+RLX_API rlx_node rlx_cummax(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
+/* Indices come as `to`: RLX_I64 or RLX_I32. The first of equals wins, and a NaN before all else. */
+RLX_API rlx_node rlx_argmax(rlx_graph *g, rlx_node x, int64_t axis, bool keep, rlx_dtype to);
+RLX_API rlx_node rlx_argmin(rlx_graph *g, rlx_node x, int64_t axis, bool keep, rlx_dtype to);
+RLX_API rlx_node rlx_top_k_values(rlx_graph *g, rlx_node x, int64_t k, int64_t axis, bool largest);
+RLX_API rlx_node rlx_top_k_indices(rlx_graph *g, rlx_node x, int64_t k, int64_t axis, bool largest, rlx_dtype to);
+RLX_API rlx_node rlx_sort(rlx_graph *g, rlx_node x, int64_t axis, bool descending); /* stable */
+RLX_API rlx_node rlx_argsort(rlx_graph *g, rlx_node x, int64_t axis, bool descending, rlx_dtype to);
+
+/* ---- Shape and indexing ---- */
+RLX_API rlx_node rlx_reshape(rlx_graph *g, rlx_node x, rlx_dims shape);  /* one size may be -1: what is left */
+RLX_API rlx_node rlx_transpose(rlx_graph *g, rlx_node x, rlx_dims perm); /* perm empty: all axes reversed */
+typedef struct rlx_slice_desc {
+  rlx_dims axes;        /* empty: 0, 1, .. */
+  rlx_dims start, stop; /* per axis; negative counts from the end; past an end is cut to it */
+  rlx_dims step;        /* empty: 1; negative walks back */
+} rlx_slice_desc;
+RLX_API rlx_node rlx_slice(rlx_graph *g, rlx_node x, const rlx_slice_desc *desc);
+/* Elements start .. start + length - 1 of an axis: a slice, but reaching past the end of a known size is an error. */
+RLX_API rlx_node rlx_narrow(rlx_graph *g, rlx_node x, int64_t axis, int64_t start, int64_t length);
+RLX_API rlx_node rlx_concat(rlx_graph *g, const rlx_node *xs, size_t n, int64_t axis);
+RLX_API rlx_node rlx_expand(rlx_graph *g, rlx_node x, rlx_dims shape); /* broadcasts; -1 keeps a size */
+RLX_API rlx_node rlx_tile(rlx_graph *g, rlx_node x, rlx_dims reps);    /* copies per axis */
+typedef enum rlx_pad_mode { RLX_PAD_CONSTANT, RLX_PAD_REFLECT, RLX_PAD_EDGE, RLX_PAD_WRAP } rlx_pad_mode;
+/* value: for constant */
+RLX_API rlx_node rlx_pad(rlx_graph *g, rlx_node x, rlx_dims lo, rlx_dims hi, rlx_pad_mode mode, double value);
+RLX_API rlx_node rlx_reverse(rlx_graph *g, rlx_node x, rlx_dims axes);
+RLX_API rlx_node rlx_roll(rlx_graph *g, rlx_node x, rlx_dims shifts, rlx_dims axes);
+/* idx's shape replaces the axis */
+RLX_API rlx_node rlx_gather(rlx_graph *g, rlx_node x, rlx_node idx, int64_t axis);
+/* out[i][j] = x[idx[i][j]][j] */
+RLX_API rlx_node rlx_gather_elements(rlx_graph *g, rlx_node x, rlx_node idx, int64_t axis);
+/* idx's last axis: coordinates */
+RLX_API rlx_node rlx_gather_nd(rlx_graph *g, rlx_node x, rlx_node idx, int64_t batch_dims);
+typedef enum rlx_scatter {
+  RLX_SCATTER_NONE, RLX_SCATTER_ADD, RLX_SCATTER_MUL, RLX_SCATTER_MAX, RLX_SCATTER_MIN
+} rlx_scatter;
+RLX_API rlx_node rlx_scatter_elements(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, int64_t axis,
+                                      rlx_scatter reduction);
+RLX_API rlx_node rlx_scatter_nd(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, rlx_scatter reduction);
+/* scatter_elements with add */
+RLX_API rlx_node rlx_scatter_add(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, int64_t axis);
+RLX_API rlx_node rlx_one_hot(rlx_graph *g, rlx_node idx, int64_t depth, int64_t axis, double on, double off,
+                             rlx_dtype to);
+/* count: a number or a symbol */
+RLX_API rlx_node rlx_range(rlx_graph *g, double start, double step, int64_t count, rlx_dtype to);
+RLX_API rlx_node rlx_trilu(rlx_graph *g, rlx_node x, bool upper, int64_t k); /* one triangle of the last two axes */
+RLX_API rlx_node rlx_space_to_depth(rlx_graph *g, rlx_node x, int64_t block);
+typedef enum rlx_depth_order { RLX_DEPTH_DCR, RLX_DEPTH_CRD } rlx_depth_order; /* crd: PyTorch's pixel_shuffle */
+RLX_API rlx_node rlx_depth_to_space(rlx_graph *g, rlx_node x, int64_t block, rlx_depth_order mode);
+/* Writes rows into a state at place `at` of an axis. The result is the state, with which the next run begins. */
+RLX_API rlx_node rlx_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at, int64_t axis);
+RLX_API rlx_node rlx_view_as_real(rlx_graph *g, rlx_node x);    /* c64 [..] as f32 [.., 2] */
+RLX_API rlx_node rlx_view_as_complex(rlx_graph *g, rlx_node x); /* f32 [.., 2] as c64 [..] */
+
+/* ---- Vision: [N, C, spatial axes ..]; per-axis lists left empty mean their default ---- */
+typedef struct rlx_conv_desc {
+  rlx_dims stride, dilation, pad_lo, pad_hi; /* empty: 1, 1, 0, 0 */
+  int64_t groups;                            /* 0: 1 */
+} rlx_conv_desc;
+/* 1 to 3 axes; bias or none */
+RLX_API rlx_node rlx_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, const rlx_conv_desc *desc);
+typedef struct rlx_conv_transpose_desc {
+  rlx_dims stride, dilation, pad_lo, pad_hi, output_pad; /* empty: 1, 1, 0, 0, 0 */
+  int64_t groups;                                        /* 0: 1 */
+} rlx_conv_transpose_desc;
+RLX_API rlx_node rlx_conv_transpose(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias,
+                                    const rlx_conv_transpose_desc *desc);
+typedef struct rlx_pool_desc {
+  rlx_dims kernel;                   /* empty: the whole plane */
+  rlx_dims stride;                   /* empty: kernel */
+  rlx_dims dilation, pad_lo, pad_hi; /* empty: 1, 0, 0 */
+  bool ceil;                         /* round the output size up */
+  bool count_pad;                    /* pool_avg only: padding counts as zeros */
+} rlx_pool_desc;
+RLX_API rlx_node rlx_pool_max(rlx_graph *g, rlx_node x, const rlx_pool_desc *desc);
+RLX_API rlx_node rlx_pool_avg(rlx_graph *g, rlx_node x, const rlx_pool_desc *desc);
+RLX_API rlx_node rlx_global_pool_max(rlx_graph *g, rlx_node x); /* the pools over the whole plane */
+RLX_API rlx_node rlx_global_pool_avg(rlx_graph *g, rlx_node x);
+typedef struct rlx_im2col_desc {
+  rlx_dims kernel, stride, dilation, pad_lo, pad_hi; /* kernel is required */
+} rlx_im2col_desc;
+RLX_API rlx_node rlx_im2col(rlx_graph *g, rlx_node x, const rlx_im2col_desc *desc);
+typedef enum rlx_resize_mode { RLX_RESIZE_NEAREST, RLX_RESIZE_LINEAR } rlx_resize_mode;
+typedef enum rlx_resize_coords {
+  RLX_COORDS_HALF_PIXEL, RLX_COORDS_ALIGN_CORNERS, RLX_COORDS_ASYMMETRIC, RLX_COORDS_PYTORCH_HALF_PIXEL,
+  RLX_COORDS_HALF_PIXEL_SYMMETRIC
+} rlx_resize_coords;
+typedef enum rlx_resize_nearest {
+  RLX_NEAREST_ROUND_PREFER_FLOOR, RLX_NEAREST_ROUND_PREFER_CEIL, RLX_NEAREST_FLOOR, RLX_NEAREST_CEIL
+} rlx_resize_nearest;
+typedef struct rlx_resize_desc {
+  rlx_resize_mode mode;
+  rlx_resize_coords coords;
+  rlx_resize_nearest nearest;
+  rlx_floats scale; /* per axis, for the coordinates; empty: size / input size */
+} rlx_resize_desc;
+RLX_API rlx_node rlx_resize(rlx_graph *g, rlx_node x, rlx_dims size, const rlx_resize_desc *desc); /* size: all axes */
+typedef enum rlx_grid_mode { RLX_GRID_LINEAR, RLX_GRID_NEAREST, RLX_GRID_CUBIC } rlx_grid_mode;
+typedef enum rlx_grid_padding {
+  RLX_GRID_PADDING_ZEROS, RLX_GRID_PADDING_BORDER, RLX_GRID_PADDING_REFLECTION
+} rlx_grid_padding;
+RLX_API rlx_node rlx_grid_sample(rlx_graph *g, rlx_node x, rlx_node grid, rlx_grid_mode mode, rlx_grid_padding padding,
+                                 bool align_corners);
+
+/* ---- Sequence models. `out` says which result the node is: y of every step, or a final state ---- */
+/* c: lstm; state: causal_conv */
+typedef enum rlx_out { RLX_OUT_Y = 0, RLX_OUT_H = 1, RLX_OUT_C = 2, RLX_OUT_STATE = 1 } rlx_out;
+typedef enum rlx_direction { RLX_DIRECTION_FORWARD, RLX_DIRECTION_REVERSE, RLX_DIRECTION_BOTH } rlx_direction;
+typedef enum rlx_rnn_act { RLX_RNN_TANH, RLX_RNN_RELU } rlx_rnn_act;
+/* weights: per layer and direction w_ih, w_hh, b_ih, b_hh, without the last two where no_bias. In the structs: h0, c0
+ * or none; hidden 0: read from the second weight; layers 0: 1; reset_before: the gate multiplies before the product. */
+typedef struct rlx_rnn_desc {
+  rlx_node h0;
+  int64_t hidden, layers;
+  rlx_direction direction;
+  bool batch_first, no_bias;
+  rlx_rnn_act act;
+  rlx_out out;
+} rlx_rnn_desc;
+typedef struct rlx_gru_desc {
+  rlx_node h0;
+  int64_t hidden, layers;
+  rlx_direction direction;
+  bool batch_first, no_bias, reset_before;
+  rlx_out out;
+} rlx_gru_desc;
+typedef struct rlx_lstm_desc {
+  rlx_node h0, c0;
+  int64_t hidden, layers;
+  rlx_direction direction;
+  bool batch_first, no_bias;
+  rlx_out out;
+} rlx_lstm_desc;
+RLX_API rlx_node rlx_rnn(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_rnn_desc *desc);
+RLX_API rlx_node rlx_gru(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_gru_desc *desc);
+RLX_API rlx_node rlx_lstm(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_lstm_desc *desc);
+/* Mamba, Mamba 2 and the gated delta net; d and h0 or none. */
+RLX_API rlx_node rlx_selective_scan(rlx_graph *g, rlx_node x, rlx_node dt, rlx_node a, rlx_node b, rlx_node c,
+                                    rlx_node d, rlx_node h0, rlx_out out);
+RLX_API rlx_node rlx_mamba2(rlx_graph *g, rlx_node x, rlx_node dt, rlx_node a, rlx_node b, rlx_node c, rlx_node d,
+                            rlx_node h0, rlx_out out);
+RLX_API rlx_node rlx_gated_delta_net(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, rlx_node decay, rlx_node beta,
+                                     rlx_node h0, rlx_out out);
+/* Depth-wise conv that sees only the past: x [B, C, L], w [C, K]; bias [C] and state [B, C, K-1] or none. */
+RLX_API rlx_node rlx_causal_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node state, rlx_out out);
+
+/* ---- Signal ---- */
+/* where 1/n goes, as NumPy */
+typedef enum rlx_fft_norm { RLX_FFT_BACKWARD, RLX_FFT_FORWARD, RLX_FFT_ORTHO } rlx_fft_norm;
+/* n: cut or zero-pad to this length first; 0: the axis. For irfft the result's length; 0: 2 (m - 1). */
+RLX_API rlx_node rlx_fft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
+RLX_API rlx_node rlx_ifft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
+RLX_API rlx_node rlx_rfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
+RLX_API rlx_node rlx_irfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
+typedef struct rlx_stft_desc {
+  int64_t hop;    /* step between frames; 0: n_fft / 4 */
+  bool no_center; /* do not pad n_fft / 2 on both sides first */
+  bool two_sided; /* all n_fft results, not only n_fft / 2 + 1 */
+  bool normalized; /* divide by sqrt(n_fft) */
+} rlx_stft_desc;
+/* x [T] or [B, T], window [at most n_fft] or none; pad: how the sides are padded, usually RLX_PAD_REFLECT. */
+RLX_API rlx_node rlx_stft(rlx_graph *g, rlx_node x, rlx_node window, int64_t n_fft, rlx_pad_mode pad,
+                          const rlx_stft_desc *desc);
+
+/* ---- Random. draw is a scalar that counts draws, or none: the run's number. Same seed and draw, same numbers ---- */
+RLX_API rlx_node rlx_rng_uniform(rlx_graph *g, rlx_node draw, rlx_dims shape, rlx_dtype to, int64_t seed, double lo,
+                                 double hi);
+RLX_API rlx_node rlx_rng_normal(rlx_graph *g, rlx_node draw, rlx_dims shape, rlx_dtype to, int64_t seed, double mean,
+                                double std);
+typedef struct rlx_sample_desc {
+  rlx_node draw;
+  int64_t top_k; /* 0: all */
+  double top_p;  /* smallest set of most likely tokens with this mass; 0: 1, all */
+  double min_p;  /* drop what is below this share of the most likely */
+  int64_t seed;
+} rlx_sample_desc;
+/* i32; temperature 0: argmax */
+RLX_API rlx_node rlx_sample(rlx_graph *g, rlx_node logits, double temperature, const rlx_sample_desc *desc);
+
+/* ---- Control flow. Sub-graphs are finished graphs, which the node retains; their inputs, in the order they were made,
+ * take the values xs. Each call makes one node per value of the construct, as many as n_outs asks for, writes them to
+ * outs and returns the first; outs may be NULL where n_outs is 0 and only the first is wanted ---- */
+RLX_API rlx_node rlx_if(rlx_graph *g, rlx_node cond, const rlx_graph *on_true, const rlx_graph *on_false,
+                        const rlx_node *xs,
+                        size_t n, rlx_node *outs, size_t n_outs);
+/* The first `carried` of xs go round: body's outputs are their next values. Ends when cond gives false, or after
+ * max_trips (0: no bound). */
+RLX_API rlx_node rlx_while(rlx_graph *g, const rlx_graph *cond, const rlx_graph *body, int64_t carried,
+                           int64_t max_trips,
+                           const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
+/* Runs body over the slices of axis 0 of `scanned` values. xs: carried values, scanned values, the rest. Values: the
+ * carried ones at the end, then the stacked slices that body gives. */
+RLX_API rlx_node rlx_scan(rlx_graph *g, const rlx_graph *body, int64_t carried, int64_t scanned, bool reverse,
+                          const rlx_node *xs,
+                          size_t n, rlx_node *outs, size_t n_outs);
+
+/* ---- Custom: an op of rlx_custom_register; config may be NULL ---- */
+RLX_API rlx_node rlx_custom(rlx_graph *g, const char *name, const char *config, const rlx_node *xs, size_t n);
+
+/* ---- Fused: what the compiler makes of the ops above; bias, gamma and beta or none ---- */
+typedef enum rlx_act {
+  RLX_ACT_NONE, RLX_ACT_RELU, RLX_ACT_GELU, RLX_ACT_GELU_APPROX, RLX_ACT_SILU, RLX_ACT_SIGMOID, RLX_ACT_TANH
+} rlx_act;
+RLX_API rlx_node rlx_fused_matmul_bias_act(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, bool trans_b,
+                                           rlx_act act);
+typedef enum rlx_norm_kind { RLX_NORM_RMS, RLX_NORM_LAYER } rlx_norm_kind;
+RLX_API rlx_node rlx_fused_residual_norm(rlx_graph *g, rlx_node x, rlx_node residual, rlx_node gamma, rlx_node beta,
+                                         rlx_norm_kind kind, double eps);
+RLX_API rlx_node rlx_fused_swiglu(rlx_graph *g, rlx_node gate, rlx_node up, rlx_act act); /* act(gate) * up */
+/* act(x w_gate) * (x w_up) */
+RLX_API rlx_node rlx_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, bool trans_b, rlx_act act);
+typedef struct rlx_fused_attention_block_desc {
+  rlx_node b_qkv, b_out;
+  int64_t heads, kv_heads, head_dim; /* 0: 1, heads, E / heads */
+  bool trans_b, causal;
+  double scale; /* 0: 1 / sqrt(head_dim) */
+} rlx_fused_attention_block_desc;
+RLX_API rlx_node rlx_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
+                                           const rlx_fused_attention_block_desc *desc);
+
+/* ---- Text form ---------------------------------------------------------------------------------------------- */
+
+/* The graph as text that rlx_graph_parse reads back to an identical graph. Free with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_print(const rlx_graph *g, char **text);
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_parse(const char *text, size_t bytes, rlx_graph **out);
+RLX_API void rlx_free(void *p); /* what the library allocated for the caller */
+
+/* ---- Evaluator: the reference, slow and exact ---------------------------------------------------------------- */
+
+typedef struct rlx_evaluator rlx_evaluator;
+/* Symbols of the graph are inferred from the inputs that are set. The graph is retained. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out);
+RLX_API void rlx_evaluator_destroy(rlx_evaluator *e);
+/* Sets an input, param or state by name; the bytes are copied. Inputs stay set until set again. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tensor *value);
+/* Stops a run at the next node by returning true. */
+typedef bool (*rlx_cancel_fn)(void *user);
+RLX_API void rlx_evaluator_set_cancel(rlx_evaluator *e, rlx_cancel_fn fn, void *user);
+RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_run(rlx_evaluator *e);
+/* An output of the last run, or a state, by name: a view that lives until the next run or set. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tensor *view);
+
+/* ---- Custom ops ---------------------------------------------------------------------------------------------- */
+
+/* What a custom op's shape rule and kernel are given. The shape rule sees inputs without data and sets the output's
+ * dtype and shape; in a graph with symbols a size may be negative, which means "not known yet": copy it where the sizes
+ * are equal, write RLX_SIZE_UNKNOWN where the result's follows from it. The kernel reads the inputs and writes every
+ * element of the output. Both must depend on nothing but inputs and config, for passes share and fold nodes. */
+typedef struct rlx_custom_call {
+  const rlx_tensor *const *inputs;
+  size_t n_inputs;
+  rlx_tensor *output;
+  const char *config; /* the node's; "" if it has none */
+  void *user;         /* the registration's */
+  char message[256];  /* for a callback that fails: why, in words; may stay empty */
+} rlx_custom_call;
+typedef rlx_status (*rlx_custom_fn)(rlx_custom_call *call);
+#define RLX_SIZE_UNKNOWN INT64_MIN
+
+typedef struct rlx_custom_desc {
+  size_t struct_bytes; /* sizeof(rlx_custom_desc) */
+  const char *name;    /* copied; names that begin with "rlx." are the library's own */
+  rlx_custom_fn shape, kernel;
+  void *user;
+} rlx_custom_desc;
+
+/* Registers an op for the whole process, so that builders and the text form can name it; any thread may call these. A
+ * name that is registered is RLX_INVALID; a graph that names an unknown op is RLX_NOT_FOUND. Callbacks may be called from
+ * several threads. Unregister an op when nothing that uses it is being built or run. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_custom_register(const rlx_custom_desc *desc);
+RLX_API RLX_MUST_CHECK rlx_status rlx_custom_unregister(const char *name);
+
+/* ---- Passes ------------------------------------------------------------------------------------------------- */
+
+/* Whether the target runs this node itself; where not, *why may be set to a text that lives as long as the target. */
+typedef bool (*rlx_supports_fn)(void *user, const rlx_graph *g, rlx_node n, const char **why);
+
+typedef struct rlx_optimize_options {
+  size_t struct_bytes;      /* sizeof(rlx_optimize_options) */
+  const char *passes;       /* comma-separated, in order; NULL: all */
+  const char *without;      /* comma-separated passes to leave out of that; NULL: none */
+  rlx_supports_fn supports; /* NULL: everything is supported */
+  void *supports_user;
+  bool forbid_host;         /* fail, listing all nodes that are neither native nor rewritten */
+  void (*after)(void *user, const char *pass, const rlx_graph *g); /* sees the graph after each pass; may be NULL */
+  void *after_user;
+} rlx_optimize_options;
+
+typedef struct rlx_optimized rlx_optimized;
+/* Runs the passes on a graph without symbols. options may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options, rlx_optimized **out);
+RLX_API void rlx_optimized_destroy(rlx_optimized *o);
+RLX_API const rlx_graph *rlx_optimized_graph(const rlx_optimized *o); /* what to run */
+/* What to run once when the weights are loaded: its outputs are params of the graph above, by name; NULL if none. */
+RLX_API const rlx_graph *rlx_optimized_load(const rlx_optimized *o);
+/* The dispatch report: for each node native, rewritten into which, host, and why. Free with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_optimized_report(const rlx_optimized *o, bool json, char **text);
+RLX_API size_t rlx_pass_count(void);
+RLX_API const char *rlx_pass_name(size_t i, const char **doc); /* NULL past the end */
+
+/* ---- Files -------------------------------------------------------------------------------------------------- */
+
+/* A graph in text form from a file. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_read(const char *path, rlx_graph **out);
+/* NumPy's .npy. The tensor read owns its data: rlx_free(tensor.data). Writing replaces the file whole or not at all. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_npy_read(const char *path, rlx_tensor *out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_npy_write(const char *path, const rlx_tensor *tensor);
+
+/* ---- The op table -------------------------------------------------------------------------------------------- */
+
+/* many: 0 or more, the last */
+typedef enum rlx_op_input_mode { RLX_INPUT_REQUIRED, RLX_INPUT_OPTIONAL, RLX_INPUT_MANY } rlx_op_input_mode;
+typedef struct rlx_op_input {
+  const char *name;
+  /* "T": the op's type; "W": T, or with T f32 also f16, bf16 or a block type; "KV": W without block types;
+   * "INDEX": i32 or i64; "BLOCK": a block type; "U": any but block types; else that very type. */
+  const char *type;
+  rlx_op_input_mode mode;
+} rlx_op_input;
+typedef struct rlx_op_attribute {
+  const char *name, *doc;
+  const char *kind;  /* "int", "float", "bool", "enum", "type", "dims", "floats", "text", "graph", "data" */
+  const char *names; /* of an enum, separated by blanks; else "" */
+  char fallback[32]; /* the default as the text form writes it; "" where there is none: text, graph, data */
+} rlx_op_attribute;
+#define RLX_OP_MAX_INPUTS 12
+#define RLX_OP_MAX_ATTRIBUTES 12
+typedef struct rlx_op_info {
+  const char *name, *doc;
+  const char *result;              /* "T", "TO" (the attribute `to`), "RULE" (depends on the inputs), or a type */
+  char types[96];                  /* what T may be, separated by blanks; "" where there is no T */
+  char traits[96];                 /* separated by blanks: "pointwise in_place composite" */
+  uint32_t min_inputs, max_inputs; /* max_inputs is UINT32_MAX where there is no limit */
+  uint32_t n_inputs, n_attributes; /* entries of the lists below */
+  rlx_op_input inputs[RLX_OP_MAX_INPUTS];
+  rlx_op_attribute attributes[RLX_OP_MAX_ATTRIBUTES];
+} rlx_op_info;
+RLX_API uint32_t rlx_op_count(void);                /* ops are 0 .. count - 1, in the table's order */
+RLX_API uint32_t rlx_op_find(const char *name);     /* rlx_op_count() if there is none */
+RLX_API RLX_MUST_CHECK rlx_status rlx_op_describe(uint32_t op, rlx_op_info *out);
+
+#ifdef __cplusplus
+} /* extern "C" */
+template <class... T> inline rlx_dims rlx_make_dims(T... size) {
+  return rlx_dims{{static_cast<int64_t>(size)...}, static_cast<int32_t>(sizeof...(T))};
+}
+#define RLX_DIMS(...) rlx_make_dims(__VA_ARGS__)
+#define RLX_SCALAR rlx_dims{}
+#endif
+#endif

@@ -1,0 +1,39 @@
+/* Checked size arithmetic: false means the true result does not fit and *out is untouched. Padding wraps too, so it
+ * is here with the rest. */
+#ifndef RLX_BASE_ARITH_H
+#define RLX_BASE_ARITH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline bool rlx_mul_size(size_t a, size_t b, size_t *out) {
+  if (a != 0 && b > SIZE_MAX / a) return false;
+  *out = a * b;
+  return true;
+}
+static inline bool rlx_add_size(size_t a, size_t b, size_t *out) {
+  if (b > SIZE_MAX - a) return false;
+  *out = a + b;
+  return true;
+}
+/* Rounds a up to a multiple of align (any align > 0). */
+static inline bool rlx_pad_size(size_t a, size_t align, size_t *out) {
+  size_t rest = a % align;
+  return rlx_add_size(a, rest ? align - rest : 0, out);
+}
+static inline bool rlx_add_i64(int64_t a, int64_t b, int64_t *out) {
+  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return false;
+  *out = a + b;
+  return true;
+}
+static inline bool rlx_mul_i64(int64_t a, int64_t b, int64_t *out) {
+  if (a != 0 && b != 0) {
+    if (a > 0 && (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)) return false;
+    if (a < 0 && (b > 0 ? a < INT64_MIN / b : b < INT64_MAX / a)) return false;
+  }
+  *out = a * b;
+  return true;
+}
+
+#endif

@@ -1,0 +1,232 @@
+/* Files: map, read whole, write whole.
+ *
+ * Paths come from people, so a path may name anything. Opening happens without blocking (a FIFO with no writer would
+ * hang for ever otherwise), then fstat on the open descriptor decides: what is not a regular file is refused, and
+ * the message says what it is. Writing goes to a new file beside the target, is flushed to disk, and takes the target's
+ * place by rename, which is atomic; a reader sees the old file or the new one, and any failure removes the new one. A
+ * target that is a symbolic link is replaced, not followed.
+ *
+ * Not here: protection against a file that another process truncates while it is mapped. Who maps weights must
+ * know that reading past the new end raises SIGBUS. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* ---- Failures ----------------------------------------------------------------------------------------------- */
+
+static rlx_status fail_errno(const char *verb, const char *path, int error) {
+  char words[128];
+  if (strerror_r(error, words, sizeof words) != 0) snprintf(words, sizeof words, "error %d", error);
+  rlx_status code = error == ENOENT || error == ENOTDIR ? RLX_NOT_FOUND : error == ENOMEM ? RLX_NO_MEMORY : RLX_IO;
+  rlx_fail(code, "cannot %s '%s': %s", verb, path, words);
+  return code;
+}
+
+static const char *kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+  return "something else";
+}
+
+static rlx_status require_regular(const struct stat *st, const char *path) {
+  if (S_ISREG(st->st_mode)) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "'%s': expected a regular file, found %s", path, kind_of(st->st_mode));
+}
+
+/* ---- System calls that a signal may interrupt ---------------------------------------------------------------- */
+
+static int open_again(const char *path, int flags, mode_t mode) {
+  int fd;
+  do fd = open(path, flags | O_CLOEXEC, mode);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+static ssize_t read_again(int fd, void *to, size_t bytes) {
+  ssize_t n;
+  do n = read(fd, to, bytes);
+  while (n < 0 && errno == EINTR);
+  return n;
+}
+
+/* Writes all of it; 0, or the error. */
+static int write_all(int fd, const unsigned char *data, size_t bytes) {
+  while (bytes > 0) {
+    ssize_t n = write(fd, data, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n < 0 ? errno : EIO;
+    data += n;
+    bytes -= (size_t)n;
+  }
+  return 0;
+}
+
+static int sync_again(int fd) {
+  int failed;
+  do failed = fsync(fd);
+  while (failed && errno == EINTR);
+  return failed ? errno : 0;
+}
+
+/* close is not repeated: after EINTR the descriptor is gone already, and may be another thread's new one. */
+static int close_once(int fd) { return close(fd) != 0 && errno != EINTR ? errno : 0; }
+
+/* ---- Reading ------------------------------------------------------------------------------------------------- */
+
+static rlx_status open_regular(const char *path, int *fd, size_t *bytes) {
+  *fd = -1;
+  *bytes = 0;
+  if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, found NULL");
+  int opened = open_again(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+  if (opened < 0) return fail_errno("open", path, errno);
+  struct stat st;
+  rlx_status s = fstat(opened, &st) == 0 ? require_regular(&st, path) : fail_errno("inspect", path, errno);
+  if (s == RLX_OK && (st.st_size < 0 || (uintmax_t)st.st_size > PTRDIFF_MAX))
+    s = RLX_FAIL(RLX_UNSUPPORTED, "'%s': %jd bytes are more than memory can address", path, (intmax_t)st.st_size);
+  if (s != RLX_OK) {
+    close_once(opened);
+    return s;
+  }
+  *fd = opened;
+  *bytes = (size_t)st.st_size;
+  return RLX_OK;
+}
+
+rlx_status rlx_file_map_open(const char *path, rlx_file_map *out) {
+  *out = (rlx_file_map){0};
+  int fd;
+  size_t bytes;
+  RLX_TRY(open_regular(path, &fd, &bytes));
+  rlx_status s = RLX_OK;
+  if (bytes > 0) { /* an empty mapping is an error to mmap, but an empty file is none to us */
+    void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) s = fail_errno("map", path, errno);
+    else *out = (rlx_file_map){.data = data, .bytes = bytes};
+  }
+  close_once(fd); /* the mapping holds the file */
+  return s;
+}
+
+void rlx_file_map_close(rlx_file_map *m) {
+  if (m->data) munmap((void *)(uintptr_t)m->data, m->bytes);
+  *m = (rlx_file_map){0};
+}
+
+static rlx_status fail_above_limit(const char *path, size_t limit) {
+  return RLX_FAIL(RLX_INVALID, "'%s': expected at most %zu bytes, found more", path, limit);
+}
+
+/* Reads to the end whatever the size at opening was: the file may be growing, and some regular files (those that a
+ * kernel makes up) report 0 bytes. The size is the first guess, so the common case allocates once. */
+static rlx_status read_to_end(int fd, const char *path, size_t guess, size_t limit, char **text, size_t *bytes) {
+  size_t n = 0, cap = guess + 2; /* the terminator, and one byte to meet the end of file without growing */
+  char *v = rlx_mem_alloc(cap);
+  if (!v) return RLX_FAIL(RLX_NO_MEMORY, "no memory for '%s'", path);
+  rlx_status s = RLX_OK;
+  while (s == RLX_OK) {
+    ssize_t got = read_again(fd, v + n, cap - n - 1);
+    if (got < 0) s = fail_errno("read", path, errno);
+    if (got <= 0) break;
+    n += (size_t)got;
+    if (n > limit) s = fail_above_limit(path, limit);
+    if (s != RLX_OK || n < cap - 1) continue;
+    char *grown = rlx_mem_realloc(v, cap, 2);
+    if (grown) v = grown, cap *= 2;
+    else s = RLX_FAIL(RLX_NO_MEMORY, "no memory for '%s'", path);
+  }
+  if (s != RLX_OK) {
+    rlx_mem_free(v);
+    return s;
+  }
+  v[n] = '\0';
+  *text = v;
+  *bytes = n;
+  return RLX_OK;
+}
+
+rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *bytes) {
+  *text = NULL;
+  *bytes = 0;
+  int fd;
+  size_t guess;
+  RLX_TRY(open_regular(path, &fd, &guess));
+  rlx_status s = guess > limit ? fail_above_limit(path, limit) : read_to_end(fd, path, guess, limit, text, bytes);
+  close_once(fd);
+  return s;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------------- */
+
+/* What is at the target now: nothing (then *mode is 0), or a regular file whose permissions are to be kept. */
+static rlx_status inspect_target(const char *path, mode_t *mode) {
+  *mode = 0;
+  if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, found NULL");
+  struct stat st;
+  if (stat(path, &st) == 0) {
+    RLX_TRY(require_regular(&st, path));
+    *mode = st.st_mode & 0777;
+  } else if (errno != ENOENT) {
+    return fail_errno("write", path, errno);
+  }
+  return RLX_OK;
+}
+
+/* Makes a new empty file in the target's folder. The name does not build on the target's, which may be as long as
+ * names can be. Not mkstemp: that would ignore the umask and give files nobody else can read. */
+static rlx_status open_temporary(const char *path, char **temporary, int *fd) {
+  static atomic_uint counter;
+  const char *slash = strrchr(path, '/');
+  size_t folder_bytes = slash ? (size_t)(slash - path) + 1 : 0;
+  for (int attempt = 0; attempt < 100; attempt++) {
+    rlx_str name = {0};
+    rlx_str_add_bytes(&name, path, folder_bytes);
+    rlx_str_add(&name, ".rlx-%ld-%u.tmp", (long)getpid(), atomic_fetch_add(&counter, 1u));
+    RLX_TRY_AT(rlx_str_take(&name, temporary), "writing '%s'", path);
+    *fd = open_again(*temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (*fd >= 0) return RLX_OK;
+    int error = errno;
+    rlx_mem_free(*temporary);
+    *temporary = NULL;
+    if (error != EEXIST) return fail_errno("write", path, error);
+  }
+  return fail_errno("write", path, EEXIST);
+}
+
+static int fill(int fd, mode_t mode, const void *data, size_t bytes) {
+  int error = mode != 0 && fchmod(fd, mode) != 0 ? errno : 0;
+  if (!error) error = write_all(fd, data, bytes);
+  return error ? error : sync_again(fd);
+}
+
+rlx_status rlx_file_write(const char *path, const void *data, size_t bytes) {
+  mode_t mode;
+  char *temporary = NULL;
+  int fd = -1;
+  RLX_TRY(inspect_target(path, &mode));
+  RLX_TRY(open_temporary(path, &temporary, &fd));
+  int error = fill(fd, mode, data, bytes);
+  int close_error = close_once(fd);
+  if (!error) error = close_error;
+  if (!error && rename(temporary, path) != 0) error = errno;
+  rlx_status s = RLX_OK;
+  if (error) {
+    unlink(temporary);
+    s = fail_errno("write", path, error);
+  }
+  rlx_mem_free(temporary);
+  return s;
+}

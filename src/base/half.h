@@ -1,0 +1,16 @@
+/* f16 and bf16: conversion to and from f32/f64, round to nearest even, in portable C. A double is rounded once,
+ * directly to the target (rounding through f32 first would round twice). NaN stays NaN (quiet), overflow gives
+ * infinity, sub-normals are kept. */
+#ifndef RLX_BASE_HALF_H
+#define RLX_BASE_HALF_H
+
+#include <stdint.h>
+
+float rlx_f16_to_f32(uint16_t h);
+uint16_t rlx_f32_to_f16(float x);
+uint16_t rlx_f64_to_f16(double x);
+float rlx_bf16_to_f32(uint16_t h);
+uint16_t rlx_f32_to_bf16(float x);
+uint16_t rlx_f64_to_bf16(double x);
+
+#endif

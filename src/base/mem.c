@@ -1,0 +1,60 @@
+/* The door to the heap: malloc and friends behind one hook and one counter.
+ *
+ * Nothing is kept per block, so a pointer from here is an ordinary malloc pointer and the cost is one relaxed atomic
+ * add. The hook and its argument are plain globals, because the contract forbids changing them while other threads
+ * allocate. Alignment to 16 bytes is what malloc gives on every 64-bit platform. */
+#include "base/mem.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/arith.h"
+
+static rlx_mem_hook alloc_hook;
+static void *alloc_hook_user;
+static atomic_size_t live_blocks;
+
+void rlx_mem_set_hook(rlx_mem_hook hook, void *user) {
+  alloc_hook = hook;
+  alloc_hook_user = user;
+}
+
+size_t rlx_mem_live(void) { return atomic_load_explicit(&live_blocks, memory_order_relaxed); }
+
+/* Above PTRDIFF_MAX pointer differences overflow; no allocator grants it, and some abort on being asked. */
+static bool may_allocate(size_t bytes) {
+  if (bytes > PTRDIFF_MAX) return false;
+  return !alloc_hook || alloc_hook(alloc_hook_user, bytes);
+}
+
+static void *count_block(void *p) {
+  if (p) atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+  return p;
+}
+
+void *rlx_mem_alloc(size_t bytes) {
+  if (!may_allocate(bytes)) return NULL;
+  return count_block(malloc(bytes ? bytes : 1));
+}
+
+void *rlx_mem_calloc(size_t count, size_t size) {
+  size_t bytes;
+  if (!rlx_mul_size(count, size, &bytes) || !may_allocate(bytes)) return NULL;
+  return count_block(calloc(bytes ? bytes : 1, 1));
+}
+
+void *rlx_mem_realloc(void *p, size_t count, size_t size) {
+  size_t bytes;
+  if (!rlx_mul_size(count, size, &bytes)) return NULL;
+  if (!p) return rlx_mem_alloc(bytes);
+  if (!may_allocate(bytes)) return NULL;
+  /* Never 0: realloc would be free to free the block and return NULL, which here means "the old block stays". */
+  return realloc(p, bytes ? bytes : 1);
+}
+
+void rlx_mem_free(void *p) {
+  if (!p) return;
+  atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+  free(p);
+}

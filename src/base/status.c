@@ -1,0 +1,88 @@
+/* The thread's message.
+ *
+ * One idea: a fixed thread-local buffer, written through a second one on the stack. Nothing here allocates, so "out
+ * of memory" can always be said, and the arguments of a new message may point into the old one.
+ *
+ * The buffer is finite and the cause is the part a reader cannot do without, so the cause may take three quarters of
+ * it at most, and frames, which are put before it, share what is left: a frame that does not fit is cut, and never
+ * pushes the cause out. Cuts fall between UTF-8 characters.
+ *
+ * Not here: who reads the message. A success does not clear it; it is meaningful after a failure only. */
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_BYTES = 1024, CAUSE_BYTES = MESSAGE_BYTES / 4 * 3 };
+
+static _Thread_local char message[MESSAGE_BYTES];
+
+static const char *const status_names[RLX_STATUS_COUNT] = {
+  [RLX_OK] = "ok",
+  [RLX_INVALID] = "invalid",
+  [RLX_NO_MEMORY] = "no memory",
+  [RLX_NOT_FOUND] = "not found",
+  [RLX_UNSUPPORTED] = "unsupported",
+  [RLX_IO] = "io",
+  [RLX_BUSY] = "busy",
+  [RLX_CANCELLED] = "cancelled",
+  [RLX_DEVICE_LOST] = "device lost",
+};
+
+#define TEXT_OF(x) #x
+#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+const char *rlx_version(void) { return VERSION_TEXT(RLX_VERSION_MAJOR, RLX_VERSION_MINOR, RLX_VERSION_PATCH); }
+
+const char *rlx_status_name(rlx_status status) {
+  /* Through unsigned, so that a negative value from a careless cast is caught by the one comparison. */
+  return (unsigned)status < RLX_STATUS_COUNT ? status_names[status] : "unknown status";
+}
+
+const char *rlx_message(void) { return message; }
+
+/* How much of text's first n bytes to keep so that no character is split: all of it, unless it ends in a lead byte
+ * whose continuation bytes are not all there. Bytes that are not UTF-8 are cut anywhere. */
+static size_t cut_between_characters(const char *text, size_t n) {
+  size_t lead = n;
+  while (lead > 0 && n - lead < 3 && ((unsigned char)text[lead - 1] & 0xC0u) == 0x80u) lead--;
+  if (lead == 0) return n;
+  unsigned char c = (unsigned char)text[--lead];
+  size_t length = c >= 0xF0u ? 4 : c >= 0xE0u ? 3 : c >= 0xC0u ? 2 : 1;
+  return length > n - lead ? lead : n;
+}
+
+size_t rlx_format_fixed(char *out, size_t cap, const char *fmt, va_list args) {
+  int wanted = vsnprintf(out, cap, fmt, args);
+  size_t n = wanted < 0 ? 0 : (size_t)wanted;
+  if (n >= cap) n = cut_between_characters(out, cap - 1);
+  out[n] = '\0';
+  return n;
+}
+
+rlx_status rlx_fail(rlx_status code, const char *fmt, ...) {
+  char text[CAUSE_BYTES];
+  va_list args;
+  va_start(args, fmt);
+  size_t n = rlx_format_fixed(text, sizeof text, fmt, args);
+  va_end(args);
+  memcpy(message, text, n + 1);
+  return code;
+}
+
+rlx_status rlx_fail_frame(rlx_status code, const char *fmt, ...) {
+  char frame[MESSAGE_BYTES];
+  va_list args;
+  va_start(args, fmt);
+  size_t n = rlx_format_fixed(frame, sizeof frame, fmt, args);
+  va_end(args);
+
+  size_t old = strlen(message);
+  size_t room = sizeof message - 1 - old;
+  if (room < 3) return code; /* ": " and one character at least */
+  if (n > room - 2) n = cut_between_characters(frame, room - 2);
+  memmove(message + n + 2, message, old + 1);
+  memcpy(message, frame, n);
+  memcpy(message + n, ": ", 2);
+  return code;
+}

@@ -1,0 +1,47 @@
+/* Status and message.
+ *
+ * Every function that can fail returns an rlx_status; the words for people go to a thread-local message. RLX_FAIL
+ * starts a message ("what was expected, what was found, where"); RLX_TRY_AT adds a context frame on the way up, so
+ * the reader sees the path from the outermost call to the cause: "loading m.gguf: tensor 3: ...". Setting a message
+ * never allocates, so an out-of-memory failure can always be told. */
+#ifndef RLX_BASE_STATUS_H
+#define RLX_BASE_STATUS_H
+
+#include <stdarg.h>
+
+#include "rlx/rlx.h"
+
+#if defined(__GNUC__)
+#define RLX_PRINTF(fmt_at, args_at) __attribute__((format(printf, fmt_at, args_at)))
+#else
+#define RLX_PRINTF(fmt_at, args_at)
+#endif
+
+/* Replaces the thread's message and returns `code`. */
+rlx_status rlx_fail(rlx_status code, const char *fmt, ...) RLX_PRINTF(2, 3);
+/* Puts "<frame>: " before the thread's message and returns `code` unchanged. A frame that does not fit is cut; the
+ * cause stays whole. */
+rlx_status rlx_fail_frame(rlx_status code, const char *fmt, ...) RLX_PRINTF(2, 3);
+/* vsnprintf into a fixed buffer (cap > 0), cut between UTF-8 characters where it does not fit; the bytes kept. */
+size_t rlx_format_fixed(char *out, size_t cap, const char *fmt, va_list args) RLX_PRINTF(3, 0);
+
+/* Shows the compiler what it cannot see in rlx_fail: the code comes back, so a failure is not RLX_OK, and a result that
+ * a failed call left unset is not read. */
+static inline rlx_status rlx_fail_code(rlx_status code, rlx_status told) {
+  (void)told;
+  return code;
+}
+
+#define RLX_FAIL(code, ...) rlx_fail_code((code), rlx_fail((code), __VA_ARGS__))
+#define RLX_TRY(expr)                              \
+  do {                                             \
+    rlx_status try_status_ = (expr);               \
+    if (try_status_ != RLX_OK) return try_status_; \
+  } while (0)
+#define RLX_TRY_AT(expr, ...)                                                   \
+  do {                                                                          \
+    rlx_status try_status_ = (expr);                                            \
+    if (try_status_ != RLX_OK) return rlx_fail_frame(try_status_, __VA_ARGS__); \
+  } while (0)
+
+#endif

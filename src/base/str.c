@@ -1,0 +1,191 @@
+/* String builder: an array of bytes with a NUL behind it and a sticky failure.
+ *
+ * Every append goes through make_room, which keeps one byte for the terminator; so a caller may append a hundred
+ * times and check once, at rlx_str_take. The two interesting appends are quoting and numbers: both must read back to
+ * exactly what was written, on any machine and in any locale. */
+#include "base/str.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* Room for n more bytes and the terminator. */
+static bool make_room(rlx_str *s, size_t n) {
+  if (s->failed) return false;
+  if (n == SIZE_MAX || !rlx_array_reserve(s, n + 1)) s->failed = true;
+  return !s->failed;
+}
+
+void rlx_str_add_bytes(rlx_str *s, const char *bytes, size_t n) {
+  if (!make_room(s, n)) return;
+  if (n > 0) memcpy(s->v + s->n, bytes, n);
+  s->n += n;
+  s->v[s->n] = '\0';
+}
+
+void rlx_str_add_char(rlx_str *s, char c) { rlx_str_add_bytes(s, &c, 1); }
+
+/* Formats into the room there is; only where that was too little does it grow and format again. */
+void rlx_str_add(rlx_str *s, const char *fmt, ...) {
+  if (!make_room(s, 0)) return;
+  va_list args;
+  for (int attempt = 0; attempt < 2; attempt++) {
+    size_t room = s->cap - s->n;
+    va_start(args, fmt);
+    int n = vsnprintf(s->v + s->n, room, fmt, args);
+    va_end(args);
+    if (n >= 0 && (size_t)n < room) {
+      s->n += (size_t)n;
+      return;
+    }
+    s->v[s->n] = '\0';
+    if (n < 0) s->failed = true; /* over INT_MAX bytes, or a wide character that has no encoding */
+    if (n < 0 || !make_room(s, (size_t)n)) return;
+  }
+}
+
+/* Bytes of the UTF-8 character at p (NUL-terminated text), or 0 where there is none: a stray or missing continuation
+ * byte, an over-long form, a surrogate, or more than U+10FFFF. The second byte's bounds settle the last three. */
+static size_t utf8_length(const unsigned char *p) {
+  static const struct {
+    unsigned char first_low, first_high, second_low, second_high, length;
+  } forms[] = {
+    {0x00, 0x7F, 0x00, 0x00, 1}, {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+    {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
+    {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
+  };
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    if (p[0] < forms[i].first_low || p[0] > forms[i].first_high) continue;
+    if (forms[i].length == 1) return 1;
+    if (p[1] < forms[i].second_low || p[1] > forms[i].second_high) return 0;
+    for (size_t k = 2; k < forms[i].length; k++)
+      if ((p[k] & 0xC0u) != 0x80u) return 0;
+    return forms[i].length;
+  }
+  return 0;
+}
+
+/* The letter after the backslash for characters that have a short escape, else 0. */
+static char short_escape(unsigned char c) {
+  static const char escapes[128] = {
+    ['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+  return c < 128 ? escapes[c] : '\0';
+}
+
+void rlx_str_add_quoted(rlx_str *s, const char *text) {
+  rlx_str_add_char(s, '"');
+  for (const unsigned char *p = (const unsigned char *)text; p && *p && !s->failed;) {
+    size_t length = utf8_length(p);
+    char escape = short_escape(*p);
+    if (escape) {
+      rlx_str_add(s, "\\%c", escape);
+    } else if (length == 0 || *p < 0x20) {
+      rlx_str_add(s, "\\u%04x", *p);
+      length = 1;
+    } else {
+      rlx_str_add_bytes(s, (const char *)p, length);
+    }
+    p += length;
+  }
+  rlx_str_add_char(s, '"');
+}
+
+/* Appends printf's number with whatever the locale uses as the decimal point (it may be several bytes) as '.'. */
+static void add_with_point(rlx_str *s, const char *number) {
+  for (const char *p = number; *p;) {
+    if (strchr("0123456789+-e", *p)) {
+      rlx_str_add_char(s, *p++);
+    } else {
+      rlx_str_add_char(s, '.');
+      while (*p && !strchr("0123456789+-e", *p)) p++;
+    }
+  }
+}
+
+/* Both ways use the locale of this moment, so they agree with each other. */
+static bool reads_back(const char *number, double x, bool as_float) {
+  return as_float ? strtof(number, NULL) == (float)x : strtod(number, NULL) == x;
+}
+
+/* Any decimal of `sure` digits survives the way through a normal number of the type, so a shorter one than %.*g prints
+ * with them does not exist: it would have been printed. Sub-normals carry fewer digits and are searched from one on. */
+static void add_shortest(rlx_str *s, double x, bool as_float) {
+  if (isnan(x) || isinf(x)) {
+    rlx_str_add(s, isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
+    return;
+  }
+  char number[40];
+  int sure = as_float ? 6 : 15, most = as_float ? 9 : 17;
+  bool subnormal = as_float ? fpclassify((float)x) == FP_SUBNORMAL : fpclassify(x) == FP_SUBNORMAL;
+  for (int digits = subnormal ? 1 : sure; digits <= most; digits++) {
+    snprintf(number, sizeof number, "%.*g", digits, x);
+    if (reads_back(number, x, as_float)) break;
+  }
+  add_with_point(s, number);
+}
+
+void rlx_str_add_double(rlx_str *s, double x) { add_shortest(s, x, false); }
+
+void rlx_str_add_float(rlx_str *s, float x) { add_shortest(s, (double)x, true); }
+
+rlx_status rlx_str_take(rlx_str *s, char **out) {
+  *out = NULL;
+  if (!make_room(s, 0)) {
+    rlx_str_deinit(s);
+    return RLX_FAIL(RLX_NO_MEMORY, "no memory for a text");
+  }
+  s->v[s->n] = '\0'; /* nothing may have been appended */
+  *out = s->v;
+  *s = (rlx_str){0};
+  return RLX_OK;
+}
+
+void rlx_str_deinit(rlx_str *s) {
+  rlx_mem_free(s->v);
+  *s = (rlx_str){0};
+}
+
+bool rlx_text_is_utf8(const char *text) {
+  for (const unsigned char *p = (const unsigned char *)text; *p;) {
+    size_t length = utf8_length(p);
+    if (length == 0) return false;
+    p += length;
+  }
+  return true;
+}
+
+bool rlx_text_to_double(const char *text, size_t n, double *out) {
+  static const struct {
+    const char *word;
+    double value;
+  } words[] = {{"inf", (double)INFINITY}, {"-inf", -(double)INFINITY}, {"nan", (double)NAN}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strlen(words[i].word) == n && memcmp(words[i].word, text, n) == 0) {
+      *out = words[i].value;
+      return true;
+    }
+  /* strtod knows hexadecimal, "infinity" and the locale's point: let only plain decimals through, with that point. */
+  char number[512];
+  size_t used = 0, digits = 0;
+  const char *point = localeconv()->decimal_point;
+  for (size_t i = 0; i < n; i++) {
+    if (used + strlen(point) + 1 >= sizeof number || !strchr("0123456789+-eE.", text[i]) || !text[i]) return false;
+    digits += text[i] >= '0' && text[i] <= '9';
+    if (text[i] == '.')
+      for (const char *p = point; *p; p++) number[used++] = *p;
+    else
+      number[used++] = text[i];
+  }
+  number[used] = 0;
+  char *end;
+  double x = strtod(number, &end);
+  if (!digits || *end || end == number) return false;
+  *out = x;
+  return true;
+}

@@ -1,0 +1,195 @@
+/* Thread pool: workers that sleep until a run is open, then claim tasks from one atomic counter beside the caller.
+ *
+ * The one idea: no worker is needed for a run to finish. The caller claims tasks as everybody does; when none is
+ * left it closes the run and waits only for those who joined. A worker that wakes late finds the run closed and
+ * sleeps again, so a run of few short tasks does not wait for the slowest thread to get out of bed.
+ *
+ * A task that calls rlx_pool_run on its own pool would wait for itself; such a run is done at once, in that thread.
+ *
+ * Not here: work stealing, priorities, results. Tasks write to places of their own. */
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { MAX_THREADS = 1024 };
+
+typedef struct worker {
+  rlx_pool *pool;
+  struct worker *next;
+  pthread_t thread;
+  unsigned index;
+} worker;
+
+struct rlx_pool {
+  pthread_mutex_t turn; /* held by the caller whose run it is */
+  pthread_mutex_t lock; /* guards what follows, but for next_task */
+  pthread_cond_t wake, idle;
+  int n_made;      /* how many of the four above exist */
+  worker *workers; /* started ones, newest first */
+  unsigned n_threads;
+
+  bool stop;
+  bool is_open;      /* a run is on and may be joined */
+  uint64_t run;      /* its number: a worker joins a run once */
+  unsigned n_joined; /* workers in it now */
+  rlx_pool_task fn;
+  void *user;
+  size_t n_tasks;
+  atomic_size_t next_task;
+};
+
+/* The pool whose task this thread is in, and as which of its threads. */
+static _Thread_local struct {
+  const rlx_pool *pool;
+  unsigned index;
+} inside;
+
+/* fn, user and n_tasks do not change while anybody is in the run, so they are read without the lock. */
+static void claim_tasks(rlx_pool *p, unsigned index) {
+  const rlx_pool *outer_pool = inside.pool;
+  unsigned outer_index = inside.index;
+  inside.pool = p;
+  inside.index = index;
+  for (;;) {
+    size_t task = atomic_fetch_add_explicit(&p->next_task, 1, memory_order_relaxed);
+    if (task >= p->n_tasks) break;
+    p->fn(p->user, task, index);
+  }
+  inside.pool = outer_pool;
+  inside.index = outer_index;
+}
+
+static void *worker_main(void *argument) {
+  worker *w = argument;
+  rlx_pool *p = w->pool;
+  uint64_t last_run = 0;
+  pthread_mutex_lock(&p->lock);
+  for (;;) {
+    while (!p->stop && !(p->is_open && p->run != last_run)) pthread_cond_wait(&p->wake, &p->lock);
+    if (p->stop) break;
+    last_run = p->run;
+    p->n_joined++;
+    pthread_mutex_unlock(&p->lock);
+    claim_tasks(p, w->index);
+    pthread_mutex_lock(&p->lock);
+    if (--p->n_joined == 0) pthread_cond_signal(&p->idle);
+  }
+  pthread_mutex_unlock(&p->lock);
+  return NULL;
+}
+
+/* Signals are for the program's own threads: workers start with all of them blocked. */
+static int start_thread(worker *w) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = pthread_create(&w->thread, NULL, worker_main, w);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return error;
+}
+
+static rlx_status add_worker(rlx_pool *p, unsigned index) {
+  worker *w = rlx_new(worker);
+  if (!w) return RLX_FAIL(RLX_NO_MEMORY, "no memory for thread %u of %u", index + 1, p->n_threads);
+  w->pool = p;
+  w->index = index;
+  int error = start_thread(w);
+  if (error) {
+    rlx_mem_free(w);
+    return RLX_FAIL(RLX_NO_MEMORY, "the system refused thread %u of %u (error %d)", index + 1, p->n_threads, error);
+  }
+  w->next = p->workers;
+  p->workers = w;
+  return RLX_OK;
+}
+
+static rlx_status make_locks(rlx_pool *p) {
+  bool ok = pthread_mutex_init(&p->turn, NULL) == 0 && ++p->n_made && pthread_mutex_init(&p->lock, NULL) == 0 &&
+            ++p->n_made && pthread_cond_init(&p->wake, NULL) == 0 && ++p->n_made &&
+            pthread_cond_init(&p->idle, NULL) == 0 && ++p->n_made;
+  return ok ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the system refused lock %d of a thread pool", p->n_made + 1);
+}
+
+static unsigned count_cores(void) {
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
+}
+
+rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out) {
+  *out = NULL;
+  if (n_threads > MAX_THREADS)
+    return RLX_FAIL(RLX_INVALID, "thread pool: expected at most %d threads, found %u", MAX_THREADS, n_threads);
+  rlx_pool *p = rlx_new(rlx_pool);
+  if (!p) return RLX_FAIL(RLX_NO_MEMORY, "no memory for a thread pool");
+  p->n_threads = n_threads ? n_threads : count_cores();
+  rlx_status s = make_locks(p);
+  for (unsigned i = 1; i < p->n_threads && s == RLX_OK; i++) s = add_worker(p, i);
+  if (s != RLX_OK) {
+    rlx_pool_destroy(p);
+    return s;
+  }
+  *out = p;
+  return RLX_OK;
+}
+
+void rlx_pool_destroy(rlx_pool *p) {
+  if (!p) return;
+  if (p->workers) {
+    pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+  }
+  for (worker *w = p->workers, *next; w; w = next) {
+    next = w->next;
+    pthread_join(w->thread, NULL);
+    rlx_mem_free(w);
+  }
+  if (p->n_made > 3) pthread_cond_destroy(&p->idle);
+  if (p->n_made > 2) pthread_cond_destroy(&p->wake);
+  if (p->n_made > 1) pthread_mutex_destroy(&p->lock);
+  if (p->n_made > 0) pthread_mutex_destroy(&p->turn);
+  rlx_mem_free(p);
+}
+
+unsigned rlx_pool_threads(const rlx_pool *p) { return p ? p->n_threads : 1; }
+
+/* Opens the run and wakes as many workers as could find a task. */
+static void open_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) {
+  pthread_mutex_lock(&p->lock);
+  p->fn = fn;
+  p->user = user;
+  p->n_tasks = n_tasks;
+  atomic_store_explicit(&p->next_task, 0, memory_order_relaxed);
+  p->run++;
+  p->is_open = true;
+  size_t n_wanted = n_tasks < p->n_threads ? n_tasks : p->n_threads;
+  for (size_t i = 1; i < n_wanted; i++) pthread_cond_signal(&p->wake);
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* Nobody joins any more; what the joined ones wrote is seen after this, by way of the lock. */
+static void close_run(rlx_pool *p) {
+  pthread_mutex_lock(&p->lock);
+  p->is_open = false;
+  while (p->n_joined > 0) pthread_cond_wait(&p->idle, &p->lock);
+  pthread_mutex_unlock(&p->lock);
+}
+
+void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) {
+  if (!p || inside.pool == p) {
+    for (size_t i = 0; i < n_tasks; i++) fn(user, i, p ? inside.index : 0);
+    return;
+  }
+  if (n_tasks == 0) return;
+  pthread_mutex_lock(&p->turn);
+  open_run(p, n_tasks, fn, user);
+  claim_tasks(p, 0);
+  close_run(p);
+  pthread_mutex_unlock(&p->turn);
+}

@@ -1,0 +1,20 @@
+/* Thread pool: `rlx_pool_run` splits n tasks over the workers and the caller and returns when all are done. Which
+ * thread runs which task is not fixed; results must not depend on it. One run at a time per pool (a second caller
+ * waits). A pool of 1 thread has no workers and runs in the caller; NULL stands for such a pool. A run started by a
+ * task of the same pool is done in that task's thread. */
+#ifndef RLX_BASE_THREAD_H
+#define RLX_BASE_THREAD_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct rlx_pool rlx_pool;
+typedef void (*rlx_pool_task)(void *user, size_t task, unsigned thread); /* thread < n_threads */
+
+rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out); /* 0: one per core */
+void rlx_pool_destroy(rlx_pool *p);
+unsigned rlx_pool_threads(const rlx_pool *p);
+void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user);
+
+#endif

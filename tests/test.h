@@ -1,0 +1,133 @@
+/* The test harness, whole: write `TEST(name) { CHECK(1 + 1 == 2); }`, include this file, and the program is complete.
+ *
+ * A test registers itself before main. A check that fails names its place and returns from the function it stands in,
+ * so a void helper that checks should be followed by `if (test_has_failed()) return;`. Several files that include this
+ * may be linked into one program: the shared parts are weak symbols, of which the linker keeps one.
+ *
+ *   test_base            runs all tests      test_base -v       a line for each, also when it passes
+ *   test_base quoted     only tests with "quoted" in their name
+ *
+ * The last line is "N passed, N failed, N skipped"; the exit status is 1 if a test failed or none was found. */
+#ifndef RLX_TESTS_TEST_H
+#define RLX_TESTS_TEST_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rlx/rlx.h"
+
+typedef struct test_case {
+  const char *name;
+  void (*fn)(void);
+  struct test_case *next;
+} test_case;
+
+typedef enum test_result { TEST_PASSED, TEST_FAILED, TEST_SKIPPED, TEST_RESULT_COUNT } test_result;
+
+typedef struct test_state {
+  test_case *first, *last, *current;
+  test_result result; /* of the current test */
+} test_state;
+
+__attribute__((weak)) test_state test_all;
+
+#define TEST(test_name)                                                      \
+  static void test_fn_##test_name(void);                                     \
+  __attribute__((constructor)) static void test_register_##test_name(void) { \
+    static test_case test = {.name = #test_name, .fn = test_fn_##test_name}; \
+    test_add(&test);                                                         \
+  }                                                                          \
+  static void test_fn_##test_name(void)
+
+static inline void test_add(test_case *test) {
+  if (test_all.last) test_all.last->next = test;
+  else test_all.first = test;
+  test_all.last = test;
+}
+
+static inline bool test_has_failed(void) { return test_all.result == TEST_FAILED; }
+
+/* Ends the line for the current test; the first word on the result stands. */
+__attribute__((format(printf, 4, 5))) static inline void test_report(test_result result, const char *file, int line,
+                                                                     const char *fmt, ...) {
+  if (test_all.result != TEST_PASSED) return;
+  test_all.result = result;
+  printf("%s %s: %s:%d: ", result == TEST_FAILED ? "FAIL" : "SKIP", test_all.current->name, file, line);
+  va_list args;
+  va_start(args, fmt);
+  vprintf(fmt, args);
+  va_end(args);
+  putchar('\n');
+}
+
+#define TEST_STOP_(result, ...)                             \
+  do {                                                      \
+    test_report((result), __FILE__, __LINE__, __VA_ARGS__); \
+    return;                                                 \
+  } while (0)
+
+#define SKIP(why) TEST_STOP_(TEST_SKIPPED, "%s", (why))
+#define FAIL(...) TEST_STOP_(TEST_FAILED, __VA_ARGS__)
+
+#define CHECK(cond)                 \
+  do {                              \
+    if (!(cond)) FAIL("%s", #cond); \
+  } while (0)
+
+#define CHECK_EQ_INT(a, b)                                                                \
+  do {                                                                                    \
+    long long check_a_ = (long long)(a), check_b_ = (long long)(b);                       \
+    if (check_a_ != check_b_) FAIL("%s is %lld, %s is %lld", #a, check_a_, #b, check_b_); \
+  } while (0)
+
+#define CHECK_EQ_STR(a, b)                                                                                \
+  do {                                                                                                    \
+    const char *check_a_ = (a), *check_b_ = (b);                                                          \
+    if (!check_a_ || !check_b_ || strcmp(check_a_, check_b_) != 0)                                        \
+      FAIL("%s is <%s>, %s is <%s>", #a, check_a_ ? check_a_ : "NULL", #b, check_b_ ? check_b_ : "NULL"); \
+  } while (0)
+
+#define CHECK_OK(status_expr)                                                                                     \
+  do {                                                                                                            \
+    rlx_status check_status_ = (status_expr);                                                                     \
+    if (check_status_ != RLX_OK) FAIL("%s: %s: %s", #status_expr, rlx_status_name(check_status_), rlx_message()); \
+  } while (0)
+
+/* Fails with this very code, and a message that holds `part`. */
+#define CHECK_FAILS(status_expr, code, part)                                                                          \
+  do {                                                                                                                \
+    rlx_status check_status_ = (status_expr);                                                                         \
+    if (check_status_ != (code))                                                                                      \
+      FAIL("%s: expected '%s', found '%s' (%s)", #status_expr, rlx_status_name(code), rlx_status_name(check_status_), \
+           check_status_ ? rlx_message() : "");                                                                       \
+    if (!strstr(rlx_message(), (part)))                                                                               \
+      FAIL("%s: expected a message with <%s>, found <%s>", #status_expr, (part), rlx_message());                      \
+  } while (0)
+
+__attribute__((weak)) int main(int argc, char **argv) {
+  const char *filter = "";
+  bool is_verbose = false;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "-v") == 0) is_verbose = true;
+    else filter = argv[i];
+  }
+  /* By lines, so that what was said is out before a crash, and a forked child has nothing to repeat. */
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  unsigned count[TEST_RESULT_COUNT] = {0};
+  for (test_case *test = test_all.first; test; test = test->next) {
+    if (!strstr(test->name, filter)) continue;
+    test_all.current = test;
+    test_all.result = TEST_PASSED;
+    test->fn();
+    count[test_all.result]++;
+    if (is_verbose && test_all.result == TEST_PASSED) printf("pass %s\n", test->name);
+  }
+  unsigned total = count[TEST_PASSED] + count[TEST_FAILED] + count[TEST_SKIPPED];
+  if (total == 0) printf("no test has '%s' in its name\n", filter);
+  printf("%u passed, %u failed, %u skipped\n", count[TEST_PASSED], count[TEST_FAILED], count[TEST_SKIPPED]);
+  return total == 0 || count[TEST_FAILED] > 0;
+}
+
+#endif

@@ -1,0 +1,203 @@
+"""What tools/test and tools/soak share: steps with logs, builds by preset, test programs and their closing lines.
+
+The one idea: everything that is checked ends as three counts (passed, failed, skipped) in one place, Report, whose last
+line a person or a script reads. A step says on the screen what went wrong or was left out; the whole of its output is in
+build/logs/. A program that dies, hangs, or says nothing at its end counts as one failure, never as nothing.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+LOGS = BUILD / "logs"
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
+NOTABLE = re.compile(r"\b(FAIL|SKIP)\b|ERROR: |runtime error: |WARNING: ThreadSanitizer|SUMMARY: ")
+SHOWN_LINES = 20
+
+SANITIZER_ENV = {
+    # Sizes that no machine has must come back as NULL, as they do without the sanitizer: tests ask for them.
+    "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "second_deadlock_stack=1",
+}
+
+
+class Report:
+    """The sum of everything, and what to read first when it is not clean."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.failures, self.skips = [], []
+        self.start = time.monotonic()
+
+    def add(self, name, passed=0, failed=0, skipped=0, why=""):
+        self.passed += passed
+        self.failed += failed
+        self.skipped += skipped
+        if failed:
+            self.failures.append(f"{name}: {why or f'{failed} failed'}")
+        if skipped:
+            self.skips.append(f"{name}: {why if not failed and why else f'{skipped} skipped'}")
+
+    def close(self):
+        print(f"\n== summary, after {time.monotonic() - self.start:.0f} s")
+        for title, lines in (("skipped", self.skips), ("FAILED", self.failures)):
+            for line in lines:
+                print(f"   {title}  {line}")
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped", flush=True)
+        return 1 if self.failed or not self.passed else 0
+
+
+def heading(text):
+    print(f"\n== {text}", flush=True)
+
+
+def say(text):
+    print(f"   {text}", flush=True)
+
+
+def call(command, log, env=None, timeout=None, cwd=ROOT):
+    """Runs a command into a log file. Returns (exit code, its text, seconds); the code is None where time ran out."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    with open(LOGS / log, "wb") as out:
+        out.write((" ".join(map(str, command)) + "\n").encode())
+        out.flush()
+        try:
+            code = subprocess.run([str(c) for c in command], stdout=out, stderr=subprocess.STDOUT, cwd=cwd,
+                                  stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})}, timeout=timeout).returncode
+        except subprocess.TimeoutExpired:
+            code = None
+        except OSError as error:
+            out.write(f"cannot run: {error}\n".encode())
+            code = 127
+    text = (LOGS / log).read_text(encoding="utf-8", errors="replace")
+    return code, text.split("\n", 1)[1], time.monotonic() - begin
+
+
+def show(lines, log):
+    lines = list(lines)
+    for line in lines[:SHOWN_LINES]:
+        say("  " + line)
+    if len(lines) > SHOWN_LINES:
+        say(f"  ... {len(lines) - SHOWN_LINES} more in {(LOGS / log).relative_to(ROOT)}")
+
+
+def step(report, name, command, **how):
+    """A command that must succeed: one passed or one failed. Returns whether it did."""
+    log = re.sub(r"[^a-z0-9]+", "-", name.lower()) + ".log"
+    code, text, seconds = call(command, log, **how)
+    if code == 0:
+        report.add(name, passed=1)
+        say(f"ok    {name} ({seconds:.1f} s)")
+        return True
+    why = "out of time" if code is None else f"exit code {code}"
+    report.add(name, failed=1, why=f"{why}, see {(LOGS / log).relative_to(ROOT)}")
+    say(f"FAIL  {name}: {why}")
+    lines = text.splitlines()
+    errors = [line for line in lines if re.search(r"\berror: |undefined reference", line)]
+    show(errors or lines[-SHOWN_LINES:], log)
+    return False
+
+
+def skip(report, name, why):
+    report.add(name, skipped=1, why=why)
+    say(f"SKIP  {name}: {why}")
+
+
+def same_program(a, b):
+    """Whether two names of a compiler (cc, gcc) lead to one file."""
+    a, b = shutil.which(a), shutil.which(b)
+    return bool(a and b) and os.path.realpath(a) == os.path.realpath(b)
+
+
+def build(report, preset, jobs, compiler=None, directory=None, options=(), targets=()):
+    """Configures and builds a preset with this compiler; both must succeed."""
+    directory = BUILD / (directory or preset)
+    cache = directory / "CMakeCache.txt"
+    had = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", cache.read_text(), re.MULTILINE) if cache.is_file() else None
+    if had and compiler and not same_program(had[1], compiler):
+        shutil.rmtree(directory)  # CMake cannot change the compiler of a build tree
+        had = None
+    if compiler and not had:
+        options = [f"-DCMAKE_C_COMPILER={compiler}", *options]
+    return (step(report, f"{directory.name}: configure", ["cmake", "--preset", preset, "-B", directory, *options])
+            and step(report, f"{directory.name}: build", ["cmake", "--build", directory, "-j", str(jobs),
+                                                          *(["--target", *targets] if targets else [])]))
+
+
+def run_program(report, label, command, env, timeout):
+    """One test program: its closing line is its result."""
+    log = label.replace("/", "-") + ".log"
+    code, text, seconds = call(command, log, env=env, timeout=timeout)
+    closings = CLOSING.findall(text)
+    notable = [line for line in text.splitlines() if NOTABLE.search(line)]
+    if not closings:
+        why = f"no result after {timeout} s" if code is None else f"no closing line, exit code {code}"
+        report.add(label, failed=1, why=why)
+        say(f"FAIL  {label}: {why}")
+        show(notable or text.splitlines()[-SHOWN_LINES:], log)
+        return
+    passed, failed, skipped = map(int, closings[-1])
+    why = ""
+    if code != 0 and not failed:  # a leak or a race is found after the closing line
+        failed, why = 1, f"exit code {code} after a clean closing line"
+    elif not passed and not failed and not skipped:
+        failed, why = 1, "the test ran nothing"
+    report.add(label, passed, failed, skipped, why)
+    say(f"{'FAIL ' if failed else 'ok   '} {label}: {passed} passed, {failed} failed, {skipped} skipped ({seconds:.1f} s)")
+    if failed and not notable:
+        notable = text.splitlines()[-SHOWN_LINES:]
+    show(notable, log)
+
+
+def run_programs(report, group, commands, jobs, env=None, timeout=600):
+    """Test programs side by side. `commands` is a list of (name, command)."""
+    env = {**SANITIZER_ENV, **(env or {})}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for done in [pool.submit(run_program, report, f"{group}/{name}", command, env, timeout)
+                     for name, command in commands]:
+            done.result()
+
+
+def test_sources(pattern="test_*.c"):
+    return sorted((ROOT / "tests").glob(pattern))
+
+
+def clang_sanitizes():
+    """Whether clang is here with its run-time libraries."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    probe = LOGS / "probe.c"
+    probe.write_text("int main(void) { return 0; }\n")
+    return shutil.which("clang") is not None and call(
+        ["clang", "-fsanitize=fuzzer-no-link,address,undefined", probe, "-o", LOGS / "probe"], "probe.log")[0] == 0
+
+
+def fuzz(report, directory, jobs, seconds, runs=None):
+    """Each fuzz target for a bounded time, from its seeds in tests/corpus/<name> where there are any."""
+    def one(source):
+        name = source.stem
+        found = LOGS / f"corpus-{name}"
+        found.mkdir(parents=True, exist_ok=True)
+        seeds = ROOT / "tests" / "corpus" / name
+        step(report, f"{directory}/{name}", [
+            BUILD / directory / "tests" / name, f"-max_total_time={seconds}", *([f"-runs={runs}"] if runs else []),
+            "-seed=1", "-rss_limit_mb=4096", "-timeout=25", f"-artifact_prefix={LOGS}/{name}-",
+            found, *([seeds] if seeds.is_dir() else [])], env=SANITIZER_ENV, timeout=seconds + 120)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, test_sources("fuzz_*.c")))
+
+
+def jobs_argument(parser):
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 2, help="how many things at once")
+
+
+if __name__ == "__main__":
+    sys.exit("this is a part of tools/test and tools/soak; run those")
