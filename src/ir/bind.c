@@ -1,0 +1,173 @@
+/* Binding: from a template with symbols to a graph of numbers.
+ *
+ * The graph is built again, node by node, with sizes in place of symbols, so every shape rule runs on numbers and
+ * checks what it had to let pass before. Sub-graphs are bound with it; their symbols are matched by name. */
+#include <string.h>
+
+#include "ir/infer.h"
+
+rlx_node rlx_graph_copy_node(rlx_graph *g, const rlx_graph *from, rlx_node id, const rlx_node *map) {
+  const rlx_node_rec *n = rlx_graph_at(from, id);
+  return rlx_graph_copy_with(g, n, n->attrs, map);
+}
+
+rlx_node rlx_graph_copy_with(rlx_graph *g, const rlx_node_rec *n, const void *attrs, const rlx_node *map) {
+  rlx_node few[16] = {0}, *in = few;
+  if (n->n_in > 16 && !(in = rlx_mem_calloc(n->n_in, sizeof *in))) return rlx_graph_set_error(g, RLX_FAIL(RLX_NO_MEMORY, "copying a node"));
+  for (uint32_t i = 0; i < n->n_in; i++) in[i] = n->in[i] ? map[n->in[i]] : RLX_NONE;
+  rlx_node copy = rlx_graph_add(g, n->op, in, n->n_in, attrs);
+  if (in != few) rlx_mem_free(in);
+  return copy;
+}
+
+rlx_status rlx_graph_copy_outputs(rlx_graph *g, const rlx_graph *from, const rlx_node *map) {
+  for (size_t i = 0; i < from->outputs.n; i++) rlx_output(g, from->outputs.v[i].name, map[from->outputs.v[i].node]);
+  return rlx_graph_status(g);
+}
+
+static rlx_status bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph **out);
+
+/* The sizes of a sub-graph's symbols, looked up by name in its parent's. */
+static rlx_status bind_subgraph(const rlx_graph *parent, const int64_t *sizes, const rlx_graph *sub, rlx_graph **out) {
+  int64_t *own = rlx_mem_calloc(sub->symbols.n + 1, sizeof *own);
+  if (!own) return RLX_FAIL(RLX_NO_MEMORY, "binding a sub-graph");
+  rlx_status s = RLX_OK;
+  for (size_t i = 0; i < sub->symbols.n && !s; i++) {
+    size_t k = 0;
+    while (k < parent->symbols.n && strcmp(parent->symbols.v[k], sub->symbols.v[i]) != 0) k++;
+    if (k == parent->symbols.n) s = RLX_FAIL(RLX_INVALID, "symbol '%s' of a sub-graph is not one of its parent's", sub->symbols.v[i]);
+    else own[i] = sizes[k];
+  }
+  if (!s) s = bind_sizes(sub, own, out);
+  rlx_mem_free(own);
+  return s;
+}
+
+static rlx_status bind_attrs(const rlx_graph *g, const int64_t *sizes, const rlx_op_row *row, void *attrs) {
+  for (uint32_t i = 0; i < row->n_attrs; i++) { /* our own references, so that one release serves success and failure */
+    if (row->attrs[i].kind == RLX_ATTR_DATA) rlx_blob_retain(*(rlx_blob **)rlx_attr_at(attrs, &row->attrs[i]));
+    if (row->attrs[i].kind == RLX_ATTR_GRAPH) rlx_graph_retain(*(rlx_graph **)rlx_attr_at(attrs, &row->attrs[i]));
+  }
+  for (uint32_t i = 0; i < row->n_attrs; i++) {
+    void *at = rlx_attr_at(attrs, &row->attrs[i]);
+    if (row->attrs[i].kind == RLX_ATTR_DIMS) {
+      rlx_dims *d = at;
+      for (int k = 0; k < d->n; k++)
+        if (rlx_dim_is_symbol(d->v[k])) d->v[k] = sizes[rlx_dim_symbol(d->v[k])];
+    } else if (row->attrs[i].kind == RLX_ATTR_GRAPH) {
+      rlx_graph *open = *(rlx_graph **)at, *bound;
+      if (open->symbols.n == 0 && open->depth == 0) continue;
+      RLX_TRY_AT(bind_subgraph(g, sizes, open, &bound), "%s", row->attrs[i].name);
+      *(rlx_graph **)at = bound;
+      rlx_graph_destroy(open);
+    }
+  }
+  return RLX_OK;
+}
+
+static rlx_status bind_node(const rlx_graph *g, const int64_t *sizes, rlx_node id, rlx_graph *to, rlx_node *map) {
+  const rlx_node_rec *n = rlx_graph_at(g, id);
+  const rlx_op_row *row = rlx_op_get(n->op);
+  rlx_any_attrs attrs;
+  memcpy(&attrs, n->attrs, row->attrs_bytes);
+  rlx_status s = bind_attrs(g, sizes, row, &attrs);
+  if (!s) {
+    map[id] = rlx_graph_copy_with(to, n, &attrs, map);
+    s = rlx_graph_status(to);
+  }
+  rlx_attrs_release(row, &attrs);
+  return s;
+}
+
+static rlx_status bind_all(const rlx_graph *g, const int64_t *sizes, rlx_graph *to) {
+  rlx_node *map = rlx_mem_calloc(rlx_graph_end(g), sizeof *map);
+  if (!map) return RLX_FAIL(RLX_NO_MEMORY, "binding");
+  rlx_status s = RLX_OK;
+  for (rlx_node id = 1; id < rlx_graph_end(g) && !s; id++) s = bind_node(g, sizes, id, to, map);
+  if (!s) s = rlx_graph_copy_outputs(to, g, map);
+  rlx_mem_free(map);
+  return s ? s : rlx_graph_finish(to);
+}
+
+static rlx_status bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph **out) {
+  rlx_graph *to;
+  *out = NULL;
+  RLX_TRY(rlx_graph_create(&to));
+  rlx_status s = bind_all(g, sizes, to);
+  if (s) rlx_graph_destroy(to);
+  else *out = to;
+  return s;
+}
+
+/* ---- the two public ways to say the sizes ---- */
+
+enum { UNBOUND = -1 };
+
+static rlx_status begin(const rlx_graph *g, const char *call, rlx_graph **out, int64_t **sizes) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "%s: out is NULL", call);
+  *out = NULL;
+  if (!g) return RLX_FAIL(RLX_INVALID, "%s: the graph is NULL", call);
+  if (!g->finished) return RLX_FAIL(RLX_INVALID, "%s: the graph is not finished", call);
+  *sizes = rlx_mem_calloc(g->symbols.n + 1, sizeof **sizes);
+  if (!*sizes) return RLX_FAIL(RLX_NO_MEMORY, "binding");
+  for (size_t i = 0; i < g->symbols.n; i++) (*sizes)[i] = UNBOUND;
+  return RLX_OK;
+}
+
+static rlx_status end(const rlx_graph *g, rlx_status s, int64_t *sizes, rlx_graph **out) {
+  for (size_t i = 0; i < g->symbols.n && !s; i++)
+    if (sizes[i] == UNBOUND) s = RLX_FAIL(RLX_INVALID, "symbol '%s' is not bound", g->symbols.v[i]);
+  if (!s) s = bind_sizes(g, sizes, out);
+  rlx_mem_free(sizes);
+  return s;
+}
+
+static rlx_status set_binding(const rlx_graph *g, const rlx_binding *b, int64_t *sizes) {
+  if (!b->symbol) return RLX_FAIL(RLX_INVALID, "a binding's symbol is NULL");
+  for (size_t i = 0; i < g->symbols.n; i++) {
+    if (strcmp(g->symbols.v[i], b->symbol) != 0) continue;
+    if (b->size < 0) return RLX_FAIL(RLX_INVALID, "symbol '%s' is bound to the negative size %lld", b->symbol, (long long)b->size);
+    if (sizes[i] != UNBOUND) return RLX_FAIL(RLX_INVALID, "symbol '%s' is bound twice", b->symbol);
+    sizes[i] = b->size;
+    return RLX_OK;
+  }
+  return RLX_FAIL(RLX_NOT_FOUND, "the graph has no symbol '%s'", b->symbol);
+}
+
+rlx_status rlx_graph_bind(const rlx_graph *g, const rlx_binding *bindings, size_t n, rlx_graph **out) {
+  int64_t *sizes;
+  RLX_TRY(begin(g, "rlx_graph_bind", out, &sizes));
+  rlx_status s = n && !bindings ? RLX_FAIL(RLX_INVALID, "rlx_graph_bind: bindings is NULL") : RLX_OK;
+  for (size_t i = 0; i < n && !s; i++) s = set_binding(g, &bindings[i], sizes);
+  return end(g, s, sizes, out);
+}
+
+static rlx_status set_from_shape(const rlx_graph *g, const rlx_named_shape *in, int64_t *sizes) {
+  rlx_node id = rlx_graph_find(g, in->name);
+  if (!id) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no input, param or state '%s'", in->name ? in->name : "NULL");
+  const rlx_dims *want = &rlx_graph_at(g, id)->type.shape;
+  if (in->shape.n != want->n) return RLX_FAIL(RLX_INVALID, "'%s' has rank %d but must have rank %d", in->name, (int)in->shape.n, (int)want->n);
+  for (int i = 0; i < want->n; i++) {
+    int64_t have = in->shape.v[i];
+    if (have < 0) return RLX_FAIL(RLX_INVALID, "'%s': axis %d has the negative size %lld", in->name, i, (long long)have);
+    if (!rlx_dim_is_symbol(want->v[i])) {
+      if (have != want->v[i])
+        return RLX_FAIL(RLX_INVALID, "'%s': axis %d is %lld but must be %lld", in->name, i, (long long)have, (long long)want->v[i]);
+      continue;
+    }
+    uint32_t symbol = rlx_dim_symbol(want->v[i]);
+    if (sizes[symbol] != UNBOUND && sizes[symbol] != have)
+      return RLX_FAIL(RLX_INVALID, "'%s': axis %d is %lld but symbol '%s' is already %lld", in->name, i, (long long)have,
+                      g->symbols.v[symbol], (long long)sizes[symbol]);
+    sizes[symbol] = have;
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_graph_bind_inputs(const rlx_graph *g, const rlx_named_shape *inputs, size_t n, rlx_graph **out) {
+  int64_t *sizes;
+  RLX_TRY(begin(g, "rlx_graph_bind_inputs", out, &sizes));
+  rlx_status s = n && !inputs ? RLX_FAIL(RLX_INVALID, "rlx_graph_bind_inputs: inputs is NULL") : RLX_OK;
+  for (size_t i = 0; i < n && !s; i++) s = set_from_shape(g, &inputs[i], sizes);
+  return end(g, s, sizes, out);
+}

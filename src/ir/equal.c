@@ -1,0 +1,41 @@
+/* Equality and hash of whole graphs: what "identical" means for the text form, and the key of caches. */
+#include <string.h>
+
+#include "ir/graph.h"
+
+static bool node_equal(const rlx_node_rec *a, const rlx_node_rec *b) {
+  return a->op == b->op && a->n_in == b->n_in && a->type.dtype == b->type.dtype && rlx_dims_equal(&a->type.shape, &b->type.shape) &&
+         (a->n_in == 0 || memcmp(a->in, b->in, a->n_in * sizeof *a->in) == 0) &&
+         rlx_attrs_equal(rlx_op_get(a->op), a->attrs, b->attrs);
+}
+
+bool rlx_graph_equal(const rlx_graph *a, const rlx_graph *b) {
+  if (a == b) return true;
+  if (!a || !b || a->nodes.n != b->nodes.n || a->outputs.n != b->outputs.n || a->symbols.n != b->symbols.n) return false;
+  for (rlx_node id = 1; id < rlx_graph_end(a); id++)
+    if (!node_equal(rlx_graph_at(a, id), rlx_graph_at(b, id))) return false;
+  for (size_t i = 0; i < a->outputs.n; i++)
+    if (a->outputs.v[i].node != b->outputs.v[i].node || strcmp(a->outputs.v[i].name, b->outputs.v[i].name) != 0) return false;
+  for (size_t i = 0; i < a->symbols.n; i++)
+    if (strcmp(a->symbols.v[i], b->symbols.v[i]) != 0) return false;
+  return true;
+}
+
+bool rlx_graph_same(const rlx_graph *a, const rlx_graph *b) { return rlx_graph_equal(a, b); }
+
+uint64_t rlx_graph_hash(const rlx_graph *g) {
+  uint64_t h = 0;
+  if (!g) return h;
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    uint64_t words[3] = {(uint64_t)n->op, (uint64_t)n->type.dtype, rlx_attrs_hash(rlx_op_get(n->op), n->attrs)};
+    h = rlx_hash_bytes(h, words, sizeof words);
+    h = rlx_hash_bytes(h, n->in, n->n_in * sizeof *n->in);
+    h = rlx_hash_bytes(h, n->type.shape.v, (size_t)n->type.shape.n * sizeof n->type.shape.v[0]);
+  }
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    h = rlx_hash_bytes(h, g->outputs.v[i].name, strlen(g->outputs.v[i].name));
+    h = rlx_hash_bytes(h, &g->outputs.v[i].node, sizeof g->outputs.v[i].node);
+  }
+  return h;
+}

@@ -1,0 +1,100 @@
+/* The graph: an append-only list of nodes in one piece of memory.
+ *
+ * Node ids are u32, from 1; 0 is "no node". A node's inputs are earlier nodes, so the list is its own topological order
+ * and every walk is a loop, never a recursion. Names, inputs and attributes live in the graph's bump allocator. A
+ * finished graph does not change; graphs and constants' bytes are reference-counted, because graphs derived by passes
+ * and sub-graph attributes share them. */
+#ifndef RLX_IR_GRAPH_H
+#define RLX_IR_GRAPH_H
+
+#include <stdatomic.h>
+
+#include "base/array.h"
+#include "base/bump.h"
+#include "ir/op.h"
+#include "ir/shape.h"
+
+#define RLX_MAX_DEPTH 16 /* sub-graphs within sub-graphs */
+
+struct rlx_blob {
+  atomic_uint refs;
+  size_t bytes;
+  unsigned char *data; /* just behind this header */
+};
+
+typedef struct rlx_node_rec {
+  rlx_op op;
+  uint32_t n_in;
+  const rlx_node *in; /* 0 where an optional input is absent */
+  const void *attrs;  /* rlx_attrs_<op>, never NULL */
+  rlx_type type;
+} rlx_node_rec;
+
+typedef struct rlx_output_rec {
+  const char *name;
+  rlx_node node;
+} rlx_output_rec;
+
+/* Names to numbers, open addressing. */
+typedef struct rlx_name_map {
+  struct rlx_name_entry {
+    const char *name;
+    uint32_t value;
+  } *v;
+  size_t n, cap;
+} rlx_name_map;
+
+struct rlx_graph {
+  atomic_uint refs;
+  rlx_bump bump;
+  RLX_ARRAY(rlx_node_rec) nodes; /* [0] is the node that is none */
+  RLX_ARRAY(rlx_output_rec) outputs;
+  RLX_ARRAY(const char *) symbols;
+  rlx_name_map leaf_names, output_names;
+  uint32_t depth;   /* 0, or one more than the deepest sub-graph */
+  bool finished;
+  rlx_status error; /* the builder's first, and its message */
+  char message[512];
+};
+
+static inline const rlx_node_rec *rlx_graph_at(const rlx_graph *g, rlx_node id) { return &g->nodes.v[id]; }
+static inline uint32_t rlx_graph_end(const rlx_graph *g) { return (uint32_t)g->nodes.n; } /* ids are 1 .. end-1 */
+
+/* The attributes of a node as their struct: RLX_ATTRS(softmax, node)->axis. */
+#define RLX_ATTRS(op_name, node) ((const rlx_attrs_##op_name *)(node)->attrs)
+
+/* The builder's one door: checks, infers, appends. attrs may be NULL for the defaults. 0 on failure (sticky). */
+rlx_node rlx_graph_add(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n_in, const void *attrs);
+/* Appends a copy of a node of another graph with its inputs renamed by map (old id -> new id); with other attributes. Both
+ * graphs must have the same symbols, or the node's sizes be numbers. */
+rlx_node rlx_graph_copy_node(rlx_graph *g, const rlx_graph *from, rlx_node id, const rlx_node *map);
+rlx_node rlx_graph_copy_with(rlx_graph *g, const rlx_node_rec *n, const void *attrs, const rlx_node *map);
+rlx_status rlx_graph_copy_outputs(rlx_graph *g, const rlx_graph *from, const rlx_node *map);
+/* Records a builder error (keeping the first). The thread's message is taken. Returns 0, the node that is none. */
+rlx_node rlx_graph_set_error(rlx_graph *g, rlx_status status);
+rlx_graph *rlx_graph_retain(const rlx_graph *g);
+
+rlx_blob *rlx_blob_create(size_t bytes); /* not cleared; one reference */
+rlx_blob *rlx_blob_retain(rlx_blob *b);
+void rlx_blob_release(rlx_blob *b);
+
+bool rlx_name_map_get(const rlx_name_map *m, const char *name, uint32_t *value);
+bool rlx_name_map_put(rlx_name_map *m, const char *name, uint32_t value); /* name must outlive the map; false: no memory */
+void rlx_name_map_deinit(rlx_name_map *m);
+
+/* Attributes, driven by the op's field table (attrs.c). */
+static inline void *rlx_attr_at(const void *attrs, const rlx_attr_field *f) { return (char *)(uintptr_t)attrs + f->offset; }
+rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void *attrs);
+/* A copy in g's memory; texts are copied, graphs and bytes retained. NULL: no memory. */
+void *rlx_attrs_copy(rlx_graph *g, const rlx_op_row *row, const void *attrs);
+void rlx_attrs_release(const rlx_op_row *row, const void *attrs); /* what the copy retained */
+bool rlx_attr_equal(const rlx_attr_field *f, const void *a, const void *b); /* one field's values */
+bool rlx_attrs_equal(const rlx_op_row *row, const void *a, const void *b);
+uint64_t rlx_attrs_hash(const rlx_op_row *row, const void *attrs);
+uint64_t rlx_hash_bytes(uint64_t seed, const void *data, size_t bytes);
+
+/* Structure: same nodes, outputs, symbols, attribute values, sub-graphs. */
+bool rlx_graph_equal(const rlx_graph *a, const rlx_graph *b);
+uint64_t rlx_graph_hash(const rlx_graph *g);
+
+#endif

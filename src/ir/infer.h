@@ -1,0 +1,55 @@
+/* Inference: from an op, its attributes and its inputs' types to the result's type.
+ *
+ * rlx_infer_run checks arity and element types from the op's row, then calls the row's shape rule. A rule reads its
+ * inputs with rlx_infer_in, checks shapes and attributes, and writes c->out.shape (and c->out.dtype where the row says
+ * RULE). It fails with a plain message; the caller adds which node. Sizes may be open (shape.h): use the dim_* helpers,
+ * which let open sizes pass and fail only on what is certainly wrong. */
+#ifndef RLX_IR_INFER_H
+#define RLX_IR_INFER_H
+
+#include "ir/graph.h"
+
+typedef struct rlx_infer {
+  const rlx_graph *graph;
+  rlx_op op;
+  const rlx_op_row *row;
+  const void *attrs;
+  const rlx_node *ids;
+  uint32_t n_in;
+  rlx_type out;
+} rlx_infer;
+
+rlx_status rlx_infer_run(rlx_infer *c);
+
+/* The type of input i, NULL where it is absent. */
+static inline const rlx_type *rlx_infer_in(const rlx_infer *c, uint32_t i) {
+  return i < c->n_in && c->ids[i] ? &rlx_graph_at(c->graph, c->ids[i])->type : NULL;
+}
+static inline const rlx_dims *rlx_infer_shape(const rlx_infer *c, uint32_t i) {
+  const rlx_type *t = rlx_infer_in(c, i);
+  return t ? &t->shape : NULL;
+}
+
+/* Two sizes that must be equal: false if they certainly differ, else *out is the better known of them. */
+bool rlx_dim_unify(int64_t a, int64_t b, int64_t *out);
+/* Two sizes under broadcasting. */
+bool rlx_dim_broadcast(int64_t a, int64_t b, int64_t *out);
+/* a * b and a + b; open if either is; false on overflow. Multiplying by 1 and adding 0 keep a symbol. */
+bool rlx_dim_mul(int64_t a, int64_t b, int64_t *out);
+bool rlx_dim_add(int64_t a, int64_t b, int64_t *out);
+/* Broadcasts b into *acc, aligning the last axes. */
+rlx_status rlx_dims_broadcast(rlx_dims *acc, const rlx_dims *b);
+/* An axis in -rank .. rank-1 made non-negative; the message names `what`. */
+rlx_status rlx_axis_resolve(int64_t axis, int rank, const char *what, int *out);
+/* A list of distinct axes as a bit set; empty means all when empty_is_all. */
+rlx_status rlx_axes_resolve(const rlx_dims *axes, int rank, bool empty_is_all, uint32_t *bits);
+/* Input i must have this rank / a shape that unifies with these sizes. The message names the input by its table name. */
+rlx_status rlx_expect_rank(const rlx_infer *c, uint32_t i, int rank);
+rlx_status rlx_expect_shape(const rlx_infer *c, uint32_t i, rlx_dims want);
+/* Input i must be a scalar (rank 0) or, when n is not negative/open-mismatched, a vector of n. */
+rlx_status rlx_expect_scalar_or_vector(const rlx_infer *c, uint32_t i, int64_t n);
+/* The result holds positions along an axis of n elements: i32 or i64, and wide enough. */
+rlx_status rlx_expect_index_result(const rlx_infer *c, int64_t n);
+const char *rlx_infer_input_name(const rlx_infer *c, uint32_t i);
+
+#endif

@@ -1,0 +1,42 @@
+/* Shapes: numbers, symbols and unknowns.
+ *
+ * A size is a number >= 0, a symbol of the graph (a name such as "B"), or unknown: a size that follows from symbols by
+ * arithmetic that a template graph does not do (the length of a concatenation of B and S rows). Symbols and unknowns are
+ * "open" and encoded below any real number. While a graph is open its rules check what is certain and let the rest
+ * pass; binding the symbols builds the graph again with numbers, and then every rule checks everything. */
+#ifndef RLX_IR_SHAPE_H
+#define RLX_IR_SHAPE_H
+
+#include "base/status.h"
+
+#define RLX_DIM_UNKNOWN INT64_MIN
+#define RLX_DIM_OPEN_END (INT64_MIN + (1 << 20)) /* everything below is open */
+static inline bool rlx_dim_is_open(int64_t d) { return d < RLX_DIM_OPEN_END; }
+static inline bool rlx_dim_is_symbol(int64_t d) { return d < RLX_DIM_OPEN_END && d != RLX_DIM_UNKNOWN; }
+static inline uint32_t rlx_dim_symbol(int64_t d) { return (uint32_t)(d - INT64_MIN - 1); } /* its index in the graph */
+static inline int64_t rlx_dim_from_symbol(uint32_t symbol) { return INT64_MIN + 1 + (int64_t)symbol; }
+
+/* A node's value: type and shape. */
+typedef struct rlx_type {
+  rlx_dtype dtype;
+  rlx_dims shape;
+} rlx_type;
+
+bool rlx_dims_equal(const rlx_dims *a, const rlx_dims *b);
+bool rlx_dims_open(const rlx_dims *d); /* any size open */
+/* Elements of a shape of numbers (checked when the node was made, so it cannot overflow). */
+static inline size_t rlx_dims_count(const rlx_dims *d) {
+  size_t n = 1;
+  for (int i = 0; i < d->n; i++) n *= (size_t)d->v[i];
+  return n;
+}
+
+/* "[2,B,?]" for messages; symbols appear as "$k" since the graph that names them is not at hand. The text lives in
+ * the caller's expression. */
+typedef struct rlx_text_buffer {
+  char v[8 * 24];
+} rlx_text_buffer;
+const char *rlx_dims_text(const rlx_dims *d, rlx_text_buffer *buffer);
+#define RLX_DIMS_TEXT(d) rlx_dims_text(&(d), &(rlx_text_buffer){{0}})
+
+#endif

@@ -1,0 +1,82 @@
+/* Inside the room: the list of block types and where each field of a block lies.
+ *
+ * A block is an array of bytes and is read as one: no struct is laid over it, so neither the alignment of a mapped file
+ * nor the byte order of the machine matters. The offsets below are the whole description of a layout; how codes are
+ * packed into `qs` is said at the decoder, which the encoder mirrors. Not for use outside src/quant. */
+#ifndef RLX_QUANT_BLOCKS_H
+#define RLX_QUANT_BLOCKS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/half.h"
+
+/* Every block type once: the suffix in rlx_dtype and the name of its functions. */
+/* clang-format off */
+#define RLX_BLOCK_TYPES(X)                                                                                \
+  X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(Q8_0, q8_0) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4) \
+  X(Q2_K, q2_k) X(Q3_K, q3_k) X(Q4_K, q4_k) X(Q5_K, q5_k) X(Q6_K, q6_k) X(Q8_K, q8_k) X(IQ4_XS, iq4_xs)   \
+  X(TQ1_0, tq1_0) X(TQ2_0, tq2_0)
+/* clang-format on */
+
+typedef void rlx_block_decode(const uint8_t *block, float *dst);
+typedef void rlx_block_encode(const float *src, uint8_t *block);
+
+#define RLX_BLOCK_DECLARE(TYPE, name)   \
+  rlx_block_decode rlx_##name##_decode; \
+  rlx_block_encode rlx_##name##_encode;
+RLX_BLOCK_TYPES(RLX_BLOCK_DECLARE)
+#undef RLX_BLOCK_DECLARE
+
+enum { SMALL_BLOCK = 32, SUPER_BLOCK = 256 }; /* elements */
+
+/* Byte offsets. D is the f16 scale (Q8_K: f32), M or DMIN the f16 offset or its scale, QS the low bits of the codes, QH
+ * the high ones. */
+enum { Q4_0_D = 0, Q4_0_QS = 2 };
+enum { Q4_1_D = 0, Q4_1_M = 2, Q4_1_QS = 4 };
+enum { Q5_0_D = 0, Q5_0_QH = 2, Q5_0_QS = 6 };
+enum { Q5_1_D = 0, Q5_1_M = 2, Q5_1_QH = 4, Q5_1_QS = 8 };
+enum { Q8_0_D = 0, Q8_0_QS = 2 };
+enum { IQ4_NL_D = 0, IQ4_NL_QS = 2 };
+enum { MXFP4_E = 0, MXFP4_QS = 1 };
+enum { Q2_K_SCALES = 0, Q2_K_QS = 16, Q2_K_D = 80, Q2_K_DMIN = 82 };
+enum { Q3_K_HMASK = 0, Q3_K_QS = 32, Q3_K_SCALES = 96, Q3_K_D = 108 };
+enum { Q4_K_D = 0, Q4_K_DMIN = 2, Q4_K_SCALES = 4, Q4_K_QS = 16 };
+enum { Q5_K_D = 0, Q5_K_DMIN = 2, Q5_K_SCALES = 4, Q5_K_QH = 16, Q5_K_QS = 48 };
+enum { Q6_K_QL = 0, Q6_K_QH = 128, Q6_K_SCALES = 192, Q6_K_D = 208 };
+enum { Q8_K_D = 0, Q8_K_QS = 4, Q8_K_SUMS = 260 };
+enum { IQ4_XS_D = 0, IQ4_XS_SCALES_H = 2, IQ4_XS_SCALES_L = 4, IQ4_XS_QS = 8 };
+enum { TQ1_0_QS = 0, TQ1_0_QH = 48, TQ1_0_D = 52 };
+enum { TQ2_0_QS = 0, TQ2_0_D = 64 };
+
+/* The 16 levels of the iq4 types, ascending: denser near zero, where weights are. */
+extern const int8_t rlx_iq4_levels[16];
+/* The values of the e2m1 codes, doubled to be whole, so the scale that goes with them is halved: 2^(e-128). */
+extern const int8_t rlx_mxfp4_levels[16];
+float rlx_mxfp4_scale(uint8_t e);
+
+static inline uint16_t load_le16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint32_t load_le32(const uint8_t *p) { return load_le16(p) | (uint32_t)load_le16(p + 2) << 16; }
+static inline float load_f16(const uint8_t *p) { return rlx_f16_to_f32(load_le16(p)); }
+
+static inline void store_le16(uint8_t *p, uint16_t v) {
+  p[0] = (uint8_t)v;
+  p[1] = (uint8_t)(v >> 8);
+}
+static inline void store_le32(uint8_t *p, uint32_t v) {
+  store_le16(p, (uint16_t)v);
+  store_le16(p + 2, (uint16_t)(v >> 16));
+}
+
+static inline float f32_from_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+static inline uint32_t bits_from_f32(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+#endif

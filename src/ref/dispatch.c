@@ -1,0 +1,11 @@
+/* The table from op to reference kernel, stamped out of the op table: a kernel nobody wrote is a link error. */
+#include "ref/ref.h"
+
+static const rlx_ref_fn kernels[RLX_OP_COUNT] = {
+    NULL,
+#define OP(name, types, inputs, result, shape, attrs, traits, doc) rlx_ref_##name,
+#include "ir/ops.def"
+#undef OP
+};
+
+rlx_ref_fn rlx_ref_get(rlx_op op) { return (unsigned)op < RLX_OP_COUNT ? kernels[op] : NULL; }

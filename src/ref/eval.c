@@ -1,0 +1,334 @@
+/* Evaluation: one walk over the nodes, each through its reference kernel.
+ *
+ * A value is allocated when its node runs and freed after its last reader, so memory follows liveness without a plan.
+ * Results are filled with a poison pattern before the kernel writes them: an element that a kernel forgets shows. The
+ * same walk runs sub-graphs; it implements the interface of runner.h. Nodes that nothing needs are not run. */
+#include "ref/eval.h"
+
+#include "ref/runner.h"
+
+enum { POISON = 0xcb };
+
+/* What a graph needs before any run: who is live and how often each value is read. */
+typedef struct usage {
+  uint32_t *reads; /* by node; outputs and the ends of update chains count once more */
+  bool *live;
+  uint32_t most_inputs;
+} usage;
+
+/* Values of one run. */
+typedef struct frame {
+  const rlx_graph *graph;
+  rlx_tensor *value; /* by node; data NULL until known */
+  bool *owned;       /* to be freed here */
+  uint32_t *left;    /* readers still to come */
+  const rlx_tensor **in;
+} frame;
+
+struct rlx_loop_cache {
+  const rlx_graph *graph;
+  usage use;
+  bool *kept;        /* depends on constants and unchanging inputs alone */
+  rlx_tensor *value; /* by node, of kept ones once computed */
+};
+
+typedef struct runner {
+  rlx_subgraph_runner base;
+  const rlx_eval_context *ctx;
+} runner;
+
+rlx_status rlx_tensor_create(const rlx_type *type, rlx_tensor *out) {
+  *out = (rlx_tensor){.dtype = type->dtype, .shape = type->shape};
+  size_t bytes;
+  RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &bytes));
+  out->data = rlx_mem_alloc(bytes);
+  if (!out->data) return RLX_FAIL(RLX_NO_MEMORY, "a tensor of %zu bytes", bytes);
+  out->bytes = bytes;
+  return RLX_OK;
+}
+
+void rlx_tensor_deinit(rlx_tensor *t) {
+  rlx_mem_free(t->data);
+  t->data = NULL;
+}
+
+/* ---- liveness ---- */
+
+static void usage_deinit(usage *u) {
+  rlx_mem_free(u->reads);
+  rlx_mem_free(u->live);
+  *u = (usage){0};
+}
+
+static rlx_status usage_init(const rlx_graph *g, usage *u) {
+  uint32_t end = rlx_graph_end(g);
+  *u = (usage){.reads = rlx_mem_calloc(end, sizeof *u->reads), .live = rlx_mem_calloc(end, sizeof *u->live)};
+  if (!u->reads || !u->live) {
+    usage_deinit(u);
+    return RLX_FAIL(RLX_NO_MEMORY, "evaluating %u nodes", (unsigned)end);
+  }
+  for (size_t i = 0; i < g->outputs.n; i++) {
+    u->live[g->outputs.v[i].node] = true;
+    u->reads[g->outputs.v[i].node]++;
+  }
+  for (uint32_t id = end - 1; id > 0; id--) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    if (rlx_op_has(n->op, RLX_TRAIT_EFFECT)) {
+      u->live[id] = true;
+      u->reads[id]++; /* the state takes it over at the end */
+    }
+    if (!u->live[id]) continue;
+    if (n->n_in > u->most_inputs) u->most_inputs = n->n_in;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+      u->live[n->in[i]] = true;
+      u->reads[n->in[i]]++;
+    }
+  }
+  return RLX_OK;
+}
+
+/* ---- one run's values ---- */
+
+static void frame_deinit(frame *f) {
+  for (uint32_t id = 1; f->owned && f->value && id < rlx_graph_end(f->graph); id++)
+    if (f->owned[id]) rlx_mem_free(f->value[id].data);
+  rlx_mem_free(f->value);
+  rlx_mem_free(f->owned);
+  rlx_mem_free(f->left);
+  rlx_mem_free((void *)f->in);
+}
+
+static rlx_status frame_init(const rlx_graph *g, const usage *u, frame *f) {
+  uint32_t end = rlx_graph_end(g);
+  *f = (frame){.graph = g,
+               .value = rlx_mem_calloc(end, sizeof *f->value),
+               .owned = rlx_mem_calloc(end, sizeof *f->owned),
+               .left = rlx_mem_alloc(end * sizeof *f->left),
+               .in = rlx_mem_calloc((size_t)u->most_inputs + 1, sizeof *f->in)};
+  if (!f->value || !f->owned || !f->left || !f->in) {
+    frame_deinit(f);
+    return RLX_FAIL(RLX_NO_MEMORY, "evaluating %u nodes", (unsigned)end);
+  }
+  memcpy(f->left, u->reads, end * sizeof *f->left);
+  return RLX_OK;
+}
+
+static void drop(frame *f, rlx_node id) {
+  if (--f->left[id] == 0 && f->owned[id]) {
+    rlx_mem_free(f->value[id].data);
+    f->value[id].data = NULL;
+    f->owned[id] = false;
+  }
+}
+
+static rlx_status make_value(frame *f, rlx_node id) {
+  RLX_TRY(rlx_tensor_create(&rlx_graph_at(f->graph, id)->type, &f->value[id]));
+  f->owned[id] = true;
+  memset(f->value[id].data, POISON, f->value[id].bytes);
+  return RLX_OK;
+}
+
+/* ---- control nodes that differ only in `index` share one execution ---- */
+
+static int64_t *control_index(const rlx_op_row *row, const void *attrs) {
+  for (uint32_t i = 0; i < row->n_attrs; i++)
+    if (row->attrs[i].kind == RLX_ATTR_INT && strcmp(row->attrs[i].name, "index") == 0) return rlx_attr_at(attrs, &row->attrs[i]);
+  return NULL;
+}
+
+static bool is_sibling(const rlx_node_rec *a, const rlx_node_rec *b) {
+  if (a->op != b->op || a->n_in != b->n_in || memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0) return false;
+  const rlx_op_row *row = rlx_op_get(a->op);
+  rlx_any_attrs like_a;
+  memcpy(&like_a, b->attrs, row->attrs_bytes);
+  *control_index(row, &like_a) = *control_index(row, a->attrs);
+  return rlx_attrs_equal(row, a->attrs, &like_a);
+}
+
+/* The builder makes siblings next to each other, so only a short run of nodes behind `id` is searched; one farther away
+ * is still right, only computed again. */
+static rlx_status run_control(frame *f, rlx_ref_call *c, rlx_node id, const usage *u) {
+  enum { SEARCH = 64 };
+  const rlx_node_rec *n = rlx_graph_at(f->graph, id);
+  const rlx_op_row *row = rlx_op_get(n->op);
+  uint32_t count = rlx_control_count(n);
+  rlx_tensor *outputs = rlx_bump_array(c->scratch, rlx_tensor, count);
+  if (!outputs) return RLX_FAIL(RLX_NO_MEMORY, "%u results", (unsigned)count);
+  for (rlx_node k = id; k < rlx_graph_end(f->graph) && k < id + SEARCH; k++) {
+    if (!u->live[k] || (k != id && !is_sibling(n, rlx_graph_at(f->graph, k)))) continue;
+    rlx_tensor *slot = &outputs[*control_index(row, rlx_graph_at(f->graph, k)->attrs)];
+    if (slot->data) continue; /* the same index twice */
+    RLX_TRY(make_value(f, k));
+    *slot = f->value[k];
+  }
+  return rlx_control_run_all(c, outputs);
+}
+
+/* ---- running ---- */
+
+static rlx_status run_node(frame *f, runner *r, rlx_node id, const usage *u) {
+  const rlx_node_rec *n = rlx_graph_at(f->graph, id);
+  for (uint32_t i = 0; i < n->n_in; i++) f->in[i] = n->in[i] ? &f->value[n->in[i]] : NULL;
+  rlx_bump scratch = {0};
+  rlx_ref_call c = {.node = n, .attrs = n->attrs, .in = f->in, .n_in = n->n_in, .draw = r->ctx->draw, .scratch = &scratch, .runner = &r->base};
+  rlx_status s;
+  if (rlx_op_has(n->op, RLX_TRAIT_CONTROL)) {
+    s = run_control(f, &c, id, u);
+  } else {
+    s = make_value(f, id);
+    c.out = &f->value[id];
+    if (!s) s = rlx_ref_get(n->op)(&c);
+  }
+  rlx_bump_deinit(&scratch);
+  return s;
+}
+
+static bool is_cancelled(const rlx_eval_context *ctx) { return ctx->cancel && ctx->cancel(ctx->cancel_user); }
+
+static rlx_status run_nodes(frame *f, runner *r, const usage *u, rlx_loop_cache *loop, bool observe) {
+  if (is_cancelled(r->ctx)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
+  for (rlx_node id = 1; id < rlx_graph_end(f->graph); id++) {
+    const rlx_node_rec *n = rlx_graph_at(f->graph, id);
+    if (!u->live[id]) continue;
+    if (!f->value[id].data) { /* leaves, kept values and siblings are there already */
+      if (is_cancelled(r->ctx)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller at node %u", (unsigned)id);
+      RLX_TRY_AT(run_node(f, r, id, u), "node %u (%s)", (unsigned)id, rlx_op_get(n->op)->name);
+    }
+    if (observe && r->ctx->observe) r->ctx->observe(r->ctx->observe_user, id, &f->value[id]);
+    if (loop && loop->kept[id] && f->owned[id]) { /* the cache takes it over */
+      loop->value[id] = f->value[id];
+      f->owned[id] = false;
+    }
+    for (uint32_t i = 0; i < n->n_in; i++)
+      if (n->in[i]) drop(f, n->in[i]);
+  }
+  return RLX_OK;
+}
+
+static void copy_outputs(const frame *f, rlx_tensor *outputs) {
+  for (size_t i = 0; i < f->graph->outputs.n; i++) {
+    const rlx_tensor *v = &f->value[f->graph->outputs.v[i].node];
+    if (outputs[i].data) memcpy(outputs[i].data, v->data, v->bytes);
+  }
+}
+
+/* ---- sub-graphs ---- */
+
+static rlx_status run_subgraph_with(runner *r, const rlx_graph *g, const rlx_tensor *const *inputs, rlx_loop_cache *loop,
+                                    const usage *u, rlx_tensor *outputs) {
+  frame f;
+  RLX_TRY(frame_init(g, u, &f));
+  uint32_t next = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    if (rlx_graph_at(g, id)->op == RLX_OP_input) f.value[id] = *inputs[next++];
+    else if (loop && loop->value[id].data) f.value[id] = loop->value[id];
+  }
+  rlx_status s = run_nodes(&f, r, u, loop, false);
+  if (!s) copy_outputs(&f, outputs);
+  frame_deinit(&f);
+  return s;
+}
+
+static rlx_status run_subgraph(rlx_subgraph_runner *base, const rlx_graph *g, const rlx_tensor *const *inputs, rlx_loop_cache *loop,
+                               rlx_tensor *outputs) {
+  runner *r = (runner *)base;
+  if (loop) return run_subgraph_with(r, g, inputs, loop, &loop->use, outputs);
+  usage u;
+  RLX_TRY(usage_init(g, &u));
+  rlx_status s = run_subgraph_with(r, g, inputs, NULL, &u, outputs);
+  usage_deinit(&u);
+  return s;
+}
+
+static void loop_end(rlx_subgraph_runner *base, rlx_loop_cache *loop) {
+  (void)base;
+  if (!loop) return;
+  for (uint32_t id = 1; loop->kept && loop->value && id < rlx_graph_end(loop->graph); id++) rlx_mem_free(loop->value[id].data);
+  rlx_mem_free(loop->kept);
+  rlx_mem_free(loop->value);
+  usage_deinit(&loop->use);
+  rlx_mem_free(loop);
+}
+
+static rlx_status loop_begin(rlx_subgraph_runner *base, const rlx_graph *g, const bool *invariant, rlx_loop_cache **out) {
+  *out = NULL;
+  rlx_loop_cache *loop = rlx_new(rlx_loop_cache);
+  if (!loop) return RLX_FAIL(RLX_NO_MEMORY, "a loop");
+  loop->graph = g;
+  loop->kept = rlx_mem_calloc(rlx_graph_end(g), sizeof *loop->kept);
+  loop->value = rlx_mem_calloc(rlx_graph_end(g), sizeof *loop->value);
+  if (!loop->kept || !loop->value || usage_init(g, &loop->use)) {
+    loop_end(base, loop);
+    return RLX_FAIL(RLX_NO_MEMORY, "a loop");
+  }
+  bool *same = loop->kept;
+  uint32_t next = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    same[id] = n->op == RLX_OP_input ? invariant[next++] : true;
+    for (uint32_t i = 0; i < n->n_in; i++) same[id] = same[id] && (!n->in[i] || same[n->in[i]]);
+  }
+  *out = loop;
+  return RLX_OK;
+}
+
+static runner make_runner(const rlx_eval_context *ctx) {
+  return (runner){.base = {.run = run_subgraph, .loop_begin = loop_begin, .loop_end = loop_end}, .ctx = ctx};
+}
+
+/* ---- the outermost graph ---- */
+
+/* The value a state has after the run: the last of its updates. */
+static void copy_states(const frame *f, rlx_tensor *final_state, rlx_node *root) {
+  for (rlx_node id = 1; id < rlx_graph_end(f->graph); id++) {
+    const rlx_node_rec *n = rlx_graph_at(f->graph, id);
+    root[id] = n->op == RLX_OP_state ? id : n->op == RLX_OP_update ? root[n->in[0]] : RLX_NONE;
+    if (n->op != RLX_OP_update || !root[id] || !final_state[root[id]].data) continue;
+    memcpy(final_state[root[id]].data, f->value[id].data, f->value[id].bytes); /* a later link of the chain overwrites it */
+  }
+}
+
+static rlx_status check_leaves(const rlx_graph *g, const usage *u, const rlx_tensor *const *leaves, frame *f) {
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    if (!rlx_op_has(n->op, RLX_TRAIT_LEAF) || n->op == RLX_OP_constant || !u->live[id]) continue;
+    if (!leaves[id] || !leaves[id]->data) return RLX_FAIL(RLX_INVALID, "%s '%s' is not set", rlx_op_get(n->op)->name, rlx_node_name(g, id));
+    f->value[id] = *leaves[id];
+  }
+  return RLX_OK;
+}
+
+static rlx_status run_outermost(const rlx_graph *g, const rlx_eval_context *ctx, const usage *u, const rlx_tensor *const *leaves,
+                                rlx_tensor *outputs, rlx_tensor *final_state) {
+  frame f;
+  RLX_TRY(frame_init(g, u, &f));
+  runner r = make_runner(ctx);
+  rlx_node *root = final_state ? rlx_mem_calloc(rlx_graph_end(g), sizeof *root) : NULL;
+  rlx_status s = final_state && !root ? RLX_FAIL(RLX_NO_MEMORY, "states") : check_leaves(g, u, leaves, &f);
+  if (!s) s = run_nodes(&f, &r, u, NULL, true);
+  if (!s) copy_outputs(&f, outputs);
+  if (!s && final_state) copy_states(&f, final_state, root);
+  rlx_mem_free(root);
+  frame_deinit(&f);
+  return s;
+}
+
+rlx_status rlx_eval_graph(const rlx_graph *g, const rlx_eval_context *ctx, const rlx_tensor *const *leaves, rlx_tensor *outputs,
+                          rlx_tensor *final_state) {
+  if (g->symbols.n) return RLX_FAIL(RLX_INVALID, "the graph has symbols; bind them first");
+  usage u;
+  RLX_TRY(usage_init(g, &u));
+  rlx_status s = run_outermost(g, ctx, &u, leaves, outputs, final_state);
+  usage_deinit(&u);
+  return s;
+}
+
+rlx_status rlx_eval_node(const rlx_node_rec *n, const rlx_eval_context *ctx, const rlx_tensor *const *in, rlx_tensor *out) {
+  runner r = make_runner(ctx);
+  rlx_bump scratch = {0};
+  rlx_ref_call c = {.node = n, .attrs = n->attrs, .in = in, .n_in = n->n_in, .out = out, .draw = ctx->draw, .scratch = &scratch, .runner = &r.base};
+  memset(out->data, POISON, out->bytes);
+  rlx_status s = rlx_ref_get(n->op)(&c);
+  rlx_bump_deinit(&scratch);
+  return s;
+}

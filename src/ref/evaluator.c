@@ -1,0 +1,193 @@
+/* The public evaluator: named values in, named values out, states kept between runs.
+ *
+ * It holds a copy of every leaf that was set. If the graph has symbols, the shapes of those values bind them, and the
+ * bound graph is kept until a value of another shape is set. A run that fails or is cancelled leaves all states and the
+ * outputs of the last good run as they were. */
+#include "ref/eval.h"
+
+struct rlx_evaluator {
+  rlx_graph *graph; /* as given: the leaf names and node ids that callers speak of */
+  rlx_graph *bound; /* numbers only; NULL until the shapes are known. Same node ids */
+  rlx_tensor *leaves;  /* by node id; data NULL until set */
+  rlx_tensor *outputs; /* of the last good run */
+  uint64_t runs;
+  rlx_cancel_fn cancel;
+  void *cancel_user;
+};
+
+void rlx_evaluator_destroy(rlx_evaluator *e) {
+  if (!e) return;
+  for (uint32_t id = 1; e->leaves && id < rlx_graph_end(e->graph); id++) rlx_tensor_deinit(&e->leaves[id]);
+  for (size_t i = 0; e->outputs && i < e->graph->outputs.n; i++) rlx_tensor_deinit(&e->outputs[i]);
+  rlx_mem_free(e->leaves);
+  rlx_mem_free(e->outputs);
+  rlx_graph_destroy(e->bound);
+  rlx_graph_destroy(e->graph);
+  rlx_mem_free(e);
+}
+
+rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_create: out is NULL");
+  *out = NULL;
+  if (!g) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_create: the graph is NULL");
+  RLX_TRY(rlx_graph_status(g));
+  if (!g->finished) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_create: the graph is not finished");
+  rlx_evaluator *e = rlx_new(rlx_evaluator);
+  if (!e) return RLX_FAIL(RLX_NO_MEMORY, "an evaluator");
+  e->graph = rlx_graph_retain(g);
+  e->leaves = rlx_mem_calloc(rlx_graph_end(g), sizeof *e->leaves);
+  e->outputs = rlx_mem_calloc(g->outputs.n, sizeof *e->outputs);
+  if (!e->leaves || !e->outputs) {
+    rlx_evaluator_destroy(e);
+    return RLX_FAIL(RLX_NO_MEMORY, "an evaluator");
+  }
+  *out = e;
+  return RLX_OK;
+}
+
+void rlx_evaluator_set_cancel(rlx_evaluator *e, rlx_cancel_fn fn, void *user) {
+  if (!e) return;
+  e->cancel = fn;
+  e->cancel_user = user;
+}
+
+/* ---- setting values ---- */
+
+static rlx_status check_value(const rlx_graph *g, rlx_node id, const rlx_tensor *v) {
+  const rlx_type *want = &rlx_graph_at(g, id)->type;
+  if (v->dtype != want->dtype) return RLX_FAIL(RLX_INVALID, "is %s but must be %s", rlx_dtype_name(v->dtype), rlx_dtype_name(want->dtype));
+  bool fits = v->shape.n == want->shape.n;
+  for (int i = 0; fits && i < want->shape.n; i++) fits = rlx_dim_is_open(want->shape.v[i]) || v->shape.v[i] == want->shape.v[i];
+  if (!fits) return RLX_FAIL(RLX_INVALID, "is %s but must be %s", RLX_DIMS_TEXT(v->shape), RLX_DIMS_TEXT(want->shape));
+  size_t bytes;
+  RLX_TRY(rlx_tensor_bytes(v->dtype, v->shape, &bytes));
+  if (v->bytes != bytes) return RLX_FAIL(RLX_INVALID, "has %zu bytes but %s%s takes %zu", v->bytes, rlx_dtype_name(v->dtype), RLX_DIMS_TEXT(v->shape), bytes);
+  if (bytes && !v->data) return RLX_FAIL(RLX_INVALID, "has no data");
+  for (size_t i = 0; v->dtype == RLX_BOOL && i < bytes; i++)
+    if (((const uint8_t *)v->data)[i] > 1) return RLX_FAIL(RLX_INVALID, "element %zu is %u, not 0 or 1", i, (unsigned)((const uint8_t *)v->data)[i]);
+  return RLX_OK;
+}
+
+rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tensor *value) {
+  if (!e || !name || !value) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_set: %s is NULL", !e ? "the evaluator" : !name ? "name" : "value");
+  rlx_node id = rlx_graph_find(e->graph, name);
+  if (!id) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no input, param or state '%s'", name);
+  RLX_TRY_AT(check_value(e->graph, id, value), "%s '%s'", rlx_op_get(rlx_graph_at(e->graph, id)->op)->name, name);
+  rlx_tensor copy;
+  RLX_TRY_AT(rlx_tensor_create(&(rlx_type){value->dtype, value->shape}, &copy), "'%s'", name);
+  if (copy.bytes) memcpy(copy.data, value->data, copy.bytes);
+  bool reshaped = !e->leaves[id].data || !rlx_dims_equal(&e->leaves[id].shape, &copy.shape);
+  if (reshaped && e->graph->symbols.n) {
+    rlx_graph_destroy(e->bound);
+    e->bound = NULL;
+  }
+  rlx_tensor_deinit(&e->leaves[id]);
+  e->leaves[id] = copy;
+  return RLX_OK;
+}
+
+/* ---- running ---- */
+
+static rlx_status bind_to_values(rlx_evaluator *e) {
+  if (e->bound) return RLX_OK;
+  if (!e->graph->symbols.n) {
+    e->bound = rlx_graph_retain(e->graph);
+    return RLX_OK;
+  }
+  rlx_named_shape *shapes = rlx_mem_calloc(rlx_graph_end(e->graph), sizeof *shapes);
+  if (!shapes) return RLX_FAIL(RLX_NO_MEMORY, "binding");
+  size_t n = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(e->graph); id++)
+    if (e->leaves[id].data) shapes[n++] = (rlx_named_shape){rlx_node_name(e->graph, id), e->leaves[id].shape};
+  rlx_status s = rlx_graph_bind_inputs(e->graph, shapes, n, &e->bound);
+  rlx_mem_free(shapes);
+  return s;
+}
+
+/* A state that nobody set begins as zeros; one whose shape changed with the symbols begins again. */
+static rlx_status ready_states(rlx_evaluator *e) {
+  for (rlx_node id = 1; id < rlx_graph_end(e->bound); id++) {
+    const rlx_node_rec *n = rlx_graph_at(e->bound, id);
+    if (n->op != RLX_OP_state || (e->leaves[id].data && rlx_dims_equal(&e->leaves[id].shape, &n->type.shape))) continue;
+    rlx_tensor zero;
+    RLX_TRY(rlx_tensor_create(&n->type, &zero));
+    memset(zero.data, 0, zero.bytes);
+    rlx_tensor_deinit(&e->leaves[id]);
+    e->leaves[id] = zero;
+  }
+  return RLX_OK;
+}
+
+/* Storage of one run: its outputs and the states it changes. Taken over by the evaluator if the run succeeds. */
+typedef struct run_storage {
+  rlx_tensor *outputs, *states;
+  const rlx_tensor **leaves;
+} run_storage;
+
+static void storage_deinit(const rlx_evaluator *e, run_storage *r) {
+  for (size_t i = 0; r->outputs && i < e->graph->outputs.n; i++) rlx_tensor_deinit(&r->outputs[i]);
+  for (uint32_t id = 1; r->states && id < rlx_graph_end(e->graph); id++) rlx_tensor_deinit(&r->states[id]);
+  rlx_mem_free(r->outputs);
+  rlx_mem_free(r->states);
+  rlx_mem_free((void *)r->leaves);
+}
+
+static rlx_status storage_init(const rlx_evaluator *e, run_storage *r) {
+  const rlx_graph *g = e->bound;
+  r->outputs = rlx_mem_calloc(g->outputs.n, sizeof *r->outputs);
+  r->states = rlx_mem_calloc(rlx_graph_end(g), sizeof *r->states);
+  r->leaves = rlx_mem_calloc(rlx_graph_end(g), sizeof *r->leaves);
+  if (!r->outputs || !r->states || !r->leaves) return RLX_FAIL(RLX_NO_MEMORY, "a run");
+  for (size_t i = 0; i < g->outputs.n; i++) RLX_TRY(rlx_tensor_create(&rlx_graph_at(g, g->outputs.v[i].node)->type, &r->outputs[i]));
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    r->leaves[id] = e->leaves[id].data ? &e->leaves[id] : NULL;
+    if (rlx_graph_at(g, id)->op != RLX_OP_state) continue;
+    RLX_TRY(rlx_tensor_create(&rlx_graph_at(g, id)->type, &r->states[id]));
+    memcpy(r->states[id].data, e->leaves[id].data, r->states[id].bytes);
+  }
+  return RLX_OK;
+}
+
+static void swap_tensors(rlx_tensor *a, rlx_tensor *b) {
+  rlx_tensor t = *a;
+  *a = *b;
+  *b = t;
+}
+
+static rlx_status run_once(rlx_evaluator *e, run_storage *r) {
+  RLX_TRY(storage_init(e, r));
+  rlx_eval_context ctx = {.draw = e->runs, .cancel = e->cancel, .cancel_user = e->cancel_user};
+  RLX_TRY(rlx_eval_graph(e->bound, &ctx, r->leaves, r->outputs, r->states));
+  for (size_t i = 0; i < e->bound->outputs.n; i++) swap_tensors(&e->outputs[i], &r->outputs[i]);
+  for (rlx_node id = 1; id < rlx_graph_end(e->bound); id++)
+    if (r->states[id].data) swap_tensors(&e->leaves[id], &r->states[id]);
+  e->runs++;
+  return RLX_OK;
+}
+
+rlx_status rlx_evaluator_run(rlx_evaluator *e) {
+  if (!e) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_run: the evaluator is NULL");
+  RLX_TRY(bind_to_values(e));
+  RLX_TRY(ready_states(e));
+  run_storage r = {0};
+  rlx_status s = run_once(e, &r);
+  storage_deinit(e, &r);
+  return s;
+}
+
+rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tensor *view) {
+  if (!view) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: view is NULL");
+  *view = (rlx_tensor){0};
+  if (!e || !name) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: %s is NULL", e ? "name" : "the evaluator");
+  uint32_t i;
+  if (rlx_name_map_get(&e->graph->output_names, name, &i)) {
+    if (!e->outputs[i].data) return RLX_FAIL(RLX_INVALID, "output '%s' has no value: nothing ran yet", name);
+    *view = e->outputs[i];
+    return RLX_OK;
+  }
+  rlx_node id = rlx_graph_find(e->graph, name);
+  if (!id || rlx_graph_at(e->graph, id)->op != RLX_OP_state) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no output or state '%s'", name);
+  if (!e->leaves[id].data) return RLX_FAIL(RLX_INVALID, "state '%s' has no value: nothing ran yet", name);
+  *view = e->leaves[id];
+  return RLX_OK;
+}

@@ -1,0 +1,171 @@
+/* Fused ops: what the compiler makes out of several nodes.
+ *
+ * Each computes in double from its inputs to its one final rounding, so it is at least as exact as the nodes it stands
+ * for (which round in between) and equal to them within the tolerance of its type. fused_swiglu is the exception: it is
+ * element-wise, and element-wise fusion promises the same bits, so it rounds where the two nodes would have. */
+#include <math.h>
+
+#include "base/arith.h"
+#include "ir/scalar.h"
+#include "ref/product.h"
+
+static double scalar_none(double x, double alpha, double beta) {
+  (void)alpha, (void)beta;
+  return x;
+}
+
+static double (*const activations[])(double x, double alpha, double beta) = {
+  [RLX_ACT_NONE] = scalar_none,     [RLX_ACT_RELU] = rlx_scalar_relu,
+  [RLX_ACT_GELU] = rlx_scalar_gelu, [RLX_ACT_GELU_APPROX] = rlx_scalar_gelu_approx,
+  [RLX_ACT_SILU] = rlx_scalar_silu, [RLX_ACT_SIGMOID] = rlx_scalar_sigmoid,
+  [RLX_ACT_TANH] = rlx_scalar_tanh,
+};
+
+static double activate(int32_t act, double x) { return activations[act](x, 0, 0); }
+
+/* x as an element of this type would hold it. */
+static double round_to(rlx_dtype dtype, double x) {
+  union {
+    double f64;
+    float f32;
+    uint16_t half;
+  } storage = {.f64 = 0};
+  rlx_tensor one = {.dtype = dtype, .data = &storage};
+  rlx_store(&one, 0, x);
+  return rlx_load(&one, 0);
+}
+
+rlx_status rlx_ref_fused_swiglu(rlx_ref_call *c) {
+  int32_t act = RLX_ATTRS(fused_swiglu, c)->act;
+  const rlx_tensor *gate = c->in[0], *up = c->in[1];
+  const rlx_dims *shape = &c->out->shape;
+  if (rlx_dims_count(shape) == 0) return RLX_OK;
+  size_t gate_stride[RLX_MAX_RANK], up_stride[RLX_MAX_RANK], at = 0;
+  rlx_broadcast_strides(&gate->shape, shape, gate_stride);
+  rlx_broadcast_strides(&up->shape, shape, up_stride);
+  int64_t idx[RLX_MAX_RANK] = {0};
+  do {
+    double g = rlx_load(gate, rlx_offset(shape->n, idx, gate_stride)),
+           u = rlx_load(up, rlx_offset(shape->n, idx, up_stride));
+    rlx_store(c->out, at++, rlx_scalar_mul_f(round_to(c->out->dtype, activate(act, g)), u));
+  } while (rlx_next_index(shape, idx));
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_fused_matmul_bias_act(rlx_ref_call *c) {
+  const rlx_attrs_fused_matmul_bias_act *attrs = c->attrs;
+  const rlx_tensor *bias = rlx_ref_in(c, 2);
+  size_t count = rlx_tensor_count(c->out);
+  if (count == 0) return RLX_OK;
+  rlx_product p;
+  double *row;
+  RLX_TRY(rlx_product_open(c, c->in[0], c->in[1], attrs->trans_b, &c->out->shape, &p));
+  RLX_TRY(rlx_ref_scratch(c, p.n, sizeof *row, &row));
+  for (size_t r = 0; r < count / p.n; r++) {
+    rlx_product_row(&p, r, row);
+    for (size_t j = 0; j < p.n; j++)
+      rlx_store(c->out, r * p.n + j, activate(attrs->act, bias ? row[j] + rlx_load(bias, j) : row[j]));
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_fused_gate_up(rlx_ref_call *c) {
+  const rlx_attrs_fused_gate_up *attrs = c->attrs;
+  size_t count = rlx_tensor_count(c->out);
+  if (count == 0) return RLX_OK;
+  rlx_product gate, up;
+  double *gate_row, *up_row;
+  RLX_TRY(rlx_product_open(c, c->in[0], c->in[1], attrs->trans_b, &c->out->shape, &gate));
+  RLX_TRY(rlx_product_open(c, c->in[0], c->in[2], attrs->trans_b, &c->out->shape, &up));
+  RLX_TRY(rlx_ref_scratch(c, gate.n, sizeof *gate_row, &gate_row));
+  RLX_TRY(rlx_ref_scratch(c, up.n, sizeof *up_row, &up_row));
+  for (size_t r = 0; r < count / gate.n; r++) {
+    rlx_product_row(&gate, r, gate_row);
+    rlx_product_row(&up, r, up_row);
+    for (size_t j = 0; j < gate.n; j++)
+      rlx_store(c->out, r * gate.n + j, activate(attrs->act, gate_row[j]) * up_row[j]);
+  }
+  return RLX_OK;
+}
+
+/* norm(x + residual) over the last axis; the variance in two passes. */
+rlx_status rlx_ref_fused_residual_norm(rlx_ref_call *c) {
+  const rlx_attrs_fused_residual_norm *attrs = c->attrs;
+  const rlx_tensor *x = c->in[0], *residual = c->in[1], *gamma = rlx_ref_in(c, 2), *beta = rlx_ref_in(c, 3);
+  size_t count = rlx_tensor_count(x);
+  if (count == 0) return RLX_OK;
+  bool layer = attrs->kind == RLX_NORM_LAYER;
+  size_t n = (size_t)x->shape.v[x->shape.n - 1];
+  double *row;
+  RLX_TRY(rlx_ref_scratch(c, n, sizeof *row, &row));
+  for (size_t at = 0; at < count; at += n) {
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < n; i++) mean += row[i] = rlx_load(x, at + i) + rlx_load(residual, at + i);
+    mean = layer ? mean / (double)n : 0;
+    for (size_t i = 0; i < n; i++) square += (row[i] - mean) * (row[i] - mean);
+    double deviation = sqrt(square / (double)n + attrs->eps);
+    for (size_t i = 0; i < n; i++)
+      rlx_store(c->out, at + i,
+                (row[i] - mean) / deviation * (gamma ? rlx_load(gamma, i) : 1.0) + (beta ? rlx_load(beta, i) : 0.0));
+  }
+  return RLX_OK;
+}
+
+/* ---- fused_attention_block ---- */
+
+/* An unrounded intermediate [.., n] with the leading sizes of x. */
+static rlx_status make_wide(rlx_ref_call *c, const rlx_tensor *x, size_t n, rlx_tensor *out) {
+  size_t rows = (size_t)x->shape.v[0] * (size_t)x->shape.v[1], count;
+  *out = (rlx_tensor){.dtype = RLX_F64, .shape = x->shape};
+  out->shape.v[2] = (int64_t)n;
+  if (!rlx_mul_size(rows, n, &count)) return RLX_FAIL(RLX_NO_MEMORY, "%zu rows of %zu elements", rows, n);
+  out->bytes = count * sizeof(double); /* what the allocation checks */
+  return rlx_ref_scratch(c, count, sizeof(double), &out->data);
+}
+
+/* out = a w + bias, row by row. */
+static rlx_status project(rlx_ref_call *c, const rlx_tensor *a, const rlx_tensor *w, const rlx_tensor *bias,
+                          bool trans_b, rlx_tensor *out) {
+  rlx_product p;
+  double *row;
+  RLX_TRY(rlx_product_open(c, a, w, trans_b, &out->shape, &p));
+  RLX_TRY(rlx_ref_scratch(c, p.n, sizeof *row, &row));
+  for (size_t r = 0; r < rlx_tensor_count(out) / p.n; r++) {
+    rlx_product_row(&p, r, row);
+    for (size_t j = 0; j < p.n; j++) rlx_store(out, r * p.n + j, bias ? row[j] + rlx_load(bias, j) : row[j]);
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_fused_attention_block(rlx_ref_call *c) {
+  const rlx_attrs_fused_attention_block *attrs = c->attrs;
+  const rlx_tensor *x = c->in[0];
+  if (rlx_tensor_count(c->out) == 0) return RLX_OK;
+  size_t batch = (size_t)x->shape.v[0], places = (size_t)x->shape.v[1], width = (size_t)x->shape.v[2];
+  size_t heads = (size_t)attrs->heads, kv_heads = attrs->kv_heads ? (size_t)attrs->kv_heads : heads;
+  size_t d = attrs->head_dim ? (size_t)attrs->head_dim : width / heads, wide = (heads + 2 * kv_heads) * d;
+  rlx_tensor qkv, joined;
+  RLX_TRY(make_wide(c, x, wide, &qkv));
+  RLX_TRY(make_wide(c, x, heads * d, &joined));
+  RLX_TRY(project(c, x, c->in[1], rlx_ref_in(c, 3), attrs->trans_b, &qkv));
+  rlx_heads q = {.values = {&qkv, NULL}, .start = 0, .batch = places * wide, .place = wide, .head = d}, k = q, v = q;
+  k.start = heads * d;
+  v.start = (heads + kv_heads) * d;
+  RLX_TRY(rlx_attention_run(c, &(rlx_attention_args){.q = q,
+                                                     .k = k,
+                                                     .v = v,
+                                                     .n_batch = batch,
+                                                     .n_q = places,
+                                                     .n_keys = places,
+                                                     .n_heads = heads,
+                                                     .n_kv_heads = kv_heads,
+                                                     .d = d,
+                                                     .d_v = d,
+                                                     .scale = attrs->scale != 0 ? attrs->scale : 1 / sqrt((double)d),
+                                                     .causal = attrs->causal,
+                                                     .out = &joined,
+                                                     .out_batch = places * heads * d,
+                                                     .out_place = heads * d,
+                                                     .out_head = d}));
+  return project(c, &joined, c->in[2], rlx_ref_in(c, 4), attrs->trans_b, c->out);
+}

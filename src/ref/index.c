@@ -1,0 +1,275 @@
+/* Reference kernels of the ops that read or write places named by an index tensor, and of range and update.
+ *
+ * Each kernel turns indices into places (element offsets in x, checked against x's sizes); what happens at a place is
+ * shared: reading copies bytes, writing goes through one accumulator. A scatter with a reduction collects all updates
+ * of an element in double (or int64) and rounds once at the end, however many of them meet there. */
+#include <math.h>
+
+#include "base/arith.h"
+#include "quant/quant.h"
+#include "ref/ref.h"
+
+/* ---- places ---- */
+
+/* For walks over idx of gather_elements and scatter_elements: the place in x of the element that idx[walk] names. */
+typedef struct elements {
+  const rlx_tensor *x, *idx;
+  size_t stride[RLX_MAX_RANK];
+  int axis;
+} elements;
+
+static elements elements_of(const rlx_tensor *x, const rlx_tensor *idx, int64_t axis) {
+  elements e = {.x = x, .idx = idx, .axis = (int)(axis < 0 ? axis + x->shape.n : axis)};
+  rlx_strides(&x->shape, e.stride);
+  return e;
+}
+
+static rlx_status elements_place(const elements *e, size_t i, const int64_t *walk, size_t *place) {
+  size_t k;
+  RLX_TRY(rlx_index_resolve("index", rlx_load_int(e->idx, i), e->x->shape.v[e->axis], &k));
+  *place = rlx_offset(e->x->shape.n, walk, e->stride) + (k - (size_t)walk[e->axis]) * e->stride[e->axis];
+  return RLX_OK;
+}
+
+/* For gather_nd and scatter_nd: tuples of coordinates, each naming a run of elements of x. */
+typedef struct tuples {
+  const rlx_tensor *x, *idx;
+  size_t stride[RLX_MAX_RANK];
+  int batch, depth; /* leading axes in common, coordinates per tuple */
+  size_t n, run;    /* tuples, elements of x that each names */
+  size_t per_batch; /* tuples of one index of the batch axes */
+} tuples;
+
+static tuples tuples_of(const rlx_tensor *x, const rlx_tensor *idx, int64_t batch) {
+  tuples t = {.x = x,
+              .idx = idx,
+              .batch = (int)batch,
+              .depth = (int)idx->shape.v[idx->shape.n - 1],
+              .n = 1,
+              .run = 1,
+              .per_batch = 1};
+  rlx_strides(&x->shape, t.stride);
+  for (int i = 0; i < idx->shape.n - 1; i++) t.n *= (size_t)idx->shape.v[i];
+  for (int i = t.batch; i < idx->shape.n - 1; i++) t.per_batch *= (size_t)idx->shape.v[i];
+  for (int i = t.batch + t.depth; i < x->shape.n; i++) t.run *= (size_t)x->shape.v[i];
+  return t;
+}
+
+static rlx_status tuples_place(const tuples *t, size_t i, size_t *place) {
+  *place = t->batch ? i / t->per_batch * t->stride[t->batch - 1] : 0;
+  for (int d = 0; d < t->depth; d++) {
+    size_t k;
+    int axis = t->batch + d;
+    RLX_TRY(
+      rlx_index_resolve("index", rlx_load_int(t->idx, i * (size_t)t->depth + (size_t)d), t->x->shape.v[axis], &k));
+    *place += k * t->stride[axis];
+  }
+  return RLX_OK;
+}
+
+/* ---- gather ---- */
+
+static void copy_elements(rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at, size_t n) {
+  size_t size = rlx_dtype_size(to->dtype);
+  if (n) memcpy((char *)to->data + to_at * size, (const char *)from->data + from_at * size, n * size);
+}
+
+/* One row of a block type, decoded. */
+static rlx_status decode_row(const rlx_tensor *table, size_t row, size_t n, float *out) {
+  const rlx_dtype_info *block = rlx_dtype_describe(table->dtype);
+  size_t row_bytes = n / block->block_elements * block->block_bytes;
+  return rlx_quant_decode(table->dtype, (const char *)table->data + row * row_bytes, out, n);
+}
+
+rlx_status rlx_ref_gather(rlx_ref_call *c) {
+  const rlx_tensor *x = c->in[0], *idx = c->in[1];
+  rlx_lines l = rlx_lines_of(&x->shape, RLX_ATTRS(gather, c)->axis);
+  size_t n = rlx_tensor_count(idx), *row;
+  RLX_TRY(rlx_ref_scratch(c, n, sizeof *row, &row));
+  for (size_t i = 0; i < n; i++) RLX_TRY(rlx_index_resolve("index", rlx_load_int(idx, i), (int64_t)l.n, &row[i]));
+  size_t outer = rlx_tensor_count(c->out) ? l.outer : 0;
+  for (size_t o = 0; o < outer; o++)
+    for (size_t i = 0; i < n; i++) {
+      size_t to = (o * n + i) * l.inner;
+      if (rlx_dtype_is_block(x->dtype)) RLX_TRY(decode_row(x, row[i], l.inner, (float *)c->out->data + to));
+      else copy_elements(c->out, to, x, (o * l.n + row[i]) * l.inner, l.inner);
+    }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_gather_elements(rlx_ref_call *c) {
+  elements e = elements_of(c->in[0], c->in[1], RLX_ATTRS(gather_elements, c)->axis);
+  int64_t walk[RLX_MAX_RANK] = {0};
+  size_t n = rlx_tensor_count(c->in[1]), place;
+  for (size_t i = 0; i < n; i++, rlx_next_index(&e.idx->shape, walk)) {
+    RLX_TRY(elements_place(&e, i, walk, &place));
+    copy_elements(c->out, i, e.x, place, 1);
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_gather_nd(rlx_ref_call *c) {
+  tuples t = tuples_of(c->in[0], c->in[1], RLX_ATTRS(gather_nd, c)->batch_dims);
+  for (size_t i = 0; i < t.n; i++) {
+    size_t place;
+    RLX_TRY(tuples_place(&t, i, &place));
+    copy_elements(c->out, i * t.run, t.x, place, t.run);
+  }
+  return RLX_OK;
+}
+
+/* ---- scatter ---- */
+
+enum { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN }; /* as the rows list them */
+
+/* The result while updates come in. With no reduction it is the result's own memory, else a wide copy. */
+typedef struct sink {
+  rlx_tensor *out;
+  int32_t reduction;
+  double *floats; /* of a float type */
+  int64_t *ints;  /* of an integer type or bool */
+} sink;
+
+static rlx_status sink_begin(rlx_ref_call *c, int32_t reduction, sink *s) {
+  const rlx_tensor *x = c->in[0];
+  size_t n = rlx_tensor_count(x);
+  *s = (sink){.out = c->out, .reduction = reduction};
+  if (reduction == REDUCE_NONE) {
+    copy_elements(c->out, 0, x, 0, n);
+  } else if (rlx_dtype_is_float(x->dtype)) {
+    RLX_TRY(rlx_ref_scratch(c, n, sizeof *s->floats, &s->floats));
+    for (size_t i = 0; i < n; i++) s->floats[i] = rlx_load(x, i);
+  } else {
+    RLX_TRY(rlx_ref_scratch(c, n, sizeof *s->ints, &s->ints));
+    for (size_t i = 0; i < n; i++) s->ints[i] = rlx_load_int(x, i);
+  }
+  return RLX_OK;
+}
+
+/* NaN wins over any number, on either side. */
+static double reduce_float(int32_t reduction, double a, double b) {
+  switch (reduction) {
+    case REDUCE_ADD: return a + b;
+    case REDUCE_MUL: return a * b;
+    case REDUCE_MAX: return isnan(a) || a > b ? a : b;
+    default: return isnan(a) || a < b ? a : b;
+  }
+}
+
+/* Wraps modulo 2^64; storing wraps to the type's width, which gives the same as wrapping at each step. */
+static int64_t reduce_int(int32_t reduction, int64_t a, int64_t b) {
+  switch (reduction) {
+    case REDUCE_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
+    case REDUCE_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+    case REDUCE_MAX: return a > b ? a : b;
+    default: return a < b ? a : b;
+  }
+}
+
+/* n updates from element `from` on meet n elements from `place` on. */
+static void sink_put(sink *s, size_t place, const rlx_tensor *updates, size_t from, size_t n) {
+  if (s->reduction == REDUCE_NONE) {
+    copy_elements(s->out, place, updates, from, n);
+    return;
+  }
+  for (size_t i = 0; i < n; i++)
+    if (s->floats) s->floats[place + i] = reduce_float(s->reduction, s->floats[place + i], rlx_load(updates, from + i));
+    else s->ints[place + i] = reduce_int(s->reduction, s->ints[place + i], rlx_load_int(updates, from + i));
+}
+
+static void sink_end(sink *s) {
+  size_t n = s->reduction == REDUCE_NONE ? 0 : rlx_tensor_count(s->out);
+  for (size_t i = 0; i < n; i++)
+    if (s->floats) rlx_store(s->out, i, s->floats[i]);
+    else
+      rlx_store_int(s->out, i,
+                    s->out->dtype == RLX_BOOL ? s->ints[i] != 0 : s->ints[i]); /* bool: add is or, mul is and */
+}
+
+static rlx_status scatter_along(rlx_ref_call *c, int64_t axis, int32_t reduction) {
+  elements e = elements_of(c->in[0], c->in[1], axis);
+  int64_t walk[RLX_MAX_RANK] = {0};
+  size_t n = rlx_tensor_count(c->in[1]), place;
+  sink s;
+  RLX_TRY(sink_begin(c, reduction, &s));
+  for (size_t i = 0; i < n; i++, rlx_next_index(&e.idx->shape, walk)) {
+    RLX_TRY(elements_place(&e, i, walk, &place));
+    sink_put(&s, place, c->in[2], i, 1);
+  }
+  sink_end(&s);
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_scatter_elements(rlx_ref_call *c) {
+  return scatter_along(c, RLX_ATTRS(scatter_elements, c)->axis, RLX_ATTRS(scatter_elements, c)->reduction);
+}
+
+rlx_status rlx_ref_scatter_add(rlx_ref_call *c) {
+  return scatter_along(c, RLX_ATTRS(scatter_add, c)->axis, REDUCE_ADD);
+}
+
+rlx_status rlx_ref_scatter_nd(rlx_ref_call *c) {
+  tuples t = tuples_of(c->in[0], c->in[1], 0);
+  sink s;
+  RLX_TRY(sink_begin(c, RLX_ATTRS(scatter_nd, c)->reduction, &s));
+  for (size_t i = 0; i < t.n; i++) {
+    size_t place;
+    RLX_TRY(tuples_place(&t, i, &place));
+    sink_put(&s, place, c->in[2], i * t.run, t.run);
+  }
+  sink_end(&s);
+  return RLX_OK;
+}
+
+/* ---- one_hot, range ---- */
+
+rlx_status rlx_ref_one_hot(rlx_ref_call *c) {
+  const rlx_attrs_one_hot *a = c->attrs;
+  rlx_lines l = rlx_lines_of(&c->out->shape, a->axis);
+  size_t outer = rlx_tensor_count(c->out) ? l.outer : 0; /* of an empty result it may be no small number */
+  for (size_t o = 0; o < outer; o++)
+    for (size_t i = 0; i < l.inner; i++) {
+      int64_t index = rlx_load_int(c->in[0], o * l.inner + i);
+      if (index < 0 && index >= -a->depth) index += a->depth;
+      for (size_t k = 0; k < l.n; k++)
+        rlx_store_value(c->out, (o * l.n + k) * l.inner + i, (int64_t)k == index ? a->on : a->off);
+    }
+  return RLX_OK;
+}
+
+static bool is_whole(double x) { return x == floor(x) && x >= -0x1p63 && x < 0x1p63; }
+
+rlx_status rlx_ref_range(rlx_ref_call *c) {
+  const rlx_attrs_range *a = c->attrs;
+  size_t n = rlx_tensor_count(c->out);
+  bool whole = rlx_dtype_is_int(c->out->dtype) && is_whole(a->start) && is_whole(a->step);
+  for (size_t i = 0; i < n; i++) {
+    int64_t v;
+    const rlx_tensor exact = {.dtype = RLX_I64, .data = &v};
+    if (whole && rlx_mul_i64((int64_t)i, (int64_t)a->step, &v) && rlx_add_i64((int64_t)a->start, v, &v))
+      rlx_convert(c->out, i, &exact, 0);
+    else rlx_store_value(c->out, i, a->start + (double)i * a->step);
+  }
+  return RLX_OK;
+}
+
+/* ---- update ---- */
+
+rlx_status rlx_ref_update(rlx_ref_call *c) {
+  const rlx_tensor *state = c->in[0], *rows = c->in[1], *at = c->in[2];
+  rlx_lines l = rlx_lines_of(&state->shape, RLX_ATTRS(update, c)->axis),
+            r = rlx_lines_of(&rows->shape, RLX_ATTRS(update, c)->axis);
+  size_t positions = rlx_tensor_count(at), run = r.n * r.inner;
+  for (size_t p = 0; p < positions; p++) {
+    int64_t first = rlx_load_int(at, p);
+    if (first < 0 || first > (int64_t)(l.n - r.n))
+      return RLX_FAIL(RLX_INVALID, "%zu rows at position %lld do not fit in %zu", r.n, (long long)first, l.n);
+  }
+  if (state->data != c->out->data) copy_elements(c->out, 0, state, 0, rlx_tensor_count(state));
+  for (size_t o = 0; run && o < l.outer; o++) {
+    /* With a position per index of axis 0, the lines of one index are neighbours. */
+    size_t p = positions > 1 ? o / (l.outer / positions) : 0;
+    copy_elements(c->out, (o * l.n + (size_t)rlx_load_int(at, p)) * l.inner, rows, o * run, run);
+  }
+  return RLX_OK;
+}

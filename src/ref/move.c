@@ -1,0 +1,221 @@
+/* Reference kernels of the ops that move elements by position alone.
+ *
+ * One idea serves most of them. In transpose, slice, expand, tile, pad, reverse, roll and the space/depth pair, the
+ * place an element comes from is a sum over the result's axes: axis a at index i adds a fixed number of elements. So a
+ * kernel fills one small table per axis (the "map"), and one loop does the moving. A border is an entry of its own.
+ * Elements are copied as bytes: no value is ever looked at, so NaNs keep their bits. */
+#include "ir/slice.h"
+#include "ref/ref.h"
+
+#define BORDER SIZE_MAX /* no source: the element is the border's */
+
+typedef struct map {
+  rlx_dims shape;               /* the result, perhaps seen under another shape of as many elements */
+  size_t *source[RLX_MAX_RANK]; /* per axis and index: what it adds to the source's place, or BORDER */
+} map;
+
+static rlx_status map_begin(rlx_ref_call *c, const rlx_dims *shape, map *m) {
+  m->shape = *shape;
+  for (int i = 0; i < shape->n; i++) RLX_TRY(rlx_ref_scratch(c, (size_t)shape->v[i], sizeof(size_t), &m->source[i]));
+  return RLX_OK;
+}
+
+/* Entries 0, stride, 2 stride, .. */
+static void map_linear(map *m, int axis, size_t stride) {
+  for (size_t i = 0; i < (size_t)m->shape.v[axis]; i++) m->source[axis][i] = i * stride;
+}
+
+static void map_run(const map *m, const rlx_tensor *x, rlx_tensor *out, const void *border) {
+  size_t size = rlx_dtype_size(out->dtype);
+  const unsigned char *from = x->data;
+  unsigned char *to = out->data;
+  int64_t idx[RLX_MAX_RANK] = {0};
+  do {
+    size_t at = 0;
+    bool inside = true;
+    for (int i = 0; i < m->shape.n; i++) {
+      size_t step = m->source[i][idx[i]];
+      if (step == BORDER) inside = false;
+      else at += step;
+    }
+    memcpy(to, inside ? from + at * size : border, size);
+    to += size;
+  } while (rlx_next_index(&m->shape, idx));
+}
+
+/* Every kernel below ends early where there is nothing to move: an empty result may still have an axis far too long for
+ * a table. */
+static bool is_empty(const rlx_tensor *t) { return rlx_tensor_count(t) == 0; }
+
+/* ---- the same bytes ---- */
+
+static rlx_status copy_bytes(rlx_ref_call *c) {
+  if (c->out->bytes) memcpy(c->out->data, c->in[0]->data, c->out->bytes);
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_reshape(rlx_ref_call *c) { return copy_bytes(c); }
+rlx_status rlx_ref_view_as_real(rlx_ref_call *c) { return copy_bytes(c); }
+rlx_status rlx_ref_view_as_complex(rlx_ref_call *c) { return copy_bytes(c); }
+
+/* ---- a linear map per axis ---- */
+
+/* The result's axis i is axis perm[i] of x, where x is seen under the shape `view`. */
+static rlx_status permute(rlx_ref_call *c, const rlx_dims *view, const int *perm) {
+  if (is_empty(c->out)) return RLX_OK;
+  size_t stride[RLX_MAX_RANK];
+  rlx_strides(view, stride);
+  rlx_dims shape = {.n = view->n};
+  for (int i = 0; i < view->n; i++) shape.v[i] = view->v[perm[i]];
+  map m;
+  RLX_TRY(map_begin(c, &shape, &m));
+  for (int i = 0; i < view->n; i++) map_linear(&m, i, stride[perm[i]]);
+  map_run(&m, c->in[0], c->out, NULL);
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_transpose(rlx_ref_call *c) {
+  const rlx_dims *x = &c->in[0]->shape, *given = &RLX_ATTRS(transpose, c)->perm;
+  int perm[RLX_MAX_RANK];
+  for (int i = 0; i < x->n; i++) {
+    perm[i] = given->n ? (int)given->v[i] : x->n - 1 - i;
+    if (perm[i] < 0) perm[i] += x->n;
+  }
+  return permute(c, x, perm);
+}
+
+/* x [N, C, H b, W b] seen as [N, C, H, b, W, b]: both block positions move before the channel. */
+rlx_status rlx_ref_space_to_depth(rlx_ref_call *c) {
+  const int64_t *x = c->in[0]->shape.v, b = RLX_ATTRS(space_to_depth, c)->block;
+  return permute(c, &RLX_DIMS(x[0], x[1], x[2] / b, b, x[3] / b, b), (const int[]){0, 3, 5, 1, 2, 4});
+}
+
+/* x [N, b b C, H, W] (dcr) or [N, C b b, H, W] (crd): the block positions move behind H and W. */
+rlx_status rlx_ref_depth_to_space(rlx_ref_call *c) {
+  const rlx_attrs_depth_to_space *a = c->attrs;
+  const int64_t *x = c->in[0]->shape.v, b = a->block, channels = c->out->shape.v[1];
+  bool crd = a->mode == 1;
+  if (crd) return permute(c, &RLX_DIMS(x[0], channels, b, b, x[2], x[3]), (const int[]){0, 1, 4, 2, 5, 3});
+  return permute(c, &RLX_DIMS(x[0], b, b, channels, x[2], x[3]), (const int[]){0, 3, 4, 1, 5, 2});
+}
+
+rlx_status rlx_ref_expand(rlx_ref_call *c) {
+  if (is_empty(c->out)) return RLX_OK;
+  size_t stride[RLX_MAX_RANK];
+  rlx_broadcast_strides(&c->in[0]->shape, &c->out->shape, stride);
+  map m;
+  RLX_TRY(map_begin(c, &c->out->shape, &m));
+  for (int i = 0; i < m.shape.n; i++) map_linear(&m, i, stride[i]);
+  map_run(&m, c->in[0], c->out, NULL);
+  return RLX_OK;
+}
+
+/* ---- any map per axis ---- */
+
+/* The index along an axis of x (n elements) that the result's index i of that axis shows; -1 for the border. */
+typedef int64_t (*source_fn)(const void *context, int axis, int64_t i, int64_t n);
+
+static rlx_status move_by(rlx_ref_call *c, source_fn source, const void *context, const void *border) {
+  if (is_empty(c->out)) return RLX_OK;
+  const rlx_dims *x = &c->in[0]->shape;
+  size_t stride[RLX_MAX_RANK];
+  rlx_strides(x, stride);
+  map m;
+  RLX_TRY(map_begin(c, &c->out->shape, &m));
+  for (int axis = 0; axis < x->n; axis++)
+    for (int64_t i = 0; i < m.shape.v[axis]; i++) {
+      int64_t k = source(context, axis, i, x->v[axis]);
+      m.source[axis][i] = k < 0 ? BORDER : (size_t)k * stride[axis];
+    }
+  map_run(&m, c->in[0], c->out, border);
+  return RLX_OK;
+}
+
+static int64_t slice_source(const void *cut, int axis, int64_t i, int64_t n) {
+  (void)n;
+  const rlx_slice_axis *s = (const rlx_slice_axis *)cut + axis;
+  return s->start + i * s->step;
+}
+
+rlx_status rlx_ref_slice(rlx_ref_call *c) {
+  rlx_slice_axis cut[RLX_MAX_RANK];
+  RLX_TRY(rlx_slice_resolve(c->attrs, &c->in[0]->shape, cut));
+  return move_by(c, slice_source, cut, NULL);
+}
+
+static int64_t tile_source(const void *context, int axis, int64_t i, int64_t n) {
+  (void)context, (void)axis;
+  return i % n;
+}
+
+rlx_status rlx_ref_tile(rlx_ref_call *c) { return move_by(c, tile_source, NULL, NULL); }
+
+static int64_t pad_source(const void *attrs, int axis, int64_t i, int64_t n) {
+  const rlx_attrs_pad *a = attrs;
+  return rlx_pad_source(a->mode, i - a->lo.v[axis], n);
+}
+
+rlx_status rlx_ref_pad(rlx_ref_call *c) {
+  double value = RLX_ATTRS(pad, c)->value, element[1] = {0}; /* room for one element of any type */
+  if (c->out->dtype == RLX_C64) memcpy(element, (const float[]){(float)value, 0}, sizeof element);
+  else rlx_store_value(&(rlx_tensor){.dtype = c->out->dtype, .data = element}, 0, value);
+  return move_by(c, pad_source, c->attrs, element);
+}
+
+static int64_t reverse_source(const void *bits, int axis, int64_t i, int64_t n) {
+  return *(const uint32_t *)bits >> axis & 1 ? n - 1 - i : i;
+}
+
+rlx_status rlx_ref_reverse(rlx_ref_call *c) {
+  const rlx_dims *axes = &RLX_ATTRS(reverse, c)->axes;
+  int rank = c->in[0]->shape.n;
+  uint32_t bits = axes->n ? 0 : UINT32_MAX;
+  for (int i = 0; i < axes->n; i++) bits |= 1u << (axes->v[i] < 0 ? axes->v[i] + rank : axes->v[i]);
+  return move_by(c, reverse_source, &bits, NULL);
+}
+
+static int64_t roll_source(const void *shifts, int axis, int64_t i, int64_t n) {
+  int64_t k = i - ((const int64_t *)shifts)[axis] % n;
+  return k < 0 ? k + n : k >= n ? k - n : k;
+}
+
+rlx_status rlx_ref_roll(rlx_ref_call *c) {
+  const rlx_attrs_roll *a = c->attrs;
+  int rank = c->in[0]->shape.n;
+  int64_t shifts[RLX_MAX_RANK] = {0};
+  for (int i = 0; i < a->axes.n; i++) shifts[a->axes.v[i] < 0 ? a->axes.v[i] + rank : a->axes.v[i]] = a->shifts.v[i];
+  return move_by(c, roll_source, shifts, NULL);
+}
+
+/* ---- the rest ---- */
+
+rlx_status rlx_ref_concat(rlx_ref_call *c) {
+  int64_t axis = RLX_ATTRS(concat, c)->axis;
+  rlx_lines whole = rlx_lines_of(&c->out->shape, axis);
+  size_t size = rlx_dtype_size(c->out->dtype), before = 0; /* elements along the axis already placed */
+  for (uint32_t i = 0; i < c->n_in; i++) {
+    rlx_lines part = rlx_lines_of(&c->in[i]->shape, axis);
+    size_t run = part.n * part.inner * size;
+    for (size_t o = 0; run && o < part.outer; o++)
+      memcpy((char *)c->out->data + (o * whole.n + before) * whole.inner * size, (const char *)c->in[i]->data + o * run,
+             run);
+    before += part.n;
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_trilu(rlx_ref_call *c) {
+  const rlx_attrs_trilu *a = c->attrs;
+  const rlx_dims *shape = &c->out->shape;
+  size_t size = rlx_dtype_size(c->out->dtype), count = rlx_tensor_count(c->out);
+  int64_t rows = shape->v[shape->n - 2], columns = shape->v[shape->n - 1];
+  const char *from = c->in[0]->data;
+  char *to = c->out->data;
+  for (size_t at = 0; at < count; at++) {
+    int64_t i = (int64_t)at / columns % rows, j = (int64_t)at % columns;
+    bool keep = a->upper ? j - i >= a->k : j - i <= a->k;
+    if (keep) memcpy(to + at * size, from + at * size, size);
+    else memset(to + at * size, 0, size);
+  }
+  return RLX_OK;
+}

@@ -1,0 +1,118 @@
+/* Norms and softmax.
+ *
+ * Every norm that takes its own statistics does the same to different sets of elements: find the mean and the biased
+ * variance of a set (two passes), subtract, divide, scale. What differs is how a set lies in memory and which gamma an
+ * element gets; a `span` says both, so one function serves layer_norm, rms_norm, layer_norm_2d, group_norm and
+ * instance_norm. */
+#include <math.h>
+
+#include "ref/ref.h"
+
+/* Elements start, start + step, .. (n of them) are normalised together; element k takes gamma[channel + k / run]. */
+typedef struct span {
+  size_t start, step, n;
+  size_t channel, run;
+} span;
+
+static double affine(const rlx_tensor *gamma, const rlx_tensor *beta, size_t channel, double x) {
+  if (gamma) x *= rlx_load(gamma, channel);
+  if (beta) x += rlx_load(beta, channel);
+  return x;
+}
+
+/* centre: about the mean; else about zero (rms). */
+static void normalize(rlx_ref_call *c, span s, bool centre, double eps) {
+  const rlx_tensor *x = c->in[0];
+  double sum = 0, squares = 0;
+  for (size_t k = 0; centre && k < s.n; k++) sum += rlx_load(x, s.start + k * s.step);
+  double mean = centre ? sum / (double)s.n : 0;
+  for (size_t k = 0; k < s.n; k++) {
+    double d = rlx_load(x, s.start + k * s.step) - mean;
+    squares += d * d;
+  }
+  double deviation = sqrt(squares / (double)s.n + eps);
+  for (size_t k = 0; k < s.n; k++) {
+    size_t at = s.start + k * s.step;
+    double y = (rlx_load(x, at) - mean) / deviation;
+    rlx_store(c->out, at, affine(rlx_ref_in(c, 1), rlx_ref_in(c, 2), s.channel + k / s.run, y));
+  }
+}
+
+/* ---- over the last axes ---- */
+
+static rlx_status norm_last(rlx_ref_call *c, int64_t axis, bool centre, double eps) {
+  const rlx_dims *shape = &c->in[0]->shape;
+  size_t rows = 1, n = 1;
+  for (int i = 0; i < shape->n; i++) *(i < (axis < 0 ? axis + shape->n : axis) ? &rows : &n) *= (size_t)shape->v[i];
+  for (size_t r = 0; r < rows; r++) normalize(c, (span){.start = r * n, .step = 1, .n = n, .run = 1}, centre, eps);
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_layer_norm(rlx_ref_call *c) {
+  return norm_last(c, RLX_ATTRS(layer_norm, c)->axis, true, RLX_ATTRS(layer_norm, c)->eps);
+}
+rlx_status rlx_ref_rms_norm(rlx_ref_call *c) {
+  return norm_last(c, RLX_ATTRS(rms_norm, c)->axis, false, RLX_ATTRS(rms_norm, c)->eps);
+}
+
+/* ---- [N, C, ..] ---- */
+
+rlx_status rlx_ref_layer_norm_2d(rlx_ref_call *c) {
+  rlx_lines l = rlx_lines_of(&c->in[0]->shape, 1);
+  for (size_t o = 0; o < l.outer; o++)
+    for (size_t i = 0; i < l.inner; i++)
+      normalize(c, (span){.start = o * l.n * l.inner + i, .step = l.inner, .n = l.n, .run = 1}, true,
+                RLX_ATTRS(layer_norm_2d, c)->eps);
+  return RLX_OK;
+}
+
+static rlx_status norm_groups(rlx_ref_call *c, size_t groups, double eps) {
+  rlx_lines l = rlx_lines_of(&c->in[0]->shape, 1);
+  if (rlx_tensor_count(c->out) == 0) return RLX_OK;
+  size_t channels = l.n / groups, n = channels * l.inner;
+  for (size_t g = 0; g < l.outer * groups; g++)
+    normalize(c, (span){.start = g * n, .step = 1, .n = n, .channel = g % groups * channels, .run = l.inner}, true,
+              eps);
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_group_norm(rlx_ref_call *c) {
+  return norm_groups(c, (size_t)RLX_ATTRS(group_norm, c)->groups, RLX_ATTRS(group_norm, c)->eps);
+}
+
+rlx_status rlx_ref_instance_norm(rlx_ref_call *c) {
+  return norm_groups(c, (size_t)c->in[0]->shape.v[1], RLX_ATTRS(instance_norm, c)->eps);
+}
+
+rlx_status rlx_ref_batch_norm_inference(rlx_ref_call *c) {
+  rlx_lines l = rlx_lines_of(&c->in[0]->shape, 1);
+  double eps = RLX_ATTRS(batch_norm_inference, c)->eps;
+  for (size_t i = 0; i < l.outer * l.n * l.inner; i++) {
+    size_t channel = i / l.inner % l.n;
+    double y = (rlx_load(c->in[0], i) - rlx_load(c->in[1], channel)) / sqrt(rlx_load(c->in[2], channel) + eps);
+    rlx_store(c->out, i, affine(rlx_ref_in(c, 3), rlx_ref_in(c, 4), channel, y));
+  }
+  return RLX_OK;
+}
+
+/* ---- softmax ----
+ * A row whose largest is -inf (nothing allowed) or inf is NaN, as in PyTorch: infinities have no difference. */
+
+static rlx_status soft(rlx_ref_call *c, int64_t axis, bool logarithm) {
+  const rlx_tensor *x = c->in[0];
+  rlx_lines l = rlx_lines_of(&x->shape, axis);
+  for (size_t line = 0; line < l.outer * l.inner; line++) {
+    size_t start = line / l.inner * l.n * l.inner + line % l.inner;
+    double largest = -RLX_INFINITY, sum = 0;
+    for (size_t k = 0; k < l.n; k++) largest = fmax(largest, rlx_load(x, start + k * l.inner));
+    for (size_t k = 0; k < l.n; k++) sum += exp(rlx_load(x, start + k * l.inner) - largest); /* NaN comes in here */
+    for (size_t k = 0; k < l.n; k++) {
+      double d = rlx_load(x, start + k * l.inner) - largest;
+      rlx_store(c->out, start + k * l.inner, logarithm ? d - log(sum) : exp(d) / sum);
+    }
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_softmax(rlx_ref_call *c) { return soft(c, RLX_ATTRS(softmax, c)->axis, false); }
+rlx_status rlx_ref_log_softmax(rlx_ref_call *c) { return soft(c, RLX_ATTRS(log_softmax, c)->axis, true); }

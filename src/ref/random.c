@@ -1,0 +1,106 @@
+/* Random ops: formulas over Philox words (philox.h), and the choice of a token.
+ *
+ * sample draws one token from each row of logits. Its meaning, step by step, so that every device picks the same:
+ *   1. NaN counts as -inf. Order the tokens by logit, largest first, the smaller index first among equals.
+ *   2. Temperature 0: the first is the answer. If all are -inf: token 0.
+ *   3. top_k > 0 keeps the first top_k of them.
+ *   4. Weights are e^((logit - largest) / temperature), the largest having weight 1 (also where it is +inf).
+ *   5. top_p < 1 keeps the shortest run from the front whose share of the kept weight is >= top_p, at least one.
+ *   6. min_p drops those whose weight is below min_p times the largest.
+ *   7. u is the row's uniform number (word 0, element = row). The answer is the first token, in this order, at which
+ *      the running weight exceeds u times the weight of all that are left. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ref/philox.h"
+#include "ref/ref.h"
+
+/* The draw number: the optional input, else the run's. */
+static uint64_t draw_number(const rlx_ref_call *c, uint32_t input) {
+  const rlx_tensor *draw = rlx_ref_in(c, input);
+  return draw ? (uint64_t)rlx_load_int(draw, 0) : c->draw;
+}
+
+rlx_status rlx_ref_rng_uniform(rlx_ref_call *c) {
+  const rlx_attrs_rng_uniform *a = c->attrs;
+  uint64_t draw = draw_number(c, 0);
+  for (size_t i = 0, n = rlx_tensor_count(c->out); i < n; i++)
+    rlx_store(c->out, i, a->lo + (a->hi - a->lo) * rlx_philox_unit(rlx_philox((uint64_t)a->seed, i, draw).v[0]));
+  return RLX_OK;
+}
+
+/* One normal number per element: the other of the Box-Muller pair is left, so that element i needs no neighbour. */
+rlx_status rlx_ref_rng_normal(rlx_ref_call *c) {
+  const rlx_attrs_rng_normal *a = c->attrs;
+  const double two_pi = 6.283185307179586476925;
+  uint64_t draw = draw_number(c, 0);
+  for (size_t i = 0, n = rlx_tensor_count(c->out); i < n; i++) {
+    rlx_philox_words w = rlx_philox((uint64_t)a->seed, i, draw);
+    double u1 = rlx_philox_unit(w.v[0]) + 0x1p-24; /* in (0, 1]: its logarithm is finite */
+    rlx_store(c->out, i, a->mean + a->std * sqrt(-2.0 * log(u1)) * cos(two_pi * rlx_philox_unit(w.v[1])));
+  }
+  return RLX_OK;
+}
+
+/* ---- sample ---- */
+
+typedef struct token {
+  double logit, weight;
+  int32_t index;
+} token;
+
+static int by_logit(const void *a, const void *b) {
+  const token *x = a, *y = b;
+  if (x->logit != y->logit) return x->logit > y->logit ? -1 : 1;
+  return (x->index > y->index) - (x->index < y->index);
+}
+
+static double sum_weights(const token *tokens, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += tokens[i].weight;
+  return sum;
+}
+
+/* How many from the front until their weight reaches `mass`; all, if it never does. */
+static size_t reach(const token *tokens, size_t n, double mass) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++)
+    if ((sum += tokens[i].weight) >= mass) return i + 1;
+  return n;
+}
+
+/* tokens are sorted and the first is above -inf. */
+static int32_t choose(const rlx_attrs_sample *a, token *tokens, size_t n, double u) {
+  if (a->top_k > 0 && (uint64_t)a->top_k < n) n = (size_t)a->top_k;
+  double largest = tokens[0].logit;
+  for (size_t i = 0; i < n; i++)
+    tokens[i].weight = tokens[i].logit == largest ? 1 : exp((tokens[i].logit - largest) / a->temperature);
+  if (a->top_p < 1) n = reach(tokens, n, a->top_p * sum_weights(tokens, n));
+  while (n > 1 && tokens[n - 1].weight < a->min_p) n--;
+  double mark = u * sum_weights(tokens, n), sum = 0;
+  for (size_t i = 0; i + 1 < n; i++)
+    if ((sum += tokens[i].weight) > mark) return tokens[i].index;
+  return tokens[n - 1].index;
+}
+
+rlx_status rlx_ref_sample(rlx_ref_call *c) {
+  const rlx_attrs_sample *a = c->attrs;
+  const rlx_tensor *logits = c->in[0];
+  size_t n = (size_t)logits->shape.v[logits->shape.n - 1];
+  uint64_t draw = draw_number(c, 1);
+  token *tokens;
+  RLX_TRY(rlx_ref_scratch(c, n, sizeof *tokens, &tokens));
+  for (size_t row = 0, rows = rlx_tensor_count(c->out); row < rows; row++) {
+    for (size_t i = 0; i < n; i++) {
+      double logit = rlx_load(logits, row * n + i);
+      tokens[i] = (token){.logit = isnan(logit) ? -(double)INFINITY : logit, .index = (int32_t)i};
+    }
+    qsort(tokens, n, sizeof *tokens, by_logit);
+    bool greedy =
+      a->temperature == 0 || tokens[0].logit == -(double)INFINITY; /* in order of index where all are -inf */
+    int32_t pick =
+      greedy ? tokens[0].index : choose(a, tokens, n, rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, draw).v[0]));
+    rlx_store_int(c->out, row, pick);
+  }
+  return RLX_OK;
+}

@@ -1,0 +1,121 @@
+/* Reductions and running reductions.
+ *
+ * Both fold a line of elements with a binary op from its neutral element: reduce_max is a fold with `max` from -inf,
+ * cumsum one with `add` from 0 that shows its steps. So one table holds all of them, and the folding formulas are those
+ * of the binary family. Floats fold in double and are rounded when stored, integers in 64 bits and wrap when stored. */
+#include "ir/scalar.h"
+#include "ref/ref.h"
+
+typedef struct fold {
+  double (*combine)(double a, double b);
+  int64_t (*int_combine)(int64_t i, int64_t j, int bits);
+  double neutral; /* saturates to the least or largest value in an integer type */
+} fold;
+
+static const fold fold_add = {rlx_scalar_add_f, rlx_scalar_add_i, 0.0};
+static const fold fold_mul = {rlx_scalar_mul_f, rlx_scalar_mul_i, 1.0};
+static const fold fold_max = {rlx_scalar_max_f, rlx_scalar_max_i, -RLX_INFINITY};
+static const fold fold_min = {rlx_scalar_min_f, rlx_scalar_min_i, RLX_INFINITY};
+
+/* A value on its way: one of the two by the type of the tensors. */
+typedef union running {
+  double f;
+  int64_t i;
+} running;
+
+static running fold_step(const fold *how, const rlx_tensor *x, size_t at, running acc) {
+  if (rlx_dtype_is_float(x->dtype)) acc.f = how->combine(acc.f, rlx_load(x, at));
+  else acc.i = how->int_combine(acc.i, rlx_load_int(x, at), 64);
+  return acc;
+}
+
+static void fold_store(rlx_tensor *out, size_t at, running acc) {
+  if (rlx_dtype_is_float(out->dtype)) rlx_store(out, at, acc.f);
+  else rlx_store_int(out, at, acc.i);
+}
+
+/* The neutral element in the type of out, by way of element `at`, which is overwritten. */
+static running fold_start(const fold *how, rlx_tensor *out, size_t at) {
+  running acc = {.f = how->neutral};
+  if (rlx_dtype_is_float(out->dtype)) return acc;
+  rlx_store_value(out, at, how->neutral);
+  acc.i = rlx_load_int(out, at);
+  return acc;
+}
+
+/* ---- reductions ---- */
+
+/* For each axis of x, the step in the result: 0 along a reduced axis. */
+static void result_strides(const rlx_dims *x, const rlx_dims *axes, size_t stride[RLX_MAX_RANK]) {
+  bool reduced[RLX_MAX_RANK];
+  for (int i = 0; i < x->n; i++) reduced[i] = axes->n == 0;
+  for (int i = 0; i < axes->n; i++) reduced[axes->v[i] < 0 ? axes->v[i] + x->n : axes->v[i]] = true;
+  size_t step = 1;
+  for (int i = x->n - 1; i >= 0; i--) {
+    stride[i] = reduced[i] ? 0 : step;
+    if (!reduced[i]) step *= (size_t)x->v[i];
+  }
+}
+
+static rlx_status reduce(rlx_ref_call *c, const rlx_dims *axes, const fold *how, bool mean) {
+  const rlx_tensor *x = c->in[0];
+  size_t n_out = rlx_tensor_count(c->out), n_in = rlx_tensor_count(x), stride[RLX_MAX_RANK];
+  if (n_out == 0) return RLX_OK;
+  running *acc;
+  RLX_TRY(rlx_ref_scratch(c, n_out, sizeof *acc, &acc));
+  running start = fold_start(how, c->out, 0);
+  for (size_t i = 0; i < n_out; i++) acc[i] = start;
+  result_strides(&x->shape, axes, stride);
+  int64_t idx[RLX_MAX_RANK] = {0};
+  for (size_t at = 0; at < n_in; at++) {
+    size_t to = rlx_offset(x->shape.n, idx, stride);
+    acc[to] = fold_step(how, x, at, acc[to]);
+    rlx_next_index(&x->shape, idx);
+  }
+  for (size_t i = 0; i < n_out; i++) {
+    if (mean) acc[i].f /= (double)(n_in / n_out);
+    fold_store(c->out, i, acc[i]);
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_reduce_sum(rlx_ref_call *c) { return reduce(c, &RLX_ATTRS(reduce_sum, c)->axes, &fold_add, false); }
+rlx_status rlx_ref_reduce_mean(rlx_ref_call *c) { return reduce(c, &RLX_ATTRS(reduce_mean, c)->axes, &fold_add, true); }
+rlx_status rlx_ref_reduce_max(rlx_ref_call *c) { return reduce(c, &RLX_ATTRS(reduce_max, c)->axes, &fold_max, false); }
+rlx_status rlx_ref_reduce_min(rlx_ref_call *c) { return reduce(c, &RLX_ATTRS(reduce_min, c)->axes, &fold_min, false); }
+rlx_status rlx_ref_reduce_prod(rlx_ref_call *c) {
+  return reduce(c, &RLX_ATTRS(reduce_prod, c)->axes, &fold_mul, false);
+}
+
+/* ---- running reductions ---- */
+
+static rlx_status scan_axis(rlx_ref_call *c, const fold *how, int64_t axis, bool exclusive, bool reverse) {
+  const rlx_tensor *x = c->in[0];
+  rlx_lines l = rlx_lines_of(&x->shape, axis);
+  for (size_t line = 0; l.n > 0 && line < l.outer * l.inner; line++) {
+    size_t first = line / l.inner * l.n * l.inner + line % l.inner;
+    running acc = fold_start(how, c->out, first);
+    for (size_t k = 0; k < l.n; k++) {
+      size_t at = first + (reverse ? l.n - 1 - k : k) * l.inner;
+      running before = acc;
+      acc = fold_step(how, x, at, acc);
+      fold_store(c->out, at, exclusive ? before : acc);
+    }
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_cumsum(rlx_ref_call *c) {
+  const rlx_attrs_cumsum *a = c->attrs;
+  return scan_axis(c, &fold_add, a->axis, a->exclusive, a->reverse);
+}
+
+rlx_status rlx_ref_cumprod(rlx_ref_call *c) {
+  const rlx_attrs_cumprod *a = c->attrs;
+  return scan_axis(c, &fold_mul, a->axis, a->exclusive, a->reverse);
+}
+
+rlx_status rlx_ref_cummax(rlx_ref_call *c) {
+  const rlx_attrs_cummax *a = c->attrs;
+  return scan_axis(c, &fold_max, a->axis, a->exclusive, a->reverse);
+}

@@ -1,0 +1,126 @@
+/* Rotary positions: pairs of elements of a head turned by an angle that grows with the token's position.
+ *
+ * A turn is a list of cosines and sines, one per pair, and a way to find the pairs (neox: an element and the one half
+ * the rotated part away; gptj: neighbours). rope fills the list from a position, with frequencies or tables, and turns
+ * the leading n_rot elements; axial_rope_2d fills two, from a token's column and row, and turns one half of the head
+ * with each. */
+#include <math.h>
+
+#include "ref/ref.h"
+
+typedef struct turn {
+  int32_t style;
+  size_t pairs;
+  double *cos, *sin; /* one per pair */
+} turn;
+
+static rlx_status open_turn(rlx_ref_call *c, int32_t style, size_t pairs, turn *out) {
+  *out = (turn){.style = style, .pairs = pairs};
+  RLX_TRY(rlx_ref_scratch(c, pairs, sizeof(double), &out->cos));
+  return rlx_ref_scratch(c, pairs, sizeof(double), &out->sin);
+}
+
+/* Frequencies theta^(-i / pairs), each divided by its factor. */
+static void set_angles(turn *t, double position, double theta, const rlx_tensor *factors) {
+  for (size_t i = 0; i < t->pairs; i++) {
+    double angle = position * pow(theta, -(double)i / (double)t->pairs) / (factors ? rlx_load(factors, i) : 1.0);
+    t->cos[i] = cos(angle);
+    t->sin[i] = sin(angle);
+  }
+}
+
+/* Turns the 2 pairs elements from `at`; both of a pair are read before either is written. */
+static void apply_turn(const turn *t, const rlx_tensor *x, rlx_tensor *out, size_t at) {
+  for (size_t i = 0; i < t->pairs; i++) {
+    size_t first = at + (t->style == RLX_ROPE_NEOX ? i : 2 * i),
+           second = first + (t->style == RLX_ROPE_NEOX ? t->pairs : 1);
+    double a = rlx_load(x, first), b = rlx_load(x, second);
+    rlx_store(out, first, a * t->cos[i] - b * t->sin[i]);
+    rlx_store(out, second, a * t->sin[i] + b * t->cos[i]);
+  }
+}
+
+/* The sizes of x and where its heads lie. */
+typedef struct heads {
+  size_t batches, places, heads, d;
+  size_t batch, place, head; /* strides */
+} heads;
+
+static heads heads_of(const rlx_tensor *x, int32_t layout) {
+  size_t stride[RLX_MAX_RANK];
+  rlx_strides(&x->shape, stride);
+  int places = layout == RLX_LAYOUT_BSHD ? 1 : 2, at = 3 - places;
+  return (heads){.batches = (size_t)x->shape.v[0],
+                 .places = (size_t)x->shape.v[places],
+                 .heads = (size_t)x->shape.v[at],
+                 .d = (size_t)x->shape.v[3],
+                 .batch = stride[0],
+                 .place = stride[places],
+                 .head = stride[at]};
+}
+
+/* ---- rope ---- */
+
+static int64_t position_of(const rlx_ref_call *c, const heads *h, size_t b, size_t s) {
+  const rlx_tensor *positions = rlx_ref_in(c, 1), *offset = rlx_ref_in(c, 2);
+  if (positions) return rlx_load_int(positions, positions->shape.n == 2 ? b * h->places + s : s);
+  return (offset ? rlx_load_int(offset, 0) : 0) + (int64_t)s;
+}
+
+static rlx_status read_tables(const rlx_ref_call *c, int64_t position, turn *t) {
+  const rlx_tensor *cos_table = c->in[4], *sin_table = c->in[5];
+  int64_t rows = cos_table->shape.v[0];
+  if (position < 0 || position >= rows)
+    return RLX_FAIL(RLX_INVALID, "position %lld is not in the tables' 0..%lld", (long long)position,
+                    (long long)rows - 1);
+  for (size_t i = 0; i < t->pairs; i++) {
+    t->cos[i] = rlx_load(cos_table, (size_t)position * t->pairs + i);
+    t->sin[i] = rlx_load(sin_table, (size_t)position * t->pairs + i);
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_ref_rope(rlx_ref_call *c) {
+  const rlx_attrs_rope *attrs = c->attrs;
+  const rlx_tensor *x = c->in[0];
+  if (rlx_tensor_count(x) == 0) return RLX_OK;
+  heads h = heads_of(x, attrs->layout);
+  size_t n_rot = attrs->n_rot ? (size_t)attrs->n_rot : h.d, size = rlx_dtype_size(x->dtype);
+  turn t;
+  RLX_TRY(open_turn(c, attrs->style, n_rot / 2, &t));
+  for (size_t b = 0; b < h.batches; b++)
+    for (size_t s = 0; s < h.places; s++) {
+      int64_t position = position_of(c, &h, b, s);
+      if (rlx_ref_in(c, 4)) RLX_TRY(read_tables(c, position, &t));
+      else set_angles(&t, (double)position, attrs->theta, rlx_ref_in(c, 3));
+      for (size_t k = 0; k < h.heads; k++) {
+        size_t at = b * h.batch + s * h.place + k * h.head, rest = at + n_rot;
+        apply_turn(&t, x, c->out, at);
+        memmove((char *)c->out->data + rest * size, (const char *)x->data + rest * size, (h.d - n_rot) * size);
+      }
+    }
+  return RLX_OK;
+}
+
+/* ---- axial_rope_2d ---- */
+
+rlx_status rlx_ref_axial_rope_2d(rlx_ref_call *c) {
+  const rlx_attrs_axial_rope_2d *attrs = c->attrs;
+  const rlx_tensor *x = c->in[0];
+  if (rlx_tensor_count(x) == 0) return RLX_OK;
+  heads h = heads_of(x, attrs->layout);
+  turn column, row;
+  RLX_TRY(open_turn(c, attrs->style, h.d / 4, &column));
+  RLX_TRY(open_turn(c, attrs->style, h.d / 4, &row));
+  for (size_t s = 0; s < h.places; s++) {
+    set_angles(&column, (double)(s % (size_t)attrs->width), attrs->theta, NULL);
+    set_angles(&row, (double)(s / (size_t)attrs->width), attrs->theta, NULL);
+    for (size_t b = 0; b < h.batches; b++)
+      for (size_t k = 0; k < h.heads; k++) {
+        size_t at = b * h.batch + s * h.place + k * h.head;
+        apply_turn(&column, x, c->out, at);
+        apply_turn(&row, x, c->out, at + h.d / 2);
+      }
+  }
+  return RLX_OK;
+}

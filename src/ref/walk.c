@@ -1,0 +1,112 @@
+/* What kernels share: conversion of one element, strides, index walks, scratch memory, decoded weights. */
+#include <math.h>
+
+#include "quant/quant.h"
+#include "ref/ref.h"
+
+/* ---- conversion ---- */
+
+static const struct {
+  int64_t lo, hi;
+} int_range[RLX_DTYPE_COUNT] = {
+    [RLX_I8] = {INT8_MIN, INT8_MAX},    [RLX_U8] = {0, UINT8_MAX},   [RLX_I16] = {INT16_MIN, INT16_MAX},
+    [RLX_I32] = {INT32_MIN, INT32_MAX}, [RLX_U32] = {0, UINT32_MAX}, [RLX_I64] = {INT64_MIN, INT64_MAX},
+};
+
+void rlx_store_value(rlx_tensor *dst, size_t k, double x) {
+  if (rlx_dtype_is_float(dst->dtype)) {
+    rlx_store(dst, k, x);
+  } else if (dst->dtype == RLX_BOOL) {
+    rlx_store_int(dst, k, x != 0); /* NaN is not 0 */
+  } else {
+    double lo = (double)int_range[dst->dtype].lo, hi = (double)int_range[dst->dtype].hi;
+    int64_t v = x != x ? 0 : x <= lo ? int_range[dst->dtype].lo : x >= hi ? int_range[dst->dtype].hi : (int64_t)x;
+    rlx_store_int(dst, k, v);
+  }
+}
+
+/* An integer on its way to a float type narrower than f64: what a double cannot hold sets its last bit (round to odd),
+ * so that the rounding to the narrow type is right and not a second one. */
+static double int_to_odd(int64_t v) {
+  uint64_t m = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+  if (m >> 53) m = (m >> 11 | ((m & 0x7ff) != 0)) << 11;
+  return v < 0 ? -(double)m : (double)m;
+}
+
+void rlx_convert(rlx_tensor *dst, size_t k, const rlx_tensor *src, size_t i) {
+  if (rlx_dtype_is_float(src->dtype)) {
+    rlx_store_value(dst, k, rlx_load(src, i));
+    return;
+  }
+  int64_t v = rlx_load_int(src, i);
+  if (rlx_dtype_is_float(dst->dtype)) {
+    rlx_store(dst, k, dst->dtype == RLX_F64 ? (double)v : int_to_odd(v));
+    return;
+  }
+  if (dst->dtype == RLX_BOOL) v = v != 0;
+  else if (v < int_range[dst->dtype].lo) v = int_range[dst->dtype].lo;
+  else if (v > int_range[dst->dtype].hi) v = int_range[dst->dtype].hi;
+  rlx_store_int(dst, k, v);
+}
+
+/* ---- walking ---- */
+
+void rlx_strides(const rlx_dims *shape, size_t stride[RLX_MAX_RANK]) {
+  size_t step = 1;
+  for (int i = shape->n - 1; i >= 0; i--) {
+    stride[i] = step;
+    step *= (size_t)shape->v[i];
+  }
+}
+
+void rlx_broadcast_strides(const rlx_dims *shape, const rlx_dims *to, size_t stride[RLX_MAX_RANK]) {
+  size_t own[RLX_MAX_RANK];
+  rlx_strides(shape, own);
+  for (int i = 0; i < to->n; i++) {
+    int k = i - (to->n - shape->n);
+    stride[i] = k < 0 || shape->v[k] == 1 ? 0 : own[k];
+  }
+}
+
+bool rlx_next_index(const rlx_dims *shape, int64_t idx[RLX_MAX_RANK]) {
+  for (int i = shape->n - 1; i >= 0; i--) {
+    if (++idx[i] < shape->v[i]) return true;
+    idx[i] = 0;
+  }
+  return false;
+}
+
+rlx_lines rlx_lines_of(const rlx_dims *shape, int64_t axis) {
+  if (axis < 0) axis += shape->n;
+  rlx_lines l = {1, (size_t)shape->v[axis], 1};
+  for (int i = 0; i < axis; i++) l.outer *= (size_t)shape->v[i];
+  for (int i = (int)axis + 1; i < shape->n; i++) l.inner *= (size_t)shape->v[i];
+  return l;
+}
+
+rlx_status rlx_index_resolve(const char *what, int64_t index, int64_t n, size_t *out) {
+  if (index < -n || index >= n)
+    return RLX_FAIL(RLX_INVALID, "%s %lld is not in %lld..%lld", what, (long long)index, (long long)-n, (long long)n - 1);
+  *out = (size_t)(index < 0 ? index + n : index);
+  return RLX_OK;
+}
+
+/* ---- memory and weights ---- */
+
+rlx_status rlx_ref_scratch(rlx_ref_call *c, size_t n, size_t size, void *out_pointer) {
+  void *p = rlx_bump_alloc(c->scratch, n ? n : 1, size);
+  memcpy(out_pointer, &p, sizeof p);
+  return p ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "%zu elements of scratch", n);
+}
+
+rlx_status rlx_ref_as_f32(rlx_ref_call *c, const rlx_tensor *t, const float **out) {
+  *out = t->data;
+  if (t->dtype == RLX_F32) return RLX_OK;
+  size_t n = rlx_tensor_count(t);
+  float *values;
+  RLX_TRY(rlx_ref_scratch(c, n, sizeof *values, &values));
+  *out = values;
+  if (rlx_dtype_is_block(t->dtype)) return rlx_quant_decode(t->dtype, t->data, values, n);
+  for (size_t i = 0; i < n; i++) values[i] = (float)rlx_load(t, i);
+  return RLX_OK;
+}

@@ -1,0 +1,75 @@
+/* Conformance of the reference: every case of every op against its golden. Also: each op has enough cases, of enough
+ * kinds. Run with an op's name to see only its cases. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "conform/conform.h"
+#include "conform/golden.h"
+#include "test.h"
+
+enum { MIN_CASES_PER_OP = 5, MIN_CASES = 1000 };
+
+static size_t total_cases;
+
+/* The reference's result of a case against its golden. */
+static rlx_status check_value(rlx_evaluator *e, const rlx_case_built *b, const rlx_file_map *golden, const rlx_case *c) {
+  for (size_t i = 0; i < b->n_values; i++) RLX_TRY(rlx_evaluator_set(e, b->names[i], &b->values[i]));
+  RLX_TRY(rlx_evaluator_run(e));
+  rlx_tensor y, want;
+  RLX_TRY(rlx_evaluator_get(e, "y", &y));
+  RLX_TRY(rlx_golden_find(golden->data, golden->bytes, c->name, rlx_golden_inputs_hash(b), &want));
+  double error;
+  /* Goldens lie unaligned in the file. */
+  void *aligned = malloc(want.bytes + 1);
+  if (!aligned) return RLX_FAIL(RLX_NO_MEMORY, "a golden");
+  memcpy(aligned, want.data, want.bytes);
+  want.data = aligned;
+  rlx_status s = rlx_compare(&y, &want, rlx_tolerance_of(b->graph, b->graph->outputs.v[0].node), &error);
+  free(aligned);
+  return s;
+}
+
+static rlx_status check_case(rlx_op op, const rlx_case *c, const rlx_file_map *golden) {
+  rlx_case_built b;
+  RLX_TRY(rlx_case_build(op, c, &b));
+  rlx_evaluator *e;
+  rlx_status s = rlx_evaluator_create(b.graph, &e);
+  if (!s) s = check_value(e, &b, golden, c);
+  rlx_evaluator_destroy(e);
+  rlx_case_deinit(&b);
+  return s;
+}
+
+static bool check_op(rlx_op op) {
+  const rlx_case_table *table = rlx_case_table_get(op);
+  const char *name = rlx_op_get(op)->name;
+  char path[1024];
+  rlx_file_map golden;
+  bool ok = true;
+  snprintf(path, sizeof path, "%s/ops/%s.bin", RLX_TEST_DATA, name);
+  if (rlx_file_map_open(path, &golden)) {
+    printf("  %s: %s\n", name, rlx_message());
+    return false;
+  }
+  if (table->n < MIN_CASES_PER_OP) ok = false, printf("  %s: only %zu cases\n", name, table->n);
+  for (size_t i = 0; i < table->n; i++) {
+    total_cases++;
+    if (check_case(op, &table->v[i], &golden)) ok = false, printf("  %s/%s: %s\n", name, table->v[i].name, rlx_message());
+  }
+  rlx_file_map_close(&golden);
+  return ok;
+}
+
+#define OP(name, types, inputs, result, shape, attrs, traits, doc) \
+  TEST(conform_##name) { CHECK(check_op(RLX_OP_##name)); }
+#include "ir/ops.def"
+#undef OP
+
+TEST(zz_there_are_enough_cases) {
+  size_t n = 0;
+  for (uint32_t op = 1; op < RLX_OP_COUNT; op++) n += rlx_case_table_get((rlx_op)op)->n;
+  printf("  %zu conformance cases of %d ops\n", n, RLX_OP_COUNT - 1);
+  CHECK(n >= MIN_CASES);
+}
