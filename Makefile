@@ -8,7 +8,7 @@ build := build/release
 .PHONY: help demo test soak bench docs format install clean build setup
 
 help: ## list these targets
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | while IFS='	' read -r n t; do printf '  make %-9s %s\n' "$$n" "$$t"; done
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what the build needs (Debian packages); quiet when nothing is missing
 	@tools/setup build
@@ -39,7 +39,7 @@ docs: build ## regenerate docs/ops.md from the op table
 	@tools/make_ops_doc $(build)/rlx > build/ops.md && mv build/ops.md docs/ops.md && echo "wrote docs/ops.md"
 
 format: ## clang-format over the C files (tables, *.def, are left as they are)
-	@find src include tests bench examples -name '*.[ch]' -print0 | xargs -0 $(CLANG_FORMAT) -i
+	@find src include tests bench examples tools -name '*.[ch]' -print0 | xargs -0 $(CLANG_FORMAT) -i
 
 install: build ## install under PREFIX (/usr/local), below DESTDIR where that is set
 	@DESTDIR='$(DESTDIR)' cmake --install $(build) --prefix '$(PREFIX)'

@@ -6,7 +6,8 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rlx)
 
 install(TARGETS rlx EXPORT rlxTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rlx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rlx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
 if(TARGET rlx_cli)
   if(BUILD_SHARED_LIBS)
     file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -19,7 +20,8 @@ install(EXPORT rlxTargets NAMESPACE rlx:: DESTINATION ${config_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/rlxConfig.cmake.in ${PROJECT_BINARY_DIR}/rlxConfig.cmake
   INSTALL_DESTINATION ${config_dir} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/rlxConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/rlxConfig.cmake ${PROJECT_BINARY_DIR}/rlxConfigVersion.cmake DESTINATION ${config_dir})
+install(FILES ${PROJECT_BINARY_DIR}/rlxConfig.cmake ${PROJECT_BINARY_DIR}/rlxConfigVersion.cmake
+  DESTINATION ${config_dir})
 
 # A static library hands its own needs to whoever links it; a shared one keeps them to itself.
 set(own_libs "-lm -pthread")

@@ -1,6 +1,6 @@
-# Tests, fuzz targets, benchmarks and examples: one executable per file.
+# Tests, fuzz targets, benchmarks, tools in C and examples: one executable per file.
 #
-# Tests and benchmarks may look inside the library; examples see what a user sees. Files in tests/ that are neither
+# All but the examples may look inside the library; examples see what a user sees. Files in tests/ that are neither
 # test_* nor fuzz_* are shared by all tests. Tests close with the line "N passed, N failed, N skipped"; tools/test adds
 # those lines up.
 

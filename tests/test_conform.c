@@ -1,5 +1,5 @@
-/* Conformance of the reference: every case of every op against its golden. Also: each op has enough cases, of enough
- * kinds. Run with an op's name to see only its cases. */
+/* Conformance of the reference: every case of every op against its golden. Also: each op has enough cases.
+ * Run with an op's name to see only its cases; RLX_COVERAGE=FILE writes the table of docs/coverage.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,17 @@
 
 enum { MIN_CASES_PER_OP = 5, MIN_CASES = 1000 };
 
-static size_t total_cases;
+/* What the table says of an op. */
+typedef struct coverage {
+  size_t passed, failed;
+  double worst;   /* the largest error, as a share of the tolerance */
+  uint32_t types; /* results seen */
+} coverage;
+static coverage table_rows[RLX_OP_COUNT];
 
 /* The reference's result of a case against its golden. */
-static rlx_status check_value(rlx_evaluator *e, const rlx_case_built *b, const rlx_file_map *golden, const rlx_case *c) {
+static rlx_status check_value(rlx_evaluator *e, const rlx_case_built *b, const rlx_file_map *golden, const rlx_case *c,
+                              coverage *row) {
   for (size_t i = 0; i < b->n_values; i++) RLX_TRY(rlx_evaluator_set(e, b->names[i], &b->values[i]));
   RLX_TRY(rlx_evaluator_run(e));
   rlx_tensor y, want;
@@ -28,6 +35,8 @@ static rlx_status check_value(rlx_evaluator *e, const rlx_case_built *b, const r
   want.data = aligned;
   rlx_status s = rlx_compare(&y, &want, rlx_tolerance_of(b->graph, b->graph->outputs.v[0].node), &error);
   free(aligned);
+  row->worst = error > row->worst ? error : row->worst;
+  row->types |= RLX_TYPE_BIT(y.dtype);
   return s;
 }
 
@@ -36,7 +45,8 @@ static rlx_status check_case(rlx_op op, const rlx_case *c, const rlx_file_map *g
   RLX_TRY(rlx_case_build(op, c, &b));
   rlx_evaluator *e;
   rlx_status s = rlx_evaluator_create(b.graph, &e);
-  if (!s) s = check_value(e, &b, golden, c);
+  if (!s) s = check_value(e, &b, golden, c, &table_rows[op]);
+  *(s ? &table_rows[op].failed : &table_rows[op].passed) += 1;
   rlx_evaluator_destroy(e);
   rlx_case_deinit(&b);
   return s;
@@ -55,7 +65,6 @@ static bool check_op(rlx_op op) {
   }
   if (table->n < MIN_CASES_PER_OP) ok = false, printf("  %s: only %zu cases\n", name, table->n);
   for (size_t i = 0; i < table->n; i++) {
-    total_cases++;
     if (check_case(op, &table->v[i], &golden)) ok = false, printf("  %s/%s: %s\n", name, table->v[i].name, rlx_message());
   }
   rlx_file_map_close(&golden);
@@ -67,9 +76,30 @@ static bool check_op(rlx_op op) {
 #include "ir/ops.def"
 #undef OP
 
+static void write_table(FILE *to) {
+  fprintf(to, "# Conformance\n\nEvery op's cases, run through the reference and compared with PyTorch, NumPy or SciPy (tests/golden). The error is the\n"
+              "largest in any case as a share of the tolerance of the specification; 0 is exact. Made by\n"
+              "`RLX_COVERAGE=docs/coverage.md build/release/tests/test_conform`.\n\n| op | cases | reference | largest error | result types |\n|---|---|---|---|---|\n");
+  size_t cases = 0;
+  for (uint32_t op = 1; op < RLX_OP_COUNT; op++) {
+    const coverage *row = &table_rows[op];
+    fprintf(to, "| %s | %zu | %s | %.2g |", rlx_op_get((rlx_op)op)->name, row->passed + row->failed, row->failed ? "FAIL" : "PASS", row->worst);
+    for (int t = 0; t < RLX_DTYPE_COUNT; t++)
+      if (row->types & RLX_TYPE_BIT(t)) fprintf(to, " %s", rlx_dtype_name((rlx_dtype)t));
+    fprintf(to, " |\n");
+    cases += row->passed + row->failed;
+  }
+  fprintf(to, "\n%zu cases of %d ops.\n", cases, RLX_OP_COUNT - 1);
+}
+
 TEST(zz_there_are_enough_cases) {
   size_t n = 0;
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++) n += rlx_case_table_get((rlx_op)op)->n;
   printf("  %zu conformance cases of %d ops\n", n, RLX_OP_COUNT - 1);
   CHECK(n >= MIN_CASES);
+  const char *path = getenv("RLX_COVERAGE");
+  FILE *to = path ? fopen(path, "w") : NULL;
+  if (!to) return;
+  write_table(to);
+  fclose(to);
 }

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "conform/conform.h"
 #include "conform/golden.h"
+#include "ir/text.h"
 
 static void add_dims(rlx_str *s, const rlx_dims *d) {
   rlx_str_add_char(s, '[');
@@ -24,17 +25,17 @@ static void add_graph(rlx_str *s, const rlx_graph *g);
 
 static void add_attr(rlx_str *s, const rlx_attr_field *f, const void *at) {
   switch (f->kind) {
-    case RLX_ATTR_INT: rlx_str_add(s, "%lld", (long long)*(const int64_t *)at); break;
-    case RLX_ATTR_FLOAT: add_double(s, *(const double *)at); break;
-    case RLX_ATTR_BOOL: rlx_str_add(s, "%s", *(const bool *)at ? "true" : "false"); break;
-    case RLX_ATTR_ENUM: {
-      const char *name = f->names;
-      for (int32_t i = *(const int32_t *)at; i > 0; i--) name = strchr(name, ' ') + 1;
-      rlx_str_add(s, "\"%.*s\"", (int)strcspn(name, " "), name);
+    case RLX_ATTR_INT:
+    case RLX_ATTR_BOOL:
+    case RLX_ATTR_DIMS:
+    case RLX_ATTR_TEXT: rlx_text_attr(s, NULL, f, at, 0); break; /* the text form is JSON here */
+    case RLX_ATTR_ENUM:
+    case RLX_ATTR_TYPE:
+      rlx_str_add_char(s, '"');
+      rlx_text_attr(s, NULL, f, at, 0);
+      rlx_str_add_char(s, '"');
       break;
-    }
-    case RLX_ATTR_TYPE: rlx_str_add(s, "\"%s\"", rlx_dtype_name(*(const rlx_dtype *)at)); break;
-    case RLX_ATTR_DIMS: add_dims(s, at); break;
+    case RLX_ATTR_FLOAT: add_double(s, *(const double *)at); break;
     case RLX_ATTR_FLOATS: {
       const rlx_floats *v = at;
       rlx_str_add_char(s, '[');
@@ -43,11 +44,6 @@ static void add_attr(rlx_str *s, const rlx_attr_field *f, const void *at) {
         add_double(s, v->v[i]);
       }
       rlx_str_add_char(s, ']');
-      break;
-    }
-    case RLX_ATTR_TEXT: {
-      const char *text = *(const char *const *)at;
-      rlx_str_add_quoted(s, text ? text : "");
       break;
     }
     case RLX_ATTR_GRAPH: add_graph(s, *(rlx_graph *const *)at); break;

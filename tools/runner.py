@@ -1,8 +1,8 @@
 """What tools/test and tools/soak share: steps with logs, builds by preset, test programs and their closing lines.
 
 The one idea: everything that is checked ends as three counts (passed, failed, skipped) in one place, Report, whose last
-line a person or a script reads. A step says on the screen what went wrong or was left out; the whole of its output is in
-build/logs/. A program that dies, hangs, or says nothing at its end counts as one failure, never as nothing.
+line a person or a script reads. A step says on the screen what went wrong or was left out; the whole of its output is
+in build/logs/. A program that dies, hangs, or says nothing at its end counts as one failure, never as nothing.
 """
 
 import concurrent.futures
@@ -35,6 +35,7 @@ class Report:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
         self.failures, self.skips = [], []
+        self.broken = set()  # build trees that did not build: what lies in them is old
         self.start = time.monotonic()
 
     def add(self, name, passed=0, failed=0, skipped=0, why=""):
@@ -71,8 +72,9 @@ def call(command, log, env=None, timeout=None, cwd=ROOT):
         out.write((" ".join(map(str, command)) + "\n").encode())
         out.flush()
         try:
-            code = subprocess.run([str(c) for c in command], stdout=out, stderr=subprocess.STDOUT, cwd=cwd,
-                                  stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})}, timeout=timeout).returncode
+            code = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=out,
+                                  stderr=subprocess.STDOUT, cwd=cwd, env={**os.environ, **(env or {})},
+                                  timeout=timeout).returncode
         except subprocess.TimeoutExpired:
             code = None
         except OSError as error:
@@ -128,9 +130,12 @@ def build(report, preset, jobs, compiler=None, directory=None, options=(), targe
         had = None
     if compiler and not had:
         options = [f"-DCMAKE_C_COMPILER={compiler}", *options]
-    return (step(report, f"{directory.name}: configure", ["cmake", "--preset", preset, "-B", directory, *options])
+    if (step(report, f"{directory.name}: configure", ["cmake", "--preset", preset, "-B", directory, *options])
             and step(report, f"{directory.name}: build", ["cmake", "--build", directory, "-j", str(jobs),
-                                                          *(["--target", *targets] if targets else [])]))
+                                                          *(["--target", *targets] if targets else [])])):
+        return True
+    report.broken.add(directory.name)
+    return False
 
 
 def run_program(report, label, command, env, timeout):
@@ -152,7 +157,8 @@ def run_program(report, label, command, env, timeout):
     elif not passed and not failed and not skipped:
         failed, why = 1, "the test ran nothing"
     report.add(label, passed, failed, skipped, why)
-    say(f"{'FAIL ' if failed else 'ok   '} {label}: {passed} passed, {failed} failed, {skipped} skipped ({seconds:.1f} s)")
+    counts = f"{passed} passed, {failed} failed, {skipped} skipped"
+    say(f"{'FAIL ' if failed else 'ok   '} {label}: {counts} ({seconds:.1f} s)")
     if failed and not notable:
         notable = text.splitlines()[-SHOWN_LINES:]
     show(notable, log)

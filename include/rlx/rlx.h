@@ -652,7 +652,9 @@ typedef struct rlx_optimized rlx_optimized;
 RLX_API RLX_MUST_CHECK rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options, rlx_optimized **out);
 RLX_API void rlx_optimized_destroy(rlx_optimized *o);
 RLX_API const rlx_graph *rlx_optimized_graph(const rlx_optimized *o); /* what to run */
-/* What to run once when the weights are loaded: its outputs are params of the graph above, by name; NULL if none. */
+/* What to run once when the weights are loaded: its outputs are params of the graph above, by name ("hoisted.0", ..); NULL
+ * if there is nothing to do. Its params are those of the source. The graph above keeps the params that it still reads and
+ * those that nothing read; a param that only the load graph reads is not one of its own any more. */
 RLX_API const rlx_graph *rlx_optimized_load(const rlx_optimized *o);
 /* The dispatch report: for each node native, rewritten into which, host, and why. Free with rlx_free. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_optimized_report(const rlx_optimized *o, bool json, char **text);

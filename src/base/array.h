@@ -18,7 +18,7 @@
 bool rlx_array_grow(void **v, size_t *cap, size_t n, size_t more, size_t size);
 
 #define rlx_array_reserve(a, more) rlx_array_grow((void **)&(a)->v, &(a)->cap, (a)->n, (more), sizeof *(a)->v)
-#define rlx_array_push(a, x) (rlx_array_reserve((a), 1) ? ((a)->v[(a)->n++] = (x), true) : false)
+#define rlx_array_push(a, x) (rlx_array_reserve((a), 1) ? ((a)->v[(a)->n] = (x), (a)->n++, true) : false)
 #define rlx_array_deinit(a) (rlx_mem_free((a)->v), (a)->v = NULL, (a)->n = (a)->cap = 0)
 
 #endif

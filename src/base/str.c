@@ -108,9 +108,11 @@ static void add_with_point(rlx_str *s, const char *number) {
   }
 }
 
-/* Both ways use the locale of this moment, so they agree with each other. */
+/* Both ways use the locale of this moment, so they agree with each other. A float must also read back through double,
+ * as rlx_text_to_double reads it: of a few numbers the shortest text does not, for that rounds twice. */
 static bool reads_back(const char *number, double x, bool as_float) {
-  return as_float ? strtof(number, NULL) == (float)x : strtod(number, NULL) == x;
+  double read = strtod(number, NULL);
+  return as_float ? strtof(number, NULL) == (float)x && (float)read == (float)x : read == x;
 }
 
 /* Any decimal of `sure` digits survives the way through a normal number of the type, so a shorter one than %.*g prints

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "ir/graph.h"
 
 /* How many names an enum's list holds. */
@@ -41,6 +42,11 @@ rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void
         const rlx_graph *sub = *(rlx_graph *const *)at;
         if (!sub) return RLX_FAIL(RLX_INVALID, "%s is missing", f->name);
         if (!sub->finished) return RLX_FAIL(RLX_INVALID, "%s is not a finished graph", f->name);
+        break;
+      }
+      case RLX_ATTR_TEXT: {
+        const char *text = *(const char *const *)at;
+        if (text && !rlx_text_is_utf8(text)) return RLX_FAIL(RLX_INVALID, "%s is not UTF-8", f->name);
         break;
       }
       default: break;

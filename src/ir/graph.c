@@ -181,7 +181,7 @@ void rlx_output(rlx_graph *g, const char *name, rlx_node n) {
 }
 
 static bool symbol_name_ok(const char *name) {
-  if (!name || !*name || (*name >= '0' && *name <= '9')) return false;
+  if (!name || !*name || (*name >= '0' && *name <= '9') || *name == '.') return false;
   for (const char *p = name; *p; p++)
     if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_' || *p == '.')) return false;
   return strlen(name) < 64;
@@ -191,7 +191,7 @@ int64_t rlx_symbol(rlx_graph *g, const char *name) {
   if (!g || g->error) return RLX_DIM_UNKNOWN;
   rlx_status s = RLX_OK;
   if (g->finished) s = RLX_FAIL(RLX_INVALID, "symbol: the graph is finished");
-  else if (!symbol_name_ok(name)) s = RLX_FAIL(RLX_INVALID, "'%s' is not a symbol's name: letters, digits, '_' and '.', not a digit first", name ? name : "NULL");
+  else if (!symbol_name_ok(name)) s = RLX_FAIL(RLX_INVALID, "'%s' is not a symbol's name: a letter or '_', then letters, digits, '_' and '.', less than 64 in all", name ? name : "NULL");
   if (!s) {
     for (size_t i = 0; i < g->symbols.n; i++)
       if (strcmp(g->symbols.v[i], name) == 0) return rlx_dim_from_symbol((uint32_t)i);

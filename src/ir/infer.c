@@ -160,6 +160,7 @@ rlx_status rlx_dims_broadcast(rlx_dims *acc, const rlx_dims *b) {
 }
 
 rlx_status rlx_axis_resolve(int64_t axis, int rank, const char *what, int *out) {
+  if (rlx_dim_is_symbol(axis)) return RLX_FAIL(RLX_INVALID, "%s must be a number, not a symbol", what);
   if (axis < -rank || axis >= rank)
     return RLX_FAIL(RLX_INVALID, "%s %lld is not in %d..%d", what, (long long)axis, -rank, rank - 1);
   *out = (int)(axis < 0 ? axis + rank : axis);

@@ -48,17 +48,7 @@
   static const rlx_attrs_##name defaults_##name = {RLX_UNPAREN attrs};
 #include "ir/ops.def"
 #undef OP
-#undef A_INT
-#undef A_FLOAT
-#undef A_BOOL
-#undef A_ENUM
-#undef A_TYPE
-#undef A_DIMS
-#undef A_FLOATS
-#undef A_TEXT
-#undef A_GRAPH
-#undef A_DATA
-#undef A_NONE
+#include "ir/attrs_end.h"
 
 /* ---- the rows. A function per op gives the field macros a struct to take offsets from ---- */
 #define IN(name, type) {#name, RLX_IN_##type, RLX_IN_REQUIRED},

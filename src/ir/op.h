@@ -38,17 +38,7 @@ typedef enum rlx_op {
   } rlx_attrs_##name;
 #include "ir/ops.def"
 #undef OP
-#undef A_INT
-#undef A_FLOAT
-#undef A_BOOL
-#undef A_ENUM
-#undef A_TYPE
-#undef A_DIMS
-#undef A_FLOATS
-#undef A_TEXT
-#undef A_GRAPH
-#undef A_DATA
-#undef A_NONE
+#include "ir/attrs_end.h"
 
 /* Room for the attributes of any op. */
 typedef union rlx_any_attrs {

@@ -3,8 +3,7 @@
  * Text is hostile until parsed: every number is range-checked, nesting is bounded, and nothing is trusted that
  * rlx_graph_add does not accept. Names after % are any letters, digits, '_' or '.'; they need not be in order. The type
  * after ':' is required for leaves and checked where given. ';' counts as white space and '#' begins a comment. */
-#include <ctype.h>
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/half.h"
@@ -20,20 +19,33 @@ typedef struct parser {
 
 /* ---- words ---- */
 
-static rlx_status fail_at(const parser *p, const char *expected) {
-  size_t line = 1, column = 1;
-  for (const char *c = p->begin; c < p->at; c++) {
-    column = *c == '\n' ? 1 : column + 1;
+static size_t line_of(const parser *p, const char *at, size_t *column) {
+  size_t line = 1;
+  *column = 1;
+  for (const char *c = p->begin; c < at; c++) {
+    *column = *c == '\n' ? 1 : *column + 1;
     line += *c == '\n';
   }
+  return line;
+}
+
+static rlx_status fail_at(const parser *p, const char *expected) {
   char found[24] = "the end";
-  size_t n = 0;
+  size_t n = 0, column, line = line_of(p, p->at, &column);
   while (p->at + n < p->end && n < 16 && p->at[n] >= ' ' && p->at[n] < 127) {
     found[n] = p->at[n];
     n++;
   }
-  if (p->at < p->end) found[n] = 0;
+  if (n) found[n] = 0;
+  else if (p->at < p->end) snprintf(found, sizeof found, "byte 0x%02x", (unsigned)(unsigned char)*p->at);
   return RLX_FAIL(RLX_INVALID, "line %zu, column %zu: expected %s, found '%s'", line, column, expected, found);
+}
+
+/* The graph's own words for what is wrong, with the place in the text before them. */
+static rlx_status graph_status(const parser *p, const rlx_graph *g, const char *at) {
+  size_t column;
+  RLX_TRY_AT(rlx_graph_status(g), "line %zu", line_of(p, at, &column));
+  return RLX_OK;
 }
 
 static void skip_space(parser *p) {
@@ -57,7 +69,9 @@ static rlx_status expect(parser *p, char c) {
   return accept(p, c) ? RLX_OK : fail_at(p, expected);
 }
 
-static bool is_word_char(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
+/* Whatever the locale. */
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_word_char(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.'; }
 
 /* A run of word characters; n is 0 if there is none. */
 static const char *word(parser *p, size_t *n) {
@@ -69,6 +83,7 @@ static const char *word(parser *p, size_t *n) {
 }
 
 static bool accept_word(parser *p, const char *text) {
+  skip_space(p);
   const char *before = p->at;
   size_t n;
   const char *w = word(p, &n);
@@ -146,8 +161,9 @@ static rlx_status parse_unicode(parser *p, rlx_str *s) {
 static rlx_status parse_string_into(parser *p, rlx_str *s) {
   RLX_TRY(expect(p, '"'));
   while (p->at < p->end && *p->at != '"') {
-    char c = *p->at++;
+    char c = *p->at;
     if (!c || c == '\n') return fail_at(p, "the end of the string");
+    p->at++;
     if (c != '\\') {
       rlx_str_add_char(s, c);
       continue;
@@ -194,12 +210,12 @@ static rlx_status parse_dims(parser *p, rlx_graph *g, bool allow_unknown, rlx_di
     if (out->n == RLX_MAX_RANK) return fail_at(p, "at most 8 entries");
     int64_t *d = &out->v[out->n++];
     skip_space(p);
-    if (p->at < p->end && (isalpha((unsigned char)*p->at) || *p->at == '_')) {
+    if (p->at < p->end && is_letter(*p->at)) {
       size_t n;
       const char *w = word(p, &n), *name;
       RLX_TRY(text_copy(p, w, n, &name));
       *d = rlx_symbol(g, name);
-      RLX_TRY(rlx_graph_status(g));
+      RLX_TRY(graph_status(p, g, w));
     } else if (allow_unknown && accept(p, '?')) {
       *d = RLX_DIM_UNKNOWN;
     } else {
@@ -332,9 +348,9 @@ static rlx_status parse_hex(parser *p, rlx_blob *b) {
 }
 
 static rlx_status parse_constant_data(parser *p, rlx_type type, rlx_blob **out) {
-  size_t bytes;
+  size_t bytes, column;
   RLX_TRY(expect(p, '='));
-  RLX_TRY(rlx_tensor_bytes(type.dtype, type.shape, &bytes));
+  RLX_TRY_AT(rlx_tensor_bytes(type.dtype, type.shape, &bytes), "line %zu", line_of(p, p->at, &column));
   /* A byte takes at least one character of text: refuse sizes that the text cannot hold before allocating. */
   if (bytes / 8 > (size_t)(p->end - p->at)) return fail_at(p, "data for the whole constant");
   *out = rlx_blob_create(bytes);
@@ -378,7 +394,7 @@ static rlx_status parse_inputs(parser *p, body *b) {
 
 static rlx_status parse_leaf(parser *p, body *b, rlx_op op, rlx_node *out) {
   rlx_type type;
-  const char *name = NULL;
+  const char *name = NULL, *from = p->at;
   rlx_blob *data = NULL;
   if (op != RLX_OP_constant) RLX_TRY(parse_string(p, &name));
   RLX_TRY(expect(p, ':'));
@@ -388,7 +404,7 @@ static rlx_status parse_leaf(parser *p, body *b, rlx_op op, rlx_node *out) {
   rlx_attrs_constant constant = {.data = data, .dtype = type.dtype, .shape = type.shape};
   if (!s) {
     *out = rlx_graph_add(b->graph, op, NULL, 0, op == RLX_OP_constant ? (const void *)&constant : (const void *)&named);
-    s = rlx_graph_status(b->graph);
+    s = graph_status(p, b->graph, from);
   }
   rlx_blob_release(data);
   return s;
@@ -396,19 +412,20 @@ static rlx_status parse_leaf(parser *p, body *b, rlx_op op, rlx_node *out) {
 
 static rlx_status parse_call(parser *p, body *b, rlx_op op, rlx_node *out) {
   const rlx_op_row *row = rlx_op_get(op);
+  const char *from = p->at;
   RLX_TRY(parse_inputs(p, b));
   void *attrs = rlx_bump_copy(&p->scratch, row->attrs_default, 1, row->attrs_bytes ? row->attrs_bytes : 1);
   if (!attrs) return RLX_FAIL(RLX_NO_MEMORY, "parsing");
   rlx_status s = parse_attrs(p, b->graph, row, attrs);
   if (!s) {
     *out = rlx_graph_add(b->graph, op, b->inputs.v, (uint32_t)b->inputs.n, attrs);
-    s = rlx_graph_status(b->graph);
+    s = graph_status(p, b->graph, from);
   }
   rlx_attrs_release(row, attrs); /* the sub-graphs that were parsed; the node has its own references */
   RLX_TRY(s);
   if (!accept(p, ':')) return RLX_OK;
   rlx_type written;
-  const char *from = p->at;
+  from = p->at;
   RLX_TRY(parse_type(p, b->graph, &written));
   const rlx_type *type = &rlx_graph_at(b->graph, *out)->type;
   if (written.dtype == type->dtype && rlx_dims_equal(&written.shape, &type->shape)) return RLX_OK;
@@ -440,13 +457,13 @@ static rlx_status parse_node(parser *p, body *b) {
 }
 
 static rlx_status parse_output(parser *p, body *b) {
-  const char *name;
+  const char *name, *from = p->at;
   rlx_node id;
   RLX_TRY(parse_string(p, &name));
   RLX_TRY(expect(p, '='));
   RLX_TRY(parse_node_ref(p, b, &id));
   rlx_output(b->graph, name, id);
-  return rlx_graph_status(b->graph);
+  return graph_status(p, b->graph, from);
 }
 
 static rlx_status parse_symbols(parser *p, body *b) {
@@ -455,7 +472,7 @@ static rlx_status parse_symbols(parser *p, body *b) {
     const char *w = word(p, &n), *name;
     RLX_TRY(text_copy(p, w, n, &name));
     rlx_symbol(b->graph, name);
-    RLX_TRY(rlx_graph_status(b->graph));
+    RLX_TRY(graph_status(p, b->graph, w));
   } while (accept(p, ','));
   return RLX_OK;
 }
@@ -467,7 +484,9 @@ static rlx_status parse_statements(parser *p, body *b) {
     else if (accept_word(p, "symbols")) RLX_TRY(parse_symbols(p, b));
     else return fail_at(p, "'%', 'output', 'symbols' or '}'");
   }
-  return rlx_graph_finish(b->graph);
+  size_t column;
+  RLX_TRY_AT(rlx_graph_finish(b->graph), "line %zu", line_of(p, p->at, &column));
+  return RLX_OK;
 }
 
 static rlx_status parse_graph(parser *p, rlx_graph **out) {

@@ -166,6 +166,9 @@ static rlx_status run_control(frame *f, rlx_ref_call *c, rlx_node id, const usag
 
 /* ---- running ---- */
 
+/* A result without elements is complete as it is; the kernel might walk the axes beside the empty one for days. */
+static rlx_status call_kernel(rlx_ref_call *c) { return c->out->bytes ? rlx_ref_get(c->node->op)(c) : RLX_OK; }
+
 static rlx_status run_node(frame *f, runner *r, rlx_node id, const usage *u) {
   const rlx_node_rec *n = rlx_graph_at(f->graph, id);
   for (uint32_t i = 0; i < n->n_in; i++) f->in[i] = n->in[i] ? &f->value[n->in[i]] : NULL;
@@ -177,7 +180,7 @@ static rlx_status run_node(frame *f, runner *r, rlx_node id, const usage *u) {
   } else {
     s = make_value(f, id);
     c.out = &f->value[id];
-    if (!s) s = rlx_ref_get(n->op)(&c);
+    if (!s) s = call_kernel(&c);
   }
   rlx_bump_deinit(&scratch);
   return s;
@@ -328,7 +331,7 @@ rlx_status rlx_eval_node(const rlx_node_rec *n, const rlx_eval_context *ctx, con
   rlx_bump scratch = {0};
   rlx_ref_call c = {.node = n, .attrs = n->attrs, .in = in, .n_in = n->n_in, .out = out, .draw = ctx->draw, .scratch = &scratch, .runner = &r.base};
   memset(out->data, POISON, out->bytes);
-  rlx_status s = rlx_ref_get(n->op)(&c);
+  rlx_status s = call_kernel(&c);
   rlx_bump_deinit(&scratch);
   return s;
 }

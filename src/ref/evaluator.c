@@ -9,6 +9,7 @@ struct rlx_evaluator {
   rlx_graph *graph; /* as given: the leaf names and node ids that callers speak of */
   rlx_graph *bound; /* numbers only; NULL until the shapes are known. Same node ids */
   rlx_tensor *leaves;  /* by node id; data NULL until set */
+  bool *given;         /* by node id: by the caller, not a state that began as zeros */
   rlx_tensor *outputs; /* of the last good run */
   uint64_t runs;
   rlx_cancel_fn cancel;
@@ -20,6 +21,7 @@ void rlx_evaluator_destroy(rlx_evaluator *e) {
   for (uint32_t id = 1; e->leaves && id < rlx_graph_end(e->graph); id++) rlx_tensor_deinit(&e->leaves[id]);
   for (size_t i = 0; e->outputs && i < e->graph->outputs.n; i++) rlx_tensor_deinit(&e->outputs[i]);
   rlx_mem_free(e->leaves);
+  rlx_mem_free(e->given);
   rlx_mem_free(e->outputs);
   rlx_graph_destroy(e->bound);
   rlx_graph_destroy(e->graph);
@@ -36,8 +38,9 @@ rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out) {
   if (!e) return RLX_FAIL(RLX_NO_MEMORY, "an evaluator");
   e->graph = rlx_graph_retain(g);
   e->leaves = rlx_mem_calloc(rlx_graph_end(g), sizeof *e->leaves);
+  e->given = rlx_mem_calloc(rlx_graph_end(g), sizeof *e->given);
   e->outputs = rlx_mem_calloc(g->outputs.n, sizeof *e->outputs);
-  if (!e->leaves || !e->outputs) {
+  if (!e->leaves || !e->given || !e->outputs) {
     rlx_evaluator_destroy(e);
     return RLX_FAIL(RLX_NO_MEMORY, "an evaluator");
   }
@@ -83,11 +86,13 @@ rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tenso
   }
   rlx_tensor_deinit(&e->leaves[id]);
   e->leaves[id] = copy;
+  e->given[id] = true;
   return RLX_OK;
 }
 
 /* ---- running ---- */
 
+/* States that the caller never set have no say: they follow the symbols, not the other way round. */
 static rlx_status bind_to_values(rlx_evaluator *e) {
   if (e->bound) return RLX_OK;
   if (!e->graph->symbols.n) {
@@ -98,52 +103,53 @@ static rlx_status bind_to_values(rlx_evaluator *e) {
   if (!shapes) return RLX_FAIL(RLX_NO_MEMORY, "binding");
   size_t n = 0;
   for (rlx_node id = 1; id < rlx_graph_end(e->graph); id++)
-    if (e->leaves[id].data) shapes[n++] = (rlx_named_shape){rlx_node_name(e->graph, id), e->leaves[id].shape};
+    if (e->given[id]) shapes[n++] = (rlx_named_shape){rlx_node_name(e->graph, id), e->leaves[id].shape};
   rlx_status s = rlx_graph_bind_inputs(e->graph, shapes, n, &e->bound);
   rlx_mem_free(shapes);
   return s;
 }
 
-/* A state that nobody set begins as zeros; one whose shape changed with the symbols begins again. */
-static rlx_status ready_states(rlx_evaluator *e) {
-  for (rlx_node id = 1; id < rlx_graph_end(e->bound); id++) {
-    const rlx_node_rec *n = rlx_graph_at(e->bound, id);
-    if (n->op != RLX_OP_state || (e->leaves[id].data && rlx_dims_equal(&e->leaves[id].shape, &n->type.shape))) continue;
-    rlx_tensor zero;
-    RLX_TRY(rlx_tensor_create(&n->type, &zero));
-    memset(zero.data, 0, zero.bytes);
-    rlx_tensor_deinit(&e->leaves[id]);
-    e->leaves[id] = zero;
-  }
-  return RLX_OK;
-}
-
-/* Storage of one run: its outputs and the states it changes. Taken over by the evaluator if the run succeeds. */
+/* Storage of one run: its outputs, the states it changes, and zeros for states that begin with it. Outputs and states are
+ * taken over by the evaluator if the run succeeds. */
 typedef struct run_storage {
-  rlx_tensor *outputs, *states;
+  rlx_tensor *outputs, *states, *zeros;
   const rlx_tensor **leaves;
 } run_storage;
 
 static void storage_deinit(const rlx_evaluator *e, run_storage *r) {
   for (size_t i = 0; r->outputs && i < e->graph->outputs.n; i++) rlx_tensor_deinit(&r->outputs[i]);
   for (uint32_t id = 1; r->states && id < rlx_graph_end(e->graph); id++) rlx_tensor_deinit(&r->states[id]);
+  for (uint32_t id = 1; r->zeros && id < rlx_graph_end(e->graph); id++) rlx_tensor_deinit(&r->zeros[id]);
   rlx_mem_free(r->outputs);
   rlx_mem_free(r->states);
+  rlx_mem_free(r->zeros);
   rlx_mem_free((void *)r->leaves);
+}
+
+/* A state that nobody set begins as zeros, and begins again where the symbols give it another shape. */
+static rlx_status ready_state(const rlx_evaluator *e, rlx_node id, run_storage *r) {
+  const rlx_type *type = &rlx_graph_at(e->bound, id)->type;
+  RLX_TRY(rlx_tensor_create(type, &r->states[id]));
+  if (!e->leaves[id].data || !rlx_dims_equal(&e->leaves[id].shape, &type->shape)) {
+    RLX_TRY(rlx_tensor_create(type, &r->zeros[id]));
+    memset(r->zeros[id].data, 0, r->zeros[id].bytes);
+    r->leaves[id] = &r->zeros[id];
+  }
+  memcpy(r->states[id].data, r->leaves[id]->data, r->states[id].bytes);
+  return RLX_OK;
 }
 
 static rlx_status storage_init(const rlx_evaluator *e, run_storage *r) {
   const rlx_graph *g = e->bound;
   r->outputs = rlx_mem_calloc(g->outputs.n, sizeof *r->outputs);
   r->states = rlx_mem_calloc(rlx_graph_end(g), sizeof *r->states);
+  r->zeros = rlx_mem_calloc(rlx_graph_end(g), sizeof *r->zeros);
   r->leaves = rlx_mem_calloc(rlx_graph_end(g), sizeof *r->leaves);
-  if (!r->outputs || !r->states || !r->leaves) return RLX_FAIL(RLX_NO_MEMORY, "a run");
+  if (!r->outputs || !r->states || !r->zeros || !r->leaves) return RLX_FAIL(RLX_NO_MEMORY, "a run");
   for (size_t i = 0; i < g->outputs.n; i++) RLX_TRY(rlx_tensor_create(&rlx_graph_at(g, g->outputs.v[i].node)->type, &r->outputs[i]));
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     r->leaves[id] = e->leaves[id].data ? &e->leaves[id] : NULL;
-    if (rlx_graph_at(g, id)->op != RLX_OP_state) continue;
-    RLX_TRY(rlx_tensor_create(&rlx_graph_at(g, id)->type, &r->states[id]));
-    memcpy(r->states[id].data, e->leaves[id].data, r->states[id].bytes);
+    if (rlx_graph_at(g, id)->op == RLX_OP_state) RLX_TRY(ready_state(e, id, r));
   }
   return RLX_OK;
 }
@@ -168,7 +174,6 @@ static rlx_status run_once(rlx_evaluator *e, run_storage *r) {
 rlx_status rlx_evaluator_run(rlx_evaluator *e) {
   if (!e) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_run: the evaluator is NULL");
   RLX_TRY(bind_to_values(e));
-  RLX_TRY(ready_states(e));
   run_storage r = {0};
   rlx_status s = run_once(e, &r);
   storage_deinit(e, &r);

@@ -21,7 +21,7 @@ typedef struct rlx_ref_call {
   rlx_tensor *out;
   uint64_t draw;                /* the run's number, for random ops */
   rlx_bump *scratch;            /* temporary memory, freed by the caller after the call (so no clean-up on errors) */
-  /* Runs a sub-graph on these inputs (control flow); NULL outside an evaluator. Outputs are new tensors in scratch. */
+  /* Runs sub-graphs (runner.h); NULL outside an evaluator. */
   struct rlx_subgraph_runner *runner;
 } rlx_ref_call;
 

@@ -4,6 +4,8 @@
  * between and the weight of the second (for nearest: one index, weight 0). An output element is then the sum over the
  * corners of a box, each weighted by a product of table entries; a corner of weight 0 is not read, so an axis that does
  * not change costs nothing and an infinity beside an exact hit does no harm. */
+#include "ref/resize.h"
+
 #include <math.h>
 
 #include "ref/ref.h"
@@ -11,11 +13,6 @@
 enum { mode_nearest, mode_linear };
 enum { half_pixel, align_corners, asymmetric, pytorch_half_pixel, half_pixel_symmetric };
 enum { round_prefer_floor, round_prefer_ceil, nearest_floor, nearest_ceil };
-
-typedef struct {
-  size_t lo, hi; /* already times the axis's stride in x */
-  double weight; /* of hi; lo has the rest */
-} between;
 
 /* An output coordinate in the input's measure. Without a scale of its own the ratio is written in / out, so that whole
  * ratios come out exact. */
@@ -46,15 +43,21 @@ static double round_nearest(int32_t how, double x) {
   }
 }
 
-static between place_of(const rlx_attrs_resize *a, int axis, int64_t i, int64_t in, int64_t out, size_t stride) {
+rlx_resize_place rlx_resize_place_of(const rlx_attrs_resize *a, int axis, int64_t i, int64_t in, int64_t out) {
   double x = coordinate(a, axis, i, in, out);
   if (a->mode == mode_nearest) x = round_nearest(a->nearest, x);
   /* To the edge; an extreme scale can also make a NaN of it, which goes to 0. */
   x = x > 0 ? x < (double)(in - 1) ? x : (double)(in - 1) : 0;
   double whole = floor(x);
-  size_t lo = (size_t)whole;
-  return (between){lo * stride, (lo + (x > whole)) * stride, x - whole};
+  int64_t lo = (int64_t)whole;
+  return (rlx_resize_place){lo, lo + (x > whole), x - whole};
 }
+
+/* The same with offsets in x instead of indices. */
+typedef struct between {
+  size_t lo, hi;
+  double weight;
+} between;
 
 /* The value at an output index: over the corners of the box, counted in binary with one bit per axis. */
 static double interpolate(const rlx_tensor *x, between *const *table, const int64_t *idx) {
@@ -85,7 +88,10 @@ rlx_status rlx_ref_resize(rlx_ref_call *c) {
   for (int axis = 0; axis < x->shape.n; axis++) {
     int64_t in_size = x->shape.v[axis], out_size = out->shape.v[axis];
     RLX_TRY(rlx_ref_scratch(c, (size_t)out_size, sizeof **table, &table[axis]));
-    for (int64_t i = 0; i < out_size; i++) table[axis][i] = place_of(a, axis, i, in_size, out_size, stride[axis]);
+    for (int64_t i = 0; i < out_size; i++) {
+      rlx_resize_place p = rlx_resize_place_of(a, axis, i, in_size, out_size);
+      table[axis][i] = (between){(size_t)p.lo * stride[axis], (size_t)p.hi * stride[axis], p.weight};
+    }
   }
   int64_t idx[RLX_MAX_RANK] = {0};
   for (size_t i = 0; i < count; i++) {

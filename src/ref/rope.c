@@ -4,6 +4,8 @@
  * the rotated part away; gptj: neighbours). rope fills the list from a position, with frequencies or tables, and turns
  * the leading n_rot elements; axial_rope_2d fills two, from a token's column and row, and turns one half of the head
  * with each. */
+#include "ref/rope.h"
+
 #include <math.h>
 
 #include "ref/ref.h"
@@ -23,7 +25,8 @@ static rlx_status open_turn(rlx_ref_call *c, int32_t style, size_t pairs, turn *
 /* Frequencies theta^(-i / pairs), each divided by its factor. */
 static void set_angles(turn *t, double position, double theta, const rlx_tensor *factors) {
   for (size_t i = 0; i < t->pairs; i++) {
-    double angle = position * pow(theta, -(double)i / (double)t->pairs) / (factors ? rlx_load(factors, i) : 1.0);
+    double frequency = rlx_rope_frequency(theta, (int64_t)i, (int64_t)t->pairs);
+    double angle = position * frequency / (factors ? rlx_load(factors, i) : 1.0);
     t->cos[i] = cos(angle);
     t->sin[i] = sin(angle);
   }

@@ -1,0 +1,63 @@
+/* An op of your own: a name, a rule for the result's type, a kernel. From then on it is an op like any other: builders and
+ * the text form name it, and passes keep it where it is.
+ *
+ * The op here is a running mean over the last axis: y[i] = mean(x[0] .. x[i]). */
+#include <rlx/rlx.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Sees the inputs without data; a size may be unknown yet, and is then copied like any other. */
+static rlx_status running_mean_type(rlx_custom_call *call) {
+  if (call->n_inputs != 1 || call->inputs[0]->dtype != RLX_F32 || call->inputs[0]->shape.n < 1) {
+    snprintf(call->message, sizeof call->message, "takes one f32 tensor of rank 1 or more");
+    return RLX_INVALID;
+  }
+  call->output->dtype = RLX_F32;
+  call->output->shape = call->inputs[0]->shape;
+  return RLX_OK;
+}
+
+static rlx_status running_mean(rlx_custom_call *call) {
+  const rlx_tensor *x = call->inputs[0];
+  size_t length = (size_t)x->shape.v[x->shape.n - 1], count = x->bytes / sizeof(float);
+  const float *in = x->data;
+  float *out = call->output->data;
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    size_t place = i % length;
+    sum = place ? sum + (double)in[i] : (double)in[i];
+    out[i] = (float)(sum / (double)(place + 1));
+  }
+  return RLX_OK;
+}
+
+/* The text form reaches it by name; it may stand among other ops. */
+static const char text[] = "graph {\n"
+                           "  %1 = input \"x\" : f32[2,4]\n"
+                           "  %2 = custom(%1) {name=\"example.running_mean\"}\n"
+                           "  %3 = neg(%2)\n"
+                           "  output \"y\" = %3\n"
+                           "}\n";
+
+int main(void) {
+  float x[2][4] = {{1, 2, 3, 4}, {8, 0, 4, 0}};
+  rlx_custom_desc desc = {.struct_bytes = sizeof desc, .name = "example.running_mean"};
+  desc.shape = running_mean_type;
+  desc.kernel = running_mean;
+  rlx_graph *g = NULL;
+  rlx_evaluator *e = NULL;
+  rlx_tensor y = {0};
+  rlx_status s = rlx_custom_register(&desc);
+  if (!s) s = rlx_graph_parse(text, strlen(text), &g);
+  if (!s) s = rlx_evaluator_create(g, &e);
+  if (!s) s = rlx_evaluator_set(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(2, 4), x, sizeof x});
+  if (!s) s = rlx_evaluator_run(e);
+  if (!s) s = rlx_evaluator_get(e, "y", &y);
+  if (s) fprintf(stderr, "%s: %s\n", rlx_status_name(s), rlx_message());
+  for (size_t i = 0; i < y.bytes / sizeof(float); i++)
+    printf("%6.2f%c", (double)((const float *)y.data)[i], i % 4 == 3 ? '\n' : ' ');
+  rlx_evaluator_destroy(e);
+  rlx_graph_destroy(g);
+  if (!s) s = rlx_custom_unregister(desc.name);
+  return s != RLX_OK;
+}

@@ -1,0 +1,252 @@
+/* rlx graph: verify a graph, print it in text form or for Graphviz, and show what passes make of it.
+ *
+ * What is printed as text is always a graph that can be read back: whatever else is asked for (the graph before, after
+ * each pass, what runs at load time, the report) stands around it in comments. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+typedef struct request {
+  const cli_command *self;
+  cli_common common;
+  const char *pass, *without;
+  cli_list words, dims;
+  bool dot, report, before, each, passes;
+} request;
+
+/* ---- Text ---------------------------------------------------------------------------------------------------- */
+
+static void print_comment(const char *text) {
+  for (const char *end; *text; text = end + (*end != 0)) {
+    end = text + strcspn(text, "\n");
+    printf("# %.*s\n", (int)(end - text), text);
+  }
+}
+
+static int print_text(const rlx_graph *g, bool as_comment) {
+  char *text;
+  if (rlx_graph_print(g, &text)) return cli_fail("%s", rlx_message());
+  if (as_comment) print_comment(text);
+  else fputs(text, stdout);
+  rlx_free(text);
+  return CLI_DONE;
+}
+
+/* ---- Graphviz ------------------------------------------------------------------------------------------------ */
+
+static void print_dot(const rlx_graph *g) {
+  puts("digraph rlx {\n  node [shape=box, fontname=\"monospace\"];");
+  for (rlx_node n = 1; n <= rlx_graph_size(g); n++) {
+    const char *name = rlx_node_name(g, n);
+    const rlx_node *in;
+    printf("  n%u [label=\"%%%u %s\\n", (unsigned)n, (unsigned)n, rlx_node_op(g, n));
+    cli_print_type(g, n);
+    putchar('"');
+    if (name) {
+      fputs(", style=rounded, xlabel=", stdout);
+      cli_print_quoted(name);
+    }
+    puts("];");
+    uint32_t n_in = rlx_node_inputs(g, n, &in);
+    for (uint32_t i = 0; i < n_in; i++)
+      if (in[i]) printf("  n%u -> n%u;\n", (unsigned)in[i], (unsigned)n);
+  }
+  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++) {
+    const char *name;
+    rlx_node n = rlx_graph_output(g, i, &name);
+    printf("  out%u [shape=ellipse, label=", (unsigned)i);
+    cli_print_quoted(name);
+    printf("];\n  n%u -> out%u;\n", (unsigned)n, (unsigned)i);
+  }
+  puts("}");
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------- */
+
+static void json_leaves(const rlx_graph *g) {
+  const char *comma = "";
+  fputs(",\"leaves\":[", stdout);
+  for (rlx_node n = 1; n <= rlx_graph_size(g); n++) {
+    if (!rlx_node_name(g, n)) continue;
+    printf("%s{\"kind\":\"%s\",\"name\":", comma, rlx_node_op(g, n));
+    cli_print_quoted(rlx_node_name(g, n));
+    putchar(',');
+    cli_json_type(g, n);
+    putchar('}');
+    comma = ",";
+  }
+  putchar(']');
+}
+
+static void json_outputs(const rlx_graph *g) {
+  fputs(",\"outputs\":[", stdout);
+  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++) {
+    const char *name;
+    rlx_node n = rlx_graph_output(g, i, &name);
+    fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
+    cli_print_quoted(name);
+    putchar(',');
+    cli_json_type(g, n);
+    putchar('}');
+  }
+  putchar(']');
+}
+
+typedef struct named_graph {
+  const char *key;
+  const rlx_graph *graph; /* NULL: left out */
+  char *text;
+} named_graph;
+
+/* Everything that can fail comes before the first character, so that there is one whole document or none. */
+static int print_json(const rlx_graph *g, const rlx_graph *before, const rlx_graph *load, const char *report) {
+  named_graph texts[] = {{"text", g, NULL}, {"before", before, NULL}, {"load", load, NULL}};
+  enum { N_TEXTS = sizeof texts / sizeof *texts };
+  int code = CLI_DONE;
+  for (size_t i = 0; i < N_TEXTS && !code; i++)
+    if (texts[i].graph && rlx_graph_print(texts[i].graph, &texts[i].text)) code = cli_fail("%s", rlx_message());
+  if (!code) {
+    printf("{\"nodes\":%u,\"symbols\":[", (unsigned)rlx_graph_size(g));
+    for (uint32_t i = 0; i < rlx_graph_symbols(g); i++) printf("%s\"%s\"", i ? "," : "", rlx_graph_symbol(g, i));
+    putchar(']');
+    json_leaves(g);
+    json_outputs(g);
+    for (size_t i = 0; i < N_TEXTS; i++) {
+      if (!texts[i].text) continue;
+      printf(",\"%s\":", texts[i].key);
+      cli_print_quoted(texts[i].text);
+    }
+    if (report) printf(",\"report\":%s", report);
+    puts("}");
+  }
+  for (size_t i = 0; i < N_TEXTS; i++) rlx_free(texts[i].text);
+  return code;
+}
+
+/* ---- One file ------------------------------------------------------------------------------------------------ */
+
+static int show_plain(const request *r, const rlx_graph *g) {
+  if (r->common.json) return print_json(g, NULL, NULL, NULL);
+  if (r->common.quiet) return CLI_DONE;
+  if (!r->dot) return print_text(g, false);
+  print_dot(g);
+  return CLI_DONE;
+}
+
+/* After each pass, in comments; `user` is the text of the last graph shown, so that no change is one line. */
+static void show_after(void *user, const char *pass, const rlx_graph *g) {
+  char **last = user, *text;
+  if (rlx_graph_print(g, &text)) {
+    cli_fail("%s", rlx_message());
+    return;
+  }
+  bool same = *last && strcmp(*last, text) == 0;
+  printf("# after %s: %u nodes%s\n", pass, (unsigned)rlx_graph_size(g), same ? ", unchanged" : "");
+  if (!same) print_comment(text);
+  rlx_free(*last);
+  *last = text;
+}
+
+static int show_optimized(const request *r, const rlx_graph *before, const rlx_optimized *o, const char *report) {
+  const rlx_graph *g = rlx_optimized_graph(o), *load = rlx_optimized_load(o);
+  if (r->common.json) return print_json(g, r->before ? before : NULL, load, report);
+  if (r->dot || r->common.quiet) return show_plain(r, g);
+  if (r->before || r->each) printf("# result: %u nodes\n", (unsigned)rlx_graph_size(g));
+  int code = print_text(g, false);
+  if (!code && load) {
+    puts("# once, when the weights are loaded:");
+    code = print_text(load, true);
+  }
+  if (!code && report) {
+    puts("# dispatch report:");
+    print_comment(report);
+  }
+  return code;
+}
+
+static int run_passes(const request *r, const rlx_graph *g) {
+  bool text = !r->common.json && !r->dot && !r->common.quiet;
+  if (text && r->before) {
+    printf("# before: %u nodes\n", (unsigned)rlx_graph_size(g));
+    if (print_text(g, true)) return CLI_FAILED;
+  }
+  char *report = NULL, *last = NULL;
+  rlx_optimize_options options = {.struct_bytes = sizeof options, .without = r->without, .after_user = &last};
+  if (r->pass && strcmp(r->pass, "all") != 0) options.passes = r->pass;
+  if (r->each && text) options.after = show_after;
+  rlx_optimized *o;
+  int code = rlx_optimize(g, &options, &o) ? cli_fail("%s", rlx_message()) : CLI_DONE;
+  rlx_free(last);
+  if (code) return code;
+  if ((r->report || r->common.json) && rlx_optimized_report(o, r->common.json, &report))
+    code = cli_fail("%s", rlx_message());
+  if (!code) code = show_optimized(r, g, o, report);
+  rlx_free(report);
+  rlx_optimized_destroy(o);
+  return code;
+}
+
+static int show_file(const request *r, const char *path) {
+  rlx_graph *g;
+  if (cli_load_graph(path, &g)) return CLI_FAILED;
+  bool passes = r->pass || r->without || r->report || r->each || r->before;
+  int code = passes || r->dims.n ? cli_bind(path, &r->dims, NULL, &g) : CLI_DONE;
+  if (!code) code = passes ? run_passes(r, g) : show_plain(r, g);
+  if (!code && r->common.verbose) fprintf(stderr, "rlx: %s: %u nodes, valid\n", path, (unsigned)rlx_graph_size(g));
+  rlx_graph_destroy(g);
+  return code;
+}
+
+/* ---- The command --------------------------------------------------------------------------------------------- */
+
+static int list_passes(bool json) {
+  if (json) fputs("{\"passes\":[", stdout);
+  for (size_t i = 0; i < rlx_pass_count(); i++) {
+    const char *doc, *name = rlx_pass_name(i, &doc);
+    if (json) {
+      printf("%s{\"name\":\"%s\",\"doc\":", i ? "," : "", name);
+      cli_print_quoted(doc);
+      putchar('}');
+    } else {
+      printf("%-10s %s\n", name, doc);
+    }
+  }
+  if (json) puts("]}");
+  return CLI_DONE;
+}
+
+static int run(const request *r) {
+  if (r->passes && !r->words.n) return list_passes(r->common.json);
+  if (r->passes) return cli_wrong(r->self, "--passes takes no file");
+  if (!r->words.n) return cli_wrong(r->self, "which file?");
+  if (r->common.json && r->words.n > 1) return cli_wrong(r->self, "--json takes one file, found %zu", r->words.n);
+  if (r->common.json && (r->dot || r->each)) return cli_wrong(r->self, "--json goes without --dot and --each");
+  if (r->dot && (r->each || r->before || r->report))
+    return cli_wrong(r->self, "--dot goes without --each, --before and --report");
+  int code = CLI_DONE;
+  for (size_t i = 0; i < r->words.n; i++) /* all are tried, all failures told */
+    if (show_file(r, r->words.v[i].value)) code = CLI_FAILED;
+  return code;
+}
+
+int cli_graph(const cli_command *self, int argc, char **argv) {
+  request r = {.self = self};
+  const cli_option options[] = {
+    {"--pass", "LIST", "run these passes (comma-separated, or 'all'), show the result", CLI_TEXT, &r.pass, 0, 0},
+    {"--without", "LIST", "leave these out", CLI_TEXT, &r.without, 0, 0},
+    {"--dim", "NAME=SIZE", "give a symbol its size; repeat for each", CLI_PAIRS, &r.dims, 0, INT64_MAX},
+    {"--before", NULL, "show the graph before the passes too", CLI_FLAG, &r.before, 0, 0},
+    {"--each", NULL, "show the graph after each pass", CLI_FLAG, &r.each, 0, 0},
+    {"--report", NULL, "show the dispatch report", CLI_FLAG, &r.report, 0, 0},
+    {"--dot", NULL, "print for Graphviz", CLI_FLAG, &r.dot, 0, 0},
+    {"--passes", NULL, "list the passes and stop", CLI_FLAG, &r.passes, 0, 0},
+  };
+  int code;
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code))
+    code = run(&r);
+  cli_list_deinit(&r.words);
+  cli_list_deinit(&r.dims);
+  return code;
+}

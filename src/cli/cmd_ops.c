@@ -1,0 +1,109 @@
+/* rlx ops: the op table as a list, some ops in detail, or JSON. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+static const char *mode_word(rlx_op_input_mode mode) {
+  return mode == RLX_INPUT_REQUIRED ? "required" : mode == RLX_INPUT_OPTIONAL ? "optional" : "any number";
+}
+
+static void json_attribute(const rlx_op_attribute *a) {
+  printf("{\"name\":\"%s\",\"kind\":\"%s\",\"default\":", a->name, a->kind);
+  cli_print_quoted(a->fallback);
+  if (a->names[0]) {
+    fputs(",\"names\":", stdout);
+    cli_print_words(a->names);
+  }
+  fputs(",\"doc\":", stdout);
+  cli_print_quoted(a->doc);
+  putchar('}');
+}
+
+static void json_op(const rlx_op_info *op) {
+  printf("{\"name\":\"%s\",\"arity\":{\"min\":%u,\"max\":", op->name, (unsigned)op->min_inputs);
+  if (op->max_inputs == UINT32_MAX) fputs("null", stdout);
+  else printf("%u", (unsigned)op->max_inputs);
+  fputs("},\"inputs\":[", stdout);
+  for (uint32_t i = 0; i < op->n_inputs; i++)
+    printf("%s{\"name\":\"%s\",\"type\":\"%s\",\"mode\":\"%s\"}", i ? "," : "", op->inputs[i].name, op->inputs[i].type,
+           mode_word(op->inputs[i].mode));
+  fputs("],\"attributes\":[", stdout);
+  for (uint32_t i = 0; i < op->n_attributes; i++) {
+    if (i) putchar(',');
+    json_attribute(&op->attributes[i]);
+  }
+  fputs("],\"types\":", stdout);
+  cli_print_words(op->types);
+  printf(",\"result\":\"%s\",\"traits\":", op->result);
+  cli_print_words(op->traits);
+  fputs(",\"doc\":", stdout);
+  cli_print_quoted(op->doc);
+  putchar('}');
+}
+
+static void show_op(const rlx_op_info *op) {
+  printf("%s: %s\n", op->name, op->doc);
+  if (op->types[0]) printf("\n  T is one of: %s\n", op->types);
+  if (op->n_inputs) puts("\n  inputs");
+  for (uint32_t i = 0; i < op->n_inputs; i++)
+    printf("    %-14s %-6s %s\n", op->inputs[i].name, op->inputs[i].type, mode_word(op->inputs[i].mode));
+  if (op->n_attributes) puts("\n  attributes");
+  for (uint32_t i = 0; i < op->n_attributes; i++) {
+    const rlx_op_attribute *a = &op->attributes[i];
+    printf("    %-14s %-6s %s", a->name, a->kind, a->doc);
+    if (a->names[0]) printf(" (%s)", a->names);
+    if (a->fallback[0]) printf(" [%s]", a->fallback);
+    putchar('\n');
+  }
+  printf("\n  result         %s\n", op->result);
+  if (op->traits[0]) printf("  traits         %s\n", op->traits);
+}
+
+static int show(const cli_common *common, const uint32_t *ops, size_t n, bool in_detail) {
+  if (common->json) fputs("{\"ops\":[", stdout);
+  for (size_t i = 0; i < n; i++) {
+    rlx_op_info op;
+    if (rlx_op_describe(ops[i], &op)) return cli_fail("%s", rlx_message());
+    if (common->json) {
+      fputs(i ? ",\n" : "\n", stdout);
+      json_op(&op);
+    } else if (common->quiet) {
+      puts(op.name);
+    } else if (in_detail) {
+      if (i) putchar('\n');
+      show_op(&op);
+    } else {
+      printf("%-24s %s\n", op.name, op.doc);
+    }
+  }
+  if (common->json) puts("\n]}");
+  return CLI_DONE;
+}
+
+/* The ops that were named, or all; every unknown name is told. */
+static int find_ops(const cli_list *words, uint32_t *ops, size_t *n) {
+  int code = CLI_DONE;
+  for (*n = 0; !words->n && *n < rlx_op_count(); (*n)++) ops[*n] = (uint32_t)*n;
+  for (size_t i = 0; i < words->n; i++) {
+    ops[*n] = rlx_op_find(words->v[i].value);
+    if (ops[*n] < rlx_op_count()) (*n)++;
+    else code = cli_fail("there is no op '%.100s'; 'rlx ops' lists them", words->v[i].value);
+  }
+  return code;
+}
+
+int cli_ops(const cli_command *self, int argc, char **argv) {
+  cli_common common = {0};
+  cli_list words = {0};
+  int code;
+  if (cli_parse(self, argc, argv, NULL, 0, &common, &words, &code)) {
+    size_t n = 0;
+    uint32_t *ops = calloc(words.n ? words.n : rlx_op_count(), sizeof *ops);
+    code = ops ? find_ops(&words, ops, &n) : cli_fail("out of memory");
+    if (!code) code = show(&common, ops, n, words.n > 0);
+    free(ops);
+  }
+  cli_list_deinit(&words);
+  return code;
+}

@@ -1,0 +1,106 @@
+/* A graph from a file or from standard input, and sizes for its symbols. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+enum { LIMIT_BYTES = 1 << 30, FIRST_BYTES = 1 << 16 };
+
+/* ---- Files --------------------------------------------------------------------------------------------------- */
+
+/* Reads until the end, growing the buffer; 0, or the error. Above the limit it stops one byte past it. */
+static int read_all(char **text, size_t *bytes) {
+  size_t cap = 0;
+  for (;;) {
+    if (*bytes == cap) {
+      cap = cap ? cap * 2 : FIRST_BYTES;
+      char *grown = realloc(*text, cap);
+      if (!grown) return ENOMEM;
+      *text = grown;
+    }
+    ssize_t got = read(STDIN_FILENO, *text + *bytes, cap - *bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got ? errno : 0;
+    *bytes += (size_t)got;
+    if (*bytes > LIMIT_BYTES) return EFBIG;
+  }
+}
+
+static int load_input(rlx_graph **out) {
+  char *text = NULL;
+  size_t bytes = 0;
+  int error = read_all(&text, &bytes), code = CLI_DONE;
+  if (error) code = cli_fail("cannot read standard input: %s", strerror(error));
+  else if (rlx_graph_parse(text, bytes, out)) code = cli_fail("standard input: %s", rlx_message());
+  free(text);
+  return code;
+}
+
+int cli_load_graph(const char *path, rlx_graph **out) {
+  *out = NULL;
+  if (strcmp(path, "-") == 0) return load_input(out);
+  return rlx_graph_read(path, out) ? cli_fail("%s", rlx_message()) : CLI_DONE;
+}
+
+/* ---- Sizes --------------------------------------------------------------------------------------------------- */
+
+static rlx_binding *find_binding(rlx_binding *v, size_t n, const char *symbol) {
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(v[i].symbol, symbol) == 0) return &v[i];
+  return NULL;
+}
+
+/* Adds what the shape of one value says about symbols that have no size yet. Where it contradicts one that has, setting
+ * the value will tell. */
+static void bind_from_shape(const rlx_graph *g, rlx_dims leaf, rlx_dims value, rlx_binding *v, size_t *n) {
+  for (int i = 0; leaf.n == value.n && i < leaf.n; i++) {
+    const char *symbol = leaf.v[i] < 0 ? rlx_size_symbol(g, leaf.v[i]) : NULL;
+    if (symbol && !find_binding(v, *n, symbol)) v[(*n)++] = (rlx_binding){symbol, value.v[i]};
+  }
+}
+
+/* Every symbol without a size, in one line: all of them, and what would help. */
+static int tell_unbound(const char *path, const rlx_graph *g, rlx_binding *v, size_t n) {
+  char names[1024] = "", *end = names;
+  const char *first = NULL;
+  for (uint32_t i = 0; i < rlx_graph_symbols(g); i++) {
+    const char *symbol = rlx_graph_symbol(g, i);
+    size_t bytes = strlen(symbol);
+    if (find_binding(v, n, symbol)) continue;
+    if (!first) first = symbol;
+    if (bytes + 3 > sizeof names - (size_t)(end - names)) break;
+    if (end != names) *end++ = ',', *end++ = ' ';
+    memcpy(end, symbol, bytes + 1);
+    end += bytes;
+  }
+  if (!first) return CLI_DONE;
+  return cli_fail("%s: no size is given for %s; add --dim %s=SIZE", path, names, first);
+}
+
+static int bind(const char *path, const cli_list *dims, const rlx_tensor *values, rlx_binding *v, rlx_graph **g) {
+  size_t n = 0;
+  for (size_t i = 0; i < dims->n; i++) {
+    v[n].symbol = dims->v[i].name;
+    cli_to_number(dims->v[i].value, 0, INT64_MAX, &v[n++].size); /* its form was checked with the option */
+  }
+  for (rlx_node id = 1; values && id <= rlx_graph_size(*g); id++)
+    if (values[id].data && values[id].dtype == rlx_node_dtype(*g, id))
+      bind_from_shape(*g, rlx_node_shape(*g, id), values[id].shape, v, &n);
+  if (tell_unbound(path, *g, v, n)) return CLI_FAILED;
+  rlx_graph *bound;
+  if (rlx_graph_bind(*g, v, n, &bound)) return cli_fail("%s: %s", path, rlx_message());
+  rlx_graph_destroy(*g);
+  *g = bound;
+  return CLI_DONE;
+}
+
+int cli_bind(const char *path, const cli_list *dims, const rlx_tensor *values, rlx_graph **g) {
+  if (!dims->n && !rlx_graph_symbols(*g)) return CLI_DONE;
+  rlx_binding *v = calloc(dims->n + rlx_graph_symbols(*g), sizeof *v);
+  int code = v ? bind(path, dims, values, v, g) : cli_fail("out of memory");
+  free(v);
+  return code;
+}

@@ -1,0 +1,112 @@
+/* rlx: one program, one file per command, built from the public header alone.
+ *
+ * This file finds the command and minds the process. An interrupt ends it at once with 130, which is safe because nothing
+ * is half done outside memory, except while files are written: then it waits. A pipe that nobody reads, a full disk or a
+ * closed standard output are failed writes, and told as such at the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static const cli_command commands[] = {
+  {"ops", "ops [NAME...]", "the op table, or some ops in detail", "rlx ops softmax", cli_ops},
+  {"graph", "graph FILE... [options]", "verify a graph, print it, show what passes make of it",
+   "rlx graph model.rlx --pass all --report", cli_graph},
+  {"eval", "eval FILE [options]", "run a graph through the reference",
+   "rlx eval model.rlx --input x=x.npy --out results", cli_eval},
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+/* ---- The process --------------------------------------------------------------------------------------------- */
+
+static void on_interrupt(int number) { _exit(128 + number); }
+
+static void set_signals(void) {
+  struct sigaction old, end = {.sa_handler = on_interrupt}, ignore = {.sa_handler = SIG_IGN};
+  /* Who started us may have asked not to be interrupted (nohup, a shell's background job). */
+  if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(SIGINT, &end, NULL);
+  sigaction(SIGPIPE, &ignore, NULL);
+}
+
+static sigset_t ending_signals(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
+  return set;
+}
+
+void cli_hold_interrupts(void) {
+  sigset_t set = ending_signals();
+  sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+void cli_release_interrupts(void) {
+  sigset_t set = ending_signals();
+  sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* A descriptor that is closed would be given to the next file we open, and what we print would land in it. The place is
+ * taken by one that refuses our use of it, so that it still counts as closed. */
+static void fill_standard_descriptors(void) {
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) return;
+}
+
+/* Printing is checked once, here: the stream remembers that a write failed, though not always why. */
+static int close_output(int code) {
+  bool failed_before = ferror(stdout) != 0;
+  errno = 0;
+  if (fflush(stdout) == 0 && !failed_before) return code;
+  const char *why = errno ? strerror(errno) : "a write failed";
+  int told = cli_fail("cannot write standard output: %s", why);
+  return code == CLI_DONE ? told : code;
+}
+
+/* ---- The commands -------------------------------------------------------------------------------------------- */
+
+static void print_help(FILE *to) {
+  fprintf(to, "rlx %s: an ML compiler and runtime\n\nusage: rlx COMMAND [ARGS]\n\n", rlx_version());
+  for (size_t i = 0; i < N_COMMANDS; i++) fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].doc);
+  fprintf(to, "\n'rlx COMMAND --help' tells more. Example: %s\n", commands[0].example);
+}
+
+static const cli_command *find_command(const char *name) {
+  for (size_t i = 0; i < N_COMMANDS; i++)
+    if (strcmp(name, commands[i].name) == 0) return &commands[i];
+  return NULL;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b) {
+  return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+static int run_command(int argc, char **argv) {
+  if (argc < 2) {
+    print_help(stderr);
+    return CLI_USAGE;
+  }
+  if (is_one_of(argv[1], "-h", "--help")) {
+    print_help(stdout);
+    return CLI_DONE;
+  }
+  if (is_one_of(argv[1], "-V", "--version")) {
+    printf("rlx %s\n", rlx_version());
+    return CLI_DONE;
+  }
+  const cli_command *command = find_command(argv[1]);
+  if (command) return command->run(command, argc - 1, argv + 1);
+  cli_fail("there is no command '%.100s'; 'rlx --help' lists them", argv[1]);
+  return CLI_USAGE;
+}
+
+int main(int argc, char **argv) {
+  fill_standard_descriptors();
+  set_signals();
+  return close_output(run_command(argc, argv));
+}

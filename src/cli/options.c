@@ -1,0 +1,152 @@
+/* Options from tables.
+ *
+ * "--name value" and "--name=value" are the same; "--" ends the options; "-" is a word. An option that takes one value and
+ * is given twice has the last one. NAME=VALUE is split where it stands, in argv. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { MOST_THREADS = 1024 };
+
+/* ---- Lists --------------------------------------------------------------------------------------------------- */
+
+static bool append(cli_list *list, cli_word word) {
+  cli_word *grown = realloc(list->v, (list->n + 1) * sizeof *grown);
+  if (!grown) return false;
+  list->v = grown;
+  list->v[list->n++] = word;
+  return true;
+}
+
+void cli_list_deinit(cli_list *list) {
+  free(list->v);
+  *list = (cli_list){0};
+}
+
+/* ---- Values -------------------------------------------------------------------------------------------------- */
+
+bool cli_to_number(const char *text, int64_t least, int64_t most, int64_t *out) {
+  char *end;
+  errno = 0;
+  long long v = strtoll(text, &end, 10);
+  bool ok = !errno && end != text && !*end && strchr("-0123456789", text[0]) && v >= least && v <= most;
+  if (ok) *out = v;
+  return ok;
+}
+
+/* One call of cli_parse. */
+typedef struct parse {
+  const cli_command *command;
+  int argc, at;
+  char **argv;
+  cli_list *words;
+} parse;
+
+static int store_pair(const parse *p, const cli_option *o, char *text) {
+  cli_list *list = o->target;
+  char *equals = strchr(text, '=');
+  int64_t number;
+  bool ok = equals && equals != text && equals[1];
+  if (ok && o->most) ok = cli_to_number(equals + 1, o->least, o->most, &number);
+  if (!ok) return cli_wrong(p->command, "%s takes %s, found '%s'", o->name, o->value, text);
+  *equals = '\0';
+  for (size_t i = 0; i < list->n; i++)
+    if (strcmp(list->v[i].name, text) == 0) return cli_wrong(p->command, "%s gives '%s' twice", o->name, text);
+  return append(list, (cli_word){text, equals + 1}) ? CLI_DONE : cli_fail("out of memory");
+}
+
+static int store(const parse *p, const cli_option *o, char *value) {
+  switch (o->kind) {
+    case CLI_FLAG: *(bool *)o->target = true; break;
+    case CLI_TEXT: *(const char **)o->target = value; break;
+    case CLI_PAIRS: return store_pair(p, o, value);
+    case CLI_NUMBER:
+      if (!cli_to_number(value, o->least, o->most, o->target))
+        return cli_wrong(p->command, "%s takes a whole number from %" PRId64 " to %" PRId64 ", found '%s'", o->name,
+                         o->least, o->most, value);
+      break;
+  }
+  return CLI_DONE;
+}
+
+/* ---- Parsing ------------------------------------------------------------------------------------------------- */
+
+static void show_options(const cli_option *options, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    char left[40];
+    const char *value = options[i].value;
+    snprintf(left, sizeof left, "%s%s%s", options[i].name, value ? " " : "", value ? value : "");
+    printf("  %-22s %s\n", left, options[i].doc);
+  }
+}
+
+static const cli_option *find_option(const char *word, size_t bytes, const cli_option *options, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (strlen(options[i].name) == bytes && memcmp(options[i].name, word, bytes) == 0) return &options[i];
+  return NULL;
+}
+
+/* The option at p->at, with its value. */
+static int take_option(parse *p, const cli_option *own, size_t n_own, const cli_option *shared, size_t n_shared) {
+  char *word = p->argv[p->at], *equals = word[1] == '-' ? strchr(word, '=') : NULL, *value = NULL;
+  size_t bytes = equals ? (size_t)(equals - word) : strlen(word);
+  const cli_option *o = find_option(word, bytes, own, n_own);
+  if (!o) o = find_option(word, bytes, shared, n_shared);
+  if (!o) return cli_wrong(p->command, "there is no option '%.*s'", bytes < 100 ? (int)bytes : 100, word);
+  if (o->kind == CLI_FLAG && equals) return cli_wrong(p->command, "%s takes no value", o->name);
+  if (o->kind != CLI_FLAG) value = equals ? equals + 1 : p->at + 1 < p->argc ? p->argv[++p->at] : NULL;
+  if (o->kind != CLI_FLAG && !value) return cli_wrong(p->command, "%s needs a value: %s", o->name, o->value);
+  return store(p, o, value);
+}
+
+/* The log's lines, to stderr. What is user here is the most talkative level to show. */
+static void show_log(void *user, rlx_log_level level, const char *text) {
+  static const char *const names[] = {"error", "warning", "info", "debug"};
+  if (level <= *(const rlx_log_level *)user) fprintf(stderr, "rlx: %s: %s\n", names[level], text);
+}
+
+static int begin(const cli_common *common) {
+  static rlx_log_level most = RLX_LOG_WARN;
+  if (common->device && strcmp(common->device, "cpu") != 0)
+    return cli_fail("there is no device '%.100s'; this version has 'cpu', the reference, and no other", common->device);
+  if (common->quiet) most = RLX_LOG_ERROR;
+  if (common->verbose) most = RLX_LOG_DEBUG;
+  rlx_set_log(show_log, &most);
+  return CLI_DONE;
+}
+
+bool cli_parse(const cli_command *command, int argc, char **argv, const cli_option *options, size_t n,
+               cli_common *common, cli_list *words, int *exit_code) {
+  const cli_option shared[] = {
+    {"--json", NULL, "one JSON document on standard output", CLI_FLAG, &common->json, 0, 0},
+    {"--device", "NAME", "where to run; so far 'cpu' alone, the reference", CLI_TEXT, &common->device, 0, 0},
+    {"--threads", "N", "threads to use (the reference needs one)", CLI_NUMBER, &common->threads, 1, MOST_THREADS},
+    {"-q", NULL, "print less", CLI_FLAG, &common->quiet, 0, 0},
+    {"-v", NULL, "say more, on standard error", CLI_FLAG, &common->verbose, 0, 0},
+    {"-h, --help", NULL, "this", CLI_FLAG, NULL, 0, 0},
+  };
+  const size_t n_shared = sizeof shared / sizeof *shared;
+  parse p = {.command = command, .argc = argc, .argv = argv, .words = words};
+  bool only_words = false;
+  *exit_code = CLI_DONE;
+  for (p.at = 1; p.at < argc && *exit_code == CLI_DONE; p.at++) {
+    char *word = argv[p.at];
+    bool is_option = !only_words && word[0] == '-' && word[1];
+    if (is_option && (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)) {
+      printf("usage: rlx %s\n\n%s\n\n", command->usage, command->doc);
+      show_options(options, n);
+      show_options(shared, n_shared);
+      printf("\nexample: %s\n", command->example);
+      return false;
+    }
+    if (is_option && strcmp(word, "--") == 0) only_words = true;
+    else if (is_option) *exit_code = take_option(&p, options, n, shared, n_shared);
+    else if (!append(words, (cli_word){NULL, word})) *exit_code = cli_fail("out of memory");
+  }
+  if (*exit_code == CLI_DONE) *exit_code = begin(common);
+  return *exit_code == CLI_DONE;
+}

@@ -1,0 +1,150 @@
+/* Messages, and the pieces that the commands' outputs are made of. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- Messages ------------------------------------------------------------------------------------------------ */
+
+/* One line, whatever is in it: names and paths come from anywhere, and a control character in one must not break the
+ * line or reach the terminal. */
+static void tell(const char *fmt, va_list args, const cli_command *help) {
+  char text[8192];
+  fflush(stdout);
+  int n = vsnprintf(text, sizeof text, fmt, args);
+  for (char *p = text; n >= 0 && *p; p++)
+    if ((unsigned char)*p < ' ' || *p == 127) *p = '?';
+  fprintf(stderr, "rlx: %s", n < 0 ? fmt : text);
+  if (help) fprintf(stderr, "; 'rlx %s --help' shows how", help->name);
+  fputc('\n', stderr);
+}
+
+int cli_fail(const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  tell(fmt, args, NULL);
+  va_end(args);
+  return CLI_FAILED;
+}
+
+int cli_wrong(const cli_command *command, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  tell(fmt, args, command);
+  va_end(args);
+  return CLI_USAGE;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at p; 0 where there is none. */
+static size_t character(const unsigned char *p) {
+  if (p[0] < 0x80) return 1;
+  size_t n = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+  for (size_t i = 1; i < n; i++)
+    if ((p[i] & 0xc0) != 0x80) return 0;
+  if (p[0] == 0xe0 && p[1] < 0xa0) return 0;                                    /* longer than needed */
+  if (p[0] == 0xf0 && p[1] < 0x90) return 0;                                    /* longer than needed */
+  if ((p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f)) return 0; /* surrogates; past the last one */
+  return n;
+}
+
+/* Paths need not be UTF-8, but JSON must: a byte that is no character is written as the character of that number. */
+void cli_print_quoted(const char *text) {
+  putchar('"');
+  for (const unsigned char *p = (const unsigned char *)text; *p;) {
+    size_t n = character(p);
+    if (*p == '"' || *p == '\\') printf("\\%c", *p);
+    else if (*p == '\n') fputs("\\n", stdout);
+    else if (n == 0 || *p < ' ' || *p == 127) printf("\\u%04x", *p);
+    else fwrite(p, 1, n, stdout);
+    p += n ? n : 1;
+  }
+  putchar('"');
+}
+
+void cli_print_plain(const char *text) {
+  for (; *text; text++) putchar((unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
+}
+
+void cli_print_words(const char *words) {
+  putchar('[');
+  for (const char *p = words; *p;) {
+    size_t n = strcspn(p, " ");
+    printf("%s\"%.*s\"", p == words ? "" : ",", (int)n, p);
+    p += n + (p[n] == ' ');
+  }
+  putchar(']');
+}
+
+/* ---- Types --------------------------------------------------------------------------------------------------- */
+
+/* A symbol by its name, a size that only binding will tell as "?". */
+static void print_open_sizes(const rlx_graph *g, rlx_dims shape, bool json) {
+  putchar('[');
+  for (int i = 0; i < shape.n; i++) {
+    const char *symbol = shape.v[i] < 0 ? rlx_size_symbol(g, shape.v[i]) : NULL;
+    if (i) putchar(',');
+    if (shape.v[i] >= 0) printf("%" PRId64, shape.v[i]);
+    else if (json) cli_print_quoted(symbol ? symbol : "?");
+    else fputs(symbol ? symbol : "?", stdout);
+  }
+  putchar(']');
+}
+
+void cli_print_sizes(rlx_dims shape) { print_open_sizes(NULL, shape, false); }
+
+void cli_print_type(const rlx_graph *g, rlx_node n) {
+  fputs(rlx_dtype_describe(rlx_node_dtype(g, n))->name, stdout);
+  print_open_sizes(g, rlx_node_shape(g, n), false);
+}
+
+void cli_json_type(const rlx_graph *g, rlx_node n) {
+  printf("\"dtype\":\"%s\",\"shape\":", rlx_dtype_describe(rlx_node_dtype(g, n))->name);
+  print_open_sizes(g, rlx_node_shape(g, n), true);
+}
+
+/* ---- Values -------------------------------------------------------------------------------------------------- */
+
+static bool is_real(rlx_dtype t) { return t == RLX_F32 || t == RLX_F16 || t == RLX_BF16 || t == RLX_F64; }
+
+static void print_real(double v, int digits, bool json) {
+  if (!json || (v - v == 0)) printf("%.*g", digits, v);
+  else printf("\"%s\"", v != v ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
+}
+
+static void print_converted(const rlx_tensor *t, rlx_dtype from, bool json) {
+  size_t count = t->bytes / 8;
+  int digits = !json ? 6 : from == RLX_F64 ? 17 : from == RLX_F16 || from == RLX_BF16 ? 5 : 9;
+  for (size_t i = 0; i < count; i++) {
+    if (i) fputs(json ? "," : " ", stdout);
+    if (t->dtype == RLX_F64) print_real(((const double *)t->data)[i], digits, json);
+    else printf("%" PRId64, ((const int64_t *)t->data)[i]);
+  }
+}
+
+/* The library converts: one cast, to f64 or i64, both of which hold every value of what is cast to them. */
+rlx_status cli_print_values(const rlx_tensor *t, size_t most, bool json) {
+  const rlx_dtype_info *type = rlx_dtype_describe(t->dtype);
+  size_t count = t->bytes / type->block_bytes;
+  if (count > most) count = most;
+  rlx_tensor some = {t->dtype, RLX_DIMS((int64_t)count), t->data, count * type->block_bytes}, values;
+  rlx_graph *g;
+  rlx_evaluator *e = NULL;
+  rlx_status s = rlx_graph_create(&g);
+  rlx_node x = rlx_input(g, "x", t->dtype, some.shape);
+  if (t->dtype == RLX_C64) x = rlx_view_as_real(g, x);
+  rlx_output(g, "y", rlx_cast(g, x, is_real(t->dtype) || t->dtype == RLX_C64 ? RLX_F64 : RLX_I64));
+  if (!s) s = rlx_graph_finish(g);
+  if (!s) s = rlx_evaluator_create(g, &e);
+  if (!s) s = rlx_evaluator_set(e, "x", &some);
+  if (!s) s = rlx_evaluator_run(e);
+  if (!s) s = rlx_evaluator_get(e, "y", &values);
+  if (!s) print_converted(&values, t->dtype, json);
+  rlx_evaluator_destroy(e);
+  rlx_graph_destroy(g);
+  return s;
+}

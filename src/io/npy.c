@@ -1,0 +1,282 @@
+/* NumPy's .npy files: one array, a small text header, raw bytes.
+ *
+ * Read: versions 1 to 3, little endian or single bytes, C or Fortran order (reordered to C). Written: version 1, C order,
+ * the very bytes that numpy.save makes. bf16, which NumPy lacks, is the two-byte void type '<V2', as ml_dtypes saves it.
+ *
+ * The header is a dictionary in Python's notation. It is parsed strictly: three keys, each once, nothing else. It is
+ * looked at twice. First in a mapping, which reads one page, so that a large file that is no array costs nothing; then
+ * again in the bytes as they were read, because only those cannot change any more. The array keeps that buffer: its data
+ * is moved to the front, so that reading takes the memory of the file once.
+ *
+ * Not here: big endian, structured types, text, objects, .npz. Each is refused by name. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "ir/op.h"
+#include "ir/shape.h"
+
+/* clang-format off */
+static const struct {
+  const char *descr;
+  rlx_dtype dtype;
+} descrs[] = { /* the first of a type is the one to write */
+  {"<f4", RLX_F32}, {"<f2", RLX_F16}, {"<V2", RLX_BF16}, {"<f8", RLX_F64},
+  {"|i1", RLX_I8},  {"|u1", RLX_U8},  {"<i2", RLX_I16},  {"<i4", RLX_I32}, {"<u4", RLX_U32}, {"<i8", RLX_I64},
+  {"|b1", RLX_BOOL}, {"<c8", RLX_C64},
+  {"|V2", RLX_BF16}, {"<i1", RLX_I8}, {"<u1", RLX_U8}, {"<b1", RLX_BOOL},
+};
+/* clang-format on */
+enum { N_DESCRS = sizeof descrs / sizeof *descrs };
+
+/* ---- The header's dictionary --------------------------------------------------------------------------------- */
+
+typedef struct header {
+  rlx_dtype dtype;
+  rlx_dims shape;
+  bool is_fortran;
+} header;
+
+typedef struct cursor {
+  const char *at, *end;
+} cursor;
+
+static void skip_blanks(cursor *c) {
+  while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t' || *c->at == '\r')) c->at++;
+}
+
+static bool accept(cursor *c, const char *text) {
+  skip_blanks(c);
+  size_t n = strlen(text);
+  if ((size_t)(c->end - c->at) < n || memcmp(c->at, text, n) != 0) return false;
+  c->at += n;
+  return true;
+}
+
+/* A string in either quotes, without escapes. */
+static bool accept_string(cursor *c, char *out, size_t cap) {
+  skip_blanks(c);
+  if (c->at == c->end || (*c->at != '\'' && *c->at != '"')) return false;
+  const char *from = c->at + 1, *close = memchr(from, *c->at, (size_t)(c->end - from));
+  if (!close || (size_t)(close - from) >= cap) return false;
+  memcpy(out, from, (size_t)(close - from));
+  out[close - from] = '\0';
+  c->at = close + 1;
+  return true;
+}
+
+static rlx_status parse_descr(cursor *c, header *h) {
+  char text[32];
+  if (accept(c, "[")) return RLX_FAIL(RLX_UNSUPPORTED, "expected an array of plain numbers, found a structured one");
+  if (!accept_string(c, text, sizeof text)) return RLX_FAIL(RLX_INVALID, "expected a type such as '<f4' for descr");
+  for (size_t i = 0; i < N_DESCRS; i++) {
+    if (strcmp(text, descrs[i].descr) != 0) continue;
+    h->dtype = descrs[i].dtype;
+    return RLX_OK;
+  }
+  if (text[0] == '>') return RLX_FAIL(RLX_UNSUPPORTED, "expected little-endian numbers, found '%s'", text);
+  return RLX_FAIL(RLX_UNSUPPORTED, "expected a type of f2 f4 f8 i1 i2 i4 i8 u1 u4 b1 c8 V2, found '%s'", text);
+}
+
+static rlx_status parse_order(cursor *c, header *h) {
+  h->is_fortran = accept(c, "True");
+  return h->is_fortran || accept(c, "False") ? RLX_OK
+                                             : RLX_FAIL(RLX_INVALID, "expected True or False for fortran_order");
+}
+
+static rlx_status parse_size(cursor *c, int64_t *out) {
+  skip_blanks(c);
+  const char *from = c->at;
+  *out = 0;
+  for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
+    if (!rlx_mul_i64(*out, 10, out) || !rlx_add_i64(*out, *c->at - '0', out))
+      return RLX_FAIL(RLX_INVALID, "a size of the shape does not fit 64 bits");
+  return c->at > from ? RLX_OK : RLX_FAIL(RLX_INVALID, "expected a size, 0 or more, in the shape");
+}
+
+/* "()", "(3,)", "(2, 3)"; "(3)" is a number in Python and no tuple, but nothing else can be meant. */
+static rlx_status parse_shape(cursor *c, header *h) {
+  if (!accept(c, "(")) return RLX_FAIL(RLX_INVALID, "expected sizes in parentheses for shape");
+  bool more = true;
+  while (!accept(c, ")")) {
+    if (!more) return RLX_FAIL(RLX_INVALID, "expected ',' or ')' in the shape");
+    if (h->shape.n == RLX_MAX_RANK) return RLX_FAIL(RLX_UNSUPPORTED, "the shape has more than %d axes", RLX_MAX_RANK);
+    RLX_TRY(parse_size(c, &h->shape.v[h->shape.n]));
+    h->shape.n++;
+    more = accept(c, ",");
+  }
+  return RLX_OK;
+}
+
+static const struct {
+  const char *name;
+  rlx_status (*parse)(cursor *c, header *h);
+} keys[] = {{"descr", parse_descr}, {"fortran_order", parse_order}, {"shape", parse_shape}};
+enum { N_KEYS = sizeof keys / sizeof *keys };
+
+static rlx_status parse_entry(cursor *c, bool seen[N_KEYS], header *h) {
+  char key[32];
+  if (!accept_string(c, key, sizeof key)) return RLX_FAIL(RLX_INVALID, "expected a key or '}' in the header");
+  size_t i = 0;
+  while (i < N_KEYS && strcmp(key, keys[i].name) != 0) i++;
+  if (i == N_KEYS)
+    return RLX_FAIL(RLX_INVALID, "expected descr, fortran_order and shape in the header, found '%s'", key);
+  if (seen[i]) return RLX_FAIL(RLX_INVALID, "the header has '%s' twice", key);
+  if (!accept(c, ":")) return RLX_FAIL(RLX_INVALID, "expected ':' after '%s' in the header", key);
+  seen[i] = true;
+  return keys[i].parse(c, h);
+}
+
+static rlx_status parse_header(const char *text, size_t n, header *h) {
+  cursor c = {text, text + n};
+  bool seen[N_KEYS] = {false}, more = true;
+  *h = (header){.dtype = RLX_F32};
+  if (!accept(&c, "{")) return RLX_FAIL(RLX_INVALID, "expected a header that begins with '{'");
+  while (!accept(&c, "}")) {
+    if (!more) return RLX_FAIL(RLX_INVALID, "expected ',' or '}' in the header");
+    RLX_TRY(parse_entry(&c, seen, h));
+    more = accept(&c, ",");
+  }
+  for (size_t i = 0; i < N_KEYS; i++)
+    if (!seen[i]) return RLX_FAIL(RLX_INVALID, "the header lacks '%s'", keys[i].name);
+  skip_blanks(&c);
+  return c.at == c.end ? RLX_OK : RLX_FAIL(RLX_INVALID, "expected nothing but blanks after the header's '}'");
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------------- */
+
+/* A whole file: its header, where its data begins, and how much there is. */
+static rlx_status parse_file(const unsigned char *file, size_t bytes, header *h, size_t *data_at, size_t *data_bytes) {
+  if (bytes < 10 || memcmp(file, "\x93NUMPY", 6) != 0) return RLX_FAIL(RLX_INVALID, "expected a .npy file");
+  unsigned major = file[6], minor = file[7];
+  if (major < 1 || major > 3 || minor != 0)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected version 1.0, 2.0 or 3.0 of .npy, found %u.%u", major, minor);
+  size_t at = major == 1 ? 10 : 12, length = (size_t)file[8] | (size_t)file[9] << 8;
+  if (bytes >= at && major > 1) length |= (size_t)file[10] << 16 | (size_t)file[11] << 24;
+  if (bytes < at || length > bytes - at)
+    return RLX_FAIL(RLX_INVALID, "the header of %zu bytes does not fit the file of %zu", length, bytes);
+  RLX_TRY(parse_header((const char *)file + at, length, h));
+  *data_at = at + length;
+  RLX_TRY(rlx_tensor_bytes(h->dtype, h->shape, data_bytes));
+  if (bytes - *data_at != *data_bytes)
+    return RLX_FAIL(RLX_INVALID, "%s%s takes %zu bytes but the file holds %zu", rlx_dtype_name(h->dtype),
+                    RLX_DIMS_TEXT(h->shape), *data_bytes, bytes - *data_at);
+  return RLX_OK;
+}
+
+static rlx_status check_bools(const unsigned char *data, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (data[i] > 1) return RLX_FAIL(RLX_INVALID, "element %zu is %u, not a bool", i, (unsigned)data[i]);
+  return RLX_OK;
+}
+
+/* Walks the result in its own order; in the file the first axis runs fastest. */
+static void copy_fortran(const header *h, const unsigned char *from, unsigned char *to) {
+  size_t size = rlx_dtype_size(h->dtype), count = rlx_dims_count(&h->shape);
+  int64_t index[RLX_MAX_RANK] = {0};
+  for (size_t i = 0; i < count; i++) {
+    size_t at = 0, stride = 1;
+    for (int k = 0; k < h->shape.n; k++) {
+      at += (size_t)index[k] * stride;
+      stride *= (size_t)h->shape.v[k];
+    }
+    memcpy(to + i * size, from + at * size, size);
+    for (int k = h->shape.n - 1; k >= 0 && ++index[k] == h->shape.v[k]; k--) index[k] = 0;
+  }
+}
+
+/* The data of a file's bytes, in the file's buffer or in a new one; the buffer is taken either way. */
+static rlx_status take_data(unsigned char *file, const header *h, size_t at, size_t bytes, void **out) {
+  *out = file;
+  if (!h->is_fortran) {
+    memmove(file, file + at, bytes);
+    return RLX_OK;
+  }
+  *out = rlx_mem_alloc(bytes);
+  if (*out) copy_fortran(h, file + at, *out);
+  rlx_mem_free(file);
+  return *out ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory for %zu bytes", bytes);
+}
+
+static rlx_status read_file(const char *path, size_t file_bytes, rlx_tensor *out) {
+  char *text;
+  size_t bytes, at, data_bytes;
+  header h;
+  RLX_TRY(rlx_file_read(path, file_bytes, &text, &bytes));
+  unsigned char *file = (unsigned char *)text;
+  rlx_status s = parse_file(file, bytes, &h, &at, &data_bytes);
+  if (!s && h.dtype == RLX_BOOL) s = check_bools(file + at, data_bytes);
+  if (s) {
+    rlx_mem_free(file);
+    return s;
+  }
+  void *data;
+  RLX_TRY(take_data(file, &h, at, data_bytes, &data));
+  *out = (rlx_tensor){.dtype = h.dtype, .shape = h.shape, .data = data, .bytes = data_bytes};
+  return RLX_OK;
+}
+
+rlx_status rlx_npy_read(const char *path, rlx_tensor *out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_npy_read: out is NULL");
+  *out = (rlx_tensor){0};
+  if (!path) return RLX_FAIL(RLX_INVALID, "rlx_npy_read: path is NULL");
+  rlx_file_map map;
+  header h;
+  size_t at, data_bytes;
+  RLX_TRY(rlx_file_map_open(path, &map));
+  size_t bytes = map.bytes;
+  rlx_status s = parse_file(map.data, bytes, &h, &at, &data_bytes);
+  rlx_file_map_close(&map);
+  if (!s) s = read_file(path, bytes, out);
+  return s ? rlx_fail_frame(s, "%s", path) : RLX_OK;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------------- */
+
+enum { HEAD_BYTES = 320, ALIGN = 64 }; /* the data begins at a multiple of ALIGN */
+
+/* Everything before the data; its length, a multiple of ALIGN. 8 sizes of 19 digits fit with room to spare. */
+static size_t write_head(const char *descr, const rlx_dims *shape, char head[HEAD_BYTES]) {
+  size_t n = 10;
+#define ADD(...) n += (size_t)snprintf(head + n, HEAD_BYTES - n, __VA_ARGS__)
+  ADD("{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+  for (int i = 0; i < shape->n; i++) ADD("%s%" PRId64, i ? ", " : "", shape->v[i]);
+  ADD(shape->n == 1 ? ",), }" : "), }");
+#undef ADD
+  size_t total = (n + 1 + ALIGN - 1) / ALIGN * ALIGN, length = total - 10;
+  memset(head + n, ' ', total - n);
+  head[total - 1] = '\n';
+  memcpy(head, "\x93NUMPY\x01", 8);
+  head[8] = (char)(length & 255);
+  head[9] = (char)(length >> 8);
+  return total;
+}
+
+static rlx_status write_tensor(const char *path, const rlx_tensor *t) {
+  size_t bytes, i = 0, total;
+  RLX_TRY(rlx_tensor_bytes(t->dtype, t->shape, &bytes));
+  if (bytes != t->bytes || (bytes && !t->data))
+    return RLX_FAIL(RLX_INVALID, "%s%s takes %zu bytes but the tensor has %zu%s", rlx_dtype_name(t->dtype),
+                    RLX_DIMS_TEXT(t->shape), bytes, t->bytes, t->data ? "" : " and no data");
+  while (i < N_DESCRS && descrs[i].dtype != t->dtype) i++;
+  if (i == N_DESCRS) return RLX_FAIL(RLX_UNSUPPORTED, ".npy has no type for %s", rlx_dtype_name(t->dtype));
+  if (t->dtype == RLX_BOOL) RLX_TRY(check_bools(t->data, bytes));
+  char head[HEAD_BYTES];
+  size_t head_bytes = write_head(descrs[i].descr, &t->shape, head);
+  char *file = rlx_add_size(head_bytes, bytes, &total) ? rlx_mem_alloc(total) : NULL;
+  if (!file) return RLX_FAIL(RLX_NO_MEMORY, "no memory for %zu bytes and a header", bytes);
+  memcpy(file, head, head_bytes);
+  if (bytes) memcpy(file + head_bytes, t->data, bytes);
+  rlx_status s = rlx_file_write(path, file, total);
+  rlx_mem_free(file);
+  return s;
+}
+
+rlx_status rlx_npy_write(const char *path, const rlx_tensor *t) {
+  if (!path || !t) return RLX_FAIL(RLX_INVALID, "rlx_npy_write: %s is NULL", path ? "the tensor" : "path");
+  rlx_status s = write_tensor(path, t);
+  return s ? rlx_fail_frame(s, "%s", path) : RLX_OK;
+}

@@ -1,0 +1,137 @@
+/* Fusions around a product: bias and activation, the two products of a gated layer, the gate alone; and a residual sum
+ * before its norm. */
+#include <string.h>
+
+#include "pass/fuse.h"
+
+/* The values of the attribute `act`, in the order of its names. */
+enum { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_APPROX, ACT_SILU, ACT_SIGMOID, ACT_TANH };
+
+static int32_t activation_of(rlx_op op) {
+  switch (op) {
+    case RLX_OP_relu: return ACT_RELU;
+    case RLX_OP_gelu: return ACT_GELU;
+    case RLX_OP_gelu_approx: return ACT_GELU_APPROX;
+    case RLX_OP_silu: return ACT_SILU;
+    case RLX_OP_sigmoid: return ACT_SIGMOID;
+    case RLX_OP_tanh: return ACT_TANH;
+    default: return ACT_NONE;
+  }
+}
+
+/* ---- product and bias ---- */
+
+static bool is_bias_of(const rlx_fuse *f, rlx_node bias, rlx_node product) {
+  const rlx_dims *b = rlx_fuse_shape(f, bias), *p = rlx_fuse_shape(f, product);
+  return b->n == 1 && b->v[0] == p->v[p->n - 1];
+}
+
+static bool read_product(rlx_match *m, rlx_node id, bool take, const rlx_node_rec *matmul, rlx_node bias,
+                         rlx_product_match *out) {
+  *out = (rlx_product_match){matmul->in[0], matmul->in[1], bias, RLX_ATTRS(matmul, matmul)->trans_b};
+  if (take) rlx_match_take(m, id);
+  return true;
+}
+
+bool rlx_fuse_product(rlx_fuse *f, rlx_node id, bool is_root, rlx_match *m, rlx_product_match *out) {
+  const rlx_node_rec *n = rlx_fuse_at(f, id);
+  if (!is_root && !rlx_fuse_may_take(f, id)) return false;
+  if (n->op == RLX_OP_matmul) return read_product(m, id, !is_root, n, RLX_NONE, out);
+  if (n->op != RLX_OP_add) return false;
+  for (int side = 0; side < 2; side++) {
+    const rlx_node_rec *matmul = rlx_fuse_inner(f, n->in[side], RLX_OP_matmul);
+    if (!matmul || !is_bias_of(f, n->in[1 - side], n->in[side])) continue;
+    if (!is_root) rlx_match_take(m, id);
+    return read_product(m, n->in[side], true, matmul, n->in[1 - side], out);
+  }
+  return false;
+}
+
+/* A product that ends an attention is worth more there. */
+static bool ends_attention(rlx_fuse *f, const rlx_match *m) {
+  if (!m->n_inner) return false;
+  rlx_node last = m->inner[m->n_inner - 1];
+  rlx_match other = {.n_in = 0};
+  return rlx_fuse_at(f, last)->op == RLX_OP_matmul && rlx_fuse_attention(f, last, &other);
+}
+
+/* act(a b + bias): root is the activation, or the sum. */
+bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
+  const rlx_node_rec *n = rlx_fuse_at(f, root);
+  rlx_product_match p;
+  int32_t act = activation_of(n->op);
+  if (!rlx_fuse_product(f, act ? n->in[0] : root, !act, m, &p) || ends_attention(f, m)) return false;
+  m->op = RLX_OP_fused_matmul_bias_act;
+  m->attrs.fused_matmul_bias_act_ = (rlx_attrs_fused_matmul_bias_act){.trans_b = p.trans_b, .act = act};
+  rlx_match_add(m, p.a);
+  rlx_match_add(m, p.b);
+  if (p.bias) rlx_match_add(m, p.bias);
+  return true;
+}
+
+/* ---- gates ---- */
+
+/* Which side of a product is an activation that may be taken in; 2 if none. */
+static uint32_t gate_side(const rlx_fuse *f, const rlx_node_rec *mul) {
+  for (uint32_t side = 0; side < 2; side++)
+    if (activation_of(rlx_fuse_at(f, mul->in[side])->op) && rlx_fuse_may_take(f, mul->in[side])) return side;
+  return 2;
+}
+
+/* act(x wg) * (x wu) */
+bool rlx_fuse_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m) {
+  const rlx_node_rec *mul = rlx_fuse_at(f, root);
+  uint32_t side = gate_side(f, mul);
+  if (side == 2) return false;
+  rlx_node act = mul->in[side];
+  const rlx_node_rec *gate = rlx_fuse_inner(f, rlx_fuse_at(f, act)->in[0], RLX_OP_matmul);
+  const rlx_node_rec *up = rlx_fuse_inner(f, mul->in[1 - side], RLX_OP_matmul);
+  if (!gate || !up || gate->in[0] != up->in[0] || RLX_ATTRS(matmul, gate)->trans_b != RLX_ATTRS(matmul, up)->trans_b)
+    return false;
+  m->op = RLX_OP_fused_gate_up;
+  m->attrs.fused_gate_up_ = (rlx_attrs_fused_gate_up){.trans_b = RLX_ATTRS(matmul, gate)->trans_b,
+                                                      .act = activation_of(rlx_fuse_at(f, act)->op)};
+  rlx_match_add(m, gate->in[0]);
+  rlx_match_add(m, gate->in[1]);
+  rlx_match_add(m, up->in[1]);
+  rlx_match_take(m, act);
+  rlx_match_take(m, rlx_fuse_at(f, act)->in[0]);
+  rlx_match_take(m, mul->in[1 - side]);
+  return true;
+}
+
+/* act(gate) * up */
+bool rlx_fuse_swiglu(rlx_fuse *f, rlx_node root, rlx_match *m) {
+  const rlx_node_rec *mul = rlx_fuse_at(f, root);
+  uint32_t side = gate_side(f, mul);
+  if (side == 2) return false;
+  rlx_node act = mul->in[side];
+  m->op = RLX_OP_fused_swiglu;
+  m->attrs.fused_swiglu_ = (rlx_attrs_fused_swiglu){.act = activation_of(rlx_fuse_at(f, act)->op)};
+  rlx_match_add(m, rlx_fuse_at(f, act)->in[0]);
+  rlx_match_add(m, mul->in[1 - side]);
+  rlx_match_take(m, act);
+  return true;
+}
+
+/* ---- residual and norm ---- */
+
+/* norm(x + residual) over the last axis. Where the sum is read again, as the residual stream of a deep model is, it
+ * stays a node of its own. */
+bool rlx_fuse_residual_norm(rlx_fuse *f, rlx_node root, rlx_match *m) {
+  const rlx_node_rec *norm = rlx_fuse_at(f, root);
+  bool layer = norm->op == RLX_OP_layer_norm;
+  int64_t axis = layer ? RLX_ATTRS(layer_norm, norm)->axis : RLX_ATTRS(rms_norm, norm)->axis;
+  double eps = layer ? RLX_ATTRS(layer_norm, norm)->eps : RLX_ATTRS(rms_norm, norm)->eps;
+  const rlx_node_rec *sum = rlx_fuse_inner(f, norm->in[0], RLX_OP_add);
+  if (!sum || (axis != -1 && axis != norm->type.shape.n - 1)) return false;
+  for (int i = 0; i < 2; i++)
+    if (!rlx_dims_equal(rlx_fuse_shape(f, sum->in[i]), &sum->type.shape)) return false;
+  m->op = RLX_OP_fused_residual_norm;
+  m->attrs.fused_residual_norm_ = (rlx_attrs_fused_residual_norm){.kind = layer, .eps = eps};
+  rlx_match_add(m, sum->in[0]);
+  rlx_match_add(m, sum->in[1]);
+  for (uint32_t i = 1; i < norm->n_in; i++) rlx_match_add(m, norm->in[i]);
+  rlx_match_take(m, norm->in[0]);
+  return true;
+}

@@ -1,0 +1,239 @@
+/* Legalise: every node that the target does not support is replaced by its rewrite, and what the rewrite made is looked
+ * at again in the next round, until nothing changes; what then remains unsupported runs on the host.
+ *
+ * A round is one walk that copies a graph. Each node remembers which source node it came from, so that the report can
+ * say what became of each. Rewrites only ever go from composite to simpler ops, so a few rounds suffice; the bound is a
+ * guard against a rewrite that would produce itself. */
+#include "pass/legalise.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/log.h"
+#include "pass/report.h"
+
+enum { MAX_ROUNDS = 12 };
+
+/* A graph on its way, and for each of its nodes the source node and why it is not native (NULL: it is). */
+typedef struct stage {
+  rlx_graph *graph;
+  RLX_ARRAY(rlx_node) origin;
+  RLX_ARRAY(const char *) why;
+  bool changed;
+} stage;
+
+typedef RLX_ARRAY(rlx_node) input_list; /* a node's inputs in the new graph */
+
+/* What decides: the target, and the rewrites there are. */
+typedef struct plan {
+  const rlx_pass_context *ctx;
+  rlx_rewrite_table rewrites;
+} plan;
+
+static void stage_deinit(stage *s) {
+  rlx_graph_destroy(s->graph);
+  rlx_array_deinit(&s->origin);
+  rlx_array_deinit(&s->why);
+  *s = (stage){0};
+}
+
+static bool ask(const rlx_pass_context *ctx, const rlx_graph *g, rlx_node id, const char **why) {
+  *why = NULL;
+  if (!ctx->supports || rlx_op_has(rlx_graph_at(g, id)->op, RLX_TRAIT_LEAF)) return true;
+  bool yes = ctx->supports(ctx->supports_user, g, id, why);
+  if (yes) *why = NULL; /* a callback may write its reason before it decides */
+  else if (!*why) *why = "the target does not have this op";
+  return yes;
+}
+
+/* Notes the origin of all nodes that were appended to `to` since the last note. */
+static rlx_status note(stage *to, rlx_node origin, const char *why) {
+  while (to->origin.n < rlx_graph_end(to->graph))
+    if (!rlx_array_push(&to->origin, origin) || !rlx_array_push(&to->why, why))
+      return RLX_FAIL(RLX_NO_MEMORY, "legalise");
+  return RLX_OK;
+}
+
+/* Whether the sizes of a tensor may be multiplied and permuted. Those of an empty one may be such that their product
+ * overflows in another order; rewrites need not care, because such a node is not given to them. */
+static bool has_plain_sizes(const rlx_type *type) {
+  int64_t n = 1;
+  for (int i = 0; i < type->shape.n; i++)
+    if (type->shape.v[i] > 0 && (!rlx_mul_i64(n, type->shape.v[i], &n) || n > (int64_t)1 << 52)) return false;
+  return true;
+}
+
+static bool is_rewritable(const rlx_graph *g, const rlx_node_rec *n) {
+  bool plain = has_plain_sizes(&n->type);
+  for (uint32_t i = 0; plain && i < n->n_in; i++) plain = has_plain_sizes(&rlx_graph_at(g, n->in[i])->type);
+  return plain;
+}
+
+/* Tries the rewrite of node `id`: *replaced is what stands for it now, or 0 with *why perhaps set. */
+static rlx_status rewrite_node(rlx_rewrite_fn rewrite, const rlx_graph *from, rlx_node id, stage *to,
+                               const rlx_node *map, input_list *in, rlx_node *replaced, const char **why) {
+  const rlx_node_rec *n = rlx_graph_at(from, id);
+  in->n = 0;
+  for (uint32_t i = 0; i < n->n_in; i++)
+    if (!rlx_array_push(in, map[n->in[i]])) return RLX_FAIL(RLX_NO_MEMORY, "legalise");
+  rlx_rewrite r = {.to = to->graph, .node = n, .type = &n->type, .in = in->v, .n_in = n->n_in};
+  *replaced = rewrite(&r);
+  RLX_TRY_AT(rlx_graph_status(to->graph), "rewriting node %u (%s)", (unsigned)id, rlx_op_get(n->op)->name);
+  if (r.why) *why = r.why;
+  if (!*replaced) return RLX_OK;
+  const rlx_type *got = &rlx_graph_at(to->graph, *replaced)->type;
+  if (got->dtype == n->type.dtype && rlx_dims_equal(&got->shape, &n->type.shape)) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "rewriting node %u (%s) gave %s%s instead of %s%s", (unsigned)id,
+                  rlx_op_get(n->op)->name, rlx_dtype_name(got->dtype), RLX_DIMS_TEXT(got->shape),
+                  rlx_dtype_name(n->type.dtype), RLX_DIMS_TEXT(n->type.shape));
+}
+
+/* Appends node `id` of `from` or its rewrite; map is kept up to date. */
+static rlx_status step(const plan *p, const stage *from, rlx_node id, stage *to, rlx_node *map, input_list *in) {
+  const rlx_node_rec *n = rlx_graph_at(from->graph, id);
+  const char *why;
+  rlx_rewrite_fn rewrite = ask(p->ctx, from->graph, id, &why) ? NULL : p->rewrites(n->op);
+  rlx_node replaced = RLX_NONE;
+  if (rewrite && !is_rewritable(from->graph, n)) why = "it is empty, and its sizes are too large to rearrange";
+  else if (rewrite) RLX_TRY(rewrite_node(rewrite, from->graph, id, to, map, in, &replaced, &why));
+  if (replaced) {
+    map[id] = replaced;
+    to->changed = true;
+    return note(to, from->origin.v[id], NULL);
+  }
+  map[id] = rlx_graph_copy_node(to->graph, from->graph, id, map);
+  RLX_TRY(rlx_graph_status(to->graph));
+  return note(to, from->origin.v[id], why);
+}
+
+static rlx_status run_round(const plan *p, const stage *from, stage *to) {
+  uint32_t end = rlx_graph_end(from->graph);
+  rlx_node *map = rlx_mem_calloc(end, sizeof *map);
+  input_list in = {0};
+  rlx_status s = map ? rlx_graph_create(&to->graph) : RLX_FAIL(RLX_NO_MEMORY, "legalise");
+  if (!s) s = note(to, RLX_NONE, NULL);
+  for (rlx_node id = 1; id < end && !s; id++) s = step(p, from, id, to, map, &in);
+  if (!s) s = rlx_graph_copy_outputs(to->graph, from->graph, map);
+  rlx_mem_free(map);
+  rlx_array_deinit(&in);
+  return s ? s : rlx_graph_finish(to->graph);
+}
+
+static rlx_status run_rounds(const rlx_graph *in, const plan *p, stage *current) {
+  current->graph = rlx_graph_retain(in);
+  for (rlx_node id = 0; id < rlx_graph_end(in); id++)
+    if (!rlx_array_push(&current->origin, id) || !rlx_array_push(&current->why, NULL))
+      return RLX_FAIL(RLX_NO_MEMORY, "legalise");
+  bool changed = true;
+  for (int round = 0; changed && round < MAX_ROUNDS; round++) {
+    stage next = {0};
+    rlx_status s = run_round(p, current, &next);
+    changed = next.changed;
+    if (s) {
+      stage_deinit(&next);
+      return s;
+    }
+    stage_deinit(current);
+    *current = next;
+  }
+  return changed ? RLX_FAIL(RLX_UNSUPPORTED,
+                            "rewrites still go on after %d rounds: some rewrite makes what it replaces", MAX_ROUNDS)
+                 : RLX_OK;
+}
+
+/* ---- the report ---- */
+
+/* What a node became is told without the constants that came with it. */
+static bool is_told(const rlx_graph *final, rlx_node id) {
+  return !rlx_op_has(rlx_graph_at(final, id)->op, RLX_TRAIT_LEAF);
+}
+
+/* Groups the final nodes by the source node they came from: count, give each a range, fill. */
+static rlx_status fill_report(const rlx_graph *in, const stage *final, rlx_report *r) {
+  uint32_t end = rlx_graph_end(in), final_end = rlx_graph_end(final->graph);
+  rlx_report_deinit(r);
+  r->graph = rlx_graph_retain(in);
+  if (!rlx_array_reserve(&r->rows, end) || !rlx_array_reserve(&r->into, final_end))
+    return RLX_FAIL(RLX_NO_MEMORY, "the report");
+  memset(r->rows.v, 0, end * sizeof *r->rows.v);
+  memset(r->into.v, 0, final_end * sizeof *r->into.v);
+  r->rows.n = end;
+  r->into.n = final_end;
+  for (rlx_node id = 1; id < final_end; id++) r->rows.v[final->origin.v[id]].count += is_told(final->graph, id);
+  for (rlx_node id = 1; id < end; id++) {
+    r->rows.v[id].first = r->rows.v[id - 1].first + r->rows.v[id - 1].count;
+    r->rows.v[id].how = rlx_op_has(rlx_graph_at(in, id)->op, RLX_TRAIT_LEAF) ? RLX_HOW_LEAF : RLX_HOW_NATIVE;
+  }
+  for (rlx_node id = 1; id < end; id++) r->rows.v[id].count = 0;
+  for (rlx_node id = 1; id < final_end; id++) {
+    if (!is_told(final->graph, id)) continue;
+    rlx_report_row *row = &r->rows.v[final->origin.v[id]];
+    r->into.v[row->first + row->count++] =
+      (struct rlx_report_into){rlx_graph_at(final->graph, id)->op, final->why.v[id] != NULL};
+    if (final->why.v[id]) {
+      row->why = final->why.v[id];
+      row->how = RLX_HOW_HOST;
+    }
+  }
+  for (rlx_node id = 1; id < end; id++) {
+    rlx_report_row *row = &r->rows.v[id];
+    if (row->how == RLX_HOW_LEAF) continue;
+    bool same = row->count == 1 && r->into.v[row->first].op == rlx_graph_at(in, id)->op;
+    if (!same) {
+      r->partly += row->how == RLX_HOW_HOST;
+      row->how = RLX_HOW_REWRITTEN;
+    }
+    r->native += row->how == RLX_HOW_NATIVE;
+    r->rewritten += row->how == RLX_HOW_REWRITTEN;
+    r->host += row->how == RLX_HOW_HOST;
+  }
+  return RLX_OK;
+}
+
+/* All nodes that would run on the host: each to the log, and as many as fit into the message. */
+static rlx_status refuse_host(const stage *final) {
+  char list[400] = "";
+  size_t used = 0, count = 0, told = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(final->graph); id++) {
+    if (!final->why.v[id]) continue;
+    const char *op = rlx_op_get(rlx_graph_at(final->graph, id)->op)->name;
+    unsigned origin = (unsigned) final->origin.v[id];
+    rlx_log_write(RLX_LOG_ERROR, "node %u (%s) would run on the host: %s", origin, op, final->why.v[id]);
+    if (told == count++) {
+      int n =
+        snprintf(list + used, sizeof list - used, "%s%u (%s: %s)", used ? ", " : "", origin, op, final->why.v[id]);
+      bool fits = n > 0 && (size_t)n < sizeof list - used;
+      used += fits ? (size_t)n : 0;
+      told += fits;
+    }
+  }
+  list[used] = 0;
+  if (!count) return RLX_OK;
+  return RLX_FAIL(RLX_UNSUPPORTED, "host execution is forbidden but %zu node%s it: %s%s", count,
+                  count == 1 ? " needs" : "s need", list, told < count ? ", .." : "");
+}
+
+static rlx_status finish(const rlx_graph *in, rlx_pass_context *ctx, const stage *final, rlx_graph *out) {
+  if (ctx->report) RLX_TRY(fill_report(in, final, ctx->report));
+  if (ctx->forbid_host) RLX_TRY(refuse_host(final));
+  rlx_walk w;
+  RLX_TRY(rlx_walk_init(final->graph, out, &w));
+  rlx_status s = RLX_OK;
+  for (rlx_node id = 1; id < rlx_graph_end(final->graph) && !s; id++) s = rlx_walk_copy(&w, id);
+  if (!s) s = rlx_walk_end(&w);
+  rlx_walk_deinit(&w);
+  return s;
+}
+
+rlx_status rlx_legalise_with(const rlx_graph *in, rlx_pass_context *ctx, rlx_rewrite_table rewrites, rlx_graph *out) {
+  stage current = {0};
+  rlx_status s = run_rounds(in, &(plan){ctx, rewrites}, &current);
+  if (!s) s = finish(in, ctx, &current, out);
+  stage_deinit(&current);
+  return s;
+}
+
+rlx_status rlx_pass_legalise(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out) {
+  return rlx_legalise_with(in, ctx, rlx_rewrite_get, out);
+}

@@ -1,0 +1,161 @@
+/* rlx_optimize: the pipeline as callers see it. */
+#include <string.h>
+
+#include "base/str.h"
+#include "pass/pass.h"
+#include "pass/report.h"
+
+struct rlx_optimized {
+  rlx_graph *graph, *load;
+  rlx_report report;
+};
+
+typedef RLX_ARRAY(const rlx_pass *) pass_list;
+
+/* ---- which passes ---- */
+
+static const rlx_pass *find_pass(const char *name, size_t n) {
+  for (size_t i = 0; i < rlx_passes_count; i++)
+    if (strlen(rlx_passes[i].name) == n && memcmp(rlx_passes[i].name, name, n) == 0) return &rlx_passes[i];
+  return NULL;
+}
+
+static rlx_status unknown_pass(const char *name, size_t n) {
+  char names[256] = "";
+  for (size_t i = 0; i < rlx_passes_count; i++) {
+    if (i) strncat(names, ", ", sizeof names - strlen(names) - 1);
+    strncat(names, rlx_passes[i].name, sizeof names - strlen(names) - 1);
+  }
+  return RLX_FAIL(RLX_NOT_FOUND, "there is no pass '%.*s'; there are: %s", (int)(n < 64 ? n : 64), name, names);
+}
+
+/* The next name of a comma-separated list, without blanks around it; false at the end. Empty names do not count. */
+static bool next_name(const char **list, const char **name, size_t *n) {
+  const char *p = *list;
+  p += strspn(p, ", \t\n");
+  *name = p;
+  *n = strcspn(p, ", \t\n");
+  *list = p + *n;
+  return *n > 0;
+}
+
+static rlx_status list_passes(const char *text, pass_list *out) {
+  const char *name;
+  size_t n;
+  for (size_t i = 0; !text && i < rlx_passes_count; i++)
+    if (!rlx_array_push(out, &rlx_passes[i])) return RLX_FAIL(RLX_NO_MEMORY, "a list of passes");
+  while (text && next_name(&text, &name, &n)) {
+    const rlx_pass *pass = find_pass(name, n);
+    if (!pass) return unknown_pass(name, n);
+    if (!rlx_array_push(out, pass)) return RLX_FAIL(RLX_NO_MEMORY, "a list of passes");
+  }
+  return RLX_OK;
+}
+
+static rlx_status leave_out(const char *text, pass_list *list) {
+  const char *name;
+  size_t n;
+  while (text && next_name(&text, &name, &n)) {
+    const rlx_pass *pass = find_pass(name, n);
+    if (!pass) return unknown_pass(name, n);
+    size_t kept = 0;
+    for (size_t i = 0; i < list->n; i++)
+      if (list->v[i] != pass) list->v[kept++] = list->v[i];
+    list->n = kept;
+  }
+  return RLX_OK;
+}
+
+/* Forbidding host execution is what legalise checks: without it the promise would be empty. */
+static rlx_status check_forbid(const rlx_optimize_options *o, const pass_list *list) {
+  bool legalises = false;
+  for (size_t i = 0; i < list->n; i++) legalises = legalises || list->v[i]->run == rlx_pass_legalise;
+  return !o->forbid_host || legalises
+           ? RLX_OK
+           : RLX_FAIL(RLX_INVALID, "forbid_host needs the pass 'legalise', which is left out");
+}
+
+static rlx_status choose_passes(const rlx_optimize_options *o, pass_list *list) {
+  RLX_TRY_AT(list_passes(o->passes, list), "passes");
+  RLX_TRY_AT(leave_out(o->without, list), "without");
+  return check_forbid(o, list);
+}
+
+/* ---- running them ---- */
+
+static rlx_status run_passes(const rlx_graph *g, const rlx_optimize_options *o, const pass_list *list,
+                             rlx_optimized *out) {
+  rlx_pass_context ctx = {
+    .supports = o->supports, .supports_user = o->supports_user, .forbid_host = o->forbid_host, .report = &out->report};
+  rlx_status s = RLX_OK;
+  out->graph = rlx_graph_retain(g);
+  for (size_t i = 0; i < list->n && !s; i++) {
+    rlx_graph *next;
+    s = rlx_pass_run(list->v[i], out->graph, &ctx, &next);
+    if (s) break;
+    rlx_graph_destroy(out->graph);
+    out->graph = next;
+    if (o->after) o->after(o->after_user, list->v[i]->name, next);
+  }
+  out->load = ctx.load;
+  return s;
+}
+
+void rlx_optimized_destroy(rlx_optimized *o) {
+  if (!o) return;
+  rlx_graph_destroy(o->graph);
+  rlx_graph_destroy(o->load);
+  rlx_report_deinit(&o->report);
+  rlx_mem_free(o);
+}
+
+static rlx_status check_graph(const rlx_graph *g) {
+  if (!g) return RLX_FAIL(RLX_INVALID, "rlx_optimize: the graph is NULL");
+  RLX_TRY(rlx_graph_status(g));
+  if (!g->finished) return RLX_FAIL(RLX_INVALID, "rlx_optimize: the graph is not finished");
+  if (g->symbols.n)
+    return RLX_FAIL(RLX_INVALID, "rlx_optimize: the graph has the symbol '%s'; bind it first", g->symbols.v[0]);
+  return RLX_OK;
+}
+
+rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options, rlx_optimized **out) {
+  static const rlx_optimize_options defaults = {.struct_bytes = sizeof defaults};
+  const rlx_optimize_options *o = options ? options : &defaults;
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_optimize: out is NULL");
+  *out = NULL;
+  RLX_TRY(check_graph(g));
+  if (o->struct_bytes != sizeof *o)
+    return RLX_FAIL(RLX_INVALID, "rlx_optimize: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  pass_list list = {0};
+  rlx_optimized *result = NULL;
+  rlx_status s = choose_passes(o, &list);
+  if (!s && !(result = rlx_new(rlx_optimized))) s = RLX_FAIL(RLX_NO_MEMORY, "an optimised graph");
+  if (!s) s = run_passes(g, o, &list, result);
+  rlx_array_deinit(&list);
+  if (s) rlx_optimized_destroy(result);
+  else *out = result;
+  return s;
+}
+
+/* ---- looking at the result ---- */
+
+const rlx_graph *rlx_optimized_graph(const rlx_optimized *o) { return o ? o->graph : NULL; }
+const rlx_graph *rlx_optimized_load(const rlx_optimized *o) { return o ? o->load : NULL; }
+
+rlx_status rlx_optimized_report(const rlx_optimized *o, bool json, char **text) {
+  if (!text) return RLX_FAIL(RLX_INVALID, "rlx_optimized_report: text is NULL");
+  *text = NULL;
+  if (!o) return RLX_FAIL(RLX_INVALID, "rlx_optimized_report: the optimised graph is NULL");
+  rlx_str s = {0};
+  if (json) rlx_report_json(&o->report, &s);
+  else rlx_report_text(&o->report, &s);
+  return rlx_str_take(&s, text);
+}
+
+size_t rlx_pass_count(void) { return rlx_passes_count; }
+
+const char *rlx_pass_name(size_t i, const char **doc) {
+  bool known = i < rlx_passes_count;
+  if (doc) *doc = known ? rlx_passes[i].doc : NULL;
+  return known ? rlx_passes[i].name : NULL;
+}

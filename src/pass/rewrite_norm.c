@@ -1,0 +1,127 @@
+/* Rewrites of the norms and of softmax.
+ *
+ * They lead into one another: a norm of channels is a layer_norm after a reshape or a transpose, a softmax over any axis
+ * one over the last, and only the two norms of last axes and the softmax of the last axis are taken apart. So a target
+ * that has those few has all of them. */
+#include "pass/rewrite.h"
+
+/* x gamma + beta, either of which may be absent. */
+static rlx_node affine(const rlx_rewrite *r, rlx_node x, rlx_node gamma, rlx_node beta) {
+  if (gamma) x = rlx_mul(r->to, x, gamma);
+  return beta ? rlx_add(r->to, x, beta) : x;
+}
+
+/* ---- over the last axes ---- */
+
+/* The axes from `axis` to the last. */
+static rlx_dims axes_from(int64_t axis, int rank) {
+  rlx_dims axes = {.n = 0};
+  for (int i = axis_of(axis, rank); i < rank; i++) axes = dims_append(axes, i);
+  return axes;
+}
+
+/* sqrt(mean(d^2) + eps). Squares of f32 overflow from 2^64 on, which the reference's do not: there the mean is taken of
+ * d / 2^70, beside which eps is nothing. */
+static rlx_node deviation_of(const rlx_rewrite *r, rlx_node d, rlx_dims axes, double eps) {
+  rlx_graph *g = r->to;
+  rlx_node variance = rlx_add(g, rlx_reduce_mean(g, rlx_mul(g, d, d), axes, true), scalar(r, d, eps));
+  rlx_node deviation = rlx_sqrt(g, variance);
+  if (r->type->dtype != RLX_F32 && r->type->dtype != RLX_BF16) return deviation;
+  rlx_node small = rlx_mul(g, d, scalar(r, d, 0x1p-70));
+  rlx_node huge = rlx_sqrt(g, rlx_reduce_mean(g, rlx_mul(g, small, small), axes, true));
+  rlx_node in_range = rlx_lt(g, variance, scalar(r, d, RLX_INFINITY));
+  return rlx_where(g, in_range, deviation, rlx_mul(g, huge, scalar(r, d, 0x1p70)));
+}
+
+/* d / deviation gamma + beta. gamma and beta have the last axes' shape, so they broadcast as they are. */
+static rlx_node scale_to_unit(const rlx_rewrite *r, rlx_node d, rlx_dims axes, double eps) {
+  rlx_node y = rlx_div(r->to, d, deviation_of(r, d, axes, eps));
+  return as_result(r, affine(r, y, wide_input(r, 1), wide_input(r, 2)));
+}
+
+/* The mean is rounded, and of values far from zero it is off by a visible part of their deviation; what is left then
+ * has a small mean of its own, which is subtracted too. */
+rlx_node rlx_rewrite_layer_norm(rlx_rewrite *r) {
+  const rlx_attrs_layer_norm *a = RLX_ATTRS(layer_norm, r->node);
+  rlx_graph *g = r->to;
+  rlx_dims axes = axes_from(a->axis, r->type->shape.n);
+  rlx_node x = wide_input(r, 0);
+  rlx_node near = rlx_sub(g, x, rlx_reduce_mean(g, x, axes, true));
+  return scale_to_unit(r, rlx_sub(g, near, rlx_reduce_mean(g, near, axes, true)), axes, a->eps);
+}
+
+rlx_node rlx_rewrite_rms_norm(rlx_rewrite *r) {
+  const rlx_attrs_rms_norm *a = RLX_ATTRS(rms_norm, r->node);
+  return scale_to_unit(r, wide_input(r, 0), axes_from(a->axis, r->type->shape.n), a->eps);
+}
+
+/* ---- [N, C, ..] ---- */
+
+/* Channels go last and come back. */
+rlx_node rlx_rewrite_layer_norm_2d(rlx_rewrite *r) {
+  rlx_graph *g = r->to;
+  rlx_node last = rlx_transpose(g, r->in[0], RLX_DIMS(0, 2, 3, 1));
+  rlx_node y = rlx_layer_norm(g, last, input_of(r, 1), input_of(r, 2), -1, RLX_ATTRS(layer_norm_2d, r->node)->eps);
+  return rlx_transpose(g, y, RLX_DIMS(0, 3, 1, 2));
+}
+
+/* Each group of a sample is a row. gamma and beta go by channel, so they come after, and the whole is in the work type:
+ * a layer_norm in f16 would round before them. */
+static rlx_node norm_groups(const rlx_rewrite *r, int64_t groups, double eps) {
+  rlx_graph *g = r->to;
+  const rlx_dims *shape = &r->type->shape;
+  int64_t per_group = groups ? shape->v[1] / groups * dims_product(shape, 2, shape->n) : 0;
+  rlx_node rows = rlx_reshape(g, wide_input(r, 0), RLX_DIMS(shape->v[0], groups, per_group));
+  rlx_node y = rlx_reshape(g, rlx_layer_norm(g, rows, RLX_NONE, RLX_NONE, -1, eps), *shape);
+  rlx_node gamma = along_axis(r, wide_input(r, 1), 1, shape->n), beta = along_axis(r, wide_input(r, 2), 1, shape->n);
+  return as_result(r, affine(r, y, gamma, beta));
+}
+
+rlx_node rlx_rewrite_group_norm(rlx_rewrite *r) {
+  const rlx_attrs_group_norm *a = RLX_ATTRS(group_norm, r->node);
+  return norm_groups(r, a->groups, a->eps);
+}
+
+rlx_node rlx_rewrite_instance_norm(rlx_rewrite *r) {
+  return norm_groups(r, r->type->shape.v[1], RLX_ATTRS(instance_norm, r->node)->eps);
+}
+
+/* (x - mean) (gamma / sqrt(var + eps)) + beta: the second factor is one small vector. */
+rlx_node rlx_rewrite_batch_norm_inference(rlx_rewrite *r) {
+  rlx_graph *g = r->to;
+  int rank = r->type->shape.n;
+  rlx_node mean = wide_input(r, 1), var = wide_input(r, 2), gamma = wide_input(r, 3), beta = wide_input(r, 4);
+  rlx_node eps = scalar(r, var, RLX_ATTRS(batch_norm_inference, r->node)->eps);
+  rlx_node deviation = rlx_sqrt(g, rlx_add(g, var, eps));
+  rlx_node factor = rlx_div(g, gamma ? gamma : scalar(r, var, 1), deviation);
+  rlx_node centred = rlx_sub(g, wide_input(r, 0), along_axis(r, mean, 1, rank));
+  return as_result(r, affine(r, centred, along_axis(r, factor, 1, rank), along_axis(r, beta, 1, rank)));
+}
+
+/* ---- softmax ---- */
+
+/* The transpose that exchanges an axis with the last; it is its own inverse. */
+static rlx_node swap_last(const rlx_rewrite *r, rlx_node x, int axis, int rank) {
+  rlx_dims perm = {.n = rank};
+  for (int i = 0; i < rank; i++) perm.v[i] = i;
+  perm.v[axis] = rank - 1;
+  perm.v[rank - 1] = axis;
+  return rlx_transpose(r->to, x, perm);
+}
+
+typedef rlx_node (*soft_fn)(rlx_graph *g, rlx_node x, int64_t axis);
+
+/* Another axis goes last and comes back; of the last, e^d / sum or d - log(sum) with d = x - max. */
+static rlx_node soft(const rlx_rewrite *r, int64_t axis_attr, soft_fn fn, bool logarithm) {
+  rlx_graph *g = r->to;
+  int rank = r->type->shape.n, axis = axis_of(axis_attr, rank);
+  if (axis != rank - 1) return swap_last(r, fn(g, swap_last(r, r->in[0], axis, rank), -1), axis, rank);
+  rlx_node x = wide_input(r, 0), d = rlx_sub(g, x, rlx_reduce_max(g, x, RLX_DIMS(axis), true));
+  rlx_node e = rlx_exp(g, d), sum = rlx_reduce_sum(g, e, RLX_DIMS(axis), true);
+  return as_result(r, logarithm ? rlx_sub(g, d, rlx_log(g, sum)) : rlx_div(g, e, sum));
+}
+
+rlx_node rlx_rewrite_softmax(rlx_rewrite *r) { return soft(r, RLX_ATTRS(softmax, r->node)->axis, rlx_softmax, false); }
+rlx_node rlx_rewrite_log_softmax(rlx_rewrite *r) {
+  return soft(r, RLX_ATTRS(log_softmax, r->node)->axis, rlx_log_softmax, true);
+}

@@ -1,0 +1,157 @@
+/* Rewrites of rope and axial_rope_2d: tables of cosines and sines, and the turn of pairs by them.
+ *
+ * A turn views the rotated elements as [.., 2, pairs] (neox) or [.., pairs, 2] (gptj); then both styles are the same
+ * formula with the axis of size 2 in another place. What differs between nodes is where the tables come from: they are
+ * inputs; or constants, where the positions are known now; or computed from positions that are only known when the
+ * graph runs. Angles are always found in f64: a position of 10^5 times a frequency has no digits left in f32. */
+#include <math.h>
+
+#include "pass/rewrite.h"
+#include "ref/rope.h"
+
+#define TABLE_LIMIT 0x1p22 /* elements of a constant table: 16 MiB of f32 */
+#define TOO_WIDE "the table of frequencies would pass 2^22 elements"
+
+/* Cosines and sines, [S, pairs] or [B, S, pairs]. */
+typedef struct tables {
+  rlx_node cos, sin;
+} tables;
+
+/* ---- the turn ---- */
+
+/* The sizes of x and where its tokens lie. */
+typedef struct heads {
+  rlx_dims shape; /* of x */
+  int place_axis;
+  int64_t places;
+} heads;
+
+static heads heads_of(const rlx_rewrite *r, int32_t layout) {
+  int axis = layout == RLX_LAYOUT_BSHD ? 1 : 2;
+  return (heads){.shape = r->type->shape, .place_axis = axis, .places = r->type->shape.v[axis]};
+}
+
+/* Turns x, which has the heads' sizes but 2 `pairs` elements each; tables of `batches` rows (1: the same for all). */
+static rlx_node turn(const rlx_rewrite *r, rlx_node x, const heads *h, int64_t pairs, int32_t style, int64_t batches,
+                     tables t) {
+  rlx_graph *g = r->to;
+  int two = style == RLX_ROPE_NEOX ? 3 : 4, pair_axis = 7 - two;
+  rlx_dims paired = dims_append(dims_with(h->shape, 3, 2), 2), wide = RLX_DIMS(batches, 1, 1, 1, 1);
+  paired.v[pair_axis] = wide.v[pair_axis] = pairs;
+  wide.v[h->place_axis] = h->places;
+  rlx_node both = rlx_reshape(g, x, paired), cos = rlx_reshape(g, t.cos, wide), sin = rlx_reshape(g, t.sin, wide);
+  rlx_node a = rlx_narrow(g, both, two, 0, 1), b = rlx_narrow(g, both, two, 1, 1);
+  rlx_node turned[] = {rlx_sub(g, rlx_mul(g, a, cos), rlx_mul(g, b, sin)),
+                       rlx_add(g, rlx_mul(g, a, sin), rlx_mul(g, b, cos))};
+  return rlx_reshape(g, rlx_concat(g, turned, 2, two), dims_with(h->shape, 3, 2 * pairs));
+}
+
+/* ---- tables ---- */
+
+/* Frequencies, and positions that do not depend on a run: token s is at s / every % most. */
+typedef struct rotation {
+  int64_t every, most, pairs;
+  double theta;
+} rotation;
+
+static double frequency_at(const void *user, int64_t i) {
+  const rotation *t = user;
+  return rlx_rope_frequency(t->theta, i, t->pairs);
+}
+static double angle_at(const rotation *t, int64_t i) {
+  return (double)(i / t->pairs / t->every % t->most) * frequency_at(t, i % t->pairs);
+}
+static double cos_at(const void *user, int64_t i) { return cos(angle_at(user, i)); }
+static double sin_at(const void *user, int64_t i) { return sin(angle_at(user, i)); }
+
+/* positions: f64 [S, 1] or [B, S, 1]. */
+static tables computed_tables(const rlx_rewrite *r, rlx_node positions, rlx_node factors, const rotation *t) {
+  rlx_graph *g = r->to;
+  rlx_node frequencies = rlx_rewrite_constant(r, RLX_F64, RLX_DIMS(t->pairs), frequency_at, t);
+  rlx_node angles = rlx_mul(g, positions, frequencies);
+  if (factors) angles = rlx_div(g, angles, rlx_cast(g, factors, RLX_F64));
+  rlx_dtype type = work_type(r->type->dtype);
+  return (tables){as_type(r, rlx_cos(g, angles), type), as_type(r, rlx_sin(g, angles), type)};
+}
+
+/* Of positions that do not depend on a run: constants, unless the factors do or a graph should not hold that many. */
+static tables known_tables(const rlx_rewrite *r, int64_t places, rlx_node factors, const rotation *t) {
+  rlx_graph *g = r->to;
+  rlx_dtype type = work_type(r->type->dtype);
+  rlx_dims shape = RLX_DIMS(places, t->pairs);
+  if (!factors && (double)places * (double)t->pairs <= TABLE_LIMIT)
+    return (tables){rlx_rewrite_constant(r, type, shape, cos_at, t), rlx_rewrite_constant(r, type, shape, sin_at, t)};
+  rlx_node at = coordinates(r, 0.0, places, 0, 2, RLX_F64);
+  if (t->every > 1) at = rlx_floor(g, rlx_div(g, at, rlx_scalar(g, RLX_F64, (double)t->every)));
+  if (t->most < places) at = rlx_mod(g, at, rlx_scalar(g, RLX_F64, (double)t->most));
+  return computed_tables(r, at, factors, t);
+}
+
+/* ---- rope ---- */
+
+enum { IN_X, IN_POSITIONS, IN_OFFSET, IN_FACTORS, IN_COS, IN_SIN };
+
+/* The positions where they depend on the run, [S] or [B, S] in this type; else none. */
+static rlx_node run_positions(const rlx_rewrite *r, int64_t places, rlx_dtype type) {
+  rlx_node positions = input_of(r, IN_POSITIONS), offset = input_of(r, IN_OFFSET);
+  if (positions) return as_type(r, positions, type);
+  return offset ? rlx_add(r->to, rlx_range(r->to, 0.0, 1.0, places, type), as_type(r, offset, type)) : RLX_NONE;
+}
+
+/* Rows of a table that is an input, in the work type. Positions stay in their own type, an offset is i32. */
+static rlx_node read_table(const rlx_rewrite *r, uint32_t table, int64_t places) {
+  rlx_node given = input_of(r, IN_POSITIONS), rows = r->in[table];
+  rlx_node positions = run_positions(r, places, given ? dtype_of(r, given) : RLX_I32);
+  rows = positions ? rlx_gather(r->to, rows, plain_index(r, positions), 0) : rlx_narrow(r->to, rows, 0, 0, places);
+  return as_type(r, rows, work_type(r->type->dtype));
+}
+
+static tables rope_tables(const rlx_rewrite *r, const heads *h, int64_t pairs) {
+  rlx_node given = input_of(r, IN_POSITIONS), factors = input_of(r, IN_FACTORS);
+  rotation t = {.every = 1, .most = INT64_MAX, .pairs = pairs, .theta = RLX_ATTRS(rope, r->node)->theta};
+  if (input_of(r, IN_COS)) return (tables){read_table(r, IN_COS, h->places), read_table(r, IN_SIN, h->places)};
+  rlx_node positions = run_positions(r, h->places, RLX_F64);
+  if (!positions) return known_tables(r, h->places, factors, &t);
+  rlx_dims column = dims_append(given ? shape_of(r, given) : RLX_DIMS(h->places), 1);
+  return computed_tables(r, rlx_reshape(r->to, positions, column), factors, &t);
+}
+
+rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
+  const rlx_attrs_rope *attrs = RLX_ATTRS(rope, r->node);
+  rlx_graph *g = r->to;
+  rlx_node x = r->in[IN_X], positions = input_of(r, IN_POSITIONS), table = input_of(r, IN_COS);
+  if (is_empty(r)) return x;
+  heads h = heads_of(r, attrs->layout);
+  int64_t size = h.shape.v[3], n_rot = attrs->n_rot ? attrs->n_rot : size;
+  if (table && !positions && !input_of(r, IN_OFFSET) && shape_of(r, table).v[0] < h.places)
+    return refuse(r, "the tables have fewer rows than there are positions");
+  if ((double)n_rot / 2 > TABLE_LIMIT) return refuse(r, TOO_WIDE);
+  int64_t batches = positions && shape_of(r, positions).n == 2 ? h.shape.v[0] : 1;
+  rlx_node part = n_rot == size ? x : rlx_narrow(g, x, 3, 0, n_rot);
+  rlx_node turned = turn(r, widen(r, part), &h, n_rot / 2, attrs->style, batches, rope_tables(r, &h, n_rot / 2));
+  turned = as_result(r, turned);
+  if (n_rot == size) return turned;
+  rlx_node parts[] = {turned, rlx_narrow(g, x, 3, n_rot, size - n_rot)};
+  return rlx_concat(g, parts, 2, 3);
+}
+
+/* ---- axial_rope_2d ---- */
+
+/* Half `side` of every head, turned. */
+static rlx_node turn_half(const rlx_rewrite *r, const heads *h, int side, int32_t style, const rotation *t) {
+  rlx_node half = rlx_narrow(r->to, r->in[0], 3, side * 2 * t->pairs, 2 * t->pairs);
+  return turn(r, widen(r, half), h, t->pairs, style, 1, known_tables(r, h->places, RLX_NONE, t));
+}
+
+/* The first half turns with the column, the second with the row. */
+rlx_node rlx_rewrite_axial_rope_2d(rlx_rewrite *r) {
+  const rlx_attrs_axial_rope_2d *attrs = RLX_ATTRS(axial_rope_2d, r->node);
+  if (is_empty(r)) return r->in[0];
+  heads h = heads_of(r, attrs->layout);
+  rotation column = {.every = 1, .most = attrs->width, .pairs = h.shape.v[3] / 4, .theta = attrs->theta}, row = column;
+  row.every = attrs->width;
+  row.most = INT64_MAX;
+  if ((double)row.pairs > TABLE_LIMIT) return refuse(r, TOO_WIDE);
+  rlx_node halves[] = {turn_half(r, &h, 0, attrs->style, &column), turn_half(r, &h, 1, attrs->style, &row)};
+  return as_result(r, rlx_concat(r->to, halves, 2, 3));
+}

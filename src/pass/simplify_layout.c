@@ -1,0 +1,274 @@
+/* Rules about where elements lie: reshape, transpose, slice, concat, expand and their kin, and the transpose of a
+ * matmul.
+ *
+ * Each op here is first brought into resolved form (a permutation without negative axes, a cut per axis); two in a
+ * row compose in that form, and an op whose resolved form does nothing is its input. */
+#include <string.h>
+
+#include "ir/infer.h"
+#include "ir/slice.h"
+#include "pass/simplify.h"
+
+/* ---- ops that do nothing ---- */
+
+static rlx_rule_result drop_if(rlx_draft *d, bool does_nothing) {
+  return does_nothing ? rlx_draft_done(d, d->in[0]) : RLX_RULE_NO;
+}
+
+static bool all_are(const rlx_dims *list, int64_t value) {
+  for (int i = 0; i < list->n; i++)
+    if (list->v[i] != value) return false;
+  return true;
+}
+
+static rlx_rule_result drop_tile(rlx_simplifier *s, rlx_draft *d) {
+  (void)s;
+  return drop_if(d, all_are(&d->attrs.tile_.reps, 1));
+}
+
+static rlx_rule_result drop_pad(rlx_simplifier *s, rlx_draft *d) {
+  (void)s;
+  return drop_if(d, all_are(&d->attrs.pad_.lo, 0) && all_are(&d->attrs.pad_.hi, 0));
+}
+
+static rlx_rule_result drop_roll(rlx_simplifier *s, rlx_draft *d) {
+  (void)s;
+  const rlx_attrs_roll *a = &d->attrs.roll_;
+  bool nothing = true;
+  for (int i = 0; i < a->shifts.n; i++) {
+    int64_t axis = a->axes.v[i], size = d->type.shape.v[axis < 0 ? axis + d->type.shape.n : axis];
+    nothing = nothing && (size < 2 || a->shifts.v[i] % size == 0);
+  }
+  return drop_if(d, nothing);
+}
+
+static rlx_rule_result drop_reverse(rlx_simplifier *s, rlx_draft *d) {
+  (void)s;
+  const rlx_dims *axes = &d->attrs.reverse_.axes, *shape = &d->type.shape;
+  bool nothing = true;
+  for (int i = 0; i < (axes->n ? axes->n : shape->n); i++) {
+    int64_t axis = axes->n ? axes->v[i] : i;
+    nothing = nothing && shape->v[axis < 0 ? axis + shape->n : axis] < 2;
+  }
+  return drop_if(d, nothing);
+}
+
+static rlx_rule_result drop_view_and_back(rlx_simplifier *s, rlx_draft *d) {
+  const rlx_node_rec *x = rlx_draft_in(s, d, 0);
+  rlx_op back = d->op == RLX_OP_view_as_real ? RLX_OP_view_as_complex : RLX_OP_view_as_real;
+  return x->op == back ? rlx_draft_done(d, x->in[0]) : RLX_RULE_NO;
+}
+
+/* ---- reshape ---- */
+
+static rlx_rule_result reshape(rlx_simplifier *s, rlx_draft *d) {
+  const rlx_node_rec *x = rlx_draft_in(s, d, 0);
+  if (rlx_dims_equal(&x->type.shape, &d->type.shape)) return rlx_draft_done(d, d->in[0]);
+  if (x->op != RLX_OP_reshape) return RLX_RULE_NO;
+  return rlx_draft_becomes_unary(d, RLX_OP_reshape, x->in[0],
+                                 &(rlx_attrs_reshape){d->type.shape}); /* a -1 may mean another size now */
+}
+
+/* ---- transpose ---- */
+
+static rlx_dims resolve_perm(const rlx_dims *perm, int rank) {
+  rlx_dims r = {.n = rank};
+  for (int i = 0; i < rank; i++) r.v[i] = !perm->n ? rank - 1 - i : perm->v[i] < 0 ? perm->v[i] + rank : perm->v[i];
+  return r;
+}
+
+/* Whether the axes that have more than one element keep their order: then no element moves. */
+static bool moves_nothing(const rlx_dims *perm, const rlx_dims *from) {
+  int64_t last = -1;
+  for (int i = 0; i < perm->n; i++) {
+    if (from->v[perm->v[i]] == 1) continue;
+    if (perm->v[i] < last) return false;
+    last = perm->v[i];
+  }
+  return true;
+}
+
+static rlx_rule_result transpose(rlx_simplifier *s, rlx_draft *d) {
+  const rlx_node_rec *x = rlx_draft_in(s, d, 0);
+  rlx_dims perm = resolve_perm(&d->attrs.transpose_.perm, x->type.shape.n);
+  if (moves_nothing(&perm, &x->type.shape)) /* the reshape rule drops it if the sizes stay in place, too */
+    return rlx_draft_becomes_unary(d, RLX_OP_reshape, d->in[0], &(rlx_attrs_reshape){d->type.shape});
+  if (x->op != RLX_OP_transpose) return RLX_RULE_NO;
+  rlx_dims inner = resolve_perm(&RLX_ATTRS(transpose, x)->perm, x->type.shape.n), both = inner;
+  for (int i = 0; i < perm.n; i++) both.v[i] = inner.v[perm.v[i]];
+  return rlx_draft_becomes_unary(d, RLX_OP_transpose, x->in[0], &(rlx_attrs_transpose){both});
+}
+
+/* matmul(a, transpose(b)) is matmul(a, b) with the flag turned over, where only the last two axes change places. */
+static rlx_rule_result matmul_transposed(rlx_simplifier *s, rlx_draft *d) {
+  const rlx_node_rec *b = rlx_draft_in(s, d, 1);
+  if (b->op != RLX_OP_transpose) return RLX_RULE_NO;
+  int rank = b->type.shape.n;
+  rlx_dims perm = resolve_perm(&RLX_ATTRS(transpose, b)->perm, rank);
+  for (int i = 0; i < rank; i++)
+    if (perm.v[i] != (i < rank - 2 ? i : 2 * rank - 3 - i)) return RLX_RULE_NO;
+  d->in[1] = b->in[0];
+  d->attrs.matmul_.trans_b = !d->attrs.matmul_.trans_b;
+  return RLX_RULE_CHANGED;
+}
+
+/* ---- expand ---- */
+
+static rlx_rule_result expand(rlx_simplifier *s, rlx_draft *d) {
+  const rlx_node_rec *x = rlx_draft_in(s, d, 0);
+  if (rlx_dims_equal(&x->type.shape, &d->type.shape)) return rlx_draft_done(d, d->in[0]);
+  if (x->op != RLX_OP_expand) return RLX_RULE_NO;
+  return rlx_draft_becomes_unary(d, RLX_OP_expand, x->in[0], &(rlx_attrs_expand){d->type.shape});
+}
+
+/* An op that broadcasts its inputs needs none of them expanded, unless that is where the result has its shape from. */
+static rlx_rule_result drop_expanded_input(rlx_simplifier *s, rlx_draft *d) {
+  for (uint32_t i = 0; i < d->n_in; i++) {
+    const rlx_node_rec *x = rlx_draft_in(s, d, i);
+    if (x->op != RLX_OP_expand) continue;
+    rlx_dims shape = rlx_graph_at(s->to, x->in[0])->type.shape;
+    bool fits = true;
+    for (uint32_t k = 0; k < d->n_in && fits; k++)
+      if (k != i) fits = rlx_dims_broadcast(&shape, rlx_draft_shape(s, d, k)) == RLX_OK;
+    if (!fits || !rlx_dims_equal(&shape, &d->type.shape)) continue;
+    d->in[i] = x->in[0];
+    return RLX_RULE_CHANGED;
+  }
+  return RLX_RULE_NO;
+}
+
+/* ---- slice and concat ---- */
+
+typedef struct cuts {
+  rlx_slice_axis axis[RLX_MAX_RANK];
+} cuts;
+
+static bool is_whole(const cuts *c, const rlx_dims *shape) {
+  for (int i = 0; i < shape->n; i++)
+    if (c->axis[i].start != 0 || c->axis[i].step != 1 || c->axis[i].count != shape->v[i]) return false;
+  return true;
+}
+
+/* The attributes of a slice that makes these cuts. */
+static rlx_attrs_slice slice_attrs(const cuts *c, const rlx_dims *shape) {
+  rlx_attrs_slice a = {.axes = {.n = 0}};
+  bool steps = false;
+  for (int i = 0; i < shape->n; i++) {
+    rlx_slice_axis cut = c->axis[i];
+    if (cut.start == 0 && cut.step == 1 && cut.count == shape->v[i]) continue;
+    int at = a.axes.n++;
+    a.axes.v[at] = i;
+    a.start.v[at] = cut.start;
+    a.step.v[at] = cut.step;
+    int64_t stop = cut.start + cut.count * cut.step;
+    a.stop.v[at] =
+      stop < 0 ? -shape->v[i] - 1 : stop; /* before the first: what is left of it after counting from the end */
+    steps = steps || cut.step != 1;
+  }
+  a.start.n = a.stop.n = a.axes.n;
+  a.step.n = steps ? a.axes.n : 0;
+  return a;
+}
+
+static rlx_rule_result slice(rlx_simplifier *s, rlx_draft *d) {
+  const rlx_node_rec *x = rlx_draft_in(s, d, 0);
+  cuts outer, inner;
+  if (rlx_slice_resolve(&d->attrs.slice_, &x->type.shape, outer.axis) != RLX_OK) return RLX_RULE_NO;
+  if (is_whole(&outer, &x->type.shape)) return rlx_draft_done(d, d->in[0]);
+  if (x->op != RLX_OP_slice) return RLX_RULE_NO;
+  const rlx_dims *shape = &rlx_graph_at(s->to, x->in[0])->type.shape;
+  if (rlx_slice_resolve(RLX_ATTRS(slice, x), shape, inner.axis) != RLX_OK) return RLX_RULE_NO;
+  for (int i = 0; i < shape->n; i++) {
+    rlx_slice_axis *o = &outer.axis[i];
+    if (o->count == 0) continue;
+    o->start = inner.axis[i].start + o->start * inner.axis[i].step; /* all inside the axis: small numbers */
+    if (o->count > 1) o->step *= inner.axis[i].step;
+  }
+  rlx_attrs_slice a = slice_attrs(&outer, shape);
+  return rlx_draft_becomes_unary(d, RLX_OP_slice, x->in[0], &a);
+}
+
+/* The cuts of a slice; false if the node is none. */
+static bool read_cuts(const rlx_simplifier *s, rlx_node id, cuts *c) {
+  const rlx_node_rec *n = rlx_graph_at(s->to, id);
+  if (n->op != RLX_OP_slice) return false;
+  return rlx_slice_resolve(RLX_ATTRS(slice, n), &rlx_graph_at(s->to, n->in[0])->type.shape, c->axis) == RLX_OK;
+}
+
+/* Whether y cuts what follows x's piece along the axis, and is cut like it on all others. */
+static bool is_next_piece(const cuts *x, const cuts *y, int axis, int rank) {
+  for (int i = 0; i < rank; i++) {
+    const rlx_slice_axis *a = &x->axis[i], *b = &y->axis[i];
+    bool fits = i == axis ? a->step == 1 && b->step == 1 && b->start == a->start + a->count
+                          : a->start == b->start && a->step == b->step && a->count == b->count;
+    if (!fits) return false;
+  }
+  return true;
+}
+
+/* One slice (or the whole tensor) for a run of pieces. */
+static rlx_node join_pieces(rlx_simplifier *s, rlx_node tensor, const cuts *c) {
+  const rlx_dims *shape = &rlx_graph_at(s->to, tensor)->type.shape;
+  if (is_whole(c, shape)) return tensor;
+  rlx_attrs_slice a = slice_attrs(c, shape);
+  return rlx_simplify_add(s, RLX_OP_slice, &tensor, 1, &a);
+}
+
+/* How many of the parts from `at` on are neighbouring pieces of one tensor (at least 1), and the node for them. */
+static uint32_t take_run(rlx_simplifier *s, const rlx_draft *d, uint32_t at, int axis, rlx_node *joined) {
+  cuts run, next;
+  uint32_t n = 1;
+  *joined = d->in[at];
+  if (!read_cuts(s, d->in[at], &run)) return 1;
+  rlx_node tensor = rlx_draft_in(s, d, at)->in[0];
+  for (; at + n < d->n_in && read_cuts(s, d->in[at + n], &next); n++) {
+    bool follows = rlx_draft_in(s, d, at + n)->in[0] == tensor && is_next_piece(&run, &next, axis, d->type.shape.n);
+    if (!follows) break;
+    run.axis[axis].count += next.axis[axis].count;
+  }
+  if (n > 1) *joined = join_pieces(s, tensor, &run);
+  return n;
+}
+
+static rlx_rule_result concat(rlx_simplifier *s, rlx_draft *d) {
+  int axis = (int)(d->attrs.concat_.axis < 0 ? d->attrs.concat_.axis + d->type.shape.n : d->attrs.concat_.axis);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < d->n_in;) {
+    bool is_empty = rlx_draft_shape(s, d, i)->v[axis] == 0, is_needed = n == 0 && i + 1 == d->n_in; /* one must stay */
+    if (is_empty && !is_needed) {
+      i++;
+      continue;
+    }
+    rlx_node part;
+    i += take_run(s, d, i, axis, &part);
+    if (!part) return RLX_RULE_FAILED;
+    d->in[n++] = part;
+  }
+  if (n == 1) return rlx_draft_done(d, d->in[0]);
+  if (n == d->n_in) return RLX_RULE_NO;
+  d->n_in = n;
+  return RLX_RULE_CHANGED;
+}
+
+/* ---- which rules an op has ---- */
+
+static const rlx_rule rules[RLX_OP_COUNT] = {
+  [RLX_OP_tile] = drop_tile,
+  [RLX_OP_pad] = drop_pad,
+  [RLX_OP_roll] = drop_roll,
+  [RLX_OP_reverse] = drop_reverse,
+  [RLX_OP_view_as_real] = drop_view_and_back,
+  [RLX_OP_view_as_complex] = drop_view_and_back,
+  [RLX_OP_reshape] = reshape,
+  [RLX_OP_transpose] = transpose,
+  [RLX_OP_matmul] = matmul_transposed,
+  [RLX_OP_expand] = expand,
+  [RLX_OP_slice] = slice,
+  [RLX_OP_concat] = concat,
+};
+
+rlx_rule_result rlx_simplify_layout(rlx_simplifier *s, rlx_draft *d) {
+  if (rules[d->op]) return rules[d->op](s, d);
+  bool broadcasts = rlx_op_get(d->op)->shape == rlx_op_get(RLX_OP_add)->shape;
+  return broadcasts ? drop_expanded_input(s, d) : RLX_RULE_NO;
+}

@@ -1,0 +1,59 @@
+/* Walking one graph while writing another: the map of ids, and who is needed. */
+#include "pass/pass.h"
+
+/* Counts reads from the end to the start: by the time a node is met, all its readers have been. */
+static uint32_t count_uses(const rlx_graph *g, uint32_t *uses) {
+  uint32_t most_inputs = 0;
+  for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.v[i].node]++;
+  for (rlx_node id = rlx_graph_end(g) - 1; id > 0; id--) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    if (n->n_in > most_inputs) most_inputs = n->n_in;
+    if (rlx_op_has(n->op, RLX_TRAIT_EFFECT)) uses[id]++;
+    for (uint32_t i = 0; uses[id] && i < n->n_in; i++) uses[n->in[i]]++;
+  }
+  uses[RLX_NONE] = 0;
+  return most_inputs;
+}
+
+rlx_status rlx_walk_init(const rlx_graph *in, rlx_graph *out, rlx_walk *w) {
+  uint32_t end = rlx_graph_end(in);
+  *w = (rlx_walk){
+    .in = in, .out = out, .map = rlx_mem_calloc(end, sizeof *w->map), .uses = rlx_mem_calloc(end, sizeof *w->uses)};
+  if (w->map && w->uses) w->inputs = rlx_mem_calloc((size_t)count_uses(in, w->uses) + 1, sizeof *w->inputs);
+  if (w->inputs) return RLX_OK;
+  rlx_walk_deinit(w);
+  return RLX_FAIL(RLX_NO_MEMORY, "walking %u nodes", (unsigned)end);
+}
+
+void rlx_walk_deinit(rlx_walk *w) {
+  rlx_mem_free(w->map);
+  rlx_mem_free(w->uses);
+  rlx_mem_free(w->inputs);
+  *w = (rlx_walk){0};
+}
+
+rlx_node *rlx_walk_inputs(rlx_walk *w, rlx_node id) {
+  const rlx_node_rec *n = rlx_graph_at(w->in, id);
+  for (uint32_t i = 0; i < n->n_in; i++) w->inputs[i] = w->map[n->in[i]];
+  return w->inputs;
+}
+
+rlx_status rlx_walk_copy(rlx_walk *w, rlx_node id) {
+  const rlx_node_rec *n = rlx_graph_at(w->in, id);
+  w->map[id] = rlx_graph_add(w->out, n->op, rlx_walk_inputs(w, id), n->n_in, n->attrs);
+  return w->map[id] ? RLX_OK : rlx_graph_status(w->out);
+}
+
+rlx_status rlx_walk_end(rlx_walk *w) { return rlx_graph_copy_outputs(w->out, w->in, w->map); }
+
+rlx_status rlx_weight_only(const rlx_graph *g, bool **flags) {
+  const uint32_t never = RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL;
+  bool *is = *flags = rlx_mem_calloc(rlx_graph_end(g), sizeof *is);
+  if (!is) return RLX_FAIL(RLX_NO_MEMORY, "marking %u nodes", (unsigned)rlx_graph_end(g));
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    is[id] = n->op != RLX_OP_input && n->op != RLX_OP_state && !rlx_op_has(n->op, never);
+    for (uint32_t i = 0; is[id] && i < n->n_in; i++) is[id] = !n->in[i] || is[n->in[i]];
+  }
+  return RLX_OK;
+}

@@ -1,0 +1,189 @@
+/* Cases of passes: a graph before, the graph that must come out, and that results stay the same.
+ *
+ * Both graphs are written as statements; STAYS says that nothing may change. Both are parsed and printed, so the text
+ * in a case need not be in the printer's form. Every case is also evaluated before and after, on values that include
+ * NaN, infinities, -0 and the ends of the integers; where a fusion rounds less often, within a tolerance, else to the
+ * bit. */
+#ifndef RLX_TESTS_PASS_CASES_H
+#define RLX_TESTS_PASS_CASES_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "pass/pass.h"
+#include "ref/ref.h"
+#include "test.h"
+
+/* ---- evaluation ---------------------------------------------------------------------------------------------- */
+
+static inline uint64_t next_random(uint64_t *state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+static inline void fill(rlx_tensor *t, uint64_t seed, bool special) {
+  static const double odd[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN, 1e-40, -1e-40, 65504,
+                               3e38, -3e38, 0.5,      1.5,       2.5, -0.5,  0.1};
+  uint64_t state = seed;
+  size_t n = rlx_dims_count(&t->shape);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t r = next_random(&state);
+    double x = (double)(r >> 11) / 9007199254740992.0 * 4 - 2;
+    if (special && r % 3 == 0) x = odd[(r >> 8) % (sizeof odd / sizeof *odd)];
+    if (rlx_dtype_is_float(t->dtype)) rlx_store(t, i, x);
+    else if (t->dtype == RLX_BOOL) rlx_store_int(t, i, (int64_t)(r >> 20 & 1));
+    else rlx_store_int(t, i, r % 4 ? (int64_t)(r >> 40) % 9 - 4 : (int64_t)r);
+  }
+}
+
+/* How leaves are filled: by their names and a seed, perhaps with special values. */
+typedef struct filling {
+  uint64_t seed;
+  bool special;
+} filling;
+
+static inline rlx_status set_leaf(rlx_evaluator *e, const rlx_graph *g, rlx_node id, filling how, rlx_evaluator *load) {
+  const char *name = rlx_node_name(g, id);
+  rlx_tensor view, t = {.dtype = rlx_node_dtype(g, id), .shape = rlx_node_shape(g, id)};
+  if (load && rlx_evaluator_get(load, name, &view) == RLX_OK) return rlx_evaluator_set(e, name, &view);
+  RLX_TRY(rlx_tensor_bytes(t.dtype, t.shape, &t.bytes));
+  if (!(t.data = calloc(1, t.bytes + 1))) return RLX_FAIL(RLX_NO_MEMORY, "a test's values");
+  if (rlx_dtype_is_block(t.dtype)) memset(t.data, 0x3c, t.bytes); /* any bytes are blocks */
+  else fill(&t, rlx_hash_bytes(how.seed, name, strlen(name)), how.special);
+  rlx_status s = rlx_evaluator_set(e, name, &t);
+  free(t.data);
+  return s;
+}
+
+/* Params may come from a load graph that ran. */
+static inline rlx_status run_graph(const rlx_graph *g, filling how, rlx_evaluator *load, rlx_evaluator **out) {
+  RLX_TRY(rlx_evaluator_create(g, out));
+  for (rlx_node id = 1; id <= rlx_graph_size(g); id++)
+    if (rlx_node_name(g, id)) RLX_TRY(set_leaf(*out, g, id, how, load));
+  return rlx_evaluator_run(*out);
+}
+
+static inline bool close_enough(const rlx_tensor *a, const rlx_tensor *b, double tolerance) {
+  if (a->dtype != b->dtype || !rlx_dims_equal(&a->shape, &b->shape)) return false;
+  if (a->dtype == RLX_C64) return memcmp(a->data, b->data, a->bytes) == 0;
+  for (size_t i = 0; i < rlx_dims_count(&a->shape); i++) {
+    if (!rlx_dtype_is_float(a->dtype)) {
+      if (rlx_load_int(a, i) != rlx_load_int(b, i)) return false;
+      continue;
+    }
+    double x = rlx_load(a, i), y = rlx_load(b, i);
+    if (isnan(x) && isnan(y)) continue;
+    bool same = x == y && signbit(x) == signbit(y);
+    if (!same && !(tolerance > 0 && fabs(x - y) <= tolerance * (1 + fabs(y)))) return false;
+  }
+  return true;
+}
+
+static inline void check_once(const rlx_graph *before, const rlx_graph *after, const rlx_graph *load, double tolerance,
+                              filling how, const char *what) {
+  rlx_evaluator *a = NULL, *b = NULL, *l = NULL;
+  rlx_status s = run_graph(before, how, NULL, &a);
+  if (!s && load) s = run_graph(load, how, NULL, &l);
+  if (!s) s = run_graph(after, how, l, &b);
+  bool ok = s == RLX_OK;
+  for (uint32_t i = 0; ok && i < rlx_graph_outputs(before); i++) {
+    const char *name;
+    rlx_tensor x, y;
+    rlx_graph_output(before, i, &name);
+    ok = !rlx_evaluator_get(a, name, &x) && !rlx_evaluator_get(b, name, &y) && close_enough(&y, &x, tolerance);
+  }
+  rlx_evaluator_destroy(a);
+  rlx_evaluator_destroy(b);
+  rlx_evaluator_destroy(l);
+  if (s) FAIL("%s: evaluating: %s", what, rlx_message());
+  if (!ok) FAIL("%s: the results differ (seed %d)", what, (int)how.seed);
+}
+
+/* tolerance 0: to the bit, with special values, often enough that each meets each operand. */
+static inline void check_results(const rlx_graph *before, const rlx_graph *after, const rlx_graph *load,
+                                 double tolerance, const char *what) {
+  for (uint64_t seed = 0; seed < (tolerance == 0 ? 30 : 2) && !test_has_failed(); seed++)
+    check_once(before, after, load, tolerance, (filling){.seed = seed, .special = tolerance == 0}, what);
+}
+
+/* ---- cases --------------------------------------------------------------------------------------------------- */
+
+static inline char *wrap(const char *statements) {
+  size_t n = strlen(statements) + 16;
+  char *text = malloc(n);
+  snprintf(text, n, "graph { %s }", statements);
+  return text;
+}
+
+static inline rlx_graph *parse(const char *statements) {
+  char *text = wrap(statements);
+  rlx_graph *g = NULL;
+  if (rlx_graph_parse(text, strlen(text), &g)) printf("%s\n  in: %s\n", rlx_message(), text);
+  free(text);
+  return g;
+}
+
+static inline rlx_optimized *optimize(const rlx_graph *g, const char *passes, rlx_supports_fn supports) {
+  rlx_optimized *o = NULL;
+  rlx_optimize_options options = {.struct_bytes = sizeof options, .passes = passes, .supports = supports};
+  if (rlx_optimize(g, &options, &o)) printf("%s\n", rlx_message());
+  return o;
+}
+
+typedef struct pass_case {
+  const char *before, *after; /* after NULL: nothing changes */
+  const char *load;           /* of hoist */
+  double tolerance;
+  rlx_supports_fn supports;
+} pass_case;
+
+static inline void compare_text(const rlx_graph *got, const char *statements, const char *before) {
+  rlx_graph *want = parse(statements);
+  char *got_text = NULL, *want_text = NULL;
+  bool printed = want && !rlx_graph_print(got, &got_text) && !rlx_graph_print(want, &want_text);
+  bool same = printed && strcmp(got_text, want_text) == 0;
+  if (!same) printf("from %s\ngot %swant %s", before, got_text ? got_text : "?\n", want_text ? want_text : "?\n");
+  rlx_free(got_text);
+  rlx_free(want_text);
+  rlx_graph_destroy(want);
+  CHECK(same);
+}
+
+static inline void check_case(const char *pass, const pass_case *c) {
+  rlx_graph *g = parse(c->before);
+  CHECK(g != NULL);
+  rlx_optimized *o = optimize(g, pass, c->supports);
+  if (o) compare_text(rlx_optimized_graph(o), c->after ? c->after : c->before, c->before);
+  if (o && c->load) compare_text(rlx_optimized_load(o), c->load, c->before);
+  if (o && !c->load && rlx_optimized_load(o)) FAIL("%s: there is a load graph", c->before);
+  if (o && !test_has_failed()) check_results(g, rlx_optimized_graph(o), rlx_optimized_load(o), c->tolerance, c->before);
+  rlx_optimized_destroy(o);
+  rlx_graph_destroy(g);
+  CHECK(o != NULL);
+}
+
+#define BECOMES(text, result, ...) \
+  { .before = text, .after = result, __VA_ARGS__ }
+#define STAYS(text, ...) \
+  { .before = text, __VA_ARGS__ }
+#define CASES_OF(pass, ...)                                          \
+  do {                                                               \
+    static const pass_case cases_[] = {__VA_ARGS__};                 \
+    for (size_t i_ = 0; i_ < sizeof cases_ / sizeof *cases_; i_++) { \
+      check_case((pass), &cases_[i_]);                               \
+      if (test_has_failed()) return;                                 \
+    }                                                                \
+  } while (0)
+
+/* Leaves that most cases use. */
+#define X "%x = input \"x\" : f32[2,3]\n"
+#define I "%i = input \"i\" : i32[2,3]\n"
+#define B "%b = input \"b\" : bool[2,3]\n"
+#define Y(node) "output \"y\" = %" #node
+#define F(value) "%c = constant : f32[] = [" value "]; "
+#define N(value) "%c = constant : i32[] = [" value "]; "
+#define T(value) "%c = constant : bool[] = [" value "]; "
+
+#endif

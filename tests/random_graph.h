@@ -1,0 +1,34 @@
+/* Random graphs for tests: seeded, valid by construction, mixed over the op table.
+ *
+ * A graph is grown by proposals: an op, inputs from what is there, attributes; inference decides whether the proposal
+ * stands. Patterns that passes look for (bias and activation after a product, residual and norm, attention from its
+ * primitives, x * 1, twins, constant and weight-only parts, dead ends) are proposed as a whole, and so are conformance
+ * cases, so that every op of the table comes up.
+ *
+ * Each node knows how exactly passes must keep it: to the bit, or within a tolerance (it is downstream of something that
+ * a pass may compute in another order or with fewer roundings). What is not exact is never fed to an op that jumps
+ * (floor, compare, argmax, cast to int) or amplifies (log, division). */
+#ifndef RLX_TESTS_RANDOM_GRAPH_H
+#define RLX_TESTS_RANDOM_GRAPH_H
+
+#include "ir/graph.h"
+
+typedef struct random_graph {
+  rlx_graph *graph;
+  uint8_t *exactness; /* by node id */
+} random_graph;
+
+enum {
+  LOOSE_FUSED = 1,   /* fusing passes may change rounding */
+  LOOSE_REWRITE = 2, /* rewriting a composite op may change rounding */
+};
+
+rlx_status random_graph_make(uint64_t seed, uint32_t n_nodes, random_graph *out);
+void random_graph_deinit(random_graph *r);
+
+/* Values for all leaves of a graph, chosen by leaf name (so a smaller graph sees the same). By node id; free with
+ * random_leaves_free. */
+rlx_status random_leaves(const rlx_graph *g, uint64_t seed, rlx_tensor **out);
+void random_leaves_free(const rlx_graph *g, rlx_tensor *leaves);
+
+#endif

@@ -1,0 +1,100 @@
+/* Mutations of the text form: the seeds of the fuzz target and every conformance case, changed thousands of times by a
+ * seeded loop, each checked as text_check.h says. It is the fuzz target for machines without libFuzzer: the same checks,
+ * the same every time. RLX_SOAK=1 runs a hundred times as many. */
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "conform/conform.h"
+#include "test.h"
+#include "text_check.h"
+
+enum { CAP = 8192 };
+
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_SLOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SLOW 1
+#endif
+#endif
+#ifndef IS_SLOW
+#define IS_SLOW 0
+#endif
+
+static const char *const seeds[] = {"mlp", "attention", "control", "layout", "quantised", "vision"};
+enum { N_SEEDS = sizeof seeds / sizeof *seeds };
+
+static rlx_status read_seed(size_t i, char **text, size_t *bytes) {
+  char path[1024];
+  snprintf(path, sizeof path, RLX_TEST_DATA "/../corpus/fuzz_text/%s.rlx", seeds[i]);
+  return rlx_file_read(path, CAP, text, bytes);
+}
+
+static unsigned rounds(unsigned few) {
+  return getenv("RLX_SOAK") ? few * 100 : IS_SLOW ? few / 4 : few;
+}
+
+/* ---- what is not changed passes ---- */
+
+TEST(seeds_are_graphs) {
+  text_tally tally = {0};
+  for (size_t i = 0; i < N_SEEDS; i++) {
+    char *text;
+    size_t bytes;
+    CHECK_OK(read_seed(i, &text, &bytes));
+    rlx_status s = text_check(text, bytes, &tally);
+    rlx_free(text);
+    if (s) FAIL("%s: %s", seeds[i], rlx_message());
+  }
+  CHECK_EQ_INT(tally.parsed, N_SEEDS);
+  CHECK(tally.ran >= N_SEEDS - 1); /* the one with a symbol is not run */
+}
+
+/* The checker would see a printer that does not print: it refuses what is not text, and counts what it refuses. */
+TEST(nonsense_is_refused) {
+  static const char *const texts[] = {"", "graph", "graph {", "graph { }", "graph { output \"y\" = %1 }", "\xff\xfe", "graph { %x = input \"x\" : f32[2] }"};
+  text_tally tally = {0};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) CHECK_OK(text_check(texts[i], strlen(texts[i]), &tally));
+  CHECK_EQ_INT(tally.refused, sizeof texts / sizeof *texts);
+}
+
+/* ---- what is changed ---- */
+
+/* Shows the text that failed, so that it can be kept as a case. */
+static bool check_mutation(const char *text, size_t bytes, text_tally *tally) {
+  if (text_check(text, bytes, tally) == RLX_OK) return true;
+  printf("%.*s\n", (int)bytes, text);
+  return false;
+}
+
+TEST(mutations_of_seeds) {
+  static char text[CAP];
+  char *seed[N_SEEDS];
+  size_t bytes[N_SEEDS];
+  uint64_t random = 1;
+  text_tally tally = {0};
+  for (size_t i = 0; i < N_SEEDS; i++) CHECK_OK(read_seed(i, &seed[i], &bytes[i]));
+  for (unsigned round = 0; round < rounds(20000) && !test_has_failed(); round++) {
+    size_t i = round % N_SEEDS, k = round / N_SEEDS % N_SEEDS;
+    memcpy(text, seed[i], bytes[i]);
+    size_t n = text_mutate(text, bytes[i], CAP, seed[k], bytes[k], &random);
+    if (!check_mutation(text, n, &tally)) test_report(TEST_FAILED, __FILE__, __LINE__, "round %u: %s", round, rlx_message());
+  }
+  for (size_t i = 0; i < N_SEEDS; i++) rlx_free(seed[i]);
+  if (test_has_failed()) return;
+  CHECK(tally.parsed > tally.refused / 100 && tally.refused > 0); /* some of both, or it shows little */
+}
+
+TEST(mutations_of_cases) {
+  static char text[CAP];
+  uint64_t random = 2;
+  text_tally tally = {0};
+  for (unsigned round = 0; round < rounds(40000); round++) {
+    size_t n = text_random_case(text, CAP, &random);
+    n = text_mutate(text, n, CAP, NULL, 0, &random);
+    if (n && !check_mutation(text, n, &tally)) FAIL("round %u: %s", round, rlx_message());
+  }
+  printf("%u refused, %u parsed, %u optimised, %u ran\n", tally.refused, tally.parsed, tally.optimised, tally.ran);
+  CHECK(tally.ran > tally.refused / 50 && tally.refused > 0);
+}
