@@ -114,7 +114,8 @@ static rlx_status bench_passes(bench *b, const rlx_graph *g) {
 static rlx_status bench_pipeline(bench *b, const rlx_graph *g, rlx_supports_fn supports, const char *name) {
   rlx_optimized *o = NULL;
   begin(b);
-  RLX_TRY(rlx_optimize(g, &(rlx_optimize_options){.struct_bytes = sizeof(rlx_optimize_options), .supports = supports}, &o));
+  RLX_TRY(
+    rlx_optimize(g, &(rlx_optimize_options){.struct_bytes = sizeof(rlx_optimize_options), .supports = supports}, &o));
   end(b, name);
   rlx_optimized_destroy(o);
   return RLX_OK;
@@ -182,7 +183,7 @@ static bool bench_apart(const big_graph_kind *kind, uint32_t n_nodes, result *r)
   }
   close(ends[1]);
   size_t got = 0;
-  for (ssize_t n = 1; child > 0 && n > 0 && got < sizeof *r; got += n > 0 ? (size_t)n : 0)
+  for (ssize_t n = 1; child > 0 && n > 0 && got<sizeof *r; got += n> 0 ? (size_t)n : 0)
     n = read(ends[0], (char *)r + got, sizeof *r - got);
   close(ends[0]);
   int status = 1;

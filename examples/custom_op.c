@@ -1,5 +1,5 @@
-/* An op of your own: a name, a rule for the result's type, a kernel. From then on it is an op like any other: builders and
- * the text form name it, and passes keep it where it is.
+/* An op of your own: a name, a rule for the result's type, a kernel. From then on it is an op like any other: builders
+ * and the text form name it, and passes keep it where it is.
  *
  * The op here is a running mean over the last axis: y[i] = mean(x[0] .. x[i]). */
 #include <rlx/rlx.h>

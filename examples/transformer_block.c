@@ -1,6 +1,6 @@
 /* A transformer block as in Llama: built, shown, optimised, planned, evaluated. `make demo` runs this.
  *
- * The model is the first thirty lines of code below; they read like the paper. All else looks at what RLX makes of it. */
+ * The model is the first thirty lines of code below; they read like the paper. The rest shows what RLX makes of it. */
 #include <math.h>
 #include <rlx/rlx.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static bool supports(void *user, const rlx_graph *g, rlx_node n, const char **wh
   return strcmp(rlx_node_op(g, n), "rope") != 0;
 }
 
-/* Who needs memory, and how much of it at one time. A view lives in its owner's bytes, so using it is using the owner. */
+/* Who needs memory, and how much of it at one time. A view lies in its owner's bytes: using it is using the owner. */
 static rlx_status show_plan(const rlx_graph *g) {
   size_t bytes[256] = {0}, weights = 0, inputs = 0, outputs, live = 0, peak = 0;
   rlx_node owner[256] = {0}, last_use[256] = {0};

@@ -181,7 +181,10 @@ static void mix_one(mixer *m) {
     m->w = new_weight(m, RLX_DIMS(8, 8));
     m->bias = rlx_mul(m->g, new_weight(m, RLX_DIMS(8)), m->half);
   }
-  uint32_t kind = dice < 6 ? MIX_STATE : dice < 10 ? MIX_BRANCH : random_below(m, MIX_COMMON), slot = random_below(m, 64);
+  uint32_t kind = dice < 6    ? MIX_STATE
+                  : dice < 10 ? MIX_BRANCH
+                              : random_below(m, MIX_COMMON),
+           slot = random_below(m, 64);
   rlx_node a = pick(m), b = pick(m);
   if (dice < 200 && slot < m->n_past) { /* written before */
     kind = m->past[slot].kind;
@@ -255,7 +258,8 @@ static void build_wide(rlx_graph *g, uint32_t n_nodes, double *value) {
 /* ---- the table ---- */
 
 const big_graph_kind big_graph_kinds[] = {
-  {"wide", "a random mix: twins, constants, dead ends, weights, layouts, norms, products, branches, states", build_wide},
+  {"wide", "a random mix: twins, constants, dead ends, weights, layouts, norms, products, branches, states",
+   build_wide},
   {"chain", "one chain of additions, reshapes, relus and transposes", build_chain},
   {"count", "one chain of element-wise additions alone", build_count},
   {"fan", "one value with n/2 readers, one concatenation of n/2 inputs", build_fan},
@@ -296,7 +300,8 @@ static rlx_status set_zero(rlx_evaluator *e, const rlx_graph *g, rlx_node id) {
 }
 
 /* An evaluator that has run: leaves from `load` where that has them, else 0. */
-static rlx_status run_zeros(const rlx_graph *g, const rlx_evaluator *load, const rlx_graph *load_graph, rlx_evaluator *e) {
+static rlx_status run_zeros(const rlx_graph *g, const rlx_evaluator *load, const rlx_graph *load_graph,
+                            rlx_evaluator *e) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     rlx_op op = rlx_graph_at(g, id)->op;
     uint32_t seen;

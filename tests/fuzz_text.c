@@ -4,6 +4,7 @@
 
 #include "test.h"
 #include "text_check.h"
+#include "text_mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t cap, unsigned seed);

@@ -37,7 +37,8 @@ static void build_block(rlx_graph *g) {
   int64_t length = rlx_symbol(g, "S");
   rlx_dims heads = RLX_DIMS(1, length, HEADS, HEAD);
   rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(1, length, EMBED)), at = rlx_input(g, "at", RLX_I32, RLX_SCALAR);
-  rlx_node gamma = rlx_param(g, "gamma", RLX_F32, RLX_DIMS(EMBED)), normed = rlx_rms_norm(g, x, gamma, RLX_NONE, -1, 1e-5);
+  rlx_node gamma = rlx_param(g, "gamma", RLX_F32, RLX_DIMS(EMBED)),
+           normed = rlx_rms_norm(g, x, gamma, RLX_NONE, -1, 1e-5);
   rlx_node w[4], states[2];
   const char *names[4] = {"wq", "wk", "wv", "wo"}, *state_names[2] = {"keys", "values"};
   for (int i = 0; i < 4; i++) w[i] = rlx_param(g, names[i], RLX_F32, RLX_DIMS(EMBED, HEADS * HEAD));
@@ -50,7 +51,8 @@ static void build_block(rlx_graph *g) {
   rlx_node mixed = rlx_attention(g, q, keys, values, &(rlx_attention_desc){.causal = true, .kv_offset = at});
   mixed = rlx_matmul(g, rlx_reshape(g, mixed, RLX_DIMS(1, length, EMBED)), w[3]);
   rlx_node inner = rlx_rms_norm(g, rlx_add(g, x, mixed), gamma, RLX_NONE, -1, 1e-5);
-  rlx_node gate = rlx_param(g, "gate", RLX_F32, RLX_DIMS(EMBED, HIDDEN)), up = rlx_param(g, "up", RLX_F32, RLX_DIMS(EMBED, HIDDEN));
+  rlx_node gate = rlx_param(g, "gate", RLX_F32, RLX_DIMS(EMBED, HIDDEN)),
+           up = rlx_param(g, "up", RLX_F32, RLX_DIMS(EMBED, HIDDEN));
   rlx_node down = rlx_param(g, "down", RLX_F32, RLX_DIMS(HIDDEN, EMBED));
   rlx_node hidden = rlx_mul(g, rlx_silu(g, rlx_matmul(g, inner, gate)), rlx_matmul(g, inner, up));
   rlx_output(g, "y", rlx_add(g, inner, rlx_matmul(g, hidden, down)));
@@ -81,7 +83,8 @@ static void body_next(rlx_graph *g) {
   rlx_output(g, "i", rlx_add(g, rlx_input(g, "i", RLX_I32, RLX_SCALAR), rlx_scalar(g, RLX_I32, 1)));
 }
 static void body_sum(rlx_graph *g) {
-  rlx_node s = rlx_input(g, "s", RLX_F32, RLX_DIMS(3)), x = rlx_input(g, "x", RLX_F32, RLX_DIMS(3)), t = rlx_add(g, s, x);
+  rlx_node s = rlx_input(g, "s", RLX_F32, RLX_DIMS(3)), x = rlx_input(g, "x", RLX_F32, RLX_DIMS(3)),
+           t = rlx_add(g, s, x);
   rlx_output(g, "s", t);
   rlx_output(g, "t", rlx_tanh(g, t));
 }
@@ -134,8 +137,8 @@ typedef struct subject {
   rlx_graph *open, *bound; /* with its symbol, and without */
   char *text;              /* of open */
   rlx_supports_fn supports;
-  uint64_t optimised;      /* hash of what optimising gives */
-  uint64_t values;         /* hash of what a run gives */
+  uint64_t optimised; /* hash of what optimising gives */
+  uint64_t values;    /* hash of what a run gives */
 } subject;
 
 static rlx_status work_build(void *user) {
@@ -144,7 +147,8 @@ static rlx_status work_build(void *user) {
   RLX_TRY(rlx_graph_create(&g));
   graphs[t->which].build(g);
   rlx_status s = rlx_graph_finish(g), again = rlx_graph_status(g);
-  if (s != again) s = RLX_FAIL(RLX_INVALID, "the error did not stick: '%s', then '%s'", rlx_status_name(s), rlx_status_name(again));
+  if (s != again)
+    s = RLX_FAIL(RLX_INVALID, "the error did not stick: '%s', then '%s'", rlx_status_name(s), rlx_status_name(again));
   else if (!s && !rlx_graph_same(g, t->open)) s = RLX_FAIL(RLX_INVALID, "built, but not the same graph");
   rlx_graph_destroy(g);
   return s;
@@ -190,7 +194,8 @@ static rlx_status optimise(const subject *t, uint64_t *hash) {
   RLX_TRY(rlx_optimize(t->bound, &options, &o));
   *hash = rlx_graph_hash(rlx_optimized_graph(o)) * 31 + rlx_graph_hash(rlx_optimized_load(o));
   rlx_status s = RLX_OK;
-  if ((rlx_optimized_load(o) != NULL) != graphs[t->which].hoists) s = RLX_FAIL(RLX_INVALID, "hoisting did what it should not");
+  if ((rlx_optimized_load(o) != NULL) != graphs[t->which].hoists)
+    s = RLX_FAIL(RLX_INVALID, "hoisting did what it should not");
   if (!s) s = rlx_optimized_report(o, true, &report);
   if (!s) *hash = rlx_hash_bytes(*hash, report, strlen(report));
   rlx_free(report);
@@ -298,7 +303,8 @@ static void subject_deinit(subject *t) {
 
 /* Sweeps one kind of work over all graphs. */
 static rlx_status sweep(alloc_sweep_fn work, rlx_supports_fn supports) {
-  rlx_custom_desc desc = {.struct_bytes = sizeof desc, .name = "alloc.add", .shape = custom_shape, .kernel = custom_add};
+  rlx_custom_desc desc = {
+    .struct_bytes = sizeof desc, .name = "alloc.add", .shape = custom_shape, .kernel = custom_add};
   RLX_TRY(rlx_custom_register(&desc));
   rlx_status s = RLX_OK;
   for (size_t i = 0; i < N_GRAPHS && !s; i++) {

@@ -8,6 +8,7 @@
 #include "conform/conform.h"
 #include "test.h"
 #include "text_check.h"
+#include "text_mutate.h"
 
 enum { CAP = 8192 };
 
@@ -31,9 +32,7 @@ static rlx_status read_seed(size_t i, char **text, size_t *bytes) {
   return rlx_file_read(path, CAP, text, bytes);
 }
 
-static unsigned rounds(unsigned few) {
-  return getenv("RLX_SOAK") ? few * 100 : IS_SLOW ? few / 4 : few;
-}
+static unsigned rounds(unsigned few) { return getenv("RLX_SOAK") ? few * 100 : IS_SLOW ? few / 4 : few; }
 
 /* ---- what is not changed passes ---- */
 
@@ -53,7 +52,13 @@ TEST(seeds_are_graphs) {
 
 /* The checker would see a printer that does not print: it refuses what is not text, and counts what it refuses. */
 TEST(nonsense_is_refused) {
-  static const char *const texts[] = {"", "graph", "graph {", "graph { }", "graph { output \"y\" = %1 }", "\xff\xfe", "graph { %x = input \"x\" : f32[2] }"};
+  static const char *const texts[] = {"",
+                                      "graph",
+                                      "graph {",
+                                      "graph { }",
+                                      "graph { output \"y\" = %1 }",
+                                      "\xff\xfe",
+                                      "graph { %x = input \"x\" : f32[2] }"};
   text_tally tally = {0};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) CHECK_OK(text_check(texts[i], strlen(texts[i]), &tally));
   CHECK_EQ_INT(tally.refused, sizeof texts / sizeof *texts);
@@ -79,7 +84,8 @@ TEST(mutations_of_seeds) {
     size_t i = round % N_SEEDS, k = round / N_SEEDS % N_SEEDS;
     memcpy(text, seed[i], bytes[i]);
     size_t n = text_mutate(text, bytes[i], CAP, seed[k], bytes[k], &random);
-    if (!check_mutation(text, n, &tally)) test_report(TEST_FAILED, __FILE__, __LINE__, "round %u: %s", round, rlx_message());
+    if (!check_mutation(text, n, &tally))
+      test_report(TEST_FAILED, __FILE__, __LINE__, "round %u: %s", round, rlx_message());
   }
   for (size_t i = 0; i < N_SEEDS; i++) rlx_free(seed[i]);
   if (test_has_failed()) return;

@@ -15,7 +15,7 @@
 /* ---- A folder for the files, empty at the start of each test ---- */
 
 static char folder[64];
-static char path_buffer[4][192];
+static char path_buffer[4][400];
 
 static const char *in_folder(const char *name) {
   static unsigned turn;
@@ -397,13 +397,13 @@ static const struct {
   {"{'descr': '<f4', 'fortran_order': False, 'shape': (2.0, 3)}", RLX_INVALID, "expected ',' or ')'"},
   {"{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 3L)}", RLX_INVALID, "expected ',' or ')'"},
   {"{'descr': '<f4', 'fortran_order': False, 'shape': (None, 3)}", RLX_INVALID, "expected a size"},
-  {"{'descr': '<f4', 'fortran_order': False, 'shape': (7, 1)}", RLX_INVALID, "f32[7,1] takes 28 bytes but the file holds 24"},
+  {"{'descr': '<f4', 'fortran_order': False, 'shape': (7, 1)}", RLX_INVALID, "takes 28 bytes but the file holds 24"},
   {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}", RLX_INVALID, "takes 0 bytes"},
-  {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1, 1, 1, 2, 3)}", RLX_UNSUPPORTED, "more than 8 axes"},
+  {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,2,3)}", RLX_UNSUPPORTED, "more than 8 axes"},
   {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807,)}", RLX_INVALID, "overflow"},
   {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,)}", RLX_INVALID, "does not fit 64 bits"},
   {"{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551622,)}", RLX_INVALID, "does not fit 64 bits"},
-  {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999999999999999999,)}", RLX_INVALID, "does not fit"},
+  {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999999999,)}", RLX_INVALID, "does not fit"},
   {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", RLX_INVALID, "overflow"},
   {"{'descr': '<f4', 'fortran_order': True, 'shape': (4611686018427387910, 1)}", RLX_INVALID, "overflow"},
   {"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,)}", RLX_INVALID, "takes 4398046511104 bytes"},
@@ -580,7 +580,7 @@ static rlx_status parse_once(void *user) {
 
 TEST(allocations_may_fail) {
   CHECK(begin());
-  char path[192];
+  char path[400];
   static image f;
   snprintf(path, sizeof path, "%s", in_folder("a.npy"));
   CHECK_OK(alloc_sweep(write_once, path));

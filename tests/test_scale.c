@@ -94,7 +94,8 @@ static rlx_status check_close(const rlx_graph *g, const rlx_graph *load, const v
   const rlx_tensor *want = user;
   rlx_tensor y;
   RLX_TRY(big_graph_run(g, load, &y));
-  rlx_status s = y.bytes == want->bytes ? RLX_OK : RLX_FAIL(RLX_INVALID, "%zu bytes instead of %zu", y.bytes, want->bytes);
+  rlx_status s =
+    y.bytes == want->bytes ? RLX_OK : RLX_FAIL(RLX_INVALID, "%zu bytes instead of %zu", y.bytes, want->bytes);
   for (size_t i = 0; i < count(&y) && !s; i++)
     if (!(fabs(element(&y, i) - element(want, i)) <= 1e-4))
       s = RLX_FAIL(RLX_INVALID, "element %zu is %g, not %g", i, element(&y, i), element(want, i));
@@ -136,8 +137,8 @@ TEST(passes_find_their_share) {
     uint32_t size = 0, before = rlx_graph_size(big.graph);
     rlx_status s = size_after(passes[i], big.graph, &size);
     if (s || size > before - before / 100) {
-      test_report(TEST_FAILED, __FILE__, __LINE__, "%s leaves %u of %u nodes: %s", passes[i], (unsigned)size, (unsigned)before,
-                  s ? rlx_message() : "");
+      test_report(TEST_FAILED, __FILE__, __LINE__, "%s leaves %u of %u nodes: %s", passes[i], (unsigned)size,
+                  (unsigned)before, s ? rlx_message() : "");
       break;
     }
   }

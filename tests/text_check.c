@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "conform/conform.h"
+#include "ir/graph.h"
 
 enum { MAX_ELEMENTS = 4096, MAX_NODES = 256, MAX_STEPS = 2000 };
 
@@ -17,10 +17,13 @@ static rlx_status check_round_trip(const rlx_graph *g) {
   RLX_TRY_AT(rlx_graph_print(g, &text), "printing what was parsed");
   rlx_status s = rlx_graph_parse(text, strlen(text), &again);
   if (s) rlx_fail_frame(s, "parsing what was printed:\n%s\n", text);
-  else if (!rlx_graph_same(g, again)) s = RLX_FAIL(RLX_INVALID, "not the same graph after printing and parsing:\n%s", text);
-  else if (rlx_graph_hash(g) != rlx_graph_hash(again)) s = RLX_FAIL(RLX_INVALID, "same graphs with different hashes:\n%s", text);
+  else if (!rlx_graph_same(g, again))
+    s = RLX_FAIL(RLX_INVALID, "not the same graph after printing and parsing:\n%s", text);
+  else if (rlx_graph_hash(g) != rlx_graph_hash(again))
+    s = RLX_FAIL(RLX_INVALID, "same graphs with different hashes:\n%s", text);
   if (!s) s = rlx_graph_print(again, &text_again);
-  if (!s && strcmp(text, text_again) != 0) s = RLX_FAIL(RLX_INVALID, "printed twice, two texts:\n%s\n%s", text, text_again);
+  if (!s && strcmp(text, text_again) != 0)
+    s = RLX_FAIL(RLX_INVALID, "printed twice, two texts:\n%s\n%s", text, text_again);
   rlx_graph_destroy(again);
   rlx_free(text_again);
   rlx_free(text);
@@ -44,7 +47,8 @@ static bool is_small(const rlx_graph *g, size_t *elements, size_t *nodes) {
     *nodes += 1;
     if (*elements > MAX_ELEMENTS || *nodes > MAX_NODES) return false;
     for (uint32_t i = 0; i < row->n_attrs; i++)
-      if (row->attrs[i].kind == RLX_ATTR_GRAPH && !is_small(*(rlx_graph **)rlx_attr_at(n->attrs, &row->attrs[i]), elements, nodes))
+      if (row->attrs[i].kind == RLX_ATTR_GRAPH &&
+          !is_small(*(rlx_graph **)rlx_attr_at(n->attrs, &row->attrs[i]), elements, nodes))
         return false;
   }
   return true;
@@ -69,8 +73,9 @@ static rlx_status set_leaf(rlx_evaluator *e, const rlx_graph *g, rlx_node id) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     unsigned value = (unsigned)(seed >> 60);
     if (size <= 1) data[i] = (unsigned char)(t.dtype == RLX_BOOL ? value & 1u : value);
-    else if (i % size == 0) data[i] = (unsigned char)value;                               /* small integers */
-    else if (rlx_dtype_is_float(t.dtype) && i % size == size - 1) data[i] = (unsigned char)(0x3c + (value & 0x83)); /* about 1 */
+    else if (i % size == 0) data[i] = (unsigned char)value; /* small integers */
+    else if (rlx_dtype_is_float(t.dtype) && i % size == size - 1)
+      data[i] = (unsigned char)(0x3c + (value & 0x83)); /* about 1 */
   }
   t.data = data;
   rlx_status s = rlx_evaluator_set(e, rlx_node_name(g, id), &t);
@@ -81,7 +86,8 @@ static rlx_status set_leaf(rlx_evaluator *e, const rlx_graph *g, rlx_node id) {
 static bool is_named_leaf(rlx_op op) { return op == RLX_OP_input || op == RLX_OP_param || op == RLX_OP_state; }
 
 /* Params that load computes are taken from it. */
-static rlx_status set_leaves(rlx_evaluator *e, const rlx_graph *g, const rlx_evaluator *load, const rlx_graph *load_graph) {
+static rlx_status set_leaves(rlx_evaluator *e, const rlx_graph *g, const rlx_evaluator *load,
+                             const rlx_graph *load_graph) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     if (!is_named_leaf(rlx_graph_at(g, id)->op)) continue;
     const char *name = rlx_node_name(g, id);
@@ -159,134 +165,4 @@ rlx_status text_check(const char *text, size_t bytes, text_tally *tally) {
   if (!s && is_small(g, &elements, &nodes)) s = check_runs(g, tally);
   rlx_graph_destroy(g);
   return s;
-}
-
-/* ---- mutation ---- */
-
-static uint32_t random_below(uint64_t *random, size_t n) {
-  *random = *random * 6364136223846793005u + 1442695040888963407u;
-  return n ? (uint32_t)(((*random >> 32) * (uint32_t)n) >> 32) : 0;
-}
-
-static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.'; }
-
-#define PICK(list) (list)[random_below(random, sizeof(list) / sizeof *(list))]
-
-static const char *random_number(uint64_t *random) {
-  static const char *const small[] = {"0", "1", "2", "3", "4", "5", "-1", "-2", "-3", "7", "8", "0.5", "-0", "1e-5"};
-  static const char *const edges[] = {
-    "16", "255", "4096", "65536", "2147483647", "2147483648", "4294967296", "9223372036854775807", "-9223372036854775808",
-    "4611686018427387904", "-9223372036853727233", "1e300", "1e999", "nan", "inf", "-inf", "3.0", "1e-320", "00", "true"};
-  return random_below(random, 3) ? PICK(small) : PICK(edges);
-}
-
-static const char *random_op(uint64_t *random) { return rlx_op_get((rlx_op)(1 + random_below(random, RLX_OP_COUNT - 1)))->name; }
-
-/* A word to stand in place of another: mostly one of its kind, or the parser would refuse nearly all. */
-static const char *random_word(const char *old, size_t n, uint64_t *random) {
-  static const char *const words[] = {
-    "B", "?", "_", "output", "symbols", "graph", "hex", "[]", "[0]", "[1]", "[2,3]", "[0,0]", "[-1]", "[1,1,1,1,1,1,1,1]",
-    "\"x\"", "\"\"", "%1", "%2", "%x", "", ";", ",", "{", "}", "(", ")", "true", "false", "axis=0", "{axis=0}", "# "};
-  char name[64] = {0};
-  if (n < sizeof name) memcpy(name, old, n);
-  const rlx_op_row *row = rlx_op_get((rlx_op)(1 + random_below(random, RLX_OP_COUNT - 1)));
-  if (random_below(random, 8) == 0) return PICK(words);
-  if ((*name >= '0' && *name <= '9') || *name == '-') return random_number(random);
-  if (strcmp(name, "true") == 0) return "false";
-  if (strcmp(name, "false") == 0) return "true";
-  if (rlx_dtype_from_name(name) != RLX_DTYPE_COUNT) return rlx_dtype_name((rlx_dtype)random_below(random, RLX_DTYPE_COUNT));
-  if (rlx_op_from_name(name, strlen(name)) != RLX_OP_INVALID) return random_op(random);
-  return row->n_attrs ? row->attrs[random_below(random, row->n_attrs)].name : random_op(random);
-}
-
-/* Leaves out the types of results, which are only checked: a changed op or number would nearly always contradict them. */
-static size_t drop_types(char *text, size_t bytes) {
-  size_t to = 0;
-  for (size_t from = 0; from < bytes;) {
-    size_t end = from, call = 0, type = 0;
-    for (; end < bytes && text[end] != '\n'; end++) {
-      if (text[end] == ')' || text[end] == '}') call = end;
-      if (call && end + 2 < bytes && memcmp(text + end, " : ", 3) == 0) type = end;
-    }
-    size_t kept = (type > call ? type : end) - from;
-    memmove(text + to, text + from, kept);
-    to += kept;
-    if (end < bytes) text[to++] = '\n';
-    from = end + 1;
-  }
-  return to;
-}
-
-size_t text_random_case(char *text, size_t cap, uint64_t *random) {
-  rlx_op op = (rlx_op)(1 + random_below(random, RLX_OP_COUNT - 1));
-  const rlx_case_table *cases = rlx_case_table_get(op);
-  rlx_case_built built = {0};
-  char *printed = NULL;
-  size_t bytes = 0;
-  if (cases->n && rlx_case_build(op, &cases->v[random_below(random, cases->n)], &built) == RLX_OK) {
-    if (rlx_graph_print(built.graph, &printed) == RLX_OK) bytes = strlen(printed);
-    if (bytes > cap) bytes = 0;
-    if (bytes) memcpy(text, printed, bytes);
-    bytes = drop_types(text, bytes);
-  }
-  rlx_free(printed);
-  rlx_case_deinit(&built);
-  return bytes;
-}
-
-typedef struct span {
-  size_t at, n;
-} span;
-
-static span random_span(const char *text, size_t bytes, bool lines, uint64_t *random) {
-  if (!bytes) return (span){0, 0};
-  size_t from = random_below(random, bytes), to = from;
-  if (lines) {
-    while (from > 0 && text[from - 1] != '\n' && text[from - 1] != ';') from--;
-    while (to < bytes && text[to] != '\n' && text[to] != ';') to++;
-    if (to < bytes) to++;
-    return (span){from, to - from};
-  }
-  while (from < bytes && !is_word(text[from])) from++; /* the next word; numbers with their sign */
-  if (from == bytes) return (span){random_below(random, bytes), 1};
-  to = from;
-  while (from > 0 && is_word(text[from - 1])) from--;
-  if (from > 0 && text[from - 1] == '-') from--;
-  while (to < bytes && is_word(text[to])) to++;
-  return (span){from, to - from};
-}
-
-/* text[s.at .. s.at + s.n) becomes with[0 .. n); `with` may lie inside text. */
-static size_t replace(char *text, size_t bytes, size_t cap, span s, const char *with, size_t n) {
-  char kept[512];
-  if (n > sizeof kept) n = sizeof kept;
-  if (bytes - s.n + n > cap) return bytes;
-  if (n) memcpy(kept, with, n);
-  memmove(text + s.at + n, text + s.at + s.n, bytes - s.at - s.n);
-  if (n) memcpy(text + s.at, kept, n);
-  return bytes - s.n + n;
-}
-
-static size_t mutate_once(char *text, size_t bytes, size_t cap, const char *other, size_t other_bytes, uint64_t *random) {
-  uint32_t dice = random_below(random, 20);
-  bool lines = dice >= 12;
-  span s = random_span(text, bytes, lines, random), from = random_span(text, bytes, lines, random);
-  const char *word = random_word(text + s.at, s.n, random);
-  if (dice < 8) return replace(text, bytes, cap, s, word, strlen(word));
-  if (dice < 12) return replace(text, bytes, cap, s, text + from.at, from.n); /* a word of the text itself */
-  if (dice < 14) return replace(text, bytes, cap, (span){s.at, 0}, text + from.at, from.n);
-  if (dice < 15) return replace(text, bytes, cap, s, "", 0);
-  if (dice < 18 && other) {
-    from = random_span(other, other_bytes, true, random);
-    return replace(text, bytes, cap, (span){s.at, 0}, other + from.at, from.n);
-  }
-  char byte = (char)random_below(random, 256);
-  return replace(text, bytes, cap, (span){random_below(random, bytes), bytes ? random_below(random, 2) : 0}, &byte, random_below(random, 2));
-}
-
-size_t text_mutate(char *text, size_t bytes, size_t cap, const char *other, size_t other_bytes, uint64_t *random) {
-  uint32_t n = 1;
-  while (n < 4 && random_below(random, 3) == 0) n++;
-  for (; n; n--) bytes = mutate_once(text, bytes, cap, other, other_bytes, random);
-  return bytes;
 }

@@ -1,8 +1,8 @@
 /* What the commands share: options, messages, printing, loading.
  *
- * A command declares its options as a table; cli_parse fills their targets, answers --help from the same table, and tells
- * wrong usage. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Standard output carries the result and
- * nothing else; everything that is said about it goes to standard error. */
+ * A command declares its options as a table; cli_parse fills their targets, answers --help from the same table, and
+ * tells wrong usage. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Standard output carries the result
+ * and nothing else; everything that is said about it goes to standard error. */
 #ifndef RLX_CLI_CLI_H
 #define RLX_CLI_CLI_H
 
@@ -48,8 +48,8 @@ typedef struct cli_command {
   int (*run)(const struct cli_command *self, int argc, char **argv);
 } cli_command;
 
-/* Parses argv[1..]; what is no option goes to `words`. True: go on. False: *exit_code is the answer, since help was shown
- * or wrong usage told. Either way the lists are the caller's, to be freed with cli_list_deinit. */
+/* Parses argv[1..]; what is no option goes to `words`. True: go on. False: *exit_code is the answer, since help was
+ * shown or wrong usage told. Either way the lists are the caller's, to be freed with cli_list_deinit. */
 bool cli_parse(const cli_command *command, int argc, char **argv, const cli_option *options, size_t n,
                cli_common *common, cli_list *words, int *exit_code);
 void cli_list_deinit(cli_list *list);
@@ -66,6 +66,9 @@ bool cli_to_number(const char *text, int64_t least, int64_t most, int64_t *out);
 /* One line on stderr: "rlx: what", and for wrong usage where the help is. They return CLI_FAILED and CLI_USAGE. */
 int cli_fail(const char *fmt, ...) CLI_PRINTF(1);
 int cli_wrong(const cli_command *command, const char *fmt, ...) CLI_PRINTF(2);
+
+/* CLI_DONE, or the failure told with the library's words: "where 'name': words"; both may be NULL. */
+int cli_check(rlx_status s, const char *where, const char *name);
 
 /* On stdout: a quoted string of JSON (which Graphviz reads too); text with '?' for control characters; the words of a
  * blank-separated list as a list of strings. */

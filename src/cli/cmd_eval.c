@@ -53,9 +53,8 @@ static void job_deinit(job *j) {
 
 static int read_value(const job *j, const cli_word *input) {
   rlx_node n = rlx_graph_find(j->graph, input->name);
-  if (!n) return cli_fail("--input %s: %s has no input, param or state of this name", input->name, j->path);
-  if (rlx_npy_read(input->value, &j->values[n])) return cli_fail("--input %s: %s", input->name, rlx_message());
-  return CLI_DONE;
+  if (!n) return cli_fail("--input '%s': %s has no input, param or state of this name", input->name, j->path);
+  return cli_check(rlx_npy_read(input->value, &j->values[n]), "--input", input->name);
 }
 
 /* A leaf that must be given a value and has none; a state begins with zeros. */
@@ -95,8 +94,8 @@ static void take_as_blocks(const rlx_graph *g, rlx_node n, rlx_tensor *t) {
 
 /* ---- Random values ------------------------------------------------------------------------------------------- */
 
-/* Floats in -1 .. 1, integers and bools 0 or 1 (which most indices may be); the draw is the leaf's number, so that equal
- * seeds give equal values however many leaves are given. */
+/* Floats in -1 .. 1, integers and bools 0 or 1 (which most indices may be); the draw is the leaf's number, so that
+ * equal seeds give equal values however many leaves are given. */
 static rlx_node random_node(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, int64_t seed, rlx_node leaf) {
   bool is_real = dtype == RLX_F32 || dtype == RLX_F16 || dtype == RLX_BF16 || dtype == RLX_F64;
   bool is_complex = dtype == RLX_C64 && shape.n < RLX_MAX_RANK;
@@ -127,7 +126,7 @@ static int fill_random(job *j) {
   for (rlx_node n = 1; !s && j->random && n <= rlx_graph_size(j->graph); n++)
     if (lacks_value(j, n)) s = rlx_evaluator_get(j->random, rlx_node_name(j->graph, n), &j->values[n]);
   rlx_graph_destroy(g);
-  return s ? cli_fail("--random: %s", rlx_message()) : code;
+  return s ? cli_check(s, "--random", NULL) : code;
 }
 
 /* ---- Running ------------------------------------------------------------------------------------------------- */
@@ -138,8 +137,8 @@ static int set_values(const job *j, const rlx_graph *g, rlx_evaluator *e) {
   for (rlx_node n = 1; n <= rlx_graph_size(g); n++) {
     const char *name = rlx_node_name(g, n);
     rlx_node from = name ? rlx_graph_find(j->graph, name) : RLX_NONE;
-    if (from && j->values[from].data && rlx_evaluator_set(e, name, &j->values[from]))
-      code = cli_fail("%s", rlx_message());
+    if (from && j->values[from].data && cli_check(rlx_evaluator_set(e, name, &j->values[from]), j->path, NULL))
+      code = CLI_FAILED;
   }
   return code;
 }
@@ -148,7 +147,7 @@ static int set_values(const job *j, const rlx_graph *g, rlx_evaluator *e) {
 static int run_load(const job *j, const rlx_graph *load) {
   rlx_evaluator *e;
   rlx_tensor t;
-  if (rlx_evaluator_create(load, &e)) return cli_fail("%s", rlx_message());
+  if (cli_check(rlx_evaluator_create(load, &e), j->path, NULL)) return CLI_FAILED;
   int code = set_values(j, load, e);
   rlx_status s = code ? RLX_OK : rlx_evaluator_run(e);
   for (uint32_t i = 0; !s && !code && i < rlx_graph_outputs(load); i++) {
@@ -158,14 +157,14 @@ static int run_load(const job *j, const rlx_graph *load) {
     if (!s) s = rlx_evaluator_set(j->evaluator, name, &t);
   }
   rlx_evaluator_destroy(e);
-  return s ? cli_fail("%s", rlx_message()) : code;
+  return s ? cli_check(s, j->path, NULL) : code;
 }
 
 static int optimize(job *j) {
   const request *r = j->r;
   rlx_optimize_options options = {.struct_bytes = sizeof options, .without = r->without};
   if (r->pass && strcmp(r->pass, "all") != 0) options.passes = r->pass;
-  return rlx_optimize(j->graph, &options, &j->optimized) ? cli_fail("%s", rlx_message()) : CLI_DONE;
+  return cli_check(rlx_optimize(j->graph, &options, &j->optimized), j->path, NULL);
 }
 
 static double seconds_now(void) {
@@ -176,11 +175,11 @@ static double seconds_now(void) {
 
 static int run_graph(job *j) {
   const rlx_graph *g = graph_to_run(j), *load = j->optimized ? rlx_optimized_load(j->optimized) : NULL;
-  if (rlx_evaluator_create(g, &j->evaluator)) return cli_fail("%s", rlx_message());
+  if (cli_check(rlx_evaluator_create(g, &j->evaluator), j->path, NULL)) return CLI_FAILED;
   if (set_values(j, g, j->evaluator)) return CLI_FAILED;
   if (load && run_load(j, load)) return CLI_FAILED;
   double begin = seconds_now();
-  if (rlx_evaluator_run(j->evaluator)) return cli_fail("%s: %s", j->path, rlx_message());
+  if (cli_check(rlx_evaluator_run(j->evaluator), j->path, NULL)) return CLI_FAILED;
   j->seconds = seconds_now() - begin;
   if (j->r->common.verbose)
     fprintf(stderr, "rlx: %s: %u nodes in %.3f s\n", j->path, (unsigned)rlx_graph_size(g), j->seconds);
@@ -280,7 +279,7 @@ static int write_output(const job *j, const char *name, const char **comma) {
   const request *r = j->r;
   rlx_tensor t;
   char *path = NULL;
-  if (rlx_evaluator_get(j->evaluator, name, &t)) return cli_fail("%s", rlx_message());
+  if (cli_check(rlx_evaluator_get(j->evaluator, name, &t), "output", name)) return CLI_FAILED;
   if (r->out && !(path = output_path(r->out, name))) return cli_fail("out of memory");
   rlx_status s = r->out ? rlx_npy_write(path, &t) : RLX_OK;
   if (!s && (r->common.json || !r->common.quiet)) {
@@ -289,7 +288,7 @@ static int write_output(const job *j, const char *name, const char **comma) {
     *comma = ",";
   }
   free(path);
-  return s ? cli_fail("output '%s': %s", name, rlx_message()) : CLI_DONE;
+  return cli_check(s, "output", name);
 }
 
 static int write_outputs(const job *j) {

@@ -27,7 +27,7 @@ static void print_comment(const char *text) {
 
 static int print_text(const rlx_graph *g, bool as_comment) {
   char *text;
-  if (rlx_graph_print(g, &text)) return cli_fail("%s", rlx_message());
+  if (cli_check(rlx_graph_print(g, &text), NULL, NULL)) return CLI_FAILED;
   if (as_comment) print_comment(text);
   else fputs(text, stdout);
   rlx_free(text);
@@ -106,7 +106,7 @@ static int print_json(const rlx_graph *g, const rlx_graph *before, const rlx_gra
   enum { N_TEXTS = sizeof texts / sizeof *texts };
   int code = CLI_DONE;
   for (size_t i = 0; i < N_TEXTS && !code; i++)
-    if (texts[i].graph && rlx_graph_print(texts[i].graph, &texts[i].text)) code = cli_fail("%s", rlx_message());
+    if (texts[i].graph) code = cli_check(rlx_graph_print(texts[i].graph, &texts[i].text), NULL, NULL);
   if (!code) {
     printf("{\"nodes\":%u,\"symbols\":[", (unsigned)rlx_graph_size(g));
     for (uint32_t i = 0; i < rlx_graph_symbols(g); i++) printf("%s\"%s\"", i ? "," : "", rlx_graph_symbol(g, i));
@@ -138,10 +138,7 @@ static int show_plain(const request *r, const rlx_graph *g) {
 /* After each pass, in comments; `user` is the text of the last graph shown, so that no change is one line. */
 static void show_after(void *user, const char *pass, const rlx_graph *g) {
   char **last = user, *text;
-  if (rlx_graph_print(g, &text)) {
-    cli_fail("%s", rlx_message());
-    return;
-  }
+  if (cli_check(rlx_graph_print(g, &text), pass, NULL)) return;
   bool same = *last && strcmp(*last, text) == 0;
   printf("# after %s: %u nodes%s\n", pass, (unsigned)rlx_graph_size(g), same ? ", unchanged" : "");
   if (!same) print_comment(text);
@@ -166,7 +163,7 @@ static int show_optimized(const request *r, const rlx_graph *before, const rlx_o
   return code;
 }
 
-static int run_passes(const request *r, const rlx_graph *g) {
+static int run_passes(const request *r, const char *path, const rlx_graph *g) {
   bool text = !r->common.json && !r->dot && !r->common.quiet;
   if (text && r->before) {
     printf("# before: %u nodes\n", (unsigned)rlx_graph_size(g));
@@ -177,11 +174,10 @@ static int run_passes(const request *r, const rlx_graph *g) {
   if (r->pass && strcmp(r->pass, "all") != 0) options.passes = r->pass;
   if (r->each && text) options.after = show_after;
   rlx_optimized *o;
-  int code = rlx_optimize(g, &options, &o) ? cli_fail("%s", rlx_message()) : CLI_DONE;
+  int code = cli_check(rlx_optimize(g, &options, &o), path, NULL);
   rlx_free(last);
   if (code) return code;
-  if ((r->report || r->common.json) && rlx_optimized_report(o, r->common.json, &report))
-    code = cli_fail("%s", rlx_message());
+  if (r->report || r->common.json) code = cli_check(rlx_optimized_report(o, r->common.json, &report), path, NULL);
   if (!code) code = show_optimized(r, g, o, report);
   rlx_free(report);
   rlx_optimized_destroy(o);
@@ -193,7 +189,7 @@ static int show_file(const request *r, const char *path) {
   if (cli_load_graph(path, &g)) return CLI_FAILED;
   bool passes = r->pass || r->without || r->report || r->each || r->before;
   int code = passes || r->dims.n ? cli_bind(path, &r->dims, NULL, &g) : CLI_DONE;
-  if (!code) code = passes ? run_passes(r, g) : show_plain(r, g);
+  if (!code) code = passes ? run_passes(r, path, g) : show_plain(r, g);
   if (!code && r->common.verbose) fprintf(stderr, "rlx: %s: %u nodes, valid\n", path, (unsigned)rlx_graph_size(g));
   rlx_graph_destroy(g);
   return code;

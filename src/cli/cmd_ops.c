@@ -64,7 +64,7 @@ static int show(const cli_common *common, const uint32_t *ops, size_t n, bool in
   if (common->json) fputs("{\"ops\":[", stdout);
   for (size_t i = 0; i < n; i++) {
     rlx_op_info op;
-    if (rlx_op_describe(ops[i], &op)) return cli_fail("%s", rlx_message());
+    if (cli_check(rlx_op_describe(ops[i], &op), NULL, NULL)) return CLI_FAILED;
     if (common->json) {
       fputs(i ? ",\n" : "\n", stdout);
       json_op(&op);

@@ -34,7 +34,7 @@ static int load_input(rlx_graph **out) {
   size_t bytes = 0;
   int error = read_all(&text, &bytes), code = CLI_DONE;
   if (error) code = cli_fail("cannot read standard input: %s", strerror(error));
-  else if (rlx_graph_parse(text, bytes, out)) code = cli_fail("standard input: %s", rlx_message());
+  else code = cli_check(rlx_graph_parse(text, bytes, out), "standard input", NULL);
   free(text);
   return code;
 }
@@ -42,7 +42,7 @@ static int load_input(rlx_graph **out) {
 int cli_load_graph(const char *path, rlx_graph **out) {
   *out = NULL;
   if (strcmp(path, "-") == 0) return load_input(out);
-  return rlx_graph_read(path, out) ? cli_fail("%s", rlx_message()) : CLI_DONE;
+  return cli_check(rlx_graph_read(path, out), NULL, NULL);
 }
 
 /* ---- Sizes --------------------------------------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ static int bind(const char *path, const cli_list *dims, const rlx_tensor *values
       bind_from_shape(*g, rlx_node_shape(*g, id), values[id].shape, v, &n);
   if (tell_unbound(path, *g, v, n)) return CLI_FAILED;
   rlx_graph *bound;
-  if (rlx_graph_bind(*g, v, n, &bound)) return cli_fail("%s: %s", path, rlx_message());
+  if (cli_check(rlx_graph_bind(*g, v, n, &bound), path, NULL)) return CLI_FAILED;
   rlx_graph_destroy(*g);
   *g = bound;
   return CLI_DONE;

@@ -1,8 +1,8 @@
 /* rlx: one program, one file per command, built from the public header alone.
  *
- * This file finds the command and minds the process. An interrupt ends it at once with 130, which is safe because nothing
- * is half done outside memory, except while files are written: then it waits. A pipe that nobody reads, a full disk or a
- * closed standard output are failed writes, and told as such at the end. */
+ * This file finds the command and minds the process. An interrupt ends it at once with 130, which is safe because
+ * nothing is half done outside memory, except while files are written: then it waits. A pipe that nobody reads, a full
+ * disk or a closed standard output are failed writes, and told as such at the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

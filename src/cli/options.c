@@ -1,7 +1,7 @@
 /* Options from tables.
  *
- * "--name value" and "--name=value" are the same; "--" ends the options; "-" is a word. An option that takes one value and
- * is given twice has the last one. NAME=VALUE is split where it stands, in argv. */
+ * "--name value" and "--name=value" are the same; "--" ends the options; "-" is a word. An option that takes one value
+ * and is given twice has the last one. NAME=VALUE is split where it stands, in argv. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

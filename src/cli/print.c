@@ -30,6 +30,12 @@ int cli_fail(const char *fmt, ...) {
   return CLI_FAILED;
 }
 
+int cli_check(rlx_status s, const char *where, const char *name) {
+  if (s == RLX_OK) return CLI_DONE;
+  return cli_fail("%s%s%s%s%s%s%s", where ? where : "", name ? " '" : "", name ? name : "", name ? "'" : "",
+                  where ? ": " : "", s == RLX_NO_MEMORY ? "out of memory: " : "", rlx_message());
+}
+
 int cli_wrong(const cli_command *command, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);

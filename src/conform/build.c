@@ -129,13 +129,24 @@ static rlx_status fill(rlx_op op, const rlx_case *c, const input_spec *specs, si
   return RLX_OK;
 }
 
+static rlx_status parse_case(const rlx_case *c, input_spec *specs, size_t *n, rlx_graph **out) {
+  *out = NULL;
+  RLX_TRY(rlx_test_op_register());
+  RLX_TRY(parse_inputs(c->inputs, specs, n));
+  return make_graph(c, specs, *n, out);
+}
+
+rlx_status rlx_case_graph(const rlx_case *c, rlx_graph **out) {
+  input_spec specs[MAX_INPUTS];
+  size_t n;
+  return parse_case(c, specs, &n, out);
+}
+
 rlx_status rlx_case_build(rlx_op op, const rlx_case *c, rlx_case_built *out) {
   *out = (rlx_case_built){0};
   input_spec specs[MAX_INPUTS];
   size_t n;
-  rlx_status s = rlx_test_op_register();
-  if (!s) s = parse_inputs(c->inputs, specs, &n);
-  if (!s) s = make_graph(c, specs, n, &out->graph);
+  rlx_status s = parse_case(c, specs, &n, &out->graph);
   if (!s) s = fill(op, c, specs, n, out);
   if (!s) return RLX_OK;
   rlx_case_deinit(out);

@@ -51,6 +51,8 @@ typedef struct rlx_case_built {
 } rlx_case_built;
 rlx_status rlx_case_build(rlx_op op, const rlx_case *c, rlx_case_built *out);
 void rlx_case_deinit(rlx_case_built *b);
+/* Its graph alone, which may be a template. */
+rlx_status rlx_case_graph(const rlx_case *c, rlx_graph **out);
 
 /* How far a result may be from the reference (SPEC section 8). */
 typedef struct rlx_tolerance {

@@ -1,12 +1,13 @@
 /* NumPy's .npy files: one array, a small text header, raw bytes.
  *
- * Read: versions 1 to 3, little endian or single bytes, C or Fortran order (reordered to C). Written: version 1, C order,
- * the very bytes that numpy.save makes. bf16, which NumPy lacks, is the two-byte void type '<V2', as ml_dtypes saves it.
+ * Read: versions 1 to 3, little endian or single bytes, C or Fortran order (reordered to C). Written: version 1, C
+ * order, the very bytes that numpy.save makes. bf16, which NumPy lacks, is the two-byte void type '<V2', as ml_dtypes
+ * saves it.
  *
  * The header is a dictionary in Python's notation. It is parsed strictly: three keys, each once, nothing else. It is
  * looked at twice. First in a mapping, which reads one page, so that a large file that is no array costs nothing; then
- * again in the bytes as they were read, because only those cannot change any more. The array keeps that buffer: its data
- * is moved to the front, so that reading takes the memory of the file once.
+ * again in the bytes as they were read, because only those cannot change any more. The array keeps that buffer: its
+ * data is moved to the front, so that reading takes the memory of the file once.
  *
  * Not here: big endian, structured types, text, objects, .npz. Each is refused by name. */
 #include <inttypes.h>

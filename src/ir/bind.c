@@ -56,7 +56,7 @@ static rlx_status bind_attrs(const rlx_graph *g, const int64_t *sizes, const rlx
         if (rlx_dim_is_symbol(d->v[k])) d->v[k] = sizes[rlx_dim_symbol(d->v[k])];
     } else if (row->attrs[i].kind == RLX_ATTR_GRAPH) {
       rlx_graph *open = *(rlx_graph **)at, *bound;
-      if (open->symbols.n == 0 && open->depth == 0) continue;
+      if (open->symbols.n == 0) continue; /* nor can a graph within it have any */
       RLX_TRY_AT(bind_subgraph(g, sizes, open, &bound), "%s", row->attrs[i].name);
       *(rlx_graph **)at = bound;
       rlx_graph_destroy(open);

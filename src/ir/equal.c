@@ -23,9 +23,8 @@ bool rlx_graph_equal(const rlx_graph *a, const rlx_graph *b) {
 
 bool rlx_graph_same(const rlx_graph *a, const rlx_graph *b) { return rlx_graph_equal(a, b); }
 
-uint64_t rlx_graph_hash(const rlx_graph *g) {
-  uint64_t h = 0;
-  if (!g) return h;
+static uint64_t hash_nodes(const rlx_graph *g) {
+  uint64_t h = 1;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
     uint64_t words[3] = {(uint64_t)n->op, (uint64_t)n->type.dtype, rlx_attrs_hash(rlx_op_get(n->op), n->attrs)};
@@ -37,5 +36,15 @@ uint64_t rlx_graph_hash(const rlx_graph *g) {
     h = rlx_hash_bytes(h, g->outputs.v[i].name, strlen(g->outputs.v[i].name));
     h = rlx_hash_bytes(h, &g->outputs.v[i].node, sizeof g->outputs.v[i].node);
   }
+  return h ? h : 1;
+}
+
+/* Kept once computed: sub-graphs may be shared by many nodes, on many levels. */
+uint64_t rlx_graph_hash(const rlx_graph *g) {
+  if (!g) return 0;
+  if (!g->finished) return hash_nodes(g);
+  rlx_graph *shared = (rlx_graph *)(uintptr_t)g; /* like the reference count, the hash is no part of the graph's value */
+  uint64_t h = atomic_load_explicit(&shared->hash, memory_order_relaxed);
+  if (!h) atomic_store_explicit(&shared->hash, h = hash_nodes(g), memory_order_relaxed);
   return h;
 }

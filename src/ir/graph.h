@@ -53,6 +53,7 @@ struct rlx_graph {
   rlx_name_map leaf_names, output_names;
   uint32_t depth;   /* 0, or one more than the deepest sub-graph */
   bool finished;
+  atomic_uint_least64_t hash; /* of a finished graph, once asked for; 0 before */
   rlx_status error; /* the builder's first, and its message */
   char message[512];
 };

@@ -112,18 +112,17 @@ static rlx_status grouped(rlx_ref_call *c, bool trans_b) {
   RLX_TRY(expert_room(c, w, &decoded));
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *row, &row));
   RLX_TRY(rlx_operand_open(c, x, &x_values));
-  for (int64_t e = 0; e < w->shape.v[0]; e++) {
-    rlx_tensor expert = {.data = NULL};
-    rlx_operand values = {0};
-    for (size_t i = 0; i < m; i++) {
-      if (rlx_load_int(idx, i) != e) continue;
-      if (!expert.data) { /* the first row that chose it */
-        RLX_TRY(open_expert(w, (size_t)e, decoded, &expert));
-        RLX_TRY(rlx_operand_open(c, &expert, &values));
-      }
-      rlx_dot_row(&x_values, i * k, &values, 0, trans_b ? 1 : n, trans_b ? k : 1, k, n, row);
-      for (size_t j = 0; j < n; j++) rlx_store(c->out, i * n + j, row[j]);
+  rlx_operand expert_values = {0};
+  int64_t open = -1; /* the expert that is decoded: neighbouring rows often choose the same */
+  for (size_t i = 0; i < m; i++) {
+    if (rlx_load_int(idx, i) != open) {
+      rlx_tensor expert;
+      open = rlx_load_int(idx, i);
+      RLX_TRY(open_expert(w, (size_t)open, decoded, &expert));
+      RLX_TRY(rlx_operand_open(c, &expert, &expert_values));
     }
+    rlx_dot_row(&x_values, i * k, &expert_values, 0, trans_b ? 1 : n, trans_b ? k : 1, k, n, row);
+    for (size_t j = 0; j < n; j++) rlx_store(c->out, i * n + j, row[j]);
   }
   return RLX_OK;
 }

@@ -1,0 +1,244 @@
+"""What the tests of the rlx command share: calling it, files for it, and a place to run.
+
+A test is a function marked @test; it stands in an empty folder and fails by raising. Every call of the program is also
+held to what must hold always: no signal, no report of a sanitizer, no hang, one line of error for each thing that is
+wrong, nothing on standard output but the result. A script ends with `sys.exit(main())` and takes
+
+  RLX_BUILD_DIR=build/release tests/test_cli_graph.py      or: tests/test_cli_graph.py PROGRAM [PATTERN]
+
+where PATTERN picks tests by a part of their names. The last line is 'N passed, N failed, N skipped'.
+"""
+
+import ast
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
+BUILD = pathlib.Path(os.environ.get("RLX_BUILD_DIR") or ROOT / "build/release").resolve()
+RLX = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else BUILD / "rlx"
+SECONDS = 60  # far above what anything here takes, also under a sanitizer on a busy machine
+SANITIZER = re.compile(r"ERROR: |runtime error: |SUMMARY: |WARNING: ThreadSanitizer")
+
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Skip(Exception):
+    pass
+
+
+def check(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def equal(found, expected, what=""):
+    check(found == expected, f"{what}: expected {expected!r}, found {found!r}"[:2000])
+
+
+# ---- Calling the program
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+
+def judge(args, code, out, err):
+    """What holds for every call."""
+    what = f"rlx {' '.join(map(str, args))}"
+    check(code is not None and code >= 0, f"{what}: ended by signal {-code if code else code}\n{err}")
+    check(not SANITIZER.search(err), f"{what}: {err}")
+    if code == 2:
+        equal(out, "", f"{what}: standard output of wrong usage")
+        check(err, f"{what}: wrong usage is not told")
+    if code == 1:
+        check(err, f"{what}: a failure is not told")
+    if code in (1, 2) and args:
+        for line in err.splitlines():
+            check(line.startswith("rlx: ") and len(line) < 4000, f"{what}: a line of error is {line!r}")
+
+
+def rlx(*args, stdin=None, expect=None, cwd=None, **how):
+    """Runs rlx; `expect` is the exit code that must come. Text in, text out."""
+    done = subprocess.run([str(RLX), *map(str, args)], input=stdin, capture_output=True, timeout=SECONDS, cwd=cwd,
+                          **({} if stdin is not None else {"stdin": subprocess.DEVNULL}), **how)
+    result = Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+    judge(args, result.code, result.out, result.err)
+    if expect is not None:
+        equal(result.code, expect, f"rlx {' '.join(map(str, args))}: exit code ({result.err.strip()})")
+    return result
+
+
+def fails(*args, says=(), code=1, lines=None, **how):
+    """Runs rlx, which must fail with words that hold each of `says`."""
+    result = rlx(*args, expect=code, **how)
+    for part in [says] if isinstance(says, str) else says:
+        check(part in result.err, f"rlx {' '.join(map(str, args))}: expected {part!r} in {result.err!r}")
+    if lines:
+        equal(len(result.err.splitlines()), lines, f"rlx {' '.join(map(str, args))}: lines of error ({result.err!r})")
+    return result
+
+
+def rlx_json(*args, **how):
+    """Runs rlx --json: one document, and nothing said beside it."""
+    result = rlx(*args, "--json", expect=0, **how)
+    equal(result.err, "", f"rlx {' '.join(map(str, args))} --json: standard error")
+    return json.loads(result.out)
+
+
+def first_values(*args):
+    """The values of the first output of `rlx eval`."""
+    return rlx_json("eval", *args)["outputs"][0]["values"]
+
+
+def pass_names():
+    return [line.split()[0] for line in rlx("graph", "--passes", expect=0).out.splitlines()]
+
+
+# ---- Files
+
+DESCR = {"f32": ("<f4", "f"), "f16": ("<f2", "e"), "f64": ("<f8", "d"), "i8": ("|i1", "b"), "u8": ("|u1", "B"),
+         "i16": ("<i2", "h"), "i32": ("<i4", "i"), "u32": ("<u4", "I"), "i64": ("<i8", "q"), "bool": ("|b1", "B"),
+         "bf16": ("<V2", "H"), "c64": ("<c8", "f")}
+
+
+def npy_bytes(dtype, shape, values, descr=None, order="False", version=1):
+    code = DESCR[dtype][1]
+    head = f"{{'descr': '{descr or DESCR[dtype][0]}', 'fortran_order': {order}, 'shape': {tuple(shape)}, }}".encode()
+    length_bytes = 2 if version == 1 else 4
+    head += b" " * (-(8 + length_bytes + len(head) + 1) % 64) + b"\n"
+    return (b"\x93NUMPY" + bytes([version, 0]) + len(head).to_bytes(length_bytes, "little") + head
+            + struct.pack(f"<{len(values)}{code}", *values))
+
+
+def npy(path, dtype, shape, values, **how):
+    path = pathlib.Path(path)
+    path.write_bytes(npy_bytes(dtype, shape, values, **how))
+    return path
+
+
+def load(path):
+    """(type, shape, values) of a .npy file of version 1 in C order."""
+    data = pathlib.Path(path).read_bytes()
+    check(data[:8] == b"\x93NUMPY\x01\x00", f"{path} is no .npy file")
+    at = 10 + int.from_bytes(data[8:10], "little")
+    equal(at % 64, 0, f"{path}: where the data begins")
+    head = ast.literal_eval(data[10:at].decode())
+    dtype = next(name for name, (descr, _) in DESCR.items() if descr == head["descr"])
+    code = DESCR[dtype][1]
+    count = (len(data) - at) // struct.calcsize(code)
+    return dtype, list(head["shape"]), list(struct.unpack(f"<{count}{code}", data[at:]))
+
+
+def write(name, text):
+    pathlib.Path(name).write_text(text)
+    return name
+
+
+def close(found, expected, what="", tolerance=1e-6):
+    equal(len(found), len(expected), f"{what}: count")
+    check(all(abs(a - b) <= tolerance for a, b in zip(found, expected)), f"{what}: expected {expected}, found {found}")
+
+
+LINEAR = """graph {
+  %1 = input "x" : f32[2,3]
+  %2 = param "w" : f32[3,2]
+  %3 = matmul(%1, %2) : f32[2,2]
+  %4 = constant : f32[2] = [0.5, -1]
+  %5 = add(%3, %4) : f32[2,2]
+  %6 = relu(%5) : f32[2,2]
+  output "y" = %6
+}
+"""
+OPEN = """graph {
+  symbols B, S
+  %1 = input "x" : f32[B,S]
+  %2 = input "m" : f32[S]
+  %3 = mul(%1, %2) : f32[B,S]
+  %4 = reduce_sum(%3) {axes=[1]} : f32[B]
+  output "y" = %4
+}
+"""
+ENDLESS = """graph {
+  %1 = input "n" : i64[]
+  %2 = while(%1) {cond=graph { %a = input "a" : i64[]
+      %z = constant : i64[] = [0]
+      %c = ge(%a, %z)
+      output "c" = %c
+    }, body=graph { %a = input "a" : i64[]
+      %z = constant : i64[] = [0]
+      %b = mul(%a, %z)
+      output "b" = %b
+    }}
+  output "y" = %2
+}
+"""
+
+
+def linear_inputs():
+    """x w + b = [[7.5, 4], [16.5, 10]] with these; returned as the options that give them."""
+    npy("x.npy", "f32", (2, 3), [1, 2, 3, 4, 5, 6])
+    npy("w.npy", "f32", (3, 2), [1, 0, 0, 1, 2, 1])
+    return ["--input", "x=x.npy", "--input", "w=w.npy"]
+
+
+LINEAR_RESULT = [7.5, 4, 16.5, 10]
+
+
+def random_bytes(n):
+    """Noise, the same each time."""
+    x, out = 1, bytearray()
+    for _ in range(n):
+        x = (x * 6364136223846793005 + 1442695040888963407) % 2**64
+        out.append(x >> 56)
+    return bytes(out)
+
+
+# ---- Running tests
+
+
+def run(function, scratch):
+    """'passed', 'skipped' or 'failed', and why."""
+    folder = tempfile.mkdtemp(dir=scratch)
+    os.chdir(folder)
+    try:
+        function()
+        return "passed", ""
+    except Skip as skip:
+        return "skipped", str(skip)
+    except Exception as error:
+        return "failed", f"{type(error).__name__}: {error}"
+    finally:
+        os.chdir("/")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    if not RLX.is_file():
+        print(f"FAIL there is no program {RLX}\n0 passed, 1 failed, 0 skipped")
+        return 1
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where it was ignored, our children would ignore it too
+    count = {"passed": 0, "failed": 0, "skipped": 0}
+    with tempfile.TemporaryDirectory(prefix="rlx-cli-") as scratch:
+        for function in TESTS:
+            if len(sys.argv) > 2 and sys.argv[2] not in function.__name__:
+                continue
+            result, why = run(function, scratch)
+            count[result] += 1
+            if result != "passed":
+                print(f"{'FAIL' if result == 'failed' else 'SKIP'} {function.__name__}: {why}", flush=True)
+    print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+    return 1 if count["failed"] or not count["passed"] else 0

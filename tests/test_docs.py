@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Whether what the documents show is so: graphs parse, commands work, examples run. See cli.py."""
+
+import os
+import re
+import subprocess
+import sys
+
+from cli import BUILD, RLX, ROOT, SECONDS, Skip, check, equal, main, rlx, test
+
+
+def blocks(document, kind):
+    text = (ROOT / document).read_text()
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@test
+def graphs_in_the_documents_can_be_read():
+    found = blocks("docs/text-form.md", "rlx")
+    check(len(found) >= 2, "docs/text-form.md has no examples")
+    for text in found:
+        result = rlx("graph", "-", stdin=text.encode())
+        equal((result.code, result.err), (0, ""), f"docs/text-form.md: {text}")
+
+
+@test
+def commands_in_the_documents_work():
+    """Lines that begin with '$ ' are run in order, in one folder; the lines after one are its output, '...' any."""
+    sessions = blocks("docs/cli.md", "console")
+    check(sessions, "docs/cli.md has no examples")
+    os.mkdir("bin")
+    os.symlink(RLX, "bin/rlx")
+    for session in sessions:
+        for part in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+            command, _, expected = part.partition("\n")
+            while "<<'END'" in command and "\nEND" not in command:
+                line, _, expected = expected.partition("\n")
+                command += "\n" + line
+            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=SECONDS,
+                                  env={**os.environ, "PATH": f"{os.getcwd()}/bin:{os.environ['PATH']}"})
+            pattern = ".*".join(re.escape(piece) for piece in expected.strip().split("..."))
+            found = (done.stdout + done.stderr).strip()
+            check(re.fullmatch(pattern, found, re.DOTALL), f"docs/cli.md: $ {command}: expected {expected!r}, "
+                                                          f"found {found!r}")
+
+
+@test
+def readme_and_first_example_are_one():
+    readme = (ROOT / "README.md").read_text()
+    example = re.search(r"^<!-- example: \w+ -->\n+```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    check(example, "README.md has no example")
+    hello = (ROOT / "examples/hello.c").read_text()
+    check(hello.endswith(example[1]), "examples/hello.c does not end with README's example")
+
+
+@test
+def examples_run():
+    programs = {p.stem: BUILD / "examples" / p.stem for p in sorted((ROOT / "examples").glob("*.c"))}
+    check(programs, "there are no examples")
+    if not all(p.is_file() for p in programs.values()):
+        raise Skip("the examples are not built here")
+    for name, program in programs.items():
+        done = subprocess.run([program], capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
+        equal((done.returncode, done.stderr), (0, ""), name)
+        check(len(done.stdout) > 10, f"{name} says nothing")
+        if name == "transformer_block":
+            demo = done.stdout
+    for part in ("rms_norm(", "fused_", "native", "weights", "peak", "largest difference"):
+        check(part in demo, f"transformer_block does not show {part!r}")
+    difference = float(re.search(r"largest difference\D*([0-9.e+-]+)", demo)[1])
+    check(difference < 1e-5, f"transformer_block: optimised and plain differ by {difference}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
