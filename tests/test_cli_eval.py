@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """rlx eval: values in, results out, and all that can be wrong with them. See cli.py."""
 
-import json
 import os
 import pathlib
 import struct
@@ -163,7 +162,8 @@ def files_that_are_no_arrays():
     good = npy_bytes("f32", (2, 3), [1, 2, 3, 4, 5, 6])
     f32 = lambda descr, order="False", shape=(2, 3): npy_bytes("f32", shape, [0] * 6, descr=descr, order=order)
     contents = {"empty": b"", "noise": random_bytes(500), "text": LINEAR.encode(), "zip": b"PK\3\4" + good,
-                "magic alone": good[:6], "no data": good[:-24], "one less": good[:-1], "one more": good + b"\0", "half": good[:len(good) // 2], "big endian": f32(">f4"), "complex": f32("<c16"), "objects": f32("|O"),
+                "magic alone": good[:6], "no data": good[:-24], "one less": good[:-1], "one more": good + b"\0",
+                "half": good[:len(good) // 2], "big endian": f32(">f4"), "complex": f32("<c16"), "objects": f32("|O"),
                 "strings": f32("<U1"), "long double": f32("<f16"), "dates": f32("<M8[s]"), "u16": f32("<u2"),
                 "order": f32("<f4", order="None"), "rank 9": f32("<f4", shape=(1,) * 7 + (2, 3)),
                 "version 4": good[:6] + b"\4" + good[7:], "header length": good[:8] + b"\xff\xff" + good[10:],
@@ -195,6 +195,9 @@ def block_types_come_as_bytes():
     npy("w.npy", "u8", (2, 34), list(b"".join(rows)))
     given = ["--input", "x=x.npy", "--input", "w=w.npy"]
     close(first_values("g.rlx", *given), [248, -64])
+    write("open.rlx", 'graph { %2 = param "w" : q8_0[N,K]\n %1 = input "x" : f32[1,K]\n'
+                      ' %3 = matmul(%1, %2) {trans_b=true}\n output "y" = %3 }')
+    close(first_values("open.rlx", *given, "--dim", "N=2"), [248, -64], "bytes say nothing about symbols")
     npy("w.npy", "u8", (2, 33), [0] * 66)
     fails("eval", "g.rlx", *given, says=["'w'", "u8", "q8_0"], lines=1)
     fails("eval", "g.rlx", *given[:2], "--random", "1", says=["cannot make param 'w'", "q8_0", "u8"], lines=1)
@@ -230,6 +233,7 @@ def random_values():
     given = linear_inputs()
     write("both.rlx", LINEAR.replace('output "y" = %6', 'output "x" = %1\n output "w" = %2'))
     alone = rlx_json("eval", "both.rlx", "--random", "3")["outputs"]
+    check(alone[0]["values"] != alone[1]["values"], "each input has values of its own")
     mixed = rlx_json("eval", "both.rlx", "--random", "3", *given[:2])["outputs"]
     equal(mixed[0]["values"], [1, 2, 3, 4, 5, 6], "x is given")
     equal(mixed[1]["values"], alone[1]["values"], "w is random")

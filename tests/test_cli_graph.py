@@ -152,7 +152,8 @@ def graph_files_that_hold_no_graph():
     noise = random_bytes(1000)
     contents = {"empty": b"", "blank": b" \n\t\n", "noise": noise, "nul": b"\0" * 100, "text": b"hello\n",
                 "npy": npy_bytes("f32", (1,), [1]), "gguf": b"GGUF\3\0\0\0" + noise[:64],
-                "onnx": b"\x08\x07\x12\x07pytorch", "zip": b"PK\3\4" + noise[:64], "html": b"<!DOCTYPE html><html></html>",
+                "onnx": b"\x08\x07\x12\x07pytorch", "zip": b"PK\3\4" + noise[:64],
+                "html": b"<!DOCTYPE html><html></html>",
                 "lfs": b"version https://git-lfs.github.com/spec/v1\n", "long line": b"a" * 1000000,
                 "no outputs": b"graph { }", "open": b"graph {", "half a string": b'graph { %1 = input "x',
                 "two graphs": LINEAR.encode() * 2, "nul inside": LINEAR.replace("relu", "re\0lu").encode(),
@@ -259,7 +260,8 @@ def graph_as_json():
 
 
 # As they stand between the quotes of the text form, which are JSON's.
-NAMES = ['a\\"b', "a\\\\b", "a/b", "tab\\t", "line\\nend", "ü€😀", "%1 -> %2", "<b>&amp;", "\\u0001", "x" * 200, ".", ".."]
+NAMES = ['a\\"b', "a\\\\b", "a/b", "tab\\t", "line\\nend", "ü€😀", "%1 -> %2", "<b>&amp;", "\\u0001",
+         "x" * 200, ".", ".."]
 
 
 @test

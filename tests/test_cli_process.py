@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 
-from cli import (ENDLESS, LINEAR, LINEAR_RESULT, RLX, SANITIZER, SECONDS, Skip, check, equal, fails, linear_inputs, main,
-                 npy, npy_bytes, rlx, rlx_json, test, write)
+from cli import (ENDLESS, LINEAR, LINEAR_RESULT, RLX, SANITIZER, SECONDS, Skip, check, equal, fails, linear_inputs,
+                 main, npy, npy_bytes, rlx, rlx_json, test, write)
 
 
 # ---- Outputs that cannot be written
@@ -145,6 +145,21 @@ def an_interrupt_ends_a_run():
         result = interrupt("eval", "g.rlx", "--input", "n=n.npy", "--out", "out", *options)
         equal(result, (130, "", ""), f"eval {options}")
         equal(sorted(os.listdir(".")), ["g.rlx", "n.npy"], "files")
+
+
+@test
+def an_interrupt_waits_for_files_that_are_being_written():
+    names = [f"y{i}" for i in range(150)]
+    outputs_graph(*names)
+    process = subprocess.Popen([RLX, "eval", "-q", "o.rlx", "--random", "1", "--out", "out"])
+    while not os.path.exists("out/y0.npy") and process.poll() is None:
+        pass
+    process.send_signal(signal.SIGINT)
+    code = process.wait(timeout=SECONDS)
+    equal(sorted(os.listdir("out")), sorted(f"{name}.npy" for name in names), "files")
+    if code == 0:
+        raise Skip("the files were written before the interrupt came")
+    equal(code, 130, "exit code")
 
 
 @test

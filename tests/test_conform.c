@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "conform/conform.h"
 #include "conform/golden.h"
+#include "rules.h"
 #include "test.h"
 
 enum { MIN_CASES_PER_OP = 5, MIN_CASES = 1000 };
@@ -20,12 +20,9 @@ typedef struct coverage {
 static coverage table_rows[RLX_OP_COUNT];
 
 /* The reference's result of a case against its golden. */
-static rlx_status check_value(rlx_evaluator *e, const rlx_case_built *b, const rlx_file_map *golden, const rlx_case *c,
-                              coverage *row) {
-  for (size_t i = 0; i < b->n_values; i++) RLX_TRY(rlx_evaluator_set(e, b->names[i], &b->values[i]));
-  RLX_TRY(rlx_evaluator_run(e));
-  rlx_tensor y, want;
-  RLX_TRY(rlx_evaluator_get(e, "y", &y));
+static rlx_status check_value(const rlx_tensor *y, const rlx_case_built *b, const rlx_file_map *golden,
+                              const rlx_case *c, coverage *row) {
+  rlx_tensor want;
   RLX_TRY(rlx_golden_find(golden->data, golden->bytes, c->name, rlx_golden_inputs_hash(b), &want));
   double error;
   /* Goldens lie unaligned in the file. */
@@ -33,19 +30,20 @@ static rlx_status check_value(rlx_evaluator *e, const rlx_case_built *b, const r
   if (!aligned) return RLX_FAIL(RLX_NO_MEMORY, "a golden");
   memcpy(aligned, want.data, want.bytes);
   want.data = aligned;
-  rlx_status s = rlx_compare(&y, &want, rlx_tolerance_of(b->graph, b->graph->outputs.v[0].node), &error);
+  rlx_status s = rlx_compare(y, &want, rlx_tolerance_of(b->graph, b->graph->outputs.v[0].node), &error);
   free(aligned);
   row->worst = error > row->worst ? error : row->worst;
-  row->types |= RLX_TYPE_BIT(y.dtype);
+  row->types |= RLX_TYPE_BIT(y->dtype);
   return s;
 }
 
 static rlx_status check_case(rlx_op op, const rlx_case *c, const rlx_file_map *golden) {
   rlx_case_built b;
   RLX_TRY(rlx_case_build(op, c, &b));
-  rlx_evaluator *e;
-  rlx_status s = rlx_evaluator_create(b.graph, &e);
-  if (!s) s = check_value(e, &b, golden, c, &table_rows[op]);
+  rlx_evaluator *e = NULL;
+  rlx_tensor y;
+  rlx_status s = case_run(b.graph, &b, &e, &y);
+  if (!s) s = check_value(&y, &b, golden, c, &table_rows[op]);
   *(s ? &table_rows[op].failed : &table_rows[op].passed) += 1;
   rlx_evaluator_destroy(e);
   rlx_case_deinit(&b);

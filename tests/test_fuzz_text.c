@@ -64,6 +64,20 @@ TEST(nonsense_is_refused) {
   CHECK_EQ_INT(tally.refused, sizeof texts / sizeof *texts);
 }
 
+/* The parser's stack is bounded: what nests without end is refused, and is no crash. */
+TEST(endless_nesting_is_refused) {
+  static const char step[] = "graph { %a = region() {body=";
+  enum { STEPS = 200000 };
+  char *text = rlx_mem_alloc(STEPS * (sizeof step - 1));
+  CHECK(text);
+  for (size_t i = 0; i < STEPS; i++) memcpy(text + i * (sizeof step - 1), step, sizeof step - 1);
+  text_tally tally = {0};
+  rlx_status s = text_check(text, STEPS * (sizeof step - 1), &tally);
+  rlx_free(text);
+  CHECK_OK(s);
+  CHECK_EQ_INT(tally.refused, 1);
+}
+
 /* ---- what is changed ---- */
 
 /* Shows the text that failed, so that it can be kept as a case. */

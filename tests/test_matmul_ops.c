@@ -1,56 +1,12 @@
 /* Matrix products, attention and rotary positions: what their rules say about open sizes and what they refuse, what a
  * run refuses, fused forms against their parts, and that nothing follows the size of an empty result. Single values are
  * the conformance cases' business. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "alloc_sweep.h"
-#include "conform/conform.h"
-#include "conform/values.h"
-#include "ref/eval.h"
+#include "rules.h"
 #include "test.h"
 
-/* ---- rules, by text: the result's type is written out, and parsing checks it ---- */
+/* ---- rules ---- */
 
-typedef struct rule {
-  const char *inputs; /* "a: f32[2,3]; b: .." */
-  const char *node;
-  const char *type; /* of the result; NULL: refused */
-  const char *part; /* of the message, where refused */
-} rule;
-
-/* "a: f32[2]; param w: q8_0[4,32]" as leaves of the text form. */
-static void write_leaves(const char *inputs, char *out, size_t cap) {
-  size_t used = 0;
-  out[0] = 0;
-  for (const char *p = inputs; *p;) {
-    p += strspn(p, " ;");
-    const char *kind = strncmp(p, "param ", 6) == 0 ? "param" : "input";
-    if (*kind == 'p') p += 6;
-    size_t name = strcspn(p, ":"), type = strcspn(p + name, ";");
-    used += (size_t)snprintf(out + used, cap - used, "%%%.*s = %s \"%.*s\" %.*s\n", (int)name, p, kind, (int)name, p,
-                             (int)type, p + name);
-    p += name + type;
-  }
-}
-
-static void check_rules(const rule *rules, size_t n) {
-  for (const rule *r = rules; r < rules + n; r++) {
-    char leaves[1024], text[2048];
-    rlx_graph *g = NULL;
-    write_leaves(r->inputs, leaves, sizeof leaves);
-    snprintf(text, sizeof text, "graph { %s %%y = %s%s%s\noutput \"y\" = %%y }", leaves, r->node, r->type ? " : " : "",
-             r->type ? r->type : "");
-    rlx_status s = rlx_graph_parse(text, strlen(text), &g);
-    rlx_graph_destroy(g);
-    if (r->type && s) FAIL("%s of %s: %s", r->node, r->inputs, rlx_message());
-    if (!r->type && s != RLX_INVALID)
-      FAIL("%s of %s: expected 'invalid', found '%s'", r->node, r->inputs, rlx_status_name(s));
-    if (!r->type && !strstr(rlx_message(), r->part))
-      FAIL("%s of %s: expected a message with <%s>, found <%s>", r->node, r->inputs, r->part, rlx_message());
-  }
-}
-#define CHECK_RULES(rules) check_rules(rules, sizeof rules / sizeof *rules)
 #define HUGE_INT "9223372036854775807"
 #define LEAST_INT "-9223372036854775808"
 
@@ -71,7 +27,7 @@ TEST(rules_of_products) {
     {"a: f16[2,32]; param w: q4_0[3,32]", "matmul(%a, %w) {trans_b=true}", NULL, "must be f16"},
     {"a: f32[2,3]; b: f64[3,2]", "matmul(%a, %b)", NULL, "input 1 (b) is f64"},
     {"a: i32[2,3]; b: i32[3,2]", "matmul(%a, %b)", NULL, "does not take i32"},
-    {"a: f32[4611686018427387904,0]; b: f32[0,4611686018427387904]", "matmul(%a, %b)", NULL, ""},
+    {"a: f32[4611686018427387904,0]; b: f32[0,4611686018427387904]", "matmul(%a, %b)", NULL, "overflows"},
 
     {"a: f32[B,M,K]; b: f32[N,B,K]", "dot_general(%a, %b) {batch_a=[0], batch_b=[1], contract_a=[-1], contract_b=[-1]}", "f32[B,M,N]", NULL},
     {"a: f32[B,3]; b: f32[4,C]", "dot_general(%a, %b) {batch_a=[0], batch_b=[0], contract_a=[1], contract_b=[1]}", "f32[4]", NULL},
@@ -245,87 +201,37 @@ TEST(rules_of_fused_ops) {
 }
 // clang-format on
 
-/* ---- runs: a conformance case that no table holds ---- */
-
-/* Builds and runs; the result's bytes go to *y, which the caller frees. */
-static rlx_status run_case(rlx_op op, const char *inputs, const char *expr, rlx_tensor *y) {
-  *y = (rlx_tensor){0};
-  rlx_case_built b;
-  RLX_TRY(rlx_case_build(op, &(rlx_case){"run", inputs, expr}, &b));
-  rlx_evaluator *e;
-  rlx_tensor view;
-  rlx_status s = rlx_evaluator_create(b.graph, &e);
-  for (size_t i = 0; !s && i < b.n_values; i++) s = rlx_evaluator_set(e, b.names[i], &b.values[i]);
-  if (!s) s = rlx_evaluator_run(e);
-  if (!s) s = rlx_evaluator_get(e, "y", &view);
-  if (!s) {
-    *y = view;
-    y->data = rlx_mem_alloc(view.bytes);
-    if (y->data) memcpy(y->data, view.data, view.bytes);
-    else s = RLX_FAIL(RLX_NO_MEMORY, "a result");
-  }
-  rlx_evaluator_destroy(e);
-  rlx_case_deinit(&b);
-  return s;
-}
-
-static rlx_status run_and_forget(rlx_op op, const char *inputs, const char *expr) {
-  rlx_tensor y;
-  rlx_status s = run_case(op, inputs, expr, &y);
-  rlx_mem_free(y.data);
-  return s;
-}
+/* ---- runs ---- */
 
 TEST(run_time_values_are_checked) {
   static const struct {
-    rlx_op op;
-    const char *inputs, *expr, *part; /* part NULL: accepted */
+    const char *leaves, *expr, *part; /* part NULL: accepted */
   } runs[] = {
-    {RLX_OP_grouped_matmul, "x: f32[2,3]; w: f32[4,3,2]; i: i32[2] values(0,4)", "grouped_matmul(%x, %w, %i)",
-     "idx[1] is expert 4 of 4"},
-    {RLX_OP_grouped_matmul, "x: f32[2,3]; w: f32[4,3,2]; i: i64[2] values(-1,0)", "grouped_matmul(%x, %w, %i)",
-     "idx[0] is expert -1 of 4"},
-    {RLX_OP_grouped_matmul, "x: f32[1,3]; w: f32[0,3,2]; i: i32[1] values(0)", "grouped_matmul(%x, %w, %i)",
-     "expert 0 of 0"},
-    {RLX_OP_dequant_grouped_matmul, "x: f32[1,32]; w: q8_0[2,3,32]; i: i32[1] values(2)",
-     "dequant_grouped_matmul(%x, %w, %i)", "expert 2 of 2"},
-    {RLX_OP_dequant_moe_weights, "w: q8_0[2,32]; i: i32[1] values(2)", "dequant_moe_weights(%w, %i)", "expert 2 of 2"},
-    {RLX_OP_attention, "q: f32[1,1,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; n: i32[] values(4)",
-     "attention(%q, %k, %v, _, _, _, %n)", "kv_len is 4 but there are 3 keys"},
-    {RLX_OP_attention, "q: f32[1,1,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; n: i32[] values(-1)",
-     "attention(%q, %k, %v, _, _, _, %n)", "kv_len is -1"},
-    {RLX_OP_attention, "q: f32[1,1,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; n: i32[] values(3)",
-     "attention(%q, %k, %v, _, _, _, %n)", NULL},
-    {RLX_OP_attention, "q: f32[1,2,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; o: i32[] values(-2147483648)",
+    {"x: f32[2,3]; w: f32[4,3,2]; i: i32[2] values(0,4)", "grouped_matmul(%x, %w, %i)", "idx[1] is expert 4 of 4"},
+    {"x: f32[2,3]; w: f32[4,3,2]; i: i64[2] values(-1,0)", "grouped_matmul(%x, %w, %i)", "idx[0] is expert -1 of 4"},
+    {"x: f32[1,3]; w: f32[0,3,2]; i: i32[1] values(0)", "grouped_matmul(%x, %w, %i)", "expert 0 of 0"},
+    {"x: f32[1,32]; w: q8_0[2,3,32]; i: i32[1] values(2)", "dequant_grouped_matmul(%x, %w, %i)", "expert 2 of 2"},
+    {"w: q8_0[2,32]; i: i32[1] values(2)", "dequant_moe_weights(%w, %i)", "expert 2 of 2"},
+    {"q: f32[1,1,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; n: i32[] values(4)", "attention(%q, %k, %v, _, _, _, %n)",
+     "kv_len is 4 but there are 3 keys"},
+    {"q: f32[1,1,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; n: i32[] values(-1)", "attention(%q, %k, %v, _, _, _, %n)",
+     "kv_len is -1"},
+    {"q: f32[1,1,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; n: i32[] values(3)", "attention(%q, %k, %v, _, _, _, %n)",
+     NULL},
+    {"q: f32[1,2,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; o: i32[] values(-2147483648)",
      "attention(%q, %k, %v, _, _, _, _, %o) {causal=true, window=9223372036854775807}", NULL},
-    {RLX_OP_attention, "q: f32[1,2,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; o: i32[] values(2147483647)",
+    {"q: f32[1,2,1,2]; k: f32[1,3,1,2]; v: f32[1,3,1,2]; o: i32[] values(2147483647)",
      "attention(%q, %k, %v, _, _, _, _, %o) {causal=true, window=1}", NULL},
-    {RLX_OP_rope, "x: f32[1,2,1,4]; o: i32[] values(2); c: f32[3,2]", "rope(%x, _, %o, _, %c, %c)",
+    {"x: f32[1,2,1,4]; o: i32[] values(2); c: f32[3,2]", "rope(%x, _, %o, _, %c, %c)",
      "position 3 is not in the tables' 0..2"},
-    {RLX_OP_rope, "x: f32[1,1,1,4]; p: i64[1] values(-1); c: f32[3,2]", "rope(%x, %p, _, _, %c, %c)", "position -1"},
-    {RLX_OP_rope, "x: f32[1,2,1,4]; p: i64[2] values(-9e18,9e18)", "rope(%x, %p)", NULL},
-    {RLX_OP_rope, "x: f32[1,2,1,4]; o: i32[] values(2147483647)", "rope(%x, _, %o)", NULL},
+    {"x: f32[1,1,1,4]; p: i64[1] values(-1); c: f32[3,2]", "rope(%x, %p, _, _, %c, %c)", "position -1"},
+    {"x: f32[1,2,1,4]; p: i64[2] values(-9e18,9e18)", "rope(%x, %p)", NULL},
+    {"x: f32[1,2,1,4]; o: i32[] values(2147483647)", "rope(%x, _, %o)", NULL},
   };
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-    if (!runs[i].part) CHECK_OK(run_and_forget(runs[i].op, runs[i].inputs, runs[i].expr));
-    else CHECK_FAILS(run_and_forget(runs[i].op, runs[i].inputs, runs[i].expr), RLX_INVALID, runs[i].part);
+    if (!runs[i].part) CHECK_OK(expr_runs(runs[i].leaves, runs[i].expr));
+    else CHECK_FAILS(expr_runs(runs[i].leaves, runs[i].expr), RLX_INVALID, runs[i].part);
   }
-}
-
-/* An op against the same thing said with others, on the same inputs. tolerance 0: the same bits. */
-static void check_same(rlx_op op, const char *inputs, const char *one, const char *other, double tolerance) {
-  rlx_tensor a, b;
-  rlx_status s = run_case(op, inputs, one, &a);
-  if (!s) {
-    s = run_case(op, inputs, other, &b);
-    double error;
-    if (!s && tolerance == 0 && (a.bytes != b.bytes || memcmp(a.data, b.data, a.bytes) != 0))
-      s = RLX_FAIL(RLX_INVALID, "bits differ");
-    if (!s && tolerance > 0) s = rlx_compare(&a, &b, (rlx_tolerance){tolerance, tolerance, tolerance}, &error);
-    rlx_mem_free(b.data);
-  }
-  rlx_mem_free(a.data);
-  if (s) FAIL("%s and %s of %s: %s", one, other, inputs, rlx_message());
 }
 
 TEST(fused_ops_equal_their_parts) {
@@ -341,71 +247,62 @@ TEST(fused_ops_equal_their_parts) {
       snprintf(inputs, sizeof inputs, "g: %s[40,5] range(-9,9); u: %s[5]", type, type);
       snprintf(fused, sizeof fused, "fused_swiglu(%%g, %%u) {act=%s}", act);
       snprintf(parts, sizeof parts, "%%t = %s(%%g); mul(%%t, %%u)", act);
-      check_same(RLX_OP_fused_swiglu, inputs, fused, parts, 0);
-      if (test_has_failed()) return;
+      CHECK_OK(expr_same(inputs, fused, parts, 0));
       snprintf(inputs, sizeof inputs, "x: %s[3,4] range(-1,1); w: %s[4,5] range(-1,1); c: %s[5]", type, type, type);
       snprintf(fused, sizeof fused, "fused_matmul_bias_act(%%x, %%w, %%c) {act=%s}", act);
       snprintf(parts, sizeof parts, "%%t = matmul(%%x, %%w); %%s = add(%%t, %%c); %s(%%s)", act);
-      check_same(RLX_OP_fused_matmul_bias_act, inputs, fused, parts, types[t].tolerance);
-      if (test_has_failed()) return;
+      CHECK_OK(expr_same(inputs, fused, parts, types[t].tolerance));
       snprintf(fused, sizeof fused, "fused_gate_up(%%x, %%w, %%w) {act=%s}", act);
       snprintf(parts, sizeof parts, "%%t = matmul(%%x, %%w); %%s = %s(%%t); mul(%%s, %%t)", act);
-      check_same(RLX_OP_fused_gate_up, inputs, fused, parts, types[t].tolerance);
-      if (test_has_failed()) return;
+      CHECK_OK(expr_same(inputs, fused, parts, types[t].tolerance));
     }
-  check_same(RLX_OP_fused_residual_norm, "x: f32[3,9]; r: f32[3,9]; g: f32[9]", "fused_residual_norm(%x, %r, %g)",
-             "%t = add(%x, %r); rms_norm(%t, %g)", 1e-6);
-  if (test_has_failed()) return;
-  check_same(RLX_OP_fused_residual_norm, "x: f32[3,9]; r: f32[3,9]; g: f32[9]; b: f32[9]",
-             "fused_residual_norm(%x, %r, %g, %b) {kind=layer}", "%t = add(%x, %r); layer_norm(%t, %g, %b)", 1e-6);
-  if (test_has_failed()) return;
-  check_same(RLX_OP_fused_attention_block, "x: f32[2,5,8]; w: f32[8,16]; o: f32[8,8]",
-             "fused_attention_block(%x, %w, %o) {heads=4, kv_heads=2, causal=true}",
-             "%t = matmul(%x, %w); %a = slice(%t) {axes=[2], start=[0], stop=[8]}; %b = slice(%t) {axes=[2], start=[8],"
-             " stop=[12]}; %c = slice(%t) {axes=[2], start=[12], stop=[16]}; %q = reshape(%a) {shape=[2,5,4,2]};"
-             " %k = reshape(%b) {shape=[2,5,2,2]}; %v = reshape(%c) {shape=[2,5,2,2]};"
-             " %y = attention(%q, %k, %v) {causal=true}; %z = reshape(%y) {shape=[2,5,8]}; matmul(%z, %o)",
-             1e-5);
+  CHECK_OK(expr_same("x: f32[3,9]; r: f32[3,9]; g: f32[9]", "fused_residual_norm(%x, %r, %g)",
+                     "%t = add(%x, %r); rms_norm(%t, %g)", 1e-6));
+  CHECK_OK(expr_same("x: f32[3,9]; r: f32[3,9]; g: f32[9]; b: f32[9]",
+                     "fused_residual_norm(%x, %r, %g, %b) {kind=layer}", "%t = add(%x, %r); layer_norm(%t, %g, %b)",
+                     1e-6));
+  CHECK_OK(expr_same(
+    "x: f32[2,5,8]; w: f32[8,16]; o: f32[8,8]", "fused_attention_block(%x, %w, %o) {heads=4, kv_heads=2, causal=true}",
+    "%t = matmul(%x, %w); %a = slice(%t) {axes=[2], start=[0], stop=[8]}; %b = slice(%t) {axes=[2], start=[8],"
+    " stop=[12]}; %c = slice(%t) {axes=[2], start=[12], stop=[16]}; %q = reshape(%a) {shape=[2,5,4,2]};"
+    " %k = reshape(%b) {shape=[2,5,2,2]}; %v = reshape(%c) {shape=[2,5,2,2]};"
+    " %y = attention(%q, %k, %v) {causal=true}; %z = reshape(%y) {shape=[2,5,8]}; matmul(%z, %o)",
+    1e-5));
 }
 
 /* A decode step reads a cache longer than what it holds; the rest of it may be anything. */
 TEST(a_key_past_the_length_changes_nothing) {
-  check_same(RLX_OP_attention,
-             "q: f32[1,1,2,4]; k: f32[1,3,2,4]; v: f32[1,3,2,4]; p: f32[1,2,2,4] values(nan,inf); n: i32[] values(3)",
-             "%kk = concat(%k, %p) {axis=1}; %vv = concat(%v, %p) {axis=1};"
-             " attention(%q, %kk, %vv, _, _, _, %n) {causal=true}",
-             "attention(%q, %k, %v) {causal=true}", 0);
+  CHECK_OK(
+    expr_same("q: f32[1,1,2,4]; k: f32[1,3,2,4]; v: f32[1,3,2,4]; p: f32[1,2,2,4] values(nan,inf); n: i32[] values(3)",
+              "%kk = concat(%k, %p) {axis=1}; %vv = concat(%v, %p) {axis=1};"
+              " attention(%q, %kk, %vv, _, _, _, %n) {causal=true}",
+              "attention(%q, %k, %v) {causal=true}", 0));
 }
 
 /* Whole tensors of nothing beside enormous sizes: no loop and no scratch may follow the size. */
 TEST(empty_results_cost_nothing) {
   static const struct {
-    rlx_op op;
-    const char *inputs, *expr;
+    const char *leaves, *expr;
   } runs[] = {
-    {RLX_OP_matmul, "a: f32[0,0]; b: f32[0,1000000000000000]", "matmul(%a, %b)"},
-    {RLX_OP_matmul, "a: f32[1000000000000000,0]; b: f32[0,0]", "matmul(%a, %b)"},
-    {RLX_OP_dot_general, "a: f32[0,1000000000000000]; b: f32[0,3]", "dot_general(%a, %b) {batch_a=[0], batch_b=[0]}"},
-    {RLX_OP_lora_matmul, "x: f32[0,0]; w: f32[0,5]; a: f32[0,1000000000000]; b: f32[1000000000000,0]; e: f32[0,0]",
+    {"a: f32[0,0]; b: f32[0,1000000000000000]", "matmul(%a, %b)"},
+    {"a: f32[1000000000000000,0]; b: f32[0,0]", "matmul(%a, %b)"},
+    {"a: f32[0,1000000000000000]; b: f32[0,3]", "dot_general(%a, %b) {batch_a=[0], batch_b=[0]}"},
+    {"x: f32[0,0]; w: f32[0,5]; a: f32[0,1000000000000]; b: f32[1000000000000,0]; e: f32[0,0]",
      "lora_matmul(%x, %e, %a, %b)"},
-    {RLX_OP_dense_solve, "a: f32[0,0,0]; b: f32[0,0,1000000000000]", "dense_solve(%a, %b)"},
-    {RLX_OP_attention, "q: f32[0,1,1,4]; k: f32[0,1000000000000,1,4]; v: f32[0,1000000000000,1,4]",
-     "attention(%q, %k, %v)"},
-    {RLX_OP_rope, "x: f32[1000000000000,0,1000,4]", "rope(%x)"},
-    {RLX_OP_fused_attention_block, "x: f32[1000000000,1000000000,0]; w: f32[0,12]; o: f32[4,0]",
-     "fused_attention_block(%x, %w, %o) {head_dim=4}"},
-    {RLX_OP_fused_residual_norm, "x: f32[1000000000000,0]", "fused_residual_norm(%x, %x)"},
+    {"a: f32[0,0,0]; b: f32[0,0,1000000000000]", "dense_solve(%a, %b)"},
+    {"q: f32[0,1,1,4]; k: f32[0,1000000000000,1,4]; v: f32[0,1000000000000,1,4]", "attention(%q, %k, %v)"},
+    {"x: f32[1000000000000,0,1000,4]", "rope(%x)"},
+    {"x: f32[1000000000,1000000000,0]; w: f32[0,12]; o: f32[4,0]", "fused_attention_block(%x, %w, %o) {head_dim=4}"},
+    {"x: f32[1000000000000,0]", "fused_residual_norm(%x, %x)"},
   };
-  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-    CHECK_OK(run_and_forget(runs[i].op, runs[i].inputs, runs[i].expr));
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) CHECK_OK(expr_runs(runs[i].leaves, runs[i].expr));
 }
 
 /* ---- memory ---- */
 
 static rlx_status every_op(void *user) {
   (void)user;
-  return run_and_forget(
-    RLX_OP_matmul,
+  return expr_runs(
     "x: f32[2,32] range(-1,1); w: q8_0[2,32]; e: q8_0[2,2,32]; i: i32[2] values(0,1); c: i8[32,2]; s: f32[1,2]",
     "%m = matmul(%x, %w) {trans_b=true}; %l = lora_matmul(%m, %m, %m, %m); %d = dot_general(%l, %l) {contract_a=[1],"
     " contract_b=[0]}; %z = dense_solve(%d, %m); %g = dequant_grouped_matmul(%x, %e, %i);"

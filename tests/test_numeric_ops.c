@@ -4,123 +4,95 @@
 #include <math.h>
 
 #include "alloc_sweep.h"
-#include "ir/graph.h"
 #include "ir/scalar.h"
 #include "ref/elementwise.h"
-#include "ref/ref.h"
+#include "rules.h"
 #include "test.h"
 
-/* ---- rules: the result's type is written out, and parsing checks it ---- */
-
-typedef struct rule {
-  const char *input, *rest, *node; /* the type of x, further leaves or "", the node */
-  const char *type;                /* of the result; NULL: refused */
-  const char *part;                /* of the message, where refused */
-} rule;
-
-static void check_rule(const rule *r) {
-  char text[1024];
-  snprintf(text, sizeof text, "graph { %%x = input \"x\" : %s\n%s\n%%y = %s%s%s\noutput \"y\" = %%y }", r->input,
-           r->rest, r->node, r->type ? " : " : "", r->type ? r->type : "");
-  rlx_graph *g = NULL;
-  rlx_status s = rlx_graph_parse(text, strlen(text), &g);
-  rlx_graph_destroy(g);
-  if (r->type && s) FAIL("%s of %s: %s", r->node, r->input, rlx_message());
-  if (!r->type && s != RLX_INVALID)
-    FAIL("%s of %s: expected 'invalid', found '%s'", r->node, r->input, rlx_status_name(s));
-  if (!r->type && !strstr(rlx_message(), r->part))
-    FAIL("%s: expected a message with <%s>, found <%s>", r->node, r->part, rlx_message());
-}
-
-static void check_rules(const rule *rules, size_t n) {
-  for (size_t i = 0; i < n && !test_has_failed(); i++) check_rule(&rules[i]);
-}
-#define CHECK_RULES(rules) check_rules(rules, sizeof rules / sizeof *rules)
-
-#define I(name, type) "%" name " = input \"" name "\" : " type "\n"
+/* ---- rules ---- */
 
 // clang-format off
 TEST(rules_of_elements) {
   static const rule rules[] = {
-    {"f32[B,1,S]", I("a", "f32[4,1]"), "add(%x, %a)", "f32[B,4,S]", NULL},
-    {"f32[B,S]", I("a", "f32[S]"), "mul(%x, %a)", "f32[B,S]", NULL},
-    {"f32[B]", I("a", "f32[C]"), "mul(%x, %a)", "f32[?]", NULL},
-    {"f32[2,3]", I("a", "f32[2]"), "add(%x, %a)", NULL, "[2,3] and [2] do not broadcast"},
-    {"f32[2]", I("a", "f16[2]"), "add(%x, %a)", NULL, "input 1 (b) is f16 but must be f32"},
-    {"i32[2]", "", "exp(%x)", NULL, "does not take i32"},
-    {"f32[2]", "", "bit_and(%x, %x)", NULL, "does not take f32"},
-    {"bool[2]", "", "add(%x, %x)", NULL, "does not take bool"},
-    {"c64[2]", "", "eq(%x, %x)", "bool[2]", NULL},
-    {"c64[2]", "", "lt(%x, %x)", NULL, "no order"},
-    {"bool[B,1]", I("t", "i8[4]"), "where(%x, %t, %t)", "i8[B,4]", NULL},
-    {"f32[2]", "", "clamp(%x) {lo=nan}", NULL, "must be numbers"},
-    {"f32[2]", "", "clamp(%x) {hi=nan}", NULL, "must be numbers"},
-    {"f32[2]", "", "cast(%x) {to=q4_0}", NULL, "cannot encode"},
-    {"f32[2]", "", "cast(%x) {to=c64}", NULL, "c64"},
-    {"f32[B,4]", I("s", "f32[4]"), "quantize(%x, %s) {to=u8}", "u8[B,4]", NULL},
-    {"f32[4,2]", I("s", "f32[4]"), "quantize(%x, %s)", NULL, "must be a scalar or [2]"},
-    {"f32[4,2]", I("s", "f32[4]"), "quantize(%x, %s) {axis=2}", NULL, "axis 2 is not in"},
-    {"f32[4,2]", I("s", "f32[]"), "quantize(%x, %s) {to=i64}", NULL, "not i64"},
-    {"f32[4]", I("s", "f32[]") I("z", "u8[]"), "quantize(%x, %s, %z)", NULL, "zero is u8 but must be i8"},
-    {"f32[4]", I("s", "f32[4]") I("z", "i8[]"), "quantize(%x, %s, %z)", NULL, "zero is [] but scale is [4]"},
-    {"i8[B,4]", I("s", "bf16[4]"), "dequantize(%x, %s)", "bf16[B,4]", NULL},
-    {"i8[4]", I("s", "i8[]"), "dequantize(%x, %s)", NULL, "must be a float type"},
+    {"x: f32[B,1,S]; a: f32[4,1]", "add(%x, %a)", "f32[B,4,S]", NULL},
+    {"x: f32[B,S]; a: f32[S]", "mul(%x, %a)", "f32[B,S]", NULL},
+    {"x: f32[B]; a: f32[C]", "mul(%x, %a)", "f32[?]", NULL},
+    {"x: f32[2,3]; a: f32[2]", "add(%x, %a)", NULL, "[2,3] and [2] do not broadcast"},
+    {"x: f32[2]; a: f16[2]", "add(%x, %a)", NULL, "input 1 (b) is f16 but must be f32"},
+    {"x: i32[2]", "exp(%x)", NULL, "does not take i32"},
+    {"x: f32[2]", "bit_and(%x, %x)", NULL, "does not take f32"},
+    {"x: bool[2]", "add(%x, %x)", NULL, "does not take bool"},
+    {"x: c64[2]", "eq(%x, %x)", "bool[2]", NULL},
+    {"x: c64[2]", "lt(%x, %x)", NULL, "no order"},
+    {"x: bool[B,1]; t: i8[4]", "where(%x, %t, %t)", "i8[B,4]", NULL},
+    {"x: f32[2]", "clamp(%x) {lo=nan}", NULL, "must be numbers"},
+    {"x: f32[2]", "clamp(%x) {hi=nan}", NULL, "must be numbers"},
+    {"x: f32[2]", "cast(%x) {to=q4_0}", NULL, "cannot encode"},
+    {"x: f32[2]", "cast(%x) {to=c64}", NULL, "c64"},
+    {"x: f32[B,4]; s: f32[4]", "quantize(%x, %s) {to=u8}", "u8[B,4]", NULL},
+    {"x: f32[4,2]; s: f32[4]", "quantize(%x, %s)", NULL, "must be a scalar or [2]"},
+    {"x: f32[4,2]; s: f32[4]", "quantize(%x, %s) {axis=2}", NULL, "axis 2 is not in"},
+    {"x: f32[4,2]; s: f32[]", "quantize(%x, %s) {to=i64}", NULL, "not i64"},
+    {"x: f32[4]; s: f32[]; z: u8[]", "quantize(%x, %s, %z)", NULL, "zero is u8 but must be i8"},
+    {"x: f32[4]; s: f32[4]; z: i8[]", "quantize(%x, %s, %z)", NULL, "zero is [] but scale is [4]"},
+    {"x: i8[B,4]; s: bf16[4]", "dequantize(%x, %s)", "bf16[B,4]", NULL},
+    {"x: i8[4]; s: i8[]", "dequantize(%x, %s)", NULL, "must be a float type"},
   };
   CHECK_RULES(rules);
 }
 
 TEST(rules_of_norms) {
   static const rule rules[] = {
-    {"f32[B,S,8]", I("g", "f32[8]"), "layer_norm(%x, %g)", "f32[B,S,8]", NULL},
-    {"f32[B,S,8]", I("g", "f32[S,8]"), "rms_norm(%x, %g) {axis=1}", "f32[B,S,8]", NULL},
-    {"f32[2,8]", I("g", "f32[2]"), "layer_norm(%x, %g)", NULL, "input 1 (gamma) is [2] but must be [8]"},
-    {"f32[2,8]", I("g", "f32[1]"), "rms_norm(%x, _, %g)", NULL, "input 2 (beta) is [1] but must be [8]"},
-    {"f32[]", "", "layer_norm(%x)", NULL, "axis -1 is not in"},
-    {"f32[2,8]", "", "layer_norm(%x) {axis=-9223372036854775808}", NULL, "is not in"},
-    {"f32[2,8]", "", "layer_norm(%x) {eps=-1.0}", NULL, "eps is -1 but must be a number from 0"},
-    {"f32[2,8]", "", "rms_norm(%x) {eps=nan}", NULL, "eps is"},
-    {"f32[2,8,3]", "", "group_norm(%x) {eps=inf}", NULL, "eps is inf"},
-    {"f32[B,C,4,4]", I("g", "f32[C]"), "layer_norm_2d(%x, %g)", "f32[B,C,4,4]", NULL},
-    {"f32[2,8,3]", "", "layer_norm_2d(%x)", NULL, "must have rank 4"},
-    {"f32[B,C,4]", "", "group_norm(%x) {groups=3}", "f32[B,C,4]", NULL},
-    {"f32[2,8,3]", "", "group_norm(%x) {groups=3}", NULL, "3 groups do not divide 8 channels"},
-    {"f32[2,8,3]", "", "group_norm(%x) {groups=0}", NULL, "groups is 0"},
-    {"f32[2,8,3]", "", "group_norm(%x) {groups=-9223372036854775808}", NULL, "groups is -9223372036854775808"},
-    {"f32[8]", "", "instance_norm(%x)", NULL, "must be [N, C, ..]"},
-    {"f32[2,8]", I("m", "f32[8]") I("v", "f32[2]"), "batch_norm_inference(%x, %m, %v)", NULL,
+    {"x: f32[B,S,8]; g: f32[8]", "layer_norm(%x, %g)", "f32[B,S,8]", NULL},
+    {"x: f32[B,S,8]; g: f32[S,8]", "rms_norm(%x, %g) {axis=1}", "f32[B,S,8]", NULL},
+    {"x: f32[2,8]; g: f32[2]", "layer_norm(%x, %g)", NULL, "input 1 (gamma) is [2] but must be [8]"},
+    {"x: f32[2,8]; g: f32[1]", "rms_norm(%x, _, %g)", NULL, "input 2 (beta) is [1] but must be [8]"},
+    {"x: f32[]", "layer_norm(%x)", NULL, "axis -1 is not in"},
+    {"x: f32[2,8]", "layer_norm(%x) {axis=-9223372036854775808}", NULL, "is not in"},
+    {"x: f32[2,8]", "layer_norm(%x) {eps=-1.0}", NULL, "eps is -1 but must be a number from 0"},
+    {"x: f32[2,8]", "rms_norm(%x) {eps=nan}", NULL, "eps is"},
+    {"x: f32[2,8,3]", "group_norm(%x) {eps=inf}", NULL, "eps is inf"},
+    {"x: f32[B,C,4,4]; g: f32[C]", "layer_norm_2d(%x, %g)", "f32[B,C,4,4]", NULL},
+    {"x: f32[2,8,3]", "layer_norm_2d(%x)", NULL, "must have rank 4"},
+    {"x: f32[B,C,4]", "group_norm(%x) {groups=3}", "f32[B,C,4]", NULL},
+    {"x: f32[2,8,3]", "group_norm(%x) {groups=3}", NULL, "3 groups do not divide 8 channels"},
+    {"x: f32[2,8,3]", "group_norm(%x) {groups=0}", NULL, "groups is 0"},
+    {"x: f32[2,8,3]", "group_norm(%x) {groups=-9223372036854775808}", NULL, "groups is -9223372036854775808"},
+    {"x: f32[8]", "instance_norm(%x)", NULL, "must be [N, C, ..]"},
+    {"x: f32[2,8]; m: f32[8]; v: f32[2]", "batch_norm_inference(%x, %m, %v)", NULL,
       "input 2 (var) is [2] but must be [8]"},
-    {"f32[2,8]", "", "softmax(%x) {axis=2}", NULL, "axis 2 is not in -2..1"},
-    {"f32[]", "", "softmax(%x)", NULL, "axis -1 is not in"},
-    {"f32[B,S]", "", "log_softmax(%x) {axis=0}", "f32[B,S]", NULL},
+    {"x: f32[2,8]", "softmax(%x) {axis=2}", NULL, "axis 2 is not in -2..1"},
+    {"x: f32[]", "softmax(%x)", NULL, "axis -1 is not in"},
+    {"x: f32[B,S]", "log_softmax(%x) {axis=0}", "f32[B,S]", NULL},
   };
   CHECK_RULES(rules);
 }
 
 TEST(rules_of_reductions) {
   static const rule rules[] = {
-    {"f32[B,S,8]", "", "reduce_sum(%x)", "f32[]", NULL},
-    {"f32[B,S,8]", "", "reduce_max(%x) {axes=[-1,0]}", "f32[S]", NULL},
-    {"f32[B,S,8]", "", "reduce_mean(%x) {axes=[1], keep=true}", "f32[B,1,8]", NULL},
-    {"i8[B,0]", "", "reduce_prod(%x) {axes=[1]}", "i8[B]", NULL},
-    {"i8[4]", "", "reduce_mean(%x)", NULL, "does not take i8"},
-    {"f32[2,3]", "", "reduce_sum(%x) {axes=[1,-1]}", NULL, "axis 1 is named twice"},
-    {"f32[2,3]", "", "reduce_sum(%x) {axes=[2]}", NULL, "axis 2 is not in"},
-    {"f32[2,3]", "", "cumsum(%x) {axis=-3}", NULL, "axis -3 is not in"},
-    {"f32[B,S]", "", "argmax(%x) {axis=0}", "i64[S]", NULL},
-    {"f32[B,S]", "", "argmin(%x) {axis=0, keep=true, to=i32}", "i32[1,S]", NULL},
-    {"f32[2,0]", "", "argmax(%x)", NULL, "is empty"},
-    {"f32[2,3]", "", "argmax(%x) {to=f32}", NULL, "gives i64 or i32, not f32"},
-    {"i8[3000000000]", "", "argmax(%x) {to=i32}", NULL, "needs i64 indices"},
-    {"i8[3000000000]", "", "argmax(%x)", "i64[]", NULL},
-    {"i8[3000000000]", "", "argsort(%x) {to=i32}", NULL, "needs i64 indices"},
-    {"f32[2,3]", "", "argsort(%x) {to=i8}", NULL, "gives i64 or i32, not i8"},
-    {"f32[B,S]", "", "top_k_values(%x) {k=5}", "f32[B,5]", NULL},
-    {"f32[B,S]", "", "top_k_indices(%x) {k=5, axis=0}", "i64[5,S]", NULL},
-    {"f32[2,3]", "", "top_k_values(%x) {k=4}", NULL, "k is 4"},
-    {"f32[2,3]", "", "top_k_values(%x) {k=-1}", NULL, "k is -1"},
-    {"f32[2,3]", "", "top_k_indices(%x) {k=9223372036854775807}", NULL, "k is 9223372036854775807"},
-    {"f32[S]", "", "top_k_values(%x) {k=9223372036854775807}", NULL, "overflow"},
-    {"bool[2]", "", "sort(%x)", NULL, "does not take bool"},
+    {"x: f32[B,S,8]", "reduce_sum(%x)", "f32[]", NULL},
+    {"x: f32[B,S,8]", "reduce_max(%x) {axes=[-1,0]}", "f32[S]", NULL},
+    {"x: f32[B,S,8]", "reduce_mean(%x) {axes=[1], keep=true}", "f32[B,1,8]", NULL},
+    {"x: i8[B,0]", "reduce_prod(%x) {axes=[1]}", "i8[B]", NULL},
+    {"x: i8[4]", "reduce_mean(%x)", NULL, "does not take i8"},
+    {"x: f32[2,3]", "reduce_sum(%x) {axes=[1,-1]}", NULL, "axis 1 is named twice"},
+    {"x: f32[2,3]", "reduce_sum(%x) {axes=[2]}", NULL, "axis 2 is not in"},
+    {"x: f32[2,3]", "cumsum(%x) {axis=-3}", NULL, "axis -3 is not in"},
+    {"x: f32[B,S]", "argmax(%x) {axis=0}", "i64[S]", NULL},
+    {"x: f32[B,S]", "argmin(%x) {axis=0, keep=true, to=i32}", "i32[1,S]", NULL},
+    {"x: f32[2,0]", "argmax(%x)", NULL, "is empty"},
+    {"x: f32[2,3]", "argmax(%x) {to=f32}", NULL, "gives i64 or i32, not f32"},
+    {"x: i8[3000000000]", "argmax(%x) {to=i32}", NULL, "needs i64 indices"},
+    {"x: i8[3000000000]", "argmax(%x)", "i64[]", NULL},
+    {"x: i8[3000000000]", "argsort(%x) {to=i32}", NULL, "needs i64 indices"},
+    {"x: f32[2,3]", "argsort(%x) {to=i8}", NULL, "gives i64 or i32, not i8"},
+    {"x: f32[B,S]", "top_k_values(%x) {k=5}", "f32[B,5]", NULL},
+    {"x: f32[B,S]", "top_k_indices(%x) {k=5, axis=0}", "i64[5,S]", NULL},
+    {"x: f32[2,3]", "top_k_values(%x) {k=4}", NULL, "k is 4"},
+    {"x: f32[2,3]", "top_k_values(%x) {k=-1}", NULL, "k is -1"},
+    {"x: f32[2,3]", "top_k_indices(%x) {k=9223372036854775807}", NULL, "k is 9223372036854775807"},
+    {"x: f32[S]", "top_k_values(%x) {k=9223372036854775807}", NULL, "overflow"},
+    {"x: bool[2]", "sort(%x)", NULL, "does not take bool"},
   };
   CHECK_RULES(rules);
 }
@@ -243,54 +215,21 @@ TEST(leaves_have_no_kernel) {
 
 /* A chain has the same bits one by one and as a region: each step is rounded to its own type. */
 TEST(a_region_has_the_bits_of_its_chain) {
-  static const char text[] =
-    "graph { %a = input \"a\" : f16[64]\n %b = input \"b\" : f16[64]\n"
-    "%1 = mul(%a, %b)\n %2 = exp(%1)\n %3 = cast(%2) {to=bf16}\n %4 = silu(%3)\n"
-    "%5 = cast(%4) {to=f16}\n %y = div(%5, %b)\n"
-    "%z = region(%a, %b) {body=graph { %a = input \"a\" : f16[64]; %b = input \"b\" : f16[64];"
-    "%1 = mul(%a, %b); %2 = exp(%1); %3 = cast(%2) {to=bf16}; %4 = silu(%3); %5 = cast(%4) {to=f16}; %y = div(%5, %b);"
-    "output \"y\" = %y }}\n output \"y\" = %y\n output \"z\" = %z }";
-  uint16_t a[64], b[64];
-  for (int i = 0; i < 64; i++) a[i] = rlx_f64_to_f16(0.11 * i - 3), b[i] = rlx_f64_to_f16(1.7 - 0.05 * i);
-  rlx_graph *g;
-  CHECK_OK(rlx_graph_parse(text, strlen(text), &g));
-  rlx_evaluator *e;
-  CHECK_OK(rlx_evaluator_create(g, &e));
-  rlx_tensor y, z;
-  CHECK_OK(rlx_evaluator_set(e, "a", &VECTOR(RLX_F16, a)));
-  CHECK_OK(rlx_evaluator_set(e, "b", &VECTOR(RLX_F16, b)));
-  CHECK_OK(rlx_evaluator_run(e));
-  CHECK_OK(rlx_evaluator_get(e, "y", &y));
-  CHECK_OK(rlx_evaluator_get(e, "z", &z));
-  CHECK(y.bytes == sizeof a && memcmp(y.data, z.data, y.bytes) == 0);
-  rlx_evaluator_destroy(e);
-  rlx_graph_destroy(g);
+#define CHAIN \
+  "%1 = mul(%a, %b); %2 = exp(%1); %3 = cast(%2) {to=bf16}; %4 = silu(%3); %5 = cast(%4) {to=f16}; %y = div(%5, %b)"
+  CHECK_OK(expr_same("a: f16[64] range(-3,4); b: f16[64] range(-1.5,1.7)", CHAIN,
+                     "region(%a, %b) {body=graph { %a = input \"a\" : f16[64]; %b = input \"b\" : f16[64]; " CHAIN
+                     "; output \"y\" = %y }}",
+                     0));
 }
 
 /* ---- memory ---- */
 
-static rlx_status evaluate(rlx_graph *g) {
-  float x[2][5] = {{3, 1, 2, 5, 4}, {1, 1, 2, 2, 3}};
-  rlx_tensor value = {.dtype = RLX_F32, .shape = RLX_DIMS(2, 5), .data = x, .bytes = sizeof x};
-  rlx_evaluator *e;
-  RLX_TRY(rlx_evaluator_create(g, &e));
-  rlx_status s = rlx_evaluator_set(e, "x", &value);
-  if (!s) s = rlx_evaluator_run(e);
-  rlx_evaluator_destroy(e);
-  return s;
-}
-
 static rlx_status reduce_and_order(void *user) {
   (void)user;
-  static const char text[] =
-    "graph { %x = input \"x\" : f32[2,5]\n %s = sort(%x)\n %n = layer_norm(%s)\n"
-    "%r = reduce_sum(%n) {axes=[1], keep=true}\n"
-    "%i = argsort(%x) {to=i32}\n %c = cast(%i) {to=f32}\n %y = fma(%c, %r, %s)\n output \"y\" = %y }";
-  rlx_graph *g;
-  RLX_TRY(rlx_graph_parse(text, strlen(text), &g));
-  rlx_status s = evaluate(g);
-  rlx_graph_destroy(g);
-  return s;
+  return expr_runs("x: f32[2,5] values(3,1,2,5,4,1,1,2,2,3)",
+                   "%s = sort(%x); %n = layer_norm(%s); %r = reduce_sum(%n) {axes=[1], keep=true};"
+                   "%i = argsort(%x) {to=i32}; %c = cast(%i) {to=f32}; fma(%c, %r, %s)");
 }
 
 TEST(allocations_may_fail) { CHECK_OK(alloc_sweep(reduce_and_order, NULL)); }

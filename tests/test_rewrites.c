@@ -9,10 +9,9 @@
 
 #include "alloc_sweep.h"
 #include "base/str.h"
-#include "conform/conform.h"
 #include "pass/legalise.h"
 #include "pass/report.h"
-#include "ref/ref.h"
+#include "rules.h"
 #include "test.h"
 
 /* ---- targets ---- */
@@ -39,19 +38,18 @@ static rlx_status legalise(const rlx_graph *g, rlx_pass_context *ctx, rlx_rewrit
   return s;
 }
 
+/* For a target without any composite op. report may be NULL. */
+static rlx_status legalise_to_primitives(const rlx_graph *g, rlx_report *report, rlx_graph **out) {
+  rlx_pass_context ctx = {.supports = lacks_one, .supports_user = &(rlx_op){EVERY_COMPOSITE}, .report = report};
+  return legalise(g, &ctx, rlx_rewrite_get, out);
+}
+
 /* ---- one case ---- */
 
 typedef struct tally {
   size_t rewritten, kept;
   const char *reason; /* the last that was given for keeping one */
 } tally;
-
-static rlx_status evaluate(const rlx_graph *g, const rlx_case_built *b, rlx_evaluator **e, rlx_tensor *y) {
-  RLX_TRY(rlx_evaluator_create(g, e));
-  for (size_t i = 0; i < b->n_values; i++) RLX_TRY(rlx_evaluator_set(*e, b->names[i], &b->values[i]));
-  RLX_TRY(rlx_evaluator_run(*e));
-  return rlx_evaluator_get(*e, "y", y);
-}
 
 /* Moves keep every bit; so does the body of a region, which runs as it stands. */
 static rlx_status compare(const rlx_graph *g, bool to_the_bit, const rlx_tensor *y, const rlx_tensor *want) {
@@ -66,8 +64,8 @@ static rlx_status compare(const rlx_graph *g, bool to_the_bit, const rlx_tensor 
 static rlx_status compare_graphs(const rlx_case_built *b, const rlx_graph *rewritten, bool to_the_bit) {
   rlx_evaluator *before = NULL, *after = NULL;
   rlx_tensor y, want;
-  rlx_status s = evaluate(b->graph, b, &before, &want);
-  if (!s) s = evaluate(rewritten, b, &after, &y);
+  rlx_status s = case_run(b->graph, b, &before, &want);
+  if (!s) s = case_run(rewritten, b, &after, &y);
   if (!s) s = compare(b->graph, to_the_bit, &y, &want);
   rlx_evaluator_destroy(before);
   rlx_evaluator_destroy(after);
@@ -259,12 +257,11 @@ TEST(negative_experts_and_positions_stay_errors) {
   for (size_t i = 0; i < COUNT(bad) && !test_has_failed(); i++) {
     rlx_case_built b;
     CHECK_OK(rlx_case_build(bad[i].op, &bad[i].c, &b));
-    rlx_pass_context ctx = {.supports = lacks_one, .supports_user = &(rlx_op){EVERY_COMPOSITE}};
     rlx_graph *rewritten = NULL;
     rlx_evaluator *before = NULL, *after = NULL;
     rlx_tensor y;
-    rlx_status s = legalise(b.graph, &ctx, rlx_rewrite_get, &rewritten);
-    rlx_status was = s ? s : evaluate(b.graph, &b, &before, &y), is = s ? s : evaluate(rewritten, &b, &after, &y);
+    rlx_status s = legalise_to_primitives(b.graph, NULL, &rewritten);
+    rlx_status was = s ? s : case_run(b.graph, &b, &before, &y), is = s ? s : case_run(rewritten, &b, &after, &y);
     bool gone = !s && !rlx_graph_same(b.graph, rewritten);
     rlx_evaluator_destroy(before);
     rlx_evaluator_destroy(after);
@@ -282,32 +279,29 @@ TEST(rewrites_know_their_limits) {
   static const struct {
     const char *leaves, *expr, *why;
   } limits[] = {
-    {"%x = input \"x\" : f32[65536,128]\n%w = input \"w\" : f32[4,128,64]\n%i = input \"i\" : i32[65536]\n",
+    {"x: f32[65536,128]; w: f32[4,128,64]; i: i32[65536]",
      "grouped_matmul(%x, %w, %i)", "a copy of an expert for every row would pass 2^28 elements"},
-    {"%x = input \"x\" : f32[64,1048576]\n%w = param \"w\" : q8_0[32,16,1048576]\n%i = input \"i\" : i32[64]\n",
+    {"x: f32[64,1048576]; param w: q8_0[32,16,1048576]; i: i32[64]",
      "dequant_grouped_matmul(%x, %w, %i)", "the decoded experts would pass 2^28 elements"},
-    {"%x = input \"x\" : f32[1,1,2]\n%w = input \"w\" : f32[1,1,1]\n", "conv_transpose(%x, %w) {stride=[268435456]}",
+    {"x: f32[1,1,2]; w: f32[1,1,1]", "conv_transpose(%x, %w) {stride=[268435456]}",
      "the input with zeros between its elements would pass 2^28 elements"},
-    {"%x = input \"x\" : f32[1,4,1,2]\n%c = input \"c\" : f32[3,1]\n", "rope(%x, _, _, _, %c, %c)",
+    {"x: f32[1,4,1,2]; c: f32[3,1]", "rope(%x, _, _, _, %c, %c)",
      "the tables have fewer rows than there are positions"},
-    {"%x = input \"x\" : f32[1,1,1,1073741824]\n", "rope(%x)", "the table of frequencies would pass 2^22 elements"},
-    {"%x = input \"x\" : f32[1,1,1,1073741824]\n", "axial_rope_2d(%x)",
+    {"x: f32[1,1,1,1073741824]", "rope(%x)", "the table of frequencies would pass 2^22 elements"},
+    {"x: f32[1,1,1,1073741824]", "axial_rope_2d(%x)",
      "the table of frequencies would pass 2^22 elements"},
-    {"%x = input \"x\" : f32[1,1,1]\n%w = input \"w\" : f32[1,1,2]\n",
+    {"x: f32[1,1,1]; w: f32[1,1,2]",
      "conv_transpose(%x, %w) {dilation=[9007199254740992], pad_lo=[9007199254740992]}",
      "the kernel reaches over more than 2^52 elements"},
-    {"%x = input \"x\" : f32[1,1,1,1]\n",
+    {"x: f32[1,1,1,1]",
      "im2col(%x) {kernel=[1,1], stride=[4294967296,4294967296], pad_lo=[1073741824,1073741824]}",
      "the padded input or its rows for each tap would pass 2^28 elements"},
-    {"%x = input \"x\" : f32[1]\n", "resize(%x) {size=[1099511627776]}", "a table of places would pass 2^28 elements"}};
+    {"x: f32[1]", "resize(%x) {size=[1099511627776]}", "a table of places would pass 2^28 elements"}};
   for (size_t i = 0; i < COUNT(limits) && !test_has_failed(); i++) {
-    char text[512];
-    snprintf(text, sizeof text, "graph {\n%s%%y = %s\noutput \"y\" = %%y\n}\n", limits[i].leaves, limits[i].expr);
     rlx_graph *g = NULL, *out = NULL;
-    CHECK_OK(rlx_graph_parse(text, strlen(text), &g));
+    CHECK_OK(expr_graph(limits[i].leaves, limits[i].expr, &g));
     rlx_report report = {0};
-    rlx_pass_context ctx = {.supports = lacks_one, .supports_user = &(rlx_op){EVERY_COMPOSITE}, .report = &report};
-    rlx_status s = legalise(g, &ctx, rlx_rewrite_get, &out);
+    rlx_status s = legalise_to_primitives(g, &report, &out);
     bool same = !s && rlx_graph_same(g, out);
     const char *why = s ? "" : report.rows.v[report.rows.n - 1].why;
     rlx_report_deinit(&report);
@@ -321,12 +315,9 @@ TEST(rewrites_know_their_limits) {
 
 /* One axis after the other, in the other order, would pass through 2000 x 3000. */
 TEST(resize_shrinks_before_it_grows) {
-  const char *text = "graph {\n%x = input \"x\" : f32[1,3000]\n"
-                     "%y = resize(%x) {size=[2000,1], mode=linear}\noutput \"y\" = %y\n}\n";
   rlx_graph *g = NULL, *out = NULL;
-  CHECK_OK(rlx_graph_parse(text, strlen(text), &g));
-  rlx_pass_context ctx = {.supports = lacks_one, .supports_user = &(rlx_op){EVERY_COMPOSITE}};
-  rlx_status s = legalise(g, &ctx, rlx_rewrite_get, &out);
+  CHECK_OK(expr_graph("x: f32[1,3000]", "resize(%x) {size=[2000,1], mode=linear}", &g));
+  rlx_status s = legalise_to_primitives(g, NULL, &out);
   size_t most = 0;
   for (rlx_node id = 1; !s && id < rlx_graph_end(out); id++) {
     size_t count = rlx_dims_count(&rlx_graph_at(out, id)->type.shape);
@@ -347,13 +338,12 @@ static void check_tails(rlx_op op) {
   c.expr = expr;
   rlx_case_built b;
   CHECK_OK(rlx_case_build(op, &c, &b));
-  rlx_pass_context ctx = {.supports = lacks_one, .supports_user = &(rlx_op){EVERY_COMPOSITE}};
   rlx_graph *rewritten = NULL;
   rlx_evaluator *before = NULL, *after = NULL;
   rlx_tensor y = {0}, want = {0};
-  rlx_status s = legalise(b.graph, &ctx, rlx_rewrite_get, &rewritten);
-  if (!s) s = evaluate(b.graph, &b, &before, &want);
-  if (!s) s = evaluate(rewritten, &b, &after, &y);
+  rlx_status s = legalise_to_primitives(b.graph, NULL, &rewritten);
+  if (!s) s = case_run(b.graph, &b, &before, &want);
+  if (!s) s = case_run(rewritten, &b, &after, &y);
   double worst = 0, error;
   for (size_t i = 0; !s && i < rlx_tensor_count(&want); i++) {
     error = fabs(rlx_load(&y, i) - rlx_load(&want, i)) / fabs(rlx_load(&want, i));
@@ -383,8 +373,7 @@ TEST(absurd_sizes_of_empty_tensors_are_left_alone) {
   rlx_graph *g = NULL, *out = NULL;
   CHECK_OK(rlx_graph_parse(text, strlen(text), &g));
   rlx_report report = {0};
-  rlx_pass_context ctx = {.supports = lacks_one, .supports_user = &(rlx_op){EVERY_COMPOSITE}, .report = &report};
-  rlx_status s = legalise(g, &ctx, rlx_rewrite_get, &out);
+  rlx_status s = legalise_to_primitives(g, &report, &out);
   bool same = !s && rlx_graph_same(g, out);
   uint32_t host = report.host;
   rlx_report_deinit(&report);
@@ -564,9 +553,8 @@ static const char sweep_graph[] =
 
 static rlx_status sweep_work(void *user) {
   rlx_report report = {0};
-  rlx_pass_context ctx = {.supports = lacks_one, .supports_user = &(rlx_op){EVERY_COMPOSITE}, .report = &report};
   rlx_graph *out = NULL;
-  rlx_status s = legalise(user, &ctx, rlx_rewrite_get, &out);
+  rlx_status s = legalise_to_primitives(user, &report, &out);
   rlx_str text = {0};
   if (!s) rlx_report_json(&report, &text);
   char *taken = NULL;
@@ -604,18 +592,13 @@ static const char sweep_products[] =
   "output \"d\" = %d\noutput \"ct\" = %ct\noutput \"cc\" = %cc\noutput \"im\" = %im\noutput \"re\" = %re\n"
   "output \"st\" = %st\noutput \"dm\" = %dm\noutput \"gm\" = %gm\noutput \"qm\" = %qm\n}\n";
 
-TEST(large_rewrites_survive_every_failing_allocation) {
+static void check_sweep(const char *text) {
   rlx_graph *g = NULL;
-  CHECK_OK(rlx_graph_parse(sweep_products, strlen(sweep_products), &g));
+  CHECK_OK(rlx_graph_parse(text, strlen(text), &g));
   rlx_status s = alloc_sweep(sweep_work, g);
   rlx_graph_destroy(g);
   CHECK_OK(s);
 }
 
-TEST(legalise_survives_every_failing_allocation) {
-  rlx_graph *g = NULL;
-  CHECK_OK(rlx_graph_parse(sweep_graph, strlen(sweep_graph), &g));
-  rlx_status s = alloc_sweep(sweep_work, g);
-  rlx_graph_destroy(g);
-  CHECK_OK(s);
-}
+TEST(large_rewrites_survive_every_failing_allocation) { check_sweep(sweep_products); }
+TEST(legalise_survives_every_failing_allocation) { check_sweep(sweep_graph); }

@@ -19,7 +19,8 @@ static bool is_word(char c) {
 #define PICK(list) (list)[random_below(random, sizeof(list) / sizeof *(list))]
 
 static const char *random_number(uint64_t *random) {
-  static const char *const small[] = {"0", "1", "2", "3", "4", "5", "-1", "-2", "-3", "7", "8", "0.5", "-0", "1e-5"};
+  static const char *const small[] = {
+    "0", "1", "2", "3", "4", "5", "-1", "-2", "-3", "7", "8", "0.5", "-0", "1e-5", "0.12345678901234567"};
   /* clang-format off */
   static const char *const edges[] = {
     "16", "255", "4096", "65536", "2147483647", "2147483648", "4294967296", "9223372036854775807", "-9223372036854775808",

@@ -125,7 +125,7 @@ static rlx_status run_rounds(const rlx_graph *in, const plan *p, stage *current)
   for (rlx_node id = 0; id < rlx_graph_end(in); id++)
     if (!rlx_array_push(&current->origin, id) || !rlx_array_push(&current->why, NULL))
       return RLX_FAIL(RLX_NO_MEMORY, "legalise");
-  bool changed = true;
+  bool changed = p->ctx->supports != NULL; /* a target that has everything leaves nothing to do */
   for (int round = 0; changed && round < MAX_ROUNDS; round++) {
     stage next = {0};
     rlx_status s = run_round(p, current, &next);

@@ -92,7 +92,7 @@ def dense_solve(attrs, ins, out):
 
 def nibbles(w, k):
     """[ceil(K/2), N] bytes -> [K, N] codes, the low nibble first."""
-    return torch.stack([w & 15, w >> 4], dim=1).reshape(-1, w.shape[1])[:k]
+    return torch.stack([w & 15, w >> 4], dim=1).flatten(0, 1)[:k]
 
 
 def e2m1(codes):
@@ -210,6 +210,8 @@ def attention(attrs, ins, out):
     if attrs["layout"] == "bshd":
         q, k, v = (t.transpose(1, 2) for t in (q, k, v))
     batch, heads, n_q, d = q.shape
+    if batch == 0:
+        return torch.zeros(out["shape"])
     repeats = heads // max(k.shape[1], 1)
     k, v = k.repeat_interleave(repeats, dim=1), v.repeat_interleave(repeats, dim=1)
     if bias is not None:
@@ -316,5 +318,7 @@ def fused_attention_block(attrs, ins, out):
     q, k, v = qkv.split([heads * d, kv_heads * d, kv_heads * d], dim=-1)
     q, k, v = (t.unflatten(-1, (-1, d)).transpose(1, 2) for t in (q, k, v))
     k, v = k.repeat_interleave(heads // kv_heads, dim=1), v.repeat_interleave(heads // kv_heads, dim=1)
-    y = F.scaled_dot_product_attention(q, k, v, is_causal=attrs["causal"], scale=attrs["scale"] or d ** -0.5)
+    # A mask of its own: with is_causal and a negative scale, PyTorch's hidden keys come out as +inf.
+    seen = visible_keys(places, places, attrs["causal"], 0, 0)
+    y = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, scale=attrs["scale"] or d ** -0.5)
     return y.transpose(1, 2).flatten(-2) @ weight(ins[2], attrs) + (0 if b_out is None else b_out)

@@ -64,8 +64,11 @@ def im2col(attrs, ins, out):
     stride, dilation, lo, hi = window(attrs, x)
     if x.numel() == 0:
         return torch.zeros(out["shape"], dtype=torch.float64)
-    y = F.unfold(bordered(x.double(), lo, hi), attrs["kernel"], dilation=dilation, stride=stride)
-    return y if x.is_floating_point() else y.to(x.dtype)  # the cases' integers are small, so doubles hold them
+    parts = [x.real, x.imag] if x.is_complex() else [x]  # F.unfold drops imaginary parts
+    y = [F.unfold(bordered(p.double(), lo, hi), attrs["kernel"], dilation=dilation, stride=stride) for p in parts]
+    if x.is_complex():
+        return torch.complex(*y)
+    return y[0] if x.is_floating_point() else y[0].to(x.dtype)  # integers here are small, so doubles hold them
 
 
 # ---- pools ----
