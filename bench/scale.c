@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "big_graph.h"
+#include "graphs.h"
 #include "pass/pass.h"
 
 enum { MAX_STEPS = 32, MAX_SIZES = 8, NAME_BYTES = 32 };
@@ -62,13 +63,6 @@ static void end(bench *b, const char *name) {
   b->next++;
 }
 
-/* A target without composite ops: legalise has all the work it can have. */
-static bool only_primitives(void *user, const rlx_graph *g, rlx_node n, const char **why) {
-  (void)user;
-  (void)why;
-  return !rlx_op_has(rlx_graph_at(g, n)->op, RLX_TRAIT_COMPOSITE);
-}
-
 static rlx_status bench_text(bench *b, const rlx_graph *g) {
   char *text = NULL;
   rlx_graph *again = NULL;
@@ -99,7 +93,7 @@ static rlx_status bench_bind(bench *b, const rlx_graph *g) {
 static rlx_status bench_passes(bench *b, const rlx_graph *g) {
   for (size_t i = 0; i < rlx_passes_count; i++) {
     char name[NAME_BYTES];
-    rlx_pass_context ctx = {.supports = only_primitives};
+    rlx_pass_context ctx = {.supports = only_primitives}; /* legalise has all the work it can have */
     rlx_graph *out = NULL;
     snprintf(name, sizeof name, "pass %s", rlx_passes[i].name);
     begin(b);
@@ -236,7 +230,7 @@ static bool is_named(const char *list, const char *name) {
 int main(int argc, char **argv) {
   const char *kinds = "wide,chain", *list = "10000,100000,1000000";
   double limit = 0, worst = 0;
-  for (int i = 1; i < argc; i++) {
+  for (int i = 1; i < argc; i += 2) {
     const char *value = i + 1 < argc ? argv[i + 1] : NULL;
     if (value && strcmp(argv[i], "--kinds") == 0) kinds = value;
     else if (value && strcmp(argv[i], "--sizes") == 0) list = value;
@@ -247,7 +241,6 @@ int main(int argc, char **argv) {
         printf("  %-10s %s\n", big_graph_kinds[k].name, big_graph_kinds[k].doc);
       return 2;
     }
-    i++;
   }
   uint32_t sizes[MAX_SIZES];
   size_t n = parse_sizes(list, sizes);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graphs.h"
+
 /* ---- one question each ---- */
 
 static uint32_t size_of(const rlx_graph *g) { return rlx_graph_end(g); }
@@ -289,42 +291,19 @@ rlx_status big_graph_make(const big_graph_kind *kind, uint32_t n_nodes, big_grap
 
 /* ---- running ---- */
 
-static rlx_status set_zero(rlx_evaluator *e, const rlx_graph *g, rlx_node id) {
-  rlx_tensor t = {.dtype = rlx_node_dtype(g, id), .shape = rlx_node_shape(g, id)};
-  RLX_TRY(rlx_tensor_bytes(t.dtype, t.shape, &t.bytes));
-  t.data = rlx_mem_calloc(1, t.bytes);
-  if (!t.data) return RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", t.bytes);
-  rlx_status s = rlx_evaluator_set(e, rlx_node_name(g, id), &t);
-  rlx_mem_free(t.data);
-  return s;
-}
-
 /* An evaluator that has run: leaves from `load` where that has them, else 0. */
-static rlx_status run_zeros(const rlx_graph *g, const rlx_evaluator *load, const rlx_graph *load_graph,
-                            rlx_evaluator *e) {
-  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
-    rlx_op op = rlx_graph_at(g, id)->op;
-    uint32_t seen;
-    rlx_tensor view;
-    if (op != RLX_OP_input && op != RLX_OP_param) continue;
-    if (load && rlx_name_map_get(&load_graph->output_names, rlx_node_name(g, id), &seen)) {
-      RLX_TRY(rlx_evaluator_get(load, rlx_node_name(g, id), &view));
-      RLX_TRY(rlx_evaluator_set(e, rlx_node_name(g, id), &view));
-    } else {
-      RLX_TRY(set_zero(e, g, id));
-    }
-  }
-  return rlx_evaluator_run(e);
+static rlx_status run_zeros(const rlx_graph *g, const rlx_evaluator *load, rlx_evaluator **out) {
+  RLX_TRY(rlx_evaluator_create(g, out));
+  RLX_TRY(graph_set_leaves(*out, g, load, NULL, NULL));
+  return rlx_evaluator_run(*out);
 }
 
 rlx_status big_graph_run(const rlx_graph *g, const rlx_graph *load, rlx_tensor *y) {
   rlx_evaluator *first = NULL, *e = NULL;
   rlx_tensor view;
   *y = (rlx_tensor){0};
-  rlx_status s = load ? rlx_evaluator_create(load, &first) : RLX_OK;
-  if (!s && load) s = run_zeros(load, NULL, NULL, first);
-  if (!s) s = rlx_evaluator_create(g, &e);
-  if (!s) s = run_zeros(g, first, load, e);
+  rlx_status s = load ? run_zeros(load, NULL, &first) : RLX_OK;
+  if (!s) s = run_zeros(g, first, &e);
   if (!s) s = rlx_evaluator_get(e, "y", &view);
   if (!s) {
     *y = view;

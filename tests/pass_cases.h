@@ -10,33 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "conform/values.h"
+#include "graphs.h"
 #include "pass/pass.h"
 #include "ref/ref.h"
 #include "test.h"
 
 /* ---- evaluation ---------------------------------------------------------------------------------------------- */
-
-static inline uint64_t next_random(uint64_t *state) {
-  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-static inline void fill(rlx_tensor *t, uint64_t seed, bool special) {
-  static const double odd[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN, 1e-40, -1e-40, 65504,
-                               3e38, -3e38, 0.5,      1.5,       2.5, -0.5,  0.1};
-  uint64_t state = seed;
-  size_t n = rlx_dims_count(&t->shape);
-  for (size_t i = 0; i < n; i++) {
-    uint64_t r = next_random(&state);
-    double x = (double)(r >> 11) / 9007199254740992.0 * 4 - 2;
-    if (special && r % 3 == 0) x = odd[(r >> 8) % (sizeof odd / sizeof *odd)];
-    if (rlx_dtype_is_float(t->dtype)) rlx_store(t, i, x);
-    else if (t->dtype == RLX_BOOL) rlx_store_int(t, i, (int64_t)(r >> 20 & 1));
-    else rlx_store_int(t, i, r % 4 ? (int64_t)(r >> 40) % 9 - 4 : (int64_t)r);
-  }
-}
 
 /* How leaves are filled: by their names and a seed, perhaps with special values. */
 typedef struct filling {
@@ -44,24 +24,30 @@ typedef struct filling {
   bool special;
 } filling;
 
-static inline rlx_status set_leaf(rlx_evaluator *e, const rlx_graph *g, rlx_node id, filling how, rlx_evaluator *load) {
-  const char *name = rlx_node_name(g, id);
-  rlx_tensor view, t = {.dtype = rlx_node_dtype(g, id), .shape = rlx_node_shape(g, id)};
-  if (load && rlx_evaluator_get(load, name, &view) == RLX_OK) return rlx_evaluator_set(e, name, &view);
-  RLX_TRY(rlx_tensor_bytes(t.dtype, t.shape, &t.bytes));
-  if (!(t.data = calloc(1, t.bytes + 1))) return RLX_FAIL(RLX_NO_MEMORY, "a test's values");
-  if (rlx_dtype_is_block(t.dtype)) memset(t.data, 0x3c, t.bytes); /* any bytes are blocks */
-  else fill(&t, rlx_hash_bytes(how.seed, name, strlen(name)), how.special);
-  rlx_status s = rlx_evaluator_set(e, name, &t);
-  free(t.data);
-  return s;
+static inline void fill_leaf(void *user, const char *name, rlx_tensor *t) {
+  static const double odd[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN, 1e-40, -1e-40, 65504,
+                               3e38, -3e38, 0.5,      1.5,       2.5, -0.5,  0.1};
+  const filling *how = user;
+  if (rlx_dtype_is_block(t->dtype)) {
+    memset(t->data, 0x3c, t->bytes); /* any bytes are blocks */
+    return;
+  }
+  uint64_t state = rlx_hash_bytes(how->seed, name, strlen(name));
+  size_t n = rlx_dims_count(&t->shape);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t r = rlx_random_next(&state);
+    double x = (double)(r >> 11) / 9007199254740992.0 * 4 - 2;
+    if (how->special && r % 3 == 0) x = odd[(r >> 8) % (sizeof odd / sizeof *odd)];
+    if (rlx_dtype_is_float(t->dtype)) rlx_store(t, i, x);
+    else if (t->dtype == RLX_BOOL) rlx_store_int(t, i, (int64_t)(r >> 20 & 1));
+    else rlx_store_int(t, i, r % 4 ? (int64_t)(r >> 40) % 9 - 4 : (int64_t)r);
+  }
 }
 
 /* Params may come from a load graph that ran. */
-static inline rlx_status run_graph(const rlx_graph *g, filling how, rlx_evaluator *load, rlx_evaluator **out) {
+static inline rlx_status run_graph(const rlx_graph *g, filling how, const rlx_evaluator *load, rlx_evaluator **out) {
   RLX_TRY(rlx_evaluator_create(g, out));
-  for (rlx_node id = 1; id <= rlx_graph_size(g); id++)
-    if (rlx_node_name(g, id)) RLX_TRY(set_leaf(*out, g, id, how, load));
+  RLX_TRY(graph_set_leaves(*out, g, load, fill_leaf, &how));
   return rlx_evaluator_run(*out);
 }
 

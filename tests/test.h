@@ -18,6 +18,18 @@
 
 #include "rlx/rlx.h"
 
+/* 1 where the program is slow and takes far more memory than usual. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_IS_SANITIZED 1
+#endif
+#endif
+#ifndef TEST_IS_SANITIZED
+#define TEST_IS_SANITIZED 0
+#endif
+
 typedef struct test_case {
   const char *name;
   void (*fn)(void);

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 #include "alloc_sweep.h"
-#include "conform/conform.h"
+#include "graphs.h"
+#include "rules.h"
 #include "test.h"
 
 /* ---- the graphs ---- */
@@ -181,12 +182,6 @@ static rlx_status work_bind(void *user) {
   return s;
 }
 
-static bool only_primitives(void *user, const rlx_graph *g, rlx_node n, const char **why) {
-  (void)user;
-  (void)why;
-  return !rlx_op_has(rlx_graph_at(g, n)->op, RLX_TRAIT_COMPOSITE);
-}
-
 static rlx_status optimise(const subject *t, uint64_t *hash) {
   rlx_optimize_options options = {.struct_bytes = sizeof options, .supports = t->supports};
   rlx_optimized *o = NULL;
@@ -329,21 +324,15 @@ TEST(evaluating) { CHECK_OK(sweep(work_evaluate, NULL)); }
 
 /* ---- every op ---- */
 
-static rlx_status evaluate_case(const rlx_case_built *b) {
-  rlx_evaluator *e = NULL;
-  RLX_TRY(rlx_evaluator_create(b->graph, &e));
-  rlx_status s = RLX_OK;
-  for (size_t i = 0; i < b->n_values && !s; i++) s = rlx_evaluator_set(e, b->names[i], &b->values[i]);
-  if (!s) s = rlx_evaluator_run(e);
-  rlx_evaluator_destroy(e);
-  return s;
-}
-
 static rlx_status work_case(void *user) {
   const rlx_case_built *b = user;
   rlx_optimize_options options = {.struct_bytes = sizeof options, .supports = only_primitives};
   rlx_optimized *o = NULL;
-  RLX_TRY(evaluate_case(b));
+  rlx_evaluator *e = NULL;
+  rlx_tensor y;
+  rlx_status s = case_run(b->graph, b, &e, &y);
+  rlx_evaluator_destroy(e);
+  RLX_TRY(s);
   RLX_TRY(rlx_optimize(b->graph, &options, &o));
   rlx_optimized_destroy(o);
   return RLX_OK;

@@ -865,6 +865,34 @@ TEST(composed_reductions_have_their_values) {
   }
 }
 
+/* Squares and sums of these pass the ends of f16, the results do not. */
+static void check_half(reduction f, double a, double b, double expected) {
+  rlx_graph *g;
+  rlx_evaluator *e;
+  uint16_t x[2] = {rlx_f64_to_f16(a), rlx_f64_to_f16(b)};
+  rlx_tensor y, in = {RLX_F16, RLX_DIMS(2), x, sizeof x};
+  CHECK_OK(rlx_graph_create(&g));
+  rlx_output(g, "y", f(g, rlx_input(g, "x", RLX_F16, RLX_DIMS(2)), RLX_DIMS(0), false));
+  CHECK_OK(rlx_graph_finish(g));
+  CHECK_OK(rlx_evaluator_create(g, &e));
+  CHECK_OK(rlx_evaluator_set(e, "x", &in));
+  CHECK_OK(rlx_evaluator_run(e));
+  CHECK_OK(rlx_evaluator_get(e, "y", &y));
+  CHECK_EQ_INT(y.dtype, RLX_F16);
+  CHECK_EQ_INT(*(const uint16_t *)y.data, rlx_f64_to_f16(expected));
+  rlx_evaluator_destroy(e);
+  rlx_graph_destroy(g);
+}
+
+TEST(composed_reductions_of_halves_round_once) {
+  check_half(rlx_reduce_l2, 300, -400, 500);
+  check_half(rlx_reduce_l2, 0x1p-13, 0, 0x1p-13);
+  check_half(rlx_reduce_sum_square, 0x1.8p-13, 0x1.8p-13, 0x1.2p-24); /* each square alone rounds up to 0x1p-24 */
+  check_half(rlx_reduce_log_sum, 60000, 60000, log(120000));
+  check_half(rlx_reduce_log_sum_exp, 60000, 0, 60000);
+  check_half(rlx_reduce_l1, -0.5, 3, 3.5);
+}
+
 /* ---- memory that runs out ---- */
 
 static rlx_status build_a_bit_of_everything(void *user) {

@@ -33,7 +33,8 @@ static void free_outputs(const rlx_graph *g, rlx_tensor *outputs) {
 }
 
 /* Leaves come from s, or from the outputs of the load graph. */
-static rlx_status run_graph(const rlx_graph *g, const source *s, const rlx_graph *load, const rlx_tensor *loaded, rlx_tensor **outputs) {
+static rlx_status run_graph(const rlx_graph *g, const source *s, const rlx_graph *load, const rlx_tensor *loaded,
+                            rlx_tensor **outputs) {
   const rlx_tensor **leaves = calloc(rlx_graph_end(g), sizeof *leaves);
   rlx_tensor *out = calloc(g->outputs.n, sizeof *out);
   *outputs = out;
@@ -45,7 +46,8 @@ static rlx_status run_graph(const rlx_graph *g, const source *s, const rlx_graph
     uint32_t i;
     if (!leaves[id] && load && rlx_name_map_get(&load->output_names, name, &i)) leaves[id] = &loaded[i];
   }
-  for (size_t i = 0; i < g->outputs.n && !status; i++) status = rlx_tensor_create(&rlx_graph_at(g, g->outputs.v[i].node)->type, &out[i]);
+  for (size_t i = 0; i < g->outputs.n && !status; i++)
+    status = rlx_tensor_create(&rlx_graph_at(g, g->outputs.v[i].node)->type, &out[i]);
   if (!status) status = rlx_eval_graph(g, &(rlx_eval_context){.draw = 3}, leaves, out, NULL);
   free((void *)leaves);
   return status;
@@ -58,7 +60,9 @@ static bool same_bits(const rlx_tensor *y, const rlx_tensor *r) {
   if (!rlx_dtype_is_float(y->dtype)) return false;
   size_t size = rlx_dtype_size(y->dtype);
   for (size_t i = 0; i < rlx_tensor_count(y); i++) /* NaN has many patterns */
-    if (memcmp((char *)y->data + i * size, (char *)r->data + i * size, size) != 0 && !(isnan(rlx_load(y, i)) && isnan(rlx_load(r, i)))) return false;
+    if (memcmp((char *)y->data + i * size, (char *)r->data + i * size, size) != 0 &&
+        !(isnan(rlx_load(y, i)) && isnan(rlx_load(r, i))))
+      return false;
   return true;
 }
 
@@ -85,11 +89,13 @@ static bool is_close(const rlx_tensor *y, const rlx_tensor *r) {
 
 static rlx_status compare_output(const rlx_graph *g, size_t i, const rlx_tensor *y, const rlx_tensor *r, bool exact) {
   const char *name = g->outputs.v[i].name;
-  if (y->dtype != r->dtype || !rlx_dims_equal(&y->shape, &r->shape)) return RLX_FAIL(RLX_INVALID, "output %s changed its type", name);
+  if (y->dtype != r->dtype || !rlx_dims_equal(&y->shape, &r->shape))
+    return RLX_FAIL(RLX_INVALID, "output %s changed its type", name);
   if (exact ? same_bits(y, r) : is_close(y, r)) return RLX_OK;
   for (size_t k = 0; k < rlx_tensor_count(y) && rlx_dtype_is_float(y->dtype); k++)
     if (rlx_load(y, k) != rlx_load(r, k))
-      return RLX_FAIL(RLX_INVALID, "output %s[%zu] is %.9g, was %.9g (%s)", name, k, rlx_load(y, k), rlx_load(r, k), exact ? "to the bit" : "tolerance");
+      return RLX_FAIL(RLX_INVALID, "output %s[%zu] is %.9g, was %.9g (%s)", name, k, rlx_load(y, k), rlx_load(r, k),
+                      exact ? "to the bit" : "tolerance");
   return RLX_FAIL(RLX_INVALID, "output %s changed", name);
 }
 
@@ -121,14 +127,15 @@ static rlx_status run_pipeline(const rlx_graph *g, rlx_pass_context *ctx, rlx_gr
   return RLX_OK;
 }
 
-static rlx_status check_results(const rlx_graph *before, const rlx_graph *after, const rlx_graph *load, const source *s, const uint8_t *exactness,
-                                uint8_t loose) {
+static rlx_status check_results(const rlx_graph *before, const rlx_graph *after, const rlx_graph *load, const source *s,
+                                const uint8_t *exactness, uint8_t loose) {
   rlx_tensor *want = NULL, *got = NULL, *loaded = NULL;
   rlx_status status = run_graph(before, s, NULL, NULL, &want);
   if (!status && load) status = run_graph(load, s, NULL, NULL, &loaded);
   if (!status) status = run_graph(after, s, load, loaded, &got);
   for (size_t i = 0; i < before->outputs.n && !status; i++)
-    status = compare_output(before, i, &got[i], &want[i], !exactness || !(exactness[before->outputs.v[i].node] & loose));
+    status =
+      compare_output(before, i, &got[i], &want[i], !exactness || !(exactness[before->outputs.v[i].node] & loose));
   free_outputs(before, want);
   free_outputs(after, got);
   if (load) free_outputs(load, loaded);
@@ -146,7 +153,8 @@ static rlx_status try_experiment(experiment *e, const rlx_graph *g, const uint8_
   e->changed = !rlx_graph_equal(g, after);
   source s = {.graph = g};
   rlx_status status = random_leaves(g, e->seed, &s.leaves);
-  if (!status) status = check_results(g, after, ctx.load, &s, exactness, rewrites ? LOOSE_FUSED | LOOSE_REWRITE : LOOSE_FUSED);
+  if (!status)
+    status = check_results(g, after, ctx.load, &s, exactness, rewrites ? LOOSE_FUSED | LOOSE_REWRITE : LOOSE_FUSED);
   random_leaves_free(g, s.leaves);
   rlx_graph_destroy(ctx.load);
   rlx_graph_destroy(after);
@@ -156,7 +164,8 @@ static rlx_status try_experiment(experiment *e, const rlx_graph *g, const uint8_
 /* ---- making a failing graph smaller ---- */
 
 /* g with node `cut` turned into an input, only output `keep` (or all), and everything dead left out. */
-static rlx_graph *make_smaller(const rlx_graph *g, const uint8_t *exactness, rlx_node cut, size_t keep, uint8_t **new_exactness) {
+static rlx_graph *make_smaller(const rlx_graph *g, const uint8_t *exactness, rlx_node cut, size_t keep,
+                               uint8_t **new_exactness) {
   uint32_t end = rlx_graph_end(g);
   rlx_graph *out = NULL;
   rlx_node *map = calloc(end, sizeof *map);
@@ -167,7 +176,8 @@ static rlx_graph *make_smaller(const rlx_graph *g, const uint8_t *exactness, rlx
   for (size_t i = 0; i < g->outputs.n; i++)
     if (keep == SIZE_MAX || keep == i) live[g->outputs.v[i].node] = true;
   for (rlx_node id = end - 1; id > 0; id--)
-    for (uint32_t i = 0; live[id] && id != cut && i < rlx_graph_at(g, id)->n_in; i++) live[rlx_graph_at(g, id)->in[i]] = true;
+    for (uint32_t i = 0; live[id] && id != cut && i < rlx_graph_at(g, id)->n_in; i++)
+      live[rlx_graph_at(g, id)->in[i]] = true;
   for (rlx_node id = 1; id < end; id++) {
     if (!live[id]) continue;
     char name[24];
@@ -218,7 +228,8 @@ static void print_smallest(experiment *e, const random_graph *r) {
   while (shrink_once(e, &g, &exactness)) {}
   char *text;
   rlx_status s = try_experiment(e, g, exactness);
-  printf("  seed %llu, pass %s: %s\n", (unsigned long long)e->seed, e->pass ? e->pass->name : "(all)", s ? rlx_message() : "?");
+  printf("  seed %llu, pass %s: %s\n", (unsigned long long)e->seed, e->pass ? e->pass->name : "(all)",
+         s ? rlx_message() : "?");
   if (!rlx_graph_print(g, &text)) {
     printf("%s", text);
     rlx_free(text);
@@ -257,20 +268,19 @@ static uint64_t from_environment(const char *name, uint64_t fallback) {
 }
 
 TEST(passes_keep_results_on_random_graphs) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  uint64_t n = GRAPHS_SANITIZED;
-#else
-  uint64_t n = GRAPHS;
-#endif
+  uint64_t n = TEST_IS_SANITIZED ? GRAPHS_SANITIZED : GRAPHS;
   if (getenv("RLX_SOAK")) n = SOAK_GRAPHS;
   n = from_environment("RLX_GRAPHS", n);
   uint64_t only = from_environment("RLX_SEED", 0), bad = 0;
   for (uint64_t seed = only ? only : 1; seed <= (only ? only : n) && bad < 5; seed++) bad += !check_seed(seed);
-  printf("  %llu random graphs, %zu passes each alone and the pipeline\n", (unsigned long long)(only ? 1 : n), rlx_passes_count);
+  printf("  %llu random graphs, %zu passes each alone and the pipeline\n", (unsigned long long)(only ? 1 : n),
+         rlx_passes_count);
   for (size_t i = 0; i <= rlx_passes_count; i++)
-    printf("  %-10s changed %llu\n", i < rlx_passes_count ? rlx_passes[i].name : "(all)", (unsigned long long)changed_by[i]);
+    printf("  %-10s changed %llu\n", i < rlx_passes_count ? rlx_passes[i].name : "(all)",
+           (unsigned long long)changed_by[i]);
   CHECK(bad == 0);
-  for (size_t i = 0; i <= rlx_passes_count && n >= 100 && !only; i++) CHECK(changed_by[i] > n / 100); /* each had work to do */
+  for (size_t i = 0; i <= rlx_passes_count && n >= 100 && !only; i++)
+    CHECK(changed_by[i] > n / 100); /* each had work to do */
 }
 
 /* The check itself must be able to fail: a "pass" that negates an output is caught and shrunk to a few nodes. */

@@ -337,7 +337,7 @@ TEST(fuse_regions_keep_to_their_limits) {
   rlx_graph_destroy(g);
 }
 
-static bool only_primitives(void *user, const rlx_graph *g, rlx_node n, const char **why) {
+static bool no_fused_ops(void *user, const rlx_graph *g, rlx_node n, const char **why) {
   (void)user, (void)why;
   return strncmp(rlx_node_op(g, n), "fused", 5) != 0 && strcmp(rlx_node_op(g, n), "region") != 0 &&
          strcmp(rlx_node_op(g, n), "attention") != 0;
@@ -351,9 +351,9 @@ static bool no_long_regions(void *user, const rlx_graph *g, rlx_node n, const ch
 TEST(fuse_asks_the_target) {
   CASES_OF("fuse",
            STAYS(X W BIAS "%m = matmul(%x, %w); %a = add(%m, %k); %d = gelu(%a); %e = exp(%d); %r = neg(%e); " Y(r),
-                 .tolerance = 1e-5, .supports = only_primitives),
+                 .tolerance = 1e-5, .supports = no_fused_ops),
            STAYS(QKV "%s = matmul(%q, %k) {trans_b=true}; %p = softmax(%s); %r = matmul(%p, %v); " Y(r),
-                 .tolerance = 1e-5, .supports = only_primitives),
+                 .tolerance = 1e-5, .supports = no_fused_ops),
            STAYS(X "%u = input \"u\" : f32[2,3]; %a = exp(%x); %d = neg(%a); %e = add(%a, %u); %f = sin(%e); "
                    "output \"d\" = %d; output \"f\" = %f",
                  .supports = no_long_regions));

@@ -12,17 +12,6 @@
 
 enum { CAP = 8192 };
 
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SLOW 1
-#endif
-#endif
-#ifndef IS_SLOW
-#define IS_SLOW 0
-#endif
-
 static const char *const seeds[] = {"mlp", "attention", "control", "layout", "quantised", "vision"};
 enum { N_SEEDS = sizeof seeds / sizeof *seeds };
 
@@ -32,7 +21,7 @@ static rlx_status read_seed(size_t i, char **text, size_t *bytes) {
   return rlx_file_read(path, CAP, text, bytes);
 }
 
-static unsigned rounds(unsigned few) { return getenv("RLX_SOAK") ? few * 100 : IS_SLOW ? few / 4 : few; }
+static unsigned rounds(unsigned few) { return getenv("RLX_SOAK") ? few * 100 : TEST_IS_SANITIZED ? few / 4 : few; }
 
 /* ---- what is not changed passes ---- */
 

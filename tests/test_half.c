@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "conform/values.h"
 #include "test.h"
 
 typedef struct format {
@@ -49,12 +50,6 @@ static uint16_t nearest(const format *f, double x) {
   return (uint16_t)(sign | (takes_low ? low : high));
 }
 
-static uint32_t bits_of(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
 TEST(every_pattern_widens_to_its_value) {
   for (int i = 0; i < N_FORMATS; i++) {
     const format *f = &formats[i];
@@ -63,7 +58,7 @@ TEST(every_pattern_widens_to_its_value) {
       unsigned pattern = h & 0x7FFF;
       float x = f->to_f32((uint16_t)h);
       if ((signbit(x) != 0) != (h >= 0x8000)) FAIL("%s %04x: sign of %a", f->name, h, (double)x);
-      bool ok = pattern > infinity    ? isnan(x) && (bits_of(x) & 0x00400000u) != 0
+      bool ok = pattern > infinity    ? isnan(x) && (rlx_f32_bits(x) & 0x00400000u) != 0
                 : pattern == infinity ? isinf(x)
                                       : fabs((double)x) == value_of(f, pattern);
       if (!ok) FAIL("%s %04x became %a", f->name, h, (double)x);
@@ -115,19 +110,12 @@ TEST(every_boundary_rounds_to_nearest_even) {
   }
 }
 
-static uint64_t next_random(uint64_t *state) {
-  *state ^= *state << 13;
-  *state ^= *state >> 7;
-  *state ^= *state << 17;
-  return *state;
-}
-
 TEST(random_numbers_round_to_nearest_even) {
   uint64_t state = 0x9E3779B97F4A7C15u;
   for (int n = 0; n < 200000; n++) {
-    uint64_t r = next_random(&state);
+    uint64_t r = rlx_random_next(&state);
     /* 1.fraction * 2^e, with e over both formats and some way past their ends */
-    double x = ldexp(1.0 + (double)(r >> 12) * 0x1p-52, (int)(next_random(&state) % 300) - 150);
+    double x = ldexp(1.0 + (double)(r >> 12) * 0x1p-52, (int)(rlx_random_next(&state) % 300) - 150);
     for (int i = 0; i < N_FORMATS; i++)
       if (!rounds_right(&formats[i], x)) FAIL("%s: %a", formats[i].name, x);
   }

@@ -1,7 +1,6 @@
 /* .npy files: what is written reads back, what NumPy writes is read, and what is neither is refused without harm.
  *
  * Files are made here byte by byte, so that the reader is checked against the format and not against our writer. */
-#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -10,47 +9,10 @@
 #include <unistd.h>
 
 #include "alloc_sweep.h"
+#include "folder.h"
 #include "test.h"
 
-/* ---- A folder for the files, empty at the start of each test ---- */
-
-static char folder[64];
-static char path_buffer[4][400];
-
-static const char *in_folder(const char *name) {
-  static unsigned turn;
-  char *path = path_buffer[turn++ % 4];
-  snprintf(path, sizeof path_buffer[0], "%s/%s", folder, name);
-  return path;
-}
-
-static int files_in_folder(bool remove_them) {
-  int n = 0;
-  DIR *d = opendir(folder);
-  for (struct dirent *e; d && (e = readdir(d));) {
-    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-    n++;
-    if (remove_them && unlink(in_folder(e->d_name)) != 0) rmdir(in_folder(e->d_name));
-  }
-  if (d) closedir(d);
-  return n;
-}
-
-static void remove_folder(void) {
-  files_in_folder(true);
-  rmdir(folder);
-}
-
-static bool begin(void) {
-  if (!folder[0]) {
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/rlx-npy-XXXXXX", base && strlen(base) < 32 ? base : "/tmp");
-    if (!mkdtemp(folder)) return false;
-    atexit(remove_folder);
-  }
-  files_in_folder(true);
-  return true;
-}
+/* ---- Bytes ---- */
 
 static bool write_bytes(const char *path, const void *data, size_t bytes) {
   FILE *f = fopen(path, "wb");
@@ -86,7 +48,7 @@ static void make(image *f, unsigned major, const char *dict, const void *data, s
 }
 
 static rlx_status read_image(const image *f, rlx_tensor *t) {
-  const char *path = in_folder("x.npy");
+  const char *path = folder_path("x.npy");
   return write_bytes(path, f->v, f->n) ? rlx_npy_read(path, t) : RLX_IO;
 }
 
@@ -126,25 +88,25 @@ static const rlx_dims shapes[] = {
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 TEST(every_type_and_rank_reads_back) {
-  CHECK(begin());
+  CHECK(folder_begin());
   for (int d = 0; d <= RLX_C64; d++) {
     fill_pattern((rlx_dtype)d);
     for (size_t i = 0; i < N_SHAPES; i++) {
       rlx_tensor t = {.dtype = (rlx_dtype)d, .shape = shapes[i], .data = pattern}, back;
       CHECK_OK(rlx_tensor_bytes(t.dtype, t.shape, &t.bytes));
-      CHECK_OK(rlx_npy_write(in_folder("a.npy"), &t));
-      CHECK_OK(rlx_npy_read(in_folder("a.npy"), &back));
+      CHECK_OK(rlx_npy_write(folder_path("a.npy"), &t));
+      CHECK_OK(rlx_npy_read(folder_path("a.npy"), &back));
       bool ok = same(&t, &back);
       rlx_free(back.data);
       if (!ok) FAIL("%s, shape %zu", rlx_dtype_describe(t.dtype)->name, i);
     }
   }
-  CHECK_EQ_INT(files_in_folder(false), 1);
+  CHECK_EQ_INT(folder_count(), 1);
 }
 
 /* The header that numpy.save writes, for ranks 0, 1, 2 and a long one. */
 TEST(written_bytes_are_numpys) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static const struct {
     rlx_dtype dtype;
     rlx_dims shape;
@@ -162,8 +124,8 @@ TEST(written_bytes_are_numpys) {
     unsigned char got[1024];
     rlx_tensor t = {.dtype = cases[i].dtype, .shape = cases[i].shape, .data = pattern};
     CHECK_OK(rlx_tensor_bytes(t.dtype, t.shape, &t.bytes));
-    CHECK_OK(rlx_npy_write(in_folder("a.npy"), &t));
-    size_t n = read_bytes(in_folder("a.npy"), got, sizeof got), dict = strlen(cases[i].dict), head = n - t.bytes;
+    CHECK_OK(rlx_npy_write(folder_path("a.npy"), &t));
+    size_t n = read_bytes(folder_path("a.npy"), got, sizeof got), dict = strlen(cases[i].dict), head = n - t.bytes;
     CHECK_EQ_INT(head, (10 + dict + 1 + 63) / 64 * 64);
     CHECK(memcmp(got, "\x93NUMPY\x01\x00", 8) == 0);
     CHECK_EQ_INT(got[8] + got[9] * 256, head - 10);
@@ -174,7 +136,7 @@ TEST(written_bytes_are_numpys) {
 }
 
 TEST(versions_and_spellings) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static const char *const dicts[] = {
     "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n",
     "{'shape': (2, 3), 'descr': '<f4', 'fortran_order': False}",
@@ -205,7 +167,7 @@ TEST(versions_and_spellings) {
 }
 
 TEST(other_names_of_types) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static const struct {
     const char *descr;
     rlx_dtype dtype;
@@ -225,7 +187,7 @@ TEST(other_names_of_types) {
 
 /* In the file element (i, j, k) lies at i + di (j + dj k); in the tensor at (i dj + j) dk + k. */
 TEST(fortran_order_is_turned) {
-  CHECK(begin());
+  CHECK(folder_begin());
   enum { DI = 2, DJ = 3, DK = 5 };
   static const rlx_dtype types[] = {RLX_U8, RLX_I16, RLX_F32, RLX_F64};
   static const char *const descrs[] = {"|u1", "<i2", "<f4", "<f8"};
@@ -250,7 +212,7 @@ TEST(fortran_order_is_turned) {
 }
 
 TEST(fortran_order_of_small_shapes) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static const struct {
     const char *shape;
     size_t bytes;
@@ -283,7 +245,7 @@ static const char good_dict[] = "{'descr': '<f4', 'fortran_order': False, 'shape
   } while (0)
 
 TEST(every_truncation) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static image whole, f;
   for (unsigned major = 1; major <= 2; major++) {
     make(&whole, major, good_dict, pattern, 24);
@@ -300,7 +262,7 @@ TEST(every_truncation) {
 
 /* Whatever one byte of the head becomes, the answer is a tensor or a failure. */
 TEST(every_byte_changed) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static image whole, f;
   static const unsigned char values[] = {0, 1, ' ', '\'', '(', ')', ',', '0', '9', ':', '{', '}', 0x80, 0xff};
   size_t live = rlx_mem_live();
@@ -322,7 +284,7 @@ TEST(every_byte_changed) {
 }
 
 TEST(wrong_heads) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static image f;
   make(&f, 1, good_dict, pattern, 24);
   f.v[0] = 0x92;
@@ -411,7 +373,7 @@ static const struct {
 /* clang-format on */
 
 TEST(hostile_headers) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static image f;
   for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
     make(&f, 1, hostile[i].dict, pattern, 24);
@@ -422,20 +384,20 @@ TEST(hostile_headers) {
 }
 
 TEST(bools_are_0_or_1) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static image f;
   unsigned char values[4] = {1, 0, 2, 1};
   make(&f, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }\n", values, 4);
   CHECK_REFUSED(&f, RLX_INVALID, "element 2 is 2, not a bool");
   rlx_tensor t = {RLX_BOOL, RLX_DIMS(4), values, 4};
-  CHECK_FAILS(rlx_npy_write(in_folder("b.npy"), &t), RLX_INVALID, "element 2 is 2");
+  CHECK_FAILS(rlx_npy_write(folder_path("b.npy"), &t), RLX_INVALID, "element 2 is 2");
 }
 
 /* A sparse file of 8 GiB: refused by its head, without being read. */
 TEST(large_files_are_judged_by_their_head) {
-  CHECK(begin());
+  CHECK(folder_begin());
   static image f;
-  const char *path = in_folder("x.npy");
+  const char *path = folder_path("x.npy");
   for (int with_head = 0; with_head < 2; with_head++) {
     rlx_tensor t;
     make(&f, 1, good_dict, pattern, 24);
@@ -449,23 +411,23 @@ TEST(large_files_are_judged_by_their_head) {
 }
 
 TEST(paths_that_are_no_files) {
-  CHECK(begin());
+  CHECK(folder_begin());
   rlx_tensor t;
   rlx_graph *g;
-  CHECK_FAILS(rlx_npy_read(in_folder("absent.npy"), &t), RLX_NOT_FOUND, "absent.npy");
-  CHECK_FAILS(rlx_graph_read(in_folder("absent.rlx"), &g), RLX_NOT_FOUND, "absent.rlx");
-  CHECK_FAILS(rlx_npy_read(folder, &t), RLX_INVALID, "found a directory");
-  CHECK_FAILS(rlx_graph_read(folder, &g), RLX_INVALID, "found a directory");
+  CHECK_FAILS(rlx_npy_read(folder_path("absent.npy"), &t), RLX_NOT_FOUND, "absent.npy");
+  CHECK_FAILS(rlx_graph_read(folder_path("absent.rlx"), &g), RLX_NOT_FOUND, "absent.rlx");
+  CHECK_FAILS(rlx_npy_read(folder_name(), &t), RLX_INVALID, "found a directory");
+  CHECK_FAILS(rlx_graph_read(folder_name(), &g), RLX_INVALID, "found a directory");
   CHECK_FAILS(rlx_npy_read("/dev/null", &t), RLX_INVALID, "found a device");
-  CHECK(mkfifo(in_folder("fifo"), 0600) == 0);
-  CHECK_FAILS(rlx_npy_read(in_folder("fifo"), &t), RLX_INVALID, "found a FIFO");
-  CHECK_FAILS(rlx_graph_read(in_folder("fifo"), &g), RLX_INVALID, "found a FIFO");
+  CHECK(mkfifo(folder_path("fifo"), 0600) == 0);
+  CHECK_FAILS(rlx_npy_read(folder_path("fifo"), &t), RLX_INVALID, "found a FIFO");
+  CHECK_FAILS(rlx_graph_read(folder_path("fifo"), &g), RLX_INVALID, "found a FIFO");
   CHECK(!t.data && !g);
 }
 
 TEST(bad_arguments) {
-  CHECK(begin());
-  const char *path = in_folder("a.npy");
+  CHECK(folder_begin());
+  const char *path = folder_path("a.npy");
   float v[6] = {0};
   rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), v, sizeof v}, bad;
   rlx_graph *g = NULL;
@@ -491,39 +453,39 @@ TEST(bad_arguments) {
   unsigned char blocks[34] = {0};
   bad = (rlx_tensor){RLX_Q8_0, RLX_DIMS(32), blocks, sizeof blocks};
   CHECK_FAILS(rlx_npy_write(path, &bad), RLX_UNSUPPORTED, ".npy has no type for q8_0");
-  CHECK_EQ_INT(files_in_folder(false), 0);
+  CHECK_EQ_INT(folder_count(), 0);
 }
 
 /* ---- What cannot be written ---- */
 
 TEST(unwritable_paths_leave_nothing) {
-  CHECK(begin());
+  CHECK(folder_begin());
   float v[6] = {0};
   rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), v, sizeof v};
-  CHECK(write_bytes(in_folder("file"), "old", 3));
-  CHECK_FAILS(rlx_npy_write(in_folder("absent/a.npy"), &t), RLX_NOT_FOUND, "absent/a.npy");
-  CHECK_FAILS(rlx_npy_write(in_folder("file/a.npy"), &t), RLX_NOT_FOUND, "file/a.npy");
-  CHECK_FAILS(rlx_npy_write(folder, &t), RLX_INVALID, "found a directory");
+  CHECK(write_bytes(folder_path("file"), "old", 3));
+  CHECK_FAILS(rlx_npy_write(folder_path("absent/a.npy"), &t), RLX_NOT_FOUND, "absent/a.npy");
+  CHECK_FAILS(rlx_npy_write(folder_path("file/a.npy"), &t), RLX_NOT_FOUND, "file/a.npy");
+  CHECK_FAILS(rlx_npy_write(folder_name(), &t), RLX_INVALID, "found a directory");
   CHECK_FAILS(rlx_npy_write("/dev/full", &t), RLX_INVALID, "found a device");
-  CHECK_EQ_INT(files_in_folder(false), 1);
+  CHECK_EQ_INT(folder_count(), 1);
 }
 
 TEST(unwritable_folder_leaves_nothing) {
-  CHECK(begin());
+  CHECK(folder_begin());
   if (geteuid() == 0) SKIP("root may write anywhere");
   float v[6] = {0};
   rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), v, sizeof v};
-  CHECK(chmod(folder, 0500) == 0);
-  rlx_status s = rlx_npy_write(in_folder("a.npy"), &t);
-  chmod(folder, 0700);
+  CHECK(chmod(folder_name(), 0500) == 0);
+  rlx_status s = rlx_npy_write(folder_path("a.npy"), &t);
+  chmod(folder_name(), 0700);
   CHECK_EQ_INT(s, RLX_IO);
-  CHECK_EQ_INT(files_in_folder(false), 0);
+  CHECK_EQ_INT(folder_count(), 0);
 }
 
 /* A limit on the size of files stands in for a full disk: the old file stays whole and no other is left. */
 TEST(a_full_disk_keeps_the_old_file) {
-  CHECK(begin());
-  const char *path = in_folder("a.npy");
+  CHECK(folder_begin());
+  const char *path = folder_path("a.npy");
   unsigned char got[64];
   rlx_tensor t = {RLX_U8, RLX_DIMS(4096), pattern, sizeof pattern};
   CHECK(write_bytes(path, "old", 3));
@@ -540,19 +502,19 @@ TEST(a_full_disk_keeps_the_old_file) {
   CHECK(strstr(rlx_message(), "a.npy"));
   CHECK_EQ_INT(read_bytes(path, got, sizeof got), 3);
   CHECK(memcmp(got, "old", 3) == 0);
-  CHECK_EQ_INT(files_in_folder(false), 1);
+  CHECK_EQ_INT(folder_count(), 1);
 }
 
 TEST(writing_replaces) {
-  CHECK(begin());
+  CHECK(folder_begin());
   rlx_tensor large = {RLX_U8, RLX_DIMS(4096), pattern, sizeof pattern}, small = {RLX_U8, RLX_DIMS(3), pattern, 3}, t;
-  CHECK_OK(rlx_npy_write(in_folder("a.npy"), &large));
-  CHECK_OK(rlx_npy_write(in_folder("a.npy"), &small));
-  CHECK_OK(rlx_npy_read(in_folder("a.npy"), &t));
+  CHECK_OK(rlx_npy_write(folder_path("a.npy"), &large));
+  CHECK_OK(rlx_npy_write(folder_path("a.npy"), &small));
+  CHECK_OK(rlx_npy_read(folder_path("a.npy"), &t));
   bool ok = same(&t, &small);
   rlx_free(t.data);
   CHECK(ok);
-  CHECK_EQ_INT(files_in_folder(false), 1);
+  CHECK_EQ_INT(folder_count(), 1);
 }
 
 /* ---- Failing allocations ---- */
@@ -579,12 +541,12 @@ static rlx_status parse_once(void *user) {
 }
 
 TEST(allocations_may_fail) {
-  CHECK(begin());
+  CHECK(folder_begin());
   char path[400];
   static image f;
-  snprintf(path, sizeof path, "%s", in_folder("a.npy"));
+  snprintf(path, sizeof path, "%s", folder_path("a.npy"));
   CHECK_OK(alloc_sweep(write_once, path));
-  CHECK_EQ_INT(files_in_folder(false), 1);
+  CHECK_EQ_INT(folder_count(), 1);
   CHECK_OK(alloc_sweep(read_once, path));
   make(&f, 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }\n", pattern, 24);
   CHECK(write_bytes(path, f.v, f.n));

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "ir/graph.h"
+#include "rules.h"
 #include "test.h"
 
 TEST(philox_known_answers) {
@@ -31,48 +31,39 @@ TEST(philox_takes_low_words_first) {
   CHECK(rlx_philox_unit(0) == 0 && rlx_philox_unit(~0u) == 1 - 0x1p-24 && rlx_philox_unit(0xff) == 0);
 }
 
-/* Runs a graph whose one output is "y" and copies it out; the evaluator is given back for further runs. */
-static rlx_status run_text(const char *text, rlx_evaluator **e, rlx_tensor *y) {
-  rlx_graph *g = NULL;
-  *e = NULL;
-  RLX_TRY(rlx_graph_parse(text, strlen(text), &g));
-  rlx_status s = rlx_evaluator_create(g, e);
-  rlx_graph_destroy(g);
-  if (!s) s = rlx_evaluator_run(*e);
-  return s ? s : rlx_evaluator_get(*e, "y", y);
-}
-
 TEST(each_run_draws_anew_and_each_evaluator_begins_alike) {
-  const char *text = "graph { %y = rng_uniform() {shape=[64], seed=3}; output \"y\" = %y }";
-  rlx_evaluator *a = NULL, *b = NULL;
-  rlx_tensor y;
-  float first[64], second[64];
-  CHECK_OK(run_text(text, &a, &y));
-  memcpy(first, y.data, sizeof first);
-  CHECK_OK(rlx_evaluator_run(a));
-  CHECK_OK(rlx_evaluator_get(a, "y", &y));
-  memcpy(second, y.data, sizeof second);
-  CHECK(memcmp(first, second, sizeof first) != 0);
-  CHECK_OK(run_text(text, &b, &y));
-  CHECK(memcmp(first, y.data, sizeof first) == 0);
-  CHECK_EQ_INT(rlx_philox(3, 5, 0).v[0] >> 8, (long long)(first[5] * 0x1p24f));
-  CHECK_EQ_INT(rlx_philox(3, 5, 1).v[0] >> 8, (long long)(second[5] * 0x1p24f));
-  rlx_evaluator_destroy(a);
-  rlx_evaluator_destroy(b);
+  rlx_graph *g;
+  CHECK_OK(expr_graph("", "rng_uniform() {shape=[64], seed=3}", &g));
+  rlx_evaluator *e[2];
+  float drawn[2][2][64]; /* by evaluator and run */
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(rlx_evaluator_create(g, &e[i]));
+    for (int run = 0; run < 2; run++) {
+      rlx_tensor y;
+      CHECK_OK(rlx_evaluator_run(e[i]));
+      CHECK_OK(rlx_evaluator_get(e[i], "y", &y));
+      CHECK_EQ_INT(y.bytes, sizeof drawn[i][run]);
+      memcpy(drawn[i][run], y.data, sizeof drawn[i][run]);
+    }
+    rlx_evaluator_destroy(e[i]);
+  }
+  rlx_graph_destroy(g);
+  CHECK(memcmp(drawn[0][0], drawn[0][1], sizeof drawn[0][0]) != 0);
+  CHECK(memcmp(drawn[0], drawn[1], sizeof drawn[0]) == 0);
+  for (int run = 0; run < 2; run++)
+    CHECK_EQ_INT(rlx_philox(3, 5, (uint64_t)run).v[0] >> 8, (long long)(drawn[0][run][5] * 0x1p24f));
 }
 
 TEST(numbers_are_spread_as_they_should) {
   enum { N = 20000 };
-  rlx_evaluator *e = NULL;
   rlx_tensor y;
-  CHECK_OK(
-    run_text("graph { %y = rng_normal() {shape=[20000], seed=9, mean=3, std=2, to=f64}; output \"y\" = %y }", &e, &y));
+  CHECK_OK(expr_run("", "rng_normal() {shape=[20000], seed=9, mean=3, std=2, to=f64}", &y));
   double sum = 0, square = 0;
   for (size_t i = 0; i < N; i++) sum += ((double *)y.data)[i];
   for (size_t i = 0; i < N; i++) square += pow(((double *)y.data)[i] - sum / N, 2);
   CHECK(fabs(sum / N - 3) < 0.06 && fabs(sqrt(square / N) - 2) < 0.05);
-  rlx_evaluator_destroy(e);
-  CHECK_OK(run_text("graph { %y = rng_uniform() {shape=[20000], seed=9, lo=-1, hi=3}; output \"y\" = %y }", &e, &y));
+  rlx_tensor_deinit(&y);
+  CHECK_OK(expr_run("", "rng_uniform() {shape=[20000], seed=9, lo=-1, hi=3}", &y));
   sum = 0;
   for (size_t i = 0; i < N; i++) {
     float x = ((float *)y.data)[i];
@@ -80,22 +71,21 @@ TEST(numbers_are_spread_as_they_should) {
     sum += (double)x;
   }
   CHECK(fabs(sum / N - 1) < 0.03);
-  rlx_evaluator_destroy(e);
+  rlx_tensor_deinit(&y);
 }
 
 /* How often each of the four tokens with logits log 1 .. log 4 comes up in 8,000 rows. */
 static rlx_status count_tokens(const char *attrs, unsigned count[4]) {
-  char text[512];
-  snprintf(text, sizeof text,
-           "graph { %%x = constant : f32[4] = [0,0.6931471805599453,1.0986122886681098,1.3862943611198906]; "
-           "%%r = expand(%%x) {shape=[8000,4]}; %%y = sample(%%r) {%s}; output \"y\" = %%y }",
+  char expr[256];
+  snprintf(expr, sizeof expr,
+           "%%x = constant : f32[4] = [0,0.6931471805599453,1.0986122886681098,1.3862943611198906]; "
+           "%%r = expand(%%x) {shape=[8000,4]}; sample(%%r) {%s}",
            attrs);
-  rlx_evaluator *e;
   rlx_tensor y;
   memset(count, 0, 4 * sizeof *count);
-  rlx_status s = run_text(text, &e, &y);
+  rlx_status s = expr_run("", expr, &y);
   for (size_t i = 0; !s && i < 8000; i++) count[((int32_t *)y.data)[i] & 3]++;
-  rlx_evaluator_destroy(e);
+  rlx_tensor_deinit(&y);
   return s;
 }
 

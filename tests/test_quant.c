@@ -31,20 +31,8 @@ static uint32_t le32(const uint8_t *p) {
   return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static float float_of_bits(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-static uint32_t bits_of_float(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
 /* Which NaN is not promised. */
-static bool same_bits(float a, float b) { return bits_of_float(a) == bits_of_float(b) || (isnan(a) && isnan(b)); }
+static bool same_bits(float a, float b) { return rlx_f32_bits(a) == rlx_f32_bits(b) || (isnan(a) && isnan(b)); }
 
 /* ---- Decoders ---------- */
 
@@ -65,7 +53,7 @@ static void check_golden(rlx_dtype dtype) {
   CHECK_OK(rlx_quant_decode(dtype, file + 4, values, n));
   const uint8_t *expected = file + 4 + count * info->block_bytes;
   for (size_t i = 0; i < n; i++) {
-    float want = float_of_bits(le32(expected + 4 * i));
+    float want = rlx_f32_from_bits(le32(expected + 4 * i));
     if (!same_bits(values[i], want))
       FAIL("%s: element %zu: expected %a, found %a", info->name, i, (double)want, (double)values[i]);
   }
@@ -308,7 +296,7 @@ TEST(quant_encode_any_bits) {
                         : round % 4 == 1 ? 0x9fffffffu
                         : round % 4 == 2 ? 0x8fffffffu
                                          : 0xc7ffffffu;
-        x[i] = float_of_bits(bits & kept);
+        x[i] = rlx_f32_from_bits(bits & kept);
       }
       round_trip(&block_types[t], x, y);
       if (test_has_failed()) return;

@@ -247,8 +247,7 @@ TEST(negative_experts_and_positions_stay_errors) {
   } bad[] = {
     {RLX_OP_grouped_matmul,
      {"bad", "x: f32[2,3]; w: f32[4,3,2]; i: i32[2] values(0,-1)", "grouped_matmul(%x, %w, %i)"}},
-    {RLX_OP_grouped_matmul,
-     {"bad", "x: f32[2,3]; w: f32[4,3,2]; i: i64[2] values(0,4)", "grouped_matmul(%x, %w, %i)"}},
+    {RLX_OP_grouped_matmul, {"bad", "x: f32[2,3]; w: f32[4,3,2]; i: i64[2] values(0,4)", "grouped_matmul(%x, %w, %i)"}},
     {RLX_OP_dequant_moe_weights, {"bad", "param w: q8_0[2,32]; i: i64[1] values(-1)", "dequant_moe_weights(%w, %i)"}},
     {RLX_OP_rope,
      {"bad", "x: f32[1,1,1,2]; p: i32[1] values(-1); c: f32[3,1]; s: f32[3,1]", "rope(%x, %p, _, _, %c, %s)"}},
@@ -279,22 +278,19 @@ TEST(rewrites_know_their_limits) {
   static const struct {
     const char *leaves, *expr, *why;
   } limits[] = {
-    {"x: f32[65536,128]; w: f32[4,128,64]; i: i32[65536]",
-     "grouped_matmul(%x, %w, %i)", "a copy of an expert for every row would pass 2^28 elements"},
-    {"x: f32[64,1048576]; param w: q8_0[32,16,1048576]; i: i32[64]",
-     "dequant_grouped_matmul(%x, %w, %i)", "the decoded experts would pass 2^28 elements"},
+    {"x: f32[65536,128]; w: f32[4,128,64]; i: i32[65536]", "grouped_matmul(%x, %w, %i)",
+     "a copy of an expert for every row would pass 2^28 elements"},
+    {"x: f32[64,1048576]; param w: q8_0[32,16,1048576]; i: i32[64]", "dequant_grouped_matmul(%x, %w, %i)",
+     "the decoded experts would pass 2^28 elements"},
     {"x: f32[1,1,2]; w: f32[1,1,1]", "conv_transpose(%x, %w) {stride=[268435456]}",
      "the input with zeros between its elements would pass 2^28 elements"},
     {"x: f32[1,4,1,2]; c: f32[3,1]", "rope(%x, _, _, _, %c, %c)",
      "the tables have fewer rows than there are positions"},
     {"x: f32[1,1,1,1073741824]", "rope(%x)", "the table of frequencies would pass 2^22 elements"},
-    {"x: f32[1,1,1,1073741824]", "axial_rope_2d(%x)",
-     "the table of frequencies would pass 2^22 elements"},
-    {"x: f32[1,1,1]; w: f32[1,1,2]",
-     "conv_transpose(%x, %w) {dilation=[9007199254740992], pad_lo=[9007199254740992]}",
+    {"x: f32[1,1,1,1073741824]", "axial_rope_2d(%x)", "the table of frequencies would pass 2^22 elements"},
+    {"x: f32[1,1,1]; w: f32[1,1,2]", "conv_transpose(%x, %w) {dilation=[9007199254740992], pad_lo=[9007199254740992]}",
      "the kernel reaches over more than 2^52 elements"},
-    {"x: f32[1,1,1,1]",
-     "im2col(%x) {kernel=[1,1], stride=[4294967296,4294967296], pad_lo=[1073741824,1073741824]}",
+    {"x: f32[1,1,1,1]", "im2col(%x) {kernel=[1,1], stride=[4294967296,4294967296], pad_lo=[1073741824,1073741824]}",
      "the padded input or its rows for each tap would pass 2^28 elements"},
     {"x: f32[1]", "resize(%x) {size=[1099511627776]}", "a table of places would pass 2^28 elements"}};
   for (size_t i = 0; i < COUNT(limits) && !test_has_failed(); i++) {

@@ -12,26 +12,10 @@
 #include "alloc_sweep.h"
 #include "base/str.h"
 #include "conform/conform.h"
+#include "conform/values.h"
+#include "graphs.h"
 
 /* ---- round trips ---- */
-
-/* Prints, parses, compares, prints again. */
-static rlx_status round_trip(const rlx_graph *g) {
-  char *text = NULL, *again = NULL;
-  rlx_graph *parsed = NULL;
-  rlx_status s = rlx_graph_print(g, &text);
-  if (!s) s = rlx_graph_parse(text, strlen(text), &parsed);
-  if (s && text) s = rlx_fail_frame(s, "parsing what was printed (%.300s)", text);
-  if (!s && !rlx_graph_same(g, parsed)) s = RLX_FAIL(RLX_INVALID, "the graph read back differs: %.600s", text);
-  if (!s && rlx_graph_hash(g) != rlx_graph_hash(parsed)) s = RLX_FAIL(RLX_INVALID, "the hash differs: %.600s", text);
-  if (!s) s = rlx_graph_print(parsed, &again);
-  if (!s && strcmp(text, again) != 0)
-    s = RLX_FAIL(RLX_INVALID, "printed once: %.300s, printed again: %.300s", text, again);
-  rlx_free(text);
-  rlx_free(again);
-  rlx_graph_destroy(parsed);
-  return s;
-}
 
 TEST(every_conformance_case_round_trips) {
   size_t n = 0;
@@ -40,7 +24,7 @@ TEST(every_conformance_case_round_trips) {
     for (size_t i = 0; i < table->n; i++) {
       rlx_case_built built;
       CHECK_OK(rlx_case_build((rlx_op)op, &table->v[i], &built));
-      rlx_status s = round_trip(built.graph);
+      rlx_status s = graph_round_trip(built.graph);
       rlx_case_deinit(&built);
       if (s) FAIL("%s %s: %s", rlx_op_get((rlx_op)op)->name, table->v[i].name, rlx_message());
       n++;
@@ -52,7 +36,7 @@ TEST(every_conformance_case_round_trips) {
 /* Finishes, round-trips and destroys g. */
 static void check_round_trip(rlx_graph *g) {
   rlx_status s = rlx_graph_finish(g);
-  if (!s) s = round_trip(g);
+  if (!s) s = graph_round_trip(g);
   rlx_graph_destroy(g);
   CHECK_OK(s);
 }
@@ -115,17 +99,9 @@ TEST(odd_names_round_trip) {
 
 /* ---- constants ---- */
 
-static uint64_t next_random(
-  uint64_t *state) { /* xorshift64*: any stream will do, so long as it is the same each time */
-  *state ^= *state >> 12;
-  *state ^= *state << 25;
-  *state ^= *state >> 27;
-  return *state * 0x2545f4914f6cdd1du;
-}
-
 static void fill(unsigned char *data, size_t bytes, rlx_dtype dtype, uint64_t *state) {
   for (size_t i = 0; i < bytes; i++)
-    data[i] = dtype == RLX_BOOL ? next_random(state) & 1 : (unsigned char)(next_random(state) >> 32);
+    data[i] = dtype == RLX_BOOL ? rlx_random_next(state) & 1 : (unsigned char)(rlx_random_next(state) >> 32);
 }
 
 TEST(constants_of_every_type_round_trip) {
@@ -482,11 +458,11 @@ TEST(text_cut_anywhere_is_refused) {
 /* Changes a few bytes: to others, to pieces of the text itself, away, or twice. */
 static size_t mutate(char *text, size_t n, size_t cap, uint64_t *state) {
   static const char likely[] = "%{}[]()=,:;\"#_-?0123456789.eN\\\n\0\xff";
-  for (uint64_t k = 1 + next_random(state) % 4; k > 0 && n > 0; k--) {
-    size_t at = next_random(state) % n, from = next_random(state) % n, length = 1 + next_random(state) % 12;
-    switch (next_random(state) % 5) {
-      case 0: text[at] = (char)next_random(state); break;
-      case 1: text[at] = likely[next_random(state) % sizeof likely]; break;
+  for (uint64_t k = 1 + rlx_random_next(state) % 4; k > 0 && n > 0; k--) {
+    size_t at = rlx_random_next(state) % n, from = rlx_random_next(state) % n, length = 1 + rlx_random_next(state) % 12;
+    switch (rlx_random_next(state) % 5) {
+      case 0: text[at] = (char)rlx_random_next(state); break;
+      case 1: text[at] = likely[rlx_random_next(state) % sizeof likely]; break;
       case 2: /* remove */
         if (length > n - at) length = n - at;
         memmove(text + at, text + at + length, n - at - length);
@@ -527,7 +503,7 @@ TEST(mutated_text_never_crashes) {
     free(exact);
     if (s == RLX_OK) {
       accepted++;
-      s = round_trip(g);
+      s = graph_round_trip(g);
       rlx_graph_destroy(g);
       if (s) FAIL("round %d: %s", round, rlx_message());
     } else {

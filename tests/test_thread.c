@@ -14,17 +14,6 @@
 #include "base/log.h"
 #include "test.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
-
 enum { N_TASKS = 1000, N_RUNS = 300, N_THREADS = 4, N_CALLERS = 3 };
 
 /* Plain memory on purpose: each task owns its slot, and the end of the run must make it visible to the caller. */
@@ -225,7 +214,7 @@ static int create_in_little_space(void) {
 }
 
 TEST(thread_refused_midway) {
-  if (IS_SANITIZED) SKIP("sanitizers need the address space that this test takes away");
+  if (TEST_IS_SANITIZED) SKIP("sanitizers need the address space that this test takes away");
   pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) _exit(create_in_little_space());

@@ -4,31 +4,9 @@
 
 #include <string.h>
 
-#include "ir/graph.h"
+#include "graphs.h"
 
 enum { MAX_ELEMENTS = 4096, MAX_NODES = 256, MAX_STEPS = 2000 };
-
-/* ---- text ---- */
-
-static rlx_status check_round_trip(const rlx_graph *g) {
-  char *text = NULL, *text_again = NULL;
-  rlx_graph *again = NULL;
-  RLX_TRY_AT(rlx_graph_verify(g), "verifying what was parsed");
-  RLX_TRY_AT(rlx_graph_print(g, &text), "printing what was parsed");
-  rlx_status s = rlx_graph_parse(text, strlen(text), &again);
-  if (s) rlx_fail_frame(s, "parsing what was printed:\n%s\n", text);
-  else if (!rlx_graph_same(g, again))
-    s = RLX_FAIL(RLX_INVALID, "not the same graph after printing and parsing:\n%s", text);
-  else if (rlx_graph_hash(g) != rlx_graph_hash(again))
-    s = RLX_FAIL(RLX_INVALID, "same graphs with different hashes:\n%s", text);
-  if (!s) s = rlx_graph_print(again, &text_again);
-  if (!s && strcmp(text, text_again) != 0)
-    s = RLX_FAIL(RLX_INVALID, "printed twice, two texts:\n%s\n%s", text, text_again);
-  rlx_graph_destroy(again);
-  rlx_free(text_again);
-  rlx_free(text);
-  return s;
-}
 
 /* ---- small enough to run ---- */
 
@@ -62,51 +40,26 @@ static bool count_down(void *user) {
 }
 
 /* Leaves of the run: small numbers that follow from the name, so that both runs see the same. */
-static rlx_status set_leaf(rlx_evaluator *e, const rlx_graph *g, rlx_node id) {
-  rlx_tensor t = {.dtype = rlx_node_dtype(g, id), .shape = rlx_node_shape(g, id)};
-  RLX_TRY(rlx_tensor_bytes(t.dtype, t.shape, &t.bytes));
-  unsigned char *data = rlx_mem_calloc(1, t.bytes);
-  if (!data) return RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", t.bytes);
-  uint64_t seed = rlx_hash_bytes(0, rlx_node_name(g, id), strlen(rlx_node_name(g, id)));
-  size_t size = rlx_dtype_size(t.dtype);
-  for (size_t i = 0; i < t.bytes; i++) {
+static void fill_leaf(void *user, const char *name, rlx_tensor *t) {
+  (void)user;
+  unsigned char *data = t->data;
+  uint64_t seed = rlx_hash_bytes(0, name, strlen(name));
+  size_t size = rlx_dtype_size(t->dtype);
+  for (size_t i = 0; i < t->bytes; i++) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     unsigned value = (unsigned)(seed >> 60);
-    if (size <= 1) data[i] = (unsigned char)(t.dtype == RLX_BOOL ? value & 1u : value);
+    if (size <= 1) data[i] = (unsigned char)(t->dtype == RLX_BOOL ? value & 1u : value);
     else if (i % size == 0) data[i] = (unsigned char)value; /* small integers */
-    else if (rlx_dtype_is_float(t.dtype) && i % size == size - 1)
+    else if (rlx_dtype_is_float(t->dtype) && i % size == size - 1)
       data[i] = (unsigned char)(0x3c + (value & 0x83)); /* about 1 */
   }
-  t.data = data;
-  rlx_status s = rlx_evaluator_set(e, rlx_node_name(g, id), &t);
-  rlx_mem_free(data);
-  return s;
 }
-
-static bool is_named_leaf(rlx_op op) { return op == RLX_OP_input || op == RLX_OP_param || op == RLX_OP_state; }
 
 /* Params that load computes are taken from it. */
-static rlx_status set_leaves(rlx_evaluator *e, const rlx_graph *g, const rlx_evaluator *load,
-                             const rlx_graph *load_graph) {
-  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
-    if (!is_named_leaf(rlx_graph_at(g, id)->op)) continue;
-    const char *name = rlx_node_name(g, id);
-    uint32_t seen;
-    rlx_tensor view;
-    if (load && rlx_name_map_get(&load_graph->output_names, name, &seen)) {
-      RLX_TRY(rlx_evaluator_get(load, name, &view));
-      RLX_TRY(rlx_evaluator_set(e, name, &view));
-    } else {
-      RLX_TRY(set_leaf(e, g, id));
-    }
-  }
-  return RLX_OK;
-}
-
-static rlx_status run(const rlx_graph *g, const rlx_evaluator *load, const rlx_graph *load_graph, rlx_evaluator **out) {
+static rlx_status run(const rlx_graph *g, const rlx_evaluator *load, rlx_evaluator **out) {
   unsigned left = MAX_STEPS;
   RLX_TRY(rlx_evaluator_create(g, out));
-  RLX_TRY(set_leaves(*out, g, load, load_graph));
+  RLX_TRY(graph_set_leaves(*out, g, load, fill_leaf, NULL));
   rlx_evaluator_set_cancel(*out, count_down, &left);
   rlx_status s = rlx_evaluator_run(*out);
   rlx_evaluator_set_cancel(*out, NULL, NULL);
@@ -115,17 +68,11 @@ static rlx_status run(const rlx_graph *g, const rlx_evaluator *load, const rlx_g
 
 static rlx_status run_optimised(const rlx_optimized *o) {
   rlx_evaluator *load = NULL, *e = NULL;
-  rlx_status s = rlx_optimized_load(o) ? run(rlx_optimized_load(o), NULL, NULL, &load) : RLX_OK;
-  if (!s) s = run(rlx_optimized_graph(o), load, rlx_optimized_load(o), &e);
+  rlx_status s = rlx_optimized_load(o) ? run(rlx_optimized_load(o), NULL, &load) : RLX_OK;
+  if (!s) s = run(rlx_optimized_graph(o), load, &e);
   rlx_evaluator_destroy(e);
   rlx_evaluator_destroy(load);
   return s;
-}
-
-static bool only_primitives(void *user, const rlx_graph *g, rlx_node n, const char **why) {
-  (void)user;
-  (void)why;
-  return !rlx_op_has(rlx_graph_at(g, n)->op, RLX_TRAIT_COMPOSITE);
 }
 
 static rlx_status check_passes(const rlx_graph *g, bool runs, rlx_supports_fn supports) {
@@ -140,7 +87,7 @@ static rlx_status check_passes(const rlx_graph *g, bool runs, rlx_supports_fn su
 
 static rlx_status check_runs(const rlx_graph *g, text_tally *tally) {
   rlx_evaluator *e = NULL;
-  bool runs = run(g, NULL, NULL, &e) == RLX_OK;
+  bool runs = run(g, NULL, &e) == RLX_OK;
   rlx_evaluator_destroy(e);
   RLX_TRY(check_passes(g, runs, NULL));
   RLX_TRY_AT(check_passes(g, runs, only_primitives), "for a target without composite ops");
@@ -161,7 +108,7 @@ rlx_status text_check(const char *text, size_t bytes, text_tally *tally) {
   }
   tally->parsed++;
   size_t elements = 0, nodes = 0;
-  s = check_round_trip(g);
+  s = graph_round_trip(g);
   if (!s && is_small(g, &elements, &nodes)) s = check_runs(g, tally);
   rlx_graph_destroy(g);
   return s;

@@ -11,18 +11,6 @@
 
 #include <string.h>
 
-static uint32_t f32_bits(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-static float f32_from_bits(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
 /* sig / 2^drop rounded to the nearest integer, halves to even. 0 < drop < 64. */
 static uint64_t shift_nearest_even(uint64_t sig, int drop) {
   uint64_t kept = sig >> drop;
@@ -61,10 +49,10 @@ static uint16_t narrow(double x, int mantissa) {
 float rlx_f16_to_f32(uint16_t h) {
   uint32_t sign = (uint32_t)(h & 0x8000) << 16;
   uint32_t exponent = h >> 10 & 0x1F, fraction = h & 0x3FF;
-  if (exponent == 0x1F) return f32_from_bits(sign | 0x7F800000u | (fraction ? 0x00400000u : 0) | fraction << 13);
-  if (exponent != 0) return f32_from_bits(sign | (exponent + (127 - 15)) << 23 | fraction << 13);
+  if (exponent == 0x1F) return rlx_f32_from_bits(sign | 0x7F800000u | (fraction ? 0x00400000u : 0) | fraction << 13);
+  if (exponent != 0) return rlx_f32_from_bits(sign | (exponent + (127 - 15)) << 23 | fraction << 13);
   /* Sub-normal: fraction * 2^-24, a product that is exact and normal in f32. The sign is put on by bits, for -0. */
-  return f32_from_bits(sign | f32_bits((float)fraction * 0x1p-24f));
+  return rlx_f32_from_bits(sign | rlx_f32_bits((float)fraction * 0x1p-24f));
 }
 
 uint16_t rlx_f32_to_f16(float x) { return narrow((double)x, 10); }
@@ -73,11 +61,11 @@ uint16_t rlx_f64_to_f16(double x) { return narrow(x, 10); }
 float rlx_bf16_to_f32(uint16_t h) {
   uint32_t bits = (uint32_t)h << 16;
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) bits |= 0x00400000u;
-  return f32_from_bits(bits);
+  return rlx_f32_from_bits(bits);
 }
 
 uint16_t rlx_f32_to_bf16(float x) {
-  uint32_t bits = f32_bits(x);
+  uint32_t bits = rlx_f32_bits(x);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return (uint16_t)(bits >> 16 | 0x0040);
   return (uint16_t)shift_nearest_even(bits, 16);
 }

@@ -5,6 +5,19 @@
 #define RLX_BASE_HALF_H
 
 #include <stdint.h>
+#include <string.h>
+
+/* The bits of a float, and the float of bits. */
+static inline uint32_t rlx_f32_bits(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+static inline float rlx_f32_from_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
 
 float rlx_f16_to_f32(uint16_t h);
 uint16_t rlx_f32_to_f16(float x);

@@ -4,6 +4,7 @@
  * checks what it had to let pass before. Sub-graphs are bound with it; their symbols are matched by name. */
 #include <string.h>
 
+#include "base/str.h"
 #include "ir/infer.h"
 
 rlx_node rlx_graph_copy_node(rlx_graph *g, const rlx_graph *from, rlx_node id, const rlx_node *map) {
@@ -114,10 +115,43 @@ static rlx_status begin(const rlx_graph *g, const char *call, rlx_graph **out, i
   return RLX_OK;
 }
 
-static rlx_status end(const rlx_graph *g, rlx_status s, int64_t *sizes, rlx_graph **out) {
+/* Shapes that named a size, where sizes came from shapes. */
+typedef struct named_shapes {
+  const rlx_named_shape *v;
+  size_t n;
+} named_shapes;
+
+/* The first of them that has the symbol; NULL if none has. */
+static const char *giver_of(const rlx_graph *g, size_t symbol, named_shapes inputs) {
+  for (size_t i = 0; i < inputs.n; i++) {
+    const rlx_dims *shape = &rlx_graph_at(g, rlx_graph_find(g, inputs.v[i].name))->type.shape;
+    for (int k = 0; k < shape->n; k++)
+      if (rlx_dim_is_symbol(shape->v[k]) && rlx_dim_symbol(shape->v[k]) == symbol) return inputs.v[i].name;
+  }
+  return NULL;
+}
+
+/* A node cannot have these sizes: its message gets them in front, with the input that each came from. */
+static rlx_status tell_sizes(const rlx_graph *g, rlx_status s, const int64_t *sizes, named_shapes inputs) {
+  enum { ENOUGH = 200 };
+  rlx_str text = {0};
+  for (size_t i = 0; i < g->symbols.n && text.n < ENOUGH; i++) {
+    const char *from = giver_of(g, i, inputs);
+    rlx_str_add(&text, "%s%s = %lld", i ? ", " : "with ", g->symbols.v[i], (long long)sizes[i]);
+    if (from) rlx_str_add(&text, " of '%s'", from);
+  }
+  if (!text.failed && text.n) s = rlx_fail_frame(s, "%s", text.v);
+  rlx_str_deinit(&text);
+  return s;
+}
+
+static rlx_status end(const rlx_graph *g, rlx_status s, int64_t *sizes, named_shapes inputs, rlx_graph **out) {
   for (size_t i = 0; i < g->symbols.n && !s; i++)
     if (sizes[i] == UNBOUND) s = RLX_FAIL(RLX_INVALID, "symbol '%s' is not bound", g->symbols.v[i]);
-  if (!s) s = bind_sizes(g, sizes, out);
+  if (!s) {
+    s = bind_sizes(g, sizes, out);
+    if (s == RLX_INVALID) s = tell_sizes(g, s, sizes, inputs);
+  }
   rlx_mem_free(sizes);
   return s;
 }
@@ -139,7 +173,7 @@ rlx_status rlx_graph_bind(const rlx_graph *g, const rlx_binding *bindings, size_
   RLX_TRY(begin(g, "rlx_graph_bind", out, &sizes));
   rlx_status s = n && !bindings ? RLX_FAIL(RLX_INVALID, "rlx_graph_bind: bindings is NULL") : RLX_OK;
   for (size_t i = 0; i < n && !s; i++) s = set_binding(g, &bindings[i], sizes);
-  return end(g, s, sizes, out);
+  return end(g, s, sizes, (named_shapes){NULL, 0}, out);
 }
 
 static rlx_status set_from_shape(const rlx_graph *g, const rlx_named_shape *in, int64_t *sizes) {
@@ -169,5 +203,5 @@ rlx_status rlx_graph_bind_inputs(const rlx_graph *g, const rlx_named_shape *inpu
   RLX_TRY(begin(g, "rlx_graph_bind_inputs", out, &sizes));
   rlx_status s = n && !inputs ? RLX_FAIL(RLX_INVALID, "rlx_graph_bind_inputs: inputs is NULL") : RLX_OK;
   for (size_t i = 0; i < n && !s; i++) s = set_from_shape(g, &inputs[i], sizes);
-  return end(g, s, sizes, out);
+  return end(g, s, sizes, (named_shapes){inputs, n}, out);
 }

@@ -59,40 +59,29 @@ static int64_t hidden_of(const rlx_graph *g, int64_t hidden, const rlx_node *wei
   return hidden == 0 && w_hh.n == 2 ? w_hh.v[1] : hidden;
 }
 
+/* The attributes that all three have under the same names, from a description d. */
+#define RECURRENT                                                                                                     \
+  .hidden = hidden_of(g, d->hidden, weights, n), .layers = rlx_or_one(d->layers), .direction = (int32_t)d->direction, \
+  .batch_first = d->batch_first, .bias = !d->no_bias, .out = (int32_t)d->out
+
 rlx_node rlx_rnn(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_rnn_desc *desc) {
   const rlx_rnn_desc *d = desc ? desc : &(rlx_rnn_desc){.h0 = RLX_NONE};
-  rlx_attrs_rnn attrs = {.hidden = hidden_of(g, d->hidden, weights, n),
-                         .layers = rlx_or_one(d->layers),
-                         .direction = (int32_t)d->direction,
-                         .batch_first = d->batch_first,
-                         .bias = !d->no_bias,
-                         .act = (int32_t)d->act,
-                         .out = (int32_t)d->out};
+  rlx_attrs_rnn attrs = {RECURRENT, .act = (int32_t)d->act};
   return rlx_build_after(g, RLX_OP_rnn, (const rlx_node[]){x, d->h0}, 2, weights, n, &attrs);
 }
 
 rlx_node rlx_gru(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_gru_desc *desc) {
   const rlx_gru_desc *d = desc ? desc : &(rlx_gru_desc){.h0 = RLX_NONE};
-  rlx_attrs_gru attrs = {.hidden = hidden_of(g, d->hidden, weights, n),
-                         .layers = rlx_or_one(d->layers),
-                         .direction = (int32_t)d->direction,
-                         .batch_first = d->batch_first,
-                         .bias = !d->no_bias,
-                         .reset_after = !d->reset_before,
-                         .out = (int32_t)d->out};
+  rlx_attrs_gru attrs = {RECURRENT, .reset_after = !d->reset_before};
   return rlx_build_after(g, RLX_OP_gru, (const rlx_node[]){x, d->h0}, 2, weights, n, &attrs);
 }
 
 rlx_node rlx_lstm(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_lstm_desc *desc) {
   const rlx_lstm_desc *d = desc ? desc : &(rlx_lstm_desc){.h0 = RLX_NONE};
-  rlx_attrs_lstm attrs = {.hidden = hidden_of(g, d->hidden, weights, n),
-                          .layers = rlx_or_one(d->layers),
-                          .direction = (int32_t)d->direction,
-                          .batch_first = d->batch_first,
-                          .bias = !d->no_bias,
-                          .out = (int32_t)d->out};
+  rlx_attrs_lstm attrs = {RECURRENT};
   return rlx_build_after(g, RLX_OP_lstm, (const rlx_node[]){x, d->h0, d->c0}, 3, weights, n, &attrs);
 }
+#undef RECURRENT
 
 rlx_node rlx_selective_scan(rlx_graph *g, rlx_node x, rlx_node dt, rlx_node a, rlx_node b, rlx_node c, rlx_node d,
                             rlx_node h0, rlx_out out) {

@@ -19,18 +19,33 @@ REDUCE(reduce_prod)
 rlx_node rlx_reduce_l1(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
   return rlx_reduce_sum(g, rlx_abs(g, x), axes, keep);
 }
-rlx_node rlx_reduce_sum_square(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
+
+/* What is made of several nodes is computed in f32 where x is f16 or bf16, and rounded once at the end: the square of
+ * 300 is no f16, though a norm of 300 is. */
+static rlx_node widened(rlx_graph *g, rlx_node x) {
+  rlx_dtype dtype = rlx_node_dtype(g, x);
+  return dtype == RLX_F16 || dtype == RLX_BF16 ? rlx_cast(g, x, RLX_F32) : x;
+}
+static rlx_node typed_like(rlx_graph *g, rlx_node y, rlx_node x) {
+  rlx_dtype dtype = rlx_node_dtype(g, x);
+  return y && rlx_node_dtype(g, y) != dtype ? rlx_cast(g, y, dtype) : y;
+}
+
+static rlx_node sum_of_squares(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
   return rlx_reduce_sum(g, rlx_mul(g, x, x), axes, keep);
 }
+rlx_node rlx_reduce_sum_square(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
+  return typed_like(g, sum_of_squares(g, widened(g, x), axes, keep), x);
+}
 rlx_node rlx_reduce_l2(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
-  return rlx_sqrt(g, rlx_reduce_sum_square(g, x, axes, keep));
+  return typed_like(g, rlx_sqrt(g, sum_of_squares(g, widened(g, x), axes, keep)), x);
 }
 rlx_node rlx_reduce_log_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
-  return rlx_log(g, rlx_reduce_sum(g, x, axes, keep));
+  return typed_like(g, rlx_log(g, rlx_reduce_sum(g, widened(g, x), axes, keep)), x);
 }
 
 /* m + log(sum(e^(x - m))) with m the maximum, or 0 where that is infinite: inf - inf would be NaN. */
-rlx_node rlx_reduce_log_sum_exp(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
+static rlx_node log_sum_exp(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
   rlx_dtype dtype = rlx_node_dtype(g, x);
   rlx_node max = rlx_reduce_max(g, x, axes, true);
   if (!max) return RLX_NONE; /* no node, so no type for the constants */
@@ -39,6 +54,10 @@ rlx_node rlx_reduce_log_sum_exp(rlx_graph *g, rlx_node x, rlx_dims axes, bool ke
   rlx_node sum = rlx_reduce_sum(g, rlx_exp(g, rlx_sub(g, x, m)), axes, keep);
   rlx_node shift = keep ? m : rlx_reduce_max(g, m, axes, false); /* of one element: drops the axes */
   return rlx_add(g, rlx_log(g, sum), shift);
+}
+
+rlx_node rlx_reduce_log_sum_exp(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
+  return typed_like(g, log_sum_exp(g, widened(g, x), axes, keep), x);
 }
 
 /* ---- running and order ---- */

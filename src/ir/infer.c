@@ -15,8 +15,9 @@ static const rlx_in_field *input_field(const rlx_op_row *row, uint32_t i) {
 static rlx_status check_arity(const rlx_infer *c) {
   const rlx_op_row *row = c->row;
   if (c->n_in < row->n_required)
-    return RLX_FAIL(RLX_INVALID, "takes %s%u inputs, got %u", row->n_inputs > row->n_required || row->many ? "at least " : "",
-                    (unsigned)row->n_required, (unsigned)c->n_in);
+    return RLX_FAIL(RLX_INVALID, "takes %s%u inputs, got %u",
+                    row->n_inputs > row->n_required || row->many ? "at least " : "", (unsigned)row->n_required,
+                    (unsigned)c->n_in);
   if (!row->many && c->n_in > row->n_inputs)
     return RLX_FAIL(RLX_INVALID, "takes at most %u inputs, got %u", (unsigned)row->n_inputs, (unsigned)c->n_in);
   for (uint32_t i = 0; i < c->n_in; i++)
@@ -42,7 +43,8 @@ static rlx_dtype find_t(const rlx_infer *c) {
 static bool type_fits(rlx_in_type want, rlx_dtype t, rlx_dtype have) {
   switch (want) {
     case RLX_IN_T: return have == t;
-    case RLX_IN_W: return have == t || (t == RLX_F32 && (have == RLX_F16 || have == RLX_BF16 || rlx_dtype_is_block(have)));
+    case RLX_IN_W:
+      return have == t || (t == RLX_F32 && (have == RLX_F16 || have == RLX_BF16 || rlx_dtype_is_block(have)));
     case RLX_IN_KV: return have == t || (t == RLX_F32 && (have == RLX_F16 || have == RLX_BF16));
     case RLX_IN_INDEX: return have == RLX_I32 || have == RLX_I64;
     case RLX_IN_BLOCK: return rlx_dtype_is_block(have);
@@ -51,7 +53,8 @@ static bool type_fits(rlx_in_type want, rlx_dtype t, rlx_dtype have) {
     case RLX_IN_I32: return have == RLX_I32;
     case RLX_IN_BOOL: return have == RLX_BOOL;
     case RLX_IN_C64: return have == RLX_C64;
-    case RLX_IN_TO: case RLX_IN_RULE: return false;
+    case RLX_IN_TO:
+    case RLX_IN_RULE: return false;
   }
   return false;
 }
@@ -67,7 +70,9 @@ static const char *type_words(rlx_in_type want, rlx_dtype t) {
     case RLX_IN_I32: return "i32";
     case RLX_IN_BOOL: return "bool";
     case RLX_IN_C64: return "c64";
-    case RLX_IN_U: case RLX_IN_TO: case RLX_IN_RULE: break;
+    case RLX_IN_U:
+    case RLX_IN_TO:
+    case RLX_IN_RULE: break;
   }
   return "an element type";
 }
@@ -75,14 +80,16 @@ static const char *type_words(rlx_in_type want, rlx_dtype t) {
 static rlx_dtype attr_to(const rlx_infer *c) {
   for (uint32_t i = 0; i < c->row->n_attrs; i++) {
     const rlx_attr_field *f = &c->row->attrs[i];
-    if (f->kind == RLX_ATTR_TYPE && f->name[0] == 't' && f->name[1] == 'o' && !f->name[2]) return *(rlx_dtype *)rlx_attr_at(c->attrs, f);
+    if (f->kind == RLX_ATTR_TYPE && f->name[0] == 't' && f->name[1] == 'o' && !f->name[2])
+      return *(rlx_dtype *)rlx_attr_at(c->attrs, f);
   }
   return RLX_DTYPE_COUNT;
 }
 
 static rlx_status infer_types(rlx_infer *c) {
   rlx_dtype t = find_t(c);
-  bool weight_only = c->row->n_inputs && c->row->inputs[0].type == RLX_IN_W && t < RLX_DTYPE_COUNT && rlx_dtype_is_block(t); /* cast, gather */
+  bool weight_only = c->row->n_inputs && c->row->inputs[0].type == RLX_IN_W && t < RLX_DTYPE_COUNT &&
+                     rlx_dtype_is_block(t); /* cast, gather */
   if (t != RLX_DTYPE_COUNT && c->row->types && !weight_only && !(c->row->types & RLX_TYPE_BIT(t)))
     return RLX_FAIL(RLX_INVALID, "does not take %s", rlx_dtype_name(t));
   for (uint32_t i = 0; i < c->n_in; i++) {
@@ -163,7 +170,7 @@ rlx_status rlx_axis_resolve(int64_t axis, int rank, const char *what, int *out) 
   if (rlx_dim_is_symbol(axis)) return RLX_FAIL(RLX_INVALID, "%s must be a number, not a symbol", what);
   if (axis < -rank || axis >= rank)
     return RLX_FAIL(RLX_INVALID, "%s %lld is not in %d..%d", what, (long long)axis, -rank, rank - 1);
-  *out = (int)(axis < 0 ? axis + rank : axis);
+  *out = rlx_axis_of(axis, rank);
   return RLX_OK;
 }
 
@@ -181,7 +188,8 @@ rlx_status rlx_axes_resolve(const rlx_dims *axes, int rank, bool empty_is_all, u
 rlx_status rlx_expect_rank(const rlx_infer *c, uint32_t i, int rank) {
   const rlx_dims *s = rlx_infer_shape(c, i);
   if (s->n != rank)
-    return RLX_FAIL(RLX_INVALID, "input %u (%s) is %s but must have rank %d", (unsigned)i, rlx_infer_input_name(c, i), RLX_DIMS_TEXT(*s), rank);
+    return RLX_FAIL(RLX_INVALID, "input %u (%s) is %s but must have rank %d", (unsigned)i, rlx_infer_input_name(c, i),
+                    RLX_DIMS_TEXT(*s), rank);
   return RLX_OK;
 }
 
@@ -191,8 +199,8 @@ rlx_status rlx_expect_shape(const rlx_infer *c, uint32_t i, rlx_dims want) {
   int64_t unified;
   for (int k = 0; fits && k < want.n; k++) fits = rlx_dim_unify(s->v[k], want.v[k], &unified);
   if (!fits)
-    return RLX_FAIL(RLX_INVALID, "input %u (%s) is %s but must be %s", (unsigned)i, rlx_infer_input_name(c, i), RLX_DIMS_TEXT(*s),
-                    RLX_DIMS_TEXT(want));
+    return RLX_FAIL(RLX_INVALID, "input %u (%s) is %s but must be %s", (unsigned)i, rlx_infer_input_name(c, i),
+                    RLX_DIMS_TEXT(*s), RLX_DIMS_TEXT(want));
   return RLX_OK;
 }
 
@@ -200,6 +208,6 @@ rlx_status rlx_expect_scalar_or_vector(const rlx_infer *c, uint32_t i, int64_t n
   const rlx_dims *s = rlx_infer_shape(c, i);
   int64_t unified;
   if (s->n == 0 || (s->n == 1 && (s->v[0] == 1 || rlx_dim_unify(s->v[0], n, &unified)))) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "input %u (%s) is %s but must be a scalar or %s", (unsigned)i, rlx_infer_input_name(c, i),
-                  RLX_DIMS_TEXT(*s), RLX_DIMS_TEXT(RLX_DIMS(n)));
+  return RLX_FAIL(RLX_INVALID, "input %u (%s) is %s but must be a scalar or %s", (unsigned)i,
+                  rlx_infer_input_name(c, i), RLX_DIMS_TEXT(*s), RLX_DIMS_TEXT(RLX_DIMS(n)));
 }

@@ -22,6 +22,15 @@ typedef struct rlx_type {
   rlx_dims shape;
 } rlx_type;
 
+/* An axis that was checked, which may count from the end, counted from the start. */
+static inline int rlx_axis_of(int64_t axis, int rank) { return (int)(axis < 0 ? axis + rank : axis); }
+/* transpose's perm, checked, as one axis each; an empty one reverses. */
+static inline rlx_dims rlx_perm_of(const rlx_dims *perm, int rank) {
+  rlx_dims out = {.n = rank};
+  for (int i = 0; i < rank; i++) out.v[i] = perm->n ? rlx_axis_of(perm->v[i], rank) : rank - 1 - i;
+  return out;
+}
+
 bool rlx_dims_equal(const rlx_dims *a, const rlx_dims *b);
 bool rlx_dims_open(const rlx_dims *d); /* any size open */
 /* Elements of a shape of numbers (checked when the node was made, so it cannot overflow). */

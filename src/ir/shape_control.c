@@ -110,6 +110,12 @@ static rlx_status carry(const rlx_infer *c, const rlx_graph *body, uint32_t i, r
 
 /* ---- the rules ---- */
 
+static rlx_status check_carried(const rlx_infer *c, int64_t carried, int least) {
+  if (carried >= least && carried <= c->n_in) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "carried is %lld but must be %d..%u, the values given", (long long)carried, least,
+                  (unsigned)c->n_in);
+}
+
 rlx_status rlx_shape_if(rlx_infer *c) {
   const rlx_attrs_if *a = c->attrs;
   RLX_TRY(rlx_expect_rank(c, 0, 0));
@@ -130,9 +136,7 @@ rlx_status rlx_shape_if(rlx_infer *c) {
 
 rlx_status rlx_shape_while(rlx_infer *c) {
   const rlx_attrs_while *a = c->attrs;
-  if (a->carried < 1 || a->carried > c->n_in)
-    return RLX_FAIL(RLX_INVALID, "carried is %lld but must be 1..%u, the values given", (long long)a->carried,
-                    (unsigned)c->n_in);
+  RLX_TRY(check_carried(c, a->carried, 1));
   if (a->max_trips < 0)
     return RLX_FAIL(RLX_INVALID, "max_trips is %lld but must not be negative", (long long)a->max_trips);
   RLX_TRY(check_index(a->index, (uint64_t)a->carried, "carried values"));
@@ -168,9 +172,7 @@ static rlx_status scan_length(const rlx_infer *c, uint32_t from, uint32_t to, in
 
 rlx_status rlx_shape_scan(rlx_infer *c) {
   const rlx_attrs_scan *a = c->attrs;
-  if (a->carried < 0 || a->carried > c->n_in)
-    return RLX_FAIL(RLX_INVALID, "carried is %lld but must be 0..%u, the values given", (long long)a->carried,
-                    (unsigned)c->n_in);
+  RLX_TRY(check_carried(c, a->carried, 0));
   if (a->scanned < 1 || a->scanned > (int64_t)c->n_in - a->carried)
     return RLX_FAIL(RLX_INVALID, "scanned is %lld but must be 1..%lld, the values beyond those carried",
                     (long long)a->scanned, (long long)c->n_in - a->carried);

@@ -114,10 +114,8 @@ rlx_status rlx_shape_transpose(rlx_infer *c) {
   uint32_t bits;
   if (perm->n) RLX_TRY(expect_entries("perm", perm, x));
   RLX_TRY(rlx_axes_resolve(perm, x->n, false, &bits));
-  for (int i = 0; i < x->n; i++) {
-    int64_t axis = perm->n ? perm->v[i] : x->n - 1 - i;
-    c->out.shape.v[i] = x->v[axis < 0 ? axis + x->n : axis];
-  }
+  rlx_dims from = rlx_perm_of(perm, x->n);
+  for (int i = 0; i < x->n; i++) c->out.shape.v[i] = x->v[from.v[i]];
   return RLX_OK;
 }
 
@@ -231,17 +229,17 @@ rlx_status rlx_shape_trilu(rlx_infer *c) {
 
 /* ---- space and depth ---- */
 
-static rlx_status expect_block(int64_t block) {
-  if (block >= 1) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "block is %lld but must be 1 or more", (long long)block);
+static rlx_status expect_blocks(rlx_infer *c, int64_t block) {
+  RLX_TRY(rlx_expect_rank(c, 0, 4));
+  if (block < 1) return RLX_FAIL(RLX_INVALID, "block is %lld but must be 1 or more", (long long)block);
+  c->out.shape = *rlx_infer_shape(c, 0);
+  return RLX_OK;
 }
 
 rlx_status rlx_shape_space_to_depth(rlx_infer *c) {
   int64_t block = RLX_ATTRS(space_to_depth, c)->block;
-  RLX_TRY(rlx_expect_rank(c, 0, 4));
-  RLX_TRY(expect_block(block));
+  RLX_TRY(expect_blocks(c, block));
   const rlx_dims *x = rlx_infer_shape(c, 0);
-  c->out.shape = *x;
   int64_t *size = c->out.shape.v;
   if (!dim_divide(x->v[2], block, &size[2]) || !dim_divide(x->v[3], block, &size[3]))
     return RLX_FAIL(RLX_INVALID, "block %lld does not divide the last two axes of %s", (long long)block,
@@ -253,10 +251,8 @@ rlx_status rlx_shape_space_to_depth(rlx_infer *c) {
 
 rlx_status rlx_shape_depth_to_space(rlx_infer *c) {
   int64_t block = RLX_ATTRS(depth_to_space, c)->block;
-  RLX_TRY(rlx_expect_rank(c, 0, 4));
-  RLX_TRY(expect_block(block));
+  RLX_TRY(expect_blocks(c, block));
   const rlx_dims *x = rlx_infer_shape(c, 0);
-  c->out.shape = *x;
   int64_t *size = c->out.shape.v;
   if (!dim_divide(x->v[1], block, &size[1]) || !dim_divide(size[1], block, &size[1]))
     return RLX_FAIL(RLX_INVALID, "the square of block %lld does not divide the channels of %s", (long long)block,

@@ -104,8 +104,7 @@ static void untranspose(const rlx_fuse *f, rlx_fuse_in *k) {
   rlx_dims perm = {.n = rank};
   for (int i = 0; i < rank; i++) perm.v[i] = i;
   if (n->op == RLX_OP_transpose) {
-    const rlx_dims *p = &RLX_ATTRS(transpose, n)->perm;
-    for (int i = 0; i < rank; i++) perm.v[i] = !p->n ? rank - 1 - i : p->v[i] < 0 ? p->v[i] + rank : p->v[i];
+    perm = rlx_perm_of(&RLX_ATTRS(transpose, n)->perm, rank);
     k->shared = f->w.uses[k->node] != 1;
     k->node = n->in[0];
   }

@@ -58,9 +58,6 @@ static inline rlx_node full(const rlx_rewrite *r, rlx_dtype dtype, rlx_dims shap
 
 /* ---- lists of sizes and axes ---- */
 
-/* An axis that counts from the end made to count from the start. */
-static inline int axis_of(int64_t axis, int rank) { return (int)(axis < 0 ? axis + rank : axis); }
-
 /* n on one axis of that many, 1 on the others: how a vector lies along it, ready to broadcast. */
 static inline rlx_dims dims_along(int64_t n, int axis, int rank) {
   rlx_dims out = {.n = rank};

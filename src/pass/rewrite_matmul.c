@@ -14,7 +14,7 @@ typedef struct roles {
 static rlx_dims resolve(const rlx_dims *axes, int rank, uint32_t *taken) {
   rlx_dims out = *axes;
   for (int i = 0; i < out.n; i++) {
-    out.v[i] = axis_of(out.v[i], rank);
+    out.v[i] = rlx_axis_of(out.v[i], rank);
     *taken |= 1u << out.v[i];
   }
   return out;

@@ -29,7 +29,7 @@ rlx_node rlx_rewrite_reverse(rlx_rewrite *r) {
   for (int i = 0; axes->n == 0 && i < shape->n; i++) back.axes = dims_append(back.axes, i);
   for (int i = 0; i < back.axes.n; i++) {
     back.start = dims_append(back.start, -1);
-    back.stop = dims_append(back.stop, -1 - shape->v[axis_of(back.axes.v[i], shape->n)]);
+    back.stop = dims_append(back.stop, -1 - shape->v[rlx_axis_of(back.axes.v[i], shape->n)]);
     back.step = dims_append(back.step, -1);
   }
   return back.axes.n ? rlx_slice(r->to, r->in[0], &back) : r->in[0];
@@ -41,7 +41,7 @@ rlx_node rlx_rewrite_roll(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_node x = r->in[0];
   for (int i = 0; i < a->axes.n; i++) {
-    int axis = axis_of(a->axes.v[i], r->type->shape.n);
+    int axis = rlx_axis_of(a->axes.v[i], r->type->shape.n);
     int64_t n = r->type->shape.v[axis], shift = n ? a->shifts.v[i] % n : 0;
     if (shift < 0) shift += n;
     if (shift == 0) continue;
@@ -87,7 +87,7 @@ static rlx_dtype coordinate_type(int64_t most) { return most < INT32_MAX ? RLX_I
 rlx_node rlx_rewrite_one_hot(rlx_rewrite *r) {
   const rlx_attrs_one_hot *a = RLX_ATTRS(one_hot, r->node);
   rlx_graph *g = r->to;
-  int rank = r->type->shape.n, axis = axis_of(a->axis, rank);
+  int rank = r->type->shape.n, axis = rlx_axis_of(a->axis, rank);
   rlx_dtype type = dtype_of(r, r->in[0]) == RLX_I64 ? RLX_I64 : coordinate_type(a->depth);
   rlx_node idx = rlx_reshape(g, as_type(r, r->in[0], type), dims_with(r->type->shape, axis, 1));
   rlx_node from_end = rlx_add(g, idx, rlx_scalar(g, type, (double)a->depth));

@@ -16,7 +16,7 @@ static rlx_node affine(const rlx_rewrite *r, rlx_node x, rlx_node gamma, rlx_nod
 /* The axes from `axis` to the last. */
 static rlx_dims axes_from(int64_t axis, int rank) {
   rlx_dims axes = {.n = 0};
-  for (int i = axis_of(axis, rank); i < rank; i++) axes = dims_append(axes, i);
+  for (int i = rlx_axis_of(axis, rank); i < rank; i++) axes = dims_append(axes, i);
   return axes;
 }
 
@@ -114,7 +114,7 @@ typedef rlx_node (*soft_fn)(rlx_graph *g, rlx_node x, int64_t axis);
 /* Another axis goes last and comes back; of the last, e^d / sum or d - log(sum) with d = x - max. */
 static rlx_node soft(const rlx_rewrite *r, int64_t axis_attr, soft_fn fn, bool logarithm) {
   rlx_graph *g = r->to;
-  int rank = r->type->shape.n, axis = axis_of(axis_attr, rank);
+  int rank = r->type->shape.n, axis = rlx_axis_of(axis_attr, rank);
   if (axis != rank - 1) return swap_last(r, fn(g, swap_last(r, r->in[0], axis, rank), -1), axis, rank);
   rlx_node x = wide_input(r, 0), d = rlx_sub(g, x, rlx_reduce_max(g, x, RLX_DIMS(axis), true));
   rlx_node e = rlx_exp(g, d), sum = rlx_reduce_sum(g, e, RLX_DIMS(axis), true);

@@ -151,7 +151,7 @@ rlx_node rlx_rewrite_clamp(rlx_rewrite *r) {
 /* Scale or zero point as it lies against x: a scalar as it is, one per channel along the axis. */
 static rlx_node per_channel(const rlx_rewrite *r, rlx_node v, int64_t axis) {
   if (!v || shape_of(r, v).n == 0) return v;
-  return along_axis(r, v, axis_of(axis, r->type->shape.n), r->type->shape.n);
+  return along_axis(r, v, rlx_axis_of(axis, r->type->shape.n), r->type->shape.n);
 }
 
 /* A type in which codes and zero points of type t can be added and subtracted. */

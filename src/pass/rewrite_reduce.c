@@ -17,7 +17,7 @@ static reduction reduction_of(const rlx_rewrite *r, const rlx_dims *axes) {
   rlx_dims shape = shape_of(r, r->in[0]);
   reduction d = {.rank = shape.n, .rows = 1, .n = 1};
   for (int i = 0; i < shape.n; i++) d.reduced[i] = axes->n == 0;
-  for (int i = 0; i < axes->n; i++) d.reduced[axis_of(axes->v[i], shape.n)] = true;
+  for (int i = 0; i < axes->n; i++) d.reduced[rlx_axis_of(axes->v[i], shape.n)] = true;
   for (int i = 0; i < shape.n; i++) *(d.reduced[i] ? &d.n : &d.rows) *= shape.v[i];
   return d;
 }

@@ -21,7 +21,7 @@ rlx_node rlx_rewrite_causal_conv(rlx_rewrite *r) {
 
 rlx_node rlx_rewrite_rfft(rlx_rewrite *r) {
   const rlx_attrs_rfft *attrs = RLX_ATTRS(rfft, r->node);
-  int axis = axis_of(attrs->axis, r->type->shape.n);
+  int axis = rlx_axis_of(attrs->axis, r->type->shape.n);
   rlx_node whole = rlx_fft(r->to, r->in[0], axis, attrs->n, (rlx_fft_norm)attrs->norm);
   return rlx_narrow(r->to, whole, axis, 0, r->type->shape.v[axis]);
 }

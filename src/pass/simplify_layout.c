@@ -36,7 +36,7 @@ static rlx_rule_result drop_roll(rlx_simplifier *s, rlx_draft *d) {
   const rlx_attrs_roll *a = &d->attrs.roll_;
   bool nothing = true;
   for (int i = 0; i < a->shifts.n; i++) {
-    int64_t axis = a->axes.v[i], size = d->type.shape.v[axis < 0 ? axis + d->type.shape.n : axis];
+    int64_t size = d->type.shape.v[rlx_axis_of(a->axes.v[i], d->type.shape.n)];
     nothing = nothing && (size < 2 || a->shifts.v[i] % size == 0);
   }
   return drop_if(d, nothing);
@@ -46,10 +46,8 @@ static rlx_rule_result drop_reverse(rlx_simplifier *s, rlx_draft *d) {
   (void)s;
   const rlx_dims *axes = &d->attrs.reverse_.axes, *shape = &d->type.shape;
   bool nothing = true;
-  for (int i = 0; i < (axes->n ? axes->n : shape->n); i++) {
-    int64_t axis = axes->n ? axes->v[i] : i;
-    nothing = nothing && shape->v[axis < 0 ? axis + shape->n : axis] < 2;
-  }
+  for (int i = 0; i < (axes->n ? axes->n : shape->n); i++)
+    nothing = nothing && shape->v[axes->n ? rlx_axis_of(axes->v[i], shape->n) : i] < 2;
   return drop_if(d, nothing);
 }
 
@@ -71,12 +69,6 @@ static rlx_rule_result reshape(rlx_simplifier *s, rlx_draft *d) {
 
 /* ---- transpose ---- */
 
-static rlx_dims resolve_perm(const rlx_dims *perm, int rank) {
-  rlx_dims r = {.n = rank};
-  for (int i = 0; i < rank; i++) r.v[i] = !perm->n ? rank - 1 - i : perm->v[i] < 0 ? perm->v[i] + rank : perm->v[i];
-  return r;
-}
-
 /* Whether the axes that have more than one element keep their order: then no element moves. */
 static bool moves_nothing(const rlx_dims *perm, const rlx_dims *from) {
   int64_t last = -1;
@@ -90,11 +82,11 @@ static bool moves_nothing(const rlx_dims *perm, const rlx_dims *from) {
 
 static rlx_rule_result transpose(rlx_simplifier *s, rlx_draft *d) {
   const rlx_node_rec *x = rlx_draft_in(s, d, 0);
-  rlx_dims perm = resolve_perm(&d->attrs.transpose_.perm, x->type.shape.n);
+  rlx_dims perm = rlx_perm_of(&d->attrs.transpose_.perm, x->type.shape.n);
   if (moves_nothing(&perm, &x->type.shape)) /* the reshape rule drops it if the sizes stay in place, too */
     return rlx_draft_becomes_unary(d, RLX_OP_reshape, d->in[0], &(rlx_attrs_reshape){d->type.shape});
   if (x->op != RLX_OP_transpose) return RLX_RULE_NO;
-  rlx_dims inner = resolve_perm(&RLX_ATTRS(transpose, x)->perm, x->type.shape.n), both = inner;
+  rlx_dims inner = rlx_perm_of(&RLX_ATTRS(transpose, x)->perm, x->type.shape.n), both = inner;
   for (int i = 0; i < perm.n; i++) both.v[i] = inner.v[perm.v[i]];
   return rlx_draft_becomes_unary(d, RLX_OP_transpose, x->in[0], &(rlx_attrs_transpose){both});
 }
@@ -104,7 +96,7 @@ static rlx_rule_result matmul_transposed(rlx_simplifier *s, rlx_draft *d) {
   const rlx_node_rec *b = rlx_draft_in(s, d, 1);
   if (b->op != RLX_OP_transpose) return RLX_RULE_NO;
   int rank = b->type.shape.n;
-  rlx_dims perm = resolve_perm(&RLX_ATTRS(transpose, b)->perm, rank);
+  rlx_dims perm = rlx_perm_of(&RLX_ATTRS(transpose, b)->perm, rank);
   for (int i = 0; i < rank; i++)
     if (perm.v[i] != (i < rank - 2 ? i : 2 * rank - 3 - i)) return RLX_RULE_NO;
   d->in[1] = b->in[0];
@@ -231,7 +223,7 @@ static uint32_t take_run(rlx_simplifier *s, const rlx_draft *d, uint32_t at, int
 }
 
 static rlx_rule_result concat(rlx_simplifier *s, rlx_draft *d) {
-  int axis = (int)(d->attrs.concat_.axis < 0 ? d->attrs.concat_.axis + d->type.shape.n : d->attrs.concat_.axis);
+  int axis = rlx_axis_of(d->attrs.concat_.axis, d->type.shape.n);
   uint32_t n = 0;
   for (uint32_t i = 0; i < d->n_in;) {
     bool is_empty = rlx_draft_shape(s, d, i)->v[axis] == 0, is_needed = n == 0 && i + 1 == d->n_in; /* one must stay */

@@ -68,15 +68,4 @@ static inline void store_le32(uint8_t *p, uint32_t v) {
   store_le16(p + 2, (uint16_t)(v >> 16));
 }
 
-static inline float f32_from_bits(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-static inline uint32_t bits_from_f32(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
 #endif

@@ -7,12 +7,12 @@
 /* s eeee mmm, bias 7. The finite variant spends no exponent on infinity: 0x7e is 448, only 0x7f and 0xff are NaN. */
 float rlx_e4m3_to_f32(uint8_t code) {
   uint32_t sign = (uint32_t)(code & 0x80) << 24, exponent = (code >> 3) & 15, mantissa = code & 7;
-  if (exponent == 15 && mantissa == 7) return f32_from_bits(sign | 0x7fc00000u);
+  if (exponent == 15 && mantissa == 7) return rlx_f32_from_bits(sign | 0x7fc00000u);
   if (exponent == 0) {
     float magnitude = (float)mantissa * 0x1p-9f;
     return sign ? -magnitude : magnitude;
   }
-  return f32_from_bits(sign | (exponent + 127 - 7) << 23 | mantissa << 20);
+  return rlx_f32_from_bits(sign | (exponent + 127 - 7) << 23 | mantissa << 20);
 }
 
 /* s eeeee mm: the upper byte of an f16, infinities and NaNs included. */

@@ -49,7 +49,7 @@ void rlx_iq4_nl_decode(const uint8_t *block, float *dst) {
 
 /* 2^(e-128), which f32 holds as a sub-normal for e below 2. The MX standard calls e = 255 a NaN; files of this type are
  * decoded without that exception, and so here. */
-float rlx_mxfp4_scale(uint8_t e) { return f32_from_bits(e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23); }
+float rlx_mxfp4_scale(uint8_t e) { return rlx_f32_from_bits(e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23); }
 
 void rlx_mxfp4_decode(const uint8_t *block, float *dst) {
   float d = rlx_mxfp4_scale(block[MXFP4_E]);

@@ -53,27 +53,24 @@ static void q4_k_scale_min(const uint8_t *s, int j, int *scale, int *min) {
   }
 }
 
-void rlx_q4_k_decode(const uint8_t *block, float *dst) {
+/* q4_k and q5_k begin alike, with their scales; `fifth` holds the fifth bits, if there are any. */
+static void decode_scales_mins(const uint8_t *block, const uint8_t *low, const uint8_t *fifth, float *dst) {
   float d = load_f16(block + Q4_K_D), dmin = load_f16(block + Q4_K_DMIN);
   for (int j = 0; j < 8; j++) {
     int s, m;
     q4_k_scale_min(block + Q4_K_SCALES, j, &s, &m);
     float scale = d * (float)s, min = dmin * (float)m;
-    for (int i = 32 * j; i < 32 * j + 32; i++) dst[i] = scale * (float)four_bits(block + Q4_K_QS, i) - min;
-  }
-}
-
-void rlx_q5_k_decode(const uint8_t *block, float *dst) {
-  float d = load_f16(block + Q5_K_D), dmin = load_f16(block + Q5_K_DMIN);
-  for (int j = 0; j < 8; j++) {
-    int s, m;
-    q4_k_scale_min(block + Q5_K_SCALES, j, &s, &m);
-    float scale = d * (float)s, min = dmin * (float)m;
     for (int i = 32 * j; i < 32 * j + 32; i++) {
-      int code = four_bits(block + Q5_K_QS, i) | one_bit(block + Q5_K_QH, i) << 4;
+      int code = four_bits(low, i) | (fifth ? one_bit(fifth, i) << 4 : 0);
       dst[i] = scale * (float)code - min;
     }
   }
+}
+
+void rlx_q4_k_decode(const uint8_t *block, float *dst) { decode_scales_mins(block, block + Q4_K_QS, NULL, dst); }
+
+void rlx_q5_k_decode(const uint8_t *block, float *dst) {
+  decode_scales_mins(block, block + Q5_K_QS, block + Q5_K_QH, dst);
 }
 
 /* Low four bits: 64 bytes for 128 elements, the first 64 in the low nibbles. High two: as two_bits. */
@@ -89,7 +86,7 @@ void rlx_q6_k_decode(const uint8_t *block, float *dst) {
 }
 
 void rlx_q8_k_decode(const uint8_t *block, float *dst) {
-  float d = f32_from_bits(load_le32(block + Q8_K_D));
+  float d = rlx_f32_from_bits(load_le32(block + Q8_K_D));
   for (int i = 0; i < SUPER_BLOCK; i++) dst[i] = d * (float)(int8_t)block[Q8_K_QS + i];
 }
 

@@ -63,7 +63,12 @@ void rlx_q3_k_encode(const float *src, uint8_t *block) {
   pack_two_bits(s.codes, 0, block + Q3_K_QS);
 }
 
-static void pack_scales_mins(const rlx_super *s, uint8_t *scales) {
+/* q4_k and q5_k begin alike. */
+static void fit_scales_mins(const rlx_super_shape *shape, const float *src, uint8_t *block, rlx_super *s) {
+  fit(shape, src, s);
+  store_le16(block + Q4_K_D, s->d);
+  store_le16(block + Q4_K_DMIN, s->dmin);
+  uint8_t *scales = block + Q4_K_SCALES;
   for (int j = 0; j < 4; j++) {
     int scale = s->scale[j + 4], min = s->min[j + 4];
     scales[j] = (uint8_t)(s->scale[j] | scale >> 4 << 6);
@@ -74,19 +79,13 @@ static void pack_scales_mins(const rlx_super *s, uint8_t *scales) {
 
 void rlx_q4_k_encode(const float *src, uint8_t *block) {
   rlx_super s;
-  fit(&q4_k_shape, src, &s);
-  store_le16(block + Q4_K_D, s.d);
-  store_le16(block + Q4_K_DMIN, s.dmin);
-  pack_scales_mins(&s, block + Q4_K_SCALES);
+  fit_scales_mins(&q4_k_shape, src, block, &s);
   pack_four_bits(s.codes, block + Q4_K_QS);
 }
 
 void rlx_q5_k_encode(const float *src, uint8_t *block) {
   rlx_super s;
-  fit(&q5_k_shape, src, &s);
-  store_le16(block + Q5_K_D, s.d);
-  store_le16(block + Q5_K_DMIN, s.dmin);
-  pack_scales_mins(&s, block + Q5_K_SCALES);
+  fit_scales_mins(&q5_k_shape, src, block, &s);
   pack_one_bit(s.codes, 4, block + Q5_K_QH);
   pack_four_bits(s.codes, block + Q5_K_QS);
 }
@@ -133,7 +132,7 @@ void rlx_q8_k_encode(const float *src, uint8_t *block) {
   rlx_fit_load(src, x, SUPER_BLOCK);
   float d = q8_k_scale(rlx_fit_scale(&q8_k_levels, x, SUPER_BLOCK));
   rlx_fit_codes(&q8_k_levels, x, SUPER_BLOCK, (rlx_affine){(double)d, 0}, codes);
-  store_le32(block + Q8_K_D, bits_from_f32(d));
+  store_le32(block + Q8_K_D, rlx_f32_bits(d));
   for (int j = 0; j < 16; j++) {
     int sum = 0;
     for (int i = 16 * j; i < 16 * j + 16; i++) {

@@ -112,11 +112,11 @@ static rlx_status grouped(rlx_ref_call *c, bool trans_b) {
   RLX_TRY(expert_room(c, w, &decoded));
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *row, &row));
   RLX_TRY(rlx_operand_open(c, x, &x_values));
-  rlx_operand expert_values = {0};
+  rlx_tensor expert = {0};
+  rlx_operand expert_values = {0}; /* views expert */
   int64_t open = -1; /* the expert that is decoded: neighbouring rows often choose the same */
   for (size_t i = 0; i < m; i++) {
     if (rlx_load_int(idx, i) != open) {
-      rlx_tensor expert;
       open = rlx_load_int(idx, i);
       RLX_TRY(open_expert(w, (size_t)open, decoded, &expert));
       RLX_TRY(rlx_operand_open(c, &expert, &expert_values));

@@ -245,8 +245,7 @@ static rlx_status each_code(rlx_ref_call *c, const context *ctx, element_fn fn, 
   strides stride[MAX_IN] = {{0}};
   rlx_strides(shape, stride[0]);
   for (uint32_t k = 1; k < c->n_in; k++)
-    if (c->in[k] && c->in[k]->shape.n == 1 && c->in[k]->shape.v[0] != 1)
-      stride[k][axis < 0 ? axis + shape->n : axis] = 1;
+    if (c->in[k] && c->in[k]->shape.n == 1 && c->in[k]->shape.v[0] != 1) stride[k][rlx_axis_of(axis, shape->n)] = 1;
   return each_element(c, ctx, fn, stride);
 }
 

@@ -52,21 +52,26 @@ rlx_status rlx_ref_fused_swiglu(rlx_ref_call *c) {
   return RLX_OK;
 }
 
-rlx_status rlx_ref_fused_matmul_bias_act(rlx_ref_call *c) {
-  const rlx_attrs_fused_matmul_bias_act *attrs = c->attrs;
-  const rlx_tensor *bias = rlx_ref_in(c, 2);
-  size_t count = rlx_tensor_count(c->out);
+/* out = act(a w + bias), row by row. */
+static rlx_status project(rlx_ref_call *c, const rlx_tensor *a, const rlx_tensor *w, const rlx_tensor *bias,
+                          bool trans_b, int32_t act, rlx_tensor *out) {
+  size_t count = rlx_tensor_count(out);
   if (count == 0) return RLX_OK;
   rlx_product p;
   double *row;
-  RLX_TRY(rlx_product_open(c, c->in[0], c->in[1], attrs->trans_b, &c->out->shape, &p));
+  RLX_TRY(rlx_product_open(c, a, w, trans_b, &out->shape, &p));
   RLX_TRY(rlx_ref_scratch(c, p.n, sizeof *row, &row));
   for (size_t r = 0; r < count / p.n; r++) {
     rlx_product_row(&p, r, row);
     for (size_t j = 0; j < p.n; j++)
-      rlx_store(c->out, r * p.n + j, activate(attrs->act, bias ? row[j] + rlx_load(bias, j) : row[j]));
+      rlx_store(out, r * p.n + j, activate(act, bias ? row[j] + rlx_load(bias, j) : row[j]));
   }
   return RLX_OK;
+}
+
+rlx_status rlx_ref_fused_matmul_bias_act(rlx_ref_call *c) {
+  const rlx_attrs_fused_matmul_bias_act *attrs = c->attrs;
+  return project(c, c->in[0], c->in[1], rlx_ref_in(c, 2), attrs->trans_b, attrs->act, c->out);
 }
 
 rlx_status rlx_ref_fused_gate_up(rlx_ref_call *c) {
@@ -123,20 +128,6 @@ static rlx_status make_wide(rlx_ref_call *c, const rlx_tensor *x, size_t n, rlx_
   return rlx_ref_scratch(c, count, sizeof(double), &out->data);
 }
 
-/* out = a w + bias, row by row. */
-static rlx_status project(rlx_ref_call *c, const rlx_tensor *a, const rlx_tensor *w, const rlx_tensor *bias,
-                          bool trans_b, rlx_tensor *out) {
-  rlx_product p;
-  double *row;
-  RLX_TRY(rlx_product_open(c, a, w, trans_b, &out->shape, &p));
-  RLX_TRY(rlx_ref_scratch(c, p.n, sizeof *row, &row));
-  for (size_t r = 0; r < rlx_tensor_count(out) / p.n; r++) {
-    rlx_product_row(&p, r, row);
-    for (size_t j = 0; j < p.n; j++) rlx_store(out, r * p.n + j, bias ? row[j] + rlx_load(bias, j) : row[j]);
-  }
-  return RLX_OK;
-}
-
 rlx_status rlx_ref_fused_attention_block(rlx_ref_call *c) {
   const rlx_attrs_fused_attention_block *attrs = c->attrs;
   const rlx_tensor *x = c->in[0];
@@ -147,7 +138,7 @@ rlx_status rlx_ref_fused_attention_block(rlx_ref_call *c) {
   rlx_tensor qkv, joined;
   RLX_TRY(make_wide(c, x, wide, &qkv));
   RLX_TRY(make_wide(c, x, heads * d, &joined));
-  RLX_TRY(project(c, x, c->in[1], rlx_ref_in(c, 3), attrs->trans_b, &qkv));
+  RLX_TRY(project(c, x, c->in[1], rlx_ref_in(c, 3), attrs->trans_b, RLX_ACT_NONE, &qkv));
   rlx_heads q = {.values = {&qkv, NULL}, .start = 0, .batch = places * wide, .place = wide, .head = d}, k = q, v = q;
   k.start = heads * d;
   v.start = (heads + kv_heads) * d;
@@ -167,5 +158,5 @@ rlx_status rlx_ref_fused_attention_block(rlx_ref_call *c) {
                                                      .out_batch = places * heads * d,
                                                      .out_place = heads * d,
                                                      .out_head = d}));
-  return project(c, &joined, c->in[2], rlx_ref_in(c, 4), attrs->trans_b, c->out);
+  return project(c, &joined, c->in[2], rlx_ref_in(c, 4), attrs->trans_b, RLX_ACT_NONE, c->out);
 }

@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "quant/quant.h"
+#include "ref/elementwise.h"
 #include "ref/ref.h"
 
 /* ---- places ---- */
@@ -19,7 +20,7 @@ typedef struct elements {
 } elements;
 
 static elements elements_of(const rlx_tensor *x, const rlx_tensor *idx, int64_t axis) {
-  elements e = {.x = x, .idx = idx, .axis = (int)(axis < 0 ? axis + x->shape.n : axis)};
+  elements e = {.x = x, .idx = idx, .axis = rlx_axis_of(axis, x->shape.n)};
   rlx_strides(&x->shape, e.stride);
   return e;
 }
@@ -122,6 +123,10 @@ rlx_status rlx_ref_gather_nd(rlx_ref_call *c) {
 
 enum { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN }; /* as the rows list them */
 
+/* An element and its update meet as operands of a binary op do. Integers wrap modulo 2^64; storing wraps to the type's
+ * width, which gives the same as wrapping at each step. */
+static const rlx_op reductions[] = {RLX_OP_INVALID, RLX_OP_add, RLX_OP_mul, RLX_OP_max, RLX_OP_min};
+
 /* The result while updates come in. With no reduction it is the result's own memory, else a wide copy. */
 typedef struct sink {
   rlx_tensor *out;
@@ -146,35 +151,16 @@ static rlx_status sink_begin(rlx_ref_call *c, int32_t reduction, sink *s) {
   return RLX_OK;
 }
 
-/* NaN wins over any number, on either side. */
-static double reduce_float(int32_t reduction, double a, double b) {
-  switch (reduction) {
-    case REDUCE_ADD: return a + b;
-    case REDUCE_MUL: return a * b;
-    case REDUCE_MAX: return isnan(a) || a > b ? a : b;
-    default: return isnan(a) || a < b ? a : b;
-  }
-}
-
-/* Wraps modulo 2^64; storing wraps to the type's width, which gives the same as wrapping at each step. */
-static int64_t reduce_int(int32_t reduction, int64_t a, int64_t b) {
-  switch (reduction) {
-    case REDUCE_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
-    case REDUCE_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
-    case REDUCE_MAX: return a > b ? a : b;
-    default: return a < b ? a : b;
-  }
-}
-
 /* n updates from element `from` on meet n elements from `place` on. */
 static void sink_put(sink *s, size_t place, const rlx_tensor *updates, size_t from, size_t n) {
   if (s->reduction == REDUCE_NONE) {
     copy_elements(s->out, place, updates, from, n);
     return;
   }
+  const rlx_scalar_row *meet = rlx_scalar_get(reductions[s->reduction]);
   for (size_t i = 0; i < n; i++)
-    if (s->floats) s->floats[place + i] = reduce_float(s->reduction, s->floats[place + i], rlx_load(updates, from + i));
-    else s->ints[place + i] = reduce_int(s->reduction, s->ints[place + i], rlx_load_int(updates, from + i));
+    if (s->floats) s->floats[place + i] = meet->binary(s->floats[place + i], rlx_load(updates, from + i));
+    else s->ints[place + i] = meet->int_binary(s->ints[place + i], rlx_load_int(updates, from + i), 64);
 }
 
 static void sink_end(sink *s) {

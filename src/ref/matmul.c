@@ -117,7 +117,7 @@ static uint32_t mark_axes(const rlx_dims *axes, int rank, rlx_dims *resolved) {
   uint32_t bits = 0;
   resolved->n = axes->n;
   for (int i = 0; i < axes->n; i++) {
-    resolved->v[i] = axes->v[i] < 0 ? axes->v[i] + rank : axes->v[i];
+    resolved->v[i] = rlx_axis_of(axes->v[i], rank);
     bits |= 1u << resolved->v[i];
   }
   return bits;

@@ -60,34 +60,29 @@ rlx_status rlx_ref_view_as_complex(rlx_ref_call *c) { return copy_bytes(c); }
 
 /* ---- a linear map per axis ---- */
 
-/* The result's axis i is axis perm[i] of x, where x is seen under the shape `view`. */
-static rlx_status permute(rlx_ref_call *c, const rlx_dims *view, const int *perm) {
+/* The result's axis i is axis perm.v[i] of x, where x is seen under the shape `view`. */
+static rlx_status permute(rlx_ref_call *c, const rlx_dims *view, rlx_dims perm) {
   if (is_empty(c->out)) return RLX_OK;
   size_t stride[RLX_MAX_RANK];
   rlx_strides(view, stride);
   rlx_dims shape = {.n = view->n};
-  for (int i = 0; i < view->n; i++) shape.v[i] = view->v[perm[i]];
+  for (int i = 0; i < view->n; i++) shape.v[i] = view->v[perm.v[i]];
   map m;
   RLX_TRY(map_begin(c, &shape, &m));
-  for (int i = 0; i < view->n; i++) map_linear(&m, i, stride[perm[i]]);
+  for (int i = 0; i < view->n; i++) map_linear(&m, i, stride[perm.v[i]]);
   map_run(&m, c->in[0], c->out, NULL);
   return RLX_OK;
 }
 
 rlx_status rlx_ref_transpose(rlx_ref_call *c) {
-  const rlx_dims *x = &c->in[0]->shape, *given = &RLX_ATTRS(transpose, c)->perm;
-  int perm[RLX_MAX_RANK];
-  for (int i = 0; i < x->n; i++) {
-    perm[i] = given->n ? (int)given->v[i] : x->n - 1 - i;
-    if (perm[i] < 0) perm[i] += x->n;
-  }
-  return permute(c, x, perm);
+  const rlx_dims *x = &c->in[0]->shape;
+  return permute(c, x, rlx_perm_of(&RLX_ATTRS(transpose, c)->perm, x->n));
 }
 
 /* x [N, C, H b, W b] seen as [N, C, H, b, W, b]: both block positions move before the channel. */
 rlx_status rlx_ref_space_to_depth(rlx_ref_call *c) {
   const int64_t *x = c->in[0]->shape.v, b = RLX_ATTRS(space_to_depth, c)->block;
-  return permute(c, &RLX_DIMS(x[0], x[1], x[2] / b, b, x[3] / b, b), (const int[]){0, 3, 5, 1, 2, 4});
+  return permute(c, &RLX_DIMS(x[0], x[1], x[2] / b, b, x[3] / b, b), RLX_DIMS(0, 3, 5, 1, 2, 4));
 }
 
 /* x [N, b b C, H, W] (dcr) or [N, C b b, H, W] (crd): the block positions move behind H and W. */
@@ -95,8 +90,8 @@ rlx_status rlx_ref_depth_to_space(rlx_ref_call *c) {
   const rlx_attrs_depth_to_space *a = c->attrs;
   const int64_t *x = c->in[0]->shape.v, b = a->block, channels = c->out->shape.v[1];
   bool crd = a->mode == 1;
-  if (crd) return permute(c, &RLX_DIMS(x[0], channels, b, b, x[2], x[3]), (const int[]){0, 1, 4, 2, 5, 3});
-  return permute(c, &RLX_DIMS(x[0], b, b, channels, x[2], x[3]), (const int[]){0, 3, 4, 1, 5, 2});
+  if (crd) return permute(c, &RLX_DIMS(x[0], channels, b, b, x[2], x[3]), RLX_DIMS(0, 1, 4, 2, 5, 3));
+  return permute(c, &RLX_DIMS(x[0], b, b, channels, x[2], x[3]), RLX_DIMS(0, 3, 4, 1, 5, 2));
 }
 
 rlx_status rlx_ref_expand(rlx_ref_call *c) {
@@ -170,7 +165,7 @@ rlx_status rlx_ref_reverse(rlx_ref_call *c) {
   const rlx_dims *axes = &RLX_ATTRS(reverse, c)->axes;
   int rank = c->in[0]->shape.n;
   uint32_t bits = axes->n ? 0 : UINT32_MAX;
-  for (int i = 0; i < axes->n; i++) bits |= 1u << (axes->v[i] < 0 ? axes->v[i] + rank : axes->v[i]);
+  for (int i = 0; i < axes->n; i++) bits |= 1u << rlx_axis_of(axes->v[i], rank);
   return move_by(c, reverse_source, &bits, NULL);
 }
 
@@ -183,7 +178,7 @@ rlx_status rlx_ref_roll(rlx_ref_call *c) {
   const rlx_attrs_roll *a = c->attrs;
   int rank = c->in[0]->shape.n;
   int64_t shifts[RLX_MAX_RANK] = {0};
-  for (int i = 0; i < a->axes.n; i++) shifts[a->axes.v[i] < 0 ? a->axes.v[i] + rank : a->axes.v[i]] = a->shifts.v[i];
+  for (int i = 0; i < a->axes.n; i++) shifts[rlx_axis_of(a->axes.v[i], rank)] = a->shifts.v[i];
   return move_by(c, roll_source, shifts, NULL);
 }
 

@@ -43,7 +43,7 @@ static void normalize(rlx_ref_call *c, span s, bool centre, double eps) {
 static rlx_status norm_last(rlx_ref_call *c, int64_t axis, bool centre, double eps) {
   const rlx_dims *shape = &c->in[0]->shape;
   size_t rows = 1, n = 1;
-  for (int i = 0; i < shape->n; i++) *(i < (axis < 0 ? axis + shape->n : axis) ? &rows : &n) *= (size_t)shape->v[i];
+  for (int i = 0; i < shape->n; i++) *(i < rlx_axis_of(axis, shape->n) ? &rows : &n) *= (size_t)shape->v[i];
   for (size_t r = 0; r < rows; r++) normalize(c, (span){.start = r * n, .step = 1, .n = n, .run = 1}, centre, eps);
   return RLX_OK;
 }
@@ -59,10 +59,9 @@ rlx_status rlx_ref_rms_norm(rlx_ref_call *c) {
 
 rlx_status rlx_ref_layer_norm_2d(rlx_ref_call *c) {
   rlx_lines l = rlx_lines_of(&c->in[0]->shape, 1);
-  for (size_t o = 0; o < l.outer; o++)
-    for (size_t i = 0; i < l.inner; i++)
-      normalize(c, (span){.start = o * l.n * l.inner + i, .step = l.inner, .n = l.n, .run = 1}, true,
-                RLX_ATTRS(layer_norm_2d, c)->eps);
+  for (size_t line = 0; line < l.outer * l.inner; line++)
+    normalize(c, (span){.start = rlx_line_start(l, line), .step = l.inner, .n = l.n, .run = 1}, true,
+              RLX_ATTRS(layer_norm_2d, c)->eps);
   return RLX_OK;
 }
 
@@ -102,7 +101,7 @@ static rlx_status soft(rlx_ref_call *c, int64_t axis, bool logarithm) {
   const rlx_tensor *x = c->in[0];
   rlx_lines l = rlx_lines_of(&x->shape, axis);
   for (size_t line = 0; line < l.outer * l.inner; line++) {
-    size_t start = line / l.inner * l.n * l.inner + line % l.inner;
+    size_t start = rlx_line_start(l, line);
     double largest = -RLX_INFINITY, sum = 0;
     for (size_t k = 0; k < l.n; k++) largest = fmax(largest, rlx_load(x, start + k * l.inner));
     for (size_t k = 0; k < l.n; k++) sum += exp(rlx_load(x, start + k * l.inner) - largest); /* NaN comes in here */

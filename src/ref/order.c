@@ -62,15 +62,15 @@ static rlx_status select_sorted(rlx_ref_call *c, selection how) {
   RLX_TRY(rlx_ref_scratch(c, is_float ? 0 : l.n, sizeof *ints, &ints));
   keys key = {is_float ? f : NULL, is_float ? NULL : ints};
   for (size_t line = 0; line < l.outer * l.inner; line++) {
-    size_t outer = line / l.inner, inner = line % l.inner;
+    size_t start = rlx_line_start(l, line), to_start = rlx_line_start(to, line);
     for (size_t k = 0; k < l.n; k++) {
-      size_t at = (outer * l.n + k) * l.inner + inner;
+      size_t at = start + k * l.inner;
       if (is_float) f[k] = rlx_load(x, at);
       else ints[k] = rlx_load_int(x, at);
     }
     sort_positions(&key, how.descending, l.n, &order, &spare);
     for (size_t k = 0; k < to.n; k++) {
-      size_t at = (outer * to.n + k) * to.inner + inner, from = (outer * l.n + order[k]) * l.inner + inner;
+      size_t at = to_start + k * to.inner, from = start + order[k] * l.inner;
       if (how.positions) rlx_store_int(c->out, at, (int64_t)order[k]);
       else memcpy((char *)c->out->data + at * size, (const char *)x->data + from * size, size);
     }
@@ -113,7 +113,7 @@ static bool wins(const rlx_tensor *x, size_t a, size_t b, bool largest) {
 static rlx_status first_extreme(rlx_ref_call *c, int64_t axis, bool largest) {
   rlx_lines l = rlx_lines_of(&c->in[0]->shape, axis);
   for (size_t line = 0; line < l.outer * l.inner; line++) {
-    size_t start = line / l.inner * l.n * l.inner + line % l.inner, best = 0;
+    size_t start = rlx_line_start(l, line), best = 0;
     for (size_t k = 1; k < l.n; k++)
       if (wins(c->in[0], start + k * l.inner, start + best * l.inner, largest)) best = k;
     rlx_store_int(c->out, line, (int64_t)best);

@@ -49,7 +49,7 @@ static running fold_start(const fold *how, rlx_tensor *out, size_t at) {
 static void result_strides(const rlx_dims *x, const rlx_dims *axes, size_t stride[RLX_MAX_RANK]) {
   bool reduced[RLX_MAX_RANK];
   for (int i = 0; i < x->n; i++) reduced[i] = axes->n == 0;
-  for (int i = 0; i < axes->n; i++) reduced[axes->v[i] < 0 ? axes->v[i] + x->n : axes->v[i]] = true;
+  for (int i = 0; i < axes->n; i++) reduced[rlx_axis_of(axes->v[i], x->n)] = true;
   size_t step = 1;
   for (int i = x->n - 1; i >= 0; i--) {
     stride[i] = reduced[i] ? 0 : step;
@@ -93,7 +93,7 @@ static rlx_status scan_axis(rlx_ref_call *c, const fold *how, int64_t axis, bool
   const rlx_tensor *x = c->in[0];
   rlx_lines l = rlx_lines_of(&x->shape, axis);
   for (size_t line = 0; l.n > 0 && line < l.outer * l.inner; line++) {
-    size_t first = line / l.inner * l.n * l.inner + line % l.inner;
+    size_t first = rlx_line_start(l, line);
     running acc = fold_start(how, c->out, first);
     for (size_t k = 0; k < l.n; k++) {
       size_t at = first + (reverse ? l.n - 1 - k : k) * l.inner;

@@ -15,12 +15,12 @@
 
 typedef struct rlx_ref_call {
   const rlx_node_rec *node;
-  const void *attrs;            /* node->attrs: use RLX_ATTRS(softmax, c)->axis */
-  const rlx_tensor *const *in;  /* n_in of them; NULL where an optional input is absent */
+  const void *attrs;           /* node->attrs: use RLX_ATTRS(softmax, c)->axis */
+  const rlx_tensor *const *in; /* n_in of them; NULL where an optional input is absent */
   uint32_t n_in;
   rlx_tensor *out;
-  uint64_t draw;                /* the run's number, for random ops */
-  rlx_bump *scratch;            /* temporary memory, freed by the caller after the call (so no clean-up on errors) */
+  uint64_t draw;     /* the run's number, for random ops */
+  rlx_bump *scratch; /* temporary memory, freed by the caller after the call (so no clean-up on errors) */
   /* Runs sub-graphs (runner.h); NULL outside an evaluator. */
   struct rlx_subgraph_runner *runner;
 } rlx_ref_call;
@@ -47,7 +47,8 @@ static inline double rlx_load(const rlx_tensor *t, size_t i) {
     case RLX_F16: return (double)rlx_f16_to_f32(((const uint16_t *)t->data)[i]);
     case RLX_BF16: return (double)rlx_bf16_to_f32(((const uint16_t *)t->data)[i]);
     case RLX_I8: return ((const int8_t *)t->data)[i];
-    case RLX_U8: case RLX_BOOL: return ((const uint8_t *)t->data)[i];
+    case RLX_U8:
+    case RLX_BOOL: return ((const uint8_t *)t->data)[i];
     case RLX_I16: return ((const int16_t *)t->data)[i];
     case RLX_I32: return ((const int32_t *)t->data)[i];
     case RLX_U32: return ((const uint32_t *)t->data)[i];
@@ -69,7 +70,8 @@ static inline void rlx_store(rlx_tensor *t, size_t i, double x) {
 static inline int64_t rlx_load_int(const rlx_tensor *t, size_t i) {
   switch (t->dtype) {
     case RLX_I8: return ((const int8_t *)t->data)[i];
-    case RLX_U8: case RLX_BOOL: return ((const uint8_t *)t->data)[i];
+    case RLX_U8:
+    case RLX_BOOL: return ((const uint8_t *)t->data)[i];
     case RLX_I16: return ((const int16_t *)t->data)[i];
     case RLX_I32: return ((const int32_t *)t->data)[i];
     case RLX_U32: return ((const uint32_t *)t->data)[i];
@@ -80,9 +82,12 @@ static inline int64_t rlx_load_int(const rlx_tensor *t, size_t i) {
 
 static inline void rlx_store_int(rlx_tensor *t, size_t i, int64_t x) {
   switch (t->dtype) {
-    case RLX_I8: case RLX_U8: case RLX_BOOL: ((uint8_t *)t->data)[i] = (uint8_t)x; break;
+    case RLX_I8:
+    case RLX_U8:
+    case RLX_BOOL: ((uint8_t *)t->data)[i] = (uint8_t)x; break;
     case RLX_I16: ((uint16_t *)t->data)[i] = (uint16_t)x; break;
-    case RLX_I32: case RLX_U32: ((uint32_t *)t->data)[i] = (uint32_t)x; break;
+    case RLX_I32:
+    case RLX_U32: ((uint32_t *)t->data)[i] = (uint32_t)x; break;
     case RLX_I64: ((int64_t *)t->data)[i] = x; break;
     default: break;
   }
@@ -110,6 +115,10 @@ typedef struct rlx_lines {
   size_t outer, n, inner;
 } rlx_lines;
 rlx_lines rlx_lines_of(const rlx_dims *shape, int64_t axis); /* axis may be negative */
+/* The first element of a line, counted over (o, i); the others follow in steps of `inner`. */
+static inline size_t rlx_line_start(rlx_lines l, size_t line) {
+  return line / l.inner * l.n * l.inner + line % l.inner;
+}
 /* An index read from a tensor, negative counting from the end; fails when outside -n .. n-1 (message names `what`). */
 rlx_status rlx_index_resolve(const char *what, int64_t index, int64_t n, size_t *out);
 

@@ -34,7 +34,10 @@ static double coordinate(const rlx_attrs_resize *a, int axis, int64_t i, int64_t
   }
 }
 
+/* Places are exact numbers that were computed with a few roundings: 3.9999999999 and 4 are the same place, and which
+ * neighbour is taken must not depend on the order of operations. */
 static double round_nearest(int32_t how, double x) {
+  x = nearbyint(x * 0x1p30) * 0x1p-30;
   switch (how) {
     case round_prefer_ceil: return floor(x + 0.5);
     case nearest_floor: return floor(x);

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/arith.h"
+#include "ir/slice.h"
 #include "ref/ref.h"
 
 typedef struct {
@@ -154,7 +155,7 @@ static double scale_of(int32_t norm, bool is_inverse, size_t n) {
 
 /* Reads a line, cut or filled with zeros. For irfft it holds half a spectrum, and the rest is its mirror image. */
 static void read_line(const rlx_tensor *x, rlx_lines in, size_t line, bool half, cplx *to, size_t n) {
-  size_t start = line / in.inner * in.n * in.inner + line % in.inner, wanted = half ? n / 2 + 1 : n;
+  size_t start = rlx_line_start(in, line), wanted = half ? n / 2 + 1 : n;
   for (size_t k = 0; k < wanted; k++) to[k] = k < in.n ? load_complex(x, start + k * in.inner) : (cplx){0, 0};
   if (!half) return;
   to[0].im = 0;
@@ -179,7 +180,7 @@ static rlx_status transform(rlx_ref_call *c, bool is_inverse) {
   for (size_t l = 0; l < out_lines.outer * out_lines.inner; l++) {
     read_line(x, in_lines, l, from_half, line, n);
     (is_inverse ? inverse : forward)(&d, line);
-    size_t start = l / out_lines.inner * out_lines.n * out_lines.inner + l % out_lines.inner;
+    size_t start = rlx_line_start(out_lines, l);
     for (size_t k = 0; k < out_lines.n; k++) {
       cplx z = {line[k].re * scale, line[k].im * scale};
       if (from_half) rlx_store(out, start + k * out_lines.inner, z.re);
@@ -198,14 +199,8 @@ rlx_status rlx_ref_irfft(rlx_ref_call *c) { return transform(c, true); }
 
 /* Sample i of a signal with a border; i counts from the start of the signal and may lie before or past it. */
 static double bordered(const rlx_tensor *x, size_t row, int64_t length, int32_t mode, int64_t i) {
-  enum { constant, reflect, edge, wrap };
-  if (i < 0 || i >= length) {
-    if (mode == constant) return 0;
-    if (mode == reflect) i = i < 0 ? -i : 2 * (length - 1) - i;
-    if (mode == edge) i = i < 0 ? 0 : length - 1;
-    if (mode == wrap) i = i < 0 ? i + length : i - length;
-  }
-  return rlx_load(x, row * (size_t)length + (size_t)i);
+  int64_t from = rlx_pad_source(mode, i, length);
+  return from < 0 ? 0 : rlx_load(x, row * (size_t)length + (size_t)from);
 }
 
 rlx_status rlx_ref_stft(rlx_ref_call *c) {

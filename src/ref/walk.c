@@ -9,8 +9,8 @@
 static const struct {
   int64_t lo, hi;
 } int_range[RLX_DTYPE_COUNT] = {
-    [RLX_I8] = {INT8_MIN, INT8_MAX},    [RLX_U8] = {0, UINT8_MAX},   [RLX_I16] = {INT16_MIN, INT16_MAX},
-    [RLX_I32] = {INT32_MIN, INT32_MAX}, [RLX_U32] = {0, UINT32_MAX}, [RLX_I64] = {INT64_MIN, INT64_MAX},
+  [RLX_I8] = {INT8_MIN, INT8_MAX},    [RLX_U8] = {0, UINT8_MAX},   [RLX_I16] = {INT16_MIN, INT16_MAX},
+  [RLX_I32] = {INT32_MIN, INT32_MAX}, [RLX_U32] = {0, UINT32_MAX}, [RLX_I64] = {INT64_MIN, INT64_MAX},
 };
 
 void rlx_store_value(rlx_tensor *dst, size_t k, double x) {
@@ -77,16 +77,17 @@ bool rlx_next_index(const rlx_dims *shape, int64_t idx[RLX_MAX_RANK]) {
 }
 
 rlx_lines rlx_lines_of(const rlx_dims *shape, int64_t axis) {
-  if (axis < 0) axis += shape->n;
-  rlx_lines l = {1, (size_t)shape->v[axis], 1};
-  for (int i = 0; i < axis; i++) l.outer *= (size_t)shape->v[i];
-  for (int i = (int)axis + 1; i < shape->n; i++) l.inner *= (size_t)shape->v[i];
+  int at = rlx_axis_of(axis, shape->n);
+  rlx_lines l = {1, (size_t)shape->v[at], 1};
+  for (int i = 0; i < at; i++) l.outer *= (size_t)shape->v[i];
+  for (int i = at + 1; i < shape->n; i++) l.inner *= (size_t)shape->v[i];
   return l;
 }
 
 rlx_status rlx_index_resolve(const char *what, int64_t index, int64_t n, size_t *out) {
   if (index < -n || index >= n)
-    return RLX_FAIL(RLX_INVALID, "%s %lld is not in %lld..%lld", what, (long long)index, (long long)-n, (long long)n - 1);
+    return RLX_FAIL(RLX_INVALID, "%s %lld is not in %lld..%lld", what, (long long)index, (long long)-n,
+                    (long long)n - 1);
   *out = (size_t)(index < 0 ? index + n : index);
   return RLX_OK;
 }

@@ -142,7 +142,7 @@ def requantise(sums, ins, channel_shape, out):
     if bias is not None:
         sums = sums + bias.long().reshape(channel_shape)
     sums = sums.to(torch.int32).double()
-    b_scale = b_scale.double().reshape(channel_shape if b_scale.numel() > 1 else [1])
+    b_scale = b_scale.double().reshape(channel_shape if b_scale.numel() != 1 else [1])
     y = torch.round(sums * (scalar(a_scale, 1) * b_scale / scalar(y_scale, 1))) + scalar(y_zero, 0)
     lo, hi = (-128, 127) if out["dtype"] == "i8" else (0, 255)
     return y.clamp(lo, hi).long()
@@ -150,7 +150,7 @@ def requantise(sums, ins, channel_shape, out):
 
 def less_zero(t, zero, channel_shape):
     zero = torch.zeros(1, dtype=torch.int64) if zero is None else zero.long()
-    return t.long() - zero.reshape(channel_shape if zero.numel() > 1 else [1])
+    return t.long() - zero.reshape(channel_shape if zero.numel() != 1 else [1])
 
 
 @golden("q_matmul")

@@ -55,7 +55,7 @@ UNARY = {
     "round": lambda x, a: torch.round(x),
     "floor": lambda x, a: torch.floor(x),
     "ceil": lambda x, a: torch.ceil(x),
-    "sign": lambda x, a: np.sign(x.numpy()),  # PyTorch's sign of NaN is 0; ours, like NumPy's, is NaN
+    "sign": lambda x, a: torch.sign(x),
     "erf": lambda x, a: torch.erf(x),
     "reciprocal": lambda x, a: torch.reciprocal(x),
     "softplus": lambda x, a: torch.logaddexp(x, torch.zeros_like(x)),  # PyTorch's becomes x above a threshold
@@ -247,18 +247,20 @@ def layer_norm_2d(attrs, ins, out):
     return y.permute(0, 3, 1, 2)
 
 
+def per_channel(x, gamma, beta):
+    shape = [1, -1] + [1] * (x.dim() - 2)
+    x = x if gamma is None else x * gamma.reshape(shape)
+    return x if beta is None else x + beta.reshape(shape)
+
+
 @golden("group_norm")
 def group_norm(attrs, ins, out):
     x = wide(ins[0])
     if x.numel() == 0:
         return x
-    return torch.group_norm(x, attrs["groups"], optional(ins, 1), optional(ins, 2), attrs["eps"])
-
-
-def per_channel(x, gamma, beta):
-    shape = [1, -1] + [1] * (x.dim() - 2)
-    x = x if gamma is None else x * gamma.reshape(shape)
-    return x if beta is None else x + beta.reshape(shape)
+    grouped = x.reshape(x.shape[0], attrs["groups"], -1)  # torch.group_norm loses digits about a large mean
+    y = F.layer_norm(grouped, grouped.shape[2:], eps=attrs["eps"]).reshape(x.shape)
+    return per_channel(y, optional(ins, 1), optional(ins, 2))
 
 
 @golden("instance_norm")
@@ -269,7 +271,7 @@ def instance_norm(attrs, ins, out):
     if math.prod(x.shape[2:]) > 1:
         y = F.instance_norm(x, eps=attrs["eps"])
     else:  # PyTorch refuses to normalise a single element; it is its own mean
-        y = torch.zeros_like(x)
+        y = x - x  # 0, but NaN of what is not finite
     return per_channel(y, optional(ins, 1), optional(ins, 2))
 
 

@@ -84,7 +84,7 @@ def gru(attrs, ins, out):
             r, z = (torch.sigmoid(x[t] @ w_ih[k].T + b_ih[k] + h @ w_hh[k].T + b_hh[k]) for k in (0, 1))
             n = torch.tanh(x[t] @ w_ih[2].T + b_ih[2] + (r * h) @ w_hh[2].T + b_hh[2])
             h = line[t] = n + z * (h - n)
-        ys.append(torch.stack([line[t] for t in range(len(x))]))
+        ys.append(torch.stack([line[t] for t in range(len(x))]) if line else torch.zeros(0, *h.shape))
         finals.append(h)
     return pick(attrs, torch.cat(ys, -1), torch.stack(finals))
 
@@ -157,6 +157,8 @@ def causal_conv(attrs, ins, out):
     line = torch.cat([state, x], 2)
     if attrs["out"] == "state":
         return line[:, :, line.shape[2] - past:]
+    if x.shape[2] == 0:  # conv1d refuses a kernel longer than the line
+        return x
     return torch.nn.functional.conv1d(line, w[:, None], None if bias is None else bias.double(), groups=w.shape[0])
 
 

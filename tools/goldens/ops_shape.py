@@ -46,7 +46,7 @@ def cast(value, dtype):
 @golden("reshape")
 def reshape(attrs, ins, out):
     x, shape = wide(ins[0]), attrs["shape"]
-    if x.numel() == 0 and -1 in shape:  # ambiguous to PyTorch; RLX lets equal sizes cancel, so 0 behaves like any batch
+    if 0 in shape and -1 in shape:  # ambiguous to PyTorch; RLX lets equal sizes cancel, so 0 behaves like any batch
         sized = torch.zeros([d or 1 for d in x.shape]).reshape([d or 1 for d in shape]).shape
         return torch.zeros([0 if want == 0 else d for want, d in zip(shape, sized)], dtype=x.dtype)
     return x.reshape(shape)

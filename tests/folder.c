@@ -1,0 +1,54 @@
+/* See the header. */
+#include "folder.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[200];
+
+const char *folder_name(void) { return folder; }
+
+const char *folder_path(const char *name) {
+  static char paths[4][512];
+  static unsigned next;
+  char *path = paths[next++ % 4];
+  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+  return path;
+}
+
+static int visit(bool remove_them) {
+  int n = 0;
+  DIR *d = opendir(folder);
+  for (struct dirent *e; d && (e = readdir(d));) {
+    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+    n++;
+    if (remove_them) remove(folder_path(e->d_name));
+  }
+  if (d) closedir(d);
+  return n;
+}
+
+int folder_count(void) { return visit(false); }
+
+static void remove_folder(void) {
+  visit(true);
+  rmdir(folder);
+}
+
+bool folder_begin(void) {
+  if (!folder[0]) {
+    const char *parent = getenv("TMPDIR");
+    bool fits = parent && *parent && strlen(parent) < sizeof folder / 2;
+    snprintf(folder, sizeof folder, "%s/rlx-test-XXXXXX", fits ? parent : "/tmp");
+    if (!mkdtemp(folder)) {
+      folder[0] = '\0';
+      return false;
+    }
+    atexit(remove_folder);
+  }
+  visit(true);
+  return folder_count() == 0;
+}
