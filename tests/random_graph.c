@@ -34,12 +34,37 @@ static uint8_t own_looseness(rlx_op op) {
 /* Small errors in the input may become large ones in the output. */
 static bool is_fragile(rlx_op op, const void *attrs) {
   switch (op) {
-    case RLX_OP_round: case RLX_OP_floor: case RLX_OP_ceil: case RLX_OP_sign: case RLX_OP_mod: case RLX_OP_eq: case RLX_OP_ne:
-    case RLX_OP_lt: case RLX_OP_le: case RLX_OP_gt: case RLX_OP_ge: case RLX_OP_argmax: case RLX_OP_argmin: case RLX_OP_sort:
-    case RLX_OP_argsort: case RLX_OP_top_k_values: case RLX_OP_top_k_indices: case RLX_OP_div: case RLX_OP_pow: case RLX_OP_log:
-    case RLX_OP_rsqrt: case RLX_OP_sqrt: case RLX_OP_reciprocal: case RLX_OP_tan: case RLX_OP_exp: case RLX_OP_atan2:
-    case RLX_OP_layer_norm: case RLX_OP_reduce_prod: case RLX_OP_cumprod: case RLX_OP_quantize: case RLX_OP_log_softmax:
-      return true;
+    case RLX_OP_round:
+    case RLX_OP_floor:
+    case RLX_OP_ceil:
+    case RLX_OP_sign:
+    case RLX_OP_mod:
+    case RLX_OP_eq:
+    case RLX_OP_ne:
+    case RLX_OP_lt:
+    case RLX_OP_le:
+    case RLX_OP_gt:
+    case RLX_OP_ge:
+    case RLX_OP_argmax:
+    case RLX_OP_argmin:
+    case RLX_OP_sort:
+    case RLX_OP_argsort:
+    case RLX_OP_top_k_values:
+    case RLX_OP_top_k_indices:
+    case RLX_OP_div:
+    case RLX_OP_pow:
+    case RLX_OP_log:
+    case RLX_OP_rsqrt:
+    case RLX_OP_sqrt:
+    case RLX_OP_reciprocal:
+    case RLX_OP_tan:
+    case RLX_OP_exp:
+    case RLX_OP_atan2:
+    case RLX_OP_layer_norm:
+    case RLX_OP_reduce_prod:
+    case RLX_OP_cumprod:
+    case RLX_OP_quantize:
+    case RLX_OP_log_softmax: return true;
     case RLX_OP_cast: {
       rlx_dtype to = ((const rlx_attrs_cast *)attrs)->to;
       return to != RLX_F32 && to != RLX_F64;
@@ -64,11 +89,14 @@ static rlx_node propose(maker *m, rlx_op op, const rlx_node *in, uint32_t n_in, 
   rlx_infer c = {.graph = m->g, .op = op, .row = row, .attrs = attrs, .ids = in, .n_in = n_in};
   if (rlx_infer_run(&c) || rlx_dims_count(&c.out.shape) > MAX_ELEMENTS) return RLX_NONE;
   rlx_node id = rlx_graph_add(m->g, op, in, n_in, attrs);
-  if (id && (!rlx_array_push(&m->exactness, exactness) || !rlx_array_push(&m->depth, (uint8_t)(depth + deepest)))) return RLX_NONE;
+  if (id && (!rlx_array_push(&m->exactness, exactness) || !rlx_array_push(&m->depth, (uint8_t)(depth + deepest))))
+    return RLX_NONE;
   return id;
 }
 
-static rlx_node propose1(maker *m, rlx_op op, rlx_node a, const void *attrs) { return a ? propose(m, op, &a, 1, attrs) : RLX_NONE; }
+static rlx_node propose1(maker *m, rlx_op op, rlx_node a, const void *attrs) {
+  return a ? propose(m, op, &a, 1, attrs) : RLX_NONE;
+}
 static rlx_node propose2(maker *m, rlx_op op, rlx_node a, rlx_node b, const void *attrs) {
   return a && b ? propose(m, op, (rlx_node[]){a, b}, 2, attrs) : RLX_NONE;
 }
@@ -117,7 +145,8 @@ static rlx_dims random_shape(maker *m) {
 }
 
 static rlx_dtype random_dtype(maker *m) {
-  static const rlx_dtype types[] = {RLX_F32, RLX_F32, RLX_F32, RLX_F32, RLX_F16, RLX_BF16, RLX_F64, RLX_I32, RLX_I64, RLX_I8, RLX_U8, RLX_BOOL};
+  static const rlx_dtype types[] = {RLX_F32, RLX_F32, RLX_F32, RLX_F32, RLX_F16, RLX_BF16,
+                                    RLX_F64, RLX_I32, RLX_I64, RLX_I8,  RLX_U8,  RLX_BOOL};
   return types[below(m, sizeof types / sizeof *types)];
 }
 
@@ -161,17 +190,19 @@ static rlx_op random_op(maker *m, const rlx_op *list, size_t n) { return list[be
 #define ONE_OF(...) random_op(m, (const rlx_op[]){__VA_ARGS__}, sizeof((const rlx_op[]){__VA_ARGS__}) / sizeof(rlx_op))
 
 static rlx_node make_unary(maker *m) {
-  rlx_op op = ONE_OF(RLX_OP_gelu, RLX_OP_gelu_approx, RLX_OP_silu, RLX_OP_relu, RLX_OP_sigmoid, RLX_OP_tanh, RLX_OP_exp, RLX_OP_log, RLX_OP_sqrt,
-                     RLX_OP_rsqrt, RLX_OP_neg, RLX_OP_abs, RLX_OP_sin, RLX_OP_cos, RLX_OP_tan, RLX_OP_atan, RLX_OP_round, RLX_OP_floor, RLX_OP_ceil,
-                     RLX_OP_sign, RLX_OP_erf, RLX_OP_reciprocal, RLX_OP_softplus, RLX_OP_elu, RLX_OP_leaky_relu, RLX_OP_hard_sigmoid,
-                     RLX_OP_hard_swish, RLX_OP_mish, RLX_OP_selu, RLX_OP_neg, RLX_OP_abs, RLX_OP_relu, RLX_OP_not);
+  rlx_op op = ONE_OF(RLX_OP_gelu, RLX_OP_gelu_approx, RLX_OP_silu, RLX_OP_relu, RLX_OP_sigmoid, RLX_OP_tanh, RLX_OP_exp,
+                     RLX_OP_log, RLX_OP_sqrt, RLX_OP_rsqrt, RLX_OP_neg, RLX_OP_abs, RLX_OP_sin, RLX_OP_cos, RLX_OP_tan,
+                     RLX_OP_atan, RLX_OP_round, RLX_OP_floor, RLX_OP_ceil, RLX_OP_sign, RLX_OP_erf, RLX_OP_reciprocal,
+                     RLX_OP_softplus, RLX_OP_elu, RLX_OP_leaky_relu, RLX_OP_hard_sigmoid, RLX_OP_hard_swish,
+                     RLX_OP_mish, RLX_OP_selu, RLX_OP_neg, RLX_OP_abs, RLX_OP_relu, RLX_OP_not);
   return propose1(m, op, pick(m, op == RLX_OP_not ? RLX_BOOL : RLX_DTYPE_COUNT), NULL);
 }
 
 static rlx_node make_binary(maker *m) {
-  rlx_op op = ONE_OF(RLX_OP_add, RLX_OP_sub, RLX_OP_mul, RLX_OP_div, RLX_OP_max, RLX_OP_min, RLX_OP_pow, RLX_OP_mod, RLX_OP_atan2, RLX_OP_bit_and,
-                     RLX_OP_bit_or, RLX_OP_bit_xor, RLX_OP_shl, RLX_OP_shr, RLX_OP_and, RLX_OP_or, RLX_OP_xor, RLX_OP_eq, RLX_OP_ne, RLX_OP_lt,
-                     RLX_OP_le, RLX_OP_gt, RLX_OP_ge, RLX_OP_add, RLX_OP_mul, RLX_OP_sub, RLX_OP_add, RLX_OP_mul);
+  rlx_op op = ONE_OF(RLX_OP_add, RLX_OP_sub, RLX_OP_mul, RLX_OP_div, RLX_OP_max, RLX_OP_min, RLX_OP_pow, RLX_OP_mod,
+                     RLX_OP_atan2, RLX_OP_bit_and, RLX_OP_bit_or, RLX_OP_bit_xor, RLX_OP_shl, RLX_OP_shr, RLX_OP_and,
+                     RLX_OP_or, RLX_OP_xor, RLX_OP_eq, RLX_OP_ne, RLX_OP_lt, RLX_OP_le, RLX_OP_gt, RLX_OP_ge,
+                     RLX_OP_add, RLX_OP_mul, RLX_OP_sub, RLX_OP_add, RLX_OP_mul);
   rlx_node a = pick(m, RLX_DTYPE_COUNT);
   rlx_node b = partner(m, a);
   return chance(m, 2) ? propose2(m, op, a, b, NULL) : propose2(m, op, b, a, NULL);
@@ -188,7 +219,9 @@ static rlx_node make_cast_or_clamp(maker *m) {
   rlx_node x = pick(m, RLX_DTYPE_COUNT);
   if (chance(m, 3)) {
     double lo = -1 + rlx_random_unit(&m->random), hi = lo + rlx_random_unit(&m->random);
-    return propose1(m, RLX_OP_clamp, x, &(rlx_attrs_clamp){.lo = chance(m, 4) ? -RLX_INFINITY : lo, .hi = chance(m, 4) ? RLX_INFINITY : hi});
+    return propose1(
+      m, RLX_OP_clamp, x,
+      &(rlx_attrs_clamp){.lo = chance(m, 4) ? -RLX_INFINITY : lo, .hi = chance(m, 4) ? RLX_INFINITY : hi});
   }
   return propose1(m, RLX_OP_cast, x, &(rlx_attrs_cast){.to = random_dtype(m)});
 }
@@ -206,7 +239,9 @@ static rlx_node make_reduce(maker *m) {
   rlx_node x = pick(m, RLX_DTYPE_COUNT);
   int rank = type_of(m, x)->shape.n;
   rlx_op op = ONE_OF(RLX_OP_reduce_sum, RLX_OP_reduce_mean, RLX_OP_reduce_max, RLX_OP_reduce_min, RLX_OP_reduce_prod);
-  return propose1(m, op, x, &(rlx_attrs_reduce_sum){.axes = random_axes(m, rank), .keep = chance(m, 2)}); /* the five share their layout */
+  return propose1(
+    m, op, x,
+    &(rlx_attrs_reduce_sum){.axes = random_axes(m, rank), .keep = chance(m, 2)}); /* the five share their layout */
 }
 
 static rlx_node make_axis_op(maker *m) {
@@ -215,11 +250,18 @@ static rlx_node make_axis_op(maker *m) {
   switch (below(m, 7)) {
     case 0: return propose1(m, RLX_OP_softmax, x, &(rlx_attrs_softmax){.axis = axis});
     case 1: return propose1(m, RLX_OP_log_softmax, x, &(rlx_attrs_log_softmax){.axis = axis});
-    case 2: return propose1(m, RLX_OP_cumsum, x, &(rlx_attrs_cumsum){.axis = axis, .exclusive = chance(m, 2), .reverse = chance(m, 2)});
-    case 3: return propose1(m, RLX_OP_argmax, x, &(rlx_attrs_argmax){.axis = axis, .keep = chance(m, 2), .to = RLX_I64});
-    case 4: return propose1(m, RLX_OP_top_k_values, x, &(rlx_attrs_top_k_values){.axis = axis, .k = 1 + below(m, 3), .largest = chance(m, 2)});
+    case 2:
+      return propose1(m, RLX_OP_cumsum, x,
+                      &(rlx_attrs_cumsum){.axis = axis, .exclusive = chance(m, 2), .reverse = chance(m, 2)});
+    case 3:
+      return propose1(m, RLX_OP_argmax, x, &(rlx_attrs_argmax){.axis = axis, .keep = chance(m, 2), .to = RLX_I64});
+    case 4:
+      return propose1(m, RLX_OP_top_k_values, x,
+                      &(rlx_attrs_top_k_values){.axis = axis, .k = 1 + below(m, 3), .largest = chance(m, 2)});
     case 5: return propose1(m, RLX_OP_sort, x, &(rlx_attrs_sort){.axis = axis, .descending = chance(m, 2)});
-    default: return propose1(m, chance(m, 2) ? RLX_OP_layer_norm : RLX_OP_rms_norm, x, &(rlx_attrs_rms_norm){.axis = axis, .eps = 0.1});
+    default:
+      return propose1(m, chance(m, 2) ? RLX_OP_layer_norm : RLX_OP_rms_norm, x,
+                      &(rlx_attrs_rms_norm){.axis = axis, .eps = 0.1});
   }
 }
 
@@ -259,11 +301,19 @@ static rlx_node make_move(maker *m) {
     case 0: return make_reshape(m);
     case 1: return make_transpose(m);
     case 2: {
-      int64_t n = s.n ? s.v[axis < 0 ? axis + s.n : axis] : 0, start = (int64_t)below(m, (uint32_t)n + 2), stop = start + below(m, 4);
-      return propose1(m, RLX_OP_slice, x, &(rlx_attrs_slice){.axes = RLX_DIMS(axis), .start = RLX_DIMS(chance(m, 4) ? stop : start),
-                      .stop = RLX_DIMS(chance(m, 4) ? -1 - n : chance(m, 3) ? n : stop), .step = RLX_DIMS(chance(m, 4) ? -1 : 1 + (int64_t)below(m, 2))});
+      int64_t n = s.n ? s.v[axis < 0 ? axis + s.n : axis] : 0, start = (int64_t)below(m, (uint32_t)n + 2),
+              stop = start + below(m, 4);
+      return propose1(m, RLX_OP_slice, x,
+                      &(rlx_attrs_slice){.axes = RLX_DIMS(axis),
+                                         .start = RLX_DIMS(chance(m, 4) ? stop : start),
+                                         .stop = RLX_DIMS(chance(m, 4)   ? -1 - n
+                                                          : chance(m, 3) ? n
+                                                                         : stop),
+                                         .step = RLX_DIMS(chance(m, 4) ? -1 : 1 + (int64_t)below(m, 2))});
     }
-    case 3: return propose2(m, RLX_OP_concat, x, chance(m, 3) ? x : pick(m, type_of(m, x)->dtype), &(rlx_attrs_concat){.axis = axis});
+    case 3:
+      return propose2(m, RLX_OP_concat, x, chance(m, 3) ? x : pick(m, type_of(m, x)->dtype),
+                      &(rlx_attrs_concat){.axis = axis});
     case 4: {
       for (int i = 0; i < s.n; i++)
         if (s.v[i] == 1) s.v[i] = 1 + below(m, 3);
@@ -282,7 +332,9 @@ static rlx_node make_move(maker *m) {
       return propose1(m, RLX_OP_tile, x, &a);
     }
     case 7: return propose1(m, RLX_OP_reverse, x, &(rlx_attrs_reverse){.axes = random_axes(m, s.n)});
-    default: return propose1(m, RLX_OP_roll, x, &(rlx_attrs_roll){.shifts = RLX_DIMS((int64_t)below(m, 7) - 3), .axes = RLX_DIMS(axis)});
+    default:
+      return propose1(m, RLX_OP_roll, x,
+                      &(rlx_attrs_roll){.shifts = RLX_DIMS((int64_t)below(m, 7) - 3), .axes = RLX_DIMS(axis)});
   }
 }
 
@@ -293,7 +345,9 @@ static rlx_node make_gather(maker *m) {
   if (!s.n) return RLX_NONE;
   int64_t axis = random_axis(m, s.n), n = s.v[axis < 0 ? axis + s.n : axis];
   if (!n) return RLX_NONE;
-  rlx_node idx = propose(m, RLX_OP_range, NULL, 0, &(rlx_attrs_range){.start = chance(m, 2) ? 0 : -1, .step = 0, .count = RLX_DIMS(1 + below(m, 3)), .to = RLX_I32});
+  rlx_node idx = propose(
+    m, RLX_OP_range, NULL, 0,
+    &(rlx_attrs_range){.start = chance(m, 2) ? 0 : -1, .step = 0, .count = RLX_DIMS(1 + below(m, 3)), .to = RLX_I32});
   return propose2(m, RLX_OP_gather, x, idx, &(rlx_attrs_gather){.axis = axis});
 }
 
@@ -306,7 +360,8 @@ static rlx_node make_matmul(maker *m) {
   int64_t k = s->v[s->n - 1], n = 1 + below(m, 5);
   bool trans_b = chance(m, 2);
   rlx_node w = leaf(m, chance(m, 4) ? RLX_OP_input : RLX_OP_param, RLX_F32, trans_b ? RLX_DIMS(n, k) : RLX_DIMS(k, n));
-  if (w && chance(m, 4)) w = propose1(m, RLX_OP_transpose, w, &(rlx_attrs_transpose){.perm = RLX_DIMS(1, 0)}), trans_b = !trans_b;
+  if (w && chance(m, 4))
+    w = propose1(m, RLX_OP_transpose, w, &(rlx_attrs_transpose){.perm = RLX_DIMS(1, 0)}), trans_b = !trans_b;
   rlx_node y = propose2(m, RLX_OP_matmul, x, w, &(rlx_attrs_matmul){.trans_b = trans_b});
   if (y && chance(m, 2)) {
     rlx_node bias = leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(n));
@@ -314,7 +369,8 @@ static rlx_node make_matmul(maker *m) {
     if (sum) y = sum;
   }
   if (y && chance(m, 2)) {
-    rlx_node act = propose1(m, ONE_OF(RLX_OP_relu, RLX_OP_gelu, RLX_OP_gelu_approx, RLX_OP_silu, RLX_OP_sigmoid, RLX_OP_tanh), y, NULL);
+    rlx_node act = propose1(
+      m, ONE_OF(RLX_OP_relu, RLX_OP_gelu, RLX_OP_gelu_approx, RLX_OP_silu, RLX_OP_sigmoid, RLX_OP_tanh), y, NULL);
     if (act) y = act;
   }
   return y;
@@ -326,7 +382,9 @@ static rlx_node make_residual_norm(maker *m) {
   rlx_dims s = type_of(m, x)->shape;
   rlx_node sum = propose2(m, RLX_OP_add, x, leaf(m, RLX_OP_input, RLX_F32, s), NULL);
   rlx_node gamma = chance(m, 3) ? RLX_NONE : leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(s.v[s.n - 1]));
-  return sum ? propose(m, chance(m, 2) ? RLX_OP_rms_norm : RLX_OP_layer_norm, (rlx_node[]){sum, gamma}, gamma ? 2 : 1, &(rlx_attrs_rms_norm){.axis = -1, .eps = 0.1}) : RLX_NONE;
+  return sum ? propose(m, chance(m, 2) ? RLX_OP_rms_norm : RLX_OP_layer_norm, (rlx_node[]){sum, gamma}, gamma ? 2 : 1,
+                       &(rlx_attrs_rms_norm){.axis = -1, .eps = 0.1})
+             : RLX_NONE;
 }
 
 static rlx_node make_gate_up(maker *m) {
@@ -345,7 +403,8 @@ static rlx_node make_gate_up(maker *m) {
 
 static rlx_node make_attention(maker *m) {
   int64_t b = 1 + below(m, 2), h = 1 + below(m, 2), sq = 1 + below(m, 4), sk = 1 + below(m, 5), d = 1 + below(m, 6);
-  rlx_node q = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(b, h, sq, d)), k = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(b, h, sk, d));
+  rlx_node q = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(b, h, sq, d)),
+           k = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(b, h, sk, d));
   rlx_node v = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(b, h, sk, d));
   bool trans_b = chance(m, 2);
   if (!trans_b) k = propose1(m, RLX_OP_transpose, k, &(rlx_attrs_transpose){.perm = RLX_DIMS(0, 1, 3, 2)});
@@ -364,7 +423,9 @@ static rlx_node make_no_op(maker *m) {
     case 2: return propose2(m, RLX_OP_sub, x, scalar(m, dtype, 0), NULL);
     case 3: return propose1(m, RLX_OP_neg, propose1(m, RLX_OP_neg, x, NULL), NULL);
     case 4: return propose2(m, RLX_OP_div, x, scalar(m, dtype, 1), NULL);
-    case 5: return propose1(m, RLX_OP_cast, propose1(m, RLX_OP_cast, x, &(rlx_attrs_cast){.to = RLX_F64}), &(rlx_attrs_cast){.to = dtype});
+    case 5:
+      return propose1(m, RLX_OP_cast, propose1(m, RLX_OP_cast, x, &(rlx_attrs_cast){.to = RLX_F64}),
+                      &(rlx_attrs_cast){.to = dtype});
     case 6: return propose2(m, chance(m, 2) ? RLX_OP_max : RLX_OP_min, x, x, NULL);
     default: return propose2(m, RLX_OP_mul, x, scalar(m, dtype, 0), NULL);
   }
@@ -396,7 +457,9 @@ static bool has_extremes(const rlx_case_built *b) {
     const rlx_node_rec *n = rlx_graph_at(b->graph, id);
     if (n->op != RLX_OP_constant) continue;
     const rlx_blob *data = RLX_ATTRS(constant, n)->data;
-    if (is_extreme(&(rlx_tensor){.dtype = n->type.dtype, .shape = n->type.shape, .data = data->data, .bytes = data->bytes})) return true;
+    if (is_extreme(
+          &(rlx_tensor){.dtype = n->type.dtype, .shape = n->type.shape, .data = data->data, .bytes = data->bytes}))
+      return true;
   }
   return false;
 }
@@ -457,10 +520,10 @@ static rlx_status case_leaf_value(const char *name, const char *slash, rlx_tenso
 }
 
 static rlx_node (*const makers[])(maker *) = {
-    make_case, make_case,
-    make_unary, make_unary, make_unary, make_binary, make_binary, make_binary, make_ternary, make_cast_or_clamp, make_reduce, make_axis_op,
-    make_move, make_move, make_move, make_gather, make_matmul, make_matmul, make_residual_norm, make_gate_up, make_attention, make_no_op,
-    make_no_op, make_twin, random_leaf,
+  make_case,   make_case,    make_unary,         make_unary,  make_unary,         make_binary,  make_binary,
+  make_binary, make_ternary, make_cast_or_clamp, make_reduce, make_axis_op,       make_move,    make_move,
+  make_move,   make_gather,  make_matmul,        make_matmul, make_residual_norm, make_gate_up, make_attention,
+  make_no_op,  make_no_op,   make_twin,          random_leaf,
 };
 
 /* Most of what nothing reads becomes an output (the rest is dead), and now and then a value from the middle. */

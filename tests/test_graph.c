@@ -458,7 +458,9 @@ TEST(binding_checks_what_was_open) {
   CHECK_OK(rlx_graph_bind(g, &(rlx_binding){"B", 1}, 1, &out));
   rlx_graph_destroy(out);
   CHECK_FAILS(rlx_graph_bind(g, &(rlx_binding){"B", 2}, 1, &out), RLX_INVALID,
-              "(add): shapes [2] and [3] do not broadcast");
+              "with B = 2: node 3 (add): shapes [2] and [3] do not broadcast");
+  CHECK_FAILS(rlx_graph_bind_inputs(g, ((const rlx_named_shape[]){{"y", RLX_DIMS(3)}, {"x", RLX_DIMS(4)}}), 2, &out),
+              RLX_INVALID, "with B = 4 of 'x': node 3 (add): shapes [4] and [3] do not broadcast");
   CHECK_FAILS(rlx_graph_bind_inputs(g, ((const rlx_named_shape[]){{"y", RLX_DIMS(4)}}), 1, &out), RLX_INVALID,
               "'y': axis 0 is 4 but must be 3");
   rlx_graph_destroy(g);

@@ -60,7 +60,8 @@ static void add_attr(rlx_str *s, const rlx_attr_field *f, const void *at) {
 static void add_node(rlx_str *s, const rlx_graph *g, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(g, id);
   const rlx_op_row *row = rlx_op_get(n->op);
-  rlx_str_add(s, "{\"id\":%u,\"op\":\"%s\",\"dtype\":\"%s\",\"shape\":", (unsigned)id, row->name, rlx_dtype_name(n->type.dtype));
+  rlx_str_add(s, "{\"id\":%u,\"op\":\"%s\",\"dtype\":\"%s\",\"shape\":", (unsigned)id, row->name,
+              rlx_dtype_name(n->type.dtype));
   add_dims(s, &n->type.shape);
   rlx_str_add(s, ",\"inputs\":[");
   for (uint32_t i = 0; i < n->n_in; i++) rlx_str_add(s, "%s%u", i ? "," : "", (unsigned)n->in[i]);
@@ -86,8 +87,8 @@ static void add_graph(rlx_str *s, const rlx_graph *g) {
 static rlx_status dump_case(rlx_str *s, const char *dir, rlx_op op, const rlx_case *c, unsigned *files) {
   rlx_case_built b;
   RLX_TRY(rlx_case_build(op, c, &b));
-  rlx_str_add(s, "{\"op\":\"%s\",\"case\":\"%s\",\"inputs_hash\":\"%016llx\",\"values\":{", rlx_op_get(op)->name, c->name,
-              (unsigned long long)rlx_golden_inputs_hash(&b));
+  rlx_str_add(s, "{\"op\":\"%s\",\"case\":\"%s\",\"inputs_hash\":\"%016llx\",\"values\":{", rlx_op_get(op)->name,
+              c->name, (unsigned long long)rlx_golden_inputs_hash(&b));
   rlx_status status = RLX_OK;
   for (size_t i = 0; i < b.n_values && !status; i++) {
     char path[1024];

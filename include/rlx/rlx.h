@@ -72,6 +72,7 @@ RLX_API void rlx_set_trace(rlx_trace_fn fn, void *user);
 
 /* ---- Types -------------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 typedef enum rlx_dtype {
   RLX_F32 = 0, RLX_F16, RLX_BF16, RLX_F64,
   RLX_I8, RLX_U8, RLX_I16, RLX_I32, RLX_U32, RLX_I64,
@@ -83,6 +84,7 @@ typedef enum rlx_dtype {
   RLX_IQ4_NL, RLX_IQ4_XS, RLX_MXFP4, RLX_TQ1_0, RLX_TQ2_0,
   RLX_DTYPE_COUNT
 } rlx_dtype;
+/* clang-format on */
 
 typedef struct rlx_dtype_info {
   const char *name;        /* "f32", "q4_k" */
@@ -145,13 +147,15 @@ typedef struct rlx_binding {
   int64_t size;
 } rlx_binding;
 /* The graph with numbers for all its symbols. A symbol bound twice, never, or unknown is an error that names it. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_graph_bind(const rlx_graph *g, const rlx_binding *bindings, size_t n, rlx_graph **out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_bind(const rlx_graph *g, const rlx_binding *bindings, size_t n,
+                                                 rlx_graph **out);
 /* The binding that these input shapes imply; conflicts name the input and the symbol. */
 typedef struct rlx_named_shape {
   const char *name;
   rlx_dims shape;
 } rlx_named_shape;
-RLX_API RLX_MUST_CHECK rlx_status rlx_graph_bind_inputs(const rlx_graph *g, const rlx_named_shape *inputs, size_t n, rlx_graph **out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_graph_bind_inputs(const rlx_graph *g, const rlx_named_shape *inputs, size_t n,
+                                                        rlx_graph **out);
 
 /* Looking at a graph. Nodes are 1 .. rlx_graph_size(g). Unknown nodes and indices give 0, NULL or zeroed structs. */
 RLX_API uint32_t rlx_graph_size(const rlx_graph *g);
@@ -160,7 +164,8 @@ RLX_API uint32_t rlx_node_inputs(const rlx_graph *g, rlx_node n, const rlx_node 
 RLX_API rlx_dtype rlx_node_dtype(const rlx_graph *g, rlx_node n);
 RLX_API rlx_dims rlx_node_shape(const rlx_graph *g, rlx_node n);
 RLX_API const char *rlx_node_name(const rlx_graph *g, rlx_node n); /* of an input, param or state; else NULL */
-RLX_API rlx_node rlx_graph_find(const rlx_graph *g, const char *name); /* an input, param or state; 0 if there is none */
+/* An input, param or state; 0 if there is none. */
+RLX_API rlx_node rlx_graph_find(const rlx_graph *g, const char *name);
 RLX_API uint32_t rlx_graph_outputs(const rlx_graph *g);
 RLX_API rlx_node rlx_graph_output(const rlx_graph *g, uint32_t i, const char **name);
 RLX_API uint32_t rlx_graph_symbols(const rlx_graph *g);
@@ -185,36 +190,36 @@ RLX_API void rlx_output(rlx_graph *g, const char *name, rlx_node n);
  * struct where there are many or most are rarely set: there zero is the default, and NULL is a struct of zeros. */
 
 /* ---- Element-wise, one value: floats; neg, abs and sign also integers ---- */
-RLX_API rlx_node rlx_gelu(rlx_graph *g, rlx_node x);        /* x Phi(x), exact */
-RLX_API rlx_node rlx_gelu_approx(rlx_graph *g, rlx_node x); /* gelu, tanh form */
-RLX_API rlx_node rlx_silu(rlx_graph *g, rlx_node x);        /* x sigmoid(x) */
-RLX_API rlx_node rlx_relu(rlx_graph *g, rlx_node x);        /* max(x, 0) */
-RLX_API rlx_node rlx_sigmoid(rlx_graph *g, rlx_node x);     /* 1 / (1 + e^-x) */
-RLX_API rlx_node rlx_tanh(rlx_graph *g, rlx_node x);        /* hyperbolic tangent */
-RLX_API rlx_node rlx_exp(rlx_graph *g, rlx_node x);         /* e^x */
-RLX_API rlx_node rlx_log(rlx_graph *g, rlx_node x);         /* natural logarithm */
-RLX_API rlx_node rlx_sqrt(rlx_graph *g, rlx_node x);        /* square root */
-RLX_API rlx_node rlx_rsqrt(rlx_graph *g, rlx_node x);       /* 1 / sqrt(x) */
-RLX_API rlx_node rlx_neg(rlx_graph *g, rlx_node x);         /* -x */
-RLX_API rlx_node rlx_abs(rlx_graph *g, rlx_node x);         /* |x| */
-RLX_API rlx_node rlx_sin(rlx_graph *g, rlx_node x);         /* sine */
-RLX_API rlx_node rlx_cos(rlx_graph *g, rlx_node x);         /* cosine */
-RLX_API rlx_node rlx_tan(rlx_graph *g, rlx_node x);         /* tangent */
-RLX_API rlx_node rlx_atan(rlx_graph *g, rlx_node x);        /* arc tangent */
-RLX_API rlx_node rlx_round(rlx_graph *g, rlx_node x);       /* to the nearest integer, halves to even */
-RLX_API rlx_node rlx_floor(rlx_graph *g, rlx_node x);       /* largest integer not above x */
-RLX_API rlx_node rlx_ceil(rlx_graph *g, rlx_node x);        /* smallest integer not below x */
-RLX_API rlx_node rlx_sign(rlx_graph *g, rlx_node x);        /* -1, 0 or 1 */
-RLX_API rlx_node rlx_erf(rlx_graph *g, rlx_node x);         /* error function */
-RLX_API rlx_node rlx_reciprocal(rlx_graph *g, rlx_node x);  /* 1 / x */
-RLX_API rlx_node rlx_softplus(rlx_graph *g, rlx_node x);    /* log(1 + e^x) */
-RLX_API rlx_node rlx_hard_swish(rlx_graph *g, rlx_node x);  /* x clamp(x + 3, 0, 6) / 6 */
-RLX_API rlx_node rlx_mish(rlx_graph *g, rlx_node x);        /* x tanh(softplus(x)) */
+RLX_API rlx_node rlx_gelu(rlx_graph *g, rlx_node x);                     /* x Phi(x), exact */
+RLX_API rlx_node rlx_gelu_approx(rlx_graph *g, rlx_node x);              /* gelu, tanh form */
+RLX_API rlx_node rlx_silu(rlx_graph *g, rlx_node x);                     /* x sigmoid(x) */
+RLX_API rlx_node rlx_relu(rlx_graph *g, rlx_node x);                     /* max(x, 0) */
+RLX_API rlx_node rlx_sigmoid(rlx_graph *g, rlx_node x);                  /* 1 / (1 + e^-x) */
+RLX_API rlx_node rlx_tanh(rlx_graph *g, rlx_node x);                     /* hyperbolic tangent */
+RLX_API rlx_node rlx_exp(rlx_graph *g, rlx_node x);                      /* e^x */
+RLX_API rlx_node rlx_log(rlx_graph *g, rlx_node x);                      /* natural logarithm */
+RLX_API rlx_node rlx_sqrt(rlx_graph *g, rlx_node x);                     /* square root */
+RLX_API rlx_node rlx_rsqrt(rlx_graph *g, rlx_node x);                    /* 1 / sqrt(x) */
+RLX_API rlx_node rlx_neg(rlx_graph *g, rlx_node x);                      /* -x */
+RLX_API rlx_node rlx_abs(rlx_graph *g, rlx_node x);                      /* |x| */
+RLX_API rlx_node rlx_sin(rlx_graph *g, rlx_node x);                      /* sine */
+RLX_API rlx_node rlx_cos(rlx_graph *g, rlx_node x);                      /* cosine */
+RLX_API rlx_node rlx_tan(rlx_graph *g, rlx_node x);                      /* tangent */
+RLX_API rlx_node rlx_atan(rlx_graph *g, rlx_node x);                     /* arc tangent */
+RLX_API rlx_node rlx_round(rlx_graph *g, rlx_node x);                    /* to the nearest integer, halves to even */
+RLX_API rlx_node rlx_floor(rlx_graph *g, rlx_node x);                    /* largest integer not above x */
+RLX_API rlx_node rlx_ceil(rlx_graph *g, rlx_node x);                     /* smallest integer not below x */
+RLX_API rlx_node rlx_sign(rlx_graph *g, rlx_node x);                     /* -1, 0 or 1 */
+RLX_API rlx_node rlx_erf(rlx_graph *g, rlx_node x);                      /* error function */
+RLX_API rlx_node rlx_reciprocal(rlx_graph *g, rlx_node x);               /* 1 / x */
+RLX_API rlx_node rlx_softplus(rlx_graph *g, rlx_node x);                 /* log(1 + e^x) */
+RLX_API rlx_node rlx_hard_swish(rlx_graph *g, rlx_node x);               /* x clamp(x + 3, 0, 6) / 6 */
+RLX_API rlx_node rlx_mish(rlx_graph *g, rlx_node x);                     /* x tanh(softplus(x)) */
 RLX_API rlx_node rlx_elu(rlx_graph *g, rlx_node x, double alpha);        /* x, below 0 alpha (e^x - 1) */
 RLX_API rlx_node rlx_leaky_relu(rlx_graph *g, rlx_node x, double alpha); /* x, below 0 alpha x */
 /* clamp(alpha x + beta, 0, 1) */
 RLX_API rlx_node rlx_hard_sigmoid(rlx_graph *g, rlx_node x, double alpha, double beta);
-RLX_API rlx_node rlx_selu(rlx_graph *g, rlx_node x);                    /* selu_with the constants of its paper */
+RLX_API rlx_node rlx_selu(rlx_graph *g, rlx_node x); /* selu_with the constants of its paper */
 RLX_API rlx_node rlx_selu_with(rlx_graph *g, rlx_node x, double alpha, double beta); /* beta elu(x, alpha) */
 
 /* ---- Element-wise, two values: of one type, shapes broadcast as in NumPy ---- */
@@ -243,11 +248,11 @@ RLX_API rlx_node rlx_gt(rlx_graph *g, rlx_node a, rlx_node b);      /* a > b */
 RLX_API rlx_node rlx_ge(rlx_graph *g, rlx_node a, rlx_node b);      /* a >= b */
 
 /* ---- Element-wise, the rest ---- */
-RLX_API rlx_node rlx_not(rlx_graph *g, rlx_node x);                            /* logical not */
-RLX_API rlx_node rlx_fma(rlx_graph *g, rlx_node a, rlx_node b, rlx_node c);    /* a * b + c, rounded once */
-RLX_API rlx_node rlx_where(rlx_graph *g, rlx_node c, rlx_node t, rlx_node f);  /* t where the bool c holds, else f */
-RLX_API rlx_node rlx_clamp(rlx_graph *g, rlx_node x, double lo, double hi);    /* min(max(x, lo), hi) */
-RLX_API rlx_node rlx_cast(rlx_graph *g, rlx_node x, rlx_dtype to);             /* converts values, saturating */
+RLX_API rlx_node rlx_not(rlx_graph *g, rlx_node x);                           /* logical not */
+RLX_API rlx_node rlx_fma(rlx_graph *g, rlx_node a, rlx_node b, rlx_node c);   /* a * b + c, rounded once */
+RLX_API rlx_node rlx_where(rlx_graph *g, rlx_node c, rlx_node t, rlx_node f); /* t where the bool c holds, else f */
+RLX_API rlx_node rlx_clamp(rlx_graph *g, rlx_node x, double lo, double hi);   /* min(max(x, lo), hi) */
+RLX_API rlx_node rlx_cast(rlx_graph *g, rlx_node x, rlx_dtype to);            /* converts values, saturating */
 /* saturate(round(x / scale) + zero) to i8, u8, i16 or i32, and back; scale and zero (or none) scalar or per channel. */
 RLX_API rlx_node rlx_quantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, rlx_dtype to, int64_t axis);
 RLX_API rlx_node rlx_dequantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, int64_t axis);
@@ -274,7 +279,12 @@ RLX_API rlx_node rlx_dequant_grouped_matmul(rlx_graph *g, rlx_node x, rlx_node w
 RLX_API rlx_node rlx_dequant_moe_weights(rlx_graph *g, rlx_node w, rlx_node idx, rlx_dtype to);
 
 typedef enum rlx_quant_scheme {
-  RLX_SCHEME_INT8, RLX_SCHEME_INT8_ASYM, RLX_SCHEME_INT4, RLX_SCHEME_FP8_E4M3, RLX_SCHEME_FP8_E5M2, RLX_SCHEME_NVFP4
+  RLX_SCHEME_INT8,
+  RLX_SCHEME_INT8_ASYM,
+  RLX_SCHEME_INT4,
+  RLX_SCHEME_FP8_E4M3,
+  RLX_SCHEME_FP8_E5M2,
+  RLX_SCHEME_NVFP4
 } rlx_quant_scheme;
 typedef struct rlx_dequant_matmul_desc {
   rlx_quant_scheme scheme;
@@ -303,12 +313,12 @@ RLX_API rlx_node rlx_dense_solve(rlx_graph *g, rlx_node a, rlx_node b); /* x of 
 typedef enum rlx_layout { RLX_LAYOUT_BSHD, RLX_LAYOUT_BHSD } rlx_layout; /* batch, sequence, heads, head size */
 typedef struct rlx_attention_desc {
   rlx_layout layout;
-  bool causal;                 /* key j is visible to query i iff j <= i + kv_offset */
-  int64_t window;              /* with causal: only the last `window` keys; 0: all */
-  double scale;                /* 0: 1 / sqrt(head size) */
-  double softcap;              /* c of c tanh(s / c); 0: none */
+  bool causal;                    /* key j is visible to query i iff j <= i + kv_offset */
+  int64_t window;                 /* with causal: only the last `window` keys; 0: all */
+  double scale;                   /* 0: 1 / sqrt(head size) */
+  double softcap;                 /* c of c tanh(s / c); 0: none */
   rlx_node key_mask, bias, sinks; /* bool [B, Sk]; added to the scores; [H], joins the softmax with no value */
-  rlx_node kv_len, kv_offset;  /* i32, scalar or [B]: keys there are; what causal adds (none: keys - Sq) */
+  rlx_node kv_len, kv_offset;     /* i32, scalar or [B]: keys there are; what causal adds (none: keys - Sq) */
 } rlx_attention_desc;
 RLX_API rlx_node rlx_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, const rlx_attention_desc *desc);
 
@@ -316,10 +326,10 @@ typedef enum rlx_rope_style { RLX_ROPE_NEOX, RLX_ROPE_GPTJ } rlx_rope_style; /* 
 typedef struct rlx_rope_desc {
   rlx_layout layout;
   rlx_rope_style style;
-  rlx_node positions, offset;  /* [S] or [B, S]; or a scalar where positions begin; none: 0, 1, .. */
-  rlx_node factors, cos, sin;  /* divisors of the frequencies; or tables read at the position */
-  int64_t n_rot;               /* leading elements turned; 0: all */
-  double theta;                /* 0: 10000 */
+  rlx_node positions, offset; /* [S] or [B, S]; or a scalar where positions begin; none: 0, 1, .. */
+  rlx_node factors, cos, sin; /* divisors of the frequencies; or tables read at the position */
+  int64_t n_rot;              /* leading elements turned; 0: all */
+  double theta;               /* 0: 10000 */
 } rlx_rope_desc;
 RLX_API rlx_node rlx_rope(rlx_graph *g, rlx_node x, const rlx_rope_desc *desc);
 /* On a grid of `width` columns: half of the head turns with the column, half with the row. Usual theta: 10000. */
@@ -349,11 +359,11 @@ RLX_API rlx_node rlx_reduce_max(rlx_graph *g, rlx_node x, rlx_dims axes, bool ke
 RLX_API rlx_node rlx_reduce_min(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
 RLX_API rlx_node rlx_reduce_prod(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
 /* Made of several nodes: */
-RLX_API rlx_node rlx_reduce_l1(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);          /* sum of |x| */
+RLX_API rlx_node rlx_reduce_l1(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep); /* sum of |x| */
 /* sqrt of the sum of x^2 */
 RLX_API rlx_node rlx_reduce_l2(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
-RLX_API rlx_node rlx_reduce_sum_square(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);  /* sum of x^2 */
-RLX_API rlx_node rlx_reduce_log_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);     /* log of the sum */
+RLX_API rlx_node rlx_reduce_sum_square(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep); /* sum of x^2 */
+RLX_API rlx_node rlx_reduce_log_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);    /* log of the sum */
 /* log of the sum of e^x, without overflow */
 RLX_API rlx_node rlx_reduce_log_sum_exp(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
 RLX_API rlx_node rlx_cumsum(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
@@ -393,7 +403,11 @@ RLX_API rlx_node rlx_gather_elements(rlx_graph *g, rlx_node x, rlx_node idx, int
 /* idx's last axis: coordinates */
 RLX_API rlx_node rlx_gather_nd(rlx_graph *g, rlx_node x, rlx_node idx, int64_t batch_dims);
 typedef enum rlx_scatter {
-  RLX_SCATTER_NONE, RLX_SCATTER_ADD, RLX_SCATTER_MUL, RLX_SCATTER_MAX, RLX_SCATTER_MIN
+  RLX_SCATTER_NONE,
+  RLX_SCATTER_ADD,
+  RLX_SCATTER_MUL,
+  RLX_SCATTER_MAX,
+  RLX_SCATTER_MIN
 } rlx_scatter;
 RLX_API rlx_node rlx_scatter_elements(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, int64_t axis,
                                       rlx_scatter reduction);
@@ -443,11 +457,17 @@ typedef struct rlx_im2col_desc {
 RLX_API rlx_node rlx_im2col(rlx_graph *g, rlx_node x, const rlx_im2col_desc *desc);
 typedef enum rlx_resize_mode { RLX_RESIZE_NEAREST, RLX_RESIZE_LINEAR } rlx_resize_mode;
 typedef enum rlx_resize_coords {
-  RLX_COORDS_HALF_PIXEL, RLX_COORDS_ALIGN_CORNERS, RLX_COORDS_ASYMMETRIC, RLX_COORDS_PYTORCH_HALF_PIXEL,
+  RLX_COORDS_HALF_PIXEL,
+  RLX_COORDS_ALIGN_CORNERS,
+  RLX_COORDS_ASYMMETRIC,
+  RLX_COORDS_PYTORCH_HALF_PIXEL,
   RLX_COORDS_HALF_PIXEL_SYMMETRIC
 } rlx_resize_coords;
 typedef enum rlx_resize_nearest {
-  RLX_NEAREST_ROUND_PREFER_FLOOR, RLX_NEAREST_ROUND_PREFER_CEIL, RLX_NEAREST_FLOOR, RLX_NEAREST_CEIL
+  RLX_NEAREST_ROUND_PREFER_FLOOR,
+  RLX_NEAREST_ROUND_PREFER_CEIL,
+  RLX_NEAREST_FLOOR,
+  RLX_NEAREST_CEIL
 } rlx_resize_nearest;
 typedef struct rlx_resize_desc {
   rlx_resize_mode mode;
@@ -458,7 +478,9 @@ typedef struct rlx_resize_desc {
 RLX_API rlx_node rlx_resize(rlx_graph *g, rlx_node x, rlx_dims size, const rlx_resize_desc *desc); /* size: all axes */
 typedef enum rlx_grid_mode { RLX_GRID_LINEAR, RLX_GRID_NEAREST, RLX_GRID_CUBIC } rlx_grid_mode;
 typedef enum rlx_grid_padding {
-  RLX_GRID_PADDING_ZEROS, RLX_GRID_PADDING_BORDER, RLX_GRID_PADDING_REFLECTION
+  RLX_GRID_PADDING_ZEROS,
+  RLX_GRID_PADDING_BORDER,
+  RLX_GRID_PADDING_REFLECTION
 } rlx_grid_padding;
 RLX_API rlx_node rlx_grid_sample(rlx_graph *g, rlx_node x, rlx_node grid, rlx_grid_mode mode, rlx_grid_padding padding,
                                  bool align_corners);
@@ -514,9 +536,9 @@ RLX_API rlx_node rlx_ifft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx
 RLX_API rlx_node rlx_rfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
 RLX_API rlx_node rlx_irfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
 typedef struct rlx_stft_desc {
-  int64_t hop;    /* step between frames; 0: n_fft / 4 */
-  bool no_center; /* do not pad n_fft / 2 on both sides first */
-  bool two_sided; /* all n_fft results, not only n_fft / 2 + 1 */
+  int64_t hop;     /* step between frames; 0: n_fft / 4 */
+  bool no_center;  /* do not pad n_fft / 2 on both sides first */
+  bool two_sided;  /* all n_fft results, not only n_fft / 2 + 1 */
   bool normalized; /* divide by sqrt(n_fft) */
 } rlx_stft_desc;
 /* x [T] or [B, T], window [at most n_fft] or none; pad: how the sides are padded, usually RLX_PAD_REFLECT. */
@@ -542,25 +564,28 @@ RLX_API rlx_node rlx_sample(rlx_graph *g, rlx_node logits, double temperature, c
  * take the values xs. Each call makes one node per value of the construct, as many as n_outs asks for, writes them to
  * outs and returns the first; outs may be NULL where n_outs is 0 and only the first is wanted ---- */
 RLX_API rlx_node rlx_if(rlx_graph *g, rlx_node cond, const rlx_graph *on_true, const rlx_graph *on_false,
-                        const rlx_node *xs,
-                        size_t n, rlx_node *outs, size_t n_outs);
+                        const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 /* The first `carried` of xs go round: body's outputs are their next values. Ends when cond gives false, or after
  * max_trips (0: no bound). */
 RLX_API rlx_node rlx_while(rlx_graph *g, const rlx_graph *cond, const rlx_graph *body, int64_t carried,
-                           int64_t max_trips,
-                           const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
+                           int64_t max_trips, const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 /* Runs body over the slices of axis 0 of `scanned` values. xs: carried values, scanned values, the rest. Values: the
  * carried ones at the end, then the stacked slices that body gives. */
 RLX_API rlx_node rlx_scan(rlx_graph *g, const rlx_graph *body, int64_t carried, int64_t scanned, bool reverse,
-                          const rlx_node *xs,
-                          size_t n, rlx_node *outs, size_t n_outs);
+                          const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 
 /* ---- Custom: an op of rlx_custom_register; config may be NULL ---- */
 RLX_API rlx_node rlx_custom(rlx_graph *g, const char *name, const char *config, const rlx_node *xs, size_t n);
 
 /* ---- Fused: what the compiler makes of the ops above; bias, gamma and beta or none ---- */
 typedef enum rlx_act {
-  RLX_ACT_NONE, RLX_ACT_RELU, RLX_ACT_GELU, RLX_ACT_GELU_APPROX, RLX_ACT_SILU, RLX_ACT_SIGMOID, RLX_ACT_TANH
+  RLX_ACT_NONE,
+  RLX_ACT_RELU,
+  RLX_ACT_GELU,
+  RLX_ACT_GELU_APPROX,
+  RLX_ACT_SILU,
+  RLX_ACT_SIGMOID,
+  RLX_ACT_TANH
 } rlx_act;
 RLX_API rlx_node rlx_fused_matmul_bias_act(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, bool trans_b,
                                            rlx_act act);
@@ -642,14 +667,15 @@ typedef struct rlx_optimize_options {
   const char *without;      /* comma-separated passes to leave out of that; NULL: none */
   rlx_supports_fn supports; /* NULL: everything is supported */
   void *supports_user;
-  bool forbid_host;         /* fail, listing all nodes that are neither native nor rewritten */
+  bool forbid_host; /* fail, listing all nodes that are neither native nor rewritten */
   void (*after)(void *user, const char *pass, const rlx_graph *g); /* sees the graph after each pass; may be NULL */
   void *after_user;
 } rlx_optimize_options;
 
 typedef struct rlx_optimized rlx_optimized;
 /* Runs the passes on a graph without symbols. options may be NULL. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options, rlx_optimized **out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options,
+                                               rlx_optimized **out);
 RLX_API void rlx_optimized_destroy(rlx_optimized *o);
 RLX_API const rlx_graph *rlx_optimized_graph(const rlx_optimized *o); /* what to run */
 /* What to run once when the weights are loaded: its outputs are params of the graph above, by name ("hoisted.0", ..); NULL
@@ -698,8 +724,8 @@ typedef struct rlx_op_info {
   rlx_op_input inputs[RLX_OP_MAX_INPUTS];
   rlx_op_attribute attributes[RLX_OP_MAX_ATTRIBUTES];
 } rlx_op_info;
-RLX_API uint32_t rlx_op_count(void);                /* ops are 0 .. count - 1, in the table's order */
-RLX_API uint32_t rlx_op_find(const char *name);     /* rlx_op_count() if there is none */
+RLX_API uint32_t rlx_op_count(void);            /* ops are 0 .. count - 1, in the table's order */
+RLX_API uint32_t rlx_op_find(const char *name); /* rlx_op_count() if there is none */
 RLX_API RLX_MUST_CHECK rlx_status rlx_op_describe(uint32_t op, rlx_op_info *out);
 
 #ifdef __cplusplus
@@ -708,6 +734,7 @@ template <class... T> inline rlx_dims rlx_make_dims(T... size) {
   return rlx_dims{{static_cast<int64_t>(size)...}, static_cast<int32_t>(sizeof...(T))};
 }
 #define RLX_DIMS(...) rlx_make_dims(__VA_ARGS__)
-#define RLX_SCALAR rlx_dims{}
+#define RLX_SCALAR \
+  rlx_dims {}
 #endif
 #endif

@@ -181,8 +181,7 @@ bool rlx_text_to_double(const char *text, size_t n, double *out) {
     digits += text[i] >= '0' && text[i] <= '9';
     if (text[i] == '.')
       for (const char *p = point; *p; p++) number[used++] = *p;
-    else
-      number[used++] = text[i];
+    else number[used++] = text[i];
   }
   number[used] = 0;
   char *end;

@@ -13,7 +13,7 @@ enum { MAX_INPUTS = 32 };
 
 /* One "name: dtype[sizes] generator" as pieces of the source text. */
 typedef struct input_spec {
-  const char *kind;      /* "input", "param", "state" */
+  const char *kind; /* "input", "param", "state" */
   const char *name, *type, *generator;
   size_t name_n, type_n, generator_n;
 } input_spec;
@@ -36,7 +36,9 @@ static rlx_status parse_input(const char **at, input_spec *s) {
   s->name_n = word_length(p);
   p = skip_blanks(p + s->name_n);
   if (*p != ':') { /* the first word was the kind */
-    s->kind = s->name_n == 5 && memcmp(s->name, "state", 5) == 0 ? "state" : s->name_n == 5 && memcmp(s->name, "param", 5) == 0 ? "param" : "input";
+    s->kind = s->name_n == 5 && memcmp(s->name, "state", 5) == 0   ? "state"
+              : s->name_n == 5 && memcmp(s->name, "param", 5) == 0 ? "param"
+                                                                   : "input";
     s->name = p;
     s->name_n = word_length(p);
     p = skip_blanks(p + s->name_n);
@@ -86,8 +88,8 @@ static rlx_status graph_text(const rlx_case *c, const input_spec *specs, size_t 
   rlx_str s = {0};
   rlx_str_add(&s, "graph {\n");
   for (size_t i = 0; i < n; i++)
-    rlx_str_add(&s, "%%%.*s = %s \"%.*s\" : %.*s\n", (int)specs[i].name_n, specs[i].name, specs[i].kind, (int)specs[i].name_n, specs[i].name,
-                (int)specs[i].type_n, specs[i].type);
+    rlx_str_add(&s, "%%%.*s = %s \"%.*s\" : %.*s\n", (int)specs[i].name_n, specs[i].name, specs[i].kind,
+                (int)specs[i].name_n, specs[i].name, (int)specs[i].type_n, specs[i].type);
   const char *last = last_statement(c->expr);
   rlx_str_add_bytes(&s, c->expr, (size_t)(last - c->expr));
   if (*last == '%') {

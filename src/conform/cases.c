@@ -6,7 +6,7 @@
 #undef OP
 
 static const rlx_case_table *const tables[RLX_OP_COUNT] = {
-    NULL,
+  NULL,
 #define OP(name, types, inputs, result, shape, attrs, traits, doc) &rlx_cases_##name,
 #include "ir/ops.def"
 #undef OP

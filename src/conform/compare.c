@@ -14,7 +14,8 @@ rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result) {
   if (t == RLX_BF16) rtol = 1e-2;
   if (t == RLX_F64) rtol = 1e-10;
   double scale = 1;
-  if (n->op == RLX_OP_matmul || n->op == RLX_OP_fused_matmul_bias_act) { /* the error of a sum of K products grows with sqrt(K) */
+  if (n->op == RLX_OP_matmul ||
+      n->op == RLX_OP_fused_matmul_bias_act) { /* the error of a sum of K products grows with sqrt(K) */
     const rlx_dims *a = &rlx_graph_at(g, n->in[0])->type.shape;
     scale = fmax(1, sqrt((double)a->v[a->n - 1]));
   }
@@ -28,7 +29,8 @@ static double excess(double y, double r, rlx_tolerance tol) {
   return difference == 0 ? 0 : limit > 0 ? difference / limit : (double)INFINITY;
 }
 
-static rlx_status compare_floats(const rlx_tensor *y, const rlx_tensor *r, size_t count, rlx_tolerance tol, double *error) {
+static rlx_status compare_floats(const rlx_tensor *y, const rlx_tensor *r, size_t count, rlx_tolerance tol,
+                                 double *error) {
   double sum_error = 0, sum = 0;
   size_t worst = 0;
   for (size_t i = 0; i < count; i++) {
@@ -37,7 +39,8 @@ static rlx_status compare_floats(const rlx_tensor *y, const rlx_tensor *r, size_
     if (isfinite(a) && isfinite(b)) sum_error += (a - b) * (a - b), sum += b * b;
   }
   if (*error > 1)
-    return RLX_FAIL(RLX_INVALID, "element %zu is %.9g but must be %.9g (%.3g times the tolerance)", worst, rlx_load(y, worst), rlx_load(r, worst), *error);
+    return RLX_FAIL(RLX_INVALID, "element %zu is %.9g but must be %.9g (%.3g times the tolerance)", worst,
+                    rlx_load(y, worst), rlx_load(r, worst), *error);
   /* Near zero everywhere, the absolute part of the tolerance is the one that counts. */
   double whole = sum > 0 ? sqrt(sum_error / sum) : 0;
   if (tol.whole > 0 && whole > tol.whole && sqrt(sum_error / (double)count) > tol.atol / 10) {
@@ -50,7 +53,8 @@ static rlx_status compare_floats(const rlx_tensor *y, const rlx_tensor *r, size_
 rlx_status rlx_compare(const rlx_tensor *y, const rlx_tensor *r, rlx_tolerance tol, double *error) {
   *error = 0;
   if (y->dtype != r->dtype || !rlx_dims_equal(&y->shape, &r->shape))
-    return RLX_FAIL(RLX_INVALID, "is %s%s but must be %s%s", rlx_dtype_name(y->dtype), RLX_DIMS_TEXT(y->shape), rlx_dtype_name(r->dtype), RLX_DIMS_TEXT(r->shape));
+    return RLX_FAIL(RLX_INVALID, "is %s%s but must be %s%s", rlx_dtype_name(y->dtype), RLX_DIMS_TEXT(y->shape),
+                    rlx_dtype_name(r->dtype), RLX_DIMS_TEXT(r->shape));
   size_t count = rlx_tensor_count(r);
   if (rlx_dtype_is_float(r->dtype)) return compare_floats(y, r, count, tol, error);
   if (r->dtype == RLX_C64) {
@@ -61,7 +65,8 @@ rlx_status rlx_compare(const rlx_tensor *y, const rlx_tensor *r, rlx_tolerance t
   for (size_t i = 0; i < count; i++)
     if (rlx_load_int(y, i) != rlx_load_int(r, i)) {
       *error = (double)INFINITY;
-      return RLX_FAIL(RLX_INVALID, "element %zu is %lld but must be %lld", i, (long long)rlx_load_int(y, i), (long long)rlx_load_int(r, i));
+      return RLX_FAIL(RLX_INVALID, "element %zu is %lld but must be %lld", i, (long long)rlx_load_int(y, i),
+                      (long long)rlx_load_int(r, i));
     }
   return RLX_OK;
 }

@@ -36,8 +36,8 @@ typedef struct rlx_case_table {
   size_t n;
 } rlx_case_table;
 
-#define CASES(op, ...)                                   \
-  static const rlx_case op##_cases_[] = {__VA_ARGS__};   \
+#define CASES(op, ...)                                 \
+  static const rlx_case op##_cases_[] = {__VA_ARGS__}; \
   const rlx_case_table rlx_cases_##op = {op##_cases_, sizeof op##_cases_ / sizeof *op##_cases_}
 
 const rlx_case_table *rlx_case_table_get(rlx_op op);

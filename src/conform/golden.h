@@ -10,6 +10,7 @@
 uint64_t rlx_golden_inputs_hash(const rlx_case_built *b);
 
 /* Finds a case in a golden file's bytes; *out views them. RLX_NOT_FOUND if it is not there. */
-rlx_status rlx_golden_find(const unsigned char *file, size_t bytes, const char *case_name, uint64_t inputs_hash, rlx_tensor *out);
+rlx_status rlx_golden_find(const unsigned char *file, size_t bytes, const char *case_name, uint64_t inputs_hash,
+                           rlx_tensor *out);
 
 #endif

@@ -43,8 +43,10 @@ static void fill_special(rlx_tensor *t, size_t count, arguments *a) {
   bool is_double = t->dtype == RLX_F64, is_half = t->dtype == RLX_F16;
   double largest = is_double ? 1.7976931348623157e308 : is_half ? 65504 : 0x1.fep127;
   double least = is_double ? 0x1p-1022 : is_half ? 0x1p-14 : 0x1p-126;
-  double list[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0, largest, -largest, least, -least, least / 8, 1, -1};
-  for (size_t i = 0; rlx_dtype_is_float(t->dtype) && i < count; i += 2) rlx_store_value(t, i, list[(i / 2) % (sizeof list / sizeof *list)]);
+  double list[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0, largest, -largest,
+                   least,       -least,           least / 8,         1,   -1};
+  for (size_t i = 0; rlx_dtype_is_float(t->dtype) && i < count; i += 2)
+    rlx_store_value(t, i, list[(i / 2) % (sizeof list / sizeof *list)]);
 }
 
 static void fill_distinct(rlx_tensor *t, size_t count, arguments *a) {
@@ -73,8 +75,8 @@ static const struct {
   fill_fn fill;
   size_t min_args, max_args;
 } generators[] = {
-    {"", fill_plain, 0, 0},       {"range", fill_range, 2, 2},       {"values", fill_values, 1, MAX_ARGS},
-    {"special", fill_special, 0, 0}, {"distinct", fill_distinct, 0, 0}, {"index", fill_index, 0, 0},
+  {"", fill_plain, 0, 0},          {"range", fill_range, 2, 2},       {"values", fill_values, 1, MAX_ARGS},
+  {"special", fill_special, 0, 0}, {"distinct", fill_distinct, 0, 0}, {"index", fill_index, 0, 0},
 };
 
 static rlx_status parse_arguments(const char *p, const char *end, arguments *a) {
@@ -83,7 +85,8 @@ static rlx_status parse_arguments(const char *p, const char *end, arguments *a) 
     while (p < end && *p != ',' && *p != ')') p++;
     size_t n = (size_t)(p - from);
     while (n && *from == ' ') from++, n--;
-    if (a->n == MAX_ARGS || !rlx_text_to_double(from, n, &a->v[a->n])) return RLX_FAIL(RLX_INVALID, "generator: '%.*s' is not a number", (int)n, from);
+    if (a->n == MAX_ARGS || !rlx_text_to_double(from, n, &a->v[a->n]))
+      return RLX_FAIL(RLX_INVALID, "generator: '%.*s' is not a number", (int)n, from);
     a->n++;
     if (p < end && *p == ',') p++;
   }
@@ -127,7 +130,8 @@ rlx_status rlx_values_fill(rlx_tensor *t, const char *generator, size_t n, uint6
   if (name < n) RLX_TRY(parse_arguments(generator + name + 1, generator + n, &a));
   for (size_t i = 0; i < sizeof generators / sizeof *generators; i++) {
     if (strlen(generators[i].name) != name || memcmp(generators[i].name, generator, name) != 0) continue;
-    if (a.n < generators[i].min_args || a.n > generators[i].max_args) return RLX_FAIL(RLX_INVALID, "generator '%s' does not take %zu numbers", generators[i].name, a.n);
+    if (a.n < generators[i].min_args || a.n > generators[i].max_args)
+      return RLX_FAIL(RLX_INVALID, "generator '%s' does not take %zu numbers", generators[i].name, a.n);
     if (rlx_dtype_is_block(t->dtype)) return fill_blocks(t, generators[i].fill, &a);
     rlx_tensor parts = *t;
     size_t count = rlx_dims_count(&t->shape);

@@ -14,7 +14,9 @@ static inline uint64_t rlx_random_next(uint64_t *state) { /* splitmix64 */
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
-static inline double rlx_random_unit(uint64_t *state) { return (double)(rlx_random_next(state) >> 40) * 0x1p-24; } /* 0 <= u < 1 */
+static inline double rlx_random_unit(uint64_t *state) {
+  return (double)(rlx_random_next(state) >> 40) * 0x1p-24;
+} /* 0 <= u < 1 */
 static inline uint64_t rlx_random_below(uint64_t *state, uint64_t n) { return (rlx_random_next(state) >> 11) % n; }
 
 #endif

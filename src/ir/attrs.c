@@ -19,7 +19,8 @@ rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void
     switch (f->kind) {
       case RLX_ATTR_ENUM: {
         int32_t v = *(const int32_t *)at;
-        if (v < 0 || v >= count_names(f->names)) return RLX_FAIL(RLX_INVALID, "%s is %d, not one of: %s", f->name, (int)v, f->names);
+        if (v < 0 || v >= count_names(f->names))
+          return RLX_FAIL(RLX_INVALID, "%s is %d, not one of: %s", f->name, (int)v, f->names);
         break;
       }
       case RLX_ATTR_TYPE: {
@@ -30,7 +31,8 @@ rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void
       case RLX_ATTR_DIMS:
       case RLX_ATTR_FLOATS: {
         int32_t n = f->kind == RLX_ATTR_DIMS ? ((const rlx_dims *)at)->n : ((const rlx_floats *)at)->n;
-        if (n < 0 || n > RLX_MAX_RANK) return RLX_FAIL(RLX_INVALID, "%s has %d entries; rank is 0..%d", f->name, (int)n, RLX_MAX_RANK);
+        if (n < 0 || n > RLX_MAX_RANK)
+          return RLX_FAIL(RLX_INVALID, "%s has %d entries; rank is 0..%d", f->name, (int)n, RLX_MAX_RANK);
         for (int32_t k = 0; f->kind == RLX_ATTR_DIMS && k < n; k++) {
           int64_t d = ((const rlx_dims *)at)->v[k];
           if (rlx_dim_is_open(d) && (d == RLX_DIM_UNKNOWN || rlx_dim_symbol(d) >= g->symbols.n))
@@ -140,8 +142,14 @@ uint64_t rlx_attrs_hash(const rlx_op_row *row, const void *attrs) {
       case RLX_ATTR_BOOL: h = rlx_hash_bytes(h, at, sizeof(bool)); break;
       case RLX_ATTR_ENUM: h = rlx_hash_bytes(h, at, sizeof(int32_t)); break;
       case RLX_ATTR_TYPE: h = rlx_hash_bytes(h, at, sizeof(rlx_dtype)); break;
-      case RLX_ATTR_DIMS: h = rlx_hash_bytes(h + (uint64_t)((const rlx_dims *)at)->n, ((const rlx_dims *)at)->v, (size_t)((const rlx_dims *)at)->n * 8); break;
-      case RLX_ATTR_FLOATS: h = rlx_hash_bytes(h + (uint64_t)((const rlx_floats *)at)->n, ((const rlx_floats *)at)->v, (size_t)((const rlx_floats *)at)->n * 8); break;
+      case RLX_ATTR_DIMS:
+        h = rlx_hash_bytes(h + (uint64_t)((const rlx_dims *)at)->n, ((const rlx_dims *)at)->v,
+                           (size_t)((const rlx_dims *)at)->n * 8);
+        break;
+      case RLX_ATTR_FLOATS:
+        h = rlx_hash_bytes(h + (uint64_t)((const rlx_floats *)at)->n, ((const rlx_floats *)at)->v,
+                           (size_t)((const rlx_floats *)at)->n * 8);
+        break;
       case RLX_ATTR_TEXT: {
         const char *text = *(const char *const *)at;
         h = rlx_hash_bytes(h + 1, text ? text : "", text ? strlen(text) : 0);

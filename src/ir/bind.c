@@ -14,7 +14,8 @@ rlx_node rlx_graph_copy_node(rlx_graph *g, const rlx_graph *from, rlx_node id, c
 
 rlx_node rlx_graph_copy_with(rlx_graph *g, const rlx_node_rec *n, const void *attrs, const rlx_node *map) {
   rlx_node few[16] = {0}, *in = few;
-  if (n->n_in > 16 && !(in = rlx_mem_calloc(n->n_in, sizeof *in))) return rlx_graph_set_error(g, RLX_FAIL(RLX_NO_MEMORY, "copying a node"));
+  if (n->n_in > 16 && !(in = rlx_mem_calloc(n->n_in, sizeof *in)))
+    return rlx_graph_set_error(g, RLX_FAIL(RLX_NO_MEMORY, "copying a node"));
   for (uint32_t i = 0; i < n->n_in; i++) in[i] = n->in[i] ? map[n->in[i]] : RLX_NONE;
   rlx_node copy = rlx_graph_add(g, n->op, in, n->n_in, attrs);
   if (in != few) rlx_mem_free(in);
@@ -36,7 +37,8 @@ static rlx_status bind_subgraph(const rlx_graph *parent, const int64_t *sizes, c
   for (size_t i = 0; i < sub->symbols.n && !s; i++) {
     size_t k = 0;
     while (k < parent->symbols.n && strcmp(parent->symbols.v[k], sub->symbols.v[i]) != 0) k++;
-    if (k == parent->symbols.n) s = RLX_FAIL(RLX_INVALID, "symbol '%s' of a sub-graph is not one of its parent's", sub->symbols.v[i]);
+    if (k == parent->symbols.n)
+      s = RLX_FAIL(RLX_INVALID, "symbol '%s' of a sub-graph is not one of its parent's", sub->symbols.v[i]);
     else own[i] = sizes[k];
   }
   if (!s) s = bind_sizes(sub, own, out);
@@ -160,7 +162,8 @@ static rlx_status set_binding(const rlx_graph *g, const rlx_binding *b, int64_t 
   if (!b->symbol) return RLX_FAIL(RLX_INVALID, "a binding's symbol is NULL");
   for (size_t i = 0; i < g->symbols.n; i++) {
     if (strcmp(g->symbols.v[i], b->symbol) != 0) continue;
-    if (b->size < 0) return RLX_FAIL(RLX_INVALID, "symbol '%s' is bound to the negative size %lld", b->symbol, (long long)b->size);
+    if (b->size < 0)
+      return RLX_FAIL(RLX_INVALID, "symbol '%s' is bound to the negative size %lld", b->symbol, (long long)b->size);
     if (sizes[i] != UNBOUND) return RLX_FAIL(RLX_INVALID, "symbol '%s' is bound twice", b->symbol);
     sizes[i] = b->size;
     return RLX_OK;
@@ -180,19 +183,22 @@ static rlx_status set_from_shape(const rlx_graph *g, const rlx_named_shape *in, 
   rlx_node id = rlx_graph_find(g, in->name);
   if (!id) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no input, param or state '%s'", in->name ? in->name : "NULL");
   const rlx_dims *want = &rlx_graph_at(g, id)->type.shape;
-  if (in->shape.n != want->n) return RLX_FAIL(RLX_INVALID, "'%s' has rank %d but must have rank %d", in->name, (int)in->shape.n, (int)want->n);
+  if (in->shape.n != want->n)
+    return RLX_FAIL(RLX_INVALID, "'%s' has rank %d but must have rank %d", in->name, (int)in->shape.n, (int)want->n);
   for (int i = 0; i < want->n; i++) {
     int64_t have = in->shape.v[i];
-    if (have < 0) return RLX_FAIL(RLX_INVALID, "'%s': axis %d has the negative size %lld", in->name, i, (long long)have);
+    if (have < 0)
+      return RLX_FAIL(RLX_INVALID, "'%s': axis %d has the negative size %lld", in->name, i, (long long)have);
     if (!rlx_dim_is_symbol(want->v[i])) {
       if (have != want->v[i])
-        return RLX_FAIL(RLX_INVALID, "'%s': axis %d is %lld but must be %lld", in->name, i, (long long)have, (long long)want->v[i]);
+        return RLX_FAIL(RLX_INVALID, "'%s': axis %d is %lld but must be %lld", in->name, i, (long long)have,
+                        (long long)want->v[i]);
       continue;
     }
     uint32_t symbol = rlx_dim_symbol(want->v[i]);
     if (sizes[symbol] != UNBOUND && sizes[symbol] != have)
-      return RLX_FAIL(RLX_INVALID, "'%s': axis %d is %lld but symbol '%s' is already %lld", in->name, i, (long long)have,
-                      g->symbols.v[symbol], (long long)sizes[symbol]);
+      return RLX_FAIL(RLX_INVALID, "'%s': axis %d is %lld but symbol '%s' is already %lld", in->name, i,
+                      (long long)have, g->symbols.v[symbol], (long long)sizes[symbol]);
     sizes[symbol] = have;
   }
   return RLX_OK;

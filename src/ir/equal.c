@@ -4,18 +4,21 @@
 #include "ir/graph.h"
 
 static bool node_equal(const rlx_node_rec *a, const rlx_node_rec *b) {
-  return a->op == b->op && a->n_in == b->n_in && a->type.dtype == b->type.dtype && rlx_dims_equal(&a->type.shape, &b->type.shape) &&
+  return a->op == b->op && a->n_in == b->n_in && a->type.dtype == b->type.dtype &&
+         rlx_dims_equal(&a->type.shape, &b->type.shape) &&
          (a->n_in == 0 || memcmp(a->in, b->in, a->n_in * sizeof *a->in) == 0) &&
          rlx_attrs_equal(rlx_op_get(a->op), a->attrs, b->attrs);
 }
 
 bool rlx_graph_equal(const rlx_graph *a, const rlx_graph *b) {
   if (a == b) return true;
-  if (!a || !b || a->nodes.n != b->nodes.n || a->outputs.n != b->outputs.n || a->symbols.n != b->symbols.n) return false;
+  if (!a || !b || a->nodes.n != b->nodes.n || a->outputs.n != b->outputs.n || a->symbols.n != b->symbols.n)
+    return false;
   for (rlx_node id = 1; id < rlx_graph_end(a); id++)
     if (!node_equal(rlx_graph_at(a, id), rlx_graph_at(b, id))) return false;
   for (size_t i = 0; i < a->outputs.n; i++)
-    if (a->outputs.v[i].node != b->outputs.v[i].node || strcmp(a->outputs.v[i].name, b->outputs.v[i].name) != 0) return false;
+    if (a->outputs.v[i].node != b->outputs.v[i].node || strcmp(a->outputs.v[i].name, b->outputs.v[i].name) != 0)
+      return false;
   for (size_t i = 0; i < a->symbols.n; i++)
     if (strcmp(a->symbols.v[i], b->symbols.v[i]) != 0) return false;
   return true;
@@ -43,7 +46,8 @@ static uint64_t hash_nodes(const rlx_graph *g) {
 uint64_t rlx_graph_hash(const rlx_graph *g) {
   if (!g) return 0;
   if (!g->finished) return hash_nodes(g);
-  rlx_graph *shared = (rlx_graph *)(uintptr_t)g; /* like the reference count, the hash is no part of the graph's value */
+  rlx_graph *shared =
+    (rlx_graph *)(uintptr_t)g; /* like the reference count, the hash is no part of the graph's value */
   uint64_t h = atomic_load_explicit(&shared->hash, memory_order_relaxed);
   if (!h) atomic_store_explicit(&shared->hash, h = hash_nodes(g), memory_order_relaxed);
   return h;

@@ -57,7 +57,8 @@ rlx_graph *rlx_graph_retain(const rlx_graph *g) {
 
 void rlx_graph_destroy(rlx_graph *g) {
   if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1) return;
-  for (uint32_t id = 1; id < rlx_graph_end(g); id++) rlx_attrs_release(rlx_op_get(g->nodes.v[id].op), g->nodes.v[id].attrs);
+  for (uint32_t id = 1; id < rlx_graph_end(g); id++)
+    rlx_attrs_release(rlx_op_get(g->nodes.v[id].op), g->nodes.v[id].attrs);
   rlx_array_deinit(&g->nodes);
   rlx_array_deinit(&g->outputs);
   rlx_array_deinit(&g->symbols);
@@ -130,7 +131,8 @@ static rlx_status append(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n
   if (rlx_graph_end(g) == UINT32_MAX) return RLX_FAIL(RLX_INVALID, "the graph is full");
   const char *name = leaf_name(op, attrs);
   if (name && rlx_name_map_get(&g->leaf_names, name, &seen))
-    return RLX_FAIL(RLX_INVALID, "the name '%s' is taken by node %u (%s)", name, (unsigned)seen, rlx_op_get(rlx_graph_at(g, seen)->op)->name);
+    return RLX_FAIL(RLX_INVALID, "the name '%s' is taken by node %u (%s)", name, (unsigned)seen,
+                    rlx_op_get(rlx_graph_at(g, seen)->op)->name);
 
   rlx_node_rec node = {.op = op, .n_in = n_in, .type = c.out};
   node.in = n_in ? rlx_bump_copy(&g->bump, in, n_in, sizeof *in) : NULL;
@@ -141,7 +143,8 @@ static rlx_status append(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n
     if (node.attrs) rlx_attrs_release(row, node.attrs);
     return RLX_FAIL(RLX_NO_MEMORY, "node %u", (unsigned)id);
   }
-  if (name && !rlx_name_map_put(&g->leaf_names, leaf_name(op, node.attrs), id)) return RLX_FAIL(RLX_NO_MEMORY, "node %u", (unsigned)id);
+  if (name && !rlx_name_map_put(&g->leaf_names, leaf_name(op, node.attrs), id))
+    return RLX_FAIL(RLX_NO_MEMORY, "node %u", (unsigned)id);
   if (depth > g->depth) g->depth = depth;
   *out = id;
   return RLX_OK;
@@ -149,8 +152,10 @@ static rlx_status append(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n
 
 rlx_node rlx_graph_add(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n_in, const void *attrs) {
   if (!g || g->error) return RLX_NONE;
-  if (g->finished) return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "%s: the graph is finished", rlx_op_get(op)->name));
-  if (op <= RLX_OP_INVALID || op >= RLX_OP_COUNT) return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "unknown op %d", (int)op));
+  if (g->finished)
+    return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "%s: the graph is finished", rlx_op_get(op)->name));
+  if (op <= RLX_OP_INVALID || op >= RLX_OP_COUNT)
+    return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "unknown op %d", (int)op));
   const rlx_op_row *row = rlx_op_get(op);
   rlx_node id = RLX_NONE;
   rlx_status s = append(g, op, in, n_in, attrs ? attrs : row->attrs_default, &id);
@@ -169,12 +174,15 @@ void rlx_output(rlx_graph *g, const char *name, rlx_node n) {
   rlx_status s = RLX_OK;
   if (g->finished) s = RLX_FAIL(RLX_INVALID, "output: the graph is finished");
   else if (!name || !*name || !rlx_text_is_utf8(name)) s = RLX_FAIL(RLX_INVALID, "output: needs a name in UTF-8");
-  else if (!n || n >= rlx_graph_end(g)) s = RLX_FAIL(RLX_INVALID, "output '%s': node %u does not exist", name, (unsigned)n);
-  else if (rlx_name_map_get(&g->output_names, name, &seen)) s = RLX_FAIL(RLX_INVALID, "output '%s' is named twice", name);
+  else if (!n || n >= rlx_graph_end(g))
+    s = RLX_FAIL(RLX_INVALID, "output '%s': node %u does not exist", name, (unsigned)n);
+  else if (rlx_name_map_get(&g->output_names, name, &seen))
+    s = RLX_FAIL(RLX_INVALID, "output '%s' is named twice", name);
   else {
     const char *copy = rlx_bump_text(&g->bump, name, strlen(name));
     uint32_t at = (uint32_t)g->outputs.n;
-    if (!copy || !rlx_array_push(&g->outputs, ((rlx_output_rec){copy, n})) || !rlx_name_map_put(&g->output_names, copy, at))
+    if (!copy || !rlx_array_push(&g->outputs, ((rlx_output_rec){copy, n})) ||
+        !rlx_name_map_put(&g->output_names, copy, at))
       s = RLX_FAIL(RLX_NO_MEMORY, "output '%s'", name);
   }
   if (s) rlx_graph_set_error(g, s);
@@ -183,7 +191,8 @@ void rlx_output(rlx_graph *g, const char *name, rlx_node n) {
 static bool symbol_name_ok(const char *name) {
   if (!name || !*name || (*name >= '0' && *name <= '9') || *name == '.') return false;
   for (const char *p = name; *p; p++)
-    if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_' || *p == '.')) return false;
+    if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_' || *p == '.'))
+      return false;
   return strlen(name) < 64;
 }
 
@@ -191,13 +200,17 @@ int64_t rlx_symbol(rlx_graph *g, const char *name) {
   if (!g || g->error) return RLX_DIM_UNKNOWN;
   rlx_status s = RLX_OK;
   if (g->finished) s = RLX_FAIL(RLX_INVALID, "symbol: the graph is finished");
-  else if (!symbol_name_ok(name)) s = RLX_FAIL(RLX_INVALID, "'%s' is not a symbol's name: a letter or '_', then letters, digits, '_' and '.', less than 64 in all", name ? name : "NULL");
+  else if (!symbol_name_ok(name))
+    s = RLX_FAIL(RLX_INVALID,
+                 "'%s' is not a symbol's name: a letter or '_', then letters, digits, '_' and '.', less than 64 in all",
+                 name ? name : "NULL");
   if (!s) {
     for (size_t i = 0; i < g->symbols.n; i++)
       if (strcmp(g->symbols.v[i], name) == 0) return rlx_dim_from_symbol((uint32_t)i);
     const char *copy = NULL;
     if (g->symbols.n >= 4096) s = RLX_FAIL(RLX_INVALID, "symbol '%s': a graph has at most 4096", name);
-    else if (!(copy = rlx_bump_text(&g->bump, name, strlen(name))) || !rlx_array_push(&g->symbols, copy)) s = RLX_FAIL(RLX_NO_MEMORY, "symbol '%s'", name);
+    else if (!(copy = rlx_bump_text(&g->bump, name, strlen(name))) || !rlx_array_push(&g->symbols, copy))
+      s = RLX_FAIL(RLX_NO_MEMORY, "symbol '%s'", name);
   }
   if (s) {
     rlx_graph_set_error(g, s);
@@ -224,7 +237,9 @@ rlx_status rlx_graph_finish(rlx_graph *g) {
 
 uint32_t rlx_graph_size(const rlx_graph *g) { return g ? rlx_graph_end(g) - 1 : 0; }
 
-static const rlx_node_rec *node_or_none(const rlx_graph *g, rlx_node n) { return g && n && n < rlx_graph_end(g) ? rlx_graph_at(g, n) : NULL; }
+static const rlx_node_rec *node_or_none(const rlx_graph *g, rlx_node n) {
+  return g && n && n < rlx_graph_end(g) ? rlx_graph_at(g, n) : NULL;
+}
 
 const char *rlx_node_op(const rlx_graph *g, rlx_node n) {
   const rlx_node_rec *r = node_or_none(g, n);

@@ -40,7 +40,7 @@ typedef struct rlx_name_map {
   struct rlx_name_entry {
     const char *name;
     uint32_t value;
-  } *v;
+  } * v;
   size_t n, cap;
 } rlx_name_map;
 
@@ -51,10 +51,10 @@ struct rlx_graph {
   RLX_ARRAY(rlx_output_rec) outputs;
   RLX_ARRAY(const char *) symbols;
   rlx_name_map leaf_names, output_names;
-  uint32_t depth;   /* 0, or one more than the deepest sub-graph */
+  uint32_t depth; /* 0, or one more than the deepest sub-graph */
   bool finished;
   atomic_uint_least64_t hash; /* of a finished graph, once asked for; 0 before */
-  rlx_status error; /* the builder's first, and its message */
+  rlx_status error;           /* the builder's first, and its message */
   char message[512];
 };
 
@@ -80,15 +80,18 @@ rlx_blob *rlx_blob_retain(rlx_blob *b);
 void rlx_blob_release(rlx_blob *b);
 
 bool rlx_name_map_get(const rlx_name_map *m, const char *name, uint32_t *value);
-bool rlx_name_map_put(rlx_name_map *m, const char *name, uint32_t value); /* name must outlive the map; false: no memory */
+bool rlx_name_map_put(rlx_name_map *m, const char *name,
+                      uint32_t value); /* name must outlive the map; false: no memory */
 void rlx_name_map_deinit(rlx_name_map *m);
 
 /* Attributes, driven by the op's field table (attrs.c). */
-static inline void *rlx_attr_at(const void *attrs, const rlx_attr_field *f) { return (char *)(uintptr_t)attrs + f->offset; }
+static inline void *rlx_attr_at(const void *attrs, const rlx_attr_field *f) {
+  return (char *)(uintptr_t)attrs + f->offset;
+}
 rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void *attrs);
 /* A copy in g's memory; texts are copied, graphs and bytes retained. NULL: no memory. */
 void *rlx_attrs_copy(rlx_graph *g, const rlx_op_row *row, const void *attrs);
-void rlx_attrs_release(const rlx_op_row *row, const void *attrs); /* what the copy retained */
+void rlx_attrs_release(const rlx_op_row *row, const void *attrs);           /* what the copy retained */
 bool rlx_attr_equal(const rlx_attr_field *f, const void *a, const void *b); /* one field's values */
 bool rlx_attrs_equal(const rlx_op_row *row, const void *a, const void *b);
 uint64_t rlx_attrs_hash(const rlx_op_row *row, const void *attrs);

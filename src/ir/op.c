@@ -91,19 +91,26 @@ enum {
 };
 
 #define COUNT_OF(a) ((uint32_t)(sizeof(a) / sizeof *(a)) - 1)
-#define OP(name_, types_, inputs_, result_, shape_, attrs_, traits_, doc_)                            \
-  static const rlx_op_row *row_##name_(void) {                                                        \
-    typedef rlx_attrs_##name_ attrs_t;                                                                \
-    static const rlx_in_field ins[] = {RLX_UNPAREN inputs_{NULL, RLX_IN_U, RLX_IN_REQUIRED}};         \
-    static const rlx_attr_field fields[] = {RLX_UNPAREN attrs_{NULL, NULL, NULL, RLX_ATTR_INT, 0}};   \
-    static const rlx_op_row row = {                                                                   \
-        .name = #name_, .doc = doc_, .types = (uint32_t)(types_), .traits = (uint32_t)(traits_),      \
-        .inputs = ins, .n_inputs = COUNT_OF(ins), .n_required = required_##name_,                     \
-        .many = many_##name_ != 0, .result = RLX_IN_##result_, .shape = rlx_shape_##shape_,           \
-        .attrs = fields, .n_attrs = COUNT_OF(fields),                                                 \
-        .attrs_bytes = COUNT_OF(fields) ? (uint32_t)sizeof(attrs_t) : 0,                              \
-        .attrs_default = &defaults_##name_};                                                          \
-    return &row;                                                                                      \
+#define OP(name_, types_, inputs_, result_, shape_, attrs_, traits_, doc_)                          \
+  static const rlx_op_row *row_##name_(void) {                                                      \
+    typedef rlx_attrs_##name_ attrs_t;                                                              \
+    static const rlx_in_field ins[] = {RLX_UNPAREN inputs_{NULL, RLX_IN_U, RLX_IN_REQUIRED}};       \
+    static const rlx_attr_field fields[] = {RLX_UNPAREN attrs_{NULL, NULL, NULL, RLX_ATTR_INT, 0}}; \
+    static const rlx_op_row row = {.name = #name_,                                                  \
+                                   .doc = doc_,                                                     \
+                                   .types = (uint32_t)(types_),                                     \
+                                   .traits = (uint32_t)(traits_),                                   \
+                                   .inputs = ins,                                                   \
+                                   .n_inputs = COUNT_OF(ins),                                       \
+                                   .n_required = required_##name_,                                  \
+                                   .many = many_##name_ != 0,                                       \
+                                   .result = RLX_IN_##result_,                                      \
+                                   .shape = rlx_shape_##shape_,                                     \
+                                   .attrs = fields,                                                 \
+                                   .n_attrs = COUNT_OF(fields),                                     \
+                                   .attrs_bytes = COUNT_OF(fields) ? (uint32_t)sizeof(attrs_t) : 0, \
+                                   .attrs_default = &defaults_##name_};                             \
+    return &row;                                                                                    \
   }
 #include "ir/ops.def"
 #undef OP
@@ -114,7 +121,7 @@ static const rlx_op_row *row_invalid(void) {
 }
 
 static const rlx_op_row *(*const rows[RLX_OP_COUNT])(void) = {
-    row_invalid,
+  row_invalid,
 #define OP(name, types, inputs, result, shape, attrs, traits, doc) row_##name,
 #include "ir/ops.def"
 #undef OP

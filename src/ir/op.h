@@ -48,24 +48,28 @@ typedef union rlx_any_attrs {
 } rlx_any_attrs;
 
 /* ---- descriptions ---- */
+/* clang-format off */
 typedef enum rlx_attr_kind {
   RLX_ATTR_INT, RLX_ATTR_FLOAT, RLX_ATTR_BOOL, RLX_ATTR_ENUM, RLX_ATTR_TYPE,
   RLX_ATTR_DIMS, RLX_ATTR_FLOATS, RLX_ATTR_TEXT, RLX_ATTR_GRAPH, RLX_ATTR_DATA
 } rlx_attr_kind;
+/* clang-format on */
 
 typedef struct rlx_attr_field {
   const char *name;
   const char *doc;
-  const char *names;      /* of an enum, separated by blanks; else NULL */
+  const char *names; /* of an enum, separated by blanks; else NULL */
   rlx_attr_kind kind;
-  uint32_t offset;        /* in the attribute struct */
+  uint32_t offset; /* in the attribute struct */
 } rlx_attr_field;
 
 /* What an input's or result's type may be; see the head of ops.def. Fixed types follow RLX_IN_FIXED. */
+/* clang-format off */
 typedef enum rlx_in_type {
   RLX_IN_T, RLX_IN_W, RLX_IN_KV, RLX_IN_INDEX, RLX_IN_BLOCK, RLX_IN_U, RLX_IN_TO, RLX_IN_RULE,
   RLX_IN_F32, RLX_IN_I32, RLX_IN_BOOL, RLX_IN_C64
 } rlx_in_type;
+/* clang-format on */
 
 typedef enum rlx_in_mode { RLX_IN_REQUIRED, RLX_IN_OPTIONAL, RLX_IN_MANY } rlx_in_mode;
 
@@ -75,11 +79,13 @@ typedef struct rlx_in_field {
   rlx_in_mode mode;
 } rlx_in_field;
 
+/* clang-format off */
 enum rlx_trait {
   RLX_TRAIT_LEAF = 1, RLX_TRAIT_POINTWISE = 2, RLX_TRAIT_COMMUTES = 4, RLX_TRAIT_VIEW = 8, RLX_TRAIT_IN_PLACE = 16,
   RLX_TRAIT_COMPOSITE = 32, RLX_TRAIT_FUSED = 64, RLX_TRAIT_EFFECT = 128, RLX_TRAIT_RANDOM = 256, RLX_TRAIT_CONTROL = 512,
   RLX_TRAIT_MOVES = 1024
 };
+/* clang-format on */
 
 struct rlx_infer;
 typedef rlx_status (*rlx_shape_rule)(struct rlx_infer *c);
@@ -87,21 +93,21 @@ typedef rlx_status (*rlx_shape_rule)(struct rlx_infer *c);
 typedef struct rlx_op_row {
   const char *name;
   const char *doc;
-  uint32_t types;              /* bit set over rlx_dtype: what T may be; 0 if there is no T */
+  uint32_t types; /* bit set over rlx_dtype: what T may be; 0 if there is no T */
   uint32_t traits;
   const rlx_in_field *inputs;
-  uint32_t n_inputs;           /* fields; the last may be MANY */
+  uint32_t n_inputs; /* fields; the last may be MANY */
   uint32_t n_required;
   bool many;
   rlx_in_type result;
   rlx_shape_rule shape;
   const rlx_attr_field *attrs;
   uint32_t n_attrs;
-  uint32_t attrs_bytes;        /* 0 where there are none */
+  uint32_t attrs_bytes; /* 0 where there are none */
   const void *attrs_default;
 } rlx_op_row;
 
-const rlx_op_row *rlx_op_get(rlx_op op);   /* never NULL for 0 < op < RLX_OP_COUNT */
+const rlx_op_row *rlx_op_get(rlx_op op);             /* never NULL for 0 < op < RLX_OP_COUNT */
 rlx_op rlx_op_from_name(const char *name, size_t n); /* RLX_OP_INVALID if unknown */
 static inline bool rlx_op_has(rlx_op op, uint32_t trait) { return (rlx_op_get(op)->traits & trait) != 0; }
 

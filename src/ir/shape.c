@@ -20,9 +20,10 @@ const char *rlx_dims_text(const rlx_dims *d, rlx_text_buffer *buffer) {
   buffer->v[at++] = '[';
   for (int i = 0; i < d->n && i < RLX_MAX_RANK; i++) {
     const char *comma = i ? "," : "";
-    int n = d->v[i] == RLX_DIM_UNKNOWN  ? snprintf(buffer->v + at, cap - at, "%s?", comma)
-            : rlx_dim_is_symbol(d->v[i]) ? snprintf(buffer->v + at, cap - at, "%s$%u", comma, (unsigned)rlx_dim_symbol(d->v[i]))
-                                         : snprintf(buffer->v + at, cap - at, "%s%" PRId64, comma, d->v[i]);
+    int n = d->v[i] == RLX_DIM_UNKNOWN ? snprintf(buffer->v + at, cap - at, "%s?", comma)
+            : rlx_dim_is_symbol(d->v[i])
+              ? snprintf(buffer->v + at, cap - at, "%s$%u", comma, (unsigned)rlx_dim_symbol(d->v[i]))
+              : snprintf(buffer->v + at, cap - at, "%s%" PRId64, comma, d->v[i]);
     if (n < 0 || (size_t)n >= cap - at) break;
     at += (size_t)n;
   }

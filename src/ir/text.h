@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "ir/graph.h"
 
-void rlx_text_type(rlx_str *s, const rlx_graph *g, const rlx_type *t);        /* f32[B,4] */
-void rlx_text_node(rlx_str *s, const rlx_graph *g, rlx_node id, int indent);  /* one line (more with sub-graphs) */
+void rlx_text_type(rlx_str *s, const rlx_graph *g, const rlx_type *t);       /* f32[B,4] */
+void rlx_text_node(rlx_str *s, const rlx_graph *g, rlx_node id, int indent); /* one line (more with sub-graphs) */
 /* One attribute's value. g names the symbols; indent is for sub-graphs. */
 void rlx_text_attr(rlx_str *s, const rlx_graph *g, const rlx_attr_field *f, const void *at, int indent);
 

@@ -81,7 +81,9 @@ rlx_status rlx_lex_copy(rlx_lexer *p, const char *text, size_t n, const char **o
 static const char *number_text(rlx_lexer *p, size_t *n) {
   rlx_lex_skip(p);
   const char *from = p->at;
-  while (p->at < p->end && (is_word_char(*p->at) || ((*p->at == '-' || *p->at == '+') && (p->at == from || p->at[-1] == 'e' || p->at[-1] == 'E')))) p->at++;
+  while (p->at < p->end && (is_word_char(*p->at) || ((*p->at == '-' || *p->at == '+') &&
+                                                     (p->at == from || p->at[-1] == 'e' || p->at[-1] == 'E'))))
+    p->at++;
   *n = (size_t)(p->at - from);
   return from;
 }
@@ -131,9 +133,11 @@ static rlx_status parse_unicode(rlx_lexer *p, rlx_str *s) {
     code = code * 16 + digit;
     p->at++;
   }
-  if (code == 0 || (code >= 0xd800 && code < 0xe000)) return rlx_lex_fail(p, "a character other than NUL and surrogates");
+  if (code == 0 || (code >= 0xd800 && code < 0xe000))
+    return rlx_lex_fail(p, "a character other than NUL and surrogates");
   if (code >= 0x800) rlx_str_add_char(s, (char)(0xe0 | (code >> 12)));
-  if (code >= 0x80) rlx_str_add_char(s, (char)((code >= 0x800 ? 0x80 : 0xc0) | ((code >> 6) & (code >= 0x800 ? 0x3f : 0x1f))));
+  if (code >= 0x80)
+    rlx_str_add_char(s, (char)((code >= 0x800 ? 0x80 : 0xc0) | ((code >> 6) & (code >= 0x800 ? 0x3f : 0x1f))));
   rlx_str_add_char(s, (char)(code >= 0x80 ? 0x80 | (code & 0x3f) : code));
   return RLX_OK;
 }

@@ -27,7 +27,7 @@ bool rlx_lex_is_letter(char c); /* or '_' */
 rlx_status rlx_lex_copy(rlx_lexer *p, const char *text, size_t n, const char **out);
 rlx_status rlx_lex_double(rlx_lexer *p, double *out);
 rlx_status rlx_lex_int(rlx_lexer *p, int64_t *out);
-bool rlx_lex_hex(char c, uint32_t *out); /* the value of a hex digit */
+bool rlx_lex_hex(char c, uint32_t *out);                   /* the value of a hex digit */
 rlx_status rlx_lex_string(rlx_lexer *p, const char **out); /* quoted, with the escapes of JSON */
 
 #endif

@@ -146,7 +146,8 @@ static void store_number(unsigned char *at, rlx_dtype dtype, double f, int64_t n
   switch (dtype) { /* integers: the low bytes, the machine being little endian like the formats */
     case RLX_F32: memcpy(at, &f32, sizeof f32); break;
     case RLX_F64: memcpy(at, &f, sizeof f); break;
-    case RLX_F16: case RLX_BF16: memcpy(at, &half, sizeof half); break;
+    case RLX_F16:
+    case RLX_BF16: memcpy(at, &half, sizeof half); break;
     default: memcpy(at, &n, rlx_dtype_size(dtype)); break;
   }
 }
@@ -162,8 +163,13 @@ static rlx_status parse_list(parser *p, rlx_type type, rlx_blob *b) {
     if (type.dtype == RLX_BOOL && rlx_lex_accept_word(&p->lex, "true")) n = 1;
     else if (type.dtype == RLX_BOOL && rlx_lex_accept_word(&p->lex, "false")) n = 0;
     else RLX_TRY(rlx_dtype_is_float(type.dtype) ? rlx_lex_double(&p->lex, &f) : rlx_lex_int(&p->lex, &n));
-    int64_t kept = type.dtype == RLX_I64 ? n : type.dtype == RLX_I32 ? (int32_t)n : type.dtype == RLX_U32 ? (int64_t)(uint32_t)n
-                 : type.dtype == RLX_I16 ? (int16_t)n : type.dtype == RLX_I8 ? (int8_t)n : type.dtype == RLX_U8 ? (int64_t)(uint8_t)n : n != 0;
+    int64_t kept = type.dtype == RLX_I64   ? n
+                   : type.dtype == RLX_I32 ? (int32_t)n
+                   : type.dtype == RLX_U32 ? (int64_t)(uint32_t)n
+                   : type.dtype == RLX_I16 ? (int16_t)n
+                   : type.dtype == RLX_I8  ? (int8_t)n
+                   : type.dtype == RLX_U8  ? (int64_t)(uint8_t)n
+                                           : n != 0;
     if (kept != n) return rlx_lex_fail(&p->lex, "numbers that fit the type before this");
     store_number(b->data + i * size, type.dtype, f, n);
   }
@@ -174,7 +180,8 @@ static rlx_status parse_hex(parser *p, rlx_blob *b) {
   RLX_TRY(rlx_lex_expect(&p->lex, '"'));
   for (size_t i = 0; i < b->bytes; i++) {
     uint32_t high, low;
-    if (p->lex.end - p->lex.at < 2 || !rlx_lex_hex(p->lex.at[0], &high) || !rlx_lex_hex(p->lex.at[1], &low)) return rlx_lex_fail(&p->lex, "two hex digits per byte");
+    if (p->lex.end - p->lex.at < 2 || !rlx_lex_hex(p->lex.at[0], &high) || !rlx_lex_hex(p->lex.at[1], &low))
+      return rlx_lex_fail(&p->lex, "two hex digits per byte");
     b->data[i] = (unsigned char)(high * 16 + low);
     p->lex.at += 2;
   }
@@ -264,7 +271,8 @@ static rlx_status parse_call(parser *p, body *b, rlx_op op, rlx_node *out) {
   const rlx_type *type = &rlx_graph_at(b->graph, *out)->type;
   if (written.dtype == type->dtype && rlx_dims_equal(&written.shape, &type->shape)) return RLX_OK;
   p->lex.at = from;
-  return rlx_fail_frame(rlx_lex_fail(&p->lex, "the type that the op gives"), "%s is %s%s", row->name, rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));
+  return rlx_fail_frame(rlx_lex_fail(&p->lex, "the type that the op gives"), "%s is %s%s", row->name,
+                        rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));
 }
 
 /* "%name = op ..." */
@@ -286,7 +294,8 @@ static rlx_status parse_node(parser *p, body *b) {
     return rlx_lex_fail(&p->lex, "the name of an op");
   }
   rlx_node id = RLX_NONE;
-  RLX_TRY(rlx_op_has((rlx_op)op, RLX_TRAIT_LEAF) ? parse_leaf(p, b, (rlx_op)op, &id) : parse_call(p, b, (rlx_op)op, &id));
+  RLX_TRY(rlx_op_has((rlx_op)op, RLX_TRAIT_LEAF) ? parse_leaf(p, b, (rlx_op)op, &id)
+                                                 : parse_call(p, b, (rlx_op)op, &id));
   return rlx_name_map_put(&b->nodes, name, id) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "parsing");
 }
 

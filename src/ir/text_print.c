@@ -99,7 +99,8 @@ static bool load_number(const rlx_blob *b, rlx_dtype dtype, size_t i, double *f,
     case RLX_F16: *f = (double)rlx_f16_to_f32(v.u16); return true;
     case RLX_BF16: *f = (double)rlx_bf16_to_f32(v.u16); return true;
     case RLX_I8: *n = v.i8; return false;
-    case RLX_U8: case RLX_BOOL: *n = v.u8; return false;
+    case RLX_U8:
+    case RLX_BOOL: *n = v.u8; return false;
     case RLX_I16: *n = v.i16; return false;
     case RLX_I32: *n = v.i32; return false;
     case RLX_U32: *n = v.u32; return false;

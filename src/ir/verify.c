@@ -9,14 +9,16 @@
 
 static rlx_status verify_node(const rlx_graph *g, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(g, id);
-  if (n->op <= RLX_OP_INVALID || n->op >= RLX_OP_COUNT) return RLX_FAIL(RLX_INVALID, "has the unknown op %d", (int)n->op);
+  if (n->op <= RLX_OP_INVALID || n->op >= RLX_OP_COUNT)
+    return RLX_FAIL(RLX_INVALID, "has the unknown op %d", (int)n->op);
   for (uint32_t i = 0; i < n->n_in; i++)
-    if (n->in[i] >= id) return RLX_FAIL(RLX_INVALID, "input %u is node %u, which is not earlier", (unsigned)i, (unsigned)n->in[i]);
+    if (n->in[i] >= id)
+      return RLX_FAIL(RLX_INVALID, "input %u is node %u, which is not earlier", (unsigned)i, (unsigned)n->in[i]);
   rlx_infer c = {.graph = g, .op = n->op, .row = rlx_op_get(n->op), .attrs = n->attrs, .ids = n->in, .n_in = n->n_in};
   RLX_TRY(rlx_infer_run(&c));
   if (c.out.dtype != n->type.dtype || !rlx_dims_equal(&c.out.shape, &n->type.shape))
-    return RLX_FAIL(RLX_INVALID, "is %s%s but its inputs give %s%s", rlx_dtype_name(n->type.dtype), RLX_DIMS_TEXT(n->type.shape),
-                    rlx_dtype_name(c.out.dtype), RLX_DIMS_TEXT(c.out.shape));
+    return RLX_FAIL(RLX_INVALID, "is %s%s but its inputs give %s%s", rlx_dtype_name(n->type.dtype),
+                    RLX_DIMS_TEXT(n->type.shape), rlx_dtype_name(c.out.dtype), RLX_DIMS_TEXT(c.out.shape));
   return RLX_OK;
 }
 
@@ -34,11 +36,12 @@ static rlx_status verify_updates(const rlx_graph *g) {
     rlx_node of = n->in[0];
     rlx_op from = rlx_graph_at(g, of)->op;
     if (from != RLX_OP_state && from != RLX_OP_update)
-      s = RLX_FAIL(RLX_INVALID, "node %u (update): its first input is node %u (%s), not a state or an update of one", (unsigned)id,
-                   (unsigned)of, rlx_op_get(from)->name);
+      s = RLX_FAIL(RLX_INVALID, "node %u (update): its first input is node %u (%s), not a state or an update of one",
+                   (unsigned)id, (unsigned)of, rlx_op_get(from)->name);
     else if (updated_by[of])
-      s = RLX_FAIL(RLX_INVALID, "node %u (update): node %u is already updated by node %u; update that one's result instead", (unsigned)id,
-                   (unsigned)of, (unsigned)updated_by[of]);
+      s = RLX_FAIL(RLX_INVALID,
+                   "node %u (update): node %u is already updated by node %u; update that one's result instead",
+                   (unsigned)id, (unsigned)of, (unsigned)updated_by[of]);
     updated_by[of] = id;
   }
   rlx_mem_free(updated_by);
@@ -52,6 +55,7 @@ rlx_status rlx_graph_verify(const rlx_graph *g) {
     RLX_TRY_AT(verify_node(g, id), "node %u (%s)", (unsigned)id, rlx_op_get(rlx_graph_at(g, id)->op)->name);
   for (size_t i = 0; i < g->outputs.n; i++)
     if (!g->outputs.v[i].node || g->outputs.v[i].node >= rlx_graph_end(g))
-      return RLX_FAIL(RLX_INVALID, "output '%s' is node %u, which does not exist", g->outputs.v[i].name, (unsigned)g->outputs.v[i].node);
+      return RLX_FAIL(RLX_INVALID, "output '%s' is node %u, which does not exist", g->outputs.v[i].name,
+                      (unsigned)g->outputs.v[i].node);
   return verify_updates(g);
 }

@@ -10,17 +10,18 @@ typedef enum rlx_how { RLX_HOW_LEAF, RLX_HOW_NATIVE, RLX_HOW_REWRITTEN, RLX_HOW_
 
 typedef struct rlx_report_row {
   rlx_how how;
-  const char *why;      /* of host, or of why the target did not take the node as it was; may be NULL */
+  const char *why;       /* of host, or of why the target did not take the node as it was; may be NULL */
   uint32_t first, count; /* what it became: rlx_report.into[first ..], ops of the final nodes */
 } rlx_report_row;
 
 struct rlx_report {
-  rlx_graph *graph; /* as it came to legalise: the rows' nodes */
+  rlx_graph *graph;               /* as it came to legalise: the rows' nodes */
   RLX_ARRAY(rlx_report_row) rows; /* by node id */
   RLX_ARRAY(struct rlx_report_into {
     rlx_op op;
     bool host;
-  }) into;
+  })
+  into;
   uint32_t native, rewritten, host;
   uint32_t partly; /* of the rewritten: some of what they became runs on the host */
 };

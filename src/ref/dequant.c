@@ -114,7 +114,7 @@ static rlx_status grouped(rlx_ref_call *c, bool trans_b) {
   RLX_TRY(rlx_operand_open(c, x, &x_values));
   rlx_tensor expert = {0};
   rlx_operand expert_values = {0}; /* views expert */
-  int64_t open = -1; /* the expert that is decoded: neighbouring rows often choose the same */
+  int64_t open = -1;               /* the expert that is decoded: neighbouring rows often choose the same */
   for (size_t i = 0; i < m; i++) {
     if (rlx_load_int(idx, i) != open) {
       open = rlx_load_int(idx, i);

@@ -2,7 +2,7 @@
 #include "ref/ref.h"
 
 static const rlx_ref_fn kernels[RLX_OP_COUNT] = {
-    NULL,
+  NULL,
 #define OP(name, types, inputs, result, shape, attrs, traits, doc) rlx_ref_##name,
 #include "ir/ops.def"
 #undef OP

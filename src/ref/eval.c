@@ -132,7 +132,8 @@ static rlx_status make_value(frame *f, rlx_node id) {
 
 static int64_t *control_index(const rlx_op_row *row, const void *attrs) {
   for (uint32_t i = 0; i < row->n_attrs; i++)
-    if (row->attrs[i].kind == RLX_ATTR_INT && strcmp(row->attrs[i].name, "index") == 0) return rlx_attr_at(attrs, &row->attrs[i]);
+    if (row->attrs[i].kind == RLX_ATTR_INT && strcmp(row->attrs[i].name, "index") == 0)
+      return rlx_attr_at(attrs, &row->attrs[i]);
   return NULL;
 }
 
@@ -173,7 +174,13 @@ static rlx_status run_node(frame *f, runner *r, rlx_node id, const usage *u) {
   const rlx_node_rec *n = rlx_graph_at(f->graph, id);
   for (uint32_t i = 0; i < n->n_in; i++) f->in[i] = n->in[i] ? &f->value[n->in[i]] : NULL;
   rlx_bump scratch = {0};
-  rlx_ref_call c = {.node = n, .attrs = n->attrs, .in = f->in, .n_in = n->n_in, .draw = r->ctx->draw, .scratch = &scratch, .runner = &r->base};
+  rlx_ref_call c = {.node = n,
+                    .attrs = n->attrs,
+                    .in = f->in,
+                    .n_in = n->n_in,
+                    .draw = r->ctx->draw,
+                    .scratch = &scratch,
+                    .runner = &r->base};
   rlx_status s;
   if (rlx_op_has(n->op, RLX_TRAIT_CONTROL)) {
     s = run_control(f, &c, id, u);
@@ -217,8 +224,8 @@ static void copy_outputs(const frame *f, rlx_tensor *outputs) {
 
 /* ---- sub-graphs ---- */
 
-static rlx_status run_subgraph_with(runner *r, const rlx_graph *g, const rlx_tensor *const *inputs, rlx_loop_cache *loop,
-                                    const usage *u, rlx_tensor *outputs) {
+static rlx_status run_subgraph_with(runner *r, const rlx_graph *g, const rlx_tensor *const *inputs,
+                                    rlx_loop_cache *loop, const usage *u, rlx_tensor *outputs) {
   frame f;
   RLX_TRY(frame_init(g, u, &f));
   uint32_t next = 0;
@@ -232,8 +239,8 @@ static rlx_status run_subgraph_with(runner *r, const rlx_graph *g, const rlx_ten
   return s;
 }
 
-static rlx_status run_subgraph(rlx_subgraph_runner *base, const rlx_graph *g, const rlx_tensor *const *inputs, rlx_loop_cache *loop,
-                               rlx_tensor *outputs) {
+static rlx_status run_subgraph(rlx_subgraph_runner *base, const rlx_graph *g, const rlx_tensor *const *inputs,
+                               rlx_loop_cache *loop, rlx_tensor *outputs) {
   runner *r = (runner *)base;
   if (loop) return run_subgraph_with(r, g, inputs, loop, &loop->use, outputs);
   usage u;
@@ -246,14 +253,16 @@ static rlx_status run_subgraph(rlx_subgraph_runner *base, const rlx_graph *g, co
 static void loop_end(rlx_subgraph_runner *base, rlx_loop_cache *loop) {
   (void)base;
   if (!loop) return;
-  for (uint32_t id = 1; loop->kept && loop->value && id < rlx_graph_end(loop->graph); id++) rlx_mem_free(loop->value[id].data);
+  for (uint32_t id = 1; loop->kept && loop->value && id < rlx_graph_end(loop->graph); id++)
+    rlx_mem_free(loop->value[id].data);
   rlx_mem_free(loop->kept);
   rlx_mem_free(loop->value);
   usage_deinit(&loop->use);
   rlx_mem_free(loop);
 }
 
-static rlx_status loop_begin(rlx_subgraph_runner *base, const rlx_graph *g, const bool *invariant, rlx_loop_cache **out) {
+static rlx_status loop_begin(rlx_subgraph_runner *base, const rlx_graph *g, const bool *invariant,
+                             rlx_loop_cache **out) {
   *out = NULL;
   rlx_loop_cache *loop = rlx_new(rlx_loop_cache);
   if (!loop) return RLX_FAIL(RLX_NO_MEMORY, "a loop");
@@ -287,7 +296,8 @@ static void copy_states(const frame *f, rlx_tensor *final_state, rlx_node *root)
     const rlx_node_rec *n = rlx_graph_at(f->graph, id);
     root[id] = n->op == RLX_OP_state ? id : n->op == RLX_OP_update ? root[n->in[0]] : RLX_NONE;
     if (n->op != RLX_OP_update || !root[id] || !final_state[root[id]].data) continue;
-    memcpy(final_state[root[id]].data, f->value[id].data, f->value[id].bytes); /* a later link of the chain overwrites it */
+    memcpy(final_state[root[id]].data, f->value[id].data,
+           f->value[id].bytes); /* a later link of the chain overwrites it */
   }
 }
 
@@ -295,14 +305,15 @@ static rlx_status check_leaves(const rlx_graph *g, const usage *u, const rlx_ten
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
     if (!rlx_op_has(n->op, RLX_TRAIT_LEAF) || n->op == RLX_OP_constant || !u->live[id]) continue;
-    if (!leaves[id] || !leaves[id]->data) return RLX_FAIL(RLX_INVALID, "%s '%s' is not set", rlx_op_get(n->op)->name, rlx_node_name(g, id));
+    if (!leaves[id] || !leaves[id]->data)
+      return RLX_FAIL(RLX_INVALID, "%s '%s' is not set", rlx_op_get(n->op)->name, rlx_node_name(g, id));
     f->value[id] = *leaves[id];
   }
   return RLX_OK;
 }
 
-static rlx_status run_outermost(const rlx_graph *g, const rlx_eval_context *ctx, const usage *u, const rlx_tensor *const *leaves,
-                                rlx_tensor *outputs, rlx_tensor *final_state) {
+static rlx_status run_outermost(const rlx_graph *g, const rlx_eval_context *ctx, const usage *u,
+                                const rlx_tensor *const *leaves, rlx_tensor *outputs, rlx_tensor *final_state) {
   frame f;
   RLX_TRY(frame_init(g, u, &f));
   runner r = make_runner(ctx);
@@ -316,8 +327,8 @@ static rlx_status run_outermost(const rlx_graph *g, const rlx_eval_context *ctx,
   return s;
 }
 
-rlx_status rlx_eval_graph(const rlx_graph *g, const rlx_eval_context *ctx, const rlx_tensor *const *leaves, rlx_tensor *outputs,
-                          rlx_tensor *final_state) {
+rlx_status rlx_eval_graph(const rlx_graph *g, const rlx_eval_context *ctx, const rlx_tensor *const *leaves,
+                          rlx_tensor *outputs, rlx_tensor *final_state) {
   if (g->symbols.n) return RLX_FAIL(RLX_INVALID, "the graph has symbols; bind them first");
   usage u;
   RLX_TRY(usage_init(g, &u));
@@ -326,10 +337,18 @@ rlx_status rlx_eval_graph(const rlx_graph *g, const rlx_eval_context *ctx, const
   return s;
 }
 
-rlx_status rlx_eval_node(const rlx_node_rec *n, const rlx_eval_context *ctx, const rlx_tensor *const *in, rlx_tensor *out) {
+rlx_status rlx_eval_node(const rlx_node_rec *n, const rlx_eval_context *ctx, const rlx_tensor *const *in,
+                         rlx_tensor *out) {
   runner r = make_runner(ctx);
   rlx_bump scratch = {0};
-  rlx_ref_call c = {.node = n, .attrs = n->attrs, .in = in, .n_in = n->n_in, .out = out, .draw = ctx->draw, .scratch = &scratch, .runner = &r.base};
+  rlx_ref_call c = {.node = n,
+                    .attrs = n->attrs,
+                    .in = in,
+                    .n_in = n->n_in,
+                    .out = out,
+                    .draw = ctx->draw,
+                    .scratch = &scratch,
+                    .runner = &r.base};
   memset(out->data, POISON, out->bytes);
   rlx_status s = call_kernel(&c);
   rlx_bump_deinit(&scratch);

@@ -17,10 +17,11 @@ typedef struct rlx_eval_context {
 /* Runs a graph of numbers. leaves[id] is the value of each input, param and state that is needed (others NULL);
  * outputs[i] is storage of the type of output i. final_state[id], where the array is given and the entry of a state node
  * has data, receives the state's value after the run (it may not overlap leaves[id]). */
-rlx_status rlx_eval_graph(const rlx_graph *g, const rlx_eval_context *ctx, const rlx_tensor *const *leaves, rlx_tensor *outputs,
-                          rlx_tensor *final_state);
+rlx_status rlx_eval_graph(const rlx_graph *g, const rlx_eval_context *ctx, const rlx_tensor *const *leaves,
+                          rlx_tensor *outputs, rlx_tensor *final_state);
 /* Runs one node on given inputs into `out`, storage of the node's type. */
-rlx_status rlx_eval_node(const rlx_node_rec *n, const rlx_eval_context *ctx, const rlx_tensor *const *in, rlx_tensor *out);
+rlx_status rlx_eval_node(const rlx_node_rec *n, const rlx_eval_context *ctx, const rlx_tensor *const *in,
+                         rlx_tensor *out);
 
 /* Tensors with memory of their own. */
 rlx_status rlx_tensor_create(const rlx_type *type, rlx_tensor *out); /* not cleared */

@@ -6,8 +6,8 @@
 #include "ref/eval.h"
 
 struct rlx_evaluator {
-  rlx_graph *graph; /* as given: the leaf names and node ids that callers speak of */
-  rlx_graph *bound; /* numbers only; NULL until the shapes are known. Same node ids */
+  rlx_graph *graph;    /* as given: the leaf names and node ids that callers speak of */
+  rlx_graph *bound;    /* numbers only; NULL until the shapes are known. Same node ids */
   rlx_tensor *leaves;  /* by node id; data NULL until set */
   bool *given;         /* by node id: by the caller, not a state that began as zeros */
   rlx_tensor *outputs; /* of the last good run */
@@ -58,21 +58,27 @@ void rlx_evaluator_set_cancel(rlx_evaluator *e, rlx_cancel_fn fn, void *user) {
 
 static rlx_status check_value(const rlx_graph *g, rlx_node id, const rlx_tensor *v) {
   const rlx_type *want = &rlx_graph_at(g, id)->type;
-  if (v->dtype != want->dtype) return RLX_FAIL(RLX_INVALID, "is %s but must be %s", rlx_dtype_name(v->dtype), rlx_dtype_name(want->dtype));
+  if (v->dtype != want->dtype)
+    return RLX_FAIL(RLX_INVALID, "is %s but must be %s", rlx_dtype_name(v->dtype), rlx_dtype_name(want->dtype));
   bool fits = v->shape.n == want->shape.n;
-  for (int i = 0; fits && i < want->shape.n; i++) fits = rlx_dim_is_open(want->shape.v[i]) || v->shape.v[i] == want->shape.v[i];
+  for (int i = 0; fits && i < want->shape.n; i++)
+    fits = rlx_dim_is_open(want->shape.v[i]) || v->shape.v[i] == want->shape.v[i];
   if (!fits) return RLX_FAIL(RLX_INVALID, "is %s but must be %s", RLX_DIMS_TEXT(v->shape), RLX_DIMS_TEXT(want->shape));
   size_t bytes;
   RLX_TRY(rlx_tensor_bytes(v->dtype, v->shape, &bytes));
-  if (v->bytes != bytes) return RLX_FAIL(RLX_INVALID, "has %zu bytes but %s%s takes %zu", v->bytes, rlx_dtype_name(v->dtype), RLX_DIMS_TEXT(v->shape), bytes);
+  if (v->bytes != bytes)
+    return RLX_FAIL(RLX_INVALID, "has %zu bytes but %s%s takes %zu", v->bytes, rlx_dtype_name(v->dtype),
+                    RLX_DIMS_TEXT(v->shape), bytes);
   if (bytes && !v->data) return RLX_FAIL(RLX_INVALID, "has no data");
   for (size_t i = 0; v->dtype == RLX_BOOL && i < bytes; i++)
-    if (((const uint8_t *)v->data)[i] > 1) return RLX_FAIL(RLX_INVALID, "element %zu is %u, not 0 or 1", i, (unsigned)((const uint8_t *)v->data)[i]);
+    if (((const uint8_t *)v->data)[i] > 1)
+      return RLX_FAIL(RLX_INVALID, "element %zu is %u, not 0 or 1", i, (unsigned)((const uint8_t *)v->data)[i]);
   return RLX_OK;
 }
 
 rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tensor *value) {
-  if (!e || !name || !value) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_set: %s is NULL", !e ? "the evaluator" : !name ? "name" : "value");
+  if (!e || !name || !value)
+    return RLX_FAIL(RLX_INVALID, "rlx_evaluator_set: %s is NULL", !e ? "the evaluator" : !name ? "name" : "value");
   rlx_node id = rlx_graph_find(e->graph, name);
   if (!id) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no input, param or state '%s'", name);
   RLX_TRY_AT(check_value(e->graph, id, value), "%s '%s'", rlx_op_get(rlx_graph_at(e->graph, id)->op)->name, name);
@@ -146,7 +152,8 @@ static rlx_status storage_init(const rlx_evaluator *e, run_storage *r) {
   r->zeros = rlx_mem_calloc(rlx_graph_end(g), sizeof *r->zeros);
   r->leaves = rlx_mem_calloc(rlx_graph_end(g), sizeof *r->leaves);
   if (!r->outputs || !r->states || !r->zeros || !r->leaves) return RLX_FAIL(RLX_NO_MEMORY, "a run");
-  for (size_t i = 0; i < g->outputs.n; i++) RLX_TRY(rlx_tensor_create(&rlx_graph_at(g, g->outputs.v[i].node)->type, &r->outputs[i]));
+  for (size_t i = 0; i < g->outputs.n; i++)
+    RLX_TRY(rlx_tensor_create(&rlx_graph_at(g, g->outputs.v[i].node)->type, &r->outputs[i]));
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     r->leaves[id] = e->leaves[id].data ? &e->leaves[id] : NULL;
     if (rlx_graph_at(g, id)->op == RLX_OP_state) RLX_TRY(ready_state(e, id, r));
@@ -191,7 +198,8 @@ rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tenso
     return RLX_OK;
   }
   rlx_node id = rlx_graph_find(e->graph, name);
-  if (!id || rlx_graph_at(e->graph, id)->op != RLX_OP_state) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no output or state '%s'", name);
+  if (!id || rlx_graph_at(e->graph, id)->op != RLX_OP_state)
+    return RLX_FAIL(RLX_NOT_FOUND, "the graph has no output or state '%s'", name);
   if (!e->leaves[id].data) return RLX_FAIL(RLX_INVALID, "state '%s' has no value: nothing ran yet", name);
   *view = e->leaves[id];
   return RLX_OK;

@@ -250,13 +250,14 @@ def expand(d, row):
 @drawn("tile")
 def tile(d, row):
     shape = d.shape(0, 5)
-    return [d.leaf(d.pick(ALL), shape)], {"reps": [d.int(0, 3) for _ in shape]}
+    lo, hi = (0, 3) if len(shape) < 5 else (1, 2)
+    return [d.leaf(d.pick(ALL), shape)], {"reps": [d.int(lo, hi) for _ in shape]}
 
 
 @drawn("pad")
 def pad(d, row):
     shape, mode, dtype = d.shape(0, 5), d.pick(["constant", "reflect", "edge", "wrap"]), d.pick(ALL)
-    most = 3 if d.coin(0.8) else 9
+    most = 1 if len(shape) > 4 else 3 if d.coin(0.8) else 9
     attrs = {"lo": [d.int(0, most) for _ in shape], "hi": [d.int(0, most) for _ in shape], "mode": mode}
     if mode == "constant" and d.coin(0.7):
         attrs["value"] = d.pick([1.0, -1.5, 3.75, 300.0, -1e10, np.inf, np.nan])
