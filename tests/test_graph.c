@@ -347,6 +347,12 @@ TEST(a_state_is_updated_along_one_chain) {
 
 /* ---- symbols ---- */
 
+TEST(messages_name_symbols) {
+  INVALID(rlx_add(g, rlx_input(g, "left", RLX_F32, RLX_DIMS(rlx_symbol(g, "Batch"), 3)),
+                  rlx_input(g, "right", RLX_F32, RLX_DIMS(rlx_symbol(g, "Batch"), 4))),
+          "shapes [Batch,3] and [Batch,4] do not broadcast");
+}
+
 TEST(symbols_have_proper_names) {
   INVALID(rlx_symbol(g, NULL), "'NULL' is not a symbol's name");
   INVALID(rlx_symbol(g, ""), "'' is not a symbol's name");

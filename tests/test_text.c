@@ -348,7 +348,7 @@ static const struct {
   {"graph {\n" X "%y = add(%x, %x) {a=1}", "expected an attribute of this op"},
   {"graph {\n%c = constant : f32[2]", "expected '=', found 'the end'"},
   {"graph {\n%c = constant {data=1} : f32[2]", "expected ':', found '{data=1}"},
-  {"graph {\n%c = constant : f32[N] = [1]", "line 2: axis 0 of f32[$0] is not bound to a number"},
+  {"graph {\n%c = constant : f32[N] = [1]", "line 2: axis 0 of f32[N] is not bound to a number"},
   {"graph {\n%c = constant : f32[2] = 1", "line 2, column 26: expected '[', found '1'"},
   {"graph {\n%c = constant : f32[2] = [1]", "expected ',', found ']'"},
   {"graph {\n%c = constant : f32[2] = [1,2,3]", "expected ']', found ',3]'"},

@@ -4,7 +4,9 @@
  * exists that inference did not accept. */
 #include "ir/graph.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
@@ -81,6 +83,24 @@ rlx_node rlx_graph_set_error(rlx_graph *g, rlx_status status) {
 rlx_status rlx_graph_status(const rlx_graph *g) {
   if (!g) return RLX_FAIL(RLX_INVALID, "the graph is NULL");
   return g->error ? RLX_FAIL(g->error, "%s", g->message) : RLX_OK;
+}
+
+rlx_status rlx_graph_name_symbols(const rlx_graph *g, rlx_status status) {
+  char named[1024];
+  size_t n = 0;
+  if (!status || !g->symbols.n || !strchr(rlx_message(), '$')) return status;
+  for (const char *p = rlx_message(); *p && n + 1 < sizeof named;) {
+    char *end = NULL;
+    unsigned long symbol = *p == '$' && p[1] >= '0' && p[1] <= '9' ? strtoul(p + 1, &end, 10) : ULONG_MAX;
+    if (symbol >= g->symbols.n) {
+      named[n++] = *p++;
+      continue;
+    }
+    for (const char *c = g->symbols.v[symbol]; *c && n + 1 < sizeof named; c++) named[n++] = *c;
+    p = end;
+  }
+  named[n] = 0;
+  return RLX_FAIL(status, "%s", named);
 }
 
 /* ---- append ---- */
@@ -160,6 +180,7 @@ rlx_node rlx_graph_add(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n_i
   rlx_node id = RLX_NONE;
   rlx_status s = append(g, op, in, n_in, attrs ? attrs : row->attrs_default, &id);
   if (s == RLX_OK) return id;
+  rlx_graph_name_symbols(g, s);
   const char *name = leaf_name(op, attrs ? attrs : row->attrs_default);
   if (name) rlx_fail_frame(s, "node %u (%s '%s')", (unsigned)rlx_graph_end(g), row->name, name);
   else rlx_fail_frame(s, "node %u (%s)", (unsigned)rlx_graph_end(g), row->name);

@@ -73,6 +73,8 @@ rlx_node rlx_graph_copy_with(rlx_graph *g, const rlx_node_rec *n, const void *at
 rlx_status rlx_graph_copy_outputs(rlx_graph *g, const rlx_graph *from, const rlx_node *map);
 /* Records a builder error (keeping the first). The thread's message is taken. Returns 0, the node that is none. */
 rlx_node rlx_graph_set_error(rlx_graph *g, rlx_status status);
+/* Puts the names of g's symbols into the thread's message, where shapes have them as "$0"; returns `status` unchanged. */
+rlx_status rlx_graph_name_symbols(const rlx_graph *g, rlx_status status);
 rlx_graph *rlx_graph_retain(const rlx_graph *g);
 
 rlx_blob *rlx_blob_create(size_t bytes); /* not cleared; one reference */

@@ -40,8 +40,8 @@ static inline size_t rlx_dims_count(const rlx_dims *d) {
   return n;
 }
 
-/* "[2,B,?]" for messages; symbols appear as "$k" since the graph that names them is not at hand. The text lives in
- * the caller's expression. */
+/* "[2,$0,?]" for messages: symbols appear by number, since the graph that names them is not at hand, and
+ * rlx_graph_name_symbols puts the names in. The text lives in the caller's expression. */
 typedef struct rlx_text_buffer {
   char v[8 * 24];
 } rlx_text_buffer;

@@ -241,7 +241,7 @@ static rlx_status parse_leaf(parser *p, body *b, rlx_op op, rlx_node *out) {
   RLX_TRY(rlx_lex_expect(&p->lex, ':'));
   RLX_TRY(parse_type(p, b->graph, &type));
   rlx_attrs_input named = {.name = name, .dtype = type.dtype, .shape = type.shape};
-  rlx_status s = op == RLX_OP_constant ? parse_constant_data(p, type, &data) : RLX_OK;
+  rlx_status s = op == RLX_OP_constant ? rlx_graph_name_symbols(b->graph, parse_constant_data(p, type, &data)) : RLX_OK;
   rlx_attrs_constant constant = {.data = data, .dtype = type.dtype, .shape = type.shape};
   if (!s) {
     *out = rlx_graph_add(b->graph, op, NULL, 0, op == RLX_OP_constant ? (const void *)&constant : (const void *)&named);
@@ -271,8 +271,9 @@ static rlx_status parse_call(parser *p, body *b, rlx_op op, rlx_node *out) {
   const rlx_type *type = &rlx_graph_at(b->graph, *out)->type;
   if (written.dtype == type->dtype && rlx_dims_equal(&written.shape, &type->shape)) return RLX_OK;
   p->lex.at = from;
-  return rlx_fail_frame(rlx_lex_fail(&p->lex, "the type that the op gives"), "%s is %s%s", row->name,
-                        rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));
+  rlx_fail_frame(rlx_lex_fail(&p->lex, "the type that the op gives"), "%s is %s%s", row->name,
+                 rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));
+  return rlx_graph_name_symbols(b->graph, RLX_INVALID);
 }
 
 /* "%name = op ..." */
