@@ -4,8 +4,8 @@
  * so a void helper that checks should be followed by `if (test_has_failed()) return;`. Several files that include this
  * may be linked into one program: the shared parts are weak symbols, of which the linker keeps one.
  *
- *   test_base            runs all tests      test_base -v       a line for each, also when it passes
- *   test_base quoted     only tests with "quoted" in their name
+ *   test_str             runs all tests      test_str -v        a line for each, also when it passes
+ *   test_str quoted      only tests with "quoted" in their name
  *
  * The last line is "N passed, N failed, N skipped"; the exit status is 1 if a test failed or none was found. */
 #ifndef RLX_TESTS_TEST_H

@@ -1,0 +1,168 @@
+/* Files: mapping, reading and writing, and what is refused. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "alloc_sweep.h"
+#include "base/file.h"
+#include "folder.h"
+#include "test.h"
+
+TEST(file_comes_back) {
+  CHECK(folder_begin());
+  static unsigned char data[100001];
+  for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 7 >> 3);
+  static const size_t sizes[] = {100001, 0, 1, 4096};
+  for (size_t i = 0; i < 4; i++) { /* each replaces the one before */
+    CHECK_OK(rlx_file_write(folder_path("f"), data, sizes[i]));
+    rlx_file_map m;
+    CHECK_OK(rlx_file_map_open(folder_path("f"), &m));
+    CHECK(m.bytes == sizes[i] && (m.data == NULL) == (sizes[i] == 0));
+    CHECK(sizes[i] == 0 || memcmp(m.data, data, sizes[i]) == 0);
+    rlx_file_map_close(&m);
+    CHECK(!m.data && m.bytes == 0);
+    rlx_file_map_close(&m);
+    char *text;
+    size_t bytes;
+    CHECK_OK(rlx_file_read(folder_path("f"), sizes[i], &text, &bytes));
+    CHECK(bytes == sizes[i] && text[bytes] == '\0' && memcmp(text, data, bytes) == 0);
+    rlx_mem_free(text);
+  }
+  CHECK_EQ_INT(folder_count(), 1);
+}
+
+static bool count_request(void *user, size_t bytes) {
+  (void)bytes;
+  ++*(size_t *)user;
+  return true;
+}
+
+TEST(file_above_the_limit_is_refused) {
+  CHECK(folder_begin());
+  CHECK_OK(rlx_file_write(folder_path("f"), "12345", 5));
+  char *text = (char[]){"something"};
+  size_t bytes = 9;
+  CHECK_FAILS(rlx_file_read(folder_path("f"), 4, &text, &bytes), RLX_INVALID, "/f': expected at most 4 bytes");
+  CHECK(!text && bytes == 0);
+  /* Of a file that is much too large, nothing is read and no memory is asked for. */
+  CHECK(truncate(folder_path("f"), (off_t)1 << 32) == 0);
+  size_t requests = 0;
+  rlx_mem_set_hook(count_request, &requests);
+  rlx_status s = rlx_file_read(folder_path("f"), 1 << 20, &text, &bytes);
+  rlx_mem_set_hook(NULL, NULL);
+  CHECK_FAILS(s, RLX_INVALID, "at most 1048576 bytes");
+  CHECK_EQ_INT(requests, 0);
+}
+
+TEST(file_without_a_size_is_read) {
+  char *text;
+  size_t bytes;
+  if (access("/proc/self/status", R_OK) != 0) SKIP("there is no /proc");
+  CHECK_OK(rlx_file_read("/proc/self/status", 1 << 20, &text, &bytes));
+  CHECK(bytes > 100 && strlen(text) == bytes && strstr(text, "Pid:"));
+  rlx_mem_free(text);
+  CHECK_FAILS(rlx_file_read("/proc/self/status", 10, &text, &bytes), RLX_INVALID, "at most 10 bytes");
+}
+
+TEST(only_regular_files) {
+  CHECK(folder_begin());
+  CHECK(mkdir(folder_path("dir"), 0777) == 0 && mkfifo(folder_path("fifo"), 0666) == 0);
+  rlx_file_map m = {.bytes = 7};
+  char *text;
+  size_t bytes;
+  alarm(20); /* an open that waits for the FIFO's other end would wait for ever */
+  CHECK_FAILS(rlx_file_map_open(folder_path("none"), &m), RLX_NOT_FOUND, "/none': No such file or directory");
+  CHECK(!m.data && m.bytes == 0);
+  CHECK_FAILS(rlx_file_map_open(folder_path("dir"), &m), RLX_INVALID,
+              "/dir': expected a regular file, found a directory");
+  CHECK_FAILS(rlx_file_map_open(folder_path("fifo"), &m), RLX_INVALID, "/fifo': expected a regular file, found a FIFO");
+  CHECK_FAILS(rlx_file_map_open("/dev/null", &m), RLX_INVALID, "found a device");
+  CHECK_FAILS(rlx_file_map_open(folder_path("dir/fifo/x"), &m), RLX_NOT_FOUND, "/dir/fifo/x'");
+  CHECK_FAILS(rlx_file_map_open("", &m), RLX_NOT_FOUND, "''");
+  CHECK_FAILS(rlx_file_map_open(NULL, &m), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_file_read(folder_path("fifo"), 10, &text, &bytes), RLX_INVALID, "found a FIFO");
+  CHECK_FAILS(rlx_file_read(folder_path("none"), 10, &text, &bytes), RLX_NOT_FOUND, "cannot open");
+  CHECK_FAILS(rlx_file_write(folder_path("dir"), "x", 1), RLX_INVALID, "found a directory");
+  CHECK_FAILS(rlx_file_write(folder_path("fifo"), "x", 1), RLX_INVALID, "found a FIFO");
+  CHECK_FAILS(rlx_file_write("/dev/null", "x", 1), RLX_INVALID, "found a device");
+  CHECK_FAILS(rlx_file_write(folder_path("no/where"), "x", 1), RLX_NOT_FOUND, "cannot write");
+  CHECK_FAILS(rlx_file_write(NULL, "x", 1), RLX_INVALID, "NULL");
+  alarm(0);
+  CHECK_EQ_INT(folder_count(), 2);
+}
+
+TEST(writing_keeps_permissions_and_long_names) {
+  CHECK(folder_begin());
+  char name[256], path[512];
+  memset(name, 'n', 255);
+  name[255] = '\0';
+  snprintf(path, sizeof path, "%s/%s", folder_name(), name);
+  CHECK_OK(rlx_file_write(path, "old", 3));
+  CHECK(chmod(path, 0640) == 0);
+  CHECK_OK(rlx_file_write(path, "new", 3));
+  struct stat st;
+  CHECK(stat(path, &st) == 0);
+  CHECK_EQ_INT(st.st_mode & 07777, 0640);
+  CHECK(remove(path) == 0);
+  mode_t before = umask(027);
+  rlx_status s = rlx_file_write(folder_path("fresh"), "x", 1);
+  umask(before);
+  CHECK_OK(s);
+  CHECK(stat(folder_path("fresh"), &st) == 0);
+  CHECK_EQ_INT(st.st_mode & 07777, 0640);
+  CHECK_EQ_INT(folder_count(), 1);
+}
+
+/* In a child, where no file may grow past 1,000 bytes: the disk is full half-way. Exit 0: it failed with words. */
+static int write_too_much(void) {
+  static const char data[5000];
+  struct rlimit small = {.rlim_cur = 1000, .rlim_max = 1000};
+  signal(SIGXFSZ, SIG_IGN);
+  if (setrlimit(RLIMIT_FSIZE, &small) != 0) return 2;
+  rlx_status s = rlx_file_write(folder_path("f"), data, sizeof data);
+  return s == RLX_IO && strstr(rlx_message(), "/f': File too large") ? 0 : 3;
+}
+
+TEST(failed_write_leaves_the_old_file_and_nothing_else) {
+  CHECK(folder_begin());
+  CHECK_OK(rlx_file_write(folder_path("f"), "old", 3));
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) _exit(write_too_much());
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+  CHECK_EQ_INT(WEXITSTATUS(status), 0);
+  char *text;
+  size_t bytes;
+  CHECK_OK(rlx_file_read(folder_path("f"), 100, &text, &bytes));
+  CHECK_EQ_STR(text, "old");
+  rlx_mem_free(text);
+  CHECK_EQ_INT(folder_count(), 1);
+}
+
+static rlx_status file_work(void *user) {
+  (void)user;
+  char *text;
+  size_t bytes;
+  RLX_TRY(rlx_file_write(folder_path("f"), "text", 4));
+  RLX_TRY(rlx_file_read(folder_path("f"), 10, &text, &bytes));
+  rlx_mem_free(text);
+  RLX_TRY(rlx_file_read("/proc/self/status", 1 << 20, &text, &bytes));
+  rlx_mem_free(text);
+  return RLX_OK;
+}
+
+TEST(files_survive_failing_allocations) {
+  if (access("/proc/self/status", R_OK) != 0) SKIP("there is no /proc");
+  CHECK(folder_begin());
+  int lowest_before = dup(0), lowest_after;
+  close(lowest_before);
+  CHECK_OK(alloc_sweep(file_work, NULL));
+  lowest_after = dup(0);
+  close(lowest_after);
+  CHECK_EQ_INT(lowest_after, lowest_before); /* no descriptor was left open */
+  CHECK_EQ_INT(folder_count(), 1);
+}
