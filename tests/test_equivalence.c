@@ -150,7 +150,7 @@ static rlx_status try_experiment(experiment *e, const rlx_graph *g, const uint8_
   bool rewrites = !e->pass || strcmp(e->pass->name, "legalise") == 0;
   if (!e->pass && e->seed % 2) ctx.supports = NULL; /* half of the pipelines run for a target that has everything */
   RLX_TRY(e->pass ? rlx_pass_run(e->pass, g, &ctx, &after) : run_pipeline(g, &ctx, &after));
-  e->changed = !rlx_graph_equal(g, after);
+  e->changed = !rlx_graph_same(g, after);
   source s = {.graph = g};
   rlx_status status = random_leaves(g, e->seed, &s.leaves);
   if (!status)

@@ -12,6 +12,17 @@ static int32_t count_names(const char *names) {
   return n;
 }
 
+const rlx_attr_field *rlx_attr_find(const rlx_op_row *row, const char *name, size_t n) {
+  for (uint32_t i = 0; i < row->n_attrs; i++)
+    if (strlen(row->attrs[i].name) == n && memcmp(row->attrs[i].name, name, n) == 0) return &row->attrs[i];
+  return NULL;
+}
+
+void *rlx_attr_named(const rlx_op_row *row, const void *attrs, const char *name) {
+  const rlx_attr_field *f = rlx_attr_find(row, name, strlen(name));
+  return f ? rlx_attr_at(attrs, f) : NULL;
+}
+
 rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void *attrs) {
   for (uint32_t i = 0; i < row->n_attrs; i++) {
     const rlx_attr_field *f = &row->attrs[i];
@@ -100,7 +111,7 @@ bool rlx_attr_equal(const rlx_attr_field *f, const void *a, const void *b) {
       return x->n == y->n && memcmp(x->v, y->v, (size_t)x->n * sizeof(double)) == 0;
     }
     case RLX_ATTR_TEXT: return text_equal(*(const char *const *)a, *(const char *const *)b);
-    case RLX_ATTR_GRAPH: return rlx_graph_equal(*(rlx_graph *const *)a, *(rlx_graph *const *)b);
+    case RLX_ATTR_GRAPH: return rlx_graph_same(*(rlx_graph *const *)a, *(rlx_graph *const *)b);
     case RLX_ATTR_DATA: {
       const rlx_blob *x = *(rlx_blob *const *)a, *y = *(rlx_blob *const *)b;
       return x == y || (x && y && x->bytes == y->bytes && memcmp(x->data, y->data, x->bytes) == 0);

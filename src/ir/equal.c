@@ -4,13 +4,12 @@
 #include "ir/graph.h"
 
 static bool node_equal(const rlx_node_rec *a, const rlx_node_rec *b) {
-  return a->op == b->op && a->n_in == b->n_in && a->type.dtype == b->type.dtype &&
-         rlx_dims_equal(&a->type.shape, &b->type.shape) &&
+  return a->op == b->op && a->n_in == b->n_in && rlx_type_equal(&a->type, &b->type) &&
          (a->n_in == 0 || memcmp(a->in, b->in, a->n_in * sizeof *a->in) == 0) &&
          rlx_attrs_equal(rlx_op_get(a->op), a->attrs, b->attrs);
 }
 
-bool rlx_graph_equal(const rlx_graph *a, const rlx_graph *b) {
+bool rlx_graph_same(const rlx_graph *a, const rlx_graph *b) {
   if (a == b) return true;
   if (!a || !b || a->nodes.n != b->nodes.n || a->outputs.n != b->outputs.n || a->symbols.n != b->symbols.n)
     return false;
@@ -23,8 +22,6 @@ bool rlx_graph_equal(const rlx_graph *a, const rlx_graph *b) {
     if (strcmp(a->symbols.v[i], b->symbols.v[i]) != 0) return false;
   return true;
 }
-
-bool rlx_graph_same(const rlx_graph *a, const rlx_graph *b) { return rlx_graph_equal(a, b); }
 
 static uint64_t hash_nodes(const rlx_graph *g) {
   uint64_t h = 1;

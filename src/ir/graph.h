@@ -64,6 +64,10 @@ static inline uint32_t rlx_graph_end(const rlx_graph *g) { return (uint32_t)g->n
 /* The attributes of a node as their struct: RLX_ATTRS(softmax, node)->axis. */
 #define RLX_ATTRS(op_name, node) ((const rlx_attrs_##op_name *)(node)->attrs)
 
+/* How often each value is read: by nodes that are needed and by outputs, and once more where a node has an effect; so 0
+ * means that nothing needs it. uses has rlx_graph_end entries, cleared. Returns the most inputs that any node has. */
+uint32_t rlx_graph_count_uses(const rlx_graph *g, uint32_t *uses);
+
 /* The builder's one door: checks, infers, appends. attrs may be NULL for the defaults. 0 on failure (sticky). */
 rlx_node rlx_graph_add(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n_in, const void *attrs);
 /* Appends a copy of a node of another graph with its inputs renamed by map (old id -> new id); with other attributes. Both
@@ -90,6 +94,9 @@ void rlx_name_map_deinit(rlx_name_map *m);
 static inline void *rlx_attr_at(const void *attrs, const rlx_attr_field *f) {
   return (char *)(uintptr_t)attrs + f->offset;
 }
+/* The field of this name (n bytes), NULL if the op has none; and its value in attrs. */
+const rlx_attr_field *rlx_attr_find(const rlx_op_row *row, const char *name, size_t n);
+void *rlx_attr_named(const rlx_op_row *row, const void *attrs, const char *name);
 rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void *attrs);
 /* A copy in g's memory; texts are copied, graphs and bytes retained. NULL: no memory. */
 void *rlx_attrs_copy(rlx_graph *g, const rlx_op_row *row, const void *attrs);
@@ -99,8 +106,7 @@ bool rlx_attrs_equal(const rlx_op_row *row, const void *a, const void *b);
 uint64_t rlx_attrs_hash(const rlx_op_row *row, const void *attrs);
 uint64_t rlx_hash_bytes(uint64_t seed, const void *data, size_t bytes);
 
-/* Structure: same nodes, outputs, symbols, attribute values, sub-graphs. */
-bool rlx_graph_equal(const rlx_graph *a, const rlx_graph *b);
+/* Of all that rlx_graph_same compares. */
 uint64_t rlx_graph_hash(const rlx_graph *g);
 
 #endif

@@ -77,15 +77,6 @@ static const char *type_words(rlx_in_type want, rlx_dtype t) {
   return "an element type";
 }
 
-static rlx_dtype attr_to(const rlx_infer *c) {
-  for (uint32_t i = 0; i < c->row->n_attrs; i++) {
-    const rlx_attr_field *f = &c->row->attrs[i];
-    if (f->kind == RLX_ATTR_TYPE && f->name[0] == 't' && f->name[1] == 'o' && !f->name[2])
-      return *(rlx_dtype *)rlx_attr_at(c->attrs, f);
-  }
-  return RLX_DTYPE_COUNT;
-}
-
 static rlx_status infer_types(rlx_infer *c) {
   rlx_dtype t = find_t(c);
   bool weight_only = c->row->n_inputs && c->row->inputs[0].type == RLX_IN_W && t < RLX_DTYPE_COUNT &&
@@ -101,7 +92,7 @@ static rlx_status infer_types(rlx_infer *c) {
   }
   switch (c->row->result) {
     case RLX_IN_T: c->out.dtype = t; break;
-    case RLX_IN_TO: c->out.dtype = attr_to(c); break;
+    case RLX_IN_TO: c->out.dtype = *(const rlx_dtype *)rlx_attr_named(c->row, c->attrs, "to"); break;
     case RLX_IN_F32: c->out.dtype = RLX_F32; break;
     case RLX_IN_I32: c->out.dtype = RLX_I32; break;
     case RLX_IN_BOOL: c->out.dtype = RLX_BOOL; break;

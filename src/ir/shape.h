@@ -32,6 +32,9 @@ static inline rlx_dims rlx_perm_of(const rlx_dims *perm, int rank) {
 }
 
 bool rlx_dims_equal(const rlx_dims *a, const rlx_dims *b);
+static inline bool rlx_type_equal(const rlx_type *a, const rlx_type *b) {
+  return a->dtype == b->dtype && rlx_dims_equal(&a->shape, &b->shape);
+}
 bool rlx_dims_open(const rlx_dims *d); /* any size open */
 /* Elements of a shape of numbers (checked when the node was made, so it cannot overflow). */
 static inline size_t rlx_dims_count(const rlx_dims *d) {

@@ -67,13 +67,9 @@ rlx_status rlx_shape_broadcast(rlx_infer *c) {
 /* One attribute `axis`, checked; the shape stays. A result that holds positions along it has an index type. */
 rlx_status rlx_shape_axis(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0);
-  int axis = 0;
+  int axis;
   c->out.shape = *x;
-  for (uint32_t i = 0; i < c->row->n_attrs; i++) {
-    const rlx_attr_field *f = &c->row->attrs[i];
-    if (f->kind == RLX_ATTR_INT && f->name[0] == 'a')
-      RLX_TRY(rlx_axis_resolve(*(int64_t *)rlx_attr_at(c->attrs, f), x->n, "axis", &axis));
-  }
+  RLX_TRY(rlx_axis_resolve(*(const int64_t *)rlx_attr_named(c->row, c->attrs, "axis"), x->n, "axis", &axis));
   return c->row->result == RLX_IN_TO ? rlx_expect_index_result(c, x->v[axis]) : RLX_OK;
 }
 

@@ -3,12 +3,8 @@
 
 /* All norms have an attribute eps of their own struct; the field table finds it. */
 static rlx_status check_eps(const rlx_infer *c) {
-  for (uint32_t i = 0; i < c->row->n_attrs; i++) {
-    const rlx_attr_field *f = &c->row->attrs[i];
-    if (f->kind != RLX_ATTR_FLOAT) continue;
-    double eps = *(const double *)rlx_attr_at(c->attrs, f);
-    if (!(eps >= 0) || isinf(eps)) return RLX_FAIL(RLX_INVALID, "%s is %g but must be a number from 0", f->name, eps);
-  }
+  double eps = *(const double *)rlx_attr_named(c->row, c->attrs, "eps");
+  if (!(eps >= 0) || isinf(eps)) return RLX_FAIL(RLX_INVALID, "eps is %g but must be a number from 0", eps);
   return RLX_OK;
 }
 

@@ -121,19 +121,19 @@ static rlx_status parse_attrs(parser *p, rlx_graph *g, const rlx_op_row *row, vo
   do {
     size_t n;
     const char *w = rlx_lex_word(&p->lex, &n);
-    uint32_t i = 0;
-    while (i < row->n_attrs && (strlen(row->attrs[i].name) != n || memcmp(row->attrs[i].name, w, n) != 0)) i++;
-    if (i == row->n_attrs || row->attrs[i].kind == RLX_ATTR_DATA) {
+    const rlx_attr_field *f = rlx_attr_find(row, w, n);
+    if (!f || f->kind == RLX_ATTR_DATA) {
       p->lex.at = w;
       return rlx_lex_fail(&p->lex, "an attribute of this op");
     }
-    if (seen & (1u << i)) {
+    uint32_t bit = 1u << (f - row->attrs);
+    if (seen & bit) {
       p->lex.at = w;
       return rlx_lex_fail(&p->lex, "each attribute once");
     }
-    seen |= 1u << i;
+    seen |= bit;
     RLX_TRY(rlx_lex_expect(&p->lex, '='));
-    RLX_TRY(parse_attr(p, g, &row->attrs[i], rlx_attr_at(attrs, &row->attrs[i])));
+    RLX_TRY(parse_attr(p, g, f, rlx_attr_at(attrs, f)));
   } while (rlx_lex_accept(&p->lex, ','));
   return rlx_lex_expect(&p->lex, '}');
 }
@@ -269,7 +269,7 @@ static rlx_status parse_call(parser *p, body *b, rlx_op op, rlx_node *out) {
   from = p->lex.at;
   RLX_TRY(parse_type(p, b->graph, &written));
   const rlx_type *type = &rlx_graph_at(b->graph, *out)->type;
-  if (written.dtype == type->dtype && rlx_dims_equal(&written.shape, &type->shape)) return RLX_OK;
+  if (rlx_type_equal(&written, type)) return RLX_OK;
   p->lex.at = from;
   rlx_fail_frame(rlx_lex_fail(&p->lex, "the type that the op gives"), "%s is %s%s", row->name,
                  rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));

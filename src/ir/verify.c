@@ -16,7 +16,7 @@ static rlx_status verify_node(const rlx_graph *g, rlx_node id) {
       return RLX_FAIL(RLX_INVALID, "input %u is node %u, which is not earlier", (unsigned)i, (unsigned)n->in[i]);
   rlx_infer c = {.graph = g, .op = n->op, .row = rlx_op_get(n->op), .attrs = n->attrs, .ids = n->in, .n_in = n->n_in};
   RLX_TRY(rlx_infer_run(&c));
-  if (c.out.dtype != n->type.dtype || !rlx_dims_equal(&c.out.shape, &n->type.shape))
+  if (!rlx_type_equal(&c.out, &n->type))
     return RLX_FAIL(RLX_INVALID, "is %s%s but its inputs give %s%s", rlx_dtype_name(n->type.dtype),
                     RLX_DIMS_TEXT(n->type.shape), rlx_dtype_name(c.out.dtype), RLX_DIMS_TEXT(c.out.shape));
   return RLX_OK;

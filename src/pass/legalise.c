@@ -83,7 +83,7 @@ static rlx_status rewrite_node(rlx_rewrite_fn rewrite, const rlx_graph *from, rl
   if (r.why) *why = r.why;
   if (!*replaced) return RLX_OK;
   const rlx_type *got = &rlx_graph_at(to->graph, *replaced)->type;
-  if (got->dtype == n->type.dtype && rlx_dims_equal(&got->shape, &n->type.shape)) return RLX_OK;
+  if (rlx_type_equal(got, &n->type)) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "rewriting node %u (%s) gave %s%s instead of %s%s", (unsigned)id,
                   rlx_op_get(n->op)->name, rlx_dtype_name(got->dtype), RLX_DIMS_TEXT(got->shape),
                   rlx_dtype_name(n->type.dtype), RLX_DIMS_TEXT(n->type.shape));

@@ -65,10 +65,6 @@ static inline bool rlx_walk_is_dead(const rlx_walk *w, rlx_node id) {
  * freed with rlx_mem_free. Random nodes, updates and control flow are never among them. */
 rlx_status rlx_weight_only(const rlx_graph *g, bool **flags);
 
-static inline bool rlx_type_equal(const rlx_type *a, const rlx_type *b) {
-  return a->dtype == b->dtype && rlx_dims_equal(&a->shape, &b->shape);
-}
-
 /* ---- rewrites: one small function per composite op, listed in rewrites.def ---- */
 typedef struct rlx_rewrite {
   rlx_graph *to;            /* append here, with the public builder functions */

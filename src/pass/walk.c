@@ -1,25 +1,11 @@
-/* Walking one graph while writing another: the map of ids, and who is needed. */
+/* Walking one graph while writing another: the map of ids, and which nodes weights alone decide. */
 #include "pass/pass.h"
-
-/* Counts reads from the end to the start: by the time a node is met, all its readers have been. */
-static uint32_t count_uses(const rlx_graph *g, uint32_t *uses) {
-  uint32_t most_inputs = 0;
-  for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.v[i].node]++;
-  for (rlx_node id = rlx_graph_end(g) - 1; id > 0; id--) {
-    const rlx_node_rec *n = rlx_graph_at(g, id);
-    if (n->n_in > most_inputs) most_inputs = n->n_in;
-    if (rlx_op_has(n->op, RLX_TRAIT_EFFECT)) uses[id]++;
-    for (uint32_t i = 0; uses[id] && i < n->n_in; i++) uses[n->in[i]]++;
-  }
-  uses[RLX_NONE] = 0;
-  return most_inputs;
-}
 
 rlx_status rlx_walk_init(const rlx_graph *in, rlx_graph *out, rlx_walk *w) {
   uint32_t end = rlx_graph_end(in);
   *w = (rlx_walk){
     .in = in, .out = out, .map = rlx_mem_calloc(end, sizeof *w->map), .uses = rlx_mem_calloc(end, sizeof *w->uses)};
-  if (w->map && w->uses) w->inputs = rlx_mem_calloc((size_t)count_uses(in, w->uses) + 1, sizeof *w->inputs);
+  if (w->map && w->uses) w->inputs = rlx_mem_calloc((size_t)rlx_graph_count_uses(in, w->uses) + 1, sizeof *w->inputs);
   if (w->inputs) return RLX_OK;
   rlx_walk_deinit(w);
   return RLX_FAIL(RLX_NO_MEMORY, "walking %u nodes", (unsigned)end);

@@ -11,8 +11,7 @@ enum { POISON = 0xcb };
 
 /* What a graph needs before any run: who is live and how often each value is read. */
 typedef struct usage {
-  uint32_t *reads; /* by node; outputs and the ends of update chains count once more */
-  bool *live;
+  uint32_t *reads; /* by node; outputs and the ends of update chains count once more; 0: not run */
   uint32_t most_inputs;
 } usage;
 
@@ -56,34 +55,13 @@ void rlx_tensor_deinit(rlx_tensor *t) {
 
 static void usage_deinit(usage *u) {
   rlx_mem_free(u->reads);
-  rlx_mem_free(u->live);
   *u = (usage){0};
 }
 
 static rlx_status usage_init(const rlx_graph *g, usage *u) {
-  uint32_t end = rlx_graph_end(g);
-  *u = (usage){.reads = rlx_mem_calloc(end, sizeof *u->reads), .live = rlx_mem_calloc(end, sizeof *u->live)};
-  if (!u->reads || !u->live) {
-    usage_deinit(u);
-    return RLX_FAIL(RLX_NO_MEMORY, "evaluating %u nodes", (unsigned)end);
-  }
-  for (size_t i = 0; i < g->outputs.n; i++) {
-    u->live[g->outputs.v[i].node] = true;
-    u->reads[g->outputs.v[i].node]++;
-  }
-  for (uint32_t id = end - 1; id > 0; id--) {
-    const rlx_node_rec *n = rlx_graph_at(g, id);
-    if (rlx_op_has(n->op, RLX_TRAIT_EFFECT)) {
-      u->live[id] = true;
-      u->reads[id]++; /* the state takes it over at the end */
-    }
-    if (!u->live[id]) continue;
-    if (n->n_in > u->most_inputs) u->most_inputs = n->n_in;
-    for (uint32_t i = 0; i < n->n_in; i++) {
-      u->live[n->in[i]] = true;
-      u->reads[n->in[i]]++;
-    }
-  }
+  *u = (usage){.reads = rlx_mem_calloc(rlx_graph_end(g), sizeof *u->reads)};
+  if (!u->reads) return RLX_FAIL(RLX_NO_MEMORY, "evaluating %u nodes", (unsigned)rlx_graph_end(g));
+  u->most_inputs = rlx_graph_count_uses(g, u->reads);
   return RLX_OK;
 }
 
@@ -130,12 +108,7 @@ static rlx_status make_value(frame *f, rlx_node id) {
 
 /* ---- control nodes that differ only in `index` share one execution ---- */
 
-static int64_t *control_index(const rlx_op_row *row, const void *attrs) {
-  for (uint32_t i = 0; i < row->n_attrs; i++)
-    if (row->attrs[i].kind == RLX_ATTR_INT && strcmp(row->attrs[i].name, "index") == 0)
-      return rlx_attr_at(attrs, &row->attrs[i]);
-  return NULL;
-}
+static int64_t *control_index(const rlx_op_row *row, const void *attrs) { return rlx_attr_named(row, attrs, "index"); }
 
 static bool is_sibling(const rlx_node_rec *a, const rlx_node_rec *b) {
   if (a->op != b->op || a->n_in != b->n_in || memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0) return false;
@@ -156,7 +129,7 @@ static rlx_status run_control(frame *f, rlx_ref_call *c, rlx_node id, const usag
   rlx_tensor *outputs = rlx_bump_array(c->scratch, rlx_tensor, count);
   if (!outputs) return RLX_FAIL(RLX_NO_MEMORY, "%u results", (unsigned)count);
   for (rlx_node k = id; k < rlx_graph_end(f->graph) && k < id + SEARCH; k++) {
-    if (!u->live[k] || (k != id && !is_sibling(n, rlx_graph_at(f->graph, k)))) continue;
+    if (!u->reads[k] || (k != id && !is_sibling(n, rlx_graph_at(f->graph, k)))) continue;
     rlx_tensor *slot = &outputs[*control_index(row, rlx_graph_at(f->graph, k)->attrs)];
     if (slot->data) continue; /* the same index twice */
     RLX_TRY(make_value(f, k));
@@ -199,7 +172,7 @@ static rlx_status run_nodes(frame *f, runner *r, const usage *u, rlx_loop_cache 
   if (is_cancelled(r->ctx)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
   for (rlx_node id = 1; id < rlx_graph_end(f->graph); id++) {
     const rlx_node_rec *n = rlx_graph_at(f->graph, id);
-    if (!u->live[id]) continue;
+    if (!u->reads[id]) continue;
     if (!f->value[id].data) { /* leaves, kept values and siblings are there already */
       if (is_cancelled(r->ctx)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller at node %u", (unsigned)id);
       RLX_TRY_AT(run_node(f, r, id, u), "node %u (%s)", (unsigned)id, rlx_op_get(n->op)->name);
@@ -304,7 +277,7 @@ static void copy_states(const frame *f, rlx_tensor *final_state, rlx_node *root)
 static rlx_status check_leaves(const rlx_graph *g, const usage *u, const rlx_tensor *const *leaves, frame *f) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    if (!rlx_op_has(n->op, RLX_TRAIT_LEAF) || n->op == RLX_OP_constant || !u->live[id]) continue;
+    if (!rlx_op_has(n->op, RLX_TRAIT_LEAF) || n->op == RLX_OP_constant || !u->reads[id]) continue;
     if (!leaves[id] || !leaves[id]->data)
       return RLX_FAIL(RLX_INVALID, "%s '%s' is not set", rlx_op_get(n->op)->name, rlx_node_name(g, id));
     f->value[id] = *leaves[id];
