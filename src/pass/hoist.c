@@ -94,8 +94,7 @@ static rlx_status write_before(hoist *h, rlx_graph *load) {
   const rlx_graph *g = h->w.in;
   rlx_walk w;
   RLX_TRY(rlx_walk_init(h->before, load, &w));
-  rlx_status s = RLX_OK;
-  for (rlx_node id = 1; id < rlx_graph_end(h->before) && !s; id++) s = rlx_walk_copy(&w, id);
+  rlx_status s = rlx_walk_copy_all(&w);
   for (rlx_node id = 1; id < rlx_graph_end(g) && !s; id++) {
     if (rlx_graph_at(g, id)->op != RLX_OP_param) continue;
     const char *name = RLX_ATTRS(param, rlx_graph_at(g, id))->name;
@@ -145,7 +144,7 @@ static rlx_status write_run(hoist *h, rlx_graph *load) {
 }
 
 static rlx_status copy_all(hoist *h) {
-  for (rlx_node id = 1; id < rlx_graph_end(h->w.in); id++) RLX_TRY(rlx_walk_copy(&h->w, id));
+  RLX_TRY(rlx_walk_copy_all(&h->w));
   return rlx_walk_end(&h->w);
 }
 

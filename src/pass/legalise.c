@@ -219,8 +219,7 @@ static rlx_status finish(const rlx_graph *in, rlx_pass_context *ctx, const stage
   if (ctx->forbid_host) RLX_TRY(refuse_host(final));
   rlx_walk w;
   RLX_TRY(rlx_walk_init(final->graph, out, &w));
-  rlx_status s = RLX_OK;
-  for (rlx_node id = 1; id < rlx_graph_end(final->graph) && !s; id++) s = rlx_walk_copy(&w, id);
+  rlx_status s = rlx_walk_copy_all(&w);
   if (!s) s = rlx_walk_end(&w);
   rlx_walk_deinit(&w);
   return s;

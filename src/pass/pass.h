@@ -52,6 +52,8 @@ void rlx_walk_deinit(rlx_walk *w);
 rlx_node *rlx_walk_inputs(rlx_walk *w, rlx_node id);
 /* Copies a node with its inputs mapped, and notes it in the map. */
 rlx_status rlx_walk_copy(rlx_walk *w, rlx_node id);
+/* Copies every node. */
+rlx_status rlx_walk_copy_all(rlx_walk *w);
 /* Copies the outputs. */
 rlx_status rlx_walk_end(rlx_walk *w);
 

@@ -30,6 +30,11 @@ rlx_status rlx_walk_copy(rlx_walk *w, rlx_node id) {
   return w->map[id] ? RLX_OK : rlx_graph_status(w->out);
 }
 
+rlx_status rlx_walk_copy_all(rlx_walk *w) {
+  for (rlx_node id = 1; id < rlx_graph_end(w->in); id++) RLX_TRY(rlx_walk_copy(w, id));
+  return RLX_OK;
+}
+
 rlx_status rlx_walk_end(rlx_walk *w) { return rlx_graph_copy_outputs(w->out, w->in, w->map); }
 
 rlx_status rlx_weight_only(const rlx_graph *g, bool **flags) {

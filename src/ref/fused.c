@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "ir/scalar.h"
+#include "ref/norm.h"
 #include "ref/product.h"
 
 static double scalar_none(double x, double alpha, double beta) {
@@ -93,26 +94,15 @@ rlx_status rlx_ref_fused_gate_up(rlx_ref_call *c) {
   return RLX_OK;
 }
 
-/* norm(x + residual) over the last axis; the variance in two passes. */
+/* norm(x + residual) over the last axis; the sum is not rounded in between. */
 rlx_status rlx_ref_fused_residual_norm(rlx_ref_call *c) {
   const rlx_attrs_fused_residual_norm *attrs = c->attrs;
-  const rlx_tensor *x = c->in[0], *residual = c->in[1], *gamma = rlx_ref_in(c, 2), *beta = rlx_ref_in(c, 3);
+  const rlx_tensor *x = c->in[0];
   size_t count = rlx_tensor_count(x);
-  if (count == 0) return RLX_OK;
-  bool layer = attrs->kind == RLX_NORM_LAYER;
-  size_t n = (size_t)x->shape.v[x->shape.n - 1];
-  double *row;
-  RLX_TRY(rlx_ref_scratch(c, n, sizeof *row, &row));
-  for (size_t at = 0; at < count; at += n) {
-    double mean = 0, square = 0;
-    for (size_t i = 0; i < n; i++) mean += row[i] = rlx_load(x, at + i) + rlx_load(residual, at + i);
-    mean = layer ? mean / (double)n : 0;
-    for (size_t i = 0; i < n; i++) square += (row[i] - mean) * (row[i] - mean);
-    double deviation = sqrt(square / (double)n + attrs->eps);
-    for (size_t i = 0; i < n; i++)
-      rlx_store(c->out, at + i,
-                (row[i] - mean) / deviation * (gamma ? rlx_load(gamma, i) : 1.0) + (beta ? rlx_load(beta, i) : 0.0));
-  }
+  rlx_tensor sum = {.dtype = RLX_F64, .shape = x->shape};
+  RLX_TRY(rlx_ref_scratch(c, count, sizeof(double), &sum.data));
+  for (size_t i = 0; i < count; i++) rlx_store(&sum, i, rlx_load(x, i) + rlx_load(c->in[1], i));
+  rlx_norm_last(&sum, rlx_ref_in(c, 2), rlx_ref_in(c, 3), -1, attrs->kind == RLX_NORM_LAYER, attrs->eps, c->out);
   return RLX_OK;
 }
 

@@ -4,9 +4,9 @@
  * variance of a set (two passes), subtract, divide, scale. What differs is how a set lies in memory and which gamma an
  * element gets; a `span` says both, so one function serves layer_norm, rms_norm, layer_norm_2d, group_norm and
  * instance_norm. */
-#include <math.h>
+#include "ref/norm.h"
 
-#include "ref/ref.h"
+#include <math.h>
 
 /* Elements start, start + step, .. (n of them) are normalised together; element k takes gamma[channel + k / run]. */
 typedef struct span {
@@ -20,31 +20,49 @@ static double affine(const rlx_tensor *gamma, const rlx_tensor *beta, size_t cha
   return x;
 }
 
-/* centre: about the mean; else about zero (rms). */
-static void normalize(rlx_ref_call *c, span s, bool centre, double eps) {
-  const rlx_tensor *x = c->in[0];
+/* What is normalised, and into what. */
+typedef struct norm {
+  const rlx_tensor *x, *gamma, *beta;
+  rlx_tensor *out;
+  bool centre; /* about the mean; else about zero (rms) */
+  double eps;
+} norm;
+
+static norm norm_of(const rlx_ref_call *c, double eps) {
+  return (norm){
+    .x = c->in[0], .gamma = rlx_ref_in(c, 1), .beta = rlx_ref_in(c, 2), .out = c->out, .centre = true, .eps = eps};
+}
+
+static void normalize(const norm *m, span s) {
+  const rlx_tensor *x = m->x;
   double sum = 0, squares = 0;
-  for (size_t k = 0; centre && k < s.n; k++) sum += rlx_load(x, s.start + k * s.step);
-  double mean = centre ? sum / (double)s.n : 0;
+  for (size_t k = 0; m->centre && k < s.n; k++) sum += rlx_load(x, s.start + k * s.step);
+  double mean = m->centre ? sum / (double)s.n : 0;
   for (size_t k = 0; k < s.n; k++) {
     double d = rlx_load(x, s.start + k * s.step) - mean;
     squares += d * d;
   }
-  double deviation = sqrt(squares / (double)s.n + eps);
+  double deviation = sqrt(squares / (double)s.n + m->eps);
   for (size_t k = 0; k < s.n; k++) {
     size_t at = s.start + k * s.step;
     double y = (rlx_load(x, at) - mean) / deviation;
-    rlx_store(c->out, at, affine(rlx_ref_in(c, 1), rlx_ref_in(c, 2), s.channel + k / s.run, y));
+    rlx_store(m->out, at, affine(m->gamma, m->beta, s.channel + k / s.run, y));
   }
 }
 
 /* ---- over the last axes ---- */
 
-static rlx_status norm_last(rlx_ref_call *c, int64_t axis, bool centre, double eps) {
-  const rlx_dims *shape = &c->in[0]->shape;
+void rlx_norm_last(const rlx_tensor *x, const rlx_tensor *gamma, const rlx_tensor *beta, int64_t axis, bool centre,
+                   double eps, rlx_tensor *out) {
+  const norm m = {.x = x, .gamma = gamma, .beta = beta, .out = out, .centre = centre, .eps = eps};
+  const rlx_dims *shape = &x->shape;
   size_t rows = 1, n = 1;
   for (int i = 0; i < shape->n; i++) *(i < rlx_axis_of(axis, shape->n) ? &rows : &n) *= (size_t)shape->v[i];
-  for (size_t r = 0; r < rows; r++) normalize(c, (span){.start = r * n, .step = 1, .n = n, .run = 1}, centre, eps);
+  for (size_t r = 0; r < rows; r++) normalize(&m, (span){.start = r * n, .step = 1, .n = n, .run = 1});
+}
+
+static rlx_status norm_last(rlx_ref_call *c, int64_t axis, bool centre, double eps) {
+  rlx_norm_last(c->in[0], rlx_ref_in(c, 1), rlx_ref_in(c, 2), axis, centre, eps, c->out);
   return RLX_OK;
 }
 
@@ -59,9 +77,9 @@ rlx_status rlx_ref_rms_norm(rlx_ref_call *c) {
 
 rlx_status rlx_ref_layer_norm_2d(rlx_ref_call *c) {
   rlx_lines l = rlx_lines_of(&c->in[0]->shape, 1);
+  norm m = norm_of(c, RLX_ATTRS(layer_norm_2d, c)->eps);
   for (size_t line = 0; line < l.outer * l.inner; line++)
-    normalize(c, (span){.start = rlx_line_start(l, line), .step = l.inner, .n = l.n, .run = 1}, true,
-              RLX_ATTRS(layer_norm_2d, c)->eps);
+    normalize(&m, (span){.start = rlx_line_start(l, line), .step = l.inner, .n = l.n, .run = 1});
   return RLX_OK;
 }
 
@@ -69,9 +87,9 @@ static rlx_status norm_groups(rlx_ref_call *c, size_t groups, double eps) {
   rlx_lines l = rlx_lines_of(&c->in[0]->shape, 1);
   if (rlx_tensor_count(c->out) == 0) return RLX_OK;
   size_t channels = l.n / groups, n = channels * l.inner;
+  norm m = norm_of(c, eps);
   for (size_t g = 0; g < l.outer * groups; g++)
-    normalize(c, (span){.start = g * n, .step = 1, .n = n, .channel = g % groups * channels, .run = l.inner}, true,
-              eps);
+    normalize(&m, (span){.start = g * n, .step = 1, .n = n, .channel = g % groups * channels, .run = l.inner});
   return RLX_OK;
 }
 
