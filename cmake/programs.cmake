@@ -5,7 +5,7 @@
 # those lines up.
 
 if(BUILD_SHARED_LIBS)
-  add_library(rlx_inside STATIC $<TARGET_OBJECTS:rlx_objects>)
+  add_library(rlx_inside STATIC $<TARGET_OBJECTS:rlx_objects> ${simd_objects})
   set_target_properties(rlx_inside PROPERTIES LINKER_LANGUAGE C)
   target_link_libraries(rlx_inside PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} rlx_flags)
 else()

@@ -40,23 +40,24 @@ static const char text[] = "graph {\n"
                            "}\n";
 
 int main(void) {
-  float x[2][4] = {{1, 2, 3, 4}, {8, 0, 4, 0}};
+  float x[2][4] = {{1, 2, 3, 4}, {8, 0, 4, 0}}, y[2][4] = {{0}};
   rlx_custom_desc desc = {.struct_bytes = sizeof desc, .name = "example.running_mean"};
   desc.shape = running_mean_type;
   desc.kernel = running_mean;
   rlx_graph *g = NULL;
-  rlx_evaluator *e = NULL;
-  rlx_tensor y = {0};
+  rlx_session *session = NULL;
+  rlx_executable *program = NULL;
   rlx_status s = rlx_custom_register(&desc);
   if (!s) s = rlx_graph_parse(text, strlen(text), &g);
-  if (!s) s = rlx_evaluator_create(g, &e);
-  if (!s) s = rlx_evaluator_set(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(2, 4), x, sizeof x});
-  if (!s) s = rlx_evaluator_run(e);
-  if (!s) s = rlx_evaluator_get(e, "y", &y);
+  if (!s) s = rlx_session_create(NULL, &session);
+  if (!s) s = rlx_compile(session, g, NULL, &program); /* the kernel is a host step between the device's own */
+  rlx_named_tensor input = {"x", {RLX_F32, RLX_DIMS(2, 4), x, sizeof x}},
+                   output = {"y", {.data = y, .bytes = sizeof y}};
+  if (!s) s = rlx_run(program, &input, 1, &output, 1);
   if (s) fprintf(stderr, "%s: %s\n", rlx_status_name(s), rlx_message());
-  for (size_t i = 0; i < y.bytes / sizeof(float); i++)
-    printf("%6.2f%c", (double)((const float *)y.data)[i], i % 4 == 3 ? '\n' : ' ');
-  rlx_evaluator_destroy(e);
+  for (int i = 0; i < 8 && !s; i++) printf("%6.2f%c", (double)y[i / 4][i % 4], i % 4 == 3 ? '\n' : ' ');
+  rlx_executable_destroy(program);
+  rlx_session_destroy(session);
   rlx_graph_destroy(g);
   if (!s) s = rlx_custom_unregister(desc.name);
   return s != RLX_OK;

@@ -11,11 +11,16 @@
 
 enum { MIN_CASES_PER_OP = 5, MIN_CASES = 1000 };
 
+/* Where every case must pass, natively or with the host's help. The CPU's lesser instruction sets are devices too. */
+static const char *const devices[] = {"cpu", "cpu:base", "cpu:avx2", "null"};
+enum { N_DEVICES = sizeof devices / sizeof *devices };
+
 /* What the table says of an op. */
 typedef struct coverage {
   size_t passed, failed;
   double worst;   /* the largest error, as a share of the tolerance */
   uint32_t types; /* results seen */
+  size_t on[N_DEVICES][RLX_CONFORM_FAIL + 1];
 } coverage;
 static coverage table_rows[RLX_OP_COUNT];
 
@@ -77,17 +82,75 @@ static bool check_op(rlx_op op) {
 #include "ir/ops.def"
 #undef OP
 
+/* ---- devices ---- */
+
+typedef struct tally {
+  size_t device, n[RLX_CONFORM_FAIL + 1];
+} tally;
+
+static bool count_row(void *user, const rlx_conform_row *row) {
+  tally *t = user;
+  t->n[row->result]++;
+  table_rows[rlx_op_from_name(row->op, strlen(row->op))].on[t->device][row->result]++;
+  if (row->result >= RLX_CONFORM_UNSUPPORTED)
+    printf("  %s: %s %s/%s: %s\n", devices[t->device], rlx_conform_result_name(row->result), row->op, row->name,
+           row->why);
+  return false;
+}
+
+static void conform_on(size_t device, tally *t) {
+  rlx_session *session;
+  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = devices[device], .threads = 2};
+  *t = (tally){.device = device};
+  rlx_status s = rlx_session_create(&desc, &session);
+  if (s == RLX_NOT_FOUND || s == RLX_UNSUPPORTED) SKIP(rlx_message());
+  CHECK(s == RLX_OK);
+  s = rlx_conform(session, NULL, count_row, t);
+  rlx_session_destroy(session);
+  CHECK(s == RLX_OK);
+  CHECK(t->n[RLX_CONFORM_FAIL] == 0);
+  CHECK(t->n[RLX_CONFORM_UNSUPPORTED] == 0);
+  CHECK(t->n[RLX_CONFORM_PASS] + t->n[RLX_CONFORM_HOST] >= MIN_CASES);
+  printf("  %s: %zu native, %zu with the host's help\n", devices[device], t->n[RLX_CONFORM_PASS],
+         t->n[RLX_CONFORM_HOST]);
+}
+
+TEST(device_cpu) {
+  tally t;
+  conform_on(0, &t);
+  if (test_has_failed()) return;
+  CHECK(t.n[RLX_CONFORM_PASS] > 6 * t.n[RLX_CONFORM_HOST]); /* most of it is its own work */
+}
+TEST(device_cpu_base) { conform_on(1, &(tally){0}); }
+TEST(device_cpu_avx2) { conform_on(2, &(tally){0}); }
+TEST(device_null) { conform_on(3, &(tally){0}); }
+
+/* ---- the table ---- */
+
+static void write_device(FILE *to, const size_t n[RLX_CONFORM_FAIL + 1]) {
+  if (n[RLX_CONFORM_FAIL] || n[RLX_CONFORM_UNSUPPORTED])
+    fprintf(to, " %zu FAIL, %zu UNSUPPORTED |", n[RLX_CONFORM_FAIL], n[RLX_CONFORM_UNSUPPORTED]);
+  else if (!n[RLX_CONFORM_HOST]) fprintf(to, " PASS |");
+  else if (!n[RLX_CONFORM_PASS]) fprintf(to, " HOST |");
+  else fprintf(to, " %zu PASS, %zu HOST |", n[RLX_CONFORM_PASS], n[RLX_CONFORM_HOST]);
+}
+
 static void write_table(FILE *to) {
   fprintf(
     to,
     "# Conformance\n\nEvery op's cases, run through the reference and compared with PyTorch, NumPy or SciPy (tests/golden). The error is the\n"
-    "largest in any case as a share of the tolerance of the specification; 0 is exact. Made by\n"
-    "`RLX_COVERAGE=docs/coverage.md build/release/tests/test_conform`.\n\n| op | cases | reference | largest error | result types |\n|---|---|---|---|---|\n");
+    "largest in any case as a share of the tolerance of the specification; 0 is exact. On devices the same cases are\n"
+    "compared with the reference: PASS where the device ran every step, HOST where the host helped (on the CPU: f64, and what\n"
+    "has no kernel yet). The null device computes nothing. Made by\n"
+    "`RLX_COVERAGE=docs/coverage.md build/release/tests/test_conform`.\n\n"
+    "| op | cases | reference | largest error | cpu | null | result types |\n|---|---|---|---|---|---|---|\n");
   size_t cases = 0;
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++) {
     const coverage *row = &table_rows[op];
     fprintf(to, "| %s | %zu | %s | %.2g |", rlx_op_get((rlx_op)op)->name, row->passed + row->failed,
             row->failed ? "FAIL" : "PASS", row->worst);
+    write_device(to, row->on[0]);
+    write_device(to, row->on[3]);
     for (int t = 0; t < RLX_DTYPE_COUNT; t++)
       if (row->types & RLX_TYPE_BIT(t)) fprintf(to, " %s", rlx_dtype_name((rlx_dtype)t));
     fprintf(to, " |\n");

@@ -285,7 +285,6 @@ TEST(passes_keep_results_on_random_graphs) {
 
 /* The check itself must be able to fail: a "pass" that negates an output is caught and shrunk to a few nodes. */
 static rlx_status break_it(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out) {
-  (void)ctx;
   rlx_walk w;
   RLX_TRY(rlx_walk_init(in, out, &w));
   rlx_status s = RLX_OK;
@@ -293,7 +292,7 @@ static rlx_status break_it(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph
     s = rlx_walk_copy(&w, id);
     if (!s && rlx_graph_at(in, id)->op == RLX_OP_tanh) w.map[id] = rlx_graph_add(out, RLX_OP_neg, &w.map[id], 1, NULL);
   }
-  if (!s) s = rlx_walk_end(&w);
+  if (!s) s = rlx_walk_end(&w, ctx);
   rlx_walk_deinit(&w);
   return s;
 }

@@ -11,7 +11,7 @@
 /* ---- windows, counted ---- */
 
 /* The window of one spatial axis, as an attribute reader sees it. */
-static rlx_status window_1d(int64_t kernel, int64_t stride, int64_t dilation, int64_t lo, int64_t hi, rlx_window *w) {
+static rlx_status window_1d(int64_t kernel, int64_t stride, int64_t dilation, int64_t lo, int64_t hi, rlx_conv_window *w) {
   rlx_dims s = RLX_DIMS(stride), d = RLX_DIMS(dilation), l = RLX_DIMS(lo), h = RLX_DIMS(hi);
   return rlx_window_read(&s, &d, &l, &h, &kernel, 1, w);
 }
@@ -30,7 +30,7 @@ static int64_t count_places(int64_t in, int64_t kernel, int64_t stride, int64_t 
 }
 
 static void check_window(const int64_t v[6]) {
-  rlx_window w;
+  rlx_conv_window w;
   int64_t in = v[0], kernel = v[1], stride = v[2], dilation = v[3], lo = v[4], hi = v[5];
   CHECK_OK(window_1d(kernel, stride, dilation, lo, hi, &w));
   int64_t reach = dilation * (kernel - 1);
@@ -72,7 +72,7 @@ TEST(transposed_windows_invert_windows) {
     for (int64_t kernel = 1; kernel < 5; kernel++)
       for (int64_t stride = 1; stride < 5; stride++)
         for (int64_t lo = 0; lo < 3; lo++) {
-          rlx_window w;
+          rlx_conv_window w;
           int64_t places, back;
           CHECK_OK(window_1d(kernel, stride, 2, lo, 1, &w));
           int64_t rest = in + lo + 1 - 2 * (kernel - 1) - 1;

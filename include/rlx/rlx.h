@@ -123,6 +123,9 @@ typedef struct rlx_tensor {
 /* Bytes of a tensor of this type and shape; fails on overflow, a negative or symbolic size, or a last axis that is
  * not whole blocks. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_tensor_bytes(rlx_dtype dtype, rlx_dims shape, size_t *bytes);
+/* Block types: n elements, whole blocks, from and to floats. Encoding seeks the least squared error. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_quant_decode(rlx_dtype dtype, const void *blocks, float *values, size_t n);
+RLX_API RLX_MUST_CHECK rlx_status rlx_quant_encode(rlx_dtype dtype, const float *values, void *blocks, size_t n);
 
 /* ---- Graph -------------------------------------------------------------------------------------------------- */
 
@@ -686,6 +689,284 @@ RLX_API const rlx_graph *rlx_optimized_load(const rlx_optimized *o);
 RLX_API RLX_MUST_CHECK rlx_status rlx_optimized_report(const rlx_optimized *o, bool json, char **text);
 RLX_API size_t rlx_pass_count(void);
 RLX_API const char *rlx_pass_name(size_t i, const char **doc); /* NULL past the end */
+
+/* ---- Devices ------------------------------------------------------------------------------------------------- */
+
+/* Null computes nothing: every op runs on the host. It is never chosen unasked, nor is a software device over a real one. */
+typedef enum rlx_device_kind {
+  RLX_DEVICE_DISCRETE,
+  RLX_DEVICE_INTEGRATED,
+  RLX_DEVICE_CPU,
+  RLX_DEVICE_SOFTWARE,
+  RLX_DEVICE_NULL
+} rlx_device_kind;
+
+typedef struct rlx_device_info {
+  char name[128];   /* "AMD EPYC" */
+  char backend[16]; /* "cpu" */
+  char uuid[40];    /* the same for the same device in every process: 8-4-4-4-12 hexadecimal digits */
+  char driver[128];
+  char features[256]; /* separated by blanks: "avx2 fma f16c" */
+  rlx_device_kind kind;
+  uint32_t units;            /* cores, or what the device calls so */
+  uint64_t memory_bytes;     /* 0: not known */
+  uint64_t free_bytes;       /* 0: not known */
+  uint64_t max_block_bytes;  /* largest allocation; 0: no limit */
+  uint64_t max_window_bytes; /* largest tensor a kernel can see; 0: no limit */
+  uint64_t align;            /* of a tensor in memory */
+  uint64_t view_align;       /* of a tensor that begins inside another */
+  bool is_mapped;            /* the host reads and writes its memory directly */
+} rlx_device_info;
+
+RLX_API uint32_t rlx_device_count(void);
+RLX_API RLX_MUST_CHECK rlx_status rlx_device_describe(uint32_t index, rlx_device_info *out);
+RLX_API const char *rlx_device_kind_name(rlx_device_kind kind); /* "discrete" */
+/* Backends of this library: NULL past the end. *why: what its absence of devices comes from; NULL where it has some. */
+RLX_API const char *rlx_backend_name(uint32_t index, const char **why);
+
+/* ---- Sessions ------------------------------------------------------------------------------------------------ */
+
+/* What long calls tell and ask; each may be NULL. `stage` is what is being done ("compile", "load", "run"), done of total
+ * its parts. A cancel function that returns true ends the call with RLX_CANCELLED. */
+typedef struct rlx_watch {
+  void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
+  rlx_cancel_fn cancel;
+  void *user;
+} rlx_watch;
+
+typedef struct rlx_session rlx_session; /* a device, threads, freed blocks waiting for reuse, compiled graphs */
+typedef struct rlx_session_desc {
+  size_t struct_bytes; /* sizeof(rlx_session_desc) */
+  const char *device;  /* name, index or UUID; "cpu" always works; NULL: the best real device */
+  uint32_t threads;    /* of the host; 0: one per core */
+  uint64_t pool_bytes; /* cap of idle device memory kept for reuse; 0: a quarter GiB */
+  bool no_pool;        /* keep none */
+  uint32_t cached;     /* compiled graphs kept for reuse; 0: 64 */
+} rlx_session_desc;
+/* desc may be NULL. Sessions in different threads are independent; one session may be used by several threads. It stays
+ * alive as long as something made from it does. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out);
+RLX_API void rlx_session_destroy(rlx_session *s);
+RLX_API RLX_MUST_CHECK rlx_status rlx_session_device(const rlx_session *s, rlx_device_info *out);
+/* Gives idle device memory above `keep_bytes` back to the system. */
+RLX_API void rlx_session_trim(rlx_session *s, uint64_t keep_bytes);
+typedef struct rlx_session_stats {
+  uint64_t used_bytes, idle_bytes;     /* device memory in use, and kept for reuse */
+  uint64_t blocks_reused, blocks_made; /* how often the pool could help, and could not */
+  uint64_t compiled, cache_hits;       /* graphs compiled, and found compiled already */
+} rlx_session_stats;
+RLX_API RLX_MUST_CHECK rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out);
+
+/* ---- Weights and states: shared by the executables that are given them; any thread may use them ---- */
+
+typedef struct rlx_weights rlx_weights;
+RLX_API RLX_MUST_CHECK rlx_status rlx_weights_create(rlx_session *s, rlx_weights **out);
+RLX_API void rlx_weights_destroy(rlx_weights *w); /* the bytes live on while an executable uses them */
+/* Sets a weight; the bytes are copied (and packed for the device) and may go away. Stored once, in its own type. A weight
+ * that a compiled graph reads must have its type and shape. Not while an executable that reads it runs. A weight that
+ * compiled graphs read only through others that are computed from it at load is dropped once those are there: who needs it
+ * itself later is told to set it again. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_weights_set(rlx_weights *w, const char *name, const rlx_tensor *value);
+RLX_API bool rlx_weights_has(const rlx_weights *w, const char *name); /* it has been set */
+RLX_API uint64_t rlx_weights_bytes(const rlx_weights *w);             /* on the device, as stored */
+
+typedef struct rlx_states rlx_states;
+RLX_API RLX_MUST_CHECK rlx_status rlx_states_create(rlx_session *s, rlx_states **out);
+RLX_API void rlx_states_destroy(rlx_states *st);
+RLX_API RLX_MUST_CHECK rlx_status rlx_states_zero(rlx_states *st); /* all of them, as at creation */
+
+/* ---- Compiling ----------------------------------------------------------------------------------------------- */
+
+typedef struct rlx_compile_options {
+  size_t struct_bytes;         /* sizeof(rlx_compile_options) */
+  const rlx_binding *bindings; /* sizes of symbols; what is left open is inferred from the inputs of each run */
+  size_t n_bindings;
+  rlx_weights *weights; /* shared; NULL: the executable's own */
+  rlx_states *states;   /* shared; NULL: the executable's own */
+  const char *passes;   /* as rlx_optimize_options */
+  const char *without;
+  bool forbid_host; /* fail, listing every node that the device does not run itself */
+  bool exact;       /* block-type weights: activations stay f32; else they may be rounded to 8 bits per block */
+  bool plan_only;   /* take no device memory until the first write or run: to look at the plan */
+  bool keep_values; /* every value keeps its own memory, so that any can be read after a run */
+  bool no_cache;    /* compile again even where the session has this graph compiled */
+  /* Parts of the planner that can be left out; results are the same. */
+  bool no_views, no_in_place, no_reorder, no_search;
+  rlx_watch watch; /* of this call */
+} rlx_compile_options;
+
+typedef struct rlx_executable rlx_executable;
+/* options may be NULL. The graph may be destroyed afterwards. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_compile(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options,
+                                              rlx_executable **out);
+/* Waits for a run in another thread; not for callbacks of its own run. */
+RLX_API void rlx_executable_destroy(rlx_executable *e);
+/* Another executable of the same graph for another thread: shares weights and states, has its own scratch. Inputs, bound
+ * memory and feeds are not taken over. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_clone(const rlx_executable *e, rlx_executable **out);
+
+/* ---- Running. One executable runs in one thread at a time: a second caller gets RLX_BUSY ----
+ *
+ * A run that fails or is stopped leaves outputs without a value and states perhaps half updated; the executable can be
+ * written and run again. */
+
+typedef struct rlx_named_tensor {
+  const char *name;
+  rlx_tensor tensor;
+} rlx_named_tensor;
+/* Writes the inputs, runs, reads the outputs into the memory that the tensors name. Inputs that are not among them keep
+ * what they had. dtype and shape of an input give sizes to open symbols; of an output, they are filled in, and `bytes`
+ * must be enough. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_run(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
+                                          rlx_named_tensor *outputs, size_t n_outputs);
+/* The same in pieces. Write: an input, param or state by name; read: an output, input, param or state. The host's dtype may
+ * be another float (or integer) type than the stored one: it is converted, rounding to nearest even, saturating. So a read
+ * takes out->dtype as what is wanted; `bytes` must be enough, and shape and bytes are filled in. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_write(rlx_executable *e, const char *name, const rlx_tensor *value);
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_run(rlx_executable *e);
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_read(rlx_executable *e, const char *name, rlx_tensor *out);
+/* Type and shape of an input, param, state or output, by name, as now bound; data is NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rlx_tensor *out);
+/* From now on each run takes this input from, or puts this output into, the caller's memory, as stored: a run with
+ * everything bound allocates nothing. `bytes` must be the value's, so its sizes must be known; data NULL ends it. A name
+ * that is both means the input. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_bind(rlx_executable *e, const char *name, void *data, size_t bytes);
+/* After each run, once bound outputs are read, the output's bytes go into the input or state of the same type and shape,
+ * inside the device; all feeds at once. An output NULL ends what goes there. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_feed(rlx_executable *e, const char *output, const char *to);
+/* Of writes and runs; NULL: none. Waits for a run in another thread. */
+RLX_API void rlx_executable_set_watch(rlx_executable *e, const rlx_watch *watch);
+/* The number of the next run, which random ops draw by; it counts up by itself. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_set_draw(rlx_executable *e, uint64_t draw);
+
+/* ---- Looking at an executable ---- */
+
+typedef struct rlx_memory {
+  uint64_t weights, state, scratch; /* bytes on the device by segment, as planned */
+  uint64_t lower_bound;             /* the most scratch bytes live at one step */
+  uint64_t naive;                   /* scratch if every value had its own memory */
+  uint32_t native, host;            /* steps the device runs, and the host */
+  double plan_seconds, compile_seconds;
+} rlx_memory;
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory *out);
+typedef enum rlx_report_kind {
+  RLX_REPORT_PLAN,     /* segments, bounds, each value's steps, offset and bytes; also as SVG */
+  RLX_REPORT_DISPATCH, /* what runs where, and why */
+  RLX_REPORT_PROFILE,  /* time per node of the profiled runs */
+  RLX_REPORT_TRACE     /* the last profiled run as Chrome trace (JSON) */
+} rlx_report_kind;
+typedef enum rlx_report_format { RLX_TEXT, RLX_JSON, RLX_SVG } rlx_report_format;
+/* Free the text with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_report(const rlx_executable *e, rlx_report_kind kind,
+                                                        rlx_report_format format, char **text);
+/* Times each step from now on; starting again forgets what was measured. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_profile(rlx_executable *e, bool on);
+/* Sees the value of every step's result as it is computed, in the runs from now on, which are slow; NULL ends it. Nodes are
+ * those of the compiled graph. */
+typedef void (*rlx_observe_fn)(void *user, rlx_node node, const rlx_tensor *value);
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_observe(rlx_executable *e, rlx_observe_fn fn, void *user);
+/* What runs: the graph after binding and all passes. Lives as long as e, or until a run with other sizes. */
+RLX_API const rlx_graph *rlx_executable_graph(const rlx_executable *e);
+/* The node of that graph that holds the value of a node of the graph given to rlx_compile; 0: fused or folded away. */
+RLX_API rlx_node rlx_executable_node(const rlx_executable *e, rlx_node source);
+
+/* Runs once with what was written, each step also through the reference on the very inputs that the device had, and
+ * compares. Rows come in step order. */
+typedef struct rlx_compare_row {
+  rlx_node node; /* of the compiled graph */
+  const char *op;
+  bool host;     /* the host ran it: nothing to compare */
+  bool ok;       /* within the tolerance */
+  double error;  /* the largest error as a share of the tolerance: above 1 fails */
+  double worst;  /* the largest absolute difference */
+  size_t at;     /* of which element */
+  char why[256]; /* where not ok */
+} rlx_compare_row;
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_compare(rlx_executable *e,
+                                                         void (*row)(void *user, const rlx_compare_row *row),
+                                                         void *user, uint32_t *n_differ);
+
+/* ---- The arena: where each value lies, and every way to reach it ----------------------------------------------
+ *
+ * Nodes are those of rlx_executable_graph. A value that is fused away, or that nothing needs, has no place. Scratch values
+ * are overwritten by later steps unless they are inputs or outputs (or the executable keeps all values). Every size is
+ * checked: a call moves all bytes or none. */
+typedef enum rlx_segment { RLX_SEGMENT_NONE, RLX_SEGMENT_WEIGHTS, RLX_SEGMENT_STATE, RLX_SEGMENT_SCRATCH } rlx_segment;
+typedef struct rlx_arena rlx_arena;
+typedef struct rlx_arena_place {
+  rlx_segment segment;
+  uint32_t block;            /* of the segment */
+  uint64_t offset, capacity; /* in the block; the bytes that are reserved */
+  uint64_t used;             /* the bytes of the value */
+} rlx_arena_place;
+/* Takes device memory if plan_only put that off. Lives as long as the executable, or until a run with other sizes. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_arena(rlx_executable *e, rlx_arena **out);
+RLX_API bool rlx_arena_has(const rlx_arena *a, rlx_node n);
+RLX_API RLX_MUST_CHECK rlx_status rlx_arena_where(const rlx_arena *a, rlx_node n, rlx_arena_place *out);
+RLX_API uint64_t rlx_arena_bytes(const rlx_arena *a, rlx_segment segment); /* NONE: all segments together */
+/* `count` elements, which must be all of the node's, as `dtype`: floats and integers are converted (as `cast`). */
+RLX_API RLX_MUST_CHECK rlx_status rlx_arena_write(rlx_arena *a, rlx_node n, rlx_dtype dtype, const void *data,
+                                                  size_t count);
+RLX_API RLX_MUST_CHECK rlx_status rlx_arena_read(const rlx_arena *a, rlx_node n, rlx_dtype dtype, void *data,
+                                                 size_t count);
+/* Bytes as stored, from `offset` of the value on. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_arena_write_raw(rlx_arena *a, rlx_node n, uint64_t offset, const void *data,
+                                                      size_t bytes);
+RLX_API RLX_MUST_CHECK rlx_status rlx_arena_read_raw(const rlx_arena *a, rlx_node n, uint64_t offset, void *data,
+                                                     size_t bytes);
+/* Inside the device, between two arenas on it or within one: rows along axis 0 (types and the sizes of a row are equal), or
+ * the first `count` elements. Overlapping ranges are copied as if through a temporary. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_arena_copy_rows(rlx_arena *to, rlx_node to_node, uint64_t to_row,
+                                                      const rlx_arena *from, rlx_node from_node, uint64_t from_row,
+                                                      uint64_t rows);
+RLX_API RLX_MUST_CHECK rlx_status rlx_arena_copy_prefix(rlx_arena *to, rlx_node to_node, const rlx_arena *from,
+                                                        rlx_node from_node, uint64_t count);
+/* A whole segment into a twin: an arena with the same nodes at the same places. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_arena_copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segment segment);
+
+/* ---- Conformance: every case of every op on a session's device, against the reference ---- */
+
+typedef enum rlx_conform_result {
+  RLX_CONFORM_PASS,        /* right, and the device ran all of it */
+  RLX_CONFORM_HOST,        /* right, with the host's help */
+  RLX_CONFORM_UNSUPPORTED, /* refused, with a reason */
+  RLX_CONFORM_FAIL
+} rlx_conform_result;
+typedef struct rlx_conform_row {
+  const char *op, *name;
+  rlx_conform_result result;
+  const char *why; /* "" where it passed */
+  double error;    /* the largest error as a share of the tolerance */
+} rlx_conform_row;
+RLX_API const char *rlx_conform_result_name(rlx_conform_result r); /* "PASS" */
+/* pattern: ops whose name has this shape (* and ? stand for any), NULL: all. fn returns true to stop: RLX_CANCELLED. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_conform(rlx_session *s, const char *pattern,
+                                              bool (*fn)(void *user, const rlx_conform_row *row), void *user);
+
+/* ---- Placement: the planner's heart, for anybody's values ----------------------------------------------------- */
+
+/* A value that takes `bytes` at the times lower <= t < upper. */
+typedef struct rlx_place_item {
+  int64_t lower, upper;
+  uint64_t bytes;
+} rlx_place_item;
+typedef struct rlx_place_options {
+  size_t struct_bytes; /* sizeof(rlx_place_options) */
+  uint64_t align;      /* of every offset; 0: 1 */
+  uint64_t capacity;   /* stop searching once the peak is not above this; 0: aim at the lower bound */
+  uint64_t budget; /* of the search, in steps of its work, so that results do not depend on the clock; 0: a default */
+  bool no_search;  /* greedy orders only */
+} rlx_place_options;
+typedef struct rlx_place_result {
+  uint64_t peak;
+  uint64_t lower_bound; /* the most bytes live at one time: no placement is below it */
+  uint64_t greedy;      /* the peak of greedy-by-size alone */
+  uint64_t steps;       /* of the budget that were used */
+} rlx_place_result;
+/* Writes n offsets. The same problem gives the same offsets, always; the peak is never above greedy-by-size. A peak above
+ * `capacity` is not an error of this call. options may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_place(const rlx_place_item *items, size_t n, const rlx_place_options *options,
+                                            uint64_t *offsets, rlx_place_result *result);
 
 /* ---- Files -------------------------------------------------------------------------------------------------- */
 

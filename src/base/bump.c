@@ -44,6 +44,7 @@ static void *alloc_alone(rlx_bump *b, size_t bytes) {
   } else {
     b->head = c;
     b->used = b->cap = bytes;
+    b->dirty = 0;
   }
   return chunk_data(c);
 }
@@ -53,7 +54,7 @@ static bool open_chunk(rlx_bump *b, size_t data_bytes) {
   if (!c) return false;
   c->next = b->head;
   b->head = c;
-  b->used = 0;
+  b->used = b->dirty = 0;
   b->cap = data_bytes;
   return true;
 }
@@ -73,6 +74,7 @@ void *rlx_bump_alloc(rlx_bump *b, size_t count, size_t size) {
     if (!open_chunk(b, data_bytes)) return NULL;
   }
   void *p = chunk_data(b->head) + b->used;
+  if (b->used < b->dirty) memset(p, 0, bytes < b->dirty - b->used ? bytes : b->dirty - b->used);
   b->used += bytes;
   return p;
 }
@@ -89,6 +91,18 @@ char *rlx_bump_text(rlx_bump *b, const char *text, size_t n) {
   char *p = rlx_bump_alloc(b, n + 1, 1);
   if (p && n > 0) memcpy(p, text, n);
   return p;
+}
+
+void rlx_bump_reset(rlx_bump *b) {
+  if (!b->head) return;
+  if (!b->head->next) {
+    if (b->used > b->dirty) b->dirty = b->used;
+    b->used = 0;
+    return;
+  }
+  size_t total = b->total / ALIGN_BYTES * ALIGN_BYTES;
+  rlx_bump_deinit(b);
+  open_chunk(b, total); /* where that fails there is nothing, which is as good a start */
 }
 
 void rlx_bump_deinit(rlx_bump *b) {

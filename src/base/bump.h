@@ -10,12 +10,16 @@ typedef struct rlx_bump {
   rlx_bump_chunk *head; /* the newest chunk */
   size_t used, cap;     /* bytes of it */
   size_t total;         /* bytes of all chunks */
+  size_t dirty;         /* bytes of the newest chunk that were in use before a reset */
 } rlx_bump;
 
 void *rlx_bump_alloc(rlx_bump *b, size_t count, size_t size); /* cleared, 16-byte aligned; NULL: no memory */
 void *rlx_bump_copy(rlx_bump *b, const void *src, size_t count, size_t size);
 char *rlx_bump_text(rlx_bump *b, const char *text, size_t n); /* n bytes and a NUL */
 void rlx_bump_deinit(rlx_bump *b);
+/* Forgets all objects and keeps the memory, joined into one chunk: work that needs as much as last time finds it here
+ * without asking the heap. */
+void rlx_bump_reset(rlx_bump *b);
 
 #define rlx_bump_new(b, T) ((T *)rlx_bump_alloc((b), 1, sizeof(T)))
 #define rlx_bump_array(b, T, n) ((T *)rlx_bump_alloc((b), (n), sizeof(T)))

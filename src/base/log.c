@@ -53,6 +53,12 @@ void rlx_log_write(rlx_log_level level, const char *fmt, ...) {
   fn(user, level, text);
 }
 
+uint64_t rlx_now_ns(void) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static void trace_write(const char *name, bool begin) {
   if (!atomic_load_explicit(&has_trace, memory_order_relaxed)) return;
   pthread_mutex_lock(&hooks_lock);
@@ -60,9 +66,7 @@ static void trace_write(const char *name, bool begin) {
   void *user = hooks.trace_user;
   pthread_mutex_unlock(&hooks_lock);
   if (!fn) return;
-  struct timespec now = {0};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  fn(user, name, begin, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+  fn(user, name, begin, rlx_now_ns());
 }
 
 void rlx_trace_begin(const char *name) { trace_write(name, true); }

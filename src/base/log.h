@@ -8,5 +8,7 @@
 void rlx_log_write(rlx_log_level level, const char *fmt, ...) RLX_PRINTF(2, 3);
 void rlx_trace_begin(const char *name);
 void rlx_trace_end(const char *name);
+/* The clock of trace spans: nanoseconds from some point in the past, never going back. */
+uint64_t rlx_now_ns(void);
 
 #endif

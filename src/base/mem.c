@@ -3,11 +3,13 @@
  * Nothing is kept per block, so a pointer from here is an ordinary malloc pointer and the cost is one relaxed atomic
  * add. The hook and its argument are plain globals, because the contract forbids changing them while other threads
  * allocate. Alignment to 16 bytes is what malloc gives on every 64-bit platform. */
+#define _DEFAULT_SOURCE /* for madvise */
 #include "base/mem.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/arith.h"
 
@@ -51,6 +53,22 @@ void *rlx_mem_realloc(void *p, size_t count, size_t size) {
   if (!may_allocate(bytes)) return NULL;
   /* Never 0: realloc would be free to free the block and return NULL, which here means "the old block stays". */
   return realloc(p, bytes ? bytes : 1);
+}
+
+/* Large blocks ask for large pages: walks with long strides, and reads of whole weights, then miss the page tables far
+ * less. It is a hint; where the system has none, nothing changes. */
+enum { LARGE_PAGE = 2 << 20 };
+
+void *rlx_mem_alloc_aligned(size_t bytes, size_t align) {
+  if (!may_allocate(bytes)) return NULL;
+  void *p = NULL;
+  if (align < sizeof(void *)) align = sizeof(void *);
+  if (bytes >= 2 * LARGE_PAGE && align < LARGE_PAGE) align = LARGE_PAGE;
+  if (posix_memalign(&p, align, bytes ? bytes : 1) != 0) return NULL;
+#if defined(MADV_HUGEPAGE)
+  if (align >= LARGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+  return count_block(p);
 }
 
 void rlx_mem_free(void *p) {

@@ -12,7 +12,8 @@
 void *rlx_mem_alloc(size_t bytes);                         /* not cleared; 16-byte aligned; 0 bytes: a unique pointer */
 void *rlx_mem_calloc(size_t count, size_t size);           /* cleared, product checked */
 void *rlx_mem_realloc(void *p, size_t count, size_t size); /* product checked; on NULL the old block stays valid */
-void rlx_mem_free(void *p);                                /* NULL is fine */
+void *rlx_mem_alloc_aligned(size_t bytes, size_t align);   /* not cleared; align: a power of two */
+void rlx_mem_free(void *p);                                /* any of the above; NULL is fine */
 
 #define rlx_new(T) ((T *)rlx_mem_calloc(1, sizeof(T)))
 

@@ -76,6 +76,7 @@ void cli_print_quoted(const char *text);
 void cli_print_plain(const char *text);
 void cli_print_words(const char *words);
 void cli_print_sizes(rlx_dims shape);
+void cli_print_bytes(uint64_t bytes);                /* "1.50 MiB" */
 void cli_print_type(const rlx_graph *g, rlx_node n); /* f32[B,3] */
 void cli_json_type(const rlx_graph *g, rlx_node n);  /* "dtype":"f32","shape":["B",3] */
 /* The first `most` elements, separated; in JSON what is not finite is a string. */
@@ -89,7 +90,99 @@ int cli_load_graph(const char *path, rlx_graph **out);
  * node, NULL data: none). *g is replaced, and has no symbols on success. Failures are told, with `path`. */
 int cli_bind(const char *path, const cli_list *dims, const rlx_tensor *values, rlx_graph **g);
 
+/* A file's text, NUL-terminated, to be freed with free ("-": standard input); a file written whole or not at all. */
+int cli_read_file(const char *path, char **text);
+int cli_write_file(const char *path, const char *text, size_t bytes);
+
+/* ---- A bare placement problem: plan_csv.c ---- */
+
+typedef struct cli_csv_options {
+  const char *path, *out;
+  int64_t capacity, budget; /* 0: none, the default */
+  bool no_search;
+} cli_csv_options;
+int cli_plan_csv(const cli_common *common, const cli_csv_options *options);
+
+/* ---- A graph with values for its leaves: model.c ---- */
+
+typedef struct cli_model_options {
+  cli_list inputs, dims;
+  int64_t seed; /* of random values for what is not given; -1: all must be given */
+} cli_model_options;
+#define CLI_MODEL_OPTIONS(o)                                                                                            \
+  {"--input", "NAME=FILE.npy", "the value of an input, param or state; repeat for each", CLI_PAIRS, &(o).inputs, 0, 0}, \
+    {"--dim", "NAME=SIZE", "give a symbol its size (else the inputs do)", CLI_PAIRS, &(o).dims, 0, INT64_MAX}, {        \
+    "--random", "SEED", "random values for what is not given", CLI_NUMBER, &(o).seed, 0, INT64_MAX                      \
+  }
+void cli_model_options_deinit(cli_model_options *o);
+
+typedef struct cli_model {
+  const cli_model_options *options;
+  const char *path;
+  rlx_graph *graph;
+  rlx_tensor *values;    /* by node of graph; NULL data where there is none */
+  bool *encoded;         /* by node: the value is blocks made here */
+  rlx_evaluator *random; /* owns the values that are random */
+} cli_model;
+/* Reads the graph and the arrays; then gives sizes and what is random. Either failing, the model is still to be
+ * deinitialised. Failures are told. */
+int cli_model_load(const char *path, const cli_model_options *options, cli_model *m);
+int cli_model_take(const char *path, rlx_graph *g, const cli_model_options *options, cli_model *m); /* g is taken */
+int cli_model_bind(cli_model *m);
+void cli_model_deinit(cli_model *m);
+
+/* ---- Results: outputs.c ---- */
+
+typedef struct cli_results {
+  const cli_common *common;
+  const rlx_graph *graph; /* names its outputs */
+  const char *folder;     /* NULL: print the values */
+  rlx_status (*get)(void *user, const char *name, rlx_tensor *view);
+  void *user;
+  double seconds;
+} cli_results;
+/* Whether the folder (or NULL) can take the outputs; asked before the run. */
+int cli_results_check(const char *folder, const rlx_graph *g);
+int cli_results_write(const cli_results *r);
+
+/* ---- A graph on a device: engine.c ---- */
+
+typedef struct cli_engine_options {
+  const char *without;
+  bool exact, no_host;
+} cli_engine_options;
+#define CLI_ENGINE_OPTIONS(o)                                                                          \
+  {"--without", "LIST", "passes to leave out", CLI_TEXT, &(o).without, 0, 0},                          \
+    {"--exact", NULL, "block-type weights: keep activations f32", CLI_FLAG, &(o).exact, 0, 0}, {       \
+    "--no-host", NULL, "fail if the device cannot run every node itself", CLI_FLAG, &(o).no_host, 0, 0 \
+  }
+
+typedef struct cli_engine {
+  rlx_session *session;
+  rlx_executable *executable;
+  void *buffers; /* of cli_engine_get */
+} cli_engine;
+/* A session on the device; then the model compiled on it and all its values written. Failures are told. */
+int cli_session_open(const cli_common *common, const char *device, uint32_t threads, rlx_session **out);
+int cli_engine_open(const cli_common *common, const cli_engine_options *options, const cli_model *m, cli_engine *e);
+void cli_engine_close(cli_engine *e);
+/* An output of the last run; the view lives until the next call. */
+rlx_status cli_engine_get(void *engine, const char *name, rlx_tensor *view);
+
+/* ---- Graphs to measure: bench_ops.c ---- */
+
+typedef struct cli_bench_op {
+  const char *name;
+  const char *text; /* the graph */
+  double flops;     /* of one run; 0: what moves is what counts */
+  double bytes;     /* that one run has to read and write at least */
+} cli_bench_op;
+extern const cli_bench_op cli_bench_ops[];
+extern const size_t cli_bench_ops_count;
+
 /* ---- The process: main.c ---- */
+
+double cli_seconds(void); /* a clock that never goes back */
 
 /* Between these an interrupt waits: files are being written. At all other times it ends the process at once, with
  * nothing to clean up. */
@@ -99,5 +192,12 @@ void cli_release_interrupts(void);
 int cli_ops(const cli_command *self, int argc, char **argv);
 int cli_graph(const cli_command *self, int argc, char **argv);
 int cli_eval(const cli_command *self, int argc, char **argv);
+int cli_devices(const cli_command *self, int argc, char **argv);
+int cli_plan(const cli_command *self, int argc, char **argv);
+int cli_run(const cli_command *self, int argc, char **argv);
+int cli_compare(const cli_command *self, int argc, char **argv);
+int cli_conform(const cli_command *self, int argc, char **argv);
+int cli_bench(const cli_command *self, int argc, char **argv);
+int cli_trace(const cli_command *self, int argc, char **argv);
 
 #endif

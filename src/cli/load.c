@@ -1,8 +1,10 @@
 /* A graph from a file or from standard input, and sizes for its symbols. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -11,17 +13,18 @@ enum { LIMIT_BYTES = 1 << 30, FIRST_BYTES = 1 << 16 };
 
 /* ---- Files --------------------------------------------------------------------------------------------------- */
 
-/* Reads until the end, growing the buffer; 0, or the error. Above the limit it stops one byte past it. */
-static int read_all(char **text, size_t *bytes) {
+/* Reads until the end, growing the buffer, which has room for one byte more; 0, or the error. Above the limit it stops one
+ * byte past it. */
+static int read_all(int fd, char **text, size_t *bytes) {
   size_t cap = 0;
   for (;;) {
-    if (*bytes == cap) {
+    if (*bytes + 1 >= cap) {
       cap = cap ? cap * 2 : FIRST_BYTES;
       char *grown = realloc(*text, cap);
       if (!grown) return ENOMEM;
       *text = grown;
     }
-    ssize_t got = read(STDIN_FILENO, *text + *bytes, cap - *bytes);
+    ssize_t got = read(fd, *text + *bytes, cap - 1 - *bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got ? errno : 0;
     *bytes += (size_t)got;
@@ -32,11 +35,67 @@ static int read_all(char **text, size_t *bytes) {
 static int load_input(rlx_graph **out) {
   char *text = NULL;
   size_t bytes = 0;
-  int error = read_all(&text, &bytes), code = CLI_DONE;
+  int error = read_all(STDIN_FILENO, &text, &bytes), code = CLI_DONE;
   if (error) code = cli_fail("cannot read standard input: %s", strerror(error));
   else code = cli_check(rlx_graph_parse(text, bytes, out), "standard input", NULL);
   free(text);
   return code;
+}
+
+int cli_read_file(const char *path, char **text) {
+  bool is_input = strcmp(path, "-") == 0;
+  struct stat st;
+  size_t bytes = 0;
+  *text = NULL;
+  int fd = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), error = fd < 0 ? errno : 0;
+  if (!error && !is_input && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+    close(fd);
+    return cli_fail("%s: expected a regular file", path);
+  }
+  if (!error) error = read_all(fd, text, &bytes);
+  if (!is_input && fd >= 0) close(fd);
+  if (!error && memchr(*text, 0, bytes)) {
+    free(*text);
+    *text = NULL;
+    return cli_fail("%s: expected text, found a zero byte", path);
+  }
+  if (!error) {
+    (*text)[bytes] = '\0';
+    return CLI_DONE;
+  }
+  free(*text);
+  *text = NULL;
+  return cli_fail("cannot read '%s': %s", path, strerror(error));
+}
+
+static int write_all(int fd, const char *text, size_t bytes) {
+  while (bytes) {
+    ssize_t n = write(fd, text, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    text += n;
+    bytes -= (size_t)n;
+  }
+  return 0;
+}
+
+/* Beside the target first, then renamed over it; what is not a regular file (a pipe, a device) is written directly. */
+int cli_write_file(const char *path, const char *text, size_t bytes) {
+  struct stat st;
+  bool direct = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+  size_t n = strlen(path) + sizeof ".part";
+  char *part = malloc(n);
+  if (!part) return cli_fail("out of memory");
+  snprintf(part, n, "%s%s", path, direct ? "" : ".part");
+  cli_hold_interrupts();
+  int fd = open(part, O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC), 0666), error = fd < 0 ? errno : 0;
+  if (!error) error = write_all(fd, text, bytes);
+  if (fd >= 0 && close(fd) != 0 && !error) error = errno;
+  if (!error && !direct && rename(part, path) != 0) error = errno;
+  if (error && !direct && fd >= 0) unlink(part);
+  cli_release_interrupts();
+  free(part);
+  return error ? cli_fail("cannot write '%s': %s", path, strerror(error)) : CLI_DONE;
 }
 
 int cli_load_graph(const char *path, rlx_graph **out) {

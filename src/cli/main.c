@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -18,6 +19,19 @@ static const cli_command commands[] = {
    "rlx graph model.rlx --pass all --report", cli_graph},
   {"eval", "eval FILE [options]", "run a graph through the reference",
    "rlx eval model.rlx --input x=x.npy --out results", cli_eval},
+  {"devices", "devices", "the devices there are, and why a backend has none", "rlx devices", cli_devices},
+  {"plan", "plan FILE [options] | plan --csv FILE [--capacity N]", "what runs where and how much memory it takes",
+   "rlx plan model.rlx --dim B=8 --svg plan.svg", cli_plan},
+  {"run", "run FILE [options]", "compile a graph for a device and run it",
+   "rlx run model.rlx --input x=x.npy --out results", cli_run},
+  {"compare", "compare FILE [options]", "a device against the reference, node by node",
+   "rlx compare model.rlx --dim B=8 --random 1", cli_compare},
+  {"conform", "conform [--op PATTERN]", "every conformance case on this device", "rlx conform --op 'softmax*'",
+   cli_conform},
+  {"bench", "bench FILE | bench ops [PATTERN]", "times and ratios, with their spread", "rlx bench ops 'matmul*' -r 20",
+   cli_bench},
+  {"trace", "trace FILE -o TRACE.json", "a run as Chrome trace, to open in Perfetto",
+   "rlx trace model.rlx --dim B=8 -o trace.json", cli_trace},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
@@ -49,6 +63,12 @@ void cli_hold_interrupts(void) {
 void cli_release_interrupts(void) {
   sigset_t set = ending_signals();
   sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+double cli_seconds(void) {
+  struct timespec t = {0};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* A descriptor that is closed would be given to the next file we open, and what we print would land in it. The place is

@@ -109,22 +109,30 @@ static void show_log(void *user, rlx_log_level level, const char *text) {
   if (level <= *(const rlx_log_level *)user) fprintf(stderr, "rlx: %s: %s\n", names[level], text);
 }
 
+/* A device that is named must exist, also where a command does not use it. A list (bench) is checked by who reads it. */
+static int check_device(const char *device) {
+  rlx_session *session = NULL;
+  if (!device || strchr(device, ',')) return CLI_DONE;
+  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = device, .threads = 1};
+  int code = cli_check(rlx_session_create(&desc, &session), "--device", NULL);
+  rlx_session_destroy(session);
+  return code;
+}
+
 static int begin(const cli_common *common) {
   static rlx_log_level most = RLX_LOG_WARN;
-  if (common->device && strcmp(common->device, "cpu") != 0)
-    return cli_fail("there is no device '%.100s'; this version has 'cpu', the reference, and no other", common->device);
   if (common->quiet) most = RLX_LOG_ERROR;
   if (common->verbose) most = RLX_LOG_DEBUG;
   rlx_set_log(show_log, &most);
-  return CLI_DONE;
+  return check_device(common->device);
 }
 
 bool cli_parse(const cli_command *command, int argc, char **argv, const cli_option *options, size_t n,
                cli_common *common, cli_list *words, int *exit_code) {
   const cli_option shared[] = {
     {"--json", NULL, "one JSON document on standard output", CLI_FLAG, &common->json, 0, 0},
-    {"--device", "NAME", "where to run; so far 'cpu' alone, the reference", CLI_TEXT, &common->device, 0, 0},
-    {"--threads", "N", "threads to use (the reference needs one)", CLI_NUMBER, &common->threads, 1, MOST_THREADS},
+    {"--device", "NAME", "where to run: name, index or UUID ('rlx devices')", CLI_TEXT, &common->device, 0, 0},
+    {"--threads", "N", "threads of the host (default: one per core)", CLI_NUMBER, &common->threads, 1, MOST_THREADS},
     {"-q", NULL, "print less", CLI_FLAG, &common->quiet, 0, 0},
     {"-v", NULL, "say more, on standard error", CLI_FLAG, &common->verbose, 0, 0},
     {"-h, --help", NULL, "this", CLI_FLAG, NULL, 0, 0},

@@ -86,6 +86,14 @@ void cli_print_words(const char *words) {
   putchar(']');
 }
 
+void cli_print_bytes(uint64_t bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double v = (double)bytes;
+  int u = 0;
+  while (v >= 1024 && u < 4) v /= 1024, u++;
+  printf(u ? "%.2f %s" : "%.0f %s", v, units[u]);
+}
+
 /* ---- Types --------------------------------------------------------------------------------------------------- */
 
 /* A symbol by its name, a size that only binding will tell as "?". */

@@ -24,6 +24,7 @@
 #define RLX_CONFORM_CONFORM_H
 
 #include "ir/graph.h"
+#include "ref/compare.h"
 
 typedef struct rlx_case {
   const char *name;
@@ -53,14 +54,5 @@ rlx_status rlx_case_build(rlx_op op, const rlx_case *c, rlx_case_built *out);
 void rlx_case_deinit(rlx_case_built *b);
 /* Its graph alone, which may be a template. */
 rlx_status rlx_case_graph(const rlx_case *c, rlx_graph **out);
-
-/* How far a result may be from the reference (SPEC section 8). */
-typedef struct rlx_tolerance {
-  double rtol, atol; /* per element: |y - r| <= atol + rtol |r| */
-  double whole;      /* relative error of the whole tensor */
-} rlx_tolerance;
-rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result);
-/* The largest relative excess is put in *error (1 is the limit); RLX_OK if inside, RLX_INVALID with a message if not. */
-rlx_status rlx_compare(const rlx_tensor *y, const rlx_tensor *r, rlx_tolerance tol, double *error);
 
 #endif

@@ -102,7 +102,7 @@ static rlx_status bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph
   return s;
 }
 
-/* ---- the two public ways to say the sizes ---- */
+/* ---- the ways to say the sizes ---- */
 
 enum { UNBOUND = -1 };
 
@@ -210,4 +210,23 @@ rlx_status rlx_graph_bind_inputs(const rlx_graph *g, const rlx_named_shape *inpu
   rlx_status s = n && !inputs ? RLX_FAIL(RLX_INVALID, "rlx_graph_bind_inputs: inputs is NULL") : RLX_OK;
   for (size_t i = 0; i < n && !s; i++) s = set_from_shape(g, &inputs[i], sizes);
   return end(g, s, sizes, (named_shapes){inputs, n}, out);
+}
+
+/* ---- the same in pieces, for those who look before they bind ---- */
+
+rlx_status rlx_graph_sizes(const rlx_graph *g, const rlx_binding *bindings, size_t n, int64_t *sizes) {
+  for (size_t i = 0; i < g->symbols.n; i++) sizes[i] = UNBOUND;
+  for (size_t i = 0; i < n; i++) RLX_TRY(set_binding(g, &bindings[i], sizes));
+  return RLX_OK;
+}
+
+rlx_status rlx_graph_sizes_add(const rlx_graph *g, const rlx_named_shape *input, int64_t *sizes) {
+  return set_from_shape(g, input, sizes);
+}
+
+rlx_status rlx_graph_bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph **out) {
+  int64_t *own;
+  RLX_TRY(begin(g, "rlx_graph_bind", out, &own));
+  if (g->symbols.n) memcpy(own, sizes, g->symbols.n * sizeof *own);
+  return end(g, RLX_OK, own, (named_shapes){NULL, 0}, out);
 }

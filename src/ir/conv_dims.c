@@ -22,7 +22,7 @@ static rlx_status read_list(const char *what, const rlx_dims *list, int axes, in
 }
 
 rlx_status rlx_window_read(const rlx_dims *stride, const rlx_dims *dilation, const rlx_dims *pad_lo,
-                           const rlx_dims *pad_hi, const int64_t *kernel, int axes, rlx_window *out) {
+                           const rlx_dims *pad_hi, const int64_t *kernel, int axes, rlx_conv_window *out) {
   if (axes < 1 || axes > RLX_SPATIAL)
     return RLX_FAIL(RLX_INVALID, "takes 1 to %d spatial axes after N and C, not %d", RLX_SPATIAL, axes);
   out->axes = axes;
@@ -42,7 +42,7 @@ rlx_status rlx_window_read(const rlx_dims *stride, const rlx_dims *dilation, con
 
 /* ---- sizes ---- */
 
-static rlx_status too_large(const rlx_window *w, int axis) {
+static rlx_status too_large(const rlx_conv_window *w, int axis) {
   return RLX_FAIL(RLX_INVALID,
                   "the sizes along spatial axis %d (kernel %" PRId64 ", stride %" PRId64 ", dilation %" PRId64
                   ", padding %" PRId64 " and %" PRId64 ") are too large to add up",
@@ -51,11 +51,11 @@ static rlx_status too_large(const rlx_window *w, int axis) {
 }
 
 /* dilation * (kernel - 1): from the first tap to the last. The kernel is a number. */
-static bool reach_of(const rlx_window *w, int axis, int64_t *reach) {
+static bool reach_of(const rlx_conv_window *w, int axis, int64_t *reach) {
   return rlx_mul_i64(w->dilation[axis], w->kernel[axis] - 1, reach);
 }
 
-rlx_status rlx_window_out(const rlx_window *w, int axis, int64_t in, bool ceil, int64_t *out) {
+rlx_status rlx_window_out(const rlx_conv_window *w, int axis, int64_t in, bool ceil, int64_t *out) {
   int64_t reach, pads, padded, most;
   *out = RLX_DIM_UNKNOWN;
   if (rlx_dim_is_open(w->kernel[axis])) return RLX_OK;
@@ -81,7 +81,7 @@ rlx_status rlx_window_out(const rlx_window *w, int axis, int64_t in, bool ceil, 
   return RLX_OK;
 }
 
-rlx_status rlx_window_out_transposed(const rlx_window *w, int axis, int64_t in, int64_t output_pad, int64_t *out) {
+rlx_status rlx_window_out_transposed(const rlx_conv_window *w, int axis, int64_t in, int64_t output_pad, int64_t *out) {
   int64_t reach, pads, full;
   int spatial = axis - (RLX_SPATIAL - w->axes);
   *out = RLX_DIM_UNKNOWN;
@@ -111,7 +111,7 @@ rlx_status rlx_window_out_transposed(const rlx_window *w, int axis, int64_t in, 
   return RLX_OK;
 }
 
-rlx_status rlx_window_shape(const rlx_window *w, const rlx_dims *x, bool ceil, int64_t channels, rlx_dims *out) {
+rlx_status rlx_window_shape(const rlx_conv_window *w, const rlx_dims *x, bool ceil, int64_t channels, rlx_dims *out) {
   *out = *x;
   out->v[1] = channels;
   for (int i = 0; i < w->axes; i++)
@@ -122,7 +122,7 @@ rlx_status rlx_window_shape(const rlx_window *w, const rlx_dims *x, bool ceil, i
 /* ---- pools ---- */
 
 /* Padding so wide that a whole window could lie in it would make elements of nothing. */
-static rlx_status check_pool_padding(const rlx_window *w) {
+static rlx_status check_pool_padding(const rlx_conv_window *w) {
   for (int i = 0; i < RLX_SPATIAL; i++) {
     int64_t reach;
     if (!reach_of(w, i, &reach)) return too_large(w, i);
@@ -145,13 +145,13 @@ rlx_status rlx_window_check_kernel(const rlx_dims *kernel, int axes) {
   return RLX_OK;
 }
 
-rlx_status rlx_pool_read(rlx_op op, const void *attrs, const rlx_dims *x, rlx_pool *out) {
+rlx_status rlx_pool_read(rlx_op op, const void *attrs, const rlx_dims *x, rlx_pool_window *out) {
   /* The row of pool_avg begins with the attributes of pool_max. */
   _Static_assert(offsetof(rlx_attrs_pool_avg, ceil) == offsetof(rlx_attrs_pool_max, ceil), "the rows differ");
   const rlx_attrs_pool_max *a = attrs;
   const rlx_dims none = {.n = 0};
   int axes = x->n - 2;
-  *out = (rlx_pool){.whole = a->kernel.n == 0, .ceil = a->ceil};
+  *out = (rlx_pool_window){.whole = a->kernel.n == 0, .ceil = a->ceil};
   if (op == RLX_OP_pool_avg) out->count_pad = ((const rlx_attrs_pool_avg *)attrs)->count_pad;
   for (int i = 0; i < axes; i++)
     if (x->v[2 + i] == 0) return RLX_FAIL(RLX_INVALID, "x is %s: spatial axis %d is empty", RLX_DIMS_TEXT(*x), i);
@@ -173,7 +173,7 @@ void rlx_window_sizes(const rlx_dims *shape, int64_t size[RLX_SPATIAL]) {
   for (int i = 0; i < RLX_SPATIAL; i++) size[i] = i < lead ? 1 : shape->v[2 + i - lead];
 }
 
-void rlx_window_taps(const rlx_window *w, int axis, int64_t o, int64_t in, int64_t *first, int64_t *end) {
+void rlx_window_taps(const rlx_conv_window *w, int axis, int64_t o, int64_t in, int64_t *first, int64_t *end) {
   int64_t start = rlx_window_start(w, axis, o), dilation = w->dilation[axis], kernel = w->kernel[axis];
   /* The first tap at or past 0, and the first at or past `in`: quotients rounded up, written so that nothing wraps. */
   int64_t k0 = start >= 0 ? 0 : (-start - 1) / dilation + 1;

@@ -9,6 +9,18 @@ static bool node_equal(const rlx_node_rec *a, const rlx_node_rec *b) {
          rlx_attrs_equal(rlx_op_get(a->op), a->attrs, b->attrs);
 }
 
+bool rlx_node_is_sibling(const rlx_node_rec *a, const rlx_node_rec *b) {
+  const rlx_op_row *row = rlx_op_get(a->op);
+  if (a->op != b->op || !(row->traits & RLX_TRAIT_CONTROL) || a->n_in != b->n_in ||
+      memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0)
+    return false;
+  rlx_any_attrs like_a;
+  memcpy(&like_a, b->attrs, row->attrs_bytes);
+  int64_t *index = rlx_attr_named(row, &like_a, "index");
+  *index = *(const int64_t *)rlx_attr_named(row, a->attrs, "index");
+  return rlx_attrs_equal(row, a->attrs, &like_a);
+}
+
 bool rlx_graph_same(const rlx_graph *a, const rlx_graph *b) {
   if (a == b) return true;
   if (!a || !b || a->nodes.n != b->nodes.n || a->outputs.n != b->outputs.n || a->symbols.n != b->symbols.n)

@@ -106,6 +106,15 @@ bool rlx_attrs_equal(const rlx_op_row *row, const void *a, const void *b);
 uint64_t rlx_attrs_hash(const rlx_op_row *row, const void *attrs);
 uint64_t rlx_hash_bytes(uint64_t seed, const void *data, size_t bytes);
 
+/* Binding in pieces. sizes has an entry per symbol, -1 where it is not known: first from bindings, then also from the
+ * shapes of inputs, params and states, and then the graph. Only the last allocates. */
+rlx_status rlx_graph_sizes(const rlx_graph *g, const rlx_binding *bindings, size_t n, int64_t *sizes);
+rlx_status rlx_graph_sizes_add(const rlx_graph *g, const rlx_named_shape *input, int64_t *sizes);
+rlx_status rlx_graph_bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph **out);
+
+/* Whether two control nodes are values of one execution: the same but for the attribute `index`. */
+bool rlx_node_is_sibling(const rlx_node_rec *a, const rlx_node_rec *b);
+
 /* Of all that rlx_graph_same compares. */
 uint64_t rlx_graph_hash(const rlx_graph *g);
 

@@ -228,7 +228,7 @@ rlx_status rlx_shape_q_conv2d(rlx_infer *c) {
       (!rlx_dim_is_open(w->v[0]) && w->v[0] % groups != 0))
     return RLX_FAIL(RLX_INVALID, "x is %s and w is %s: %lld groups do not fit the channels", RLX_DIMS_TEXT(*x),
                     RLX_DIMS_TEXT(*w), (long long)groups);
-  rlx_window window;
+  rlx_conv_window window;
   RLX_TRY(RLX_WINDOW_READ(attrs, w->v + 2, 2, &window));
   RLX_TRY(rlx_window_shape(&window, x, false, w->v[0], &c->out.shape));
   return check_quantized(c, w->v[0]);

@@ -43,7 +43,7 @@ static rlx_status expect_bias(const rlx_infer *c, int64_t channels) {
 rlx_status rlx_shape_conv(rlx_infer *c) {
   const rlx_attrs_conv *a = RLX_ATTRS(conv, c);
   const rlx_dims *x = rlx_infer_shape(c, 0), *w = rlx_infer_shape(c, 1);
-  rlx_window window;
+  rlx_conv_window window;
   int64_t in_each, out_each;
   RLX_TRY(expect_planes(c, 1, RLX_SPATIAL));
   RLX_TRY(split_channels("input", x->v[1], a->groups, &in_each));
@@ -57,7 +57,7 @@ rlx_status rlx_shape_conv(rlx_infer *c) {
 rlx_status rlx_shape_conv_transpose(rlx_infer *c) {
   const rlx_attrs_conv_transpose *a = RLX_ATTRS(conv_transpose, c);
   const rlx_dims *x = rlx_infer_shape(c, 0), *w = rlx_infer_shape(c, 1);
-  rlx_window window;
+  rlx_conv_window window;
   int64_t in_each, channels;
   RLX_TRY(expect_planes(c, 1, RLX_SPATIAL));
   RLX_TRY(split_channels("input", x->v[1], a->groups, &in_each));
@@ -80,7 +80,7 @@ rlx_status rlx_shape_conv_transpose(rlx_infer *c) {
 
 rlx_status rlx_shape_pool(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0);
-  rlx_pool pool;
+  rlx_pool_window pool;
   RLX_TRY(expect_planes(c, 1, RLX_SPATIAL));
   RLX_TRY(rlx_pool_read(c->op, c->attrs, x, &pool));
   RLX_TRY(rlx_window_shape(&pool.window, x, pool.ceil, x->v[1], &c->out.shape));
@@ -93,7 +93,7 @@ rlx_status rlx_shape_im2col(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0);
   RLX_TRY(rlx_expect_rank(c, 0, 4));
   RLX_TRY(rlx_window_check_kernel(&a->kernel, 2));
-  rlx_window window;
+  rlx_conv_window window;
   rlx_dims planes;
   RLX_TRY(RLX_WINDOW_READ(a, a->kernel.v, 2, &window));
   RLX_TRY(rlx_window_shape(&window, x, false, x->v[1], &planes));

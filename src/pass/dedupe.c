@@ -65,13 +65,12 @@ static rlx_status step(rlx_walk *w, table *t, rlx_node id) {
 }
 
 rlx_status rlx_pass_dedupe(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out) {
-  (void)ctx;
   table t;
   rlx_walk w;
   RLX_TRY(table_init(in, &t));
   rlx_status s = rlx_walk_init(in, out, &w);
   for (rlx_node id = 1; id < rlx_graph_end(in) && !s; id++) s = step(&w, &t, id);
-  if (!s) s = rlx_walk_end(&w);
+  if (!s) s = rlx_walk_end(&w, ctx);
   rlx_walk_deinit(&w);
   rlx_mem_free(t.v);
   return s;

@@ -148,12 +148,11 @@ static rlx_status write(folder *f, rlx_node id) {
 }
 
 rlx_status rlx_pass_fold(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out) {
-  (void)ctx;
   folder f;
   rlx_status s = folder_init(in, out, &f);
   for (rlx_node id = 1; id < rlx_graph_end(in) && !s; id++) s = visit(&f, id);
   for (rlx_node id = 1; id < rlx_graph_end(in) && !s; id++) s = write(&f, id);
-  if (!s) s = rlx_walk_end(&f.w);
+  if (!s) s = rlx_walk_end(&f.w, ctx);
   folder_deinit(&f);
   return s;
 }

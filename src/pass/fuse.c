@@ -152,7 +152,7 @@ static rlx_status write_all(rlx_fuse *f) {
       RLX_TRY_AT(write_fused(f, id), "node %u (%s)", (unsigned)id, rlx_op_get(rlx_fuse_at(f, id)->op)->name);
     else RLX_TRY(rlx_walk_copy(&f->w, id));
   }
-  return rlx_walk_end(&f->w);
+  return rlx_walk_end(&f->w, f->ctx);
 }
 
 /* ---- the pass ---- */

@@ -13,7 +13,8 @@
 #include "pass/pass.h"
 
 typedef struct hoist {
-  rlx_walk w;              /* to the run graph */
+  rlx_walk w; /* to the run graph */
+  rlx_pass_context *ctx;
   const rlx_graph *before; /* the load graph so far, or NULL */
   bool *weight_only;
   bool *in_run, *in_load, *hoisted; /* by node; a hoisted node is in the load graph and a param of the run graph */
@@ -34,9 +35,9 @@ static void hoist_deinit(hoist *h) {
   rlx_walk_deinit(&h->w);
 }
 
-static rlx_status hoist_init(const rlx_graph *in, const rlx_graph *before, rlx_graph *out, hoist *h) {
+static rlx_status hoist_init(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out, hoist *h) {
   uint32_t end = rlx_graph_end(in);
-  *h = (hoist){.before = before};
+  *h = (hoist){.ctx = ctx, .before = ctx->load};
   RLX_TRY(rlx_walk_init(in, out, &h->w));
   RLX_TRY(rlx_weight_only(in, &h->weight_only));
   h->in_run = rlx_mem_calloc(end, sizeof *h->in_run);
@@ -140,18 +141,18 @@ static rlx_status write_run(hoist *h, rlx_graph *load) {
     bool is_interface = n->op == RLX_OP_input || n->op == RLX_OP_state || (n->op == RLX_OP_param && !h->in_load[id]);
     if (h->in_run[id] || is_interface) RLX_TRY(rlx_walk_copy(&h->w, id));
   }
-  return rlx_walk_end(&h->w);
+  return rlx_walk_end(&h->w, h->ctx);
 }
 
 static rlx_status copy_all(hoist *h) {
   RLX_TRY(rlx_walk_copy_all(&h->w));
-  return rlx_walk_end(&h->w);
+  return rlx_walk_end(&h->w, h->ctx);
 }
 
 rlx_status rlx_pass_hoist(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out) {
   hoist h;
   rlx_graph *load = NULL;
-  rlx_status s = hoist_init(in, ctx->load, out, &h);
+  rlx_status s = hoist_init(in, ctx, out, &h);
   if (!s && cut(&h)) {
     s = rlx_graph_create(&load);
     if (!s) s = write_load(&h, load);

@@ -27,7 +27,7 @@ typedef RLX_ARRAY(rlx_node) input_list; /* a node's inputs in the new graph */
 
 /* What decides: the target, and the rewrites there are. */
 typedef struct plan {
-  const rlx_pass_context *ctx;
+  rlx_pass_context *ctx;
   rlx_rewrite_table rewrites;
 } plan;
 
@@ -114,7 +114,10 @@ static rlx_status run_round(const plan *p, const stage *from, stage *to) {
   rlx_status s = map ? rlx_graph_create(&to->graph) : RLX_FAIL(RLX_NO_MEMORY, "legalise");
   if (!s) s = note(to, RLX_NONE, NULL);
   for (rlx_node id = 1; id < end && !s; id++) s = step(p, from, id, to, map, &in);
-  if (!s) s = rlx_graph_copy_outputs(to->graph, from->graph, map);
+  if (!s) {
+    rlx_origin_follow(p->ctx, map);
+    s = rlx_graph_copy_outputs(to->graph, from->graph, map);
+  }
   rlx_mem_free(map);
   rlx_array_deinit(&in);
   return s ? s : rlx_graph_finish(to->graph);
@@ -220,7 +223,7 @@ static rlx_status finish(const rlx_graph *in, rlx_pass_context *ctx, const stage
   rlx_walk w;
   RLX_TRY(rlx_walk_init(final->graph, out, &w));
   rlx_status s = rlx_walk_copy_all(&w);
-  if (!s) s = rlx_walk_end(&w);
+  if (!s) s = rlx_walk_end(&w, ctx);
   rlx_walk_deinit(&w);
   return s;
 }

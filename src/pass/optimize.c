@@ -8,6 +8,8 @@
 struct rlx_optimized {
   rlx_graph *graph, *load;
   rlx_report report;
+  rlx_node *origin; /* by node of the source */
+  uint32_t n_origin;
 };
 
 typedef RLX_ARRAY(const rlx_pass *) pass_list;
@@ -83,14 +85,30 @@ static rlx_status choose_passes(const rlx_optimize_options *o, pass_list *list) 
 
 /* ---- running them ---- */
 
-static rlx_status run_passes(const rlx_graph *g, const rlx_optimize_options *o, const pass_list *list,
-                             rlx_optimized *out) {
-  rlx_pass_context ctx = {
-    .supports = o->supports, .supports_user = o->supports_user, .forbid_host = o->forbid_host, .report = &out->report};
-  rlx_status s = RLX_OK;
+static rlx_status begin_origin(const rlx_graph *g, rlx_optimized *out) {
+  out->n_origin = rlx_graph_end(g);
+  out->origin = rlx_mem_calloc(out->n_origin, sizeof *out->origin);
+  if (!out->origin) return RLX_FAIL(RLX_NO_MEMORY, "following %u nodes", (unsigned)out->n_origin);
+  for (rlx_node id = 0; id < out->n_origin; id++) out->origin[id] = id;
+  return RLX_OK;
+}
+
+static rlx_status run_passes(const rlx_graph *g, const rlx_optimize_options *o, const rlx_stop *stop,
+                             const pass_list *list, rlx_optimized *out) {
+  rlx_status s = begin_origin(g, out);
+  rlx_pass_context ctx = {.supports = o->supports,
+                          .supports_user = o->supports_user,
+                          .forbid_host = o->forbid_host,
+                          .report = &out->report,
+                          .origin = out->origin,
+                          .n_origin = out->n_origin};
   out->graph = rlx_graph_retain(g);
   for (size_t i = 0; i < list->n && !s; i++) {
     rlx_graph *next;
+    if (stop && stop->fn && stop->fn(stop->user)) {
+      s = RLX_FAIL(RLX_CANCELLED, "stopped by the caller before pass %s", list->v[i]->name);
+      break;
+    }
     s = rlx_pass_run(list->v[i], out->graph, &ctx, &next);
     if (s) break;
     rlx_graph_destroy(out->graph);
@@ -106,6 +124,7 @@ void rlx_optimized_destroy(rlx_optimized *o) {
   rlx_graph_destroy(o->graph);
   rlx_graph_destroy(o->load);
   rlx_report_deinit(&o->report);
+  rlx_mem_free(o->origin);
   rlx_mem_free(o);
 }
 
@@ -119,6 +138,11 @@ static rlx_status check_graph(const rlx_graph *g) {
 }
 
 rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options, rlx_optimized **out) {
+  return rlx_optimize_stoppable(g, options, NULL, out);
+}
+
+rlx_status rlx_optimize_stoppable(const rlx_graph *g, const rlx_optimize_options *options, const rlx_stop *stop,
+                                  rlx_optimized **out) {
   static const rlx_optimize_options defaults = {.struct_bytes = sizeof defaults};
   const rlx_optimize_options *o = options ? options : &defaults;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_optimize: out is NULL");
@@ -130,7 +154,7 @@ rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options,
   rlx_optimized *result = NULL;
   rlx_status s = choose_passes(o, &list);
   if (!s && !(result = rlx_new(rlx_optimized))) s = RLX_FAIL(RLX_NO_MEMORY, "an optimised graph");
-  if (!s) s = run_passes(g, o, &list, result);
+  if (!s) s = run_passes(g, o, stop, &list, result);
   rlx_array_deinit(&list);
   if (s) rlx_optimized_destroy(result);
   else *out = result;
@@ -140,6 +164,9 @@ rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options,
 /* ---- looking at the result ---- */
 
 const rlx_graph *rlx_optimized_graph(const rlx_optimized *o) { return o ? o->graph : NULL; }
+rlx_node rlx_optimized_origin(const rlx_optimized *o, rlx_node source) {
+  return source < o->n_origin ? o->origin[source] : RLX_NONE;
+}
 const rlx_graph *rlx_optimized_load(const rlx_optimized *o) { return o ? o->load : NULL; }
 
 rlx_status rlx_optimized_report(const rlx_optimized *o, bool json, char **text) {

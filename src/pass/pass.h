@@ -18,6 +18,9 @@ typedef struct rlx_pass_context {
   bool forbid_host;
   rlx_report *report; /* may be NULL: filled by legalise */
   rlx_graph *load;    /* out, from hoist: computes params of the result from params of the source; NULL if none */
+  /* Where each node of the graph that came to the first pass is now; 0: nowhere. NULL: not kept. */
+  rlx_node *origin;
+  uint32_t n_origin;
 } rlx_pass_context;
 
 typedef rlx_status (*rlx_pass_fn)(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out);
@@ -38,6 +41,16 @@ extern const size_t rlx_passes_count;
 /* Runs one pass: makes the new graph, lets the pass fill it, finishes and so verifies it. */
 rlx_status rlx_pass_run(const rlx_pass *pass, const rlx_graph *in, rlx_pass_context *ctx, rlx_graph **out);
 
+/* rlx_optimize for those who may stop it: asked before each pass. */
+typedef struct rlx_stop {
+  rlx_cancel_fn fn; /* NULL: never */
+  void *user;
+} rlx_stop;
+rlx_status rlx_optimize_stoppable(const rlx_graph *g, const rlx_optimize_options *options, const rlx_stop *stop,
+                                  rlx_optimized **out);
+/* The node of the result that holds the value of a node of the source; 0: fused, folded or moved away. */
+rlx_node rlx_optimized_origin(const rlx_optimized *o, rlx_node source);
+
 /* What most passes need while they walk. */
 typedef struct rlx_walk {
   const rlx_graph *in;
@@ -54,8 +67,10 @@ rlx_node *rlx_walk_inputs(rlx_walk *w, rlx_node id);
 rlx_status rlx_walk_copy(rlx_walk *w, rlx_node id);
 /* Copies every node. */
 rlx_status rlx_walk_copy_all(rlx_walk *w);
-/* Copies the outputs. */
-rlx_status rlx_walk_end(rlx_walk *w);
+/* Copies the outputs and notes in ctx where the nodes went. */
+rlx_status rlx_walk_end(rlx_walk *w, rlx_pass_context *ctx);
+/* One more step on the way: what was node n is now map[n]. For passes that walk in several rounds. */
+void rlx_origin_follow(rlx_pass_context *ctx, const rlx_node *map);
 
 /* A node that nothing needs and that is no part of the graph's interface (an input, param or state is). */
 static inline bool rlx_walk_is_dead(const rlx_walk *w, rlx_node id) {

@@ -26,12 +26,12 @@ static rlx_node turned_weight(const rlx_rewrite *r, rlx_node w, int64_t groups) 
 }
 
 /* How far apart the elements of axis i of x come to lie; a single one has no neighbour. */
-static int64_t gap_of(const rlx_dims *x, const rlx_window *w, int i) {
+static int64_t gap_of(const rlx_dims *x, const rlx_conv_window *w, int i) {
   return x->v[i] > 1 ? w->stride[RLX_SPATIAL - w->axes + i - 2] : 1;
 }
 
 /* x with zeros behind every element, so that each has `gap` places; *sizes is its shape. */
-static rlx_node spread(const rlx_rewrite *r, rlx_node x, const rlx_window *w, rlx_dims *sizes) {
+static rlx_node spread(const rlx_rewrite *r, rlx_node x, const rlx_conv_window *w, rlx_dims *sizes) {
   rlx_graph *g = r->to;
   rlx_dims shape = shape_of(r, x), apart = dims_part(&shape, 0, 2), lo = RLX_DIMS(0, 0), hi = lo;
   bool any = false;
@@ -50,10 +50,10 @@ static rlx_node spread(const rlx_rewrite *r, rlx_node x, const rlx_window *w, rl
 static int64_t between(int64_t x, int64_t least, int64_t most) { return x < least ? least : x > most ? most : x; }
 
 /* From the first tap of the kernel to the last. */
-static int64_t reach_of(const rlx_window *w, int axis) { return w->dilation[axis] * (w->kernel[axis] - 1); }
+static int64_t reach_of(const rlx_conv_window *w, int axis) { return w->dilation[axis] * (w->kernel[axis] - 1); }
 
 /* Why not, if anything: looked at in doubles, before anything is multiplied or added that might overflow. */
-static const char *spreads_too_far(const rlx_rewrite *r, const rlx_dims *x, const rlx_window *w) {
+static const char *spreads_too_far(const rlx_rewrite *r, const rlx_dims *x, const rlx_conv_window *w) {
   double n = (double)x->v[0] * (double)x->v[1];
   for (int i = 2; i < x->n; i++) n *= (double)x->v[i] * (double)gap_of(x, w, i);
   if (is_too_large(r, n)) return "the input with zeros between its elements would pass 2^28 elements";
@@ -68,7 +68,7 @@ static const char *spreads_too_far(const rlx_rewrite *r, const rlx_dims *x, cons
 rlx_node rlx_rewrite_conv_transpose(rlx_rewrite *r) {
   const rlx_attrs_conv_transpose *attrs = RLX_ATTRS(conv_transpose, r->node);
   rlx_dims shape = shape_of(r, r->in[0]), w = shape_of(r, r->in[1]), sizes;
-  rlx_window window;
+  rlx_conv_window window;
   rlx_status s = RLX_WINDOW_READ(attrs, w.v + 2, shape.n - 2, &window);
   if (s) return rlx_graph_set_error(r->to, s);
   if (is_empty(r)) return nothing(r);
@@ -98,7 +98,7 @@ rlx_node rlx_rewrite_conv_transpose(rlx_rewrite *r) {
 /* ---- im2col ---- */
 
 /* The places that taps read along one axis of the padded input: [taps, places] of k dilation + o stride. */
-static rlx_node tap_places(const rlx_rewrite *r, const rlx_window *w, int axis, int64_t places, int64_t padded) {
+static rlx_node tap_places(const rlx_rewrite *r, const rlx_conv_window *w, int axis, int64_t places, int64_t padded) {
   rlx_graph *g = r->to;
   rlx_dtype type = padded <= INT32_MAX ? RLX_I32 : RLX_I64;
   int64_t taps = w->kernel[axis];
@@ -111,7 +111,7 @@ rlx_node rlx_rewrite_im2col(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_node x = r->in[0];
   rlx_dims shape = shape_of(r, x);
-  rlx_window w;
+  rlx_conv_window w;
   int64_t rows = 0, columns = 0;
   rlx_status s = RLX_WINDOW_READ(attrs, attrs->kernel.v, 2, &w);
   if (!s) s = rlx_window_out(&w, 1, shape.v[2], false, &rows);

@@ -101,14 +101,14 @@ static rlx_node *draft_room(const rlx_graph *g) {
   return rlx_mem_calloc(most, sizeof(rlx_node));
 }
 
-static rlx_status run_round(const rlx_graph *in, rlx_graph *out, bool *changed) {
+static rlx_status run_round(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out, bool *changed) {
   rlx_simplifier s = {.to = out};
   rlx_draft d = {.in = draft_room(in)};
   rlx_walk w = {0};
   rlx_status status = d.in && note_nodes(&s) ? rlx_walk_init(in, out, &w) : RLX_FAIL(RLX_NO_MEMORY, "simplify");
   for (rlx_node id = 1; id < rlx_graph_end(in) && !status; id++)
     if (!rlx_walk_is_dead(&w, id)) status = step(&s, &w, &d, id);
-  if (!status) status = rlx_walk_end(&w);
+  if (!status) status = rlx_walk_end(&w, ctx);
   *changed = s.changed;
   rlx_walk_deinit(&w);
   rlx_array_deinit(&s.splat);
@@ -123,7 +123,7 @@ rlx_status rlx_pass_simplify(const rlx_graph *in, rlx_pass_context *ctx, rlx_gra
   for (int round = 0; round < MAX_ROUNDS && changed && !s; round++) {
     rlx_graph *next = NULL;
     s = rlx_graph_create(&next);
-    if (!s) s = run_round(current, next, &changed);
+    if (!s) s = run_round(current, ctx, next, &changed);
     rlx_graph_destroy(current);
     current = next;
   }

@@ -35,7 +35,14 @@ rlx_status rlx_walk_copy_all(rlx_walk *w) {
   return RLX_OK;
 }
 
-rlx_status rlx_walk_end(rlx_walk *w) { return rlx_graph_copy_outputs(w->out, w->in, w->map); }
+void rlx_origin_follow(rlx_pass_context *ctx, const rlx_node *map) {
+  for (uint32_t id = 0; ctx->origin && id < ctx->n_origin; id++) ctx->origin[id] = map[ctx->origin[id]];
+}
+
+rlx_status rlx_walk_end(rlx_walk *w, rlx_pass_context *ctx) {
+  rlx_origin_follow(ctx, w->map);
+  return rlx_graph_copy_outputs(w->out, w->in, w->map);
+}
 
 rlx_status rlx_weight_only(const rlx_graph *g, bool **flags) {
   const uint32_t never = RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL;

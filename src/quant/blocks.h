@@ -2,7 +2,8 @@
  *
  * A block is an array of bytes and is read as one: no struct is laid over it, so neither the alignment of a mapped file
  * nor the byte order of the machine matters. The offsets below are the whole description of a layout; how codes are
- * packed into `qs` is said at the decoder, which the encoder mirrors. Not for use outside src/quant. */
+ * packed into `qs` is said at the decoder, which the encoder mirrors. Outside src/quant only kernels read it,
+ * which compute with the codes as they lie. */
 #ifndef RLX_QUANT_BLOCKS_H
 #define RLX_QUANT_BLOCKS_H
 
@@ -31,23 +32,23 @@ RLX_BLOCK_TYPES(RLX_BLOCK_DECLARE)
 enum { SMALL_BLOCK = 32, SUPER_BLOCK = 256 }; /* elements */
 
 /* Byte offsets. D is the f16 scale (Q8_K: f32), M or DMIN the f16 offset or its scale, QS the low bits of the codes, QH
- * the high ones. */
-enum { Q4_0_D = 0, Q4_0_QS = 2 };
-enum { Q4_1_D = 0, Q4_1_M = 2, Q4_1_QS = 4 };
-enum { Q5_0_D = 0, Q5_0_QH = 2, Q5_0_QS = 6 };
-enum { Q5_1_D = 0, Q5_1_M = 2, Q5_1_QH = 4, Q5_1_QS = 8 };
-enum { Q8_0_D = 0, Q8_0_QS = 2 };
-enum { IQ4_NL_D = 0, IQ4_NL_QS = 2 };
-enum { MXFP4_E = 0, MXFP4_QS = 1 };
-enum { Q2_K_SCALES = 0, Q2_K_QS = 16, Q2_K_D = 80, Q2_K_DMIN = 82 };
-enum { Q3_K_HMASK = 0, Q3_K_QS = 32, Q3_K_SCALES = 96, Q3_K_D = 108 };
-enum { Q4_K_D = 0, Q4_K_DMIN = 2, Q4_K_SCALES = 4, Q4_K_QS = 16 };
-enum { Q5_K_D = 0, Q5_K_DMIN = 2, Q5_K_SCALES = 4, Q5_K_QH = 16, Q5_K_QS = 48 };
-enum { Q6_K_QL = 0, Q6_K_QH = 128, Q6_K_SCALES = 192, Q6_K_D = 208 };
-enum { Q8_K_D = 0, Q8_K_QS = 4, Q8_K_SUMS = 260 };
-enum { IQ4_XS_D = 0, IQ4_XS_SCALES_H = 2, IQ4_XS_SCALES_L = 4, IQ4_XS_QS = 8 };
-enum { TQ1_0_QS = 0, TQ1_0_QH = 48, TQ1_0_D = 52 };
-enum { TQ2_0_QS = 0, TQ2_0_D = 64 };
+ * the high ones; BYTES is the whole, as in the type table. */
+enum { Q4_0_D = 0, Q4_0_QS = 2, Q4_0_BYTES = 18 };
+enum { Q4_1_D = 0, Q4_1_M = 2, Q4_1_QS = 4, Q4_1_BYTES = 20 };
+enum { Q5_0_D = 0, Q5_0_QH = 2, Q5_0_QS = 6, Q5_0_BYTES = 22 };
+enum { Q5_1_D = 0, Q5_1_M = 2, Q5_1_QH = 4, Q5_1_QS = 8, Q5_1_BYTES = 24 };
+enum { Q8_0_D = 0, Q8_0_QS = 2, Q8_0_BYTES = 34 };
+enum { IQ4_NL_D = 0, IQ4_NL_QS = 2, IQ4_NL_BYTES = 18 };
+enum { MXFP4_E = 0, MXFP4_QS = 1, MXFP4_BYTES = 17 };
+enum { Q2_K_SCALES = 0, Q2_K_QS = 16, Q2_K_D = 80, Q2_K_DMIN = 82, Q2_K_BYTES = 84 };
+enum { Q3_K_HMASK = 0, Q3_K_QS = 32, Q3_K_SCALES = 96, Q3_K_D = 108, Q3_K_BYTES = 110 };
+enum { Q4_K_D = 0, Q4_K_DMIN = 2, Q4_K_SCALES = 4, Q4_K_QS = 16, Q4_K_BYTES = 144 };
+enum { Q5_K_D = 0, Q5_K_DMIN = 2, Q5_K_SCALES = 4, Q5_K_QH = 16, Q5_K_QS = 48, Q5_K_BYTES = 176 };
+enum { Q6_K_QL = 0, Q6_K_QH = 128, Q6_K_SCALES = 192, Q6_K_D = 208, Q6_K_BYTES = 210 };
+enum { Q8_K_D = 0, Q8_K_QS = 4, Q8_K_SUMS = 260, Q8_K_BYTES = 292 };
+enum { IQ4_XS_D = 0, IQ4_XS_SCALES_H = 2, IQ4_XS_SCALES_L = 4, IQ4_XS_QS = 8, IQ4_XS_BYTES = 136 };
+enum { TQ1_0_QS = 0, TQ1_0_QH = 48, TQ1_0_D = 52, TQ1_0_BYTES = 54 };
+enum { TQ2_0_QS = 0, TQ2_0_D = 64, TQ2_0_BYTES = 66 };
 
 /* The 16 levels of the iq4 types, ascending: denser near zero, where weights are. */
 extern const int8_t rlx_iq4_levels[16];

@@ -16,18 +16,19 @@ static const codec codecs[RLX_DTYPE_COUNT] = {RLX_BLOCK_TYPES(ROW)};
 bool rlx_quant_is_block(rlx_dtype dtype) { return (unsigned)dtype < RLX_DTYPE_COUNT && codecs[dtype].decode != NULL; }
 bool rlx_quant_can_encode(rlx_dtype dtype) { return rlx_quant_is_block(dtype) && codecs[dtype].encode != NULL; }
 
-static rlx_status check(const char *what, rlx_dtype dtype, size_t n) {
+static rlx_status check(const char *what, rlx_dtype dtype, const void *src, const void *dst, size_t n) {
   const rlx_dtype_info *info = rlx_dtype_describe(dtype);
   if (!info) return RLX_FAIL(RLX_INVALID, "%s: unknown dtype %d", what, (int)dtype);
   if (!rlx_quant_is_block(dtype)) return RLX_FAIL(RLX_INVALID, "%s: expected a block type, found %s", what, info->name);
   if (n % info->block_elements != 0)
     return RLX_FAIL(RLX_INVALID, "%s: %zu elements are not whole blocks of %u (%s)", what, n,
                     (unsigned)info->block_elements, info->name);
+  if (n && (!src || !dst)) return RLX_FAIL(RLX_INVALID, "%s: %s is NULL", what, src ? "the result" : "the source");
   return RLX_OK;
 }
 
 rlx_status rlx_quant_decode(rlx_dtype dtype, const void *src, float *dst, size_t n) {
-  RLX_TRY(check("quant decode", dtype, n));
+  RLX_TRY(check("quant decode", dtype, src, dst, n));
   const rlx_dtype_info *info = rlx_dtype_describe(dtype);
   const uint8_t *block = src;
   for (size_t i = 0; i < n; i += info->block_elements, block += info->block_bytes) codecs[dtype].decode(block, dst + i);
@@ -35,7 +36,7 @@ rlx_status rlx_quant_decode(rlx_dtype dtype, const void *src, float *dst, size_t
 }
 
 rlx_status rlx_quant_encode(rlx_dtype dtype, const float *src, void *dst, size_t n) {
-  RLX_TRY(check("quant encode", dtype, n));
+  RLX_TRY(check("quant encode", dtype, src, dst, n));
   const rlx_dtype_info *info = rlx_dtype_describe(dtype);
   uint8_t *block = dst;
   for (size_t i = 0; i < n; i += info->block_elements, block += info->block_bytes) codecs[dtype].encode(src + i, block);

@@ -13,8 +13,6 @@
 
 bool rlx_quant_is_block(rlx_dtype dtype);
 bool rlx_quant_can_encode(rlx_dtype dtype);
-/* n elements, a multiple of the block: the caller has checked it (an odd n is refused, nothing is written). */
-rlx_status rlx_quant_decode(rlx_dtype dtype, const void *src, float *dst, size_t n);
-rlx_status rlx_quant_encode(rlx_dtype dtype, const float *src, void *dst, size_t n);
+/* rlx_quant_decode and rlx_quant_encode are public: rlx.h. */
 
 #endif

@@ -9,7 +9,7 @@
 
 typedef struct {
   const rlx_tensor *x, *w, *bias;
-  rlx_window window;
+  rlx_conv_window window;
   int64_t in[RLX_SPATIAL], out[RLX_SPATIAL]; /* spatial sizes */
   int64_t in_channels, out_channels, groups;
 } conv;
@@ -124,7 +124,7 @@ rlx_status rlx_ref_im2col(rlx_ref_call *c) {
   const rlx_attrs_im2col *a = RLX_ATTRS(im2col, c);
   const rlx_tensor *x = c->in[0];
   size_t size = rlx_dtype_size(x->dtype);
-  rlx_window w;
+  rlx_conv_window w;
   RLX_TRY(RLX_WINDOW_READ(a, a->kernel.v, 2, &w));
   memset(c->out->data, 0, c->out->bytes);
   if (rlx_tensor_count(c->out) == 0) return RLX_OK;

@@ -202,7 +202,7 @@ rlx_status rlx_ref_q_matmul(rlx_ref_call *c) {
 
 /* One sum of q_conv2d: the window of output place (y, x) over the channels of one group. Padding holds x_zero and so
  * adds nothing. */
-static int64_t window_sum(const rlx_tensor *x, const rlx_tensor *w, const rlx_window *win, int64_t x_at, int64_t w_at,
+static int64_t window_sum(const rlx_tensor *x, const rlx_tensor *w, const rlx_conv_window *win, int64_t x_at, int64_t w_at,
                           const int64_t place[2], int64_t x_zero, int64_t w_zero) {
   int64_t height = x->shape.v[2], width = x->shape.v[3], kh = w->shape.v[2], kw = w->shape.v[3];
   int64_t y0, y1, x0, x1, sum = 0;
@@ -223,7 +223,7 @@ rlx_status rlx_ref_q_conv2d(rlx_ref_call *c) {
   const rlx_attrs_q_conv2d *attrs = c->attrs;
   const rlx_tensor *x = c->in[0], *w = c->in[1];
   if (rlx_tensor_count(c->out) == 0) return RLX_OK;
-  rlx_window win;
+  rlx_conv_window win;
   RLX_TRY(RLX_WINDOW_READ(attrs, w->shape.v + 2, 2, &win));
   quantized q = open_quantized(c);
   int64_t channels = x->shape.v[1], in_each = w->shape.v[1], out_each = w->shape.v[0] / attrs->groups;

@@ -51,6 +51,19 @@ void rlx_tensor_deinit(rlx_tensor *t) {
   t->data = NULL;
 }
 
+rlx_status rlx_tensor_check(const rlx_tensor *t) {
+  size_t bytes;
+  RLX_TRY(rlx_tensor_bytes(t->dtype, t->shape, &bytes));
+  if (t->bytes != bytes)
+    return RLX_FAIL(RLX_INVALID, "has %zu bytes but %s%s takes %zu", t->bytes, rlx_dtype_name(t->dtype),
+                    RLX_DIMS_TEXT(t->shape), bytes);
+  if (bytes && !t->data) return RLX_FAIL(RLX_INVALID, "has no data");
+  for (size_t i = 0; t->dtype == RLX_BOOL && i < bytes; i++)
+    if (((const uint8_t *)t->data)[i] > 1)
+      return RLX_FAIL(RLX_INVALID, "element %zu is %u, not 0 or 1", i, (unsigned)((const uint8_t *)t->data)[i]);
+  return RLX_OK;
+}
+
 /* ---- liveness ---- */
 
 static void usage_deinit(usage *u) {
@@ -110,15 +123,6 @@ static rlx_status make_value(frame *f, rlx_node id) {
 
 static int64_t *control_index(const rlx_op_row *row, const void *attrs) { return rlx_attr_named(row, attrs, "index"); }
 
-static bool is_sibling(const rlx_node_rec *a, const rlx_node_rec *b) {
-  if (a->op != b->op || a->n_in != b->n_in || memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0) return false;
-  const rlx_op_row *row = rlx_op_get(a->op);
-  rlx_any_attrs like_a;
-  memcpy(&like_a, b->attrs, row->attrs_bytes);
-  *control_index(row, &like_a) = *control_index(row, a->attrs);
-  return rlx_attrs_equal(row, a->attrs, &like_a);
-}
-
 /* The builder makes siblings next to each other, so only a short run of nodes behind `id` is searched; one farther away
  * is still right, only computed again. */
 static rlx_status run_control(frame *f, rlx_ref_call *c, rlx_node id, const usage *u) {
@@ -129,7 +133,7 @@ static rlx_status run_control(frame *f, rlx_ref_call *c, rlx_node id, const usag
   rlx_tensor *outputs = rlx_bump_array(c->scratch, rlx_tensor, count);
   if (!outputs) return RLX_FAIL(RLX_NO_MEMORY, "%u results", (unsigned)count);
   for (rlx_node k = id; k < rlx_graph_end(f->graph) && k < id + SEARCH; k++) {
-    if (!u->reads[k] || (k != id && !is_sibling(n, rlx_graph_at(f->graph, k)))) continue;
+    if (!u->reads[k] || (k != id && !rlx_node_is_sibling(n, rlx_graph_at(f->graph, k)))) continue;
     rlx_tensor *slot = &outputs[*control_index(row, rlx_graph_at(f->graph, k)->attrs)];
     if (slot->data) continue; /* the same index twice */
     RLX_TRY(make_value(f, k));
@@ -140,6 +144,16 @@ static rlx_status run_control(frame *f, rlx_ref_call *c, rlx_node id, const usag
 
 /* ---- running ---- */
 
+static rlx_ref_call make_call(const rlx_node_rec *n, const rlx_tensor *const *in, runner *r, rlx_bump *scratch) {
+  return (rlx_ref_call){.node = n,
+                        .attrs = n->attrs,
+                        .in = in,
+                        .n_in = n->n_in,
+                        .draw = r->ctx->draw,
+                        .scratch = scratch,
+                        .runner = &r->base};
+}
+
 /* A result without elements is complete as it is; the kernel might walk the axes beside the empty one for days. */
 static rlx_status call_kernel(rlx_ref_call *c) { return c->out->bytes ? rlx_ref_get(c->node->op)(c) : RLX_OK; }
 
@@ -147,13 +161,7 @@ static rlx_status run_node(frame *f, runner *r, rlx_node id, const usage *u) {
   const rlx_node_rec *n = rlx_graph_at(f->graph, id);
   for (uint32_t i = 0; i < n->n_in; i++) f->in[i] = n->in[i] ? &f->value[n->in[i]] : NULL;
   rlx_bump scratch = {0};
-  rlx_ref_call c = {.node = n,
-                    .attrs = n->attrs,
-                    .in = f->in,
-                    .n_in = n->n_in,
-                    .draw = r->ctx->draw,
-                    .scratch = &scratch,
-                    .runner = &r->base};
+  rlx_ref_call c = make_call(n, f->in, r, &scratch);
   rlx_status s;
   if (rlx_op_has(n->op, RLX_TRAIT_CONTROL)) {
     s = run_control(f, &c, id, u);
@@ -310,18 +318,34 @@ rlx_status rlx_eval_graph(const rlx_graph *g, const rlx_eval_context *ctx, const
   return s;
 }
 
+static rlx_status run_siblings(const rlx_graph *g, const rlx_node *nodes, uint32_t n, rlx_ref_call *c,
+                               rlx_tensor *out) {
+  uint32_t count = rlx_control_count(c->node);
+  rlx_tensor *outputs = rlx_bump_array(c->scratch, rlx_tensor, count);
+  if (!outputs) return RLX_FAIL(RLX_NO_MEMORY, "%u results", (unsigned)count);
+  for (uint32_t i = 0; i < n; i++)
+    outputs[*control_index(rlx_op_get(c->node->op), rlx_graph_at(g, nodes[i])->attrs)] = out[i];
+  return rlx_control_run_all(c, outputs);
+}
+
+rlx_status rlx_eval_step(const rlx_graph *g, const rlx_node *nodes, uint32_t n, const rlx_eval_context *ctx,
+                         const rlx_tensor *const *in, rlx_tensor *out, rlx_bump *scratch) {
+  const rlx_node_rec *node = rlx_graph_at(g, nodes[0]);
+  runner r = make_runner(ctx);
+  rlx_ref_call c = make_call(node, in, &r, scratch);
+  for (uint32_t i = 0; i < n; i++)
+    if (out[i].bytes) memset(out[i].data, POISON, out[i].bytes);
+  if (rlx_op_has(node->op, RLX_TRAIT_CONTROL)) return run_siblings(g, nodes, n, &c, out);
+  c.out = out;
+  return call_kernel(&c);
+}
+
 rlx_status rlx_eval_node(const rlx_node_rec *n, const rlx_eval_context *ctx, const rlx_tensor *const *in,
                          rlx_tensor *out) {
   runner r = make_runner(ctx);
   rlx_bump scratch = {0};
-  rlx_ref_call c = {.node = n,
-                    .attrs = n->attrs,
-                    .in = in,
-                    .n_in = n->n_in,
-                    .out = out,
-                    .draw = ctx->draw,
-                    .scratch = &scratch,
-                    .runner = &r.base};
+  rlx_ref_call c = make_call(n, in, &r, &scratch);
+  c.out = out;
   memset(out->data, POISON, out->bytes);
   rlx_status s = call_kernel(&c);
   rlx_bump_deinit(&scratch);

@@ -23,8 +23,15 @@ rlx_status rlx_eval_graph(const rlx_graph *g, const rlx_eval_context *ctx, const
 rlx_status rlx_eval_node(const rlx_node_rec *n, const rlx_eval_context *ctx, const rlx_tensor *const *in,
                          rlx_tensor *out);
 
+/* The same for a planned step, which may be several control nodes that differ only in `index`: out[i] is storage for
+ * nodes[i]. Temporary memory comes from the caller's bump, which the caller resets. */
+rlx_status rlx_eval_step(const rlx_graph *g, const rlx_node *nodes, uint32_t n, const rlx_eval_context *ctx,
+                         const rlx_tensor *const *in, rlx_tensor *out, rlx_bump *scratch);
+
 /* Tensors with memory of their own. */
 rlx_status rlx_tensor_create(const rlx_type *type, rlx_tensor *out); /* not cleared */
 void rlx_tensor_deinit(rlx_tensor *t);
+/* A tensor from outside: its bytes are those of its type and shape and are there, and bools are 0 or 1. */
+rlx_status rlx_tensor_check(const rlx_tensor *t);
 
 #endif

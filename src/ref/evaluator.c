@@ -64,16 +64,7 @@ static rlx_status check_value(const rlx_graph *g, rlx_node id, const rlx_tensor 
   for (int i = 0; fits && i < want->shape.n; i++)
     fits = rlx_dim_is_open(want->shape.v[i]) || v->shape.v[i] == want->shape.v[i];
   if (!fits) return RLX_FAIL(RLX_INVALID, "is %s but must be %s", RLX_DIMS_TEXT(v->shape), RLX_DIMS_TEXT(want->shape));
-  size_t bytes;
-  RLX_TRY(rlx_tensor_bytes(v->dtype, v->shape, &bytes));
-  if (v->bytes != bytes)
-    return RLX_FAIL(RLX_INVALID, "has %zu bytes but %s%s takes %zu", v->bytes, rlx_dtype_name(v->dtype),
-                    RLX_DIMS_TEXT(v->shape), bytes);
-  if (bytes && !v->data) return RLX_FAIL(RLX_INVALID, "has no data");
-  for (size_t i = 0; v->dtype == RLX_BOOL && i < bytes; i++)
-    if (((const uint8_t *)v->data)[i] > 1)
-      return RLX_FAIL(RLX_INVALID, "element %zu is %u, not 0 or 1", i, (unsigned)((const uint8_t *)v->data)[i]);
-  return RLX_OK;
+  return rlx_tensor_check(v);
 }
 
 rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tensor *value) {

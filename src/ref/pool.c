@@ -50,7 +50,7 @@ static double mean(const view *v, bool count_pad) {
 }
 
 /* Sets the window at an output place. */
-static void look_at(view *v, const rlx_window *w, const int64_t place[RLX_SPATIAL]) {
+static void look_at(view *v, const rlx_conv_window *w, const int64_t place[RLX_SPATIAL]) {
   v->padded_taps = 1;
   for (int a = 0; a < RLX_SPATIAL; a++) {
     v->start[a] = rlx_window_start(w, a, place[a]);
@@ -65,7 +65,7 @@ static void look_at(view *v, const rlx_window *w, const int64_t place[RLX_SPATIA
 static rlx_status pool(rlx_ref_call *c, summary value_of) {
   const rlx_tensor *x = c->in[0];
   rlx_tensor *out = c->out;
-  rlx_pool p;
+  rlx_pool_window p;
   RLX_TRY(rlx_pool_read(c->node->op, c->attrs, &x->shape, &p));
   int64_t in[RLX_SPATIAL], size[RLX_SPATIAL];
   rlx_window_sizes(&x->shape, in);

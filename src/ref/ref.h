@@ -98,6 +98,9 @@ void rlx_convert(rlx_tensor *dst, size_t k, const rlx_tensor *src, size_t i);
 /* The double x stored into dst under the rules of `cast`. */
 void rlx_store_value(rlx_tensor *dst, size_t k, double x);
 
+/* Elements begin .. end - 1 of a range. */
+void rlx_range_fill(const rlx_attrs_range *a, rlx_tensor *out, size_t begin, size_t end);
+
 /* ---- walking shapes ---- */
 /* Row-major strides in elements. */
 void rlx_strides(const rlx_dims *shape, size_t stride[RLX_MAX_RANK]);

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""RLX against PyTorch on the CPU: element-wise ops, softmax and norms on 4096x1024 f32, in one process and interleaved.
+
+    python3 bench/torch_ratio.py [--lib build/librlx.so] [--rounds 60] [--ops add,gelu] [--device cpu]
+
+Needs a shared librlx (cmake -DBUILD_SHARED_LIBS=ON) and `pip install torch` (the CPU build). Each op is compiled through
+the public API; its inputs lie in the executable, and what is timed is rlx_executable_run alone. PyTorch writes into a
+preallocated result wherever it can (it has no `out` for the norms). Rounds alternate, one call each. The table gives the
+median and the best time of both and the ratio PyTorch / RLX of each: above 1, RLX is faster. On a machine that does other
+things at the same time only the best times say something. The last column is the largest difference of the results. """
+import argparse
+import ctypes
+import statistics
+import sys
+import time
+
+import torch
+import torch.nn.functional as functional
+
+ROWS, COLUMNS = 4096, 1024
+
+
+class Dims(ctypes.Structure):
+    _fields_ = [("v", ctypes.c_int64 * 8), ("n", ctypes.c_int32)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("dtype", ctypes.c_int), ("shape", Dims), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+
+
+class SessionDesc(ctypes.Structure):
+    _fields_ = [("struct_bytes", ctypes.c_size_t), ("device", ctypes.c_char_p), ("threads", ctypes.c_uint32),
+                ("pool_bytes", ctypes.c_uint64), ("no_pool", ctypes.c_bool), ("cached", ctypes.c_uint32)]
+
+
+def as_tensor(t):
+    """A view of a contiguous f32 torch tensor."""
+    shape = Dims(n=t.dim())
+    for i, size in enumerate(t.shape):
+        shape.v[i] = size
+    return Tensor(0, shape, t.data_ptr(), t.numel() * 4)
+
+
+class Library:
+    def __init__(self, path):
+        self.c = ctypes.CDLL(path)
+        self.c.rlx_message.restype = ctypes.c_char_p
+
+    def call(self, name, *args):
+        if getattr(self.c, name)(*args) != 0:
+            sys.exit(f"{name}: {self.c.rlx_message().decode()}")
+
+    def make(self, name, *args):
+        out = ctypes.c_void_p()
+        self.call(name, *args, ctypes.byref(out))
+        return out
+
+
+class Executable:
+    """One op compiled for the CPU, its inputs written."""
+
+    def __init__(self, lib, device, threads, expression, inputs):
+        self.lib = lib
+        text = "graph {\n"
+        for name, value in inputs.items():
+            text += f'  %{name} = input "{name}" : f32[{",".join(map(str, value.shape))}]\n'
+        text = (text + f'  %out = {expression}\n  output "out" = %out\n}}\n').encode()
+        graph = lib.make("rlx_graph_parse", text, ctypes.c_size_t(len(text)))
+        desc = SessionDesc(ctypes.sizeof(SessionDesc), device.encode(), threads)
+        self.session = lib.make("rlx_session_create", ctypes.byref(desc))
+        self.handle = lib.make("rlx_compile", self.session, graph, None)
+        lib.c.rlx_graph_destroy(graph)
+        for name, value in inputs.items():
+            lib.call("rlx_executable_write", self.handle, name.encode(), ctypes.byref(as_tensor(value)))
+
+    def run(self):
+        self.lib.call("rlx_executable_run", self.handle)
+
+    def read(self, like):
+        result = torch.empty_like(like)
+        self.lib.call("rlx_executable_read", self.handle, b"out", ctypes.byref(as_tensor(result)))
+        return result
+
+    def close(self):
+        self.lib.c.rlx_executable_destroy(self.handle)
+        self.lib.c.rlx_session_destroy(self.session)
+
+
+def make_ops():
+    """Name -> (expression, inputs, the same in PyTorch)."""
+    x, y = torch.randn(ROWS, COLUMNS), torch.randn(ROWS, COLUMNS)
+    g, b, out = torch.randn(COLUMNS), torch.randn(COLUMNS), torch.empty(ROWS, COLUMNS)
+    nn = torch._C._nn
+    one, two = {"x": x}, {"x": x, "y": y}
+    return {
+        "add": ("add(%x, %y)", two, lambda: torch.add(x, y, out=out)),
+        "mul": ("mul(%x, %y)", two, lambda: torch.mul(x, y, out=out)),
+        "exp": ("exp(%x)", one, lambda: torch.exp(x, out=out)),
+        "silu": ("silu(%x)", one, lambda: nn.silu(x, out=out)),
+        "gelu": ("gelu(%x)", one, lambda: nn.gelu(x, out=out)),
+        "gelu_approx": ("gelu_approx(%x)", one, lambda: nn.gelu(x, approximate="tanh", out=out)),
+        "tanh": ("tanh(%x)", one, lambda: torch.tanh(x, out=out)),
+        "softmax": ("softmax(%x)", one, lambda: torch.softmax(x, -1, out=out)),
+        "log_softmax": ("log_softmax(%x)", one, lambda: torch.log_softmax(x, -1, out=out)),
+        "layer_norm": ("layer_norm(%x, %g, %b)", {"x": x, "g": g, "b": b},
+                       lambda: functional.layer_norm(x, (COLUMNS,), g, b)),
+        "rms_norm": ("rms_norm(%x, %g)", {"x": x, "g": g}, lambda: functional.rms_norm(x, (COLUMNS,), g, 1e-5)),
+        "sum_rows": ("reduce_sum(%x) {axes=[1]}", one, lambda: torch.sum(x, 1)),
+        "sum_columns": ("reduce_sum(%x) {axes=[0]}", one, lambda: torch.sum(x, 0)),
+    }
+
+
+def measure(executable, torch_call, rounds):
+    theirs, ours = [], []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        torch_call()
+        middle = time.perf_counter()
+        executable.run()
+        end = time.perf_counter()
+        theirs.append(1e3 * (middle - begin))
+        ours.append(1e3 * (end - middle))
+    return theirs, ours
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lib", default="build/librlx.so")
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--ops", default="")
+    parser.add_argument("--device", default="cpu")
+    args = parser.parse_args()
+    lib = Library(args.lib)
+    torch.manual_seed(1)
+    ops = make_ops()
+    chosen = args.ops.split(",") if args.ops else list(ops)
+    print(f"{ROWS}x{COLUMNS} f32, torch {torch.__version__}, device {args.device}, {args.rounds} rounds; times in ms\n")
+    print("| op | threads | torch median | rlx median | ratio | torch best | rlx best | ratio | difference |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        for name in chosen:
+            expression, inputs, torch_call = ops[name]
+            executable = Executable(lib, args.device, threads, expression, inputs)
+            executable.run()
+            want = torch_call()
+            difference = (executable.read(want) - want).abs().max().item()
+            theirs, ours = measure(executable, torch_call, args.rounds)
+            executable.close()
+            t, o, tb, ob = statistics.median(theirs), statistics.median(ours), min(theirs), min(ours)
+            print(f"| {name} | {threads} | {t:.2f} | {o:.2f} | {t / o:.2f} | {tb:.2f} | {ob:.2f} | {tb / ob:.2f} | "
+                  f"{difference:.1e} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

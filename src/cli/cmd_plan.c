@@ -1,0 +1,96 @@
+/* rlx plan: what a graph would take of a device, without running it; or with --csv the placement of anybody's values
+ * (plan_csv.c). Only the plan is made: no memory for weights or scratch is taken. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+typedef struct request {
+  const cli_command *self;
+  cli_common common;
+  cli_list words, dims;
+  cli_engine_options engine;
+  cli_csv_options csv;
+  const char *svg;
+  bool dispatch, no_views, no_in_place, no_reorder, no_search;
+} request;
+
+static int print_report(rlx_executable *e, rlx_report_kind kind, rlx_report_format format) {
+  char *text;
+  if (cli_check(rlx_executable_report(e, kind, format, &text), "plan", NULL)) return CLI_FAILED;
+  fputs(text, stdout);
+  if (format == RLX_JSON) putchar('\n');
+  rlx_free(text);
+  return CLI_DONE;
+}
+
+static int write_picture(const char *path, rlx_executable *e) {
+  char *text;
+  if (cli_check(rlx_executable_report(e, RLX_REPORT_PLAN, RLX_SVG, &text), "plan", NULL)) return CLI_FAILED;
+  int code = cli_write_file(path, text, strlen(text));
+  rlx_free(text);
+  return code;
+}
+
+static int report(const request *r, rlx_executable *e) {
+  if (r->svg && write_picture(r->svg, e)) return CLI_FAILED;
+  if (r->common.json) return print_report(e, r->dispatch ? RLX_REPORT_DISPATCH : RLX_REPORT_PLAN, RLX_JSON);
+  if (r->common.quiet) return CLI_DONE;
+  if (r->dispatch && print_report(e, RLX_REPORT_DISPATCH, RLX_TEXT)) return CLI_FAILED;
+  return print_report(e, RLX_REPORT_PLAN, RLX_TEXT);
+}
+
+static int plan_graph(const request *r, rlx_graph **g, cli_engine *e) {
+  const char *path = r->words.v[0].value;
+  if (cli_load_graph(path, g) || cli_bind(path, &r->dims, NULL, g)) return CLI_FAILED;
+  if (cli_session_open(&r->common, r->common.device, (uint32_t)r->common.threads, &e->session)) return CLI_FAILED;
+  rlx_compile_options options = {.struct_bytes = sizeof options,
+                                 .without = r->engine.without,
+                                 .exact = r->engine.exact,
+                                 .forbid_host = r->engine.no_host,
+                                 .plan_only = true,
+                                 .no_views = r->no_views,
+                                 .no_in_place = r->no_in_place,
+                                 .no_reorder = r->no_reorder,
+                                 .no_search = r->no_search};
+  if (cli_check(rlx_compile(e->session, *g, &options, &e->executable), path, NULL)) return CLI_FAILED;
+  return report(r, e->executable);
+}
+
+static int plan(const request *r) {
+  if (r->csv.path && r->words.n) return cli_wrong(r->self, "--csv and a graph: expected one of them");
+  if (r->csv.path) return cli_plan_csv(&r->common, &r->csv);
+  if (r->words.n != 1) return cli_wrong(r->self, "expected one file, found %zu", r->words.n);
+  rlx_graph *g = NULL;
+  cli_engine e = {0};
+  int code = plan_graph(r, &g, &e);
+  cli_engine_close(&e);
+  rlx_graph_destroy(g);
+  return code;
+}
+
+int cli_plan(const cli_command *self, int argc, char **argv) {
+  request r = {.self = self};
+  const cli_option options[] = {
+    {"--dim", "NAME=SIZE", "give a symbol its size", CLI_PAIRS, &r.dims, 0, INT64_MAX},
+    {"--svg", "FILE", "a picture: time across, address up", CLI_TEXT, &r.svg, 0, 0},
+    {"--dispatch", NULL, "also what runs where, and why", CLI_FLAG, &r.dispatch, 0, 0},
+    CLI_ENGINE_OPTIONS(r.engine),
+    {"--no-views", NULL, "copy instead", CLI_FLAG, &r.no_views, 0, 0},
+    {"--no-in-place", NULL, "no result takes over an input", CLI_FLAG, &r.no_in_place, 0, 0},
+    {"--no-reorder", NULL, "keep the graph's own order", CLI_FLAG, &r.no_reorder, 0, 0},
+    {"--no-search", NULL, "greedy placement only (with --csv too)", CLI_FLAG, &r.no_search, 0, 0},
+    {"--csv", "FILE", "a bare problem: columns id,lower,upper,size", CLI_TEXT, &r.csv.path, 0, 0},
+    {"--capacity", "BYTES", "with --csv: fail where the peak is above", CLI_NUMBER, &r.csv.capacity, 0, INT64_MAX},
+    {"--budget", "STEPS", "with --csv: of the search", CLI_NUMBER, &r.csv.budget, 0, INT64_MAX},
+    {"--out", "FILE", "with --csv: the rows again, with a column offset", CLI_TEXT, &r.csv.out, 0, 0},
+  };
+  int code;
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
+    r.csv.no_search = r.no_search;
+    code = plan(&r);
+  }
+  cli_list_deinit(&r.words);
+  cli_list_deinit(&r.dims);
+  return code;
+}

@@ -1,0 +1,149 @@
+/* A graph and values for its leaves: what eval, run, compare, bench and trace begin with.
+ *
+ * All arrays are read and all that is wrong with them or missing is told before anything runs. Values are kept by the
+ * nodes of the graph as it was loaded; passes may drop leaves or add some, so others match them by name. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- Values that are given ----------------------------------------------------------------------------------- */
+
+static int read_value(const cli_model *m, const cli_word *input) {
+  rlx_node n = rlx_graph_find(m->graph, input->name);
+  if (!n) return cli_fail("--input '%s': %s has no input, param or state of this name", input->name, m->path);
+  return cli_check(rlx_npy_read(input->value, &m->values[n]), "--input", input->name);
+}
+
+/* A leaf that must be given a value and has none; a state begins with zeros. */
+static bool lacks_value(const cli_model *m, rlx_node n) {
+  return rlx_node_name(m->graph, n) && !m->values[n].data && strcmp(rlx_node_op(m->graph, n), "state") != 0;
+}
+
+static bool is_asked_for(const cli_model *m, const char *name) {
+  for (size_t i = 0; i < m->options->inputs.n; i++)
+    if (strcmp(m->options->inputs.v[i].name, name) == 0) return true;
+  return false;
+}
+
+static int read_values(const cli_model *m) {
+  int code = CLI_DONE;
+  for (size_t i = 0; i < m->options->inputs.n; i++)
+    if (read_value(m, &m->options->inputs.v[i])) code = CLI_FAILED;
+  for (rlx_node n = 1; m->options->seed < 0 && n <= rlx_graph_size(m->graph); n++) {
+    const char *name = rlx_node_name(m->graph, n);
+    if (lacks_value(m, n) && !is_asked_for(m, name)) /* one that could not be read is not missing as well */
+      code = cli_fail("%s '%s' has no value; add --input %s=FILE.npy, or --random SEED", rlx_node_op(m->graph, n), name,
+                      name);
+  }
+  return code;
+}
+
+static bool is_block(rlx_dtype dtype) { return rlx_dtype_describe(dtype)->block_elements > 1; }
+
+/* .npy has no block types: such a param takes its bytes from an array of u8. */
+static void take_as_blocks(const rlx_graph *g, rlx_node n, rlx_tensor *t) {
+  size_t bytes;
+  rlx_dims shape = rlx_node_shape(g, n);
+  rlx_dtype dtype = rlx_node_dtype(g, n);
+  if (!t->data || t->dtype != RLX_U8 || !is_block(dtype)) return;
+  if (rlx_tensor_bytes(dtype, shape, &bytes) || bytes != t->bytes) return; /* setting it will tell */
+  t->dtype = dtype;
+  t->shape = shape;
+}
+
+/* ---- Random values ------------------------------------------------------------------------------------------- */
+
+/* Floats in -1 .. 1, integers and bools 0 or 1 (which most indices may be); the draw is the leaf's number, so that
+ * equal seeds give equal values however many leaves are given. */
+static rlx_node random_node(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, int64_t seed, rlx_node leaf) {
+  bool is_real = dtype == RLX_F32 || dtype == RLX_F16 || dtype == RLX_BF16 || dtype == RLX_F64;
+  bool is_complex = dtype == RLX_C64 && shape.n < RLX_MAX_RANK;
+  if (is_complex) shape.v[shape.n++] = 2;
+  rlx_node x = rlx_rng_uniform(g, rlx_scalar(g, RLX_I64, (double)leaf), shape, RLX_F32, seed, -1, 1);
+  if (is_complex) return rlx_view_as_complex(g, x);
+  return rlx_cast(g, is_real ? x : rlx_gt(g, x, rlx_scalar(g, RLX_F32, 0)), dtype);
+}
+
+/* Random floats, encoded; the blocks are the model's to free. */
+static rlx_status encode_random(cli_model *m, rlx_node n, const rlx_tensor *floats) {
+  rlx_tensor *t = &m->values[n];
+  rlx_dtype dtype = rlx_node_dtype(m->graph, n);
+  size_t bytes;
+  rlx_status s = rlx_tensor_bytes(dtype, floats->shape, &bytes);
+  if (s) return s;
+  void *blocks = malloc(bytes ? bytes : 1);
+  if (!blocks) return RLX_NO_MEMORY;
+  *t = (rlx_tensor){dtype, floats->shape, blocks, bytes};
+  m->encoded[n] = true;
+  return rlx_quant_encode(dtype, floats->data, blocks, floats->bytes / sizeof(float));
+}
+
+static rlx_status take_random(cli_model *m, rlx_node n) {
+  rlx_tensor t;
+  rlx_status s = rlx_evaluator_get(m->random, rlx_node_name(m->graph, n), &t);
+  if (s) return s;
+  if (is_block(rlx_node_dtype(m->graph, n))) return encode_random(m, n, &t);
+  m->values[n] = t;
+  return RLX_OK;
+}
+
+static int fill_random(cli_model *m) {
+  rlx_graph *g;
+  rlx_status s = rlx_graph_create(&g);
+  bool any = false;
+  for (rlx_node n = 1; !s && n <= rlx_graph_size(m->graph); n++) {
+    rlx_dtype dtype = rlx_node_dtype(m->graph, n);
+    if (!lacks_value(m, n)) continue;
+    rlx_dtype made = is_block(dtype) ? RLX_F32 : dtype;
+    rlx_output(g, rlx_node_name(m->graph, n), random_node(g, made, rlx_node_shape(m->graph, n), m->options->seed, n));
+    any = true;
+  }
+  if (!s && any) s = rlx_graph_finish(g);
+  if (!s && any) s = rlx_evaluator_create(g, &m->random);
+  if (!s && m->random) s = rlx_evaluator_run(m->random);
+  for (rlx_node n = 1; !s && m->random && n <= rlx_graph_size(m->graph); n++)
+    if (lacks_value(m, n)) s = take_random(m, n);
+  rlx_graph_destroy(g);
+  return cli_check(s, "--random", NULL);
+}
+
+/* ---- Loading ------------------------------------------------------------------------------------------------- */
+
+int cli_model_load(const char *path, const cli_model_options *options, cli_model *m) {
+  rlx_graph *g;
+  *m = (cli_model){.options = options, .path = path};
+  return cli_load_graph(path, &g) ? CLI_FAILED : cli_model_take(path, g, options, m);
+}
+
+int cli_model_take(const char *path, rlx_graph *g, const cli_model_options *options, cli_model *m) {
+  *m = (cli_model){.options = options, .path = path, .graph = g};
+  size_t n = (size_t)rlx_graph_size(g) + 1;
+  m->values = calloc(n, sizeof *m->values);
+  m->encoded = calloc(n, sizeof *m->encoded);
+  if (!m->values || !m->encoded) return cli_fail("out of memory");
+  return read_values(m);
+}
+
+int cli_model_bind(cli_model *m) {
+  if (cli_bind(m->path, &m->options->dims, m->values, &m->graph)) return CLI_FAILED;
+  for (rlx_node n = 1; n <= rlx_graph_size(m->graph); n++) take_as_blocks(m->graph, n, &m->values[n]);
+  return m->options->seed >= 0 ? fill_random(m) : CLI_DONE;
+}
+
+void cli_model_deinit(cli_model *m) {
+  for (size_t i = 0; m->values && i < m->options->inputs.n; i++) /* unknown: entry 0, which is empty */
+    rlx_free(m->values[rlx_graph_find(m->graph, m->options->inputs.v[i].name)].data);
+  for (rlx_node n = 1; m->encoded && n <= rlx_graph_size(m->graph); n++)
+    if (m->encoded[n]) free(m->values[n].data);
+  free(m->values);
+  free(m->encoded);
+  rlx_evaluator_destroy(m->random);
+  rlx_graph_destroy(m->graph);
+}
+
+void cli_model_options_deinit(cli_model_options *o) {
+  cli_list_deinit(&o->inputs);
+  cli_list_deinit(&o->dims);
+}

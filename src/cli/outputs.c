@@ -1,0 +1,145 @@
+/* Results: printed, or written as .npy files of a folder. Everything about the folder is checked before the run whose
+ * result would be lost; nothing is written before the run has succeeded. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+enum { SHOWN_VALUES = 8 };
+
+/* ---- Outputs ------------------------------------------------------------------------------------------------- */
+
+/* The file of an output; slashes become '_', so that a name cannot leave the folder. Free with free. */
+static char *output_path(const char *folder, const char *name) {
+  size_t bytes = strlen(folder) + strlen(name) + sizeof "/.npy";
+  char *path = malloc(bytes);
+  if (!path) return NULL;
+  snprintf(path, bytes, "%s/%s.npy", folder, name);
+  for (char *p = path + strlen(folder) + 1; *p; p++)
+    if (*p == '/') *p = '_';
+  return path;
+}
+
+/* By the file names that they give: '/' counts as '_'. */
+static int compare_names(const void *a, const void *b) {
+  const unsigned char *x = *(const unsigned char *const *)a, *y = *(const unsigned char *const *)b;
+#define IN_FILE(c) ((c) == '/' ? '_' : (c))
+  while (*x && IN_FILE(*x) == IN_FILE(*y)) x++, y++;
+  return IN_FILE(*x) - IN_FILE(*y);
+#undef IN_FILE
+}
+
+/* Outputs whose names differ in '/' and '_' alone would overwrite each other. */
+static int check_names(const rlx_graph *g) {
+  uint32_t n = rlx_graph_outputs(g);
+  const char **names = calloc(n, sizeof *names);
+  if (!names) return cli_fail("out of memory");
+  int code = CLI_DONE;
+  for (uint32_t i = 0; i < n; i++) rlx_graph_output(g, i, &names[i]);
+  qsort(names, n, sizeof *names, compare_names);
+  for (uint32_t i = 1; i < n; i++)
+    if (compare_names(&names[i - 1], &names[i]) == 0)
+      code = cli_fail("--out: outputs '%s' and '%s' would be one file", names[i - 1], names[i]);
+  free(names);
+  return code;
+}
+
+static int check_can_write(const char *out, const char *folder) {
+  struct stat st;
+  if (stat(folder, &st) != 0) return cli_fail("--out %s: cannot use '%s': %s", out, folder, strerror(errno));
+  if (!S_ISDIR(st.st_mode)) return cli_fail("--out %s: expected a folder, but '%s' is none", out, folder);
+  return access(folder, W_OK | X_OK) ? cli_fail("--out %s: cannot write '%s': %s", out, folder, strerror(errno))
+                                     : CLI_DONE;
+}
+
+/* Whether the folder can be used, or made in its parent: asked before a run whose result would be lost. */
+static int check_folder(const char *out) {
+  struct stat st;
+  if (!*out || stat(out, &st) == 0 || errno != ENOENT) return check_can_write(out, out);
+  size_t n = strlen(out);
+  while (n > 1 && out[n - 1] == '/') n--;
+  while (n > 0 && out[n - 1] != '/') n--;
+  char *parent = malloc(n + 2);
+  if (!parent) return cli_fail("out of memory");
+  memcpy(parent, n ? out : ".", n ? n : 1);
+  parent[n ? n : 1] = '\0';
+  int code = check_can_write(out, parent);
+  free(parent);
+  return code;
+}
+
+static void print_values(const rlx_tensor *t) {
+  size_t count = t->bytes / rlx_dtype_describe(t->dtype)->block_bytes;
+  if (cli_print_values(t, SHOWN_VALUES, false)) fputs("?", stdout);
+  if (count > SHOWN_VALUES) printf(" .. (%zu in all)", count);
+}
+
+static void print_tensor(const cli_common *common, const char *name, const rlx_tensor *t, const char *path) {
+  const char *type = rlx_dtype_describe(t->dtype)->name;
+  if (common->json) {
+    fputs("{\"name\":", stdout);
+    cli_print_quoted(name);
+    printf(",\"dtype\":\"%s\",\"shape\":", type);
+    cli_print_sizes(t->shape);
+    fputs(path ? ",\"file\":" : ",\"values\":[", stdout);
+    if (path) cli_print_quoted(path);
+    else fputs(cli_print_values(t, SIZE_MAX, true) ? "null]" : "]", stdout);
+    putchar('}');
+    return;
+  }
+  cli_print_plain(name);
+  printf(": %s", type);
+  cli_print_sizes(t->shape);
+  fputs(path ? " -> " : " = ", stdout);
+  if (path) cli_print_plain(path);
+  else print_values(t);
+  putchar('\n');
+}
+
+static int write_output(const cli_results *r, const char *name, const char **comma) {
+  rlx_tensor t;
+  char *path = NULL;
+  if (cli_check(r->get(r->user, name, &t), "output", name)) return CLI_FAILED;
+  if (r->folder && !(path = output_path(r->folder, name))) return cli_fail("out of memory");
+  rlx_status s = r->folder ? rlx_npy_write(path, &t) : RLX_OK;
+  if (!s && (r->common->json || !r->common->quiet)) {
+    if (r->common->json) fputs(*comma, stdout);
+    print_tensor(r->common, name, &t, path);
+    *comma = ",";
+  }
+  free(path);
+  return cli_check(s, "output", name);
+}
+
+static int write_all(const cli_results *r) {
+  const char *comma = "";
+  int code = CLI_DONE;
+  bool made = r->folder && mkdir(r->folder, 0777) == 0;
+  if (r->folder && !made && errno != EEXIST) return cli_fail("--out %s: %s", r->folder, strerror(errno));
+  if (r->common->json) fputs("{\"outputs\":[", stdout);
+  for (uint32_t i = 0; i < rlx_graph_outputs(r->graph); i++) {
+    const char *name;
+    rlx_graph_output(r->graph, i, &name);
+    if (write_output(r, name, &comma)) code = CLI_FAILED;
+  }
+  if (code && made) rmdir(r->folder); /* nothing was written, or this fails */
+  if (r->common->json) printf("],\"seconds\":%.6f}\n", r->seconds);
+  return code;
+}
+
+int cli_results_write(const cli_results *r) {
+  cli_hold_interrupts();
+  int code = write_all(r);
+  cli_release_interrupts();
+  return code;
+}
+
+int cli_results_check(const char *folder, const rlx_graph *g) {
+  if (!folder) return CLI_DONE;
+  int code = check_folder(folder);
+  return check_names(g) ? CLI_FAILED : code;
+}

@@ -1,0 +1,112 @@
+/* Conformance of a device: every case of every op compiled for a session, run, and compared with the reference.
+ *
+ * A case passes when its result is inside the tolerance of SPEC section 8. Whether the host helped is read from the compiled
+ * executable, so "PASS" means that the device ran every step. Outputs are poisoned before the run. */
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "conform/conform.h"
+#include "ref/compare.h"
+#include "ref/eval.h"
+
+const char *rlx_conform_result_name(rlx_conform_result r) {
+  static const char *const names[] = {"PASS", "HOST", "UNSUPPORTED", "FAIL"};
+  return (unsigned)r < sizeof names / sizeof *names ? names[r] : "?";
+}
+
+/* The reference's value of the case's one output. */
+static rlx_status reference(const rlx_case_built *b, rlx_tensor *want) {
+  rlx_evaluator *e;
+  rlx_tensor view;
+  const char *name;
+  RLX_TRY(rlx_evaluator_create(b->graph, &e));
+  rlx_status s = RLX_OK;
+  for (size_t i = 0; i < b->n_values && !s; i++) s = rlx_evaluator_set(e, b->names[i], &b->values[i]);
+  if (!s) s = rlx_evaluator_run(e);
+  rlx_graph_output(b->graph, 0, &name);
+  if (!s) s = rlx_evaluator_get(e, name, &view);
+  if (!s) s = rlx_tensor_create(&rlx_graph_at(b->graph, b->graph->outputs.v[0].node)->type, want);
+  if (!s && want->bytes) memcpy(want->data, view.data, want->bytes);
+  rlx_evaluator_destroy(e);
+  return s;
+}
+
+static rlx_status run_case(rlx_executable *e, const rlx_case_built *b, rlx_tensor *found) {
+  const char *name;
+  for (size_t i = 0; i < b->n_values; i++) RLX_TRY(rlx_executable_write(e, b->names[i], &b->values[i]));
+  RLX_TRY(rlx_executable_run(e));
+  rlx_graph_output(b->graph, 0, &name);
+  return rlx_executable_read(e, name, found);
+}
+
+static bool has_blocks(const rlx_case_built *b) {
+  bool any = false;
+  for (size_t i = 0; i < b->n_values; i++) any = any || rlx_dtype_is_block(b->values[i].dtype);
+  return any;
+}
+
+/* The device's value against the reference's. *unsupported: it was refused before it ran. */
+static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const rlx_tensor *want, bool exact,
+                            rlx_conform_row *row, bool *unsupported) {
+  rlx_executable *e = NULL;
+  rlx_tensor found = {0};
+  rlx_memory memory;
+  double error = 0;
+  const rlx_node result = b->graph->outputs.v[0].node;
+  rlx_compile_options options = {.struct_bytes = sizeof options, .exact = exact};
+  rlx_tolerance tol = exact ? rlx_tolerance_of(b->graph, result) : rlx_tolerance_rounded(b->graph, result);
+  rlx_status s = rlx_compile(session, b->graph, &options, &e);
+  *unsupported = s == RLX_UNSUPPORTED;
+  if (!s) s = rlx_executable_memory(e, &memory);
+  if (!s) s = rlx_tensor_create(&rlx_graph_at(b->graph, result)->type, &found);
+  if (!s) memset(found.data, 0xa5, found.bytes);
+  if (!s) s = run_case(e, b, &found);
+  if (!s) s = rlx_compare(&found, want, tol, &error);
+  if (error > row->error || error != error) row->error = error;
+  if (!s && memory.host) row->result = RLX_CONFORM_HOST;
+  rlx_tensor_deinit(&found);
+  rlx_executable_destroy(e);
+  return s;
+}
+
+/* With weights of a block type there are two promises: `exact` keeps to the tolerance of the op, and the default, which may
+ * round activations to 8 bits, to that of SPEC 8 where the result itself is such a product. */
+static rlx_status check_case(rlx_session *session, const rlx_case_built *b, rlx_conform_row *row, bool *unsupported) {
+  rlx_tensor want = {0};
+  RLX_TRY(reference(b, &want));
+  row->result = RLX_CONFORM_PASS;
+  rlx_status s = check_run(session, b, &want, has_blocks(b), row, unsupported);
+  rlx_tolerance rounded = rlx_tolerance_rounded(b->graph, b->graph->outputs.v[0].node);
+  if (!s && isinf(rounded.atol) && !isinf(rounded.whole)) s = check_run(session, b, &want, false, row, unsupported);
+  if (s) row->result = *unsupported ? RLX_CONFORM_UNSUPPORTED : RLX_CONFORM_FAIL;
+  rlx_tensor_deinit(&want);
+  return s;
+}
+
+static rlx_status run_one(rlx_session *session, rlx_op op, const rlx_case *c, rlx_conform_row *row) {
+  rlx_case_built b;
+  bool unsupported = false;
+  *row = (rlx_conform_row){.op = rlx_op_get(op)->name, .name = c->name, .result = RLX_CONFORM_FAIL, .why = ""};
+  RLX_TRY(rlx_case_build(op, c, &b));
+  rlx_status s = check_case(session, &b, row, &unsupported);
+  rlx_case_deinit(&b);
+  if (s) row->why = rlx_message();
+  return RLX_OK;
+}
+
+rlx_status rlx_conform(rlx_session *session, const char *pattern, bool (*fn)(void *user, const rlx_conform_row *row),
+                       void *user) {
+  if (!session || !fn) return RLX_FAIL(RLX_INVALID, "rlx_conform: %s is NULL", session ? "fn" : "the session");
+  for (rlx_op op = 1; op < RLX_OP_COUNT; op++) {
+    const rlx_case_table *table = rlx_case_table_get(op);
+    if (pattern && fnmatch(pattern, rlx_op_get(op)->name, 0) != 0) continue;
+    for (size_t i = 0; i < table->n; i++) {
+      rlx_conform_row row;
+      RLX_TRY_AT(run_one(session, op, &table->v[i], &row), "case %s/%s", rlx_op_get(op)->name, table->v[i].name);
+      if (fn(user, &row)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
+    }
+  }
+  return RLX_OK;
+}

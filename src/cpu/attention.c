@@ -1,0 +1,422 @@
+/* Attention with an online softmax: a block of query rows walks over its keys in tiles, and keeps for each row the largest
+ * score so far, the sum of weights and the weighted sum of values. No buffer grows with the number of keys.
+ *
+ * Rows that share keys go together: with grouped queries the rows of a key head are (query, head of the group), so a tile
+ * of keys is read once for all of them. A block is one task. Decode has few rows and many keys: there the keys are cut into
+ * chunks of fixed size, each a task of its own, whose results are merged in order; so results do not depend on threads.
+ *
+ * A key that a mask hides must not reach the result, whatever its value holds (an unwritten cache, NaN). A weight of 0
+ * times NaN would; so a row that comes out NaN is computed again, slowly, leaving hidden keys out. */
+#include "cpu/attention.h"
+
+#include <math.h>
+
+#include "base/arith.h"
+#include "ref/ref.h"
+
+enum {
+  KEYS = CPU_ATTENTION_KEYS,
+  CHUNK_KEYS = 512, /* keys of a task where keys are split */
+  MOST_SLOTS = 32   /* tasks that run at one time, each with scratch memory of its own */
+};
+
+typedef struct heads { /* strides in elements */
+  size_t batch, place, head;
+} heads;
+
+typedef struct attention {
+  const cpu_attention_table *table;
+  size_t n_batch, n_q, n_keys, n_heads, n_kv, group, d, d_v;
+  heads q, k, v, out;
+  rlx_dtype q_type, k_type, v_type;
+  size_t bias[4];      /* strides of bias over [B, H, Sq, Sk] */
+  size_t len_n, off_n; /* elements of kv_len and kv_offset; 0: absent */
+  float scale, softcap;
+  bool causal;
+  int64_t window;
+  size_t rows, blocks, chunks; /* rows of a key head; blocks of them; chunks of keys */
+  size_t slots, slot_floats, part_floats;
+} attention;
+
+typedef struct task { /* one block of rows over one chunk of keys */
+  const attention *a;
+  const cpu_call *c;
+  size_t b, kv_head, row, n_rows, chunk;
+  int64_t keys, offset; /* of this batch row */
+  bool few;
+  float *q, *s, *k_tile, *v_tile, *acc, *m, *l, *shrink; /* scratch */
+} task;
+
+/* ---- sizes ---- */
+
+static heads strides_of(const rlx_type *t, bool places_first) {
+  size_t s[RLX_MAX_RANK];
+  rlx_strides(&t->shape, s);
+  return (heads){s[0], s[places_first ? 1 : 2], s[places_first ? 2 : 1]};
+}
+
+static const rlx_type *type_of(const rlx_graph *g, const rlx_node_rec *n, uint32_t i) {
+  return i < n->n_in && n->in[i] ? &rlx_graph_at(g, n->in[i])->type : NULL;
+}
+
+static size_t count_of(const rlx_type *t) { return t ? rlx_dims_count(&t->shape) : 0; }
+
+static void set_tasks(attention *a) {
+  size_t block = a->table->rows;
+  a->rows = a->n_q * a->group;
+  a->blocks = (a->rows + block - 1) / block;
+  a->chunks = a->blocks <= 1 && a->n_keys > 2 * CHUNK_KEYS ? (a->n_keys + CHUNK_KEYS - 1) / CHUNK_KEYS : 1;
+  size_t tasks = a->n_batch * a->n_kv * a->blocks * a->chunks;
+  a->slots = tasks < MOST_SLOTS ? tasks : MOST_SLOTS;
+  size_t wide = a->d > a->d_v ? a->d : a->d_v;
+  a->slot_floats = block * a->d + block * KEYS + KEYS * wide + block * a->d_v + 3 * block;
+  a->slot_floats = (a->slot_floats + 15) / 16 * 16;
+  a->part_floats = a->chunks > 1 ? a->rows * (a->d_v + 2) : 0;
+}
+
+static void attention_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, attention *a) {
+  const rlx_attrs_attention *attrs = n->attrs;
+  const rlx_type *q = type_of(g, n, 0), *k = type_of(g, n, 1), *v = type_of(g, n, 2), *bias = type_of(g, n, 4);
+  bool places_first = attrs->layout == RLX_LAYOUT_BSHD;
+  int places = places_first ? 1 : 2, head = 3 - places;
+  *a = (attention){.table = cpu_attention(isa),
+                   .n_batch = (size_t)q->shape.v[0],
+                   .n_q = (size_t)q->shape.v[places],
+                   .n_keys = (size_t)k->shape.v[places],
+                   .n_heads = (size_t)q->shape.v[head],
+                   .n_kv = (size_t)k->shape.v[head],
+                   .d = (size_t)q->shape.v[3],
+                   .d_v = (size_t)v->shape.v[3],
+                   .q = strides_of(q, places_first),
+                   .k = strides_of(k, places_first),
+                   .v = strides_of(v, places_first),
+                   .out = strides_of(&n->type, places_first),
+                   .q_type = q->dtype,
+                   .k_type = k->dtype,
+                   .v_type = v->dtype,
+                   .len_n = count_of(type_of(g, n, 6)),
+                   .off_n = count_of(type_of(g, n, 7)),
+                   .softcap = (float)attrs->softcap,
+                   .causal = attrs->causal,
+                   .window = attrs->window};
+  a->scale = (float)(attrs->scale == 0 ? 1 / sqrt((double)a->d) : attrs->scale);
+  a->group = a->n_kv ? a->n_heads / a->n_kv : 0;
+  rlx_dims all = RLX_DIMS((int64_t)a->n_batch, (int64_t)a->n_heads, (int64_t)a->n_q, (int64_t)a->n_keys);
+  size_t stride[RLX_MAX_RANK] = {0};
+  if (bias) rlx_broadcast_strides(&bias->shape, &all, stride);
+  memcpy(a->bias, stride, sizeof a->bias);
+  set_tasks(a);
+}
+
+static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
+  if (n->type.dtype == RLX_F64) {
+    c->why = "f64 runs through the reference";
+    return false;
+  }
+  attention a;
+  attention_init(q->graph, n, isa, &a);
+  size_t parts = a.n_batch * a.n_kv * a.chunks * a.part_floats;
+  c->work_bytes = (a.slots * a.slot_floats + parts) * sizeof(float);
+  return true;
+}
+
+static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
+  attention *a = rlx_bump_new(memory, attention);
+  if (!a) return RLX_FAIL(RLX_NO_MEMORY, "attention");
+  attention_init(c->graph, c->node, c->isa, a);
+  c->prepared = a;
+  return RLX_OK;
+}
+
+/* ---- what a row sees ---- */
+
+static void visible(const task *t, size_t row, int64_t *first, int64_t *end) {
+  const attention *a = t->a;
+  *first = 0;
+  *end = t->keys;
+  if (!a->causal) return;
+  int64_t own = (int64_t)(row / a->group) + t->offset; /* the key at the query's own place */
+  if (own < *end) *end = own < 0 ? 0 : own + 1;
+  if (a->window > 0 && own >= a->window) *first = own - a->window + 1;
+}
+
+static const char *at(const void *base, rlx_dtype type, size_t element) {
+  return (const char *)base + element * rlx_dtype_size(type);
+}
+
+static size_t head_of(const task *t, size_t row) { return t->kv_head * t->a->group + row % t->a->group; }
+
+/* Where score (row, key) of the tile lies. */
+static float *score_at(const task *t, size_t r, size_t key) {
+  return t->few ? &t->s[r * KEYS + key] : &t->s[key * t->a->table->rows + r];
+}
+
+/* ---- one tile ---- */
+
+static void add_bias(const task *t, size_t r, int64_t key, size_t n) {
+  const attention *a = t->a;
+  const void *bias = cpu_in(t->c, 4);
+  size_t row = t->row + r;
+  size_t from = t->b * a->bias[0] + head_of(t, row) * a->bias[1] + row / a->group * a->bias[2];
+  float values[KEYS];
+  if (a->bias[3]) a->table->load(a->q_type, at(bias, a->q_type, from + (size_t)key), values, n);
+  else a->table->load(a->q_type, at(bias, a->q_type, from), values, 1);
+  for (size_t i = 0; i < n; i++) *score_at(t, r, i) += values[a->bias[3] ? i : 0];
+}
+
+static void hide_keys(const task *t, size_t r, int64_t key, size_t n) {
+  const uint8_t *mask = cpu_in(t->c, 3);
+  int64_t first, end;
+  visible(t, t->row + r, &first, &end);
+  if (!mask && first <= key && end >= key + (int64_t)n) return;
+  for (size_t i = 0; i < n; i++) {
+    int64_t j = key + (int64_t)i;
+    if (j < first || j >= end || (mask && !mask[t->b * t->a->n_keys + (size_t)j])) *score_at(t, r, i) = -INFINITY;
+  }
+}
+
+/* A tile of keys or values as f32: in place, or converted. */
+static const float *tile_of(const task *t, const void *base, rlx_dtype type, const heads *h, size_t width, int64_t key,
+                            size_t n, float *room, size_t *row) {
+  size_t from = t->b * h->batch + (size_t)key * h->place + t->kv_head * h->head;
+  if (type == RLX_F32) {
+    *row = h->place;
+    return (const float *)base + from;
+  }
+  for (size_t i = 0; i < n; i++) t->a->table->load(type, at(base, type, from + i * h->place), room + i * width, width);
+  *row = width;
+  return room;
+}
+
+static void run_tile(const task *t, int64_t key, size_t n) {
+  const attention *a = t->a;
+  const cpu_attention_table *table = a->table;
+  size_t row, block = table->rows;
+  const float *k = tile_of(t, cpu_in(t->c, 1), a->k_type, &a->k, a->d, key, n, t->k_tile, &row);
+  if (t->few) table->scores_rows(t->q, t->n_rows, k, row, n, a->d, t->s);
+  else table->scores_lanes(t->q, k, row, n, a->d, t->s);
+  if (a->softcap > 0 && t->few)
+    for (size_t r = 0; r < t->n_rows; r++) table->soft_cap(t->s + r * KEYS, n, a->softcap);
+  else if (a->softcap > 0) table->soft_cap(t->s, n * block, a->softcap);
+  for (size_t r = 0; r < t->n_rows && cpu_in(t->c, 4); r++) add_bias(t, r, key, n);
+  for (size_t r = 0; r < t->n_rows; r++) hide_keys(t, r, key, n);
+  if (t->few) table->softmax_rows(t->s, t->n_rows, n, t->m, t->l, t->shrink);
+  else table->softmax_lanes(t->s, n, t->m, t->l, t->shrink);
+  const float *v = tile_of(t, cpu_in(t->c, 2), a->v_type, &a->v, a->d_v, key, n, t->v_tile, &row);
+  table->add_values(t->s, t->few ? 1 : block, t->few ? KEYS : 1, v, row, n, t->n_rows, a->d_v, t->shrink, t->acc);
+}
+
+/* ---- the careful way, for one row ---- */
+
+static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk_end) {
+  const attention *a = t->a;
+  const void *sinks = cpu_in(t->c, 5);
+  size_t row = t->row + r, block = a->table->rows;
+  int64_t first, end;
+  visible(t, row, &first, &end);
+  if (first < chunk_first) first = chunk_first;
+  if (end > chunk_end) end = chunk_end;
+  float m = -INFINITY, l = 0, *acc = t->acc + r * a->d_v;
+  if (sinks && chunk_first == 0) a->table->load(a->q_type, at(sinks, a->q_type, head_of(t, row)), &m, 1), l = 1;
+  if (m == -INFINITY) l = 0;
+  memset(acc, 0, a->d_v * sizeof *acc);
+  task one = *t;
+  for (int64_t key = first; key < end; key++) {
+    size_t stride;
+    const float *k = tile_of(t, cpu_in(t->c, 1), a->k_type, &a->k, a->d, key, 1, t->k_tile, &stride);
+    float s = 0, shrink = 1;
+    for (size_t e = 0; e < a->d; e++) s += k[e] * (t->few ? t->q[r * a->d + e] : t->q[e * block + r]);
+    if (a->softcap > 0) a->table->soft_cap(&s, 1, a->softcap);
+    one.s = t->s;
+    *score_at(&one, r, 0) = s;
+    if (cpu_in(t->c, 4)) add_bias(&one, r, key, 1);
+    hide_keys(&one, r, key, 1);
+    s = *score_at(&one, r, 0);
+    if (s == -INFINITY) continue;
+    float most = s > m ? s : m, base = most == -INFINITY ? 0 : most;
+    shrink = expf(m - base);
+    float p = expf(s - base);
+    l = l * shrink + p;
+    m = most;
+    const float *v = tile_of(t, cpu_in(t->c, 2), a->v_type, &a->v, a->d_v, key, 1, t->v_tile, &stride);
+    for (size_t e = 0; e < a->d_v; e++) acc[e] = acc[e] * shrink + p * v[e];
+  }
+  t->m[r] = m;
+  t->l[r] = l;
+}
+
+static bool is_clean(const float *v, size_t n) {
+  float sum = 0;
+  for (size_t i = 0; i < n; i++) sum += v[i] * 0;
+  return sum == 0;
+}
+
+/* ---- one task ---- */
+
+static void load_queries(const task *t) {
+  const attention *a = t->a;
+  size_t block = a->table->rows;
+  if (!t->few) memset(t->q, 0, block * a->d * sizeof *t->q);
+  for (size_t r = 0; r < t->n_rows; r++) {
+    size_t row = t->row + r;
+    size_t from = t->b * a->q.batch + row / a->group * a->q.place + head_of(t, row) * a->q.head;
+    float *to = t->few ? t->q + r * a->d : t->acc; /* acc is free until the first tile, and may be too short */
+    for (size_t e = 0; e < a->d; e += t->few ? a->d : a->d_v) {
+      size_t n = t->few || a->d - e < a->d_v ? a->d - e : a->d_v;
+      a->table->load(a->q_type, at(cpu_in(t->c, 0), a->q_type, from + e), to, n);
+      for (size_t i = 0; i < n; i++)
+        if (t->few) to[i] *= a->scale;
+        else t->q[(e + i) * block + r] = to[i] * a->scale;
+    }
+  }
+}
+
+static void begin_rows(const task *t) {
+  const attention *a = t->a;
+  const void *sinks = cpu_in(t->c, 5);
+  for (size_t r = 0; r < a->table->rows; r++) t->m[r] = -INFINITY, t->l[r] = 0, t->shrink[r] = 1;
+  for (size_t r = 0; r < t->n_rows && sinks && t->chunk == 0; r++) {
+    a->table->load(a->q_type, at(sinks, a->q_type, head_of(t, t->row + r)), &t->m[r], 1);
+    t->l[r] = t->m[r] == -INFINITY ? 0 : 1;
+  }
+  memset(t->acc, 0, t->n_rows * a->d_v * sizeof *t->acc);
+}
+
+/* acc / l, stored as the result's row. */
+static void store_row(const task *t, size_t row, float *acc, float l) {
+  const attention *a = t->a;
+  size_t to = t->b * a->out.batch + row / a->group * a->out.place + head_of(t, row) * a->out.head;
+  for (size_t e = 0; e < a->d_v; e++) acc[e] = l == 0 ? 0 : acc[e] / l; /* 0: nothing was seen */
+  a->table->store(a->q_type, acc, (char *)t->c->out + to * rlx_dtype_size(a->q_type), a->d_v);
+}
+
+static float *part_of(const task *t, size_t chunk) {
+  const attention *a = t->a;
+  float *parts = (float *)t->c->work + a->slots * a->slot_floats;
+  return parts + ((t->b * a->n_kv + t->kv_head) * a->chunks + chunk) * a->part_floats;
+}
+
+static void finish_rows(const task *t) {
+  const attention *a = t->a;
+  for (size_t r = 0; r < t->n_rows; r++) {
+    float *acc = t->acc + r * a->d_v;
+    if (a->chunks == 1) {
+      store_row(t, t->row + r, acc, t->l[r]);
+      continue;
+    }
+    float *part = part_of(t, t->chunk) + (t->row + r) * (a->d_v + 2);
+    part[0] = t->m[r];
+    part[1] = t->l[r];
+    memcpy(part + 2, acc, a->d_v * sizeof *acc);
+  }
+}
+
+static void run_task(const task *t) {
+  const attention *a = t->a;
+  int64_t first = t->keys, end = 0;
+  for (size_t r = 0; r < t->n_rows; r++) { /* the keys that some row of the block sees */
+    int64_t row_first, row_end;
+    visible(t, t->row + r, &row_first, &row_end);
+    if (row_first < first) first = row_first;
+    if (row_end > end) end = row_end;
+  }
+  int64_t chunk_first = a->chunks > 1 ? (int64_t)(t->chunk * CHUNK_KEYS) : 0;
+  int64_t chunk_end = a->chunks > 1 ? chunk_first + CHUNK_KEYS : t->keys;
+  if (first < chunk_first) first = chunk_first;
+  if (end > chunk_end) end = chunk_end;
+  if (first < end) load_queries(t);
+  begin_rows(t);
+  for (int64_t key = first; key < end; key += KEYS) run_tile(t, key, end - key < KEYS ? (size_t)(end - key) : KEYS);
+  for (size_t r = 0; r < t->n_rows && first < end; r++)
+    if (!is_clean(t->acc + r * a->d_v, a->d_v) || !is_clean(&t->l[r], 1)) redo_row(t, r, chunk_first, chunk_end);
+  finish_rows(t);
+}
+
+/* ---- the whole ---- */
+
+static int64_t load_int(const cpu_call *c, uint32_t input, size_t n, size_t b) {
+  return ((const int32_t *)cpu_in(c, input))[n == 1 ? 0 : b];
+}
+
+static void batch_of(const attention *a, const cpu_call *c, task *t) {
+  t->keys = a->len_n ? load_int(c, 6, a->len_n, t->b) : (int64_t)a->n_keys;
+  t->offset = a->off_n ? load_int(c, 7, a->off_n, t->b) : t->keys - (int64_t)a->n_q;
+}
+
+static void lay_out(task *t, float *memory) {
+  const attention *a = t->a;
+  size_t block = a->table->rows, wide = a->d > a->d_v ? a->d : a->d_v;
+  t->q = memory;
+  t->s = t->q + block * a->d;
+  t->k_tile = t->v_tile = t->s + block * KEYS; /* the keys are done with when the values come */
+  t->acc = t->k_tile + KEYS * wide;
+  t->m = t->acc + block * a->d_v;
+  t->l = t->m + block;
+  t->shrink = t->l + block;
+}
+
+static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
+  const cpu_call *c = user;
+  const attention *a = c->prepared;
+  size_t n = a->n_batch * a->n_kv * a->blocks * a->chunks, block = a->table->rows;
+  (void)thread;
+  for (size_t slot = begin; slot < end; slot++) {
+    for (size_t i = slot; i < n; i += a->slots) {
+      task t = {.a = a, .c = c, .chunk = i % a->chunks};
+      t.row = i / a->chunks % a->blocks * block;
+      t.kv_head = i / a->chunks / a->blocks % a->n_kv;
+      t.b = i / a->chunks / a->blocks / a->n_kv;
+      t.n_rows = a->rows - t.row < block ? a->rows - t.row : block;
+      t.few = t.n_rows <= a->table->few_rows;
+      batch_of(a, c, &t);
+      lay_out(&t, (float *)c->work + slot * a->slot_floats);
+      run_task(&t);
+    }
+  }
+}
+
+/* Chunks of one row, in order, into its first chunk's place. */
+static void merge_row(const task *t, size_t row) {
+  const attention *a = t->a;
+  float *into = part_of(t, 0) + row * (a->d_v + 2);
+  for (size_t chunk = 1; chunk < a->chunks; chunk++) {
+    const float *part = part_of(t, chunk) + row * (a->d_v + 2);
+    if (part[0] == -INFINITY && part[1] == 0) continue;
+    float most = part[0] > into[0] ? part[0] : into[0], base = most == -INFINITY ? 0 : most;
+    float old = expf(into[0] - base), new = expf(part[0] - base);
+    for (size_t e = 1; e < a->d_v + 2; e++) into[e] = into[e] * old + part[e] * new;
+    into[0] = most;
+  }
+  store_row(t, row, into + 2, into[1]);
+}
+
+static void merge(void *user, size_t begin, size_t end, unsigned thread) {
+  const cpu_call *c = user;
+  const attention *a = c->prepared;
+  (void)thread;
+  for (size_t i = begin; i < end; i++) {
+    task t = {.a = a, .c = c, .b = i / a->n_kv, .kv_head = i % a->n_kv};
+    for (size_t row = 0; row < a->rows; row++) merge_row(&t, row);
+  }
+}
+
+static rlx_status check_lengths(const attention *a, const cpu_call *c) {
+  for (size_t b = 0; b < a->len_n; b++) {
+    int32_t n = ((const int32_t *)cpu_in(c, 6))[b];
+    if (n < 0 || (size_t)n > a->n_keys)
+      return RLX_FAIL(RLX_INVALID, "kv_len is %d but there are %zu keys", (int)n, a->n_keys);
+  }
+  return RLX_OK;
+}
+
+static rlx_status run(const cpu_call *c) {
+  const attention *a = c->prepared;
+  if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
+  RLX_TRY(check_lengths(a, c));
+  cpu_parallel(c->pool, a->slots, 1, run_slot, (void *)(uintptr_t)c);
+  if (a->chunks > 1) cpu_parallel(c->pool, a->n_batch * a->n_kv, 1, merge, (void *)(uintptr_t)c);
+  return RLX_OK;
+}
+
+const cpu_kernel cpu_attention_kernel = {claim, prepare, run};

@@ -1,0 +1,214 @@
+/* Inner loops of attention: see attention.h for how scores lie. */
+#include "cpu/attention.h"
+
+#include "cpu/math.h"
+
+enum {
+  ROWS = 2 * VF_LANES,
+  KEYS = CPU_ATTENTION_KEYS,
+  KEY_GROUP = VF_LANES == 16 ? 8 : 4, /* keys at once, two vectors each: as many sums as there are registers for */
+  VALUE_VECS = VF_LANES == 16 ? 4 : 2,
+  VALUE_ROWS = 4
+};
+
+/* ---- conversion ---- */
+
+static void load(rlx_dtype type, const void *src, float *dst, size_t n) {
+  const uint16_t *half = src;
+  size_t i = 0;
+  if (type == RLX_F32) {
+    memcpy(dst, src, n * sizeof *dst);
+  } else if (type == RLX_F16) {
+    for (; i + VF_LANES <= n; i += VF_LANES) vf_store(dst + i, vf_load_f16(half + i));
+    if (i < n) vf_store_n(dst + i, vf_load_f16_n(half + i, n - i), n - i);
+  } else {
+    for (; i + VF_LANES <= n; i += VF_LANES) vf_store(dst + i, vf_load_bf16(half + i));
+    if (i < n) vf_store_n(dst + i, vf_load_bf16_n(half + i, n - i), n - i);
+  }
+}
+
+static void store(rlx_dtype type, const float *src, void *dst, size_t n) {
+  uint16_t *half = dst;
+  size_t i = 0;
+  if (type == RLX_F32) {
+    memcpy(dst, src, n * sizeof *src);
+  } else if (type == RLX_F16) {
+    for (; i + VF_LANES <= n; i += VF_LANES) vf_store_f16(half + i, vf_load(src + i));
+    if (i < n) vf_store_f16_n(half + i, vf_load_n(src + i, n - i), n - i);
+  } else {
+    for (; i + VF_LANES <= n; i += VF_LANES) vf_store_bf16(half + i, vf_load(src + i));
+    if (i < n) vf_store_bf16_n(half + i, vf_load_n(src + i, n - i), n - i);
+  }
+}
+
+/* ---- scores ---- */
+
+CPU_INLINE void score_keys(const float *qt, const float *k, size_t k_row, size_t d, float *s, const size_t group) {
+  vf low[KEY_GROUP], high[KEY_GROUP];
+  for (size_t i = 0; i < group; i++) low[i] = high[i] = vf_zero();
+  for (size_t e = 0; e < d; e++) {
+    vf q_low = vf_load(qt + e * ROWS), q_high = vf_load(qt + e * ROWS + VF_LANES);
+    for (size_t i = 0; i < group; i++) {
+      vf x = vf_set(k[i * k_row + e]);
+      low[i] = vf_fma(x, q_low, low[i]);
+      high[i] = vf_fma(x, q_high, high[i]);
+    }
+  }
+  for (size_t i = 0; i < group; i++) {
+    vf_store(s + i * ROWS, low[i]);
+    vf_store(s + i * ROWS + VF_LANES, high[i]);
+  }
+}
+
+static void scores_lanes(const float *qt, const float *k, size_t k_row, size_t keys, size_t d, float *s) {
+  size_t i = 0;
+  for (; i + KEY_GROUP <= keys; i += KEY_GROUP) score_keys(qt, k + i * k_row, k_row, d, s + i * ROWS, KEY_GROUP);
+  for (; i < keys; i++) score_keys(qt, k + i * k_row, k_row, d, s + i * ROWS, 1);
+}
+
+/* `group` rows against one key, which is read once. */
+CPU_INLINE void dot_rows(const float *q, const float *k, size_t d, float *s, const size_t group) {
+  vf sum[4];
+  size_t e = 0;
+  for (size_t r = 0; r < group; r++) sum[r] = vf_zero();
+  for (; e + VF_LANES <= d; e += VF_LANES) {
+    vf x = vf_load(k + e);
+    for (size_t r = 0; r < group; r++) sum[r] = vf_fma(x, vf_load(q + r * d + e), sum[r]);
+  }
+  if (e < d) {
+    vf x = vf_load_n(k + e, d - e);
+    for (size_t r = 0; r < group; r++) sum[r] = vf_fma(x, vf_load_n(q + r * d + e, d - e), sum[r]);
+  }
+  for (size_t r = 0; r < group; r++) s[r * KEYS] = vf_sum(sum[r]);
+}
+
+static void scores_rows(const float *q, size_t rows, const float *k, size_t k_row, size_t keys, size_t d, float *s) {
+  size_t r = 0;
+  for (; r + 4 <= rows; r += 4)
+    for (size_t i = 0; i < keys; i++) dot_rows(q + r * d, k + i * k_row, d, s + r * KEYS + i, 4);
+  for (; r < rows; r++)
+    for (size_t i = 0; i < keys; i++) dot_rows(q + r * d, k + i * k_row, d, s + r * KEYS + i, 1);
+}
+
+static void soft_cap(float *s, size_t n, float cap) {
+  vf c = vf_set(cap), inverse = vf_set(1 / cap);
+  for (size_t i = 0; i < n; i += VF_LANES) {
+    size_t left = n - i < VF_LANES ? n - i : VF_LANES;
+    vf_store_n(s + i, vf_mul(c, vf_tanh(vf_mul(inverse, vf_load_n(s + i, left)))), left);
+  }
+}
+
+/* ---- softmax, a tile at a time ---- */
+
+/* A row that has seen nothing has m = -inf; its weights are e^(-inf - 0) = 0. */
+CPU_INLINE vf finite_or_zero(vf m) { return vf_select(vf_eq(m, vf_set(-INFINITY)), vf_zero(), m); }
+
+CPU_INLINE void softmax_vector(float *s, size_t keys, float *m, float *l, float *shrink) {
+  vf old = vf_load(m), most = old, sum = vf_zero();
+  for (size_t i = 0; i < keys; i++) most = vf_max(vf_load(s + i * ROWS), most); /* a NaN score is not the largest */
+  vf base = finite_or_zero(most), factor = vf_exp(vf_sub(old, base));
+  for (size_t i = 0; i < keys; i++) {
+    vf p = vf_exp(vf_sub(vf_load(s + i * ROWS), base));
+    sum = vf_add(sum, p);
+    vf_store(s + i * ROWS, p);
+  }
+  vf_store(m, most);
+  vf_store(l, vf_fma(vf_load(l), factor, sum));
+  vf_store(shrink, factor);
+}
+
+static void softmax_lanes(float *s, size_t keys, float *m, float *l, float *shrink) {
+  softmax_vector(s, keys, m, l, shrink);
+  softmax_vector(s + VF_LANES, keys, m + VF_LANES, l + VF_LANES, shrink + VF_LANES);
+}
+
+static void softmax_row(float *s, size_t keys, float *m, float *l, float *shrink) {
+  vf most = vf_set(-INFINITY), sum = vf_zero();
+  size_t whole = keys / VF_LANES * VF_LANES, left = keys - whole;
+  for (size_t i = 0; i < whole; i += VF_LANES) most = vf_max(vf_load(s + i), most);
+  float top = vf_hmax(most);
+  for (size_t i = whole; i < keys; i++) top = s[i] > top ? s[i] : top;
+  if (!(top > *m)) top = *m;
+  float base = top == -INFINITY ? 0 : top;
+  vf b = vf_set(base);
+  for (size_t i = 0; i < whole; i += VF_LANES) {
+    vf p = vf_exp(vf_sub(vf_load(s + i), b));
+    sum = vf_add(sum, p);
+    vf_store(s + i, p);
+  }
+  float total = vf_sum(sum);
+  if (left) {
+    float p[VF_LANES];
+    vf_store(p, vf_exp(vf_sub(vf_load_n(s + whole, left), b)));
+    for (size_t i = 0; i < left; i++) total += s[whole + i] = p[i];
+  }
+  float factor[VF_LANES];
+  vf_store(factor, vf_exp(vf_set(*m - base)));
+  *shrink = factor[0];
+  *l = *l * factor[0] + total;
+  *m = top;
+}
+
+static void softmax_rows(float *s, size_t rows, size_t keys, float *m, float *l, float *shrink) {
+  for (size_t r = 0; r < rows; r++) softmax_row(s + r * KEYS, keys, m + r, l + r, shrink + r);
+}
+
+/* ---- values ---- */
+
+/* `group` rows and `vecs` vectors of the result, over all keys of the tile. */
+CPU_INLINE void add_tile(const float *p, size_t p_key, size_t p_row, const float *v, size_t v_row, size_t keys,
+                         size_t dv, const float *shrink, float *acc, const size_t group, const size_t vecs) {
+  vf sum[VALUE_ROWS][VALUE_VECS];
+  for (size_t r = 0; r < group; r++)
+    for (size_t j = 0; j < vecs; j++) sum[r][j] = vf_mul(vf_set(shrink[r]), vf_load(acc + r * dv + j * VF_LANES));
+  for (size_t i = 0; i < keys; i++) {
+    vf x[VALUE_VECS];
+    for (size_t j = 0; j < vecs; j++) x[j] = vf_load(v + i * v_row + j * VF_LANES);
+    for (size_t r = 0; r < group; r++) {
+      vf w = vf_set(p[i * p_key + r * p_row]);
+      for (size_t j = 0; j < vecs; j++) sum[r][j] = vf_fma(w, x[j], sum[r][j]);
+    }
+  }
+  for (size_t r = 0; r < group; r++)
+    for (size_t j = 0; j < vecs; j++) vf_store(acc + r * dv + j * VF_LANES, sum[r][j]);
+}
+
+/* The last n < VF_LANES columns of one row. */
+static void add_tail(const float *p, size_t p_key, const float *v, size_t v_row, size_t keys, float shrink, float *acc,
+                     size_t n) {
+  vf sum = vf_mul(vf_set(shrink), vf_load_n(acc, n));
+  for (size_t i = 0; i < keys; i++) sum = vf_fma(vf_set(p[i * p_key]), vf_load_n(v + i * v_row, n), sum);
+  vf_store_n(acc, sum, n);
+}
+
+CPU_INLINE void add_columns(const float *p, size_t p_key, size_t p_row, const float *v, size_t v_row, size_t keys,
+                            size_t rows, size_t dv, const float *shrink, float *acc, const size_t vecs) {
+  size_t r = 0;
+  for (; r + VALUE_ROWS <= rows; r += VALUE_ROWS)
+    add_tile(p + r * p_row, p_key, p_row, v, v_row, keys, dv, shrink + r, acc + r * dv, VALUE_ROWS, vecs);
+  for (; r < rows; r++) add_tile(p + r * p_row, p_key, p_row, v, v_row, keys, dv, shrink + r, acc + r * dv, 1, vecs);
+}
+
+static void add_values(const float *p, size_t p_key, size_t p_row, const float *v, size_t v_row, size_t keys,
+                       size_t rows, size_t dv, const float *shrink, float *acc) {
+  size_t e = 0;
+  for (; e + VALUE_VECS * VF_LANES <= dv; e += VALUE_VECS * VF_LANES)
+    add_columns(p, p_key, p_row, v + e, v_row, keys, rows, dv, shrink, acc + e, VALUE_VECS);
+  for (; e + VF_LANES <= dv; e += VF_LANES)
+    add_columns(p, p_key, p_row, v + e, v_row, keys, rows, dv, shrink, acc + e, 1);
+  for (size_t r = 0; e < dv && r < rows; r++)
+    add_tail(p + r * p_row, p_key, v + e, v_row, keys, shrink[r], acc + r * dv + e, dv - e);
+}
+
+const cpu_attention_table CPU_TABLE(cpu_attention) = {
+  .rows = ROWS,
+  .few_rows = VF_LANES / 4,
+  .load = load,
+  .store = store,
+  .scores_lanes = scores_lanes,
+  .scores_rows = scores_rows,
+  .soft_cap = soft_cap,
+  .softmax_lanes = softmax_lanes,
+  .softmax_rows = softmax_rows,
+  .add_values = add_values,
+};

@@ -1,0 +1,138 @@
+/* Depth-wise convolution, 1-d and 2-d: a row of the result is the sum, over the taps, of shifted rows of the input.
+ *
+ * Rows are taken from a ring of the rows that the window covers: each input row is copied there once, as f32, with zeros for
+ * the padding on both sides and its columns sorted by their place within the stride, so that every tap of every stride reads
+ * neighbours. A task is a plane; a slot of work memory holds its ring and one row of sums. */
+#include "cpu/conv_depthwise.h"
+
+#include "cpu/conv.h"
+#include "ir/conv_dims.h"
+#include "ref/ref.h"
+
+enum { SLOTS = 32, MOST_RING_FLOATS = 1 << 20, MOST_TAPS = 512 };
+
+typedef struct depthwise {
+  const cpu_conv_table *table;
+  rlx_conv_window window;
+  rlx_dtype type, w_type;
+  int64_t in[RLX_SPATIAL], out[RLX_SPATIAL];
+  size_t planes, n_in, n_out, multiple; /* results; channels; results of an input channel */
+  size_t ring;                          /* rows */
+  size_t phase, row;                    /* floats of a phase of a row, and of a row */
+  size_t slots, slot_floats;
+} depthwise;
+
+static rlx_status depthwise_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, depthwise *d) {
+  const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
+  *d = (depthwise){.table = cpu_conv(isa), .type = n->type.dtype, .w_type = w->dtype};
+  RLX_TRY(RLX_WINDOW_READ(RLX_ATTRS(conv, n), w->shape.v + 2, x->shape.n - 2, &d->window));
+  rlx_window_sizes(&x->shape, d->in);
+  rlx_window_sizes(&n->type.shape, d->out);
+  d->n_in = (size_t)x->shape.v[1];
+  d->n_out = (size_t)w->shape.v[0];
+  d->multiple = d->n_in ? d->n_out / d->n_in : 0;
+  d->planes = (size_t)x->shape.v[0] * d->n_out;
+  const rlx_conv_window *v = &d->window;
+  d->ring = (size_t)((v->kernel[1] - 1) * v->dilation[1] + 1);
+  d->phase = (size_t)(d->out[2] + (v->kernel[2] - 1) * v->dilation[2] / v->stride[2] + 1);
+  d->row = d->phase * (size_t)v->stride[2];
+  d->slots = d->planes < SLOTS ? d->planes : SLOTS;
+  d->slot_floats = (d->ring * d->row + (size_t)d->out[2] + 15) / 16 * 16;
+  return RLX_OK;
+}
+
+bool cpu_depthwise_fits(const rlx_graph *g, const rlx_node_rec *n) {
+  const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
+  depthwise d;
+  return w->shape.v[1] == 1 && RLX_ATTRS(conv, n)->groups == x->shape.v[1] && x->shape.n < 5 &&
+         !depthwise_init(g, n, CPU_ISA_base, &d) && d.ring < MOST_RING_FLOATS && d.row < MOST_RING_FLOATS &&
+         d.ring * d.row < MOST_RING_FLOATS && d.window.kernel[1] * d.window.kernel[2] <= MOST_TAPS;
+}
+
+uint64_t cpu_depthwise_work(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa) {
+  depthwise d;
+  return depthwise_init(g, n, isa, &d) ? 0 : d.slots * d.slot_floats * sizeof(float);
+}
+
+rlx_status cpu_depthwise_prepare(cpu_call *c, rlx_bump *memory) {
+  depthwise *d = rlx_bump_new(memory, depthwise);
+  if (!d) return RLX_FAIL(RLX_NO_MEMORY, "conv");
+  c->prepared = d;
+  return depthwise_init(c->graph, c->node, c->isa, d);
+}
+
+/* Input row y, which may be padding, into its place of the ring: column i * stride + phase - pad_lo at [phase][i]. */
+static void copy_row(const depthwise *d, const char *plane, int64_t y, float *row) {
+  const rlx_conv_window *w = &d->window;
+  size_t stride = (size_t)w->stride[2], size = rlx_dtype_size(d->type);
+  memset(row, 0, d->row * sizeof *row);
+  if (y < 0 || y >= d->in[1]) return;
+  const char *from = plane + (size_t)(y * d->in[2]) * size;
+  for (size_t phase = 0; phase < stride; phase++) {
+    int64_t first = (int64_t)phase - w->pad_lo[2]; /* input column of entry 0 */
+    int64_t begin = first < 0 ? (-first + w->stride[2] - 1) / w->stride[2] : 0;
+    float *to = row + phase * d->phase;
+    if (stride == 1) {
+      int64_t n = d->in[2] - (begin + first), room = (int64_t)d->phase - begin;
+      if (n > room) n = room;
+      if (n > 0) d->table->load(d->type, from + (size_t)(begin + first) * size, to + begin, (size_t)n);
+      continue;
+    }
+    for (int64_t i = begin; i < (int64_t)d->phase && i * w->stride[2] + first < d->in[2]; i++)
+      d->table->load(d->type, from + (size_t)(i * w->stride[2] + first) * size, to + i, 1);
+  }
+}
+
+static void run_row(const depthwise *d, const float *ring, int64_t y, const float *weights, float *sums) {
+  const rlx_conv_window *w = &d->window;
+  const float *taps[MOST_TAPS];
+  size_t n = 0, stride = (size_t)w->stride[2];
+  for (int64_t ky = 0; ky < w->kernel[1]; ky++) {
+    int64_t from = y * w->stride[1] + ky * w->dilation[1]; /* in rows of the padded image */
+    const float *row = ring + (size_t)from % d->ring * d->row;
+    for (int64_t kx = 0; kx < w->kernel[2]; kx++) {
+      size_t column = (size_t)(kx * w->dilation[2]);
+      taps[n++] = row + column % stride * d->phase + column / stride;
+    }
+  }
+  d->table->add_taps(weights, taps, n, sums, (size_t)d->out[2]);
+}
+
+static void run_plane(const cpu_call *c, const depthwise *d, size_t plane, float *ring) {
+  const rlx_conv_window *w = &d->window;
+  float few[MOST_TAPS], *sums = ring + d->ring * d->row, bias = 0;
+  size_t channel = plane % d->n_out, size = rlx_dtype_size(d->type), w_size = rlx_dtype_size(d->w_type);
+  size_t source = plane / d->n_out * d->n_in + channel / d->multiple, taps = (size_t)(w->kernel[1] * w->kernel[2]);
+  const char *x = (const char *)cpu_in(c, 0) + source * (size_t)(d->in[1] * d->in[2]) * size;
+  const char *weights = (const char *)cpu_in(c, 1) + channel * taps * w_size;
+  bool is_direct = d->w_type == RLX_F32;
+  if (!is_direct) d->table->load(d->w_type, weights, few, taps);
+  if (cpu_in(c, 2)) d->table->load(d->type, (const char *)cpu_in(c, 2) + channel * size, &bias, 1);
+  int64_t have = 0; /* rows of the padded image copied so far */
+  for (int64_t y = 0; y < d->out[1]; y++) {
+    int64_t first = y * w->stride[1], end = first + (int64_t)d->ring;
+    if (have < first) have = first; /* rows that the stride steps over */
+    for (; have < end; have++) copy_row(d, x, have - w->pad_lo[1], ring + (size_t)have % d->ring * d->row);
+    run_row(d, ring, y, is_direct ? (const float *)(const void *)weights : few, sums);
+    char *to = (char *)c->out + (plane * (size_t)d->out[1] + (size_t)y) * (size_t)d->out[2] * size;
+    d->table->finish(d->type, sums, bias, to, (size_t)d->out[2]);
+  }
+}
+
+static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
+  const cpu_call *c = user;
+  const depthwise *d = c->prepared;
+  (void)thread;
+  for (size_t slot = begin; slot < end; slot++)
+    for (size_t plane = slot; plane < d->planes; plane += d->slots)
+      run_plane(c, d, plane, (float *)c->work + slot * d->slot_floats);
+}
+
+rlx_status cpu_depthwise_run(const cpu_call *c) {
+  const depthwise *d = c->prepared;
+  size_t taps = (size_t)(d->window.kernel[1] * d->window.kernel[2]), places = (size_t)(d->out[1] * d->out[2]);
+  double plane_cost = (double)(places * (taps + 4)) / 8.0; /* about nanoseconds */
+  size_t per_slot = (d->planes + d->slots - 1) / d->slots;
+  cpu_parallel(c->pool, d->slots, cpu_grain(d->slots, plane_cost * (double)per_slot), run_slot, (void *)(uintptr_t)c);
+  return RLX_OK;
+}

@@ -1,0 +1,135 @@
+/* The CPU backend from inside: what a kernel is, and how one file becomes code for every instruction set.
+ *
+ * A kernel is a row of kernels.def: an op and the cpu_kernel that runs it. `claim` says whether this node can be run
+ * (types, attributes) and what it needs; `prepare`, once per program, works out what does not change from run to run
+ * (strides, tile sizes, the choice of inner loop); `run` does the work and allocates nothing. Ops without a row, and
+ * nodes that are not claimed, run through the reference on the host: the runtime sees to that.
+ *
+ * Instruction sets. A file named *.simd.c is compiled once per set (base, avx2, avx512; on Arm base, neon) with that
+ * set's flags and CPU_ISA naming it. It writes its loops with the vectors of simd.h, keeps all its functions static, and
+ * ends in one table of them, CPU_TABLE(cpu_gemm), which a header declares with CPU_TABLES(cpu_gemm_table, cpu_gemm). At
+ * run time cpu_gemm(isa) is the table of the device's set. Only *.simd.c files may contain vector code, and they include
+ * nothing that defines functions outside themselves but simd.h, so that no code for a newer machine can leak.
+ *
+ * Threads. Work is cut into tasks by its size alone, never by the number of threads, and no task's result depends on
+ * another's: so 1, 2 and 4 threads give equal bits. Sums that are split have their parts added in a fixed order. */
+#ifndef RLX_CPU_CPU_H
+#define RLX_CPU_CPU_H
+
+#include "base/thread.h"
+#include "device/backend.h"
+
+/* ---- instruction sets ---- */
+
+#if defined(__x86_64__)
+#define CPU_ISAS(X) X(base) X(avx2) X(avx512)
+#elif defined(__aarch64__)
+#define CPU_ISAS(X) X(base) X(neon)
+#else
+#define CPU_ISAS(X) X(base)
+#endif
+#define CPU_ISA_ENUM(name) CPU_ISA_##name,
+typedef enum cpu_isa { CPU_ISAS(CPU_ISA_ENUM) CPU_ISA_COUNT } cpu_isa;
+#undef CPU_ISA_ENUM
+
+cpu_isa cpu_isa_best(void);                        /* what this machine can run */
+const char *cpu_isa_name(cpu_isa isa);             /* "avx2" */
+bool cpu_isa_find(const char *name, cpu_isa *out); /* false: unknown, or beyond this machine */
+
+#define CPU_PASTE_(a, b) a##_##b
+#define CPU_PASTE(a, b) CPU_PASTE_(a, b)
+/* In a *.simd.c: the name of its table. */
+#define CPU_TABLE(name) CPU_PASTE(name, CPU_ISA)
+/* In a header: declares the tables of type T, one per set, and the function that picks one. */
+#if defined(__x86_64__)
+#define CPU_TABLES(T, name)                                                     \
+  extern const T name##_base, name##_avx2, name##_avx512;                       \
+  static inline const T *name(cpu_isa isa) {                                    \
+    static const T *const all[] = {&name##_base, &name##_avx2, &name##_avx512}; \
+    return all[isa];                                                            \
+  }
+#elif defined(__aarch64__)
+#define CPU_TABLES(T, name)                                     \
+  extern const T name##_base, name##_neon;                      \
+  static inline const T *name(cpu_isa isa) {                    \
+    static const T *const all[] = {&name##_base, &name##_neon}; \
+    return all[isa];                                            \
+  }
+#else
+#define CPU_TABLES(T, name)   \
+  extern const T name##_base; \
+  static inline const T *name(cpu_isa isa) { return (void)isa, &name##_base; }
+#endif
+
+/* ---- kernels ---- */
+
+typedef struct cpu_call cpu_call;
+typedef rlx_status (*cpu_run_fn)(const cpu_call *c);
+
+struct cpu_call {
+  const rlx_graph *graph;
+  const rlx_node_rec *node;
+  const void *attrs; /* node->attrs: RLX_ATTRS(softmax, c)->axis */
+  cpu_isa isa;
+  bool exact;
+  uint32_t n_in;
+  const void *const *in;  /* by input; NULL where absent. Aligned to 64 unless the value is a view */
+  void *out;              /* may be an input that the claim allowed to take over */
+  void *work;             /* claim.work_bytes, aligned to 64 */
+  const uint32_t *layout; /* by input */
+  const void *prepared;   /* what `prepare` left here */
+  /* of the run */
+  uint64_t draw;
+  rlx_pool *pool;
+};
+
+typedef struct cpu_kernel {
+  /* Fills *c (zeroed; native when true is returned). False: not this node, and c->why says why. */
+  bool (*claim)(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c);
+  /* May be NULL. Memory from `memory` lives as long as the program; c->in and c->out are final, the run's fields are
+   * not set. */
+  rlx_status (*prepare)(cpu_call *c, rlx_bump *memory);
+  cpu_run_fn run;
+} cpu_kernel;
+
+/* kernels.def: CPU_KERNEL(op, kernel) */
+const cpu_kernel *cpu_kernel_get(rlx_op op); /* NULL: the reference */
+
+static inline const rlx_type *cpu_in_type(const cpu_call *c, uint32_t i) {
+  return i < c->n_in && c->node->in[i] ? &rlx_graph_at(c->graph, c->node->in[i])->type : NULL;
+}
+static inline const void *cpu_in(const cpu_call *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
+
+/* ---- weights in layouts of their own ---- */
+/* Layout numbers: the family in the high byte, so that families count their own. */
+enum { CPU_LAYOUT_PLAIN = 0, CPU_LAYOUT_GEMM = 0x100, CPU_LAYOUT_QUANT = 0x200, CPU_LAYOUT_CONV = 0x300 };
+typedef struct cpu_layout_family {
+  uint64_t (*bytes)(cpu_isa isa, uint32_t layout, const rlx_type *type);
+  rlx_status (*repack)(cpu_isa isa, uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
+                       rlx_pool *pool);
+} cpu_layout_family;
+/* layouts.def: CPU_LAYOUT(gemm, CPU_LAYOUT_GEMM) stands for the family cpu_layout_gemm */
+#define CPU_LAYOUT(name, first) extern const cpu_layout_family cpu_layout_##name;
+#include "cpu/layouts.def"
+#undef CPU_LAYOUT
+const cpu_layout_family *cpu_layout_family_of(uint32_t layout); /* NULL: unknown, or CPU_LAYOUT_PLAIN */
+
+/* ---- threads ---- */
+/* Calls fn(user, begin, end, thread) over [0, n) in tasks of `grain` items, the same tasks whatever the pool; in the
+ * caller's thread, as thread 0, where there is only one. Not from within a task. */
+typedef void (*cpu_range_fn)(void *user, size_t begin, size_t end, unsigned thread);
+void cpu_parallel(rlx_pool *pool, size_t n, size_t grain, cpu_range_fn fn, void *user);
+/* Items per task so that a task is worth waking a thread for: `cost` is about nanoseconds per item. */
+size_t cpu_grain(size_t n, double cost);
+
+/* ---- programs (program.c); the rest of the backend is in backend.c ---- */
+typedef struct cpu_device {
+  rlx_device base;
+  cpu_isa isa;
+} cpu_device;
+void cpu_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out);
+rlx_status cpu_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out);
+rlx_status cpu_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
+void cpu_program_destroy(rlx_program *p);
+
+#endif

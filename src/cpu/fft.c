@@ -1,0 +1,209 @@
+/* fft, ifft, rfft, irfft: lines in and out.
+ *
+ * A group of lines, one per lane, is read into a slot of work memory, transformed there and written out. The inverse is the
+ * forward transform with re and im exchanged on the way in and out. A real line of even length n is a complex one of n/2:
+ * its even elements are the real parts, its odd ones the imaginary parts, and one more step takes the two spectra apart.
+ * (Pairing two real lines in one complex would be simpler, but a NaN in one would reach the other.) */
+#include "cpu/fft.h"
+
+#include <math.h>
+
+#include "ref/ref.h"
+
+enum { SLOTS = 16, MOST_WORK = 128 << 20 };
+
+typedef enum kind { FROM_COMPLEX, FROM_REAL, TO_HALF, FROM_HALF } kind;
+
+typedef struct fft {
+  const cpu_fft_table *table;
+  const cpu_fft_plan *plan;
+  kind what;
+  bool is_inverse, halves; /* halves: the plan has half the length */
+  size_t n;                /* of the transform */
+  rlx_lines in, out;
+  size_t lines, groups, slots, slot_floats;
+  float scale;
+  float *turn; /* e^(-2 pi i k / n), k <= n/2, where halves */
+} fft;
+
+static void fft_init(const rlx_graph *g, const rlx_node_rec *node, cpu_isa isa, fft *f) {
+  const rlx_attrs_fft *a = node->attrs; /* the four rows have the same attributes */
+  const rlx_type *x = &rlx_graph_at(g, node->in[0])->type;
+  *f = (fft){
+    .table = cpu_fft(isa), .in = rlx_lines_of(&x->shape, a->axis), .out = rlx_lines_of(&node->type.shape, a->axis)};
+  f->is_inverse = node->op == RLX_OP_ifft || node->op == RLX_OP_irfft;
+  f->what = node->op == RLX_OP_rfft    ? TO_HALF
+            : node->op == RLX_OP_irfft ? FROM_HALF
+            : x->dtype == RLX_C64      ? FROM_COMPLEX
+                                       : FROM_REAL;
+  f->n = f->what != TO_HALF ? f->out.n : a->n ? (size_t)a->n : f->in.n;
+  f->halves = f->what >= TO_HALF && f->n % 2 == 0 && f->n > 0;
+  f->lines = f->out.outer * f->out.inner;
+  f->groups = (f->lines + f->table->lanes - 1) / f->table->lanes;
+  f->slots = f->groups < SLOTS ? f->groups : SLOTS;
+  size_t room = cpu_fft_plan_size(f->halves ? f->n / 2 : f->n) + 1;
+  f->slot_floats = 2 * room * 2 * f->table->lanes;
+  while (f->slots > 1 && f->slots * f->slot_floats > MOST_WORK / sizeof(float)) f->slots--;
+  double n = (double)f->n;
+  f->scale = (float)(a->norm == RLX_FFT_ORTHO                         ? 1 / sqrt(n)
+                     : (a->norm == RLX_FFT_BACKWARD) == f->is_inverse ? 1 / n
+                                                                      : 1);
+}
+
+static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  fft f;
+  fft_init(q->graph, rlx_graph_at(q->graph, q->node), isa, &f);
+  if (f.slots && f.slot_floats > MOST_WORK / sizeof(float)) {
+    c->why = "lines so long run through the reference";
+    return false;
+  }
+  c->work_bytes = f.slots * f.slot_floats * sizeof(float);
+  return true;
+}
+
+static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
+  fft *f = rlx_bump_new(memory, fft);
+  if (!f) return RLX_FAIL(RLX_NO_MEMORY, "fft");
+  fft_init(c->graph, c->node, c->isa, f);
+  c->prepared = f;
+  if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
+  if (f->halves) {
+    f->turn = rlx_bump_array(memory, float, f->n + 2);
+    if (!f->turn) return RLX_FAIL(RLX_NO_MEMORY, "fft");
+    for (size_t k = 0; k <= f->n / 2; k++) {
+      double angle = 6.283185307179586476925 * (double)k / (double)f->n;
+      f->turn[2 * k] = (float)cos(angle), f->turn[2 * k + 1] = (float)-sin(angle);
+    }
+  }
+  return cpu_fft_plan_create(f->halves ? f->n / 2 : f->n, memory, &f->plan);
+}
+
+/* ---- lines in ---- */
+
+/* Element k of a line, zero past its end. */
+static void take(const fft *f, const float *x, size_t line, size_t k, float *re, float *im) {
+  *re = *im = 0;
+  if (k >= f->in.n) return;
+  size_t at = rlx_line_start(f->in, line) + k * f->in.inner;
+  if (f->what == FROM_REAL || f->what == TO_HALF) *re = x[at];
+  else *re = x[2 * at], *im = x[2 * at + 1];
+}
+
+/* Element k of half a spectrum, whose ends are real. */
+static void take_half(const fft *f, const float *x, size_t line, size_t k, float *re, float *im) {
+  take(f, x, line, k, re, im);
+  if (k == 0 || 2 * k == f->n) *im = 0;
+}
+
+/* The spectrum of even + i odd elements, from half a spectrum of a real line of twice the length: the inverse of
+ * take_apart. */
+static void put_together(const fft *f, const float *x, size_t line, size_t lane, float *to) {
+  size_t m = f->n / 2, lanes = f->table->lanes;
+  for (size_t k = 0; k < m; k++) {
+    float a_re, a_im, b_re, b_im;
+    take_half(f, x, line, k, &a_re, &a_im);
+    take_half(f, x, line, m - k, &b_re, &b_im);
+    float even_re = a_re + b_re, even_im = a_im - b_im, d_re = a_re - b_re, d_im = a_im + b_im;
+    float c = f->turn[2 * k], s = -f->turn[2 * k + 1]; /* e^(+2 pi i k / n) */
+    float odd_re = d_re * c - d_im * s, odd_im = d_re * s + d_im * c;
+    to[2 * lanes * k + lane] = even_re - odd_im;
+    to[2 * lanes * k + lanes + lane] = even_im + odd_re;
+  }
+}
+
+static void read_line(const fft *f, const float *x, size_t line, size_t lane, float *to) {
+  size_t lanes = f->table->lanes, n = f->plan->n;
+  if (f->what == FROM_HALF && f->halves) {
+    put_together(f, x, line, lane, to);
+    return;
+  }
+  for (size_t k = 0; k < n; k++) {
+    float re, im;
+    if (f->halves) { /* TO_HALF */
+      float none;
+      take(f, x, line, 2 * k, &re, &none);
+      take(f, x, line, 2 * k + 1, &im, &none);
+    } else if (f->what == FROM_HALF) {
+      bool mirrored = 2 * k > n;
+      take_half(f, x, line, mirrored ? n - k : k, &re, &im);
+      if (mirrored) im = -im;
+    } else {
+      take(f, x, line, k, &re, &im);
+    }
+    to[2 * lanes * k + lane] = re;
+    to[2 * lanes * k + lanes + lane] = im;
+  }
+}
+
+static void exchange(float *x, size_t n, size_t lanes) {
+  for (size_t k = 0; k < n; k++)
+    for (size_t i = 0; i < lanes; i++) {
+      float *re = x + 2 * lanes * k + i, t = re[0];
+      re[0] = re[lanes];
+      re[lanes] = t;
+    }
+}
+
+/* ---- lines out ---- */
+
+/* Of the spectra of even and odd elements, which lie mixed in z: bin k of the whole. */
+static void take_apart(const fft *f, const float *z, size_t lane, size_t k, float *re, float *im) {
+  size_t m = f->n / 2, lanes = f->table->lanes, mirror = k == 0 || k == m ? 0 : m - k, at = k == m ? 0 : k;
+  float a_re = z[2 * lanes * at + lane], a_im = z[2 * lanes * at + lanes + lane];
+  float b_re = z[2 * lanes * mirror + lane], b_im = -z[2 * lanes * mirror + lanes + lane];
+  float even_re = 0.5f * (a_re + b_re), even_im = 0.5f * (a_im + b_im);
+  float odd_re = 0.5f * (a_im - b_im), odd_im = -0.5f * (a_re - b_re); /* (a - b) / 2i */
+  float c = f->turn[2 * k], s = f->turn[2 * k + 1];
+  *re = even_re + odd_re * c - odd_im * s;
+  *im = even_im + odd_re * s + odd_im * c;
+}
+
+static void write_line(const fft *f, const float *z, size_t lane, size_t line, float *y) {
+  size_t lanes = f->table->lanes, start = rlx_line_start(f->out, line);
+  for (size_t k = 0; k < f->out.n; k++) {
+    size_t at = start + k * f->out.inner;
+    float re, im;
+    if (f->what == FROM_HALF) {
+      size_t from = f->halves ? k / 2 : k;
+      bool odd = f->halves && k % 2;
+      y[at] = z[2 * lanes * from + (odd ? lanes : 0) + lane] * f->scale;
+      continue;
+    }
+    if (f->halves) take_apart(f, z, lane, k, &re, &im);
+    else re = z[2 * lanes * k + lane], im = z[2 * lanes * k + lanes + lane];
+    y[2 * at] = re * f->scale;
+    y[2 * at + 1] = im * f->scale;
+  }
+}
+
+/* ---- the whole ---- */
+
+static void run_group(const cpu_call *c, const fft *f, size_t group, float *memory) {
+  size_t lanes = f->table->lanes, first = group * lanes;
+  size_t n = f->lines - first < lanes ? f->lines - first : lanes;
+  float *x = memory, *room = memory + f->slot_floats / 2;
+  if (n < lanes) memset(x, 0, 2 * lanes * f->plan->n * sizeof *x);
+  for (size_t i = 0; i < n; i++) read_line(f, cpu_in(c, 0), first + i, i, x);
+  if (f->is_inverse) exchange(x, f->plan->n, lanes);
+  float *y = f->table->run(f->plan, x, room);
+  if (f->is_inverse) exchange(y, f->plan->n, lanes);
+  for (size_t i = 0; i < n; i++) write_line(f, y, i, first + i, c->out);
+}
+
+static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
+  const cpu_call *c = user;
+  const fft *f = c->prepared;
+  (void)thread;
+  for (size_t slot = begin; slot < end; slot++)
+    for (size_t group = slot; group < f->groups; group += f->slots)
+      run_group(c, f, group, (float *)c->work + slot * f->slot_floats);
+}
+
+static rlx_status run(const cpu_call *c) {
+  const fft *f = c->prepared;
+  if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
+  cpu_parallel(c->pool, f->slots, 1, run_slot, (void *)(uintptr_t)c);
+  return RLX_OK;
+}
+
+const cpu_kernel cpu_fft_kernel = {claim, prepare, run};

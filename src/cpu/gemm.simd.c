@@ -1,0 +1,411 @@
+/* The inner loops of the float matrix product: see gemm.h for the shapes of groups, panels and tiles.
+ *
+ * The one that counts is tile_rows: `rows` times two vectors of sums stay in registers while k runs; each step loads two
+ * vectors of the panel and broadcasts one element of each row, so that with 14 rows (AVX-512) 28 multiply-adds wait for
+ * 16 loads, and both streams come in order from the second-level cache. It is made once per number of rows and type of b,
+ * which is converted as it is loaded.
+ *
+ * One row alone cannot hide memory behind arithmetic; row_panels reads four panels at once, because several streams keep
+ * more of the memory busy than one. dot_rows is for b as [n, k], where nothing needs to be turned: sums along k in the
+ * lanes, added up at the end. Everything else moves a block into one of these shapes, or a tile out of it. */
+#include "cpu/gemm.h"
+#include "cpu/math.h"
+
+/* Registers decide: 2 MR sums, 2 vectors of the panel and one or two broadcasts must fit. */
+#if VF_LANES == 16
+#define MR 14
+#define DOT_ROWS 4
+#define ROW_STEPS 2
+#elif defined(__aarch64__)
+#define MR 12
+#define DOT_ROWS 4
+#define ROW_STEPS 2
+#else
+#define MR 6
+#define DOT_ROWS 2
+#define ROW_STEPS 1
+#endif
+#define NR (2 * VF_LANES)
+enum { PREFETCH = 8 /* steps of k ahead */, DOT_COLUMNS = 4, PANELS = CPU_GEMM_ROW_PANELS };
+
+/* Loops over registers are written out by these, so that no compiler keeps the sums in memory. */
+#define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define EACH_4(X, ...) X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__)
+
+/* ---- elements of any of the three types; `type` is a constant wherever these are called ---- */
+
+CPU_INLINE vf load_as(const int type, const void *p, size_t at) {
+  if (type == RLX_F16) return vf_load_f16((const uint16_t *)p + at);
+  if (type == RLX_BF16) return vf_load_bf16((const uint16_t *)p + at);
+  return vf_load((const float *)p + at);
+}
+CPU_INLINE vf load_as_n(const int type, const void *p, size_t at, size_t n) {
+  if (type == RLX_F16) return vf_load_f16_n((const uint16_t *)p + at, n);
+  if (type == RLX_BF16) return vf_load_bf16_n((const uint16_t *)p + at, n);
+  return vf_load_n((const float *)p + at, n);
+}
+CPU_INLINE void store_as_n(const int type, void *p, size_t at, vf v, size_t n) {
+  if (type == RLX_F16) vf_store_f16_n((uint16_t *)p + at, v, n);
+  else if (type == RLX_BF16) vf_store_bf16_n((uint16_t *)p + at, v, n);
+  else vf_store_n((float *)p + at, v, n);
+}
+CPU_INLINE void store_as(const int type, void *p, size_t at, vf v) {
+  if (type == RLX_F16) vf_store_f16((uint16_t *)p + at, v);
+  else if (type == RLX_BF16) vf_store_bf16((uint16_t *)p + at, v);
+  else vf_store((float *)p + at, v);
+}
+CPU_INLINE const void *skip_as(const int type, const void *p, size_t n) {
+  return (const char *)p + n * (type == RLX_F32 ? 4 : 2);
+}
+
+#define BY_TYPE(name) \
+  { [RLX_F32] = name##_f32, [RLX_F16] = name##_f16, [RLX_BF16] = name##_bf16 }
+
+/* ---- tiles ---- */
+
+CPU_INLINE void tile_rows(const int rows, const int type, size_t k, const float *a, const void *b, size_t ldb, float *c,
+                          bool first) {
+  vf sum[MR][2];
+#define CLEAR(i) \
+  if (i < rows) sum[i % MR][0] = sum[i % MR][1] = vf_zero();
+  EACH_ROW(CLEAR)
+  for (size_t p = 0; p < k; p++, a += rows, b = skip_as(type, b, ldb)) {
+    vf b0 = load_as(type, b, 0), b1 = load_as(type, b, VF_LANES);
+    if (rows > 2) { /* with fewer the loads themselves are the limit */
+      __builtin_prefetch(skip_as(type, b, PREFETCH * ldb));
+      if (type == RLX_F32 && VF_LANES == 16) __builtin_prefetch(skip_as(type, b, PREFETCH * ldb + VF_LANES));
+    }
+#define STEP(i)                                     \
+  if (i < rows) {                                   \
+    vf x = vf_set(a[i]);                            \
+    sum[i % MR][0] = vf_fma(x, b0, sum[i % MR][0]); \
+    sum[i % MR][1] = vf_fma(x, b1, sum[i % MR][1]); \
+  }
+    EACH_ROW(STEP)
+  }
+#define PUT(i)                                                                   \
+  if (i < rows) {                                                                \
+    float *to = c + i * NR;                                                      \
+    if (!first) sum[i % MR][0] = vf_add(vf_load(to), sum[i % MR][0]);            \
+    if (!first) sum[i % MR][1] = vf_add(vf_load(to + VF_LANES), sum[i % MR][1]); \
+    vf_store(to, sum[i % MR][0]);                                                \
+    vf_store(to + VF_LANES, sum[i % MR][1]);                                     \
+  }
+  EACH_ROW(PUT)
+}
+
+/* One function per number of rows (those past MR are copies of the last, and never called) and type. */
+#define TILE(i, type, name)                                                                           \
+  static void name##_##i(size_t k, const float *a, const void *b, size_t ldb, float *c, bool first) { \
+    tile_rows(i < MR ? i + 1 : MR, type, k, a, b, ldb, c, first);                                     \
+  }
+#define TILE_F32(i) TILE(i, RLX_F32, tile_f32)
+#define TILE_F16(i) TILE(i, RLX_F16, tile_f16)
+#define TILE_BF16(i) TILE(i, RLX_BF16, tile_bf16)
+EACH_ROW(TILE_F32)
+EACH_ROW(TILE_F16)
+EACH_ROW(TILE_BF16)
+#define NAME_F32(i) tile_f32_##i,
+#define NAME_F16(i) tile_f16_##i,
+#define NAME_BF16(i) tile_bf16_##i,
+
+/* ---- one row of a ---- */
+
+/* Four packed panels. */
+CPU_INLINE void row_panels(const int type, size_t k, const float *x, const void *b, float *c) {
+  const size_t ldb = NR, panel_step = k * NR;
+  vf sum[ROW_STEPS][PANELS][2];
+  const void *b0 = b, *b1 = skip_as(type, b, panel_step), *b2 = skip_as(type, b1, panel_step),
+             *b3 = skip_as(type, b2, panel_step);
+#define CLEAR_PANEL(q, s) sum[s][q][0] = sum[s][q][1] = vf_zero();
+#define STEP_PANEL(q, s)                                                \
+  sum[s][q][0] = vf_fma(y, load_as(type, b##q, (s)*ldb), sum[s][q][0]); \
+  sum[s][q][1] = vf_fma(y, load_as(type, b##q, (s)*ldb + VF_LANES), sum[s][q][1]);
+#define NEXT_PANEL(q, steps) b##q = skip_as(type, b##q, (steps)*ldb);
+#define PUT_PANEL(q, _)                                                             \
+  if (ROW_STEPS > 1) sum[0][q][0] = vf_add(sum[0][q][0], sum[ROW_STEPS - 1][q][0]); \
+  if (ROW_STEPS > 1) sum[0][q][1] = vf_add(sum[0][q][1], sum[ROW_STEPS - 1][q][1]); \
+  vf_store(c + q * NR, sum[0][q][0]);                                               \
+  vf_store(c + q * NR + VF_LANES, sum[0][q][1]);
+  EACH_4(CLEAR_PANEL, 0)
+  EACH_4(CLEAR_PANEL, ROW_STEPS - 1)
+  size_t p = 0;
+  for (; p + ROW_STEPS <= k; p += ROW_STEPS) {
+    vf y = vf_set(x[p]);
+    EACH_4(STEP_PANEL, 0)
+    if (ROW_STEPS > 1) {
+      y = vf_set(x[p + ROW_STEPS - 1]);
+      EACH_4(STEP_PANEL, ROW_STEPS - 1)
+    }
+    EACH_4(NEXT_PANEL, ROW_STEPS)
+  }
+  if (p < k) {
+    vf y = vf_set(x[p]);
+    EACH_4(STEP_PANEL, 0)
+  }
+  EACH_4(PUT_PANEL, 0)
+}
+
+/* c = x times k rows of n columns, ldb apart, as they lie: eight rows at a time are added to c, which stays in the nearest
+ * cache, so that b is read in eight long streams. */
+CPU_INLINE void row_plain(const int type, size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c) {
+  for (size_t j = 0; j < n; j++) c[j] = 0;
+  size_t p = 0;
+  for (; p + 8 <= k; p += 8, b = skip_as(type, b, 8 * ldb)) {
+    vf y[8];
+    for (int r = 0; r < 8; r++) y[r] = vf_set(x[p + (size_t)r]);
+    size_t j = 0;
+#define ADD_TWO(r)                                          \
+  even = vf_fma(y[r], load_as(type, b, r * ldb + j), even); \
+  odd = vf_fma(y[r + 1], load_as(type, b, (r + 1) * ldb + j), odd);
+    for (; j + VF_LANES <= n; j += VF_LANES) {
+      vf even = vf_load(c + j), odd = vf_zero();
+      ADD_TWO(0)
+      ADD_TWO(2)
+      ADD_TWO(4)
+      ADD_TWO(6)
+      vf_store(c + j, vf_add(even, odd));
+    }
+    if (j < n) {
+      vf sum = vf_load_n(c + j, n - j);
+      for (size_t r = 0; r < 8; r++) sum = vf_fma(y[r], load_as_n(type, b, r * ldb + j, n - j), sum);
+      vf_store_n(c + j, sum, n - j);
+    }
+  }
+  for (; p < k; p++, b = skip_as(type, b, ldb)) {
+    vf y = vf_set(x[p]);
+    size_t j = 0;
+    for (; j + VF_LANES <= n; j += VF_LANES) vf_store(c + j, vf_fma(y, load_as(type, b, j), vf_load(c + j)));
+    if (j < n) vf_store_n(c + j, vf_fma(y, load_as_n(type, b, j, n - j), vf_load_n(c + j, n - j)), n - j);
+  }
+}
+
+/* ---- b as [n, k] ---- */
+
+/* Four columns at a time; where fewer are left the last one again, and its sums are dropped. */
+CPU_INLINE void dot_rows(const int rows, const int type, size_t n, size_t k, const float *x, size_t ldx, const void *b,
+                         size_t ldb, float *c, size_t ldc) {
+  for (size_t j = 0; j < n; j += DOT_COLUMNS) {
+    size_t last = n - j - 1;
+#define COLUMN(q, _) const void *b##q = skip_as(type, b, (j + (q < last ? q : last)) * ldb);
+    EACH_4(COLUMN, 0)
+    vf sum[DOT_ROWS][DOT_COLUMNS];
+#define CLEAR_DOT(q, i) \
+  if (i < rows) sum[i % DOT_ROWS][q] = vf_zero();
+    EACH_4(CLEAR_DOT, 0)
+    EACH_4(CLEAR_DOT, 1)
+    EACH_4(CLEAR_DOT, 2)
+    EACH_4(CLEAR_DOT, 3)
+    size_t p = 0;
+    for (; p + VF_LANES <= k; p += VF_LANES) {
+      vf y[4];
+#define LOAD_DOT(q, _) y[q] = load_as(type, b##q, p);
+      EACH_4(LOAD_DOT, 0)
+#define STEP_DOT(i, _)                                            \
+  if (i < rows) {                                                 \
+    vf a = vf_load(x + i * ldx + p);                              \
+    sum[i % DOT_ROWS][0] = vf_fma(a, y[0], sum[i % DOT_ROWS][0]); \
+    sum[i % DOT_ROWS][1] = vf_fma(a, y[1], sum[i % DOT_ROWS][1]); \
+    sum[i % DOT_ROWS][2] = vf_fma(a, y[2], sum[i % DOT_ROWS][2]); \
+    sum[i % DOT_ROWS][3] = vf_fma(a, y[3], sum[i % DOT_ROWS][3]); \
+  }
+      EACH_4(STEP_DOT, 0)
+    }
+    for (size_t rest = k - p, q = 0; rest > 0 && q < DOT_COLUMNS; q++) {
+      const void *at[DOT_COLUMNS] = {b0, b1, b2, b3};
+      vf y = load_as_n(type, at[q], p, rest);
+      for (int i = 0; i < rows; i++)
+        sum[i % DOT_ROWS][q] = vf_fma(vf_load_n(x + (size_t)i * ldx + p, rest), y, sum[i % DOT_ROWS][q]);
+    }
+    for (int i = 0; i < rows; i++)
+      for (size_t q = 0; q <= last && q < DOT_COLUMNS; q++) c[(size_t)i * ldc + j + q] = vf_sum(sum[i % DOT_ROWS][q]);
+  }
+}
+
+/* ---- moving blocks ---- */
+
+/* Swaps rows and columns of VF_LANES vectors: at distance d, the lanes that have bit d change places with the vectors
+ * that have it. */
+#if VF_LANES == 16
+#define LANES_A(d)                                                                                                \
+  SWAP_A(0, d), SWAP_A(1, d), SWAP_A(2, d), SWAP_A(3, d), SWAP_A(4, d), SWAP_A(5, d), SWAP_A(6, d), SWAP_A(7, d), \
+    SWAP_A(8, d), SWAP_A(9, d), SWAP_A(10, d), SWAP_A(11, d), SWAP_A(12, d), SWAP_A(13, d), SWAP_A(14, d),        \
+    SWAP_A(15, d)
+#define LANES_B(d)                                                                                                \
+  SWAP_B(0, d), SWAP_B(1, d), SWAP_B(2, d), SWAP_B(3, d), SWAP_B(4, d), SWAP_B(5, d), SWAP_B(6, d), SWAP_B(7, d), \
+    SWAP_B(8, d), SWAP_B(9, d), SWAP_B(10, d), SWAP_B(11, d), SWAP_B(12, d), SWAP_B(13, d), SWAP_B(14, d),        \
+    SWAP_B(15, d)
+#elif VF_LANES == 8
+#define LANES_A(d) \
+  SWAP_A(0, d), SWAP_A(1, d), SWAP_A(2, d), SWAP_A(3, d), SWAP_A(4, d), SWAP_A(5, d), SWAP_A(6, d), SWAP_A(7, d)
+#define LANES_B(d) \
+  SWAP_B(0, d), SWAP_B(1, d), SWAP_B(2, d), SWAP_B(3, d), SWAP_B(4, d), SWAP_B(5, d), SWAP_B(6, d), SWAP_B(7, d)
+#else
+#define LANES_A(d) SWAP_A(0, d), SWAP_A(1, d), SWAP_A(2, d), SWAP_A(3, d)
+#define LANES_B(d) SWAP_B(0, d), SWAP_B(1, d), SWAP_B(2, d), SWAP_B(3, d)
+#endif
+#define SWAP_A(l, d) ((l) & (d) ? VF_LANES + (l) - (d) : (l))
+#define SWAP_B(l, d) ((l) & (d) ? VF_LANES + (l) : (l) + (d))
+#define SWAP_STAGE(d)                                         \
+  for (int i = 0; i < VF_LANES; i++)                          \
+    if (!(i & (d))) {                                         \
+      vf a = r[i], b = r[i + (d)];                            \
+      r[i] = __builtin_shufflevector(a, b, LANES_A(d));       \
+      r[i + (d)] = __builtin_shufflevector(a, b, LANES_B(d)); \
+    }
+CPU_INLINE void turn(vf r[VF_LANES]) {
+#if VF_LANES == 16
+  SWAP_STAGE(8)
+#endif
+#if VF_LANES >= 8
+  SWAP_STAGE(4)
+#endif
+  SWAP_STAGE(2)
+  SWAP_STAGE(1)
+}
+
+/* k elements of each of n rows (n <= VF_LANES) to dst[p * ldd + i]. Whole vectors are stored where what follows the n
+ * elements may be written: up to `end`, because it is zeros' place or comes later and is put over it. */
+CPU_INLINE void turn_rows(const int type, size_t n, size_t k, const void *const *rows, float *dst, size_t ldd,
+                          const float *end) {
+  for (size_t p = 0; p < k; p += VF_LANES) {
+    size_t steps = k - p < VF_LANES ? k - p : VF_LANES;
+    vf r[VF_LANES];
+    for (size_t i = 0; i < VF_LANES; i++)
+      r[i] = i >= n ? vf_zero() : steps == VF_LANES ? load_as(type, rows[i], p) : load_as_n(type, rows[i], p, steps);
+    turn(r);
+    for (size_t s = 0; s < steps; s++) {
+      float *to = dst + (p + s) * ldd;
+      if (end - to >= VF_LANES) vf_store(to, r[s]);
+      else vf_store_n(to, r[s], n);
+    }
+  }
+}
+
+CPU_INLINE void pack_group(const int type, size_t rows, size_t k, const void *a, size_t lda, const uint32_t *index,
+                           float *group) {
+  const void *row[CPU_GEMM_MAX_MR];
+  for (size_t i = 0; i < rows; i++) row[i] = skip_as(type, a, (index ? index[i] : i) * lda);
+  if (rows == 1) { /* as it lies, in f32 */
+    size_t p = 0;
+    for (; p + VF_LANES <= k; p += VF_LANES) vf_store(group + p, load_as(type, row[0], p));
+    if (p < k) vf_store_n(group + p, load_as_n(type, row[0], p, k - p), k - p);
+    return;
+  }
+  for (size_t i = 0; i < rows; i += VF_LANES) {
+    size_t n = rows - i < VF_LANES ? rows - i : VF_LANES;
+    /* A part of the rows that does not fill its vectors has no room behind it but its own last elements. */
+    bool room = rows <= VF_LANES || n == VF_LANES;
+    turn_rows(type, n, k, row + i, group + i, rows, room ? group + k * rows : group);
+  }
+}
+
+/* Row by row over all the panels, because rows that lie a multiple of the page apart push each other out of the cache. */
+CPU_INLINE void pack_rows(const int type, size_t k, size_t n, const void *b, size_t ldb, float *panels,
+                          size_t panel_step) {
+  for (size_t p = 0; p < k; p++, panels += NR, b = skip_as(type, b, ldb)) {
+    float *to = panels;
+    size_t j = 0;
+    for (; j + NR <= n; j += NR, to += panel_step) {
+      vf_store(to, load_as(type, b, j));
+      vf_store(to + VF_LANES, load_as(type, b, j + VF_LANES));
+    }
+    if (j < n) {
+      size_t low = n - j < VF_LANES ? n - j : VF_LANES;
+      vf_store(to, load_as_n(type, b, j, low));
+      vf_store(to + VF_LANES, load_as_n(type, b, j + low, n - j - low));
+    }
+  }
+}
+
+CPU_INLINE void pack_columns(const int type, size_t k, size_t n, const void *b, size_t ldb, float *panel) {
+  const void *row[NR];
+  for (size_t j = 0; j < n; j++) row[j] = skip_as(type, b, j * ldb);
+  size_t low = n < VF_LANES ? n : VF_LANES;
+  turn_rows(type, low, k, row, panel, NR, panel + k * NR);
+  turn_rows(type, n - low, k, row + low, panel + VF_LANES, NR, panel + k * NR);
+}
+
+/* ---- results ---- */
+
+CPU_INLINE vf activate(int32_t act, vf x) {
+  switch (act) {
+    case RLX_ACT_RELU: return vf_select(vf_lt(x, vf_zero()), vf_zero(), x); /* NaN stays NaN */
+    case RLX_ACT_GELU: return vf_gelu(x);
+    case RLX_ACT_GELU_APPROX: return vf_gelu_approx(x);
+    case RLX_ACT_SILU: return vf_silu(x);
+    case RLX_ACT_SIGMOID: return vf_sigmoid(x);
+    case RLX_ACT_TANH: return vf_tanh(x);
+    default: return x;
+  }
+}
+
+CPU_INLINE void finish(const int type, const float *tile, size_t rows, size_t n, const cpu_gemm_store *s) {
+  for (size_t i = 0; i < rows; i++, tile += NR) {
+    size_t row = (s->rows ? s->rows[i] : i) * s->out_row;
+    const float *times = s->times ? s->times + i * NR : NULL;
+    for (size_t j = 0; j < n; j += VF_LANES) {
+      size_t count = n - j;
+      bool full = count >= VF_LANES;
+      vf v = vf_load(tile + j);
+      if (s->bias) v = vf_add(v, full ? load_as(type, s->bias, j) : load_as_n(type, s->bias, j, count));
+      if (s->act) v = activate(s->act, v);
+      if (times) v = vf_mul(v, vf_load(times + j));
+      if (s->store != CPU_STORE) {
+        vf old = full ? load_as(type, s->out, row + j) : load_as_n(type, s->out, row + j, count);
+        v = s->store == CPU_STORE_ADD ? vf_add(old, v) : vf_mul(old, v);
+      }
+      if (full) store_as(type, s->out, row + j, v);
+      else store_as_n(type, s->out, row + j, v, count);
+    }
+  }
+}
+
+/* ---- the table ---- */
+
+#define FOR_TYPE(T, t)                                                                                                \
+  static void tile_##t(size_t rows, size_t k, const float *a, const void *b, size_t ldb, float *c, bool first) {      \
+    static void (*const all[])(size_t, const float *, const void *, size_t, float *, bool) = {EACH_ROW(NAME_##T)};    \
+    all[rows - 1](k, a, b, ldb, c, first);                                                                            \
+  }                                                                                                                   \
+  static void row_panels_##t(size_t k, const float *x, const void *b, float *c) { row_panels(RLX_##T, k, x, b, c); }  \
+                                                                                                                      \
+  static void row_plain_##t(size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c) {                \
+    row_plain(RLX_##T, k, n, x, b, ldb, c);                                                                           \
+  }                                                                                                                   \
+  static void pack_rows_##t(size_t k, size_t n, const void *b, size_t ldb, float *panels, size_t panel_step) {        \
+    pack_rows(RLX_##T, k, n, b, ldb, panels, panel_step);                                                             \
+  }                                                                                                                   \
+  static void pack_columns_##t(size_t k, size_t n, const void *b, size_t ldb, float *panel) {                         \
+    pack_columns(RLX_##T, k, n, b, ldb, panel);                                                                       \
+  }                                                                                                                   \
+  static void pack_group_##t(size_t rows, size_t k, const void *a, size_t lda, const uint32_t *index, float *group) { \
+    pack_group(RLX_##T, rows, k, a, lda, index, group);                                                               \
+  }                                                                                                                   \
+  static void dots_##t(size_t rows, size_t n, size_t k, const float *x, size_t ldx, const void *b, size_t ldb,        \
+                       float *c, size_t ldc) {                                                                        \
+    if (rows == 1) dot_rows(1, RLX_##T, n, k, x, ldx, b, ldb, c, ldc);                                                \
+    if (rows == 2) dot_rows(2, RLX_##T, n, k, x, ldx, b, ldb, c, ldc);                                                \
+    if (DOT_ROWS > 2 && rows == 3) dot_rows(DOT_ROWS - 1, RLX_##T, n, k, x, ldx, b, ldb, c, ldc);                     \
+    if (DOT_ROWS > 2 && rows == 4) dot_rows(DOT_ROWS, RLX_##T, n, k, x, ldx, b, ldb, c, ldc);                         \
+  }                                                                                                                   \
+  static void finish_##t(const float *tile, size_t rows, size_t n, const cpu_gemm_store *s) {                         \
+    finish(RLX_##T, tile, rows, n, s);                                                                                \
+  }
+FOR_TYPE(F32, f32)
+FOR_TYPE(F16, f16)
+FOR_TYPE(BF16, bf16)
+
+const cpu_gemm_table CPU_TABLE(cpu_gemm) = {
+  .mr = MR,
+  .nr = NR,
+  .dot_rows = DOT_ROWS,
+  .tile = BY_TYPE(tile),
+  .row_panels = BY_TYPE(row_panels),
+  .row_plain = BY_TYPE(row_plain),
+  .dots = BY_TYPE(dots),
+  .pack_rows = BY_TYPE(pack_rows),
+  .pack_columns = BY_TYPE(pack_columns),
+  .pack_group = BY_TYPE(pack_group),
+  .finish = BY_TYPE(finish),
+};

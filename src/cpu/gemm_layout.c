@@ -1,0 +1,88 @@
+/* The layout of packed float weights: panels (gemm.h), each matrix of a weight [.., K, N] or [.., N, K] by itself.
+ *
+ * Nothing is converted: elements of 2 or 4 bytes change places, and the last panel is filled up with zeros. Panels are
+ * written from front to back, so that the work can be cut between any two of them. */
+#include <string.h>
+
+#include "base/arith.h"
+#include "cpu/gemm.h"
+
+typedef struct weight {
+  size_t n, k, nr, n_panels; /* of each matrix */
+  size_t size;               /* of an element */
+  bool trans, to_layout;
+  const char *src;
+  char *dst;
+} weight;
+
+static bool read_type(cpu_isa isa, uint32_t layout, const rlx_type *type, weight *w, uint64_t *bytes) {
+  if (layout != CPU_LAYOUT_GEMM_KN && layout != CPU_LAYOUT_GEMM_NK) return false;
+  if (type->dtype > RLX_BF16 || type->shape.n < 2) return false;
+  const int64_t *tail = type->shape.v + type->shape.n - 2;
+  rlx_dims lead = type->shape;
+  lead.n -= 2;
+  *w = (weight){.nr = cpu_gemm(isa)->nr, .size = rlx_dtype_size(type->dtype), .trans = layout == CPU_LAYOUT_GEMM_NK};
+  w->k = (size_t)tail[w->trans ? 1 : 0];
+  w->n = (size_t)tail[w->trans ? 0 : 1];
+  size_t padded, total;
+  if (!rlx_pad_size(w->n, w->nr, &padded) || !rlx_mul_size(padded, w->k, &total) ||
+      !rlx_mul_size(total, rlx_dims_count(&lead), &total) || !rlx_mul_size(total, w->size, &total))
+    return false;
+  w->n_panels = padded / w->nr;
+  *bytes = total;
+  return true;
+}
+
+static uint64_t layout_bytes(cpu_isa isa, uint32_t layout, const rlx_type *type) {
+  weight w;
+  uint64_t bytes;
+  return read_type(isa, layout, type, &w, &bytes) ? bytes : 0;
+}
+
+/* One panel: `plain` is its first column in the matrix as the graph has it. */
+static void move_panel(const weight *w, size_t n, const char *src, char *dst) {
+  size_t size = w->size, across = w->trans ? w->k : 1, along = w->trans ? 1 : w->n;
+  for (size_t k = 0; k < w->k; k++) {
+    const char *from = src + (w->to_layout ? k * along : k * w->nr) * size;
+    char *to = dst + (w->to_layout ? k * w->nr : k * along) * size;
+    if (across == 1) {
+      memcpy(to, from, n * size);
+    } else if (size == 4) {
+      size_t f = w->to_layout ? across : 1, t = w->to_layout ? 1 : across;
+      for (size_t j = 0; j < n; j++) memcpy(to + j * t * 4, from + j * f * 4, 4);
+    } else {
+      size_t f = w->to_layout ? across : 1, t = w->to_layout ? 1 : across;
+      for (size_t j = 0; j < n; j++) memcpy(to + j * t * 2, from + j * f * 2, 2);
+    }
+    if (w->to_layout) memset(to + n * size, 0, (w->nr - n) * size);
+  }
+}
+
+static void move_panels(void *user, size_t begin, size_t end, unsigned thread) {
+  const weight *w = user;
+  (void)thread;
+  for (size_t i = begin; i < end; i++) {
+    size_t matrix = i / w->n_panels, column = i % w->n_panels * w->nr, left = w->n - column;
+    size_t plain = (matrix * w->n * w->k + (w->trans ? column * w->k : column)) * w->size;
+    size_t packed = i * w->nr * w->k * w->size;
+    move_panel(w, left < w->nr ? left : w->nr, w->src + (w->to_layout ? plain : packed),
+               w->dst + (w->to_layout ? packed : plain));
+  }
+}
+
+static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
+                         rlx_pool *pool) {
+  weight w;
+  uint64_t bytes;
+  if (!read_type(isa, layout, type, &w, &bytes))
+    return RLX_FAIL(RLX_INVALID, "a weight %s%s has no layout %u", rlx_dtype_name(type->dtype),
+                    RLX_DIMS_TEXT(type->shape), (unsigned)layout);
+  w.to_layout = to_layout;
+  w.src = src;
+  w.dst = dst;
+  size_t each = w.nr * w.k * w.size, n = each ? (size_t)bytes / each : 0;
+  cpu_parallel(pool, n, cpu_grain(n, (double)each * 0.5), move_panels, &w);
+  return RLX_OK;
+}
+
+const cpu_layout_family cpu_layout_gemm = {layout_bytes, repack};

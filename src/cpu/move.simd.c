@@ -1,0 +1,141 @@
+/* Transposing tiles in registers, within the 16-byte lanes of a vector.
+ *
+ * A lane holds N elements. N rows of N become N columns by log2(N) rounds, each of which interleaves row i with row i
+ * + N/2: on the numbers of the N * N elements a round is a rotation by one bit, and log2(N) of them exchange row and
+ * column. A vector of several lanes does this for as many squares at once, taken from rows of the source N apart, so
+ * that its results are whole rows of the destination. A tile that would stick out is moved back inside: its neighbours
+ * are written twice with the same values. What is smaller than a tile goes by single elements along its longer side. */
+#include "cpu/move.h"
+#include "cpu/simd.h"
+
+typedef const unsigned char *src_bytes;
+typedef unsigned char *dst_bytes;
+
+/* ---- vectors of 1, 2 and 4 lanes, each lane from a row of its own ---- */
+
+typedef uint8_t lanes1 __attribute__((vector_size(16)));
+CPU_INLINE lanes1 load_lanes1(src_bytes p, ptrdiff_t step) {
+  lanes1 v;
+  (void)step;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#if VF_LANES >= 8
+typedef __m256i lanes2;
+CPU_INLINE __m128i load_lane(src_bytes p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
+CPU_INLINE lanes2 load_lanes2(src_bytes p, ptrdiff_t step) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(load_lane(p)), load_lane(p + step), 1);
+}
+#endif
+#if VF_LANES >= 16
+typedef __m512i lanes4;
+CPU_INLINE lanes4 load_lanes4(src_bytes p, ptrdiff_t step) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(load_lanes2(p, step)), load_lanes2(p + 2 * step, step), 1);
+}
+#endif
+
+/* ---- which elements of two vectors interleave, by elements of a lane and lanes ---- */
+
+#define AT2(o, n) o, o + n
+#define AT4(o, n) AT2(o, n), AT2(o + 1, n)
+#define AT8(o, n) AT4(o, n), AT4(o + 2, n)
+#define AT16(o, n) AT8(o, n), AT8(o + 4, n)
+#define LO_2_1 AT2(0, 2)
+#define HI_2_1 AT2(1, 2)
+#define LO_2_2 AT2(0, 4), AT2(2, 4)
+#define HI_2_2 AT2(1, 4), AT2(3, 4)
+#define LO_2_4 AT2(0, 8), AT2(2, 8), AT2(4, 8), AT2(6, 8)
+#define HI_2_4 AT2(1, 8), AT2(3, 8), AT2(5, 8), AT2(7, 8)
+#define LO_4_1 AT4(0, 4)
+#define HI_4_1 AT4(2, 4)
+#define LO_4_2 AT4(0, 8), AT4(4, 8)
+#define HI_4_2 AT4(2, 8), AT4(6, 8)
+#define LO_4_4 AT4(0, 16), AT4(4, 16), AT4(8, 16), AT4(12, 16)
+#define HI_4_4 AT4(2, 16), AT4(6, 16), AT4(10, 16), AT4(14, 16)
+#define LO_8_1 AT8(0, 8)
+#define HI_8_1 AT8(4, 8)
+#define LO_8_2 AT8(0, 16), AT8(8, 16)
+#define HI_8_2 AT8(4, 16), AT8(12, 16)
+#define LO_16_1 AT16(0, 16)
+#define HI_16_1 AT16(8, 16)
+#define LO_16_2 AT16(0, 32), AT16(16, 32)
+#define HI_16_2 AT16(8, 32), AT16(24, 32)
+
+#define ROUND(N, L, from, to)                                                        \
+  for (int i = 0; i < N / 2; i++) {                                                  \
+    to[2 * i] = __builtin_shufflevector(from[i], from[i + N / 2], LO_##N##_##L);     \
+    to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + N / 2], HI_##N##_##L); \
+  }
+#define ROUNDS_2(L) ROUND(2, L, r, t)
+#define ROUNDS_4(L) ROUND(4, L, r, t) ROUND(4, L, t, r)
+#define ROUNDS_8(L) ROUND(8, L, r, t) ROUND(8, L, t, r) ROUND(8, L, r, t)
+#define ROUNDS_16(L) ROUND(16, L, r, t) ROUND(16, L, t, r) ROUND(16, L, r, t) ROUND(16, L, t, r)
+#define LAST_2 t
+#define LAST_4 r
+#define LAST_8 t
+#define LAST_16 r
+
+/* ---- tiles of N rows of the destination, each of N * L elements ---- */
+
+#define TILE(name, T, N, L)                                                                                    \
+  CPU_INLINE void name##_square(src_bytes src, ptrdiff_t src_step, dst_bytes dst, ptrdiff_t dst_step) {        \
+    typedef T row __attribute__((vector_size(16 * L)));                                                        \
+    row r[N], t[N];                                                                                            \
+    for (int i = 0; i < N; i++) r[i] = (row)load_lanes##L(src + i * src_step, N * src_step);                   \
+    ROUNDS_##N(L) for (int i = 0; i < N; i++) memcpy(dst + i * dst_step, &LAST_##N[i], 16 * L);                \
+  }                                                                                                            \
+  static void name##_squares(src_bytes src, ptrdiff_t src_step, dst_bytes dst, ptrdiff_t dst_step, size_t n_a, \
+                             size_t n_b) {                                                                     \
+    for (size_t b = 0; b < n_b; b += N * L) {                                                                  \
+      size_t row = b + N * L <= n_b ? b : n_b - N * L;                                                         \
+      for (size_t a = 0; a < n_a; a += N) {                                                                    \
+        size_t at = a + N <= n_a ? a : n_a - N;                                                                \
+        name##_square(src + (ptrdiff_t)row * src_step + (ptrdiff_t)(at * sizeof(T)), src_step,                 \
+                      dst + (ptrdiff_t)at * dst_step + (ptrdiff_t)(row * sizeof(T)), dst_step);                \
+      }                                                                                                        \
+    }                                                                                                          \
+  }
+
+#define BY_ONE(name, T)                                                                                               \
+  static void name##_by_one(src_bytes src, ptrdiff_t src_step, dst_bytes dst, ptrdiff_t dst_step, size_t n_a,         \
+                            size_t n_b) {                                                                             \
+    const ptrdiff_t size = (ptrdiff_t)sizeof(T);                                                                      \
+    if (n_a > n_b) {                                                                                                  \
+      for (size_t b = 0; b < n_b; b++, src += src_step, dst += size)                                                  \
+        for (size_t a = 0; a < n_a; a++) memcpy(dst + (ptrdiff_t)a * dst_step, src + (ptrdiff_t)a * size, sizeof(T)); \
+    } else {                                                                                                          \
+      for (size_t a = 0; a < n_a; a++, src += size, dst += dst_step)                                                  \
+        for (size_t b = 0; b < n_b; b++) memcpy(dst + (ptrdiff_t)b * size, src + (ptrdiff_t)b * src_step, sizeof(T)); \
+    }                                                                                                                 \
+  }
+
+/* By wide tiles, else by tiles of one lane, else one by one. */
+#define SIZES(name, T, N, L)                                                                                       \
+  TILE(name##_wide, T, N, L)                                                                                       \
+  TILE(name##_lane, T, N, 1)                                                                                       \
+  BY_ONE(name, T)                                                                                                  \
+  static void name(src_bytes src, ptrdiff_t src_step, dst_bytes dst, ptrdiff_t dst_step, size_t n_a, size_t n_b) { \
+    if (n_a >= N && n_b >= N * L) name##_wide_squares(src, src_step, dst, dst_step, n_a, n_b);                     \
+    else if (n_a >= N && n_b >= N) name##_lane_squares(src, src_step, dst, dst_step, n_a, n_b);                    \
+    else name##_by_one(src, src_step, dst, dst_step, n_a, n_b);                                                    \
+  }
+
+#if VF_LANES >= 16
+SIZES(tile1, uint8_t, 16, 2)
+SIZES(tile2, uint16_t, 8, 2)
+SIZES(tile4, uint32_t, 4, 4)
+SIZES(tile8, uint64_t, 2, 4)
+#elif VF_LANES >= 8
+SIZES(tile1, uint8_t, 16, 2)
+SIZES(tile2, uint16_t, 8, 2)
+SIZES(tile4, uint32_t, 4, 2)
+SIZES(tile8, uint64_t, 2, 2)
+#else
+SIZES(tile1, uint8_t, 16, 1)
+SIZES(tile2, uint16_t, 8, 1)
+SIZES(tile4, uint32_t, 4, 1)
+SIZES(tile8, uint64_t, 2, 1)
+#endif
+
+const cpu_move_table CPU_TABLE(cpu_move) = {.tile = {tile1, tile2, tile4, tile8},
+                                            .whole_lines = {false, false, VF_LANES >= 16, VF_LANES >= 16}};

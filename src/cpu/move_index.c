@@ -1,0 +1,308 @@
+/* Reading places that an index tensor names (the gather family, one_hot) and writing rows at a run-time position
+ * (update).
+ *
+ * Indices are checked where they are used, in the tasks. A task that meets a bad one notes it and reads nothing there;
+ * when all are done, the first bad index is looked for again in the caller's thread, which can tell it. So good
+ * indices cost one pass, and no index, however wrong, leads outside a tensor. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "cpu/move.h"
+#include "quant/quant.h"
+#include "ref/ref.h"
+
+/* ---- what they share ---- */
+
+static bool claim_rows(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  (void)isa;
+  const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
+  for (uint32_t i = 0; q->layout && i < n->n_in; i++)
+    if (q->layout[i]) {
+      c->why = "reads rows as the graph has them";
+      return false;
+    }
+  return true;
+}
+
+static bool claim_in_place(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  c->in_place = 1;
+  return claim_rows(q, isa, c);
+}
+
+typedef struct index_work {
+  const cpu_call *c;
+  const void *idx;
+  bool wide; /* i64, else i32 */
+  const unsigned char *x;
+  unsigned char *out;
+  size_t size; /* of an element */
+  rlx_lines lines;
+  size_t n_idx;
+  atomic_bool is_bad;
+} index_work;
+
+static index_work work_of(const cpu_call *c) {
+  const rlx_type *idx = cpu_in_type(c, 1);
+  return (index_work){.c = c,
+                      .idx = c->in[1],
+                      .wide = idx->dtype == RLX_I64,
+                      .x = c->in[0],
+                      .out = c->out,
+                      .size = rlx_dtype_size(c->node->type.dtype),
+                      .n_idx = rlx_dims_count(&idx->shape)};
+}
+
+/* The index as a number of the axis; n where it is bad. */
+static inline size_t resolve(index_work *w, size_t i, int64_t n) {
+  int64_t k = cpu_index_at(w->idx, w->wide, i);
+  if (k < 0) k += n;
+  if (k >= 0 && k < n) return (size_t)k;
+  atomic_store_explicit(&w->is_bad, true, memory_order_relaxed);
+  return (size_t)n;
+}
+
+/* Tells of the first bad index: `period` sizes of axes take turns. */
+static rlx_status tell_bad(index_work *w, const int64_t *sizes, size_t period) {
+  if (!atomic_load_explicit(&w->is_bad, memory_order_relaxed)) return RLX_OK;
+  size_t place;
+  for (size_t i = 0; i < w->n_idx; i++)
+    RLX_TRY(rlx_index_resolve("index", cpu_index_at(w->idx, w->wide, i), sizes[i % period], &place));
+  return RLX_FAIL(RLX_INVALID, "an index changed while it was read");
+}
+
+static inline void copy_element(unsigned char *to, const unsigned char *from, size_t size) {
+  switch (size) {
+    case 1: *to = *from; break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    default: memcpy(to, from, size); break;
+  }
+}
+
+static double row_cost(size_t bytes) { return 3 + 0.1 * (double)bytes; }
+
+/* ---- gather: idx's shape replaces the axis ---- */
+
+static void gather_rows(void *user, size_t begin, size_t end, unsigned thread) {
+  index_work *w = user;
+  (void)thread;
+  size_t row = w->lines.inner * w->size, n = w->lines.n;
+  size_t o = begin / w->n_idx, i = begin % w->n_idx;
+  for (size_t at = begin; at < end; at++) {
+    size_t k = resolve(w, i, (int64_t)n);
+    if (k < n) copy_element(w->out + at * row, w->x + (o * n + k) * row, row);
+    if (++i == w->n_idx) i = 0, o++;
+  }
+}
+
+/* Rows of a block type, decoded. */
+static void gather_blocks(void *user, size_t begin, size_t end, unsigned thread) {
+  index_work *w = user;
+  (void)thread;
+  rlx_dtype dtype = cpu_in_type(w->c, 0)->dtype;
+  const rlx_dtype_info *block = rlx_dtype_describe(dtype);
+  size_t n = w->lines.n, inner = w->lines.inner, row = inner / block->block_elements * block->block_bytes;
+  for (size_t at = begin; at < end; at++) {
+    size_t k = resolve(w, at, (int64_t)n);
+    /* A block type of the table decodes; a failure would be noted like a bad index. */
+    if (k < n && rlx_quant_decode(dtype, w->x + k * row, (float *)w->c->out + at * inner, inner))
+      atomic_store_explicit(&w->is_bad, true, memory_order_relaxed);
+  }
+}
+
+static rlx_status run_gather(const cpu_call *c) {
+  const rlx_type *x = cpu_in_type(c, 0);
+  index_work w = work_of(c);
+  w.lines = rlx_lines_of(&x->shape, RLX_ATTRS(gather, c)->axis);
+  bool blocks = rlx_dtype_is_block(x->dtype);
+  size_t rows = w.lines.outer * w.n_idx;
+  double cost = blocks ? (double)w.lines.inner : row_cost(w.lines.inner * w.size);
+  cpu_parallel(c->pool, rows, cpu_grain(rows, cost), blocks ? gather_blocks : gather_rows, &w);
+  return tell_bad(&w, (const int64_t[]){(int64_t)w.lines.n}, 1);
+}
+
+/* ---- gather_elements: idx has x's rank; each names one element along the axis ---- */
+
+/* Where row r of idx (all of its axes but the last) begins in x, the indexed axis left out. */
+static size_t element_row(const rlx_dims *idx, int axis, const size_t *stride, size_t r) {
+  size_t base = 0;
+  for (int i = idx->n - 2; i >= 0; i--) {
+    if (i != axis) base += r % (size_t)idx->v[i] * stride[i];
+    r /= (size_t)idx->v[i];
+  }
+  return base;
+}
+
+static void gather_each(void *user, size_t begin, size_t end, unsigned thread) {
+  index_work *w = user;
+  (void)thread;
+  const rlx_dims *x = &cpu_in_type(w->c, 0)->shape, *idx = &cpu_in_type(w->c, 1)->shape;
+  int axis = rlx_axis_of(RLX_ATTRS(gather_elements, w->c)->axis, x->n), last = x->n - 1;
+  size_t stride[RLX_MAX_RANK], row = (size_t)idx->v[last], n = (size_t)x->v[axis], step = axis == last ? 0 : 1;
+  rlx_strides(x, stride);
+  for (size_t at = begin; at < end;) {
+    size_t base = element_row(idx, axis, stride, at / row), j = at % row;
+    for (; j < row && at < end; j++, at++) {
+      size_t k = resolve(w, at, (int64_t)n);
+      if (k < n) copy_element(w->out + at * w->size, w->x + (base + k * stride[axis] + j * step) * w->size, w->size);
+    }
+  }
+}
+
+static rlx_status run_gather_elements(const cpu_call *c) {
+  const rlx_dims *x = &cpu_in_type(c, 0)->shape;
+  index_work w = work_of(c);
+  cpu_parallel(c->pool, w.n_idx, cpu_grain(w.n_idx, 1.5), gather_each, &w);
+  int axis = rlx_axis_of(RLX_ATTRS(gather_elements, c)->axis, x->n);
+  return tell_bad(&w, (const int64_t[]){x->v[axis]}, 1);
+}
+
+/* ---- gather_nd: tuples of coordinates, each naming a run of elements ---- */
+
+typedef struct tuple_work {
+  index_work w;
+  const rlx_dims *x;
+  size_t stride[RLX_MAX_RANK];
+  int batch, depth;
+  size_t n, run, per_batch; /* tuples, elements each names, tuples of one index of the batch axes */
+} tuple_work;
+
+static void gather_tuples(void *user, size_t begin, size_t end, unsigned thread) {
+  tuple_work *t = user;
+  (void)thread;
+  size_t depth = (size_t)t->depth, bytes = t->run * t->w.size;
+  for (size_t i = begin; i < end; i++) {
+    size_t place = t->batch ? i / t->per_batch * t->stride[t->batch - 1] : 0;
+    bool good = true;
+    for (size_t d = 0; d < depth; d++) {
+      int64_t n = t->x->v[(size_t)t->batch + d];
+      size_t k = resolve(&t->w, i * depth + d, n);
+      good = good && k < (size_t)n;
+      place += k * t->stride[(size_t)t->batch + d];
+    }
+    if (good) copy_element(t->w.out + i * bytes, t->w.x + place * t->w.size, bytes);
+  }
+}
+
+static rlx_status run_gather_nd(const cpu_call *c) {
+  const rlx_dims *x = &cpu_in_type(c, 0)->shape, *idx = &cpu_in_type(c, 1)->shape;
+  tuple_work t = {.w = work_of(c),
+                  .x = x,
+                  .batch = (int)RLX_ATTRS(gather_nd, c)->batch_dims,
+                  .depth = (int)idx->v[idx->n - 1],
+                  .n = 1,
+                  .run = 1,
+                  .per_batch = 1};
+  rlx_strides(x, t.stride);
+  for (int i = 0; i < idx->n - 1; i++) t.n *= (size_t)idx->v[i];
+  for (int i = t.batch; i < idx->n - 1; i++) t.per_batch *= (size_t)idx->v[i];
+  for (int i = t.batch + t.depth; i < x->n; i++) t.run *= (size_t)x->v[i];
+  cpu_parallel(c->pool, t.n, cpu_grain(t.n, row_cost(t.run * t.w.size)), gather_tuples, &t);
+  return tell_bad(&t.w, x->v + t.batch, (size_t)t.depth);
+}
+
+/* ---- one_hot ---- */
+
+typedef struct hot_work {
+  index_work w;
+  unsigned char on[8], off[8];
+} hot_work;
+
+/* The range counts [outer, depth] of the result; an index out of range is no error here, it is off everywhere. */
+static void hot_rows(void *user, size_t begin, size_t end, unsigned thread) {
+  const hot_work *h = user;
+  const index_work *w = &h->w;
+  (void)thread;
+  size_t inner = w->lines.inner;
+  int64_t depth = (int64_t)w->lines.n;
+  for (size_t at = begin; at < end; at++) {
+    size_t o = at / w->lines.n;
+    int64_t k = (int64_t)(at % w->lines.n);
+    for (size_t i = 0; i < inner; i++) {
+      int64_t index = cpu_index_at(w->idx, w->wide, o * inner + i);
+      bool hot = index == k || index == k - depth;
+      copy_element(w->out + (at * inner + i) * w->size, hot ? h->on : h->off, w->size);
+    }
+  }
+}
+
+static rlx_status run_one_hot(const cpu_call *c) {
+  const rlx_attrs_one_hot *a = c->attrs;
+  rlx_dtype dtype = c->node->type.dtype;
+  hot_work h = {.w = {.c = c,
+                      .idx = c->in[0],
+                      .wide = cpu_in_type(c, 0)->dtype == RLX_I64,
+                      .out = c->out,
+                      .size = rlx_dtype_size(dtype),
+                      .lines = rlx_lines_of(&c->node->type.shape, a->axis)}};
+  rlx_store_value(&(rlx_tensor){.dtype = dtype, .data = h.on}, 0, a->on);
+  rlx_store_value(&(rlx_tensor){.dtype = dtype, .data = h.off}, 0, a->off);
+  size_t n = h.w.lines.outer * h.w.lines.n;
+  cpu_parallel(c->pool, n, cpu_grain(n, 5 + (double)h.w.lines.inner), hot_rows, &h);
+  return RLX_OK;
+}
+
+/* ---- range ---- */
+
+static void range_elements(void *user, size_t begin, size_t end, unsigned thread) {
+  const cpu_call *c = user;
+  (void)thread;
+  rlx_range_fill(c->attrs, &(rlx_tensor){.dtype = c->node->type.dtype, .data = c->out}, begin, end);
+}
+
+static rlx_status run_range(const cpu_call *c) {
+  size_t n = rlx_dims_count(&c->node->type.shape);
+  cpu_parallel(c->pool, n, cpu_grain(n, 3), range_elements, (void *)(uintptr_t)c);
+  return RLX_OK;
+}
+
+/* ---- update: rows into a state ---- */
+
+typedef struct update_work {
+  const cpu_call *c;
+  rlx_lines state, rows;
+  size_t size, positions;
+  bool wide;
+} update_work;
+
+/* The range counts lines of the state: each takes its rows in one piece. */
+static void update_lines(void *user, size_t begin, size_t end, unsigned thread) {
+  const update_work *u = user;
+  (void)thread;
+  size_t run = u->rows.n * u->rows.inner * u->size;
+  for (size_t o = begin; o < end; o++) {
+    /* With a position per index of axis 0, the lines of one index are neighbours. */
+    size_t p = u->positions > 1 ? o / (u->state.outer / u->positions) : 0;
+    size_t at = (size_t)cpu_index_at(u->c->in[2], u->wide, p);
+    memcpy((unsigned char *)u->c->out + (o * u->state.n + at) * u->state.inner * u->size,
+           (const unsigned char *)u->c->in[1] + o * run, run);
+  }
+}
+
+static rlx_status run_update(const cpu_call *c) {
+  int64_t axis = RLX_ATTRS(update, c)->axis;
+  update_work u = {.c = c,
+                   .state = rlx_lines_of(&cpu_in_type(c, 0)->shape, axis),
+                   .rows = rlx_lines_of(&cpu_in_type(c, 1)->shape, axis),
+                   .size = rlx_dtype_size(c->node->type.dtype),
+                   .positions = rlx_dims_count(&cpu_in_type(c, 2)->shape),
+                   .wide = cpu_in_type(c, 2)->dtype == RLX_I64};
+  for (size_t p = 0; p < u.positions; p++) {
+    int64_t first = cpu_index_at(c->in[2], u.wide, p);
+    if (first < 0 || first > (int64_t)(u.state.n - u.rows.n))
+      return RLX_FAIL(RLX_INVALID, "%zu rows at position %lld do not fit in %zu", u.rows.n, (long long)first,
+                      u.state.n);
+  }
+  cpu_move_bytes(c->pool, c->in[0], c->out, rlx_dims_count(&c->node->type.shape) * u.size);
+  size_t run = u.rows.n * u.rows.inner;
+  if (run) cpu_parallel(c->pool, u.state.outer, cpu_grain(u.state.outer, row_cost(run * u.size)), update_lines, &u);
+  return RLX_OK;
+}
+
+const cpu_kernel cpu_gather_kernel = {claim_rows, NULL, run_gather};
+const cpu_kernel cpu_gather_elements_kernel = {claim_rows, NULL, run_gather_elements};
+const cpu_kernel cpu_gather_nd_kernel = {claim_rows, NULL, run_gather_nd};
+const cpu_kernel cpu_one_hot_kernel = {claim_rows, NULL, run_one_hot};
+const cpu_kernel cpu_range_kernel = {claim_rows, NULL, run_range};
+const cpu_kernel cpu_update_kernel = {claim_in_place, NULL, run_update};

@@ -1,0 +1,319 @@
+/* Norms over rows: layer_norm, rms_norm, fused_residual_norm, group_norm, instance_norm. (layer_norm_2d, whose sets
+ * lie across memory, is in norm_columns.c; batch_norm_inference has its statistics given and is an element-wise op.)
+ *
+ * A set of elements that is normalised together is a row: for group_norm the channels of a group. Three passes: the
+ * mean, the squares about it, the scaling; a short row stays in the first-level cache between them. The sum is taken
+ * of x minus the row's first element, and the mean is kept in two f32 parts, so that a row far from zero loses
+ * nothing; pieces of a row are added in double. Rows for which f32 is not enough (squares that overflow or vanish,
+ * infinities, NaN) are done again in double, as the reference does all. */
+#include <math.h>
+
+#include "cpu/norm.h"
+#include "ref/ref.h"
+
+typedef struct norm {
+  const cpu_norm_fns *fns;
+  cpu_rows rows;
+  cpu_row_cut cut;
+  rlx_dtype dtype;
+  const float *gamma, *beta;    /* f32, or NULL */
+  size_t run, channels, groups; /* element k of row r takes gamma[r % groups * channels + k / run] */
+  bool centre;
+  double eps;
+  double *partial;       /* rows x parts, where rows have parts */
+  cpu_norm_stats *stats; /* by row, likewise */
+  float *first;          /* by row: its first element */
+  bool *wide;            /* by row: done in double */
+} norm;
+
+/* ---- one part of a row ---- */
+
+typedef struct span {
+  size_t row, begin, end; /* elements of the row */
+} span;
+
+#define EACH_PIECE(m, s, at, n)  \
+  for (size_t at = (s).begin, n; \
+       at < (s).end && (n = (s).end - at < CPU_ROW_PIECE ? (s).end - at : CPU_ROW_PIECE, true); at += n)
+
+static float first_of(const norm *m, size_t row) {
+  float first;
+  m->rows.load(NULL, &first, (const char *)m->rows.x + row * m->cut.n * m->rows.element, NULL, NULL, 1);
+  return first;
+}
+
+/* What sums of the row are taken from: its first element. Where a residual is added x itself comes shifted (the norm
+ * about the mean does not see it), and its sums begin at zero. Rows in parts have their first elements noted, since
+ * the result may be written over them while other parts are still to come. */
+static float begin_row(const norm *m, cpu_row_buffer *b, size_t row) {
+  if (!m->centre) return 0;
+  float first = m->first ? m->first[row] : first_of(m, row);
+  if (!m->rows.added) return first;
+  b->shift = first;
+  b->piece = NULL;
+  return 0;
+}
+
+static double part_sum(const norm *m, cpu_row_buffer *b, span s, float shift) {
+  double sum = 0;
+  EACH_PIECE(m, s, at, n) sum += (double)m->fns->sum(cpu_rows_bring(&m->rows, b, s.row * m->cut.n + at, n), n, shift);
+  return sum;
+}
+
+static double part_squares(const norm *m, cpu_row_buffer *b, span s, const cpu_norm_stats *st) {
+  double sum = 0;
+  EACH_PIECE(m, s, at, n) sum += (double)m->fns->squares(cpu_rows_bring(&m->rows, b, s.row * m->cut.n + at, n), n, st);
+  return sum;
+}
+
+static size_t first_channel(const norm *m, size_t row) { return row % m->groups * m->channels; }
+
+static float of(const float *v, size_t i, float otherwise) { return v ? v[i] : otherwise; }
+
+/* n results of a row from element k on; each channel of a group has a gamma and a beta for its whole run. */
+static void scale_piece(const norm *m, float *y, const float *x, span s, size_t k, size_t n, const cpu_norm_stats *st) {
+  size_t channel = first_channel(m, s.row);
+  if (m->run == 1) {
+    const float *gamma = m->gamma ? m->gamma + channel + k : NULL, *beta = m->beta ? m->beta + channel + k : NULL;
+    m->fns->scale(y, x, n, st, gamma, beta);
+    return;
+  }
+  for (size_t done = 0; done < n;) {
+    size_t at = (k + done) / m->run, left = (at + 1) * m->run - (k + done), w = left < n - done ? left : n - done;
+    m->fns->scale_one(y + done, x + done, w, st, of(m->gamma, channel + at, 1), of(m->beta, channel + at, 0));
+    done += w;
+  }
+}
+
+static void part_scale(const norm *m, cpu_row_buffer *b, span s, const cpu_norm_stats *st) {
+  EACH_PIECE(m, s, at, n) {
+    size_t place = s.row * m->cut.n + at;
+    const float *x = cpu_rows_bring(&m->rows, b, place, n);
+    scale_piece(m, cpu_rows_place(&m->rows, b, place), x, s, at, n, st);
+    cpu_rows_store(&m->rows, b, place, n);
+  }
+}
+
+/* ---- statistics ---- */
+
+static void set_mean(const norm *m, cpu_norm_stats *st, float shift, double sum) {
+  double mean = m->centre ? (double)shift + sum / (double)m->cut.n : 0;
+  st->mean = (float)mean;
+  st->low = (float)(mean - (double)st->mean);
+}
+
+/* False: f32 was not enough. */
+static bool set_inverse(const norm *m, cpu_norm_stats *st, double squares) {
+  double variance = squares / (double)m->cut.n;
+  st->inverse = (float)(1 / sqrt(variance + m->eps));
+  bool vanished = variance < 1e-30 && m->eps < 1e-24;
+  return isfinite(squares) && isfinite(st->mean) && !vanished;
+}
+
+static double wide_element(const norm *m, size_t at) {
+  rlx_tensor x = {.dtype = m->dtype, .data = (void *)(uintptr_t)m->rows.x};
+  rlx_tensor added = {.dtype = m->dtype, .data = (void *)(uintptr_t)m->rows.added};
+  return rlx_load(&x, at) + (added.data ? rlx_load(&added, at) : 0);
+}
+
+/* A row in double, from beginning to end. */
+static void row_wide(const norm *m, size_t row) {
+  size_t n = m->cut.n, first = row * n;
+  rlx_tensor out = {.dtype = m->dtype, .data = m->rows.out};
+  double sum = 0, squares = 0;
+  for (size_t i = 0; m->centre && i < n; i++) sum += wide_element(m, first + i);
+  double mean = m->centre ? sum / (double)n : 0;
+  for (size_t i = 0; i < n; i++) {
+    double d = wide_element(m, first + i) - mean;
+    squares += d * d;
+  }
+  double deviation = sqrt(squares / (double)n + m->eps);
+  for (size_t i = 0; i < n; i++) {
+    size_t channel = first_channel(m, row) + i / m->run;
+    double y = (wide_element(m, first + i) - mean) / deviation;
+    rlx_store(&out, first + i, y * (double)of(m->gamma, channel, 1) + (double)of(m->beta, channel, 0));
+  }
+}
+
+/* ---- tasks ---- */
+
+static void row_tasks(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const norm *m = user;
+  cpu_row_buffer b;
+  cpu_row_buffer_init(&b);
+  for (size_t row = begin; row < end; row++) {
+    span all = {row, 0, m->cut.n};
+    cpu_norm_stats st;
+    float shift = begin_row(m, &b, row);
+    set_mean(m, &st, shift, m->centre ? part_sum(m, &b, all, shift) : 0);
+    if (set_inverse(m, &st, part_squares(m, &b, all, &st))) part_scale(m, &b, all, &st);
+    else row_wide(m, row);
+  }
+}
+
+static span span_of(const norm *m, size_t task) {
+  size_t begin = task % m->cut.parts * m->cut.length, end = begin + m->cut.length;
+  return (span){task / m->cut.parts, begin, end < m->cut.n ? end : m->cut.n};
+}
+
+static void sum_tasks(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const norm *m = user;
+  cpu_row_buffer b;
+  cpu_row_buffer_init(&b);
+  for (size_t t = begin; t < end; t++) {
+    span s = span_of(m, t);
+    m->partial[t] = part_sum(m, &b, s, begin_row(m, &b, s.row));
+  }
+}
+
+static void squares_tasks(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const norm *m = user;
+  cpu_row_buffer b;
+  cpu_row_buffer_init(&b);
+  for (size_t t = begin; t < end; t++) {
+    span s = span_of(m, t);
+    begin_row(m, &b, s.row);
+    m->partial[t] = part_squares(m, &b, s, &m->stats[s.row]);
+  }
+}
+
+static void scale_tasks(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const norm *m = user;
+  cpu_row_buffer b;
+  cpu_row_buffer_init(&b);
+  for (size_t t = begin; t < end; t++) {
+    span s = span_of(m, t);
+    begin_row(m, &b, s.row);
+    if (!m->wide[s.row]) part_scale(m, &b, s, &m->stats[s.row]);
+    else if (s.begin == 0) row_wide(m, s.row);
+  }
+}
+
+static double add_parts(const norm *m, size_t row) {
+  double sum = 0;
+  for (size_t p = 0; p < m->cut.parts; p++) sum += m->partial[row * m->cut.parts + p];
+  return sum;
+}
+
+static void run_parts(norm *m, rlx_pool *pool) {
+  size_t tasks = m->cut.rows * m->cut.parts;
+  cpu_row_buffer b;
+  cpu_row_buffer_init(&b);
+  for (size_t row = 0; row < m->cut.rows; row++) m->first[row] = first_of(m, row);
+  if (m->centre) cpu_parallel(pool, tasks, 1, sum_tasks, m);
+  for (size_t row = 0; row < m->cut.rows; row++)
+    set_mean(m, &m->stats[row], begin_row(m, &b, row), m->centre ? add_parts(m, row) : 0);
+  cpu_parallel(pool, tasks, 1, squares_tasks, m);
+  for (size_t row = 0; row < m->cut.rows; row++) m->wide[row] = !set_inverse(m, &m->stats[row], add_parts(m, row));
+  cpu_parallel(pool, tasks, 1, scale_tasks, m);
+}
+
+/* ---- the kernel ---- */
+
+/* How a node's sets lie as rows. */
+typedef struct norm_shape {
+  size_t rows, n, run, channels, groups; /* as in norm */
+  size_t n_gamma;
+  bool centre;
+  double eps;
+} norm_shape;
+
+static norm_shape shape_of(const rlx_graph *g, const rlx_node_rec *n) {
+  const rlx_dims *x = &rlx_graph_at(g, n->in[0])->type.shape;
+  const rlx_op_row *row = rlx_op_get(n->op);
+  norm_shape s = {.rows = 1, .n = 1, .run = 1, .groups = 1, .centre = true};
+  s.eps = *(const double *)rlx_attr_named(row, n->attrs, "eps");
+  if (n->op == RLX_OP_group_norm || n->op == RLX_OP_instance_norm) {
+    for (int i = 2; i < x->n; i++) s.run *= (size_t)x->v[i];
+    s.n_gamma = (size_t)x->v[1];
+    s.groups = n->op == RLX_OP_group_norm ? (size_t)RLX_ATTRS(group_norm, n)->groups : s.n_gamma;
+    s.channels = s.groups ? s.n_gamma / s.groups : 0;
+    s.rows = (size_t)x->v[0] * s.groups;
+    s.n = s.channels * s.run;
+    return s;
+  }
+  int axis = x->n - 1;
+  if (n->op == RLX_OP_fused_residual_norm) s.centre = RLX_ATTRS(fused_residual_norm, n)->kind == RLX_NORM_LAYER;
+  else axis = rlx_axis_of(*(const int64_t *)rlx_attr_named(row, n->attrs, "axis"), x->n);
+  if (n->op == RLX_OP_rms_norm) s.centre = false;
+  for (int i = 0; i < x->n; i++) *(i < axis ? &s.rows : &s.n) *= (size_t)x->v[i];
+  s.n_gamma = s.channels = s.n;
+  return s;
+}
+
+/* Work memory: gamma and beta as f32 where they are not, then what rows in parts need. */
+typedef struct norm_work {
+  size_t gamma, beta, partial, stats, first, wide, bytes;
+} norm_work;
+
+static norm_work work_of(const norm_shape *s, rlx_dtype dtype) {
+  cpu_row_cut cut = cpu_row_cut_of(s->rows, s->n);
+  norm_work w = {.gamma = 0};
+  size_t half = dtype == RLX_F32 ? 0 : (s->n_gamma * sizeof(float) + 63) & ~(size_t)63;
+  w.beta = half;
+  w.partial = 2 * half;
+  w.stats = w.partial + (cut.parts > 1 ? s->rows * cut.parts * sizeof(double) : 0);
+  w.first = w.stats + (cut.parts > 1 ? s->rows * sizeof(cpu_norm_stats) : 0);
+  w.wide = w.first + (cut.parts > 1 ? s->rows * sizeof(float) : 0);
+  w.bytes = w.wide + (cut.parts > 1 ? s->rows * sizeof(bool) : 0);
+  return w;
+}
+
+static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  (void)isa;
+  const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
+  if (n->type.dtype == RLX_F64) {
+    c->why = "f64 runs through the reference";
+    return false;
+  }
+  norm_shape s = shape_of(q->graph, n);
+  c->work_bytes = work_of(&s, n->type.dtype).bytes;
+  /* A piece is read before it is written, and later passes of other rows do not read it; but a row that is done
+   * again in double has not been written before. */
+  c->in_place = n->op == RLX_OP_fused_residual_norm ? 3 : 1;
+  return true;
+}
+
+static const float *as_floats(const cpu_call *c, uint32_t input, size_t n, size_t work_at, rlx_dtype dtype) {
+  const void *data = cpu_in(c, input);
+  if (!data || dtype == RLX_F32) return data;
+  float *to = (float *)(void *)((char *)c->work + work_at);
+  cpu_tile_move(c->isa)->load[dtype](NULL, to, data, NULL, NULL, n);
+  return to;
+}
+
+static rlx_status run(const cpu_call *c) {
+  norm_shape s = shape_of(c->graph, c->node);
+  if (s.rows * s.n == 0) return RLX_OK;
+  rlx_dtype dtype = c->node->type.dtype;
+  norm_work w = work_of(&s, dtype);
+  bool residual = c->node->op == RLX_OP_fused_residual_norm;
+  char *work = c->work;
+  norm m = {.fns = cpu_norm(c->isa),
+            .cut = cpu_row_cut_of(s.rows, s.n),
+            .gamma = as_floats(c, residual ? 2 : 1, s.n_gamma, w.gamma, dtype),
+            .beta = as_floats(c, residual ? 3 : 2, s.n_gamma, w.beta, dtype),
+            .run = s.run,
+            .channels = s.channels,
+            .groups = s.groups,
+            .centre = s.centre,
+            .eps = s.eps,
+            .dtype = dtype};
+  cpu_rows_init(&m.rows, c, dtype, residual ? cpu_in(c, 1) : NULL);
+  if (m.cut.parts > 1) {
+    m.partial = (double *)(void *)(work + w.partial);
+    m.stats = (cpu_norm_stats *)(void *)(work + w.stats);
+    m.first = (float *)(void *)(work + w.first);
+    m.wide = (bool *)(work + w.wide);
+    run_parts(&m, c->pool);
+  } else {
+    cpu_parallel(c->pool, s.rows, cpu_grain(s.rows, 0.5 * (double)s.n + 20), row_tasks, &m);
+  }
+  return RLX_OK;
+}
+
+const cpu_kernel cpu_norm_kernel = {.claim = claim, .run = run};

@@ -1,0 +1,38 @@
+/* How work is cut for threads: by its size alone, so that the cuts, and with them every rounding, are the same whatever
+ * the number of threads. */
+#include "cpu/cpu.h"
+
+/* Waking a thread costs some microseconds; a task should take a few times that. Past MAX_TASKS finer cuts balance no
+ * better on the machines we know. */
+enum { TASK_NS = 16000, MAX_TASKS = 128 };
+
+typedef struct range_work {
+  cpu_range_fn fn;
+  void *user;
+  size_t n, grain;
+} range_work;
+
+static void run_range(void *user, size_t task, unsigned thread) {
+  const range_work *w = user;
+  size_t begin = task * w->grain, left = w->n - begin;
+  w->fn(w->user, begin, begin + (left < w->grain ? left : w->grain), thread);
+}
+
+void cpu_parallel(rlx_pool *pool, size_t n, size_t grain, cpu_range_fn fn, void *user) {
+  if (n == 0) return;
+  if (grain == 0) grain = 1;
+  if (n <= grain) {
+    fn(user, 0, n, 0);
+    return;
+  }
+  range_work w = {fn, user, n, grain};
+  rlx_pool_run(pool, (n - 1) / grain + 1, run_range, &w);
+}
+
+size_t cpu_grain(size_t n, double cost) {
+  double items = cost > 0 ? (double)TASK_NS / cost : (double)n;
+  size_t grain = items < 1 ? 1 : items < (double)n ? (size_t)items : n;
+  size_t fewest = n / MAX_TASKS + (n % MAX_TASKS != 0);
+  if (grain < fewest) grain = fewest;
+  return grain ? grain : 1;
+}

@@ -1,0 +1,152 @@
+/* pool_max and pool_avg: a row of the result is the maximum or the sum, over the taps, of shifted rows of the input.
+ *
+ * A task is a plane. Inputs that are not f32 are converted a row at a time, each row once per tap row that reads it: pools are
+ * small beside what surrounds them. Which output columns a tap reaches is worked out per tap, so no padding is ever made.
+ * The mean over a whole plane goes the same way, its one column taking as many taps as the plane has columns; that is turned
+ * around below, so that the sum runs along the row. */
+#include <math.h>
+
+#include "cpu/conv.h"
+#include "ir/conv_dims.h"
+#include "ref/ref.h"
+
+enum { SLOTS = 32 };
+
+typedef struct pool {
+  const cpu_conv_table *table;
+  rlx_conv_window window;
+  rlx_dtype type;
+  bool is_max, count_pad;
+  int64_t in[RLX_SPATIAL], out[RLX_SPATIAL];
+  size_t planes, slots, slot_floats;
+  size_t room; /* floats of a converted row */
+} pool;
+
+static rlx_status pool_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, pool *p) {
+  const rlx_type *x = &rlx_graph_at(g, n->in[0])->type;
+  rlx_pool_window read;
+  *p = (pool){.table = cpu_conv(isa), .type = n->type.dtype, .is_max = n->op == RLX_OP_pool_max};
+  RLX_TRY(rlx_pool_read(n->op, n->attrs, &x->shape, &read));
+  p->window = read.window;
+  p->count_pad = read.count_pad;
+  rlx_window_sizes(&x->shape, p->in);
+  rlx_window_sizes(&n->type.shape, p->out);
+  p->planes = (size_t)n->type.shape.v[0] * (size_t)n->type.shape.v[1];
+  p->slots = p->planes < SLOTS ? p->planes : SLOTS;
+  p->room = p->type == RLX_F32 ? 0 : (size_t)p->in[2];
+  p->slot_floats = ((size_t)p->out[2] + p->room + 15) / 16 * 16;
+  return RLX_OK;
+}
+
+static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
+  pool p;
+  if (n->type.dtype == RLX_F64) c->why = "f64 runs through the reference";
+  else if (pool_init(q->graph, n, isa, &p)) c->why = "its sizes are too large";
+  if (c->why) return false;
+  c->work_bytes = p.slots * p.slot_floats * sizeof(float);
+  return true;
+}
+
+static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
+  pool *p = rlx_bump_new(memory, pool);
+  if (!p) return RLX_FAIL(RLX_NO_MEMORY, "pool");
+  c->prepared = p;
+  return pool_init(c->graph, c->node, c->isa, p);
+}
+
+/* The output columns begin .. end-1 whose tap `k` lies inside the row, and the input column of the first. */
+static void reach(const pool *p, int64_t k, int64_t *begin, int64_t *end, int64_t *from) {
+  const rlx_conv_window *w = &p->window;
+  int64_t first = k * w->dilation[2] - w->pad_lo[2], stride = w->stride[2];
+  *begin = first < 0 ? (-first + stride - 1) / stride : 0;
+  *end = p->in[2] > first ? (p->in[2] - first + stride - 1) / stride : 0;
+  if (*end > p->out[2]) *end = p->out[2];
+  *from = *begin * stride + first;
+}
+
+/* One row of the input into the row of results. */
+static void take_row(const pool *p, const float *row, float *result) {
+  const rlx_conv_window *w = &p->window;
+  if (!p->is_max && p->out[2] == 1) { /* along the row */
+    int64_t first, end;
+    float sum = 0;
+    rlx_window_taps(w, 2, 0, p->in[2], &first, &end);
+    for (int64_t k = first; k < end; k++) sum += row[k * w->dilation[2] - w->pad_lo[2]];
+    result[0] += sum;
+    return;
+  }
+  for (int64_t k = 0; k < w->kernel[2]; k++) {
+    int64_t begin, end, from;
+    reach(p, k, &begin, &end, &from);
+    if (begin >= end) continue;
+    (p->is_max ? p->table->take_max : p->table->take_sum)(row + from, (size_t)w->stride[2], result + begin,
+                                                          (size_t)(end - begin));
+  }
+}
+
+/* Sums to means: by the elements met, or with count_pad by the taps inside the padded input. */
+static void divide(const pool *p, int64_t z, int64_t y, float *result) {
+  const rlx_conv_window *w = &p->window;
+  int64_t place[2] = {z, y};
+  double rows = 1;
+  int64_t first, end;
+  for (int a = 0; a < 2; a++) {
+    rlx_window_taps(w, a, place[a], p->in[a], &first, &end);
+    if (p->count_pad) rlx_window_taps(w, a, place[a], p->in[a] + w->pad_hi[a], &first, &end), first = 0;
+    rows *= (double)(end - first);
+  }
+  for (int64_t x = 0; x < p->out[2]; x++) {
+    rlx_window_taps(w, 2, x, p->in[2], &first, &end);
+    if (p->count_pad) rlx_window_taps(w, 2, x, p->in[2] + w->pad_hi[2], &first, &end), first = 0;
+    double taps = rows * (double)(end - first);
+    result[x] = taps > 0 ? (float)((double)result[x] / taps) : 0;
+  }
+}
+
+/* The rows of the window of output row (z, y). */
+static void run_row(const pool *p, const char *plane, int64_t z, int64_t y, float *result, float *room) {
+  const rlx_conv_window *w = &p->window;
+  int64_t first[2], end[2], place[2] = {z, y};
+  for (int64_t x = 0; x < p->out[2]; x++) result[x] = p->is_max ? -INFINITY : 0;
+  for (int a = 0; a < 2; a++) rlx_window_taps(w, a, place[a], p->in[a], &first[a], &end[a]);
+  for (int64_t i = first[0]; i < end[0]; i++)
+    for (int64_t j = first[1]; j < end[1]; j++) {
+      int64_t in_z = rlx_window_start(w, 0, z) + i * w->dilation[0];
+      int64_t in_y = rlx_window_start(w, 1, y) + j * w->dilation[1];
+      const char *row = plane + (size_t)((in_z * p->in[1] + in_y) * p->in[2]) * rlx_dtype_size(p->type);
+      if (p->room) p->table->load(p->type, row, room, (size_t)p->in[2]);
+      take_row(p, p->room ? room : (const float *)(const void *)row, result);
+    }
+  if (!p->is_max) divide(p, z, y, result);
+}
+
+static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
+  const cpu_call *c = user;
+  const pool *p = c->prepared;
+  size_t size = rlx_dtype_size(p->type), in = (size_t)(p->in[0] * p->in[1] * p->in[2]) * size;
+  (void)thread;
+  for (size_t slot = begin; slot < end; slot++) {
+    float *result = (float *)c->work + slot * p->slot_floats, *room = result + p->out[2];
+    for (size_t plane = slot; plane < p->planes; plane += p->slots) {
+      char *to = (char *)c->out + plane * (size_t)(p->out[0] * p->out[1] * p->out[2]) * size;
+      for (int64_t z = 0; z < p->out[0]; z++)
+        for (int64_t y = 0; y < p->out[1]; y++, to += (size_t)p->out[2] * size) {
+          run_row(p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, room);
+          p->table->finish(p->type, result, 0, to, (size_t)p->out[2]);
+        }
+    }
+  }
+}
+
+static rlx_status run(const cpu_call *c) {
+  const pool *p = c->prepared;
+  if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
+  const int64_t *k = p->window.kernel;
+  double plane_cost = (double)(p->out[0] * p->out[1] * p->out[2]) * (double)(k[0] * k[1] * k[2]) / 4.0;
+  size_t per_slot = (p->planes + p->slots - 1) / p->slots;
+  cpu_parallel(c->pool, p->slots, cpu_grain(p->slots, plane_cost * (double)per_slot), run_slot, (void *)(uintptr_t)c);
+  return RLX_OK;
+}
+
+const cpu_kernel cpu_pool_kernel = {claim, prepare, run};

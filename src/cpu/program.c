@@ -1,0 +1,177 @@
+/* Programs: planned steps turned into calls of kernels, once, and then run again and again.
+ *
+ * Creating one looks up each step's kernel, checks that it claims the node as it is now bound, resolves its windows to
+ * pointers and lets the kernel prepare. A run is then a loop that calls functions: it allocates nothing. What changes
+ * from run to run (the draw number, the threads) is written into each call, which is why a program runs in one thread
+ * at a time. */
+#include "base/arith.h"
+#include "base/log.h"
+#include "cpu/move.h"
+
+typedef struct cpu_step {
+  cpu_call call;
+  cpu_run_fn run; /* NULL: a copy, or nothing to do */
+  rlx_node node;
+  size_t copy_bytes; /* from call.in[0] to call.out */
+} cpu_step;
+
+struct rlx_program {
+  rlx_bump memory;
+  const rlx_graph *graph;
+  cpu_step *steps;
+  size_t n_steps;
+};
+
+void cpu_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
+  const cpu_kernel *k = cpu_kernel_get(rlx_graph_at(q->graph, q->node)->op);
+  out->native = k && k->claim(q, ((const cpu_device *)d)->isa, out);
+  if (out->native) out->why = NULL;
+  else if (!out->why) out->why = k ? "the CPU kernel does not take this case" : "the CPU has no kernel for this op";
+}
+
+static rlx_status frame(const rlx_program *p, rlx_status s, rlx_node node) {
+  return rlx_fail_frame(s, "node %u (%s)", (unsigned)node, rlx_op_get(rlx_graph_at(p->graph, node)->op)->name);
+}
+
+/* ---- creating ---- */
+
+static rlx_status resolve(const rlx_bound *w, const char *what, uint32_t i, void **out) {
+  *out = NULL;
+  if (!w->block) return RLX_OK;
+  if (!w->block->map || w->offset > w->block->bytes || w->bytes > w->block->bytes - w->offset)
+    return RLX_FAIL(RLX_INVALID, "%s %u: %llu bytes at %llu are not inside a block of %llu", what, (unsigned)i,
+                    (unsigned long long)w->bytes, (unsigned long long)w->offset, (unsigned long long)w->block->bytes);
+  *out = (unsigned char *)w->block->map + w->offset;
+  return RLX_OK;
+}
+
+static rlx_status bind_windows(rlx_program *p, const rlx_bound_step *b, cpu_step *s) {
+  if (b->n_out != 1 || !b->out[0].block)
+    return RLX_FAIL(RLX_INVALID, "expected one window to write to, found %u", (unsigned)b->n_out);
+  void **in = rlx_bump_array(&p->memory, void *, (size_t)b->n_in + 1);
+  if (!in) return RLX_FAIL(RLX_NO_MEMORY, "%u windows", (unsigned)b->n_in);
+  for (uint32_t i = 0; i < b->n_in; i++) RLX_TRY(resolve(&b->in[i], "input", i, &in[i]));
+  s->call.n_in = b->n_in;
+  s->call.in = (const void *const *)in;
+  RLX_TRY(resolve(&b->out[0], "result", 0, &s->call.out));
+  return resolve(&b->work, "work memory", 0, &s->call.work);
+}
+
+static rlx_status bind_copy(const rlx_bound_step *b, cpu_step *s) {
+  if (b->n_in != 1 || !s->call.in[0] || b->in[0].bytes != b->out[0].bytes)
+    return RLX_FAIL(RLX_INVALID, "a copy has one window in and one out, of equal bytes");
+  s->copy_bytes = (size_t)b->in[0].bytes;
+  return RLX_OK;
+}
+
+/* Windows must be as large as the values they stand for: kernels go by the graph's shapes. */
+static rlx_status check_sizes(const rlx_program *p, const rlx_bound_step *b, const cpu_step *s, const cpu_device *d) {
+  const rlx_node_rec *n = s->call.node;
+  if (b->n_in != n->n_in)
+    return RLX_FAIL(RLX_INVALID, "expected %u inputs, found %u", (unsigned)n->n_in, (unsigned)b->n_in);
+  for (uint32_t i = 0; i <= n->n_in; i++) {
+    if (i < n->n_in && !n->in[i]) continue;
+    const rlx_type *t = i < n->n_in ? &rlx_graph_at(p->graph, n->in[i])->type : &n->type;
+    uint32_t layout = i < n->n_in && b->layout ? b->layout[i] : CPU_LAYOUT_PLAIN;
+    const cpu_layout_family *family = cpu_layout_family_of(layout);
+    size_t bytes = 0;
+    if (!layout) RLX_TRY(rlx_tensor_bytes(t->dtype, t->shape, &bytes));
+    else if (family) bytes = (size_t)family->bytes(d->isa, layout, t);
+    if (layout && !bytes && rlx_dims_count(&t->shape))
+      return RLX_FAIL(RLX_INVALID, "input %u: layout %u is unknown", (unsigned)i, (unsigned)layout);
+    const rlx_bound *w = i < n->n_in ? &b->in[i] : &b->out[0];
+    if (!w->block || w->bytes < bytes)
+      return RLX_FAIL(RLX_INVALID, "window %u: expected %zu bytes, found %llu", (unsigned)i, bytes,
+                      (unsigned long long)(w->block ? w->bytes : 0));
+  }
+  return RLX_OK;
+}
+
+static rlx_status bind_node(rlx_program *p, const cpu_device *d, const rlx_program_desc *desc, const rlx_bound_step *b,
+                            cpu_step *s) {
+  const rlx_node_rec *n = rlx_graph_at(desc->graph, b->node);
+  uint32_t *no_layout = b->layout ? NULL : rlx_bump_array(&p->memory, uint32_t, (size_t)n->n_in + 1);
+  if (!b->layout && !no_layout) return RLX_FAIL(RLX_NO_MEMORY, "%u windows", (unsigned)n->n_in);
+  s->call.graph = desc->graph;
+  s->call.node = n;
+  s->call.attrs = n->attrs;
+  s->call.isa = d->isa;
+  s->call.exact = desc->exact;
+  s->call.layout = b->layout ? b->layout : no_layout;
+  RLX_TRY(check_sizes(p, b, s, d));
+  rlx_claim claim = {0};
+  cpu_claim(&d->base,
+            &(rlx_claim_query){.graph = desc->graph, .node = b->node, .layout = s->call.layout, .exact = desc->exact},
+            &claim);
+  if (!claim.native) return RLX_FAIL(RLX_UNSUPPORTED, "%s", claim.why);
+  if (claim.work_bytes > (b->work.block ? b->work.bytes : 0))
+    return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, found %llu", (unsigned long long)claim.work_bytes,
+                    (unsigned long long)(b->work.block ? b->work.bytes : 0));
+  if (rlx_dims_count(&n->type.shape) == 0) return RLX_OK; /* complete as it is */
+  const cpu_kernel *k = cpu_kernel_get(n->op);
+  s->run = k->run;
+  return k->prepare ? k->prepare(&s->call, &p->memory) : RLX_OK;
+}
+
+static rlx_status create_steps(rlx_program *p, const cpu_device *d, const rlx_program_desc *desc) {
+  size_t bytes;
+  if (!rlx_mul_size(desc->n_steps ? desc->n_steps : 1, sizeof *p->steps, &bytes) ||
+      !(p->steps = rlx_bump_alloc(&p->memory, 1, bytes)))
+    return RLX_FAIL(RLX_NO_MEMORY, "a program of %zu steps", desc->n_steps);
+  for (size_t i = 0; i < desc->n_steps; i++) {
+    const rlx_bound_step *b = &desc->steps[i];
+    cpu_step *s = &p->steps[p->n_steps++];
+    s->node = b->node;
+    rlx_status status = bind_windows(p, b, s);
+    if (!status) status = b->copy ? bind_copy(b, s) : bind_node(p, d, desc, b, s);
+    if (status) return frame(p, status, b->node);
+  }
+  return RLX_OK;
+}
+
+rlx_status cpu_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out) {
+  *out = NULL;
+  rlx_program *p = rlx_new(rlx_program);
+  if (!p) return RLX_FAIL(RLX_NO_MEMORY, "a program");
+  p->graph = desc->graph;
+  rlx_status s = create_steps(p, (const cpu_device *)d, desc);
+  if (s) {
+    cpu_program_destroy(p);
+    return s;
+  }
+  *out = p;
+  return RLX_OK;
+}
+
+void cpu_program_destroy(rlx_program *p) {
+  if (!p) return;
+  rlx_bump_deinit(&p->memory);
+  rlx_mem_free(p);
+}
+
+/* ---- running ---- */
+
+static rlx_status run_step(cpu_step *s, const rlx_run_args *args) {
+  if (s->run) {
+    s->call.draw = args->draw;
+    s->call.pool = args->pool;
+    return s->run(&s->call);
+  }
+  if (s->copy_bytes) cpu_move_bytes(args->pool, s->call.in[0], s->call.out, s->copy_bytes);
+  return RLX_OK;
+}
+
+rlx_status cpu_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
+  if (first > p->n_steps || n_steps > p->n_steps - first)
+    return RLX_FAIL(RLX_INVALID, "%zu steps from %zu: the program has %zu", n_steps, first, p->n_steps);
+  for (size_t i = 0; i < n_steps; i++) {
+    cpu_step *s = &p->steps[first + i];
+    if (args->cancel && args->cancel(args->cancel_user))
+      return frame(p, RLX_FAIL(RLX_CANCELLED, "stopped by the caller"), s->node);
+    if (args->begin_ns) args->begin_ns[i] = rlx_now_ns();
+    rlx_status status = run_step(s, args);
+    if (status) return frame(p, status, s->node);
+    if (args->end_ns) args->end_ns[i] = rlx_now_ns();
+  }
+  return RLX_OK;
+}

@@ -1,0 +1,221 @@
+/* Products with block-type weights: from one product to tasks, and from a task to the inner loops.
+ *
+ * The weight is read in groups of 16 rows, each of them 16 columns of the result. A task takes some groups and walks all
+ * rows of a, a tile at a time, over them: the groups stay in the nearer caches, a tile of a is short. Where the weight is
+ * not packed, or its last rows do not make a group, a task packs a few blocks at a time on its stack.
+ *
+ * Blocks that run along n: a task takes up to 256 columns, decodes the weight row by row, and adds it to its sums times an
+ * element of a. It is exact, and slow as decoding is; files do not have weights that way. */
+#include "cpu/quant.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "cpu/gemm.h"
+#include "quant/quant.h"
+
+/* ---- sizes ---- */
+
+bool cpu_quant_row_bytes(size_t k, size_t *out) {
+  /* k codes, k/32 scales, k/16 offsets or mins. */
+  size_t bytes;
+  return rlx_mul_size(k / 32, 32 + 4 + 8, &bytes) && rlx_pad_size(bytes, 64, out);
+}
+
+/* A small weight is multiplied exactly all the same: it takes next to no time, and with few results the error of their
+ * whole is no average, but may be that of one unlucky sum. By the weight alone, so that a row's result does not depend on
+ * how many rows there are. */
+enum { ROUND_FROM = 1 << 15 };
+static bool is_rounded(const cpu_product_shape *s) {
+  return s->trans_b && !s->exact && s->k > 0 && s->n >= (ROUND_FROM + s->k - 1) / s->k;
+}
+
+uint64_t cpu_quant_matrix_bytes(const cpu_product_shape *s) {
+  const rlx_dtype_info *info = rlx_dtype_describe(s->b_type);
+  return (uint64_t)s->n * s->k / info->block_elements * info->block_bytes;
+}
+
+bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out) {
+  *out = (cpu_product_claim){0};
+  if (!rlx_dtype_is_block(s->b_type) || s->a_type != RLX_F32) {
+    out->why = "a block-type weight takes f32 activations";
+    return false;
+  }
+  if (s->trans_b && s->n >= CPU_QUANT_ROWS && s->k > 0) out->wish = CPU_LAYOUT_QUANT_ROWS;
+  if (!is_rounded(s)) return true;
+  size_t row_bytes, bytes; /* a row, and a byte that says whether it runs exact */
+  if (!cpu_quant_row_bytes(s->k, &row_bytes) || !rlx_mul_size(row_bytes + 1, s->m, &bytes)) {
+    out->why = "the activations are too large";
+    return false;
+  }
+  out->work_bytes = bytes;
+  return true;
+}
+
+/* ---- what a task knows ---- */
+
+typedef struct quant_run {
+  const cpu_product *p;
+  const cpu_quant_table *table;
+  const cpu_quant_exact_table *exact;
+  size_t block_elements, block_bytes;
+  size_t n_blocks, row_bytes; /* of a row of the weight as it lies: along k, or along n */
+  /* the rounded rows of a, and which of them are not to be used */
+  uint8_t *rounded;
+  size_t rounded_bytes;
+  bool *runs_exact;
+} quant_run;
+
+static size_t row_of(const cpu_product *p, size_t i) { return p->rows ? p->rows[i] : i; }
+static const float *a_row(const cpu_product *p, size_t i) { return (const float *)p->a + row_of(p, i) * p->a_row; }
+
+/* Columns j .. j + n of row i of the result. */
+static void finish(const cpu_product *p, size_t i, size_t j, const float *sums, size_t n) {
+  const cpu_gemm_table *gemm = cpu_gemm(p->shape.isa);
+  for (size_t c = 0; c < n; c += gemm->nr) {
+    cpu_gemm_store store = {.out = (float *)p->out + row_of(p, i) * p->out_row + j + c,
+                            .out_row = p->out_row,
+                            .bias = p->bias ? (const float *)p->bias + j + c : NULL,
+                            .act = p->act,
+                            .store = p->store};
+    gemm->finish[RLX_F32](sums + c, 1, n - c < gemm->nr ? n - c : gemm->nr, &store);
+  }
+}
+
+static void round_rows(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const quant_run *q = user;
+  const cpu_product_shape *s = &q->p->shape;
+  for (size_t i = begin; i < end; i++)
+    q->runs_exact[i] = !q->table->quantise(s->b_type, a_row(q->p, i), s->k, q->rounded + i * q->rounded_bytes);
+}
+
+/* ---- blocks along k ---- */
+
+typedef float sums_of_row[CPU_QUANT_ROWS];
+
+/* Rows of a that go over the weights together. A tile that lacks rows repeats its last one. */
+typedef struct tile {
+  int kind; /* index of the inner loop */
+  size_t size, first, n;
+  const void *row[CPU_QUANT_TILE_MAX];
+} tile;
+
+static tile make_tile(const quant_run *q, size_t first, bool exact) {
+  static const size_t sizes[CPU_QUANT_TILE_COUNT] = {1, 4, 8};
+  const rlx_dtype type = q->p->shape.b_type;
+  cpu_quant_dot_fn *const *dot = exact ? q->exact->dot[type] : q->table->dot[type];
+  size_t left = q->p->shape.m - first;
+  tile t = {.kind = left >= 8 && dot[2] ? 2 : left > 1 ? 1 : 0, .first = first};
+  t.size = sizes[t.kind];
+  t.n = left < t.size ? left : t.size;
+  for (size_t i = 0; i < t.size; i++) {
+    size_t r = first + (i < t.n ? i : t.n - 1);
+    t.row[i] = exact ? (const void *)a_row(q->p, r) : q->rounded + r * q->rounded_bytes;
+  }
+  return t;
+}
+
+/* The products of a tile with group g, by one of the inner loops. */
+static void dot_group(const quant_run *q, size_t g, cpu_quant_dot_fn *dot, const void *const *rows, sums_of_row *sums) {
+  const cpu_product_shape *s = &q->p->shape;
+  size_t first = g * CPU_QUANT_ROWS, n_rows = s->n - first < CPU_QUANT_ROWS ? s->n - first : CPU_QUANT_ROWS;
+  const uint8_t *b = (const uint8_t *)q->p->b + first * q->row_bytes;
+  if (s->b_layout == CPU_LAYOUT_QUANT_ROWS && n_rows == CPU_QUANT_ROWS) {
+    dot(b, q->n_blocks, rows, s->k, 0, sums);
+    return;
+  }
+  _Alignas(64) uint8_t packed[2 * CPU_QUANT_ROWS * CPU_QUANT_BLOCK_BYTES];
+  size_t at_once = sizeof packed / (CPU_QUANT_ROWS * q->block_bytes);
+  for (size_t done = 0; done < q->n_blocks; done += at_once) {
+    size_t n = q->n_blocks - done < at_once ? q->n_blocks - done : at_once;
+    cpu_quant_pack(s->b_type, b + done * q->block_bytes, q->row_bytes, n_rows, n, packed);
+    dot(packed, n, rows, s->k, done * q->block_elements, sums);
+  }
+}
+
+/* The groups begin .. end for all rows of a. */
+static void run_groups(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const quant_run *q = user;
+  const cpu_product_shape *s = &q->p->shape;
+  bool exact = !q->rounded;
+  cpu_quant_dot_fn *const *dots = exact ? q->exact->dot[s->b_type] : q->table->dot[s->b_type];
+  for (size_t i = 0; i < s->m;) {
+    tile t = make_tile(q, i, exact);
+    for (size_t g = begin; g < end; g++) {
+      _Alignas(64) sums_of_row sums[CPU_QUANT_TILE_MAX] = {0};
+      dot_group(q, g, dots[t.kind], t.row, sums);
+      size_t column = g * CPU_QUANT_ROWS, n = s->n - column < CPU_QUANT_ROWS ? s->n - column : CPU_QUANT_ROWS;
+      for (size_t r = 0; r < t.n; r++) {
+        if (!exact && q->runs_exact[i + r]) {
+          memset(sums[r], 0, sizeof sums[r]);
+          dot_group(q, g, q->exact->dot[s->b_type][0], (const void *[]){a_row(q->p, i + r)}, sums + r);
+        }
+        finish(q->p, i + r, column, sums[r], n);
+      }
+    }
+    i += t.n;
+  }
+}
+
+static void run_along_k(quant_run *q) {
+  const cpu_product_shape *s = &q->p->shape;
+  if (is_rounded(s)) {
+    (void)cpu_quant_row_bytes(s->k, &q->rounded_bytes); /* the claim saw that it fits */
+    q->rounded = q->p->work;
+    q->runs_exact = (bool *)(q->rounded + s->m * q->rounded_bytes);
+    cpu_parallel(q->p->pool, s->m, cpu_grain(s->m, (double)s->k * 0.2), round_rows, q);
+  }
+  /* Nanoseconds, about: the weights from memory, or the products where there are many rows. */
+  double cost =
+    (double)(q->row_bytes * CPU_QUANT_ROWS) * 0.08 + (double)s->m * (double)s->k * (q->rounded ? 0.15 : 0.6);
+  size_t n_groups = (s->n + CPU_QUANT_ROWS - 1) / CPU_QUANT_ROWS;
+  cpu_parallel(q->p->pool, n_groups, cpu_grain(n_groups, cost), run_groups, q);
+}
+
+/* ---- blocks along n ---- */
+
+enum { SPAN = 256, SPAN_ROWS = 16 }; /* columns and rows of a task's sums */
+
+static void run_spans(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const quant_run *q = user;
+  const cpu_product_shape *s = &q->p->shape;
+  _Alignas(64) float sums[SPAN_ROWS][SPAN], w[SPAN];
+  for (size_t span = begin; span < end; span++) {
+    size_t j = span * SPAN, n = s->n - j < SPAN ? s->n - j : SPAN;
+    const uint8_t *b = (const uint8_t *)q->p->b + j / q->block_elements * q->block_bytes;
+    for (size_t i = 0; i < s->m; i += SPAN_ROWS) {
+      size_t rows = s->m - i < SPAN_ROWS ? s->m - i : SPAN_ROWS;
+      memset(sums, 0, sizeof sums);
+      for (size_t k = 0; k < s->k; k++) {
+        if (rlx_quant_decode(s->b_type, b + k * q->row_bytes, w, n) != RLX_OK) return; /* whole blocks: it does not */
+        for (size_t r = 0; r < rows; r++) q->table->add_scaled(sums[r], w, a_row(q->p, i + r)[k], n);
+      }
+      for (size_t r = 0; r < rows; r++) finish(q->p, i + r, j, sums[r], n);
+    }
+  }
+}
+
+static void run_along_n(quant_run *q) {
+  const cpu_product_shape *s = &q->p->shape;
+  size_t n_spans = (s->n + SPAN - 1) / SPAN;
+  double cost = (double)s->k * SPAN * (2 + 0.1 * (double)s->m);
+  cpu_parallel(q->p->pool, n_spans, cpu_grain(n_spans, cost), run_spans, q);
+}
+
+void cpu_quant_product(const cpu_product *p) {
+  const cpu_product_shape *s = &p->shape;
+  if (s->m == 0 || s->n == 0) return;
+  const rlx_dtype_info *info = rlx_dtype_describe(s->b_type);
+  quant_run q = {.p = p,
+                 .table = cpu_quant(s->isa),
+                 .exact = cpu_quant_exact(s->isa),
+                 .block_elements = info->block_elements,
+                 .block_bytes = info->block_bytes,
+                 .n_blocks = (s->trans_b ? s->k : s->n) / info->block_elements};
+  q.row_bytes = q.n_blocks * q.block_bytes;
+  if (s->trans_b) run_along_k(&q);
+  else run_along_n(&q);
+}

@@ -1,0 +1,66 @@
+/* Matrix products whose right side is of a block type: the parts of it.
+ *
+ * quant.c         claims, cuts a product into tasks, and walks rows and columns
+ * quant_pack.c    the layout CPU_LAYOUT_QUANT_ROWS: 16 rows of a weight interleaved, the very same bytes in another order
+ * quant_dot.simd.c, quant_exact.simd.c   the inner loops, over quant_codes.h
+ *
+ * By default the rows of a are rounded to 8 bits per 32 elements, each 32 with a scale, and the products are of integers;
+ * with `exact` codes become f32 in registers and a stays as it is. Blocks that run along n (b is [k, n]) are decoded and
+ * multiplied in f32. */
+#ifndef RLX_CPU_QUANT_H
+#define RLX_CPU_QUANT_H
+
+#include "cpu/matmul.h"
+
+enum { CPU_LAYOUT_QUANT_ROWS = CPU_LAYOUT_QUANT + 1 };
+
+/* The contract of matmul.h. */
+bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out);
+void cpu_quant_product(const cpu_product *p);
+uint64_t cpu_quant_matrix_bytes(const cpu_product_shape *s);
+
+/* ---- layout ---- */
+
+enum {
+  CPU_QUANT_ROWS = 16,         /* of a group */
+  CPU_QUANT_BLOCK_BYTES = 292, /* of the largest block */
+};
+/* n_blocks blocks of n_rows rows (16 at most; row_bytes apart) to a group; rows that are not there become zeros, which
+ * every type decodes to finite numbers. */
+void cpu_quant_pack(rlx_dtype dtype, const uint8_t *rows, size_t row_bytes, size_t n_rows, size_t n_blocks,
+                    uint8_t *group);
+/* Row `row` of a group back. */
+void cpu_quant_unpack(rlx_dtype dtype, const uint8_t *group, size_t row, size_t n_blocks, uint8_t *out);
+/* Row i of a matrix of n rows of k elements, in this layout, as f32: for ops that read single rows of a packed weight. */
+rlx_status cpu_quant_decode_row(rlx_dtype dtype, uint32_t layout, const void *matrix, size_t n, size_t k, size_t i,
+                                float *out);
+
+/* ---- inner loops ---- */
+
+/* How many rows of a one pass over the weights serves: 1, 4, 8, the last where there are registers for it. */
+enum { CPU_QUANT_TILE_COUNT = 3, CPU_QUANT_TILE_MAX = 8 };
+
+/* Adds to sums[i][j] the products of row i of a (as many as the tile has) with row j of a group, over n_blocks blocks, the
+ * first of which holds elements `at` and on. An 8-bit row is what `quantise` wrote; k is its length. */
+typedef void cpu_quant_dot_fn(const uint8_t *group, size_t n_blocks, const void *const *rows, size_t k, size_t at,
+                              float (*sums)[CPU_QUANT_ROWS]);
+
+typedef struct cpu_quant_table {
+  /* k elements to an 8-bit row for weights of this type: k codes; a scale per 32; and per scale of the weight what stands
+   * for its offset or min. False where 8 bits cannot say it (infinities, NaN, out of range): such a row runs exact. */
+  bool (*quantise)(rlx_dtype dtype, const float *a, size_t k, void *row);
+  cpu_quant_dot_fn *dot[RLX_DTYPE_COUNT][CPU_QUANT_TILE_COUNT]; /* NULL: no such tile */
+  /* y += x w, n elements */
+  void (*add_scaled)(float *y, const float *w, float x, size_t n);
+} cpu_quant_table;
+CPU_TABLES(cpu_quant_table, cpu_quant)
+
+typedef struct cpu_quant_exact_table {
+  cpu_quant_dot_fn *dot[RLX_DTYPE_COUNT][CPU_QUANT_TILE_COUNT]; /* rows are f32 */
+} cpu_quant_exact_table;
+CPU_TABLES(cpu_quant_exact_table, cpu_quant_exact)
+
+/* Bytes of an 8-bit row, at most, whatever the type; a multiple of 64. False: too large. */
+bool cpu_quant_row_bytes(size_t k, size_t *out);
+
+#endif

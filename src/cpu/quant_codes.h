@@ -1,0 +1,290 @@
+/* Codes and scales of block types in registers, for the quant_*.simd.c files alone.
+ *
+ * The weights lie in groups of 16 rows (quant_pack.c): where one row's block has a field of units of 1, 2 or 4 bytes, a
+ * group has each unit of row 0, of row 1, .. of row 15, then the next unit. So a field at offset o of a block is at 16 o
+ * of a group's block, one load gives the same four bytes of as many rows as there are lanes, and a dot product runs down
+ * a lane: nothing is ever summed across. `b` is a group's block and `r` the row in lane 0.
+ *
+ * A block is seen as parts of 32 elements. q_codes gives four consecutive elements of every lane's row as four bytes; all
+ * layouts of SPEC 1.2 keep such four together. The type T is a constant wherever these are called, so every `switch`
+ * below is decided by the compiler. */
+#ifndef RLX_CPU_QUANT_CODES_H
+#define RLX_CPU_QUANT_CODES_H
+
+#include "cpu/quant.h"
+#include "cpu/simd.h"
+#include "quant/blocks.h"
+
+/* Loops over constants, to be written out, and others, to be left alone. */
+#if defined(__clang__)
+#define Q_UNROLL _Pragma("clang loop unroll(full)")
+#define Q_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define Q_UNROLL _Pragma("GCC unroll 16")
+#define Q_LOOP _Pragma("GCC unroll 1")
+#endif
+/* The parts of a super-block are written out where shifts by constants pay for the length of the code; never under a
+ * sanitizer, whose checks would make it minutes to compile. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define Q_WRITE_OUT(tile) 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define Q_WRITE_OUT(tile) 0
+#endif
+#endif
+#ifndef Q_WRITE_OUT
+#define Q_WRITE_OUT(tile) (VF_LANES == 16 || (VF_LANES == 8 && (tile) == 1))
+#endif
+/* Tiles that do not fit the registers are not made. */
+#if VF_LANES == 16
+#define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4) X(TYPE, name, 8)
+#else
+#define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4)
+#endif
+
+/* ---- words ---- */
+
+/* Shifts by what is a constant only once the loops around are written out. */
+typedef uint32_t q_u32 __attribute__((vector_size(4 * VF_LANES)));
+CPU_INLINE vi q_shr(vi a, int k) { return (vi)((q_u32)a >> k); }
+CPU_INLINE vi q_shl(vi a, int k) { return (vi)((q_u32)a << k); }
+CPU_INLINE vi q_and(vi a, uint32_t bits) { return vi_and(a, vi_set((int32_t)bits)); }
+
+/* Unit i of a field. */
+CPU_INLINE vi q_word(const uint8_t *b, size_t r, int field, int i) {
+  return vi_load((const int32_t *)(const void *)(b + CPU_QUANT_ROWS * (field + 4 * i) + 4 * r));
+}
+CPU_INLINE vf q_half(const uint8_t *b, size_t r, int field) {
+  uint16_t v[VF_LANES];
+  memcpy(v, b + (size_t)(CPU_QUANT_ROWS * field) + 2 * r, sizeof v);
+  return vf_load_f16(v);
+}
+CPU_INLINE vi q_u16(const uint8_t *b, size_t r, int field) {
+  uint16_t v[VF_LANES];
+  memcpy(v, b + (size_t)(CPU_QUANT_ROWS * field) + 2 * r, sizeof v);
+  return vi_load_u16(v);
+}
+CPU_INLINE vi q_u8(const uint8_t *b, size_t r, int field, int i) {
+  return vi_load_u8(b + (size_t)(CPU_QUANT_ROWS * (field + i)) + r);
+}
+
+/* ---- what a type is ---- */
+
+CPU_INLINE bool q_is_super(rlx_dtype T) {
+  return T == RLX_Q2_K || T == RLX_Q3_K || T == RLX_Q4_K || T == RLX_Q5_K || T == RLX_Q6_K || T == RLX_Q8_K ||
+         T == RLX_IQ4_XS || T == RLX_TQ1_0 || T == RLX_TQ2_0;
+}
+/* Bytes of a group's block. */
+CPU_INLINE size_t q_step(rlx_dtype T) {
+#define Q_STEP(TYPE, name) \
+  if (T == RLX_##TYPE) return (size_t)CPU_QUANT_ROWS * TYPE##_BYTES;
+  RLX_BLOCK_TYPES(Q_STEP)
+#undef Q_STEP
+  return 0;
+}
+CPU_INLINE int q_parts(rlx_dtype T) { return q_is_super(T) ? SUPER_BLOCK / 32 : 1; }
+/* Scales per part. */
+CPU_INLINE int q_subs(rlx_dtype T) { return T == RLX_Q2_K || T == RLX_Q3_K || T == RLX_Q6_K ? 2 : 1; }
+CPU_INLINE bool q_has_min(rlx_dtype T) {
+  return T == RLX_Q4_1 || T == RLX_Q5_1 || T == RLX_Q2_K || T == RLX_Q4_K || T == RLX_Q5_K;
+}
+/* Sub-blocks of a super-block have integer scales of their own. */
+CPU_INLINE bool q_has_sub_scale(rlx_dtype T) {
+  return T == RLX_Q2_K || T == RLX_Q3_K || T == RLX_Q4_K || T == RLX_Q5_K || T == RLX_Q6_K || T == RLX_IQ4_XS;
+}
+CPU_INLINE bool q_is_8_bit(rlx_dtype T) { return T == RLX_Q8_0 || T == RLX_Q8_K || T == RLX_IQ4_NL || T == RLX_IQ4_XS; }
+/* 8-bit codes come with their sign, where the dot product takes them so (q_dot), else 128 too large. */
+#if VF_LANES == 16
+#define Q_SIGNED 0
+#else
+#define Q_SIGNED 1
+#endif
+/* By how much codes are too large. */
+CPU_INLINE int q_offset(rlx_dtype T) {
+  switch (T) {
+    case RLX_Q4_0: return 8;
+    case RLX_Q5_0: return 16;
+    case RLX_MXFP4: return 12;
+    case RLX_Q3_K: return 4;
+    case RLX_Q6_K: return 32;
+    case RLX_TQ1_0:
+    case RLX_TQ2_0: return 1;
+    case RLX_Q8_0:
+    case RLX_Q8_K:
+    case RLX_IQ4_NL:
+    case RLX_IQ4_XS: return Q_SIGNED ? 0 : 128;
+    default: return 0;
+  }
+}
+
+/* ---- codes ---- */
+
+/* The 16 levels of a table, offset as q_offset says. */
+CPU_INLINE vi q_lookup(const int8_t *levels, int offset, vi nibbles) {
+#if VF_LANES >= 8
+  __m128i t = _mm_loadu_si128((const __m128i *)(const void *)levels);
+  t = _mm_add_epi8(t, _mm_set1_epi8((char)offset));
+#if VF_LANES == 16
+  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(t), nibbles);
+#else
+  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(t), nibbles);
+#endif
+#else
+  uint8_t v[4 * VF_LANES];
+  memcpy(v, &nibbles, sizeof v);
+  for (size_t i = 0; i < sizeof v; i++) v[i] = (uint8_t)(levels[v[i]] + offset);
+  memcpy(&nibbles, v, sizeof v);
+  return nibbles;
+#endif
+}
+
+/* Each byte times 3^k, within the byte: moves base-3 digit k to the front (decode_k.c says how digits are kept). */
+CPU_INLINE vi q_times_3(vi x, int k) {
+#if VF_LANES == 16
+  for (int i = 0; i < k; i++) x = _mm512_add_epi8(x, _mm512_add_epi8(x, x));
+  return x;
+#elif VF_LANES == 8
+  for (int i = 0; i < k; i++) x = _mm256_add_epi8(x, _mm256_add_epi8(x, x));
+  return x;
+#else
+  static const int32_t power[6] = {1, 3, 9, 27, 81, 243};
+  vi p = vi_set(power[k]), even = q_and(vi_mul(q_and(x, 0x00ff00ff), p), 0x00ff00ff);
+  return vi_or(even, q_shl(q_and(vi_mul(q_and(q_shr(x, 8), 0x00ff00ff), p), 0x00ff00ff), 8));
+#endif
+}
+/* The digit in front of each byte: the carry of one more times 3, which is 1 from 86 up and 2 from 171. */
+CPU_INLINE vi q_front_digit(vi x) {
+#if VF_LANES == 16
+  const __m512i one = _mm512_set1_epi8(1);
+  __m512i t = _mm512_maskz_mov_epi8(_mm512_cmpge_epu8_mask(x, _mm512_set1_epi8(86)), one);
+  return _mm512_mask_add_epi8(t, _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8((char)171)), t, one);
+#elif VF_LANES == 8
+  __m256i one = _mm256_cmpeq_epi8(_mm256_max_epu8(x, _mm256_set1_epi8(86)), x);
+  __m256i two = _mm256_cmpeq_epi8(_mm256_max_epu8(x, _mm256_set1_epi8((char)171)), x);
+  return _mm256_sub_epi8(_mm256_setzero_si256(), _mm256_add_epi8(one, two));
+#else
+  vi even = q_shr(vi_mul(q_and(x, 0x00ff00ff), vi_set(3)), 8), odd = vi_mul(q_and(q_shr(x, 8), 0x00ff00ff), vi_set(3));
+  return vi_or(q_and(even, 0x00030003), q_and(odd, 0x03000300));
+#endif
+}
+/* Part j, word i of tq1_0, its digit in front: five digits of 32 bytes, five of 16, four of 4. */
+CPU_INLINE vi q_tq1_0(const uint8_t *b, size_t r, int j, int i) {
+  if (j < 5) return q_times_3(q_word(b, r, TQ1_0_QS, i), j);
+  int k = 2 * (j - 5) + i / 4; /* digit of the 16 bytes, and past its fifth, of the 4 */
+  if (k < 5) return q_times_3(q_word(b, r, TQ1_0_QS, 8 + i % 4), k);
+  return q_times_3(q_word(b, r, TQ1_0_QH, 0), i % 4);
+}
+
+/* Four bits of word i % 4, the high ones for the upper half of 32. */
+CPU_INLINE vi q_nibbles(const uint8_t *b, size_t r, int field, int i) {
+  return q_and(q_shr(q_word(b, r, field, i % 4), 4 * (i / 4)), 0x0f0f0f0f);
+}
+/* Bit i of each byte as bit 4: the fifth bits, as quant_pack.c orders them. */
+CPU_INLINE vi q_fifth(const uint8_t *b, size_t r, int field, int i) {
+  vi h = q_word(b, r, field, 0);
+  return q_and(i < 4 ? q_shl(h, 4 - i) : q_shr(h, i - 4), 0x10101010);
+}
+/* Two bits of 32 bytes for 128 elements; part j of 8. */
+CPU_INLINE vi q_two_bits(const uint8_t *b, size_t r, int field, int j, int i) {
+  return q_and(q_shr(q_word(b, r, field, j / 4 * 8 + i), j % 4 * 2), 0x03030303);
+}
+/* One bit of 32 bytes for 256. */
+CPU_INLINE vi q_one_bit(const uint8_t *b, size_t r, int field, int j, int i) {
+  return q_and(q_shr(q_word(b, r, field, i), j), 0x01010101);
+}
+/* Four bits of 32 bytes for 64. */
+CPU_INLINE vi q_four_bits(const uint8_t *b, size_t r, int field, int j, int i) {
+  return q_and(q_shr(q_word(b, r, field, j / 2 * 8 + i), j % 2 * 4), 0x0f0f0f0f);
+}
+
+/* Elements 4i .. 4i + 3 of part j. */
+CPU_INLINE vi q_codes(rlx_dtype T, const uint8_t *b, size_t r, int j, int i) {
+  const uint32_t flip = Q_SIGNED ? 0 : 0x80808080u;
+  switch (T) {
+    case RLX_Q4_0: return q_nibbles(b, r, Q4_0_QS, i);
+    case RLX_Q4_1: return q_nibbles(b, r, Q4_1_QS, i);
+    case RLX_Q5_0: return vi_or(q_nibbles(b, r, Q5_0_QS, i), q_fifth(b, r, Q5_0_QH, i));
+    case RLX_Q5_1: return vi_or(q_nibbles(b, r, Q5_1_QS, i), q_fifth(b, r, Q5_1_QH, i));
+    case RLX_Q8_0: return vi_xor(q_word(b, r, Q8_0_QS, i), vi_set((int32_t)flip));
+    case RLX_Q8_K: return vi_xor(q_word(b, r, Q8_K_QS, 8 * j + i), vi_set((int32_t)flip));
+    case RLX_IQ4_NL: return q_lookup(rlx_iq4_levels, q_offset(T), q_nibbles(b, r, IQ4_NL_QS, i));
+    case RLX_IQ4_XS: return q_lookup(rlx_iq4_levels, q_offset(T), q_nibbles(b, r, IQ4_XS_QS + 16 * j, i));
+    case RLX_MXFP4: return q_lookup(rlx_mxfp4_levels, q_offset(T), q_nibbles(b, r, MXFP4_QS, i));
+    case RLX_Q2_K: return q_two_bits(b, r, Q2_K_QS, j, i);
+    case RLX_Q3_K: return vi_or(q_two_bits(b, r, Q3_K_QS, j, i), q_shl(q_one_bit(b, r, Q3_K_HMASK, j, i), 2));
+    case RLX_Q4_K: return q_four_bits(b, r, Q4_K_QS, j, i);
+    case RLX_Q5_K: return vi_or(q_four_bits(b, r, Q5_K_QS, j, i), q_shl(q_one_bit(b, r, Q5_K_QH, j, i), 4));
+    case RLX_Q6_K: {
+      vi low = q_shr(q_word(b, r, Q6_K_QL, j / 4 * 16 + j % 2 * 8 + i), j % 4 / 2 * 4);
+      return vi_or(q_and(low, 0x0f0f0f0f), q_shl(q_two_bits(b, r, Q6_K_QH, j, i), 4));
+    }
+    case RLX_TQ1_0: return q_front_digit(q_tq1_0(b, r, j, i));
+    default: return q_two_bits(b, r, TQ2_0_QS, j, i);
+  }
+}
+
+/* ---- scales ---- */
+
+/* Byte j % 4 of each word. */
+CPU_INLINE vi q_byte(vi words, int j) { return q_and(q_shr(words, 8 * (j % 4)), 255); }
+
+/* q4_k and q5_k: scales 0-3 and mins 0-3 in six bits of their own words, of 4-7 the low four bits in the third word and
+ * the high two above the earlier ones. */
+CPU_INLINE vi q_k_scale(const uint8_t *b, size_t r, int j) {
+  vi first = q_word(b, r, Q4_K_SCALES, 0);
+  if (j < 4) return q_byte(q_and(first, 0x3f3f3f3f), j);
+  return q_byte(vi_or(q_and(q_word(b, r, Q4_K_SCALES, 2), 0x0f0f0f0f), q_and(q_shr(first, 2), 0x30303030)), j);
+}
+CPU_INLINE vi q_k_min(const uint8_t *b, size_t r, int j) {
+  vi first = q_word(b, r, Q4_K_SCALES, 1);
+  if (j < 4) return q_byte(q_and(first, 0x3f3f3f3f), j);
+  vi low = q_and(q_shr(q_word(b, r, Q4_K_SCALES, 2), 4), 0x0f0f0f0f);
+  return q_byte(vi_or(low, q_and(q_shr(first, 2), 0x30303030)), j);
+}
+/* q3_k, s of 16. */
+CPU_INLINE vi q_3_scale(const uint8_t *b, size_t r, int s) {
+  vi low = q_and(q_shr(q_word(b, r, Q3_K_SCALES, s / 4 % 2), s / 8 * 4), 0x0f0f0f0f);
+  vi high = q_and(q_shr(q_word(b, r, Q3_K_SCALES, 2), s / 4 * 2), 0x03030303);
+  return vi_sub(q_byte(vi_or(low, q_shl(high, 4)), s), vi_set(32));
+}
+/* 2^(e - 128) by its bits, sub-normal for e below 2. */
+CPU_INLINE vf q_mxfp4_scale(vi e) {
+  vi small = vi_mul(vi_add(e, vi_set(1)), vi_set(0x00200000));
+  return vf_from_bits(vi_select(vi_lt(e, vi_set(2)), small, vi_shl(vi_sub(e, vi_set(1)), 23)));
+}
+
+/* The integer scale of sub-block h of part j, where there is one (q_has_sub_scale). */
+CPU_INLINE vf q_sub_scale(rlx_dtype T, const uint8_t *b, size_t r, int j, int h) {
+  switch (T) {
+    case RLX_Q2_K: return vf_of_vi(q_and(q_u8(b, r, Q2_K_SCALES, 2 * j + h), 15));
+    case RLX_Q3_K: return vf_of_vi(q_3_scale(b, r, 2 * j + h));
+    case RLX_Q6_K:
+      return vf_of_vi(vi_load_i8((const int8_t *)b + (size_t)(CPU_QUANT_ROWS * (Q6_K_SCALES + 2 * j + h)) + r));
+    case RLX_IQ4_XS: {
+      vi low = q_and(q_shr(q_word(b, r, IQ4_XS_SCALES_L, 0), 4 * j), 15);
+      vi high = q_and(q_shr(q_u16(b, r, IQ4_XS_SCALES_H), 2 * j), 3);
+      return vf_of_vi(vi_sub(vi_or(low, q_shl(high, 4)), vi_set(32)));
+    }
+    default: return vf_of_vi(q_k_scale(b, r, j));
+  }
+}
+CPU_INLINE vf q_sub_min(rlx_dtype T, const uint8_t *b, size_t r, int j, int h) {
+  return vf_of_vi(T == RLX_Q2_K ? q_shr(q_u8(b, r, Q2_K_SCALES, 2 * j + h), 4) : q_k_min(b, r, j));
+}
+/* The scale of the block. */
+CPU_INLINE vf q_scale(rlx_dtype T, const uint8_t *b, size_t r) {
+  switch (T) {
+    case RLX_MXFP4: return q_mxfp4_scale(q_u8(b, r, MXFP4_E, 0));
+    case RLX_Q8_K: return vf_from_bits(q_word(b, r, Q8_K_D, 0));
+    case RLX_Q2_K: return q_half(b, r, Q2_K_D);
+    case RLX_Q3_K: return q_half(b, r, Q3_K_D);
+    case RLX_Q6_K: return q_half(b, r, Q6_K_D);
+    case RLX_TQ1_0: return q_half(b, r, TQ1_0_D);
+    case RLX_TQ2_0: return q_half(b, r, TQ2_0_D);
+    default: return q_half(b, r, 0); /* the rest begin with it */
+  }
+}
+/* What is added per element (q4_1, q5_1), or the scale of the mins, which are taken away. */
+CPU_INLINE vf q_min(rlx_dtype T, const uint8_t *b, size_t r) { return q_half(b, r, T == RLX_Q2_K ? Q2_K_DMIN : 2); }
+
+#endif

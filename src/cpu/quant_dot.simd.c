@@ -1,0 +1,257 @@
+/* Products of 8-bit activations with block-type weights, 16 rows of the weight at a time.
+ *
+ * Row i of a is kept as whole numbers q and a scale per 32 of them, so the sum over a sub-block of the weight is one of
+ * integers, done by the machine's 8-bit multiply-add: each lane is a row of the weight, and four elements of a are the
+ * same for all lanes. What is left in f32 happens once per sub-block: times the weight's scale, times a's.
+ *
+ * Offsets and mins cost nothing per element: sum(q (code - offset)) = sum(q code) - offset sum(q), whose second part is
+ * known before (it starts the sum), and a min multiplies scale * sum(q). Both use the sums of the rounded q, not of a:
+ * then the error is that of a's rounding times the weight, and not times the (larger) code. */
+#include "cpu/quant_codes.h"
+
+#if VF_LANES == 4 && defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* ---- four 8-bit products added to each lane ---- */
+
+/* codes (by q_codes: unsigned up to 63, or of a type of 8 bits) times q, the same four in every lane. */
+CPU_INLINE vi q_dot(rlx_dtype T, vi sum, vi codes, vi q) {
+#if VF_LANES == 16
+  (void)T;
+  return _mm512_dpbusd_epi32(sum, codes, q);
+#elif VF_LANES == 8
+  /* Pairs of products are added in 16 bits: 2 * 63 * 127 and 2 * 128 * 127 fit. */
+  __m256i pairs = q_is_8_bit(T) ? _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(q, codes))
+                                : _mm256_maddubs_epi16(codes, q);
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+#elif defined(__SSE2__)
+  /* Bytes 0 and 2, and 1 and 3, as pairs of 16 bits. */
+  __m128i c = (__m128i)codes, x = (__m128i)q, even, odd;
+  if (q_is_8_bit(T)) {
+    even = _mm_srai_epi16(_mm_slli_epi16(c, 8), 8);
+    odd = _mm_srai_epi16(c, 8);
+  } else {
+    even = _mm_and_si128(c, _mm_set1_epi16(255));
+    odd = _mm_srli_epi16(c, 8);
+  }
+  even = _mm_madd_epi16(even, _mm_srai_epi16(_mm_slli_epi16(x, 8), 8));
+  return vi_add(sum, (vi)_mm_add_epi32(even, _mm_madd_epi16(odd, _mm_srai_epi16(x, 8))));
+#else
+  for (int i = 0; i < 4; i++) {
+    vi c = q_shl(codes, 24 - 8 * i);
+    c = q_is_8_bit(T) ? vi_sar(c, 24) : vi_shr(c, 24);
+    sum = vi_add(sum, vi_mul(c, vi_sar(q_shl(q, 24 - 8 * i), 24)));
+  }
+  return sum;
+#endif
+}
+
+/* ---- an 8-bit row: k codes, k/32 scales, and per sub-block of the weight an i32 or f32 that stands for its offset or
+ * min ---- */
+
+CPU_INLINE vi row_codes(const uint8_t *row, size_t at) {
+  int32_t four;
+  memcpy(&four, row + at, sizeof four);
+  return vi_set(four);
+}
+CPU_INLINE float row_scale(const uint8_t *row, size_t k, size_t part) {
+  float scale;
+  memcpy(&scale, row + k + 4 * part, sizeof scale);
+  return scale;
+}
+CPU_INLINE const uint8_t *row_extra(const uint8_t *row, size_t k, size_t sub) { return row + k + k / 8 + 4 * sub; }
+CPU_INLINE vi row_start(const uint8_t *row, size_t k, size_t sub) {
+  int32_t start;
+  memcpy(&start, row_extra(row, k, sub), sizeof start);
+  return vi_set(start);
+}
+CPU_INLINE vf row_sum(const uint8_t *row, size_t k, size_t sub) {
+  float sum;
+  memcpy(&sum, row_extra(row, k, sub), sizeof sum);
+  return vf_set(sum);
+}
+
+/* 32 elements to whole numbers; returns the scale. *bad gathers what is not finite: x * 0 is NaN then. */
+CPU_INLINE float round_part(const float *a, int32_t *q, vf *bad, bool *in_range) {
+  vf most = vf_zero();
+  Q_UNROLL
+  for (int i = 0; i < 32; i += VF_LANES) {
+    vf x = vf_load(a + i);
+    most = vf_max(most, vf_abs(x));
+    *bad = vf_fma(x, vf_zero(), *bad);
+  }
+  float largest = vf_hmax(most);
+  /* Outside, a scale or its reciprocal would leave the normal numbers. */
+  *in_range = *in_range && (largest == 0 || (largest >= 1e-30f && largest <= 1e30f));
+  vf up = vf_set(largest > 0 ? 127 / largest : 0);
+  Q_UNROLL
+  for (int i = 0; i < 32; i += VF_LANES) vi_store(q + i, vi_of_vf(vf_mul(vf_load(a + i), up)));
+  return largest / 127;
+}
+
+static bool quantise(rlx_dtype T, const float *a, size_t k, void *out) {
+  uint8_t *row = out, *extra = row + k + k / 8;
+  int subs = q_subs(T), offset = q_offset(T);
+  bool in_range = true, has_min = q_has_min(T);
+  vf bad = vf_zero();
+  for (size_t part = 0; part < k / 32; part++) {
+    int32_t whole[32], sum[2] = {0, 0};
+    int8_t q[32];
+    float scale = round_part(a + 32 * part, whole, &bad, &in_range);
+    for (int i = 0; i < 32; i++) q[i] = (int8_t)whole[i];
+    for (int i = 0; i < 16; i++) sum[0] += q[i], sum[1] += q[i + 16];
+    memcpy(row + 32 * part, q, sizeof q);
+    if (subs == 1) sum[0] += sum[1];
+    memcpy(row + k + 4 * part, &scale, sizeof scale);
+    for (int h = 0; h < subs; h++, extra += 4) {
+      float low = scale * (float)sum[h];
+      int32_t start = -offset * sum[h];
+      memcpy(extra, has_min ? (const void *)&low : (const void *)&start, 4);
+    }
+  }
+  return in_range && vf_sum(bad) == 0;
+}
+
+/* ---- the loops ---- */
+
+/* A block's fields are read in turns, which the machine's own prefetching does not see through: with one row, where
+ * memory sets the pace, ask for the whole of a block that comes PREFETCH_BYTES later, into the second cache. Past the end
+ * it does nothing. */
+enum { PREFETCH_BYTES = 10240 };
+CPU_INLINE void prefetch(const uint8_t *b, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(b + PREFETCH_BYTES + i, 0, 2);
+}
+
+/* Part j of tq1_0 without ever making digits: a byte y with digit t in front is 3 y - 256 t once it is multiplied by 3 and
+ * kept to 8 bits, so 256 sum(q t) = 3 sum(q y) - sum(q y'). For one row; with more, digits made once are cheaper. */
+CPU_INLINE vi dot_trits(const uint8_t *b, size_t r, int j, const uint8_t *row, size_t at, vi start) {
+  vi now = vi_set(0), next = vi_set(0);
+  Q_UNROLL
+  for (int i = 0; i < 8; i++) {
+    vi y = q_tq1_0(b, r, j, i), q = row_codes(row, at + 4 * (size_t)i);
+    now = q_dot(RLX_TQ1_0, now, y, q);
+    next = q_dot(RLX_TQ1_0, next, q_times_3(y, 1), q);
+  }
+  return vi_add(start, vi_sar(vi_sub(vi_add(now, vi_add(now, now)), next), 8));
+}
+
+/* Sub-block h of part j against `tile` rows: whole sums, as f32. */
+CPU_INLINE void dot_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, int h, const uint8_t *const *rows,
+                        size_t k, size_t part, vf *out) {
+  vi sum[CPU_QUANT_TILE_MAX];
+  const int words = 8 / q_subs(T);
+  Q_UNROLL
+  for (int m = 0; m < tile; m++)
+    sum[m] = q_offset(T) ? row_start(rows[m], k, part * (size_t)q_subs(T) + (size_t)h) : vi_set(0);
+  if (T == RLX_TQ1_0 && tile == 1 && VF_LANES == 16) { /* where codes may have all 8 bits */
+    out[0] = vf_of_vi(dot_trits(b, r, j, rows[0], 32 * part, sum[0]));
+    return;
+  }
+  Q_UNROLL
+  for (int i = h * words; i < (h + 1) * words; i++) {
+    vi codes = q_codes(T, b, r, j, i);
+    Q_UNROLL
+    for (int m = 0; m < tile; m++) sum[m] = q_dot(T, sum[m], codes, row_codes(rows[m], 32 * part + 4 * (size_t)i));
+  }
+  Q_UNROLL
+  for (int m = 0; m < tile; m++) out[m] = vf_of_vi(sum[m]);
+}
+
+/* A block of 32: sum += d * scale * whole sum, + min * row's sum. */
+CPU_INLINE void dot_small(rlx_dtype T, int tile, const uint8_t *b, size_t r, const uint8_t *const *rows, size_t k,
+                          size_t part, vf *sum) {
+  if (tile == 1 && r == 0) prefetch(b, q_step(T));
+  vf whole[CPU_QUANT_TILE_MAX], d = q_scale(T, b, r);
+  dot_sub(T, tile, b, r, 0, 0, rows, k, part, whole);
+  Q_UNROLL
+  for (int m = 0; m < tile; m++) {
+    sum[m] = vf_fma(whole[m], vf_mul(d, vf_set(row_scale(rows[m], k, part))), sum[m]);
+    if (q_has_min(T)) sum[m] = vf_fma(q_min(T, b, r), row_sum(rows[m], k, part), sum[m]);
+  }
+}
+
+/* Part j of a block of 256, with the sub-blocks' integer scales and mins; `part` counts from the start of the rows. */
+CPU_INLINE void dot_part(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, const uint8_t *const *rows, size_t k,
+                         size_t part, vf *scaled, vf *low) {
+  const int subs = q_subs(T);
+  vf inside[CPU_QUANT_TILE_MAX];
+  Q_UNROLL
+  for (int h = 0; h < subs; h++) {
+    vf whole[CPU_QUANT_TILE_MAX];
+    dot_sub(T, tile, b, r, j, h, rows, k, part, whole);
+    vf scale = q_has_sub_scale(T) ? q_sub_scale(T, b, r, j, h) : vf_set(1);
+    vf min = q_has_min(T) ? q_sub_min(T, b, r, j, h) : vf_zero();
+    Q_UNROLL
+    for (int m = 0; m < tile; m++) {
+      if (!q_has_sub_scale(T)) inside[m] = whole[m];
+      else inside[m] = h == 0 ? vf_mul(whole[m], scale) : vf_fma(whole[m], scale, inside[m]);
+      if (q_has_min(T)) low[m] = vf_fma(min, row_sum(rows[m], k, part * (size_t)subs + (size_t)h), low[m]);
+    }
+  }
+  Q_UNROLL
+  for (int m = 0; m < tile; m++) scaled[m] = vf_fma(inside[m], vf_set(row_scale(rows[m], k, part)), scaled[m]);
+}
+
+/* A block of 256: d and dmin once, at the end. */
+CPU_INLINE void dot_super(rlx_dtype T, int tile, const uint8_t *b, size_t r, const uint8_t *const *rows, size_t k,
+                          size_t part, vf *sum) {
+  if (tile == 1 && r == 0) prefetch(b, q_step(T));
+  vf scaled[CPU_QUANT_TILE_MAX], low[CPU_QUANT_TILE_MAX];
+  Q_UNROLL
+  for (int m = 0; m < tile; m++) scaled[m] = low[m] = vf_zero();
+  if (Q_WRITE_OUT(tile)) {
+    Q_UNROLL
+    for (int j = 0; j < SUPER_BLOCK / 32; j++) dot_part(T, tile, b, r, j, rows, k, part + (size_t)j, scaled, low);
+  } else {
+    Q_LOOP
+    for (int j = 0; j < SUPER_BLOCK / 32; j++) dot_part(T, tile, b, r, j, rows, k, part + (size_t)j, scaled, low);
+  }
+  Q_UNROLL
+  for (int m = 0; m < tile; m++) {
+    sum[m] = vf_fma(scaled[m], q_scale(T, b, r), sum[m]);
+    if (q_has_min(T)) sum[m] = vf_fnma(low[m], q_min(T, b, r), sum[m]);
+  }
+}
+
+CPU_INLINE void dot_blocks(rlx_dtype T, int tile, const uint8_t *group, size_t n_blocks, const void *const *row_list,
+                           size_t k, size_t at, float (*sums)[CPU_QUANT_ROWS]) {
+  const uint8_t *rows[CPU_QUANT_TILE_MAX];
+  Q_UNROLL
+  for (int m = 0; m < tile; m++) rows[m] = row_list[m];
+  Q_LOOP
+  for (size_t r = 0; r < CPU_QUANT_ROWS; r += VF_LANES) {
+    vf sum[CPU_QUANT_TILE_MAX];
+    const uint8_t *b = group;
+    Q_UNROLL
+    for (int m = 0; m < tile; m++) sum[m] = vf_load(sums[m] + r);
+    for (size_t i = 0, part = at / 32; i < n_blocks; i++, part += (size_t)q_parts(T), b += q_step(T)) {
+      if (q_is_super(T)) dot_super(T, tile, b, r, rows, k, part, sum);
+      else dot_small(T, tile, b, r, rows, k, part, sum);
+    }
+    Q_UNROLL
+    for (int m = 0; m < tile; m++) vf_store(sums[m] + r, sum[m]);
+  }
+}
+
+static void add_scaled(float *y, const float *w, float x, size_t n) {
+  size_t i = 0;
+  vf factor = vf_set(x);
+  for (; i + VF_LANES <= n; i += VF_LANES) vf_store(y + i, vf_fma(vf_load(w + i), factor, vf_load(y + i)));
+  if (i < n) vf_store_n(y + i, vf_fma(vf_load_n(w + i, n - i), factor, vf_load_n(y + i, n - i)), n - i);
+}
+
+/* ---- the table: a function for every type and tile ---- */
+
+#define DOT(TYPE, name, tile)                                                                                          \
+  static void dot_##name##_##tile(const uint8_t *group, size_t n_blocks, const void *const *rows, size_t k, size_t at, \
+                                  float(*sums)[CPU_QUANT_ROWS]) {                                                      \
+    dot_blocks(RLX_##TYPE, tile, group, n_blocks, rows, k, at, sums);                                                  \
+  }
+#define DOTS(TYPE, name) Q_TILES(DOT, TYPE, name)
+#define ENTRY(TYPE, name, tile) dot_##name##_##tile,
+#define ROW(TYPE, name) [RLX_##TYPE] = {Q_TILES(ENTRY, TYPE, name)},
+RLX_BLOCK_TYPES(DOTS)
+
+const cpu_quant_table CPU_TABLE(cpu_quant) = {
+  .quantise = quantise, .dot = {RLX_BLOCK_TYPES(ROW)}, .add_scaled = add_scaled};

@@ -1,0 +1,121 @@
+/* What a backend is: a table of functions. It opens devices, allocates blocks, moves bytes and runs programs, and it has
+ * no policy: what is fused, planned, run on the host, shared or cached is decided above it, once for all backends.
+ *
+ * A backend says of each node whether it claims it (claim), and gets programs made of planned steps whose windows are
+ * bound to blocks. Blocks may be used by several threads at once as long as their ranges do not meet; a program runs in
+ * one thread at a time. A failure is a status and a message that names the node; it never ends the process.
+ *
+ * To write a new one, start from null.c, which claims nothing, and add a line to backends.def. */
+#ifndef RLX_DEVICE_BACKEND_H
+#define RLX_DEVICE_BACKEND_H
+
+#include "base/thread.h"
+#include "ir/graph.h"
+
+typedef struct rlx_backend rlx_backend;
+
+/* An opened device; a backend's own struct begins with it. Devices are shared: see registry.h. */
+typedef struct rlx_device {
+  const rlx_backend *backend;
+  rlx_device_info info;
+} rlx_device;
+
+/* A piece of device memory; a backend's own struct begins with it. */
+typedef struct rlx_block {
+  uint64_t bytes;
+  void *map; /* where the host may read and write it directly; NULL: only through block_write and block_read */
+} rlx_block;
+
+typedef struct rlx_bound { /* a window with its block */
+  rlx_block *block;        /* NULL: absent */
+  uint64_t offset, bytes;
+} rlx_bound;
+
+/* ---- what runs where ---- */
+
+typedef struct rlx_claim_query {
+  const rlx_graph *graph;
+  rlx_node node;
+  const uint32_t *layout; /* by input: how weights lie; NULL: not decided, say what you wish */
+  bool exact;             /* no reduced precision inside: activations stay as they are */
+} rlx_claim_query;
+
+typedef struct rlx_claim {
+  bool native;
+  const char *why;     /* where not native: a text that lives forever */
+  uint32_t in_place;   /* bit i: the result may be written over input i, which has the same bytes */
+  uint64_t work_bytes; /* memory the step needs beside its windows, for the layouts in the query */
+  /* The wish: how input i should lie if it is a param or constant and all its readers agree. 0: as the graph has it
+   * (row-major, or the block type's own order). Depends on the weight and the op alone, never on the other inputs'
+   * sizes, so that executables of different sizes share one packed weight. */
+  uint32_t layout[RLX_OP_MAX_INPUTS];
+} rlx_claim;
+
+/* ---- programs ---- */
+
+typedef struct rlx_bound_step {
+  rlx_node node;
+  bool copy; /* in[0] to out[0], which do not overlap; else the node */
+  uint32_t n_in, n_out;
+  const rlx_bound *in, *out;
+  const uint32_t *layout; /* by input */
+  rlx_bound work;
+} rlx_bound_step;
+
+typedef struct rlx_program_desc { /* all of it outlives the program */
+  const rlx_graph *graph;
+  const rlx_bound_step *steps;
+  size_t n_steps;
+  bool exact;
+} rlx_program_desc;
+
+typedef struct rlx_run_args {
+  uint64_t draw;        /* the run's number, for random ops */
+  rlx_pool *pool;       /* threads for devices that compute with them; NULL: the caller's alone */
+  rlx_cancel_fn cancel; /* asked between steps; may be NULL */
+  void *cancel_user;
+  uint64_t *begin_ns, *end_ns; /* per step of this run, where not NULL */
+} rlx_run_args;
+
+typedef struct rlx_program rlx_program;
+
+typedef struct rlx_open_options {
+  const char *variant; /* what followed the colon in "cpu:avx2"; NULL or "": none */
+} rlx_open_options;
+
+struct rlx_backend {
+  const char *name;
+  /* How many devices there are. A missing driver is 0 devices and *why a text that says so, never an error. Any thread
+   * may call this and describe, at any time. */
+  uint32_t (*count)(const char **why);
+  rlx_status (*describe)(uint32_t index, rlx_device_info *out);
+  rlx_status (*open)(uint32_t index, const rlx_open_options *options, rlx_device **out);
+  void (*close)(rlx_device *d);
+
+  void (*claim)(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out); /* *out is zeroed before */
+  /* The bytes of a weight of this type in a layout (0 for a layout it does not know), and the weight moved between the
+   * graph's layout and that one, in host memory. Only where claims wish for layouts; may be NULL. */
+  uint64_t (*layout_bytes)(const rlx_device *d, uint32_t layout, const rlx_type *type);
+  rlx_status (*repack)(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
+                       void *dst, rlx_pool *pool);
+
+  rlx_status (*block_create)(rlx_device *d, uint64_t bytes, rlx_block **out); /* contents unknown; bytes may be 0 */
+  void (*block_destroy)(rlx_device *d, rlx_block *b);
+  rlx_status (*block_write)(rlx_device *d, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes);
+  rlx_status (*block_read)(rlx_device *d, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes);
+  rlx_status (*block_copy)(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
+                           uint64_t src_offset, uint64_t bytes); /* ranges of one block do not overlap */
+  rlx_status (*block_zero)(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes);
+
+  rlx_status (*program_create)(rlx_device *d, const rlx_program_desc *desc, rlx_program **out);
+  rlx_status (*program_run)(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
+  void (*program_destroy)(rlx_program *p);
+  rlx_status (*sync)(rlx_device *d); /* all that was asked before is done */
+};
+
+/* One line per backend: rlx_backend_cpu, ... in order of preference among equals. A missing one does not link. */
+#define BACKEND(name) extern const rlx_backend rlx_backend_##name;
+#include "device/backends.def"
+#undef BACKEND
+
+#endif

@@ -1,0 +1,170 @@
+/* The block pool: an array of idle blocks, the one that has waited longest first.
+ *
+ * One mutex guards the array and the numbers; the device is called outside it, so that a slow allocation in one thread
+ * does not hold up another. The array has room for every block that is out, which is seen to when a block is made: so
+ * giving a block back allocates nothing and cannot fail. */
+#include "device/block_pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "device/registry.h"
+
+struct rlx_block_pool {
+  atomic_size_t refs;
+  rlx_device *device;
+  pthread_mutex_t lock; /* of all below */
+  RLX_ARRAY(rlx_block *) idle;
+  rlx_block_pool_stats stats;
+};
+
+rlx_status rlx_block_pool_create(rlx_device *d, uint64_t cap_bytes, rlx_block_pool **out) {
+  *out = NULL;
+  if (!d) return RLX_FAIL(RLX_INVALID, "rlx_block_pool_create: the device is NULL");
+  rlx_block_pool *p = rlx_new(rlx_block_pool);
+  if (!p) return RLX_FAIL(RLX_NO_MEMORY, "block pool of %s", d->info.name);
+  if (pthread_mutex_init(&p->lock, NULL)) {
+    rlx_mem_free(p);
+    return RLX_FAIL(RLX_NO_MEMORY, "block pool of %s: no mutex", d->info.name);
+  }
+  atomic_init(&p->refs, 1);
+  p->device = rlx_device_retain(d);
+  p->stats.cap_bytes = cap_bytes;
+  *out = p;
+  return RLX_OK;
+}
+
+rlx_block_pool *rlx_block_pool_retain(rlx_block_pool *p) {
+  if (p) atomic_fetch_add(&p->refs, 1);
+  return p;
+}
+
+void rlx_block_pool_release(rlx_block_pool *p) {
+  if (!p || atomic_fetch_sub(&p->refs, 1) != 1) return;
+  rlx_block_pool_trim(p, 0);
+  rlx_device_release(p->device);
+  rlx_array_deinit(&p->idle);
+  pthread_mutex_destroy(&p->lock);
+  rlx_mem_free(p);
+}
+
+/* ---- the idle blocks, under the lock ---- */
+
+static rlx_block *take(rlx_block_pool *p, size_t i) {
+  rlx_block *b = p->idle.v[i];
+  p->idle.n--;
+  memmove(p->idle.v + i, p->idle.v + i + 1, (p->idle.n - i) * sizeof *p->idle.v);
+  p->stats.idle_bytes -= b->bytes;
+  return b;
+}
+
+/* The smallest that is large enough and not more than twice that; NULL if there is none. */
+static rlx_block *take_best(rlx_block_pool *p, uint64_t bytes) {
+  size_t best = SIZE_MAX;
+  for (size_t i = 0; i < p->idle.n; i++) {
+    uint64_t has = p->idle.v[i]->bytes;
+    if (has < bytes || has - bytes > bytes) continue;
+    if (best == SIZE_MAX || has < p->idle.v[best]->bytes) best = i;
+  }
+  return best == SIZE_MAX ? NULL : take(p, best);
+}
+
+static void count_used(rlx_block_pool *p, const rlx_block *b) {
+  p->stats.n_used++;
+  p->stats.used_bytes += b->bytes;
+}
+
+/* ---- with the device ---- */
+
+static void destroy_block(rlx_block_pool *p, rlx_block *b) { p->device->backend->block_destroy(p->device, b); }
+
+/* Takes the one that has waited longest while there are more than `keep` idle bytes. */
+static rlx_block *take_oldest(rlx_block_pool *p, uint64_t keep_bytes) {
+  pthread_mutex_lock(&p->lock);
+  rlx_block *b = p->stats.idle_bytes > keep_bytes && p->idle.n ? take(p, 0) : NULL;
+  pthread_mutex_unlock(&p->lock);
+  return b;
+}
+
+void rlx_block_pool_trim(rlx_block_pool *p, uint64_t keep_bytes) {
+  for (rlx_block *b; p && (b = take_oldest(p, keep_bytes));) destroy_block(p, b);
+}
+
+/* A new block, counted, with room in the array for the day it comes back. */
+static rlx_status make_block(rlx_block_pool *p, uint64_t bytes, rlx_block **out) {
+  rlx_status s = p->device->backend->block_create(p->device, bytes, out);
+  if (s) return s;
+  pthread_mutex_lock(&p->lock);
+  bool has_room = rlx_array_reserve(&p->idle, p->stats.n_used + 1);
+  if (has_room) {
+    count_used(p, *out);
+    p->stats.n_created++;
+  }
+  pthread_mutex_unlock(&p->lock);
+  if (has_room) return RLX_OK;
+  destroy_block(p, *out);
+  *out = NULL;
+  return RLX_FAIL(RLX_NO_MEMORY, "block pool: the list of idle blocks");
+}
+
+static bool has_idle(rlx_block_pool *p) {
+  pthread_mutex_lock(&p->lock);
+  bool has = p->idle.n > 0;
+  pthread_mutex_unlock(&p->lock);
+  return has;
+}
+
+rlx_status rlx_block_pool_get(rlx_block_pool *p, uint64_t bytes, bool zeroed, rlx_block **out) {
+  *out = NULL;
+  if (!p) return RLX_FAIL(RLX_INVALID, "rlx_block_pool_get: the pool is NULL");
+  pthread_mutex_lock(&p->lock);
+  rlx_block *b = take_best(p, bytes);
+  if (b) {
+    count_used(p, b);
+    p->stats.n_reused++;
+  }
+  pthread_mutex_unlock(&p->lock);
+  rlx_status s = RLX_OK;
+  if (!b) {
+    s = make_block(p, bytes, &b);
+    if (s == RLX_NO_MEMORY && has_idle(p)) {
+      rlx_block_pool_trim(p, 0);
+      s = make_block(p, bytes, &b);
+    }
+    if (s) return rlx_fail_frame(s, "a block of %llu bytes on %s", (unsigned long long)bytes, p->device->info.name);
+  }
+  /* All of it, since all of it is the new owner's. */
+  if (zeroed && b->bytes) s = p->device->backend->block_zero(p->device, b, 0, b->bytes);
+  if (s) rlx_block_pool_put(p, b);
+  else *out = b;
+  return s;
+}
+
+/* The block goes in first and the oldest go out after it: two threads that give back at once cannot both find room. An
+ * empty block is not kept, since it costs nothing to make and no cap would ever drop it. */
+void rlx_block_pool_put(rlx_block_pool *p, rlx_block *b) {
+  if (!p || !b) return;
+  uint64_t cap_bytes = p->stats.cap_bytes; /* never changes */
+  bool is_kept = b->bytes > 0 && b->bytes <= cap_bytes;
+  pthread_mutex_lock(&p->lock);
+  p->stats.n_used--;
+  p->stats.used_bytes -= b->bytes;
+  if (is_kept) {
+    p->idle.v[p->idle.n++] = b;
+    p->stats.idle_bytes += b->bytes;
+  }
+  pthread_mutex_unlock(&p->lock);
+  if (is_kept) rlx_block_pool_trim(p, cap_bytes);
+  else destroy_block(p, b);
+}
+
+void rlx_block_pool_stats_get(rlx_block_pool *p, rlx_block_pool_stats *out) {
+  *out = (rlx_block_pool_stats){0};
+  if (!p) return;
+  pthread_mutex_lock(&p->lock);
+  *out = p->stats;
+  out->n_idle = p->idle.n;
+  pthread_mutex_unlock(&p->lock);
+}

@@ -1,0 +1,105 @@
+/* Which capacities to ask the search for, and how long.
+ *
+ * The target comes first: most problems that can meet it do so quickly. Where that fails, capacities between the target
+ * and the peak in hand are tried by halving, which are easier the more room they leave, and lower the peak step by step.
+ * Then both again with twice the time, until the budget is used up: a hard target gets most of it, and the peak in hand
+ * is a good one if the target is out of reach.
+ *
+ * Parts that are too large for the search get something simpler: items that stick out above the target are moved to the
+ * front of the greedy order, and everything is placed again. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/place.h"
+
+enum { FIRST_SHARE = 16, TARGET_SHARES = 6, N_HALVINGS = 3 };
+
+/* What is known of a part. */
+typedef struct bracket {
+  place_search *search;
+  uint64_t impossible; /* below this; nothing is known between here and the peak */
+  uint64_t peak;       /* reached */
+  uint64_t *offsets, *found;
+} bracket;
+
+/* Asks for one capacity; lowers the peak or raises what is known to be impossible. */
+static rlx_status ask(const place_problem *p, const place_part *part, bracket *b, uint64_t capacity, uint64_t budget,
+                      uint64_t *steps, bool *is_met) {
+  place_answer answer;
+  RLX_TRY(rlx_place_search_run(b->search, capacity, budget, b->found + part->first, steps, &answer));
+  *is_met = answer == PLACE_FOUND;
+  if (answer == PLACE_IMPOSSIBLE) b->impossible = capacity + 1;
+  if (answer != PLACE_FOUND) return RLX_OK;
+  memcpy(b->offsets + part->first, b->found + part->first, (part->last - part->first) * sizeof *b->offsets);
+  b->peak = rlx_place_part_peak(p, part, b->offsets);
+  return RLX_OK;
+}
+
+static rlx_status close_in(const place_problem *p, const place_part *part, bracket *b, uint64_t target, uint64_t budget,
+                           uint64_t *steps) {
+  uint64_t end = *steps + budget;
+  for (uint64_t share = budget / FIRST_SHARE + 1; b->peak > target && b->impossible < b->peak && *steps < end;
+       share *= 2) {
+    bool is_met;
+    uint64_t left = end - *steps, low = b->impossible > target ? b->impossible : target;
+    RLX_TRY(ask(p, part, b, low, share < left / TARGET_SHARES ? TARGET_SHARES * share : left, steps, &is_met));
+    for (int k = 0; k < N_HALVINGS && b->peak > low + 1 && *steps < end; k++) {
+      uint64_t middle = low + (b->peak - low) / 2;
+      left = end - *steps;
+      RLX_TRY(ask(p, part, b, middle, share < left ? share : left, steps, &is_met));
+      if (!is_met) low = middle;
+    }
+  }
+  return RLX_OK;
+}
+
+/* Greedy-by-size again and again; a value that sticks out counts as larger each time, and so comes earlier. */
+static rlx_status promote(const place_problem *p, const place_part *part, uint64_t target, uint64_t budget,
+                          uint64_t *offsets, uint64_t *found, uint64_t *steps) {
+  uint32_t n = part->last - part->first;
+  uint32_t *order = rlx_mem_calloc(n, sizeof *order), *scratch = rlx_mem_calloc(n, sizeof *scratch);
+  uint64_t *keys = rlx_mem_calloc(p->n, sizeof *keys);
+  uint64_t peak = rlx_place_part_peak(p, part, offsets), end = *steps + budget;
+  rlx_status s =
+    order && scratch && keys ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "placement order of %u items", (unsigned)n);
+  uint64_t cost = 0, largest = 0;
+  for (uint32_t i = part->first; !s && i < part->last; i++) {
+    order[i - part->first] = i;
+    if (p->size[i] > largest) largest = p->size[i];
+  }
+  for (uint32_t i = part->first; !s && i < part->last; i++) {
+    keys[i] = 2 * largest - p->size[i];
+    found[i] = offsets[i];
+  }
+  while (!s && peak > target && *steps + cost < end) {
+    for (uint32_t i = part->first; i < part->last; i++)
+      if (found[i] + p->size[i] > target) keys[i] /= 2;
+    rlx_place_sort(keys, order, scratch, n);
+    uint64_t before = *steps;
+    s = rlx_place_greedy(p, order, n, found, steps);
+    cost = *steps - before;
+    if (s || rlx_place_part_peak(p, part, found) >= peak) continue;
+    memcpy(offsets + part->first, found + part->first, n * sizeof *offsets);
+    peak = rlx_place_part_peak(p, part, offsets);
+  }
+  rlx_mem_free(order);
+  rlx_mem_free(scratch);
+  rlx_mem_free(keys);
+  return s;
+}
+
+rlx_status rlx_place_improve(const place_problem *p, const place_part *part, uint64_t target, uint64_t budget,
+                             uint64_t *offsets, uint64_t *steps) {
+  bracket b = {.impossible = part->bound, .peak = rlx_place_part_peak(p, part, offsets), .offsets = offsets};
+  b.found = rlx_mem_calloc(p->n, sizeof *b.found);
+  if (!b.found) return RLX_FAIL(RLX_NO_MEMORY, "placement of %u items", (unsigned)p->n);
+  rlx_status s = RLX_OK;
+  if (!rlx_place_search_fits(p, part)) s = promote(p, part, target, budget, offsets, b.found, steps);
+  else {
+    s = rlx_place_search_create(p, part, &b.search);
+    if (!s) s = close_in(p, part, &b, target, budget, steps);
+  }
+  rlx_place_search_destroy(b.search);
+  rlx_mem_free(b.found);
+  return s;
+}

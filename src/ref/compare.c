@@ -1,0 +1,116 @@
+/* SPEC section 8 as code: the tolerance of an op and type, and the comparison. */
+#include "ref/compare.h"
+
+#include <math.h>
+
+#include "ref/ref.h"
+
+rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result) {
+  const rlx_node_rec *n = rlx_graph_at(g, result);
+  rlx_dtype t = n->type.dtype;
+  bool exact = !(rlx_dtype_is_float(t) || t == RLX_C64) || rlx_op_has(n->op, RLX_TRAIT_MOVES | RLX_TRAIT_LEAF);
+  if (exact) return (rlx_tolerance){0, 0, 0};
+  double rtol = rlx_op_has(n->op, RLX_TRAIT_POINTWISE) ? 1e-5 : 1e-4;
+  if (t == RLX_F16) rtol = 2e-3;
+  if (t == RLX_BF16) rtol = 1e-2;
+  if (t == RLX_F64) rtol = 1e-10;
+  double scale = 1;
+  if (n->op == RLX_OP_matmul ||
+      n->op == RLX_OP_fused_matmul_bias_act) { /* the error of a sum of K products grows with sqrt(K) */
+    const rlx_dims *a = &rlx_graph_at(g, n->in[0])->type.shape;
+    scale = fmax(1, sqrt((double)a->v[a->n - 1]));
+  }
+  return (rlx_tolerance){.rtol = rtol * scale, .atol = rtol * scale, .whole = rtol / 10};
+}
+
+static double excess(double y, double r, rlx_tolerance tol) {
+  if (isnan(r)) return isnan(y) ? 0 : (double)INFINITY;
+  if (isinf(r) || isnan(y) || isinf(y)) return y == r ? 0 : (double)INFINITY;
+  double difference = fabs(y - r), limit = tol.atol + tol.rtol * fabs(r);
+  return difference == 0 ? 0 : limit > 0 ? difference / limit : (double)INFINITY;
+}
+
+/* Whether a float meets weights of a block type here. */
+static bool has_block_weights(const rlx_graph *g, const rlx_node_rec *n) {
+  bool block = false, number = false;
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    if (!n->in[i]) continue;
+    rlx_dtype t = rlx_graph_at(g, n->in[i])->type.dtype;
+    block = block || rlx_dtype_is_block(t);
+    number = number || rlx_dtype_is_float(t);
+  }
+  return block && number;
+}
+
+rlx_tolerance rlx_tolerance_rounded(const rlx_graph *g, rlx_node result) {
+  rlx_tolerance t = rlx_tolerance_of(g, result);
+  const rlx_node_rec *n = rlx_graph_at(g, result);
+  if (!has_block_weights(g, n)) return t;
+  /* Of one product; the errors of two that are multiplied add up; and behind a softmax nothing can be promised. */
+  double whole = n->op == RLX_OP_fused_gate_up ? 2e-2 : n->op == RLX_OP_fused_attention_block ? (double)INFINITY : 1e-2;
+  return (rlx_tolerance){.atol = (double)INFINITY, .whole = whole};
+}
+
+/* NaN against a number counts as the worst there is. */
+static void note_worst(double a, double b, size_t i, rlx_difference *out) {
+  double d = isnan(a) && isnan(b) ? 0 : a == b ? 0 : fabs(a - b);
+  if (isnan(d)) d = (double)INFINITY;
+  if (d > out->worst) out->worst = d, out->at = i;
+}
+
+static rlx_status compare_whole(double sum_error, double sum, size_t count, rlx_tolerance tol, rlx_difference *out) {
+  double whole = sum > 0 ? sqrt(sum_error / sum) : 0;
+  if (isinf(tol.atol)) out->error = fmax(out->error, whole / tol.whole);
+  /* Near zero everywhere, the absolute part of the tolerance is the one that counts. */
+  double near_zero = isinf(tol.atol) ? 0 : tol.atol / 10;
+  if (tol.whole <= 0 || whole <= tol.whole || sqrt(sum_error / (double)count) <= near_zero) return RLX_OK;
+  out->error = whole / tol.whole;
+  return RLX_FAIL(RLX_INVALID, "the whole tensor is off by %.3g of its size; the limit is %.3g", whole, tol.whole);
+}
+
+static rlx_status compare_floats(const rlx_tensor *y, const rlx_tensor *r, size_t count, rlx_tolerance tol,
+                                 rlx_difference *out) {
+  double sum_error = 0, sum = 0;
+  size_t worst = 0;
+  for (size_t i = 0; i < count; i++) {
+    double a = rlx_load(y, i), b = rlx_load(r, i);
+    double e = excess(a, b, tol);
+    if (e > out->error) out->error = e, worst = i;
+    note_worst(a, b, i, out);
+    if (isfinite(a) && isfinite(b)) sum_error += (a - b) * (a - b), sum += b * b;
+  }
+  if (out->error > 1)
+    return RLX_FAIL(RLX_INVALID, "element %zu is %.9g but must be %.9g (%.3g times the tolerance)", worst,
+                    rlx_load(y, worst), rlx_load(r, worst), out->error);
+  return compare_whole(sum_error, sum, count, tol, out);
+}
+
+static rlx_status compare_ints(const rlx_tensor *y, const rlx_tensor *r, size_t count, rlx_difference *out) {
+  for (size_t i = 0; i < count; i++) {
+    int64_t a = rlx_load_int(y, i), b = rlx_load_int(r, i);
+    if (a == b) continue;
+    *out = (rlx_difference){.error = (double)INFINITY, .worst = fabs((double)a - (double)b), .at = i};
+    return RLX_FAIL(RLX_INVALID, "element %zu is %lld but must be %lld", i, (long long)a, (long long)b);
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_compare_values(const rlx_tensor *y, const rlx_tensor *r, rlx_tolerance tol, rlx_difference *out) {
+  *out = (rlx_difference){0};
+  if (y->dtype != r->dtype || !rlx_dims_equal(&y->shape, &r->shape))
+    return RLX_FAIL(RLX_INVALID, "is %s%s but must be %s%s", rlx_dtype_name(y->dtype), RLX_DIMS_TEXT(y->shape),
+                    rlx_dtype_name(r->dtype), RLX_DIMS_TEXT(r->shape));
+  size_t count = rlx_tensor_count(r);
+  if (rlx_dtype_is_float(r->dtype)) return compare_floats(y, r, count, tol, out);
+  if (r->dtype != RLX_C64) return compare_ints(y, r, count, out);
+  rlx_tensor y_parts = *y, r_parts = *r;
+  y_parts.dtype = r_parts.dtype = RLX_F32;
+  return compare_floats(&y_parts, &r_parts, 2 * count, tol, out);
+}
+
+rlx_status rlx_compare(const rlx_tensor *y, const rlx_tensor *r, rlx_tolerance tol, double *error) {
+  rlx_difference d;
+  rlx_status s = rlx_compare_values(y, r, tol, &d);
+  *error = d.error;
+  return s;
+}

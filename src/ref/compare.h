@@ -1,0 +1,25 @@
+/* When is a result right? How far a device's value may be from the reference's (SPEC section 8), and the comparison. */
+#ifndef RLX_REF_COMPARE_H
+#define RLX_REF_COMPARE_H
+
+#include "ir/graph.h"
+
+typedef struct rlx_tolerance {
+  double rtol, atol; /* per element: |y - r| <= atol + rtol |r|; infinite: only the whole counts */
+  double whole;      /* relative error of the whole tensor */
+} rlx_tolerance;
+rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result);
+/* The same for a device that may round activations to 8 bits per block where weights are of a block type. */
+rlx_tolerance rlx_tolerance_rounded(const rlx_graph *g, rlx_node result);
+
+typedef struct rlx_difference {
+  double error; /* the largest error as a share of the tolerance: 1 is the limit */
+  double worst; /* the largest absolute difference */
+  size_t at;    /* of which element */
+} rlx_difference;
+/* RLX_OK if inside, RLX_INVALID with a message if not. */
+rlx_status rlx_compare_values(const rlx_tensor *y, const rlx_tensor *r, rlx_tolerance tol, rlx_difference *out);
+/* The same where only the error is wanted. */
+rlx_status rlx_compare(const rlx_tensor *y, const rlx_tensor *r, rlx_tolerance tol, double *error);
+
+#endif

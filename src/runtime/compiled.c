@@ -1,0 +1,335 @@
+/* The compile pipeline, and the session's cache of what came out of it.
+ *
+ * bind -> passes (fusing and rewriting by what the device claims) -> layouts of weights -> plan (checked) -> stretches.
+ * The result depends on nothing but the key and the device, so equal keys share one result. Two threads that ask for the
+ * same graph at the same time may both compile it; the second to finish takes the first one's. */
+#include "runtime/compiled.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+/* ---- keys ---- */
+
+void rlx_compile_key_deinit(rlx_compile_key *k) {
+  rlx_graph_destroy(k->graph);
+  rlx_mem_free(k->sizes);
+  rlx_mem_free(k->passes);
+  rlx_mem_free(k->without);
+  *k = (rlx_compile_key){0};
+}
+
+static rlx_status copy_bytes(const void *from, size_t bytes, void *out_pointer) {
+  void *p = NULL;
+  if (from && !(p = rlx_mem_alloc(bytes))) return RLX_FAIL(RLX_NO_MEMORY, "a copy of %zu bytes", bytes);
+  if (from && bytes) memcpy(p, from, bytes);
+  memcpy(out_pointer, &p, sizeof p);
+  return RLX_OK;
+}
+
+rlx_status rlx_compile_key_copy(const rlx_compile_key *from, rlx_compile_key *to) {
+  *to = *from;
+  to->graph = rlx_graph_retain(from->graph);
+  to->sizes = NULL, to->passes = NULL, to->without = NULL;
+  rlx_status s = copy_bytes(from->sizes, from->graph->symbols.n * sizeof *from->sizes, &to->sizes);
+  if (!s) s = copy_bytes(from->passes, from->passes ? strlen(from->passes) + 1 : 0, &to->passes);
+  if (!s) s = copy_bytes(from->without, from->without ? strlen(from->without) + 1 : 0, &to->without);
+  if (s) rlx_compile_key_deinit(to);
+  return s;
+}
+
+static uint64_t hash_text(uint64_t h, const char *text) {
+  return text ? rlx_hash_bytes(h + 1, text, strlen(text)) : h * 31;
+}
+
+/* The switches as bits, so that one comparison and one hash see them all. */
+static uint32_t key_bits(const rlx_compile_key *k) {
+  const bool on[] = {k->forbid_host, k->exact,      k->keep_values, k->no_views,
+                     k->no_in_place, k->no_reorder, k->no_search};
+  uint32_t bits = 0;
+  for (size_t i = 0; i < sizeof on / sizeof *on; i++) bits |= (uint32_t)on[i] << i;
+  return bits;
+}
+
+static uint64_t key_hash(const rlx_compile_key *k) {
+  uint32_t bits = key_bits(k);
+  uint64_t h = rlx_hash_bytes(rlx_graph_hash(k->graph), &bits, sizeof bits);
+  h = rlx_hash_bytes(h, k->sizes, k->graph->symbols.n * sizeof *k->sizes);
+  return hash_text(hash_text(h, k->passes), k->without);
+}
+
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : !a && !b; }
+
+static bool key_same(const rlx_compile_key *a, const rlx_compile_key *b) {
+  size_t n = a->graph->symbols.n;
+  return key_bits(a) == key_bits(b) && same_text(a->passes, b->passes) && same_text(a->without, b->without) &&
+         n == b->graph->symbols.n && (n == 0 || memcmp(a->sizes, b->sizes, n * sizeof *a->sizes) == 0) &&
+         (a->graph == b->graph || rlx_graph_same(a->graph, b->graph));
+}
+
+/* ---- progress ---- */
+
+/* Where a compile stands: the passes, then layouts, plan and stretches. */
+typedef struct progress {
+  const rlx_watch *watch;
+  uint64_t done, total;
+} progress;
+
+static void tell(progress *p) {
+  p->done++;
+  if (p->watch && p->watch->progress) p->watch->progress(p->watch->user, "compile", p->done, p->total);
+}
+
+static void tell_pass(void *user, const char *pass, const rlx_graph *g) {
+  (void)pass;
+  (void)g;
+  tell(user);
+}
+
+static rlx_stop stop_of(const rlx_watch *w) {
+  return (rlx_stop){.fn = w ? w->cancel : NULL, .user = w ? w->user : NULL};
+}
+
+/* ---- the pipeline ---- */
+
+typedef struct target {
+  const rlx_device *device;
+  bool exact;
+  const uint32_t *layout; /* NULL while the passes run */
+  rlx_status failed;      /* of a callback that cannot say so */
+} target;
+
+static bool supports(void *user, const rlx_graph *g, rlx_node n, const char **why) {
+  target *t = user;
+  rlx_claim claim;
+  rlx_status s = rlx_claim_of(t->device, g, n, NULL, t->exact, &claim);
+  if (s) t->failed = s;
+  *why = claim.why;
+  return claim.native;
+}
+
+static void needs(void *user, const rlx_graph *g, rlx_node n, rlx_node_needs *out) {
+  target *t = user;
+  rlx_claim claim;
+  rlx_status s = rlx_claim_of(t->device, g, n, t->layout, t->exact, &claim);
+  if (s) t->failed = s;
+  *out = (rlx_node_needs){.native = claim.native,
+                          .in_place = claim.native ? claim.in_place : 0,
+                          .work_bytes = claim.native ? claim.work_bytes : 0};
+}
+
+static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *p) {
+  const rlx_compile_key *k = &c->key;
+  rlx_graph *bound;
+  RLX_TRY(rlx_graph_bind_sizes(k->graph, k->sizes, &bound));
+  target t = {.device = c->device, .exact = k->exact};
+  rlx_optimize_options o = {.struct_bytes = sizeof o,
+                            .passes = k->passes,
+                            .without = k->without,
+                            .supports = supports,
+                            .supports_user = &t,
+                            .forbid_host = k->forbid_host,
+                            .after = tell_pass,
+                            .after_user = p};
+  rlx_stop stop = stop_of(watch);
+  rlx_status s = rlx_optimize_stoppable(bound, &o, &stop, &c->optimized);
+  rlx_graph_destroy(bound);
+  if (!s && t.failed) s = RLX_FAIL(t.failed, "asking the device");
+  if (!s) c->graph = rlx_optimized_graph(c->optimized);
+  return s;
+}
+
+static rlx_status make_plan(rlx_compiled *c, const rlx_watch *watch) {
+  const rlx_compile_key *k = &c->key;
+  const rlx_device_info *info = &c->device->info;
+  target t = {.device = c->device, .exact = k->exact, .layout = c->layout};
+  rlx_stop stop = stop_of(watch);
+  rlx_plan_options o = {.align = info->align,
+                        .view_align = info->view_align,
+                        .max_block_bytes = info->max_block_bytes,
+                        .max_window_bytes = info->max_window_bytes,
+                        .needs = needs,
+                        .needs_user = &t,
+                        .no_views = k->no_views,
+                        .no_in_place = k->no_in_place,
+                        .no_reorder = k->no_reorder,
+                        .no_search = k->no_search,
+                        .keep_values = k->keep_values,
+                        .cancel = stop.fn,
+                        .cancel_user = stop.user};
+  RLX_TRY(rlx_plan_build(c->graph, &o, &c->plan));
+  return t.failed ? RLX_FAIL(t.failed, "asking the device") : RLX_OK;
+}
+
+/* ---- slots ---- */
+
+static rlx_status fill_slot(rlx_compiled *c, const rlx_graph *load, rlx_weight_slot *slot) {
+  const rlx_node_rec *n = rlx_graph_at(c->graph, slot->node);
+  slot->type = n->type;
+  slot->layout = c->layout[slot->node];
+  size_t bytes;
+  RLX_TRY(rlx_tensor_bytes(n->type.dtype, n->type.shape, &bytes));
+  slot->bytes = slot->layout ? c->device->backend->layout_bytes(c->device, slot->layout, &n->type) : bytes;
+  uint32_t output;
+  if (n->op == RLX_OP_constant) {
+    slot->kind = RLX_WEIGHT_CONSTANT;
+  } else if (load && rlx_name_map_get(&load->output_names, rlx_node_name(c->graph, slot->node), &output)) {
+    slot->kind = RLX_WEIGHT_COMPUTED;
+    return rlx_recipe_make(load, output, &slot->recipe);
+  }
+  return RLX_OK;
+}
+
+static rlx_status make_slots(rlx_compiled *c) {
+  uint32_t n = c->plan->n_weights;
+  c->slots = rlx_mem_calloc(n, sizeof *c->slots);
+  if (!c->slots) return RLX_FAIL(RLX_NO_MEMORY, "%u weights", (unsigned)n);
+  c->uses = rlx_mem_calloc(rlx_graph_end(c->graph), sizeof *c->uses);
+  if (!c->uses) return RLX_FAIL(RLX_NO_MEMORY, "%u nodes", (unsigned)rlx_graph_end(c->graph));
+  rlx_graph_count_uses(c->graph, c->uses);
+  for (uint32_t i = 0; i < n; i++) {
+    c->slots[i].node = c->plan->weights[i];
+    RLX_TRY(fill_slot(c, rlx_optimized_load(c->optimized), &c->slots[i]));
+  }
+  return RLX_OK;
+}
+
+/* ---- stretches ---- */
+
+static rlx_status make_stretches(rlx_compiled *c) {
+  const rlx_plan *p = c->plan;
+  size_t count = 0;
+  for (size_t i = 0; i < p->n_steps; i++) count += i == 0 || p->steps[i].host != p->steps[i - 1].host;
+  c->stretches = rlx_mem_calloc(count, sizeof *c->stretches);
+  if (!c->stretches) return RLX_FAIL(RLX_NO_MEMORY, "%zu stretches", count);
+  for (size_t i = 0; i < p->n_steps; i++) {
+    if (i == 0 || p->steps[i].host != p->steps[i - 1].host)
+      c->stretches[c->n_stretches++] =
+        (rlx_stretch){.host = p->steps[i].host, .first = i, .program_first = c->n_device_steps};
+    c->stretches[c->n_stretches - 1].n++;
+    c->n_device_steps += !p->steps[i].host;
+  }
+  return RLX_OK;
+}
+
+/* The plan has the last word on what the host runs: a node may be native alone and not with the layouts of its weights. */
+static rlx_status check_forbid(const rlx_compiled *c) {
+  for (size_t i = 0; c->key.forbid_host && i < c->plan->n_steps; i++)
+    if (c->plan->steps[i].host)
+      return RLX_FAIL(RLX_UNSUPPORTED, "host execution is forbidden but node %u (%s) needs it",
+                      (unsigned)c->plan->steps[i].node,
+                      rlx_op_get(rlx_graph_at(c->graph, c->plan->steps[i].node)->op)->name);
+  return RLX_OK;
+}
+
+static rlx_status run_pipeline(rlx_compiled *c, const rlx_watch *watch) {
+  progress p = {.watch = watch, .total = rlx_pass_count() + 3};
+  RLX_TRY(run_passes(c, watch, &p));
+  p.done = rlx_pass_count(); /* where some were left out */
+  RLX_TRY(rlx_layouts_decide(c->device, c->graph, c->key.exact, &c->layout));
+  tell(&p);
+  RLX_TRY_AT(make_plan(c, watch), "planning");
+  tell(&p);
+  RLX_TRY(check_forbid(c));
+  RLX_TRY(make_slots(c));
+  RLX_TRY(make_stretches(c));
+  tell(&p);
+  return RLX_OK;
+}
+
+/* ---- the object ---- */
+
+static void compiled_free(rlx_compiled *c) {
+  rlx_compiled_constants_free(c);
+  for (uint32_t i = 0; c->slots && i < c->plan->n_weights; i++) rlx_graph_destroy(c->slots[i].recipe);
+  rlx_mem_free(c->slots);
+  rlx_mem_free(c->stretches);
+  rlx_mem_free(c->layout);
+  rlx_mem_free(c->uses);
+  rlx_plan_destroy(c->plan);
+  rlx_optimized_destroy(c->optimized);
+  rlx_compile_key_deinit(&c->key);
+  rlx_device_release(c->device);
+  pthread_mutex_destroy(&c->lock);
+  rlx_mem_free(c);
+}
+
+rlx_compiled *rlx_compiled_retain(rlx_compiled *c) {
+  atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+  return c;
+}
+
+void rlx_compiled_release(rlx_compiled *c) {
+  if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) compiled_free(c);
+}
+
+static rlx_status compile(rlx_session *s, const rlx_compile_key *key, uint64_t hash, const rlx_watch *watch,
+                          rlx_compiled **out) {
+  uint64_t begin = rlx_now_ns();
+  rlx_compiled *c = rlx_new(rlx_compiled);
+  if (!c) return RLX_FAIL(RLX_NO_MEMORY, "a compiled graph");
+  rlx_status status = rlx_lock_init(&c->lock, false);
+  if (status) {
+    rlx_mem_free(c);
+    return status;
+  }
+  atomic_init(&c->refs, 1);
+  c->hash = hash;
+  c->device = rlx_device_retain(s->device);
+  status = rlx_compile_key_copy(key, &c->key);
+  rlx_trace_begin("compile");
+  if (!status) status = run_pipeline(c, watch);
+  rlx_trace_end("compile");
+  c->seconds = (double)(rlx_now_ns() - begin) * 1e-9;
+  if (status) compiled_free(c);
+  else *out = c;
+  return status;
+}
+
+/* ---- the cache ---- */
+
+/* Under the lock. What is found moves to the end: it was used last. */
+static rlx_compiled *find_cached(rlx_session *s, const rlx_compile_key *key, uint64_t hash) {
+  for (size_t i = s->cache.n; i-- > 0;) {
+    rlx_compiled *c = s->cache.v[i];
+    if (c->hash != hash || !key_same(&c->key, key)) continue;
+    memmove(&s->cache.v[i], &s->cache.v[i + 1], (s->cache.n - i - 1) * sizeof *s->cache.v);
+    s->cache.v[s->cache.n - 1] = c;
+    return rlx_compiled_retain(c);
+  }
+  return NULL;
+}
+
+/* Under the lock. A cache that cannot grow is only a cache the less. *old is to be released without the lock. */
+static void keep_cached(rlx_session *s, rlx_compiled *c, rlx_compiled **old) {
+  *old = NULL;
+  if (s->cache.n >= s->cached) {
+    *old = s->cache.v[0];
+    memmove(s->cache.v, s->cache.v + 1, --s->cache.n * sizeof *s->cache.v);
+  }
+  if (rlx_array_push(&s->cache, c)) rlx_compiled_retain(c);
+}
+
+rlx_status rlx_compiled_get(rlx_session *s, const rlx_compile_key *key, bool no_cache, const rlx_watch *watch,
+                            rlx_compiled **out) {
+  uint64_t hash = key_hash(key);
+  *out = NULL;
+  if (!no_cache) {
+    pthread_mutex_lock(&s->lock);
+    *out = find_cached(s, key, hash);
+    s->n_hits += *out != NULL;
+    pthread_mutex_unlock(&s->lock);
+    if (*out) return RLX_OK;
+  }
+  rlx_compiled *c, *old = NULL;
+  RLX_TRY(compile(s, key, hash, watch, &c));
+  pthread_mutex_lock(&s->lock);
+  s->n_compiled++;
+  rlx_compiled *twin = no_cache ? NULL : find_cached(s, key, hash);
+  if (!no_cache && !twin) keep_cached(s, c, &old);
+  pthread_mutex_unlock(&s->lock);
+  rlx_compiled_release(old);
+  if (twin) rlx_compiled_release(c);
+  *out = twin ? twin : c;
+  return RLX_OK;
+}

@@ -1,0 +1,326 @@
+/* Executables: making them, cloning them, finding the instance for the sizes at hand. */
+#include "runtime/executable.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* An instance per set of sizes is kept for reuse, up to so many. */
+enum { MAX_INSTANCES = 8 };
+
+/* ---- turns ---- */
+
+rlx_status rlx_enter(rlx_executable *e, const char *call) {
+  if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
+  if (pthread_mutex_trylock(&e->turn) == 0) return RLX_OK;
+  return RLX_FAIL(RLX_BUSY, "%s: the executable is in use; clone it for another thread", call);
+}
+
+void rlx_leave(rlx_executable *e) { pthread_mutex_unlock(&e->turn); }
+
+/* The owner's second attempt is refused and not waited for: callbacks may look at the executable that runs them. */
+static rlx_status turn_init(pthread_mutex_t *turn) {
+  pthread_mutexattr_t attr;
+  int error = pthread_mutexattr_init(&attr);
+  if (!error) error = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+  if (!error) error = pthread_mutex_init(turn, &attr);
+  pthread_mutexattr_destroy(&attr);
+  return error ? RLX_FAIL(RLX_NO_MEMORY, "the system refused a lock (error %d)", error) : RLX_OK;
+}
+
+/* ---- names ---- */
+
+rlx_leaf *rlx_leaf_find(const rlx_executable *e, const char *name) {
+  rlx_node node = name ? rlx_graph_find(e->key.graph, name) : RLX_NONE;
+  size_t low = 0, high = e->n_leaves;
+  while (node && low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (e->leaves[middle].node == node) return &e->leaves[middle];
+    if (e->leaves[middle].node < node) low = middle + 1;
+    else high = middle;
+  }
+  return NULL;
+}
+
+uint32_t rlx_result_find(const rlx_executable *e, const char *name) {
+  uint32_t i;
+  return name && rlx_name_map_get(&e->key.graph->output_names, name, &i) ? i : UINT32_MAX;
+}
+
+static rlx_status list_leaves(rlx_executable *e) {
+  const rlx_graph *g = e->key.graph;
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) e->n_leaves += rlx_node_name(g, id) != NULL;
+  e->leaves = rlx_mem_calloc(e->n_leaves, sizeof *e->leaves);
+  e->results = rlx_mem_calloc(g->outputs.n, sizeof *e->results);
+  if (!e->leaves || !e->results) return RLX_FAIL(RLX_NO_MEMORY, "%zu names", e->n_leaves);
+  e->n_results = g->outputs.n;
+  size_t next = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++)
+    if (rlx_node_name(g, id))
+      e->leaves[next++] = (rlx_leaf){.node = id, .op = rlx_graph_at(g, id)->op, .name = rlx_node_name(g, id)};
+  return RLX_OK;
+}
+
+/* ---- instances ---- */
+
+/* The sizes of a run: those that were fixed, and what the shapes of the values say. */
+static rlx_status infer_sizes(rlx_executable *e) {
+  const rlx_graph *g = e->key.graph;
+  for (size_t i = 0; i < g->symbols.n; i++) e->sizes[i] = e->key.sizes[i];
+  for (size_t i = 0; e->is_open && i < e->n_leaves; i++) {
+    const rlx_leaf *l = &e->leaves[i];
+    if (l->has_shape) RLX_TRY(rlx_graph_sizes_add(g, &(rlx_named_shape){l->name, l->shape}, e->sizes));
+  }
+  for (size_t i = 0; i < g->symbols.n; i++)
+    if (e->sizes[i] < 0)
+      return RLX_FAIL(RLX_INVALID, "symbol '%s' is not known: no value was written that has it, nor was it bound",
+                      g->symbols.v[i]);
+  return RLX_OK;
+}
+
+static bool has_sizes(const rlx_compiled *c, const rlx_executable *e) {
+  size_t n = e->key.graph->symbols.n;
+  return n == 0 || memcmp(c->key.sizes, e->sizes, n * sizeof *e->sizes) == 0;
+}
+
+static rlx_status get_compiled(rlx_executable *e, const rlx_watch *watch, rlx_compiled **out) {
+  rlx_compile_key key = e->key;
+  key.sizes = e->sizes;
+  return rlx_compiled_get(e->session, &key, e->no_cache, watch, out);
+}
+
+/* The one that was used longest ago makes room. */
+static void make_room(rlx_executable *e) {
+  if (e->instances.n < MAX_INSTANCES) return;
+  size_t oldest = 0;
+  for (size_t i = 1; i < e->instances.n; i++)
+    if (e->instances.v[i]->used < e->instances.v[oldest]->used) oldest = i;
+  rlx_instance_destroy(e->instances.v[oldest]);
+  e->instances.v[oldest] = e->instances.v[--e->instances.n];
+}
+
+static rlx_status add_instance(rlx_executable *e, rlx_compiled *c, rlx_instance **out) {
+  make_room(e);
+  if (!rlx_array_reserve(&e->instances, 1)) return RLX_FAIL(RLX_NO_MEMORY, "an instance");
+  RLX_TRY(rlx_instance_create(e->session, c, e->weights, e->states, out));
+  e->instances.v[e->instances.n++] = *out;
+  return RLX_OK;
+}
+
+/* A state of an executable's own begins again where the sizes give it another shape, unless it was just written. */
+static rlx_status begin_state(rlx_executable *e, const rlx_instance *i, uint32_t k) {
+  rlx_state_entry *entry = i->state[k];
+  bool same = false;
+  for (uint32_t j = 0; j < e->now->compiled->plan->n_states && !same; j++) same = e->now->state[j] == entry;
+  const rlx_leaf *l = rlx_leaf_find(e, entry->name);
+  bool written = l && l->is_dirty && rlx_dims_equal(&l->shape, &entry->type.shape);
+  return same || written ? RLX_OK : rlx_states_zero_one(i->states, entry);
+}
+
+static rlx_status switch_to(rlx_executable *e, rlx_instance *i) {
+  for (uint32_t k = 0; e->now && i->states->by_type && k < i->compiled->plan->n_states; k++)
+    RLX_TRY(begin_state(e, i, k));
+  e->now = i;
+  for (size_t k = 0; k < e->n_leaves; k++) {
+    rlx_leaf *l = &e->leaves[k];
+    l->here = rlx_graph_find(i->compiled->graph, l->name);
+    l->is_dirty = l->op == RLX_OP_input && l->held.data;
+  }
+  for (size_t k = 0; k < e->n_results; k++) e->results[k].here = i->compiled->graph->outputs.v[k].node;
+  return rlx_feeds_prepare(e);
+}
+
+static void use_compiled(rlx_executable *e, rlx_compiled *c) {
+  rlx_compiled_release(e->compiled);
+  e->compiled = c;
+}
+
+/* The instance for the sizes at hand; without one, and where only the plan is asked for, *out stays NULL. */
+static rlx_status find_instance(rlx_executable *e, const rlx_watch *watch, bool plan_only, rlx_instance **out) {
+  *out = NULL;
+  for (size_t i = 0; i < e->instances.n && !*out; i++)
+    if (has_sizes(e->instances.v[i]->compiled, e)) *out = e->instances.v[i];
+  if (*out) {
+    use_compiled(e, rlx_compiled_retain((*out)->compiled));
+    return RLX_OK;
+  }
+  if (!e->compiled || !has_sizes(e->compiled, e)) {
+    rlx_compiled *c;
+    RLX_TRY(get_compiled(e, watch, &c));
+    use_compiled(e, c);
+  }
+  return plan_only ? RLX_OK : add_instance(e, e->compiled, out);
+}
+
+rlx_status rlx_executable_resolve(rlx_executable *e, const rlx_watch *watch, bool plan_only) {
+  if (e->is_open || !e->compiled) RLX_TRY(infer_sizes(e));
+  if (!e->now || (e->is_open && !has_sizes(e->now->compiled, e))) {
+    rlx_instance *i;
+    RLX_TRY(find_instance(e, watch, plan_only, &i));
+    rlx_status s = i ? switch_to(e, i) : RLX_OK;
+    if (s) e->now = NULL; /* so that the next call begins anew */
+    RLX_TRY(s);
+  }
+  if (e->now) e->now->used = ++e->n_uses;
+  return RLX_OK;
+}
+
+/* ---- making ---- */
+
+static void executable_free(rlx_executable *e) {
+  for (size_t i = 0; i < e->instances.n; i++) rlx_instance_destroy(e->instances.v[i]);
+  rlx_array_deinit(&e->instances);
+  for (size_t i = 0; e->leaves && i < e->n_leaves; i++) rlx_tensor_deinit(&e->leaves[i].held);
+  rlx_mem_free(e->leaves);
+  rlx_mem_free(e->results);
+  rlx_mem_free(e->sizes);
+  rlx_mem_free(e->feed_staging);
+  rlx_profile_destroy(e->profile);
+  rlx_compiled_release(e->compiled);
+  rlx_compile_key_deinit(&e->key);
+  rlx_weights_release(e->weights);
+  rlx_states_release(e->states);
+  rlx_session_release(e->session);
+  pthread_mutex_destroy(&e->turn);
+  rlx_mem_free(e);
+}
+
+static rlx_status fill(rlx_executable *e, const rlx_compile_key *key, rlx_weights *w, rlx_states *st) {
+  RLX_TRY(rlx_compile_key_copy(key, &e->key));
+  e->sizes = rlx_mem_calloc(key->graph->symbols.n, sizeof *e->sizes);
+  if (!e->sizes) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of symbols");
+  for (size_t i = 0; i < key->graph->symbols.n; i++) e->is_open = e->is_open || key->sizes[i] < 0;
+  RLX_TRY(list_leaves(e));
+  if (w) e->weights = rlx_weights_retain(w);
+  else RLX_TRY(rlx_weights_create(e->session, &e->weights));
+  if (st) e->states = rlx_states_retain(st);
+  else RLX_TRY(rlx_states_create_own(e->session, &e->states));
+  return RLX_OK;
+}
+
+typedef struct making {
+  rlx_session *session;
+  const rlx_compile_key *key;
+  rlx_weights *weights; /* NULL: its own */
+  rlx_states *states;   /* likewise */
+  bool no_cache, plan_only;
+  const rlx_watch *watch;
+} making;
+
+static rlx_status make(const making *m, rlx_executable **out) {
+  *out = NULL;
+  rlx_executable *e = rlx_new(rlx_executable);
+  if (!e) return RLX_FAIL(RLX_NO_MEMORY, "an executable");
+  rlx_status s = turn_init(&e->turn);
+  if (s) {
+    rlx_mem_free(e);
+    return s;
+  }
+  e->session = rlx_session_retain(m->session);
+  e->no_cache = m->no_cache;
+  e->plan_only = m->plan_only;
+  s = fill(e, m->key, m->weights, m->states);
+  if (!s && !e->is_open) s = rlx_executable_resolve(e, m->watch, m->plan_only);
+  if (s) executable_free(e);
+  else *out = e;
+  return s;
+}
+
+static rlx_status check_options(const rlx_session *s, const rlx_graph *g, const rlx_compile_options *o) {
+  if (!s || !g) return RLX_FAIL(RLX_INVALID, "rlx_compile: the %s is NULL", s ? "graph" : "session");
+  RLX_TRY(rlx_graph_status(g));
+  if (!g->finished) return RLX_FAIL(RLX_INVALID, "rlx_compile: the graph is not finished");
+  if (o->struct_bytes != sizeof *o)
+    return RLX_FAIL(RLX_INVALID, "rlx_compile: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  if (o->n_bindings && !o->bindings) return RLX_FAIL(RLX_INVALID, "rlx_compile: bindings is NULL");
+  const rlx_device *w = o->weights ? o->weights->session->device : s->device;
+  const rlx_device *st = o->states ? o->states->session->device : s->device;
+  if (w != s->device || st != s->device)
+    return RLX_FAIL(RLX_INVALID, "rlx_compile: the %s are on %s but the session is on %s",
+                    w != s->device ? "weights" : "states", (w != s->device ? w : st)->info.name, s->device->info.name);
+  return RLX_OK;
+}
+
+rlx_status rlx_compile(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options, rlx_executable **out) {
+  static const rlx_compile_options defaults = {.struct_bytes = sizeof defaults};
+  const rlx_compile_options *o = options ? options : &defaults;
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_compile: out is NULL");
+  *out = NULL;
+  RLX_TRY(check_options(s, g, o));
+  int64_t *sizes = rlx_mem_calloc(g->symbols.n, sizeof *sizes);
+  if (!sizes) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of symbols");
+  rlx_compile_key key = {.graph = (rlx_graph *)(uintptr_t)g, /* only ever retained */
+                         .sizes = sizes,
+                         .passes = (char *)(uintptr_t)o->passes,
+                         .without = (char *)(uintptr_t)o->without,
+                         .forbid_host = o->forbid_host,
+                         .exact = o->exact,
+                         .keep_values = o->keep_values,
+                         .no_views = o->no_views,
+                         .no_in_place = o->no_in_place,
+                         .no_reorder = o->no_reorder,
+                         .no_search = o->no_search};
+  rlx_status status = rlx_graph_sizes(g, o->bindings, o->n_bindings, sizes);
+  making m = {s, &key, o->weights, o->states, o->no_cache, o->plan_only, &o->watch};
+  if (!status) status = make(&m, out);
+  rlx_mem_free(sizes);
+  return status;
+}
+
+rlx_status rlx_executable_clone(const rlx_executable *e, rlx_executable **out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_executable_clone: out is NULL");
+  *out = NULL;
+  if (!e) return RLX_FAIL(RLX_INVALID, "rlx_executable_clone: the executable is NULL");
+  making m = {e->session, &e->key, e->weights, e->states, e->no_cache, e->plan_only, NULL};
+  RLX_TRY(make(&m, out));
+  atomic_store(&(*out)->draw, atomic_load(&e->draw));
+  return RLX_OK;
+}
+
+void rlx_executable_destroy(rlx_executable *e) {
+  if (!e) return;
+  pthread_mutex_lock(&e->turn); /* a run in another thread ends first */
+  pthread_mutex_unlock(&e->turn);
+  executable_free(e);
+}
+
+/* ---- settings ---- */
+
+void rlx_executable_set_watch(rlx_executable *e, const rlx_watch *watch) {
+  if (!e) return;
+  int error = pthread_mutex_lock(&e->turn); /* refused where a callback of its own run calls this: it is our turn */
+  e->watch = watch ? *watch : (rlx_watch){0};
+  if (!error) rlx_leave(e);
+}
+
+rlx_status rlx_executable_set_draw(rlx_executable *e, uint64_t draw) {
+  RLX_TRY(rlx_enter(e, "rlx_executable_set_draw"));
+  atomic_store(&e->draw, draw);
+  rlx_leave(e);
+  return RLX_OK;
+}
+
+rlx_status rlx_executable_observe(rlx_executable *e, rlx_observe_fn fn, void *user) {
+  RLX_TRY(rlx_enter(e, "rlx_executable_observe"));
+  e->observe = fn;
+  e->observe_user = user;
+  rlx_leave(e);
+  return RLX_OK;
+}
+
+/* ---- looking: no turn is taken, for callbacks of a run may ask ---- */
+
+const rlx_graph *rlx_executable_graph(const rlx_executable *e) { return e && e->compiled ? e->compiled->graph : NULL; }
+
+rlx_node rlx_executable_node(const rlx_executable *e, rlx_node source) {
+  return e && e->compiled ? rlx_optimized_origin(e->compiled->optimized, source) : RLX_NONE;
+}
+
+rlx_status rlx_executable_arena(rlx_executable *e, rlx_arena **out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_executable_arena: out is NULL");
+  *out = NULL;
+  RLX_TRY(rlx_enter(e, "rlx_executable_arena"));
+  rlx_status s = rlx_executable_resolve(e, &e->watch, false);
+  if (!s) *out = e->now->arena;
+  rlx_leave(e);
+  return s;
+}

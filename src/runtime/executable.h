@@ -1,0 +1,107 @@
+/* An executable from inside: a graph with what the caller said about it, and instances of it by size.
+ *
+ * Where all sizes are known when it is compiled there is one instance, and values go straight to its memory. Where
+ * symbols are open, sizes follow from the shapes of what is written: inputs are held on the host until a run, which knows
+ * all of them, finds or makes the instance and gives it what it has not seen yet.
+ *
+ * `turn` is held by whoever uses the executable; all others are told that it is busy. */
+#ifndef RLX_RUNTIME_EXECUTABLE_H
+#define RLX_RUNTIME_EXECUTABLE_H
+
+#include "runtime/instance.h"
+
+/* An input, param or state of the graph as given. */
+typedef struct rlx_leaf {
+  rlx_node node;
+  rlx_op op;
+  const char *name;
+  bool has_shape; /* `shape` was given by a write or bind */
+  rlx_dims shape;
+  bool has_value;  /* of an input: written, bound or fed */
+  rlx_tensor held; /* where symbols are open: what was written */
+  size_t held_cap;
+  bool is_dirty; /* held, and the instance has not seen it */
+  rlx_node here; /* in the graph that runs; 0: nothing needs it */
+  void *bound;   /* the caller's memory, or NULL */
+  size_t bound_bytes;
+  uint32_t fed_by; /* 1 + the output that goes here after a run; 0: none */
+  uint64_t mark;   /* of the call that named it last */
+} rlx_leaf;
+
+typedef struct rlx_result { /* an output */
+  rlx_node here;
+  void *bound;
+  size_t bound_bytes;
+  uint64_t mark;
+} rlx_result;
+
+typedef struct rlx_profile rlx_profile; /* profile.c */
+
+struct rlx_executable {
+  pthread_mutex_t turn;
+  rlx_session *session;
+  rlx_weights *weights;
+  rlx_states *states;
+  rlx_compile_key key; /* sizes: those that were fixed when it was compiled, -1 for the others */
+  int64_t *sizes;      /* room to work sizes out */
+  bool no_cache, plan_only, is_open;
+  rlx_leaf *leaves; /* by node */
+  size_t n_leaves;
+  rlx_result *results; /* by output */
+  size_t n_results;
+  RLX_ARRAY(rlx_instance *) instances;
+  uint64_t n_uses;
+  rlx_instance *now;           /* NULL until there is one */
+  rlx_compiled *compiled;      /* likewise; of `now`, or without memory yet */
+  unsigned char *feed_staging; /* where feeds read what others write; else NULL */
+  uint64_t mark;
+  atomic_uint_least64_t draw;
+  rlx_watch watch;
+  rlx_observe_fn observe;
+  void *observe_user;
+  rlx_profile *profile; /* NULL: off */
+};
+
+/* Takes the turn, or says that the executable is busy (or NULL): match with rlx_leave. */
+rlx_status rlx_enter(rlx_executable *e, const char *call);
+void rlx_leave(rlx_executable *e);
+
+rlx_leaf *rlx_leaf_find(const rlx_executable *e, const char *name);
+/* The index of an output, or UINT32_MAX. */
+uint32_t rlx_result_find(const rlx_executable *e, const char *name);
+/* Works out the sizes and makes the instance for them the current one, with its memory unless only the plan is asked. */
+rlx_status rlx_executable_resolve(rlx_executable *e, const rlx_watch *watch, bool plan_only);
+
+/* values.c: writing and reading by name; the turn is taken. */
+rlx_status rlx_value_check(const rlx_executable *e, const rlx_leaf *l, const rlx_tensor *v);
+rlx_status rlx_value_write(rlx_executable *e, rlx_leaf *l, const rlx_tensor *v);
+rlx_status rlx_values_upload(rlx_executable *e); /* what is held or bound, into the instance */
+/* Checks the room in out, and fills in shape and bytes; then reads, after a run. */
+rlx_status rlx_result_room(const rlx_executable *e, uint32_t output, rlx_tensor *out);
+rlx_status rlx_result_read(rlx_executable *e, uint32_t output, const rlx_tensor *out);
+rlx_status rlx_results_download(rlx_executable *e); /* into bound memory */
+
+/* feed.c */
+rlx_status rlx_feeds_prepare(rlx_executable *e);
+rlx_status rlx_feeds_run(rlx_executable *e);
+
+/* run.c: the steps of the current instance, which is ready. */
+typedef struct rlx_step_visitor {
+  rlx_status (*before)(void *user, size_t step); /* may be NULL */
+  rlx_status (*after)(void *user, size_t step);
+  void *user;
+} rlx_step_visitor;
+rlx_status rlx_steps_run(rlx_executable *e, const rlx_step_visitor *visitor);
+/* Everything before the steps, and with them and after them. */
+rlx_status rlx_run_prepare(rlx_executable *e);
+rlx_status rlx_run_whole(rlx_executable *e, const rlx_step_visitor *visitor);
+
+/* profile.c */
+void rlx_profile_destroy(rlx_profile *p);
+rlx_status rlx_profile_begin(rlx_profile *p, const rlx_compiled *c); /* a run; makes room where the graph is new */
+void rlx_profile_times(rlx_profile *p, uint64_t **begin_ns, uint64_t **end_ns); /* by step */
+void rlx_profile_end(rlx_profile *p);
+void rlx_profile_text(const rlx_profile *p, bool json, rlx_str *out);
+void rlx_profile_trace(const rlx_profile *p, const rlx_device_info *d, rlx_str *out);
+
+#endif

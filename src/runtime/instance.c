@@ -1,0 +1,177 @@
+/* Making instances: holding weights and states, taking scratch, binding steps to blocks. */
+#include "runtime/instance.h"
+
+/* ---- memory ---- */
+
+void rlx_instance_destroy(rlx_instance *i) {
+  if (!i) return;
+  if (i->program) i->session->device->backend->program_destroy(i->program);
+  rlx_bump_deinit(&i->bump);
+  rlx_bump_deinit(&i->scratch);
+  rlx_mem_free(i->staging);
+  rlx_arena_destroy(i->arena);
+  for (uint32_t k = 0; i->holds && k < i->compiled->plan->n_weights; k++) rlx_weights_let_go(i->weights, &i->holds[k]);
+  rlx_mem_free(i->holds);
+  rlx_mem_free(i->state);
+  rlx_states_release(i->states);
+  rlx_weights_release(i->weights);
+  rlx_compiled_release(i->compiled);
+  rlx_session_release(i->session);
+  rlx_mem_free(i);
+}
+
+static rlx_status hold_weights(rlx_instance *i) {
+  const rlx_compiled *c = i->compiled;
+  i->holds = rlx_mem_calloc(c->plan->n_weights, sizeof *i->holds);
+  if (!i->holds) return RLX_FAIL(RLX_NO_MEMORY, "%u weights", (unsigned)c->plan->n_weights);
+  for (uint32_t k = 0; k < c->plan->n_weights; k++) {
+    const rlx_weight_slot *slot = &c->slots[k];
+    if (slot->kind != RLX_WEIGHT_CONSTANT)
+      RLX_TRY(rlx_weights_hold(i->weights, rlx_node_name(c->graph, slot->node), slot->recipe, &slot->type, slot->layout,
+                               &i->holds[k]));
+  }
+  return rlx_compiled_constants(i->compiled, i->session->blocks);
+}
+
+static rlx_status hold_states(rlx_instance *i) {
+  const rlx_compiled *c = i->compiled;
+  i->state = rlx_mem_calloc(c->plan->n_states, sizeof *i->state);
+  if (!i->state) return RLX_FAIL(RLX_NO_MEMORY, "%u states", (unsigned)c->plan->n_states);
+  for (uint32_t k = 0; k < c->plan->n_states; k++) {
+    rlx_node n = c->plan->states[k];
+    RLX_TRY(rlx_states_get(i->states, rlx_node_name(c->graph, n), &rlx_graph_at(c->graph, n)->type, &i->state[k]));
+  }
+  return RLX_OK;
+}
+
+/* ---- windows ---- */
+
+rlx_bound rlx_instance_bound(const rlx_instance *i, const rlx_window *w) {
+  rlx_bound at = {.offset = w->offset, .bytes = w->bytes};
+  if (w->segment == RLX_SEGMENT_SCRATCH) at.block = rlx_arena_scratch(i->arena, w->block);
+  if (w->segment == RLX_SEGMENT_STATE) at.block = i->state[w->block]->block;
+  if (w->segment == RLX_SEGMENT_WEIGHTS) {
+    const rlx_weight_slot *slot = &i->compiled->slots[w->block];
+    if (slot->layout) at.bytes = slot->bytes; /* packed, and so read whole */
+    at.block = slot->kind == RLX_WEIGHT_CONSTANT ? slot->at.block : i->holds[w->block].copy->block;
+    at.offset += slot->kind == RLX_WEIGHT_CONSTANT ? slot->at.offset : 0;
+  }
+  return at;
+}
+
+/* Tells the arena where the values lie. Weights that are yet to be computed come when the instance is bound. */
+static rlx_status note_places(rlx_instance *i) {
+  const rlx_compiled *c = i->compiled;
+  for (rlx_node n = 1; n < rlx_graph_end(c->graph); n++) {
+    const rlx_window *w = &c->plan->at[n];
+    if (w->segment == RLX_SEGMENT_NONE) continue;
+    rlx_arena_entry e = {.segment = w->segment,
+                         .block = w->block,
+                         .layout = c->layout[n],
+                         .at = rlx_instance_bound(i, w),
+                         .type = rlx_graph_at(c->graph, n)->type};
+    e.capacity = e.at.bytes;
+    if (e.at.block || !e.capacity) RLX_TRY(rlx_arena_put(i->arena, n, &e));
+  }
+  return RLX_OK;
+}
+
+static rlx_status fill(rlx_instance *i) {
+  const rlx_plan *p = i->compiled->plan;
+  RLX_TRY(hold_weights(i));
+  RLX_TRY(hold_states(i));
+  RLX_TRY(rlx_arena_create(i->session->device, i->session->blocks, p->scratch, p->n_scratch,
+                           rlx_graph_size(i->compiled->graph), &i->arena));
+  return note_places(i);
+}
+
+rlx_status rlx_instance_create(rlx_session *s, rlx_compiled *c, rlx_weights *w, rlx_states *st, rlx_instance **out) {
+  *out = NULL;
+  rlx_instance *i = rlx_new(rlx_instance);
+  if (!i) return RLX_FAIL(RLX_NO_MEMORY, "an instance");
+  i->session = rlx_session_retain(s);
+  i->compiled = rlx_compiled_retain(c);
+  i->weights = rlx_weights_retain(w);
+  i->states = rlx_states_retain(st);
+  rlx_status status = fill(i);
+  if (status) rlx_instance_destroy(i);
+  else *out = i;
+  return status;
+}
+
+/* ---- binding ---- */
+
+static rlx_status bind_windows(rlx_instance *i, const rlx_window *from, uint32_t n, const rlx_bound **out) {
+  rlx_bound *to = rlx_bump_array(&i->bump, rlx_bound, n);
+  if (!to) return RLX_FAIL(RLX_NO_MEMORY, "%u windows", (unsigned)n);
+  for (uint32_t k = 0; k < n; k++) to[k] = rlx_instance_bound(i, &from[k]);
+  *out = to;
+  return RLX_OK;
+}
+
+static rlx_status bind_step(rlx_instance *i, const rlx_step *from, rlx_bound_step *to) {
+  const rlx_compiled *c = i->compiled;
+  const rlx_node_rec *n = rlx_graph_at(c->graph, from->node);
+  *to = (rlx_bound_step){.node = from->node,
+                         .copy = from->kind == RLX_STEP_COPY,
+                         .n_in = from->n_in,
+                         .n_out = from->n_out,
+                         .work = rlx_instance_bound(i, &from->work)};
+  uint32_t *layout = rlx_bump_array(&i->bump, uint32_t, from->n_in);
+  if (!layout) return RLX_FAIL(RLX_NO_MEMORY, "%u layouts", (unsigned)from->n_in);
+  for (uint32_t k = 0; !to->copy && k < from->n_in; k++) layout[k] = c->layout[n->in[k]];
+  to->layout = layout;
+  RLX_TRY(bind_windows(i, from->in, from->n_in, &to->in));
+  return bind_windows(i, from->out, from->n_out, &to->out);
+}
+
+static rlx_status make_program(rlx_instance *i) {
+  const rlx_compiled *c = i->compiled;
+  rlx_device *d = i->session->device;
+  if (!c->n_device_steps) return RLX_OK;
+  i->device_steps = rlx_bump_array(&i->bump, rlx_bound_step, c->n_device_steps);
+  if (!i->device_steps) return RLX_FAIL(RLX_NO_MEMORY, "%zu steps", c->n_device_steps);
+  size_t next = 0;
+  for (size_t k = 0; k < c->plan->n_steps; k++)
+    if (!c->plan->steps[k].host) RLX_TRY(bind_step(i, &c->plan->steps[k], &i->device_steps[next++]));
+  i->desc = (rlx_program_desc){
+    .graph = c->graph, .steps = i->device_steps, .n_steps = c->n_device_steps, .exact = c->key.exact};
+  return d->backend->program_create(d, &i->desc, &i->program);
+}
+
+static rlx_status bind(rlx_instance *i) {
+  RLX_TRY(note_places(i));
+  rlx_status s = make_program(i);
+  if (!s) s = rlx_host_bind(i);
+  i->is_bound = !s;
+  if (s) { /* so that the next run begins anew */
+    if (i->program) i->session->device->backend->program_destroy(i->program);
+    i->program = NULL;
+    rlx_mem_free(i->staging);
+    i->staging = NULL;
+    rlx_bump_deinit(&i->bump);
+  }
+  return s;
+}
+
+/* ---- before a run ---- */
+
+static rlx_status load_weights(rlx_instance *i, const rlx_watch *watch) {
+  const rlx_compiled *c = i->compiled;
+  uint64_t n = c->plan->n_weights;
+  for (uint32_t k = 0; k < n; k++) {
+    bool computed = false;
+    if (c->slots[k].kind != RLX_WEIGHT_CONSTANT) RLX_TRY(rlx_weights_ready(i->weights, &i->holds[k], watch, &computed));
+    if (computed && watch && watch->progress) watch->progress(watch->user, "load", k + 1, n);
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_instance_ready(rlx_instance *i, const rlx_watch *watch) {
+  uint64_t generation = atomic_load_explicit(&i->weights->generation, memory_order_acquire);
+  if (i->ready_generation != generation) {
+    RLX_TRY(load_weights(i, watch));
+    i->ready_generation = generation;
+  }
+  return i->is_bound ? RLX_OK : bind(i);
+}

@@ -1,0 +1,62 @@
+/* An instance: one executable's memory and program for one set of sizes. It holds the weights and states that its
+ * compiled graph reads, owns the scratch, and knows for each step the very bytes it reads and writes.
+ *
+ * Made in two steps. Creating it takes the memory; binding it, before the first run, needs the blocks of weights that are
+ * computed at load, and makes the device's program and the host's calls. After that a run looks nothing up. */
+#ifndef RLX_RUNTIME_INSTANCE_H
+#define RLX_RUNTIME_INSTANCE_H
+
+#include "ref/eval.h"
+#include "runtime/compiled.h"
+#include "runtime/states.h"
+#include "runtime/weights.h"
+
+/* A host step: tensors over the device's memory where the host can see it, over staging memory elsewhere. */
+typedef struct rlx_host_value {
+  rlx_tensor tensor;
+  rlx_bound at;
+  uint32_t layout;
+  bool staged; /* read before the step, or written after it */
+} rlx_host_value;
+
+typedef struct rlx_host_step {
+  rlx_host_value *in, *out;
+  const rlx_tensor **in_tensors; /* NULL where absent */
+  rlx_tensor *out_tensors;
+} rlx_host_step;
+
+typedef struct rlx_instance {
+  rlx_compiled *compiled;
+  rlx_session *session;
+  rlx_weights *weights;
+  rlx_states *states;
+  rlx_arena *arena;
+  rlx_weight_hold *holds;    /* by slot; constants have none */
+  rlx_state_entry **state;   /* by slot */
+  uint64_t ready_generation; /* of the store when all weights were last seen to be ready; 0: never */
+  bool is_bound;
+  bool has_run;  /* outputs are those of a run that ended well */
+  uint64_t used; /* when, by the executable's count */
+
+  rlx_bump bump; /* what follows, but for staging */
+  rlx_bound_step *device_steps;
+  rlx_program_desc desc;
+  rlx_program *program;      /* NULL where the host runs everything */
+  rlx_host_step *host_steps; /* by step of the plan; empty for the device's */
+  unsigned char *staging;
+  rlx_bump scratch; /* of one host step */
+} rlx_instance;
+
+rlx_status rlx_instance_create(rlx_session *s, rlx_compiled *c, rlx_weights *w, rlx_states *st, rlx_instance **out);
+void rlx_instance_destroy(rlx_instance *i); /* NULL is fine */
+/* All weights there (computed where they have recipes), all steps bound. Costs one comparison when nothing changed. */
+rlx_status rlx_instance_ready(rlx_instance *i, const rlx_watch *watch);
+
+/* A window of the plan as bytes of a block. */
+rlx_bound rlx_instance_bound(const rlx_instance *i, const rlx_window *w);
+
+/* host.c */
+rlx_status rlx_host_bind(rlx_instance *i);
+rlx_status rlx_host_run_step(rlx_instance *i, size_t step, const rlx_eval_context *ctx);
+
+#endif

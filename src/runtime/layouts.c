@@ -1,0 +1,75 @@
+/* How weights lie on the device: as the graph has them, or packed the way a kernel likes.
+ *
+ * A device wishes per reader; a weight is stored once, so all its readers must wish for the same, else it stays plain.
+ * What the host reads, what is an output, and what is read through a view (whose window begins somewhere inside) stays
+ * plain too. Wishes depend on the weight and the op alone, so that executables of other sizes come to the same end. */
+#include "runtime/compiled.h"
+
+/* Lists are short; a node with many inputs (concat) gets no packed ones beyond the claim's own room. */
+rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, const uint32_t *layout, bool exact,
+                        rlx_claim *out) {
+  enum { FEW = 32 };
+  const rlx_node_rec *node = rlx_graph_at(g, n);
+  uint32_t few[FEW], *by_input = few;
+  *out = (rlx_claim){0};
+  if (layout && node->n_in > FEW && !(by_input = rlx_mem_alloc(node->n_in * sizeof *by_input)))
+    return RLX_FAIL(RLX_NO_MEMORY, "the layouts of %u inputs", (unsigned)node->n_in);
+  for (uint32_t i = 0; layout && i < node->n_in; i++) by_input[i] = layout[node->in[i]];
+  rlx_claim_query q = {.graph = g, .node = n, .layout = layout ? by_input : NULL, .exact = exact};
+  d->backend->claim(d, &q, out);
+  if (by_input != few) rlx_mem_free(by_input);
+  return RLX_OK;
+}
+
+enum { NOT_MET = UINT32_MAX };
+
+static bool is_weight(const rlx_graph *g, rlx_node n) {
+  rlx_op op = rlx_graph_at(g, n)->op;
+  return op == RLX_OP_param || op == RLX_OP_constant;
+}
+
+/* One reader's wish meets what the readers before it wished. */
+static void meet(uint32_t *layout, uint32_t wish) {
+  if (*layout == NOT_MET) *layout = wish;
+  else if (*layout != wish) *layout = 0;
+}
+
+static rlx_status ask_readers(const rlx_device *d, const rlx_graph *g, bool exact, const uint32_t *uses,
+                              uint32_t *layout) {
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    bool reads_weight = false;
+    for (uint32_t i = 0; i < n->n_in && !reads_weight; i++) reads_weight = n->in[i] && is_weight(g, n->in[i]);
+    if (!uses[id] || !reads_weight) continue;
+    rlx_claim claim;
+    RLX_TRY(rlx_claim_of(d, g, id, NULL, exact, &claim));
+    bool plain = !claim.native || rlx_op_has(n->op, RLX_TRAIT_VIEW);
+    for (uint32_t i = 0; i < n->n_in; i++)
+      if (n->in[i] && is_weight(g, n->in[i]))
+        meet(&layout[n->in[i]], plain || i >= RLX_OP_MAX_INPUTS ? 0 : claim.layout[i]);
+  }
+  return RLX_OK;
+}
+
+static bool is_known(const rlx_device *d, uint32_t layout, const rlx_type *type) {
+  return d->backend->layout_bytes && d->backend->repack && d->backend->layout_bytes(d, layout, type) > 0;
+}
+
+rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, bool exact, uint32_t **out) {
+  uint32_t end = rlx_graph_end(g);
+  uint32_t *layout = rlx_mem_alloc(end * sizeof *layout), *uses = rlx_mem_calloc(end, sizeof *uses);
+  *out = NULL;
+  rlx_status s = layout && uses ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the layouts of %u nodes", (unsigned)end);
+  if (!s) {
+    rlx_graph_count_uses(g, uses);
+    for (rlx_node id = 0; id < end; id++) layout[id] = NOT_MET;
+    for (size_t i = 0; i < g->outputs.n; i++) layout[g->outputs.v[i].node] = 0;
+    s = ask_readers(d, g, exact, uses, layout);
+  }
+  for (rlx_node id = 0; id < end && !s; id++)
+    if (layout[id] == NOT_MET || (layout[id] && !is_known(d, layout[id], &rlx_graph_at(g, id)->type))) layout[id] = 0;
+  rlx_mem_free(uses);
+  if (s) rlx_mem_free(layout);
+  else *out = layout;
+  return s;
+}

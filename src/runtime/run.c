@@ -1,0 +1,204 @@
+/* Running: values in, stretches of steps on the device and on the host in turn, values out.
+ *
+ * A run with bound buffers looks nothing up and allocates nothing: what can be worked out before has been. A visitor (to
+ * observe, to compare) makes the steps run one by one and sees each before and after; it is the slow way, for people who
+ * want to look. A run that fails or is stopped leaves outputs undefined and states perhaps half updated; the executable can
+ * be run again. */
+#include "base/log.h"
+#include "runtime/executable.h"
+
+/* ---- steps ---- */
+
+typedef struct runner {
+  rlx_executable *e;
+  rlx_instance *i;
+  rlx_run_args args;
+  rlx_eval_context host;
+  uint64_t *begin_ns, *end_ns; /* by step, or NULL */
+  const rlx_step_visitor *visitor;
+} runner;
+
+static rlx_status run_device(runner *r, size_t first, size_t n, size_t program_first) {
+  r->args.begin_ns = r->begin_ns ? r->begin_ns + first : NULL;
+  r->args.end_ns = r->end_ns ? r->end_ns + first : NULL;
+  return r->i->session->device->backend->program_run(r->i->program, program_first, n, &r->args);
+}
+
+static rlx_status run_host_step(runner *r, size_t step) {
+  rlx_node n = r->i->compiled->plan->steps[step].node;
+  const char *op = rlx_op_get(rlx_graph_at(r->i->compiled->graph, n)->op)->name;
+  if (r->host.cancel && r->host.cancel(r->host.cancel_user))
+    return RLX_FAIL(RLX_CANCELLED, "stopped by the caller at node %u (%s)", (unsigned)n, op);
+  if (r->begin_ns) r->begin_ns[step] = rlx_now_ns();
+  RLX_TRY_AT(rlx_host_run_step(r->i, step, &r->host), "node %u (%s), on the host", (unsigned)n, op);
+  if (r->end_ns) r->end_ns[step] = rlx_now_ns();
+  return RLX_OK;
+}
+
+static rlx_status run_stretch(runner *r, const rlx_stretch *s) {
+  if (!s->host) return run_device(r, s->first, s->n, s->program_first);
+  rlx_device *d = r->i->session->device;
+  RLX_TRY(d->backend->sync(d)); /* the host is about to look */
+  for (size_t k = 0; k < s->n; k++) RLX_TRY(run_host_step(r, s->first + k));
+  return RLX_OK;
+}
+
+static rlx_status visit_stretch(runner *r, const rlx_stretch *s) {
+  const rlx_step_visitor *v = r->visitor;
+  for (size_t k = 0; k < s->n; k++) {
+    size_t step = s->first + k;
+    if (v->before) RLX_TRY(v->before(v->user, step));
+    RLX_TRY(run_stretch(r, &(rlx_stretch){s->host, step, 1, s->program_first + k}));
+    if (v->after) RLX_TRY(v->after(v->user, step));
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_steps_run(rlx_executable *e, const rlx_step_visitor *visitor) {
+  const rlx_compiled *c = e->now->compiled;
+  const rlx_watch *w = &e->watch;
+  uint64_t draw = atomic_load_explicit(&e->draw, memory_order_relaxed);
+  runner r = {.e = e,
+              .i = e->now,
+              .args = {.draw = draw, .pool = e->session->threads, .cancel = w->cancel, .cancel_user = w->user},
+              .host = {.draw = draw, .cancel = w->cancel, .cancel_user = w->user},
+              .visitor = visitor};
+  if (e->profile) {
+    RLX_TRY(rlx_profile_begin(e->profile, c));
+    rlx_profile_times(e->profile, &r.begin_ns, &r.end_ns);
+  }
+  for (size_t k = 0; k < c->n_stretches; k++) {
+    const rlx_stretch *s = &c->stretches[k];
+    RLX_TRY(visitor ? visit_stretch(&r, s) : run_stretch(&r, s));
+    if (w->progress) w->progress(w->user, "run", s->first + s->n, c->plan->n_steps);
+  }
+  rlx_device *d = e->session->device;
+  RLX_TRY(d->backend->sync(d));
+  if (e->profile) rlx_profile_end(e->profile);
+  return RLX_OK;
+}
+
+/* ---- observing ---- */
+
+typedef struct observer {
+  rlx_executable *e;
+  rlx_bump memory; /* of one value */
+} observer;
+
+static rlx_status show(void *user, size_t step) {
+  observer *o = user;
+  const rlx_compiled *c = o->e->now->compiled;
+  const rlx_step *s = &c->plan->steps[step];
+  for (uint32_t k = 0; s->kind == RLX_STEP_NODE && k < s->n_out; k++) {
+    const rlx_type *type = &rlx_graph_at(c->graph, s->nodes[k])->type;
+    rlx_tensor value = {.dtype = type->dtype, .shape = type->shape};
+    rlx_bound at = rlx_instance_bound(o->e->now, &s->out[k]);
+    if (!at.block && at.bytes) continue;
+    RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &value.bytes));
+    rlx_bump_reset(&o->memory);
+    value.data = rlx_bump_alloc(&o->memory, value.bytes, 1);
+    if (!value.data) return RLX_FAIL(RLX_NO_MEMORY, "observing %zu bytes", value.bytes);
+    RLX_TRY(rlx_bound_read(o->e->session->device, &at, type, 0, type->dtype, value.data, rlx_dims_count(&type->shape)));
+    o->e->observe(o->e->observe_user, s->nodes[k], &value);
+  }
+  return RLX_OK;
+}
+
+/* ---- whole runs ---- */
+
+rlx_status rlx_run_prepare(rlx_executable *e) {
+  RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
+  if (e->watch.cancel && e->watch.cancel(e->watch.user)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
+  RLX_TRY(rlx_instance_ready(e->now, &e->watch));
+  return rlx_values_upload(e);
+}
+
+/* The steps, with whoever wants to see them. */
+static rlx_status run_steps(rlx_executable *e, const rlx_step_visitor *visitor) {
+  if (visitor || !e->observe) return rlx_steps_run(e, visitor);
+  observer o = {.e = e};
+  rlx_status s = rlx_steps_run(e, &(rlx_step_visitor){.after = show, .user = &o});
+  rlx_bump_deinit(&o.memory);
+  return s;
+}
+
+rlx_status rlx_run_whole(rlx_executable *e, const rlx_step_visitor *visitor) {
+  RLX_TRY(rlx_run_prepare(e));
+  e->now->has_run = false;
+  RLX_TRY(run_steps(e, visitor));
+  e->now->has_run = true;
+  atomic_fetch_add_explicit(&e->draw, 1, memory_order_relaxed);
+  return rlx_results_download(e);
+}
+
+rlx_status rlx_executable_run(rlx_executable *e) {
+  RLX_TRY(rlx_enter(e, "rlx_executable_run"));
+  rlx_status s = rlx_run_whole(e, NULL);
+  if (!s) s = rlx_feeds_run(e);
+  rlx_leave(e);
+  return s;
+}
+
+/* ---- everything in one call ---- */
+
+static rlx_status check_inputs(rlx_executable *e, const rlx_named_tensor *inputs, size_t n) {
+  if (n && !inputs) return RLX_FAIL(RLX_INVALID, "rlx_run: inputs is NULL");
+  uint64_t mark = ++e->mark;
+  for (size_t i = 0; i < n; i++) {
+    rlx_leaf *l = rlx_leaf_find(e, inputs[i].name);
+    if (!inputs[i].name) return RLX_FAIL(RLX_INVALID, "rlx_run: the name of input %zu is NULL", i);
+    if (!l) return RLX_FAIL(RLX_NOT_FOUND, "rlx_run: the graph has no input, param or state '%s'", inputs[i].name);
+    if (l->mark == mark) return RLX_FAIL(RLX_INVALID, "rlx_run: '%s' is given twice", l->name);
+    if (l->bound) return RLX_FAIL(RLX_INVALID, "rlx_run: '%s' is bound to the caller's memory", l->name);
+    l->mark = mark;
+    RLX_TRY(rlx_value_check(e, l, &inputs[i].tensor));
+  }
+  return RLX_OK;
+}
+
+static rlx_status check_outputs(rlx_executable *e, const rlx_named_tensor *outputs, size_t n) {
+  if (n && !outputs) return RLX_FAIL(RLX_INVALID, "rlx_run: outputs is NULL");
+  uint64_t mark = ++e->mark;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t k = rlx_result_find(e, outputs[i].name);
+    if (!outputs[i].name) return RLX_FAIL(RLX_INVALID, "rlx_run: the name of output %zu is NULL", i);
+    if (k == UINT32_MAX) return RLX_FAIL(RLX_NOT_FOUND, "rlx_run: the graph has no output '%s'", outputs[i].name);
+    if (e->results[k].mark == mark)
+      return RLX_FAIL(RLX_INVALID, "rlx_run: output '%s' is asked for twice", outputs[i].name);
+    e->results[k].mark = mark;
+  }
+  return RLX_OK;
+}
+
+/* What the caller's tensors become: the type as stored, and the room checked. */
+static rlx_status describe_outputs(rlx_executable *e, rlx_named_tensor *outputs, size_t n) {
+  const rlx_graph *g = e->compiled->graph;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t k = rlx_result_find(e, outputs[i].name);
+    outputs[i].tensor.dtype = rlx_graph_at(g, g->outputs.v[k].node)->type.dtype;
+    RLX_TRY(rlx_result_room(e, k, &outputs[i].tensor));
+  }
+  return RLX_OK;
+}
+
+static rlx_status run_named(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
+                            rlx_named_tensor *outputs, size_t n_outputs) {
+  RLX_TRY(check_inputs(e, inputs, n_inputs));
+  RLX_TRY(check_outputs(e, outputs, n_outputs));
+  for (size_t i = 0; i < n_inputs; i++)
+    RLX_TRY(rlx_value_write(e, rlx_leaf_find(e, inputs[i].name), &inputs[i].tensor));
+  RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
+  RLX_TRY(describe_outputs(e, outputs, n_outputs));
+  RLX_TRY(rlx_run_whole(e, NULL));
+  for (size_t i = 0; i < n_outputs; i++)
+    RLX_TRY(rlx_result_read(e, rlx_result_find(e, outputs[i].name), &outputs[i].tensor));
+  return rlx_feeds_run(e);
+}
+
+rlx_status rlx_run(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs, rlx_named_tensor *outputs,
+                   size_t n_outputs) {
+  RLX_TRY(rlx_enter(e, "rlx_run"));
+  rlx_status s = run_named(e, inputs, n_inputs, outputs, n_outputs);
+  rlx_leave(e);
+  return s;
+}

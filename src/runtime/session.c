@@ -1,0 +1,94 @@
+/* Sessions: what is made once and used by everything compiled for one device.
+ *
+ * A session is small: the device is shared with other sessions through the registry, so that they can share weights on
+ * it; threads, the pool of freed blocks and the cache of compiled graphs are its own. */
+#include "runtime/session.h"
+
+#include "runtime/compiled.h"
+
+enum { DEFAULT_CACHED = 64 };
+#define DEFAULT_POOL_BYTES ((uint64_t)256 << 20)
+
+rlx_status rlx_lock_init(pthread_mutex_t *lock, bool recursive) {
+  pthread_mutexattr_t attr;
+  int error = pthread_mutexattr_init(&attr);
+  if (!error && recursive) error = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+  if (!error) error = pthread_mutex_init(lock, &attr);
+  pthread_mutexattr_destroy(&attr);
+  return error ? RLX_FAIL(RLX_NO_MEMORY, "the system refused a lock (error %d)", error) : RLX_OK;
+}
+
+static void session_free(rlx_session *s) {
+  for (size_t i = 0; i < s->cache.n; i++) rlx_compiled_release(s->cache.v[i]);
+  rlx_array_deinit(&s->cache);
+  rlx_block_pool_release(s->blocks);
+  rlx_pool_destroy(s->threads);
+  rlx_device_release(s->device);
+  pthread_mutex_destroy(&s->lock);
+  rlx_mem_free(s);
+}
+
+rlx_session *rlx_session_retain(rlx_session *s) {
+  atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+  return s;
+}
+
+void rlx_session_release(rlx_session *s) {
+  if (s && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1) session_free(s);
+}
+
+static rlx_status session_fill(rlx_session *s, const rlx_session_desc *d) {
+  RLX_TRY(rlx_device_acquire(d->device, &s->device));
+  RLX_TRY(rlx_pool_create(d->threads, &s->threads));
+  uint64_t cap = d->no_pool ? 0 : d->pool_bytes ? d->pool_bytes : DEFAULT_POOL_BYTES;
+  return rlx_block_pool_create(s->device, cap, &s->blocks);
+}
+
+rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
+  static const rlx_session_desc defaults = {.struct_bytes = sizeof defaults};
+  const rlx_session_desc *d = desc ? desc : &defaults;
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_session_create: out is NULL");
+  *out = NULL;
+  if (d->struct_bytes != sizeof *d)
+    return RLX_FAIL(RLX_INVALID, "rlx_session_create: struct_bytes is %zu, expected %zu", d->struct_bytes, sizeof *d);
+  rlx_session *s = rlx_new(rlx_session);
+  if (!s) return RLX_FAIL(RLX_NO_MEMORY, "a session");
+  rlx_status status = rlx_lock_init(&s->lock, false);
+  if (status) {
+    rlx_mem_free(s);
+    return status;
+  }
+  atomic_init(&s->refs, 1);
+  s->cached = d->cached ? d->cached : DEFAULT_CACHED;
+  status = session_fill(s, d);
+  if (status) session_free(s);
+  else *out = s;
+  return status;
+}
+
+void rlx_session_destroy(rlx_session *s) { rlx_session_release(s); }
+
+rlx_status rlx_session_device(const rlx_session *s, rlx_device_info *out) {
+  if (!s || !out) return RLX_FAIL(RLX_INVALID, "rlx_session_device: %s is NULL", s ? "out" : "the session");
+  *out = s->device->info;
+  return RLX_OK;
+}
+
+void rlx_session_trim(rlx_session *s, uint64_t keep_bytes) {
+  if (s) rlx_block_pool_trim(s->blocks, keep_bytes);
+}
+
+rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out) {
+  if (!s || !out) return RLX_FAIL(RLX_INVALID, "rlx_session_stats_get: %s is NULL", s ? "out" : "the session");
+  rlx_block_pool_stats pool;
+  rlx_block_pool_stats_get(s->blocks, &pool);
+  pthread_mutex_lock(&s->lock);
+  *out = (rlx_session_stats){.used_bytes = pool.used_bytes,
+                             .idle_bytes = pool.idle_bytes,
+                             .blocks_reused = pool.n_reused,
+                             .blocks_made = pool.n_created,
+                             .compiled = s->n_compiled,
+                             .cache_hits = s->n_hits};
+  pthread_mutex_unlock(&s->lock);
+  return RLX_OK;
+}

@@ -1,0 +1,34 @@
+/* A session from inside: one device, the threads and freed blocks that belong to it, and the graphs compiled for it.
+ *
+ * Executables, weights and states retain their session, so a caller may destroy it first. Compiled graphs do not, for the
+ * session's cache holds them. */
+#ifndef RLX_RUNTIME_SESSION_H
+#define RLX_RUNTIME_SESSION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/array.h"
+#include "device/block_pool.h"
+#include "device/registry.h"
+
+typedef struct rlx_compiled rlx_compiled; /* compiled.h */
+
+struct rlx_session {
+  atomic_uint refs;
+  rlx_device *device;
+  rlx_pool *threads;
+  rlx_block_pool *blocks;
+  uint32_t cached;                 /* at most so many */
+  pthread_mutex_t lock;            /* of what follows */
+  RLX_ARRAY(rlx_compiled *) cache; /* the last used comes last */
+  uint64_t n_compiled, n_hits;
+};
+
+rlx_session *rlx_session_retain(rlx_session *s);
+void rlx_session_release(rlx_session *s); /* NULL is fine */
+
+/* A mutex, or the words for why there is none. */
+rlx_status rlx_lock_init(pthread_mutex_t *lock, bool recursive);
+
+#endif

@@ -1,0 +1,109 @@
+/* States: named, typed, zeroed, shared. */
+#include "runtime/states.h"
+
+#include <string.h>
+
+static void entry_free(rlx_states *st, rlx_state_entry *e) {
+  rlx_block_pool_put(st->session->blocks, e->block);
+  rlx_mem_free(e->name);
+  rlx_mem_free(e);
+}
+
+static rlx_status entry_make(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out) {
+  size_t bytes, name_bytes = strlen(name) + 1;
+  RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &bytes));
+  rlx_state_entry *e = rlx_new(rlx_state_entry);
+  if (!e) return RLX_FAIL(RLX_NO_MEMORY, "state '%s'", name);
+  e->type = *type;
+  e->bytes = bytes;
+  rlx_status s = RLX_OK;
+  if ((e->name = rlx_mem_alloc(name_bytes))) memcpy(e->name, name, name_bytes);
+  if (!e->name || !rlx_array_reserve(&st->all, 1)) s = RLX_FAIL(RLX_NO_MEMORY, "state '%s'", name);
+  if (!s) s = rlx_block_pool_get(st->session->blocks, bytes, true, &e->block);
+  if (s) {
+    entry_free(st, e);
+    return s;
+  }
+  st->all.v[st->all.n++] = *out = e;
+  return RLX_OK;
+}
+
+static rlx_status get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out) {
+  for (size_t i = 0; i < st->all.n; i++) {
+    rlx_state_entry *e = st->all.v[i];
+    if (strcmp(e->name, name) != 0) continue;
+    if (rlx_type_equal(&e->type, type)) {
+      *out = e;
+      return RLX_OK;
+    }
+    if (!st->by_type)
+      return RLX_FAIL(RLX_INVALID, "state '%s' is %s%s but the graph wants %s%s", name, rlx_dtype_name(e->type.dtype),
+                      RLX_DIMS_TEXT(e->type.shape), rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));
+  }
+  return entry_make(st, name, type, out);
+}
+
+rlx_status rlx_states_get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out) {
+  *out = NULL;
+  pthread_mutex_lock(&st->lock);
+  rlx_status s = get(st, name, type, out);
+  pthread_mutex_unlock(&st->lock);
+  return s;
+}
+
+rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e) {
+  rlx_device *d = st->session->device;
+  RLX_TRY_AT(d->backend->block_zero(d, e->block, 0, e->bytes), "state '%s'", e->name);
+  return RLX_OK;
+}
+
+rlx_status rlx_states_zero(rlx_states *st) {
+  if (!st) return RLX_FAIL(RLX_INVALID, "rlx_states_zero: the states are NULL");
+  rlx_status s = RLX_OK;
+  pthread_mutex_lock(&st->lock);
+  for (size_t i = 0; i < st->all.n && !s; i++) s = rlx_states_zero_one(st, st->all.v[i]);
+  pthread_mutex_unlock(&st->lock);
+  return s;
+}
+
+static void states_free(rlx_states *st) {
+  for (size_t i = 0; i < st->all.n; i++) entry_free(st, st->all.v[i]);
+  rlx_array_deinit(&st->all);
+  pthread_mutex_destroy(&st->lock);
+  rlx_session_release(st->session);
+  rlx_mem_free(st);
+}
+
+rlx_states *rlx_states_retain(rlx_states *st) {
+  atomic_fetch_add_explicit(&st->refs, 1, memory_order_relaxed);
+  return st;
+}
+
+void rlx_states_release(rlx_states *st) {
+  if (st && atomic_fetch_sub_explicit(&st->refs, 1, memory_order_acq_rel) == 1) states_free(st);
+}
+
+rlx_status rlx_states_create_own(rlx_session *s, rlx_states **out) {
+  RLX_TRY(rlx_states_create(s, out));
+  (*out)->by_type = true;
+  return RLX_OK;
+}
+
+rlx_status rlx_states_create(rlx_session *s, rlx_states **out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_states_create: out is NULL");
+  *out = NULL;
+  if (!s) return RLX_FAIL(RLX_INVALID, "rlx_states_create: the session is NULL");
+  rlx_states *st = rlx_new(rlx_states);
+  if (!st) return RLX_FAIL(RLX_NO_MEMORY, "states");
+  rlx_status status = rlx_lock_init(&st->lock, false);
+  if (status) {
+    rlx_mem_free(st);
+    return status;
+  }
+  atomic_init(&st->refs, 1);
+  st->session = rlx_session_retain(s);
+  *out = st;
+  return RLX_OK;
+}
+
+void rlx_states_destroy(rlx_states *st) { rlx_states_release(st); }

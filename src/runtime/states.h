@@ -1,0 +1,31 @@
+/* States from inside: named buffers that live from run to run, zeroed when they are made. */
+#ifndef RLX_RUNTIME_STATES_H
+#define RLX_RUNTIME_STATES_H
+
+#include "ir/graph.h"
+#include "runtime/session.h"
+
+typedef struct rlx_state_entry {
+  char *name;
+  rlx_type type;
+  uint64_t bytes;
+  rlx_block *block;
+} rlx_state_entry;
+
+struct rlx_states {
+  atomic_uint refs;
+  rlx_session *session;
+  bool by_type; /* of one executable alone: a name may stand for several, one per type, as sizes change */
+  pthread_mutex_t lock;
+  RLX_ARRAY(rlx_state_entry *) all;
+};
+
+rlx_states *rlx_states_retain(rlx_states *st);
+void rlx_states_release(rlx_states *st); /* NULL is fine */
+rlx_status rlx_states_create_own(rlx_session *s, rlx_states **out);
+/* The state of this name, made where there is none; one of another type is an error unless by_type. It stays where it is
+ * for as long as the object lives. */
+rlx_status rlx_states_get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out);
+rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e);
+
+#endif

@@ -1,0 +1,68 @@
+/* The weight store from inside.
+ *
+ * A weight has a name and is set by the caller, or a recipe and is computed from others. Its bytes lie in copies, one per
+ * layout that somebody reads; nearly always that is one copy. While an executable is bound to a copy (users > 0) its block
+ * stays where it is: setting the weight again writes into it. A copy that nobody is bound to is only kept where it is the
+ * last one of a weight that has a value.
+ *
+ * Weights that only recipes read lie plain until all those recipes have been computed, and are dropped then: every value
+ * is on the device once. */
+#ifndef RLX_RUNTIME_WEIGHTS_H
+#define RLX_RUNTIME_WEIGHTS_H
+
+#include "device/arena.h"
+#include "runtime/session.h"
+
+typedef struct rlx_weight_copy {
+  struct rlx_weight_copy *next;
+  uint32_t layout;
+  uint32_t users;
+  uint64_t bytes;
+  rlx_block *block; /* NULL: not yet, of a weight that is to be computed */
+} rlx_weight_copy;
+
+typedef struct rlx_weight {
+  char *name;        /* of one that is set; else NULL */
+  rlx_graph *recipe; /* of one that is computed; else NULL */
+  bool has_type;
+  rlx_type type;
+  bool has_value; /* its bytes are here */
+  bool dropped;   /* they were, went into recipes, and are gone */
+  uint64_t version;
+  rlx_weight_copy *copies;
+  uint32_t n_readers, n_waiting;          /* recipes that read it; those that have not seen this version */
+  RLX_ARRAY(struct rlx_weight *) sources; /* of a recipe, by its params in node order */
+  uint64_t *seen;                         /* their versions when it was computed; 0: never */
+} rlx_weight;
+
+struct rlx_weights {
+  atomic_uint refs;
+  rlx_session *session;
+  pthread_mutex_t lock; /* recursive: progress and cancel functions may look at the store */
+  RLX_ARRAY(rlx_weight *) all;
+  rlx_name_map names;               /* to `all` */
+  atomic_uint_least64_t generation; /* counts changes: who has seen this number need not look again */
+  uint64_t bytes;
+};
+
+rlx_weights *rlx_weights_retain(rlx_weights *w);
+void rlx_weights_release(rlx_weights *w); /* NULL is fine */
+
+/* A weight in the layout that a compiled graph reads it in, for as long as it is held. A named one gets its block now,
+ * one with a recipe when it is computed. */
+typedef struct rlx_weight_hold {
+  rlx_weight *weight;
+  rlx_weight_copy *copy;
+} rlx_weight_hold;
+rlx_status rlx_weights_hold(rlx_weights *w, const char *name, const rlx_graph *recipe, const rlx_type *type,
+                            uint32_t layout, rlx_weight_hold *out);
+void rlx_weights_let_go(rlx_weights *w, rlx_weight_hold *h); /* a zeroed one is fine */
+/* Sees to it that the weight has its value, computing it where it has a recipe; an error names what is missing. Asks
+ * cancel between nodes. *computed: something was. */
+rlx_status rlx_weights_ready(rlx_weights *w, const rlx_weight_hold *h, const rlx_watch *watch, bool *computed);
+/* Sets a weight that is stored as `type`; the value's own type may be another that converts. */
+rlx_status rlx_weights_put(rlx_weights *w, const char *name, const rlx_type *type, const rlx_tensor *value);
+/* Reads one that has a value into `count` elements of `dtype`. */
+rlx_status rlx_weights_read(rlx_weights *w, const char *name, rlx_dtype dtype, void *data, size_t count);
+
+#endif

@@ -1,0 +1,171 @@
+/* Weights that are computed from others, once, when their sources are there.
+ *
+ * A recipe is a small graph of params and what is made of them (a transposed weight, two joined ones). It is run by the
+ * reference, on the host, before the first run that needs it, and again when one of its sources was set again. A source
+ * that nobody reads but recipes is dropped when the last of them has seen it. */
+#include "runtime/weights_load.h"
+
+/* ---- making one ---- */
+
+static rlx_status add_sources(rlx_weights *w, rlx_weight *weight) {
+  const rlx_graph *g = weight->recipe;
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    if (rlx_graph_at(g, id)->op != RLX_OP_param) continue;
+    rlx_weight *source;
+    RLX_TRY(rlx_weights_named(w, rlx_node_name(g, id), &source));
+    RLX_TRY(rlx_weight_take_type(w, source, &rlx_graph_at(g, id)->type, false));
+    if (!rlx_array_push(&weight->sources, source)) return RLX_FAIL(RLX_NO_MEMORY, "the sources of a weight");
+  }
+  weight->seen = rlx_mem_calloc(weight->sources.n, sizeof *weight->seen);
+  if (!weight->seen || !rlx_array_reserve(&w->all, 1)) return RLX_FAIL(RLX_NO_MEMORY, "the sources of a weight");
+  return RLX_OK;
+}
+
+rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe, rlx_weight **out) {
+  uint64_t hash = rlx_graph_hash(recipe);
+  for (size_t i = 0; i < w->all.n; i++) {
+    const rlx_graph *have = w->all.v[i]->recipe;
+    if (!have || rlx_graph_hash(have) != hash || !rlx_graph_same(have, recipe)) continue;
+    *out = w->all.v[i];
+    return RLX_OK;
+  }
+  rlx_weight *weight = rlx_new(rlx_weight);
+  if (!weight) return RLX_FAIL(RLX_NO_MEMORY, "a computed weight");
+  weight->recipe = rlx_graph_retain(recipe);
+  rlx_status s = add_sources(w, weight);
+  if (s) {
+    rlx_weight_free(w, weight);
+    return s;
+  }
+  for (size_t i = 0; i < weight->sources.n; i++) {
+    weight->sources.v[i]->n_readers++;
+    weight->sources.v[i]->n_waiting++;
+  }
+  w->all.v[w->all.n++] = *out = weight;
+  return RLX_OK;
+}
+
+/* ---- old and new values ---- */
+
+static bool reads(const rlx_weight *weight, const rlx_weight *source) {
+  for (size_t i = 0; i < weight->sources.n; i++)
+    if (weight->sources.v[i] == source) return true;
+  return false;
+}
+
+/* What was computed from the old value and is held by nobody need not stay. */
+void rlx_weights_changed(rlx_weights *w, rlx_weight *weight) {
+  weight->version++;
+  weight->n_waiting = weight->n_readers;
+  for (size_t i = 0; weight->n_readers && i < w->all.n; i++) {
+    rlx_weight *other = w->all.v[i];
+    if (!reads(other, weight) || rlx_weight_is_held(other)) continue;
+    rlx_weight_drop_unused(w, other, NULL);
+    other->has_value = false;
+  }
+}
+
+rlx_status rlx_weight_check_value(const rlx_weight *weight) {
+  if (weight->has_value) return RLX_OK;
+  if (weight->dropped)
+    return RLX_FAIL(
+      RLX_INVALID,
+      "param '%s' was made into other weights when it was loaded, and its own bytes are gone: set it again",
+      weight->name);
+  return RLX_FAIL(RLX_INVALID, "param '%s' is not set", weight->name);
+}
+
+static bool is_current(const rlx_weight *weight) {
+  bool current = weight->has_value;
+  for (size_t i = 0; current && i < weight->sources.n; i++) current = weight->seen[i] == weight->sources.v[i]->version;
+  return current;
+}
+
+static void note_seen(rlx_weights *w, rlx_weight *weight) {
+  for (size_t i = 0; i < weight->sources.n; i++) {
+    rlx_weight *source = weight->sources.v[i];
+    if (weight->seen[i] != source->version) source->n_waiting--;
+    weight->seen[i] = source->version;
+    if (source->n_waiting || rlx_weight_is_held(source)) continue;
+    rlx_weight_drop_unused(w, source, NULL);
+    source->has_value = false;
+    source->dropped = true;
+  }
+}
+
+/* ---- computing ---- */
+
+/* The value of a source in plain host memory: where it lies, or a copy that is to be freed. */
+static rlx_status load_source(const rlx_weights *w, const rlx_weight *source, rlx_tensor *value, bool *owned) {
+  const rlx_weight_copy *c = rlx_weight_filled(source);
+  const rlx_type *type = &source->type;
+  *owned = c->layout != 0 || !c->block->map;
+  if (!*owned) {
+    *value = (rlx_tensor){type->dtype, type->shape, c->block->map, (size_t)c->bytes};
+    return RLX_OK;
+  }
+  rlx_bound at = rlx_weight_copy_at(c);
+  RLX_TRY(rlx_tensor_create(type, value));
+  return rlx_bound_read(w->session->device, &at, type, c->layout, type->dtype, value->data,
+                        rlx_dims_count(&type->shape));
+}
+
+typedef struct kitchen {
+  rlx_tensor *values; /* by source */
+  bool *owned;
+  const rlx_tensor **leaves; /* by node of the recipe */
+  rlx_tensor result;
+} kitchen;
+
+static void kitchen_deinit(const rlx_weight *weight, kitchen *k) {
+  for (size_t i = 0; k->values && k->owned && i < weight->sources.n; i++)
+    if (k->owned[i]) rlx_tensor_deinit(&k->values[i]);
+  rlx_mem_free(k->values);
+  rlx_mem_free(k->owned);
+  rlx_mem_free((void *)k->leaves);
+  rlx_tensor_deinit(&k->result);
+}
+
+static rlx_status kitchen_init(const rlx_weights *w, const rlx_weight *weight, kitchen *k) {
+  const rlx_graph *g = weight->recipe;
+  size_t n = weight->sources.n, next = 0;
+  *k = (kitchen){.values = rlx_mem_calloc(n, sizeof *k->values),
+                 .owned = rlx_mem_calloc(n, sizeof *k->owned),
+                 .leaves = rlx_mem_calloc(rlx_graph_end(g), sizeof *k->leaves)};
+  if (!k->values || !k->owned || !k->leaves) return RLX_FAIL(RLX_NO_MEMORY, "computing a weight");
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    if (rlx_graph_at(g, id)->op != RLX_OP_param) continue;
+    RLX_TRY(load_source(w, weight->sources.v[next], &k->values[next], &k->owned[next]));
+    k->leaves[id] = &k->values[next++];
+  }
+  return rlx_tensor_create(&weight->type, &k->result);
+}
+
+static rlx_status compute(rlx_weights *w, rlx_weight *weight, const rlx_watch *watch) {
+  rlx_eval_context ctx = {.cancel = watch ? watch->cancel : NULL, .cancel_user = watch ? watch->user : NULL};
+  kitchen k;
+  rlx_status s = kitchen_init(w, weight, &k);
+  if (!s) s = rlx_eval_graph(weight->recipe, &ctx, k.leaves, &k.result, NULL);
+  if (!s) s = rlx_weight_fill(w, weight, &k.result);
+  kitchen_deinit(weight, &k);
+  return s;
+}
+
+static rlx_status make_ready(rlx_weights *w, rlx_weight *weight, const rlx_watch *watch, bool *computed) {
+  if (!weight->recipe) return rlx_weight_check_value(weight);
+  if (is_current(weight)) return RLX_OK;
+  for (size_t i = 0; i < weight->sources.n; i++) RLX_TRY(rlx_weight_check_value(weight->sources.v[i]));
+  RLX_TRY_AT(compute(w, weight, watch), "computing a weight from '%s'%s",
+             weight->sources.n ? weight->sources.v[0]->name : "constants", weight->sources.n > 1 ? " and others" : "");
+  note_seen(w, weight);
+  *computed = true;
+  return RLX_OK;
+}
+
+rlx_status rlx_weights_ready(rlx_weights *w, const rlx_weight_hold *h, const rlx_watch *watch, bool *computed) {
+  *computed = false;
+  pthread_mutex_lock(&w->lock);
+  rlx_status s = make_ready(w, h->weight, watch, computed);
+  pthread_mutex_unlock(&w->lock);
+  return s;
+}

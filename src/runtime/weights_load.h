@@ -1,0 +1,26 @@
+/* Between the two files of the weight store: weights.c (names, copies, holding) and weights_load.c (recipes). All under
+ * the store's lock. */
+#ifndef RLX_RUNTIME_WEIGHTS_LOAD_H
+#define RLX_RUNTIME_WEIGHTS_LOAD_H
+
+#include "ref/eval.h"
+#include "runtime/weights.h"
+
+/* weights.c */
+rlx_status rlx_weights_named(rlx_weights *w, const char *name, rlx_weight **out); /* made where there is none */
+void rlx_weight_free(rlx_weights *w, rlx_weight *weight);
+rlx_status rlx_weight_take_type(rlx_weights *w, rlx_weight *weight, const rlx_type *type, bool replace);
+rlx_status rlx_weight_fill(rlx_weights *w, rlx_weight *weight, const rlx_tensor *value);
+rlx_bound rlx_weight_copy_at(const rlx_weight_copy *c);
+rlx_status rlx_weight_copy_allocate(rlx_weights *w, rlx_weight_copy *c);
+rlx_weight_copy *rlx_weight_filled(const rlx_weight *weight); /* NULL: no value */
+bool rlx_weight_is_held(const rlx_weight *weight);
+void rlx_weight_drop_unused(rlx_weights *w, rlx_weight *weight, const rlx_weight_copy *keep);
+
+/* weights_load.c */
+rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe,
+                                rlx_weight **out);            /* made where there is none */
+void rlx_weights_changed(rlx_weights *w, rlx_weight *weight); /* it has a new value */
+rlx_status rlx_weight_check_value(const rlx_weight *weight);
+
+#endif
