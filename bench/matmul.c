@@ -1,12 +1,13 @@
 /* The f32 matrix product against OpenBLAS, in one process and one run:  bench/matmul [seconds per row]
  *
- * For each shape and number of threads, OpenBLAS's sgemm (and for one row the better of its two sgemv), our product with a
- * packed weight, and our product with b as it comes ([K, N]) take turns, so that whatever else the machine does hits
- * all of them; each entry is the best of its rounds. Ratios are OpenBLAS's time over ours: above 1 we are faster. Weights
- * larger than the caches are read from memory, smaller ones from the cache: each takes four
+ * For each shape and number of threads, OpenBLAS's sgemm (and for one row the better of its two sgemv), our product
+ * with a packed weight, and our product with b as it comes ([K, N]) take turns, so that whatever else the machine does
+ * hits all of them; each entry is the best of its rounds. Ratios are OpenBLAS's time over ours: above 1 we are faster.
+ * Weights larger than the caches are read from memory, smaller ones from the cache: each takes four
  * runs at a time.
  *
- * OpenBLAS is loaded at run time (libopenblas.so.0); without it there is nothing to compare with, and the line says so. */
+ * OpenBLAS is loaded at run time (libopenblas.so.0); without it there is nothing to compare with, and the line says so.
+ * */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>

@@ -304,6 +304,29 @@ static rlx_status array_work(void *user) {
   return s;
 }
 
+TEST(bump_reset_keeps_the_memory_and_clears_it) {
+  rlx_bump b = {0};
+  rlx_bump_reset(&b); /* an empty one stays so */
+  CHECK(!b.head);
+  for (int round = 0; round < 3; round++) {
+    size_t n = 0;
+    alloc_sweep_point count = {0};
+    if (round) rlx_mem_set_hook(alloc_sweep_hook, &count);
+    for (size_t bytes = 8; bytes < 40000; bytes = bytes * 3 / 2, n++) {
+      unsigned char *p = rlx_bump_alloc(&b, 1, bytes);
+      bool clear = p && p[0] == 0 && p[bytes - 1] == 0;
+      for (size_t i = 0; clear && i < bytes; i++) clear = p[i] == 0;
+      if (p) memset(p, 0xff, bytes);
+      if (!clear) rlx_mem_set_hook(NULL, NULL);
+      CHECK(clear);
+    }
+    rlx_mem_set_hook(NULL, NULL);
+    CHECK(round == 0 || atomic_load(&count.n_seen) == 0);
+    rlx_bump_reset(&b);
+  }
+  rlx_bump_deinit(&b);
+}
+
 TEST(bump_and_array_survive_failing_allocations) {
   CHECK_OK(alloc_sweep(bump_work, NULL));
   CHECK_OK(alloc_sweep(array_work, NULL));

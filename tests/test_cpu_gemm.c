@@ -1,6 +1,6 @@
-/* Matrix products on the CPU against the reference: the conformance cases, shapes drawn around the sizes where the work is
- * cut (tiles, blocks, steps of k), every mix of types, weights packed and plain; and the packed layout itself, there and
- * back. cpu_check.h says what each of these runs goes through. */
+/* Matrix products on the CPU against the reference: the conformance cases, shapes drawn around the sizes where the work
+ * is cut (tiles, blocks, steps of k), every mix of types, weights packed and plain; and the packed layout itself, there
+ * and back. cpu_check.h says what each of these runs goes through. */
 #include <string.h>
 
 #include "base/mem.h"

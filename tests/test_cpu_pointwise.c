@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "alloc_sweep.h"
 #include "conform/values.h"
 #include "cpu/pointwise.h"
 #include "cpu_check.h"
@@ -381,4 +382,24 @@ TEST(regions_have_the_bits_of_their_nodes) {
   size_t n_compared = 0;
   for (uint64_t seed = 1; seed <= (TEST_IS_SANITIZED ? 40 : 200); seed++) CHECK_OK(check_fused(seed, &n_compared));
   CHECK(n_compared > 30);
+}
+
+/* ---- no memory ---- */
+
+static rlx_status prepare_only(void *user) {
+  const rlx_graph *g = user;
+  const rlx_node_rec *n = rlx_graph_at(g, g->outputs.v[0].node);
+  cpu_call c = {.graph = g, .node = n, .attrs = n->attrs, .n_in = n->n_in};
+  rlx_bump memory = {0};
+  rlx_status s = cpu_kernel_get(n->op)->prepare(&c, &memory);
+  rlx_bump_deinit(&memory);
+  return s;
+}
+
+TEST(a_program_without_memory_fails) {
+  rlx_case_built built;
+  CHECK_OK(rlx_case_build(RLX_OP_region, &rlx_case_table_get(RLX_OP_region)->v[2], &built));
+  rlx_status s = alloc_sweep(prepare_only, built.graph);
+  rlx_case_deinit(&built);
+  CHECK_OK(s);
 }

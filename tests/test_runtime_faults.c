@@ -394,6 +394,16 @@ static void check_stops(const char *device) {
   }
   CHECK_OK(status);
   CHECK(n_stopped > 3 && k.told[1] > 0 && k.told[2] > 0);
+  rlx_memory memory;
+  CHECK_OK(rlx_executable_memory(e, &memory));
+  n_stopped = 0;
+  status = RLX_CANCELLED;
+  for (k.at = 1; status == RLX_CANCELLED; k.at++, n_stopped++) {
+    k.n = 0;
+    status = rlx_executable_run(e); /* nothing to load now: once before the steps, and once for each */
+  }
+  CHECK_OK(status);
+  CHECK_EQ_INT(n_stopped - 1, 1 + memory.native + memory.host);
   CHECK_OK(run_compare(e, want, g, false));
   rlx_evaluator_destroy(want);
   rlx_executable_destroy(e);

@@ -216,7 +216,7 @@ DEVICE_TEST(feeds_go_around) {
   rlx_executable *e;
   float a[2] = {1, 10}, b[2] = {1, 10}, out[2];
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node x = rlx_input(g, "a", RLX_F32, RLX_DIMS(2)), y = rlx_input(g, "b", RLX_F32, RLX_DIMS(2));
+  rlx_node y = rlx_input(g, "b", RLX_F32, RLX_DIMS(2)), x = rlx_input(g, "a", RLX_F32, RLX_DIMS(2));
   rlx_output(g, "sum", rlx_add(g, x, y));
   rlx_output(g, "last", y); /* an output that is an input, which is fed: the feeds must not run into each other */
   CHECK_OK(rlx_graph_finish(g));

@@ -4,11 +4,11 @@
  * left it closes the run and waits only for those who joined. A worker that wakes late finds the run closed and
  * sleeps again, so a run of few short tasks does not wait for the slowest thread to get out of bed.
  *
- * Getting out of bed takes tens of microseconds, and runs often follow each other sooner than that; so a worker that finds
- * nothing to do looks out for the next run for a short while before it sleeps, and a caller does the same before it sleeps
- * over the last tasks. The looking is a hint only: what happens is decided under the lock, as if nobody had looked. It is
- * left out where the pool has more threads than there are cores to run them, for there it would keep the others from
- * working.
+ * Getting out of bed takes tens of microseconds, and runs often follow each other sooner than that; so a worker that
+ * finds nothing to do looks out for the next run for a short while before it sleeps, and a caller does the same before
+ * it sleeps over the last tasks. The looking is a hint only: what happens is decided under the lock, as if nobody had
+ * looked. It is left out where the pool has more threads than there are cores to run them, for there it would keep the
+ * others from working.
  *
  * A task that calls rlx_pool_run on its own pool would wait for itself; such a run is done at once, in that thread.
  *

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "base/arith.h"
+#include "cpu/pointwise.h"
 #include "ref/ref.h"
 
 enum {
@@ -160,8 +160,8 @@ static void add_bias(const task *t, size_t r, int64_t key, size_t n) {
   size_t row = t->row + r;
   size_t from = t->b * a->bias[0] + head_of(t, row) * a->bias[1] + row / a->group * a->bias[2];
   float values[KEYS];
-  if (a->bias[3]) a->table->load(a->q_type, at(bias, a->q_type, from + (size_t)key), values, n);
-  else a->table->load(a->q_type, at(bias, a->q_type, from), values, 1);
+  if (a->bias[3]) cpu_floats_load(t->c->isa, a->q_type, at(bias, a->q_type, from + (size_t)key), values, n);
+  else cpu_floats_load(t->c->isa, a->q_type, at(bias, a->q_type, from), values, 1);
   for (size_t i = 0; i < n; i++) *score_at(t, r, i) += values[a->bias[3] ? i : 0];
 }
 
@@ -184,7 +184,8 @@ static const float *tile_of(const task *t, const void *base, rlx_dtype type, con
     *row = h->place;
     return (const float *)base + from;
   }
-  for (size_t i = 0; i < n; i++) t->a->table->load(type, at(base, type, from + i * h->place), room + i * width, width);
+  for (size_t i = 0; i < n; i++)
+    cpu_floats_load(t->c->isa, type, at(base, type, from + i * h->place), room + i * width, width);
   *row = width;
   return room;
 }
@@ -218,7 +219,8 @@ static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk
   if (first < chunk_first) first = chunk_first;
   if (end > chunk_end) end = chunk_end;
   float m = -INFINITY, l = 0, *acc = t->acc + r * a->d_v;
-  if (sinks && chunk_first == 0) a->table->load(a->q_type, at(sinks, a->q_type, head_of(t, row)), &m, 1), l = 1;
+  if (sinks && chunk_first == 0)
+    cpu_floats_load(t->c->isa, a->q_type, at(sinks, a->q_type, head_of(t, row)), &m, 1), l = 1;
   if (m == -INFINITY) l = 0;
   memset(acc, 0, a->d_v * sizeof *acc);
   task one = *t;
@@ -264,7 +266,7 @@ static void load_queries(const task *t) {
     float *to = t->few ? t->q + r * a->d : t->acc; /* acc is free until the first tile, and may be too short */
     for (size_t e = 0; e < a->d; e += t->few ? a->d : a->d_v) {
       size_t n = t->few || a->d - e < a->d_v ? a->d - e : a->d_v;
-      a->table->load(a->q_type, at(cpu_in(t->c, 0), a->q_type, from + e), to, n);
+      cpu_floats_load(t->c->isa, a->q_type, at(cpu_in(t->c, 0), a->q_type, from + e), to, n);
       for (size_t i = 0; i < n; i++)
         if (t->few) to[i] *= a->scale;
         else t->q[(e + i) * block + r] = to[i] * a->scale;
@@ -277,7 +279,7 @@ static void begin_rows(const task *t) {
   const void *sinks = cpu_in(t->c, 5);
   for (size_t r = 0; r < a->table->rows; r++) t->m[r] = -INFINITY, t->l[r] = 0, t->shrink[r] = 1;
   for (size_t r = 0; r < t->n_rows && sinks && t->chunk == 0; r++) {
-    a->table->load(a->q_type, at(sinks, a->q_type, head_of(t, t->row + r)), &t->m[r], 1);
+    cpu_floats_load(t->c->isa, a->q_type, at(sinks, a->q_type, head_of(t, t->row + r)), &t->m[r], 1);
     t->l[r] = t->m[r] == -INFINITY ? 0 : 1;
   }
   memset(t->acc, 0, t->n_rows * a->d_v * sizeof *t->acc);
@@ -288,7 +290,7 @@ static void store_row(const task *t, size_t row, float *acc, float l) {
   const attention *a = t->a;
   size_t to = t->b * a->out.batch + row / a->group * a->out.place + head_of(t, row) * a->out.head;
   for (size_t e = 0; e < a->d_v; e++) acc[e] = l == 0 ? 0 : acc[e] / l; /* 0: nothing was seen */
-  a->table->store(a->q_type, acc, (char *)t->c->out + to * rlx_dtype_size(a->q_type), a->d_v);
+  cpu_floats_store(t->c->isa, a->q_type, acc, (char *)t->c->out + to * rlx_dtype_size(a->q_type), a->d_v);
 }
 
 static float *part_of(const task *t, size_t chunk) {

@@ -13,9 +13,6 @@ enum { CPU_ATTENTION_KEYS = 64 }; /* of a tile */
 typedef struct cpu_attention_table {
   size_t rows;     /* of a block: two vectors of lanes */
   size_t few_rows; /* up to here the rows are not worth being lanes */
-  /* f32, f16 or bf16 to and from f32. */
-  void (*load)(rlx_dtype type, const void *src, float *dst, size_t n);
-  void (*store)(rlx_dtype type, const float *src, void *dst, size_t n);
   /* s[key][row] = sum over d of qt[d][row] k[key][d]; keys are k_row floats apart. */
   void (*scores_lanes)(const float *qt, const float *k, size_t k_row, size_t keys, size_t d, float *s);
   /* s[row * KEYS + key] = q[row] . k[key] */

@@ -11,36 +11,6 @@ enum {
   VALUE_ROWS = 4
 };
 
-/* ---- conversion ---- */
-
-static void load(rlx_dtype type, const void *src, float *dst, size_t n) {
-  const uint16_t *half = src;
-  size_t i = 0;
-  if (type == RLX_F32) {
-    memcpy(dst, src, n * sizeof *dst);
-  } else if (type == RLX_F16) {
-    for (; i + VF_LANES <= n; i += VF_LANES) vf_store(dst + i, vf_load_f16(half + i));
-    if (i < n) vf_store_n(dst + i, vf_load_f16_n(half + i, n - i), n - i);
-  } else {
-    for (; i + VF_LANES <= n; i += VF_LANES) vf_store(dst + i, vf_load_bf16(half + i));
-    if (i < n) vf_store_n(dst + i, vf_load_bf16_n(half + i, n - i), n - i);
-  }
-}
-
-static void store(rlx_dtype type, const float *src, void *dst, size_t n) {
-  uint16_t *half = dst;
-  size_t i = 0;
-  if (type == RLX_F32) {
-    memcpy(dst, src, n * sizeof *src);
-  } else if (type == RLX_F16) {
-    for (; i + VF_LANES <= n; i += VF_LANES) vf_store_f16(half + i, vf_load(src + i));
-    if (i < n) vf_store_f16_n(half + i, vf_load_n(src + i, n - i), n - i);
-  } else {
-    for (; i + VF_LANES <= n; i += VF_LANES) vf_store_bf16(half + i, vf_load(src + i));
-    if (i < n) vf_store_bf16_n(half + i, vf_load_n(src + i, n - i), n - i);
-  }
-}
-
 /* ---- scores ---- */
 
 CPU_INLINE void score_keys(const float *qt, const float *k, size_t k_row, size_t d, float *s, const size_t group) {
@@ -203,8 +173,6 @@ static void add_values(const float *p, size_t p_key, size_t p_row, const float *
 const cpu_attention_table CPU_TABLE(cpu_attention) = {
   .rows = ROWS,
   .few_rows = VF_LANES / 4,
-  .load = load,
-  .store = store,
   .scores_lanes = scores_lanes,
   .scores_rows = scores_rows,
   .soft_cap = soft_cap,

@@ -1,8 +1,8 @@
 /* conv: claims, weights, tasks. conv.h says how the product is made; conv_depthwise.c has the other way. */
 #include "cpu/conv.h"
 
-#include "base/arith.h"
 #include "cpu/conv_depthwise.h"
+#include "cpu/pointwise.h"
 #include "ir/conv_dims.h"
 #include "ref/ref.h"
 
@@ -146,7 +146,7 @@ static void pack_lane(void *user, size_t begin, size_t end, unsigned thread) {
       const char *row = (const char *)cpu_in(c, 1) + (group * v->each_out + first + j) * v->k * size;
       for (size_t t = 0; t < v->k; t++) {
         float one = 0;
-        if (first + j < v->each_out) v->table->load(v->w_type, row + t * size, &one, 1);
+        if (first + j < v->each_out) cpu_floats_load(c->isa, v->w_type, row + t * size, &one, 1);
         to[t * LANE + j] = one;
       }
     }
@@ -206,7 +206,7 @@ static void store_part(const cpu_call *c, const conv *v, const task *t, size_t n
   size_t channel = t->group * v->each_out + t->part * v->part_out, size = rlx_dtype_size(v->type);
   for (size_t o = 0; o < n_out; o++) {
     float bias = 0;
-    if (cpu_in(c, 2)) v->table->load(v->type, (const char *)cpu_in(c, 2) + (channel + o) * size, &bias, 1);
+    if (cpu_in(c, 2)) cpu_floats_load(c->isa, v->type, (const char *)cpu_in(c, 2) + (channel + o) * size, &bias, 1);
     char *to = (char *)c->out + ((t->sample * v->n_out + channel + o) * v->places + first) * size;
     v->table->finish(v->type, acc + o * v->table->columns, bias, to, columns);
   }

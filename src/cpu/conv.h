@@ -24,7 +24,6 @@ typedef struct cpu_conv_table {
   void (*fill_row)(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, float *row);
   /* acc[8][columns] (+)= w[rows][8]^T panel[rows][columns] */
   void (*multiply)(const float *w, const float *panel, size_t rows, bool add, float *acc);
-  void (*load)(rlx_dtype type, const void *src, float *dst, size_t n);
   /* x + bias, in the result's type */
   void (*finish)(rlx_dtype type, const float *x, float bias, void *dst, size_t n);
   /* y[i] = sum over the taps of w[t] x[t][i] */

@@ -1,7 +1,6 @@
 /* Inner loops of convolutions and pools: see conv.h. */
 #include "cpu/conv.h"
 
-#include "base/half.h"
 #include "cpu/simd.h"
 
 enum {
@@ -11,36 +10,13 @@ enum {
   TOGETHER = VF_LANES == 16 ? 8 : 4 /* channels whose sums fit the registers at once */
 };
 
-/* ---- conversion ---- */
-
-CPU_INLINE vf load_as(rlx_dtype type, const void *p, size_t i, size_t n) {
-  if (type == RLX_F32) return vf_load_n((const float *)p + i, n);
-  const uint16_t *half = (const uint16_t *)p + i;
-  return type == RLX_F16 ? vf_load_f16_n(half, n) : vf_load_bf16_n(half, n);
-}
-
-static void load(rlx_dtype type, const void *src, float *dst, size_t n) {
-  for (size_t i = 0; i < n; i += VF_LANES) {
-    size_t left = n - i < VF_LANES ? n - i : VF_LANES;
-    vf_store_n(dst + i, load_as(type, src, i, left), left);
-  }
-}
-
 static void finish(rlx_dtype type, const float *x, float bias, void *dst, size_t n) {
   vf b = vf_set(bias);
   for (size_t i = 0; i < n; i += VF_LANES) {
     size_t left = n - i < VF_LANES ? n - i : VF_LANES;
     vf v = vf_add(vf_load_n(x + i, left), b);
-    if (type == RLX_F32) vf_store_n((float *)dst + i, v, left);
-    else if (type == RLX_F16) vf_store_f16_n((uint16_t *)dst + i, v, left);
-    else vf_store_bf16_n((uint16_t *)dst + i, v, left);
+    vf_store_as_n(type, dst, i, v, left);
   }
-}
-
-static float get(rlx_dtype type, const void *p, size_t i) {
-  if (type == RLX_F32) return ((const float *)p)[i];
-  uint16_t half = ((const uint16_t *)p)[i];
-  return type == RLX_F16 ? rlx_f16_to_f32(half) : rlx_bf16_to_f32(half);
 }
 
 /* ---- panels ---- */
@@ -58,7 +34,7 @@ static void fill_row(rlx_dtype type, const void *plane, const cpu_conv_run *runs
       for (; j + VF_LANES <= r->length; j += VF_LANES) vf_store(row + r->to + j, vf_load(from + j));
       if (j < r->length) vf_store_n(row + r->to + j, vf_load_n(from + j, r->length - j), r->length - j);
     } else {
-      for (size_t j = 0; j < r->length; j++) row[r->to + j] = get(type, plane, r->from + j * r->stride);
+      for (size_t j = 0; j < r->length; j++) row[r->to + j] = vf_get_as(type, plane, r->from + j * r->stride);
     }
   }
 }
@@ -127,7 +103,6 @@ static void take_sum(const float *x, size_t stride, float *y, size_t n) {
 const cpu_conv_table CPU_TABLE(cpu_conv) = {.columns = COLUMNS,
                                             .fill_row = fill_row,
                                             .multiply = multiply,
-                                            .load = load,
                                             .finish = finish,
                                             .add_taps = add_taps,
                                             .take_max = take_max,

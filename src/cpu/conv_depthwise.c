@@ -6,6 +6,7 @@
 #include "cpu/conv_depthwise.h"
 
 #include "cpu/conv.h"
+#include "cpu/pointwise.h"
 #include "ir/conv_dims.h"
 #include "ref/ref.h"
 
@@ -62,7 +63,7 @@ rlx_status cpu_depthwise_prepare(cpu_call *c, rlx_bump *memory) {
 }
 
 /* Input row y, which may be padding, into its place of the ring: column i * stride + phase - pad_lo at [phase][i]. */
-static void copy_row(const depthwise *d, const char *plane, int64_t y, float *row) {
+static void copy_row(const cpu_call *c, const depthwise *d, const char *plane, int64_t y, float *row) {
   const rlx_conv_window *w = &d->window;
   size_t stride = (size_t)w->stride[2], size = rlx_dtype_size(d->type);
   memset(row, 0, d->row * sizeof *row);
@@ -75,11 +76,11 @@ static void copy_row(const depthwise *d, const char *plane, int64_t y, float *ro
     if (stride == 1) {
       int64_t n = d->in[2] - (begin + first), room = (int64_t)d->phase - begin;
       if (n > room) n = room;
-      if (n > 0) d->table->load(d->type, from + (size_t)(begin + first) * size, to + begin, (size_t)n);
+      if (n > 0) cpu_floats_load(c->isa, d->type, from + (size_t)(begin + first) * size, to + begin, (size_t)n);
       continue;
     }
     for (int64_t i = begin; i < (int64_t)d->phase && i * w->stride[2] + first < d->in[2]; i++)
-      d->table->load(d->type, from + (size_t)(i * w->stride[2] + first) * size, to + i, 1);
+      cpu_floats_load(c->isa, d->type, from + (size_t)(i * w->stride[2] + first) * size, to + i, 1);
   }
 }
 
@@ -106,13 +107,13 @@ static void run_plane(const cpu_call *c, const depthwise *d, size_t plane, float
   const char *x = (const char *)cpu_in(c, 0) + source * (size_t)(d->in[1] * d->in[2]) * size;
   const char *weights = (const char *)cpu_in(c, 1) + channel * taps * w_size;
   bool is_direct = d->w_type == RLX_F32;
-  if (!is_direct) d->table->load(d->w_type, weights, few, taps);
-  if (cpu_in(c, 2)) d->table->load(d->type, (const char *)cpu_in(c, 2) + channel * size, &bias, 1);
+  if (!is_direct) cpu_floats_load(c->isa, d->w_type, weights, few, taps);
+  if (cpu_in(c, 2)) cpu_floats_load(c->isa, d->type, (const char *)cpu_in(c, 2) + channel * size, &bias, 1);
   int64_t have = 0; /* rows of the padded image copied so far */
   for (int64_t y = 0; y < d->out[1]; y++) {
     int64_t first = y * w->stride[1], end = first + (int64_t)d->ring;
     if (have < first) have = first; /* rows that the stride steps over */
-    for (; have < end; have++) copy_row(d, x, have - w->pad_lo[1], ring + (size_t)have % d->ring * d->row);
+    for (; have < end; have++) copy_row(c, d, x, have - w->pad_lo[1], ring + (size_t)have % d->ring * d->row);
     run_row(d, ring, y, is_direct ? (const float *)(const void *)weights : few, sums);
     char *to = (char *)c->out + (plane * (size_t)d->out[1] + (size_t)y) * (size_t)d->out[2] * size;
     d->table->finish(d->type, sums, bias, to, (size_t)d->out[2]);

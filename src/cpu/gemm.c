@@ -1,12 +1,13 @@
 /* The float matrix product: blocks, tasks, and which inner loop runs.
  *
- * A product is cut into units: a block of rows (up to BLOCK_GROUPS groups) by a panel, all of k. A unit's sums lie in a tile on
- * the stack while k is walked in steps that keep the step's part of the panel in cache for all the groups; then bias,
- * activation and rounding happen once, on the way out. So one loop nest serves every type of result, sums of two products
- * (plus) and products of two sums (times), and no unit needs another.
+ * A product is cut into units: a block of rows (up to BLOCK_GROUPS groups) by a panel or a few, all of k. A unit's sums
+ * lie in a tile on the stack while k is walked in steps that keep the step's part of b in cache for all the groups;
+ * then bias, activation and rounding happen once, on the way out. So one loop nest serves every type of result, sums of
+ * two products (plus) and products of two sums (times), and no unit needs another.
  *
  * a is packed into groups first, for as many rows as fit WORK_BYTES, in p->work; b is
- *   - packed already (a weight): its panels are read where they lie, or converted to f32 step by step where several groups
+ *   - packed already (a weight): its panels are read where they lie, or converted to f32 step by step where several
+ * groups
  *     read them;
  *   - as the graph has it: each unit packs its step of the panel on the stack, which costs one part in (2 x rows of the
  *     block) of the work; such a unit is several panels wide, so that b is read in longer pieces.
@@ -154,8 +155,8 @@ static void sum_step(const gemm *g, const factor *f, const unit *u, size_t at, s
   }
 }
 
-/* All panels of a unit, one after the other in the tile. Those that are packed f32 already, or read by one group only, are
- * taken where they lie; others go over the stack, side by side, so that b's rows are read in long pieces. */
+/* All panels of a unit, one after the other in the tile. Those that are packed f32 already, or read by one group only,
+ * are taken where they lie; others go over the stack, side by side, so that b's rows are read in long pieces. */
 static void sum_block(const gemm *g, const factor *f, const unit *u, float *tile, bool first) {
   _Alignas(64) float packed[PACK_FLOATS];
   const cpu_product_shape *s = &f->p->shape;
@@ -327,8 +328,8 @@ static double unit_cost(const gemm *g) {
   return 100 + k * (double)g->width * (rows * 0.02 > 0.2 ? rows * 0.02 : 0.2);
 }
 
-/* Columns of a unit. One row takes the panels that its loop reads together; where b is read as it lies, longer pieces of
- * its rows are better, as long as there are units for all threads. */
+/* Columns of a unit. One row takes the panels that its loop reads together; where b is read as it lies, longer pieces
+ * of its rows are better, as long as there are units for all threads. */
 static size_t unit_width(const gemm *g) {
   const factor *all[] = {&g->main, &g->plus, &g->times};
   const cpu_product_shape *s = &g->p->shape;

@@ -3,7 +3,8 @@
  *   panel   `nr` columns of b: element [k][j] at k * nr + j. A packed weight is its panels one after the other, in the
  *           weight's own type, the last one filled up with zeros.
  *   group   up to `mr` rows of a, as f32: element [k][i] at k * rows + i.
- *   tile    the f32 result of one panel and one or more groups, below each other: [i][j] at i * nr + j. A tile of one row
+ *   tile    the f32 result of one panel and one or more groups, below each other: [i][j] at i * nr + j. A tile of one
+ * row
  *           may be several panels wide. */
 #ifndef RLX_CPU_GEMM_H
 #define RLX_CPU_GEMM_H

@@ -1,13 +1,13 @@
 /* The inner loops of the float matrix product: see gemm.h for the shapes of groups, panels and tiles.
  *
- * The one that counts is tile_rows: `rows` times two vectors of sums stay in registers while k runs; each step loads two
- * vectors of the panel and broadcasts one element of each row, so that with 14 rows (AVX-512) 28 multiply-adds wait for
- * 16 loads, and both streams come in order from the second-level cache. It is made once per number of rows and type of b,
- * which is converted as it is loaded.
+ * The one that counts is tile_rows: `rows` times two vectors of sums stay in registers while k runs; each step loads
+ * two vectors of the panel and broadcasts one element of each row, so that with 14 rows (AVX-512) 28 multiply-adds wait
+ * for 16 loads, and both streams come in order from the second-level cache. It is made once per number of rows and type
+ * of b, which is converted as it is loaded.
  *
- * One row alone cannot hide memory behind arithmetic; row_panels reads four panels at once, because several streams keep
- * more of the memory busy than one. dot_rows is for b as [n, k], where nothing needs to be turned: sums along k in the
- * lanes, added up at the end. Everything else moves a block into one of these shapes, or a tile out of it. */
+ * One row alone cannot hide memory behind arithmetic; row_panels reads four panels at once, because several streams
+ * keep more of the memory busy than one. dot_rows is for b as [n, k], where nothing needs to be turned: sums along k in
+ * the lanes, added up at the end. Everything else moves a block into one of these shapes, or a tile out of it. */
 #include "cpu/gemm.h"
 #include "cpu/math.h"
 
@@ -146,8 +146,8 @@ CPU_INLINE void row_panels(const int type, size_t k, const float *x, const void 
   EACH_4(PUT_PANEL, 0)
 }
 
-/* c = x times k rows of n columns, ldb apart, as they lie: eight rows at a time are added to c, which stays in the nearest
- * cache, so that b is read in eight long streams. */
+/* c = x times k rows of n columns, ldb apart, as they lie: eight rows at a time are added to c, which stays in the
+ * nearest cache, so that b is read in eight long streams. */
 CPU_INLINE void row_plain(const int type, size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c) {
   for (size_t j = 0; j < n; j++) c[j] = 0;
   size_t p = 0;
@@ -300,7 +300,8 @@ CPU_INLINE void pack_group(const int type, size_t rows, size_t k, const void *a,
   }
 }
 
-/* Row by row over all the panels, because rows that lie a multiple of the page apart push each other out of the cache. */
+/* Row by row over all the panels, because rows that lie a multiple of the page apart push each other out of the cache.
+ * */
 CPU_INLINE void pack_rows(const int type, size_t k, size_t n, const void *b, size_t ldb, float *panels,
                           size_t panel_step) {
   for (size_t p = 0; p < k; p++, panels += NR, b = skip_as(type, b, ldb)) {

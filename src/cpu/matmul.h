@@ -3,9 +3,9 @@
  *   out[i, j]  =  store( act( sum over k of a[i, k] b[k, j]  + bias[j] ) )        i < m, j < n
  *
  * matmul.c holds the ops (matmul, fused_matmul_bias_act, fused_gate_up, lora_matmul, grouped_matmul and
- * dequant_grouped_matmul): it claims nodes, flattens and walks batches, gathers the rows of experts, and makes each op out
- * of products. The products themselves are in gemm.c, where b is f32, f16 or bf16, and behind quant.h, where b is a block
- * type: cpu_quant_claim says whether it can and what it needs, cpu_quant_product runs one.
+ * dequant_grouped_matmul): it claims nodes, flattens and walks batches, gathers the rows of experts, and makes each op
+ * out of products. The products themselves are in gemm.c, where b is f32, f16 or bf16, and behind quant.h, where b is a
+ * block type: cpu_quant_claim says whether it can and what it needs, cpu_quant_product runs one.
  *
  * A product cuts itself into tasks for p->pool by its sizes alone and returns when all are done; it allocates nothing.
  * p->work belongs to it alone while it runs, and holds whatever was left there before. */
@@ -14,8 +14,8 @@
 
 #include "cpu/cpu.h"
 
-/* What becomes of act(sum + bias): stored; added to what out holds; or multiplied with what out holds. The last two read
- * out at the very places they write. */
+/* What becomes of act(sum + bias): stored; added to what out holds; or multiplied with what out holds. The last two
+ * read out at the very places they write. */
 typedef enum cpu_store { CPU_STORE, CPU_STORE_ADD, CPU_STORE_MUL } cpu_store;
 
 /* The sizes and types of a product: all that claims, layouts and work memory may depend on. */
@@ -80,7 +80,8 @@ void cpu_gemm_product(const cpu_product *p);
  *   bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out);
  *   void cpu_quant_product(const cpu_product *p);
  * A weight with leading axes ([E, N, K]) is packed matrix by matrix, each cpu_quant_matrix_bytes long:
- *   uint64_t cpu_quant_matrix_bytes(const cpu_product_shape *s);   of one matrix of b, in s->b_layout (0: as in the graph)
+ *   uint64_t cpu_quant_matrix_bytes(const cpu_product_shape *s);   of one matrix of b, in s->b_layout (0: as in the
+ * graph)
  */
 uint64_t cpu_gemm_matrix_bytes(const cpu_product_shape *s);
 

@@ -49,6 +49,14 @@ typedef struct cpu_tile_moves {
 } cpu_tile_moves;
 CPU_TABLES(cpu_tile_moves, cpu_tile_move)
 
+/* n floats of a type (f32, f16, bf16) to f32 and back: for families that compute in f32. */
+static inline void cpu_floats_load(cpu_isa isa, rlx_dtype type, const void *src, float *dst, size_t n) {
+  cpu_tile_move(isa)->load[type](NULL, dst, src, NULL, NULL, n);
+}
+static inline void cpu_floats_store(cpu_isa isa, rlx_dtype type, const float *src, void *dst, size_t n) {
+  cpu_tile_move(isa)->store[type](NULL, dst, src, NULL, NULL, n);
+}
+
 /* ---- axes ---- */
 
 /* A walk over a row-major result, with the steps of each operand in elements; axes are merged where all operands

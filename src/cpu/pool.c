@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "cpu/conv.h"
+#include "cpu/pointwise.h"
 #include "ir/conv_dims.h"
 #include "ref/ref.h"
 
@@ -105,7 +106,8 @@ static void divide(const pool *p, int64_t z, int64_t y, float *result) {
 }
 
 /* The rows of the window of output row (z, y). */
-static void run_row(const pool *p, const char *plane, int64_t z, int64_t y, float *result, float *room) {
+static void run_row(const cpu_call *c, const pool *p, const char *plane, int64_t z, int64_t y, float *result,
+                    float *room) {
   const rlx_conv_window *w = &p->window;
   int64_t first[2], end[2], place[2] = {z, y};
   for (int64_t x = 0; x < p->out[2]; x++) result[x] = p->is_max ? -INFINITY : 0;
@@ -115,7 +117,7 @@ static void run_row(const pool *p, const char *plane, int64_t z, int64_t y, floa
       int64_t in_z = rlx_window_start(w, 0, z) + i * w->dilation[0];
       int64_t in_y = rlx_window_start(w, 1, y) + j * w->dilation[1];
       const char *row = plane + (size_t)((in_z * p->in[1] + in_y) * p->in[2]) * rlx_dtype_size(p->type);
-      if (p->room) p->table->load(p->type, row, room, (size_t)p->in[2]);
+      if (p->room) cpu_floats_load(c->isa, p->type, row, room, (size_t)p->in[2]);
       take_row(p, p->room ? room : (const float *)(const void *)row, result);
     }
   if (!p->is_max) divide(p, z, y, result);
@@ -132,7 +134,7 @@ static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
       char *to = (char *)c->out + plane * (size_t)(p->out[0] * p->out[1] * p->out[2]) * size;
       for (int64_t z = 0; z < p->out[0]; z++)
         for (int64_t y = 0; y < p->out[1]; y++, to += (size_t)p->out[2] * size) {
-          run_row(p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, room);
+          run_row(c, p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, room);
           p->table->finish(p->type, result, 0, to, (size_t)p->out[2]);
         }
     }

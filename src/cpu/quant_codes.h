@@ -15,26 +15,30 @@
 #include "cpu/simd.h"
 #include "quant/blocks.h"
 
-/* Loops over constants, to be written out, and others, to be left alone. */
-#if defined(__clang__)
-#define Q_UNROLL _Pragma("clang loop unroll(full)")
-#define Q_LOOP _Pragma("clang loop unroll(disable)")
-#else
-#define Q_UNROLL _Pragma("GCC unroll 16")
-#define Q_LOOP _Pragma("GCC unroll 1")
-#endif
-/* The parts of a super-block are written out where shifts by constants pay for the length of the code; never under a
- * sanitizer, whose checks would make it minutes to compile. */
+/* Q_UNROLL: loops over constants, to be written out (not under a sanitizer, whose checks would make that minutes to
+ * compile); Q_LOOP: others, to be left alone. Where a compiler finds better it may say so quietly. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define Q_WRITE_OUT(tile) 0
+#define Q_SANITIZED
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define Q_WRITE_OUT(tile) 0
+#define Q_SANITIZED
 #endif
 #endif
-#ifndef Q_WRITE_OUT
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define Q_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define Q_LOOP _Pragma("GCC unroll 1")
+#endif
+#if defined(Q_SANITIZED)
+#define Q_UNROLL Q_LOOP
+#elif defined(__clang__)
+#define Q_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define Q_UNROLL _Pragma("GCC unroll 16")
+#endif
+/* The parts of a super-block are written out where shifts by constants pay for the length of the code. */
 #define Q_WRITE_OUT(tile) (VF_LANES == 16 || (VF_LANES == 8 && (tile) == 1))
-#endif
 /* Tiles that do not fit the registers are not made. */
 #if VF_LANES == 16
 #define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4) X(TYPE, name, 8)

@@ -1,7 +1,6 @@
 /* Inner loops of rotary positions. */
 #include "cpu/rope.h"
 
-#include "base/half.h"
 #include "cpu/math.h"
 
 static void turns(const float *angle, float *cosine, float *sine, size_t n) {
@@ -13,45 +12,22 @@ static void turns(const float *angle, float *cosine, float *sine, size_t n) {
   }
 }
 
-CPU_INLINE vf load_as(rlx_dtype type, const void *p, size_t i, size_t n) {
-  if (type == RLX_F32) return vf_load_n((const float *)p + i, n);
-  const uint16_t *half = (const uint16_t *)p + i;
-  return type == RLX_F16 ? vf_load_f16_n(half, n) : vf_load_bf16_n(half, n);
-}
-
-CPU_INLINE void store_as(rlx_dtype type, void *p, size_t i, vf v, size_t n) {
-  if (type == RLX_F32) vf_store_n((float *)p + i, v, n);
-  else if (type == RLX_F16) vf_store_f16_n((uint16_t *)p + i, v, n);
-  else vf_store_bf16_n((uint16_t *)p + i, v, n);
-}
-
 static void neox(rlx_dtype type, const void *x, void *y, const float *cosine, const float *sine, size_t pairs) {
   for (size_t i = 0; i < pairs; i += VF_LANES) {
     size_t n = pairs - i < VF_LANES ? pairs - i : VF_LANES;
-    vf a = load_as(type, x, i, n), b = load_as(type, x, pairs + i, n);
+    vf a = vf_load_as_n(type, x, i, n), b = vf_load_as_n(type, x, pairs + i, n);
     vf c = vf_load_n(cosine + i, n), s = vf_load_n(sine + i, n);
-    store_as(type, y, i, vf_sub(vf_mul(a, c), vf_mul(b, s)), n);
-    store_as(type, y, pairs + i, vf_add(vf_mul(a, s), vf_mul(b, c)), n);
+    vf_store_as_n(type, y, i, vf_sub(vf_mul(a, c), vf_mul(b, s)), n);
+    vf_store_as_n(type, y, pairs + i, vf_add(vf_mul(a, s), vf_mul(b, c)), n);
   }
 }
 
 /* Neighbours: few enough that scalars do. */
-static float get(rlx_dtype type, const void *p, size_t i) {
-  if (type == RLX_F32) return ((const float *)p)[i];
-  uint16_t half = ((const uint16_t *)p)[i];
-  return type == RLX_F16 ? rlx_f16_to_f32(half) : rlx_bf16_to_f32(half);
-}
-
-static void put(rlx_dtype type, void *p, size_t i, float v) {
-  if (type == RLX_F32) ((float *)p)[i] = v;
-  else ((uint16_t *)p)[i] = type == RLX_F16 ? rlx_f32_to_f16(v) : rlx_f32_to_bf16(v);
-}
-
 static void gptj(rlx_dtype type, const void *x, void *y, const float *cosine, const float *sine, size_t pairs) {
   for (size_t i = 0; i < pairs; i++) {
-    float a = get(type, x, 2 * i), b = get(type, x, 2 * i + 1);
-    put(type, y, 2 * i, a * cosine[i] - b * sine[i]);
-    put(type, y, 2 * i + 1, a * sine[i] + b * cosine[i]);
+    float a = vf_get_as(type, x, 2 * i), b = vf_get_as(type, x, 2 * i + 1);
+    vf_put_as(type, y, 2 * i, a * cosine[i] - b * sine[i]);
+    vf_put_as(type, y, 2 * i + 1, a * sine[i] + b * cosine[i]);
   }
 }
 

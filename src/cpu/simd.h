@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "cpu/cpu.h"
 
 #define CPU_INLINE static inline __attribute__((always_inline, unused))
@@ -189,8 +190,6 @@ CPU_INLINE vi vi_load_u8(const uint8_t *p) {
 #else
 /* ---- 4 lanes in the compiler's own vectors: any machine; with NEON's fused multiply-add where there is one ---- */
 #include <math.h>
-
-#include "base/half.h"
 #if defined(__ARM_NEON)
 #include <arm_neon.h>
 #endif
@@ -330,6 +329,39 @@ CPU_INLINE void vf_store_bf16_n(uint16_t *p, vf v, size_t n) {
   uint16_t b[VF_LANES];
   vf_store_bf16(b, v);
   memcpy(p, b, n * sizeof *b);
+}
+
+/* f32, f16 or bf16 in memory from element `at` on; written for a `type` that is a constant after inlining. */
+CPU_INLINE vf vf_load_as(rlx_dtype type, const void *p, size_t at) {
+  if (type == RLX_F16) return vf_load_f16((const uint16_t *)p + at);
+  if (type == RLX_BF16) return vf_load_bf16((const uint16_t *)p + at);
+  return vf_load((const float *)p + at);
+}
+CPU_INLINE vf vf_load_as_n(rlx_dtype type, const void *p, size_t at, size_t n) {
+  if (type == RLX_F16) return vf_load_f16_n((const uint16_t *)p + at, n);
+  if (type == RLX_BF16) return vf_load_bf16_n((const uint16_t *)p + at, n);
+  return vf_load_n((const float *)p + at, n);
+}
+CPU_INLINE void vf_store_as(rlx_dtype type, void *p, size_t at, vf v) {
+  if (type == RLX_F16) vf_store_f16((uint16_t *)p + at, v);
+  else if (type == RLX_BF16) vf_store_bf16((uint16_t *)p + at, v);
+  else vf_store((float *)p + at, v);
+}
+CPU_INLINE void vf_store_as_n(rlx_dtype type, void *p, size_t at, vf v, size_t n) {
+  if (type == RLX_F16) vf_store_f16_n((uint16_t *)p + at, v, n);
+  else if (type == RLX_BF16) vf_store_bf16_n((uint16_t *)p + at, v, n);
+  else vf_store_n((float *)p + at, v, n);
+}
+
+/* One element of such memory. */
+CPU_INLINE float vf_get_as(rlx_dtype type, const void *p, size_t at) {
+  if (type == RLX_F32) return ((const float *)p)[at];
+  uint16_t half = ((const uint16_t *)p)[at];
+  return type == RLX_F16 ? rlx_f16_to_f32(half) : rlx_bf16_to_f32(half);
+}
+CPU_INLINE void vf_put_as(rlx_dtype type, void *p, size_t at, float x) {
+  if (type == RLX_F32) ((float *)p)[at] = x;
+  else ((uint16_t *)p)[at] = type == RLX_F16 ? rlx_f32_to_f16(x) : rlx_f32_to_bf16(x);
 }
 
 #endif

@@ -9,7 +9,7 @@
 /* ---- words ---- */
 
 const report_family rlx_plan_report_families[REPORT_FAMILIES] = {
-  {"workspace", "#9e9e9e"},    {"input", "#4caf50"}, {"product", "#1e88e5"}, {"norm or reduction", "#8e24aa"},
+  {"workspace", "#9e9e9e"},    {"input", "#4caf50"}, {"product", "#1e88e5"}, {"norm, reduction", "#8e24aa"},
   {"element-wise", "#fb8c00"}, {"move", "#00acc1"},  {"control", "#e53935"}, {"other", "#6d4c41"},
 };
 enum { WORKSPACE, INPUT, PRODUCT, REDUCTION, POINTWISE, MOVE, CONTROL, OTHER };

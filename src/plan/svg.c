@@ -101,23 +101,31 @@ static void add_head(const picture *d, size_t n_drawn) {
   rlx_str_add(s, "</text>\n");
 }
 
+/* A step between ticks that people like: 1, 2 or 5 times a power of ten, with at most eight ticks up to `most`. */
+static uint64_t tick_step(uint64_t most) {
+  uint64_t power = 1;
+  while (most / 8 >= power * 10) power *= 10;
+  return most / 8 < power ? power : most / 8 < 2 * power ? 2 * power : most / 8 < 5 * power ? 5 * power : 10 * power;
+}
+
 static void add_axes(const picture *d) {
-  enum { TICKS = 5 };
   rlx_str *s = d->s;
-  double right = WIDTH - RIGHT, bottom = HEIGHT - BOTTOM, n_steps = d->p->n_steps ? (double)d->p->n_steps : 1.0;
-  rlx_str_add(s, "<g stroke=\"#dddddd\">\n");
-  for (int i = 0; i <= TICKS; i++) {
-    double y = y_of(d, (double)d->top * i / TICKS);
-    rlx_str_add(s, "<line x1=\"%d\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\"/>\n", LEFT, y, right, y);
+  double right = WIDTH - RIGHT, bottom = HEIGHT - BOTTOM;
+  uint64_t n_steps = d->p->n_steps ? d->p->n_steps : 1, step = tick_step(n_steps), bytes = 1;
+  while (d->top / 7 >= bytes) bytes *= 2; /* addresses: powers of two */
+  rlx_str_add(s, "<g fill=\"#555555\">\n");
+  for (uint64_t at = 0; at <= d->top; at += bytes) {
+    double y = y_of(d, (double)at);
+    rlx_str_add(s,
+                "<line x1=\"%d\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"#dddddd\"/>"
+                "<text x=\"%d\" y=\"%.2f\" text-anchor=\"end\">",
+                LEFT, y, right, y, LEFT - 8, y + 4.0);
+    rlx_plan_report_add_bytes(s, at);
+    rlx_str_add(s, "</text>\n");
   }
-  rlx_str_add(s, "</g>\n<g fill=\"#555555\">\n");
-  for (int i = 0; i <= TICKS; i++) {
-    rlx_str_add(s, "<text x=\"%d\" y=\"%.2f\" text-anchor=\"end\">", LEFT - 8,
-                y_of(d, (double)d->top * i / TICKS) + 4.0);
-    rlx_plan_report_add_bytes(s, d->top / TICKS * (uint64_t)i);
-    rlx_str_add(s, "</text>\n<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%.0f</text>\n",
-                x_of(d, n_steps * i / TICKS), bottom + 18.0, n_steps * i / TICKS);
-  }
+  for (uint64_t at = 0; at <= n_steps; at += step)
+    rlx_str_add(s, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%llu</text>\n", x_of(d, (double)at),
+                bottom + 18.0, (unsigned long long)at);
   rlx_str_add(s, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">step</text>\n</g>\n", (LEFT + right) / 2,
               bottom + 36.0);
 }
@@ -133,7 +141,7 @@ static void add_bound(const picture *d) {
 
 static void add_legend(const picture *d) {
   for (int i = 0; i < REPORT_FAMILIES; i++) {
-    int x = LEFT + i * 132, y = HEIGHT - 26;
+    int x = LEFT + i * 134, y = HEIGHT - 26;
     rlx_str_add(d->s,
                 "<rect x=\"%d\" y=\"%d\" width=\"14\" height=\"14\" fill=\"%s\"/><text x=\"%d\" y=\"%d\">%s</text>\n",
                 x, y, rlx_plan_report_families[i].colour, x + 19, y + 12, rlx_plan_report_families[i].name);

@@ -59,19 +59,24 @@ rlx_bound rlx_instance_bound(const rlx_instance *i, const rlx_window *w) {
   return at;
 }
 
-/* Tells the arena where the values lie. Weights that are yet to be computed come when the instance is bound. */
-static rlx_status note_places(rlx_instance *i) {
+static bool is_computed(const rlx_compiled *c, const rlx_window *w) {
+  return w->segment == RLX_SEGMENT_WEIGHTS && c->slots[w->block].kind == RLX_WEIGHT_COMPUTED;
+}
+
+/* Tells the arena where the values lie. Weights that are computed come only when the instance is bound: before they are
+ * known to be ready, another thread may be making their blocks. */
+static rlx_status note_places(rlx_instance *i, bool with_computed) {
   const rlx_compiled *c = i->compiled;
   for (rlx_node n = 1; n < rlx_graph_end(c->graph); n++) {
     const rlx_window *w = &c->plan->at[n];
-    if (w->segment == RLX_SEGMENT_NONE) continue;
+    if (w->segment == RLX_SEGMENT_NONE || (!with_computed && is_computed(c, w))) continue;
     rlx_arena_entry e = {.segment = w->segment,
                          .block = w->block,
                          .layout = c->layout[n],
                          .at = rlx_instance_bound(i, w),
                          .type = rlx_graph_at(c->graph, n)->type};
     e.capacity = e.at.bytes;
-    if (e.at.block || !e.capacity) RLX_TRY(rlx_arena_put(i->arena, n, &e));
+    RLX_TRY(rlx_arena_put(i->arena, n, &e));
   }
   return RLX_OK;
 }
@@ -82,7 +87,7 @@ static rlx_status fill(rlx_instance *i) {
   RLX_TRY(hold_states(i));
   RLX_TRY(rlx_arena_create(i->session->device, i->session->blocks, p->scratch, p->n_scratch,
                            rlx_graph_size(i->compiled->graph), &i->arena));
-  return note_places(i);
+  return note_places(i, false);
 }
 
 rlx_status rlx_instance_create(rlx_session *s, rlx_compiled *c, rlx_weights *w, rlx_states *st, rlx_instance **out) {
@@ -140,7 +145,7 @@ static rlx_status make_program(rlx_instance *i) {
 }
 
 static rlx_status bind(rlx_instance *i) {
-  RLX_TRY(note_places(i));
+  RLX_TRY(note_places(i, true));
   rlx_status s = make_program(i);
   if (!s) s = rlx_host_bind(i);
   i->is_bound = !s;
