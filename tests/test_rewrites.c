@@ -468,6 +468,30 @@ static void count_line(void *user, rlx_log_level level, const char *text) {
   if (level == RLX_LOG_ERROR && strstr(text, "would run on the host")) ++*(size_t *)user;
 }
 
+/* user: the one op that the target has, or RLX_OP_INVALID. */
+static bool has_one(void *user, const rlx_graph *g, rlx_node n, const char **why) {
+  *why = REFUSED;
+  return rlx_graph_at(g, n)->op == *(const rlx_op *)user;
+}
+
+/* A node of which no part comes to the target stays whole; one of which some part does is rewritten. */
+TEST(what_the_host_runs_anyway_stays_whole) {
+  for (int i = 0; i < 2; i++) {
+    rlx_op has = i == 0 ? RLX_OP_INVALID : RLX_OP_exp;
+    static const char text[] = "graph { %1 = input \"x\" : f32[2,3]\n %2 = softmax(%1)\n output \"y\" = %2 }";
+    rlx_graph *g, *out;
+    rlx_report report = {0};
+    rlx_pass_context ctx = {.supports = has_one, .supports_user = &has, .report = &report};
+    CHECK(rlx_graph_parse(text, sizeof text - 1, &g) == RLX_OK);
+    CHECK(legalise(g, &ctx, rlx_rewrite_get, &out) == RLX_OK);
+    CHECK((rlx_graph_at(out, out->outputs.v[0].node)->op == RLX_OP_softmax) == (i == 0));
+    CHECK(report.host == (i == 0) && report.rewritten == (i == 1));
+    rlx_report_deinit(&report);
+    rlx_graph_destroy(out);
+    rlx_graph_destroy(g);
+  }
+}
+
 TEST(forbid_host_lists_every_node) {
   rlx_graph *g = NULL, *out = NULL;
   CHECK_OK(rlx_graph_parse(small_graph, strlen(small_graph), &g));

@@ -109,9 +109,14 @@ static void *worker_main(void *argument) {
   for (;;) {
     look_for_run(p, last_run);
     pthread_mutex_lock(&p->lock);
-    while (!p->stop && !(p->is_open && p->run != last_run)) pthread_cond_wait(&p->wake, &p->lock);
+    if (!p->stop && !(p->is_open && p->run != last_run)) pthread_cond_wait(&p->wake, &p->lock);
     if (p->stop) break;
+    bool joins = p->is_open && p->run != last_run;
     last_run = p->run;
+    if (!joins) { /* woken too late: the next run may be near, so look for it again */
+      pthread_mutex_unlock(&p->lock);
+      continue;
+    }
     p->n_joined++;
     pthread_mutex_unlock(&p->lock);
     claim_tasks(p, w->index);

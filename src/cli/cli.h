@@ -162,6 +162,20 @@ typedef struct cli_engine {
   rlx_executable *executable;
   void *buffers; /* of cli_engine_get */
 } cli_engine;
+/* What a command that runs one model is given, and what it does with it once that is compiled and has its values. */
+typedef struct cli_task {
+  const cli_command *self;
+  cli_common common;
+  cli_list words; /* the one file */
+  cli_model_options model;
+  cli_engine_options engine;
+  bool (*check)(const struct cli_task *t, int *exit_code);     /* of the options; may be NULL */
+  int (*before)(const struct cli_task *t, const cli_model *m); /* the device is opened; may be NULL */
+  int (*run)(const struct cli_task *t, const cli_model *m, cli_engine *e);
+} cli_task;
+/* Parses the options, which are those above and the `n` of the command, and runs the task. */
+int cli_task_run(cli_task *t, const cli_option *own, size_t n, int argc, char **argv);
+
 /* A session on the device; then the model compiled on it and all its values written. Failures are told. */
 int cli_session_open(const cli_common *common, const char *device, uint32_t threads, rlx_session **out);
 int cli_engine_open(const cli_common *common, const cli_engine_options *options, const cli_model *m, cli_engine *e);

@@ -52,3 +52,36 @@ rlx_status cli_engine_get(void *engine, const char *name, rlx_tensor *view) {
   e->buffers = view->data = grown;
   return rlx_executable_read(e->executable, name, view);
 }
+
+static int run_task(const cli_task *t, cli_model *m, cli_engine *e) {
+  int code = cli_model_load(t->words.v[0].value, &t->model, m);
+  if (m->graph && t->before && t->before(t, m)) code = CLI_FAILED;
+  if (code || cli_model_bind(m) || cli_engine_open(&t->common, &t->engine, m, e)) return CLI_FAILED;
+  return t->run(t, m, e);
+}
+
+static int run_parsed(const cli_task *t) {
+  int code;
+  if (t->words.n != 1) return cli_wrong(t->self, "expected one file, found %zu", t->words.n);
+  if (t->check && !t->check(t, &code)) return code;
+  cli_model m = {0};
+  cli_engine e = {0};
+  code = run_task(t, &m, &e);
+  cli_engine_close(&e);
+  cli_model_deinit(&m);
+  return code;
+}
+
+int cli_task_run(cli_task *t, const cli_option *own, size_t n, int argc, char **argv) {
+  const cli_option shared[] = {CLI_MODEL_OPTIONS(t->model), CLI_ENGINE_OPTIONS(t->engine)};
+  enum { SHARED = sizeof shared / sizeof *shared, MOST = 16 };
+  cli_option options[MOST];
+  int code = CLI_FAILED;
+  if (SHARED + n > MOST) return cli_fail("too many options"); /* a mistake of ours */
+  memcpy(options, shared, sizeof shared);
+  if (n) memcpy(options + SHARED, own, n * sizeof *own);
+  if (cli_parse(t->self, argc, argv, options, SHARED + n, &t->common, &t->words, &code)) code = run_parsed(t);
+  cli_list_deinit(&t->words);
+  cli_model_options_deinit(&t->model);
+  return code;
+}

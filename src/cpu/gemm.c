@@ -7,8 +7,7 @@
  *
  * a is packed into groups first, for as many rows as fit WORK_BYTES, in p->work; b is
  *   - packed already (a weight): its panels are read where they lie, or converted to f32 step by step where several
- * groups
- *     read them;
+ *     groups read them;
  *   - as the graph has it: each unit packs its step of the panel on the stack, which costs one part in (2 x rows of the
  *     block) of the work; such a unit is several panels wide, so that b is read in longer pieces.
  * One row of a (or a few, with b as [n, k]) is another matter: memory is the limit, and row_panels, row_plain and dots

@@ -4,8 +4,7 @@
  *           weight's own type, the last one filled up with zeros.
  *   group   up to `mr` rows of a, as f32: element [k][i] at k * rows + i.
  *   tile    the f32 result of one panel and one or more groups, below each other: [i][j] at i * nr + j. A tile of one
- * row
- *           may be several panels wide. */
+ *           row may be several panels wide. */
 #ifndef RLX_CPU_GEMM_H
 #define RLX_CPU_GEMM_H
 

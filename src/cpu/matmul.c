@@ -2,9 +2,8 @@
  *
  *   matmul, fused_matmul_bias_act   one product; where b has no batch axes, all rows of a's batch are one a
  *   dot_general                     the same, where reshaping alone makes it a matmul; else the rewrite sees to it
- *   fused_gate_up                   the gate's product, multiplied by the other (`times`); with block types one after
- * the
- *                                   other, by way of out
+ *   fused_gate_up                   the gate's product, multiplied by the other (`times`); with block types one
+ *                                   after the other, by way of out
  *   lora_matmul                     x a first, as f32; then x w `plus` that times b
  *   grouped_matmul and its kin      the rows are sorted by expert; one product per expert that has rows
  *

@@ -1,5 +1,7 @@
 /* Legalise: every node that the target does not support is replaced by its rewrite, and what the rewrite made is looked
- * at again in the next round, until nothing changes; what then remains unsupported runs on the host.
+ * at again in the next round, until nothing changes; what then remains unsupported runs on the host. A node of which no
+ * part came to the target is better left whole: the host runs one op faster than its parts, and more exactly. So where that
+ * happened, the rounds run once more without those rewrites.
  *
  * A round is one walk that copies a graph. Each node remembers which source node it came from, so that the report can
  * say what became of each. Rewrites only ever go from composite to simpler ops, so a few rounds suffice; the bound is a
@@ -29,6 +31,7 @@ typedef RLX_ARRAY(rlx_node) input_list; /* a node's inputs in the new graph */
 typedef struct plan {
   rlx_pass_context *ctx;
   rlx_rewrite_table rewrites;
+  const bool *whole; /* by source node: not to be rewritten; NULL: none */
 } plan;
 
 static void stage_deinit(stage *s) {
@@ -93,7 +96,8 @@ static rlx_status rewrite_node(rlx_rewrite_fn rewrite, const rlx_graph *from, rl
 static rlx_status step(const plan *p, const stage *from, rlx_node id, stage *to, rlx_node *map, input_list *in) {
   const rlx_node_rec *n = rlx_graph_at(from->graph, id);
   const char *why;
-  rlx_rewrite_fn rewrite = ask(p->ctx, from->graph, id, &why) ? NULL : p->rewrites(n->op);
+  bool stays = ask(p->ctx, from->graph, id, &why) || (p->whole && p->whole[from->origin.v[id]]);
+  rlx_rewrite_fn rewrite = stays ? NULL : p->rewrites(n->op);
   rlx_node replaced = RLX_NONE;
   if (rewrite && !is_rewritable(from->graph, n)) why = "it is empty, and its sizes are too large to rearrange";
   else if (rewrite) RLX_TRY(rewrite_node(rewrite, from->graph, id, to, map, in, &replaced, &why));
@@ -143,6 +147,53 @@ static rlx_status run_rounds(const rlx_graph *in, const plan *p, stage *current)
   return changed ? RLX_FAIL(RLX_UNSUPPORTED,
                             "rewrites still go on after %d rounds: some rewrite makes what it replaces", MAX_ROUNDS)
                  : RLX_OK;
+}
+
+/* ---- what is better left whole ---- */
+
+/* Marks the source nodes that were rewritten and of which the target runs nothing; views are nobody's work. */
+static rlx_status find_whole(const rlx_graph *in, const stage *final, bool **whole, bool *any) {
+  uint32_t end = rlx_graph_end(in);
+  uint32_t *parts = rlx_mem_calloc(end, sizeof *parts);
+  *whole = rlx_mem_calloc(end, sizeof **whole);
+  if (!parts || !*whole) {
+    rlx_mem_free(parts);
+    return RLX_FAIL(RLX_NO_MEMORY, "legalise");
+  }
+  for (rlx_node id = 1; id < rlx_graph_end(final->graph); id++) {
+    rlx_op op = rlx_graph_at(final->graph, id)->op;
+    rlx_node origin = final->origin.v[id];
+    if (rlx_op_has(op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW)) continue;
+    if (!parts[origin]++) (*whole)[origin] = true;
+    if (!final->why.v[id]) (*whole)[origin] = false;
+  }
+  for (rlx_node id = 1; id < end; id++) {
+    (*whole)[id] = (*whole)[id] && parts[id] > 1;
+    *any = *any || (*whole)[id];
+  }
+  rlx_mem_free(parts);
+  return RLX_OK;
+}
+
+/* The rounds, and where it is better, the rounds again, from the same beginning. */
+static rlx_status run_all(const rlx_graph *in, plan *p, stage *current) {
+  bool *whole = NULL, any = false;
+  rlx_pass_context *ctx = p->ctx;
+  size_t bytes = ctx->n_origin * sizeof *ctx->origin;
+  rlx_node *origin = ctx->origin ? rlx_mem_alloc(bytes) : NULL;
+  if (ctx->origin && !origin) return RLX_FAIL(RLX_NO_MEMORY, "legalise");
+  if (origin) memcpy(origin, ctx->origin, bytes);
+  rlx_status s = run_rounds(in, p, current);
+  if (!s) s = find_whole(in, current, &whole, &any);
+  if (!s && any) {
+    if (origin) memcpy(ctx->origin, origin, bytes);
+    stage_deinit(current);
+    p->whole = whole;
+    s = run_rounds(in, p, current);
+  }
+  rlx_mem_free(whole);
+  rlx_mem_free(origin);
+  return s;
 }
 
 /* ---- the report ---- */
@@ -230,7 +281,7 @@ static rlx_status finish(const rlx_graph *in, rlx_pass_context *ctx, const stage
 
 rlx_status rlx_legalise_with(const rlx_graph *in, rlx_pass_context *ctx, rlx_rewrite_table rewrites, rlx_graph *out) {
   stage current = {0};
-  rlx_status s = run_rounds(in, &(plan){ctx, rewrites}, &current);
+  rlx_status s = run_all(in, &(plan){.ctx = ctx, .rewrites = rewrites}, &current);
   if (!s) s = finish(in, ctx, &current, out);
   stage_deinit(&current);
   return s;
