@@ -3,8 +3,8 @@
  * For each shape and number of threads, OpenBLAS's sgemm (and for one row the better of its two sgemv), our product
  * with a packed weight, and our product with b as it comes ([K, N]) take turns, so that whatever else the machine does
  * hits all of them; each entry is the best of its rounds. Ratios are OpenBLAS's time over ours: above 1 we are faster.
- * Weights larger than the caches are read from memory, smaller ones from the cache: each takes four
- * runs at a time.
+ * Weights larger than the caches are read from memory, smaller ones from the cache: each takes at
+ * least four runs at a time.
  *
  * OpenBLAS is loaded at run time (libopenblas.so.0); without it there is nothing to compare with, and the line says so.
  * */
@@ -112,7 +112,11 @@ static void measure(const blas *l, operands *o, unsigned n_threads, double secon
   for (int round = 0; round < 2 || now(2) - begin < seconds; round++)
     for (int i = 0; i < N_RUNNERS; i++) {
       if (o->s.m > 1 && (i == SGEMV || i == SGEMV_T)) continue;
-      for (int turn = 0; turn < 4; turn++) { /* the first ones bring what is read into the cache, if it fits */
+      /* OpenBLAS's threads keep their cores busy for some 25 ms after a run. */
+      if (n_threads > 1) nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+      /* The first runs bring what is read into the cache, if it fits. */
+      double turn_begin = now(2);
+      for (int turn = 0; turn < 4 || now(2) - turn_begin < 0.01; turn++) {
         double start = now(n_threads);
         run(l, o, i);
         best[i] = fmin(best[i], now(n_threads) - start);

@@ -22,8 +22,9 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-  {"cuts", 150},  {"cuts", 300},      {"cuts", 450},      {"grid", 300},    {"frayed", 150},   {"frayed", 300},
-  {"tiles", 300}, {"allocator", 300}, {"allocator", 450}, {"network", 300}, {"network", 3000},
+  {"cuts", 150},    {"cuts", 300},      {"cuts", 450},      {"grid", 300},    {"frayed", 150},   {"frayed", 300},
+  {"program", 150}, {"program", 300},   {"program", 450},   {"trace", 150},   {"trace", 300},    {"trace", 450},
+  {"tiles", 300},   {"allocator", 300}, {"allocator", 450}, {"network", 300}, {"network", 3000},
 };
 
 typedef struct settings {

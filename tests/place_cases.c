@@ -132,9 +132,10 @@ static bool cut_bands(cutter *c, size_t at, uint64_t n_bands, uint64_t period, b
 static bool cut_as_program(cutter *c, size_t at) {
   piece p = c->pieces.v[at];
   uint64_t rows = (p.high - p.low) / c->grain, width = p.to - p.from, what = rlx_random_below(&c->state, 10);
-  if (what < 2 && width >= 8 && rows >= 4)
-    return cut_bands(c, at, 2 + rlx_random_below(&c->state, 3), 2 + 2 * rlx_random_below(&c->state, width / 6 + 1),
-                     false);
+  if (what < 2 && width >= 8 && rows >= 4) {
+    uint64_t period = 2 + 2 * rlx_random_below(&c->state, width / 6 + 1), n_bands = 2 + rlx_random_below(&c->state, 3);
+    return cut_bands(c, at, n_bands, period, false);
+  }
   if (what < 4 && width >= 6 && rows >= 4) return cut_bands(c, at, 3 + rlx_random_below(&c->state, 3), 0, true);
   if (what < 7 && rows >= 4) {
     uint64_t share = rows >> (1 + rlx_random_below(&c->state, 3)); /* a half, a quarter, an eighth */

@@ -90,7 +90,9 @@ def standard_output_that_fails():
     given = linear_inputs()
     commands = (["ops"], ["ops", "--json"], ["ops", "add"], ["graph", "g.rlx"], ["graph", "g.rlx", "--dot"], ["--help"],
                 ["graph", "g.rlx", "--json"], ["eval", "g.rlx", *given], ["eval", "g.rlx", *given, "--json"],
-                ["ops", "-h"])
+                ["ops", "-h"], ["devices"], ["plan", "g.rlx"], ["plan", "g.rlx", "--json"], ["run", "g.rlx", *given],
+                ["compare", "g.rlx", *given, "--json"], ["bench", "g.rlx", *given, "-r", "1"],
+                ["conform", "--op", "a*", "--json"])
     said = lambda why: f"rlx: cannot write standard output: {why}\n".encode()
     for command in commands:
         with open("/dev/full", "wb") as full:
@@ -144,6 +146,17 @@ def an_interrupt_ends_a_run():
     for options in ([], ["--json"], ["--pass", "all"], ["-v"]):
         result = interrupt("eval", "g.rlx", "--input", "n=n.npy", "--out", "out", *options)
         equal(result, (130, "", ""), f"eval {options}")
+        equal(sorted(os.listdir(".")), ["g.rlx", "n.npy"], "files")
+
+
+@test
+def an_interrupt_ends_what_runs_on_a_device():
+    write("g.rlx", ENDLESS)
+    npy("n.npy", "i64", (), [0])
+    given = ["g.rlx", "--input", "n=n.npy"]
+    for command in (["run", *given, "--out", "out"], ["run", *given, "--device", "null", "--json"], ["compare", *given],
+                    ["bench", *given, "--json"], ["trace", *given, "-o", "trace.json"], ["bench", "ops", "-r", "1000000"]):
+        equal(interrupt(*command), (130, "", ""), f"{command}")
         equal(sorted(os.listdir(".")), ["g.rlx", "n.npy"], "files")
 
 

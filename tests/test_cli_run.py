@@ -113,6 +113,8 @@ def a_plan():
     fails("plan", "g.rlx", says=["B", "--dim"], lines=1)
     fails("plan", says="expected one file", code=2)
     fails("plan", "g.rlx", "--csv", "p.csv", says="expected one of them", code=2)
+    for option in (["--out", "o"], ["--capacity", "9"], ["--budget", "9"]):
+        fails("plan", "g.rlx", *option, says=[option[0], "--csv"], code=2)
     # A plan takes no memory: weights of 4 TiB.
     write("huge.rlx", 'graph { %1 = input "x" : f32[1,1048576]\n %2 = param "w" : f32[1048576,1048576]\n'
                       ' %3 = matmul(%1, %2)\n output "y" = %3 }')
@@ -212,6 +214,10 @@ def benchmarks():
     fails("bench", "g.rlx", "--dim", "B=2", "-t", "x", says="-t", code=2)
     fails("bench", "g.rlx", "-o", "xml", says="xml", code=2)
     fails("bench", says="expected a file", code=2)
+    for threads in ("", ",1", "1,", "1,,2", "0", "1025", ",".join("1" * 33)):
+        fails("bench", "g.rlx", "--dim", "B=2", "-r", "1", "-t", threads, code=2)
+    for device in (",", "cpu,", ",cpu"):
+        fails("bench", "g.rlx", "--dim", "B=2", "-r", "1", "--device", device, says="--device", code=2)
 
 
 @test

@@ -35,6 +35,6 @@ TEST(irfft_random) { CHECK(cpu_check_random(RLX_OP_irfft, DRAWS, any_half, NULL)
 
 /* What is huge in one line does not drown the others. */
 TEST(lines_are_apart) {
-  CHECK(cpu_check_text(RLX_OP_rfft, "x: f32[3,8] values(1,2,3,4,5,6,7,8,1e30,1,1,1,1,1,1,1,8,7,6,5,4,3,2,1)", "rfft(%x)",
-                       NULL));
+  CHECK(cpu_check_text(RLX_OP_rfft, "x: f32[3,8] values(1,2,3,4,5,6,7,8,1e30,1,1,1,1,1,1,1,8,7,6,5,4,3,2,1)",
+                       "rfft(%x)", NULL));
 }

@@ -166,6 +166,36 @@ TEST(grain_is_at_least_one_and_at_most_all) {
   CHECK_EQ_INT(cpu_grain(1000, 0.01), 1000);
 }
 
+/* ---- claims ---- */
+
+/* What a kernel says about itself is enough to refuse a node: f64, or an input that does not lie as the graph has it. */
+TEST(some_nodes_are_refused_unasked) {
+  rlx_device *d;
+  rlx_graph *g;
+  CHECK_OK(cpu->open(0, &(rlx_open_options){.variant = NULL}, &d));
+  CHECK_OK(rlx_graph_create(&g));
+  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(4, 4)), soft = rlx_softmax(g, x, -1),
+           move = rlx_transpose(g, x, RLX_DIMS(1, 0));
+  rlx_node wide = rlx_softmax(g, rlx_cast(g, x, RLX_F64), -1);
+  rlx_output(g, "a", soft), rlx_output(g, "b", move), rlx_output(g, "c", wide);
+  CHECK_OK(rlx_graph_finish(g));
+  const uint32_t plain[] = {CPU_LAYOUT_PLAIN}, packed[] = {CPU_LAYOUT_GEMM};
+  const struct {
+    rlx_node node;
+    const uint32_t *layout;
+    const char *why; /* part of it; NULL: taken */
+  } cases[] = {{soft, NULL, NULL},  {soft, plain, NULL},         {soft, packed, "row-major"},
+               {move, plain, NULL}, {move, packed, "row-major"}, {wide, NULL, "f64 runs through"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    rlx_claim claim = {0};
+    cpu->claim(d, &(rlx_claim_query){.graph = g, .node = cases[i].node, .layout = cases[i].layout}, &claim);
+    CHECK_EQ_INT(claim.native, !cases[i].why);
+    CHECK(cases[i].why ? claim.why && strstr(claim.why, cases[i].why) : !claim.why);
+  }
+  rlx_graph_destroy(g);
+  cpu->close(d);
+}
+
 /* ---- programs ---- */
 
 /* x + 0 rows moved about: a reshape, which every build of the backend has, and a copy. */

@@ -236,22 +236,3 @@ TEST(layouts_that_are_not_ours) {
   CHECK_FAILS(cpu_layout_quant.repack(CPU_ISA_base, CPU_LAYOUT_QUANT_ROWS, &plain, true, "", NULL, NULL), RLX_INVALID,
               "f32[16,32]");
 }
-
-TEST(rows_of_a_packed_weight) {
-  enum { N = 37, BLOCKS = 2 };
-  for (size_t t = 0; t < N_TYPES; t++) {
-    static uint8_t from[N * BLOCKS * 292], packed[sizeof from];
-    float want[BLOCKS * 256], got[BLOCKS * 256];
-    size_t k = BLOCKS * elements_of(types[t].dtype), row_bytes = BLOCKS * types[t].bytes;
-    rlx_type type = {.dtype = types[t].dtype, .shape = RLX_DIMS(N, (int64_t)k)};
-    fill(from, sizeof from);
-    CHECK_OK(cpu_layout_quant.repack(CPU_ISA_base, CPU_LAYOUT_QUANT_ROWS, &type, true, from, packed, NULL));
-    for (size_t i = 0; i < N; i++) {
-      CHECK_OK(rlx_quant_decode(types[t].dtype, from + i * row_bytes, want, k));
-      CHECK_OK(cpu_quant_decode_row(types[t].dtype, CPU_LAYOUT_QUANT_ROWS, packed, N, k, i, got));
-      CHECK(memcmp(want, got, k * sizeof *want) == 0);
-      CHECK_OK(cpu_quant_decode_row(types[t].dtype, CPU_LAYOUT_PLAIN, from, N, k, i, got));
-      CHECK(memcmp(want, got, k * sizeof *want) == 0);
-    }
-  }
-}

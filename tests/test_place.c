@@ -202,6 +202,10 @@ static const hard_case hard_cases[] = {
   {place_case_cuts, 300, 7 * 7919},    {place_case_cuts, 300, 12 * 7919},   {place_case_cuts, 300, 14 * 7919},
   {place_case_frayed, 150, 3 * 7919},  {place_case_frayed, 150, 5 * 7919},  {place_case_frayed, 150, 13 * 7919},
   {place_case_frayed, 150, 15 * 7919}, {place_case_frayed, 200, 12 * 7919}, {place_case_frayed, 200, 14 * 7919},
+  {place_case_program, 150, 6 * 7919}, {place_case_program, 200, 9 * 7919}, {place_case_program, 200, 13 * 7919},
+  {place_case_program, 300, 4 * 7919}, {place_case_program, 300, 6 * 7919}, {place_case_program, 300, 11 * 7919},
+  {place_case_trace, 150, 6 * 7919},   {place_case_trace, 200, 9 * 7919},   {place_case_trace, 200, 11 * 7919},
+  {place_case_trace, 200, 14 * 7919},  {place_case_trace, 250, 13 * 7919},  {place_case_trace, 250, 14 * 7919},
 };
 
 TEST(hard_problems_are_met) {
@@ -221,6 +225,63 @@ TEST(hard_problems_are_met) {
       FAIL("case %zu: greedy %llu, found %llu, capacity %llu", k, (unsigned long long)r.greedy,
            (unsigned long long)r.peak, (unsigned long long)capacity);
   }
+}
+
+/* Rounds of merging over every part of a case, as many as are asked for. *n_found: that placed their part; *all_valid:
+ * each of these within the capacity and without overlaps. */
+typedef struct merge_work {
+  place_case c;
+  uint32_t n_rounds, n_found;
+  bool all_valid;
+} merge_work;
+
+static bool part_is_valid(const place_problem *p, const place_part *part, uint64_t capacity, const uint64_t *offsets) {
+  for (uint32_t i = part->first; i < part->last; i++) {
+    uint64_t low = offsets[i], high = low + p->size[i];
+    if (high > capacity) return false;
+    for (uint32_t j = i + 1; j < part->last; j++)
+      if (p->from[j] < p->to[i] && offsets[j] < high && low < offsets[j] + p->size[j]) return false;
+  }
+  return true;
+}
+
+static rlx_status merge_parts(void *user) {
+  merge_work *w = user;
+  place_problem p;
+  w->n_found = 0;
+  w->all_valid = true;
+  RLX_TRY(rlx_place_problem_init(&p, w->c.items, w->c.n, 1));
+  uint64_t *offsets = rlx_mem_calloc(p.n, sizeof *offsets), steps = 0, capacity = w->c.capacity / p.unit;
+  rlx_status s = offsets ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "offsets");
+  for (uint32_t k = 0; k < p.n_parts; k++) {
+    const place_part *part = &p.parts[k];
+    for (uint32_t round = 0; !s && round < w->n_rounds; round++) {
+      bool is_found = false;
+      s = rlx_place_merge_run(&p, part, capacity, round, 1000000, offsets + part->first, &steps, &is_found);
+      if (s || !is_found) continue;
+      w->n_found++;
+      w->all_valid = w->all_valid && part_is_valid(&p, part, capacity, offsets);
+    }
+  }
+  rlx_mem_free(offsets);
+  rlx_place_problem_deinit(&p);
+  return s;
+}
+
+TEST(merged_items_come_apart_validly) {
+  uint32_t n_found = 0;
+  for (uint64_t seed = 1; seed <= 24; seed++) {
+    merge_work w = {.n_rounds = 12};
+    CHECK_OK(seed % 3 == 0   ? place_case_trace(seed, 60, &w.c)
+             : seed % 3 == 1 ? place_case_program(seed, 60, &w.c)
+                             : place_case_frayed(seed, 60, &w.c));
+    rlx_status s = merge_parts(&w);
+    place_case_deinit(&w.c);
+    CHECK_OK(s);
+    CHECK(w.all_valid);
+    n_found += w.n_found;
+  }
+  CHECK(n_found >= 100); /* else little was tried */
 }
 
 TEST(every_kind_of_case_is_placed) {
@@ -364,4 +425,9 @@ static rlx_status place_case_once(void *user) {
 
 TEST(allocation_failures_are_survived) {
   for (uint64_t seed = 1; seed <= 3; seed++) CHECK_OK(alloc_sweep(place_case_once, &seed));
+  merge_work w = {.n_rounds = 2};
+  CHECK_OK(place_case_trace(1, 40, &w.c));
+  rlx_status s = alloc_sweep(merge_parts, &w);
+  place_case_deinit(&w.c);
+  CHECK_OK(s);
 }

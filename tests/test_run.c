@@ -1,9 +1,12 @@
 /* Runs: a session gives what the evaluator gives, on every device that is there, whatever the compile switches.
  *
  * On the null device everything runs on the host by the very kernels of the evaluator: without passes that is equal to the
- * bit. With passes, and on other devices, within a tolerance. RLX_GRAPHS=n runs n random graphs, RLX_SEED=s only that one. */
+ * bit. With passes, and on other devices, within a tolerance; but graphs that only move bytes and compute whole numbers are
+ * equal to the bit everywhere. RLX_GRAPHS=n runs n random graphs, RLX_SEED=s only that one; RLX_SOAK=1 runs many more of the
+ * exact ones. */
 #include <stdlib.h>
 
+#include "moving_graph.h"
 #include "random_graph.h"
 #include "ref/eval.h"
 #include "rules.h"
@@ -113,6 +116,104 @@ static void check_many(const char *device) {
 
 TEST(random_graphs_on_null) { check_many("null"); }
 TEST(random_graphs_on_cpu) { check_many("cpu"); }
+
+/* ---- graphs that have one right answer, on every device ---- */
+
+static const char *const exact_devices[] = {"null", "cpu", "cpu:avx2", "cpu:base"};
+enum { EXACT_DEVICES = sizeof exact_devices / sizeof *exact_devices, MOVING_NODES = 60 };
+
+/* Every switch on its own, by the bits of a number. */
+static rlx_compile_options random_switches(uint64_t bits) {
+  static const char *const passes[] = {"fuse", "hoist", "fold", "dedupe"};
+  return (rlx_compile_options)WITH(.exact = true, .no_views = bits & 1, .no_in_place = bits & 2, .no_reorder = bits & 4,
+                                   .no_search = bits & 8, .keep_values = bits & 16, .no_cache = bits & 32,
+                                   .plan_only = bits & 64, .passes = (bits >> 7) % 4 == 0 ? "" : NULL,
+                                   .without = (bits >> 7) % 4 == 1 ? passes[(bits >> 9) % 4] : NULL);
+}
+
+/* One executable, as the sizes change and change back. */
+static rlx_status check_sizes(rlx_executable *e, rlx_evaluator *want, const rlx_graph *g, uint64_t seed) {
+  static const int64_t sizes[] = {3, 1, 5, 3, 0, 9};
+  rlx_status s = RLX_OK;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !s; i++) {
+    rlx_graph *bound;
+    rlx_tensor *leaves = NULL;
+    if (rlx_graph_bind(g, &(rlx_binding){"N", sizes[i]}, 1, &bound)) continue; /* not every size fits every graph */
+    s = random_leaves(bound, seed + i, &leaves);
+    if (!s) s = run_set_leaves(want, bound, leaves);
+    if (!s) s = run_write_leaves(e, bound, leaves);
+    if (!s) s = rlx_evaluator_run(want);
+    if (!s) s = rlx_executable_run(e);
+    if (!s) s = run_compare(e, want, bound, true);
+    if (s) rlx_fail_frame(s, "N = %d", (int)sizes[i]);
+    random_leaves_free(bound, leaves);
+    rlx_graph_destroy(bound);
+  }
+  return s;
+}
+
+static rlx_status check_open(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options, uint64_t seed) {
+  rlx_executable *e = NULL;
+  rlx_evaluator *want = NULL;
+  rlx_status status = rlx_compile(s, g, options, &e);
+  if (!status) status = rlx_evaluator_create(g, &want);
+  if (!status) status = check_sizes(e, want, g, seed);
+  rlx_evaluator_destroy(want);
+  rlx_executable_destroy(e);
+  return status;
+}
+
+static bool check_moving(rlx_session *s, const char *device, uint64_t seed) {
+  rlx_graph *g;
+  bool with_symbol = seed % 4 == 0;
+  rlx_compile_options options = random_switches(rlx_hash_bytes(1, &seed, sizeof seed));
+  if (moving_graph_make(seed, 4 + (uint32_t)(seed % MOVING_NODES), with_symbol, &g)) return false;
+  rlx_status status = with_symbol ? check_open(s, g, &options, seed) : run_check(s, g, &options, seed, 3, true);
+  char *text = NULL;
+  if (status) {
+    printf("moving graph of seed %llu on %s: %s\n", (unsigned long long)seed, device, rlx_message());
+    if (!rlx_graph_print(g, &text)) printf("%s\n", text);
+    rlx_free(text);
+  }
+  rlx_graph_destroy(g);
+  return status == RLX_OK;
+}
+
+TEST(moving_graphs_to_the_bit) {
+  uint64_t n = TEST_IS_SANITIZED ? GRAPHS_SANITIZED : GRAPHS, first = 1;
+  const char *seed_text = getenv("RLX_SEED");
+  if (getenv("RLX_SOAK")) n *= 50;
+  if (seed_text) first = strtoull(seed_text, NULL, 10), n = 1;
+  for (uint32_t d = 0; d < EXACT_DEVICES; d++) {
+    rlx_session *s;
+    rlx_status status = run_session(exact_devices[d], 1u << d % 3, &s);
+    if (status == RLX_NOT_FOUND) continue; /* an instruction set that this machine lacks */
+    CHECK_OK(status);
+    for (uint64_t seed = first; seed < first + n; seed++) CHECK(check_moving(s, exact_devices[d], seed));
+    rlx_session_destroy(s);
+  }
+}
+
+/* The sign of a zero is a bit like any other. */
+TEST(zeros_have_the_sign_of_the_reference) {
+  static const char *const exprs[] = {"relu(%m)", "max(%m, %z)", "min(%z, %m)", "abs(%m)", "clamp(%m) {lo=0, hi=1}"};
+  for (uint32_t d = 0; d < EXACT_DEVICES; d++) {
+    rlx_session *s;
+    rlx_status status = run_session(exact_devices[d], 1, &s);
+    if (status == RLX_NOT_FOUND) continue;
+    CHECK_OK(status);
+    for (size_t i = 0; i < sizeof exprs / sizeof *exprs; i++) {
+      rlx_graph *g;
+      char expr[192];
+      snprintf(expr, sizeof expr, "%%o = range() {step=0, count=[37], to=f32}; %%z = mul(%%x, %%o); %%m = neg(%%z); %s",
+               exprs[i]);
+      CHECK_OK(expr_graph("x: f32[37]", expr, &g)); /* zeros of both signs */
+      CHECK_OK(run_check(s, g, NULL, 3, 1, true));
+      rlx_graph_destroy(g);
+    }
+    rlx_session_destroy(s);
+  }
+}
 
 /* ---- threads and repetition change no bit ---- */
 

@@ -267,6 +267,7 @@ DEVICE_TEST(symbols_follow_the_inputs) {
   rlx_executable_destroy(e);
   CHECK_FAILS(rlx_compile(s, g, OPTIONS(.bindings = &(rlx_binding){"M", 5}, .n_bindings = 1), &e), RLX_NOT_FOUND,
               "'M'");
+  CHECK_FAILS(rlx_compile(s, g, OPTIONS(.without = "polish"), &e), RLX_NOT_FOUND, "polish"); /* told at once */
   rlx_graph_destroy(g);
 }
 
@@ -315,6 +316,31 @@ DEVICE_TEST(bound_memory_is_used_by_every_run) {
   CHECK(y[0] == 0);
   read_f32(e, "y", y, sizeof y);
   CHECK(y[0] == 9);
+  rlx_executable_destroy(e);
+  rlx_graph_destroy(g);
+}
+
+DEVICE_TEST(unbound_inputs_keep_their_value_for_other_sizes) {
+  rlx_graph *g;
+  rlx_executable *e;
+  float x[4] = {1, 2, 3, 4}, old[2] = {7, 7}, k[2] = {10, 20}, y[4];
+  CHECK_OK(expr_graph("x: f32[N,2]; k: f32[2]", "add(%x, %k)", &g));
+  CHECK_OK(rlx_compile(s, g, NULL, &e));
+  CHECK_OK(rlx_executable_write(e, "k", VALUE(old, 2)));
+  CHECK_OK(rlx_executable_bind(e, "k", k, sizeof k));
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2, 2), x, 16}}, out = {"y", {.data = y, .bytes = sizeof y}};
+  CHECK_OK(rlx_run(e, &in, 1, &out, 1));
+  CHECK(y[0] == 11 && y[3] == 24);
+  CHECK_OK(rlx_executable_bind(e, "k", NULL, 0));
+  k[0] = k[1] = 0; /* the memory is the caller's again */
+  in.tensor = (rlx_tensor){RLX_F32, RLX_DIMS(1, 2), x, 8};
+  CHECK_OK(rlx_run(e, &in, 1, &out, 1));
+  CHECK(y[0] == 11 && y[1] == 22);
+  CHECK_OK(rlx_executable_write(e, "k", VALUE(old, 2)));
+  CHECK_OK(rlx_executable_bind(e, "k", k, sizeof k));
+  CHECK_OK(rlx_executable_bind(e, "k", NULL, 0)); /* no run took it: what was written stands */
+  CHECK_OK(rlx_run(e, &in, 1, &out, 1));
+  CHECK(y[0] == 8 && y[1] == 9);
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
 }

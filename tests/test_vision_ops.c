@@ -11,7 +11,8 @@
 /* ---- windows, counted ---- */
 
 /* The window of one spatial axis, as an attribute reader sees it. */
-static rlx_status window_1d(int64_t kernel, int64_t stride, int64_t dilation, int64_t lo, int64_t hi, rlx_conv_window *w) {
+static rlx_status window_1d(int64_t kernel, int64_t stride, int64_t dilation, int64_t lo, int64_t hi,
+                            rlx_conv_window *w) {
   rlx_dims s = RLX_DIMS(stride), d = RLX_DIMS(dilation), l = RLX_DIMS(lo), h = RLX_DIMS(hi);
   return rlx_window_read(&s, &d, &l, &h, &kernel, 1, w);
 }

@@ -828,8 +828,8 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_executable_read(rlx_executable *e, const c
 /* Type and shape of an input, param, state or output, by name, as now bound; data is NULL. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rlx_tensor *out);
 /* From now on each run takes this input from, or puts this output into, the caller's memory, as stored: a run with
- * everything bound allocates nothing. `bytes` must be the value's, so its sizes must be known; data NULL ends it. A name
- * that is both means the input. */
+ * everything bound allocates nothing. `bytes` must be the value's, so its sizes must be known; data NULL ends it, and what
+ * the last run took stays an input's value. A name that is both means the input. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_bind(rlx_executable *e, const char *name, void *data, size_t bytes);
 /* After each run, once bound outputs are read, the output's bytes go into the input or state of the same type and shape,
  * inside the device; all feeds at once. An output NULL ends what goes there. */

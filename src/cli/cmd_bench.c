@@ -11,7 +11,7 @@
 
 #include "cli/cli.h"
 
-enum { MOST_SETTINGS = 32, MOST_DEVICES = 8, MOST_THREADS_LISTED = 8 };
+enum { MOST_SETTINGS = 32 };
 #define SAMPLE_SECONDS 0.002
 
 typedef struct request {
@@ -45,40 +45,48 @@ typedef struct job {
 
 /* ---- What to measure ----------------------------------------------------------------------------------------- */
 
+static int add_setting(job *j, const char *device, int64_t threads) {
+  if (j->n == MOST_SETTINGS) return cli_wrong(j->r->self, "more than %d settings to compare", MOST_SETTINGS);
+  setting *s = &j->v[j->n++];
+  snprintf(s->device, sizeof s->device, "%s", device ? device : "");
+  s->threads = (uint32_t)threads;
+  return CLI_DONE;
+}
+
 static int add_settings(job *j, const char *device) {
-  const char *list = j->r->threads ? j->r->threads : "";
-  for (size_t count = 0; count < MOST_THREADS_LISTED && j->n < MOST_SETTINGS; count++) {
+  const char *list = j->r->threads;
+  int code = CLI_DONE;
+  if (!list) return add_setting(j, device, j->r->common.threads);
+  while (!code) {
     size_t bytes = strcspn(list, ",");
-    char text[16] = "";
-    int64_t threads = j->r->common.threads;
-    if (bytes) {
-      snprintf(text, sizeof text, "%.*s", (int)(bytes < 15 ? bytes : 15), list);
-      if (!cli_to_number(text, 1, 1024, &threads))
-        return cli_wrong(j->r->self, "-t takes numbers of threads such as 1,2, found '%s'", j->r->threads);
-    }
-    setting *s = &j->v[j->n++];
-    snprintf(s->device, sizeof s->device, "%s", device ? device : "");
-    s->threads = (uint32_t)threads;
+    char text[16];
+    int64_t threads;
+    snprintf(text, sizeof text, "%.*s", (int)(bytes < 15 ? bytes : 15), list);
+    if (!cli_to_number(text, 1, 1024, &threads))
+      return cli_wrong(j->r->self, "-t takes numbers of threads such as 1,2, found '%s'", j->r->threads);
+    code = add_setting(j, device, threads);
     list += bytes;
     if (*list++ != ',') break;
   }
-  return CLI_DONE;
+  return code;
 }
 
 /* --device a,b: each with each number of threads. */
 static int list_settings(job *j) {
   const char *list = j->r->common.device;
+  int code = CLI_DONE;
   if (!list) return add_settings(j, NULL);
-  for (size_t count = 0; count < MOST_DEVICES; count++) {
+  while (!code) {
     char device[128];
     size_t bytes = strcspn(list, ",");
+    if (!bytes)
+      return cli_wrong(j->r->self, "--device takes names of devices such as cpu,null, found '%s'", j->r->common.device);
     snprintf(device, sizeof device, "%.*s", (int)(bytes < 127 ? bytes : 127), list);
-    int code = add_settings(j, device);
-    if (code) return code;
+    code = add_settings(j, device);
     list += bytes;
     if (*list++ != ',') break;
   }
-  return CLI_DONE;
+  return code;
 }
 
 static int open_settings(job *j, const cli_model *m) {
@@ -205,7 +213,7 @@ static int bench_op(request *r, const cli_bench_op *op) {
 static int bench_ops(request *r, const char *pattern) {
   int code = CLI_DONE;
   size_t found = 0;
-  for (size_t i = 0; i < cli_bench_ops_count && code != CLI_USAGE; i++) {
+  for (size_t i = 0; i < cli_bench_ops_count && code != CLI_USAGE && !ferror(stdout); i++) {
     if (pattern && fnmatch(pattern, cli_bench_ops[i].name, 0) != 0) continue;
     found++;
     int one = bench_op(r, &cli_bench_ops[i]);
@@ -237,7 +245,7 @@ static int bench(request *r) {
   if (is_ops && r->words.n > 2) return cli_wrong(r->self, "expected one pattern, found %zu", r->words.n - 1);
   int code = CLI_DONE;
   if (is_ops) code = bench_ops(r, r->words.n > 1 ? r->words.v[1].value : NULL);
-  for (size_t i = 0; !is_ops && i < r->words.n && code != CLI_USAGE; i++) {
+  for (size_t i = 0; !is_ops && i < r->words.n && code != CLI_USAGE && !ferror(stdout); i++) {
     int one = bench_file(r, r->words.v[i].value);
     if (one) code = one;
   }

@@ -60,6 +60,8 @@ static int plan_graph(const request *r, rlx_graph **g, cli_engine *e) {
 static int plan(const request *r) {
   if (r->csv.path && r->words.n) return cli_wrong(r->self, "--csv and a graph: expected one of them");
   if (r->csv.path) return cli_plan_csv(&r->common, &r->csv);
+  if (r->csv.out || r->csv.capacity || r->csv.budget)
+    return cli_wrong(r->self, "--%s goes with --csv", r->csv.out ? "out" : r->csv.capacity ? "capacity" : "budget");
   if (r->words.n != 1) return cli_wrong(r->self, "expected one file, found %zu", r->words.n);
   rlx_graph *g = NULL;
   cli_engine e = {0};

@@ -78,11 +78,12 @@ static void fill_standard_descriptors(void) {
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) return;
 }
 
-/* Printing is checked once, here: the stream remembers that a write failed, though not always why. */
+/* Printing is checked once, here: the stream remembers that a write failed, but not why, so it is tried once more. */
 static int close_output(int code) {
   bool failed_before = ferror(stdout) != 0;
   errno = 0;
   if (fflush(stdout) == 0 && !failed_before) return code;
+  if (!errno && putchar('\n') == '\n') fflush(stdout);
   const char *why = errno ? strerror(errno) : "a write failed";
   int told = cli_fail("cannot write standard output: %s", why);
   return code == CLI_DONE ? told : code;

@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "cpu/pointwise.h"
+#include "cpu/slots.h"
 #include "ref/ref.h"
 
 enum {
@@ -110,10 +111,6 @@ static void attention_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa is
 
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
-  if (n->type.dtype == RLX_F64) {
-    c->why = "f64 runs through the reference";
-    return false;
-  }
   attention a;
   attention_init(q->graph, n, isa, &a);
   size_t parts = a.n_batch * a.n_kv * a.chunks * a.part_floats;
@@ -358,24 +355,18 @@ static void lay_out(task *t, float *memory) {
   t->shrink = t->l + block;
 }
 
-static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
-  const cpu_call *c = user;
+static void run_item(const cpu_call *c, size_t i, float *memory) {
   const attention *a = c->prepared;
-  size_t n = a->n_batch * a->n_kv * a->blocks * a->chunks, block = a->table->rows;
-  (void)thread;
-  for (size_t slot = begin; slot < end; slot++) {
-    for (size_t i = slot; i < n; i += a->slots) {
-      task t = {.a = a, .c = c, .chunk = i % a->chunks};
-      t.row = i / a->chunks % a->blocks * block;
-      t.kv_head = i / a->chunks / a->blocks % a->n_kv;
-      t.b = i / a->chunks / a->blocks / a->n_kv;
-      t.n_rows = a->rows - t.row < block ? a->rows - t.row : block;
-      t.few = t.n_rows <= a->table->few_rows;
-      batch_of(a, c, &t);
-      lay_out(&t, (float *)c->work + slot * a->slot_floats);
-      run_task(&t);
-    }
-  }
+  size_t block = a->table->rows;
+  task t = {.a = a, .c = c, .chunk = i % a->chunks};
+  t.row = i / a->chunks % a->blocks * block;
+  t.kv_head = i / a->chunks / a->blocks % a->n_kv;
+  t.b = i / a->chunks / a->blocks / a->n_kv;
+  t.n_rows = a->rows - t.row < block ? a->rows - t.row : block;
+  t.few = t.n_rows <= a->table->few_rows;
+  batch_of(a, c, &t);
+  lay_out(&t, memory);
+  run_task(&t);
 }
 
 /* Chunks of one row, in order, into its first chunk's place. */
@@ -416,9 +407,10 @@ static rlx_status run(const cpu_call *c) {
   const attention *a = c->prepared;
   if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
   RLX_TRY(check_lengths(a, c));
-  cpu_parallel(c->pool, a->slots, 1, run_slot, (void *)(uintptr_t)c);
+  size_t n = a->n_batch * a->n_kv * a->blocks * a->chunks;
+  cpu_slots_run(c, n, a->slots, a->slot_floats, RLX_INFINITY, run_item);
   if (a->chunks > 1) cpu_parallel(c->pool, a->n_batch * a->n_kv, 1, merge, (void *)(uintptr_t)c);
   return RLX_OK;
 }
 
-const cpu_kernel cpu_attention_kernel = {claim, prepare, run};
+const cpu_kernel cpu_attention_kernel = {.claim = claim, .prepare = prepare, .run = run, .no_f64 = true};

@@ -3,6 +3,7 @@
 
 #include "cpu/conv_depthwise.h"
 #include "cpu/pointwise.h"
+#include "cpu/slots.h"
 #include "ir/conv_dims.h"
 #include "ref/ref.h"
 
@@ -80,10 +81,6 @@ static bool wants_layout(const rlx_graph *g, const rlx_node_rec *n) {
 
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
-  if (n->type.dtype == RLX_F64) {
-    c->why = "f64 runs through the reference";
-    return false;
-  }
   if (cpu_depthwise_fits(q->graph, n)) {
     c->work_bytes = cpu_depthwise_work(q->graph, n, isa);
     return true;
@@ -231,18 +228,11 @@ static void run_task(const cpu_call *c, const conv *v, const task *t) {
   store_part(c, v, t, n_out, first, columns, acc);
 }
 
-static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
-  const cpu_call *c = user;
+static void run_item(const cpu_call *c, size_t i, float *memory) {
   const conv *v = c->prepared;
-  size_t n = v->n_batch * v->groups * v->panels * v->parts;
-  (void)thread;
-  for (size_t slot = begin; slot < end; slot++)
-    for (size_t i = slot; i < n; i += v->slots) {
-      size_t rest = i / v->parts / v->panels;
-      task t = {rest / v->groups, rest % v->groups, i / v->parts % v->panels, i % v->parts,
-                (float *)c->work + slot * v->slot_floats};
-      run_task(c, v, &t);
-    }
+  size_t rest = i / v->parts / v->panels;
+  task t = {rest / v->groups, rest % v->groups, i / v->parts % v->panels, i % v->parts, memory};
+  run_task(c, v, &t);
 }
 
 static rlx_status run(const cpu_call *c) {
@@ -255,8 +245,10 @@ static rlx_status run(const cpu_call *c) {
   }
   double work =
     (double)v->n_batch * (double)v->n_out * (double)v->k * (double)v->places / 32.0; /* nanoseconds, about */
-  cpu_parallel(c->pool, v->slots, cpu_grain(v->slots, work / (double)v->slots), run_slot, (void *)(uintptr_t)c);
+  size_t n = v->n_batch * v->groups * v->panels * v->parts;
+  cpu_slots_run(c, n, v->slots, v->slot_floats, work / (double)(n ? n : 1), run_item);
   return RLX_OK;
 }
 
-const cpu_kernel cpu_conv_kernel = {claim, prepare, run};
+const cpu_kernel cpu_conv_kernel = {
+  .claim = claim, .prepare = prepare, .run = run, .takes_layouts = true, .no_f64 = true};

@@ -7,6 +7,7 @@
 
 #include "cpu/conv.h"
 #include "cpu/pointwise.h"
+#include "cpu/slots.h"
 #include "ir/conv_dims.h"
 #include "ref/ref.h"
 
@@ -99,7 +100,8 @@ static void run_row(const depthwise *d, const float *ring, int64_t y, const floa
   d->table->add_taps(weights, taps, n, sums, (size_t)d->out[2]);
 }
 
-static void run_plane(const cpu_call *c, const depthwise *d, size_t plane, float *ring) {
+static void run_plane(const cpu_call *c, size_t plane, float *ring) {
+  const depthwise *d = c->prepared;
   const rlx_conv_window *w = &d->window;
   float few[MOST_TAPS], *sums = ring + d->ring * d->row, bias = 0;
   size_t channel = plane % d->n_out, size = rlx_dtype_size(d->type), w_size = rlx_dtype_size(d->w_type);
@@ -120,20 +122,10 @@ static void run_plane(const cpu_call *c, const depthwise *d, size_t plane, float
   }
 }
 
-static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
-  const cpu_call *c = user;
-  const depthwise *d = c->prepared;
-  (void)thread;
-  for (size_t slot = begin; slot < end; slot++)
-    for (size_t plane = slot; plane < d->planes; plane += d->slots)
-      run_plane(c, d, plane, (float *)c->work + slot * d->slot_floats);
-}
-
 rlx_status cpu_depthwise_run(const cpu_call *c) {
   const depthwise *d = c->prepared;
   size_t taps = (size_t)(d->window.kernel[1] * d->window.kernel[2]), places = (size_t)(d->out[1] * d->out[2]);
   double plane_cost = (double)(places * (taps + 4)) / 8.0; /* about nanoseconds */
-  size_t per_slot = (d->planes + d->slots - 1) / d->slots;
-  cpu_parallel(c->pool, d->slots, cpu_grain(d->slots, plane_cost * (double)per_slot), run_slot, (void *)(uintptr_t)c);
+  cpu_slots_run(c, d->planes, d->slots, d->slot_floats, plane_cost, run_plane);
   return RLX_OK;
 }

@@ -84,12 +84,16 @@ struct cpu_call {
 };
 
 typedef struct cpu_kernel {
-  /* Fills *c (zeroed; native when true is returned). False: not this node, and c->why says why. */
+  /* Fills *c (zeroed; native when true is returned). False: not this node, and c->why says why. NULL: every node, and
+   * it needs nothing. */
   bool (*claim)(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c);
   /* May be NULL. Memory from `memory` lives as long as the program; c->in and c->out are final, the run's fields are
    * not set. */
   rlx_status (*prepare)(cpu_call *c, rlx_bump *memory);
   cpu_run_fn run;
+  /* Known before `claim` is asked. */
+  bool takes_layouts; /* reads weights in layouts of their own (below), not only as the graph has them */
+  bool no_f64;        /* f64 results run through the reference */
 } cpu_kernel;
 
 /* kernels.def: CPU_KERNEL(op, kernel) */

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "cpu/slots.h"
 #include "ref/ref.h"
 
 enum { SLOTS = 16, MOST_WORK = 128 << 20 };
@@ -178,7 +179,8 @@ static void write_line(const fft *f, const float *z, size_t lane, size_t line, f
 
 /* ---- the whole ---- */
 
-static void run_group(const cpu_call *c, const fft *f, size_t group, float *memory) {
+static void run_group(const cpu_call *c, size_t group, float *memory) {
+  const fft *f = c->prepared;
   size_t lanes = f->table->lanes, first = group * lanes;
   size_t n = f->lines - first < lanes ? f->lines - first : lanes;
   float *x = memory, *room = memory + f->slot_floats / 2;
@@ -190,20 +192,11 @@ static void run_group(const cpu_call *c, const fft *f, size_t group, float *memo
   for (size_t i = 0; i < n; i++) write_line(f, y, i, first + i, c->out);
 }
 
-static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
-  const cpu_call *c = user;
-  const fft *f = c->prepared;
-  (void)thread;
-  for (size_t slot = begin; slot < end; slot++)
-    for (size_t group = slot; group < f->groups; group += f->slots)
-      run_group(c, f, group, (float *)c->work + slot * f->slot_floats);
-}
-
 static rlx_status run(const cpu_call *c) {
   const fft *f = c->prepared;
   if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
-  cpu_parallel(c->pool, f->slots, 1, run_slot, (void *)(uintptr_t)c);
+  cpu_slots_run(c, f->groups, f->slots, f->slot_floats, RLX_INFINITY, run_group);
   return RLX_OK;
 }
 
-const cpu_kernel cpu_fft_kernel = {claim, prepare, run};
+const cpu_kernel cpu_fft_kernel = {.claim = claim, .prepare = prepare, .run = run};

@@ -2,7 +2,6 @@
  * primes; one with a large prime factor becomes a convolution of a power of two (Bluestein): with
  * jk = (j^2 + k^2 - (k - j)^2) / 2 the sum over j turns into one with a chirp. Angles come from exact integers in doubles. */
 #include <math.h>
-#include <string.h>
 
 #include "cpu/fft.h"
 

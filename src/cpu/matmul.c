@@ -393,4 +393,5 @@ static rlx_status matmul_run(const cpu_call *c) {
   return RLX_OK;
 }
 
-const cpu_kernel cpu_matmul_kernel = {matmul_claim, matmul_prepare, matmul_run};
+const cpu_kernel cpu_matmul_kernel = {
+  .claim = matmul_claim, .prepare = matmul_prepare, .run = matmul_run, .takes_layouts = true};

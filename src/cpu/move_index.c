@@ -13,22 +13,6 @@
 
 /* ---- what they share ---- */
 
-static bool claim_rows(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
-  (void)isa;
-  const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
-  for (uint32_t i = 0; q->layout && i < n->n_in; i++)
-    if (q->layout[i]) {
-      c->why = "reads rows as the graph has them";
-      return false;
-    }
-  return true;
-}
-
-static bool claim_in_place(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
-  c->in_place = 1;
-  return claim_rows(q, isa, c);
-}
-
 typedef struct index_work {
   const cpu_call *c;
   const void *idx;
@@ -280,6 +264,12 @@ static void update_lines(void *user, size_t begin, size_t end, unsigned thread) 
   }
 }
 
+static bool claim_update(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  (void)q, (void)isa;
+  c->in_place = 1;
+  return true;
+}
+
 static rlx_status run_update(const cpu_call *c) {
   int64_t axis = RLX_ATTRS(update, c)->axis;
   update_work u = {.c = c,
@@ -300,9 +290,9 @@ static rlx_status run_update(const cpu_call *c) {
   return RLX_OK;
 }
 
-const cpu_kernel cpu_gather_kernel = {claim_rows, NULL, run_gather};
-const cpu_kernel cpu_gather_elements_kernel = {claim_rows, NULL, run_gather_elements};
-const cpu_kernel cpu_gather_nd_kernel = {claim_rows, NULL, run_gather_nd};
-const cpu_kernel cpu_one_hot_kernel = {claim_rows, NULL, run_one_hot};
-const cpu_kernel cpu_range_kernel = {claim_rows, NULL, run_range};
-const cpu_kernel cpu_update_kernel = {claim_in_place, NULL, run_update};
+const cpu_kernel cpu_gather_kernel = {.run = run_gather};
+const cpu_kernel cpu_gather_elements_kernel = {.run = run_gather_elements};
+const cpu_kernel cpu_gather_nd_kernel = {.run = run_gather_nd};
+const cpu_kernel cpu_one_hot_kernel = {.run = run_one_hot};
+const cpu_kernel cpu_range_kernel = {.run = run_range};
+const cpu_kernel cpu_update_kernel = {.claim = claim_update, .run = run_update};

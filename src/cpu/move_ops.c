@@ -13,25 +13,17 @@ enum { MAX_BOXES = 4096 };
 
 /* ---- claims ---- */
 
-/* Any type whose elements have a size, in the graph's own layout. */
-static bool claim_plain(const rlx_claim_query *q, rlx_claim *c) {
+/* Any type whose elements have a size. */
+static bool claim_move(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  (void)isa;
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   for (uint32_t i = 0; i < n->n_in; i++) {
-    if (n->in[i] && q->layout && q->layout[i]) {
-      c->why = "moves elements of row-major tensors only";
-      return false;
-    }
     if (n->in[i] && rlx_dtype_size(rlx_graph_at(q->graph, n->in[i])->type.dtype) == 0) {
       c->why = "block types do not move element by element";
       return false;
     }
   }
   return true;
-}
-
-static bool claim_move(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
-  (void)isa;
-  return claim_plain(q, c);
 }
 
 static rlx_status no_memory(void) { return RLX_FAIL(RLX_NO_MEMORY, "the plan of a move"); }
@@ -253,14 +245,13 @@ static cut pad_cut(const void *attrs, int axis, int64_t at, int64_t n, int64_t t
 }
 
 static bool claim_pad(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
-  (void)isa;
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   const rlx_dims *x = &rlx_graph_at(q->graph, n->in[0])->type.shape, *out = &n->type.shape;
   if (rlx_dims_count(out) && count_boxes(x, out, pad_cut, n->attrs) > MAX_BOXES) {
     c->why = "a border that repeats the tensor this often runs through the reference";
     return false;
   }
-  return claim_plain(q, c);
+  return claim_move(q, isa, c);
 }
 
 static rlx_status prepare_pad(cpu_call *c, rlx_bump *memory) {
@@ -276,9 +267,8 @@ static rlx_status prepare_pad(cpu_call *c, rlx_bump *memory) {
 /* ---- the same bytes, where a view must be real ---- */
 
 static bool claim_copy(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
-  (void)isa;
   c->in_place = 1;
-  return claim_plain(q, c);
+  return claim_move(q, isa, c);
 }
 
 static rlx_status run_copy(const cpu_call *c) {
@@ -320,7 +310,8 @@ static rlx_status run_trilu(const cpu_call *c) {
   return RLX_OK;
 }
 
-#define MOVE_KERNEL(op, claim) const cpu_kernel cpu_##op##_kernel = {claim, prepare_##op, cpu_moves_run}
+#define MOVE_KERNEL(op, claim_fn) \
+  const cpu_kernel cpu_##op##_kernel = {.claim = claim_fn, .prepare = prepare_##op, .run = cpu_moves_run}
 MOVE_KERNEL(transpose, claim_move);
 MOVE_KERNEL(space_to_depth, claim_move);
 MOVE_KERNEL(depth_to_space, claim_move);
@@ -331,5 +322,5 @@ MOVE_KERNEL(slice, claim_move);
 MOVE_KERNEL(reverse, claim_move);
 MOVE_KERNEL(roll, claim_move);
 MOVE_KERNEL(pad, claim_pad);
-const cpu_kernel cpu_view_kernel = {claim_copy, NULL, run_copy};
-const cpu_kernel cpu_trilu_kernel = {claim_copy, NULL, run_trilu};
+const cpu_kernel cpu_view_kernel = {.claim = claim_copy, .run = run_copy};
+const cpu_kernel cpu_trilu_kernel = {.claim = claim_copy, .run = run_trilu};

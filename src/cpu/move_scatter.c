@@ -30,11 +30,6 @@ static bool is_wide(const rlx_node_rec *n) { return reduction_of(n) != NONE && r
 static bool claim_scatter(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   (void)isa;
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
-  for (uint32_t i = 0; q->layout && i < n->n_in; i++)
-    if (q->layout[i]) {
-      c->why = "reads row-major tensors only";
-      return false;
-    }
   size_t work = 0;
   if (is_wide(n) && !rlx_mul_size(rlx_dims_count(&n->type.shape), sizeof(double), &work)) {
     c->why = "its sums would not fit in memory";
@@ -189,5 +184,5 @@ static rlx_status run_scatter_nd(const cpu_call *c) {
   return RLX_OK;
 }
 
-const cpu_kernel cpu_scatter_elements_kernel = {claim_scatter, NULL, run_scatter_elements};
-const cpu_kernel cpu_scatter_nd_kernel = {claim_scatter, NULL, run_scatter_nd};
+const cpu_kernel cpu_scatter_elements_kernel = {.claim = claim_scatter, .run = run_scatter_elements};
+const cpu_kernel cpu_scatter_nd_kernel = {.claim = claim_scatter, .run = run_scatter_nd};

@@ -6,10 +6,7 @@
  * of x minus the row's first element, and the mean is kept in two f32 parts, so that a row far from zero loses
  * nothing; pieces of a row are added in double. Rows for which f32 is not enough (squares that overflow or vanish,
  * infinities, NaN) are done again in double, as the reference does all. */
-#include <math.h>
-
 #include "cpu/norm.h"
-#include "ref/ref.h"
 
 typedef struct norm {
   const cpu_norm_fns *fns;
@@ -27,14 +24,6 @@ typedef struct norm {
 } norm;
 
 /* ---- one part of a row ---- */
-
-typedef struct span {
-  size_t row, begin, end; /* elements of the row */
-} span;
-
-#define EACH_PIECE(m, s, at, n)  \
-  for (size_t at = (s).begin, n; \
-       at < (s).end && (n = (s).end - at < CPU_ROW_PIECE ? (s).end - at : CPU_ROW_PIECE, true); at += n)
 
 static float first_of(const norm *m, size_t row) {
   float first;
@@ -54,15 +43,15 @@ static float begin_row(const norm *m, cpu_row_buffer *b, size_t row) {
   return 0;
 }
 
-static double part_sum(const norm *m, cpu_row_buffer *b, span s, float shift) {
+static double part_sum(const norm *m, cpu_row_buffer *b, cpu_row_span s, float shift) {
   double sum = 0;
-  EACH_PIECE(m, s, at, n) sum += (double)m->fns->sum(cpu_rows_bring(&m->rows, b, s.row * m->cut.n + at, n), n, shift);
+  CPU_EACH_PIECE(s, at, n) sum += (double)m->fns->sum(cpu_rows_bring(&m->rows, b, at, n), n, shift);
   return sum;
 }
 
-static double part_squares(const norm *m, cpu_row_buffer *b, span s, const cpu_norm_stats *st) {
+static double part_squares(const norm *m, cpu_row_buffer *b, cpu_row_span s, const cpu_norm_stats *st) {
   double sum = 0;
-  EACH_PIECE(m, s, at, n) sum += (double)m->fns->squares(cpu_rows_bring(&m->rows, b, s.row * m->cut.n + at, n), n, st);
+  CPU_EACH_PIECE(s, at, n) sum += (double)m->fns->squares(cpu_rows_bring(&m->rows, b, at, n), n, st);
   return sum;
 }
 
@@ -71,8 +60,9 @@ static size_t first_channel(const norm *m, size_t row) { return row % m->groups 
 static float of(const float *v, size_t i, float otherwise) { return v ? v[i] : otherwise; }
 
 /* n results of a row from element k on; each channel of a group has a gamma and a beta for its whole run. */
-static void scale_piece(const norm *m, float *y, const float *x, span s, size_t k, size_t n, const cpu_norm_stats *st) {
-  size_t channel = first_channel(m, s.row);
+static void scale_piece(const norm *m, float *y, const float *x, size_t row, size_t k, size_t n,
+                        const cpu_norm_stats *st) {
+  size_t channel = first_channel(m, row);
   if (m->run == 1) {
     const float *gamma = m->gamma ? m->gamma + channel + k : NULL, *beta = m->beta ? m->beta + channel + k : NULL;
     m->fns->scale(y, x, n, st, gamma, beta);
@@ -85,29 +75,23 @@ static void scale_piece(const norm *m, float *y, const float *x, span s, size_t 
   }
 }
 
-static void part_scale(const norm *m, cpu_row_buffer *b, span s, const cpu_norm_stats *st) {
-  EACH_PIECE(m, s, at, n) {
-    size_t place = s.row * m->cut.n + at;
-    const float *x = cpu_rows_bring(&m->rows, b, place, n);
-    scale_piece(m, cpu_rows_place(&m->rows, b, place), x, s, at, n, st);
-    cpu_rows_store(&m->rows, b, place, n);
+static void part_scale(const norm *m, cpu_row_buffer *b, cpu_row_span s, const cpu_norm_stats *st) {
+  CPU_EACH_PIECE(s, at, n) {
+    const float *x = cpu_rows_bring(&m->rows, b, at, n);
+    scale_piece(m, cpu_rows_place(&m->rows, b, at), x, s.row, at - s.row * m->cut.n, n, st);
+    cpu_rows_store(&m->rows, b, at, n);
   }
 }
 
 /* ---- statistics ---- */
 
-static void set_mean(const norm *m, cpu_norm_stats *st, float shift, double sum) {
-  double mean = m->centre ? (double)shift + sum / (double)m->cut.n : 0;
-  st->mean = (float)mean;
-  st->low = (float)(mean - (double)st->mean);
+static cpu_norm_stats about_mean(const norm *m, float shift, double sum) {
+  return cpu_norm_about(m->centre ? (double)shift + sum / (double)m->cut.n : 0);
 }
 
 /* False: f32 was not enough. */
 static bool set_inverse(const norm *m, cpu_norm_stats *st, double squares) {
-  double variance = squares / (double)m->cut.n;
-  st->inverse = (float)(1 / sqrt(variance + m->eps));
-  bool vanished = variance < 1e-30 && m->eps < 1e-24;
-  return isfinite(squares) && isfinite(st->mean) && !vanished;
+  return cpu_norm_set_inverse(st, squares / (double)m->cut.n, m->eps);
 }
 
 static double wide_element(const norm *m, size_t at) {
@@ -137,60 +121,31 @@ static void row_wide(const norm *m, size_t row) {
 
 /* ---- tasks ---- */
 
-static void row_tasks(void *user, size_t begin, size_t end, unsigned thread) {
-  (void)thread;
+static void whole_row(const void *user, cpu_row_buffer *b, cpu_row_span s, size_t part) {
+  (void)part;
   const norm *m = user;
-  cpu_row_buffer b;
-  cpu_row_buffer_init(&b);
-  for (size_t row = begin; row < end; row++) {
-    span all = {row, 0, m->cut.n};
-    cpu_norm_stats st;
-    float shift = begin_row(m, &b, row);
-    set_mean(m, &st, shift, m->centre ? part_sum(m, &b, all, shift) : 0);
-    if (set_inverse(m, &st, part_squares(m, &b, all, &st))) part_scale(m, &b, all, &st);
-    else row_wide(m, row);
-  }
+  float shift = begin_row(m, b, s.row);
+  cpu_norm_stats st = about_mean(m, shift, m->centre ? part_sum(m, b, s, shift) : 0);
+  if (set_inverse(m, &st, part_squares(m, b, s, &st))) part_scale(m, b, s, &st);
+  else row_wide(m, s.row);
 }
 
-static span span_of(const norm *m, size_t task) {
-  size_t begin = task % m->cut.parts * m->cut.length, end = begin + m->cut.length;
-  return (span){task / m->cut.parts, begin, end < m->cut.n ? end : m->cut.n};
+static void sum_pass(const void *user, cpu_row_buffer *b, cpu_row_span s, size_t part) {
+  const norm *m = user;
+  m->partial[part] = part_sum(m, b, s, begin_row(m, b, s.row));
 }
 
-static void sum_tasks(void *user, size_t begin, size_t end, unsigned thread) {
-  (void)thread;
+static void squares_pass(const void *user, cpu_row_buffer *b, cpu_row_span s, size_t part) {
   const norm *m = user;
-  cpu_row_buffer b;
-  cpu_row_buffer_init(&b);
-  for (size_t t = begin; t < end; t++) {
-    span s = span_of(m, t);
-    m->partial[t] = part_sum(m, &b, s, begin_row(m, &b, s.row));
-  }
+  begin_row(m, b, s.row);
+  m->partial[part] = part_squares(m, b, s, &m->stats[s.row]);
 }
 
-static void squares_tasks(void *user, size_t begin, size_t end, unsigned thread) {
-  (void)thread;
+static void scale_pass(const void *user, cpu_row_buffer *b, cpu_row_span s, size_t part) {
   const norm *m = user;
-  cpu_row_buffer b;
-  cpu_row_buffer_init(&b);
-  for (size_t t = begin; t < end; t++) {
-    span s = span_of(m, t);
-    begin_row(m, &b, s.row);
-    m->partial[t] = part_squares(m, &b, s, &m->stats[s.row]);
-  }
-}
-
-static void scale_tasks(void *user, size_t begin, size_t end, unsigned thread) {
-  (void)thread;
-  const norm *m = user;
-  cpu_row_buffer b;
-  cpu_row_buffer_init(&b);
-  for (size_t t = begin; t < end; t++) {
-    span s = span_of(m, t);
-    begin_row(m, &b, s.row);
-    if (!m->wide[s.row]) part_scale(m, &b, s, &m->stats[s.row]);
-    else if (s.begin == 0) row_wide(m, s.row);
-  }
+  begin_row(m, b, s.row);
+  if (!m->wide[s.row]) part_scale(m, b, s, &m->stats[s.row]);
+  else if (part % m->cut.parts == 0) row_wide(m, s.row);
 }
 
 static double add_parts(const norm *m, size_t row) {
@@ -199,17 +154,16 @@ static double add_parts(const norm *m, size_t row) {
   return sum;
 }
 
-static void run_parts(norm *m, rlx_pool *pool) {
-  size_t tasks = m->cut.rows * m->cut.parts;
+static void run_parts(const norm *m, rlx_pool *pool) {
   cpu_row_buffer b;
   cpu_row_buffer_init(&b);
   for (size_t row = 0; row < m->cut.rows; row++) m->first[row] = first_of(m, row);
-  if (m->centre) cpu_parallel(pool, tasks, 1, sum_tasks, m);
+  if (m->centre) cpu_rows_run(m->cut, pool, 0, sum_pass, m);
   for (size_t row = 0; row < m->cut.rows; row++)
-    set_mean(m, &m->stats[row], begin_row(m, &b, row), m->centre ? add_parts(m, row) : 0);
-  cpu_parallel(pool, tasks, 1, squares_tasks, m);
+    m->stats[row] = about_mean(m, begin_row(m, &b, row), m->centre ? add_parts(m, row) : 0);
+  cpu_rows_run(m->cut, pool, 0, squares_pass, m);
   for (size_t row = 0; row < m->cut.rows; row++) m->wide[row] = !set_inverse(m, &m->stats[row], add_parts(m, row));
-  cpu_parallel(pool, tasks, 1, scale_tasks, m);
+  cpu_rows_run(m->cut, pool, 0, scale_pass, m);
 }
 
 /* ---- the kernel ---- */
@@ -266,10 +220,6 @@ static norm_work work_of(const norm_shape *s, rlx_dtype dtype) {
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   (void)isa;
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
-  if (n->type.dtype == RLX_F64) {
-    c->why = "f64 runs through the reference";
-    return false;
-  }
   norm_shape s = shape_of(q->graph, n);
   c->work_bytes = work_of(&s, n->type.dtype).bytes;
   /* A piece is read before it is written, and later passes of other rows do not read it; but a row that is done
@@ -311,9 +261,9 @@ static rlx_status run(const cpu_call *c) {
     m.wide = (bool *)(work + w.wide);
     run_parts(&m, c->pool);
   } else {
-    cpu_parallel(c->pool, s.rows, cpu_grain(s.rows, 0.5 * (double)s.n + 20), row_tasks, &m);
+    cpu_rows_run(m.cut, c->pool, 0.5 * (double)s.n + 20, whole_row, &m);
   }
   return RLX_OK;
 }
 
-const cpu_kernel cpu_norm_kernel = {.claim = claim, .run = run};
+const cpu_kernel cpu_norm_kernel = {.claim = claim, .run = run, .no_f64 = true};

@@ -1,13 +1,28 @@
-/* What norm.c and softmax.c ask of their vector files, for rows and for columns of f32. */
+/* What norm.c, norm_columns.c and softmax.c share: the tables of their vector files, and rows and columns of any float
+ * type as f32, cut into tasks (norm_rows.c). */
 #ifndef RLX_CPU_NORM_H
 #define RLX_CPU_NORM_H
 
+#include <math.h>
+
 #include "cpu/pointwise.h"
+#include "ref/ref.h"
 
 /* The mean in two parts, so that values far from zero lose nothing when it is taken away, and 1 / deviation. */
 typedef struct cpu_norm_stats {
   float mean, low, inverse;
 } cpu_norm_stats;
+
+static inline cpu_norm_stats cpu_norm_about(double mean) {
+  float high = (float)mean;
+  return (cpu_norm_stats){.mean = high, .low = (float)(mean - (double)high)};
+}
+/* False: f32 was not enough. */
+static inline bool cpu_norm_set_inverse(cpu_norm_stats *s, double variance, double eps) {
+  s->inverse = (float)(1 / sqrt(variance + eps));
+  bool vanished = variance < 1e-30 && eps < 1e-24;
+  return isfinite(variance) && isfinite(s->mean) && !vanished;
+}
 
 typedef struct cpu_norm_fns {
   void (*add)(float *y, const float *x, const float *added, size_t n, float shift); /* (x - shift) + added */
@@ -39,14 +54,6 @@ typedef struct cpu_softmax_fns {
 } cpu_softmax_fns;
 CPU_TABLES(cpu_softmax_fns, cpu_softmax)
 
-/* How rows are cut for threads, by their sizes alone: many rows are tasks themselves; few long ones are cut in
- * parts. */
-typedef struct cpu_row_cut {
-  size_t rows, n;       /* of n elements each */
-  size_t parts, length; /* per row: one, or several of this length */
-} cpu_row_cut;
-cpu_row_cut cpu_row_cut_of(size_t rows, size_t n);
-
 /* Rows in memory of a float type, seen as f32 a piece at a time. */
 enum { CPU_ROW_PIECE = 2048 };
 typedef struct cpu_rows {
@@ -72,5 +79,36 @@ const float *cpu_rows_bring(const cpu_rows *r, cpu_row_buffer *b, size_t at, siz
 /* Where n results that belong at element `at` are to be computed, and, when they are, their way there. */
 float *cpu_rows_place(const cpu_rows *r, cpu_row_buffer *b, size_t at);
 void cpu_rows_store(const cpu_rows *r, cpu_row_buffer *b, size_t at, size_t n);
+
+/* ---- tasks ---- */
+
+/* How rows are cut for threads, by their sizes alone: many rows are tasks themselves; few long ones are cut in
+ * parts. */
+typedef struct cpu_row_cut {
+  size_t rows, n;       /* of n elements each */
+  size_t parts, length; /* per row: one, or several of this length */
+} cpu_row_cut;
+cpu_row_cut cpu_row_cut_of(size_t rows, size_t n);
+
+/* A row or a part of one: elements begin .. end of the whole. */
+typedef struct cpu_row_span {
+  size_t row, begin, end;
+} cpu_row_span;
+#define CPU_EACH_PIECE(s, at, n) \
+  for (size_t at = (s).begin, n; \
+       at < (s).end && (n = (s).end - at < CPU_ROW_PIECE ? (s).end - at : CPU_ROW_PIECE, true); at += n)
+
+/* fn for every part of every row; part counts over all. Parts of a row are tasks each; whole rows share tasks by their
+ * cost, about nanoseconds. */
+typedef void cpu_row_fn(const void *user, cpu_row_buffer *b, cpu_row_span s, size_t part);
+void cpu_rows_run(cpu_row_cut cut, rlx_pool *pool, double cost, cpu_row_fn *fn, const void *user);
+
+/* Lines whose elements lie apart, neighbouring ones together: fn for columns start .. start + w, w at most
+ * CPU_COLUMN_BLOCK. The cost is about nanoseconds per element. */
+enum { CPU_COLUMN_BLOCK = 256 };
+typedef void cpu_column_fn(const void *user, cpu_row_buffer *b, size_t start, size_t w);
+void cpu_columns_run(rlx_lines l, rlx_pool *pool, double cost, cpu_column_fn *fn, const void *user);
+/* After term k of n: now and then moves what w sums have gathered in f32 into doubles. */
+void cpu_columns_flush(float *acc, double *sum, size_t w, size_t k, size_t n);
 
 #endif

@@ -1,13 +1,7 @@
-/* Rows for norms and softmax: pieces of any float type as f32, results on their way back, and how rows are cut. */
+/* Rows and columns for norms and softmax: pieces of any float type as f32, results on their way back, and tasks. */
 #include "cpu/norm.h"
 
-enum { FEW_ROWS = 16, LONG_ROW = 1 << 15, PART = 1 << 14 };
-
-cpu_row_cut cpu_row_cut_of(size_t rows, size_t n) {
-  cpu_row_cut cut = {.rows = rows, .n = n, .parts = 1, .length = n};
-  if (rows < FEW_ROWS && n >= LONG_ROW) cut.parts = (n - 1) / PART + 1, cut.length = PART;
-  return cut;
-}
+/* ---- pieces ---- */
 
 void cpu_rows_init(cpu_rows *r, const cpu_call *c, rlx_dtype dtype, const void *added) {
   const cpu_tile_moves *move = cpu_tile_move(c->isa);
@@ -50,4 +44,74 @@ float *cpu_rows_place(const cpu_rows *r, cpu_row_buffer *b, size_t at) {
 
 void cpu_rows_store(const cpu_rows *r, cpu_row_buffer *b, size_t at, size_t n) {
   if (r->store) r->store(NULL, (char *)r->out + at * r->element, b->result, NULL, NULL, n);
+}
+
+/* ---- tasks of rows ---- */
+
+enum { FEW_ROWS = 16, LONG_ROW = 1 << 15, PART = 1 << 14 };
+
+cpu_row_cut cpu_row_cut_of(size_t rows, size_t n) {
+  cpu_row_cut cut = {.rows = rows, .n = n, .parts = 1, .length = n};
+  if (rows < FEW_ROWS && n >= LONG_ROW) cut.parts = (n - 1) / PART + 1, cut.length = PART;
+  return cut;
+}
+
+typedef struct row_work {
+  cpu_row_cut cut;
+  cpu_row_fn *fn;
+  const void *user;
+} row_work;
+
+static void row_tasks(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const row_work *w = user;
+  cpu_row_buffer b;
+  cpu_row_buffer_init(&b);
+  for (size_t part = begin; part < end; part++) {
+    size_t row = part / w->cut.parts, from = part % w->cut.parts * w->cut.length, to = from + w->cut.length;
+    cpu_row_span s = {row, row * w->cut.n + from, row * w->cut.n + (to < w->cut.n ? to : w->cut.n)};
+    w->fn(w->user, &b, s, part);
+  }
+}
+
+void cpu_rows_run(cpu_row_cut cut, rlx_pool *pool, double cost, cpu_row_fn *fn, const void *user) {
+  row_work w = {cut, fn, user};
+  size_t n = cut.rows * cut.parts;
+  cpu_parallel(pool, n, cut.parts > 1 ? 1 : cpu_grain(n, cost), row_tasks, &w);
+}
+
+/* ---- tasks of columns ---- */
+
+enum { FLUSH = 64 }; /* f32 terms of a column's sum before they go into a double */
+
+void cpu_columns_flush(float *acc, double *sum, size_t w, size_t k, size_t n) {
+  if ((k + 1) % FLUSH != 0 && k + 1 < n) return;
+  for (size_t i = 0; i < w; i++) sum[i] += (double)acc[i], acc[i] = 0;
+}
+
+typedef struct column_work {
+  rlx_lines lines;
+  size_t blocks; /* per line of columns */
+  cpu_column_fn *fn;
+  const void *user;
+} column_work;
+
+static void column_tasks(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const column_work *w = user;
+  cpu_row_buffer b;
+  cpu_row_buffer_init(&b);
+  for (size_t t = begin; t < end; t++) {
+    size_t column = t % w->blocks * CPU_COLUMN_BLOCK, left = w->lines.inner - column;
+    size_t start = t / w->blocks * w->lines.n * w->lines.inner + column;
+    w->fn(w->user, &b, start, left < CPU_COLUMN_BLOCK ? left : CPU_COLUMN_BLOCK);
+  }
+}
+
+void cpu_columns_run(rlx_lines l, rlx_pool *pool, double cost, cpu_column_fn *fn, const void *user) {
+  size_t count = l.outer * l.n * l.inner;
+  if (count == 0) return;
+  column_work w = {l, (l.inner - 1) / CPU_COLUMN_BLOCK + 1, fn, user};
+  size_t n = l.outer * w.blocks;
+  cpu_parallel(pool, n, cpu_grain(n, cost * (double)count / (double)n), column_tasks, &w);
 }

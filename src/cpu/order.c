@@ -16,13 +16,6 @@ enum { MAX_TASKS = 32, SHORT = 48 };
 
 /* ---- argmax, argmin ---- */
 
-static bool claim_arg(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
-  (void)isa;
-  if (!q->layout || !q->layout[0]) return true;
-  c->why = "compares elements of row-major tensors only";
-  return false;
-}
-
 typedef struct arg_work {
   const cpu_call *c;
   rlx_tensor x, out;
@@ -91,9 +84,9 @@ static selection selection_of(const rlx_node_rec *n) {
 static size_t count_tasks(size_t n_lines) { return n_lines < MAX_TASKS ? n_lines : MAX_TASKS; }
 
 static bool claim_select(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  (void)isa;
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   const rlx_type *x = &rlx_graph_at(q->graph, n->in[0])->type;
-  if (!claim_arg(q, isa, c)) return false;
   if (rlx_dims_count(&x->shape) == 0) return true;
   rlx_lines l = rlx_lines_of(&x->shape, selection_of(n).axis);
   if (x->dtype == RLX_F64 || x->dtype == RLX_I64 || l.n > UINT32_MAX) {
@@ -243,5 +236,5 @@ static rlx_status run_select(const cpu_call *c) {
   return RLX_OK;
 }
 
-const cpu_kernel cpu_arg_kernel = {claim_arg, NULL, run_arg};
-const cpu_kernel cpu_select_kernel = {claim_select, NULL, run_select};
+const cpu_kernel cpu_arg_kernel = {.run = run_arg};
+const cpu_kernel cpu_select_kernel = {.claim = claim_select, .run = run_select};

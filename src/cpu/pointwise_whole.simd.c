@@ -2,7 +2,6 @@
  * loops, which the compiler turns into vectors where the set has the instructions. Wrapping to the narrower types is
  * a step of its own (pointwise_move.simd.c), so one loop serves all widths. */
 #include "cpu/pointwise.h"
-#include "cpu/simd.h"
 #include "ir/scalar.h"
 
 #define LOOP(tile_name, T, R, formula)                   \

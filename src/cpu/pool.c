@@ -8,8 +8,8 @@
 
 #include "cpu/conv.h"
 #include "cpu/pointwise.h"
+#include "cpu/slots.h"
 #include "ir/conv_dims.h"
-#include "ref/ref.h"
 
 enum { SLOTS = 32 };
 
@@ -42,9 +42,10 @@ static rlx_status pool_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa i
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   pool p;
-  if (n->type.dtype == RLX_F64) c->why = "f64 runs through the reference";
-  else if (pool_init(q->graph, n, isa, &p)) c->why = "its sizes are too large";
-  if (c->why) return false;
+  if (pool_init(q->graph, n, isa, &p)) {
+    c->why = "its sizes are too large";
+    return false;
+  }
   c->work_bytes = p.slots * p.slot_floats * sizeof(float);
   return true;
 }
@@ -123,22 +124,16 @@ static void run_row(const cpu_call *c, const pool *p, const char *plane, int64_t
   if (!p->is_max) divide(p, z, y, result);
 }
 
-static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
-  const cpu_call *c = user;
+static void run_plane(const cpu_call *c, size_t plane, float *result) {
   const pool *p = c->prepared;
   size_t size = rlx_dtype_size(p->type), in = (size_t)(p->in[0] * p->in[1] * p->in[2]) * size;
-  (void)thread;
-  for (size_t slot = begin; slot < end; slot++) {
-    float *result = (float *)c->work + slot * p->slot_floats, *room = result + p->out[2];
-    for (size_t plane = slot; plane < p->planes; plane += p->slots) {
-      char *to = (char *)c->out + plane * (size_t)(p->out[0] * p->out[1] * p->out[2]) * size;
-      for (int64_t z = 0; z < p->out[0]; z++)
-        for (int64_t y = 0; y < p->out[1]; y++, to += (size_t)p->out[2] * size) {
-          run_row(c, p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, room);
-          p->table->finish(p->type, result, 0, to, (size_t)p->out[2]);
-        }
+  float *room = result + p->out[2];
+  char *to = (char *)c->out + plane * (size_t)(p->out[0] * p->out[1] * p->out[2]) * size;
+  for (int64_t z = 0; z < p->out[0]; z++)
+    for (int64_t y = 0; y < p->out[1]; y++, to += (size_t)p->out[2] * size) {
+      run_row(c, p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, room);
+      p->table->finish(p->type, result, 0, to, (size_t)p->out[2]);
     }
-  }
 }
 
 static rlx_status run(const cpu_call *c) {
@@ -146,9 +141,8 @@ static rlx_status run(const cpu_call *c) {
   if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
   const int64_t *k = p->window.kernel;
   double plane_cost = (double)(p->out[0] * p->out[1] * p->out[2]) * (double)(k[0] * k[1] * k[2]) / 4.0;
-  size_t per_slot = (p->planes + p->slots - 1) / p->slots;
-  cpu_parallel(c->pool, p->slots, cpu_grain(p->slots, plane_cost * (double)per_slot), run_slot, (void *)(uintptr_t)c);
+  cpu_slots_run(c, p->planes, p->slots, p->slot_floats, plane_cost, run_plane);
   return RLX_OK;
 }
 
-const cpu_kernel cpu_pool_kernel = {claim, prepare, run};
+const cpu_kernel cpu_pool_kernel = {.claim = claim, .prepare = prepare, .run = run, .no_f64 = true};

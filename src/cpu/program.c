@@ -22,11 +22,24 @@ struct rlx_program {
   size_t n_steps;
 };
 
+/* Why no kernel is even asked; NULL: one is. */
+static const char *refusal(const cpu_kernel *k, const rlx_node_rec *n, const uint32_t *layout) {
+  if (!k) return "the CPU has no kernel for this op";
+  if (k->no_f64 && n->type.dtype == RLX_F64) return "f64 runs through the reference";
+  for (uint32_t i = 0; layout && !k->takes_layouts && i < n->n_in; i++)
+    if (layout[i] != CPU_LAYOUT_PLAIN) return "the CPU kernel reads row-major tensors only";
+  return NULL;
+}
+
 void cpu_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
-  const cpu_kernel *k = cpu_kernel_get(rlx_graph_at(q->graph, q->node)->op);
-  out->native = k && k->claim(q, ((const cpu_device *)d)->isa, out);
+  const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
+  const cpu_kernel *k = cpu_kernel_get(n->op);
+  out->native = false;
+  out->why = refusal(k, n, q->layout);
+  if (out->why) return;
+  out->native = !k->claim || k->claim(q, ((const cpu_device *)d)->isa, out);
   if (out->native) out->why = NULL;
-  else if (!out->why) out->why = k ? "the CPU kernel does not take this case" : "the CPU has no kernel for this op";
+  else if (!out->why) out->why = "the CPU kernel does not take this case";
 }
 
 static rlx_status frame(const rlx_program *p, rlx_status s, rlx_node node) {

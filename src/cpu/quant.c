@@ -16,7 +16,8 @@
 
 /* ---- sizes ---- */
 
-bool cpu_quant_row_bytes(size_t k, size_t *out) {
+/* Bytes of an 8-bit row, at most, whatever the type; a multiple of 64. False: too large. */
+static bool rounded_row_bytes(size_t k, size_t *out) {
   /* k codes, k/32 scales, k/16 offsets or mins. */
   size_t bytes;
   return rlx_mul_size(k / 32, 32 + 4 + 8, &bytes) && rlx_pad_size(bytes, 64, out);
@@ -44,7 +45,7 @@ bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out) {
   if (s->trans_b && s->n >= CPU_QUANT_ROWS && s->k > 0) out->wish = CPU_LAYOUT_QUANT_ROWS;
   if (!is_rounded(s)) return true;
   size_t row_bytes, bytes; /* a row, and a byte that says whether it runs exact */
-  if (!cpu_quant_row_bytes(s->k, &row_bytes) || !rlx_mul_size(row_bytes + 1, s->m, &bytes)) {
+  if (!rounded_row_bytes(s->k, &row_bytes) || !rlx_mul_size(row_bytes + 1, s->m, &bytes)) {
     out->why = "the activations are too large";
     return false;
   }
@@ -162,7 +163,7 @@ static void run_groups(void *user, size_t begin, size_t end, unsigned thread) {
 static void run_along_k(quant_run *q) {
   const cpu_product_shape *s = &q->p->shape;
   if (is_rounded(s)) {
-    (void)cpu_quant_row_bytes(s->k, &q->rounded_bytes); /* the claim saw that it fits */
+    (void)rounded_row_bytes(s->k, &q->rounded_bytes); /* the claim saw that it fits */
     q->rounded = q->p->work;
     q->runs_exact = (bool *)(q->rounded + s->m * q->rounded_bytes);
     cpu_parallel(q->p->pool, s->m, cpu_grain(s->m, (double)s->k * 0.2), round_rows, q);

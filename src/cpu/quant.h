@@ -2,7 +2,7 @@
  *
  * quant.c         claims, cuts a product into tasks, and walks rows and columns
  * quant_pack.c    the layout CPU_LAYOUT_QUANT_ROWS: 16 rows of a weight interleaved, the very same bytes in another order
- * quant_dot.simd.c, quant_exact.simd.c   the inner loops, over quant_codes.h
+ * quant_dot.simd.c, quant_exact.simd.c   the inner loops, over quant_loop.h and quant_codes.h
  *
  * By default the rows of a are rounded to 8 bits per 32 elements, each 32 with a scale, and the products are of integers;
  * with `exact` codes become f32 in registers and a stays as it is. Blocks that run along n (b is [k, n]) are decoded and
@@ -29,11 +29,6 @@ enum {
  * every type decodes to finite numbers. */
 void cpu_quant_pack(rlx_dtype dtype, const uint8_t *rows, size_t row_bytes, size_t n_rows, size_t n_blocks,
                     uint8_t *group);
-/* Row `row` of a group back. */
-void cpu_quant_unpack(rlx_dtype dtype, const uint8_t *group, size_t row, size_t n_blocks, uint8_t *out);
-/* Row i of a matrix of n rows of k elements, in this layout, as f32: for ops that read single rows of a packed weight. */
-rlx_status cpu_quant_decode_row(rlx_dtype dtype, uint32_t layout, const void *matrix, size_t n, size_t k, size_t i,
-                                float *out);
 
 /* ---- inner loops ---- */
 
@@ -59,8 +54,5 @@ typedef struct cpu_quant_exact_table {
   cpu_quant_dot_fn *dot[RLX_DTYPE_COUNT][CPU_QUANT_TILE_COUNT]; /* rows are f32 */
 } cpu_quant_exact_table;
 CPU_TABLES(cpu_quant_exact_table, cpu_quant_exact)
-
-/* Bytes of an 8-bit row, at most, whatever the type; a multiple of 64. False: too large. */
-bool cpu_quant_row_bytes(size_t k, size_t *out);
 
 #endif

@@ -15,37 +15,6 @@
 #include "cpu/simd.h"
 #include "quant/blocks.h"
 
-/* Q_UNROLL: loops over constants, to be written out (not under a sanitizer, whose checks would make that minutes to
- * compile); Q_LOOP: others, to be left alone. Where a compiler finds better it may say so quietly. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define Q_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define Q_SANITIZED
-#endif
-#endif
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define Q_LOOP _Pragma("clang loop unroll(disable)")
-#else
-#define Q_LOOP _Pragma("GCC unroll 1")
-#endif
-#if defined(Q_SANITIZED)
-#define Q_UNROLL Q_LOOP
-#elif defined(__clang__)
-#define Q_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define Q_UNROLL _Pragma("GCC unroll 16")
-#endif
-/* The parts of a super-block are written out where shifts by constants pay for the length of the code. */
-#define Q_WRITE_OUT(tile) (VF_LANES == 16 || (VF_LANES == 8 && (tile) == 1))
-/* Tiles that do not fit the registers are not made. */
-#if VF_LANES == 16
-#define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4) X(TYPE, name, 8)
-#else
-#define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4)
-#endif
-
 /* ---- words ---- */
 
 /* Shifts by what is a constant only once the loops around are written out. */

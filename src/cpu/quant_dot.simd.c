@@ -7,7 +7,7 @@
  * Offsets and mins cost nothing per element: sum(q (code - offset)) = sum(q code) - offset sum(q), whose second part is
  * known before (it starts the sum), and a min multiplies scale * sum(q). Both use the sums of the rounded q, not of a:
  * then the error is that of a's rounding times the weight, and not times the (larger) code. */
-#include "cpu/quant_codes.h"
+#include "cpu/quant_loop.h"
 
 #if VF_LANES == 4 && defined(__SSE2__)
 #include <emmintrin.h>
@@ -137,13 +137,11 @@ CPU_INLINE vi dot_trits(const uint8_t *b, size_t r, int j, const uint8_t *row, s
 }
 
 /* Sub-block h of part j against `tile` rows: whole sums, as f32. */
-CPU_INLINE void dot_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, int h, const uint8_t *const *rows,
+CPU_INLINE void dot_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, int h, const void *const *rows,
                         size_t k, size_t part, vf *out) {
   vi sum[CPU_QUANT_TILE_MAX];
   const int words = 8 / q_subs(T);
-  Q_UNROLL
-  for (int m = 0; m < tile; m++)
-    sum[m] = q_offset(T) ? row_start(rows[m], k, part * (size_t)q_subs(T) + (size_t)h) : vi_set(0);
+  Q_ROWS(tile, sum[m] = q_offset(T) ? row_start(rows[m], k, part * (size_t)q_subs(T) + (size_t)h) : vi_set(0))
   if (T == RLX_TQ1_0 && tile == 1 && VF_LANES == 16) { /* where codes may have all 8 bits */
     out[0] = vf_of_vi(dot_trits(b, r, j, rows[0], 32 * part, sum[0]));
     return;
@@ -151,28 +149,24 @@ CPU_INLINE void dot_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j
   Q_UNROLL
   for (int i = h * words; i < (h + 1) * words; i++) {
     vi codes = q_codes(T, b, r, j, i);
-    Q_UNROLL
-    for (int m = 0; m < tile; m++) sum[m] = q_dot(T, sum[m], codes, row_codes(rows[m], 32 * part + 4 * (size_t)i));
+    Q_ROWS(tile, sum[m] = q_dot(T, sum[m], codes, row_codes(rows[m], 32 * part + 4 * (size_t)i)))
   }
-  Q_UNROLL
-  for (int m = 0; m < tile; m++) out[m] = vf_of_vi(sum[m]);
+  Q_ROWS(tile, out[m] = vf_of_vi(sum[m]))
 }
 
 /* A block of 32: sum += d * scale * whole sum, + min * row's sum. */
-CPU_INLINE void dot_small(rlx_dtype T, int tile, const uint8_t *b, size_t r, const uint8_t *const *rows, size_t k,
+CPU_INLINE void dot_small(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
                           size_t part, vf *sum) {
-  if (tile == 1 && r == 0) prefetch(b, q_step(T));
   vf whole[CPU_QUANT_TILE_MAX], d = q_scale(T, b, r);
   dot_sub(T, tile, b, r, 0, 0, rows, k, part, whole);
-  Q_UNROLL
-  for (int m = 0; m < tile; m++) {
+  Q_ROWS(tile, {
     sum[m] = vf_fma(whole[m], vf_mul(d, vf_set(row_scale(rows[m], k, part))), sum[m]);
     if (q_has_min(T)) sum[m] = vf_fma(q_min(T, b, r), row_sum(rows[m], k, part), sum[m]);
-  }
+  })
 }
 
 /* Part j of a block of 256, with the sub-blocks' integer scales and mins; `part` counts from the start of the rows. */
-CPU_INLINE void dot_part(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, const uint8_t *const *rows, size_t k,
+CPU_INLINE void dot_part(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, const void *const *rows, size_t k,
                          size_t part, vf *scaled, vf *low) {
   const int subs = q_subs(T);
   vf inside[CPU_QUANT_TILE_MAX];
@@ -182,56 +176,45 @@ CPU_INLINE void dot_part(rlx_dtype T, int tile, const uint8_t *b, size_t r, int 
     dot_sub(T, tile, b, r, j, h, rows, k, part, whole);
     vf scale = q_has_sub_scale(T) ? q_sub_scale(T, b, r, j, h) : vf_set(1);
     vf min = q_has_min(T) ? q_sub_min(T, b, r, j, h) : vf_zero();
-    Q_UNROLL
-    for (int m = 0; m < tile; m++) {
+    Q_ROWS(tile, {
       if (!q_has_sub_scale(T)) inside[m] = whole[m];
       else inside[m] = h == 0 ? vf_mul(whole[m], scale) : vf_fma(whole[m], scale, inside[m]);
       if (q_has_min(T)) low[m] = vf_fma(min, row_sum(rows[m], k, part * (size_t)subs + (size_t)h), low[m]);
-    }
+    })
   }
-  Q_UNROLL
-  for (int m = 0; m < tile; m++) scaled[m] = vf_fma(inside[m], vf_set(row_scale(rows[m], k, part)), scaled[m]);
+  Q_ROWS(tile, scaled[m] = vf_fma(inside[m], vf_set(row_scale(rows[m], k, part)), scaled[m]))
+}
+
+/* Parts of a super-block are written out where shifts by constants pay for the length of the code, which with several
+ * rows is long to compile: then only for types that files are made of. */
+CPU_INLINE bool is_written_out(rlx_dtype T, int tile) {
+  if (VF_LANES == 4) return false;
+  return tile == 1 || (VF_LANES == 16 && T != RLX_Q8_K && T != RLX_TQ1_0 && T != RLX_TQ2_0);
 }
 
 /* A block of 256: d and dmin once, at the end. */
-CPU_INLINE void dot_super(rlx_dtype T, int tile, const uint8_t *b, size_t r, const uint8_t *const *rows, size_t k,
+CPU_INLINE void dot_super(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
                           size_t part, vf *sum) {
-  if (tile == 1 && r == 0) prefetch(b, q_step(T));
   vf scaled[CPU_QUANT_TILE_MAX], low[CPU_QUANT_TILE_MAX];
-  Q_UNROLL
-  for (int m = 0; m < tile; m++) scaled[m] = low[m] = vf_zero();
-  if (Q_WRITE_OUT(tile)) {
+  Q_ROWS(tile, scaled[m] = low[m] = vf_zero())
+  if (is_written_out(T, tile)) {
     Q_UNROLL
     for (int j = 0; j < SUPER_BLOCK / 32; j++) dot_part(T, tile, b, r, j, rows, k, part + (size_t)j, scaled, low);
   } else {
     Q_LOOP
     for (int j = 0; j < SUPER_BLOCK / 32; j++) dot_part(T, tile, b, r, j, rows, k, part + (size_t)j, scaled, low);
   }
-  Q_UNROLL
-  for (int m = 0; m < tile; m++) {
+  Q_ROWS(tile, {
     sum[m] = vf_fma(scaled[m], q_scale(T, b, r), sum[m]);
     if (q_has_min(T)) sum[m] = vf_fnma(low[m], q_min(T, b, r), sum[m]);
-  }
+  })
 }
 
-CPU_INLINE void dot_blocks(rlx_dtype T, int tile, const uint8_t *group, size_t n_blocks, const void *const *row_list,
-                           size_t k, size_t at, float (*sums)[CPU_QUANT_ROWS]) {
-  const uint8_t *rows[CPU_QUANT_TILE_MAX];
-  Q_UNROLL
-  for (int m = 0; m < tile; m++) rows[m] = row_list[m];
-  Q_LOOP
-  for (size_t r = 0; r < CPU_QUANT_ROWS; r += VF_LANES) {
-    vf sum[CPU_QUANT_TILE_MAX];
-    const uint8_t *b = group;
-    Q_UNROLL
-    for (int m = 0; m < tile; m++) sum[m] = vf_load(sums[m] + r);
-    for (size_t i = 0, part = at / 32; i < n_blocks; i++, part += (size_t)q_parts(T), b += q_step(T)) {
-      if (q_is_super(T)) dot_super(T, tile, b, r, rows, k, part, sum);
-      else dot_small(T, tile, b, r, rows, k, part, sum);
-    }
-    Q_UNROLL
-    for (int m = 0; m < tile; m++) vf_store(sums[m] + r, sum[m]);
-  }
+CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
+                        size_t part, vf *sum) {
+  if (tile == 1 && r == 0) prefetch(b, q_step(T));
+  if (q_is_super(T)) dot_super(T, tile, b, r, rows, k, part, sum);
+  else dot_small(T, tile, b, r, rows, k, part, sum);
 }
 
 static void add_scaled(float *y, const float *w, float x, size_t n) {
@@ -241,17 +224,5 @@ static void add_scaled(float *y, const float *w, float x, size_t n) {
   if (i < n) vf_store_n(y + i, vf_fma(vf_load_n(w + i, n - i), factor, vf_load_n(y + i, n - i)), n - i);
 }
 
-/* ---- the table: a function for every type and tile ---- */
-
-#define DOT(TYPE, name, tile)                                                                                          \
-  static void dot_##name##_##tile(const uint8_t *group, size_t n_blocks, const void *const *rows, size_t k, size_t at, \
-                                  float(*sums)[CPU_QUANT_ROWS]) {                                                      \
-    dot_blocks(RLX_##TYPE, tile, group, n_blocks, rows, k, at, sums);                                                  \
-  }
-#define DOTS(TYPE, name) Q_TILES(DOT, TYPE, name)
-#define ENTRY(TYPE, name, tile) dot_##name##_##tile,
-#define ROW(TYPE, name) [RLX_##TYPE] = {Q_TILES(ENTRY, TYPE, name)},
-RLX_BLOCK_TYPES(DOTS)
-
-const cpu_quant_table CPU_TABLE(cpu_quant) = {
-  .quantise = quantise, .dot = {RLX_BLOCK_TYPES(ROW)}, .add_scaled = add_scaled};
+Q_FUNCTIONS
+const cpu_quant_table CPU_TABLE(cpu_quant) = {.quantise = quantise, .dot = Q_TABLE, .add_scaled = add_scaled};

@@ -3,7 +3,7 @@
  * Codes become floats in registers: a byte put into the mantissa of 2^23 is 2^23 plus the byte, exactly, and taking 2^23
  * and the offset away leaves the code. A sub-block is summed by itself and scaled at its end (types with mins: each value
  * is made whole first, as the decoder does, so that an infinite element of a meets the true sign of the weight). */
-#include "cpu/quant_codes.h"
+#include "cpu/quant_loop.h"
 
 #define TWO_23 8388608.0f
 
@@ -13,15 +13,16 @@ CPU_INLINE vf code_float(vi codes, int c, float offset) {
   return vf_sub(vf_from_bits(vi_or(byte, vi_set(0x4b000000))), vf_set(TWO_23 + offset));
 }
 
+CPU_INLINE vf row_element(const float *row, size_t i) { return vf_set(row[i]); }
+
 /* Sub-block h of part j, whose first element is a[at]; sum[m] += its product. */
-CPU_INLINE void exact_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, int h, const float *const *rows,
+CPU_INLINE void exact_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, int h, const void *const *rows,
                           size_t at, vf scale, vf min, vf *sum) {
   const int words = 8 / q_subs(T);
   const bool flip = Q_SIGNED && q_is_8_bit(T); /* signed codes, made unsigned */
   const float offset = (float)(flip ? 128 : q_offset(T));
   vf inside[CPU_QUANT_TILE_MAX];
-  Q_UNROLL
-  for (int m = 0; m < tile; m++) inside[m] = vf_zero();
+  Q_ROWS(tile, inside[m] = vf_zero())
   for (int i = h * words; i < (h + 1) * words; i++) {
     vi codes = q_codes(T, b, r, j, i);
     if (flip) codes = vi_xor(codes, vi_set((int32_t)0x80808080u));
@@ -29,20 +30,19 @@ CPU_INLINE void exact_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int
     for (int c = 0; c < 4; c++) {
       vf w = code_float(codes, c, offset);
       if (q_has_min(T)) w = vf_fma(w, scale, min);
-      Q_UNROLL
-      for (int m = 0; m < tile; m++) inside[m] = vf_fma(w, vf_set(rows[m][at + (size_t)(4 * i + c)]), inside[m]);
+      Q_ROWS(tile, inside[m] = vf_fma(w, row_element(rows[m], at + (size_t)(4 * i + c)), inside[m]))
     }
   }
-  Q_UNROLL
-  for (int m = 0; m < tile; m++) sum[m] = q_has_min(T) ? vf_add(sum[m], inside[m]) : vf_fma(inside[m], scale, sum[m]);
+  Q_ROWS(tile, sum[m] = q_has_min(T) ? vf_add(sum[m], inside[m]) : vf_fma(inside[m], scale, sum[m]))
 }
 
-CPU_INLINE void exact_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const float *const *rows, size_t at,
-                            vf *sum) {
+CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
+                        size_t part, vf *sum) {
+  (void)k;
   vf d = q_scale(T, b, r), scale = d, min = vf_zero();
   if (q_has_min(T)) min = q_min(T, b, r);
   if (!q_is_super(T)) {
-    exact_sub(T, tile, b, r, 0, 0, rows, at, scale, min, sum);
+    exact_sub(T, tile, b, r, 0, 0, rows, 32 * part, scale, min, sum);
     return;
   }
   vf dmin = vf_neg(min);
@@ -52,38 +52,10 @@ CPU_INLINE void exact_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, c
     for (int h = 0; h < q_subs(T); h++) {
       if (q_has_sub_scale(T)) scale = vf_mul(d, q_sub_scale(T, b, r, j, h));
       if (q_has_min(T)) min = vf_mul(dmin, q_sub_min(T, b, r, j, h));
-      exact_sub(T, tile, b, r, j, h, rows, at + 32 * (size_t)j, scale, min, sum);
+      exact_sub(T, tile, b, r, j, h, rows, 32 * (part + (size_t)j), scale, min, sum);
     }
   }
 }
 
-CPU_INLINE void exact_blocks(rlx_dtype T, int tile, const uint8_t *group, size_t n_blocks, const void *const *row_list,
-                             size_t at, float (*sums)[CPU_QUANT_ROWS]) {
-  const float *rows[CPU_QUANT_TILE_MAX];
-  Q_UNROLL
-  for (int m = 0; m < tile; m++) rows[m] = row_list[m];
-  Q_LOOP
-  for (size_t r = 0; r < CPU_QUANT_ROWS; r += VF_LANES) {
-    vf sum[CPU_QUANT_TILE_MAX];
-    const uint8_t *b = group;
-    Q_UNROLL
-    for (int m = 0; m < tile; m++) sum[m] = vf_load(sums[m] + r);
-    for (size_t i = 0, k = at; i < n_blocks; i++, k += 32 * (size_t)q_parts(T), b += q_step(T))
-      exact_block(T, tile, b, r, rows, k, sum);
-    Q_UNROLL
-    for (int m = 0; m < tile; m++) vf_store(sums[m] + r, sum[m]);
-  }
-}
-
-#define DOT(TYPE, name, tile)                                                                                          \
-  static void dot_##name##_##tile(const uint8_t *group, size_t n_blocks, const void *const *rows, size_t k, size_t at, \
-                                  float(*sums)[CPU_QUANT_ROWS]) {                                                      \
-    (void)k;                                                                                                           \
-    exact_blocks(RLX_##TYPE, tile, group, n_blocks, rows, at, sums);                                                   \
-  }
-#define DOTS(TYPE, name) Q_TILES(DOT, TYPE, name)
-#define ENTRY(TYPE, name, tile) dot_##name##_##tile,
-#define ROW(TYPE, name) [RLX_##TYPE] = {Q_TILES(ENTRY, TYPE, name)},
-RLX_BLOCK_TYPES(DOTS)
-
-const cpu_quant_exact_table CPU_TABLE(cpu_quant_exact) = {.dot = {RLX_BLOCK_TYPES(ROW)}};
+Q_FUNCTIONS
+const cpu_quant_exact_table CPU_TABLE(cpu_quant_exact) = {.dot = Q_TABLE};

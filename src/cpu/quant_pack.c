@@ -10,7 +10,6 @@
 #include "base/arith.h"
 #include "cpu/quant.h"
 #include "quant/blocks.h"
-#include "quant/quant.h"
 
 /* ---- the fields of each type, in order ---- */
 
@@ -94,7 +93,8 @@ void cpu_quant_pack(rlx_dtype dtype, const uint8_t *rows, size_t row_bytes, size
   }
 }
 
-void cpu_quant_unpack(rlx_dtype dtype, const uint8_t *group, size_t row, size_t n_blocks, uint8_t *out) {
+/* Row `row` of a group back. */
+static void unpack(rlx_dtype dtype, const uint8_t *group, size_t row, size_t n_blocks, uint8_t *out) {
   size_t block_bytes = rlx_dtype_describe(dtype)->block_bytes;
   for (size_t b = 0; b < n_blocks; b++, out += block_bytes, group += CPU_QUANT_ROWS * block_bytes) {
     size_t offset = 0;
@@ -104,21 +104,6 @@ void cpu_quant_unpack(rlx_dtype dtype, const uint8_t *group, size_t row, size_t 
       else copy_units(f, from, (size_t)CPU_QUANT_ROWS * f->unit, out + offset, f->unit);
     }
   }
-}
-
-rlx_status cpu_quant_decode_row(rlx_dtype dtype, uint32_t layout, const void *matrix, size_t n, size_t k, size_t i,
-                                float *out) {
-  const rlx_dtype_info *info = rlx_dtype_describe(dtype);
-  size_t n_blocks = k / info->block_elements, row_bytes = n_blocks * info->block_bytes, r = i % CPU_QUANT_ROWS;
-  const uint8_t *group = (const uint8_t *)matrix + (i - r) * row_bytes;
-  if (layout == CPU_LAYOUT_PLAIN || n - (i - r) < CPU_QUANT_ROWS)
-    return rlx_quant_decode(dtype, group + r * row_bytes, out, k);
-  uint8_t block[CPU_QUANT_BLOCK_BYTES];
-  for (size_t b = 0; b < n_blocks; b++, group += (size_t)CPU_QUANT_ROWS * info->block_bytes) {
-    cpu_quant_unpack(dtype, group, r, 1, block);
-    RLX_TRY(rlx_quant_decode(dtype, block, out + b * info->block_elements, info->block_elements));
-  }
-  return RLX_OK;
 }
 
 /* ---- whole weights: the family of layouts ---- */
@@ -172,7 +157,7 @@ static void repack_groups(void *user, size_t begin, size_t end, unsigned thread)
       cpu_quant_pack(w->dtype, p->src + at, w->row_bytes, CPU_QUANT_ROWS, w->n_blocks, p->dst + at);
     else
       for (size_t r = 0; r < CPU_QUANT_ROWS; r++)
-        cpu_quant_unpack(w->dtype, p->src + at, r, w->n_blocks, p->dst + at + r * w->row_bytes);
+        unpack(w->dtype, p->src + at, r, w->n_blocks, p->dst + at + r * w->row_bytes);
   }
 }
 

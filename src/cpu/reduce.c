@@ -48,23 +48,11 @@ static const rlx_dims *axes_of(const rlx_node_rec *n) {
   return rlx_attr_named(rlx_op_get(n->op), n->attrs, "axes"); /* all reductions have this attribute */
 }
 
-/* Steps in the result per axis of the input: 0 along the reduced. */
-static void result_strides(const rlx_dims *x, const rlx_dims *axes, size_t stride[RLX_MAX_RANK]) {
-  bool reduced[RLX_MAX_RANK] = {false};
-  for (int i = 0; i < x->n; i++) reduced[i] = axes->n == 0;
-  for (int i = 0; i < axes->n; i++) reduced[rlx_axis_of(axes->v[i], x->n)] = true;
-  size_t step = 1;
-  for (int i = x->n - 1; i >= 0; i--) {
-    stride[i] = reduced[i] ? 0 : step;
-    if (!reduced[i]) step *= (size_t)x->v[i];
-  }
-}
-
 static void split_axes(reduction *r, const rlx_dims *shape, const rlx_dims *axes) {
   cpu_axes a;
   cpu_axes_begin(&a, shape);
   cpu_axes_broadcast(&a, shape);
-  result_strides(shape, axes, a.stride[a.n_operands++]);
+  rlx_reduced_strides(shape, axes, a.stride[a.n_operands++]);
   cpu_axes_collapse(&a);
   r->last = a.n ? a.size[a.n - 1] : 1;
   r->rows = a.n == 0 || a.stride[1][a.n - 1] == 0;
@@ -129,10 +117,6 @@ static void reduction_init(reduction *r, const rlx_graph *g, const rlx_node_rec 
 
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
-  if (!cpu_tile_move(isa)->load[n->type.dtype] || n->type.dtype == RLX_BOOL) {
-    c->why = "f64 runs through the reference";
-    return false;
-  }
   reduction r;
   reduction_init(&r, q->graph, n, isa);
   if (r.segments > 1) c->work_bytes = (uint64_t)r.segments * r.n_out * sizeof(cpu_running);
@@ -222,4 +206,4 @@ static rlx_status run_reduce(const cpu_call *c) {
   return RLX_OK;
 }
 
-const cpu_kernel cpu_reduce_kernel = {.claim = claim, .prepare = prepare, .run = run_reduce};
+const cpu_kernel cpu_reduce_kernel = {.claim = claim, .prepare = prepare, .run = run_reduce, .no_f64 = true};

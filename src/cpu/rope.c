@@ -6,6 +6,7 @@
  * for one token in each of a fixed number of slots, which take the tokens in turns. */
 #include "cpu/rope.h"
 
+#include "cpu/slots.h"
 #include "ref/ref.h"
 #include "ref/rope.h"
 
@@ -52,10 +53,6 @@ static size_t turn_floats(const rope *r) { return 3 * ((r->pairs + 15) / 16 * 16
 
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
-  if (n->type.dtype == RLX_F64) {
-    c->why = "f64 runs through the reference";
-    return false;
-  }
   rope r;
   rope_init(n, isa, &r);
   c->in_place = 1; /* a head is read whole before it is written, pair by pair */
@@ -129,7 +126,7 @@ static void apply(const cpu_call *c, const rope *r, size_t b, size_t s, size_t p
   }
 }
 
-static void run_token(const cpu_call *c, const rope *r, size_t b, size_t s, turn *t) {
+static void turn_token(const cpu_call *c, const rope *r, size_t b, size_t s, turn *t) {
   if (r->width) {
     set_turn(r, (double)(s % (size_t)r->width), NULL, t);
     apply(c, r, b, s, 0, t->cosine, t->sine);
@@ -147,17 +144,11 @@ static void run_token(const cpu_call *c, const rope *r, size_t b, size_t s, turn
   apply(c, r, b, s, 0, t->cosine, t->sine);
 }
 
-static void run_slot(void *user, size_t begin, size_t end, unsigned thread) {
-  const cpu_call *c = user;
+static void run_token(const cpu_call *c, size_t i, float *memory) {
   const rope *r = c->prepared;
-  (void)thread;
-  for (size_t slot = begin; slot < end; slot++) {
-    float *memory = (float *)c->work + slot * turn_floats(r);
-    size_t room = turn_floats(r) / 3;
-    turn t = {memory, memory + room, memory + 2 * room};
-    for (size_t i = slot; i < r->n_batch * r->n_places; i += r->slots)
-      run_token(c, r, i / r->n_places, i % r->n_places, &t);
-  }
+  size_t room = turn_floats(r) / 3;
+  turn t = {memory, memory + room, memory + 2 * room};
+  turn_token(c, r, i / r->n_places, i % r->n_places, &t);
 }
 
 static rlx_status run(const cpu_call *c) {
@@ -165,10 +156,8 @@ static rlx_status run(const cpu_call *c) {
   if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
   RLX_TRY(check_positions(c, r));
   double token_cost = 10.0 * (double)r->pairs + 0.5 * (double)(r->n_heads * r->d); /* about nanoseconds */
-  size_t per_slot = (r->n_batch * r->n_places + r->slots - 1) / r->slots;
-  size_t grain = cpu_grain(r->slots, token_cost * (double)per_slot);
-  cpu_parallel(c->pool, r->slots, grain, run_slot, (void *)(uintptr_t)c);
+  cpu_slots_run(c, r->n_batch * r->n_places, r->slots, turn_floats(r), token_cost, run_token);
   return RLX_OK;
 }
 
-const cpu_kernel cpu_rope_kernel = {claim, prepare, run};
+const cpu_kernel cpu_rope_kernel = {.claim = claim, .prepare = prepare, .run = run, .no_f64 = true};

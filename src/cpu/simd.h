@@ -200,7 +200,8 @@ typedef vi vm;
 typedef uint32_t vu_ __attribute__((vector_size(16)));
 CPU_INLINE vm vm_first(size_t n) {
   int32_t k = (int32_t)n;
-  return (vi){0, 1, 2, 3} < (vi){k, k, k, k};
+  vi place = {0, 1, 2, 3}, end = {k, k, k, k};
+  return place < end;
 }
 CPU_INLINE vf vf_load(const float *p) {
   vf v;

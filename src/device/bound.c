@@ -4,7 +4,6 @@
  * and allocate nothing. Others are converted: directly in mapped memory, else through a stage of bounded size, so that
  * reading a large tensor as another type does not take its size again. Packed weights (layout not 0) are the exception:
  * only a whole weight can be packed or unpacked, so what is not mapped is staged whole. */
-#include <string.h>
 
 #include "base/mem.h"
 #include "device/arena.h"
@@ -79,32 +78,23 @@ static unsigned char *map_of(const rlx_bound *at) {
   return at->block->map ? (unsigned char *)at->block->map + at->offset : NULL;
 }
 
-static rlx_status write_staged(rlx_device *d, const rlx_bound *at, rlx_dtype stored, rlx_dtype from, const void *data,
-                               size_t count) {
+/* `count` values between a window and the host, whose memory is only read when it is a write. */
+static rlx_status move_staged(rlx_device *d, const rlx_bound *at, rlx_dtype stored, rlx_dtype host, char *data,
+                              size_t count, bool is_write) {
   stage s;
   RLX_TRY(stage_open(&s, stored, at->bytes));
   rlx_status status = RLX_OK;
   for (size_t i = 0; i < count && !status; i += s.elements) {
     size_t n = count - i < s.elements ? count - i : s.elements;
-    status = rlx_convert_array(stored, s.v, from, (const char *)data + rlx_elements_bytes(from, i), n);
-    if (!status)
-      status = d->backend->block_write(d, at->block, at->offset + rlx_elements_bytes(stored, i), s.v,
-                                       rlx_elements_bytes(stored, n));
-  }
-  stage_close(&s);
-  return status;
-}
-
-static rlx_status read_staged(rlx_device *d, const rlx_bound *at, rlx_dtype stored, rlx_dtype to, void *data,
-                              size_t count) {
-  stage s;
-  RLX_TRY(stage_open(&s, stored, at->bytes));
-  rlx_status status = RLX_OK;
-  for (size_t i = 0; i < count && !status; i += s.elements) {
-    size_t n = count - i < s.elements ? count - i : s.elements;
-    status = d->backend->block_read(d, at->block, at->offset + rlx_elements_bytes(stored, i), s.v,
-                                    rlx_elements_bytes(stored, n));
-    if (!status) status = rlx_convert_array(to, (char *)data + rlx_elements_bytes(to, i), stored, s.v, n);
+    char *here = data + rlx_elements_bytes(host, i);
+    const uint64_t offset = at->offset + rlx_elements_bytes(stored, i), bytes = rlx_elements_bytes(stored, n);
+    if (is_write) {
+      status = rlx_convert_array(stored, s.v, host, here, n);
+      if (!status) status = d->backend->block_write(d, at->block, offset, s.v, bytes);
+    } else {
+      status = d->backend->block_read(d, at->block, offset, s.v, bytes);
+      if (!status) status = rlx_convert_array(host, here, stored, s.v, n);
+    }
   }
   stage_close(&s);
   return status;
@@ -166,7 +156,7 @@ rlx_status rlx_bound_write(rlx_device *d, const rlx_bound *at, const rlx_type *t
   const bool is_clean = type->dtype != RLX_BOOL || from != RLX_BOOL || rlx_bools_check(data, count) == count;
   if (layout) return write_packed(d, at, type, layout, from, data, count, is_clean);
   if (from == type->dtype && is_clean) return d->backend->block_write(d, at->block, at->offset, data, at->bytes);
-  if (!at->block->map) return write_staged(d, at, type->dtype, from, data, count);
+  if (!at->block->map) return move_staged(d, at, type->dtype, from, (char *)(uintptr_t)data, count, true);
   RLX_TRY(d->backend->sync(d));
   return rlx_convert_array(type->dtype, map_of(at), from, data, count);
 }
@@ -179,7 +169,7 @@ rlx_status rlx_bound_read(rlx_device *d, const rlx_bound *at, const rlx_type *ty
   if (count == 0) return RLX_OK;
   if (layout) return read_packed(d, at, type, layout, to, data, count);
   if (to == type->dtype) return d->backend->block_read(d, at->block, at->offset, data, at->bytes);
-  if (!at->block->map) return read_staged(d, at, type->dtype, to, data, count);
+  if (!at->block->map) return move_staged(d, at, type->dtype, to, data, count, false);
   RLX_TRY(d->backend->sync(d));
   return rlx_convert_array(to, data, type->dtype, map_of(at), count);
 }

@@ -93,7 +93,7 @@ static const char *list_devices(const rlx_backend_list *all, listing *l) {
 
 static rlx_status not_found(const rlx_backend_list *all, const char *name, const char *why) {
   listing l;
-  return RLX_FAIL(RLX_NOT_FOUND, "device '%s': %s; there are: %s", name, why, list_devices(all, &l));
+  return RLX_FAIL(RLX_NOT_FOUND, "device '%.100s': %s; there are: %s", name, why, list_devices(all, &l));
 }
 
 /* ---- the rules: each says whether the name is of its kind, and then what it means ---- */

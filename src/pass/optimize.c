@@ -83,6 +83,13 @@ static rlx_status choose_passes(const rlx_optimize_options *o, pass_list *list) 
   return check_forbid(o, list);
 }
 
+rlx_status rlx_optimize_check(const rlx_optimize_options *options) {
+  pass_list list = {0};
+  rlx_status s = choose_passes(options, &list);
+  rlx_array_deinit(&list);
+  return s;
+}
+
 /* ---- running them ---- */
 
 static rlx_status begin_origin(const rlx_graph *g, rlx_optimized *out) {

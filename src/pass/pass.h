@@ -48,6 +48,8 @@ typedef struct rlx_stop {
 } rlx_stop;
 rlx_status rlx_optimize_stoppable(const rlx_graph *g, const rlx_optimize_options *options, const rlx_stop *stop,
                                   rlx_optimized **out);
+/* Whether rlx_optimize would know every pass that these options name. */
+rlx_status rlx_optimize_check(const rlx_optimize_options *options);
 /* The node of the result that holds the value of a node of the source; 0: fused, folded or moved away. */
 rlx_node rlx_optimized_origin(const rlx_optimized *o, rlx_node source);
 

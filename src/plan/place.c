@@ -49,7 +49,7 @@ static void order_items(const place_problem *p, greedy_order by, uint64_t *keys,
 typedef struct solver {
   place_problem problem;
   uint64_t target, budget, steps, greedy; /* bytes in units */
-  bool no_search;
+  bool no_search, has_capacity;           /* to meet */
   uint64_t *offsets, *found, *keys;
   uint32_t *order, *scratch;
 } solver;
@@ -88,7 +88,7 @@ static rlx_status improve_parts(solver *v) {
     const place_part *part = &p->parts[k];
     if (rlx_place_part_peak(p, part, v->offsets) <= v->target) continue;
     uint64_t share = (v->budget - v->steps) / n_above--;
-    RLX_TRY(rlx_place_improve(p, part, v->target, share, v->offsets, &v->steps));
+    RLX_TRY(rlx_place_improve(p, part, v->target, v->has_capacity, share, v->offsets, &v->steps));
   }
   return RLX_OK;
 }
@@ -132,6 +132,7 @@ rlx_status rlx_place(const rlx_place_item *items, size_t n, const rlx_place_opti
   if (p->n > 0) {
     uint64_t capacity = opt.capacity / p->unit;
     v.target = capacity > p->bound ? capacity : p->bound;
+    v.has_capacity = capacity >= p->bound;
     if (v.budget == 0) v.budget = default_budget(p, capacity);
     s = solve(&v);
   }

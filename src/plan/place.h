@@ -6,6 +6,7 @@
  *   place_problem.c   the problem in the solver's terms: sections of time, units of bytes, independent parts
  *   place_greedy.c    items in a given order, each at the lowest offset that is free: any number of items
  *   place_search.c    is there a placement within this capacity? Branch and bound, for parts of a few thousand items
+ *   place_merge.c     the same question with items merged into blocks first: fewer to place, but wrong merges hide placements
  *   place_improve.c   which capacities to ask for, and how long
  *   place.c           the public call */
 #ifndef RLX_PLAN_PLACE_H
@@ -44,6 +45,13 @@ uint64_t rlx_place_part_peak(const place_problem *p, const place_part *part, con
 /* Sorts `order`, indices into keys, by ascending key; equal keys keep their order. `scratch` has room for as many. */
 void rlx_place_sort(const uint64_t *keys, uint32_t *order, uint32_t *scratch, uint32_t n);
 
+/* Scrambles a number: for hashes, and for random numbers from a counter. */
+static inline uint64_t rlx_place_mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
 /* Places the items of `order` one after the other, each at the lowest offset free of those before it. Adds to *steps. */
 rlx_status rlx_place_greedy(const place_problem *p, const uint32_t *order, uint32_t n, uint64_t *offsets,
                             uint64_t *steps);
@@ -56,12 +64,19 @@ bool rlx_place_search_fits(const place_problem *p, const place_part *part); /* s
 rlx_status rlx_place_search_create(const place_problem *p, const place_part *part, place_search **out);
 void rlx_place_search_destroy(place_search *s);
 /* Looks for a placement within `capacity` units for about `budget` steps and adds those used to *steps. Writes the part's
- * offsets (from the part's first on) if the answer is PLACE_FOUND. */
+ * offsets (from the part's first on) if the answer is PLACE_FOUND. Asked for the same capacity again, it goes on. */
 rlx_status rlx_place_search_run(place_search *s, uint64_t capacity, uint64_t budget, uint64_t *offsets, uint64_t *steps,
                                 place_answer *answer);
 
-/* Lowers the part's peak in `offsets` (of the whole problem) towards `target` within the budget. */
-rlx_status rlx_place_improve(const place_problem *p, const place_part *part, uint64_t target, uint64_t budget,
-                             uint64_t *offsets, uint64_t *steps);
+/* One round of merging, each number another, then a search of about `budget` steps. The capacity is not below the part's
+ * bound. Writes the part's offsets if *is_found. */
+bool rlx_place_merge_fits(const place_part *part);
+rlx_status rlx_place_merge_run(const place_problem *p, const place_part *part, uint64_t capacity, uint32_t round,
+                               uint64_t budget, uint64_t *offsets, uint64_t *steps, bool *is_found);
+
+/* Lowers the part's peak in `offsets` (of the whole problem) towards `target` within the budget. only_target: a peak
+ * above it is worth little. */
+rlx_status rlx_place_improve(const place_problem *p, const place_part *part, uint64_t target, bool only_target,
+                             uint64_t budget, uint64_t *offsets, uint64_t *steps);
 
 #endif

@@ -2,8 +2,9 @@
  *
  * The target comes first: most problems that can meet it do so quickly. Where that fails, capacities between the target
  * and the peak in hand are tried by halving, which are easier the more room they leave, and lower the peak step by step.
- * Then both again with twice the time, until the budget is used up: a hard target gets most of it, and the peak in hand
- * is a good one if the target is out of reach.
+ * Then the target in earnest, in slices: the search over the items goes on where it stopped, and in turn with it comes a
+ * round of merging. Where a peak above the target is of use too, this alternates with more halvings, each time with twice
+ * the steps; else the target gets all that is left.
  *
  * Parts that are too large for the search get something simpler: items that stick out above the target are moved to the
  * front of the greedy order, and everything is placed again. */
@@ -12,15 +13,27 @@
 #include "base/mem.h"
 #include "plan/place.h"
 
-enum { FIRST_SHARE = 16, TARGET_SHARES = 6, N_HALVINGS = 3 };
+enum {
+  FIRST_SHARE = 16,  /* of the budget, for the first asking */
+  TARGET_SHARES = 6, /* for the target against one halving, after it */
+  N_HALVINGS = 3,
+  SLICE = 4000,         /* steps for each item .. */
+  SLICE_OF_BUDGET = 100 /* .. and this part of the budget */
+};
 
 /* What is known of a part. */
 typedef struct bracket {
   place_search *search;
   uint64_t impossible; /* below this; nothing is known between here and the peak */
   uint64_t peak;       /* reached */
+  uint32_t n_rounds;   /* of merging */
   uint64_t *offsets, *found;
 } bracket;
+
+static void take_found(const place_problem *p, const place_part *part, bracket *b) {
+  memcpy(b->offsets + part->first, b->found + part->first, (part->last - part->first) * sizeof *b->offsets);
+  b->peak = rlx_place_part_peak(p, part, b->offsets);
+}
 
 /* Asks for one capacity; lowers the peak or raises what is known to be impossible. */
 static rlx_status ask(const place_problem *p, const place_part *part, bracket *b, uint64_t capacity, uint64_t budget,
@@ -29,26 +42,41 @@ static rlx_status ask(const place_problem *p, const place_part *part, bracket *b
   RLX_TRY(rlx_place_search_run(b->search, capacity, budget, b->found + part->first, steps, &answer));
   *is_met = answer == PLACE_FOUND;
   if (answer == PLACE_IMPOSSIBLE) b->impossible = capacity + 1;
-  if (answer != PLACE_FOUND) return RLX_OK;
-  memcpy(b->offsets + part->first, b->found + part->first, (part->last - part->first) * sizeof *b->offsets);
-  b->peak = rlx_place_part_peak(p, part, b->offsets);
+  if (*is_met) take_found(p, part, b);
   return RLX_OK;
 }
 
-static rlx_status close_in(const place_problem *p, const place_part *part, bracket *b, uint64_t target, uint64_t budget,
-                           uint64_t *steps) {
-  uint64_t end = *steps + budget;
-  for (uint64_t share = budget / FIRST_SHARE + 1; b->peak > target && b->impossible < b->peak && *steps < end;
-       share *= 2) {
-    bool is_met;
-    uint64_t left = end - *steps, low = b->impossible > target ? b->impossible : target;
-    RLX_TRY(ask(p, part, b, low, share < left / TARGET_SHARES ? TARGET_SHARES * share : left, steps, &is_met));
+/* Asks for one capacity in slices, the search and a round of merging in turn. */
+static rlx_status insist(const place_problem *p, const place_part *part, bracket *b, uint64_t capacity, uint64_t slice,
+                         uint64_t end, uint64_t *steps) {
+  bool is_met = false;
+  while (!is_met && b->impossible <= capacity && *steps < end) {
+    uint64_t left = end - *steps;
+    RLX_TRY(ask(p, part, b, capacity, slice < left ? slice : left, steps, &is_met));
+    if (is_met || b->impossible > capacity || *steps >= end || !rlx_place_merge_fits(part)) continue;
+    left = end - *steps;
+    RLX_TRY(rlx_place_merge_run(p, part, capacity, b->n_rounds++, slice < left ? slice : left, b->found + part->first,
+                                steps, &is_met));
+    if (is_met) take_found(p, part, b);
+  }
+  return RLX_OK;
+}
+
+static rlx_status close_in(const place_problem *p, const place_part *part, bracket *b, uint64_t target,
+                           bool only_target, uint64_t budget, uint64_t *steps) {
+  uint64_t end = *steps + budget, slice = (uint64_t)SLICE * (part->last - part->first) + budget / SLICE_OF_BUDGET;
+  uint64_t share = budget / FIRST_SHARE + 1, target_share = share;
+  for (bool is_first = true; b->peak > target && b->impossible < b->peak && *steps < end; is_first = false) {
+    uint64_t low = b->impossible > target ? b->impossible : target;
+    bool is_met, all = only_target && !is_first;
+    RLX_TRY(insist(p, part, b, low, slice, all || target_share > end - *steps ? end : *steps + target_share, steps));
     for (int k = 0; k < N_HALVINGS && b->peak > low + 1 && *steps < end; k++) {
-      uint64_t middle = low + (b->peak - low) / 2;
-      left = end - *steps;
+      uint64_t middle = low + (b->peak - low) / 2, left = end - *steps;
       RLX_TRY(ask(p, part, b, middle, share < left ? share : left, steps, &is_met));
       if (!is_met) low = middle;
     }
+    if (!is_first) share *= 2;
+    target_share = TARGET_SHARES * share;
   }
   return RLX_OK;
 }
@@ -88,8 +116,8 @@ static rlx_status promote(const place_problem *p, const place_part *part, uint64
   return s;
 }
 
-rlx_status rlx_place_improve(const place_problem *p, const place_part *part, uint64_t target, uint64_t budget,
-                             uint64_t *offsets, uint64_t *steps) {
+rlx_status rlx_place_improve(const place_problem *p, const place_part *part, uint64_t target, bool only_target,
+                             uint64_t budget, uint64_t *offsets, uint64_t *steps) {
   bracket b = {.impossible = part->bound, .peak = rlx_place_part_peak(p, part, offsets), .offsets = offsets};
   b.found = rlx_mem_calloc(p->n, sizeof *b.found);
   if (!b.found) return RLX_FAIL(RLX_NO_MEMORY, "placement of %u items", (unsigned)p->n);
@@ -97,7 +125,7 @@ rlx_status rlx_place_improve(const place_problem *p, const place_part *part, uin
   if (!rlx_place_search_fits(p, part)) s = promote(p, part, target, budget, offsets, b.found, steps);
   else {
     s = rlx_place_search_create(p, part, &b.search);
-    if (!s) s = close_in(p, part, &b, target, budget, steps);
+    if (!s) s = close_in(p, part, &b, target, only_target, budget, steps);
   }
   rlx_place_search_destroy(b.search);
   rlx_mem_free(b.found);

@@ -108,15 +108,13 @@ struct place_search {
   uint32_t *rank, *order, *scratch; /* lower ranks are tried first */
   uint64_t *keys, *table;
   uint64_t steps, limit, random;
+  uint32_t n_runs;  /* at this capacity */
+  double run_steps; /* of the next one */
+  bool may_go_on;   /* the last call was undecided: nothing is placed, and what was learnt holds */
 };
 
-static uint64_t mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 static uint64_t item_hash(uint32_t i, uint64_t low) {
-  return mix((i + 1) * 0x9e3779b97f4a7c15u + low * 0xc2b2ae3d27d4eb4fu);
+  return rlx_place_mix((i + 1) * 0x9e3779b97f4a7c15u + low * 0xc2b2ae3d27d4eb4fu);
 }
 
 /* ---- changes ---- */
@@ -309,7 +307,7 @@ static void look_at(const place_search *s, uint32_t first, uint32_t last, view *
 }
 
 static view look(place_search *s, uint32_t first, uint32_t last) {
-  view v = {.hash = mix(first * 0x9e3779b97f4a7c15u + last), .section = NONE};
+  view v = {.hash = rlx_place_mix(first * 0x9e3779b97f4a7c15u + last), .section = NONE};
   for (uint32_t t = first; t < last;) {
     uint32_t end = (t / BLOCK + 1) * BLOCK;
     if (t % BLOCK != 0 || end > last) {
@@ -429,7 +427,7 @@ static bool solve(place_search *s) {
 
 /* ---- runs ---- */
 
-static uint64_t next_random(place_search *s) { return mix(s->random += 0x9e3779b97f4a7c15u); }
+static uint64_t next_random(place_search *s) { return rlx_place_mix(s->random += 0x9e3779b97f4a7c15u); }
 
 /* Ranks for one run. Long life first has proved best, and takes every second turn. */
 static void rank_items(place_search *s, uint32_t run) {
@@ -461,7 +459,6 @@ static void rank_items(place_search *s, uint32_t run) {
 static bool reset(place_search *s, uint64_t capacity) {
   s->capacity = capacity;
   s->trail.n = 0;
-  s->random = 0;
   memset(s->table, 0, sizeof *s->table << TABLE_BITS);
   for (uint32_t t = 0; t < s->n_sections; t++) {
     section *sec = &s->sections[t];
@@ -490,18 +487,23 @@ rlx_status rlx_place_search_run(place_search *s, uint64_t capacity, uint64_t bud
                                 place_answer *answer) {
   s->steps = 0;
   s->out_of_memory = false;
-  *answer = reset(s, capacity) ? PLACE_UNDECIDED : PLACE_IMPOSSIBLE;
-  double run_steps = (double)RUN * s->n;
-  if (run_steps < MIN_RUN) run_steps = MIN_RUN;
-  for (uint32_t run = 0; *answer == PLACE_UNDECIDED && !s->out_of_memory && s->steps < budget; run++) {
-    rank_items(s, run);
+  *answer = PLACE_UNDECIDED;
+  if (!s->may_go_on || s->capacity != capacity) {
+    if (!reset(s, capacity)) *answer = PLACE_IMPOSSIBLE;
+    s->n_runs = 0;
+    s->run_steps = (double)RUN * s->n > MIN_RUN ? (double)RUN * s->n : MIN_RUN;
+  }
+  while (*answer == PLACE_UNDECIDED && !s->out_of_memory && s->steps < budget) {
+    rank_items(s, s->n_runs);
     uint64_t left = budget - (s->steps < budget ? s->steps : budget);
-    uint64_t steps_now = run == 0 ? (uint64_t)FIRST_RUN * s->n : (uint64_t)run_steps;
+    uint64_t steps_now = s->n_runs == 0 ? (uint64_t)FIRST_RUN * s->n : (uint64_t)s->run_steps;
     s->limit = s->steps + (steps_now < left ? steps_now : left);
-    run_steps *= RUN_GROWTH;
+    s->n_runs++;
+    s->run_steps *= RUN_GROWTH;
     if (solve(s)) *answer = PLACE_FOUND;
     else if (!is_spent(s)) *answer = PLACE_IMPOSSIBLE;
   }
+  s->may_go_on = *answer == PLACE_UNDECIDED && !s->out_of_memory;
   *steps += s->steps;
   if (s->out_of_memory) return RLX_FAIL(RLX_NO_MEMORY, "placement search over %u items", (unsigned)s->n);
   if (*answer == PLACE_FOUND) memcpy(offsets, s->offset, s->n * sizeof *offsets);

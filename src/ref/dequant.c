@@ -202,8 +202,8 @@ rlx_status rlx_ref_q_matmul(rlx_ref_call *c) {
 
 /* One sum of q_conv2d: the window of output place (y, x) over the channels of one group. Padding holds x_zero and so
  * adds nothing. */
-static int64_t window_sum(const rlx_tensor *x, const rlx_tensor *w, const rlx_conv_window *win, int64_t x_at, int64_t w_at,
-                          const int64_t place[2], int64_t x_zero, int64_t w_zero) {
+static int64_t window_sum(const rlx_tensor *x, const rlx_tensor *w, const rlx_conv_window *win, int64_t x_at,
+                          int64_t w_at, const int64_t place[2], int64_t x_zero, int64_t w_zero) {
   int64_t height = x->shape.v[2], width = x->shape.v[3], kh = w->shape.v[2], kw = w->shape.v[3];
   int64_t y0, y1, x0, x1, sum = 0;
   rlx_window_taps(win, 1, place[0], height, &y0, &y1);

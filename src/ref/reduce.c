@@ -45,18 +45,6 @@ static running fold_start(const fold *how, rlx_tensor *out, size_t at) {
 
 /* ---- reductions ---- */
 
-/* For each axis of x, the step in the result: 0 along a reduced axis. */
-static void result_strides(const rlx_dims *x, const rlx_dims *axes, size_t stride[RLX_MAX_RANK]) {
-  bool reduced[RLX_MAX_RANK];
-  for (int i = 0; i < x->n; i++) reduced[i] = axes->n == 0;
-  for (int i = 0; i < axes->n; i++) reduced[rlx_axis_of(axes->v[i], x->n)] = true;
-  size_t step = 1;
-  for (int i = x->n - 1; i >= 0; i--) {
-    stride[i] = reduced[i] ? 0 : step;
-    if (!reduced[i]) step *= (size_t)x->v[i];
-  }
-}
-
 static rlx_status reduce(rlx_ref_call *c, const rlx_dims *axes, const fold *how, bool mean) {
   const rlx_tensor *x = c->in[0];
   size_t n_out = rlx_tensor_count(c->out), n_in = rlx_tensor_count(x), stride[RLX_MAX_RANK];
@@ -65,7 +53,7 @@ static rlx_status reduce(rlx_ref_call *c, const rlx_dims *axes, const fold *how,
   RLX_TRY(rlx_ref_scratch(c, n_out, sizeof *acc, &acc));
   running start = fold_start(how, c->out, 0);
   for (size_t i = 0; i < n_out; i++) acc[i] = start;
-  result_strides(&x->shape, axes, stride);
+  rlx_reduced_strides(&x->shape, axes, stride);
   int64_t idx[RLX_MAX_RANK] = {0};
   for (size_t at = 0; at < n_in; at++) {
     size_t to = rlx_offset(x->shape.n, idx, stride);

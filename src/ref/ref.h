@@ -106,6 +106,8 @@ void rlx_range_fill(const rlx_attrs_range *a, rlx_tensor *out, size_t begin, siz
 void rlx_strides(const rlx_dims *shape, size_t stride[RLX_MAX_RANK]);
 /* Strides for reading `shape` as if broadcast to `to` (0 on broadcast axes), aligned at the last axis. */
 void rlx_broadcast_strides(const rlx_dims *shape, const rlx_dims *to, size_t stride[RLX_MAX_RANK]);
+/* For each axis of x, the step in the result of a reduction (axes empty: over all): 0 along a reduced axis. */
+void rlx_reduced_strides(const rlx_dims *x, const rlx_dims *axes, size_t stride[RLX_MAX_RANK]);
 /* Advances idx over shape in row-major order; false when it wraps around to all zeros. */
 bool rlx_next_index(const rlx_dims *shape, int64_t idx[RLX_MAX_RANK]);
 static inline size_t rlx_offset(int n, const int64_t *idx, const size_t *stride) {

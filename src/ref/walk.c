@@ -68,6 +68,17 @@ void rlx_broadcast_strides(const rlx_dims *shape, const rlx_dims *to, size_t str
   }
 }
 
+void rlx_reduced_strides(const rlx_dims *x, const rlx_dims *axes, size_t stride[RLX_MAX_RANK]) {
+  bool reduced[RLX_MAX_RANK];
+  for (int i = 0; i < x->n; i++) reduced[i] = axes->n == 0;
+  for (int i = 0; i < axes->n; i++) reduced[rlx_axis_of(axes->v[i], x->n)] = true;
+  size_t step = 1;
+  for (int i = x->n - 1; i >= 0; i--) {
+    stride[i] = reduced[i] ? 0 : step;
+    if (!reduced[i]) step *= (size_t)x->v[i];
+  }
+}
+
 bool rlx_next_index(const rlx_dims *shape, int64_t idx[RLX_MAX_RANK]) {
   for (int i = shape->n - 1; i >= 0; i--) {
     if (++idx[i] < shape->v[i]) return true;

@@ -116,6 +116,14 @@ static rlx_status begin_state(rlx_executable *e, const rlx_instance *i, uint32_t
   return same || written ? RLX_OK : rlx_states_zero_one(i->states, entry);
 }
 
+/* What an input had from bound memory stays behind with the old instance, and what was written before that is old. */
+static void leave_taken(rlx_leaf *l) {
+  if (!l->is_taken) return;
+  rlx_tensor_deinit(&l->held);
+  l->held_cap = 0;
+  l->has_value = l->is_taken = false;
+}
+
 static rlx_status switch_to(rlx_executable *e, rlx_instance *i) {
   for (uint32_t k = 0; e->now && i->states->by_type && k < i->compiled->plan->n_states; k++)
     RLX_TRY(begin_state(e, i, k));
@@ -123,6 +131,7 @@ static rlx_status switch_to(rlx_executable *e, rlx_instance *i) {
   for (size_t k = 0; k < e->n_leaves; k++) {
     rlx_leaf *l = &e->leaves[k];
     l->here = rlx_graph_find(i->compiled->graph, l->name);
+    leave_taken(l);
     l->is_dirty = l->op == RLX_OP_input && l->held.data;
   }
   for (size_t k = 0; k < e->n_results; k++) e->results[k].here = i->compiled->graph->outputs.v[k].node;
@@ -232,6 +241,9 @@ static rlx_status check_options(const rlx_session *s, const rlx_graph *g, const 
   if (o->struct_bytes != sizeof *o)
     return RLX_FAIL(RLX_INVALID, "rlx_compile: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
   if (o->n_bindings && !o->bindings) return RLX_FAIL(RLX_INVALID, "rlx_compile: bindings is NULL");
+  /* told now: where sizes are open, the passes run only later */
+  RLX_TRY(rlx_optimize_check(
+    &(rlx_optimize_options){.passes = o->passes, .without = o->without, .forbid_host = o->forbid_host}));
   const rlx_device *w = o->weights ? o->weights->session->device : s->device;
   const rlx_device *st = o->states ? o->states->session->device : s->device;
   if (w != s->device || st != s->device)

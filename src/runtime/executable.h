@@ -24,6 +24,7 @@ typedef struct rlx_leaf {
   rlx_node here; /* in the graph that runs; 0: nothing needs it */
   void *bound;   /* the caller's memory, or NULL */
   size_t bound_bytes;
+  bool is_taken;   /* what the instance has came from there */
   uint32_t fed_by; /* 1 + the output that goes here after a run; 0: none */
   uint64_t mark;   /* of the call that named it last */
 } rlx_leaf;

@@ -9,6 +9,11 @@ static void entry_free(rlx_states *st, rlx_state_entry *e) {
   rlx_mem_free(e);
 }
 
+static rlx_state_entry *find(const rlx_states *st, const char *name) {
+  uint32_t i;
+  return rlx_name_map_get(&st->names, name, &i) ? st->all.v[i] : NULL;
+}
+
 static rlx_status entry_make(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out) {
   size_t bytes, name_bytes = strlen(name) + 1;
   RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &bytes));
@@ -16,10 +21,13 @@ static rlx_status entry_make(rlx_states *st, const char *name, const rlx_type *t
   if (!e) return RLX_FAIL(RLX_NO_MEMORY, "state '%s'", name);
   e->type = *type;
   e->bytes = bytes;
+  e->next = find(st, name);
   rlx_status s = RLX_OK;
   if ((e->name = rlx_mem_alloc(name_bytes))) memcpy(e->name, name, name_bytes);
   if (!e->name || !rlx_array_reserve(&st->all, 1)) s = RLX_FAIL(RLX_NO_MEMORY, "state '%s'", name);
   if (!s) s = rlx_block_pool_get(st->session->blocks, bytes, true, &e->block);
+  if (!s && !rlx_name_map_put(&st->names, e->name, (uint32_t)st->all.n))
+    s = RLX_FAIL(RLX_NO_MEMORY, "state '%s'", name);
   if (s) {
     entry_free(st, e);
     return s;
@@ -29,9 +37,7 @@ static rlx_status entry_make(rlx_states *st, const char *name, const rlx_type *t
 }
 
 static rlx_status get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out) {
-  for (size_t i = 0; i < st->all.n; i++) {
-    rlx_state_entry *e = st->all.v[i];
-    if (strcmp(e->name, name) != 0) continue;
+  for (rlx_state_entry *e = find(st, name); e; e = e->next) {
     if (rlx_type_equal(&e->type, type)) {
       *out = e;
       return RLX_OK;
@@ -69,6 +75,7 @@ rlx_status rlx_states_zero(rlx_states *st) {
 static void states_free(rlx_states *st) {
   for (size_t i = 0; i < st->all.n; i++) entry_free(st, st->all.v[i]);
   rlx_array_deinit(&st->all);
+  rlx_name_map_deinit(&st->names);
   pthread_mutex_destroy(&st->lock);
   rlx_session_release(st->session);
   rlx_mem_free(st);

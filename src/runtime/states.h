@@ -7,6 +7,7 @@
 
 typedef struct rlx_state_entry {
   char *name;
+  struct rlx_state_entry *next; /* of the same name and another type */
   rlx_type type;
   uint64_t bytes;
   rlx_block *block;
@@ -18,6 +19,7 @@ struct rlx_states {
   bool by_type; /* of one executable alone: a name may stand for several, one per type, as sizes change */
   pthread_mutex_t lock;
   RLX_ARRAY(rlx_state_entry *) all;
+  rlx_name_map names; /* to `all`: the newest */
 };
 
 rlx_states *rlx_states_retain(rlx_states *st);

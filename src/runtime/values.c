@@ -118,6 +118,7 @@ rlx_status rlx_value_write(rlx_executable *e, rlx_leaf *l, const rlx_tensor *v) 
   else RLX_TRY(write_input(e, l, v));
   l->shape = v->shape;
   l->has_shape = true;
+  l->is_taken = false;
   return RLX_OK;
 }
 
@@ -144,15 +145,24 @@ static rlx_status upload_bound(rlx_executable *e, const rlx_leaf *l) {
   return upload(e, l, v.dtype, v.data, rlx_dims_count(&v.shape));
 }
 
-rlx_status rlx_values_upload(rlx_executable *e) {
+static rlx_status check_inputs_set(const rlx_executable *e) {
   const rlx_compiled *c = e->now->compiled;
+  for (size_t i = 0; i < e->n_leaves; i++) {
+    const rlx_leaf *l = &e->leaves[i];
+    bool needed = l->op == RLX_OP_input && l->here && c->uses[l->here];
+    if (needed && !l->has_value && !l->bound) return RLX_FAIL(RLX_INVALID, "input '%s' is not set", l->name);
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_values_upload(rlx_executable *e) {
+  RLX_TRY(check_inputs_set(e));
   for (size_t i = 0; i < e->n_leaves; i++) {
     rlx_leaf *l = &e->leaves[i];
     if (l->op == RLX_OP_input) {
-      bool needed = l->here && c->uses[l->here];
-      if (!l->has_value && !l->bound && needed) return RLX_FAIL(RLX_INVALID, "input '%s' is not set", l->name);
       if (l->bound) RLX_TRY(upload_bound(e, l));
       else if (l->is_dirty) RLX_TRY(upload(e, l, l->held.dtype, l->held.data, rlx_dims_count(&l->held.shape)));
+      l->is_taken = l->bound != NULL;
     }
     l->is_dirty = false;
   }
@@ -269,6 +279,21 @@ static rlx_status check_bytes(const char *name, const rlx_type *type, size_t byt
                   rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape), bytes);
 }
 
+/* What the last run took from the caller's memory stays the input's value. Where sizes are open it is held, as written
+ * values are, for the instance that the next run may want. */
+static rlx_status keep_last(rlx_executable *e, rlx_leaf *l) {
+  if (!l->is_taken || !e->now) return RLX_OK;
+  l->has_value = !e->is_open || (l->here && rlx_arena_has(e->now->arena, l->here));
+  if (!e->is_open || !l->has_value) return RLX_OK;
+  rlx_type type = leaf_type(e, l, e->now->compiled->key.sizes);
+  rlx_tensor v;
+  RLX_TRY(rlx_tensor_create(&type, &v));
+  rlx_status s = rlx_arena_read(e->now->arena, l->here, type.dtype, v.data, rlx_dims_count(&type.shape));
+  if (!s) s = hold_value(l, &v);
+  rlx_tensor_deinit(&v);
+  return s;
+}
+
 static rlx_status bind_input(rlx_executable *e, rlx_leaf *l, void *data, size_t bytes) {
   rlx_type type;
   if (data) {
@@ -277,7 +302,10 @@ static rlx_status bind_input(rlx_executable *e, rlx_leaf *l, void *data, size_t 
     l->shape = type.shape;
     l->has_shape = true;
   }
-  if (!data && l->bound && e->now && e->now->has_run) l->has_value = true; /* what the last run took stays */
+  if (!data) {
+    RLX_TRY(keep_last(e, l));
+    l->is_taken = false;
+  }
   l->bound = data;
   l->bound_bytes = bytes;
   return RLX_OK;

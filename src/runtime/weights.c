@@ -94,6 +94,7 @@ void rlx_weight_free(rlx_weights *w, rlx_weight *weight) {
     copy_free(w, c);
   }
   rlx_array_deinit(&weight->sources);
+  rlx_array_deinit(&weight->readers);
   rlx_graph_destroy(weight->recipe);
   rlx_mem_free(weight->seen);
   rlx_mem_free(weight->name);
@@ -137,7 +138,7 @@ bool rlx_weight_is_held(const rlx_weight *weight) {
 /* The type is open until the weight is set or read; a value that was dropped still has its type. */
 rlx_status rlx_weight_take_type(rlx_weights *w, rlx_weight *weight, const rlx_type *type, bool replace) {
   if (weight->has_type && rlx_type_equal(&weight->type, type)) return RLX_OK;
-  bool fixed = weight->has_type && (rlx_weight_is_held(weight) || weight->n_readers || (weight->has_value && !replace));
+  bool fixed = weight->has_type && (rlx_weight_is_held(weight) || weight->readers.n || (weight->has_value && !replace));
   if (fixed) return mismatch(weight, type);
   rlx_weight_drop_unused(w, weight, NULL);
   weight->type = *type;
@@ -281,6 +282,7 @@ static void weights_free(rlx_weights *w) {
   for (size_t i = 0; i < w->all.n; i++) rlx_weight_free(w, w->all.v[i]);
   rlx_array_deinit(&w->all);
   rlx_name_map_deinit(&w->names);
+  rlx_name_map_deinit(&w->recipes);
   pthread_mutex_destroy(&w->lock);
   rlx_session_release(w->session);
   rlx_mem_free(w);

@@ -30,7 +30,10 @@ typedef struct rlx_weight {
   bool dropped;   /* they were, went into recipes, and are gone */
   uint64_t version;
   rlx_weight_copy *copies;
-  uint32_t n_readers, n_waiting;          /* recipes that read it; those that have not seen this version */
+  RLX_ARRAY(struct rlx_weight *) readers; /* recipes that read it */
+  uint32_t n_waiting;                     /* those of them that have not seen this version */
+  char key[20];                           /* of a recipe: its hash in digits, */
+  struct rlx_weight *next_recipe;         /* and the next with the same */
   RLX_ARRAY(struct rlx_weight *) sources; /* of a recipe, by its params in node order */
   uint64_t *seen;                         /* their versions when it was computed; 0: never */
 } rlx_weight;
@@ -40,7 +43,7 @@ struct rlx_weights {
   rlx_session *session;
   pthread_mutex_t lock; /* recursive: progress and cancel functions may look at the store */
   RLX_ARRAY(rlx_weight *) all;
-  rlx_name_map names;               /* to `all` */
+  rlx_name_map names, recipes;      /* to `all`: by name, and by key the newest */
   atomic_uint_least64_t generation; /* counts changes: who has seen this number need not look again */
   uint64_t bytes;
 };

@@ -5,8 +5,17 @@
  * that nobody reads but recipes is dropped when the last of them has seen it. */
 #include "runtime/weights_load.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* ---- making one ---- */
 
+static rlx_weight *find_recipe(const rlx_weights *w, const char *key) {
+  uint32_t i;
+  return rlx_name_map_get(&w->recipes, key, &i) ? w->all.v[i] : NULL;
+}
+
+/* All that can fail, so that joining the others cannot. */
 static rlx_status add_sources(rlx_weights *w, rlx_weight *weight) {
   const rlx_graph *g = weight->recipe;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
@@ -14,23 +23,25 @@ static rlx_status add_sources(rlx_weights *w, rlx_weight *weight) {
     rlx_weight *source;
     RLX_TRY(rlx_weights_named(w, rlx_node_name(g, id), &source));
     RLX_TRY(rlx_weight_take_type(w, source, &rlx_graph_at(g, id)->type, false));
-    if (!rlx_array_push(&weight->sources, source)) return RLX_FAIL(RLX_NO_MEMORY, "the sources of a weight");
+    if (!rlx_array_push(&weight->sources, source) || !rlx_array_reserve(&source->readers, 1))
+      return RLX_FAIL(RLX_NO_MEMORY, "the sources of a weight");
   }
   weight->seen = rlx_mem_calloc(weight->sources.n, sizeof *weight->seen);
-  if (!weight->seen || !rlx_array_reserve(&w->all, 1)) return RLX_FAIL(RLX_NO_MEMORY, "the sources of a weight");
+  weight->next_recipe = find_recipe(w, weight->key);
+  if (!weight->seen || !rlx_array_reserve(&w->all, 1) ||
+      !rlx_name_map_put(&w->recipes, weight->key, (uint32_t)w->all.n))
+    return RLX_FAIL(RLX_NO_MEMORY, "the sources of a weight");
   return RLX_OK;
 }
 
 rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe, rlx_weight **out) {
-  uint64_t hash = rlx_graph_hash(recipe);
-  for (size_t i = 0; i < w->all.n; i++) {
-    const rlx_graph *have = w->all.v[i]->recipe;
-    if (!have || rlx_graph_hash(have) != hash || !rlx_graph_same(have, recipe)) continue;
-    *out = w->all.v[i];
-    return RLX_OK;
-  }
+  char key[sizeof(*out)->key];
+  snprintf(key, sizeof key, "%016llx", (unsigned long long)rlx_graph_hash(recipe));
+  for (*out = find_recipe(w, key); *out; *out = (*out)->next_recipe)
+    if (rlx_graph_same((*out)->recipe, recipe)) return RLX_OK;
   rlx_weight *weight = rlx_new(rlx_weight);
   if (!weight) return RLX_FAIL(RLX_NO_MEMORY, "a computed weight");
+  memcpy(weight->key, key, sizeof key);
   weight->recipe = rlx_graph_retain(recipe);
   rlx_status s = add_sources(w, weight);
   if (s) {
@@ -38,8 +49,9 @@ rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe, rlx_wei
     return s;
   }
   for (size_t i = 0; i < weight->sources.n; i++) {
-    weight->sources.v[i]->n_readers++;
-    weight->sources.v[i]->n_waiting++;
+    rlx_weight *source = weight->sources.v[i];
+    source->readers.v[source->readers.n++] = weight;
+    source->n_waiting++;
   }
   w->all.v[w->all.n++] = *out = weight;
   return RLX_OK;
@@ -47,19 +59,13 @@ rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe, rlx_wei
 
 /* ---- old and new values ---- */
 
-static bool reads(const rlx_weight *weight, const rlx_weight *source) {
-  for (size_t i = 0; i < weight->sources.n; i++)
-    if (weight->sources.v[i] == source) return true;
-  return false;
-}
-
 /* What was computed from the old value and is held by nobody need not stay. */
 void rlx_weights_changed(rlx_weights *w, rlx_weight *weight) {
   weight->version++;
-  weight->n_waiting = weight->n_readers;
-  for (size_t i = 0; weight->n_readers && i < w->all.n; i++) {
-    rlx_weight *other = w->all.v[i];
-    if (!reads(other, weight) || rlx_weight_is_held(other)) continue;
+  weight->n_waiting = (uint32_t)weight->readers.n;
+  for (size_t i = 0; i < weight->readers.n; i++) {
+    rlx_weight *other = weight->readers.v[i];
+    if (rlx_weight_is_held(other)) continue;
     rlx_weight_drop_unused(w, other, NULL);
     other->has_value = false;
   }

@@ -1,0 +1,96 @@
+/* The loops of the quant_*.simd.c files: around blocks, over the rows of a tile, and the table that they end in.
+ *
+ * A file defines q_block, the product of one block; the walk over a group and a function for every type and tile come
+ * from here. All of it is inlined with T and tile constant, so a type pays for nothing that it does not have. */
+#ifndef RLX_CPU_QUANT_LOOP_H
+#define RLX_CPU_QUANT_LOOP_H
+
+#include "cpu/quant_codes.h"
+
+/* Q_UNROLL: loops over constants, to be written out (not under a sanitizer, whose checks would make that minutes to
+ * compile); Q_LOOP: others, to be left alone. Where a compiler finds better it may say so quietly. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define Q_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define Q_SANITIZED
+#endif
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define Q_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define Q_LOOP _Pragma("GCC unroll 1")
+#endif
+#if defined(Q_SANITIZED)
+#define Q_UNROLL Q_LOOP
+#elif defined(__clang__)
+#define Q_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define Q_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* For each row m of a tile. Written out before the compiler sees it: sums in an array stay in memory until a loop is
+ * unrolled, and as every load is compared with the stores before it, that takes a third longer to compile. */
+#if defined(Q_SANITIZED)
+#define Q_ROWS(tile, ...) \
+  for (int m = 0; m < (tile); m++) __VA_ARGS__;
+#else
+#define Q_ROW_(index, ...) \
+  {                        \
+    enum { m = (index) };  \
+    __VA_ARGS__;           \
+  }
+#define Q_ROWS(tile, ...)                \
+  Q_ROW_(0, __VA_ARGS__)                 \
+  if ((tile) > 1) Q_ROW_(1, __VA_ARGS__) \
+  if ((tile) > 2) Q_ROW_(2, __VA_ARGS__) \
+  if ((tile) > 3) Q_ROW_(3, __VA_ARGS__) \
+  if ((tile) > 4) Q_ROW_(4, __VA_ARGS__) \
+  if ((tile) > 5) Q_ROW_(5, __VA_ARGS__) \
+  if ((tile) > 6) Q_ROW_(6, __VA_ARGS__) \
+  if ((tile) > 7) Q_ROW_(7, __VA_ARGS__)
+#endif
+
+/* A block in lanes r and on against `tile` rows of k elements, of which it begins with the 32 number `part`;
+ * sum[m] += its product with row m. */
+CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
+                        size_t part, vf *sum);
+
+/* cpu_quant_dot_fn */
+CPU_INLINE void q_group(rlx_dtype T, int tile, const uint8_t *group, size_t n_blocks, const void *const *row_list,
+                        size_t k, size_t at, float (*sums)[CPU_QUANT_ROWS]) {
+  const void *rows[CPU_QUANT_TILE_MAX];
+  Q_ROWS(tile, rows[m] = row_list[m])
+  Q_LOOP
+  for (size_t r = 0; r < CPU_QUANT_ROWS; r += VF_LANES) {
+    vf sum[CPU_QUANT_TILE_MAX];
+    const uint8_t *b = group;
+    Q_ROWS(tile, sum[m] = vf_load(sums[m] + r))
+    for (size_t i = 0, part = at / 32; i < n_blocks; i++, part += (size_t)q_parts(T), b += q_step(T))
+      q_block(T, tile, b, r, rows, k, part, sum);
+    Q_ROWS(tile, vf_store(sums[m] + r, sum[m]))
+  }
+}
+
+/* ---- the table: Q_FUNCTIONS once, then Q_TABLE where a table has its `dot` ---- */
+
+/* Tiles that do not fit the registers are not made. */
+#if VF_LANES == 16
+#define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4) X(TYPE, name, 8)
+#else
+#define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4)
+#endif
+#define Q_FUNCTION_(TYPE, name, tile)                                                                                  \
+  static void dot_##name##_##tile(const uint8_t *group, size_t n_blocks, const void *const *rows, size_t k, size_t at, \
+                                  float(*sums)[CPU_QUANT_ROWS]) {                                                      \
+    q_group(RLX_##TYPE, tile, group, n_blocks, rows, k, at, sums);                                                     \
+  }
+#define Q_TYPE_FUNCTIONS_(TYPE, name) Q_TILES(Q_FUNCTION_, TYPE, name)
+#define Q_FUNCTIONS RLX_BLOCK_TYPES(Q_TYPE_FUNCTIONS_)
+#define Q_ENTRY_(TYPE, name, tile) dot_##name##_##tile,
+#define Q_TYPE_ENTRIES_(TYPE, name) [RLX_##TYPE] = {Q_TILES(Q_ENTRY_, TYPE, name)},
+#define Q_TABLE \
+  { RLX_BLOCK_TYPES(Q_TYPE_ENTRIES_) }
+
+#endif
