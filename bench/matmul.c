@@ -58,8 +58,9 @@ typedef struct operands {
   shape s;
 } operands;
 
+/* As a device's blocks are, for all runners alike: large ones on large pages. */
 static float *floats(size_t n) {
-  float *p = aligned_alloc(4096, (n * sizeof(float) + 8191) / 4096 * 4096);
+  float *p = rlx_mem_alloc_aligned(n * sizeof(float), 4096);
   for (size_t i = 0; p && i < n; i++) p[i] = (float)((i * 2654435761u >> 8) % 1000) / 500 - 1;
   return p;
 }
@@ -149,8 +150,8 @@ static bool open_operands(shape s, operands *o) {
   return ok && cpu_layout_gemm.repack(cpu_isa_best(), CPU_LAYOUT_GEMM_KN, &type, true, o->b, o->packed, NULL) == RLX_OK;
 }
 static void close_operands(operands *o) {
-  free(o->a), free(o->b), free(o->packed), free(o->work);
-  for (int i = 0; i < N_RUNNERS; i++) free(o->out[i]);
+  rlx_mem_free(o->a), rlx_mem_free(o->b), rlx_mem_free(o->packed), rlx_mem_free(o->work);
+  for (int i = 0; i < N_RUNNERS; i++) rlx_mem_free(o->out[i]);
 }
 
 int main(int argc, char **argv) {

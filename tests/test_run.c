@@ -29,6 +29,7 @@ static const struct {
   {"x: f32[4,64]; param w: q8_0[16,64]", "matmul(%x, %w) {trans_b=true}"},
   {"x: f32[2,3]; y: f32[2,4]", "concat(%x, %y, %x) {axis=1}"},
   {"x: f32[0,3]", "exp(%x)"},
+  {"x: f32[2]; param w: f32[0]; state s: f32[0]", "%a = exp(%x); concat(%w, %a, %s)"}, /* a join with empty parts */
   {"x: f32[2,3,4]", "%t = transpose(%x) {perm=[1,0,2]}; reshape(%t) {shape=[3,8]}"},
   {"x: f16[2,3]; state s: f16[4,3]; at: i32[] values(1)", "update(%s, %x, %at)"},
   {"x: f32[2,3]; state s: f32[4,3]; at: i32[] values(2)",

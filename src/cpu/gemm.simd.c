@@ -34,27 +34,7 @@ enum { PREFETCH = 8 /* steps of k ahead */, DOT_COLUMNS = 4, PANELS = CPU_GEMM_R
 
 /* ---- elements of any of the three types; `type` is a constant wherever these are called ---- */
 
-CPU_INLINE vf load_as(const int type, const void *p, size_t at) {
-  if (type == RLX_F16) return vf_load_f16((const uint16_t *)p + at);
-  if (type == RLX_BF16) return vf_load_bf16((const uint16_t *)p + at);
-  return vf_load((const float *)p + at);
-}
-CPU_INLINE vf load_as_n(const int type, const void *p, size_t at, size_t n) {
-  if (type == RLX_F16) return vf_load_f16_n((const uint16_t *)p + at, n);
-  if (type == RLX_BF16) return vf_load_bf16_n((const uint16_t *)p + at, n);
-  return vf_load_n((const float *)p + at, n);
-}
-CPU_INLINE void store_as_n(const int type, void *p, size_t at, vf v, size_t n) {
-  if (type == RLX_F16) vf_store_f16_n((uint16_t *)p + at, v, n);
-  else if (type == RLX_BF16) vf_store_bf16_n((uint16_t *)p + at, v, n);
-  else vf_store_n((float *)p + at, v, n);
-}
-CPU_INLINE void store_as(const int type, void *p, size_t at, vf v) {
-  if (type == RLX_F16) vf_store_f16((uint16_t *)p + at, v);
-  else if (type == RLX_BF16) vf_store_bf16((uint16_t *)p + at, v);
-  else vf_store((float *)p + at, v);
-}
-CPU_INLINE const void *skip_as(const int type, const void *p, size_t n) {
+CPU_INLINE const void *skip_as(const rlx_dtype type, const void *p, size_t n) {
   return (const char *)p + n * (type == RLX_F32 ? 4 : 2);
 }
 
@@ -63,14 +43,14 @@ CPU_INLINE const void *skip_as(const int type, const void *p, size_t n) {
 
 /* ---- tiles ---- */
 
-CPU_INLINE void tile_rows(const int rows, const int type, size_t k, const float *a, const void *b, size_t ldb, float *c,
-                          bool first) {
+CPU_INLINE void tile_rows(const int rows, const rlx_dtype type, size_t k, const float *a, const void *b, size_t ldb,
+                          float *c, bool first) {
   vf sum[MR][2];
 #define CLEAR(i) \
   if (i < rows) sum[i % MR][0] = sum[i % MR][1] = vf_zero();
   EACH_ROW(CLEAR)
   for (size_t p = 0; p < k; p++, a += rows, b = skip_as(type, b, ldb)) {
-    vf b0 = load_as(type, b, 0), b1 = load_as(type, b, VF_LANES);
+    vf b0 = vf_load_as(type, b, 0), b1 = vf_load_as(type, b, VF_LANES);
     if (rows > 2) { /* with fewer the loads themselves are the limit */
       __builtin_prefetch(skip_as(type, b, PREFETCH * ldb));
       if (type == RLX_F32 && VF_LANES == 16) __builtin_prefetch(skip_as(type, b, PREFETCH * ldb + VF_LANES));
@@ -112,15 +92,15 @@ EACH_ROW(TILE_BF16)
 /* ---- one row of a ---- */
 
 /* Four packed panels. */
-CPU_INLINE void row_panels(const int type, size_t k, const float *x, const void *b, float *c) {
+CPU_INLINE void row_panels(const rlx_dtype type, size_t k, const float *x, const void *b, float *c) {
   const size_t ldb = NR, panel_step = k * NR;
   vf sum[ROW_STEPS][PANELS][2];
   const void *b0 = b, *b1 = skip_as(type, b, panel_step), *b2 = skip_as(type, b1, panel_step),
              *b3 = skip_as(type, b2, panel_step);
 #define CLEAR_PANEL(q, s) sum[s][q][0] = sum[s][q][1] = vf_zero();
-#define STEP_PANEL(q, s)                                                \
-  sum[s][q][0] = vf_fma(y, load_as(type, b##q, (s)*ldb), sum[s][q][0]); \
-  sum[s][q][1] = vf_fma(y, load_as(type, b##q, (s)*ldb + VF_LANES), sum[s][q][1]);
+#define STEP_PANEL(q, s)                                                   \
+  sum[s][q][0] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb), sum[s][q][0]); \
+  sum[s][q][1] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb + VF_LANES), sum[s][q][1]);
 #define NEXT_PANEL(q, steps) b##q = skip_as(type, b##q, (steps)*ldb);
 #define PUT_PANEL(q, _)                                                             \
   if (ROW_STEPS > 1) sum[0][q][0] = vf_add(sum[0][q][0], sum[ROW_STEPS - 1][q][0]); \
@@ -148,16 +128,17 @@ CPU_INLINE void row_panels(const int type, size_t k, const float *x, const void 
 
 /* c = x times k rows of n columns, ldb apart, as they lie: eight rows at a time are added to c, which stays in the
  * nearest cache, so that b is read in eight long streams. */
-CPU_INLINE void row_plain(const int type, size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c) {
+CPU_INLINE void row_plain(const rlx_dtype type, size_t k, size_t n, const float *x, const void *b, size_t ldb,
+                          float *c) {
   for (size_t j = 0; j < n; j++) c[j] = 0;
   size_t p = 0;
   for (; p + 8 <= k; p += 8, b = skip_as(type, b, 8 * ldb)) {
     vf y[8];
     for (int r = 0; r < 8; r++) y[r] = vf_set(x[p + (size_t)r]);
     size_t j = 0;
-#define ADD_TWO(r)                                          \
-  even = vf_fma(y[r], load_as(type, b, r * ldb + j), even); \
-  odd = vf_fma(y[r + 1], load_as(type, b, (r + 1) * ldb + j), odd);
+#define ADD_TWO(r)                                             \
+  even = vf_fma(y[r], vf_load_as(type, b, r * ldb + j), even); \
+  odd = vf_fma(y[r + 1], vf_load_as(type, b, (r + 1) * ldb + j), odd);
     for (; j + VF_LANES <= n; j += VF_LANES) {
       vf even = vf_load(c + j), odd = vf_zero();
       ADD_TWO(0)
@@ -168,23 +149,23 @@ CPU_INLINE void row_plain(const int type, size_t k, size_t n, const float *x, co
     }
     if (j < n) {
       vf sum = vf_load_n(c + j, n - j);
-      for (size_t r = 0; r < 8; r++) sum = vf_fma(y[r], load_as_n(type, b, r * ldb + j, n - j), sum);
+      for (size_t r = 0; r < 8; r++) sum = vf_fma(y[r], vf_load_as_n(type, b, r * ldb + j, n - j), sum);
       vf_store_n(c + j, sum, n - j);
     }
   }
   for (; p < k; p++, b = skip_as(type, b, ldb)) {
     vf y = vf_set(x[p]);
     size_t j = 0;
-    for (; j + VF_LANES <= n; j += VF_LANES) vf_store(c + j, vf_fma(y, load_as(type, b, j), vf_load(c + j)));
-    if (j < n) vf_store_n(c + j, vf_fma(y, load_as_n(type, b, j, n - j), vf_load_n(c + j, n - j)), n - j);
+    for (; j + VF_LANES <= n; j += VF_LANES) vf_store(c + j, vf_fma(y, vf_load_as(type, b, j), vf_load(c + j)));
+    if (j < n) vf_store_n(c + j, vf_fma(y, vf_load_as_n(type, b, j, n - j), vf_load_n(c + j, n - j)), n - j);
   }
 }
 
 /* ---- b as [n, k] ---- */
 
 /* Four columns at a time; where fewer are left the last one again, and its sums are dropped. */
-CPU_INLINE void dot_rows(const int rows, const int type, size_t n, size_t k, const float *x, size_t ldx, const void *b,
-                         size_t ldb, float *c, size_t ldc) {
+CPU_INLINE void dot_rows(const int rows, const rlx_dtype type, size_t n, size_t k, const float *x, size_t ldx,
+                         const void *b, size_t ldb, float *c, size_t ldc) {
   for (size_t j = 0; j < n; j += DOT_COLUMNS) {
     size_t last = n - j - 1;
 #define COLUMN(q, _) const void *b##q = skip_as(type, b, (j + (q < last ? q : last)) * ldb);
@@ -199,7 +180,7 @@ CPU_INLINE void dot_rows(const int rows, const int type, size_t n, size_t k, con
     size_t p = 0;
     for (; p + VF_LANES <= k; p += VF_LANES) {
       vf y[4];
-#define LOAD_DOT(q, _) y[q] = load_as(type, b##q, p);
+#define LOAD_DOT(q, _) y[q] = vf_load_as(type, b##q, p);
       EACH_4(LOAD_DOT, 0)
 #define STEP_DOT(i, _)                                            \
   if (i < rows) {                                                 \
@@ -213,7 +194,7 @@ CPU_INLINE void dot_rows(const int rows, const int type, size_t n, size_t k, con
     }
     for (size_t rest = k - p, q = 0; rest > 0 && q < DOT_COLUMNS; q++) {
       const void *at[DOT_COLUMNS] = {b0, b1, b2, b3};
-      vf y = load_as_n(type, at[q], p, rest);
+      vf y = vf_load_as_n(type, at[q], p, rest);
       for (int i = 0; i < rows; i++)
         sum[i % DOT_ROWS][q] = vf_fma(vf_load_n(x + (size_t)i * ldx + p, rest), y, sum[i % DOT_ROWS][q]);
     }
@@ -266,13 +247,15 @@ CPU_INLINE void turn(vf r[VF_LANES]) {
 
 /* k elements of each of n rows (n <= VF_LANES) to dst[p * ldd + i]. Whole vectors are stored where what follows the n
  * elements may be written: up to `end`, because it is zeros' place or comes later and is put over it. */
-CPU_INLINE void turn_rows(const int type, size_t n, size_t k, const void *const *rows, float *dst, size_t ldd,
+CPU_INLINE void turn_rows(const rlx_dtype type, size_t n, size_t k, const void *const *rows, float *dst, size_t ldd,
                           const float *end) {
   for (size_t p = 0; p < k; p += VF_LANES) {
     size_t steps = k - p < VF_LANES ? k - p : VF_LANES;
     vf r[VF_LANES];
     for (size_t i = 0; i < VF_LANES; i++)
-      r[i] = i >= n ? vf_zero() : steps == VF_LANES ? load_as(type, rows[i], p) : load_as_n(type, rows[i], p, steps);
+      r[i] = i >= n              ? vf_zero()
+             : steps == VF_LANES ? vf_load_as(type, rows[i], p)
+                                 : vf_load_as_n(type, rows[i], p, steps);
     turn(r);
     for (size_t s = 0; s < steps; s++) {
       float *to = dst + (p + s) * ldd;
@@ -282,14 +265,14 @@ CPU_INLINE void turn_rows(const int type, size_t n, size_t k, const void *const 
   }
 }
 
-CPU_INLINE void pack_group(const int type, size_t rows, size_t k, const void *a, size_t lda, const uint32_t *index,
-                           float *group) {
+CPU_INLINE void pack_group(const rlx_dtype type, size_t rows, size_t k, const void *a, size_t lda,
+                           const uint32_t *index, float *group) {
   const void *row[CPU_GEMM_MAX_MR];
   for (size_t i = 0; i < rows; i++) row[i] = skip_as(type, a, (index ? index[i] : i) * lda);
   if (rows == 1) { /* as it lies, in f32 */
     size_t p = 0;
-    for (; p + VF_LANES <= k; p += VF_LANES) vf_store(group + p, load_as(type, row[0], p));
-    if (p < k) vf_store_n(group + p, load_as_n(type, row[0], p, k - p), k - p);
+    for (; p + VF_LANES <= k; p += VF_LANES) vf_store(group + p, vf_load_as(type, row[0], p));
+    if (p < k) vf_store_n(group + p, vf_load_as_n(type, row[0], p, k - p), k - p);
     return;
   }
   for (size_t i = 0; i < rows; i += VF_LANES) {
@@ -302,24 +285,24 @@ CPU_INLINE void pack_group(const int type, size_t rows, size_t k, const void *a,
 
 /* Row by row over all the panels, because rows that lie a multiple of the page apart push each other out of the cache.
  * */
-CPU_INLINE void pack_rows(const int type, size_t k, size_t n, const void *b, size_t ldb, float *panels,
+CPU_INLINE void pack_rows(const rlx_dtype type, size_t k, size_t n, const void *b, size_t ldb, float *panels,
                           size_t panel_step) {
   for (size_t p = 0; p < k; p++, panels += NR, b = skip_as(type, b, ldb)) {
     float *to = panels;
     size_t j = 0;
     for (; j + NR <= n; j += NR, to += panel_step) {
-      vf_store(to, load_as(type, b, j));
-      vf_store(to + VF_LANES, load_as(type, b, j + VF_LANES));
+      vf_store(to, vf_load_as(type, b, j));
+      vf_store(to + VF_LANES, vf_load_as(type, b, j + VF_LANES));
     }
     if (j < n) {
       size_t low = n - j < VF_LANES ? n - j : VF_LANES;
-      vf_store(to, load_as_n(type, b, j, low));
-      vf_store(to + VF_LANES, load_as_n(type, b, j + low, n - j - low));
+      vf_store(to, vf_load_as_n(type, b, j, low));
+      vf_store(to + VF_LANES, vf_load_as_n(type, b, j + low, n - j - low));
     }
   }
 }
 
-CPU_INLINE void pack_columns(const int type, size_t k, size_t n, const void *b, size_t ldb, float *panel) {
+CPU_INLINE void pack_columns(const rlx_dtype type, size_t k, size_t n, const void *b, size_t ldb, float *panel) {
   const void *row[NR];
   for (size_t j = 0; j < n; j++) row[j] = skip_as(type, b, j * ldb);
   size_t low = n < VF_LANES ? n : VF_LANES;
@@ -341,7 +324,7 @@ CPU_INLINE vf activate(int32_t act, vf x) {
   }
 }
 
-CPU_INLINE void finish(const int type, const float *tile, size_t rows, size_t n, const cpu_gemm_store *s) {
+CPU_INLINE void finish(const rlx_dtype type, const float *tile, size_t rows, size_t n, const cpu_gemm_store *s) {
   for (size_t i = 0; i < rows; i++, tile += NR) {
     size_t row = (s->rows ? s->rows[i] : i) * s->out_row;
     const float *times = s->times ? s->times + i * NR : NULL;
@@ -349,15 +332,15 @@ CPU_INLINE void finish(const int type, const float *tile, size_t rows, size_t n,
       size_t count = n - j;
       bool full = count >= VF_LANES;
       vf v = vf_load(tile + j);
-      if (s->bias) v = vf_add(v, full ? load_as(type, s->bias, j) : load_as_n(type, s->bias, j, count));
+      if (s->bias) v = vf_add(v, full ? vf_load_as(type, s->bias, j) : vf_load_as_n(type, s->bias, j, count));
       if (s->act) v = activate(s->act, v);
       if (times) v = vf_mul(v, vf_load(times + j));
       if (s->store != CPU_STORE) {
-        vf old = full ? load_as(type, s->out, row + j) : load_as_n(type, s->out, row + j, count);
+        vf old = full ? vf_load_as(type, s->out, row + j) : vf_load_as_n(type, s->out, row + j, count);
         v = s->store == CPU_STORE_ADD ? vf_add(old, v) : vf_mul(old, v);
       }
-      if (full) store_as(type, s->out, row + j, v);
-      else store_as_n(type, s->out, row + j, v, count);
+      if (full) vf_store_as(type, s->out, row + j, v);
+      else vf_store_as_n(type, s->out, row + j, v, count);
     }
   }
 }

@@ -50,16 +50,20 @@ static void mark_slot(encoder *e, rlx_node root) {
   if (v->state) e->slot[v->state] = 1;
 }
 
+/* Also of inputs without bytes, be they parts of a join: they have windows. */
+static void mark_inputs(encoder *e, rlx_node node) {
+  const rlx_node_rec *n = rlx_graph_at(e->p->g, node);
+  for (uint32_t i = 0; i < n->n_in; i++)
+    if (n->in[i]) mark_slot(e, e->p->value[n->in[i]].root);
+}
+
 static rlx_status number_slots(encoder *e) {
   planner *p = e->p;
-  for (uint32_t u = 1; u < p->units.n; u++)
-    for (uint32_t i = 0; i < rlx_planner_reads(p, u); i++) {
-      if (p->units.v[u].kind == PLAN_UNIT_COPY) mark_slot(e, rlx_planner_read(p, u, i));
-      else { /* also inputs without bytes: they have windows */
-        rlx_node in = rlx_graph_at(p->g, p->units.v[u].node)->in[i];
-        if (in) mark_slot(e, p->value[in].root);
-      }
-    }
+  for (uint32_t u = 1; u < p->units.n; u++) {
+    const plan_unit *unit = &p->units.v[u];
+    if (unit->kind == PLAN_UNIT_COPY) mark_slot(e, unit->from);
+    else mark_inputs(e, unit->node);
+  }
   for (size_t i = 0; i < p->g->outputs.n; i++) mark_slot(e, p->value[p->g->outputs.v[i].node].root);
   for (rlx_node id = 1; id < rlx_graph_end(p->g); id++) {
     if (!e->slot[id]) continue;
