@@ -115,9 +115,10 @@ static void measure(const blas *l, operands *o, unsigned n_threads, double secon
       if (o->s.m > 1 && (i == SGEMV || i == SGEMV_T)) continue;
       /* OpenBLAS's threads keep their cores busy for some 25 ms after a run. */
       if (n_threads > 1) nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-      /* The first runs bring what is read into the cache, if it fits. */
+      /* The first runs bring what is read into the cache, if it fits; and the system takes some milliseconds to give a
+       * thread that it woke on a busy core a core of its own. */
       double turn_begin = now(2);
-      for (int turn = 0; turn < 4 || now(2) - turn_begin < 0.01; turn++) {
+      for (int turn = 0; turn < 4 || now(2) - turn_begin < (n_threads > 1 ? 0.06 : 0.01); turn++) {
         double start = now(n_threads);
         run(l, o, i);
         best[i] = fmin(best[i], now(n_threads) - start);

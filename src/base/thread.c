@@ -28,7 +28,7 @@
 
 enum {
   MAX_THREADS = 1024,
-  LOOKS = 1000, /* before going to sleep: some 20 to 40 microseconds */
+  LOOKS = 2000, /* before going to sleep: some 40 to 80 microseconds */
 };
 
 typedef struct worker {

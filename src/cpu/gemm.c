@@ -27,6 +27,7 @@ enum {
   STEP_PLAIN = 32,                     /* of k, where b's rows are used as they lie, */
   STEP_DIRECT = 1024,                  /* and where they lie in panels already */
   LEAST_UNITS = 8,
+  FAR_BYTES = 24 << 20, /* a matrix that no cache keeps from one product to the next */
   ROW_COLUMNS = 1024,   /* most of b's columns that one row takes together */
   WORK_BYTES = 4 << 20, /* of packed a, about */
 };
@@ -193,7 +194,8 @@ static void sum_row(const gemm *g, const factor *f, const unit *u, float *tile) 
     size_t left = u->n - done, column = u->column + done;
     n = left >= CPU_GEMM_ROW_PANELS * nr && f->is_packed ? CPU_GEMM_ROW_PANELS * nr : nr;
     if (n > nr) {
-      g->t->row_panels[s->b_type](s->k, x, b + column * s->k * size, tile);
+      bool far = s->k * s->n * size > FAR_BYTES;
+      (far ? g->t->row_panels_far : g->t->row_panels)[s->b_type](s->k, x, b + column * s->k * size, tile);
     } else if (f->is_packed) {
       g->t->tile[s->b_type](1, s->k, x, b + column * s->k * size, nr, tile, true);
     } else {

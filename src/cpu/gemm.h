@@ -35,8 +35,10 @@ typedef struct cpu_gemm_table {
   size_t dot_rows; /* that `dots` can take */
   /* c (+)= group times k rows of a panel whose rows are ldb elements apart; `first`: c is written, not added to. */
   void (*tile[CPU_GEMM_TYPES])(size_t rows, size_t k, const float *a, const void *b, size_t ldb, float *c, bool first);
-  /* c = x times four packed panels, one after the other; and times k rows of n columns as they lie, ldb apart. */
+  /* c = x times four packed panels, one after the other (far: that lie beyond all caches); and times k rows of n columns as
+   * they lie, ldb apart. */
   void (*row_panels[CPU_GEMM_TYPES])(size_t k, const float *x, const void *b, float *c);
+  void (*row_panels_far[CPU_GEMM_TYPES])(size_t k, const float *x, const void *b, float *c);
   void (*row_plain[CPU_GEMM_TYPES])(size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c);
   /* c[i ldc + j] = sum over k of x[i ldx + k] b[j ldb + k] */
   void (*dots[CPU_GEMM_TYPES])(size_t rows, size_t n, size_t k, const float *x, size_t ldx, const void *b, size_t ldb,

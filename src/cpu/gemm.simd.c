@@ -91,8 +91,16 @@ EACH_ROW(TILE_BF16)
 
 /* ---- one row of a ---- */
 
-/* Four packed panels. */
-CPU_INLINE void row_panels(const rlx_dtype type, size_t k, const float *x, const void *b, float *c) {
+/* Asks for `bytes` of a stream well ahead of where it is read. A product with one row does little but read b: where that
+ * comes from memory, the machine by itself does not look far enough ahead; where it comes from a cache, asking only costs
+ * (docs/performance.md). */
+CPU_INLINE void fetch(const void *at, size_t bytes) {
+  enum { AHEAD = 4096, LINE = 64 };
+  for (size_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)at + AHEAD + i, 0, 2);
+}
+
+/* Four packed panels; `far`: b is in memory, beyond all caches. */
+CPU_INLINE void row_panels(const rlx_dtype type, const bool far, size_t k, const float *x, const void *b, float *c) {
   const size_t ldb = NR, panel_step = k * NR;
   vf sum[ROW_STEPS][PANELS][2];
   const void *b0 = b, *b1 = skip_as(type, b, panel_step), *b2 = skip_as(type, b1, panel_step),
@@ -101,7 +109,9 @@ CPU_INLINE void row_panels(const rlx_dtype type, size_t k, const float *x, const
 #define STEP_PANEL(q, s)                                                   \
   sum[s][q][0] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb), sum[s][q][0]); \
   sum[s][q][1] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb + VF_LANES), sum[s][q][1]);
-#define NEXT_PANEL(q, steps) b##q = skip_as(type, b##q, (steps)*ldb);
+#define NEXT_PANEL(q, steps)                                                               \
+  if (far) fetch(b##q, (steps)*ldb *(type == RLX_F32 ? sizeof(float) : sizeof(uint16_t))); \
+  b##q = skip_as(type, b##q, (steps)*ldb);
 #define PUT_PANEL(q, _)                                                             \
   if (ROW_STEPS > 1) sum[0][q][0] = vf_add(sum[0][q][0], sum[ROW_STEPS - 1][q][0]); \
   if (ROW_STEPS > 1) sum[0][q][1] = vf_add(sum[0][q][1], sum[ROW_STEPS - 1][q][1]); \
@@ -352,7 +362,12 @@ CPU_INLINE void finish(const rlx_dtype type, const float *tile, size_t rows, siz
     static void (*const all[])(size_t, const float *, const void *, size_t, float *, bool) = {EACH_ROW(NAME_##T)};    \
     all[rows - 1](k, a, b, ldb, c, first);                                                                            \
   }                                                                                                                   \
-  static void row_panels_##t(size_t k, const float *x, const void *b, float *c) { row_panels(RLX_##T, k, x, b, c); }  \
+  static void row_panels_##t(size_t k, const float *x, const void *b, float *c) {                                     \
+    row_panels(RLX_##T, false, k, x, b, c);                                                                           \
+  }                                                                                                                   \
+  static void row_panels_far_##t(size_t k, const float *x, const void *b, float *c) {                                 \
+    row_panels(RLX_##T, true, k, x, b, c);                                                                            \
+  }                                                                                                                   \
                                                                                                                       \
   static void row_plain_##t(size_t k, size_t n, const float *x, const void *b, size_t ldb, float *c) {                \
     row_plain(RLX_##T, k, n, x, b, ldb, c);                                                                           \
@@ -386,6 +401,7 @@ const cpu_gemm_table CPU_TABLE(cpu_gemm) = {
   .dot_rows = DOT_ROWS,
   .tile = BY_TYPE(tile),
   .row_panels = BY_TYPE(row_panels),
+  .row_panels_far = BY_TYPE(row_panels_far),
   .row_plain = BY_TYPE(row_plain),
   .dots = BY_TYPE(dots),
   .pack_rows = BY_TYPE(pack_rows),
