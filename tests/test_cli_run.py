@@ -81,6 +81,22 @@ def run_and_eval_agree():
 
 
 @test
+def intermediate_values():
+    write("g.rlx", LINEAR)
+    given = linear_inputs()
+    for device in DEVICES:
+        rlx("run", "g.rlx", *given, "--dump", device, "--out", "out", "--without", "fuse", "--device", device, expect=0)
+        names = sorted(p.name.split("_", 1)[1] for p in pathlib.Path(device).iterdir())
+        check("matmul.npy" in names and len(names) >= 3, f"{names}")
+        product = next(p for p in pathlib.Path(device).iterdir() if p.name.endswith("_matmul.npy"))
+        close(load(product)[2], [7, 5, 16, 11], f"{device}: x w")
+        equal(load("out/y.npy")[2], LINEAR_RESULT, "the result")
+    write("file", "")
+    fails("run", "g.rlx", *given, "--dump", "file", says="file")
+    fails("run", "g.rlx", *given, "--dump", "no/folder", says="no/folder", lines=1)
+
+
+@test
 def wrong_runs():
     write("g.rlx", LINEAR)
     given = linear_inputs()

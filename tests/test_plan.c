@@ -408,8 +408,11 @@ static bool same_plans(const rlx_plan *a, const rlx_plan *b) {
   return same;
 }
 
+/* RLX_SOAK=1: twenty times as many. */
+static uint32_t often(uint32_t n) { return (TEST_IS_SANITIZED ? n / 5 : n) * (getenv("RLX_SOAK") ? 20 : 1); }
+
 TEST(random_plans_have_the_properties) {
-  uint32_t n_graphs = TEST_IS_SANITIZED ? 60 : 300, n_reached = 0;
+  uint32_t n_graphs = often(300), n_reached = 0;
   for (uint64_t seed = 1; seed <= n_graphs; seed++) {
     rlx_graph *g;
     rlx_plan *p, *again, *in_order;
@@ -591,7 +594,7 @@ static void play_variants(const rlx_graph *g, uint64_t seed) {
 }
 
 TEST(played_plans_equal_the_evaluator) {
-  for (uint64_t seed = 1; seed <= (TEST_IS_SANITIZED ? 40 : 250); seed++) {
+  for (uint64_t seed = 1; seed <= often(250); seed++) {
     rlx_graph *g;
     CHECK_OK(plan_graph_random(seed, 20 + (uint32_t)seed % 120, 16, &g));
     play_variants(g, seed);
@@ -601,7 +604,7 @@ TEST(played_plans_equal_the_evaluator) {
 }
 
 TEST(played_plans_of_all_ops_equal_the_evaluator) {
-  for (uint64_t seed = 1; seed <= (TEST_IS_SANITIZED ? 10 : 60); seed++) {
+  for (uint64_t seed = 1; seed <= often(60); seed++) {
     random_graph r;
     CHECK_OK(random_graph_make(seed, 50, &r));
     play_variants(r.graph, seed);

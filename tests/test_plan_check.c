@@ -405,7 +405,8 @@ static void spoil_plan(rlx_plan *p, const rlx_plan_options *o, uint64_t seed, ui
 
 TEST(every_spoiled_plan_is_caught) {
   uint32_t n_spoiled[KINDS] = {0}, total = 0;
-  for (uint64_t seed = 1; seed <= 120; seed++) {
+  uint64_t n_plans = !getenv("RLX_SOAK") ? 120 : TEST_IS_SANITIZED ? 1200 : 12000;
+  for (uint64_t seed = 1; seed <= n_plans; seed++) {
     rlx_graph *g;
     rlx_plan *p;
     const rlx_plan_options *o = &options[seed % (sizeof options / sizeof *options)];

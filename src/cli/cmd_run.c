@@ -1,11 +1,14 @@
 /* rlx run: compile a graph for a device and run it once, arrays in and out as .npy. The same as eval, but fast. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
 typedef struct request {
   cli_task task; /* first, so that a task is a request */
-  const char *out;
+  const char *out, *dump;
 } request;
 
 static const request *request_of(const cli_task *t) { return (const request *)t; }
@@ -23,9 +26,34 @@ static void tell(const cli_task *t, const cli_engine *e, double seconds) {
           (unsigned long long)memory.state, (unsigned long long)memory.scratch);
 }
 
+/* ---- Intermediate values: each step's result into DIR/NODE_op.npy, as it is computed ---- */
+
+typedef struct dump {
+  const char *folder;
+  const rlx_graph *graph;
+  int code;
+} dump;
+
+static void dump_value(void *user, rlx_node node, const rlx_tensor *value) {
+  dump *d = user;
+  char path[4096];
+  int n = snprintf(path, sizeof path, "%s/%u_%s.npy", d->folder, node, rlx_node_op(d->graph, node));
+  if (n < 0 || (size_t)n >= sizeof path) d->code = cli_fail("--dump: the folder's name is too long");
+  else if (cli_check(rlx_npy_write(path, value), "--dump", NULL)) d->code = CLI_FAILED;
+}
+
+static int dump_all(const cli_task *t, const cli_model *m, cli_engine *e) {
+  dump d = {.folder = request_of(t)->dump, .graph = rlx_executable_graph(e->executable)};
+  if (mkdir(d.folder, 0777) != 0 && errno != EEXIST) return cli_fail("--dump %s: %s", d.folder, strerror(errno));
+  rlx_status s = rlx_executable_observe(e->executable, dump_value, &d);
+  if (!s) s = rlx_executable_run(e->executable);
+  return s ? cli_check(s, m->path, NULL) : d.code;
+}
+
 static int run(const cli_task *t, const cli_model *m, cli_engine *e) {
-  double begin = cli_seconds();
-  if (cli_check(rlx_executable_run(e->executable), m->path, NULL)) return CLI_FAILED;
+  if (request_of(t)->dump && dump_all(t, m, e)) return CLI_FAILED;
+  double begin = cli_seconds(); /* a dump has run already, and a second run would count states twice */
+  if (!request_of(t)->dump && cli_check(rlx_executable_run(e->executable), m->path, NULL)) return CLI_FAILED;
   double seconds = cli_seconds() - begin;
   tell(t, e, seconds);
   return cli_results_write(&(cli_results){.common = &t->common,
@@ -38,7 +66,9 @@ static int run(const cli_task *t, const cli_model *m, cli_engine *e) {
 
 int cli_run(const cli_command *self, int argc, char **argv) {
   request r = {.task = {.self = self, .model.seed = -1, .before = check_folder, .run = run}};
-  const cli_option own = {"--out", "DIR", "write each output to DIR/NAME.npy ('/' becomes '_')", CLI_TEXT, &r.out,
-                          0,       0};
-  return cli_task_run(&r.task, &own, 1, argc, argv);
+  const cli_option own[] = {
+    {"--out", "DIR", "write each output to DIR/NAME.npy ('/' becomes '_')", CLI_TEXT, &r.out, 0, 0},
+    {"--dump", "DIR", "write every value that is computed to DIR/NODE_op.npy", CLI_TEXT, &r.dump, 0, 0},
+  };
+  return cli_task_run(&r.task, own, sizeof own / sizeof *own, argc, argv);
 }
