@@ -75,7 +75,7 @@ struct cpu_call {
   uint32_t n_in;
   const void *const *in;  /* by input; NULL where absent. Aligned to 64 unless the value is a view */
   void *out;              /* may be an input that the claim allowed to take over */
-  void *work;             /* claim.work_bytes, aligned to 64 */
+  void *work;             /* claim.work_bytes, aligned to 64; never NULL */
   const uint32_t *layout; /* by input */
   const void *prepared;   /* what `prepare` left here */
   /* of the run */

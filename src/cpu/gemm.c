@@ -118,8 +118,7 @@ static const char *matrix_of_b(const factor *f, size_t item) {
 
 /* Row `row` of those at hand of item `in_chunk`, packed. */
 static float *packed_rows(const gemm *g, const factor *f, size_t in_chunk, size_t row) {
-  size_t at = (in_chunk * g->n_rows + row) * f->p->shape.k;
-  return at ? (float *)f->p->work + at : f->p->work; /* without k there is no work memory to step into */
+  return (float *)f->p->work + (in_chunk * g->n_rows + row) * f->p->shape.k;
 }
 /* The same rows where they are f32 rows, ours or a's own; *lda apart. */
 static const float *plain_rows(const gemm *g, const factor *f, const unit *u, size_t *lda) {

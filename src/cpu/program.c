@@ -67,7 +67,10 @@ static rlx_status bind_windows(rlx_program *p, const rlx_bound_step *b, cpu_step
   s->call.n_in = b->n_in;
   s->call.in = (const void *const *)in;
   RLX_TRY(resolve(&b->out[0], "result", 0, &s->call.out));
-  return resolve(&b->work, "work memory", 0, &s->call.work);
+  RLX_TRY(resolve(&b->work, "work memory", 0, &s->call.work));
+  static _Alignas(64) char nothing[64]; /* so that a kernel that asked for no bytes may still step by none of them */
+  if (!s->call.work) s->call.work = nothing;
+  return RLX_OK;
 }
 
 static rlx_status bind_copy(const rlx_bound_step *b, cpu_step *s) {
