@@ -150,7 +150,7 @@ static rlx_status run(const cpu_call *c) {
   cpu_row_cut cut = cpu_row_cut_of(l.outer, l.n);
   if (cut.parts > 1) {
     m.part_sum = c->work;
-    m.part_max = (float *)(m.part_sum + cut.rows * cut.parts);
+    m.part_max = (float *)(void *)(m.part_sum + cut.rows * cut.parts);
     m.max = m.part_max + cut.rows * cut.parts;
     m.last = m.max + cut.rows;
     run_parts(&m, cut, c->pool);
