@@ -6,6 +6,7 @@
 
 #include "conform/values.h"
 #include "ir/infer.h"
+#include "random_graph.h"
 #include "ref/eval.h"
 
 enum { MAX_ELEMENTS = 20000, MAX_STATES = 4 };
@@ -77,17 +78,11 @@ static rlx_node make_state(maker *m) {
 }
 
 static rlx_node make_constant(maker *m) {
-  rlx_tensor t;
   rlx_type type = {random_dtype(m), random_shape(m)};
-  if (rlx_tensor_create(&type, &t)) return rlx_graph_set_error(m->g, RLX_NO_MEMORY);
-  rlx_node id = RLX_NONE;
-  rlx_attrs_constant attrs = {.dtype = type.dtype, .shape = type.shape, .data = rlx_blob_create(t.bytes)};
-  if (attrs.data && !rlx_values_fill(&t, "", 0, rlx_random_next(&m->random))) {
-    memcpy(attrs.data->data, t.data, t.bytes);
-    id = propose(m, RLX_OP_constant, NULL, 0, &attrs);
-  }
+  rlx_attrs_constant attrs = {.dtype = type.dtype, .shape = type.shape};
+  attrs.data = random_blob(&type, rlx_random_next(&m->random));
+  rlx_node id = attrs.data ? propose(m, RLX_OP_constant, NULL, 0, &attrs) : rlx_graph_set_error(m->g, RLX_NO_MEMORY);
   rlx_blob_release(attrs.data);
-  rlx_tensor_deinit(&t);
   return id;
 }
 

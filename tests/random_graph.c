@@ -110,18 +110,24 @@ static rlx_node leaf(maker *m, rlx_op op, rlx_dtype dtype, rlx_dims shape) {
   return propose(m, op, NULL, 0, &attrs);
 }
 
-static rlx_node constant(maker *m, rlx_dtype dtype, rlx_dims shape) {
+rlx_blob *random_blob(const rlx_type *type, uint64_t seed) {
   rlx_tensor t;
-  rlx_attrs_constant attrs = {.dtype = dtype, .shape = shape};
-  if (rlx_tensor_create(&(rlx_type){dtype, shape}, &t)) return rlx_graph_set_error(m->g, RLX_NO_MEMORY);
-  rlx_node id = RLX_NONE;
-  attrs.data = rlx_blob_create(t.bytes);
-  if (attrs.data && !rlx_values_fill(&t, "", 0, rlx_random_next(&m->random))) {
-    memcpy(attrs.data->data, t.data, t.bytes);
-    id = propose(m, RLX_OP_constant, NULL, 0, &attrs);
+  if (rlx_tensor_create(type, &t)) return NULL;
+  rlx_blob *blob = rlx_blob_create(t.bytes);
+  if (blob && rlx_values_fill(&t, "", 0, seed)) {
+    rlx_blob_release(blob);
+    blob = NULL;
   }
-  rlx_blob_release(attrs.data);
+  if (blob && t.bytes) memcpy(blob->data, t.data, t.bytes);
   rlx_tensor_deinit(&t);
+  return blob;
+}
+
+static rlx_node constant(maker *m, rlx_dtype dtype, rlx_dims shape) {
+  rlx_attrs_constant attrs = {.dtype = dtype, .shape = shape};
+  attrs.data = random_blob(&(rlx_type){dtype, shape}, rlx_random_next(&m->random));
+  rlx_node id = attrs.data ? propose(m, RLX_OP_constant, NULL, 0, &attrs) : rlx_graph_set_error(m->g, RLX_NO_MEMORY);
+  rlx_blob_release(attrs.data);
   return id;
 }
 

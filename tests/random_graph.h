@@ -26,6 +26,9 @@ enum {
 rlx_status random_graph_make(uint64_t seed, uint32_t n_nodes, random_graph *out);
 void random_graph_deinit(random_graph *r);
 
+/* The bytes of a constant; NULL: no memory, or no such values. */
+rlx_blob *random_blob(const rlx_type *type, uint64_t seed);
+
 /* Values for all leaves of a graph, chosen by leaf name (so a smaller graph sees the same). By node id; free with
  * random_leaves_free. */
 rlx_status random_leaves(const rlx_graph *g, uint64_t seed, rlx_tensor **out);
