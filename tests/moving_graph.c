@@ -2,12 +2,10 @@
 #include "moving_graph.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "conform/values.h"
 #include "ir/infer.h"
 #include "random_graph.h"
-#include "ref/eval.h"
 
 enum { MAX_ELEMENTS = 20000, MAX_STATES = 4 };
 

@@ -67,27 +67,49 @@ static bool forbid_at_peak(planner *p, const plan_order *o) {
   return any;
 }
 
-/* Tries all joins, then fewer, then none; `best` is the lowest bound, with as many joins as that allows. */
-static rlx_status choose(planner *p, plan_order *best, uint64_t *base_bound) {
+/* Which joins to do without: `no_join` as it was when the bound was lowest. */
+typedef struct join_choice {
+  bool *without;
+  uint64_t bound;
+} join_choice;
+
+/* Tries all joins, then fewer, then none; the lowest bound is kept, with as many joins as that allows. */
+static rlx_status try_joins(planner *p, plan_order *best, uint64_t *base_bound, join_choice *out) {
   enum { ROUNDS = 4, LARGE = 20000 };
-  bool joins = !p->o.no_concat && !p->o.no_views && !p->o.keep_values;
-  RLX_TRY(order_units(p, joins, best, base_bound));
-  if (!p->has_joins) return RLX_OK;
   uint32_t end = rlx_graph_end(p->g);
-  bool *chosen = rlx_bump_array(&p->kept, bool, end);
-  if (!chosen) return rlx_planner_no_memory(p);
-  uint64_t bound = best->bound;
+  out->without = rlx_bump_array(&p->kept, bool, end);
+  if (!out->without) return rlx_planner_no_memory(p);
+  memset(p->no_join, false, end);
+  RLX_TRY(order_units(p, true, best, base_bound));
+  out->bound = best->bound;
   for (int round = 1; round <= ROUNDS && p->has_joins; round++) {
     if (p->units.n > LARGE) round = ROUNDS; /* all or none: time counts more */
     if (!forbid_at_peak(p, best)) break;
     if (round == ROUNDS) memset(p->no_join, true, end);
     RLX_TRY(order_units(p, true, best, base_bound));
-    if (best->bound >= bound) continue;
-    bound = best->bound;
-    memcpy(chosen, p->no_join, end);
+    if (best->bound >= out->bound) continue;
+    out->bound = best->bound;
+    memcpy(out->without, p->no_join, end);
   }
-  if (memcmp(chosen, p->no_join, end) == 0) return RLX_OK;
-  memcpy(p->no_join, chosen, end);
+  return RLX_OK;
+}
+
+/* The joins are tried with all orders and with the graph's own alone: other orders have other peaks, and what is given up
+ * for one may be what another wanted. So reordering never ends above not reordering. */
+static rlx_status choose(planner *p, plan_order *best, uint64_t *base_bound) {
+  bool joins = !p->o.no_concat && !p->o.no_views && !p->o.keep_values, reorders = !p->o.no_reorder;
+  RLX_TRY(order_units(p, joins, best, base_bound));
+  if (!p->has_joins) return RLX_OK;
+  join_choice chosen, in_order;
+  RLX_TRY(try_joins(p, best, base_bound, &chosen));
+  if (reorders) {
+    p->o.no_reorder = true;
+    rlx_status s = try_joins(p, best, base_bound, &in_order);
+    p->o.no_reorder = false;
+    RLX_TRY(s);
+    if (in_order.bound < chosen.bound) chosen = in_order;
+  }
+  memcpy(p->no_join, chosen.without, rlx_graph_end(p->g));
   return order_units(p, true, best, base_bound);
 }
 
