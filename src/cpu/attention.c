@@ -220,18 +220,16 @@ static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk
     cpu_floats_load(t->c->isa, a->q_type, at(sinks, a->q_type, head_of(t, row)), &m, 1), l = 1;
   if (m == -INFINITY) l = 0;
   memset(acc, 0, a->d_v * sizeof *acc);
-  task one = *t;
   for (int64_t key = first; key < end; key++) {
     size_t stride;
     const float *k = tile_of(t, cpu_in(t->c, 1), a->k_type, &a->k, a->d, key, 1, t->k_tile, &stride);
     float s = 0, shrink = 1;
     for (size_t e = 0; e < a->d; e++) s += k[e] * (t->few ? t->q[r * a->d + e] : t->q[e * block + r]);
     if (a->softcap > 0) a->table->soft_cap(&s, 1, a->softcap);
-    one.s = t->s;
-    *score_at(&one, r, 0) = s;
-    if (cpu_in(t->c, 4)) add_bias(&one, r, key, 1);
-    hide_keys(&one, r, key, 1);
-    s = *score_at(&one, r, 0);
+    *score_at(t, r, 0) = s;
+    if (cpu_in(t->c, 4)) add_bias(t, r, key, 1);
+    hide_keys(t, r, key, 1);
+    s = *score_at(t, r, 0);
     if (s == -INFINITY) continue;
     float most = s > m ? s : m, base = most == -INFINITY ? 0 : most;
     shrink = expf(m - base);

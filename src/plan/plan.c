@@ -73,14 +73,13 @@ typedef struct join_choice {
   uint64_t bound;
 } join_choice;
 
-/* Tries all joins, then fewer, then none; the lowest bound is kept, with as many joins as that allows. */
+/* From the order with all joins, which `best` is, to fewer and none; the lowest bound is kept, with as many joins as that
+ * allows. */
 static rlx_status try_joins(planner *p, plan_order *best, uint64_t *base_bound, join_choice *out) {
   enum { ROUNDS = 4, LARGE = 20000 };
   uint32_t end = rlx_graph_end(p->g);
   out->without = rlx_bump_array(&p->kept, bool, end);
   if (!out->without) return rlx_planner_no_memory(p);
-  memset(p->no_join, false, end);
-  RLX_TRY(order_units(p, true, best, base_bound));
   out->bound = best->bound;
   for (int round = 1; round <= ROUNDS && p->has_joins; round++) {
     if (p->units.n > LARGE) round = ROUNDS; /* all or none: time counts more */
@@ -104,7 +103,9 @@ static rlx_status choose(planner *p, plan_order *best, uint64_t *base_bound) {
   RLX_TRY(try_joins(p, best, base_bound, &chosen));
   if (reorders) {
     p->o.no_reorder = true;
-    rlx_status s = try_joins(p, best, base_bound, &in_order);
+    memset(p->no_join, false, rlx_graph_end(p->g));
+    rlx_status s = order_units(p, true, best, base_bound);
+    if (!s) s = try_joins(p, best, base_bound, &in_order);
     p->o.no_reorder = false;
     RLX_TRY(s);
     if (in_order.bound < chosen.bound) chosen = in_order;
