@@ -99,7 +99,7 @@ static rlx_status choose(planner *p, plan_order *best, uint64_t *base_bound) {
   bool joins = !p->o.no_concat && !p->o.no_views && !p->o.keep_values, reorders = !p->o.no_reorder;
   RLX_TRY(order_units(p, joins, best, base_bound));
   if (!p->has_joins) return RLX_OK;
-  join_choice chosen, in_order;
+  join_choice chosen = {0}, in_order = {0};
   RLX_TRY(try_joins(p, best, base_bound, &chosen));
   if (reorders) {
     p->o.no_reorder = true;
