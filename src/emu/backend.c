@@ -1,0 +1,288 @@
+/* The emulated GPU as a backend: the lowerings of gpu/ carried out by kernels that run as C on the host.
+ *
+ * Its limits are chosen to be met: few groups along x, so that folding into y happens in every test. "emu" has the
+ * features that every Vulkan device has and no more. Blocks are the CPU's. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "emu/run.h"
+#include "gpu/gpu.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+typedef struct emu_device {
+  rlx_device base;
+  gpu_caps caps;
+} emu_device;
+
+typedef struct emu_step {
+  rlx_node node;
+  bool copy;
+  gpu_lowering lowered;
+  rlx_bound (*windows)[GPU_MAX_WINDOWS]; /* by dispatch */
+} emu_step;
+
+struct rlx_program {
+  emu_device *device;
+  const rlx_program_desc *desc;
+  emu_step *steps;
+  size_t n_steps;
+};
+
+static pthread_mutex_t one_group = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- what kernels call ---- */
+
+static char fault[256];        /* the first since the dispatch began; "" if none */
+static const char *running;    /* the kernel */
+static void *shared_pieces[32]; /* of the group that runs */
+static int n_shared;
+
+void emu_fault(const char *window, uint64_t index, uint64_t words) {
+  if (*fault) return;
+  snprintf(fault, sizeof fault, "kernel %s: group %u, invocation %u: %s[%llu], of %llu words", running, (unsigned)emu_wg,
+           (unsigned)emu_lid, window, (unsigned long long)index, (unsigned long long)words);
+}
+
+void *emu_shared(size_t bytes) {
+  void *piece = n_shared < 32 ? malloc(bytes ? bytes : 1) : NULL;
+  if (!piece) {
+    emu_fault("shared memory", bytes, 0);
+    return NULL;
+  }
+  memset(piece, 0xa5, bytes); /* what a GPU leaves there is anyone's guess */
+  return shared_pieces[n_shared++] = piece;
+}
+
+static void free_shared(void) {
+  while (n_shared) free(shared_pieces[--n_shared]);
+}
+
+float emu_half(uint16_t h) { return rlx_f16_to_f32(h); }
+
+/* ---- the device ---- */
+
+static uint32_t emu_count(const char **why) {
+  *why = NULL;
+  return 1;
+}
+
+static rlx_status emu_describe(uint32_t index, rlx_device_info *out) {
+  if (index != 0) return RLX_FAIL(RLX_NOT_FOUND, "emulated device %u: there is one, with index 0", (unsigned)index);
+  *out = (rlx_device_info){
+    .name = "emulated GPU",
+    .backend = "emu",
+    .uuid = "656d7500-0000-8000-8000-000000000000",
+    .driver = "none",
+    .kind = RLX_DEVICE_SOFTWARE,
+    .units = 4,
+    .align = 256,
+    .view_align = 256,
+    .is_mapped = true,
+  };
+  return RLX_OK;
+}
+
+static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_device **out) {
+  *out = NULL;
+  rlx_device_info info;
+  RLX_TRY(emu_describe(index, &info));
+  if (options->variant && *options->variant)
+    return RLX_FAIL(RLX_NOT_FOUND, "emulated device: there is no variant '%s', nor any other", options->variant);
+  emu_device *d = rlx_new(emu_device);
+  if (!d) return RLX_FAIL(RLX_NO_MEMORY, "emulated device");
+  d->base.backend = &rlx_backend_emu;
+  d->base.info = info;
+  d->caps = (gpu_caps){.max_group = 256,
+                       .max_shared = 16 * 1024,
+                       .max_groups_x = 7,
+                       .max_window_bytes = 128 << 20,
+                       .units = 4};
+  *out = &d->base;
+  return RLX_OK;
+}
+
+static void emu_close(rlx_device *d) {
+  emu_fibers_free();
+  rlx_mem_free(d);
+}
+
+static void claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
+  gpu_claim(&((const emu_device *)d)->caps, q, out);
+}
+
+static uint64_t layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {
+  (void)d;
+  return gpu_layout_bytes(layout, type);
+}
+
+static rlx_status repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
+                         void *dst, rlx_pool *pool) {
+  (void)d;
+  return gpu_repack(layout, type, to_layout, src, dst, pool);
+}
+
+/* ---- blocks: the CPU's, with room to round a window up to words ---- */
+
+static rlx_status block_create(rlx_device *d, uint64_t bytes, rlx_block **out) {
+  RLX_TRY(rlx_backend_cpu.block_create(d, bytes < UINT64_MAX - 16 ? (bytes + 15) / 16 * 16 : bytes, out));
+  (*out)->bytes = bytes;
+  return RLX_OK;
+}
+static void block_destroy(rlx_device *d, rlx_block *b) { rlx_backend_cpu.block_destroy(d, b); }
+static rlx_status block_write(rlx_device *d, rlx_block *b, uint64_t offset, const void *src, uint64_t bytes) {
+  return rlx_backend_cpu.block_write(d, b, offset, src, bytes);
+}
+static rlx_status block_read(rlx_device *d, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes) {
+  return rlx_backend_cpu.block_read(d, b, offset, dst, bytes);
+}
+static rlx_status block_copy(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
+                             uint64_t src_offset, uint64_t bytes) {
+  return rlx_backend_cpu.block_copy(d, dst, dst_offset, src, src_offset, bytes);
+}
+static rlx_status block_zero(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes) {
+  return rlx_backend_cpu.block_zero(d, b, offset, bytes);
+}
+
+/* ---- programs ---- */
+
+static void program_destroy(rlx_program *p) {
+  if (!p) return;
+  for (size_t i = 0; i < p->n_steps; i++) {
+    gpu_lowering_deinit(&p->steps[i].lowered);
+    rlx_mem_free(p->steps[i].windows);
+  }
+  rlx_mem_free(p->steps);
+  rlx_mem_free(p);
+}
+
+/* Tables and the run's words are bound at run time: their blocks here stand for host arrays. */
+static rlx_block table_block, run_block;
+
+static rlx_status bind_step(rlx_program *p, const rlx_bound_step *b, emu_step *s) {
+  s->node = b->node;
+  s->copy = b->copy;
+  if (b->copy) return RLX_OK;
+  rlx_claim_query q = {.graph = p->desc->graph, .node = b->node, .layout = b->layout, .exact = p->desc->exact};
+  RLX_TRY(gpu_lower(&p->device->caps, &q, &s->lowered));
+  if (!s->lowered.claim.native) return RLX_FAIL(RLX_UNSUPPORTED, "%s", s->lowered.claim.why);
+  size_t n = s->lowered.dispatches.n;
+  s->windows = rlx_mem_alloc((n + 1) * sizeof *s->windows);
+  if (!s->windows) return RLX_FAIL(RLX_NO_MEMORY, "%zu dispatches", n);
+  rlx_bound table = {&table_block, 0, s->lowered.table.n * 4}, run = {&run_block, 0, 16};
+  for (size_t i = 0; i < n; i++) {
+    const gpu_dispatch *d = &s->lowered.dispatches.v[i];
+    for (uint32_t w = 0; w < d->kernel->n_windows; w++)
+      RLX_TRY_AT(gpu_bind(&d->windows[w], b, &table, &run, &s->windows[i][w]), "kernel %s, window %u", d->kernel->name,
+                 (unsigned)w);
+  }
+  return RLX_OK;
+}
+
+static rlx_status program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out) {
+  *out = NULL;
+  rlx_program *p = rlx_new(rlx_program);
+  if (p) p->steps = rlx_mem_calloc(desc->n_steps + 1, sizeof *p->steps);
+  if (!p || !p->steps) {
+    program_destroy(p);
+    return RLX_FAIL(RLX_NO_MEMORY, "a program of %zu steps", desc->n_steps);
+  }
+  p->device = (emu_device *)d;
+  p->desc = desc;
+  for (size_t i = 0; i < desc->n_steps; i++) {
+    p->n_steps = i + 1;
+    rlx_status s = bind_step(p, &desc->steps[i], &p->steps[i]);
+    if (s) {
+      s = rlx_fail_frame(s, "node %u (%s)", (unsigned)desc->steps[i].node, rlx_node_op(desc->graph, desc->steps[i].node));
+      program_destroy(p);
+      return s;
+    }
+  }
+  *out = p;
+  return RLX_OK;
+}
+
+static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words, uint32_t max_x) {
+  const gpu_dispatch *d = &s->lowered.dispatches.v[i];
+  const emu_kernel *k = emu_kernels[d->kernel->index];
+  if (!k) return RLX_FAIL(RLX_UNSUPPORTED, "kernel %s is Vulkan's own", d->kernel->name);
+  emu_window windows[GPU_MAX_WINDOWS] = {{0}};
+  for (uint32_t w = 0; w < d->kernel->n_windows; w++) {
+    const rlx_bound *b = &s->windows[i][w];
+    if (!b->block) continue;
+    unsigned char *base = b->block == &table_block ? (unsigned char *)s->lowered.table.v
+                          : b->block == &run_block ? (unsigned char *)run_words
+                                                   : (unsigned char *)b->block->map;
+    windows[w] = (emu_window){base + b->offset, (b->bytes + 3) / 4 * 4};
+  }
+  *fault = 0;
+  running = d->kernel->name;
+  emu_group_size = d->group_size; /* shared arrays are sized by it */
+  k->bind(d->constants, d->params, windows);
+  uint32_t x = d->groups < max_x ? d->groups : max_x, y = gpu_ceil_div(d->groups, x);
+  for (uint32_t g = 0; g < x * y && !*fault; g++) {
+    k->group();
+    if (!*fault && !emu_run_group(k->run, g, d->group_size)) emu_fault("memory for invocations", d->group_size, 0);
+    free_shared();
+  }
+  return *fault ? RLX_FAIL(RLX_INVALID, "%s", fault) : RLX_OK;
+}
+
+static rlx_status run_step(rlx_program *p, size_t index, uint64_t draw) {
+  const emu_step *s = &p->steps[index];
+  const rlx_bound_step *b = &p->desc->steps[index];
+  if (s->copy)
+    return block_copy(&p->device->base, b->out[0].block, b->out[0].offset, b->in[0].block, b->in[0].offset, b->in[0].bytes);
+  uint32_t run_words[4] = {(uint32_t)draw, (uint32_t)(draw >> 32), 0, 0};
+  rlx_status status = RLX_OK;
+  pthread_mutex_lock(&one_group);
+  for (size_t i = 0; i < s->lowered.dispatches.n && !status; i++)
+    status = run_dispatch(s, i, run_words, p->device->caps.max_groups_x);
+  pthread_mutex_unlock(&one_group);
+  return status;
+}
+
+static rlx_status program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
+  if (first > p->n_steps || n_steps > p->n_steps - first)
+    return RLX_FAIL(RLX_INVALID, "emulated device: steps %zu to %zu of a program of %zu", first, first + n_steps,
+                    p->n_steps);
+  for (size_t i = 0; i < n_steps; i++) {
+    if (args->cancel && args->cancel(args->cancel_user))
+      return RLX_FAIL(RLX_CANCELLED, "cancelled before step %zu", first + i);
+    if (args->begin_ns) args->begin_ns[i] = rlx_now_ns();
+    rlx_node node = p->steps[first + i].node;
+    RLX_TRY_AT(run_step(p, first + i, args->draw), "node %u (%s)", (unsigned)node, rlx_node_op(p->desc->graph, node));
+    if (args->end_ns) args->end_ns[i] = rlx_now_ns();
+  }
+  return RLX_OK;
+}
+
+static rlx_status sync_device(rlx_device *d) {
+  (void)d;
+  return RLX_OK;
+}
+
+const rlx_backend rlx_backend_emu = {
+  .name = "emu",
+  .count = emu_count,
+  .describe = emu_describe,
+  .open = emu_open,
+  .close = emu_close,
+  .claim = claim,
+  .layout_bytes = layout_bytes,
+  .repack = repack,
+  .block_create = block_create,
+  .block_destroy = block_destroy,
+  .block_write = block_write,
+  .block_read = block_read,
+  .block_copy = block_copy,
+  .block_zero = block_zero,
+  .program_create = program_create,
+  .program_run = program_run,
+  .program_destroy = program_destroy,
+  .sync = sync_device,
+};

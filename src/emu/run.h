@@ -1,0 +1,12 @@
+/* One work group on the host (fiber.c). */
+#ifndef RLX_EMU_RUN_H
+#define RLX_EMU_RUN_H
+
+#include <stdbool.h>
+
+#include "emu/emu.h"
+
+bool emu_run_group(void (*run)(void), uint32_t group, uint32_t size); /* false: no memory */
+void emu_fibers_free(void);
+
+#endif

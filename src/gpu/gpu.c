@@ -1,0 +1,204 @@
+/* The frame of lowering: what every op shares. Which op has which function is lower.def; the functions are in lower_*.c. */
+#include "gpu/gpu.h"
+
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/mem.h"
+#include "base/status.h"
+
+#define GPU_LOWER(op, function) extern void function(gpu_lowering *l);
+#include "gpu/lower.def"
+#undef GPU_LOWER
+
+gpu_lower_fn gpu_lower_get(rlx_op op) {
+  static const gpu_lower_fn table[RLX_OP_COUNT] = {
+#define GPU_LOWER(op, function) [RLX_OP_##op] = function,
+#include "gpu/lower.def"
+#undef GPU_LOWER
+  };
+  return (unsigned)op < RLX_OP_COUNT ? table[op] : NULL;
+}
+
+/* ---- sizes ---- */
+
+uint32_t gpu_elements_per_word(rlx_dtype t) {
+  size_t size = rlx_dtype_size(t);
+  return size == 1 ? 4 : size == 2 ? 2 : 1;
+}
+
+uint32_t gpu_count(const rlx_type *t) { return (uint32_t)rlx_dims_count(&t->shape); }
+
+static uint64_t type_bytes(const rlx_type *t) {
+  size_t bytes = 0;
+  return rlx_tensor_bytes(t->dtype, t->shape, &bytes) ? UINT64_MAX : bytes;
+}
+
+uint32_t gpu_words(const rlx_type *t) { return (uint32_t)((type_bytes(t) + 3) / 4); }
+
+bool gpu_is_float(rlx_dtype t) { return t == RLX_F32 || t == RLX_F16 || t == RLX_BF16; }
+
+uint32_t gpu_f32_bits(double v) {
+  float f = (float)v;
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return bits;
+}
+
+/* ---- sticky failures ---- */
+
+bool gpu_failed(const gpu_lowering *l) { return l->status || l->claim.why; }
+
+void gpu_refuse(gpu_lowering *l, const char *why) {
+  if (!gpu_failed(l)) l->claim.why = why;
+}
+
+static void no_memory(gpu_lowering *l, const char *what) {
+  if (!l->status) l->status = RLX_FAIL(RLX_NO_MEMORY, "lowering: %s", what);
+}
+
+void gpu_in_place(gpu_lowering *l, uint32_t input) {
+  if (input < 32) l->claim.in_place |= 1u << input;
+}
+
+void gpu_wish(gpu_lowering *l, uint32_t input, uint32_t layout) {
+  if (input < RLX_OP_MAX_INPUTS) l->claim.layout[input] = layout;
+}
+
+/* ---- windows ---- */
+
+gpu_window gpu_in(const gpu_lowering *l, uint32_t i) {
+  const rlx_type *t = gpu_in_type(l, i);
+  if (!t) return (gpu_window){GPU_NONE, 0, 0, 0};
+  uint64_t bytes = l->layout[i] ? gpu_layout_bytes(l->layout[i], t) : type_bytes(t);
+  return (gpu_window){GPU_IN, i, 0, bytes};
+}
+
+gpu_window gpu_out(const gpu_lowering *l) { return (gpu_window){GPU_OUT, 0, 0, type_bytes(&l->node->type)}; }
+
+gpu_window gpu_work(gpu_lowering *l, uint64_t bytes) {
+  uint64_t at = l->claim.work_bytes;
+  gpu_window w = {GPU_WORK, 0, at, bytes};
+  if (bytes > UINT64_MAX / 2 - at) no_memory(l, "work memory");
+  else l->claim.work_bytes = (at + bytes + GPU_ALIGN - 1) / GPU_ALIGN * GPU_ALIGN;
+  return w;
+}
+
+gpu_window gpu_table(gpu_lowering *l, const uint32_t *words, uint32_t n) {
+  gpu_window w = {GPU_TABLE, 0, (uint64_t)l->table.n * 4, (uint64_t)n * 4};
+  uint32_t padded = (n + GPU_ALIGN / 4 - 1) / (GPU_ALIGN / 4) * (GPU_ALIGN / 4);
+  for (uint32_t i = 0; i < padded && !gpu_failed(l); i++) {
+    if (!rlx_array_push(&l->table, i < n ? words[i] : 0)) no_memory(l, "a table");
+  }
+  return w;
+}
+
+gpu_window gpu_run_window(void) { return (gpu_window){GPU_RUN, 0, 0, 16}; }
+
+gpu_window gpu_part(gpu_window w, uint64_t offset, uint64_t bytes) {
+  return (gpu_window){w.from, w.index, w.offset + offset, bytes};
+}
+
+/* ---- dispatches ---- */
+
+void gpu_emit(gpu_lowering *l, const gpu_launch *d) {
+  if (gpu_failed(l) || !d->groups) return;
+  const gpu_kernel *k = d->kernel;
+  if (d->n_constants != k->n_constants || d->params_bytes != k->params_bytes || k->n_constants > GPU_MAX_CONSTANTS) {
+    l->status = RLX_FAIL(RLX_INVALID, "kernel %s: %u constants and %u bytes of parameters given, %u and %u wanted",
+                         k->name, (unsigned)d->n_constants, (unsigned)d->params_bytes, (unsigned)k->n_constants,
+                         (unsigned)k->params_bytes);
+    return;
+  }
+  gpu_dispatch out = {.kernel = k, .groups = d->groups, .group_size = d->group_size, .cost = d->cost};
+  if (!out.group_size) out.group_size = l->caps->max_group < 128 ? l->caps->max_group : 128;
+  if (out.group_size > l->caps->max_group) {
+    l->status = RLX_FAIL(RLX_INVALID, "kernel %s: a group of %u where the device has at most %u", k->name,
+                         (unsigned)out.group_size, (unsigned)l->caps->max_group);
+    return;
+  }
+  if (d->n_constants) memcpy(out.constants, d->constants, d->n_constants * sizeof(uint32_t));
+  memcpy(out.params, d->params, d->params_bytes);
+  out.params[0] = d->groups;
+  for (uint32_t i = 0; i < k->n_windows; i++) {
+    out.windows[i] = d->windows[i];
+    if (!d->cost) out.cost += d->windows[i].bytes;
+    if (d->windows[i].bytes > l->caps->max_window_bytes) gpu_refuse(l, "a tensor is larger than a binding of the device");
+  }
+  if (!gpu_failed(l) && !rlx_array_push(&l->dispatches, out)) no_memory(l, "a dispatch");
+}
+
+void gpu_convert(gpu_lowering *l, gpu_window from, rlx_dtype from_type, gpu_window to, rlx_dtype to_type, uint32_t n) {
+  gpu_params_convert p = {.n = n};
+  uint32_t c[] = {(uint32_t)from_type, (uint32_t)to_type};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(convert, p, c),
+                            .groups = gpu_ceil_div(gpu_ceil_div(n, gpu_elements_per_word(to_type)), 128),
+                            .group_size = 128,
+                            .windows = {from, to}});
+}
+
+/* ---- the door ---- */
+
+/* What no lowering takes, said once. */
+static const char *refusal(const gpu_lowering *l) {
+  const uint64_t most = INT32_MAX;
+  for (uint32_t i = 0; i <= l->node->n_in; i++) {
+    const rlx_type *t = i < l->node->n_in ? gpu_in_type(l, i) : &l->node->type;
+    if (!t) continue;
+    if (t->dtype == RLX_F64) return "f64 runs on the host";
+    if ((uint64_t)rlx_dims_count(&t->shape) > most) return "a tensor of more than 2^31 elements";
+  }
+  return NULL;
+}
+
+rlx_status gpu_lower(const gpu_caps *caps, const rlx_claim_query *q, gpu_lowering *l) {
+  *l = (gpu_lowering){.graph = q->graph,
+                      .node = rlx_graph_at(q->graph, q->node),
+                      .caps = caps,
+                      .layout = q->layout,
+                      .exact = q->exact,
+                      .layouts_open = !q->layout};
+  while (!q->layout && l->plain.n < l->node->n_in)
+    if (!rlx_array_push(&l->plain, 0)) return RLX_FAIL(RLX_NO_MEMORY, "lowering: %u inputs", (unsigned)l->node->n_in);
+  if (!q->layout) l->layout = l->plain.v;
+  gpu_lower_fn fn = gpu_lower_get(l->node->op);
+  l->claim.why = fn ? refusal(l) : "no GPU kernel for this op";
+  if (!l->claim.why) fn(l);
+  if (l->status) return l->status;
+  l->claim.native = !l->claim.why;
+  if (rlx_dims_count(&l->node->type.shape) == 0) l->dispatches.n = 0; /* complete as it is */
+  return RLX_OK;
+}
+
+void gpu_lowering_deinit(gpu_lowering *l) {
+  rlx_array_deinit(&l->dispatches);
+  rlx_array_deinit(&l->table);
+  rlx_array_deinit(&l->plain);
+}
+
+void gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out) {
+  gpu_lowering l;
+  if (gpu_lower(caps, q, &l)) *out = (rlx_claim){.why = "lowering it failed"};
+  else *out = l.claim;
+  gpu_lowering_deinit(&l);
+}
+
+rlx_status gpu_bind(const gpu_window *w, const rlx_bound_step *step, const rlx_bound *table, const rlx_bound *run,
+                    rlx_bound *out) {
+  *out = (rlx_bound){0};
+  const rlx_bound *of = NULL;
+  switch (w->from) {
+    case GPU_NONE: return RLX_OK;
+    case GPU_IN: of = w->index < step->n_in ? &step->in[w->index] : NULL; break;
+    case GPU_OUT: of = step->n_out ? &step->out[0] : NULL; break;
+    case GPU_WORK: of = &step->work; break;
+    case GPU_TABLE: of = table; break;
+    case GPU_RUN: of = run; break;
+  }
+  if (!of || !of->block || w->offset > of->bytes || w->bytes > of->bytes - w->offset)
+    return RLX_FAIL(RLX_INVALID, "a window of %llu bytes at %llu is not inside its tensor of %llu",
+                    (unsigned long long)w->bytes, (unsigned long long)w->offset,
+                    (unsigned long long)(of && of->block ? of->bytes : 0));
+  *out = (rlx_bound){of->block, of->offset + w->offset, w->bytes};
+  return RLX_OK;
+}

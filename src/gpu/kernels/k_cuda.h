@@ -1,0 +1,87 @@
+/* The CUDA prelude. The generated text is compiled by NVRTC with K_C0, K_C1, .. defined as the specialisation constants;
+ * the windows come as K_WINDOWS. Vectors are the driver's own uint4 and float4. */
+typedef float f32;
+typedef unsigned int u32;
+typedef int i32;
+typedef uint2 u32x2;
+typedef uint4 u32x4;
+typedef float4 f32x4;
+#define U2 make_uint2
+#define U4 make_uint4
+#define F4 make_float4
+#define K_UNROLL _Pragma("unroll")
+
+#define PARAMS_BEGIN struct Params { u32 groups;
+#define FIELD(T, n) T n;
+#define PARAMS_END };
+#define CONST(id, n, d) static constexpr u32 n = K_C##id;
+#define READS(i, n)
+#define WRITES(i, n)
+#define READS4(i, n)
+#define WRITES4(i, n)
+#define ATOMICS(i, n)
+#define SHARED(T, n, N) static __shared__ T n[N];
+
+#define VAR(T, n) T n
+#define ARRAY(T, n, N) T n[N]
+#define TABLE(T, n, N, ...) static __device__ const T n[N] = {__VA_ARGS__};
+#define FN1(R, n, A, a) static __device__ __forceinline__ R n(A a)
+#define FN2(R, n, A, a, B, b) static __device__ __forceinline__ R n(A a, B b)
+#define FN3(R, n, A, a, B, b, C, c) static __device__ __forceinline__ R n(A a, B b, C c)
+#define FN4(R, n, A, a, B, b, C, c, D, d) static __device__ __forceinline__ R n(A a, B b, C c, D d)
+#define FN5(R, n, A, a, B, b, C, c, D, d, E, e) static __device__ __forceinline__ R n(A a, B b, C c, D d, E e)
+#define KERNEL(n) extern "C" __global__ void __launch_bounds__(K_C0) n(K_WINDOWS, const Params p) { if (WG >= p.groups) { return; }
+#define END }
+
+#define GROUP ((u32)K_C0)
+#define LID threadIdx.x
+#define WG (blockIdx.y * gridDim.x + blockIdx.x)
+#define BARRIER __syncthreads()
+#define UNIFORM(shared_value) (shared_value)
+
+#define LD(w, i) w[i]
+#define ST(w, i, v) w[i] = v
+#define LD4(w, i) w[i]
+#define ST4(w, i, v) w[i] = v
+#define ATOMIC_ADD(w, i, v) atomicAdd(&w[i], v)
+#define ATOMIC_MAX(w, i, v) atomicMax(&w[i], v)
+#define ATOMIC_LD(w, i) atomicAdd(&w[i], 0u)
+#define ATOMIC_ST(w, i, v) w[i] = v
+
+#define AS_F32(u) __uint_as_float(u)
+#define AS_U32(f) __float_as_uint(f)
+static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return F4(AS_F32(u.x), AS_F32(u.y), AS_F32(u.z), AS_F32(u.w)); }
+static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return U4(AS_U32(f.x), AS_U32(f.y), AS_U32(f.z), AS_U32(f.w)); }
+#define SELECT(c, t, f) ((c) ? (t) : (f))
+#define RSQRT(x) rsqrtf(x)
+#define ROUND_EVEN(x) rintf(x)
+#define TRUNC(x) truncf(x)
+static __device__ __forceinline__ f32 k_half(u32 h) {
+  f32 r;
+  unsigned short s = (unsigned short)h;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(s));
+  return r;
+}
+#define F16LO(u) k_half((u) & 0xffffu)
+#define F16HI(u) k_half((u) >> 16u)
+#define MULHI(a, b) __umulhi(a, b)
+#define COUNT_ONES(u) ((u32)__popc(u))
+#define FIRST_ONE(u) (31u - (u32)__clz(u))
+#define K_SUBGROUP 1
+#define SG_SIZE 32u
+#define SG_LANE (threadIdx.x & 31u)
+#define SG_INDEX (threadIdx.x >> 5u)
+template <class T> static __device__ __forceinline__ T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> static __device__ __forceinline__ T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
+template <class T> static __device__ __forceinline__ T SG_ADD(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x += SG_XOR(x, m);
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MAX(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = max(x, SG_XOR(x, m));
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
+  return x;
+}
