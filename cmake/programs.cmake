@@ -1,7 +1,7 @@
 # Tests, fuzz targets, benchmarks, tools in C and examples: one executable per file.
 #
 # All but the examples may look inside the library; examples see what a user sees. Files in tests/ that are neither
-# test_* nor fuzz_* are shared by all tests. Tests close with the line "N passed, N failed, N skipped"; tools/test adds
+# test_* nor fuzz_* nor *_driver are shared by all tests. Tests close with the line "N passed, N failed, N skipped"; tools/test adds
 # those lines up.
 
 if(BUILD_SHARED_LIBS)
@@ -37,7 +37,7 @@ function(look_inside target)
 endfunction()
 
 file(GLOB shared_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*.c)
-list(FILTER shared_sources EXCLUDE REGEX "/(test|fuzz)_[^/]*$")
+list(FILTER shared_sources EXCLUDE REGEX "/(test|fuzz)_[^/]*$|_driver\\.c$")
 if(shared_sources)
   add_library(rlx_tests_shared STATIC ${shared_sources})
   target_link_libraries(rlx_tests_shared PRIVATE rlx_flags)
@@ -70,6 +70,15 @@ endforeach()
 foreach(target IN LISTS tests)
   add_test(NAME ${target} COMMAND ${target})
 endforeach()
+
+# A Vulkan driver that fails on demand, which the loader loads in tests/test_vulkan_faults.c.
+if(has_vulkan)
+  add_library(vk_fault_driver MODULE ${PROJECT_SOURCE_DIR}/tests/vk_fault_driver.c)
+  target_link_libraries(vk_fault_driver PRIVATE rlx_flags ${CMAKE_DL_LIBS})
+  set_target_properties(vk_fault_driver PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_dependencies(tests_test_vulkan_faults vk_fault_driver)
+  target_compile_definitions(tests_test_vulkan_faults PRIVATE FAULT_DRIVER="$<TARGET_FILE:vk_fault_driver>")
+endif()
 
 # Groups to build alone: `cmake --build build/release --target tests`.
 add_custom_target(tests DEPENDS ${tests} ${fuzzers})

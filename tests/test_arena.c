@@ -12,6 +12,11 @@ TEST(contract_null) { arena_contract("null"); }
 TEST(contract_cpu) { arena_contract("cpu"); }
 TEST(contract_cpu_base) { arena_contract("cpu:base"); } /* layouts differ between instruction sets */
 TEST(contract_cpu_avx2) { arena_contract("cpu:avx2"); }
+TEST(contract_vulkan) { arena_contract("vulkan"); }
+TEST(contract_vulkan_staging) { arena_contract("vulkan:staging"); }
+TEST(contract_vulkan_mapped) { arena_contract("vulkan:mapped"); }
+TEST(contract_vulkan_minimal) { arena_contract("vulkan:minimal,staging"); }  /* fences, no optional feature */
+TEST(contract_vulkan_split) { arena_contract("vulkan:staging,block=4096"); } /* hardly any block shares memory */
 
 TEST(contract_fake) {
   fake_device f;

@@ -9,6 +9,8 @@
 #ifndef RLX_DEVICE_BACKEND_H
 #define RLX_DEVICE_BACKEND_H
 
+#include <stdatomic.h>
+
 #include "base/thread.h"
 #include "ir/graph.h"
 
@@ -18,6 +20,7 @@ typedef struct rlx_backend rlx_backend;
 typedef struct rlx_device {
   const rlx_backend *backend;
   rlx_device_info info;
+  atomic_bool is_lost; /* set by the backend, for good: who acquires this device next gets it opened anew */
 } rlx_device;
 
 /* A piece of device memory; a backend's own struct begins with it. */

@@ -1,7 +1,8 @@
 /* The registry: the table of backends, and a list of the devices that are open, under one mutex.
  *
  * Opening and closing happen under the mutex as well: a device that is being closed must be gone before it is opened
- * again. A device is one entry per variant, so "cpu" and "cpu:avx2" are two. A device that was not opened here (a test's
+ * again. A device is one entry per variant, so "cpu" and "cpu:avx2" are two. One that is lost stays with those who have
+ * it and is not handed out again. A device that was not opened here (a test's
  * own) can be retained and released freely: it is its owner's to close. */
 #include "device/registry.h"
 
@@ -106,7 +107,7 @@ rlx_status rlx_device_acquire(const char *name, rlx_device **out) {
   rlx_status s = RLX_OK;
   pthread_mutex_lock(&lock);
   open_device *o = open_devices;
-  while (o && !is_same_place(&o->place, &place)) o = o->next;
+  while (o && (!is_same_place(&o->place, &place) || atomic_load(&o->device->is_lost))) o = o->next;
   if (!o) s = open_place(&place, &o);
   if (o) {
     o->refs++;

@@ -115,6 +115,11 @@ K_FN u32x4 AS_U4(f32x4 f) { return U4(AS_U32(f.x), AS_U32(f.y), AS_U32(f.z), AS_
 #define MULHI(a, b) ((u32)((uint64_t)(a) * (b) >> 32))
 #define COUNT_ONES(u) ((u32)__builtin_popcount(u))
 #define FIRST_ONE(u) (31u - (u32)__builtin_clz(u))
+K_FN i32 k_dot4(u32 a, u32 b, i32 c) {
+  for (u32 i = 0; i < 32u; i += 8u) c += (i32)(int8_t)(a >> i) * (i32)(int8_t)(b >> i);
+  return c;
+}
+#define DOT4(a, b, c) k_dot4(a, b, c)
 
 /* The functions that GLSL, WGSL and CUDA have for several types. */
 K_FN f32 k_minf(f32 a, f32 b) { return b < a ? b : a; }

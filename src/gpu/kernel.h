@@ -2,7 +2,7 @@
  * all, with gpu_params_NAME, the struct of each kernel's parameters.
  *
  * A kernel exists in variants, of which a device uses the last it has the features for: `base` needs Vulkan 1.1 alone,
- * `subgroup` sub-group arithmetic. A kernel whose file is NAME.glsl.k is Vulkan's own (a native override): it has one
+ * `subgroup` sub-group arithmetic, `dot8` that and packed dot products of bytes. A kernel whose file is NAME.glsl.k is Vulkan's own (a native override): it has one
  * variant, and its lowering asks the capabilities before using it. */
 #ifndef RLX_GPU_KERNEL_H
 #define RLX_GPU_KERNEL_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum gpu_variant { GPU_VARIANT_BASE, GPU_VARIANT_SUBGROUP, GPU_VARIANT_COUNT } gpu_variant;
+typedef enum gpu_variant { GPU_VARIANT_BASE, GPU_VARIANT_SUBGROUP, GPU_VARIANT_DOT8, GPU_VARIANT_COUNT } gpu_variant;
 
 typedef struct gpu_spirv {
   const uint32_t *words; /* NULL: not in this variant */

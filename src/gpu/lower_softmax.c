@@ -1,21 +1,42 @@
-/* Softmax and log-softmax. */
-#include "gpu/gpu.h"
+/* Softmax and log-softmax: softmax4 where rows are whole vectors, softmax for every other shape. Lines that are long and
+ * few, or too long to be held, take two dispatches with each chunk's maximum and sum in work memory between them. */
+#include "gpu/lines.h"
+
+static void rows_of_vectors(gpu_lowering *l, gpu_lines x, rlx_dtype t, uint32_t is_log) {
+  gpu_line_cut cut = gpu_cut_vectors(l->caps, x, t);
+  gpu_params_softmax4 p = {
+    .rows = x.lines, .cols = x.n / (16 / (uint32_t)rlx_dtype_size(t)), .chunks = cut.chunks, .chunk = cut.chunk};
+  gpu_window stats = {0};
+  if (cut.chunks > 1) stats = gpu_work(l, (uint64_t)x.lines * cut.chunks * 8);
+  for (uint32_t stage = cut.chunks > 1; stage <= (cut.chunks > 1 ? 2 : 0); stage++) {
+    uint32_t c[] = {(uint32_t)t, is_log, cut.lanes, cut.per, stage};
+    gpu_emit(l, &(gpu_launch){GPU_KERNEL(softmax4, p, c), .groups = cut.groups, .group_size = cut.group,
+                              .windows = {gpu_in(l, 0), gpu_out(l), stats}});
+  }
+}
+
+static void any_lines(gpu_lowering *l, gpu_lines x, rlx_dtype t, uint32_t is_log) {
+  gpu_line_cut cut = gpu_cut_elements(l->caps, x, t);
+  gpu_params_softmax p = {.lines = x.lines, .n = x.n, .inner = x.inner, .chunks = cut.chunks, .chunk = cut.chunk};
+  uint32_t count = gpu_count(gpu_out_type(l));
+  rlx_dtype type;
+  gpu_window y = gpu_line_result(l, &cut, t, count, &type), stats = {0};
+  if (cut.chunks > 1) stats = gpu_work(l, (uint64_t)x.lines * cut.chunks * 8);
+  for (uint32_t stage = cut.chunks > 1; stage <= (cut.chunks > 1 ? 2 : 0); stage++) {
+    uint32_t c[] = {(uint32_t)t, (uint32_t)type, cut.unit, cut.lanes, cut.per, cut.is_across, stage, is_log};
+    gpu_emit(l, &(gpu_launch){GPU_KERNEL(softmax, p, c), .groups = cut.groups, .group_size = cut.group,
+                              .windows = {gpu_in(l, 0), y, stats}});
+  }
+  gpu_line_finish(l, y, type, t, count);
+}
 
 void gpu_lower_softmax(gpu_lowering *l) {
   const rlx_type *x = gpu_in_type(l, 0);
-  int axis = rlx_axis_of(RLX_ATTRS(softmax, l->node)->axis, x->shape.n);
-  if (axis != x->shape.n - 1) {
-    gpu_refuse(l, "softmax along an axis that is not the last");
-    return;
-  }
-  uint32_t cols = (uint32_t)x->shape.v[axis], n = gpu_count(x);
-  bool packs = cols % gpu_elements_per_word(x->dtype) == 0;
-  if (!packs) {
-    gpu_refuse(l, "rows of narrow elements that do not end at words");
-    return;
-  }
-  gpu_params_softmax p = {.cols = cols};
-  uint32_t c[] = {(uint32_t)x->dtype, l->node->op == RLX_OP_log_softmax};
+  gpu_lines lines =
+    gpu_lines_of(&x->shape, RLX_ATTRS(softmax, l->node)->axis); /* log_softmax has the same attributes */
+  uint32_t is_log = l->node->op == RLX_OP_log_softmax;
   gpu_in_place(l, 0);
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL(softmax, p, c), .groups = cols ? n / cols : 0, .windows = {gpu_in(l, 0), gpu_out(l)}});
+  if (gpu_count(x) == 0) return;
+  if (gpu_lines_are_vectors(lines, x->dtype)) rows_of_vectors(l, lines, x->dtype, is_log);
+  else any_lines(l, lines, x->dtype, is_log);
 }

@@ -6,14 +6,150 @@
 #include <stdint.h>
 
 enum {
+  GPU_INDEX_attention,
+  GPU_INDEX_attention4,
+  GPU_INDEX_attention_combine,
+  GPU_INDEX_attention_decode,
+  GPU_INDEX_conv_direct,
+  GPU_INDEX_conv_transpose,
   GPU_INDEX_convert,
+  GPU_INDEX_decode,
+  GPU_INDEX_grid_sample,
+  GPU_INDEX_im2col,
+  GPU_INDEX_matmul4,
+  GPU_INDEX_matmul8,
+  GPU_INDEX_matmul_sum,
+  GPU_INDEX_matvec1,
+  GPU_INDEX_matvec8,
+  GPU_INDEX_matvec_kn,
+  GPU_INDEX_normalize,
+  GPU_INDEX_normalize4,
+  GPU_INDEX_one_hot,
+  GPU_INDEX_pick,
+  GPU_INDEX_place,
+  GPU_INDEX_place4,
+  GPU_INDEX_pointwise,
+  GPU_INDEX_pool,
+  GPU_INDEX_pool_lanes,
+  GPU_INDEX_quant_matvec,
+  GPU_INDEX_range,
+  GPU_INDEX_reduce,
+  GPU_INDEX_resize,
+  GPU_INDEX_resize_rows,
+  GPU_INDEX_resolve,
+  GPU_INDEX_scatter,
   GPU_INDEX_softmax,
+  GPU_INDEX_softmax4,
+  GPU_INDEX_strided,
+  GPU_INDEX_transpose,
 };
+
+typedef struct gpu_params_attention { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention;
+extern const struct gpu_kernel gpu_kernel_attention;
+
+typedef struct gpu_params_attention4 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention4;
+extern const struct gpu_kernel gpu_kernel_attention4;
+
+typedef struct gpu_params_attention_combine { uint32_t groups; uint32_t n; uint32_t rows; uint32_t dv; uint32_t splits; uint32_t stats; uint32_t heads; uint32_t head_rows; } gpu_params_attention_combine;
+extern const struct gpu_kernel gpu_kernel_attention_combine;
+
+typedef struct gpu_params_attention_decode { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_decode;
+extern const struct gpu_kernel gpu_kernel_attention_decode;
+
+typedef struct gpu_params_conv_direct { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t channels; uint32_t channels_m; uint32_t channels_s; uint32_t in_channels; uint32_t each_in; uint32_t each_out; uint32_t n; } gpu_params_conv_direct;
+extern const struct gpu_kernel gpu_kernel_conv_direct;
+
+typedef struct gpu_params_conv_transpose { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t channels; uint32_t channels_m; uint32_t channels_s; uint32_t in_channels; uint32_t each_in; uint32_t each_out; uint32_t n; } gpu_params_conv_transpose;
+extern const struct gpu_kernel gpu_kernel_conv_transpose;
 
 typedef struct gpu_params_convert { uint32_t groups; uint32_t n; } gpu_params_convert;
 extern const struct gpu_kernel gpu_kernel_convert;
 
-typedef struct gpu_params_softmax { uint32_t groups; uint32_t cols; } gpu_params_softmax;
+typedef struct gpu_params_decode { uint32_t groups; uint32_t n; uint32_t n_blocks; uint32_t per; uint32_t experts; uint32_t from_end; } gpu_params_decode;
+extern const struct gpu_kernel gpu_kernel_decode;
+
+typedef struct gpu_params_grid_sample { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t channels; uint32_t places; uint32_t words; uint32_t words_m; uint32_t words_s; uint32_t chunks; uint32_t chunks_m; uint32_t chunks_s; uint32_t n; } gpu_params_grid_sample;
+extern const struct gpu_kernel gpu_kernel_grid_sample;
+
+typedef struct gpu_params_im2col { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t kw; uint32_t kw_m; uint32_t kw_s; uint32_t kh; uint32_t kh_m; uint32_t kh_s; uint32_t n; } gpu_params_im2col;
+extern const struct gpu_kernel gpu_kernel_im2col;
+
+typedef struct gpu_params_matmul4 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul4;
+extern const struct gpu_kernel gpu_kernel_matmul4;
+
+typedef struct gpu_params_matmul8 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul8;
+extern const struct gpu_kernel gpu_kernel_matmul8;
+
+typedef struct gpu_params_matmul_sum { uint32_t groups; uint32_t n; uint32_t count; uint32_t splits; } gpu_params_matmul_sum;
+extern const struct gpu_kernel gpu_kernel_matmul_sum;
+
+typedef struct gpu_params_matvec1 { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matvec1;
+extern const struct gpu_kernel gpu_kernel_matvec1;
+
+typedef struct gpu_params_matvec8 { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matvec8;
+extern const struct gpu_kernel gpu_kernel_matvec8;
+
+typedef struct gpu_params_matvec_kn { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matvec_kn;
+extern const struct gpu_kernel gpu_kernel_matvec_kn;
+
+typedef struct gpu_params_normalize { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t chunks; uint32_t chunk; float eps; float fine; float coarse; uint32_t sets; uint32_t channels; uint32_t run; } gpu_params_normalize;
+extern const struct gpu_kernel gpu_kernel_normalize;
+
+typedef struct gpu_params_normalize4 { uint32_t groups; uint32_t rows; uint32_t n; uint32_t chunks; uint32_t chunk; float eps; float fine; float coarse; uint32_t sets; uint32_t channels; uint32_t run; } gpu_params_normalize4;
+extern const struct gpu_kernel gpu_kernel_normalize4;
+
+typedef struct gpu_params_one_hot { uint32_t groups; uint32_t elements; uint32_t depth; uint32_t inner; uint32_t on; uint32_t on_hi; uint32_t off; uint32_t off_hi; } gpu_params_one_hot;
+extern const struct gpu_kernel gpu_kernel_one_hot;
+
+typedef struct gpu_params_pick { uint32_t groups; uint32_t items; uint32_t elements; uint32_t step; uint32_t size; uint32_t stride; uint32_t base; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_pick;
+extern const struct gpu_kernel gpu_kernel_pick;
+
+typedef struct gpu_params_place { uint32_t groups; uint32_t items; uint32_t step; uint32_t rows; uint32_t run; uint32_t run_m; uint32_t run_s; uint32_t pitch; uint32_t first; uint32_t inner; uint32_t limit; uint32_t per; uint32_t end0; uint32_t end1; uint32_t end2; uint32_t end3; uint32_t end4; } gpu_params_place;
+extern const struct gpu_kernel gpu_kernel_place;
+
+typedef struct gpu_params_place4 { uint32_t groups; uint32_t items; uint32_t step; uint32_t rows; uint32_t run; uint32_t run_m; uint32_t run_s; uint32_t pitch; uint32_t first; uint32_t inner; uint32_t limit; uint32_t per; uint32_t end0; uint32_t end1; uint32_t end2; uint32_t end3; uint32_t end4; } gpu_params_place4;
+extern const struct gpu_kernel gpu_kernel_place4;
+
+typedef struct gpu_params_pointwise { uint32_t groups; uint32_t n; uint32_t c0; uint32_t c1; uint32_t c2; uint32_t c3; uint32_t c4; uint32_t c5; uint32_t c6; uint32_t c7; uint32_t c8; uint32_t c9; uint32_t c10; uint32_t c11; } gpu_params_pointwise;
+extern const struct gpu_kernel gpu_kernel_pointwise;
+
+typedef struct gpu_params_pool { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t padded_z; uint32_t padded_y; uint32_t padded_x; uint32_t n; } gpu_params_pool;
+extern const struct gpu_kernel gpu_kernel_pool;
+
+typedef struct gpu_params_pool_lanes { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t padded_z; uint32_t padded_y; uint32_t padded_x; uint32_t n; } gpu_params_pool_lanes;
+extern const struct gpu_kernel gpu_kernel_pool_lanes;
+
+typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t two_23; } gpu_params_quant_matvec;
+extern const struct gpu_kernel gpu_kernel_quant_matvec;
+
+typedef struct gpu_params_range { uint32_t groups; uint32_t elements; uint32_t start; uint32_t start_hi; uint32_t step; uint32_t step_hi; } gpu_params_range;
+extern const struct gpu_kernel gpu_kernel_range;
+
+typedef struct gpu_params_reduce { uint32_t groups; uint32_t lines; uint32_t n; uint32_t chunks; uint32_t chunk; uint32_t kept1; uint32_t kept2; uint32_t kept3; uint32_t kept_step0; uint32_t kept_step1; uint32_t kept_step2; uint32_t kept_step3; uint32_t size1; uint32_t size2; uint32_t size3; uint32_t step0; uint32_t step1; uint32_t step2; uint32_t step3; uint32_t neutral; uint32_t neutral_high; float count; uint32_t empty; } gpu_params_reduce;
+extern const struct gpu_kernel gpu_kernel_reduce;
+
+typedef struct gpu_params_resize { uint32_t groups; uint32_t axes; uint32_t changed; uint32_t n; } gpu_params_resize;
+extern const struct gpu_kernel gpu_kernel_resize;
+
+typedef struct gpu_params_resize_rows { uint32_t groups; uint32_t fours; uint32_t fours_m; uint32_t fours_s; uint32_t rows; uint32_t rows_m; uint32_t rows_s; uint32_t in_plane; uint32_t n; } gpu_params_resize_rows;
+extern const struct gpu_kernel gpu_kernel_resize_rows;
+
+typedef struct gpu_params_resolve { uint32_t groups; uint32_t tuples; } gpu_params_resolve;
+extern const struct gpu_kernel gpu_kernel_resolve;
+
+typedef struct gpu_params_scatter { uint32_t groups; uint32_t lines; uint32_t ranges; uint32_t range_size; uint32_t count; uint32_t u_step; uint32_t stride; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_scatter;
+extern const struct gpu_kernel gpu_kernel_scatter;
+
+typedef struct gpu_params_softmax { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t chunks; uint32_t chunk; } gpu_params_softmax;
 extern const struct gpu_kernel gpu_kernel_softmax;
+
+typedef struct gpu_params_softmax4 { uint32_t groups; uint32_t rows; uint32_t cols; uint32_t chunks; uint32_t chunk; } gpu_params_softmax4;
+extern const struct gpu_kernel gpu_kernel_softmax4;
+
+typedef struct gpu_params_strided { uint32_t groups; uint32_t items; uint32_t elements; uint32_t step; uint32_t origin; uint32_t fill; uint32_t fill_hi; int32_t k; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_strided;
+extern const struct gpu_kernel gpu_kernel_strided;
+
+typedef struct gpu_params_transpose { uint32_t groups; uint32_t size_a; uint32_t size_b; uint32_t sa; uint32_t tb; uint32_t tiles_a; uint32_t tiles_b; uint32_t d0; uint32_t from0; uint32_t to0; uint32_t d1; uint32_t from1; uint32_t to1; uint32_t from2; uint32_t to2; } gpu_params_transpose;
+extern const struct gpu_kernel gpu_kernel_transpose;
 
 #endif

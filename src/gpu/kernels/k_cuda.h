@@ -53,6 +53,7 @@ typedef float4 f32x4;
 static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return F4(AS_F32(u.x), AS_F32(u.y), AS_F32(u.z), AS_F32(u.w)); }
 static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return U4(AS_U32(f.x), AS_U32(f.y), AS_U32(f.z), AS_U32(f.w)); }
 #define SELECT(c, t, f) ((c) ? (t) : (f))
+template <class T> static __device__ __forceinline__ T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
 #define RSQRT(x) rsqrtf(x)
 #define ROUND_EVEN(x) rintf(x)
 #define TRUNC(x) truncf(x)
@@ -67,6 +68,7 @@ static __device__ __forceinline__ f32 k_half(u32 h) {
 #define MULHI(a, b) __umulhi(a, b)
 #define COUNT_ONES(u) ((u32)__popc(u))
 #define FIRST_ONE(u) (31u - (u32)__clz(u))
+#define DOT4(a, b, c) __dp4a((i32)(a), (i32)(b), c)
 #define K_SUBGROUP 1
 #define SG_SIZE 32u
 #define SG_LANE (threadIdx.x & 31u)

@@ -25,11 +25,16 @@
 #define VAR(T, n) T n
 #define ARRAY(T, n, N) T n[N]
 #define TABLE(T, n, N, ...) const T n[N] = T[N](__VA_ARGS__);
-#define FN1(R, n, A, a) R n(A a)
-#define FN2(R, n, A, a, B, b) R n(A a, B b)
-#define FN3(R, n, A, a, B, b, C, c) R n(A a, B b, C c)
-#define FN4(R, n, A, a, B, b, C, c, D, d) R n(A a, B b, C c, D d)
-#define FN5(R, n, A, a, B, b, C, c, D, d, E, e) R n(A a, B b, C c, D d, E e)
+#ifdef K_FUNCTIONS /* functions stay functions: then arguments are passed as values, not through memory */
+#define K_IN const
+#else
+#define K_IN
+#endif
+#define FN1(R, n, A, a) R n(K_IN A a)
+#define FN2(R, n, A, a, B, b) R n(K_IN A a, K_IN B b)
+#define FN3(R, n, A, a, B, b, C, c) R n(K_IN A a, K_IN B b, K_IN C c)
+#define FN4(R, n, A, a, B, b, C, c, D, d) R n(K_IN A a, K_IN B b, K_IN C c, K_IN D d)
+#define FN5(R, n, A, a, B, b, C, c, D, d, E, e) R n(K_IN A a, K_IN B b, K_IN C c, K_IN D d, K_IN E e)
 #define KERNEL(n) void main() { if (WG >= p.groups) { return; }
 #define END }
 
@@ -62,6 +67,19 @@
 uint k_mulhi(uint a, uint b) { uint hi; uint lo; umulExtended(a, b, hi, lo); return hi; }
 #define COUNT_ONES(u) uint(bitCount(u))
 #define FIRST_ONE(u) uint(findMSB(u))
+#define DOT4(a, b, c) k_dot4(a, b, c)
+#ifdef K_DOT8
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
+int k_packed_dot(int a, int b, spirv_literal int format); /* OpSDot of PackedVectorFormat4x8Bit */
+int k_dot4(uint a, uint b, int c) { return k_packed_dot(int(a), int(b), 0) + c; }
+#else
+int k_dot4(uint a, uint b, int c) {
+  int s = bitfieldExtract(int(a), 0, 8) * bitfieldExtract(int(b), 0, 8) + c;
+  s += bitfieldExtract(int(a), 8, 8) * bitfieldExtract(int(b), 8, 8);
+  s += bitfieldExtract(int(a), 16, 8) * bitfieldExtract(int(b), 16, 8);
+  return s + bitfieldExtract(int(a), 24, 8) * bitfieldExtract(int(b), 24, 8);
+}
+#endif
 #ifdef K_SUBGROUP
 #define SG_SIZE gl_SubgroupSize
 #define SG_LANE gl_SubgroupInvocationID

@@ -64,3 +64,4 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
 }
 #define COUNT_ONES(u) countOneBits(u)
 #define FIRST_ONE(u) firstLeadingBit(u)
+#define DOT4(a, b, c) (dot4I8Packed(a, b) + (c))

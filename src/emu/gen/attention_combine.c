@@ -1,0 +1,19 @@
+/* Made by tools/kernels from kernels/attention_combine.k. */
+#define K_HOST 1
+#define VARIANT(n)
+#include "emu/k_host.h"
+#include "gpu/kernels/attention_combine.k"
+
+static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_window *windows) {
+  (void)constants;
+  memcpy(&p, params, sizeof p);
+  T_Q = constants[0];
+  HAS_SINKS = constants[1];
+  parts = windows[0];
+  sinks = windows[1];
+  y = windows[2];
+}
+static void k_group(void) {
+}
+extern const emu_kernel emu_kernel_attention_combine;
+const emu_kernel emu_kernel_attention_combine = {"attention_combine", k_bind, k_group, k_main};

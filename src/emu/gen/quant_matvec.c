@@ -1,0 +1,32 @@
+/* Made by tools/kernels from kernels/quant_matvec.k. */
+#define K_HOST 1
+#define VARIANT(n)
+#include "emu/k_host.h"
+#include "gpu/kernels/quant_matvec.k"
+
+static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_window *windows) {
+  (void)constants;
+  memcpy(&p, params, sizeof p);
+  T = constants[0];
+  ROWS = constants[1];
+  COLS = constants[2];
+  LANES = constants[3];
+  RED = constants[4];
+  DUAL = constants[5];
+  EXTRA = constants[6];
+  ACT = constants[7];
+  TI = constants[8];
+  w4 = windows[0];
+  wb = windows[1];
+  x = windows[2];
+  extra = windows[3];
+  idx = windows[4];
+  v4 = windows[5];
+  vb = windows[6];
+  y = windows[7];
+}
+static void k_group(void) {
+  red = emu_shared(sizeof *red * (RED));
+}
+extern const emu_kernel emu_kernel_quant_matvec;
+const emu_kernel emu_kernel_quant_matvec = {"quant_matvec", k_bind, k_group, k_main};

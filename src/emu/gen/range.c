@@ -1,0 +1,16 @@
+/* Made by tools/kernels from kernels/range.k. */
+#define K_HOST 1
+#define VARIANT(n)
+#include "emu/k_host.h"
+#include "gpu/kernels/range.k"
+
+static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_window *windows) {
+  (void)constants;
+  memcpy(&p, params, sizeof p);
+  T = constants[0];
+  y = windows[0];
+}
+static void k_group(void) {
+}
+extern const emu_kernel emu_kernel_range;
+const emu_kernel emu_kernel_range = {"range", k_bind, k_group, k_main};

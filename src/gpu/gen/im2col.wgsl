@@ -1,0 +1,121 @@
+fn k_mulhi(a : u32, b : u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let m = ah * bl + ((al * bl) >> 16u);
+  let n = al * bh + (m & 0xffffu);
+  return ah * bh + (m >> 16u) + (n >> 16u);
+}
+fn k_shift(T : u32) -> u32 {
+  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  var sign : u32 = (u >> 16u) & 0x8000u;
+  var a : u32 = u & 0x7fffffffu;
+  if (a > 0x7f800000u) { return sign | 0x7e00u; }
+  if (a >= 0x47800000u) { return sign | 0x7c00u; }
+  if (a < 0x38800000u) {
+    if (a < 0x33000000u) { return sign; }
+    var drop : u32 = 126u - (a >> 23u);
+    var m : u32 = (a & 0x7fffffu) | 0x800000u;
+    var q : u32 = m >> drop;
+    var rest : u32 = m & ((1u << drop) - 1u);
+    var tie : u32 = 1u << (drop - 1u);
+    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
+    return sign | q;
+  }
+  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+}
+fn k_bf16_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+fn k_half_value(h : u32) -> f32 { return unpack2x16float(h & 0xffffu).x; }
+fn k_element(word : u32, T : u32, i : u32) -> u32 {
+  if (T == 1u) { return bitcast<u32>(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+fn k_narrow(v : u32, T : u32) -> u32 {
+  if (T == 1u) { return k_half_bits(bitcast<f32>(v)); }
+  if (T == 2u) { return k_bf16_bits(bitcast<f32>(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
+  if (T == 9u) {
+    if (hi != select(0u, 0xffffffffu, (lo >> 31u) == 1u)) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+fn k_div(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
+fn k_first_tap(start : i32, dilation : i32) -> u32 {
+  if (start >= 0) { return 0u; }
+  if (dilation == 1) { return u32(-start); }
+  return u32((dilation - 1 - start) / dilation);
+}
+fn k_end_tap(start : i32, dilation : i32, kernel : u32, size : u32) -> u32 {
+  var room : i32 = i32(size) - start;
+  if (room <= 0) { return 0u; }
+  if (dilation == 1) { return min(kernel, u32(room)); }
+  return min(kernel, u32((room + dilation - 1) / dilation));
+}
+@id(1) override BYTES : u32 = 4u;
+struct Params { groups : u32,
+  in_z : u32, in_y : u32, in_x : u32, kernel_z : u32, kernel_y : u32, kernel_x : u32, stride_z : i32, stride_y : i32, stride_x : i32, dilation_z : i32, dilation_y : i32, dilation_x : i32, pad_z : i32, pad_y : i32, pad_x : i32, plane : u32, plane_m : u32, plane_s : u32, slice : u32, slice_m : u32, slice_s : u32, row : u32, row_m : u32, row_s : u32,
+  kw : u32, kw_m : u32, kw_s : u32,
+  kh : u32, kh_m : u32, kh_s : u32,
+  n : u32,
+}; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
+@group(0) @binding(0) var<storage, read_write> x : array<u32>;
+@group(0) @binding(1) var<storage, read_write> y : array<u32>;
+@compute @workgroup_size(GROUP) fn im2col(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
+  var kind : u32 = select(select(8u, 6u, BYTES == 2u), 5u, BYTES == 1u);
+  var shift : u32 = k_shift(kind);
+  var w : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
+  if ((w << shift) < p.n) {
+    var word : u32 = 0u;
+    var high : u32 = 0u;
+    for (var e : u32 = 0u; e < (1u << shift); e += 1u) {
+      var item : u32 = (w << shift) + e;
+      var column : u32 = k_div(item, p.plane_m, p.plane_s);
+      var place : u32 = item - column * p.plane;
+      var o_y : u32 = k_div(place, p.row_m, p.row_s);
+      var line : u32 = k_div(column, p.kw_m, p.kw_s);
+      var plane : u32 = k_div(line, p.kh_m, p.kh_s);
+      var at_y : u32 = u32(i32(o_y) * p.stride_y - p.pad_y + i32(line - plane * p.kh) * p.dilation_y);
+      var at_x : u32 = u32(i32(place - o_y * p.row) * p.stride_x - p.pad_x + i32(column - line * p.kw) * p.dilation_x);
+      if (item < p.n && at_y < p.in_y && at_x < p.in_x) {
+        var at : u32 = (plane * p.in_y + at_y) * p.in_x + at_x;
+        if (BYTES == 8u) {
+          word = x[2u * at];
+          high = x[2u * at + 1u];
+        } else {
+          word = k_put(word, kind, e, k_narrow(k_element(x[(at) >> k_shift(kind)], kind, at), kind));
+        }
+      }
+    }
+    if (BYTES == 8u) {
+      y[2u * w] = word;
+      y[2u * w + 1u] = high;
+    } else {
+      y[w] = word;
+    }
+  }
+}

@@ -1,0 +1,169 @@
+typedef float f32;
+typedef unsigned int u32;
+typedef int i32;
+typedef uint2 u32x2;
+typedef uint4 u32x4;
+typedef float4 f32x4;
+static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return make_float4(__uint_as_float(u.x), __uint_as_float(u.y), __uint_as_float(u.z), __uint_as_float(u.w)); }
+static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return make_uint4(__float_as_uint(f.x), __float_as_uint(f.y), __float_as_uint(f.z), __float_as_uint(f.w)); }
+template <class T> static __device__ __forceinline__ T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
+static __device__ __forceinline__ f32 k_half(u32 h) {
+  f32 r;
+  unsigned short s = (unsigned short)h;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(s));
+  return r;
+}
+template <class T> static __device__ __forceinline__ T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> static __device__ __forceinline__ T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
+template <class T> static __device__ __forceinline__ T SG_ADD(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x += SG_XOR(x, m);
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MAX(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = max(x, SG_XOR(x, m));
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
+  return x;
+}
+static __device__ __forceinline__ u32 k_shift(u32 T) {
+  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
+}
+static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+  u32 u = __float_as_uint(v);
+  u32 sign = (u >> 16u) & 0x8000u;
+  u32 a = u & 0x7fffffffu;
+  if (a > 0x7f800000u) { return sign | 0x7e00u; }
+  if (a >= 0x47800000u) { return sign | 0x7c00u; }
+  if (a < 0x38800000u) {
+    if (a < 0x33000000u) { return sign; }
+    u32 drop = 126u - (a >> 23u);
+    u32 m = (a & 0x7fffffu) | 0x800000u;
+    u32 q = m >> drop;
+    u32 rest = m & ((1u << drop) - 1u);
+    u32 tie = 1u << (drop - 1u);
+    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
+    return sign | q;
+  }
+  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+}
+static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
+  u32 u = __float_as_uint(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+static __device__ __forceinline__ f32 k_half_value(u32 h) { return k_half((h & 0xffffu) & 0xffffu); }
+static __device__ __forceinline__ u32 k_element(u32 word, u32 T, u32 i) {
+  if (T == 1u) { return __float_as_uint(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
+  if (T == 1u) { return k_half_bits(__uint_as_float(v)); }
+  if (T == 2u) { return k_bf16_bits(__uint_as_float(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
+  u32 s = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
+  u32 s = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
+  if (T == 9u) {
+    if (hi != (((lo >> 31u) == 1u) ? (0xffffffffu) : (0u))) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+static constexpr u32 T = K_C1;
+static constexpr u32 TY = K_C2;
+static constexpr u32 UNIT = K_C3;
+static constexpr u32 LANES = K_C4;
+static constexpr u32 PER = K_C5;
+static constexpr u32 STRIDED = K_C6;
+static constexpr u32 STAGE = K_C7;
+static constexpr u32 CENTRE = K_C8;
+static constexpr u32 HAS_RESIDUAL = K_C9;
+static constexpr u32 HAS_GAMMA = K_C10;
+static constexpr u32 HAS_BETA = K_C11;
+struct Params { u32 groups;
+  u32 lines;
+  u32 n;
+  u32 inner;
+  u32 chunks;
+  u32 chunk;
+  f32 eps;
+  f32 fine;
+  f32 coarse;
+  u32 sets;
+  u32 channels;
+  u32 run;
+};
+static __shared__ f32 red[3u * ((u32)K_C0)];
+extern "C" __global__ void __launch_bounds__(K_C0) normalize(const u32 *x, const u32 *residual, const u32 *gamma, const u32 *beta, u32 *y, u32 *stats, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
+  u32 lane = ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)); u32 block = (blockIdx.y * gridDim.x + blockIdx.x) / p.chunks; u32 piece = (blockIdx.y * gridDim.x + blockIdx.x) - block * p.chunks; u32 line = block * (((u32)K_C0) / LANES) + ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / LANES)); bool is_line = line < p.lines; u32 first = piece * p.chunk; u32 count = ((is_line) ? (min(p.chunk, p.n - first)) : (0u)); u32 slab = line / p.inner; u32 base = (slab * p.n + first) * p.inner + (line - slab * p.inner); f32 v[32];
+  f32 part = 1.0f / f32(max(count, 1u));
+  f32 mean = 0.0f;
+  f32 origin = 0.0f;
+  if (HAS_RESIDUAL == 1u && CENTRE == 1u && is_line) {
+    origin = __uint_as_float(k_element(x[(base - first * p.inner) >> k_shift(T)], T, base - first * p.inner)) * 0.0625f;
+  }
+ 
+#pragma unroll
+  for (u32 e = 0u; e < PER; e += 1u) {
+    if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) {
+      u32 at = base + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) * p.inner;
+      v[e] = __uint_as_float(k_element(x[(at) >> k_shift(T)], T, at)) * 0.0625f - origin;
+      if (HAS_RESIDUAL == 1u) { v[e] += __uint_as_float(k_element(residual[(at) >> k_shift(T)], T, at)) * 0.0625f; }
+      mean += v[e] * part;
+    }
+  }
+  f32 rest = 0.0f;
+  f32 fine = 0.0f;
+  f32 coarse = 0.0f;
+  if (STAGE == 2u || CENTRE == 0u) { mean = 0.0f; }
+  if (STAGE == 2u) {
+    u32 k_first = 4u * (line) * p.chunks; u32 k_end = ((is_line) ? (p.chunks) : (0u)); if (is_line) { mean = __uint_as_float(stats[k_first]); } for (u32 c = lane; c < k_end; c += LANES) { u32 at = k_first + 4u * c; f32 d = __uint_as_float(stats[at]) - mean + __uint_as_float(stats[at + 1u]); rest += d * (f32(min(p.chunk, p.n - c * p.chunk)) / f32(p.n)); } if (STRIDED == 1u) { __syncthreads(); red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = rest; if (1u > 1u) { red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = rest; } if (1u > 2u) { red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = rest; } __syncthreads(); for (u32 k_w = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) < k_w) { u32 k_a = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)); u32 k_b = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) + k_w * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u)); red[k_a] = ((red[k_a]) + (red[k_b])); if (1u > 1u) { red[((u32)K_C0) + k_a] = ((red[((u32)K_C0) + k_a]) + (red[((u32)K_C0) + k_b])); } if (1u > 2u) { red[2u * ((u32)K_C0) + k_a] = ((red[2u * ((u32)K_C0) + k_a]) + (red[2u * ((u32)K_C0) + k_b])); } } __syncthreads(); } rest = red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; if (1u > 1u) { rest = red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } if (1u > 2u) { rest = red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } } else { for (u32 k_w = 1u; k_w < min(LANES, 32u); k_w = k_w << 1u) { rest = ((rest) + (SG_XOR(rest, k_w))); if (1u > 1u) { rest = ((rest) + (SG_XOR(rest, k_w))); } if (1u > 2u) { rest = ((rest) + (SG_XOR(rest, k_w))); } } if (LANES > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = rest; if (1u > 1u) { red[((u32)K_C0) + (threadIdx.x >> 5u)] = rest; } if (1u > 2u) { red[2u * ((u32)K_C0) + (threadIdx.x >> 5u)] = rest; } } __syncthreads(); u32 k_first = ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / LANES)) * (LANES / 32u); rest = red[k_first]; if (1u > 1u) { rest = red[((u32)K_C0) + k_first]; } if (1u > 2u) { rest = red[2u * ((u32)K_C0) + k_first]; } for (u32 k_i = k_first + 1u; k_i < k_first + LANES / 32u; k_i += 1u) { rest = ((rest) + (red[k_i])); if (1u > 1u) { rest = ((rest) + (red[((u32)K_C0) + k_i])); } if (1u > 2u) { rest = ((rest) + (red[2u * ((u32)K_C0) + k_i])); } } } } for (u32 c = lane; c < k_end; c += LANES) { u32 at = k_first + 4u * c; f32 k_n = f32((1u) * min(p.chunk, p.n - c * p.chunk)); f32 d = __uint_as_float(stats[at]) - mean + __uint_as_float(stats[at + 1u]) - rest; fine += __uint_as_float(stats[at + 2u]) + k_n * (d * p.fine) * (d * p.fine); coarse += __uint_as_float(stats[at + 3u]) + k_n * (d * p.coarse) * (d * p.coarse); } if (STRIDED == 1u) { __syncthreads(); red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = fine; if (2u > 1u) { red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = coarse; } if (2u > 2u) { red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = coarse; } __syncthreads(); for (u32 k_w = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) < k_w) { u32 k_a = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)); u32 k_b = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) + k_w * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u)); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[((u32)K_C0) + k_a] = ((red[((u32)K_C0) + k_a]) + (red[((u32)K_C0) + k_b])); } if (2u > 2u) { red[2u * ((u32)K_C0) + k_a] = ((red[2u * ((u32)K_C0) + k_a]) + (red[2u * ((u32)K_C0) + k_b])); } } __syncthreads(); } fine = red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; if (2u > 1u) { coarse = red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } if (2u > 2u) { coarse = red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } } else { for (u32 k_w = 1u; k_w < min(LANES, 32u); k_w = k_w << 1u) { fine = ((fine) + (SG_XOR(fine, k_w))); if (2u > 1u) { coarse = ((coarse) + (SG_XOR(coarse, k_w))); } if (2u > 2u) { coarse = ((coarse) + (SG_XOR(coarse, k_w))); } } if (LANES > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = fine; if (2u > 1u) { red[((u32)K_C0) + (threadIdx.x >> 5u)] = coarse; } if (2u > 2u) { red[2u * ((u32)K_C0) + (threadIdx.x >> 5u)] = coarse; } } __syncthreads(); u32 k_first = ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / LANES)) * (LANES / 32u); fine = red[k_first]; if (2u > 1u) { coarse = red[((u32)K_C0) + k_first]; } if (2u > 2u) { coarse = red[2u * ((u32)K_C0) + k_first]; } for (u32 k_i = k_first + 1u; k_i < k_first + LANES / 32u; k_i += 1u) { fine = ((fine) + (red[k_i])); if (2u > 1u) { coarse = ((coarse) + (red[((u32)K_C0) + k_i])); } if (2u > 2u) { coarse = ((coarse) + (red[2u * ((u32)K_C0) + k_i])); } } } }
+  } else {
+    if (CENTRE == 1u) { if (STRIDED == 1u) { __syncthreads(); red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = mean; if (1u > 1u) { red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = mean; } if (1u > 2u) { red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = mean; } __syncthreads(); for (u32 k_w = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) < k_w) { u32 k_a = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)); u32 k_b = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) + k_w * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u)); red[k_a] = ((red[k_a]) + (red[k_b])); if (1u > 1u) { red[((u32)K_C0) + k_a] = ((red[((u32)K_C0) + k_a]) + (red[((u32)K_C0) + k_b])); } if (1u > 2u) { red[2u * ((u32)K_C0) + k_a] = ((red[2u * ((u32)K_C0) + k_a]) + (red[2u * ((u32)K_C0) + k_b])); } } __syncthreads(); } mean = red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; if (1u > 1u) { mean = red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } if (1u > 2u) { mean = red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } } else { for (u32 k_w = 1u; k_w < min(LANES, 32u); k_w = k_w << 1u) { mean = ((mean) + (SG_XOR(mean, k_w))); if (1u > 1u) { mean = ((mean) + (SG_XOR(mean, k_w))); } if (1u > 2u) { mean = ((mean) + (SG_XOR(mean, k_w))); } } if (LANES > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = mean; if (1u > 1u) { red[((u32)K_C0) + (threadIdx.x >> 5u)] = mean; } if (1u > 2u) { red[2u * ((u32)K_C0) + (threadIdx.x >> 5u)] = mean; } } __syncthreads(); u32 k_first = ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / LANES)) * (LANES / 32u); mean = red[k_first]; if (1u > 1u) { mean = red[((u32)K_C0) + k_first]; } if (1u > 2u) { mean = red[2u * ((u32)K_C0) + k_first]; } for (u32 k_i = k_first + 1u; k_i < k_first + LANES / 32u; k_i += 1u) { mean = ((mean) + (red[k_i])); if (1u > 1u) { mean = ((mean) + (red[((u32)K_C0) + k_i])); } if (1u > 2u) { mean = ((mean) + (red[2u * ((u32)K_C0) + k_i])); } } } } }
+   
+#pragma unroll
+    for (u32 e = 0u; e < PER; e += 1u) {
+      if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) {
+        f32 d = v[e] - mean;
+        if (CENTRE == 1u) { rest += (d) * (part); } fine += ((d) * p.fine) * ((d) * p.fine); coarse += ((d) * p.coarse) * ((d) * p.coarse);
+      }
+    }
+    if (CENTRE == 1u) { if (STRIDED == 1u) { __syncthreads(); red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = rest; if (3u > 1u) { red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = fine; } if (3u > 2u) { red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = coarse; } __syncthreads(); for (u32 k_w = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) < k_w) { u32 k_a = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)); u32 k_b = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) + k_w * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u)); red[k_a] = ((red[k_a]) + (red[k_b])); if (3u > 1u) { red[((u32)K_C0) + k_a] = ((red[((u32)K_C0) + k_a]) + (red[((u32)K_C0) + k_b])); } if (3u > 2u) { red[2u * ((u32)K_C0) + k_a] = ((red[2u * ((u32)K_C0) + k_a]) + (red[2u * ((u32)K_C0) + k_b])); } } __syncthreads(); } rest = red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; if (3u > 1u) { fine = red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } if (3u > 2u) { coarse = red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } } else { for (u32 k_w = 1u; k_w < min(LANES, 32u); k_w = k_w << 1u) { rest = ((rest) + (SG_XOR(rest, k_w))); if (3u > 1u) { fine = ((fine) + (SG_XOR(fine, k_w))); } if (3u > 2u) { coarse = ((coarse) + (SG_XOR(coarse, k_w))); } } if (LANES > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = rest; if (3u > 1u) { red[((u32)K_C0) + (threadIdx.x >> 5u)] = fine; } if (3u > 2u) { red[2u * ((u32)K_C0) + (threadIdx.x >> 5u)] = coarse; } } __syncthreads(); u32 k_first = ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / LANES)) * (LANES / 32u); rest = red[k_first]; if (3u > 1u) { fine = red[((u32)K_C0) + k_first]; } if (3u > 2u) { coarse = red[2u * ((u32)K_C0) + k_first]; } for (u32 k_i = k_first + 1u; k_i < k_first + LANES / 32u; k_i += 1u) { rest = ((rest) + (red[k_i])); if (3u > 1u) { fine = ((fine) + (red[((u32)K_C0) + k_i])); } if (3u > 2u) { coarse = ((coarse) + (red[2u * ((u32)K_C0) + k_i])); } } } } fine = fine - f32(count) * (rest * p.fine) * (rest * p.fine); coarse = coarse - f32(count) * (rest * p.coarse) * (rest * p.coarse); if (fine < 0.0f) { fine = 0.0f; } if (coarse < 0.0f) { coarse = 0.0f; } } else { if (STRIDED == 1u) { __syncthreads(); red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = fine; if (2u > 1u) { red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = coarse; } if (2u > 2u) { red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = coarse; } __syncthreads(); for (u32 k_w = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) < k_w) { u32 k_a = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)); u32 k_b = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) + k_w * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u)); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[((u32)K_C0) + k_a] = ((red[((u32)K_C0) + k_a]) + (red[((u32)K_C0) + k_b])); } if (2u > 2u) { red[2u * ((u32)K_C0) + k_a] = ((red[2u * ((u32)K_C0) + k_a]) + (red[2u * ((u32)K_C0) + k_b])); } } __syncthreads(); } fine = red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; if (2u > 1u) { coarse = red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } if (2u > 2u) { coarse = red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES)) * ((STRIDED == 1u) ? ((((u32)K_C0) / LANES)) : (1u))]; } } else { for (u32 k_w = 1u; k_w < min(LANES, 32u); k_w = k_w << 1u) { fine = ((fine) + (SG_XOR(fine, k_w))); if (2u > 1u) { coarse = ((coarse) + (SG_XOR(coarse, k_w))); } if (2u > 2u) { coarse = ((coarse) + (SG_XOR(coarse, k_w))); } } if (LANES > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = fine; if (2u > 1u) { red[((u32)K_C0) + (threadIdx.x >> 5u)] = coarse; } if (2u > 2u) { red[2u * ((u32)K_C0) + (threadIdx.x >> 5u)] = coarse; } } __syncthreads(); u32 k_first = ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / LANES)) * (LANES / 32u); fine = red[k_first]; if (2u > 1u) { coarse = red[((u32)K_C0) + k_first]; } if (2u > 2u) { coarse = red[2u * ((u32)K_C0) + k_first]; } for (u32 k_i = k_first + 1u; k_i < k_first + LANES / 32u; k_i += 1u) { fine = ((fine) + (red[k_i])); if (2u > 1u) { coarse = ((coarse) + (red[((u32)K_C0) + k_i])); } if (2u > 2u) { coarse = ((coarse) + (red[2u * ((u32)K_C0) + k_i])); } } } } }
+  }
+  if (STAGE == 1u) {
+    if (lane == 0u && is_line) { stats[4u * (line * p.chunks + piece)] = __float_as_uint(mean); stats[4u * (line * p.chunks + piece) + 1u] = __float_as_uint(rest); stats[4u * (line * p.chunks + piece) + 2u] = __float_as_uint(fine); stats[4u * (line * p.chunks + piece) + 3u] = __float_as_uint(coarse); }
+  } else {
+    bool k_is_fine = fine < 1.3e36f; f32 by = ((k_is_fine) ? (p.fine) : (p.coarse)); f32 scale = rsqrtf(((k_is_fine) ? (fine) : (coarse)) / f32(p.n) + p.eps * by * by);
+    u32 channel = line % p.sets * p.channels;
+   
+#pragma unroll
+    for (u32 e = 0u; e < PER; e += 1u) {
+      if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) {
+        f32 r = (v[e] - mean - rest) * by * scale;
+        u32 c = channel + (first + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT)) / p.run;
+        if (HAS_GAMMA == 1u) { r = r * __uint_as_float(k_element(gamma[(c) >> k_shift(T)], T, c)); }
+        if (HAS_BETA == 1u) { r = r + __uint_as_float(k_element(beta[(c) >> k_shift(T)], T, c)); }
+        v[e] = r;
+      }
+    }
+    for (u32 e = 0u; e < PER; e += UNIT) { if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) { if (UNIT == 2u) { y[(base + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT)) >> 1u] = k_narrow(__float_as_uint(v[e]), TY) | (k_narrow(__float_as_uint(v[e + 1u]), TY) << 16u); } else { y[base + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) * p.inner] = __float_as_uint(v[e]); } } }
+  }
+}

@@ -1,0 +1,154 @@
+typedef float f32;
+typedef unsigned int u32;
+typedef int i32;
+typedef uint2 u32x2;
+typedef uint4 u32x4;
+typedef float4 f32x4;
+static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return make_float4(__uint_as_float(u.x), __uint_as_float(u.y), __uint_as_float(u.z), __uint_as_float(u.w)); }
+static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return make_uint4(__float_as_uint(f.x), __float_as_uint(f.y), __float_as_uint(f.z), __float_as_uint(f.w)); }
+template <class T> static __device__ __forceinline__ T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
+static __device__ __forceinline__ f32 k_half(u32 h) {
+  f32 r;
+  unsigned short s = (unsigned short)h;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(s));
+  return r;
+}
+template <class T> static __device__ __forceinline__ T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> static __device__ __forceinline__ T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
+template <class T> static __device__ __forceinline__ T SG_ADD(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x += SG_XOR(x, m);
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MAX(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = max(x, SG_XOR(x, m));
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
+  return x;
+}
+static __device__ __forceinline__ u32 k_shift(u32 T) {
+  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
+}
+static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+  u32 u = __float_as_uint(v);
+  u32 sign = (u >> 16u) & 0x8000u;
+  u32 a = u & 0x7fffffffu;
+  if (a > 0x7f800000u) { return sign | 0x7e00u; }
+  if (a >= 0x47800000u) { return sign | 0x7c00u; }
+  if (a < 0x38800000u) {
+    if (a < 0x33000000u) { return sign; }
+    u32 drop = 126u - (a >> 23u);
+    u32 m = (a & 0x7fffffu) | 0x800000u;
+    u32 q = m >> drop;
+    u32 rest = m & ((1u << drop) - 1u);
+    u32 tie = 1u << (drop - 1u);
+    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
+    return sign | q;
+  }
+  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+}
+static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
+  u32 u = __float_as_uint(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+static __device__ __forceinline__ f32 k_half_value(u32 h) { return k_half((h & 0xffffu) & 0xffffu); }
+static __device__ __forceinline__ u32 k_element(u32 word, u32 T, u32 i) {
+  if (T == 1u) { return __float_as_uint(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
+  if (T == 1u) { return k_half_bits(__uint_as_float(v)); }
+  if (T == 2u) { return k_bf16_bits(__uint_as_float(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
+  u32 s = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
+  u32 s = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
+  if (T == 9u) {
+    if (hi != (((lo >> 31u) == 1u) ? (0xffffffffu) : (0u))) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+static constexpr u32 PARTS = K_C1;
+static constexpr u32 AT_T = K_C2;
+static constexpr u32 LOG = K_C3;
+struct Params { u32 groups;
+  u32 items;
+  u32 step;
+  u32 rows;
+  u32 run;
+  u32 run_m;
+  u32 run_s;
+  u32 pitch;
+  u32 first;
+  u32 inner;
+  u32 limit;
+  u32 per;
+  u32 end0;
+  u32 end1;
+  u32 end2;
+  u32 end3;
+  u32 end4;
+};
+extern "C" __global__ void __launch_bounds__(K_C0) place(const u32 *x0, const u32 *x1, const u32 *x2, const u32 *x3, const u32 *x4, const u32 *x5, const u32 *at, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
+  if (LOG == 2u) {
+    u32 v[4]; u32 to[4];
+#pragma unroll
+    for (u32 q = 0u; q < 4u; q += 1u) { u32 item = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x + q * p.step; to[q] = 0xffffffffu; if (item < p.items) { u32 r = ((p.run == 1u) ? (item) : (__umulhi(item, p.run_m) >> p.run_s)); u32 c = item - r * p.run; u32 first = p.first; if (AT_T != 0u) { u32 k_n = 0u; if (p.per > 0u) { k_n = (r) / p.per; } u32 k_at = u32(k_index(AT_T, at[((AT_T == 9u) ? (2u * (k_n)) : ((k_n)))], at[((AT_T == 9u) ? (2u * (k_n) + 1u) : ((k_n)))])); first = ((k_at <= p.limit) ? (first + min(k_at, p.limit) * p.inner) : (0xffffffffu)); } if (first != 0xffffffffu) { to[q] = r * p.pitch + first + c; if (PARTS == 1u || (c) < p.end0) { v[q] = x0[(r) * ((PARTS == 1u) ? (p.run) : (p.end0)) + (c)]; } else { if (PARTS == 2u || (c) < p.end1) { v[q] = x1[(r) * (((PARTS == 2u) ? (p.run) : (p.end1)) - p.end0) + (c) - p.end0]; } else { if (PARTS == 3u || (c) < p.end2) { v[q] = x2[(r) * (((PARTS == 3u) ? (p.run) : (p.end2)) - p.end1) + (c) - p.end1]; } else { if (PARTS == 4u || (c) < p.end3) { v[q] = x3[(r) * (((PARTS == 4u) ? (p.run) : (p.end3)) - p.end2) + (c) - p.end2]; } else { if (PARTS == 5u || (c) < p.end4) { v[q] = x4[(r) * (((PARTS == 5u) ? (p.run) : (p.end4)) - p.end3) + (c) - p.end3]; } else { v[q] = x5[(r) * (p.run - p.end4) + (c) - p.end4]; } } } } } } } }
+#pragma unroll
+    for (u32 q = 0u; q < 4u; q += 1u) { if (to[q] != 0xffffffffu) { y[to[q]] = v[q]; } }
+  } else {
+    u32 shift = 2u - LOG;
+    u32 per_word = 1u << shift;
+    u32 mask = ((LOG == 0u) ? (0xffu) : (0xffffu));
+    u32 touched = ((p.run + per_word - 2u) >> shift) + 1u;
+    for (u32 item = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x; item < p.items; item += p.step) {
+      u32 row = item / touched;
+      u32 mine = p.first; if (AT_T != 0u) { u32 k_n = 0u; if (p.per > 0u) { k_n = (row) / p.per; } u32 k_at = u32(k_index(AT_T, at[((AT_T == 9u) ? (2u * (k_n)) : ((k_n)))], at[((AT_T == 9u) ? (2u * (k_n) + 1u) : ((k_n)))])); mine = ((k_at <= p.limit) ? (mine + min(k_at, p.limit) * p.inner) : (0xffffffffu)); }
+      u32 start = row * p.pitch + mine;
+      u32 word = (start >> shift) + item - row * touched;
+      u32 g0 = word << shift;
+      if (mine != 0xffffffffu && g0 < start + p.run) {
+        u32 owner = 1u;
+        for (u32 r = g0 / p.pitch; r < row; r += 1u) {
+          u32 other = p.first; if (AT_T != 0u) { u32 k_n = 0u; if (p.per > 0u) { k_n = (r) / p.per; } u32 k_at = u32(k_index(AT_T, at[((AT_T == 9u) ? (2u * (k_n)) : ((k_n)))], at[((AT_T == 9u) ? (2u * (k_n) + 1u) : ((k_n)))])); other = ((k_at <= p.limit) ? (other + min(k_at, p.limit) * p.inner) : (0xffffffffu)); }
+          if (other != 0xffffffffu && r * p.pitch + other + p.run > g0) { owner = 0u; }
+        }
+        if (owner == 1u) {
+          u32 bits = y[word];
+          for (u32 e = 0u; e < per_word; e += 1u) {
+            u32 r = (g0 + e) / p.pitch;
+            if (r < p.rows) {
+              u32 begin = p.first; if (AT_T != 0u) { u32 k_n = 0u; if (p.per > 0u) { k_n = (r) / p.per; } u32 k_at = u32(k_index(AT_T, at[((AT_T == 9u) ? (2u * (k_n)) : ((k_n)))], at[((AT_T == 9u) ? (2u * (k_n) + 1u) : ((k_n)))])); begin = ((k_at <= p.limit) ? (begin + min(k_at, p.limit) * p.inner) : (0xffffffffu)); }
+              u32 c = g0 + e - r * p.pitch - begin;
+              if (begin != 0xffffffffu && c < p.run) {
+                u32 part = 0u;
+                if (PARTS == 1u || (c) < p.end0) { part = (x0[((r) * ((PARTS == 1u) ? (p.run) : (p.end0)) + (c)) >> shift] >> ((((r) * ((PARTS == 1u) ? (p.run) : (p.end0)) + (c)) & (per_word - 1u)) << (3u + LOG))); } else { if (PARTS == 2u || (c) < p.end1) { part = (x1[((r) * (((PARTS == 2u) ? (p.run) : (p.end1)) - p.end0) + (c) - p.end0) >> shift] >> ((((r) * (((PARTS == 2u) ? (p.run) : (p.end1)) - p.end0) + (c) - p.end0) & (per_word - 1u)) << (3u + LOG))); } else { if (PARTS == 3u || (c) < p.end2) { part = (x2[((r) * (((PARTS == 3u) ? (p.run) : (p.end2)) - p.end1) + (c) - p.end1) >> shift] >> ((((r) * (((PARTS == 3u) ? (p.run) : (p.end2)) - p.end1) + (c) - p.end1) & (per_word - 1u)) << (3u + LOG))); } else { if (PARTS == 4u || (c) < p.end3) { part = (x3[((r) * (((PARTS == 4u) ? (p.run) : (p.end3)) - p.end2) + (c) - p.end2) >> shift] >> ((((r) * (((PARTS == 4u) ? (p.run) : (p.end3)) - p.end2) + (c) - p.end2) & (per_word - 1u)) << (3u + LOG))); } else { if (PARTS == 5u || (c) < p.end4) { part = (x4[((r) * (((PARTS == 5u) ? (p.run) : (p.end4)) - p.end3) + (c) - p.end3) >> shift] >> ((((r) * (((PARTS == 5u) ? (p.run) : (p.end4)) - p.end3) + (c) - p.end3) & (per_word - 1u)) << (3u + LOG))); } else { part = (x5[((r) * (p.run - p.end4) + (c) - p.end4) >> shift] >> ((((r) * (p.run - p.end4) + (c) - p.end4) & (per_word - 1u)) << (3u + LOG))); } } } } }
+                bits = (bits & ~(mask << (e << (3u + LOG)))) | ((part & mask) << (e << (3u + LOG)));
+              }
+            }
+          }
+          y[word] = bits;
+        }
+      }
+    }
+  }
+}

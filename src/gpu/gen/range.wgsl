@@ -1,0 +1,112 @@
+fn k_mulhi(a : u32, b : u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let m = ah * bl + ((al * bl) >> 16u);
+  let n = al * bh + (m & 0xffffu);
+  return ah * bh + (m >> 16u) + (n >> 16u);
+}
+fn k_shift(T : u32) -> u32 {
+  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  var sign : u32 = (u >> 16u) & 0x8000u;
+  var a : u32 = u & 0x7fffffffu;
+  if (a > 0x7f800000u) { return sign | 0x7e00u; }
+  if (a >= 0x47800000u) { return sign | 0x7c00u; }
+  if (a < 0x38800000u) {
+    if (a < 0x33000000u) { return sign; }
+    var drop : u32 = 126u - (a >> 23u);
+    var m : u32 = (a & 0x7fffffu) | 0x800000u;
+    var q : u32 = m >> drop;
+    var rest : u32 = m & ((1u << drop) - 1u);
+    var tie : u32 = 1u << (drop - 1u);
+    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
+    return sign | q;
+  }
+  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+}
+fn k_bf16_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+fn k_half_value(h : u32) -> f32 { return unpack2x16float(h & 0xffffu).x; }
+fn k_element(word : u32, T : u32, i : u32) -> u32 {
+  if (T == 1u) { return bitcast<u32>(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+fn k_narrow(v : u32, T : u32) -> u32 {
+  if (T == 1u) { return k_half_bits(bitcast<f32>(v)); }
+  if (T == 2u) { return k_bf16_bits(bitcast<f32>(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
+  if (T == 9u) {
+    if (hi != select(0u, 0xffffffffu, (lo >> 31u) == 1u)) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+@id(1) override T : u32 = 7u;
+struct Params { groups : u32,
+  elements : u32,
+  start : u32,
+  start_hi : u32,
+  step : u32,
+  step_hi : u32,
+}; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
+@group(0) @binding(0) var<storage, read_write> y : array<u32>;
+fn k_saturate(T : u32, lo : u32, hi : u32) -> u32 {
+  var negative : bool = (hi >> 31u) == 1u;
+  var fits : bool = hi == select(0u, 0xffffffffu, (lo >> 31u) == 1u);
+  var v : i32 = select(select(i32(0x7fffffffu), i32(0x80000000u), negative), i32(lo), fits);
+  if (T == 8u) { return select(select(0xffffffffu, lo, hi == 0u), 0u, negative); }
+  if (T == 4u) { return u32(clamp(v, i32(0xffffff80u), 127)); }
+  if (T == 5u) { return u32(clamp(v, 0, 255)); }
+  if (T == 6u) { return u32(clamp(v, i32(0xffff8000u), 32767)); }
+  if (T == 10u) { return select(0u, 1u, v != 0); }
+  if (T == 0u || T == 1u || T == 2u) { return bitcast<u32>(f32(v)); }
+  return u32(v);
+}
+@compute @workgroup_size(GROUP) fn range(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
+  var item : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
+  var shift : u32 = k_shift(T);
+  var word : u32 = 0u;
+  var high : u32 = 0u;
+  if ((item << shift) < p.elements) {
+    for (var e : u32 = 0u; e < (1u << shift); e += 1u) {
+      var i : u32 = (item << shift) + e;
+      var lo : u32 = p.start + i * p.step;
+      var hi : u32 = p.start_hi + k_mulhi(i, p.step) + i * p.step_hi + select(0u, 1u, lo < p.start);
+      if (T == 9u) {
+        word = lo;
+        high = hi;
+      } else {
+        word = k_put(word, T, e, k_narrow(k_saturate(T, lo, hi), T));
+      }
+    }
+    if (T == 9u) {
+      y[2u * item] = word;
+      y[2u * item + 1u] = high;
+    } else {
+      y[item] = word;
+    }
+  }
+}

@@ -1,0 +1,262 @@
+fn k_mulhi(a : u32, b : u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let m = ah * bl + ((al * bl) >> 16u);
+  let n = al * bh + (m & 0xffffu);
+  return ah * bh + (m >> 16u) + (n >> 16u);
+}
+fn k_shift(T : u32) -> u32 {
+  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  var sign : u32 = (u >> 16u) & 0x8000u;
+  var a : u32 = u & 0x7fffffffu;
+  if (a > 0x7f800000u) { return sign | 0x7e00u; }
+  if (a >= 0x47800000u) { return sign | 0x7c00u; }
+  if (a < 0x38800000u) {
+    if (a < 0x33000000u) { return sign; }
+    var drop : u32 = 126u - (a >> 23u);
+    var m : u32 = (a & 0x7fffffu) | 0x800000u;
+    var q : u32 = m >> drop;
+    var rest : u32 = m & ((1u << drop) - 1u);
+    var tie : u32 = 1u << (drop - 1u);
+    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
+    return sign | q;
+  }
+  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+}
+fn k_bf16_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+fn k_half_value(h : u32) -> f32 { return unpack2x16float(h & 0xffffu).x; }
+fn k_element(word : u32, T : u32, i : u32) -> u32 {
+  if (T == 1u) { return bitcast<u32>(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+fn k_narrow(v : u32, T : u32) -> u32 {
+  if (T == 1u) { return k_half_bits(bitcast<f32>(v)); }
+  if (T == 2u) { return k_bf16_bits(bitcast<f32>(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
+  if (T == 9u) {
+    if (hi != select(0u, 0xffffffffu, (lo >> 31u) == 1u)) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+fn k_key_of(bits : u32, T : u32, zeros : u32) -> u32 {
+  if ((T == 0u || T == 1u || T == 2u)) {
+    if ((bits & 0x7fffffffu) > 0x7f800000u) { return 0xffffffffu; }
+    if (zeros == 0u && bits == 0x80000000u) { return 0x80000000u; }
+    return select(bits | 0x80000000u, ~bits, bits >= 0x80000000u);
+  }
+  if ((T == 4u || T == 6u || T == 7u) || T == 9u) { return bits ^ 0x80000000u; }
+  return bits;
+}
+fn k_key_value(key : u32, T : u32) -> u32 {
+  if ((T == 0u || T == 1u || T == 2u)) {
+    if (key == 0xffffffffu) { return 0x7fc00000u; }
+    return select(~key, key & 0x7fffffffu, key >= 0x80000000u);
+  }
+  if ((T == 4u || T == 6u || T == 7u) || T == 9u) { return key ^ 0x80000000u; }
+  return key;
+}
+fn k_keys(low : u32, high : u32, T : u32, zeros : u32, smallest : u32) -> vec2<u32> {
+  if (T == 9u) {
+    if (smallest == 1u) { return vec2<u32>(~low, ~k_key_of(high, T, 0u)); }
+    return vec2<u32>(low, k_key_of(high, T, 0u));
+  }
+  var key : u32 = k_key_of(low, T, zeros);
+  if (smallest == 1u && !((T == 0u || T == 1u || T == 2u) && key == 0xffffffffu)) { key = ~key; }
+  return vec2<u32>(key, 0u);
+}
+fn k_key_above(a : vec2<u32>, b : vec2<u32>, T : u32) -> bool {
+  if (T == 9u) { return a.y > b.y || (a.y == b.y && a.x > b.x); }
+  return a.x > b.x;
+}
+fn k_fold_split(m : f32, e : u32) -> vec2<u32> {
+  var v : f32 = m;
+  var at : u32 = e;
+  if ((bitcast<u32>(v) & 0x7f800000u) == 0u) {
+    v = v * 16777216.0f;
+    at = at - 24u;
+  }
+  var bits : u32 = bitcast<u32>(v);
+  var field : u32 = (bits >> 23u) & 0xffu;
+  if (field == 0u || field == 0xffu) { return vec2<u32>(bits, 0u); }
+  return vec2<u32>((bits & 0x807fffffu) | 0x3f800000u, at + field - 127u);
+}
+fn k_fold_mul64(a : vec2<u32>, b : vec2<u32>) -> vec2<u32> {
+  return vec2<u32>(a.x * b.x, k_mulhi(a.x, b.x) + a.x * b.y + a.y * b.x);
+}
+fn k_fold_in(low : u32, high : u32, OP : u32, T : u32) -> vec2<u32> {
+  if (OP == 2u || OP == 3u) { return k_keys(low, high, T, 1u, select(0u, 1u, OP == 3u)); }
+  if ((T == 0u || T == 1u || T == 2u)) {
+    if (OP == 1u) { return k_fold_split(bitcast<f32>(low), 0u); }
+    return vec2<u32>(low, bitcast<u32>(bitcast<f32>(low) * 2.3283064365386963e-10f));
+  }
+  return vec2<u32>(low, high);
+}
+fn k_fold(a : vec2<u32>, b : vec2<u32>, OP : u32, T : u32) -> vec2<u32> {
+  if (OP == 2u || OP == 3u) {
+    if (k_key_above(b, a, T)) { return b; }
+    return a;
+  }
+  if ((T == 0u || T == 1u || T == 2u)) {
+    if (OP == 1u) { return k_fold_split(bitcast<f32>(a.x) * bitcast<f32>(b.x), a.y + b.y); }
+    return vec2<u32>(bitcast<u32>(bitcast<f32>(a.x) + bitcast<f32>(b.x)), bitcast<u32>(bitcast<f32>(a.y) + bitcast<f32>(b.y)));
+  }
+  if (OP == 1u) {
+    if (T == 9u) { return k_fold_mul64(a, b); }
+    return vec2<u32>(a.x * b.x, 0u);
+  }
+  if (T == 9u) {
+    var low : u32 = a.x + b.x;
+    return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
+  }
+  return vec2<u32>(a.x + b.x, 0u);
+}
+fn k_fold_power(e : i32) -> f32 { return bitcast<f32>(u32(e + 127) << 23u); }
+fn k_fold_out(a : vec2<u32>, OP : u32, T : u32, count : f32) -> vec2<u32> {
+  if (OP == 2u || OP == 3u) {
+    var turned : bool = OP == 3u && !((T == 0u || T == 1u || T == 2u) && a.x == 0xffffffffu);
+    if (T == 9u) {
+      return vec2<u32>(select(a.x, ~a.x, turned), k_key_value(select(a.y, ~a.y, turned), T));
+    }
+    return vec2<u32>(k_key_value(select(a.x, ~a.x, turned), T), 0u);
+  }
+  if ((T == 0u || T == 1u || T == 2u)) {
+    if (OP == 1u) {
+      var e : i32 = clamp(i32(a.y), -300, 300);
+      var third : i32 = e / 3;
+      var r : f32 = bitcast<f32>(a.x) * k_fold_power(third) * k_fold_power(third);
+      return vec2<u32>(bitcast<u32>(r * k_fold_power(e - 2 * third)), 0u);
+    }
+    if ((a.x & 0x7f800000u) != 0x7f800000u) { return vec2<u32>(bitcast<u32>(bitcast<f32>(a.x) / count), 0u); }
+    return vec2<u32>(bitcast<u32>(bitcast<f32>(a.y) / count * 4294967296.0f), 0u);
+  }
+  return a;
+}
+@id(1) override T : u32 = 0u;
+@id(2) override OP : u32 = 0u;
+@id(3) override LANES : u32 = 32u;
+@id(4) override STRIDED : u32 = 0u;
+@id(5) override STAGE : u32 = 0u;
+@id(6) override EACH : u32 = 1u;
+@id(7) override AXES : u32 = 1u;
+@id(8) override BATCH : u32 = 4u;
+struct Params { groups : u32,
+  lines : u32,
+  n : u32,
+  chunks : u32,
+  chunk : u32,
+  kept1 : u32,
+  kept2 : u32,
+  kept3 : u32,
+  kept_step0 : u32,
+  kept_step1 : u32,
+  kept_step2 : u32,
+  kept_step3 : u32,
+  size1 : u32,
+  size2 : u32,
+  size3 : u32,
+  step0 : u32,
+  step1 : u32,
+  step2 : u32,
+  step3 : u32,
+  neutral : u32,
+  neutral_high : u32,
+  count : f32,
+  empty : u32,
+}; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
+@group(0) @binding(0) var<storage, read_write> x : array<u32>;
+@group(0) @binding(1) var<storage, read_write> y : array<u32>;
+var<workgroup> red : array<u32, GROUP>;
+var<workgroup> red_high : array<u32, GROUP>;
+fn k_places(i : u32, size1 : u32, size2 : u32, size3 : u32) -> vec4<u32> {
+  var a : u32 = i / size3;
+  var b : u32 = a / size2;
+  var c : u32 = b / size1;
+  return vec4<u32>(c, b - c * size1, a - b * size2, i - a * size3);
+}
+@compute @workgroup_size(GROUP) fn reduce(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
+  var lane : u32 = select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), STRIDED == 1u);
+  var block : u32 = (k_wid.y * k_wn.x + k_wid.x) / p.chunks;
+  var piece : u32 = (k_wid.y * k_wn.x + k_wid.x) - block * p.chunks;
+  var line : u32 = block * (GROUP / LANES) + select(k_lid.x / LANES, k_lid.x % (GROUP / LANES), STRIDED == 1u);
+  var place : vec4<u32> = k_places(line, p.kept1, p.kept2, p.kept3);
+  var base : u32 = place.x * p.kept_step0 + place.y * p.kept_step1 + place.z * p.kept_step2 + place.w * p.kept_step3;
+  var first : u32 = piece * p.chunk;
+  var end : u32 = select(0u, min(first + p.chunk, p.n), line < p.lines);
+  var acc : vec2<u32> = vec2<u32>(p.neutral, p.neutral_high);
+  for (var i : u32 = first + lane; i < end; i += BATCH * LANES) {
+    var w : array<vec2<u32>, 4>;
+    for (var b : u32 = 0u; b < BATCH; b += 1u) {
+      var j : u32 = i + b * LANES;
+      if (j < end) {
+        var at : u32 = base + j * p.step3;
+        if (AXES > 1u) {
+          var q : vec4<u32> = k_places(j, p.size1, p.size2, p.size3);
+          at = base + q.x * p.step0 + q.y * p.step1 + q.z * p.step2 + q.w * p.step3;
+        }
+        if (STAGE == 2u || T == 9u) {
+          w[b] = vec2<u32>(x[2u * at], x[2u * at + 1u]);
+        } else {
+          w[b] = vec2<u32>(x[select(at, at >> k_shift(T), EACH == 1u)], at);
+        }
+      }
+    }
+    for (var b : u32 = 0u; b < BATCH; b += 1u) {
+      if (i + b * LANES < end) {
+        if (STAGE == 2u) {
+          acc = k_fold(acc, w[b], OP, T);
+        } else {
+          if (T == 9u) {
+            acc = k_fold(acc, k_fold_in(w[b].x, w[b].y, OP, T), OP, T);
+          } else {
+            var k : u32 = select(0u, w[b].y, EACH == 1u);
+            for (var e : u32 = 0u; e < EACH; e += 1u) {
+              acc = k_fold(acc, k_fold_in(k_element(w[b].x, T, k + e), 0u, OP, T), OP, T);
+            }
+          }
+        }
+      }
+    }
+  }
+  workgroupBarrier(); red[k_lid.x] = acc.x; red_high[k_lid.x] = acc.y; workgroupBarrier(); for (var k_w : u32 = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), STRIDED == 1u) < k_w) { var k_b : u32 = k_lid.x + k_w * select(1u, (GROUP / LANES), STRIDED == 1u); acc = k_fold(acc, vec2<u32>(red[k_b], red_high[k_b]), OP, T); red[k_lid.x] = acc.x; red_high[k_lid.x] = acc.y; } workgroupBarrier(); } acc = vec2<u32>(red[k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), STRIDED == 1u) * select(1u, (GROUP / LANES), STRIDED == 1u)], red_high[k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), STRIDED == 1u) * select(1u, (GROUP / LANES), STRIDED == 1u)]);
+  if (lane == 0u && line < p.lines) {
+    if (STAGE == 1u) {
+      y[2u * (line * p.chunks + piece)] = acc.x;
+      y[2u * (line * p.chunks + piece) + 1u] = acc.y;
+    } else {
+      var r : vec2<u32> = k_fold_out(acc, OP, T, p.count);
+      if (p.empty == 1u) { r = vec2<u32>(0x7fc00000u, 0u); }
+      if (T == 9u) {
+        y[2u * line] = r.x;
+        y[2u * line + 1u] = r.y;
+      } else {
+        y[line] = r.x;
+      }
+    }
+  }
+}

@@ -1,0 +1,117 @@
+typedef float f32;
+typedef unsigned int u32;
+typedef int i32;
+typedef uint2 u32x2;
+typedef uint4 u32x4;
+typedef float4 f32x4;
+static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return make_float4(__uint_as_float(u.x), __uint_as_float(u.y), __uint_as_float(u.z), __uint_as_float(u.w)); }
+static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return make_uint4(__float_as_uint(f.x), __float_as_uint(f.y), __float_as_uint(f.z), __float_as_uint(f.w)); }
+template <class T> static __device__ __forceinline__ T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
+static __device__ __forceinline__ f32 k_half(u32 h) {
+  f32 r;
+  unsigned short s = (unsigned short)h;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(s));
+  return r;
+}
+template <class T> static __device__ __forceinline__ T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> static __device__ __forceinline__ T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
+template <class T> static __device__ __forceinline__ T SG_ADD(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x += SG_XOR(x, m);
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MAX(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = max(x, SG_XOR(x, m));
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
+  return x;
+}
+static constexpr u32 LOG = K_C1;
+static constexpr u32 SIDE_LOG = K_C2;
+struct Params { u32 groups;
+  u32 size_a;
+  u32 size_b;
+  u32 sa;
+  u32 tb;
+  u32 tiles_a;
+  u32 tiles_b;
+  u32 d0;
+  u32 from0;
+  u32 to0;
+  u32 d1;
+  u32 from1;
+  u32 to1;
+  u32 from2;
+  u32 to2;
+};
+static __shared__ u32 tile[4096];
+static __device__ __forceinline__ u32 k_spot(u32 log, u32 side_log, u32 r, u32 c) {
+  u32 n = ((log < 2u) ? (2u - log) : (0u));
+  u32 place = (c >> n) | ((c & ((1u << n) - 1u)) << (side_log - n));
+  u32 shift = ((r >> n) ^ ((log == 0u) ? ((r & 1u) << 4u) : (0u))) & 31u;
+  return (r << side_log) + (place ^ shift);
+}
+extern "C" __global__ void __launch_bounds__(K_C0) transpose(const u32 *x, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
+  u32 a0 = ((blockIdx.y * gridDim.x + blockIdx.x) % p.tiles_a) << SIDE_LOG;
+  u32 b0 = ((blockIdx.y * gridDim.x + blockIdx.x) / p.tiles_a % p.tiles_b) << SIDE_LOG;
+  u32 o = (blockIdx.y * gridDim.x + blockIdx.x) / p.tiles_a / p.tiles_b;
+  u32 plane = (o % p.d0) * p.from0 + (o / p.d0 % p.d1) * p.from1 + (o / p.d0 / p.d1) * p.from2;
+  u32 to = (o % p.d0) * p.to0 + (o / p.d0 % p.d1) * p.to1 + (o / p.d0 / p.d1) * p.to2;
+  u32 n = ((LOG < 2u) ? (2u - LOG) : (0u));
+  u32 wide = ((LOG == 3u) ? (1u) : (0u));
+  u32 mask = ((LOG == 0u) ? (0xffu) : (0xffffu));
+  u32 words = 1u << (SIDE_LOG + LOG - 2u);
+  u32 all = (1u << SIDE_LOG) << (SIDE_LOG + LOG - 2u);
+  for (u32 base = threadIdx.x; base < all; base += 4u * ((u32)K_C0)) {
+    u32 v[4];
+   
+#pragma unroll
+    for (u32 q = 0u; q < 4u; q += 1u) {
+      u32 i = base + q * ((u32)K_C0);
+      u32 a = a0 + (i >> (SIDE_LOG + LOG - 2u));
+      u32 c = i & (words - 1u);
+      u32 b = b0 + ((LOG == 3u) ? (c >> 1u) : (c << n));
+      v[q] = 0u;
+      if (i < all && a < p.size_a && b < p.size_b) {
+        u32 at = plane + a * p.sa + b;
+        v[q] = x[((LOG == 3u) ? (2u * at + (c & 1u)) : (at >> n))];
+      }
+    }
+   
+#pragma unroll
+    for (u32 q = 0u; q < 4u; q += 1u) {
+      u32 i = base + q * ((u32)K_C0);
+      u32 r = i >> (SIDE_LOG + LOG - 2u);
+      u32 c = i & (words - 1u);
+      if (i < all) {
+        if (LOG >= 2u) {
+          tile[k_spot(LOG, SIDE_LOG, r, c >> wide) + (c & wide) * (1u << SIDE_LOG) * (1u << SIDE_LOG)] = v[q];
+        } else {
+          for (u32 e = 0u; e < (1u << n); e += 1u) {
+            tile[k_spot(LOG, SIDE_LOG, r, (c << n) + e)] = (v[q] >> (e << (3u + LOG))) & mask;
+          }
+        }
+      }
+    }
+  }
+  __syncthreads();
+  for (u32 i = threadIdx.x; i < all; i += ((u32)K_C0)) {
+    u32 r = i >> (SIDE_LOG + LOG - 2u);
+    u32 c = i & (words - 1u);
+    u32 b = b0 + r;
+    u32 a = a0 + ((LOG == 3u) ? (c >> 1u) : (c << n));
+    if (b < p.size_b && a < p.size_a) {
+      u32 at = to + b * p.tb + a;
+      if (LOG >= 2u) {
+        y[((LOG == 3u) ? (2u * at + (c & 1u)) : (at))] = tile[k_spot(LOG, SIDE_LOG, c >> wide, r) + (c & wide) * (1u << SIDE_LOG) * (1u << SIDE_LOG)];
+      } else {
+        u32 word = 0u;
+        for (u32 e = 0u; e < (1u << n); e += 1u) {
+          word = word | (tile[k_spot(LOG, SIDE_LOG, (c << n) + e, r)] << (e << (3u + LOG)));
+        }
+        y[at >> n] = word;
+      }
+    }
+  }
+}

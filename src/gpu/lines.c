@@ -1,0 +1,90 @@
+/* See lines.h. */
+#include "gpu/lines.h"
+
+gpu_lines gpu_lines_of(const rlx_dims *shape, int64_t axis) {
+  rlx_lines l = rlx_lines_of(shape, axis);
+  return (gpu_lines){(uint32_t)(l.outer * l.inner), (uint32_t)l.n, (uint32_t)l.inner};
+}
+
+uint32_t gpu_power_of_two(uint32_t n) {
+  uint32_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+uint32_t gpu_group_of(const gpu_caps *caps, uint32_t most) {
+  while (most > caps->max_group) most /= 2;
+  return most;
+}
+
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+bool gpu_lines_are_vectors(gpu_lines l, rlx_dtype t) {
+  return l.inner == 1 && l.n % (16 / (uint32_t)rlx_dtype_size(t)) == 0;
+}
+
+/* ---- shapes of groups ---- */
+
+enum {
+  ROW_LANES =
+    32, /* a row gets as many as it has items, up to this, then `wanted` items for each lane, then more lanes */
+  LONG_ROW = 16384, /* elements from which a few rows are cut, so that more of the device works on them */
+};
+
+/* Rows of n items of which a lane holds at most `holds` and would like `wanted`. */
+static gpu_line_cut cut_rows(const gpu_caps *caps, uint32_t rows, uint32_t n, uint32_t wanted, uint32_t holds,
+                             bool is_long) {
+  gpu_line_cut c = {.unit = 1};
+  uint32_t largest = gpu_group_of(caps, 1024);
+  c.lanes = n <= ROW_LANES * wanted ? least(gpu_power_of_two(n), ROW_LANES) : gpu_power_of_two(gpu_ceil_div(n, wanted));
+  c.lanes = least(c.lanes, largest);
+  bool cut = n > c.lanes * holds || (is_long && rows <= caps->units / 2);
+  if (cut) c.lanes = gpu_group_of(caps, 256);
+  c.per = cut ? wanted : gpu_ceil_div(n, c.lanes);
+  c.chunk = c.lanes * c.per;
+  c.chunks = gpu_ceil_div(n, c.chunk);
+  c.group = most(c.lanes, gpu_group_of(caps, 128));
+  return c;
+}
+
+gpu_line_cut gpu_cut_vectors(const gpu_caps *caps, gpu_lines l, rlx_dtype t) {
+  uint32_t each = 16 / (uint32_t)rlx_dtype_size(t);
+  gpu_line_cut c = cut_rows(caps, l.lines, l.n / each, 4, GPU_LANE_HOLDS / each, l.n >= LONG_ROW);
+  c.groups = (uint32_t)(((uint64_t)l.lines * c.chunks + c.group / c.lanes - 1) / (c.group / c.lanes));
+  return c;
+}
+
+/* Lines that lie beside each other: neighbouring invocations take neighbouring lines, so that they read together. */
+static gpu_line_cut cut_across(const gpu_caps *caps, gpu_lines l) {
+  gpu_line_cut c = {.unit = 1, .is_across = 1, .group = gpu_group_of(caps, 256)};
+  uint32_t beside = least(gpu_power_of_two(l.inner), 32);
+  c.lanes = least(gpu_power_of_two(gpu_ceil_div(l.n, 16)), c.group / beside);
+  c.per = least(gpu_power_of_two(gpu_ceil_div(l.n, c.lanes)), GPU_LANE_HOLDS);
+  c.chunk = c.lanes * c.per;
+  c.chunks = gpu_ceil_div(l.n, c.chunk);
+  return c;
+}
+
+gpu_line_cut gpu_cut_elements(const gpu_caps *caps, gpu_lines l, rlx_dtype t) {
+  bool pairs = l.inner == 1 && gpu_elements_per_word(t) == 2 && l.n % 2 == 0;
+  uint32_t unit = pairs ? 2 : 1;
+  gpu_line_cut c = l.inner == 1 ? cut_rows(caps, l.lines, l.n / unit, 16 / unit, GPU_LANE_HOLDS / unit, l.n >= LONG_ROW)
+                                : cut_across(caps, l);
+  c.unit = unit;
+  if (l.inner == 1) c.per *= unit, c.chunk *= unit;
+  c.groups = gpu_ceil_div(l.lines, c.group / c.lanes) * c.chunks;
+  return c;
+}
+
+/* ---- narrow results ---- */
+
+gpu_window gpu_line_result(gpu_lowering *l, const gpu_line_cut *cut, rlx_dtype t, uint32_t count, rlx_dtype *type) {
+  bool packed = gpu_elements_per_word(t) == cut->unit;
+  *type = packed ? t : RLX_F32;
+  return packed ? gpu_out(l) : gpu_work(l, (uint64_t)count * 4);
+}
+
+void gpu_line_finish(gpu_lowering *l, gpu_window written, rlx_dtype type, rlx_dtype t, uint32_t count) {
+  if (type != t) gpu_convert(l, written, type, gpu_out(l), t, count);
+}

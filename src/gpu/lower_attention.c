@@ -1,0 +1,300 @@
+/* Attention on GPUs: which kernel for which sizes.
+ *
+ * Many rows (a row is a query of a head) go to attention.k and attention4.k, tiles of rows that walk over the keys. Where
+ * rows are too few to fill the device, the keys are split among groups too, each writes its part to work memory, and
+ * attention_combine.k makes one of them; how many splits there are depends on the sizes of the tensors and the device, never
+ * on values, and each takes an equal share of the keys that a run really has. So results are the same from run to run, and
+ * no buffer grows with queries times keys. */
+#include <math.h>
+
+#include "gpu/gpu.h"
+
+enum { Q, K, V, MASK, BIAS, SINKS, LEN, OFFSET }; /* inputs */
+
+typedef struct heads { /* strides in elements */
+  uint32_t place, head;
+} heads;
+
+typedef struct attention {
+  uint32_t n_batch, n_q, n_keys, n_heads, n_kv, d, dv;
+  uint32_t group;   /* query heads of a key head */
+  uint32_t rows;    /* of a key head */
+  heads q, k, v, y; /* y in rows */
+  uint32_t bias[4]; /* strides over [B, H, Sq, Sk] */
+  rlx_dtype q_type, k_type, v_type;
+  float scale, softcap;
+  bool causal, by_16_bytes; /* rows of q, k and v begin at 16 bytes */
+  uint32_t window;
+  uint32_t splits;
+} attention;
+
+/* ---- sizes ---- */
+
+static heads strides_of(const rlx_type *t, bool places_first) {
+  const int64_t *v = t->shape.v;
+  uint32_t size = (uint32_t)v[3], row = (uint32_t)(v[2] * v[3]);
+  return places_first ? (heads){row, size} : (heads){size, row};
+}
+
+static void bias_strides(const rlx_type *bias, uint32_t stride[4]) {
+  uint32_t step = 1;
+  for (int k = 1; k <= 4; k++) {
+    int64_t n = k <= bias->shape.n ? bias->shape.v[bias->shape.n - k] : 1;
+    stride[4 - k] = n == 1 ? 0 : step;
+    step *= (uint32_t)n;
+  }
+}
+
+static bool is_in_16_bytes(const rlx_type *t) { return t->shape.v[3] * (int64_t)rlx_dtype_size(t->dtype) % 16 == 0; }
+
+static attention read_sizes(const gpu_lowering *l) {
+  const rlx_attrs_attention *attrs = RLX_ATTRS(attention, l->node);
+  bool places_first = attrs->layout == RLX_LAYOUT_BSHD;
+  int places = places_first ? 1 : 2, at = 3 - places;
+  const rlx_type *q = gpu_in_type(l, Q), *k = gpu_in_type(l, K), *v = gpu_in_type(l, V);
+  attention a = {.n_batch = (uint32_t)q->shape.v[0],
+                 .n_q = (uint32_t)q->shape.v[places],
+                 .n_keys = (uint32_t)k->shape.v[places],
+                 .n_heads = (uint32_t)q->shape.v[at],
+                 .n_kv = (uint32_t)k->shape.v[at],
+                 .d = (uint32_t)q->shape.v[3],
+                 .dv = (uint32_t)v->shape.v[3],
+                 .q = strides_of(q, places_first),
+                 .k = strides_of(k, places_first),
+                 .v = strides_of(v, places_first),
+                 .q_type = q->dtype,
+                 .k_type = k->dtype,
+                 .v_type = v->dtype,
+                 .softcap = (float)attrs->softcap,
+                 .causal = attrs->causal,
+                 .by_16_bytes = is_in_16_bytes(q) && is_in_16_bytes(k) && is_in_16_bytes(v),
+                 .splits = 1};
+  a.group = a.n_heads / a.n_kv;
+  a.rows = a.group * a.n_q;
+  a.y = places_first ? (heads){a.n_heads, 1} : (heads){1, a.n_q};
+  a.scale = attrs->scale == 0 ? (float)(1 / sqrt((double)a.d)) : (float)attrs->scale;
+  /* Past 2^30 a window hides nothing from a query whose own key is anywhere near the keys there can be. */
+  a.window = attrs->window <= 1 << 30 ? (uint32_t)attrs->window : 0;
+  if (gpu_has_in(l, BIAS)) bias_strides(gpu_in_type(l, BIAS), a.bias);
+  return a;
+}
+
+/* ---- parts ---- */
+
+static uint32_t all_rows(const attention *a) { return a->n_batch * a->n_heads * a->n_q; }
+
+static gpu_window parts_window(gpu_lowering *l, const attention *a) {
+  return gpu_work(l, (uint64_t)a->splits * all_rows(a) * (a->dv + 2) * 4);
+}
+/* The word where the parts' largest scores and sums of weights begin. */
+static uint32_t parts_stats(const attention *a) { return a->splits * all_rows(a) * a->dv; }
+
+static void combine(gpu_lowering *l, const attention *a, gpu_window parts) {
+  uint32_t n = all_rows(a) * a->dv;
+  gpu_params_attention_combine p = {.n = n,
+                                    .rows = all_rows(a),
+                                    .dv = a->dv,
+                                    .splits = a->splits,
+                                    .stats = parts_stats(a),
+                                    .heads = a->n_heads,
+                                    .head_rows = a->y.head};
+  uint32_t c[] = {(uint32_t)a->q_type, gpu_has_in(l, SINKS)};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(attention_combine, p, c),
+                            .groups = gpu_ceil_div(gpu_ceil_div(n, gpu_elements_per_word(a->q_type)), 128),
+                            .windows = {parts, gpu_in(l, SINKS), gpu_out(l)}});
+}
+
+/* ---- many rows ---- */
+
+typedef struct tile {
+  uint32_t group_size, rows_each, depth;
+  uint32_t cols, v_step, piece, red;
+  bool in_lanes;
+} tile;
+
+/* Completes the tile; false where it does not fit the device. */
+static bool tile_fits(const gpu_caps *caps, const attention *a, tile *t) {
+  uint32_t rows = t->group_size / 16 * t->rows_each;
+  t->cols = a->dv ? gpu_ceil_div(a->dv, 64) : 1;
+  t->in_lanes = caps->subgroup >= 16;
+  t->red = t->in_lanes ? 1 : rows * 16;
+  t->piece = (rows + 64) * (t->depth + 1);
+  if (t->piece < 64 * t->cols) t->piece = 64 * t->cols;
+  for (t->v_step = 16; t->v_step * 64 * t->cols > t->piece;) t->v_step /= 2;
+  uint32_t bytes = 16 * (t->piece + rows * 17) + 4 * (t->red + 2 + rows);
+  return t->group_size <= caps->max_group && t->rows_each * t->cols <= 16 && bytes <= caps->max_shared;
+}
+
+/* The first is for large devices, the last fits every device; few rows want small tiles. */
+static tile choose_tile(const gpu_caps *caps, const attention *a) {
+  static const uint32_t tiles[][3] = {{256, 4, 8}, {256, 4, 4}, {256, 2, 8}, {256, 2, 4},
+                                      {128, 4, 4}, {128, 2, 4}, {128, 1, 4}};
+  tile t = {0};
+  for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+    t = (tile){.group_size = tiles[i][0], .rows_each = tiles[i][1], .depth = tiles[i][2]};
+    uint32_t rows = t.group_size / 16 * t.rows_each;
+    if (i + 1 < sizeof tiles / sizeof *tiles && rows >= 2 * a->rows && rows > 16) continue;
+    if (tile_fits(caps, a, &t)) break;
+  }
+  return t;
+}
+
+/* Splits of the keys so that `groups` groups become enough for the device; none takes fewer than `least` keys. */
+static uint32_t splits_of(const gpu_caps *caps, const attention *a, uint32_t groups, uint32_t wanted, uint32_t least) {
+  uint64_t enough = (uint64_t)caps->units * wanted;
+  uint32_t most = a->n_keys / least < 64 ? a->n_keys / least : 64;
+  uint32_t splits = groups ? (uint32_t)((enough + groups - 1) / groups) : 1;
+  if (splits > most) splits = most;
+  return splits ? splits : 1;
+}
+
+/* The parameters of all kernels that walk over keys: they have the same fields. */
+static gpu_params_attention params_of(const gpu_lowering *l, const attention *a, uint32_t row_blocks) {
+  return (gpu_params_attention){.n_batch = a->n_batch,
+                                .n_q = a->n_q,
+                                .n_keys = a->n_keys,
+                                .n_kv = a->n_kv,
+                                .heads_per_kv = a->group,
+                                .d = a->d,
+                                .dv = a->dv,
+                                .q_place = a->q.place,
+                                .q_head = a->q.head,
+                                .k_place = a->k.place,
+                                .k_head = a->k.head,
+                                .v_place = a->v.place,
+                                .v_head = a->v.head,
+                                .y_place = a->y.place,
+                                .y_head = a->y.head,
+                                .bias_batch = a->bias[0],
+                                .bias_head = a->bias[1],
+                                .bias_q = a->bias[2],
+                                .bias_key = a->bias[3],
+                                .len_step = gpu_has_in(l, LEN) && gpu_count(gpu_in_type(l, LEN)) > 1,
+                                .offset_step = gpu_has_in(l, OFFSET) && gpu_count(gpu_in_type(l, OFFSET)) > 1,
+                                .window = a->window,
+                                .splits = a->splits,
+                                .row_blocks = row_blocks,
+                                .stats = parts_stats(a),
+                                .hidden = 0xff800000u, /* -inf */
+                                .scale = a->scale,
+                                .softcap = a->softcap};
+}
+
+static void lower_tiles(gpu_lowering *l, attention *a) {
+  tile t = choose_tile(l->caps, a);
+  uint32_t blocks = gpu_ceil_div(a->rows, t.group_size / 16 * t.rows_each), pieces = a->n_kv * a->n_batch * blocks;
+  a->splits = splits_of(l->caps, a, pieces, 2, 128);
+  /* Narrow rows that do not end at words are packed by the combining kernel, which also takes sinks that find no window. */
+  bool odd = a->dv % gpu_elements_per_word(a->q_type) != 0;
+  bool partial = a->splits > 1 || odd || (gpu_has_in(l, SINKS) && gpu_has_in(l, OFFSET));
+  uint32_t extra = gpu_has_in(l, OFFSET) ? 1 : gpu_has_in(l, SINKS) && !partial ? 2 : 0;
+  gpu_window y = partial ? parts_window(l, a) : gpu_out(l);
+  gpu_params_attention p = params_of(l, a, blocks);
+  uint32_t c[] = {(uint32_t)a->q_type,
+                  (uint32_t)a->k_type,
+                  (uint32_t)a->v_type,
+                  t.rows_each,
+                  t.cols,
+                  t.depth,
+                  t.v_step,
+                  t.piece,
+                  t.red,
+                  t.in_lanes,
+                  a->causal,
+                  gpu_has_in(l, MASK),
+                  gpu_has_in(l, BIAS),
+                  a->softcap > 0,
+                  gpu_has_in(l, LEN),
+                  extra,
+                  partial};
+  gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = pieces * a->splits, .group_size = t.group_size,
+                       .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, MASK), gpu_in(l, BIAS),
+                                   gpu_in(l, LEN), gpu_in(l, extra == 2 ? SINKS : OFFSET), y},
+                       .cost = (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 8};
+  if (a->by_16_bytes) launch.kernel = &gpu_kernel_attention4;
+  gpu_emit(l, &launch);
+  if (partial) combine(l, a, y);
+}
+
+/* ---- few rows ---- */
+
+typedef struct decode {
+  uint32_t group_size, rows, lanes, k_vecs, v_vecs, unroll;
+  uint32_t red, query, joined; /* shared memory: values; fours; fours */
+} decode;
+
+static uint32_t power_of_2_from(uint32_t n) {
+  uint32_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* With `rows` rows to a group; false where that is too much for registers or shared memory. */
+static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows, decode *out) {
+  uint32_t k_fours = a->k_type == RLX_F32 ? 1 : 2, v_fours = a->v_type == RLX_F32 ? 1 : 2;
+  uint32_t k_units = a->d / (4 * k_fours), v_units = gpu_ceil_div(a->dv, 4 * v_fours);
+  decode t = {.group_size = smaller(caps->max_group, 256), .rows = rows};
+  t.lanes = smaller(power_of_2_from(k_units > v_units ? k_units : v_units), caps->subgroup ? caps->subgroup : 32);
+  t.lanes = smaller(t.lanes, 32);
+  t.k_vecs = gpu_ceil_div(k_units, t.lanes);
+  t.v_vecs = gpu_ceil_div(v_units, t.lanes);
+  t.unroll = 4; /* without sub-groups the scores pass through shared memory: few at a time */
+  while (t.unroll > 1 &&
+         (t.unroll * t.k_vecs > 8 || t.unroll * t.v_vecs > 8 || (!caps->subgroup && t.unroll * rows > 4)))
+    t.unroll /= 2;
+  t.red = caps->subgroup ? 1 : t.unroll * rows * (t.group_size + t.group_size / t.lanes);
+  t.query = rows * k_fours * t.lanes * t.k_vecs;
+  t.joined = t.group_size * v_fours * t.v_vecs;
+  *out = t;
+  uint32_t bytes = 16 * (t.query + t.joined) + 4 * (t.red + 2 * t.group_size / t.lanes + 2);
+  return t.k_vecs <= 8 && t.v_vecs <= 8 && rows * v_fours * t.v_vecs <= 16 && bytes <= caps->max_shared;
+}
+
+/* False where the tiles are better or the only way. */
+static bool lower_decode(gpu_lowering *l, attention *a) {
+  if (!a->by_16_bytes || a->rows > 16 || a->dv == 0) return false;
+  decode t = {0};
+  uint32_t rows = smaller(power_of_2_from(a->rows), 8);
+  while (rows && !decode_fits(l->caps, a, rows, &t)) rows /= 2;
+  if (!rows) return false;
+  uint32_t blocks = gpu_ceil_div(a->rows, rows), pieces = a->n_kv * a->n_batch * blocks;
+  a->splits = splits_of(l->caps, a, pieces, 4, 64);
+  gpu_window parts = parts_window(l, a);
+  gpu_params_attention p = params_of(l, a, blocks);
+  uint32_t c[] = {(uint32_t)a->q_type,
+                  (uint32_t)a->k_type,
+                  (uint32_t)a->v_type,
+                  rows,
+                  t.lanes,
+                  t.k_vecs,
+                  t.v_vecs,
+                  t.unroll,
+                  a->causal,
+                  gpu_has_in(l, MASK),
+                  gpu_has_in(l, BIAS),
+                  a->softcap > 0,
+                  gpu_has_in(l, LEN),
+                  gpu_has_in(l, OFFSET),
+                  t.red,
+                  t.query,
+                  t.joined};
+  gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = pieces * a->splits, .group_size = t.group_size,
+                       .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, MASK), gpu_in(l, BIAS),
+                                   gpu_in(l, LEN), gpu_in(l, OFFSET), parts}};
+  launch.kernel = &gpu_kernel_attention_decode;
+  gpu_emit(l, &launch);
+  combine(l, a, parts);
+  return true;
+}
+
+void gpu_lower_attention(gpu_lowering *l) {
+  const rlx_dims *out = &gpu_out_type(l)->shape;
+  if (rlx_dims_count(out) == 0) return;
+  attention a = read_sizes(l);
+  if (a.n_q >= 1u << 30 || a.n_keys >= 1u << 30) {
+    gpu_refuse(l, "2^30 or more queries or keys");
+    return;
+  }
+  if (!lower_decode(l, &a)) lower_tiles(l, &a);
+}

@@ -1,0 +1,311 @@
+/* Reading places that an index tensor names (the gather family, one_hot), rows laid into a result (concat, update), and
+ * range. A bad index reads zeros and writes nothing. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/mem.h"
+#include "base/status.h"
+#include "gpu/move.h"
+#include "gpu/quant.h"
+#include "ref/ref.h"
+
+static const gpu_window none = {GPU_NONE, 0, 0, 0};
+
+static uint32_t element_bytes(const gpu_lowering *l) { return (uint32_t)rlx_dtype_size(gpu_out_type(l)->dtype); }
+
+static uint32_t log_of(uint32_t size) {
+  uint32_t log = 0;
+  while (1u << log < size) log++;
+  return log;
+}
+
+/* ---- rows laid into a result ---- */
+
+enum { MOST_PARTS = 6 }; /* windows of place.k */
+
+typedef struct rows {
+  uint64_t rows, pitch, first; /* in elements */
+  uint64_t inner, limit, per;  /* of a position */
+  gpu_window at;               /* GPU_NONE: no position */
+  rlx_dtype at_type;
+  uint32_t n;               /* parts */
+  uint64_t run[MOST_PARTS]; /* elements of a row of each */
+  gpu_window part[MOST_PARTS];
+  uint32_t log; /* of the longest item that all of it allows, see gpu_unit_log */
+} rows;
+
+static void emit_rows(gpu_lowering *l, const rows *r) {
+  bool wide = r->log == 4;
+  uint32_t unit = wide          ? 16
+                  : r->log >= 2 ? 4
+                                : 1u << r->log,
+           size = element_bytes(l); /* words are pairs of words too */
+  uint64_t run = 0;
+  gpu_params_place p = {.rows = (uint32_t)r->rows};
+  uint32_t *ends[MOST_PARTS] = {&p.end0, &p.end1, &p.end2, &p.end3, &p.end4};
+  for (uint32_t i = 0; i < r->n; i++) {
+    run += r->run[i];
+    if (i < MOST_PARTS - 1) *ends[i] = (uint32_t)(run * size / unit);
+  }
+  if (!run || !r->rows) return;
+  p.run = (uint32_t)(run * size / unit);
+  p.pitch = (uint32_t)(r->pitch * size / unit);
+  p.first = (uint32_t)(r->first * size / unit);
+  p.inner = (uint32_t)(r->inner * size / unit);
+  p.limit = (uint32_t)r->limit;
+  p.per = (uint32_t)r->per;
+  gpu_magic(p.run, &p.run_m, &p.run_s);
+  uint32_t per_word = unit < 4 ? 4 / unit : 1;
+  p.items = p.rows * (unit < 4 ? (p.run + per_word - 2) / per_word + 1 : p.run);
+  gpu_grid grid = gpu_grid_of(l, p.items);
+  p.step = grid.step;
+  uint32_t c[] = {r->n, r->at.from == GPU_NONE ? 0 : (uint32_t)r->at_type, log_of(unit)};
+  gpu_launch d = {GPU_KERNEL(place, p, c), .groups = grid.groups, .group_size = grid.size};
+  if (wide) d.kernel = &gpu_kernel_place4; /* which has the same parameters and constants */
+  for (uint32_t i = 0; i < MOST_PARTS; i++) d.windows[i] = i < r->n ? r->part[i] : none;
+  d.windows[6] = r->at;
+  d.windows[7] = gpu_out(l);
+  gpu_emit(l, &d);
+}
+
+/* Parts side by side, as many at a time as there are windows. */
+void gpu_lower_concat(gpu_lowering *l) {
+  int64_t axis = RLX_ATTRS(concat, l->node)->axis;
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  rlx_lines whole = rlx_lines_of(&gpu_out_type(l)->shape, axis);
+  rows r = {.rows = whole.outer, .pitch = whole.n * whole.inner, .log = 4};
+  for (uint32_t i = 0; i < l->node->n_in; i++) { /* every part's end begins another's */
+    rlx_lines part = rlx_lines_of(&gpu_in_type(l, i)->shape, axis);
+    uint32_t log = gpu_unit_log(element_bytes(l), &(uint64_t){part.n * part.inner}, 1);
+    if (log < r.log) r.log = log;
+  }
+  for (uint32_t i = 0; i < l->node->n_in; i++) {
+    rlx_lines part = rlx_lines_of(&gpu_in_type(l, i)->shape, axis);
+    if (part.n == 0) continue;
+    if (r.n == MOST_PARTS) {
+      emit_rows(l, &r);
+      for (uint32_t k = 0; k < r.n; k++) r.first += r.run[k];
+      r.n = 0;
+    }
+    r.part[r.n] = gpu_in(l, i);
+    r.run[r.n++] = part.n * part.inner;
+  }
+  emit_rows(l, &r);
+}
+
+/* The result is the state itself: the planner lays no update anywhere else. */
+void gpu_lower_update(gpu_lowering *l) {
+  int64_t axis = RLX_ATTRS(update, l->node)->axis;
+  gpu_in_place(l, 0);
+  if (gpu_count(gpu_in_type(l, 1)) == 0) return;
+  const rlx_type *at = gpu_in_type(l, 2);
+  rlx_lines state = rlx_lines_of(&gpu_in_type(l, 0)->shape, axis), new = rlx_lines_of(&gpu_in_type(l, 1)->shape, axis);
+  uint64_t positions = gpu_count(at), numbers[] = {new.n *new.inner, state.inner};
+  rows r = {.rows = state.outer,
+            .pitch = state.n * state.inner,
+            .inner = state.inner,
+            .limit = state.n - new.n,
+            .per = positions > 1 ? state.outer / positions : 0,
+            .at = gpu_in(l, 2),
+            .at_type = at->dtype,
+            .n = 1,
+            .run = {new.n *new.inner},
+            .part = {gpu_in(l, 1)},
+            .log = gpu_unit_log(element_bytes(l), numbers, 2)};
+  emit_rows(l, &r);
+}
+
+/* ---- the gather family ---- */
+
+typedef struct pick_axis {
+  uint64_t dim, stride, pos; /* pos: its stride in the index tensor */
+} pick_axis;
+
+typedef struct pick {
+  int n;
+  pick_axis axis[RLX_MAX_RANK]; /* the last is the fastest */
+  uint32_t depth;
+  uint64_t size[RLX_MAX_RANK], stride[RLX_MAX_RANK]; /* by coordinate */
+} pick;
+
+static void simplify_pick(pick *k) {
+  int n = 0;
+  for (int i = 0; i < k->n; i++) {
+    pick_axis a = k->axis[i], *last = n ? &k->axis[n - 1] : NULL;
+    if (a.dim == 1) continue;
+    if (last && last->stride == a.stride * a.dim && last->pos == a.pos * a.dim) {
+      a.dim *= last->dim;
+      n--;
+    }
+    k->axis[n++] = a;
+  }
+  k->n = n;
+}
+
+/* Runs of neighbours that one tuple names become longer elements; gives log2 of their bytes. */
+static uint32_t widen_pick(pick *k, uint32_t size) {
+  uint32_t log = log_of(size);
+  if (!k->n || k->axis[k->n - 1].stride != 1 || k->axis[k->n - 1].pos) return log;
+  uint64_t numbers[2 * RLX_MAX_RANK];
+  int n = 0;
+  numbers[n++] = k->axis[k->n - 1].dim;
+  for (int i = 0; i < k->n - 1; i++) numbers[n++] = k->axis[i].stride;
+  for (uint32_t i = 0; i < k->depth; i++) numbers[n++] = k->stride[i];
+  log = gpu_unit_log(size, numbers, n);
+  uint32_t factor = (1u << log) / size;
+  k->axis[k->n - 1].dim /= factor;
+  for (int i = 0; i < k->n - 1; i++) k->axis[i].stride /= factor;
+  for (uint32_t i = 0; i < k->depth; i++) k->stride[i] /= factor;
+  return log;
+}
+
+static gpu_window pick_table(gpu_lowering *l, const pick *k, uint32_t axes[RLX_MAX_RANK][6], uint32_t *base) {
+  uint32_t words[8 * RLX_MAX_RANK], n = 0;
+  for (int i = 4; i < k->n; i++, n += 6) memcpy(words + n, axes[i], sizeof axes[i]);
+  *base = n;
+  for (uint32_t i = 0; k->depth > 1 && i < k->depth; i++) {
+    words[n++] = (uint32_t)k->size[i];
+    words[n++] = (uint32_t)k->stride[i];
+  }
+  return n ? gpu_table(l, words, n) : none;
+}
+
+static void emit_pick(gpu_lowering *l, pick *k) {
+  simplify_pick(k);
+  uint32_t log = widen_pick(k, element_bytes(l)), axes[RLX_MAX_RANK][6] = {{0}}, count = 1;
+  simplify_pick(k);
+  for (int i = 0; i < k->n; i++) {
+    const pick_axis *a = &k->axis[k->n - 1 - i];
+    uint32_t m = 0, s = 0;
+    gpu_magic((uint32_t)a->dim, &m, &s);
+    memcpy(axes[i], (const uint32_t[]){(uint32_t)a->dim, m, s, (uint32_t)a->stride, (uint32_t)a->pos, 0},
+           sizeof axes[i]);
+    count *= (uint32_t)a->dim;
+  }
+  uint32_t per_word = log < 2 ? 4u >> log : 1;
+  gpu_params_pick p = {.items = gpu_ceil_div(count, per_word),
+                       .elements = count,
+                       .size = (uint32_t)k->size[0],
+                       .stride = (uint32_t)k->stride[0]};
+  memcpy(&p.d0, axes, 4 * sizeof axes[0]);
+  gpu_window table = pick_table(l, k, axes, &p.base), in = gpu_in(l, 0), out = gpu_out(l);
+  gpu_grid grid = gpu_grid_of(l, p.items);
+  p.step = grid.step;
+  bool wide = log == 4;
+  uint32_t c[] = {log, (uint32_t)k->n, k->depth, (uint32_t)gpu_in_type(l, 1)->dtype};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(pick, p, c), .groups = grid.groups, .group_size = grid.size,
+                            .windows = {wide ? none : in, wide ? in : none, gpu_in(l, 1), wide ? none : out,
+                                        wide ? out : none, table}});
+}
+
+void gpu_lower_gather(gpu_lowering *l) {
+  const rlx_type *x = gpu_in_type(l, 0);
+  if (rlx_dtype_is_block(x->dtype)) {
+    gpu_lower_gather_blocks(l);
+    return;
+  }
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  rlx_lines lines = rlx_lines_of(&x->shape, RLX_ATTRS(gather, l->node)->axis);
+  pick k = {.n = 3, .depth = 1, .size = {lines.n}, .stride = {lines.inner}};
+  k.axis[0] = (pick_axis){lines.outer, lines.n * lines.inner, 0};
+  k.axis[1] = (pick_axis){gpu_count(gpu_in_type(l, 1)), 0, 1};
+  k.axis[2] = (pick_axis){lines.inner, 1, 0};
+  emit_pick(l, &k);
+}
+
+void gpu_lower_gather_elements(gpu_lowering *l) {
+  const rlx_dims *x = &gpu_in_type(l, 0)->shape, *idx = &gpu_in_type(l, 1)->shape;
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  int axis = rlx_axis_of(RLX_ATTRS(gather_elements, l->node)->axis, x->n);
+  size_t from[RLX_MAX_RANK], pos[RLX_MAX_RANK];
+  rlx_strides(x, from);
+  rlx_strides(idx, pos);
+  pick k = {.n = x->n, .depth = 1, .size = {(uint64_t)x->v[axis]}, .stride = {from[axis]}};
+  for (int i = 0; i < x->n; i++) k.axis[i] = (pick_axis){(uint64_t)idx->v[i], i == axis ? 0 : from[i], pos[i]};
+  emit_pick(l, &k);
+}
+
+void gpu_lower_gather_nd(gpu_lowering *l) {
+  const rlx_dims *x = &gpu_in_type(l, 0)->shape, *idx = &gpu_in_type(l, 1)->shape;
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  int batch = (int)RLX_ATTRS(gather_nd, l->node)->batch_dims, depth = (int)idx->v[idx->n - 1];
+  size_t stride[RLX_MAX_RANK];
+  rlx_strides(x, stride);
+  uint64_t batches = 1, tuples = 1, run = 1;
+  for (int i = 0; i < batch; i++) batches *= (uint64_t)idx->v[i];
+  for (int i = batch; i < idx->n - 1; i++) tuples *= (uint64_t)idx->v[i];
+  for (int i = batch + depth; i < x->n; i++) run *= (uint64_t)x->v[i];
+  pick k = {.n = 3, .depth = (uint32_t)depth};
+  k.axis[0] = (pick_axis){batches, batch ? stride[batch - 1] : 0, tuples * (uint64_t)depth};
+  k.axis[1] = (pick_axis){tuples, 0, (uint64_t)depth};
+  k.axis[2] = (pick_axis){run, 1, 0};
+  for (int d = 0; d < depth; d++) k.size[d] = (uint64_t)x->v[batch + d], k.stride[d] = stride[batch + d];
+  emit_pick(l, &k);
+}
+
+/* ---- one_hot, range ---- */
+
+void gpu_lower_one_hot(gpu_lowering *l) {
+  const rlx_attrs_one_hot *a = RLX_ATTRS(one_hot, l->node);
+  const rlx_type *out = gpu_out_type(l);
+  if (gpu_count(out) == 0) return;
+  rlx_lines lines = rlx_lines_of(&out->shape, a->axis);
+  gpu_params_one_hot p = {.elements = gpu_count(out), .depth = (uint32_t)lines.n, .inner = (uint32_t)lines.inner};
+  uint32_t on[2] = {0}, off[2] = {0}, log = log_of(element_bytes(l));
+  rlx_store_value(&(rlx_tensor){.dtype = out->dtype, .data = on}, 0, a->on);
+  rlx_store_value(&(rlx_tensor){.dtype = out->dtype, .data = off}, 0, a->off);
+  p.on = on[0], p.on_hi = on[1], p.off = off[0], p.off_hi = off[1];
+  uint32_t c[] = {log, (uint32_t)gpu_in_type(l, 0)->dtype}, items = log < 2 ? gpu_words(out) : p.elements;
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(one_hot, p, c), .groups = gpu_ceil_div(items, 128), .group_size = 128,
+                            .windows = {gpu_in(l, 0), gpu_out(l)}});
+}
+
+static bool is_whole(double x) { return x == floor(x) && x >= -0x1p63 && x < 0x1p63; }
+
+/* Whether all values are whole numbers that the kernel makes exactly. */
+static bool is_exact_range(const rlx_attrs_range *a, const rlx_type *out, int64_t *start, int64_t *step) {
+  int64_t last;
+  if (!is_whole(a->start) || !is_whole(a->step)) return false;
+  *start = (int64_t)a->start, *step = (int64_t)a->step;
+  if (!rlx_mul_i64((int64_t)gpu_count(out) - 1, *step, &last) || !rlx_add_i64(*start, last, &last)) return false;
+  const int64_t most = (int64_t)1 << 24; /* of f32: all integers up to here */
+  return !gpu_is_float(out->dtype) || (*start >= -most && *start <= most && last >= -most && last <= most);
+}
+
+/* Fractions are rounded as the host rounds them: by the host, into a table. */
+static void lower_fractions(gpu_lowering *l, const rlx_attrs_range *a) {
+  enum { MOST_WORDS = 1 << 22 };
+  const rlx_type *out = gpu_out_type(l);
+  uint32_t n = gpu_words(out), *words;
+  if (n > MOST_WORDS) {
+    gpu_refuse(l, "a range of fractions of more than 16 MiB");
+    return;
+  }
+  if (!(words = rlx_mem_calloc(n, sizeof *words))) {
+    l->status = RLX_FAIL(RLX_NO_MEMORY, "a range of %u words", (unsigned)n);
+    return;
+  }
+  rlx_range_fill(a, &(rlx_tensor){.dtype = out->dtype, .data = words}, 0, gpu_count(out));
+  gpu_copy(l, gpu_table(l, words, n), gpu_out(l), (uint64_t)n * 4);
+  rlx_mem_free(words);
+}
+
+void gpu_lower_range(gpu_lowering *l) {
+  const rlx_attrs_range *a = RLX_ATTRS(range, l->node);
+  const rlx_type *out = gpu_out_type(l);
+  int64_t start, step;
+  if (gpu_count(out) == 0) return;
+  if (!is_exact_range(a, out, &start, &step)) {
+    lower_fractions(l, a);
+    return;
+  }
+  gpu_params_range p = {.elements = gpu_count(out),
+                        .start = (uint32_t)start,
+                        .start_hi = (uint32_t)((uint64_t)start >> 32),
+                        .step = (uint32_t)step,
+                        .step_hi = (uint32_t)((uint64_t)step >> 32)};
+  uint32_t c[] = {(uint32_t)out->dtype}, items = out->dtype == RLX_I64 ? p.elements : gpu_words(out);
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(range, p, c), .groups = gpu_ceil_div(items, 128), .group_size = 128,
+                            .windows = {gpu_out(l)}});
+}

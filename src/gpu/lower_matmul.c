@@ -1,0 +1,71 @@
+/* The matmul-like ops as products (matmul.h). What is composite and not here (dot_general, lora_matmul, the attention
+ * block) is rewritten into these and moves, most of which are views. */
+#include "gpu/matmul.h"
+#include "ref/ref.h"
+
+/* Inputs a_in and b_in to a result of the node's shape; y, extra and act are the caller's to change. Where b has no batch, the
+ * rows of all of a's batch are those of one a. */
+static gpu_product product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, bool trans_b) {
+  const rlx_type *a = gpu_in_type(l, a_in), *b = gpu_in_type(l, b_in), *y = gpu_out_type(l);
+  const rlx_dims *s = &y->shape;
+  gpu_product p = {.m = (uint32_t)s->v[s->n - 2],
+                   .n = (uint32_t)s->v[s->n - 1],
+                   .k = (uint32_t)a->shape.v[a->shape.n - 1],
+                   .trans_b = trans_b,
+                   .a_type = a->dtype,
+                   .b_type = b->dtype,
+                   .y_type = y->dtype,
+                   .a = gpu_in(l, a_in),
+                   .b = gpu_in(l, b_in),
+                   .y = gpu_out(l)};
+  rlx_dims own_a = a->shape, own_b = b->shape, batch = *s;
+  own_a.n -= 2, own_b.n -= 2, batch.n -= 2;
+  if (rlx_dims_count(&own_b) == 1) {
+    p.m *= (uint32_t)rlx_dims_count(&batch);
+    return p;
+  }
+  size_t a_stride[RLX_MAX_RANK], b_stride[RLX_MAX_RANK];
+  rlx_broadcast_strides(&own_a, &batch, a_stride);
+  rlx_broadcast_strides(&own_b, &batch, b_stride);
+  for (int i = batch.n - 1; i >= 0; i--)
+    gpu_product_axis(&p, (uint32_t)batch.v[i], (uint32_t)a_stride[i] * p.m * p.k, (uint32_t)b_stride[i] * p.k * p.n);
+  return p;
+}
+
+static bool is_block_input(const gpu_lowering *l, uint32_t i) { return rlx_dtype_is_block(gpu_in_type(l, i)->dtype); }
+
+void gpu_lower_matmul(gpu_lowering *l) {
+  if (is_block_input(l, 1)) {
+    gpu_refuse(l, "a weight of a block type");
+    return;
+  }
+  gpu_product p = product_of(l, 0, 1, RLX_ATTRS(matmul, l->node)->trans_b);
+  gpu_product_emit(l, &p);
+}
+
+void gpu_lower_fused_matmul(gpu_lowering *l) {
+  if (is_block_input(l, 1)) {
+    gpu_refuse(l, "a weight of a block type");
+    return;
+  }
+  const rlx_attrs_fused_matmul_bias_act *attrs = RLX_ATTRS(fused_matmul_bias_act, l->node);
+  gpu_product p = product_of(l, 0, 1, attrs->trans_b);
+  p.act = (rlx_act)attrs->act;
+  if (gpu_has_in(l, 2)) {
+    p.extra = GPU_EXTRA_BIAS;
+    p.extra_type = gpu_in_type(l, 2)->dtype;
+    p.extra_window = gpu_in(l, 2);
+  }
+  gpu_product_emit(l, &p);
+}
+
+void gpu_lower_gate_up(gpu_lowering *l) {
+  if (is_block_input(l, 1) || is_block_input(l, 2)) {
+    gpu_refuse(l, "a weight of a block type");
+    return;
+  }
+  const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, l->node);
+  gpu_product p = product_of(l, 0, 1, attrs->trans_b);
+  p.act = (rlx_act)attrs->act;
+  gpu_product_gate_up(l, &p, gpu_in(l, 2), gpu_in_type(l, 2)->dtype);
+}

@@ -1,0 +1,172 @@
+/* Norms that take their own statistics: layer_norm, rms_norm, fused_residual_norm, layer_norm_2d, group_norm, instance_norm.
+ *
+ * All are the same done to different lines: a `norm` says how they lie and which gamma an element takes. normalize4 does rows of
+ * whole vectors, normalize every other shape; lines that are long and few, or too long to be held, take two dispatches with each
+ * chunk's statistics in work memory between them. */
+#include "gpu/lines.h"
+
+typedef struct norm {
+  gpu_lines lines;
+  rlx_dtype t;
+  double eps;
+  bool centre;
+  uint32_t residual, gamma, beta; /* which inputs; no such input: absent */
+  uint32_t sets, channels, run;   /* element k of line r takes gamma[r % sets * channels + k / run] */
+} norm;
+
+enum { ABSENT = UINT32_MAX, STATS_BYTES = 16 /* per chunk: NORM_STATS of kernels/norm.kh */ };
+
+/* Squares are summed of differences, a sixteenth of their size, times each of these (kernels/norm.kh). Where eps is there,
+ * small differences do not count beside it; where it is not, they are made larger. */
+static float fine_of(const norm *m) { return m->eps > 1e-30 ? 0x1p4f : 0x1p49f; }
+static float coarse_of(const norm *m) { return m->eps > 1e-30 ? 0x1p-71f : 0x1p-36f; }
+
+static void rows_of_vectors(gpu_lowering *l, const norm *m) {
+  gpu_line_cut cut = gpu_cut_vectors(l->caps, m->lines, m->t);
+  uint32_t each = 16 / (uint32_t)rlx_dtype_size(m->t), by_channel = m->sets > 1 || m->run > 1;
+  gpu_params_normalize4 p = {.rows = m->lines.lines,
+                        .n = m->lines.n / each,
+                        .chunks = cut.chunks,
+                        .chunk = cut.chunk,
+                        .eps = (float)(m->eps / 256),
+                        .fine = fine_of(m),
+                        .coarse = coarse_of(m),
+                        .sets = m->sets,
+                        .channels = m->channels,
+                        .run = m->run >= each ? m->run / each : 1};
+  gpu_window stats = {0}, gamma = gpu_in(l, m->gamma), beta = gpu_in(l, m->beta);
+  if (cut.chunks > 1) stats = gpu_work(l, (uint64_t)m->lines.lines * cut.chunks * STATS_BYTES);
+  for (uint32_t stage = cut.chunks > 1; stage <= (cut.chunks > 1 ? 2 : 0); stage++) {
+    uint32_t c[] = {
+      (uint32_t)m->t,         cut.lanes, cut.per, stage, m->centre, gpu_has_in(l, m->residual), gpu_has_in(l, m->gamma),
+      gpu_has_in(l, m->beta), by_channel};
+    gpu_emit(
+      l, &(gpu_launch){GPU_KERNEL(normalize4, p, c), .groups = cut.groups, .group_size = cut.group,
+                       .windows = {gpu_in(l, 0), gpu_in(l, m->residual), gamma, beta, gpu_out(l), stats, gamma, beta}});
+  }
+}
+
+static void any_lines(gpu_lowering *l, const norm *m) {
+  gpu_line_cut cut = gpu_cut_elements(l->caps, m->lines, m->t);
+  gpu_params_normalize p = {.lines = m->lines.lines,
+                       .n = m->lines.n,
+                       .inner = m->lines.inner,
+                       .chunks = cut.chunks,
+                       .chunk = cut.chunk,
+                       .eps = (float)(m->eps / 256),
+                       .fine = fine_of(m),
+                       .coarse = coarse_of(m),
+                       .sets = m->sets,
+                       .channels = m->channels,
+                       .run = m->run};
+  uint32_t count = gpu_count(gpu_out_type(l));
+  rlx_dtype type;
+  gpu_window y = gpu_line_result(l, &cut, m->t, count, &type), stats = {0};
+  if (cut.chunks > 1) stats = gpu_work(l, (uint64_t)m->lines.lines * cut.chunks * STATS_BYTES);
+  for (uint32_t stage = cut.chunks > 1; stage <= (cut.chunks > 1 ? 2 : 0); stage++) {
+    uint32_t c[] = {(uint32_t)m->t,
+                    (uint32_t)type,
+                    cut.unit,
+                    cut.lanes,
+                    cut.per,
+                    cut.is_across,
+                    stage,
+                    m->centre,
+                    gpu_has_in(l, m->residual),
+                    gpu_has_in(l, m->gamma),
+                    gpu_has_in(l, m->beta)};
+    gpu_emit(l, &(gpu_launch){GPU_KERNEL(normalize, p, c), .groups = cut.groups, .group_size = cut.group,
+                              .windows = {gpu_in(l, 0), gpu_in(l, m->residual), gpu_in(l, m->gamma), gpu_in(l, m->beta),
+                                          y, stats}});
+  }
+  gpu_line_finish(l, y, type, m->t, count);
+}
+
+static void lower(gpu_lowering *l, norm m) {
+  m.t = gpu_out_type(l)->dtype;
+  gpu_in_place(l, 0);
+  if (m.residual != ABSENT) gpu_in_place(l, m.residual);
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  bool is_plain = m.sets == 1 && m.run == 1, is_affine = gpu_has_in(l, m.gamma) || gpu_has_in(l, m.beta);
+  bool whole_runs = m.run % (16 / (uint32_t)rlx_dtype_size(m.t)) == 0; /* a vector takes one gamma */
+  if (gpu_lines_are_vectors(m.lines, m.t) && (is_plain || !is_affine || whole_runs)) rows_of_vectors(l, &m);
+  else any_lines(l, &m);
+}
+
+/* Over all axes from `axis`. */
+static gpu_lines last_axes(const rlx_type *x, int64_t axis) {
+  gpu_lines l = {1, 1, 1};
+  for (int i = 0; i < x->shape.n; i++)
+    *(i < rlx_axis_of(axis, x->shape.n) ? &l.lines : &l.n) *= (uint32_t)x->shape.v[i];
+  return l;
+}
+
+void gpu_lower_layer_norm(gpu_lowering *l) {
+  const rlx_attrs_layer_norm *a = RLX_ATTRS(layer_norm, l->node);
+  lower(l, (norm){.lines = last_axes(gpu_in_type(l, 0), a->axis),
+                  .eps = a->eps,
+                  .centre = true,
+                  .residual = ABSENT,
+                  .gamma = 1,
+                  .beta = 2,
+                  .sets = 1,
+                  .run = 1});
+}
+
+void gpu_lower_rms_norm(gpu_lowering *l) {
+  const rlx_attrs_rms_norm *a = RLX_ATTRS(rms_norm, l->node);
+  lower(l, (norm){.lines = last_axes(gpu_in_type(l, 0), a->axis),
+                  .eps = a->eps,
+                  .residual = ABSENT,
+                  .gamma = 1,
+                  .beta = 2,
+                  .sets = 1,
+                  .run = 1});
+}
+
+void gpu_lower_residual_norm(gpu_lowering *l) {
+  const rlx_attrs_fused_residual_norm *a = RLX_ATTRS(fused_residual_norm, l->node);
+  lower(l, (norm){.lines = last_axes(gpu_in_type(l, 0), -1),
+                  .eps = a->eps,
+                  .centre = a->kind == RLX_NORM_LAYER,
+                  .residual = 1,
+                  .gamma = 2,
+                  .beta = 3,
+                  .sets = 1,
+                  .run = 1});
+}
+
+void gpu_lower_layer_norm_2d(gpu_lowering *l) {
+  lower(l, (norm){.lines = gpu_lines_of(&gpu_in_type(l, 0)->shape, 1),
+                  .eps = RLX_ATTRS(layer_norm_2d, l->node)->eps,
+                  .centre = true,
+                  .residual = ABSENT,
+                  .gamma = 1,
+                  .beta = 2,
+                  .sets = 1,
+                  .run = 1});
+}
+
+/* Groups of channels of [N, C, ..]. */
+static void norm_groups(gpu_lowering *l, uint32_t groups, double eps) {
+  rlx_lines x = rlx_lines_of(&gpu_in_type(l, 0)->shape, 1);
+  uint32_t channels = groups ? (uint32_t)x.n / groups : 0;
+  lower(l, (norm){.lines = {(uint32_t)x.outer * groups, channels * (uint32_t)x.inner, 1},
+                  .eps = eps,
+                  .centre = true,
+                  .residual = ABSENT,
+                  .gamma = 1,
+                  .beta = 2,
+                  .sets = groups,
+                  .channels = channels,
+                  .run = (uint32_t)x.inner});
+}
+
+void gpu_lower_group_norm(gpu_lowering *l) {
+  const rlx_attrs_group_norm *a = RLX_ATTRS(group_norm, l->node);
+  norm_groups(l, (uint32_t)a->groups, a->eps);
+}
+
+void gpu_lower_instance_norm(gpu_lowering *l) {
+  norm_groups(l, (uint32_t)gpu_in_type(l, 0)->shape.v[1], RLX_ATTRS(instance_norm, l->node)->eps);
+}

@@ -1,0 +1,173 @@
+/* The scatter family: x with places that an index tensor names replaced by updates, or combined with them.
+ *
+ * Three or four dispatches: indices become places (resolve.k); x is copied, or widened into work memory where its elements
+ * are narrower than a word; updates meet it in order (scatter.k); and what was widened is narrowed into the result. Floats that are
+ * combined are rounded to a narrow type once, at the end. */
+#include <string.h>
+
+#include "gpu/move.h"
+#include "ref/ref.h"
+
+enum { NONE, ADD, MUL, MAX, MIN };                          /* as the rows list them, and scatter.k */
+enum { KIND_FLOAT, KIND_SIGNED, KIND_UNSIGNED, KIND_LONG }; /* as scatter.k */
+
+typedef struct scatter {
+  uint32_t meet;
+  uint64_t tuples, depth;                          /* of the indices */
+  uint64_t size[RLX_MAX_RANK], step[RLX_MAX_RANK]; /* by coordinate: of the axis, and in places */
+  bool columns;                                    /* tuples name runs, and lines are the elements of a run */
+  uint64_t places, stride, count, u_step;          /* of a line */
+  int n;                                           /* axes of the lines */
+  uint64_t dim[RLX_MAX_RANK], from[RLX_MAX_RANK], u[RLX_MAX_RANK]; /* sizes, strides in x and in the updates */
+} scatter;
+
+/* How an element is worked on: its type in work memory, the type its bits are read as, the kernel's kind. */
+typedef struct carrier {
+  rlx_dtype wide, as;
+  uint32_t kind, meet;
+} carrier;
+
+static carrier carrier_of(rlx_dtype dtype, uint32_t meet) {
+  carrier c = {.wide = dtype, .as = dtype, .kind = KIND_SIGNED, .meet = meet};
+  bool is_float = gpu_is_float(dtype);
+  if (dtype == RLX_I64) {
+    c.kind = KIND_LONG;
+  } else if (dtype == RLX_U32) {
+    c.kind = KIND_UNSIGNED;
+  } else if (is_float && meet != NONE) {
+    c.kind = KIND_FLOAT;
+    c.wide = RLX_F32;
+  } else { /* integers; and floats whose bits are moved */
+    size_t size = rlx_dtype_size(dtype);
+    if (is_float) c.as = size == 2 ? RLX_I16 : RLX_I32;
+    c.wide = RLX_I32;
+  }
+  /* Bools have no sums: add is or, mul is and. */
+  if (dtype == RLX_BOOL && (meet == ADD || meet == MUL)) c.meet = meet == ADD ? MAX : MIN;
+  return c;
+}
+
+static gpu_window emit_places(gpu_lowering *l, const scatter *s) {
+  uint32_t words[2 * RLX_MAX_RANK + 1] = {0};
+  for (uint32_t d = 0; d < s->depth; d++) words[2 * d] = (uint32_t)s->size[d], words[2 * d + 1] = (uint32_t)s->step[d];
+  gpu_window table = gpu_table(l, words, 2 * (uint32_t)s->depth + 1), places = gpu_work(l, s->tuples * 4);
+  gpu_params_resolve p = {.tuples = (uint32_t)s->tuples};
+  uint32_t c[] = {(uint32_t)s->depth, (uint32_t)gpu_in_type(l, 1)->dtype};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(resolve, p, c), .groups = gpu_ceil_div(p.tuples, 128), .group_size = 128,
+                            .windows = {gpu_in(l, 1), table, places}});
+  return places;
+}
+
+/* Axes of lines that walk on from one another are one. */
+static void simplify_lines(scatter *s) {
+  int n = 0;
+  for (int i = 0; i < s->n; i++) {
+    uint64_t dim = s->dim[i], from = s->from[i], u = s->u[i];
+    if (dim == 1) continue;
+    if (n && s->from[n - 1] == from * dim && s->u[n - 1] == u * dim) dim *= s->dim[--n];
+    s->dim[n] = dim, s->from[n] = from, s->u[n] = u;
+    n++;
+  }
+  s->n = n;
+}
+
+/* As many ranges of places as give the device enough to do. */
+static uint32_t ranges_of(const gpu_lowering *l, const scatter *s, uint64_t lines) {
+  uint64_t enough = (uint64_t)l->caps->units * 512, ranges = lines < enough ? enough / lines : 1;
+  return (uint32_t)(ranges < s->places ? ranges : s->places);
+}
+
+static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window places, gpu_window y) {
+  uint32_t axes[RLX_MAX_RANK][6] = {{0}};
+  uint64_t lines = 1;
+  simplify_lines(s);
+  for (int i = 0; i < s->n; i++) {
+    int k = s->n - 1 - i;
+    uint32_t m, shift;
+    gpu_magic((uint32_t)s->dim[k], &m, &shift);
+    memcpy(axes[i], (const uint32_t[]){(uint32_t)s->dim[k], m, shift, (uint32_t)s->from[k], (uint32_t)s->u[k], 0},
+           sizeof axes[i]);
+    lines *= s->dim[k];
+  }
+  uint32_t ranges = ranges_of(l, s, lines);
+  gpu_params_scatter p = {.lines = (uint32_t)lines,
+                          .range_size = gpu_ceil_div((uint32_t)s->places, ranges),
+                          .count = (uint32_t)s->count,
+                          .u_step = (uint32_t)s->u_step,
+                          .stride = (uint32_t)s->stride};
+  p.ranges = gpu_ceil_div((uint32_t)s->places, p.range_size);
+  memcpy(&p.d0, axes, 4 * sizeof axes[0]);
+  gpu_window table = {GPU_NONE, 0, 0, 0};
+  if (s->n > 4) table = gpu_table(l, axes[4], 6 * (uint32_t)(s->n - 4));
+  uint32_t c[] = {(uint32_t)how.as, how.kind, how.meet, s->columns, (uint32_t)s->n};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(scatter, p, c), .groups = gpu_ceil_div(p.lines * p.ranges, 128),
+                            .group_size = 128, .windows = {places, gpu_in(l, 2), y, table}});
+}
+
+static void emit_scatter(gpu_lowering *l, scatter *s) {
+  const rlx_type *x = gpu_in_type(l, 0);
+  uint32_t n = gpu_count(x);
+  gpu_window out = gpu_out(l), in = gpu_in(l, 0);
+  gpu_in_place(l, 0);
+  if (!n) return;
+  carrier how = carrier_of(x->dtype, s->meet);
+  bool is_widened = rlx_dtype_size(x->dtype) < 4 && s->tuples;
+  gpu_window y = is_widened ? gpu_work(l, (uint64_t)n * 4) : out;
+  if (is_widened) gpu_convert(l, in, how.as, y, how.wide, n);
+  else gpu_copy(l, in, out, out.bytes);
+  if (!s->tuples || !s->count) return;
+  emit_meet(l, s, how, emit_places(l, s), y);
+  if (is_widened) gpu_convert(l, y, how.wide, out, how.as, n);
+}
+
+/* ---- the ops ---- */
+
+/* scatter_elements and scatter_add: lines of idx along the axis, each with its own place in x. */
+void gpu_lower_scatter(gpu_lowering *l) {
+  bool adds = l->node->op == RLX_OP_scatter_add;
+  const rlx_dims *x = &gpu_in_type(l, 0)->shape, *idx = &gpu_in_type(l, 1)->shape;
+  int64_t at = adds ? RLX_ATTRS(scatter_add, l->node)->axis : RLX_ATTRS(scatter_elements, l->node)->axis;
+  int axis = rlx_axis_of(at, x->n);
+  size_t from[RLX_MAX_RANK], u[RLX_MAX_RANK];
+  rlx_strides(x, from);
+  rlx_strides(idx, u);
+  scatter s = {.meet = adds ? ADD : (uint32_t)RLX_ATTRS(scatter_elements, l->node)->reduction,
+               .tuples = gpu_count(gpu_in_type(l, 1)),
+               .depth = 1,
+               .size = {(uint64_t)x->v[axis]},
+               .step = {1},
+               .places = (uint64_t)x->v[axis],
+               .stride = from[axis],
+               .count = (uint64_t)idx->v[axis],
+               .u_step = u[axis]};
+  for (int i = 0; i < x->n; i++) {
+    if (i == axis) continue;
+    s.dim[s.n] = (uint64_t)idx->v[i], s.from[s.n] = from[i], s.u[s.n] = u[i];
+    s.n++;
+  }
+  emit_scatter(l, &s);
+}
+
+/* Tuples name runs: x is places of `run` elements, and every element of a run is a line. */
+void gpu_lower_scatter_nd(gpu_lowering *l) {
+  const rlx_dims *x = &gpu_in_type(l, 0)->shape, *idx = &gpu_in_type(l, 1)->shape;
+  int depth = (int)idx->v[idx->n - 1];
+  scatter s = {.meet = (uint32_t)RLX_ATTRS(scatter_nd, l->node)->reduction,
+               .tuples = 1,
+               .depth = (uint64_t)depth,
+               .columns = true,
+               .places = 1,
+               .n = 1};
+  uint64_t run = 1;
+  for (int i = 0; i < idx->n - 1; i++) s.tuples *= (uint64_t)idx->v[i];
+  for (int i = depth; i < x->n; i++) run *= (uint64_t)x->v[i];
+  for (int d = depth - 1; d >= 0; d--) {
+    s.size[d] = (uint64_t)x->v[d];
+    s.step[d] = s.places;
+    s.places *= (uint64_t)x->v[d];
+  }
+  s.count = s.tuples;
+  s.stride = s.u_step = s.dim[0] = run;
+  s.from[0] = s.u[0] = 1;
+  emit_scatter(l, &s);
+}

@@ -1,0 +1,37 @@
+/* Weights of block types on all GPUs: how they may lie, and the lowerings that read them.
+ *
+ * quant_layout.c   weights in planes, GPU_LAYOUT_PLANES
+ * lower_quant.c    decoding; products with block types on the right (the seam to dense products is matmul.h)
+ * lower_dequant.c  dequant_matmul, whose scales are inputs; the 8-bit integer products
+ *
+ * kernels/blocks.kh decodes both layouts. A lowering that reads a block type wishes for planes with gpu_wish_planes and
+ * tells its kernel which layout came with gpu_in_planes. */
+#ifndef RLX_GPU_QUANT_H
+#define RLX_GPU_QUANT_H
+
+#include "gpu/matmul.h"
+
+enum {
+  GPU_LAYOUT_QUANT = 0x200,
+  GPU_LAYOUT_PLANES = GPU_LAYOUT_QUANT + 1
+}; /* a family in the high byte, as on the CPU */
+
+typedef struct gpu_plane {
+  uint16_t offset, bytes; /* of a block's piece: in the plain block, and how long. 0 bytes: no such plane */
+} gpu_plane;
+enum { GPU_MAX_PLANES = 4 };
+
+const gpu_plane *gpu_planes_of(rlx_dtype dtype);                              /* GPU_MAX_PLANES of them */
+uint64_t gpu_plane_start(rlx_dtype dtype, uint64_t n_blocks, uint32_t plane); /* bytes; GPU_MAX_PLANES: the end */
+uint64_t gpu_planes_bytes(const rlx_type *type);                              /* 0: not of blocks */
+rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *src, void *dst, rlx_pool *pool);
+
+/* Input i is wished to lie in planes (nothing happens where it is of no block type); how it lies, for the constant PLANES of
+ * a kernel; its number of blocks. */
+void gpu_wish_planes(gpu_lowering *l, uint32_t i);
+static inline uint32_t gpu_in_planes(const gpu_lowering *l, uint32_t i) { return l->layout[i] == GPU_LAYOUT_PLANES; }
+uint32_t gpu_blocks(const rlx_type *t);
+
+void gpu_lower_gather_blocks(gpu_lowering *l); /* gather's rows of a block type */
+
+#endif

@@ -1,0 +1,96 @@
+/* Weights of a block type in planes.
+ *
+ * A block is a list of fields: codes, high bits of codes, scales. As files have them blocks are 17, 18, 34, 110, 210 bytes
+ * long and hardly a field begins at a word. In planes each field has a plane of its own, where the pieces of all blocks of
+ * the tensor lie side by side: first the planes whose pieces are whole units of 16 bytes, the codes before all, then those
+ * of words, halves and bytes. So a kernel loads codes by 16 bytes, and where block b has its piece is the plane's start
+ * plus b pieces. Planes begin at multiples of GPU_ALIGN; that is the only padding. Nothing depends on the shape but the
+ * number of blocks, so every op can wish for it.
+ *
+ * Both ways are copies: what is read back is what was written, bit for bit. kernels/blocks.kh has the same numbers. */
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/status.h"
+#include "gpu/quant.h"
+#include "quant/blocks.h"
+
+/* In the order of the planes: offset in the plain block, bytes. */
+static const gpu_plane planes_of[RLX_DTYPE_COUNT][GPU_MAX_PLANES] = {
+  [RLX_Q4_0] = {{Q4_0_QS, 16}, {Q4_0_D, 2}},
+  [RLX_Q4_1] = {{Q4_1_QS, 16}, {Q4_1_D, 4}},
+  [RLX_Q5_0] = {{Q5_0_QS, 16}, {Q5_0_QH, 4}, {Q5_0_D, 2}},
+  [RLX_Q5_1] = {{Q5_1_QS, 16}, {Q5_1_D, 4}, {Q5_1_QH, 4}},
+  [RLX_Q8_0] = {{Q8_0_QS, 32}, {Q8_0_D, 2}},
+  [RLX_Q2_K] = {{Q2_K_QS, 64}, {Q2_K_SCALES, 16}, {Q2_K_D, 4}},
+  [RLX_Q3_K] = {{Q3_K_QS, 64}, {Q3_K_HMASK, 32}, {Q3_K_SCALES, 12}, {Q3_K_D, 2}},
+  [RLX_Q4_K] = {{Q4_K_QS, 128}, {Q4_K_D, 16}},
+  [RLX_Q5_K] = {{Q5_K_QS, 128}, {Q5_K_QH, 32}, {Q5_K_D, 16}},
+  [RLX_Q6_K] = {{Q6_K_QL, 128}, {Q6_K_QH, 64}, {Q6_K_SCALES, 16}, {Q6_K_D, 2}},
+  [RLX_Q8_K] = {{Q8_K_QS, 256}, {Q8_K_SUMS, 32}, {Q8_K_D, 4}},
+  [RLX_IQ4_NL] = {{IQ4_NL_QS, 16}, {IQ4_NL_D, 2}},
+  [RLX_IQ4_XS] = {{IQ4_XS_QS, 128}, {IQ4_XS_D, 8}},
+  [RLX_MXFP4] = {{MXFP4_QS, 16}, {MXFP4_E, 1}},
+  [RLX_TQ1_0] = {{TQ1_0_QS, 48}, {TQ1_0_QH, 4}, {TQ1_0_D, 2}},
+  [RLX_TQ2_0] = {{TQ2_0_QS, 64}, {TQ2_0_D, 2}},
+};
+
+const gpu_plane *gpu_planes_of(rlx_dtype dtype) { return planes_of[dtype]; }
+
+/* The number of blocks of a tensor; false where it is none of blocks, or too large. */
+static bool count_blocks(const rlx_type *type, uint64_t *out) {
+  size_t bytes;
+  if (!rlx_dtype_is_block(type->dtype) || rlx_tensor_bytes(type->dtype, type->shape, &bytes)) return false;
+  *out = bytes / rlx_dtype_describe(type->dtype)->block_bytes;
+  return true;
+}
+
+uint64_t gpu_plane_start(rlx_dtype dtype, uint64_t n_blocks, uint32_t plane) {
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < plane; i++)
+    at += (n_blocks * planes_of[dtype][i].bytes + GPU_ALIGN - 1) / GPU_ALIGN * GPU_ALIGN;
+  return at;
+}
+
+uint64_t gpu_planes_bytes(const rlx_type *type) {
+  uint64_t n_blocks;
+  return count_blocks(type, &n_blocks) ? gpu_plane_start(type->dtype, n_blocks, GPU_MAX_PLANES) : 0;
+}
+
+/* ---- repacking ---- */
+
+enum { TASK_BLOCKS = 4096 };
+
+typedef struct repack_work {
+  rlx_dtype dtype;
+  bool to_layout;
+  const uint8_t *src;
+  uint8_t *dst;
+  uint64_t n_blocks;
+} repack_work;
+
+/* Block by block, so that the plain side is walked once. */
+static void repack_blocks(void *user, size_t task, unsigned thread) {
+  (void)thread;
+  const repack_work *w = user;
+  const size_t block_bytes = rlx_dtype_describe(w->dtype)->block_bytes;
+  uint64_t begin = (uint64_t)task * TASK_BLOCKS, left = w->n_blocks - begin;
+  uint64_t end = begin + (left < TASK_BLOCKS ? left : TASK_BLOCKS);
+  for (uint32_t i = 0; i < GPU_MAX_PLANES && planes_of[w->dtype][i].bytes; i++) {
+    const gpu_plane *p = &planes_of[w->dtype][i];
+    uint64_t start = gpu_plane_start(w->dtype, w->n_blocks, i);
+    for (uint64_t b = begin; b < end; b++) {
+      uint64_t plain = b * block_bytes + p->offset, packed = start + b * p->bytes;
+      memcpy(w->dst + (w->to_layout ? packed : plain), w->src + (w->to_layout ? plain : packed), p->bytes);
+    }
+  }
+}
+
+rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *src, void *dst, rlx_pool *pool) {
+  repack_work w = {.dtype = type->dtype, .to_layout = to_layout, .src = src, .dst = dst};
+  if (!count_blocks(type, &w.n_blocks))
+    return RLX_FAIL(RLX_INVALID, "%s%s cannot lie in planes", rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));
+  if (to_layout) memset(dst, 0, gpu_planes_bytes(type)); /* the padding too */
+  if (w.n_blocks) rlx_pool_run(pool, (size_t)((w.n_blocks - 1) / TASK_BLOCKS + 1), repack_blocks, &w);
+  return RLX_OK;
+}

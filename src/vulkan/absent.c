@@ -1,0 +1,22 @@
+/* Stands in for Vulkan in a library that was built without its headers: no devices, and the reason. */
+#include "device/backend.h"
+
+static uint32_t count(const char **why) {
+  *why = "this library was built without Vulkan: its headers (libvulkan-dev) were not there, or RLX_VULKAN was off";
+  return 0;
+}
+
+static rlx_status describe(uint32_t index, rlx_device_info *out) {
+  (void)out;
+  return RLX_FAIL(RLX_NOT_FOUND, "vulkan device %u: this library was built without Vulkan", (unsigned)index);
+}
+
+static rlx_status open_device(uint32_t index, const rlx_open_options *options, rlx_device **out) {
+  rlx_device_info info;
+  (void)options;
+  *out = NULL;
+  return describe(index, &info);
+}
+
+/* Without a device nothing else is ever called. */
+const rlx_backend rlx_backend_vulkan = {.name = "vulkan", .count = count, .describe = describe, .open = open_device};

@@ -1,0 +1,52 @@
+/* Vulkan as a backend: the table. Claims and layouts are those of all GPUs (gpu/gpu.h). */
+#include "vulkan/program.h"
+
+static uint32_t count(const char **why) {
+  const vk_loader *l = vk_loader_get();
+  *why = l->n_devices ? NULL : l->why;
+  return l->n_devices;
+}
+
+static rlx_status describe(uint32_t index, rlx_device_info *out) {
+  const vk_loader *l = vk_loader_get();
+  if (index >= l->n_devices)
+    return RLX_FAIL(RLX_NOT_FOUND, "vulkan device %u: there are %u", (unsigned)index, (unsigned)l->n_devices);
+  vk_physical_describe(&l->instance, &l->devices[index], out);
+  return RLX_OK;
+}
+
+static void claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
+  gpu_claim(&((const vk_device *)d)->caps, q, out);
+}
+
+static uint64_t layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {
+  (void)d;
+  return gpu_layout_bytes(layout, type);
+}
+
+static rlx_status repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
+                         void *dst, rlx_pool *pool) {
+  (void)d;
+  return gpu_repack(layout, type, to_layout, src, dst, pool);
+}
+
+const rlx_backend rlx_backend_vulkan = {
+  .name = "vulkan",
+  .count = count,
+  .describe = describe,
+  .open = vk_device_open,
+  .close = vk_device_close,
+  .claim = claim,
+  .layout_bytes = layout_bytes,
+  .repack = repack,
+  .block_create = vk_block_create,
+  .block_destroy = vk_block_destroy,
+  .block_write = vk_block_write,
+  .block_read = vk_block_read,
+  .block_copy = vk_block_copy,
+  .block_zero = vk_block_zero,
+  .program_create = vk_program_create,
+  .program_run = vk_program_run,
+  .program_destroy = vk_program_destroy,
+  .sync = vk_device_sync,
+};

@@ -1,0 +1,150 @@
+/* Finding a driver. First the system's loader, libvulkan, which knows all drivers; where there is none, a driver's own
+ * library: each exports vk_icdGetInstanceProcAddr for the loader, and a program can call it as well. Containers often
+ * have NVIDIA's libraries and neither loader nor manifest: so its driver is also tried where the loader knows no driver.
+ * Layers are the loader's business: VK_INSTANCE_LAYERS works as everywhere. */
+#include "vulkan/loader.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static const struct library {
+  const char *name;
+  bool is_driver;
+  bool without_manifest; /* found in containers that have a loader and no manifest for it */
+} libraries[] = {
+  {"libvulkan.so.1", false, false},
+  {"libEGL_nvidia.so.0", true, true},
+  {"libGLX_nvidia.so.0", true, true},
+  {"libvulkan_radeon.so", true, false},
+  {"amdvlk64.so", true, false},
+  {"libvulkan_intel.so", true, false},
+  {"libvulkan_intel_hasvk.so", true, false},
+  {"libvulkan_nouveau.so", true, false},
+  {"libvulkan_asahi.so", true, false},
+  {"libvulkan_freedreno.so", true, false},
+  {"libvulkan_panfrost.so", true, false},
+  {"libvulkan_broadcom.so", true, false},
+  {"libvulkan_lvp.so", true, false},
+};
+
+typedef VkResult(VKAPI_PTR *negotiate_fn)(uint32_t *version);
+
+static vk_loader the_loader;
+
+/* A function by name, NULL where it is missing: ISO C has no cast for what dlsym returns. */
+static void find(void *library, const char *name, void *function) {
+  void *p = dlsym(library, name);
+  memcpy(function, &p, sizeof p);
+}
+
+/* ---- one library ---- */
+
+static PFN_vkGetInstanceProcAddr entry_of(void *library, bool is_driver) {
+  PFN_vkGetInstanceProcAddr entry = NULL;
+  negotiate_fn negotiate = NULL;
+  if (is_driver) find(library, "vk_icdNegotiateLoaderICDInterfaceVersion", &negotiate);
+  uint32_t version = 5; /* any will do: all that is used of it is the entry */
+  if (negotiate && negotiate(&version) < 0) return NULL;
+  find(library, is_driver ? "vk_icdGetInstanceProcAddr" : "vkGetInstanceProcAddr", &entry);
+  return entry;
+}
+
+static bool load_global(vk_loader *l) {
+  bool all = true;
+#define VK_GLOBAL(f) all = (l->f = (PFN_vk##f)l->GetInstanceProcAddr(NULL, "vk" #f)) != NULL && all;
+#define VK_GLOBAL_OPTIONAL(f) l->f = (PFN_vk##f)l->GetInstanceProcAddr(NULL, "vk" #f);
+#include "vulkan/functions.def"
+  return all;
+}
+
+static bool load_instance(const vk_loader *l, vk_instance *i) {
+  bool all = true;
+#define VK_INSTANCE(f) all = (i->f = (PFN_vk##f)l->GetInstanceProcAddr(i->handle, "vk" #f)) != NULL && all;
+#define VK_INSTANCE_OPTIONAL(f) i->f = (PFN_vk##f)l->GetInstanceProcAddr(i->handle, "vk" #f);
+#include "vulkan/functions.def"
+  return all;
+}
+
+static bool make_instance(vk_loader *l, const char *library) {
+  uint32_t has = VK_API_VERSION_1_0;
+  if (l->EnumerateInstanceVersion && l->EnumerateInstanceVersion(&has) < 0) has = VK_API_VERSION_1_0;
+  if (has < VK_API_VERSION_1_1) {
+    snprintf(l->why, sizeof l->why, "%s is of Vulkan 1.0, and 1.1 is needed", library);
+    return false;
+  }
+  l->instance.api = has < VK_API_VERSION_1_3 ? has : VK_API_VERSION_1_3; /* the latest of which anything is used */
+  const VkApplicationInfo application = {
+    .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pEngineName = "rlx", .apiVersion = l->instance.api};
+  const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
+  VkResult r = l->CreateInstance(&info, NULL, &l->instance.handle);
+  if (r == VK_ERROR_INCOMPATIBLE_DRIVER)
+    snprintf(l->why, sizeof l->why, "%s is there, but finds no driver: is one installed for this machine's GPU?",
+             library);
+  else if (r < 0) snprintf(l->why, sizeof l->why, "%s cannot be started (VkResult %d)", library, (int)r);
+  else if (!load_instance(l, &l->instance))
+    snprintf(l->why, sizeof l->why, "%s lacks functions of Vulkan 1.1", library);
+  else return true;
+  return false;
+}
+
+/* Insertion keeps the driver's own order among equals. */
+static void add_device(vk_loader *l, const vk_physical *p) {
+  uint32_t at = l->n_devices++;
+  for (; at > 0 && l->devices[at - 1].rank > p->rank; at--) l->devices[at] = l->devices[at - 1];
+  l->devices[at] = *p;
+}
+
+static void list_devices(vk_loader *l, const char *library) {
+  VkPhysicalDevice all[VK_MAX_DEVICES];
+  uint32_t n = VK_MAX_DEVICES;
+  VkResult r = l->instance.EnumeratePhysicalDevices(l->instance.handle, &n, all);
+  if (r < 0) n = 0;
+  snprintf(l->why, sizeof l->why, "%s is there, but finds no device: is a driver installed for this machine's GPU?",
+           library);
+  for (uint32_t k = 0; k < n; k++) {
+    vk_physical p;
+    if (vk_physical_probe(&l->instance, all[k], &p, l->why, sizeof l->why)) add_device(l, &p);
+    else rlx_log_write(RLX_LOG_INFO, "vulkan: not used: %s", l->why);
+  }
+}
+
+/* One library, whole; false leaves nothing but `why`. A library without devices stays loaded: drivers do not all survive
+ * being unloaded. */
+static bool try_library(vk_loader *l, const struct library *b) {
+  void *library = dlopen(b->name, RTLD_NOW | RTLD_LOCAL);
+  if (!library) return false;
+  l->GetInstanceProcAddr = entry_of(library, b->is_driver);
+  if (!l->GetInstanceProcAddr || !load_global(l))
+    snprintf(l->why, sizeof l->why, "%s is there, but has no entry point of Vulkan", b->name);
+  else if (make_instance(l, b->name)) list_devices(l, b->name);
+  if (l->n_devices) return true;
+  if (l->instance.handle && l->instance.DestroyInstance) l->instance.DestroyInstance(l->instance.handle, NULL);
+  l->instance = (vk_instance){0};
+  return false;
+}
+
+static void load(void) {
+  vk_loader *l = &the_loader;
+  bool has_loader = false;
+  char first_why[sizeof l->why] = "";
+  for (size_t k = 0; k < sizeof libraries / sizeof *libraries && !l->n_devices; k++) {
+    if (has_loader && !libraries[k].without_manifest) continue;
+    l->why[0] = 0;
+    try_library(l, &libraries[k]);
+    if (l->why[0] && !libraries[k].is_driver) has_loader = true;
+    if (l->why[0] && !first_why[0]) memcpy(first_why, l->why, sizeof first_why);
+  }
+  if (l->n_devices) l->why[0] = 0;
+  else if (first_why[0]) memcpy(l->why, first_why, sizeof l->why);
+  else snprintf(l->why, sizeof l->why, "no Vulkan here: neither libvulkan.so.1 nor a driver's library is installed");
+}
+
+const vk_loader *vk_loader_get(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load);
+  return &the_loader;
+}

@@ -1,0 +1,244 @@
+/* A hash table of pipelines. What a program lacks is noted in the table first, then compiled by a few threads (drivers
+ * compile one pipeline in one thread, in 10 to 50 ms), and what failed is taken out again. */
+#include "vulkan/pipelines.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "vulkan/vk.h"
+
+/* ---- layouts ---- */
+
+static VkResult make_layout(vk_device *d, uint32_t n) {
+  vk_pipelines *p = &d->pipelines;
+  VkDescriptorSetLayoutBinding bindings[GPU_MAX_WINDOWS];
+  for (uint32_t i = 0; i < n; i++)
+    bindings[i] = (VkDescriptorSetLayoutBinding){.binding = i,
+                                                 .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                                 .descriptorCount = 1,
+                                                 .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+  const VkDescriptorSetLayoutCreateInfo set = {
+    .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = n, .pBindings = bindings};
+  VkResult r = d->CreateDescriptorSetLayout(d->handle, &set, NULL, &p->set_layouts[n]);
+  if (r) return r;
+  const VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = GPU_MAX_PARAM_WORDS * 4};
+  const VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                             .setLayoutCount = 1,
+                                             .pSetLayouts = &p->set_layouts[n],
+                                             .pushConstantRangeCount = 1,
+                                             .pPushConstantRanges = &push};
+  return d->CreatePipelineLayout(d->handle, &layout, NULL, &p->layouts[n]);
+}
+
+rlx_status vk_pipelines_init(vk_device *d) {
+  vk_pipelines *p = &d->pipelines;
+  if (pthread_mutex_init(&p->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
+  p->has_lock = true;
+  for (uint32_t n = 0; n <= GPU_MAX_WINDOWS; n++) {
+    VkResult r = make_layout(d, n);
+    if (r) return vk_fail(d, r, "a pipeline layout of %u windows", (unsigned)n);
+  }
+  return vk_pipeline_cache_open(d, &p->cache);
+}
+
+static void destroy(vk_device *d, vk_pipeline *p) {
+  if (p->handle) d->DestroyPipeline(d->handle, p->handle, NULL);
+  rlx_mem_free(p);
+}
+
+void vk_pipelines_deinit(vk_device *d) {
+  vk_pipelines *p = &d->pipelines;
+  if (p->n > p->n_saved) vk_pipeline_cache_save(d, &p->cache);
+  vk_pipeline_cache_close(d, &p->cache);
+  for (size_t i = 0; i < VK_PIPELINE_BUCKETS; i++)
+    for (vk_pipeline *q = p->buckets[i], *next; q; q = next) {
+      next = q->next;
+      destroy(d, q);
+    }
+  for (uint32_t n = 0; n <= GPU_MAX_WINDOWS; n++) {
+    if (p->layouts[n]) d->DestroyPipelineLayout(d->handle, p->layouts[n], NULL);
+    if (p->set_layouts[n]) d->DestroyDescriptorSetLayout(d->handle, p->set_layouts[n], NULL);
+  }
+  if (p->has_lock) pthread_mutex_destroy(&p->lock);
+}
+
+/* ---- the table ---- */
+
+static uint64_t hash_words(uint64_t h, const uint32_t *v, size_t n) {
+  for (size_t i = 0; i < n; i++) h = (h ^ v[i]) * 0x100000001b3u;
+  return h;
+}
+
+static uint64_t hash_wish(const vk_pipeline_wish *w) {
+  const uint32_t head[] = {w->kernel->index, w->group_size};
+  return hash_words(hash_words(0xcbf29ce484222325u, head, 2), w->constants, w->kernel->n_constants);
+}
+
+static vk_pipeline **bucket(vk_pipelines *p, uint64_t hash) {
+  return &p->buckets[(hash ^ hash >> 32) % VK_PIPELINE_BUCKETS];
+}
+
+static vk_pipeline *look_up(vk_pipelines *p, const vk_pipeline_wish *w, uint64_t hash) {
+  for (vk_pipeline *q = *bucket(p, hash); q; q = q->next)
+    if (q->hash == hash && q->kernel == w->kernel && q->group_size == w->group_size &&
+        (!w->kernel->n_constants || memcmp(q->constants, w->constants, w->kernel->n_constants * sizeof(uint32_t)) == 0))
+      return q;
+  return NULL;
+}
+
+/* The last variant whose features the device has. */
+static rlx_status pick_variant(const vk_device *d, const gpu_kernel *k, gpu_variant *out) {
+  for (int v = GPU_VARIANT_COUNT - 1; v >= 0; v--) {
+    if (!k->spirv[v].words || (v >= GPU_VARIANT_SUBGROUP && !d->caps.subgroup)) continue;
+    if (v == GPU_VARIANT_DOT8 && !d->caps.has_dot8) continue;
+    *out = (gpu_variant)v;
+    return RLX_OK;
+  }
+  return RLX_FAIL(RLX_UNSUPPORTED, "vulkan: kernel %s has no variant for this device", k->name);
+}
+
+static rlx_status add(vk_device *d, const vk_pipeline_wish *w, uint64_t hash, vk_pipeline **out) {
+  const size_t bytes = w->kernel->n_constants * sizeof(uint32_t);
+  gpu_variant variant;
+  RLX_TRY(pick_variant(d, w->kernel, &variant));
+  vk_pipeline *q = rlx_mem_alloc(sizeof *q + bytes);
+  if (!q) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: pipeline of kernel %s", w->kernel->name);
+  *q = (vk_pipeline){.kernel = w->kernel,
+                     .variant = variant,
+                     .group_size = w->group_size,
+                     .constants = (uint32_t *)(void *)(q + 1),
+                     .hash = hash};
+  if (bytes) memcpy(q->constants, w->constants, bytes);
+  vk_pipeline **at = bucket(&d->pipelines, hash);
+  q->next = *at;
+  *at = q;
+  d->pipelines.n++;
+  *out = q;
+  return RLX_OK;
+}
+
+static void drop(vk_device *d, vk_pipeline *q) {
+  vk_pipeline **at = bucket(&d->pipelines, q->hash);
+  while (*at != q) at = &(*at)->next;
+  *at = q->next;
+  d->pipelines.n--;
+  destroy(d, q);
+}
+
+/* ---- compiling ---- */
+
+static VkResult compile(vk_device *d, vk_pipeline *q) {
+  const gpu_spirv *code = &q->kernel->spirv[q->variant];
+  const VkShaderModuleCreateInfo module = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                           .codeSize = code->n_words * sizeof(uint32_t),
+                                           .pCode = code->words};
+  VkShaderModule shader;
+  VkResult r = d->CreateShaderModule(d->handle, &module, NULL, &shader);
+  if (r) return r;
+  const uint32_t n = 1 + q->kernel->n_constants;
+  uint32_t values[1 + GPU_MAX_CONSTANTS];
+  VkSpecializationMapEntry entries[1 + GPU_MAX_CONSTANTS];
+  for (uint32_t i = 0; i < n; i++) {
+    values[i] = i ? q->constants[i - 1] : q->group_size;
+    entries[i] = (VkSpecializationMapEntry){.constantID = i, .offset = i * 4, .size = 4};
+  }
+  const VkSpecializationInfo constants = {
+    .mapEntryCount = n, .pMapEntries = entries, .dataSize = n * sizeof *values, .pData = values};
+  const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
+    .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+    .requiredSubgroupSize = d->caps.subgroup};
+  const bool fixes_size = d->caps.subgroup && d->physical->has_subgroup_size;
+  const bool is_full = fixes_size && q->group_size % d->caps.subgroup == 0;
+  const VkComputePipelineCreateInfo info = {
+    .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+    .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+              .pNext = fixes_size ? &size : NULL,
+              .flags = is_full ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
+              .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+              .module = shader,
+              .pName = "main",
+              .pSpecializationInfo = &constants},
+    .layout = d->pipelines.layouts[q->kernel->n_windows]};
+  r = d->CreateComputePipelines(d->handle, d->pipelines.cache.handle, 1, &info, NULL, &q->handle);
+  d->DestroyShaderModule(d->handle, shader, NULL);
+  return r;
+}
+
+typedef struct job {
+  vk_pipeline *pipeline;
+  VkResult result;
+} job;
+
+typedef struct job_list {
+  vk_device *device;
+  RLX_ARRAY(job) jobs;
+} job_list;
+
+static void compile_task(void *user, size_t task, unsigned thread) {
+  job_list *l = user;
+  (void)thread;
+  l->jobs.v[task].result = compile(l->device, l->jobs.v[task].pipeline);
+}
+
+static void compile_all(job_list *l) {
+  rlx_pool *pool = NULL;
+  if (l->jobs.n > 1) { /* without a pool it is done in this thread */
+    unsigned n = l->jobs.n < VK_MAX_PIPELINE_THREADS ? (unsigned)l->jobs.n : VK_MAX_PIPELINE_THREADS;
+    if (rlx_pool_create(n, &pool)) rlx_log_write(RLX_LOG_WARN, "vulkan: pipelines are made in one thread");
+  }
+  rlx_pool_run(pool, l->jobs.n, compile_task, l);
+  rlx_pool_destroy(pool);
+}
+
+/* ---- wishes ---- */
+
+/* Finds or adds what each wish wants; those that are new become jobs. */
+static rlx_status collect(vk_device *d, vk_pipeline_wish *wishes, size_t n, job_list *l, size_t *failed) {
+  for (size_t i = 0; i < n; i++) {
+    uint64_t hash = hash_wish(&wishes[i]);
+    vk_pipeline *q = look_up(&d->pipelines, &wishes[i], hash);
+    *failed = i;
+    if (!q) {
+      if (!rlx_array_reserve(&l->jobs, 1)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a list of pipelines");
+      RLX_TRY(add(d, &wishes[i], hash, &q));
+      l->jobs.v[l->jobs.n++] = (job){.pipeline = q};
+    }
+    wishes[i].made = q;
+  }
+  return RLX_OK;
+}
+
+/* What went wrong first, and who wished for it. */
+static rlx_status judge(vk_device *d, const vk_pipeline_wish *wishes, const job_list *l, size_t *failed) {
+  for (size_t k = 0; k < l->jobs.n; k++) {
+    const vk_pipeline *q = l->jobs.v[k].pipeline;
+    if (l->jobs.v[k].result == VK_SUCCESS && q->handle) continue;
+    for (*failed = 0; wishes[*failed].made != q;) (*failed)++;
+    return vk_fail(d, l->jobs.v[k].result, "the pipeline of kernel %s with groups of %u", q->kernel->name,
+                   (unsigned)q->group_size);
+  }
+  return RLX_OK;
+}
+
+rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_wish *wishes, size_t n, size_t *failed) {
+  vk_pipelines *p = &d->pipelines;
+  job_list l = {.device = d};
+  pthread_mutex_lock(&p->lock);
+  rlx_status s = collect(d, wishes, n, &l, failed);
+  if (!s) {
+    rlx_trace_begin("vulkan pipelines");
+    compile_all(&l);
+    rlx_trace_end("vulkan pipelines");
+    s = judge(d, wishes, &l, failed);
+  }
+  for (size_t k = 0; s && k < l.jobs.n; k++) drop(d, l.jobs.v[k].pipeline);
+  /* Now and then, so that a process which is killed has not worked for nothing. */
+  if (!s && p->n >= 2 * p->n_saved + 32) {
+    vk_pipeline_cache_save(d, &p->cache);
+    p->n_saved = p->n;
+  }
+  pthread_mutex_unlock(&p->lock);
+  rlx_array_deinit(&l.jobs);
+  return s;
+}

@@ -1,0 +1,49 @@
+/* Pipelines: a kernel with its constants, compiled by the driver. Made when a program first needs them, several at a time,
+ * each once per device; the driver's results are kept on disk (pipeline_cache.h).
+ *
+ * Layouts are few: a kernel has some number of storage buffers in set 0 and at most 128 bytes of push constants, so there
+ * is one layout per number of windows. */
+#ifndef RLX_VULKAN_PIPELINES_H
+#define RLX_VULKAN_PIPELINES_H
+
+#include <pthread.h>
+
+#include "gpu/gpu.h"
+#include "vulkan/pipeline_cache.h"
+
+typedef struct vk_pipeline {
+  const gpu_kernel *kernel;
+  gpu_variant variant;
+  uint32_t group_size;
+  uint32_t *constants; /* behind this struct */
+  VkPipeline handle;
+  uint64_t hash;
+  struct vk_pipeline *next; /* in its bucket */
+} vk_pipeline;
+
+enum { VK_PIPELINE_BUCKETS = 1024, VK_MAX_PIPELINE_THREADS = 8 };
+
+typedef struct vk_pipelines {
+  pthread_mutex_t lock; /* of all below, also while pipelines are made */
+  bool has_lock;
+  vk_pipeline *buckets[VK_PIPELINE_BUCKETS];
+  size_t n, n_saved;
+  VkDescriptorSetLayout set_layouts[GPU_MAX_WINDOWS + 1]; /* by number of windows */
+  VkPipelineLayout layouts[GPU_MAX_WINDOWS + 1];
+  vk_pipeline_cache cache;
+} vk_pipelines;
+
+/* A pipeline that a program wants, and where it is told. */
+typedef struct vk_pipeline_wish {
+  const gpu_kernel *kernel;
+  uint32_t group_size;
+  const uint32_t *constants; /* kernel->n_constants of them */
+  const vk_pipeline *made;
+} vk_pipeline_wish;
+
+rlx_status vk_pipelines_init(vk_device *d);
+void vk_pipelines_deinit(vk_device *d);
+/* Fulfils all wishes, or none and *failed is the first that could not be. */
+rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_wish *wishes, size_t n, size_t *failed);
+
+#endif

@@ -1,0 +1,76 @@
+/* Programs: planned steps as dispatches with their windows bound, recorded once per stretch of steps and submitted again
+ * and again. program.c makes them, record.c writes command buffers, run.c submits and times them. */
+#ifndef RLX_VULKAN_PROGRAM_H
+#define RLX_VULKAN_PROGRAM_H
+
+#include "base/bump.h"
+#include "vulkan/vk.h"
+
+typedef struct vk_dispatch {
+  const gpu_kernel *kernel;
+  const uint32_t *constants, *params;
+  uint32_t group_size, groups_x, groups_y;
+  uint64_t cost;
+  size_t step;
+  rlx_bound windows[GPU_MAX_WINDOWS];
+  const vk_pipeline *pipeline;
+  VkDescriptorSet set;
+  uint32_t n_accesses;
+  vk_access accesses[GPU_MAX_WINDOWS]; /* of what changes; tables and the run's words do not */
+} vk_dispatch;
+
+typedef struct vk_step {
+  rlx_node node;
+  size_t first, n;          /* its dispatches; none of them: */
+  uint64_t copy_bytes;      /* or nothing to do */
+  vk_access from_and_to[2]; /* of a copy */
+} vk_step;
+
+typedef struct vk_counts {
+  uint64_t dispatches, copies, barriers;
+} vk_counts;
+
+/* One submission. */
+typedef struct vk_part {
+  VkCommandBuffer cmd;
+  size_t first, last; /* steps that are in it, in whole or in part */
+} vk_part;
+
+/* A stretch of steps as command buffers. */
+typedef struct vk_recording {
+  size_t first, n;
+  bool is_timed;
+  RLX_ARRAY(vk_part) parts;
+  VkQueryPool queries; /* timed: n + 1 of them, before and after each step */
+  uint64_t *ticks;
+  vk_counts counts;
+  struct vk_recording *next; /* with the same first step */
+} vk_recording;
+
+struct rlx_program {
+  vk_device *device;
+  const rlx_graph *graph;
+  rlx_bump memory;
+  vk_step *steps;
+  size_t n_steps;
+  RLX_ARRAY(vk_dispatch) dispatches;
+  RLX_ARRAY(uint32_t) table;
+  rlx_block *table_block;
+  vk_range run_words; /* GPU_RUN; no chunk: nobody reads it */
+  bool reads_run_words;
+  VkDescriptorPool sets;
+  VkCommandPool commands;
+  vk_recording **recordings; /* by first step */
+};
+
+rlx_status vk_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out);
+void vk_program_destroy(rlx_program *p);
+rlx_status vk_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
+
+/* The recording of a stretch, made on first use. */
+rlx_status vk_program_record(rlx_program *p, size_t first, size_t n, bool is_timed, const vk_recording **out);
+void vk_recording_destroy(rlx_program *p, vk_recording *r);
+/* Of everything recorded without timing: after one plain run, of that run. */
+void vk_program_counts(const rlx_program *p, vk_counts *out);
+
+#endif

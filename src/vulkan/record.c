@@ -1,0 +1,172 @@
+/* Recording a stretch of steps: pipelines, windows and parameters in their order, a barrier only where windows meet, and
+ * a new command buffer whenever the work so far would keep the device busy for long. */
+#include "base/mem.h"
+#include "vulkan/program.h"
+
+typedef struct recorder {
+  rlx_program *p;
+  vk_recording *out;
+  VkCommandBuffer cmd;
+  VkPipeline bound;
+  uint64_t cost;
+  vk_hazards hazards;
+} recorder;
+
+void vk_recording_destroy(rlx_program *p, vk_recording *r) {
+  if (!r) return;
+  if (r->queries) p->device->DestroyQueryPool(p->device->handle, r->queries, NULL);
+  rlx_array_deinit(&r->parts); /* the command buffers go with their pool */
+  rlx_mem_free(r->ticks);
+  rlx_mem_free(r);
+}
+
+/* ---- parts ---- */
+
+static rlx_status begin_part(recorder *r, size_t step) {
+  vk_device *d = r->p->device;
+  const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = r->p->commands,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
+  if (!rlx_array_reserve(&r->out->parts, 1)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a list of submissions");
+  VkResult s = d->AllocateCommandBuffers(d->handle, &info, &r->cmd);
+  if (s) return vk_fail(d, s, "a command buffer");
+  const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  s = d->BeginCommandBuffer(r->cmd, &begin);
+  if (s) return vk_fail(d, s, "a command buffer");
+  r->out->parts.v[r->out->parts.n++] = (vk_part){r->cmd, step, step};
+  r->out->counts.barriers++;
+  r->hazards.n = 0;
+  r->bound = VK_NULL_HANDLE;
+  r->cost = 0;
+  vk_barrier(d, r->cmd, false);
+  return RLX_OK;
+}
+
+static rlx_status end_part(recorder *r) {
+  vk_device *d = r->p->device;
+  if (d->base.info.is_mapped) vk_barrier(d, r->cmd, true);
+  VkResult s = d->EndCommandBuffer(r->cmd);
+  return s ? vk_fail(d, s, "a command buffer") : RLX_OK;
+}
+
+/* Room for more work of this cost: in this part if it is the first or fits, else in the next. */
+static rlx_status reserve(recorder *r, size_t step, uint64_t cost) {
+  const uint64_t limit = r->p->device->submit_cost;
+  if (r->cost && (cost > limit || r->cost > limit - cost)) {
+    RLX_TRY(end_part(r));
+    RLX_TRY(begin_part(r, step));
+  }
+  r->cost += cost ? cost : 1;
+  r->out->parts.v[r->out->parts.n - 1].last = step;
+  return RLX_OK;
+}
+
+static void order(recorder *r, const vk_access *a, uint32_t n) {
+  if (!vk_hazards_meet(&r->hazards, a, n)) return;
+  vk_barrier(r->p->device, r->cmd, false);
+  r->out->counts.barriers++;
+}
+
+/* ---- steps ---- */
+
+static rlx_status dispatch(recorder *r, const vk_dispatch *q) {
+  vk_device *d = r->p->device;
+  VkPipelineLayout layout = d->pipelines.layouts[q->kernel->n_windows];
+  RLX_TRY(reserve(r, q->step, q->cost));
+  order(r, q->accesses, q->n_accesses);
+  if (r->bound != q->pipeline->handle) d->CmdBindPipeline(r->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, q->pipeline->handle);
+  r->bound = q->pipeline->handle;
+  d->CmdBindDescriptorSets(r->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &q->set, 0, NULL);
+  d->CmdPushConstants(r->cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, q->kernel->params_bytes, q->params);
+  d->CmdDispatch(r->cmd, q->groups_x, q->groups_y, 1);
+  r->out->counts.dispatches++;
+  return RLX_OK;
+}
+
+static rlx_status copy(recorder *r, size_t step, const vk_step *s) {
+  const vk_access *from = &s->from_and_to[0], *to = &s->from_and_to[1];
+  const VkBufferCopy region = {.srcOffset = from->begin, .dstOffset = to->begin, .size = s->copy_bytes};
+  RLX_TRY(reserve(r, step, s->copy_bytes));
+  order(r, s->from_and_to, 2);
+  r->p->device->CmdCopyBuffer(r->cmd, from->chunk->buffer, to->chunk->buffer, 1, &region);
+  r->out->counts.copies++;
+  return RLX_OK;
+}
+
+/* A timestamp is taken when all before it is done, so the end of a step is the beginning of the next. */
+static void stamp(const recorder *r, uint32_t i) {
+  vk_device *d = r->p->device;
+  if (r->out->is_timed) d->CmdWriteTimestamp(r->cmd, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, r->out->queries, i);
+}
+
+static rlx_status record_steps(recorder *r) {
+  const rlx_program *p = r->p;
+  const size_t first = r->out->first, n = r->out->n;
+  RLX_TRY(begin_part(r, first));
+  if (r->out->is_timed) p->device->CmdResetQueryPool(r->cmd, r->out->queries, 0, (uint32_t)n + 1);
+  stamp(r, 0);
+  for (size_t i = first; i < first + n; i++) {
+    const vk_step *s = &p->steps[i];
+    for (size_t k = 0; k < s->n; k++) RLX_TRY(dispatch(r, &p->dispatches.v[s->first + k]));
+    if (s->copy_bytes) RLX_TRY(copy(r, i, s));
+    stamp(r, (uint32_t)(i - first) + 1);
+  }
+  return end_part(r);
+}
+
+/* ---- recordings ---- */
+
+static rlx_status make_queries(rlx_program *p, vk_recording *r) {
+  vk_device *d = p->device;
+  const VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                      .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                      .queryCount = (uint32_t)r->n + 1};
+  r->ticks = rlx_mem_calloc(r->n + 1, sizeof *r->ticks);
+  if (!r->ticks) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: %zu timestamps", r->n + 1);
+  VkResult s = d->CreateQueryPool(d->handle, &info, NULL, &r->queries);
+  return s ? vk_fail(d, s, "%zu timestamps", r->n + 1) : RLX_OK;
+}
+
+static rlx_status record(rlx_program *p, vk_recording *out) {
+  if (out->is_timed) RLX_TRY(make_queries(p, out));
+  recorder *r = rlx_new(recorder); /* too large for a stack */
+  if (!r) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: recording");
+  r->p = p;
+  r->out = out;
+  rlx_status s = record_steps(r);
+  rlx_mem_free(r);
+  return s;
+}
+
+rlx_status vk_program_record(rlx_program *p, size_t first, size_t n, bool is_timed, const vk_recording **out) {
+  *out = NULL;
+  for (vk_recording *r = p->recordings[first]; r && !*out; r = r->next)
+    if (r->n == n && r->is_timed == is_timed) *out = r;
+  if (*out) return RLX_OK;
+  vk_recording *r = rlx_new(vk_recording);
+  if (!r) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a recording");
+  r->first = first;
+  r->n = n;
+  r->is_timed = is_timed;
+  rlx_status s = record(p, r);
+  if (s) {
+    vk_recording_destroy(p, r);
+    return s;
+  }
+  r->next = p->recordings[first];
+  p->recordings[first] = r;
+  *out = r;
+  return RLX_OK;
+}
+
+void vk_program_counts(const rlx_program *p, vk_counts *out) {
+  *out = (vk_counts){0};
+  for (size_t i = 0; i < p->n_steps; i++)
+    for (const vk_recording *r = p->recordings[i]; r; r = r->next) {
+      if (r->is_timed) continue;
+      out->dispatches += r->counts.dispatches;
+      out->copies += r->counts.copies;
+      out->barriers += r->counts.barriers;
+    }
+}

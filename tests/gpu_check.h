@@ -1,0 +1,46 @@
+/* The GPU kernels against the reference, one small graph at a time, as a session runs it: on the emulated GPU and on every
+ * Vulkan device that is found by the name "vulkan".
+ *
+ *   TEST(softmax_odd) { CHECK(gpu_check_text(RLX_OP_softmax, "x: f32[3,1025]", "softmax(%x)")); }
+ *   static void any(uint64_t *seed, gpu_check_line *l) {
+ *     gpu_check_print(&l->inputs, "x: f32[%d,%d]", gpu_check_int(seed, 1, 40), gpu_check_int(seed, 1, 300));
+ *     gpu_check_print(&l->expr, "softmax(%%x)");
+ *   }
+ *   TEST(softmax_random) { CHECK(gpu_check_random(RLX_OP_softmax, 20, any)); }
+ *
+ * Lines are in the language of conform.h. Every node must be native: a step on the host is a failure. The result is compared
+ * within rlx_tolerance_of; with `_bits` to the bit (which NaN apart), for ops that move elements. Values and shapes are fresh in
+ * each run of the program; a failure prints the seed, and RLX_TEST_SEED=n repeats it. RLX_TEST_DEVICES ("emu,vulkan" unless
+ * set) says which devices. The functions print a line for each failure and return whether there was none. */
+#ifndef RLX_TESTS_GPU_CHECK_H
+#define RLX_TESTS_GPU_CHECK_H
+
+#include "conform/conform.h"
+
+bool gpu_check_text(rlx_op op, const char *inputs, const char *expr);
+bool gpu_check_bits(rlx_op op, const char *inputs, const char *expr);
+/* Weights of a block type with activations rounded to 8 bits allowed, within rlx_tolerance_rounded. */
+bool gpu_check_rounded(rlx_op op, const char *inputs, const char *expr);
+/* An f32 result to the bit, where the reference has none: it refuses a bad index, a device reads zeros there. */
+bool gpu_check_values(rlx_op op, const char *inputs, const char *expr, rlx_dims shape, const float *want);
+
+typedef struct gpu_check_line {
+  char inputs[1024], expr[1024];
+} gpu_check_line;
+typedef void (*gpu_check_write)(uint64_t *seed, gpu_check_line *line);
+/* n lines that `write` makes up. */
+bool gpu_check_random(rlx_op op, size_t n, gpu_check_write write);
+bool gpu_check_random_bits(rlx_op op, size_t n, gpu_check_write write);
+
+/* For writers: a number in lo..hi, one of n texts, a formatted line. */
+int gpu_check_int(uint64_t *seed, int lo, int hi);
+const char *gpu_check_pick(uint64_t *seed, const char *const *texts, size_t n);
+#define GPU_CHECK_PICK(seed, ...)                            \
+  gpu_check_pick((seed), (const char *const[]){__VA_ARGS__}, \
+                 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+void gpu_check_print(char (*to)[1024], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether there is a device of this name: for a test that says so by SKIP. */
+bool gpu_check_has(const char *device);
+
+#endif

@@ -1,0 +1,111 @@
+/* The GPUs' attention and rotary positions against the reference: random shapes around the edges of the tiles (64 keys, 8 to
+ * 64 rows, pieces of 16 or 32 elements of a head, splits of the keys), every mask, type and run-time length, and what must
+ * not leak from hidden keys. */
+#include "gpu_check.h"
+#include "test.h"
+
+/* ---- attention ---- */
+
+typedef struct sizes {
+  int b, h, hkv, sq, sk, d, dv;
+} sizes;
+
+/* Of the given sizes, with types, layout and masks as the seed has it. */
+static void write_attention(uint64_t *seed, sizes z, gpu_check_line *l) {
+  const char *type = GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16");
+  bool is_f32 = strcmp(type, "f32") == 0, bhsd = gpu_check_int(seed, 0, 1) == 1;
+  const char *k_type = is_f32 ? GPU_CHECK_PICK(seed, "f32", "f16", "bf16") : type;
+  const char *v_type = is_f32 && gpu_check_int(seed, 0, 2) == 0 ? GPU_CHECK_PICK(seed, "f32", "f16", "bf16") : k_type;
+  char shapes[3][64], extra[512] = "", attrs[160];
+  int n[3] = {z.h, z.hkv, z.hkv}, s[3] = {z.sq, z.sk, z.sk}, w[3] = {z.d, z.d, z.dv};
+  for (int i = 0; i < 3; i++)
+    snprintf(shapes[i], sizeof shapes[i], "[%d,%d,%d,%d]", z.b, bhsd ? n[i] : s[i], bhsd ? s[i] : n[i], w[i]);
+  bool mask = gpu_check_int(seed, 0, 3) == 0, bias = gpu_check_int(seed, 0, 3) == 0,
+       sinks = gpu_check_int(seed, 0, 3) == 0;
+  bool len = gpu_check_int(seed, 0, 1) == 1, causal = gpu_check_int(seed, 0, 2) > 0,
+       offset = causal && gpu_check_int(seed, 0, 2) == 0, per_batch = gpu_check_int(seed, 0, 1) == 1;
+#define MORE(...) snprintf(extra + strlen(extra), sizeof extra - strlen(extra), __VA_ARGS__)
+  if (mask) MORE("; m: bool[%d,%d]", z.b, z.sk);
+  if (bias)
+    MORE("; bias: %s[%d,%d,%d,%d]", type, gpu_check_int(seed, 0, 1) ? z.b : 1, gpu_check_int(seed, 0, 1) ? z.h : 1,
+         gpu_check_int(seed, 0, 1) ? z.sq : 1, gpu_check_int(seed, 0, 1) ? z.sk : 1);
+  if (sinks) MORE("; sink: %s[%d]", type, z.h);
+  int at = gpu_check_int(seed, 0, z.sk), more = gpu_check_int(seed, 0, z.sk), own = gpu_check_int(seed, -z.sq, z.sk + 3);
+  if (len && per_batch) MORE("; len: i32[%d] values(%d,%d)", z.b, at, more);
+  else if (len) MORE("; len: i32[] values(%d)", at);
+  if (offset && per_batch) MORE("; off: i32[%d] values(%d,%d)", z.b, own, z.sk - z.sq);
+  else if (offset) MORE("; off: i32[] values(%d)", own);
+#undef MORE
+  snprintf(attrs, sizeof attrs, "layout=%s, causal=%s, window=%d, softcap=%s", bhsd ? "bhsd" : "bshd",
+           causal ? "true" : "false", causal && gpu_check_int(seed, 0, 2) == 0 ? gpu_check_int(seed, 1, 100) : 0,
+           gpu_check_int(seed, 0, 3) ? "0.0" : "1.5");
+  gpu_check_print(&l->inputs, "q: %s%s; k: %s%s; v: %s%s%s", type, shapes[0], k_type, shapes[1], v_type, shapes[2],
+                  extra);
+  gpu_check_print(&l->expr, "attention(%%q, %%k, %%v, %s, %s, %s, %s, %s) {%s}", mask ? "%m" : "_", bias ? "%bias" : "_",
+                  sinks ? "%sink" : "_", len ? "%len" : "_", offset ? "%off" : "_", attrs);
+}
+
+static void any_decode(uint64_t *seed, gpu_check_line *l) {
+  sizes z = {.b = gpu_check_int(seed, 1, 2), .hkv = gpu_check_int(seed, 1, 2), .sq = gpu_check_int(seed, 1, 3)};
+  z.h = z.hkv * gpu_check_int(seed, 1, 5);
+  z.sk = gpu_check_int(seed, 1, 700);
+  z.d = 8 * gpu_check_int(seed, 1, 9);
+  z.dv = gpu_check_int(seed, 0, 1) ? z.d : 8 * gpu_check_int(seed, 1, 9);
+  write_attention(seed, z, l);
+}
+
+static void any_rows(uint64_t *seed, gpu_check_line *l) {
+  sizes z = {.b = gpu_check_int(seed, 1, 2), .hkv = gpu_check_int(seed, 1, 2), .sq = gpu_check_int(seed, 1, 70)};
+  bool by_16 = gpu_check_int(seed, 0, 1);
+  z.h = z.hkv * gpu_check_int(seed, 1, 3);
+  z.sk = gpu_check_int(seed, 0, 1) ? z.sq : gpu_check_int(seed, 1, 300);
+  z.d = by_16 ? 8 * gpu_check_int(seed, 1, 6) : gpu_check_int(seed, 1, 45);
+  z.dv = by_16 ? 8 * gpu_check_int(seed, 1, 10) : gpu_check_int(seed, 1, 80);
+  write_attention(seed, z, l);
+}
+
+TEST(attention_few_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 8 : 40, any_decode)); }
+TEST(attention_many_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 8 : 30, any_rows)); }
+
+/* Keys past the run-time length, masked, or not yet to be seen hold NaN and infinity: none of it comes out. */
+TEST(hidden_keys_do_not_leak) {
+  CHECK(gpu_check_text(RLX_OP_attention,
+                       "q: f32[1,3,2,8]; k: f32[1,70,1,8] special; v: f32[1,70,1,8] special; n: i32[] values(5)",
+                       "attention(%q, %k, %v, _, _, _, %n) {causal=true}"));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f32[1,40,2,8]; k: f32[1,40,2,8]; v: f32[1,40,2,8] special",
+                       "attention(%q, %k, %v) {causal=true}"));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f32[1,40,2,7]; k: f32[1,40,2,7]; v: f32[1,40,2,5] special",
+                       "attention(%q, %k, %v) {causal=true, window=9}"));
+  CHECK(gpu_check_text(RLX_OP_attention,
+                       "q: f32[1,1,4,16]; k: f32[1,300,1,16]; v: f32[1,300,1,16] special; m: bool[1,300]",
+                       "attention(%q, %k, %v, %m)"));
+}
+
+/* A bias as frameworks write masks: the least number, which is not -inf; a row full of it is a plain mean. */
+TEST(least_number_as_a_mask) {
+  CHECK(gpu_check_text(RLX_OP_attention,
+                       "q: f32[1,2,1,8]; k: f32[1,3,1,8]; v: f32[1,3,1,8]; b: f32[2,3] "
+                       "values(-3.4028234e38,-3.4028234e38,-3.4028234e38,0,-3.4028234e38,-inf)",
+                       "attention(%q, %k, %v, _, %b)"));
+}
+
+TEST(large_heads) {
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f32[1,5,2,512]; k: f32[1,9,1,512]; v: f32[1,9,1,33]",
+                       "attention(%q, %k, %v) {causal=true}"));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f16[1,33,1,512]; k: f16[1,67,1,512]; v: f16[1,67,1,512]",
+                       "attention(%q, %k, %v) {causal=true}"));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f32[1,1,4,512]; k: f32[1,150,1,512]; v: f32[1,150,1,512]",
+                       "attention(%q, %k, %v)"));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f32[1,20,1,256]; k: bf16[1,20,1,256]; v: bf16[1,20,1,192]",
+                       "attention(%q, %k, %v) {causal=true}"));
+}
+
+/* Lengths and offsets that no key answers to; what a device does with them is to see less. */
+TEST(far_offsets) {
+  CHECK(gpu_check_text(RLX_OP_attention,
+                       "q: f32[2,3,1,8]; k: f32[2,20,1,8]; v: f32[2,20,1,8]; o: i32[2] values(2147483647,-2147483648)",
+                       "attention(%q, %k, %v, _, _, _, _, %o) {causal=true}"));
+  CHECK(gpu_check_text(RLX_OP_attention,
+                       "q: f32[2,3,1,8]; k: f32[2,20,1,8]; v: f32[2,20,1,8]; o: i32[2] values(30,2147483647)",
+                       "attention(%q, %k, %v, _, _, _, _, %o) {causal=true, window=20}"));
+}

@@ -1,0 +1,395 @@
+/* Vulkan when things go wrong: memory that runs out at call N, creations that fail at call N, a device that is lost at
+ * submission or wait N, the least limits that Vulkan allows; and what the validation layers say of a run that goes well.
+ *
+ * Which driver a process has is settled at its first use of Vulkan, by the environment. So each test here is a child
+ * process, forked before anything touched Vulkan, with an environment of its own; its checks print as usual, and its exit
+ * status is the result. */
+#include "test.h"
+
+#ifndef RLX_VULKAN
+TEST(vulkan_faults) { SKIP("this library was built without Vulkan"); }
+#else
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "device/registry.h"
+#include "folder.h"
+#include "rules.h"
+#include "run_check.h"
+#include "vk_fault.h"
+#include "vulkan/program.h"
+
+#define LAVAPIPE "libvulkan_lvp.so"
+#define VALIDATION "VK_LAYER_KHRONOS_validation"
+
+/* ---- children ---- */
+
+/* Runs a test's body in a child that has no pipeline cache: a file stands where its folder should be. `output`: a file
+ * for what it prints. */
+static void in_child(void (*body)(void), const char *output) {
+  fflush(stdout);
+  CHECK_OK(rlx_file_write(folder_path("no-cache"), "", 0));
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    setenv("XDG_CACHE_HOME", folder_path("no-cache"), 1);
+    setenv("MESA_SHADER_CACHE_DISABLE", "true", 1); /* lavapipe's own would complain about that folder */
+    if (output && !freopen(output, "w", stdout)) _exit(TEST_FAILED);
+    body();
+    fflush(stdout);
+    _exit((int)test_all.result);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  if (WIFSIGNALED(status)) FAIL("the child died of signal %d", WTERMSIG(status));
+  test_all.result = (test_result)WEXITSTATUS(status); /* it has said why */
+}
+
+static bool has_library(const char *name) {
+  void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  if (library) return true;
+  /* Not loaded here, so that the child starts clean: a child is asked. */
+  pid_t child = fork();
+  if (child == 0) _exit(dlopen(name, RTLD_LAZY | RTLD_LOCAL) ? 0 : 1);
+  int status = 1;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Sets the environment so that children get our driver in front of lavapipe. */
+#define USE_FAULT_DRIVER(minimum)                                                                                      \
+  do {                                                                                                                 \
+    static const char manifest_[] =                                                                                    \
+      "{\"file_format_version\":\"1.0.0\",\"ICD\":{\"library_path\":\"" FAULT_DRIVER "\",\"api_version\":\"1.3.0\"}}"; \
+    if (!has_library(LAVAPIPE)) SKIP("lavapipe (mesa-vulkan-drivers) is not installed");                               \
+    if (!has_library("libvulkan.so.1")) SKIP("the Vulkan loader is not installed");                                    \
+    CHECK(folder_begin());                                                                                             \
+    CHECK_OK(rlx_file_write(folder_path("fault.json"), manifest_, sizeof manifest_ - 1));                              \
+    setenv("VK_ICD_FILENAMES", folder_path("fault.json"), 1);                                                          \
+    setenv("VK_DRIVER_FILES", folder_path("fault.json"), 1);                                                           \
+    setenv(VK_FAULT_DRIVER, LAVAPIPE, 1);                                                                              \
+    setenv(VK_FAULT_MINIMUM, (minimum), 1);                                                                            \
+  } while (0)
+
+static vk_fault_set_fn fault_set;
+static vk_fault_get_fn fault_get;
+
+/* In the child: the controls of the driver, which is loaded by then. */
+static void find_controls(void) {
+  const char *why;
+  CHECK(rlx_backend_vulkan.count(&why) > 0);
+  void *driver = dlopen(FAULT_DRIVER, RTLD_NOW | RTLD_NOLOAD);
+  CHECK(driver);
+  void *set = dlsym(driver, VK_FAULT_SET), *get = dlsym(driver, VK_FAULT_GET);
+  CHECK(set && get);
+  memcpy(&fault_set, &set, sizeof set);
+  memcpy(&fault_get, &get, sizeof get);
+}
+
+/* ---- the work that is disturbed ---- */
+
+static const char *const devices[] = {"vulkan", "vulkan:staging", "vulkan:minimal,staging", "vulkan:staging,submit=1"};
+enum { N_DEVICES = sizeof devices / sizeof *devices, ROWS = 40, COLS = 96 };
+
+static rlx_graph *make_graph(void) {
+  rlx_graph *g = NULL;
+  rlx_status s = expr_graph("x: f32[40,96]; param w: f32[40,96]",
+                            "%a = softmax(%x); %b = softmax(%a); %c = softmax(%w); %d = softmax(%b); add(%d, %c)", &g);
+  if (s) printf("FAIL the graph: %s\n", rlx_message());
+  return g;
+}
+
+/* Everything from a device to a result, twice over; `message` keeps what the first failure said. */
+static rlx_status work(const char *device, const rlx_graph *g, char message[1024]) {
+  static float x[ROWS * COLS], y[ROWS * COLS];
+  rlx_session *s = NULL;
+  rlx_executable *e = NULL;
+  rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), x, sizeof x};
+  rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
+  memset(y, 0xff, sizeof y);
+  rlx_status status = run_session(device, 1, &s);
+  if (!status) status = rlx_compile(s, g, NULL, &e);
+  if (!status) status = rlx_executable_write(e, "w", &in);
+  for (int i = 0; i < 2 && !status; i++) status = rlx_run(e, &(rlx_named_tensor){"x", in}, 1, &out, 1);
+  snprintf(message, 1024, "%s", status ? rlx_message() : "");
+  rlx_executable_destroy(e);
+  rlx_session_destroy(s);
+  for (size_t i = 0; i < ROWS * COLS && !status; i++)
+    if (!(y[i] > 0.02f && y[i] < 0.0210f)) return RLX_FAIL(RLX_INVALID, "element %zu is %g", i, (double)y[i]);
+  return status;
+}
+
+typedef enum fault { FAIL_MEMORY, FAIL_CREATE, LOSE_AT_SUBMIT, LOSE_AT_WAIT, FAULT_COUNT } fault;
+
+static vk_fault_plan plan_of(fault kind, uint64_t at) {
+  return (vk_fault_plan){.fail_memory = kind == FAIL_MEMORY ? at : 0,
+                         .fail_create = kind == FAIL_CREATE ? at : 0,
+                         .lose_at_submit = kind == LOSE_AT_SUBMIT ? at : 0,
+                         .lose_at_wait = kind == LOSE_AT_WAIT ? at : 0};
+}
+
+static bool has_happened(fault kind, uint64_t at) {
+  vk_fault_counts c;
+  fault_get(&c);
+  const uint64_t counts[FAULT_COUNT] = {c.memory, c.creates, c.submits, c.waits};
+  return counts[kind] >= at;
+}
+
+/* A failure tells what failed in words, and for a lost device which nodes ran, if any did. */
+static void check_message(fault kind, uint64_t at, rlx_status s, const char *message, int *n_named) {
+  const rlx_status expected = kind >= LOSE_AT_SUBMIT ? RLX_DEVICE_LOST : RLX_NO_MEMORY;
+  const char *part = kind == FAIL_MEMORY   ? "the device is out of memory"
+                     : kind == FAIL_CREATE ? "the driver is out of host memory"
+                                           : "the device is lost";
+  if (s != expected || !strstr(message, part))
+    FAIL("fault %d at %llu: expected %s with <%s>, found %s: %s", (int)kind, (unsigned long long)at,
+         rlx_status_name(expected), part, rlx_status_name(s), message);
+  if (kind == FAIL_MEMORY && !strstr(message, "bytes of device memory for"))
+    FAIL("memory %llu: the message names no use: %s", (unsigned long long)at, message);
+  if (strstr(message, "softmax") || strstr(message, "add")) (*n_named)++;
+}
+
+static void sweep_device(const char *device, fault kind, const rlx_graph *g) {
+  char message[1024];
+  int n_failed = 0, n_named = 0;
+  for (uint64_t at = 1;; at++) {
+    const size_t live = rlx_mem_live();
+    const vk_fault_plan plan = plan_of(kind, at), none = {0};
+    fault_set(&plan);
+    rlx_status s = work(device, g, message);
+    if (!has_happened(kind, at)) {
+      if (s) FAIL("%s: nothing failed, and yet: %s", device, message);
+      break;
+    }
+    if (s) n_failed++;
+    if (s) check_message(kind, at, s, message, &n_named); /* a failure may also be made good: a smaller chunk */
+    if (test_has_failed()) return;
+    vk_fault_counts c;
+    fault_get(&c);
+    if (c.live != 0)
+      FAIL("%s: fault %d at %llu: %lld objects left", device, (int)kind, (unsigned long long)at, (long long)c.live);
+    CHECK_EQ_INT(rlx_mem_live(), live);
+    fault_set(&none);
+    CHECK_OK(work(device, g, message)); /* a new session works */
+    if (at > 1000) FAIL("%s: no end", device);
+  }
+  if (n_failed == 0) FAIL("%s: fault %d never showed", device, (int)kind);
+  if (n_named == 0 && kind != FAIL_MEMORY) FAIL("%s: fault %d never named a node", device, (int)kind);
+}
+
+static void sweep(fault kind) {
+  find_controls();
+  if (test_has_failed()) return;
+  rlx_graph *g = make_graph();
+  CHECK(g);
+  for (int k = 0; k < N_DEVICES && !test_has_failed(); k++) sweep_device(devices[k], kind, g);
+  rlx_graph_destroy(g);
+}
+
+static void sweep_memory(void) { sweep(FAIL_MEMORY); }
+static void sweep_creations(void) { sweep(FAIL_CREATE); }
+static void sweep_submissions(void) { sweep(LOSE_AT_SUBMIT); }
+static void sweep_waits(void) { sweep(LOSE_AT_WAIT); }
+
+TEST(memory_that_runs_out_at_call_n) {
+  USE_FAULT_DRIVER("0");
+  in_child(sweep_memory, NULL);
+}
+TEST(creations_that_fail_at_call_n) {
+  USE_FAULT_DRIVER("0");
+  in_child(sweep_creations, NULL);
+}
+TEST(a_device_lost_at_submission_n) {
+  USE_FAULT_DRIVER("0");
+  in_child(sweep_submissions, NULL);
+}
+TEST(a_device_lost_at_wait_n) {
+  USE_FAULT_DRIVER("0");
+  in_child(sweep_waits, NULL);
+}
+
+/* ---- after a loss ---- */
+
+/* Everything that has the lost device is told so, whatever it asks; whoever comes new gets one that works, at once. */
+static void lose_and_go_on(void) {
+  char message[1024];
+  rlx_session *s;
+  rlx_executable *e;
+  static float x[ROWS * COLS];
+  const rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), x, sizeof x};
+  find_controls();
+  if (test_has_failed()) return;
+  rlx_graph *g = make_graph();
+  CHECK(g);
+  CHECK_OK(run_session("vulkan:staging", 1, &s));
+  CHECK_OK(rlx_compile(s, g, NULL, &e));
+  CHECK_OK(rlx_executable_write(e, "w", &in));
+  CHECK_OK(rlx_executable_write(e, "x", &in));
+  CHECK_OK(rlx_executable_run(e));
+  rlx_device *d;
+  CHECK_OK(rlx_device_acquire("vulkan:staging", &d));
+  rlx_block *b;
+  CHECK_OK(d->backend->block_create(d, 64, &b));
+  const vk_fault_plan loss = {.lose_at_submit = 1}, none = {0};
+  fault_set(&loss);
+  CHECK_FAILS(rlx_executable_run(e), RLX_DEVICE_LOST, "(softmax)");
+  fault_set(&none);
+  CHECK(atomic_load(&d->is_lost));
+  CHECK_FAILS(rlx_executable_run(e), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(rlx_executable_write(e, "x", &in), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(d->backend->block_write(d, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(d->backend->block_read(d, b, 0, x, 4), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(d->backend->block_zero(d, b, 0, 4), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(d->backend->block_copy(d, b, 0, b, 8, 4), RLX_DEVICE_LOST, "was lost before");
+  CHECK_FAILS(d->backend->sync(d), RLX_DEVICE_LOST, "was lost before");
+  rlx_block *another;
+  CHECK_FAILS(d->backend->block_create(d, 64, &another), RLX_DEVICE_LOST, "was lost before");
+  CHECK_OK(work("vulkan:staging", g, message)); /* while the lost one is still held */
+  d->backend->block_destroy(d, b);
+  rlx_device_release(d);
+  rlx_executable_destroy(e);
+  rlx_session_destroy(s);
+  CHECK_OK(work("vulkan:staging", g, message));
+  rlx_graph_destroy(g);
+  vk_fault_counts c;
+  fault_get(&c);
+  CHECK_EQ_INT(c.live, 0);
+}
+
+TEST(a_lost_device_is_told_and_replaced) {
+  USE_FAULT_DRIVER("0");
+  in_child(lose_and_go_on, NULL);
+}
+
+/* ---- the least that Vulkan promises: the driver aborts on a binding beyond it ---- */
+
+static void run_with_least(void) {
+  char message[1024];
+  rlx_device *d;
+  find_controls();
+  if (test_has_failed()) return;
+  CHECK_OK(rlx_device_acquire("vulkan", &d));
+  const gpu_caps *c = &((vk_device *)d)->caps;
+  CHECK(c->max_group == 128 && c->max_shared == 16384 && c->max_groups_x == 65535 && c->subgroup == 0);
+  CHECK(d->info.max_window_bytes == 128 << 20 && d->info.max_block_bytes == 1 << 30 && d->info.view_align == 256);
+  rlx_device_release(d);
+  rlx_graph *g = make_graph();
+  CHECK(g);
+  CHECK_OK(work("vulkan", g, message));
+  rlx_graph_destroy(g);
+  CHECK_OK(expr_graph("x: f32[70000,3]", "softmax(%x)", &g)); /* more groups than x may have */
+  rlx_session *s;
+  CHECK_OK(run_session("vulkan", 1, &s));
+  CHECK_OK(run_check(s, g, NULL, 3, 1, false));
+  rlx_session_destroy(s);
+  rlx_graph_destroy(g);
+}
+
+TEST(the_least_limits) {
+  USE_FAULT_DRIVER("1");
+  in_child(run_with_least, NULL);
+}
+
+/* ---- the validation layers ---- */
+
+#define USE_VALIDATION()                                                                                    \
+  do {                                                                                                      \
+    if (!has_library("libVkLayer_khronos_validation.so")) SKIP("vulkan-validationlayers is not installed"); \
+    if (!has_library("libvulkan.so.1")) SKIP("the Vulkan loader is not installed");                         \
+    CHECK(folder_begin());                                                                                  \
+    unsetenv("VK_ICD_FILENAMES");                                                                           \
+    unsetenv("VK_DRIVER_FILES");                                                                            \
+    setenv("VK_INSTANCE_LAYERS", VALIDATION, 1);                                                            \
+    setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT", 1);           \
+  } while (0)
+
+static void forget_validation(void) {
+  unsetenv("VK_INSTANCE_LAYERS");
+  unsetenv("VK_LAYER_ENABLES");
+}
+
+/* How often a file has a word. */
+static int count_word(const char *path, const char *word) {
+  char *text;
+  size_t bytes;
+  int n = 0;
+  if (rlx_file_read(path, 1 << 24, &text, &bytes)) return -1;
+  for (const char *at = text; (at = strstr(at, word)); at++) n++;
+  rlx_mem_free(text);
+  return n;
+}
+
+static void show_file(const char *path) {
+  char *text;
+  size_t bytes;
+  if (rlx_file_read(path, 1 << 24, &text, &bytes)) return;
+  printf("%.3000s\n", text);
+  rlx_mem_free(text);
+}
+
+static void run_validated(void) {
+  char message[1024];
+  rlx_graph *g = make_graph();
+  CHECK(g);
+  for (int k = 0; k < N_DEVICES; k++) CHECK_OK(work(devices[k], g, message));
+  rlx_session *s;
+  rlx_executable *e;
+  rlx_graph_destroy(g);
+  CHECK_OK(expr_graph("x: f32[40,96]; state s: f32[40,96]", "%a = softmax(%x); add(%a, %s)", &g));
+  CHECK_OK(run_session("vulkan:staging", 1, &s));
+  CHECK_OK(rlx_compile(s, g, NULL, &e));
+  CHECK_OK(rlx_executable_feed(e, "y", "s"));
+  CHECK_OK(rlx_executable_profile(e, true)); /* timestamps */
+  static float x[ROWS * COLS];
+  CHECK_OK(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(ROWS, COLS), x, sizeof x}));
+  for (int i = 0; i < 3; i++) CHECK_OK(rlx_executable_run(e));
+  rlx_executable_destroy(e);
+  rlx_session_destroy(s);
+  rlx_graph_destroy(g);
+}
+
+TEST(validation_has_nothing_to_say) {
+  USE_VALIDATION();
+  char path[300];
+  snprintf(path, sizeof path, "%s", folder_path("said"));
+  in_child(run_validated, path);
+  forget_validation();
+  if (test_all.result != TEST_PASSED || count_word(path, "VUID") || count_word(path, "SYNC-") ||
+      count_word(path, "Validation")) {
+    show_file(path);
+    FAIL("the validation layer, or a check under it, complains");
+  }
+}
+
+/* What would be said: a copy without a barrier behind another, and a buffer of no bytes. If this goes unseen, the test
+ * above proves nothing. */
+static void run_wrongly(void) {
+  rlx_device *base;
+  CHECK_OK(rlx_device_acquire("vulkan:staging", &base));
+  vk_device *d = (vk_device *)base;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  d->CreateBuffer(d->handle, &(VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .usage = 1}, NULL,
+                  &buffer);
+  rlx_block *b;
+  CHECK_OK(base->backend->block_create(base, 1024, &b));
+  CHECK_OK(base->backend->block_zero(base, b, 0, 512)); /* opens a batch */
+  const vk_range *r = vk_range_of(b);
+  d->CmdFillBuffer(d->staging.open->cmd, r->chunk->buffer, r->offset, 512, 1);
+  CHECK_OK(base->backend->sync(base));
+  base->backend->block_destroy(base, b);
+  rlx_device_release(base);
+}
+
+TEST(validation_would_speak_up) {
+  USE_VALIDATION();
+  char path[300];
+  snprintf(path, sizeof path, "%s", folder_path("said"));
+  in_child(run_wrongly, path);
+  forget_validation();
+  CHECK(count_word(path, "VUID-VkBufferCreateInfo-size") > 0);
+  CHECK(count_word(path, "SYNC-HAZARD-WRITE-AFTER-WRITE") > 0 || count_word(path, "SYNC-HAZARD-WRITE_AFTER_WRITE") > 0);
+}
+#endif
