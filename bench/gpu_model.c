@@ -43,10 +43,11 @@ static void print_counts(const rlx_executable *e, const char *name) {
   if (strcmp(e->session->device->backend->name, "vulkan") == 0) {
     vk_counts c;
     vk_program_counts(e->now->program, &c);
-    printf("%s: %u nodes run, %u on the host; %llu dispatches (%.2f per node), %llu barriers (%.2f per dispatch), %llu copies\n",
-           name, (unsigned)m.native, (unsigned)m.host, (unsigned long long)c.dispatches,
-           (double)c.dispatches / (m.native ? m.native : 1), (unsigned long long)c.barriers,
-           (double)c.barriers / (double)(c.dispatches ? c.dispatches : 1), (unsigned long long)c.copies);
+    printf(
+      "%s: %u nodes run, %u on the host; %llu dispatches (%.2f per node), %llu barriers (%.2f per dispatch), %llu copies\n",
+      name, (unsigned)m.native, (unsigned)m.host, (unsigned long long)c.dispatches,
+      (double)c.dispatches / (m.native ? m.native : 1), (unsigned long long)c.barriers,
+      (double)c.barriers / (double)(c.dispatches ? c.dispatches : 1), (unsigned long long)c.copies);
     return;
   }
 #endif

@@ -43,7 +43,6 @@ static rlx_status open_all(void) {
   static bool is_open;
   if (is_open) return all.n ? RLX_OK : RLX_FAIL(RLX_NOT_FOUND, "there is no device to test");
   is_open = true;
-  atexit(close_all);
   const char *names = getenv("RLX_TEST_DEVICES"), *seed = getenv("RLX_TEST_SEED");
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -53,6 +52,7 @@ static rlx_status open_all(void) {
   char *rest = NULL;
   for (char *name = strtok_r(all.names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
     RLX_TRY_AT(add_device(name), "device %s", name);
+  atexit(close_all); /* after the drivers have come, so that they are still there when it runs */
   return all.n ? RLX_OK : RLX_FAIL(RLX_NOT_FOUND, "there is no device to test");
 }
 

@@ -109,3 +109,44 @@ TEST(far_offsets) {
                        "q: f32[2,3,1,8]; k: f32[2,20,1,8]; v: f32[2,20,1,8]; o: i32[2] values(30,2147483647)",
                        "attention(%q, %k, %v, _, _, _, _, %o) {causal=true, window=20}"));
 }
+
+/* ---- rope ---- */
+
+/* Heads that go by 16 bytes and others, positions of every kind and size, factors, tables. */
+static void any_rope(uint64_t *seed, gpu_check_line *l) {
+  const char *type = GPU_CHECK_PICK(seed, "f32", "f16", "bf16"), *layout = GPU_CHECK_PICK(seed, "bshd", "bhsd");
+  int d = gpu_check_int(seed, 0, 1) ? 16 * gpu_check_int(seed, 1, 8) : gpu_check_int(seed, 2, 80);
+  int s = gpu_check_int(seed, 1, 60), b = gpu_check_int(seed, 1, 2), h = gpu_check_int(seed, 1, 11);
+  bool first = strcmp(layout, "bshd") == 0;
+  int n_rot = d % 2 || gpu_check_int(seed, 0, 1) ? 2 * gpu_check_int(seed, 1, d / 2) : d;
+  const char *angles = GPU_CHECK_PICK(seed, "_, _, _", "%f, _, _", "_, %c, %s"),
+             *places = GPU_CHECK_PICK(seed, "_, _", "_, %o", "%p, _", "%pb, _");
+  bool tables = strstr(angles, "%c") != NULL;
+  int most = tables ? 200 - s : gpu_check_int(seed, 0, 1) ? 2000000000 : 100000, least = tables ? 0 : -most;
+  gpu_check_print(&l->inputs,
+                  "x: %s[%d,%d,%d,%d]; o: i32[] values(%d); f: f32[%d] range(0.3,40); p: i32[%d] values(%d,%d,%d); "
+                  "pb: i64[%d,%d] values(%d,%d,%d); c: f32[200,%d]; s: f32[200,%d]",
+                  type, b, first ? s : h, first ? h : s, d, gpu_check_int(seed, least, most), n_rot / 2, s,
+                  gpu_check_int(seed, least, most), gpu_check_int(seed, 0, tables ? 199 : 3), gpu_check_int(seed, 0, 199),
+                  b, s, gpu_check_int(seed, least, most), gpu_check_int(seed, 0, 199), gpu_check_int(seed, 0, 199),
+                  n_rot / 2, n_rot / 2);
+  gpu_check_print(&l->expr, "rope(%%x, %s, %s) {layout=%s, style=%s, n_rot=%d, theta=%s}", places, angles, layout,
+                  GPU_CHECK_PICK(seed, "neox", "gptj"), n_rot, GPU_CHECK_PICK(seed, "10000.0", "500000.0", "0.3"));
+}
+TEST(rope_random) { CHECK(gpu_check_random(RLX_OP_rope, TEST_IS_SANITIZED ? 20 : 60, any_rope)); }
+
+static void any_axial(uint64_t *seed, gpu_check_line *l) {
+  gpu_check_print(&l->inputs, "x: %s[%d,%d,%d,%d]", GPU_CHECK_PICK(seed, "f32", "f16", "bf16"), gpu_check_int(seed, 1, 2),
+                  gpu_check_int(seed, 1, 40), gpu_check_int(seed, 1, 40),
+                  gpu_check_int(seed, 0, 1) ? 4 * gpu_check_int(seed, 1, 20) : 64);
+  gpu_check_print(&l->expr, "axial_rope_2d(%%x) {layout=%s, style=%s, width=%d}", GPU_CHECK_PICK(seed, "bshd", "bhsd"),
+                  GPU_CHECK_PICK(seed, "neox", "gptj"), gpu_check_int(seed, 1, 50));
+}
+TEST(axial_rope_random) { CHECK(gpu_check_random(RLX_OP_axial_rope_2d, TEST_IS_SANITIZED ? 10 : 40, any_axial)); }
+
+/* Factors that are no numbers to divide by, or turn the other way. */
+TEST(rope_odd_factors) {
+  CHECK(gpu_check_text(RLX_OP_rope,
+                       "x: f32[1,3,1,12]; o: i32[] values(77777); f: f32[6] values(inf,-3.7,0,nan,1e30,0.001)",
+                       "rope(%x, _, %o, %f)"));
+}

@@ -80,6 +80,62 @@ TEST(random_softmax) {
   CHECK(gpu_check_random(RLX_OP_log_softmax, 30, any_log_softmax));
 }
 
+/* ---- reductions ---- */
+
+static void reduction(uint64_t *seed, gpu_check_line *l, const char *op, const char *type) {
+  int rank = gpu_check_int(seed, 1, 5), n_axes = 0;
+  char shape[64], axes[32], *s = shape, *a = axes;
+  for (int i = 0; i < rank; i++) {
+    s += sprintf(s, "%s%d", i ? "," : "", gpu_check_int(seed, 1, gpu_check_int(seed, 0, 2) ? 7 : rank > 3 ? 20 : 60));
+    if (gpu_check_int(seed, 0, 1)) a += sprintf(a, "%s%d", n_axes++ ? "," : "", i);
+  }
+  *a = 0;
+  gpu_check_print(&l->inputs, "x: %s[%s]", type, shape);
+  gpu_check_print(&l->expr, "%s(%%x) {axes=[%s], keep=%s}", op, axes, GPU_CHECK_PICK(seed, "true", "false"));
+}
+static void any_sum(uint64_t *seed, gpu_check_line *l) { reduction(seed, l, "reduce_sum", ANY_NUMBER(seed)); }
+static void any_mean(uint64_t *seed, gpu_check_line *l) { reduction(seed, l, "reduce_mean", ANY_FLOAT(seed)); }
+static void any_max(uint64_t *seed, gpu_check_line *l) { reduction(seed, l, "reduce_max", ANY_NUMBER(seed)); }
+static void any_min(uint64_t *seed, gpu_check_line *l) { reduction(seed, l, "reduce_min", ANY_NUMBER(seed)); }
+static void any_prod(uint64_t *seed, gpu_check_line *l) {
+  gpu_check_print(&l->inputs, "x: %s[%d,%d] range(-2,2)", ANY_NUMBER(seed), gpu_check_int(seed, 1, 40),
+                  gpu_check_int(seed, 1, 40));
+  gpu_check_print(&l->expr, "reduce_prod(%%x) {axes=[%d]}", gpu_check_int(seed, 0, 1));
+}
+
+TEST(random_reductions) {
+  CHECK(gpu_check_random(RLX_OP_reduce_sum, 40, any_sum));
+  CHECK(gpu_check_random(RLX_OP_reduce_mean, 20, any_mean));
+  CHECK(gpu_check_random(RLX_OP_reduce_max, 25, any_max));
+  CHECK(gpu_check_random(RLX_OP_reduce_min, 25, any_min));
+  CHECK(gpu_check_random(RLX_OP_reduce_prod, 20, any_prod));
+}
+
+TEST(few_long_reductions_are_cut) {
+  CHECK(gpu_check_text(RLX_OP_reduce_sum, "x: f32[300001]", "reduce_sum(%x)"));
+  CHECK(gpu_check_text(RLX_OP_reduce_mean, "x: f16[200002] range(0,1)", "reduce_mean(%x)"));
+  CHECK(gpu_check_text(RLX_OP_reduce_max, "x: f16[3,100001]", "reduce_max(%x) {axes=[1]}"));
+  CHECK(gpu_check_text(RLX_OP_reduce_sum, "x: i8[100004]", "reduce_sum(%x)"));
+  CHECK(gpu_check_text(RLX_OP_reduce_sum, "x: i32[20001,9]", "reduce_sum(%x) {axes=[0]}"));
+  CHECK(
+    gpu_check_text(RLX_OP_reduce_sum, "x: i64[20001,3] range(-5000000000,5000000000)", "reduce_sum(%x) {axes=[0]}"));
+  CHECK(gpu_check_text(RLX_OP_reduce_mean, "x: f32[70,30,90]", "reduce_mean(%x) {axes=[0,2]}"));
+  CHECK(gpu_check_text(RLX_OP_reduce_sum, "x: bf16[5,61,7,33,3]", "reduce_sum(%x) {axes=[1,3]}"));
+  CHECK(gpu_check_text(RLX_OP_reduce_min, "x: f32[90,2100] special", "reduce_min(%x) {axes=[0]}"));
+  CHECK(gpu_check_text(RLX_OP_reduce_min, "x: f32[40000] values(3, 2, 7, inf)", "reduce_min(%x)"));
+  CHECK(gpu_check_text(RLX_OP_reduce_prod, "x: f32[40000] values(1.5, 0.6, 1.1)", "reduce_prod(%x)"));
+}
+
+TEST(reductions_beyond_f32) {
+  CHECK(gpu_check_text(RLX_OP_reduce_sum, "x: f32[64] values(3e38, 3e38, -3e38, -3e38)", "reduce_sum(%x)"));
+  CHECK(gpu_check_text(RLX_OP_reduce_mean, "x: f32[64] values(3e38, 2e38)", "reduce_mean(%x)"));
+  CHECK(gpu_check_text(RLX_OP_reduce_sum, "x: f32[4,3] values(3e38, 3e38, 3e38, inf, 1, 2, -inf, 1, inf)",
+                       "reduce_sum(%x) {axes=[1]}"));
+  CHECK(gpu_check_text(RLX_OP_reduce_prod, "x: f32[16] values(1e30, 1e-30, 1e20, 1e-20)", "reduce_prod(%x)"));
+  CHECK(gpu_check_text(RLX_OP_reduce_prod, "x: f32[5,2] values(1e-20, 1e-20, inf, 0, -inf, 2, nan, 1, 3e38, 4)",
+                       "reduce_prod(%x) {axes=[1]}"));
+}
+
 /* ---- few and long; many and short ---- */
 
 TEST(long_lines_are_cut) {

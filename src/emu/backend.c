@@ -101,7 +101,8 @@ static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_
                        .max_shared = 16 * 1024,
                        .max_groups_x = 7,
                        .max_window_bytes = 128 << 20,
-                       .units = 4};
+                       .units = 4,
+                       .has_dot8 = true}; /* so that what is rounded for it is tested */
   *out = &d->base;
   return RLX_OK;
 }

@@ -1,12 +1,30 @@
-/* Convolutions. */
+/* Convolutions. Four kernels: conv_tile, a tiled product that takes nearly everything, conv_depthwise for most depth-wise
+ * ones, conv_direct for others with few output channels in a group, and conv_transpose, a gather, for transposed ones that
+ * are no product.
+ *
+ * A conv_transpose with stride s is s convolutions with stride 1 along each axis: the output places that are equal modulo s
+ * (a phase) meet the same taps, at distances that do not depend on the place. So each phase is a conv_tile of its own. */
+#include <string.h>
+
+#include "base/mem.h"
 #include "gpu/window.h"
+
+enum {
+  TILE = 128,       /* output places of a tile, and invocations */
+  STEP = 16,        /* k of a step */
+  FEW_CHANNELS = 4, /* fewer output channels in a group: directly */
+  MOST_MASKED = 31, /* taps of which an invocation keeps a bit each */
+  MOST_PHASES = 32,
+  MOST_PARTS = 16,
+  PART_STEPS = 8 /* a part of a sum has at least so many steps */
+};
 
 typedef struct conv {
   gpu_sliding v;
   uint32_t batch, in_channels, out_channels, groups;
   uint32_t each_in, each_out; /* channels of a group */
   rlx_dtype t, tw;
-  bool has_bias;
+  bool has_bias, transposed;
 } conv;
 
 /* false where there is nothing to do, or the lowering refused. */
@@ -22,6 +40,7 @@ static bool conv_init(gpu_lowering *l, const rlx_conv_window *w, int64_t groups,
   c->t = x->dtype;
   c->tw = gpu_in_type(l, 1)->dtype;
   c->has_bias = gpu_has_in(l, 2);
+  c->transposed = transposed;
   return true;
 }
 
@@ -48,7 +67,240 @@ static void lower_gather(gpu_lowering *l, const conv *c) {
                             .group_size = 128, .windows = {gpu_in(l, 0), gpu_in(l, 1), gpu_in(l, 2), gpu_out(l)}});
 }
 
-/* ---- the ops ---- */
+/* Two axes, one input channel per group, a kernel whose loops can be unrolled, rows that end at words. */
+static bool is_depthwise(const conv *c) {
+  const gpu_sliding *v = &c->v;
+  if (c->each_in != 1 || v->in[0] != 1 || v->out[0] != 1 || v->kernel[0] != 1 || v->out[1] < 2) return false;
+  bool unrolls = v->taps <= 49 && v->stride[1] <= 3 && v->dilation[1] <= 4;
+  return unrolls && v->out[2] % gpu_elements_per_word(c->t) == 0;
+}
+
+static void lower_depthwise(gpu_lowering *l, const conv *c) {
+  const gpu_sliding *v = &c->v;
+  gpu_divider words = gpu_divider_of(v->out[2] / gpu_elements_per_word(c->t));
+  gpu_divider blocks = gpu_divider_of(gpu_ceil_div(v->out[1], 4)), channels = gpu_divider_of(c->out_channels);
+  gpu_params_conv_depthwise p = {.in_y = v->in[1],
+                                 .in_x = v->in[2],
+                                 .pad_y = (uint32_t)v->pad[1],
+                                 .pad_x = (uint32_t)v->pad[2],
+                                 .out_y = v->out[1],
+                                 GPU_DIVIDER(words, words),
+                                 GPU_DIVIDER(blocks, blocks),
+                                 GPU_DIVIDER(channels, channels),
+                                 .each_out = c->each_out,
+                                 .n = c->batch * c->out_channels * blocks.d * words.d};
+  uint32_t constants[] = {(uint32_t)c->t,
+                          (uint32_t)c->tw,
+                          c->has_bias,
+                          v->kernel[1],
+                          v->kernel[2],
+                          (uint32_t)v->stride[1],
+                          (uint32_t)v->stride[2],
+                          (uint32_t)v->dilation[1],
+                          (uint32_t)v->dilation[2]};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(conv_depthwise, p, constants), .groups = gpu_ceil_div(p.n, 128),
+                            .group_size = 128, .windows = {gpu_in(l, 0), gpu_in(l, 1), gpu_in(l, 2), gpu_out(l)}});
+}
+
+/* ---- a product: one conv, or one phase of a conv_transpose ---- */
+
+typedef RLX_ARRAY(uint32_t) word_list;
+
+typedef struct tap {
+  int64_t d[RLX_SPATIAL]; /* what it adds to a place */
+  uint32_t w;             /* its place in the kernel */
+} tap;
+
+typedef struct product {
+  const conv *c;
+  uint32_t out[RLX_SPATIAL]; /* places */
+  int32_t stride[RLX_SPATIAL], pad[RLX_SPATIAL];
+  uint32_t first, step[RLX_SPATIAL]; /* of its places in the result's plane */
+  RLX_ARRAY(tap) taps;
+  bool is_masked;
+} product;
+
+static void no_memory(gpu_lowering *l) {
+  if (!l->status) l->status = RLX_FAIL(RLX_NO_MEMORY, "a table of taps");
+}
+
+static void push(gpu_lowering *l, word_list *to, uint32_t word) {
+  if (!gpu_failed(l) && !rlx_array_push(to, word)) no_memory(l);
+}
+static void push4(gpu_lowering *l, word_list *to, const uint32_t v[4]) {
+  for (int i = 0; i < 4; i++) push(l, to, v[i]);
+}
+
+static uint32_t in_plane(const conv *c) { return c->v.in[0] * c->v.in[1] * c->v.in[2]; }
+static uint32_t out_plane(const conv *c) { return c->v.plane.d; }
+
+/* The table of conv_tile.k. */
+static void push_table(gpu_lowering *l, const product *p, word_list *to) {
+  const conv *c = p->c;
+  uint32_t n = (uint32_t)p->taps.n, k = c->each_in * n;
+  push4(l, to, (const uint32_t[]){(uint32_t)p->stride[0], (uint32_t)p->stride[1], (uint32_t)p->stride[2], 0});
+  push4(l, to, (const uint32_t[]){(uint32_t)p->pad[0], (uint32_t)p->pad[1], (uint32_t)p->pad[2], 0});
+  push4(l, to, (const uint32_t[]){p->step[0], p->step[1], p->step[2], p->first});
+  for (uint32_t i = 0; p->is_masked && i < n; i++) {
+    const int64_t *d = p->taps.v[i].d;
+    push4(l, to, (const uint32_t[]){(uint32_t)d[0], (uint32_t)d[1], (uint32_t)d[2], 0});
+  }
+  for (uint32_t i = 0; i < k && !gpu_failed(l); i += STEP)
+    for (uint32_t j = i; j < i + STEP; j += 4) {
+      uint32_t offset[4], met[3][4]; /* the tap's number, or what it adds along each axis */
+      for (uint32_t e = 0; e < 4; e++) {
+        bool there = j + e < k;
+        uint32_t number = there ? (j + e) % n : 0;
+        const int64_t *d = p->taps.v[number].d;
+        int64_t in = (d[0] * c->v.in[1] + d[1]) * c->v.in[2] + d[2];
+        offset[e] = there ? (uint32_t)((int64_t)((j + e) / n * in_plane(c)) + in) : 0;
+        for (int a = 0; a < RLX_SPATIAL; a++) met[a][e] = there ? (uint32_t)d[a] : 1u << 30;
+        if (p->is_masked) met[0][e] = there ? number : MOST_MASKED;
+      }
+      push4(l, to, offset);
+      for (int a = 0; a < (p->is_masked ? 1 : RLX_SPATIAL); a++) push4(l, to, met[a]);
+    }
+}
+
+/* Where each k is in the weight [C, O/groups, taps] of a conv_transpose. */
+static void push_weights(gpu_lowering *l, const product *p, word_list *to) {
+  uint32_t n = (uint32_t)p->taps.n, all = p->c->v.taps;
+  for (uint32_t i = 0; i < p->c->each_in * n; i++) push(l, to, i / n * p->c->each_out * all + p->taps.v[i % n].w);
+}
+
+/* Rows of a tile in eights of channels; the invocations are as many for all. */
+static uint32_t tile_rows(const conv *c) {
+  return c->each_out > 32 ? 8 : c->each_out > 16 ? 4 : c->each_out > 8 ? 2 : 1;
+}
+
+/* Into how many parts to cut the sums so that all units have about the same to do: the largest share of a unit, and a little
+ * for each part's way through memory. */
+static uint32_t parts_of(const gpu_lowering *l, uint32_t tiles, uint32_t k, uint64_t bytes) {
+  uint32_t units = l->caps->units, most = gpu_ceil_div(k, STEP) / PART_STEPS, best = 1;
+  double least = 0;
+  for (uint32_t parts = 1; parts <= MOST_PARTS && (parts == 1 || parts <= most); parts++) {
+    double share = (double)gpu_ceil_div(tiles * parts, units) / parts;
+    double alone = tiles * parts < 2 * units ? 1.25 : 1; /* one tile leaves a unit waiting for memory */
+    double cost = share * alone + 0.03 * share * (parts > 1 ? 1 + parts : 0);
+    if (parts > 1 && bytes * parts > l->caps->max_window_bytes) break;
+    if (parts == 1 || cost < least) least = cost, best = parts;
+  }
+  return tiles < 1u << 20 ? best : 1;
+}
+
+typedef struct target { /* of all products of a node */
+  gpu_window to;
+  bool is_final; /* the result itself, with its bias; else sums for conv_sum */
+  uint32_t parts;
+} target;
+
+static void emit_product(gpu_lowering *l, const product *p, const target *t) {
+  const conv *c = p->c;
+  word_list table = {0}, weights = {0};
+  push_table(l, p, &table);
+  if (c->transposed) push_weights(l, p, &weights);
+  uint32_t rows = tile_rows(c), plane = p->out[0] * p->out[1] * p->out[2], k = c->each_in * (uint32_t)p->taps.n;
+  uint32_t steps = gpu_ceil_div(k, STEP);
+  gpu_divider by_plane = gpu_divider_of(plane), by_row = gpu_divider_of(p->out[2]);
+  gpu_divider by_slice = gpu_divider_of(p->out[1] * p->out[2]);
+  gpu_params_conv_tile params = {.places = c->batch * plane,
+                                 GPU_DIVIDER(plane, by_plane),
+                                 GPU_DIVIDER(slice, by_slice),
+                                 GPU_DIVIDER(row, by_row),
+                                 .in_z = c->v.in[0],
+                                 .in_y = c->v.in[1],
+                                 .in_x = c->v.in[2],
+                                 .x_image = c->in_channels * in_plane(c),
+                                 .x_group = c->each_in * in_plane(c),
+                                 .y_image = c->out_channels * out_plane(c),
+                                 .y_plane = out_plane(c),
+                                 .y_part = gpu_count(gpu_out_type(l)),
+                                 .w_group = c->each_in * c->each_out * c->v.taps,
+                                 .w_channel = c->transposed ? c->v.taps : k,
+                                 .each_out = c->each_out,
+                                 .k = k,
+                                 .k_part = gpu_ceil_div(steps, t->parts) * STEP,
+                                 .taps = (uint32_t)p->taps.n,
+                                 .tiles_o = gpu_ceil_div(c->each_out, 8 * rows),
+                                 .tiles_p = gpu_ceil_div(c->batch * plane, TILE),
+                                 .conv_groups = c->groups};
+  uint32_t constants[] = {(uint32_t)c->t,
+                          (uint32_t)c->tw,
+                          TILE / rows,
+                          rows,
+                          4 * (8 * rows + 2),
+                          p->is_masked,
+                          c->transposed,
+                          !c->transposed && c->tw == RLX_F32 && k % 4 == 0,
+                          t->is_final && c->has_bias,
+                          c->transposed};
+  gpu_emit(l,
+           &(gpu_launch){GPU_KERNEL(conv_tile, params, constants),
+                         .groups = t->parts * c->groups * params.tiles_p * params.tiles_o, .group_size = TILE,
+                         .windows = {gpu_in(l, 0), gpu_in(l, 1), gpu_in(l, 1), gpu_in(l, 2),
+                                     gpu_table(l, table.v, (uint32_t)table.n),
+                                     weights.n ? gpu_table(l, weights.v, (uint32_t)weights.n) : (gpu_window){0}, t->to},
+                         .cost = (uint64_t)params.places * c->out_channels * k});
+  rlx_array_deinit(&table);
+  rlx_array_deinit(&weights);
+}
+
+static void emit_sum(gpu_lowering *l, const conv *c, const target *t) {
+  const rlx_type *y = gpu_out_type(l);
+  gpu_divider channels = gpu_divider_of(c->out_channels);
+  gpu_params_conv_sum p = {GPU_DIVIDER(plane, c->v.plane), GPU_DIVIDER(channels, channels), .parts = t->parts,
+                           .n = gpu_count(y)};
+  uint32_t constants[] = {(uint32_t)c->t, c->has_bias};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(conv_sum, p, constants), .groups = gpu_ceil_div(gpu_words(y), 128),
+                            .group_size = 128, .windows = {t->to, gpu_in(l, 2), gpu_out(l)}});
+}
+
+/* Where the sums go; false where they would not fit a binding. */
+static bool choose_target(gpu_lowering *l, const conv *c, uint32_t parts, target *out) {
+  uint64_t bytes = (uint64_t)gpu_count(gpu_out_type(l)) * 4 * parts;
+  *out = (target){.is_final = parts == 1 && c->t == RLX_F32, .parts = parts};
+  if (!out->is_final && bytes > l->caps->max_window_bytes) return false;
+  out->to = out->is_final ? gpu_out(l) : gpu_work(l, bytes);
+  return true;
+}
+
+/* ---- conv ---- */
+
+static void push_tap(gpu_lowering *l, product *p, tap t) {
+  if (!gpu_failed(l) && !rlx_array_push(&p->taps, t)) no_memory(l);
+}
+
+/* All taps at their places. */
+static void conv_product(gpu_lowering *l, const conv *c, product *p) {
+  const gpu_sliding *v = &c->v;
+  *p = (product){.c = c, .step = {v->slice.d, v->row.d, 1}};
+  memcpy(p->out, v->out, sizeof p->out);
+  memcpy(p->stride, v->stride, sizeof p->stride);
+  memcpy(p->pad, v->pad, sizeof p->pad);
+  for (uint32_t i = 0, n = 0; i < v->kernel[0]; i++)
+    for (uint32_t j = 0; j < v->kernel[1]; j++)
+      for (uint32_t k = 0; k < v->kernel[2]; k++, n++)
+        push_tap(l, p,
+                 (tap){{(int64_t)i * v->dilation[0], (int64_t)j * v->dilation[1], (int64_t)k * v->dilation[2]}, n});
+  p->is_masked = p->taps.n <= MOST_MASKED;
+}
+
+static bool lower_tiles(gpu_lowering *l, const conv *c) {
+  product p;
+  target t;
+  uint32_t k = c->each_in * c->v.taps;
+  uint32_t tiles =
+    gpu_ceil_div(c->batch * out_plane(c), TILE) * gpu_ceil_div(c->each_out, 8 * tile_rows(c)) * c->groups;
+  uint32_t parts = parts_of(l, tiles, k, (uint64_t)gpu_count(gpu_out_type(l)) * 4);
+  uint32_t steps = gpu_ceil_div(k, STEP), part = gpu_ceil_div(steps, parts);
+  parts = part ? gpu_ceil_div(steps, part) : 1; /* none of them empty */
+  if (!choose_target(l, c, parts, &t)) return false;
+  conv_product(l, c, &p);
+  emit_product(l, &p, &t);
+  if (!t.is_final) emit_sum(l, c, &t);
+  rlx_array_deinit(&p.taps);
+  return true;
+}
 
 void gpu_lower_conv(gpu_lowering *l) {
   const rlx_attrs_conv *a = RLX_ATTRS(conv, l->node);
@@ -60,7 +312,59 @@ void gpu_lower_conv(gpu_lowering *l) {
     return;
   }
   if (!conv_init(l, &window, a->groups, false, &c)) return;
-  lower_direct(l, &c);
+  if (is_depthwise(&c)) lower_depthwise(l, &c);
+  else if (c.each_out < FEW_CHANNELS || !lower_tiles(l, &c)) lower_direct(l, &c);
+}
+
+/* ---- conv_transpose ---- */
+
+/* Tap k along an axis reaches the output places of a phase from those input places that lie d further. */
+static bool reaches(const gpu_sliding *v, int a, uint32_t phase, uint32_t k, int64_t *d) {
+  int64_t at = (int64_t)phase + v->pad[a] - (int64_t)k * v->dilation[a];
+  *d = at / v->stride[a];
+  return at % v->stride[a] == 0;
+}
+
+static void phase_product(gpu_lowering *l, const conv *c, const uint32_t phase[RLX_SPATIAL], product *p) {
+  const gpu_sliding *v = &c->v;
+  uint32_t n = 0;
+  *p =
+    (product){.c = c,
+              .stride = {1, 1, 1},
+              .first = (phase[0] * v->out[1] + phase[1]) * v->out[2] + phase[2],
+              .step = {v->slice.d * (uint32_t)v->stride[0], v->row.d * (uint32_t)v->stride[1], (uint32_t)v->stride[2]}};
+  for (int a = 0; a < RLX_SPATIAL; a++) p->out[a] = gpu_ceil_div(v->out[a] - phase[a], (uint32_t)v->stride[a]);
+  for (uint32_t i = 0; i < v->kernel[0]; i++)
+    for (uint32_t j = 0; j < v->kernel[1]; j++)
+      for (uint32_t k = 0; k < v->kernel[2]; k++, n++) {
+        tap t = {.w = n};
+        if (reaches(v, 0, phase[0], i, &t.d[0]) && reaches(v, 1, phase[1], j, &t.d[1]) &&
+            reaches(v, 2, phase[2], k, &t.d[2]))
+          push_tap(l, p, t);
+      }
+  p->is_masked = p->taps.n <= MOST_MASKED;
+}
+
+static uint32_t phases_of(const gpu_sliding *v, int a) {
+  return (uint32_t)v->stride[a] < v->out[a] ? (uint32_t)v->stride[a] : v->out[a];
+}
+
+static bool lower_phases(gpu_lowering *l, const conv *c) {
+  uint32_t n[RLX_SPATIAL];
+  target t;
+  uint64_t all = 1;
+  for (int a = 0; a < RLX_SPATIAL; a++) all *= n[a] = phases_of(&c->v, a);
+  if (all > MOST_PHASES || !choose_target(l, c, 1, &t)) return false;
+  for (uint32_t i = 0; i < n[0]; i++)
+    for (uint32_t j = 0; j < n[1]; j++)
+      for (uint32_t k = 0; k < n[2]; k++) {
+        product p;
+        phase_product(l, c, (const uint32_t[]){i, j, k}, &p);
+        emit_product(l, &p, &t);
+        rlx_array_deinit(&p.taps);
+      }
+  if (!t.is_final) emit_sum(l, c, &t);
+  return true;
 }
 
 void gpu_lower_conv_transpose(gpu_lowering *l) {
@@ -73,5 +377,5 @@ void gpu_lower_conv_transpose(gpu_lowering *l) {
     return;
   }
   if (!conv_init(l, &window, a->groups, true, &c)) return;
-  lower_gather(l, &c);
+  if (c.each_out < FEW_CHANNELS || !lower_phases(l, &c)) lower_gather(l, &c);
 }

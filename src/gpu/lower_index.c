@@ -160,27 +160,28 @@ static uint32_t widen_pick(pick *k, uint32_t size) {
   return log;
 }
 
-static gpu_window pick_table(gpu_lowering *l, const pick *k, uint32_t axes[RLX_MAX_RANK][6], uint32_t *base) {
-  uint32_t words[8 * RLX_MAX_RANK], n = 0;
-  for (int i = 4; i < k->n; i++, n += 6) memcpy(words + n, axes[i], sizeof axes[i]);
+/* Outer axes and then coordinates, where there is more than one. */
+static gpu_window pick_table(gpu_lowering *l, const pick *k, gpu_axes *axes, uint32_t *base) {
+  uint32_t words[6 * RLX_MAX_RANK + 2 * RLX_MAX_RANK], n = 0;
+  gpu_window table = gpu_axes_table(l, axes);
+  if (k->depth < 2) return table;
+  for (uint32_t i = 4; i < gpu_axes_rank(axes); i++, n += 6) memcpy(words + n, axes->words[i], sizeof axes->words[i]);
   *base = n;
-  for (uint32_t i = 0; k->depth > 1 && i < k->depth; i++) {
+  for (uint32_t i = 0; i < k->depth; i++) {
     words[n++] = (uint32_t)k->size[i];
     words[n++] = (uint32_t)k->stride[i];
   }
-  return n ? gpu_table(l, words, n) : none;
+  return gpu_table(l, words, n);
 }
 
 static void emit_pick(gpu_lowering *l, pick *k) {
   simplify_pick(k);
-  uint32_t log = widen_pick(k, element_bytes(l)), axes[RLX_MAX_RANK][6] = {{0}}, count = 1;
+  uint32_t log = widen_pick(k, element_bytes(l)), count = 1;
   simplify_pick(k);
-  for (int i = 0; i < k->n; i++) {
-    const pick_axis *a = &k->axis[k->n - 1 - i];
-    uint32_t m = 0, s = 0;
-    gpu_magic((uint32_t)a->dim, &m, &s);
-    memcpy(axes[i], (const uint32_t[]){(uint32_t)a->dim, m, s, (uint32_t)a->stride, (uint32_t)a->pos, 0},
-           sizeof axes[i]);
+  gpu_axes axes = {0};
+  for (int i = k->n - 1; i >= 0; i--) {
+    const pick_axis *a = &k->axis[i];
+    gpu_axes_add(&axes, (uint32_t)a->dim, (int64_t)a->stride, (uint32_t)a->pos, 0, 0);
     count *= (uint32_t)a->dim;
   }
   uint32_t per_word = log < 2 ? 4u >> log : 1;
@@ -188,12 +189,12 @@ static void emit_pick(gpu_lowering *l, pick *k) {
                        .elements = count,
                        .size = (uint32_t)k->size[0],
                        .stride = (uint32_t)k->stride[0]};
-  memcpy(&p.d0, axes, 4 * sizeof axes[0]);
-  gpu_window table = pick_table(l, k, axes, &p.base), in = gpu_in(l, 0), out = gpu_out(l);
+  gpu_window table = pick_table(l, k, &axes, &p.base), in = gpu_in(l, 0), out = gpu_out(l);
+  memcpy(&p.d0, axes.words, 4 * sizeof axes.words[0]);
   gpu_grid grid = gpu_grid_of(l, p.items);
   p.step = grid.step;
   bool wide = log == 4;
-  uint32_t c[] = {log, (uint32_t)k->n, k->depth, (uint32_t)gpu_in_type(l, 1)->dtype};
+  uint32_t c[] = {log, gpu_axes_rank(&axes), k->depth, (uint32_t)gpu_in_type(l, 1)->dtype};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(pick, p, c), .groups = grid.groups, .group_size = grid.size,
                             .windows = {wide ? none : in, wide ? in : none, gpu_in(l, 1), wide ? none : out,
                                         wide ? out : none, table}});

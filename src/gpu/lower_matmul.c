@@ -3,9 +3,7 @@
 #include "gpu/matmul.h"
 #include "ref/ref.h"
 
-/* Inputs a_in and b_in to a result of the node's shape; y, extra and act are the caller's to change. Where b has no batch, the
- * rows of all of a's batch are those of one a. */
-static gpu_product product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, bool trans_b) {
+gpu_product gpu_product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, bool trans_b) {
   const rlx_type *a = gpu_in_type(l, a_in), *b = gpu_in_type(l, b_in), *y = gpu_out_type(l);
   const rlx_dims *s = &y->shape;
   gpu_product p = {.m = (uint32_t)s->v[s->n - 2],
@@ -36,20 +34,20 @@ static bool is_block_input(const gpu_lowering *l, uint32_t i) { return rlx_dtype
 
 void gpu_lower_matmul(gpu_lowering *l) {
   if (is_block_input(l, 1)) {
-    gpu_refuse(l, "a weight of a block type");
+    gpu_lower_matmul_blocks(l);
     return;
   }
-  gpu_product p = product_of(l, 0, 1, RLX_ATTRS(matmul, l->node)->trans_b);
+  gpu_product p = gpu_product_of(l, 0, 1, RLX_ATTRS(matmul, l->node)->trans_b);
   gpu_product_emit(l, &p);
 }
 
 void gpu_lower_fused_matmul(gpu_lowering *l) {
   if (is_block_input(l, 1)) {
-    gpu_refuse(l, "a weight of a block type");
+    gpu_lower_matmul_blocks(l);
     return;
   }
   const rlx_attrs_fused_matmul_bias_act *attrs = RLX_ATTRS(fused_matmul_bias_act, l->node);
-  gpu_product p = product_of(l, 0, 1, attrs->trans_b);
+  gpu_product p = gpu_product_of(l, 0, 1, attrs->trans_b);
   p.act = (rlx_act)attrs->act;
   if (gpu_has_in(l, 2)) {
     p.extra = GPU_EXTRA_BIAS;
@@ -61,11 +59,28 @@ void gpu_lower_fused_matmul(gpu_lowering *l) {
 
 void gpu_lower_gate_up(gpu_lowering *l) {
   if (is_block_input(l, 1) || is_block_input(l, 2)) {
-    gpu_refuse(l, "a weight of a block type");
+    gpu_lower_gate_up_blocks(l);
     return;
   }
   const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, l->node);
-  gpu_product p = product_of(l, 0, 1, attrs->trans_b);
+  gpu_product p = gpu_product_of(l, 0, 1, attrs->trans_b);
   p.act = (rlx_act)attrs->act;
   gpu_product_gate_up(l, &p, gpu_in(l, 2), gpu_in_type(l, 2)->dtype);
+}
+
+void gpu_lower_grouped_matmul(gpu_lowering *l) {
+  const rlx_type *x = gpu_in_type(l, 0), *w = gpu_in_type(l, 1), *idx = gpu_in_type(l, 2);
+  bool trans_b = RLX_ATTRS(grouped_matmul, l->node)->trans_b;
+  gpu_product p = {.m = (uint32_t)x->shape.v[0],
+                   .n = (uint32_t)w->shape.v[trans_b ? 1 : 2],
+                   .k = (uint32_t)x->shape.v[1],
+                   .trans_b = trans_b,
+                   .a_type = x->dtype,
+                   .b_type = w->dtype,
+                   .y_type = gpu_out_type(l)->dtype,
+                   .a = gpu_in(l, 0),
+                   .b = gpu_in(l, 1),
+                   .y = gpu_out(l)};
+  gpu_experts e = {.index = gpu_in(l, 2), .index_type = idx->dtype, .n_experts = (uint32_t)w->shape.v[0]};
+  gpu_product_experts(l, &p, &e);
 }

@@ -14,6 +14,23 @@ void gpu_magic(uint32_t d, uint32_t *m, uint32_t *s) {
   *m = d > 1 ? (uint32_t)((((uint64_t)1 << (31 + bits)) + d - 1) / d) : 0;
 }
 
+void gpu_axes_add(gpu_axes *a, uint32_t dim, int64_t stride, uint32_t lo, uint32_t n, uint32_t mode) {
+  uint32_t m, s;
+  gpu_magic(dim, &m, &s);
+  memcpy(a->words[a->n++], (const uint32_t[]){dim, m, s | mode << 8, (uint32_t)stride, lo, n}, sizeof a->words[0]);
+}
+
+uint32_t gpu_axes_rank(const gpu_axes *a) { return a->n <= 1 ? 1 : a->n <= 4 ? (uint32_t)a->n : a->n <= 8 ? 8 : 16; }
+
+gpu_window gpu_axes_table(gpu_lowering *l, gpu_axes *a) {
+  uint32_t rank = gpu_axes_rank(a);
+  if (a->n) {
+    a->words[a->n - 1][1] = 0;
+    a->words[a->n - 1][2] &= ~31u;
+  }
+  return rank > 4 ? gpu_table(l, a->words[4], 6 * (rank - 4)) : (gpu_window){GPU_NONE, 0, 0, 0};
+}
+
 /* Few items go one to an invocation: then more of them are under way at once. */
 gpu_grid gpu_grid_of(const gpu_lowering *l, uint32_t items) {
   uint32_t size = l->caps->max_group < 256 ? 128 : 256, single = gpu_ceil_div(items, size);
@@ -162,29 +179,27 @@ static void emit_transpose(gpu_lowering *l, const gpu_box *b, int rows, gpu_wind
 /* ---- the strided copy ---- */
 
 static void emit_strided(gpu_lowering *l, const gpu_box *b, gpu_window from, gpu_window to) {
-  uint32_t words[GPU_BOX_RANK][6] = {{0}}, modes = 0, count = box_count(b), per_word = b->size < 4 ? 4 / b->size : 1;
-  for (int k = 0; k < b->n; k++) { /* the fastest first */
-    const gpu_axis *a = &b->axis[b->n - 1 - k];
-    uint32_t m = 0, s = 0;
-    if (k < b->n - 1) gpu_magic(a->dim, &m, &s);
-    memcpy(words[k], (const uint32_t[]){a->dim, m, s, (uint32_t)a->stride, a->lo, a->n}, sizeof words[k]);
-    if (k < 8) modes |= (uint32_t)a->mode << (4 * k);
+  uint32_t count = box_count(b), per_word = b->size < 4 ? 4 / b->size : 1, items = gpu_ceil_div(count, per_word);
+  gpu_axes axes = {0};
+  bool maps = false;
+  for (int i = b->n - 1; i >= 0; i--) {
+    const gpu_axis *a = &b->axis[i];
+    gpu_axes_add(&axes, a->dim, a->stride, a->lo, a->n, a->mode);
+    maps = maps || a->mode;
   }
-  uint32_t items = gpu_ceil_div(count, per_word);
+  gpu_window table = gpu_axes_table(l, &axes), none = {GPU_NONE, 0, 0, 0};
   gpu_grid grid = gpu_grid_of(l, items);
   gpu_params_strided p = {.items = items,
-                       .elements = count,
-                       .step = grid.step,
-                       .origin = (uint32_t)b->from,
-                       .fill = b->fill[0],
-                       .fill_hi = b->fill[1],
-                       .k = b->k};
-  if (b->triangle) words[0][0] = b->columns, words[1][0] = b->rows; /* one axis, whose size the kernel does not need */
-  memcpy(&p.d0, words, 4 * sizeof words[0]);
-  gpu_window table = {GPU_NONE, 0, 0, 0}, none = table;
-  if (b->n > 4) table = gpu_table(l, words[4], 6 * (uint32_t)(b->n - 4));
+                          .elements = count,
+                          .step = grid.step,
+                          .origin = (uint32_t)b->from,
+                          .fill = b->fill[0],
+                          .fill_hi = b->fill[1],
+                          .k = b->k};
+  memcpy(&p.d0, axes.words, 4 * sizeof axes.words[0]);
+  if (b->triangle) p.d0 = b->columns, p.d1 = b->rows; /* one axis, whose size the kernel does not need */
   bool wide = b->size == 16;
-  uint32_t c[] = {log_of(b->size), (uint32_t)b->n, modes, b->triangle};
+  uint32_t c[] = {log_of(b->size), gpu_axes_rank(&axes), maps, b->triangle};
   gpu_emit(
     l, &(gpu_launch){GPU_KERNEL(strided, p, c), .groups = grid.groups, .group_size = grid.size,
                      .windows = {wide ? none : from, wide ? from : none, wide ? none : to, wide ? to : none, table}});

@@ -122,6 +122,7 @@ static void lower_any(gpu_lowering *l, const axis *a, int n) {
   }
   for (int i = 0; i < n; i++)
     if (a[i].changes) push_entries(l, &a[i], &table);
+  if (!n) push(l, &table, 0); /* a scalar: a table has a word at least */
   gpu_params_resize p = {.axes = (uint32_t)n, .changed = changed, .n = gpu_count(y)};
   uint32_t c[] = {(uint32_t)y->dtype};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(resize, p, c), .groups = gpu_ceil_div(gpu_words(y), 128), .group_size = 128,

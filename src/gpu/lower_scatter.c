@@ -78,17 +78,14 @@ static uint32_t ranges_of(const gpu_lowering *l, const scatter *s, uint64_t line
 }
 
 static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window places, gpu_window y) {
-  uint32_t axes[RLX_MAX_RANK][6] = {{0}};
+  gpu_axes axes = {0};
   uint64_t lines = 1;
   simplify_lines(s);
-  for (int i = 0; i < s->n; i++) {
-    int k = s->n - 1 - i;
-    uint32_t m, shift;
-    gpu_magic((uint32_t)s->dim[k], &m, &shift);
-    memcpy(axes[i], (const uint32_t[]){(uint32_t)s->dim[k], m, shift, (uint32_t)s->from[k], (uint32_t)s->u[k], 0},
-           sizeof axes[i]);
-    lines *= s->dim[k];
+  for (int i = s->n - 1; i >= 0; i--) {
+    gpu_axes_add(&axes, (uint32_t)s->dim[i], (int64_t)s->from[i], (uint32_t)s->u[i], 0, 0);
+    lines *= s->dim[i];
   }
+  gpu_window table = gpu_axes_table(l, &axes);
   uint32_t ranges = ranges_of(l, s, lines);
   gpu_params_scatter p = {.lines = (uint32_t)lines,
                           .range_size = gpu_ceil_div((uint32_t)s->places, ranges),
@@ -96,10 +93,8 @@ static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window place
                           .u_step = (uint32_t)s->u_step,
                           .stride = (uint32_t)s->stride};
   p.ranges = gpu_ceil_div((uint32_t)s->places, p.range_size);
-  memcpy(&p.d0, axes, 4 * sizeof axes[0]);
-  gpu_window table = {GPU_NONE, 0, 0, 0};
-  if (s->n > 4) table = gpu_table(l, axes[4], 6 * (uint32_t)(s->n - 4));
-  uint32_t c[] = {(uint32_t)how.as, how.kind, how.meet, s->columns, (uint32_t)s->n};
+  memcpy(&p.d0, axes.words, 4 * sizeof axes.words[0]);
+  uint32_t c[] = {(uint32_t)how.as, how.kind, how.meet, s->columns, gpu_axes_rank(&axes)};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(scatter, p, c), .groups = gpu_ceil_div(p.lines * p.ranges, 128),
                             .group_size = 128, .windows = {places, gpu_in(l, 2), y, table}});
 }

@@ -34,6 +34,9 @@ typedef struct gpu_product {
   uint32_t size[GPU_PRODUCT_AXES], a_step[GPU_PRODUCT_AXES], b_step[GPU_PRODUCT_AXES];
 } gpu_product;
 
+/* Of inputs a_in and b_in, to a result of the node's shape; y, extra and act are the caller's to change. Where b has no batch,
+ * the rows of all of a's batch are those of one a. */
+gpu_product gpu_product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, bool trans_b);
 /* Adds an axis outside of those there are; axes that lie one behind the other become one. */
 void gpu_product_axis(gpu_product *p, uint32_t size, uint32_t a_step, uint32_t b_step);
 /* The dispatches that make it. Nothing where the result has no elements. */
@@ -41,6 +44,14 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *p);
 
 /* act(gate) * (x up), `gate` being x times the first weight with its activation; up is of the shape of its b. */
 void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up, rlx_dtype up_type);
+
+/* Row i of a [m, k] times matrix index[i] of b [n_experts, k, n] (or [.., n, k]); out of range: zeros. No batch. */
+typedef struct gpu_experts {
+  gpu_window index;
+  rlx_dtype index_type; /* i32 or i64 */
+  uint32_t n_experts;
+} gpu_experts;
+void gpu_product_experts(gpu_lowering *l, const gpu_product *p, const gpu_experts *e);
 
 void gpu_lower_matmul_blocks(gpu_lowering *l);  /* matmul, fused_matmul_bias_act: input 1 is of a block type */
 void gpu_lower_gate_up_blocks(gpu_lowering *l); /* fused_gate_up: input 1 or input 2 is of a block type */

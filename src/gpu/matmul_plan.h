@@ -1,11 +1,21 @@
-/* What matmul_plan.c shares with its kin: the pieces of making a product of windows. */
+/* The pieces that make a product of windows (matmul.h), shared by three files:
+ *
+ *   matmul_plan.c   which kind of kernel; products with a gate; experts; the second pass
+ *   matmul_tiles.c  the tiled kernels: the table of tiles, the model that chooses one, their dispatches
+ *   matmul_rows.c   the kernels for a few rows
+ *
+ * The numbers that were found by measuring are the table in matmul_tiles.c and the enums beside it and in matmul_rows.c. */
 #ifndef RLX_GPU_MATMUL_PLAN_H
 #define RLX_GPU_MATMUL_PLAN_H
 
 #include "gpu/matmul.h"
 
 uint32_t gpu_product_batches(const gpu_product *p);
+/* Whether rows of `width` elements begin at 16 bytes. */
 bool gpu_product_vectors(rlx_dtype t, uint32_t width);
+static inline gpu_window gpu_window_if(bool wanted, gpu_window w) {
+  return wanted ? w : (gpu_window){GPU_NONE, 0, 0, 0};
+}
 
 /* The batch axes as parameters of a kernel. */
 #define PRODUCT_AXES(p)                                                                                              \
@@ -25,25 +35,61 @@ typedef struct product_target {
   bool is_part;
 } product_target;
 product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_t splits);
-/* The second pass. */
-void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits);
+void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits); /* the second pass */
 
 /* A product with one expert per row of a. */
 typedef struct product_rows {
-  gpu_window window;    /* matvec: idx; tiles: what moe_tiles and moe_rows made */
+  gpu_window window;    /* a few rows: idx; tiles: what moe_rows and moe_tiles made */
   rlx_dtype index_type; /* of idx: i32 or i64 */
   uint32_t n_experts;
-  uint32_t n_tiles; /* tiles: at most so many rows of tiles; */
-  uint32_t list;    /* where the rows of experts begin, in words */
+  uint32_t n_tiles; /* tiles: at most so many rows of tiles, */
+  uint32_t list;    /* and the word where the rows of experts begin */
 } product_rows;
 
-/* The model of a tiled product's time; the numbers are products that a multiprocessor does in that time. */
-typedef struct product_model {
-  uint32_t rows, columns, group; /* the tile and its invocations */
-  uint32_t rate;                 /* percent */
-  uint32_t full, prologue, pass, part_traffic;
-} product_model;
-uint64_t gpu_product_cost(const product_model *model, uint32_t units, uint64_t groups, uint32_t k, uint32_t splits,
-                          uint64_t outputs);
+/* ---- a few rows ---- */
+
+enum { PRODUCT_FEW_ROWS = 8 };
+/* Whether m rows are few enough. */
+bool gpu_product_has_few_rows(const gpu_product *p, uint32_t m);
+/* up: a second weight of the same type and shape, the result being act(a b) * (a up); NULL: none. Where b is [k, n], at most
+ * four rows may have one. rows: NULL, or the experts of p's m rows. */
+void gpu_product_few_rows(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows);
+
+/* ---- tiles ---- */
+
+typedef enum product_unit {                /* which kernel */
+                            PRODUCT_8X8,   /* matmul8 */
+                            PRODUCT_4X4,   /* matmul4 */
+                            PRODUCT_COOP4, /* matmul_coop4, or its bf16 form */
+                            PRODUCT_COOP2,
+} product_unit;
+typedef struct product_tile {
+  uint8_t unit;          /* product_unit */
+  uint8_t across, down;  /* pieces of 32 invocations along n and m */
+  uint8_t depth, stages; /* of k; how many buffers */
+  uint8_t rate;          /* of the arithmetic that the best of its kind reaches, percent; 0: in benchmarks alone */
+} product_tile;
+extern const product_tile gpu_product_tiles[];
+extern const size_t gpu_product_tile_count;
+uint32_t gpu_tile_rows(const product_tile *t);
+uint32_t gpu_tile_columns(const product_tile *t);
+uint32_t gpu_tile_group(const product_tile *t);
+
+typedef struct product_choice {
+  product_tile tile; /* as it fits the device */
+  uint32_t splits;
+} product_choice;
+/* The best tile for `batches` products of m rows each; false: the device has room for none. */
+bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out);
+void gpu_product_in_tiles(gpu_lowering *l, const gpu_product *p, const product_choice *choice,
+                          const product_rows *rows);
+
+/* For benchmarks and tests: the choice is this tile (and so many parts of k) wherever the device can run it on the operands'
+ * types; a few rows become tiles too. Not for use while another thread compiles. */
+typedef struct product_force {
+  const product_tile *tile; /* NULL: nothing is forced */
+  uint32_t splits;
+} product_force;
+extern product_force gpu_product_force;
 
 #endif

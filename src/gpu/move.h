@@ -47,6 +47,17 @@ void gpu_copy(gpu_lowering *l, gpu_window from, gpu_window to, uint64_t bytes);
 
 /* i / d = mulhi(i, *m) >> *s for i < 2^31; d > 1. */
 void gpu_magic(uint32_t d, uint32_t *m, uint32_t *s);
+/* The words of up to 16 axes, the fastest first, as axes.kh wants them: the first four for the parameters from d0 on, the
+ * rest in a table. */
+typedef struct gpu_axes {
+  int n; /* axes that are there */
+  uint32_t words[GPU_BOX_RANK][6];
+} gpu_axes;
+/* Adds one behind (outside of) those that are there. */
+void gpu_axes_add(gpu_axes *a, uint32_t dim, int64_t stride, uint32_t lo, uint32_t n, uint32_t mode);
+uint32_t gpu_axes_rank(const gpu_axes *a); /* the constant RANK; after all have been added */
+/* The outermost needs no division: to be called once all are there. Gives the table, GPU_NONE where it is not needed. */
+gpu_window gpu_axes_table(gpu_lowering *l, gpu_axes *a);
 /* Groups of `size` invocations for so many items, up to four each, `step` apart. */
 typedef struct gpu_grid {
   uint32_t groups, size, step;

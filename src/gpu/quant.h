@@ -1,7 +1,8 @@
 /* Weights of block types on all GPUs: how they may lie, and the lowerings that read them.
  *
  * quant_layout.c   weights in planes, GPU_LAYOUT_PLANES
- * lower_quant.c    decoding; products with block types on the right (the seam to dense products is matmul.h)
+ * lower_quant.c    decoding
+ * quant_product.c  products with block types on the right (the seam to dense products is matmul.h)
  * lower_dequant.c  dequant_matmul, whose scales are inputs; the 8-bit integer products
  *
  * kernels/blocks.kh decodes both layouts. A lowering that reads a block type wishes for planes with gpu_wish_planes and
@@ -31,7 +32,10 @@ rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *s
 void gpu_wish_planes(gpu_lowering *l, uint32_t i);
 static inline uint32_t gpu_in_planes(const gpu_lowering *l, uint32_t i) { return l->layout[i] == GPU_LAYOUT_PLANES; }
 uint32_t gpu_blocks(const rlx_type *t);
+/* Input i, all of it, to this float type and window. */
+void gpu_decode(gpu_lowering *l, uint32_t i, rlx_dtype type, gpu_window to);
 
+void gpu_lower_cast_blocks(gpu_lowering *l);   /* cast from a block type */
 void gpu_lower_gather_blocks(gpu_lowering *l); /* gather's rows of a block type */
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "vulkan/vk.h"
 
@@ -140,8 +139,7 @@ void vk_range_free(vk_device *d, vk_heap *h, vk_range *r) {
   pthread_mutex_unlock(&d->memory_lock);
   *r = (vk_range){0};
   if (!c) return;
-  rlx_status s = vk_device_sync(&d->base); /* a copy that nobody waited for may be under way */
-  if (s) rlx_log_write(RLX_LOG_WARN, "vulkan: freeing memory of a device that fails");
+  vk_settle(d); /* a copy that nobody waited for may be under way */
   chunk_destroy(d, c);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gpu/spirv.h"
 #include "vulkan/vk.h"
 
 /* ---- layouts ---- */
@@ -128,23 +129,25 @@ static void drop(vk_device *d, vk_pipeline *q) {
 
 /* ---- compiling ---- */
 
-static VkResult compile(vk_device *d, vk_pipeline *q) {
+/* The kernel with its constants put in: the driver sees only what is left of it. */
+static VkResult make_module(vk_device *d, const vk_pipeline *q, VkShaderModule *out) {
   const gpu_spirv *code = &q->kernel->spirv[q->variant];
-  const VkShaderModuleCreateInfo module = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                           .codeSize = code->n_words * sizeof(uint32_t),
-                                           .pCode = code->words};
-  VkShaderModule shader;
-  VkResult r = d->CreateShaderModule(d->handle, &module, NULL, &shader);
-  if (r) return r;
   const uint32_t n = 1 + q->kernel->n_constants;
-  uint32_t values[1 + GPU_MAX_CONSTANTS];
-  VkSpecializationMapEntry entries[1 + GPU_MAX_CONSTANTS];
-  for (uint32_t i = 0; i < n; i++) {
-    values[i] = i ? q->constants[i - 1] : q->group_size;
-    entries[i] = (VkSpecializationMapEntry){.constantID = i, .offset = i * 4, .size = 4};
-  }
-  const VkSpecializationInfo constants = {
-    .mapEntryCount = n, .pMapEntries = entries, .dataSize = n * sizeof *values, .pData = values};
+  uint32_t values[1 + GPU_MAX_CONSTANTS], *words;
+  for (uint32_t i = 0; i < n; i++) values[i] = i ? q->constants[i - 1] : q->group_size;
+  size_t n_words;
+  if (gpu_spirv_specialise(code->words, code->n_words, values, n, &words, &n_words)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  const VkShaderModuleCreateInfo module = {
+    .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = n_words * sizeof(uint32_t), .pCode = words};
+  VkResult r = d->CreateShaderModule(d->handle, &module, NULL, out);
+  rlx_mem_free(words);
+  return r;
+}
+
+static VkResult compile(vk_device *d, vk_pipeline *q) {
+  VkShaderModule shader;
+  VkResult r = make_module(d, q, &shader);
+  if (r) return r;
   const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
     .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
     .requiredSubgroupSize = d->caps.subgroup};
@@ -157,8 +160,7 @@ static VkResult compile(vk_device *d, vk_pipeline *q) {
               .flags = is_full ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
               .stage = VK_SHADER_STAGE_COMPUTE_BIT,
               .module = shader,
-              .pName = "main",
-              .pSpecializationInfo = &constants},
+              .pName = "main"},
     .layout = d->pipelines.layouts[q->kernel->n_windows]};
   r = d->CreateComputePipelines(d->handle, d->pipelines.cache.handle, 1, &info, NULL, &q->handle);
   d->DestroyShaderModule(d->handle, shader, NULL);

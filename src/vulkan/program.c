@@ -227,6 +227,7 @@ rlx_status vk_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_pr
 void vk_program_destroy(rlx_program *p) {
   if (!p) return;
   vk_device *d = p->device;
+  if (atomic_load(&d->base.is_lost)) vk_settle(d); /* else a run has waited for its end */
   for (size_t i = 0; p->recordings && i < p->n_steps; i++)
     for (vk_recording *r = p->recordings[i], *next; r; r = next) {
       next = r->next;

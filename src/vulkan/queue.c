@@ -122,3 +122,11 @@ rlx_status vk_device_sync(rlx_device *base) {
   RLX_TRY(vk_submit(d, VK_NULL_HANDLE, &serial));
   return vk_wait(d, serial);
 }
+
+/* A lost device must answer this in finite time, and its objects may be destroyed only after. */
+void vk_settle(vk_device *d) {
+  if (!atomic_load(&d->base.is_lost) && vk_device_sync(&d->base) == RLX_OK) return;
+  pthread_mutex_lock(&d->lock);
+  d->DeviceWaitIdle(d->handle);
+  pthread_mutex_unlock(&d->lock);
+}

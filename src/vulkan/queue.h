@@ -28,5 +28,7 @@ rlx_status vk_submit_locked(vk_device *d, VkCommandBuffer cmd, uint64_t *serial)
 rlx_status vk_wait(vk_device *d, uint64_t serial); /* not under the lock */
 rlx_status vk_wait_locked(vk_device *d, uint64_t serial);
 bool vk_is_done_locked(vk_device *d, uint64_t serial);
+/* Returns when nothing runs any more, whatever state the device is in: what it used may then be destroyed. */
+void vk_settle(vk_device *d);
 
 #endif

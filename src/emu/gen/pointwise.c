@@ -27,8 +27,8 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   TX = constants[17];
   TY = constants[18];
   USED = constants[19];
-  FLAT = constants[20];
-  RANK = constants[21];
+  RANK = constants[20];
+  FLAT = constants[21];
   x0 = windows[0];
   x1 = windows[1];
   x2 = windows[2];

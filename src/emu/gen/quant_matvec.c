@@ -12,10 +12,11 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   COLS = constants[2];
   LANES = constants[3];
   RED = constants[4];
-  DUAL = constants[5];
-  EXTRA = constants[6];
-  ACT = constants[7];
-  TI = constants[8];
+  MODE = constants[5];
+  DUAL = constants[6];
+  EXTRA = constants[7];
+  ACT = constants[8];
+  TI = constants[9];
   w4 = windows[0];
   wb = windows[1];
   x = windows[2];

@@ -9,7 +9,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   memcpy(&p, params, sizeof p);
   LOG = constants[0];
   RANK = constants[1];
-  MODES = constants[2];
+  MAPS = constants[2];
   TRI = constants[3];
   x = windows[0];
   x4 = windows[1];

@@ -76,6 +76,11 @@ fn k_end_tap(start : i32, dilation : i32, kernel : u32, size : u32) -> u32 {
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+fn k_float(word : u32, kind : u32, i : u32) -> f32 {
+  if (kind == 0u) { return bitcast<f32>(word); }
+  if (kind == 1u) { return unpack2x16float(word >> ((i & 1u) << 4u)).x; }
+  return bitcast<f32>((word >> ((i & 1u) << 4u)) << 16u);
+}
 @id(1) override T : u32 = 0u;
 @id(2) override TW : u32 = 0u;
 @id(3) override HAS_BIAS : u32 = 0u;
@@ -125,13 +130,13 @@ struct Params { groups : u32,
                              u32(start_x + i32(first_x) * p.dilation_x);
               var tap : u32 = (((channel * p.each_in + c) * p.kernel_z + i) * p.kernel_y + j) * p.kernel_x;
               for (var k : u32 = first_x; k < end_x; k += 1u) {
-                sum += bitcast<f32>(k_element(x[(at) >> k_shift(T)], T, at)) * bitcast<f32>(k_element(w[(tap + k) >> k_shift(TW)], TW, tap + k));
+                sum += k_float(x[(at) >> select(1u, 0u, T == 0u)], T, at) * k_float(w[(tap + k) >> select(1u, 0u, TW == 0u)], TW, tap + k);
                 at += u32(p.dilation_x);
               }
             }
           }
         }
-        if (HAS_BIAS == 1u) { sum += bitcast<f32>(k_element(bias[(channel) >> k_shift(T)], T, channel)); }
+        if (HAS_BIAS == 1u) { sum += k_float(bias[(channel) >> select(1u, 0u, T == 0u)], T, channel); }
         word = k_put(word, T, e, k_narrow(bitcast<u32>(sum), T));
       }
     }

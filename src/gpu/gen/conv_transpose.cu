@@ -99,6 +99,11 @@ static __device__ __forceinline__ u32 k_end_tap(i32 start, i32 dilation, u32 ker
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+static __device__ __forceinline__ f32 k_float(u32 word, u32 kind, u32 i) {
+  if (kind == 0u) { return __uint_as_float(word); }
+  if (kind == 1u) { return k_half((word >> ((i & 1u) << 4u)) & 0xffffu); }
+  return __uint_as_float((word >> ((i & 1u) << 4u)) << 16u);
+}
 static constexpr u32 T = K_C1;
 static constexpr u32 TW = K_C2;
 static constexpr u32 HAS_BIAS = K_C3;
@@ -146,8 +151,8 @@ extern "C" __global__ void __launch_bounds__(K_C0) conv_transpose(const u32 *x, 
                   if (u < p.in_x) {
                     for (u32 c = group * p.each_in; c < (group + 1u) * p.each_in; c += 1u) {
                       u32 tap = c * p.each_out + channel - group * p.each_out;
-                      sum += __uint_as_float(k_element(x[((((x_first + c) * p.in_z + z) * p.in_y + v) * p.in_x + u) >> k_shift(T)], T, (((x_first + c) * p.in_z + z) * p.in_y + v) * p.in_x + u)) *
-                             __uint_as_float(k_element(w[(((tap * p.kernel_z + i) * p.kernel_y + j) * p.kernel_x + k) >> k_shift(TW)], TW, ((tap * p.kernel_z + i) * p.kernel_y + j) * p.kernel_x + k));
+                      sum += k_float(x[((((x_first + c) * p.in_z + z) * p.in_y + v) * p.in_x + u) >> ((T == 0u) ? (0u) : (1u))], T, (((x_first + c) * p.in_z + z) * p.in_y + v) * p.in_x + u) *
+                             k_float(w[(((tap * p.kernel_z + i) * p.kernel_y + j) * p.kernel_x + k) >> ((TW == 0u) ? (0u) : (1u))], TW, ((tap * p.kernel_z + i) * p.kernel_y + j) * p.kernel_x + k);
                     }
                   }
                 }
@@ -155,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) conv_transpose(const u32 *x, 
             }
           }
         }
-        if (HAS_BIAS == 1u) { sum += __uint_as_float(k_element(bias[(channel) >> k_shift(T)], T, channel)); }
+        if (HAS_BIAS == 1u) { sum += k_float(bias[(channel) >> ((T == 0u) ? (0u) : (1u))], T, channel); }
         word = k_put(word, T, e, k_narrow(__float_as_uint(sum), T));
       }
     }

@@ -76,6 +76,11 @@ fn k_end_tap(start : i32, dilation : i32, kernel : u32, size : u32) -> u32 {
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+fn k_float(word : u32, kind : u32, i : u32) -> f32 {
+  if (kind == 0u) { return bitcast<f32>(word); }
+  if (kind == 1u) { return unpack2x16float(word >> ((i & 1u) << 4u)).x; }
+  return bitcast<f32>((word >> ((i & 1u) << 4u)) << 16u);
+}
 @id(1) override T : u32 = 0u;
 @id(2) override TW : u32 = 0u;
 @id(3) override HAS_BIAS : u32 = 0u;
@@ -127,8 +132,8 @@ fn k_source(place : i32, tap : i32, stride : i32) -> u32 {
                   if (u < p.in_x) {
                     for (var c : u32 = group * p.each_in; c < (group + 1u) * p.each_in; c += 1u) {
                       var tap : u32 = c * p.each_out + channel - group * p.each_out;
-                      sum += bitcast<f32>(k_element(x[((((x_first + c) * p.in_z + z) * p.in_y + v) * p.in_x + u) >> k_shift(T)], T, (((x_first + c) * p.in_z + z) * p.in_y + v) * p.in_x + u)) *
-                             bitcast<f32>(k_element(w[(((tap * p.kernel_z + i) * p.kernel_y + j) * p.kernel_x + k) >> k_shift(TW)], TW, ((tap * p.kernel_z + i) * p.kernel_y + j) * p.kernel_x + k));
+                      sum += k_float(x[((((x_first + c) * p.in_z + z) * p.in_y + v) * p.in_x + u) >> select(1u, 0u, T == 0u)], T, (((x_first + c) * p.in_z + z) * p.in_y + v) * p.in_x + u) *
+                             k_float(w[(((tap * p.kernel_z + i) * p.kernel_y + j) * p.kernel_x + k) >> select(1u, 0u, TW == 0u)], TW, ((tap * p.kernel_z + i) * p.kernel_y + j) * p.kernel_x + k);
                     }
                   }
                 }
@@ -136,7 +141,7 @@ fn k_source(place : i32, tap : i32, stride : i32) -> u32 {
             }
           }
         }
-        if (HAS_BIAS == 1u) { sum += bitcast<f32>(k_element(bias[(channel) >> k_shift(T)], T, channel)); }
+        if (HAS_BIAS == 1u) { sum += k_float(bias[(channel) >> select(1u, 0u, T == 0u)], T, channel); }
         word = k_put(word, T, e, k_narrow(bitcast<u32>(sum), T));
       }
     }

@@ -6,6 +6,7 @@ typedef uint4 u32x4;
 typedef float4 f32x4;
 static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return make_float4(__uint_as_float(u.x), __uint_as_float(u.y), __uint_as_float(u.z), __uint_as_float(u.w)); }
 static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return make_uint4(__float_as_uint(f.x), __float_as_uint(f.y), __float_as_uint(f.z), __float_as_uint(f.w)); }
+template <class T> static __device__ __forceinline__ T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
 static __device__ __forceinline__ f32 k_half(u32 h) {
   f32 r;
   unsigned short s = (unsigned short)h;
@@ -31,21 +32,12 @@ static __device__ __forceinline__ u32 k_shift(u32 T) {
 }
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+  return ((u >> 16u) & 0x8000u) | r;
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);

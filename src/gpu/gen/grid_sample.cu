@@ -99,6 +99,11 @@ static __device__ __forceinline__ u32 k_end_tap(i32 start, i32 dilation, u32 ker
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+static __device__ __forceinline__ f32 k_float(u32 word, u32 kind, u32 i) {
+  if (kind == 0u) { return __uint_as_float(word); }
+  if (kind == 1u) { return k_half((word >> ((i & 1u) << 4u)) & 0xffffu); }
+  return __uint_as_float((word >> ((i & 1u) << 4u)) << 16u);
+}
 static constexpr u32 T = K_C1;
 static constexpr u32 TO = K_C2;
 static constexpr u32 AXES = K_C3;
@@ -223,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) grid_sample(const u32 *x, con
               f32 weight = __uint_as_float(z.y) * __uint_as_float(v.y) * __uint_as_float(u.y);
               u32 plane = image * p.channels + c_first;
               for (u32 c = 0u; c < c_end - c_first; c += 1u) {
-                sums[c] += weight * __uint_as_float(k_element(x[((((plane + c) * p.in_z + z.x) * p.in_y + v.x) * p.in_x + u.x) >> k_shift(T)], T, (((plane + c) * p.in_z + z.x) * p.in_y + v.x) * p.in_x + u.x));
+                sums[c] += weight * k_float(x[((((plane + c) * p.in_z + z.x) * p.in_y + v.x) * p.in_x + u.x) >> ((T == 0u) ? (0u) : (1u))], T, (((plane + c) * p.in_z + z.x) * p.in_y + v.x) * p.in_x + u.x);
               }
             }
           }

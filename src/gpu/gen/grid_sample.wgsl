@@ -76,6 +76,11 @@ fn k_end_tap(start : i32, dilation : i32, kernel : u32, size : u32) -> u32 {
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+fn k_float(word : u32, kind : u32, i : u32) -> f32 {
+  if (kind == 0u) { return bitcast<f32>(word); }
+  if (kind == 1u) { return unpack2x16float(word >> ((i & 1u) << 4u)).x; }
+  return bitcast<f32>((word >> ((i & 1u) << 4u)) << 16u);
+}
 @id(1) override T : u32 = 0u;
 @id(2) override TO : u32 = 0u;
 @id(3) override AXES : u32 = 2u;
@@ -203,7 +208,7 @@ fn k_tap(at : vec2<u32>, i : u32, size : u32) -> vec2<u32> {
               var weight : f32 = bitcast<f32>(z.y) * bitcast<f32>(v.y) * bitcast<f32>(u.y);
               var plane : u32 = image * p.channels + c_first;
               for (var c : u32 = 0u; c < c_end - c_first; c += 1u) {
-                sums[c] += weight * bitcast<f32>(k_element(x[((((plane + c) * p.in_z + z.x) * p.in_y + v.x) * p.in_x + u.x) >> k_shift(T)], T, (((plane + c) * p.in_z + z.x) * p.in_y + v.x) * p.in_x + u.x));
+                sums[c] += weight * k_float(x[((((plane + c) * p.in_z + z.x) * p.in_y + v.x) * p.in_x + u.x) >> select(1u, 0u, T == 0u)], T, (((plane + c) * p.in_z + z.x) * p.in_y + v.x) * p.in_x + u.x);
               }
             }
           }

@@ -99,6 +99,11 @@ static __device__ __forceinline__ u32 k_end_tap(i32 start, i32 dilation, u32 ker
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+static __device__ __forceinline__ f32 k_float(u32 word, u32 kind, u32 i) {
+  if (kind == 0u) { return __uint_as_float(word); }
+  if (kind == 1u) { return k_half((word >> ((i & 1u) << 4u)) & 0xffffu); }
+  return __uint_as_float((word >> ((i & 1u) << 4u)) << 16u);
+}
 static constexpr u32 BYTES = K_C1;
 struct Params { u32 groups;
   u32 in_z; u32 in_y; u32 in_x; u32 kernel_z; u32 kernel_y; u32 kernel_x; i32 stride_z; i32 stride_y; i32 stride_x; i32 dilation_z; i32 dilation_y; i32 dilation_x; i32 pad_z; i32 pad_y; i32 pad_x; u32 plane; u32 plane_m; u32 plane_s; u32 slice; u32 slice_m; u32 slice_s; u32 row; u32 row_m; u32 row_s;

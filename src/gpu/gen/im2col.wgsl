@@ -76,6 +76,11 @@ fn k_end_tap(start : i32, dilation : i32, kernel : u32, size : u32) -> u32 {
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+fn k_float(word : u32, kind : u32, i : u32) -> f32 {
+  if (kind == 0u) { return bitcast<f32>(word); }
+  if (kind == 1u) { return unpack2x16float(word >> ((i & 1u) << 4u)).x; }
+  return bitcast<f32>((word >> ((i & 1u) << 4u)) << 16u);
+}
 @id(1) override BYTES : u32 = 4u;
 struct Params { groups : u32,
   in_z : u32, in_y : u32, in_x : u32, kernel_z : u32, kernel_y : u32, kernel_x : u32, stride_z : i32, stride_y : i32, stride_x : i32, dilation_z : i32, dilation_y : i32, dilation_x : i32, pad_z : i32, pad_y : i32, pad_x : i32, plane : u32, plane_m : u32, plane_s : u32, slice : u32, slice_m : u32, slice_s : u32, row : u32, row_m : u32, row_s : u32,

@@ -6,22 +6,34 @@
 #include <stdint.h>
 
 enum {
+  GPU_INDEX_arg,
   GPU_INDEX_attention,
   GPU_INDEX_attention4,
   GPU_INDEX_attention_combine,
   GPU_INDEX_attention_decode,
+  GPU_INDEX_conv_depthwise,
   GPU_INDEX_conv_direct,
+  GPU_INDEX_conv_sum,
+  GPU_INDEX_conv_tile,
   GPU_INDEX_conv_transpose,
   GPU_INDEX_convert,
   GPU_INDEX_decode,
+  GPU_INDEX_fft,
+  GPU_INDEX_fft_out,
   GPU_INDEX_grid_sample,
   GPU_INDEX_im2col,
   GPU_INDEX_matmul4,
   GPU_INDEX_matmul8,
+  GPU_INDEX_matmul_coop2,
+  GPU_INDEX_matmul_coop2_bf16,
+  GPU_INDEX_matmul_coop4,
+  GPU_INDEX_matmul_coop4_bf16,
   GPU_INDEX_matmul_sum,
   GPU_INDEX_matvec1,
   GPU_INDEX_matvec8,
   GPU_INDEX_matvec_kn,
+  GPU_INDEX_moe_rows,
+  GPU_INDEX_moe_tiles,
   GPU_INDEX_normalize,
   GPU_INDEX_normalize4,
   GPU_INDEX_one_hot,
@@ -29,20 +41,34 @@ enum {
   GPU_INDEX_place,
   GPU_INDEX_place4,
   GPU_INDEX_pointwise,
+  GPU_INDEX_pointwise4,
+  GPU_INDEX_pointwise64,
   GPU_INDEX_pool,
   GPU_INDEX_pool_lanes,
   GPU_INDEX_quant_matvec,
+  GPU_INDEX_quant_rows,
   GPU_INDEX_range,
   GPU_INDEX_reduce,
   GPU_INDEX_resize,
   GPU_INDEX_resize_rows,
   GPU_INDEX_resolve,
+  GPU_INDEX_rng,
+  GPU_INDEX_rope,
+  GPU_INDEX_rope4,
+  GPU_INDEX_sample_pick,
+  GPU_INDEX_sample_sums,
+  GPU_INDEX_scan,
   GPU_INDEX_scatter,
   GPU_INDEX_softmax,
   GPU_INDEX_softmax4,
+  GPU_INDEX_sort_block,
+  GPU_INDEX_sort_merge,
   GPU_INDEX_strided,
   GPU_INDEX_transpose,
 };
+
+typedef struct gpu_params_arg { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t chunks; uint32_t chunk; } gpu_params_arg;
+extern const struct gpu_kernel gpu_kernel_arg;
 
 typedef struct gpu_params_attention { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention;
 extern const struct gpu_kernel gpu_kernel_attention;
@@ -56,8 +82,17 @@ extern const struct gpu_kernel gpu_kernel_attention_combine;
 typedef struct gpu_params_attention_decode { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_decode;
 extern const struct gpu_kernel gpu_kernel_attention_decode;
 
+typedef struct gpu_params_conv_depthwise { uint32_t groups; uint32_t in_y; uint32_t in_x; uint32_t pad_y; uint32_t pad_x; uint32_t out_y; uint32_t words; uint32_t words_m; uint32_t words_s; uint32_t blocks; uint32_t blocks_m; uint32_t blocks_s; uint32_t channels; uint32_t channels_m; uint32_t channels_s; uint32_t each_out; uint32_t n; } gpu_params_conv_depthwise;
+extern const struct gpu_kernel gpu_kernel_conv_depthwise;
+
 typedef struct gpu_params_conv_direct { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t channels; uint32_t channels_m; uint32_t channels_s; uint32_t in_channels; uint32_t each_in; uint32_t each_out; uint32_t n; } gpu_params_conv_direct;
 extern const struct gpu_kernel gpu_kernel_conv_direct;
+
+typedef struct gpu_params_conv_sum { uint32_t groups; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t channels; uint32_t channels_m; uint32_t channels_s; uint32_t parts; uint32_t n; } gpu_params_conv_sum;
+extern const struct gpu_kernel gpu_kernel_conv_sum;
+
+typedef struct gpu_params_conv_tile { uint32_t groups; uint32_t places; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t x_image; uint32_t x_group; uint32_t y_image; uint32_t y_plane; uint32_t y_part; uint32_t w_group; uint32_t w_channel; uint32_t each_out; uint32_t k; uint32_t k_part; uint32_t taps; uint32_t tiles_o; uint32_t tiles_p; uint32_t conv_groups; } gpu_params_conv_tile;
+extern const struct gpu_kernel gpu_kernel_conv_tile;
 
 typedef struct gpu_params_conv_transpose { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t channels; uint32_t channels_m; uint32_t channels_s; uint32_t in_channels; uint32_t each_in; uint32_t each_out; uint32_t n; } gpu_params_conv_transpose;
 extern const struct gpu_kernel gpu_kernel_conv_transpose;
@@ -67,6 +102,12 @@ extern const struct gpu_kernel gpu_kernel_convert;
 
 typedef struct gpu_params_decode { uint32_t groups; uint32_t n; uint32_t n_blocks; uint32_t per; uint32_t experts; uint32_t from_end; } gpu_params_decode;
 extern const struct gpu_kernel gpu_kernel_decode;
+
+typedef struct gpu_params_fft { uint32_t groups; uint32_t rows; uint32_t log_r; uint32_t log_t; uint32_t log_l; uint32_t rows_in; uint32_t rows_out; uint32_t inner; uint32_t n; uint32_t zn; uint32_t n_in; uint32_t n_out; float scale; uint32_t roots_at; uint32_t low_at; uint32_t low_log; uint32_t high_at; uint32_t turn_at; uint32_t chirp_at; } gpu_params_fft;
+extern const struct gpu_kernel gpu_kernel_fft;
+
+typedef struct gpu_params_fft_out { uint32_t groups; uint32_t count; uint32_t pitch; uint32_t inner; uint32_t zn; uint32_t n_out; float scale; uint32_t turn_at; uint32_t chirp_at; } gpu_params_fft_out;
+extern const struct gpu_kernel gpu_kernel_fft_out;
 
 typedef struct gpu_params_grid_sample { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t channels; uint32_t places; uint32_t words; uint32_t words_m; uint32_t words_s; uint32_t chunks; uint32_t chunks_m; uint32_t chunks_s; uint32_t n; } gpu_params_grid_sample;
 extern const struct gpu_kernel gpu_kernel_grid_sample;
@@ -80,6 +121,18 @@ extern const struct gpu_kernel gpu_kernel_matmul4;
 typedef struct gpu_params_matmul8 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul8;
 extern const struct gpu_kernel gpu_kernel_matmul8;
 
+typedef struct gpu_params_matmul_coop2 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop2;
+extern const struct gpu_kernel gpu_kernel_matmul_coop2;
+
+typedef struct gpu_params_matmul_coop2_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop2_bf16;
+extern const struct gpu_kernel gpu_kernel_matmul_coop2_bf16;
+
+typedef struct gpu_params_matmul_coop4 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop4;
+extern const struct gpu_kernel gpu_kernel_matmul_coop4;
+
+typedef struct gpu_params_matmul_coop4_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop4_bf16;
+extern const struct gpu_kernel gpu_kernel_matmul_coop4_bf16;
+
 typedef struct gpu_params_matmul_sum { uint32_t groups; uint32_t n; uint32_t count; uint32_t splits; } gpu_params_matmul_sum;
 extern const struct gpu_kernel gpu_kernel_matmul_sum;
 
@@ -91,6 +144,12 @@ extern const struct gpu_kernel gpu_kernel_matvec8;
 
 typedef struct gpu_params_matvec_kn { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matvec_kn;
 extern const struct gpu_kernel gpu_kernel_matvec_kn;
+
+typedef struct gpu_params_moe_rows { uint32_t groups; uint32_t m; uint32_t experts; uint32_t counts; uint32_t starts; uint32_t list; } gpu_params_moe_rows;
+extern const struct gpu_kernel gpu_kernel_moe_rows;
+
+typedef struct gpu_params_moe_tiles { uint32_t groups; uint32_t experts; uint32_t counts; uint32_t starts; uint32_t height; uint32_t n_tiles; } gpu_params_moe_tiles;
+extern const struct gpu_kernel gpu_kernel_moe_tiles;
 
 typedef struct gpu_params_normalize { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t chunks; uint32_t chunk; float eps; float fine; float coarse; uint32_t sets; uint32_t channels; uint32_t run; } gpu_params_normalize;
 extern const struct gpu_kernel gpu_kernel_normalize;
@@ -113,14 +172,23 @@ extern const struct gpu_kernel gpu_kernel_place4;
 typedef struct gpu_params_pointwise { uint32_t groups; uint32_t n; uint32_t c0; uint32_t c1; uint32_t c2; uint32_t c3; uint32_t c4; uint32_t c5; uint32_t c6; uint32_t c7; uint32_t c8; uint32_t c9; uint32_t c10; uint32_t c11; } gpu_params_pointwise;
 extern const struct gpu_kernel gpu_kernel_pointwise;
 
+typedef struct gpu_params_pointwise4 { uint32_t groups; uint32_t n; uint32_t c0; uint32_t c1; uint32_t c2; uint32_t c3; uint32_t c4; uint32_t c5; uint32_t c6; uint32_t c7; uint32_t c8; uint32_t c9; uint32_t c10; uint32_t c11; } gpu_params_pointwise4;
+extern const struct gpu_kernel gpu_kernel_pointwise4;
+
+typedef struct gpu_params_pointwise64 { uint32_t groups; uint32_t n; uint32_t c0; uint32_t c1; uint32_t c2; uint32_t c3; uint32_t c4; uint32_t c5; uint32_t c6; uint32_t c7; uint32_t c8; uint32_t c9; uint32_t c10; uint32_t c11; uint32_t h0; uint32_t h1; uint32_t h2; uint32_t h3; uint32_t h4; uint32_t h5; uint32_t h6; uint32_t h7; uint32_t h8; uint32_t h9; uint32_t h10; uint32_t h11; } gpu_params_pointwise64;
+extern const struct gpu_kernel gpu_kernel_pointwise64;
+
 typedef struct gpu_params_pool { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t padded_z; uint32_t padded_y; uint32_t padded_x; uint32_t n; } gpu_params_pool;
 extern const struct gpu_kernel gpu_kernel_pool;
 
 typedef struct gpu_params_pool_lanes { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t padded_z; uint32_t padded_y; uint32_t padded_x; uint32_t n; } gpu_params_pool_lanes;
 extern const struct gpu_kernel gpu_kernel_pool_lanes;
 
-typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t two_23; } gpu_params_quant_matvec;
+typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; } gpu_params_quant_matvec;
 extern const struct gpu_kernel gpu_kernel_quant_matvec;
+
+typedef struct gpu_params_quant_rows { uint32_t groups; uint32_t count; } gpu_params_quant_rows;
+extern const struct gpu_kernel gpu_kernel_quant_rows;
 
 typedef struct gpu_params_range { uint32_t groups; uint32_t elements; uint32_t start; uint32_t start_hi; uint32_t step; uint32_t step_hi; } gpu_params_range;
 extern const struct gpu_kernel gpu_kernel_range;
@@ -137,6 +205,24 @@ extern const struct gpu_kernel gpu_kernel_resize_rows;
 typedef struct gpu_params_resolve { uint32_t groups; uint32_t tuples; } gpu_params_resolve;
 extern const struct gpu_kernel gpu_kernel_resolve;
 
+typedef struct gpu_params_rng { uint32_t groups; uint32_t n; uint32_t seed_low; uint32_t seed_high; float start; float scale; } gpu_params_rng;
+extern const struct gpu_kernel gpu_kernel_rng;
+
+typedef struct gpu_params_rope { uint32_t groups; uint32_t n; uint32_t d; uint32_t n_rot; uint32_t heads; uint32_t tokens; uint32_t head_rows; uint32_t token_rows; uint32_t width; uint32_t table_rows; uint32_t heads_each; } gpu_params_rope;
+extern const struct gpu_kernel gpu_kernel_rope;
+
+typedef struct gpu_params_rope4 { uint32_t groups; uint32_t n; uint32_t d; uint32_t n_rot; uint32_t heads; uint32_t tokens; uint32_t head_rows; uint32_t token_rows; uint32_t width; uint32_t table_rows; uint32_t heads_each; } gpu_params_rope4;
+extern const struct gpu_kernel gpu_kernel_rope4;
+
+typedef struct gpu_params_sample_pick { uint32_t groups; uint32_t n; uint32_t pitch; uint32_t chunks; uint32_t chunk; float temperature; uint32_t top_p; uint32_t seed_low; uint32_t seed_high; } gpu_params_sample_pick;
+extern const struct gpu_kernel gpu_kernel_sample_pick;
+
+typedef struct gpu_params_sample_sums { uint32_t groups; uint32_t n; uint32_t pitch; uint32_t chunks; uint32_t chunk; float temperature; float min_p; } gpu_params_sample_sums;
+extern const struct gpu_kernel gpu_kernel_sample_sums;
+
+typedef struct gpu_params_scan { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t blocks; uint32_t chunks; uint32_t chunk; uint32_t neutral; uint32_t neutral_high; } gpu_params_scan;
+extern const struct gpu_kernel gpu_kernel_scan;
+
 typedef struct gpu_params_scatter { uint32_t groups; uint32_t lines; uint32_t ranges; uint32_t range_size; uint32_t count; uint32_t u_step; uint32_t stride; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_scatter;
 extern const struct gpu_kernel gpu_kernel_scatter;
 
@@ -145,6 +231,12 @@ extern const struct gpu_kernel gpu_kernel_softmax;
 
 typedef struct gpu_params_softmax4 { uint32_t groups; uint32_t rows; uint32_t cols; uint32_t chunks; uint32_t chunk; } gpu_params_softmax4;
 extern const struct gpu_kernel gpu_kernel_softmax4;
+
+typedef struct gpu_params_sort_block { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t items; uint32_t pieces; uint32_t take; uint32_t kept; } gpu_params_sort_block;
+extern const struct gpu_kernel gpu_kernel_sort_block;
+
+typedef struct gpu_params_sort_merge { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t run; uint32_t take; } gpu_params_sort_merge;
+extern const struct gpu_kernel gpu_kernel_sort_merge;
 
 typedef struct gpu_params_strided { uint32_t groups; uint32_t items; uint32_t elements; uint32_t step; uint32_t origin; uint32_t fill; uint32_t fill_hi; int32_t k; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_strided;
 extern const struct gpu_kernel gpu_kernel_strided;

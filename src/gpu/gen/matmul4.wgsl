@@ -454,7 +454,7 @@ fn k_float(word : u32, T : u32, i : u32) -> u32 {
   return bitcast<u32>(k_low(select(word >> 16u, word, (i & 1u) == 0u), T));
 }
 fn k_pair(lo : f32, hi : f32, T : u32) -> u32 {
-  if (T == 1u) { return k_half_bits(lo) | (k_half_bits(hi) << 16u); }
+  if (T == 1u) { return (k_half_bits(lo) | (k_half_bits(hi) << 16u)); }
   return k_bf16_bits(lo) | (k_bf16_bits(hi) << 16u);
 }
 fn k_four(v : vec4<u32>, T : u32, VEC : u32, at : u32) -> vec4<f32> {
@@ -484,16 +484,7 @@ fn k_four(v : vec4<u32>, T : u32, VEC : u32, at : u32) -> vec4<f32> {
 @id(18) override ACT : u32 = 0u;
 @id(19) override TE : u32 = 0u;
 struct Params { groups : u32,
-  m : u32,
-  n : u32,
-  k : u32,
-  k_part : u32,
-  batches : u32,
-  tiles_m : u32,
-  tiles_n : u32,
-  list : u32,
-  experts : u32,
-  d0 : u32, d1 : u32, d2 : u32, d3 : u32, d4 : u32, d5 : u32, sa0 : u32, sa1 : u32, sa2 : u32, sa3 : u32, sa4 : u32, sa5 : u32, sb0 : u32, sb1 : u32, sb2 : u32, sb3 : u32, sb4 : u32, sb5 : u32,
+  m : u32, n : u32, k : u32, k_part : u32, batches : u32, tiles_m : u32, tiles_n : u32, list : u32, experts : u32, d0 : u32, d1 : u32, d2 : u32, d3 : u32, d4 : u32, d5 : u32, sa0 : u32, sa1 : u32, sa2 : u32, sa3 : u32, sa4 : u32, sa5 : u32, sb0 : u32, sb1 : u32, sb2 : u32, sb3 : u32, sb4 : u32, sb5 : u32,
 }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
 @group(0) @binding(0) var<storage, read_write> a : array<u32>;
 @group(0) @binding(1) var<storage, read_write> a4 : array<vec4<u32>>;
@@ -507,51 +498,13 @@ var<workgroup> tile_a : array<vec4<f32>, SIZE_A>;
 var<workgroup> tile_b : array<vec4<f32>, SIZE_B>;
 var<workgroup> row_of : array<u32, SIZE_ROWS>;
 @compute @workgroup_size(GROUP) fn matmul4(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
-  var tiles : u32 = p.tiles_m * p.tiles_n;
-  var slice : u32 = (k_wid.y * k_wn.x + k_wid.x) / tiles;
-  var tile : u32 = (k_wid.y * k_wn.x + k_wid.x) - slice * tiles;
-  var band : u32 = tile / (8u * p.tiles_n);
-  var band_rows : u32 = min(8u, p.tiles_m - band * 8u);
-  var in_band : u32 = tile - band * 8u * p.tiles_n;
-  var tile_n : u32 = in_band / band_rows;
-  var tile_m : u32 = band * 8u + in_band - tile_n * band_rows;
-  var split : u32 = slice / p.batches;
-  var m0 : u32 = tile_m * (4u * 4u * WY);
-  var n0 : u32 = tile_n * (8u * 4u * WX);
-  var k0 : u32 = split * p.k_part;
-  var k1 : u32 = min(p.k, k0 + p.k_part);
-  var a_base : u32 = 0u;
-  var b_base : u32 = 0u;
-  var count_m : u32 = min((4u * 4u * WY), p.m - m0);
-  var count_n : u32 = min((8u * 4u * WX), p.n - n0);
-  if (AXES > 0u) {
-    var at : u32 = slice - split * p.batches;
-    if (AXES > 0u) { a_base += (at % p.d0) * p.sa0; b_base += (at % p.d0) * p.sb0; at = at / p.d0; } if (AXES > 1u) { a_base += (at % p.d1) * p.sa1; b_base += (at % p.d1) * p.sb1; at = at / p.d1; } if (AXES > 2u) { a_base += (at % p.d2) * p.sa2; b_base += (at % p.d2) * p.sb2; at = at / p.d2; } if (AXES > 3u) { a_base += (at % p.d3) * p.sa3; b_base += (at % p.d3) * p.sb3; at = at / p.d3; } if (AXES > 4u) { a_base += (at % p.d4) * p.sa4; b_base += (at % p.d4) * p.sb4; at = at / p.d4; } if (AXES > 5u) { a_base += (at % p.d5) * p.sa5; b_base += (at % p.d5) * p.sb5; at = at / p.d5; }
-  }
-  if (GATHER == 1u) {
-    var expert : u32 = rows[3u * tile_m];
-    var start : u32 = p.list + rows[3u * tile_m + 1u];
-    m0 = 0u;
-    count_m = rows[3u * tile_m + 2u];
-    for (var i : u32 = k_lid.x; i < (4u * 4u * WY); i += GROUP) {
-      var source : u32 = 0xffffffffu;
-      if (i < count_m) { source = rows[start + i]; }
-      row_of[i] = source;
-    }
-    b_base = expert * p.k * p.n;
-    if (expert >= p.experts) {
-      b_base = 0u;
-      k1 = k0;
-    }
-    workgroupBarrier();
-  }
+  var tiles : u32 = p.tiles_m * p.tiles_n; var slice : u32 = (k_wid.y * k_wn.x + k_wid.x) / tiles; var tile : u32 = (k_wid.y * k_wn.x + k_wid.x) - slice * tiles; var band : u32 = tile / (8u * p.tiles_n); var band_rows : u32 = min(8u, p.tiles_m - band * 8u); var in_band : u32 = tile - band * 8u * p.tiles_n; var tile_n : u32 = in_band / band_rows; var tile_m : u32 = band * 8u + in_band - tile_n * band_rows; var split : u32 = slice / p.batches; var m0 : u32 = tile_m * (4u * 4u * WY); var n0 : u32 = tile_n * (8u * 4u * WX); var k0 : u32 = split * p.k_part; var k1 : u32 = min(p.k, k0 + p.k_part); var steps : u32 = (p.k_part + BK - 1u) / BK; var a_base : u32 = 0u; var b_base : u32 = 0u; var count_m : u32 = min((4u * 4u * WY), p.m - m0); var count_n : u32 = min((8u * 4u * WX), p.n - n0); if (AXES > 0u) { var at : u32 = slice - split * p.batches; if (AXES > 0u) { a_base += (at % p.d0) * p.sa0; b_base += (at % p.d0) * p.sb0; at = at / p.d0; } if (AXES > 1u) { a_base += (at % p.d1) * p.sa1; b_base += (at % p.d1) * p.sb1; at = at / p.d1; } if (AXES > 2u) { a_base += (at % p.d2) * p.sa2; b_base += (at % p.d2) * p.sb2; at = at / p.d2; } if (AXES > 3u) { a_base += (at % p.d3) * p.sa3; b_base += (at % p.d3) * p.sb3; at = at / p.d3; } if (AXES > 4u) { a_base += (at % p.d4) * p.sa4; b_base += (at % p.d4) * p.sb4; at = at / p.d4; } if (AXES > 5u) { a_base += (at % p.d5) * p.sa5; b_base += (at % p.d5) * p.sb5; at = at / p.d5; } } if (GATHER == 1u) { var expert : u32 = rows[3u * tile_m]; var start : u32 = p.list + rows[3u * tile_m + 1u]; m0 = 0u; count_m = rows[3u * tile_m + 2u]; for (var i : u32 = k_lid.x; i < (4u * 4u * WY); i += GROUP) { var source : u32 = 0xffffffffu; if (i < count_m) { source = rows[start + i]; } row_of[i + 1u] = source; } b_base = expert * p.k * p.n; if (expert >= p.experts) { b_base = 0u; k1 = k0; } if (k_lid.x == 0u) { row_of[0] = select(0u, steps, count_m > 0u); } workgroupBarrier(); steps = workgroupUniformLoad(&row_of[0]); }
   var warp : u32 = k_lid.x / 32u;
   var row : u32 = (warp / WX) * (4u * (4u / 4u)) + (k_lid.x / 8u) % 4u;
   var column : u32 = (warp % WX) * (8u * (4u / 4u)) + k_lid.x % 8u;
   var acc : array<f32, 4u * 4u>;
   for (var i : u32 = 0u; i < 4u * 4u; i += 1u) { acc[i] = 0.0f; }
   var next : array<vec4<u32>, 8>;
-  var steps : u32 = (p.k_part + BK - 1u) / BK;
   for (var s : u32 = 0u; s <= steps; s += 1u) {
     var k : u32 = k0 + s * BK;
     if (s < steps) {
@@ -564,7 +517,7 @@ var<workgroup> row_of : array<u32, SIZE_ROWS>;
               var line : u32 = item % ((4u * 4u * WY) / 4u) * 4u + l;
               var count : u32 = select(0u, k1 - at_k, line < count_m && at_k < k1);
               var source : u32 = m0 + line;
-              if (GATHER == 1u) { source = row_of[line]; }
+              if (GATHER == 1u) { source = row_of[line + 1u]; }
               var at : u32 = a_base + source * p.k + at_k;
               next[i * 4u + l] = vec4<u32>(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_A == 1u) { next[i * 4u + l] = a4[(at) >> (2u + select(1u, 0u, TA == 0u))]; } else { next[i * 4u + l].x = k_float(a[(at) >> select(1u, 0u, TA == 0u)], TA, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(a[((at) + 1u) >> select(1u, 0u, TA == 0u)], TA, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(a[((at) + 2u) >> select(1u, 0u, TA == 0u)], TA, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(a[((at) + 3u) >> select(1u, 0u, TA == 0u)], TA, (at) + 1u); } } }
             }
@@ -660,7 +613,7 @@ var<workgroup> row_of : array<u32, SIZE_ROWS>;
     var at_row : u32 = (row + i / 4u * 4u) * 4u + i % 4u;
     if (at_row < count_m) {
       var to_row : u32 = slice * p.m + m0 + at_row;
-      if (GATHER == 1u) { to_row = row_of[at_row]; }
+      if (GATHER == 1u) { to_row = slice * p.m + row_of[at_row + 1u]; }
       for (var j : u32 = 0u; j < (4u / 4u); j += 1u) {
         var col : u32 = (column + j * 8u) * 4u;
         if (col < count_n) {

@@ -477,7 +477,7 @@ static __device__ __forceinline__ u32 k_float(u32 word, u32 T, u32 i) {
   return __float_as_uint(k_low((((i & 1u) == 0u) ? (word) : (word >> 16u)), T));
 }
 static __device__ __forceinline__ u32 k_pair(f32 lo, f32 hi, u32 T) {
-  if (T == 1u) { return k_half_bits(lo) | (k_half_bits(hi) << 16u); }
+  if (T == 1u) { return (k_half_bits(lo) | (k_half_bits(hi) << 16u)); }
   return k_bf16_bits(lo) | (k_bf16_bits(hi) << 16u);
 }
 static __device__ __forceinline__ f32x4 k_four(u32x4 v, u32 T, u32 VEC, u32 at) {
@@ -507,59 +507,13 @@ static constexpr u32 EXTRA = K_C17;
 static constexpr u32 ACT = K_C18;
 static constexpr u32 TE = K_C19;
 struct Params { u32 groups;
-  u32 m;
-  u32 n;
-  u32 k;
-  u32 k_part;
-  u32 batches;
-  u32 tiles_m;
-  u32 tiles_n;
-  u32 list;
-  u32 experts;
-  u32 d0; u32 d1; u32 d2; u32 d3; u32 d4; u32 d5; u32 sa0; u32 sa1; u32 sa2; u32 sa3; u32 sa4; u32 sa5; u32 sb0; u32 sb1; u32 sb2; u32 sb3; u32 sb4; u32 sb5;
+  u32 m; u32 n; u32 k; u32 k_part; u32 batches; u32 tiles_m; u32 tiles_n; u32 list; u32 experts; u32 d0; u32 d1; u32 d2; u32 d3; u32 d4; u32 d5; u32 sa0; u32 sa1; u32 sa2; u32 sa3; u32 sa4; u32 sa5; u32 sb0; u32 sb1; u32 sb2; u32 sb3; u32 sb4; u32 sb5;
 };
 static __shared__ f32x4 tile_a[SIZE_A];
 static __shared__ f32x4 tile_b[SIZE_B];
 static __shared__ u32 row_of[SIZE_ROWS];
 extern "C" __global__ void __launch_bounds__(K_C0) matmul8(const u32 *a, const u32x4 *a4, const u32 *b, const u32x4 *b4, const u32 *extra, const u32 *rows, u32 *y, u32x4 *y4, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
-  u32 tiles = p.tiles_m * p.tiles_n;
-  u32 slice = (blockIdx.y * gridDim.x + blockIdx.x) / tiles;
-  u32 tile = (blockIdx.y * gridDim.x + blockIdx.x) - slice * tiles;
-  u32 band = tile / (8u * p.tiles_n);
-  u32 band_rows = min(8u, p.tiles_m - band * 8u);
-  u32 in_band = tile - band * 8u * p.tiles_n;
-  u32 tile_n = in_band / band_rows;
-  u32 tile_m = band * 8u + in_band - tile_n * band_rows;
-  u32 split = slice / p.batches;
-  u32 m0 = tile_m * (4u * 8u * WY);
-  u32 n0 = tile_n * (8u * 8u * WX);
-  u32 k0 = split * p.k_part;
-  u32 k1 = min(p.k, k0 + p.k_part);
-  u32 a_base = 0u;
-  u32 b_base = 0u;
-  u32 count_m = min((4u * 8u * WY), p.m - m0);
-  u32 count_n = min((8u * 8u * WX), p.n - n0);
-  if (AXES > 0u) {
-    u32 at = slice - split * p.batches;
-    if (AXES > 0u) { a_base += (at % p.d0) * p.sa0; b_base += (at % p.d0) * p.sb0; at = at / p.d0; } if (AXES > 1u) { a_base += (at % p.d1) * p.sa1; b_base += (at % p.d1) * p.sb1; at = at / p.d1; } if (AXES > 2u) { a_base += (at % p.d2) * p.sa2; b_base += (at % p.d2) * p.sb2; at = at / p.d2; } if (AXES > 3u) { a_base += (at % p.d3) * p.sa3; b_base += (at % p.d3) * p.sb3; at = at / p.d3; } if (AXES > 4u) { a_base += (at % p.d4) * p.sa4; b_base += (at % p.d4) * p.sb4; at = at / p.d4; } if (AXES > 5u) { a_base += (at % p.d5) * p.sa5; b_base += (at % p.d5) * p.sb5; at = at / p.d5; }
-  }
-  if (GATHER == 1u) {
-    u32 expert = rows[3u * tile_m];
-    u32 start = p.list + rows[3u * tile_m + 1u];
-    m0 = 0u;
-    count_m = rows[3u * tile_m + 2u];
-    for (u32 i = threadIdx.x; i < (4u * 8u * WY); i += ((u32)K_C0)) {
-      u32 source = 0xffffffffu;
-      if (i < count_m) { source = rows[start + i]; }
-      row_of[i] = source;
-    }
-    b_base = expert * p.k * p.n;
-    if (expert >= p.experts) {
-      b_base = 0u;
-      k1 = k0;
-    }
-    __syncthreads();
-  }
+  u32 tiles = p.tiles_m * p.tiles_n; u32 slice = (blockIdx.y * gridDim.x + blockIdx.x) / tiles; u32 tile = (blockIdx.y * gridDim.x + blockIdx.x) - slice * tiles; u32 band = tile / (8u * p.tiles_n); u32 band_rows = min(8u, p.tiles_m - band * 8u); u32 in_band = tile - band * 8u * p.tiles_n; u32 tile_n = in_band / band_rows; u32 tile_m = band * 8u + in_band - tile_n * band_rows; u32 split = slice / p.batches; u32 m0 = tile_m * (4u * 8u * WY); u32 n0 = tile_n * (8u * 8u * WX); u32 k0 = split * p.k_part; u32 k1 = min(p.k, k0 + p.k_part); u32 steps = (p.k_part + BK - 1u) / BK; u32 a_base = 0u; u32 b_base = 0u; u32 count_m = min((4u * 8u * WY), p.m - m0); u32 count_n = min((8u * 8u * WX), p.n - n0); if (AXES > 0u) { u32 at = slice - split * p.batches; if (AXES > 0u) { a_base += (at % p.d0) * p.sa0; b_base += (at % p.d0) * p.sb0; at = at / p.d0; } if (AXES > 1u) { a_base += (at % p.d1) * p.sa1; b_base += (at % p.d1) * p.sb1; at = at / p.d1; } if (AXES > 2u) { a_base += (at % p.d2) * p.sa2; b_base += (at % p.d2) * p.sb2; at = at / p.d2; } if (AXES > 3u) { a_base += (at % p.d3) * p.sa3; b_base += (at % p.d3) * p.sb3; at = at / p.d3; } if (AXES > 4u) { a_base += (at % p.d4) * p.sa4; b_base += (at % p.d4) * p.sb4; at = at / p.d4; } if (AXES > 5u) { a_base += (at % p.d5) * p.sa5; b_base += (at % p.d5) * p.sb5; at = at / p.d5; } } if (GATHER == 1u) { u32 expert = rows[3u * tile_m]; u32 start = p.list + rows[3u * tile_m + 1u]; m0 = 0u; count_m = rows[3u * tile_m + 2u]; for (u32 i = threadIdx.x; i < (4u * 8u * WY); i += ((u32)K_C0)) { u32 source = 0xffffffffu; if (i < count_m) { source = rows[start + i]; } row_of[i + 1u] = source; } b_base = expert * p.k * p.n; if (expert >= p.experts) { b_base = 0u; k1 = k0; } if (threadIdx.x == 0u) { row_of[0] = ((count_m > 0u) ? (steps) : (0u)); } __syncthreads(); steps = (row_of[0]); }
   u32 warp = threadIdx.x / 32u;
   u32 row = (warp / WX) * (4u * (8u / 4u)) + (threadIdx.x / 8u) % 4u;
   u32 column = (warp % WX) * (8u * (8u / 4u)) + threadIdx.x % 8u;
@@ -568,7 +522,6 @@ extern "C" __global__ void __launch_bounds__(K_C0) matmul8(const u32 *a, const u
 #pragma unroll
   for (u32 i = 0u; i < 8u * 8u; i += 1u) { acc[i] = 0.0f; }
   u32x4 next[8];
-  u32 steps = (p.k_part + BK - 1u) / BK;
   for (u32 s = 0u; s <= steps; s += 1u) {
     u32 k = k0 + s * BK;
     if (s < steps) {
@@ -585,7 +538,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) matmul8(const u32 *a, const u
               u32 line = item % ((4u * 8u * WY) / 4u) * 4u + l;
               u32 count = ((line < count_m && at_k < k1) ? (k1 - at_k) : (0u));
               u32 source = m0 + line;
-              if (GATHER == 1u) { source = row_of[line]; }
+              if (GATHER == 1u) { source = row_of[line + 1u]; }
               u32 at = a_base + source * p.k + at_k;
               next[i * 4u + l] = make_uint4(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_A == 1u) { next[i * 4u + l] = a4[(at) >> (2u + ((TA == 0u) ? (0u) : (1u)))]; } else { next[i * 4u + l].x = k_float(a[(at) >> ((TA == 0u) ? (0u) : (1u))], TA, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(a[((at) + 1u) >> ((TA == 0u) ? (0u) : (1u))], TA, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(a[((at) + 2u) >> ((TA == 0u) ? (0u) : (1u))], TA, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(a[((at) + 3u) >> ((TA == 0u) ? (0u) : (1u))], TA, (at) + 1u); } } }
             }
@@ -695,7 +648,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) matmul8(const u32 *a, const u
     u32 at_row = (row + i / 4u * 4u) * 4u + i % 4u;
     if (at_row < count_m) {
       u32 to_row = slice * p.m + m0 + at_row;
-      if (GATHER == 1u) { to_row = row_of[at_row]; }
+      if (GATHER == 1u) { to_row = slice * p.m + row_of[at_row + 1u]; }
      
 #pragma unroll
       for (u32 j = 0u; j < (8u / 4u); j += 1u) {

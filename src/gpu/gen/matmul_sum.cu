@@ -482,7 +482,7 @@ static __device__ __forceinline__ u32 k_float(u32 word, u32 T, u32 i) {
   return __float_as_uint(k_low((((i & 1u) == 0u) ? (word) : (word >> 16u)), T));
 }
 static __device__ __forceinline__ u32 k_pair(f32 lo, f32 hi, u32 T) {
-  if (T == 1u) { return k_half_bits(lo) | (k_half_bits(hi) << 16u); }
+  if (T == 1u) { return (k_half_bits(lo) | (k_half_bits(hi) << 16u)); }
   return k_bf16_bits(lo) | (k_bf16_bits(hi) << 16u);
 }
 static __device__ __forceinline__ f32x4 k_four(u32x4 v, u32 T, u32 VEC, u32 at) {

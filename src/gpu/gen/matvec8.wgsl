@@ -467,7 +467,7 @@ fn k_float(word : u32, T : u32, i : u32) -> u32 {
   return bitcast<u32>(k_low(select(word >> 16u, word, (i & 1u) == 0u), T));
 }
 fn k_pair(lo : f32, hi : f32, T : u32) -> u32 {
-  if (T == 1u) { return k_half_bits(lo) | (k_half_bits(hi) << 16u); }
+  if (T == 1u) { return (k_half_bits(lo) | (k_half_bits(hi) << 16u)); }
   return k_bf16_bits(lo) | (k_bf16_bits(hi) << 16u);
 }
 fn k_four(v : vec4<u32>, T : u32, VEC : u32, at : u32) -> vec4<f32> {

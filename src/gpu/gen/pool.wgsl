@@ -76,6 +76,11 @@ fn k_end_tap(start : i32, dilation : i32, kernel : u32, size : u32) -> u32 {
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+fn k_float(word : u32, kind : u32, i : u32) -> f32 {
+  if (kind == 0u) { return bitcast<f32>(word); }
+  if (kind == 1u) { return unpack2x16float(word >> ((i & 1u) << 4u)).x; }
+  return bitcast<f32>((word >> ((i & 1u) << 4u)) << 16u);
+}
 fn k_pool_enter(bits : u32, is_max : u32) -> u32 {
   if (is_max == 0u) { return bits; }
   if ((bits & 0x7fffffffu) > 0x7f800000u) { return 0xffffffffu; }

@@ -99,6 +99,11 @@ static __device__ __forceinline__ u32 k_end_tap(i32 start, i32 dilation, u32 ker
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+static __device__ __forceinline__ f32 k_float(u32 word, u32 kind, u32 i) {
+  if (kind == 0u) { return __uint_as_float(word); }
+  if (kind == 1u) { return k_half((word >> ((i & 1u) << 4u)) & 0xffffu); }
+  return __uint_as_float((word >> ((i & 1u) << 4u)) << 16u);
+}
 static __device__ __forceinline__ u32 k_pool_enter(u32 bits, u32 is_max) {
   if (is_max == 0u) { return bits; }
   if ((bits & 0x7fffffffu) > 0x7f800000u) { return 0xffffffffu; }

@@ -182,7 +182,8 @@ static __device__ __forceinline__ f32 k_fma(f32 a, f32 b, f32 c) {
   f32 al = a - ah;
   f32 bl = b - bh;
   f32 rest = fma(al, bl, fma(al, bh, fma(ah, bl, fma(ah, bh, -t))));
-  return (t + c) + rest;
+  f32 y = (t + c) + rest;
+  return y;
 }
 static __device__ __forceinline__ f32 k_sqrt(f32 x) {
   u32 u = __float_as_uint(x);
@@ -215,7 +216,11 @@ static __device__ __forceinline__ f32 k_expm1_small(f32 r) {
   f32 p = fma(fma(fma(fma(1.395048574e-03f, r, 8.368887939e-03f), r, 4.166620597e-02f), r, 1.666651815e-01f), r, 0.5f);
   return fma(r * r, p, r);
 }
-static __device__ __forceinline__ f32 k_exp_rest(f32 x, f32 n) { return fma(n, 2.12194440e-4f, fma(n, -0.693359375f, x)); }
+static __device__ __forceinline__ f32 k_exp_rest(f32 x, f32 n) {
+  f32 r = fma(n, -0.693359375f, x);
+  r = fma(n, 2.12194440e-4f, r);
+  return r;
+}
 static __device__ __forceinline__ f32 k_exp_scale(f32 y, f32 n) { return y * __uint_as_float(u32(i32(n) + 126) << 23u) * 2.0f; }
 static __device__ __forceinline__ f32 k_exp(f32 x) {
   f32 c = min(89.0f, max(-87.5f, x));
@@ -243,7 +248,8 @@ static __device__ __forceinline__ f32 k_log(f32 x) {
   p = fma(fma(p, f, -2.500000894e-01f), f, 3.333331347e-01f);
   f32 y = fma(n, -2.12194440e-4f, f * z * p);
   y = f + fma(z, -0.5f, y);
-  u32 r = ((u == 0x7f800000u) ? (u) : (__float_as_uint(fma(n, 0.693359375f, y))));
+  y = fma(n, 0.693359375f, y);
+  u32 r = ((u == 0x7f800000u) ? (u) : (__float_as_uint(y)));
   r = (((u << 1u) == 0u) ? (0xff800000u) : (r));
   return __uint_as_float(((u > 0x80000000u || k_isnan(x)) ? (0x7fc00000u) : (r)));
 }
@@ -439,7 +445,8 @@ static __device__ __forceinline__ f32 k_pow(f32 a, f32 b) {
   u32 d = m + 16777216u;
   f32 below = f32(d);
   f32 s = __uint_as_float(__float_as_uint(top / below) & 0xfffff000u);
-  f32 rest = fma(-s, f32(d & 0x3fffu), fma(-s, f32(d & 0xffffc000u), top)) / below;
+  f32 over = fma(-s, f32(d & 0x3fffu), fma(-s, f32(d & 0xffffc000u), top));
+  f32 rest = over / below;
   f32 z = (s + rest) * (s + rest);
   f32 p = fma(fma(fma(fma(0.262308189f, z, 0.320598898f), z, 0.412198583f), z, 0.577078016f), z, 0.961796694f);
   f32 l1 = s * 2.884765625f;
@@ -521,6 +528,12 @@ static __device__ __forceinline__ f32 k_iq4_scale(u32 high, u32 low, u32 j) {
   return f32(i32(((low >> (j << 2u)) & 15u) | (((high >> (j << 1u)) & 3u) << 4u)) - i32(32u));
 }
 static __device__ __forceinline__ f32 k_signed(u32 byte) { return f32(i32(byte ^ 0x80u) - i32(128u)); }
+static __device__ __forceinline__ bool k_block_adds(u32 T) { return T == 13u || T == 15u || T == 17u || T == 19u || T == 20u; }
+static __device__ __forceinline__ f32 k_block_value(u32 T, u32 codes, u32 e, f32 scale, f32 add) {
+  f32 v = scale * f32(i32((codes >> (e << 3u)) & 0xffu) - k_block_zero(T));
+  if (k_block_adds(T)) { return v + add; }
+  return v;
+}
 static __device__ __forceinline__ u32 k_unit_shift(u32 T) {
   if (T == 16u) { return 1u; }
   if (T == 17u || T == 18u || T == 27u) { return 2u; }
@@ -557,6 +570,14 @@ static __device__ __forceinline__ u32 k_code_mask(u32 T) {
   if (T == 17u || T == 27u) { return 3u; }
   return ((T == 12u || T == 13u || T == 19u) ? (15u) : (255u));
 }
+static __device__ __forceinline__ u32 k_scales_mins(u32 s0, u32 s1, u32 s2, u32 u) {
+  u32 by = (u & 2u) << 3u;
+  u32 a = s0 >> by;
+  u32 b = s1 >> by;
+  u32 c = s2 >> by;
+  u32 lo = ((u < 4u) ? (a & 0x3f3fu) : ((c & 0x0f0fu) | ((a >> 2u) & 0x3030u)));
+  return lo | (((u < 4u) ? (b & 0x3f3fu) : (((c >> 4u) & 0x0f0fu) | ((b >> 2u) & 0x3030u))) << 16u);
+}
 static __device__ __forceinline__ u32x2 k_unit_scale(u32 T, u32x4 hd, u32 hx, u32 u, u32 s) {
   f32 scale = k_half((hx) & 0xffffu);
   f32 add = 0.0f;
@@ -572,9 +593,9 @@ static __device__ __forceinline__ u32x2 k_unit_scale(u32 T, u32x4 hd, u32 hx, u3
   }
   if (T == 18u) { scale = scale * k_q3_scale(hd.x, hd.y, hd.z, ((u >> 1u) << 3u) + (s << 1u) + (u & 1u)); }
   if (T == 19u || T == 20u) {
-    u32 sm = k_scale_min(hd.y, hd.z, hd.w, (u & 6u) + s);
-    scale = k_half((hd.x) & 0xffffu) * f32(sm & 0xffffu);
-    add = -(k_half((hd.x) >> 16u) * f32(sm >> 16u));
+    u32 sm = k_scales_mins(hd.y, hd.z, hd.w, u) >> (s << 3u);
+    scale = k_half((hd.x) & 0xffffu) * f32(sm & 0xffu);
+    add = -(k_half((hd.x) >> 16u) * f32((sm >> 16u) & 0xffu));
   }
   if (T == 21u) {
     u32 lo = (((u & 4u) == 0u) ? (hd.x) : (hd.z));
@@ -592,15 +613,33 @@ static __device__ __forceinline__ f32x4 k_unit_floats(u32 T, u32 codes, u32 two_
   return make_float4(__uint_as_float((codes & mask) | two_23) - zero, __uint_as_float((codes & (mask << 8u)) | two_23) - zero_256,
             __uint_as_float((up & mask) | two_23) - zero, __uint_as_float((up & (mask << 8u)) | two_23) - zero_256);
 }
+static __device__ __forceinline__ u32 k_dot_codes(u32 T, u32 codes) {
+  if (k_block_zero(T) == i32(128u)) { return codes ^ 0x80808080u; }
+  return codes & (k_code_mask(T) * 0x01010101u);
+}
+static __device__ __forceinline__ f32 k_dot_zero(u32 T) { return f32(((k_block_zero(T) == i32(128u)) ? (i32(0u)) : (k_block_zero(T)))); }
+static __device__ __forceinline__ u32 k_pack_codes(u32 a, u32 b, u32 c, u32 d) {
+  return (a + b * 0x100u + c * 0x10000u + d * 0x1000000u - 0x0abf7f80u) ^ 0x80808080u;
+}
+static __device__ __forceinline__ f32 k_largest(f32x4 v) { return max(max(abs(v.x), abs(v.y)), max(abs(v.z), abs(v.w))); }
+static __device__ __forceinline__ f32 k_sum(f32x4 v) { return (v.x + v.y) + (v.z + v.w); }
+static __device__ __forceinline__ u32 k_round_codes(f32x4 v, f32 by) {
+  return k_pack_codes(__float_as_uint(fma(v.x, by, 12582912.0f)), __float_as_uint(fma(v.y, by, 12582912.0f)), __float_as_uint(fma(v.z, by, 12582912.0f)),
+                      __float_as_uint(fma(v.w, by, 12582912.0f)));
+}
+static __device__ __forceinline__ bool k_is_plain_run(f32 most, f32 sum) {
+  return (__float_as_uint(sum) & 0x7f800000u) != 0x7f800000u && (most >= 1.0e-30f || most == 0.0f);
+}
 static constexpr u32 T = K_C1;
 static constexpr u32 ROWS = K_C2;
 static constexpr u32 COLS = K_C3;
 static constexpr u32 LANES = K_C4;
 static constexpr u32 RED = K_C5;
-static constexpr u32 DUAL = K_C6;
-static constexpr u32 EXTRA = K_C7;
-static constexpr u32 ACT = K_C8;
-static constexpr u32 TI = K_C9;
+static constexpr u32 MODE = K_C6;
+static constexpr u32 DUAL = K_C7;
+static constexpr u32 EXTRA = K_C8;
+static constexpr u32 ACT = K_C9;
+static constexpr u32 TI = K_C10;
 struct Params { u32 groups;
   u32 m;
   u32 n;
@@ -610,9 +649,15 @@ struct Params { u32 groups;
   u32 a2;
   u32 b1;
   u32 experts;
+  u32 runs;
   u32 two_23;
 };
 static __shared__ f32 red[RED];
+static __device__ __forceinline__ f32x4 k_scaled(f32x4 f, f32 scale, f32 add) {
+  f32 scale_256 = scale * 0.00390625f;
+  return make_float4(fma(f.x, scale, add), fma(f.y, scale_256, add), fma(f.z, scale, add), fma(f.w, scale_256, add));
+}
+static __device__ __forceinline__ bool k_is_finite(f32 v) { return (__float_as_uint(v) & 0x7f800000u) != 0x7f800000u; }
 extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4, const u32 *wb, const u32x4 *x, const u32 *extra, const u32 *idx, const u32x4 *v4, const u32 *vb, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 id = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u));
   u32 lane = id % LANES;
@@ -627,14 +672,16 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
     there = expert >= 0 && u32(expert) < p.experts;
     expert_row = ((there) ? (u32(expert)) : (0u)) * p.n;
   }
+  u32 per_block = k_unit_shift(T);
+  u32 blocks = p.k >> k_block_shift(T);
+  u32 units = blocks << per_block;
+  u32 end = ((there) ? (units) : (0u));
+  u32 set_row = first + (id / LANES) * ((DUAL == 1u) ? (ROWS / 2u) : (ROWS));
   f32 acc[32];
  
 #pragma unroll
   for (u32 i = 0u; i < (ROWS * COLS); i += 1u) { acc[i] = 0.0f; }
-  u32 per_block = k_unit_shift(T);
-  u32 units = ((there) ? ((p.k >> k_block_shift(T)) << per_block) : (0u));
-  u32 blocks = p.k >> k_block_shift(T);
-  for (u32 at = lane; at < units; at += LANES) {
+  for (u32 at = lane; at < end; at += LANES) {
     u32x4 q[8];
     u32x4 hi[8];
     u32x4 hd[8];
@@ -644,7 +691,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
    
 #pragma unroll
     for (u32 r = 0u; r < ROWS; r += 1u) {
-      u32 row = expert_row + min(first + (id / LANES) * ((DUAL == 1u) ? (ROWS / 2u) : (ROWS)) + (r & (((DUAL == 1u) ? (ROWS / 2u) : (ROWS)) - 1u)), p.n - 1u);
+      u32 row = expert_row + min(set_row + (r & (((DUAL == 1u) ? (ROWS / 2u) : (ROWS)) - 1u)), p.n - 1u);
       if (DUAL == 1u && r >= ((DUAL == 1u) ? (ROWS / 2u) : (ROWS))) {
         q[r] = v4[row * units + at]; if (T == 12u || T == 23u || T == 16u || T == 27u) { hx[r] = (vb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 13u || T == 22u) { hx[r] = vb[row * blocks + block]; } if (T == 25u) { hx[r] = vb[(row * blocks + block) >> 2u] >> (((row * blocks + block) & 3u) << 3u); } if (T == 14u) { hi[r].x = vb[row * blocks + block]; hx[r] = (vb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 15u) { hx[r] = vb[row * blocks + block]; hi[r].x = vb[p.b1 + (row * blocks + block)]; } if (T == 17u) { hd[r] = v4[p.a1 + (row * blocks + block)]; hx[r] = vb[row * blocks + block]; } if (T == 18u) { hi[r] = v4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd[r] = make_uint4(vb[3u * (row * blocks + block)], vb[3u * (row * blocks + block) + 1u], vb[3u * (row * blocks + block) + 2u], 0u); hx[r] = (vb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 19u) { hd[r] = v4[p.a1 + (row * blocks + block)]; } if (T == 20u) { hi[r] = v4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd[r] = v4[p.a2 + (row * blocks + block)]; } if (T == 21u) { hi[r] = v4[p.a1 + 4u * (row * blocks + block) + (((unit) >> 2u) << 1u) + ((unit) & 1u)]; hd[r] = v4[p.a2 + (row * blocks + block)]; hx[r] = (vb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 24u) { hd[r] = make_uint4(vb[2u * (row * blocks + block)], vb[2u * (row * blocks + block) + 1u], 0u, 0u); }
       } else {
@@ -654,35 +701,28 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
    
 #pragma unroll
     for (u32 s = 0u; s < (1u << k_run_shift(T)); s += 1u) {
-      u32 x0 = m0 * (p.k >> 2u) + (block << (k_block_shift(T) - 2u)) + k_run_quad(T, unit, s);
-      if (COLS == 1u) {
-        f32 part[8];
-        f32 sum_x = 0.0f;
-       
+      u32 x_at = m0 * (p.k >> 2u) + (block << (k_block_shift(T) - 2u)) + k_run_quad(T, unit, s);
+      if (MODE == 0u && COLS == 1u) {
+        f32x4 x0 = AS_F4(x[x_at]);
+        f32x4 x1 = AS_F4(x[x_at + 1u]);
+        f32x4 x2 = AS_F4(x[x_at + 2u]);
+        f32x4 x3 = AS_F4(x[x_at + 3u]);
+        { f32 part[8]; f32 part_256[8];
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { part[r] = 0.0f; }
-        { f32x4 xv = AS_F4(x[x0 + 0u]); sum_x += (xv.x + xv.y) + (xv.z + xv.w); f32 x1 = xv.y * 0.00390625f; f32 x3 = xv.w * 0.00390625f;
+        for (u32 r = 0u; r < ROWS; r += 1u) { part[r] = 0.0f; part_256[r] = 0.0f; }
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].x, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((0u) << 2u))) : (hi[r].x)), unit, s), p.two_23); part[r] = fma(f.x, xv.x, fma(f.y, x1, fma(f.z, xv.z, fma(f.w, x3, part[r])))); } }
-        { f32x4 xv = AS_F4(x[x0 + 1u]); sum_x += (xv.x + xv.y) + (xv.z + xv.w); f32 x1 = xv.y * 0.00390625f; f32 x3 = xv.w * 0.00390625f;
+        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].x, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((0u) << 2u))) : (hi[r].x)), unit, s), p.two_23); part[r] = fma(f.x, x0.x, fma(f.z, x0.z, part[r])); part_256[r] = fma(f.y, x0.y, fma(f.w, x0.w, part_256[r])); }
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].y, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((1u) << 2u))) : (hi[r].y)), unit, s), p.two_23); part[r] = fma(f.x, xv.x, fma(f.y, x1, fma(f.z, xv.z, fma(f.w, x3, part[r])))); } }
-        { f32x4 xv = AS_F4(x[x0 + 2u]); sum_x += (xv.x + xv.y) + (xv.z + xv.w); f32 x1 = xv.y * 0.00390625f; f32 x3 = xv.w * 0.00390625f;
+        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].y, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((1u) << 2u))) : (hi[r].y)), unit, s), p.two_23); part[r] = fma(f.x, x1.x, fma(f.z, x1.z, part[r])); part_256[r] = fma(f.y, x1.y, fma(f.w, x1.w, part_256[r])); }
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].z, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((2u) << 2u))) : (hi[r].z)), unit, s), p.two_23); part[r] = fma(f.x, xv.x, fma(f.y, x1, fma(f.z, xv.z, fma(f.w, x3, part[r])))); } }
-        { f32x4 xv = AS_F4(x[x0 + 3u]); sum_x += (xv.x + xv.y) + (xv.z + xv.w); f32 x1 = xv.y * 0.00390625f; f32 x3 = xv.w * 0.00390625f;
+        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].z, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((2u) << 2u))) : (hi[r].z)), unit, s), p.two_23); part[r] = fma(f.x, x2.x, fma(f.z, x2.z, part[r])); part_256[r] = fma(f.y, x2.y, fma(f.w, x2.w, part_256[r])); }
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].w, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((3u) << 2u))) : (hi[r].w)), unit, s), p.two_23); part[r] = fma(f.x, xv.x, fma(f.y, x1, fma(f.z, xv.z, fma(f.w, x3, part[r])))); } }
-       
+        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].w, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((3u) << 2u))) : (hi[r].w)), unit, s), p.two_23); part[r] = fma(f.x, x3.x, fma(f.z, x3.z, part[r])); part_256[r] = fma(f.y, x3.y, fma(f.w, x3.w, part_256[r])); } f32 sum_x = (k_sum(x0) + k_sum(x1)) + (k_sum(x2) + k_sum(x3));
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) {
-          u32x2 by = k_unit_scale(T, hd[r], hx[r], unit, s);
-          acc[r] = fma(__uint_as_float(by.x), part[r], fma(__uint_as_float(by.y), sum_x, acc[r]));
-        }
+        for (u32 r = 0u; r < ROWS; r += 1u) { u32x2 by = k_unit_scale(T, hd[r], hx[r], unit, s); acc[r] = fma(__uint_as_float(by.x), fma(part_256[r], 0.00390625f, part[r]), fma(__uint_as_float(by.y), sum_x, acc[r])); } }
       } else {
         f32 scale[8];
         f32 add[8];
-        f32x4 wv[8];
        
 #pragma unroll
         for (u32 r = 0u; r < ROWS; r += 1u) {
@@ -690,34 +730,124 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
           scale[r] = __uint_as_float(by.x);
           add[r] = __uint_as_float(by.y);
         }
-        {
+        if (MODE == 0u) {
+          f32x4 wv[8];
+          {
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].x, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((0u) << 2u))) : (hi[r].x)), unit, s), p.two_23); f32 scale_256 = scale[r] * 0.00390625f; wv[r] = make_float4(fma(f.x, scale[r], add[r]), fma(f.y, scale_256, add[r]), fma(f.z, scale[r], add[r]), fma(f.w, scale_256, add[r])); }
+          for (u32 r = 0u; r < ROWS; r += 1u) { wv[r] = k_scaled(k_unit_floats(T, k_unit_codes(T, q[r].x, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((0u) << 2u))) : (hi[r].x)), unit, s), p.two_23), scale[r], add[r]); }
 #pragma unroll
-        for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x0 + min(m, last) * (p.k >> 2u) + 0u]);
+          for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x_at + min(m, last) * (p.k >> 2u) + 0u]);
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, acc[r * COLS + m])))); } } }
-        {
+          for (u32 r = 0u; r < ROWS; r += 1u) { f32 sum = acc[r * COLS + m]; acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, sum)))); } } }
+          {
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].y, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((1u) << 2u))) : (hi[r].y)), unit, s), p.two_23); f32 scale_256 = scale[r] * 0.00390625f; wv[r] = make_float4(fma(f.x, scale[r], add[r]), fma(f.y, scale_256, add[r]), fma(f.z, scale[r], add[r]), fma(f.w, scale_256, add[r])); }
+          for (u32 r = 0u; r < ROWS; r += 1u) { wv[r] = k_scaled(k_unit_floats(T, k_unit_codes(T, q[r].y, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((1u) << 2u))) : (hi[r].y)), unit, s), p.two_23), scale[r], add[r]); }
 #pragma unroll
-        for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x0 + min(m, last) * (p.k >> 2u) + 1u]);
+          for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x_at + min(m, last) * (p.k >> 2u) + 1u]);
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, acc[r * COLS + m])))); } } }
-        {
+          for (u32 r = 0u; r < ROWS; r += 1u) { f32 sum = acc[r * COLS + m]; acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, sum)))); } } }
+          {
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].z, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((2u) << 2u))) : (hi[r].z)), unit, s), p.two_23); f32 scale_256 = scale[r] * 0.00390625f; wv[r] = make_float4(fma(f.x, scale[r], add[r]), fma(f.y, scale_256, add[r]), fma(f.z, scale[r], add[r]), fma(f.w, scale_256, add[r])); }
+          for (u32 r = 0u; r < ROWS; r += 1u) { wv[r] = k_scaled(k_unit_floats(T, k_unit_codes(T, q[r].z, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((2u) << 2u))) : (hi[r].z)), unit, s), p.two_23), scale[r], add[r]); }
 #pragma unroll
-        for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x0 + min(m, last) * (p.k >> 2u) + 2u]);
+          for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x_at + min(m, last) * (p.k >> 2u) + 2u]);
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, acc[r * COLS + m])))); } } }
-        {
+          for (u32 r = 0u; r < ROWS; r += 1u) { f32 sum = acc[r * COLS + m]; acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, sum)))); } } }
+          {
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { f32x4 f = k_unit_floats(T, k_unit_codes(T, q[r].w, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((3u) << 2u))) : (hi[r].w)), unit, s), p.two_23); f32 scale_256 = scale[r] * 0.00390625f; wv[r] = make_float4(fma(f.x, scale[r], add[r]), fma(f.y, scale_256, add[r]), fma(f.z, scale[r], add[r]), fma(f.w, scale_256, add[r])); }
+          for (u32 r = 0u; r < ROWS; r += 1u) { wv[r] = k_scaled(k_unit_floats(T, k_unit_codes(T, q[r].w, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((3u) << 2u))) : (hi[r].w)), unit, s), p.two_23), scale[r], add[r]); }
 #pragma unroll
-        for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x0 + min(m, last) * (p.k >> 2u) + 3u]);
+          for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x_at + min(m, last) * (p.k >> 2u) + 3u]);
 #pragma unroll
-        for (u32 r = 0u; r < ROWS; r += 1u) { acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, acc[r * COLS + m])))); } } }
+          for (u32 r = 0u; r < ROWS; r += 1u) { f32 sum = acc[r * COLS + m]; acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, sum)))); } } }
+        } else {
+          u32x4 codes[8];
+         
+#pragma unroll
+          for (u32 r = 0u; r < ROWS; r += 1u) {
+            codes[r] = make_uint4(k_dot_codes(T, k_unit_codes(T, q[r].x, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((0u) << 2u))) : (hi[r].x)), unit, s)),
+                          k_dot_codes(T, k_unit_codes(T, q[r].y, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((1u) << 2u))) : (hi[r].y)), unit, s)),
+                          k_dot_codes(T, k_unit_codes(T, q[r].z, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((2u) << 2u))) : (hi[r].z)), unit, s)),
+                          k_dot_codes(T, k_unit_codes(T, q[r].w, ((T == 14u || T == 15u) ? (hi[r].x >> (((s) << 4u) + ((3u) << 2u))) : (hi[r].w)), unit, s)));
+            add[r] = fma(scale[r], -k_dot_zero(T), add[r]);
+          }
+         
+#pragma unroll
+          for (u32 m = 0u; m < COLS; m += 1u) {
+            u32 at_m = x_at + min(m, last) * (p.k >> 2u);
+            u32x4 xq = make_uint4(0u, 0u, 0u, 0u);
+            f32 scale_x = 0.0f;
+            f32 sum_x = 0.0f;
+            if (MODE == 2u) {
+              xq = x[p.runs + 2u * (at_m >> 2u)];
+              u32x4 by = x[p.runs + 2u * (at_m >> 2u) + 1u];
+              scale_x = __uint_as_float(by.x);
+              sum_x = __uint_as_float(by.y);
+            } else {
+              f32x4 x0 = AS_F4(x[at_m]);
+              f32x4 x1 = AS_F4(x[at_m + 1u]);
+              f32x4 x2 = AS_F4(x[at_m + 2u]);
+              f32x4 x3 = AS_F4(x[at_m + 3u]);
+              { f32 k_most = max(max(k_largest(x0), k_largest(x1)), max(k_largest(x2), k_largest(x3))); f32 k_all = (k_sum(x0) + k_sum(x1)) + (k_sum(x2) + k_sum(x3)); f32 k_by = ((k_most > 0.0f) ? (127.0f / k_most) : (0.0f)); scale_x = k_most * 0.0078740157f; xq = make_uint4(k_round_codes(x0, k_by), k_round_codes(x1, k_by), k_round_codes(x2, k_by), k_round_codes(x3, k_by)); i32 k_codes = __dp4a((i32)(xq.x), (i32)(0x01010101u), __dp4a((i32)(xq.y), (i32)(0x01010101u), 0)); k_codes = __dp4a((i32)(xq.z), (i32)(0x01010101u), __dp4a((i32)(xq.w), (i32)(0x01010101u), k_codes)); sum_x = __uint_as_float(((k_is_plain_run(k_most, k_all)) ? (__float_as_uint(scale_x * f32(k_codes))) : (0x7fc00000u))); }
+            }
+           
+#pragma unroll
+            for (u32 r = 0u; r < ROWS; r += 1u) { i32 dot = __dp4a((i32)(codes[r].x), (i32)(xq.x), __dp4a((i32)(codes[r].y), (i32)(xq.y), __dp4a((i32)(codes[r].z), (i32)(xq.z), __dp4a((i32)(codes[r].w), (i32)(xq.w), 0)))); acc[r * COLS + m] = fma(scale[r] * scale_x, f32(dot), fma(add[r], sum_x, acc[r * COLS + m])); }
+          }
+        }
+      }
+    }
+  }
+  if (MODE != 0u || COLS == 1u) {
+    bool again = false;
+   
+#pragma unroll
+    for (u32 i = 0u; i < (ROWS * COLS); i += 1u) { again = again || !k_is_finite(acc[i]); }
+    if (again) {
+      for (u32 slow = 0u; slow < ROWS; slow += 1u) {
+        u32 row = expert_row + min(set_row + (slow & (((DUAL == 1u) ? (ROWS / 2u) : (ROWS)) - 1u)), p.n - 1u);
+        f32 sum[8];
+       
+#pragma unroll
+        for (u32 m = 0u; m < COLS; m += 1u) { sum[m] = 0.0f; }
+        for (u32 at = lane; at < end; at += LANES) {
+          u32x4 q = make_uint4(0u, 0u, 0u, 0u);
+          u32x4 hi = q;
+          u32x4 hd = q;
+          u32 hx = 0u;
+          u32 block = at >> per_block;
+          u32 unit = at & ((1u << per_block) - 1u);
+          if (DUAL == 1u && slow >= ((DUAL == 1u) ? (ROWS / 2u) : (ROWS))) {
+            q = v4[row * units + at]; if (T == 12u || T == 23u || T == 16u || T == 27u) { hx = (vb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 13u || T == 22u) { hx = vb[row * blocks + block]; } if (T == 25u) { hx = vb[(row * blocks + block) >> 2u] >> (((row * blocks + block) & 3u) << 3u); } if (T == 14u) { hi.x = vb[row * blocks + block]; hx = (vb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 15u) { hx = vb[row * blocks + block]; hi.x = vb[p.b1 + (row * blocks + block)]; } if (T == 17u) { hd = v4[p.a1 + (row * blocks + block)]; hx = vb[row * blocks + block]; } if (T == 18u) { hi = v4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd = make_uint4(vb[3u * (row * blocks + block)], vb[3u * (row * blocks + block) + 1u], vb[3u * (row * blocks + block) + 2u], 0u); hx = (vb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 19u) { hd = v4[p.a1 + (row * blocks + block)]; } if (T == 20u) { hi = v4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd = v4[p.a2 + (row * blocks + block)]; } if (T == 21u) { hi = v4[p.a1 + 4u * (row * blocks + block) + (((unit) >> 2u) << 1u) + ((unit) & 1u)]; hd = v4[p.a2 + (row * blocks + block)]; hx = (vb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 24u) { hd = make_uint4(vb[2u * (row * blocks + block)], vb[2u * (row * blocks + block) + 1u], 0u, 0u); }
+          } else {
+            q = w4[row * units + at]; if (T == 12u || T == 23u || T == 16u || T == 27u) { hx = (wb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 13u || T == 22u) { hx = wb[row * blocks + block]; } if (T == 25u) { hx = wb[(row * blocks + block) >> 2u] >> (((row * blocks + block) & 3u) << 3u); } if (T == 14u) { hi.x = wb[row * blocks + block]; hx = (wb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 15u) { hx = wb[row * blocks + block]; hi.x = wb[p.b1 + (row * blocks + block)]; } if (T == 17u) { hd = w4[p.a1 + (row * blocks + block)]; hx = wb[row * blocks + block]; } if (T == 18u) { hi = w4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd = make_uint4(wb[3u * (row * blocks + block)], wb[3u * (row * blocks + block) + 1u], wb[3u * (row * blocks + block) + 2u], 0u); hx = (wb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 19u) { hd = w4[p.a1 + (row * blocks + block)]; } if (T == 20u) { hi = w4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd = w4[p.a2 + (row * blocks + block)]; } if (T == 21u) { hi = w4[p.a1 + 4u * (row * blocks + block) + (((unit) >> 2u) << 1u) + ((unit) & 1u)]; hd = w4[p.a2 + (row * blocks + block)]; hx = (wb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 24u) { hd = make_uint4(wb[2u * (row * blocks + block)], wb[2u * (row * blocks + block) + 1u], 0u, 0u); }
+          }
+          for (u32 s = 0u; s < (1u << k_run_shift(T)); s += 1u) {
+            u32 x_at = m0 * (p.k >> 2u) + (block << (k_block_shift(T) - 2u)) + k_run_quad(T, unit, s);
+            u32x2 by = k_unit_scale(T, hd, hx, unit, s);
+            { f32x4 f = k_unit_floats(T, k_unit_codes(T, q.x, ((T == 14u || T == 15u) ? (hi.x >> (((s) << 4u) + ((0u) << 2u))) : (hi.x)), unit, s), p.two_23); f32x4 w_i = k_scaled(f, __uint_as_float(by.x), __uint_as_float(by.y));
+#pragma unroll
+            for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x_at + min(m, last) * (p.k >> 2u) + 0u]); sum[m] = fma(w_i.x, xv.x, fma(w_i.y, xv.y, fma(w_i.z, xv.z, fma(w_i.w, xv.w, sum[m])))); } }
+            { f32x4 f = k_unit_floats(T, k_unit_codes(T, q.y, ((T == 14u || T == 15u) ? (hi.x >> (((s) << 4u) + ((1u) << 2u))) : (hi.y)), unit, s), p.two_23); f32x4 w_i = k_scaled(f, __uint_as_float(by.x), __uint_as_float(by.y));
+#pragma unroll
+            for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x_at + min(m, last) * (p.k >> 2u) + 1u]); sum[m] = fma(w_i.x, xv.x, fma(w_i.y, xv.y, fma(w_i.z, xv.z, fma(w_i.w, xv.w, sum[m])))); } }
+            { f32x4 f = k_unit_floats(T, k_unit_codes(T, q.z, ((T == 14u || T == 15u) ? (hi.x >> (((s) << 4u) + ((2u) << 2u))) : (hi.z)), unit, s), p.two_23); f32x4 w_i = k_scaled(f, __uint_as_float(by.x), __uint_as_float(by.y));
+#pragma unroll
+            for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x_at + min(m, last) * (p.k >> 2u) + 2u]); sum[m] = fma(w_i.x, xv.x, fma(w_i.y, xv.y, fma(w_i.z, xv.z, fma(w_i.w, xv.w, sum[m])))); } }
+            { f32x4 f = k_unit_floats(T, k_unit_codes(T, q.w, ((T == 14u || T == 15u) ? (hi.x >> (((s) << 4u) + ((3u) << 2u))) : (hi.w)), unit, s), p.two_23); f32x4 w_i = k_scaled(f, __uint_as_float(by.x), __uint_as_float(by.y));
+#pragma unroll
+            for (u32 m = 0u; m < COLS; m += 1u) { f32x4 xv = AS_F4(x[x_at + min(m, last) * (p.k >> 2u) + 3u]); sum[m] = fma(w_i.x, xv.x, fma(w_i.y, xv.y, fma(w_i.z, xv.z, fma(w_i.w, xv.w, sum[m])))); } }
+          }
+        }
+       
+#pragma unroll
+        for (u32 r = 0u; r < ROWS; r += 1u) {
+          if (r == slow) {
+           
+#pragma unroll
+            for (u32 m = 0u; m < COLS; m += 1u) { acc[r * COLS + m] = sum[m]; }
+          }
+        }
       }
     }
   }

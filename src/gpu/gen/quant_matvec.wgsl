@@ -159,7 +159,8 @@ fn k_fma(a : f32, b : f32, c : f32) -> f32 {
   var al : f32 = a - ah;
   var bl : f32 = b - bh;
   var rest : f32 = fma(al, bl, fma(al, bh, fma(ah, bl, fma(ah, bh, -t))));
-  return (t + c) + rest;
+  var y : f32 = (t + c) + rest;
+  return y;
 }
 fn k_sqrt(x : f32) -> f32 {
   var u : u32 = bitcast<u32>(x);
@@ -192,7 +193,11 @@ fn k_expm1_small(r : f32) -> f32 {
   var p : f32 = fma(fma(fma(fma(1.395048574e-03f, r, 8.368887939e-03f), r, 4.166620597e-02f), r, 1.666651815e-01f), r, 0.5f);
   return fma(r * r, p, r);
 }
-fn k_exp_rest(x : f32, n : f32) -> f32 { return fma(n, 2.12194440e-4f, fma(n, -0.693359375f, x)); }
+fn k_exp_rest(x : f32, n : f32) -> f32 {
+  var r : f32 = fma(n, -0.693359375f, x);
+  r = fma(n, 2.12194440e-4f, r);
+  return r;
+}
 fn k_exp_scale(y : f32, n : f32) -> f32 { return y * bitcast<f32>(u32(i32(n) + 126) << 23u) * 2.0f; }
 fn k_exp(x : f32) -> f32 {
   var c : f32 = min(89.0f, max(-87.5f, x));
@@ -220,7 +225,8 @@ fn k_log(x : f32) -> f32 {
   p = fma(fma(p, f, -2.500000894e-01f), f, 3.333331347e-01f);
   var y : f32 = fma(n, -2.12194440e-4f, f * z * p);
   y = f + fma(z, -0.5f, y);
-  var r : u32 = select(bitcast<u32>(fma(n, 0.693359375f, y)), u, u == 0x7f800000u);
+  y = fma(n, 0.693359375f, y);
+  var r : u32 = select(bitcast<u32>(y), u, u == 0x7f800000u);
   r = select(r, 0xff800000u, (u << 1u) == 0u);
   return bitcast<f32>(select(r, 0x7fc00000u, u > 0x80000000u || k_isnan(x)));
 }
@@ -416,7 +422,8 @@ fn k_pow(a : f32, b : f32) -> f32 {
   var d : u32 = m + 16777216u;
   var below : f32 = f32(d);
   var s : f32 = bitcast<f32>(bitcast<u32>(top / below) & 0xfffff000u);
-  var rest : f32 = fma(-s, f32(d & 0x3fffu), fma(-s, f32(d & 0xffffc000u), top)) / below;
+  var over : f32 = fma(-s, f32(d & 0x3fffu), fma(-s, f32(d & 0xffffc000u), top));
+  var rest : f32 = over / below;
   var z : f32 = (s + rest) * (s + rest);
   var p : f32 = fma(fma(fma(fma(0.262308189f, z, 0.320598898f), z, 0.412198583f), z, 0.577078016f), z, 0.961796694f);
   var l1 : f32 = s * 2.884765625f;
@@ -498,6 +505,12 @@ fn k_iq4_scale(high : u32, low : u32, j : u32) -> f32 {
   return f32(i32(((low >> (j << 2u)) & 15u) | (((high >> (j << 1u)) & 3u) << 4u)) - i32(32u));
 }
 fn k_signed(byte : u32) -> f32 { return f32(i32(byte ^ 0x80u) - i32(128u)); }
+fn k_block_adds(T : u32) -> bool { return T == 13u || T == 15u || T == 17u || T == 19u || T == 20u; }
+fn k_block_value(T : u32, codes : u32, e : u32, scale : f32, add : f32) -> f32 {
+  var v : f32 = scale * f32(i32((codes >> (e << 3u)) & 0xffu) - k_block_zero(T));
+  if (k_block_adds(T)) { return v + add; }
+  return v;
+}
 fn k_unit_shift(T : u32) -> u32 {
   if (T == 16u) { return 1u; }
   if (T == 17u || T == 18u || T == 27u) { return 2u; }
@@ -534,6 +547,14 @@ fn k_code_mask(T : u32) -> u32 {
   if (T == 17u || T == 27u) { return 3u; }
   return select(255u, 15u, T == 12u || T == 13u || T == 19u);
 }
+fn k_scales_mins(s0 : u32, s1 : u32, s2 : u32, u : u32) -> u32 {
+  var by : u32 = (u & 2u) << 3u;
+  var a : u32 = s0 >> by;
+  var b : u32 = s1 >> by;
+  var c : u32 = s2 >> by;
+  var lo : u32 = select((c & 0x0f0fu) | ((a >> 2u) & 0x3030u), a & 0x3f3fu, u < 4u);
+  return lo | (select(((c >> 4u) & 0x0f0fu) | ((b >> 2u) & 0x3030u), b & 0x3f3fu, u < 4u) << 16u);
+}
 fn k_unit_scale(T : u32, hd : vec4<u32>, hx : u32, u : u32, s : u32) -> vec2<u32> {
   var scale : f32 = unpack2x16float(hx).x;
   var add : f32 = 0.0f;
@@ -549,9 +570,9 @@ fn k_unit_scale(T : u32, hd : vec4<u32>, hx : u32, u : u32, s : u32) -> vec2<u32
   }
   if (T == 18u) { scale = scale * k_q3_scale(hd.x, hd.y, hd.z, ((u >> 1u) << 3u) + (s << 1u) + (u & 1u)); }
   if (T == 19u || T == 20u) {
-    var sm : u32 = k_scale_min(hd.y, hd.z, hd.w, (u & 6u) + s);
-    scale = unpack2x16float(hd.x).x * f32(sm & 0xffffu);
-    add = -(unpack2x16float(hd.x).y * f32(sm >> 16u));
+    var sm : u32 = k_scales_mins(hd.y, hd.z, hd.w, u) >> (s << 3u);
+    scale = unpack2x16float(hd.x).x * f32(sm & 0xffu);
+    add = -(unpack2x16float(hd.x).y * f32((sm >> 16u) & 0xffu));
   }
   if (T == 21u) {
     var lo : u32 = select(hd.z, hd.x, (u & 4u) == 0u);
@@ -569,15 +590,33 @@ fn k_unit_floats(T : u32, codes : u32, two_23 : u32) -> vec4<f32> {
   return vec4<f32>(bitcast<f32>((codes & mask) | two_23) - zero, bitcast<f32>((codes & (mask << 8u)) | two_23) - zero_256,
             bitcast<f32>((up & mask) | two_23) - zero, bitcast<f32>((up & (mask << 8u)) | two_23) - zero_256);
 }
+fn k_dot_codes(T : u32, codes : u32) -> u32 {
+  if (k_block_zero(T) == i32(128u)) { return codes ^ 0x80808080u; }
+  return codes & (k_code_mask(T) * 0x01010101u);
+}
+fn k_dot_zero(T : u32) -> f32 { return f32(select(k_block_zero(T), i32(0u), k_block_zero(T) == i32(128u))); }
+fn k_pack_codes(a : u32, b : u32, c : u32, d : u32) -> u32 {
+  return (a + b * 0x100u + c * 0x10000u + d * 0x1000000u - 0x0abf7f80u) ^ 0x80808080u;
+}
+fn k_largest(v : vec4<f32>) -> f32 { return max(max(abs(v.x), abs(v.y)), max(abs(v.z), abs(v.w))); }
+fn k_sum(v : vec4<f32>) -> f32 { return (v.x + v.y) + (v.z + v.w); }
+fn k_round_codes(v : vec4<f32>, by : f32) -> u32 {
+  return k_pack_codes(bitcast<u32>(fma(v.x, by, 12582912.0f)), bitcast<u32>(fma(v.y, by, 12582912.0f)), bitcast<u32>(fma(v.z, by, 12582912.0f)),
+                      bitcast<u32>(fma(v.w, by, 12582912.0f)));
+}
+fn k_is_plain_run(most : f32, sum : f32) -> bool {
+  return (bitcast<u32>(sum) & 0x7f800000u) != 0x7f800000u && (most >= 1.0e-30f || most == 0.0f);
+}
 @id(1) override T : u32 = 16u;
 @id(2) override ROWS : u32 = 8u;
 @id(3) override COLS : u32 = 1u;
 @id(4) override LANES : u32 = 32u;
 @id(5) override RED : u32 = 1024u;
-@id(6) override DUAL : u32 = 0u;
-@id(7) override EXTRA : u32 = 0u;
-@id(8) override ACT : u32 = 0u;
-@id(9) override TI : u32 = 0u;
+@id(6) override MODE : u32 = 0u;
+@id(7) override DUAL : u32 = 0u;
+@id(8) override EXTRA : u32 = 0u;
+@id(9) override ACT : u32 = 0u;
+@id(10) override TI : u32 = 0u;
 struct Params { groups : u32,
   m : u32,
   n : u32,
@@ -587,6 +626,7 @@ struct Params { groups : u32,
   a2 : u32,
   b1 : u32,
   experts : u32,
+  runs : u32,
   two_23 : u32,
 }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
 @group(0) @binding(0) var<storage, read_write> w4 : array<vec4<u32>>;
@@ -598,6 +638,11 @@ struct Params { groups : u32,
 @group(0) @binding(6) var<storage, read_write> vb : array<u32>;
 @group(0) @binding(7) var<storage, read_write> y : array<u32>;
 var<workgroup> red : array<f32, RED>;
+fn k_scaled(f : vec4<f32>, scale : f32, add : f32) -> vec4<f32> {
+  var scale_256 : f32 = scale * 0.00390625f;
+  return vec4<f32>(fma(f.x, scale, add), fma(f.y, scale_256, add), fma(f.z, scale, add), fma(f.w, scale_256, add));
+}
+fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u; }
 @compute @workgroup_size(GROUP) fn quant_matvec(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var id : u32 = k_lid.x;
   var lane : u32 = id % LANES;
@@ -612,12 +657,14 @@ var<workgroup> red : array<f32, RED>;
     there = expert >= 0 && u32(expert) < p.experts;
     expert_row = select(0u, u32(expert), there) * p.n;
   }
+  var per_block : u32 = k_unit_shift(T);
+  var blocks : u32 = p.k >> k_block_shift(T);
+  var units : u32 = blocks << per_block;
+  var end : u32 = select(0u, units, there);
+  var set_row : u32 = first + (id / LANES) * select(ROWS, ROWS / 2u, DUAL == 1u);
   var acc : array<f32, 32>;
   for (var i : u32 = 0u; i < (ROWS * COLS); i += 1u) { acc[i] = 0.0f; }
-  var per_block : u32 = k_unit_shift(T);
-  var units : u32 = select(0u, (p.k >> k_block_shift(T)) << per_block, there);
-  var blocks : u32 = p.k >> k_block_shift(T);
-  for (var at : u32 = lane; at < units; at += LANES) {
+  for (var at : u32 = lane; at < end; at += LANES) {
     var q : array<vec4<u32>, 8>;
     var hi : array<vec4<u32>, 8>;
     var hd : array<vec4<u32>, 8>;
@@ -625,7 +672,7 @@ var<workgroup> red : array<f32, RED>;
     var block : u32 = at >> per_block;
     var unit : u32 = at & ((1u << per_block) - 1u);
     for (var r : u32 = 0u; r < ROWS; r += 1u) {
-      var row : u32 = expert_row + min(first + (id / LANES) * select(ROWS, ROWS / 2u, DUAL == 1u) + (r & (select(ROWS, ROWS / 2u, DUAL == 1u) - 1u)), p.n - 1u);
+      var row : u32 = expert_row + min(set_row + (r & (select(ROWS, ROWS / 2u, DUAL == 1u) - 1u)), p.n - 1u);
       if (DUAL == 1u && r >= select(ROWS, ROWS / 2u, DUAL == 1u)) {
         q[r] = v4[row * units + at]; if (T == 12u || T == 23u || T == 16u || T == 27u) { hx[r] = (vb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 13u || T == 22u) { hx[r] = vb[row * blocks + block]; } if (T == 25u) { hx[r] = vb[(row * blocks + block) >> 2u] >> (((row * blocks + block) & 3u) << 3u); } if (T == 14u) { hi[r].x = vb[row * blocks + block]; hx[r] = (vb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 15u) { hx[r] = vb[row * blocks + block]; hi[r].x = vb[p.b1 + (row * blocks + block)]; } if (T == 17u) { hd[r] = v4[p.a1 + (row * blocks + block)]; hx[r] = vb[row * blocks + block]; } if (T == 18u) { hi[r] = v4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd[r] = vec4<u32>(vb[3u * (row * blocks + block)], vb[3u * (row * blocks + block) + 1u], vb[3u * (row * blocks + block) + 2u], 0u); hx[r] = (vb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 19u) { hd[r] = v4[p.a1 + (row * blocks + block)]; } if (T == 20u) { hi[r] = v4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd[r] = v4[p.a2 + (row * blocks + block)]; } if (T == 21u) { hi[r] = v4[p.a1 + 4u * (row * blocks + block) + (((unit) >> 2u) << 1u) + ((unit) & 1u)]; hd[r] = v4[p.a2 + (row * blocks + block)]; hx[r] = (vb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 24u) { hd[r] = vec4<u32>(vb[2u * (row * blocks + block)], vb[2u * (row * blocks + block) + 1u], 0u, 0u); }
       } else {
@@ -633,32 +680,93 @@ var<workgroup> red : array<f32, RED>;
       }
     }
     for (var s : u32 = 0u; s < (1u << k_run_shift(T)); s += 1u) {
-      var x0 : u32 = m0 * (p.k >> 2u) + (block << (k_block_shift(T) - 2u)) + k_run_quad(T, unit, s);
-      if (COLS == 1u) {
-        var part : array<f32, 8>;
-        var sum_x : f32 = 0.0f;
-        for (var r : u32 = 0u; r < ROWS; r += 1u) { part[r] = 0.0f; }
-        { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x0 + 0u]); sum_x += (xv.x + xv.y) + (xv.z + xv.w); var x1 : f32 = xv.y * 0.00390625f; var x3 : f32 = xv.w * 0.00390625f; for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].x, select(hi[r].x, hi[r].x >> (((s) << 4u) + ((0u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, xv.x, fma(f.y, x1, fma(f.z, xv.z, fma(f.w, x3, part[r])))); } }
-        { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x0 + 1u]); sum_x += (xv.x + xv.y) + (xv.z + xv.w); var x1 : f32 = xv.y * 0.00390625f; var x3 : f32 = xv.w * 0.00390625f; for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].y, select(hi[r].y, hi[r].x >> (((s) << 4u) + ((1u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, xv.x, fma(f.y, x1, fma(f.z, xv.z, fma(f.w, x3, part[r])))); } }
-        { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x0 + 2u]); sum_x += (xv.x + xv.y) + (xv.z + xv.w); var x1 : f32 = xv.y * 0.00390625f; var x3 : f32 = xv.w * 0.00390625f; for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].z, select(hi[r].z, hi[r].x >> (((s) << 4u) + ((2u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, xv.x, fma(f.y, x1, fma(f.z, xv.z, fma(f.w, x3, part[r])))); } }
-        { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x0 + 3u]); sum_x += (xv.x + xv.y) + (xv.z + xv.w); var x1 : f32 = xv.y * 0.00390625f; var x3 : f32 = xv.w * 0.00390625f; for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].w, select(hi[r].w, hi[r].x >> (((s) << 4u) + ((3u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, xv.x, fma(f.y, x1, fma(f.z, xv.z, fma(f.w, x3, part[r])))); } }
-        for (var r : u32 = 0u; r < ROWS; r += 1u) {
-          var by : vec2<u32> = k_unit_scale(T, hd[r], hx[r], unit, s);
-          acc[r] = fma(bitcast<f32>(by.x), part[r], fma(bitcast<f32>(by.y), sum_x, acc[r]));
-        }
+      var x_at : u32 = m0 * (p.k >> 2u) + (block << (k_block_shift(T) - 2u)) + k_run_quad(T, unit, s);
+      if (MODE == 0u && COLS == 1u) {
+        var x0 : vec4<f32> = bitcast<vec4<f32>>(x[x_at]);
+        var x1 : vec4<f32> = bitcast<vec4<f32>>(x[x_at + 1u]);
+        var x2 : vec4<f32> = bitcast<vec4<f32>>(x[x_at + 2u]);
+        var x3 : vec4<f32> = bitcast<vec4<f32>>(x[x_at + 3u]);
+        { var part : array<f32, 8>; var part_256 : array<f32, 8>; for (var r : u32 = 0u; r < ROWS; r += 1u) { part[r] = 0.0f; part_256[r] = 0.0f; } for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].x, select(hi[r].x, hi[r].x >> (((s) << 4u) + ((0u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, x0.x, fma(f.z, x0.z, part[r])); part_256[r] = fma(f.y, x0.y, fma(f.w, x0.w, part_256[r])); } for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].y, select(hi[r].y, hi[r].x >> (((s) << 4u) + ((1u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, x1.x, fma(f.z, x1.z, part[r])); part_256[r] = fma(f.y, x1.y, fma(f.w, x1.w, part_256[r])); } for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].z, select(hi[r].z, hi[r].x >> (((s) << 4u) + ((2u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, x2.x, fma(f.z, x2.z, part[r])); part_256[r] = fma(f.y, x2.y, fma(f.w, x2.w, part_256[r])); } for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].w, select(hi[r].w, hi[r].x >> (((s) << 4u) + ((3u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, x3.x, fma(f.z, x3.z, part[r])); part_256[r] = fma(f.y, x3.y, fma(f.w, x3.w, part_256[r])); } var sum_x : f32 = (k_sum(x0) + k_sum(x1)) + (k_sum(x2) + k_sum(x3)); for (var r : u32 = 0u; r < ROWS; r += 1u) { var by : vec2<u32> = k_unit_scale(T, hd[r], hx[r], unit, s); acc[r] = fma(bitcast<f32>(by.x), fma(part_256[r], 0.00390625f, part[r]), fma(bitcast<f32>(by.y), sum_x, acc[r])); } }
       } else {
         var scale : array<f32, 8>;
         var add : array<f32, 8>;
-        var wv : array<vec4<f32>, 8>;
         for (var r : u32 = 0u; r < ROWS; r += 1u) {
           var by : vec2<u32> = k_unit_scale(T, hd[r], hx[r], unit, s);
           scale[r] = bitcast<f32>(by.x);
           add[r] = bitcast<f32>(by.y);
         }
-        { for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].x, select(hi[r].x, hi[r].x >> (((s) << 4u) + ((0u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); var scale_256 : f32 = scale[r] * 0.00390625f; wv[r] = vec4<f32>(fma(f.x, scale[r], add[r]), fma(f.y, scale_256, add[r]), fma(f.z, scale[r], add[r]), fma(f.w, scale_256, add[r])); } for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x0 + min(m, last) * (p.k >> 2u) + 0u]); for (var r : u32 = 0u; r < ROWS; r += 1u) { acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, acc[r * COLS + m])))); } } }
-        { for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].y, select(hi[r].y, hi[r].x >> (((s) << 4u) + ((1u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); var scale_256 : f32 = scale[r] * 0.00390625f; wv[r] = vec4<f32>(fma(f.x, scale[r], add[r]), fma(f.y, scale_256, add[r]), fma(f.z, scale[r], add[r]), fma(f.w, scale_256, add[r])); } for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x0 + min(m, last) * (p.k >> 2u) + 1u]); for (var r : u32 = 0u; r < ROWS; r += 1u) { acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, acc[r * COLS + m])))); } } }
-        { for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].z, select(hi[r].z, hi[r].x >> (((s) << 4u) + ((2u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); var scale_256 : f32 = scale[r] * 0.00390625f; wv[r] = vec4<f32>(fma(f.x, scale[r], add[r]), fma(f.y, scale_256, add[r]), fma(f.z, scale[r], add[r]), fma(f.w, scale_256, add[r])); } for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x0 + min(m, last) * (p.k >> 2u) + 2u]); for (var r : u32 = 0u; r < ROWS; r += 1u) { acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, acc[r * COLS + m])))); } } }
-        { for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].w, select(hi[r].w, hi[r].x >> (((s) << 4u) + ((3u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); var scale_256 : f32 = scale[r] * 0.00390625f; wv[r] = vec4<f32>(fma(f.x, scale[r], add[r]), fma(f.y, scale_256, add[r]), fma(f.z, scale[r], add[r]), fma(f.w, scale_256, add[r])); } for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x0 + min(m, last) * (p.k >> 2u) + 3u]); for (var r : u32 = 0u; r < ROWS; r += 1u) { acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, acc[r * COLS + m])))); } } }
+        if (MODE == 0u) {
+          var wv : array<vec4<f32>, 8>;
+          { for (var r : u32 = 0u; r < ROWS; r += 1u) { wv[r] = k_scaled(k_unit_floats(T, k_unit_codes(T, q[r].x, select(hi[r].x, hi[r].x >> (((s) << 4u) + ((0u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23), scale[r], add[r]); } for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x_at + min(m, last) * (p.k >> 2u) + 0u]); for (var r : u32 = 0u; r < ROWS; r += 1u) { var sum : f32 = acc[r * COLS + m]; acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, sum)))); } } }
+          { for (var r : u32 = 0u; r < ROWS; r += 1u) { wv[r] = k_scaled(k_unit_floats(T, k_unit_codes(T, q[r].y, select(hi[r].y, hi[r].x >> (((s) << 4u) + ((1u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23), scale[r], add[r]); } for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x_at + min(m, last) * (p.k >> 2u) + 1u]); for (var r : u32 = 0u; r < ROWS; r += 1u) { var sum : f32 = acc[r * COLS + m]; acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, sum)))); } } }
+          { for (var r : u32 = 0u; r < ROWS; r += 1u) { wv[r] = k_scaled(k_unit_floats(T, k_unit_codes(T, q[r].z, select(hi[r].z, hi[r].x >> (((s) << 4u) + ((2u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23), scale[r], add[r]); } for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x_at + min(m, last) * (p.k >> 2u) + 2u]); for (var r : u32 = 0u; r < ROWS; r += 1u) { var sum : f32 = acc[r * COLS + m]; acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, sum)))); } } }
+          { for (var r : u32 = 0u; r < ROWS; r += 1u) { wv[r] = k_scaled(k_unit_floats(T, k_unit_codes(T, q[r].w, select(hi[r].w, hi[r].x >> (((s) << 4u) + ((3u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23), scale[r], add[r]); } for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x_at + min(m, last) * (p.k >> 2u) + 3u]); for (var r : u32 = 0u; r < ROWS; r += 1u) { var sum : f32 = acc[r * COLS + m]; acc[r * COLS + m] = fma(wv[r].x, xv.x, fma(wv[r].y, xv.y, fma(wv[r].z, xv.z, fma(wv[r].w, xv.w, sum)))); } } }
+        } else {
+          var codes : array<vec4<u32>, 8>;
+          for (var r : u32 = 0u; r < ROWS; r += 1u) {
+            codes[r] = vec4<u32>(k_dot_codes(T, k_unit_codes(T, q[r].x, select(hi[r].x, hi[r].x >> (((s) << 4u) + ((0u) << 2u)), T == 14u || T == 15u), unit, s)),
+                          k_dot_codes(T, k_unit_codes(T, q[r].y, select(hi[r].y, hi[r].x >> (((s) << 4u) + ((1u) << 2u)), T == 14u || T == 15u), unit, s)),
+                          k_dot_codes(T, k_unit_codes(T, q[r].z, select(hi[r].z, hi[r].x >> (((s) << 4u) + ((2u) << 2u)), T == 14u || T == 15u), unit, s)),
+                          k_dot_codes(T, k_unit_codes(T, q[r].w, select(hi[r].w, hi[r].x >> (((s) << 4u) + ((3u) << 2u)), T == 14u || T == 15u), unit, s)));
+            add[r] = fma(scale[r], -k_dot_zero(T), add[r]);
+          }
+          for (var m : u32 = 0u; m < COLS; m += 1u) {
+            var at_m : u32 = x_at + min(m, last) * (p.k >> 2u);
+            var xq : vec4<u32> = vec4<u32>(0u, 0u, 0u, 0u);
+            var scale_x : f32 = 0.0f;
+            var sum_x : f32 = 0.0f;
+            if (MODE == 2u) {
+              xq = x[p.runs + 2u * (at_m >> 2u)];
+              var by : vec4<u32> = x[p.runs + 2u * (at_m >> 2u) + 1u];
+              scale_x = bitcast<f32>(by.x);
+              sum_x = bitcast<f32>(by.y);
+            } else {
+              var x0 : vec4<f32> = bitcast<vec4<f32>>(x[at_m]);
+              var x1 : vec4<f32> = bitcast<vec4<f32>>(x[at_m + 1u]);
+              var x2 : vec4<f32> = bitcast<vec4<f32>>(x[at_m + 2u]);
+              var x3 : vec4<f32> = bitcast<vec4<f32>>(x[at_m + 3u]);
+              { var k_most : f32 = max(max(k_largest(x0), k_largest(x1)), max(k_largest(x2), k_largest(x3))); var k_all : f32 = (k_sum(x0) + k_sum(x1)) + (k_sum(x2) + k_sum(x3)); var k_by : f32 = select(0.0f, 127.0f / k_most, k_most > 0.0f); scale_x = k_most * 0.0078740157f; xq = vec4<u32>(k_round_codes(x0, k_by), k_round_codes(x1, k_by), k_round_codes(x2, k_by), k_round_codes(x3, k_by)); var k_codes : i32 = (dot4I8Packed(xq.x, 0x01010101u) + ((dot4I8Packed(xq.y, 0x01010101u) + (0)))); k_codes = (dot4I8Packed(xq.z, 0x01010101u) + ((dot4I8Packed(xq.w, 0x01010101u) + (k_codes)))); sum_x = bitcast<f32>(select(0x7fc00000u, bitcast<u32>(scale_x * f32(k_codes)), k_is_plain_run(k_most, k_all))); }
+            }
+            for (var r : u32 = 0u; r < ROWS; r += 1u) { var dot : i32 = (dot4I8Packed(codes[r].x, xq.x) + ((dot4I8Packed(codes[r].y, xq.y) + ((dot4I8Packed(codes[r].z, xq.z) + ((dot4I8Packed(codes[r].w, xq.w) + (0)))))))); acc[r * COLS + m] = fma(scale[r] * scale_x, f32(dot), fma(add[r], sum_x, acc[r * COLS + m])); }
+          }
+        }
+      }
+    }
+  }
+  if (MODE != 0u || COLS == 1u) {
+    var again : bool = false;
+    for (var i : u32 = 0u; i < (ROWS * COLS); i += 1u) { again = again || !k_is_finite(acc[i]); }
+    if (again) {
+      for (var slow : u32 = 0u; slow < ROWS; slow += 1u) {
+        var row : u32 = expert_row + min(set_row + (slow & (select(ROWS, ROWS / 2u, DUAL == 1u) - 1u)), p.n - 1u);
+        var sum : array<f32, 8>;
+        for (var m : u32 = 0u; m < COLS; m += 1u) { sum[m] = 0.0f; }
+        for (var at : u32 = lane; at < end; at += LANES) {
+          var q : vec4<u32> = vec4<u32>(0u, 0u, 0u, 0u);
+          var hi : vec4<u32> = q;
+          var hd : vec4<u32> = q;
+          var hx : u32 = 0u;
+          var block : u32 = at >> per_block;
+          var unit : u32 = at & ((1u << per_block) - 1u);
+          if (DUAL == 1u && slow >= select(ROWS, ROWS / 2u, DUAL == 1u)) {
+            q = v4[row * units + at]; if (T == 12u || T == 23u || T == 16u || T == 27u) { hx = (vb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 13u || T == 22u) { hx = vb[row * blocks + block]; } if (T == 25u) { hx = vb[(row * blocks + block) >> 2u] >> (((row * blocks + block) & 3u) << 3u); } if (T == 14u) { hi.x = vb[row * blocks + block]; hx = (vb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 15u) { hx = vb[row * blocks + block]; hi.x = vb[p.b1 + (row * blocks + block)]; } if (T == 17u) { hd = v4[p.a1 + (row * blocks + block)]; hx = vb[row * blocks + block]; } if (T == 18u) { hi = v4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd = vec4<u32>(vb[3u * (row * blocks + block)], vb[3u * (row * blocks + block) + 1u], vb[3u * (row * blocks + block) + 2u], 0u); hx = (vb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 19u) { hd = v4[p.a1 + (row * blocks + block)]; } if (T == 20u) { hi = v4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd = v4[p.a2 + (row * blocks + block)]; } if (T == 21u) { hi = v4[p.a1 + 4u * (row * blocks + block) + (((unit) >> 2u) << 1u) + ((unit) & 1u)]; hd = v4[p.a2 + (row * blocks + block)]; hx = (vb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 24u) { hd = vec4<u32>(vb[2u * (row * blocks + block)], vb[2u * (row * blocks + block) + 1u], 0u, 0u); }
+          } else {
+            q = w4[row * units + at]; if (T == 12u || T == 23u || T == 16u || T == 27u) { hx = (wb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 13u || T == 22u) { hx = wb[row * blocks + block]; } if (T == 25u) { hx = wb[(row * blocks + block) >> 2u] >> (((row * blocks + block) & 3u) << 3u); } if (T == 14u) { hi.x = wb[row * blocks + block]; hx = (wb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 15u) { hx = wb[row * blocks + block]; hi.x = wb[p.b1 + (row * blocks + block)]; } if (T == 17u) { hd = w4[p.a1 + (row * blocks + block)]; hx = wb[row * blocks + block]; } if (T == 18u) { hi = w4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd = vec4<u32>(wb[3u * (row * blocks + block)], wb[3u * (row * blocks + block) + 1u], wb[3u * (row * blocks + block) + 2u], 0u); hx = (wb[(p.b1) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 19u) { hd = w4[p.a1 + (row * blocks + block)]; } if (T == 20u) { hi = w4[p.a1 + 2u * (row * blocks + block) + ((unit) & 1u)]; hd = w4[p.a2 + (row * blocks + block)]; } if (T == 21u) { hi = w4[p.a1 + 4u * (row * blocks + block) + (((unit) >> 2u) << 1u) + ((unit) & 1u)]; hd = w4[p.a2 + (row * blocks + block)]; hx = (wb[(0u) + ((row * blocks + block) >> 1u)] >> (((row * blocks + block) & 1u) << 4u)); } if (T == 24u) { hd = vec4<u32>(wb[2u * (row * blocks + block)], wb[2u * (row * blocks + block) + 1u], 0u, 0u); }
+          }
+          for (var s : u32 = 0u; s < (1u << k_run_shift(T)); s += 1u) {
+            var x_at : u32 = m0 * (p.k >> 2u) + (block << (k_block_shift(T) - 2u)) + k_run_quad(T, unit, s);
+            var by : vec2<u32> = k_unit_scale(T, hd, hx, unit, s);
+            { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q.x, select(hi.x, hi.x >> (((s) << 4u) + ((0u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); var w_i : vec4<f32> = k_scaled(f, bitcast<f32>(by.x), bitcast<f32>(by.y)); for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x_at + min(m, last) * (p.k >> 2u) + 0u]); sum[m] = fma(w_i.x, xv.x, fma(w_i.y, xv.y, fma(w_i.z, xv.z, fma(w_i.w, xv.w, sum[m])))); } }
+            { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q.y, select(hi.y, hi.x >> (((s) << 4u) + ((1u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); var w_i : vec4<f32> = k_scaled(f, bitcast<f32>(by.x), bitcast<f32>(by.y)); for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x_at + min(m, last) * (p.k >> 2u) + 1u]); sum[m] = fma(w_i.x, xv.x, fma(w_i.y, xv.y, fma(w_i.z, xv.z, fma(w_i.w, xv.w, sum[m])))); } }
+            { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q.z, select(hi.z, hi.x >> (((s) << 4u) + ((2u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); var w_i : vec4<f32> = k_scaled(f, bitcast<f32>(by.x), bitcast<f32>(by.y)); for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x_at + min(m, last) * (p.k >> 2u) + 2u]); sum[m] = fma(w_i.x, xv.x, fma(w_i.y, xv.y, fma(w_i.z, xv.z, fma(w_i.w, xv.w, sum[m])))); } }
+            { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q.w, select(hi.w, hi.x >> (((s) << 4u) + ((3u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); var w_i : vec4<f32> = k_scaled(f, bitcast<f32>(by.x), bitcast<f32>(by.y)); for (var m : u32 = 0u; m < COLS; m += 1u) { var xv : vec4<f32> = bitcast<vec4<f32>>(x[x_at + min(m, last) * (p.k >> 2u) + 3u]); sum[m] = fma(w_i.x, xv.x, fma(w_i.y, xv.y, fma(w_i.z, xv.z, fma(w_i.w, xv.w, sum[m])))); } }
+          }
+        }
+        for (var r : u32 = 0u; r < ROWS; r += 1u) {
+          if (r == slow) {
+            for (var m : u32 = 0u; m < COLS; m += 1u) { acc[r * COLS + m] = sum[m]; }
+          }
+        }
       }
     }
   }

@@ -99,6 +99,11 @@ static __device__ __forceinline__ u32 k_end_tap(i32 start, i32 dilation, u32 ker
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+static __device__ __forceinline__ f32 k_float(u32 word, u32 kind, u32 i) {
+  if (kind == 0u) { return __uint_as_float(word); }
+  if (kind == 1u) { return k_half((word >> ((i & 1u) << 4u)) & 0xffffu); }
+  return __uint_as_float((word >> ((i & 1u) << 4u)) << 16u);
+}
 static constexpr u32 T = K_C1;
 struct Params { u32 groups;
   u32 axes;
@@ -140,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) resize(const u32 *x, const u3
           factor = factor * ((second == 1u) ? (weight[a]) : (1.0f - weight[a]));
           at += ((second == 1u) ? (hi[a]) : (lo[a]));
         }
-        if (factor > 0.0f) { sum += factor * __uint_as_float(k_element(x[(at) >> k_shift(T)], T, at)); }
+        if (factor > 0.0f) { sum += factor * k_float(x[(at) >> ((T == 0u) ? (0u) : (1u))], T, at); }
       }
       word = k_put(word, T, e, k_narrow(__float_as_uint(sum), T));
     }

@@ -76,6 +76,11 @@ fn k_end_tap(start : i32, dilation : i32, kernel : u32, size : u32) -> u32 {
   if (dilation == 1) { return min(kernel, u32(room)); }
   return min(kernel, u32((room + dilation - 1) / dilation));
 }
+fn k_float(word : u32, kind : u32, i : u32) -> f32 {
+  if (kind == 0u) { return bitcast<f32>(word); }
+  if (kind == 1u) { return unpack2x16float(word >> ((i & 1u) << 4u)).x; }
+  return bitcast<f32>((word >> ((i & 1u) << 4u)) << 16u);
+}
 @id(1) override T : u32 = 0u;
 struct Params { groups : u32,
   axes : u32,
@@ -120,7 +125,7 @@ struct Params { groups : u32,
           factor = factor * select(1.0f - weight[a], weight[a], second == 1u);
           at += select(lo[a], hi[a], second == 1u);
         }
-        if (factor > 0.0f) { sum += factor * bitcast<f32>(k_element(x[(at) >> k_shift(T)], T, at)); }
+        if (factor > 0.0f) { sum += factor * k_float(x[(at) >> select(1u, 0u, T == 0u)], T, at); }
       }
       word = k_put(word, T, e, k_narrow(bitcast<u32>(sum), T));
     }

@@ -464,6 +464,13 @@ static __device__ __forceinline__ f32 k_pow(f32 a, f32 b) {
   u32 bits = __float_as_uint(y) | ((parity == 1u) ? (__float_as_uint(a) & 0x80000000u) : (0u));
   return __uint_as_float(((__float_as_uint(a) >= 0x80000000u && parity == 0u) ? (0x7fc00000u) : (bits)));
 }
+static __device__ __forceinline__ f32 k_log_share(f32 d, f32 last, u32 T) {
+  f32 r = d - last;
+  if (T != 0u && __float_as_uint(r) == __float_as_uint(d) && __float_as_uint(d) > 0x80000000u && __float_as_uint(d) < 0xff800000u) {
+    r = __uint_as_float(__float_as_uint(d) + 1u);
+  }
+  return r;
+}
 static constexpr u32 T = K_C1;
 static constexpr u32 TY = K_C2;
 static constexpr u32 UNIT = K_C3;
@@ -523,7 +530,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) softmax(const u32 *x, u32 *y,
     f32 last = ((IS_LOG == 1u) ? (k_log(sum)) : (1.0f / sum));
    
 #pragma unroll
-    for (u32 e = 0u; e < PER; e += 1u) { v[e] = ((IS_LOG == 1u) ? (v[e] - last) : (v[e] * last)); }
+    for (u32 e = 0u; e < PER; e += 1u) { v[e] = ((IS_LOG == 1u) ? (k_log_share(v[e], last, T)) : (v[e] * last)); }
     for (u32 e = 0u; e < PER; e += UNIT) { if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) { if (UNIT == 2u) { y[(base + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT)) >> 1u] = k_narrow(__float_as_uint(v[e]), TY) | (k_narrow(__float_as_uint(v[e + 1u]), TY) << 16u); } else { y[base + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) * p.inner] = __float_as_uint(v[e]); } } }
   }
 }

@@ -441,6 +441,13 @@ fn k_pow(a : f32, b : f32) -> f32 {
   var bits : u32 = bitcast<u32>(y) | select(0u, bitcast<u32>(a) & 0x80000000u, parity == 1u);
   return bitcast<f32>(select(bits, 0x7fc00000u, bitcast<u32>(a) >= 0x80000000u && parity == 0u));
 }
+fn k_log_share(d : f32, last : f32, T : u32) -> f32 {
+  var r : f32 = d - last;
+  if (T != 0u && bitcast<u32>(r) == bitcast<u32>(d) && bitcast<u32>(d) > 0x80000000u && bitcast<u32>(d) < 0xff800000u) {
+    r = bitcast<f32>(bitcast<u32>(d) + 1u);
+  }
+  return r;
+}
 @id(1) override T : u32 = 0u;
 @id(2) override TY : u32 = 0u;
 @id(3) override UNIT : u32 = 1u;
@@ -497,7 +504,7 @@ var<workgroup> red : array<f32, GROUP>;
     }
   } else {
     var last : f32 = select(1.0f / sum, k_log(sum), IS_LOG == 1u);
-    for (var e : u32 = 0u; e < PER; e += 1u) { v[e] = select(v[e] * last, v[e] - last, IS_LOG == 1u); }
+    for (var e : u32 = 0u; e < PER; e += 1u) { v[e] = select(v[e] * last, k_log_share(v[e], last, T), IS_LOG == 1u); }
     for (var e : u32 = 0u; e < PER; e += UNIT) { if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) { if (UNIT == 2u) { y[(base + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT)) >> 1u] = k_narrow(bitcast<u32>(v[e]), TY) | (k_narrow(bitcast<u32>(v[e + 1u]), TY) << 16u); } else { y[base + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) * p.inner] = bitcast<u32>(v[e]); } } }
   }
 }

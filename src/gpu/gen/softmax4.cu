@@ -464,6 +464,13 @@ static __device__ __forceinline__ f32 k_pow(f32 a, f32 b) {
   u32 bits = __float_as_uint(y) | ((parity == 1u) ? (__float_as_uint(a) & 0x80000000u) : (0u));
   return __uint_as_float(((__float_as_uint(a) >= 0x80000000u && parity == 0u) ? (0x7fc00000u) : (bits)));
 }
+static __device__ __forceinline__ f32 k_log_share(f32 d, f32 last, u32 T) {
+  f32 r = d - last;
+  if (T != 0u && __float_as_uint(r) == __float_as_uint(d) && __float_as_uint(d) > 0x80000000u && __float_as_uint(d) < 0xff800000u) {
+    r = __uint_as_float(__float_as_uint(d) + 1u);
+  }
+  return r;
+}
 static __device__ __forceinline__ f32x4 k_low4(u32x4 w, u32 T) {
   if (T == 1u) { return make_float4(k_half((w.x) & 0xffffu), k_half((w.x) >> 16u), k_half((w.y) & 0xffffu), k_half((w.y) >> 16u)); }
   if (T == 2u) {
@@ -567,7 +574,8 @@ extern "C" __global__ void __launch_bounds__(K_C0) softmax4(const u32x4 *x, u32x
 #pragma unroll
     for (u32 q = 0u; q < ((T == 0u) ? (VECS) : (2u * VECS)); q += 1u) {
       if (IS_LOG == 1u) {
-        v[q] = k_less4(v[q], last);
+        v[q] = make_float4(k_log_share(v[q].x, last, T), k_log_share(v[q].y, last, T), k_log_share(v[q].z, last, T),
+                  k_log_share(v[q].w, last, T));
       } else {
         v[q] = k_times4(v[q], last);
       }

@@ -441,6 +441,13 @@ fn k_pow(a : f32, b : f32) -> f32 {
   var bits : u32 = bitcast<u32>(y) | select(0u, bitcast<u32>(a) & 0x80000000u, parity == 1u);
   return bitcast<f32>(select(bits, 0x7fc00000u, bitcast<u32>(a) >= 0x80000000u && parity == 0u));
 }
+fn k_log_share(d : f32, last : f32, T : u32) -> f32 {
+  var r : f32 = d - last;
+  if (T != 0u && bitcast<u32>(r) == bitcast<u32>(d) && bitcast<u32>(d) > 0x80000000u && bitcast<u32>(d) < 0xff800000u) {
+    r = bitcast<f32>(bitcast<u32>(d) + 1u);
+  }
+  return r;
+}
 fn k_low4(w : vec4<u32>, T : u32) -> vec4<f32> {
   if (T == 1u) { return vec4<f32>(unpack2x16float(w.x).x, unpack2x16float(w.x).y, unpack2x16float(w.y).x, unpack2x16float(w.y).y); }
   if (T == 2u) {
@@ -539,7 +546,8 @@ var<workgroup> red : array<f32, GROUP>;
     var last : f32 = select(1.0f / sum, k_log(sum), IS_LOG == 1u);
     for (var q : u32 = 0u; q < select(2u * VECS, VECS, T == 0u); q += 1u) {
       if (IS_LOG == 1u) {
-        v[q] = k_less4(v[q], last);
+        v[q] = vec4<f32>(k_log_share(v[q].x, last, T), k_log_share(v[q].y, last, T), k_log_share(v[q].z, last, T),
+                  k_log_share(v[q].w, last, T));
       } else {
         v[q] = k_times4(v[q], last);
       }

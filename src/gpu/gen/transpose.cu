@@ -56,62 +56,63 @@ extern "C" __global__ void __launch_bounds__(K_C0) transpose(const u32 *x, u32 *
   u32 a0 = ((blockIdx.y * gridDim.x + blockIdx.x) % p.tiles_a) << SIDE_LOG;
   u32 b0 = ((blockIdx.y * gridDim.x + blockIdx.x) / p.tiles_a % p.tiles_b) << SIDE_LOG;
   u32 o = (blockIdx.y * gridDim.x + blockIdx.x) / p.tiles_a / p.tiles_b;
-  u32 plane = (o % p.d0) * p.from0 + (o / p.d0 % p.d1) * p.from1 + (o / p.d0 / p.d1) * p.from2;
-  u32 to = (o % p.d0) * p.to0 + (o / p.d0 % p.d1) * p.to1 + (o / p.d0 / p.d1) * p.to2;
   u32 n = ((LOG < 2u) ? (2u - LOG) : (0u));
   u32 wide = ((LOG == 3u) ? (1u) : (0u));
   u32 mask = ((LOG == 0u) ? (0xffu) : (0xffffu));
-  u32 words = 1u << (SIDE_LOG + LOG - 2u);
-  u32 all = (1u << SIDE_LOG) << (SIDE_LOG + LOG - 2u);
-  for (u32 base = threadIdx.x; base < all; base += 4u * ((u32)K_C0)) {
+  u32 c = threadIdx.x & ((1u << (SIDE_LOG + LOG - 2u)) - 1u);
+  u32 r0 = threadIdx.x >> (SIDE_LOG + LOG - 2u);
+  u32 hop = ((u32)K_C0) >> (SIDE_LOG + LOG - 2u);
+  u32 rows = (1u << SIDE_LOG) / hop;
+  u32 upper = (c & wide) << (2u * SIDE_LOG);
+  u32 e0 = ((LOG == 3u) ? (c >> 1u) : (c << n));
+  u32 at = (o % p.d0) * p.from0 + (o / p.d0 % p.d1) * p.from1 + (o / p.d0 / p.d1) * p.from2;
+  at += (a0 + r0) * p.sa + b0 + e0;
+  at = ((LOG == 3u) ? (2u * at + (c & 1u)) : (at >> n));
+  u32 step = ((LOG == 3u) ? (2u * hop * p.sa) : (hop * p.sa >> n));
+  u32 there = 0u;
+  if (b0 + e0 < p.size_b && a0 + r0 < p.size_a) { there = min(rows, (p.size_a - a0 - r0 + hop - 1u) / hop); }
+  for (u32 m = 0u; m < rows; m += 4u) {
     u32 v[4];
    
 #pragma unroll
     for (u32 q = 0u; q < 4u; q += 1u) {
-      u32 i = base + q * ((u32)K_C0);
-      u32 a = a0 + (i >> (SIDE_LOG + LOG - 2u));
-      u32 c = i & (words - 1u);
-      u32 b = b0 + ((LOG == 3u) ? (c >> 1u) : (c << n));
       v[q] = 0u;
-      if (i < all && a < p.size_a && b < p.size_b) {
-        u32 at = plane + a * p.sa + b;
-        v[q] = x[((LOG == 3u) ? (2u * at + (c & 1u)) : (at >> n))];
-      }
+      if (m + q < there) { v[q] = x[at + (m + q) * step]; }
     }
    
 #pragma unroll
     for (u32 q = 0u; q < 4u; q += 1u) {
-      u32 i = base + q * ((u32)K_C0);
-      u32 r = i >> (SIDE_LOG + LOG - 2u);
-      u32 c = i & (words - 1u);
-      if (i < all) {
-        if (LOG >= 2u) {
-          tile[k_spot(LOG, SIDE_LOG, r, c >> wide) + (c & wide) * (1u << SIDE_LOG) * (1u << SIDE_LOG)] = v[q];
-        } else {
-          for (u32 e = 0u; e < (1u << n); e += 1u) {
-            tile[k_spot(LOG, SIDE_LOG, r, (c << n) + e)] = (v[q] >> (e << (3u + LOG))) & mask;
-          }
+      u32 r = r0 + (m + q) * hop;
+      if (LOG >= 2u) {
+        tile[k_spot(LOG, SIDE_LOG, r, e0) + upper] = v[q];
+      } else {
+        for (u32 e = 0u; e < (1u << n); e += 1u) {
+          tile[k_spot(LOG, SIDE_LOG, r, e0 + e)] = (v[q] >> (e << (3u + LOG))) & mask;
         }
       }
     }
   }
   __syncthreads();
-  for (u32 i = threadIdx.x; i < all; i += ((u32)K_C0)) {
-    u32 r = i >> (SIDE_LOG + LOG - 2u);
-    u32 c = i & (words - 1u);
-    u32 b = b0 + r;
-    u32 a = a0 + ((LOG == 3u) ? (c >> 1u) : (c << n));
-    if (b < p.size_b && a < p.size_a) {
-      u32 at = to + b * p.tb + a;
+  u32 to = (o % p.d0) * p.to0 + (o / p.d0 % p.d1) * p.to1 + (o / p.d0 / p.d1) * p.to2;
+  to += (b0 + r0) * p.tb + a0 + e0;
+  to = ((LOG == 3u) ? (2u * to + (c & 1u)) : (to >> n));
+  step = ((LOG == 3u) ? (2u * hop * p.tb) : (hop * p.tb >> n));
+  there = 0u;
+  if (a0 + e0 < p.size_a && b0 + r0 < p.size_b) { there = min(rows, (p.size_b - b0 - r0 + hop - 1u) / hop); }
+  for (u32 m = 0u; m < rows; m += 4u) {
+   
+#pragma unroll
+    for (u32 q = 0u; q < 4u; q += 1u) {
+      u32 r = r0 + (m + q) * hop;
+      u32 word = 0u;
       if (LOG >= 2u) {
-        y[((LOG == 3u) ? (2u * at + (c & 1u)) : (at))] = tile[k_spot(LOG, SIDE_LOG, c >> wide, r) + (c & wide) * (1u << SIDE_LOG) * (1u << SIDE_LOG)];
+        word = tile[k_spot(LOG, SIDE_LOG, e0, r) + upper];
       } else {
-        u32 word = 0u;
         for (u32 e = 0u; e < (1u << n); e += 1u) {
-          word = word | (tile[k_spot(LOG, SIDE_LOG, (c << n) + e, r)] << (e << (3u + LOG)));
+          word = word | (tile[k_spot(LOG, SIDE_LOG, e0 + e, r)] << (e << (3u + LOG)));
         }
-        y[at >> n] = word;
       }
+      if (m + q < there) { y[to + (m + q) * step] = word; }
     }
   }
 }

@@ -35,58 +35,57 @@ fn k_spot(log : u32, side_log : u32, r : u32, c : u32) -> u32 {
   var a0 : u32 = ((k_wid.y * k_wn.x + k_wid.x) % p.tiles_a) << SIDE_LOG;
   var b0 : u32 = ((k_wid.y * k_wn.x + k_wid.x) / p.tiles_a % p.tiles_b) << SIDE_LOG;
   var o : u32 = (k_wid.y * k_wn.x + k_wid.x) / p.tiles_a / p.tiles_b;
-  var plane : u32 = (o % p.d0) * p.from0 + (o / p.d0 % p.d1) * p.from1 + (o / p.d0 / p.d1) * p.from2;
-  var to : u32 = (o % p.d0) * p.to0 + (o / p.d0 % p.d1) * p.to1 + (o / p.d0 / p.d1) * p.to2;
   var n : u32 = select(0u, 2u - LOG, LOG < 2u);
   var wide : u32 = select(0u, 1u, LOG == 3u);
   var mask : u32 = select(0xffffu, 0xffu, LOG == 0u);
-  var words : u32 = 1u << (SIDE_LOG + LOG - 2u);
-  var all : u32 = (1u << SIDE_LOG) << (SIDE_LOG + LOG - 2u);
-  for (var base : u32 = k_lid.x; base < all; base += 4u * GROUP) {
+  var c : u32 = k_lid.x & ((1u << (SIDE_LOG + LOG - 2u)) - 1u);
+  var r0 : u32 = k_lid.x >> (SIDE_LOG + LOG - 2u);
+  var hop : u32 = GROUP >> (SIDE_LOG + LOG - 2u);
+  var rows : u32 = (1u << SIDE_LOG) / hop;
+  var upper : u32 = (c & wide) << (2u * SIDE_LOG);
+  var e0 : u32 = select(c << n, c >> 1u, LOG == 3u);
+  var at : u32 = (o % p.d0) * p.from0 + (o / p.d0 % p.d1) * p.from1 + (o / p.d0 / p.d1) * p.from2;
+  at += (a0 + r0) * p.sa + b0 + e0;
+  at = select(at >> n, 2u * at + (c & 1u), LOG == 3u);
+  var step : u32 = select(hop * p.sa >> n, 2u * hop * p.sa, LOG == 3u);
+  var there : u32 = 0u;
+  if (b0 + e0 < p.size_b && a0 + r0 < p.size_a) { there = min(rows, (p.size_a - a0 - r0 + hop - 1u) / hop); }
+  for (var m : u32 = 0u; m < rows; m += 4u) {
     var v : array<u32, 4>;
     for (var q : u32 = 0u; q < 4u; q += 1u) {
-      var i : u32 = base + q * GROUP;
-      var a : u32 = a0 + (i >> (SIDE_LOG + LOG - 2u));
-      var c : u32 = i & (words - 1u);
-      var b : u32 = b0 + select(c << n, c >> 1u, LOG == 3u);
       v[q] = 0u;
-      if (i < all && a < p.size_a && b < p.size_b) {
-        var at : u32 = plane + a * p.sa + b;
-        v[q] = x[select(at >> n, 2u * at + (c & 1u), LOG == 3u)];
-      }
+      if (m + q < there) { v[q] = x[at + (m + q) * step]; }
     }
     for (var q : u32 = 0u; q < 4u; q += 1u) {
-      var i : u32 = base + q * GROUP;
-      var r : u32 = i >> (SIDE_LOG + LOG - 2u);
-      var c : u32 = i & (words - 1u);
-      if (i < all) {
-        if (LOG >= 2u) {
-          tile[k_spot(LOG, SIDE_LOG, r, c >> wide) + (c & wide) * (1u << SIDE_LOG) * (1u << SIDE_LOG)] = v[q];
-        } else {
-          for (var e : u32 = 0u; e < (1u << n); e += 1u) {
-            tile[k_spot(LOG, SIDE_LOG, r, (c << n) + e)] = (v[q] >> (e << (3u + LOG))) & mask;
-          }
+      var r : u32 = r0 + (m + q) * hop;
+      if (LOG >= 2u) {
+        tile[k_spot(LOG, SIDE_LOG, r, e0) + upper] = v[q];
+      } else {
+        for (var e : u32 = 0u; e < (1u << n); e += 1u) {
+          tile[k_spot(LOG, SIDE_LOG, r, e0 + e)] = (v[q] >> (e << (3u + LOG))) & mask;
         }
       }
     }
   }
   workgroupBarrier();
-  for (var i : u32 = k_lid.x; i < all; i += GROUP) {
-    var r : u32 = i >> (SIDE_LOG + LOG - 2u);
-    var c : u32 = i & (words - 1u);
-    var b : u32 = b0 + r;
-    var a : u32 = a0 + select(c << n, c >> 1u, LOG == 3u);
-    if (b < p.size_b && a < p.size_a) {
-      var at : u32 = to + b * p.tb + a;
+  var to : u32 = (o % p.d0) * p.to0 + (o / p.d0 % p.d1) * p.to1 + (o / p.d0 / p.d1) * p.to2;
+  to += (b0 + r0) * p.tb + a0 + e0;
+  to = select(to >> n, 2u * to + (c & 1u), LOG == 3u);
+  step = select(hop * p.tb >> n, 2u * hop * p.tb, LOG == 3u);
+  there = 0u;
+  if (a0 + e0 < p.size_a && b0 + r0 < p.size_b) { there = min(rows, (p.size_b - b0 - r0 + hop - 1u) / hop); }
+  for (var m : u32 = 0u; m < rows; m += 4u) {
+    for (var q : u32 = 0u; q < 4u; q += 1u) {
+      var r : u32 = r0 + (m + q) * hop;
+      var word : u32 = 0u;
       if (LOG >= 2u) {
-        y[select(at, 2u * at + (c & 1u), LOG == 3u)] = tile[k_spot(LOG, SIDE_LOG, c >> wide, r) + (c & wide) * (1u << SIDE_LOG) * (1u << SIDE_LOG)];
+        word = tile[k_spot(LOG, SIDE_LOG, e0, r) + upper];
       } else {
-        var word : u32 = 0u;
         for (var e : u32 = 0u; e < (1u << n); e += 1u) {
-          word = word | (tile[k_spot(LOG, SIDE_LOG, (c << n) + e, r)] << (e << (3u + LOG)));
+          word = word | (tile[k_spot(LOG, SIDE_LOG, e0 + e, r)] << (e << (3u + LOG)));
         }
-        y[at >> n] = word;
       }
+      if (m + q < there) { y[to + (m + q) * step] = word; }
     }
   }
 }

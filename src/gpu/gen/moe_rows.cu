@@ -1,0 +1,134 @@
+typedef float f32;
+typedef unsigned int u32;
+typedef int i32;
+typedef uint2 u32x2;
+typedef uint4 u32x4;
+typedef float4 f32x4;
+static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return make_float4(__uint_as_float(u.x), __uint_as_float(u.y), __uint_as_float(u.z), __uint_as_float(u.w)); }
+static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return make_uint4(__float_as_uint(f.x), __float_as_uint(f.y), __float_as_uint(f.z), __float_as_uint(f.w)); }
+template <class T> static __device__ __forceinline__ T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
+static __device__ __forceinline__ f32 k_half(u32 h) {
+  f32 r;
+  unsigned short s = (unsigned short)h;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(s));
+  return r;
+}
+template <class T> static __device__ __forceinline__ T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> static __device__ __forceinline__ T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
+template <class T> static __device__ __forceinline__ T SG_ADD(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x += SG_XOR(x, m);
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MAX(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = max(x, SG_XOR(x, m));
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
+  return x;
+}
+static __device__ __forceinline__ u32 k_shift(u32 T) {
+  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
+}
+static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+  u32 u = __float_as_uint(v);
+  u32 sign = (u >> 16u) & 0x8000u;
+  u32 a = u & 0x7fffffffu;
+  if (a > 0x7f800000u) { return sign | 0x7e00u; }
+  if (a >= 0x47800000u) { return sign | 0x7c00u; }
+  if (a < 0x38800000u) {
+    if (a < 0x33000000u) { return sign; }
+    u32 drop = 126u - (a >> 23u);
+    u32 m = (a & 0x7fffffu) | 0x800000u;
+    u32 q = m >> drop;
+    u32 rest = m & ((1u << drop) - 1u);
+    u32 tie = 1u << (drop - 1u);
+    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
+    return sign | q;
+  }
+  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+}
+static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
+  u32 u = __float_as_uint(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+static __device__ __forceinline__ f32 k_half_value(u32 h) { return k_half((h & 0xffffu) & 0xffffu); }
+static __device__ __forceinline__ u32 k_element(u32 word, u32 T, u32 i) {
+  if (T == 1u) { return __float_as_uint(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
+  if (T == 1u) { return k_half_bits(__uint_as_float(v)); }
+  if (T == 2u) { return k_bf16_bits(__uint_as_float(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
+  u32 s = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
+  u32 s = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
+  if (T == 9u) {
+    if (hi != (((lo >> 31u) == 1u) ? (0xffffffffu) : (0u))) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+static constexpr u32 TI = K_C1;
+struct Params { u32 groups;
+  u32 m;
+  u32 experts;
+  u32 counts;
+  u32 starts;
+  u32 list;
+};
+static __shared__ u32 own[((u32)K_C0)];
+static __shared__ u32 less[((u32)K_C0)];
+static __device__ __forceinline__ u32 k_expert(i32 index, u32 experts) { return ((index < 0) ? (experts) : (min(u32(index), experts))); }
+extern "C" __global__ void __launch_bounds__(K_C0) moe_rows(const u32 *idx, u32 *rows, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
+  u32 each = (p.m + ((u32)K_C0) - 1u) / ((u32)K_C0);
+  u32 begin = min(p.m, threadIdx.x * each);
+  u32 stop = min(p.m, begin + each);
+  u32 n_own = 0u;
+  u32 n_less = 0u;
+  for (u32 i = begin; i < stop; i += 1u) {
+    u32 expert = k_expert(k_index(TI, idx[((TI == 9u) ? (2u * (i)) : ((i)))], idx[((TI == 9u) ? (2u * (i) + 1u) : ((i)))]), p.experts);
+    if (expert == (blockIdx.y * gridDim.x + blockIdx.x)) { n_own += 1u; }
+    if (expert < (blockIdx.y * gridDim.x + blockIdx.x)) { n_less += 1u; }
+  }
+  own[threadIdx.x] = n_own;
+  less[threadIdx.x] = n_less;
+  __syncthreads();
+  u32 start = 0u;
+  u32 total = 0u;
+  u32 before = 0u;
+  for (u32 i = 0u; i < ((u32)K_C0); i += 1u) {
+    start += less[i];
+    if (i < threadIdx.x) { before += own[i]; }
+    total += own[i];
+  }
+  u32 to = p.list + start + before;
+  for (u32 i = begin; i < stop; i += 1u) {
+    if (k_expert(k_index(TI, idx[((TI == 9u) ? (2u * (i)) : ((i)))], idx[((TI == 9u) ? (2u * (i) + 1u) : ((i)))]), p.experts) == (blockIdx.y * gridDim.x + blockIdx.x)) {
+      rows[to] = i;
+      to += 1u;
+    }
+  }
+  if (threadIdx.x == 0u) {
+    rows[p.counts + (blockIdx.y * gridDim.x + blockIdx.x)] = total;
+    rows[p.starts + (blockIdx.y * gridDim.x + blockIdx.x)] = start;
+  }
+}

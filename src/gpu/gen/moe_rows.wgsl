@@ -1,0 +1,113 @@
+fn k_mulhi(a : u32, b : u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let m = ah * bl + ((al * bl) >> 16u);
+  let n = al * bh + (m & 0xffffu);
+  return ah * bh + (m >> 16u) + (n >> 16u);
+}
+fn k_shift(T : u32) -> u32 {
+  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  var sign : u32 = (u >> 16u) & 0x8000u;
+  var a : u32 = u & 0x7fffffffu;
+  if (a > 0x7f800000u) { return sign | 0x7e00u; }
+  if (a >= 0x47800000u) { return sign | 0x7c00u; }
+  if (a < 0x38800000u) {
+    if (a < 0x33000000u) { return sign; }
+    var drop : u32 = 126u - (a >> 23u);
+    var m : u32 = (a & 0x7fffffu) | 0x800000u;
+    var q : u32 = m >> drop;
+    var rest : u32 = m & ((1u << drop) - 1u);
+    var tie : u32 = 1u << (drop - 1u);
+    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
+    return sign | q;
+  }
+  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+}
+fn k_bf16_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+fn k_half_value(h : u32) -> f32 { return unpack2x16float(h & 0xffffu).x; }
+fn k_element(word : u32, T : u32, i : u32) -> u32 {
+  if (T == 1u) { return bitcast<u32>(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+fn k_narrow(v : u32, T : u32) -> u32 {
+  if (T == 1u) { return k_half_bits(bitcast<f32>(v)); }
+  if (T == 2u) { return k_bf16_bits(bitcast<f32>(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
+  if (T == 9u) {
+    if (hi != select(0u, 0xffffffffu, (lo >> 31u) == 1u)) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+@id(1) override TI : u32 = 7u;
+struct Params { groups : u32,
+  m : u32,
+  experts : u32,
+  counts : u32,
+  starts : u32,
+  list : u32,
+}; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
+@group(0) @binding(0) var<storage, read_write> idx : array<u32>;
+@group(0) @binding(1) var<storage, read_write> rows : array<u32>;
+var<workgroup> own : array<u32, GROUP>;
+var<workgroup> less : array<u32, GROUP>;
+fn k_expert(index : i32, experts : u32) -> u32 { return select(min(u32(index), experts), experts, index < 0); }
+@compute @workgroup_size(GROUP) fn moe_rows(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
+  var each : u32 = (p.m + GROUP - 1u) / GROUP;
+  var begin : u32 = min(p.m, k_lid.x * each);
+  var stop : u32 = min(p.m, begin + each);
+  var n_own : u32 = 0u;
+  var n_less : u32 = 0u;
+  for (var i : u32 = begin; i < stop; i += 1u) {
+    var expert : u32 = k_expert(k_index(TI, idx[select((i), 2u * (i), TI == 9u)], idx[select((i), 2u * (i) + 1u, TI == 9u)]), p.experts);
+    if (expert == (k_wid.y * k_wn.x + k_wid.x)) { n_own += 1u; }
+    if (expert < (k_wid.y * k_wn.x + k_wid.x)) { n_less += 1u; }
+  }
+  own[k_lid.x] = n_own;
+  less[k_lid.x] = n_less;
+  workgroupBarrier();
+  var start : u32 = 0u;
+  var total : u32 = 0u;
+  var before : u32 = 0u;
+  for (var i : u32 = 0u; i < GROUP; i += 1u) {
+    start += less[i];
+    if (i < k_lid.x) { before += own[i]; }
+    total += own[i];
+  }
+  var to : u32 = p.list + start + before;
+  for (var i : u32 = begin; i < stop; i += 1u) {
+    if (k_expert(k_index(TI, idx[select((i), 2u * (i), TI == 9u)], idx[select((i), 2u * (i) + 1u, TI == 9u)]), p.experts) == (k_wid.y * k_wn.x + k_wid.x)) {
+      rows[to] = i;
+      to += 1u;
+    }
+  }
+  if (k_lid.x == 0u) {
+    rows[p.counts + (k_wid.y * k_wn.x + k_wid.x)] = total;
+    rows[p.starts + (k_wid.y * k_wn.x + k_wid.x)] = start;
+  }
+}

@@ -1,0 +1,161 @@
+fn k_mulhi(a : u32, b : u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let m = ah * bl + ((al * bl) >> 16u);
+  let n = al * bh + (m & 0xffffu);
+  return ah * bh + (m >> 16u) + (n >> 16u);
+}
+fn k_shift(T : u32) -> u32 {
+  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  var sign : u32 = (u >> 16u) & 0x8000u;
+  var a : u32 = u & 0x7fffffffu;
+  if (a > 0x7f800000u) { return sign | 0x7e00u; }
+  if (a >= 0x47800000u) { return sign | 0x7c00u; }
+  if (a < 0x38800000u) {
+    if (a < 0x33000000u) { return sign; }
+    var drop : u32 = 126u - (a >> 23u);
+    var m : u32 = (a & 0x7fffffu) | 0x800000u;
+    var q : u32 = m >> drop;
+    var rest : u32 = m & ((1u << drop) - 1u);
+    var tie : u32 = 1u << (drop - 1u);
+    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
+    return sign | q;
+  }
+  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+}
+fn k_bf16_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+fn k_half_value(h : u32) -> f32 { return unpack2x16float(h & 0xffffu).x; }
+fn k_element(word : u32, T : u32, i : u32) -> u32 {
+  if (T == 1u) { return bitcast<u32>(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+fn k_narrow(v : u32, T : u32) -> u32 {
+  if (T == 1u) { return k_half_bits(bitcast<f32>(v)); }
+  if (T == 2u) { return k_bf16_bits(bitcast<f32>(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
+  if (T == 9u) {
+    if (hi != select(0u, 0xffffffffu, (lo >> 31u) == 1u)) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+fn k_key_of(bits : u32, T : u32, zeros : u32) -> u32 {
+  if ((T == 0u || T == 1u || T == 2u)) {
+    if ((bits & 0x7fffffffu) > 0x7f800000u) { return 0xffffffffu; }
+    if (zeros == 0u && bits == 0x80000000u) { return 0x80000000u; }
+    return select(bits | 0x80000000u, ~bits, bits >= 0x80000000u);
+  }
+  if ((T == 4u || T == 6u || T == 7u) || T == 9u) { return bits ^ 0x80000000u; }
+  return bits;
+}
+fn k_key_value(key : u32, T : u32) -> u32 {
+  if ((T == 0u || T == 1u || T == 2u)) {
+    if (key == 0xffffffffu) { return 0x7fc00000u; }
+    return select(~key, key & 0x7fffffffu, key >= 0x80000000u);
+  }
+  if ((T == 4u || T == 6u || T == 7u) || T == 9u) { return key ^ 0x80000000u; }
+  return key;
+}
+fn k_keys(low : u32, high : u32, T : u32, zeros : u32, smallest : u32) -> vec2<u32> {
+  if (T == 9u) {
+    if (smallest == 1u) { return vec2<u32>(~low, ~k_key_of(high, T, 0u)); }
+    return vec2<u32>(low, k_key_of(high, T, 0u));
+  }
+  var key : u32 = k_key_of(low, T, zeros);
+  if (smallest == 1u && !((T == 0u || T == 1u || T == 2u) && key == 0xffffffffu)) { key = ~key; }
+  return vec2<u32>(key, 0u);
+}
+fn k_key_above(a : vec2<u32>, b : vec2<u32>, T : u32) -> bool {
+  if (T == 9u) { return a.y > b.y || (a.y == b.y && a.x > b.x); }
+  return a.x > b.x;
+}
+fn k_item(low : u32, high : u32, k : u32, T : u32, flags : u32) -> vec4<u32> {
+  var key : u32 = low;
+  var top : u32 = 0u;
+  if (T == 9u) {
+    top = k_key_of(high, T, 0u);
+  } else {
+    key = k_key_of(low, T, 0u);
+    if ((flags & 2u) != 0u && (T == 0u || T == 1u || T == 2u) && key == 0xffffffffu) { key = 0x7fffffu; }
+  }
+  if ((flags & 1u) != 0u) {
+    key = ~key;
+    top = ~top;
+  }
+  return vec4<u32>(key, top, k, 0u);
+}
+fn k_item_before(a : vec4<u32>, b : vec4<u32>, T : u32) -> bool {
+  if (T == 9u && a.y != b.y) { return a.y < b.y; }
+  if (a.x != b.x) { return a.x < b.x; }
+  return a.z < b.z;
+}
+@id(1) override T : u32 = 0u;
+@id(2) override TO : u32 = 0u;
+@id(3) override FINAL : u32 = 0u;
+struct Params { groups : u32,
+  lines : u32,
+  n : u32,
+  inner : u32,
+  run : u32,
+  take : u32,
+}; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
+@group(0) @binding(0) var<storage, read_write> x : array<u32>;
+@group(0) @binding(1) var<storage, read_write> from_items : array<u32>;
+@group(0) @binding(2) var<storage, read_write> y : array<u32>;
+@group(0) @binding(3) var<storage, read_write> to_items : array<u32>;
+@compute @workgroup_size(GROUP) fn sort_merge(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
+  var i : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
+  var line : u32 = i / p.n;
+  var k : u32 = i - line * p.n;
+  if (line < p.lines) {
+    var item : vec4<u32> = vec4<u32>(from_items[select(2u, 3u, T == 9u) * (i)], select(0u, from_items[select(2u, 3u, T == 9u) * (i) + 1u], T == 9u), from_items[select(2u, 3u, T == 9u) * (i) + select(2u, 3u, T == 9u) - 1u], 0u);
+    var own : u32 = k / p.run * p.run;
+    var is_left : bool = (k / p.run) % 2u == 0u;
+    var other : u32 = select(own - p.run, min(own + p.run, p.n), is_left);
+    var low : u32 = 0u;
+    var high : u32 = min(p.run, p.n - other);
+    while (low < high) {
+      var middle : u32 = (low + high) >> 1u;
+      var there : vec4<u32> = vec4<u32>(from_items[select(2u, 3u, T == 9u) * (line * p.n + other + middle)], select(0u, from_items[select(2u, 3u, T == 9u) * (line * p.n + other + middle) + 1u], T == 9u), from_items[select(2u, 3u, T == 9u) * (line * p.n + other + middle) + select(2u, 3u, T == 9u) - 1u], 0u);
+      if (k_item_before(there, item, T)) {
+        low = middle + 1u;
+      } else {
+        high = middle;
+      }
+    }
+    var rank : u32 = select(other, own, is_left) + (k - own) + low;
+    if (FINAL == 1u) {
+      if (rank < p.take) {
+        var slab : u32 = line / p.inner;
+        { var to : u32 = ((slab) * p.take + (rank)) * p.inner + (line - slab * p.inner); var source : u32 = ((slab) * p.n + item.z) * p.inner + (line - slab * p.inner); if (TO == 9u) { y[2u * to] = item.z; y[2u * to + 1u] = 0u; } else { if (TO != 0u) { y[to] = item.z; } else { if (T == 9u) { y[2u * to] = x[2u * source]; y[2u * to + 1u] = x[2u * source + 1u]; } else { y[to] = k_element(x[(source) >> k_shift(T)], T, source); } } } }
+      }
+    } else {
+      to_items[select(2u, 3u, T == 9u) * (line * p.n + rank)] = item.x; if (T == 9u) { to_items[3u * (line * p.n + rank) + 1u] = item.y; } to_items[select(2u, 3u, T == 9u) * (line * p.n + rank) + select(2u, 3u, T == 9u) - 1u] = item.z;
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/* argmax and argmin; and the likeliest token, which is sampling at temperature 0. */
+#include "gpu/order.h"
+
+void gpu_arg_emit(gpu_lowering *l, const gpu_arg *a) {
+  gpu_fold_axes axes = {.lines = a->lines.lines, .n = a->lines.n, .across = a->lines.inner > 1};
+  axes.kept[3] = a->lines.inner;
+  gpu_fold_cut cut = gpu_fold_cut_of(l->caps, &axes);
+  gpu_params_arg p = {
+    .lines = a->lines.lines, .n = a->lines.n, .inner = a->lines.inner, .chunks = cut.chunks, .chunk = cut.chunk};
+  gpu_window best = {0};
+  if (cut.chunks > 1) best = gpu_work(l, (uint64_t)a->lines.lines * cut.chunks * 12);
+  uint32_t c[] = {(uint32_t)a->t, a->smallest, cut.lanes, axes.across, cut.chunks > 1, (uint32_t)a->to, a->nan_is_low};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(arg, p, c),
+                            .groups = gpu_ceil_div(a->lines.lines, cut.group / cut.lanes) * cut.chunks,
+                            .group_size = cut.group, .windows = {gpu_in(l, 0), gpu_out(l), best}});
+  if (cut.chunks == 1) return;
+  /* The best of each chunk are rows of `chunks`. */
+  gpu_fold_axes parts = {.lines = a->lines.lines, .n = cut.chunks};
+  gpu_fold_cut second = gpu_fold_cut_of(l->caps, &parts);
+  p = (gpu_params_arg){.lines = a->lines.lines, .n = cut.chunks, .inner = 1, .chunks = 1, .chunk = cut.chunks};
+  c[2] = second.lanes, c[3] = 0, c[4] = 2;
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(arg, p, c), .groups = gpu_ceil_div(a->lines.lines, second.group / second.lanes),
+                            .group_size = second.group, .windows = {gpu_in(l, 0), gpu_out(l), best}});
+}
+
+void gpu_lower_arg(gpu_lowering *l) {
+  const rlx_attrs_argmax *a = RLX_ATTRS(argmax, l->node); /* argmin has the same attributes */
+  const rlx_type *x = gpu_in_type(l, 0);
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  gpu_arg_emit(l, &(gpu_arg){.lines = gpu_lines_of(&x->shape, a->axis),
+                             .t = x->dtype,
+                             .to = gpu_out_type(l)->dtype,
+                             .smallest = l->node->op == RLX_OP_argmin});
+}

@@ -1,0 +1,255 @@
+/* Element-wise nodes: one launch each, whatever their types and however their inputs broadcast.
+ *
+ * pointwise_build.c makes the program; here its axes are merged, the kernel is chosen and the program bound to it.
+ * pointwise4 takes what lies in vectors of 16 bytes (most of what models do), pointwise64 what has 64-bit values, and
+ * pointwise the rest. A long flat run whose end does not fill a vector is cut in two: vectors, and a short end. */
+#include <string.h>
+
+#include "gpu/pointwise.h"
+
+enum {
+  MAX_VECTOR_INPUTS = 4, /* windows of pointwise4 that are read in vectors */
+  FIRST_SINGLE = 4,      /* its registers of inputs that stay the same over a chunk */
+  CUT = 256,             /* elements: a multiple of it is a multiple of GPU_ALIGN bytes in every type */
+  WORTH_CUTTING = 1 << 15,
+};
+
+/* ---- axes ---- */
+
+typedef struct pw_axes {
+  uint32_t n; /* merged; at least 1 */
+  uint32_t size[RLX_MAX_RANK];
+} pw_axes;
+
+static void remove_axis(pw_program *p, pw_axes *x, uint32_t i) {
+  x->n--;
+  for (uint32_t j = i; j < x->n; j++) {
+    x->size[j] = x->size[j + 1];
+    for (uint32_t k = 0; k < p->n_operands; k++) p->operands[k].stride[j] = p->operands[k].stride[j + 1];
+  }
+}
+
+static bool merges(const pw_program *p, const pw_axes *x, uint32_t i) {
+  for (uint32_t k = 0; k < p->n_operands; k++)
+    if (p->operands[k].stride[i] != p->operands[k].stride[i + 1] * x->size[i + 1]) return false;
+  return true;
+}
+
+/* What all operands walk in one stride is one axis; an axis of size 1 is none. Outermost first. */
+static pw_axes merge_axes(pw_program *p, const rlx_dims *shape) {
+  pw_axes x = {.n = (uint32_t)shape->n};
+  for (uint32_t i = 0; i < x.n; i++) x.size[i] = (uint32_t)shape->v[i];
+  for (uint32_t i = x.n; i-- > 0;)
+    if (x.size[i] == 1) remove_axis(p, &x, i);
+  for (uint32_t i = x.n < 2 ? 0 : x.n - 1; i-- > 0;) {
+    if (!merges(p, &x, i)) continue;
+    x.size[i + 1] *= x.size[i];
+    remove_axis(p, &x, i);
+  }
+  if (x.n > 0) return x;
+  for (uint32_t k = 0; k < p->n_operands; k++) p->operands[k].stride[0] = 0;
+  return (pw_axes){.n = 1, .size = {1}};
+}
+
+/* n / d for n below 2^31 and d above 1 is the upper word of n times the multiplier, shifted. */
+static void divider(uint32_t d, uint32_t *multiplier, uint32_t *shift) {
+  uint32_t log = 1;
+  while (log < 31 && (1u << log) < d) log++;
+  *multiplier = (uint32_t)((UINT64_C(1) << (31 + log)) / d + 1);
+  *shift = log - 1;
+}
+
+/* The rows of the walk. `unit[k]`: elements in a step of the operand in register k; of the innermost axis, in `chunk`. */
+static gpu_window walk_table(gpu_lowering *l, const pw_program *p, const pw_axes *x, const uint32_t *registers,
+                             const uint32_t *unit, uint32_t chunk) {
+  uint32_t rows[RLX_MAX_RANK * PW_AXIS_WORDS] = {0};
+  for (uint32_t a = 0; a < x->n; a++) {
+    uint32_t axis = x->n - 1 - a, *row = rows + a * PW_AXIS_WORDS;
+    uint32_t of_chunk = a == 0 ? chunk : 1;
+    row[0] = x->size[axis] / of_chunk;
+    if (row[0] > 1) divider(row[0], &row[1], &row[2]);
+    for (uint32_t k = 0; k < p->n_operands; k++)
+      row[PW_AXIS_STRIDES + registers[k]] = (uint32_t)(p->operands[k].stride[axis] * of_chunk / unit[k]);
+  }
+  return gpu_table(l, rows, x->n * PW_AXIS_WORDS);
+}
+
+/* ---- binding ---- */
+
+/* The constants that all kernels begin with, for operands in these registers. */
+enum { COMMON_CONSTANTS = 21 };
+static void common_constants(const gpu_lowering *l, const pw_program *p, const uint32_t *registers, uint32_t rank,
+                             uint32_t *c) {
+  memset(c, 0, COMMON_CONSTANTS * sizeof *c);
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    uint32_t s = p->steps[i], moved = s & ~PW_STEP(0u, 63u, 63u, 63u, 0u);
+    for (uint32_t shift = 9; shift <= 21; shift += 6) {
+      uint32_t at = s >> shift & 63;
+      moved |= (at < p->n_operands ? registers[at] : at < PW_FIRST_IMMEDIATE ? 0 : at) << shift;
+    }
+    c[i] = moved;
+  }
+  c[16] = p->n_steps;
+  for (uint32_t k = 0; k < p->n_operands; k++) {
+    c[17] |= (uint32_t)p->operands[k].dtype << (4 * registers[k]);
+    c[19] |= 1u << registers[k];
+  }
+  c[18] = (uint32_t)gpu_out_type(l)->dtype;
+  c[20] = rank;
+}
+
+static uint32_t group_size(const gpu_lowering *l) { return l->caps->max_group < 256 ? l->caps->max_group : 256; }
+
+/* Elements from `first` on; the whole tensor where it is one element, or all are wanted. */
+static gpu_window part_of(const pw_operand *o, uint32_t first, uint32_t n, bool all) {
+  uint64_t size = rlx_dtype_size(o->dtype);
+  return all || o->stride[0] == 0 ? o->window : gpu_part(o->window, first * size, n * size);
+}
+
+typedef struct stretch { /* of the result, in elements */
+  uint32_t first, n;
+  bool all;
+} stretch;
+static gpu_window result_part(const gpu_lowering *l, stretch s) {
+  uint64_t size = rlx_dtype_size(gpu_out_type(l)->dtype);
+  return s.all ? gpu_out(l) : gpu_part(gpu_out(l), s.first * size, s.n * size);
+}
+
+static const uint32_t identity[PW_INPUTS] = {0, 1, 2, 3, 4, 5, 6}, ones[PW_INPUTS] = {1, 1, 1, 1, 1, 1, 1};
+
+/* The table, where there are axes to walk; it takes the place of the last input. */
+static bool bind_walk(gpu_lowering *l, const pw_program *p, const pw_axes *x, gpu_window *windows) {
+  if (x->n == 1) return true;
+  if (p->n_operands == PW_INPUTS) gpu_refuse(l, "an element-wise region with too many broadcast inputs");
+  else windows[PW_INPUTS - 1] = walk_table(l, p, x, identity, ones, 1);
+  return !gpu_failed(l);
+}
+
+static uint32_t flat_inputs(const pw_program *p) {
+  uint32_t flat = 0;
+  for (uint32_t k = 0; k < p->n_operands; k++) flat |= (uint32_t)(p->operands[k].stride[0] != 0) << k;
+  return flat;
+}
+
+static void emit_words(gpu_lowering *l, const pw_program *p, const pw_axes *x, stretch s) {
+  gpu_params_pointwise params = {.n = s.n};
+  memcpy(&params.c0, p->low, sizeof p->low);
+  uint32_t c[COMMON_CONSTANTS + 1];
+  common_constants(l, p, identity, x->n, c);
+  c[COMMON_CONSTANTS] = flat_inputs(p);
+  gpu_launch d = {GPU_KERNEL(pointwise, params, c), .group_size = group_size(l)};
+  for (uint32_t k = 0; k < p->n_operands; k++) d.windows[k] = part_of(&p->operands[k], s.first, s.n, s.all);
+  d.windows[PW_INPUTS] = result_part(l, s);
+  if (!bind_walk(l, p, x, d.windows)) return;
+  uint32_t words = gpu_ceil_div(s.n, gpu_elements_per_word(gpu_out_type(l)->dtype));
+  d.groups = gpu_ceil_div(words, d.group_size);
+  gpu_emit(l, &d);
+}
+
+static void emit_wide(gpu_lowering *l, const pw_program *p, const pw_axes *x) {
+  uint32_t n = gpu_count(gpu_out_type(l));
+  gpu_params_pointwise64 params = {.n = n};
+  memcpy(&params.c0, p->low, sizeof p->low);
+  memcpy(&params.h0, p->high, sizeof p->high);
+  uint32_t c[COMMON_CONSTANTS + 1];
+  common_constants(l, p, identity, x->n, c);
+  c[COMMON_CONSTANTS] = flat_inputs(p);
+  gpu_launch d = {GPU_KERNEL(pointwise64, params, c), .group_size = group_size(l)};
+  for (uint32_t k = 0; k < p->n_operands; k++) d.windows[k] = p->operands[k].window;
+  d.windows[PW_INPUTS] = gpu_out(l);
+  if (!bind_walk(l, p, x, d.windows)) return;
+  d.groups = gpu_ceil_div(gpu_ceil_div(n, gpu_elements_per_word(gpu_out_type(l)->dtype)), d.group_size);
+  gpu_emit(l, &d);
+}
+
+/* ---- vectors ---- */
+
+typedef struct pw_vectors {
+  uint32_t log_chunk, chunk; /* elements */
+  uint32_t registers[PW_INPUTS], unit[PW_INPUTS];
+  uint32_t n_vectors;
+} pw_vectors;
+
+static uint32_t log_per_word(rlx_dtype t) { return gpu_elements_per_word(t) / 2; } /* 4, 2, 1 */
+
+/* Whether pointwise4 has a window for each operand, and which. */
+static bool find_vectors(const gpu_lowering *l, const pw_program *p, const pw_axes *x, pw_vectors *v) {
+  uint32_t inner = x->n - 1, n_singles = 0;
+  *v = (pw_vectors){.log_chunk = 2 + log_per_word(gpu_out_type(l)->dtype)};
+  for (uint32_t k = 0; k < p->n_operands; k++) {
+    const pw_operand *o = &p->operands[k];
+    bool is_single = o->stride[inner] == 0;
+    v->registers[k] = is_single ? FIRST_SINGLE + n_singles++ : v->n_vectors++;
+    if (!is_single && 2 + log_per_word(o->dtype) > v->log_chunk) v->log_chunk = 2 + log_per_word(o->dtype);
+  }
+  v->chunk = 1u << v->log_chunk;
+  for (uint32_t k = 0; k < p->n_operands; k++) v->unit[k] = v->registers[k] < FIRST_SINGLE ? v->chunk : 1;
+  return !p->is_wide && v->n_vectors <= MAX_VECTOR_INPUTS && n_singles <= (x->n == 1 ? 3 : 2);
+}
+
+/* Loads under way per invocation: enough that memory is never waited for, few enough for the registers. */
+static uint32_t units_of(const pw_vectors *v, uint32_t chunks, uint32_t group, const gpu_caps *caps) {
+  uint32_t units = v->log_chunk == 2 && v->n_vectors <= 2 ? 2 : 1;
+  return chunks / group < 8 * caps->units ? 1 : units;
+}
+
+static void emit_vectors(gpu_lowering *l, const pw_program *p, const pw_axes *x, const pw_vectors *v, stretch s) {
+  uint32_t chunks = s.n / v->chunk;
+  gpu_params_pointwise4 params = {.n = chunks};
+  memcpy(&params.c0, p->low, sizeof p->low);
+  uint32_t c[COMMON_CONSTANTS + 2];
+  common_constants(l, p, v->registers, x->n, c);
+  gpu_launch d = {GPU_KERNEL(pointwise4, params, c), .group_size = group_size(l)};
+  c[COMMON_CONSTANTS] = v->log_chunk;
+  c[COMMON_CONSTANTS + 1] = units_of(v, chunks, d.group_size, l->caps);
+  for (uint32_t k = 0; k < p->n_operands; k++)
+    d.windows[v->registers[k]] = part_of(&p->operands[k], s.first, s.n, s.all);
+  if (x->n > 1) d.windows[PW_INPUTS - 1] = walk_table(l, p, x, v->registers, v->unit, v->chunk);
+  d.windows[PW_INPUTS] = result_part(l, s);
+  d.groups = gpu_ceil_div(chunks, d.group_size * c[COMMON_CONSTANTS + 1]);
+  gpu_emit(l, &d);
+}
+
+/* ---- the door ---- */
+
+/* The result may lie over an input whose elements lie exactly where the result's do. */
+static void allow_in_place(gpu_lowering *l, const pw_program *p, const pw_axes *x) {
+  size_t size = rlx_dtype_size(gpu_out_type(l)->dtype);
+  for (uint32_t k = 0; k < p->n_operands; k++) {
+    const pw_operand *o = &p->operands[k];
+    size_t stride = 1;
+    bool is_flat = o->window.from == GPU_IN && rlx_dtype_size(o->dtype) == size;
+    for (uint32_t i = x->n; i-- > 0; stride *= x->size[i])
+      is_flat = is_flat && (o->stride[i] == stride || (x->n == 1 && x->size[0] == 1));
+    if (is_flat) gpu_in_place(l, o->window.index);
+  }
+}
+
+void gpu_lower_pointwise(gpu_lowering *l) {
+  pw_program p;
+  pw_vectors v;
+  pw_build(l, &p);
+  uint32_t n = gpu_count(gpu_out_type(l));
+  if (gpu_failed(l) || !n) return;
+  pw_axes x = merge_axes(&p, &gpu_out_type(l)->shape);
+  allow_in_place(l, &p, &x);
+  bool fits = find_vectors(l, &p, &x, &v);
+  uint32_t inner = x.size[x.n - 1];
+  if (p.is_wide) {
+    emit_wide(l, &p, &x);
+  } else if (fits && inner % v.chunk == 0) {
+    emit_vectors(l, &p, &x, &v, (stretch){0, n, true});
+  } else if (fits && x.n == 1 && n >= WORTH_CUTTING) {
+    uint32_t cut = n / CUT * CUT;
+    emit_vectors(l, &p, &x, &v, (stretch){0, cut, false});
+    emit_words(l, &p, &x, (stretch){cut, n - cut, false});
+  } else {
+    emit_words(l, &p, &x, (stretch){0, n, true});
+  }
+}
+
+/* Blocks are decoded by a kernel of their own. */
+void gpu_lower_cast(gpu_lowering *l) {
+  if (rlx_dtype_is_block(gpu_in_type(l, 0)->dtype)) gpu_lower_cast_blocks(l);
+  else gpu_lower_pointwise(l);
+}

@@ -1,0 +1,124 @@
+/* Rotary positions on GPUs: rope and axial_rope_2d.
+ *
+ * Frequencies become fixed-point fractions of a turn in a table (kernels/rope.kh says why). axial_rope_2d is rope on twice
+ * as many heads of half the size, with a position from a grid. */
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/status.h"
+#include "gpu/gpu.h"
+#include "ref/rope.h"
+
+enum { X, POSITIONS, OFFSET, FACTORS, COSINES, SINES }; /* inputs */
+
+typedef struct rope {
+  uint32_t batches, heads, tokens, d, n_rot;
+  bool places_first, is_gptj;
+  rlx_dtype type;
+  double theta;
+  uint32_t positions, angles, width; /* as in the kernel */
+  rlx_dtype index_type;
+} rope;
+
+static rope read_heads(const gpu_lowering *l, int32_t layout, int32_t style, double theta) {
+  const rlx_type *x = gpu_in_type(l, X);
+  bool places_first = layout == RLX_LAYOUT_BSHD;
+  return (rope){.batches = (uint32_t)x->shape.v[0],
+                .tokens = (uint32_t)x->shape.v[places_first ? 1 : 2],
+                .heads = (uint32_t)x->shape.v[places_first ? 2 : 1],
+                .d = (uint32_t)x->shape.v[3],
+                .places_first = places_first,
+                .is_gptj = style == RLX_ROPE_GPTJ,
+                .type = x->dtype,
+                .theta = theta,
+                .width = 1,
+                .index_type = RLX_I32};
+}
+
+/* Per pair: turns per position, before the point and 64 bits after it. */
+static gpu_window turns_table(gpu_lowering *l, const rope *r) {
+  uint32_t pairs = r->n_rot / 2, *words = rlx_mem_alloc(3 * sizeof *words * (size_t)pairs);
+  if (!words) {
+    l->status = RLX_FAIL(RLX_NO_MEMORY, "frequencies of %u pairs", (unsigned)pairs);
+    return (gpu_window){GPU_NONE, 0, 0, 0};
+  }
+  for (uint32_t i = 0; i < pairs; i++) {
+    double turn = rlx_rope_frequency(r->theta, i, pairs) / (2 * 3.14159265358979323846);
+    double whole = floor(turn), rest = (turn - whole) * 4294967296.0, high = floor(rest);
+    words[3 * i] = (uint32_t)(int64_t)fmod(whole, 4294967296.0);
+    words[3 * i + 1] = (uint32_t)high;
+    words[3 * i + 2] = (uint32_t)((rest - high) * 4294967296.0);
+  }
+  gpu_window table = gpu_table(l, words, 3 * pairs);
+  rlx_mem_free(words);
+  return table;
+}
+
+static bool goes_by_16_bytes(const rope *r) {
+  uint32_t size = (uint32_t)rlx_dtype_size(r->type), part = r->is_gptj ? r->n_rot : r->n_rot / 2;
+  return r->d * size % 16 == 0 && r->n_rot * size % 16 == 0 && part * size % 16 == 0;
+}
+
+static void emit(gpu_lowering *l, const rope *r) {
+  uint32_t rows = r->batches * r->heads * r->tokens, per_word = gpu_elements_per_word(r->type);
+  gpu_window table = {GPU_NONE, 0, 0, 0};
+  if (r->angles < 2) table = turns_table(l, r);
+  gpu_params_rope p = {.n = rows * r->d,
+                       .d = r->d,
+                       .n_rot = r->n_rot,
+                       .heads = r->heads,
+                       .tokens = r->tokens,
+                       .head_rows = r->places_first ? 1 : r->tokens,
+                       .token_rows = r->places_first ? r->heads : 1,
+                       .width = r->width,
+                       .heads_each = 1};
+  if (r->angles == 2) p.table_rows = (uint32_t)gpu_in_type(l, COSINES)->shape.v[0];
+  uint32_t c[] = {(uint32_t)r->type, (uint32_t)r->index_type, r->positions, r->angles, r->is_gptj};
+  gpu_window factors = r->angles == 0 ? table : gpu_in(l, r->angles == 1 ? FACTORS : COSINES);
+  gpu_launch launch = {GPU_KERNEL(rope, p, c), .groups = gpu_ceil_div(gpu_ceil_div(p.n, per_word), 128),
+                       .windows = {gpu_in(l, X), gpu_in(l, r->positions == 1 ? OFFSET : POSITIONS), factors,
+                                   gpu_in(l, SINES), table, gpu_out(l)}};
+  if (goes_by_16_bytes(r)) {
+    uint32_t per = 4 * per_word, units = (r->is_gptj ? r->d : r->d - r->n_rot / 2) / per;
+    /* One angle serves several heads where enough invocations are left to fill the device. */
+    while (r->positions != 4 && p.heads_each < 8 && (uint64_t)rows * units / p.heads_each > 4096ull * l->caps->units)
+      p.heads_each *= 2;
+    p.n = r->batches * r->tokens * gpu_ceil_div(r->heads, p.heads_each) * units;
+    launch.kernel = &gpu_kernel_rope4;
+    launch.groups = gpu_ceil_div(p.n, 128);
+    gpu_in_place(l, X);
+  }
+  gpu_emit(l, &launch);
+}
+
+void gpu_lower_rope(gpu_lowering *l) {
+  const rlx_attrs_rope *attrs = RLX_ATTRS(rope, l->node);
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  rope r = read_heads(l, attrs->layout, attrs->style, attrs->theta);
+  r.n_rot = attrs->n_rot ? (uint32_t)attrs->n_rot : r.d;
+  if (gpu_has_in(l, POSITIONS)) {
+    r.positions = gpu_in_type(l, POSITIONS)->shape.n == 2 ? 3 : 2;
+    r.index_type = gpu_in_type(l, POSITIONS)->dtype;
+  } else if (gpu_has_in(l, OFFSET)) {
+    r.positions = 1;
+  }
+  r.angles = gpu_has_in(l, COSINES) ? 2 : gpu_has_in(l, FACTORS) ? 1 : 0;
+  emit(l, &r);
+}
+
+void gpu_lower_axial_rope(gpu_lowering *l) {
+  const rlx_attrs_axial_rope_2d *attrs = RLX_ATTRS(axial_rope_2d, l->node);
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  rope r = read_heads(l, attrs->layout, attrs->style, attrs->theta);
+  r.d /= 2;
+  r.n_rot = r.d;
+  if (!r.places_first) { /* [B H, S, 2, D / 2] */
+    r.batches *= r.heads;
+    r.heads = 1;
+    r.places_first = true;
+  }
+  r.heads *= 2;
+  r.positions = 4;
+  r.width = attrs->width < r.tokens ? (uint32_t)attrs->width : r.tokens;
+  emit(l, &r);
+}

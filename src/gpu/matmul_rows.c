@@ -1,0 +1,148 @@
+/* Matrix products with one to eight rows: bound by the bytes of b, so the point is to have enough loads on their way.
+ *
+ * b [n, k]: a team of lanes walks along four rows of b together. The fewer rows there are, the more lanes a team gets, up to
+ * a group; where that is not enough, k is split. b [k, n]: neighbouring lanes have neighbouring columns, teams share k; the
+ * fewer columns, the narrower the teams. */
+#include "gpu/matmul_plan.h"
+
+enum {
+  WARPS_PER_UNIT = 24, /* groups of 32 invocations on a multiprocessor that keep the memory busy */
+  LEAST_VECTORS = 2,   /* that a lane takes of a row, or rows that it takes four of */
+  LEAST_K = 64,        /* below, teams along k are mostly idle: tiles */
+  GROUP_NK = 128,
+  GROUP_KN = 256,
+  WIDEST_KN = 16, /* lanes side by side: 256 bytes */
+  NARROWEST_KN = 4,
+  MOST_SPLITS = 64,
+};
+
+bool gpu_product_has_few_rows(const gpu_product *p, uint32_t m) {
+  return m <= PRODUCT_FEW_ROWS && (!p->trans_b || p->k >= LEAST_K) && !gpu_product_force.tile;
+}
+
+static uint32_t at_most(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* How many parts of k bring `warps` to what is wanted, each part at least `least` long. */
+static uint32_t parts_of_k(uint64_t warps, uint64_t wanted, uint32_t k, uint32_t least) {
+  uint32_t splits = 1;
+  while (warps * splits < wanted && splits < MOST_SPLITS && k / (2 * splits) >= least) splits *= 2;
+  return splits;
+}
+
+typedef struct few { /* what both kernels are told */
+  uint32_t m, batches;
+  uint32_t group, team, parts;
+  uint32_t splits, k_part;
+  product_target to;
+  gpu_window up;
+} few;
+
+/* With two weights the activation is the kernel's own, and a second pass only narrows. */
+static few open_few(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+  return (few){.m = rows ? 1 : p->m,
+               .batches = rows ? p->m : gpu_product_batches(p),
+               .splits = 1,
+               .k_part = p->k,
+               .up = up ? *up : (gpu_window){GPU_NONE, 0, 0, 0},
+               .group = l->caps->max_group};
+}
+static void set_target(gpu_lowering *l, const gpu_product *p, bool dual, uint32_t unit, few *f) {
+  if (f->splits > 1) f->k_part = gpu_ceil_div(gpu_ceil_div(p->k, f->splits), unit) * unit;
+  f->to = gpu_product_target(l, p, f->splits);
+  if (dual) f->to.act = p->act;
+}
+static void close_few(gpu_lowering *l, const gpu_product *p, bool dual, const few *f) {
+  if (!f->to.is_part) return;
+  gpu_product rest = *p;
+  if (dual) rest.act = RLX_ACT_NONE;
+  gpu_product_sum(l, &rest, f->to.y, f->splits);
+}
+
+static void few_rows_nk(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+  few f = open_few(l, p, up, rows);
+  bool vectors = gpu_product_vectors(p->a_type, p->k) && gpu_product_vectors(p->b_type, p->k);
+  uint32_t wide = vectors ? 4 * gpu_elements_per_word(p->b_type) : 1, takes = up ? 2 : 4;
+  uint64_t teams = (uint64_t)gpu_ceil_div(p->n, takes) * f.batches, wanted = (uint64_t)l->caps->units * WARPS_PER_UNIT;
+  f.group = at_most(GROUP_NK, f.group);
+  f.team = 32;
+  while (f.team < f.group && teams * f.team / 32 < wanted && p->k / (2 * f.team * wide) >= LEAST_VECTORS) f.team *= 2;
+  f.parts = gpu_ceil_div(p->n, takes * (f.group / f.team));
+  if (!up) f.splits = parts_of_k(teams * f.team / 32, wanted / 4, p->k, f.team * wide * LEAST_VECTORS);
+  set_target(l, p, up != NULL, f.team * wide, &f);
+  gpu_params_matvec1 params = {.n = p->n,
+                               .k = p->k,
+                               .k_part = f.k_part,
+                               .batches = f.batches,
+                               .parts = f.parts,
+                               .experts = rows ? rows->n_experts : 0,
+                               PRODUCT_AXES(p)};
+  uint32_t c[] = {f.team,
+                  f.m,
+                  (uint32_t)p->a_type,
+                  (uint32_t)p->b_type,
+                  vectors,
+                  up != NULL,
+                  rows != NULL,
+                  rows ? (uint32_t)rows->index_type : RLX_I32,
+                  p->n_axes,
+                  (uint32_t)f.to.type,
+                  f.to.extra,
+                  (uint32_t)f.to.act,
+                  (uint32_t)f.to.extra_type};
+  gpu_launch launch = {GPU_KERNEL(matvec1, params, c), .groups = f.parts * f.batches * f.splits, .group_size = f.group,
+                       .windows = {gpu_window_if(!vectors, p->a), gpu_window_if(vectors, p->a),
+                                   gpu_window_if(!vectors, p->b), gpu_window_if(vectors, p->b),
+                                   gpu_window_if(!vectors, f.up), gpu_window_if(vectors, f.up),
+                                   rows ? rows->window : f.to.extra_window, f.to.y}};
+  if (f.m > 1) launch.kernel = &gpu_kernel_matvec8; /* which has the same parameters and constants */
+  gpu_emit(l, &launch);
+  close_few(l, p, up != NULL, &f);
+}
+
+static void few_rows_kn(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+  few f = open_few(l, p, up, rows);
+  bool vec_x = gpu_product_vectors(p->a_type, p->k), vec_w = gpu_product_vectors(p->b_type, p->n);
+  uint32_t vectors = gpu_ceil_div(p->n, vec_w ? 4 * gpu_elements_per_word(p->b_type) : 4);
+  uint64_t wanted = (uint64_t)l->caps->units * WARPS_PER_UNIT;
+  f.group = at_most(GROUP_KN, f.group);
+  while (f.group > 32 && p->k < f.group / 2) f.group /= 2; /* little k to share */
+  f.team = f.group < 128 ? f.group / 4 : WIDEST_KN;
+  while (f.team > NARROWEST_KN && (uint64_t)gpu_ceil_div(vectors, f.team) * f.batches * f.group / 32 < wanted)
+    f.team /= 2;
+  f.parts = gpu_ceil_div(vectors, f.team);
+  uint64_t warps = (uint64_t)f.parts * f.batches * f.group / 32;
+  if (!up) f.splits = parts_of_k(warps, wanted / 2, p->k, f.group / f.team * 4 * LEAST_VECTORS);
+  set_target(l, p, up != NULL, 8, &f);
+  gpu_params_matvec_kn params = {.n = p->n,
+                                 .k = p->k,
+                                 .k_part = f.k_part,
+                                 .batches = f.batches,
+                                 .parts = f.parts,
+                                 .experts = rows ? rows->n_experts : 0,
+                                 PRODUCT_AXES(p)};
+  uint32_t c[] = {f.team,
+                  f.m,
+                  (uint32_t)p->a_type,
+                  (uint32_t)p->b_type,
+                  vec_x,
+                  vec_w,
+                  up != NULL,
+                  rows != NULL,
+                  rows ? (uint32_t)rows->index_type : RLX_I32,
+                  p->n_axes,
+                  (uint32_t)f.to.type,
+                  f.to.extra,
+                  (uint32_t)f.to.act,
+                  (uint32_t)f.to.extra_type};
+  gpu_emit(
+    l, &(gpu_launch){GPU_KERNEL(matvec_kn, params, c), .groups = f.parts * f.batches * f.splits, .group_size = f.group,
+                     .windows = {gpu_window_if(!vec_x, p->a), gpu_window_if(vec_x, p->a), gpu_window_if(!vec_w, p->b),
+                                 gpu_window_if(vec_w, p->b), gpu_window_if(!vec_w, f.up), gpu_window_if(vec_w, f.up),
+                                 rows ? rows->window : f.to.extra_window, f.to.y}});
+  close_few(l, p, up != NULL, &f);
+}
+
+void gpu_product_few_rows(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+  if (p->trans_b) few_rows_nk(l, p, up, rows);
+  else few_rows_kn(l, p, up, rows);
+}

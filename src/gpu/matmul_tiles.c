@@ -1,0 +1,260 @@
+/* Tiled matrix products: the table of tiles, which one a product takes, and its dispatch.
+ *
+ * f32 products, and f16 and bf16 where a device has no matrix units for them, go to matmul8 and matmul4; f16 and bf16
+ * products to matmul_coop*, if k (and n, where b is [k, n]) are multiples of eight elements.
+ *
+ * The choice is a model of the time: what the busiest multiprocessor has to do, at the rate that this tile reaches on full
+ * tiles, slower where there are too few invocations to hide latencies. Splitting k makes more groups and costs a second
+ * pass. Times are counted in products (multiply and add) that one multiprocessor does in that time. */
+#include "gpu/matmul_plan.h"
+
+/* ---- what was measured ---- */
+
+const product_tile gpu_product_tiles[] = {
+  /* unit, across, down, depth, stages, rate */
+  {PRODUCT_8X8, 2, 4, 16, 2, 100}, /* 128 x 128 */
+  {PRODUCT_8X8, 2, 2, 16, 2, 90},  /*  64 x 128 */
+  {PRODUCT_8X8, 1, 2, 16, 2, 80},  /*  64 x  64 */
+  {PRODUCT_8X8, 2, 1, 8, 2, 65},   /*  32 x 128 */
+  {PRODUCT_4X4, 1, 2, 16, 2, 45},  /*  32 x  32 */
+  {PRODUCT_4X4, 2, 1, 16, 2, 45},  /*  16 x  64 */
+  {PRODUCT_8X8, 2, 4, 16, 1, 0},     {PRODUCT_8X8, 2, 4, 8, 2, 0},    {PRODUCT_8X8, 2, 4, 32, 1, 0},
+  {PRODUCT_8X8, 1, 4, 16, 2, 0}, /* 128 x  64 */
+  {PRODUCT_8X8, 4, 2, 16, 2, 0}, /*  64 x 256 */
+  {PRODUCT_8X8, 2, 2, 8, 2, 0},
+
+  {PRODUCT_COOP4, 4, 2, 32, 1, 100},                                  /* 128 x 256 */
+  {PRODUCT_COOP4, 2, 2, 32, 2, 95},                                   /* 128 x 128 */
+  {PRODUCT_COOP4, 2, 1, 32, 2, 75},                                   /*  64 x 128 */
+  {PRODUCT_COOP2, 2, 2, 32, 2, 55},                                   /*  64 x  64 */
+  {PRODUCT_COOP2, 4, 1, 64, 1, 50},                                   /*  32 x 128 */
+  {PRODUCT_COOP2, 2, 1, 64, 1, 45},                                   /*  32 x  64 */
+  {PRODUCT_COOP4, 4, 2, 16, 2, 0},   {PRODUCT_COOP4, 2, 4, 32, 1, 0}, /* 256 x 128 */
+  {PRODUCT_COOP4, 2, 4, 16, 2, 0},   {PRODUCT_COOP4, 2, 2, 32, 1, 0}, {PRODUCT_COOP4, 2, 2, 64, 1, 0},
+  {PRODUCT_COOP4, 2, 2, 16, 2, 0},   {PRODUCT_COOP4, 1, 2, 32, 2, 0}, /* 128 x  64 */
+  {PRODUCT_COOP2, 4, 2, 32, 2, 0},                                    /*  64 x 128 */
+  {PRODUCT_COOP2, 4, 4, 32, 1, 0},                                    /* 128 x 128 */
+};
+const size_t gpu_product_tile_count = sizeof gpu_product_tiles / sizeof gpu_product_tiles[0];
+product_force gpu_product_force;
+
+typedef struct speeds {  /* of one kind of arithmetic */
+  uint32_t full;         /* invocations that keep a multiprocessor busy */
+  uint32_t prologue;     /* what a group does beside its products, as so many k */
+  uint32_t pass;         /* a second pass: about 2 us */
+  uint32_t part_traffic; /* one element of a part, written and read back */
+} speeds;
+static const speeds plain_speeds = {.full = 256, .prologue = 48, .pass = 500000, .part_traffic = 60};
+static const speeds coop_speeds = {.full = 256, .prologue = 96, .pass = 2500000, .part_traffic = 300};
+enum {
+  LEAST_PART = 128, /* k of a split */
+  MOST_SPLITS = 64,
+  LEAST_COOP_K = 32, /* below, matrix units are mostly idle */
+  LEAST_COOP_N = 16,
+};
+
+/* ---- tiles ---- */
+
+static bool is_coop(const product_tile *t) { return t->unit == PRODUCT_COOP4 || t->unit == PRODUCT_COOP2; }
+
+uint32_t gpu_tile_rows(const product_tile *t) {
+  static const uint8_t rows[] = {[PRODUCT_8X8] = 32, [PRODUCT_4X4] = 16, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32};
+  return (uint32_t)rows[t->unit] * t->down;
+}
+uint32_t gpu_tile_columns(const product_tile *t) {
+  static const uint8_t columns[] = {[PRODUCT_8X8] = 64, [PRODUCT_4X4] = 32, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32};
+  return (uint32_t)columns[t->unit] * t->across;
+}
+uint32_t gpu_tile_group(const product_tile *t) { return 32u * t->across * t->down; }
+
+typedef struct tile_sizes { /* of shared memory, in vectors of 16 bytes */
+  uint32_t a, b, rows;
+} tile_sizes;
+
+static tile_sizes sizes_of(const product_tile *t, bool trans_b, bool gathers) {
+  uint32_t bm = gpu_tile_rows(t), bn = gpu_tile_columns(t),
+           line = t->depth / 8u + 1; /* coop: a vector of eight, padded */
+  tile_sizes s = {.rows = gathers ? (bm + 1 + 3) / 4 : 1};
+  s.a = t->stages * (is_coop(t) ? bm * line : t->depth * bm / 4u);
+  if (!is_coop(t)) s.b = t->stages * t->depth * bn / 4u;
+  else s.b = t->stages * (trans_b ? bn * line : t->depth * (bn / 8u + 1));
+  uint32_t least = is_coop(t) ? 144u * t->across * t->down : 0; /* where its sums pass through */
+  if (s.a + s.b < least) s.b = least - s.a;
+  return s;
+}
+
+static uint32_t shared_bytes(const product_tile *t, bool trans_b) {
+  tile_sizes s = sizes_of(t, trans_b, true);
+  return (s.a + s.b + s.rows) * 16;
+}
+
+/* Whether matrix units can make this product. */
+static bool can_coop(const gpu_caps *caps, const gpu_product *p, uint32_t m) {
+  bool has = p->a_type == RLX_F16 ? caps->has_coopmat : p->a_type == RLX_BF16 && caps->has_coopmat_bf16;
+  return has && p->b_type == p->a_type && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) && p->k >= LEAST_COOP_K &&
+         p->n >= LEAST_COOP_N && m > PRODUCT_FEW_ROWS;
+}
+
+/* The tile with as many buffers and as much depth as the device has memory for; false where it does not fit at all. */
+static bool fit(const gpu_caps *caps, bool trans_b, product_tile *t) {
+  if (gpu_tile_group(t) > caps->max_group) return false;
+  uint8_t least = is_coop(t) ? 16 : 8;
+  if (shared_bytes(t, trans_b) > caps->max_shared) t->stages = 1;
+  while (shared_bytes(t, trans_b) > caps->max_shared && t->depth > least) t->depth /= 2;
+  return shared_bytes(t, trans_b) <= caps->max_shared;
+}
+
+/* ---- the choice ---- */
+
+static uint64_t time_of(const product_tile *t, const speeds *s, uint32_t units, uint64_t groups, uint32_t k,
+                        uint32_t splits, uint64_t outputs) {
+  uint64_t busiest = (groups * splits + units - 1) / units, threads = busiest * gpu_tile_group(t);
+  if (threads > s->full) threads = s->full;
+  uint64_t work = busiest * gpu_tile_rows(t) * gpu_tile_columns(t) * (gpu_ceil_div(k, splits) + s->prologue);
+  uint64_t time = work / t->rate * 100 / threads * s->full;
+  return splits == 1 ? time : time + s->pass + outputs * splits * s->part_traffic / units;
+}
+
+static bool forced(const gpu_caps *caps, const gpu_product *p, bool coop, product_choice *out) {
+  const product_force *f = &gpu_product_force;
+  if (!f->tile || is_coop(f->tile) != coop) return false;
+  *out = (product_choice){*f->tile, f->splits ? f->splits : 1};
+  return fit(caps, p->trans_b, &out->tile);
+}
+
+bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out) {
+  bool coop = can_coop(caps, p, m * batches);
+  if (gpu_product_force.tile && !is_coop(gpu_product_force.tile)) coop = false;
+  if (forced(caps, p, coop, out)) return true;
+  uint64_t best = UINT64_MAX, outputs = (uint64_t)m * p->n * batches;
+  for (size_t i = 0; i < gpu_product_tile_count; i++) {
+    product_tile t = gpu_product_tiles[i];
+    if (!t.rate || is_coop(&t) != coop || !fit(caps, p->trans_b, &t)) continue;
+    uint64_t groups = (uint64_t)gpu_ceil_div(m, gpu_tile_rows(&t)) * gpu_ceil_div(p->n, gpu_tile_columns(&t)) * batches;
+    for (uint32_t s = 1; s <= MOST_SPLITS && (s == 1 || (p->k / s >= LEAST_PART && outputs * s < INT32_MAX)); s *= 2) {
+      uint64_t time = time_of(&t, coop ? &coop_speeds : &plain_speeds, caps->units, groups, p->k, s, outputs);
+      if (time >= best) continue;
+      best = time;
+      *out = (product_choice){t, s};
+    }
+  }
+  return best != UINT64_MAX;
+}
+
+/* ---- the dispatch ---- */
+
+typedef struct layout { /* what both kinds of kernels are told */
+  uint32_t k_part, tiles_m, tiles_n, batches;
+  tile_sizes sizes;
+  bool vec_y;
+} layout;
+
+static layout layout_of(const gpu_product *p, const product_choice *c, const product_target *to,
+                        const product_rows *rows) {
+  uint32_t depth = c->tile.depth;
+  return (layout){.k_part = gpu_ceil_div(gpu_ceil_div(p->k, c->splits), depth) * depth,
+                  .tiles_m = rows ? rows->n_tiles : gpu_ceil_div(p->m, gpu_tile_rows(&c->tile)),
+                  .tiles_n = gpu_ceil_div(p->n, gpu_tile_columns(&c->tile)),
+                  .batches = gpu_product_batches(p),
+                  .sizes = sizes_of(&c->tile, p->trans_b, rows != NULL),
+                  .vec_y = to->type == RLX_F32 && p->n % 4 == 0};
+}
+
+/* The parameters are the same in all tiled kernels. */
+static gpu_params_matmul8 params_of(const gpu_product *p, const layout *at, const product_rows *rows) {
+  return (gpu_params_matmul8){.m = p->m,
+                              .n = p->n,
+                              .k = p->k,
+                              .k_part = at->k_part,
+                              .batches = at->batches,
+                              .tiles_m = at->tiles_m,
+                              .tiles_n = at->tiles_n,
+                              .list = rows ? rows->list : 0,
+                              .experts = rows ? rows->n_experts : 0,
+                              PRODUCT_AXES(p)};
+}
+
+static void emit_plain(gpu_lowering *l, const gpu_product *p, const product_choice *choice, const product_target *to,
+                       const product_rows *rows) {
+  const product_tile *t = &choice->tile;
+  layout at = layout_of(p, choice, to, rows);
+  bool vec_a = gpu_product_vectors(p->a_type, p->k), vec_b = gpu_product_vectors(p->b_type, p->trans_b ? p->k : p->n);
+  gpu_params_matmul8 params = params_of(p, &at, rows);
+  uint32_t c[] = {t->across,
+                  t->down,
+                  t->depth,
+                  t->stages,
+                  at.sizes.a,
+                  at.sizes.b,
+                  at.sizes.rows * 4,
+                  (uint32_t)p->a_type,
+                  (uint32_t)p->b_type,
+                  p->trans_b,
+                  vec_a,
+                  vec_b,
+                  at.vec_y,
+                  p->n_axes,
+                  rows != NULL,
+                  (uint32_t)to->type,
+                  to->extra,
+                  (uint32_t)to->act,
+                  (uint32_t)to->extra_type};
+  gpu_launch launch = {GPU_KERNEL(matmul8, params, c), .groups = at.tiles_m * at.tiles_n * at.batches * choice->splits,
+                       .group_size = gpu_tile_group(t),
+                       .windows = {gpu_window_if(!vec_a, p->a), gpu_window_if(vec_a, p->a), gpu_window_if(!vec_b, p->b),
+                                   gpu_window_if(vec_b, p->b), to->extra_window,
+                                   rows ? rows->window : (gpu_window){GPU_NONE, 0, 0, 0},
+                                   gpu_window_if(!at.vec_y, to->y), gpu_window_if(at.vec_y, to->y)},
+                       .cost = (uint64_t)at.batches * p->m * p->n * p->k / 8};
+  if (t->unit == PRODUCT_4X4) launch.kernel = &gpu_kernel_matmul4;
+  gpu_emit(l, &launch);
+}
+
+static const gpu_kernel *coop_kernel(const product_tile *t, rlx_dtype type) {
+  if (type == RLX_BF16) return t->unit == PRODUCT_COOP4 ? &gpu_kernel_matmul_coop4_bf16 : &gpu_kernel_matmul_coop2_bf16;
+  return t->unit == PRODUCT_COOP4 ? &gpu_kernel_matmul_coop4 : &gpu_kernel_matmul_coop2;
+}
+
+static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choice *choice, const product_target *to,
+                      const product_rows *rows) {
+  const product_tile *t = &choice->tile;
+  layout at = layout_of(p, choice, to, rows);
+  bool even =
+    !rows && p->m % gpu_tile_rows(t) == 0 && p->n % gpu_tile_columns(t) == 0 && at.k_part * choice->splits == p->k;
+  gpu_params_matmul8 params = params_of(p, &at, rows);
+  uint32_t c[] = {t->across,
+                  t->down,
+                  t->depth,
+                  t->stages,
+                  at.sizes.a,
+                  at.sizes.a + at.sizes.b,
+                  at.sizes.rows * 4,
+                  p->trans_b,
+                  even,
+                  at.vec_y,
+                  p->n_axes,
+                  rows != NULL,
+                  (uint32_t)to->type,
+                  to->extra,
+                  (uint32_t)to->act,
+                  (uint32_t)to->extra_type};
+  gpu_emit(
+    l, &(gpu_launch){.kernel = coop_kernel(t, p->a_type),
+                     .constants = c,
+                     .n_constants = sizeof c / sizeof c[0],
+                     .params = &params,
+                     .params_bytes = sizeof params,
+                     .groups = at.tiles_m * at.tiles_n * at.batches * choice->splits,
+                     .group_size = gpu_tile_group(t),
+                     .windows = {p->a, p->b, to->extra_window, rows ? rows->window : (gpu_window){GPU_NONE, 0, 0, 0},
+                                 gpu_window_if(!at.vec_y, to->y), gpu_window_if(at.vec_y, to->y)},
+                     .cost = (uint64_t)at.batches * p->m * p->n * p->k / 64});
+}
+
+void gpu_product_in_tiles(gpu_lowering *l, const gpu_product *p, const product_choice *choice,
+                          const product_rows *rows) {
+  product_target to = gpu_product_target(l, p, choice->splits);
+  if (is_coop(&choice->tile)) emit_coop(l, p, choice, &to, rows);
+  else emit_plain(l, p, choice, &to, rows);
+  if (to.is_part) gpu_product_sum(l, p, to.y, choice->splits);
+}

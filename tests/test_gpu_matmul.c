@@ -1,0 +1,211 @@
+/* The GPUs' matrix products: fresh random shapes of every kind (rows beside words, odd sizes, batches that broadcast, a few
+ * rows, one column, long k that is split), every tile of the table, gates, experts; and which kernels a large GPU gets. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu/matmul_plan.h"
+#include "gpu_check.h"
+#include "ref/ref.h"
+#include "test.h"
+
+/* a's type and b's. */
+static void any_types(uint64_t *seed, const char **a, const char **b) {
+  *a = GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16");
+  *b = strcmp(*a, "f32") == 0 ? GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16") : *a;
+}
+
+/* Whole vectors half of the time, around the ends of tiles else. */
+static int any_size(uint64_t *seed, int most) {
+  static const int around[] = {1, 4, 8, 16, 32, 64, 128};
+  int n = around[gpu_check_int(seed, 0, 6)] * gpu_check_int(seed, 1, 3);
+  if (gpu_check_int(seed, 0, 1)) n += gpu_check_int(seed, n > 2 ? -2 : 0, 3);
+  return n < most ? n : most;
+}
+static int any_rows(uint64_t *seed) {
+  return gpu_check_int(seed, 0, 1) ? gpu_check_int(seed, 1, 9) : any_size(seed, 150);
+}
+
+static void any_flat(uint64_t *seed, gpu_check_line *l) {
+  const char *a, *b;
+  any_types(seed, &a, &b);
+  int m = any_rows(seed), n = any_size(seed, 150), k = any_size(seed, 200);
+  bool trans = gpu_check_int(seed, 0, 1);
+  gpu_check_print(&l->inputs, "a: %s[%d,%d]; param b: %s[%d,%d]", a, m, k, b, trans ? n : k, trans ? k : n);
+  gpu_check_print(&l->expr, "matmul(%%a, %%b) {trans_b=%s}", trans ? "true" : "false");
+}
+
+static void any_batch(uint64_t *seed, gpu_check_line *l) {
+  static const char *const shapes[][2] = {{"3,", "3,"},       {"2,3,", "2,3,"},
+                                          {"2,1,", "3,"},     {"", "4,"},
+                                          {"2,1,2,", "3,1,"}, {"2,1,3,1,2,", "2,1,2,1,"},
+                                          {"5,", "1,"},       {"1,3,", "2,1,"},
+                                          {"2,3,", "1,"},     {"2,2,2,2,2,2,", "2,1,2,1,2,1,"},
+                                          {"1,1,", "2,2,"},   {"2,1,", ""}};
+  const char *a, *b, *const *batch = shapes[gpu_check_int(seed, 0, 11)];
+  any_types(seed, &a, &b);
+  int m = any_rows(seed) % 40 + 1, n = any_size(seed, 40), k = any_size(seed, 70);
+  bool trans = gpu_check_int(seed, 0, 1);
+  gpu_check_print(&l->inputs, "a: %s[%s%d,%d]; b: %s[%s%d,%d]", a, batch[0], m, k, b, batch[1], trans ? n : k,
+                  trans ? k : n);
+  gpu_check_print(&l->expr, "matmul(%%a, %%b) {trans_b=%s}", trans ? "true" : "false");
+}
+
+/* Few results, long sums. */
+static void any_long(uint64_t *seed, gpu_check_line *l) {
+  const char *a, *b;
+  any_types(seed, &a, &b);
+  int m = any_rows(seed) % 20 + 1, n = gpu_check_int(seed, 1, 12), k = gpu_check_int(seed, 500, 2500);
+  if (gpu_check_int(seed, 0, 1)) k = k / 8 * 8, n = n * 8;
+  bool trans = gpu_check_int(seed, 0, 1);
+  gpu_check_print(&l->inputs, "a: %s[%d,%d]; b: %s[%d,%d]", a, m, k, b, trans ? n : k, trans ? k : n);
+  gpu_check_print(&l->expr, "matmul(%%a, %%b) {trans_b=%s}", trans ? "true" : "false");
+}
+
+/* A matrix times a vector. */
+static void any_column(uint64_t *seed, gpu_check_line *l) {
+  const char *a, *b;
+  any_types(seed, &a, &b);
+  int m = gpu_check_int(seed, 1, 200), k = any_size(seed, 400);
+  gpu_check_print(&l->inputs, "a: %s[2,%d,%d]; b: %s[2,%d,1]; c: %s[1]", a, m, k, b, k, a);
+  gpu_check_print(&l->expr, "fused_matmul_bias_act(%%a, %%b, %%c) {act=%s}",
+                  GPU_CHECK_PICK(seed, "none", "relu", "tanh"));
+}
+
+TEST(random_products) {
+  CHECK(gpu_check_random(RLX_OP_matmul, 60, any_flat));
+  CHECK(gpu_check_random(RLX_OP_matmul, 40, any_batch));
+  CHECK(gpu_check_random(RLX_OP_matmul, 30, any_long));
+  CHECK(gpu_check_random(RLX_OP_fused_matmul_bias_act, 10, any_column));
+}
+
+#define ANY_ACT(seed) GPU_CHECK_PICK(seed, "none", "relu", "gelu", "gelu_approx", "silu", "sigmoid", "tanh")
+
+static void any_fused(uint64_t *seed, gpu_check_line *l) {
+  const char *a, *b;
+  any_types(seed, &a, &b);
+  int m = any_rows(seed), n = any_size(seed, 90), k = any_size(seed, 150);
+  bool trans = gpu_check_int(seed, 0, 1);
+  gpu_check_print(&l->inputs, "a: %s[2,%d,%d]; param b: %s[%d,%d]; c: %s[%d]", a, m, k, b, trans ? n : k, trans ? k : n,
+                  a, n);
+  gpu_check_print(&l->expr, "fused_matmul_bias_act(%%a, %%b%s) {act=%s, trans_b=%s}", GPU_CHECK_PICK(seed, ", %c", ""),
+                  ANY_ACT(seed), trans ? "true" : "false");
+}
+
+/* Inputs are small, so that the product of two sums stays near 1. */
+static void any_gate(uint64_t *seed, gpu_check_line *l) {
+  const char *a, *g, *u;
+  any_types(seed, &a, &g);
+  u = strcmp(a, "f32") == 0 && gpu_check_int(seed, 0, 3) == 0 ? "bf16" : g;
+  int m = any_rows(seed), n = any_size(seed, 90), k = any_size(seed, 150);
+  bool trans = gpu_check_int(seed, 0, 1);
+  int rows = trans ? n : k, columns = trans ? k : n;
+  gpu_check_print(
+    &l->inputs, "x: %s[%d,%d] range(-0.5,0.5); param g: %s[%d,%d] range(-0.3,0.3); param u: %s[%d,%d] range(-0.3,0.3)",
+    a, m, k, g, rows, columns, u, rows, columns);
+  gpu_check_print(&l->expr, "fused_gate_up(%%x, %%g, %%u) {act=%s, trans_b=%s}", ANY_ACT(seed),
+                  trans ? "true" : "false");
+}
+
+TEST(random_ends) {
+  CHECK(gpu_check_random(RLX_OP_fused_matmul_bias_act, 40, any_fused));
+  CHECK(gpu_check_random(RLX_OP_fused_gate_up, 40, any_gate));
+}
+
+static void any_experts(uint64_t *seed, gpu_check_line *l) {
+  const char *a, *b;
+  any_types(seed, &a, &b);
+  int experts = gpu_check_int(seed, 1, 9), m = gpu_check_int(seed, 1, gpu_check_int(seed, 0, 1) ? 150 : 20);
+  int n = any_size(seed, 70), k = any_size(seed, 100);
+  bool trans = gpu_check_int(seed, 0, 1);
+  gpu_check_print(&l->inputs,
+                  "x: %s[%d,%d] range(-0.5,0.5); param w: %s[%d,%d,%d] range(-0.5,0.5); idx: %s[%d] range(0,%d)", a, m,
+                  k, b, experts, trans ? n : k, trans ? k : n, GPU_CHECK_PICK(seed, "i32", "i64"), m, experts);
+  gpu_check_print(&l->expr, "grouped_matmul(%%x, %%w, %%idx) {trans_b=%s}", trans ? "true" : "false");
+}
+
+TEST(random_experts) { CHECK(gpu_check_random(RLX_OP_grouped_matmul, 40, any_experts)); }
+
+/* Rows without an expert are zeros, by each of the ways. */
+TEST(missing_experts) {
+  float want[40 * 2];
+  for (int i = 0; i < 40; i++) want[2 * i] = i % 4 == 1 ? 3 : 0, want[2 * i + 1] = i % 4 == 1 ? 3 : 0;
+  CHECK(gpu_check_values(RLX_OP_grouped_matmul,
+                         "x: f32[4,3] values(1); w: f32[1,3,2] values(1); idx: i32[4] values(-1,0,1,7)",
+                         "grouped_matmul(%x, %w, %idx)", RLX_DIMS(4, 2), want));
+  CHECK(gpu_check_values(RLX_OP_grouped_matmul,
+                         "x: f32[40,3] values(1); w: f32[1,3,2] values(1); idx: i64[40] values(-1,0,1,7)",
+                         "grouped_matmul(%x, %w, %idx)", RLX_DIMS(40, 2), want));
+}
+
+/* ---- every tile ---- */
+
+TEST(tiles) {
+  static const char *const types[] = {"f32", "f16", "bf16"};
+  for (size_t i = 0; i < gpu_product_tile_count; i++) {
+    const product_tile *t = &gpu_product_tiles[i];
+    for (uint32_t splits = 1; splits <= 2; splits++) {
+      char inputs[256], expr[256];
+      int m = (int)gpu_tile_rows(t) + 3 + (int)i % 4, n = (int)gpu_tile_columns(t) + 8, k = 16 * 7 + 8 * (int)splits;
+      bool trans = (i + splits) % 2;
+      const char *type = types[(i + splits) % 3];
+      snprintf(inputs, sizeof inputs, "a: %s[%d,%d]; b: %s[%d,%d]; c: %s[%d]", type, m, k, type, trans ? n : k,
+               trans ? k : n, type, n);
+      snprintf(expr, sizeof expr, "fused_matmul_bias_act(%%a, %%b, %%c) {act=relu, trans_b=%s}",
+               trans ? "true" : "false");
+      gpu_product_force = (product_force){t, splits};
+      bool right = gpu_check_text(RLX_OP_fused_matmul_bias_act, inputs, expr);
+      gpu_product_force = (product_force){NULL, 0};
+      CHECK(right);
+    }
+  }
+}
+
+/* ---- which kernels a large GPU gets ---- */
+
+static const gpu_caps large = {.max_group = 1024,
+                               .max_shared = 48 * 1024,
+                               .max_groups_x = 65535,
+                               .max_window_bytes = (uint64_t)4 << 30,
+                               .units = 132,
+                               .subgroup = 32,
+                               .has_f16 = true,
+                               .has_coopmat = true,
+                               .has_coopmat_bf16 = true};
+
+/* The names of the kernels that a product of these types becomes; "" where it fails. */
+static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, int64_t m, int64_t n, int64_t k,
+                              bool trans) {
+  static char names[128];
+  rlx_graph *g;
+  names[0] = 0;
+  if (rlx_graph_create(&g)) return names;
+  rlx_node x = rlx_input(g, "a", a, RLX_DIMS(m, k));
+  rlx_node w = rlx_param(g, "b", b, trans ? RLX_DIMS(n, k) : RLX_DIMS(k, n));
+  rlx_node y = trans ? rlx_matmul_t(g, x, w) : rlx_matmul(g, x, w);
+  gpu_lowering l;
+  rlx_status s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = y}, &l);
+  for (size_t i = 0; i < l.dispatches.n && !s && l.claim.native; i++)
+    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " " : "", l.dispatches.v[i].kernel->name);
+  gpu_lowering_deinit(&l);
+  rlx_graph_destroy(g);
+  return names;
+}
+
+TEST(choice) {
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 4096, 4096, false), "matmul8");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul_coop4");
+  CHECK_EQ_STR(kernels_of(&large, RLX_BF16, RLX_BF16, 4096, 4096, 4096, true), "matmul_coop4_bf16");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "matmul8");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4098, true), "matmul8"); /* rows beside vectors */
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 1, 4096, 4096, true), "matvec1");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 11008, 4096, true), "matvec8");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 1, 4096, false), "matvec1");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 32, 32, 65536, true), "matmul4 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 1, 4, 1 << 20, true), "matvec1 matmul_sum");
+  gpu_caps plain = large;
+  plain.has_coopmat = plain.has_coopmat_bf16 = false;
+  CHECK_EQ_STR(kernels_of(&plain, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul8");
+  gpu_caps least = {
+    .max_group = 128, .max_shared = 16 * 1024, .max_groups_x = 65535, .max_window_bytes = 128 << 20, .units = 1};
+  CHECK_EQ_STR(kernels_of(&least, RLX_F32, RLX_F32, 1024, 1024, 1024, false), "matmul8");
+}

@@ -1,0 +1,137 @@
+"""Gives the generated kernel texts to real compilers: a part of tools/kernels --validate, run by the Python of build/tools.
+
+    kernel_check.py wgsl NAME...    a compute pipeline of each src/gpu/gen/NAME.wgsl, made by wgpu-native on a Vulkan driver
+    kernel_check.py cuda NAME...    each src/gpu/gen/NAME.cu compiled for sm_90 by NVRTC, which needs no GPU; by nvcc where
+                                    there is no NVRTC
+
+Specialisation constants have their defaults, the group size is 128. What fails is named with the compiler's words. The last
+line is 'N passed, N failed, N skipped'; where a compiler or a driver cannot be had, all texts are skipped, for that reason.
+"""
+
+import ctypes
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+GEN = pathlib.Path(__file__).resolve().parent.parent / "src/gpu/gen"
+GROUP = 128
+
+
+class Missing(Exception):
+    """What the check needs is not here."""
+
+
+def defaults(name):
+    """The kernel's constants and their defaults, by number: WGSL has both."""
+    found = re.findall(r"@id\((\d+)\) override \w+ : u32 = (\d+)u", (GEN / f"{name}.wgsl").read_text())
+    return {**{int(i): int(v) for i, v in found}, 0: GROUP}
+
+
+# ---- WGSL ----
+
+def wgpu_device():
+    drivers = sorted(glob.glob("/usr/share/vulkan/icd.d/lvp_icd*.json"))
+    if drivers:  # the software driver: the same texts pass or fail everywhere
+        os.environ.setdefault("VK_ICD_FILENAMES", drivers[0])
+    try:
+        import wgpu
+    except ImportError as error:
+        raise Missing(f"wgpu-native is not installed ({error})")
+    try:
+        adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
+    except Exception as error:
+        raise Missing(f"wgpu-native finds no adapter ({str(error).splitlines()[0]})")
+    features = {"shader-f16", "subgroup"} & set(adapter.features)
+    return adapter.request_device_sync(required_features=sorted(features),
+                                       required_limits={"max-storage-buffers-per-shader-stage": 8})
+
+
+def check_wgsl(names):
+    device = wgpu_device()
+
+    def one(name):
+        try:
+            module = device.create_shader_module(code=(GEN / f"{name}.wgsl").read_text())
+            device.create_compute_pipeline(layout="auto", compute={
+                "module": module, "entry_point": name, "constants": {"0": GROUP}})
+        except Exception as error:  # what the binding raises has no common type
+            return str(error)
+        return None
+
+    return {name: one(name) for name in names}
+
+
+# ---- CUDA ----
+
+def cuda_options(name):
+    return ["--gpu-architecture=sm_90", *(f"-DK_C{i}={v}u" for i, v in sorted(defaults(name).items()))]
+
+
+class Nvrtc:
+    """The compiler as a library: PyPI's, or an installed toolkit's."""
+
+    def __init__(self):
+        places = [p for folder in sys.path for p in sorted(glob.glob(f"{folder}/nvidia/*/lib/libnvrtc.so.*"))]
+        for place in [*places, "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"]:
+            try:
+                self.library = ctypes.CDLL(place)
+                return
+            except OSError:
+                continue
+        raise Missing("NVRTC is not installed")
+
+    def compile(self, name):
+        program, size = ctypes.c_void_p(), ctypes.c_size_t()
+        options = [o.encode() for o in cuda_options(name)]
+        text = (GEN / f"{name}.cu").read_text().encode()
+        if self.library.nvrtcCreateProgram(ctypes.byref(program), text, f"{name}.cu".encode(), 0, None, None):
+            return "nvrtcCreateProgram failed"
+        failed = self.library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        self.library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value + 1)
+        self.library.nvrtcGetProgramLog(program, log)
+        self.library.nvrtcDestroyProgram(ctypes.byref(program))
+        return (log.value.decode(errors="replace") or f"error {failed}") if failed else None
+
+
+def nvcc_compile(name):
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["nvcc", "-w", *cuda_options(name), "-cubin", "-o", f"{folder}/k.cubin", GEN / f"{name}.cu"],
+                              capture_output=True, text=True)
+    return done.stdout + done.stderr if done.returncode else None
+
+
+def check_cuda(names):
+    try:
+        compile_one = Nvrtc().compile
+    except Missing as missing:
+        if not shutil.which("nvcc"):
+            raise Missing(f"{missing}, nor is nvcc")
+        compile_one = nvcc_compile
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(names, pool.map(compile_one, names)))
+
+
+def main():
+    kind, names = sys.argv[1], sys.argv[2:]
+    try:
+        results = {"wgsl": check_wgsl, "cuda": check_cuda}[kind](names)
+    except Missing as missing:
+        print(f"SKIP  {kind}: {missing}\n0 passed, 0 failed, {len(names)} skipped")
+        return 0
+    suffix = {"wgsl": "wgsl", "cuda": "cu"}[kind]
+    failed = {name: error for name, error in results.items() if error}
+    for name, error in failed.items():
+        print(f"FAIL  {name}.{suffix}:\n{error.strip()[:3000]}")
+    print(f"{len(results) - len(failed)} passed, {len(failed)} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
