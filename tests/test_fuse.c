@@ -337,6 +337,30 @@ TEST(fuse_regions_keep_to_their_limits) {
   rlx_graph_destroy(g);
 }
 
+static bool short_regions(void *user, const rlx_graph *g, rlx_node n, const char **why) {
+  (void)user, (void)why;
+  const rlx_node_rec *rec = rlx_graph_at(g, n);
+  return rec->op != RLX_OP_region || rlx_graph_size(RLX_ATTRS(region, rec)->body) <= 1 + 16;
+}
+
+/* What is too long for the target is fused in pieces, not left alone. */
+TEST(fuse_regions_a_target_takes) {
+  char text[4096] = "%x = input \"x\" : f32[2,3]; %n0 = sin(%x); ", line[64];
+  for (int i = 1; i < 40; i++) {
+    snprintf(line, sizeof line, "%%n%d = sin(%%n%d); ", i, i - 1);
+    strcat(text, line);
+  }
+  strcat(text, "output \"y\" = %n39");
+  rlx_graph *g = parse(text);
+  CHECK(g != NULL);
+  rlx_optimized *o = optimize(g, "fuse", short_regions);
+  CHECK(o != NULL);
+  CHECK_EQ_INT(rlx_graph_size(rlx_optimized_graph(o)), 1 + 3); /* 16, 16 and 8 nodes */
+  check_results(g, rlx_optimized_graph(o), NULL, 0, "a chain of 40");
+  rlx_optimized_destroy(o);
+  rlx_graph_destroy(g);
+}
+
 static bool no_fused_ops(void *user, const rlx_graph *g, rlx_node n, const char **why) {
   (void)user, (void)why;
   return strncmp(rlx_node_op(g, n), "fused", 5) != 0 && strcmp(rlx_node_op(g, n), "region") != 0 &&

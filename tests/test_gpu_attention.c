@@ -64,8 +64,8 @@ static void any_rows(uint64_t *seed, gpu_check_line *l) {
   write_attention(seed, z, l);
 }
 
-TEST(attention_few_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 8 : 40, any_decode)); }
-TEST(attention_many_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 8 : 30, any_rows)); }
+TEST(attention_few_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 6 : 10, any_decode)); }
+TEST(attention_many_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 5 : 8, any_rows)); }
 
 /* Keys past the run-time length, masked, or not yet to be seen hold NaN and infinity: none of it comes out. */
 TEST(hidden_keys_do_not_leak) {
@@ -133,7 +133,7 @@ static void any_rope(uint64_t *seed, gpu_check_line *l) {
   gpu_check_print(&l->expr, "rope(%%x, %s, %s) {layout=%s, style=%s, n_rot=%d, theta=%s}", places, angles, layout,
                   GPU_CHECK_PICK(seed, "neox", "gptj"), n_rot, GPU_CHECK_PICK(seed, "10000.0", "500000.0", "0.3"));
 }
-TEST(rope_random) { CHECK(gpu_check_random(RLX_OP_rope, TEST_IS_SANITIZED ? 20 : 60, any_rope)); }
+TEST(rope_random) { CHECK(gpu_check_random(RLX_OP_rope, TEST_IS_SANITIZED ? 12 : 20, any_rope)); }
 
 static void any_axial(uint64_t *seed, gpu_check_line *l) {
   gpu_check_print(&l->inputs, "x: %s[%d,%d,%d,%d]", GPU_CHECK_PICK(seed, "f32", "f16", "bf16"), gpu_check_int(seed, 1, 2),
@@ -142,7 +142,7 @@ static void any_axial(uint64_t *seed, gpu_check_line *l) {
   gpu_check_print(&l->expr, "axial_rope_2d(%%x) {layout=%s, style=%s, width=%d}", GPU_CHECK_PICK(seed, "bshd", "bhsd"),
                   GPU_CHECK_PICK(seed, "neox", "gptj"), gpu_check_int(seed, 1, 50));
 }
-TEST(axial_rope_random) { CHECK(gpu_check_random(RLX_OP_axial_rope_2d, TEST_IS_SANITIZED ? 10 : 40, any_axial)); }
+TEST(axial_rope_random) { CHECK(gpu_check_random(RLX_OP_axial_rope_2d, TEST_IS_SANITIZED ? 6 : 10, any_axial)); }
 
 /* Factors that are no numbers to divide by, or turn the other way. */
 TEST(rope_odd_factors) {

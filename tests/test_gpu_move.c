@@ -278,6 +278,18 @@ TEST(scatter_to_the_bit) {
                        "scatter_nd(%x, %i, %u)"));
 }
 
+/* Few long lines, which groups walk together: places met often, places met by one, and every kind of number. */
+static void any_long_scatter(uint64_t *seed, gpu_check_line *l) {
+  const char *type = summed_type(seed), *meet = GPU_CHECK_PICK(seed, "none", "add", "max", "min");
+  int lines = gpu_check_int(seed, 1, 3), n = gpu_check_int(seed, 1, 3000), updates = gpu_check_int(seed, 1024, 5000);
+  int low = gpu_check_int(seed, 0, n - 1);
+  if (gpu_check_int(seed, 0, 3) == 0) low = n - 1;
+  gpu_check_print(&l->inputs, "x: %s[%d,%d]; i: %s[%d,%d] range(%d,%d); u: %s[%d,%d]", type, lines, n,
+                  GPU_CHECK_PICK(seed, "i32", "i64"), lines, updates, low, n, type, lines, updates);
+  gpu_check_print(&l->expr, "scatter_elements(%%x, %%i, %%u) {axis=1, reduction=%s}", meet);
+}
+TEST(random_long_scatter) { CHECK(gpu_check_random(RLX_OP_scatter_elements, 2 * N_RANDOM, any_long_scatter)); }
+
 static void any_update(uint64_t *seed, gpu_check_line *l) {
   int a = gpu_check_int(seed, 1, 4), n = any_size(seed), c = any_size(seed), rows = gpu_check_int(seed, 0, n);
   char shape[16] = "";

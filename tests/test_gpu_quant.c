@@ -199,3 +199,94 @@ TEST(experts_out_of_range_give_zeros) {
   CHECK(gpu_check_values(RLX_OP_dequant_grouped_matmul, "x: f32[2,32]; param w: q8_0[2,3,32]; idx: i32[2] values(2,-1)",
                          "dequant_grouped_matmul(%x, %w, %idx)", RLX_DIMS(2, 3), zeros));
 }
+
+/* ---- 8-bit integers: to the bit ---- */
+
+/* Scales of every size: results that stay small, that saturate, that vanish; powers of two, where halves come out. */
+static const char *any_scale(uint64_t *seed) {
+  return GPU_CHECK_PICK(seed, "range(0.001,0.1)", "range(0.5,2)", "values(0.5)", "values(0.0078125)", "values(1e-40)",
+                        "values(3e38)", "range(-0.1,0.1)", "values(0.1)", "special");
+}
+
+static void any_q_matmul(uint64_t *seed, gpu_check_line *l) {
+  int m = gpu_check_int(seed, 1, 9), k = gpu_check_int(seed, 0, 70), n = gpu_check_int(seed, 1, 40);
+  const char *a = GPU_CHECK_PICK(seed, "i8", "u8"), *b = GPU_CHECK_PICK(seed, "i8", "u8");
+  const char *y = GPU_CHECK_PICK(seed, "i8", "u8");
+  bool each = gpu_check_int(seed, 0, 1);
+  char channels[16] = "";
+  if (each) snprintf(channels, sizeof channels, "%d", n);
+  gpu_check_print(&l->inputs,
+                  "a: %s[%s%d,%d] range(%s); b: %s[%d,%d] range(%s); sa: f32[] %s; sb: f32[%s] %s; sy: f32[] %s; "
+                  "za: %s[]; zb: %s[%s]; zy: %s[]; c: i32[%d] range(-2000,2000)",
+                  a, GPU_CHECK_PICK(seed, "", "3,"), m, k, *a == 'i' ? "-128,128" : "0,256", b, k, n,
+                  *b == 'i' ? "-128,128" : "0,256", any_scale(seed), channels, any_scale(seed), any_scale(seed), a, b,
+                  channels, y, n);
+  gpu_check_print(&l->expr, "q_matmul(%%a, %%b, %%sa, %%sb, %%sy, %%za, %%zb, %%zy, %%c) {to=%s}", y);
+}
+TEST(random_q_matmul) { CHECK(gpu_check_random_bits(RLX_OP_q_matmul, 60, any_q_matmul)); }
+
+/* Sums that land on halves, and next to them by less than a double has: 1/3 of 3/2, and so on. */
+TEST(requantisation_of_ties) {
+  static const char *const scales[][3] = {{"0.5", "1", "1"}, {"1", "1", "3"},        {"3", "0.5", "3"},
+                                          {"7", "1", "14"},  {"0.1", "0.1", "0.02"}, {"1e-20", "1e-20", "2e-40"}};
+  for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+    gpu_check_line l;
+    gpu_check_print(&l.inputs,
+                    "a: i8[256,1] range(-128,128); b: i8[1,8] values(1,-1,3,5,-7,127,-128,2); sa: f32[] values(%s); "
+                    "sb: f32[] values(%s); sy: f32[] values(%s)",
+                    scales[i][0], scales[i][1], scales[i][2]);
+    CHECK(gpu_check_bits(RLX_OP_q_matmul, l.inputs, "q_matmul(%a, %b, %sa, %sb, %sy)"));
+  }
+}
+
+static void any_q_conv2d(uint64_t *seed, gpu_check_line *l) {
+  int groups = gpu_check_int(seed, 1, 3), c = groups * gpu_check_int(seed, 1, 3),
+      o = groups * gpu_check_int(seed, 1, 4);
+  int h = gpu_check_int(seed, 4, 9), w = gpu_check_int(seed, 4, 9);
+  const char *x = GPU_CHECK_PICK(seed, "i8", "u8"), *y = GPU_CHECK_PICK(seed, "i8", "u8");
+  gpu_check_print(&l->inputs,
+                  "x: %s[%d,%d,%d,%d]; w: i8[%d,%d,%d,%d]; sx: f32[] %s; sw: f32[%d] %s; sy: f32[] %s; zx: %s[]; "
+                  "zw: i8[%d]; zy: %s[]; c: i32[%d] range(-2000,2000)",
+                  x, gpu_check_int(seed, 1, 2), c, h, w, o, c / groups, gpu_check_int(seed, 1, 3),
+                  gpu_check_int(seed, 1, 3), any_scale(seed), o, any_scale(seed), any_scale(seed), x, o, y, o);
+  gpu_check_print(&l->expr,
+                  "q_conv2d(%%x, %%w, %%sx, %%sw, %%sy, %%zx, %%zw, %%zy, %%c) {to=%s, groups=%d, stride=[%d,%d], "
+                  "pad_lo=[%d,1], pad_hi=[0,%d]}",
+                  y, groups, gpu_check_int(seed, 1, 2), gpu_check_int(seed, 1, 3), gpu_check_int(seed, 0, 2),
+                  gpu_check_int(seed, 0, 2));
+}
+TEST(random_q_conv2d) { CHECK(gpu_check_random_bits(RLX_OP_q_conv2d, 30, any_q_conv2d)); }
+
+/* ---- other schemes ---- */
+
+static void any_dequant_matmul(uint64_t *seed, gpu_check_line *l) {
+  int m = gpu_check_int(seed, 1, 12), k = gpu_check_int(seed, 1, 90), n = gpu_check_int(seed, 1, 70);
+  int block = gpu_check_int(seed, 1, 40), parts = (k + block - 1) / block;
+  const char *scheme = GPU_CHECK_PICK(seed, "int8", "int8_asym", "int4", "fp8_e4m3", "fp8_e5m2", "nvfp4");
+  const char *x = GPU_CHECK_PICK(seed, "", "2,");
+  if (strcmp(scheme, "int8") == 0) {
+    gpu_check_print(&l->inputs, "x: f32[%s%d,%d]; w: i8[%d,%d] range(-128,128); s: f32[%d,%d]", x, m, k, k, n, parts,
+                    n);
+    gpu_check_print(&l->expr, "dequant_matmul(%%x, %%w, %%s) {block=%d}", block);
+  } else if (strcmp(scheme, "int8_asym") == 0) {
+    gpu_check_print(&l->inputs, "x: f32[%s%d,%d]; w: i8[%d,%d] range(-128,128); s: f32[%d,%d]; z: i8[%d,%d]", x, m, k,
+                    k, n, parts, n, parts, n);
+    gpu_check_print(&l->expr, "dequant_matmul(%%x, %%w, %%s, %%z) {scheme=int8_asym, block=%d}", block);
+  } else if (strcmp(scheme, "int4") == 0) {
+    gpu_check_print(&l->inputs, "x: f32[%s%d,%d]; w: u8[%d,%d] range(0,256); s: f32[%d,%d]; z: u8[%d,%d]", x, m, k,
+                    (k + 1) / 2, n, parts, n, parts, n);
+    gpu_check_print(&l->expr, "dequant_matmul(%%x, %%w, %%s%s) {scheme=int4, block=%d}",
+                    gpu_check_int(seed, 0, 1) ? ", %z" : "", block);
+  } else if (strcmp(scheme, "nvfp4") == 0) {
+    gpu_check_print(&l->inputs,
+                    "x: f32[%s%d,%d]; w: u8[%d,%d] range(0,256); s: u8[%d,%d] range(1,100); g: f32[] values(0.1)", x, m,
+                    k, (k + 1) / 2, n, (k + 15) / 16, n);
+    gpu_check_print(&l->expr, "dequant_matmul(%%x, %%w, %%s, _, %%g) {scheme=nvfp4}");
+  } else {
+    gpu_check_print(&l->inputs, "x: f32[%s%d,%d]; w: u8[%d,%d] range(%d,%d); s: f32[%d]", x, m, k, k, n,
+                    m % 2 * 128 + 40, m % 2 * 128 + 72, n);
+    gpu_check_print(&l->expr, "dequant_matmul(%%x, %%w%s) {scheme=%s}", gpu_check_int(seed, 0, 1) ? ", %s" : "",
+                    scheme);
+  }
+}
+TEST(random_dequant_matmul) { CHECK(gpu_check_random(RLX_OP_dequant_matmul, 40, any_dequant_matmul)); }

@@ -1,9 +1,10 @@
 /* The GPU kernels of convolutions, pools, im2col, resize and grid_sample against the reference: random shapes and
  * attributes, and sizes past one group. */
+#include "gpu/window.h"
 #include "gpu_check.h"
 #include "test.h"
 
-enum { FEW = TEST_IS_SANITIZED ? 12 : 24 }; /* a pipeline for each kind of case is what takes the time */
+enum { FEW = TEST_IS_SANITIZED ? 10 : 14 }; /* a pipeline for each kind of case is what takes the time */
 
 /* A list of numbers as text: "3,1,2". */
 typedef struct list {
@@ -88,6 +89,61 @@ TEST(conv_tiles) {
                        "conv(%x, %w, %b) {pad_lo=[1,1], pad_hi=[1,1]}"));
   CHECK(gpu_check_text(RLX_OP_conv, "x: f32[1,3,40,41]; param w: bf16[24,3,7,7]; b: f32[24]",
                        "conv(%x, %w, %b) {stride=[2,2], pad_lo=[3,3], pad_hi=[3,3]}"));
+}
+
+/* What goes to matrix units where there are some: f16 and bf16, planes of even and odd numbers of places, channels that are
+ * no eights, a row of results that ends inside an image. */
+TEST(conv_matrices) {
+  CHECK(gpu_check_text(RLX_OP_conv, "x: f16[2,32,12,11]; param w: f16[64,32,3,3]; b: f16[64]",
+                       "conv(%x, %w, %b) {pad_lo=[1,1], pad_hi=[1,1]}"));
+  CHECK(gpu_check_text(RLX_OP_conv, "x: bf16[3,20,9,12]; w: bf16[150,20,2,3]; b: bf16[150]",
+                       "conv(%x, %w, %b) {stride=[1,2], pad_lo=[0,2]}"));
+  CHECK(gpu_check_text(RLX_OP_conv, "x: f16[1,100,7,7]; w: f16[20,100,3,3]",
+                       "conv(%x, %w) {dilation=[2,2], pad_lo=[2,2], pad_hi=[2,2]}"));
+  CHECK(gpu_check_text(RLX_OP_conv, "x: f16[5,48,6,6]; w: f16[130,48,1,1]; b: f16[130]", "conv(%x, %w, %b)"));
+  CHECK(gpu_check_text(RLX_OP_conv, "x: bf16[2,16,70]; w: bf16[32,16,5]",
+                       "conv(%x, %w) {stride=[2], pad_lo=[2], pad_hi=[2]}"));
+  CHECK(gpu_check_text(RLX_OP_conv, "x: f16[1,8,5,6,7]; w: f16[24,8,3,3,3]; b: f16[24]",
+                       "conv(%x, %w, %b) {pad_lo=[1,1,1], pad_hi=[1,1,1]}"));
+}
+
+/* What such a device is told, without one: the wish for turned weights, and the kernels, of a plane that is worth it and of one
+ * that is not. */
+static bool lowers_to(int64_t side, const uint32_t *layout, const char *kernel, uint32_t wish) {
+  gpu_caps caps = {.max_group = 256, .max_shared = 48 * 1024, .max_groups_x = 65535, .max_window_bytes = 1 << 30};
+  caps.units = 100, caps.subgroup = 32, caps.has_f16 = caps.has_coopmat = true;
+  rlx_graph *g;
+  gpu_lowering l;
+  if (rlx_graph_create(&g)) return false;
+  rlx_node x = rlx_input(g, "x", RLX_F16, RLX_DIMS(1, 20, side, side));
+  rlx_node y = rlx_conv(g, x, rlx_param(g, "w", RLX_F16, RLX_DIMS(32, 20, 3, 3)), 0,
+                        &(rlx_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
+  rlx_claim_query q = {.graph = g, .node = y, .layout = layout};
+  bool ok = y && gpu_lower(&caps, &q, &l) == RLX_OK && l.claim.native && l.claim.layout[1] == wish;
+  bool found = false;
+  for (size_t i = 0; ok && i < l.dispatches.n; i++) found |= strcmp(l.dispatches.v[i].kernel->name, kernel) == 0;
+  if (ok) gpu_lowering_deinit(&l);
+  rlx_graph_destroy(g);
+  return ok && found;
+}
+
+TEST(conv_matrices_lowering) {
+  uint32_t plain[2] = {0, 0}, turned[2] = {0, GPU_LAYOUT_TURNED};
+  CHECK(lowers_to(10, NULL, "conv_coop", GPU_LAYOUT_TURNED));
+  CHECK(lowers_to(10, plain, "conv_coop", 0));
+  CHECK(lowers_to(10, turned, "conv_coop", 0));
+  CHECK(lowers_to(4, turned, "conv_tile", 0));
+}
+
+TEST(conv_turned_weights) {
+  rlx_type t = {RLX_F16, RLX_DIMS(2, 3, 1, 2)};
+  uint16_t plain[12], turned[32], back[12];
+  for (int i = 0; i < 12; i++) plain[i] = (uint16_t)(i + 1);
+  CHECK(gpu_layout_bytes(GPU_LAYOUT_TURNED, &t) == sizeof turned);
+  CHECK_OK(gpu_repack(GPU_LAYOUT_TURNED, &t, true, plain, turned, NULL));
+  CHECK(turned[0] == 1 && turned[1] == 3 && turned[2] == 5 && turned[3] == 0 && turned[8] == 2 && turned[16] == 7);
+  CHECK_OK(gpu_repack(GPU_LAYOUT_TURNED, &t, false, turned, back, NULL));
+  CHECK(memcmp(plain, back, sizeof plain) == 0);
 }
 
 /* Few places and a long sum: cut along the channels, the pieces added in a second pass. */

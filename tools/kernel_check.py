@@ -70,7 +70,7 @@ def check_wgsl(names):
 # ---- CUDA ----
 
 def cuda_options(name):
-    return ["--gpu-architecture=sm_90", *(f"-DK_C{i}={v}u" for i, v in sorted(defaults(name).items()))]
+    return ["-w", "--gpu-architecture=sm_90", *(f"-DK_C{i}={v}u" for i, v in sorted(defaults(name).items()))]
 
 
 class Nvrtc:
@@ -102,7 +102,7 @@ class Nvrtc:
 
 def nvcc_compile(name):
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(["nvcc", "-w", *cuda_options(name), "-cubin", "-o", f"{folder}/k.cubin", GEN / f"{name}.cu"],
+        done = subprocess.run(["nvcc", *cuda_options(name), "-cubin", "-o", f"{folder}/k.cubin", GEN / f"{name}.cu"],
                               capture_output=True, text=True)
     return done.stdout + done.stderr if done.returncode else None
 

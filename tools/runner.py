@@ -166,7 +166,8 @@ def run_program(report, label, command, env, timeout):
 
 def run_programs(report, group, commands, jobs, env=None, timeout=600):
     """Test programs side by side. `commands` is a list of (name, command)."""
-    env = {**SANITIZER_ENV, **(env or {})}
+    cache = {"XDG_CACHE_HOME": str(BUILD / "cache")}  # of compiled pipelines: not the user's own
+    env = {**SANITIZER_ENV, **cache, **(env or {})}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in [pool.submit(run_program, report, f"{group}/{name}", command, env, timeout)
                      for name, command in commands]:

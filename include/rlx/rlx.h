@@ -935,7 +935,7 @@ typedef enum rlx_conform_result {
 typedef struct rlx_conform_row {
   const char *op, *name;
   rlx_conform_result result;
-  const char *why; /* "" where it passed */
+  const char *why; /* why not, or what the host had to run and why; "" where the device ran all of it */
   double error;    /* the largest error as a share of the tolerance */
 } rlx_conform_row;
 RLX_API const char *rlx_conform_result_name(rlx_conform_result r); /* "PASS" */

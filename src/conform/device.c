@@ -10,6 +10,7 @@
 #include "conform/conform.h"
 #include "ref/compare.h"
 #include "ref/eval.h"
+#include "runtime/executable.h"
 
 const char *rlx_conform_result_name(rlx_conform_result r) {
   static const char *const names[] = {"PASS", "HOST", "UNSUPPORTED", "FAIL"};
@@ -47,6 +48,19 @@ static bool has_blocks(const rlx_case_built *b) {
   return any;
 }
 
+/* What the device says to the first step that it leaves to the host. */
+static const char *why_host(const rlx_executable *e) {
+  const rlx_compiled *c = e->compiled;
+  const rlx_device *d = e->session->device;
+  for (size_t i = 0; i < c->plan->n_steps; i++) {
+    if (!c->plan->steps[i].host) continue;
+    rlx_claim claim = {0};
+    d->backend->claim(d, &(rlx_claim_query){.graph = c->graph, .node = c->plan->steps[i].node}, &claim);
+    return claim.why ? claim.why : "";
+  }
+  return "";
+}
+
 /* The device's value against the reference's. *unsupported: it was refused before it ran. */
 static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const rlx_tensor *want, bool exact,
                             rlx_conform_row *row, bool *unsupported) {
@@ -65,7 +79,10 @@ static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const
   if (!s) s = run_case(e, b, &found);
   if (!s) s = rlx_compare(&found, want, tol, &error);
   if (error > row->error || error != error) row->error = error;
-  if (!s && memory.host) row->result = RLX_CONFORM_HOST;
+  if (!s && memory.host) {
+    row->result = RLX_CONFORM_HOST;
+    row->why = why_host(e);
+  }
   rlx_tensor_deinit(&found);
   rlx_executable_destroy(e);
   return s;

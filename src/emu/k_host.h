@@ -117,8 +117,9 @@ K_FN u32x4 AS_U4(f32x4 f) { return U4(AS_U32(f.x), AS_U32(f.y), AS_U32(f.z), AS_
 #define COUNT_ONES(u) ((u32)__builtin_popcount(u))
 #define FIRST_ONE(u) (31u - (u32)__builtin_clz(u))
 K_FN i32 k_dot4(u32 a, u32 b, i32 c) {
-  for (u32 i = 0; i < 32u; i += 8u) c += (i32)(int8_t)(a >> i) * (i32)(int8_t)(b >> i);
-  return c;
+  u32 sum = (u32)c; /* wraps */
+  for (u32 i = 0; i < 32u; i += 8u) sum += (u32)((i32)(int8_t)(a >> i) * (i32)(int8_t)(b >> i));
+  return (i32)sum;
 }
 #define DOT4(a, b, c) k_dot4(a, b, c)
 

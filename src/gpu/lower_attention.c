@@ -90,18 +90,20 @@ static gpu_window parts_window(gpu_lowering *l, const attention *a) {
 static uint32_t parts_stats(const attention *a) { return a->splits * all_rows(a) * a->dv; }
 
 static void combine(gpu_lowering *l, const attention *a, gpu_window parts) {
-  uint32_t n = all_rows(a) * a->dv;
-  gpu_params_attention_combine p = {.n = n,
-                                    .rows = all_rows(a),
+  uint32_t rows = all_rows(a);
+  gpu_params_attention_combine p = {.rows = rows,
                                     .dv = a->dv,
                                     .splits = a->splits,
                                     .stats = parts_stats(a),
                                     .heads = a->n_heads,
                                     .head_rows = a->y.head};
-  uint32_t c[] = {(uint32_t)a->q_type, gpu_has_in(l, SINKS)};
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL(attention_combine, p, c),
-                            .groups = gpu_ceil_div(gpu_ceil_div(n, gpu_elements_per_word(a->q_type)), 128),
-                            .windows = {parts, gpu_in(l, SINKS), gpu_out(l)}});
+  /* Narrow rows that do not end at words pass through f32. */
+  bool odd = a->dv % gpu_elements_per_word(a->q_type) != 0;
+  gpu_window y = odd ? gpu_work(l, (uint64_t)rows * a->dv * 4) : gpu_out(l);
+  uint32_t c[] = {(uint32_t)a->q_type, odd ? RLX_F32 : (uint32_t)a->q_type, gpu_has_in(l, SINKS)};
+  gpu_emit(l,
+           &(gpu_launch){GPU_KERNEL(attention_combine, p, c), .groups = rows, .windows = {parts, gpu_in(l, SINKS), y}});
+  if (odd) gpu_convert(l, y, RLX_F32, gpu_out(l), a->q_type, rows * a->dv);
 }
 
 /* ---- many rows ---- */
@@ -133,7 +135,7 @@ static tile choose_tile(const gpu_caps *caps, const attention *a) {
   for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
     t = (tile){.group_size = tiles[i][0], .rows_each = tiles[i][1], .depth = tiles[i][2]};
     uint32_t rows = t.group_size / 16 * t.rows_each;
-    if (i + 1 < sizeof tiles / sizeof *tiles && rows >= 2 * a->rows && rows > 16) continue;
+    if (i + 1 < sizeof tiles / sizeof *tiles && rows >= 2 * a->rows) continue;
     if (tile_fits(caps, a, &t)) break;
   }
   return t;
@@ -241,8 +243,12 @@ static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows,
   t.v_vecs = gpu_ceil_div(v_units, t.lanes);
   t.unroll = 4; /* without sub-groups the scores pass through shared memory: few at a time */
   while (t.unroll > 1 &&
-         (t.unroll * t.k_vecs > 8 || t.unroll * t.v_vecs > 8 || (!caps->subgroup && t.unroll * rows > 4)))
+         (t.unroll * t.k_vecs > 8 || t.unroll * t.v_vecs > 8 || t.unroll * rows > (caps->subgroup ? 16u : 4u)))
     t.unroll /= 2;
+  /* Unrolled products; small sub-groups are software's, whose compilers take seconds over many of them. */
+  uint32_t products = rows * t.unroll * (t.k_vecs * k_fours + t.v_vecs * v_fours),
+           most = caps->subgroup >= 16 ? 64 : 16;
+  if (rows > 1 && products > most) return false;
   t.red = caps->subgroup ? 1 : t.unroll * rows * (t.group_size + t.group_size / t.lanes);
   t.query = rows * k_fours * t.lanes * t.k_vecs;
   t.joined = t.group_size * v_fours * t.v_vecs;
@@ -278,7 +284,8 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
                   gpu_has_in(l, OFFSET),
                   t.red,
                   t.query,
-                  t.joined};
+                  t.joined,
+                  (a->causal && a->n_q > 1) || gpu_has_in(l, BIAS)};
   gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = pieces * a->splits, .group_size = t.group_size,
                        .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, MASK), gpu_in(l, BIAS),
                                    gpu_in(l, LEN), gpu_in(l, OFFSET), parts}};

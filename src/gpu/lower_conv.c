@@ -1,12 +1,13 @@
-/* Convolutions. Four kernels: conv_tile, a tiled product that takes nearly everything, conv_depthwise for most depth-wise
- * ones, conv_direct for others with few output channels in a group, and conv_transpose, a gather, for transposed ones that
- * are no product.
+/* Convolutions. Five kernels: conv_tile, a tiled product that takes nearly everything, conv_coop, the same on matrix units,
+ * conv_depthwise for most depth-wise ones, conv_direct for others with few output channels in a group, and conv_transpose, a
+ * gather, for transposed ones that are no product.
  *
  * A conv_transpose with stride s is s convolutions with stride 1 along each axis: the output places that are equal modulo s
  * (a phase) meet the same taps, at distances that do not depend on the place. So each phase is a conv_tile of its own. */
 #include <string.h>
 
 #include "base/mem.h"
+#include "gpu/move.h"
 #include "gpu/window.h"
 
 enum {
@@ -25,6 +26,7 @@ typedef struct conv {
   uint32_t each_in, each_out; /* channels of a group */
   rlx_dtype t, tw;
   bool has_bias, transposed;
+  bool is_turned; /* the weight lies as conv_layout.c says */
 } conv;
 
 /* false where there is nothing to do, or the lowering refused. */
@@ -41,6 +43,7 @@ static bool conv_init(gpu_lowering *l, const rlx_conv_window *w, int64_t groups,
   c->tw = gpu_in_type(l, 1)->dtype;
   c->has_bias = gpu_has_in(l, 2);
   c->transposed = transposed;
+  c->is_turned = l->layout[1] == GPU_LAYOUT_TURNED;
   return true;
 }
 
@@ -133,6 +136,7 @@ static void push4(gpu_lowering *l, word_list *to, const uint32_t v[4]) {
 
 static uint32_t in_plane(const conv *c) { return c->v.in[0] * c->v.in[1] * c->v.in[2]; }
 static uint32_t out_plane(const conv *c) { return c->v.plane.d; }
+static uint32_t filled_channels(const conv *c) { return gpu_ceil_div(c->in_channels, 8) * 8; }
 
 /* The table of conv_tile.k. */
 static void push_table(gpu_lowering *l, const product *p, word_list *to) {
@@ -162,10 +166,14 @@ static void push_table(gpu_lowering *l, const product *p, word_list *to) {
     }
 }
 
-/* Where each k is in the weight [C, O/groups, taps] of a conv_transpose. */
+/* Where each k is in the weight [C, O/groups, taps] of a conv_transpose, or a turned one. */
 static void push_weights(gpu_lowering *l, const product *p, word_list *to) {
-  uint32_t n = (uint32_t)p->taps.n, all = p->c->v.taps;
-  for (uint32_t i = 0; i < p->c->each_in * n; i++) push(l, to, i / n * p->c->each_out * all + p->taps.v[i % n].w);
+  const conv *c = p->c;
+  uint32_t n = (uint32_t)p->taps.n, filled = filled_channels(c);
+  for (uint32_t i = 0; i < c->each_in * n; i++) {
+    uint32_t channel = i / n, at = p->taps.v[i % n].w;
+    push(l, to, c->is_turned ? at * filled + channel : channel * c->each_out * c->v.taps + at);
+  }
 }
 
 /* Rows of a tile in eights of channels; the invocations are as many for all. */
@@ -198,7 +206,8 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
   const conv *c = p->c;
   word_list table = {0}, weights = {0};
   push_table(l, p, &table);
-  if (c->transposed) push_weights(l, p, &weights);
+  bool is_tabled = c->transposed || c->is_turned;
+  if (is_tabled) push_weights(l, p, &weights);
   uint32_t rows = tile_rows(c), plane = p->out[0] * p->out[1] * p->out[2], k = c->each_in * (uint32_t)p->taps.n;
   uint32_t steps = gpu_ceil_div(k, STEP);
   gpu_divider by_plane = gpu_divider_of(plane), by_row = gpu_divider_of(p->out[2]);
@@ -216,7 +225,9 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
                                  .y_plane = out_plane(c),
                                  .y_part = gpu_count(gpu_out_type(l)),
                                  .w_group = c->each_in * c->each_out * c->v.taps,
-                                 .w_channel = c->transposed ? c->v.taps : k,
+                                 .w_channel = c->is_turned    ? c->v.taps * filled_channels(c)
+                                              : c->transposed ? c->v.taps
+                                                              : k,
                                  .each_out = c->each_out,
                                  .k = k,
                                  .k_part = gpu_ceil_div(steps, t->parts) * STEP,
@@ -230,8 +241,8 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
                           rows,
                           4 * (8 * rows + 2),
                           p->is_masked,
-                          c->transposed,
-                          !c->transposed && c->tw == RLX_F32 && k % 4 == 0,
+                          is_tabled,
+                          !is_tabled && c->tw == RLX_F32 && k % 4 == 0,
                           t->is_final && c->has_bias,
                           c->transposed};
   gpu_emit(l,
@@ -302,6 +313,103 @@ static bool lower_tiles(gpu_lowering *l, const conv *c) {
   return true;
 }
 
+/* ---- conv on matrix units ---- */
+
+/* By what the weight and the op are alone: then the weight is wished to be turned. */
+static bool wants_matrices(const gpu_lowering *l, const conv *c) {
+  bool has = c->t == RLX_F16 ? l->caps->has_coopmat : c->t == RLX_BF16 && l->caps->has_coopmat_bf16;
+  return has && c->tw == c->t && c->groups == 1 && !c->transposed && c->v.taps <= MOST_MASKED &&
+         c->out_channels >= 16 && c->in_channels * c->v.taps >= 32;
+}
+
+static bool fits_matrices(const gpu_lowering *l, const conv *c) {
+  uint64_t bytes = (uint64_t)c->batch * in_plane(c) * filled_channels(c) * 2;
+  return wants_matrices(l, c) && c->batch * out_plane(c) >= 32 && bytes <= l->caps->max_window_bytes;
+}
+
+/* [outer, channels, inner] as [outer, inner, channels], these filled up with zeros. */
+static gpu_window turned(gpu_lowering *l, gpu_window from, uint32_t outer, uint32_t channels, uint32_t inner,
+                         uint32_t filled) {
+  gpu_box box = {.n = 3, .size = 2};
+  box.axis[0] = (gpu_axis){.dim = outer, .stride = (int64_t)channels * inner};
+  box.axis[1] = (gpu_axis){.dim = inner, .stride = 1};
+  box.axis[2] = (gpu_axis){.dim = filled, .stride = inner};
+  if (filled != channels) box.axis[2].mode = GPU_AXIS_BORDER, box.axis[2].n = channels;
+  if (inner == 1 && filled == channels) return from;
+  gpu_window to = gpu_work(l, (uint64_t)outer * inner * filled * 2);
+  gpu_move(l, box, from, to);
+  return to;
+}
+
+static void push_coop_table(gpu_lowering *l, const product *p, uint32_t cv, word_list *to) {
+  const conv *c = p->c;
+  push4(l, to, (const uint32_t[]){(uint32_t)p->stride[0], (uint32_t)p->stride[1], (uint32_t)p->stride[2], 0});
+  push4(l, to, (const uint32_t[]){(uint32_t)p->pad[0], (uint32_t)p->pad[1], (uint32_t)p->pad[2], 0});
+  for (size_t i = 0; i < p->taps.n; i++) {
+    const int64_t *d = p->taps.v[i].d;
+    int64_t at = ((d[0] * c->v.in[1] + d[1]) * c->v.in[2] + d[2]) * cv;
+    push4(l, to, (const uint32_t[]){(uint32_t)d[0], (uint32_t)d[1], (uint32_t)d[2], (uint32_t)at});
+  }
+}
+
+static void emit_coop(gpu_lowering *l, const product *p, const target *t, uint32_t down) {
+  const conv *c = p->c;
+  const uint32_t across = 2, bm = 32 * down, bn = 64 * across; /* sub-groups, and what they make */
+  uint32_t cv = gpu_ceil_div(c->in_channels, 8), kv = cv * c->v.taps, groups = across * down;
+  uint32_t stages = 2u * 5 * 16 * (bm + bn) <= l->caps->max_shared ? 2 : 1;
+  word_list table = {0};
+  push_coop_table(l, p, cv, &table);
+  gpu_params_conv_coop params = {.places = c->batch * out_plane(c),
+                                 GPU_DIVIDER(plane, c->v.plane),
+                                 GPU_DIVIDER(slice, c->v.slice),
+                                 GPU_DIVIDER(row, c->v.row),
+                                 .in_z = c->v.in[0],
+                                 .in_y = c->v.in[1],
+                                 .in_x = c->v.in[2],
+                                 .y_part = gpu_count(gpu_out_type(l)),
+                                 .channels = c->out_channels,
+                                 .kv = kv,
+                                 .kv_part = gpu_ceil_div(gpu_ceil_div(kv, 4), t->parts) * 4,
+                                 .cv = cv,
+                                 .taps = c->v.taps,
+                                 .tiles_o = gpu_ceil_div(c->out_channels, bm),
+                                 .tiles_p = gpu_ceil_div(c->batch * out_plane(c), bn)};
+  uint32_t constants[] = {across,         down,        stages,     5 * stages * bm, 5 * stages * (bm + bn),
+                          (uint32_t)c->t, t->is_final, c->has_bias};
+  gpu_window x = turned(l, gpu_in(l, 0), c->batch, c->in_channels, in_plane(c), 8 * cv);
+  gpu_window w = gpu_in(l, 1);
+  if (!c->is_turned) w = turned(l, w, c->out_channels, c->in_channels, c->v.taps, 8 * cv);
+  gpu_launch launch = {GPU_KERNEL(conv_coop, params, constants), .groups = t->parts * params.tiles_p * params.tiles_o,
+                       .group_size = 32 * groups,
+                       .windows = {x, w, gpu_in(l, 2), gpu_table(l, table.v, (uint32_t)table.n), t->to},
+                       .cost = (uint64_t)params.places * c->out_channels * kv};
+  if (c->t == RLX_BF16) launch.kernel = &gpu_kernel_conv_coop_bf16;
+  gpu_emit(l, &launch);
+  rlx_array_deinit(&table);
+}
+
+static bool lower_coop(gpu_lowering *l, const conv *c) {
+  if (!fits_matrices(l, c)) return false;
+  uint32_t places = gpu_ceil_div(c->batch * out_plane(c), 128),
+           steps = gpu_ceil_div(gpu_ceil_div(c->in_channels, 8) * c->v.taps, 4);
+  bool many = places * gpu_ceil_div(c->out_channels, 128) >= 2 * l->caps->units && c->out_channels > 64;
+  uint32_t down = many && l->caps->max_group >= 256 && l->caps->max_shared >= 24 * 1024 ? 4 : 2;
+  uint64_t bytes = (uint64_t)gpu_count(gpu_out_type(l)) * 4;
+  uint32_t parts = parts_of(l, places * gpu_ceil_div(c->out_channels, 32 * down), steps * STEP, bytes);
+  parts = gpu_ceil_div(steps, gpu_ceil_div(steps, parts)); /* none of them empty */
+  target t = {.is_final = parts == 1 && out_plane(c) % 2 == 0, .parts = parts};
+  if (!t.is_final && bytes * parts > l->caps->max_window_bytes) return false;
+  t.to = t.is_final ? gpu_out(l) : gpu_work(l, bytes * parts);
+  product p;
+  conv_product(l, c, &p);
+  emit_coop(l, &p, &t, down);
+  if (!t.is_final) emit_sum(l, c, &t);
+  rlx_array_deinit(&p.taps);
+  return true;
+}
+
+/* ---- the op ---- */
+
 void gpu_lower_conv(gpu_lowering *l) {
   const rlx_attrs_conv *a = RLX_ATTRS(conv, l->node);
   const rlx_dims *x = &gpu_in_type(l, 0)->shape, *w = &gpu_in_type(l, 1)->shape;
@@ -312,8 +420,12 @@ void gpu_lower_conv(gpu_lowering *l) {
     return;
   }
   if (!conv_init(l, &window, a->groups, false, &c)) return;
+  if (l->layouts_open && wants_matrices(l, &c)) gpu_wish(l, 1, GPU_LAYOUT_TURNED);
+  if (lower_coop(l, &c)) return;
   if (is_depthwise(&c)) lower_depthwise(l, &c);
-  else if (c.each_out < FEW_CHANNELS || !lower_tiles(l, &c)) lower_direct(l, &c);
+  else if (c.each_out >= FEW_CHANNELS && lower_tiles(l, &c)) return;
+  else if (c.is_turned) gpu_refuse(l, "a convolution whose sums do not fit a binding");
+  else lower_direct(l, &c);
 }
 
 /* ---- conv_transpose ---- */

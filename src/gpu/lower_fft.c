@@ -288,7 +288,7 @@ void gpu_lower_fft(gpu_lowering *l) {
                 .from = gpu_in(l, 0)};
   if (t.n_passes == 1) {
     if (t.is_convolved) t.filter = make_filter(l, &t), first.blue = 2;
-    emit_passes(l, &t, first, gpu_out(l), t.out_mode, NULL);
+    emit_passes(l, &t, first, gpu_out(l), t.out_mode, (const gpu_window[2]){none, none});
     return;
   }
   uint64_t bytes = (uint64_t)8 << t.log_n;

@@ -77,7 +77,8 @@ void gpu_lower_concat(gpu_lowering *l) {
   rows r = {.rows = whole.outer, .pitch = whole.n * whole.inner, .log = 4};
   for (uint32_t i = 0; i < l->node->n_in; i++) { /* every part's end begins another's */
     rlx_lines part = rlx_lines_of(&gpu_in_type(l, i)->shape, axis);
-    uint32_t log = gpu_unit_log(element_bytes(l), &(uint64_t){part.n * part.inner}, 1);
+    uint64_t run = part.n * part.inner;
+    uint32_t log = gpu_unit_log(element_bytes(l), &run, 1);
     if (log < r.log) r.log = log;
   }
   for (uint32_t i = 0; i < l->node->n_in; i++) {

@@ -1,8 +1,8 @@
 /* Norms that take their own statistics: layer_norm, rms_norm, fused_residual_norm, layer_norm_2d, group_norm, instance_norm.
  *
- * All are the same done to different lines: a `norm` says how they lie and which gamma an element takes. normalize4 does rows of
- * whole vectors, normalize every other shape; lines that are long and few, or too long to be held, take two dispatches with each
- * chunk's statistics in work memory between them. */
+ * All are the same done to different lines: a `norm` says how they lie and which gamma an element takes. normalize4 does rows
+ * of whole vectors, normalize every other shape; lines that are long and few, or too long to be held, take two dispatches with
+ * each chunk's statistics in work memory between them. */
 #include "gpu/lines.h"
 
 typedef struct norm {
@@ -21,19 +21,27 @@ enum { ABSENT = UINT32_MAX, STATS_BYTES = 16 /* per chunk: NORM_STATS of kernels
 static float fine_of(const norm *m) { return m->eps > 1e-30 ? 0x1p4f : 0x1p49f; }
 static float coarse_of(const norm *m) { return m->eps > 1e-30 ? 0x1p-71f : 0x1p-36f; }
 
+/* With a residual, sums are taken from the row's first element, which another group may have written over if rows are cut. */
+static void allow_in_place(gpu_lowering *l, const norm *m, const gpu_line_cut *cut) {
+  bool has_residual = m->residual != ABSENT;
+  if (has_residual) gpu_in_place(l, m->residual);
+  if (!has_residual || !m->centre || cut->chunks == 1) gpu_in_place(l, 0);
+}
+
 static void rows_of_vectors(gpu_lowering *l, const norm *m) {
   gpu_line_cut cut = gpu_cut_vectors(l->caps, m->lines, m->t);
+  allow_in_place(l, m, &cut);
   uint32_t each = 16 / (uint32_t)rlx_dtype_size(m->t), by_channel = m->sets > 1 || m->run > 1;
   gpu_params_normalize4 p = {.rows = m->lines.lines,
-                        .n = m->lines.n / each,
-                        .chunks = cut.chunks,
-                        .chunk = cut.chunk,
-                        .eps = (float)(m->eps / 256),
-                        .fine = fine_of(m),
-                        .coarse = coarse_of(m),
-                        .sets = m->sets,
-                        .channels = m->channels,
-                        .run = m->run >= each ? m->run / each : 1};
+                             .n = m->lines.n / each,
+                             .chunks = cut.chunks,
+                             .chunk = cut.chunk,
+                             .eps = (float)(m->eps / 256),
+                             .fine = fine_of(m),
+                             .coarse = coarse_of(m),
+                             .sets = m->sets,
+                             .channels = m->channels,
+                             .run = m->run >= each ? m->run / each : 1};
   gpu_window stats = {0}, gamma = gpu_in(l, m->gamma), beta = gpu_in(l, m->beta);
   if (cut.chunks > 1) stats = gpu_work(l, (uint64_t)m->lines.lines * cut.chunks * STATS_BYTES);
   for (uint32_t stage = cut.chunks > 1; stage <= (cut.chunks > 1 ? 2 : 0); stage++) {
@@ -48,17 +56,18 @@ static void rows_of_vectors(gpu_lowering *l, const norm *m) {
 
 static void any_lines(gpu_lowering *l, const norm *m) {
   gpu_line_cut cut = gpu_cut_elements(l->caps, m->lines, m->t);
+  allow_in_place(l, m, &cut);
   gpu_params_normalize p = {.lines = m->lines.lines,
-                       .n = m->lines.n,
-                       .inner = m->lines.inner,
-                       .chunks = cut.chunks,
-                       .chunk = cut.chunk,
-                       .eps = (float)(m->eps / 256),
-                       .fine = fine_of(m),
-                       .coarse = coarse_of(m),
-                       .sets = m->sets,
-                       .channels = m->channels,
-                       .run = m->run};
+                            .n = m->lines.n,
+                            .inner = m->lines.inner,
+                            .chunks = cut.chunks,
+                            .chunk = cut.chunk,
+                            .eps = (float)(m->eps / 256),
+                            .fine = fine_of(m),
+                            .coarse = coarse_of(m),
+                            .sets = m->sets,
+                            .channels = m->channels,
+                            .run = m->run};
   uint32_t count = gpu_count(gpu_out_type(l));
   rlx_dtype type;
   gpu_window y = gpu_line_result(l, &cut, m->t, count, &type), stats = {0};
@@ -84,8 +93,6 @@ static void any_lines(gpu_lowering *l, const norm *m) {
 
 static void lower(gpu_lowering *l, norm m) {
   m.t = gpu_out_type(l)->dtype;
-  gpu_in_place(l, 0);
-  if (m.residual != ABSENT) gpu_in_place(l, m.residual);
   if (gpu_count(gpu_out_type(l)) == 0) return;
   bool is_plain = m.sets == 1 && m.run == 1, is_affine = gpu_has_in(l, m.gamma) || gpu_has_in(l, m.beta);
   bool whole_runs = m.run % (16 / (uint32_t)rlx_dtype_size(m.t)) == 0; /* a vector takes one gamma */

@@ -5,6 +5,7 @@
  * pointwise the rest. A long flat run whose end does not fill a vector is cut in two: vectors, and a short end. */
 #include <string.h>
 
+#include "gpu/move.h"
 #include "gpu/pointwise.h"
 
 enum {
@@ -51,27 +52,44 @@ static pw_axes merge_axes(pw_program *p, const rlx_dims *shape) {
   return (pw_axes){.n = 1, .size = {1}};
 }
 
-/* n / d for n below 2^31 and d above 1 is the upper word of n times the multiplier, shifted. */
-static void divider(uint32_t d, uint32_t *multiplier, uint32_t *shift) {
-  uint32_t log = 1;
-  while (log < 31 && (1u << log) < d) log++;
-  *multiplier = (uint32_t)((UINT64_C(1) << (31 + log)) / d + 1);
-  *shift = log - 1;
+/* An axis as a kernel walks it: its size and steps are in chunks along the innermost, and in the operands' units. */
+typedef struct pw_units {
+  const uint32_t *registers, *unit; /* by operand: where it is, and how many elements a step of it is */
+  uint32_t chunk;
+} pw_units;
+
+static uint32_t axis_size(const pw_axes *x, uint32_t a, const pw_units *u) { /* a: 0 is the innermost */
+  return x->size[x->n - 1 - a] / (a == 0 ? u->chunk : 1);
 }
 
-/* The rows of the walk. `unit[k]`: elements in a step of the operand in register k; of the innermost axis, in `chunk`. */
-static gpu_window walk_table(gpu_lowering *l, const pw_program *p, const pw_axes *x, const uint32_t *registers,
-                             const uint32_t *unit, uint32_t chunk) {
+/* The steps of all operands along an axis, by register. */
+static void axis_steps(const pw_program *p, const pw_axes *x, uint32_t a, const pw_units *u, uint32_t *to) {
+  for (uint32_t k = 0; k < p->n_operands; k++)
+    to[u->registers[k]] = (uint32_t)(p->operands[k].stride[x->n - 1 - a] * (a == 0 ? u->chunk : 1) / u->unit[k]);
+}
+
+static gpu_window walk_table(gpu_lowering *l, const pw_program *p, const pw_axes *x, const pw_units *u) {
   uint32_t rows[RLX_MAX_RANK * PW_AXIS_WORDS] = {0};
   for (uint32_t a = 0; a < x->n; a++) {
-    uint32_t axis = x->n - 1 - a, *row = rows + a * PW_AXIS_WORDS;
-    uint32_t of_chunk = a == 0 ? chunk : 1;
-    row[0] = x->size[axis] / of_chunk;
-    if (row[0] > 1) divider(row[0], &row[1], &row[2]);
-    for (uint32_t k = 0; k < p->n_operands; k++)
-      row[PW_AXIS_STRIDES + registers[k]] = (uint32_t)(p->operands[k].stride[axis] * of_chunk / unit[k]);
+    uint32_t *row = rows + a * PW_AXIS_WORDS;
+    row[0] = axis_size(x, a, u);
+    gpu_magic(row[0], &row[1], &row[2]);
+    axis_steps(p, x, a, u, row + PW_AXIS_STRIDES);
   }
   return gpu_table(l, rows, x->n * PW_AXIS_WORDS);
+}
+
+/* The parameters of up to three axes, from d0 on: PW_NEAR_FIELDS. */
+enum { NEAR_AXES = 3, NEAR_WORDS = 18 };
+static void walk_words(const pw_program *p, const pw_axes *x, const pw_units *u, uint32_t *to) {
+  memset(to, 0, NEAR_WORDS * sizeof *to);
+  for (uint32_t a = 0; a < 2 && a + 1 < x->n; a++) {
+    uint32_t steps[PW_INPUTS] = {0};
+    to[3 * a] = axis_size(x, a, u);
+    gpu_magic(to[3 * a], &to[3 * a + 1], &to[3 * a + 2]);
+    axis_steps(p, x, a + 1, u, steps);
+    memcpy(to + 6 + 6 * a, steps, 6 * sizeof *to);
+  }
 }
 
 /* ---- binding ---- */
@@ -116,18 +134,18 @@ static gpu_window result_part(const gpu_lowering *l, stretch s) {
 }
 
 static const uint32_t identity[PW_INPUTS] = {0, 1, 2, 3, 4, 5, 6}, ones[PW_INPUTS] = {1, 1, 1, 1, 1, 1, 1};
+static const pw_units elements = {identity, ones, 1};
 
-/* The table, where there are axes to walk; it takes the place of the last input. */
-static bool bind_walk(gpu_lowering *l, const pw_program *p, const pw_axes *x, gpu_window *windows) {
-  if (x->n == 1) return true;
-  if (p->n_operands == PW_INPUTS) gpu_refuse(l, "an element-wise region with too many broadcast inputs");
-  else windows[PW_INPUTS - 1] = walk_table(l, p, x, identity, ones, 1);
+/* What tells kernel how to walk more than one axis; a table takes the place of the last input. */
+static bool bind_table(gpu_lowering *l, const pw_program *p, const pw_axes *x, gpu_window *windows) {
+  if (x->n > 1 && p->n_operands == PW_INPUTS) gpu_refuse(l, "an element-wise region with too many broadcast inputs");
+  else if (x->n > 1) windows[PW_INPUTS - 1] = walk_table(l, p, x, &elements);
   return !gpu_failed(l);
 }
 
-static uint32_t flat_inputs(const pw_program *p) {
+static uint32_t flat_inputs(const pw_program *p, const pw_axes *x) {
   uint32_t flat = 0;
-  for (uint32_t k = 0; k < p->n_operands; k++) flat |= (uint32_t)(p->operands[k].stride[0] != 0) << k;
+  for (uint32_t k = 0; k < p->n_operands; k++) flat |= (uint32_t)(p->operands[k].stride[x->n - 1] != 0) << k;
   return flat;
 }
 
@@ -136,11 +154,13 @@ static void emit_words(gpu_lowering *l, const pw_program *p, const pw_axes *x, s
   memcpy(&params.c0, p->low, sizeof p->low);
   uint32_t c[COMMON_CONSTANTS + 1];
   common_constants(l, p, identity, x->n, c);
-  c[COMMON_CONSTANTS] = flat_inputs(p);
+  c[COMMON_CONSTANTS] = flat_inputs(p, x);
   gpu_launch d = {GPU_KERNEL(pointwise, params, c), .group_size = group_size(l)};
   for (uint32_t k = 0; k < p->n_operands; k++) d.windows[k] = part_of(&p->operands[k], s.first, s.n, s.all);
   d.windows[PW_INPUTS] = result_part(l, s);
-  if (!bind_walk(l, p, x, d.windows)) return;
+  if (x->n <= NEAR_AXES) walk_words(p, x, &elements, &params.d0);
+  if (x->n > 1 && p->n_operands == PW_INPUTS) gpu_refuse(l, "an element-wise region with too many broadcast inputs");
+  if (x->n > NEAR_AXES && !bind_table(l, p, x, d.windows)) return;
   uint32_t words = gpu_ceil_div(s.n, gpu_elements_per_word(gpu_out_type(l)->dtype));
   d.groups = gpu_ceil_div(words, d.group_size);
   gpu_emit(l, &d);
@@ -153,11 +173,11 @@ static void emit_wide(gpu_lowering *l, const pw_program *p, const pw_axes *x) {
   memcpy(&params.h0, p->high, sizeof p->high);
   uint32_t c[COMMON_CONSTANTS + 1];
   common_constants(l, p, identity, x->n, c);
-  c[COMMON_CONSTANTS] = flat_inputs(p);
+  c[COMMON_CONSTANTS] = flat_inputs(p, x);
   gpu_launch d = {GPU_KERNEL(pointwise64, params, c), .group_size = group_size(l)};
   for (uint32_t k = 0; k < p->n_operands; k++) d.windows[k] = p->operands[k].window;
   d.windows[PW_INPUTS] = gpu_out(l);
-  if (!bind_walk(l, p, x, d.windows)) return;
+  if (!bind_table(l, p, x, d.windows)) return;
   d.groups = gpu_ceil_div(gpu_ceil_div(n, gpu_elements_per_word(gpu_out_type(l)->dtype)), d.group_size);
   gpu_emit(l, &d);
 }
@@ -189,7 +209,7 @@ static bool find_vectors(const gpu_lowering *l, const pw_program *p, const pw_ax
 
 /* Loads under way per invocation: enough that memory is never waited for, few enough for the registers. */
 static uint32_t units_of(const pw_vectors *v, uint32_t chunks, uint32_t group, const gpu_caps *caps) {
-  uint32_t units = v->log_chunk == 2 && v->n_vectors <= 2 ? 2 : 1;
+  uint32_t units = v->log_chunk <= 3 && v->n_vectors <= 2 ? 2 : 1; /* 16 words of an input at most */
   return chunks / group < 8 * caps->units ? 1 : units;
 }
 
@@ -204,7 +224,9 @@ static void emit_vectors(gpu_lowering *l, const pw_program *p, const pw_axes *x,
   c[COMMON_CONSTANTS + 1] = units_of(v, chunks, d.group_size, l->caps);
   for (uint32_t k = 0; k < p->n_operands; k++)
     d.windows[v->registers[k]] = part_of(&p->operands[k], s.first, s.n, s.all);
-  if (x->n > 1) d.windows[PW_INPUTS - 1] = walk_table(l, p, x, v->registers, v->unit, v->chunk);
+  pw_units units = {v->registers, v->unit, v->chunk};
+  if (x->n <= NEAR_AXES) walk_words(p, x, &units, &params.d0);
+  else d.windows[PW_INPUTS - 1] = walk_table(l, p, x, &units);
   d.windows[PW_INPUTS] = result_part(l, s);
   d.groups = gpu_ceil_div(chunks, d.group_size * c[COMMON_CONSTANTS + 1]);
   gpu_emit(l, &d);

@@ -50,7 +50,7 @@ enum { CHUNK = 1024, SUM_BYTES = 12 };
 static uint32_t fraction_of(double p) { return p <= 0 ? 0 : p >= 1 ? UINT32_MAX : (uint32_t)(p * 0x1p32); }
 
 static void choose(gpu_lowering *l, const rlx_attrs_sample *a, gpu_items items, uint32_t rows, uint32_t n) {
-  uint32_t chunks = gpu_ceil_div(n, CHUNK), group = gpu_group_of(l->caps, 256), type;
+  uint32_t chunks = gpu_ceil_div(n, CHUNK), group = gpu_group_of(l->caps, n > 512 ? 256 : 64), type;
   gpu_window sums = gpu_work(l, (uint64_t)rows * chunks * SUM_BYTES), draw = draw_window(l, 1, &type);
   gpu_params_sample_sums s = {
 

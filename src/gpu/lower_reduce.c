@@ -90,10 +90,10 @@ static uint32_t items_of_words(gpu_fold_axes *a, rlx_dtype t) {
 
 /* ---- groups ---- */
 
-enum { BATCH = 4 }; /* items a lane loads together */
+enum { BATCH = 8 }; /* items a lane loads together */
 
 gpu_fold_cut gpu_fold_cut_of(const gpu_caps *caps, const gpu_fold_axes *a) {
-  uint32_t group = gpu_group_of(caps, 256), wanted = gpu_power_of_two(gpu_ceil_div(a->n, 2 * BATCH)), most = group;
+  uint32_t group = gpu_group_of(caps, 256), wanted = gpu_power_of_two(gpu_ceil_div(a->n, BATCH)), most = group;
   if (a->across) { /* as many lines beside each other as make a sub-group's read whole */
     uint32_t beside = gpu_power_of_two(a->kept[3]);
     most = group / (beside < 32 ? beside : 32);
@@ -102,7 +102,7 @@ gpu_fold_cut gpu_fold_cut_of(const gpu_caps *caps, const gpu_fold_axes *a) {
   }
   gpu_fold_cut c = {.lanes = wanted < most ? wanted : most, .group = group, .chunks = 1, .chunk = a->n ? a->n : 1};
   uint32_t groups = gpu_ceil_div(a->lines, group / c.lanes), enough = 8 * caps->units;
-  uint32_t smallest = c.lanes * BATCH * 4;
+  uint32_t smallest = c.lanes * BATCH * 2;
   if (groups >= enough / 2 || a->n < 2 * smallest) return c;
   uint32_t chunks = gpu_ceil_div(enough, groups), fit = gpu_ceil_div(a->n, smallest);
   c.chunk = gpu_ceil_div(a->n, chunks < fit ? chunks : fit);

@@ -1,7 +1,7 @@
 /* The scatter family: x with places that an index tensor names replaced by updates, or combined with them.
  *
  * Three or four dispatches: indices become places (resolve.k); x is copied, or widened into work memory where its elements
- * are narrower than a word; updates meet it in order (scatter.k); and what was widened is narrowed into the result. Floats that are
+ * are narrower than a word; updates meet it in order (scatter.k, scatter_few.k); and what was widened is narrowed into the result. Floats that are
  * combined are rounded to a narrow type once, at the end. */
 #include <string.h>
 
@@ -71,10 +71,15 @@ static void simplify_lines(scatter *s) {
   s->n = n;
 }
 
-/* As many ranges of places as give the device enough to do. */
-static uint32_t ranges_of(const gpu_lowering *l, const scatter *s, uint64_t lines) {
-  uint64_t enough = (uint64_t)l->caps->units * 512, ranges = lines < enough ? enough / lines : 1;
+/* So many ranges of places that the device has `enough` pieces to do. */
+static uint32_t ranges_of(const scatter *s, uint64_t lines, uint64_t enough) {
+  uint64_t ranges = lines < enough ? enough / lines : 1;
   return (uint32_t)(ranges < s->places ? ranges : s->places);
+}
+
+/* Whether groups should share the walk along a line: where there are few lines, long ones, whose places lie together. */
+static bool is_few(const scatter *s, uint64_t lines) {
+  return lines <= 16 && s->count >= 1024 && (s->columns || s->u_step == 1);
 }
 
 static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window places, gpu_window y) {
@@ -86,7 +91,9 @@ static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window place
     lines *= s->dim[i];
   }
   gpu_window table = gpu_axes_table(l, &axes);
-  uint32_t ranges = ranges_of(l, s, lines);
+  bool few = is_few(s, lines);
+  uint32_t group = few && l->caps->max_group >= 256 ? 256 : 128;
+  uint32_t ranges = ranges_of(s, lines, (uint64_t)l->caps->units * (few ? 4 : 512));
   gpu_params_scatter p = {.lines = (uint32_t)lines,
                           .range_size = gpu_ceil_div((uint32_t)s->places, ranges),
                           .count = (uint32_t)s->count,
@@ -95,8 +102,11 @@ static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window place
   p.ranges = gpu_ceil_div((uint32_t)s->places, p.range_size);
   memcpy(&p.d0, axes.words, 4 * sizeof axes.words[0]);
   uint32_t c[] = {(uint32_t)how.as, how.kind, how.meet, s->columns, gpu_axes_rank(&axes)};
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL(scatter, p, c), .groups = gpu_ceil_div(p.lines * p.ranges, 128),
-                            .group_size = 128, .windows = {places, gpu_in(l, 2), y, table}});
+  gpu_launch d = {GPU_KERNEL(scatter, p, c),
+                  .groups = few ? p.lines * p.ranges : gpu_ceil_div(p.lines * p.ranges, group), .group_size = group,
+                  .windows = {places, gpu_in(l, 2), y, table}};
+  if (few) d.kernel = &gpu_kernel_scatter_few; /* which has the same parameters and constants */
+  gpu_emit(l, &d);
 }
 
 static void emit_scatter(gpu_lowering *l, scatter *s) {

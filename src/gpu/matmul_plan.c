@@ -106,8 +106,7 @@ enum {
   FEW_ROWS_IN_ALL = 16 /* or up to so many rows */
 };
 
-/* Sorts the rows by expert, for tiles of so many rows. */
-static product_rows sort_rows(gpu_lowering *l, const gpu_experts *e, uint32_t m, uint32_t height) {
+product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32_t m, uint32_t height) {
   uint32_t classes = e->n_experts + 1, n_tiles = m / height + (classes < m ? classes : m);
   uint32_t counts = 3 * n_tiles, starts = counts + classes, list = starts + classes;
   gpu_window window = gpu_work(l, ((uint64_t)list + m) * 4);
@@ -134,6 +133,6 @@ void gpu_product_experts(gpu_lowering *l, const gpu_product *p, const gpu_expert
     gpu_refuse(l, NO_TILE);
     return;
   }
-  rows = sort_rows(l, e, p->m, gpu_tile_rows(&choice.tile));
+  rows = gpu_product_sort_rows(l, e, p->m, gpu_tile_rows(&choice.tile));
   gpu_product_in_tiles(l, p, &choice, &rows);
 }

@@ -45,6 +45,8 @@ typedef struct product_rows {
   uint32_t n_tiles; /* tiles: at most so many rows of tiles, */
   uint32_t list;    /* and the word where the rows of experts begin */
 } product_rows;
+/* Sorts m rows by their expert, for tiles of so many rows. */
+product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32_t m, uint32_t height);
 
 /* ---- a few rows ---- */
 
@@ -62,11 +64,12 @@ typedef enum product_unit {                /* which kernel */
                             PRODUCT_4X4,   /* matmul4 */
                             PRODUCT_COOP4, /* matmul_coop4, or its bf16 form */
                             PRODUCT_COOP2,
+                            PRODUCT_COOP24,
 } product_unit;
 typedef struct product_tile {
   uint8_t unit;          /* product_unit */
   uint8_t across, down;  /* pieces of 32 invocations along n and m */
-  uint8_t depth, stages; /* of k; how many buffers */
+  uint8_t depth, stages; /* of k; how many buffers, 0: one, and nothing is fetched ahead (coop) */
   uint8_t rate;          /* of the arithmetic that the best of its kind reaches, percent; 0: in benchmarks alone */
 } product_tile;
 extern const product_tile gpu_product_tiles[];

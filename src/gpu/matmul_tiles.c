@@ -55,14 +55,17 @@ enum {
 
 /* ---- tiles ---- */
 
-static bool is_coop(const product_tile *t) { return t->unit == PRODUCT_COOP4 || t->unit == PRODUCT_COOP2; }
+static bool is_coop(const product_tile *t) { return t->unit >= PRODUCT_COOP4; }
+static uint32_t buffers(const product_tile *t) { return t->stages > 1 ? t->stages : 1; }
 
 uint32_t gpu_tile_rows(const product_tile *t) {
-  static const uint8_t rows[] = {[PRODUCT_8X8] = 32, [PRODUCT_4X4] = 16, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32};
+  static const uint8_t rows[] = {
+    [PRODUCT_8X8] = 32, [PRODUCT_4X4] = 16, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32, [PRODUCT_COOP24] = 32};
   return (uint32_t)rows[t->unit] * t->down;
 }
 uint32_t gpu_tile_columns(const product_tile *t) {
-  static const uint8_t columns[] = {[PRODUCT_8X8] = 64, [PRODUCT_4X4] = 32, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32};
+  static const uint8_t columns[] = {
+    [PRODUCT_8X8] = 64, [PRODUCT_4X4] = 32, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32, [PRODUCT_COOP24] = 64};
   return (uint32_t)columns[t->unit] * t->across;
 }
 uint32_t gpu_tile_group(const product_tile *t) { return 32u * t->across * t->down; }
@@ -75,9 +78,9 @@ static tile_sizes sizes_of(const product_tile *t, bool trans_b, bool gathers) {
   uint32_t bm = gpu_tile_rows(t), bn = gpu_tile_columns(t),
            line = t->depth / 8u + 1; /* coop: a vector of eight, padded */
   tile_sizes s = {.rows = gathers ? (bm + 1 + 3) / 4 : 1};
-  s.a = t->stages * (is_coop(t) ? bm * line : t->depth * bm / 4u);
-  if (!is_coop(t)) s.b = t->stages * t->depth * bn / 4u;
-  else s.b = t->stages * (trans_b ? bn * line : t->depth * (bn / 8u + 1));
+  s.a = buffers(t) * (is_coop(t) ? bm * line : t->depth * bm / 4u);
+  if (!is_coop(t)) s.b = buffers(t) * t->depth * bn / 4u;
+  else s.b = buffers(t) * (trans_b ? bn * line : t->depth * (bn / 8u + 1));
   uint32_t least = is_coop(t) ? 144u * t->across * t->down : 0; /* where its sums pass through */
   if (s.a + s.b < least) s.b = least - s.a;
   return s;
@@ -99,7 +102,7 @@ static bool can_coop(const gpu_caps *caps, const gpu_product *p, uint32_t m) {
 static bool fit(const gpu_caps *caps, bool trans_b, product_tile *t) {
   if (gpu_tile_group(t) > caps->max_group) return false;
   uint8_t least = is_coop(t) ? 16 : 8;
-  if (shared_bytes(t, trans_b) > caps->max_shared) t->stages = 1;
+  if (shared_bytes(t, trans_b) > caps->max_shared && t->stages > 1) t->stages = 1;
   while (shared_bytes(t, trans_b) > caps->max_shared && t->depth > least) t->depth /= 2;
   return shared_bytes(t, trans_b) <= caps->max_shared;
 }
@@ -211,8 +214,12 @@ static void emit_plain(gpu_lowering *l, const gpu_product *p, const product_choi
 }
 
 static const gpu_kernel *coop_kernel(const product_tile *t, rlx_dtype type) {
-  if (type == RLX_BF16) return t->unit == PRODUCT_COOP4 ? &gpu_kernel_matmul_coop4_bf16 : &gpu_kernel_matmul_coop2_bf16;
-  return t->unit == PRODUCT_COOP4 ? &gpu_kernel_matmul_coop4 : &gpu_kernel_matmul_coop2;
+  bool half = type == RLX_F16;
+  switch (t->unit) {
+    case PRODUCT_COOP4: return half ? &gpu_kernel_matmul_coop4 : &gpu_kernel_matmul_coop4_bf16;
+    case PRODUCT_COOP2: return half ? &gpu_kernel_matmul_coop2 : &gpu_kernel_matmul_coop2_bf16;
+    default: return half ? &gpu_kernel_matmul_coop24 : &gpu_kernel_matmul_coop24_bf16;
+  }
 }
 
 static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choice *choice, const product_target *to,
@@ -225,7 +232,7 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choic
   uint32_t c[] = {t->across,
                   t->down,
                   t->depth,
-                  t->stages,
+                  buffers(t),
                   at.sizes.a,
                   at.sizes.a + at.sizes.b,
                   at.sizes.rows * 4,
@@ -237,7 +244,8 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choic
                   (uint32_t)to->type,
                   to->extra,
                   (uint32_t)to->act,
-                  (uint32_t)to->extra_type};
+                  (uint32_t)to->extra_type,
+                  t->stages > 0};
   gpu_emit(
     l, &(gpu_launch){.kernel = coop_kernel(t, p->a_type),
                      .constants = c,

@@ -1,14 +1,15 @@
 /* Matrix products with a weight of a block type: which kernel makes them.
  *
- *   up to eight rows of x   quant_matvec: the weight [n, k] in planes, bound by its bytes; experts as well, row by row
- *   else                    the weight is decoded, and the product is a dense one (matmul.h)
+ *   up to eight rows of x   quant_matvec: the weight [n, k] in planes, bound by its bytes; few rows with experts as well
+ *   more, matrix units      quant_coop: decoded to f16 on their way; not with `exact`
+ *   else                    matmul_blocks: the tiles of dense products (matmul_plan.h), decoded on their way
  *
- * By default x may be rounded to 8 bits by runs of 16, where the device multiplies bytes by fours; with `exact`, and where the
- * weight is small, it stays f32: a small weight takes next to no time, and with few results the error of their whole is no
- * average, but may be that of one unlucky sum. That is decided by the weight alone, so that a row's result does not depend on
- * how many rows there are. */
-#include "gpu/matmul_plan.h"
+ * By default x may be rounded to 8 bits by runs of 16, where the device multiplies bytes by fours, or to f16; with `exact`, and
+ * where the weight is small, it stays f32: a small weight takes next to no time, and with few results the error of their whole is no
+ * average, but may be that of one unlucky sum. */
 #include "gpu/quant.h"
+
+#include <string.h>
 
 enum {
   MOST_ROWS = 8,        /* of x that go over the weight at once */
@@ -130,17 +131,148 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
                             .windows = {w.wide, w.narrow, x, p->extra_window, p->idx_window, v.wide, v.narrow, p->y}});
 }
 
+/* ---- many rows of x ---- */
+
+bool gpu_coded_tile(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out) {
+  gpu_product dense = *p;
+  dense.b_type = RLX_F32;
+  if (!gpu_product_choose(caps, &dense, m, batches, out)) return false;
+  if (out->tile.unit != PRODUCT_8X8) out->tile = (product_tile){PRODUCT_8X8, 2, 1, 8, 2, 1};
+  return true;
+}
+
+void gpu_coded_product(gpu_lowering *l, const gpu_product *p, const gpu_coded *b, const product_choice *choice,
+                       const product_rows *rows) {
+  enum { SHARED_CONSTANTS = 19 };
+  const product_tile *t = &choice->tile;
+  product_target to = gpu_product_target(l, p, choice->splits);
+  uint32_t bm = gpu_tile_rows(t), bn = gpu_tile_columns(t), batches = gpu_product_batches(p);
+  gpu_params_matmul_blocks params = {.m = p->m,
+                                     .n = p->n,
+                                     .k = p->k,
+                                     .k_part = gpu_ceil_div(gpu_ceil_div(p->k, choice->splits), t->depth) * t->depth,
+                                     .batches = batches,
+                                     .tiles_m = rows ? rows->n_tiles : gpu_ceil_div(p->m, bm),
+                                     .tiles_n = gpu_ceil_div(p->n, bn),
+                                     .list = rows ? rows->list : 0,
+                                     .experts = rows ? rows->n_experts : 0,
+                                     PRODUCT_AXES(p),
+                                     .n_blocks = b->number};
+  bool vec_a = gpu_product_vectors(p->a_type, p->k), vec_y = to.type == RLX_F32 && p->n % 4 == 0;
+  uint32_t c[SHARED_CONSTANTS + GPU_CODED_CONSTANTS] = {t->across,
+                                                        t->down,
+                                                        t->depth,
+                                                        t->stages,
+                                                        t->stages * t->depth * bm / 4u,
+                                                        t->stages * t->depth * bn / 4u,
+                                                        rows ? bm + 1 : 1,
+                                                        (uint32_t)p->a_type,
+                                                        (uint32_t)p->b_type,
+                                                        p->trans_b,
+                                                        vec_a,
+                                                        0, /* b comes in words */
+                                                        vec_y,
+                                                        p->n_axes,
+                                                        rows != NULL,
+                                                        (uint32_t)to.type,
+                                                        to.extra,
+                                                        (uint32_t)to.act,
+                                                        (uint32_t)to.extra_type};
+  memcpy(c + SHARED_CONSTANTS, b->constants, b->n_constants * sizeof *c);
+  gpu_emit(l, &(gpu_launch){.kernel = b->kernel,
+                            .constants = c,
+                            .n_constants = SHARED_CONSTANTS + b->n_constants,
+                            .params = &params, /* of both kernels; the last one is the kernel's own */
+                            .params_bytes = sizeof params,
+                            .groups = params.tiles_m * params.tiles_n * batches * choice->splits,
+                            .group_size = gpu_tile_group(t),
+                            .windows = {gpu_window_if(!vec_a, p->a), gpu_window_if(vec_a, p->a), p->b,
+                                        (gpu_window){GPU_NONE, 0, 0, 0}, b->more.from ? b->more : to.extra_window,
+                                        rows ? rows->window : b->scale, gpu_window_if(!vec_y, to.y),
+                                        gpu_window_if(vec_y, to.y)},
+                            .cost = (uint64_t)batches * p->m * p->n * p->k / 8});
+  if (to.is_part) gpu_product_sum(l, p, to.y, choice->splits);
+}
+
+static void emit_tiles(gpu_lowering *l, const gpu_product *p, uint32_t w, const product_choice *choice,
+                       const product_rows *rows) {
+  gpu_coded b = {.kernel = &gpu_kernel_matmul_blocks,
+                 .number = gpu_blocks(gpu_in_type(l, w)),
+                 .constants = {gpu_in_planes(l, w)},
+                 .n_constants = 1};
+  gpu_coded_product(l, p, &b, choice, rows);
+}
+
+/* ---- many rows of x, on matrix units ---- */
+
+enum {
+  COOP_ACROSS = 4, /* sub-groups along n */
+  COOP_ROWS = 32,  /* of x, for each sub-group along m */
+  COOP_COLUMNS = 32 * COOP_ACROSS,
+  COOP_DEPTH = 64,
+  COOP_GROUPS = 4, /* per multiprocessor that keep it busy */
+  COOP_LEAST_PART = 512,
+};
+
+static bool takes_coop(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
+  bool fits = l->caps->max_group >= 32 * COOP_ACROSS && l->caps->max_shared >= 32 * 1024;
+  return !l->exact && l->caps->has_coopmat && fits && p->trans_b && p->n_axes == 0 && gpu_in_planes(l, w) &&
+         p->b_type != RLX_TQ1_0 && (uint64_t)p->n * p->k >= ROUND_FROM;
+}
+
+/* Sub-groups along m: two where there are rows for them. */
+static uint32_t coop_down(const gpu_caps *caps, uint32_t m) {
+  return m > COOP_ROWS && caps->max_group >= 64 * COOP_ACROSS ? 2 : 1;
+}
+
+/* x in f16, and the scales of its rows. */
+static gpu_window halve_rows(gpu_lowering *l, const gpu_product *p, gpu_window *scales) {
+  gpu_window to = gpu_work(l, (uint64_t)p->m * p->k * 2);
+  *scales = gpu_work(l, (uint64_t)p->m * 4);
+  gpu_params_quant_halves params = {.k = p->k};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL0(quant_halves, params), .groups = p->m, .group_size = GROUP,
+                            .windows = {p->a, to, *scales}});
+  return to;
+}
+
+static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_t down, const product_rows *rows) {
+  uint32_t bm = COOP_ROWS * down, line = COOP_DEPTH / 8 + 1;
+  uint32_t tiles_m = rows ? rows->n_tiles : gpu_ceil_div(p->m, bm), tiles_n = gpu_ceil_div(p->n, COOP_COLUMNS);
+  uint32_t splits = 1, wanted = l->caps->units * COOP_GROUPS;
+  while ((uint64_t)tiles_m * tiles_n * splits < wanted && p->k / (2 * splits) >= COOP_LEAST_PART) splits *= 2;
+  product_target to = gpu_product_target(l, p, splits);
+  gpu_window scales, a = halve_rows(l, p, &scales), none = {0};
+  planes b = open_planes(l, w);
+  gpu_params_quant_coop params = {.m = p->m,
+                                  .n = p->n,
+                                  .k = p->k,
+                                  .k_part = gpu_ceil_div(gpu_ceil_div(p->k, splits), COOP_DEPTH) * COOP_DEPTH,
+                                  .batches = 1,
+                                  .tiles_m = tiles_m,
+                                  .tiles_n = tiles_n,
+                                  .list = rows ? rows->list : 0,
+                                  .experts = rows ? rows->n_experts : 0,
+                                  .a1 = b.a1,
+                                  .a2 = b.a2,
+                                  .b1 = b.b1,
+                                  .two_23 = 0x4b000000};
+  bool vec_y = p->n % 4 == 0;
+  uint32_t c[] = {
+    (uint32_t)p->b_type, COOP_ACROSS, down,         COOP_DEPTH, bm * line,       (bm + COOP_COLUMNS) * line,
+    rows ? bm + 1 : 1,   vec_y,       rows != NULL, to.extra,   (uint32_t)to.act};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_coop, params, c), .groups = tiles_m * tiles_n * splits,
+                            .group_size = 32 * COOP_ACROSS * down,
+                            .windows = {a, b.wide, b.narrow, scales, to.extra_window, rows ? rows->window : none,
+                                        gpu_window_if(!vec_y, to.y), gpu_window_if(vec_y, to.y)},
+                            .cost = (uint64_t)p->m * p->n * p->k / 64});
+  if (to.is_part) gpu_product_sum(l, p, to.y, splits);
+}
+
 /* ---- the ops ---- */
 
-/* A dense product whose right side is this weight, decoded. */
-static void decode_right_side(gpu_lowering *l, uint32_t w, gpu_product *p) {
-  p->b_type = gpu_in_type(l, w)->dtype;
-  p->b = gpu_in(l, w);
-  if (!rlx_dtype_is_block(p->b_type)) return;
-  p->b_type = RLX_F32;
-  p->b = gpu_work(l, (uint64_t)gpu_count(gpu_in_type(l, w)) * 4);
-  gpu_decode(l, w, p->b_type, p->b);
-}
+static const char NO_TILE[] = "no tile of a matrix product fits the device";
+
+static bool is_empty(const gpu_product *p) { return p->m == 0 || p->n == 0 || gpu_product_batches(p) == 0; }
 
 static product few_rows(const gpu_product *p, uint32_t w) {
   return (product){.m = p->m,
@@ -149,20 +281,23 @@ static product few_rows(const gpu_product *p, uint32_t w) {
                    .w = w,
                    .x = p->a,
                    .y = p->y,
-                   .extra = p->extra == GPU_EXTRA_BIAS,
+                   .extra = p->extra == GPU_EXTRA_GATE ? 2 : p->extra == GPU_EXTRA_BIAS,
                    .extra_window = p->extra_window,
                    .act = (int32_t)p->act};
 }
 
-static void emit_product(gpu_lowering *l, gpu_product *p) {
-  product few = few_rows(p, 1);
-  if (p->m == 0 || p->n == 0 || gpu_product_batches(p) == 0) return;
-  if (p->n_axes == 0 && takes_matvec(l, &few, p->trans_b)) {
-    emit_matvec(l, &few);
-    return;
-  }
-  decode_right_side(l, 1, p);
-  gpu_product_emit(l, p);
+/* The product with input w, of a block type or not. */
+static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
+  p->b_type = gpu_in_type(l, w)->dtype;
+  p->b = gpu_in(l, w);
+  if (is_empty(p)) return;
+  product few = few_rows(p, w);
+  product_choice choice;
+  if (!rlx_dtype_is_block(p->b_type)) gpu_product_emit(l, p);
+  else if (p->n_axes == 0 && takes_matvec(l, &few, p->trans_b)) emit_matvec(l, &few);
+  else if (takes_coop(l, p, w)) emit_coop(l, p, w, coop_down(l->caps, p->m), NULL);
+  else if (gpu_coded_tile(l->caps, p, p->m, gpu_product_batches(p), &choice)) emit_tiles(l, p, w, &choice, NULL);
+  else gpu_refuse(l, NO_TILE);
 }
 
 void gpu_lower_matmul_blocks(gpu_lowering *l) {
@@ -176,7 +311,7 @@ void gpu_lower_matmul_blocks(gpu_lowering *l) {
     p.extra_type = gpu_in_type(l, 2)->dtype;
     p.extra_window = gpu_in(l, 2);
   }
-  emit_product(l, &p);
+  emit_product(l, &p, 1);
 }
 
 void gpu_lower_gate_up_blocks(gpu_lowering *l) {
@@ -184,32 +319,55 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l) {
   gpu_wish_planes(l, 2);
   const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, l->node);
   gpu_product gate = gpu_product_of(l, 0, 1, attrs->trans_b), up = gate;
-  if (gate.m == 0 || gate.n == 0 || gpu_product_batches(&gate) == 0) return;
-  product few = few_rows(&gate, 1);
-  few.v = 2, few.act = attrs->act;
-  if (gate.n_axes == 0 && takes_matvec(l, &few, attrs->trans_b)) {
-    emit_matvec(l, &few);
+  if (is_empty(&gate)) return;
+  product both = few_rows(&gate, 1);
+  both.v = 2, both.act = attrs->act;
+  if (gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, attrs->trans_b)) {
+    emit_matvec(l, &both);
     return;
   }
-  gate.act = (rlx_act)attrs->act;
-  decode_right_side(l, 1, &gate);
-  decode_right_side(l, 2, &up);
-  gpu_product_gate_up(l, &gate, up.b, up.b_type);
+  gate.y = gpu_work(l, (uint64_t)gpu_count(gpu_out_type(l)) * 4);
+  emit_product(l, &gate, 1);
+  up.act = (rlx_act)attrs->act;
+  up.extra = GPU_EXTRA_GATE, up.extra_type = RLX_F32, up.extra_window = gate.y;
+  emit_product(l, &up, 2);
 }
 
 void gpu_lower_grouped_blocks(gpu_lowering *l) {
-  const rlx_type *x = gpu_in_type(l, 0), *w = gpu_in_type(l, 1), *y = gpu_out_type(l);
+  enum { ROWS_PER_EXPERT = 4, FEW_ROWS_IN_ALL = 16 }; /* up to which each row reads its expert by itself */
+  const rlx_type *x = gpu_in_type(l, 0), *w = gpu_in_type(l, 1), *y = gpu_out_type(l), *idx = gpu_in_type(l, 2);
   gpu_wish_planes(l, 1);
-  product p = {.m = (uint32_t)y->shape.v[0],
-               .n = (uint32_t)y->shape.v[1],
-               .k = (uint32_t)x->shape.v[1],
-               .w = 1,
-               .x = gpu_in(l, 0),
-               .y = gpu_out(l),
-               .idx = gpu_in_type(l, 2),
-               .idx_window = gpu_in(l, 2),
-               .experts = (uint32_t)w->shape.v[0]};
-  if (p.m == 0 || p.n == 0) return;
-  if (takes_matvec(l, &p, RLX_ATTRS(dequant_grouped_matmul, l->node)->trans_b)) emit_matvec(l, &p);
-  else gpu_refuse(l, "experts that do not lie in planes along k");
+  gpu_product p = {.m = (uint32_t)y->shape.v[0],
+                   .n = (uint32_t)y->shape.v[1],
+                   .k = (uint32_t)x->shape.v[1],
+                   .trans_b = RLX_ATTRS(dequant_grouped_matmul, l->node)->trans_b,
+                   .a_type = RLX_F32,
+                   .b_type = w->dtype,
+                   .y_type = RLX_F32,
+                   .a = gpu_in(l, 0),
+                   .b = gpu_in(l, 1),
+                   .y = gpu_out(l)};
+  gpu_experts e = {.index = gpu_in(l, 2), .index_type = idx->dtype, .n_experts = (uint32_t)w->shape.v[0]};
+  if (is_empty(&p)) return;
+  product few = few_rows(&p, 1);
+  few.idx = idx, few.idx_window = e.index, few.experts = e.n_experts;
+  bool is_few = p.m <= FEW_ROWS_IN_ALL || p.m / ROWS_PER_EXPERT <= e.n_experts;
+  if (is_few && takes_matvec(l, &few, p.trans_b)) {
+    emit_matvec(l, &few);
+    return;
+  }
+  uint32_t used = e.n_experts < p.m ? e.n_experts + !e.n_experts : p.m;
+  if (takes_coop(l, &p, 1)) {
+    uint32_t down = coop_down(l->caps, gpu_ceil_div(p.m, used));
+    product_rows sorted = gpu_product_sort_rows(l, &e, p.m, COOP_ROWS * down);
+    emit_coop(l, &p, 1, down, &sorted);
+    return;
+  }
+  product_choice choice;
+  if (!gpu_coded_tile(l->caps, &p, gpu_ceil_div(p.m, used), used, &choice)) {
+    gpu_refuse(l, NO_TILE);
+    return;
+  }
+  product_rows rows = gpu_product_sort_rows(l, &e, p.m, gpu_tile_rows(&choice.tile));
+  emit_tiles(l, &p, 1, &choice, &rows);
 }

@@ -19,4 +19,7 @@
 rlx_status gpu_spirv_specialise(const uint32_t *words, size_t n_words, const uint32_t *constants, uint32_t n_constants,
                                 uint32_t **out, size_t *n_out);
 
+/* Unrolls the loops of a specialised module that are marked for it, in place (spirv_unroll.c). */
+rlx_status gpu_spirv_unroll(uint32_t **words, size_t *n_words);
+
 #endif

@@ -29,6 +29,14 @@ typedef struct gpu_sliding {
 bool gpu_sliding_init(gpu_lowering *l, const rlx_conv_window *w, const rlx_dims *x, const rlx_dims *y, bool transposed,
                       gpu_sliding *out);
 
+/* A conv's weight turned for matrix units (conv_layout.c); 0 bytes: not of such a type. */
+enum {
+  GPU_LAYOUT_CONV = 0x300,
+  GPU_LAYOUT_TURNED = GPU_LAYOUT_CONV + 1
+}; /* a family in the high byte, as on the CPU */
+uint64_t gpu_turned_bytes(const rlx_type *type);
+rlx_status gpu_turned_repack(const rlx_type *type, bool to_layout, const void *src, void *dst);
+
 /* WINDOW_FIELDS, in an initialiser. */
 #define GPU_WINDOW_PARAMS(v)                                                                                        \
   .in_z = (v).in[0], .in_y = (v).in[1], .in_x = (v).in[2], .kernel_z = (v).kernel[0], .kernel_y = (v).kernel[1],    \

@@ -7,13 +7,18 @@
  *
  * All nodes of a region have the root's shape: what a smaller node computes once would be computed for each element
  * it is broadcast to. A region reads at most 8 inputs and holds at most 64 nodes (constants of one element go inside
- * and do not count); those are what device kernels can bind and hold in registers. Not in regions: nodes with a place
- * on an axis (quantize per channel), complex and block types, and what is fused already. */
+ * and do not count); those are what device kernels can bind and hold in registers. A target that takes less refuses;
+ * then what is left is grouped again, in smaller regions. Not in regions: nodes with a place on an axis (quantize per
+ * channel), complex and block types, and what is fused already. */
 #include <stdio.h>
 
 #include "pass/fuse.h"
 
-enum { MAX_NODES = 64 };
+/* From what any device takes down to what is still worth a launch less. */
+typedef struct limits {
+  uint32_t nodes, inputs;
+} limits;
+static const limits tries[] = {{64, RLX_FUSE_MAX_IN}, {16, 7}, {12, 6}, {6, 4}, {3, 3}};
 #define MIXED UINT32_MAX /* read from outside, or from several regions */
 
 typedef struct region {
@@ -24,6 +29,8 @@ typedef struct region {
 
 typedef struct grouping {
   rlx_fuse *f;
+  limits limits;
+  bool was_refused;          /* a region */
   RLX_ARRAY(region) regions; /* [0] is none */
   uint32_t *reader;          /* by node: the one region that reads it, 0 so far none, or MIXED */
   rlx_node *next;            /* by node: the next member, ascending */
@@ -40,9 +47,9 @@ static void grouping_deinit(grouping *g) {
   rlx_mem_free(g->inside);
 }
 
-static rlx_status grouping_init(rlx_fuse *f, grouping *g) {
+static rlx_status grouping_init(rlx_fuse *f, limits most, grouping *g) {
   uint32_t end = rlx_graph_end(f->w.in);
-  *g = (grouping){.f = f};
+  *g = (grouping){.f = f, .limits = most};
   g->reader = rlx_mem_calloc(end, sizeof *g->reader);
   g->next = rlx_mem_calloc(end, sizeof *g->next);
   g->inside = rlx_mem_calloc(end, sizeof *g->inside);
@@ -70,23 +77,23 @@ static bool goes_inside(const rlx_fuse *f, rlx_node id) {
   return n->op == RLX_OP_constant && rlx_dims_count(&n->type.shape) == 1;
 }
 
-static bool add_input(region *r, rlx_node id) {
+static bool add_input(region *r, rlx_node id, uint32_t most) {
   for (uint32_t i = 0; i < r->n_inputs; i++)
     if (r->inputs[i] == id) return true;
-  if (r->n_inputs == RLX_FUSE_MAX_IN) return false;
+  if (r->n_inputs == most) return false;
   r->inputs[r->n_inputs++] = id;
   return true;
 }
 
 /* The region with this node in it, where that keeps to the limits. */
-static bool grow(const rlx_fuse *f, region *r, rlx_node id) {
+static bool grow(const rlx_fuse *f, limits most, region *r, rlx_node id) {
   region larger = *r;
-  if (larger.n_nodes == MAX_NODES) return false;
+  if (larger.n_nodes == most.nodes) return false;
   for (uint32_t i = 0; i < larger.n_inputs; i++)
     if (larger.inputs[i] == id) larger.inputs[i] = larger.inputs[--larger.n_inputs];
   const rlx_node_rec *n = rlx_fuse_at(f, id);
   for (uint32_t i = 0; i < n->n_in; i++)
-    if (!goes_inside(f, n->in[i]) && !add_input(&larger, n->in[i])) return false;
+    if (!goes_inside(f, n->in[i]) && !add_input(&larger, n->in[i], most.inputs)) return false;
   larger.n_nodes++;
   larger.first = id;
   *r = larger;
@@ -115,11 +122,11 @@ static rlx_status visit(grouping *g, rlx_node id) {
   uint32_t r = g->reader[id];
   bool joins = r != 0 && r != MIXED && rlx_dims_equal(rlx_fuse_shape(f, g->regions.v[r].root), &n->type.shape);
   if (joins) g->next[id] = g->regions.v[r].first;
-  if (!joins || !grow(f, &g->regions.v[r], id)) {
+  if (!joins || !grow(f, g->limits, &g->regions.v[r], id)) {
     r = (uint32_t)g->regions.n;
     g->next[id] = RLX_NONE;
     if (!rlx_array_push(&g->regions, ((region){.root = id}))) return RLX_FAIL(RLX_NO_MEMORY, "a region");
-    (void)grow(f, &g->regions.v[r], id); /* element-wise ops have few inputs */
+    (void)grow(f, g->limits, &g->regions.v[r], id); /* element-wise ops have few inputs */
   }
   note_inputs(g, id, r);
   return RLX_OK;
@@ -169,17 +176,25 @@ static rlx_status fuse_region(grouping *g, uint32_t r, rlx_match *m) {
   m->attrs.region_ = (rlx_attrs_region){.body = body};
   bool accepted = false;
   if (!s) s = rlx_fuse_plan(g->f, x->root, m, &accepted);
+  g->was_refused = g->was_refused || !accepted;
   for (rlx_node id = x->first; accepted && id; id = g->next[id]) g->f->taken[id] = id != x->root;
   rlx_graph_destroy(body);
   return s;
 }
 
-rlx_status rlx_fuse_regions(rlx_fuse *f) {
+static rlx_status group(rlx_fuse *f, limits most, bool *was_refused) {
   grouping g;
   rlx_match m = {.n_in = 0};
-  rlx_status s = grouping_init(f, &g);
+  rlx_status s = grouping_init(f, most, &g);
   for (rlx_node id = rlx_graph_end(f->w.in) - 1; id > 0 && !s; id--) s = visit(&g, id);
   for (uint32_t r = 1; r < g.regions.n && !s; r++) s = fuse_region(&g, r, &m);
+  *was_refused = g.was_refused;
   grouping_deinit(&g);
   return s;
+}
+
+rlx_status rlx_fuse_regions(rlx_fuse *f) {
+  bool was_refused = true;
+  for (size_t i = 0; i < sizeof tries / sizeof *tries && was_refused; i++) RLX_TRY(group(f, tries[i], &was_refused));
+  return RLX_OK;
 }

@@ -137,6 +137,10 @@ static VkResult make_module(vk_device *d, const vk_pipeline *q, VkShaderModule *
   for (uint32_t i = 0; i < n; i++) values[i] = i ? q->constants[i - 1] : q->group_size;
   size_t n_words;
   if (gpu_spirv_specialise(code->words, code->n_words, values, n, &words, &n_words)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  if (gpu_spirv_unroll(&words, &n_words)) {
+    rlx_mem_free(words);
+    return VK_ERROR_OUT_OF_HOST_MEMORY;
+  }
   const VkShaderModuleCreateInfo module = {
     .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = n_words * sizeof(uint32_t), .pCode = words};
   VkResult r = d->CreateShaderModule(d->handle, &module, NULL, out);

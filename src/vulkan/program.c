@@ -157,15 +157,20 @@ static rlx_status make_pool(rlx_program *p) {
 
 /* Where a window lies in memory: the bytes, rounded up to what kernels may load at once. */
 static rlx_status locate(const rlx_program *p, const rlx_bound *w, VkDescriptorBufferInfo *out) {
-  const vk_range *r = w->block == &table_mark ? vk_range_of(p->table_block)
-                      : w->block == &run_mark ? &p->run_words
-                      : w->block && w->bytes  ? vk_range_of(w->block)
-                                              : &p->device->nothing;
-  const uint64_t bytes = w->block && w->bytes ? (w->bytes + 15) / 16 * 16 : VK_RANGE_ALIGN;
-  const uint64_t inside = r == &p->device->nothing ? 0 : w->offset, align = p->device->base.info.view_align;
-  if (inside % align || inside + bytes > r->bytes)
-    return RLX_FAIL(RLX_INVALID, "a window at byte %llu, which is not a multiple of %llu", (unsigned long long)inside,
-                    (unsigned long long)align);
+  const vk_range *r = &p->device->nothing;
+  uint64_t inside = 0, bytes = VK_RANGE_ALIGN;
+  const uint64_t align = p->device->base.info.view_align;
+  if (w->block && w->bytes) {
+    inside = w->offset;
+    bytes = (w->bytes + 15) / 16 * 16;
+    r = w->block == &table_mark ? vk_range_of(p->table_block)
+        : w->block == &run_mark ? &p->run_words
+                                : vk_range_of(w->block);
+  }
+  if (inside % align || inside > r->bytes || bytes > r->bytes - inside)
+    return RLX_FAIL(RLX_INVALID, "%llu bytes at %llu: not a multiple of %llu, or not inside a block of %llu",
+                    (unsigned long long)bytes, (unsigned long long)inside, (unsigned long long)align,
+                    (unsigned long long)r->bytes);
   *out = (VkDescriptorBufferInfo){.buffer = r->chunk->buffer, .offset = r->offset + inside, .range = bytes};
   return RLX_OK;
 }

@@ -24,6 +24,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   RED = constants[14];
   QUERY = constants[15];
   JOINED = constants[16];
+  CAREFUL = constants[17];
   q = windows[0];
   k = windows[1];
   v = windows[2];

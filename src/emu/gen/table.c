@@ -7,6 +7,7 @@ extern const emu_kernel emu_kernel_attention;
 extern const emu_kernel emu_kernel_attention4;
 extern const emu_kernel emu_kernel_attention_combine;
 extern const emu_kernel emu_kernel_attention_decode;
+extern const emu_kernel emu_kernel_causal_conv;
 extern const emu_kernel emu_kernel_conv_depthwise;
 extern const emu_kernel emu_kernel_conv_direct;
 extern const emu_kernel emu_kernel_conv_sum;
@@ -18,8 +19,11 @@ extern const emu_kernel emu_kernel_fft;
 extern const emu_kernel emu_kernel_fft_out;
 extern const emu_kernel emu_kernel_grid_sample;
 extern const emu_kernel emu_kernel_im2col;
+extern const emu_kernel emu_kernel_linear_scan;
 extern const emu_kernel emu_kernel_matmul4;
 extern const emu_kernel emu_kernel_matmul8;
+extern const emu_kernel emu_kernel_matmul_blocks;
+extern const emu_kernel emu_kernel_matmul_codes;
 extern const emu_kernel emu_kernel_matmul_sum;
 extern const emu_kernel emu_kernel_matvec1;
 extern const emu_kernel emu_kernel_matvec8;
@@ -37,6 +41,10 @@ extern const emu_kernel emu_kernel_pointwise4;
 extern const emu_kernel emu_kernel_pointwise64;
 extern const emu_kernel emu_kernel_pool;
 extern const emu_kernel emu_kernel_pool_lanes;
+extern const emu_kernel emu_kernel_q_channels;
+extern const emu_kernel emu_kernel_q_conv2d;
+extern const emu_kernel emu_kernel_q_matmul;
+extern const emu_kernel emu_kernel_quant_halves;
 extern const emu_kernel emu_kernel_quant_matvec;
 extern const emu_kernel emu_kernel_quant_rows;
 extern const emu_kernel emu_kernel_range;
@@ -51,6 +59,7 @@ extern const emu_kernel emu_kernel_sample_pick;
 extern const emu_kernel emu_kernel_sample_sums;
 extern const emu_kernel emu_kernel_scan;
 extern const emu_kernel emu_kernel_scatter;
+extern const emu_kernel emu_kernel_scatter_few;
 extern const emu_kernel emu_kernel_softmax;
 extern const emu_kernel emu_kernel_softmax4;
 extern const emu_kernel emu_kernel_sort_block;
@@ -64,6 +73,9 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_attention4,
   &emu_kernel_attention_combine,
   &emu_kernel_attention_decode,
+  &emu_kernel_causal_conv,
+  NULL,
+  NULL,
   &emu_kernel_conv_depthwise,
   &emu_kernel_conv_direct,
   &emu_kernel_conv_sum,
@@ -75,8 +87,13 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_fft_out,
   &emu_kernel_grid_sample,
   &emu_kernel_im2col,
+  &emu_kernel_linear_scan,
   &emu_kernel_matmul4,
   &emu_kernel_matmul8,
+  &emu_kernel_matmul_blocks,
+  &emu_kernel_matmul_codes,
+  NULL,
+  NULL,
   NULL,
   NULL,
   NULL,
@@ -98,6 +115,11 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_pointwise64,
   &emu_kernel_pool,
   &emu_kernel_pool_lanes,
+  &emu_kernel_q_channels,
+  &emu_kernel_q_conv2d,
+  &emu_kernel_q_matmul,
+  NULL,
+  &emu_kernel_quant_halves,
   &emu_kernel_quant_matvec,
   &emu_kernel_quant_rows,
   &emu_kernel_range,
@@ -112,6 +134,7 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_sample_sums,
   &emu_kernel_scan,
   &emu_kernel_scatter,
+  &emu_kernel_scatter_few,
   &emu_kernel_softmax,
   &emu_kernel_softmax4,
   &emu_kernel_sort_block,

@@ -27,26 +27,14 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+  return ((u >> 16u) & 0x8000u) | r;
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -70,13 +58,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -87,30 +75,14 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
-static __device__ __forceinline__ f32x4 k_low4(u32x4 w, u32 T) {
-  if (T == 1u) { return make_float4(k_half((w.x) & 0xffffu), k_half((w.x) >> 16u), k_half((w.y) & 0xffffu), k_half((w.y) >> 16u)); }
-  if (T == 2u) {
-    return make_float4(__uint_as_float(w.x << 16u), __uint_as_float(w.x & 0xffff0000u), __uint_as_float(w.y << 16u), __uint_as_float(w.y & 0xffff0000u));
-  }
-  return AS_F4(w);
+static __device__ __forceinline__ f32x4 k_four(u32x4 w, u32 T, u32 second) {
+  u32 a = ((second == 1u) ? (w.z) : (w.x));
+  u32 b = ((second == 1u) ? (w.w) : (w.y));
+  f32x4 r = AS_F4(w);
+  if (T == 1u) { r = make_float4(k_half((a) & 0xffffu), k_half((a) >> 16u), k_half((b) & 0xffffu), k_half((b) >> 16u)); }
+  if (T == 2u) { r = make_float4(__uint_as_float(a << 16u), __uint_as_float(a & 0xffff0000u), __uint_as_float(b << 16u), __uint_as_float(b & 0xffff0000u)); }
+  return r;
 }
-static __device__ __forceinline__ f32x4 k_high4(u32x4 w, u32 T) {
-  if (T == 1u) { return make_float4(k_half((w.z) & 0xffffu), k_half((w.z) >> 16u), k_half((w.w) & 0xffffu), k_half((w.w) >> 16u)); }
-  return make_float4(__uint_as_float(w.z << 16u), __uint_as_float(w.z & 0xffff0000u), __uint_as_float(w.w << 16u), __uint_as_float(w.w & 0xffff0000u));
-}
-static __device__ __forceinline__ u32 k_pair(f32 a, f32 b, u32 T) {
-  return k_narrow(__float_as_uint(a), T) | (k_narrow(__float_as_uint(b), T) << 16u);
-}
-static __device__ __forceinline__ u32x4 k_words4(f32x4 low, f32x4 high, u32 T) {
-  if (T == 0u) { return AS_U4(low); }
-  return make_uint4(k_pair(low.x, low.y, T), k_pair(low.z, low.w, T), k_pair(high.x, high.y, T), k_pair(high.z, high.w, T));
-}
-static __device__ __forceinline__ f32 k_sum4(f32x4 a) { return (a.x + a.y) + (a.z + a.w); }
-static __device__ __forceinline__ f32 k_max4(f32x4 a) { return max(max(a.x, a.y), max(a.z, a.w)); }
-static __device__ __forceinline__ f32x4 k_add4(f32x4 a, f32x4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
-static __device__ __forceinline__ f32x4 k_less4(f32x4 a, f32 b) { return make_float4(a.x - b, a.y - b, a.z - b, a.w - b); }
-static __device__ __forceinline__ f32x4 k_times4(f32x4 a, f32 b) { return make_float4(a.x * b, a.y * b, a.z * b, a.w * b); }
-static __device__ __forceinline__ f32x4 k_mul4(f32x4 a, f32x4 b) { return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w); }
 static __device__ __forceinline__ f32 k_softcap(f32 s, f32 c) { return c - (c + c) / (exp((s + s) / c) + 1.0f); }
 static constexpr u32 T_Q = K_C1;
 static constexpr u32 T_K = K_C2;
@@ -196,8 +168,8 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention(const u32 *q, const
     for (u32 i = 0u; i < 4u * ROWS_EACH; i += 1u) { s[i] = 0.0f; }
     for (u32 d0 = 0u; d0 < p.d; d0 += 4u * DEPTH) {
       __syncthreads();
-      for (u32 u = threadIdx.x; u < (((((u32)K_C0) / 16u) * ROWS_EACH)) * ((4u * DEPTH) / 4u); u += ((u32)K_C0)) { u32 line = u / ((4u * DEPTH) / 4u); u32 e = 4u * (u % ((4u * DEPTH) / 4u)); f32x4 four = make_float4(0.0f, 0.0f, 0.0f, 0.0f); if (d0 + e < p.d && q_at[line] != 0xffffffffu) { four.x = __uint_as_float(k_element(q[(q_at[line] + d0 + e) >> k_shift(T_Q)], T_Q, q_at[line] + d0 + e)); if (e + 1u < (p.d - d0)) { four.y = __uint_as_float(k_element(q[((q_at[line] + d0 + e) + 1u) >> k_shift(T_Q)], T_Q, (q_at[line] + d0 + e) + 1u)); } if (e + 2u < (p.d - d0)) { four.z = __uint_as_float(k_element(q[((q_at[line] + d0 + e) + 2u) >> k_shift(T_Q)], T_Q, (q_at[line] + d0 + e) + 2u)); } if (e + 3u < (p.d - d0)) { four.w = __uint_as_float(k_element(q[((q_at[line] + d0 + e) + 3u) >> k_shift(T_Q)], T_Q, (q_at[line] + d0 + e) + 3u)); } } piece[line * (DEPTH + 1u) + e / 4u] = four; }
-      for (u32 u = threadIdx.x; u < (64u) * ((4u * DEPTH) / 4u); u += ((u32)K_C0)) { u32 line = u / ((4u * DEPTH) / 4u); u32 e = 4u * (u % ((4u * DEPTH) / 4u)); f32x4 four = make_float4(0.0f, 0.0f, 0.0f, 0.0f); if (d0 + e < p.d && key0 + i32(line) < end) { four.x = __uint_as_float(k_element(k[(k_base + (u32(key0) + line) * p.k_place + d0 + e) >> k_shift(T_K)], T_K, k_base + (u32(key0) + line) * p.k_place + d0 + e)); if (e + 1u < (p.d - d0)) { four.y = __uint_as_float(k_element(k[((k_base + (u32(key0) + line) * p.k_place + d0 + e) + 1u) >> k_shift(T_K)], T_K, (k_base + (u32(key0) + line) * p.k_place + d0 + e) + 1u)); } if (e + 2u < (p.d - d0)) { four.z = __uint_as_float(k_element(k[((k_base + (u32(key0) + line) * p.k_place + d0 + e) + 2u) >> k_shift(T_K)], T_K, (k_base + (u32(key0) + line) * p.k_place + d0 + e) + 2u)); } if (e + 3u < (p.d - d0)) { four.w = __uint_as_float(k_element(k[((k_base + (u32(key0) + line) * p.k_place + d0 + e) + 3u) >> k_shift(T_K)], T_K, (k_base + (u32(key0) + line) * p.k_place + d0 + e) + 3u)); } } piece[(((((u32)K_C0) / 16u) * ROWS_EACH) + line) * (DEPTH + 1u) + e / 4u] = four; }
+      for (u32 u = threadIdx.x; u < (((((u32)K_C0) / 16u) * ROWS_EACH)) * ((4u * DEPTH) / 4u); u += ((u32)K_C0)) { u32 line = u / ((4u * DEPTH) / 4u); u32 e = 4u * (u % ((4u * DEPTH) / 4u)); f32x4 four = make_float4(0.0f, 0.0f, 0.0f, 0.0f); if (d0 + e < p.d && q_at[line] != 0xffffffffu) { four.x = __uint_as_float(k_element(q[(q_at[line] + d0 + e) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, q_at[line] + d0 + e)); if (e + 1u < (p.d - d0)) { four.y = __uint_as_float(k_element(q[((q_at[line] + d0 + e) + 1u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, (q_at[line] + d0 + e) + 1u)); } if (e + 2u < (p.d - d0)) { four.z = __uint_as_float(k_element(q[((q_at[line] + d0 + e) + 2u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, (q_at[line] + d0 + e) + 2u)); } if (e + 3u < (p.d - d0)) { four.w = __uint_as_float(k_element(q[((q_at[line] + d0 + e) + 3u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, (q_at[line] + d0 + e) + 3u)); } } piece[line * (DEPTH + 1u) + e / 4u] = four; }
+      for (u32 u = threadIdx.x; u < (64u) * ((4u * DEPTH) / 4u); u += ((u32)K_C0)) { u32 line = u / ((4u * DEPTH) / 4u); u32 e = 4u * (u % ((4u * DEPTH) / 4u)); f32x4 four = make_float4(0.0f, 0.0f, 0.0f, 0.0f); if (d0 + e < p.d && key0 + i32(line) < end) { four.x = __uint_as_float(k_element(k[(k_base + (u32(key0) + line) * p.k_place + d0 + e) >> ((2103828u >> (((T_K) & 15u) * 2u)) & 3u)], T_K, k_base + (u32(key0) + line) * p.k_place + d0 + e)); if (e + 1u < (p.d - d0)) { four.y = __uint_as_float(k_element(k[((k_base + (u32(key0) + line) * p.k_place + d0 + e) + 1u) >> ((2103828u >> (((T_K) & 15u) * 2u)) & 3u)], T_K, (k_base + (u32(key0) + line) * p.k_place + d0 + e) + 1u)); } if (e + 2u < (p.d - d0)) { four.z = __uint_as_float(k_element(k[((k_base + (u32(key0) + line) * p.k_place + d0 + e) + 2u) >> ((2103828u >> (((T_K) & 15u) * 2u)) & 3u)], T_K, (k_base + (u32(key0) + line) * p.k_place + d0 + e) + 2u)); } if (e + 3u < (p.d - d0)) { four.w = __uint_as_float(k_element(k[((k_base + (u32(key0) + line) * p.k_place + d0 + e) + 3u) >> ((2103828u >> (((T_K) & 15u) * 2u)) & 3u)], T_K, (k_base + (u32(key0) + line) * p.k_place + d0 + e) + 3u)); } } piece[(((((u32)K_C0) / 16u) * ROWS_EACH) + line) * (DEPTH + 1u) + e / 4u] = four; }
       __syncthreads();
      
 #pragma unroll
@@ -224,12 +196,12 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention(const u32 *q, const
       i32 j = key0 + i32(tx + 16u * c);
       bool is_key = j < end;
       if (HAS_MASK == 1u) {
-        if (is_key) { is_key = k_element(mask[(batch * p.n_keys + u32(j)) >> k_shift(10u)], 10u, batch * p.n_keys + u32(j)) != 0u; }
+        if (is_key) { is_key = k_element(mask[(batch * p.n_keys + u32(j)) >> ((2103828u >> (((10u) & 15u) * 2u)) & 3u)], 10u, batch * p.n_keys + u32(j)) != 0u; }
       }
      
 #pragma unroll
       for (u32 i = 0u; i < ROWS_EACH; i += 1u) {
-        s[i * 4u + c] = s[i * 4u + c] * p.scale; if (HAS_CAP == 1u) { s[i * 4u + c] = k_softcap(s[i * 4u + c], p.softcap); } if (HAS_BIAS == 1u) { s[i * 4u + c] = s[i * 4u + c] + __uint_as_float(k_element(bias[(((is_key) ? (bias_at[i] + u32(j) * p.bias_key) : (0u))) >> k_shift(T_Q)], T_Q, ((is_key) ? (bias_at[i] + u32(j) * p.bias_key) : (0u)))); }
+        s[i * 4u + c] = s[i * 4u + c] * p.scale; if (HAS_CAP == 1u) { s[i * 4u + c] = k_softcap(s[i * 4u + c], p.softcap); } if (HAS_BIAS == 1u) { s[i * 4u + c] = s[i * 4u + c] + __uint_as_float(k_element(bias[(((is_key) ? (bias_at[i] + u32(j) * p.bias_key) : (0u))) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, ((is_key) ? (bias_at[i] + u32(j) * p.bias_key) : (0u)))); }
         if (!whole) {
           bool seen = is_key;
           if (CAUSAL == 1u) { seen = seen && ((j) <= (own[i]) && (p.window == 0u || (j) + i32(p.window) > (own[i]))); }
@@ -265,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention(const u32 *q, const
     }
     for (u32 j0 = 0u; j0 < 16u; j0 += V_STEP) {
       __syncthreads();
-      for (u32 u = threadIdx.x; u < (4u * V_STEP) * ((64u * COLS) / 4u); u += ((u32)K_C0)) { u32 line = u / ((64u * COLS) / 4u); u32 e = 4u * (u % ((64u * COLS) / 4u)); f32x4 four = make_float4(0.0f, 0.0f, 0.0f, 0.0f); if (e < p.dv && key0 + i32(j0 + line / 4u + 16u * (line & 3u)) < end) { four.x = __uint_as_float(k_element(v[(v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) >> k_shift(T_V)], T_V, v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e)); if (e + 1u < (p.dv)) { four.y = __uint_as_float(k_element(v[((v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 1u) >> k_shift(T_V)], T_V, (v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 1u)); } if (e + 2u < (p.dv)) { four.z = __uint_as_float(k_element(v[((v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 2u) >> k_shift(T_V)], T_V, (v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 2u)); } if (e + 3u < (p.dv)) { four.w = __uint_as_float(k_element(v[((v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 3u) >> k_shift(T_V)], T_V, (v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 3u)); } } piece[line * (16u * COLS) + e / 4u] = four; }
+      for (u32 u = threadIdx.x; u < (4u * V_STEP) * ((64u * COLS) / 4u); u += ((u32)K_C0)) { u32 line = u / ((64u * COLS) / 4u); u32 e = 4u * (u % ((64u * COLS) / 4u)); f32x4 four = make_float4(0.0f, 0.0f, 0.0f, 0.0f); if (e < p.dv && key0 + i32(j0 + line / 4u + 16u * (line & 3u)) < end) { four.x = __uint_as_float(k_element(v[(v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) >> ((2103828u >> (((T_V) & 15u) * 2u)) & 3u)], T_V, v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e)); if (e + 1u < (p.dv)) { four.y = __uint_as_float(k_element(v[((v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 1u) >> ((2103828u >> (((T_V) & 15u) * 2u)) & 3u)], T_V, (v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 1u)); } if (e + 2u < (p.dv)) { four.z = __uint_as_float(k_element(v[((v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 2u) >> ((2103828u >> (((T_V) & 15u) * 2u)) & 3u)], T_V, (v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 2u)); } if (e + 3u < (p.dv)) { four.w = __uint_as_float(k_element(v[((v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 3u) >> ((2103828u >> (((T_V) & 15u) * 2u)) & 3u)], T_V, (v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) + 3u)); } } piece[line * (16u * COLS) + e / 4u] = four; }
       __syncthreads();
       if (whole && HAS_BIAS == 0u) {
         for (u32 jj = 0u; jj < V_STEP; jj += 1u) { f32x4 w[4];
@@ -335,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention(const u32 *q, const
       } else {
         f32 sum = total[i];
         if (EXTRA == 2u) {
-          f32 sink = __uint_as_float(k_element(extra[(h) >> k_shift(T_Q)], T_Q, h));
+          f32 sink = __uint_as_float(k_element(extra[(h) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, h));
           f32 now = max(most[i], sink);
           factor = exp(most[i] - now);
           sum = fma(sum, factor, exp(sink - now));
@@ -349,15 +321,13 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention(const u32 *q, const
         f32x4 r = acc[i * COLS + n];
         r.x = r.x * (factor); r.y = r.y * (factor); r.z = r.z * (factor); r.w = r.w * (factor);
         if (PARTIAL == 1u || T_Q == 0u) {
-          if (begin < end || PARTIAL == 0u) {
-            if (col < p.dv) { y[to * p.dv + col] = __float_as_uint(r.x); }
-            if (col + 1u < p.dv) { y[to * p.dv + col + 1u] = __float_as_uint(r.y); }
-            if (col + 2u < p.dv) { y[to * p.dv + col + 2u] = __float_as_uint(r.z); }
-            if (col + 3u < p.dv) { y[to * p.dv + col + 3u] = __float_as_uint(r.w); }
-          }
+          if (col < p.dv) { y[to * p.dv + col] = __float_as_uint(r.x); }
+          if (col + 1u < p.dv) { y[to * p.dv + col + 1u] = __float_as_uint(r.y); }
+          if (col + 2u < p.dv) { y[to * p.dv + col + 2u] = __float_as_uint(r.z); }
+          if (col + 3u < p.dv) { y[to * p.dv + col + 3u] = __float_as_uint(r.w); }
         } else {
-          if (col < p.dv) { y[(to * p.dv + col) / 2u] = k_pair(r.x, r.y, T_Q); }
-          if (col + 2u < p.dv) { y[(to * p.dv + col) / 2u + 1u] = k_pair(r.z, r.w, T_Q); }
+          if (col < p.dv) { y[(to * p.dv + col) / 2u] = (((T_Q == 1u) ? (k_half_bits(r.x)) : (k_bf16_bits(r.x))) | (((T_Q == 1u) ? (k_half_bits(r.y)) : (k_bf16_bits(r.y))) << 16u)); }
+          if (col + 2u < p.dv) { y[(to * p.dv + col) / 2u + 1u] = (((T_Q == 1u) ? (k_half_bits(r.z)) : (k_bf16_bits(r.z))) | (((T_Q == 1u) ? (k_half_bits(r.w)) : (k_bf16_bits(r.w))) << 16u)); }
         }
       }
     }

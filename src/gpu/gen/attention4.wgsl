@@ -4,26 +4,14 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_shift(T : u32) -> u32 {
-  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
-}
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
-  var sign : u32 = (u >> 16u) & 0x8000u;
   var a : u32 = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    var drop : u32 = 126u - (a >> 23u);
-    var m : u32 = (a & 0x7fffffu) | 0x800000u;
-    var q : u32 = m >> drop;
-    var rest : u32 = m & ((1u << drop) - 1u);
-    var tie : u32 = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+  return ((u >> 16u) & 0x8000u) | r;
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -47,13 +35,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -64,30 +52,14 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
-fn k_low4(w : vec4<u32>, T : u32) -> vec4<f32> {
-  if (T == 1u) { return vec4<f32>(unpack2x16float(w.x).x, unpack2x16float(w.x).y, unpack2x16float(w.y).x, unpack2x16float(w.y).y); }
-  if (T == 2u) {
-    return vec4<f32>(bitcast<f32>(w.x << 16u), bitcast<f32>(w.x & 0xffff0000u), bitcast<f32>(w.y << 16u), bitcast<f32>(w.y & 0xffff0000u));
-  }
-  return bitcast<vec4<f32>>(w);
+fn k_four(w : vec4<u32>, T : u32, second : u32) -> vec4<f32> {
+  var a : u32 = select(w.x, w.z, second == 1u);
+  var b : u32 = select(w.y, w.w, second == 1u);
+  var r : vec4<f32> = bitcast<vec4<f32>>(w);
+  if (T == 1u) { r = vec4<f32>(unpack2x16float(a).x, unpack2x16float(a).y, unpack2x16float(b).x, unpack2x16float(b).y); }
+  if (T == 2u) { r = vec4<f32>(bitcast<f32>(a << 16u), bitcast<f32>(a & 0xffff0000u), bitcast<f32>(b << 16u), bitcast<f32>(b & 0xffff0000u)); }
+  return r;
 }
-fn k_high4(w : vec4<u32>, T : u32) -> vec4<f32> {
-  if (T == 1u) { return vec4<f32>(unpack2x16float(w.z).x, unpack2x16float(w.z).y, unpack2x16float(w.w).x, unpack2x16float(w.w).y); }
-  return vec4<f32>(bitcast<f32>(w.z << 16u), bitcast<f32>(w.z & 0xffff0000u), bitcast<f32>(w.w << 16u), bitcast<f32>(w.w & 0xffff0000u));
-}
-fn k_pair(a : f32, b : f32, T : u32) -> u32 {
-  return k_narrow(bitcast<u32>(a), T) | (k_narrow(bitcast<u32>(b), T) << 16u);
-}
-fn k_words4(low : vec4<f32>, high : vec4<f32>, T : u32) -> vec4<u32> {
-  if (T == 0u) { return bitcast<vec4<u32>>(low); }
-  return vec4<u32>(k_pair(low.x, low.y, T), k_pair(low.z, low.w, T), k_pair(high.x, high.y, T), k_pair(high.z, high.w, T));
-}
-fn k_sum4(a : vec4<f32>) -> f32 { return (a.x + a.y) + (a.z + a.w); }
-fn k_max4(a : vec4<f32>) -> f32 { return max(max(a.x, a.y), max(a.z, a.w)); }
-fn k_add4(a : vec4<f32>, b : vec4<f32>) -> vec4<f32> { return vec4<f32>(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
-fn k_less4(a : vec4<f32>, b : f32) -> vec4<f32> { return vec4<f32>(a.x - b, a.y - b, a.z - b, a.w - b); }
-fn k_times4(a : vec4<f32>, b : f32) -> vec4<f32> { return vec4<f32>(a.x * b, a.y * b, a.z * b, a.w * b); }
-fn k_mul4(a : vec4<f32>, b : vec4<f32>) -> vec4<f32> { return vec4<f32>(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w); }
 fn k_softcap(s : f32, c : f32) -> f32 { return c - (c + c) / (exp((s + s) / c) + 1.0f); }
 @id(1) override T_Q : u32 = 0u;
 @id(2) override T_K : u32 = 0u;
@@ -175,8 +147,8 @@ var<workgroup> q_at : array<u32, ((GROUP / 16u) * ROWS_EACH)>;
     for (var i : u32 = 0u; i < 4u * ROWS_EACH; i += 1u) { s[i] = 0.0f; }
     for (var d0 : u32 = 0u; d0 < p.d; d0 += 4u * DEPTH) {
       workgroupBarrier();
-      for (var u : u32 = k_lid.x; u < (((GROUP / 16u) * ROWS_EACH)) * ((4u * DEPTH) / select(8u, 4u, T_Q == 0u)); u += GROUP) { var line : u32 = u / ((4u * DEPTH) / select(8u, 4u, T_Q == 0u)); var e : u32 = select(8u, 4u, T_Q == 0u) * (u % ((4u * DEPTH) / select(8u, 4u, T_Q == 0u))); var words : vec4<u32> = vec4<u32>(0u, 0u, 0u, 0u); if (d0 + e < p.d && q_at[line] != 0xffffffffu) { words = q[(q_at[line] + d0 + e) / select(8u, 4u, T_Q == 0u)]; } piece[line * (DEPTH + 1u) + e / 4u] = k_low4(words, T_Q); if (T_Q != 0u) { piece[(line * (DEPTH + 1u) + e / 4u) + 1u] = k_high4(words, T_Q); } }
-      for (var u : u32 = k_lid.x; u < (64u) * ((4u * DEPTH) / select(8u, 4u, T_K == 0u)); u += GROUP) { var line : u32 = u / ((4u * DEPTH) / select(8u, 4u, T_K == 0u)); var e : u32 = select(8u, 4u, T_K == 0u) * (u % ((4u * DEPTH) / select(8u, 4u, T_K == 0u))); var words : vec4<u32> = vec4<u32>(0u, 0u, 0u, 0u); if (d0 + e < p.d && key0 + i32(line) < end) { words = k[(k_base + (u32(key0) + line) * p.k_place + d0 + e) / select(8u, 4u, T_K == 0u)]; } piece[(((GROUP / 16u) * ROWS_EACH) + line) * (DEPTH + 1u) + e / 4u] = k_low4(words, T_K); if (T_K != 0u) { piece[((((GROUP / 16u) * ROWS_EACH) + line) * (DEPTH + 1u) + e / 4u) + 1u] = k_high4(words, T_K); } }
+      for (var u : u32 = k_lid.x; u < (((GROUP / 16u) * ROWS_EACH)) * ((4u * DEPTH) / select(8u, 4u, T_Q == 0u)); u += GROUP) { var line : u32 = u / ((4u * DEPTH) / select(8u, 4u, T_Q == 0u)); var e : u32 = select(8u, 4u, T_Q == 0u) * (u % ((4u * DEPTH) / select(8u, 4u, T_Q == 0u))); var words : vec4<u32> = vec4<u32>(0u, 0u, 0u, 0u); if (d0 + e < p.d && q_at[line] != 0xffffffffu) { words = q[(q_at[line] + d0 + e) / select(8u, 4u, T_Q == 0u)]; } piece[line * (DEPTH + 1u) + e / 4u] = k_four(words, T_Q, 0u); if (T_Q != 0u) { piece[(line * (DEPTH + 1u) + e / 4u) + 1u] = k_four(words, T_Q, 1u); } }
+      for (var u : u32 = k_lid.x; u < (64u) * ((4u * DEPTH) / select(8u, 4u, T_K == 0u)); u += GROUP) { var line : u32 = u / ((4u * DEPTH) / select(8u, 4u, T_K == 0u)); var e : u32 = select(8u, 4u, T_K == 0u) * (u % ((4u * DEPTH) / select(8u, 4u, T_K == 0u))); var words : vec4<u32> = vec4<u32>(0u, 0u, 0u, 0u); if (d0 + e < p.d && key0 + i32(line) < end) { words = k[(k_base + (u32(key0) + line) * p.k_place + d0 + e) / select(8u, 4u, T_K == 0u)]; } piece[(((GROUP / 16u) * ROWS_EACH) + line) * (DEPTH + 1u) + e / 4u] = k_four(words, T_K, 0u); if (T_K != 0u) { piece[((((GROUP / 16u) * ROWS_EACH) + line) * (DEPTH + 1u) + e / 4u) + 1u] = k_four(words, T_K, 1u); } }
       workgroupBarrier();
       for (var t : u32 = 0u; t < DEPTH; t += 1u) {
         var b : array<vec4<f32>, 4>;
@@ -193,10 +165,10 @@ var<workgroup> q_at : array<u32, ((GROUP / 16u) * ROWS_EACH)>;
       var j : i32 = key0 + i32(tx + 16u * c);
       var is_key : bool = j < end;
       if (HAS_MASK == 1u) {
-        if (is_key) { is_key = k_element(mask[(batch * p.n_keys + u32(j)) >> k_shift(10u)], 10u, batch * p.n_keys + u32(j)) != 0u; }
+        if (is_key) { is_key = k_element(mask[(batch * p.n_keys + u32(j)) >> ((2103828u >> (((10u) & 15u) * 2u)) & 3u)], 10u, batch * p.n_keys + u32(j)) != 0u; }
       }
       for (var i : u32 = 0u; i < ROWS_EACH; i += 1u) {
-        s[i * 4u + c] = s[i * 4u + c] * p.scale; if (HAS_CAP == 1u) { s[i * 4u + c] = k_softcap(s[i * 4u + c], p.softcap); } if (HAS_BIAS == 1u) { s[i * 4u + c] = s[i * 4u + c] + bitcast<f32>(k_element(bias[(select(0u, bias_at[i] + u32(j) * p.bias_key, is_key)) >> k_shift(T_Q)], T_Q, select(0u, bias_at[i] + u32(j) * p.bias_key, is_key))); }
+        s[i * 4u + c] = s[i * 4u + c] * p.scale; if (HAS_CAP == 1u) { s[i * 4u + c] = k_softcap(s[i * 4u + c], p.softcap); } if (HAS_BIAS == 1u) { s[i * 4u + c] = s[i * 4u + c] + bitcast<f32>(k_element(bias[(select(0u, bias_at[i] + u32(j) * p.bias_key, is_key)) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, select(0u, bias_at[i] + u32(j) * p.bias_key, is_key))); }
         if (!whole) {
           var seen : bool = is_key;
           if (CAUSAL == 1u) { seen = seen && ((j) <= (own[i]) && (p.window == 0u || (j) + i32(p.window) > (own[i]))); }
@@ -220,7 +192,7 @@ var<workgroup> q_at : array<u32, ((GROUP / 16u) * ROWS_EACH)>;
     }
     for (var j0 : u32 = 0u; j0 < 16u; j0 += V_STEP) {
       workgroupBarrier();
-      for (var u : u32 = k_lid.x; u < (4u * V_STEP) * ((64u * COLS) / select(8u, 4u, T_V == 0u)); u += GROUP) { var line : u32 = u / ((64u * COLS) / select(8u, 4u, T_V == 0u)); var e : u32 = select(8u, 4u, T_V == 0u) * (u % ((64u * COLS) / select(8u, 4u, T_V == 0u))); var words : vec4<u32> = vec4<u32>(0u, 0u, 0u, 0u); if (e < p.dv && key0 + i32(j0 + line / 4u + 16u * (line & 3u)) < end) { words = v[(v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) / select(8u, 4u, T_V == 0u)]; } piece[line * (16u * COLS) + e / 4u] = k_low4(words, T_V); if (T_V != 0u) { piece[(line * (16u * COLS) + e / 4u) + 1u] = k_high4(words, T_V); } }
+      for (var u : u32 = k_lid.x; u < (4u * V_STEP) * ((64u * COLS) / select(8u, 4u, T_V == 0u)); u += GROUP) { var line : u32 = u / ((64u * COLS) / select(8u, 4u, T_V == 0u)); var e : u32 = select(8u, 4u, T_V == 0u) * (u % ((64u * COLS) / select(8u, 4u, T_V == 0u))); var words : vec4<u32> = vec4<u32>(0u, 0u, 0u, 0u); if (e < p.dv && key0 + i32(j0 + line / 4u + 16u * (line & 3u)) < end) { words = v[(v_base + (u32(key0) + j0 + line / 4u + 16u * (line & 3u)) * p.v_place + e) / select(8u, 4u, T_V == 0u)]; } piece[line * (16u * COLS) + e / 4u] = k_four(words, T_V, 0u); if (T_V != 0u) { piece[(line * (16u * COLS) + e / 4u) + 1u] = k_four(words, T_V, 1u); } }
       workgroupBarrier();
       if (whole && HAS_BIAS == 0u) {
         for (var jj : u32 = 0u; jj < V_STEP; jj += 1u) { var w : array<vec4<f32>, 4>; for (var i : u32 = 0u; i < ROWS_EACH; i += 1u) { w[i] = weight[(ty * ROWS_EACH + i) * 17u + j0 + jj]; } for (var n : u32 = 0u; n < COLS; n += 1u) { var val : vec4<f32> = piece[(jj * 4u + 0u) * (16u * COLS) + n * 16u + tx]; for (var i : u32 = 0u; i < ROWS_EACH; i += 1u) { if (!(false) || bitcast<u32>(w[i].x) != 0u) { acc[i * COLS + n].x = fma(w[i].x, val.x, acc[i * COLS + n].x); acc[i * COLS + n].y = fma(w[i].x, val.y, acc[i * COLS + n].y); acc[i * COLS + n].z = fma(w[i].x, val.z, acc[i * COLS + n].z); acc[i * COLS + n].w = fma(w[i].x, val.w, acc[i * COLS + n].w); } } } for (var n : u32 = 0u; n < COLS; n += 1u) { var val : vec4<f32> = piece[(jj * 4u + 1u) * (16u * COLS) + n * 16u + tx]; for (var i : u32 = 0u; i < ROWS_EACH; i += 1u) { if (!(false) || bitcast<u32>(w[i].y) != 0u) { acc[i * COLS + n].x = fma(w[i].y, val.x, acc[i * COLS + n].x); acc[i * COLS + n].y = fma(w[i].y, val.y, acc[i * COLS + n].y); acc[i * COLS + n].z = fma(w[i].y, val.z, acc[i * COLS + n].z); acc[i * COLS + n].w = fma(w[i].y, val.w, acc[i * COLS + n].w); } } } for (var n : u32 = 0u; n < COLS; n += 1u) { var val : vec4<f32> = piece[(jj * 4u + 2u) * (16u * COLS) + n * 16u + tx]; for (var i : u32 = 0u; i < ROWS_EACH; i += 1u) { if (!(false) || bitcast<u32>(w[i].z) != 0u) { acc[i * COLS + n].x = fma(w[i].z, val.x, acc[i * COLS + n].x); acc[i * COLS + n].y = fma(w[i].z, val.y, acc[i * COLS + n].y); acc[i * COLS + n].z = fma(w[i].z, val.z, acc[i * COLS + n].z); acc[i * COLS + n].w = fma(w[i].z, val.w, acc[i * COLS + n].w); } } } for (var n : u32 = 0u; n < COLS; n += 1u) { var val : vec4<f32> = piece[(jj * 4u + 3u) * (16u * COLS) + n * 16u + tx]; for (var i : u32 = 0u; i < ROWS_EACH; i += 1u) { if (!(false) || bitcast<u32>(w[i].w) != 0u) { acc[i * COLS + n].x = fma(w[i].w, val.x, acc[i * COLS + n].x); acc[i * COLS + n].y = fma(w[i].w, val.y, acc[i * COLS + n].y); acc[i * COLS + n].z = fma(w[i].w, val.z, acc[i * COLS + n].z); acc[i * COLS + n].w = fma(w[i].w, val.w, acc[i * COLS + n].w); } } } }
@@ -246,7 +218,7 @@ var<workgroup> q_at : array<u32, ((GROUP / 16u) * ROWS_EACH)>;
       } else {
         var sum : f32 = total[i];
         if (EXTRA == 2u) {
-          var sink : f32 = bitcast<f32>(k_element(extra[(h) >> k_shift(T_Q)], T_Q, h));
+          var sink : f32 = bitcast<f32>(k_element(extra[(h) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, h));
           var now : f32 = max(most[i], sink);
           factor = exp(most[i] - now);
           sum = fma(sum, factor, exp(sink - now));
@@ -258,15 +230,13 @@ var<workgroup> q_at : array<u32, ((GROUP / 16u) * ROWS_EACH)>;
         var r : vec4<f32> = acc[i * COLS + n];
         r.x = r.x * (factor); r.y = r.y * (factor); r.z = r.z * (factor); r.w = r.w * (factor);
         if (PARTIAL == 1u || T_Q == 0u) {
-          if (begin < end || PARTIAL == 0u) {
-            if (col < p.dv) { y[to * p.dv + col] = bitcast<u32>(r.x); }
-            if (col + 1u < p.dv) { y[to * p.dv + col + 1u] = bitcast<u32>(r.y); }
-            if (col + 2u < p.dv) { y[to * p.dv + col + 2u] = bitcast<u32>(r.z); }
-            if (col + 3u < p.dv) { y[to * p.dv + col + 3u] = bitcast<u32>(r.w); }
-          }
+          if (col < p.dv) { y[to * p.dv + col] = bitcast<u32>(r.x); }
+          if (col + 1u < p.dv) { y[to * p.dv + col + 1u] = bitcast<u32>(r.y); }
+          if (col + 2u < p.dv) { y[to * p.dv + col + 2u] = bitcast<u32>(r.z); }
+          if (col + 3u < p.dv) { y[to * p.dv + col + 3u] = bitcast<u32>(r.w); }
         } else {
-          if (col < p.dv) { y[(to * p.dv + col) / 2u] = k_pair(r.x, r.y, T_Q); }
-          if (col + 2u < p.dv) { y[(to * p.dv + col) / 2u + 1u] = k_pair(r.z, r.w, T_Q); }
+          if (col < p.dv) { y[(to * p.dv + col) / 2u] = (select(k_bf16_bits(r.x), k_half_bits(r.x), T_Q == 1u) | (select(k_bf16_bits(r.y), k_half_bits(r.y), T_Q == 1u) << 16u)); }
+          if (col + 2u < p.dv) { y[(to * p.dv + col) / 2u + 1u] = (select(k_bf16_bits(r.z), k_half_bits(r.z), T_Q == 1u) | (select(k_bf16_bits(r.w), k_half_bits(r.w), T_Q == 1u) << 16u)); }
         }
       }
     }

@@ -27,26 +27,14 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+  return ((u >> 16u) & 0x8000u) | r;
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -70,13 +58,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -87,10 +75,19 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
+static __device__ __forceinline__ f32x4 k_four(u32x4 w, u32 T, u32 second) {
+  u32 a = ((second == 1u) ? (w.z) : (w.x));
+  u32 b = ((second == 1u) ? (w.w) : (w.y));
+  f32x4 r = AS_F4(w);
+  if (T == 1u) { r = make_float4(k_half((a) & 0xffffu), k_half((a) >> 16u), k_half((b) & 0xffffu), k_half((b) >> 16u)); }
+  if (T == 2u) { r = make_float4(__uint_as_float(a << 16u), __uint_as_float(a & 0xffff0000u), __uint_as_float(b << 16u), __uint_as_float(b & 0xffff0000u)); }
+  return r;
+}
+static __device__ __forceinline__ f32 k_softcap(f32 s, f32 c) { return c - (c + c) / (exp((s + s) / c) + 1.0f); }
 static constexpr u32 T_Q = K_C1;
-static constexpr u32 HAS_SINKS = K_C2;
+static constexpr u32 T_Y = K_C2;
+static constexpr u32 HAS_SINKS = K_C3;
 struct Params { u32 groups;
-  u32 n;
   u32 rows;
   u32 dv;
   u32 splits;
@@ -98,37 +95,57 @@ struct Params { u32 groups;
   u32 heads;
   u32 head_rows;
 };
+static __shared__ f32 red[((u32)K_C0)];
+static __shared__ f32 share[64];
 extern "C" __global__ void __launch_bounds__(K_C0) attention_combine(const u32 *parts, const u32 *sinks, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
-  u32 word = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
-  u32 per = 1u << k_shift(T_Q);
-  if (word * per < p.n) {
-    u32 bits = 0u;
-    for (u32 e = 0u; e < per; e += 1u) {
-      u32 at = min(word * per + e, p.n - 1u);
-      u32 row = at / p.dv;
-      f32 most = -3.4028234e38f;
-      f32 sink = 0.0f;
-      if (HAS_SINKS == 1u) {
-        sink = __uint_as_float(k_element(sinks[((row / p.head_rows) % p.heads) >> k_shift(T_Q)], T_Q, (row / p.head_rows) % p.heads));
-        most = max(most, sink);
-      }
-      for (u32 s = 0u; s < p.splits; s += 1u) {
-        most = max(most, __uint_as_float(parts[p.stats + 2u * (s * p.rows + row)]));
-      }
-      f32 total = 0.0f;
-      f32 sum = 0.0f;
-      if (HAS_SINKS == 1u) { total = exp(sink - most); }
-      for (u32 s = 0u; s < p.splits; s += 1u) {
-        u32 part = s * p.rows + row;
-        u32 weight = parts[p.stats + 2u * part + 1u];
-        if (weight != 0u) {
-          f32 shrink = exp(__uint_as_float(parts[p.stats + 2u * part]) - most);
-          total = fma(__uint_as_float(weight), shrink, total);
-          sum = fma(__uint_as_float(parts[s * p.n + at]), shrink, sum);
+  u32 row = (blockIdx.y * gridDim.x + blockIdx.x);
+  f32 most = (-3.4028234e38f);
+  f32 weight = 0.0f;
+  if (threadIdx.x < p.splits) {
+    u32 at = p.stats + 2u * (threadIdx.x * p.rows + row);
+    most = __uint_as_float(parts[at]);
+    weight = __uint_as_float(parts[at + 1u]);
+  }
+  f32 own = most;
+  f32 sink = 0.0f;
+  if (HAS_SINKS == 1u) {
+    sink = __uint_as_float(k_element(sinks[((row / p.head_rows) % p.heads) >> (((T_Q) == 4u || (T_Q) == 5u || (T_Q) == 10u) ? (2u) : ((((T_Q) == 1u || (T_Q) == 2u || (T_Q) == 6u) ? (1u) : (0u))))], T_Q, (row / p.head_rows) % p.heads));
+    most = max(most, sink);
+  }
+  most = SG_MAX(most); if (((u32)K_C0) > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = most; } __syncthreads(); most = red[0]; for (u32 k_i = 1u; k_i < ((u32)K_C0) / 32u; k_i += 1u) { most = max(most, red[k_i]); } }
+  f32 shrink = exp(own - most);
+  if (threadIdx.x < 64u) { share[threadIdx.x] = ((threadIdx.x < p.splits) ? (shrink) : (0.0f)); }
+  f32 total = weight * shrink;
+  if (HAS_SINKS == 1u) {
+    if (threadIdx.x == 0u) { total = total + exp(sink - most); }
+  }
+  __syncthreads();
+  total = SG_ADD(total); if (((u32)K_C0) > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = total; } __syncthreads(); total = red[0]; for (u32 k_i = 1u; k_i < ((u32)K_C0) / 32u; k_i += 1u) { total = ((total) + (red[k_i])); } }
+  u32 per = 1u << (((T_Y) == 4u || (T_Y) == 5u || (T_Y) == 10u) ? (2u) : ((((T_Y) == 1u || (T_Y) == 2u || (T_Y) == 6u) ? (1u) : (0u))));
+  for (u32 word = threadIdx.x; word * per < p.dv; word += ((u32)K_C0)) {
+    f32 sum[2];
+    sum[0] = 0.0f;
+    sum[1] = 0.0f;
+    for (u32 s0 = 0u; s0 < p.splits; s0 += 8u) {
+     
+#pragma unroll
+      for (u32 e = 0u; e < per; e += 1u) {
+        f32 part[8];
+       
+#pragma unroll
+        for (u32 i = 0u; i < 8u; i += 1u) {
+          part[i] = __uint_as_float(parts[(min(s0 + i, p.splits - 1u) * p.rows + row) * p.dv + word * per + e]);
+        }
+       
+#pragma unroll
+        for (u32 i = 0u; i < 8u; i += 1u) {
+          if (s0 + i < p.splits) { sum[e] = fma(part[i], share[s0 + i], sum[e]); }
         }
       }
-      bits = k_put(bits, T_Q, e, k_narrow(__float_as_uint(((total == 0.0f) ? (0.0f) : (sum / total))), T_Q));
     }
-    y[word] = bits;
+    f32 r = ((total == 0.0f) ? (0.0f) : (1.0f / total));
+    u32 bits = __float_as_uint(sum[0] * r);
+    if (per == 2u) { bits = (((T_Y == 1u) ? (k_half_bits(sum[0] * r)) : (k_bf16_bits(sum[0] * r))) | (((T_Y == 1u) ? (k_half_bits(sum[1] * r)) : (k_bf16_bits(sum[1] * r))) << 16u)); }
+    y[row * (p.dv / per) + word] = bits;
   }
 }

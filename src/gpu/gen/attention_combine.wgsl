@@ -4,26 +4,14 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_shift(T : u32) -> u32 {
-  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
-}
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
-  var sign : u32 = (u >> 16u) & 0x8000u;
   var a : u32 = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    var drop : u32 = 126u - (a >> 23u);
-    var m : u32 = (a & 0x7fffffu) | 0x800000u;
-    var q : u32 = m >> drop;
-    var rest : u32 = m & ((1u << drop) - 1u);
-    var tie : u32 = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+  return ((u >> 16u) & 0x8000u) | r;
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -47,13 +35,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -64,10 +52,19 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
+fn k_four(w : vec4<u32>, T : u32, second : u32) -> vec4<f32> {
+  var a : u32 = select(w.x, w.z, second == 1u);
+  var b : u32 = select(w.y, w.w, second == 1u);
+  var r : vec4<f32> = bitcast<vec4<f32>>(w);
+  if (T == 1u) { r = vec4<f32>(unpack2x16float(a).x, unpack2x16float(a).y, unpack2x16float(b).x, unpack2x16float(b).y); }
+  if (T == 2u) { r = vec4<f32>(bitcast<f32>(a << 16u), bitcast<f32>(a & 0xffff0000u), bitcast<f32>(b << 16u), bitcast<f32>(b & 0xffff0000u)); }
+  return r;
+}
+fn k_softcap(s : f32, c : f32) -> f32 { return c - (c + c) / (exp((s + s) / c) + 1.0f); }
 @id(1) override T_Q : u32 = 0u;
-@id(2) override HAS_SINKS : u32 = 0u;
+@id(2) override T_Y : u32 = 0u;
+@id(3) override HAS_SINKS : u32 = 0u;
 struct Params { groups : u32,
-  n : u32,
   rows : u32,
   dv : u32,
   splits : u32,
@@ -78,37 +75,51 @@ struct Params { groups : u32,
 @group(0) @binding(0) var<storage, read_write> parts : array<u32>;
 @group(0) @binding(1) var<storage, read_write> sinks : array<u32>;
 @group(0) @binding(2) var<storage, read_write> y : array<u32>;
+var<workgroup> red : array<f32, GROUP>;
+var<workgroup> share : array<f32, 64>;
 @compute @workgroup_size(GROUP) fn attention_combine(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
-  var word : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
-  var per : u32 = 1u << k_shift(T_Q);
-  if (word * per < p.n) {
-    var bits : u32 = 0u;
-    for (var e : u32 = 0u; e < per; e += 1u) {
-      var at : u32 = min(word * per + e, p.n - 1u);
-      var row : u32 = at / p.dv;
-      var most : f32 = -3.4028234e38f;
-      var sink : f32 = 0.0f;
-      if (HAS_SINKS == 1u) {
-        sink = bitcast<f32>(k_element(sinks[((row / p.head_rows) % p.heads) >> k_shift(T_Q)], T_Q, (row / p.head_rows) % p.heads));
-        most = max(most, sink);
-      }
-      for (var s : u32 = 0u; s < p.splits; s += 1u) {
-        most = max(most, bitcast<f32>(parts[p.stats + 2u * (s * p.rows + row)]));
-      }
-      var total : f32 = 0.0f;
-      var sum : f32 = 0.0f;
-      if (HAS_SINKS == 1u) { total = exp(sink - most); }
-      for (var s : u32 = 0u; s < p.splits; s += 1u) {
-        var part : u32 = s * p.rows + row;
-        var weight : u32 = parts[p.stats + 2u * part + 1u];
-        if (weight != 0u) {
-          var shrink : f32 = exp(bitcast<f32>(parts[p.stats + 2u * part]) - most);
-          total = fma(bitcast<f32>(weight), shrink, total);
-          sum = fma(bitcast<f32>(parts[s * p.n + at]), shrink, sum);
+  var row : u32 = (k_wid.y * k_wn.x + k_wid.x);
+  var most : f32 = (-3.4028234e38f);
+  var weight : f32 = 0.0f;
+  if (k_lid.x < p.splits) {
+    var at : u32 = p.stats + 2u * (k_lid.x * p.rows + row);
+    most = bitcast<f32>(parts[at]);
+    weight = bitcast<f32>(parts[at + 1u]);
+  }
+  var own : f32 = most;
+  var sink : f32 = 0.0f;
+  if (HAS_SINKS == 1u) {
+    sink = bitcast<f32>(k_element(sinks[((row / p.head_rows) % p.heads) >> select(select(0u, 1u, (T_Q) == 1u || (T_Q) == 2u || (T_Q) == 6u), 2u, (T_Q) == 4u || (T_Q) == 5u || (T_Q) == 10u)], T_Q, (row / p.head_rows) % p.heads));
+    most = max(most, sink);
+  }
+  workgroupBarrier(); red[k_lid.x] = most; workgroupBarrier(); for (var k_w : u32 = GROUP / 2u; k_w > 0u; k_w = k_w >> 1u) { if (k_lid.x < k_w) { red[k_lid.x] = max(red[k_lid.x], red[k_lid.x + k_w]); } workgroupBarrier(); } most = red[0];
+  var shrink : f32 = exp(own - most);
+  if (k_lid.x < 64u) { share[k_lid.x] = select(0.0f, shrink, k_lid.x < p.splits); }
+  var total : f32 = weight * shrink;
+  if (HAS_SINKS == 1u) {
+    if (k_lid.x == 0u) { total = total + exp(sink - most); }
+  }
+  workgroupBarrier();
+  workgroupBarrier(); red[k_lid.x] = total; workgroupBarrier(); for (var k_w : u32 = GROUP / 2u; k_w > 0u; k_w = k_w >> 1u) { if (k_lid.x < k_w) { red[k_lid.x] = ((red[k_lid.x]) + (red[k_lid.x + k_w])); } workgroupBarrier(); } total = red[0];
+  var per : u32 = 1u << select(select(0u, 1u, (T_Y) == 1u || (T_Y) == 2u || (T_Y) == 6u), 2u, (T_Y) == 4u || (T_Y) == 5u || (T_Y) == 10u);
+  for (var word : u32 = k_lid.x; word * per < p.dv; word += GROUP) {
+    var sum : array<f32, 2>;
+    sum[0] = 0.0f;
+    sum[1] = 0.0f;
+    for (var s0 : u32 = 0u; s0 < p.splits; s0 += 8u) {
+      for (var e : u32 = 0u; e < per; e += 1u) {
+        var part : array<f32, 8>;
+        for (var i : u32 = 0u; i < 8u; i += 1u) {
+          part[i] = bitcast<f32>(parts[(min(s0 + i, p.splits - 1u) * p.rows + row) * p.dv + word * per + e]);
+        }
+        for (var i : u32 = 0u; i < 8u; i += 1u) {
+          if (s0 + i < p.splits) { sum[e] = fma(part[i], share[s0 + i], sum[e]); }
         }
       }
-      bits = k_put(bits, T_Q, e, k_narrow(bitcast<u32>(select(sum / total, 0.0f, total == 0.0f)), T_Q));
     }
-    y[word] = bits;
+    var r : f32 = select(1.0f / total, 0.0f, total == 0.0f);
+    var bits : u32 = bitcast<u32>(sum[0] * r);
+    if (per == 2u) { bits = (select(k_bf16_bits(sum[0] * r), k_half_bits(sum[0] * r), T_Y == 1u) | (select(k_bf16_bits(sum[1] * r), k_half_bits(sum[1] * r), T_Y == 1u) << 16u)); }
+    y[row * (p.dv / per) + word] = bits;
   }
 }

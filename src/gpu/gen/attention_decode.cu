@@ -27,26 +27,14 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+  return ((u >> 16u) & 0x8000u) | r;
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -70,13 +58,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -87,30 +75,14 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
-static __device__ __forceinline__ f32x4 k_low4(u32x4 w, u32 T) {
-  if (T == 1u) { return make_float4(k_half((w.x) & 0xffffu), k_half((w.x) >> 16u), k_half((w.y) & 0xffffu), k_half((w.y) >> 16u)); }
-  if (T == 2u) {
-    return make_float4(__uint_as_float(w.x << 16u), __uint_as_float(w.x & 0xffff0000u), __uint_as_float(w.y << 16u), __uint_as_float(w.y & 0xffff0000u));
-  }
-  return AS_F4(w);
+static __device__ __forceinline__ f32x4 k_four(u32x4 w, u32 T, u32 second) {
+  u32 a = ((second == 1u) ? (w.z) : (w.x));
+  u32 b = ((second == 1u) ? (w.w) : (w.y));
+  f32x4 r = AS_F4(w);
+  if (T == 1u) { r = make_float4(k_half((a) & 0xffffu), k_half((a) >> 16u), k_half((b) & 0xffffu), k_half((b) >> 16u)); }
+  if (T == 2u) { r = make_float4(__uint_as_float(a << 16u), __uint_as_float(a & 0xffff0000u), __uint_as_float(b << 16u), __uint_as_float(b & 0xffff0000u)); }
+  return r;
 }
-static __device__ __forceinline__ f32x4 k_high4(u32x4 w, u32 T) {
-  if (T == 1u) { return make_float4(k_half((w.z) & 0xffffu), k_half((w.z) >> 16u), k_half((w.w) & 0xffffu), k_half((w.w) >> 16u)); }
-  return make_float4(__uint_as_float(w.z << 16u), __uint_as_float(w.z & 0xffff0000u), __uint_as_float(w.w << 16u), __uint_as_float(w.w & 0xffff0000u));
-}
-static __device__ __forceinline__ u32 k_pair(f32 a, f32 b, u32 T) {
-  return k_narrow(__float_as_uint(a), T) | (k_narrow(__float_as_uint(b), T) << 16u);
-}
-static __device__ __forceinline__ u32x4 k_words4(f32x4 low, f32x4 high, u32 T) {
-  if (T == 0u) { return AS_U4(low); }
-  return make_uint4(k_pair(low.x, low.y, T), k_pair(low.z, low.w, T), k_pair(high.x, high.y, T), k_pair(high.z, high.w, T));
-}
-static __device__ __forceinline__ f32 k_sum4(f32x4 a) { return (a.x + a.y) + (a.z + a.w); }
-static __device__ __forceinline__ f32 k_max4(f32x4 a) { return max(max(a.x, a.y), max(a.z, a.w)); }
-static __device__ __forceinline__ f32x4 k_add4(f32x4 a, f32x4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
-static __device__ __forceinline__ f32x4 k_less4(f32x4 a, f32 b) { return make_float4(a.x - b, a.y - b, a.z - b, a.w - b); }
-static __device__ __forceinline__ f32x4 k_times4(f32x4 a, f32 b) { return make_float4(a.x * b, a.y * b, a.z * b, a.w * b); }
-static __device__ __forceinline__ f32x4 k_mul4(f32x4 a, f32x4 b) { return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w); }
 static __device__ __forceinline__ f32 k_softcap(f32 s, f32 c) { return c - (c + c) / (exp((s + s) / c) + 1.0f); }
 static constexpr u32 T_Q = K_C1;
 static constexpr u32 T_K = K_C2;
@@ -129,6 +101,7 @@ static constexpr u32 EXTRA = K_C14;
 static constexpr u32 RED = K_C15;
 static constexpr u32 QUERY = K_C16;
 static constexpr u32 JOINED = K_C17;
+static constexpr u32 CAREFUL = K_C18;
 struct Params { u32 groups;
   u32 n_batch; u32 n_q; u32 n_keys; u32 n_kv; u32 heads_per_kv; u32 d; u32 dv; u32 q_place; u32 q_head; u32 k_place; u32 k_head; u32 v_place; u32 v_head; u32 y_place; u32 y_head; u32 bias_batch; u32 bias_head; u32 bias_q; u32 bias_key; u32 len_step; u32 offset_step; u32 window; u32 splits; u32 row_blocks; u32 stats; u32 hidden; f32 scale; f32 softcap;
 };
@@ -153,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
     if (row < n_rows && e < p.d) {
       u32 at = batch * n_rows * p.n_kv * p.d + (row / p.heads_per_kv) * p.q_place +
                      (head * p.heads_per_kv + row % p.heads_per_kv) * p.q_head + e;
-      four = make_float4(__uint_as_float(k_element(q[(at) >> k_shift(T_Q)], T_Q, at)), __uint_as_float(k_element(q[(at + 1u) >> k_shift(T_Q)], T_Q, at + 1u)), __uint_as_float(k_element(q[(at + 2u) >> k_shift(T_Q)], T_Q, at + 2u)), __uint_as_float(k_element(q[(at + 3u) >> k_shift(T_Q)], T_Q, at + 3u)));
+      four = make_float4(__uint_as_float(k_element(q[(at) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at)), __uint_as_float(k_element(q[(at + 1u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 1u)), __uint_as_float(k_element(q[(at + 2u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 2u)), __uint_as_float(k_element(q[(at + 3u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 3u)));
     }
     query[i] = four;
   }
@@ -194,15 +167,20 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
   for (i32 key0 = begin; key0 < end; key0 += i32((((u32)K_C0) / LANES) * UNROLL)) {
     u32x4 k_raw[8];
     u32x4 v_raw[8];
+    bool is_key[8];
    
 #pragma unroll
     for (u32 u = 0u; u < UNROLL; u += 1u) {
       u32 key = u32(key0) + u * (((u32)K_C0) / LANES) + team;
+      is_key[u] = i32(key) < end;
+      if (HAS_MASK == 1u) {
+        if (is_key[u]) { is_key[u] = k_element(mask[(batch * p.n_keys + key) >> ((2103828u >> (((10u) & 15u) * 2u)) & 3u)], 10u, batch * p.n_keys + key) != 0u; }
+      }
      
 #pragma unroll
       for (u32 t = 0u; t < K_VECS; t += 1u) {
         k_raw[u * K_VECS + t] = make_uint4(0u, 0u, 0u, 0u);
-        if (i32(key) < end && (lane + LANES * t) * ((T_K == 0u) ? (4u) : (8u)) < p.d) {
+        if (is_key[u] && (lane + LANES * t) * ((T_K == 0u) ? (4u) : (8u)) < p.d) {
           k_raw[u * K_VECS + t] = k[k_base + key * (p.k_place / ((T_K == 0u) ? (4u) : (8u))) + lane + LANES * t];
         }
       }
@@ -210,12 +188,12 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
 #pragma unroll
       for (u32 t = 0u; t < V_VECS; t += 1u) {
         v_raw[u * V_VECS + t] = make_uint4(0u, 0u, 0u, 0u);
-        if (i32(key) < end && (lane + LANES * t) * ((T_V == 0u) ? (4u) : (8u)) < p.dv) {
+        if (is_key[u] && (lane + LANES * t) * ((T_V == 0u) ? (4u) : (8u)) < p.dv) {
           v_raw[u * V_VECS + t] = v[v_base + key * (p.v_place / ((T_V == 0u) ? (4u) : (8u))) + lane + LANES * t];
         }
       }
     }
-    f32 s[32];
+    f32 s[16];
    
 #pragma unroll
     for (u32 i = 0u; i < (UNROLL * ROWS); i += 1u) { s[i] = 0.0f; }
@@ -229,11 +207,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
        
 #pragma unroll
         for (u32 u = 0u; u < UNROLL; u += 1u) {
-          if (f == 0u) {
-            four[u] = k_low4(k_raw[u * K_VECS + t], T_K);
-          } else {
-            four[u] = k_high4(k_raw[u * K_VECS + t], T_K);
-          }
+          four[u] = k_four(k_raw[u * K_VECS + t], T_K, f);
         }
        
 #pragma unroll
@@ -252,17 +226,13 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
 #pragma unroll
     for (u32 u = 0u; u < UNROLL; u += 1u) {
       i32 j = key0 + i32(u * (((u32)K_C0) / LANES) + team);
-      bool is_key = j < end;
-      if (HAS_MASK == 1u) {
-        if (is_key) { is_key = k_element(mask[(batch * p.n_keys + u32(j)) >> k_shift(10u)], 10u, batch * p.n_keys + u32(j)) != 0u; }
-      }
      
 #pragma unroll
       for (u32 r = 0u; r < ROWS; r += 1u) {
-        s[r * UNROLL + u] = s[r * UNROLL + u] * p.scale; if (HAS_CAP == 1u) { s[r * UNROLL + u] = k_softcap(s[r * UNROLL + u], p.softcap); } if (HAS_BIAS == 1u) { s[r * UNROLL + u] = s[r * UNROLL + u] + __uint_as_float(k_element(bias[(((is_key) ? (bias_at[r] + u32(j) * p.bias_key) : (0u))) >> k_shift(T_Q)], T_Q, ((is_key) ? (bias_at[r] + u32(j) * p.bias_key) : (0u)))); }
-        bool seen = is_key;
+        s[r * UNROLL + u] = s[r * UNROLL + u] * p.scale; if (HAS_CAP == 1u) { s[r * UNROLL + u] = k_softcap(s[r * UNROLL + u], p.softcap); } if (HAS_BIAS == 1u) { s[r * UNROLL + u] = s[r * UNROLL + u] + __uint_as_float(k_element(bias[(((is_key[u]) ? (bias_at[r] + u32(j) * p.bias_key) : (0u))) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, ((is_key[u]) ? (bias_at[r] + u32(j) * p.bias_key) : (0u)))); }
+        bool seen = is_key[u];
         if (CAUSAL == 1u) { seen = seen && ((j) <= (own[r]) && (p.window == 0u || (j) + i32(p.window) > (own[r]))); }
-        if (!seen) { s[r * UNROLL + u] = __uint_as_float(p.hidden); }
+        s[r * UNROLL + u] = ((seen) ? (s[r * UNROLL + u]) : (__uint_as_float(p.hidden)));
       }
     }
    
@@ -294,12 +264,11 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
        
 #pragma unroll
         for (u32 f = 0u; f < ((T_V == 0u) ? (1u) : (2u)); f += 1u) {
-          f32x4 four = k_low4(v_raw[u * V_VECS + t], T_V);
-          if (f == 1u) { four = k_high4(v_raw[u * V_VECS + t], T_V); }
+          f32x4 four = k_four(v_raw[u * V_VECS + t], T_V, f);
          
 #pragma unroll
           for (u32 r = 0u; r < ROWS; r += 1u) {
-            if (__float_as_uint(s[r * UNROLL + u]) != 0u) { acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].x = fma(s[r * UNROLL + u], four.x, acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].x); acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].y = fma(s[r * UNROLL + u], four.y, acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].y); acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].z = fma(s[r * UNROLL + u], four.z, acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].z); acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].w = fma(s[r * UNROLL + u], four.w, acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].w); }
+            if (CAREFUL == 0u || __float_as_uint(s[r * UNROLL + u]) != 0u) { acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].x = fma(s[r * UNROLL + u], four.x, acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].x); acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].y = fma(s[r * UNROLL + u], four.y, acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].y); acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].z = fma(s[r * UNROLL + u], four.z, acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].z); acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].w = fma(s[r * UNROLL + u], four.w, acc[r * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + t * ((T_V == 0u) ? (1u) : (2u)) + f].w); }
           }
         }
       }
@@ -332,7 +301,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
       for (u32 i = threadIdx.x; i < LANES * (V_VECS * ((T_V == 0u) ? (1u) : (2u))); i += ((u32)K_C0)) {
         u32 f = i / LANES;
         u32 col = (i % LANES + LANES * (f / ((T_V == 0u) ? (1u) : (2u)))) * ((T_V == 0u) ? (4u) : (8u)) + 4u * (f % ((T_V == 0u) ? (1u) : (2u)));
-        if (col < p.dv && begin < end) {
+        if (col < p.dv) {
           f32x4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
           for (u32 j = 0u; j < (((u32)K_C0) / LANES); j += 1u) {
             f32x4 part = joined[(j * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + f) * LANES + i % LANES];

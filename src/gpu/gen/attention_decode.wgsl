@@ -4,26 +4,14 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_shift(T : u32) -> u32 {
-  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
-}
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
-  var sign : u32 = (u >> 16u) & 0x8000u;
   var a : u32 = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    var drop : u32 = 126u - (a >> 23u);
-    var m : u32 = (a & 0x7fffffu) | 0x800000u;
-    var q : u32 = m >> drop;
-    var rest : u32 = m & ((1u << drop) - 1u);
-    var tie : u32 = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+  return ((u >> 16u) & 0x8000u) | r;
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -47,13 +35,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -64,30 +52,14 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
-fn k_low4(w : vec4<u32>, T : u32) -> vec4<f32> {
-  if (T == 1u) { return vec4<f32>(unpack2x16float(w.x).x, unpack2x16float(w.x).y, unpack2x16float(w.y).x, unpack2x16float(w.y).y); }
-  if (T == 2u) {
-    return vec4<f32>(bitcast<f32>(w.x << 16u), bitcast<f32>(w.x & 0xffff0000u), bitcast<f32>(w.y << 16u), bitcast<f32>(w.y & 0xffff0000u));
-  }
-  return bitcast<vec4<f32>>(w);
+fn k_four(w : vec4<u32>, T : u32, second : u32) -> vec4<f32> {
+  var a : u32 = select(w.x, w.z, second == 1u);
+  var b : u32 = select(w.y, w.w, second == 1u);
+  var r : vec4<f32> = bitcast<vec4<f32>>(w);
+  if (T == 1u) { r = vec4<f32>(unpack2x16float(a).x, unpack2x16float(a).y, unpack2x16float(b).x, unpack2x16float(b).y); }
+  if (T == 2u) { r = vec4<f32>(bitcast<f32>(a << 16u), bitcast<f32>(a & 0xffff0000u), bitcast<f32>(b << 16u), bitcast<f32>(b & 0xffff0000u)); }
+  return r;
 }
-fn k_high4(w : vec4<u32>, T : u32) -> vec4<f32> {
-  if (T == 1u) { return vec4<f32>(unpack2x16float(w.z).x, unpack2x16float(w.z).y, unpack2x16float(w.w).x, unpack2x16float(w.w).y); }
-  return vec4<f32>(bitcast<f32>(w.z << 16u), bitcast<f32>(w.z & 0xffff0000u), bitcast<f32>(w.w << 16u), bitcast<f32>(w.w & 0xffff0000u));
-}
-fn k_pair(a : f32, b : f32, T : u32) -> u32 {
-  return k_narrow(bitcast<u32>(a), T) | (k_narrow(bitcast<u32>(b), T) << 16u);
-}
-fn k_words4(low : vec4<f32>, high : vec4<f32>, T : u32) -> vec4<u32> {
-  if (T == 0u) { return bitcast<vec4<u32>>(low); }
-  return vec4<u32>(k_pair(low.x, low.y, T), k_pair(low.z, low.w, T), k_pair(high.x, high.y, T), k_pair(high.z, high.w, T));
-}
-fn k_sum4(a : vec4<f32>) -> f32 { return (a.x + a.y) + (a.z + a.w); }
-fn k_max4(a : vec4<f32>) -> f32 { return max(max(a.x, a.y), max(a.z, a.w)); }
-fn k_add4(a : vec4<f32>, b : vec4<f32>) -> vec4<f32> { return vec4<f32>(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
-fn k_less4(a : vec4<f32>, b : f32) -> vec4<f32> { return vec4<f32>(a.x - b, a.y - b, a.z - b, a.w - b); }
-fn k_times4(a : vec4<f32>, b : f32) -> vec4<f32> { return vec4<f32>(a.x * b, a.y * b, a.z * b, a.w * b); }
-fn k_mul4(a : vec4<f32>, b : vec4<f32>) -> vec4<f32> { return vec4<f32>(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w); }
 fn k_softcap(s : f32, c : f32) -> f32 { return c - (c + c) / (exp((s + s) / c) + 1.0f); }
 @id(1) override T_Q : u32 = 0u;
 @id(2) override T_K : u32 = 0u;
@@ -106,6 +78,7 @@ fn k_softcap(s : f32, c : f32) -> f32 { return c - (c + c) / (exp((s + s) / c) +
 @id(15) override RED : u32 = 1u;
 @id(16) override QUERY : u32 = 1u;
 @id(17) override JOINED : u32 = 1u;
+@id(18) override CAREFUL : u32 = 0u;
 struct Params { groups : u32,
   n_batch : u32, n_q : u32, n_keys : u32, n_kv : u32, heads_per_kv : u32, d : u32, dv : u32, q_place : u32, q_head : u32, k_place : u32, k_head : u32, v_place : u32, v_head : u32, y_place : u32, y_head : u32, bias_batch : u32, bias_head : u32, bias_q : u32, bias_key : u32, len_step : u32, offset_step : u32, window : u32, splits : u32, row_blocks : u32, stats : u32, hidden : u32, scale : f32, softcap : f32,
 }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
@@ -138,7 +111,7 @@ var<workgroup> view : array<i32, 2>;
     if (row < n_rows && e < p.d) {
       var at : u32 = batch * n_rows * p.n_kv * p.d + (row / p.heads_per_kv) * p.q_place +
                      (head * p.heads_per_kv + row % p.heads_per_kv) * p.q_head + e;
-      four = vec4<f32>(bitcast<f32>(k_element(q[(at) >> k_shift(T_Q)], T_Q, at)), bitcast<f32>(k_element(q[(at + 1u) >> k_shift(T_Q)], T_Q, at + 1u)), bitcast<f32>(k_element(q[(at + 2u) >> k_shift(T_Q)], T_Q, at + 2u)), bitcast<f32>(k_element(q[(at + 3u) >> k_shift(T_Q)], T_Q, at + 3u)));
+      four = vec4<f32>(bitcast<f32>(k_element(q[(at) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at)), bitcast<f32>(k_element(q[(at + 1u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 1u)), bitcast<f32>(k_element(q[(at + 2u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 2u)), bitcast<f32>(k_element(q[(at + 3u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 3u)));
     }
     query[i] = four;
   }
@@ -175,32 +148,33 @@ var<workgroup> view : array<i32, 2>;
   for (var key0 : i32 = begin; key0 < end; key0 += i32((GROUP / LANES) * UNROLL)) {
     var k_raw : array<vec4<u32>, 8>;
     var v_raw : array<vec4<u32>, 8>;
+    var is_key : array<bool, 8>;
     for (var u : u32 = 0u; u < UNROLL; u += 1u) {
       var key : u32 = u32(key0) + u * (GROUP / LANES) + team;
+      is_key[u] = i32(key) < end;
+      if (HAS_MASK == 1u) {
+        if (is_key[u]) { is_key[u] = k_element(mask[(batch * p.n_keys + key) >> ((2103828u >> (((10u) & 15u) * 2u)) & 3u)], 10u, batch * p.n_keys + key) != 0u; }
+      }
       for (var t : u32 = 0u; t < K_VECS; t += 1u) {
         k_raw[u * K_VECS + t] = vec4<u32>(0u, 0u, 0u, 0u);
-        if (i32(key) < end && (lane + LANES * t) * select(8u, 4u, T_K == 0u) < p.d) {
+        if (is_key[u] && (lane + LANES * t) * select(8u, 4u, T_K == 0u) < p.d) {
           k_raw[u * K_VECS + t] = k[k_base + key * (p.k_place / select(8u, 4u, T_K == 0u)) + lane + LANES * t];
         }
       }
       for (var t : u32 = 0u; t < V_VECS; t += 1u) {
         v_raw[u * V_VECS + t] = vec4<u32>(0u, 0u, 0u, 0u);
-        if (i32(key) < end && (lane + LANES * t) * select(8u, 4u, T_V == 0u) < p.dv) {
+        if (is_key[u] && (lane + LANES * t) * select(8u, 4u, T_V == 0u) < p.dv) {
           v_raw[u * V_VECS + t] = v[v_base + key * (p.v_place / select(8u, 4u, T_V == 0u)) + lane + LANES * t];
         }
       }
     }
-    var s : array<f32, 32>;
+    var s : array<f32, 16>;
     for (var i : u32 = 0u; i < (UNROLL * ROWS); i += 1u) { s[i] = 0.0f; }
     for (var t : u32 = 0u; t < K_VECS; t += 1u) {
       for (var f : u32 = 0u; f < select(2u, 1u, T_K == 0u); f += 1u) {
         var four : array<vec4<f32>, 8>;
         for (var u : u32 = 0u; u < UNROLL; u += 1u) {
-          if (f == 0u) {
-            four[u] = k_low4(k_raw[u * K_VECS + t], T_K);
-          } else {
-            four[u] = k_high4(k_raw[u * K_VECS + t], T_K);
-          }
+          four[u] = k_four(k_raw[u * K_VECS + t], T_K, f);
         }
         for (var r : u32 = 0u; r < ROWS; r += 1u) {
           var a : vec4<f32> = query[(r * select(2u, 1u, T_K == 0u) + f) * (LANES * K_VECS) + t * LANES + lane];
@@ -211,15 +185,11 @@ var<workgroup> view : array<i32, 2>;
     for (var i : u32 = 0u; i < (UNROLL * ROWS); i += 1u) { red[i * GROUP + k_lid.x] = s[i]; } workgroupBarrier(); for (var i : u32 = lane; i < (UNROLL * ROWS); i += LANES) { var sum : f32 = red[i * GROUP + team * LANES]; for (var m : u32 = 1u; m < LANES; m += 1u) { sum = sum + red[i * GROUP + team * LANES + m]; } red[(UNROLL * ROWS) * GROUP + team * (UNROLL * ROWS) + i] = sum; } workgroupBarrier(); for (var i : u32 = 0u; i < (UNROLL * ROWS); i += 1u) { s[i] = red[(UNROLL * ROWS) * GROUP + team * (UNROLL * ROWS) + i]; }
     for (var u : u32 = 0u; u < UNROLL; u += 1u) {
       var j : i32 = key0 + i32(u * (GROUP / LANES) + team);
-      var is_key : bool = j < end;
-      if (HAS_MASK == 1u) {
-        if (is_key) { is_key = k_element(mask[(batch * p.n_keys + u32(j)) >> k_shift(10u)], 10u, batch * p.n_keys + u32(j)) != 0u; }
-      }
       for (var r : u32 = 0u; r < ROWS; r += 1u) {
-        s[r * UNROLL + u] = s[r * UNROLL + u] * p.scale; if (HAS_CAP == 1u) { s[r * UNROLL + u] = k_softcap(s[r * UNROLL + u], p.softcap); } if (HAS_BIAS == 1u) { s[r * UNROLL + u] = s[r * UNROLL + u] + bitcast<f32>(k_element(bias[(select(0u, bias_at[r] + u32(j) * p.bias_key, is_key)) >> k_shift(T_Q)], T_Q, select(0u, bias_at[r] + u32(j) * p.bias_key, is_key))); }
-        var seen : bool = is_key;
+        s[r * UNROLL + u] = s[r * UNROLL + u] * p.scale; if (HAS_CAP == 1u) { s[r * UNROLL + u] = k_softcap(s[r * UNROLL + u], p.softcap); } if (HAS_BIAS == 1u) { s[r * UNROLL + u] = s[r * UNROLL + u] + bitcast<f32>(k_element(bias[(select(0u, bias_at[r] + u32(j) * p.bias_key, is_key[u])) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, select(0u, bias_at[r] + u32(j) * p.bias_key, is_key[u]))); }
+        var seen : bool = is_key[u];
         if (CAUSAL == 1u) { seen = seen && ((j) <= (own[r]) && (p.window == 0u || (j) + i32(p.window) > (own[r]))); }
-        if (!seen) { s[r * UNROLL + u] = bitcast<f32>(p.hidden); }
+        s[r * UNROLL + u] = select(bitcast<f32>(p.hidden), s[r * UNROLL + u], seen);
       }
     }
     for (var r : u32 = 0u; r < ROWS; r += 1u) {
@@ -237,10 +207,9 @@ var<workgroup> view : array<i32, 2>;
     for (var t : u32 = 0u; t < V_VECS; t += 1u) {
       for (var u : u32 = 0u; u < UNROLL; u += 1u) {
         for (var f : u32 = 0u; f < select(2u, 1u, T_V == 0u); f += 1u) {
-          var four : vec4<f32> = k_low4(v_raw[u * V_VECS + t], T_V);
-          if (f == 1u) { four = k_high4(v_raw[u * V_VECS + t], T_V); }
+          var four : vec4<f32> = k_four(v_raw[u * V_VECS + t], T_V, f);
           for (var r : u32 = 0u; r < ROWS; r += 1u) {
-            if (bitcast<u32>(s[r * UNROLL + u]) != 0u) { acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].x = fma(s[r * UNROLL + u], four.x, acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].x); acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].y = fma(s[r * UNROLL + u], four.y, acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].y); acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].z = fma(s[r * UNROLL + u], four.z, acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].z); acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].w = fma(s[r * UNROLL + u], four.w, acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].w); }
+            if (CAREFUL == 0u || bitcast<u32>(s[r * UNROLL + u]) != 0u) { acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].x = fma(s[r * UNROLL + u], four.x, acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].x); acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].y = fma(s[r * UNROLL + u], four.y, acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].y); acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].z = fma(s[r * UNROLL + u], four.z, acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].z); acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].w = fma(s[r * UNROLL + u], four.w, acc[r * (V_VECS * select(2u, 1u, T_V == 0u)) + t * select(2u, 1u, T_V == 0u) + f].w); }
           }
         }
       }
@@ -269,7 +238,7 @@ var<workgroup> view : array<i32, 2>;
       for (var i : u32 = k_lid.x; i < LANES * (V_VECS * select(2u, 1u, T_V == 0u)); i += GROUP) {
         var f : u32 = i / LANES;
         var col : u32 = (i % LANES + LANES * (f / select(2u, 1u, T_V == 0u))) * select(8u, 4u, T_V == 0u) + 4u * (f % select(2u, 1u, T_V == 0u));
-        if (col < p.dv && begin < end) {
+        if (col < p.dv) {
           var sum : vec4<f32> = vec4<f32>(0.0f, 0.0f, 0.0f, 0.0f);
           for (var j : u32 = 0u; j < (GROUP / LANES); j += 1u) {
             var part : vec4<f32> = joined[(j * (V_VECS * select(2u, 1u, T_V == 0u)) + f) * LANES + i % LANES];

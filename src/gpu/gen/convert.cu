@@ -27,9 +27,6 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
   u32 a = u & 0x7fffffffu;
@@ -61,13 +58,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -84,13 +81,13 @@ struct Params { u32 groups;
   u32 n;
 };
 extern "C" __global__ void __launch_bounds__(K_C0) convert(const u32 *x, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
-  u32 shift = k_shift(TY);
+  u32 shift = (((TY) == 4u || (TY) == 5u || (TY) == 10u) ? (2u) : ((((TY) == 1u || (TY) == 2u || (TY) == 6u) ? (1u) : (0u))));
   u32 w = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
   u32 first = w << shift;
   if (first < p.n) {
     u32 word = 0u;
     for (u32 e = 0u; e < (1u << shift); e += 1u) {
-      if (first + e < p.n) { word = k_put(word, TY, e, k_narrow(k_element(x[(first + e) >> k_shift(TX)], TX, first + e), TY)); }
+      if (first + e < p.n) { word = k_put(word, TY, e, k_narrow(k_element(x[(first + e) >> (((TX) == 4u || (TX) == 5u || (TX) == 10u) ? (2u) : ((((TX) == 1u || (TX) == 2u || (TX) == 6u) ? (1u) : (0u))))], TX, first + e), TY)); }
     }
     y[w] = word;
   }

@@ -4,9 +4,6 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_shift(T : u32) -> u32 {
-  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
-}
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
   var a : u32 = u & 0x7fffffffu;
@@ -38,13 +35,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -63,13 +60,13 @@ struct Params { groups : u32,
 @group(0) @binding(0) var<storage, read_write> x : array<u32>;
 @group(0) @binding(1) var<storage, read_write> y : array<u32>;
 @compute @workgroup_size(GROUP) fn convert(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
-  var shift : u32 = k_shift(TY);
+  var shift : u32 = select(select(0u, 1u, (TY) == 1u || (TY) == 2u || (TY) == 6u), 2u, (TY) == 4u || (TY) == 5u || (TY) == 10u);
   var w : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
   var first : u32 = w << shift;
   if (first < p.n) {
     var word : u32 = 0u;
     for (var e : u32 = 0u; e < (1u << shift); e += 1u) {
-      if (first + e < p.n) { word = k_put(word, TY, e, k_narrow(k_element(x[(first + e) >> k_shift(TX)], TX, first + e), TY)); }
+      if (first + e < p.n) { word = k_put(word, TY, e, k_narrow(k_element(x[(first + e) >> select(select(0u, 1u, (TX) == 1u || (TX) == 2u || (TX) == 6u), 2u, (TX) == 4u || (TX) == 5u || (TX) == 10u)], TX, first + e), TY)); }
     }
     y[w] = word;
   }

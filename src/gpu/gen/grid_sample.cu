@@ -27,26 +27,14 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+  return ((u >> 16u) & 0x8000u) | r;
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -70,13 +58,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -199,7 +187,7 @@ static __device__ __forceinline__ u32x2 k_tap(u32x2 at, u32 i, u32 size) {
 extern "C" __global__ void __launch_bounds__(K_C0) grid_sample(const u32 *x, const u32 *grid, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 index = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
   if (index < p.n) {
-    u32 shift = k_shift(TO);
+    u32 shift = (((TO) == 4u || (TO) == 5u || (TO) == 10u) ? (2u) : ((((TO) == 1u || (TO) == 2u || (TO) == 6u) ? (1u) : (0u))));
     u32 batch = k_div(index, p.words_m, p.words_s);
     u32 w = index - batch * p.words;
     u32 image = k_div(batch, p.chunks_m, p.chunks_s);
@@ -211,10 +199,10 @@ extern "C" __global__ void __launch_bounds__(K_C0) grid_sample(const u32 *x, con
     for (u32 c = 0u; c < 8u; c += 1u) { words[c] = 0u; }
     for (u32 e = 0u; e < (1u << shift); e += 1u) {
       u32 at = (image * p.places + (w << shift) + e) * AXES;
-      u32x2 at_x = k_place(k_element(grid[(at) >> k_shift(T)], T, at), p.in_x);
-      u32x2 at_y = k_place(k_element(grid[(at + 1u) >> k_shift(T)], T, at + 1u), p.in_y);
+      u32x2 at_x = k_place(k_element(grid[(at) >> (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))))], T, at), p.in_x);
+      u32x2 at_y = k_place(k_element(grid[(at + 1u) >> (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))))], T, at + 1u), p.in_y);
       u32x2 at_z = make_uint2(0u, 0u);
-      if (AXES == 3u) { at_z = k_place(k_element(grid[(at + 2u) >> k_shift(T)], T, at + 2u), p.in_z); }
+      if (AXES == 3u) { at_z = k_place(k_element(grid[(at + 2u) >> (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))))], T, at + 2u), p.in_z); }
       f32 sums[8];
       for (u32 c = 0u; c < 8u; c += 1u) { sums[c] = 0.0f; }
       for (u32 i = 0u; i < taps_z; i += 1u) {

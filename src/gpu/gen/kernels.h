@@ -11,6 +11,9 @@ enum {
   GPU_INDEX_attention4,
   GPU_INDEX_attention_combine,
   GPU_INDEX_attention_decode,
+  GPU_INDEX_causal_conv,
+  GPU_INDEX_conv_coop,
+  GPU_INDEX_conv_coop_bf16,
   GPU_INDEX_conv_depthwise,
   GPU_INDEX_conv_direct,
   GPU_INDEX_conv_sum,
@@ -22,9 +25,14 @@ enum {
   GPU_INDEX_fft_out,
   GPU_INDEX_grid_sample,
   GPU_INDEX_im2col,
+  GPU_INDEX_linear_scan,
   GPU_INDEX_matmul4,
   GPU_INDEX_matmul8,
+  GPU_INDEX_matmul_blocks,
+  GPU_INDEX_matmul_codes,
   GPU_INDEX_matmul_coop2,
+  GPU_INDEX_matmul_coop24,
+  GPU_INDEX_matmul_coop24_bf16,
   GPU_INDEX_matmul_coop2_bf16,
   GPU_INDEX_matmul_coop4,
   GPU_INDEX_matmul_coop4_bf16,
@@ -45,6 +53,11 @@ enum {
   GPU_INDEX_pointwise64,
   GPU_INDEX_pool,
   GPU_INDEX_pool_lanes,
+  GPU_INDEX_q_channels,
+  GPU_INDEX_q_conv2d,
+  GPU_INDEX_q_matmul,
+  GPU_INDEX_quant_coop,
+  GPU_INDEX_quant_halves,
   GPU_INDEX_quant_matvec,
   GPU_INDEX_quant_rows,
   GPU_INDEX_range,
@@ -59,6 +72,7 @@ enum {
   GPU_INDEX_sample_sums,
   GPU_INDEX_scan,
   GPU_INDEX_scatter,
+  GPU_INDEX_scatter_few,
   GPU_INDEX_softmax,
   GPU_INDEX_softmax4,
   GPU_INDEX_sort_block,
@@ -76,11 +90,20 @@ extern const struct gpu_kernel gpu_kernel_attention;
 typedef struct gpu_params_attention4 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention4;
 extern const struct gpu_kernel gpu_kernel_attention4;
 
-typedef struct gpu_params_attention_combine { uint32_t groups; uint32_t n; uint32_t rows; uint32_t dv; uint32_t splits; uint32_t stats; uint32_t heads; uint32_t head_rows; } gpu_params_attention_combine;
+typedef struct gpu_params_attention_combine { uint32_t groups; uint32_t rows; uint32_t dv; uint32_t splits; uint32_t stats; uint32_t heads; uint32_t head_rows; } gpu_params_attention_combine;
 extern const struct gpu_kernel gpu_kernel_attention_combine;
 
 typedef struct gpu_params_attention_decode { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_decode;
 extern const struct gpu_kernel gpu_kernel_attention_decode;
+
+typedef struct gpu_params_causal_conv { uint32_t groups; uint32_t lines; uint32_t channels; uint32_t steps; uint32_t taps; uint32_t pieces; } gpu_params_causal_conv;
+extern const struct gpu_kernel gpu_kernel_causal_conv;
+
+typedef struct gpu_params_conv_coop { uint32_t groups; uint32_t places; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t y_part; uint32_t channels; uint32_t kv; uint32_t kv_part; uint32_t cv; uint32_t taps; uint32_t tiles_o; uint32_t tiles_p; } gpu_params_conv_coop;
+extern const struct gpu_kernel gpu_kernel_conv_coop;
+
+typedef struct gpu_params_conv_coop_bf16 { uint32_t groups; uint32_t places; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t y_part; uint32_t channels; uint32_t kv; uint32_t kv_part; uint32_t cv; uint32_t taps; uint32_t tiles_o; uint32_t tiles_p; } gpu_params_conv_coop_bf16;
+extern const struct gpu_kernel gpu_kernel_conv_coop_bf16;
 
 typedef struct gpu_params_conv_depthwise { uint32_t groups; uint32_t in_y; uint32_t in_x; uint32_t pad_y; uint32_t pad_x; uint32_t out_y; uint32_t words; uint32_t words_m; uint32_t words_s; uint32_t blocks; uint32_t blocks_m; uint32_t blocks_s; uint32_t channels; uint32_t channels_m; uint32_t channels_s; uint32_t each_out; uint32_t n; } gpu_params_conv_depthwise;
 extern const struct gpu_kernel gpu_kernel_conv_depthwise;
@@ -115,14 +138,29 @@ extern const struct gpu_kernel gpu_kernel_grid_sample;
 typedef struct gpu_params_im2col { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t kw; uint32_t kw_m; uint32_t kw_s; uint32_t kh; uint32_t kh_m; uint32_t kh_s; uint32_t n; } gpu_params_im2col;
 extern const struct gpu_kernel gpu_kernel_im2col;
 
+typedef struct gpu_params_linear_scan { uint32_t groups; uint32_t steps; uint32_t heads; uint32_t inner; uint32_t outers; uint32_t groups_bc; uint32_t n; uint32_t blocks; float scale; } gpu_params_linear_scan;
+extern const struct gpu_kernel gpu_kernel_linear_scan;
+
 typedef struct gpu_params_matmul4 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul4;
 extern const struct gpu_kernel gpu_kernel_matmul4;
 
 typedef struct gpu_params_matmul8 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul8;
 extern const struct gpu_kernel gpu_kernel_matmul8;
 
+typedef struct gpu_params_matmul_blocks { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; uint32_t n_blocks; } gpu_params_matmul_blocks;
+extern const struct gpu_kernel gpu_kernel_matmul_blocks;
+
+typedef struct gpu_params_matmul_codes { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; uint32_t block; } gpu_params_matmul_codes;
+extern const struct gpu_kernel gpu_kernel_matmul_codes;
+
 typedef struct gpu_params_matmul_coop2 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop2;
 extern const struct gpu_kernel gpu_kernel_matmul_coop2;
+
+typedef struct gpu_params_matmul_coop24 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop24;
+extern const struct gpu_kernel gpu_kernel_matmul_coop24;
+
+typedef struct gpu_params_matmul_coop24_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop24_bf16;
+extern const struct gpu_kernel gpu_kernel_matmul_coop24_bf16;
 
 typedef struct gpu_params_matmul_coop2_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop2_bf16;
 extern const struct gpu_kernel gpu_kernel_matmul_coop2_bf16;
@@ -169,10 +207,10 @@ extern const struct gpu_kernel gpu_kernel_place;
 typedef struct gpu_params_place4 { uint32_t groups; uint32_t items; uint32_t step; uint32_t rows; uint32_t run; uint32_t run_m; uint32_t run_s; uint32_t pitch; uint32_t first; uint32_t inner; uint32_t limit; uint32_t per; uint32_t end0; uint32_t end1; uint32_t end2; uint32_t end3; uint32_t end4; } gpu_params_place4;
 extern const struct gpu_kernel gpu_kernel_place4;
 
-typedef struct gpu_params_pointwise { uint32_t groups; uint32_t n; uint32_t c0; uint32_t c1; uint32_t c2; uint32_t c3; uint32_t c4; uint32_t c5; uint32_t c6; uint32_t c7; uint32_t c8; uint32_t c9; uint32_t c10; uint32_t c11; } gpu_params_pointwise;
+typedef struct gpu_params_pointwise { uint32_t groups; uint32_t n; uint32_t c0; uint32_t c1; uint32_t c2; uint32_t c3; uint32_t c4; uint32_t c5; uint32_t c6; uint32_t c7; uint32_t c8; uint32_t c9; uint32_t c10; uint32_t c11; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t a0; uint32_t a1; uint32_t a2; uint32_t a3; uint32_t a4; uint32_t a5; uint32_t b0; uint32_t b1; uint32_t b2; uint32_t b3; uint32_t b4; uint32_t b5; } gpu_params_pointwise;
 extern const struct gpu_kernel gpu_kernel_pointwise;
 
-typedef struct gpu_params_pointwise4 { uint32_t groups; uint32_t n; uint32_t c0; uint32_t c1; uint32_t c2; uint32_t c3; uint32_t c4; uint32_t c5; uint32_t c6; uint32_t c7; uint32_t c8; uint32_t c9; uint32_t c10; uint32_t c11; } gpu_params_pointwise4;
+typedef struct gpu_params_pointwise4 { uint32_t groups; uint32_t n; uint32_t c0; uint32_t c1; uint32_t c2; uint32_t c3; uint32_t c4; uint32_t c5; uint32_t c6; uint32_t c7; uint32_t c8; uint32_t c9; uint32_t c10; uint32_t c11; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t a0; uint32_t a1; uint32_t a2; uint32_t a3; uint32_t a4; uint32_t a5; uint32_t b0; uint32_t b1; uint32_t b2; uint32_t b3; uint32_t b4; uint32_t b5; } gpu_params_pointwise4;
 extern const struct gpu_kernel gpu_kernel_pointwise4;
 
 typedef struct gpu_params_pointwise64 { uint32_t groups; uint32_t n; uint32_t c0; uint32_t c1; uint32_t c2; uint32_t c3; uint32_t c4; uint32_t c5; uint32_t c6; uint32_t c7; uint32_t c8; uint32_t c9; uint32_t c10; uint32_t c11; uint32_t h0; uint32_t h1; uint32_t h2; uint32_t h3; uint32_t h4; uint32_t h5; uint32_t h6; uint32_t h7; uint32_t h8; uint32_t h9; uint32_t h10; uint32_t h11; } gpu_params_pointwise64;
@@ -183,6 +221,21 @@ extern const struct gpu_kernel gpu_kernel_pool;
 
 typedef struct gpu_params_pool_lanes { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t padded_z; uint32_t padded_y; uint32_t padded_x; uint32_t n; } gpu_params_pool_lanes;
 extern const struct gpu_kernel gpu_kernel_pool_lanes;
+
+typedef struct gpu_params_q_channels { uint32_t groups; uint32_t n; } gpu_params_q_channels;
+extern const struct gpu_kernel gpu_kernel_q_channels;
+
+typedef struct gpu_params_q_conv2d { uint32_t groups; uint32_t count; uint32_t out_channels; uint32_t out_h; uint32_t out_w; uint32_t in_channels; uint32_t in_h; uint32_t in_w; uint32_t in_each; uint32_t out_each; uint32_t kernel_h; uint32_t kernel_w; int32_t stride_h; int32_t stride_w; int32_t dilation_h; int32_t dilation_w; int32_t pad_h; int32_t pad_w; } gpu_params_q_conv2d;
+extern const struct gpu_kernel gpu_kernel_q_conv2d;
+
+typedef struct gpu_params_q_matmul { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles_m; uint32_t tiles_n; uint32_t last_a; uint32_t last_b; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_q_matmul;
+extern const struct gpu_kernel gpu_kernel_q_matmul;
+
+typedef struct gpu_params_quant_coop { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_quant_coop;
+extern const struct gpu_kernel gpu_kernel_quant_coop;
+
+typedef struct gpu_params_quant_halves { uint32_t groups; uint32_t k; } gpu_params_quant_halves;
+extern const struct gpu_kernel gpu_kernel_quant_halves;
 
 typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; } gpu_params_quant_matvec;
 extern const struct gpu_kernel gpu_kernel_quant_matvec;
@@ -225,6 +278,9 @@ extern const struct gpu_kernel gpu_kernel_scan;
 
 typedef struct gpu_params_scatter { uint32_t groups; uint32_t lines; uint32_t ranges; uint32_t range_size; uint32_t count; uint32_t u_step; uint32_t stride; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_scatter;
 extern const struct gpu_kernel gpu_kernel_scatter;
+
+typedef struct gpu_params_scatter_few { uint32_t groups; uint32_t lines; uint32_t ranges; uint32_t range_size; uint32_t count; uint32_t u_step; uint32_t stride; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_scatter_few;
+extern const struct gpu_kernel gpu_kernel_scatter_few;
 
 typedef struct gpu_params_softmax { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t chunks; uint32_t chunk; } gpu_params_softmax;
 extern const struct gpu_kernel gpu_kernel_softmax;

@@ -27,26 +27,14 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+  return ((u >> 16u) & 0x8000u) | r;
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -70,13 +58,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -118,15 +106,15 @@ extern "C" __global__ void __launch_bounds__(K_C0) normalize(const u32 *x, const
   f32 mean = 0.0f;
   f32 origin = 0.0f;
   if (HAS_RESIDUAL == 1u && CENTRE == 1u && is_line) {
-    origin = __uint_as_float(k_element(x[(base - first * p.inner) >> k_shift(T)], T, base - first * p.inner)) * 0.0625f;
+    origin = __uint_as_float(k_element(x[(base - first * p.inner) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, base - first * p.inner)) * 0.0625f;
   }
  
 #pragma unroll
   for (u32 e = 0u; e < PER; e += 1u) {
     if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) {
       u32 at = base + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) * p.inner;
-      v[e] = __uint_as_float(k_element(x[(at) >> k_shift(T)], T, at)) * 0.0625f - origin;
-      if (HAS_RESIDUAL == 1u) { v[e] += __uint_as_float(k_element(residual[(at) >> k_shift(T)], T, at)) * 0.0625f; }
+      v[e] = __uint_as_float(k_element(x[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at)) * 0.0625f - origin;
+      if (HAS_RESIDUAL == 1u) { v[e] += __uint_as_float(k_element(residual[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at)) * 0.0625f; }
       mean += v[e] * part;
     }
   }
@@ -159,8 +147,8 @@ extern "C" __global__ void __launch_bounds__(K_C0) normalize(const u32 *x, const
       if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) {
         f32 r = (v[e] - mean - rest) * by * scale;
         u32 c = channel + (first + (((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT)) / p.run;
-        if (HAS_GAMMA == 1u) { r = r * __uint_as_float(k_element(gamma[(c) >> k_shift(T)], T, c)); }
-        if (HAS_BETA == 1u) { r = r + __uint_as_float(k_element(beta[(c) >> k_shift(T)], T, c)); }
+        if (HAS_GAMMA == 1u) { r = r * __uint_as_float(k_element(gamma[(c) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, c)); }
+        if (HAS_BETA == 1u) { r = r + __uint_as_float(k_element(beta[(c) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, c)); }
         v[e] = r;
       }
     }

@@ -27,26 +27,14 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+  return ((u >> 16u) & 0x8000u) | r;
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -70,13 +58,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -223,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) scan(const u32 *x, u32 *y, co
     u32 first = (begin + ((REVERSE == 1u) ? (blocks - 1u - turn) : (turn))) * 8u;
     u32 count = ((is_line && turn < blocks) ? (min(8u, p.n - first)) : (0u));
     u32x2 acc = make_uint2(p.neutral, p.neutral_high);
-    for (u32 e = 0u; e < count; e += 1u) { acc = k_fold(acc, k_fold_in(((T == 9u) ? (x[((T == 9u) ? (2u * (base + (first + e) * p.inner)) : (0u))]) : (k_element(x[(((T == 9u) ? (0u) : (base + (first + e) * p.inner))) >> k_shift(T)], T, ((T == 9u) ? (0u) : (base + (first + e) * p.inner))))), x[((T == 9u) ? (2u * (base + (first + e) * p.inner) + 1u) : (0u))], OP, T), OP, T); }
+    for (u32 e = 0u; e < count; e += 1u) { acc = k_fold(acc, k_fold_in(((T == 9u) ? (x[((T == 9u) ? (2u * (base + (first + e) * p.inner)) : (0u))]) : (k_element(x[(((T == 9u) ? (0u) : (base + (first + e) * p.inner))) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, ((T == 9u) ? (0u) : (base + (first + e) * p.inner))))), x[((T == 9u) ? (2u * (base + (first + e) * p.inner) + 1u) : (0u))], OP, T), OP, T); }
     __syncthreads();
     red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = acc.x;
     red_high[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = acc.y;
@@ -243,12 +231,12 @@ extern "C" __global__ void __launch_bounds__(K_C0) scan(const u32 *x, u32 *y, co
     for (u32 e = 0u; e < count; e += 1u) {
       u32 k = first + ((REVERSE == 1u) ? (count - 1u - e) : (e));
       u32 at = base + k * p.inner;
-      u32x2 after = k_fold(before, k_fold_in(((T == 9u) ? (x[((T == 9u) ? (2u * (at)) : (0u))]) : (k_element(x[(((T == 9u) ? (0u) : (at))) >> k_shift(T)], T, ((T == 9u) ? (0u) : (at))))), x[((T == 9u) ? (2u * (at) + 1u) : (0u))], OP, T), OP, T);
+      u32x2 after = k_fold(before, k_fold_in(((T == 9u) ? (x[((T == 9u) ? (2u * (at)) : (0u))]) : (k_element(x[(((T == 9u) ? (0u) : (at))) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, ((T == 9u) ? (0u) : (at))))), x[((T == 9u) ? (2u * (at) + 1u) : (0u))], OP, T), OP, T);
       u32x2 r = k_fold_out(before, OP, T, 1.0f);
       if (EXCLUSIVE == 0u) { r = k_fold_out(after, OP, T, 1.0f); }
       before = after;
       if (PACKED == 1u) {
-        u32 shift = k_shift(T);
+        u32 shift = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
         word = k_put(word, T, k, k_narrow(r.x, T));
         u32 last = ((REVERSE == 1u) ? (0u) : ((1u << shift) - 1u));
         if ((k & ((1u << shift) - 1u)) == last) {

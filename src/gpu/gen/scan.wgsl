@@ -4,26 +4,14 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_shift(T : u32) -> u32 {
-  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
-}
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
-  var sign : u32 = (u >> 16u) & 0x8000u;
   var a : u32 = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    var drop : u32 = 126u - (a >> 23u);
-    var m : u32 = (a & 0x7fffffu) | 0x800000u;
-    var q : u32 = m >> drop;
-    var rest : u32 = m & ((1u << drop) - 1u);
-    var tie : u32 = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+  return ((u >> 16u) & 0x8000u) | r;
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -47,13 +35,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -203,7 +191,7 @@ var<workgroup> red_high : array<u32, GROUP>;
     var first : u32 = (begin + select(turn, blocks - 1u - turn, REVERSE == 1u)) * 8u;
     var count : u32 = select(0u, min(8u, p.n - first), is_line && turn < blocks);
     var acc : vec2<u32> = vec2<u32>(p.neutral, p.neutral_high);
-    for (var e : u32 = 0u; e < count; e += 1u) { acc = k_fold(acc, k_fold_in(select(k_element(x[(select(base + (first + e) * p.inner, 0u, T == 9u)) >> k_shift(T)], T, select(base + (first + e) * p.inner, 0u, T == 9u)), x[select(0u, 2u * (base + (first + e) * p.inner), T == 9u)], T == 9u), x[select(0u, 2u * (base + (first + e) * p.inner) + 1u, T == 9u)], OP, T), OP, T); }
+    for (var e : u32 = 0u; e < count; e += 1u) { acc = k_fold(acc, k_fold_in(select(k_element(x[(select(base + (first + e) * p.inner, 0u, T == 9u)) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, select(base + (first + e) * p.inner, 0u, T == 9u)), x[select(0u, 2u * (base + (first + e) * p.inner), T == 9u)], T == 9u), x[select(0u, 2u * (base + (first + e) * p.inner) + 1u, T == 9u)], OP, T), OP, T); }
     workgroupBarrier();
     red[k_lid.x] = acc.x;
     red_high[k_lid.x] = acc.y;
@@ -223,12 +211,12 @@ var<workgroup> red_high : array<u32, GROUP>;
     for (var e : u32 = 0u; e < count; e += 1u) {
       var k : u32 = first + select(e, count - 1u - e, REVERSE == 1u);
       var at : u32 = base + k * p.inner;
-      var after : vec2<u32> = k_fold(before, k_fold_in(select(k_element(x[(select(at, 0u, T == 9u)) >> k_shift(T)], T, select(at, 0u, T == 9u)), x[select(0u, 2u * (at), T == 9u)], T == 9u), x[select(0u, 2u * (at) + 1u, T == 9u)], OP, T), OP, T);
+      var after : vec2<u32> = k_fold(before, k_fold_in(select(k_element(x[(select(at, 0u, T == 9u)) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, select(at, 0u, T == 9u)), x[select(0u, 2u * (at), T == 9u)], T == 9u), x[select(0u, 2u * (at) + 1u, T == 9u)], OP, T), OP, T);
       var r : vec2<u32> = k_fold_out(before, OP, T, 1.0f);
       if (EXCLUSIVE == 0u) { r = k_fold_out(after, OP, T, 1.0f); }
       before = after;
       if (PACKED == 1u) {
-        var shift : u32 = k_shift(T);
+        var shift : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
         word = k_put(word, T, k, k_narrow(r.x, T));
         var last : u32 = select((1u << shift) - 1u, 0u, REVERSE == 1u);
         if ((k & ((1u << shift) - 1u)) == last) {

@@ -32,21 +32,12 @@ static __device__ __forceinline__ u32 k_shift(u32 T) {
 }
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+  return ((u >> 16u) & 0x8000u) | r;
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -115,7 +106,7 @@ struct Params { u32 groups;
   u32 d2; u32 m2; u32 s2; u32 st2; u32 lo2; u32 n2;
   u32 d3; u32 m3; u32 s3; u32 st3; u32 lo3; u32 n3;
 };
-static __device__ __forceinline__ u32 k_meet(u32 kind, u32 meet, u32 a, u32 b) {
+static __device__ __forceinline__ u32 k_meet_word(u32 kind, u32 meet, u32 a, u32 b) {
   if (kind == 0u) {
     if (meet == 1u) { return __float_as_uint(__uint_as_float(a) + __uint_as_float(b)); }
     if (meet == 2u) { return __float_as_uint(__uint_as_float(a) * __uint_as_float(b)); }
@@ -149,6 +140,10 @@ static __device__ __forceinline__ u32x2 k_meet_long(u32 meet, u32x2 a, u32x2 b) 
   }
   return b;
 }
+static __device__ __forceinline__ u32x2 k_meet(u32 kind, u32 meet, u32x2 a, u32x2 b) {
+  if (kind == 3u) { return k_meet_long(meet, a, b); }
+  return make_uint2(k_meet_word(kind, meet, a.x, b.x), 0u);
+}
 extern "C" __global__ void __launch_bounds__(K_C0) scatter(const u32 *places, const u32 *u, u32 *y, const u32 *t, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 id = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
   u32 range = id / p.lines;
@@ -171,14 +166,8 @@ extern "C" __global__ void __launch_bounds__(K_C0) scatter(const u32 *places, co
         if (place[q] != 0xffffffffu && place[q] - lo < p.range_size) {
           u32 at = base + place[q] * p.stride;
           u32 from_u = first + (k + q) * p.u_step;
-          if (KIND == 3u) {
-            u32x2 v = k_meet_long(MEET, make_uint2(y[2u * at], y[2u * at + 1u]),
-                                        make_uint2(u[2u * from_u], u[2u * from_u + 1u]));
-            y[2u * at] = v.x;
-            y[2u * at + 1u] = v.y;
-          } else {
-            y[at] = k_meet(KIND, MEET, y[at], k_element(u[(from_u) >> k_shift(TU)], TU, from_u));
-          }
+          u32x2 v = k_meet(KIND, MEET, make_uint2(y[((KIND == 3u) ? (2u * (at)) : (at))], y[((KIND == 3u) ? (2u * (at) + 1u) : (at))]), make_uint2(((KIND == 3u) ? (u[((KIND == 3u) ? (2u * (from_u)) : (0u))]) : (k_element(u[(((KIND == 3u) ? (0u) : (from_u))) >> k_shift(TU)], TU, ((KIND == 3u) ? (0u) : (from_u))))), u[((KIND == 3u) ? (2u * (from_u) + 1u) : (0u))]));
+          if (KIND == 3u) { y[2u * (at)] = v.x; y[2u * (at) + 1u] = v.y; } else { y[at] = v.x; }
         }
       }
     }

@@ -9,21 +9,12 @@ fn k_shift(T : u32) -> u32 {
 }
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
-  var sign : u32 = (u >> 16u) & 0x8000u;
   var a : u32 = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    var drop : u32 = 126u - (a >> 23u);
-    var m : u32 = (a & 0x7fffffu) | 0x800000u;
-    var q : u32 = m >> drop;
-    var rest : u32 = m & ((1u << drop) - 1u);
-    var tie : u32 = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+  return ((u >> 16u) & 0x8000u) | r;
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -96,7 +87,7 @@ struct Params { groups : u32,
 @group(0) @binding(1) var<storage, read_write> u : array<u32>;
 @group(0) @binding(2) var<storage, read_write> y : array<u32>;
 @group(0) @binding(3) var<storage, read_write> t : array<u32>;
-fn k_meet(kind : u32, meet : u32, a : u32, b : u32) -> u32 {
+fn k_meet_word(kind : u32, meet : u32, a : u32, b : u32) -> u32 {
   if (kind == 0u) {
     if (meet == 1u) { return bitcast<u32>(bitcast<f32>(a) + bitcast<f32>(b)); }
     if (meet == 2u) { return bitcast<u32>(bitcast<f32>(a) * bitcast<f32>(b)); }
@@ -130,6 +121,10 @@ fn k_meet_long(meet : u32, a : vec2<u32>, b : vec2<u32>) -> vec2<u32> {
   }
   return b;
 }
+fn k_meet(kind : u32, meet : u32, a : vec2<u32>, b : vec2<u32>) -> vec2<u32> {
+  if (kind == 3u) { return k_meet_long(meet, a, b); }
+  return vec2<u32>(k_meet_word(kind, meet, a.x, b.x), 0u);
+}
 @compute @workgroup_size(GROUP) fn scatter(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var id : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
   var range : u32 = id / p.lines;
@@ -148,14 +143,8 @@ fn k_meet_long(meet : u32, a : vec2<u32>, b : vec2<u32>) -> vec2<u32> {
         if (place[q] != 0xffffffffu && place[q] - lo < p.range_size) {
           var at : u32 = base + place[q] * p.stride;
           var from_u : u32 = first + (k + q) * p.u_step;
-          if (KIND == 3u) {
-            var v : vec2<u32> = k_meet_long(MEET, vec2<u32>(y[2u * at], y[2u * at + 1u]),
-                                        vec2<u32>(u[2u * from_u], u[2u * from_u + 1u]));
-            y[2u * at] = v.x;
-            y[2u * at + 1u] = v.y;
-          } else {
-            y[at] = k_meet(KIND, MEET, y[at], k_element(u[(from_u) >> k_shift(TU)], TU, from_u));
-          }
+          var v : vec2<u32> = k_meet(KIND, MEET, vec2<u32>(y[select(at, 2u * (at), KIND == 3u)], y[select(at, 2u * (at) + 1u, KIND == 3u)]), vec2<u32>(select(k_element(u[(select(from_u, 0u, KIND == 3u)) >> k_shift(TU)], TU, select(from_u, 0u, KIND == 3u)), u[select(0u, 2u * (from_u), KIND == 3u)], KIND == 3u), u[select(0u, 2u * (from_u) + 1u, KIND == 3u)]));
+          if (KIND == 3u) { y[2u * (at)] = v.x; y[2u * (at) + 1u] = v.y; } else { y[at] = v.x; }
         }
       }
     }

@@ -27,26 +27,14 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+  return ((u >> 16u) & 0x8000u) | r;
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -70,13 +58,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -171,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) sort_block(const u32 *x, cons
         item = make_uint4(from_items[((T == 9u) ? (3u) : (2u)) * (line * p.items + k)], ((T == 9u) ? (from_items[((T == 9u) ? (3u) : (2u)) * (line * p.items + k) + 1u]) : (0u)), from_items[((T == 9u) ? (3u) : (2u)) * (line * p.items + k) + ((T == 9u) ? (3u) : (2u)) - 1u], 0u);
       } else {
         u32 slab = line / p.inner;
-        item = k_item(((T == 9u) ? (x[((T == 9u) ? (2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner))) : (0u))]) : (k_element(x[(((T == 9u) ? (0u) : ((slab * p.n + k) * p.inner + (line - slab * p.inner)))) >> k_shift(T)], T, ((T == 9u) ? (0u) : ((slab * p.n + k) * p.inner + (line - slab * p.inner)))))), x[((T == 9u) ? (2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)) + 1u) : (0u))], k, T, (DESCENDING | (NAN_LOW << 1u)));
+        item = k_item(((T == 9u) ? (x[((T == 9u) ? (2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner))) : (0u))]) : (k_element(x[(((T == 9u) ? (0u) : ((slab * p.n + k) * p.inner + (line - slab * p.inner)))) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, ((T == 9u) ? (0u) : ((slab * p.n + k) * p.inner + (line - slab * p.inner)))))), x[((T == 9u) ? (2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)) + 1u) : (0u))], k, T, (DESCENDING | (NAN_LOW << 1u)));
       }
     }
     keys[i] = item.x; if (T == 9u) { highs[i] = item.y; } places[i] = item.z;
@@ -204,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) sort_block(const u32 *x, cons
       u32x4 item = make_uint4(keys[i], ((T == 9u) ? (highs[((T == 9u) ? (i) : (0u))]) : (0u)), places[i], 0u);
       if (FINAL == 1u) {
         u32 slab = line / p.inner;
-        { u32 to = ((slab) * p.take + (rank)) * p.inner + (line - slab * p.inner); u32 source = ((slab) * p.n + item.z) * p.inner + (line - slab * p.inner); if (TO == 9u) { y[2u * to] = item.z; y[2u * to + 1u] = 0u; } else { if (TO != 0u) { y[to] = item.z; } else { if (T == 9u) { y[2u * to] = x[2u * source]; y[2u * to + 1u] = x[2u * source + 1u]; } else { y[to] = k_element(x[(source) >> k_shift(T)], T, source); } } } }
+        { u32 to = ((slab) * p.take + (rank)) * p.inner + (line - slab * p.inner); u32 source = ((slab) * p.n + item.z) * p.inner + (line - slab * p.inner); if (TO == 9u) { y[2u * to] = item.z; y[2u * to + 1u] = 0u; } else { if (TO != 0u) { y[to] = item.z; } else { if (T == 9u) { y[2u * to] = x[2u * source]; y[2u * to + 1u] = x[2u * source + 1u]; } else { y[to] = k_element(x[(source) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, source); } } } }
       } else {
         to_items[((T == 9u) ? (3u) : (2u)) * (line * p.kept + part * p.take + rank)] = item.x; if (T == 9u) { to_items[3u * (line * p.kept + part * p.take + rank) + 1u] = item.y; } to_items[((T == 9u) ? (3u) : (2u)) * (line * p.kept + part * p.take + rank) + ((T == 9u) ? (3u) : (2u)) - 1u] = item.z;
       }

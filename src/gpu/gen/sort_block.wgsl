@@ -4,26 +4,14 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_shift(T : u32) -> u32 {
-  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
-}
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
-  var sign : u32 = (u >> 16u) & 0x8000u;
   var a : u32 = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    var drop : u32 = 126u - (a >> 23u);
-    var m : u32 = (a & 0x7fffffu) | 0x800000u;
-    var q : u32 = m >> drop;
-    var rest : u32 = m & ((1u << drop) - 1u);
-    var tie : u32 = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+  return ((u >> 16u) & 0x8000u) | r;
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -47,13 +35,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -152,7 +140,7 @@ var<workgroup> places : array<u32, CAPACITY>;
         item = vec4<u32>(from_items[select(2u, 3u, T == 9u) * (line * p.items + k)], select(0u, from_items[select(2u, 3u, T == 9u) * (line * p.items + k) + 1u], T == 9u), from_items[select(2u, 3u, T == 9u) * (line * p.items + k) + select(2u, 3u, T == 9u) - 1u], 0u);
       } else {
         var slab : u32 = line / p.inner;
-        item = k_item(select(k_element(x[(select((slab * p.n + k) * p.inner + (line - slab * p.inner), 0u, T == 9u)) >> k_shift(T)], T, select((slab * p.n + k) * p.inner + (line - slab * p.inner), 0u, T == 9u)), x[select(0u, 2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)), T == 9u)], T == 9u), x[select(0u, 2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)) + 1u, T == 9u)], k, T, (DESCENDING | (NAN_LOW << 1u)));
+        item = k_item(select(k_element(x[(select((slab * p.n + k) * p.inner + (line - slab * p.inner), 0u, T == 9u)) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, select((slab * p.n + k) * p.inner + (line - slab * p.inner), 0u, T == 9u)), x[select(0u, 2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)), T == 9u)], T == 9u), x[select(0u, 2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)) + 1u, T == 9u)], k, T, (DESCENDING | (NAN_LOW << 1u)));
       }
     }
     keys[i] = item.x; if (T == 9u) { highs[i] = item.y; } places[i] = item.z;
@@ -185,7 +173,7 @@ var<workgroup> places : array<u32, CAPACITY>;
       var item : vec4<u32> = vec4<u32>(keys[i], select(0u, highs[select(0u, i, T == 9u)], T == 9u), places[i], 0u);
       if (FINAL == 1u) {
         var slab : u32 = line / p.inner;
-        { var to : u32 = ((slab) * p.take + (rank)) * p.inner + (line - slab * p.inner); var source : u32 = ((slab) * p.n + item.z) * p.inner + (line - slab * p.inner); if (TO == 9u) { y[2u * to] = item.z; y[2u * to + 1u] = 0u; } else { if (TO != 0u) { y[to] = item.z; } else { if (T == 9u) { y[2u * to] = x[2u * source]; y[2u * to + 1u] = x[2u * source + 1u]; } else { y[to] = k_element(x[(source) >> k_shift(T)], T, source); } } } }
+        { var to : u32 = ((slab) * p.take + (rank)) * p.inner + (line - slab * p.inner); var source : u32 = ((slab) * p.n + item.z) * p.inner + (line - slab * p.inner); if (TO == 9u) { y[2u * to] = item.z; y[2u * to + 1u] = 0u; } else { if (TO != 0u) { y[to] = item.z; } else { if (T == 9u) { y[2u * to] = x[2u * source]; y[2u * to + 1u] = x[2u * source + 1u]; } else { y[to] = k_element(x[(source) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, source); } } } }
       } else {
         to_items[select(2u, 3u, T == 9u) * (line * p.kept + part * p.take + rank)] = item.x; if (T == 9u) { to_items[3u * (line * p.kept + part * p.take + rank) + 1u] = item.y; } to_items[select(2u, 3u, T == 9u) * (line * p.kept + part * p.take + rank) + select(2u, 3u, T == 9u) - 1u] = item.z;
       }

@@ -1,0 +1,252 @@
+/* Every tile of the matrix products against every other, on one device, with the results checked:
+ *
+ *   bench/vk_matmul [--device NAME] [--check] [PATTERN]
+ *
+ * For each shape and each tile of gpu/matmul_tiles.c that fits it (with k in 1, 2, 4, 8 parts where tiles are few), and for
+ * the choice that the library makes by itself, a graph of several copies of the product, each with operands of its own, is
+ * timed (the median run, divided by the copies), and 2,000 of the results, the edges among them, are compared with sums in
+ * double. --check: only shapes that are small and ragged. PATTERN: shapes whose name holds it. A line per measurement; at
+ * the end the best of each shape beside the library's choice, which says what the table's rates should be. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/log.h"
+#include "gpu/matmul_plan.h"
+#include "ref/eval.h"
+
+typedef struct shape {
+  const char *name;
+  rlx_dtype a, b;
+  int64_t m, n, k;
+  bool trans;
+  int copies;
+} shape;
+
+static const shape checks[] = {
+  {"f16 whole", RLX_F16, RLX_F16, 512, 512, 256, false, 1},
+  {"f16 whole t", RLX_F16, RLX_F16, 512, 512, 256, true, 1},
+  {"f16 ragged", RLX_F16, RLX_F16, 333, 424, 200, false, 1},
+  {"f16 ragged t", RLX_F16, RLX_F16, 261, 397, 1048, true, 1},
+  {"f16 few t", RLX_F16, RLX_F16, 17, 130, 2056, true, 1},
+  {"bf16 whole", RLX_BF16, RLX_BF16, 512, 512, 256, false, 1},
+  {"bf16 ragged t", RLX_BF16, RLX_BF16, 261, 397, 1048, true, 1},
+  {"f32 ragged", RLX_F32, RLX_F32, 333, 423, 1001, false, 1},
+  {"f32 ragged t", RLX_F32, RLX_F16, 261, 397, 1048, true, 1},
+};
+static const shape shapes[] = {
+  {"f16 4096", RLX_F16, RLX_F16, 4096, 4096, 4096, false, 4},
+  {"f16 4096 t", RLX_F16, RLX_F16, 4096, 4096, 4096, true, 4},
+  {"f16 8192", RLX_F16, RLX_F16, 8192, 8192, 8192, false, 1},
+  {"f16 2048", RLX_F16, RLX_F16, 2048, 2048, 2048, false, 8},
+  {"f16 1024", RLX_F16, RLX_F16, 1024, 1024, 1024, false, 32},
+  {"f16 512 rows t", RLX_F16, RLX_F16, 512, 4096, 4096, true, 8},
+  {"f16 128 rows t", RLX_F16, RLX_F16, 128, 4096, 4096, true, 8},
+  {"f16 32 rows t", RLX_F16, RLX_F16, 32, 4096, 4096, true, 8},
+  {"f16 16 rows t", RLX_F16, RLX_F16, 16, 11008, 4096, true, 8},
+  {"bf16 4096", RLX_BF16, RLX_BF16, 4096, 4096, 4096, false, 4},
+  {"f32 4096", RLX_F32, RLX_F32, 4096, 4096, 4096, false, 2},
+  {"f32 4096 t", RLX_F32, RLX_F32, 4096, 4096, 4096, true, 2},
+  {"f32 2048", RLX_F32, RLX_F32, 2048, 2048, 2048, false, 4},
+  {"f32 1024", RLX_F32, RLX_F32, 1024, 1024, 1024, false, 16},
+  {"f32 128 rows t", RLX_F32, RLX_F32, 128, 4096, 4096, true, 4},
+  {"f32 32 rows t", RLX_F32, RLX_F32, 32, 4096, 4096, true, 4},
+  {"f32xf16 32 rows t", RLX_F32, RLX_F16, 32, 4096, 4096, true, 4},
+  {"rows f32 1 t", RLX_F32, RLX_F32, 1, 4096, 4096, true, 8},
+  {"rows f32 1 wide t", RLX_F32, RLX_F32, 1, 11008, 4096, true, 4},
+  {"rows f32 1", RLX_F32, RLX_F32, 1, 4096, 4096, false, 8},
+  {"rows f32 8 t", RLX_F32, RLX_F32, 8, 4096, 4096, true, 8},
+  {"rows f32 8", RLX_F32, RLX_F32, 8, 4096, 4096, false, 8},
+  {"rows f16 1 t", RLX_F16, RLX_F16, 1, 4096, 4096, true, 16},
+  {"rows f16 1", RLX_F16, RLX_F16, 1, 4096, 4096, false, 16},
+  {"rows f16 8 t", RLX_F16, RLX_F16, 8, 4096, 4096, true, 16},
+  {"rows f32xf16 1 t", RLX_F32, RLX_F16, 1, 4096, 4096, true, 16},
+  {"rows f32xf16 8 wide t", RLX_F32, RLX_F16, 8, 11008, 4096, true, 8},
+};
+
+/* ---- values: a piece whose length is prime, again and again, so that no two rows are equal ---- */
+
+enum { PIECE = 65521, SAMPLES = 2000 };
+static float piece[PIECE];
+
+static uint64_t seed = 1;
+static uint32_t draw(void) {
+  seed = seed * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(seed >> 33);
+}
+
+static float rounded(rlx_dtype t, float v) {
+  if (t == RLX_F16) return rlx_f16_to_f32(rlx_f32_to_f16(v));
+  return t == RLX_BF16 ? rlx_bf16_to_f32(rlx_f32_to_bf16(v)) : v;
+}
+static double value(rlx_dtype t, int64_t i) { return (double)rounded(t, piece[i % PIECE]); }
+
+static rlx_status write_leaf(rlx_executable *e, const char *name, rlx_dtype t, rlx_dims dims) {
+  rlx_tensor x;
+  RLX_TRY(rlx_tensor_create(&(rlx_type){t, dims}, &x));
+  size_t n = (size_t)(dims.v[0] * dims.v[1]);
+  for (size_t i = 0; i < n; i++) {
+    float v = piece[i % PIECE];
+    if (t == RLX_F32) ((float *)x.data)[i] = v;
+    else ((uint16_t *)x.data)[i] = t == RLX_F16 ? rlx_f32_to_f16(v) : rlx_f32_to_bf16(v);
+  }
+  rlx_status s = rlx_executable_write(e, name, &x);
+  rlx_tensor_deinit(&x);
+  return s;
+}
+
+/* The relative error of SAMPLES results of one copy; infinite where one is not a number. */
+static rlx_status error_of(rlx_executable *e, const char *name, const shape *s, double *error) {
+  rlx_tensor y;
+  RLX_TRY(rlx_tensor_create(&(rlx_type){s->a, RLX_DIMS(s->m, s->n)}, &y));
+  memset(y.data, 0xff, y.bytes);
+  rlx_status status = rlx_executable_read(e, name, &y);
+  double off = 0, size = 0;
+  for (int i = 0; i < SAMPLES && !status; i++) {
+    int64_t r = draw() % s->m, c = draw() % s->n;
+    if (i % 8 == 0) r = s->m - 1;
+    if (i % 8 == 1) c = s->n - 1;
+    double want = 0;
+    for (int64_t k = 0; k < s->k; k++)
+      want += value(s->a, r * s->k + k) * value(s->b, s->trans ? c * s->k + k : k * s->n + c);
+    int64_t at = r * s->n + c;
+    double found = s->a == RLX_F32   ? (double)((float *)y.data)[at]
+                   : s->a == RLX_F16 ? (double)rlx_f16_to_f32(((uint16_t *)y.data)[at])
+                                     : (double)rlx_bf16_to_f32(((uint16_t *)y.data)[at]);
+    off += (found - want) * (found - want), size += want * want;
+  }
+  rlx_tensor_deinit(&y);
+  *error = isfinite(off) ? sqrt(off / size) : (double)INFINITY;
+  return status;
+}
+
+/* ---- one measurement ---- */
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Names differ from measurement to measurement, so that no executable is found in a cache. */
+static rlx_status measure(rlx_session *session, const shape *sh, int number, double *seconds, double *error) {
+  enum { ROUNDS = 9 };
+  rlx_graph *g = NULL;
+  rlx_executable *e = NULL;
+  char name[3][32];
+  rlx_status s = rlx_graph_create(&g);
+  rlx_dims da = RLX_DIMS(sh->m, sh->k), db = sh->trans ? RLX_DIMS(sh->n, sh->k) : RLX_DIMS(sh->k, sh->n);
+  for (int i = 0; i < sh->copies && !s; i++) {
+    for (int j = 0; j < 3; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "aby"[j], i, number);
+    rlx_node a = rlx_input(g, name[0], sh->a, da), b = rlx_input(g, name[1], sh->b, db);
+    rlx_output(g, name[2], sh->trans ? rlx_matmul_t(g, a, b) : rlx_matmul(g, a, b));
+  }
+  if (!s) s = rlx_graph_finish(g);
+  rlx_compile_options options = {.struct_bytes = sizeof options, .forbid_host = true};
+  if (!s) s = rlx_compile(session, g, &options, &e);
+  for (int i = 0; i < sh->copies && !s; i++) {
+    for (int j = 0; j < 2; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "ab"[j], i, number);
+    s = write_leaf(e, name[0], sh->a, da);
+    if (!s) s = write_leaf(e, name[1], sh->b, db);
+  }
+  double took[ROUNDS] = {0};
+  for (int i = -2; i < ROUNDS && !s; i++) {
+    uint64_t begin = rlx_now_ns();
+    s = rlx_executable_run(e);
+    if (i >= 0) took[i] = (double)(rlx_now_ns() - begin) * 1e-9 / sh->copies;
+  }
+  qsort(took, ROUNDS, sizeof *took, by_value);
+  *seconds = took[ROUNDS / 2];
+  if (!s) s = error_of(e, name[2], sh, error);
+  rlx_executable_destroy(e);
+  rlx_graph_destroy(g);
+  return s;
+}
+
+static bool is_right(const shape *s, double error) {
+  return error < (s->a == RLX_F32 ? 1e-5 : s->a == RLX_F16 ? 1e-3 : 8e-3);
+}
+
+static void tile_name(char *to, size_t bytes, const product_tile *t, uint32_t splits) {
+  static const char *const units[] = {"8x8", "4x4", "coop4", "coop2", "coop24"};
+  if (!t) snprintf(to, bytes, "(the library's choice)");
+  else
+    snprintf(to, bytes, "%s %ux%ux%u %u stages, %u parts", units[t->unit], (unsigned)gpu_tile_rows(t),
+             (unsigned)gpu_tile_columns(t), (unsigned)t->depth, (unsigned)t->stages, (unsigned)splits);
+}
+
+/* Prints a line; true if the result is right. *seconds is 0 where it is not. */
+static bool report(rlx_session *session, const shape *s, const product_tile *t, uint32_t splits, double *seconds) {
+  static int number;
+  char what[64];
+  double error = 0;
+  gpu_product_force = (product_force){t, splits};
+  rlx_status status = measure(session, s, number++, seconds, &error);
+  gpu_product_force = (product_force){NULL, 0};
+  tile_name(what, sizeof what, t, splits);
+  double size_a = s->a == RLX_F32 ? 4 : 2, size_b = s->b == RLX_F32 ? 4 : 2;
+  double bytes = (double)(s->m * s->k) * size_a + (double)(s->k * s->n) * size_b + (double)(s->m * s->n) * size_a;
+  bool right = !status && is_right(s, error);
+  if (status) printf("%-22s %-34s %s\n", s->name, what, rlx_message());
+  else
+    printf("%-22s %-34s %9.1f us %7.1f TFLOP/s %6.0f GB/s  error %.1e%s\n", s->name, what, *seconds * 1e6,
+           2e-12 * (double)s->m * (double)s->n * (double)s->k / *seconds, bytes / *seconds * 1e-9, error,
+           right ? "" : "  WRONG");
+  fflush(stdout);
+  if (!right) *seconds = 0;
+  return right;
+}
+
+/* Whether a tile is worth a try: of the right kind, and not mostly empty. */
+static bool suits(const shape *s, const product_tile *t) {
+  bool coop = t->unit >= PRODUCT_COOP4, narrow = s->a != RLX_F32;
+  return coop == narrow && gpu_tile_rows(t) < 4 * (uint64_t)s->m + 32;
+}
+
+static int run_shape(rlx_session *session, const shape *s, bool check) {
+  int wrong = 0;
+  double chosen = 0, best = INFINITY, seconds;
+  const product_tile *best_tile = NULL;
+  uint32_t best_splits = 1;
+  wrong += !report(session, s, NULL, 0, &chosen);
+  for (size_t i = 0; i < gpu_product_tile_count && s->m > PRODUCT_FEW_ROWS; i++) {
+    const product_tile *t = &gpu_product_tiles[i];
+    if (!suits(s, t)) continue;
+    uint64_t groups =
+      (uint64_t)gpu_ceil_div((uint32_t)s->m, gpu_tile_rows(t)) * gpu_ceil_div((uint32_t)s->n, gpu_tile_columns(t));
+    uint32_t most = check ? 2 : groups > 200 ? 1 : groups > 64 ? 4 : 8;
+    for (uint32_t splits = 1; splits <= most; splits *= 2) {
+      wrong += !report(session, s, t, splits, &seconds);
+      if (seconds > 0 && seconds < best) best = seconds, best_tile = t, best_splits = splits;
+    }
+  }
+  if (best_tile && !check) {
+    char what[64];
+    tile_name(what, sizeof what, best_tile, best_splits);
+    printf("BEST %-22s %s: %.1f us; the library's choice takes %.1f us\n", s->name, what, best * 1e6, chosen * 1e6);
+  }
+  return wrong;
+}
+
+int main(int argc, char **argv) {
+  const char *device = "vulkan", *pattern = "";
+  bool check = false;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--check") == 0) check = true;
+    else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) device = argv[++i];
+    else pattern = argv[i];
+  }
+  for (int i = 0; i < PIECE; i++) piece[i] = (float)((double)draw() / 1073741824.0 - 1.0);
+  rlx_session *session;
+  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = device};
+  if (rlx_session_create(&desc, &session)) return printf("SKIP: %s\n", rlx_message()), 0;
+  const shape *list = check ? checks : shapes;
+  size_t n = check ? sizeof checks / sizeof *checks : sizeof shapes / sizeof *shapes;
+  int wrong = 0;
+  for (size_t i = 0; i < n; i++)
+    if (strstr(list[i].name, pattern)) wrong += run_shape(session, &list[i], check);
+  printf("%d wrong\n", wrong);
+  rlx_session_destroy(session);
+  return wrong != 0;
+}

@@ -1,0 +1,656 @@
+fn k_mulhi(a : u32, b : u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let m = ah * bl + ((al * bl) >> 16u);
+  let n = al * bh + (m & 0xffffu);
+  return ah * bh + (m >> 16u) + (n >> 16u);
+}
+fn k_shift(T : u32) -> u32 {
+  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  var a : u32 = u & 0x7fffffffu;
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+  return ((u >> 16u) & 0x8000u) | r;
+}
+fn k_bf16_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+fn k_half_value(h : u32) -> f32 { return unpack2x16float(h & 0xffffu).x; }
+fn k_element(word : u32, T : u32, i : u32) -> u32 {
+  if (T == 1u) { return bitcast<u32>(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+fn k_narrow(v : u32, T : u32) -> u32 {
+  if (T == 1u) { return k_half_bits(bitcast<f32>(v)); }
+  if (T == 2u) { return k_bf16_bits(bitcast<f32>(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
+  if (T == 9u) {
+    if (hi != select(0u, 0xffffffffu, (lo >> 31u) == 1u)) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+fn k_isnan(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+fn k_isinf(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
+fn k_iszero(x : f32) -> bool { return (bitcast<u32>(x) << 1u) == 0u; }
+fn k_copysign(magnitude : f32, sign : f32) -> f32 { return bitcast<f32>(bitcast<u32>(magnitude) | (bitcast<u32>(sign) & 0x80000000u)); }
+fn k_or_nan(x : f32, y : f32) -> f32 { return select(y, x, k_isnan(x)); }
+fn k_key(x : f32) -> i32 {
+  var u : u32 = bitcast<u32>(x);
+  return i32(select(u, 0x80000000u - u, u >= 0x80000000u));
+}
+fn k_less(a : f32, b : f32) -> bool { return k_key(a) < k_key(b) && !k_isnan(a) && !k_isnan(b); }
+fn k_less_equal(a : f32, b : f32) -> bool { return k_key(a) <= k_key(b) && !k_isnan(a) && !k_isnan(b); }
+fn k_equal(a : f32, b : f32) -> bool { return k_key(a) == k_key(b) && !k_isnan(a) && !k_isnan(b); }
+fn k_max(a : f32, b : f32) -> f32 {
+  var equal : f32 = bitcast<f32>(bitcast<u32>(a) & bitcast<u32>(b));
+  var y : f32 = select(select(equal, b, k_key(b) > k_key(a)), a, k_key(a) > k_key(b));
+  return select(select(y, b, k_isnan(b)), a, k_isnan(a));
+}
+fn k_min(a : f32, b : f32) -> f32 {
+  var equal : f32 = bitcast<f32>(bitcast<u32>(a) | bitcast<u32>(b));
+  var y : f32 = select(select(equal, b, k_key(b) < k_key(a)), a, k_key(a) < k_key(b));
+  return select(select(y, b, k_isnan(b)), a, k_isnan(a));
+}
+fn k_clamp(x : f32, lo : f32, hi : f32) -> f32 {
+  var up : f32 = select(x, lo, x < lo);
+  return k_or_nan(x, select(up, hi, up > hi));
+}
+fn k_relu(x : f32) -> f32 { return bitcast<f32>(select(bitcast<u32>(x), 0u, bitcast<u32>(x) >= 0x80000000u && !k_isnan(x))); }
+fn k_sign(x : f32) -> f32 {
+  var one : u32 = 0x3f800000u | (bitcast<u32>(x) & 0x80000000u);
+  return bitcast<f32>(select(one, 0u, k_iszero(x) || k_isnan(x)));
+}
+fn k_floor(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var small : u32 = select(u & 0x80000000u, 0xbf800000u, u > 0x80000000u);
+  return select(k_or_nan(x, floor(x)), bitcast<f32>(small), (u & 0x7fffffffu) < 0x3f800000u);
+}
+fn k_ceil(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var small : u32 = select(u & 0x80000000u, 0x3f800000u, u < 0x80000000u && u != 0u);
+  return select(k_or_nan(x, ceil(x)), bitcast<f32>(small), (u & 0x7fffffffu) < 0x3f800000u);
+}
+fn k_round(x : f32) -> f32 { return k_or_nan(x, round(x)); }
+fn k_split(x : f32) -> vec2<u32> {
+  var u : u32 = bitcast<u32>(x) & 0x7fffffffu;
+  var up : u32 = 23u - firstLeadingBit((u & 0x7fffffu) | 1u);
+  if (u < 0x800000u) { return vec2<u32>(u << up, u32(-149 - i32(up))); }
+  return vec2<u32>((u & 0x7fffffu) | 0x800000u, u32(i32(u >> 23u) - 150));
+}
+fn k_ldexp(m : f32, n : i32) -> f32 {
+  var c : i32 = min(max(n, -220), 220);
+  var h : i32 = c >> 1u;
+  return m * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(c - h + 127) << 23u);
+}
+fn k_div_far(a : f32, b : f32) -> f32 {
+  var sign : u32 = (bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u;
+  var inf : bool = k_isinf(a) || k_iszero(b);
+  var zero : bool = k_isinf(b) || k_iszero(a);
+  var m : vec2<u32> = k_split(a);
+  var d : vec2<u32> = k_split(b);
+  var q : f32 = k_ldexp(f32(m.x) / f32(d.x), i32(m.y - d.y));
+  var bits : u32 = select(select(bitcast<u32>(q), 0u, zero), 0x7f800000u, inf);
+  return bitcast<f32>(select(bits | sign, 0x7fc00000u, k_isnan(a) || k_isnan(b) || (inf && zero)));
+}
+fn k_div(a : f32, b : f32) -> f32 {
+  var ea : u32 = (bitcast<u32>(a) >> 23u) & 255u;
+  var eb : u32 = (bitcast<u32>(b) >> 23u) & 255u;
+  if (ea - 1u < 254u && eb - 1u < 252u) { return a / b; }
+  return k_div_far(a, b);
+}
+fn k_div_exact(a : f32, b : f32) -> f32 {
+  if (k_isnan(a) || k_isnan(b) || k_isinf(a) || k_isinf(b) || k_iszero(a) || k_iszero(b)) { return k_div_far(a, b); }
+  var x : vec2<u32> = k_split(a);
+  var y : vec2<u32> = k_split(b);
+  var up : u32 = select(0u, 1u, x.x < y.x);
+  var m : u32 = x.x << up;
+  var q : u32 = u32(f32(m) / f32(y.x) * 16777216.0f);
+  var rest : i32 = i32((m << 24u) - q * y.x);
+  for (var i : u32 = 0u; i < 16u && rest < 0; i += 1u) { q -= 1u; rest += i32(y.x); }
+  for (var i : u32 = 0u; i < 16u && rest >= i32(y.x); i += 1u) { q += 1u; rest -= i32(y.x); }
+  var whole : u32 = q >> 1u;
+  if ((q & 1u) == 1u && (rest != 0 || (whole & 1u) == 1u)) { whole += 1u; }
+  var e : i32 = i32(x.y - y.y) - i32(up) + 127;
+  var bits : u32 = select(select((u32(e - 1) << 23u) + whole, 0x7f800000u, e > 254), 0u, e < 1);
+  return bitcast<f32>(min(bits, 0x7f800000u) | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
+}
+fn k_fma(a : f32, b : f32, c : f32) -> f32 {
+  var t : f32 = bitcast<f32>(bitcast<u32>(a * b) & 0xfffffffeu);
+  if ((bitcast<u32>(t) & 0x7f800000u) == 0x7f800000u) { return fma(a, b, c); }
+  var ah : f32 = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);
+  var bh : f32 = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
+  var al : f32 = a - ah;
+  var bl : f32 = b - bh;
+  var rest : f32 = (((ah * bh - t) + ah * bl) + al * bh) + al * bl;
+  var y : f32 = (t + c) + rest;
+  return y;
+}
+fn k_sqrt(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var bits : u32 = select(bitcast<u32>(sqrt(x)), u, k_iszero(x) || u == 0x7f800000u);
+  return bitcast<f32>(select(bits, 0x7fc00000u, u > 0x80000000u || k_isnan(x)));
+}
+fn k_rsqrt(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var y : f32 = select(inverseSqrt(x), inverseSqrt(f32(u) * 2.0f) * 37778931862957161709568.0f, u < 0x800000u);
+  var bits : u32 = select(select(bitcast<u32>(y), 0u, u == 0x7f800000u), u | 0x7f800000u, k_iszero(x));
+  return bitcast<f32>(select(bits, 0x7fc00000u, u > 0x80000000u || k_isnan(x)));
+}
+fn k_mod(a : f32, b : f32) -> f32 {
+  if (k_isnan(a) || k_isnan(b) || k_isinf(a) || k_iszero(b)) { return bitcast<f32>(bitcast<u32>(a) | 0x7fc00000u); }
+  var apart : bool = (bitcast<u32>(a) >> 31u) != (bitcast<u32>(b) >> 31u);
+  if (k_iszero(a)) { return a; }
+  if (k_isinf(b)) { return select(a, b, apart); }
+  var x : vec2<u32> = k_split(a);
+  var y : vec2<u32> = k_split(b);
+  var n : i32 = i32(x.y - y.y);
+  var rest : f32 = a;
+  if (n >= 0) {
+    var r : u32 = x.x % y.x;
+    for (var left : i32 = n; left > 0; left -= 8) { r = (r << min(u32(left), 8u)) % y.x; }
+    rest = k_copysign(k_ldexp(f32(r), i32(y.y)), a);
+  }
+  return select(rest, rest + b, apart && !k_iszero(rest));
+}
+fn k_expm1_small(r : f32) -> f32 {
+  var p : f32 = fma(fma(fma(fma(1.395048574e-03f, r, 8.368887939e-03f), r, 4.166620597e-02f), r, 1.666651815e-01f), r, 0.5f);
+  return fma(r * r, p, r);
+}
+fn k_exp_rest(x : f32, n : f32) -> f32 {
+  var r : f32 = x - n * 0.693359375f;
+  r = r + n * 2.12194440e-4f;
+  return r;
+}
+fn k_exp_scale(y : f32, n : f32) -> f32 { return y * bitcast<f32>(u32(i32(n) + 126) << 23u) * 2.0f; }
+fn k_exp(x : f32) -> f32 {
+  var c : f32 = min(89.0f, max(-87.5f, x));
+  var n : f32 = round(c * 1.44269504f);
+  return k_or_nan(x, k_exp_scale(1.0f + k_expm1_small(k_exp_rest(c, n)), n));
+}
+fn k_exp_fast(x : f32) -> f32 { return exp2(x * 1.44269504f); }
+fn k_expm1(x : f32) -> f32 {
+  var c : f32 = min(60.0f, max(-30.0f, x));
+  var n : f32 = round(c * 1.44269504f);
+  var power : f32 = k_exp_scale(1.0f, n);
+  var y : f32 = fma(power, k_expm1_small(k_exp_rest(c, n)), power - 1.0f);
+  return k_or_nan(x, select(y, k_exp(x), x > 60.0f));
+}
+fn k_log(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var up : u32 = select(0u, 23u - firstLeadingBit((u & 0x7fffffu) | 1u), u < 0x800000u);
+  var bits : u32 = u << up;
+  var e : i32 = i32(bits - 0x3f3504f3u) >> 23u;
+  var f : f32 = bitcast<f32>(bits - (u32(e) << 23u)) - 1.0f;
+  var n : f32 = f32(e - i32(up));
+  var z : f32 = f * f;
+  var p : f32 = fma(fma(fma(6.746591628e-02f, f, -1.167563871e-01f), f, 1.188817769e-01f), f, -1.240559220e-01f);
+  p = fma(fma(fma(p, f, 1.421955079e-01f), f, -1.666799635e-01f), f, 2.000211924e-01f);
+  p = fma(fma(p, f, -2.500000894e-01f), f, 3.333331347e-01f);
+  var y : f32 = f * z * p - n * 2.12194440e-4f;
+  y = f + (y - z * 0.5f);
+  y = y + n * 0.693359375f;
+  var r : u32 = select(bitcast<u32>(y), u, u == 0x7f800000u);
+  r = select(r, 0xff800000u, (u << 1u) == 0u);
+  return bitcast<f32>(select(r, 0x7fc00000u, u > 0x80000000u || k_isnan(x)));
+}
+fn k_log1p_unit(e : f32) -> f32 {
+  var s : f32 = e / (e + 2.0f);
+  var z : f32 = s * s;
+  var p : f32 = fma(fma(fma(fma(1.215046868e-01f, z, 1.071382836e-01f), z, 1.430844218e-01f), z, 1.999943852e-01f), z,
+                    3.333333731e-01f);
+  return fma(2.0f * s * z, p, 2.0f * s);
+}
+fn k_log1p(x : f32) -> f32 { return k_or_nan(x, select(k_log(1.0f + x), k_log1p_unit(x), x >= -0.5f && x <= 1.0f)); }
+fn k_tanh(x : f32) -> f32 {
+  var a : f32 = min(10.0f, abs(x));
+  var z : f32 = a * a;
+  var p : f32 = fma(fma(fma(2.147536958e-03f, z, -8.182673715e-03f), z, 2.170296758e-02f), z, -5.394720286e-02f);
+  p = fma(fma(p, z, 1.333321035e-01f), z, -3.333333135e-01f);
+  var e : f32 = exp2(a * 2.88539008f);
+  var y : f32 = select(1.0f - 2.0f / (e + 1.0f), fma(a * z, p, a), a < 0.625f);
+  return k_or_nan(x, k_copysign(y, x));
+}
+fn k_sigmoid(x : f32) -> f32 {
+  var y : f32 = 1.0f / (1.0f + exp2(min(87.0f, max(-87.0f, x)) * -1.44269504f));
+  return k_or_nan(x, select(y, 0.0f, x < -87.0f));
+}
+fn k_silu(x : f32) -> f32 { return x * k_sigmoid(x); }
+fn k_gelu_approx(x : f32) -> f32 { return x * k_sigmoid(x * fma(x * x, 0.0713548162726f, 1.59576912161f)); }
+fn k_softplus(x : f32) -> f32 {
+  var e : f32 = exp2(min(87.0f, abs(x)) * -1.44269504f);
+  return k_or_nan(x, k_relu(x) + k_log1p_unit(e));
+}
+fn k_mish(x : f32) -> f32 {
+  var e : f32 = exp2(min(20.0f, max(-87.0f, x)) * 1.44269504f);
+  var n : f32 = e * (e + 2.0f);
+  return x * select(n / (n + 2.0f), 0.0f, x < -87.0f);
+}
+fn k_elu(x : f32, alpha : f32) -> f32 { return select(alpha * k_or_nan(x, k_expm1(min(0.0f, x))), x, x > 0.0f); }
+fn k_leaky_relu(x : f32, alpha : f32) -> f32 { return select(x, alpha * x, bitcast<u32>(x) >= 0x80000000u); }
+fn k_hard_sigmoid(x : f32, alpha : f32, beta : f32) -> f32 { return k_clamp(fma(alpha, x, beta), 0.0f, 1.0f); }
+fn k_hard_swish(x : f32) -> f32 { return x * (k_clamp(x + 3.0f, 0.0f, 6.0f) * 0.16666667f); }
+fn k_erfc_factor(t : f32) -> f32 {
+  var u : f32 = 1.0f / fma(t, 0.5f, 1.0f);
+  var p : f32 = fma(fma(fma(-5.912436545e-02f, u, 2.848459184e-01f), u, -4.877623618e-01f), u, 2.787124217e-01f);
+  p = fma(fma(fma(p, u, -2.707151137e-02f), u, 2.028761357e-01f), u, 2.430557609e-01f);
+  return u * fma(fma(p, u, 2.823819220e-01f), u, 2.820860445e-01f);
+}
+fn k_erf(x : f32) -> f32 {
+  var a : f32 = min(9.0f, abs(x));
+  var z : f32 = a * a;
+  var p : f32 = fma(fma(fma(7.889119297e-05f, z, -8.020841051e-04f), z, 5.189535208e-03f), z, -2.685444430e-02f);
+  p = a * fma(fma(fma(p, z, 1.128360033e-01f), z, -3.761262596e-01f), z, 1.128379107e+00f);
+  var y : f32 = select(1.0f - exp2(z * -1.44269504f) * k_erfc_factor(a), p, a < 1.0f);
+  return k_or_nan(x, k_copysign(y, x));
+}
+fn k_gelu(x : f32) -> f32 {
+  var a : f32 = min(13.0f, abs(x));
+  var u : f32 = 1.0f / fma(a, 0.353553391f, 1.0f);
+  var f : f32 = fma(fma(fma(-2.956218272e-02f, u, 1.424229592e-01f), u, -2.438811809e-01f), u, 1.393562108e-01f);
+  f = fma(fma(fma(f, u, -1.353575569e-02f), u, 1.014380679e-01f), u, 1.215278804e-01f);
+  f = fma(fma(f, u, 1.411909610e-01f), u, 1.410430223e-01f);
+  var tail : f32 = exp2(a * a * -0.72134752f) * (u * f);
+  var q : f32 = select(0.0f, tail, a < 13.0f);
+  return x * select(q, 1.0f - q, x > 0.0f);
+}
+fn k_act(act : u32, x : f32) -> f32 {
+  if (act == 1u) { return k_relu(x); }
+  if (act == 2u) { return k_gelu(x); }
+  if (act == 3u) { return k_gelu_approx(x); }
+  if (act == 4u) { return k_silu(x); }
+  if (act == 5u) { return k_sigmoid(x); }
+  if (act == 6u) { return k_tanh(x); }
+  return x;
+}
+const k_two_over_pi = array<u32, 8>(0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
+fn k_bits_at(first : u32, second : u32, shift : u32) -> u32 {
+  return select((first << shift) | (second >> ((32u - shift) & 31u)), first, shift == 0u);
+}
+fn k_angle_far(x : f32) -> vec2<u32> {
+  var u : u32 = bitcast<u32>(x) & 0x7fffffffu;
+  var m : u32 = (u & 0x7fffffu) | 0x800000u;
+  var at : u32 = (u >> 23u) - 120u;
+  var word : u32 = min(at >> 5u, 4u);
+  var shift : u32 = at & 31u;
+  var w1 : u32 = k_two_over_pi[word + 1u];
+  var w2 : u32 = k_two_over_pi[word + 2u];
+  var a : u32 = k_bits_at(k_two_over_pi[word], w1, shift);
+  var b : u32 = k_bits_at(w1, w2, shift);
+  var c : u32 = k_bits_at(w2, k_two_over_pi[word + 3u], shift);
+  var mid : u32 = m * b + k_mulhi(m, c);
+  var carry : u32 = k_mulhi(m, b) + select(0u, 1u, mid < m * b);
+  var high : u32 = m * a + carry;
+  var turn : f32 = f32(i32((high << 2u) | (mid >> 30u))) * 2.3283064365386963e-10f;
+  turn = turn + f32(mid << 2u) * 5.421010862427522e-20f;
+  return vec2<u32>(bitcast<u32>(turn * 1.57079633f), (high + 0x20000000u) >> 30u);
+}
+fn k_angle(x : f32) -> vec2<u32> {
+  var a : f32 = abs(x);
+  if ((bitcast<u32>(x) & 0x7fffffffu) >= 0x46000000u) { return k_angle_far(x); }
+  var n : f32 = round(a * 0.636619772f);
+  var r : f32 = a - n * 1.5703125f;
+  r = r - n * 0.0004837512969970703f;
+  r = r - n * 7.549533620476723e-08f;
+  r = r - n * 2.5633440682570896e-12f;
+  return vec2<u32>(bitcast<u32>(r), u32(n));
+}
+fn k_sin_small(r : f32) -> f32 {
+  var z : f32 = r * r;
+  var p : f32 = fma(fma(fma(2.718311634e-06f, z, -1.983933471e-04f), z, 8.333329111e-03f), z, -1.666666716e-01f);
+  return fma(r * z, p, r);
+}
+fn k_cos_small(r : f32) -> f32 {
+  var z : f32 = r * r;
+  var p : f32 = fma(fma(2.443315498e-05f, z, -1.388731645e-03f), z, 4.166664556e-02f);
+  return fma(z * z, p, fma(z, -0.5f, 1.0f));
+}
+fn k_sin_turned(x : f32, r : f32, turns : u32) -> f32 {
+  var y : f32 = select(k_sin_small(r), k_cos_small(r), (turns & 1u) == 1u);
+  var bits : u32 = bitcast<u32>(y) ^ ((turns & 2u) << 30u);
+  return bitcast<f32>(select(bits, 0x7fc00000u, (bitcast<u32>(x) & 0x7f800000u) == 0x7f800000u));
+}
+fn k_sin(x : f32) -> f32 {
+  var t : vec2<u32> = k_angle(x);
+  return k_sin_turned(x, bitcast<f32>(t.x), t.y) * bitcast<f32>(0x3f800000u | (bitcast<u32>(x) & 0x80000000u));
+}
+fn k_cos(x : f32) -> f32 {
+  var t : vec2<u32> = k_angle(x);
+  return k_sin_turned(x, bitcast<f32>(t.x), t.y + 1u);
+}
+fn k_tan(x : f32) -> f32 {
+  var t : vec2<u32> = k_angle(x);
+  var s : f32 = k_sin_small(bitcast<f32>(t.x));
+  var c : f32 = k_cos_small(bitcast<f32>(t.x));
+  var odd : bool = (t.y & 1u) == 1u;
+  var bits : u32 = bitcast<u32>(select(s, -c, odd) / select(c, s, odd)) ^ (bitcast<u32>(x) & 0x80000000u);
+  return bitcast<f32>(select(bits, 0x7fc00000u, (bitcast<u32>(x) & 0x7f800000u) == 0x7f800000u));
+}
+fn k_atan_unit(t : f32) -> f32 {
+  var z : f32 = t * t;
+  var p : f32 = fma(fma(fma(-1.827184693e-03f, z, 1.106431521e-02f), z, -3.145546839e-02f), z, 5.823431909e-02f);
+  p = fma(fma(fma(p, z, -8.419445902e-02f), z, 1.095757186e-01f), z, -1.426524520e-01f);
+  p = fma(fma(p, z, 1.999863833e-01f), z, -3.333330154e-01f);
+  return fma(t * z, p, t);
+}
+fn k_atan(x : f32) -> f32 {
+  var a : f32 = abs(x);
+  var steep : bool = a > 1.0f;
+  var y : f32 = k_atan_unit(k_div(select(a, 1.0f, steep), select(1.0f, a, steep)));
+  return k_or_nan(x, k_copysign(select(y, 1.57079633f - y, steep), x));
+}
+fn k_atan2(y : f32, x : f32) -> f32 {
+  var ax : u32 = bitcast<u32>(x) & 0x7fffffffu;
+  var ay : u32 = bitcast<u32>(y) & 0x7fffffffu;
+  var steep : bool = ax < ay;
+  var low : u32 = select(ay, ax, steep);
+  var high : u32 = select(ax, ay, steep);
+  var ratio : f32 = k_div(bitcast<f32>(low), bitcast<f32>(high));
+  var t : f32 = k_atan_unit(select(select(ratio, 1.0f, low == 0x7f800000u), 0.0f, high == 0u));
+  t = select(t, 1.57079633f - t, steep);
+  t = select(t, 3.14159265f - t, bitcast<u32>(x) >= 0x80000000u);
+  return k_or_nan(x, k_or_nan(y, k_copysign(t, y)));
+}
+fn k_pow_special(a : f32, b : f32, parity : u32) -> u32 {
+  var ua : u32 = bitcast<u32>(a) & 0x7fffffffu;
+  var sign : u32 = select(0u, bitcast<u32>(a) & 0x80000000u, parity == 1u);
+  var up : bool = bitcast<u32>(b) < 0x80000000u;
+  if (k_iszero(b) || bitcast<u32>(a) == 0x3f800000u) { return 0x3f800000u; }
+  if (k_isnan(a) || k_isnan(b)) { return 0x7fc00000u; }
+  if (k_isinf(b)) { return select(select(0u, 0x7f800000u, (ua > 0x3f800000u) == up), ua, ua == 0x3f800000u); }
+  if (ua == 0x3f800000u) { return select(ua | sign, 0x7fc00000u, parity == 0u); }
+  return select(0x7f800000u, 0u, (ua == 0u) == up) | sign;
+}
+fn k_parity(b : f32) -> u32 {
+  var u : u32 = bitcast<u32>(b) & 0x7fffffffu;
+  var m : u32 = (u & 0x7fffffu) | 0x800000u;
+  var e : u32 = u >> 23u;
+  if (u == 0u || e >= 151u) { return 2u; }
+  if (e < 127u) { return 0u; }
+  var below : u32 = 150u - e;
+  if ((m & ((1u << below) - 1u)) != 0u) { return 0u; }
+  return select(2u, 1u, ((m >> below) & 1u) == 1u);
+}
+fn k_pow(a : f32, b : f32) -> f32 {
+  var ua : u32 = bitcast<u32>(a) & 0x7fffffffu;
+  var parity : u32 = k_parity(b);
+  if (ua == 0u || ua >= 0x7f800000u || k_isinf(b) || k_isnan(b) || k_iszero(b) || ua == 0x3f800000u) {
+    return bitcast<f32>(k_pow_special(a, b, parity));
+  }
+  var x : vec2<u32> = k_split(a);
+  var double_it : u32 = select(0u, 1u, x.x < 11863283u);
+  var m : u32 = x.x << double_it;
+  var n : f32 = f32(i32(x.y) + 24 - i32(double_it));
+  var top : f32 = f32(i32(m) - 16777216);
+  var d : u32 = m + 16777216u;
+  var below : f32 = f32(d);
+  var s : f32 = bitcast<f32>(bitcast<u32>(top / below) & 0xfffff000u);
+  var over : f32 = (top - s * f32(d & 0xffffc000u)) - s * f32(d & 0x3fffu);
+  var rest : f32 = over / below;
+  var z : f32 = (s + rest) * (s + rest);
+  var p : f32 = fma(fma(fma(fma(0.262308189f, z, 0.320598898f), z, 0.412198583f), z, 0.577078016f), z, 0.961796694f);
+  var l1 : f32 = s * 2.884765625f;
+  var l2 : f32 = ((s + rest) * z * p + rest * 2.88539008f) + s * 6.24456778e-04f;
+  var about : f32 = b * (n + (l1 + l2));
+  var sum : f32 = select(-400.0f, 400.0f, about > 0.0f);
+  var turns : i32 = 0;
+  if (abs(about) < 200.0f) {
+    var bh : f32 = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
+    var bl : f32 = b - bh;
+    var lh : f32 = bitcast<f32>(bitcast<u32>(l1) & 0xfffff000u);
+    var ll : f32 = l1 - lh;
+    var t1 : f32 = round(bh * n);
+    var t2 : f32 = round(bh * lh);
+    var r1 : f32 = bh * n - t1;
+    var r2 : f32 = bh * lh - t2;
+    sum = (r1 + r2) + ((((b * l2 + bl * ll) + bl * lh) + bh * ll) + bl * n);
+    turns = i32(t1) + i32(t2);
+  }
+  var whole : f32 = round(sum);
+  var y : f32 = k_ldexp(1.0f + k_expm1_small((sum - whole) * 0.693147181f), turns + i32(whole));
+  var bits : u32 = bitcast<u32>(y) | select(0u, bitcast<u32>(a) & 0x80000000u, parity == 1u);
+  return bitcast<f32>(select(bits, 0x7fc00000u, bitcast<u32>(a) >= 0x80000000u && parity == 0u));
+}
+fn k_low(word : u32, T : u32) -> f32 {
+  if (T == 1u) { return unpack2x16float(word).x; }
+  return bitcast<f32>(word << 16u);
+}
+fn k_high(word : u32, T : u32) -> f32 {
+  if (T == 1u) { return unpack2x16float(word).y; }
+  return bitcast<f32>(word & 0xffff0000u);
+}
+fn k_float(word : u32, T : u32, i : u32) -> u32 {
+  if (T == 0u) { return word; }
+  return bitcast<u32>(k_low(select(word >> 16u, word, (i & 1u) == 0u), T));
+}
+fn k_pair(lo : f32, hi : f32, T : u32) -> u32 {
+  if (T == 1u) { return (k_half_bits(lo) | (k_half_bits(hi) << 16u)); }
+  return k_bf16_bits(lo) | (k_bf16_bits(hi) << 16u);
+}
+fn k_four(v : vec4<u32>, T : u32, VEC : u32, at : u32) -> vec4<f32> {
+  if (T == 0u || VEC == 0u) { return bitcast<vec4<f32>>(v); }
+  var high : bool = (at & 4u) != 0u;
+  var lo : u32 = select(v.x, v.z, high);
+  var hi : u32 = select(v.y, v.w, high);
+  return vec4<f32>(k_low(lo, T), k_high(lo, T), k_low(hi, T), k_high(hi, T));
+}
+fn k_split_bits(bits : u32) -> vec2<u32> {
+  var e : u32 = (bits >> 23u) & 0xffu;
+  var m : u32 = bits & 0x7fffffu;
+  if (e != 0u) { return vec2<u32>(m | 0x800000u, u32(i32(e) - 150)); }
+  var up : u32 = 23u - firstLeadingBit(m);
+  return vec2<u32>(m << up, u32(-149 - i32(up)));
+}
+fn k_kind(bits : u32) -> u32 {
+  var a : u32 = bits & 0x7fffffffu;
+  return select(select(select(0u, 1u, a == 0u), 2u, a == 0x7f800000u), 3u, a > 0x7f800000u);
+}
+fn k_kind_of(a : u32, b : u32, y : u32) -> u32 {
+  if (a == 3u || b == 3u || y == 3u) { return 3u; }
+  var none : bool = a == 1u || b == 1u;
+  var endless : bool = a == 2u || b == 2u;
+  if ((none && endless) || (none && y == 1u) || (endless && y == 2u)) { return 3u; }
+  if (none || y == 2u) { return 1u; }
+  if (endless || y == 1u) { return 2u; }
+  return 0u;
+}
+fn k_multiplier(a : u32, b : u32, y : u32) -> vec4<u32> {
+  var kind : u32 = k_kind_of(k_kind(a), k_kind(b), k_kind(y)) | ((a ^ b ^ y) & 0x80000000u);
+  if ((kind & 3u) != 0u) { return vec4<u32>(0u, 0u, 0u, kind); }
+  var sa : vec2<u32> = k_split_bits(a & 0x7fffffffu);
+  var sb : vec2<u32> = k_split_bits(b & 0x7fffffffu);
+  var sy : vec2<u32> = k_split_bits(y & 0x7fffffffu);
+  var low : u32 = sa.x * sb.x;
+  var rest : u32 = (k_mulhi(sa.x, sb.x) << 8u) | (low >> 24u);
+  var q0 : u32 = rest / sy.x;
+  var q1 : u32 = 0u;
+  rest = rest - q0 * sy.x;
+  for (var i : u32 = 0u; i < 7u; i += 1u) {
+    rest = rest << 8u;
+    if (i < 3u) { rest = rest | ((low >> (16u - 8u * i)) & 0xffu); }
+    var digit : u32 = rest / sy.x;
+    rest = rest - digit * sy.x;
+    q1 = (q1 << 8u) | (q0 >> 24u);
+    q0 = (q0 << 8u) | digit;
+  }
+  var drop : u32 = firstLeadingBit(q1) - 20u;
+  var below : u32 = q0 & ((1u << drop) - 1u);
+  var tie : u32 = 1u << (drop - 1u);
+  var hi : u32 = q1 >> drop;
+  var lo : u32 = (q0 >> drop) | (q1 << (32u - drop));
+  if (below > tie || (below == tie && (rest != 0u || (lo & 1u) == 1u))) {
+    lo = lo + 1u;
+    if (lo == 0u) { hi = hi + 1u; }
+  }
+  return vec4<u32>(hi, lo, u32(i32(sa.y) + i32(sb.y) - i32(sy.y) - 32 + i32(drop)), kind);
+}
+fn k_to_integer(hi : u32, lo : u32, e : i32) -> u32 {
+  if (e >= 0) {
+    if (hi != 0u || lo >= 1024u || e > 10) { return select(1024u, 0u, hi == 0u && lo == 0u); }
+    return min(lo << u32(e), 1024u);
+  }
+  if (e < -54) { return 0u; }
+  var f : u32 = u32(-e);
+  var whole : u32 = 0u;
+  var first : u32 = 0u;
+  var more : bool = false;
+  if (f > 32u) {
+    var g : u32 = f - 32u;
+    whole = hi >> g;
+    first = (hi >> (g - 1u)) & 1u;
+    more = (hi & ((1u << (g - 1u)) - 1u)) != 0u || lo != 0u;
+  } else {
+    if ((select(hi >> (f & 31u), 0u, f == 32u)) != 0u) { return 1024u; }
+    whole = select((lo >> (f & 31u)) | (hi << ((32u - f) & 31u)), hi, f == 32u);
+    first = (lo >> (f - 1u)) & 1u;
+    more = (lo & ((1u << (f - 1u)) - 1u)) != 0u;
+  }
+  if (first == 1u && (more || (whole & 1u) == 1u)) { whole = whole + 1u; }
+  return min(whole, 1024u);
+}
+fn k_scale_sum(sum : u32, m : vec4<u32>) -> u32 {
+  var p0 : u32 = sum * m.y;
+  var carry : u32 = k_mulhi(sum, m.y);
+  var p1 : u32 = sum * m.x + carry;
+  var p2 : u32 = k_mulhi(sum, m.x) + select(0u, 1u, p1 < carry);
+  var n : u32 = select(select(0u, 33u + firstLeadingBit(p1 | 1u), p1 != 0u), 65u + firstLeadingBit(p2 | 1u), p2 != 0u);
+  if (n <= 53u) { return k_to_integer(p1, p0, i32(m.z)); }
+  var drop : u32 = n - 53u;
+  var below : u32 = select(p0 & ((1u << (drop & 31u)) - 1u), p0, drop == 32u);
+  var tie : u32 = 1u << (drop - 1u);
+  var lo : u32 = select((p0 >> (drop & 31u)) | (p1 << ((32u - drop) & 31u)), p1, drop == 32u);
+  var hi : u32 = select((p1 >> (drop & 31u)) | (p2 << ((32u - drop) & 31u)), p2, drop == 32u);
+  if (below > tie || (below == tie && (lo & 1u) == 1u)) {
+    lo = lo + 1u;
+    if (lo == 0u) { hi = hi + 1u; }
+  }
+  return k_to_integer(hi, lo, i32(m.z) + i32(drop));
+}
+fn k_requantise(sum : u32, m : vec4<u32>, zero : i32, lo : i32, hi : i32) -> i32 {
+  var kind : u32 = m.w & 3u;
+  var magnitude : u32 = select(sum, 0u - sum, sum >= 0x80000000u);
+  if (kind == 3u || (kind == 2u && sum == 0u)) { return 0; }
+  var y : u32 = 0u;
+  if (kind == 2u) { y = 1024u; }
+  if (kind == 0u) { y = k_scale_sum(magnitude, m); }
+  var negative : bool = ((sum ^ m.w) >> 31u) == 1u;
+  return clamp(select(i32(y), -i32(y), negative) + zero, lo, hi);
+}
+@id(1) override TA : u32 = 4u;
+@id(2) override TB : u32 = 4u;
+@id(3) override TY : u32 = 4u;
+@id(4) override PACKED : u32 = 0u;
+@id(5) override AXES : u32 = 0u;
+struct Params { groups : u32,
+  m : u32,
+  n : u32,
+  k : u32,
+  tiles_m : u32,
+  tiles_n : u32,
+  last_a : u32,
+  last_b : u32,
+  d0 : u32, d1 : u32, d2 : u32, d3 : u32, d4 : u32, d5 : u32, sa0 : u32, sa1 : u32, sa2 : u32, sa3 : u32, sa4 : u32, sa5 : u32, sb0 : u32, sb1 : u32, sb2 : u32, sb3 : u32, sb4 : u32, sb5 : u32,
+}; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
+@group(0) @binding(0) var<storage, read_write> a : array<u32>;
+@group(0) @binding(1) var<storage, read_write> b : array<u32>;
+@group(0) @binding(2) var<storage, read_write> channels : array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> y : array<u32>;
+fn k_bytes(lo : u32, hi : u32, o : u32) -> u32 {
+  var s : u32 = (o & 3u) << 3u;
+  return (lo >> s) | ((hi << 1u) << (31u - s));
+}
+fn k_flip(T : u32) -> u32 { return select(0u, 0x80808080u, T == 5u); }
+@compute @workgroup_size(GROUP) fn q_matmul(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
+  var tile_n : u32 = (k_wid.y * k_wn.x + k_wid.x) % p.tiles_n;
+  var rest : u32 = (k_wid.y * k_wn.x + k_wid.x) / p.tiles_n;
+  var m0 : u32 = (rest % p.tiles_m) * 4u;
+  var batch : u32 = rest / p.tiles_m;
+  var n0 : u32 = (tile_n * GROUP + k_lid.x) * 4u;
+  var a_from : u32 = 0u;
+  var b_from : u32 = 0u;
+  var at : u32 = batch;
+  if (AXES > 0u) { a_from += (at % p.d0) * p.sa0; b_from += (at % p.d0) * p.sb0; at = at / p.d0; } if (AXES > 1u) { a_from += (at % p.d1) * p.sa1; b_from += (at % p.d1) * p.sb1; at = at / p.d1; } if (AXES > 2u) { a_from += (at % p.d2) * p.sa2; b_from += (at % p.d2) * p.sb2; at = at / p.d2; } if (AXES > 3u) { a_from += (at % p.d3) * p.sa3; b_from += (at % p.d3) * p.sb3; at = at / p.d3; } if (AXES > 4u) { a_from += (at % p.d4) * p.sa4; b_from += (at % p.d4) * p.sb4; at = at / p.d4; } if (AXES > 5u) { a_from += (at % p.d5) * p.sa5; b_from += (at % p.d5) * p.sb5; at = at / p.d5; }
+  if (n0 < p.n) {
+    var acc : array<i32, 16>;
+    var sum_a : array<i32, 4>;
+    var sum_b : array<i32, 4>;
+    for (var i : u32 = 0u; i < 16u; i += 1u) { acc[i] = 0; }
+    for (var i : u32 = 0u; i < 4u; i += 1u) {
+      sum_a[i] = 0;
+      sum_b[i] = 0;
+    }
+    for (var k : u32 = 0u; k < p.k; k += 4u) {
+      var left : u32 = p.k - k;
+      var there : u32 = select(0xffffffffu, (1u << ((left & 3u) << 3u)) - 1u, left < 4u);
+      var line : array<u32, 4>;
+      for (var j : u32 = 0u; j < 4u; j += 1u) {
+        line[j] = 0u;
+        if (j < left) { line[j] = k_bytes(b[(b_from + (k + j) * p.n + n0) >> 2u], b[min(((b_from + (k + j) * p.n + n0) + 3u) >> 2u, p.last_b)], b_from + (k + j) * p.n + n0) ^ k_flip(TB); }
+      }
+      var column : array<u32, 4>;
+      for (var j : u32 = 0u; j < 4u; j += 1u) {
+        var s : u32 = 8u * j;
+        column[j] = ((line[0] >> s) & 0xffu) | (((line[1] >> s) & 0xffu) << 8u) | (((line[2] >> s) & 0xffu) << 16u) |
+                    (((line[3] >> s) & 0xffu) << 24u);
+        sum_b[j] = (dot4I8Packed(column[j], 0x01010101u) + (sum_b[j]));
+      }
+      for (var i : u32 = 0u; i < 4u; i += 1u) {
+        var row : u32 = (k_bytes(a[(a_from + min(m0 + i, p.m - 1u) * p.k + k) >> 2u], a[min(((a_from + min(m0 + i, p.m - 1u) * p.k + k) + 3u) >> 2u, p.last_a)], a_from + min(m0 + i, p.m - 1u) * p.k + k) ^ k_flip(TA)) & there;
+        sum_a[i] = (dot4I8Packed(row, 0x01010101u) + (sum_a[i]));
+        for (var j : u32 = 0u; j < 4u; j += 1u) { acc[i * 4u + j] = (dot4I8Packed(row, column[j]) + (acc[i * 4u + j])); }
+      }
+    }
+    var word : array<u32, 4>;
+    for (var i : u32 = 0u; i < 4u; i += 1u) { word[i] = 0u; }
+    var lo : i32 = select(-128, 0, TY == 5u);
+    for (var j : u32 = 0u; j < 4u; j += 1u) {
+      if (n0 + j < p.n) {
+        var multiplier : vec4<u32> = channels[2u * (n0 + j)];
+        var about : vec4<u32> = channels[2u * (n0 + j) + 1u];
+        var zb : u32 = about.x - select(0u, 128u, TB == 5u);
+        var za : u32 = about.z - select(0u, 128u, TA == 5u);
+        for (var i : u32 = 0u; i < 4u; i += 1u) {
+          var dot : i32 = select(select(acc[i * 4u + 3u], acc[i * 4u + 2u], j == 2u), select(acc[i * 4u + 1u], acc[i * 4u], j == 0u), j < 2u);
+          var of_b : i32 = select(select(sum_b[3], sum_b[2], j == 2u), select(sum_b[1], sum_b[0], j == 0u), j < 2u);
+          var sum : u32 = u32(dot) - zb * u32(sum_a[i]) - za * u32(of_b) + p.k * za * zb + about.y;
+          var q : i32 = k_requantise(sum, multiplier, i32(about.w), lo, lo + 255);
+          if (PACKED == 1u) {
+            word[i] = word[i] | ((u32(q) & 0xffu) << (8u * j));
+          } else if (m0 + i < p.m) {
+            y[(batch * p.m + m0 + i) * p.n + n0 + j] = u32(q);
+          }
+        }
+      }
+    }
+    if (PACKED == 1u) {
+      for (var i : u32 = 0u; i < 4u; i += 1u) {
+        if (m0 + i < p.m) { y[((batch * p.m + m0 + i) * p.n + n0) >> 2u] = word[i]; }
+      }
+    }
+  }
+}

@@ -1,0 +1,195 @@
+fn k_mulhi(a : u32, b : u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let m = ah * bl + ((al * bl) >> 16u);
+  let n = al * bh + (m & 0xffffu);
+  return ah * bh + (m >> 16u) + (n >> 16u);
+}
+fn k_shift(T : u32) -> u32 {
+  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  var a : u32 = u & 0x7fffffffu;
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+  return ((u >> 16u) & 0x8000u) | r;
+}
+fn k_bf16_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+fn k_half_value(h : u32) -> f32 { return unpack2x16float(h & 0xffffu).x; }
+fn k_element(word : u32, T : u32, i : u32) -> u32 {
+  if (T == 1u) { return bitcast<u32>(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+fn k_narrow(v : u32, T : u32) -> u32 {
+  if (T == 1u) { return k_half_bits(bitcast<f32>(v)); }
+  if (T == 2u) { return k_bf16_bits(bitcast<f32>(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = k_shift(T);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
+  if (T == 9u) {
+    if (hi != select(0u, 0xffffffffu, (lo >> 31u) == 1u)) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+fn k_axis(mode : u32, i : u32, lo : u32, n : u32) -> u32 {
+  if (mode == 1u) { return select(0xffffffffu, i - lo, i - lo < n); }
+  if (mode == 2u) { return select(min(i - lo, n - 1u), 0u, i < lo); }
+  if (mode == 3u) { return select(i + lo - n, i + lo, i + lo < n); }
+  if (mode == 4u) { return (i + lo) % n; }
+  if (mode == 5u) {
+    var k : u32 = (i + lo) % (2u * (n - 1u));
+    return select(2u * (n - 1u) - k, k, k < n);
+  }
+  return i;
+}
+@id(1) override TU : u32 = 0u;
+@id(2) override KIND : u32 = 0u;
+@id(3) override MEET : u32 = 0u;
+@id(4) override COLUMNS : u32 = 0u;
+@id(5) override RANK : u32 = 1u;
+struct Params { groups : u32,
+  lines : u32,
+  ranges : u32,
+  range_size : u32,
+  count : u32,
+  u_step : u32,
+  stride : u32,
+  d0 : u32, m0 : u32, s0 : u32, st0 : u32, lo0 : u32, n0 : u32,
+  d1 : u32, m1 : u32, s1 : u32, st1 : u32, lo1 : u32, n1 : u32,
+  d2 : u32, m2 : u32, s2 : u32, st2 : u32, lo2 : u32, n2 : u32,
+  d3 : u32, m3 : u32, s3 : u32, st3 : u32, lo3 : u32, n3 : u32,
+}; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
+@group(0) @binding(0) var<storage, read_write> places : array<u32>;
+@group(0) @binding(1) var<storage, read_write> u : array<u32>;
+@group(0) @binding(2) var<storage, read_write> y : array<u32>;
+@group(0) @binding(3) var<storage, read_write> t : array<u32>;
+fn k_meet_word(kind : u32, meet : u32, a : u32, b : u32) -> u32 {
+  if (kind == 0u) {
+    if (meet == 1u) { return bitcast<u32>(bitcast<f32>(a) + bitcast<f32>(b)); }
+    if (meet == 2u) { return bitcast<u32>(bitcast<f32>(a) * bitcast<f32>(b)); }
+    if (meet == 3u || meet == 4u) {
+      if ((a & 0x7fffffffu) > 0x7f800000u) { return a; }
+      if ((b & 0x7fffffffu) > 0x7f800000u) { return b; }
+      var i : i32 = i32(select(a, a ^ 0x7fffffffu, (a >> 31u) == 1u));
+      var j : i32 = i32(select(b, b ^ 0x7fffffffu, (b >> 31u) == 1u));
+      return select(b, a, (meet == 3u) == (i > j));
+    }
+    return b;
+  }
+  if (meet == 1u) { return a + b; }
+  if (meet == 2u) { return a * b; }
+  if (meet == 3u && kind == 1u) { return select(b, a, i32(a) > i32(b)); }
+  if (meet == 3u) { return select(b, a, a > b); }
+  if (meet == 4u && kind == 1u) { return select(b, a, i32(a) < i32(b)); }
+  if (meet == 4u) { return select(b, a, a < b); }
+  return b;
+}
+fn k_meet_long(meet : u32, a : vec2<u32>, b : vec2<u32>) -> vec2<u32> {
+  if (meet == 1u) {
+    var lo : u32 = a.x + b.x;
+    return vec2<u32>(lo, a.y + b.y + select(0u, 1u, lo < a.x));
+  }
+  if (meet == 2u) { return vec2<u32>(a.x * b.x, k_mulhi(a.x, b.x) + a.x * b.y + a.y * b.x); }
+  if (meet == 3u || meet == 4u) {
+    var larger : bool = i32(a.y) > i32(b.y) || (a.y == b.y && a.x > b.x);
+    var first : bool = larger == (meet == 3u);
+    return vec2<u32>(select(b.x, a.x, first), select(b.y, a.y, first));
+  }
+  return b;
+}
+fn k_meet(kind : u32, meet : u32, a : vec2<u32>, b : vec2<u32>) -> vec2<u32> {
+  if (kind == 3u) { return k_meet_long(meet, a, b); }
+  return vec2<u32>(k_meet_word(kind, meet, a.x, b.x), 0u);
+}
+var<workgroup> list_place : array<u32, 4u * GROUP>;
+var<workgroup> list_lo : array<u32, 4u * GROUP>;
+var<workgroup> list_hi : array<u32, 4u * GROUP>;
+var<workgroup> counts : array<u32, GROUP>;
+var<workgroup> blocks : array<u32, 17u>;
+@compute @workgroup_size(GROUP) fn scatter_few(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
+  var range : u32 = (k_wid.y * k_wn.x + k_wid.x) / p.lines;
+  var base : u32 = 0u;
+  var first : u32 = 0u;
+  { var k_rest : u32 = (k_wid.y * k_wn.x + k_wid.x) - range * p.lines; { var k_i : u32 = k_rest; if (RANK > (0u) + 1u) { k_rest = k_mulhi(k_i, p.m0) >> (p.s0); k_i = k_i - k_rest * (p.d0); } base += k_i * (p.st0); first += k_i * (p.lo0); } if (RANK > 1u) { { var k_i : u32 = k_rest; if (RANK > (1u) + 1u) { k_rest = k_mulhi(k_i, p.m1) >> (p.s1); k_i = k_i - k_rest * (p.d1); } base += k_i * (p.st1); first += k_i * (p.lo1); } } if (RANK > 2u) { { var k_i : u32 = k_rest; if (RANK > (2u) + 1u) { k_rest = k_mulhi(k_i, p.m2) >> (p.s2); k_i = k_i - k_rest * (p.d2); } base += k_i * (p.st2); first += k_i * (p.lo2); } } if (RANK > 3u) { { var k_i : u32 = k_rest; if (RANK > (3u) + 1u) { k_rest = k_mulhi(k_i, p.m3) >> (p.s3); k_i = k_i - k_rest * (p.d3); } base += k_i * (p.st3); first += k_i * (p.lo3); } } for (var k_a : u32 = 4u; k_a < RANK; k_a += 1u) { var k_w : u32 = 6u * (k_a - 4u); { var k_i : u32 = k_rest; if (RANK > (k_a) + 1u) { k_rest = k_mulhi(k_i, t[k_w + 1u]) >> (t[k_w + 2u]); k_i = k_i - k_rest * (t[k_w]); } base += k_i * (t[k_w + 3u]); first += k_i * (t[k_w + 4u]); } } }
+  var lo : u32 = range * p.range_size;
+  var block : u32 = GROUP / 16u;
+  var mine : u32 = 0xffffffffu;
+  var held : vec2<u32> = vec2<u32>(0u, 0u);
+  for (var k0 : u32 = 0u; k0 < p.count; k0 += 4u * GROUP) {
+    var place : array<u32, 4>;
+    var hits : u32 = 0u;
+    for (var q : u32 = 0u; q < 4u; q += 1u) {
+      var k : u32 = k0 + 4u * k_lid.x + q;
+      place[q] = 0xffffffffu;
+      if (k < p.count) { place[q] = places[select(first + k * p.u_step, k, COLUMNS == 1u)]; }
+      if (place[q] != 0xffffffffu && place[q] - lo >= p.range_size) { place[q] = 0xffffffffu; }
+      if (place[q] != 0xffffffffu) { hits += 1u; }
+    }
+    counts[k_lid.x] = hits;
+    workgroupBarrier();
+    if (k_lid.x < 16u) {
+      var sum : u32 = 0u;
+      for (var i : u32 = 0u; i < block; i += 1u) { sum += counts[k_lid.x * block + i]; }
+      blocks[k_lid.x] = sum;
+    }
+    workgroupBarrier();
+    if (k_lid.x == 0u) {
+      var sum : u32 = 0u;
+      for (var i : u32 = 0u; i < 16u; i += 1u) { sum += blocks[i]; }
+      blocks[16] = sum;
+    }
+    if (hits > 0u) {
+      var to : u32 = 0u;
+      for (var i : u32 = 0u; i < k_lid.x / block; i += 1u) { to += blocks[i]; }
+      for (var i : u32 = k_lid.x / block * block; i < k_lid.x; i += 1u) { to += counts[i]; }
+      for (var q : u32 = 0u; q < 4u; q += 1u) {
+        if (place[q] != 0xffffffffu) {
+          var v : vec2<u32> = vec2<u32>(select(k_element(u[(select(first + (k0 + 4u * k_lid.x + q) * p.u_step, 0u, KIND == 3u)) >> k_shift(TU)], TU, select(first + (k0 + 4u * k_lid.x + q) * p.u_step, 0u, KIND == 3u)), u[select(0u, 2u * (first + (k0 + 4u * k_lid.x + q) * p.u_step), KIND == 3u)], KIND == 3u), u[select(0u, 2u * (first + (k0 + 4u * k_lid.x + q) * p.u_step) + 1u, KIND == 3u)]);
+          list_place[to] = place[q];
+          list_lo[to] = v.x;
+          list_hi[to] = v.y;
+          to += 1u;
+        }
+      }
+    }
+    workgroupBarrier();
+    var total : u32 = workgroupUniformLoad(&blocks[16]);
+    for (var i : u32 = 0u; i < total; i += 1u) {
+      var at : u32 = list_place[i];
+      if ((at & (GROUP - 1u)) == k_lid.x) {
+        if (at != mine) {
+          if (mine != 0xffffffffu) { if (KIND == 3u) { y[2u * (base + mine * p.stride)] = held.x; y[2u * (base + mine * p.stride) + 1u] = held.y; } else { y[base + mine * p.stride] = held.x; } }
+          held = vec2<u32>(y[select(base + at * p.stride, 2u * (base + at * p.stride), KIND == 3u)], y[select(base + at * p.stride, 2u * (base + at * p.stride) + 1u, KIND == 3u)]);
+          mine = at;
+        }
+        held = k_meet(KIND, MEET, held, vec2<u32>(list_lo[i], list_hi[i]));
+      }
+    }
+    workgroupBarrier();
+  }
+  if (mine != 0xffffffffu) { if (KIND == 3u) { y[2u * (base + mine * p.stride)] = held.x; y[2u * (base + mine * p.stride) + 1u] = held.y; } else { y[base + mine * p.stride] = held.x; } }
+}

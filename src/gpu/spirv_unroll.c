@@ -1,0 +1,420 @@
+/* Loops marked to be unrolled, unrolled. Drivers may leave them rolled, and then an array that such a loop walks lives in memory
+ * instead of registers, which costs a kernel most of its speed.
+ *
+ * A loop is taken where it has the form that the kernels' compilers give to `for (u32 i = a; i < b; i += c)`: the header decides,
+ * the test is phi < number, the phi steps by a number, nothing leaves but by the test, and its blocks lie between header and merge
+ * block. Its blocks are written once per trip under new names; a phi of the header is, in each copy, the value that came round;
+ * the header itself stays, with its own names, as the end of the loop, so that nothing behind it has to change.
+ *
+ * Innermost loops go first, one per walk over the module, until none is left or it would become too large. An instruction this
+ * file does not know keeps its loop rolled: words that are numbers must not be taken for names. */
+#include <string.h>
+
+#include "base/array.h"
+#include "base/mem.h"
+#include "gpu/spirv.h"
+
+enum {
+  OP_EXT_INST = 12,
+  OP_CONSTANT = 43,
+  OP_FUNCTION = 54,
+  OP_FUNCTION_END = 56,
+  OP_CALL = 57,
+  OP_LOAD = 61,
+  OP_STORE = 62,
+  OP_ACCESS_CHAIN = 65,
+  OP_DECORATE = 71,
+  OP_SHUFFLE = 79,
+  OP_CONSTRUCT = 80,
+  OP_EXTRACT = 81,
+  OP_INSERT = 82,
+  OP_COPY_OBJECT = 83,
+  OP_FIRST_PLAIN = 109, /* conversions, arithmetic, comparisons, bits: results made of names alone */
+  OP_IADD = 128,
+  OP_ULESS = 176,
+  OP_SLESS = 177,
+  OP_LAST_PLAIN = 205,
+  OP_BARRIER = 224,
+  OP_MEMORY_BARRIER = 225,
+  OP_ATOMIC_FIRST = 227,
+  OP_ATOMIC_LAST = 242,
+  OP_PHI = 245,
+  OP_LOOP_MERGE = 246,
+  OP_SELECTION_MERGE = 247,
+  OP_LABEL = 248,
+  OP_BRANCH = 249,
+  OP_BRANCH_CONDITIONAL = 250,
+  OP_SWITCH = 251,
+  OP_UNREACHABLE = 255,
+  OP_GROUP_SHUFFLE = 345,
+  OP_GROUP_SHUFFLE_XOR = 346,
+  OP_GROUP_FIRST = 349, /* sums and the like: the third operand is a number */
+  OP_GROUP_LAST = 364,
+  OP_SDOT = 4450,
+  OP_SDOT_SUM = 4453,
+  OP_MATRIX_LOAD = 4457,
+  OP_MATRIX_STORE = 4458,
+  OP_MATRIX_MUL_ADD = 4459,
+  UNROLL = 1,
+  HEADER_WORDS = 5,
+  MOST_TRIPS = 64,
+  MOST_WORDS = 1 << 17, /* of a module */
+};
+
+typedef RLX_ARRAY(uint32_t) word_list;
+
+typedef struct loop {
+  uint32_t header, merge, onward; /* labels: onward is where the header goes while there is more */
+  size_t begin, end;              /* words from the header's label to the merge block's */
+  uint32_t induction, type;       /* the phi that counts */
+  uint32_t first, step, trips;
+} loop;
+
+typedef struct unroller {
+  const uint32_t *w;
+  size_t n;
+  uint32_t bound;
+  uint32_t *value; /* by name, of constants of 32 bits */
+  bool *known;
+  uint32_t *order; /* by name: 1 + its place among what the loop defines; 0: defined elsewhere */
+  uint32_t n_defined;
+  uint32_t *alias; /* by name: of phis of the header, what they are in this copy */
+  uint32_t *next;  /* the same for the copy after it */
+  word_list out;
+  bool failed;
+} unroller;
+
+static uint32_t op_of(const uint32_t *at) { return *at & 0xffff; }
+static uint32_t length_of(const uint32_t *at) { return *at >> 16; }
+
+/* ---- instructions ---- */
+
+static bool is_between(uint32_t op, uint32_t first, uint32_t last) { return op >= first && op <= last; }
+
+/* Where a result's name is; 0: it has none. */
+static uint32_t result_at(uint32_t op) {
+  if (op == OP_LABEL) return 1;
+  if (op == OP_STORE || op == OP_BARRIER || op == OP_MEMORY_BARRIER || op == OP_MATRIX_STORE ||
+      (op >= OP_LOOP_MERGE && op <= OP_UNREACHABLE) || op == 228 /* atomic store */)
+    return 0;
+  return 2;
+}
+
+/* Whether this file knows which words of it are names. */
+static bool is_known(uint32_t op) {
+  static const uint16_t others[] = {OP_EXT_INST,
+                                    OP_CALL,
+                                    OP_LOAD,
+                                    OP_STORE,
+                                    OP_ACCESS_CHAIN,
+                                    OP_SHUFFLE,
+                                    OP_CONSTRUCT,
+                                    OP_EXTRACT,
+                                    OP_INSERT,
+                                    OP_COPY_OBJECT,
+                                    OP_BARRIER,
+                                    OP_MEMORY_BARRIER,
+                                    OP_PHI,
+                                    OP_LOOP_MERGE,
+                                    OP_SELECTION_MERGE,
+                                    OP_LABEL,
+                                    OP_BRANCH,
+                                    OP_BRANCH_CONDITIONAL,
+                                    OP_SWITCH,
+                                    OP_UNREACHABLE,
+                                    OP_GROUP_SHUFFLE,
+                                    OP_GROUP_SHUFFLE_XOR,
+                                    OP_SDOT,
+                                    OP_SDOT_SUM,
+                                    OP_MATRIX_LOAD,
+                                    OP_MATRIX_STORE,
+                                    OP_MATRIX_MUL_ADD,
+                                    1 /* undef */};
+  if (is_between(op, OP_FIRST_PLAIN, OP_LAST_PLAIN) || is_between(op, OP_ATOMIC_FIRST, OP_ATOMIC_LAST) ||
+      is_between(op, OP_GROUP_FIRST, OP_GROUP_LAST))
+    return true;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i] == op) return true;
+  return false;
+}
+
+/* Whether word i of a known instruction is a name. */
+static bool is_name(uint32_t op, uint32_t i) {
+  switch (op) {
+    case OP_EXT_INST: return i != 4;
+    case OP_LOAD: return i <= 3;
+    case OP_STORE: return i <= 2;
+    case OP_SHUFFLE: return i <= 4;
+    case OP_EXTRACT: return i <= 3;
+    case OP_INSERT: return i <= 4;
+    case OP_LOOP_MERGE: return i <= 2;
+    case OP_SELECTION_MERGE: return i <= 1;
+    case OP_BRANCH_CONDITIONAL: return i <= 3;
+    case OP_SWITCH: return i <= 2 || i % 2 == 0; /* selector, default, then numbers and labels by turns */
+    case OP_SDOT: return i <= 4;
+    case OP_SDOT_SUM: return i <= 5;
+    case OP_MATRIX_LOAD: return i <= 5;
+    case OP_MATRIX_STORE: return i <= 4;
+    case OP_MATRIX_MUL_ADD: return i <= 5;
+    default: return !is_between(op, OP_GROUP_FIRST, OP_GROUP_LAST) || i != 4;
+  }
+}
+
+/* ---- finding a loop ---- */
+
+/* The instruction that defines a name, between two places; NULL: not there. */
+static const uint32_t *definition(const unroller *u, size_t begin, size_t end, uint32_t name) {
+  for (size_t at = begin; at < end; at += length_of(u->w + at)) {
+    uint32_t r = result_at(op_of(u->w + at));
+    if (r && is_known(op_of(u->w + at)) && u->w[at + r] == name) return u->w + at;
+  }
+  return NULL;
+}
+
+static bool is_inside(const unroller *u, const loop *l, uint32_t label) {
+  const uint32_t *d = definition(u, l->begin, l->end, label);
+  return d && op_of(d) == OP_LABEL;
+}
+
+/* The phi steps by a number from a number, and the test is against one. */
+static bool count_trips(const unroller *u, loop *l, const uint32_t *test) {
+  if (op_of(test) != OP_ULESS && op_of(test) != OP_SLESS) return false;
+  l->induction = test[3];
+  const uint32_t bound = test[4], *phi = definition(u, l->begin, l->end, l->induction);
+  if (!phi || op_of(phi) != OP_PHI || length_of(phi) != 7 || !u->known[bound]) return false;
+  int round = is_inside(u, l, phi[4]) ? 3 : 5; /* which pair comes from within */
+  uint32_t start = phi[round == 3 ? 5 : 3];
+  const uint32_t *step = definition(u, l->begin, l->end, phi[round]);
+  if (!step || op_of(step) != OP_IADD || step[3] != l->induction || !u->known[step[4]] || !u->known[start])
+    return false;
+  l->type = phi[1];
+  l->first = u->value[start];
+  l->step = u->value[step[4]];
+  uint32_t last = u->value[bound];
+  if (!l->step || l->step > MOST_TRIPS || l->first > INT32_MAX || last > INT32_MAX) return false;
+  l->trips = last > l->first ? (last - l->first + l->step - 1) / l->step : 0;
+  return l->trips <= MOST_TRIPS;
+}
+
+/* Nothing leaves but by the test; one way leads round; everything is known; no loop inside waits to be unrolled. */
+static bool is_simple(const unroller *u, const loop *l, uint32_t round) {
+  uint32_t to_round = 0, is_merge = 0;
+  for (size_t at = l->begin; at < l->end; at += length_of(u->w + at)) {
+    const uint32_t *i = u->w + at;
+    uint32_t op = op_of(i);
+    if (!is_known(op)) return false;
+    if (op == OP_LOOP_MERGE && i[1] != l->merge && (i[3] & UNROLL)) return false;
+    if (op == OP_SELECTION_MERGE && i[1] == round) is_merge++;
+    if (op == OP_BRANCH || op == OP_BRANCH_CONDITIONAL || op == OP_SWITCH) {
+      for (uint32_t k = op == OP_BRANCH ? 1 : 2; k < length_of(i); k++) {
+        if (!is_name(op, k)) continue;
+        bool is_test = op == OP_BRANCH_CONDITIONAL && i[3] == l->merge && i[2] == l->onward;
+        if (i[k] == l->merge ? !is_test : !is_inside(u, l, i[k])) return false;
+        if (i[k] == l->header && op != OP_BRANCH) return false;
+        to_round += i[k] == round;
+      }
+    }
+  }
+  return to_round <= 1 || is_merge;
+}
+
+static bool find_end(const unroller *u, loop *l) {
+  for (size_t at = l->begin; at < u->n && op_of(u->w + at) != OP_FUNCTION_END; at += length_of(u->w + at))
+    if (op_of(u->w + at) == OP_LABEL && u->w[at + 1] == l->merge) {
+      l->end = at;
+      return true;
+    }
+  return false;
+}
+
+/* The first loop from `from` on that can be unrolled. */
+static bool find_loop(const unroller *u, loop *l) {
+  size_t block = 0;
+  bool in_function = false;
+  for (size_t at = HEADER_WORDS; at < u->n; at += length_of(u->w + at)) {
+    const uint32_t *i = u->w + at;
+    if (op_of(i) == OP_FUNCTION) in_function = true;
+    if (in_function && op_of(i) == OP_LABEL) block = at;
+    if (op_of(i) != OP_LOOP_MERGE || !(i[3] & UNROLL)) continue;
+    const uint32_t *branch = i + length_of(i);
+    if (op_of(branch) != OP_BRANCH_CONDITIONAL || branch[3] != i[1]) continue;
+    *l = (loop){.header = u->w[block + 1], .merge = i[1], .onward = branch[2], .begin = block};
+    const uint32_t *test = find_end(u, l) ? definition(u, l->begin, l->end, branch[1]) : NULL;
+    if (!test || !count_trips(u, l, test) || !is_simple(u, l, i[2])) continue;
+    if (u->n + l->trips * (l->end - l->begin) <= MOST_WORDS) return true;
+  }
+  return false;
+}
+
+/* ---- writing ---- */
+
+static void put(unroller *u, uint32_t word) {
+  if (!u->failed && !rlx_array_push(&u->out, word)) u->failed = true;
+}
+
+/* A name of the loop in copy `copy`. */
+static uint32_t renamed(const unroller *u, uint32_t name, uint32_t copy) {
+  if (name >= u->bound) return name;
+  if (u->alias[name]) return u->alias[name];
+  return u->order[name] ? u->bound + copy * u->n_defined + u->order[name] - 1 : name;
+}
+
+/* The number that the induction is in copy `copy` has a name behind all copies. */
+static uint32_t number_name(const unroller *u, const loop *l, uint32_t copy) {
+  return u->bound + l->trips * u->n_defined + copy;
+}
+
+static uint32_t arriving(const unroller *u, const loop *l, const uint32_t *phi, bool from_within) {
+  for (uint32_t k = 3; k + 1 < length_of(phi); k += 2)
+    if (is_inside(u, l, phi[k + 1]) == from_within) return phi[k];
+  return 0;
+}
+
+/* What the header's phis are in copy `copy`, given what they are in the one before. */
+static void set_phis(unroller *u, const loop *l, uint32_t copy) {
+  size_t at = l->begin + length_of(u->w + l->begin), after = at;
+  for (; op_of(u->w + after) == OP_PHI; after += length_of(u->w + after)) {
+    const uint32_t *phi = u->w + after;
+    uint32_t v = arriving(u, l, phi, copy > 0);
+    u->next[phi[2]] = copy ? renamed(u, v, copy - 1) : v;
+    if (phi[2] == l->induction) u->next[phi[2]] = number_name(u, l, copy);
+  }
+  for (; at < after; at += length_of(u->w + at)) u->alias[u->w[at + 2]] = u->next[u->w[at + 2]];
+}
+
+static void put_copy(unroller *u, const loop *l, uint32_t copy) {
+  for (size_t at = l->begin; at < l->end; at += length_of(u->w + at)) {
+    const uint32_t *i = u->w + at;
+    uint32_t op = op_of(i), n = length_of(i);
+    bool is_test = op == OP_BRANCH_CONDITIONAL && i[3] == l->merge;
+    if (op == OP_PHI && u->alias[i[2]]) continue;
+    if (op == OP_LOOP_MERGE && i[1] == l->merge) continue;
+    if (is_test) {
+      put(u, 2u << 16 | OP_BRANCH);
+      put(u, renamed(u, l->onward, copy));
+      continue;
+    }
+    put(u, i[0]);
+    for (uint32_t k = 1; k < n; k++) {
+      uint32_t to = is_name(op, k) ? renamed(u, i[k], copy) : i[k];
+      /* The way round leads to the next copy, and from the last to the header itself, which ends the loop. */
+      if (op == OP_BRANCH && i[k] == l->header)
+        to = copy + 1 < l->trips ? u->bound + (copy + 1) * u->n_defined + u->order[l->header] - 1 : l->header;
+      put(u, to);
+    }
+  }
+}
+
+/* The header as the end: its phis are what came round last, and it goes on behind the loop. */
+static void put_end(unroller *u, const loop *l) {
+  for (size_t at = l->begin;; at += length_of(u->w + at)) {
+    const uint32_t *i = u->w + at;
+    if (op_of(i) == OP_LOOP_MERGE) break;
+    if (op_of(i) == OP_PHI) {
+      put(u, 4u << 16 | OP_COPY_OBJECT);
+      put(u, i[1]);
+      put(u, i[2]);
+      put(u, u->alias[i[2]]);
+      continue;
+    }
+    for (uint32_t k = 0; k < length_of(i); k++) put(u, i[k]);
+  }
+  put(u, 2u << 16 | OP_BRANCH);
+  put(u, l->merge);
+}
+
+/* An instruction outside the loop: whoever came to the header comes to the first copy. */
+static void put_outside(unroller *u, const loop *l, const uint32_t *i) {
+  uint32_t op = op_of(i), first = l->trips ? u->bound + u->order[l->header] - 1 : l->header;
+  bool leads = op == OP_BRANCH || op == OP_BRANCH_CONDITIONAL || op == OP_SWITCH || op == OP_SELECTION_MERGE;
+  for (uint32_t k = 0; k < length_of(i); k++) put(u, leads && k && is_name(op, k) && i[k] == l->header ? first : i[k]);
+  if (op != OP_DECORATE || i[1] >= u->bound || !u->order[i[1]]) return;
+  for (uint32_t copy = 0; copy < l->trips; copy++)
+    for (uint32_t k = 0; k < length_of(i); k++)
+      put(u, k == 1 ? u->bound + copy * u->n_defined + u->order[i[1]] - 1 : i[k]);
+}
+
+static void put_numbers(unroller *u, const loop *l) {
+  for (uint32_t copy = 0; copy <= l->trips; copy++) {
+    put(u, 4u << 16 | OP_CONSTANT);
+    put(u, l->type);
+    put(u, number_name(u, l, copy));
+    put(u, l->first + copy * l->step);
+  }
+}
+
+static void unroll(unroller *u, const loop *l) {
+  memset(u->order, 0, u->bound * sizeof *u->order);
+  memset(u->alias, 0, u->bound * sizeof *u->alias);
+  u->n_defined = 0;
+  for (size_t at = l->begin; at < l->end; at += length_of(u->w + at)) {
+    uint32_t r = result_at(op_of(u->w + at));
+    if (r) u->order[u->w[at + r]] = ++u->n_defined;
+  }
+  for (size_t k = 0; k < HEADER_WORDS; k++) put(u, u->w[k]);
+  bool numbers_stand = false;
+  for (size_t at = HEADER_WORDS; at < u->n && !u->failed;) {
+    if (op_of(u->w + at) == OP_FUNCTION && !numbers_stand) {
+      put_numbers(u, l);
+      numbers_stand = true;
+    }
+    if (at != l->begin) {
+      put_outside(u, l, u->w + at);
+      at += length_of(u->w + at);
+      continue;
+    }
+    for (uint32_t copy = 0; copy < l->trips; copy++) {
+      set_phis(u, l, copy);
+      put_copy(u, l, copy);
+    }
+    set_phis(u, l, l->trips);
+    put_end(u, l);
+    at = l->end;
+  }
+  if (!u->failed) u->out.v[3] = u->bound + l->trips * u->n_defined + l->trips + 1;
+}
+
+/* ---- the door ---- */
+
+static void unroller_deinit(unroller *u) {
+  rlx_mem_free(u->value);
+  rlx_mem_free(u->known);
+  rlx_mem_free(u->order);
+  rlx_mem_free(u->alias);
+  rlx_mem_free(u->next);
+}
+
+static bool read_module(unroller *u, const uint32_t *words, size_t n_words) {
+  *u = (unroller){.w = words, .n = n_words, .bound = words[3]};
+  u->value = rlx_mem_calloc(u->bound, sizeof *u->value);
+  u->known = rlx_mem_calloc(u->bound, sizeof *u->known);
+  u->order = rlx_mem_calloc(u->bound, sizeof *u->order);
+  u->alias = rlx_mem_calloc(u->bound, sizeof *u->alias);
+  u->next = rlx_mem_calloc(u->bound, sizeof *u->next);
+  if (!u->value || !u->known || !u->order || !u->alias || !u->next) return false;
+  for (size_t at = HEADER_WORDS; at < n_words && op_of(words + at) != OP_FUNCTION; at += length_of(words + at))
+    if (op_of(words + at) == OP_CONSTANT && length_of(words + at) == 4) {
+      u->value[words[at + 2]] = words[at + 3];
+      u->known[words[at + 2]] = true;
+    }
+  return true;
+}
+
+rlx_status gpu_spirv_unroll(uint32_t **words, size_t *n_words) {
+  for (;;) {
+    unroller u;
+    loop l;
+    bool ok = read_module(&u, *words, *n_words), found = ok && find_loop(&u, &l);
+    if (found) unroll(&u, &l);
+    ok = ok && !u.failed;
+    unroller_deinit(&u);
+    if (!ok) {
+      rlx_array_deinit(&u.out);
+      return RLX_FAIL(RLX_NO_MEMORY, "unrolling a kernel of %zu words", *n_words);
+    }
+    if (!found) return RLX_OK;
+    rlx_mem_free(*words);
+    *words = u.out.v;
+    *n_words = u.out.n;
+  }
+}

@@ -1,0 +1,111 @@
+/* Kernels with their constants put in: still whole modules, with nothing left to specialise, and without what the constants
+ * rule out. That they compute the same is shown by every test that runs on Vulkan. */
+#include <stdlib.h>
+
+#include "alloc_sweep.h"
+#include "base/mem.h"
+#include "gpu/kernel.h"
+#include "gpu/kernels/pointwise_ops.kh"
+#include "gpu/spirv.h"
+#include "test.h"
+
+enum { LABEL = 248, FUNCTION = 54, CALL = 57, SPEC_FIRST = 48, SPEC_CONSTANT = 50, N_CONSTANTS = 97 };
+
+typedef struct code {
+  uint32_t *w;
+  size_t n;
+  bool *is_there; /* by id: a label or a function */
+  uint32_t bound;
+  size_t n_functions, n_missing, n_spec;
+} code;
+
+static void need(code *c, uint32_t id) { c->n_missing += id >= c->bound || !c->is_there[id]; }
+
+/* What an instruction of a function refers to. */
+static void look(code *c, const uint32_t *w, uint32_t op, uint32_t n) {
+  if (op == CALL) need(c, w[3]);
+  if (op == 249 || op == 247) need(c, w[1]);                      /* branch, selection merge */
+  if (op == 246) need(c, w[1]), need(c, w[2]);                    /* loop merge */
+  if (op == 250) need(c, w[2]), need(c, w[3]);                    /* branch of two */
+  if (op == 251) need(c, w[2]);                                   /* switch */
+  for (uint32_t i = 4; op == 251 && i < n; i += 2) need(c, w[i]); /* its cases */
+  for (uint32_t i = 4; op == 245 && i < n; i += 2) need(c, w[i]); /* phi */
+}
+
+static bool specialise(const gpu_spirv *s, const uint32_t *constants, code *c) {
+  *c = (code){.n = 0};
+  if (gpu_spirv_specialise(s->words, s->n_words, constants, N_CONSTANTS, &c->w, &c->n)) return false;
+  c->bound = c->w[3];
+  c->is_there = calloc(c->bound, sizeof *c->is_there);
+  for (size_t at = 5; at < c->n; at += c->w[at] >> 16) {
+    uint32_t op = c->w[at] & 0xffff;
+    if (op == LABEL) c->is_there[c->w[at + 1]] = true;
+    if (op == FUNCTION) c->is_there[c->w[at + 2]] = true;
+    c->n_functions += op == FUNCTION;
+    c->n_spec += op >= SPEC_FIRST && op <= SPEC_CONSTANT;
+  }
+  for (size_t at = 5; at < c->n; at += c->w[at] >> 16) look(c, c->w + at, c->w[at] & 0xffff, c->w[at] >> 16);
+  return true;
+}
+
+static void code_free(code *c) {
+  free(c->is_there);
+  rlx_mem_free(c->w);
+}
+
+TEST(every_kernel_stays_whole) {
+  uint32_t constants[N_CONSTANTS];
+  for (uint32_t k = 0; k < gpu_kernel_count; k++)
+    for (int v = 0; v < GPU_VARIANT_COUNT; v++)
+      for (uint32_t value = 0; value < 4; value++) {
+        const gpu_spirv *s = &gpu_kernels[k]->spirv[v];
+        if (!s->words) continue;
+        for (uint32_t i = 0; i < N_CONSTANTS; i++) constants[i] = i ? value : 64;
+        code c;
+        CHECK(specialise(s, constants, &c));
+        if (c.n_missing || c.n_spec || c.n > s->n_words)
+          printf("kernel %s, constants %u\n", gpu_kernels[k]->name, value);
+        CHECK_EQ_INT(c.n_missing, 0);
+        CHECK_EQ_INT(c.n_spec, 0);
+        CHECK(c.n <= s->n_words && c.n_functions >= 1);
+        code_free(&c);
+      }
+}
+
+/* One sum out of all element-wise operations. */
+TEST(what_is_not_meant_goes) {
+  const gpu_spirv *s = &gpu_kernel_pointwise.spirv[GPU_VARIANT_BASE];
+  uint32_t constants[N_CONSTANTS] = {64};
+  constants[1] = PW_STEP(PW_ADD, 0u, 1u, 0u, 0u);
+  constants[17] = 1, constants[20] = 3, constants[21] = 1, constants[22] = 3; /* one step, two flat inputs */
+  code one, all;
+  CHECK(specialise(s, constants, &one));
+  for (uint32_t i = 1; i <= 16; i++) constants[i] = PW_STEP(16u * (i % 13 + 1), 0u, 1u, 0u, 1u);
+  constants[17] = 16;
+  CHECK(specialise(s, constants, &all));
+  CHECK(one.n * 3 < s->n_words);
+  CHECK(one.n_functions * 3 < all.n_functions);
+  code_free(&one);
+  code_free(&all);
+}
+
+TEST(not_a_module) {
+  uint32_t words[] = {0x07230203u, 0x10300, 0, 10, 0, (9u << 16) | 17}, *out;
+  size_t n;
+  CHECK_EQ_INT(gpu_spirv_specialise(words, 6, NULL, 0, &out, &n), RLX_INVALID); /* the last instruction is cut off */
+  CHECK_EQ_INT(gpu_spirv_specialise(words, 3, NULL, 0, &out, &n), RLX_INVALID);
+  words[0] = 7;
+  CHECK_EQ_INT(gpu_spirv_specialise(words, 5, NULL, 0, &out, &n), RLX_INVALID);
+  CHECK(out == NULL);
+}
+
+static rlx_status once(void *user) {
+  (void)user;
+  const gpu_spirv *s = &gpu_kernel_pointwise.spirv[GPU_VARIANT_BASE];
+  uint32_t *out;
+  size_t n;
+  rlx_status status = gpu_spirv_specialise(s->words, s->n_words, NULL, 0, &out, &n);
+  rlx_mem_free(out);
+  return status;
+}
+TEST(allocations_may_fail) { CHECK_OK(alloc_sweep(once, NULL)); }
