@@ -4,7 +4,7 @@
  *
  * For each shape and each tile of gpu/matmul_tiles.c that fits it (with k in 1, 2, 4, 8 parts where tiles are few), and for
  * the choice that the library makes by itself, a graph of several copies of the product, each with operands of its own, is
- * timed (the median run, divided by the copies), and 2,000 of the results, the edges among them, are compared with sums in
+ * timed (the median run, divided by the copies), and 1,000 of the results, the edges among them, are compared with sums in
  * double. --check: only shapes that are small and ragged. PATTERN: shapes whose name holds it. A line per measurement; at
  * the end the best of each shape beside the library's choice, which says what the table's rates should be. */
 #include <math.h>
@@ -68,8 +68,9 @@ static const shape shapes[] = {
 
 /* ---- values: a piece whose length is prime, again and again, so that no two rows are equal ---- */
 
-enum { PIECE = 65521, SAMPLES = 2000 };
-static float piece[PIECE];
+enum { PIECE = 65521, SAMPLES = 1000 };
+static float piece[RLX_BF16 + 1][PIECE]; /* by type, rounded to it */
+static uint16_t narrow[RLX_BF16 + 1][PIECE];
 
 static uint64_t seed = 1;
 static uint32_t draw(void) {
@@ -77,21 +78,25 @@ static uint32_t draw(void) {
   return (uint32_t)(seed >> 33);
 }
 
-static float rounded(rlx_dtype t, float v) {
-  if (t == RLX_F16) return rlx_f16_to_f32(rlx_f32_to_f16(v));
-  return t == RLX_BF16 ? rlx_bf16_to_f32(rlx_f32_to_bf16(v)) : v;
+static void draw_piece(void) {
+  for (int i = 0; i < PIECE; i++) {
+    float v = (float)((double)draw() / 1073741824.0 - 1.0);
+    narrow[RLX_F16][i] = rlx_f32_to_f16(v);
+    narrow[RLX_BF16][i] = rlx_f32_to_bf16(v);
+    piece[RLX_F32][i] = v;
+    piece[RLX_F16][i] = rlx_f16_to_f32(narrow[RLX_F16][i]);
+    piece[RLX_BF16][i] = rlx_bf16_to_f32(narrow[RLX_BF16][i]);
+  }
 }
-static double value(rlx_dtype t, int64_t i) { return (double)rounded(t, piece[i % PIECE]); }
+static double value(rlx_dtype t, int64_t i) { return (double)piece[t][i % PIECE]; }
 
 static rlx_status write_leaf(rlx_executable *e, const char *name, rlx_dtype t, rlx_dims dims) {
   rlx_tensor x;
   RLX_TRY(rlx_tensor_create(&(rlx_type){t, dims}, &x));
-  size_t n = (size_t)(dims.v[0] * dims.v[1]);
-  for (size_t i = 0; i < n; i++) {
-    float v = piece[i % PIECE];
-    if (t == RLX_F32) ((float *)x.data)[i] = v;
-    else ((uint16_t *)x.data)[i] = t == RLX_F16 ? rlx_f32_to_f16(v) : rlx_f32_to_bf16(v);
-  }
+  const void *from = t == RLX_F32 ? (const void *)piece[t] : (const void *)narrow[t];
+  size_t bytes = t == RLX_F32 ? sizeof piece[t] : sizeof narrow[t];
+  for (size_t at = 0; at < x.bytes; at += bytes)
+    memcpy((char *)x.data + at, from, x.bytes - at < bytes ? x.bytes - at : bytes);
   rlx_status s = rlx_executable_write(e, name, &x);
   rlx_tensor_deinit(&x);
   return s;
@@ -200,8 +205,9 @@ static bool report(rlx_session *session, const shape *s, const product_tile *t, 
 
 /* Whether a tile is worth a try: of the right kind, and not mostly empty. */
 static bool suits(const shape *s, const product_tile *t) {
-  bool coop = t->unit >= PRODUCT_COOP4, narrow = s->a != RLX_F32;
-  return coop == narrow && gpu_tile_rows(t) < 4 * (uint64_t)s->m + 32;
+  bool coop = t->unit >= PRODUCT_COOP4, narrow_types = s->a != RLX_F32;
+  return coop == narrow_types && gpu_tile_rows(t) < 4 * (uint64_t)s->m + 32 && (coop || s->m > PRODUCT_FEW_ROWS) &&
+         s->m > 1;
 }
 
 static int run_shape(rlx_session *session, const shape *s, bool check) {
@@ -210,7 +216,7 @@ static int run_shape(rlx_session *session, const shape *s, bool check) {
   const product_tile *best_tile = NULL;
   uint32_t best_splits = 1;
   wrong += !report(session, s, NULL, 0, &chosen);
-  for (size_t i = 0; i < gpu_product_tile_count && s->m > PRODUCT_FEW_ROWS; i++) {
+  for (size_t i = 0; i < gpu_product_tile_count; i++) {
     const product_tile *t = &gpu_product_tiles[i];
     if (!suits(s, t)) continue;
     uint64_t groups =
@@ -237,7 +243,7 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) device = argv[++i];
     else pattern = argv[i];
   }
-  for (int i = 0; i < PIECE; i++) piece[i] = (float)((double)draw() / 1073741824.0 - 1.0);
+  draw_piece();
   rlx_session *session;
   rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = device};
   if (rlx_session_create(&desc, &session)) return printf("SKIP: %s\n", rlx_message()), 0;

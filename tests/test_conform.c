@@ -12,7 +12,7 @@
 enum { MIN_CASES_PER_OP = 5, MIN_CASES = 1000 };
 
 /* Where every case must pass, natively or with the host's help. The CPU's lesser instruction sets are devices too. */
-static const char *const devices[] = {"cpu", "cpu:base", "cpu:avx2", "null"};
+static const char *const devices[] = {"cpu", "cpu:base", "cpu:avx2", "null", "emu"};
 enum { N_DEVICES = sizeof devices / sizeof *devices };
 
 /* What the table says of an op. */
@@ -124,6 +124,13 @@ TEST(device_cpu) {
 TEST(device_cpu_base) { conform_on(1, &(tally){0}); }
 TEST(device_cpu_avx2) { conform_on(2, &(tally){0}); }
 TEST(device_null) { conform_on(3, &(tally){0}); }
+/* Every GPU kernel, as C on the host. The same on real and software GPUs is `rlx conform --device vulkan` (tools/test). */
+TEST(device_emu) {
+  tally t;
+  conform_on(4, &t);
+  if (test_has_failed()) return;
+  CHECK(t.n[RLX_CONFORM_PASS] > 10 * t.n[RLX_CONFORM_HOST]);
+}
 
 /* ---- the table ---- */
 
@@ -141,15 +148,17 @@ static void write_table(FILE *to) {
     "# Conformance\n\nEvery op's cases, run through the reference and compared with PyTorch, NumPy or SciPy (tests/golden). The error is the\n"
     "largest in any case as a share of the tolerance of the specification; 0 is exact. On devices the same cases are\n"
     "compared with the reference: PASS where the device ran every step, HOST where the host helped (on the CPU: f64, and what\n"
-    "has no kernel yet). The null device computes nothing. Made by\n"
+    "has no kernel yet; on GPUs: what docs/vulkan.md lists). `gpu` is the emulated GPU, which runs the kernels of all GPUs on the\n"
+    "host. The null device computes nothing. Made by\n"
     "`RLX_COVERAGE=docs/coverage.md build/release/tests/test_conform`.\n\n"
-    "| op | cases | reference | largest error | cpu | null | result types |\n|---|---|---|---|---|---|---|\n");
+    "| op | cases | reference | largest error | cpu | gpu | null | result types |\n|---|---|---|---|---|---|---|---|\n");
   size_t cases = 0;
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++) {
     const coverage *row = &table_rows[op];
     fprintf(to, "| %s | %zu | %s | %.2g |", rlx_op_get((rlx_op)op)->name, row->passed + row->failed,
             row->failed ? "FAIL" : "PASS", row->worst);
     write_device(to, row->on[0]);
+    write_device(to, row->on[4]);
     write_device(to, row->on[3]);
     for (int t = 0; t < RLX_DTYPE_COUNT; t++)
       if (row->types & RLX_TYPE_BIT(t)) fprintf(to, " %s", rlx_dtype_name((rlx_dtype)t));

@@ -30,7 +30,8 @@ static void write_attention(uint64_t *seed, sizes z, gpu_check_line *l) {
     MORE("; bias: %s[%d,%d,%d,%d]", type, gpu_check_int(seed, 0, 1) ? z.b : 1, gpu_check_int(seed, 0, 1) ? z.h : 1,
          gpu_check_int(seed, 0, 1) ? z.sq : 1, gpu_check_int(seed, 0, 1) ? z.sk : 1);
   if (sinks) MORE("; sink: %s[%d]", type, z.h);
-  int at = gpu_check_int(seed, 0, z.sk), more = gpu_check_int(seed, 0, z.sk), own = gpu_check_int(seed, -z.sq, z.sk + 3);
+  int at = gpu_check_int(seed, 0, z.sk), more = gpu_check_int(seed, 0, z.sk),
+      own = gpu_check_int(seed, -z.sq, z.sk + 3);
   if (len && per_batch) MORE("; len: i32[%d] values(%d,%d)", z.b, at, more);
   else if (len) MORE("; len: i32[] values(%d)", at);
   if (offset && per_batch) MORE("; off: i32[%d] values(%d,%d)", z.b, own, z.sk - z.sq);
@@ -41,8 +42,8 @@ static void write_attention(uint64_t *seed, sizes z, gpu_check_line *l) {
            gpu_check_int(seed, 0, 3) ? "0.0" : "1.5");
   gpu_check_print(&l->inputs, "q: %s%s; k: %s%s; v: %s%s%s", type, shapes[0], k_type, shapes[1], v_type, shapes[2],
                   extra);
-  gpu_check_print(&l->expr, "attention(%%q, %%k, %%v, %s, %s, %s, %s, %s) {%s}", mask ? "%m" : "_", bias ? "%bias" : "_",
-                  sinks ? "%sink" : "_", len ? "%len" : "_", offset ? "%off" : "_", attrs);
+  gpu_check_print(&l->expr, "attention(%%q, %%k, %%v, %s, %s, %s, %s, %s) {%s}", mask ? "%m" : "_",
+                  bias ? "%bias" : "_", sinks ? "%sink" : "_", len ? "%len" : "_", offset ? "%off" : "_", attrs);
 }
 
 static void any_decode(uint64_t *seed, gpu_check_line *l) {
@@ -127,17 +128,17 @@ static void any_rope(uint64_t *seed, gpu_check_line *l) {
                   "x: %s[%d,%d,%d,%d]; o: i32[] values(%d); f: f32[%d] range(0.3,40); p: i32[%d] values(%d,%d,%d); "
                   "pb: i64[%d,%d] values(%d,%d,%d); c: f32[200,%d]; s: f32[200,%d]",
                   type, b, first ? s : h, first ? h : s, d, gpu_check_int(seed, least, most), n_rot / 2, s,
-                  gpu_check_int(seed, least, most), gpu_check_int(seed, 0, tables ? 199 : 3), gpu_check_int(seed, 0, 199),
-                  b, s, gpu_check_int(seed, least, most), gpu_check_int(seed, 0, 199), gpu_check_int(seed, 0, 199),
-                  n_rot / 2, n_rot / 2);
+                  gpu_check_int(seed, least, most), gpu_check_int(seed, 0, tables ? 199 : 3),
+                  gpu_check_int(seed, 0, 199), b, s, gpu_check_int(seed, least, most), gpu_check_int(seed, 0, 199),
+                  gpu_check_int(seed, 0, 199), n_rot / 2, n_rot / 2);
   gpu_check_print(&l->expr, "rope(%%x, %s, %s) {layout=%s, style=%s, n_rot=%d, theta=%s}", places, angles, layout,
                   GPU_CHECK_PICK(seed, "neox", "gptj"), n_rot, GPU_CHECK_PICK(seed, "10000.0", "500000.0", "0.3"));
 }
 TEST(rope_random) { CHECK(gpu_check_random(RLX_OP_rope, TEST_IS_SANITIZED ? 12 : 20, any_rope)); }
 
 static void any_axial(uint64_t *seed, gpu_check_line *l) {
-  gpu_check_print(&l->inputs, "x: %s[%d,%d,%d,%d]", GPU_CHECK_PICK(seed, "f32", "f16", "bf16"), gpu_check_int(seed, 1, 2),
-                  gpu_check_int(seed, 1, 40), gpu_check_int(seed, 1, 40),
+  gpu_check_print(&l->inputs, "x: %s[%d,%d,%d,%d]", GPU_CHECK_PICK(seed, "f32", "f16", "bf16"),
+                  gpu_check_int(seed, 1, 2), gpu_check_int(seed, 1, 40), gpu_check_int(seed, 1, 40),
                   gpu_check_int(seed, 0, 1) ? 4 * gpu_check_int(seed, 1, 20) : 64);
   gpu_check_print(&l->expr, "axial_rope_2d(%%x) {layout=%s, style=%s, width=%d}", GPU_CHECK_PICK(seed, "bshd", "bhsd"),
                   GPU_CHECK_PICK(seed, "neox", "gptj"), gpu_check_int(seed, 1, 50));

@@ -146,6 +146,7 @@ TEST(tiles) {
   static const char *const types[] = {"f32", "f16", "bf16"};
   for (size_t i = 0; i < gpu_product_tile_count; i++) {
     const product_tile *t = &gpu_product_tiles[i];
+    if (!t->rate && t->unit >= PRODUCT_COOP4) continue; /* bench/vk_matmul --check has those */
     for (uint32_t splits = 1; splits <= (gpu_check_has("vulkan") ? 1 : 2); splits++) {
       char inputs[256], expr[256];
       int m = (int)gpu_tile_rows(t) + 3 + (int)i % 4, n = (int)gpu_tile_columns(t) + 8, k = 16 * 7 + 8 * (int)splits;
@@ -192,6 +193,20 @@ static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, in
   gpu_lowering_deinit(&l);
   rlx_graph_destroy(g);
   return names;
+}
+
+/* Every tile of the table is one that a large GPU can run. */
+TEST(tiles_fit) {
+  for (size_t i = 0; i < gpu_product_tile_count; i++) {
+    const product_tile *t = &gpu_product_tiles[i];
+    rlx_dtype type = t->unit < PRODUCT_COOP4 ? RLX_F32 : RLX_F16;
+    gpu_product_force = (product_force){t, 1};
+    gpu_product p = {.m = 512, .n = 512, .k = 512, .a_type = type, .b_type = type, .y_type = type, .trans_b = true};
+    product_choice choice = {.splits = 0};
+    bool found = gpu_product_choose(&large, &p, p.m, 1, &choice);
+    gpu_product_force = (product_force){NULL, 0};
+    CHECK(found && memcmp(&choice.tile, t, sizeof *t) == 0);
+  }
 }
 
 TEST(choice) {

@@ -1,5 +1,7 @@
 /* Block types and quantised numbers on GPUs: every type, few rows and many, weights in planes and plain, along k and along n,
- * exact and with x rounded to 8 bits; experts; the layout by itself. */
+ * exact and with x rounded to 8 bits; experts; the layout by itself. Unless RLX_TEST_DEVICES says otherwise on the emulated GPU
+ * alone: nearly every line is a pipeline of its own, for which software drivers take half a second. test_gpu_quant_devices.c
+ * has a choice for all devices. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,8 @@
 #include "gpu_check.h"
 #include "quant/blocks.h"
 #include "test.h"
+
+__attribute__((constructor)) static void emulated_alone(void) { setenv("RLX_TEST_DEVICES", "emu", 0); }
 
 typedef struct block_type {
   rlx_dtype dtype;

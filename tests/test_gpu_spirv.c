@@ -1,5 +1,5 @@
-/* Kernels with their constants put in: still whole modules, with nothing left to specialise, and without what the constants
- * rule out. That they compute the same is shown by every test that runs on Vulkan. */
+/* Kernels with their constants put in and their loops unrolled: still whole modules, with nothing left to specialise, and
+ * without what the constants rule out. That they compute the same is shown by every test that runs on Vulkan. */
 #include <stdlib.h>
 
 #include "alloc_sweep.h"
@@ -9,14 +9,14 @@
 #include "gpu/spirv.h"
 #include "test.h"
 
-enum { LABEL = 248, FUNCTION = 54, CALL = 57, SPEC_FIRST = 48, SPEC_CONSTANT = 50, N_CONSTANTS = 97 };
+enum { LABEL = 248, FUNCTION = 54, CALL = 57, SPEC_FIRST = 48, SPEC_CONSTANT = 50, LOOP_MERGE = 246, N_CONSTANTS = 97 };
 
 typedef struct code {
   uint32_t *w;
   size_t n;
   bool *is_there; /* by id: a label or a function */
   uint32_t bound;
-  size_t n_functions, n_missing, n_spec;
+  size_t n_functions, n_missing, n_spec, n_twice, n_marked; /* n_marked: loops that wait to be unrolled */
 } code;
 
 static void need(code *c, uint32_t id) { c->n_missing += id >= c->bound || !c->is_there[id]; }
@@ -32,19 +32,24 @@ static void look(code *c, const uint32_t *w, uint32_t op, uint32_t n) {
   for (uint32_t i = 4; op == 245 && i < n; i += 2) need(c, w[i]); /* phi */
 }
 
-static bool specialise(const gpu_spirv *s, const uint32_t *constants, code *c) {
-  *c = (code){.n = 0};
-  if (gpu_spirv_specialise(s->words, s->n_words, constants, N_CONSTANTS, &c->w, &c->n)) return false;
+static void examine(code *c) {
   c->bound = c->w[3];
   c->is_there = calloc(c->bound, sizeof *c->is_there);
   for (size_t at = 5; at < c->n; at += c->w[at] >> 16) {
     uint32_t op = c->w[at] & 0xffff;
-    if (op == LABEL) c->is_there[c->w[at + 1]] = true;
+    if (op == LABEL) c->n_twice += c->is_there[c->w[at + 1]], c->is_there[c->w[at + 1]] = true;
+    c->n_marked += op == LOOP_MERGE && (c->w[at + 3] & 1);
     if (op == FUNCTION) c->is_there[c->w[at + 2]] = true;
     c->n_functions += op == FUNCTION;
     c->n_spec += op >= SPEC_FIRST && op <= SPEC_CONSTANT;
   }
   for (size_t at = 5; at < c->n; at += c->w[at] >> 16) look(c, c->w + at, c->w[at] & 0xffff, c->w[at] >> 16);
+}
+
+static bool specialise(const gpu_spirv *s, const uint32_t *constants, code *c) {
+  *c = (code){.n = 0};
+  if (gpu_spirv_specialise(s->words, s->n_words, constants, N_CONSTANTS, &c->w, &c->n)) return false;
+  examine(c);
   return true;
 }
 
@@ -89,6 +94,47 @@ TEST(what_is_not_meant_goes) {
   code_free(&all);
 }
 
+/* Again and again until nothing is left to do; and what it makes is a module. */
+TEST(unrolled_kernels_are_whole) {
+  uint32_t constants[N_CONSTANTS];
+  size_t n_unrolled = 0;
+  for (uint32_t k = 0; k < gpu_kernel_count; k++)
+    for (int v = 0; v < GPU_VARIANT_COUNT; v++)
+      for (uint32_t value = 1; value <= 4; value *= 2) {
+        const gpu_spirv *s = &gpu_kernels[k]->spirv[v];
+        if (!s->words) continue;
+        for (uint32_t i = 0; i < N_CONSTANTS; i++) constants[i] = i ? value : 64;
+        code before, after = {.n = 0};
+        CHECK(specialise(s, constants, &before));
+        after.w = before.w, after.n = before.n;
+        CHECK_OK(gpu_spirv_unroll(&after.w, &after.n));
+        examine(&after);
+        if (after.n_missing || after.n_twice) printf("kernel %s, constants %u\n", gpu_kernels[k]->name, value);
+        CHECK_EQ_INT(after.n_missing, 0);
+        CHECK_EQ_INT(after.n_twice, 0);
+        CHECK(after.n_marked <= before.n_marked && after.n_functions == before.n_functions);
+        n_unrolled += before.n_marked - after.n_marked;
+        free(before.is_there);
+        code_free(&after);
+      }
+  CHECK(n_unrolled > 100);
+}
+
+/* Rows held in registers: no loop over them may be left, or they would lie in memory. */
+TEST(rows_stay_in_registers) {
+  const gpu_spirv *s = &gpu_kernel_normalize4.spirv[GPU_VARIANT_SUBGROUP];
+  uint32_t constants[N_CONSTANTS] = {256, 0, 256, 4, 0, 1};
+  code c;
+  CHECK(specialise(s, constants, &c));
+  CHECK(c.n_marked > 0);
+  free(c.is_there);
+  CHECK_OK(gpu_spirv_unroll(&c.w, &c.n));
+  c.n_marked = 0;
+  examine(&c);
+  CHECK_EQ_INT(c.n_marked, 0);
+  code_free(&c);
+}
+
 TEST(not_a_module) {
   uint32_t words[] = {0x07230203u, 0x10300, 0, 10, 0, (9u << 16) | 17}, *out;
   size_t n;
@@ -105,6 +151,7 @@ static rlx_status once(void *user) {
   uint32_t *out;
   size_t n;
   rlx_status status = gpu_spirv_specialise(s->words, s->n_words, NULL, 0, &out, &n);
+  if (!status) status = gpu_spirv_unroll(&out, &n);
   rlx_mem_free(out);
   return status;
 }

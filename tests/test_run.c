@@ -13,9 +13,9 @@
 #include "run_check.h"
 #include "test.h"
 
-enum { GRAPHS = 400, GRAPHS_SANITIZED = 100, NODES = 40 };
+enum { GRAPHS = 400, GRAPHS_SANITIZED = 100, GRAPHS_VULKAN = 40, NODES = 40 };
 
-static const char *const devices[] = {"null", "cpu"};
+static const char *const devices[] = {"null", "cpu", "emu"};
 enum { DEVICES = sizeof devices / sizeof *devices };
 
 /* ---- graphs by hand ---- */
@@ -87,6 +87,8 @@ static void check_device(const char *device, uint32_t threads) {
 
 TEST(graphs_on_null) { check_device("null", 1); }
 TEST(graphs_on_cpu) { check_device("cpu", 2); }
+TEST(graphs_on_emu) { check_device("emu", 1); }
+TEST(graphs_on_vulkan) { check_device("vulkan", 1); }
 
 /* ---- random graphs ---- */
 
@@ -108,6 +110,7 @@ static bool check_random(rlx_session *s, const char *device, uint64_t seed) {
 static void check_many(const char *device) {
   const char *graphs_text = getenv("RLX_GRAPHS"), *seed_text = getenv("RLX_SEED");
   uint64_t n = graphs_text ? strtoull(graphs_text, NULL, 10) : TEST_IS_SANITIZED ? GRAPHS_SANITIZED : GRAPHS;
+  if (strcmp(device, "vulkan") == 0 && !graphs_text) n = GRAPHS_VULKAN;
   uint64_t first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
   rlx_session *s;
   OPEN_SESSION(device, 2, &s);
@@ -117,6 +120,9 @@ static void check_many(const char *device) {
 
 TEST(random_graphs_on_null) { check_many("null"); }
 TEST(random_graphs_on_cpu) { check_many("cpu"); }
+TEST(random_graphs_on_emu) { check_many("emu"); }
+/* Pipelines are dear on a software driver: fewer of them, unless more are asked for. */
+TEST(random_graphs_on_vulkan) { check_many("vulkan"); }
 
 /* ---- graphs that have one right answer, on every device ---- */
 

@@ -1,6 +1,6 @@
-/* The Vulkan backend on the first device there is: variants, memory, transfers, programs, lowered limits, the pipeline
- * cache. What needs a driver that fails, or none, is in test_vulkan_faults.c and test_cli_vulkan.py; the arena's contract
- * on Vulkan is a row of test_arena.c. */
+/* The Vulkan backend on the first device there is: variants, memory, transfers, programs, lowered limits. Pipelines are in
+ * test_vulkan_pipelines.c; what needs a driver that fails, or none, is in test_vulkan_faults.c and test_cli_vulkan.py; the
+ * arena's contract on Vulkan is some rows of test_arena.c. */
 #include "test.h"
 
 #ifndef RLX_VULKAN
@@ -9,14 +9,10 @@ TEST(vulkan) { SKIP("this library was built without Vulkan"); }
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "device/registry.h"
-#include "folder.h"
 #include "rules.h"
 #include "run_check.h"
 #include "runtime/executable.h"
@@ -417,9 +413,6 @@ TEST(wrong_programs_are_told) {
 
 /* ---- programs of kernels ---- */
 
-/* Rows that add up to one, and in the order of the inputs. */
-static void check_softmax(rlx_session *s, rlx_graph *g) { CHECK_OK(run_check(s, g, NULL, 11, 3, false)); }
-
 static rlx_status softmax_graph(const char *shape, rlx_graph **out) {
   char leaves[64];
   snprintf(leaves, sizeof leaves, "x: f32%s", shape);
@@ -555,92 +548,5 @@ TEST(an_arena_of_300_mib_and_bindings_of_128) {
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
   rlx_session_destroy(s);
-}
-
-/* ---- the pipeline cache ---- */
-
-typedef struct cache_run {
-  bool was_loaded;
-  char path[512];
-} cache_run;
-
-/* Opens the device alone, compiles and runs something, and closes it, which saves. */
-static void cache_use(cache_run *out) {
-  rlx_session *s;
-  rlx_graph *g;
-  rlx_device *d;
-  OPEN_SESSION("vulkan:staging,submit=999", 1, &s); /* a device that no other test has open */
-  CHECK_OK(rlx_device_acquire("vulkan:staging,submit=999", &d));
-  out->was_loaded = ((vk_device *)d)->pipelines.cache.was_loaded;
-  out->path[0] = 0;
-  vk_pipeline_cache_path((vk_device *)d, out->path, sizeof out->path);
-  CHECK_OK(softmax_graph("[5,40]", &g));
-  check_softmax(s, g);
-  rlx_graph_destroy(g);
-  rlx_device_release(d);
-  rlx_session_destroy(s);
-}
-
-static void write_bytes(const char *path, const char *data, size_t bytes) {
-  CHECK_OK(rlx_file_write(path, data, bytes));
-}
-
-TEST(pipelines_are_kept_on_disk) {
-  cache_run r;
-  struct stat st;
-  char *text;
-  size_t bytes;
-  CHECK(folder_begin());
-  CHECK(setenv("XDG_CACHE_HOME", folder_name(), 1) == 0);
-  cache_use(&r);
-  if (test_all.result != TEST_PASSED) return;
-  CHECK(!r.was_loaded && strncmp(r.path, folder_name(), strlen(folder_name())) == 0);
-  CHECK(stat(r.path, &st) == 0 && (st.st_mode & 0777) == 0600);
-  cache_use(&r);
-  CHECK(r.was_loaded);
-  CHECK_OK(rlx_file_read(r.path, 1 << 28, &text, &bytes));
-
-  /* Any byte changed, any length cut: ignored, and whole again afterwards. */
-  for (size_t at = 0; at < bytes; at += at < 120 ? 9 : bytes / 4 + 1) {
-    text[at] = (char)(text[at] ^ 0x20);
-    write_bytes(r.path, text, bytes);
-    text[at] = (char)(text[at] ^ 0x20);
-    cache_use(&r);
-    CHECK(!r.was_loaded);
-    cache_use(&r);
-    CHECK(r.was_loaded);
-  }
-  const size_t cuts[] = {0, 1, 50, bytes / 2, bytes - 1};
-  for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-    write_bytes(r.path, text, cuts[i]);
-    cache_use(&r);
-    CHECK(!r.was_loaded);
-  }
-  rlx_mem_free(text);
-  CHECK(remove(r.path) == 0);
-  char at[300];
-  snprintf(at, sizeof at, "%s/rlx", folder_name());
-  CHECK(rmdir(at) == 0);
-
-  /* Places where nothing can be kept. */
-  write_bytes(at, "a file where the folder should be", 33);
-  cache_use(&r);
-  CHECK(!r.was_loaded);
-  CHECK(remove(at) == 0);
-  char home[400] = "";
-  if (getenv("HOME")) snprintf(home, sizeof home, "%s", getenv("HOME"));
-  CHECK(setenv("XDG_CACHE_HOME", "not/absolute", 1) == 0 && unsetenv("HOME") == 0);
-  cache_use(&r);
-  CHECK(!r.was_loaded && r.path[0] == 0);
-  CHECK(unsetenv("XDG_CACHE_HOME") == 0 && setenv("HOME", folder_name(), 1) == 0);
-  cache_use(&r);
-  CHECK(!r.was_loaded);
-  CHECK(stat(r.path, &st) == 0 && strstr(r.path, "/.cache/rlx/"));
-  CHECK(remove(r.path) == 0);
-  snprintf(at, sizeof at, "%s/.cache/rlx", folder_name());
-  CHECK(rmdir(at) == 0);
-  snprintf(at, sizeof at, "%s/.cache", folder_name());
-  CHECK(rmdir(at) == 0);
-  if (home[0]) CHECK(setenv("HOME", home, 1) == 0);
 }
 #endif

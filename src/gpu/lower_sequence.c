@@ -71,7 +71,8 @@ static void emit_scan(gpu_lowering *l, const scan *s) {
                   gpu_has_in(l, s->h0),
                   s->wants_h,
                   packs ? (uint32_t)type : (uint32_t)RLX_F32,
-                  shape.red};
+                  shape.red,
+                  4 * shape.lanes * shape.fours != s->n};
   gpu_emit(l,
            &(gpu_launch){GPU_KERNEL(linear_scan, p, c), .groups = s->batches * s->outers * blocks, .group_size = GROUP,
                          .windows = {gpu_in(l, s->x), gpu_in(l, s->dt), gpu_in(l, s->a), gpu_in(l, s->first),

@@ -1,6 +1,6 @@
 /* Matrix products with one to eight rows: bound by the bytes of b, so the point is to have enough loads on their way.
  *
- * b [n, k]: a team of lanes walks along four rows of b together. The fewer rows there are, the more lanes a team gets, up to
+ * b [n, k]: a team of lanes walks along four rows of b together (eight, for more than one row of a). The fewer rows there are, the more lanes a team gets, up to
  * a group; where that is not enough, k is split. b [k, n]: neighbouring lanes have neighbouring columns, teams share k; the
  * fewer columns, the narrower the teams. */
 #include "gpu/matmul_plan.h"
@@ -61,7 +61,8 @@ static void close_few(gpu_lowering *l, const gpu_product *p, bool dual, const fe
 static void few_rows_nk(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
   few f = open_few(l, p, up, rows);
   bool vectors = gpu_product_vectors(p->a_type, p->k) && gpu_product_vectors(p->b_type, p->k);
-  uint32_t wide = vectors ? 4 * gpu_elements_per_word(p->b_type) : 1, takes = up ? 2 : 4;
+  uint32_t wide = vectors ? 4 * gpu_elements_per_word(p->b_type) : 1, rows_of_b = f.m > 1 ? 8 : 4,
+           takes = up ? rows_of_b / 2 : rows_of_b;
   uint64_t teams = (uint64_t)gpu_ceil_div(p->n, takes) * f.batches, wanted = (uint64_t)l->caps->units * WARPS_PER_UNIT;
   f.group = at_most(GROUP_NK, f.group);
   f.team = 32;

@@ -10,31 +10,45 @@
 
 /* ---- what was measured ---- */
 
+/* clang-format off */
 const product_tile gpu_product_tiles[] = {
   /* unit, across, down, depth, stages, rate */
-  {PRODUCT_8X8, 2, 4, 16, 2, 100}, /* 128 x 128 */
-  {PRODUCT_8X8, 2, 2, 16, 2, 90},  /*  64 x 128 */
-  {PRODUCT_8X8, 1, 2, 16, 2, 80},  /*  64 x  64 */
-  {PRODUCT_8X8, 2, 1, 8, 2, 65},   /*  32 x 128 */
-  {PRODUCT_4X4, 1, 2, 16, 2, 45},  /*  32 x  32 */
-  {PRODUCT_4X4, 2, 1, 16, 2, 45},  /*  16 x  64 */
-  {PRODUCT_8X8, 2, 4, 16, 1, 0},     {PRODUCT_8X8, 2, 4, 8, 2, 0},    {PRODUCT_8X8, 2, 4, 32, 1, 0},
-  {PRODUCT_8X8, 1, 4, 16, 2, 0}, /* 128 x  64 */
-  {PRODUCT_8X8, 4, 2, 16, 2, 0}, /*  64 x 256 */
-  {PRODUCT_8X8, 2, 2, 8, 2, 0},
+  {PRODUCT_8X8, 2, 4, 16, 2, 100},   /* 128 x 128 */
+  {PRODUCT_8X8, 2, 2, 16, 2, 90},    /*  64 x 128 */
+  {PRODUCT_8X8, 1, 2, 16, 2, 80},    /*  64 x  64 */
+  {PRODUCT_8X8, 2, 1, 8, 2, 65},     /*  32 x 128 */
+  {PRODUCT_4X4, 1, 2, 16, 2, 45},    /*  32 x  32 */
+  {PRODUCT_4X4, 2, 1, 16, 2, 45},    /*  16 x  64 */
+  {PRODUCT_8X8, 2, 4, 16, 1, 0},     /* 128 x 128 */
+  {PRODUCT_8X8, 2, 4, 8, 2, 0},
+  {PRODUCT_8X8, 1, 4, 16, 2, 0},     /* 128 x  64 */
+  {PRODUCT_8X8, 2, 2, 8, 2, 0},      /*  64 x 128 */
+  {PRODUCT_8X8, 4, 1, 8, 2, 0},      /*  32 x 256 */
 
-  {PRODUCT_COOP4, 4, 2, 32, 1, 100},                                  /* 128 x 256 */
-  {PRODUCT_COOP4, 2, 2, 32, 2, 95},                                   /* 128 x 128 */
-  {PRODUCT_COOP4, 2, 1, 32, 2, 75},                                   /*  64 x 128 */
-  {PRODUCT_COOP2, 2, 2, 32, 2, 55},                                   /*  64 x  64 */
-  {PRODUCT_COOP2, 4, 1, 64, 1, 50},                                   /*  32 x 128 */
-  {PRODUCT_COOP2, 2, 1, 64, 1, 45},                                   /*  32 x  64 */
-  {PRODUCT_COOP4, 4, 2, 16, 2, 0},   {PRODUCT_COOP4, 2, 4, 32, 1, 0}, /* 256 x 128 */
-  {PRODUCT_COOP4, 2, 4, 16, 2, 0},   {PRODUCT_COOP4, 2, 2, 32, 1, 0}, {PRODUCT_COOP4, 2, 2, 64, 1, 0},
-  {PRODUCT_COOP4, 2, 2, 16, 2, 0},   {PRODUCT_COOP4, 1, 2, 32, 2, 0}, /* 128 x  64 */
-  {PRODUCT_COOP2, 4, 2, 32, 2, 0},                                    /*  64 x 128 */
-  {PRODUCT_COOP2, 4, 4, 32, 1, 0},                                    /* 128 x 128 */
+  {PRODUCT_COOP4, 4, 2, 32, 1, 100}, /* 128 x 256 */
+  {PRODUCT_COOP4, 2, 2, 32, 2, 95},  /* 128 x 128 */
+  {PRODUCT_COOP4, 2, 1, 32, 2, 75},  /*  64 x 128 */
+  {PRODUCT_COOP2, 2, 2, 32, 2, 55},  /*  64 x  64 */
+  {PRODUCT_COOP2, 4, 1, 64, 1, 50},  /*  32 x 128 */
+  {PRODUCT_COOP2, 2, 1, 64, 1, 45},  /*  32 x  64 */
+  {PRODUCT_COOP4, 4, 2, 32, 0, 0},   /* 128 x 256 */
+  {PRODUCT_COOP4, 4, 2, 16, 2, 0},
+  {PRODUCT_COOP4, 2, 4, 32, 1, 0},   /* 256 x 128 */
+  {PRODUCT_COOP4, 2, 2, 32, 1, 0},   /* 128 x 128 */
+  {PRODUCT_COOP4, 2, 2, 32, 0, 0},
+  {PRODUCT_COOP4, 2, 2, 64, 1, 0},
+  {PRODUCT_COOP4, 2, 2, 64, 0, 0},
+  {PRODUCT_COOP4, 2, 2, 16, 2, 0},
+  {PRODUCT_COOP4, 2, 1, 32, 1, 0},   /*  64 x 128 */
+  {PRODUCT_COOP24, 4, 4, 32, 1, 0},  /* 128 x 256 */
+  {PRODUCT_COOP24, 4, 4, 16, 2, 0},
+  {PRODUCT_COOP24, 2, 4, 32, 2, 0},  /* 128 x 128 */
+  {PRODUCT_COOP24, 2, 4, 32, 1, 0},
+  {PRODUCT_COOP24, 2, 2, 32, 2, 0},  /*  64 x 128 */
+  {PRODUCT_COOP24, 2, 1, 32, 2, 0},  /*  32 x 128 */
+  {PRODUCT_COOP2, 4, 1, 64, 2, 0},   /*  32 x 128 */
 };
+/* clang-format on */
 const size_t gpu_product_tile_count = sizeof gpu_product_tiles / sizeof gpu_product_tiles[0];
 product_force gpu_product_force;
 
@@ -91,16 +105,26 @@ static uint32_t shared_bytes(const product_tile *t, bool trans_b) {
   return (s.a + s.b + s.rows) * 16;
 }
 
-/* Whether matrix units can make this product. */
-static bool can_coop(const gpu_caps *caps, const gpu_product *p, uint32_t m) {
+/* Whether matrix units can make this product, and whether it is worth it. */
+static bool can_coop(const gpu_caps *caps, const gpu_product *p) {
   bool has = p->a_type == RLX_F16 ? caps->has_coopmat : p->a_type == RLX_BF16 && caps->has_coopmat_bf16;
-  return has && p->b_type == p->a_type && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) && p->k >= LEAST_COOP_K &&
-         p->n >= LEAST_COOP_N && m > PRODUCT_FEW_ROWS;
+  return has && p->b_type == p->a_type && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0);
+}
+static bool suits_coop(const gpu_product *p, uint32_t rows) {
+  return p->k >= LEAST_COOP_K && p->n >= LEAST_COOP_N && rows > PRODUCT_FEW_ROWS;
+}
+
+/* Whether an invocation brings no more of a tile than its kernel has registers for: eight vectors of each operand, or two
+ * blocks of 4 x 4. */
+static bool can_bring(const product_tile *t) {
+  uint32_t bm = gpu_tile_rows(t), bn = gpu_tile_columns(t), group = gpu_tile_group(t);
+  if (!is_coop(t)) return (bm + bn) * t->depth / 16 <= 2 * group;
+  return (bm > bn ? bm : bn) * t->depth / 8 <= 8 * group;
 }
 
 /* The tile with as many buffers and as much depth as the device has memory for; false where it does not fit at all. */
 static bool fit(const gpu_caps *caps, bool trans_b, product_tile *t) {
-  if (gpu_tile_group(t) > caps->max_group) return false;
+  if (gpu_tile_group(t) > caps->max_group || !can_bring(t)) return false;
   uint8_t least = is_coop(t) ? 16 : 8;
   if (shared_bytes(t, trans_b) > caps->max_shared && t->stages > 1) t->stages = 1;
   while (shared_bytes(t, trans_b) > caps->max_shared && t->depth > least) t->depth /= 2;
@@ -118,17 +142,16 @@ static uint64_t time_of(const product_tile *t, const speeds *s, uint32_t units, 
   return splits == 1 ? time : time + s->pass + outputs * splits * s->part_traffic / units;
 }
 
-static bool forced(const gpu_caps *caps, const gpu_product *p, bool coop, product_choice *out) {
+static bool forced(const gpu_caps *caps, const gpu_product *p, product_choice *out) {
   const product_force *f = &gpu_product_force;
-  if (!f->tile || is_coop(f->tile) != coop) return false;
+  if (!f->tile || (is_coop(f->tile) && !can_coop(caps, p))) return false;
   *out = (product_choice){*f->tile, f->splits ? f->splits : 1};
   return fit(caps, p->trans_b, &out->tile);
 }
 
 bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out) {
-  bool coop = can_coop(caps, p, m * batches);
-  if (gpu_product_force.tile && !is_coop(gpu_product_force.tile)) coop = false;
-  if (forced(caps, p, coop, out)) return true;
+  if (forced(caps, p, out)) return true;
+  bool coop = can_coop(caps, p) && suits_coop(p, m * batches);
   uint64_t best = UINT64_MAX, outputs = (uint64_t)m * p->n * batches;
   for (size_t i = 0; i < gpu_product_tile_count; i++) {
     product_tile t = gpu_product_tiles[i];

@@ -161,6 +161,17 @@ void vk_pipeline_cache_save(vk_device *d, const vk_pipeline_cache *c) {
   rlx_mem_free(text);
 }
 
+void vk_pipeline_cache_trim(vk_device *d, vk_pipeline_cache *c) {
+  enum { EMPTY = 32 }; /* the head that Vulkan prescribes, and nothing behind it */
+  size_t bytes = 0;
+  if (!c->handle || d->GetPipelineCacheData(d->handle, c->handle, &bytes, NULL) || bytes > EMPTY) return;
+  const VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+  VkPipelineCache fresh;
+  if (d->CreatePipelineCache(d->handle, &info, NULL, &fresh)) return;
+  d->DestroyPipelineCache(d->handle, c->handle, NULL);
+  c->handle = fresh;
+}
+
 void vk_pipeline_cache_close(vk_device *d, vk_pipeline_cache *c) {
   if (c->handle) d->DestroyPipelineCache(d->handle, c->handle, NULL);
 }

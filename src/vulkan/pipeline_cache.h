@@ -17,6 +17,8 @@ typedef struct vk_pipeline_cache {
 
 rlx_status vk_pipeline_cache_open(vk_device *d, vk_pipeline_cache *c);
 void vk_pipeline_cache_save(vk_device *d, const vk_pipeline_cache *c);
+/* A driver that puts nothing into the file may still hold in memory all that it ever compiled: it is made to forget. */
+void vk_pipeline_cache_trim(vk_device *d, vk_pipeline_cache *c);
 void vk_pipeline_cache_close(vk_device *d, vk_pipeline_cache *c);
 /* Where the file is or would be; false: nowhere. */
 bool vk_pipeline_cache_path(const vk_device *d, char *out, size_t bytes);

@@ -9,6 +9,9 @@
 #include "gpu/spirv.h"
 #include "vulkan/vk.h"
 
+/* Of idle pipelines; those of software drivers are large. */
+enum { MAX_IDLE = 1024, MAX_IDLE_SOFTWARE = 64 };
+
 /* ---- layouts ---- */
 
 static VkResult make_layout(vk_device *d, uint32_t n) {
@@ -36,6 +39,7 @@ rlx_status vk_pipelines_init(vk_device *d) {
   vk_pipelines *p = &d->pipelines;
   if (pthread_mutex_init(&p->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
   p->has_lock = true;
+  p->max_idle = d->physical->kind == RLX_DEVICE_SOFTWARE ? MAX_IDLE_SOFTWARE : MAX_IDLE;
   for (uint32_t n = 0; n <= GPU_MAX_WINDOWS; n++) {
     VkResult r = make_layout(d, n);
     if (r) return vk_fail(d, r, "a pipeline layout of %u windows", (unsigned)n);
@@ -50,7 +54,7 @@ static void destroy(vk_device *d, vk_pipeline *p) {
 
 void vk_pipelines_deinit(vk_device *d) {
   vk_pipelines *p = &d->pipelines;
-  if (p->n > p->n_saved) vk_pipeline_cache_save(d, &p->cache);
+  if (p->n_made > p->n_saved) vk_pipeline_cache_save(d, &p->cache);
   vk_pipeline_cache_close(d, &p->cache);
   for (size_t i = 0; i < VK_PIPELINE_BUCKETS; i++)
     for (vk_pipeline *q = p->buckets[i], *next; q; q = next) {
@@ -125,6 +129,34 @@ static void drop(vk_device *d, vk_pipeline *q) {
   *at = q->next;
   d->pipelines.n--;
   destroy(d, q);
+}
+
+/* ---- idle pipelines ---- */
+
+static void leave_idle(vk_pipelines *p, vk_pipeline *q) {
+  *(q->older ? &q->older->newer : &p->oldest) = q->newer;
+  *(q->newer ? &q->newer->older : &p->newest) = q->older;
+  q->older = q->newer = NULL;
+  p->n_idle--;
+}
+
+static void become_idle(vk_device *d, vk_pipeline *q) {
+  vk_pipelines *p = &d->pipelines;
+  q->older = p->newest;
+  *(p->newest ? &p->newest->newer : &p->oldest) = q;
+  p->newest = q;
+  p->n_idle++;
+  if (p->n_idle <= p->max_idle) return;
+  vk_pipeline *oldest = p->oldest;
+  leave_idle(p, oldest);
+  drop(d, oldest);
+}
+
+void vk_pipeline_release(vk_device *d, vk_pipeline *q) {
+  if (!q) return;
+  pthread_mutex_lock(&d->pipelines.lock);
+  if (--q->refs == 0) become_idle(d, q);
+  pthread_mutex_unlock(&d->pipelines.lock);
 }
 
 /* ---- compiling ---- */
@@ -227,6 +259,22 @@ static rlx_status judge(vk_device *d, const vk_pipeline_wish *wishes, const job_
   return RLX_OK;
 }
 
+/* A pipeline that was just made is not in the idle list yet; one that was found there leaves it. */
+static void hold(vk_pipelines *p, vk_pipeline *q) {
+  const bool is_idle = q->older || q->newer || p->oldest == q;
+  if (q->refs++ == 0 && is_idle) leave_idle(p, q);
+}
+
+/* Saves now and then, so that a process which is killed has not worked for nothing. */
+static void keep(vk_device *d, size_t n_new) {
+  vk_pipelines *p = &d->pipelines;
+  p->n_made += n_new;
+  vk_pipeline_cache_trim(d, &p->cache);
+  if (p->n_made < 2 * p->n_saved + 32) return;
+  vk_pipeline_cache_save(d, &p->cache);
+  p->n_saved = p->n_made;
+}
+
 rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_wish *wishes, size_t n, size_t *failed) {
   vk_pipelines *p = &d->pipelines;
   job_list l = {.device = d};
@@ -239,11 +287,8 @@ rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_wish *wishes, size_t n, si
     s = judge(d, wishes, &l, failed);
   }
   for (size_t k = 0; s && k < l.jobs.n; k++) drop(d, l.jobs.v[k].pipeline);
-  /* Now and then, so that a process which is killed has not worked for nothing. */
-  if (!s && p->n >= 2 * p->n_saved + 32) {
-    vk_pipeline_cache_save(d, &p->cache);
-    p->n_saved = p->n;
-  }
+  for (size_t i = 0; !s && i < n; i++) hold(p, wishes[i].made);
+  if (!s && l.jobs.n) keep(d, l.jobs.n);
   pthread_mutex_unlock(&p->lock);
   rlx_array_deinit(&l.jobs);
   return s;

@@ -240,6 +240,7 @@ void vk_program_destroy(rlx_program *p) {
     }
   if (p->commands) d->DestroyCommandPool(d->handle, p->commands, NULL);
   if (p->sets) d->DestroyDescriptorPool(d->handle, p->sets, NULL);
+  for (size_t i = 0; i < p->dispatches.n; i++) vk_pipeline_release(d, p->dispatches.v[i].pipeline);
   vk_range_free(d, &d->host_heap, &p->run_words);
   vk_block_destroy(&d->base, p->table_block);
   rlx_array_deinit(&p->table);

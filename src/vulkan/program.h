@@ -13,7 +13,7 @@ typedef struct vk_dispatch {
   uint64_t cost;
   size_t step;
   rlx_bound windows[GPU_MAX_WINDOWS];
-  const vk_pipeline *pipeline;
+  vk_pipeline *pipeline;
   VkDescriptorSet set;
   uint32_t n_accesses;
   vk_access accesses[GPU_MAX_WINDOWS]; /* of what changes; tables and the run's words do not */

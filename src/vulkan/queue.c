@@ -70,14 +70,15 @@ bool vk_is_done_locked(vk_device *d, uint64_t serial) {
 
 /* ---- submitting ---- */
 
-static VkResult submit_timeline(vk_device *d, VkSubmitInfo *info, uint64_t serial) {
+static VkResult submit_timeline(vk_device *d, const VkSubmitInfo *work, uint64_t serial) {
   const VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
                                                 .signalSemaphoreValueCount = 1,
                                                 .pSignalSemaphoreValues = &serial};
-  info->pNext = &values;
-  info->signalSemaphoreCount = 1;
-  info->pSignalSemaphores = &d->queue.timeline;
-  return d->QueueSubmit(d->queue.handle, 1, info, VK_NULL_HANDLE);
+  VkSubmitInfo info = *work;
+  info.pNext = &values;
+  info.signalSemaphoreCount = 1;
+  info.pSignalSemaphores = &d->queue.timeline;
+  return d->QueueSubmit(d->queue.handle, 1, &info, VK_NULL_HANDLE);
 }
 
 /* The fence's last serial is waited for first, so a fence that is waited for is never reset. */

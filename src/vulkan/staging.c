@@ -120,26 +120,33 @@ rlx_status vk_batch_end_locked(vk_device *d, vk_slot **out) {
   return s;
 }
 
+static bool has_room(const vk_device *d, uint64_t bytes) {
+  const vk_slot *open = d->staging.open;
+  return open && !open->is_ended && open->used + bytes <= d->staging.slot_bytes;
+}
+
+static rlx_status open_batch(vk_device *d) {
+  vk_slot *slot;
+  RLX_TRY(take(d, &slot));
+  if (d->staging.open) return RLX_OK; /* the lock was let go meanwhile, and another thread came */
+  RLX_TRY(begin(d, slot));
+  slot->used = 0;
+  slot->is_ended = false;
+  d->staging.hazards.n = 0;
+  d->staging.open = slot;
+  return RLX_OK;
+}
+
 /* The open batch, with room for `bytes` in its slot. */
 static rlx_status batch(vk_device *d, uint64_t bytes, vk_slot **out) {
-  vk_staging *s = &d->staging;
   uint64_t serial;
   *out = NULL;
   RLX_TRY(vk_check(d));
-  if (s->open && (s->open->is_ended || s->open->used + bytes > s->slot_bytes))
-    RLX_TRY(vk_submit_locked(d, VK_NULL_HANDLE, &serial));
-  while (!s->open) {
-    vk_slot *slot;
-    RLX_TRY(take(d, &slot)); /* the lock may have been let go meanwhile */
-    if (s->open) continue;
-    RLX_TRY(begin(d, slot));
-    slot->used = 0;
-    slot->is_ended = false;
-    s->hazards.n = 0;
-    s->open = slot;
+  while (!has_room(d, bytes)) {
+    if (d->staging.open) RLX_TRY(vk_submit_locked(d, VK_NULL_HANDLE, &serial));
+    RLX_TRY(open_batch(d));
   }
-  if (s->open->is_ended || s->open->used + bytes > s->slot_bytes) return batch(d, bytes, out);
-  *out = s->open;
+  *out = d->staging.open;
   return RLX_OK;
 }
 

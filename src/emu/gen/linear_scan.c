@@ -17,6 +17,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   WANTS_H = constants[7];
   T_Y = constants[8];
   RED = constants[9];
+  PADDED = constants[10];
   x = windows[0];
   dt = windows[1];
   a = windows[2];

@@ -48,6 +48,10 @@ extern const emu_kernel emu_kernel_quant_halves;
 extern const emu_kernel emu_kernel_quant_matvec;
 extern const emu_kernel emu_kernel_quant_rows;
 extern const emu_kernel emu_kernel_range;
+extern const emu_kernel emu_kernel_recurrent_loop;
+extern const emu_kernel emu_kernel_recurrent_pack;
+extern const emu_kernel emu_kernel_recurrent_start;
+extern const emu_kernel emu_kernel_recurrent_step;
 extern const emu_kernel emu_kernel_reduce;
 extern const emu_kernel emu_kernel_resize;
 extern const emu_kernel emu_kernel_resize_rows;
@@ -123,6 +127,10 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_quant_matvec,
   &emu_kernel_quant_rows,
   &emu_kernel_range,
+  &emu_kernel_recurrent_loop,
+  &emu_kernel_recurrent_pack,
+  &emu_kernel_recurrent_start,
+  &emu_kernel_recurrent_step,
   &emu_kernel_reduce,
   &emu_kernel_resize,
   &emu_kernel_resize_rows,

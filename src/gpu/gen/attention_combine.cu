@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -58,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -109,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_combine(const u32 *
   f32 own = most;
   f32 sink = 0.0f;
   if (HAS_SINKS == 1u) {
-    sink = __uint_as_float(k_element(sinks[((row / p.head_rows) % p.heads) >> (((T_Q) == 4u || (T_Q) == 5u || (T_Q) == 10u) ? (2u) : ((((T_Q) == 1u || (T_Q) == 2u || (T_Q) == 6u) ? (1u) : (0u))))], T_Q, (row / p.head_rows) % p.heads));
+    sink = __uint_as_float(k_element(sinks[((row / p.head_rows) % p.heads) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, (row / p.head_rows) % p.heads));
     most = max(most, sink);
   }
   most = SG_MAX(most); if (((u32)K_C0) > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = most; } __syncthreads(); most = red[0]; for (u32 k_i = 1u; k_i < ((u32)K_C0) / 32u; k_i += 1u) { most = max(most, red[k_i]); } }
@@ -121,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_combine(const u32 *
   }
   __syncthreads();
   total = SG_ADD(total); if (((u32)K_C0) > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = total; } __syncthreads(); total = red[0]; for (u32 k_i = 1u; k_i < ((u32)K_C0) / 32u; k_i += 1u) { total = ((total) + (red[k_i])); } }
-  u32 per = 1u << (((T_Y) == 4u || (T_Y) == 5u || (T_Y) == 10u) ? (2u) : ((((T_Y) == 1u || (T_Y) == 2u || (T_Y) == 6u) ? (1u) : (0u))));
+  u32 per = 1u << ((2103828u >> (((T_Y) & 15u) * 2u)) & 3u);
   for (u32 word = threadIdx.x; word * per < p.dv; word += ((u32)K_C0)) {
     f32 sum[2];
     sum[0] = 0.0f;

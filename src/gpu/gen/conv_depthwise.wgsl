@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -35,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -52,7 +51,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
-fn k_div(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
+fn k_quotient(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
 fn k_first_tap(start : i32, dilation : i32) -> u32 {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -97,11 +96,11 @@ struct Params { groups : u32,
 @compute @workgroup_size(GROUP) fn conv_depthwise(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var index : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
   if (index < p.n) {
-    var line : u32 = k_div(index, p.words_m, p.words_s);
+    var line : u32 = k_quotient(index, p.words_m, p.words_s);
     var word : u32 = index - line * p.words;
-    var plane : u32 = k_div(line, p.blocks_m, p.blocks_s);
+    var plane : u32 = k_quotient(line, p.blocks_m, p.blocks_s);
     var top : u32 = (line - plane * p.blocks) * 4u;
-    var image : u32 = k_div(plane, p.channels_m, p.channels_s);
+    var image : u32 = k_quotient(plane, p.channels_m, p.channels_s);
     var channel : u32 = plane - image * p.channels;
     var x_plane : u32 = plane;
     if (p.each_out > 1u) { x_plane = plane / p.each_out; }

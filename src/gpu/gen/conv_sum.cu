@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -58,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -75,7 +74,7 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
-static __device__ __forceinline__ u32 k_div(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
+static __device__ __forceinline__ u32 k_quotient(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
 static __device__ __forceinline__ u32 k_first_tap(i32 start, i32 dilation) {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -101,7 +100,7 @@ struct Params { u32 groups;
   u32 n;
 };
 extern "C" __global__ void __launch_bounds__(K_C0) conv_sum(const u32 *sums, const u32 *bias, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
-  u32 shift = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 shift = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   u32 w = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
   if ((w << shift) < p.n) {
     u32 word = 0u;
@@ -110,8 +109,8 @@ extern "C" __global__ void __launch_bounds__(K_C0) conv_sum(const u32 *sums, con
       f32 sum = 0.0f;
       for (u32 i = 0u; i < p.parts; i += 1u) { sum += __uint_as_float(sums[i * p.n + item]); }
       if (HAS_BIAS == 1u) {
-        u32 at = k_div(item, p.plane_m, p.plane_s);
-        sum += k_float(bias[(at - k_div(at, p.channels_m, p.channels_s) * p.channels) >> ((T == 0u) ? (0u) : (1u))], T, at - k_div(at, p.channels_m, p.channels_s) * p.channels);
+        u32 at = k_quotient(item, p.plane_m, p.plane_s);
+        sum += k_float(bias[(at - k_quotient(at, p.channels_m, p.channels_s) * p.channels) >> ((T == 0u) ? (0u) : (1u))], T, at - k_quotient(at, p.channels_m, p.channels_s) * p.channels);
       }
       word = k_put(word, T, e, k_narrow(__float_as_uint(sum), T));
     }

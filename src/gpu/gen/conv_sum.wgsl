@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -35,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -52,7 +51,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
-fn k_div(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
+fn k_quotient(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
 fn k_first_tap(start : i32, dilation : i32) -> u32 {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -81,7 +80,7 @@ struct Params { groups : u32,
 @group(0) @binding(1) var<storage, read_write> bias : array<u32>;
 @group(0) @binding(2) var<storage, read_write> y : array<u32>;
 @compute @workgroup_size(GROUP) fn conv_sum(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
-  var shift : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var shift : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   var w : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
   if ((w << shift) < p.n) {
     var word : u32 = 0u;
@@ -90,8 +89,8 @@ struct Params { groups : u32,
       var sum : f32 = 0.0f;
       for (var i : u32 = 0u; i < p.parts; i += 1u) { sum += bitcast<f32>(sums[i * p.n + item]); }
       if (HAS_BIAS == 1u) {
-        var at : u32 = k_div(item, p.plane_m, p.plane_s);
-        sum += k_float(bias[(at - k_div(at, p.channels_m, p.channels_s) * p.channels) >> select(1u, 0u, T == 0u)], T, at - k_div(at, p.channels_m, p.channels_s) * p.channels);
+        var at : u32 = k_quotient(item, p.plane_m, p.plane_s);
+        sum += k_float(bias[(at - k_quotient(at, p.channels_m, p.channels_s) * p.channels) >> select(1u, 0u, T == 0u)], T, at - k_quotient(at, p.channels_m, p.channels_s) * p.channels);
       }
       word = k_put(word, T, e, k_narrow(bitcast<u32>(sum), T));
     }

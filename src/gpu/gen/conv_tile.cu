@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -58,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -75,7 +74,7 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
-static __device__ __forceinline__ u32 k_div(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
+static __device__ __forceinline__ u32 k_quotient(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
 static __device__ __forceinline__ u32 k_first_tap(i32 start, i32 dilation) {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -139,11 +138,11 @@ extern "C" __global__ void __launch_bounds__(K_C0) conv_tile(const u32 *x, const
   u32x4 stride = t[0u];
   u32x4 pad = t[1u];
   u32 mine = tile_p * 128u + threadIdx.x % 128u;
-  u32 image = k_div(mine, p.plane_m, p.plane_s);
+  u32 image = k_quotient(mine, p.plane_m, p.plane_s);
   u32 in_image = mine - image * p.plane;
-  u32 at_z = k_div(in_image, p.slice_m, p.slice_s);
+  u32 at_z = k_quotient(in_image, p.slice_m, p.slice_s);
   u32 in_slice = in_image - at_z * p.slice;
-  u32 at_y = k_div(in_slice, p.row_m, p.row_s);
+  u32 at_y = k_quotient(in_slice, p.row_m, p.row_s);
   u32 start_z = at_z * stride.x - pad.x;
   u32 start_y = at_y * stride.y - pad.y;
   u32 start_x = (in_slice - at_y * p.row) * stride.z - pad.z;
@@ -157,8 +156,10 @@ extern "C" __global__ void __launch_bounds__(K_C0) conv_tile(const u32 *x, const
       if ((start_z + (d.x) < p.in_z && start_y + (d.y) < p.in_y && start_x + (d.z) < p.in_x)) { mask = mask | (1u << i); }
     }
   }
-  u32 column = threadIdx.x % COLS;
-  u32 line = threadIdx.x / COLS;
+  u32 wide = (((((u32)K_C0) / COLS) < 4u) ? (COLS / 4u) : (8u));
+  u32 block = threadIdx.x / 32u;
+  u32 column = threadIdx.x % 32u % wide + block % (COLS / wide) * wide;
+  u32 line = threadIdx.x % 32u / wide + block / (COLS / wide) * min((((u32)K_C0) / COLS), 4u);
   f32 acc[64];
  
 #pragma unroll
@@ -267,12 +268,12 @@ extern "C" __global__ void __launch_bounds__(K_C0) conv_tile(const u32 *x, const
   for (u32 j = 0u; j < 8u; j += 1u) {
     u32 place = tile_p * 128u + column + j * COLS;
     if (j < EACH && place < p.places) {
-      u32 whose = k_div(place, p.plane_m, p.plane_s);
+      u32 whose = k_quotient(place, p.plane_m, p.plane_s);
       u32 to = place - whose * p.plane;
       if (STEPPED == 1u) {
-        u32 to_z = k_div(to, p.slice_m, p.slice_s);
+        u32 to_z = k_quotient(to, p.slice_m, p.slice_s);
         u32 in_z = to - to_z * p.slice;
-        u32 to_y = k_div(in_z, p.row_m, p.row_s);
+        u32 to_y = k_quotient(in_z, p.row_m, p.row_s);
         to = to_z * step.x + to_y * step.y + (in_z - to_y * p.row) * step.z + step.w;
       }
       to += whose * p.y_image + conv_group * p.each_out * p.y_plane + part * p.y_part;

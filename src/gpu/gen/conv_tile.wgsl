@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -35,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -52,7 +51,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
-fn k_div(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
+fn k_quotient(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
 fn k_first_tap(start : i32, dilation : i32) -> u32 {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -123,11 +122,11 @@ var<workgroup> xs : array<vec4<f32>, 512>;
   var stride : vec4<u32> = t[0u];
   var pad : vec4<u32> = t[1u];
   var mine : u32 = tile_p * 128u + k_lid.x % 128u;
-  var image : u32 = k_div(mine, p.plane_m, p.plane_s);
+  var image : u32 = k_quotient(mine, p.plane_m, p.plane_s);
   var in_image : u32 = mine - image * p.plane;
-  var at_z : u32 = k_div(in_image, p.slice_m, p.slice_s);
+  var at_z : u32 = k_quotient(in_image, p.slice_m, p.slice_s);
   var in_slice : u32 = in_image - at_z * p.slice;
-  var at_y : u32 = k_div(in_slice, p.row_m, p.row_s);
+  var at_y : u32 = k_quotient(in_slice, p.row_m, p.row_s);
   var start_z : u32 = at_z * stride.x - pad.x;
   var start_y : u32 = at_y * stride.y - pad.y;
   var start_x : u32 = (in_slice - at_y * p.row) * stride.z - pad.z;
@@ -141,8 +140,10 @@ var<workgroup> xs : array<vec4<f32>, 512>;
       if ((start_z + (d.x) < p.in_z && start_y + (d.y) < p.in_y && start_x + (d.z) < p.in_x)) { mask = mask | (1u << i); }
     }
   }
-  var column : u32 = k_lid.x % COLS;
-  var line : u32 = k_lid.x / COLS;
+  var wide : u32 = select(8u, COLS / 4u, (GROUP / COLS) < 4u);
+  var block : u32 = k_lid.x / 32u;
+  var column : u32 = k_lid.x % 32u % wide + block % (COLS / wide) * wide;
+  var line : u32 = k_lid.x % 32u / wide + block / (COLS / wide) * min((GROUP / COLS), 4u);
   var acc : array<f32, 64>;
   for (var i : u32 = 0u; i < 8u; i += 1u) {
     var first : f32 = 0.0f;
@@ -231,12 +232,12 @@ var<workgroup> xs : array<vec4<f32>, 512>;
   for (var j : u32 = 0u; j < 8u; j += 1u) {
     var place : u32 = tile_p * 128u + column + j * COLS;
     if (j < EACH && place < p.places) {
-      var whose : u32 = k_div(place, p.plane_m, p.plane_s);
+      var whose : u32 = k_quotient(place, p.plane_m, p.plane_s);
       var to : u32 = place - whose * p.plane;
       if (STEPPED == 1u) {
-        var to_z : u32 = k_div(to, p.slice_m, p.slice_s);
+        var to_z : u32 = k_quotient(to, p.slice_m, p.slice_s);
         var in_z : u32 = to - to_z * p.slice;
-        var to_y : u32 = k_div(in_z, p.row_m, p.row_s);
+        var to_y : u32 = k_quotient(in_z, p.row_m, p.row_s);
         to = to_z * step.x + to_y * step.y + (in_z - to_y * p.row) * step.z + step.w;
       }
       to += whose * p.y_image + conv_group * p.each_out * p.y_plane + part * p.y_part;

@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -58,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -75,7 +74,7 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
-static __device__ __forceinline__ u32 k_div(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
+static __device__ __forceinline__ u32 k_quotient(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
 static __device__ __forceinline__ u32 k_first_tap(i32 start, i32 dilation) {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -110,20 +109,20 @@ static __device__ __forceinline__ u32 k_source(i32 place, i32 tap, i32 stride) {
   return ((source * stride == at) ? (u32(source)) : (0xffffffffu));
 }
 extern "C" __global__ void __launch_bounds__(K_C0) conv_transpose(const u32 *x, const u32 *w, const u32 *bias, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
-  u32 shift = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 shift = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   u32 index = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
   if ((index << shift) < p.n) {
     u32 word = 0u;
     for (u32 e = 0u; e < (1u << shift); e += 1u) {
       u32 item = (index << shift) + e;
       if (item < p.n) {
-        u32 plane = k_div(item, p.plane_m, p.plane_s);
+        u32 plane = k_quotient(item, p.plane_m, p.plane_s);
         u32 rest = item - plane * p.plane;
-        u32 o_z = k_div(rest, p.slice_m, p.slice_s);
+        u32 o_z = k_quotient(rest, p.slice_m, p.slice_s);
         rest = rest - o_z * p.slice;
-        u32 o_y = k_div(rest, p.row_m, p.row_s);
+        u32 o_y = k_quotient(rest, p.row_m, p.row_s);
         i32 o_x = i32(rest - o_y * p.row);
-        u32 image = k_div(plane, p.channels_m, p.channels_s);
+        u32 image = k_quotient(plane, p.channels_m, p.channels_s);
         u32 channel = plane - image * p.channels;
         u32 group = channel / p.each_out;
         u32 x_first = image * p.in_channels;

@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -35,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -52,7 +51,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
-fn k_div(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
+fn k_quotient(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
 fn k_first_tap(start : i32, dilation : i32) -> u32 {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -91,20 +90,20 @@ fn k_source(place : i32, tap : i32, stride : i32) -> u32 {
   return select(0xffffffffu, u32(source), source * stride == at);
 }
 @compute @workgroup_size(GROUP) fn conv_transpose(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
-  var shift : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var shift : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   var index : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
   if ((index << shift) < p.n) {
     var word : u32 = 0u;
     for (var e : u32 = 0u; e < (1u << shift); e += 1u) {
       var item : u32 = (index << shift) + e;
       if (item < p.n) {
-        var plane : u32 = k_div(item, p.plane_m, p.plane_s);
+        var plane : u32 = k_quotient(item, p.plane_m, p.plane_s);
         var rest : u32 = item - plane * p.plane;
-        var o_z : u32 = k_div(rest, p.slice_m, p.slice_s);
+        var o_z : u32 = k_quotient(rest, p.slice_m, p.slice_s);
         rest = rest - o_z * p.slice;
-        var o_y : u32 = k_div(rest, p.row_m, p.row_s);
+        var o_y : u32 = k_quotient(rest, p.row_m, p.row_s);
         var o_x : i32 = i32(rest - o_y * p.row);
-        var image : u32 = k_div(plane, p.channels_m, p.channels_s);
+        var image : u32 = k_quotient(plane, p.channels_m, p.channels_s);
         var channel : u32 = plane - image * p.channels;
         var group : u32 = channel / p.each_out;
         var x_first : u32 = image * p.in_channels;

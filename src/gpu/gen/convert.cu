@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -58,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -81,13 +80,13 @@ struct Params { u32 groups;
   u32 n;
 };
 extern "C" __global__ void __launch_bounds__(K_C0) convert(const u32 *x, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
-  u32 shift = (((TY) == 4u || (TY) == 5u || (TY) == 10u) ? (2u) : ((((TY) == 1u || (TY) == 2u || (TY) == 6u) ? (1u) : (0u))));
+  u32 shift = ((2103828u >> (((TY) & 15u) * 2u)) & 3u);
   u32 w = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
   u32 first = w << shift;
   if (first < p.n) {
     u32 word = 0u;
     for (u32 e = 0u; e < (1u << shift); e += 1u) {
-      if (first + e < p.n) { word = k_put(word, TY, e, k_narrow(k_element(x[(first + e) >> (((TX) == 4u || (TX) == 5u || (TX) == 10u) ? (2u) : ((((TX) == 1u || (TX) == 2u || (TX) == 6u) ? (1u) : (0u))))], TX, first + e), TY)); }
+      if (first + e < p.n) { word = k_put(word, TY, e, k_narrow(k_element(x[(first + e) >> ((2103828u >> (((TX) & 15u) * 2u)) & 3u)], TX, first + e), TY)); }
     }
     y[w] = word;
   }

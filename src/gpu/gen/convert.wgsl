@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -35,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -60,13 +59,13 @@ struct Params { groups : u32,
 @group(0) @binding(0) var<storage, read_write> x : array<u32>;
 @group(0) @binding(1) var<storage, read_write> y : array<u32>;
 @compute @workgroup_size(GROUP) fn convert(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
-  var shift : u32 = select(select(0u, 1u, (TY) == 1u || (TY) == 2u || (TY) == 6u), 2u, (TY) == 4u || (TY) == 5u || (TY) == 10u);
+  var shift : u32 = ((2103828u >> (((TY) & 15u) * 2u)) & 3u);
   var w : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
   var first : u32 = w << shift;
   if (first < p.n) {
     var word : u32 = 0u;
     for (var e : u32 = 0u; e < (1u << shift); e += 1u) {
-      if (first + e < p.n) { word = k_put(word, TY, e, k_narrow(k_element(x[(first + e) >> select(select(0u, 1u, (TX) == 1u || (TX) == 2u || (TX) == 6u), 2u, (TX) == 4u || (TX) == 5u || (TX) == 10u)], TX, first + e), TY)); }
+      if (first + e < p.n) { word = k_put(word, TY, e, k_narrow(k_element(x[(first + e) >> ((2103828u >> (((TX) & 15u) * 2u)) & 3u)], TX, first + e), TY)); }
     }
     y[w] = word;
   }

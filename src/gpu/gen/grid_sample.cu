@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -58,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -75,7 +74,7 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
-static __device__ __forceinline__ u32 k_div(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
+static __device__ __forceinline__ u32 k_quotient(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
 static __device__ __forceinline__ u32 k_first_tap(i32 start, i32 dilation) {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -187,10 +186,10 @@ static __device__ __forceinline__ u32x2 k_tap(u32x2 at, u32 i, u32 size) {
 extern "C" __global__ void __launch_bounds__(K_C0) grid_sample(const u32 *x, const u32 *grid, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 index = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
   if (index < p.n) {
-    u32 shift = (((TO) == 4u || (TO) == 5u || (TO) == 10u) ? (2u) : ((((TO) == 1u || (TO) == 2u || (TO) == 6u) ? (1u) : (0u))));
-    u32 batch = k_div(index, p.words_m, p.words_s);
+    u32 shift = ((2103828u >> (((TO) & 15u) * 2u)) & 3u);
+    u32 batch = k_quotient(index, p.words_m, p.words_s);
     u32 w = index - batch * p.words;
-    u32 image = k_div(batch, p.chunks_m, p.chunks_s);
+    u32 image = k_quotient(batch, p.chunks_m, p.chunks_s);
     u32 c_first = (batch - image * p.chunks) * 8u;
     u32 c_end = min(c_first + 8u, p.channels);
     u32 taps = ((MODE == 1u) ? (1u) : (((MODE == 0u) ? (2u) : (4u))));
@@ -199,10 +198,10 @@ extern "C" __global__ void __launch_bounds__(K_C0) grid_sample(const u32 *x, con
     for (u32 c = 0u; c < 8u; c += 1u) { words[c] = 0u; }
     for (u32 e = 0u; e < (1u << shift); e += 1u) {
       u32 at = (image * p.places + (w << shift) + e) * AXES;
-      u32x2 at_x = k_place(k_element(grid[(at) >> (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))))], T, at), p.in_x);
-      u32x2 at_y = k_place(k_element(grid[(at + 1u) >> (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))))], T, at + 1u), p.in_y);
+      u32x2 at_x = k_place(k_element(grid[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at), p.in_x);
+      u32x2 at_y = k_place(k_element(grid[(at + 1u) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at + 1u), p.in_y);
       u32x2 at_z = make_uint2(0u, 0u);
-      if (AXES == 3u) { at_z = k_place(k_element(grid[(at + 2u) >> (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))))], T, at + 2u), p.in_z); }
+      if (AXES == 3u) { at_z = k_place(k_element(grid[(at + 2u) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at + 2u), p.in_z); }
       f32 sums[8];
       for (u32 c = 0u; c < 8u; c += 1u) { sums[c] = 0.0f; }
       for (u32 i = 0u; i < taps_z; i += 1u) {

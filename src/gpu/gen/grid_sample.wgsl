@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -35,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -52,7 +51,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
-fn k_div(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
+fn k_quotient(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
 fn k_first_tap(start : i32, dilation : i32) -> u32 {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -167,10 +166,10 @@ fn k_tap(at : vec2<u32>, i : u32, size : u32) -> vec2<u32> {
 @compute @workgroup_size(GROUP) fn grid_sample(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var index : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
   if (index < p.n) {
-    var shift : u32 = select(select(0u, 1u, (TO) == 1u || (TO) == 2u || (TO) == 6u), 2u, (TO) == 4u || (TO) == 5u || (TO) == 10u);
-    var batch : u32 = k_div(index, p.words_m, p.words_s);
+    var shift : u32 = ((2103828u >> (((TO) & 15u) * 2u)) & 3u);
+    var batch : u32 = k_quotient(index, p.words_m, p.words_s);
     var w : u32 = index - batch * p.words;
-    var image : u32 = k_div(batch, p.chunks_m, p.chunks_s);
+    var image : u32 = k_quotient(batch, p.chunks_m, p.chunks_s);
     var c_first : u32 = (batch - image * p.chunks) * 8u;
     var c_end : u32 = min(c_first + 8u, p.channels);
     var taps : u32 = select(select(4u, 2u, MODE == 0u), 1u, MODE == 1u);
@@ -179,10 +178,10 @@ fn k_tap(at : vec2<u32>, i : u32, size : u32) -> vec2<u32> {
     for (var c : u32 = 0u; c < 8u; c += 1u) { words[c] = 0u; }
     for (var e : u32 = 0u; e < (1u << shift); e += 1u) {
       var at : u32 = (image * p.places + (w << shift) + e) * AXES;
-      var at_x : vec2<u32> = k_place(k_element(grid[(at) >> select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u)], T, at), p.in_x);
-      var at_y : vec2<u32> = k_place(k_element(grid[(at + 1u) >> select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u)], T, at + 1u), p.in_y);
+      var at_x : vec2<u32> = k_place(k_element(grid[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at), p.in_x);
+      var at_y : vec2<u32> = k_place(k_element(grid[(at + 1u) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at + 1u), p.in_y);
       var at_z : vec2<u32> = vec2<u32>(0u, 0u);
-      if (AXES == 3u) { at_z = k_place(k_element(grid[(at + 2u) >> select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u)], T, at + 2u), p.in_z); }
+      if (AXES == 3u) { at_z = k_place(k_element(grid[(at + 2u) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at + 2u), p.in_z); }
       var sums : array<f32, 8>;
       for (var c : u32 = 0u; c < 8u; c += 1u) { sums[c] = 0.0f; }
       for (var i : u32 = 0u; i < taps_z; i += 1u) {

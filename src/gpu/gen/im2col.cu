@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -58,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -75,7 +74,7 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
-static __device__ __forceinline__ u32 k_div(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
+static __device__ __forceinline__ u32 k_quotient(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
 static __device__ __forceinline__ u32 k_first_tap(i32 start, i32 dilation) {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -101,18 +100,18 @@ struct Params { u32 groups;
 };
 extern "C" __global__ void __launch_bounds__(K_C0) im2col(const u32 *x, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 kind = ((BYTES == 1u) ? (5u) : (((BYTES == 2u) ? (6u) : (8u))));
-  u32 shift = (((kind) == 4u || (kind) == 5u || (kind) == 10u) ? (2u) : ((((kind) == 1u || (kind) == 2u || (kind) == 6u) ? (1u) : (0u))));
+  u32 shift = ((2103828u >> (((kind) & 15u) * 2u)) & 3u);
   u32 w = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
   if ((w << shift) < p.n) {
     u32 word = 0u;
     u32 high = 0u;
     for (u32 e = 0u; e < (1u << shift); e += 1u) {
       u32 item = (w << shift) + e;
-      u32 column = k_div(item, p.plane_m, p.plane_s);
+      u32 column = k_quotient(item, p.plane_m, p.plane_s);
       u32 place = item - column * p.plane;
-      u32 o_y = k_div(place, p.row_m, p.row_s);
-      u32 line = k_div(column, p.kw_m, p.kw_s);
-      u32 plane = k_div(line, p.kh_m, p.kh_s);
+      u32 o_y = k_quotient(place, p.row_m, p.row_s);
+      u32 line = k_quotient(column, p.kw_m, p.kw_s);
+      u32 plane = k_quotient(line, p.kh_m, p.kh_s);
       u32 at_y = u32(i32(o_y) * p.stride_y - p.pad_y + i32(line - plane * p.kh) * p.dilation_y);
       u32 at_x = u32(i32(place - o_y * p.row) * p.stride_x - p.pad_x + i32(column - line * p.kw) * p.dilation_x);
       if (item < p.n && at_y < p.in_y && at_x < p.in_x) {
@@ -121,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) im2col(const u32 *x, u32 *y, 
           word = x[2u * at];
           high = x[2u * at + 1u];
         } else {
-          word = k_put(word, kind, e, k_narrow(k_element(x[(at) >> (((kind) == 4u || (kind) == 5u || (kind) == 10u) ? (2u) : ((((kind) == 1u || (kind) == 2u || (kind) == 6u) ? (1u) : (0u))))], kind, at), kind));
+          word = k_put(word, kind, e, k_narrow(k_element(x[(at) >> ((2103828u >> (((kind) & 15u) * 2u)) & 3u)], kind, at), kind));
         }
       }
     }

@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -35,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -52,7 +51,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
-fn k_div(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
+fn k_quotient(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
 fn k_first_tap(start : i32, dilation : i32) -> u32 {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -80,18 +79,18 @@ struct Params { groups : u32,
 @group(0) @binding(1) var<storage, read_write> y : array<u32>;
 @compute @workgroup_size(GROUP) fn im2col(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var kind : u32 = select(select(8u, 6u, BYTES == 2u), 5u, BYTES == 1u);
-  var shift : u32 = select(select(0u, 1u, (kind) == 1u || (kind) == 2u || (kind) == 6u), 2u, (kind) == 4u || (kind) == 5u || (kind) == 10u);
+  var shift : u32 = ((2103828u >> (((kind) & 15u) * 2u)) & 3u);
   var w : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
   if ((w << shift) < p.n) {
     var word : u32 = 0u;
     var high : u32 = 0u;
     for (var e : u32 = 0u; e < (1u << shift); e += 1u) {
       var item : u32 = (w << shift) + e;
-      var column : u32 = k_div(item, p.plane_m, p.plane_s);
+      var column : u32 = k_quotient(item, p.plane_m, p.plane_s);
       var place : u32 = item - column * p.plane;
-      var o_y : u32 = k_div(place, p.row_m, p.row_s);
-      var line : u32 = k_div(column, p.kw_m, p.kw_s);
-      var plane : u32 = k_div(line, p.kh_m, p.kh_s);
+      var o_y : u32 = k_quotient(place, p.row_m, p.row_s);
+      var line : u32 = k_quotient(column, p.kw_m, p.kw_s);
+      var plane : u32 = k_quotient(line, p.kh_m, p.kh_s);
       var at_y : u32 = u32(i32(o_y) * p.stride_y - p.pad_y + i32(line - plane * p.kh) * p.dilation_y);
       var at_x : u32 = u32(i32(place - o_y * p.row) * p.stride_x - p.pad_x + i32(column - line * p.kw) * p.dilation_x);
       if (item < p.n && at_y < p.in_y && at_x < p.in_x) {
@@ -100,7 +99,7 @@ struct Params { groups : u32,
           word = x[2u * at];
           high = x[2u * at + 1u];
         } else {
-          word = k_put(word, kind, e, k_narrow(k_element(x[(at) >> select(select(0u, 1u, (kind) == 1u || (kind) == 2u || (kind) == 6u), 2u, (kind) == 4u || (kind) == 5u || (kind) == 10u)], kind, at), kind));
+          word = k_put(word, kind, e, k_narrow(k_element(x[(at) >> ((2103828u >> (((kind) & 15u) * 2u)) & 3u)], kind, at), kind));
         }
       }
     }

@@ -61,6 +61,10 @@ enum {
   GPU_INDEX_quant_matvec,
   GPU_INDEX_quant_rows,
   GPU_INDEX_range,
+  GPU_INDEX_recurrent_loop,
+  GPU_INDEX_recurrent_pack,
+  GPU_INDEX_recurrent_start,
+  GPU_INDEX_recurrent_step,
   GPU_INDEX_reduce,
   GPU_INDEX_resize,
   GPU_INDEX_resize_rows,
@@ -245,6 +249,18 @@ extern const struct gpu_kernel gpu_kernel_quant_rows;
 
 typedef struct gpu_params_range { uint32_t groups; uint32_t elements; uint32_t start; uint32_t start_hi; uint32_t step; uint32_t step_hi; } gpu_params_range;
 extern const struct gpu_kernel gpu_kernel_range;
+
+typedef struct gpu_params_recurrent_loop { uint32_t groups; uint32_t batches; uint32_t steps; uint32_t line_step; uint32_t time_step; uint32_t is_reverse; uint32_t last_at; uint32_t wants; } gpu_params_recurrent_loop;
+extern const struct gpu_kernel gpu_kernel_recurrent_loop;
+
+typedef struct gpu_params_recurrent_pack { uint32_t groups; uint32_t n; uint32_t hidden; } gpu_params_recurrent_pack;
+extern const struct gpu_kernel gpu_kernel_recurrent_pack;
+
+typedef struct gpu_params_recurrent_start { uint32_t groups; uint32_t n; uint32_t at; uint32_t rows; uint32_t hidden; } gpu_params_recurrent_start;
+extern const struct gpu_kernel gpu_kernel_recurrent_start;
+
+typedef struct gpu_params_recurrent_step { uint32_t groups; uint32_t hidden; uint32_t batches; uint32_t line; uint32_t before; uint32_t line_step; uint32_t is_first; uint32_t last_at; uint32_t wants; } gpu_params_recurrent_step;
+extern const struct gpu_kernel gpu_kernel_recurrent_step;
 
 typedef struct gpu_params_reduce { uint32_t groups; uint32_t lines; uint32_t n; uint32_t chunks; uint32_t chunk; uint32_t kept1; uint32_t kept2; uint32_t kept3; uint32_t kept_step0; uint32_t kept_step1; uint32_t kept_step2; uint32_t kept_step3; uint32_t size1; uint32_t size2; uint32_t size3; uint32_t step0; uint32_t step1; uint32_t step2; uint32_t step3; uint32_t neutral; uint32_t neutral_high; float count; uint32_t empty; } gpu_params_reduce;
 extern const struct gpu_kernel gpu_kernel_reduce;

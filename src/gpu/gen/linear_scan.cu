@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -466,6 +465,7 @@ static constexpr u32 HAS_H0 = K_C7;
 static constexpr u32 WANTS_H = K_C8;
 static constexpr u32 T_Y = K_C9;
 static constexpr u32 RED = K_C10;
+static constexpr u32 PADDED = K_C11;
 struct Params { u32 groups;
   u32 steps;
   u32 heads;
@@ -567,6 +567,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) linear_scan(const u32 *x, con
           f32x4 key = firsts[t * LANES * FOURS + lane + LANES * f];
           f32x4 q = seconds[t * LANES * FOURS + lane + LANES * f];
           h[f].x = fma(correction, key.x, h[f].x); h[f].y = fma(correction, key.y, h[f].y); h[f].z = fma(correction, key.z, h[f].z); h[f].w = fma(correction, key.w, h[f].w);
+          if (PADDED == 1u) { u32 k_i = 4u * (lane + LANES * (f)); h[f] = make_float4(((k_i < p.n) ? (h[f].x) : (0.0f)), ((k_i + 1u < p.n) ? (h[f].y) : (0.0f)), ((k_i + 2u < p.n) ? (h[f].z) : (0.0f)), ((k_i + 3u < p.n) ? (h[f].w) : (0.0f))); }
           part = fma(h[f].x, q.x, part); part = fma(h[f].y, q.y, part); part = fma(h[f].z, q.z, part); part = fma(h[f].w, q.w, part);
         }
       } else {
@@ -584,6 +585,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) linear_scan(const u32 *x, con
             h[f].x = h[f].x * (decays[t]); h[f].y = h[f].y * (decays[t]); h[f].z = h[f].z * (decays[t]); h[f].w = h[f].w * (decays[t]);
           }
           h[f].x = fma(add, b.x, h[f].x); h[f].y = fma(add, b.y, h[f].y); h[f].z = fma(add, b.z, h[f].z); h[f].w = fma(add, b.w, h[f].w);
+          if (PADDED == 1u) { u32 k_i = 4u * (lane + LANES * (f)); h[f] = make_float4(((k_i < p.n) ? (h[f].x) : (0.0f)), ((k_i + 1u < p.n) ? (h[f].y) : (0.0f)), ((k_i + 2u < p.n) ? (h[f].z) : (0.0f)), ((k_i + 3u < p.n) ? (h[f].w) : (0.0f))); }
           part = fma(h[f].x, c.x, part); part = fma(h[f].y, c.y, part); part = fma(h[f].z, c.z, part); part = fma(h[f].w, c.w, part);
         }
       }

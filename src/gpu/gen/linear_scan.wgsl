@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -443,6 +442,7 @@ fn k_pow(a : f32, b : f32) -> f32 {
 @id(8) override WANTS_H : u32 = 0u;
 @id(9) override T_Y : u32 = 0u;
 @id(10) override RED : u32 = 1u;
+@id(11) override PADDED : u32 = 0u;
 struct Params { groups : u32,
   steps : u32,
   heads : u32,
@@ -546,6 +546,7 @@ var<workgroup> red : array<f32, RED>;
           var key : vec4<f32> = firsts[t * LANES * FOURS + lane + LANES * f];
           var q : vec4<f32> = seconds[t * LANES * FOURS + lane + LANES * f];
           h[f].x = fma(correction, key.x, h[f].x); h[f].y = fma(correction, key.y, h[f].y); h[f].z = fma(correction, key.z, h[f].z); h[f].w = fma(correction, key.w, h[f].w);
+          if (PADDED == 1u) { var k_i : u32 = 4u * (lane + LANES * (f)); h[f] = vec4<f32>(select(0.0f, h[f].x, k_i < p.n), select(0.0f, h[f].y, k_i + 1u < p.n), select(0.0f, h[f].z, k_i + 2u < p.n), select(0.0f, h[f].w, k_i + 3u < p.n)); }
           part = fma(h[f].x, q.x, part); part = fma(h[f].y, q.y, part); part = fma(h[f].z, q.z, part); part = fma(h[f].w, q.w, part);
         }
       } else {
@@ -561,6 +562,7 @@ var<workgroup> red : array<f32, RED>;
             h[f].x = h[f].x * (decays[t]); h[f].y = h[f].y * (decays[t]); h[f].z = h[f].z * (decays[t]); h[f].w = h[f].w * (decays[t]);
           }
           h[f].x = fma(add, b.x, h[f].x); h[f].y = fma(add, b.y, h[f].y); h[f].z = fma(add, b.z, h[f].z); h[f].w = fma(add, b.w, h[f].w);
+          if (PADDED == 1u) { var k_i : u32 = 4u * (lane + LANES * (f)); h[f] = vec4<f32>(select(0.0f, h[f].x, k_i < p.n), select(0.0f, h[f].y, k_i + 1u < p.n), select(0.0f, h[f].z, k_i + 2u < p.n), select(0.0f, h[f].w, k_i + 3u < p.n)); }
           part = fma(h[f].x, c.x, part); part = fma(h[f].y, c.y, part); part = fma(h[f].z, c.z, part); part = fma(h[f].w, c.w, part);
         }
       }

@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -572,8 +571,8 @@ static __shared__ u32 row_of[SIZE_ROWS];
 extern "C" __global__ void __launch_bounds__(K_C0) matmul_blocks(const u32 *a, const u32x4 *a4, const u32 *b, const u32x4 *b4, const u32 *extra, const u32 *rows, u32 *y, u32x4 *y4, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 tiles = p.tiles_m * p.tiles_n; u32 slice = (blockIdx.y * gridDim.x + blockIdx.x) / tiles; u32 tile = (blockIdx.y * gridDim.x + blockIdx.x) - slice * tiles; u32 band = tile / (8u * p.tiles_n); u32 band_rows = min(8u, p.tiles_m - band * 8u); u32 in_band = tile - band * 8u * p.tiles_n; u32 tile_n = in_band / band_rows; u32 tile_m = band * 8u + in_band - tile_n * band_rows; u32 split = slice / p.batches; u32 m0 = tile_m * (4u * 8u * WY); u32 n0 = tile_n * (8u * 8u * WX); u32 k0 = split * p.k_part; u32 k1 = min(p.k, k0 + p.k_part); u32 steps = (p.k_part + BK - 1u) / BK; u32 a_base = 0u; u32 b_base = 0u; u32 count_m = min((4u * 8u * WY), p.m - m0); u32 count_n = min((8u * 8u * WX), p.n - n0); if (AXES > 0u) { u32 at = slice - split * p.batches; if (AXES > 0u) { a_base += (at % p.d0) * p.sa0; b_base += (at % p.d0) * p.sb0; at = at / p.d0; } if (AXES > 1u) { a_base += (at % p.d1) * p.sa1; b_base += (at % p.d1) * p.sb1; at = at / p.d1; } if (AXES > 2u) { a_base += (at % p.d2) * p.sa2; b_base += (at % p.d2) * p.sb2; at = at / p.d2; } if (AXES > 3u) { a_base += (at % p.d3) * p.sa3; b_base += (at % p.d3) * p.sb3; at = at / p.d3; } if (AXES > 4u) { a_base += (at % p.d4) * p.sa4; b_base += (at % p.d4) * p.sb4; at = at / p.d4; } if (AXES > 5u) { a_base += (at % p.d5) * p.sa5; b_base += (at % p.d5) * p.sb5; at = at / p.d5; } } if (GATHER == 1u) { u32 expert = rows[3u * tile_m]; u32 start = p.list + rows[3u * tile_m + 1u]; m0 = 0u; count_m = rows[3u * tile_m + 2u]; for (u32 i = threadIdx.x; i < (4u * 8u * WY); i += ((u32)K_C0)) { u32 source = 0xffffffffu; if (i < count_m) { source = rows[start + i]; } row_of[i + 1u] = source; } b_base = expert * p.k * p.n; if (expert >= p.experts) { b_base = 0u; k1 = k0; } if (threadIdx.x == 0u) { row_of[0] = ((count_m > 0u) ? (steps) : (0u)); } __syncthreads(); steps = (row_of[0]); }
   u32 warp = threadIdx.x / 32u;
-  u32 row = (warp / WX) * (4u * (8u / 4u)) + (threadIdx.x / 8u) % 4u;
-  u32 column = (warp % WX) * (8u * (8u / 4u)) + threadIdx.x % 8u;
+  u32 row = (warp / WX) * (4u * (8u / 4u)) + (threadIdx.x / 16u) % 2u * 2u + threadIdx.x % 2u;
+  u32 column = (warp % WX) * (8u * (8u / 4u)) + (threadIdx.x / 2u) % 8u;
   f32 acc[8u * 8u];
  
 #pragma unroll

@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -509,8 +508,8 @@ fn k_e2m1(code : u32) -> f32 {
 @compute @workgroup_size(GROUP) fn matmul_codes(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var tiles : u32 = p.tiles_m * p.tiles_n; var slice : u32 = (k_wid.y * k_wn.x + k_wid.x) / tiles; var tile : u32 = (k_wid.y * k_wn.x + k_wid.x) - slice * tiles; var band : u32 = tile / (8u * p.tiles_n); var band_rows : u32 = min(8u, p.tiles_m - band * 8u); var in_band : u32 = tile - band * 8u * p.tiles_n; var tile_n : u32 = in_band / band_rows; var tile_m : u32 = band * 8u + in_band - tile_n * band_rows; var split : u32 = slice / p.batches; var m0 : u32 = tile_m * (4u * 8u * WY); var n0 : u32 = tile_n * (8u * 8u * WX); var k0 : u32 = split * p.k_part; var k1 : u32 = min(p.k, k0 + p.k_part); var steps : u32 = (p.k_part + BK - 1u) / BK; var a_base : u32 = 0u; var b_base : u32 = 0u; var count_m : u32 = min((4u * 8u * WY), p.m - m0); var count_n : u32 = min((8u * 8u * WX), p.n - n0); if (AXES > 0u) { var at : u32 = slice - split * p.batches; if (AXES > 0u) { a_base += (at % p.d0) * p.sa0; b_base += (at % p.d0) * p.sb0; at = at / p.d0; } if (AXES > 1u) { a_base += (at % p.d1) * p.sa1; b_base += (at % p.d1) * p.sb1; at = at / p.d1; } if (AXES > 2u) { a_base += (at % p.d2) * p.sa2; b_base += (at % p.d2) * p.sb2; at = at / p.d2; } if (AXES > 3u) { a_base += (at % p.d3) * p.sa3; b_base += (at % p.d3) * p.sb3; at = at / p.d3; } if (AXES > 4u) { a_base += (at % p.d4) * p.sa4; b_base += (at % p.d4) * p.sb4; at = at / p.d4; } if (AXES > 5u) { a_base += (at % p.d5) * p.sa5; b_base += (at % p.d5) * p.sb5; at = at / p.d5; } } if (GATHER == 1u) { var expert : u32 = rows[3u * tile_m]; var start : u32 = p.list + rows[3u * tile_m + 1u]; m0 = 0u; count_m = rows[3u * tile_m + 2u]; for (var i : u32 = k_lid.x; i < (4u * 8u * WY); i += GROUP) { var source : u32 = 0xffffffffu; if (i < count_m) { source = rows[start + i]; } row_of[i + 1u] = source; } b_base = expert * p.k * p.n; if (expert >= p.experts) { b_base = 0u; k1 = k0; } if (k_lid.x == 0u) { row_of[0] = select(0u, steps, count_m > 0u); } workgroupBarrier(); steps = workgroupUniformLoad(&row_of[0]); }
   var warp : u32 = k_lid.x / 32u;
-  var row : u32 = (warp / WX) * (4u * (8u / 4u)) + (k_lid.x / 8u) % 4u;
-  var column : u32 = (warp % WX) * (8u * (8u / 4u)) + k_lid.x % 8u;
+  var row : u32 = (warp / WX) * (4u * (8u / 4u)) + (k_lid.x / 16u) % 2u * 2u + k_lid.x % 2u;
+  var column : u32 = (warp % WX) * (8u * (8u / 4u)) + (k_lid.x / 2u) % 8u;
   var acc : array<f32, 8u * 8u>;
   for (var i : u32 = 0u; i < 8u * 8u; i += 1u) { acc[i] = 0.0f; }
   var next : array<vec4<u32>, 8>;

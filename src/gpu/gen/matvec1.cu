@@ -33,8 +33,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -58,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = (((T) == 4u || (T) == 5u || (T) == 10u) ? (2u) : ((((T) == 1u || (T) == 2u || (T) == 6u) ? (1u) : (0u))));
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -506,7 +505,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) matvec1(const u32 *x, const u
   u32 slice = (blockIdx.y * gridDim.x + blockIdx.x) / p.parts;
   u32 split = slice / p.batches;
   u32 batch = slice - split * p.batches;
-  u32 first = (((blockIdx.y * gridDim.x + blockIdx.x) - slice * p.parts) * (((u32)K_C0) / TEAM) + ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / TEAM))) * ((DUAL == 1u) ? (2u) : (4u));
+  u32 first = (((blockIdx.y * gridDim.x + blockIdx.x) - slice * p.parts) * (((u32)K_C0) / TEAM) + ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / TEAM))) * (4u / 4u * ((DUAL == 1u) ? (2u) : (4u)));
   u32 k0 = split * p.k_part;
   u32 k1 = min(p.k, k0 + p.k_part);
   u32 x_base = 0u;
@@ -536,41 +535,45 @@ extern "C" __global__ void __launch_bounds__(K_C0) matvec1(const u32 *x, const u
 #pragma unroll
       for (u32 u = 0u; u < 4u; u += 1u) {
 #pragma unroll
-      for (u32 r = 0u; r < 4u; r += 1u) { u32 at = (w_base + min((first + ((DUAL == 1u) ? ((r) & 1u) : (r))), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + ((TW == 0u) ? (0u) : (1u))); if (DUAL == 1u && r >= 2u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } }
+      for (u32 r = 0u; r < 4u; r += 1u) { u32 at = (w_base + min((first + (r) / 4u * ((DUAL == 1u) ? (2u) : (4u)) + ((DUAL == 1u) ? ((r) & 1u) : ((r) & 3u))), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + ((TW == 0u) ? (0u) : (1u))); if (DUAL == 1u && (r & 2u) != 0u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } }
 #pragma unroll
       for (u32 u = 0u; u < 4u; u += 1u) {
 #pragma unroll
-      for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide; u32x4 x_raw = x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))]; f32x4 xv = k_four(x_raw, TX, 1u, at);
+      for (u32 part = 0u; part < 8u; part += 4u) { if (part < wide) { f32x4 wv[4u];
 #pragma unroll
-      for (u32 r = 0u; r < 4u; r += 1u) { f32x4 wv = k_four(raw[u * 4u + r], TW, 1u, 0u); acc[r * 1u + m] += wv.x * xv.x; acc[r * 1u + m] += wv.y * xv.y; acc[r * 1u + m] += wv.z * xv.z; acc[r * 1u + m] += wv.w * xv.w; } if (TW != 0u) { if (TX == 0u) { x_raw = x4[(at >> 2u) + 1u]; } xv = k_four(x_raw, TX, 1u, at + 4u);
+      for (u32 r = 0u; r < 4u; r += 1u) { wv[r] = k_four(raw[u * 4u + r], TW, 1u, part); }
 #pragma unroll
-      for (u32 r = 0u; r < 4u; r += 1u) { f32x4 wv = k_four(raw[u * 4u + r], TW, 1u, 4u); acc[r * 1u + m] += wv.x * xv.x; acc[r * 1u + m] += wv.y * xv.y; acc[r * 1u + m] += wv.z * xv.z; acc[r * 1u + m] += wv.w * xv.w; } } } } }
+      for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide + part; f32x4 xv = k_four(x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))], TX, 1u, at);
+#pragma unroll
+      for (u32 r = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
     }
     for (; k < k1; k += TEAM * wide) {
       u32x4 raw[4u * 1u];
 #pragma unroll
       for (u32 u = 0u; u < 1u; u += 1u) {
 #pragma unroll
-      for (u32 r = 0u; r < 4u; r += 1u) { u32 at = (w_base + min((first + ((DUAL == 1u) ? ((r) & 1u) : (r))), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + ((TW == 0u) ? (0u) : (1u))); if (DUAL == 1u && r >= 2u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } }
+      for (u32 r = 0u; r < 4u; r += 1u) { u32 at = (w_base + min((first + (r) / 4u * ((DUAL == 1u) ? (2u) : (4u)) + ((DUAL == 1u) ? ((r) & 1u) : ((r) & 3u))), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + ((TW == 0u) ? (0u) : (1u))); if (DUAL == 1u && (r & 2u) != 0u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } }
 #pragma unroll
       for (u32 u = 0u; u < 1u; u += 1u) {
 #pragma unroll
-      for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide; u32x4 x_raw = x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))]; f32x4 xv = k_four(x_raw, TX, 1u, at);
+      for (u32 part = 0u; part < 8u; part += 4u) { if (part < wide) { f32x4 wv[4u];
 #pragma unroll
-      for (u32 r = 0u; r < 4u; r += 1u) { f32x4 wv = k_four(raw[u * 4u + r], TW, 1u, 0u); acc[r * 1u + m] += wv.x * xv.x; acc[r * 1u + m] += wv.y * xv.y; acc[r * 1u + m] += wv.z * xv.z; acc[r * 1u + m] += wv.w * xv.w; } if (TW != 0u) { if (TX == 0u) { x_raw = x4[(at >> 2u) + 1u]; } xv = k_four(x_raw, TX, 1u, at + 4u);
+      for (u32 r = 0u; r < 4u; r += 1u) { wv[r] = k_four(raw[u * 4u + r], TW, 1u, part); }
 #pragma unroll
-      for (u32 r = 0u; r < 4u; r += 1u) { f32x4 wv = k_four(raw[u * 4u + r], TW, 1u, 4u); acc[r * 1u + m] += wv.x * xv.x; acc[r * 1u + m] += wv.y * xv.y; acc[r * 1u + m] += wv.z * xv.z; acc[r * 1u + m] += wv.w * xv.w; } } } } }
+      for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide + part; f32x4 xv = k_four(x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))], TX, 1u, at);
+#pragma unroll
+      for (u32 r = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
     }
   } else {
     for (u32 k = k0 + ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)); k < k1; k += TEAM) {
      
 #pragma unroll
       for (u32 r = 0u; r < 4u; r += 1u) {
-        u32 col = (first + ((DUAL == 1u) ? ((r) & 1u) : (r)));
+        u32 col = (first + (r) / 4u * ((DUAL == 1u) ? (2u) : (4u)) + ((DUAL == 1u) ? ((r) & 1u) : ((r) & 3u)));
         if (col < p.n) {
           u32 at_w = w_base + col * p.k + k;
           u32 word = 0u;
-          if (DUAL == 1u && r >= 2u) {
+          if (DUAL == 1u && (r & 2u) != 0u) {
             word = up[at_w >> ((TW == 0u) ? (0u) : (1u))];
           } else {
             word = w[at_w >> ((TW == 0u) ? (0u) : (1u))];
@@ -589,33 +592,35 @@ extern "C" __global__ void __launch_bounds__(K_C0) matvec1(const u32 *x, const u
       }
     }
   }
-  for (u32 m = 0u; m < MR; m += 1u) {
+  for (u32 step = 0u; step < MR * (4u / 4u); step += 1u) {
+    u32 m = step / (4u / 4u);
+    u32 col = first + step % (4u / 4u) * ((DUAL == 1u) ? (2u) : (4u));
     f32 f0 = 0.0f;
     f32 f1 = 0.0f;
     f32 f2 = 0.0f;
     f32 f3 = 0.0f;
    
 #pragma unroll
-    for (u32 i = 0u; i < 1u; i += 1u) {
-      if (i == m) {
-        f0 = acc[i];
-        f1 = acc[1u + i];
-        f2 = acc[2u * 1u + i];
-        f3 = acc[3u * 1u + i];
+    for (u32 i = 0u; i < 1u * (4u / 4u); i += 1u) {
+      if (i == step) {
+        f0 = acc[i % (4u / 4u) * 4u * 1u + i / (4u / 4u)];
+        f1 = acc[(i % (4u / 4u) * 4u + 1u) * 1u + i / (4u / 4u)];
+        f2 = acc[(i % (4u / 4u) * 4u + 2u) * 1u + i / (4u / 4u)];
+        f3 = acc[(i % (4u / 4u) * 4u + 3u) * 1u + i / (4u / 4u)];
       }
     }
     if (0u == 1u) { __syncthreads(); red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f0; if (2u > 1u) { red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f1; } if (2u > 2u) { red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f1; } __syncthreads(); for (u32 k_w = TEAM / 2u; k_w > 0u; k_w = k_w >> 1u) { if (((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) < k_w) { u32 k_a = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)); u32 k_b = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) + k_w * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u)); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[((u32)K_C0) + k_a] = ((red[((u32)K_C0) + k_a]) + (red[((u32)K_C0) + k_b])); } if (2u > 2u) { red[2u * ((u32)K_C0) + k_a] = ((red[2u * ((u32)K_C0) + k_a]) + (red[2u * ((u32)K_C0) + k_b])); } } __syncthreads(); } f0 = red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; if (2u > 1u) { f1 = red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; } if (2u > 2u) { f1 = red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; } } else { for (u32 k_w = 1u; k_w < min(TEAM, 32u); k_w = k_w << 1u) { f0 = ((f0) + (SG_XOR(f0, k_w))); if (2u > 1u) { f1 = ((f1) + (SG_XOR(f1, k_w))); } if (2u > 2u) { f1 = ((f1) + (SG_XOR(f1, k_w))); } } if (TEAM > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = f0; if (2u > 1u) { red[((u32)K_C0) + (threadIdx.x >> 5u)] = f1; } if (2u > 2u) { red[2u * ((u32)K_C0) + (threadIdx.x >> 5u)] = f1; } } __syncthreads(); u32 k_first = ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / TEAM)) * (TEAM / 32u); f0 = red[k_first]; if (2u > 1u) { f1 = red[((u32)K_C0) + k_first]; } if (2u > 2u) { f1 = red[2u * ((u32)K_C0) + k_first]; } for (u32 k_i = k_first + 1u; k_i < k_first + TEAM / 32u; k_i += 1u) { f0 = ((f0) + (red[k_i])); if (2u > 1u) { f1 = ((f1) + (red[((u32)K_C0) + k_i])); } if (2u > 2u) { f1 = ((f1) + (red[2u * ((u32)K_C0) + k_i])); } } } }
     if (0u == 1u) { __syncthreads(); red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f2; if (2u > 1u) { red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f3; } if (2u > 2u) { red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f3; } __syncthreads(); for (u32 k_w = TEAM / 2u; k_w > 0u; k_w = k_w >> 1u) { if (((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) < k_w) { u32 k_a = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)); u32 k_b = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) + k_w * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u)); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[((u32)K_C0) + k_a] = ((red[((u32)K_C0) + k_a]) + (red[((u32)K_C0) + k_b])); } if (2u > 2u) { red[2u * ((u32)K_C0) + k_a] = ((red[2u * ((u32)K_C0) + k_a]) + (red[2u * ((u32)K_C0) + k_b])); } } __syncthreads(); } f2 = red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; if (2u > 1u) { f3 = red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; } if (2u > 2u) { f3 = red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; } } else { for (u32 k_w = 1u; k_w < min(TEAM, 32u); k_w = k_w << 1u) { f2 = ((f2) + (SG_XOR(f2, k_w))); if (2u > 1u) { f3 = ((f3) + (SG_XOR(f3, k_w))); } if (2u > 2u) { f3 = ((f3) + (SG_XOR(f3, k_w))); } } if (TEAM > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = f2; if (2u > 1u) { red[((u32)K_C0) + (threadIdx.x >> 5u)] = f3; } if (2u > 2u) { red[2u * ((u32)K_C0) + (threadIdx.x >> 5u)] = f3; } } __syncthreads(); u32 k_first = ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / TEAM)) * (TEAM / 32u); f2 = red[k_first]; if (2u > 1u) { f3 = red[((u32)K_C0) + k_first]; } if (2u > 2u) { f3 = red[2u * ((u32)K_C0) + k_first]; } for (u32 k_i = k_first + 1u; k_i < k_first + TEAM / 32u; k_i += 1u) { f2 = ((f2) + (red[k_i])); if (2u > 1u) { f3 = ((f3) + (red[((u32)K_C0) + k_i])); } if (2u > 2u) { f3 = ((f3) + (red[2u * ((u32)K_C0) + k_i])); } } } }
-    if (((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) == 0u && first < p.n) {
-      u32 at = (slice * MR + m) * p.n + first;
-      u32 left = min(((DUAL == 1u) ? (2u) : (4u)), p.n - first);
+    if (((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) == 0u && col < p.n) {
+      u32 at = (slice * MR + m) * p.n + col;
+      u32 left = min(((DUAL == 1u) ? (2u) : (4u)), p.n - col);
       if (DUAL == 1u) {
         for (u32 e = 0u; e < 2u; e += 1u) {
           f32 g = k_act(ACT, ((e == 0u) ? (f0) : (f1)));
           if (e == 0u) { f0 = g * f2; } else { f1 = g * f3; }
         }
       } else {
-        if (ACT != 0u || EXTRA != 0u) { for (u32 e = 0u; e < min(4u, left); e += 1u) { f32 f = ((e < 2u) ? (((e == 0u) ? (f0) : (f1))) : (((e == 2u) ? (f2) : (f3)))); { f32 k_bare = f; if (EXTRA == 1u) { f += __uint_as_float(k_float(extra[((first) + e) >> ((TE == 0u) ? (0u) : (1u))], TE, ((first) + e))); } if (EXTRA == 2u) { f += __uint_as_float(k_float(extra[0u], TE, 0u)); } if (EXTRA == 3u) { f = __uint_as_float(extra[(at) + e]); } f = k_act(ACT, f); if (EXTRA == 3u) { f = f * k_bare; } } if (e == 0u) { f0 = f; } if (e == 1u) { f1 = f; } if (e == 2u) { f2 = f; } if (e == 3u) { f3 = f; } } }
+        if (ACT != 0u || EXTRA != 0u) { for (u32 e = 0u; e < min(4u, left); e += 1u) { f32 f = ((e < 2u) ? (((e == 0u) ? (f0) : (f1))) : (((e == 2u) ? (f2) : (f3)))); { f32 k_bare = f; if (EXTRA == 1u) { f += __uint_as_float(k_float(extra[((col) + e) >> ((TE == 0u) ? (0u) : (1u))], TE, ((col) + e))); } if (EXTRA == 2u) { f += __uint_as_float(k_float(extra[0u], TE, 0u)); } if (EXTRA == 3u) { f = __uint_as_float(extra[(at) + e]); } f = k_act(ACT, f); if (EXTRA == 3u) { f = f * k_bare; } } if (e == 0u) { f0 = f; } if (e == 1u) { f1 = f; } if (e == 2u) { f2 = f; } if (e == 3u) { f3 = f; } } }
       }
       if (TY == 0u) { if (0u == 1u) { } else { y[at] = __float_as_uint(f0); if ((left) > 1u) { y[(at) + 1u] = __float_as_uint(f1); } if ((left) > 2u) { y[(at) + 2u] = __float_as_uint(f2); } if ((left) > 3u) { y[(at) + 3u] = __float_as_uint(f3); } } } else { y[(at) >> 1u] = k_pair(f0, f1, TY); if ((left) > 2u) { y[((at) >> 1u) + 1u] = k_pair(f2, f3, TY); } }
     }

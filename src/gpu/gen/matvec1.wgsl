@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -35,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = select(select(0u, 1u, (T) == 1u || (T) == 2u || (T) == 6u), 2u, (T) == 4u || (T) == 5u || (T) == 10u);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -491,7 +490,7 @@ var<workgroup> red : array<f32, 2u * GROUP>;
   var slice : u32 = (k_wid.y * k_wn.x + k_wid.x) / p.parts;
   var split : u32 = slice / p.batches;
   var batch : u32 = slice - split * p.batches;
-  var first : u32 = (((k_wid.y * k_wn.x + k_wid.x) - slice * p.parts) * (GROUP / TEAM) + select(k_lid.x / TEAM, k_lid.x % (GROUP / TEAM), 0u == 1u)) * select(4u, 2u, DUAL == 1u);
+  var first : u32 = (((k_wid.y * k_wn.x + k_wid.x) - slice * p.parts) * (GROUP / TEAM) + select(k_lid.x / TEAM, k_lid.x % (GROUP / TEAM), 0u == 1u)) * (4u / 4u * select(4u, 2u, DUAL == 1u));
   var k0 : u32 = split * p.k_part;
   var k1 : u32 = min(p.k, k0 + p.k_part);
   var x_base : u32 = 0u;
@@ -515,19 +514,19 @@ var<workgroup> red : array<f32, 2u * GROUP>;
     var wide : u32 = select(8u, 4u, TW == 0u);
     var k : u32 = k0 + select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) * wide;
     for (; k + (4u - 1u) * TEAM * wide < k1; k += 4u * TEAM * wide) {
-      var raw : array<vec4<u32>, 4u * 4u>; for (var u : u32 = 0u; u < 4u; u += 1u) { for (var r : u32 = 0u; r < 4u; r += 1u) { var at : u32 = (w_base + min((first + select(r, (r) & 1u, DUAL == 1u)), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + select(1u, 0u, TW == 0u)); if (DUAL == 1u && r >= 2u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } } for (var u : u32 = 0u; u < 4u; u += 1u) { for (var m : u32 = 0u; m < 1u; m += 1u) { if (m < MR) { var at : u32 = x_base + m * p.k + k + u * TEAM * wide; var x_raw : vec4<u32> = x4[at >> (2u + select(1u, 0u, TX == 0u))]; var xv : vec4<f32> = k_four(x_raw, TX, 1u, at); for (var r : u32 = 0u; r < 4u; r += 1u) { var wv : vec4<f32> = k_four(raw[u * 4u + r], TW, 1u, 0u); acc[r * 1u + m] += wv.x * xv.x; acc[r * 1u + m] += wv.y * xv.y; acc[r * 1u + m] += wv.z * xv.z; acc[r * 1u + m] += wv.w * xv.w; } if (TW != 0u) { if (TX == 0u) { x_raw = x4[(at >> 2u) + 1u]; } xv = k_four(x_raw, TX, 1u, at + 4u); for (var r : u32 = 0u; r < 4u; r += 1u) { var wv : vec4<f32> = k_four(raw[u * 4u + r], TW, 1u, 4u); acc[r * 1u + m] += wv.x * xv.x; acc[r * 1u + m] += wv.y * xv.y; acc[r * 1u + m] += wv.z * xv.z; acc[r * 1u + m] += wv.w * xv.w; } } } } }
+      var raw : array<vec4<u32>, 4u * 4u>; for (var u : u32 = 0u; u < 4u; u += 1u) { for (var r : u32 = 0u; r < 4u; r += 1u) { var at : u32 = (w_base + min((first + (r) / 4u * select(4u, 2u, DUAL == 1u) + select((r) & 3u, (r) & 1u, DUAL == 1u)), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + select(1u, 0u, TW == 0u)); if (DUAL == 1u && (r & 2u) != 0u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } } for (var u : u32 = 0u; u < 4u; u += 1u) { for (var part : u32 = 0u; part < 8u; part += 4u) { if (part < wide) { var wv : array<vec4<f32>, 4u>; for (var r : u32 = 0u; r < 4u; r += 1u) { wv[r] = k_four(raw[u * 4u + r], TW, 1u, part); } for (var m : u32 = 0u; m < 1u; m += 1u) { if (m < MR) { var at : u32 = x_base + m * p.k + k + u * TEAM * wide + part; var xv : vec4<f32> = k_four(x4[at >> (2u + select(1u, 0u, TX == 0u))], TX, 1u, at); for (var r : u32 = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
     }
     for (; k < k1; k += TEAM * wide) {
-      var raw : array<vec4<u32>, 4u * 1u>; for (var u : u32 = 0u; u < 1u; u += 1u) { for (var r : u32 = 0u; r < 4u; r += 1u) { var at : u32 = (w_base + min((first + select(r, (r) & 1u, DUAL == 1u)), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + select(1u, 0u, TW == 0u)); if (DUAL == 1u && r >= 2u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } } for (var u : u32 = 0u; u < 1u; u += 1u) { for (var m : u32 = 0u; m < 1u; m += 1u) { if (m < MR) { var at : u32 = x_base + m * p.k + k + u * TEAM * wide; var x_raw : vec4<u32> = x4[at >> (2u + select(1u, 0u, TX == 0u))]; var xv : vec4<f32> = k_four(x_raw, TX, 1u, at); for (var r : u32 = 0u; r < 4u; r += 1u) { var wv : vec4<f32> = k_four(raw[u * 4u + r], TW, 1u, 0u); acc[r * 1u + m] += wv.x * xv.x; acc[r * 1u + m] += wv.y * xv.y; acc[r * 1u + m] += wv.z * xv.z; acc[r * 1u + m] += wv.w * xv.w; } if (TW != 0u) { if (TX == 0u) { x_raw = x4[(at >> 2u) + 1u]; } xv = k_four(x_raw, TX, 1u, at + 4u); for (var r : u32 = 0u; r < 4u; r += 1u) { var wv : vec4<f32> = k_four(raw[u * 4u + r], TW, 1u, 4u); acc[r * 1u + m] += wv.x * xv.x; acc[r * 1u + m] += wv.y * xv.y; acc[r * 1u + m] += wv.z * xv.z; acc[r * 1u + m] += wv.w * xv.w; } } } } }
+      var raw : array<vec4<u32>, 4u * 1u>; for (var u : u32 = 0u; u < 1u; u += 1u) { for (var r : u32 = 0u; r < 4u; r += 1u) { var at : u32 = (w_base + min((first + (r) / 4u * select(4u, 2u, DUAL == 1u) + select((r) & 3u, (r) & 1u, DUAL == 1u)), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + select(1u, 0u, TW == 0u)); if (DUAL == 1u && (r & 2u) != 0u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } } for (var u : u32 = 0u; u < 1u; u += 1u) { for (var part : u32 = 0u; part < 8u; part += 4u) { if (part < wide) { var wv : array<vec4<f32>, 4u>; for (var r : u32 = 0u; r < 4u; r += 1u) { wv[r] = k_four(raw[u * 4u + r], TW, 1u, part); } for (var m : u32 = 0u; m < 1u; m += 1u) { if (m < MR) { var at : u32 = x_base + m * p.k + k + u * TEAM * wide + part; var xv : vec4<f32> = k_four(x4[at >> (2u + select(1u, 0u, TX == 0u))], TX, 1u, at); for (var r : u32 = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
     }
   } else {
     for (var k : u32 = k0 + select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u); k < k1; k += TEAM) {
       for (var r : u32 = 0u; r < 4u; r += 1u) {
-        var col : u32 = (first + select(r, (r) & 1u, DUAL == 1u));
+        var col : u32 = (first + (r) / 4u * select(4u, 2u, DUAL == 1u) + select((r) & 3u, (r) & 1u, DUAL == 1u));
         if (col < p.n) {
           var at_w : u32 = w_base + col * p.k + k;
           var word : u32 = 0u;
-          if (DUAL == 1u && r >= 2u) {
+          if (DUAL == 1u && (r & 2u) != 0u) {
             word = up[at_w >> select(1u, 0u, TW == 0u)];
           } else {
             word = w[at_w >> select(1u, 0u, TW == 0u)];
@@ -544,31 +543,33 @@ var<workgroup> red : array<f32, 2u * GROUP>;
       }
     }
   }
-  for (var m : u32 = 0u; m < MR; m += 1u) {
+  for (var step : u32 = 0u; step < MR * (4u / 4u); step += 1u) {
+    var m : u32 = step / (4u / 4u);
+    var col : u32 = first + step % (4u / 4u) * select(4u, 2u, DUAL == 1u);
     var f0 : f32 = 0.0f;
     var f1 : f32 = 0.0f;
     var f2 : f32 = 0.0f;
     var f3 : f32 = 0.0f;
-    for (var i : u32 = 0u; i < 1u; i += 1u) {
-      if (i == m) {
-        f0 = acc[i];
-        f1 = acc[1u + i];
-        f2 = acc[2u * 1u + i];
-        f3 = acc[3u * 1u + i];
+    for (var i : u32 = 0u; i < 1u * (4u / 4u); i += 1u) {
+      if (i == step) {
+        f0 = acc[i % (4u / 4u) * 4u * 1u + i / (4u / 4u)];
+        f1 = acc[(i % (4u / 4u) * 4u + 1u) * 1u + i / (4u / 4u)];
+        f2 = acc[(i % (4u / 4u) * 4u + 2u) * 1u + i / (4u / 4u)];
+        f3 = acc[(i % (4u / 4u) * 4u + 3u) * 1u + i / (4u / 4u)];
       }
     }
     workgroupBarrier(); red[k_lid.x] = f0; if (2u > 1u) { red[GROUP + k_lid.x] = f1; } if (2u > 2u) { red[2u * GROUP + k_lid.x] = f1; } workgroupBarrier(); for (var k_w : u32 = TEAM / 2u; k_w > 0u; k_w = k_w >> 1u) { if (select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) < k_w) { var k_a : u32 = k_lid.x; var k_b : u32 = k_lid.x + k_w * select(1u, (GROUP / TEAM), 0u == 1u); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[GROUP + k_a] = ((red[GROUP + k_a]) + (red[GROUP + k_b])); } if (2u > 2u) { red[2u * GROUP + k_a] = ((red[2u * GROUP + k_a]) + (red[2u * GROUP + k_b])); } } workgroupBarrier(); } f0 = red[k_lid.x - select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) * select(1u, (GROUP / TEAM), 0u == 1u)]; if (2u > 1u) { f1 = red[GROUP + k_lid.x - select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) * select(1u, (GROUP / TEAM), 0u == 1u)]; } if (2u > 2u) { f1 = red[2u * GROUP + k_lid.x - select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) * select(1u, (GROUP / TEAM), 0u == 1u)]; }
     workgroupBarrier(); red[k_lid.x] = f2; if (2u > 1u) { red[GROUP + k_lid.x] = f3; } if (2u > 2u) { red[2u * GROUP + k_lid.x] = f3; } workgroupBarrier(); for (var k_w : u32 = TEAM / 2u; k_w > 0u; k_w = k_w >> 1u) { if (select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) < k_w) { var k_a : u32 = k_lid.x; var k_b : u32 = k_lid.x + k_w * select(1u, (GROUP / TEAM), 0u == 1u); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[GROUP + k_a] = ((red[GROUP + k_a]) + (red[GROUP + k_b])); } if (2u > 2u) { red[2u * GROUP + k_a] = ((red[2u * GROUP + k_a]) + (red[2u * GROUP + k_b])); } } workgroupBarrier(); } f2 = red[k_lid.x - select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) * select(1u, (GROUP / TEAM), 0u == 1u)]; if (2u > 1u) { f3 = red[GROUP + k_lid.x - select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) * select(1u, (GROUP / TEAM), 0u == 1u)]; } if (2u > 2u) { f3 = red[2u * GROUP + k_lid.x - select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) * select(1u, (GROUP / TEAM), 0u == 1u)]; }
-    if (select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) == 0u && first < p.n) {
-      var at : u32 = (slice * MR + m) * p.n + first;
-      var left : u32 = min(select(4u, 2u, DUAL == 1u), p.n - first);
+    if (select(k_lid.x % TEAM, k_lid.x / (GROUP / TEAM), 0u == 1u) == 0u && col < p.n) {
+      var at : u32 = (slice * MR + m) * p.n + col;
+      var left : u32 = min(select(4u, 2u, DUAL == 1u), p.n - col);
       if (DUAL == 1u) {
         for (var e : u32 = 0u; e < 2u; e += 1u) {
           var g : f32 = k_act(ACT, select(f1, f0, e == 0u));
           if (e == 0u) { f0 = g * f2; } else { f1 = g * f3; }
         }
       } else {
-        if (ACT != 0u || EXTRA != 0u) { for (var e : u32 = 0u; e < min(4u, left); e += 1u) { var f : f32 = select(select(f3, f2, e == 2u), select(f1, f0, e == 0u), e < 2u); { var k_bare : f32 = f; if (EXTRA == 1u) { f += bitcast<f32>(k_float(extra[((first) + e) >> select(1u, 0u, TE == 0u)], TE, ((first) + e))); } if (EXTRA == 2u) { f += bitcast<f32>(k_float(extra[0u], TE, 0u)); } if (EXTRA == 3u) { f = bitcast<f32>(extra[(at) + e]); } f = k_act(ACT, f); if (EXTRA == 3u) { f = f * k_bare; } } if (e == 0u) { f0 = f; } if (e == 1u) { f1 = f; } if (e == 2u) { f2 = f; } if (e == 3u) { f3 = f; } } }
+        if (ACT != 0u || EXTRA != 0u) { for (var e : u32 = 0u; e < min(4u, left); e += 1u) { var f : f32 = select(select(f3, f2, e == 2u), select(f1, f0, e == 0u), e < 2u); { var k_bare : f32 = f; if (EXTRA == 1u) { f += bitcast<f32>(k_float(extra[((col) + e) >> select(1u, 0u, TE == 0u)], TE, ((col) + e))); } if (EXTRA == 2u) { f += bitcast<f32>(k_float(extra[0u], TE, 0u)); } if (EXTRA == 3u) { f = bitcast<f32>(extra[(at) + e]); } f = k_act(ACT, f); if (EXTRA == 3u) { f = f * k_bare; } } if (e == 0u) { f0 = f; } if (e == 1u) { f1 = f; } if (e == 2u) { f2 = f; } if (e == 3u) { f3 = f; } } }
       }
       if (TY == 0u) { if (0u == 1u) { } else { y[at] = bitcast<u32>(f0); if ((left) > 1u) { y[(at) + 1u] = bitcast<u32>(f1); } if ((left) > 2u) { y[(at) + 2u] = bitcast<u32>(f2); } if ((left) > 3u) { y[(at) + 3u] = bitcast<u32>(f3); } } } else { y[(at) >> 1u] = k_pair(f0, f1, TY); if ((left) > 2u) { y[((at) >> 1u) + 1u] = k_pair(f2, f3, TY); } }
     }

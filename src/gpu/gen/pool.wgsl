@@ -4,26 +4,13 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_shift(T : u32) -> u32 {
-  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
-}
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
-  var sign : u32 = (u >> 16u) & 0x8000u;
   var a : u32 = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    var drop : u32 = 126u - (a >> 23u);
-    var m : u32 = (a & 0x7fffffu) | 0x800000u;
-    var q : u32 = m >> drop;
-    var rest : u32 = m & ((1u << drop) - 1u);
-    var tie : u32 = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -47,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -64,7 +51,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
-fn k_div(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
+fn k_quotient(n : u32, m : u32, s : u32) -> u32 { return k_mulhi(n << 1u, m) >> s; }
 fn k_first_tap(start : i32, dilation : i32) -> u32 {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -113,20 +100,20 @@ struct Params { groups : u32,
 @group(0) @binding(0) var<storage, read_write> x : array<u32>;
 @group(0) @binding(1) var<storage, read_write> y : array<u32>;
 @compute @workgroup_size(GROUP) fn pool(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
-  var shift : u32 = k_shift(T);
+  var shift : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   var w : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
   if ((w << shift) < p.n) {
     var word : u32 = 0u;
     for (var e : u32 = 0u; e < (1u << shift); e += 1u) {
       var item : u32 = (w << shift) + e;
       if (item < p.n) {
-        var plane : u32 = k_div(item, p.plane_m, p.plane_s); var rest : u32 = (item) - plane * p.plane; var o_z : u32 = k_div(rest, p.slice_m, p.slice_s); rest = rest - o_z * p.slice; var o_y : u32 = k_div(rest, p.row_m, p.row_s); var start_z : i32 = i32(o_z) * p.stride_z - p.pad_z; var start_y : i32 = i32(o_y) * p.stride_y - p.pad_y; var start_x : i32 = i32(rest - o_y * p.row) * p.stride_x - p.pad_x; var first_z : u32 = k_first_tap(start_z, p.dilation_z); var first_y : u32 = k_first_tap(start_y, p.dilation_y); var first_x : u32 = k_first_tap(start_x, p.dilation_x); var end_z : u32 = max(first_z, k_end_tap(start_z, p.dilation_z, p.kernel_z, p.in_z)); var end_y : u32 = max(first_y, k_end_tap(start_y, p.dilation_y, p.kernel_y, p.in_y)); var end_x : u32 = max(first_x, k_end_tap(start_x, p.dilation_x, p.kernel_x, p.in_x)); var divisor : f32 = f32(end_z - first_z) * f32(end_y - first_y) * f32(end_x - first_x); if (COUNT_PAD == 1u) { divisor = f32(k_end_tap(start_z, p.dilation_z, p.kernel_z, p.padded_z)) * f32(k_end_tap(start_y, p.dilation_y, p.kernel_y, p.padded_y)) * f32(k_end_tap(start_x, p.dilation_x, p.kernel_x, p.padded_x)); }
+        var plane : u32 = k_quotient(item, p.plane_m, p.plane_s); var rest : u32 = (item) - plane * p.plane; var o_z : u32 = k_quotient(rest, p.slice_m, p.slice_s); rest = rest - o_z * p.slice; var o_y : u32 = k_quotient(rest, p.row_m, p.row_s); var start_z : i32 = i32(o_z) * p.stride_z - p.pad_z; var start_y : i32 = i32(o_y) * p.stride_y - p.pad_y; var start_x : i32 = i32(rest - o_y * p.row) * p.stride_x - p.pad_x; var first_z : u32 = k_first_tap(start_z, p.dilation_z); var first_y : u32 = k_first_tap(start_y, p.dilation_y); var first_x : u32 = k_first_tap(start_x, p.dilation_x); var end_z : u32 = max(first_z, k_end_tap(start_z, p.dilation_z, p.kernel_z, p.in_z)); var end_y : u32 = max(first_y, k_end_tap(start_y, p.dilation_y, p.kernel_y, p.in_y)); var end_x : u32 = max(first_x, k_end_tap(start_x, p.dilation_x, p.kernel_x, p.in_x)); var divisor : f32 = f32(end_z - first_z) * f32(end_y - first_y) * f32(end_x - first_x); if (COUNT_PAD == 1u) { divisor = f32(k_end_tap(start_z, p.dilation_z, p.kernel_z, p.padded_z)) * f32(k_end_tap(start_y, p.dilation_y, p.kernel_y, p.padded_y)) * f32(k_end_tap(start_x, p.dilation_x, p.kernel_x, p.padded_x)); }
         var state : u32 = 0u;
         for (var i : u32 = first_z; i < end_z; i += 1u) {
           for (var j : u32 = first_y; j < end_y; j += 1u) {
             var at : u32 = (((plane * p.in_z + u32(start_z + i32(i) * p.dilation_z)) * p.in_y + u32(start_y + i32(j) * p.dilation_y)) * p.in_x + u32(start_x + i32(first_x) * p.dilation_x));
             for (var k : u32 = first_x; k < end_x; k += 1u) {
-              state = k_pool_join(state, k_pool_enter(k_element(x[(at) >> k_shift(T)], T, at), IS_MAX), IS_MAX);
+              state = k_pool_join(state, k_pool_enter(k_element(x[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at), IS_MAX), IS_MAX);
               at += u32(p.dilation_x);
             }
           }

@@ -27,26 +27,13 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -70,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -87,7 +74,7 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
-static __device__ __forceinline__ u32 k_div(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
+static __device__ __forceinline__ u32 k_quotient(u32 n, u32 m, u32 s) { return __umulhi(n << 1u, m) >> s; }
 static __device__ __forceinline__ u32 k_first_tap(i32 start, i32 dilation) {
   if (start >= 0) { return 0u; }
   if (dilation == 1) { return u32(-start); }
@@ -137,12 +124,12 @@ struct Params { u32 groups;
 static __shared__ u32 most[((u32)K_C0)];
 static __shared__ f32 red[((u32)K_C0)];
 extern "C" __global__ void __launch_bounds__(K_C0) pool_lanes(const u32 *x, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
-  u32 shift = k_shift(T);
+  u32 shift = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   u32 w = (blockIdx.y * gridDim.x + blockIdx.x) * (((u32)K_C0) / LANES) + ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / LANES));
   u32 word = 0u;
   for (u32 e = 0u; e < (1u << shift); e += 1u) {
     u32 item = min((w << shift) + e, p.n - 1u);
-    u32 plane = k_div(item, p.plane_m, p.plane_s); u32 rest = (item) - plane * p.plane; u32 o_z = k_div(rest, p.slice_m, p.slice_s); rest = rest - o_z * p.slice; u32 o_y = k_div(rest, p.row_m, p.row_s); i32 start_z = i32(o_z) * p.stride_z - p.pad_z; i32 start_y = i32(o_y) * p.stride_y - p.pad_y; i32 start_x = i32(rest - o_y * p.row) * p.stride_x - p.pad_x; u32 first_z = k_first_tap(start_z, p.dilation_z); u32 first_y = k_first_tap(start_y, p.dilation_y); u32 first_x = k_first_tap(start_x, p.dilation_x); u32 end_z = max(first_z, k_end_tap(start_z, p.dilation_z, p.kernel_z, p.in_z)); u32 end_y = max(first_y, k_end_tap(start_y, p.dilation_y, p.kernel_y, p.in_y)); u32 end_x = max(first_x, k_end_tap(start_x, p.dilation_x, p.kernel_x, p.in_x)); f32 divisor = f32(end_z - first_z) * f32(end_y - first_y) * f32(end_x - first_x); if (COUNT_PAD == 1u) { divisor = f32(k_end_tap(start_z, p.dilation_z, p.kernel_z, p.padded_z)) * f32(k_end_tap(start_y, p.dilation_y, p.kernel_y, p.padded_y)) * f32(k_end_tap(start_x, p.dilation_x, p.kernel_x, p.padded_x)); }
+    u32 plane = k_quotient(item, p.plane_m, p.plane_s); u32 rest = (item) - plane * p.plane; u32 o_z = k_quotient(rest, p.slice_m, p.slice_s); rest = rest - o_z * p.slice; u32 o_y = k_quotient(rest, p.row_m, p.row_s); i32 start_z = i32(o_z) * p.stride_z - p.pad_z; i32 start_y = i32(o_y) * p.stride_y - p.pad_y; i32 start_x = i32(rest - o_y * p.row) * p.stride_x - p.pad_x; u32 first_z = k_first_tap(start_z, p.dilation_z); u32 first_y = k_first_tap(start_y, p.dilation_y); u32 first_x = k_first_tap(start_x, p.dilation_x); u32 end_z = max(first_z, k_end_tap(start_z, p.dilation_z, p.kernel_z, p.in_z)); u32 end_y = max(first_y, k_end_tap(start_y, p.dilation_y, p.kernel_y, p.in_y)); u32 end_x = max(first_x, k_end_tap(start_x, p.dilation_x, p.kernel_x, p.in_x)); f32 divisor = f32(end_z - first_z) * f32(end_y - first_y) * f32(end_x - first_x); if (COUNT_PAD == 1u) { divisor = f32(k_end_tap(start_z, p.dilation_z, p.kernel_z, p.padded_z)) * f32(k_end_tap(start_y, p.dilation_y, p.kernel_y, p.padded_y)) * f32(k_end_tap(start_x, p.dilation_x, p.kernel_x, p.padded_x)); }
     u32 wide = max(end_x - first_x, 1u);
     u32 high = max(end_y - first_y, 1u);
     u32 taps = (end_z - first_z) * (end_y - first_y) * (end_x - first_x);
@@ -153,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) pool_lanes(const u32 *x, u32 
         u32 k = t - line * wide;
         u32 i = line / high;
         u32 at = (((plane * p.in_z + u32(start_z + i32(first_z + i) * p.dilation_z)) * p.in_y + u32(start_y + i32(first_y + line - i * high) * p.dilation_y)) * p.in_x + u32(start_x + i32(first_x + k) * p.dilation_x));
-        state = k_pool_join(state, k_pool_enter(k_element(x[(at) >> k_shift(T)], T, at), IS_MAX), IS_MAX);
+        state = k_pool_join(state, k_pool_enter(k_element(x[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at), IS_MAX), IS_MAX);
       }
     }
     if (IS_MAX == 1u) {

@@ -10,8 +10,7 @@ fn k_half_bits(v : f32) -> u32 {
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);

@@ -4,26 +4,13 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_shift(T : u32) -> u32 {
-  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
-}
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
-  var sign : u32 = (u >> 16u) & 0x8000u;
   var a : u32 = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    var drop : u32 = 126u - (a >> 23u);
-    var m : u32 = (a & 0x7fffffu) | 0x800000u;
-    var q : u32 = m >> drop;
-    var rest : u32 = m & ((1u << drop) - 1u);
-    var tie : u32 = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -47,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -67,9 +54,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
 fn k_isnan(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 fn k_isinf(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
 fn k_iszero(x : f32) -> bool { return (bitcast<u32>(x) << 1u) == 0u; }
-fn k_copysign(magnitude : f32, sign : f32) -> f32 {
-  return bitcast<f32>((bitcast<u32>(magnitude) & 0x7fffffffu) | (bitcast<u32>(sign) & 0x80000000u));
-}
+fn k_copysign(magnitude : f32, sign : f32) -> f32 { return bitcast<f32>(bitcast<u32>(magnitude) | (bitcast<u32>(sign) & 0x80000000u)); }
 fn k_or_nan(x : f32, y : f32) -> f32 { return select(y, x, k_isnan(x)); }
 fn k_key(x : f32) -> i32 {
   var u : u32 = bitcast<u32>(x);
@@ -158,8 +143,9 @@ fn k_fma(a : f32, b : f32, c : f32) -> f32 {
   var bh : f32 = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
   var al : f32 = a - ah;
   var bl : f32 = b - bh;
-  var rest : f32 = fma(al, bl, fma(al, bh, fma(ah, bl, fma(ah, bh, -t))));
-  return (t + c) + rest;
+  var rest : f32 = (((ah * bh - t) + ah * bl) + al * bh) + al * bl;
+  var y : f32 = (t + c) + rest;
+  return y;
 }
 fn k_sqrt(x : f32) -> f32 {
   var u : u32 = bitcast<u32>(x);
@@ -192,7 +178,11 @@ fn k_expm1_small(r : f32) -> f32 {
   var p : f32 = fma(fma(fma(fma(1.395048574e-03f, r, 8.368887939e-03f), r, 4.166620597e-02f), r, 1.666651815e-01f), r, 0.5f);
   return fma(r * r, p, r);
 }
-fn k_exp_rest(x : f32, n : f32) -> f32 { return fma(n, 2.12194440e-4f, fma(n, -0.693359375f, x)); }
+fn k_exp_rest(x : f32, n : f32) -> f32 {
+  var r : f32 = x - n * 0.693359375f;
+  r = r + n * 2.12194440e-4f;
+  return r;
+}
 fn k_exp_scale(y : f32, n : f32) -> f32 { return y * bitcast<f32>(u32(i32(n) + 126) << 23u) * 2.0f; }
 fn k_exp(x : f32) -> f32 {
   var c : f32 = min(89.0f, max(-87.5f, x));
@@ -218,9 +208,10 @@ fn k_log(x : f32) -> f32 {
   var p : f32 = fma(fma(fma(6.746591628e-02f, f, -1.167563871e-01f), f, 1.188817769e-01f), f, -1.240559220e-01f);
   p = fma(fma(fma(p, f, 1.421955079e-01f), f, -1.666799635e-01f), f, 2.000211924e-01f);
   p = fma(fma(p, f, -2.500000894e-01f), f, 3.333331347e-01f);
-  var y : f32 = fma(n, -2.12194440e-4f, f * z * p);
-  y = f + fma(z, -0.5f, y);
-  var r : u32 = select(bitcast<u32>(fma(n, 0.693359375f, y)), u, u == 0x7f800000u);
+  var y : f32 = f * z * p - n * 2.12194440e-4f;
+  y = f + (y - z * 0.5f);
+  y = y + n * 0.693359375f;
+  var r : u32 = select(bitcast<u32>(y), u, u == 0x7f800000u);
   r = select(r, 0xff800000u, (u << 1u) == 0u);
   return bitcast<f32>(select(r, 0x7fc00000u, u > 0x80000000u || k_isnan(x)));
 }
@@ -237,19 +228,24 @@ fn k_tanh(x : f32) -> f32 {
   var z : f32 = a * a;
   var p : f32 = fma(fma(fma(2.147536958e-03f, z, -8.182673715e-03f), z, 2.170296758e-02f), z, -5.394720286e-02f);
   p = fma(fma(p, z, 1.333321035e-01f), z, -3.333333135e-01f);
-  var n : f32 = round(a * 2.88539008f);
-  var e : f32 = k_exp_scale(1.0f + k_expm1_small(k_exp_rest(a + a, n)), n);
+  var e : f32 = exp2(a * 2.88539008f);
   var y : f32 = select(1.0f - 2.0f / (e + 1.0f), fma(a * z, p, a), a < 0.625f);
   return k_or_nan(x, k_copysign(y, x));
 }
-fn k_sigmoid(x : f32) -> f32 { return 1.0f / (1.0f + k_exp(-x)); }
+fn k_sigmoid(x : f32) -> f32 {
+  var y : f32 = 1.0f / (1.0f + exp2(min(87.0f, max(-87.0f, x)) * -1.44269504f));
+  return k_or_nan(x, select(y, 0.0f, x < -87.0f));
+}
 fn k_silu(x : f32) -> f32 { return x * k_sigmoid(x); }
 fn k_gelu_approx(x : f32) -> f32 { return x * k_sigmoid(x * fma(x * x, 0.0713548162726f, 1.59576912161f)); }
-fn k_softplus(x : f32) -> f32 { return k_relu(x) + k_log1p_unit(k_exp(-abs(x))); }
+fn k_softplus(x : f32) -> f32 {
+  var e : f32 = exp2(min(87.0f, abs(x)) * -1.44269504f);
+  return k_or_nan(x, k_relu(x) + k_log1p_unit(e));
+}
 fn k_mish(x : f32) -> f32 {
-  var e : f32 = k_exp(select(x, 20.0f, x > 20.0f));
+  var e : f32 = exp2(min(20.0f, max(-87.0f, x)) * 1.44269504f);
   var n : f32 = e * (e + 2.0f);
-  return x * (n / (n + 2.0f));
+  return x * select(n / (n + 2.0f), 0.0f, x < -87.0f);
 }
 fn k_elu(x : f32, alpha : f32) -> f32 { return select(alpha * k_or_nan(x, k_expm1(min(0.0f, x))), x, x > 0.0f); }
 fn k_leaky_relu(x : f32, alpha : f32) -> f32 { return select(x, alpha * x, bitcast<u32>(x) >= 0x80000000u); }
@@ -266,24 +262,18 @@ fn k_erf(x : f32) -> f32 {
   var z : f32 = a * a;
   var p : f32 = fma(fma(fma(7.889119297e-05f, z, -8.020841051e-04f), z, 5.189535208e-03f), z, -2.685444430e-02f);
   p = a * fma(fma(fma(p, z, 1.128360033e-01f), z, -3.761262596e-01f), z, 1.128379107e+00f);
-  var n : f32 = round(z * -1.44269504f);
-  var e : f32 = k_exp_scale(1.0f + k_expm1_small(k_exp_rest(-z, n)), n);
-  var y : f32 = select(1.0f - e * k_erfc_factor(a), p, a < 1.0f);
+  var y : f32 = select(1.0f - exp2(z * -1.44269504f) * k_erfc_factor(a), p, a < 1.0f);
   return k_or_nan(x, k_copysign(y, x));
 }
 fn k_gelu(x : f32) -> f32 {
-  var a : f32 = min(13.2f, abs(x));
-  var h : f32 = a * a * -0.5f;
-  var n : f32 = round(h * 1.44269504f);
-  var r : f32 = k_exp_rest(h, n);
-  var p : f32 = fma(fma(fma(8.374514058e-03f, r, 4.189835116e-02f), r, 1.666645855e-01f), r, 4.999914765e-01f);
-  var power : f32 = k_exp_scale(1.0f + fma(r * r, p, r), n);
+  var a : f32 = min(13.0f, abs(x));
   var u : f32 = 1.0f / fma(a, 0.353553391f, 1.0f);
   var f : f32 = fma(fma(fma(-2.956218272e-02f, u, 1.424229592e-01f), u, -2.438811809e-01f), u, 1.393562108e-01f);
   f = fma(fma(fma(f, u, -1.353575569e-02f), u, 1.014380679e-01f), u, 1.215278804e-01f);
   f = fma(fma(f, u, 1.411909610e-01f), u, 1.410430223e-01f);
-  var tail : f32 = power * (u * f);
-  return x * select(tail, 1.0f - tail, x > 0.0f);
+  var tail : f32 = exp2(a * a * -0.72134752f) * (u * f);
+  var q : f32 = select(0.0f, tail, a < 13.0f);
+  return x * select(q, 1.0f - q, x > 0.0f);
 }
 fn k_act(act : u32, x : f32) -> f32 {
   if (act == 1u) { return k_relu(x); }
@@ -320,10 +310,10 @@ fn k_angle(x : f32) -> vec2<u32> {
   var a : f32 = abs(x);
   if ((bitcast<u32>(x) & 0x7fffffffu) >= 0x46000000u) { return k_angle_far(x); }
   var n : f32 = round(a * 0.636619772f);
-  var r : f32 = fma(n, -1.5703125f, a);
-  r = fma(n, -0.0004837512969970703f, r);
-  r = fma(n, -7.549533620476723e-08f, r);
-  r = fma(n, -2.5633440682570896e-12f, r);
+  var r : f32 = a - n * 1.5703125f;
+  r = r - n * 0.0004837512969970703f;
+  r = r - n * 7.549533620476723e-08f;
+  r = r - n * 2.5633440682570896e-12f;
   return vec2<u32>(bitcast<u32>(r), u32(n));
 }
 fn k_sin_small(r : f32) -> f32 {
@@ -416,11 +406,12 @@ fn k_pow(a : f32, b : f32) -> f32 {
   var d : u32 = m + 16777216u;
   var below : f32 = f32(d);
   var s : f32 = bitcast<f32>(bitcast<u32>(top / below) & 0xfffff000u);
-  var rest : f32 = fma(-s, f32(d & 0x3fffu), fma(-s, f32(d & 0xffffc000u), top)) / below;
+  var over : f32 = (top - s * f32(d & 0xffffc000u)) - s * f32(d & 0x3fffu);
+  var rest : f32 = over / below;
   var z : f32 = (s + rest) * (s + rest);
   var p : f32 = fma(fma(fma(fma(0.262308189f, z, 0.320598898f), z, 0.412198583f), z, 0.577078016f), z, 0.961796694f);
   var l1 : f32 = s * 2.884765625f;
-  var l2 : f32 = fma(s, 6.24456778e-04f, fma(rest, 2.88539008f, (s + rest) * z * p));
+  var l2 : f32 = ((s + rest) * z * p + rest * 2.88539008f) + s * 6.24456778e-04f;
   var about : f32 = b * (n + (l1 + l2));
   var sum : f32 = select(-400.0f, 400.0f, about > 0.0f);
   var turns : i32 = 0;
@@ -431,9 +422,9 @@ fn k_pow(a : f32, b : f32) -> f32 {
     var ll : f32 = l1 - lh;
     var t1 : f32 = round(bh * n);
     var t2 : f32 = round(bh * lh);
-    var r1 : f32 = fma(bh, n, -t1);
-    var r2 : f32 = fma(bh, lh, -t2);
-    sum = (r1 + r2) + fma(bl, n, fma(bh, ll, fma(bl, lh, fma(bl, ll, b * l2))));
+    var r1 : f32 = bh * n - t1;
+    var r2 : f32 = bh * lh - t2;
+    sum = (r1 + r2) + ((((b * l2 + bl * ll) + bl * lh) + bh * ll) + bl * n);
     turns = i32(t1) + i32(t2);
   }
   var whole : f32 = round(sum);
@@ -503,7 +494,7 @@ fn k_turn(fraction : u32) -> vec2<u32> {
 }
 @compute @workgroup_size(GROUP) fn rope(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var word : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x;
-  var per : u32 = 1u << k_shift(T);
+  var per : u32 = 1u << ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (word * per < p.n) {
     var bits : u32 = 0u;
     for (var e : u32 = 0u; e < per; e += 1u) {
@@ -511,7 +502,7 @@ fn k_turn(fraction : u32) -> vec2<u32> {
       var row : u32 = element / p.d;
       var place : u32 = element % p.d;
       if (place >= p.n_rot) {
-        var stored : u32 = x[element >> k_shift(T)];
+        var stored : u32 = x[element >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)];
         if (T != 0u) { stored = (stored >> ((element & 1u) << 4u)) & 0xffffu; }
         bits = k_put(bits, T, e, stored);
       } else {
@@ -521,8 +512,8 @@ fn k_turn(fraction : u32) -> vec2<u32> {
         var first : u32 = row * p.d + select(pair, pair * 2u, IS_GPTJ == 1u);
         var at : vec2<u32> = vec2<u32>((row / p.token_rows) % p.tokens, 0u); if (POSITIONS == 1u) { var start : u32 = positions[0u]; at.x = start + ((row / p.token_rows) % p.tokens); at.y = select(0u, 0xffffffffu, start >= 0x80000000u) + select(0u, 1u, at.x < start); } if (POSITIONS == 2u || POSITIONS == 3u) { var i : u32 = (row / p.token_rows) % p.tokens; if (POSITIONS == 3u) { i = i + (row / (p.heads * p.tokens)) * p.tokens; } if (T_INDEX == 9u) { at = vec2<u32>(positions[2u * i], positions[2u * i + 1u]); } else { at.x = positions[i]; at.y = select(0u, 0xffffffffu, at.x >= 0x80000000u); } } if (POSITIONS == 4u) { at.x = select(((row / p.token_rows) % p.tokens) / p.width, ((row / p.token_rows) % p.tokens) % p.width, ((row / p.head_rows) & 1u) == 0u); }
         var angle : vec2<u32> = vec2<u32>(0u, 0u); if (ANGLES == 2u) { if (at.y == 0u && at.x < p.table_rows) { angle = vec2<u32>(sines[at.x * (p.n_rot / 2u) + (pair)], factors[at.x * (p.n_rot / 2u) + (pair)]); } } else { var turn : vec2<u32> = vec2<u32>(turns[3u * (pair) + 1u], turns[3u * (pair) + 2u]); if (ANGLES == 1u) { turn = k_turn_divided(turns[3u * (pair)], turn.x, turn.y, factors[pair]); } angle = k_turn(turn.x * at.x + k_mulhi(turn.y, at.x) + turn.y * at.y); if (ANGLES == 1u) { if (k_isnan(bitcast<f32>(factors[pair])) || k_iszero(bitcast<f32>(factors[pair]))) { angle = vec2<u32>(0x7fc00000u, 0x7fc00000u); } } }
-        var a : f32 = bitcast<f32>(k_element(x[(first) >> k_shift(T)], T, first));
-        var b : f32 = bitcast<f32>(k_element(x[(first + select(pairs, 1u, IS_GPTJ == 1u)) >> k_shift(T)], T, first + select(pairs, 1u, IS_GPTJ == 1u)));
+        var a : f32 = bitcast<f32>(k_element(x[(first) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, first));
+        var b : f32 = bitcast<f32>(k_element(x[(first + select(pairs, 1u, IS_GPTJ == 1u)) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, first + select(pairs, 1u, IS_GPTJ == 1u)));
         var sine : f32 = bitcast<f32>(angle.x);
         var cosine : f32 = bitcast<f32>(angle.y);
         var r : f32 = select(a * cosine - b * sine, a * sine + b * cosine, is_second);

@@ -27,26 +27,13 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
-  u32 sign = (u >> 16u) & 0x8000u;
   u32 a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) { return sign | 0x7e00u; }
-  if (a >= 0x47800000u) { return sign | 0x7c00u; }
-  if (a < 0x38800000u) {
-    if (a < 0x33000000u) { return sign; }
-    u32 drop = 126u - (a >> 23u);
-    u32 m = (a & 0x7fffffu) | 0x800000u;
-    u32 q = m >> drop;
-    u32 rest = m & ((1u << drop) - 1u);
-    u32 tie = 1u << (drop - 1u);
-    if (rest > tie || (rest == tie && (q & 1u) == 1u)) { q = q + 1u; }
-    return sign | q;
-  }
-  return sign | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u);
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -70,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -114,9 +101,7 @@ static __device__ __forceinline__ f32x4 k_mul4(f32x4 a, f32x4 b) { return make_f
 static __device__ __forceinline__ bool k_isnan(f32 x) { return (__float_as_uint(x) & 0x7fffffffu) > 0x7f800000u; }
 static __device__ __forceinline__ bool k_isinf(f32 x) { return (__float_as_uint(x) & 0x7fffffffu) == 0x7f800000u; }
 static __device__ __forceinline__ bool k_iszero(f32 x) { return (__float_as_uint(x) << 1u) == 0u; }
-static __device__ __forceinline__ f32 k_copysign(f32 magnitude, f32 sign) {
-  return __uint_as_float((__float_as_uint(magnitude) & 0x7fffffffu) | (__float_as_uint(sign) & 0x80000000u));
-}
+static __device__ __forceinline__ f32 k_copysign(f32 magnitude, f32 sign) { return __uint_as_float(__float_as_uint(magnitude) | (__float_as_uint(sign) & 0x80000000u)); }
 static __device__ __forceinline__ f32 k_or_nan(f32 x, f32 y) { return ((k_isnan(x)) ? (x) : (y)); }
 static __device__ __forceinline__ i32 k_key(f32 x) {
   u32 u = __float_as_uint(x);
@@ -205,8 +190,9 @@ static __device__ __forceinline__ f32 k_fma(f32 a, f32 b, f32 c) {
   f32 bh = __uint_as_float(__float_as_uint(b) & 0xfffff000u);
   f32 al = a - ah;
   f32 bl = b - bh;
-  f32 rest = fma(al, bl, fma(al, bh, fma(ah, bl, fma(ah, bh, -t))));
-  return (t + c) + rest;
+  f32 rest = (((ah * bh - t) + ah * bl) + al * bh) + al * bl;
+  f32 y = (t + c) + rest;
+  return y;
 }
 static __device__ __forceinline__ f32 k_sqrt(f32 x) {
   u32 u = __float_as_uint(x);
@@ -239,7 +225,11 @@ static __device__ __forceinline__ f32 k_expm1_small(f32 r) {
   f32 p = fma(fma(fma(fma(1.395048574e-03f, r, 8.368887939e-03f), r, 4.166620597e-02f), r, 1.666651815e-01f), r, 0.5f);
   return fma(r * r, p, r);
 }
-static __device__ __forceinline__ f32 k_exp_rest(f32 x, f32 n) { return fma(n, 2.12194440e-4f, fma(n, -0.693359375f, x)); }
+static __device__ __forceinline__ f32 k_exp_rest(f32 x, f32 n) {
+  f32 r = x - n * 0.693359375f;
+  r = r + n * 2.12194440e-4f;
+  return r;
+}
 static __device__ __forceinline__ f32 k_exp_scale(f32 y, f32 n) { return y * __uint_as_float(u32(i32(n) + 126) << 23u) * 2.0f; }
 static __device__ __forceinline__ f32 k_exp(f32 x) {
   f32 c = min(89.0f, max(-87.5f, x));
@@ -265,9 +255,10 @@ static __device__ __forceinline__ f32 k_log(f32 x) {
   f32 p = fma(fma(fma(6.746591628e-02f, f, -1.167563871e-01f), f, 1.188817769e-01f), f, -1.240559220e-01f);
   p = fma(fma(fma(p, f, 1.421955079e-01f), f, -1.666799635e-01f), f, 2.000211924e-01f);
   p = fma(fma(p, f, -2.500000894e-01f), f, 3.333331347e-01f);
-  f32 y = fma(n, -2.12194440e-4f, f * z * p);
-  y = f + fma(z, -0.5f, y);
-  u32 r = ((u == 0x7f800000u) ? (u) : (__float_as_uint(fma(n, 0.693359375f, y))));
+  f32 y = f * z * p - n * 2.12194440e-4f;
+  y = f + (y - z * 0.5f);
+  y = y + n * 0.693359375f;
+  u32 r = ((u == 0x7f800000u) ? (u) : (__float_as_uint(y)));
   r = (((u << 1u) == 0u) ? (0xff800000u) : (r));
   return __uint_as_float(((u > 0x80000000u || k_isnan(x)) ? (0x7fc00000u) : (r)));
 }
@@ -284,19 +275,24 @@ static __device__ __forceinline__ f32 k_tanh(f32 x) {
   f32 z = a * a;
   f32 p = fma(fma(fma(2.147536958e-03f, z, -8.182673715e-03f), z, 2.170296758e-02f), z, -5.394720286e-02f);
   p = fma(fma(p, z, 1.333321035e-01f), z, -3.333333135e-01f);
-  f32 n = rintf(a * 2.88539008f);
-  f32 e = k_exp_scale(1.0f + k_expm1_small(k_exp_rest(a + a, n)), n);
+  f32 e = exp2(a * 2.88539008f);
   f32 y = ((a < 0.625f) ? (fma(a * z, p, a)) : (1.0f - 2.0f / (e + 1.0f)));
   return k_or_nan(x, k_copysign(y, x));
 }
-static __device__ __forceinline__ f32 k_sigmoid(f32 x) { return 1.0f / (1.0f + k_exp(-x)); }
+static __device__ __forceinline__ f32 k_sigmoid(f32 x) {
+  f32 y = 1.0f / (1.0f + exp2(min(87.0f, max(-87.0f, x)) * -1.44269504f));
+  return k_or_nan(x, ((x < -87.0f) ? (0.0f) : (y)));
+}
 static __device__ __forceinline__ f32 k_silu(f32 x) { return x * k_sigmoid(x); }
 static __device__ __forceinline__ f32 k_gelu_approx(f32 x) { return x * k_sigmoid(x * fma(x * x, 0.0713548162726f, 1.59576912161f)); }
-static __device__ __forceinline__ f32 k_softplus(f32 x) { return k_relu(x) + k_log1p_unit(k_exp(-abs(x))); }
+static __device__ __forceinline__ f32 k_softplus(f32 x) {
+  f32 e = exp2(min(87.0f, abs(x)) * -1.44269504f);
+  return k_or_nan(x, k_relu(x) + k_log1p_unit(e));
+}
 static __device__ __forceinline__ f32 k_mish(f32 x) {
-  f32 e = k_exp(((x > 20.0f) ? (20.0f) : (x)));
+  f32 e = exp2(min(20.0f, max(-87.0f, x)) * 1.44269504f);
   f32 n = e * (e + 2.0f);
-  return x * (n / (n + 2.0f));
+  return x * ((x < -87.0f) ? (0.0f) : (n / (n + 2.0f)));
 }
 static __device__ __forceinline__ f32 k_elu(f32 x, f32 alpha) { return ((x > 0.0f) ? (x) : (alpha * k_or_nan(x, k_expm1(min(0.0f, x))))); }
 static __device__ __forceinline__ f32 k_leaky_relu(f32 x, f32 alpha) { return ((__float_as_uint(x) >= 0x80000000u) ? (alpha * x) : (x)); }
@@ -313,24 +309,18 @@ static __device__ __forceinline__ f32 k_erf(f32 x) {
   f32 z = a * a;
   f32 p = fma(fma(fma(7.889119297e-05f, z, -8.020841051e-04f), z, 5.189535208e-03f), z, -2.685444430e-02f);
   p = a * fma(fma(fma(p, z, 1.128360033e-01f), z, -3.761262596e-01f), z, 1.128379107e+00f);
-  f32 n = rintf(z * -1.44269504f);
-  f32 e = k_exp_scale(1.0f + k_expm1_small(k_exp_rest(-z, n)), n);
-  f32 y = ((a < 1.0f) ? (p) : (1.0f - e * k_erfc_factor(a)));
+  f32 y = ((a < 1.0f) ? (p) : (1.0f - exp2(z * -1.44269504f) * k_erfc_factor(a)));
   return k_or_nan(x, k_copysign(y, x));
 }
 static __device__ __forceinline__ f32 k_gelu(f32 x) {
-  f32 a = min(13.2f, abs(x));
-  f32 h = a * a * -0.5f;
-  f32 n = rintf(h * 1.44269504f);
-  f32 r = k_exp_rest(h, n);
-  f32 p = fma(fma(fma(8.374514058e-03f, r, 4.189835116e-02f), r, 1.666645855e-01f), r, 4.999914765e-01f);
-  f32 power = k_exp_scale(1.0f + fma(r * r, p, r), n);
+  f32 a = min(13.0f, abs(x));
   f32 u = 1.0f / fma(a, 0.353553391f, 1.0f);
   f32 f = fma(fma(fma(-2.956218272e-02f, u, 1.424229592e-01f), u, -2.438811809e-01f), u, 1.393562108e-01f);
   f = fma(fma(fma(f, u, -1.353575569e-02f), u, 1.014380679e-01f), u, 1.215278804e-01f);
   f = fma(fma(f, u, 1.411909610e-01f), u, 1.410430223e-01f);
-  f32 tail = power * (u * f);
-  return x * ((x > 0.0f) ? (1.0f - tail) : (tail));
+  f32 tail = exp2(a * a * -0.72134752f) * (u * f);
+  f32 q = ((a < 13.0f) ? (tail) : (0.0f));
+  return x * ((x > 0.0f) ? (1.0f - q) : (q));
 }
 static __device__ __forceinline__ f32 k_act(u32 act, f32 x) {
   if (act == 1u) { return k_relu(x); }
@@ -367,10 +357,10 @@ static __device__ __forceinline__ u32x2 k_angle(f32 x) {
   f32 a = abs(x);
   if ((__float_as_uint(x) & 0x7fffffffu) >= 0x46000000u) { return k_angle_far(x); }
   f32 n = rintf(a * 0.636619772f);
-  f32 r = fma(n, -1.5703125f, a);
-  r = fma(n, -0.0004837512969970703f, r);
-  r = fma(n, -7.549533620476723e-08f, r);
-  r = fma(n, -2.5633440682570896e-12f, r);
+  f32 r = a - n * 1.5703125f;
+  r = r - n * 0.0004837512969970703f;
+  r = r - n * 7.549533620476723e-08f;
+  r = r - n * 2.5633440682570896e-12f;
   return make_uint2(__float_as_uint(r), u32(n));
 }
 static __device__ __forceinline__ f32 k_sin_small(f32 r) {
@@ -463,11 +453,12 @@ static __device__ __forceinline__ f32 k_pow(f32 a, f32 b) {
   u32 d = m + 16777216u;
   f32 below = f32(d);
   f32 s = __uint_as_float(__float_as_uint(top / below) & 0xfffff000u);
-  f32 rest = fma(-s, f32(d & 0x3fffu), fma(-s, f32(d & 0xffffc000u), top)) / below;
+  f32 over = (top - s * f32(d & 0xffffc000u)) - s * f32(d & 0x3fffu);
+  f32 rest = over / below;
   f32 z = (s + rest) * (s + rest);
   f32 p = fma(fma(fma(fma(0.262308189f, z, 0.320598898f), z, 0.412198583f), z, 0.577078016f), z, 0.961796694f);
   f32 l1 = s * 2.884765625f;
-  f32 l2 = fma(s, 6.24456778e-04f, fma(rest, 2.88539008f, (s + rest) * z * p));
+  f32 l2 = ((s + rest) * z * p + rest * 2.88539008f) + s * 6.24456778e-04f;
   f32 about = b * (n + (l1 + l2));
   f32 sum = ((about > 0.0f) ? (400.0f) : (-400.0f));
   i32 turns = 0;
@@ -478,9 +469,9 @@ static __device__ __forceinline__ f32 k_pow(f32 a, f32 b) {
     f32 ll = l1 - lh;
     f32 t1 = rintf(bh * n);
     f32 t2 = rintf(bh * lh);
-    f32 r1 = fma(bh, n, -t1);
-    f32 r2 = fma(bh, lh, -t2);
-    sum = (r1 + r2) + fma(bl, n, fma(bh, ll, fma(bl, lh, fma(bl, ll, b * l2))));
+    f32 r1 = bh * n - t1;
+    f32 r2 = bh * lh - t2;
+    sum = (r1 + r2) + ((((b * l2 + bl * ll) + bl * lh) + bh * ll) + bl * n);
     turns = i32(t1) + i32(t2);
   }
   f32 whole = rintf(sum);

@@ -27,17 +27,13 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_shift(u32 T) {
-  return ((T == 4u || T == 5u || T == 10u) ? (2u) : (((T == 1u || T == 2u || T == 6u) ? (1u) : (0u))));
-}
 static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   u32 u = __float_as_uint(v);
   u32 a = u & 0x7fffffffu;
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
-  u32 r = ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -61,13 +57,13 @@ static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
   return v;
 }
 static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
-  u32 s = k_shift(T);
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -166,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) scatter(const u32 *places, co
         if (place[q] != 0xffffffffu && place[q] - lo < p.range_size) {
           u32 at = base + place[q] * p.stride;
           u32 from_u = first + (k + q) * p.u_step;
-          u32x2 v = k_meet(KIND, MEET, make_uint2(y[((KIND == 3u) ? (2u * (at)) : (at))], y[((KIND == 3u) ? (2u * (at) + 1u) : (at))]), make_uint2(((KIND == 3u) ? (u[((KIND == 3u) ? (2u * (from_u)) : (0u))]) : (k_element(u[(((KIND == 3u) ? (0u) : (from_u))) >> k_shift(TU)], TU, ((KIND == 3u) ? (0u) : (from_u))))), u[((KIND == 3u) ? (2u * (from_u) + 1u) : (0u))]));
+          u32x2 v = k_meet(KIND, MEET, make_uint2(y[((KIND == 3u) ? (2u * (at)) : (at))], y[((KIND == 3u) ? (2u * (at) + 1u) : (at))]), make_uint2(((KIND == 3u) ? (u[((KIND == 3u) ? (2u * (from_u)) : (0u))]) : (k_element(u[(((KIND == 3u) ? (0u) : (from_u))) >> ((2103828u >> (((TU) & 15u) * 2u)) & 3u)], TU, ((KIND == 3u) ? (0u) : (from_u))))), u[((KIND == 3u) ? (2u * (from_u) + 1u) : (0u))]));
           if (KIND == 3u) { y[2u * (at)] = v.x; y[2u * (at) + 1u] = v.y; } else { y[at] = v.x; }
         }
       }

@@ -4,17 +4,13 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_shift(T : u32) -> u32 {
-  return select(select(0u, 1u, T == 1u || T == 2u || T == 6u), 2u, T == 4u || T == 5u || T == 10u);
-}
 fn k_half_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
   var a : u32 = u & 0x7fffffffu;
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
-  var r : u32 = select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
-  return ((u >> 16u) & 0x8000u) | r;
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -38,13 +34,13 @@ fn k_narrow(v : u32, T : u32) -> u32 {
   return v;
 }
 fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
   return bits;
 }
 fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
-  var s : u32 = k_shift(T);
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
   if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
   if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
   return bits;
@@ -168,7 +164,7 @@ var<workgroup> blocks : array<u32, 17u>;
       for (var i : u32 = k_lid.x / block * block; i < k_lid.x; i += 1u) { to += counts[i]; }
       for (var q : u32 = 0u; q < 4u; q += 1u) {
         if (place[q] != 0xffffffffu) {
-          var v : vec2<u32> = vec2<u32>(select(k_element(u[(select(first + (k0 + 4u * k_lid.x + q) * p.u_step, 0u, KIND == 3u)) >> k_shift(TU)], TU, select(first + (k0 + 4u * k_lid.x + q) * p.u_step, 0u, KIND == 3u)), u[select(0u, 2u * (first + (k0 + 4u * k_lid.x + q) * p.u_step), KIND == 3u)], KIND == 3u), u[select(0u, 2u * (first + (k0 + 4u * k_lid.x + q) * p.u_step) + 1u, KIND == 3u)]);
+          var v : vec2<u32> = vec2<u32>(select(k_element(u[(select(first + (k0 + 4u * k_lid.x + q) * p.u_step, 0u, KIND == 3u)) >> ((2103828u >> (((TU) & 15u) * 2u)) & 3u)], TU, select(first + (k0 + 4u * k_lid.x + q) * p.u_step, 0u, KIND == 3u)), u[select(0u, 2u * (first + (k0 + 4u * k_lid.x + q) * p.u_step), KIND == 3u)], KIND == 3u), u[select(0u, 2u * (first + (k0 + 4u * k_lid.x + q) * p.u_step) + 1u, KIND == 3u)]);
           list_place[to] = place[q];
           list_lo[to] = v.x;
           list_hi[to] = v.y;
