@@ -42,6 +42,8 @@ TEST(random_scans) {
 
 TEST(long_scans_are_cut) {
   CHECK(gpu_check_text(RLX_OP_cumsum, "x: f32[50001]", "cumsum(%x)"));
+  CHECK(gpu_check_text(RLX_OP_cumsum, "x: f32[40002] values(10001.7, -10001.9, 0.3)", "cumsum(%x)"));
+  CHECK(gpu_check_text(RLX_OP_cumsum, "x: f32[2,6] values(1, inf, 2, -inf, 1, 1, nan, 1, -inf)", "cumsum(%x)"));
   CHECK(gpu_check_text(RLX_OP_cumsum, "x: i64[2,20003] range(-5000000000,5000000000)", "cumsum(%x) {reverse=true}"));
   CHECK(gpu_check_text(RLX_OP_cumsum, "x: u8[40004]", "cumsum(%x) {exclusive=true, reverse=true}"));
   CHECK(gpu_check_text(RLX_OP_cummax, "x: f16[30001,3]", "cummax(%x) {axis=0}"));

@@ -119,7 +119,7 @@ static void any_float_binary(uint64_t *seed, gpu_check_line *l) {
   gpu_check_print(&l->inputs, "a: %s%s %s; b: %s%s %s", type, s.of[swap], a, type, s.of[!swap], b);
   gpu_check_print(&l->expr, "%s(%%a, %%b)", op);
 }
-TEST(binary_floats) { CHECK(gpu_check_random(RLX_OP_add, 60, any_float_binary)); }
+TEST(binary_floats) { CHECK(gpu_check_random(RLX_OP_add, 40, any_float_binary)); }
 
 static void any_integer_binary(uint64_t *seed, gpu_check_line *l) {
   const char *op = GPU_CHECK_PICK(seed, "add", "sub", "mul", "div", "max", "min", "pow", "mod", "bit_and", "bit_or",
@@ -132,7 +132,7 @@ static void any_integer_binary(uint64_t *seed, gpu_check_line *l) {
                   small ? few : whole_range(type));
   gpu_check_print(&l->expr, "%s(%%a, %%b)", op);
 }
-TEST(binary_integers) { CHECK(gpu_check_random_bits(RLX_OP_add, 80, any_integer_binary)); }
+TEST(binary_integers) { CHECK(gpu_check_random_bits(RLX_OP_add, 50, any_integer_binary)); }
 
 static void any_choice(uint64_t *seed, gpu_check_line *l) {
   const char *type = gpu_check_pick(seed, plain, COUNT(plain));
@@ -182,7 +182,7 @@ static void any_codes(uint64_t *seed, gpu_check_line *l) {
   if (back) gpu_check_print(&l->expr, "dequantize(%%x, %%s%s) {axis=%d}", zero ? ", %z" : "", axis);
   else gpu_check_print(&l->expr, "quantize(%%x, %%s%s) {to=%s, axis=%d}", zero ? ", %z" : "", type, axis);
 }
-TEST(codes) { CHECK(gpu_check_random(RLX_OP_quantize, 40, any_codes)); }
+TEST(codes) { CHECK(gpu_check_random(RLX_OP_quantize, 25, any_codes)); }
 
 /* Quotients near halves, where a division that is off by one unit shows. */
 TEST(quantize_near_halves) {
@@ -262,7 +262,7 @@ static void any_region(uint64_t *seed, gpu_check_line *l) {
   shapes s = any_shapes(seed, 3);
   write_body(seed, gpu_check_pick(seed, floats, COUNT(floats)), gpu_check_int(seed, 2, 12), &s, l);
 }
-TEST(regions) { CHECK(gpu_check_random(RLX_OP_region, 30, any_region)); }
+TEST(regions) { CHECK(gpu_check_random(RLX_OP_region, 20, any_region)); }
 
 static void any_large_region(uint64_t *seed, gpu_check_line *l) {
   shapes s = any_shapes(seed, 3);

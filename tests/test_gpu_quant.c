@@ -269,16 +269,18 @@ static void any_dequant_matmul(uint64_t *seed, gpu_check_line *l) {
   const char *scheme = GPU_CHECK_PICK(seed, "int8", "int8_asym", "int4", "fp8_e4m3", "fp8_e5m2", "nvfp4");
   const char *x = GPU_CHECK_PICK(seed, "", "2,");
   if (strcmp(scheme, "int8") == 0) {
-    gpu_check_print(&l->inputs, "x: f32[%s%d,%d]; w: i8[%d,%d] range(-128,128); s: f32[%d,%d]", x, m, k, k, n, parts,
-                    n);
+    gpu_check_print(&l->inputs, "x: f32[%s%d,%d]; w: i8[%d,%d] range(-128,128); s: f32[%d,%d] range(0.001,0.01)", x, m,
+                    k, k, n, parts, n);
     gpu_check_print(&l->expr, "dequant_matmul(%%x, %%w, %%s) {block=%d}", block);
   } else if (strcmp(scheme, "int8_asym") == 0) {
-    gpu_check_print(&l->inputs, "x: f32[%s%d,%d]; w: i8[%d,%d] range(-128,128); s: f32[%d,%d]; z: i8[%d,%d]", x, m, k,
-                    k, n, parts, n, parts, n);
+    gpu_check_print(&l->inputs,
+                    "x: f32[%s%d,%d]; w: i8[%d,%d] range(-128,128); s: f32[%d,%d] range(0.001,0.01); z: i8[%d,%d]", x,
+                    m, k, k, n, parts, n, parts, n);
     gpu_check_print(&l->expr, "dequant_matmul(%%x, %%w, %%s, %%z) {scheme=int8_asym, block=%d}", block);
   } else if (strcmp(scheme, "int4") == 0) {
-    gpu_check_print(&l->inputs, "x: f32[%s%d,%d]; w: u8[%d,%d] range(0,256); s: f32[%d,%d]; z: u8[%d,%d]", x, m, k,
-                    (k + 1) / 2, n, parts, n, parts, n);
+    gpu_check_print(&l->inputs,
+                    "x: f32[%s%d,%d]; w: u8[%d,%d] range(0,256); s: f32[%d,%d] range(0.001,0.01); z: u8[%d,%d]", x, m,
+                    k, (k + 1) / 2, n, parts, n, parts, n);
     gpu_check_print(&l->expr, "dequant_matmul(%%x, %%w, %%s%s) {scheme=int4, block=%d}",
                     gpu_check_int(seed, 0, 1) ? ", %z" : "", block);
   } else if (strcmp(scheme, "nvfp4") == 0) {

@@ -9,6 +9,7 @@ TEST(vulkan_pipelines) { SKIP("this library was built without Vulkan"); }
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "alloc_sweep.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "device/registry.h"
@@ -57,6 +58,43 @@ TEST(idle_pipelines_are_few) {
   vk_pipeline_release(d, NULL);
   CHECK_EQ_INT(p->n, KEPT);
   rlx_device_release(base);
+}
+
+/* ---- memory that fails ---- */
+
+/* Memory, pipelines and a program for a graph that is compiled already, and a run. */
+static rlx_status sweep_work(void *user) {
+  const rlx_executable *e = user;
+  rlx_executable *own;
+  float x[2 * 33] = {0}, y[2 * 33];
+  const rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2, 33), x, sizeof x}};
+  rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
+  rlx_status s = rlx_executable_clone(e, &own);
+  if (!s) s = rlx_run(own, &in, 1, &out, 1);
+  rlx_executable_destroy(own);
+  return s;
+}
+
+TEST(failing_allocations_of_the_host) {
+  rlx_session *s;
+  rlx_graph *g;
+  rlx_executable *e;
+  rlx_device *d;
+  const char *name = "vulkan:staging,submit=777"; /* a device that no other test has open */
+  rlx_status acquired = rlx_device_acquire(name, &d);
+  if (acquired == RLX_NOT_FOUND) SKIP(rlx_message());
+  CHECK_OK(acquired);
+  ((vk_device *)d)->pipelines.max_idle = 0; /* so that each round makes its own, */
+  const rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = name, .threads = 1, .no_pool = true};
+  CHECK_OK(rlx_session_create(&desc, &s)); /* and its own blocks */
+  CHECK_OK(expr_graph("x: f32[2,33]", "%a = softmax(%x); log_softmax(%a)", &g));
+  CHECK_OK(rlx_compile(s, g, NULL, &e));
+  CHECK_OK(sweep_work(e));
+  CHECK_OK(alloc_sweep(sweep_work, e));
+  rlx_executable_destroy(e);
+  rlx_graph_destroy(g);
+  rlx_device_release(d);
+  rlx_session_destroy(s);
 }
 
 /* ---- on disk ---- */

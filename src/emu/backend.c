@@ -37,15 +37,15 @@ static pthread_mutex_t one_group = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- what kernels call ---- */
 
-static char fault[256];        /* the first since the dispatch began; "" if none */
-static const char *running;    /* the kernel */
+static char fault[256];         /* the first since the dispatch began; "" if none */
+static const char *running;     /* the kernel */
 static void *shared_pieces[32]; /* of the group that runs */
 static int n_shared;
 
 void emu_fault(const char *window, uint64_t index, uint64_t words) {
   if (*fault) return;
-  snprintf(fault, sizeof fault, "kernel %s: group %u, invocation %u: %s[%llu], of %llu words", running, (unsigned)emu_wg,
-           (unsigned)emu_lid, window, (unsigned long long)index, (unsigned long long)words);
+  snprintf(fault, sizeof fault, "kernel %s: group %u, invocation %u: %s[%llu], of %llu words", running,
+           (unsigned)emu_wg, (unsigned)emu_lid, window, (unsigned long long)index, (unsigned long long)words);
 }
 
 void *emu_shared(size_t bytes) {
@@ -198,7 +198,8 @@ static rlx_status program_create(rlx_device *d, const rlx_program_desc *desc, rl
     p->n_steps = i + 1;
     rlx_status s = bind_step(p, &desc->steps[i], &p->steps[i]);
     if (s) {
-      s = rlx_fail_frame(s, "node %u (%s)", (unsigned)desc->steps[i].node, rlx_node_op(desc->graph, desc->steps[i].node));
+      s =
+        rlx_fail_frame(s, "node %u (%s)", (unsigned)desc->steps[i].node, rlx_node_op(desc->graph, desc->steps[i].node));
       program_destroy(p);
       return s;
     }
@@ -237,7 +238,8 @@ static rlx_status run_step(rlx_program *p, size_t index, uint64_t draw) {
   const emu_step *s = &p->steps[index];
   const rlx_bound_step *b = &p->desc->steps[index];
   if (s->copy)
-    return block_copy(&p->device->base, b->out[0].block, b->out[0].offset, b->in[0].block, b->in[0].offset, b->in[0].bytes);
+    return block_copy(&p->device->base, b->out[0].block, b->out[0].offset, b->in[0].block, b->in[0].offset,
+                      b->in[0].bytes);
   uint32_t run_words[4] = {(uint32_t)draw, (uint32_t)(draw >> 32), 0, 0};
   rlx_status status = RLX_OK;
   pthread_mutex_lock(&one_group);

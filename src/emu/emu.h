@@ -34,8 +34,8 @@ static inline void emu_store(emu_window *w, uint32_t i, uint32_t v, const char *
 typedef struct emu_kernel {
   const char *name;
   void (*bind)(const uint32_t *constants, const uint32_t *params, const emu_window *windows); /* before each dispatch */
-  void (*group)(void);                                                                       /* before each group */
-  void (*run)(void);                                                                         /* one invocation */
+  void (*group)(void);                                                                        /* before each group */
+  void (*run)(void);                                                                          /* one invocation */
 } emu_kernel;
 extern const emu_kernel *const emu_kernels[]; /* in the order of gpu_kernels; NULL: Vulkan's own */
 

@@ -44,6 +44,7 @@ typedef struct f32x4 {
 #define SHARED(T, n, N) static T *n;
 
 #define VAR(T, n) T n
+#define PRECISE(T, n) T n
 #define EXACT(T, n) T n
 #define ARRAY(T, n, N) T n[N] /* sizes are numbers or enumerators */
 #define TABLE(T, n, N, ...) static const T n[N] = {__VA_ARGS__};

@@ -4,7 +4,7 @@
 
 #include "gpu/gpu.h"
 
-typedef enum gpu_fold_op { GPU_FOLD_SUM, GPU_FOLD_PROD, GPU_FOLD_MAX, GPU_FOLD_MIN } gpu_fold_op;
+typedef enum gpu_fold_op { GPU_FOLD_SUM, GPU_FOLD_PROD, GPU_FOLD_MAX, GPU_FOLD_MIN, GPU_FOLD_PAIR } gpu_fold_op;
 
 typedef struct gpu_fold {
   gpu_fold_op op;

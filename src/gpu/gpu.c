@@ -123,7 +123,8 @@ void gpu_emit(gpu_lowering *l, const gpu_launch *d) {
   for (uint32_t i = 0; i < k->n_windows; i++) {
     out.windows[i] = d->windows[i];
     if (!d->cost) out.cost += d->windows[i].bytes;
-    if (d->windows[i].bytes > l->caps->max_window_bytes) gpu_refuse(l, "a tensor is larger than a binding of the device");
+    if (d->windows[i].bytes > l->caps->max_window_bytes)
+      gpu_refuse(l, "a tensor is larger than a binding of the device");
   }
   if (!gpu_failed(l) && !rlx_array_push(&l->dispatches, out)) no_memory(l, "a dispatch");
 }
@@ -133,8 +134,7 @@ void gpu_convert(gpu_lowering *l, gpu_window from, rlx_dtype from_type, gpu_wind
   uint32_t c[] = {(uint32_t)from_type, (uint32_t)to_type};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(convert, p, c),
                             .groups = gpu_ceil_div(gpu_ceil_div(n, gpu_elements_per_word(to_type)), 128),
-                            .group_size = 128,
-                            .windows = {from, to}});
+                            .group_size = 128, .windows = {from, to}});
 }
 
 /* ---- the door ---- */

@@ -32,11 +32,11 @@ typedef struct gpu_caps {
   uint32_t max_groups_x;     /* work groups along x; more are folded into y */
   uint64_t max_window_bytes; /* largest binding */
   uint32_t units;            /* multiprocessors, compute units; an estimate where the driver does not say, at least 1 */
-  uint32_t subgroup;         /* size of a sub-group where kernels may use them (shuffle and arithmetic); 0: they may not */
-  bool has_dot8;             /* packed 4 x 8 bit dot products, accelerated */
-  bool has_f16;              /* f16 arithmetic and 16-bit storage */
-  bool has_coopmat;          /* 16x16x16 matrices of f16, f32 accumulators, scope sub-group, sub-groups of 32 */
-  bool has_coopmat_bf16;     /* the same of bf16 */
+  uint32_t subgroup;     /* size of a sub-group where kernels may use them (shuffle and arithmetic); 0: they may not */
+  bool has_dot8;         /* packed 4 x 8 bit dot products, accelerated */
+  bool has_f16;          /* f16 arithmetic and 16-bit storage */
+  bool has_coopmat;      /* 16x16x16 matrices of f16, f32 accumulators, scope sub-group, sub-groups of 32 */
+  bool has_coopmat_bf16; /* the same of bf16 */
 } gpu_caps;
 
 /* ---- dispatches ---- */
@@ -45,8 +45,9 @@ typedef enum gpu_source { GPU_NONE, GPU_IN, GPU_OUT, GPU_WORK, GPU_TABLE, GPU_RU
 
 typedef struct gpu_window {
   gpu_source from;
-  uint32_t index;  /* GPU_IN: which input */
-  uint64_t offset; /* into that input, the result, the work memory or the program's table; a multiple of GPU_ALIGN, or 0 */
+  uint32_t index; /* GPU_IN: which input */
+  uint64_t
+    offset; /* into that input, the result, the work memory or the program's table; a multiple of GPU_ALIGN, or 0 */
   uint64_t bytes;
 } gpu_window;
 
@@ -118,9 +119,9 @@ uint32_t gpu_f32_bits(double v); /* a float parameter or constant */
 
 /* ---- for lowerings: what to do ---- */
 
-bool gpu_failed(const gpu_lowering *l);               /* refused or out of memory: nothing matters any more */
-void gpu_refuse(gpu_lowering *l, const char *why);    /* not native; `why` lives forever and says what is lacking */
-void gpu_in_place(gpu_lowering *l, uint32_t input);   /* the result may be written over this input */
+bool gpu_failed(const gpu_lowering *l);             /* refused or out of memory: nothing matters any more */
+void gpu_refuse(gpu_lowering *l, const char *why);  /* not native; `why` lives forever and says what is lacking */
+void gpu_in_place(gpu_lowering *l, uint32_t input); /* the result may be written over this input */
 void gpu_wish(gpu_lowering *l, uint32_t input, uint32_t layout); /* see rlx_claim.layout */
 
 gpu_window gpu_in(const gpu_lowering *l, uint32_t i); /* all of input i, in its layout; absent: GPU_NONE */
@@ -146,7 +147,7 @@ typedef struct gpu_launch {
 void gpu_emit(gpu_lowering *l, const gpu_launch *d);
 /* gpu_launch for kernel NAME with its own params struct and a list of constants:
  *   gpu_emit(l, &(gpu_launch){GPU_KERNEL(softmax, p, c), .groups = rows, .windows = {gpu_in(l, 0), gpu_out(l)}}); */
-#define GPU_KERNEL(name, p, c)                                                                               \
+#define GPU_KERNEL(name, p, c)                                                                           \
   .kernel = &gpu_kernel_##name, .constants = (c), .n_constants = (uint32_t)(sizeof(c) / sizeof((c)[0])), \
   .params = &(p), .params_bytes = (uint32_t)sizeof(gpu_params_##name) + 0 * (uint32_t)sizeof((p).groups)
 /* n elements of one type into another of the same kind (floats, or integers up to 32 bits): for kernels whose narrow rows

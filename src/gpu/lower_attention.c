@@ -1,13 +1,19 @@
 /* Attention on GPUs: which kernel for which sizes.
  *
- * Many rows (a row is a query of a head) go to attention.k and attention4.k, tiles of rows that walk over the keys. Where
- * rows are too few to fill the device, the keys are split among groups too, each writes its part to work memory, and
+ *   few rows (a row is a query of a head)   attention_decode.k: bound by the bytes of k and v
+ *   f16 on matrix units                     attention_coop64 and attention_coop128
+ *   else                                    attention.k and attention4.k: tiles of rows that walk over the keys
+ *
+ * Where rows are too few to fill the device, the keys are split among groups too, each writes its part to work memory, and
  * attention_combine.k makes one of them; how many splits there are depends on the sizes of the tensors and the device, never
  * on values, and each takes an equal share of the keys that a run really has. So results are the same from run to run, and
  * no buffer grows with queries times keys. */
 #include <math.h>
 
+#include "gpu/attention.h"
 #include "gpu/gpu.h"
+
+gpu_attention_choice gpu_attention_force;
 
 enum { Q, K, V, MASK, BIAS, SINKS, LEN, OFFSET }; /* inputs */
 
@@ -83,11 +89,13 @@ static attention read_sizes(const gpu_lowering *l) {
 
 static uint32_t all_rows(const attention *a) { return a->n_batch * a->n_heads * a->n_q; }
 
-static gpu_window parts_window(gpu_lowering *l, const attention *a) {
-  return gpu_work(l, (uint64_t)a->splits * all_rows(a) * (a->dv + 2) * 4);
+/* The word of the parts where their largest scores and sums of weights begin: a window may begin there. */
+static uint32_t parts_stats(const attention *a) {
+  return gpu_ceil_div(a->splits * all_rows(a) * a->dv, GPU_ALIGN / 4) * (GPU_ALIGN / 4);
 }
-/* The word where the parts' largest scores and sums of weights begin. */
-static uint32_t parts_stats(const attention *a) { return a->splits * all_rows(a) * a->dv; }
+static gpu_window parts_window(gpu_lowering *l, const attention *a) {
+  return gpu_work(l, ((uint64_t)parts_stats(a) + 2ull * a->splits * all_rows(a)) * 4);
+}
 
 static void combine(gpu_lowering *l, const attention *a, gpu_window parts) {
   uint32_t rows = all_rows(a);
@@ -236,12 +244,15 @@ static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows, decode *out) {
   uint32_t k_fours = a->k_type == RLX_F32 ? 1 : 2, v_fours = a->v_type == RLX_F32 ? 1 : 2;
   uint32_t k_units = a->d / (4 * k_fours), v_units = gpu_ceil_div(a->dv, 4 * v_fours);
-  decode t = {.group_size = smaller(caps->max_group, 256), .rows = rows};
+  uint32_t wanted = gpu_attention_force.group_size ? gpu_attention_force.group_size : 256;
+  decode t = {.group_size = smaller(caps->max_group, wanted), .rows = rows};
   t.lanes = smaller(power_of_2_from(k_units > v_units ? k_units : v_units), caps->subgroup ? caps->subgroup : 32);
   t.lanes = smaller(t.lanes, 32);
   t.k_vecs = gpu_ceil_div(k_units, t.lanes);
   t.v_vecs = gpu_ceil_div(v_units, t.lanes);
-  t.unroll = 4; /* without sub-groups the scores pass through shared memory: few at a time */
+  t.unroll = gpu_attention_force.unroll
+               ? gpu_attention_force.unroll
+               : 4; /* without sub-groups the scores pass through shared memory: few at a time */
   while (t.unroll > 1 &&
          (t.unroll * t.k_vecs > 8 || t.unroll * t.v_vecs > 8 || t.unroll * rows > (caps->subgroup ? 16u : 4u)))
     t.unroll /= 2;
@@ -265,7 +276,8 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
   while (rows && !decode_fits(l->caps, a, rows, &t)) rows /= 2;
   if (!rows) return false;
   uint32_t blocks = gpu_ceil_div(a->rows, rows), pieces = a->n_kv * a->n_batch * blocks;
-  a->splits = splits_of(l->caps, a, pieces, 4, 64);
+  uint32_t per_unit = gpu_attention_force.groups_per_unit ? gpu_attention_force.groups_per_unit : 4;
+  a->splits = splits_of(l->caps, a, pieces, per_unit, 64);
   gpu_window parts = parts_window(l, a);
   gpu_params_attention p = params_of(l, a, blocks);
   uint32_t c[] = {(uint32_t)a->q_type,
@@ -295,6 +307,47 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
   return true;
 }
 
+/* ---- matrix units ---- */
+
+enum { COOP_LEAST_ROWS = 17 }; /* of a key head; fewer are better off where k and v are read but once */
+
+static uint32_t coop_shared(uint32_t wide, uint32_t subs) { return 16 * (2 * 64 * (wide / 8 + 1) + subs * 80) + 16; }
+
+static bool lower_coop(gpu_lowering *l, attention *a) {
+  bool one_type = a->q_type == a->k_type && a->q_type == a->v_type, bf16 = a->q_type == RLX_BF16;
+  bool has_units = a->q_type == RLX_F16 ? l->caps->has_coopmat : bf16 && l->caps->has_coopmat_bf16;
+  uint32_t wide = a->d <= 64 && a->dv <= 64 ? 64 : 128, subs = a->rows <= 64 ? 4 : 8;
+  if (!has_units || gpu_attention_force.no_coop || !one_type || !a->by_16_bytes) return false;
+  if (a->d > wide || a->dv > wide || a->dv == 0 || a->rows < COOP_LEAST_ROWS) return false;
+  if (gpu_has_in(l, MASK) || gpu_has_in(l, BIAS)) return false;
+  if (gpu_attention_force.subs) subs = gpu_attention_force.subs;
+  if (32 * subs > l->caps->max_group || coop_shared(wide, subs) > l->caps->max_shared) subs = 4;
+  if (32 * subs > l->caps->max_group || coop_shared(wide, subs) > l->caps->max_shared) return false;
+  uint32_t blocks = gpu_ceil_div(a->rows, 16 * subs), pieces = a->n_kv * a->n_batch * blocks;
+  a->splits = splits_of(l->caps, a, pieces, 1, 512);
+  bool partial = a->splits > 1 || (gpu_has_in(l, SINKS) && gpu_has_in(l, OFFSET));
+  uint32_t extra = gpu_has_in(l, OFFSET) ? 1 : gpu_has_in(l, SINKS) && !partial ? 2 : 0;
+  gpu_window y = gpu_out(l), stats = {GPU_NONE, 0, 0, 0};
+  gpu_window parts = partial ? parts_window(l, a) : stats;
+  if (partial) {
+    uint64_t at = (uint64_t)parts_stats(a) * 4;
+    y = gpu_part(parts, 0, at);
+    stats = gpu_part(parts, at, parts.bytes - at);
+  }
+  gpu_params_attention p = params_of(l, a, blocks);
+  uint32_t c[] = {subs, a->causal, a->softcap > 0, gpu_has_in(l, LEN), extra, partial};
+  gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = pieces * a->splits, .group_size = 32 * subs,
+                       .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, LEN),
+                                   gpu_in(l, extra == 2 ? SINKS : OFFSET), y, stats},
+                       .cost = (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 64};
+  static const gpu_kernel *const kernels[2][2] = {{&gpu_kernel_attention_coop64, &gpu_kernel_attention_coop64_bf16},
+                                                  {&gpu_kernel_attention_coop128, &gpu_kernel_attention_coop128_bf16}};
+  launch.kernel = kernels[wide == 128][bf16];
+  gpu_emit(l, &launch);
+  if (partial) combine(l, a, parts);
+  return true;
+}
+
 void gpu_lower_attention(gpu_lowering *l) {
   const rlx_dims *out = &gpu_out_type(l)->shape;
   if (rlx_dims_count(out) == 0) return;
@@ -303,5 +356,5 @@ void gpu_lower_attention(gpu_lowering *l) {
     gpu_refuse(l, "2^30 or more queries or keys");
     return;
   }
-  if (!lower_decode(l, &a)) lower_tiles(l, &a);
+  if (!lower_decode(l, &a) && !lower_coop(l, &a)) lower_tiles(l, &a);
 }

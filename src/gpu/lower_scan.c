@@ -72,9 +72,8 @@ static void lower(gpu_lowering *l, scan s) {
 void gpu_lower_scan(gpu_lowering *l) {
   const rlx_attrs_cumsum *a = RLX_ATTRS(cumsum, l->node); /* all three have the same attributes */
   const rlx_type *x = gpu_in_type(l, 0);
-  gpu_fold_op op = l->node->op == RLX_OP_cumsum    ? GPU_FOLD_SUM
-                   : l->node->op == RLX_OP_cumprod ? GPU_FOLD_PROD
-                                                   : GPU_FOLD_MAX;
+  gpu_fold_op sum = gpu_is_float(x->dtype) ? GPU_FOLD_PAIR : GPU_FOLD_SUM;
+  gpu_fold_op op = l->node->op == RLX_OP_cumsum ? sum : l->node->op == RLX_OP_cumprod ? GPU_FOLD_PROD : GPU_FOLD_MAX;
   lower(l, (scan){.lines = gpu_lines_of(&x->shape, a->axis),
                   .fold = gpu_fold_of(op, x->dtype),
                   .t = x->dtype,

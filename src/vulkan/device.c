@@ -213,8 +213,10 @@ static rlx_status pick_memory(vk_device *d, const variant *v) {
   const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
   uint32_t types = 0;
   RLX_TRY(buffer_types(d, &types));
-  const uint32_t mapped = vk_memory_type(m, types, host | local, cached);
   const bool is_discrete = d->physical->kind == RLX_DEVICE_DISCRETE;
+  /* Unasked only where the host reads it through its caches: else a copy by the device is faster. */
+  const uint32_t mapped =
+    v->mapped ? vk_memory_type(m, types, host | local, cached) : vk_memory_type(m, types, host | local | cached, 0);
   d->base.info.is_mapped = mapped != UINT32_MAX && !v->staging && (v->mapped || !is_discrete);
   if (v->mapped && !d->base.info.is_mapped)
     return RLX_FAIL(RLX_NOT_FOUND, "vulkan: %.100s has no memory that the host sees", d->base.info.name);

@@ -194,6 +194,9 @@ static void fill_caps(const vk_instance *i, vk_physical *p, const vk_features *f
     .has_dot8 = f->dot.shaderIntegerDotProduct && q->dot.integerDotProduct4x8BitPackedSignedAccelerated,
     .has_f16 = f->float16_int8.shaderFloat16 && f->storage_16bit.storageBuffer16BitAccess,
   };
+  /* Where the size of sub-groups is fixed, so many of them make a group. */
+  const uint64_t most = (uint64_t)c->subgroup * q->subgroup_size.maxComputeWorkgroupSubgroups;
+  if (p->has_subgroup_size && most && most < c->max_group) c->max_group = (uint32_t)most;
   bool matrices = f->cooperative_matrix.cooperativeMatrix && c->has_f16 && c->subgroup == 32 &&
                   f->memory_model.vulkanMemoryModel && p->api >= VK_API_VERSION_1_3;
   c->has_coopmat = matrices && has_matrix(i, p, VK_COMPONENT_TYPE_FLOAT16_KHR);
@@ -334,8 +337,8 @@ void vk_physical_describe(const vk_instance *i, const vk_physical *p, rlx_device
   snprintf(out->features, sizeof out->features, "vulkan%u.%u %s%s%s", (unsigned)VK_API_VERSION_MAJOR(p->api),
            (unsigned)VK_API_VERSION_MINOR(p->api), caps, p->has_timeline ? " timeline" : "",
            p->has_memory_budget ? " budget" : "");
-  const VkMemoryPropertyFlags seen =
-    VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  const VkMemoryPropertyFlags seen = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                     VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
   out->is_mapped = p->kind != RLX_DEVICE_DISCRETE && vk_memory_type(&p->memory, UINT32_MAX, seen, 0) != UINT32_MAX;
   describe_memory(i, p, out);
 }

@@ -679,6 +679,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
  
 #pragma unroll
   for (u32 i = 0u; i < (ROWS * COLS); i += 1u) { acc[i] = 0.0f; }
+  bool again = false;
   for (u32 at = lane; at < end; at += LANES) {
     u32x4 q[8];
     u32x4 hi[8];
@@ -788,6 +789,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
               f32x4 x3 = AS_F4(x[at_m + 3u]);
               { f32 k_most = max(max(k_largest(x0), k_largest(x1)), max(k_largest(x2), k_largest(x3))); f32 k_all = (k_sum(x0) + k_sum(x1)) + (k_sum(x2) + k_sum(x3)); f32 k_by = ((k_most > 0.0f) ? (127.0f / k_most) : (0.0f)); scale_x = k_most * 0.0078740157f; xq = make_uint4(k_round_codes(x0, k_by), k_round_codes(x1, k_by), k_round_codes(x2, k_by), k_round_codes(x3, k_by)); i32 k_codes = __dp4a((i32)(xq.x), (i32)(0x01010101u), __dp4a((i32)(xq.y), (i32)(0x01010101u), 0)); k_codes = __dp4a((i32)(xq.z), (i32)(0x01010101u), __dp4a((i32)(xq.w), (i32)(0x01010101u), k_codes)); sum_x = __uint_as_float(((k_is_plain_run(k_most, k_all)) ? (__float_as_uint(scale_x * f32(k_codes))) : (0x7fc00000u))); }
             }
+            again = again || !k_is_finite(sum_x);
            
 #pragma unroll
             for (u32 r = 0u; r < ROWS; r += 1u) { i32 dot = __dp4a((i32)(codes[r].x), (i32)(xq.x), __dp4a((i32)(codes[r].y), (i32)(xq.y), __dp4a((i32)(codes[r].z), (i32)(xq.z), __dp4a((i32)(codes[r].w), (i32)(xq.w), 0)))); acc[r * COLS + m] = fma(scale[r] * scale_x, f32(dot), fma(add[r], sum_x, acc[r * COLS + m])); }
@@ -797,7 +799,6 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
     }
   }
   if (MODE != 0u || COLS == 1u) {
-    bool again = false;
    
 #pragma unroll
     for (u32 i = 0u; i < (ROWS * COLS); i += 1u) { again = again || !k_is_finite(acc[i]); }

@@ -662,6 +662,7 @@ fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f
   var set_row : u32 = first + (id / LANES) * select(ROWS, ROWS / 2u, DUAL == 1u);
   var acc : array<f32, 32>;
   for (var i : u32 = 0u; i < (ROWS * COLS); i += 1u) { acc[i] = 0.0f; }
+  var again : bool = false;
   for (var at : u32 = lane; at < end; at += LANES) {
     var q : array<vec4<u32>, 8>;
     var hi : array<vec4<u32>, 8>;
@@ -725,6 +726,7 @@ fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f
               var x3 : vec4<f32> = bitcast<vec4<f32>>(x[at_m + 3u]);
               { var k_most : f32 = max(max(k_largest(x0), k_largest(x1)), max(k_largest(x2), k_largest(x3))); var k_all : f32 = (k_sum(x0) + k_sum(x1)) + (k_sum(x2) + k_sum(x3)); var k_by : f32 = select(0.0f, 127.0f / k_most, k_most > 0.0f); scale_x = k_most * 0.0078740157f; xq = vec4<u32>(k_round_codes(x0, k_by), k_round_codes(x1, k_by), k_round_codes(x2, k_by), k_round_codes(x3, k_by)); var k_codes : i32 = (dot4I8Packed(xq.x, 0x01010101u) + ((dot4I8Packed(xq.y, 0x01010101u) + (0)))); k_codes = (dot4I8Packed(xq.z, 0x01010101u) + ((dot4I8Packed(xq.w, 0x01010101u) + (k_codes)))); sum_x = bitcast<f32>(select(0x7fc00000u, bitcast<u32>(scale_x * f32(k_codes)), k_is_plain_run(k_most, k_all))); }
             }
+            again = again || !k_is_finite(sum_x);
             for (var r : u32 = 0u; r < ROWS; r += 1u) { var dot : i32 = (dot4I8Packed(codes[r].x, xq.x) + ((dot4I8Packed(codes[r].y, xq.y) + ((dot4I8Packed(codes[r].z, xq.z) + ((dot4I8Packed(codes[r].w, xq.w) + (0)))))))); acc[r * COLS + m] = fma(scale[r] * scale_x, f32(dot), fma(add[r], sum_x, acc[r * COLS + m])); }
           }
         }
@@ -732,7 +734,6 @@ fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f
     }
   }
   if (MODE != 0u || COLS == 1u) {
-    var again : bool = false;
     for (var i : u32 = 0u; i < (ROWS * COLS); i += 1u) { again = again || !k_is_finite(acc[i]); }
     if (again) {
       for (var slow : u32 = 0u; slow < ROWS; slow += 1u) {

@@ -123,6 +123,7 @@ static __device__ __forceinline__ u32x2 k_fold_in(u32 low, u32 high, u32 OP, u32
   if (OP == 2u || OP == 3u) { return k_keys(low, high, T, 1u, ((OP == 3u) ? (1u) : (0u))); }
   if ((T == 0u || T == 1u || T == 2u)) {
     if (OP == 1u) { return k_fold_split(__uint_as_float(low), 0u); }
+    if (OP == 4u) { return make_uint2(low, 0u); }
     return make_uint2(low, __float_as_uint(__uint_as_float(low) * 2.3283064365386963e-10f));
   }
   return make_uint2(low, high);
@@ -134,7 +135,14 @@ static __device__ __forceinline__ u32x2 k_fold(u32x2 a, u32x2 b, u32 OP, u32 T) 
   }
   if ((T == 0u || T == 1u || T == 2u)) {
     if (OP == 1u) { return k_fold_split(__uint_as_float(a.x) * __uint_as_float(b.x), a.y + b.y); }
-    return make_uint2(__float_as_uint(__uint_as_float(a.x) + __uint_as_float(b.x)), __float_as_uint(__uint_as_float(a.y) + __uint_as_float(b.y)));
+    f32 s = __uint_as_float(a.x) + __uint_as_float(b.x);
+    f32 rest = __uint_as_float(a.y) + __uint_as_float(b.y);
+    if (OP == 4u) {
+      f32 part = s - __uint_as_float(a.x);
+      f32 lost = (__uint_as_float(a.x) - (s - part)) + (__uint_as_float(b.x) - part);
+      rest = rest + lost;
+    }
+    return make_uint2(__float_as_uint(s), __float_as_uint(rest));
   }
   if (OP == 1u) {
     if (T == 9u) { return k_fold_mul64(a, b); }
@@ -161,6 +169,10 @@ static __device__ __forceinline__ u32x2 k_fold_out(u32x2 a, u32 OP, u32 T, f32 c
       i32 third = e / 3;
       f32 r = __uint_as_float(a.x) * k_fold_power(third) * k_fold_power(third);
       return make_uint2(__float_as_uint(r * k_fold_power(e - 2 * third)), 0u);
+    }
+    if (OP == 4u) {
+      if ((a.x & 0x7f800000u) == 0x7f800000u) { return make_uint2(a.x, 0u); }
+      return make_uint2(__float_as_uint(__uint_as_float(a.x) + __uint_as_float(a.y)), 0u);
     }
     if ((a.x & 0x7f800000u) != 0x7f800000u) { return make_uint2(__float_as_uint(__uint_as_float(a.x) / count), 0u); }
     return make_uint2(__float_as_uint(__uint_as_float(a.y) / count * 4294967296.0f), 0u);

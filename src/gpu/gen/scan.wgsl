@@ -100,6 +100,7 @@ fn k_fold_in(low : u32, high : u32, OP : u32, T : u32) -> vec2<u32> {
   if (OP == 2u || OP == 3u) { return k_keys(low, high, T, 1u, select(0u, 1u, OP == 3u)); }
   if ((T == 0u || T == 1u || T == 2u)) {
     if (OP == 1u) { return k_fold_split(bitcast<f32>(low), 0u); }
+    if (OP == 4u) { return vec2<u32>(low, 0u); }
     return vec2<u32>(low, bitcast<u32>(bitcast<f32>(low) * 2.3283064365386963e-10f));
   }
   return vec2<u32>(low, high);
@@ -111,7 +112,14 @@ fn k_fold(a : vec2<u32>, b : vec2<u32>, OP : u32, T : u32) -> vec2<u32> {
   }
   if ((T == 0u || T == 1u || T == 2u)) {
     if (OP == 1u) { return k_fold_split(bitcast<f32>(a.x) * bitcast<f32>(b.x), a.y + b.y); }
-    return vec2<u32>(bitcast<u32>(bitcast<f32>(a.x) + bitcast<f32>(b.x)), bitcast<u32>(bitcast<f32>(a.y) + bitcast<f32>(b.y)));
+    var s : f32 = bitcast<f32>(a.x) + bitcast<f32>(b.x);
+    var rest : f32 = bitcast<f32>(a.y) + bitcast<f32>(b.y);
+    if (OP == 4u) {
+      var part : f32 = s - bitcast<f32>(a.x);
+      var lost : f32 = (bitcast<f32>(a.x) - (s - part)) + (bitcast<f32>(b.x) - part);
+      rest = rest + lost;
+    }
+    return vec2<u32>(bitcast<u32>(s), bitcast<u32>(rest));
   }
   if (OP == 1u) {
     if (T == 9u) { return k_fold_mul64(a, b); }
@@ -138,6 +146,10 @@ fn k_fold_out(a : vec2<u32>, OP : u32, T : u32, count : f32) -> vec2<u32> {
       var third : i32 = e / 3;
       var r : f32 = bitcast<f32>(a.x) * k_fold_power(third) * k_fold_power(third);
       return vec2<u32>(bitcast<u32>(r * k_fold_power(e - 2 * third)), 0u);
+    }
+    if (OP == 4u) {
+      if ((a.x & 0x7f800000u) == 0x7f800000u) { return vec2<u32>(a.x, 0u); }
+      return vec2<u32>(bitcast<u32>(bitcast<f32>(a.x) + bitcast<f32>(a.y)), 0u);
     }
     if ((a.x & 0x7f800000u) != 0x7f800000u) { return vec2<u32>(bitcast<u32>(bitcast<f32>(a.x) / count), 0u); }
     return vec2<u32>(bitcast<u32>(bitcast<f32>(a.y) / count * 4294967296.0f), 0u);

@@ -23,6 +23,7 @@ typedef float4 f32x4;
 #define SHARED(T, n, N) static __shared__ T n[N];
 
 #define VAR(T, n) T n
+#define PRECISE(T, n) T n
 #define EXACT(T, n) T n
 #define ARRAY(T, n, N) T n[N]
 #define TABLE(T, n, N, ...) static __device__ const T n[N] = {__VA_ARGS__};

@@ -23,6 +23,7 @@
 #define ATOMICS(i, n) WRITES(i, n)
 
 #define VAR(T, n) T n
+#define PRECISE(T, n) precise T n
 #define EXACT(T, n) precise T n
 #define ARRAY(T, n, N) T n[N]
 #define TABLE(T, n, N, ...) const T n[N] = T[N](__VA_ARGS__);

@@ -20,6 +20,7 @@
 #define SHARED(T, n, N) var<workgroup> n : array<T, N>;
 
 #define VAR(T, n) var n : T
+#define PRECISE(T, n) var n : T
 #define EXACT(T, n) var n : T
 #define ARRAY(T, n, N) var n : array<T, N>
 #define TABLE(T, n, N, ...) const n = array<T, N>(__VA_ARGS__);
