@@ -146,7 +146,7 @@ TEST(tiles) {
   static const char *const types[] = {"f32", "f16", "bf16"};
   for (size_t i = 0; i < gpu_product_tile_count; i++) {
     const product_tile *t = &gpu_product_tiles[i];
-    if (!t->rate && t->unit >= PRODUCT_COOP4) continue; /* bench/vk_matmul --check has those */
+    if (!t->rate && !t->rate_t && t->unit >= PRODUCT_COOP4) continue; /* bench/vk_matmul --check has those */
     for (uint32_t splits = 1; splits <= (gpu_check_has("vulkan") ? 1 : 2); splits++) {
       char inputs[256], expr[256];
       int m = (int)gpu_tile_rows(t) + 3 + (int)i % 4, n = (int)gpu_tile_columns(t) + 8, k = 16 * 7 + 8 * (int)splits;

@@ -71,6 +71,7 @@ typedef struct product_tile {
   uint8_t across, down;  /* pieces of 32 invocations along n and m */
   uint8_t depth, stages; /* of k; how many buffers, 0: one, and nothing is fetched ahead (coop) */
   uint8_t rate;          /* of the arithmetic that the best of its kind reaches, percent; 0: in benchmarks alone */
+  uint8_t rate_t;        /* the same where b is [n, k] */
 } product_tile;
 extern const product_tile gpu_product_tiles[];
 extern const size_t gpu_product_tile_count;

@@ -12,41 +12,41 @@
 
 /* clang-format off */
 const product_tile gpu_product_tiles[] = {
-  /* unit, across, down, depth, stages, rate */
-  {PRODUCT_8X8, 2, 4, 16, 2, 100},   /* 128 x 128 */
-  {PRODUCT_8X8, 2, 2, 16, 2, 90},    /*  64 x 128 */
-  {PRODUCT_8X8, 1, 2, 16, 2, 80},    /*  64 x  64 */
-  {PRODUCT_8X8, 2, 1, 8, 2, 65},     /*  32 x 128 */
-  {PRODUCT_4X4, 1, 2, 16, 2, 45},    /*  32 x  32 */
-  {PRODUCT_4X4, 2, 1, 16, 2, 45},    /*  16 x  64 */
-  {PRODUCT_8X8, 2, 4, 16, 1, 0},     /* 128 x 128 */
-  {PRODUCT_8X8, 2, 4, 8, 2, 0},
-  {PRODUCT_8X8, 1, 4, 16, 2, 0},     /* 128 x  64 */
-  {PRODUCT_8X8, 2, 2, 8, 2, 0},      /*  64 x 128 */
-  {PRODUCT_8X8, 4, 1, 8, 2, 0},      /*  32 x 256 */
+  /* unit, across, down, depth, stages, rate, rate_t: percent of the best on 4096 x 4096 x 4096 (bench/vk_matmul, H200) */
+  {PRODUCT_8X8, 2, 4, 16, 2, 0, 92},    /* 128 x 128 */
+  {PRODUCT_8X8, 2, 2, 16, 2, 0, 0},     /*  64 x 128 */
+  {PRODUCT_8X8, 1, 2, 16, 2, 77, 74},   /*  64 x  64 */
+  {PRODUCT_8X8, 2, 1, 8, 2, 46, 67},    /*  32 x 128 */
+  {PRODUCT_4X4, 1, 2, 16, 2, 64, 54},   /*  32 x  32 */
+  {PRODUCT_4X4, 2, 1, 16, 2, 27, 40},   /*  16 x  64 */
+  {PRODUCT_8X8, 2, 4, 16, 1, 92, 0},    /* 128 x 128 */
+  {PRODUCT_8X8, 2, 4, 8, 2, 0, 0},
+  {PRODUCT_8X8, 1, 4, 16, 2, 79, 83},   /* 128 x  64 */
+  {PRODUCT_8X8, 2, 2, 8, 2, 100, 100},  /*  64 x 128 */
+  {PRODUCT_8X8, 4, 1, 8, 2, 51, 61},    /*  32 x 256 */
 
-  {PRODUCT_COOP4, 4, 2, 32, 1, 100}, /* 128 x 256 */
-  {PRODUCT_COOP4, 2, 2, 32, 2, 95},  /* 128 x 128 */
-  {PRODUCT_COOP4, 2, 1, 32, 2, 75},  /*  64 x 128 */
-  {PRODUCT_COOP2, 2, 2, 32, 2, 55},  /*  64 x  64 */
-  {PRODUCT_COOP2, 4, 1, 64, 1, 50},  /*  32 x 128 */
-  {PRODUCT_COOP2, 2, 1, 64, 1, 45},  /*  32 x  64 */
-  {PRODUCT_COOP4, 4, 2, 32, 0, 0},   /* 128 x 256 */
-  {PRODUCT_COOP4, 4, 2, 16, 2, 0},
-  {PRODUCT_COOP4, 2, 4, 32, 1, 0},   /* 256 x 128 */
-  {PRODUCT_COOP4, 2, 2, 32, 1, 0},   /* 128 x 128 */
-  {PRODUCT_COOP4, 2, 2, 32, 0, 0},
-  {PRODUCT_COOP4, 2, 2, 64, 1, 0},
-  {PRODUCT_COOP4, 2, 2, 64, 0, 0},
-  {PRODUCT_COOP4, 2, 2, 16, 2, 0},
-  {PRODUCT_COOP4, 2, 1, 32, 1, 0},   /*  64 x 128 */
-  {PRODUCT_COOP24, 4, 4, 32, 1, 0},  /* 128 x 256 */
-  {PRODUCT_COOP24, 4, 4, 16, 2, 0},
-  {PRODUCT_COOP24, 2, 4, 32, 2, 0},  /* 128 x 128 */
-  {PRODUCT_COOP24, 2, 4, 32, 1, 0},
-  {PRODUCT_COOP24, 2, 2, 32, 2, 0},  /*  64 x 128 */
-  {PRODUCT_COOP24, 2, 1, 32, 2, 0},  /*  32 x 128 */
-  {PRODUCT_COOP2, 4, 1, 64, 2, 0},   /*  32 x 128 */
+  {PRODUCT_COOP4, 4, 2, 32, 1, 100, 0}, /* 128 x 256 */
+  {PRODUCT_COOP4, 2, 2, 32, 2, 68, 0},  /* 128 x 128 */
+  {PRODUCT_COOP4, 2, 1, 32, 2, 0, 0},   /*  64 x 128 */
+  {PRODUCT_COOP2, 2, 2, 32, 2, 54, 63}, /*  64 x  64 */
+  {PRODUCT_COOP2, 4, 1, 64, 1, 82, 100},/*  32 x 128 */
+  {PRODUCT_COOP2, 2, 1, 64, 1, 68, 84}, /*  32 x  64 */
+  {PRODUCT_COOP4, 4, 2, 32, 0, 0, 88},  /* 128 x 256 */
+  {PRODUCT_COOP4, 4, 2, 16, 2, 0, 0},
+  {PRODUCT_COOP4, 2, 4, 32, 1, 59, 70}, /* 256 x 128 */
+  {PRODUCT_COOP4, 2, 2, 32, 1, 0, 0},   /* 128 x 128 */
+  {PRODUCT_COOP4, 2, 2, 32, 0, 0, 0},
+  {PRODUCT_COOP4, 2, 2, 64, 1, 0, 0},
+  {PRODUCT_COOP4, 2, 2, 64, 0, 0, 0},
+  {PRODUCT_COOP4, 2, 2, 16, 2, 0, 0},
+  {PRODUCT_COOP4, 2, 1, 32, 1, 45, 50}, /*  64 x 128 */
+  {PRODUCT_COOP24, 4, 4, 32, 1, 0, 0},  /* 128 x 256 */
+  {PRODUCT_COOP24, 4, 4, 16, 2, 0, 0},
+  {PRODUCT_COOP24, 2, 4, 32, 2, 0, 78}, /* 128 x 128 */
+  {PRODUCT_COOP24, 2, 4, 32, 1, 0, 0},
+  {PRODUCT_COOP24, 2, 2, 32, 2, 0, 0},  /*  64 x 128 */
+  {PRODUCT_COOP24, 2, 1, 32, 2, 0, 0},  /*  32 x 128 */
+  {PRODUCT_COOP2, 4, 1, 64, 2, 0, 0},   /*  32 x 128 */
 };
 /* clang-format on */
 const size_t gpu_product_tile_count = sizeof gpu_product_tiles / sizeof gpu_product_tiles[0];
@@ -155,6 +155,7 @@ bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, 
   uint64_t best = UINT64_MAX, outputs = (uint64_t)m * p->n * batches;
   for (size_t i = 0; i < gpu_product_tile_count; i++) {
     product_tile t = gpu_product_tiles[i];
+    t.rate = p->trans_b ? t.rate_t : t.rate;
     if (!t.rate || is_coop(&t) != coop || !fit(caps, p->trans_b, &t)) continue;
     uint64_t groups = (uint64_t)gpu_ceil_div(m, gpu_tile_rows(&t)) * gpu_ceil_div(p->n, gpu_tile_columns(&t)) * batches;
     for (uint32_t s = 1; s <= MOST_SPLITS && (s == 1 || (p->k / s >= LEAST_PART && outputs * s < INT32_MAX)); s *= 2) {

@@ -12,10 +12,8 @@
 
 #include "gpu/matmul_plan.h"
 
-enum {
-  GPU_LAYOUT_QUANT = 0x200,
-  GPU_LAYOUT_PLANES = GPU_LAYOUT_QUANT + 1
-}; /* a family in the high byte, as on the CPU */
+/* A family in the high byte, as on the CPU. */
+enum { GPU_LAYOUT_QUANT = 0x200, GPU_LAYOUT_PLANES = GPU_LAYOUT_QUANT + 1 };
 
 typedef struct gpu_plane {
   uint16_t offset, bytes; /* of a block's piece: in the plain block, and how long. 0 bytes: no such plane */

@@ -4,9 +4,10 @@
  *   more, matrix units      quant_coop: decoded to f16 on their way; not with `exact`
  *   else                    matmul_blocks: the tiles of dense products (matmul_plan.h), decoded on their way
  *
- * By default x may be rounded to 8 bits by runs of 16, where the device multiplies bytes by fours, or to f16; with `exact`, and
- * where the weight is small, it stays f32: a small weight takes next to no time, and with few results the error of their whole is no
- * average, but may be that of one unlucky sum. */
+ * By default x may be rounded to 8 bits by runs of 16, where the device multiplies bytes by fours, or to f16 (and so may the
+ * elements of the weight: one past 65504 becomes infinite there). With `exact`, and where the weight is small, it stays f32: a
+ * small weight takes next to no time, and with few results the error of their whole is no average, but may be that of one
+ * unlucky sum. */
 #include "gpu/quant.h"
 
 #include <string.h>
@@ -14,8 +15,7 @@
 enum {
   MOST_ROWS = 8,        /* of x that go over the weight at once */
   ROUND_FROM = 1 << 15, /* elements of a weight */
-  ROUND_IN_PLACE =
-    2, /* up to so many rows of x every group rounds them for itself: a dispatch of its own takes longer */
+  ROUND_IN_PLACE = 2,   /* rows of x up to which every group rounds them itself: a dispatch for it takes longer */
   GROUP = 128,
   INVOCATIONS = 1024, /* per multiprocessor that keep its memory busy */
 };
