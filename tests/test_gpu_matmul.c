@@ -212,7 +212,7 @@ TEST(tiles_fit) {
 TEST(choice) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 4096, 4096, false), "matmul8");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul_coop4");
-  CHECK_EQ_STR(kernels_of(&large, RLX_BF16, RLX_BF16, 4096, 4096, 4096, true), "matmul_coop4_bf16");
+  CHECK_EQ_STR(kernels_of(&large, RLX_BF16, RLX_BF16, 4096, 4096, 4096, false), "matmul_coop4_bf16");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "matmul8");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4098, true), "matmul8"); /* rows beside vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 1, 4096, 4096, true), "matvec1");

@@ -139,7 +139,7 @@ bool gpu_coded_tile(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint
   gpu_product dense = *p;
   dense.b_type = RLX_F32;
   if (!gpu_product_choose(caps, &dense, m, batches, out)) return false;
-  if (out->tile.unit != PRODUCT_8X8) out->tile = (product_tile){PRODUCT_8X8, 2, 1, 8, 2, 1};
+  if (out->tile.unit != PRODUCT_8X8) out->tile = (product_tile){PRODUCT_8X8, 2, 1, 8, 2, 1, 0};
   return true;
 }
 

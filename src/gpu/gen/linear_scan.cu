@@ -534,16 +534,14 @@ extern "C" __global__ void __launch_bounds__(K_C0) linear_scan(const u32 *x, con
       xs[i] = v;
       if (MODE == 0u) { dts[i] = step; }
     }
-    if (MODE != 0u) {
-      for (u32 i = threadIdx.x; i < n_steps; i += ((u32)K_C0)) {
-        f32 step = __uint_as_float(k_element(dt[((line0 + i) * p.heads + head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, (line0 + i) * p.heads + head));
-        if (MODE == 1u) {
-          dts[i] = step;
-          decays[i] = k_exp(step * __uint_as_float(k_element(a[(head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, head)));
-        } else {
-          dts[i] = __uint_as_float(k_element(a[((line0 + i) * p.heads + head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, (line0 + i) * p.heads + head));
-          decays[i] = k_exp(step);
-        }
+    for (u32 i = threadIdx.x; i < ((MODE == 0u) ? (0u) : (n_steps)); i += ((u32)K_C0)) {
+      f32 step = __uint_as_float(k_element(dt[((line0 + i) * p.heads + head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, (line0 + i) * p.heads + head));
+      if (MODE == 1u) {
+        dts[i] = step;
+        decays[i] = k_exp(step * __uint_as_float(k_element(a[(head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, head)));
+      } else {
+        dts[i] = __uint_as_float(k_element(a[((line0 + i) * p.heads + head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, (line0 + i) * p.heads + head));
+        decays[i] = k_exp(step);
       }
     }
     __syncthreads();

@@ -517,16 +517,14 @@ var<workgroup> red : array<f32, RED>;
       xs[i] = v;
       if (MODE == 0u) { dts[i] = step; }
     }
-    if (MODE != 0u) {
-      for (var i : u32 = k_lid.x; i < n_steps; i += GROUP) {
-        var step : f32 = bitcast<f32>(k_element(dt[((line0 + i) * p.heads + head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, (line0 + i) * p.heads + head));
-        if (MODE == 1u) {
-          dts[i] = step;
-          decays[i] = k_exp(step * bitcast<f32>(k_element(a[(head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, head)));
-        } else {
-          dts[i] = bitcast<f32>(k_element(a[((line0 + i) * p.heads + head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, (line0 + i) * p.heads + head));
-          decays[i] = k_exp(step);
-        }
+    for (var i : u32 = k_lid.x; i < select(n_steps, 0u, MODE == 0u); i += GROUP) {
+      var step : f32 = bitcast<f32>(k_element(dt[((line0 + i) * p.heads + head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, (line0 + i) * p.heads + head));
+      if (MODE == 1u) {
+        dts[i] = step;
+        decays[i] = k_exp(step * bitcast<f32>(k_element(a[(head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, head)));
+      } else {
+        dts[i] = bitcast<f32>(k_element(a[((line0 + i) * p.heads + head) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, (line0 + i) * p.heads + head));
+        decays[i] = k_exp(step);
       }
     }
     workgroupBarrier();
