@@ -74,7 +74,7 @@ static uint32_t emu_count(const char **why) {
 static rlx_status emu_describe(uint32_t index, rlx_device_info *out) {
   if (index != 0) return RLX_FAIL(RLX_NOT_FOUND, "emulated device %u: there is one, with index 0", (unsigned)index);
   *out = (rlx_device_info){
-    .name = "emulated GPU",
+    .name = "kernel emulator",
     .backend = "emu",
     .uuid = "656d7500-0000-8000-8000-000000000000",
     .driver = "none",

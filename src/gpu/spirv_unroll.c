@@ -76,10 +76,10 @@ typedef struct unroller {
   uint32_t bound;
   uint32_t *value; /* by name, of constants of 32 bits */
   bool *known;
-  uint32_t *order; /* by name: 1 + its place among what the loop defines; 0: defined elsewhere */
-  uint32_t n_defined;
-  uint32_t *alias; /* by name: of phis of the header, what they are in this copy */
-  uint32_t *next;  /* the same for the copy after it */
+  uint32_t *order;            /* by name: 1 + its place among what the loop defines; 0: defined elsewhere */
+  uint32_t n_defined, n_kept; /* those of the header come first, and are kept */
+  uint32_t *alias;            /* by name: of phis of the header, what they are in this copy */
+  uint32_t *next;             /* the same for the copy after it */
   word_list out;
   bool failed;
 } unroller;
@@ -326,9 +326,12 @@ static void put_end(unroller *u, const loop *l) {
 /* An instruction outside the loop: whoever came to the header comes to the first copy. */
 static void put_outside(unroller *u, const loop *l, const uint32_t *i) {
   uint32_t op = op_of(i), first = l->trips ? u->bound + u->order[l->header] - 1 : l->header;
+  bool is_of_loop = op == OP_DECORATE && i[1] < u->bound && u->order[i[1]];
   bool leads = op == OP_BRANCH || op == OP_BRANCH_CONDITIONAL || op == OP_SWITCH || op == OP_SELECTION_MERGE;
-  for (uint32_t k = 0; k < length_of(i); k++) put(u, leads && k && is_name(op, k) && i[k] == l->header ? first : i[k]);
-  if (op != OP_DECORATE || i[1] >= u->bound || !u->order[i[1]]) return;
+  /* Of the names of the loop only the header's are left. */
+  for (uint32_t k = 0; k < length_of(i) && !(is_of_loop && u->order[i[1]] > u->n_kept); k++)
+    put(u, leads && k && is_name(op, k) && i[k] == l->header ? first : i[k]);
+  if (!is_of_loop) return;
   for (uint32_t copy = 0; copy < l->trips; copy++)
     for (uint32_t k = 0; k < length_of(i); k++)
       put(u, k == 1 ? u->bound + copy * u->n_defined + u->order[i[1]] - 1 : i[k]);
@@ -350,6 +353,7 @@ static void unroll(unroller *u, const loop *l) {
   for (size_t at = l->begin; at < l->end; at += length_of(u->w + at)) {
     uint32_t r = result_at(op_of(u->w + at));
     if (r) u->order[u->w[at + r]] = ++u->n_defined;
+    if (op_of(u->w + at) == OP_LOOP_MERGE && u->w[at + 1] == l->merge) u->n_kept = u->n_defined;
   }
   for (size_t k = 0; k < HEADER_WORDS; k++) put(u, u->w[k]);
   bool numbers_stand = false;
