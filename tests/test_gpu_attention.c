@@ -123,7 +123,7 @@ static void any_rope(uint64_t *seed, gpu_check_line *l) {
   const char *angles = GPU_CHECK_PICK(seed, "_, _, _", "%f, _, _", "_, %c, %s"),
              *places = GPU_CHECK_PICK(seed, "_, _", "_, %o", "%p, _", "%pb, _");
   bool tables = strstr(angles, "%c") != NULL;
-  int most = tables ? 200 - s : gpu_check_int(seed, 0, 1) ? 2000000000 : 100000, least = tables ? 0 : -most;
+  int most = tables ? 200 - s : gpu_check_int(seed, 0, 1) ? 1000000000 : 100000, least = tables ? 0 : -most;
   gpu_check_print(&l->inputs,
                   "x: %s[%d,%d,%d,%d]; o: i32[] values(%d); f: f32[%d] range(0.3,40); p: i32[%d] values(%d,%d,%d); "
                   "pb: i64[%d,%d] values(%d,%d,%d); c: f32[200,%d]; s: f32[200,%d]",

@@ -2,7 +2,8 @@
  *
  * On the null device everything runs on the host by the very kernels of the evaluator: without passes that is equal to the
  * bit. With passes, and on other devices, within a tolerance; but graphs that only move bytes and compute whole numbers are
- * equal to the bit everywhere. RLX_GRAPHS=n runs n random graphs, RLX_SEED=s only that one; RLX_SOAK=1 runs many more of the
+ * equal to the bit everywhere. RLX_GRAPHS=n runs random graphs up to number n, from RLX_FIRST=f on where given,
+ * RLX_SEED=s only that one; RLX_SOAK=1 runs many more of the
  * exact ones. */
 #include <stdlib.h>
 
@@ -111,7 +112,8 @@ static void check_many(const char *device) {
   const char *graphs_text = getenv("RLX_GRAPHS"), *seed_text = getenv("RLX_SEED");
   uint64_t n = graphs_text ? strtoull(graphs_text, NULL, 10) : TEST_IS_SANITIZED ? GRAPHS_SANITIZED : GRAPHS;
   if (strcmp(device, "vulkan") == 0 && !graphs_text) n = GRAPHS_VULKAN;
-  uint64_t first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
+  const char *first_text = seed_text ? seed_text : getenv("RLX_FIRST");
+  uint64_t first = first_text ? strtoull(first_text, NULL, 10) : 1;
   rlx_session *s;
   OPEN_SESSION(device, 2, &s);
   for (uint64_t seed = first; seed < (seed_text ? first + 1 : n); seed++) CHECK(check_random(s, device, seed));

@@ -78,6 +78,8 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_attention_combine,
   NULL,
   NULL,
+  NULL,
+  NULL,
   &emu_kernel_attention_decode,
   &emu_kernel_causal_conv,
   NULL,

@@ -11,7 +11,9 @@ enum {
   GPU_INDEX_attention4,
   GPU_INDEX_attention_combine,
   GPU_INDEX_attention_coop128,
+  GPU_INDEX_attention_coop128_bf16,
   GPU_INDEX_attention_coop64,
+  GPU_INDEX_attention_coop64_bf16,
   GPU_INDEX_attention_decode,
   GPU_INDEX_causal_conv,
   GPU_INDEX_conv_coop,
@@ -102,8 +104,14 @@ extern const struct gpu_kernel gpu_kernel_attention_combine;
 typedef struct gpu_params_attention_coop128 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_coop128;
 extern const struct gpu_kernel gpu_kernel_attention_coop128;
 
+typedef struct gpu_params_attention_coop128_bf16 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_coop128_bf16;
+extern const struct gpu_kernel gpu_kernel_attention_coop128_bf16;
+
 typedef struct gpu_params_attention_coop64 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_coop64;
 extern const struct gpu_kernel gpu_kernel_attention_coop64;
+
+typedef struct gpu_params_attention_coop64_bf16 { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_coop64_bf16;
+extern const struct gpu_kernel gpu_kernel_attention_coop64_bf16;
 
 typedef struct gpu_params_attention_decode { uint32_t groups; uint32_t n_batch; uint32_t n_q; uint32_t n_keys; uint32_t n_kv; uint32_t heads_per_kv; uint32_t d; uint32_t dv; uint32_t q_place; uint32_t q_head; uint32_t k_place; uint32_t k_head; uint32_t v_place; uint32_t v_head; uint32_t y_place; uint32_t y_head; uint32_t bias_batch; uint32_t bias_head; uint32_t bias_q; uint32_t bias_key; uint32_t len_step; uint32_t offset_step; uint32_t window; uint32_t splits; uint32_t row_blocks; uint32_t stats; uint32_t hidden; float scale; float softcap; } gpu_params_attention_decode;
 extern const struct gpu_kernel gpu_kernel_attention_decode;
