@@ -1,0 +1,229 @@
+/* RLX: language models. Weight files, tokenizers, chat templates, generation and embeddings, on top of rlx.h.
+ *
+ *   rlx_lm *lm;
+ *   if (rlx_lm_load(&(rlx_lm_desc){.struct_bytes = sizeof(rlx_lm_desc), .path = "model.gguf"}, &lm)) puts(rlx_message());
+ *   rlx_lm_generate(lm, "Once upon a time", &(rlx_lm_options){.struct_bytes = sizeof(rlx_lm_options), .tokens = 64}, say, NULL,
+ *                   NULL);
+ *
+ * This part is a header of its own because it can be left out of the library (-DRLX_LM=OFF): it is the only one that links
+ * others' libraries (jansson, PCRE2, utf8proc). The rules of rlx.h for errors, ownership and threads hold here too. */
+#ifndef RLX_LM_H
+#define RLX_LM_H
+
+#include <rlx/rlx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Weight files: GGUF, safetensors, a Hugging Face folder ------------------------------------------------------
+ *
+ * All of them are named tensors and metadata. Opening reads and checks the description of everything; the bytes of tensors
+ * are read when asked for, and a file that has shrunk since is an error, never a fault of memory. */
+
+typedef struct rlx_file rlx_file;
+typedef struct rlx_file_tensor {
+  const char *name; /* as in the file */
+  rlx_dtype dtype;
+  rlx_dims shape; /* row-major, as everywhere in RLX: a GGUF's sizes the other way round */
+  size_t bytes;
+  uint32_t part;   /* of a model in several files, from 0 */
+  uint64_t offset; /* in that file */
+} rlx_file_tensor;
+
+/* A GGUF (any part of a split one opens all), a .safetensors, a model.safetensors.index.json, or a folder with one of these and
+ * config.json. watch may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_open(const char *path, const rlx_watch *watch, rlx_file **out);
+RLX_API void rlx_file_close(rlx_file *f);
+RLX_API const char *rlx_file_format(const rlx_file *f);              /* "GGUF v3", "safetensors" */
+RLX_API uint32_t rlx_file_parts(const rlx_file *f);                  /* files with tensors */
+RLX_API const char *rlx_file_part(const rlx_file *f, uint32_t part); /* the path of one; NULL past the end */
+RLX_API uint32_t rlx_file_tensors(const rlx_file *f);
+/* NULL past the end. Names live as long as the file. */
+RLX_API const rlx_file_tensor *rlx_file_tensor_at(const rlx_file *f, uint32_t i);
+RLX_API const rlx_file_tensor *rlx_file_tensor_find(const rlx_file *f, const char *name); /* NULL: there is none */
+/* Bytes of a tensor, from `from` on. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_read_tensor(const rlx_file *f, const rlx_file_tensor *t, size_t from,
+                                                       void *data, size_t bytes);
+
+/* Metadata: a GGUF's keys; of safetensors the texts under __metadata__, of a folder also "config.json" (and others) as one
+ * text each. */
+typedef enum rlx_meta_kind {
+  RLX_META_NONE,
+  RLX_META_BOOL,
+  RLX_META_INT,
+  RLX_META_FLOAT,
+  RLX_META_TEXT,
+  RLX_META_LIST
+} rlx_meta_kind;
+typedef struct rlx_meta {
+  const char *key;
+  const char *type; /* as the file calls it: "u32", "string", "array of f32" */
+  rlx_meta_kind kind;
+  rlx_meta_kind elements; /* of a list: one kind for all (lists in lists: RLX_META_LIST) */
+  size_t n;               /* elements of a list, bytes of a text */
+  int64_t integer;        /* also a bool; a u64 above INT64_MAX is told as a float */
+  double number;          /* a float; an integer too */
+  const char *text;       /* NUL-terminated; it may hold NULs before */
+  const void *opaque;
+} rlx_meta;
+RLX_API uint32_t rlx_file_metas(const rlx_file *f);
+RLX_API bool rlx_file_meta_at(const rlx_file *f, uint32_t i, rlx_meta *out);        /* false past the end */
+RLX_API bool rlx_file_meta_find(const rlx_file *f, const char *key, rlx_meta *out); /* false: there is none */
+RLX_API bool rlx_meta_element(const rlx_meta *list, size_t i, rlx_meta *out);       /* of a list; false past its end */
+
+/* Reads everything: each tensor's blocks decode to finite numbers where its type promises that, and nothing is left over.
+ * What is wrong is in the message; *n_findings (may be NULL) counts findings beyond the first. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_check(const rlx_file *f, const rlx_watch *watch, uint32_t *n_findings);
+
+/* Writing: replaces the file whole or not at all. Give all metadata and tensors, then finish; destroy without finishing leaves
+ * nothing behind. Kind is by the path's ending: .gguf or .safetensors. */
+typedef struct rlx_file_writer rlx_file_writer;
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_create(const char *path, rlx_file_writer **out);
+RLX_API void rlx_file_writer_destroy(rlx_file_writer *w);
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_meta(rlx_file_writer *w,
+                                                       const rlx_meta *m); /* as read; or kind and value set by hand */
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_tensor(rlx_file_writer *w, const char *name, rlx_dtype dtype,
+                                                         rlx_dims shape);
+/* After the last tensor is named: the bytes of each, in that order, in as many pieces as one likes. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_bytes(rlx_file_writer *w, const void *data, size_t bytes);
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_finish(rlx_file_writer *w);
+
+/* ---- Tokenizers -------------------------------------------------------------------------------------------------- */
+
+typedef struct rlx_tokenizer rlx_tokenizer;
+/* From a GGUF's metadata (one with no tensors will do) or a folder's tokenizer.json. The file may be closed afterwards. A
+ * pre-tokenizer that is not known is refused by name. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_tokenizer_create(const rlx_file *f, rlx_tokenizer **out);
+RLX_API void rlx_tokenizer_destroy(rlx_tokenizer *t);
+RLX_API uint32_t rlx_tokenizer_size(const rlx_tokenizer *t);
+RLX_API const char *rlx_tokenizer_kind(const rlx_tokenizer *t); /* "bpe (smollm)", "spm", "wordpiece" */
+typedef enum rlx_token_flags {
+  RLX_TOKENS_ADD_SPECIAL = 1,   /* what the model wants around a text: BOS, EOS, [CLS] .. [SEP] */
+  RLX_TOKENS_PARSE_SPECIAL = 2, /* "<|im_end|>" in the text is that token, and not its letters */
+} rlx_token_flags;
+/* Any bytes; broken UTF-8 is taken as byte tokens or the unknown token, as the vocabulary has it. Free *ids with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_tokenizer_encode(const rlx_tokenizer *t, const char *text, size_t bytes,
+                                                       unsigned flags, int32_t **ids, size_t *n);
+/* The text of tokens; special tokens only where `special`. Free *text with rlx_free; it is NUL-terminated. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_tokenizer_decode(const rlx_tokenizer *t, const int32_t *ids, size_t n,
+                                                       bool special, char **text, size_t *bytes);
+/* The vocabulary's own spelling of a token; NULL past the end. */
+RLX_API const char *rlx_tokenizer_spelling(const rlx_tokenizer *t, int32_t id);
+RLX_API bool rlx_tokenizer_is_special(const rlx_tokenizer *t, int32_t id);
+RLX_API bool rlx_tokenizer_is_end(const rlx_tokenizer *t, int32_t id); /* generation ends with it: EOS, end of turn */
+RLX_API int32_t rlx_tokenizer_bos(const rlx_tokenizer *t);             /* -1: none */
+RLX_API int32_t rlx_tokenizer_eos(const rlx_tokenizer *t);
+RLX_API int32_t rlx_tokenizer_find(const rlx_tokenizer *t, const char *spelling); /* -1: none */
+
+/* Tokens as they come: whole UTF-8 characters alone are given out, the rest waits for the next token. */
+typedef struct rlx_decoder rlx_decoder;
+RLX_API RLX_MUST_CHECK rlx_status rlx_decoder_create(const rlx_tokenizer *t, bool special, rlx_decoder **out);
+RLX_API void rlx_decoder_destroy(rlx_decoder *d);
+/* *text (NUL-terminated, *bytes long) lives until the next call. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_decoder_push(rlx_decoder *d, int32_t id, const char **text, size_t *bytes);
+/* What still waits at the end, with U+FFFD for what never became a character. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_decoder_flush(rlx_decoder *d, const char **text, size_t *bytes);
+
+/* ---- Chat templates ---- */
+
+typedef struct rlx_chat_message {
+  const char *role; /* "system", "user", "assistant" */
+  const char *text;
+} rlx_chat_message;
+RLX_API uint32_t rlx_chat_templates(void);
+RLX_API const char *rlx_chat_template_name(uint32_t i); /* "chatml", "llama3", ..; NULL past the end */
+/* The name of the template that the file's own text is recognised as; NULL and a message that says so where it has none or one
+ * that is not known. */
+RLX_API const char *rlx_chat_template_of(const rlx_file *f);
+/* The conversation as text to be encoded with RLX_TOKENS_PARSE_SPECIAL; `reply`: with the head of the assistant's turn at the
+ * end. Free *text with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_format(const char *name, const rlx_chat_message *messages, size_t n,
+                                                  bool reply, char **text);
+
+/* ---- Language models --------------------------------------------------------------------------------------------- */
+
+typedef struct rlx_lm rlx_lm;
+typedef struct rlx_lm_desc {
+  size_t struct_bytes;  /* sizeof(rlx_lm_desc) */
+  const char *path;     /* as rlx_file_open */
+  rlx_session *session; /* NULL: one of its own, on `device` with `threads` */
+  const char *device;
+  uint32_t threads;
+  uint32_t context;   /* tokens a sequence can hold; 0: the model's own, at most 4096 */
+  uint32_t sequences; /* at once in one step; 0: 1 */
+  uint32_t chunk;     /* tokens of a prompt that are computed together; 0: 512 */
+  rlx_dtype cache;    /* of keys and values: RLX_F32 (0) or RLX_F16 */
+  bool exact;         /* as rlx_compile_options */
+  bool dry_run;       /* find out what it takes; load nothing */
+  rlx_watch watch;    /* of loading */
+} rlx_lm_desc;
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out);
+RLX_API void rlx_lm_destroy(rlx_lm *lm);
+
+typedef struct rlx_lm_info {
+  char family[32];  /* "llama" */
+  char name[128];   /* what the file calls itself */
+  char weights[64]; /* "q4_1", "f16, q6_k": types, by bytes */
+  uint32_t layers, width, heads, kv_heads, vocabulary, experts;
+  uint32_t context, model_context; /* here, and what the model was made for */
+  uint32_t sequences, chunk;
+  bool is_encoder; /* embeds, does not generate */
+  uint64_t parameters;
+  uint64_t weight_bytes, state_bytes, scratch_bytes; /* on the device */
+  double load_seconds;
+} rlx_lm_info;
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out);
+RLX_API const rlx_file *rlx_lm_file(const rlx_lm *lm);
+RLX_API const rlx_tokenizer *rlx_lm_tokenizer(const rlx_lm *lm); /* NULL where the file has none */
+
+/* Sequences 0 .. sequences - 1 each have tokens of their own. All calls go on from what a sequence holds. */
+RLX_API uint32_t rlx_lm_length(const rlx_lm *lm, uint32_t sequence);
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence,
+                                                  uint32_t tokens); /* forgets the rest */
+/* Appends tokens. logits (may be NULL): room for n rows of the vocabulary where `all`, else for one, the last token's. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all,
+                                                float *logits);
+
+typedef struct rlx_lm_options {
+  size_t struct_bytes; /* sizeof(rlx_lm_options) */
+  uint32_t tokens;     /* at most; 0: until the model ends or the context is full */
+  double temperature;  /* 0: always the likeliest */
+  uint32_t top_k;      /* 0: all */
+  double top_p;        /* 0 or 1: all */
+  double min_p;
+  uint64_t seed;
+  uint32_t sequence;
+  bool ignore_end; /* go on past the end token */
+  bool shift;      /* at the end of the context forget the older half and go on; else it is an error to need more */
+  const char *const *stops; /* texts that end it, n_stops of them */
+  size_t n_stops;
+  rlx_cancel_fn cancel; /* asked between tokens, with `user` of the call */
+} rlx_lm_options;
+typedef struct rlx_lm_stats {
+  uint32_t prompt_tokens, tokens;
+  double prompt_seconds, seconds; /* of the prompt, which ends with the first token; of the tokens after it */
+  const char *ended;              /* "end", "length", "stop", "cancelled", "context" */
+} rlx_lm_stats;
+/* Called with each piece of text, whole UTF-8 characters. */
+typedef void (*rlx_lm_text_fn)(void *user, const char *text, size_t bytes);
+/* Prompt text, or tokens where `ids` is not NULL; the sequence holds prompt and answer afterwards. A stop by `cancel` is no
+ * failure. stats may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, const rlx_lm_options *options,
+                                                  rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats);
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n,
+                                                      const rlx_lm_options *options, bool (*fn)(void *user, int32_t id),
+                                                      void *user, rlx_lm_stats *stats);
+
+/* Embeddings of an encoder: `width` numbers of unit length for a text. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out);
+
+/* A sequence's tokens and what the model remembers of them, as one file; only a model of the same weights' shape takes it. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_save(rlx_lm *lm, uint32_t sequence, const char *path);
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_restore(rlx_lm *lm, uint32_t sequence, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
