@@ -1,4 +1,4 @@
-/* Files: map, read whole, write whole.
+/* Files: map, read whole or by place, write whole or in pieces.
  *
  * Paths come from people, so a path may name anything. Opening happens without blocking (a FIFO with no writer would
  * hang for ever otherwise), then fstat on the open descriptor decides: what is not a regular file is refused, and
@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -87,7 +88,7 @@ static int close_once(int fd) { return close(fd) != 0 && errno != EINTR ? errno 
 
 /* ---- Reading ------------------------------------------------------------------------------------------------- */
 
-static rlx_status open_regular(const char *path, int *fd, size_t *bytes) {
+rlx_status rlx_fd_open(const char *path, int *fd, size_t *bytes) {
   *fd = -1;
   *bytes = 0;
   if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, found NULL");
@@ -106,11 +107,33 @@ static rlx_status open_regular(const char *path, int *fd, size_t *bytes) {
   return RLX_OK;
 }
 
+void rlx_fd_close(int fd) {
+  if (fd >= 0) close_once(fd);
+}
+
+rlx_status rlx_fd_read(int fd, const char *path, uint64_t offset, void *data, size_t bytes) {
+  unsigned char *to = data;
+  if (bytes > INT64_MAX || offset > (uint64_t)INT64_MAX - bytes)
+    return RLX_FAIL(RLX_INVALID, "'%s': no file has a byte %" PRIu64, path, offset);
+  while (bytes > 0) {
+    ssize_t n = pread(fd, to, bytes, (off_t)offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno("read", path, errno);
+    if (n == 0)
+      return RLX_FAIL(RLX_IO, "'%s' ends at byte %" PRIu64 ", %zu bytes too early: it was cut while in use", path,
+                      offset, bytes);
+    to += n;
+    offset += (uint64_t)n;
+    bytes -= (size_t)n;
+  }
+  return RLX_OK;
+}
+
 rlx_status rlx_file_map_open(const char *path, rlx_file_map *out) {
   *out = (rlx_file_map){0};
   int fd;
   size_t bytes;
-  RLX_TRY(open_regular(path, &fd, &bytes));
+  RLX_TRY(rlx_fd_open(path, &fd, &bytes));
   rlx_status s = RLX_OK;
   if (bytes > 0) { /* an empty mapping is an error to mmap, but an empty file is none to us */
     void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -163,7 +186,7 @@ rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *by
   *bytes = 0;
   int fd;
   size_t guess;
-  RLX_TRY(open_regular(path, &fd, &guess));
+  RLX_TRY(rlx_fd_open(path, &fd, &guess));
   rlx_status s = guess > limit ? fail_above_limit(path, limit) : read_to_end(fd, path, guess, limit, text, bytes);
   close_once(fd);
   return s;
@@ -206,27 +229,61 @@ static rlx_status open_temporary(const char *path, char **temporary, int *fd) {
   return fail_errno("write", path, EEXIST);
 }
 
-static int fill(int fd, mode_t mode, const void *data, size_t bytes) {
-  int error = mode != 0 && fchmod(fd, mode) != 0 ? errno : 0;
-  if (!error) error = write_all(fd, data, bytes);
-  return error ? error : sync_again(fd);
+static rlx_status begin_draft(rlx_draft *d, const char *path) {
+  RLX_TRY(inspect_target(path, &d->mode));
+  size_t n = strlen(path) + 1;
+  d->path = rlx_mem_alloc(n);
+  if (!d->path) return RLX_FAIL(RLX_NO_MEMORY, "writing '%s': no memory", path);
+  memcpy(d->path, path, n);
+  RLX_TRY(open_temporary(path, &d->temporary, &d->fd));
+  return d->mode == 0 || fchmod(d->fd, d->mode) == 0 ? RLX_OK : fail_errno("write", path, errno);
+}
+
+rlx_status rlx_draft_begin(rlx_draft *d, const char *path) {
+  *d = (rlx_draft){.fd = -1};
+  rlx_status s = begin_draft(d, path);
+  if (s) rlx_draft_discard(d);
+  return s;
+}
+
+rlx_status rlx_draft_write(rlx_draft *d, const void *data, size_t bytes) {
+  int error = write_all(d->fd, data, bytes);
+  return error ? fail_errno("write", d->path, error) : RLX_OK;
+}
+
+static void forget_draft(rlx_draft *d) {
+  rlx_mem_free(d->temporary);
+  rlx_mem_free(d->path);
+  *d = (rlx_draft){.fd = -1};
+}
+
+void rlx_draft_discard(rlx_draft *d) {
+  if (d->temporary) {
+    rlx_fd_close(d->fd);
+    unlink(d->temporary);
+  }
+  forget_draft(d);
+}
+
+rlx_status rlx_draft_commit(rlx_draft *d) {
+  int error = sync_again(d->fd);
+  int close_error = close_once(d->fd);
+  if (!error) error = close_error;
+  if (!error && rename(d->temporary, d->path) != 0) error = errno;
+  rlx_status s = RLX_OK;
+  if (error) {
+    unlink(d->temporary);
+    s = fail_errno("write", d->path, error);
+  }
+  forget_draft(d);
+  return s;
 }
 
 rlx_status rlx_file_write(const char *path, const void *data, size_t bytes) {
-  mode_t mode;
-  char *temporary = NULL;
-  int fd = -1;
-  RLX_TRY(inspect_target(path, &mode));
-  RLX_TRY(open_temporary(path, &temporary, &fd));
-  int error = fill(fd, mode, data, bytes);
-  int close_error = close_once(fd);
-  if (!error) error = close_error;
-  if (!error && rename(temporary, path) != 0) error = errno;
-  rlx_status s = RLX_OK;
-  if (error) {
-    unlink(temporary);
-    s = fail_errno("write", path, error);
-  }
-  rlx_mem_free(temporary);
+  rlx_draft d;
+  RLX_TRY(rlx_draft_begin(&d, path));
+  rlx_status s = rlx_draft_write(&d, data, bytes);
+  if (!s) return rlx_draft_commit(&d);
+  rlx_draft_discard(&d);
   return s;
 }
