@@ -1,0 +1,254 @@
+/* A model in a folder, as Hugging Face has them: weights in one file or in several with an index, and texts beside them.
+ *
+ * The index says which file has which tensor. Its files lie beside it, by plain names: a name with a slash could point anywhere.
+ * What it says is checked against what they hold. The texts (config.json, tokenizer.json, ..) become metadata whose keys are
+ * the files' names; they are not looked into here. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/str.h"
+#include "io/file.h"
+#include "io/file_json.h"
+
+static const char *const texts[] = {
+  "config.json",
+  "generation_config.json",
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "special_tokens_map.json",
+  "added_tokens.json",
+  "vocab.json",
+  "vocab.txt",
+  "merges.txt",
+  "chat_template.jinja",
+  "modules.json",
+  "sentence_bert_config.json",
+  "config_sentence_transformers.json",
+  "1_Pooling/config.json",
+};
+
+/* ---- Paths ---- */
+
+static rlx_status join(const char *folder, size_t folder_bytes, const char *name, char **out) {
+  rlx_str path = {0};
+  rlx_str_add_bytes(&path, folder, folder_bytes);
+  if (folder_bytes && folder[folder_bytes - 1] != '/') rlx_str_add_char(&path, '/');
+  rlx_str_add_bytes(&path, name, strlen(name));
+  return rlx_str_take(&path, out);
+}
+
+static bool exists(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0;
+}
+
+static size_t folder_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* ---- The texts beside the weights ---- */
+
+static rlx_status add_file(rlx_file *f, const char *path, const char *name) {
+  char *text;
+  size_t n;
+  RLX_TRY(rlx_file_read(path, FILE_MOST_JSON, &text, &n));
+  rlx_status s = file_add_text(f, name, text, n);
+  rlx_mem_free(text);
+  return s;
+}
+
+static rlx_status add_texts(rlx_file *f, const char *folder, size_t folder_bytes) {
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    char *path;
+    RLX_TRY(join(folder, folder_bytes, texts[i], &path));
+    rlx_status s = exists(path) ? add_file(f, path, texts[i]) : RLX_OK;
+    rlx_mem_free(path);
+    RLX_TRY(s);
+  }
+  return RLX_OK;
+}
+
+/* ---- The index ---- */
+
+typedef struct entry {
+  const char *tensor, *file;
+} entry;
+
+typedef struct index {
+  rlx_bump names;
+  RLX_ARRAY(entry) entries;
+  RLX_ARRAY(const char *) files; /* each once, by name */
+} index;
+
+static rlx_status no_memory(void) { return RLX_FAIL(RLX_NO_MEMORY, "no memory for the index"); }
+
+static rlx_status add_entry(index *x, const json_t *key, const json_t *file) {
+  const char *tensor = json_string_value(key), *name = json_string_value(file);
+  RLX_TRY(file_check_name("a tensor's name", tensor, json_string_length(key)));
+  if (!name)
+    return RLX_FAIL(RLX_INVALID, "tensor '%s': expected a file's name, found %s", tensor, json_kind_name(file));
+  if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strlen(name) > 255)
+    return RLX_FAIL(RLX_INVALID, "tensor '%s': expected the plain name of a file beside the index, found '%.100s'",
+                    tensor, name);
+  if (x->entries.n == FILE_MOST_TENSORS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d tensors", FILE_MOST_TENSORS);
+  entry e = {.tensor = rlx_bump_text(&x->names, tensor, strlen(tensor))};
+  const entry *last = x->entries.n ? &x->entries.v[x->entries.n - 1] : NULL;
+  e.file = last && strcmp(last->file, name) == 0 ? last->file : rlx_bump_text(&x->names, name, strlen(name));
+  return e.tensor && e.file && rlx_array_push(&x->entries, e) ? RLX_OK : no_memory();
+}
+
+static rlx_status parse_map(index *x, json_text map, const char *whole) {
+  json_walk w = json_walk_begin(map, whole);
+  for (;;) {
+    json_t *key, *file = NULL;
+    json_text value;
+    RLX_TRY(json_walk_next(&w, &key, &value));
+    if (!key) return RLX_OK;
+    rlx_status s = json_load_text(value, whole, &file);
+    if (!s) s = add_entry(x, key, file);
+    json_decref(file);
+    json_decref(key);
+    RLX_TRY(s);
+  }
+}
+
+static rlx_status parse_index(index *x, json_text text) {
+  json_walk w = json_walk_begin(text, text.v);
+  bool has_map = false;
+  for (;;) {
+    json_t *key, *ignored = NULL;
+    json_text value;
+    RLX_TRY(json_walk_next(&w, &key, &value));
+    if (!key) break;
+    bool is_map = strcmp(json_string_value(key), "weight_map") == 0;
+    json_decref(key);
+    if (is_map && has_map) return RLX_FAIL(RLX_INVALID, "the index has weight_map twice");
+    has_map |= is_map;
+    RLX_TRY(is_map ? parse_map(x, value, text.v) : json_load_text(value, text.v, &ignored));
+    json_decref(ignored);
+  }
+  if (!has_map) return RLX_FAIL(RLX_INVALID, "expected an index of safetensors: there is no weight_map");
+  return x->entries.n ? RLX_OK : RLX_FAIL(RLX_INVALID, "the index names no tensor");
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static rlx_status list_files(index *x) {
+  size_t n = x->entries.n, kept = 0;
+  if (!rlx_array_reserve(&x->files, n)) return no_memory();
+  for (size_t i = 0; i < n; i++) x->files.v[i] = x->entries.v[i].file;
+  qsort(x->files.v, n, sizeof *x->files.v, by_text);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || strcmp(x->files.v[kept - 1], x->files.v[i]) != 0) x->files.v[kept++] = x->files.v[i];
+  x->files.n = kept;
+  return RLX_OK;
+}
+
+/* Each tensor of the index is where the index says. */
+static rlx_status check_entries(const rlx_file *f, const index *x) {
+  for (size_t i = 0; i < x->entries.n; i++) {
+    const entry *e = &x->entries.v[i];
+    const rlx_file_tensor *t = rlx_file_tensor_find(f, e->tensor);
+    const char *path = t ? f->parts.v[t->part].path : NULL;
+    if (!t || strcmp(path + folder_of(path), e->file) != 0)
+      return RLX_FAIL(RLX_INVALID, "the index has tensor '%s' in '%s', which does not hold it", e->tensor, e->file);
+  }
+  return RLX_OK;
+}
+
+static rlx_status read_files(rlx_file *f, const char *path, const index *x, const rlx_watch *watch) {
+  for (size_t i = 0; i < x->files.n; i++) {
+    char *part;
+    RLX_TRY(file_watch(watch, "open", i, x->files.n));
+    RLX_TRY(join(path, folder_of(path), x->files.v[i], &part));
+    rlx_status s = file_read_safetensors(f, part);
+    rlx_mem_free(part);
+    RLX_TRY(s);
+  }
+  RLX_TRY(file_find_names(f));
+  return check_entries(f, x);
+}
+
+static rlx_status open_index(rlx_file *f, const char *path, const rlx_watch *watch) {
+  index x = {.names = {0}};
+  char *text;
+  size_t n;
+  RLX_TRY(rlx_file_read(path, FILE_MOST_JSON, &text, &n));
+  rlx_status s = parse_index(&x, (json_text){text, n});
+  rlx_mem_free(text);
+  if (!s) s = list_files(&x);
+  if (!s) s = read_files(f, path, &x, watch);
+  rlx_array_deinit(&x.entries);
+  rlx_array_deinit(&x.files);
+  rlx_bump_deinit(&x.names);
+  return s ? rlx_fail_frame(s, "%s", path) : RLX_OK;
+}
+
+rlx_status file_open_index(rlx_file *f, const char *path, const rlx_watch *watch) {
+  RLX_TRY(open_index(f, path, watch));
+  return add_texts(f, path, folder_of(path));
+}
+
+/* ---- The folder ---- */
+
+static bool ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* The one file with this ending (of a split GGUF its first part); several are no answer. */
+static rlx_status find_one(const char *folder, const char *end, char **out) {
+  rlx_str found = {0};
+  rlx_status s = RLX_OK;
+  *out = NULL;
+  DIR *dir = opendir(folder);
+  if (!dir) return RLX_FAIL(errno == ENOMEM ? RLX_NO_MEMORY : RLX_IO, "cannot list the folder '%s'", folder);
+  for (const struct dirent *e; !s && (e = readdir(dir));) {
+    const char *of = strstr(e->d_name, "-of-");
+    bool is_later_part = of && of - e->d_name > 6 && memcmp(of - 6, "-00001", 6) != 0;
+    if (!ends_with(e->d_name, end) || e->d_name[0] == '.' || is_later_part) continue;
+    if (found.n) s = RLX_FAIL(RLX_INVALID, "'%s' has several files *%s and no index: name one of them", folder, end);
+    rlx_str_add_bytes(&found, e->d_name, strlen(e->d_name));
+  }
+  closedir(dir);
+  if (!s && (found.n || found.failed)) s = rlx_str_take(&found, out);
+  rlx_str_deinit(&found);
+  return s;
+}
+
+static rlx_status find_weights(const char *folder, char **out) {
+  static const char *const usual[] = {"model.safetensors.index.json", "model.safetensors"};
+  static const char *const endings[] = {".safetensors.index.json", ".safetensors", ".gguf"};
+  size_t n = strlen(folder);
+  char *name;
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+    RLX_TRY(join(folder, n, usual[i], out));
+    if (exists(*out)) return RLX_OK;
+    rlx_mem_free(*out);
+    *out = NULL;
+  }
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    RLX_TRY(find_one(folder, endings[i], &name));
+    if (!name) continue;
+    rlx_status s = join(folder, n, name, out);
+    rlx_mem_free(name);
+    return s;
+  }
+  return RLX_FAIL(RLX_NOT_FOUND, "the folder '%s' has no .safetensors and no .gguf", folder);
+}
+
+rlx_status file_open_folder(rlx_file *f, const char *path, const rlx_watch *watch) {
+  char *weights = NULL;
+  RLX_TRY(find_weights(path, &weights));
+  rlx_status s = ends_with(weights, ".json")   ? open_index(f, weights, watch)
+                 : ends_with(weights, ".gguf") ? file_open_gguf(f, weights, watch)
+                                               : file_read_safetensors(f, weights);
+  rlx_mem_free(weights);
+  return s ? s : add_texts(f, path, strlen(path));
+}

@@ -1,0 +1,119 @@
+/* JSON, in two steps: our own walk finds where the members of an object begin and end, jansson reads each of them.
+ *
+ * A tree of the whole text would take twenty times its size in the worst case (a list of ones), and a header is hostile until
+ * checked. The walk knows strings, brackets and blanks; all else is left to jansson, which sees every name and every value
+ * that anyone looks at, refuses what is not JSON or not UTF-8, and limits nesting to 2,048. */
+#include "io/file_json.h"
+
+#include <string.h>
+
+/* ---- Reading a value ---- */
+
+enum { MOST_VALUE = 1 << 20 }; /* bytes of a value that is not a string: nothing in these files is so long */
+
+rlx_status json_load_text(json_text text, const char *whole, json_t **out) {
+  json_error_t e;
+  size_t at = (size_t)(text.v - whole);
+  *out = NULL;
+  if (text.n > MOST_VALUE && text.v[0] != '"')
+    return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: a value of %zu bytes, expected at most %d", at, text.n, MOST_VALUE);
+  *out = json_loadb(text.v, text.n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+  if (*out) return RLX_OK;
+  if (json_error_code(&e) == json_error_out_of_memory) return RLX_FAIL(RLX_NO_MEMORY, "no memory to read JSON");
+  return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: %s", at + (size_t)(e.position > 0 ? e.position : 0), e.text);
+}
+
+const char *json_kind_name(const json_t *v) {
+  static const char *const names[] = {
+    [JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list", [JSON_STRING] = "a string", [JSON_INTEGER] = "an integer",
+    [JSON_REAL] = "a fraction",  [JSON_TRUE] = "true",    [JSON_FALSE] = "false",     [JSON_NULL] = "null",
+  };
+  return v ? names[json_typeof(v)] : "nothing";
+}
+
+/* ---- Walking ---- */
+
+json_walk json_walk_begin(json_text object, const char *whole) {
+  return (json_walk){.start = whole, .at = object.v, .end = object.v + object.n};
+}
+
+static rlx_status expected(const json_walk *w, const char *what) {
+  if (w->at == w->end)
+    return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: expected %s, found the end", (size_t)(w->at - w->start), what);
+  return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: expected %s, found byte 0x%02x", (size_t)(w->at - w->start), what,
+                  (unsigned)(unsigned char)*w->at);
+}
+
+static void skip_blanks(json_walk *w) {
+  while (w->at < w->end && (*w->at == ' ' || *w->at == '\n' || *w->at == '\t' || *w->at == '\r')) w->at++;
+}
+
+static bool accept(json_walk *w, char c) {
+  skip_blanks(w);
+  if (w->at == w->end || *w->at != c) return false;
+  w->at++;
+  return true;
+}
+
+/* From a quote to past the one that closes; to the end if none does. */
+static void skip_string(json_walk *w) {
+  for (w->at++; w->at < w->end && *w->at != '"'; w->at++)
+    if (*w->at == '\\' && w->at + 1 < w->end) w->at++;
+  if (w->at < w->end) w->at++;
+}
+
+static rlx_status take_string(json_walk *w, json_t **out) {
+  skip_blanks(w);
+  if (w->at == w->end || *w->at != '"') return expected(w, "a name in quotes");
+  json_text text = {.v = w->at};
+  skip_string(w);
+  text.n = (size_t)(w->at - text.v);
+  return json_load_text(text, w->start, out);
+}
+
+/* To the comma or bracket that ends the value. */
+static void skip_value(json_walk *w) {
+  size_t depth = 0;
+  while (w->at < w->end) {
+    char c = *w->at;
+    if (depth == 0 && (c == ',' || c == '}' || c == ']')) return;
+    if (c == '"') {
+      skip_string(w);
+      continue;
+    }
+    if (c == '{' || c == '[') depth++;
+    if (c == '}' || c == ']') depth--;
+    w->at++;
+  }
+}
+
+static rlx_status take_member(json_walk *w, json_t **key, json_text *value) {
+  RLX_TRY(take_string(w, key));
+  if (!accept(w, ':')) return expected(w, "':'");
+  skip_blanks(w);
+  value->v = w->at;
+  skip_value(w);
+  value->n = (size_t)(w->at - value->v);
+  return value->n ? RLX_OK : expected(w, "a value");
+}
+
+rlx_status json_walk_next(json_walk *w, json_t **key, json_text *value) {
+  *key = NULL;
+  *value = (json_text){0};
+  if (w->is_over) return RLX_OK;
+  if (!w->is_begun && !accept(w, '{')) return expected(w, "'{'");
+  bool is_first = !w->is_begun;
+  w->is_begun = true;
+  if (accept(w, '}')) {
+    w->is_over = true;
+    skip_blanks(w);
+    return w->at == w->end ? RLX_OK : expected(w, "nothing after the last '}'");
+  }
+  if (!is_first && !accept(w, ',')) return expected(w, "',' or '}'");
+  rlx_status s = take_member(w, key, value);
+  if (s) {
+    json_decref(*key);
+    *key = NULL;
+  }
+  return s;
+}

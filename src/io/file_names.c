@@ -1,0 +1,64 @@
+/* Items by name: an open-addressing table of numbers beside the array that holds the items.
+ *
+ * The items stay where their array has them; a slot holds a number, and the name is read through it. The table is at most
+ * half full, so a search takes a step or two. The hash starts from a number that differs between processes: whoever writes a
+ * file cannot choose names that collide. */
+#include <string.h>
+#include <time.h>
+
+#include "base/arith.h"
+#include "io/file.h"
+
+static const char *name_of(const void *items, size_t i, size_t stride) {
+  const char *name;
+  memcpy(&name, (const char *)items + i * stride, sizeof name);
+  return name;
+}
+
+static uint64_t hash(uint64_t seed, const char *name) {
+  uint64_t h = seed;
+  for (; *name; name++) {
+    h = (h ^ (unsigned char)*name) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  }
+  return h ^ h >> 32;
+}
+
+static uint64_t make_seed(const void *salt) {
+  struct timespec t = {0};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return ((uint64_t)t.tv_nsec << 24 ^ (uint64_t)t.tv_sec ^ (uint64_t)(uintptr_t)salt) * 0xd6e8feb86659fd93u | 1u;
+}
+
+/* The slot of a name: its own, or a free one. */
+static size_t seek(const file_names *t, const void *items, size_t stride, const char *name) {
+  size_t at = (size_t)hash(t->seed, name) & t->mask;
+  while (t->slots[at] && strcmp(name_of(items, t->slots[at] - 1, stride), name) != 0) at = (at + 1) & t->mask;
+  return at;
+}
+
+rlx_status file_names_build(file_names *t, const void *items, size_t n, size_t stride, const char **twice) {
+  size_t cap = 8;
+  *twice = NULL;
+  while (cap < 2 * n) cap *= 2; /* n is bounded by the limits of io/file.h */
+  *t = (file_names){.slots = rlx_mem_calloc(cap, sizeof *t->slots), .mask = cap - 1};
+  if (!t->slots) return RLX_FAIL(RLX_NO_MEMORY, "no memory to find %zu names", n);
+  t->seed = make_seed(t->slots);
+  for (size_t i = 0; i < n; i++) {
+    const char *name = name_of(items, i, stride);
+    size_t at = seek(t, items, stride, name);
+    if (t->slots[at] && !*twice) *twice = name;
+    t->slots[at] = (uint32_t)i + 1;
+  }
+  return RLX_OK;
+}
+
+size_t file_names_find(const file_names *t, const void *items, size_t n, size_t stride, const char *name) {
+  uint32_t slot = t->slots ? t->slots[seek(t, items, stride, name)] : 0;
+  return slot ? slot - 1 : n;
+}
+
+void file_names_deinit(file_names *t) {
+  rlx_mem_free(t->slots);
+  *t = (file_names){0};
+}
