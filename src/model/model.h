@@ -44,12 +44,13 @@ rlx_status lm_model_read(const lm_model *m, size_t i, void *data);
  * Inputs   tokens    i32 [B, T]
  *          position  i32 [B]      how many tokens the sequence had before
  *          length    i32 [B]      how many of its T tokens count (1 .. T); absent where T is 1
- *          draw      i64 scalar   where tokens are drawn with a temperature above 0
+ *          draw      i32 scalar   where tokens are drawn with a temperature above 0: draw + position[0] is the draw's number
  * States   k.N, v.N  [B, context, kv heads, head]   (or what the family remembers: conv.N, ssm.N)
  * Outputs  see lm_result; with states also next i32 [B]: position + length
  * Rows past `length` are written into the states and hidden from all that count: the next tokens overwrite them, so context
  * must have room for them. */
 typedef enum lm_result {
+  LM_NONE,      /* nothing: the tokens are only remembered */
   LM_LOGITS,    /* logits f32 [B, T, vocabulary] */
   LM_LAST,      /* logits f32 [B, vocabulary]: of the last token that counts */
   LM_TOKEN,     /* token i32 [B, 1], drawn from those */
