@@ -65,7 +65,7 @@ typedef struct rlx_meta {
   int64_t integer;        /* also a bool; a u64 above INT64_MAX is told as a float */
   double number;          /* a float; an integer too */
   const char *text;       /* NUL-terminated; it may hold NULs before */
-  const void *opaque;
+  const void *opaque;     /* of a list made by hand (type NULL): const rlx_meta[n], all of the first one's type */
 } rlx_meta;
 RLX_API uint32_t rlx_file_metas(const rlx_file *f);
 RLX_API bool rlx_file_meta_at(const rlx_file *f, uint32_t i, rlx_meta *out);        /* false past the end */
@@ -81,8 +81,9 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_file_check(const rlx_file *f, const rlx_wa
 typedef struct rlx_file_writer rlx_file_writer;
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_create(const char *path, rlx_file_writer **out);
 RLX_API void rlx_file_writer_destroy(rlx_file_writer *w);
-RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_meta(rlx_file_writer *w,
-                                                       const rlx_meta *m); /* as read; or kind and value set by hand */
+/* As read; or by hand, key, kind and value, with a type ("u16") or without: a GGUF then has u32 for an integer that fits, i64
+ * for others, f32 for a float. A safetensors has texts alone: of all else, its JSON. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_meta(rlx_file_writer *w, const rlx_meta *m);
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_tensor(rlx_file_writer *w, const char *name, rlx_dtype dtype,
                                                          rlx_dims shape);
 /* After the last tensor is named: the bytes of each, in that order, in as many pieces as one likes. */

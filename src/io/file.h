@@ -47,6 +47,7 @@ typedef enum gguf_type {
 
 size_t gguf_type_size(gguf_type t);      /* bytes of a value; 0: it says so itself */
 const char *gguf_type_name(gguf_type t); /* "u32" */
+rlx_meta_kind gguf_type_kind(gguf_type t);
 
 /* Little-endian, of n <= 8 bytes. */
 static inline uint64_t gguf_load(const unsigned char *p, size_t n) {

@@ -26,6 +26,7 @@ static const struct {
 
 size_t gguf_type_size(gguf_type t) { return types[t].size; }
 const char *gguf_type_name(gguf_type t) { return types[t].name; }
+rlx_meta_kind gguf_type_kind(gguf_type t) { return types[t].kind; }
 
 static double load_float(gguf_type type, uint64_t bits) {
   if (type == GGUF_F64) {
@@ -57,6 +58,7 @@ static void decode_number(gguf_type type, const unsigned char *p, rlx_meta *out)
       if (bits > INT64_MAX) {
         out->kind = RLX_META_FLOAT;
         out->number = (double)bits;
+        out->opaque = p; /* who writes it again needs all its bits */
         return;
       }
       out->integer = (int64_t)bits;
@@ -105,10 +107,18 @@ bool rlx_file_meta_find(const rlx_file *f, const char *key, rlx_meta *out) {
                           out);
 }
 
+static bool by_hand(const rlx_meta *list, size_t i, rlx_meta *out) {
+  const rlx_meta *elements = list->opaque;
+  bool has_it = elements && i < list->n;
+  *out = has_it ? elements[i] : (rlx_meta){0};
+  return has_it;
+}
+
 bool rlx_meta_element(const rlx_meta *list, size_t i, rlx_meta *out) {
   if (!out) return false;
-  const gguf_list *l = list && list->kind == RLX_META_LIST ? list->opaque : NULL;
   const char *key = list ? list->key : NULL; /* `out` may be `list` */
+  if (list && list->kind == RLX_META_LIST && !list->type) return by_hand(list, i, out);
+  const gguf_list *l = list && list->kind == RLX_META_LIST ? list->opaque : NULL;
   *out = (rlx_meta){.key = key};
   if (!l || i >= l->n) return false;
   const unsigned char *p = l->all->head;
