@@ -73,6 +73,7 @@ int cli_check(rlx_status s, const char *where, const char *name);
 /* On stdout: a quoted string of JSON (which Graphviz reads too); text with '?' for control characters; the words of a
  * blank-separated list as a list of strings. */
 void cli_print_quoted(const char *text);
+void cli_print_quoted_bytes(const char *text, size_t bytes); /* with NULs inside and one behind */
 void cli_print_plain(const char *text);
 void cli_print_words(const char *words);
 void cli_print_sizes(rlx_dims shape);
@@ -213,5 +214,6 @@ int cli_compare(const cli_command *self, int argc, char **argv);
 int cli_conform(const cli_command *self, int argc, char **argv);
 int cli_bench(const cli_command *self, int argc, char **argv);
 int cli_trace(const cli_command *self, int argc, char **argv);
+int cli_tokenize(const cli_command *self, int argc, char **argv); /* with RLX_LM */
 
 #endif

@@ -32,6 +32,10 @@ static const cli_command commands[] = {
    cli_bench},
   {"trace", "trace FILE -o TRACE.json", "a run as Chrome trace, to open in Perfetto",
    "rlx trace model.rlx --dim B=8 -o trace.json", cli_trace},
+#ifdef RLX_LM
+  {"tokenize", "tokenize FILE [--ids] [--no-special] [--decode]", "standard input as tokens of a model's vocabulary",
+   "printf 'Hello world' | rlx tokenize model.gguf --ids", cli_tokenize},
+#endif
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

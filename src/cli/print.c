@@ -59,9 +59,9 @@ static size_t character(const unsigned char *p) {
 }
 
 /* Paths need not be UTF-8, but JSON must: a byte that is no character is written as the character of that number. */
-void cli_print_quoted(const char *text) {
+void cli_print_quoted_bytes(const char *text, size_t bytes) {
   putchar('"');
-  for (const unsigned char *p = (const unsigned char *)text; *p;) {
+  for (const unsigned char *p = (const unsigned char *)text, *end = p + bytes; p < end;) {
     size_t n = character(p);
     if (*p == '"' || *p == '\\') printf("\\%c", *p);
     else if (*p == '\n') fputs("\\n", stdout);
@@ -71,6 +71,8 @@ void cli_print_quoted(const char *text) {
   }
   putchar('"');
 }
+
+void cli_print_quoted(const char *text) { cli_print_quoted_bytes(text, strlen(text)); }
 
 void cli_print_plain(const char *text) {
   for (; *text; text++) putchar((unsigned char)*text < ' ' || *text == 127 ? '?' : *text);

@@ -1,0 +1,139 @@
+/* rlx tokenize: standard input as tokens of a model's vocabulary, or ids back to text. It needs no weights: a GGUF that holds
+ * a vocabulary and nothing else will do. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "rlx/lm.h"
+
+typedef struct tokenize {
+  cli_common common;
+  cli_list words;
+  bool ids, no_special, decode;
+} tokenize;
+
+/* All of standard input, with a NUL behind it. */
+static int read_input(char **text, size_t *n) {
+  size_t room = 1 << 16;
+  *n = 0;
+  *text = malloc(room);
+  while (*text) {
+    size_t got = fread(*text + *n, 1, room - *n - 1, stdin);
+    *n += got;
+    (*text)[*n] = '\0';
+    if (got == 0) break;
+    if (*n + 1 < room) continue;
+    char *grown = room > SIZE_MAX / 2 ? NULL : realloc(*text, room *= 2);
+    if (!grown) free(*text);
+    *text = grown;
+  }
+  if (!*text) return cli_fail("out of memory for standard input");
+  if (ferror(stdin)) {
+    free(*text);
+    *text = NULL;
+    return cli_fail("cannot read standard input: %s", strerror(errno));
+  }
+  return CLI_DONE;
+}
+
+static void print_ids(const int32_t *ids, size_t n, char between) {
+  for (size_t i = 0; i < n; i++) {
+    if (i) putchar(between);
+    printf("%d", ids[i]);
+  }
+}
+
+static void print_tokens(const tokenize *o, const rlx_tokenizer *t, const int32_t *ids, size_t n) {
+  if (o->common.json) {
+    fputs("{\"ids\":[", stdout);
+    print_ids(ids, n, ',');
+    fputs("],\"tokens\":[", stdout);
+    for (size_t i = 0; i < n; i++) {
+      if (i) putchar(',');
+      cli_print_quoted(rlx_tokenizer_spelling(t, ids[i]));
+    }
+    puts("]}");
+  } else if (o->ids) {
+    print_ids(ids, n, ' ');
+    putchar('\n');
+  } else {
+    for (size_t i = 0; i < n; i++) {
+      printf("%7d  ", ids[i]);
+      cli_print_quoted(rlx_tokenizer_spelling(t, ids[i]));
+      putchar('\n');
+    }
+  }
+}
+
+static int encode(const tokenize *o, const rlx_tokenizer *t, const char *text, size_t bytes) {
+  int32_t *ids = NULL;
+  size_t n = 0;
+  unsigned flags = o->no_special ? 0 : RLX_TOKENS_ADD_SPECIAL | RLX_TOKENS_PARSE_SPECIAL;
+  int code = cli_check(rlx_tokenizer_encode(t, text, bytes, flags, &ids, &n), "standard input", NULL);
+  if (!code) print_tokens(o, t, ids, n);
+  rlx_free(ids);
+  return code;
+}
+
+/* Whole numbers with anything that is blank, or commas, between. */
+static int read_ids(char *text, int32_t *ids, size_t *n) {
+  *n = 0;
+  for (char *word = strtok(text, " \t\r\n\v\f,[]"); word; word = strtok(NULL, " \t\r\n\v\f,[]")) {
+    int64_t id;
+    if (!cli_to_number(word, 0, INT32_MAX, &id)) return cli_fail("standard input: expected ids, found '%.100s'", word);
+    ids[(*n)++] = (int32_t)id;
+  }
+  return CLI_DONE;
+}
+
+static int decode(const tokenize *o, const rlx_tokenizer *t, char *input, size_t bytes) {
+  size_t n = 0, length = 0;
+  char *text = NULL;
+  int32_t *ids = malloc((bytes / 2 + 1) * sizeof *ids);
+  int code = ids ? read_ids(input, ids, &n) : cli_fail("out of memory");
+  if (!code) code = cli_check(rlx_tokenizer_decode(t, ids, n, !o->no_special, &text, &length), "standard input", NULL);
+  if (!code && o->common.json) {
+    fputs("{\"text\":", stdout);
+    cli_print_quoted_bytes(text, length);
+    puts("}");
+  } else if (!code) {
+    fwrite(text, 1, length, stdout);
+  }
+  rlx_free(text);
+  free(ids);
+  return code;
+}
+
+static int run(const tokenize *o) {
+  const char *path = o->words.v[0].value;
+  rlx_file *file = NULL;
+  rlx_tokenizer *t = NULL;
+  char *input = NULL;
+  size_t bytes = 0;
+  rlx_status s = rlx_file_open(path, NULL, &file);
+  if (!s) s = rlx_tokenizer_create(file, &t);
+  int code = cli_check(s, path, NULL);
+  rlx_file_close(file);
+  if (!code && o->common.verbose) fprintf(stderr, "rlx: %s, %u tokens\n", rlx_tokenizer_kind(t), rlx_tokenizer_size(t));
+  if (!code) code = read_input(&input, &bytes);
+  if (!code) code = o->decode ? decode(o, t, input, bytes) : encode(o, t, input, bytes);
+  free(input);
+  rlx_tokenizer_destroy(t);
+  return code;
+}
+
+int cli_tokenize(const cli_command *self, int argc, char **argv) {
+  tokenize o = {0};
+  int code;
+  const cli_option options[] = {
+    {"--ids", NULL, "ids alone, on one line", CLI_FLAG, &o.ids, 0, 0},
+    {"--no-special", NULL, "no BOS or EOS added; special tokens in the text are text", CLI_FLAG, &o.no_special, 0, 0},
+    {"--decode", NULL, "ids to text (with --no-special: without special tokens)", CLI_FLAG, &o.decode, 0, 0},
+  };
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &o.common, &o.words, &code))
+    code = o.words.n == 1 ? run(&o) : cli_wrong(self, "expected one file, found %zu", o.words.n);
+  cli_list_deinit(&o.words);
+  return code;
+}

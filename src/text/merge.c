@@ -1,0 +1,190 @@
+/* Byte pair encoding: neighbours are joined, best pair first, leftmost among equals, until none is left.
+ *
+ * Two kinds of vocabulary say what "best" is. With merges (gpt2) a pair of ids has a rank. With scores (SentencePiece as
+ * llama has it) a pair may be joined where its letters are a token, and the higher score goes first. Both become a number
+ * where less is better, so one loop serves both: a doubly linked list of symbols and a heap of candidates, of which those that
+ * have been overtaken are dropped when they come up. n symbols cost n log n, also where a piece is a megabyte of the same
+ * letter. Short pieces, which is nearly all of them, look for the best pair by walking instead: no heap is faster than one. */
+#include <string.h>
+
+#include "text/text.h"
+
+enum { WALK_AT_MOST = 24 };
+#define NONE UINT32_MAX
+
+/* ---- The table of merges ------------------------------------------------------------------------------------- */
+
+static size_t pair_slot(uint32_t left, uint32_t right) {
+  uint64_t h = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u;
+  return (size_t)(h >> 20);
+}
+
+rlx_status text_merges_init(text_merges *m, size_t n) {
+  size_t slots = 16;
+  if (n > SIZE_MAX / 64) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
+  while (slots < n + n / 2) slots *= 2;
+  m->slots = rlx_mem_calloc(slots, sizeof *m->slots);
+  if (!m->slots) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
+  m->mask = slots - 1;
+  for (size_t i = 0; i < slots; i++) m->slots[i].left = NONE;
+  return RLX_OK;
+}
+
+bool text_merges_add(text_merges *m, text_merge merge) {
+  size_t at = pair_slot(merge.left, merge.right) & m->mask;
+  for (; m->slots[at].left != NONE; at = (at + 1) & m->mask)
+    if (m->slots[at].left == merge.left && m->slots[at].right == merge.right) return false;
+  m->slots[at] = merge;
+  return true;
+}
+
+const text_merge *text_merges_find(const text_merges *m, uint32_t left, uint32_t right) {
+  for (size_t at = pair_slot(left, right) & m->mask; m->slots[at].left != NONE; at = (at + 1) & m->mask)
+    if (m->slots[at].left == left && m->slots[at].right == right) return &m->slots[at];
+  return NULL;
+}
+
+/* ---- What a pair becomes ------------------------------------------------------------------------------------- */
+
+/* Orders like the number, the greater first. */
+static uint32_t rank_of_score(double score) {
+  float f = (float)score;
+  uint32_t bits;
+  if (f == 0) f = 0; /* -0 is 0 */
+  memcpy(&bits, &f, sizeof bits);
+  return bits >> 31 ? bits : ~(bits | 0x80000000u);
+}
+
+/* The rank of joining `left` with the symbol after it, and what that gives; false: it is not done. */
+static bool pair_of(const text_run *r, const char *text, uint32_t left, uint32_t *rank, int32_t *id) {
+  const text_symbol *a = &r->symbols.v[left];
+  if (a->next == NONE) return false;
+  const text_symbol *b = &r->symbols.v[a->next];
+  if (r->t->model == TEXT_SPM) {
+    *id = text_find(&r->t->vocab, text + a->start, (size_t)a->bytes + b->bytes);
+    if (*id < 0) return false;
+    *rank = rank_of_score(r->t->vocab.scores[*id]);
+    return true;
+  }
+  if (a->id < 0 || b->id < 0) return false;
+  const text_merge *m = text_merges_find(&r->t->merges, (uint32_t)a->id, (uint32_t)b->id);
+  if (!m) return false;
+  *rank = m->rank;
+  *id = (int32_t)m->id;
+  return true;
+}
+
+static void join(text_run *r, uint32_t left, int32_t id) {
+  text_symbol *a = &r->symbols.v[left], *b = &r->symbols.v[a->next];
+  a->bytes += b->bytes;
+  a->id = id;
+  a->next = b->next;
+  b->bytes = 0;
+  if (a->next != NONE) r->symbols.v[a->next].previous = left;
+}
+
+/* ---- The two ways to find the best --------------------------------------------------------------------------- */
+
+static void merge_by_walking(text_run *r, const char *text) {
+  uint32_t ranks[WALK_AT_MOST];
+  int32_t ids[WALK_AT_MOST];
+  for (uint32_t i = 0; i < r->symbols.n; i++)
+    if (!pair_of(r, text, i, &ranks[i], &ids[i])) ids[i] = -1;
+  for (;;) {
+    uint32_t best = NONE;
+    for (uint32_t i = 0; i != NONE; i = r->symbols.v[i].next)
+      if (ids[i] >= 0 && (best == NONE || ranks[i] < ranks[best])) best = i;
+    if (best == NONE) return;
+    join(r, best, ids[best]);
+    if (!pair_of(r, text, best, &ranks[best], &ids[best])) ids[best] = -1;
+    uint32_t before = r->symbols.v[best].previous;
+    if (before != NONE && !pair_of(r, text, before, &ranks[before], &ids[before])) ids[before] = -1;
+  }
+}
+
+static void sift_up(text_candidate *heap, size_t at) {
+  text_candidate c = heap[at];
+  for (; at > 0 && heap[(at - 1) / 2].order > c.order; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+  heap[at] = c;
+}
+
+static text_candidate take_least(text_run *r) {
+  text_candidate *heap = r->heap.v, least = heap[0], c = heap[--r->heap.n];
+  size_t at = 0;
+  for (;;) {
+    size_t child = 2 * at + 1;
+    if (child >= r->heap.n) break;
+    if (child + 1 < r->heap.n && heap[child + 1].order < heap[child].order) child++;
+    if (heap[child].order >= c.order) break;
+    heap[at] = heap[child];
+    at = child;
+  }
+  heap[at] = c;
+  return least;
+}
+
+/* A candidate remembers how long its two symbols were: lengths only grow, so other lengths mean that it is overtaken. */
+static rlx_status offer(text_run *r, const char *text, uint32_t left) {
+  uint32_t rank;
+  int32_t id;
+  if (!pair_of(r, text, left, &rank, &id)) return RLX_OK;
+  const text_symbol *a = &r->symbols.v[left];
+  text_candidate c = {(uint64_t)rank << 32 | left, a->bytes, r->symbols.v[a->next].bytes, id};
+  if (!rlx_array_push(&r->heap, c)) return RLX_FAIL(RLX_NO_MEMORY, "merging");
+  sift_up(r->heap.v, r->heap.n - 1);
+  return RLX_OK;
+}
+
+static rlx_status merge_by_heap(text_run *r, const char *text) {
+  r->heap.n = 0;
+  for (uint32_t i = 0; i + 1 < r->symbols.n; i++) RLX_TRY(offer(r, text, i));
+  while (r->heap.n > 0) {
+    text_candidate c = take_least(r);
+    uint32_t left = (uint32_t)c.order;
+    const text_symbol *a = &r->symbols.v[left];
+    if (a->bytes != c.left_bytes || a->next == NONE || r->symbols.v[a->next].bytes != c.right_bytes) continue;
+    join(r, left, c.id);
+    RLX_TRY(offer(r, text, left));
+    if (r->symbols.v[left].previous != NONE) RLX_TRY(offer(r, text, r->symbols.v[left].previous));
+  }
+  return RLX_OK;
+}
+
+/* ---- A piece ------------------------------------------------------------------------------------------------- */
+
+/* One symbol a byte where bytes are letters, else one a character; of broken UTF-8 what its first byte promises. */
+static rlx_status fill_symbols(text_run *r, text_span piece) {
+  static const uint8_t promised[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
+  const rlx_tokenizer *t = r->t;
+  r->symbols.n = 0;
+  if (piece.n >= NONE)
+    return RLX_FAIL(RLX_UNSUPPORTED, "a piece of %zu bytes: at most 4 GiB can be merged as one", piece.n);
+  for (size_t at = 0; at < piece.n;) {
+    size_t bytes = t->byte_level ? 1 : promised[(unsigned char)piece.p[at] >> 4];
+    if (bytes > piece.n - at) bytes = piece.n - at;
+    uint32_t index = (uint32_t)r->symbols.n;
+    text_symbol s = {.start = (uint32_t)at, .bytes = (uint32_t)bytes, .previous = index ? index - 1 : NONE};
+    s.id = t->byte_level ? t->byte_ids[(unsigned char)piece.p[at]] : text_find(&t->vocab, piece.p + at, bytes);
+    at += bytes;
+    s.next = at < piece.n ? index + 1 : NONE;
+    if (!rlx_array_push(&r->symbols, s)) return RLX_FAIL(RLX_NO_MEMORY, "merging %zu bytes", piece.n);
+  }
+  return RLX_OK;
+}
+
+rlx_status text_merge_piece(text_run *r, text_span piece) {
+  RLX_TRY(fill_symbols(r, piece));
+  if (r->symbols.n <= WALK_AT_MOST) merge_by_walking(r, piece.p);
+  else RLX_TRY(merge_by_heap(r, piece.p));
+  bool unknown_before = false;
+  for (uint32_t i = 0; i != NONE && r->symbols.n; i = r->symbols.v[i].next) {
+    const text_symbol *s = &r->symbols.v[i];
+    bool is_unknown = s->id < 0;
+    if (!is_unknown) RLX_TRY(text_push(r, s->id));
+    else if (r->t->byte_fallback || r->t->byte_level)
+      RLX_TRY(text_push_bytes(r, (text_span){piece.p + s->start, s->bytes}));
+    else if (!(unknown_before && r->t->fuse_unknown)) RLX_TRY(text_push_unknown(r));
+    unknown_before = is_unknown;
+  }
+  return RLX_OK;
+}

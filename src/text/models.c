@@ -1,0 +1,120 @@
+/* A piece to ids, by the models that do not merge: WordPiece and Unigram.
+ *
+ * WordPiece takes the longest token that a word begins with, then the longest of the rest, and knows no word of which a rest
+ * is left over. Unigram takes the way through a piece whose tokens have the greatest sum of scores. Both look up all prefixes
+ * at a place with one hash that grows. */
+#include <math.h>
+#include <string.h>
+
+#include "text/text.h"
+
+/* The longest token that `prefix` and a start of `in` make; its bytes of `in`, 0: none. */
+static size_t longest_token(const text_vocab *v, const char *prefix, text_span in, rlx_str *joined, int32_t *id) {
+  size_t bytes = strlen(prefix), most = v->longest > bytes ? v->longest - bytes : 0, best = 0;
+  if (most > in.n) most = in.n;
+  joined->n = 0;
+  rlx_str_add_bytes(joined, prefix, bytes);
+  rlx_str_add_bytes(joined, in.p, most);
+  if (joined->failed) return 0;
+  uint64_t h = text_hash(text_hash_start(), prefix, bytes);
+  for (size_t i = 0; i < most; i++) {
+    h = text_hash_byte(h, in.p[i]);
+    int32_t found = text_find_hashed(v, h, joined->v, bytes + i + 1);
+    if (found < 0) continue;
+    best = i + 1;
+    *id = found;
+  }
+  return best;
+}
+
+static size_t characters(text_span in) {
+  size_t n = 0;
+  for (size_t i = 0; i < in.n; i++) n += ((unsigned char)in.p[i] & 0xc0) != 0x80;
+  return n;
+}
+
+rlx_status text_wordpiece(text_run *r, text_span word) {
+  const rlx_tokenizer *t = r->t;
+  size_t had = r->ids.n, at = 0;
+  if (t->most_characters && characters(word) > t->most_characters) return text_push_unknown(r);
+  while (at < word.n) {
+    int32_t id = -1;
+    text_span rest = {word.p + at, word.n - at};
+    size_t n = longest_token(&t->vocab, at ? t->continuing_prefix : t->word_prefix, rest, &r->word, &id);
+    if (r->word.failed) return RLX_FAIL(RLX_NO_MEMORY, "a word of %zu bytes", word.n);
+    if (!n) {
+      r->ids.n = had;
+      return text_push_unknown(r);
+    }
+    RLX_TRY(text_push(r, id));
+    at += n;
+  }
+  return RLX_OK;
+}
+
+/* ---- Unigram ------------------------------------------------------------------------------------------------- */
+
+/* The best way to each place: its score, where it came from, and by which token (-1: the unknown one). */
+static rlx_status make_room(text_run *r, size_t n) {
+  r->scores.n = r->came.n = r->symbols.n = 0;
+  if (n >= UINT32_MAX) return RLX_FAIL(RLX_UNSUPPORTED, "a piece of %zu bytes: at most 4 GiB", n);
+  if (!rlx_array_reserve(&r->scores, n + 1) || !rlx_array_reserve(&r->came, n + 1) ||
+      !rlx_array_reserve(&r->symbols, n + 1))
+    return RLX_FAIL(RLX_NO_MEMORY, "a piece of %zu bytes", n);
+  return RLX_OK;
+}
+
+static void try_way(text_run *r, size_t from, size_t to, double score, int32_t id) {
+  if (!(score > r->scores.v[to])) return;
+  r->scores.v[to] = score;
+  r->came.v[to] = (uint32_t)from;
+  r->symbols.v[to].id = id;
+}
+
+static void go_on_from(text_run *r, text_span in, size_t from, size_t character) {
+  const text_vocab *v = &r->t->vocab;
+  size_t most = v->longest < in.n - from ? v->longest : in.n - from;
+  bool has_single = false;
+  uint64_t h = text_hash_start();
+  for (size_t i = 0; i < most; i++) {
+    h = text_hash_byte(h, in.p[from + i]);
+    int32_t id = text_find_hashed(v, h, in.p + from, i + 1);
+    if (id < 0 || (v->flags[id] & (TOKEN_CONTROL | TOKEN_UNKNOWN | TOKEN_BYTE))) continue;
+    if (i + 1 == character) has_single = true;
+    double score = v->flags[id] & TOKEN_ADDED ? 0 : v->scores[id];
+    try_way(r, from, from + i + 1, r->scores.v[from] + score, id);
+  }
+  if (!has_single) try_way(r, from, from + character, r->scores.v[from] + r->t->unknown_score, -1);
+}
+
+static rlx_status push_way(text_run *r, text_span in) {
+  size_t n = 0;
+  for (size_t at = in.n; at > 0; at = r->came.v[at]) r->symbols.v[n++].start = (uint32_t)at;
+  bool unknown_before = false;
+  for (size_t from = 0; n-- > 0;) {
+    size_t to = r->symbols.v[n].start;
+    int32_t id = r->symbols.v[to].id;
+    if (id >= 0) RLX_TRY(text_push(r, id));
+    else if (r->t->byte_fallback) RLX_TRY(text_push_bytes(r, (text_span){in.p + from, to - from}));
+    else if (!unknown_before) RLX_TRY(text_push_unknown(r));
+    unknown_before = id < 0;
+    from = to;
+  }
+  return RLX_OK;
+}
+
+rlx_status text_unigram(text_run *r, text_span in) {
+  RLX_TRY(make_room(r, in.n));
+  for (size_t i = 0; i <= in.n; i++) {
+    r->scores.v[i] = i ? -INFINITY : 0;
+    r->came.v[i] = 0;
+    r->symbols.v[i] = (text_symbol){.id = -1};
+  }
+  for (size_t at = 0, size; at < in.n; at += size) {
+    int32_t code;
+    size = text_character(in.p + at, in.n - at, &code);
+    if (!size) size = 1;
+    go_on_from(r, in, at, size);
+  }
+  return push_way(r, in);
+}

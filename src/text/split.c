@@ -1,0 +1,285 @@
+/* Pieces: text is cut by patterns before a model sees it, so that tokens keep to words, numbers and lines.
+ *
+ * The steps run one after the other, each on the pieces of the one before, and everything between matches is a piece too. A
+ * piece goes on to the next step as soon as it is known, so a text of any size needs no list of its pieces. A step sees only its
+ * piece: what a pattern looks ahead at ends with it.
+ *
+ * PCRE2 runs the patterns. They were written for other engines; pattern_text puts in what those mean by \s and \w. */
+#include <string.h>
+
+#include "text/text.h"
+
+#define SPACES "\\x09-\\x0d\\x20\\x85\\xa0\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
+/* Unicode's word characters: Alphabetic, marks, decimal digits, connectors, joiners. */
+#define WORDS                                                                                       \
+  "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{" \
+  "1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
+
+enum { STACK_START = 32 << 10, STACK_MOST = 8 << 20, HEAP_KIB = 256 << 10 };
+
+/* ---- Patterns ------------------------------------------------------------------------------------------------ */
+
+static void *pattern_alloc(PCRE2_SIZE n, void *user) {
+  (void)user;
+  return rlx_mem_alloc(n);
+}
+static void pattern_release(void *p, void *user) {
+  (void)user;
+  rlx_mem_free(p);
+}
+pcre2_general_context *text_pattern_heap(void) {
+  return pcre2_general_context_create(pattern_alloc, pattern_release, NULL);
+}
+
+/* The pattern as PCRE2 is to read it; false: it holds what PCRE2 would read as something else. */
+static bool pattern_text(const char *pattern, rlx_str *out) {
+  bool in_class = false;
+  for (const char *p = pattern; *p; p++) {
+    if (p[0] == '\\' && p[1]) {
+      char c = p[1];
+      if (in_class && (c == 's' || c == 'w')) rlx_str_add(out, "%s", c == 's' ? SPACES : WORDS);
+      else if (!in_class && (c == 's' || c == 'S')) rlx_str_add(out, "[%s%s]", c == 'S' ? "^" : "", SPACES);
+      else if (!in_class && (c == 'w' || c == 'W')) rlx_str_add(out, "[%s%s]", c == 'W' ? "^" : "", WORDS);
+      else rlx_str_add_bytes(out, p, 2);
+      p++;
+      continue;
+    }
+    if (in_class && ((p[0] == '&' && p[1] == '&') || (p[0] == '[' && p[1] != ':'))) return false; /* sets of sets */
+    if (!in_class && *p == '[') {
+      in_class = true;
+      rlx_str_add_char(out, *p);
+      if (p[1] == '^') rlx_str_add_char(out, *++p);
+      if (p[1] == ']') rlx_str_add_char(out, *++p);
+      continue;
+    }
+    if (in_class && p[0] == '[') { /* [:name:] */
+      const char *end = strstr(p, ":]");
+      if (!end) return false;
+      rlx_str_add_bytes(out, p, (size_t)(end + 2 - p));
+      p = end + 1;
+      continue;
+    }
+    if (*p == ']') in_class = false;
+    rlx_str_add_char(out, *p);
+  }
+  return true;
+}
+
+rlx_status text_pattern_compile(const char *pattern, pcre2_code **out) {
+  rlx_str text = {0};
+  *out = NULL;
+  if (!pattern_text(pattern, &text)) {
+    rlx_str_deinit(&text);
+    return RLX_FAIL(RLX_UNSUPPORTED, "pattern '%.200s': sets inside sets cannot be run here", pattern);
+  }
+  pcre2_general_context *heap = text.failed ? NULL : text_pattern_heap();
+  pcre2_compile_context *context = heap ? pcre2_compile_context_create(heap) : NULL;
+  int code = 0;
+  size_t at = 0;
+  if (context)
+    *out = pcre2_compile((PCRE2_SPTR)text.v, text.n,
+                         PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C, &code, &at, context);
+  if (*out) (void)pcre2_jit_compile(*out, PCRE2_JIT_COMPLETE); /* without it they run too */
+  pcre2_compile_context_free(context);
+  pcre2_general_context_free(heap);
+  rlx_str_deinit(&text);
+  if (*out) return RLX_OK;
+  if (!context || code == PCRE2_ERROR_HEAP_FAILED) return RLX_FAIL(RLX_NO_MEMORY, "pattern '%.200s'", pattern);
+  PCRE2_UCHAR why[160] = "";
+  pcre2_get_error_message(code, why, sizeof why);
+  return RLX_FAIL(RLX_UNSUPPORTED, "pattern '%.200s': %s, at %zu", pattern, (const char *)why, at);
+}
+
+void text_pattern_free(pcre2_code *code) { pcre2_code_free(code); }
+
+static rlx_status prepare_match(text_run *r) {
+  if (r->match) return RLX_OK;
+  pcre2_general_context *heap = text_pattern_heap();
+  if (heap) {
+    r->match = pcre2_match_data_create(1, heap);
+    r->context = pcre2_match_context_create(heap);
+    r->stack = pcre2_jit_stack_create(STACK_START, STACK_MOST, heap);
+  }
+  pcre2_general_context_free(heap);
+  if (!r->match || !r->context) {
+    pcre2_match_data_free(r->match);
+    r->match = NULL;
+    return RLX_FAIL(RLX_NO_MEMORY, "matching");
+  }
+  pcre2_set_heap_limit(r->context, HEAP_KIB);
+  if (r->stack) pcre2_jit_stack_assign(r->context, NULL, r->stack);
+  return RLX_OK;
+}
+
+rlx_status text_match(text_run *r, const pcre2_code *code, text_span in, size_t from, size_t *start, size_t *end,
+                      bool *found) {
+  RLX_TRY(prepare_match(r));
+  PCRE2_SPTR subject = (PCRE2_SPTR)(in.p ? in.p : "");
+  int n = pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK, r->match, r->context);
+  if (n == PCRE2_ERROR_JIT_STACKLIMIT || n == PCRE2_ERROR_MATCHLIMIT)
+    n = pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, r->match, r->context);
+  if (n == PCRE2_ERROR_NOMEMORY) return RLX_FAIL(RLX_NO_MEMORY, "matching %zu bytes", in.n);
+  if (n < 0 && n != PCRE2_ERROR_NOMATCH) {
+    PCRE2_UCHAR why[160] = "";
+    pcre2_get_error_message(n, why, sizeof why);
+    return RLX_FAIL(RLX_UNSUPPORTED, "matching a piece of %zu bytes, from %zu: %s", in.n, from, (const char *)why);
+  }
+  *found = n >= 0;
+  if (*found) {
+    const PCRE2_SIZE *at = pcre2_get_ovector_pointer(r->match);
+    *start = at[0];
+    *end = at[1] < at[0] ? at[0] : at[1];
+  }
+  return RLX_OK;
+}
+
+/* ---- Cutting ------------------------------------------------------------------------------------------------- */
+
+/* One step on one piece. What comes is a sequence of matches and gaps; what goes on is made of them by the step's behaviour,
+ * with at most one piece waiting for its neighbour. */
+typedef struct cut {
+  text_run *r;
+  size_t step;
+  text_span in;
+  bool is_first; /* the piece begins the text */
+  bool has_waiting;
+  bool matched_before;
+  bool waiting_matched;
+  size_t start, end; /* of what waits */
+} cut;
+
+static rlx_status hand_on(cut *c, size_t start, size_t end) {
+  if (start == end) return RLX_OK;
+  return text_split_pieces(c->r, c->step + 1, (text_span){c->in.p + start, end - start}, c->is_first && start == 0);
+}
+
+static rlx_status hand_on_waiting(cut *c) {
+  if (!c->has_waiting) return RLX_OK;
+  c->has_waiting = false;
+  return hand_on(c, c->start, c->end);
+}
+
+static rlx_status wait_with(cut *c, size_t start, size_t end, bool matched) {
+  RLX_TRY(hand_on_waiting(c));
+  c->has_waiting = true;
+  c->waiting_matched = matched;
+  c->start = start;
+  c->end = end;
+  return RLX_OK;
+}
+
+static rlx_status take(cut *c, const text_split *s, size_t start, size_t end, bool matched) {
+  matched = matched != s->invert;
+  bool before = c->matched_before;
+  c->matched_before = matched;
+  switch (s->behavior) {
+    case SPLIT_ISOLATED: return hand_on(c, start, end);
+    case SPLIT_REMOVED: return matched ? RLX_OK : hand_on(c, start, end);
+    case SPLIT_WITH_PREVIOUS:
+      if (!matched || before || !c->has_waiting) return wait_with(c, start, end, matched);
+      c->end = end;
+      return RLX_OK;
+    case SPLIT_WITH_NEXT:
+      if (matched) return wait_with(c, start, end, true);
+      if (c->has_waiting) start = c->start;
+      c->has_waiting = false;
+      return hand_on(c, start, end);
+    case SPLIT_CONTIGUOUS:
+      if (!c->has_waiting || c->waiting_matched != matched) return wait_with(c, start, end, matched);
+      c->end = end;
+      return RLX_OK;
+  }
+  return RLX_OK;
+}
+
+/* A match of nothing only separates. */
+static rlx_status cut_by_pattern(cut *c, const text_split *s) {
+  size_t done = 0, from = 0, start, end;
+  bool found;
+  while (from <= c->in.n) {
+    RLX_TRY(text_match(c->r, s->code, c->in, from, &start, &end, &found));
+    if (!found) break;
+    if (start > done) RLX_TRY(take(c, s, done, start, false));
+    if (end > start) RLX_TRY(take(c, s, start, end, true));
+    done = from = end;
+    if (end == start) {
+      int32_t code;
+      size_t size = text_character(c->in.p + from, c->in.n - from, &code);
+      from += size ? size : 1;
+    }
+  }
+  if (done < c->in.n) RLX_TRY(take(c, s, done, c->in.n, false));
+  return hand_on_waiting(c);
+}
+
+static size_t digit(const char *p, size_t n) {
+  int32_t code;
+  size_t size = text_character(p, n, &code);
+  return size && text_is_digit(code) ? size : 0;
+}
+
+/* A pattern that looks ahead to the end of the run from each of its digits would be quadratic. */
+static rlx_status cut_digits(cut *c, const text_split *s) {
+  size_t done = 0;
+  for (size_t at = 0; at < c->in.n;) {
+    size_t size = digit(c->in.p + at, c->in.n - at);
+    if (!size) {
+      at++;
+      continue;
+    }
+    if (at > done) RLX_TRY(take(c, s, done, at, false));
+    size_t count = 0, end = at;
+    for (size_t more = size; more; more = digit(c->in.p + end, c->in.n - end)) end += more, count++;
+    for (size_t group = at; at < end; count--) {
+      at += digit(c->in.p + at, c->in.n - at);
+      if (count % 3 == 1) {
+        RLX_TRY(take(c, s, group, at, true));
+        group = at;
+      }
+    }
+    done = at;
+  }
+  if (done < c->in.n) RLX_TRY(take(c, s, done, c->in.n, false));
+  return hand_on_waiting(c);
+}
+
+/* Steps that change a piece hand on a copy, in memory of their own. */
+static rlx_status hand_on_changed(text_run *r, size_t step, text_span piece, bool is_first) {
+  const text_split *s = &r->t->splits[step];
+  rlx_str *out = &r->scratch[step];
+  out->n = 0;
+  size_t n = strlen(s->text);
+  if (s->kind == SPLIT_PREFIX) {
+    bool wanted = (!s->only_first || is_first) && !(piece.n >= n && memcmp(piece.p, s->text, n) == 0);
+    if (!wanted) return text_split_pieces(r, step + 1, piece, is_first);
+    rlx_str_add_bytes(out, s->text, n);
+    rlx_str_add_bytes(out, piece.p, piece.n);
+  } else {
+    for (const char *p = piece.p, *end = p + piece.n; p < end;) {
+      const char *space = memchr(p, ' ', (size_t)(end - p)), *stop = space ? space : end;
+      rlx_str_add_bytes(out, p, (size_t)(stop - p));
+      if (space) rlx_str_add_bytes(out, s->text, n);
+      p = stop + (space != NULL);
+    }
+  }
+  if (out->failed) {
+    rlx_str_deinit(out);
+    *out = (rlx_str){0};
+    return RLX_FAIL(RLX_NO_MEMORY, "a piece of %zu bytes", piece.n);
+  }
+  return text_split_pieces(r, step + 1, (text_span){out->v, out->n}, is_first);
+}
+
+rlx_status text_split_pieces(text_run *r, size_t step, text_span piece, bool is_first) {
+  if (piece.n == 0) return RLX_OK;
+  if (step == r->t->n_splits) return text_model_run(r, piece);
+  const text_split *s = &r->t->splits[step];
+  cut c = {.r = r, .step = step, .in = piece, .is_first = is_first};
+  switch (s->kind) {
+    case SPLIT_PATTERN: return cut_by_pattern(&c, s);
+    case SPLIT_DIGITS_RIGHT: return cut_digits(&c, s);
+    case SPLIT_PREFIX:
+    case SPLIT_REPLACE: return hand_on_changed(r, step, piece, is_first);
+  }
+  return RLX_OK;
+}

@@ -1,0 +1,78 @@
+/* Characters: UTF-8 in and out, and the few properties that tokenizers ask for.
+ *
+ * White space here is Unicode's White_Space (25 characters), which is what the authors of tokenizers mean; PCRE2's \s has
+ * one more. GPT-2's spelling of bytes gives each of the 256 a character that can be seen: bytes that are visible Latin-1
+ * stand for themselves, the others are the characters from 256 on, in order. */
+#include <utf8proc.h>
+
+#include "text/text.h"
+
+size_t text_character(const char *text, size_t n, int32_t *code) {
+  const unsigned char *p = (const unsigned char *)text;
+  if (n == 0) return 0;
+  if (p[0] < 0x80) {
+    *code = p[0];
+    return 1;
+  }
+  size_t size = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+  if (size == 0 || size > n) return 0;
+  for (size_t i = 1; i < size; i++)
+    if ((p[i] & 0xc0) != 0x80) return 0;
+  int32_t c = size == 2   ? (p[0] & 0x1f) << 6 | (p[1] & 0x3f)
+              : size == 3 ? (p[0] & 0x0f) << 12 | (p[1] & 0x3f) << 6 | (p[2] & 0x3f)
+                          : (p[0] & 0x07) << 18 | (p[1] & 0x3f) << 12 | (p[2] & 0x3f) << 6 | (p[3] & 0x3f);
+  if ((size == 3 && c < 0x800) || (size == 4 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000)) return 0;
+  *code = c;
+  return size;
+}
+
+size_t text_valid_prefix(const char *p, size_t n) {
+  size_t at = 0;
+  int32_t code;
+  while (at < n) {
+    size_t size = (unsigned char)p[at] < 0x80 ? 1 : text_character(p + at, n - at, &code);
+    if (size == 0) break;
+    at += size;
+  }
+  return at;
+}
+
+size_t text_put(char *out, int32_t code) {
+  utf8proc_ssize_t n = utf8proc_encode_char(code, (utf8proc_uint8_t *)out);
+  return n > 0 ? (size_t)n : 0;
+}
+
+bool text_is_space(int32_t c) {
+  return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
+         c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+bool text_is_digit(int32_t c) { return c < 128 ? c >= '0' && c <= '9' : utf8proc_category(c) == UTF8PROC_CATEGORY_ND; }
+
+bool text_is_word(int32_t c) {
+  utf8proc_category_t k = utf8proc_category(c);
+  return (k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_NL) || k == UTF8PROC_CATEGORY_PC;
+}
+
+bool text_is_punctuation(int32_t c) {
+  if (c < 128)
+    return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+  utf8proc_category_t k = utf8proc_category(c);
+  return k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO;
+}
+
+static bool shows_itself(int byte) {
+  return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+}
+
+/* The bytes that do not show themselves, in order: 0 to 32, 127 to 160, 173. */
+int text_byte_of(int32_t code) {
+  if (code < 256) return code >= 0 && shows_itself(code) ? (int)code : -1;
+  int at = (int)code - 256;
+  return at <= 32 ? at : at <= 66 ? at - 33 + 127 : at == 67 ? 173 : -1;
+}
+
+int32_t text_byte_character(int byte) {
+  if (shows_itself(byte)) return byte;
+  return 256 + (byte <= 32 ? byte : byte <= 160 ? byte - 127 + 33 : 67);
+}
