@@ -83,6 +83,17 @@ void cli_json_type(const rlx_graph *g, rlx_node n);  /* "dtype":"f32","shape":["
 /* The first `most` elements, separated; in JSON what is not finite is a string. */
 rlx_status cli_print_values(const rlx_tensor *t, size_t most, bool json);
 
+/* ---- A bar that shows how far a long call is: bar.c ---- */
+
+/* On standard error, where that is a terminal and less is not asked for; nothing otherwise. */
+typedef struct cli_bar {
+  bool is_shown, is_drawn;
+  double begun, drawn; /* seconds */
+} cli_bar;
+void cli_bar_begin(cli_bar *b, const cli_common *common);
+void cli_bar_draw(void *bar, const char *stage, uint64_t done, uint64_t total); /* as rlx_watch has it */
+void cli_bar_end(cli_bar *b);                                                   /* wipes it off */
+
 /* ---- Loading: load.c ---- */
 
 /* The graph of a file, or of standard input where the path is "-". Failures are told. */
@@ -203,6 +214,8 @@ double cli_seconds(void); /* a clock that never goes back */
  * nothing to clean up. */
 void cli_hold_interrupts(void);
 void cli_release_interrupts(void);
+/* While they wait: whether one does. As rlx_watch has it. */
+bool cli_is_interrupted(void *user);
 
 int cli_ops(const cli_command *self, int argc, char **argv);
 int cli_graph(const cli_command *self, int argc, char **argv);
@@ -214,6 +227,11 @@ int cli_compare(const cli_command *self, int argc, char **argv);
 int cli_conform(const cli_command *self, int argc, char **argv);
 int cli_bench(const cli_command *self, int argc, char **argv);
 int cli_trace(const cli_command *self, int argc, char **argv);
-int cli_tokenize(const cli_command *self, int argc, char **argv); /* with RLX_LM */
+#ifdef RLX_LM
+int cli_tokenize(const cli_command *self, int argc, char **argv);
+int cli_info(const cli_command *self, int argc, char **argv);
+int cli_check_files(const cli_command *self, int argc, char **argv);
+int cli_convert(const cli_command *self, int argc, char **argv);
+#endif
 
 #endif

@@ -33,6 +33,12 @@ static const cli_command commands[] = {
   {"trace", "trace FILE -o TRACE.json", "a run as Chrome trace, to open in Perfetto",
    "rlx trace model.rlx --dim B=8 -o trace.json", cli_trace},
 #ifdef RLX_LM
+  {"info", "info FILE... [options]", "what is in a GGUF, safetensors, model folder or text graph",
+   "rlx info model.gguf", cli_info},
+  {"check", "check FILE...", "read all of a weight file and say what is wrong with it", "rlx check model.gguf",
+   cli_check_files},
+  {"convert", "convert IN OUT [--type TYPE]", "between GGUF and safetensors, and to smaller types",
+   "rlx convert model.gguf small.gguf --type q4_k", cli_convert},
   {"tokenize", "tokenize FILE [--ids] [--no-special] [--decode]", "standard input as tokens of a model's vocabulary",
    "printf 'Hello world' | rlx tokenize model.gguf --ids", cli_tokenize},
 #endif
@@ -67,6 +73,13 @@ void cli_hold_interrupts(void) {
 void cli_release_interrupts(void) {
   sigset_t set = ending_signals();
   sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+bool cli_is_interrupted(void *user) {
+  sigset_t set;
+  (void)user;
+  return sigpending(&set) == 0 &&
+         (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) || sigismember(&set, SIGHUP));
 }
 
 double cli_seconds(void) {

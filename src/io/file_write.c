@@ -13,22 +13,23 @@
 
 static rlx_status no_memory(const char *name) { return RLX_FAIL(RLX_NO_MEMORY, "no memory to write '%s'", name); }
 
-static const file_format *format_of(const char *path) {
+rlx_status file_format_of(const char *path, const file_format **out) {
   static const file_format *const all[] = {&file_format_gguf, &file_format_safetensors};
   size_t n = strlen(path);
+  *out = NULL;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     size_t m = strlen(all[i]->ending);
-    if (n > m && strcmp(path + n - m, all[i]->ending) == 0) return all[i];
+    if (n > m && strcmp(path + n - m, all[i]->ending) == 0) *out = all[i];
   }
-  return NULL;
+  return *out ? RLX_OK : RLX_FAIL(RLX_INVALID, "'%s': expected a name that ends in .gguf or .safetensors", path);
 }
 
 rlx_status rlx_file_writer_create(const char *path, rlx_file_writer **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_file_writer_create: out is NULL");
   *out = NULL;
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_file_writer_create: path is NULL");
-  const file_format *format = format_of(path);
-  if (!format) return RLX_FAIL(RLX_INVALID, "'%s': expected a name that ends in .gguf or .safetensors", path);
+  const file_format *format;
+  RLX_TRY(file_format_of(path, &format));
   rlx_file_writer *w = rlx_new(rlx_file_writer);
   if (!w) return no_memory(path);
   w->format = format;

@@ -28,6 +28,9 @@ typedef struct file_format {
   rlx_status (*make_head)(const rlx_file_writer *w, rlx_str *head); /* all before the data */
 } file_format;
 
+/* By the path's ending. */
+rlx_status file_format_of(const char *path, const file_format **out);
+
 extern const file_format file_format_gguf, file_format_safetensors;
 
 #endif

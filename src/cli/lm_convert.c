@@ -1,0 +1,100 @@
+/* rlx convert: a weight file in another format, or with smaller types.
+ *
+ * The new file takes its place when it is whole. An interrupt is looked for between pieces, so that nothing is left behind. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "rlx/lm.h"
+
+typedef struct request {
+  cli_common common;
+  cli_list words;
+  const char *type;
+  bool pure;
+  size_t n_told;
+} request;
+
+static void tell(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given) {
+  request *r = user;
+  r->n_told++;
+  if (r->common.verbose)
+    fprintf(stderr, "rlx: %s: its rows are not whole blocks of %s, so it is %s\n", tensor,
+            rlx_dtype_describe(wanted)->name, rlx_dtype_describe(given)->name);
+}
+
+static uint64_t bytes_of(const rlx_file *f) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) sum += rlx_file_tensor_at(f, i)->bytes;
+  return sum;
+}
+
+/* Reads the new file's head again: what is said about it is so. */
+static int report(const request *r, const rlx_file *in, double seconds) {
+  const char *path = r->words.v[1].value;
+  rlx_file *out;
+  if (cli_check(rlx_file_open(path, NULL, &out), NULL, NULL)) return CLI_FAILED;
+  if (r->common.json) {
+    fputs("{\"file\":", stdout);
+    cli_print_quoted(path);
+    printf(",\"format\":\"%s\",\"tensors\":%u,\"bytes_in\":%" PRIu64 ",\"bytes\":%" PRIu64
+           ",\"other_types\":%zu,\"seconds\":%.6f}\n",
+           rlx_file_format(out), rlx_file_tensors(out), bytes_of(in), bytes_of(out), r->n_told, seconds);
+  } else if (!r->common.quiet) {
+    cli_print_plain(path);
+    printf(": %s, %u tensors, ", rlx_file_format(out), rlx_file_tensors(out));
+    cli_print_bytes(bytes_of(in));
+    fputs(" -> ", stdout);
+    cli_print_bytes(bytes_of(out));
+    printf(", %.1f s\n", seconds);
+  }
+  rlx_file_close(out);
+  return CLI_DONE;
+}
+
+static int convert(request *r) {
+  const char *from = r->words.v[0].value, *to = r->words.v[1].value;
+  double begun = cli_seconds();
+  rlx_file *f;
+  cli_bar bar;
+  if (cli_check(rlx_file_open(from, NULL, &f), NULL, NULL)) return CLI_FAILED;
+  cli_bar_begin(&bar, &r->common);
+  rlx_convert_options o = {.struct_bytes = sizeof o,
+                           .type = r->type,
+                           .pure = r->pure,
+                           .threads = (uint32_t)r->common.threads,
+                           .watch = {.progress = cli_bar_draw, .cancel = cli_is_interrupted, .user = &bar},
+                           .told = tell,
+                           .user = r};
+  cli_hold_interrupts();
+  rlx_status s = rlx_file_convert(f, to, &o);
+  cli_bar_end(&bar);
+  if (s == RLX_CANCELLED) rlx_file_close(f), f = NULL;
+  cli_release_interrupts(); /* one that waited ends us here */
+  int code = cli_check(s, NULL, NULL);
+  if (!code && r->n_told && !r->common.quiet)
+    fprintf(stderr, "rlx: %zu tensors have other types than %s, whose blocks their rows do not fill (-v names them)\n",
+            r->n_told, r->type);
+  if (!code) code = report(r, f, cli_seconds() - begun);
+  rlx_file_close(f);
+  return code;
+}
+
+int cli_convert(const cli_command *self, int argc, char **argv) {
+  request r = {0};
+  int code;
+  const cli_option options[] = {
+    {"--type", "TYPE", "of matrices: f32, f16, bf16, q8_0, q6_k, q4_k, ... (default: as they are)", CLI_TEXT, &r.type,
+     0, 0},
+    {"--pure", NULL, "all matrices alike, also those that suffer most", CLI_FLAG, &r.pure, 0, 0},
+  };
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
+    if (r.words.n != 2) code = cli_wrong(self, "expected two files, found %zu", r.words.n);
+    else if (r.type && rlx_dtype_from_name(r.type) == RLX_DTYPE_COUNT)
+      code = cli_wrong(self, "--type takes a type such as q4_k, found '%.100s'", r.type);
+    else code = convert(&r);
+  }
+  cli_list_deinit(&r.words);
+  return code;
+}

@@ -1,0 +1,190 @@
+/* Converting a weight file: read, decode, encode and write, a piece at a time.
+ *
+ * First all metadata and every tensor with its new type go to the writer, which refuses what the format does not have before
+ * anything is computed. Then the tensors follow in pieces of a few MiB, so that memory does not depend on the model; the values
+ * of a piece are shared out to threads, each of which makes its own part from the file's type to f32 to the new type. Results
+ * do not depend on their number.
+ *
+ * Values that the new type cannot hold are refused: f16 ends at 65504, and a block has no infinity. */
+#include "io/file_convert.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/thread.h"
+#include "io/file_write.h"
+#include "ir/op.h"
+
+enum { PIECE = 1 << 20, TASK = 1 << 14 }; /* elements; both are whole blocks of every type */
+
+typedef struct convert {
+  convert_types types;
+  const rlx_file *f;
+  rlx_file_writer *w;
+  rlx_pool *pool;
+  uint64_t done, total;     /* bytes read */
+  unsigned char *from, *to; /* a piece in both types */
+  float *values;            /* and between them */
+} convert;
+
+/* ---- Values -------------------------------------------------------------------------------------------------- */
+
+typedef enum trouble { NONE, NOT_FINITE, TOO_LARGE } trouble;
+
+typedef struct piece {
+  const convert *c;
+  rlx_dtype from, to;
+  size_t n;
+  _Atomic int trouble;
+} piece;
+
+static size_t bytes_of(rlx_dtype t, size_t n) {
+  const rlx_dtype_info *info = rlx_dtype_describe(t);
+  return n / info->block_elements * info->block_bytes;
+}
+
+static void decode(rlx_dtype type, const unsigned char *from, float *to, size_t n) {
+  uint16_t h;
+  double d;
+  if (rlx_dtype_is_block(type) && rlx_quant_decode(type, from, to, n) == RLX_OK) return;
+  for (size_t i = 0; i < n; i++) switch (type) {
+      case RLX_F16: memcpy(&h, from + 2 * i, 2), to[i] = rlx_f16_to_f32(h); break;
+      case RLX_BF16: memcpy(&h, from + 2 * i, 2), to[i] = rlx_bf16_to_f32(h); break;
+      case RLX_F64: memcpy(&d, from + 8 * i, 8), to[i] = (float)d; break;
+      default: memcpy(&to[i], from + 4 * i, 4);
+    }
+}
+
+static trouble encode(rlx_dtype type, const float *from, unsigned char *to, size_t n) {
+  uint16_t h;
+  if (rlx_dtype_is_block(type)) {
+    for (size_t i = 0; i < n; i++)
+      if (!isfinite(from[i])) return NOT_FINITE;
+    return rlx_quant_encode(type, from, to, n) ? NOT_FINITE : NONE;
+  }
+  if (type == RLX_F32) memcpy(to, from, 4 * n);
+  for (size_t i = 0; type != RLX_F32 && i < n; i++) {
+    h = type == RLX_F16 ? rlx_f32_to_f16(from[i]) : rlx_f32_to_bf16(from[i]);
+    if (type == RLX_F16 && (h & 0x7fff) == 0x7c00 && isfinite(from[i])) return TOO_LARGE;
+    memcpy(to + 2 * i, &h, 2);
+  }
+  return NONE;
+}
+
+static void run_task(void *user, size_t task, unsigned thread) {
+  (void)thread;
+  piece *p = user;
+  size_t at = task * TASK, n = p->n - at < TASK ? p->n - at : TASK;
+  float *values = p->c->values + at;
+  decode(p->from, p->c->from + bytes_of(p->from, at), values, n);
+  trouble t = encode(p->to, values, p->c->to + bytes_of(p->to, at), n);
+  if (t) atomic_store(&p->trouble, (int)t);
+}
+
+static rlx_status fail_value(const rlx_file_tensor *t, rlx_dtype to, trouble what) {
+  return RLX_FAIL(RLX_INVALID, "tensor '%s' holds %s, so it cannot be %s", t->name,
+                  what == TOO_LARGE ? "numbers above 65504" : "numbers that are not finite", rlx_dtype_name(to));
+}
+
+/* ---- Tensors ------------------------------------------------------------------------------------------------- */
+
+static rlx_status advance(convert *c, size_t bytes) {
+  c->done += bytes;
+  return file_watch(&c->types.options->watch, "convert", c->done, c->total);
+}
+
+/* The same bytes: also a bool as i8. */
+static rlx_status copy_tensor(convert *c, const rlx_file_tensor *t) {
+  for (size_t at = 0, n; at < t->bytes; at += n) {
+    n = t->bytes - at < PIECE ? t->bytes - at : PIECE;
+    RLX_TRY(rlx_file_read_tensor(c->f, t, at, c->from, n));
+    RLX_TRY(rlx_file_writer_bytes(c->w, c->from, n));
+    RLX_TRY(advance(c, n));
+  }
+  return RLX_OK;
+}
+
+static rlx_status recode_tensor(convert *c, const rlx_file_tensor *t, rlx_dtype to) {
+  const rlx_dtype_info *info = rlx_dtype_describe(t->dtype);
+  size_t total = t->bytes / info->block_bytes * info->block_elements;
+  for (size_t at = 0, n; at < total; at += n) {
+    n = total - at < PIECE ? total - at : PIECE;
+    piece p = {.c = c, .from = t->dtype, .to = to, .n = n};
+    RLX_TRY(rlx_file_read_tensor(c->f, t, bytes_of(t->dtype, at), c->from, bytes_of(t->dtype, n)));
+    rlx_pool_run(c->pool, (n + TASK - 1) / TASK, run_task, &p);
+    if (atomic_load(&p.trouble)) return fail_value(t, to, (trouble)atomic_load(&p.trouble));
+    RLX_TRY(rlx_file_writer_bytes(c->w, c->to, bytes_of(to, n)));
+    RLX_TRY(advance(c, bytes_of(t->dtype, n)));
+  }
+  return RLX_OK;
+}
+
+static rlx_status write_tensor(convert *c, const rlx_file_tensor *t) {
+  rlx_dtype wanted, to;
+  RLX_TRY(convert_type_of(&c->types, t, &wanted, &to));
+  return to == t->dtype || t->dtype == RLX_BOOL ? copy_tensor(c, t) : recode_tensor(c, t, to);
+}
+
+static rlx_status name_tensor(convert *c, const rlx_file_tensor *t) {
+  rlx_dtype wanted, to;
+  const rlx_convert_options *o = c->types.options;
+  RLX_TRY(convert_type_of(&c->types, t, &wanted, &to));
+  if (to != wanted && o->told) o->told(o->user, t->name, wanted, to);
+  c->total += t->bytes;
+  return rlx_file_writer_tensor(c->w, t->name, to, t->shape);
+}
+
+/* ---- The file ------------------------------------------------------------------------------------------------ */
+
+/* Keys that told of the old file, and are not true of the new one. */
+static bool is_stale(const convert *c, const char *key) {
+  return strncmp(key, "split.", 6) == 0 || (c->types.has_type && (strcmp(key, "general.file_type") == 0 ||
+                                                                  strcmp(key, "general.quantization_version") == 0));
+}
+
+static rlx_status write_metas(convert *c) {
+  rlx_meta m;
+  for (uint32_t i = 0; rlx_file_meta_at(c->f, i, &m); i++)
+    if (!is_stale(c, m.key)) RLX_TRY(rlx_file_writer_meta(c->w, &m));
+  if (!c->types.has_type || !c->types.to_gguf) return RLX_OK;
+  int number = convert_file_type(c->types.type);
+  m = (rlx_meta){.key = "general.file_type", .type = "u32", .kind = RLX_META_INT, .integer = number};
+  if (number >= 0) RLX_TRY(rlx_file_writer_meta(c->w, &m));
+  m = (rlx_meta){.key = "general.quantization_version", .type = "u32", .kind = RLX_META_INT, .integer = 2};
+  return rlx_dtype_is_block(c->types.type) ? rlx_file_writer_meta(c->w, &m) : RLX_OK;
+}
+
+static rlx_status run(convert *c, const char *path) {
+  c->from = rlx_mem_alloc(8 * (size_t)PIECE);
+  c->to = rlx_mem_alloc(4 * (size_t)PIECE);
+  c->values = rlx_mem_alloc(sizeof(float) * PIECE);
+  if (!c->from || !c->to || !c->values) return RLX_FAIL(RLX_NO_MEMORY, "no memory to convert");
+  RLX_TRY(rlx_pool_create(c->types.options->threads, &c->pool));
+  RLX_TRY(rlx_file_writer_create(path, &c->w));
+  RLX_TRY(write_metas(c));
+  for (size_t i = 0; i < c->f->tensors.n; i++) RLX_TRY(name_tensor(c, &c->f->tensors.v[i]));
+  for (size_t i = 0; i < c->f->tensors.n; i++) RLX_TRY(write_tensor(c, &c->f->tensors.v[i]));
+  return rlx_file_writer_finish(c->w);
+}
+
+rlx_status rlx_file_convert(const rlx_file *f, const char *path, const rlx_convert_options *options) {
+  static const rlx_convert_options defaults = {.struct_bytes = sizeof defaults};
+  const rlx_convert_options *o = options ? options : &defaults;
+  if (!f || !path) return RLX_FAIL(RLX_INVALID, "rlx_file_convert: %s is NULL", f ? "path" : "the file");
+  if (o->struct_bytes != sizeof *o)
+    return RLX_FAIL(RLX_INVALID, "rlx_file_convert: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  const file_format *format;
+  convert c = {.f = f};
+  RLX_TRY(file_format_of(path, &format));
+  RLX_TRY(convert_types_init(&c.types, f, o, format == &file_format_gguf));
+  rlx_status s = run(&c, path);
+  rlx_file_writer_destroy(c.w);
+  rlx_pool_destroy(c.pool);
+  rlx_mem_free(c.from);
+  rlx_mem_free(c.to);
+  rlx_mem_free(c.values);
+  return s ? rlx_fail_frame(s, "converting to '%s'", path) : RLX_OK;
+}

@@ -1,0 +1,120 @@
+/* Which type a tensor gets when a file is converted.
+ *
+ * Matrices get the type that was asked for; vectors, which are few and matter, are f32; what holds no floats stays. Rows must
+ * be whole blocks: where they are not, a type with shorter blocks and no fewer bits stands in, and f16 where none fits.
+ *
+ * Unless all are to be alike, some matrices keep more bits. The one that makes the logits (or the embedding, where that serves
+ * for both) gets at least q6_k, because its errors are not averaged by anything after it. What routes, shifts or positions
+ * tokens is small and is not multiplied by a matrix product, so it stays plain. */
+#include <string.h>
+
+#include "io/file_convert.h"
+#include "io/file_types.h"
+#include "ir/op.h"
+#include "quant/quant.h"
+
+static bool ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static const char *const heads[] = {"output.weight", "lm_head.weight"};
+static const char *const embeddings[] = {"token_embd.weight", "embed_tokens.weight", "wte.weight"};
+
+static bool is_one_of(const char *name, const char *const *names, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    size_t whole = strlen(name), end = strlen(names[i]);
+    if (ends_with(name, names[i]) && (whole == end || name[whole - end - 1] == '.')) return true;
+  }
+  return false;
+}
+
+static bool is_head(const char *name) { return is_one_of(name, heads, sizeof heads / sizeof *heads); }
+static bool is_embedding(const char *name) {
+  return is_one_of(name, embeddings, sizeof embeddings / sizeof *embeddings);
+}
+
+/* By both conventions of names. "attn_output.weight" is no head: a dot stands before those. */
+static bool is_kept_plain(const char *name) {
+  static const char *const parts[] = {"norm", "ffn_gate_inp", "conv1d", "position", "token_type", "ssm_a", "A_log"};
+  static const char *const endings[] = {"mlp.gate.weight", "moe.gate.weight", "wpe.weight", "ssm_d", ".D"};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    if (strstr(name, parts[i])) return true;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    if (ends_with(name, endings[i])) return true;
+  return false;
+}
+
+rlx_status convert_types_init(convert_types *c, const rlx_file *f, const rlx_convert_options *o, bool to_gguf) {
+  const char *plain;
+  uint32_t code;
+  *c = (convert_types){.f = f, .options = o, .to_gguf = to_gguf, .has_type = o->type != NULL, .type = RLX_F16};
+  for (size_t i = 0; i < f->tensors.n; i++) c->has_head |= is_head(f->tensors.v[i].name);
+  if (!c->has_type) return RLX_OK;
+  c->type = rlx_dtype_from_name(o->type);
+  if (c->type == RLX_DTYPE_COUNT) return RLX_FAIL(RLX_INVALID, "there is no type '%.32s'", o->type);
+  if (!rlx_quant_can_encode(c->type) && !(rlx_dtype_is_float(c->type) && c->type != RLX_F64))
+    return RLX_FAIL(RLX_INVALID, "expected f32, f16, bf16 or a block type, found %s", o->type);
+  return to_gguf ? gguf_tensor_code(c->type, &code) : safetensors_name(c->type, &plain);
+}
+
+/* Bits of an element, times 32. */
+static unsigned width(rlx_dtype t) {
+  const rlx_dtype_info *info = rlx_dtype_describe(t);
+  return 256 * info->block_bytes / info->block_elements;
+}
+
+static bool fits(rlx_dtype type, const rlx_file_tensor *t) {
+  return t->shape.v[t->shape.n - 1] % rlx_dtype_describe(type)->block_elements == 0;
+}
+
+/* Shorter blocks, no fewer bits. */
+static rlx_dtype stand_in(rlx_dtype type, const rlx_file_tensor *t) {
+  static const rlx_dtype shorter[] = {RLX_IQ4_NL, RLX_Q5_0, RLX_Q5_1, RLX_Q8_0};
+  if (fits(type, t)) return type;
+  for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++)
+    if (width(shorter[i]) > width(type) && fits(shorter[i], t)) return shorter[i];
+  return fits(RLX_Q8_0, t) ? RLX_Q8_0 : RLX_F16;
+}
+
+static rlx_dtype matrix_type(const convert_types *c, const rlx_file_tensor *t) {
+  if (c->options->pure || !rlx_dtype_is_block(c->type)) return c->type;
+  bool makes_logits = is_head(t->name) || (is_embedding(t->name) && !c->has_head);
+  return makes_logits && width(c->type) < width(RLX_Q6_K) ? RLX_Q6_K : c->type;
+}
+
+/* Where nothing was asked for: the tensor's own type, or the next best that the format has. */
+static rlx_status own_type(const convert_types *c, const rlx_file_tensor *t, rlx_dtype *out) {
+  const char *name;
+  uint32_t code;
+  *out = t->dtype;
+  if (!c->to_gguf && rlx_dtype_is_block(t->dtype)) *out = RLX_F16;
+  if (c->to_gguf && t->dtype == RLX_BOOL) *out = RLX_I8; /* the same bytes */
+  return c->to_gguf ? gguf_tensor_code(*out, &code) : safetensors_name(*out, &name);
+}
+
+rlx_status convert_type_of(const convert_types *c, const rlx_file_tensor *t, rlx_dtype *wanted, rlx_dtype *out) {
+  bool has_floats = rlx_dtype_is_float(t->dtype) || rlx_dtype_is_block(t->dtype);
+  if (!c->has_type || !has_floats) {
+    RLX_TRY_AT(own_type(c, t, out), "tensor '%s'", t->name);
+    *wanted = *out;
+    return RLX_OK;
+  }
+  bool is_matrix = t->shape.n >= 2 && (c->options->pure || !is_kept_plain(t->name));
+  *wanted = is_matrix ? matrix_type(c, t) : RLX_F32;
+  *out = stand_in(*wanted, t->shape.n ? t : &(rlx_file_tensor){.shape = {.v = {1}, .n = 1}});
+  return RLX_OK;
+}
+
+int convert_file_type(rlx_dtype type) {
+  /* clang-format off */
+  static const struct { rlx_dtype type; int number; } numbers[] = {
+    {RLX_F32, 0}, {RLX_F16, 1}, {RLX_Q4_0, 2}, {RLX_Q4_1, 3}, {RLX_Q8_0, 7}, {RLX_Q5_0, 8}, {RLX_Q5_1, 9}, {RLX_Q2_K, 10},
+    {RLX_Q3_K, 12}, {RLX_Q4_K, 15}, {RLX_Q5_K, 17}, {RLX_Q6_K, 18}, {RLX_IQ4_NL, 25}, {RLX_IQ4_XS, 30}, {RLX_BF16, 32},
+    {RLX_TQ1_0, 36}, {RLX_TQ2_0, 37}, {RLX_MXFP4, 38},
+  };
+  /* clang-format on */
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (numbers[i].type == type) return numbers[i].number;
+  return -1;
+}
