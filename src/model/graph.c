@@ -1,0 +1,127 @@
+/* The frame of every graph: inputs, tokens to rows, the layers, and what is made of the last one's rows.
+ *
+ * Positions come in at run time, one per sequence, and everything else that depends on them is computed from them here,
+ * once: the position of each token, how many keys there are, which row is the last that counts. */
+#include "model/graph.h"
+
+#include <string.h>
+
+#include "model/family.h"
+#include "model/names.h"
+
+static void make_inputs(lm_build *b) {
+  rlx_graph *g = b->g;
+  rlx_dims each = RLX_DIMS(b->sequences);
+  b->ids = rlx_input(g, "tokens", RLX_I32, RLX_DIMS(b->sequences, b->tokens));
+  bool is_encoder = b->c->family->is_encoder;
+  if (b->tokens > 1) b->length = rlx_input(g, "length", RLX_I32, each);
+  if (is_encoder) {
+    b->seen = b->length;
+    return;
+  }
+  b->position = rlx_input(g, "position", RLX_I32, each);
+  b->seen = rlx_add(g, b->position, b->length ? b->length : lm_i32(b, 1));
+  b->positions = rlx_reshape(g, b->position, RLX_DIMS(b->sequences, 1));
+  if (b->tokens > 1) b->positions = rlx_add(g, b->positions, rlx_range(g, 0, 1, b->tokens, RLX_I32));
+  b->factors = lm_weight_node(b, "rope_freqs.weight", 0);
+  if (!b->factors && b->c->rope_factors)
+    b->factors = rlx_constant(g, RLX_F32, RLX_DIMS(b->c->rotated / 2), b->c->rope_factors,
+                              (size_t)b->c->rotated / 2 * sizeof(float));
+}
+
+/* [B, T, width] to [B, width]: of each sequence the last row that counts. */
+static rlx_node last_rows(lm_build *b, rlx_node x) {
+  rlx_graph *g = b->g;
+  if (b->tokens == 1) return rlx_reshape(g, x, RLX_DIMS(b->sequences, b->c->width));
+  rlx_node first = rlx_range(g, -1, (double)b->tokens, b->sequences, RLX_I32); /* of each sequence, less one */
+  rlx_node rows = rlx_reshape(g, x, RLX_DIMS(b->sequences * b->tokens, b->c->width));
+  return rlx_gather(g, rows, rlx_add(g, first, b->length), 0);
+}
+
+/* Embeddings of texts: the rows that count, averaged (or the first), then brought to unit length. */
+static rlx_node pool(lm_build *b, rlx_node x) {
+  rlx_graph *g = b->g;
+  rlx_node y;
+  if (b->tokens == 1 || b->c->pooling == LM_POOL_FIRST) {
+    y = rlx_reshape(g, rlx_narrow(g, x, 1, 0, 1), RLX_DIMS(b->sequences, b->c->width));
+  } else {
+    rlx_node length = rlx_reshape(g, b->length, RLX_DIMS(b->sequences, 1));
+    rlx_node counts = rlx_lt(g, rlx_range(g, 0, 1, b->tokens, RLX_I32), length);
+    counts = rlx_reshape(g, counts, RLX_DIMS(b->sequences, b->tokens, 1));
+    x = rlx_where(g, counts, x, rlx_scalar(g, RLX_F32, 0));
+    y = rlx_div(g, rlx_reduce_sum(g, x, RLX_DIMS(1), false), rlx_cast(g, length, RLX_F32));
+  }
+  rlx_node norm = rlx_reduce_l2(g, y, RLX_DIMS(1), true);
+  return rlx_div(g, y, rlx_max(g, norm, rlx_scalar(g, RLX_F32, 1e-12)));
+}
+
+static rlx_node logits_of(lm_build *b, rlx_node x) {
+  const lm_family *family = b->c->family;
+  rlx_node h = family->norm ? family->norm(b, "output_norm", 0, x) : lm_rms_norm(b, "output_norm", 0, x);
+  bool is_tied = lm_find_weight(b->m, "output.weight") == SIZE_MAX;
+  return lm_soft_cap(b, lm_linear(b, is_tied ? "token_embd" : "output", 0, h), b->c->final_cap);
+}
+
+/* Every step draws anew though only the position changes from step to step. */
+static rlx_node draw_number(lm_build *b) {
+  rlx_node first = rlx_reshape(b->g, rlx_narrow(b->g, b->position, 0, 0, 1), RLX_SCALAR);
+  return rlx_add(b->g, rlx_input(b->g, "draw", RLX_I32, RLX_SCALAR), first);
+}
+
+static void make_result(lm_build *b, rlx_node x) {
+  rlx_graph *g = b->g;
+  const lm_graph_desc *d = b->d;
+  if (d->result == LM_EMBEDDING) {
+    rlx_output(g, "embedding", pool(b, x));
+    return;
+  }
+  rlx_output(g, "next", b->seen);
+  if (d->result == LM_NONE) return;
+  rlx_node logits = logits_of(b, d->result == LM_LOGITS ? x : last_rows(b, x));
+  if (d->result == LM_TOKEN) {
+    rlx_sample_desc how = {.top_k = d->top_k, .top_p = d->top_p, .min_p = d->min_p};
+    if (d->temperature > 0) how.draw = draw_number(b);
+    rlx_node token = rlx_sample(g, logits, d->temperature, &how);
+    rlx_output(g, "token", rlx_reshape(g, token, RLX_DIMS(b->sequences, 1)));
+  } else {
+    rlx_output(g, "logits", logits);
+  }
+}
+
+static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
+  if (d->sequences < 1 || d->tokens < 1 || d->sequences > INT32_MAX / d->tokens)
+    return RLX_FAIL(RLX_INVALID, "a graph of %u sequences by %u tokens", (unsigned)d->sequences, (unsigned)d->tokens);
+  if (m->facts.is_encoder != (d->result == LM_EMBEDDING))
+    return RLX_FAIL(RLX_UNSUPPORTED, "family %s %s", m->facts.family,
+                    m->facts.is_encoder ? "embeds texts; it does not generate" : "generates; it does not embed texts");
+  if (!m->facts.is_encoder && (d->context < d->tokens || d->context > INT32_MAX))
+    return RLX_FAIL(RLX_INVALID, "a context of %u has no room for %u tokens", (unsigned)d->context,
+                    (unsigned)d->tokens);
+  if (d->cache != RLX_F32 && d->cache != RLX_F16)
+    return RLX_FAIL(RLX_UNSUPPORTED, "caches of keys and values are f32 or f16");
+  return RLX_OK;
+}
+
+static void build_all(lm_build *b) {
+  const lm_family *family = b->c->family;
+  make_inputs(b);
+  rlx_node x = family->embed ? family->embed(b) : lm_scale(b, lm_rows(b, "token_embd", b->ids), b->c->embedding_scale);
+  for (uint32_t i = 0; i < (uint32_t)b->c->layers; i++) x = family->layer(b, i, x);
+  make_result(b, x);
+}
+
+rlx_status lm_graph_build(const lm_model *m, const lm_graph_desc *d, rlx_graph **out) {
+  *out = NULL;
+  RLX_TRY(check_desc(m, d));
+  rlx_graph *g;
+  RLX_TRY(rlx_graph_create(&g));
+  lm_build b = {.m = m, .c = &m->config, .d = d, .g = g, .sequences = d->sequences, .tokens = d->tokens};
+  build_all(&b);
+  rlx_status s = b.status ? b.status : rlx_graph_finish(g);
+  if (s) {
+    rlx_graph_destroy(g);
+    return rlx_fail_frame(s, "graph of a %s model", m->facts.family);
+  }
+  *out = g;
+  return RLX_OK;
+}

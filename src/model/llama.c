@@ -1,0 +1,63 @@
+/* Llama: llama 2 and 3, mistral, tinyllama, smollm; with experts, mixtral.
+ *
+ *   x + attention(norm x), then + gated(norm x)
+ *
+ * Root-mean-square norms before each part, rotary positions on neighbouring elements, grouped queries, silu gates. Llama 3
+ * stretches its rotary positions (rope.c). Mistral's first version sees a window in every layer. Mixtral has the gated part
+ * eight times and a router that picks two of them per token; GGUF calls it llama too. */
+#include "model/family.h"
+
+static void read(lm_reader *r, lm_config *c) {
+  lm_read_basics(r, c);
+  lm_read_attention(r, c);
+  lm_read_rope(r, c);
+  lm_read_activation(r, c, RLX_ACT_SILU);
+  c->rope_style = RLX_ROPE_GPTJ;
+  c->eps = lm_key_number(r, "attention.layer_norm_rms_epsilon", "rms_norm_eps", LM_NEEDED);
+  c->window = lm_key_size(r, "attention.sliding_window", "sliding_window", 0);
+  lm_read_windows(r, c, 1);
+  lm_read_experts(r, c);
+  c->expert_hidden = c->hidden;
+}
+
+static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
+  x = rlx_add(b->g, x, lm_attention(b, i, lm_rms_norm(b, "blk.%.attn_norm", i, x)));
+  rlx_node h = lm_rms_norm(b, "blk.%.ffn_norm", i, x);
+  return rlx_add(b->g, x, b->c->experts ? lm_mixture(b, i, h) : lm_gated(b, i, h));
+}
+
+/* clang-format off */
+static const lm_tensor tensors[] = {
+  LM_TENSOR("token_embd.weight", "embed_tokens.weight", {LM_VOCABULARY, LM_WIDTH}),
+  LM_TENSOR("output_norm.weight", "norm.weight", {LM_WIDTH}),
+  LM_TENSOR("output.weight", "lm_head.weight", {LM_VOCABULARY, LM_WIDTH}, .when = LM_MAYBE),
+  LM_TENSOR("rope_freqs.weight", NULL, {LM_TURNS}, .when = LM_MAYBE, .recipe = LM_ROPE_FACTORS),
+  LM_TENSOR("blk.%.attn_norm.weight", "layers.%.input_layernorm.weight", {LM_WIDTH}),
+  LM_TENSOR("blk.%.attn_q.weight", "layers.%.self_attn.q_proj.weight", {LM_Q_ROWS, LM_WIDTH}, .recipe = LM_PAIR_ROWS),
+  LM_TENSOR("blk.%.attn_k.weight", "layers.%.self_attn.k_proj.weight", {LM_KV_ROWS, LM_WIDTH}, .recipe = LM_PAIR_ROWS),
+  LM_TENSOR("blk.%.attn_v.weight", "layers.%.self_attn.v_proj.weight", {LM_KV_ROWS, LM_WIDTH}),
+  LM_TENSOR("blk.%.attn_output.weight", "layers.%.self_attn.o_proj.weight", {LM_WIDTH, LM_Q_ROWS}),
+  LM_TENSOR("blk.%.attn_q.bias", "layers.%.self_attn.q_proj.bias", {LM_Q_ROWS}, .when = LM_MAYBE, .recipe = LM_PAIR_ROWS),
+  LM_TENSOR("blk.%.attn_k.bias", "layers.%.self_attn.k_proj.bias", {LM_KV_ROWS}, .when = LM_MAYBE, .recipe = LM_PAIR_ROWS),
+  LM_TENSOR("blk.%.attn_v.bias", "layers.%.self_attn.v_proj.bias", {LM_KV_ROWS}, .when = LM_MAYBE),
+  LM_TENSOR("blk.%.attn_output.bias", "layers.%.self_attn.o_proj.bias", {LM_WIDTH}, .when = LM_MAYBE),
+  LM_TENSOR("blk.%.ffn_norm.weight", "layers.%.post_attention_layernorm.weight", {LM_WIDTH}),
+  LM_TENSOR("blk.%.ffn_gate.weight", "layers.%.mlp.gate_proj.weight", {LM_HIDDEN, LM_WIDTH}, .when = LM_DENSE),
+  LM_TENSOR("blk.%.ffn_up.weight", "layers.%.mlp.up_proj.weight", {LM_HIDDEN, LM_WIDTH}, .when = LM_DENSE),
+  LM_TENSOR("blk.%.ffn_down.weight", "layers.%.mlp.down_proj.weight", {LM_WIDTH, LM_HIDDEN}, .when = LM_DENSE),
+  LM_TENSOR("blk.%.ffn_gate_inp.weight", "layers.%.block_sparse_moe.gate.weight", {LM_EXPERTS, LM_WIDTH}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_gate_exps.weight", "layers.%.block_sparse_moe.experts.#.w1.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_up_exps.weight", "layers.%.block_sparse_moe.experts.#.w3.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_down_exps.weight", "layers.%.block_sparse_moe.experts.#.w2.weight", {LM_EXPERTS, LM_WIDTH, LM_EXPERT_HIDDEN}, .when = LM_EXPERT),
+};
+/* clang-format on */
+
+const lm_family lm_llama = {
+  .name = "llama",
+  .architectures =
+    "LlamaForCausalLM MistralForCausalLM MixtralForCausalLM LlamaModel MistralModel llama mistral mixtral",
+  .read = read,
+  .tensors = tensors,
+  .n_tensors = sizeof tensors / sizeof *tensors,
+  .layer = layer,
+};

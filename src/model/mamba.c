@@ -1,0 +1,107 @@
+/* Mamba: no attention; each channel carries a few numbers from token to token.
+ *
+ *   x + out(scan(silu(conv(u))) * silu(z)),   [u, z] = in(norm x)
+ *
+ * What a layer remembers is the last inputs of its short convolution (conv.N) and the numbers of the scan (ssm.N), both of
+ * fixed size. Tokens past `length` must leave no trace in them, though the graph computes all T: the scan's step for such a
+ * token is made 0, which keeps its numbers as they were, and the convolution's inputs are taken from before `length`. At
+ * position 0 both begin as zeros, so a state needs no clearing. */
+#include <stdio.h>
+
+#include "model/family.h"
+
+static void read(lm_reader *r, lm_config *c) {
+  lm_read_basics(r, c);
+  c->eps = lm_key_number(r, "attention.layer_norm_rms_epsilon", "layer_norm_epsilon", LM_NEEDED);
+  c->inner = lm_key_size(r, "ssm.inner_size", "intermediate_size d_inner", LM_NEEDED);
+  c->state = lm_key_size(r, "ssm.state_size", "state_size d_state", LM_NEEDED);
+  c->kernel = lm_key_size(r, "ssm.conv_kernel", "conv_kernel d_conv", LM_NEEDED);
+  c->dt_rank = lm_key_size(r, "ssm.time_step_rank", "time_step_rank dt_rank", (c->width + 15) / 16);
+  if (c->kernel < 2) lm_reader_fail(r, RLX_UNSUPPORTED, "a convolution of 1 tap");
+  if (lm_key_bool(r, "ssm.dt_b_c_rms", NULL, false))
+    lm_reader_fail(r, RLX_UNSUPPORTED, "mamba.ssm.dt_b_c_rms: norms inside the scan are not known here");
+}
+
+static rlx_node state_of(lm_build *b, const char *kind, uint32_t layer, rlx_dims shape) {
+  char name[32];
+  snprintf(name, sizeof name, "%s.%u", kind, (unsigned)layer);
+  return rlx_state(b->g, name, RLX_F32, shape);
+}
+
+/* Replaces the whole state. Nothing reads the result of the update, so it is an effect alone. */
+static void keep(lm_build *b, rlx_node state, rlx_node value) { rlx_update(b->g, state, value, lm_i32(b, 0), 0); }
+
+/* u [B, T, inner] through the convolution, whose last inputs before `length` are kept. */
+static rlx_node convolve(lm_build *b, uint32_t layer, rlx_node u) {
+  const lm_config *c = b->c;
+  rlx_graph *g = b->g;
+  rlx_node state = state_of(b, "conv", layer, RLX_DIMS(b->sequences, c->inner, c->kernel - 1));
+  rlx_node before = lm_fresh(b, state), x = rlx_transpose(g, u, RLX_DIMS(0, 2, 1));
+  rlx_node w = lm_weight_node(b, "blk.%.ssm_conv1d.weight", layer),
+           bias = lm_weight_node(b, "blk.%.ssm_conv1d.bias", layer);
+  rlx_node y = rlx_causal_conv(g, x, w, bias, before, RLX_OUT_Y);
+  if (!b->length) {
+    keep(b, state, rlx_causal_conv(g, x, w, bias, before, RLX_OUT_STATE));
+  } else {
+    /* Of the inputs before and now, those at length .. length + kernel - 2: one index for all channels of a sequence. */
+    rlx_node all = rlx_concat(g, (rlx_node[]){before, x}, 2, 2);
+    rlx_node at =
+      rlx_add(g, rlx_reshape(g, b->length, RLX_DIMS(b->sequences, 1, 1)), rlx_range(g, 0, 1, c->kernel - 1, RLX_I32));
+    at = rlx_expand(g, at, RLX_DIMS(b->sequences, c->inner, c->kernel - 1));
+    keep(b, state, rlx_gather_elements(g, all, at, 2));
+  }
+  return rlx_transpose(g, y, RLX_DIMS(0, 2, 1));
+}
+
+static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
+  const lm_config *c = b->c;
+  rlx_graph *g = b->g;
+  rlx_node uz = lm_linear(b, "blk.%.ssm_in", i, lm_rms_norm(b, "blk.%.attn_norm", i, x));
+  rlx_node z = rlx_narrow(g, uz, 2, c->inner, c->inner);
+  rlx_node u = rlx_silu(g, convolve(b, i, rlx_narrow(g, uz, 2, 0, c->inner)));
+  rlx_node dbc = lm_linear(b, "blk.%.ssm_x", i, u);
+  rlx_node dt = rlx_softplus(g, lm_linear(b, "blk.%.ssm_dt", i, rlx_narrow(g, dbc, 2, 0, c->dt_rank)));
+  if (b->length) {
+    rlx_node counts =
+      rlx_lt(g, rlx_range(g, 0, 1, b->tokens, RLX_I32), rlx_reshape(g, b->length, RLX_DIMS(b->sequences, 1)));
+    counts = rlx_reshape(g, counts, RLX_DIMS(b->sequences, b->tokens, 1));
+    dt = rlx_where(g, counts, dt, rlx_scalar(g, RLX_F32, 0));
+  }
+  rlx_node to = rlx_narrow(g, dbc, 2, c->dt_rank, c->state),
+           from = rlx_narrow(g, dbc, 2, c->dt_rank + c->state, c->state);
+  rlx_node a = lm_weight_node(b, "blk.%.ssm_a", i), d = lm_weight_node(b, "blk.%.ssm_d", i);
+  rlx_node state = state_of(b, "ssm", i, RLX_DIMS(b->sequences, c->inner, c->state)), before = lm_fresh(b, state);
+  rlx_node y = rlx_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_Y);
+  keep(b, state, rlx_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_H));
+  return rlx_add(g, x, lm_linear(b, "blk.%.ssm_out", i, rlx_mul(g, y, rlx_silu(g, z))));
+}
+
+/* clang-format off */
+static const lm_tensor tensors[] = {
+  LM_TENSOR("token_embd.weight", "embeddings.weight", {LM_VOCABULARY, LM_WIDTH}),
+  LM_TENSOR("output_norm.weight", "norm_f.weight", {LM_WIDTH}),
+  LM_TENSOR("output.weight", "lm_head.weight", {LM_VOCABULARY, LM_WIDTH}, .when = LM_MAYBE),
+  LM_TENSOR("blk.%.attn_norm.weight", "layers.%.norm.weight", {LM_WIDTH}),
+  LM_TENSOR("blk.%.ssm_in.weight", "layers.%.mixer.in_proj.weight", {LM_TWO_INNER, LM_WIDTH}),
+  LM_TENSOR("blk.%.ssm_in.bias", "layers.%.mixer.in_proj.bias", {LM_TWO_INNER}, .when = LM_MAYBE),
+  LM_TENSOR("blk.%.ssm_conv1d.weight", "layers.%.mixer.conv1d.weight", {LM_INNER, LM_KERNEL}, .as_f32 = true),
+  LM_TENSOR("blk.%.ssm_conv1d.bias", "layers.%.mixer.conv1d.bias", {LM_INNER}, .when = LM_MAYBE),
+  LM_TENSOR("blk.%.ssm_x.weight", "layers.%.mixer.x_proj.weight", {LM_DT_B_C, LM_INNER}),
+  LM_TENSOR("blk.%.ssm_dt.weight", "layers.%.mixer.dt_proj.weight", {LM_INNER, LM_DT_RANK}),
+  LM_TENSOR("blk.%.ssm_dt.bias", "layers.%.mixer.dt_proj.bias", {LM_INNER}),
+  LM_TENSOR("blk.%.ssm_a", "layers.%.mixer.A_log", {LM_INNER, LM_STATE}, .recipe = LM_NEG_EXP, .as_f32 = true),
+  LM_TENSOR("blk.%.ssm_d", "layers.%.mixer.D", {LM_INNER}),
+  LM_TENSOR("blk.%.ssm_out.weight", "layers.%.mixer.out_proj.weight", {LM_WIDTH, LM_INNER}),
+  LM_TENSOR("blk.%.ssm_out.bias", "layers.%.mixer.out_proj.bias", {LM_WIDTH}, .when = LM_MAYBE),
+};
+/* clang-format on */
+
+const lm_family lm_mamba = {
+  .name = "mamba",
+  .architectures = "MambaForCausalLM MambaModel mamba",
+  .is_recurrent = true,
+  .read = read,
+  .tensors = tensors,
+  .n_tensors = sizeof tensors / sizeof *tensors,
+  .layer = layer,
+};

@@ -1,0 +1,297 @@
+/* Names: finding a model's weights in a file, whatever the file calls them.
+ *
+ * Weights have the names and forms of GGUF. That is one meaning for each name whether a graph, a converter or a test reads
+ * it, and costs Hugging Face files a recipe where they differ. The one that surprises: GGUF's llama has the rows of q and k
+ * reordered so that the two elements that rope turns together are neighbours. Carrying "which order" beside the weights would
+ * do as well for running, but then two files of one model would hold different tensors under one name. Reordering whole rows
+ * is exact for any type, also of blocks.
+ *
+ * Everything is checked here once: presence (all that is missing is named), shape against the configuration, and type. */
+#include "model/names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/half.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+/* What may stand before a Hugging Face name: models are saved alone, inside a head, or inside one that also sees. */
+static const char *const prefixes[] = {"",
+                                       "model.",
+                                       "transformer.",
+                                       "bert.",
+                                       "backbone.",
+                                       "language_model.model.",
+                                       "language_model.",
+                                       "model.language_model."};
+
+bool lm_write_name(char *out, size_t cap, const char *pattern, uint32_t layer, uint32_t expert) {
+  size_t n = 0;
+  for (const char *p = pattern; *p; p++) {
+    int more;
+    if (*p == '%') more = snprintf(out + n, cap - n, "%u", (unsigned)layer);
+    else if (*p == '#') more = snprintf(out + n, cap - n, "%u", (unsigned)expert);
+    else more = snprintf(out + n, cap - n, "%c", *p);
+    if (more < 0 || (n += (size_t)more) >= cap) return false;
+  }
+  out[n] = 0;
+  return true;
+}
+
+/* ---- Shapes ---- */
+
+static int64_t size_of(const lm_config *c, lm_size size) {
+  switch (size) {
+    case LM_ONE: return 1;
+    case LM_WIDTH: return c->width;
+    case LM_VOCABULARY: return c->vocabulary;
+    case LM_CONTEXT: return c->context;
+    case LM_HIDDEN: return c->hidden;
+    case LM_Q_ROWS: return c->heads * c->head;
+    case LM_KV_ROWS: return c->kv_heads * c->head;
+    case LM_QKV_ROWS: return (c->heads + 2 * c->kv_heads) * c->head;
+    case LM_HEAD: return c->head;
+    case LM_TURNS: return c->rotated / 2;
+    case LM_EXPERTS: return c->experts;
+    case LM_EXPERT_HIDDEN: return c->expert_hidden;
+    case LM_INNER: return c->inner;
+    case LM_TWO_INNER: return 2 * c->inner;
+    case LM_STATE: return c->state;
+    case LM_KERNEL: return c->kernel;
+    case LM_DT_RANK: return c->dt_rank;
+    case LM_DT_B_C: return c->dt_rank + 2 * c->state;
+    case LM_TYPES: return c->types;
+    default: return 0;
+  }
+}
+
+static rlx_dims shape_of(const lm_config *c, const lm_tensor *spec) {
+  rlx_dims d = {.n = 0};
+  for (int i = 0; i < 3 && spec->shape[i]; i++) d.v[d.n++] = size_of(c, spec->shape[i]);
+  return d;
+}
+
+/* The shape of one tensor in the file: of one expert, or the other way round. */
+static rlx_dims shape_in_file(const lm_config *c, const lm_tensor *spec, bool is_stacked) {
+  rlx_dims d = shape_of(c, spec);
+  if (is_stacked) d = (rlx_dims){.v = {d.v[1], d.v[2]}, .n = d.n - 1};
+  if (c->is_hf && spec->recipe == LM_TRANSPOSED) d = (rlx_dims){.v = {d.v[1], d.v[0]}, .n = 2};
+  return d;
+}
+
+/* Equal but for axes of 1, which some writers keep and others drop. */
+static bool same_sizes(const rlx_dims *a, const rlx_dims *b) {
+  int i = 0, j = 0;
+  for (;; i++, j++) {
+    while (i < a->n && a->v[i] == 1) i++;
+    while (j < b->n && b->v[j] == 1) j++;
+    if (i >= a->n || j >= b->n) return i >= a->n && j >= b->n;
+    if (a->v[i] != b->v[j]) return false;
+  }
+}
+
+typedef struct shape_text {
+  char v[128];
+} shape_text;
+
+static shape_text say_shape(const rlx_dims *d) {
+  shape_text t = {"["};
+  size_t n = 1;
+  for (int i = 0; i < d->n && n < sizeof t.v - 24; i++)
+    n += (size_t)snprintf(t.v + n, sizeof t.v - n, "%s%lld", i ? ", " : "", (long long)d->v[i]);
+  snprintf(t.v + n, sizeof t.v - n, "]");
+  return t;
+}
+
+/* ---- Resolving ---- */
+
+typedef struct resolver {
+  lm_model *m;
+  size_t prefix; /* the one that fitted last */
+  rlx_str missing;
+  size_t n_missing;
+} resolver;
+
+static const rlx_file_tensor *find_hf(resolver *r, const char *pattern, uint32_t layer, uint32_t expert) {
+  size_t n = sizeof prefixes / sizeof *prefixes;
+  for (size_t i = 0; i <= n; i++) {
+    size_t which = i ? i - 1 : r->prefix;
+    char name[192];
+    size_t len = strlen(prefixes[which]);
+    memcpy(name, prefixes[which], len);
+    if (!lm_write_name(name + len, sizeof name - len, pattern, layer, expert)) continue;
+    const rlx_file_tensor *t = rlx_file_tensor_find(r->m->file, name);
+    if (!t) continue;
+    r->prefix = which;
+    return t;
+  }
+  return NULL;
+}
+
+static bool is_weight_type(rlx_dtype t) {
+  return t == RLX_F32 || t == RLX_F16 || t == RLX_BF16 || (t >= RLX_Q4_0 && t < RLX_DTYPE_COUNT);
+}
+
+static bool wants_f32(const lm_config *c, const lm_tensor *spec, const rlx_dims *shape) {
+  return spec->as_f32 || shape->n == 1 ||
+         (c->is_hf && (spec->recipe == LM_PLUS_ONE || spec->recipe == LM_NEG_EXP || spec->recipe == LM_ROPE_FACTORS));
+}
+
+static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i, bool is_stacked) {
+  const rlx_file_tensor *t = s->from[i];
+  rlx_dims want = shape_in_file(c, s->spec, is_stacked);
+  if (!same_sizes(&t->shape, &want))
+    return RLX_FAIL(RLX_INVALID, "tensor '%s' is %s; by the configuration it is %s", t->name, say_shape(&t->shape).v,
+                    say_shape(&want).v);
+  if (!is_weight_type(t->dtype))
+    return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; weights are f32, f16, bf16 or blocks", t->name,
+                    rlx_dtype_describe(t->dtype)->name);
+  bool is_block = t->dtype >= RLX_Q4_0;
+  if (is_block && (wants_f32(c, s->spec, &s->weight.shape) || (c->is_hf && s->spec->recipe == LM_TRANSPOSED)))
+    return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; this one must be f32, f16 or bf16", t->name,
+                    rlx_dtype_describe(t->dtype)->name);
+  if (t->dtype != s->from[0]->dtype)
+    return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s, but '%s' is %s: experts of one layer must be of one type",
+                    t->name, rlx_dtype_describe(t->dtype)->name, s->from[0]->name,
+                    rlx_dtype_describe(s->from[0]->dtype)->name);
+  return RLX_OK;
+}
+
+/* Finds what the weight is made of; from NULL: it is not there. */
+static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t layer, lm_source *s) {
+  const lm_config *c = &r->m->config;
+  const char *hf = spec->hf ? spec->hf : "";
+  bool is_stacked = c->is_hf && strchr(hf, '#');
+  s->n_from = is_stacked ? (size_t)c->experts : 1;
+  s->from = rlx_bump_alloc(&r->m->texts, s->n_from, sizeof *s->from);
+  if (!s->from) return RLX_FAIL(RLX_NO_MEMORY, "sources of '%s'", s->weight.name);
+  for (size_t i = 0; i < s->n_from; i++) {
+    s->from[i] = c->is_hf ? find_hf(r, hf, layer, (uint32_t)i) : rlx_file_tensor_find(r->m->file, s->weight.name);
+    if (!s->from[i]) {
+      s->from = NULL;
+      return RLX_OK;
+    }
+    RLX_TRY(check_source(c, s, i, is_stacked));
+  }
+  return RLX_OK;
+}
+
+static void note_missing(resolver *r, const lm_tensor *spec, uint32_t layer, const char *name) {
+  char hf[192] = "";
+  if (r->m->config.is_hf && spec->hf) lm_write_name(hf, sizeof hf, spec->hf, layer, 0);
+  if (r->n_missing++ < 8) rlx_str_add(&r->missing, "%s%s", r->missing.n ? ", " : "", *hf ? hf : name);
+}
+
+static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer) {
+  const lm_config *c = &r->m->config;
+  char name[96];
+  if (!lm_write_name(name, sizeof name, spec->name, layer, 0)) return RLX_FAIL(RLX_INVALID, "name %s", spec->name);
+  lm_source s = {.spec = spec, .weight = {.name = rlx_bump_text(&r->m->texts, name, strlen(name))}};
+  if (!s.weight.name) return RLX_FAIL(RLX_NO_MEMORY, "name %s", name);
+  s.weight.shape = shape_of(c, spec);
+  bool is_computed = c->is_hf && spec->recipe == LM_ROPE_FACTORS;
+  if (is_computed && !c->factors_are_weights) return RLX_OK;
+  if (!is_computed) RLX_TRY(find_sources(r, spec, layer, &s));
+  if (!is_computed && !s.from) {
+    if (spec->when != LM_MAYBE) note_missing(r, spec, layer, name);
+    return RLX_OK;
+  }
+  s.weight.dtype = wants_f32(c, spec, &s.weight.shape) ? RLX_F32 : s.from[0]->dtype;
+  RLX_TRY_AT(rlx_tensor_bytes(s.weight.dtype, s.weight.shape, &s.weight.bytes), "weight '%s'", name);
+  if (!rlx_array_push(&r->m->weights, s)) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s'", name);
+  return RLX_OK;
+}
+
+static bool is_wanted(const lm_config *c, const lm_tensor *spec) {
+  return spec->when == LM_DENSE ? !c->experts : spec->when == LM_EXPERT ? c->experts != 0 : true;
+}
+
+/* A layer more than the configuration has is as wrong as one that is missing. */
+static rlx_status check_no_more_layers(resolver *r, const lm_tensor *spec) {
+  const lm_config *c = &r->m->config;
+  uint32_t next = (uint32_t)c->layers;
+  char name[96];
+  const rlx_file_tensor *more = NULL;
+  if (c->is_hf && spec->hf && !strchr(spec->hf, '#')) more = find_hf(r, spec->hf, next, 0);
+  else if (!c->is_hf && lm_write_name(name, sizeof name, spec->name, next, 0))
+    more = rlx_file_tensor_find(r->m->file, name);
+  return more ? RLX_FAIL(RLX_INVALID, "the configuration has %u layers, but there is a tensor '%s'", (unsigned)next,
+                         more->name)
+              : RLX_OK;
+}
+
+/* A vocabulary that the configuration does not tell is as large as the table of the tokens. */
+static rlx_status settle_vocabulary(resolver *r) {
+  lm_config *c = &r->m->config;
+  const lm_tensor *spec = &c->family->tensors[0]; /* always the table */
+  const rlx_file_tensor *t = c->is_hf ? find_hf(r, spec->hf, 0, 0) : rlx_file_tensor_find(r->m->file, spec->name);
+  if (c->vocabulary || !t) return RLX_OK;
+  if (t->shape.n != 2 || t->shape.v[0] < 1 || t->shape.v[0] > LM_MAX_SIZE)
+    return RLX_FAIL(RLX_INVALID, "tensor '%s' is %s; expected [vocabulary, %lld]", t->name, say_shape(&t->shape).v,
+                    (long long)c->width);
+  c->vocabulary = t->shape.v[0];
+  return RLX_OK;
+}
+
+static rlx_status resolve_all(resolver *r) {
+  const lm_config *c = &r->m->config;
+  RLX_TRY(settle_vocabulary(r));
+  if ((uint64_t)c->layers > rlx_file_tensors(r->m->file))
+    return RLX_FAIL(RLX_INVALID, "the configuration has %lld layers, but the file only %u tensors",
+                    (long long)c->layers, (unsigned)rlx_file_tensors(r->m->file));
+  for (size_t i = 0; i < c->family->n_tensors; i++) {
+    const lm_tensor *spec = &c->family->tensors[i];
+    if (!is_wanted(c, spec)) continue;
+    bool has_layers = strchr(spec->name, '%') != NULL;
+    for (uint32_t layer = 0; layer < (has_layers ? (uint32_t)c->layers : 1); layer++)
+      RLX_TRY(resolve_one(r, spec, layer));
+    if (has_layers) RLX_TRY(check_no_more_layers(r, spec));
+  }
+  if (!r->n_missing) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "%zu tensors are missing: %s%s", r->n_missing, r->missing.v ? r->missing.v : "",
+                  r->n_missing > 8 ? ", .." : "");
+}
+
+/* ---- Finding weights by name ---- */
+
+typedef struct named {
+  const char *name;
+  uint32_t at;
+} named;
+
+static int by_name(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
+
+static rlx_status index_names(lm_model *m) {
+  size_t n = m->weights.n;
+  named *list = rlx_mem_calloc(n, sizeof *list);
+  m->by_name = rlx_mem_calloc(n, sizeof *m->by_name);
+  rlx_status s = list && m->by_name ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "an index of %zu weights", n);
+  for (size_t i = 0; i < n && !s; i++) list[i] = (named){m->weights.v[i].weight.name, (uint32_t)i};
+  if (!s) qsort(list, n, sizeof *list, by_name);
+  for (size_t i = 0; i < n && !s; i++) m->by_name[i] = list[i].at;
+  rlx_mem_free(list);
+  return s;
+}
+
+size_t lm_find_weight(const lm_model *m, const char *name) {
+  size_t low = 0, high = m->weights.n;
+  while (low < high) {
+    size_t mid = low + (high - low) / 2;
+    int order = strcmp(name, m->weights.v[m->by_name[mid]].weight.name);
+    if (order == 0) return m->by_name[mid];
+    if (order < 0) high = mid;
+    else low = mid + 1;
+  }
+  return SIZE_MAX;
+}
+
+rlx_status lm_resolve(lm_model *m) {
+  resolver r = {.m = m};
+  rlx_status s = resolve_all(&r);
+  rlx_str_deinit(&r.missing);
+  return s ? s : index_names(m);
+}

@@ -1,0 +1,96 @@
+/* Recipes: the bytes of a weight from those of the file (names.c says why they differ).
+ *
+ * A weight that the file has as it is wanted is read straight into place. The others pass through a buffer: rows of one head
+ * for the reordering, the whole tensor for what changes every element; those are small or rare. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/half.h"
+#include "base/mem.h"
+#include "model/names.h"
+
+/* Whole tensor of the file, in memory of its own. */
+static rlx_status load(const lm_model *m, const rlx_file_tensor *t, void **out) {
+  *out = rlx_mem_alloc(t->bytes);
+  if (!*out) return RLX_FAIL(RLX_NO_MEMORY, "tensor '%s': %zu bytes", t->name, t->bytes);
+  rlx_status s = rlx_file_read_tensor(m->file, t, 0, *out, t->bytes);
+  if (s) {
+    rlx_mem_free(*out);
+    *out = NULL;
+  }
+  return s;
+}
+
+static float float_at(rlx_dtype dtype, const void *data, size_t i) {
+  if (dtype == RLX_F32) return ((const float *)data)[i];
+  uint16_t half = ((const uint16_t *)data)[i];
+  return dtype == RLX_F16 ? rlx_f16_to_f32(half) : rlx_bf16_to_f32(half);
+}
+
+/* Where row i of GGUF's order is in Hugging Face's: within a head, row 2 i is row i, row 2 i + 1 is row i + head / 2. */
+static size_t paired_row(size_t head, size_t i) {
+  size_t in = i % head;
+  return i - in + in / 2 + (in % 2) * (head / 2);
+}
+
+static rlx_status read_floats(const lm_model *m, const lm_source *s, lm_recipe recipe, float *out) {
+  const rlx_file_tensor *t = s->from[0];
+  void *raw;
+  RLX_TRY(load(m, t, &raw));
+  for (size_t i = 0, n = s->weight.bytes / sizeof *out; i < n; i++) {
+    float x = float_at(t->dtype, raw, recipe == LM_PAIR_ROWS ? paired_row((size_t)m->config.head, i) : i);
+    out[i] = recipe == LM_PLUS_ONE ? 1 + x : recipe == LM_NEG_EXP ? -expf(x) : x;
+  }
+  rlx_mem_free(raw);
+  return RLX_OK;
+}
+
+/* [in, out] to [out, in]. */
+static rlx_status read_transposed(const lm_model *m, const lm_source *s, unsigned char *out) {
+  const rlx_file_tensor *t = s->from[0];
+  size_t size = rlx_dtype_describe(t->dtype)->block_bytes;
+  size_t rows = (size_t)s->weight.shape.v[0], columns = (size_t)s->weight.shape.v[1];
+  void *raw;
+  RLX_TRY(load(m, t, &raw));
+  const unsigned char *from = raw;
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < columns; j++) memcpy(out + (i * columns + j) * size, from + (j * rows + i) * size, size);
+  rlx_mem_free(raw);
+  return RLX_OK;
+}
+
+static rlx_status read_paired(const lm_model *m, const lm_source *s, unsigned char *out) {
+  const rlx_file_tensor *t = s->from[0];
+  size_t head = (size_t)m->config.head, n_heads = (size_t)s->weight.shape.v[0] / head, n = head * n_heads;
+  size_t row = t->bytes / n, one = row * head;
+  unsigned char *rows = rlx_mem_alloc(one);
+  if (!rows) return RLX_FAIL(RLX_NO_MEMORY, "rows of one head of '%s'", t->name);
+  rlx_status status = RLX_OK;
+  for (size_t h = 0; h < n_heads && !status; h++) {
+    status = rlx_file_read_tensor(m->file, t, h * one, rows, one);
+    for (size_t i = 0; i < head && !status; i++) memcpy(out + h * one + i * row, rows + paired_row(head, i) * row, row);
+  }
+  rlx_mem_free(rows);
+  return status;
+}
+
+static rlx_status read_in_order(const lm_model *m, const lm_source *s, unsigned char *out) {
+  for (size_t i = 0, at = 0; i < s->n_from; at += s->from[i++]->bytes)
+    RLX_TRY(rlx_file_read_tensor(m->file, s->from[i], 0, out + at, s->from[i]->bytes));
+  return RLX_OK;
+}
+
+rlx_status lm_read_source(const lm_model *m, const lm_source *s, void *data) {
+  const lm_config *c = &m->config;
+  lm_recipe recipe = c->is_hf ? s->spec->recipe : LM_AS_IS;
+  if (recipe == LM_ROPE_FACTORS) {
+    memcpy(data, c->rope_factors, s->weight.bytes);
+    return RLX_OK;
+  }
+  if (recipe == LM_PLUS_ONE || recipe == LM_NEG_EXP || s->weight.dtype != s->from[0]->dtype)
+    return read_floats(m, s, recipe, data);
+  if (recipe == LM_TRANSPOSED) return read_transposed(m, s, data);
+  if (recipe == LM_PAIR_ROWS) return read_paired(m, s, data);
+  return read_in_order(m, s, data);
+}

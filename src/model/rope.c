@@ -1,0 +1,107 @@
+/* Rotary positions: how fast each pair of a head turns, and how configurations stretch that for longer contexts.
+ *
+ * A pair i turns by theta^(-2i/n) per token. Every kind of stretching that is known here divides that by a factor of its own
+ * per pair, which the op rope takes as `factors`:
+ *   linear   all pairs by one factor
+ *   llama3   slow pairs (those that turn less than low_freq_factor times within the context the model was first trained for)
+ *            by the factor, fast ones not at all, and those between by something between
+ * Llama 3's factors are in GGUF a tensor (rope_freqs.weight), so from a Hugging Face folder they become that weight. A linear
+ * factor is metadata in both.
+ *
+ * Hugging Face has had two spellings: rope_theta beside rope_scaling, and both together as rope_parameters, which may hold one
+ * set for each kind of layer. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/reader.h"
+
+static double number_at(lm_reader *r, const json_t *object, const char *key, double fallback) {
+  const json_t *v = json_object_get(object, key);
+  double x = json_number_value(v);
+  if (!v || json_is_null(v)) return fallback;
+  if (json_is_number(v) && x > 0 && x < 1e30) return x;
+  lm_reader_fail(r, RLX_INVALID, "config.json's %s for rotary positions is not a number above 0", key);
+  return fallback;
+}
+
+static bool make_factors(lm_reader *r, lm_config *c) {
+  size_t n = (size_t)c->rotated / 2;
+  c->rope_factors = rlx_mem_calloc(n, sizeof *c->rope_factors);
+  if (!c->rope_factors) lm_reader_fail(r, RLX_NO_MEMORY, "%zu factors of rotary positions", n);
+  return c->rope_factors != NULL;
+}
+
+static void stretch_linear(lm_reader *r, lm_config *c, double factor) {
+  if (factor == 1 || !make_factors(r, c)) return;
+  for (int64_t i = 0; i < c->rotated / 2; i++) c->rope_factors[i] = (float)factor;
+}
+
+static void stretch_llama3(lm_reader *r, lm_config *c, const json_t *scaling) {
+  double factor = number_at(r, scaling, "factor", 8), low = number_at(r, scaling, "low_freq_factor", 1),
+         high = number_at(r, scaling, "high_freq_factor", 4),
+         first = number_at(r, scaling, "original_max_position_embeddings", 8192);
+  if (high <= low)
+    lm_reader_fail(r, RLX_INVALID, "config.json's high_freq_factor is %g, low_freq_factor %g", high, low);
+  if (r->status || !make_factors(r, c)) return;
+  c->factors_are_weights = true;
+  for (int64_t i = 0; i < c->rotated / 2; i++) {
+    double turns = first * pow(c->theta, -2.0 * (double)i / (double)c->rotated) / (2 * acos(-1.0));
+    double fast = (turns - low) / (high - low);
+    fast = fast < 0 ? 0 : fast > 1 ? 1 : fast;
+    c->rope_factors[i] = (float)(1 / ((1 - fast) / factor + fast));
+  }
+}
+
+static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
+  const json_t *kind = json_object_get(scaling, "rope_type");
+  if (!kind) kind = json_object_get(scaling, "type");
+  const char *name = json_string_value(kind);
+  if (!name || strcmp(name, "default") == 0) return;
+  if (strcmp(name, "linear") == 0) stretch_linear(r, c, number_at(r, scaling, "factor", 1));
+  else if (strcmp(name, "llama3") == 0) stretch_llama3(r, c, scaling);
+  else
+    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json scales rotary positions by '%s'; linear and llama3 are known",
+                   name);
+}
+
+/* The set of parameters that global layers use, whichever way they are written. */
+static const json_t *global_set(const lm_reader *r) {
+  const json_t *all = json_object_get(r->json, "rope_parameters"), *full = json_object_get(all, "full_attention");
+  return json_is_object(full) ? full : json_is_object(all) ? all : json_object_get(r->json, "rope_scaling");
+}
+
+static void read_hf_bases(lm_reader *r, lm_config *c, double *part) {
+  const json_t *set = global_set(r);
+  const json_t *local = json_object_get(json_object_get(r->json, "rope_parameters"), "sliding_attention");
+  c->theta = number_at(r, set, "rope_theta", c->theta);
+  c->local_theta = number_at(r, local, "rope_theta", c->local_theta);
+  *part = number_at(r, set, "partial_rotary_factor", *part);
+}
+
+static void read_gguf_scaling(lm_reader *r, lm_config *c) {
+  const char *kind = lm_key_text(r, "rope.scaling.type", NULL, "none");
+  double factor = lm_key_number(r, "rope.scaling.factor", NULL, 1);
+  if (strcmp(kind, "linear") == 0 && factor > 0) stretch_linear(r, c, factor);
+  else if (strcmp(kind, "none") != 0 && strcmp(kind, "linear") != 0)
+    lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.type is '%s'; none and linear are known", r->prefix, kind);
+}
+
+void lm_read_rope(lm_reader *r, lm_config *c) {
+  c->theta = lm_key_number(r, "rope.freq_base", "rope_theta", 10000);
+  double part = lm_key_number(r, NULL, "partial_rotary_factor", 1);
+  double local = c->local_theta ? c->local_theta : c->theta;
+  c->local_theta = lm_key_number(r, "rope.freq_base_swa", "rope_local_base_freq", local);
+  if (r->json) read_hf_bases(r, c, &part);
+  if (part > 1) lm_reader_fail(r, RLX_INVALID, "config.json's partial_rotary_factor is %g", part);
+  if (r->status) return;
+  c->rotated = lm_key_size(r, "rope.dimension_count", NULL, (int64_t)((double)c->head * part));
+  if (c->rotated < 2 || c->rotated > c->head || c->rotated % 2 != 0)
+    lm_reader_fail(r, RLX_INVALID, "%lld of %lld elements of a head turn; expected an even number of them",
+                   (long long)c->rotated, (long long)c->head);
+  if (!(c->theta > 0 && c->local_theta > 0))
+    lm_reader_fail(r, RLX_INVALID, "the base of rotary positions is %g", c->theta > 0 ? c->local_theta : c->theta);
+  if (r->status) return;
+  if (r->json) read_scaling(r, c, global_set(r));
+  else read_gguf_scaling(r, c);
+}

@@ -1,0 +1,176 @@
+/* Model families against transformers: logits of a text in one chunk, token by token, in chunks that are not full, of two
+ * sequences at once; and what is likeliest to follow. See tools/goldens/lm.py for the models.
+ *
+ * Each way of feeding the tokens must give the same logits: that is the contract of the states. */
+#include "test.h"
+
+#include "alloc_sweep.h"
+#include "base/mem.h"
+#include "base/status.h"
+#include "lm_models.h"
+
+enum { TOKENS = 24, FOLLOW = 64, CONTEXT = 112, MAX_VOCABULARY = 128 };
+#define TOLERANCE 1e-4
+
+static float got[2 * TOKENS * MAX_VOCABULARY];
+
+/* One executable from a description, and a run of it; both end with the test program's first failure. */
+typedef struct feeder {
+  lm_graph_desc desc;
+  rlx_executable *program;
+} feeder;
+
+static rlx_status feeder_open(lm_world *w, uint32_t sequences, uint32_t tokens, lm_result result, feeder *out) {
+  *out = (feeder){.desc = {.sequences = sequences, .tokens = tokens, .context = CONTEXT, .result = result}};
+  return lm_world_compile(w, &out->desc, &out->program);
+}
+
+static rlx_status feed(feeder *f, const int32_t *tokens, const int32_t *position, const int32_t *length, void *out,
+                       size_t bytes) {
+  const char *result = f->desc.result == LM_TOKEN ? "token" : "logits";
+  return lm_step_run(f->program, &f->desc, &(lm_step){tokens, position, length, result, out, bytes});
+}
+
+/* ---- One sequence ---- */
+
+static const float *want_row(const lm_golden *g, size_t i) {
+  return (const float *)g->logits.data + i * (size_t)g->logits.shape.v[1];
+}
+
+static rlx_status expect(const lm_golden *g, size_t row, size_t n, const float *values, const char *how) {
+  size_t vocabulary = (size_t)g->logits.shape.v[1];
+  double d = lm_difference(values, want_row(g, row), n * vocabulary);
+  if (d <= TOLERANCE) return RLX_OK;
+  return rlx_fail(RLX_INVALID, "%s: logits from row %zu on differ by %g", how, row, d);
+}
+
+static rlx_status check_whole(const lm_golden *g, lm_world *w) {
+  feeder f;
+  int32_t position = 0, length = TOKENS;
+  size_t bytes = (size_t)g->logits.shape.v[1] * TOKENS * sizeof(float);
+  rlx_status s = feeder_open(w, 1, TOKENS, LM_LOGITS, &f);
+  if (!s) s = feed(&f, g->tokens.data, &position, &length, got, bytes);
+  if (!s) s = expect(g, 0, TOKENS, got, "one chunk");
+  rlx_executable_destroy(f.program);
+  return s;
+}
+
+static rlx_status check_reference(const lm_golden *g) {
+  lm_graph_desc d = {.sequences = 1, .tokens = TOKENS, .context = TOKENS + 3, .result = LM_LOGITS};
+  int32_t position = 0, length = TOKENS;
+  rlx_evaluator *e;
+  rlx_status s = lm_evaluator_open(g->model, &d, &e);
+  lm_step step = {g->tokens.data, &position, &length,
+                  "logits",       got,       (size_t)g->logits.shape.v[1] * TOKENS * sizeof(float)};
+  if (!s) s = lm_step_evaluate(e, &d, &step);
+  if (!s) s = expect(g, 0, TOKENS, got, "reference");
+  rlx_evaluator_destroy(e);
+  return s;
+}
+
+static rlx_status check_single(const lm_golden *g, lm_world *w) {
+  feeder f;
+  size_t row = (size_t)g->logits.shape.v[1];
+  rlx_status s = feeder_open(w, 1, 1, LM_LOGITS, &f);
+  for (int32_t i = 0; i < TOKENS && !s; i++) {
+    s = feed(&f, (const int32_t *)g->tokens.data + i, &i, NULL, got, row * sizeof(float));
+    if (!s) s = expect(g, (size_t)i, 1, got, "token by token");
+  }
+  rlx_executable_destroy(f.program);
+  return s;
+}
+
+/* Chunks of seven of which not all count; what fills them up must leave no trace. The last row comes by itself too. */
+static rlx_status check_padded(const lm_golden *g, lm_world *w) {
+  static const int32_t lengths[] = {7, 3, 1, 7, 4, 2};
+  feeder all, last;
+  size_t row = (size_t)g->logits.shape.v[1];
+  rlx_status s = feeder_open(w, 1, 7, LM_LOGITS, &all), t = feeder_open(w, 1, 7, LM_LAST, &last);
+  if (!s) s = t;
+  int32_t at = 0;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths && !s; at += lengths[i++]) {
+    int32_t tokens[7];
+    for (int32_t k = 0; k < 7; k++) tokens[k] = k < lengths[i] ? ((const int32_t *)g->tokens.data)[at + k] : 5 * k + 1;
+    feeder *f = i % 2 ? &last : &all;
+    s = feed(f, tokens, &at, &lengths[i], got, (i % 2 ? 1 : 7) * row * sizeof(float));
+    if (!s && i % 2) s = expect(g, (size_t)(at + lengths[i] - 1), 1, got, "last row of a chunk");
+    else if (!s) s = expect(g, (size_t)at, (size_t)lengths[i], got, "chunks that are not full");
+  }
+  if (!s && at != TOKENS) s = rlx_fail(RLX_INVALID, "the test fed %d tokens", (int)at);
+  rlx_executable_destroy(all.program);
+  rlx_executable_destroy(last.program);
+  return s;
+}
+
+/* Two sequences of one text that stand at different places. */
+static rlx_status check_two(const lm_golden *g, lm_world *w) {
+  enum { T = 8, STEPS = 4 };
+  static const int32_t lengths[STEPS][2] = {{8, 3}, {5, 8}, {8, 6}, {3, 7}};
+  feeder f;
+  size_t row = (size_t)g->logits.shape.v[1];
+  int32_t at[2] = {0, 0};
+  lm_world two = *w; /* states of their own: for two sequences they are larger */
+  RLX_TRY(rlx_states_create(w->session, &two.states));
+  rlx_status s = feeder_open(&two, 2, T, LM_LOGITS, &f);
+  for (int i = 0; i < STEPS && !s; i++) {
+    int32_t tokens[2 * T];
+    for (int k = 0; k < 2 * T; k++) {
+      int32_t from = at[k / T] + k % T;
+      tokens[k] = k % T < lengths[i][k / T] ? ((const int32_t *)g->tokens.data)[from] : 90 - k;
+    }
+    s = feed(&f, tokens, at, lengths[i], got, 2 * T * row * sizeof(float));
+    for (int b = 0; b < 2 && !s; b++) {
+      s = expect(g, (size_t)at[b], (size_t)lengths[i][b], got + (size_t)b * T * row,
+                 b ? "second of two" : "first of two");
+      at[b] += lengths[i][b];
+    }
+  }
+  if (!s && (at[0] != TOKENS || at[1] != TOKENS)) s = rlx_fail(RLX_INVALID, "the test fed %d tokens", (int)at[0]);
+  rlx_executable_destroy(f.program);
+  rlx_states_destroy(two.states);
+  return s;
+}
+
+static rlx_status check_greedy(const lm_golden *g, lm_world *w) {
+  feeder prompt, next;
+  int32_t position = 0, length = TOKENS, token = -1;
+  rlx_status s = feeder_open(w, 1, TOKENS, LM_TOKEN, &prompt), t = feeder_open(w, 1, 1, LM_TOKEN, &next);
+  if (!s) s = t;
+  if (!s) s = feed(&prompt, g->tokens.data, &position, &length, &token, sizeof token);
+  for (int32_t i = 0; i < FOLLOW && !s; i++) {
+    int32_t want = ((const int32_t *)g->greedy.data)[i];
+    position = TOKENS + i;
+    if (token != want) s = rlx_fail(RLX_INVALID, "greedy token %d is %d, not %d", (int)i, (int)token, (int)want);
+    else s = feed(&next, &token, &position, NULL, &token, sizeof token);
+  }
+  rlx_executable_destroy(prompt.program);
+  rlx_executable_destroy(next.program);
+  return s;
+}
+
+static rlx_status check_all(const lm_golden *g, lm_world *w) {
+  RLX_TRY(check_whole(g, w));
+  RLX_TRY(check_reference(g));
+  RLX_TRY(check_single(g, w));
+  RLX_TRY(check_padded(g, w));
+  RLX_TRY(check_two(g, w));
+  return check_greedy(g, w);
+}
+
+static rlx_status check_family(const char *name) {
+  lm_golden g;
+  lm_world w = {.model = NULL};
+  rlx_status s = lm_golden_open(name, &g);
+  if (!s) s = lm_world_open(g.model, "cpu", &w);
+  if (!s) s = check_all(&g, &w);
+  lm_world_deinit(&w);
+  lm_golden_deinit(&g);
+  return s;
+}
+
+TEST(llama) { CHECK_OK(check_family("llama")); }
+TEST(mistral) { CHECK_OK(check_family("mistral")); }
+TEST(mixtral) { CHECK_OK(check_family("mixtral")); }
+TEST(qwen2) { CHECK_OK(check_family("qwen2")); }
+TEST(qwen3) { CHECK_OK(check_family("qwen3")); }
+TEST(qwen3moe) { CHECK_OK(check_family("qwen3moe")); }

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Tiny language models and what transformers says they give: tests/golden/lm/<case>/.
+
+Each case is a model of one family with seeded random weights, small enough to check in, and awkward on purpose: grouped
+queries with an odd number per group, heads that are not width / heads, windows shorter than the text, tied and untied output.
+Written are, per case:
+
+    config.json, model.safetensors   as transformers saves them (f32)
+    tokens.npy                       i32 [24], a text
+    logits.npy                       f32 [24, vocabulary], of each token of it
+    greedy.npy                       i32 [64], what follows it, the likeliest each time
+or, for encoders,
+    tokens.npy [2, 24], lengths.npy [2], embedding.npy f32 [2, width]
+
+Greedy continuations are only a test where no choice is a near tie: a model for which the gap between the two largest logits
+falls below GAP is made again with the next seed, and the seed in use is printed.
+
+    python tools/goldens/lm.py tests/golden/lm [case ..]        (needs torch, transformers, safetensors)
+"""
+import json
+import os
+import sys
+
+import numpy as np
+import torch
+import transformers as tf
+
+TOKENS, FOLLOW, GAP = 24, 64, 2e-3
+SHARED = dict(vocab_size=101, hidden_size=36, intermediate_size=44, num_hidden_layers=2, num_attention_heads=6,
+              num_key_value_heads=2, head_dim=8, max_position_embeddings=160, bos_token_id=1, eos_token_id=2,
+              pad_token_id=0)
+
+
+def shared(**more):
+    return {**SHARED, **more}
+
+
+LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+              original_max_position_embeddings=64, rope_theta=5000.0)
+CASES = {
+    "llama": (tf.LlamaConfig, tf.LlamaForCausalLM, shared(rope_parameters=LLAMA3, tie_word_embeddings=False)),
+    "mistral": (tf.MistralConfig, tf.MistralForCausalLM, shared(sliding_window=10, tie_word_embeddings=True)),
+    "mixtral": (tf.MixtralConfig, tf.MixtralForCausalLM,
+                shared(intermediate_size=20, num_local_experts=4, num_experts_per_tok=2, sliding_window=None)),
+    "qwen2": (tf.Qwen2Config, tf.Qwen2ForCausalLM,
+              {**{k: v for k, v in SHARED.items() if k != "head_dim"}, "hidden_size": 48, "tie_word_embeddings": True}),
+    "qwen3": (tf.Qwen3Config, tf.Qwen3ForCausalLM, shared(tie_word_embeddings=True)),
+    "qwen3moe": (tf.Qwen3MoeConfig, tf.Qwen3MoeForCausalLM,
+                 shared(moe_intermediate_size=20, num_experts=4, num_experts_per_tok=2, norm_topk_prob=True)),
+    "gemma2": (tf.Gemma2Config, tf.Gemma2ForCausalLM,
+               shared(num_hidden_layers=3, sliding_window=9, query_pre_attn_scalar=12, attn_logit_softcapping=20.0,
+                      final_logit_softcapping=40.0)),
+    "gemma3": (tf.Gemma3TextConfig, tf.Gemma3ForCausalLM,
+               shared(num_hidden_layers=3, sliding_window=9, query_pre_attn_scalar=12,
+                      layer_types=["sliding_attention", "sliding_attention", "full_attention"],
+                      rope_parameters=dict(full_attention=dict(rope_type="linear", factor=4.0, rope_theta=40000.0),
+                                           sliding_attention=dict(rope_type="default", rope_theta=1000.0)))),
+    "gpt2": (tf.GPT2Config, tf.GPT2LMHeadModel,
+             dict(vocab_size=101, n_positions=160, n_embd=30, n_layer=2, n_head=3, bos_token_id=1, eos_token_id=2)),
+    "mamba": (tf.MambaConfig, tf.MambaForCausalLM,
+              dict(vocab_size=101, hidden_size=24, num_hidden_layers=3, state_size=6, conv_kernel=4, expand=2,
+                   time_step_rank=5, use_cache=False)),
+    "bert": (tf.BertConfig, tf.BertModel,
+             dict(vocab_size=101, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=44,
+                  max_position_embeddings=40)),
+}
+
+
+def fill(model, seed):
+    """Weights large enough that every part matters: norms near 1 (or 0 where 1 is added), the rest random."""
+    random = torch.Generator().manual_seed(seed)
+    for name, p in model.named_parameters():
+        noise = torch.randn(p.shape, generator=random)
+        if name.endswith("A_log"):
+            p.data += 0.2 * noise
+        elif name.endswith("dt_proj.bias"):
+            p.data = noise * 0.5 - 2
+        elif p.dim() == 1:
+            p.data = p.data + 0.2 * noise if not name.endswith("bias") else 0.2 * noise
+        else:
+            p.data = noise * (1.6 / np.sqrt(p.shape[-1])) if "embed" not in name and "wte" not in name else noise
+    return model
+
+
+def make(config_class, model_class, settings, seed):
+    torch.manual_seed(seed)
+    config = config_class(**settings)
+    config._attn_implementation = "eager"
+    return fill(model_class(config), seed).eval().float()
+
+
+def text(seed, n):
+    return np.random.default_rng(seed).integers(3, 101, n).astype(np.int32)
+
+
+def logits_of(model, ids):
+    return model(input_ids=torch.from_numpy(ids.astype(np.int64))[None], use_cache=False).logits[0].float().numpy()
+
+
+def follow(model, ids):
+    """The greedy continuation and the smallest gap on the way."""
+    ids, gap = list(ids), 1e9
+    for _ in range(FOLLOW):
+        row = logits_of(model, np.array(ids, np.int32))[-1]
+        top = np.sort(row)[-2:]
+        gap = min(gap, float(top[1] - top[0]))
+        ids.append(int(row.argmax()))
+    return np.array(ids[-FOLLOW:], np.int32), gap
+
+
+def save(folder, model):
+    os.makedirs(folder, exist_ok=True)
+    model.save_pretrained(folder)
+    path = os.path.join(folder, "config.json")
+    config = json.load(open(path))
+    for key in ("transformers_version", "dtype"):
+        config.pop(key, None)
+    json.dump(config, open(path, "w"), indent=1, sort_keys=True)
+    extra = os.path.join(folder, "generation_config.json")
+    if os.path.exists(extra):
+        os.remove(extra)
+
+
+def make_decoder(folder, case, seed):
+    ids = text(11, TOKENS)
+    while True:
+        model = make(*case, seed)
+        greedy, gap = follow(model, ids)
+        if gap >= GAP and len(set(greedy.tolist())) > 3:
+            break
+        seed += 1
+    save(folder, model)
+    logits = logits_of(model, ids)
+    np.save(os.path.join(folder, "tokens.npy"), ids)
+    np.save(os.path.join(folder, "logits.npy"), logits)
+    np.save(os.path.join(folder, "greedy.npy"), greedy)
+    return f"seed {seed}, least gap {gap:.4f}, {len(set(greedy.tolist()))} different tokens, logits +-{abs(logits).max():.2f}"
+
+
+def make_encoder(folder, case, seed):
+    model = make(*case, seed)
+    save(folder, model)
+    ids, lengths = np.stack([text(11, TOKENS), text(12, TOKENS)]), np.array([TOKENS, 9], np.int32)
+    mask = torch.from_numpy((np.arange(TOKENS)[None] < lengths[:, None]).astype(np.int64))
+    rows = model(input_ids=torch.from_numpy(ids.astype(np.int64)), attention_mask=mask).last_hidden_state
+    mean = (rows * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+    np.save(os.path.join(folder, "tokens.npy"), ids)
+    np.save(os.path.join(folder, "lengths.npy"), lengths)
+    np.save(os.path.join(folder, "embedding.npy"), torch.nn.functional.normalize(mean, dim=1).numpy().astype(np.float32))
+    return f"seed {seed}"
+
+
+def main():
+    root, chosen = sys.argv[1], sys.argv[2:] or list(CASES)
+    torch.set_num_threads(1)
+    tf.utils.logging.set_verbosity_error()
+    with torch.no_grad():
+        for name in chosen:
+            folder = os.path.join(root, name)
+            said = (make_encoder if name == "bert" else make_decoder)(folder, CASES[name], 1)
+            print(f"{name}: {said}, {sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder))} bytes")
+
+
+if __name__ == "__main__":
+    main()
