@@ -174,3 +174,43 @@ TEST(mixtral) { CHECK_OK(check_family("mixtral")); }
 TEST(qwen2) { CHECK_OK(check_family("qwen2")); }
 TEST(qwen3) { CHECK_OK(check_family("qwen3")); }
 TEST(qwen3moe) { CHECK_OK(check_family("qwen3moe")); }
+TEST(gemma2) { CHECK_OK(check_family("gemma2")); }
+TEST(gemma3) { CHECK_OK(check_family("gemma3")); }
+TEST(gpt2) { CHECK_OK(check_family("gpt2")); }
+TEST(mamba) { CHECK_OK(check_family("mamba")); }
+
+/* ---- Encoders ---- */
+
+/* Both texts at once, the second filled up with tokens that do not count; then it alone, in a graph of its size. */
+static rlx_status check_encoder(const lm_golden *g, lm_world *w) {
+  lm_graph_desc both = {.sequences = 2, .tokens = TOKENS, .result = LM_EMBEDDING}, alone = both;
+  const float *want = g->embedding.data;
+  const int32_t *tokens = g->tokens.data, *lengths = g->lengths.data;
+  size_t width = (size_t)g->embedding.shape.v[1];
+  rlx_executable *e = NULL, *one = NULL;
+  alone.sequences = 1;
+  alone.tokens = (uint32_t)lengths[1];
+  rlx_status s = lm_world_compile(w, &both, &e);
+  if (!s) s = lm_step_run(e, &both, &(lm_step){tokens, NULL, lengths, "embedding", got, 2 * width * sizeof(float)});
+  if (!s && lm_difference(got, want, 2 * width) > TOLERANCE)
+    s = rlx_fail(RLX_INVALID, "two texts: embeddings differ by %g", lm_difference(got, want, 2 * width));
+  if (!s) s = lm_world_compile(w, &alone, &one);
+  lm_step step = {tokens + TOKENS, NULL, lengths + 1, "embedding", got, width * sizeof(float)};
+  if (!s) s = lm_step_run(one, &alone, &step);
+  if (!s && lm_difference(got, want + width, width) > TOLERANCE)
+    s = rlx_fail(RLX_INVALID, "one text: the embedding differs by %g", lm_difference(got, want + width, width));
+  rlx_executable_destroy(e);
+  rlx_executable_destroy(one);
+  return s;
+}
+
+TEST(bert) {
+  lm_golden g;
+  lm_world w = {.model = NULL};
+  rlx_status s = lm_golden_open("bert", &g);
+  if (!s) s = lm_world_open(g.model, "cpu", &w);
+  if (!s) s = check_encoder(&g, &w);
+  lm_world_deinit(&w);
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+}

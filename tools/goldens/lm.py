@@ -26,6 +26,8 @@ import torch
 import transformers as tf
 
 TOKENS, FOLLOW, GAP = 24, 64, 2e-3
+# A table of tokens that is the output product too must be small, or each token is followed by itself.
+TABLE = {"Gemma": 0.15, "GPT2": 0.25, "Mamba": 0.25}
 SHARED = dict(vocab_size=101, hidden_size=36, intermediate_size=44, num_hidden_layers=2, num_attention_heads=6,
               num_key_value_heads=2, head_dim=8, max_position_embeddings=160, bos_token_id=1, eos_token_id=2,
               pad_token_id=0)
@@ -48,8 +50,8 @@ CASES = {
     "qwen3moe": (tf.Qwen3MoeConfig, tf.Qwen3MoeForCausalLM,
                  shared(moe_intermediate_size=20, num_experts=4, num_experts_per_tok=2, norm_topk_prob=True)),
     "gemma2": (tf.Gemma2Config, tf.Gemma2ForCausalLM,
-               shared(num_hidden_layers=3, sliding_window=9, query_pre_attn_scalar=12, attn_logit_softcapping=20.0,
-                      final_logit_softcapping=40.0)),
+               shared(num_hidden_layers=3, sliding_window=9, query_pre_attn_scalar=12, attn_logit_softcapping=6.0,
+                      final_logit_softcapping=5.0)),
     "gemma3": (tf.Gemma3TextConfig, tf.Gemma3ForCausalLM,
                shared(num_hidden_layers=3, sliding_window=9, query_pre_attn_scalar=12,
                       layer_types=["sliding_attention", "sliding_attention", "full_attention"],
@@ -69,6 +71,7 @@ CASES = {
 def fill(model, seed):
     """Weights large enough that every part matters: norms near 1 (or 0 where 1 is added), the rest random."""
     random = torch.Generator().manual_seed(seed)
+    table = next((TABLE[k] for k in TABLE if k in type(model).__name__), 1.0)
     for name, p in model.named_parameters():
         noise = torch.randn(p.shape, generator=random)
         if name.endswith("A_log"):
@@ -78,7 +81,7 @@ def fill(model, seed):
         elif p.dim() == 1:
             p.data = p.data + 0.2 * noise if not name.endswith("bias") else 0.2 * noise
         else:
-            p.data = noise * (1.6 / np.sqrt(p.shape[-1])) if "embed" not in name and "wte" not in name else noise
+            p.data = noise * (1.6 / np.sqrt(p.shape[-1])) if "embed" not in name and "wte" not in name else noise * table
     return model
 
 
