@@ -166,19 +166,6 @@ static rlx_status open_windows(const node_check *n, variant v, window *in, windo
   return window_open(work, (size_t)n->claim.work_bytes, 0, (unsigned char)(v.poison ^ 0x55));
 }
 
-static rlx_status compare_rounded(const rlx_tensor *y, const rlx_tensor *r) {
-  double error = 0, sum = 0;
-  for (size_t i = 0; i < rlx_tensor_count(r); i++) {
-    double a = rlx_load(y, i), b = rlx_load(r, i);
-    if (isfinite(b) && !isfinite(a)) return RLX_FAIL(RLX_INVALID, "element %zu is %g but must be %g", i, a, b);
-    if (isfinite(a) && isfinite(b)) error += (a - b) * (a - b), sum += b * b;
-  }
-  double whole = sum > 0 ? sqrt(error / sum) : sqrt(error);
-  return whole < 1e-2
-           ? RLX_OK
-           : RLX_FAIL(RLX_INVALID, "with 8-bit activations the whole tensor is off by %.3g of its size", whole);
-}
-
 static bool has_blocks(const node_check *n) {
   for (uint32_t i = 0; i < n->rec->n_in; i++)
     if (n->rec->in[i] && rlx_dtype_is_block(n->c->value[n->rec->in[i]].dtype)) return true;
@@ -191,8 +178,9 @@ static rlx_status compare(node_check *n, const window *out) {
   y.data = malloc(want->bytes ? want->bytes : 1); /* aligned, whatever the window was */
   if (want->bytes) memcpy(y.data, out->at, want->bytes);
   double error = 0;
-  rlx_status s = rlx_compare(&y, want, rlx_tolerance_of(n->c->built.graph, n->node), &error);
-  if (s && !n->exact && has_blocks(n)) s = compare_rounded(&y, want), error = 0;
+  const rlx_graph *g = n->c->built.graph;
+  rlx_status s = rlx_compare(&y, want, rlx_tolerance_of(g, n->node), &error);
+  if (s && !n->exact) s = rlx_compare(&y, want, rlx_tolerance_rounded(g, n->node), &error), error = 0;
   if (error > n->counts->worst) n->counts->worst = error;
   if (!s && want->bytes && n->first.data && memcmp(n->first.data, y.data, want->bytes) != 0)
     s = RLX_FAIL(RLX_INVALID, "the bits differ from those with 1 thread, in memory of its own");

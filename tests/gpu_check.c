@@ -90,7 +90,7 @@ static rlx_status reference(const rlx_case_built *b, rlx_tensor *want) {
 static rlx_status compare_bits(const rlx_tensor *y, const rlx_tensor *r) {
   double error;
   if (memcmp(y->data, r->data, y->bytes) == 0) return RLX_OK;
-  RLX_TRY(rlx_compare(y, r, (rlx_tolerance){0, 0, 0}, &error));
+  RLX_TRY(rlx_compare(y, r, (rlx_tolerance){.whole = 0}, &error));
   for (size_t i = 0; rlx_dtype_is_float(y->dtype) && i < rlx_tensor_count(y); i++)
     if (!signbit(rlx_load(y, i)) != !signbit(rlx_load(r, i)) && !isnan(rlx_load(r, i)))
       return RLX_FAIL(RLX_INVALID, "element %zu has the wrong sign", i);

@@ -74,7 +74,8 @@ rlx_status expr_runs(const char *leaves, const char *expr) {
 
 static rlx_status compare(const rlx_tensor *a, const rlx_tensor *b, double tolerance) {
   double error;
-  if (tolerance > 0) return rlx_compare(a, b, (rlx_tolerance){tolerance, tolerance, tolerance}, &error);
+  if (tolerance > 0)
+    return rlx_compare(a, b, (rlx_tolerance){.rtol = tolerance, .atol = tolerance, .whole = tolerance}, &error);
   bool same = a->bytes == b->bytes && (!a->bytes || memcmp(a->data, b->data, a->bytes) == 0);
   return same ? RLX_OK : RLX_FAIL(RLX_INVALID, "bits differ");
 }

@@ -45,7 +45,7 @@ static bool same_bits(const rlx_tensor *y, const rlx_tensor *r) {
   if (y->dtype != r->dtype || y->bytes != r->bytes) return false;
   if (memcmp(y->data, r->data, y->bytes) == 0) return true;
   double error; /* no tolerance at all, but NaN is NaN whatever its bits, and 0 is -0: so ask for those bits as well */
-  if (rlx_compare(y, r, (rlx_tolerance){0, 0, 0}, &error)) return false;
+  if (rlx_compare(y, r, (rlx_tolerance){.whole = 0}, &error)) return false;
   for (size_t i = 0; rlx_dtype_is_float(y->dtype) && i < rlx_tensor_count(y); i++)
     if (!signbit(rlx_load(y, i)) != !signbit(rlx_load(r, i)) && !isnan(rlx_load(r, i))) return false;
   return true;
@@ -59,7 +59,7 @@ static rlx_status check_close(const rlx_tensor *y, const rlx_tensor *r) {
     if (isfinite(rlx_load(r, i))) size = fmax(size, fabs(rlx_load(r, i)));
   if (r->dtype == RLX_C64)
     for (size_t i = 0; i < 2 * rlx_tensor_count(r); i++) size = fmax(size, fabs((double)((float *)r->data)[i]));
-  return rlx_compare(y, r, (rlx_tolerance){tol, tol * size, 0}, &error);
+  return rlx_compare(y, r, (rlx_tolerance){.rtol = tol, .atol = tol * size}, &error);
 }
 
 static rlx_status compare_one(rlx_executable *e, const rlx_evaluator *want, const char *name, bool bits) {

@@ -168,6 +168,54 @@ static void write_table(FILE *to) {
   fprintf(to, "\n%zu cases of %d ops.\n", cases, RLX_OP_COUNT - 1);
 }
 
+/* ---- the rule itself ---- */
+
+static rlx_tolerance rule_of(const char *inputs, const char *expr, bool rounded) {
+  rlx_graph *g = NULL;
+  rlx_tolerance t = {.rtol = -1};
+  if (rlx_case_graph(&(rlx_case){"rule", inputs, expr}, &g)) return t;
+  t = rounded ? rlx_tolerance_rounded(g, g->outputs.v[0].node) : rlx_tolerance_of(g, g->outputs.v[0].node);
+  rlx_graph_destroy(g);
+  return t;
+}
+
+/* SPEC section 8: 1e-4, times sqrt(K) in a single element of what a matrix product makes; the whole to a tenth of 1e-4. */
+TEST(tolerance_of_products) {
+  static const char *const depth_64[][2] = {
+    {"a: f32[3,64]; b: f32[64,5]", "matmul(%a, %b)"},
+    {"x: f32[3,64]; g: f32[64,5]; u: f32[64,5]", "fused_gate_up(%x, %g, %u)"},
+    {"x: f32[1,3,16]; w: f32[16,192]; o: f32[64,16]", "fused_attention_block(%x, %w, %o) {heads=4, head_dim=16}"},
+    {"x: f32[1,3,16]; w: f32[192,16]; o: f32[16,64]",
+     "fused_attention_block(%x, %w, %o) {heads=4, head_dim=16, trans_b=true}"}};
+  for (size_t i = 0; i < sizeof depth_64 / sizeof *depth_64; i++) {
+    rlx_tolerance t = rule_of(depth_64[i][0], depth_64[i][1], false);
+    CHECK(t.rtol > 7.99e-4 && t.rtol < 8.01e-4 && t.atol == t.rtol);
+    CHECK(t.whole > 0.99e-5 && t.whole < 1.01e-5);
+  }
+  CHECK(rule_of("x: f32[3,64]", "softmax(%x)", false).rtol == 1e-4);
+  CHECK(rule_of("a: f32[3,64]; w: q8_0[5,64]", "matmul(%a, %w) {trans_b=true}", true).whole == 1e-2);
+  CHECK(rule_of("x: f32[3,64]; g: q8_0[5,64]; u: q8_0[5,64]", "fused_gate_up(%x, %g, %u) {trans_b=true}", true).whole ==
+        2e-2);
+}
+
+/* Of act(a) b with b about 100: an element with a near 0 may be off by the error of a times 100, and no more than that. */
+TEST(tolerance_of_factors_near_zero) {
+  enum { N = 100 };
+  float r[N], y[N];
+  for (int i = 0; i < N; i++) r[i] = y[i] = (i & 1) ? -1000.0f : 1000.0f;
+  r[7] = 0.5f, y[7] = 0.5f + 4e-3f;
+  rlx_tensor want = {.dtype = RLX_F32, .shape = {.n = 1, .v = {N}}, .data = r, .bytes = sizeof r}, found = want;
+  found.data = y;
+  rlx_tolerance t = rule_of("x: f32[3,64]; g: f32[64,5]; u: f32[64,5]", "fused_gate_up(%x, %g, %u)", false);
+  double error;
+  CHECK(t.of_size);
+  CHECK_OK(rlx_compare(&found, &want, t, &error));
+  y[7] = 0.5f + 0.2f; /* too much for the whole, 1e-5 of 1000 in the mean */
+  CHECK_FAILS(rlx_compare(&found, &want, t, &error), RLX_INVALID, "the whole tensor");
+  y[7] = 0.5f + 2.0f;
+  CHECK_FAILS(rlx_compare(&found, &want, t, &error), RLX_INVALID, "element 7");
+}
+
 TEST(zz_there_are_enough_cases) {
   size_t n = 0;
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++) n += rlx_case_table_get((rlx_op)op)->n;

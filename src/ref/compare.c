@@ -5,22 +5,45 @@
 
 #include "ref/ref.h"
 
+/* The K of the matrix product that makes the result, the last one where an op holds several; 1: none does. */
+static double product_depth(const rlx_graph *g, const rlx_node_rec *n) {
+  const rlx_dims *of = NULL;
+  switch (n->op) {
+    case RLX_OP_matmul:
+    case RLX_OP_lora_matmul:
+    case RLX_OP_grouped_matmul:
+    case RLX_OP_dequant_matmul:
+    case RLX_OP_dequant_grouped_matmul:
+    case RLX_OP_fused_matmul_bias_act:
+    case RLX_OP_fused_gate_up: of = &rlx_graph_at(g, n->in[0])->type.shape; break;
+    case RLX_OP_fused_attention_block: /* w_out: [K, E], or [E, K] */
+      of = &rlx_graph_at(g, n->in[2])->type.shape;
+      return (double)of->v[RLX_ATTRS(fused_attention_block, n)->trans_b ? of->n - 1 : of->n - 2];
+    default: return 1;
+  }
+  return (double)of->v[of->n - 1];
+}
+
+/* One rule for the products: the error of a sum of K terms grows with sqrt(K), whichever op the sum is made in.
+ *
+ * fused_gate_up is a product of two such products, act(a) b. Where each may be off by t (1 + |value|), its result may be off
+ * by t (|b| + |act(a)| + 2 |r|): the first two do not shrink with the result, for the error of a factor that happens to be
+ * near 0 is multiplied by the other one. Of the factors only their product is known here: where both are of size 1 or more,
+ * neither is larger than that, and so atol is a share of the result's size (its root mean square). What that lets pass in
+ * single elements the limit of the whole tensor still catches: it stays at a tenth of the rtol of a single element, without
+ * sqrt(K). */
 rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result) {
   const rlx_node_rec *n = rlx_graph_at(g, result);
   rlx_dtype t = n->type.dtype;
   bool exact = !(rlx_dtype_is_float(t) || t == RLX_C64) || rlx_op_has(n->op, RLX_TRAIT_MOVES | RLX_TRAIT_LEAF);
-  if (exact) return (rlx_tolerance){0, 0, 0};
+  if (exact) return (rlx_tolerance){.whole = 0};
   double rtol = rlx_op_has(n->op, RLX_TRAIT_POINTWISE) ? 1e-5 : 1e-4;
   if (t == RLX_F16) rtol = 2e-3;
   if (t == RLX_BF16) rtol = 1e-2;
   if (t == RLX_F64) rtol = 1e-10;
-  double scale = 1;
-  if (n->op == RLX_OP_matmul ||
-      n->op == RLX_OP_fused_matmul_bias_act) { /* the error of a sum of K products grows with sqrt(K) */
-    const rlx_dims *a = &rlx_graph_at(g, n->in[0])->type.shape;
-    scale = fmax(1, sqrt((double)a->v[a->n - 1]));
-  }
-  return (rlx_tolerance){.rtol = rtol * scale, .atol = rtol * scale, .whole = rtol / 10};
+  double scale = fmax(1, sqrt(product_depth(g, n)));
+  return (rlx_tolerance){
+    .rtol = rtol * scale, .atol = rtol * scale, .whole = rtol / 10, .of_size = n->op == RLX_OP_fused_gate_up};
 }
 
 static double excess(double y, double r, rlx_tolerance tol) {
@@ -46,7 +69,8 @@ rlx_tolerance rlx_tolerance_rounded(const rlx_graph *g, rlx_node result) {
   rlx_tolerance t = rlx_tolerance_of(g, result);
   const rlx_node_rec *n = rlx_graph_at(g, result);
   if (!has_block_weights(g, n)) return t;
-  /* Of one product; the errors of two that are multiplied add up; and behind a softmax nothing can be promised. */
+  /* 1e-2 is of one product. Relative errors of two that are multiplied add up: 2e-2. Behind a softmax nothing can be promised:
+   * scores of size s that are off by 1e-2 s change its weights by any factor once s is large. */
   double whole = n->op == RLX_OP_fused_gate_up ? 2e-2 : n->op == RLX_OP_fused_attention_block ? (double)INFINITY : 1e-2;
   return (rlx_tolerance){.atol = (double)INFINITY, .whole = whole};
 }
@@ -68,13 +92,25 @@ static rlx_status compare_whole(double sum_error, double sum, size_t count, rlx_
   return RLX_FAIL(RLX_INVALID, "the whole tensor is off by %.3g of its size; the limit is %.3g", whole, tol.whole);
 }
 
+/* The root mean square of what is finite. */
+static double size_of(const rlx_tensor *r, size_t count) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    double b = rlx_load(r, i);
+    if (isfinite(b)) sum += b * b;
+  }
+  return count ? sqrt(sum / (double)count) : 0;
+}
+
 static rlx_status compare_floats(const rlx_tensor *y, const rlx_tensor *r, size_t count, rlx_tolerance tol,
                                  rlx_difference *out) {
   double sum_error = 0, sum = 0;
   size_t worst = 0;
+  rlx_tolerance each = tol;
+  if (tol.of_size) each.atol *= fmax(1, size_of(r, count));
   for (size_t i = 0; i < count; i++) {
     double a = rlx_load(y, i), b = rlx_load(r, i);
-    double e = excess(a, b, tol);
+    double e = excess(a, b, each);
     if (e > out->error) out->error = e, worst = i;
     note_worst(a, b, i, out);
     if (isfinite(a) && isfinite(b)) sum_error += (a - b) * (a - b), sum += b * b;

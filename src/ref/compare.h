@@ -7,6 +7,7 @@
 typedef struct rlx_tolerance {
   double rtol, atol; /* per element: |y - r| <= atol + rtol |r|; infinite: only the whole counts */
   double whole;      /* relative error of the whole tensor */
+  bool of_size;      /* atol is times the root mean square of r where that is more than 1 */
 } rlx_tolerance;
 rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result);
 /* The same for a device that may round activations to 8 bits per block where weights are of a block type. */
