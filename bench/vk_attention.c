@@ -49,14 +49,18 @@ typedef struct way {
   const char *name;
   gpu_attention_choice choice;
 } way;
-static const way many[] = {
-  {"own choice", {0}}, {"8 sub-groups", {.subs = 8}}, {"4 sub-groups", {.subs = 4}}, {"tiles", {.no_coop = true}}};
+static const way many[] = {{"own choice", {0}},
+                           {"8 sub-groups", {.subs = 8, .weights = 1}},
+                           {"8 sub-groups, two weights", {.subs = 8, .weights = 2}},
+                           {"4 sub-groups", {.subs = 4, .weights = 1}},
+                           {"4 sub-groups, two weights", {.subs = 4, .weights = 2}},
+                           {"tiles", {.no_coop = true}}};
 static const way few[] = {{"own choice", {0}},
-                          {"2 keys, 4 groups", {.unroll = 2, .groups_per_unit = 4}},
-                          {"2 keys, 8 groups", {.unroll = 2, .groups_per_unit = 8}},
-                          {"4 keys, 2 groups", {.unroll = 4, .groups_per_unit = 2}},
-                          {"4 keys, 8 groups", {.unroll = 4, .groups_per_unit = 8}},
-                          {"4 keys, 8 groups of 128", {.unroll = 4, .groups_per_unit = 8, .group_size = 128}}};
+                          {"4 keys, 4 groups of 128", {.unroll = 4, .groups_per_unit = 4, .group_size = 128}},
+                          {"4 keys, 8 groups of 128", {.unroll = 4, .groups_per_unit = 8, .group_size = 128}},
+                          {"2 keys, 8 groups of 128", {.unroll = 2, .groups_per_unit = 8, .group_size = 128}},
+                          {"4 keys, 3 groups of 256", {.unroll = 4, .groups_per_unit = 3, .group_size = 256}},
+                          {"4 keys, 4 groups of 256", {.unroll = 4, .groups_per_unit = 4, .group_size = 256}}};
 
 /* ---- operands ---- */
 

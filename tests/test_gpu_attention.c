@@ -90,6 +90,16 @@ TEST(least_number_as_a_mask) {
                        "attention(%q, %k, %v, _, %b)"));
 }
 
+/* Values far from 0, where the whole result must be right to a tenth of what an element may be off. */
+TEST(large_values) {
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f16[1,40,2,64]; k: f16[1,90,2,64]; v: f16[1,90,2,64] range(-9,9)",
+                       "attention(%q, %k, %v) {causal=true}"));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: bf16[1,2,70,128]; k: bf16[1,1,70,128]; v: bf16[1,1,70,128] range(-9,9)",
+                       "attention(%q, %k, %v) {causal=true, layout=bhsd}"));
+  CHECK(gpu_check_text(RLX_OP_attention, "q: f32[1,1,4,64]; k: f16[1,300,2,64]; v: f16[1,300,2,64] range(-9,9)",
+                       "attention(%q, %k, %v)"));
+}
+
 TEST(large_heads) {
   CHECK(gpu_check_text(RLX_OP_attention, "q: f32[1,5,2,512]; k: f32[1,9,1,512]; v: f32[1,9,1,33]",
                        "attention(%q, %k, %v) {causal=true}"));

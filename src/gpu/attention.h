@@ -10,6 +10,7 @@
 typedef struct gpu_attention_choice {
   bool no_coop;             /* matrix units are left alone */
   uint32_t subs;            /* sub-groups of a group on matrix units: 4 or 8 */
+  uint32_t weights;         /* numbers that a weight is on matrix units: 1 or 2 */
   uint32_t unroll;          /* few rows: keys that a team has in flight: 1, 2 or 4 */
   uint32_t group_size;      /* few rows */
   uint32_t groups_per_unit; /* few rows: how many the keys are split for */

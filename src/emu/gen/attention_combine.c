@@ -16,7 +16,8 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
 }
 static void k_group(void) {
   red = emu_shared(sizeof *red * (GROUP));
-  share = emu_shared(sizeof *share * (64));
+  share = emu_shared(sizeof *share * (256));
+  sums = emu_shared(sizeof *sums * (2u * GROUP));
 }
 extern const emu_kernel emu_kernel_attention_combine;
 const emu_kernel emu_kernel_attention_combine = {"attention_combine", k_bind, k_group, k_main};

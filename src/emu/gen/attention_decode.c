@@ -25,6 +25,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   QUERY = constants[15];
   JOINED = constants[16];
   CAREFUL = constants[17];
+  IN_REGS = constants[18];
   q = windows[0];
   k = windows[1];
   v = windows[2];

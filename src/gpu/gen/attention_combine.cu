@@ -95,7 +95,8 @@ struct Params { u32 groups;
   u32 head_rows;
 };
 static __shared__ f32 red[((u32)K_C0)];
-static __shared__ f32 share[64];
+static __shared__ f32 share[256];
+static __shared__ f32 sums[2u * ((u32)K_C0)];
 extern "C" __global__ void __launch_bounds__(K_C0) attention_combine(const u32 *parts, const u32 *sinks, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 row = (blockIdx.y * gridDim.x + blockIdx.x);
   f32 most = (-3.4028234e38f);
@@ -113,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_combine(const u32 *
   }
   most = SG_MAX(most); if (((u32)K_C0) > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = most; } __syncthreads(); most = red[0]; for (u32 k_i = 1u; k_i < ((u32)K_C0) / 32u; k_i += 1u) { most = max(most, red[k_i]); } }
   f32 shrink = exp(own - most);
-  if (threadIdx.x < 64u) { share[threadIdx.x] = ((threadIdx.x < p.splits) ? (shrink) : (0.0f)); }
+  if (threadIdx.x < p.splits) { share[threadIdx.x] = shrink; }
   f32 total = weight * shrink;
   if (HAS_SINKS == 1u) {
     if (threadIdx.x == 0u) { total = total + exp(sink - most); }
@@ -121,30 +122,48 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_combine(const u32 *
   __syncthreads();
   total = SG_ADD(total); if (((u32)K_C0) > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = total; } __syncthreads(); total = red[0]; for (u32 k_i = 1u; k_i < ((u32)K_C0) / 32u; k_i += 1u) { total = ((total) + (red[k_i])); } }
   u32 per = 1u << ((2103828u >> (((T_Y) & 15u) * 2u)) & 3u);
-  for (u32 word = threadIdx.x; word * per < p.dv; word += ((u32)K_C0)) {
-    f32 sum[2];
-    sum[0] = 0.0f;
-    sum[1] = 0.0f;
-    for (u32 s0 = 0u; s0 < p.splits; s0 += 8u) {
-     
-#pragma unroll
-      for (u32 e = 0u; e < per; e += 1u) {
-        f32 part[8];
+  u32 words = p.dv / per;
+  u32 width = min(words, ((u32)K_C0));
+  u32 slices = ((u32)K_C0) / width;
+  u32 slice = threadIdx.x / width;
+  for (u32 first = 0u; first < words; first += width) {
+    u32 word = first + threadIdx.x % width;
+    f32 sum0 = 0.0f;
+    f32 sum1 = 0.0f;
+    if (word < words && slice < slices) {
+      for (u32 s0 = slice; s0 < p.splits; s0 += 4u * slices) {
+        f32 part0[4];
+        f32 part1[4];
        
 #pragma unroll
-        for (u32 i = 0u; i < 8u; i += 1u) {
-          part[i] = __uint_as_float(parts[(min(s0 + i, p.splits - 1u) * p.rows + row) * p.dv + word * per + e]);
+        for (u32 i = 0u; i < 4u; i += 1u) {
+          u32 at = (min(s0 + i * slices, p.splits - 1u) * p.rows + row) * p.dv + word * per;
+          part0[i] = __uint_as_float(parts[at]);
+          part1[i] = __uint_as_float(parts[at + per - 1u]);
         }
        
 #pragma unroll
-        for (u32 i = 0u; i < 8u; i += 1u) {
-          if (s0 + i < p.splits) { sum[e] = fma(part[i], share[s0 + i], sum[e]); }
+        for (u32 i = 0u; i < 4u; i += 1u) {
+          if (s0 + i * slices < p.splits) {
+            sum0 = fma(part0[i], share[s0 + i * slices], sum0);
+            sum1 = fma(part1[i], share[s0 + i * slices], sum1);
+          }
         }
       }
     }
-    f32 r = ((total == 0.0f) ? (0.0f) : (1.0f / total));
-    u32 bits = __float_as_uint(sum[0] * r);
-    if (per == 2u) { bits = (((T_Y == 1u) ? (k_half_bits(sum[0] * r)) : (k_bf16_bits(sum[0] * r))) | (((T_Y == 1u) ? (k_half_bits(sum[1] * r)) : (k_bf16_bits(sum[1] * r))) << 16u)); }
-    y[row * (p.dv / per) + word] = bits;
+    __syncthreads();
+    sums[threadIdx.x] = sum0;
+    sums[((u32)K_C0) + threadIdx.x] = sum1;
+    __syncthreads();
+    if (word < words && slice == 0u) {
+      for (u32 i = 1u; i < slices; i += 1u) {
+        sum0 = sum0 + sums[i * width + threadIdx.x];
+        sum1 = sum1 + sums[((u32)K_C0) + i * width + threadIdx.x];
+      }
+      f32 r = ((total == 0.0f) ? (0.0f) : (1.0f / total));
+      u32 bits = __float_as_uint(sum0 * r);
+      if (per == 2u) { bits = (((T_Y == 1u) ? (k_half_bits(sum0 * r)) : (k_bf16_bits(sum0 * r))) | (((T_Y == 1u) ? (k_half_bits(sum1 * r)) : (k_bf16_bits(sum1 * r))) << 16u)); }
+      y[row * words + word] = bits;
+    }
   }
 }

@@ -75,7 +75,8 @@ struct Params { groups : u32,
 @group(0) @binding(1) var<storage, read_write> sinks : array<u32>;
 @group(0) @binding(2) var<storage, read_write> y : array<u32>;
 var<workgroup> red : array<f32, GROUP>;
-var<workgroup> share : array<f32, 64>;
+var<workgroup> share : array<f32, 256>;
+var<workgroup> sums : array<f32, 2u * GROUP>;
 @compute @workgroup_size(GROUP) fn attention_combine(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var row : u32 = (k_wid.y * k_wn.x + k_wid.x);
   var most : f32 = (-3.4028234e38f);
@@ -93,7 +94,7 @@ var<workgroup> share : array<f32, 64>;
   }
   workgroupBarrier(); red[k_lid.x] = most; workgroupBarrier(); for (var k_w : u32 = GROUP / 2u; k_w > 0u; k_w = k_w >> 1u) { if (k_lid.x < k_w) { red[k_lid.x] = max(red[k_lid.x], red[k_lid.x + k_w]); } workgroupBarrier(); } most = red[0];
   var shrink : f32 = exp(own - most);
-  if (k_lid.x < 64u) { share[k_lid.x] = select(0.0f, shrink, k_lid.x < p.splits); }
+  if (k_lid.x < p.splits) { share[k_lid.x] = shrink; }
   var total : f32 = weight * shrink;
   if (HAS_SINKS == 1u) {
     if (k_lid.x == 0u) { total = total + exp(sink - most); }
@@ -101,24 +102,44 @@ var<workgroup> share : array<f32, 64>;
   workgroupBarrier();
   workgroupBarrier(); red[k_lid.x] = total; workgroupBarrier(); for (var k_w : u32 = GROUP / 2u; k_w > 0u; k_w = k_w >> 1u) { if (k_lid.x < k_w) { red[k_lid.x] = ((red[k_lid.x]) + (red[k_lid.x + k_w])); } workgroupBarrier(); } total = red[0];
   var per : u32 = 1u << ((2103828u >> (((T_Y) & 15u) * 2u)) & 3u);
-  for (var word : u32 = k_lid.x; word * per < p.dv; word += GROUP) {
-    var sum : array<f32, 2>;
-    sum[0] = 0.0f;
-    sum[1] = 0.0f;
-    for (var s0 : u32 = 0u; s0 < p.splits; s0 += 8u) {
-      for (var e : u32 = 0u; e < per; e += 1u) {
-        var part : array<f32, 8>;
-        for (var i : u32 = 0u; i < 8u; i += 1u) {
-          part[i] = bitcast<f32>(parts[(min(s0 + i, p.splits - 1u) * p.rows + row) * p.dv + word * per + e]);
+  var words : u32 = p.dv / per;
+  var width : u32 = min(words, GROUP);
+  var slices : u32 = GROUP / width;
+  var slice : u32 = k_lid.x / width;
+  for (var first : u32 = 0u; first < words; first += width) {
+    var word : u32 = first + k_lid.x % width;
+    var sum0 : f32 = 0.0f;
+    var sum1 : f32 = 0.0f;
+    if (word < words && slice < slices) {
+      for (var s0 : u32 = slice; s0 < p.splits; s0 += 4u * slices) {
+        var part0 : array<f32, 4>;
+        var part1 : array<f32, 4>;
+        for (var i : u32 = 0u; i < 4u; i += 1u) {
+          var at : u32 = (min(s0 + i * slices, p.splits - 1u) * p.rows + row) * p.dv + word * per;
+          part0[i] = bitcast<f32>(parts[at]);
+          part1[i] = bitcast<f32>(parts[at + per - 1u]);
         }
-        for (var i : u32 = 0u; i < 8u; i += 1u) {
-          if (s0 + i < p.splits) { sum[e] = fma(part[i], share[s0 + i], sum[e]); }
+        for (var i : u32 = 0u; i < 4u; i += 1u) {
+          if (s0 + i * slices < p.splits) {
+            sum0 = fma(part0[i], share[s0 + i * slices], sum0);
+            sum1 = fma(part1[i], share[s0 + i * slices], sum1);
+          }
         }
       }
     }
-    var r : f32 = select(1.0f / total, 0.0f, total == 0.0f);
-    var bits : u32 = bitcast<u32>(sum[0] * r);
-    if (per == 2u) { bits = (select(k_bf16_bits(sum[0] * r), k_half_bits(sum[0] * r), T_Y == 1u) | (select(k_bf16_bits(sum[1] * r), k_half_bits(sum[1] * r), T_Y == 1u) << 16u)); }
-    y[row * (p.dv / per) + word] = bits;
+    workgroupBarrier();
+    sums[k_lid.x] = sum0;
+    sums[GROUP + k_lid.x] = sum1;
+    workgroupBarrier();
+    if (word < words && slice == 0u) {
+      for (var i : u32 = 1u; i < slices; i += 1u) {
+        sum0 = sum0 + sums[i * width + k_lid.x];
+        sum1 = sum1 + sums[GROUP + i * width + k_lid.x];
+      }
+      var r : f32 = select(1.0f / total, 0.0f, total == 0.0f);
+      var bits : u32 = bitcast<u32>(sum0 * r);
+      if (per == 2u) { bits = (select(k_bf16_bits(sum0 * r), k_half_bits(sum0 * r), T_Y == 1u) | (select(k_bf16_bits(sum1 * r), k_half_bits(sum1 * r), T_Y == 1u) << 16u)); }
+      y[row * words + word] = bits;
+    }
   }
 }

@@ -101,6 +101,7 @@ static constexpr u32 RED = K_C15;
 static constexpr u32 QUERY = K_C16;
 static constexpr u32 JOINED = K_C17;
 static constexpr u32 CAREFUL = K_C18;
+static constexpr u32 IN_REGS = K_C19;
 struct Params { u32 groups;
   u32 n_batch; u32 n_q; u32 n_keys; u32 n_kv; u32 heads_per_kv; u32 d; u32 dv; u32 q_place; u32 q_head; u32 k_place; u32 k_head; u32 v_place; u32 v_head; u32 y_place; u32 y_head; u32 bias_batch; u32 bias_head; u32 bias_q; u32 bias_key; u32 len_step; u32 offset_step; u32 window; u32 splits; u32 row_blocks; u32 stats; u32 hidden; f32 scale; f32 softcap;
 };
@@ -117,21 +118,25 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
   u32 batch = ((blockIdx.y * gridDim.x + blockIdx.x) / (p.splits * p.n_kv)) % p.n_batch;
   u32 row0 = ((blockIdx.y * gridDim.x + blockIdx.x) / (p.splits * p.n_kv * p.n_batch)) * ROWS;
   u32 n_rows = p.n_q * p.heads_per_kv;
-  if (threadIdx.x == 0u) { i32 k_n = i32(p.n_keys); if (HAS_LEN == 1u) { k_n = clamp(i32(len[(batch) * p.len_step]), 0, i32(p.n_keys)); } view[0] = k_n; view[1] = k_n - i32(p.n_q); if (EXTRA == 1u) { view[1] = clamp(i32(extra[(batch) * p.offset_step]), -1073741824, 1073741823); } }
-  for (u32 i = threadIdx.x; i < QUERY; i += ((u32)K_C0)) {
-    u32 row = row0 + i / (((T_K == 0u) ? (1u) : (2u)) * (LANES * K_VECS));
-    u32 e = (i % (LANES * K_VECS)) * ((T_K == 0u) ? (4u) : (8u)) + ((i / (LANES * K_VECS)) % ((T_K == 0u) ? (1u) : (2u))) * 4u;
-    f32x4 four = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (row < n_rows && e < p.d) {
-      u32 at = batch * n_rows * p.n_kv * p.d + (row / p.heads_per_kv) * p.q_place +
-                     (head * p.heads_per_kv + row % p.heads_per_kv) * p.q_head + e;
-      four = make_float4(__uint_as_float(k_element(q[(at) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at)), __uint_as_float(k_element(q[(at + 1u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 1u)), __uint_as_float(k_element(q[(at + 2u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 2u)), __uint_as_float(k_element(q[(at + 3u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 3u)));
+  u32 q_base = batch * n_rows * p.n_kv * p.d + head * p.heads_per_kv * p.q_head;
+  f32x4 own_query[4];
+  i32 n_keys = i32(p.n_keys);
+  if (HAS_LEN == 1u) { n_keys = clamp(i32(len[batch * p.len_step]), 0, n_keys); }
+  i32 offset = n_keys - i32(p.n_q);
+  if (EXTRA == 1u) { offset = clamp(i32(extra[batch * p.offset_step]), -1073741824, 1073741823); }
+  if (IN_REGS == 1u) {
+   
+#pragma unroll
+    for (u32 i = 0u; i < ROWS * ((T_K == 0u) ? (1u) : (2u)) * K_VECS; i += 1u) {
+      own_query[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f); if ((row0 + i / (((T_K == 0u) ? (1u) : (2u)) * K_VECS)) < n_rows && ((lane + LANES * (i % K_VECS)) * ((T_K == 0u) ? (4u) : (8u)) + ((i / K_VECS) % ((T_K == 0u) ? (1u) : (2u))) * 4u) < p.d) { u32 k_at = q_base + ((row0 + i / (((T_K == 0u) ? (1u) : (2u)) * K_VECS)) / p.heads_per_kv) * p.q_place + ((row0 + i / (((T_K == 0u) ? (1u) : (2u)) * K_VECS)) % p.heads_per_kv) * p.q_head + ((lane + LANES * (i % K_VECS)) * ((T_K == 0u) ? (4u) : (8u)) + ((i / K_VECS) % ((T_K == 0u) ? (1u) : (2u))) * 4u); own_query[i] = make_float4(__uint_as_float(k_element(q[(k_at) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at)), __uint_as_float(k_element(q[(k_at + 1u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at + 1u)), __uint_as_float(k_element(q[(k_at + 2u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at + 2u)), __uint_as_float(k_element(q[(k_at + 3u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at + 3u))); }
     }
-    query[i] = four;
   }
-  __syncthreads();
-  i32 n_keys = (view[0]);
-  i32 offset = (view[1]);
+  if (IN_REGS == 0u) {
+    for (u32 i = threadIdx.x; i < QUERY; i += ((u32)K_C0)) {
+      query[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f); if ((row0 + i / (((T_K == 0u) ? (1u) : (2u)) * (LANES * K_VECS))) < n_rows && ((i % (LANES * K_VECS)) * ((T_K == 0u) ? (4u) : (8u)) + ((i / (LANES * K_VECS)) % ((T_K == 0u) ? (1u) : (2u))) * 4u) < p.d) { u32 k_at = q_base + ((row0 + i / (((T_K == 0u) ? (1u) : (2u)) * (LANES * K_VECS))) / p.heads_per_kv) * p.q_place + ((row0 + i / (((T_K == 0u) ? (1u) : (2u)) * (LANES * K_VECS))) % p.heads_per_kv) * p.q_head + ((i % (LANES * K_VECS)) * ((T_K == 0u) ? (4u) : (8u)) + ((i / (LANES * K_VECS)) % ((T_K == 0u) ? (1u) : (2u))) * 4u); query[i] = make_float4(__uint_as_float(k_element(q[(k_at) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at)), __uint_as_float(k_element(q[(k_at + 1u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at + 1u)), __uint_as_float(k_element(q[(k_at + 2u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at + 2u)), __uint_as_float(k_element(q[(k_at + 3u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at + 3u))); }
+    }
+    __syncthreads();
+  }
   i32 begin = 0;
   i32 end = n_keys;
   if (CAUSAL == 1u) {
@@ -211,7 +216,9 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
        
 #pragma unroll
         for (u32 r = 0u; r < ROWS; r += 1u) {
-          f32x4 a = query[(r * ((T_K == 0u) ? (1u) : (2u)) + f) * (LANES * K_VECS) + t * LANES + lane];
+          f32x4 a = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+          if (IN_REGS == 0u) { a = query[(r * ((T_K == 0u) ? (1u) : (2u)) + f) * (LANES * K_VECS) + t * LANES + lane]; }
+          if (IN_REGS == 1u) { a = own_query[(r * ((T_K == 0u) ? (1u) : (2u)) + f) * K_VECS + t]; }
          
 #pragma unroll
           for (u32 u = 0u; u < UNROLL; u += 1u) { s[r * UNROLL + u] = fma(a.x, four[u].x, s[r * UNROLL + u]); s[r * UNROLL + u] = fma(a.y, four[u].y, s[r * UNROLL + u]); s[r * UNROLL + u] = fma(a.z, four[u].z, s[r * UNROLL + u]); s[r * UNROLL + u] = fma(a.w, four[u].w, s[r * UNROLL + u]); }

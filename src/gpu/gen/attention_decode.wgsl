@@ -78,6 +78,7 @@ fn k_softcap(s : f32, c : f32) -> f32 { return c - (c + c) / (exp((s + s) / c) +
 @id(16) override QUERY : u32 = 1u;
 @id(17) override JOINED : u32 = 1u;
 @id(18) override CAREFUL : u32 = 0u;
+@id(19) override IN_REGS : u32 = 0u;
 struct Params { groups : u32,
   n_batch : u32, n_q : u32, n_keys : u32, n_kv : u32, heads_per_kv : u32, d : u32, dv : u32, q_place : u32, q_head : u32, k_place : u32, k_head : u32, v_place : u32, v_head : u32, y_place : u32, y_head : u32, bias_batch : u32, bias_head : u32, bias_q : u32, bias_key : u32, len_step : u32, offset_step : u32, window : u32, splits : u32, row_blocks : u32, stats : u32, hidden : u32, scale : f32, softcap : f32,
 }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
@@ -102,19 +103,14 @@ var<workgroup> view : array<i32, 2>;
   var batch : u32 = ((k_wid.y * k_wn.x + k_wid.x) / (p.splits * p.n_kv)) % p.n_batch;
   var row0 : u32 = ((k_wid.y * k_wn.x + k_wid.x) / (p.splits * p.n_kv * p.n_batch)) * ROWS;
   var n_rows : u32 = p.n_q * p.heads_per_kv;
+  var q_base : u32 = batch * n_rows * p.n_kv * p.d + head * p.heads_per_kv * p.q_head;
   if (k_lid.x == 0u) { var k_n : i32 = i32(p.n_keys); if (HAS_LEN == 1u) { k_n = clamp(i32(len[(batch) * p.len_step]), 0, i32(p.n_keys)); } view[0] = k_n; view[1] = k_n - i32(p.n_q); if (EXTRA == 1u) { view[1] = clamp(i32(extra[(batch) * p.offset_step]), -1073741824, 1073741823); } }
-  for (var i : u32 = k_lid.x; i < QUERY; i += GROUP) {
-    var row : u32 = row0 + i / (select(2u, 1u, T_K == 0u) * (LANES * K_VECS));
-    var e : u32 = (i % (LANES * K_VECS)) * select(8u, 4u, T_K == 0u) + ((i / (LANES * K_VECS)) % select(2u, 1u, T_K == 0u)) * 4u;
-    var four : vec4<f32> = vec4<f32>(0.0f, 0.0f, 0.0f, 0.0f);
-    if (row < n_rows && e < p.d) {
-      var at : u32 = batch * n_rows * p.n_kv * p.d + (row / p.heads_per_kv) * p.q_place +
-                     (head * p.heads_per_kv + row % p.heads_per_kv) * p.q_head + e;
-      four = vec4<f32>(bitcast<f32>(k_element(q[(at) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at)), bitcast<f32>(k_element(q[(at + 1u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 1u)), bitcast<f32>(k_element(q[(at + 2u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 2u)), bitcast<f32>(k_element(q[(at + 3u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, at + 3u)));
+  if (IN_REGS == 0u) {
+    for (var i : u32 = k_lid.x; i < QUERY; i += GROUP) {
+      query[i] = vec4<f32>(0.0f, 0.0f, 0.0f, 0.0f); if ((row0 + i / (select(2u, 1u, T_K == 0u) * (LANES * K_VECS))) < n_rows && ((i % (LANES * K_VECS)) * select(8u, 4u, T_K == 0u) + ((i / (LANES * K_VECS)) % select(2u, 1u, T_K == 0u)) * 4u) < p.d) { var k_at : u32 = q_base + ((row0 + i / (select(2u, 1u, T_K == 0u) * (LANES * K_VECS))) / p.heads_per_kv) * p.q_place + ((row0 + i / (select(2u, 1u, T_K == 0u) * (LANES * K_VECS))) % p.heads_per_kv) * p.q_head + ((i % (LANES * K_VECS)) * select(8u, 4u, T_K == 0u) + ((i / (LANES * K_VECS)) % select(2u, 1u, T_K == 0u)) * 4u); query[i] = vec4<f32>(bitcast<f32>(k_element(q[(k_at) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at)), bitcast<f32>(k_element(q[(k_at + 1u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at + 1u)), bitcast<f32>(k_element(q[(k_at + 2u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at + 2u)), bitcast<f32>(k_element(q[(k_at + 3u) >> ((2103828u >> (((T_Q) & 15u) * 2u)) & 3u)], T_Q, k_at + 3u))); }
     }
-    query[i] = four;
+    workgroupBarrier();
   }
-  workgroupBarrier();
   var n_keys : i32 = workgroupUniformLoad(&view[0]);
   var offset : i32 = workgroupUniformLoad(&view[1]);
   var begin : i32 = 0;
@@ -176,7 +172,8 @@ var<workgroup> view : array<i32, 2>;
           four[u] = k_four(k_raw[u * K_VECS + t], T_K, f);
         }
         for (var r : u32 = 0u; r < ROWS; r += 1u) {
-          var a : vec4<f32> = query[(r * select(2u, 1u, T_K == 0u) + f) * (LANES * K_VECS) + t * LANES + lane];
+          var a : vec4<f32> = vec4<f32>(0.0f, 0.0f, 0.0f, 0.0f);
+          if (IN_REGS == 0u) { a = query[(r * select(2u, 1u, T_K == 0u) + f) * (LANES * K_VECS) + t * LANES + lane]; }
           for (var u : u32 = 0u; u < UNROLL; u += 1u) { s[r * UNROLL + u] = fma(a.x, four[u].x, s[r * UNROLL + u]); s[r * UNROLL + u] = fma(a.y, four[u].y, s[r * UNROLL + u]); s[r * UNROLL + u] = fma(a.z, four[u].z, s[r * UNROLL + u]); s[r * UNROLL + u] = fma(a.w, four[u].w, s[r * UNROLL + u]); }
         }
       }
