@@ -139,6 +139,8 @@ static int by_offset(const void *a, const void *b) {
 static rlx_status check_cover(const file_part *p, const rlx_file_tensor *t, size_t n) {
   uint64_t at = p->data;
   for (size_t i = 0; i < n; at = t[i].offset + t[i].bytes, i++) {
+    if (t[i].offset < at && strcmp(t[i].name, t[i - 1].name) == 0)
+      return RLX_FAIL(RLX_INVALID, "the tensor '%s' is there twice", t[i].name);
     if (t[i].offset < at)
       return RLX_FAIL(RLX_INVALID,
                       "tensor '%s' overlaps '%s': it begins at %" PRIu64 " of the data, that ends at %" PRIu64,

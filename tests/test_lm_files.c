@@ -1,0 +1,525 @@
+/* GGUF files: good ones are read as they stand, and every bad one is refused with its own words, at little cost. */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "alloc_sweep.h"
+#include "folder.h"
+#include "lm_image.h"
+#include "rlx/lm.h"
+#include "test.h"
+
+static lm_image image;
+static size_t at[LM_PLACES];
+
+/* What an open may cost: bytes asked of the heap, counted by the hook. */
+static bool count_bytes(void *user, size_t bytes) {
+  *(size_t *)user += bytes;
+  return true;
+}
+
+static rlx_status open_image(rlx_file **f) {
+  *f = NULL;
+  return lm_image_write(&image, folder_path("x.gguf"), image.n) ? rlx_file_open(folder_path("x.gguf"), NULL, f)
+                                                                : RLX_IO;
+}
+
+/* Opens what must not open: in time, in little memory, with a message, leaving nothing. */
+#define CHECK_REFUSED(code, part)                                                               \
+  do {                                                                                          \
+    rlx_file *refused_;                                                                         \
+    size_t asked_ = 0, live_ = rlx_mem_live();                                                  \
+    clock_t start_ = clock();                                                                   \
+    rlx_mem_set_hook(count_bytes, &asked_);                                                     \
+    rlx_status refused_status_ = open_image(&refused_);                                         \
+    rlx_mem_set_hook(NULL, NULL);                                                               \
+    CHECK_FAILS(refused_status_, code, part);                                                   \
+    CHECK(refused_ == NULL && rlx_mem_live() == live_);                                         \
+    CHECK(asked_ < (64u << 20) + image.n && (double)(clock() - start_) / CLOCKS_PER_SEC < 1.0); \
+    CHECK(strstr(rlx_message(), "x.gguf"));                                                     \
+  } while (0)
+
+/* ---- What should work ---- */
+
+TEST(a_file_reads_as_it_stands) {
+  CHECK(folder_begin());
+  rlx_file *f;
+  rlx_meta m, e;
+  for (uint64_t version = 2; version <= 3; version++) {
+    lm_image_gguf(&image, at);
+    lm_image_poke(&image, at[AT_VERSION], version, 4);
+    CHECK_OK(open_image(&f));
+    CHECK_EQ_STR(rlx_file_format(f), version == 2 ? "GGUF v2" : "GGUF v3");
+    CHECK_EQ_INT(rlx_file_parts(f), 1);
+    CHECK_EQ_STR(rlx_file_part(f, 0), folder_path("x.gguf"));
+    CHECK(rlx_file_part(f, 1) == NULL);
+    CHECK_EQ_INT(rlx_file_metas(f), 5);
+    CHECK(rlx_file_meta_find(f, "a.text", &m) && m.kind == RLX_META_TEXT && m.n == 5);
+    CHECK_EQ_STR(m.text, "hello");
+    CHECK_EQ_STR(m.type, "string");
+    CHECK(rlx_file_meta_find(f, "a.list", &m) && m.kind == RLX_META_LIST && m.elements == RLX_META_TEXT && m.n == 2);
+    CHECK_EQ_STR(m.type, "array of string");
+    CHECK(rlx_meta_element(&m, 1, &e) && e.kind == RLX_META_TEXT);
+    CHECK_EQ_STR(e.text, "yy");
+    CHECK(!rlx_meta_element(&m, 2, &e) && e.kind == RLX_META_NONE);
+    CHECK(rlx_file_meta_find(f, "a.flag", &m) && m.kind == RLX_META_BOOL && m.integer == 1);
+    CHECK(rlx_file_meta_at(f, 4, &m) && m.kind == RLX_META_FLOAT && m.number == 0.5);
+    CHECK_EQ_STR(m.key, "a.last");
+    CHECK(!rlx_file_meta_at(f, 5, &m) && !rlx_file_meta_find(f, "a.tex", &m) && m.kind == RLX_META_NONE);
+    rlx_file_close(f);
+  }
+}
+
+TEST(tensors_are_found_and_read) {
+  CHECK(folder_begin());
+  rlx_file *f;
+  float values[64];
+  unsigned char blocks[68];
+  lm_image_gguf(&image, at);
+  CHECK_OK(open_image(&f));
+  CHECK_EQ_INT(rlx_file_tensors(f), 2);
+  CHECK(rlx_file_tensor_at(f, 2) == NULL && rlx_file_tensor_find(f, "t2") == NULL);
+  const rlx_file_tensor *t = rlx_file_tensor_find(f, "t0");
+  CHECK(t && t == rlx_file_tensor_at(f, 0) && t->dtype == RLX_F32 && t->shape.n == 2);
+  CHECK(t->shape.v[0] == 2 && t->shape.v[1] == 32 && t->bytes == 256 && t->offset == at[AT_DATA]);
+  CHECK_OK(rlx_file_read_tensor(f, t, 0, values, sizeof values));
+  CHECK(memcmp(values, image.v + at[AT_DATA], sizeof values) == 0);
+  CHECK_OK(rlx_file_read_tensor(f, t, 252, values, 4));
+  CHECK(memcmp(values, image.v + at[AT_DATA] + 252, 4) == 0);
+  CHECK_FAILS(rlx_file_read_tensor(f, t, 252, values, 8), RLX_INVALID,
+              "tensor 't0' has 256 bytes, asked for 8 from 252");
+  CHECK_FAILS(rlx_file_read_tensor(f, t, SIZE_MAX, values, 2), RLX_INVALID, "asked for");
+  t = rlx_file_tensor_find(f, "t1");
+  CHECK(t && t->dtype == RLX_Q8_0 && t->bytes == 68);
+  CHECK_OK(rlx_file_read_tensor(f, t, 0, blocks, sizeof blocks));
+  CHECK(memcmp(blocks, image.v + at[AT_DATA2], sizeof blocks) == 0);
+  rlx_file_tensor foreign = *t;
+  foreign.offset = UINT64_MAX - 3;
+  CHECK_FAILS(rlx_file_read_tensor(f, &foreign, 0, blocks, 1), RLX_INVALID, "not of this file");
+  CHECK_OK(rlx_file_check(f, NULL, NULL));
+  rlx_file_close(f);
+}
+
+/* One key of each type, its least and greatest value. */
+TEST(every_type_of_value) {
+  CHECK(folder_begin());
+  static const struct {
+    unsigned type;
+    size_t bytes;
+    uint64_t bits;
+    const char *name;
+    rlx_meta_kind kind;
+    int64_t integer;
+    double number;
+  } cases[] = {
+    {0, 1, 255, "u8", RLX_META_INT, 255, 255},
+    {1, 1, 128, "i8", RLX_META_INT, -128, -128},
+    {2, 2, 65535, "u16", RLX_META_INT, 65535, 65535},
+    {3, 2, 0x8000, "i16", RLX_META_INT, -32768, -32768},
+    {4, 4, UINT32_MAX, "u32", RLX_META_INT, UINT32_MAX, UINT32_MAX},
+    {5, 4, 0x80000000, "i32", RLX_META_INT, INT32_MIN, INT32_MIN},
+    {6, 4, 0xbf800000, "f32", RLX_META_FLOAT, 0, -1},
+    {7, 1, 0, "bool", RLX_META_BOOL, 0, 0},
+    {10, 8, INT64_MAX, "u64", RLX_META_INT, INT64_MAX, 0x1p63},
+    {10, 8, (uint64_t)1 << 63, "u64", RLX_META_FLOAT, 0, 0x1p63},
+    {11, 8, (uint64_t)1 << 63, "i64", RLX_META_INT, INT64_MIN, -0x1p63},
+    {12, 8, 0xc000000000000000, "f64", RLX_META_FLOAT, 0, -2},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int is_list = 0; is_list < 2; is_list++) {
+      rlx_file *f;
+      rlx_meta m;
+      char type[32];
+      image.n = 0;
+      lm_image_bytes(&image, "GGUF\3\0\0", 8);
+      lm_image_number(&image, 0, 8);
+      lm_image_number(&image, 1, 8);
+      lm_image_text(&image, "k");
+      if (is_list) lm_image_number(&image, 9, 4);
+      lm_image_number(&image, cases[i].type, 4);
+      if (is_list) lm_image_number(&image, 3, 8);
+      if (is_list) lm_image_number(&image, 0, 2 * cases[i].bytes);
+      lm_image_number(&image, cases[i].bits, cases[i].bytes);
+      CHECK_OK(open_image(&f));
+      CHECK(rlx_file_meta_find(f, "k", &m));
+      snprintf(type, sizeof type, "%s%s", is_list ? "array of " : "", cases[i].name);
+      CHECK_EQ_STR(m.type, type);
+      if (is_list) CHECK(m.n == 3 && rlx_meta_element(&m, 2, &m));
+      CHECK_EQ_INT(m.kind, cases[i].kind);
+      CHECK_EQ_INT(m.integer, cases[i].integer);
+      CHECK(m.number == cases[i].number);
+      rlx_file_close(f);
+    }
+  }
+}
+
+static void begin_one_list(void) {
+  image.n = 0;
+  lm_image_bytes(&image, "GGUF\3\0\0", 8);
+  lm_image_number(&image, 0, 8);
+  lm_image_number(&image, 1, 8);
+  lm_image_text(&image, "k");
+  lm_image_number(&image, 9, 4);
+}
+
+/* Elements are found in any order, also where texts are empty or hold NULs. */
+TEST(long_lists_of_texts) {
+  CHECK(folder_begin());
+  enum { N = 20000 };
+  rlx_file *f;
+  rlx_meta m, e;
+  begin_one_list();
+  lm_image_number(&image, 8, 4);
+  lm_image_number(&image, N, 8);
+  for (int i = 0; i < N; i++) {
+    size_t n = (size_t)(i * 7 % 30);
+    lm_image_number(&image, n, 8);
+    for (size_t k = 0; k < n; k++) image.v[image.n++] = (unsigned char)(i + (int)k);
+  }
+  CHECK_OK(open_image(&f));
+  CHECK(rlx_file_meta_find(f, "k", &m) && m.n == N);
+  for (int step = 1; step < 1000; step += 331)
+    for (int k = 0, i = 0; k < 2000; k++, i = (i + step * 17) % N) {
+      CHECK(rlx_meta_element(&m, (size_t)i, &e) && e.n == (size_t)(i * 7 % 30) && e.text[e.n] == '\0');
+      for (size_t b = 0; b < e.n; b++) CHECK((unsigned char)e.text[b] == (unsigned char)(i + (int)b));
+    }
+  CHECK(!rlx_meta_element(&m, N, &e) && !rlx_meta_element(&m, SIZE_MAX, &e));
+  rlx_file_close(f);
+}
+
+/* [[1, 2], [], [3]] and [["a"], ["b", "c"]] */
+TEST(lists_in_lists) {
+  CHECK(folder_begin());
+  rlx_file *f;
+  rlx_meta m, e;
+  static const int lengths[] = {2, 0, 1};
+  begin_one_list();
+  lm_image_number(&image, 9, 4);
+  lm_image_number(&image, 3, 8);
+  for (int i = 0, value = 1; i < 3; i++) {
+    lm_image_number(&image, 5, 4);
+    lm_image_number(&image, (uint64_t)lengths[i], 8);
+    for (int k = 0; k < lengths[i]; k++) lm_image_number(&image, (uint64_t)value++, 4);
+  }
+  CHECK_OK(open_image(&f));
+  CHECK(rlx_file_meta_find(f, "k", &m) && m.elements == RLX_META_LIST && m.n == 3);
+  CHECK_EQ_STR(m.type, "array of array");
+  for (size_t i = 0; i < 3; i++)
+    CHECK(rlx_meta_element(&m, i, &e) && e.n == (size_t)lengths[i] && e.elements == RLX_META_INT);
+  CHECK(rlx_meta_element(&e, 0, &e) && e.integer == 3);
+  rlx_file_close(f);
+  begin_one_list();
+  lm_image_number(&image, 9, 4);
+  lm_image_number(&image, 2, 8);
+  lm_image_number(&image, 8, 4);
+  lm_image_number(&image, 1, 8);
+  lm_image_text(&image, "a");
+  lm_image_number(&image, 8, 4);
+  lm_image_number(&image, 2, 8);
+  lm_image_text(&image, "b");
+  lm_image_text(&image, "c");
+  CHECK_OK(open_image(&f));
+  CHECK(rlx_file_meta_find(f, "k", &m) && rlx_meta_element(&m, 1, &e) && e.n == 2 && rlx_meta_element(&e, 1, &e));
+  CHECK_EQ_STR(e.text, "c");
+  rlx_file_close(f);
+}
+
+/* ---- What must be refused ---- */
+
+TEST(every_truncation) {
+  CHECK(folder_begin());
+  for (size_t n = 0;; n++) {
+    lm_image_gguf(&image, at);
+    if (n == at[AT_END]) break;
+    image.n = n;
+    CHECK_REFUSED(RLX_INVALID, n >= at[AT_DATA] ? "go past the file's end" : "file");
+  }
+  rlx_file *f;
+  image.n = at[AT_END]; /* padding after the last tensor may be missing */
+  CHECK_OK(open_image(&f));
+  rlx_file_close(f);
+}
+
+#define TOP 0xffffffffffffffffu
+
+/* clang-format off */
+static const struct {
+  lm_place place;
+  size_t bytes;
+  uint64_t value;
+  rlx_status code;
+  const char *part;
+} bad[] = {
+  {AT_MAGIC, 4, 0x47475547, RLX_INVALID, "not 'GGUF'"},
+  {AT_MAGIC, 4, 0x47475546, RLX_UNSUPPORTED, "big-endian"},
+  {AT_VERSION, 4, 0, RLX_INVALID, "expected version 2 or 3 of GGUF, found 0"},
+  {AT_VERSION, 4, 1, RLX_UNSUPPORTED, "expected version 2 or 3 of GGUF, found 1"},
+  {AT_VERSION, 4, 4, RLX_UNSUPPORTED, "found 4"},
+  {AT_VERSION, 4, 0xffffffff, RLX_UNSUPPORTED, "found 4294967295"},
+  {AT_VERSION, 4, 0x03000000, RLX_UNSUPPORTED, "big-endian"},
+  {AT_TENSORS, 8, (uint64_t)1 << 63, RLX_INVALID, "9223372036854775808 tensors at byte"},
+  {AT_TENSORS, 8, TOP, RLX_INVALID, "18446744073709551615 tensors at byte"},
+  {AT_TENSORS, 8, 1000, RLX_INVALID, "1000 tensors at byte"},
+  {AT_TENSORS, 8, 3, RLX_INVALID, "tensor 2"},
+  {AT_KEYS, 8, (uint64_t)1 << 63, RLX_INVALID, "9223372036854775808 keys at byte"},
+  {AT_KEYS, 8, TOP, RLX_INVALID, "18446744073709551615 keys at byte"},
+  {AT_KEYS, 8, 1000, RLX_INVALID, "1000 keys at byte"},
+  {AT_KEYS, 8, 6, RLX_INVALID, "tensor 0: a tensor's name of 562949953421312 bytes"},
+  {AT_KEY_LENGTH, 8, TOP, RLX_INVALID, "a key of 18446744073709551615 bytes"},
+  {AT_KEY_LENGTH, 8, 5000, RLX_INVALID, "a key of 5000 bytes"},
+  {AT_KEY_LENGTH, 8, 0, RLX_INVALID, "a key is empty"},
+  {AT_KEY, 1, 0, RLX_INVALID, "a key holds a NUL"},
+  {AT_KEY, 1, 0xff, RLX_INVALID, "a key is not UTF-8"},
+  {AT_LAST_KEY, 6, 0x67616c662e61, RLX_INVALID, "the key 'a.flag' twice"},
+  {AT_TEXT_TYPE, 4, 13, RLX_INVALID, "key 'a.text': expected a value type below 13, found 13"},
+  {AT_TEXT_TYPE, 4, 255, RLX_INVALID, "found 255"},
+  {AT_TEXT_TYPE, 4, 0xffffffff, RLX_INVALID, "found 4294967295"},
+  {AT_TEXT_LENGTH, 8, TOP, RLX_INVALID, "key 'a.text': a text of 18446744073709551615 bytes"},
+  {AT_TEXT_LENGTH, 8, 5000, RLX_INVALID, "key 'a.text': a text of 5000 bytes"},
+  {AT_LIST_TYPE, 4, 13, RLX_INVALID, "key 'a.list': expected a value type below 13"},
+  {AT_LIST_LENGTH, 8, (uint64_t)1 << 62, RLX_INVALID, "4611686018427387904 elements of a list"},
+  {AT_LIST_LENGTH, 8, TOP, RLX_INVALID, "18446744073709551615 elements of a list"},
+  {AT_LIST_LENGTH, 8, 100, RLX_INVALID, "100 elements of a list"},
+  {AT_ELEMENT_LENGTH, 8, TOP, RLX_INVALID, "element 0: a text of 18446744073709551615 bytes"},
+  {AT_FLAG, 1, 2, RLX_INVALID, "key 'a.flag': expected a bool, 0 or 1, found 2"},
+  {AT_FLAG, 1, 255, RLX_INVALID, "found 255"},
+  {AT_ALIGN, 4, 0, RLX_INVALID, "general.alignment, found 0"},
+  {AT_ALIGN, 4, 3, RLX_INVALID, "general.alignment, found 3"},
+  {AT_ALIGN, 4, 4, RLX_INVALID, "general.alignment, found 4"},
+  {AT_ALIGN, 4, 1 << 30, RLX_INVALID, "general.alignment, found 1073741824"},
+  {AT_ALIGN, 4, 0x80000000, RLX_INVALID, "general.alignment, found 2147483648"},
+  {AT_ALIGN, 4, 1 << 20, RLX_INVALID, "go past the file's end"},
+  {AT_ALIGN_TYPE, 4, 5, RLX_INVALID, "a u32 for general.alignment, found i32"},
+  {AT_NAME_LENGTH, 8, TOP, RLX_INVALID, "a tensor's name of 18446744073709551615 bytes"},
+  {AT_NAME_LENGTH, 8, 0, RLX_INVALID, "a tensor's name is empty"},
+  {AT_NAME, 1, 0, RLX_INVALID, "a tensor's name holds a NUL"},
+  {AT_NAME, 1, 0xc0, RLX_INVALID, "a tensor's name is not UTF-8"},
+  {AT_NAME2, 2, 0x3074, RLX_INVALID, "the tensor 't0' is there twice"},
+  {AT_RANK, 4, 0, RLX_INVALID, "tensor 't0': expected 1 to 4 sizes, found 0"},
+  {AT_RANK, 4, 5, RLX_INVALID, "found 5"},
+  {AT_RANK, 4, 0xffffffff, RLX_INVALID, "found 4294967295"},
+  {AT_SIZE0, 8, 0, RLX_INVALID, "tensor 't0': expected sizes from 1 on, found 0"},
+  {AT_SIZE0, 8, TOP, RLX_INVALID, "found 18446744073709551615"},
+  {AT_SIZE0, 8, (uint64_t)1 << 63, RLX_INVALID, "found 9223372036854775808"},
+  {AT_SIZE1, 8, (uint64_t)1 << 63, RLX_INVALID, "found 9223372036854775808"},
+  {AT_SIZE0, 8, (uint64_t)1 << 62, RLX_INVALID, "overflow"},
+  {AT_SIZE1, 8, (uint64_t)1 << 58, RLX_INVALID, "overflow"},
+  {AT_SIZE0, 8, 0x7fffffffffffffff, RLX_INVALID, "overflow"},
+  {AT_SIZE1, 8, 3, RLX_INVALID, "tensor 't0': its 384 bytes from offset 0 on go past"},
+  {AT_TYPE, 4, 4, RLX_UNSUPPORTED, "tensor 't0': tensor type 4 (q4_2) was withdrawn"},
+  {AT_TYPE, 4, 31, RLX_UNSUPPORTED, "type 31 (q4_0_4_4) was withdrawn"},
+  {AT_TYPE, 4, 38, RLX_UNSUPPORTED, "was withdrawn"},
+  {AT_TYPE, 4, 16, RLX_UNSUPPORTED, "type 16 (iq2_xxs) is not supported"},
+  {AT_TYPE, 4, 99, RLX_UNSUPPORTED, "tensor type 99 is not known"},
+  {AT_TYPE, 4, 0xffffffff, RLX_UNSUPPORTED, "tensor type 4294967295 is not known"},
+  {AT_SIZE2, 8, 33, RLX_INVALID, "tensor 't1': the last axis of q8_0[33] is not a multiple of the block of 32"},
+  {AT_TYPE2, 4, 12, RLX_INVALID, "not a multiple of the block of 256"},
+  {AT_OFFSET2, 8, 260, RLX_INVALID, "tensor 't1': offset 260 is not a multiple of the alignment of 32"},
+  {AT_OFFSET2, 8, 224, RLX_INVALID, "tensor 't1' at byte"},
+  {AT_OFFSET, 8, 256, RLX_INVALID, "go past the file's end"},
+  {AT_OFFSET2, 8, 1 << 20, RLX_INVALID, "tensor 't1': its 68 bytes from offset 1048576 on go past the file's end"},
+  {AT_OFFSET2, 8, TOP - 31, RLX_INVALID, "from offset 18446744073709551584 on go past"},
+};
+/* clang-format on */
+
+TEST(bad_fields) {
+  CHECK(folder_begin());
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    lm_image_gguf(&image, at);
+    lm_image_poke(&image, at[bad[i].place], bad[i].value, bad[i].bytes);
+    CHECK_REFUSED(bad[i].code, bad[i].part);
+  }
+}
+
+/* A byte changed anywhere: opened or refused, never anything else. */
+TEST(every_byte_changed) {
+  CHECK(folder_begin());
+  static const unsigned char flips[] = {0x01, 0x80, 0xff};
+  lm_image_gguf(&image, at);
+  size_t n_opened = 0;
+  for (size_t i = 0; i < at[AT_DATA]; i++)
+    for (size_t k = 0; k < sizeof flips; k++) {
+      rlx_file *f;
+      image.v[i] ^= flips[k];
+      rlx_status s = open_image(&f);
+      image.v[i] ^= flips[k];
+      CHECK((s == RLX_OK) == (f != NULL) && (s == RLX_OK || s == RLX_INVALID || s == RLX_UNSUPPORTED));
+      n_opened += s == RLX_OK;
+      rlx_file_close(f);
+    }
+  CHECK(n_opened > 50 && n_opened < at[AT_DATA]); /* texts, names and padding may change */
+}
+
+TEST(nesting_is_limited) {
+  CHECK(folder_begin());
+  begin_one_list();
+  for (int depth = 0; depth < 10000; depth++) {
+    lm_image_number(&image, 9, 4);
+    lm_image_number(&image, 1, 8);
+  }
+  lm_image_number(&image, 4, 4);
+  lm_image_number(&image, 0, 8);
+  CHECK_REFUSED(RLX_UNSUPPORTED, "lists nested at most 8 deep");
+  begin_one_list(); /* many beside each other */
+  lm_image_number(&image, 9, 4);
+  lm_image_number(&image, 70000, 8);
+  for (int i = 0; i < 70000; i++) lm_image_number(&image, 4, 12);
+  CHECK_REFUSED(RLX_UNSUPPORTED, "at most 65536 lists");
+}
+
+/* Sparse files: a list of empty texts, and of numbers, as long as a large file allows. */
+TEST(large_files_cost_little) {
+  CHECK(folder_begin());
+  static const uint64_t types[] = {8, 0, 9};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    rlx_file *f;
+    size_t asked = 0;
+    begin_one_list();
+    lm_image_number(&image, types[i], 4);
+    lm_image_number(&image, ((uint64_t)8 << 30) / 16, 8);
+    CHECK(lm_image_write(&image, folder_path("x.gguf"), image.n));
+    if (truncate(folder_path("x.gguf"), (off_t)8 << 30) != 0) SKIP("the file system makes no sparse file of 8 GiB");
+    clock_t start = clock();
+    rlx_mem_set_hook(count_bytes, &asked);
+    rlx_status s = rlx_file_open(folder_path("x.gguf"), NULL, &f);
+    rlx_mem_set_hook(NULL, NULL);
+    CHECK_FAILS(s, RLX_UNSUPPORTED, "at most");
+    CHECK((double)(clock() - start) / CLOCKS_PER_SEC < (TEST_IS_SANITIZED ? 10.0 : 1.5));
+  }
+  unlink(folder_path("x.gguf"));
+}
+
+TEST(a_file_that_shrinks_is_a_status) {
+  CHECK(folder_begin());
+  rlx_file *f;
+  unsigned char bytes[256];
+  lm_image_gguf(&image, at);
+  CHECK_OK(open_image(&f));
+  CHECK(truncate(folder_path("x.gguf"), (off_t)at[AT_DATA] + 100) == 0);
+  CHECK_OK(rlx_file_read_tensor(f, rlx_file_tensor_at(f, 0), 0, bytes, 100));
+  CHECK_FAILS(rlx_file_read_tensor(f, rlx_file_tensor_at(f, 0), 0, bytes, 256), RLX_IO, "tensor 't0': ");
+  CHECK_FAILS(rlx_file_read_tensor(f, rlx_file_tensor_at(f, 1), 0, bytes, 1), RLX_IO, "cut while in use");
+  CHECK_FAILS(rlx_file_check(f, NULL, NULL), RLX_IO, "x.gguf");
+  rlx_file_close(f);
+}
+
+TEST(what_is_no_weight_file) {
+  CHECK(folder_begin());
+  static const struct {
+    const char *text;
+    rlx_status code;
+    const char *part;
+  } cases[] = {
+    {"", RLX_INVALID, "empty"},
+    {"x", RLX_INVALID, "neither a GGUF nor safetensors"},
+    {"version https://git-lfs.github.com/spec/v1\noid", RLX_UNSUPPORTED, "Git LFS pointer"},
+    {"PK\003\004aaaaaaaaaa", RLX_UNSUPPORTED, "zip archive"},
+    {"<!DOCTYPE html><html>", RLX_UNSUPPORTED, "web page"},
+    {"ggml", RLX_UNSUPPORTED, "before GGUF"},
+    {"{}", RLX_INVALID, "no weight_map"},
+  };
+  rlx_file *f;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    image.n = 0;
+    lm_image_bytes(&image, cases[i].text, strlen(cases[i].text));
+    CHECK(lm_image_write(&image, folder_path("x.bin"), image.n));
+    CHECK_FAILS(rlx_file_open(folder_path("x.bin"), NULL, &f), cases[i].code, cases[i].part);
+    CHECK(f == NULL && strstr(rlx_message(), "x.bin"));
+  }
+  CHECK_FAILS(rlx_file_open(folder_path("absent.gguf"), NULL, &f), RLX_NOT_FOUND, "absent.gguf");
+  CHECK_FAILS(rlx_file_open(folder_name(), NULL, &f), RLX_NOT_FOUND, "has no .safetensors and no .gguf");
+  CHECK(mkfifo(folder_path("fifo.gguf"), 0600) == 0);
+  CHECK_FAILS(rlx_file_open(folder_path("fifo.gguf"), NULL, &f), RLX_INVALID, "found a FIFO");
+  CHECK_FAILS(rlx_file_open("/dev/null", NULL, &f), RLX_INVALID, "found a device");
+}
+
+TEST(bad_arguments) {
+  rlx_file *f;
+  rlx_meta m;
+  CHECK_FAILS(rlx_file_open(NULL, NULL, &f), RLX_INVALID, "path is NULL");
+  CHECK_FAILS(rlx_file_open("x", NULL, NULL), RLX_INVALID, "out is NULL");
+  CHECK_FAILS(rlx_file_read_tensor(NULL, NULL, 0, NULL, 0), RLX_INVALID, "file is NULL");
+  CHECK_FAILS(rlx_file_check(NULL, NULL, NULL), RLX_INVALID, "file is NULL");
+  CHECK(rlx_file_tensors(NULL) == 0 && rlx_file_metas(NULL) == 0 && rlx_file_parts(NULL) == 0);
+  CHECK(!rlx_file_format(NULL) && !rlx_file_part(NULL, 0) && !rlx_file_tensor_at(NULL, 0));
+  CHECK(!rlx_file_meta_at(NULL, 0, &m) && !rlx_file_meta_find(NULL, "x", &m) && !rlx_meta_element(NULL, 0, &m));
+  CHECK(!rlx_file_meta_at(NULL, 0, NULL) && !rlx_meta_element(&(rlx_meta){.kind = RLX_META_LIST}, 0, &m));
+  rlx_file_close(NULL);
+}
+
+/* ---- Checking through ---- */
+
+TEST(check_finds_what_is_wrong_with_numbers) {
+  CHECK(folder_begin());
+  rlx_file *f;
+  uint32_t more;
+  lm_image_gguf(&image, at);
+  lm_image_poke(&image, at[AT_DATA] + 40, 0x7fc00000, 4); /* NaN in f32 */
+  lm_image_poke(&image, at[AT_DATA2] + 34, 0x7c00, 2);    /* infinity as a block's scale */
+  CHECK_OK(open_image(&f));
+  CHECK_FAILS(rlx_file_check(f, NULL, &more), RLX_INVALID, "tensor 't0': element 10 is not a number");
+  CHECK_EQ_INT(more, 1);
+  rlx_file_close(f);
+  lm_image_poke(&image, at[AT_DATA] + 40, 0x7f800000, 4); /* infinity is one */
+  CHECK_OK(open_image(&f));
+  CHECK_FAILS(rlx_file_check(f, NULL, &more), RLX_INVALID, "tensor 't1': element 32 is not a finite number");
+  CHECK_EQ_INT(more, 0);
+  rlx_file_close(f);
+}
+
+TEST(check_finds_what_is_left_over) {
+  CHECK(folder_begin());
+  rlx_file *f;
+  lm_image_gguf(&image, at);
+  lm_image_number(&image, 0, 5);
+  CHECK_OK(open_image(&f));
+  CHECK_FAILS(rlx_file_check(f, NULL, NULL), RLX_INVALID, "5 bytes after the last tensor");
+  rlx_file_close(f);
+  lm_image_gguf(&image, at);
+  lm_image_number(&image, 0, 64);
+  lm_image_poke(&image, at[AT_OFFSET2], 320, 8);
+  CHECK_OK(open_image(&f));
+  CHECK_FAILS(rlx_file_check(f, NULL, NULL), RLX_INVALID, "64 bytes between tensors");
+  rlx_file_close(f);
+}
+
+static bool stop(void *user) { return ++*(int *)user > 1; }
+
+TEST(opening_and_checking_can_be_cancelled) {
+  CHECK(folder_begin());
+  rlx_file *f;
+  int calls = 5;
+  lm_image_gguf(&image, at);
+  CHECK(lm_image_write(&image, folder_path("x.gguf"), image.n));
+  CHECK_FAILS(rlx_file_open(folder_path("x.gguf"), &(rlx_watch){.cancel = stop, .user = &calls}, &f), RLX_CANCELLED,
+              "");
+  CHECK_OK(rlx_file_open(folder_path("x.gguf"), NULL, &f));
+  calls = 0;
+  CHECK_FAILS(rlx_file_check(f, &(rlx_watch){.cancel = stop, .user = &calls}, NULL), RLX_CANCELLED, "");
+  rlx_file_close(f);
+}
+
+/* ---- Memory ---- */
+
+static rlx_status open_and_read(void *user) {
+  rlx_file *f;
+  rlx_meta m;
+  unsigned char bytes[256];
+  RLX_TRY(rlx_file_open(user, NULL, &f));
+  bool ok = rlx_file_meta_find(f, "a.list", &m) && rlx_meta_element(&m, 1, &m) && m.n == 2;
+  rlx_status s = ok ? rlx_file_read_tensor(f, rlx_file_tensor_at(f, 0), 0, bytes, sizeof bytes)
+                    : RLX_FAIL(RLX_INVALID, "the list is not there");
+  if (!s) s = rlx_file_check(f, NULL, NULL);
+  rlx_file_close(f);
+  return s;
+}
+
+TEST(allocations_may_fail) {
+  CHECK(folder_begin());
+  char path[256];
+  lm_image_gguf(&image, at);
+  snprintf(path, sizeof path, "%s", folder_path("x.gguf"));
+  CHECK(lm_image_write(&image, path, image.n));
+  CHECK_OK(alloc_sweep(open_and_read, path));
+}
