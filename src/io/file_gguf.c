@@ -150,7 +150,7 @@ static rlx_status take_list(reader *r, size_t record, int depth);
 static rlx_status take_lists(reader *r, size_t n, int depth) {
   gguf_lists *all = r->lists;
   size_t first = all->list.n;
-  if (depth == FILE_MOST_DEPTH)
+  if (depth + 1 == FILE_MOST_DEPTH)
     return RLX_FAIL(RLX_UNSUPPORTED, "expected lists nested at most %d deep, found more at byte %zu", FILE_MOST_DEPTH,
                     r->at);
   if (n > FILE_MOST_LISTS - first)

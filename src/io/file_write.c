@@ -83,6 +83,12 @@ rlx_status rlx_file_writer_meta(rlx_file_writer *w, const rlx_meta *m) {
   return s ? rlx_fail_frame(s, "key '%s'", key) : RLX_OK;
 }
 
+rlx_status file_check_text(const rlx_meta *m) {
+  if (!m->text && m->n) return RLX_FAIL(RLX_INVALID, "a text of %zu bytes has none", m->n);
+  if (m->text && m->text[m->n]) return RLX_FAIL(RLX_INVALID, "a text of %zu bytes does not end after them", m->n);
+  return RLX_OK;
+}
+
 static rlx_status place(rlx_file_writer *w, rlx_file_tensor *t) {
   size_t end, padded;
   t->offset = w->data_bytes;

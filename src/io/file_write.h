@@ -28,6 +28,8 @@ typedef struct file_format {
   rlx_status (*make_head)(const rlx_file_writer *w, rlx_str *head); /* all before the data */
 } file_format;
 
+/* Whether a text given by hand is as long as it says. */
+rlx_status file_check_text(const rlx_meta *m);
 /* By the path's ending. */
 rlx_status file_format_of(const char *path, const file_format **out);
 

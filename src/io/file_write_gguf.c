@@ -110,7 +110,7 @@ static rlx_status add_value(rlx_str *s, gguf_type type, const rlx_meta *m, int d
     case GGUF_F64: return add_float(s, type, m);
     case GGUF_BOOL: add_number(s, m->integer != 0, 1); return RLX_OK;
     case GGUF_STRING:
-      if (!m->text && m->n) return RLX_FAIL(RLX_INVALID, "a text of %zu bytes has none", m->n);
+      RLX_TRY(file_check_text(m));
       add_text(s, m->text, m->n);
       return RLX_OK;
     default: return m->kind == RLX_META_FLOAT ? add_float(s, GGUF_U64, m) : add_int(s, type, m);

@@ -11,7 +11,7 @@
 #include "io/file_write.h"
 
 static rlx_status check_text(const rlx_meta *m) {
-  if (!m->text && m->n) return RLX_FAIL(RLX_INVALID, "a text of %zu bytes has none", m->n);
+  RLX_TRY(file_check_text(m));
   if (m->n && memchr(m->text, 0, m->n)) return RLX_FAIL(RLX_UNSUPPORTED, "safetensors has no text with a NUL in it");
   if (m->n && !rlx_text_is_utf8(m->text)) return RLX_FAIL(RLX_UNSUPPORTED, "safetensors has no text that is not UTF-8");
   return RLX_OK;

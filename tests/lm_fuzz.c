@@ -1,0 +1,99 @@
+/* Weight files from anywhere: opened, looked at in every corner, written again. */
+#include "lm_fuzz.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rlx/lm.h"
+
+enum { MOST_ELEMENTS = 1000, MOST_BYTES = 1 << 16 };
+
+static char path[96], copy_path[96];
+
+static void remove_files(void) {
+  unlink(path);
+  unlink(copy_path);
+}
+
+static void fail(const char *what) {
+  fprintf(stderr, "%s: %s\n", what, rlx_message());
+  abort();
+}
+
+static void write_input(const uint8_t *data, size_t bytes, const char *ending) {
+  static bool is_registered;
+  if (!is_registered) atexit(remove_files);
+  is_registered = true;
+  snprintf(path, sizeof path, "/tmp/rlx-fuzz-lm-%ld.%s", (long)getpid(), ending);
+  snprintf(copy_path, sizeof copy_path, "/tmp/rlx-fuzz-lm-%ld-copy.%s", (long)getpid(), ending);
+  FILE *f = fopen(path, "wb");
+  if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f) != 0) fail("cannot write the input");
+}
+
+/* Reads every byte that is offered; sanitizers see what is not there. */
+static size_t look_at(const rlx_meta *m, int depth) {
+  size_t sum = m->type ? strlen(m->type) : 0;
+  if (depth > 100) fail("lists without an end");
+  if (m->kind == RLX_META_NONE) fail("a value of no kind");
+  if (m->kind == RLX_META_TEXT && m->text[m->n] != '\0') fail("a text without its NUL");
+  for (size_t i = 0; m->kind == RLX_META_TEXT && i < m->n; i++) sum += (unsigned char)m->text[i];
+  for (size_t i = 0; m->kind == RLX_META_LIST && i < m->n && i < MOST_ELEMENTS; i++) {
+    rlx_meta e;
+    if (!rlx_meta_element(m, i, &e)) fail("an element is missing");
+    sum += look_at(&e, depth + 1);
+  }
+  rlx_meta past;
+  if (m->kind == RLX_META_LIST && rlx_meta_element(m, m->n, &past)) fail("an element past the end");
+  return sum;
+}
+
+static void check_tensor(const rlx_file *f, const rlx_file_tensor *t) {
+  static char bytes[MOST_BYTES];
+  size_t wanted;
+  if (rlx_tensor_bytes(t->dtype, t->shape, &wanted) || wanted != t->bytes) fail("the bytes do not fit the type");
+  if (rlx_file_tensor_find(f, t->name) != t) fail("a tensor is not found by its name");
+  if (rlx_file_read_tensor(f, t, 0, bytes, wanted < MOST_BYTES ? wanted : MOST_BYTES)) fail("a tensor cannot be read");
+}
+
+static bool same_tensor(const rlx_file_tensor *a, const rlx_file_tensor *b) {
+  return b && a->dtype == b->dtype && a->bytes == b->bytes && a->shape.n == b->shape.n &&
+         memcmp(a->shape.v, b->shape.v, (size_t)a->shape.n * sizeof *a->shape.v) == 0;
+}
+
+static void check_again(const rlx_file *f) {
+  rlx_file *again;
+  rlx_meta a, b;
+  rlx_convert_options o = {.struct_bytes = sizeof o, .threads = 1};
+  if (rlx_file_convert(f, copy_path, &o)) fail("what was read cannot be written");
+  if (rlx_file_open(copy_path, NULL, &again)) fail("what was written cannot be read");
+  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) {
+    const rlx_file_tensor *t = rlx_file_tensor_at(f, i);
+    if (!same_tensor(t, rlx_file_tensor_find(again, t->name))) fail("a tensor changed on the way");
+  }
+  for (uint32_t i = 0; rlx_file_meta_at(f, i, &a); i++) {
+    if (strncmp(a.key, "split.", 6) == 0) continue;
+    if (!rlx_file_meta_find(again, a.key, &b) || a.kind != b.kind || a.n != b.n || look_at(&a, 0) != look_at(&b, 0))
+      fail("a value changed on the way");
+  }
+  rlx_file_close(again);
+}
+
+void lm_fuzz_file(const uint8_t *data, size_t bytes, const char *ending) {
+  rlx_file *f;
+  rlx_meta m;
+  write_input(data, bytes, ending);
+  if (rlx_file_open(path, NULL, &f) != RLX_OK) {
+    if (f || !rlx_message()[0]) fail("refused without a message, or with a file");
+    return;
+  }
+  for (uint32_t i = 0; rlx_file_meta_at(f, i, &m); i++) look_at(&m, 0);
+  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) check_tensor(f, rlx_file_tensor_at(f, i));
+  uint32_t more;
+  rlx_status s = rlx_file_check(f, NULL, &more);
+  if (s != RLX_OK && s != RLX_INVALID) fail("a check that ended otherwise");
+  if (strcmp(ending, "json") != 0) check_again(f);
+  rlx_file_close(f);
+}
