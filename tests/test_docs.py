@@ -23,11 +23,10 @@ def graphs_in_the_documents_can_be_read():
         equal((result.code, result.err), (0, ""), f"docs/text-form.md: {text}")
 
 
-@test
-def commands_in_the_documents_work():
+def run_commands(document):
     """Lines that begin with '$ ' are run in order, in one folder; the lines after one are its output, '...' any."""
-    sessions = blocks("docs/cli.md", "console")
-    check(sessions, "docs/cli.md has no examples")
+    sessions = blocks(document, "console")
+    check(sessions, f"{document} has no examples")
     os.mkdir("bin")
     os.symlink(RLX, "bin/rlx")
     for session in sessions:
@@ -40,8 +39,20 @@ def commands_in_the_documents_work():
                                   env={**os.environ, "PATH": f"{os.getcwd()}/bin:{os.environ['PATH']}"})
             pattern = ".*".join(re.escape(piece) for piece in expected.strip().split("..."))
             found = (done.stdout + done.stderr).strip()
-            check(re.fullmatch(pattern, found, re.DOTALL), f"docs/cli.md: $ {command}: expected {expected!r}, "
+            check(re.fullmatch(pattern, found, re.DOTALL), f"{document}: $ {command}: expected {expected!r}, "
                                                           f"found {found!r}")
+
+
+@test
+def commands_in_the_documents_work():
+    run_commands("docs/cli.md")
+
+
+@test
+def commands_for_weight_files_work():
+    if " convert " not in rlx("--help").out:
+        raise Skip("rlx was built without language models")
+    run_commands("docs/files.md")
 
 
 @test
