@@ -53,7 +53,7 @@ CASES = {
                shared(num_hidden_layers=3, sliding_window=9, query_pre_attn_scalar=12, attn_logit_softcapping=6.0,
                       final_logit_softcapping=5.0)),
     "gemma3": (tf.Gemma3TextConfig, tf.Gemma3ForCausalLM,
-               shared(num_hidden_layers=3, sliding_window=9, query_pre_attn_scalar=12,
+               shared(num_hidden_layers=3, sliding_window=9, query_pre_attn_scalar=8,
                       layer_types=["sliding_attention", "sliding_attention", "full_attention"],
                       rope_parameters=dict(full_attention=dict(rope_type="linear", factor=4.0, rope_theta=40000.0),
                                            sliding_attention=dict(rope_type="default", rope_theta=1000.0)))),

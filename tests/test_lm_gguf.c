@@ -1,0 +1,431 @@
+/* Models from GGUF files, and models that are refused.
+ *
+ * The tiny models of tests/golden/lm are written as GGUF, with the keys that its writers use, and must give the same logits:
+ * every key that a family reads is read here once. Then one thing at a time is made wrong. */
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "alloc_sweep.h"
+#include "base/file.h"
+#include "base/half.h"
+#include "base/mem.h"
+#include "base/status.h"
+#include "folder.h"
+#include "lm_models.h"
+
+enum { TOKENS = 24 };
+
+static float got[TOKENS * 128];
+
+/* ---- Writing GGUF ---- */
+
+/* "key value" lines, the keys without the architecture; integers, floats (with a point) and words. */
+#define SHARED                                                                                                \
+  "context_length 160", "embedding_length 36", "attention.head_count 6", "attention.head_count_kv 2",         \
+    "attention.key_length 8", "attention.value_length 8", "rope.dimension_count 8", "feed_forward_length 44", \
+    "attention.layer_norm_rms_epsilon 0.000001"
+static const char *const llama[] = {SHARED, "block_count 2", "rope.freq_base 5000.0", "vocab_size 101", NULL};
+static const char *const mistral[] = {SHARED, "block_count 2", "attention.sliding_window 10", NULL};
+static const char *const mixtral[] = {SHARED,
+                                      "block_count 2",
+                                      "feed_forward_length 20",
+                                      "attention.layer_norm_rms_epsilon 0.00001",
+                                      "rope.freq_base 1000000.0",
+                                      "expert_count 4",
+                                      "expert_used_count 2",
+                                      NULL};
+static const char *const qwen2[] = {"context_length 160",     "embedding_length 48",
+                                    "attention.head_count 6", "attention.head_count_kv 2",
+                                    "feed_forward_length 44", "attention.layer_norm_rms_epsilon 0.000001",
+                                    "block_count 2",          NULL};
+static const char *const qwen3[] = {SHARED, "block_count 2", "rope.freq_base 10000.0", NULL};
+static const char *const qwen3moe[] = {
+  SHARED, "block_count 2", "expert_count 4", "expert_used_count 2", "expert_feed_forward_length 20", NULL};
+static const char *const gemma3[] = {SHARED,
+                                     "block_count 3",
+                                     "rope.freq_base 40000.0",
+                                     "rope.freq_base_swa 1000.0",
+                                     "rope.scaling.type linear",
+                                     "rope.scaling.factor 4.0",
+                                     "attention.sliding_window 9",
+                                     "attention.sliding_window_pattern 3",
+                                     NULL};
+static const char *const gpt2[] = {"context_length 160",
+                                   "embedding_length 30",
+                                   "attention.head_count 3",
+                                   "feed_forward_length 120",
+                                   "attention.layer_norm_epsilon 0.00001",
+                                   "block_count 2",
+                                   NULL};
+static const char *const mamba[] = {"context_length 1024",
+                                    "embedding_length 24",
+                                    "feed_forward_length 0",
+                                    "attention.head_count 0",
+                                    "ssm.conv_kernel 4",
+                                    "ssm.inner_size 48",
+                                    "ssm.state_size 6",
+                                    "ssm.time_step_rank 5",
+                                    "attention.layer_norm_rms_epsilon 0.00001",
+                                    "block_count 3",
+                                    NULL};
+static const char *const bert[] = {"context_length 40",
+                                   "embedding_length 36",
+                                   "attention.head_count 3",
+                                   "feed_forward_length 44",
+                                   "attention.layer_norm_epsilon 0.000000000001",
+                                   "block_count 2",
+                                   "pooling_type 1",
+                                   "attention.causal 0",
+                                   NULL};
+
+/* A later line of the same key counts. */
+static bool is_overruled(const char *const *lines, size_t i, const char *change) {
+  size_t n = strcspn(lines[i], " ");
+  if (change && strncmp(change, lines[i], n) == 0 && change[n] == ' ') return true;
+  for (size_t k = i + 1; lines[k]; k++)
+    if (strncmp(lines[k], lines[i], n + 1) == 0) return true;
+  return false;
+}
+
+static rlx_status write_line(rlx_file_writer *w, const char *architecture, const char *line) {
+  char key[128];
+  size_t n = strcspn(line, " ");
+  const char *value = line + n + (line[n] == ' ');
+  snprintf(key, sizeof key, "%s.%.*s", architecture, (int)n, line);
+  rlx_meta m = {.key = key};
+  if (!*value) return RLX_OK; /* the key is left out */
+  char *end;
+  m.number = strtod(value, &end);
+  m.kind = *end ? RLX_META_TEXT : strchr(value, '.') ? RLX_META_FLOAT : RLX_META_INT;
+  m.integer = m.kind == RLX_META_INT ? (int64_t)m.number : 0;
+  if (m.kind == RLX_META_TEXT) m.text = value, m.n = strlen(value);
+  return rlx_file_writer_meta(w, &m);
+}
+
+static rlx_status write_weight(const lm_model *m, size_t i, rlx_file_writer *w) {
+  const lm_weight *t = lm_model_weight(m, i);
+  void *data = rlx_mem_alloc(t->bytes);
+  rlx_status s = data ? lm_model_read(m, i, data) : RLX_FAIL(RLX_NO_MEMORY, "a weight");
+  if (!s) s = rlx_file_writer_bytes(w, data, t->bytes);
+  rlx_mem_free(data);
+  return s;
+}
+
+/* A model as GGUF; `change`: one line more, which overrules. */
+static rlx_status write_all(const lm_model *m, const char *architecture, const char *const *lines, const char *change,
+                            rlx_file_writer *w) {
+  rlx_meta name = {
+    .key = "general.architecture", .kind = RLX_META_TEXT, .text = architecture, .n = strlen(architecture)};
+  RLX_TRY(rlx_file_writer_meta(w, &name));
+  for (size_t i = 0; lines[i]; i++)
+    if (!is_overruled(lines, i, change)) RLX_TRY(write_line(w, architecture, lines[i]));
+  if (change) RLX_TRY(write_line(w, architecture, change));
+  for (size_t i = 0; i < lm_model_weights(m); i++) {
+    const lm_weight *t = lm_model_weight(m, i);
+    RLX_TRY(rlx_file_writer_tensor(w, t->name, t->dtype, t->shape));
+  }
+  for (size_t i = 0; i < lm_model_weights(m); i++) RLX_TRY(write_weight(m, i, w));
+  return rlx_file_writer_finish(w);
+}
+
+static rlx_status write_gguf(const lm_model *m, const char *architecture, const char *const *lines,
+                             const char *change) {
+  rlx_file_writer *w;
+  RLX_TRY(rlx_file_writer_create(folder_path("m.gguf"), &w));
+  rlx_status s = write_all(m, architecture, lines, change, w);
+  rlx_file_writer_destroy(w);
+  return s;
+}
+
+/* ---- The same logits ---- */
+
+static rlx_status check_run(const lm_golden *g, const lm_model *m, double tolerance) {
+  bool is_encoder = lm_model_facts(m)->is_encoder;
+  lm_graph_desc d = {.sequences = is_encoder ? 2 : 1,
+                     .tokens = TOKENS,
+                     .context = TOKENS,
+                     .result = is_encoder ? LM_EMBEDDING : LM_LOGITS};
+  const rlx_tensor *want = is_encoder ? &g->embedding : &g->logits;
+  int32_t position = 0, length = TOKENS;
+  lm_step step = {g->tokens.data,
+                  is_encoder ? NULL : &position,
+                  is_encoder ? g->lengths.data : &length,
+                  is_encoder ? "embedding" : "logits",
+                  got,
+                  want->bytes};
+  lm_world w;
+  rlx_executable *e = NULL;
+  rlx_status s = lm_world_open(m, "cpu", &w);
+  if (!s) s = lm_world_compile(&w, &d, &e);
+  if (!s) s = lm_step_run(e, &d, &step);
+  double difference = s ? 0 : lm_difference(got, want->data, want->bytes / sizeof(float));
+  rlx_executable_destroy(e);
+  lm_world_deinit(&w);
+  return s || difference <= tolerance ? s : RLX_FAIL(RLX_INVALID, "results differ by %g", difference);
+}
+
+/* Opens a file, and perhaps runs it. */
+static rlx_status check_file(const char *path, const lm_golden *g, double tolerance) {
+  rlx_file *f;
+  lm_model *m;
+  RLX_TRY(rlx_file_open(path, NULL, &f));
+  rlx_status s = lm_model_open(f, &m);
+  if (!s && g) s = check_run(g, m, tolerance);
+  lm_model_close(m);
+  rlx_file_close(f);
+  return s;
+}
+
+static rlx_status check_gguf(const char *golden, const char *architecture, const char *const *lines) {
+  lm_golden g;
+  rlx_status s = lm_golden_open(golden, &g);
+  if (!s) s = write_gguf(g.model, architecture, lines, NULL);
+  if (!s) s = check_file(folder_path("m.gguf"), &g, 1e-4);
+  lm_golden_deinit(&g);
+  return s;
+}
+
+TEST(every_family_as_gguf) {
+  CHECK(folder_begin());
+  CHECK_OK(check_gguf("llama", "llama", llama));
+  CHECK_OK(check_gguf("mistral", "llama", mistral));
+  CHECK_OK(check_gguf("mixtral", "llama", mixtral));
+  CHECK_OK(check_gguf("qwen2", "qwen2", qwen2));
+  CHECK_OK(check_gguf("qwen3", "qwen3", qwen3));
+  CHECK_OK(check_gguf("qwen3moe", "qwen3moe", qwen3moe));
+  CHECK_OK(check_gguf("gemma3", "gemma3", gemma3));
+  CHECK_OK(check_gguf("gpt2", "gpt2", gpt2));
+  CHECK_OK(check_gguf("mamba", "mamba", mamba));
+  CHECK_OK(check_gguf("bert", "bert", bert));
+}
+
+/* ---- What is refused ---- */
+
+typedef struct refusal {
+  const char *change, *part;
+  rlx_status code;
+} refusal;
+
+static const refusal refusals[] = {
+  {"block_count 3", "9 tensors are missing: blk.2.attn_norm.weight", RLX_INVALID},
+  {"block_count 1", "there is a tensor 'blk.1.attn_norm.weight'", RLX_INVALID},
+  {"block_count 0", "llama.block_count is 0", RLX_INVALID},
+  {"block_count 1000", "only 22 tensors", RLX_INVALID},
+  {"block_count 1000000", "at most 4096", RLX_INVALID},
+  {"block_count 4294967295", "llama.block_count is 4294967295", RLX_INVALID},
+  {"block_count two", "not a whole number", RLX_INVALID},
+  {"block_count ", "no 'llama.block_count'", RLX_INVALID},
+  {"embedding_length 35", "by the configuration it is [101, 35]", RLX_INVALID},
+  {"embedding_length -36", "expected 1 to", RLX_INVALID},
+  {"attention.head_count 5", "do not divide among 2", RLX_INVALID},
+  {"attention.head_count 4", "tensor 'blk.0.attn_q.weight' is [48, 36]; by the configuration it is [32, 36]",
+   RLX_INVALID},
+  {"attention.head_count_kv 4", "6 heads of queries do not divide among 4", RLX_INVALID},
+  {"attention.head_count_kv 3", "tensor 'blk.0.attn_k.weight'", RLX_INVALID},
+  {"attention.key_length 1073741824", "heads", RLX_UNSUPPORTED},
+  {"attention.value_length 4", "they must be equal", RLX_UNSUPPORTED},
+  {"vocab_size 100", "tensor 'token_embd.weight' is [101, 36]; by the configuration it is [100, 36]", RLX_INVALID},
+  {"feed_forward_length 45", "tensor 'blk.0.ffn_gate.weight'", RLX_INVALID},
+  {"rope.dimension_count 7", "7 of 8 elements", RLX_INVALID},
+  {"rope.dimension_count 10", "10 of 8 elements", RLX_INVALID},
+  {"rope.freq_base -1.0", "0 or more", RLX_INVALID},
+  {"rope.scaling.type yarn", "'yarn'", RLX_UNSUPPORTED},
+  {"attention.layer_norm_rms_epsilon ", "no 'llama.attention.layer_norm_rms_epsilon'", RLX_INVALID},
+  {"expert_count 4", "0 of 4 experts", RLX_INVALID},
+};
+
+TEST(metadata_that_contradicts_tensors) {
+  lm_golden g;
+  CHECK(folder_begin());
+  rlx_status s = lm_golden_open("llama", &g);
+  for (size_t i = 0; i < sizeof refusals / sizeof *refusals && !s; i++) {
+    const refusal *r = &refusals[i];
+    s = write_gguf(g.model, "llama", llama, r->change);
+    if (s) break;
+    rlx_status found = check_file(folder_path("m.gguf"), NULL, 0);
+    if (found != r->code || !strstr(rlx_message(), r->part))
+      s =
+        RLX_FAIL(RLX_INVALID, "'%s' gave '%s': %.300s", r->change, rlx_status_name(found), found ? rlx_message() : "");
+  }
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+}
+
+TEST(architectures_that_are_not_known) {
+  lm_golden g;
+  CHECK(folder_begin());
+  rlx_status s = lm_golden_open("llama", &g);
+  if (!s) s = write_gguf(g.model, "rwkv7", llama, NULL);
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+  CHECK_FAILS(check_file(folder_path("m.gguf"), NULL, 0), RLX_UNSUPPORTED, "'rwkv7'; families here are llama, qwen2");
+}
+
+/* ---- Folders ---- */
+
+/* All tensors of a golden model as f16, also norms and biases, beside a configuration. */
+static rlx_status write_half(const lm_golden *g, rlx_file_writer *w) {
+  uint32_t n = rlx_file_tensors(g->file);
+  for (uint32_t i = 0; i < n; i++) {
+    const rlx_file_tensor *t = rlx_file_tensor_at(g->file, i);
+    RLX_TRY(rlx_file_writer_tensor(w, t->name, RLX_F16, t->shape));
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    const rlx_file_tensor *t = rlx_file_tensor_at(g->file, i);
+    float *from = rlx_mem_alloc(t->bytes);
+    uint16_t *to = rlx_mem_alloc(t->bytes / 2);
+    rlx_status s =
+      from && to ? rlx_file_read_tensor(g->file, t, 0, from, t->bytes) : RLX_FAIL(RLX_NO_MEMORY, "a tensor");
+    for (size_t k = 0; k < t->bytes / 4 && !s; k++) to[k] = rlx_f32_to_f16(from[k]);
+    if (!s) s = rlx_file_writer_bytes(w, to, t->bytes / 2);
+    rlx_mem_free(from);
+    rlx_mem_free(to);
+    RLX_TRY(s);
+  }
+  return rlx_file_writer_finish(w);
+}
+
+static rlx_status write_folder(const lm_golden *g, const char *config) {
+  rlx_file_writer *w;
+  RLX_TRY(rlx_file_write(folder_path("config.json"), config, strlen(config)));
+  RLX_TRY(rlx_file_writer_create(folder_path("model.safetensors"), &w));
+  rlx_status s = write_half(g, w);
+  rlx_file_writer_destroy(w);
+  return s;
+}
+
+static rlx_status check_half(const char *name) {
+  lm_golden g;
+  rlx_meta config = {.kind = RLX_META_NONE};
+  rlx_status s = lm_golden_open(name, &g);
+  if (!s && !rlx_file_meta_find(g.file, "config.json", &config)) s = RLX_FAIL(RLX_NOT_FOUND, "no config.json");
+  if (!s) s = write_folder(&g, config.text);
+  if (!s) s = check_file(folder_name(), &g, 3e-2);
+  lm_golden_deinit(&g);
+  return s;
+}
+
+/* What rounding the weights costs (2 % of mamba's largest logit, as much in PyTorch) is far from what a mistake would:
+ * reordered rows, transposed and stacked matrices and converted vectors, all from half as many bytes. */
+TEST(folders_of_f16) {
+  static const char *const names[] = {"llama", "mixtral", "qwen2", "gemma3", "gpt2", "mamba", "bert"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    CHECK(folder_begin());
+    CHECK_OK(check_half(names[i]));
+  }
+}
+
+/* config.json of the llama golden with one text in it replaced. */
+static rlx_status check_config(const lm_golden *g, const char *from, const char *to) {
+  rlx_meta config;
+  char text[4096];
+  if (!rlx_file_meta_find(g->file, "config.json", &config)) return RLX_FAIL(RLX_IO, "no config.json");
+  const char *at = strstr(config.text, from);
+  if (!at) return RLX_FAIL(RLX_IO, "config.json has no <%s>", from);
+  snprintf(text, sizeof text, "%.*s%s%s", (int)(at - config.text), config.text, to, at + strlen(from));
+  rlx_status s = write_folder(g, text);
+  return s ? s : check_file(folder_name(), NULL, 0);
+}
+
+TEST(configurations_that_are_wrong) {
+  static const struct {
+    const char *from, *to, *part;
+    rlx_status code;
+  } cases[] = {
+    {"{", "", "config.json: line", RLX_INVALID},
+    {"LlamaForCausalLM", "NobodyForCausalLM", "'NobodyForCausalLM'; families here are", RLX_UNSUPPORTED},
+    {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "layers.2.input_layernorm.weight", RLX_INVALID},
+    {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1", "there is a tensor 'model.layers.1", RLX_INVALID},
+    {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2.5", "num_hidden_layers is not a whole number", RLX_INVALID},
+    {"\"num_hidden_layers\": 2", "\"other\": 2", "config.json has no 'num_hidden_layers'", RLX_INVALID},
+    {"\"num_key_value_heads\": 2", "\"num_key_value_heads\": 5", "do not divide", RLX_INVALID},
+    {"\"vocab_size\": 101", "\"vocab_size\": 102", "embed_tokens.weight' is [101, 36]", RLX_INVALID},
+    {"\"hidden_act\": \"silu\"", "\"hidden_act\": \"snake\"", "'snake'", RLX_UNSUPPORTED},
+    {"\"rope_type\": \"llama3\"", "\"rope_type\": \"yarn\"", "'yarn'", RLX_UNSUPPORTED},
+    {"\"factor\": 8.0", "\"factor\": \"8\"", "factor", RLX_INVALID},
+    {"\"low_freq_factor\": 1.0", "\"low_freq_factor\": 9.0", "high_freq_factor", RLX_INVALID},
+  };
+  lm_golden g;
+  CHECK(folder_begin());
+  rlx_status s = lm_golden_open("llama", &g);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases && !s; i++) {
+    rlx_status found = check_config(&g, cases[i].from, cases[i].to);
+    if (found != cases[i].code || !strstr(rlx_message(), cases[i].part))
+      s = RLX_FAIL(RLX_INVALID, "'%s' gave '%s': %.300s", cases[i].to, rlx_status_name(found),
+                   found ? rlx_message() : "");
+  }
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+}
+
+TEST(tensors_without_a_configuration) {
+  lm_golden g;
+  CHECK(folder_begin());
+  rlx_status s = lm_golden_open("llama", &g);
+  if (!s) s = write_folder(&g, "{}");
+  if (!s && remove(folder_path("config.json"))) s = RLX_FAIL(RLX_IO, "cannot remove config.json");
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+  CHECK_FAILS(check_file(folder_path("model.safetensors"), NULL, 0), RLX_INVALID, "config.json");
+}
+
+/* ---- Graphs ---- */
+
+TEST(graphs_that_cannot_be) {
+  lm_golden g, e;
+  rlx_graph *graph = NULL;
+  rlx_status s = lm_golden_open("llama", &g), t = lm_golden_open("bert", &e);
+  lm_graph_desc d = {.sequences = 1, .tokens = 4, .context = 8, .result = LM_LAST}, none = d, small = d, embeds = d,
+                odd = d;
+  none.tokens = 0;
+  small.context = 3;
+  embeds.result = LM_EMBEDDING;
+  odd.cache = RLX_I8;
+  rlx_status found[5] = {RLX_OK};
+  if (!s && !t) {
+    found[0] = lm_graph_build(g.model, &none, &graph);
+    found[1] = lm_graph_build(g.model, &small, &graph);
+    found[2] = lm_graph_build(g.model, &embeds, &graph);
+    found[3] = lm_graph_build(e.model, &d, &graph);
+    found[4] = lm_graph_build(g.model, &odd, &graph);
+  }
+  lm_golden_deinit(&g);
+  lm_golden_deinit(&e);
+  CHECK_OK(s);
+  CHECK_OK(t);
+  CHECK_EQ_INT(found[0], RLX_INVALID);
+  CHECK_EQ_INT(found[1], RLX_INVALID);
+  CHECK_EQ_INT(found[2], RLX_UNSUPPORTED);
+  CHECK_EQ_INT(found[3], RLX_UNSUPPORTED);
+  CHECK_EQ_INT(found[4], RLX_UNSUPPORTED);
+  CHECK(!graph);
+}
+
+static rlx_status open_and_build(void *user) {
+  lm_model *m;
+  rlx_graph *g = NULL;
+  RLX_TRY(lm_model_open(user, &m));
+  lm_graph_desc d = {.sequences = 1, .tokens = 2, .context = 4, .result = LM_TOKEN, .temperature = 1};
+  rlx_status s = lm_graph_build(m, &d, &g);
+  for (size_t i = 0; i < lm_model_weights(m) && !s; i++) {
+    static double data[4096];
+    if (lm_model_weight(m, i)->bytes <= sizeof data) s = lm_model_read(m, i, data);
+  }
+  rlx_graph_destroy(g);
+  lm_model_close(m);
+  return s;
+}
+
+/* Gemma 3 has windows, factors and recipes to allocate for; mixtral stacks. */
+TEST(out_of_memory) {
+  static const char *const names[] = {"gemma3", "mixtral", "llama"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    lm_golden g;
+    rlx_status s = lm_golden_open(names[i], &g);
+    if (!s) s = alloc_sweep(open_and_build, g.file);
+    lm_golden_deinit(&g);
+    CHECK_OK(s);
+  }
+}
