@@ -34,6 +34,7 @@ static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   rlx_node qkv = lm_linear(b, "blk.%.attn_qkv", i, lm_layer_norm(b, "blk.%.attn_norm", i, x));
   rlx_node y = lm_attend(b, i, part(b, qkv, 0), part(b, qkv, 1), part(b, qkv, 2));
   x = rlx_add(b->g, x, lm_linear(b, "blk.%.attn_output", i, y));
+  x = lm_rows_that_count(b, i, x);
   rlx_node h = lm_activate(b, lm_linear(b, "blk.%.ffn_up", i, lm_layer_norm(b, "blk.%.ffn_norm", i, x)));
   return rlx_add(b->g, x, lm_linear(b, "blk.%.ffn_down", i, h));
 }

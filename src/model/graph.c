@@ -29,13 +29,20 @@ static void make_inputs(lm_build *b) {
                               (size_t)b->c->rotated / 2 * sizeof(float));
 }
 
-/* [B, T, width] to [B, width]: of each sequence the last row that counts. */
+/* Of each sequence the last row that counts: [B, T, width] to [B, 1, width]. */
 static rlx_node last_rows(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
-  if (b->tokens == 1) return rlx_reshape(g, x, RLX_DIMS(b->sequences, b->c->width));
+  if (b->tokens == 1) return x;
   rlx_node first = rlx_range(g, -1, (double)b->tokens, b->sequences, RLX_I32); /* of each sequence, less one */
   rlx_node rows = rlx_reshape(g, x, RLX_DIMS(b->sequences * b->tokens, b->c->width));
-  return rlx_gather(g, rows, rlx_add(g, first, b->length), 0);
+  rows = rlx_gather(g, rows, rlx_add(g, first, b->length), 0);
+  b->tokens = 1;
+  return rlx_reshape(g, rows, RLX_DIMS(b->sequences, 1, b->c->width));
+}
+
+rlx_node lm_rows_that_count(lm_build *b, uint32_t layer, rlx_node x) {
+  bool is_last = layer + 1 == (uint32_t)b->c->layers;
+  return is_last && (b->d->result == LM_LAST || b->d->result == LM_TOKEN) ? last_rows(b, x) : x;
 }
 
 /* Embeddings of texts: the rows that count, averaged (or the first), then brought to unit length. */
@@ -78,6 +85,7 @@ static void make_result(lm_build *b, rlx_node x) {
   rlx_output(g, "next", b->seen);
   if (d->result == LM_NONE) return;
   rlx_node logits = logits_of(b, d->result == LM_LOGITS ? x : last_rows(b, x));
+  if (d->result != LM_LOGITS) logits = rlx_reshape(g, logits, RLX_DIMS(b->sequences, b->c->vocabulary));
   if (d->result == LM_TOKEN) {
     rlx_sample_desc how = {.top_k = d->top_k, .top_p = d->top_p, .min_p = d->min_p};
     if (d->temperature > 0) how.draw = draw_number(b);

@@ -14,7 +14,7 @@ typedef struct lm_build {
   const lm_config *c;
   const lm_graph_desc *d;
   rlx_graph *g;
-  int64_t sequences, tokens; /* B, T */
+  int64_t sequences, tokens; /* B, T; T is 1 once only the last rows are left */
   rlx_node ids;              /* i32 [B, T] */
   rlx_node position;         /* i32 [B]; none in an encoder */
   rlx_node length;           /* i32 [B]; none where T is 1 */
@@ -45,6 +45,10 @@ rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node
 rlx_node lm_gated(lm_build *b, uint32_t layer, rlx_node x);
 /* The same by the experts that the router picks for each token. */
 rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x);
+
+/* Called between the parts of a layer, once attention has seen all tokens: in the last layer, only the rows that the result
+ * reads go on, [B, T, width] or one per sequence. */
+rlx_node lm_rows_that_count(lm_build *b, uint32_t layer, rlx_node x);
 
 /* i32 constants, for arithmetic on positions. */
 rlx_node lm_i32(lm_build *b, int32_t value);
