@@ -99,7 +99,7 @@ static size_t list_inputs(const lm_graph_desc *d, const lm_step *s, rlx_named_te
 rlx_status lm_step_run(rlx_executable *e, const lm_graph_desc *d, const lm_step *s) {
   rlx_named_tensor in[3], out = {s->result, {.data = s->out, .bytes = s->bytes}};
   size_t n = list_inputs(d, s, in);
-  out.tensor.dtype = d->result == LM_TOKEN ? RLX_I32 : RLX_F32;
+  out.tensor.dtype = d->result == LM_TOKEN || d->result == LM_NONE ? RLX_I32 : RLX_F32;
   return rlx_run(e, in, n, &out, 1);
 }
 

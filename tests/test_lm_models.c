@@ -25,10 +25,12 @@ static rlx_status feeder_open(lm_world *w, uint32_t sequences, uint32_t tokens, 
   return lm_world_compile(w, &out->desc, &out->program);
 }
 
+static const char *result_name(lm_result r) { return r == LM_TOKEN ? "token" : r == LM_NONE ? "next" : "logits"; }
+
 static rlx_status feed(feeder *f, const int32_t *tokens, const int32_t *position, const int32_t *length, void *out,
                        size_t bytes) {
-  const char *result = f->desc.result == LM_TOKEN ? "token" : "logits";
-  return lm_step_run(f->program, &f->desc, &(lm_step){tokens, position, length, result, out, bytes});
+  lm_step step = {tokens, position, length, result_name(f->desc.result), out, bytes};
+  return lm_step_run(f->program, &f->desc, &step);
 }
 
 /* ---- One sequence ---- */
@@ -124,10 +126,37 @@ static rlx_status check_two(const lm_golden *g, lm_world *w) {
                  b ? "second of two" : "first of two");
       at[b] += lengths[i][b];
     }
+    int32_t next[2] = {-1, -1};
+    rlx_tensor read = {.dtype = RLX_I32, .data = next, .bytes = sizeof next};
+    if (!s) s = rlx_executable_read(f.program, "next", &read);
+    if (!s && (next[0] != at[0] || next[1] != at[1]))
+      s = rlx_fail(RLX_INVALID, "next is %d and %d, not %d and %d", (int)next[0], (int)next[1], (int)at[0], (int)at[1]);
   }
   if (!s && (at[0] != TOKENS || at[1] != TOKENS)) s = rlx_fail(RLX_INVALID, "the test fed %d tokens", (int)at[0]);
   rlx_executable_destroy(f.program);
   rlx_states_destroy(two.states);
+  return s;
+}
+
+/* Two thirds of the text are only remembered; then the last row is asked for, also of a cache of f16. */
+static rlx_status check_remembered(const lm_golden *g, lm_world *w, rlx_dtype cache, double tolerance) {
+  enum { FIRST = 16, REST = TOKENS - FIRST };
+  feeder some = {.desc = {.sequences = 1, .tokens = FIRST, .context = CONTEXT, .cache = cache, .result = LM_NONE}};
+  feeder rest = {.desc = {.sequences = 1, .tokens = REST, .context = CONTEXT, .cache = cache, .result = LM_LAST}};
+  int32_t position[2] = {0, FIRST}, length[2] = {FIRST, REST}, next = -1;
+  size_t row = (size_t)g->logits.shape.v[1];
+  lm_world own = *w;
+  RLX_TRY(rlx_states_create(w->session, &own.states));
+  rlx_status s = lm_world_compile(&own, &some.desc, &some.program);
+  if (!s) s = lm_world_compile(&own, &rest.desc, &rest.program);
+  if (!s) s = feed(&some, g->tokens.data, &position[0], &length[0], &next, sizeof next);
+  if (!s && next != FIRST) s = rlx_fail(RLX_INVALID, "next is %d after %d tokens", (int)next, (int)FIRST);
+  if (!s) s = feed(&rest, (const int32_t *)g->tokens.data + FIRST, &position[1], &length[1], got, row * sizeof(float));
+  double d = s ? 0 : lm_difference(got, want_row(g, TOKENS - 1), row);
+  if (!s && d > tolerance) s = rlx_fail(RLX_INVALID, "after remembering: the last row differs by %g", d);
+  rlx_executable_destroy(some.program);
+  rlx_executable_destroy(rest.program);
+  rlx_states_destroy(own.states);
   return s;
 }
 
@@ -154,6 +183,8 @@ static rlx_status check_all(const lm_golden *g, lm_world *w) {
   RLX_TRY(check_single(g, w));
   RLX_TRY(check_padded(g, w));
   RLX_TRY(check_two(g, w));
+  RLX_TRY(check_remembered(g, w, RLX_F32, TOLERANCE));
+  RLX_TRY(check_remembered(g, w, RLX_F16, 1e-2));
   return check_greedy(g, w);
 }
 
@@ -178,6 +209,39 @@ TEST(gemma2) { CHECK_OK(check_family("gemma2")); }
 TEST(gemma3) { CHECK_OK(check_family("gemma3")); }
 TEST(gpt2) { CHECK_OK(check_family("gpt2")); }
 TEST(mamba) { CHECK_OK(check_family("mamba")); }
+
+/* ---- Drawing ---- */
+
+/* The same draw at the same position gives the same token, and other draws give others now and then. */
+static rlx_status check_draws(const lm_golden *g, lm_world *w) {
+  lm_graph_desc d = {.sequences = 1, .tokens = TOKENS, .context = CONTEXT, .result = LM_TOKEN, .temperature = 5};
+  rlx_executable *e;
+  RLX_TRY(lm_world_compile(w, &d, &e));
+  int32_t position = 0, length = TOKENS, token[20];
+  rlx_status s = RLX_OK;
+  int n_other = 0;
+  for (int32_t i = 0; i < 20 && !s; i++) {
+    int32_t draw = i / 2;
+    rlx_tensor t = {RLX_I32, RLX_SCALAR, &draw, sizeof draw};
+    s = rlx_executable_write(e, "draw", &t);
+    if (!s) s = lm_step_run(e, &d, &(lm_step){g->tokens.data, &position, &length, "token", &token[i], sizeof *token});
+    if (!s && i % 2 && token[i] != token[i - 1]) s = rlx_fail(RLX_INVALID, "draw %d gave two tokens", (int)draw);
+    n_other += i > 0 && !s && token[i] != token[0];
+  }
+  rlx_executable_destroy(e);
+  return s || n_other > 0 ? s : rlx_fail(RLX_INVALID, "ten draws gave one token");
+}
+
+TEST(tokens_are_drawn) {
+  lm_golden g;
+  lm_world w = {.model = NULL};
+  rlx_status s = lm_golden_open("llama", &g);
+  if (!s) s = lm_world_open(g.model, "cpu", &w);
+  if (!s) s = check_draws(&g, &w);
+  lm_world_deinit(&w);
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+}
 
 /* ---- Encoders ---- */
 
