@@ -2,7 +2,7 @@
  *
  *   rlx_lm *lm;
  *   if (rlx_lm_load(&(rlx_lm_desc){.struct_bytes = sizeof(rlx_lm_desc), .path = "model.gguf"}, &lm)) puts(rlx_message());
- *   rlx_lm_generate(lm, "Once upon a time", &(rlx_lm_options){.struct_bytes = sizeof(rlx_lm_options), .tokens = 64}, say, NULL,
+ *   rlx_lm_generate(lm, "Once upon a time", 16, &(rlx_lm_options){.struct_bytes = sizeof(rlx_lm_options), .tokens = 64}, say, NULL,
  *                   NULL);
  *
  * This part is a header of its own because it can be left out of the library (-DRLX_LM=OFF): it is the only one that links
@@ -190,11 +190,14 @@ typedef struct rlx_lm_info {
   double load_seconds;
 } rlx_lm_info;
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_device(const rlx_lm *lm, rlx_device_info *out);
 RLX_API const rlx_file *rlx_lm_file(const rlx_lm *lm);
 RLX_API const rlx_tokenizer *rlx_lm_tokenizer(const rlx_lm *lm); /* NULL where the file has none */
 
 /* Sequences 0 .. sequences - 1 each have tokens of their own. All calls go on from what a sequence holds. */
 RLX_API uint32_t rlx_lm_length(const rlx_lm *lm, uint32_t sequence);
+/* Its tokens; they live until the next call that changes the sequence. n may be NULL. */
+RLX_API const int32_t *rlx_lm_tokens(const rlx_lm *lm, uint32_t sequence, size_t *n);
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence,
                                                   uint32_t tokens); /* forgets the rest */
 /* Appends tokens. logits (may be NULL): room for n rows of the vocabulary where `all`, else for one, the last token's. */
@@ -223,13 +226,31 @@ typedef struct rlx_lm_stats {
 } rlx_lm_stats;
 /* Called with each piece of text, whole UTF-8 characters. */
 typedef void (*rlx_lm_text_fn)(void *user, const char *text, size_t bytes);
-/* Prompt text, or tokens where `ids` is not NULL; the sequence holds prompt and answer afterwards. A stop by `cancel` is no
- * failure. stats may be NULL. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, const rlx_lm_options *options,
-                                                  rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats);
+/* Continues the sequence with a prompt and what the model makes of it, which the sequence holds afterwards. In the first prompt
+ * of a sequence the model's own opening token is added. A stop by `cancel` is no failure. stats may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes,
+                                                  const rlx_lm_options *options, rlx_lm_text_fn fn, void *user,
+                                                  rlx_lm_stats *stats);
+/* The next turn of a conversation, whose messages are all given each time: what the sequence holds of them already is kept, the
+ * rest computed. chat_template: its name; NULL: the file's own. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages,
+                                               size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn, void *user,
+                                               rlx_lm_stats *stats);
+/* Tokens in and out; fn returns false to end it. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n,
                                                       const rlx_lm_options *options, bool (*fn)(void *user, int32_t id),
                                                       void *user, rlx_lm_stats *stats);
+
+/* Several sequences in one step: prompts[i] continues sequence i, 0 < n <= sequences. fn is told whose token it is and ends that
+ * sequence by returning false. `tokens` counts for each; stats.tokens for all together. No `shift` here. */
+typedef struct rlx_lm_prompt {
+  const int32_t *ids;
+  size_t n;
+} rlx_lm_prompt;
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n,
+                                                        const rlx_lm_options *options,
+                                                        bool (*fn)(void *user, uint32_t sequence, int32_t id),
+                                                        void *user, rlx_lm_stats *stats);
 
 /* Embeddings of an encoder: `width` numbers of unit length for a text. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out);

@@ -1,0 +1,114 @@
+/* Several sequences in one step, each with its own length: weights are read once for all of them.
+ *
+ * Prompts are computed one after the other. A sequence that has ended, or was not asked for, keeps its row of the step: it gets
+ * some token behind its own, where nothing looks, and the next real token overwrites it. */
+#include "base/log.h"
+#include "model/engine.h"
+
+typedef bool (*row_fn)(void *user, uint32_t sequence, int32_t id);
+
+typedef struct batch {
+  rlx_lm *lm;
+  const rlx_lm_options *options;
+  lm_program *program;
+  rlx_lm_stats *stats;
+  size_t n;       /* sequences that were asked for */
+  size_t running; /* of them */
+  uint32_t *left; /* tokens each may still draw */
+} batch;
+
+static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
+  rlx_lm *lm = b->lm;
+  bool is_recurrent = lm_model_facts(lm->model)->is_recurrent;
+  for (size_t i = 0; i < b->n; i++) {
+    uint32_t sequence = (uint32_t)i;
+    lm_sequence *q = &lm->sequences[i];
+    RLX_TRY_AT(lm_push(lm, sequence, prompts[i].ids, prompts[i].n), "sequence %u", (unsigned)sequence);
+    if (!q->ids.n) return RLX_FAIL(RLX_INVALID, "sequence %u has no tokens to continue", (unsigned)sequence);
+    if (q->done == q->ids.n) q->done = is_recurrent ? 0 : q->done - 1;
+    b->stats->prompt_tokens += (uint32_t)q->ids.n - q->done;
+    RLX_TRY(lm_catch_up(lm, sequence, 1, b->options->cancel, user));
+    b->left[i] = b->options->tokens ? b->options->tokens : UINT32_MAX;
+  }
+  b->running = b->n;
+  return lm_release(lm);
+}
+
+static void place_idle(rlx_lm *lm, lm_sequence *q) {
+  if (lm_model_facts(lm->model)->is_recurrent) q->done = 0; /* its summary takes the empty token in: to be made again */
+  else if (q->done == lm->context) q->done--;
+}
+
+static rlx_status step(batch *b) {
+  rlx_lm *lm = b->lm;
+  lm_program *p = b->program;
+  for (uint32_t i = 0; i < lm->n_sequences; i++) {
+    lm_sequence *q = &lm->sequences[i];
+    bool runs = i < b->n && b->left[i] > 0;
+    if (!runs) place_idle(lm, q);
+    p->tokens[i] = runs ? q->ids.v[q->done] : 0;
+    p->position[i] = (int32_t)q->done;
+  }
+  RLX_TRY(lm_program_write(lm, p));
+  return rlx_executable_run(p->executable);
+}
+
+/* Whether the sequence goes on after the token it drew. */
+static rlx_status take(batch *b, uint32_t i, row_fn fn, void *user) {
+  lm_sequence *q = &b->lm->sequences[i];
+  const rlx_tokenizer *t = b->lm->tokenizer;
+  int32_t id = b->program->drawn[i];
+  q->done++;
+  b->stats->tokens++;
+  bool ends = !b->options->ignore_end && t && rlx_tokenizer_is_end(t, id);
+  if (q->ids.n == b->lm->context) {
+    b->left[i] = 0; /* no room even for this one */
+  } else {
+    RLX_TRY(lm_push(b->lm, i, &id, 1));
+    b->left[i] = ends || !fn(user, i, id) ? 0 : b->left[i] - 1;
+  }
+  if (!b->left[i]) b->running--;
+  return RLX_OK;
+}
+
+static rlx_status run(batch *b, const rlx_lm_prompt *prompts, row_fn fn, void *user) {
+  lm_graph_desc want = lm_drawing(b->options, b->lm->n_sequences);
+  RLX_TRY(lm_program_get(b->lm, &want, &b->program));
+  uint64_t begin = rlx_now_ns();
+  RLX_TRY(start(b, prompts, user));
+  b->stats->prompt_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
+  begin = rlx_now_ns();
+  b->program->draw = lm_first_draw(b->options->seed);
+  while (b->running) {
+    RLX_TRY(step(b));
+    for (uint32_t i = 0; i < b->n; i++)
+      if (b->left[i]) RLX_TRY(take(b, i, fn, user));
+    b->stats->seconds = 1e-9 * (double)(rlx_now_ns() - begin);
+    if (b->running && b->options->cancel && b->options->cancel(user)) {
+      b->stats->ended = "cancelled";
+      return RLX_OK;
+    }
+  }
+  b->stats->ended = "length";
+  return RLX_OK;
+}
+
+rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
+                                 bool (*fn)(void *user, uint32_t sequence, int32_t id), void *user,
+                                 rlx_lm_stats *stats) {
+  rlx_lm_stats own;
+  if (!stats) stats = &own;
+  *stats = (rlx_lm_stats){0};
+  if (!options || !fn || !prompts)
+    return RLX_FAIL(RLX_INVALID, "rlx_lm_generate_batch: %s is NULL", !options ? "options" : !fn ? "fn" : "prompts");
+  RLX_TRY(lm_check_options(lm, options));
+  if (n == 0 || n > lm->n_sequences)
+    return RLX_FAIL(RLX_INVALID, "%zu prompts at once: the model was loaded for 1 to %u", n, (unsigned)lm->n_sequences);
+  for (size_t i = 0; i < n; i++)
+    if (prompts[i].n && !prompts[i].ids) return RLX_FAIL(RLX_INVALID, "rlx_lm_generate_batch: prompt %zu is NULL", i);
+  batch b = {.lm = lm, .options = options, .stats = stats, .n = n, .left = rlx_mem_calloc(n, sizeof *b.left)};
+  if (!b.left) return RLX_FAIL(RLX_NO_MEMORY, "%zu sequences", n);
+  rlx_status s = run(&b, prompts, fn, user);
+  rlx_mem_free(b.left);
+  return s;
+}

@@ -1,0 +1,303 @@
+/* Loading a model: the file, its configuration, programs, weights. */
+#include "model/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MOST_SEQUENCES = 256, MOST_CHUNK = 4096 };
+
+/* ---- programs ---- */
+
+static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
+  return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
+         a->result == b->result &&
+         (a->result != LM_TOKEN ||
+          (a->temperature == b->temperature && a->top_p == b->top_p && a->min_p == b->min_p && a->top_k == b->top_k));
+}
+
+static void program_destroy(lm_program *p) {
+  if (!p) return;
+  rlx_executable_destroy(p->executable);
+  rlx_mem_free(p->tokens);
+  rlx_mem_free(p->position);
+  rlx_mem_free(p->length);
+  rlx_mem_free(p->drawn);
+  rlx_mem_free(p);
+}
+
+/* What crosses to the host at every run gets a fixed place, so that a run allocates nothing. */
+static rlx_status make_buffers(lm_program *p) {
+  size_t n_seq = p->desc.sequences, n = n_seq * p->desc.tokens;
+  p->tokens = rlx_mem_calloc(n, sizeof *p->tokens);
+  p->position = rlx_mem_calloc(n_seq, sizeof *p->position);
+  p->drawn = rlx_mem_calloc(n_seq, sizeof *p->drawn);
+  if (p->desc.tokens > 1) p->length = rlx_mem_calloc(n_seq, sizeof *p->length);
+  if (!p->tokens || !p->position || !p->drawn || (p->desc.tokens > 1 && !p->length))
+    return RLX_FAIL(RLX_NO_MEMORY, "the inputs of a program for %zu tokens", n);
+  const rlx_graph *g = rlx_executable_graph(p->executable);
+  const char *name;
+  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++)
+    if (rlx_graph_output(g, i, &name) && strcmp(name, "logits") == 0) p->logits = i;
+  if (p->desc.result != LM_TOKEN) return RLX_OK;
+  RLX_TRY(rlx_executable_bind(p->executable, "token", p->drawn, n_seq * sizeof *p->drawn));
+  if (n > 1) return RLX_OK; /* of several, some end before the others: batch.c says what goes in */
+  RLX_TRY(rlx_executable_feed(p->executable, "token", "tokens"));
+  return rlx_executable_feed(p->executable, "next", "position");
+}
+
+static rlx_status program_create(rlx_lm *lm, const lm_graph_desc *want, lm_program **out) {
+  rlx_graph *g = NULL;
+  lm_program *p = *out = rlx_new(lm_program);
+  if (!p) return RLX_FAIL(RLX_NO_MEMORY, "a program of the model");
+  p->desc = *want;
+  RLX_TRY(lm_graph_build(lm->model, want, &g));
+  rlx_compile_options options = {.struct_bytes = sizeof options,
+                                 .weights = lm->weights,
+                                 .states = want->sequences > 1 ? lm->batch : lm->states,
+                                 .exact = lm->exact,
+                                 .plan_only = lm->is_dry};
+  rlx_status s = rlx_compile(lm->session, g, &options, &p->executable);
+  rlx_graph_destroy(g);
+  return s || lm->is_dry ? s : make_buffers(p);
+}
+
+rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **out) {
+  *out = NULL;
+  lm_graph_desc full = *want;
+  full.context = lm->context;
+  full.cache = lm->cache;
+  for (size_t i = 0; i < lm->programs.n; i++)
+    if (same_desc(&lm->programs.v[i]->desc, &full)) {
+      *out = lm->programs.v[i];
+      return RLX_OK;
+    }
+  lm_program *p;
+  rlx_status s = program_create(lm, &full, &p);
+  if (!s && !rlx_array_push(&lm->programs, p)) s = RLX_FAIL(RLX_NO_MEMORY, "the programs of the model");
+  if (s) {
+    program_destroy(p);
+    return s;
+  }
+  *out = p;
+  return RLX_OK;
+}
+
+rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
+  int64_t n_seq = p->desc.sequences;
+  rlx_executable *e = p->executable;
+  rlx_tensor tokens = {RLX_I32, {.v = {n_seq, p->desc.tokens}, .n = 2}, p->tokens, 0};
+  rlx_tensor row = {RLX_I32, {.v = {n_seq}, .n = 1}, p->position, (size_t)n_seq * sizeof *p->position};
+  tokens.bytes = row.bytes * p->desc.tokens;
+  RLX_TRY(rlx_executable_write(e, "tokens", &tokens));
+  if (!lm_model_facts(lm->model)->is_encoder) RLX_TRY(rlx_executable_write(e, "position", &row));
+  row.data = p->length;
+  if (p->length) RLX_TRY(rlx_executable_write(e, "length", &row));
+  rlx_tensor draw = {RLX_I32, {.n = 0}, &p->draw, sizeof p->draw};
+  bool draws = p->desc.result == LM_TOKEN && p->desc.temperature > 0;
+  return draws ? rlx_executable_write(e, "draw", &draw) : RLX_OK;
+}
+
+/* ---- loading ---- */
+
+static rlx_status load_weight(rlx_lm *lm, size_t i, void **buffer, size_t *room) {
+  const lm_weight *w = lm_model_weight(lm->model, i);
+  if (w->bytes > *room) {
+    rlx_mem_free(*buffer);
+    *room = 0;
+    if (!(*buffer = rlx_mem_alloc(w->bytes)))
+      return RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", w->name, w->bytes);
+    *room = w->bytes;
+  }
+  RLX_TRY(lm_model_read(lm->model, i, *buffer));
+  return rlx_weights_set(lm->weights, w->name, &(rlx_tensor){w->dtype, w->shape, *buffer, w->bytes});
+}
+
+static rlx_status load_weights(rlx_lm *lm, const rlx_watch *watch) {
+  size_t n = lm_model_weights(lm->model), room = 0;
+  uint64_t done = 0, total = 0;
+  void *buffer = NULL;
+  rlx_status s = RLX_OK;
+  for (size_t i = 0; i < n; i++) total += lm_model_weight(lm->model, i)->bytes;
+  for (size_t i = 0; i < n && !s; i++) {
+    if (watch->cancel && watch->cancel(watch->user)) s = RLX_FAIL(RLX_CANCELLED, "loading was stopped");
+    if (!s) s = load_weight(lm, i, &buffer, &room);
+    done += lm_model_weight(lm->model, i)->bytes;
+    if (!s && watch->progress) watch->progress(watch->user, "load", done, total);
+  }
+  rlx_mem_free(buffer);
+  lm->is_loaded = !s;
+  return s;
+}
+
+static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
+  lm->session = d->session;
+  if (!lm->session) {
+    rlx_session_desc sd = {.struct_bytes = sizeof sd, .device = d->device, .threads = d->threads};
+    RLX_TRY(rlx_session_create(&sd, &lm->session));
+    lm->owns_session = true;
+  }
+  RLX_TRY(rlx_weights_create(lm->session, &lm->weights));
+  RLX_TRY(rlx_states_create(lm->session, &lm->states));
+  if (lm->n_sequences > 1) RLX_TRY(rlx_states_create(lm->session, &lm->batch));
+  return RLX_OK;
+}
+
+static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
+  const lm_facts *facts = lm_model_facts(lm->model);
+  if (d->cache != RLX_F32 && d->cache != RLX_F16)
+    return RLX_FAIL(RLX_INVALID, "keys and values are kept as f32 or f16, not as type %d", (int)d->cache);
+  if (d->context > (1u << 24))
+    return RLX_FAIL(RLX_INVALID, "a context of %u tokens: at most 2^24", (unsigned)d->context);
+  if (d->sequences > MOST_SEQUENCES)
+    return RLX_FAIL(RLX_INVALID, "%u sequences at once: at most %d", (unsigned)d->sequences, (int)MOST_SEQUENCES);
+  if (d->chunk > MOST_CHUNK)
+    return RLX_FAIL(RLX_INVALID, "chunks of %u tokens: at most %d", (unsigned)d->chunk, (int)MOST_CHUNK);
+  uint32_t own = facts->context ? facts->context : DEFAULT_CONTEXT;
+  lm->context = d->context ? d->context : own < DEFAULT_CONTEXT ? own : DEFAULT_CONTEXT;
+  if (facts->is_encoder && lm->context > own)
+    return RLX_FAIL(RLX_INVALID, "a context of %u tokens: this model has places for %u", (unsigned)lm->context,
+                    (unsigned)own);
+  if (lm->context > own)
+    rlx_log_write(RLX_LOG_WARN, "a context of %u tokens is more than the %u the model was made for",
+                  (unsigned)lm->context, (unsigned)own);
+  lm->chunk = d->chunk ? d->chunk : DEFAULT_CHUNK;
+  if (lm->chunk > lm->context) lm->chunk = lm->context;
+  lm->n_sequences = d->sequences ? d->sequences : 1;
+  lm->holder = LM_NOBODY;
+  lm->cache = d->cache;
+  lm->exact = d->exact;
+  lm->is_dry = d->dry_run;
+  lm->sequences = rlx_mem_calloc(lm->n_sequences, sizeof *lm->sequences);
+  return lm->sequences ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "%u sequences", (unsigned)lm->n_sequences);
+}
+
+/* What every use of the model needs, before the weights come: so they are packed as these programs want them. */
+static rlx_status first_programs(rlx_lm *lm) {
+  lm_program *p;
+  if (lm_model_facts(lm->model)->is_encoder)
+    return lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = lm->chunk, .result = LM_EMBEDDING}, &p);
+  RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = 1, .result = LM_TOKEN}, &p));
+  if (lm->chunk > 1)
+    RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = lm->chunk, .result = LM_NONE}, &p));
+  if (lm->n_sequences > 1)
+    RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = lm->n_sequences, .tokens = 1, .result = LM_TOKEN}, &p));
+  return RLX_OK;
+}
+
+static rlx_status load(rlx_lm *lm, const rlx_lm_desc *d) {
+  RLX_TRY(rlx_file_open(d->path, &d->watch, &lm->file));
+  RLX_TRY_AT(lm_model_open(lm->file, &lm->model), "%s", d->path);
+  rlx_status s = rlx_tokenizer_create(lm->file, &lm->tokenizer);
+  if (s == RLX_NO_MEMORY) return s;
+  if (s) rlx_log_write(RLX_LOG_WARN, "the model runs on token numbers alone: %s", rlx_message());
+  RLX_TRY(choose_sizes(lm, d));
+  RLX_TRY(open_session(lm, d));
+  RLX_TRY_AT(first_programs(lm), "%s", d->path);
+  if (!d->dry_run) RLX_TRY_AT(load_weights(lm, &d->watch), "%s", d->path);
+  return RLX_OK;
+}
+
+rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: out is NULL");
+  *out = NULL;
+  if (!desc || !desc->path) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: %s is NULL", desc ? "the path" : "desc");
+  if (desc->struct_bytes != sizeof *desc)
+    return RLX_FAIL(RLX_INVALID, "rlx_lm_load: struct_bytes is %zu, expected %zu", desc->struct_bytes, sizeof *desc);
+  uint64_t begin = rlx_now_ns();
+  rlx_lm *lm = rlx_new(rlx_lm);
+  if (!lm) return RLX_FAIL(RLX_NO_MEMORY, "a model");
+  rlx_status s = load(lm, desc);
+  if (s) {
+    rlx_lm_destroy(lm);
+    return s;
+  }
+  lm->load_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
+  *out = lm;
+  return RLX_OK;
+}
+
+void rlx_lm_destroy(rlx_lm *lm) {
+  if (!lm) return;
+  for (size_t i = 0; i < lm->programs.n; i++) program_destroy(lm->programs.v[i]);
+  rlx_array_deinit(&lm->programs);
+  for (uint32_t i = 0; lm->sequences && i < lm->n_sequences; i++) rlx_array_deinit(&lm->sequences[i].ids);
+  rlx_mem_free(lm->sequences);
+  rlx_states_destroy(lm->batch);
+  rlx_states_destroy(lm->states);
+  rlx_weights_destroy(lm->weights);
+  if (lm->owns_session) rlx_session_destroy(lm->session);
+  rlx_tokenizer_destroy(lm->tokenizer);
+  lm_model_close(lm->model);
+  rlx_file_close(lm->file);
+  rlx_mem_free(lm);
+}
+
+/* ---- looking ---- */
+
+/* The types of weights, those with most bytes first. */
+static void tell_types(const rlx_lm *lm, char *out, size_t room) {
+  uint64_t bytes[RLX_DTYPE_COUNT] = {0};
+  size_t used = 0;
+  for (size_t i = 0; i < lm_model_weights(lm->model); i++) {
+    const lm_weight *w = lm_model_weight(lm->model, i);
+    bytes[w->dtype] += w->bytes;
+  }
+  for (out[0] = 0; used < room;) {
+    int most = 0;
+    for (int t = 1; t < RLX_DTYPE_COUNT; t++)
+      if (bytes[t] > bytes[most]) most = t;
+    if (!bytes[most]) break;
+    int n = snprintf(out + used, room - used, "%s%s", used ? ", " : "", rlx_dtype_describe((rlx_dtype)most)->name);
+    used += n > 0 ? (size_t)n : room;
+    bytes[most] = 0;
+  }
+}
+
+rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
+  if (!lm || !out) return RLX_FAIL(RLX_INVALID, "rlx_lm_describe: %s is NULL", lm ? "out" : "the model");
+  const lm_facts *f = lm_model_facts(lm->model);
+  *out = (rlx_lm_info){.layers = f->n_layers,
+                       .width = f->width,
+                       .heads = f->n_heads,
+                       .kv_heads = f->n_kv_heads,
+                       .vocabulary = f->n_vocab,
+                       .experts = f->n_experts,
+                       .context = lm->context,
+                       .model_context = f->context,
+                       .sequences = lm->n_sequences,
+                       .chunk = lm->chunk,
+                       .is_encoder = f->is_encoder,
+                       .load_seconds = lm->load_seconds};
+  snprintf(out->family, sizeof out->family, "%s", f->family);
+  snprintf(out->name, sizeof out->name, "%s", f->name ? f->name : "");
+  tell_types(lm, out->weights, sizeof out->weights);
+  for (size_t i = 0; i < lm_model_weights(lm->model); i++) {
+    const lm_weight *w = lm_model_weight(lm->model, i);
+    uint64_t n = 1;
+    for (int k = 0; k < w->shape.n; k++) n *= (uint64_t)w->shape.v[k];
+    out->parameters += n;
+    if (lm->is_dry) out->weight_bytes += w->bytes;
+  }
+  if (!lm->is_dry) out->weight_bytes = rlx_weights_bytes(lm->weights);
+  bool counted[2] = {false, false}; /* states of one sequence, of several */
+  for (size_t i = 0; i < lm->programs.n; i++) {
+    rlx_memory m;
+    RLX_TRY(rlx_executable_memory(lm->programs.v[i]->executable, &m));
+    out->scratch_bytes += m.scratch;
+    bool several = lm->programs.v[i]->desc.sequences > 1;
+    if (!counted[several]) out->state_bytes += m.state;
+    counted[several] = true;
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_lm_device(const rlx_lm *lm, rlx_device_info *out) {
+  if (!lm || !out) return RLX_FAIL(RLX_INVALID, "rlx_lm_device: %s is NULL", lm ? "out" : "the model");
+  return rlx_session_device(lm->session, out);
+}
+
+const rlx_file *rlx_lm_file(const rlx_lm *lm) { return lm ? lm->file : NULL; }
+const rlx_tokenizer *rlx_lm_tokenizer(const rlx_lm *lm) { return lm ? lm->tokenizer : NULL; }

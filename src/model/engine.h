@@ -1,0 +1,68 @@
+/* A language model on a device: what engine.c, sequence.c, generate.c, embed.c and save.c share.
+ *
+ * All programs (compiled graphs) of a model share its weights and states. There is one per number of tokens and per kind of
+ * result, made when it is first needed:
+ *   a prompt goes through programs of 512, 128, 32, 8 tokens that only remember (no logits, so most of the last layer is not
+ *   computed); its last token, like every token after it, through a program of one token that draws the next one. That one
+ *   feeds itself on the device: token into tokens, next into position. */
+#ifndef RLX_MODEL_ENGINE_H
+#define RLX_MODEL_ENGINE_H
+
+#include "base/array.h"
+#include "base/status.h"
+#include "model/model.h"
+
+#define LM_NOBODY UINT32_MAX
+
+typedef struct lm_program {
+  lm_graph_desc desc;
+  rlx_executable *executable;
+  int32_t *tokens, *position, *length; /* inputs: [B, T], [B], [B] (NULL where T is 1) */
+  int32_t draw;
+  int32_t *drawn;  /* bound output of LM_TOKEN: [B, 1] */
+  uint32_t logits; /* which output they are */
+} lm_program;
+
+typedef struct lm_sequence {
+  RLX_ARRAY(int32_t) ids; /* all its tokens */
+  uint32_t done;          /* of them are in the states */
+} lm_sequence;
+
+struct rlx_lm {
+  rlx_file *file;
+  lm_model *model;
+  rlx_tokenizer *tokenizer; /* NULL: the file has none */
+  rlx_session *session;
+  bool owns_session, exact, is_dry, is_loaded;
+  rlx_dtype cache;
+  uint32_t context, chunk, n_sequences;
+  rlx_weights *weights;
+  rlx_states *states; /* of one sequence, which is `holder` */
+  rlx_states *batch;  /* of all, where there are several */
+  uint32_t holder;    /* whose rows are in `states` */
+  lm_sequence *sequences;
+  RLX_ARRAY(lm_program *) programs;
+  double load_seconds;
+};
+
+/* The program for this, made where it is not there yet. B is 1: on `states`; more: on `batch`. */
+rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **out);
+/* Hands over what is in tokens, position, length and draw. */
+rlx_status lm_program_write(rlx_lm *lm, lm_program *p);
+
+rlx_status lm_check_sequence(const rlx_lm *lm, const char *what, uint32_t sequence);
+/* Appends tokens after checking them and the room. */
+rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n);
+/* Computes until at most `left` tokens of the sequence are not in the states. */
+rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_fn cancel, void *user);
+/* Makes the sequence the one whose rows are in `states`; brings those rows back to where all sequences have theirs. */
+rlx_status lm_hold(rlx_lm *lm, uint32_t sequence);
+rlx_status lm_release(rlx_lm *lm);
+
+/* Of options: whether they make sense, the program that draws so, and the number of the first draw. Seeds that are near each
+ * other begin at places of the random stream that are not. */
+rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o);
+lm_graph_desc lm_drawing(const rlx_lm_options *o, uint32_t sequences);
+int32_t lm_first_draw(uint64_t seed);
+
+#endif

@@ -1,0 +1,273 @@
+/* Generation: one program of one token, run again and again.
+ *
+ * The program draws a token and feeds it to itself on the device, so between two tokens only the number of the token comes
+ * back. Text goes out in whole characters, and what might be the beginning of a stop text waits until it is known. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/engine.h"
+
+typedef bool (*id_fn)(void *user, int32_t id); /* false: enough */
+
+int32_t lm_first_draw(uint64_t seed) {
+  seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
+  seed = (seed ^ (seed >> 27)) * 0x94d049bb133111ebu;
+  return (int32_t)((seed ^ (seed >> 31)) & 0x3fffffff);
+}
+
+lm_graph_desc lm_drawing(const rlx_lm_options *o, uint32_t sequences) {
+  bool all = o->top_p <= 0 || o->top_p >= 1;
+  return (lm_graph_desc){.sequences = sequences,
+                         .tokens = 1,
+                         .result = LM_TOKEN,
+                         .temperature = o->temperature,
+                         .top_k = o->temperature > 0 ? o->top_k : 0,
+                         .top_p = o->temperature > 0 && !all ? o->top_p : 1,
+                         .min_p = o->temperature > 0 ? o->min_p : 0};
+}
+
+rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
+  if (o->struct_bytes != sizeof *o)
+    return RLX_FAIL(RLX_INVALID, "rlx_lm_options: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  if (!(o->temperature >= 0 && o->temperature <= 1000))
+    return RLX_FAIL(RLX_INVALID, "a temperature of %g: expected 0 to 1000", o->temperature);
+  if (!(o->top_p >= 0 && o->top_p <= 1)) return RLX_FAIL(RLX_INVALID, "top_p of %g: expected 0 to 1", o->top_p);
+  if (!(o->min_p >= 0 && o->min_p <= 1)) return RLX_FAIL(RLX_INVALID, "min_p of %g: expected 0 to 1", o->min_p);
+  if (o->n_stops && !o->stops) return RLX_FAIL(RLX_INVALID, "the stop texts are NULL");
+  return lm_check_sequence(lm, "rlx_lm_generate", o->sequence);
+}
+
+/* Forgets the older half; the rest is computed again at its new places. */
+static void forget_half(lm_sequence *q) {
+  size_t keep = q->ids.n / 2;
+  memmove(q->ids.v, q->ids.v + q->ids.n - keep, keep * sizeof *q->ids.v);
+  q->ids.n = keep;
+  q->done = 0;
+}
+
+typedef struct run_of {
+  rlx_lm *lm;
+  const rlx_lm_options *options;
+  lm_sequence *q;
+  lm_program *program;
+  rlx_lm_stats *stats;
+  bool primed; /* the program has fed itself with what comes next */
+} run_of;
+
+static rlx_status draw_next(run_of *r, int32_t *id) {
+  lm_program *p = r->program;
+  if (!r->primed) {
+    p->tokens[0] = r->q->ids.v[r->q->done];
+    p->position[0] = (int32_t)r->q->done;
+    p->draw = lm_first_draw(r->options->seed);
+    RLX_TRY(lm_program_write(r->lm, p));
+  }
+  RLX_TRY(rlx_executable_run(p->executable)); /* token and next go back in by themselves */
+  r->primed = true;
+  r->q->done++;
+  *id = p->drawn[0];
+  return RLX_OK;
+}
+
+static rlx_status make_room(run_of *r, uint32_t left) {
+  if (r->q->ids.n < r->lm->context) return RLX_OK;
+  if (r->options->shift && r->lm->context > 1) {
+    forget_half(r->q);
+    r->primed = false;
+    return lm_catch_up(r->lm, r->options->sequence, 1, NULL, NULL);
+  }
+  r->stats->ended = "context";
+  if (!r->options->tokens) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "the context of %u tokens is full, %u of the tokens asked for are missing",
+                  (unsigned)r->lm->context, (unsigned)left);
+}
+
+static rlx_status draw_tokens(run_of *r, id_fn fn, void *user) {
+  const rlx_lm_options *o = r->options;
+  const rlx_tokenizer *t = r->lm->tokenizer;
+  rlx_lm_stats *st = r->stats;
+  uint64_t begin = rlx_now_ns();
+  while (!st->ended) {
+    int32_t id;
+    RLX_TRY(make_room(r, o->tokens - st->tokens));
+    if (st->ended) break;
+    RLX_TRY(draw_next(r, &id));
+    if (st->tokens++ == 0) {
+      st->prompt_seconds += 1e-9 * (double)(rlx_now_ns() - begin);
+      begin = rlx_now_ns();
+    }
+    RLX_TRY(lm_push(r->lm, o->sequence, &id, 1));
+    if (!o->ignore_end && t && rlx_tokenizer_is_end(t, id)) st->ended = "end";
+    else if (!fn(user, id)) st->ended = "stop";
+    else if (o->tokens && st->tokens == o->tokens) st->ended = "length";
+    else if (o->cancel && o->cancel(user)) st->ended = "cancelled";
+    st->seconds = 1e-9 * (double)(rlx_now_ns() - begin);
+  }
+  return RLX_OK;
+}
+
+static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *o, id_fn fn, void *user,
+                           rlx_lm_stats *stats) {
+  lm_graph_desc want = lm_drawing(o, 1);
+  run_of r = {.lm = lm, .options = o, .q = &lm->sequences[o->sequence], .stats = stats};
+  RLX_TRY(lm_push(lm, o->sequence, ids, n));
+  if (!r.q->ids.n)
+    return RLX_FAIL(RLX_INVALID, "nothing to continue: the prompt is empty and the model has no token to begin with");
+  /* What follows the last token must be drawn, so it is computed (again) even where the states have it. */
+  if (r.q->done == r.q->ids.n) r.q->done = lm_model_facts(lm->model)->is_recurrent ? 0 : r.q->done - 1;
+  stats->prompt_tokens = (uint32_t)r.q->ids.n - r.q->done;
+  RLX_TRY(lm_program_get(lm, &want, &r.program));
+  uint64_t begin = rlx_now_ns();
+  rlx_status s = lm_catch_up(lm, o->sequence, 1, o->cancel, user);
+  stats->prompt_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
+  if (s == RLX_CANCELLED) {
+    stats->ended = "cancelled";
+    return RLX_OK;
+  }
+  return s ? s : draw_tokens(&r, fn, user);
+}
+
+rlx_status rlx_lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
+                               bool (*fn)(void *user, int32_t id), void *user, rlx_lm_stats *stats) {
+  rlx_lm_stats own;
+  if (!stats) stats = &own;
+  *stats = (rlx_lm_stats){0};
+  if (!options || !fn || (n && !ids))
+    return RLX_FAIL(RLX_INVALID, "rlx_lm_generate_ids: %s is NULL", !options ? "options" : !fn ? "fn" : "ids");
+  RLX_TRY(lm_check_options(lm, options));
+  return generate(lm, ids, n, options, fn, user, stats);
+}
+
+/* ---- as text ---- */
+
+typedef struct writer {
+  const rlx_lm_options *options;
+  rlx_decoder *decoder;
+  rlx_lm_text_fn fn;
+  void *user;
+  rlx_str waiting; /* may be the beginning of a stop text */
+  bool stopped;
+  rlx_status status;
+} writer;
+
+/* Where the first stop text begins in the waiting text, or how much of its end may still become one. */
+static size_t find_stop(const writer *w, size_t *may_become) {
+  size_t first = SIZE_MAX;
+  *may_become = 0;
+  for (size_t i = 0; i < w->options->n_stops; i++) {
+    const char *stop = w->options->stops[i], *at = w->waiting.v && *stop ? strstr(w->waiting.v, stop) : NULL;
+    if (at && (size_t)(at - w->waiting.v) < first) first = (size_t)(at - w->waiting.v);
+    size_t n = strlen(stop);
+    for (size_t k = n ? n - 1 : 0; k > *may_become; k--)
+      if (k <= w->waiting.n && memcmp(w->waiting.v + w->waiting.n - k, stop, k) == 0) *may_become = k;
+  }
+  return first;
+}
+
+static bool write_text(writer *w, const char *text, size_t bytes, bool last) {
+  rlx_str_add_bytes(&w->waiting, text, bytes);
+  if (w->waiting.failed) w->status = RLX_FAIL(RLX_NO_MEMORY, "the text of a token");
+  if (w->status || !w->waiting.n) return !w->status;
+  size_t keep, stop = find_stop(w, &keep), n = w->waiting.n - (last ? 0 : keep);
+  if (stop != SIZE_MAX) {
+    n = stop;
+    w->stopped = true;
+  }
+  if (n) w->fn(w->user, w->waiting.v, n);
+  memmove(w->waiting.v, w->waiting.v + n, w->waiting.n - n + 1);
+  w->waiting.n -= n;
+  return !w->stopped;
+}
+
+static bool write_id(void *user, int32_t id) {
+  writer *w = user;
+  const char *text;
+  size_t bytes;
+  w->status = rlx_decoder_push(w->decoder, id, &text, &bytes);
+  return !w->status && write_text(w, text, bytes, false);
+}
+
+static bool ask_cancel(void *user) {
+  const writer *w = user;
+  return w->options->cancel(w->user);
+}
+
+static rlx_status generate_through(rlx_lm *lm, const int32_t *ids, size_t n, writer *w, rlx_lm_stats *stats) {
+  rlx_lm_options o = *w->options;
+  if (o.cancel) o.cancel = ask_cancel;
+  const char *text;
+  size_t bytes;
+  RLX_TRY(rlx_decoder_create(lm->tokenizer, false, &w->decoder));
+  rlx_status s = generate(lm, ids, n, &o, write_id, w, stats);
+  if (w->status || w->stopped) return w->status ? w->status : s;
+  rlx_status rest = rlx_decoder_flush(w->decoder, &text, &bytes); /* also after a failure: what was drawn is shown */
+  if (!rest) write_text(w, text, bytes, true);
+  return s ? s : rest ? rest : w->status;
+}
+
+static rlx_status generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
+                                rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
+  writer w = {.options = options, .fn = fn, .user = user};
+  rlx_status s = generate_through(lm, ids, n, &w, stats);
+  rlx_decoder_destroy(w.decoder);
+  rlx_str_deinit(&w.waiting);
+  return s;
+}
+
+static rlx_status check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn) {
+  if (!options || !has_fn) return RLX_FAIL(RLX_INVALID, "%s: %s is NULL", what, !options ? "options" : "fn");
+  RLX_TRY(lm_check_options(lm, options));
+  if (!lm->tokenizer)
+    return RLX_FAIL(RLX_UNSUPPORTED, "the model has no tokenizer that is known here: it takes tokens, not text");
+  return RLX_OK;
+}
+
+rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const rlx_lm_options *options,
+                           rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
+  rlx_lm_stats own;
+  if (!stats) stats = &own;
+  *stats = (rlx_lm_stats){0};
+  RLX_TRY(check_text_call(lm, "rlx_lm_generate", options, fn != NULL));
+  if (bytes && !prompt) return RLX_FAIL(RLX_INVALID, "rlx_lm_generate: the prompt is NULL");
+  bool begins = lm->sequences[options->sequence].ids.n == 0;
+  int32_t *ids;
+  size_t n;
+  RLX_TRY(rlx_tokenizer_encode(lm->tokenizer, prompt, bytes,
+                               RLX_TOKENS_PARSE_SPECIAL | (begins ? RLX_TOKENS_ADD_SPECIAL : 0u), &ids, &n));
+  rlx_status s = generate_text(lm, ids, n, options, fn, user, stats);
+  rlx_free(ids);
+  return s;
+}
+
+/* ---- conversations ---- */
+
+static rlx_status conversation_tokens(const rlx_lm *lm, const char *name, const rlx_chat_message *messages, size_t n,
+                                      int32_t **ids, size_t *n_ids) {
+  char *text;
+  if (!name && !(name = rlx_chat_template_of(lm->file))) return RLX_UNSUPPORTED; /* and the message says why */
+  RLX_TRY(rlx_chat_format(name, messages, n, true, &text));
+  rlx_status s = rlx_tokenizer_encode(lm->tokenizer, text, strlen(text),
+                                      RLX_TOKENS_PARSE_SPECIAL | RLX_TOKENS_ADD_SPECIAL, ids, n_ids);
+  rlx_free(text);
+  return s;
+}
+
+rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages, size_t n,
+                        const rlx_lm_options *options, rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
+  rlx_lm_stats own;
+  if (!stats) stats = &own;
+  *stats = (rlx_lm_stats){0};
+  RLX_TRY(check_text_call(lm, "rlx_lm_reply", options, fn != NULL));
+  if (!messages || !n) return RLX_FAIL(RLX_INVALID, "rlx_lm_reply: there are no messages");
+  int32_t *ids;
+  size_t n_ids, same = 0;
+  RLX_TRY(conversation_tokens(lm, chat_template, messages, n, &ids, &n_ids));
+  const lm_sequence *q = &lm->sequences[options->sequence];
+  while (same < q->ids.n && same < n_ids && q->ids.v[same] == ids[same]) same++;
+  rlx_status s = rlx_lm_truncate(lm, options->sequence, (uint32_t)same);
+  if (!s) s = generate_text(lm, ids + same, n_ids - same, options, fn, user, stats);
+  rlx_free(ids);
+  return s;
+}

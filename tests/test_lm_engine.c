@@ -1,0 +1,391 @@
+/* The engine: the public calls of rlx/lm.h on tiny models of all families, whose answers transformers gave (tests/golden/lm).
+ * However the tokens are cut into programs, the answer is the same. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "folder.h"
+#include "rlx/lm.h"
+#include "test.h"
+
+static const char *const families[] = {"llama",  "qwen2",  "qwen3", "qwen3moe", "mixtral",
+                                       "gemma2", "gemma3", "gpt2",  "mamba"};
+enum { N_FAMILIES = sizeof families / sizeof *families, N_GREEDY = 64 };
+
+static const char *path_of(const char *family) {
+  static char path[1024];
+  snprintf(path, sizeof path, "%s/lm/%s", RLX_TEST_DATA, family);
+  return path;
+}
+
+/* ---- goldens ---- */
+
+typedef struct golden {
+  rlx_tensor tokens, greedy, logits;
+  size_t n, n_vocab;
+} golden;
+
+static rlx_status read_one(const char *family, const char *name, rlx_tensor *out) {
+  char path[1200];
+  snprintf(path, sizeof path, "%s/%s.npy", path_of(family), name);
+  return rlx_npy_read(path, out);
+}
+
+static rlx_status golden_open(const char *family, golden *g) {
+  *g = (golden){0};
+  rlx_status s = read_one(family, "tokens", &g->tokens);
+  if (!s) s = read_one(family, "greedy", &g->greedy);
+  if (!s) s = read_one(family, "logits", &g->logits);
+  if (s) return s;
+  g->n = (size_t)g->tokens.shape.v[0];
+  g->n_vocab = (size_t)g->logits.shape.v[1];
+  return RLX_OK;
+}
+
+static void golden_close(golden *g) {
+  rlx_free(g->tokens.data);
+  rlx_free(g->greedy.data);
+  rlx_free(g->logits.data);
+}
+
+static const int32_t *ids_of(const rlx_tensor *t) { return t->data; }
+
+/* ---- a model and what it says ---- */
+
+static rlx_status load_with(rlx_lm_desc d, const char *family, rlx_lm **out) {
+  d.struct_bytes = sizeof d;
+  d.path = path_of(family);
+  if (!d.device) d.device = "cpu";
+  if (!d.context) d.context = 128;
+  return rlx_lm_load(&d, out);
+}
+
+typedef struct said {
+  int32_t ids[256];
+  size_t n, most;
+} said;
+
+static bool hear(void *user, int32_t id) {
+  said *s = user;
+  if (s->n < 256) s->ids[s->n++] = id;
+  return s->n != s->most;
+}
+
+static rlx_lm_options greedy(uint32_t tokens) {
+  return (rlx_lm_options){.struct_bytes = sizeof(rlx_lm_options), .tokens = tokens, .ignore_end = true};
+}
+
+static rlx_status speak(rlx_lm *lm, const int32_t *ids, size_t n, uint32_t tokens, said *to) {
+  rlx_lm_options o = greedy(tokens);
+  return rlx_lm_generate_ids(lm, ids, n, &o, hear, to, NULL);
+}
+
+/* ---- answers ---- */
+
+static void check_greedy(const char *family, rlx_lm_desc d) {
+  golden g;
+  rlx_lm *lm = NULL;
+  said s = {0};
+  CHECK_OK(golden_open(family, &g));
+  CHECK_OK(load_with(d, family, &lm));
+  CHECK_OK(speak(lm, ids_of(&g.tokens), g.n, N_GREEDY, &s));
+  CHECK(s.n == N_GREEDY && memcmp(s.ids, g.greedy.data, sizeof(int32_t) * N_GREEDY) == 0);
+  CHECK(rlx_lm_length(lm, 0) == g.n + N_GREEDY);
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+TEST(greedy_answers_of_every_family) {
+  static const uint32_t chunks[] = {0, 8, 3, 1};
+  for (size_t f = 0; f < N_FAMILIES; f++)
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+      check_greedy(families[f], (rlx_lm_desc){.chunk = chunks[i]});
+      if (test_has_failed()) return;
+    }
+}
+
+TEST(as_much_context_as_is_needed) { check_greedy("llama", (rlx_lm_desc){.context = 24 + N_GREEDY, .chunk = 16}); }
+TEST(among_several_sequences) { check_greedy("qwen3", (rlx_lm_desc){.sequences = 3}); }
+
+static double difference(const float *a, const float *b, size_t n) {
+  double most = 0, size = 0;
+  for (size_t i = 0; i < n; i++) {
+    most = fmax(most, fabs((double)a[i] - (double)b[i]));
+    size = fmax(size, fabs((double)b[i]));
+  }
+  return most / size;
+}
+
+TEST(logits_of_every_family) {
+  for (size_t f = 0; f < N_FAMILIES; f++) {
+    golden g;
+    rlx_lm *lm = NULL;
+    CHECK_OK(golden_open(families[f], &g));
+    CHECK_OK(load_with((rlx_lm_desc){.chunk = 8}, families[f], &lm));
+    float *all = malloc(g.n * g.n_vocab * sizeof *all), *last = malloc(g.n_vocab * sizeof *last);
+    const float *want = g.logits.data;
+    CHECK(all && last);
+    CHECK_OK(rlx_lm_append(lm, 0, ids_of(&g.tokens), g.n, true, all));
+    CHECK(difference(all, want, g.n * g.n_vocab) < 1e-4);
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_append(lm, 0, ids_of(&g.tokens), 5, false, NULL)); /* some without, the rest with */
+    CHECK_OK(rlx_lm_append(lm, 0, ids_of(&g.tokens) + 5, g.n - 5, true, all));
+    CHECK(difference(all, want + 5 * g.n_vocab, (g.n - 5) * g.n_vocab) < 1e-4);
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_append(lm, 0, ids_of(&g.tokens), g.n, false, last));
+    CHECK(difference(last, want + (g.n - 1) * g.n_vocab, g.n_vocab) < 1e-4);
+    free(all), free(last);
+    rlx_lm_destroy(lm);
+    golden_close(&g);
+  }
+}
+
+/* ---- a conversation goes on ---- */
+
+static void check_in_parts(const char *family) {
+  golden g;
+  rlx_lm *lm = NULL;
+  said s = {0};
+  CHECK_OK(golden_open(family, &g));
+  CHECK_OK(load_with((rlx_lm_desc){.chunk = 8}, family, &lm));
+  CHECK_OK(speak(lm, ids_of(&g.tokens), 10, 3, &s)); /* something else first */
+  CHECK_OK(rlx_lm_truncate(lm, 0, 7));
+  s.n = 0;
+  CHECK_OK(speak(lm, ids_of(&g.tokens) + 7, g.n - 7, 20, &s));
+  CHECK_OK(speak(lm, NULL, 0, 30, &s));
+  CHECK_OK(rlx_lm_truncate(lm, 0, (uint32_t)g.n + 40)); /* forget ten, and say them again */
+  s.n = 40;
+  CHECK_OK(speak(lm, NULL, 0, 24, &s));
+  CHECK(s.n == N_GREEDY && memcmp(s.ids, g.greedy.data, sizeof(int32_t) * N_GREEDY) == 0);
+  size_t n;
+  const int32_t *held = rlx_lm_tokens(lm, 0, &n);
+  CHECK(n == g.n + N_GREEDY && memcmp(held, g.tokens.data, g.n * sizeof *held) == 0);
+  CHECK(memcmp(held + g.n, s.ids, N_GREEDY * sizeof *held) == 0);
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+TEST(in_parts_and_with_second_thoughts) {
+  check_in_parts("llama");
+  if (!test_has_failed()) check_in_parts("mamba");
+}
+
+TEST(ended_by_the_listener) {
+  golden g;
+  rlx_lm *lm = NULL;
+  said s = {.most = 5};
+  rlx_lm_options o = greedy(0);
+  rlx_lm_stats stats;
+  CHECK_OK(golden_open("llama", &g));
+  CHECK_OK(load_with((rlx_lm_desc){0}, "llama", &lm));
+  CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, &stats));
+  CHECK(s.n == 5 && strcmp(stats.ended, "stop") == 0 && stats.tokens == 5 && stats.prompt_tokens == g.n);
+  s.most = 0;
+  CHECK_OK(speak(lm, NULL, 0, N_GREEDY - 5, &s));
+  CHECK(memcmp(s.ids, g.greedy.data, sizeof(int32_t) * N_GREEDY) == 0);
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+static bool at_once(void *user) { return user != NULL; }
+
+TEST(cancelled) {
+  golden g;
+  rlx_lm *lm = NULL;
+  said s = {0};
+  rlx_lm_options o = greedy(9);
+  rlx_lm_stats stats;
+  o.cancel = at_once;
+  CHECK_OK(golden_open("llama", &g));
+  CHECK_OK(load_with((rlx_lm_desc){.chunk = 8}, "llama", &lm));
+  CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, &stats));
+  CHECK(strcmp(stats.ended, "cancelled") == 0 && s.n == 0);
+  CHECK_OK(speak(lm, NULL, 0, N_GREEDY, &s)); /* and on from there */
+  CHECK(memcmp(s.ids, g.greedy.data, sizeof(int32_t) * N_GREEDY) == 0);
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+/* ---- the end of the context ---- */
+
+TEST(a_full_context) {
+  golden g;
+  rlx_lm *lm = NULL;
+  said s = {0};
+  CHECK_OK(golden_open("llama", &g));
+  CHECK_OK(load_with((rlx_lm_desc){.context = 40, .chunk = 16}, "llama", &lm));
+  CHECK_FAILS(speak(lm, ids_of(&g.tokens), g.n, 17, &s), RLX_INVALID, "context of 40");
+  CHECK(s.n == 16 && memcmp(s.ids, g.greedy.data, 16 * sizeof(int32_t)) == 0);
+  CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+  CHECK_FAILS(rlx_lm_append(lm, 0, ids_of(&g.greedy), 41, false, NULL), RLX_INVALID, "41 tokens");
+  CHECK(rlx_lm_length(lm, 0) == 0);
+  s.n = 0;
+  CHECK_OK(speak(lm, ids_of(&g.tokens), g.n, 0, &s)); /* no number: until it is full */
+  CHECK(s.n == 16 && rlx_lm_length(lm, 0) == 40);
+  rlx_lm_options o = greedy(100);
+  o.shift = true;
+  s.n = 0;
+  CHECK_OK(rlx_lm_generate_ids(lm, NULL, 0, &o, hear, &s, NULL));
+  CHECK(s.n == 100 && rlx_lm_length(lm, 0) <= 40);
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+/* ---- several sequences ---- */
+
+typedef struct said_all {
+  said v[3];
+} said_all;
+
+static bool hear_one(void *user, uint32_t sequence, int32_t id) { return hear(&((said_all *)user)->v[sequence], id); }
+
+static void check_batch(const char *family) {
+  golden g;
+  rlx_lm *lm = NULL, *one = NULL;
+  said_all s = {0};
+  rlx_lm_options o = greedy(20);
+  CHECK_OK(golden_open(family, &g));
+  CHECK_OK(load_with((rlx_lm_desc){.sequences = 3, .chunk = 8}, family, &lm));
+  CHECK_OK(load_with((rlx_lm_desc){.chunk = 8}, family, &one));
+  const int32_t *ids = ids_of(&g.tokens);
+  rlx_lm_prompt prompts[3] = {{ids, g.n}, {ids + 3, 1}, {ids + 5, 11}};
+  s.v[1].most = 4; /* one ends before the others */
+  CHECK_OK(rlx_lm_generate_batch(lm, prompts, 3, &o, hear_one, &s, NULL));
+  CHECK(s.v[0].n == 20 && s.v[1].n == 4 && s.v[2].n == 20);
+  s.v[1].most = 0;
+  CHECK_OK(rlx_lm_generate_batch(lm, (rlx_lm_prompt[3]){{0}}, 2, &o, hear_one, &s, NULL)); /* the third rests */
+  rlx_lm_options more = greedy(9);
+  more.sequence = 2;
+  CHECK_OK(rlx_lm_generate_ids(lm, NULL, 0, &more, hear, &s.v[2], NULL)); /* and goes on alone */
+  for (size_t i = 0; i < 3; i++) {
+    said alone = {0};
+    CHECK_OK(rlx_lm_truncate(one, 0, 0));
+    CHECK_OK(speak(one, prompts[i].ids, prompts[i].n, (uint32_t)s.v[i].n, &alone));
+    CHECK(memcmp(alone.ids, s.v[i].ids, alone.n * sizeof *alone.ids) == 0);
+  }
+  CHECK_FAILS(rlx_lm_generate_batch(lm, prompts, 4, &o, hear_one, &s, NULL), RLX_INVALID, "4 prompts");
+  rlx_lm_destroy(lm);
+  rlx_lm_destroy(one);
+  golden_close(&g);
+}
+
+TEST(several_sequences_at_once) {
+  check_batch("llama");
+  if (!test_has_failed()) check_batch("mamba");
+}
+
+/* ---- drawing ---- */
+
+TEST(the_same_seed_gives_the_same_tokens) {
+  golden g;
+  said s[4] = {0};
+  CHECK_OK(golden_open("llama", &g));
+  for (int i = 0; i < 4; i++) {
+    rlx_lm *lm = NULL;
+    rlx_lm_options o = greedy(60);
+    o.temperature = 1.5, o.top_k = 40, o.top_p = 0.95, o.seed = i == 3 ? 8 : 7;
+    CHECK_OK(load_with((rlx_lm_desc){.threads = i == 1 ? 1 : 2, .chunk = i == 2 ? 4 : 0}, "llama", &lm));
+    CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s[i], NULL));
+    rlx_lm_destroy(lm);
+  }
+  CHECK(memcmp(s[0].ids, s[1].ids, sizeof s[0].ids) == 0);
+  CHECK(memcmp(s[0].ids, s[2].ids, sizeof s[0].ids) == 0);
+  CHECK(memcmp(s[0].ids, s[3].ids, sizeof s[0].ids) != 0);
+  golden_close(&g);
+}
+
+TEST(options_that_make_no_sense) {
+  golden g;
+  rlx_lm *lm = NULL;
+  said s = {0};
+  CHECK_OK(golden_open("llama", &g));
+  CHECK_OK(load_with((rlx_lm_desc){0}, "llama", &lm));
+  rlx_lm_options o = greedy(1);
+#define REFUSED(set, word) \
+  o = greedy(1), set;      \
+  CHECK_FAILS(rlx_lm_generate_ids(lm, ids_of(&g.tokens), 1, &o, hear, &s, NULL), RLX_INVALID, word)
+  REFUSED(o.temperature = (double)NAN, "temperature");
+  REFUSED(o.temperature = -1, "temperature");
+  REFUSED(o.top_p = 1.5, "top_p");
+  REFUSED(o.min_p = -0.1, "min_p");
+  REFUSED(o.sequence = 1, "sequence 1");
+  REFUSED(o.struct_bytes = 3, "struct_bytes");
+  int32_t bad = (int32_t)g.n_vocab;
+  CHECK_FAILS(speak(lm, &bad, 1, 1, &s), RLX_INVALID, "vocabulary");
+  CHECK_FAILS(speak(lm, NULL, 0, 1, &s), RLX_INVALID, "nothing to continue");
+  CHECK_FAILS(rlx_lm_generate(lm, "a", 1, &o, NULL, NULL, NULL), RLX_INVALID, "fn is NULL");
+  CHECK_FAILS(rlx_lm_embed(lm, "a", 1, (float[1]){0}), RLX_UNSUPPORTED, "does not embed");
+  CHECK_FAILS(rlx_lm_truncate(lm, 0, 1), RLX_INVALID, "there are 0");
+  rlx_lm_destroy(lm);
+  lm = NULL;
+  CHECK_FAILS(load_with((rlx_lm_desc){.cache = RLX_I8}, "llama", &lm), RLX_INVALID, "f32 or f16");
+  CHECK_FAILS(load_with((rlx_lm_desc){.sequences = 100000}, "llama", &lm), RLX_INVALID, "sequences");
+  CHECK_FAILS(load_with((rlx_lm_desc){.chunk = 1u << 30}, "llama", &lm), RLX_INVALID, "chunks");
+  CHECK_FAILS(load_with((rlx_lm_desc){.context = 1u << 30}, "llama", &lm), RLX_INVALID, "context");
+  CHECK_FAILS(load_with((rlx_lm_desc){0}, "no-such-model", &lm), RLX_NOT_FOUND, "no-such-model");
+  CHECK(lm == NULL);
+  golden_close(&g);
+}
+
+TEST(a_look_takes_no_memory) {
+  rlx_lm *lm = NULL;
+  rlx_lm_info info;
+  CHECK_OK(load_with((rlx_lm_desc){.dry_run = true}, "llama", &lm));
+  CHECK_OK(rlx_lm_describe(lm, &info));
+  CHECK(info.weight_bytes > 50000 && info.state_bytes > 0 && info.scratch_bytes > 0 &&
+        strcmp(info.family, "llama") == 0);
+  CHECK(info.context == 128 && info.vocabulary == 101 && info.parameters * 4 == info.weight_bytes);
+  CHECK_FAILS(rlx_lm_append(lm, 0, (int32_t[1]){1}, 1, false, NULL), RLX_INVALID, "dry_run");
+  rlx_lm_destroy(lm);
+}
+
+/* ---- saving ---- */
+
+static void check_saved(const char *family, rlx_dtype cache) {
+  golden g;
+  rlx_lm *lm = NULL, *other = NULL;
+  said s = {0};
+  CHECK(folder_begin());
+  const char *path = folder_path("saved.safetensors");
+  CHECK_OK(golden_open(family, &g));
+  CHECK_OK(load_with((rlx_lm_desc){.chunk = 8, .cache = cache}, family, &lm));
+  CHECK_OK(load_with((rlx_lm_desc){.context = 100, .cache = cache}, family, &other));
+  CHECK_OK(speak(lm, ids_of(&g.tokens), g.n, 10, &s));
+  CHECK_OK(rlx_lm_save(lm, 0, path));
+  CHECK_OK(rlx_lm_append(other, 0, ids_of(&g.tokens), 3, false, NULL)); /* gives way */
+  CHECK_OK(rlx_lm_restore(other, 0, path));
+  CHECK(rlx_lm_length(other, 0) == g.n + 10);
+  said a = s, b = s;
+  CHECK_OK(speak(lm, NULL, 0, 20, &a));
+  CHECK_OK(speak(other, NULL, 0, 20, &b));
+  CHECK(a.n == 30 && memcmp(&a, &b, sizeof a) == 0);
+  rlx_lm_destroy(other);
+  CHECK_OK(load_with((rlx_lm_desc){.context = 20, .cache = cache}, family, &other));
+  CHECK_FAILS(rlx_lm_restore(other, 0, path), RLX_INVALID, "context here holds 20");
+  rlx_lm_destroy(other);
+  CHECK_OK(load_with((rlx_lm_desc){.cache = cache}, "qwen2", &other));
+  CHECK_FAILS(rlx_lm_restore(other, 0, path), RLX_INVALID, "rlx.family");
+  char model[1200];
+  snprintf(model, sizeof model, "%s/model.safetensors", path_of(family));
+  CHECK_FAILS(rlx_lm_restore(other, 0, model), RLX_INVALID, "not a saved sequence");
+  rlx_lm_destroy(other);
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+TEST(saved_and_restored) {
+  check_saved("llama", RLX_F32);
+  if (!test_has_failed()) check_saved("llama", RLX_F16);
+  if (!test_has_failed()) check_saved("mamba", RLX_F32);
+}
+
+/* ---- embeddings need text: an encoder without a tokenizer says so ---- */
+
+TEST(an_encoder_does_not_continue) {
+  rlx_lm *lm = NULL;
+  float out[64];
+  CHECK_OK(load_with((rlx_lm_desc){.context = 16}, "bert", &lm));
+  CHECK_FAILS(rlx_lm_append(lm, 0, (int32_t[1]){1}, 1, false, NULL), RLX_UNSUPPORTED, "embeds texts");
+  CHECK_FAILS(rlx_lm_embed(lm, "a", 1, out), RLX_UNSUPPORTED, "tokenizer");
+  rlx_lm_destroy(lm);
+}
