@@ -21,8 +21,8 @@ typedef struct cli_list {
   size_t n;
 } cli_list;
 
-/* The target is a bool, a const char *, a cli_list of NAME=VALUE with no name twice, an int64_t. */
-typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_PAIRS, CLI_NUMBER } cli_kind;
+/* The target is a bool, a const char *, a cli_list of NAME=VALUE with no name twice, an int64_t, a double, a cli_list of texts. */
+typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_PAIRS, CLI_NUMBER, CLI_REAL, CLI_TEXTS } cli_kind;
 
 typedef struct cli_option {
   const char *name;  /* "--pass" */
@@ -195,6 +195,37 @@ void cli_engine_close(cli_engine *e);
 /* An output of the last run; the view lives until the next call. */
 rlx_status cli_engine_get(void *engine, const char *name, rlx_tensor *view);
 
+/* ---- What to compare, and samples of it: bench_settings.c ---- */
+
+enum { CLI_MOST_SETTINGS = 32 };
+typedef struct cli_setting { /* one device ("": the best) with one number of threads (0: all) */
+  char device[128];
+  uint32_t threads;
+} cli_setting;
+typedef struct cli_settings {
+  cli_setting v[CLI_MOST_SETTINGS];
+  size_t n;
+} cli_settings;
+/* --device a,b with each of -t 1,2. */
+int cli_settings_list(const cli_command *self, const cli_common *common, const char *threads, cli_settings *out);
+typedef struct cli_summary {
+  double mean, spread, best; /* of seconds; the spread is the standard deviation */
+} cli_summary;
+cli_summary cli_summarise(const double *samples, size_t n);
+
+/* ---- Language models: lm_bench.c ---- */
+
+typedef struct cli_bench_lm_request {
+  const cli_command *self;
+  const cli_common *common;
+  const char *path, *threads, *format;
+  size_t repeats;
+  int64_t prompt, tokens; /* pp, tg; 0: not measured */
+  bool exact;
+  size_t *n_printed; /* rows so far */
+} cli_bench_lm_request;
+int cli_bench_lm(const cli_bench_lm_request *r);
+
 /* ---- Graphs to measure: bench_ops.c ---- */
 
 typedef struct cli_bench_op {
@@ -216,6 +247,9 @@ void cli_hold_interrupts(void);
 void cli_release_interrupts(void);
 /* While they wait: whether one does. As rlx_watch has it. */
 bool cli_is_interrupted(void *user);
+/* From now on the first interrupt is only noted, so that what runs can end well; the second ends the process. */
+void cli_note_interrupts(void);
+bool cli_interrupted(void);
 
 int cli_ops(const cli_command *self, int argc, char **argv);
 int cli_graph(const cli_command *self, int argc, char **argv);
@@ -232,6 +266,11 @@ int cli_tokenize(const cli_command *self, int argc, char **argv);
 int cli_info(const cli_command *self, int argc, char **argv);
 int cli_check_files(const cli_command *self, int argc, char **argv);
 int cli_convert(const cli_command *self, int argc, char **argv);
+int cli_generate(const cli_command *self, int argc, char **argv);
+int cli_chat(const cli_command *self, int argc, char **argv);
+int cli_embed(const cli_command *self, int argc, char **argv);
+int cli_perplexity(const cli_command *self, int argc, char **argv);
+int cli_logits(const cli_command *self, int argc, char **argv);
 #endif
 
 #endif

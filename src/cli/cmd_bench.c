@@ -4,14 +4,13 @@
  * is busy for all of them. A sample is one run, or as many as fill two milliseconds. Values are resident: what is timed
  * is rlx_executable_run, not the arrays' way in and out. */
 #include <fnmatch.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
-enum { MOST_SETTINGS = 32 };
 #define SAMPLE_SECONDS 0.002
 
 typedef struct request {
@@ -21,88 +20,46 @@ typedef struct request {
   cli_model_options model;
   cli_engine_options engine;
   const char *threads, *format;
-  int64_t repeats;
+  int64_t repeats, prompt, tokens;
   size_t n_printed;
 } request;
 
 /* One device with one number of threads. */
 typedef struct setting {
-  char device[128];
-  uint32_t threads;
+  cli_setting what;
   cli_engine engine;
   size_t runs; /* in a sample */
   double *samples;
-  double mean, spread, best;
+  cli_summary time;
 } setting;
 
 typedef struct job {
   request *r;
   const char *name;
   double flops, bytes; /* 0: not known */
-  setting v[MOST_SETTINGS];
+  setting v[CLI_MOST_SETTINGS];
   size_t n;
 } job;
 
-/* ---- What to measure ----------------------------------------------------------------------------------------- */
-
-static int add_setting(job *j, const char *device, int64_t threads) {
-  if (j->n == MOST_SETTINGS) return cli_wrong(j->r->self, "more than %d settings to compare", MOST_SETTINGS);
-  setting *s = &j->v[j->n++];
-  snprintf(s->device, sizeof s->device, "%s", device ? device : "");
-  s->threads = (uint32_t)threads;
-  return CLI_DONE;
-}
-
-static int add_settings(job *j, const char *device) {
-  const char *list = j->r->threads;
-  int code = CLI_DONE;
-  if (!list) return add_setting(j, device, j->r->common.threads);
-  while (!code) {
-    size_t bytes = strcspn(list, ",");
-    char text[16];
-    int64_t threads;
-    snprintf(text, sizeof text, "%.*s", (int)(bytes < 15 ? bytes : 15), list);
-    if (!cli_to_number(text, 1, 1024, &threads))
-      return cli_wrong(j->r->self, "-t takes numbers of threads such as 1,2, found '%s'", j->r->threads);
-    code = add_setting(j, device, threads);
-    list += bytes;
-    if (*list++ != ',') break;
-  }
-  return code;
-}
-
-/* --device a,b: each with each number of threads. */
-static int list_settings(job *j) {
-  const char *list = j->r->common.device;
-  int code = CLI_DONE;
-  if (!list) return add_settings(j, NULL);
-  while (!code) {
-    char device[128];
-    size_t bytes = strcspn(list, ",");
-    if (!bytes)
-      return cli_wrong(j->r->self, "--device takes names of devices such as cpu,null, found '%s'", j->r->common.device);
-    snprintf(device, sizeof device, "%.*s", (int)(bytes < 127 ? bytes : 127), list);
-    code = add_settings(j, device);
-    list += bytes;
-    if (*list++ != ',') break;
-  }
-  return code;
-}
+/* ---- Measuring ------------------------------------------------------------------------------------------------ */
 
 static int open_settings(job *j, const cli_model *m) {
-  for (size_t i = 0; i < j->n; i++) {
-    setting *s = &j->v[i];
+  cli_settings list;
+  int code = cli_settings_list(j->r->self, &j->r->common, j->r->threads, &list);
+  for (j->n = 0; j->n < list.n && !code; j->n++) {
+    setting *s = &j->v[j->n];
     cli_common common = j->r->common;
-    common.device = s->device[0] ? s->device : NULL;
-    common.threads = s->threads;
-    if (cli_engine_open(&common, &j->r->engine, m, &s->engine)) return CLI_FAILED;
+    s->what = list.v[j->n];
+    common.device = s->what.device[0] ? s->what.device : NULL;
+    common.threads = s->what.threads;
     s->samples = calloc((size_t)j->r->repeats, sizeof *s->samples);
     if (!s->samples) return cli_fail("out of memory");
+    code = cli_engine_open(&common, &j->r->engine, m, &s->engine);
     rlx_device_info info;
-    if (!s->device[0] && !rlx_session_device(s->engine.session, &info))
-      snprintf(s->device, sizeof s->device, "%s", info.backend);
+    if (!code && !s->what.device[0] && !rlx_session_device(s->engine.session, &info))
+      snprintf(s->what.device, sizeof s->what.device, "%s", info.backend);
   }
-  return CLI_DONE;
+  return code;
 }
 
 static void close_settings(job *j) {
@@ -111,8 +68,6 @@ static void close_settings(job *j) {
     free(j->v[i].samples);
   }
 }
-
-/* ---- Measuring ----------------------------------------------------------------------------------------------- */
 
 static rlx_status run_sample(setting *s, double *seconds) {
   rlx_status status = RLX_OK;
@@ -132,25 +87,13 @@ static rlx_status calibrate(setting *s) {
   return status;
 }
 
-static void summarise(setting *s, size_t n) {
-  double sum = 0, squares = 0;
-  s->best = INFINITY;
-  for (size_t i = 0; i < n; i++) {
-    sum += s->samples[i];
-    s->best = fmin(s->best, s->samples[i]);
-  }
-  s->mean = sum / (double)n;
-  for (size_t i = 0; i < n; i++) squares += (s->samples[i] - s->mean) * (s->samples[i] - s->mean);
-  s->spread = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
-}
-
 static int measure(job *j) {
   size_t n = (size_t)j->r->repeats;
   rlx_status s = RLX_OK;
   for (size_t i = 0; i < j->n && !s; i++) s = calibrate(&j->v[i]);
   for (size_t k = 0; k < n && !s; k++)
     for (size_t i = 0; i < j->n && !s; i++) s = run_sample(&j->v[i], &j->v[i].samples[k]);
-  for (size_t i = 0; i < j->n && !s; i++) summarise(&j->v[i], n);
+  for (size_t i = 0; i < j->n && !s; i++) j->v[i].time = cli_summarise(j->v[i].samples, n);
   return cli_check(s, j->name, NULL);
 }
 
@@ -158,27 +101,28 @@ static int measure(job *j) {
 
 static void print_row(job *j, const setting *s) {
   const char *format = j->r->format;
-  double ratio = j->v[0].mean / s->mean, gflops = j->flops / s->mean / 1e9, gbs = j->bytes / s->mean / 1e9;
+  double ratio = j->v[0].time.mean / s->time.mean, gflops = j->flops / s->time.mean / 1e9,
+         gbs = j->bytes / s->time.mean / 1e9;
   bool first = j->r->n_printed++ == 0;
   if (strcmp(format, "json") == 0) {
     printf("%s{\"name\":", first ? "{\"rows\":[" : ",");
     cli_print_quoted(j->name);
     fputs(",\"device\":", stdout);
-    cli_print_quoted(s->device);
+    cli_print_quoted(s->what.device);
     printf(",\"threads\":%u,\"mean\":%.9g,\"spread\":%.9g,\"best\":%.9g,\"ratio\":%.4f,\"gflops\":%.4g,\"gbs\":%.4g}",
-           s->threads, s->mean, s->spread, s->best, ratio, gflops, gbs);
+           s->what.threads, s->time.mean, s->time.spread, s->time.best, ratio, gflops, gbs);
   } else if (strcmp(format, "csv") == 0) {
     if (first) puts("name,device,threads,mean_s,spread_s,best_s,ratio,gflops,gbs");
-    printf("%s,%s,%u,%.9g,%.9g,%.9g,%.4f,%.4g,%.4g\n", j->name, s->device, s->threads, s->mean, s->spread, s->best,
-           ratio, gflops, gbs);
+    printf("%s,%s,%u,%.9g,%.9g,%.9g,%.4f,%.4g,%.4g\n", j->name, s->what.device, s->what.threads, s->time.mean,
+           s->time.spread, s->time.best, ratio, gflops, gbs);
   } else {
     if (first)
       puts("| graph | device | threads | mean ms | spread | best ms | GFLOP/s | GB/s | ratio |\n"
            "|---|---|---:|---:|---:|---:|---:|---:|---:|");
-    printf("| %s | %s | ", j->name, s->device);
-    if (s->threads) printf("%u", s->threads);
+    printf("| %s | %s | ", j->name, s->what.device);
+    if (s->what.threads) printf("%u", s->what.threads);
     else fputs("all", stdout);
-    printf(" | %.3f | %.1f %% | %.3f | ", s->mean * 1e3, 100 * s->spread / s->mean, s->best * 1e3);
+    printf(" | %.3f | %.1f %% | %.3f | ", s->time.mean * 1e3, 100 * s->time.spread / s->time.mean, s->time.best * 1e3);
     if (j->flops > 0) printf("%.1f | ", gflops);
     else fputs("| ", stdout);
     if (j->bytes > 0) printf("%.1f | ", gbs);
@@ -192,8 +136,7 @@ static void print_row(job *j, const setting *s) {
 
 static int bench_model(job *j, cli_model *m) {
   if (cli_model_bind(m)) return CLI_FAILED;
-  int code = list_settings(j);
-  if (!code) code = open_settings(j, m);
+  int code = open_settings(j, m);
   if (!code) code = measure(j);
   for (size_t i = 0; i < j->n && !code; i++) print_row(j, &j->v[i]);
   close_settings(j);
@@ -236,6 +179,27 @@ static int bench_file(request *r, const char *path) {
   return code;
 }
 
+/* Told apart by name, so that a file that is neither is explained as a graph. */
+static bool is_weight_file(const char *path) {
+  const char *dot = strrchr(path, '.');
+  struct stat st;
+  bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+  return is_folder ||
+         (dot && (strcmp(dot, ".gguf") == 0 || strcmp(dot, ".safetensors") == 0 || strcmp(dot, ".json") == 0));
+}
+
+static int bench_lm(request *r, const char *path) {
+#ifdef RLX_LM
+  cli_bench_lm_request lm = {r->self,         &r->common,         path,      r->threads,
+                             r->format,       (size_t)r->repeats, r->prompt, r->tokens,
+                             r->engine.exact, &r->n_printed};
+  return cli_bench_lm(&lm);
+#else
+  (void)r;
+  return cli_fail("%s: this rlx was built without language models", path);
+#endif
+}
+
 static int bench(request *r) {
   if (r->common.json) r->format = "json";
   if (strcmp(r->format, "md") != 0 && strcmp(r->format, "json") != 0 && strcmp(r->format, "csv") != 0)
@@ -246,7 +210,8 @@ static int bench(request *r) {
   int code = CLI_DONE;
   if (is_ops) code = bench_ops(r, r->words.n > 1 ? r->words.v[1].value : NULL);
   for (size_t i = 0; !is_ops && i < r->words.n && code != CLI_USAGE && !ferror(stdout); i++) {
-    int one = bench_file(r, r->words.v[i].value);
+    const char *path = r->words.v[i].value;
+    int one = is_weight_file(path) ? bench_lm(r, path) : bench_file(r, path);
     if (one) code = one;
   }
   if (strcmp(r->format, "json") == 0 && code != CLI_USAGE) puts(r->n_printed ? "]}" : "{\"rows\":[]}");
@@ -254,10 +219,12 @@ static int bench(request *r) {
 }
 
 int cli_bench(const cli_command *self, int argc, char **argv) {
-  request r = {.self = self, .model.seed = 1, .format = "md", .repeats = 10};
+  request r = {.self = self, .model.seed = 1, .format = "md", .repeats = 10, .prompt = 512, .tokens = 128};
   const cli_option options[] = {
     CLI_MODEL_OPTIONS(r.model),
     CLI_ENGINE_OPTIONS(r.engine),
+    {"-p", "N", "of a language model: tokens of the prompt (default 512; 0: none)", CLI_NUMBER, &r.prompt, 0, 1000000},
+    {"-n", "N", "of a language model: tokens to generate (default 128; 0: none)", CLI_NUMBER, &r.tokens, 0, 1000000},
     {"-t", "LIST", "numbers of threads to compare, such as 1,2", CLI_TEXT, &r.threads, 0, 0},
     {"-r", "N", "samples of each (default 10)", CLI_NUMBER, &r.repeats, 1, 1000000},
     {"-o", "FORMAT", "md, json or csv", CLI_TEXT, &r.format, 0, 0},

@@ -41,6 +41,14 @@ static const cli_command commands[] = {
    "rlx convert model.gguf small.gguf --type q4_k", cli_convert},
   {"tokenize", "tokenize FILE [--ids] [--no-special] [--decode]", "standard input as tokens of a model's vocabulary",
    "printf 'Hello world' | rlx tokenize model.gguf --ids", cli_tokenize},
+  {"generate", "generate MODEL -p TEXT [options]", "continue a text with a language model",
+   "rlx generate model.gguf -p 'Once upon a time' -n 64", cli_generate},
+  {"chat", "chat MODEL [options]", "talk with a language model", "rlx chat model.gguf", cli_chat},
+  {"embed", "embed MODEL [TEXT...]", "texts as vectors of unit length", "rlx embed minilm --json 'a text'", cli_embed},
+  {"perplexity", "perplexity MODEL FILE", "how well a model foresees a text", "rlx perplexity model.gguf text.txt",
+   cli_perplexity},
+  {"logits", "logits MODEL --tokens LIST --out FILE.npy", "the logits at all positions",
+   "rlx logits model.gguf --tokens 1,2,3 --out logits.npy", cli_logits},
 #endif
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
@@ -48,6 +56,19 @@ enum { N_COMMANDS = sizeof commands / sizeof *commands };
 /* ---- The process --------------------------------------------------------------------------------------------- */
 
 static void on_interrupt(int number) { _exit(128 + number); }
+
+static volatile sig_atomic_t interrupts;
+
+static void on_noted(int number) {
+  if (interrupts++) _exit(128 + number);
+}
+
+void cli_note_interrupts(void) {
+  struct sigaction old, note = {.sa_handler = on_noted};
+  if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(SIGINT, &note, NULL);
+}
+
+bool cli_interrupted(void) { return interrupts != 0; }
 
 static void set_signals(void) {
   struct sigaction old, end = {.sa_handler = on_interrupt}, ignore = {.sa_handler = SIG_IGN};
@@ -110,7 +131,7 @@ static int close_output(int code) {
 
 static void print_help(FILE *to) {
   fprintf(to, "rlx %s: an ML compiler and runtime\n\nusage: rlx COMMAND [ARGS]\n\n", rlx_version());
-  for (size_t i = 0; i < N_COMMANDS; i++) fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].doc);
+  for (size_t i = 0; i < N_COMMANDS; i++) fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].doc);
   fprintf(to, "\n'rlx COMMAND --help' tells more. Example: %s\n", commands[0].example);
 }
 

@@ -38,6 +38,15 @@ bool cli_to_number(const char *text, int64_t least, int64_t most, int64_t *out) 
   return ok;
 }
 
+/* The program never sets a locale, so the point is a point. */
+static bool to_real(const char *text, double least, double most, double *out) {
+  char *end;
+  double v = strtod(text, &end);
+  bool ok = end != text && !*end && strchr("+-.0123456789", text[0]) && v >= least && v <= most; /* not NaN */
+  if (ok) *out = v;
+  return ok;
+}
+
 /* One call of cli_parse. */
 typedef struct parse {
   const cli_command *command;
@@ -64,6 +73,12 @@ static int store(const parse *p, const cli_option *o, char *value) {
     case CLI_FLAG: *(bool *)o->target = true; break;
     case CLI_TEXT: *(const char **)o->target = value; break;
     case CLI_PAIRS: return store_pair(p, o, value);
+    case CLI_TEXTS: return append(o->target, (cli_word){NULL, value}) ? CLI_DONE : cli_fail("out of memory");
+    case CLI_REAL:
+      if (!to_real(value, (double)o->least, (double)o->most, o->target))
+        return cli_wrong(p->command, "%s takes a number from %" PRId64 " to %" PRId64 ", found '%s'", o->name, o->least,
+                         o->most, value);
+      break;
     case CLI_NUMBER:
       if (!cli_to_number(value, o->least, o->most, o->target))
         return cli_wrong(p->command, "%s takes a whole number from %" PRId64 " to %" PRId64 ", found '%s'", o->name,

@@ -1,0 +1,148 @@
+/* rlx bench MODEL: tokens per second of a prompt (pp512) and of generation (tg128), as people know them: the prompt with nothing
+ * before it, up to the logits of its last token; then single tokens, each after the other. Settings take turns. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lm_cli.h"
+
+typedef struct setting {
+  cli_setting what;
+  rlx_lm *lm;
+  double *prompt, *tokens; /* samples */
+} setting;
+
+typedef struct job {
+  const cli_bench_lm_request *r;
+  rlx_lm_info info;
+  int32_t *ids; /* of the prompt: any */
+  float *logits;
+  setting v[CLI_MOST_SETTINGS];
+  size_t n;
+} job;
+
+static int open_setting(job *j, setting *s) {
+  cli_common common = *j->r->common;
+  common.device = s->what.device[0] ? s->what.device : NULL;
+  common.threads = s->what.threads;
+  int64_t most = j->r->prompt > j->r->tokens ? j->r->prompt : j->r->tokens;
+  cli_lm_options options = {.context = most + 1, .exact = j->r->exact};
+  s->prompt = calloc(j->r->repeats, sizeof *s->prompt);
+  s->tokens = calloc(j->r->repeats, sizeof *s->tokens);
+  if (!s->prompt || !s->tokens) return cli_fail("out of memory");
+  int code = cli_lm_open(&common, &options, j->r->path, &s->lm);
+  return code ? code : cli_check(rlx_lm_describe(s->lm, &j->info), NULL, NULL);
+}
+
+static int open_settings(job *j) {
+  cli_settings list;
+  int code = cli_settings_list(j->r->self, j->r->common, j->r->threads, &list);
+  for (j->n = 0; j->n < list.n && !code;) {
+    setting *s = &j->v[j->n++];
+    s->what = list.v[j->n - 1];
+    code = open_setting(j, s);
+  }
+  if (code) return code;
+  j->ids = calloc((size_t)j->r->prompt + 1, sizeof *j->ids);
+  j->logits = calloc(j->info.vocabulary, sizeof *j->logits);
+  if (!j->ids || !j->logits) return cli_fail("out of memory");
+  for (int64_t i = 0; i <= j->r->prompt; i++) j->ids[i] = (int32_t)((uint32_t)i * 7919u % j->info.vocabulary);
+  return CLI_DONE;
+}
+
+static void close_settings(job *j) {
+  for (size_t i = 0; i < j->n; i++) {
+    rlx_lm_destroy(j->v[i].lm);
+    free(j->v[i].prompt);
+    free(j->v[i].tokens);
+  }
+  free(j->ids);
+  free(j->logits);
+}
+
+static bool take_id(void *user, int32_t id) {
+  (void)user;
+  (void)id;
+  return true;
+}
+
+static rlx_status sample_prompt(const job *j, const setting *s, double *seconds) {
+  if (!j->r->prompt) return RLX_OK;
+  rlx_status status = rlx_lm_truncate(s->lm, 0, 0);
+  double begin = cli_seconds();
+  if (!status) status = rlx_lm_append(s->lm, 0, j->ids, (size_t)j->r->prompt, false, j->logits);
+  *seconds = cli_seconds() - begin;
+  return status;
+}
+
+static rlx_status sample_tokens(const job *j, const setting *s, double *seconds) {
+  if (!j->r->tokens) return RLX_OK;
+  rlx_lm_options options = {.struct_bytes = sizeof options, .tokens = (uint32_t)j->r->tokens, .ignore_end = true};
+  rlx_status status = rlx_lm_truncate(s->lm, 0, 0);
+  double begin = cli_seconds();
+  if (!status) status = rlx_lm_generate_ids(s->lm, j->ids, 1, &options, take_id, NULL, NULL);
+  *seconds = cli_seconds() - begin;
+  return status;
+}
+
+static int measure(job *j) {
+  double unused;
+  rlx_status s = RLX_OK;
+  for (size_t i = 0; i < j->n && !s; i++) {
+    s = sample_prompt(j, &j->v[i], &unused);
+    if (!s) s = sample_tokens(j, &j->v[i], &unused);
+  }
+  for (size_t k = 0; k < j->r->repeats && !s; k++)
+    for (size_t i = 0; i < j->n && !s; i++) {
+      s = sample_prompt(j, &j->v[i], &j->v[i].prompt[k]);
+      if (!s) s = sample_tokens(j, &j->v[i], &j->v[i].tokens[k]);
+    }
+  return cli_check(s, j->r->path, NULL);
+}
+
+/* Tokens per second of each sample, then their mean and spread. */
+static void print_row(const job *j, const setting *s, const char *what, int64_t n, double *samples) {
+  char test[32];
+  rlx_device_info d;
+  const char *format = j->r->format;
+  bool first = (*j->r->n_printed)++ == 0;
+  for (size_t i = 0; i < j->r->repeats; i++) samples[i] = (double)n / samples[i];
+  cli_summary rate = cli_summarise(samples, j->r->repeats);
+  snprintf(test, sizeof test, "%s%" PRId64, what, n);
+  const char *device = s->what.device[0] ? s->what.device : rlx_lm_device(s->lm, &d) ? "" : d.backend;
+  if (strcmp(format, "json") == 0) {
+    printf("%s{\"model\":", first ? "{\"rows\":[" : ",");
+    cli_print_quoted(j->r->path);
+    printf(",\"family\":\"%s\",\"weights\":\"%s\",\"bytes\":%" PRIu64 ",\"parameters\":%" PRIu64 ",\"device\":",
+           j->info.family, j->info.weights, j->info.weight_bytes, j->info.parameters);
+    cli_print_quoted(device);
+    printf(",\"threads\":%u,\"test\":\"%s\",\"tokens_per_second\":%.4f,\"spread\":%.4f}", s->what.threads, test,
+           rate.mean, rate.spread);
+  } else if (strcmp(format, "csv") == 0) {
+    if (first) puts("model,family,bytes,parameters,device,threads,test,tokens_per_second,spread");
+    printf("%s,%s,%" PRIu64 ",%" PRIu64 ",%s,%u,%s,%.4f,%.4f\n", j->r->path, j->info.family, j->info.weight_bytes,
+           j->info.parameters, device, s->what.threads, test, rate.mean, rate.spread);
+  } else {
+    if (first)
+      puts("| model | size | params | device | threads | test | tokens/s |\n|---|---:|---:|---|---:|---:|---:|");
+    printf("| %s %s | %.1f MiB | %.1f M | %s | ", j->info.family, j->info.weights,
+           (double)j->info.weight_bytes / (1 << 20), (double)j->info.parameters / 1e6, device);
+    if (s->what.threads) printf("%u", s->what.threads);
+    else fputs("all", stdout);
+    printf(" | %s | %.2f ± %.2f |\n", test, rate.mean, rate.spread);
+  }
+  fflush(stdout);
+}
+
+int cli_bench_lm(const cli_bench_lm_request *r) {
+  job j = {.r = r};
+  int code = r->prompt || r->tokens ? open_settings(&j) : cli_wrong(r->self, "-p 0 and -n 0 leave nothing to measure");
+  if (!code) code = measure(&j);
+  for (size_t i = 0; i < j.n && !code; i++) {
+    if (r->prompt) print_row(&j, &j.v[i], "pp", r->prompt, j.v[i].prompt);
+    if (r->tokens) print_row(&j, &j.v[i], "tg", r->tokens, j.v[i].tokens);
+  }
+  close_settings(&j);
+  return code;
+}

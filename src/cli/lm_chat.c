@@ -1,0 +1,138 @@
+/* rlx chat: a conversation, a line at a time. What the model remembers stays on the device: each turn computes only what is new.
+ * An interrupt ends the answer, a second one (or end of input, or /quit) the conversation. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lm_cli.h"
+
+typedef struct request {
+  const cli_command *self;
+  cli_common common;
+  cli_list words;
+  cli_lm_options lm;
+  cli_sampling sampling;
+  const char *system, *name, *prompt;
+  bool list;
+} request;
+
+typedef struct conversation {
+  rlx_chat_message *v;
+  size_t n;
+  char *answer;
+  size_t bytes;
+  bool failed;
+} conversation;
+
+static bool add(conversation *c, const char *role, const char *text, size_t bytes) {
+  rlx_chat_message *grown = realloc(c->v, (c->n + 1) * sizeof *grown);
+  char *copy = grown ? malloc(bytes + 1) : NULL;
+  if (grown) c->v = grown;
+  if (!copy) return false;
+  memcpy(copy, text, bytes);
+  copy[bytes] = '\0';
+  c->v[c->n++] = (rlx_chat_message){role, copy};
+  return true;
+}
+
+static void deinit(conversation *c) {
+  for (size_t i = 0; i < c->n; i++) free((void *)(uintptr_t)c->v[i].text);
+  free(c->v);
+  free(c->answer);
+}
+
+static void take_text(void *user, const char *text, size_t bytes) {
+  conversation *c = user;
+  char *grown = realloc(c->answer, c->bytes + bytes + 1);
+  fwrite(text, 1, bytes, stdout);
+  fflush(stdout);
+  if (!grown) {
+    c->failed = true;
+    return;
+  }
+  c->answer = grown;
+  memcpy(c->answer + c->bytes, text, bytes);
+  c->bytes += bytes;
+}
+
+static bool is_interrupted(void *user) {
+  (void)user;
+  return cli_interrupted() || ferror(stdout);
+}
+
+static int answer(const request *r, rlx_lm *lm, conversation *c, const char *line, size_t bytes) {
+  rlx_lm_options options;
+  rlx_lm_stats stats;
+  const char **stops;
+  if (!add(c, "user", line, bytes)) return cli_fail("out of memory");
+  if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;
+  options.cancel = is_interrupted;
+  c->bytes = 0;
+  int code = cli_check(rlx_lm_reply(lm, r->name, c->v, c->n, &options, take_text, c, &stats), NULL, NULL);
+  free(stops);
+  putchar('\n');
+  fflush(stdout);
+  if (!code && (c->failed || !add(c, "assistant", c->answer ? c->answer : "", c->bytes)))
+    code = cli_fail("out of memory");
+  if (!code && (r->common.verbose || (r->prompt && !r->common.quiet))) cli_lm_tell(lm, &stats);
+  return code;
+}
+
+static int talk(const request *r, rlx_lm *lm, conversation *c) {
+  bool is_terminal = isatty(STDIN_FILENO) != 0;
+  char *line = NULL;
+  size_t room = 0;
+  ssize_t bytes;
+  int code = CLI_DONE;
+  if (r->system && !add(c, "system", r->system, strlen(r->system))) return cli_fail("out of memory");
+  if (r->prompt) return answer(r, lm, c, r->prompt, strlen(r->prompt));
+  if (is_terminal && !r->common.quiet) fprintf(stderr, "Write a line; /quit or Ctrl-D ends.\n");
+  while (!code && !cli_interrupted()) {
+    if (is_terminal) fprintf(stderr, "> ");
+    if ((bytes = getline(&line, &room, stdin)) < 0) break;
+    if (bytes && line[bytes - 1] == '\n') line[--bytes] = '\0';
+    if (strcmp(line, "/quit") == 0) break;
+    if (bytes) code = answer(r, lm, c, line, (size_t)bytes);
+  }
+  free(line);
+  return code;
+}
+
+static int run(const request *r) {
+  if (r->list) {
+    for (uint32_t i = 0; i < rlx_chat_templates(); i++) puts(rlx_chat_template_name(i));
+    return CLI_DONE;
+  }
+  if (r->words.n != 1) return cli_wrong(r->self, "expected one model, found %zu", r->words.n);
+  rlx_lm *lm;
+  conversation c = {0};
+  int code = cli_lm_open(&r->common, &r->lm, r->words.v[0].value, &lm);
+  if (lm && !code && !r->name && !rlx_chat_template_of(rlx_lm_file(lm)))
+    code = cli_fail("%s; --template NAME chooses one, --templates lists them", rlx_message());
+  if (lm && !code) {
+    cli_note_interrupts();
+    code = talk(r, lm, &c);
+  }
+  deinit(&c);
+  rlx_lm_destroy(lm);
+  return cli_interrupted() ? CLI_INTERRUPTED : code;
+}
+
+int cli_chat(const cli_command *self, int argc, char **argv) {
+  request r = {.self = self, .sampling = {.top_p = 1, .tokens = 0, .shift = true}};
+  const cli_option options[] = {
+    {"-p", "TEXT", "one question instead of a conversation", CLI_TEXT, &r.prompt, 0, 0},
+    {"--system", "TEXT", "what the model is told before", CLI_TEXT, &r.system, 0, 0},
+    {"--template", "NAME", "how turns are written (default: as the model says)", CLI_TEXT, &r.name, 0, 0},
+    {"--templates", NULL, "list the names", CLI_FLAG, &r.list, 0, 0},
+    CLI_SAMPLING_OPTIONS(r.sampling),
+    CLI_LM_OPTIONS(r.lm),
+  };
+  int code;
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code))
+    code = run(&r);
+  cli_list_deinit(&r.words);
+  cli_sampling_deinit(&r.sampling);
+  return code;
+}

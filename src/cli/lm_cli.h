@@ -1,0 +1,55 @@
+/* What the commands of language models share: lm_open.c. */
+#ifndef RLX_CLI_LM_CLI_H
+#define RLX_CLI_LM_CLI_H
+
+#include "cli/cli.h"
+#include "rlx/lm.h"
+
+typedef struct cli_lm_options {
+  int64_t context, chunk;
+  const char *cache; /* "f16", "f32" */
+  bool exact, dry_run;
+} cli_lm_options;
+#define CLI_LM_OPTIONS(o)                                                                                              \
+  {"--context", "N",     "tokens that are remembered (default: the model's, at most 4096)", CLI_NUMBER, &(o).context,  \
+   1,           16777216},                                                                                             \
+    {"--chunk", "N", "tokens of a prompt that are computed together (default: 512)", CLI_NUMBER, &(o).chunk, 1, 4096}, \
+    {"--cache", "TYPE", "of keys and values: f32 or f16 (default)", CLI_TEXT, &(o).cache, 0, 0},                       \
+    {"--exact", NULL, "block-type weights: keep activations f32", CLI_FLAG, &(o).exact, 0, 0}, {                       \
+    "--dry-run", NULL, "say what goes where and whether it fits; load nothing", CLI_FLAG, &(o).dry_run, 0, 0           \
+  }
+
+/* Loads a model, with a progress bar on a terminal. With --dry-run says what it would take instead, and *out is NULL. Failures
+ * are told. */
+int cli_lm_open(const cli_common *common, const cli_lm_options *options, const char *path, rlx_lm **out);
+
+typedef struct cli_sampling {
+  int64_t tokens, top_k, seed;
+  double temperature, top_p, min_p;
+  bool ignore_end, shift;
+  cli_list stops;
+} cli_sampling;
+#define CLI_SAMPLING_OPTIONS(o)                                                                                         \
+  {"-n", "N", "tokens at most (0: until the end, or until the context is full)", CLI_NUMBER, &(o).tokens, 0, 16777216}, \
+    {"--temperature", "T", "0: always the likeliest token", CLI_REAL, &(o).temperature, 0, 1000},                       \
+    {"--top-k", "N", "only the N likeliest (0: all)", CLI_NUMBER, &(o).top_k, 0, 1000000},                              \
+    {"--top-p", "P", "only the likeliest that have this share together (1: all)", CLI_REAL, &(o).top_p, 0, 1},          \
+    {"--min-p", "P", "only those with this share of the likeliest's probability", CLI_REAL, &(o).min_p, 0, 1},          \
+    {"--seed", "N", "of the draws; the same seed gives the same text", CLI_NUMBER, &(o).seed, 0, INT64_MAX},            \
+    {"--stop", "TEXT", "end where this text comes; repeat for several", CLI_TEXTS, &(o).stops, 0, 0},                   \
+    {"--ignore-end", NULL, "go on past the model's end token", CLI_FLAG, &(o).ignore_end, 0, 0}, {                      \
+    "--shift", NULL, "when the context is full forget the older half and go on", CLI_FLAG, &(o).shift, 0, 0             \
+  }
+/* The library's options; *stops is the caller's to free. */
+int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops);
+void cli_sampling_deinit(cli_sampling *o);
+
+/* Speed and memory, to standard error. */
+void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *stats);
+/* The same as members of a JSON object: "prompt_tokens":.., without braces. */
+void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *stats);
+
+/* A file ("-": standard input) with its length: it may hold any bytes. Free with free. */
+int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes);
+
+#endif

@@ -1,0 +1,88 @@
+/* rlx embed: texts as vectors of unit length. Texts are the words of the command, or the lines of standard input. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lm_cli.h"
+
+typedef struct request {
+  const cli_command *self;
+  cli_common common;
+  cli_list words;
+  cli_lm_options lm;
+  const char *out;
+} request;
+
+typedef struct vectors {
+  float *v;
+  size_t n, width;
+} vectors;
+
+static int embed_one(rlx_lm *lm, const char *text, size_t bytes, vectors *to) {
+  float *grown = realloc(to->v, (to->n + 1) * to->width * sizeof *grown);
+  if (!grown) return cli_fail("out of memory");
+  to->v = grown;
+  if (cli_check(rlx_lm_embed(lm, text, bytes, to->v + to->n * to->width), "text", NULL)) return CLI_FAILED;
+  to->n++;
+  return CLI_DONE;
+}
+
+static int embed_lines(rlx_lm *lm, vectors *to) {
+  char *line = NULL;
+  size_t room = 0;
+  ssize_t bytes;
+  int code = CLI_DONE;
+  while (!code && (bytes = getline(&line, &room, stdin)) >= 0) {
+    if (bytes && line[bytes - 1] == '\n') bytes--;
+    code = embed_one(lm, line, (size_t)bytes, to);
+  }
+  free(line);
+  return code;
+}
+
+static int show(const request *r, const vectors *all) {
+  rlx_tensor t = {
+    RLX_F32, {.v = {(int64_t)all->n, (int64_t)all->width}, .n = 2}, all->v, all->n * all->width * sizeof *all->v};
+  if (r->out) return cli_check(rlx_npy_write(r->out, &t), NULL, NULL);
+  if (r->common.json) printf("{\"embeddings\":[");
+  for (size_t i = 0; i < all->n; i++) {
+    rlx_tensor row = {
+      RLX_F32, {.v = {(int64_t)all->width}, .n = 1}, all->v + i * all->width, all->width * sizeof *all->v};
+    if (r->common.json) printf("%s[", i ? "," : "");
+    if (cli_check(cli_print_values(&row, all->width, r->common.json), NULL, NULL)) return CLI_FAILED;
+    printf(r->common.json ? "]" : "\n");
+  }
+  if (r->common.json) printf("]}\n");
+  return CLI_DONE;
+}
+
+static int embed_all(const request *r, rlx_lm *lm) {
+  rlx_lm_info info;
+  vectors all = {0};
+  int code = cli_check(rlx_lm_describe(lm, &info), NULL, NULL);
+  all.width = info.width;
+  for (size_t i = 1; i < r->words.n && !code; i++)
+    code = embed_one(lm, r->words.v[i].value, strlen(r->words.v[i].value), &all);
+  if (r->words.n == 1 && !code) code = embed_lines(lm, &all);
+  if (!code) code = show(r, &all);
+  free(all.v);
+  return code;
+}
+
+int cli_embed(const cli_command *self, int argc, char **argv) {
+  request r = {.self = self};
+  const cli_option options[] = {
+    {"--out", "FILE.npy", "write them as an array [texts, width]", CLI_TEXT, &r.out, 0, 0},
+    CLI_LM_OPTIONS(r.lm),
+  };
+  rlx_lm *lm = NULL;
+  int code;
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
+    if (!r.words.n) code = cli_wrong(self, "expected a model");
+    else code = cli_lm_open(&r.common, &r.lm, r.words.v[0].value, &lm);
+    if (lm && !code) code = embed_all(&r, lm);
+    rlx_lm_destroy(lm);
+  }
+  cli_list_deinit(&r.words);
+  return code;
+}

@@ -1,0 +1,114 @@
+/* rlx generate: continues a text. The text goes to standard output as it comes, speed and memory to standard error. An
+ * interrupt ends it after the token that is being computed, and what was written stays. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lm_cli.h"
+
+enum { MOST_PROMPT = 256 << 20 };
+
+typedef struct request {
+  const cli_command *self;
+  cli_common common;
+  cli_list words;
+  cli_lm_options lm;
+  cli_sampling sampling;
+  const char *prompt, *file, *save, *restore;
+  bool no_echo;
+} request;
+
+/* What comes out; as JSON it is gathered, else printed. */
+typedef struct text_out {
+  bool keep, failed;
+  char *v;
+  size_t n;
+} text_out;
+
+static void take_text(void *user, const char *text, size_t bytes) {
+  text_out *o = user;
+  if (!o->keep) {
+    fwrite(text, 1, bytes, stdout);
+    fflush(stdout);
+    return;
+  }
+  char *grown = realloc(o->v, o->n + bytes + 1);
+  if (!grown) {
+    o->failed = true;
+    return;
+  }
+  o->v = grown;
+  memcpy(o->v + o->n, text, bytes);
+  o->n += bytes;
+  o->v[o->n] = '\0';
+}
+
+static bool is_interrupted(void *user) {
+  (void)user;
+  return cli_interrupted() || ferror(stdout);
+}
+
+static void print_json(const rlx_lm *lm, const text_out *o, const rlx_lm_stats *stats) {
+  printf("{\"text\":");
+  cli_print_quoted(o->v ? o->v : "");
+  printf(",");
+  cli_lm_json(lm, stats);
+  printf("}\n");
+}
+
+static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t bytes) {
+  rlx_lm_options options;
+  rlx_lm_stats stats = {0};
+  const char **stops;
+  text_out out = {.keep = r->common.json};
+  if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;
+  options.cancel = is_interrupted;
+  cli_note_interrupts();
+  if (!r->common.json && !r->no_echo && !r->common.quiet) take_text(&out, prompt, bytes);
+  int code = cli_check(rlx_lm_generate(lm, prompt, bytes, &options, take_text, &out, &stats), NULL, NULL);
+  if (out.failed) code = cli_fail("out of memory");
+  if (r->common.json && !code) print_json(lm, &out, &stats);
+  if (!r->common.json) {
+    putchar('\n');
+    fflush(stdout);
+    if (!r->common.quiet && !code) cli_lm_tell(lm, &stats);
+  }
+  if (!code && r->save) code = cli_check(rlx_lm_save(lm, 0, r->save), NULL, NULL);
+  free(out.v);
+  free(stops);
+  return cli_interrupted() ? CLI_INTERRUPTED : code;
+}
+
+static int run(const request *r) {
+  if (r->words.n != 1) return cli_wrong(r->self, "expected one model, found %zu", r->words.n);
+  if (!r->lm.dry_run && !r->prompt == !r->file) return cli_wrong(r->self, "expected a prompt: -p TEXT or -f FILE");
+  char *text = NULL;
+  size_t bytes = r->prompt ? strlen(r->prompt) : 0;
+  if (r->file && cli_read_bytes(r->file, MOST_PROMPT, &text, &bytes)) return CLI_FAILED;
+  rlx_lm *lm;
+  int code = cli_lm_open(&r->common, &r->lm, r->words.v[0].value, &lm);
+  if (lm && r->restore) code = cli_check(rlx_lm_restore(lm, 0, r->restore), NULL, NULL);
+  if (lm && !code) code = generate(r, lm, text ? text : r->prompt, bytes);
+  rlx_lm_destroy(lm);
+  free(text);
+  return code;
+}
+
+int cli_generate(const cli_command *self, int argc, char **argv) {
+  request r = {.self = self, .sampling = {.tokens = 128, .top_p = 1}};
+  const cli_option options[] = {
+    {"-p", "TEXT", "the text to continue", CLI_TEXT, &r.prompt, 0, 0},
+    {"-f", "FILE", "the same from a file; - is standard input", CLI_TEXT, &r.file, 0, 0},
+    {"--no-echo", NULL, "do not print the prompt", CLI_FLAG, &r.no_echo, 0, 0},
+    CLI_SAMPLING_OPTIONS(r.sampling),
+    {"--save", "FILE", "keep what the model remembers, to go on later", CLI_TEXT, &r.save, 0, 0},
+    {"--restore", "FILE", "go on from there; the prompt is what comes next", CLI_TEXT, &r.restore, 0, 0},
+    CLI_LM_OPTIONS(r.lm),
+  };
+  int code;
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code))
+    code = run(&r);
+  cli_list_deinit(&r.words);
+  cli_sampling_deinit(&r.sampling);
+  return code;
+}

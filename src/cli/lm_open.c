@@ -1,0 +1,164 @@
+/* Opening a language model from the command line, and telling about its speed and memory. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lm_cli.h"
+
+/* ---- Loading ------------------------------------------------------------------------------------------------- */
+
+static void tell_bytes(FILE *to, const char *what, uint64_t bytes) {
+  fprintf(to, "%s %.1f MiB", what, (double)bytes / (1 << 20));
+}
+
+static int show_dry_run(const cli_common *common, const rlx_lm *lm, rlx_session *session) {
+  rlx_lm_info i;
+  rlx_device_info d;
+  if (cli_check(rlx_lm_describe(lm, &i), NULL, NULL) || cli_check(rlx_session_device(session, &d), NULL, NULL))
+    return CLI_FAILED;
+  uint64_t all = i.weight_bytes + i.state_bytes + i.scratch_bytes, room = d.free_bytes ? d.free_bytes : d.memory_bytes;
+  bool fits = !room || all <= room;
+  if (common->json) {
+    printf("{\"family\":");
+    cli_print_quoted(i.family);
+    printf(",\"device\":");
+    cli_print_quoted(d.name);
+    printf(",\"backend\":");
+    cli_print_quoted(d.backend);
+    printf(",\"parameters\":%" PRIu64 ",\"context\":%" PRIu32 ",\"weights\":%" PRIu64 ",\"state\":%" PRIu64
+           ",\"scratch\":%" PRIu64 ",\"room\":%" PRIu64 ",\"fits\":%s}\n",
+           i.parameters, i.context, i.weight_bytes, i.state_bytes, i.scratch_bytes, room, fits ? "true" : "false");
+  } else {
+    printf("%s, %.1f million parameters (%s), on %s: %s\n", i.family, (double)i.parameters / 1e6, i.weights, d.backend,
+           d.name);
+    tell_bytes(stdout, "  weights", i.weight_bytes);
+    tell_bytes(stdout, "\n  state  ", i.state_bytes);
+    printf(" (a context of %" PRIu32 " tokens)", i.context);
+    tell_bytes(stdout, "\n  scratch", i.scratch_bytes);
+    tell_bytes(stdout, "\n  together", all);
+    if (room) tell_bytes(stdout, fits ? "; it fits: there are" : "; it does NOT fit: there are", room);
+    printf("\n");
+  }
+  return fits ? CLI_DONE : CLI_FAILED;
+}
+
+int cli_lm_open(const cli_common *common, const cli_lm_options *options, const char *path, rlx_lm **out) {
+  *out = NULL;
+  cli_bar bar;
+  rlx_dtype cache = options->cache ? rlx_dtype_from_name(options->cache) : RLX_F16;
+  if (cache != RLX_F16 && cache != RLX_F32) return cli_fail("--cache takes f32 or f16, found '%s'", options->cache);
+  rlx_session *session;
+  if (cli_session_open(common, common->device, (uint32_t)common->threads, &session)) return CLI_FAILED;
+  rlx_lm_desc d = {.struct_bytes = sizeof d,
+                   .path = path,
+                   .session = session,
+                   .context = (uint32_t)options->context,
+                   .chunk = (uint32_t)options->chunk,
+                   .cache = cache,
+                   .exact = options->exact,
+                   .dry_run = options->dry_run};
+  cli_bar_begin(&bar, common);
+  d.watch = (rlx_watch){.progress = cli_bar_draw, .user = &bar};
+  rlx_status s = rlx_lm_load(&d, out);
+  cli_bar_end(&bar);
+  int code = cli_check(s, NULL, NULL);
+  if (!code && options->dry_run) {
+    code = show_dry_run(common, *out, session);
+    rlx_lm_destroy(*out);
+    *out = NULL;
+  }
+  rlx_session_destroy(session); /* the model keeps what it needs of it */
+  return code;
+}
+
+/* ---- Sampling ------------------------------------------------------------------------------------------------ */
+
+int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops) {
+  *stops = calloc(o->stops.n + 1, sizeof **stops);
+  if (!*stops) return cli_fail("out of memory");
+  for (size_t i = 0; i < o->stops.n; i++) (*stops)[i] = o->stops.v[i].value;
+  *out = (rlx_lm_options){.struct_bytes = sizeof *out,
+                          .tokens = (uint32_t)o->tokens,
+                          .temperature = o->temperature,
+                          .top_k = (uint32_t)o->top_k,
+                          .top_p = o->top_p,
+                          .min_p = o->min_p,
+                          .seed = (uint64_t)o->seed,
+                          .ignore_end = o->ignore_end,
+                          .shift = o->shift,
+                          .stops = *stops,
+                          .n_stops = o->stops.n};
+  return CLI_DONE;
+}
+
+void cli_sampling_deinit(cli_sampling *o) { cli_list_deinit(&o->stops); }
+
+/* ---- Telling ------------------------------------------------------------------------------------------------- */
+
+static double per_second(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
+
+/* The first token belongs to the prompt's time: so many were drawn after it. */
+static double later_tokens(const rlx_lm_stats *s) { return s->tokens > 1 ? (double)s->tokens - 1 : 0; }
+
+void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *s) {
+  rlx_lm_info i;
+  if (rlx_lm_describe(lm, &i)) return;
+  fprintf(stderr, "prompt: %" PRIu32 " tokens, %.1f tokens/s (first token after %.0f ms)\n", s->prompt_tokens,
+          per_second(s->prompt_tokens, s->prompt_seconds), 1e3 * s->prompt_seconds);
+  fprintf(stderr, "generation: %" PRIu32 " tokens, %.1f tokens/s%s%s\n", s->tokens,
+          per_second(later_tokens(s), s->seconds), s->ended ? "; ended by: " : "", s->ended ? s->ended : "");
+  fprintf(stderr, "memory:");
+  tell_bytes(stderr, " weights", i.weight_bytes);
+  tell_bytes(stderr, ", state", i.state_bytes);
+  tell_bytes(stderr, ", scratch", i.scratch_bytes);
+  fprintf(stderr, "; loaded in %.2f s\n", i.load_seconds);
+}
+
+void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *s) {
+  rlx_lm_info i = {0};
+  if (rlx_lm_describe(lm, &i)) return;
+  printf("\"prompt_tokens\":%" PRIu32 ",\"tokens\":%" PRIu32 ",\"prompt_seconds\":%.6f,\"seconds\":%.6f,",
+         s->prompt_tokens, s->tokens, s->prompt_seconds, s->seconds);
+  printf("\"prompt_tokens_per_second\":%.3f,\"tokens_per_second\":%.3f,\"ended\":\"%s\",",
+         per_second(s->prompt_tokens, s->prompt_seconds), per_second(later_tokens(s), s->seconds),
+         s->ended ? s->ended : "");
+  printf("\"weights\":%" PRIu64 ",\"state\":%" PRIu64 ",\"scratch\":%" PRIu64 ",\"load_seconds\":%.6f", i.weight_bytes,
+         i.state_bytes, i.scratch_bytes, i.load_seconds);
+}
+
+/* ---- Texts --------------------------------------------------------------------------------------------------- */
+
+int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes) {
+  bool is_input = strcmp(path, "-") == 0;
+  size_t room = 0;
+  *text = NULL;
+  *bytes = 0;
+  int fd = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return cli_fail("cannot read '%s': %s", path, strerror(errno));
+  ssize_t got = 1;
+  while (got) {
+    if (room - *bytes < 2) {
+      room = room ? 2 * room : 1 << 16;
+      char *grown = *bytes <= most ? realloc(*text, room) : NULL;
+      if (!grown) break;
+      *text = grown;
+    }
+    got = read(fd, *text + *bytes, room - *bytes - 1);
+    if (got < 0 && errno != EINTR) break;
+    *bytes += got > 0 ? (size_t)got : 0;
+  }
+  int error = errno;
+  if (!is_input) close(fd);
+  if (got == 0) {
+    (*text)[*bytes] = '\0';
+    return CLI_DONE;
+  }
+  free(*text);
+  *text = NULL;
+  if (got < 0) return cli_fail("cannot read '%s': %s", path, strerror(error));
+  return cli_fail("%s: more than %zu bytes, or out of memory", path, most);
+}

@@ -1,0 +1,134 @@
+/* rlx perplexity: how well a model foresees a text.
+ *
+ * The text is gone through in windows that overlap: the model sees `window` tokens at a time, and of each window only the last
+ * `stride` tokens count (of the first, all but the first token), so every token is judged once, with some text before it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/lm_cli.h"
+
+enum { PIECE = 64, MOST_TEXT = 1 << 30 };
+
+typedef struct request {
+  const cli_command *self;
+  cli_common common;
+  cli_list words;
+  cli_lm_options lm;
+  int64_t window, stride, most;
+} request;
+
+typedef struct score {
+  double nats;
+  size_t tokens; /* that were judged */
+  size_t seen;   /* of the text, so far */
+} score;
+
+/* -log of the probability of one token. */
+static double surprise(const float *logits, size_t n, int32_t id) {
+  double most = -INFINITY, sum = 0;
+  for (size_t i = 0; i < n; i++) most = fmax(most, (double)logits[i]);
+  for (size_t i = 0; i < n; i++) sum += exp((double)logits[i] - most);
+  return log(sum) + most - (double)logits[id];
+}
+
+/* Tokens [from, to) of the text, of which those from `first` on are judged. */
+static rlx_status judge_window(rlx_lm *lm, const int32_t *ids, size_t from, size_t first, size_t to, float *logits,
+                               size_t n_vocab, score *s) {
+  rlx_status status = rlx_lm_truncate(lm, 0, 0);
+  size_t at = first - 1; /* its logits judge the first */
+  if (!status && at > from) status = rlx_lm_append(lm, 0, ids + from, at - from, false, NULL);
+  while (!status && at + 1 < to) {
+    size_t n = to - 1 - at < PIECE ? to - 1 - at : PIECE;
+    status = rlx_lm_append(lm, 0, ids + at, n, true, logits);
+    for (size_t i = 0; i < n && !status; i++) s->nats += surprise(logits + i * n_vocab, n_vocab, ids[at + i + 1]);
+    at += n;
+    s->tokens += n;
+  }
+  return status;
+}
+
+static void show_progress(const request *r, const score *s, size_t n) {
+  if (!r->common.quiet && !r->common.json)
+    fprintf(stderr, "\r%3.0f %%, perplexity %.4f ", 100.0 * (double)s->seen / (double)n,
+            exp(s->nats / (double)s->tokens));
+}
+
+static int judge(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, score *s) {
+  rlx_lm_info info;
+  if (cli_check(rlx_lm_describe(lm, &info), NULL, NULL)) return CLI_FAILED;
+  size_t window = r->window ? (size_t)r->window : info.context < 512 ? info.context : 512;
+  if (window > info.context)
+    return cli_fail("--window is %zu, but the context holds %" PRIu32 " tokens", window, info.context);
+  size_t stride = r->stride ? (size_t)r->stride : (window + 1) / 2;
+  if (stride >= window) stride = window - 1;
+  float *logits = malloc(sizeof *logits * PIECE * info.vocabulary);
+  if (!logits) return cli_fail("out of memory");
+  rlx_status status = RLX_OK;
+  size_t first = 1, to = window < n ? window : n;
+  while (!status && first < n && !cli_interrupted()) {
+    size_t from = to > window ? to - window : 0;
+    status = judge_window(lm, ids, from, first, to, logits, info.vocabulary, s);
+    s->seen = first = to;
+    to = to + stride < n ? to + stride : n;
+    show_progress(r, s, n);
+  }
+  free(logits);
+  if (!r->common.quiet && !r->common.json) fprintf(stderr, "\r\033[K");
+  return cli_interrupted() ? CLI_INTERRUPTED : cli_check(status, NULL, NULL);
+}
+
+static int judge_text(const request *r, rlx_lm *lm, const char *text, size_t bytes) {
+  int32_t *ids;
+  size_t n;
+  score s = {0};
+  const rlx_tokenizer *t = rlx_lm_tokenizer(lm);
+  if (!t) return cli_fail("the model has no tokenizer that is known here");
+  if (cli_check(rlx_tokenizer_encode(t, text, bytes, RLX_TOKENS_ADD_SPECIAL, &ids, &n), NULL, NULL)) return CLI_FAILED;
+  if (r->most && n > (size_t)r->most) n = (size_t)r->most;
+  int code = n < 2 ? cli_fail("%s: %zu tokens; two at least are needed", r->words.v[1].value, n) : CLI_DONE;
+  if (!code) code = judge(r, lm, ids, n, &s);
+  rlx_free(ids);
+  if (code) return code;
+  double mean = s.nats / (double)s.tokens, per_byte = r->most ? NAN : s.nats / log(2) / (double)bytes;
+  if (r->common.json) {
+    printf("{\"perplexity\":%.6f,\"nats_per_token\":%.6f,\"tokens\":%zu,\"bytes\":%zu", exp(mean), mean, s.tokens,
+           bytes);
+    if (!isnan(per_byte)) printf(",\"bits_per_byte\":%.6f", per_byte);
+    printf("}\n");
+  } else {
+    printf("perplexity %.4f over %zu tokens", exp(mean), s.tokens);
+    if (!isnan(per_byte)) printf(", %.4f bits per byte", per_byte);
+    printf("\n");
+  }
+  return CLI_DONE;
+}
+
+int cli_perplexity(const cli_command *self, int argc, char **argv) {
+  request r = {.self = self};
+  const cli_option options[] = {
+    {"--window", "N", "tokens that are seen at once (default: 512, or the context)", CLI_NUMBER, &r.window, 2,
+     16777216},
+    {"--stride", "N", "tokens that count in each window (default: half of it)", CLI_NUMBER, &r.stride, 1, 16777216},
+    {"--tokens", "N", "only the first N tokens of the text", CLI_NUMBER, &r.most, 2, INT64_MAX},
+    CLI_LM_OPTIONS(r.lm),
+  };
+  rlx_lm *lm = NULL;
+  char *text = NULL;
+  size_t bytes;
+  int code;
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
+    if (r.words.n != 2) code = cli_wrong(self, "expected a model and a text, found %zu words", r.words.n);
+    else code = cli_read_bytes(r.words.v[1].value, MOST_TEXT, &text, &bytes);
+    if (!code) code = cli_lm_open(&r.common, &r.lm, r.words.v[0].value, &lm);
+    if (lm && !code) {
+      cli_note_interrupts();
+      code = judge_text(&r, lm, text, bytes);
+    }
+    rlx_lm_destroy(lm);
+    free(text);
+  }
+  cli_list_deinit(&r.words);
+  return code;
+}

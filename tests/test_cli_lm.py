@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""rlx generate, chat, perplexity, logits, embed and bench on a tiny model of random weights. See cli.py."""
+
+import json
+import math
+import os
+import pathlib
+import signal
+import subprocess
+
+from cli import RLX, SECONDS, Skip, check, close, equal, fails, load, main, rlx, rlx_json, test, write
+from gguf_file import CONTEXT, tiny_llama
+
+if "generate" not in rlx("--help", expect=0).out:
+    print("SKIP all: this rlx was built without language models\n0 passed, 0 failed, 1 skipped")
+    raise SystemExit(0)
+
+ON_CPU = ("--device", "cpu")
+
+
+def model():
+    return tiny_llama("m.gguf")
+
+
+def text_of(*args, **how):
+    return rlx_json("generate", "m.gguf", *ON_CPU, *args, **how)["text"]
+
+
+@test
+def a_text_and_what_is_told():
+    model()
+    found = rlx_json("generate", "m.gguf", "-p", "the cab", "-n", "12", "--ignore-end", *ON_CPU)
+    equal((found["tokens"], found["ended"]), (12, "length"), "tokens")
+    check(found["prompt_tokens"] >= 3 and found["text"] and found["weights"] > 0 and found["state"] > 0, found)
+    shown = rlx("generate", "m.gguf", "-p", "the cab", "-n", "12", "--ignore-end", *ON_CPU, expect=0)
+    equal(shown.out.encode(), ("the cab" + found["text"] + "\n").encode(), "text on standard output")
+    for word in ("tokens/s", "first token after", "memory: weights", "state", "scratch", "loaded in"):
+        check(word in shown.err, f"{word}: {shown.err}")
+    quiet = rlx("generate", "m.gguf", "-p", "the cab", "-n", "12", "--ignore-end", "-q", *ON_CPU, expect=0)
+    equal((quiet.out, quiet.err), (found["text"] + "\n", ""), "with -q")
+
+
+@test
+def the_same_seed_gives_the_same_text():
+    model()
+    drawn = ["-p", "a", "-n", "40", "--temperature", "1.2", "--top-k", "50", "--top-p", "0.9", "--ignore-end"]
+    texts = [text_of(*drawn, "--seed", seed, "--threads", threads) for seed, threads in ((3, 1), (3, 2), (3, 4), (4, 1))]
+    equal(texts[0], texts[1], "1 and 2 threads")
+    equal(texts[0], texts[2], "1 and 4 threads")
+    check(texts[0] != texts[3], "another seed gives another text")
+
+
+@test
+def prompts_of_all_kinds():
+    model()
+    for data in (b"", b"abc", b"\xff\xfe broken", b"with\0zero", "Ünïcødé 日本語 🙂".encode(), b" ", b"\n\n"):
+        pathlib.Path("p.txt").write_bytes(data)
+        rlx("generate", "m.gguf", "-f", "p.txt", "-n", "3", *ON_CPU, expect=0)
+    equal(text_of("-f", "-", "-n", "5", stdin=b"abc"), text_of("-p", "abc", "-n", "5"), "standard input")
+    fails("generate", "m.gguf", "-p", "a " * CONTEXT, *ON_CPU, says=("context", str(CONTEXT)))
+    fails("generate", "m.gguf", "-p", "a", "-n", 10 * CONTEXT, "--ignore-end", *ON_CPU, says="is full")
+    equal(rlx_json("generate", "m.gguf", "-p", "a", "-n", 3 * CONTEXT, "--ignore-end", "--shift", *ON_CPU)["tokens"],
+          3 * CONTEXT, "with --shift")
+    equal(rlx_json("generate", "m.gguf", "-p", "a", "-n", 0, "--ignore-end", *ON_CPU)["ended"], "context", "no number")
+
+
+@test
+def stop_texts():
+    model()
+    whole = text_of("-p", "the", "-n", "30", "--ignore-end")
+    for stop in (whole[4:6], whole[7:12]):
+        cut = rlx_json("generate", "m.gguf", "-p", "the", "-n", "30", "--ignore-end", "--stop", "never", "--stop", stop, *ON_CPU)
+        equal((cut["text"], cut["ended"]), (whole[:whole.index(stop)], "stop"), f"--stop {stop!r}")
+
+
+@test
+def wrong_usage():
+    model()
+    fails("generate", says="one model", code=2)
+    fails("generate", "m.gguf", says="-p TEXT or -f FILE", code=2)
+    fails("generate", "m.gguf", "-p", "a", "-f", "b", says="-p TEXT or -f FILE", code=2)
+    for option, values in (("--temperature", ("nan", "-1", "warm", "")), ("--context", ("0", "-1", "2147483648", "1e3")),
+                           ("--top-p", ("2", "nan")), ("-n", ("-1", "x")), ("--chunk", ("0",)), ("--top-k", ("-1",))):
+        for value in values:
+            fails("generate", "m.gguf", "-p", "a", option, value, says=option, code=2)
+    fails("generate", "m.gguf", "-p", "a", "--cache", "i8", says="f32 or f16")
+    fails("generate", "m.gguf", "-p", "a", "--device", "none", says="none")
+    fails("generate", "none.gguf", "-p", "a", *ON_CPU, says="none.gguf")
+    fails("generate", "m.gguf", "-f", "none.txt", *ON_CPU, says="none.txt")
+    write("text.gguf", "no model")
+    fails("generate", "text.gguf", "-p", "a", *ON_CPU, says="text.gguf")
+    os.mkdir("empty")
+    fails("generate", "empty", "-p", "a", *ON_CPU, says="empty")
+    os.mkfifo("fifo")
+    fails("generate", "fifo", "-p", "a", *ON_CPU, says="fifo")
+    fails("logits", "m.gguf", "--tokens", "1,x", "--out", "l.npy", says="--tokens", code=2)
+    fails("logits", "m.gguf", "--tokens", "1,99999", "--out", "l.npy", *ON_CPU, says="vocabulary")
+    fails("embed", "m.gguf", "a", *ON_CPU, says="does not embed")
+    check(not os.path.exists("l.npy"), "an array of a failed command")
+
+
+@test
+def an_interrupt_keeps_what_was_written():
+    model()
+    process = subprocess.Popen([RLX, "generate", "m.gguf", "-p", "the", "-n", "10000000", "--ignore-end", "--shift", *ON_CPU],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    first = process.stdout.read(20)
+    process.send_signal(signal.SIGINT)
+    rest, err = process.communicate(timeout=SECONDS)
+    equal(process.returncode, 130, f"exit code ({err})")
+    check(first.startswith(b"the") and rest.endswith(b"\n") and b"cancelled" in err, (first, err))
+
+
+@test
+def logits_foretell_what_is_generated():
+    model()
+    rlx("logits", "m.gguf", "--tokens", "1,262,270,271", "--out", "l.npy", *ON_CPU, expect=0)
+    dtype, shape, values = load("l.npy")
+    equal((dtype, shape[0], len(shape)), ("f32", 4, 2), "type and shape")
+    one = load(rlx_logits("1,262"))[2]
+    close(one, values[:2 * shape[1]], "the first tokens do not see the later ones", 1e-4)
+
+
+def rlx_logits(tokens):
+    rlx("logits", "m.gguf", "--tokens", tokens, "--out", "one.npy", *ON_CPU, expect=0)
+    return "one.npy"
+
+
+@test
+def perplexity_by_hand():
+    """From the logits of one window."""
+    model()
+    write("t.txt", "the cab, a baba")
+    found = rlx_json("perplexity", "m.gguf", "t.txt", *ON_CPU)
+    ids = rlx("tokenize", "m.gguf", "--ids", stdin=b"the cab, a baba", expect=0).out.split()
+    rlx("logits", "m.gguf", "--tokens", ",".join(ids), "--out", "l.npy", *ON_CPU, expect=0)
+    _, (_, n), values = load("l.npy")
+    nats = 0.0
+    for i, token in enumerate(ids[1:]):
+        row = values[i * n:(i + 1) * n]
+        most = max(row)
+        nats += most + math.log(sum(math.exp(v - most) for v in row)) - row[int(token)]
+    equal(found["tokens"], len(ids) - 1, "tokens")
+    close([found["nats_per_token"], found["bits_per_byte"]], [nats / (len(ids) - 1), nats / math.log(2) / 15], "nats", 1e-3)
+    windows = rlx_json("perplexity", "m.gguf", "t.txt", "--window", 6, "--stride", 2, *ON_CPU)
+    equal(windows["tokens"], len(ids) - 1, "every token is judged once")
+    write("short.txt", "")
+    fails("perplexity", "m.gguf", "short.txt", *ON_CPU, says="two at least")
+    fails("perplexity", "m.gguf", says="a model and a text", code=2)
+
+
+@test
+def to_be_continued():
+    model()
+    whole = text_of("-p", "the", "-n", "30", "--ignore-end")
+    first = text_of("-p", "the", "-n", "12", "--ignore-end", "--save", "s.safetensors")
+    rest = text_of("-p", "", "-n", "18", "--ignore-end", "--restore", "s.safetensors")
+    equal(first + rest, whole, "in two parts")
+    fails("generate", "m.gguf", "-p", "", "--restore", "m.gguf", *ON_CPU, says="m.gguf")
+
+
+@test
+def a_look_before():
+    model()
+    found = rlx_json("generate", "m.gguf", "--dry-run", "--context", "64", *ON_CPU)
+    check(found["fits"] and found["weights"] > 0 and found["context"] == 64, found)
+    check("it fits" in rlx("generate", "m.gguf", "--dry-run", *ON_CPU, expect=0).out, "in words")
+
+
+@test
+def a_conversation():
+    model()
+    once = rlx("chat", "m.gguf", "--template", "chatml", "-p", "hello", "-n", "8", *ON_CPU, expect=0).out
+    talk = rlx("chat", "m.gguf", "--template", "chatml", "-n", "8", *ON_CPU, stdin=b"hello\nand you\n/quit\nnot read\n", expect=0).out
+    check(talk.startswith(once.rstrip("\n")) and len(talk) > len(once), (once, talk))
+    check("chatml" in rlx("chat", "--templates", expect=0).out.split(), "names of templates")
+    fails("chat", "m.gguf", "-p", "hello", *ON_CPU, says=("--template", "--templates"))
+    fails("chat", "m.gguf", "-p", "hello", "--template", "none", *ON_CPU, says="none")
+
+
+@test
+def rates():
+    model()
+    rows = json.loads(rlx("bench", "m.gguf", "-p", 16, "-n", 8, "-r", 2, "-t", "1,2", "-o", "json", *ON_CPU, expect=0).out)["rows"]
+    equal([(r["test"], r["threads"]) for r in rows], [("pp16", 1), ("tg8", 1), ("pp16", 2), ("tg8", 2)], "rows")
+    check(all(r["tokens_per_second"] > 0 for r in rows), rows)
+    check("tokens/s" in rlx("bench", "m.gguf", "-p", 8, "-n", 0, "-r", 1, *ON_CPU, expect=0).out, "as a table")
+    fails("bench", "m.gguf", "-p", 0, "-n", 0, *ON_CPU, says="nothing to measure", code=2)
+
+
+@test
+def on_other_devices():
+    """The same text wherever it is computed."""
+    model()
+    want = text_of("-p", "the cab", "-n", "10", "--ignore-end", "--cache", "f32")
+    devices = {d["backend"] for d in rlx_json("devices")["devices"]} - {"cpu"}
+    for device in sorted(devices):
+        found = rlx_json("generate", "m.gguf", "-p", "the cab", "-n", "10", "--ignore-end", "--cache", "f32", "--device", device)
+        equal(found["text"], want, device)
+
+
+if __name__ == "__main__":
+    main()
