@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CLANG_FORMAT ?= clang-format
 build := build/release
 
-.PHONY: help demo test soak bench docs format install clean build setup
+.PHONY: help demo chat test soak bench docs format install clean build setup
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -18,9 +18,13 @@ build: setup ## the library, the rlx command, tests, benchmarks and examples, in
 	@cmake --preset release >/dev/null
 	@cmake --build $(build) -j $(JOBS) $(addprefix --target ,$(TARGET))
 
-demo: TARGET := examples
-demo: build ## build and evaluate a small transformer block: its graph, what the passes make of it, its result
-	@$(build)/examples/transformer_block
+demo: TARGET := rlx_cli
+demo: build ## build, fetch a small language model (98 MB, once) and ask it something; QUESTION="..." asks something else
+	@tools/demo $(build)/rlx $(if $(QUESTION),"$(QUESTION)")
+
+chat: TARGET := rlx_cli
+chat: build ## the same model, to talk with
+	@model=$$(tools/fetch_model smollm2) && $(build)/rlx chat "$$model"
 
 test: ## everything that is checked before a change is accepted; last line: N passed, N failed, N skipped
 	@tools/setup test
