@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""RLX and llama.cpp on the same GGUF files, turn by turn in one run, on the CPU.
+
+    bench/lm_llama_cpp.py BUILD MODEL.gguf... [-t 1,2] [-p 512] [-n 128] [-r 3]
+
+Needs the package llama-cpp-python (built for this machine). Prints a Markdown table: tokens per second of prompt and generation
+for both, the ratio RLX / llama.cpp of the medians, load time and peak memory of a process that loads the model and makes a token.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+
+def rlx_rates(build, model, threads, o):
+    out = subprocess.run([build / "rlx", "bench", model, "-p", str(o.prompt), "-n", str(o.tokens), "-t", str(threads), "-r", "1",
+                          "--device", "cpu", "-o", "json"], check=True, capture_output=True, text=True).stdout
+    rows = {row["test"]: row["tokens_per_second"] for row in json.loads(out)["rows"]}
+    return rows.get(f"pp{o.prompt}", 0), rows.get(f"tg{o.tokens}", 0)
+
+
+class Llama:
+    """One model and number of threads, through the package's own class."""
+
+    def __init__(self, model, threads, context):
+        import llama_cpp
+        begin = time.perf_counter()
+        self.llama = llama_cpp.Llama(str(model), n_ctx=context, n_batch=512, n_ubatch=512, n_threads=threads,
+                                     n_threads_batch=threads, verbose=False)
+        self.load_seconds = time.perf_counter() - begin
+
+    def rates(self, o):
+        llama = self.llama
+        n_vocab = llama.n_vocab()
+        ids = [i * 7919 % n_vocab for i in range(o.prompt)]
+        llama.reset()
+        begin = time.perf_counter()
+        llama.eval(ids)
+        prompt = o.prompt / (time.perf_counter() - begin)
+        llama.reset()
+        llama.eval([ids[0]])
+        begin = time.perf_counter()
+        for i in range(o.tokens):
+            llama.eval([ids[i % len(ids)]])
+        return prompt, o.tokens / (time.perf_counter() - begin)
+
+
+def peak(command):
+    """(seconds, peak resident MiB) of a process."""
+    begin = time.perf_counter()
+    pid = os.spawnvp(os.P_NOWAIT, command[0], command)
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        raise SystemExit(f"{command}: {status}")
+    return time.perf_counter() - begin, usage.ru_maxrss / 1024
+
+
+def one_token(model, threads):
+    """Run in a process of its own: load and make one token, and say how long loading took."""
+    l = Llama(model, threads, 64)
+    l.llama.eval([1])
+    print(f"{l.load_seconds:.3f}", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("models", type=pathlib.Path, nargs="+")
+    parser.add_argument("-t", dest="threads", default="1,2")
+    parser.add_argument("-p", dest="prompt", type=int, default=512)
+    parser.add_argument("-n", dest="tokens", type=int, default=128)
+    parser.add_argument("-r", dest="repeats", type=int, default=3)
+    parser.add_argument("--one-token", action="store_true", help=argparse.SUPPRESS)
+    o = parser.parse_args()
+    if o.one_token:
+        return one_token(o.models[0], int(o.threads))
+    try:
+        import llama_cpp
+    except ImportError:
+        raise SystemExit("lm_llama_cpp: the package llama-cpp-python is not installed")
+    print(f"llama-cpp-python {llama_cpp.__version__}; medians of {o.repeats}, turn by turn\n")
+    print("| model | threads | llama.cpp pp | RLX pp | ratio | llama.cpp tg | RLX tg | ratio |\n|---|---|---|---|---|---|---|---|")
+    for model in o.models:
+        for threads in map(int, o.threads.split(",")):
+            other, theirs, ours = Llama(model, threads, o.prompt + o.tokens + 8), [], []
+            other.rates(o)
+            for _ in range(o.repeats):
+                theirs.append(other.rates(o))
+                ours.append(rlx_rates(o.build, model, threads, o))
+            del other
+            a, b = ([statistics.median(r[i] for r in side) for i in (0, 1)] for side in (theirs, ours))
+            print(f"| {model.stem} | {threads} | {a[0]:.1f} | {b[0]:.1f} | **{b[0] / a[0]:.2f}** | {a[1]:.2f} | {b[1]:.2f} | "
+                  f"**{b[1] / a[1]:.2f}** |", flush=True)
+    print("\n| model | llama.cpp: load and a token | peak MiB | RLX: the same | peak MiB |\n|---|---|---|---|---|")
+    for model in o.models:
+        a = peak([sys.executable, __file__, str(o.build), str(model), "-t", "2", "--one-token"])
+        b = peak([str(o.build / "rlx"), "generate", str(model), "-q", "-p", "a", "-n", "1", "--context", "64", "--device", "cpu"])
+        print(f"| {model.stem} | {a[0]:.2f} s | {a[1]:.0f} | {b[0]:.2f} s | {b[1]:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
