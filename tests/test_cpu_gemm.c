@@ -171,6 +171,20 @@ TEST(dot_general_weight) {
 
 /* ---- the layout ---- */
 
+/* Parts of rows of the first matrix. */
+static void check_rows(cpu_isa isa, uint32_t layout, const rlx_type *type, const unsigned char *plain,
+                       const unsigned char *packed) {
+  rlx_type matrix = {type->dtype, RLX_DIMS(type->shape.v[1], type->shape.v[2])};
+  size_t size = rlx_dtype_size(type->dtype), width = (size_t)type->shape.v[2], from = width / 5, n = width - from;
+  unsigned char row[4 * 80];
+  for (size_t i = 0; i < (size_t)type->shape.v[1]; i++) {
+    cpu_layout_gemm.read_row(isa, layout, &matrix, packed, i, from, n, row);
+    CHECK(memcmp(row, plain + (i * width + from) * size, n * size) == 0);
+    cpu_layout_gemm.read_row(isa, layout, &matrix, packed, i, 0, width - 1, row);
+    CHECK(memcmp(row, plain + i * width * size, (width - 1) * size) == 0);
+  }
+}
+
 static void check_layout(cpu_isa isa, rlx_dtype dtype, uint32_t layout, rlx_dims shape) {
   rlx_type type = {dtype, shape};
   size_t size = rlx_dtype_size(dtype), count = rlx_dims_count(&shape), nr = cpu_gemm(isa)->nr;
@@ -195,6 +209,7 @@ static void check_layout(cpu_isa isa, rlx_dtype dtype, uint32_t layout, rlx_dims
         const unsigned char *from = plain + (e * n * k + (trans ? j * k + i : i * n + j)) * size;
         placed = placed && memcmp(at, j < n ? from : zero, size) == 0;
       }
+  check_rows(isa, layout, &type, plain, packed);
   rlx_mem_free(plain);
   rlx_mem_free(packed);
   rlx_mem_free(back);

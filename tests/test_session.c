@@ -92,6 +92,49 @@ DEVICE_TEST(weights_are_shared_and_stored_once) {
   for (int i = 0; i < 2; i++) rlx_executable_destroy(e[i]);
 }
 
+/* A table that one executable only looks up in and another multiplies with too is stored once, whoever comes first. */
+DEVICE_TEST(a_table_is_stored_once) {
+  static const char *leaves = "x: f32[1,96]; i: i32[2]; param t: f32[70,96]";
+  static const char *exprs[] = {"gather(%t, %i)", "matmul(%x, %t) {trans_b=true}",
+                                "%g = gather(%t, %i); %r = slice(%g) {start=[0,0], stop=[1,96]}; "
+                                "matmul(%r, %t) {trans_b=true}"};
+  enum { N = 70, K = 96 };
+  static float t[N * K], x[K], y[2 * K];
+  for (int i = 0; i < N * K; i++) t[i] = (float)(i % 13 - 6);
+  for (int i = 0; i < K; i++) x[i] = t[5 * K + i];
+  for (int first = 0; first < 3; first++) {
+    rlx_weights *store;
+    rlx_executable *e[3];
+    uint64_t bytes = 0;
+    CHECK_OK(rlx_weights_create(s, &store));
+    for (int i = 0; i < 3; i++) {
+      rlx_graph *g;
+      CHECK_OK(expr_graph(leaves, exprs[(first + i) % 3], &g));
+      CHECK_OK(rlx_compile(s, g, OPTIONS(.weights = store), &e[i]));
+      rlx_graph_destroy(g);
+      if (i == 0) CHECK_OK(rlx_weights_set(store, "t", VALUE(t, N, K)));
+      if (i == 0) bytes = rlx_weights_bytes(store);
+      CHECK_EQ_INT(rlx_weights_bytes(store), bytes);
+    }
+    for (int i = 0; i < 3; i++) {
+      int which = (first + i) % 3;
+      if (which != 1)
+        CHECK_OK(rlx_executable_write(e[i], "i", &(rlx_tensor){RLX_I32, RLX_DIMS(2), (int32_t[]){5, 69}, 8}));
+      if (which == 1) CHECK_OK(rlx_executable_write(e[i], "x", VALUE(x, 1, K)));
+      CHECK_OK(rlx_executable_run(e[i]));
+      read_f32(e[i], "y", y, (which ? N : 2 * K) * sizeof *y);
+      for (int k = 0; k < 2 * K && which == 0; k++) CHECK(y[k] == t[(k < K ? 5 : 68) * K + k]);
+      for (int r = 0; r < N && which; r++) {
+        float sum = 0;
+        for (int k = 0; k < K; k++) sum += x[k] * t[r * K + k];
+        CHECK(y[r] == sum); /* whole numbers */
+      }
+      rlx_executable_destroy(e[i]);
+    }
+    rlx_weights_destroy(store);
+  }
+}
+
 DEVICE_TEST(computed_weights_drop_their_sources) {
   rlx_weights *store;
   rlx_executable *e;

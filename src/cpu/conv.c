@@ -127,7 +127,7 @@ static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, boo
   return RLX_OK;
 }
 
-const cpu_layout_family cpu_layout_conv = {packed_bytes, repack};
+const cpu_layout_family cpu_layout_conv = {packed_bytes, repack, NULL};
 
 /* A weight that comes with the run, or is not f32: packed by rows of output channels. */
 static void pack_lane(void *user, size_t begin, size_t end, unsigned thread) {

@@ -111,6 +111,10 @@ typedef struct cpu_layout_family {
   uint64_t (*bytes)(cpu_isa isa, uint32_t layout, const rlx_type *type);
   rlx_status (*repack)(cpu_isa isa, uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                        rlx_pool *pool);
+  /* Elements first .. first + count (whole blocks) of row `row` of a matrix in this layout, in its own type. NULL: the
+   * family has no matrices. */
+  void (*read_row)(cpu_isa isa, uint32_t layout, const rlx_type *type, const void *matrix, size_t row, size_t first,
+                   size_t count, void *out);
 } cpu_layout_family;
 /* layouts.def: CPU_LAYOUT(gemm, CPU_LAYOUT_GEMM) stands for the family cpu_layout_gemm */
 #define CPU_LAYOUT(name, first) extern const cpu_layout_family cpu_layout_##name;

@@ -85,4 +85,26 @@ static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, boo
   return RLX_OK;
 }
 
-const cpu_layout_family cpu_layout_gemm = {layout_bytes, repack};
+static void read_row(cpu_isa isa, uint32_t layout, const rlx_type *type, const void *matrix, size_t row, size_t first,
+                     size_t count, void *out) {
+  weight w;
+  uint64_t bytes;
+  if (!read_type(isa, layout, type, &w, &bytes)) return;
+  char *to = out;
+  if (w.trans) { /* down a panel */
+    const char *from = (const char *)matrix + ((row / w.nr * w.k + first) * w.nr + row % w.nr) * w.size;
+    size_t step = w.nr * w.size;
+    if (w.size == 4)
+      for (size_t i = 0; i < count; i++) memcpy(to + 4 * i, from + i * step, 4);
+    else
+      for (size_t i = 0; i < count; i++) memcpy(to + 2 * i, from + i * step, 2);
+    return;
+  }
+  for (size_t i = first, n; i < first + count; i += n, to += n * w.size) { /* across panels */
+    size_t in_panel = i % w.nr, left = first + count - i;
+    n = left < w.nr - in_panel ? left : w.nr - in_panel;
+    memcpy(to, (const char *)matrix + ((i / w.nr * w.k + row) * w.nr + in_panel) * w.size, n * w.size);
+  }
+}
+
+const cpu_layout_family cpu_layout_gemm = {layout_bytes, repack, read_row};

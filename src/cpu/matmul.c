@@ -47,6 +47,22 @@ static uint64_t matrix_bytes(const cpu_product *p) {
   return is_block(p) ? cpu_quant_matrix_bytes(&p->shape) : cpu_gemm_matrix_bytes(&p->shape);
 }
 
+uint32_t cpu_product_wish(cpu_isa isa, const rlx_type *matrix) {
+  bool floats = matrix->dtype <= RLX_BF16;
+  if (matrix->shape.n != 2 || !(floats || rlx_dtype_is_block(matrix->dtype))) return CPU_LAYOUT_PLAIN;
+  cpu_product p = {.shape = {.m = 1,
+                             .n = (size_t)matrix->shape.v[0],
+                             .k = (size_t)matrix->shape.v[1],
+                             .n_batch = 1,
+                             .a_type = RLX_F32,
+                             .b_type = matrix->dtype,
+                             .out_type = RLX_F32,
+                             .trans_b = true,
+                             .isa = isa}};
+  cpu_product_claim claim;
+  return product_claim(&p, &claim) ? claim.wish : CPU_LAYOUT_PLAIN;
+}
+
 /* ---- reading a node ---- */
 
 typedef struct source { /* a node, for claim and prepare alike */

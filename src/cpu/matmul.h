@@ -76,6 +76,9 @@ typedef struct cpu_product_claim {
 bool cpu_gemm_claim(const cpu_product_shape *s, cpu_product_claim *out);
 void cpu_gemm_product(const cpu_product *p);
 
+/* What a product with the rows of this matrix ([n, k], trans_b) wishes for: matmul.c. */
+uint32_t cpu_product_wish(cpu_isa isa, const rlx_type *matrix);
+
 /* quant.h declares, for block types of b, with the same meaning:
  *   bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out);
  *   void cpu_quant_product(const cpu_product *p);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "cpu/matmul.h"
 #include "cpu/move.h"
 #include "quant/quant.h"
 #include "ref/ref.h"
@@ -95,14 +96,52 @@ static void gather_blocks(void *user, size_t begin, size_t end, unsigned thread)
   }
 }
 
+/* Rows of a matrix that is packed for products. */
+static void gather_packed(void *user, size_t begin, size_t end, unsigned thread) {
+  enum { PIECE = 1024 }; /* elements of a block type decoded at a time */
+  index_work *w = user;
+  (void)thread;
+  const rlx_type *x = cpu_in_type(w->c, 0);
+  uint32_t layout = w->c->layout[0];
+  const cpu_layout_family *family = cpu_layout_family_of(layout);
+  size_t n = w->lines.n, inner = w->lines.inner;
+  bool blocks = rlx_dtype_is_block(x->dtype);
+  for (size_t at = begin; at < end; at++) {
+    size_t k = resolve(w, at, (int64_t)n);
+    unsigned char *out = w->out + at * inner * w->size;
+    if (k < n && !blocks) family->read_row(w->c->isa, layout, x, w->x, k, 0, inner, out);
+    for (size_t i = 0; k < n && blocks && i < inner; i += PIECE) {
+      unsigned char piece[2 * PIECE];
+      size_t count = inner - i < PIECE ? inner - i : PIECE;
+      family->read_row(w->c->isa, layout, x, w->x, k, i, count, piece);
+      if (rlx_quant_decode(x->dtype, piece, (float *)(void *)out + i, count))
+        atomic_store_explicit(&w->is_bad, true, memory_order_relaxed);
+    }
+  }
+}
+
+/* Rows of a matrix are read however it is packed. */
+static bool claim_gather(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
+  const rlx_type *x = &rlx_graph_at(q->graph, n->in[0])->type;
+  bool is_matrix = x->shape.n == 2 && rlx_axis_of(RLX_ATTRS(gather, n)->axis, 2) == 0;
+  if (is_matrix) c->layout[0] = cpu_product_wish(isa, x), c->yields = 1;
+  uint32_t layout = q->layout ? q->layout[0] : CPU_LAYOUT_PLAIN;
+  const cpu_layout_family *family = cpu_layout_family_of(layout);
+  if (layout == CPU_LAYOUT_PLAIN || (is_matrix && family && family->read_row)) return true;
+  c->why = "rows of a weight in a layout of another op";
+  return false;
+}
+
 static rlx_status run_gather(const cpu_call *c) {
   const rlx_type *x = cpu_in_type(c, 0);
   index_work w = work_of(c);
   w.lines = rlx_lines_of(&x->shape, RLX_ATTRS(gather, c)->axis);
   bool blocks = rlx_dtype_is_block(x->dtype);
   size_t rows = w.lines.outer * w.n_idx;
-  double cost = blocks ? (double)w.lines.inner : row_cost(w.lines.inner * w.size);
-  cpu_parallel(c->pool, rows, cpu_grain(rows, cost), blocks ? gather_blocks : gather_rows, &w);
+  bool packed = c->layout[0] != CPU_LAYOUT_PLAIN;
+  double cost = blocks || packed ? (double)w.lines.inner : row_cost(w.lines.inner * w.size);
+  cpu_parallel(c->pool, rows, cpu_grain(rows, cost), packed ? gather_packed : blocks ? gather_blocks : gather_rows, &w);
   return tell_bad(&w, (const int64_t[]){(int64_t)w.lines.n}, 1);
 }
 
@@ -290,7 +329,7 @@ static rlx_status run_update(const cpu_call *c) {
   return RLX_OK;
 }
 
-const cpu_kernel cpu_gather_kernel = {.run = run_gather};
+const cpu_kernel cpu_gather_kernel = {.claim = claim_gather, .run = run_gather, .takes_layouts = true};
 const cpu_kernel cpu_gather_elements_kernel = {.run = run_gather_elements};
 const cpu_kernel cpu_gather_nd_kernel = {.run = run_gather_nd};
 const cpu_kernel cpu_one_hot_kernel = {.run = run_one_hot};

@@ -175,4 +175,17 @@ static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, boo
   return RLX_OK;
 }
 
-const cpu_layout_family cpu_layout_quant = {layout_bytes, repack};
+static void read_row(cpu_isa isa, uint32_t layout, const rlx_type *type, const void *matrix, size_t row, size_t first,
+                     size_t count, void *out) {
+  (void)isa;
+  rows_of w;
+  if (!open_rows(layout, type, &w)) return;
+  const rlx_dtype_info *info = rlx_dtype_describe(w.dtype);
+  size_t group = row / CPU_QUANT_ROWS * CPU_QUANT_ROWS, at = first / info->block_elements * info->block_bytes;
+  size_t n_blocks = count / info->block_elements;
+  if (w.n - group < CPU_QUANT_ROWS) /* the last rows stay as they are */
+    memcpy(out, (const uint8_t *)matrix + row * w.row_bytes + at, n_blocks * info->block_bytes);
+  else unpack(w.dtype, (const uint8_t *)matrix + group * w.row_bytes + CPU_QUANT_ROWS * at, row - group, n_blocks, out);
+}
+
+const cpu_layout_family cpu_layout_quant = {layout_bytes, repack, read_row};

@@ -52,6 +52,10 @@ typedef struct rlx_claim {
    * (row-major, or the block type's own order). Depends on the weight and the op alone, never on the other inputs'
    * sizes, so that executables of different sizes share one packed weight. */
   uint32_t layout[RLX_OP_MAX_INPUTS];
+  /* Bit i: input i is read in whatever layout of this device it lies, so the wish yields: it counts only where no other
+   * reader has one. It should be what the likeliest other reader would wish for (a table of embeddings: a matrix product
+   * with its rows), so that a program without that reader shares the weight with one that has it. */
+  uint32_t yields;
 } rlx_claim;
 
 /* ---- programs ---- */

@@ -1,8 +1,10 @@
 /* How weights lie on the device: as the graph has them, or packed the way a kernel likes.
  *
  * A device wishes per reader; a weight is stored once, so all its readers must wish for the same, else it stays plain.
- * What the host reads, what is an output, and what is read through a view (whose window begins somewhere inside) stays
- * plain too. Wishes depend on the weight and the op alone, so that executables of other sizes come to the same end. */
+ * Readers that take any layout yield: their wish counts only among themselves, where nobody else has one. What the host
+ * reads, what is an output, and what is read through a view (whose window begins somewhere inside) stays plain. Wishes
+ * depend on the weight and the op alone, so that executables of other sizes come to the same end; and those that yield
+ * wish for what others are likely to want, so that executables with only some of the readers do too. */
 #include "runtime/compiled.h"
 
 /* Lists are short; a node with many inputs (concat) gets no packed ones beyond the claim's own room. */
@@ -35,7 +37,7 @@ static void meet(uint32_t *layout, uint32_t wish) {
 }
 
 static rlx_status ask_readers(const rlx_device *d, const rlx_graph *g, bool exact, const uint32_t *uses,
-                              uint32_t *layout) {
+                              uint32_t *layout, uint32_t *yielding) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
     bool reads_weight = false;
@@ -45,8 +47,11 @@ static rlx_status ask_readers(const rlx_device *d, const rlx_graph *g, bool exac
     RLX_TRY(rlx_claim_of(d, g, id, NULL, exact, &claim));
     bool plain = !claim.native || rlx_op_has(n->op, RLX_TRAIT_VIEW);
     for (uint32_t i = 0; i < n->n_in; i++)
-      if (n->in[i] && is_weight(g, n->in[i]))
-        meet(&layout[n->in[i]], plain || i >= RLX_OP_MAX_INPUTS ? 0 : claim.layout[i]);
+      if (n->in[i] && is_weight(g, n->in[i])) {
+        bool firm = plain || i >= RLX_OP_MAX_INPUTS;
+        bool yields = !firm && (claim.yields >> i & 1);
+        meet(yields ? &yielding[n->in[i]] : &layout[n->in[i]], firm ? 0 : claim.layout[i]);
+      }
   }
   return RLX_OK;
 }
@@ -57,18 +62,23 @@ static bool is_known(const rlx_device *d, uint32_t layout, const rlx_type *type)
 
 rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, bool exact, uint32_t **out) {
   uint32_t end = rlx_graph_end(g);
-  uint32_t *layout = rlx_mem_alloc(end * sizeof *layout), *uses = rlx_mem_calloc(end, sizeof *uses);
+  uint32_t *layout = rlx_mem_alloc(end * sizeof *layout), *yielding = rlx_mem_alloc(end * sizeof *yielding);
+  uint32_t *uses = rlx_mem_calloc(end, sizeof *uses);
   *out = NULL;
-  rlx_status s = layout && uses ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the layouts of %u nodes", (unsigned)end);
+  rlx_status s =
+    layout && yielding && uses ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the layouts of %u nodes", (unsigned)end);
   if (!s) {
     rlx_graph_count_uses(g, uses);
-    for (rlx_node id = 0; id < end; id++) layout[id] = NOT_MET;
+    for (rlx_node id = 0; id < end; id++) layout[id] = yielding[id] = NOT_MET;
     for (size_t i = 0; i < g->outputs.n; i++) layout[g->outputs.v[i].node] = 0;
-    s = ask_readers(d, g, exact, uses, layout);
+    s = ask_readers(d, g, exact, uses, layout, yielding);
   }
-  for (rlx_node id = 0; id < end && !s; id++)
+  for (rlx_node id = 0; id < end && !s; id++) {
+    if (layout[id] == NOT_MET) layout[id] = yielding[id];
     if (layout[id] == NOT_MET || (layout[id] && !is_known(d, layout[id], &rlx_graph_at(g, id)->type))) layout[id] = 0;
+  }
   rlx_mem_free(uses);
+  rlx_mem_free(yielding);
   if (s) rlx_mem_free(layout);
   else *out = layout;
   return s;
