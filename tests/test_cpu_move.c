@@ -209,6 +209,21 @@ static void any_gather(uint64_t *seed, cpu_check_line *l) {
                   CPU_CHECK_PICK(seed, "i32", "i64"), cpu_check_int(seed, 0, 9), cpu_check_int(seed, 1, 9), -n, n);
   cpu_check_print(&l->expr, "gather(%%x, %%i) {axis=%d}", axis);
 }
+/* Rows of a weight, which may lie packed for products: block types (wide rows in several pieces), floats in panels. */
+static void any_gather_weight(uint64_t *seed, cpu_check_line *l) {
+  const char *type =
+    CPU_CHECK_PICK(seed, "f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "mxfp4", "q2_k",
+                   "q3_k", "q4_k", "q5_k", "q6_k", "q8_k", "iq4_xs", "tq1_0", "tq2_0");
+  bool is_super = strstr(type, "_k") || strstr(type, "xs") || type[0] == 't', is_block = !strchr("fb", type[0]);
+  int n = cpu_check_int(seed, 1, 70), k = cpu_check_int(seed, 1, is_super ? 7 : is_block ? 40 : 90);
+  cpu_check_print(&l->inputs, "param x: %s[%d,%d]; i: i32[%d] range(%d,%d)", type, n,
+                  is_super   ? k * 256
+                  : is_block ? k * 32
+                             : k,
+                  cpu_check_int(seed, 0, 30), -n, n);
+  cpu_check_print(&l->expr, "gather(%%x, %%i)");
+}
+TEST(random_gather_weight) { CHECK(cpu_check_random(RLX_OP_gather, 2 * N_RANDOM, any_gather_weight, NULL)); }
 TEST(random_gather) { CHECK(cpu_check_random(RLX_OP_gather, N_RANDOM, any_gather, NULL)); }
 
 static void any_gather_elements(uint64_t *seed, cpu_check_line *l) {
@@ -359,6 +374,30 @@ static void any_argmin(uint64_t *seed, cpu_check_line *l) {
 TEST(random_arg) {
   CHECK(cpu_check_random(RLX_OP_argmax, 2 * N_RANDOM, any_argmax, NULL));
   CHECK(cpu_check_random(RLX_OP_argmin, 2 * N_RANDOM, any_argmin, NULL));
+}
+
+CASES_OF(sample)
+
+/* The very token that the reference draws: ties, NaN, infinities, logits that are far apart and near each other. */
+static void any_sample(uint64_t *seed, cpu_check_line *l) {
+  int n = cpu_check_int(seed, 0, 2) ? cpu_check_int(seed, 1, 70) : cpu_check_int(seed, 1, 6000);
+  cpu_check_print(
+    &l->inputs, "x: %s[%d,%d] %s; d: %s[] range(-9,1000)", CPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16"),
+    cpu_check_int(seed, 0, 20), n,
+    CPU_CHECK_PICK(seed, "special", "range(-6,6)", "range(-90,90)", "values(1,0,-1,-0,1,2,0.5)", "range(0,1)"),
+    CPU_CHECK_PICK(seed, "i32", "i64"));
+  cpu_check_print(&l->expr, "sample(%%x, %%d) {temperature=%s, top_k=%d, top_p=%s, min_p=%s, seed=%d}",
+                  CPU_CHECK_PICK(seed, "1", "0.7", "3", "0", "1e-30", "1e30"),
+                  cpu_check_int(seed, 0, 1) ? 0 : cpu_check_int(seed, 1, 90),
+                  CPU_CHECK_PICK(seed, "1", "0.9", "0.5", "0"), CPU_CHECK_PICK(seed, "0", "0.05", "1", "1e-20"),
+                  cpu_check_int(seed, 0, 99));
+}
+TEST(random_sample) {
+  CHECK(cpu_check_random(RLX_OP_sample, 4 * N_RANDOM, any_sample, NULL));
+  CHECK(cpu_check_text(RLX_OP_sample, "x: f32[9,49152] range(-12,12)", "sample(%x) {seed=5}", NULL));
+  CHECK(cpu_check_text(RLX_OP_sample, "x: f32[2,49152] range(-12,12)", "sample(%x) {top_k=40, top_p=0.95}", NULL));
+  CHECK(cpu_check_text(RLX_OP_sample, "x: f32[3,150001] range(-12,12)", "sample(%x) {temperature=0}", NULL));
+  CHECK(cpu_check_text(RLX_OP_sample, "x: f32[2,1200] values(nan,-inf)", "sample(%x) {seed=1}", NULL));
 }
 
 static void any_argsort(uint64_t *seed, cpu_check_line *l) {

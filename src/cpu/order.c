@@ -102,15 +102,6 @@ static bool claim_select(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   return true;
 }
 
-/* Order of floats as order of integers. */
-static inline uint32_t float_key(float f) {
-  if (f != f) return UINT32_MAX;
-  uint32_t bits;
-  f += 0.0f; /* -0 becomes 0 */
-  memcpy(&bits, &f, sizeof bits);
-  return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-
 #define KEYS(T, KEY)                                        \
   for (size_t k = 0; k < n; k++) {                          \
     T v = ((const T *)x)[k * step];                         \
@@ -120,9 +111,9 @@ static inline uint32_t float_key(float f) {
 static void make_list(rlx_dtype dtype, const void *x, size_t step, size_t n, bool descending, uint64_t *list) {
   uint32_t flip = descending ? UINT32_MAX : 0;
   switch (dtype) {
-    case RLX_F32: KEYS(float, float_key(v)) break;
-    case RLX_F16: KEYS(uint16_t, float_key(rlx_f16_to_f32(v))) break;
-    case RLX_BF16: KEYS(uint16_t, float_key(rlx_bf16_to_f32(v))) break;
+    case RLX_F32: KEYS(float, cpu_order_key(v)) break;
+    case RLX_F16: KEYS(uint16_t, cpu_order_key(rlx_f16_to_f32(v))) break;
+    case RLX_BF16: KEYS(uint16_t, cpu_order_key(rlx_bf16_to_f32(v))) break;
     case RLX_I8: KEYS(int8_t, (uint32_t)v ^ 0x80000000u) break;
     case RLX_I16: KEYS(int16_t, (uint32_t)v ^ 0x80000000u) break;
     case RLX_I32: KEYS(int32_t, (uint32_t)v ^ 0x80000000u) break;
@@ -173,8 +164,7 @@ static void heap_replace(uint64_t *heap, size_t n, uint64_t v) {
   heap[at] = v;
 }
 
-/* The k least of the list, sorted. */
-static uint64_t *select_least(uint64_t *list, uint64_t *spare, size_t n, size_t k) {
+uint64_t *cpu_order_least(uint64_t *list, uint64_t *spare, size_t n, size_t k) {
   if (k > n / 8) return sort_list(list, spare, n);
   uint64_t *heap = spare;
   for (size_t i = 0; i < k; i++) { /* the first k, each risen to its place */
@@ -210,7 +200,7 @@ static void select_lines(void *user, size_t begin, size_t end, unsigned thread) 
   for (size_t line = begin; line < end; line++) {
     size_t start = rlx_line_start(w->from, line), to = rlx_line_start(w->to, line);
     make_list(w->dtype, x + start * w->size, w->from.inner, n, w->how.descending, list);
-    const uint64_t *best = select_least(list, list + n, n, w->to.n);
+    const uint64_t *best = cpu_order_least(list, list + n, n, w->to.n);
     for (size_t k = 0; k < w->to.n; k++) {
       size_t at = to + k * w->to.inner, position = (uint32_t)best[k];
       if (w->how.positions) rlx_store_int(&out, at, (int64_t)position);

@@ -1,0 +1,150 @@
+/* sample: one token of each row of logits, the very one that the reference draws (ref/random.c says what that means).
+ *
+ * The reference sorts all tokens and adds up weights e^((logit - largest) / temperature) in f64, largest first. The first
+ * weight is 1, so a weight below 2^-53 changes no running sum, is never drawn, and never decides where top_p ends: tokens
+ * that far down are left out before anything is sorted, top_k takes only its k best out of the rest, and what remains is
+ * computed as the reference does, in the same order and in f64. So no rounding can make another token of it. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "cpu/move.h"
+#include "cpu/order.h"
+#include "ref/philox.h"
+#include "ref/ref.h"
+
+enum { MAX_TASKS = 8 };
+
+/* In units of the temperature below the largest logit: e^-37 is below 2^-53, and 3 are for rounding. */
+static const double NEGLIGIBLE = 40;
+
+typedef struct sampling {
+  const cpu_call *c;
+  const rlx_attrs_sample *attrs;
+  rlx_dtype dtype;
+  size_t n, size;
+  size_t grain; /* rows of a task */
+  uint64_t draw;
+} sampling;
+
+static size_t count_tasks(size_t rows) { return rows < MAX_TASKS ? rows : MAX_TASKS; }
+
+static bool claim_sample(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
+  (void)isa;
+  const rlx_node_rec *node = rlx_graph_at(q->graph, q->node);
+  const rlx_type *x = &rlx_graph_at(q->graph, node->in[0])->type;
+  const rlx_attrs_sample *a = node->attrs;
+  size_t n = (size_t)x->shape.v[x->shape.n - 1], work = 0;
+  if (x->dtype == RLX_F64 || n > INT32_MAX || !isfinite(a->temperature)) {
+    c->why = "f64 logits and odd temperatures run through the reference";
+    return false;
+  }
+  /* Two lists to sort with, and the weights. */
+  if (a->temperature > 0 &&
+      (!rlx_mul_size(count_tasks(rlx_dims_count(&node->type.shape)), 3 * sizeof(uint64_t), &work) ||
+       !rlx_mul_size(work, n, &work))) {
+    c->why = "its lists would not fit in memory";
+    return false;
+  }
+  c->work_bytes = work;
+  return true;
+}
+
+static float logit_at(rlx_dtype dtype, const void *x, size_t i) {
+  if (dtype == RLX_F32) return ((const float *)x)[i];
+  uint16_t half = ((const uint16_t *)x)[i];
+  return dtype == RLX_F16 ? rlx_f16_to_f32(half) : rlx_bf16_to_f32(half);
+}
+
+/* The first of the largest, NaN being -inf. */
+static size_t find_largest(const sampling *s, const void *x) {
+  size_t best = cpu_order(s->c->isa)->extreme(s->dtype, x, s->n, true);
+  float most = logit_at(s->dtype, x, best);
+  if (most == most) return best;
+  best = 0;
+  most = -INFINITY;
+  for (size_t i = 0; i < s->n; i++) {
+    float logit = logit_at(s->dtype, x, i);
+    if (logit > most) most = logit, best = i;
+  }
+  return best;
+}
+
+/* Tokens at or above `least`, as cpu_order_list has them; how many. */
+static size_t list_tokens(const sampling *s, const void *x, double least, uint64_t *list) {
+  size_t count = 0;
+  for (size_t i = 0; i < s->n; i++) {
+    float logit = logit_at(s->dtype, x, i);
+    list[count] = cpu_order_entry(logit, i);
+    count += logit >= least; /* not NaN */
+  }
+  return count;
+}
+
+static double sum_weights(const double *weight, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += weight[i];
+  return sum;
+}
+
+/* The reference's own steps 4 to 7, over the first n tokens in order; returns which of them. */
+static size_t choose(const rlx_attrs_sample *a, const double *weight, size_t n, double u) {
+  if (a->top_p < 1) {
+    double mass = a->top_p * sum_weights(weight, n), sum = 0;
+    for (size_t i = 0; i < n; i++)
+      if ((sum += weight[i]) >= mass) {
+        n = i + 1;
+        break;
+      }
+  }
+  while (n > 1 && weight[n - 1] < a->min_p) n--;
+  double mark = u * sum_weights(weight, n), sum = 0;
+  for (size_t i = 0; i + 1 < n; i++)
+    if ((sum += weight[i]) > mark) return i;
+  return n - 1;
+}
+
+static size_t draw_token(const sampling *s, const void *x, size_t row, size_t largest, uint64_t *list) {
+  const rlx_attrs_sample *a = s->attrs;
+  double most = (double)logit_at(s->dtype, x, largest), *weight = (double *)(void *)(list + 2 * s->n);
+  size_t n = list_tokens(s, x, isinf(most) ? most : most - NEGLIGIBLE * a->temperature, list);
+  size_t k = a->top_k > 0 && (uint64_t)a->top_k < n ? (size_t)a->top_k : n;
+  const uint64_t *best = cpu_order_least(list, list + s->n, n, k);
+  for (size_t i = 0; i < k; i++) {
+    double logit = (double)logit_at(s->dtype, x, (uint32_t)best[i]);
+    weight[i] = logit == most ? 1 : exp((logit - most) / a->temperature);
+  }
+  double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, s->draw).v[0]);
+  return (uint32_t)best[choose(a, weight, k, u)];
+}
+
+static void sample_rows(void *user, size_t begin, size_t end, unsigned thread) {
+  const sampling *s = user;
+  (void)thread;
+  uint64_t *list = (uint64_t *)s->c->work + begin / s->grain * 3 * s->n;
+  for (size_t row = begin; row < end; row++) {
+    const unsigned char *x = (const unsigned char *)s->c->in[0] + row * s->n * s->size;
+    size_t token = find_largest(s, x);
+    bool greedy = s->attrs->temperature == 0 || !(logit_at(s->dtype, x, token) > -INFINITY);
+    if (!greedy) token = draw_token(s, x, row, token, list);
+    ((int32_t *)s->c->out)[row] = (int32_t)token;
+  }
+}
+
+static rlx_status run_sample(const cpu_call *c) {
+  const rlx_type *x = cpu_in_type(c, 0), *draw = cpu_in_type(c, 1);
+  sampling s = {.c = c,
+                .attrs = c->attrs,
+                .dtype = x->dtype,
+                .n = (size_t)x->shape.v[x->shape.n - 1],
+                .size = rlx_dtype_size(x->dtype),
+                .draw = draw ? (uint64_t)cpu_index_at(c->in[1], draw->dtype == RLX_I64, 0) : c->draw};
+  size_t rows = rlx_dims_count(&c->node->type.shape);
+  s.grain = (rows - 1) / count_tasks(rows) + 1;
+  /* Few short rows are not worth a second thread. */
+  if ((double)rows * (double)s.n * (s.attrs->temperature > 0 ? 20 : 0.1) < 16000) s.grain = rows;
+  cpu_parallel(c->pool, rows, s.grain, sample_rows, &s);
+  return RLX_OK;
+}
+
+const cpu_kernel cpu_sample_kernel = {.claim = claim_sample, .run = run_sample};
