@@ -210,6 +210,24 @@ TEST(gemma3) { CHECK_OK(check_family("gemma3")); }
 TEST(gpt2) { CHECK_OK(check_family("gpt2")); }
 TEST(mamba) { CHECK_OK(check_family("mamba")); }
 
+/* A GPU driver computes the same: in one chunk, and token by token. */
+TEST(families_on_vulkan) {
+  static const char *const names[] = {"llama",    "mistral", "mixtral", "qwen2", "qwen3",
+                                      "qwen3moe", "gemma2",  "gemma3",  "gpt2",  "mamba"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    lm_golden g;
+    lm_world w = {.model = NULL};
+    rlx_status s = lm_golden_open(names[i], &g), opened = s ? s : lm_world_open(g.model, "vulkan", &w);
+    if (!s && !opened) s = check_whole(&g, &w);
+    if (!s && !opened) s = check_single(&g, &w);
+    if (!s) s = opened;
+    lm_world_deinit(&w);
+    lm_golden_deinit(&g);
+    if (opened == RLX_NOT_FOUND) SKIP(rlx_message());
+    CHECK_OK(s);
+  }
+}
+
 /* ---- Drawing ---- */
 
 /* The same draw at the same position gives the same token, and other draws give others now and then. */

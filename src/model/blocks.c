@@ -82,7 +82,7 @@ static rlx_node split_heads(lm_build *b, rlx_node x, int64_t heads) {
 
 static rlx_node turn(lm_build *b, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
-  bool stretched = !is_local || c->local_theta == c->theta; /* a base of its own comes without the stretching */
+  bool stretched = !is_local || !c->local_is_plain;
   return rlx_rope(b->g, x,
                   &(rlx_rope_desc){.style = c->rope_style,
                                    .positions = b->positions,

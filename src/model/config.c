@@ -147,7 +147,8 @@ const char *lm_key_text(lm_reader *r, const char *gguf, const char *hf, const ch
 void lm_read_basics(lm_reader *r, lm_config *c) {
   c->layers = lm_key_size(r, "block_count", "num_hidden_layers n_layer", LM_NEEDED);
   c->width = lm_key_size(r, "embedding_length", "hidden_size n_embd d_model", LM_NEEDED);
-  c->context = lm_key_size(r, "context_length", "max_position_embeddings n_positions n_ctx", 2048);
+  c->context =
+    lm_key_size(r, "context_length", "max_position_embeddings n_positions n_ctx", c->context ? c->context : 2048);
   c->vocabulary = lm_key_size(r, "vocab_size", "vocab_size", 0);
   c->hidden = lm_key_size(r, "feed_forward_length", "intermediate_size n_inner", 0);
   if (c->layers > LM_MAX_LAYERS)
@@ -156,9 +157,9 @@ void lm_read_basics(lm_reader *r, lm_config *c) {
 }
 
 void lm_read_attention(lm_reader *r, lm_config *c) {
-  c->heads = lm_key_size(r, "attention.head_count", "num_attention_heads n_head", LM_NEEDED);
-  c->kv_heads = lm_key_size(r, "attention.head_count_kv", "num_key_value_heads", c->heads);
-  c->head = lm_key_size(r, "attention.key_length", "head_dim", 0);
+  c->heads = lm_key_size(r, "attention.head_count", "num_attention_heads n_head", c->heads ? c->heads : LM_NEEDED);
+  c->kv_heads = lm_key_size(r, "attention.head_count_kv", "num_key_value_heads", c->kv_heads ? c->kv_heads : c->heads);
+  c->head = lm_key_size(r, "attention.key_length", "head_dim", c->head);
   int64_t value_head = lm_key_size(r, "attention.value_length", NULL, c->head);
   if (r->status) return;
   if (c->heads > LM_MAX_SIZE / c->kv_heads || c->heads % c->kv_heads != 0)

@@ -42,6 +42,7 @@ typedef struct lm_config {
   rlx_rope_style rope_style;
   int64_t rotated; /* leading elements of a head that turn */
   double theta, local_theta;
+  bool local_is_plain;      /* layers with a window do not stretch positions */
   float *rope_factors;      /* rotated / 2 divisors of the frequencies that the configuration asks for; NULL: none */
   bool factors_are_weights; /* .. that a GGUF has as the tensor rope_freqs.weight, and not as metadata */
 
@@ -75,7 +76,7 @@ bool lm_reader_is_hf(const lm_reader *r);
 /* Keeps the first; formats as RLX_FAIL. */
 void lm_reader_fail(lm_reader *r, rlx_status code, const char *fmt, ...) RLX_PRINTF(3, 4);
 
-/* Groups of facts that most families have. */
+/* Groups of facts that most families have. What a family has set before is the fallback. */
 void lm_read_basics(lm_reader *r, lm_config *c);    /* layers, width, context, vocabulary, hidden */
 void lm_read_attention(lm_reader *r, lm_config *c); /* heads */
 void lm_read_rope(lm_reader *r, lm_config *c);      /* rotary positions, after the heads (rope.c) */

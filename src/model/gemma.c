@@ -24,7 +24,7 @@ static void read_shared(lm_reader *r, lm_config *c) {
   lm_read_rope(r, c);
   lm_read_activation(r, c, RLX_ACT_GELU_APPROX);
   c->rope_style = RLX_ROPE_NEOX;
-  c->eps = lm_key_number(r, "attention.layer_norm_rms_epsilon", "rms_norm_eps", LM_NEEDED);
+  c->eps = lm_key_number(r, "attention.layer_norm_rms_epsilon", "rms_norm_eps", 1e-6);
   c->embedding_scale = (double)sqrtf((float)c->width);
   c->attention_cap = lm_key_number(r, "attn_logit_softcapping", "attn_logit_softcapping", 0);
   c->final_cap = lm_key_number(r, "final_logit_softcapping", "final_logit_softcapping", 0);
@@ -39,8 +39,17 @@ static void read_gemma2(lm_reader *r, lm_config *c) {
   read_scale(r, c, 46);
 }
 
+/* Folders of gemma 3 leave out what is as its class has it by default. */
 static void read_gemma3(lm_reader *r, lm_config *c) {
+  if (lm_reader_is_hf(r)) {
+    c->heads = 8;
+    c->kv_heads = 4;
+    c->head = 256;
+    c->theta = 1e6;
+    c->context = 131072;
+  }
   c->local_theta = 10000;
+  c->local_is_plain = true;
   read_shared(r, c);
   c->norms_heads = true;
   c->window = lm_key_size(r, "attention.sliding_window", "sliding_window", 0);

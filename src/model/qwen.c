@@ -4,6 +4,7 @@
  * normalises each head of q and k before it is turned. Qwen3moe has experts in every layer, and a size of their own for
  * them; a folder may ask that the router's shares are of all experts, which GGUF cannot say and no published model needs. */
 #include "model/family.h"
+#include "model/reader.h"
 
 static void read_shared(lm_reader *r, lm_config *c) {
   lm_read_basics(r, c);
@@ -31,9 +32,10 @@ static void read_qwen3moe(lm_reader *r, lm_config *c) {
   c->expert_hidden = lm_key_size(r, "expert_feed_forward_length", "moe_intermediate_size", LM_NEEDED);
   c->weigh_all_experts = lm_reader_is_hf(r) && !lm_key_bool(r, NULL, "norm_topk_prob", false);
   if (!c->experts) lm_reader_fail(r, RLX_INVALID, "a model with experts has none");
-  if (lm_key_size(r, NULL, "decoder_sparse_step", 1) != 1)
-    lm_reader_fail(r, RLX_UNSUPPORTED,
-                   "config.json's decoder_sparse_step: layers without experts among those with them");
+  const char *key;
+  bool some_dense = lm_reader_is_hf(r) && json_array_size(lm_reader_json(r, "mlp_only_layers", &key)) > 0;
+  if (some_dense || lm_key_size(r, NULL, "decoder_sparse_step", 1) != 1)
+    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json has layers without experts among those with them");
 }
 
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {

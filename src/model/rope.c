@@ -88,7 +88,7 @@ static void read_gguf_scaling(lm_reader *r, lm_config *c) {
 }
 
 void lm_read_rope(lm_reader *r, lm_config *c) {
-  c->theta = lm_key_number(r, "rope.freq_base", "rope_theta", 10000);
+  c->theta = lm_key_number(r, "rope.freq_base", "rope_theta", c->theta ? c->theta : 10000);
   double part = lm_key_number(r, NULL, "partial_rotary_factor", 1);
   double local = c->local_theta ? c->local_theta : c->theta;
   c->local_theta = lm_key_number(r, "rope.freq_base_swa", "rope_local_base_freq", local);
