@@ -27,7 +27,7 @@ static float got[TOKENS * 128];
     "attention.key_length 8", "attention.value_length 8", "rope.dimension_count 8", "feed_forward_length 44", \
     "attention.layer_norm_rms_epsilon 0.000001"
 static const char *const llama[] = {SHARED, "block_count 2", "rope.freq_base 5000.0", "vocab_size 101", NULL};
-static const char *const mistral[] = {SHARED, "block_count 2", "attention.sliding_window 10", NULL};
+static const char *const mistral[] = {SHARED, "block_count 2", "tokens 101", "attention.sliding_window 10", NULL};
 static const char *const mixtral[] = {SHARED,
                                       "block_count 2",
                                       "feed_forward_length 20",
@@ -89,8 +89,18 @@ static bool is_overruled(const char *const *lines, size_t i, const char *change)
   return false;
 }
 
+/* A vocabulary of n tokens that all have one spelling: nobody reads them here. */
+static rlx_status write_tokens(rlx_file_writer *w, size_t n) {
+  static rlx_meta texts[200];
+  for (size_t i = 0; i < n; i++) texts[i] = (rlx_meta){.kind = RLX_META_TEXT, .text = "a", .n = 1};
+  rlx_meta list = {
+    .key = "tokenizer.ggml.tokens", .kind = RLX_META_LIST, .elements = RLX_META_TEXT, .n = n, .opaque = texts};
+  return rlx_file_writer_meta(w, &list);
+}
+
 static rlx_status write_line(rlx_file_writer *w, const char *architecture, const char *line) {
   char key[128];
+  if (strncmp(line, "tokens ", 7) == 0) return write_tokens(w, (size_t)atoi(line + 7));
   size_t n = strcspn(line, " ");
   const char *value = line + n + (line[n] == ' ');
   snprintf(key, sizeof key, "%s.%.*s", architecture, (int)n, line);
@@ -227,6 +237,7 @@ static const refusal refusals[] = {
   {"attention.key_length 1073741824", "heads", RLX_UNSUPPORTED},
   {"attention.value_length 4", "they must be equal", RLX_UNSUPPORTED},
   {"vocab_size 100", "tensor 'token_embd.weight' is [101, 36]; by the configuration it is [100, 36]", RLX_INVALID},
+  {"tokens 100", "llama.vocab_size is 101, but tokenizer.ggml.tokens has 100", RLX_INVALID},
   {"feed_forward_length 45", "tensor 'blk.0.ffn_gate.weight'", RLX_INVALID},
   {"rope.dimension_count 7", "7 of 8 elements", RLX_INVALID},
   {"rope.dimension_count 10", "10 of 8 elements", RLX_INVALID},
@@ -265,12 +276,14 @@ TEST(architectures_that_are_not_known) {
 
 /* ---- Folders ---- */
 
-/* All tensors of a golden model as f16, also norms and biases, beside a configuration. */
-static rlx_status write_half(const lm_golden *g, rlx_file_writer *w) {
+/* All tensors of a golden model as f16, also norms and biases, with something before their names. */
+static rlx_status write_half(const lm_golden *g, const char *prefix, rlx_file_writer *w) {
   uint32_t n = rlx_file_tensors(g->file);
   for (uint32_t i = 0; i < n; i++) {
     const rlx_file_tensor *t = rlx_file_tensor_at(g->file, i);
-    RLX_TRY(rlx_file_writer_tensor(w, t->name, RLX_F16, t->shape));
+    char name[256];
+    snprintf(name, sizeof name, "%s%s", prefix, t->name);
+    RLX_TRY(rlx_file_writer_tensor(w, name, RLX_F16, t->shape));
   }
   for (uint32_t i = 0; i < n; i++) {
     const rlx_file_tensor *t = rlx_file_tensor_at(g->file, i);
@@ -287,11 +300,11 @@ static rlx_status write_half(const lm_golden *g, rlx_file_writer *w) {
   return rlx_file_writer_finish(w);
 }
 
-static rlx_status write_folder(const lm_golden *g, const char *config) {
+static rlx_status write_folder(const lm_golden *g, const char *prefix, const char *config) {
   rlx_file_writer *w;
   RLX_TRY(rlx_file_write(folder_path("config.json"), config, strlen(config)));
   RLX_TRY(rlx_file_writer_create(folder_path("model.safetensors"), &w));
-  rlx_status s = write_half(g, w);
+  rlx_status s = write_half(g, prefix, w);
   rlx_file_writer_destroy(w);
   return s;
 }
@@ -301,7 +314,7 @@ static rlx_status check_half(const char *name) {
   rlx_meta config = {.kind = RLX_META_NONE};
   rlx_status s = lm_golden_open(name, &g);
   if (!s && !rlx_file_meta_find(g.file, "config.json", &config)) s = RLX_FAIL(RLX_NOT_FOUND, "no config.json");
-  if (!s) s = write_folder(&g, config.text);
+  if (!s) s = write_folder(&g, "", config.text);
   if (!s) s = check_file(folder_name(), &g, 3e-2);
   lm_golden_deinit(&g);
   return s;
@@ -317,6 +330,24 @@ TEST(folders_of_f16) {
   }
 }
 
+/* A model that also sees has its text model one level down, in the configuration and in the names of tensors. */
+TEST(the_text_model_of_one_that_sees) {
+  lm_golden g;
+  rlx_meta config = {.kind = RLX_META_NONE};
+  char text[4096];
+  CHECK(folder_begin());
+  rlx_status s = lm_golden_open("gemma3", &g);
+  if (!s && !rlx_file_meta_find(g.file, "config.json", &config)) s = RLX_FAIL(RLX_NOT_FOUND, "no config.json");
+  if (!s) {
+    snprintf(text, sizeof text, "{\"architectures\": [\"Gemma3ForConditionalGeneration\"], \"text_config\": %s}",
+             config.text);
+    s = write_folder(&g, "language_model.", text);
+  }
+  if (!s) s = check_file(folder_name(), &g, 3e-2);
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+}
+
 /* config.json of the llama golden with one text in it replaced. */
 static rlx_status check_config(const lm_golden *g, const char *from, const char *to) {
   rlx_meta config;
@@ -325,7 +356,7 @@ static rlx_status check_config(const lm_golden *g, const char *from, const char 
   const char *at = strstr(config.text, from);
   if (!at) return RLX_FAIL(RLX_IO, "config.json has no <%s>", from);
   snprintf(text, sizeof text, "%.*s%s%s", (int)(at - config.text), config.text, to, at + strlen(from));
-  rlx_status s = write_folder(g, text);
+  rlx_status s = write_folder(g, "", text);
   return s ? s : check_file(folder_name(), NULL, 0);
 }
 
@@ -364,7 +395,7 @@ TEST(tensors_without_a_configuration) {
   lm_golden g;
   CHECK(folder_begin());
   rlx_status s = lm_golden_open("llama", &g);
-  if (!s) s = write_folder(&g, "{}");
+  if (!s) s = write_folder(&g, "", "{}");
   if (!s && remove(folder_path("config.json"))) s = RLX_FAIL(RLX_IO, "cannot remove config.json");
   lm_golden_deinit(&g);
   CHECK_OK(s);
