@@ -85,14 +85,17 @@ rlx_status lm_world_compile(lm_world *w, const lm_graph_desc *d, rlx_executable 
   return s;
 }
 
+static rlx_named_tensor input(const char *name, rlx_dims shape, const int32_t *data, size_t n) {
+  return (rlx_named_tensor){name, {RLX_I32, shape, (void *)(uintptr_t)data, n * sizeof *data}};
+}
+
 /* The inputs that a graph of this description has; returns how many. */
 static size_t list_inputs(const lm_graph_desc *d, const lm_step *s, rlx_named_tensor *in) {
-  rlx_dims each = RLX_DIMS(d->sequences);
-  size_t n = 0, one = d->sequences * sizeof(int32_t);
-  in[n++] = (rlx_named_tensor){
-    "tokens", {RLX_I32, RLX_DIMS(d->sequences, d->tokens), (void *)(uintptr_t)s->tokens, one * d->tokens}};
-  if (s->position) in[n++] = (rlx_named_tensor){"position", {RLX_I32, each, (void *)(uintptr_t)s->position, one}};
-  if (s->length) in[n++] = (rlx_named_tensor){"length", {RLX_I32, each, (void *)(uintptr_t)s->length, one}};
+  size_t n = 1, one = d->sequences;
+  rlx_dims each = RLX_DIMS(d->sequences), all = RLX_DIMS(d->sequences, d->tokens);
+  in[0] = input("tokens", all, s->tokens, one * d->tokens);
+  if (s->position) in[n++] = input("position", each, s->position, one);
+  if (s->length) in[n++] = input("length", each, s->length, one);
   return n;
 }
 

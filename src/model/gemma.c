@@ -32,8 +32,8 @@ static void read_shared(lm_reader *r, lm_config *c) {
 
 static void read_gemma2(lm_reader *r, lm_config *c) {
   read_shared(r, c);
-  if (!lm_reader_is_hf(r) && !c->attention_cap) c->attention_cap = 50; /* files older than the keys */
-  if (!lm_reader_is_hf(r) && !c->final_cap) c->final_cap = 30;
+  if (!lm_reader_is_hf(r) && c->attention_cap <= 0) c->attention_cap = 50; /* files older than the keys */
+  if (!lm_reader_is_hf(r) && c->final_cap <= 0) c->final_cap = 30;
   c->window = lm_key_size(r, "attention.sliding_window", "sliding_window", 4096);
   lm_read_windows(r, c, 2);
   read_scale(r, c, 46);

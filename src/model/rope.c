@@ -88,9 +88,9 @@ static void read_gguf_scaling(lm_reader *r, lm_config *c) {
 }
 
 void lm_read_rope(lm_reader *r, lm_config *c) {
-  c->theta = lm_key_number(r, "rope.freq_base", "rope_theta", c->theta ? c->theta : 10000);
+  c->theta = lm_key_number(r, "rope.freq_base", "rope_theta", c->theta > 0 ? c->theta : 10000);
   double part = lm_key_number(r, NULL, "partial_rotary_factor", 1);
-  double local = c->local_theta ? c->local_theta : c->theta;
+  double local = c->local_theta > 0 ? c->local_theta : c->theta;
   c->local_theta = lm_key_number(r, "rope.freq_base_swa", "rope_local_base_freq", local);
   if (r->json) read_hf_bases(r, c, &part);
   if (part > 1) lm_reader_fail(r, RLX_INVALID, "config.json's partial_rotary_factor is %g", part);
