@@ -211,6 +211,28 @@ TEST(every_family_as_gguf) {
   CHECK_OK(check_gguf("bert", "bert", bert));
 }
 
+/* Converted between the formats, names and keys stay as they are, and the model is still known by them. */
+static rlx_status check_converted(const char *from, const char *to, const lm_golden *g) {
+  rlx_file *f;
+  RLX_TRY(rlx_file_open(from, NULL, &f));
+  rlx_status s = rlx_file_convert(f, to, NULL);
+  rlx_file_close(f);
+  return s ? s : check_file(to, g, 1e-4);
+}
+
+TEST(converted_files) {
+  lm_golden g;
+  CHECK(folder_begin());
+  char folder[1024];
+  snprintf(folder, sizeof folder, "%s/lm/mixtral", RLX_TEST_DATA);
+  rlx_status s = lm_golden_open("mixtral", &g);
+  if (!s) s = check_converted(folder, folder_path("folder.gguf"), &g);
+  if (!s) s = write_gguf(g.model, "llama", mixtral, NULL);
+  if (!s) s = check_converted(folder_path("m.gguf"), folder_path("keys.safetensors"), &g);
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+}
+
 /* ---- What is refused ---- */
 
 typedef struct refusal {

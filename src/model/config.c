@@ -1,4 +1,4 @@
-/* Reading a configuration. Two kinds of files are asked through one set of questions (config.h); this file holds the
+/* Reading a configuration. Two kinds of metadata, which either format of file may hold once it was converted, are asked through one set of questions (config.h); this file holds the
  * reader, the choice of the family, and the groups of facts that most families share. Scaling of rotary positions is in
  * rope.c: it is most of what one cannot see at a glance in a config.json. */
 #include "model/config.h"
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "model/family.h"
 #include "model/reader.h"
 
@@ -79,11 +80,21 @@ static void settle_list(const rlx_meta *list, rlx_meta *out) {
   *out = first;
 }
 
+/* A safetensors that was made of a GGUF has its keys as texts. */
+static void read_text(rlx_meta *m) {
+  double number;
+  if (!rlx_text_to_double(m->text, m->n, &number)) return;
+  m->kind = number == floor(number) && !strpbrk(m->text, ".eE") ? RLX_META_INT : RLX_META_FLOAT;
+  m->integer = m->kind == RLX_META_INT && fabs(number) < 1e18 ? (int64_t)number : 0;
+  m->number = number;
+}
+
 static void fact_from_gguf(lm_reader *r, const char *gguf, fact *out) {
   rlx_meta m;
   snprintf(out->name, sizeof out->name, "%s.%s", r->prefix, gguf ? gguf : "");
   if (!gguf || !rlx_file_meta_find(r->file, out->name, &m)) return;
   if (m.kind == RLX_META_LIST) settle_list(&m, &m);
+  if (m.kind == RLX_META_TEXT && !r->is_gguf) read_text(&m);
   out->kind = m.kind;
   out->number = m.kind == RLX_META_INT || m.kind == RLX_META_BOOL ? (double)m.integer : m.number;
   out->text = m.text;
@@ -250,7 +261,7 @@ static rlx_status refuse_family(const char *what, const char *found) {
 static rlx_status find_gguf_family(lm_reader *r, lm_config *c) {
   rlx_meta m;
   if (!rlx_file_meta_find(r->file, "general.architecture", &m) || m.kind != RLX_META_TEXT)
-    return RLX_FAIL(RLX_INVALID, "the metadata has no text 'general.architecture'");
+    return RLX_FAIL(RLX_INVALID, "the metadata's 'general.architecture' is not a text");
   for (size_t i = 0; lm_family_at(i); i++)
     if (strcmp(lm_family_at(i)->name, m.text) == 0) c->family = lm_family_at(i);
   if (!c->family) return refuse_family("general.architecture", m.text);
@@ -300,11 +311,13 @@ static rlx_status read_with(lm_reader *r, lm_config *c) {
 
 rlx_status lm_config_read(const rlx_file *f, lm_config *out) {
   *out = (lm_config){.family = NULL};
-  lm_reader r = {.file = f};
-  if (strncmp(rlx_file_format(f), "GGUF", 4) == 0) return read_with(&r, out);
+  lm_reader r = {.file = f, .is_gguf = strncmp(rlx_file_format(f), "GGUF", 4) == 0};
   rlx_meta m;
+  if (rlx_file_meta_find(f, "general.architecture", &m)) return read_with(&r, out);
   if (!rlx_file_meta_find(f, "config.json", &m) || m.kind != RLX_META_TEXT)
-    return RLX_FAIL(RLX_INVALID, "there is no config.json beside the tensors, so what model they are is not known");
+    return r.is_gguf
+             ? RLX_FAIL(RLX_INVALID, "the metadata has no 'general.architecture'")
+             : RLX_FAIL(RLX_INVALID, "there is no config.json beside the tensors, so what model they are is not known");
   json_error_t why;
   json_t *root = json_loadb(m.text, m.n, JSON_REJECT_DUPLICATES, &why);
   if (!json_is_object(root)) {

@@ -24,7 +24,7 @@ typedef struct lm_facts {
   uint32_t n_layers, width, n_heads, n_kv_heads, n_vocab, n_experts;
   uint32_t context;  /* that it was made for */
   bool is_encoder;   /* no states; its result is an embedding */
-  bool is_recurrent; /* remembers a summary, not rows: tokens that do not count cannot be padded, nor taken back */
+  bool is_recurrent; /* remembers a summary, not rows: tokens cannot be taken back; at position 0 it begins anew */
 } lm_facts;
 const lm_facts *lm_model_facts(const lm_model *m);
 

@@ -9,7 +9,8 @@
 struct lm_reader {
   const rlx_file *file;
   const char *prefix; /* of GGUF's keys: the architecture */
-  json_t *json;       /* the object of config.json that tells of the text model; NULL: a GGUF */
+  json_t *json;       /* the object of config.json that tells of the text model; NULL: GGUF's keys */
+  bool is_gguf;       /* the format: keys have their types */
   rlx_status status;
 };
 
