@@ -40,7 +40,14 @@ static const char *const qwen2[] = {"context_length 160",     "embedding_length 
                                     "attention.head_count 6", "attention.head_count_kv 2",
                                     "feed_forward_length 44", "attention.layer_norm_rms_epsilon 0.000001",
                                     "block_count 2",          NULL};
-static const char *const qwen3[] = {SHARED, "block_count 2", "rope.freq_base 10000.0", NULL};
+static const char *const qwen3[] = {SHARED,
+                                    "block_count 2",
+                                    "rope.freq_base 3000.0",
+                                    "rope.scaling.type yarn",
+                                    "rope.scaling.factor 4.0",
+                                    "rope.scaling.original_context_length 40",
+                                    "rope.scaling.yarn_beta_fast 8.0",
+                                    NULL};
 static const char *const qwen3moe[] = {
   SHARED, "block_count 2", "expert_count 4", "expert_used_count 2", "expert_feed_forward_length 20", NULL};
 static const char *const gemma3[] = {SHARED,
@@ -264,7 +271,7 @@ static const refusal refusals[] = {
   {"rope.dimension_count 7", "7 of 8 elements", RLX_INVALID},
   {"rope.dimension_count 10", "10 of 8 elements", RLX_INVALID},
   {"rope.freq_base -1.0", "0 or more", RLX_INVALID},
-  {"rope.scaling.type yarn", "'yarn'", RLX_UNSUPPORTED},
+  {"rope.scaling.type longrope", "'longrope'", RLX_UNSUPPORTED},
   {"attention.layer_norm_rms_epsilon ", "no 'llama.attention.layer_norm_rms_epsilon'", RLX_INVALID},
   {"expert_count 4", "0 of 4 experts", RLX_INVALID},
 };
@@ -396,7 +403,7 @@ TEST(configurations_that_are_wrong) {
     {"\"num_key_value_heads\": 2", "\"num_key_value_heads\": 5", "do not divide", RLX_INVALID},
     {"\"vocab_size\": 101", "\"vocab_size\": 102", "embed_tokens.weight' is [101, 36]", RLX_INVALID},
     {"\"hidden_act\": \"silu\"", "\"hidden_act\": \"snake\"", "'snake'", RLX_UNSUPPORTED},
-    {"\"rope_type\": \"llama3\"", "\"rope_type\": \"yarn\"", "'yarn'", RLX_UNSUPPORTED},
+    {"\"rope_type\": \"llama3\"", "\"rope_type\": \"longrope\"", "'longrope'", RLX_UNSUPPORTED},
     {"\"factor\": 8.0", "\"factor\": \"8\"", "factor", RLX_INVALID},
     {"\"low_freq_factor\": 1.0", "\"low_freq_factor\": 9.0", "high_freq_factor", RLX_INVALID},
   };

@@ -5,8 +5,10 @@
  *   linear   all pairs by one factor
  *   llama3   slow pairs (those that turn less than low_freq_factor times within the context the model was first trained for)
  *            by the factor, fast ones not at all, and those between by something between
- * Llama 3's factors are in GGUF a tensor (rope_freqs.weight), so from a Hugging Face folder they become that weight. A linear
- * factor is metadata in both.
+ *   yarn     pairs that turn more than beta_fast times within that context not at all, those that turn less than beta_slow
+ *            times by the factor, and those between by their place between; and scores grow a little
+ * Llama 3's factors are in GGUF a tensor (rope_freqs.weight), so from a Hugging Face folder they become that weight. Linear
+ * factors and yarn's are metadata in both.
  *
  * Hugging Face has had two spellings: rope_theta beside rope_scaling, and both together as rope_parameters, which may hold one
  * set for each kind of layer. */
@@ -53,6 +55,48 @@ static void stretch_llama3(lm_reader *r, lm_config *c, const json_t *scaling) {
   }
 }
 
+typedef struct yarn {
+  double factor, first, fast, slow; /* first: the context before; fast, slow: turns within it */
+  double attention;                 /* what q and k grow by, each */
+} yarn;
+
+/* The pair, as a number with a fraction, that turns so many times within the first context. */
+static double pair_of(const lm_config *c, const yarn *y, double turns) {
+  return (double)c->rotated * log(y->first / (turns * 2 * acos(-1.0))) / (2 * log(c->theta));
+}
+
+/* Growing q and k is growing scores by the square, if all elements of a head turn. */
+static void stretch_yarn(lm_reader *r, lm_config *c, const yarn *y) {
+  if (c->rotated != c->head || c->theta <= 1 || y->factor < 1)
+    lm_reader_fail(r, RLX_UNSUPPORTED, "yarn with a factor of %g, base %g, on %lld of %lld elements of a head",
+                   y->factor, c->theta, (long long)c->rotated, (long long)c->head);
+  if (r->status || !make_factors(r, c)) return;
+  double low = floor(pair_of(c, y, y->fast)), high = ceil(pair_of(c, y, y->slow));
+  low = low < 0 ? 0 : low;
+  high = high > (double)c->rotated - 1 ? (double)c->rotated - 1 : high;
+  if (high <= low) high = low + 0.001;
+  for (int64_t i = 0; i < c->rotated / 2; i++) {
+    double slow = ((double)i - low) / (high - low);
+    slow = slow < 0 ? 0 : slow > 1 ? 1 : slow;
+    c->rope_factors[i] = (float)(1 / (slow / y->factor + 1 - slow));
+  }
+  c->attention_scale = y->attention * y->attention / sqrt((double)c->head);
+}
+
+static double usual_growth(double factor, double by) { return factor <= 1 ? 1 : 0.1 * by * log(factor) + 1; }
+
+static void read_hf_yarn(lm_reader *r, lm_config *c, const json_t *set) {
+  yarn y = {.factor = number_at(r, set, "factor", 1),
+            .first = number_at(r, set, "original_max_position_embeddings", (double)c->context),
+            .fast = number_at(r, set, "beta_fast", 32),
+            .slow = number_at(r, set, "beta_slow", 1)};
+  double by = number_at(r, set, "mscale", 0), all = number_at(r, set, "mscale_all_dim", 0);
+  y.attention =
+    by > 0 && all > 0 ? usual_growth(y.factor, by) / usual_growth(y.factor, all) : usual_growth(y.factor, 1);
+  y.attention = number_at(r, set, "attention_factor", y.attention);
+  stretch_yarn(r, c, &y);
+}
+
 static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
   const json_t *kind = json_object_get(scaling, "rope_type");
   if (!kind) kind = json_object_get(scaling, "type");
@@ -60,8 +104,9 @@ static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
   if (!name || strcmp(name, "default") == 0) return;
   if (strcmp(name, "linear") == 0) stretch_linear(r, c, number_at(r, scaling, "factor", 1));
   else if (strcmp(name, "llama3") == 0) stretch_llama3(r, c, scaling);
+  else if (strcmp(name, "yarn") == 0) read_hf_yarn(r, c, scaling);
   else
-    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json scales rotary positions by '%s'; linear and llama3 are known",
+    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json scales rotary positions by '%s'; linear, llama3 and yarn are known",
                    name);
 }
 
@@ -82,9 +127,20 @@ static void read_hf_bases(lm_reader *r, lm_config *c, double *part) {
 static void read_gguf_scaling(lm_reader *r, lm_config *c) {
   const char *kind = lm_key_text(r, "rope.scaling.type", NULL, "none");
   double factor = lm_key_number(r, "rope.scaling.factor", NULL, 1);
-  if (strcmp(kind, "linear") == 0 && factor > 0) stretch_linear(r, c, factor);
-  else if (strcmp(kind, "none") != 0 && strcmp(kind, "linear") != 0)
-    lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.type is '%s'; none and linear are known", r->prefix, kind);
+  if (strcmp(kind, "none") == 0 || factor <= 0) return;
+  if (strcmp(kind, "linear") == 0) {
+    stretch_linear(r, c, factor);
+  } else if (strcmp(kind, "yarn") == 0) {
+    yarn y = {.factor = factor,
+              .first = lm_key_number(r, "rope.scaling.original_context_length", NULL, (double)c->context),
+              .fast = lm_key_number(r, "rope.scaling.yarn_beta_fast", NULL, 32),
+              .slow = lm_key_number(r, "rope.scaling.yarn_beta_slow", NULL, 1)};
+    y.attention = lm_key_number(r, "rope.scaling.attn_factor", NULL, 1) * usual_growth(factor, 1);
+    stretch_yarn(r, c, &y);
+  } else {
+    lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.type is '%s'; none, linear and yarn are known", r->prefix,
+                   kind);
+  }
 }
 
 void lm_read_rope(lm_reader *r, lm_config *c) {

@@ -39,6 +39,7 @@ def shared(**more):
 
 LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
               original_max_position_embeddings=64, rope_theta=5000.0)
+YARN = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=40, beta_fast=8.0, rope_theta=3000.0)
 CASES = {
     "llama": (tf.LlamaConfig, tf.LlamaForCausalLM, shared(rope_parameters=LLAMA3, tie_word_embeddings=False)),
     "mistral": (tf.MistralConfig, tf.MistralForCausalLM, shared(sliding_window=10, tie_word_embeddings=True)),
@@ -46,7 +47,7 @@ CASES = {
                 shared(intermediate_size=20, num_local_experts=4, num_experts_per_tok=2, sliding_window=None)),
     "qwen2": (tf.Qwen2Config, tf.Qwen2ForCausalLM,
               {**{k: v for k, v in SHARED.items() if k != "head_dim"}, "hidden_size": 48, "tie_word_embeddings": True}),
-    "qwen3": (tf.Qwen3Config, tf.Qwen3ForCausalLM, shared(tie_word_embeddings=True)),
+    "qwen3": (tf.Qwen3Config, tf.Qwen3ForCausalLM, shared(tie_word_embeddings=True, rope_parameters=YARN)),
     "qwen3moe": (tf.Qwen3MoeConfig, tf.Qwen3MoeForCausalLM,
                  shared(moe_intermediate_size=20, num_experts=4, num_experts_per_tok=2, norm_topk_prob=True)),
     "gemma2": (tf.Gemma2Config, tf.Gemma2ForCausalLM,
