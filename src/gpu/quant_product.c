@@ -81,8 +81,8 @@ static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
   matvec_shape s = {.group = GROUP, .cols = m <= 2 ? m : m <= 4 ? 4 : 8};
   bool rounds = !l->exact && l->caps->has_dot8 && (uint64_t)p->n * p->k >= ROUND_FROM;
   s.mode = !rounds ? 0 : m <= ROUND_IN_PLACE ? 1 : 2;
-  /* Eight rows is much code, at which the compilers of the narrowest (software) devices take minutes. */
-  bool narrow = l->caps->subgroup && l->caps->subgroup < 8;
+  /* Eight rows is much code, at which the compilers of the narrowest (software) devices take minutes and gigabytes. */
+  bool narrow = l->caps->subgroup ? l->caps->subgroup < 8 : l->caps->max_group < 256;
   s.rows = s.cols > 1 || has_high_bits(t) || narrow ? 4 : 8;
   width = p->v ? s.rows / 2 : s.rows;
   /* As many lanes as keep the device busy, while there is work for them. */
