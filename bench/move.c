@@ -84,7 +84,7 @@ static rlx_status bench_open(bench *b, const rlx_case *c) {
   RLX_TRY(rlx_tensor_bytes(n->type.dtype, n->type.shape, &bytes));
   if (n->op == RLX_OP_argmax) bytes = (size_t)b->in[0].bytes; /* what is read is what counts */
   rlx_claim claim = {0};
-  rlx_backend_cpu.claim(b->d, &(rlx_claim_query){.graph = b->g, .node = b->y}, &claim);
+  RLX_TRY(rlx_backend_cpu.claim(b->d, &(rlx_claim_query){.graph = b->g, .node = b->y}, &claim));
   RLX_TRY(make_block(b, bytes, &b->out));
   RLX_TRY(make_block(b, bytes, &b->from));
   RLX_TRY(make_block(b, bytes, &b->to));

@@ -306,9 +306,10 @@ static uint32_t wished_layout(rlx_device *d, rlx_dtype dtype, bool is_transposed
   rlx_node y = is_transposed ? rlx_matmul_t(g, x, w) : rlx_matmul(g, x, w);
   rlx_output(g, "y", y);
   rlx_claim claim = {0};
-  if (rlx_graph_finish(g) == RLX_OK) d->backend->claim(d, &(rlx_claim_query){.graph = g, .node = y}, &claim);
+  rlx_status s = rlx_graph_finish(g);
+  if (!s) s = d->backend->claim(d, &(rlx_claim_query){.graph = g, .node = y}, &claim);
   rlx_graph_destroy(g);
-  return claim.native ? claim.layout[1] : 0;
+  return !s && claim.native ? claim.layout[1] : 0;
 }
 
 /* Bytes that a file could have: a layout need not keep what no encoder writes. */

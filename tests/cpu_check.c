@@ -295,28 +295,28 @@ static rlx_status pack_wishes(node_check *n, const rlx_claim *wish, uint32_t *la
   return RLX_OK;
 }
 
-static void claim_now(node_check *n, const uint32_t *layout) {
+static rlx_status claim_now(node_check *n, const uint32_t *layout) {
   n->claim = (rlx_claim){0};
   n->layout = layout;
   rlx_claim_query q = {.graph = n->c->built.graph, .node = n->node, .layout = layout, .exact = n->exact};
-  rlx_backend_cpu.claim(devices[n->isa], &q, &n->claim);
+  return rlx_backend_cpu.claim(devices[n->isa], &q, &n->claim);
 }
 
 static rlx_status run_layouts(node_check *n, uint32_t *layout) {
-  claim_now(n, NULL);
+  RLX_TRY(claim_now(n, NULL));
   rlx_claim wish = n->claim;
   if (!n->claim.native) {
     n->counts->not_claimed++;
     return n->claim.why && *n->claim.why ? RLX_OK : RLX_FAIL(RLX_INVALID, "not claimed, and no word why");
   }
   n->counts->native++;
-  claim_now(n, layout); /* all plain */
+  RLX_TRY(claim_now(n, layout)); /* all plain */
   if (!n->claim.native) return RLX_FAIL(RLX_INVALID, "claimed, but not with weights as the graph has them");
   RLX_TRY(run_variants(n));
   bool any;
   RLX_TRY_AT(pack_wishes(n, &wish, layout, &any), "%s", cpu_isa_name(n->isa));
   if (!any) return RLX_OK;
-  claim_now(n, layout);
+  RLX_TRY(claim_now(n, layout));
   if (!n->claim.native) return RLX_FAIL(RLX_INVALID, "claimed, but not in the layout it wishes for");
   RLX_TRY_AT(run_variants(n), "packed");
   return RLX_OK;

@@ -106,11 +106,12 @@ static rlx_status repack(const rlx_device *d, uint32_t layout, const rlx_type *t
 }
 
 /* Every weight of a matmul should lie in the layout. */
-static void claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
+static rlx_status claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
   (void)d;
   (void)q;
   out->native = true;
   out->layout[1] = FAKE_LAYOUT;
+  return RLX_OK;
 }
 
 void fake_device_init(fake_device *f, bool is_mapped) {

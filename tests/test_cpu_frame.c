@@ -188,7 +188,7 @@ TEST(some_nodes_are_refused_unasked) {
                {move, plain, NULL}, {move, packed, "row-major"}, {wide, NULL, "f64 runs through"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     rlx_claim claim = {0};
-    cpu->claim(d, &(rlx_claim_query){.graph = g, .node = cases[i].node, .layout = cases[i].layout}, &claim);
+    CHECK_OK(cpu->claim(d, &(rlx_claim_query){.graph = g, .node = cases[i].node, .layout = cases[i].layout}, &claim));
     CHECK_EQ_INT(claim.native, !cases[i].why);
     CHECK(cases[i].why ? claim.why && strstr(claim.why, cases[i].why) : !claim.why);
   }

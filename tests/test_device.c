@@ -612,7 +612,7 @@ TEST(null_runs_copies_and_nothing_else) {
   CHECK_OK(rlx_device_acquire("null", &d));
   const rlx_backend *n = d->backend;
   rlx_claim claim = {0};
-  n->claim(d, &(rlx_claim_query){.graph = g, .node = y}, &claim);
+  CHECK_OK(n->claim(d, &(rlx_claim_query){.graph = g, .node = y}, &claim));
   CHECK(!claim.native);
   CHECK_EQ_STR(claim.why, "the null device computes nothing");
 

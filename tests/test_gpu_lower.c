@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "alloc_sweep.h"
 #include "conform/conform.h"
 #include "gpu/gpu.h"
 #include "test.h"
@@ -72,6 +73,70 @@ static bool lower_all(const gpu_caps *caps) {
 TEST(large_device) { CHECK(lower_all(&large)); }
 TEST(odd_device) { CHECK(lower_all(&odd)); }
 TEST(least_device) { CHECK(lower_all(&least)); }
+
+/* ---- claims ---- */
+
+static rlx_status claim(void *user) {
+  const rlx_graph *g = user;
+  rlx_claim claimed = {0};
+  RLX_TRY(gpu_claim(&large, &(rlx_claim_query){.graph = g, .node = g->outputs.v[0].node}, &claimed));
+  return claimed.native ? RLX_OK : RLX_FAIL(RLX_INVALID, "refused: %s", claimed.why);
+}
+
+static rlx_status compile(void *user) {
+  rlx_session *session = NULL;
+  rlx_executable *e = NULL;
+  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = "emu", .threads = 1};
+  rlx_compile_options options = {.struct_bytes = sizeof options, .forbid_host = true};
+  rlx_status s = rlx_session_create(&desc, &session);
+  if (!s) s = rlx_compile(session, user, &options, &e);
+  rlx_executable_destroy(e);
+  rlx_session_destroy(session);
+  return s;
+}
+
+/* Short memory while a node is lowered is a status, and no reason to run it on the host. */
+TEST(short_memory_is_no_refusal) {
+  rlx_graph *g;
+  CHECK_OK(rlx_case_graph(
+    &(rlx_case){"claim", "x: f32[70,9]; i: i32[3,1] range(0,70); u: f32[3,9]", "scatter_nd(%x, %i, %u)"}, &g));
+  rlx_status s = alloc_sweep(claim, g);
+  if (!s && compile(g) != RLX_NOT_FOUND) s = alloc_sweep(compile, g); /* where there is the emulated GPU */
+  rlx_graph_destroy(g);
+  CHECK_OK(s);
+}
+
+/* How many dispatches are idle where the result lies over x, or in memory of its own. */
+static size_t idle_of(const gpu_lowering *l, bool in_place) {
+  static rlx_block x, others;
+  rlx_bound in[3] = {{&x, 0, 4096}, {&others, 0, 4096}, {&others, 4096, 4096}}, out = {&others, 8192, 4096};
+  rlx_bound table = {&others, 1 << 20, 1 << 20}, run = {&others, 1 << 21, 16};
+  rlx_bound_step step = {.n_in = 3, .n_out = 1, .in = in, .out = in_place ? &in[0] : &out};
+  step.work = (rlx_bound){&others, 1 << 22, 1 << 20};
+  size_t idle = 0;
+  for (size_t i = 0; i < l->dispatches.n; i++) {
+    rlx_bound windows[GPU_MAX_WINDOWS];
+    const gpu_dispatch *d = &l->dispatches.v[i];
+    for (uint32_t w = 0; w < d->kernel->n_windows; w++)
+      if (gpu_bind(&d->windows[w], &step, &table, &run, &windows[w])) return SIZE_MAX;
+    idle += gpu_is_idle(d, windows);
+  }
+  return idle;
+}
+
+TEST(scatter_in_place_copies_nothing) {
+  rlx_graph *g;
+  gpu_lowering l;
+  CHECK_OK(rlx_case_graph(
+    &(rlx_case){"place", "x: f32[32,32]; i: i32[4,1] range(0,32); u: f32[4,32]", "scatter_nd(%x, %i, %u)"}, &g));
+  CHECK_OK(gpu_lower(&large, &(rlx_claim_query){.graph = g, .node = g->outputs.v[0].node}, &l));
+  size_t in_place = idle_of(&l, true), beside = idle_of(&l, false), n = l.dispatches.n;
+  gpu_lowering_deinit(&l);
+  rlx_graph_destroy(g);
+  CHECK_EQ_INT(n, 3);
+  CHECK_EQ_INT(in_place, 1);
+  CHECK_EQ_INT(beside, 0);
+}
 
 /* ---- which kernels attention gets ---- */
 

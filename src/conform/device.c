@@ -55,8 +55,8 @@ static const char *why_host(const rlx_executable *e) {
   for (size_t i = 0; i < c->plan->n_steps; i++) {
     if (!c->plan->steps[i].host) continue;
     rlx_claim claim = {0};
-    d->backend->claim(d, &(rlx_claim_query){.graph = c->graph, .node = c->plan->steps[i].node}, &claim);
-    return claim.why ? claim.why : "";
+    rlx_claim_query q = {.graph = c->graph, .node = c->plan->steps[i].node};
+    return d->backend->claim(d, &q, &claim) || !claim.why ? "" : claim.why;
   }
   return "";
 }

@@ -31,15 +31,16 @@ static const char *refusal(const cpu_kernel *k, const rlx_node_rec *n, const uin
   return NULL;
 }
 
-void cpu_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
+rlx_status cpu_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   const cpu_kernel *k = cpu_kernel_get(n->op);
   out->native = false;
   out->why = refusal(k, n, q->layout);
-  if (out->why) return;
+  if (out->why) return RLX_OK;
   out->native = !k->claim || k->claim(q, ((const cpu_device *)d)->isa, out);
   if (out->native) out->why = NULL;
   else if (!out->why) out->why = "the CPU kernel does not take this case";
+  return RLX_OK;
 }
 
 static rlx_status frame(const rlx_program *p, rlx_status s, rlx_node node) {
@@ -116,9 +117,8 @@ static rlx_status bind_node(rlx_program *p, const cpu_device *d, const rlx_progr
   s->call.layout = b->layout ? b->layout : no_layout;
   RLX_TRY(check_sizes(p, b, s, d));
   rlx_claim claim = {0};
-  cpu_claim(&d->base,
-            &(rlx_claim_query){.graph = desc->graph, .node = b->node, .layout = s->call.layout, .exact = desc->exact},
-            &claim);
+  rlx_claim_query q = {.graph = desc->graph, .node = b->node, .layout = s->call.layout, .exact = desc->exact};
+  RLX_TRY(cpu_claim(&d->base, &q, &claim));
   if (!claim.native) return RLX_FAIL(RLX_UNSUPPORTED, "%s", claim.why);
   if (claim.work_bytes > (b->work.block ? b->work.bytes : 0))
     return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, found %llu", (unsigned long long)claim.work_bytes,

@@ -99,7 +99,9 @@ struct rlx_backend {
   rlx_status (*open)(uint32_t index, const rlx_open_options *options, rlx_device **out);
   void (*close)(rlx_device *d);
 
-  void (*claim)(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out); /* *out is zeroed before */
+  /* *out is zeroed before. A node that it does not run is RLX_OK and a reason; a status is what ends the compilation, as
+   * memory that cannot be had: it must not look like a refusal, which moves the node to the host. */
+  rlx_status (*claim)(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out);
   /* The bytes of a weight of this type in a layout (0 for a layout it does not know), and the weight moved between the
    * graph's layout and that one, in host memory. Only where claims wish for layouts; may be NULL. */
   uint64_t (*layout_bytes)(const rlx_device *d, uint32_t layout, const rlx_type *type);

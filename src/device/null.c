@@ -68,10 +68,11 @@ static void null_close(rlx_device *d) { rlx_mem_free(d); }
 /* ---- claims ---- */
 
 /* A real one looks at the node's op, types and attributes, and sets native, in_place and work_bytes. */
-static void null_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
+static rlx_status null_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
   (void)d;
   (void)q;
   out->why = no_kernels;
+  return RLX_OK;
 }
 
 /* ---- blocks ---- */

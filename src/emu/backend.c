@@ -112,8 +112,8 @@ static void emu_close(rlx_device *d) {
   rlx_mem_free(d);
 }
 
-static void claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
-  gpu_claim(&((const emu_device *)d)->caps, q, out);
+static rlx_status claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
+  return gpu_claim(&((const emu_device *)d)->caps, q, out);
 }
 
 static uint64_t layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {
@@ -210,6 +210,7 @@ static rlx_status program_create(rlx_device *d, const rlx_program_desc *desc, rl
 
 static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words, uint32_t max_x) {
   const gpu_dispatch *d = &s->lowered.dispatches.v[i];
+  if (gpu_is_idle(d, s->windows[i])) return RLX_OK;
   const emu_kernel *k = emu_kernels[d->kernel->index];
   if (!k) return RLX_FAIL(RLX_UNSUPPORTED, "kernel %s is Vulkan's own", d->kernel->name);
   emu_window windows[GPU_MAX_WINDOWS] = {{0}};

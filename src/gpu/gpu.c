@@ -176,11 +176,12 @@ void gpu_lowering_deinit(gpu_lowering *l) {
   rlx_array_deinit(&l->plain);
 }
 
-void gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out) {
+rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out) {
   gpu_lowering l;
-  if (gpu_lower(caps, q, &l)) *out = (rlx_claim){.why = "lowering it failed"};
-  else *out = l.claim;
+  rlx_status s = gpu_lower(caps, q, &l);
+  if (!s) *out = l.claim;
   gpu_lowering_deinit(&l);
+  return s;
 }
 
 rlx_status gpu_bind(const gpu_window *w, const rlx_bound_step *step, const rlx_bound *table, const rlx_bound *run,
@@ -201,4 +202,15 @@ rlx_status gpu_bind(const gpu_window *w, const rlx_bound_step *step, const rlx_b
                     (unsigned long long)(of && of->block ? of->bytes : 0));
   *out = (rlx_bound){of->block, of->offset + w->offset, w->bytes};
   return RLX_OK;
+}
+
+bool gpu_is_idle(const gpu_dispatch *d, const rlx_bound *windows) {
+  const rlx_bound *first = NULL;
+  for (uint32_t i = 0; d->copies && i < d->kernel->n_windows; i++) {
+    const rlx_bound *w = &windows[i];
+    if (d->windows[i].from == GPU_NONE) continue;
+    if (first && (w->block != first->block || w->offset != first->offset || w->bytes != first->bytes)) return false;
+    first = w;
+  }
+  return first != NULL;
 }

@@ -59,6 +59,7 @@ typedef struct gpu_dispatch {
   uint32_t params[GPU_MAX_PARAM_WORDS];  /* params[0] is groups */
   gpu_window windows[GPU_MAX_WINDOWS];   /* kernel->n_windows of them */
   uint64_t cost;                         /* about how many bytes or operations it moves or does: bounds a submission */
+  bool copies;                           /* the bytes of one window to another as they are: see gpu_is_idle */
 } gpu_dispatch;
 
 /* GPU_RUN is a window of 4 words that change from run to run, which the backend writes before each: the draw number (low
@@ -91,7 +92,7 @@ rlx_status gpu_lower(const gpu_caps *caps, const rlx_claim_query *q, gpu_lowerin
 void gpu_lowering_deinit(gpu_lowering *l);
 
 /* The backends' claim, layout_bytes and repack. */
-void gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out);
+rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out);
 uint64_t gpu_layout_bytes(uint32_t layout, const rlx_type *type);
 rlx_status gpu_repack(uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                       rlx_pool *pool);
@@ -100,6 +101,9 @@ rlx_status gpu_repack(uint32_t layout, const rlx_type *type, bool to_layout, con
  * says and inside the step's; RLX_INVALID where the step's windows are too small, which a planner's mistake would be. */
 rlx_status gpu_bind(const gpu_window *w, const rlx_bound_step *step, const rlx_bound *table, const rlx_bound *run,
                     rlx_bound *out);
+
+/* Whether a dispatch with its windows bound so has nothing to do: a copy onto itself, as of a scatter in place. */
+bool gpu_is_idle(const gpu_dispatch *d, const rlx_bound *windows);
 
 /* ---- for lowerings: what the node is ---- */
 

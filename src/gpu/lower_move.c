@@ -219,7 +219,9 @@ void gpu_move(gpu_lowering *l, gpu_box box, gpu_window from, gpu_window to) {
 
 void gpu_copy(gpu_lowering *l, gpu_window from, gpu_window to, uint64_t bytes) {
   uint32_t words = (uint32_t)((bytes + 3) / 4);
+  size_t before = l->dispatches.n;
   gpu_move(l, (gpu_box){.n = 1, .axis = {{.dim = words, .stride = 1}}, .size = 4}, from, to);
+  for (size_t i = before; i < l->dispatches.n; i++) l->dispatches.v[i].copies = true;
 }
 
 /* ---- the ops ---- */

@@ -40,7 +40,7 @@ typedef struct gpu_box {
 
 /* Emits the box, in elements of the windows given. */
 void gpu_move(gpu_lowering *l, gpu_box box, gpu_window from, gpu_window to);
-/* `bytes`, rounded up to whole words, of one window into another or onto itself. */
+/* `bytes`, rounded up to whole words, of one window into another; onto itself it is left out when a program is made. */
 void gpu_copy(gpu_lowering *l, gpu_window from, gpu_window to, uint64_t bytes);
 
 /* ---- for kernels that take item numbers apart (axes.kh) ---- */

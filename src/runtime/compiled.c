@@ -5,6 +5,7 @@
  * same graph at the same time may both compile it; the second to finish takes the first one's. */
 #include "runtime/compiled.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -96,14 +97,27 @@ typedef struct target {
   const rlx_device *device;
   bool exact;
   const uint32_t *layout; /* NULL while the passes run */
-  rlx_status failed;      /* of a callback that cannot say so */
+  rlx_status failed;      /* the first failure of a callback, which cannot say so, and its words */
+  char message[256];
 } target;
+
+static void ask(target *t, const rlx_graph *g, rlx_node n, const uint32_t *layout, rlx_claim *out) {
+  rlx_status s = rlx_claim_of(t->device, g, n, layout, t->exact, out);
+  if (s && !t->failed) {
+    t->failed = s;
+    snprintf(t->message, sizeof t->message, "%s", rlx_message());
+  }
+}
+
+/* What came of asking: a failure there comes before `s`, which followed from it. */
+static rlx_status answered(const target *t, rlx_status s) {
+  return t->failed ? RLX_FAIL(t->failed, "asking the device: %s", t->message) : s;
+}
 
 static bool supports(void *user, const rlx_graph *g, rlx_node n, const char **why) {
   target *t = user;
   rlx_claim claim;
-  rlx_status s = rlx_claim_of(t->device, g, n, NULL, t->exact, &claim);
-  if (s) t->failed = s;
+  ask(t, g, n, NULL, &claim);
   *why = claim.why;
   return claim.native;
 }
@@ -111,8 +125,7 @@ static bool supports(void *user, const rlx_graph *g, rlx_node n, const char **wh
 static void needs(void *user, const rlx_graph *g, rlx_node n, rlx_node_needs *out) {
   target *t = user;
   rlx_claim claim;
-  rlx_status s = rlx_claim_of(t->device, g, n, t->layout, t->exact, &claim);
-  if (s) t->failed = s;
+  ask(t, g, n, t->layout, &claim);
   *out = (rlx_node_needs){.native = claim.native,
                           .in_place = claim.native ? claim.in_place : 0,
                           .work_bytes = claim.native ? claim.work_bytes : 0};
@@ -134,7 +147,7 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
   rlx_stop stop = stop_of(watch);
   rlx_status s = rlx_optimize_stoppable(bound, &o, &stop, &c->optimized);
   rlx_graph_destroy(bound);
-  if (!s && t.failed) s = RLX_FAIL(t.failed, "asking the device");
+  s = answered(&t, s);
   if (!s) c->graph = rlx_optimized_graph(c->optimized);
   return s;
 }
@@ -157,8 +170,7 @@ static rlx_status make_plan(rlx_compiled *c, const rlx_watch *watch) {
                         .keep_values = k->keep_values,
                         .cancel = stop.fn,
                         .cancel_user = stop.user};
-  RLX_TRY(rlx_plan_build(c->graph, &o, &c->plan));
-  return t.failed ? RLX_FAIL(t.failed, "asking the device") : RLX_OK;
+  return answered(&t, rlx_plan_build(c->graph, &o, &c->plan));
 }
 
 /* ---- slots ---- */

@@ -18,9 +18,9 @@ rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, con
     return RLX_FAIL(RLX_NO_MEMORY, "the layouts of %u inputs", (unsigned)node->n_in);
   for (uint32_t i = 0; layout && i < node->n_in; i++) by_input[i] = layout[node->in[i]];
   rlx_claim_query q = {.graph = g, .node = n, .layout = layout ? by_input : NULL, .exact = exact};
-  d->backend->claim(d, &q, out);
+  rlx_status s = d->backend->claim(d, &q, out);
   if (by_input != few) rlx_mem_free(by_input);
-  return RLX_OK;
+  return s ? rlx_fail_frame(s, "node %u (%s)", (unsigned)n, rlx_op_get(node->op)->name) : RLX_OK;
 }
 
 enum { NOT_MET = UINT32_MAX };

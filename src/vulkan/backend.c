@@ -15,8 +15,8 @@ static rlx_status describe(uint32_t index, rlx_device_info *out) {
   return RLX_OK;
 }
 
-static void claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
-  gpu_claim(&((const vk_device *)d)->caps, q, out);
+static rlx_status claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out) {
+  return gpu_claim(&((const vk_device *)d)->caps, q, out);
 }
 
 static uint64_t layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {

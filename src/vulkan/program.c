@@ -66,6 +66,7 @@ static rlx_status add_dispatch(rlx_program *p, const rlx_bound_step *b, const gp
                (unsigned)i);
     if (to.windows[i].block == &run_mark) p->reads_run_words = true;
   }
+  if (gpu_is_idle(from, to.windows)) return RLX_OK;
   return rlx_array_push(&p->dispatches, to) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "a list of dispatches");
 }
 
