@@ -117,21 +117,35 @@ rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node
   return join_heads(b, rlx_attention(b->g, q, k, v, &how));
 }
 
+typedef struct qkv {
+  rlx_node q, k, v; /* [B, T, heads, head] */
+} qkv;
+
+/* As one product where the weights are joined (join.c), else as three. */
+static qkv project(lm_build *b, uint32_t layer, rlx_node x) {
+  const lm_config *c = b->c;
+  if (!lm_weight_node(b, "blk.%.attn_qkv.weight", layer))
+    return (qkv){split_heads(b, lm_linear(b, "blk.%.attn_q", layer, x), c->heads),
+                 split_heads(b, lm_linear(b, "blk.%.attn_k", layer, x), c->kv_heads),
+                 split_heads(b, lm_linear(b, "blk.%.attn_v", layer, x), c->kv_heads)};
+  rlx_node all = split_heads(b, lm_linear(b, "blk.%.attn_qkv", layer, x), c->heads + 2 * c->kv_heads);
+  return (qkv){rlx_narrow(b->g, all, 2, 0, c->heads), rlx_narrow(b->g, all, 2, c->heads, c->kv_heads),
+               rlx_narrow(b->g, all, 2, c->heads + c->kv_heads, c->kv_heads)};
+}
+
 rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
   const lm_config *c = b->c;
   bool is_local = c->is_local && c->is_local[layer];
-  rlx_node q = split_heads(b, lm_linear(b, "blk.%.attn_q", layer, x), c->heads);
-  rlx_node k = split_heads(b, lm_linear(b, "blk.%.attn_k", layer, x), c->kv_heads);
-  rlx_node v = split_heads(b, lm_linear(b, "blk.%.attn_v", layer, x), c->kv_heads);
+  qkv h = project(b, layer, x);
   if (c->norms_heads) {
-    q = lm_rms_norm(b, "blk.%.attn_q_norm", layer, q);
-    k = lm_rms_norm(b, "blk.%.attn_k_norm", layer, k);
+    h.q = lm_rms_norm(b, "blk.%.attn_q_norm", layer, h.q);
+    h.k = lm_rms_norm(b, "blk.%.attn_k_norm", layer, h.k);
   }
   if (c->rotated) {
-    q = turn(b, q, is_local);
-    k = turn(b, k, is_local);
+    h.q = turn(b, h.q, is_local);
+    h.k = turn(b, h.k, is_local);
   }
-  return lm_linear(b, "blk.%.attn_output", layer, lm_attend(b, layer, q, k, v));
+  return lm_linear(b, "blk.%.attn_output", layer, lm_attend(b, layer, h.q, h.k, h.v));
 }
 
 /* ---- Feed-forward ---- */

@@ -268,7 +268,7 @@ static int by_name(const void *a, const void *b) { return strcmp(((const named *
 static rlx_status index_names(lm_model *m) {
   size_t n = m->weights.n;
   named *list = rlx_mem_calloc(n, sizeof *list);
-  m->by_name = rlx_mem_calloc(n, sizeof *m->by_name);
+  if (!m->by_name) m->by_name = rlx_mem_calloc(n, sizeof *m->by_name); /* there are never more than at first */
   rlx_status s = list && m->by_name ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "an index of %zu weights", n);
   for (size_t i = 0; i < n && !s; i++) list[i] = (named){m->weights.v[i].weight.name, (uint32_t)i};
   if (!s) qsort(list, n, sizeof *list, by_name);
@@ -293,5 +293,7 @@ rlx_status lm_resolve(lm_model *m) {
   resolver r = {.m = m};
   rlx_status s = resolve_all(&r);
   rlx_str_deinit(&r.missing);
+  if (!s) s = index_names(m);
+  if (!s) s = lm_join_weights(m);
   return s ? s : index_names(m);
 }

@@ -13,6 +13,8 @@ typedef struct lm_source {
   const lm_tensor *spec;
   const rlx_file_tensor **from; /* one, or one per expert; NULL: computed */
   size_t n_from;
+  const struct lm_source *parts; /* of joined weights (join.c): one below the other; else NULL */
+  size_t n_parts;
 } lm_source;
 
 struct lm_model {
@@ -26,6 +28,8 @@ struct lm_model {
 
 /* Finds every tensor that the family's table asks for and checks its shape and type. */
 rlx_status lm_resolve(lm_model *m);
+/* Makes one weight of those that are read together. The index of names is to be made again. */
+rlx_status lm_join_weights(lm_model *m);
 /* The place of a weight; SIZE_MAX where there is none. */
 size_t lm_find_weight(const lm_model *m, const char *name);
 rlx_status lm_read_source(const lm_model *m, const lm_source *s, void *data);

@@ -81,7 +81,7 @@ static rlx_status read_in_order(const lm_model *m, const lm_source *s, unsigned 
   return RLX_OK;
 }
 
-rlx_status lm_read_source(const lm_model *m, const lm_source *s, void *data) {
+static rlx_status read_one(const lm_model *m, const lm_source *s, void *data) {
   const lm_config *c = &m->config;
   lm_recipe recipe = c->is_hf ? s->spec->recipe : LM_AS_IS;
   if (recipe == LM_ROPE_FACTORS) {
@@ -93,4 +93,11 @@ rlx_status lm_read_source(const lm_model *m, const lm_source *s, void *data) {
   if (recipe == LM_TRANSPOSED) return read_transposed(m, s, data);
   if (recipe == LM_PAIR_ROWS) return read_paired(m, s, data);
   return read_in_order(m, s, data);
+}
+
+rlx_status lm_read_source(const lm_model *m, const lm_source *s, void *data) {
+  unsigned char *to = data;
+  if (!s->parts) return read_one(m, s, data);
+  for (size_t i = 0; i < s->n_parts; to += s->parts[i++].weight.bytes) RLX_TRY(read_one(m, &s->parts[i], to));
+  return RLX_OK;
 }
