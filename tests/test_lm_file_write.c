@@ -513,6 +513,59 @@ TEST(values_of_a_converted_file) {
   }
 }
 
+/* GGUF -> safetensors -> GGUF: values and their types come back. */
+TEST(metadata_survives_the_way_there_and_back) {
+  CHECK(folder_begin());
+  static const rlx_meta floats[] = {{.type = "f32", .kind = RLX_META_FLOAT, .number = -INFINITY},
+                                    {.type = "f32", .kind = RLX_META_FLOAT, .number = 0.25}};
+  static const rlx_meta flags[] = {{.kind = RLX_META_BOOL, .integer = 1}, {.kind = RLX_META_BOOL}};
+  rlx_meta given[N_METAS];
+  size_t n = 0;
+  int n_told;
+  for (size_t i = 0; i < N_METAS; i++)
+    if (i != 9 && i != 11) given[n++] = metas[i]; /* a text with a NUL; lists in a list */
+  given[n++] = (rlx_meta){.key = "floats", .kind = RLX_META_LIST, .n = 2, .opaque = floats};
+  given[n++] = (rlx_meta){.key = "flags", .kind = RLX_META_LIST, .n = 2, .opaque = flags};
+  rlx_file_writer *w;
+  CHECK_OK(rlx_file_writer_create(folder_path("a.gguf"), &w));
+  for (size_t i = 0; i < n; i++) CHECK_OK(rlx_file_writer_meta(w, &given[i]));
+  CHECK_OK(rlx_file_writer_finish(w));
+  rlx_file_writer_destroy(w);
+  CHECK_OK(convert("a.gguf", "b.safetensors", NULL, false, &n_told));
+  CHECK_OK(convert("b.safetensors", "c.gguf", NULL, false, &n_told));
+  static unsigned char a[4096], b[4096];
+  size_t bytes = read_bytes(folder_path("a.gguf"), a, sizeof a);
+  CHECK(bytes > 0 && bytes == read_bytes(folder_path("c.gguf"), b, sizeof b) && memcmp(a, b, bytes) == 0);
+}
+
+TEST(types_that_a_file_tells_wrongly) {
+  CHECK(folder_begin());
+  static const struct {
+    const char *types, *value, *part;
+  } wrong[] = {{"{\"k\":\"u32\"}", "abc", "'k' is no JSON"},
+               {"{\"k\":\"u32\"}", "1.5", "'k' is no u32"},
+               {"{\"k\":\"u8\"}", "256", "256 does not fit u8"},
+               {"{\"k\":\"bool\"}", "1", "'k' is no bool"},
+               {"{\"k\":\"f32\"}", "\"x\"", "'k' is no f32"},
+               {"{\"k\":\"array of u32\"}", "[1,\"2\"]", "'k' is no list of u32"},
+               {"{\"k\":\"array of u32\"}", "{}", "'k' is no list of u32"},
+               {"{\"k\":\"u33\"}", "1", "no type 'u33'"},
+               {"{\"k\"", "1", "'rlx.types' is no JSON"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    rlx_file_writer *w;
+    int n_told;
+    rlx_meta t = {.key = "rlx.types", .kind = RLX_META_TEXT, .n = strlen(wrong[i].types), .text = wrong[i].types};
+    rlx_meta k = {.key = "k", .kind = RLX_META_TEXT, .n = strlen(wrong[i].value), .text = wrong[i].value};
+    CHECK_OK(rlx_file_writer_create(folder_path("a.safetensors"), &w));
+    CHECK_OK(rlx_file_writer_meta(w, &t));
+    CHECK_OK(rlx_file_writer_meta(w, &k));
+    CHECK_OK(rlx_file_writer_finish(w));
+    rlx_file_writer_destroy(w);
+    CHECK_FAILS(convert("a.safetensors", "b.gguf", NULL, false, &n_told), RLX_INVALID, wrong[i].part);
+  }
+  CHECK_EQ_INT(folder_count(), 1);
+}
+
 static bool stop(void *user) { return ++*(int *)user == 3; }
 
 TEST(what_cannot_be_converted) {

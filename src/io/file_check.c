@@ -15,7 +15,7 @@
 #include "io/file_json.h"
 #include "ir/op.h"
 
-enum { CHUNK = 1 << 20, MOST_BLOCKS = 4096 };
+enum { CHUNK = 1 << 18, MOST_BLOCKS = 1024 };
 
 typedef struct check {
   const rlx_file *f;
@@ -111,7 +111,7 @@ static rlx_status check_tensor(check *c, const rlx_file_tensor *t) {
 /* Only a GGUF can have any: safetensors with gaps do not open. The tensors of most files lie in order; where they do not, the
  * bytes are counted, which tells that something is left over though not where. */
 static void check_gaps(check *c, const file_part *p) {
-  const rlx_file_tensor *t = c->f->tensors.v + p->first_tensor;
+  const rlx_file_tensor *t = p->n_tensors ? c->f->tensors.v + p->first_tensor : NULL;
   uint64_t used = 0, end = p->data;
   for (size_t i = 0; i < p->n_tensors; i++) {
     size_t padded;

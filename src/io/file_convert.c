@@ -139,32 +139,25 @@ static rlx_status name_tensor(convert *c, const rlx_file_tensor *t) {
 
 /* ---- The file ------------------------------------------------------------------------------------------------ */
 
-/* Keys that told of the old file, and are not true of the new one. */
-static bool is_stale(const convert *c, const char *key) {
-  return strncmp(key, "split.", 6) == 0 || (c->types.has_type && (strcmp(key, "general.file_type") == 0 ||
-                                                                  strcmp(key, "general.quantization_version") == 0));
-}
-
-static rlx_status write_metas(convert *c) {
-  rlx_meta m;
-  for (uint32_t i = 0; rlx_file_meta_at(c->f, i, &m); i++)
-    if (!is_stale(c, m.key)) RLX_TRY(rlx_file_writer_meta(c->w, &m));
-  if (!c->types.has_type || !c->types.to_gguf) return RLX_OK;
-  int number = convert_file_type(c->types.type);
-  m = (rlx_meta){.key = "general.file_type", .type = "u32", .kind = RLX_META_INT, .integer = number};
-  if (number >= 0) RLX_TRY(rlx_file_writer_meta(c->w, &m));
-  m = (rlx_meta){.key = "general.quantization_version", .type = "u32", .kind = RLX_META_INT, .integer = 2};
-  return rlx_dtype_is_block(c->types.type) ? rlx_file_writer_meta(c->w, &m) : RLX_OK;
+/* Room for a piece of any tensor: of a small file it is small. */
+static rlx_status make_room(convert *c) {
+  size_t most = 256;
+  for (size_t i = 0; i < c->f->tensors.n; i++) {
+    const rlx_dtype_info *t = rlx_dtype_describe(c->f->tensors.v[i].dtype);
+    size_t n = c->f->tensors.v[i].bytes / t->block_bytes * t->block_elements;
+    if (n > most) most = n < PIECE ? n : PIECE;
+  }
+  c->from = rlx_mem_calloc(most, 8);
+  c->to = rlx_mem_calloc(most, 4);
+  c->values = rlx_mem_calloc(most, sizeof *c->values);
+  return c->from && c->to && c->values ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory to convert");
 }
 
 static rlx_status run(convert *c, const char *path) {
-  c->from = rlx_mem_alloc(8 * (size_t)PIECE);
-  c->to = rlx_mem_alloc(4 * (size_t)PIECE);
-  c->values = rlx_mem_alloc(sizeof(float) * PIECE);
-  if (!c->from || !c->to || !c->values) return RLX_FAIL(RLX_NO_MEMORY, "no memory to convert");
+  RLX_TRY(make_room(c));
   RLX_TRY(rlx_pool_create(c->types.options->threads, &c->pool));
   RLX_TRY(rlx_file_writer_create(path, &c->w));
-  RLX_TRY(write_metas(c));
+  RLX_TRY(convert_metas(&c->types, c->w));
   for (size_t i = 0; i < c->f->tensors.n; i++) RLX_TRY(name_tensor(c, &c->f->tensors.v[i]));
   for (size_t i = 0; i < c->f->tensors.n; i++) RLX_TRY(write_tensor(c, &c->f->tensors.v[i]));
   return rlx_file_writer_finish(c->w);

@@ -1,4 +1,5 @@
-/* Converting from the inside: which type a tensor gets (file_convert_types.c), and the rest (file_convert.c). */
+/* Converting from the inside: which type a tensor gets (file_convert_types.c), metadata
+ * (file_convert_meta.c), and the rest (file_convert.c). */
 #ifndef RLX_IO_FILE_CONVERT_H
 #define RLX_IO_FILE_CONVERT_H
 
@@ -15,6 +16,9 @@ typedef struct convert_types {
 rlx_status convert_types_init(convert_types *c, const rlx_file *f, const rlx_convert_options *o, bool to_gguf);
 /* The type that a tensor is written with; *wanted is what it would be if its rows were whole blocks. */
 rlx_status convert_type_of(const convert_types *c, const rlx_file_tensor *t, rlx_dtype *wanted, rlx_dtype *out);
+/* All metadata of a file to another's writer (file_convert_meta.c), but what is not true of the new one. */
+rlx_status convert_metas(const convert_types *c, rlx_file_writer *w);
+
 /* llama.cpp's number for files of this type, for general.file_type; -1: it has none. */
 int convert_file_type(rlx_dtype type);
 

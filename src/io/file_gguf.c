@@ -263,11 +263,12 @@ static rlx_status check_overlap(const rlx_file_tensor *const *order, size_t n) {
 
 static rlx_status place_tensors(reader *r) {
   file_part *p = &r->f->parts.v[r->part];
-  rlx_file_tensor *t = r->f->tensors.v + p->first_tensor;
   size_t n = r->names.n, data;
   if (!rlx_pad_size(r->at, p->alignment, &data)) return RLX_FAIL(RLX_INVALID, "the data's start overflows");
   p->data = data;
   p->n_tensors = (uint32_t)n;
+  if (n == 0) return RLX_OK;
+  rlx_file_tensor *t = r->f->tensors.v + p->first_tensor;
   const rlx_file_tensor **order = rlx_mem_calloc(n, sizeof *order);
   if (!order) return no_memory();
   rlx_status s = RLX_OK;

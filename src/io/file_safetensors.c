@@ -189,9 +189,10 @@ static rlx_status read_part(rlx_file *f, uint32_t part) {
   rlx_status s = each_member(f, part, (json_text){header, bytes}, header, add_member);
   rlx_mem_free(header);
   RLX_TRY(s);
-  rlx_file_tensor *t = f->tensors.v + p->first_tensor;
   p->n_tensors = (uint32_t)(f->tensors.n - p->first_tensor);
-  if (p->n_tensors) qsort(t, p->n_tensors, sizeof *t, by_offset);
+  if (p->n_tensors == 0) return check_cover(p, NULL, 0);
+  rlx_file_tensor *t = f->tensors.v + p->first_tensor;
+  qsort(t, p->n_tensors, sizeof *t, by_offset);
   return check_cover(p, t, p->n_tensors);
 }
 

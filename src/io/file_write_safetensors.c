@@ -21,9 +21,10 @@ static rlx_status add_json(rlx_str *s, const rlx_meta *m, int depth) {
   switch (m->kind) {
     case RLX_META_BOOL: rlx_str_add(s, m->integer ? "true" : "false"); return RLX_OK;
     case RLX_META_INT: rlx_str_add(s, "%" PRId64, m->integer); return RLX_OK;
-    case RLX_META_FLOAT: /* JSON has no word for what is not finite */
-      if (isfinite(m->number)) rlx_str_add_double(s, m->number);
-      else rlx_str_add(s, "null");
+    case RLX_META_FLOAT: /* JSON has no number for what is not finite: "inf", "nan" */
+      rlx_str_add(s, isfinite(m->number) ? "" : "\"");
+      rlx_str_add_double(s, m->number);
+      rlx_str_add(s, isfinite(m->number) ? "" : "\"");
       return RLX_OK;
     case RLX_META_TEXT:
       RLX_TRY(check_text(m));
