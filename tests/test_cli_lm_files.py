@@ -168,7 +168,7 @@ def quantising():
     small()
     result = rlx("convert", "m.gguf", "q.gguf", "--type", "q4_k", "-v", expect=0)
     check("odd.weight: its rows are not whole blocks of q4_k, so it is q5_0" in result.err, result.err)
-    check("1 tensors have other types than q4_k" in result.err, result.err)
+    check("not q4_k, since rows are not whole blocks of it: 1 of 4 tensors" in result.err, result.err)
     check(result.out.startswith("q.gguf: GGUF v3, 4 tensors, 13.75 KiB -> "), result.out)
     found = rlx_json("info", "q.gguf")
     equal({t["name"]: t["dtype"] for t in found["tensors"]},
@@ -272,6 +272,45 @@ def we_read_what_gguf_writes():
         equal(data[t["offset"]:t["offset"] + t["bytes"]], expected.tobytes(), t["name"])
         equal(t["shape"], list(arrays[t["name"]].shape) if t["name"] in arrays else [4, 512], t["name"])
     rlx("check", "m.gguf", expect=0)
+
+
+@test
+def we_read_what_gguf_splits():
+    need_lm()
+    package("gguf")
+    import gguf as other
+    import numpy
+    values = numpy.arange(64, dtype=numpy.float32)
+    writer = other.GGUFWriter("m.gguf", "llama", split_max_tensors=2)
+    for i in range(5):
+        writer.add_tensor(f"t{i}", values + i)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    parts = sorted(os.listdir())
+    equal(len(parts), 3, "parts")
+    for part in parts:
+        found = rlx_json("info", part)
+        equal((found["parts"], [t["name"] for t in found["tensors"]]), (parts, [f"t{i}" for i in range(5)]), part)
+    check(", 3 files, 5 tensors" in rlx("info", parts[1], expect=0).out, "what people are told")
+    rlx("convert", parts[2], "whole.gguf", expect=0)
+    for i, t in enumerate(other.GGUFReader("whole.gguf").tensors):
+        equal(t.data.tobytes(), (values + i).tobytes(), t.name)
+    os.remove(parts[1])
+    fails("check", parts[0], says=["part 2 of 3 is missing", parts[1]], lines=1)
+
+
+@test
+def big_endian_is_told():
+    need_lm()
+    package("gguf")
+    import gguf as other
+    writer = other.GGUFWriter("m.gguf", "llama", endianess=other.GGUFEndian.BIG)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    fails("info", "m.gguf", says="big-endian", lines=1)
 
 
 @test

@@ -94,9 +94,10 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_finish(rlx_file_writer *w);
  * gets general.file_type. */
 typedef struct rlx_convert_options {
   size_t struct_bytes; /* sizeof(rlx_convert_options) */
-  const char *type;    /* of matrices: "f16", "q4_k". NULL: as they are, with f16 for blocks that the format does not have */
-  bool pure;           /* all matrices alike; else those that suffer most (the output's, routers, ..) keep more bits */
-  uint32_t threads;    /* 0: one per core */
+  const char
+    *type;   /* of matrices: "f16", "q4_k". NULL: as they are, with f16 for blocks that the format does not have */
+  bool pure; /* all matrices alike; else those that suffer most (the output's, routers, ..) keep more bits */
+  uint32_t threads; /* 0: one per core */
   rlx_watch watch;
   /* Told of a matrix that gets another type than asked for, since its rows are not whole blocks; may be NULL. */
   void (*told)(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given);

@@ -74,8 +74,8 @@ static int convert(request *r) {
   cli_release_interrupts(); /* one that waited ends us here */
   int code = cli_check(s, NULL, NULL);
   if (!code && r->n_told && !r->common.quiet)
-    fprintf(stderr, "rlx: %zu tensors have other types than %s, whose blocks their rows do not fill (-v names them)\n",
-            r->n_told, r->type);
+    fprintf(stderr, "rlx: not %s, since rows are not whole blocks of it: %zu of %u tensors (-v names them)\n", r->type,
+            r->n_told, rlx_file_tensors(f));
   if (!code) code = report(r, f, cli_seconds() - begun);
   rlx_file_close(f);
   return code;

@@ -14,9 +14,10 @@ static const char types_key[] = "rlx.types";
 
 /* Keys that told of the old file, and are not true of the new one. */
 static bool is_stale(const convert_types *c, const char *key) {
-  if (strncmp(key, "split.", 6) == 0 || strcmp(key, types_key) == 0) return true;
-  return (c->has_type || !c->to_gguf) &&
-         (strcmp(key, "general.file_type") == 0 || strcmp(key, "general.quantization_version") == 0);
+  if (strncmp(key, "split.", 6) == 0) return true;
+  if (strcmp(key, types_key) == 0) return c->f->is_gguf != c->to_gguf;
+  bool types_change = c->has_type || (c->f->is_gguf && !c->to_gguf);
+  return types_change && (strcmp(key, "general.file_type") == 0 || strcmp(key, "general.quantization_version") == 0);
 }
 
 /* ---- Types as a text ---- */
