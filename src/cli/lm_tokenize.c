@@ -11,7 +11,7 @@
 typedef struct tokenize {
   cli_common common;
   cli_list words;
-  bool ids, no_special, decode;
+  bool ids, no_special, decode, many;
 } tokenize;
 
 /* All of standard input, with a NUL behind it. */
@@ -54,7 +54,7 @@ static void print_tokens(const tokenize *o, const rlx_tokenizer *t, const int32_
       if (i) putchar(',');
       cli_print_quoted(rlx_tokenizer_spelling(t, ids[i]));
     }
-    puts("]}");
+    fputs("]}", stdout);
   } else if (o->ids) {
     print_ids(ids, n, ' ');
     putchar('\n');
@@ -75,6 +75,27 @@ static int encode(const tokenize *o, const rlx_tokenizer *t, const char *text, s
   if (!code) print_tokens(o, t, ids, n);
   rlx_free(ids);
   return code;
+}
+
+/* One text, or several that end with NUL: then one answer for each. */
+static int encode_all(const tokenize *o, const rlx_tokenizer *t, const char *text, size_t bytes) {
+  if (!o->many) {
+    int code = encode(o, t, text, bytes);
+    if (!code && o->common.json) putchar('\n');
+    return code;
+  }
+  if (o->common.json) fputs("{\"texts\":[", stdout);
+  for (const char *p = text, *end = text + bytes; p < end;) {
+    const char *stop = memchr(p, '\0', (size_t)(end - p));
+    size_t n = (size_t)((stop ? stop : end) - p);
+    if (encode(o, t, p, n)) return CLI_FAILED;
+    p += n + 1;
+    if (p >= end) break;
+    if (o->common.json) putchar(',');
+    else if (!o->ids) putchar('\n');
+  }
+  if (o->common.json) puts("]}");
+  return CLI_DONE;
 }
 
 /* Whole numbers with anything that is blank, or commas, between. */
@@ -118,7 +139,7 @@ static int run(const tokenize *o) {
   rlx_file_close(file);
   if (!code && o->common.verbose) fprintf(stderr, "rlx: %s, %u tokens\n", rlx_tokenizer_kind(t), rlx_tokenizer_size(t));
   if (!code) code = read_input(&input, &bytes);
-  if (!code) code = o->decode ? decode(o, t, input, bytes) : encode(o, t, input, bytes);
+  if (!code) code = o->decode ? decode(o, t, input, bytes) : encode_all(o, t, input, bytes);
   free(input);
   rlx_tokenizer_destroy(t);
   return code;
@@ -130,6 +151,7 @@ int cli_tokenize(const cli_command *self, int argc, char **argv) {
   const cli_option options[] = {
     {"--ids", NULL, "ids alone, on one line", CLI_FLAG, &o.ids, 0, 0},
     {"--no-special", NULL, "no BOS or EOS added; special tokens in the text are text", CLI_FLAG, &o.no_special, 0, 0},
+    {"-0", NULL, "several texts, each ended by NUL: an answer for each", CLI_FLAG, &o.many, 0, 0},
     {"--decode", NULL, "ids to text (with --no-special: without special tokens)", CLI_FLAG, &o.decode, 0, 0},
   };
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &o.common, &o.words, &code))

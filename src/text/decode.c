@@ -50,8 +50,27 @@ static bool is_byte_spelling(text_span s, char *byte) {
   return true;
 }
 
+/* BERT's blanks were never in the text: of each token's, those before a sign go. */
+static void clean_up(rlx_str *s, size_t from) {
+  static const char *const pairs[][2] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+                                         {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+                                         {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs && !s->failed; i++) {
+    size_t bytes = strlen(pairs[i][0]), to = strlen(pairs[i][1]), n = from;
+    for (size_t at = from; at < s->n;) {
+      bool here = s->n - at >= bytes && memcmp(s->v + at, pairs[i][0], bytes) == 0;
+      if (here) memcpy(s->v + n, pairs[i][1], to);
+      else s->v[n] = s->v[at];
+      n += here ? to : 1;
+      at += here ? bytes : 1;
+    }
+    s->n = n;
+    s->v[n] = '\0';
+  }
+}
+
 static void add_word(const rlx_tokenizer *t, text_span s, rlx_str *out) {
-  size_t begins = strlen(t->word_prefix), goes_on = strlen(t->continuing_prefix);
+  size_t from = out->n, begins = strlen(t->word_prefix), goes_on = strlen(t->continuing_prefix);
   if (goes_on && s.n > goes_on && memcmp(s.p, t->continuing_prefix, goes_on) == 0) {
     rlx_str_add_bytes(out, s.p + goes_on, s.n - goes_on);
     return;
@@ -60,6 +79,7 @@ static void add_word(const rlx_tokenizer *t, text_span s, rlx_str *out) {
   if (is_start) rlx_str_add_char(out, ' ');
   if (!is_start) begins = 0;
   rlx_str_add_bytes(out, s.p + begins, s.n - begins);
+  if (t->clean_up) clean_up(out, from);
 }
 
 void text_token_bytes(const rlx_tokenizer *t, uint32_t id, bool special, rlx_str *out) {
@@ -86,25 +106,6 @@ void text_token_bytes(const rlx_tokenizer *t, uint32_t id, bool special, rlx_str
   }
 }
 
-/* BERT's blanks were never in the text: those before a sign go, those inside "do n't" too. */
-static void clean_up(rlx_str *s) {
-  static const char *const pairs[][2] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
-                                         {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
-                                         {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-    size_t from = strlen(pairs[i][0]), to = strlen(pairs[i][1]), n = 0;
-    for (size_t at = 0; at < s->n;) {
-      bool here = s->n - at >= from && memcmp(s->v + at, pairs[i][0], from) == 0;
-      if (here) memcpy(s->v + n, pairs[i][1], to);
-      else s->v[n] = s->v[at];
-      n += here ? to : 1;
-      at += here ? from : 1;
-    }
-    s->n = n;
-    s->v[n] = '\0';
-  }
-}
-
 static rlx_status check_token(const rlx_tokenizer *t, int32_t id) {
   if (id >= 0 && (uint32_t)id < t->vocab.n) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "token %d: the vocabulary has %u, from 0", id, t->vocab.n);
@@ -125,7 +126,6 @@ rlx_status rlx_tokenizer_decode(const rlx_tokenizer *t, const int32_t *ids, size
     return RLX_FAIL(RLX_NO_MEMORY, "the text of %zu tokens", n);
   }
   if (!t->keep_leading_space && out.n && out.v[0] == ' ') memmove(out.v, out.v + 1, out.n--);
-  if (t->clean_up) clean_up(&out);
   if (bytes) *bytes = out.n;
   return rlx_str_take(&out, text);
 }

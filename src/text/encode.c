@@ -29,7 +29,7 @@ rlx_status text_push_bytes(text_run *r, text_span bytes) {
 
 /* A whole piece that is a token, where merges need not lead to it. */
 static int32_t whole_piece(text_run *r, text_span piece) {
-  if (!r->t->byte_level) return text_find(&r->t->vocab, piece.p, piece.n);
+  if (!r->t->byte_level || r->t->is_spelled) return text_find(&r->t->vocab, piece.p, piece.n);
   if (piece.n > r->t->vocab.longest) return -1;
   char bytes[4];
   r->word.n = 0;

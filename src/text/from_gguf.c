@@ -199,13 +199,19 @@ static rlx_status add_patterns(text_desc *d, const char *const *patterns, size_t
 
 /* ---- The models ---------------------------------------------------------------------------------------------- */
 
+/* A token that is to be added but has no id is left out, with a warning: texts without it are nearly right. */
+static bool can_add(bool wanted, int32_t id, const char *name) {
+  if (wanted && id < 0) rlx_log_write(RLX_LOG_WARN, "%s is to be added to texts, but the file has none", name);
+  return wanted && id >= 0;
+}
+
 static void add_around(reader *r, bool bos, int32_t first, bool eos, int32_t last) {
   r->around[0] = first;
   r->around[1] = last;
   r->d.before = &r->around[0];
-  r->d.n_before = bos;
+  r->d.n_before = can_add(bos, first, "a token at the start");
   r->d.after = &r->around[1];
-  r->d.n_after = eos;
+  r->d.n_after = can_add(eos, last, "a token at the end");
 }
 
 static void read_bos_eos(reader *r, int32_t bos, int32_t eos, int32_t unknown) {
@@ -355,7 +361,7 @@ static void mark_strips(reader *r) {
 
 /* Ends by what the file names and by spelling. "<|end|>" ends a part of a message and no more where "<|return|>" or "<|flush|>"
  * end the message; "</s>" is a letter like others where another token ends. */
-void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n_named) {
+void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n_named, bool only_marked) {
   bool has_return = false, has_other = false;
   for (size_t i = 0; i < n; i++) {
     if (is_text(tokens[i].spelling, "<|return|>") || is_text(tokens[i].spelling, "<|flush|>")) has_return = true;
@@ -364,9 +370,10 @@ void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n
   }
   for (size_t i = 0; i < n; i++) {
     if (!text_is_end_spelling(tokens[i].spelling)) continue;
+    if (only_marked && !(tokens[i].flags & (TOKEN_CONTROL | TOKEN_ADDED))) continue;
     if (has_return && is_text(tokens[i].spelling, "<|end|>")) continue;
     if (has_other && is_text(tokens[i].spelling, "</s>")) continue;
-    tokens[i].flags |= TOKEN_END | TOKEN_CONTROL;
+    tokens[i].flags |= only_marked ? TOKEN_END : TOKEN_END | TOKEN_CONTROL;
   }
   for (size_t i = 0; i < n_named; i++)
     if (named[i] >= 0) tokens[named[i]].flags |= TOKEN_END;
@@ -390,7 +397,7 @@ static rlx_status read_all(reader *r) {
   else RLX_TRY(read_bpe(r, gemma));
   int32_t named[] = {r->d.eos, id_or(r, KEY("eot_token_id"), -1), id_or(r, KEY("eom_token_id"), -1)};
   mark_strips(r);
-  text_mark_ends(r->tokens, r->d.n_tokens, named, 3);
+  text_mark_ends(r->tokens, r->d.n_tokens, named, 3, false);
   return RLX_OK;
 }
 

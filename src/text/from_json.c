@@ -1,9 +1,373 @@
-/* Tokenizers from tokenizer.json: not read yet, and refused. */
+/* Tokenizers from tokenizer.json: the file of the `tokenizers` package, which holds a whole pipeline.
+ *
+ * The model with its tables, tokens that were added to it, the steps before it (json_steps.c), what is put around a text, and
+ * how tokens become text again. Parts that are not known are refused by name. Which tokens begin and end a text is told by
+ * tokenizer_config.json and config.json, where a folder has them. */
+#include <jansson.h>
+#include <string.h>
+
 #include "text/text.h"
 
-rlx_status text_from_json(const char *json, size_t bytes, const char *config, size_t config_bytes,
-                          rlx_tokenizer **out) {
-  (void)json, (void)bytes, (void)config, (void)config_bytes;
+enum { MOST_AROUND = 32, MOST_GAP = 1 << 20 };
+
+typedef struct reader {
+  json_t *root, *config, *model_config;
+  json_t *model;
+  text_desc d;
+  text_token *tokens;
+  text_pair *merges;
+  bool *is_there; /* of ids */
+  int32_t before[MOST_AROUND], after[MOST_AROUND];
+} reader;
+
+static text_span span_of(json_t *s) { return (text_span){json_string_value(s), json_string_length(s)}; }
+
+static const char *text_or(json_t *j, const char *key, const char *fallback) {
+  const char *s = json_string_value(json_object_get(j, key));
+  return s ? s : fallback;
+}
+
+static rlx_status parse(text_span text, const char *name, json_t **out) {
+  json_error_t e;
+  if (!text.p) return RLX_OK;
+  *out = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
+  if (!*out && json_error_code(&e) == json_error_out_of_memory) return RLX_FAIL(RLX_NO_MEMORY, "%s", name);
+  if (!*out) return RLX_FAIL(RLX_INVALID, "%s: %s, in line %d", name, e.text, e.line);
+  if (!json_is_object(*out)) return RLX_FAIL(RLX_INVALID, "%s is not an object", name);
+  return RLX_OK;
+}
+
+/* ---- Tokens -------------------------------------------------------------------------------------------------- */
+
+static rlx_status check_id(json_t *id, size_t n, const char *what, const char *spelling) {
+  if (!json_is_integer(id)) return RLX_FAIL(RLX_INVALID, "%s '%.100s': its id is not a whole number", what, spelling);
+  if (json_integer_value(id) >= 0 && (uint64_t)json_integer_value(id) < n) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "%s '%.100s' has the id %lld, with %zu tokens in all", what, spelling,
+                  (long long)json_integer_value(id), n);
+}
+
+static rlx_status enter(reader *r, size_t id, text_span spelling, const char *what) {
+  text_token *t = &r->tokens[id];
+  if (r->is_there[id] && (t->spelling.n != spelling.n || memcmp(t->spelling.p, spelling.p, spelling.n) != 0))
+    return RLX_FAIL(RLX_INVALID, "%s '%.100s' has the id %zu, and so has '%.100s'", what, spelling.p, id,
+                    t->spelling.p);
+  r->is_there[id] = true;
+  t->spelling = spelling;
+  return RLX_OK;
+}
+
+static size_t greatest_id(json_t *vocab, json_t *added) {
+  const char *key;
+  json_t *v;
+  size_t i, most = json_is_array(vocab) ? json_array_size(vocab) : 0;
+  json_object_foreach(vocab, key, v) {
+    if (json_integer_value(v) >= 0 && (size_t)json_integer_value(v) >= most) most = (size_t)json_integer_value(v) + 1;
+  }
+  json_array_foreach(added, i, v) {
+    json_int_t id = json_integer_value(json_object_get(v, "id"));
+    if (id >= 0 && (size_t)id >= most) most = (size_t)id + 1;
+  }
+  return most;
+}
+
+static rlx_status read_object(reader *r, json_t *vocab) {
+  const char *key;
+  size_t bytes;
+  json_t *id;
+  json_object_keylen_foreach(vocab, key, bytes, id) {
+    RLX_TRY(check_id(id, r->d.n_tokens, "token", key));
+    RLX_TRY(enter(r, (size_t)json_integer_value(id), (text_span){key, bytes}, "token"));
+  }
+  return RLX_OK;
+}
+
+static rlx_status read_scored(reader *r, json_t *vocab) {
+  json_t *e;
+  size_t i;
+  json_array_foreach(vocab, i, e) {
+    json_t *spelling = json_array_get(e, 0), *score = json_array_get(e, 1);
+    if (!json_is_string(spelling) || !json_is_number(score))
+      return RLX_FAIL(RLX_INVALID, "token %zu: expected a text and a score", i);
+    RLX_TRY(enter(r, i, span_of(spelling), "token"));
+    r->tokens[i].score = json_number_value(score);
+  }
+  return RLX_OK;
+}
+
+static rlx_status read_added(reader *r, json_t *added) {
+  json_t *a;
+  size_t i;
+  json_array_foreach(added, i, a) {
+    json_t *content = json_object_get(a, "content"), *id = json_object_get(a, "id");
+    if (!json_is_string(content)) return RLX_FAIL(RLX_INVALID, "added token %zu has no content", i);
+    RLX_TRY(check_id(id, r->d.n_tokens, "added token", json_string_value(content)));
+    RLX_TRY(enter(r, (size_t)json_integer_value(id), span_of(content), "added token"));
+    uint32_t flags = json_is_true(json_object_get(a, "special")) ? TOKEN_CONTROL : TOKEN_ADDED;
+    if (json_is_true(json_object_get(a, "lstrip"))) flags |= TOKEN_LSTRIP;
+    if (json_is_true(json_object_get(a, "rstrip"))) flags |= TOKEN_RSTRIP;
+    if (json_is_true(json_object_get(a, "single_word"))) flags |= TOKEN_WHOLE_WORD;
+    if (json_is_true(json_object_get(a, "normalized"))) flags |= TOKEN_NORMALIZED;
+    r->tokens[json_integer_value(id)].flags = flags;
+  }
+  return RLX_OK;
+}
+
+static rlx_status read_tokens(reader *r) {
+  json_t *vocab = json_object_get(r->model, "vocab"), *added = json_object_get(r->root, "added_tokens");
+  size_t given = json_object_size(vocab) + json_array_size(vocab) + json_array_size(added);
+  size_t n = greatest_id(vocab, added);
+  if (n > given + MOST_GAP)
+    return RLX_FAIL(RLX_INVALID, "%zu tokens, but ids up to %zu: too many are missing", given, n - 1);
+  r->d.n_tokens = n;
+  r->tokens = rlx_mem_calloc(n ? n : 1, sizeof *r->tokens);
+  r->is_there = rlx_mem_calloc(n ? n : 1, sizeof *r->is_there);
+  if (!r->tokens || !r->is_there) return RLX_FAIL(RLX_NO_MEMORY, "%zu tokens", n);
+  r->d.tokens = r->tokens;
+  for (size_t i = 0; i < n; i++) r->tokens[i] = (text_token){.spelling = {"", 0}, .flags = TOKEN_UNUSED};
+  if (json_is_object(vocab)) RLX_TRY(read_object(r, vocab));
+  else if (json_is_array(vocab)) RLX_TRY(read_scored(r, vocab));
+  else return RLX_FAIL(RLX_INVALID, "the model has no vocab");
+  for (size_t i = 0; i < n; i++)
+    if (r->is_there[i]) r->tokens[i].flags = 0;
+  return read_added(r, added);
+}
+
+/* Before there are tables to look in. */
+static int32_t find_token(const reader *r, const char *spelling) {
+  size_t bytes = spelling ? strlen(spelling) : 0;
+  for (size_t i = 0; bytes && i < r->d.n_tokens; i++)
+    if (r->tokens[i].spelling.n == bytes && memcmp(r->tokens[i].spelling.p, spelling, bytes) == 0) return (int32_t)i;
+  return -1;
+}
+
+/* ---- Models -------------------------------------------------------------------------------------------------- */
+
+/* ["a", "b"], or "a b" in older files. */
+static rlx_status read_merges(reader *r) {
+  json_t *list = json_object_get(r->model, "merges"), *m;
+  size_t i, n = json_array_size(list);
+  if (!json_is_array(list)) return RLX_FAIL(RLX_INVALID, "the model has no merges");
+  r->merges = rlx_mem_calloc(n ? n : 1, sizeof *r->merges);
+  if (!r->merges) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
+  json_array_foreach(list, i, m) {
+    text_span s = json_is_string(m) ? span_of(m) : (text_span){0};
+    const char *space = s.n > 1 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
+    if (space) {
+      size_t left = (size_t)(space - s.p);
+      r->merges[i] = (text_pair){{s.p, left}, {space + 1, s.n - left - 1}};
+    } else if (json_is_string(json_array_get(m, 0)) && json_is_string(json_array_get(m, 1)) &&
+               json_array_size(m) == 2) {
+      r->merges[i] = (text_pair){span_of(json_array_get(m, 0)), span_of(json_array_get(m, 1))};
+    } else {
+      return RLX_FAIL(RLX_INVALID, "merge %zu: expected two tokens", i);
+    }
+  }
+  r->d.merges = r->merges;
+  r->d.n_merges = n;
+  return RLX_OK;
+}
+
+static rlx_status read_bpe(reader *r) {
+  text_desc *d = &r->d;
+  static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+  for (size_t i = 0; i < 2; i++)
+    if (*text_or(r->model, affixes[i], ""))
+      return RLX_FAIL(RLX_UNSUPPORTED, "BPE with %s '%.100s'", affixes[i], text_or(r->model, affixes[i], ""));
+  if (json_number_value(json_object_get(r->model, "dropout")) != 0)
+    return RLX_FAIL(RLX_UNSUPPORTED, "BPE with dropout: its tokens are not the same twice");
+  d->model = TEXT_BPE;
+  d->kind = d->byte_level ? "bpe (tokenizer.json)" : "bpe (tokenizer.json, characters)";
+  d->byte_fallback = json_is_true(json_object_get(r->model, "byte_fallback"));
+  d->ignore_merges = json_is_true(json_object_get(r->model, "ignore_merges"));
+  d->fuse_unknown = json_is_true(json_object_get(r->model, "fuse_unk"));
+  d->unknown = find_token(r, text_or(r->model, "unk_token", ""));
+  return read_merges(r);
+}
+
+static rlx_status read_wordpiece(reader *r) {
+  text_desc *d = &r->d;
+  json_t *most = json_object_get(r->model, "max_input_chars_per_word");
+  d->model = TEXT_WORDPIECE;
+  d->kind = "wordpiece";
+  d->continuing_prefix = text_or(r->model, "continuing_subword_prefix", "##");
+  d->most_characters = json_integer_value(most) > 0 ? (size_t)json_integer_value(most) : 100;
+  d->unknown = find_token(r, text_or(r->model, "unk_token", "[UNK]"));
+  if (d->unknown >= 0) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "the unknown token '%.100s' is not in the vocabulary",
+                  text_or(r->model, "unk_token", "[UNK]"));
+}
+
+static rlx_status read_unigram(reader *r) {
+  text_desc *d = &r->d;
+  json_t *unknown = json_object_get(r->model, "unk_id");
+  d->model = TEXT_UNIGRAM;
+  d->kind = "unigram";
+  d->match_special = true; /* the package does not know which they are */
+  d->byte_fallback = json_is_true(json_object_get(r->model, "byte_fallback"));
+  if (!json_is_integer(unknown)) return RLX_OK;
+  RLX_TRY(check_id(unknown, d->n_tokens, "unk_id", ""));
+  d->unknown = (int32_t)json_integer_value(unknown);
+  return RLX_OK;
+}
+
+/* Old files leave the type out; what is in the model tells. */
+static rlx_status read_model(reader *r) {
+  const char *type = text_or(r->model, "type", NULL);
+  if (!type)
+    type = json_object_get(r->model, "merges") ? "BPE" : json_object_get(r->model, "unk_id") ? "Unigram" : "WordPiece";
+  if (strcmp(type, "BPE") == 0) return read_bpe(r);
+  if (strcmp(type, "WordPiece") == 0) return read_wordpiece(r);
+  if (strcmp(type, "Unigram") == 0) return read_unigram(r);
+  return RLX_FAIL(RLX_UNSUPPORTED, "a model of the type '%.100s'; known are BPE, WordPiece and Unigram", type);
+}
+
+/* ---- What is put around a text ------------------------------------------------------------------------------- */
+
+static rlx_status add_around(reader *r, bool is_before, json_t *id) {
+  size_t *n = is_before ? &r->d.n_before : &r->d.n_after;
+  RLX_TRY(check_id(id, r->d.n_tokens, "post_processor: a token", ""));
+  if (*n == MOST_AROUND)
+    return RLX_FAIL(RLX_UNSUPPORTED, "post_processor: more than %d tokens around a text", MOST_AROUND);
+  (is_before ? r->before : r->after)[(*n)++] = (int32_t)json_integer_value(id);
+  return RLX_OK;
+}
+
+static rlx_status read_template(reader *r, json_t *p) {
+  json_t *part, *id;
+  size_t i, k;
+  bool is_before = true;
+  json_array_foreach(json_object_get(p, "single"), i, part) {
+    const char *name = text_or(json_object_get(part, "SpecialToken"), "id", NULL);
+    if (!name) {
+      if (!json_object_get(part, "Sequence"))
+        return RLX_FAIL(RLX_UNSUPPORTED, "post_processor: part %zu of the template", i);
+      is_before = false;
+      continue;
+    }
+    json_t *ids = json_object_get(json_object_get(json_object_get(p, "special_tokens"), name), "ids");
+    if (!json_is_array(ids)) return RLX_FAIL(RLX_INVALID, "post_processor: the template's '%.100s' has no ids", name);
+    json_array_foreach(ids, k, id) RLX_TRY(add_around(r, is_before, id));
+  }
+  return RLX_OK;
+}
+
+static rlx_status read_post(reader *r, json_t *p, int depth) {
+  const char *type = text_or(p, "type", "");
+  json_t *step;
+  size_t i;
+  if (!p || json_is_null(p) || strcmp(type, "ByteLevel") == 0) return RLX_OK;
+  if (strcmp(type, "TemplateProcessing") == 0) return read_template(r, p);
+  if (strcmp(type, "BertProcessing") == 0 || strcmp(type, "RobertaProcessing") == 0) {
+    RLX_TRY(add_around(r, true, json_array_get(json_object_get(p, "cls"), 1)));
+    return add_around(r, false, json_array_get(json_object_get(p, "sep"), 1));
+  }
+  if (strcmp(type, "Sequence") != 0 || depth > 8)
+    return RLX_FAIL(RLX_UNSUPPORTED,
+                    "post_processor of the type '%.100s' is not known; these are: ByteLevel TemplateProcessing "
+                    "BertProcessing RobertaProcessing Sequence",
+                    type);
+  json_array_foreach(json_object_get(p, "processors"), i, step) RLX_TRY(read_post(r, step, depth + 1));
+  return RLX_OK;
+}
+
+/* ---- Back to text -------------------------------------------------------------------------------------------- */
+
+static rlx_status read_decoder(reader *r, json_t *p, int depth) {
+  const char *type = text_or(p, "type", "");
+  text_desc *d = &r->d;
+  json_t *step;
+  size_t i;
+  if (!p || json_is_null(p) || strcmp(type, "Fuse") == 0) return RLX_OK;
+  if (strcmp(type, "ByteLevel") == 0) {
+    d->byte_level = true;
+  } else if (strcmp(type, "ByteFallback") == 0) {
+    d->byte_fallback = true;
+  } else if (strcmp(type, "WordPiece") == 0) {
+    d->clean_up = json_is_true(json_object_get(p, "cleanup"));
+    d->keep_leading_space = false;
+  } else if (strcmp(type, "Metaspace") == 0) {
+    d->space_is_mark = true;
+    d->keep_leading_space = strcmp(text_or(p, "prepend_scheme", "always"), "never") == 0 ||
+                            json_is_false(json_object_get(p, "add_prefix_space"));
+  } else if (strcmp(type, "Replace") == 0) {
+    const char *from = text_or(json_object_get(p, "pattern"), "String", ""), *to = text_or(p, "content", "");
+    if (strcmp(from, TEXT_MARK) != 0 || strcmp(to, " ") != 0)
+      return RLX_FAIL(RLX_UNSUPPORTED, "decoder: Replace of '%.100s' by '%.100s'", from, to);
+    d->space_is_mark = true;
+  } else if (strcmp(type, "Strip") == 0) {
+    if (json_integer_value(json_object_get(p, "start")) > 0) d->keep_leading_space = false;
+  } else if (strcmp(type, "Sequence") == 0 && depth < 8) {
+    json_array_foreach(json_object_get(p, "decoders"), i, step) RLX_TRY(read_decoder(r, step, depth + 1));
+  } else {
+    return RLX_FAIL(RLX_UNSUPPORTED,
+                    "decoder of the type '%.100s' is not known; these are: ByteLevel ByteFallback Fuse WordPiece "
+                    "Metaspace Replace Strip Sequence",
+                    type);
+  }
+  return RLX_OK;
+}
+
+/* ---- Where texts begin and end ------------------------------------------------------------------------------- */
+
+/* "</s>" or {"content": "</s>"}. */
+static int32_t named_token(const reader *r, const char *key) {
+  json_t *t = json_object_get(r->config, key);
+  return find_token(r, json_is_object(t) ? text_or(t, "content", "") : json_string_value(t));
+}
+
+static int32_t checked(const reader *r, json_t *id) {
+  json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
+  return v >= 0 && (uint64_t)v < r->d.n_tokens ? (int32_t)v : -1;
+}
+
+static void read_ends(reader *r) {
+  json_t *eos = json_object_get(r->model_config, "eos_token_id"), *id;
+  int32_t named[MOST_AROUND] = {0};
+  size_t n = 0, i;
+  r->d.bos = named_token(r, "bos_token");
+  r->d.eos = named_token(r, "eos_token");
+  named[n++] = r->d.eos;
+  if (json_is_integer(eos)) named[n++] = checked(r, eos);
+  json_array_foreach(eos, i, id) {
+    if (n < MOST_AROUND) named[n++] = checked(r, id);
+  }
+  if (r->d.eos < 0 && n > 1) r->d.eos = named[1];
+  if (r->d.bos < 0) r->d.bos = checked(r, json_object_get(r->model_config, "bos_token_id"));
+  text_mark_ends(r->tokens, r->d.n_tokens, named, n, true);
+}
+
+/* ---- The reader ---------------------------------------------------------------------------------------------- */
+
+static rlx_status read_all(reader *r, const text_json *j) {
+  RLX_TRY(parse(j->tokenizer, "the file", &r->root));
+  RLX_TRY(parse(j->config, "tokenizer_config.json", &r->config));
+  RLX_TRY(parse(j->model, "config.json", &r->model_config));
+  r->model = json_object_get(r->root, "model");
+  if (!json_is_object(r->model)) return RLX_FAIL(RLX_INVALID, "there is no model");
+  r->d.keep_leading_space = true;
+  r->d.before = r->before;
+  r->d.after = r->after;
+  RLX_TRY(read_tokens(r));
+  RLX_TRY(text_json_normals(json_object_get(r->root, "normalizer"), &r->d));
+  RLX_TRY(text_json_splits(json_object_get(r->root, "pre_tokenizer"), &r->d));
+  RLX_TRY(read_decoder(r, json_object_get(r->root, "decoder"), 0));
+  RLX_TRY(read_model(r));
+  RLX_TRY(read_post(r, json_object_get(r->root, "post_processor"), 0));
+  read_ends(r);
+  return RLX_OK;
+}
+
+rlx_status text_from_json(const text_json *j, rlx_tokenizer **out) {
+  reader r = {.d = {.bos = -1, .eos = -1, .unknown = -1}};
   *out = NULL;
-  return RLX_FAIL(RLX_UNSUPPORTED, "this form of a vocabulary cannot be read; a GGUF's can");
+  rlx_status s = read_all(&r, j);
+  if (s) text_desc_drop_steps(&r.d);
+  else s = text_build(&r.d, out);
+  rlx_mem_free(r.tokens);
+  rlx_mem_free(r.merges);
+  rlx_mem_free(r.is_there);
+  json_decref(r.root);
+  json_decref(r.config);
+  json_decref(r.model_config);
+  return s;
 }

@@ -156,15 +156,16 @@ static rlx_status merge_by_heap(text_run *r, const char *text) {
 static rlx_status fill_symbols(text_run *r, text_span piece) {
   static const uint8_t promised[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
   const rlx_tokenizer *t = r->t;
+  bool by_bytes = t->byte_level && !t->is_spelled;
   r->symbols.n = 0;
   if (piece.n >= NONE)
     return RLX_FAIL(RLX_UNSUPPORTED, "a piece of %zu bytes: at most 4 GiB can be merged as one", piece.n);
   for (size_t at = 0; at < piece.n;) {
-    size_t bytes = t->byte_level ? 1 : promised[(unsigned char)piece.p[at] >> 4];
+    size_t bytes = by_bytes ? 1 : promised[(unsigned char)piece.p[at] >> 4];
     if (bytes > piece.n - at) bytes = piece.n - at;
     uint32_t index = (uint32_t)r->symbols.n;
     text_symbol s = {.start = (uint32_t)at, .bytes = (uint32_t)bytes, .previous = index ? index - 1 : NONE};
-    s.id = t->byte_level ? t->byte_ids[(unsigned char)piece.p[at]] : text_find(&t->vocab, piece.p + at, bytes);
+    s.id = by_bytes ? t->byte_ids[(unsigned char)piece.p[at]] : text_find(&t->vocab, piece.p + at, bytes);
     at += bytes;
     s.next = at < piece.n ? index + 1 : NONE;
     if (!rlx_array_push(&r->symbols, s)) return RLX_FAIL(RLX_NO_MEMORY, "merging %zu bytes", piece.n);
@@ -181,7 +182,7 @@ rlx_status text_merge_piece(text_run *r, text_span piece) {
     const text_symbol *s = &r->symbols.v[i];
     bool is_unknown = s->id < 0;
     if (!is_unknown) RLX_TRY(text_push(r, s->id));
-    else if (r->t->byte_fallback || r->t->byte_level)
+    else if (r->t->byte_fallback || (r->t->byte_level && !r->t->is_spelled))
       RLX_TRY(text_push_bytes(r, (text_span){piece.p + s->start, s->bytes}));
     else if (!(unknown_before && r->t->fuse_unknown)) RLX_TRY(text_push_unknown(r));
     unknown_before = is_unknown;

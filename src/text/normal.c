@@ -70,6 +70,10 @@ static void add_lower(rlx_str *out, int32_t code) {
 }
 
 static bool is_accent(int32_t code) { return utf8proc_category(code) == UTF8PROC_CATEGORY_MN; }
+static bool is_mark(int32_t code) {
+  utf8proc_category_t k = utf8proc_category(code);
+  return k == UTF8PROC_CATEGORY_MN || k == UTF8PROC_CATEGORY_MC || k == UTF8PROC_CATEGORY_ME;
+}
 
 typedef void (*each_fn)(const text_normal *n, int32_t code, rlx_str *out);
 static void for_each(const text_normal *n, text_span in, rlx_str *out, each_fn fn) {
@@ -88,7 +92,7 @@ static void lower(const text_normal *n, int32_t code, rlx_str *out) {
 
 static void without_accents(const text_normal *n, int32_t code, rlx_str *out) {
   (void)n;
-  if (!is_accent(code)) add_code(out, code);
+  if (!is_mark(code)) add_code(out, code);
 }
 
 /* ---- BERT ---------------------------------------------------------------------------------------------------- */

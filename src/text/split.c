@@ -248,8 +248,12 @@ static rlx_status hand_on_changed(text_run *r, size_t step, text_span piece, boo
   const text_split *s = &r->t->splits[step];
   rlx_str *out = &r->scratch[step];
   out->n = 0;
-  size_t n = strlen(s->text);
-  if (s->kind == SPLIT_PREFIX) {
+  size_t n = strlen(s->text ? s->text : "");
+  if (s->kind == SPLIT_BYTES) {
+    char bytes[4];
+    for (size_t i = 0; i < piece.n; i++)
+      rlx_str_add_bytes(out, bytes, text_put(bytes, text_byte_character((unsigned char)piece.p[i])));
+  } else if (s->kind == SPLIT_PREFIX) {
     bool wanted = (!s->only_first || is_first) && !(piece.n >= n && memcmp(piece.p, s->text, n) == 0);
     if (!wanted) return text_split_pieces(r, step + 1, piece, is_first);
     rlx_str_add_bytes(out, s->text, n);
@@ -279,6 +283,7 @@ rlx_status text_split_pieces(text_run *r, size_t step, text_span piece, bool is_
     case SPLIT_PATTERN: return cut_by_pattern(&c, s);
     case SPLIT_DIGITS_RIGHT: return cut_digits(&c, s);
     case SPLIT_PREFIX:
+    case SPLIT_BYTES:
     case SPLIT_REPLACE: return hand_on_changed(r, step, piece, is_first);
   }
   return RLX_OK;

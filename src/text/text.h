@@ -99,7 +99,8 @@ typedef enum text_split_kind {
   SPLIT_PATTERN,
   SPLIT_DIGITS_RIGHT, /* runs of digits in threes, counted from the right */
   SPLIT_PREFIX,       /* no split: `text` before a piece that does not begin with it, or before the first alone */
-  SPLIT_REPLACE       /* no split: every blank becomes `text` */
+  SPLIT_REPLACE,      /* no split: every blank becomes `text` */
+  SPLIT_BYTES         /* no split: each byte becomes its character */
 } text_split_kind;
 typedef struct text_split {
   text_split_kind kind;
@@ -190,6 +191,8 @@ typedef struct text_desc {
   const text_pair *merges;
   size_t n_merges;
   bool byte_level, byte_fallback, ignore_merges, fuse_unknown;
+  bool match_special; /* of Unigram: special tokens count as pieces, too */
+  bool is_spelled;    /* a step has turned bytes into characters before the model sees them */
   int32_t bos, eos, unknown;
   const int32_t *before, *after; /* what is added around a text */
   size_t n_before, n_after;
@@ -216,7 +219,8 @@ struct rlx_tokenizer {
   size_t n_normals;
   text_split *splits;
   size_t n_splits;
-  bool byte_level, byte_fallback, ignore_merges, fuse_unknown;
+  bool byte_level, is_spelled, byte_fallback, ignore_merges, fuse_unknown;
+  bool match_special;
   bool needs_characters; /* a step cannot take broken UTF-8 */
   bool cuts_at_marks;    /* no token has U+2581 after another character: nothing joins across it */
   int32_t byte_ids[256]; /* the token of a byte; -1: none */
@@ -273,12 +277,21 @@ rlx_status text_unigram(text_run *r, text_span piece);
 
 /* The readers. */
 rlx_status text_from_gguf(const rlx_file *f, rlx_tokenizer **out);
-rlx_status text_from_json(const char *json, size_t bytes, const char *config, size_t config_bytes, rlx_tokenizer **out);
+typedef struct text_json {
+  text_span tokenizer, config,
+    model; /* tokenizer.json, tokenizer_config.json, config.json; the last two may be absent */
+} text_json;
+rlx_status text_from_json(const text_json *j, rlx_tokenizer **out);
+struct json_t;
+/* The "normalizer" and the "pre_tokenizer" of a tokenizer.json, as steps; *byte_level: bytes are spelled in characters. */
+rlx_status text_json_normals(struct json_t *normalizer, text_desc *d);
+rlx_status text_json_splits(struct json_t *pre_tokenizer, text_desc *d);
 
 rlx_status text_copy(const char *p, size_t n, char **out); /* with a NUL behind it */
 bool text_is_end_spelling(text_span s);
-/* Which tokens end generation: by spelling, and those named (-1: none). */
-void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n_named);
+/* Which tokens end generation: by spelling, and those named (-1: none). A spelling makes a control token of what is none, unless
+ * only those that are marked as special already are looked at. */
+void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n_named, bool only_marked);
 
 /* The bytes a token stands for in running text, appended to out. */
 void text_token_bytes(const rlx_tokenizer *t, uint32_t id, bool special, rlx_str *out);

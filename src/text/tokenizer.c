@@ -80,15 +80,13 @@ static rlx_status find_part(const text_vocab *v, size_t merge, const char *which
 static rlx_status fill_merges(rlx_tokenizer *t, const text_desc *d) {
   rlx_str joined = {0};
   rlx_status s = text_merges_init(&t->merges, d->n_merges);
-  size_t skip = d->continuing_prefix ? strlen(d->continuing_prefix) : 0;
   if (d->n_merges > UINT32_MAX) s = RLX_FAIL(RLX_INVALID, "%zu merges: too many", d->n_merges);
   for (size_t i = 0; i < d->n_merges && !s; i++) {
     text_pair p = d->merges[i];
     text_merge m = {.rank = (uint32_t)i};
     joined.n = 0;
     rlx_str_add_bytes(&joined, p.left.p, p.left.n);
-    bool continues = skip && p.right.n >= skip && memcmp(p.right.p, d->continuing_prefix, skip) == 0;
-    if (p.right.n) rlx_str_add_bytes(&joined, p.right.p + (continues ? skip : 0), p.right.n - (continues ? skip : 0));
+    rlx_str_add_bytes(&joined, p.right.p, p.right.n);
     if (joined.failed) s = RLX_FAIL(RLX_NO_MEMORY, "merges");
     if (!s) s = find_part(&t->vocab, i, "left", p.left, &m.left);
     if (!s) s = find_part(&t->vocab, i, "right", p.right, &m.right);
@@ -111,7 +109,6 @@ static rlx_status fill_specials(rlx_tokenizer *t) {
     rlx_str form[2] = {{0}, {0}};
     rlx_status status = RLX_OK;
     for (size_t k = 0; k < t->n_normals && !status; k++) {
-      if (t->normals[k].kind == NORMAL_PREPEND) continue;
       rlx_str *out = s.p == form[0].v ? &form[1] : &form[0];
       if (text_valid_prefix(s.p, s.n) == s.n) status = text_normalize(&t->normals[k], s, out);
       s = (text_span){out->v, out->n};
@@ -174,8 +171,8 @@ static rlx_status copy_text(const char *text, char **out) {
   return RLX_OK;
 }
 
-static rlx_status check_id(const rlx_tokenizer *t, const char *what, int32_t id) {
-  if (id >= -1 && (id < 0 || (uint32_t)id < t->vocab.n)) return RLX_OK;
+static rlx_status check_id(const rlx_tokenizer *t, const char *what, int32_t id, int32_t least) {
+  if (id >= least && (id < 0 || (uint32_t)id < t->vocab.n)) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "the %s token is %d, but there are %u tokens", what, id, t->vocab.n);
 }
 
@@ -184,11 +181,7 @@ static rlx_status fill_around(rlx_tokenizer *t, const text_desc *d) {
   if (!t->around) return RLX_FAIL(RLX_NO_MEMORY, "tokenizer");
   for (size_t i = 0; i < d->n_before; i++) t->around[i] = d->before[i];
   for (size_t i = 0; i < d->n_after; i++) t->around[d->n_before + i] = d->after[i];
-  for (size_t i = 0; i < d->n_before + d->n_after; i++) {
-    if (t->around[i] < 0)
-      return RLX_FAIL(RLX_INVALID, "a token is to be added around texts, but the file does not say which");
-    RLX_TRY(check_id(t, "first or last", t->around[i]));
-  }
+  for (size_t i = 0; i < d->n_before + d->n_after; i++) { RLX_TRY(check_id(t, "first or last", t->around[i], 0)); }
   t->n_before = d->n_before;
   t->n_after = d->n_after;
   return RLX_OK;
@@ -198,9 +191,9 @@ static rlx_status fill(rlx_tokenizer *t, const text_desc *d) {
   if (t->n_splits > TEXT_MOST_SPLITS)
     return RLX_FAIL(RLX_UNSUPPORTED, "%zu steps that cut text: at most %d", t->n_splits, TEXT_MOST_SPLITS);
   RLX_TRY(fill_vocab(&t->vocab, d));
-  RLX_TRY(check_id(t, "BOS", d->bos));
-  RLX_TRY(check_id(t, "EOS", d->eos));
-  RLX_TRY(check_id(t, "unknown", d->unknown));
+  RLX_TRY(check_id(t, "BOS", d->bos, -1));
+  RLX_TRY(check_id(t, "EOS", d->eos, -1));
+  RLX_TRY(check_id(t, "unknown", d->unknown, -1));
   RLX_TRY(fill_around(t, d));
   RLX_TRY(copy_text(d->word_prefix, &t->word_prefix));
   RLX_TRY(copy_text(d->continuing_prefix, &t->continuing_prefix));
@@ -242,6 +235,8 @@ rlx_status text_build(text_desc *d, rlx_tokenizer **out) {
   d->normals = NULL;
   d->splits = NULL;
   t->byte_level = d->byte_level;
+  t->is_spelled = d->is_spelled;
+  t->match_special = d->match_special;
   t->byte_fallback = d->byte_fallback;
   t->ignore_merges = d->ignore_merges;
   t->fuse_unknown = d->fuse_unknown;
@@ -297,12 +292,16 @@ rlx_status rlx_tokenizer_create(const rlx_file *f, rlx_tokenizer **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_create: out is NULL");
   *out = NULL;
   if (!f) return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_create: file is NULL");
-  rlx_meta model, json, config = {0};
+  rlx_meta model, json, other;
   if (rlx_file_meta_find(f, "tokenizer.ggml.model", &model)) return text_from_gguf(f, out);
   if (!rlx_file_meta_find(f, "tokenizer.json", &json) || json.kind != RLX_META_TEXT)
     return RLX_FAIL(RLX_NOT_FOUND,
                     "the file has no tokenizer: neither the key tokenizer.ggml.model nor a tokenizer.json");
-  if (!rlx_file_meta_find(f, "tokenizer_config.json", &config) || config.kind != RLX_META_TEXT) config = (rlx_meta){0};
-  RLX_TRY_AT(text_from_json(json.text, json.n, config.text, config.n, out), "tokenizer.json");
+  text_json texts = {.tokenizer = {json.text, json.n}};
+  if (rlx_file_meta_find(f, "tokenizer_config.json", &other) && other.kind == RLX_META_TEXT)
+    texts.config = (text_span){other.text, other.n};
+  if (rlx_file_meta_find(f, "config.json", &other) && other.kind == RLX_META_TEXT)
+    texts.model = (text_span){other.text, other.n};
+  RLX_TRY_AT(text_from_json(&texts, out), "tokenizer.json");
   return RLX_OK;
 }

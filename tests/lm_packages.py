@@ -1,0 +1,45 @@
+"""Packages that tests of language models compare with, from a Python environment of the tree's own (build/tools).
+
+It is made on first use. What cannot be installed is a reason to skip, not to fail.
+"""
+
+import importlib
+import subprocess
+import sys
+import venv
+
+from cli import ROOT, Skip
+
+TOOLS = ROOT / "build/tools"
+
+
+def have(names):
+    importlib.invalidate_caches()
+    try:
+        return [importlib.import_module(name) for name in names]
+    except ImportError:
+        return None
+
+
+def packages(*names):
+    """The modules of these names, installed if need be."""
+    found = have(names)
+    for site in [] if found else TOOLS.glob(f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"):
+        sys.path.append(str(site))
+        found = have(names)
+    if found:
+        return found
+    try:
+        if not (TOOLS / "bin/python").exists():
+            venv.create(TOOLS, with_pip=True)
+        subprocess.run([TOOLS / "bin/python", "-m", "pip", "install", "-q", *names], check=True, capture_output=True,
+                       timeout=300)
+    except (OSError, subprocess.SubprocessError) as failure:
+        raise Skip(f"{' '.join(names)} cannot be installed: {failure}")
+    for site in TOOLS.glob("lib/python*/site-packages"):
+        if str(site) not in sys.path:
+            sys.path.append(str(site))
+    found = have(names)
+    if not found:
+        raise Skip(f"{' '.join(names)} cannot be imported from {TOOLS}")
+    return found
