@@ -10,6 +10,7 @@
 
 #include "ref/eval.h"
 #include "ref/ref.h"
+#include "test.h"
 
 typedef enum measure { CLOSE, BITS, ROUNDED } measure;
 
@@ -52,6 +53,7 @@ static rlx_status open_all(void) {
   char *rest = NULL;
   for (char *name = strtok_r(all.names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
     RLX_TRY_AT(add_device(name), "device %s", name);
+  printf("inputs of RLX_TEST_SEED=%llu\n", (unsigned long long)all.seed);
   atexit(close_all); /* after the drivers have come, so that they are still there when it runs */
   return all.n ? RLX_OK : RLX_FAIL(RLX_NOT_FOUND, "there is no device to test");
 }
@@ -133,6 +135,13 @@ static rlx_status check_on(rlx_session *session, const rlx_case_built *b, const 
   return s;
 }
 
+/* The reference needs no device, but the program wants one. */
+static const char *where_to_repeat(const char *where) {
+  for (int i = 0; i < all.n; i++)
+    if (where == all.name[i]) return where;
+  return all.n ? all.name[0] : "emu";
+}
+
 static bool check_case(rlx_op op, const rlx_case *c, measure how, const rlx_tensor *given) {
   rlx_case_built b = {0};
   rlx_tensor want = {0};
@@ -144,9 +153,11 @@ static bool check_case(rlx_op op, const rlx_case *c, measure how, const rlx_tens
     where = all.name[i];
     s = check_on(all.session[i], &b, &want, how);
   }
-  if (s)
-    printf("%s on %s: %s <%s> %s: %s (RLX_TEST_SEED=%llu)\n", rlx_op_get(op)->name, where, c->name, c->inputs, c->expr,
-           rlx_message(), (unsigned long long)all.seed);
+  if (s) {
+    printf("%s on %s: %s <%s> %s: %s\n", rlx_op_get(op)->name, where, c->name, c->inputs, c->expr, rlx_message());
+    printf("  repeat: RLX_TEST_SEED=%llu RLX_TEST_DEVICES=%s %s %s\n", (unsigned long long)all.seed,
+           where_to_repeat(where), test_all.program, test_all.current->name);
+  }
   rlx_tensor_deinit(&want);
   rlx_case_deinit(&b);
   return s == RLX_OK;

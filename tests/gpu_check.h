@@ -9,9 +9,11 @@
  *   TEST(softmax_random) { CHECK(gpu_check_random(RLX_OP_softmax, 20, any)); }
  *
  * Lines are in the language of conform.h. Every node must be native: a step on the host is a failure. The result is compared
- * within rlx_tolerance_of; with `_bits` to the bit (which NaN apart), for ops that move elements. Values and shapes are fresh in
- * each run of the program; a failure prints the seed, and RLX_TEST_SEED=n repeats it. RLX_TEST_DEVICES ("emu,vulkan" unless
- * set) says which devices. The functions print a line for each failure and return whether there was none. */
+ * within rlx_tolerance_of; with `_bits` to the bit (which NaN apart), for ops that move elements. The functions print a line
+ * for each failure and return whether there was none. RLX_TEST_DEVICES ("emu,vulkan" unless set) says which devices.
+ *
+ * Values and shapes are fresh in each run of the program, or those of RLX_TEST_SEED=n. The seed is printed before anything
+ * runs, so that a crash or an endless loop can be repeated as well, and a failure prints the whole command. */
 #ifndef RLX_TESTS_GPU_CHECK_H
 #define RLX_TESTS_GPU_CHECK_H
 

@@ -41,6 +41,7 @@ typedef enum test_result { TEST_PASSED, TEST_FAILED, TEST_SKIPPED, TEST_RESULT_C
 typedef struct test_state {
   test_case *first, *last, *current;
   test_result result; /* of the current test */
+  const char *program;
 } test_state;
 
 __attribute__((weak)) test_state test_all;
@@ -121,6 +122,7 @@ __attribute__((format(printf, 4, 5))) static inline void test_report(test_result
 __attribute__((weak)) int main(int argc, char **argv) {
   const char *filter = "";
   bool is_verbose = false;
+  test_all.program = argv[0];
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "-v") == 0) is_verbose = true;
     else filter = argv[i];
