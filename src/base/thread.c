@@ -6,9 +6,15 @@
  *
  * Getting out of bed takes tens of microseconds, and runs often follow each other sooner than that; so a worker that
  * finds nothing to do looks out for the next run for a short while before it sleeps, and a caller does the same before
- * it sleeps over the last tasks. The looking is a hint only: what happens is decided under the lock, as if nobody had
- * looked. It is left out where the pool has more threads than there are cores to run them, for there it would keep the
- * others from working.
+ * it sleeps over the last tasks. It is left out where the pool has more threads than there are cores to run them, for
+ * there it would keep the others from working.
+ *
+ * While everybody looks, no lock is touched. Two pairs of variables see to it, each thread writing its own and then
+ * reading the other's (in sequential consistency, so at least one of the two sees the other):
+ *   the caller closes the run, then reads n_joined | a worker counts itself in n_joined, then reads whether it is open
+ *   the caller opens the run, then reads n_asleep  | a worker counts itself in n_asleep, then reads whether it is open
+ * and for the end of a run the caller says that it waits, then reads n_joined, and the last worker the other way round.
+ * fn, user and n_tasks are written only while no run is open and nobody has joined.
  *
  * A task that calls rlx_pool_run on its own pool would wait for itself; such a run is done at once, in that thread.
  *
@@ -22,6 +28,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -40,22 +47,22 @@ typedef struct worker {
 
 struct rlx_pool {
   pthread_mutex_t turn; /* held by the caller whose run it is */
-  pthread_mutex_t lock; /* guards what follows, but for next_task */
+  pthread_mutex_t lock; /* of the two conditions */
   pthread_cond_t wake, idle;
   int n_made;      /* how many of the four above exist */
   worker *workers; /* started ones, newest first */
   unsigned n_threads;
+  bool looks; /* before it sleeps */
 
-  bool looks;   /* before it sleeps */
-  bool is_open; /* a run is on and may be joined */
-  /* Changed under the lock like the rest, but looked at without it. */
-  atomic_bool stop;
-  atomic_uint_least64_t run; /* the run's number: a worker joins a run once */
-  atomic_uint n_joined;      /* workers in it now */
   rlx_pool_task fn;
   void *user;
   size_t n_tasks;
-  atomic_size_t next_task;
+  _Alignas(64) atomic_uint_least64_t run; /* counts openings and closings: odd while a run is open */
+  atomic_bool stop;
+  _Alignas(64) atomic_uint n_joined; /* workers in the run, or about to see that it is closed */
+  atomic_uint n_asleep;              /* workers that wait for `wake`, or are about to */
+  atomic_bool waits;                 /* the caller waits for `idle`, or is about to */
+  _Alignas(64) atomic_size_t next_task;
 };
 
 /* The pool whose task this thread is in, and as which of its threads. */
@@ -64,7 +71,6 @@ static _Thread_local struct {
   unsigned index;
 } inside;
 
-/* fn, user and n_tasks do not change while anybody is in the run, so they are read without the lock. */
 static void claim_tasks(rlx_pool *p, unsigned index) {
   const rlx_pool *outer_pool = inside.pool;
   unsigned outer_index = inside.index;
@@ -88,43 +94,45 @@ static void pause_core(void) {
 #endif
 }
 
-static void look_for_run(rlx_pool *p, uint64_t last_run) {
-  for (int i = 0; i < LOOKS && p->looks; i++) {
-    if (atomic_load_explicit(&p->run, memory_order_relaxed) != last_run) return;
-    if (atomic_load_explicit(&p->stop, memory_order_relaxed)) return;
-    pause_core();
-  }
+static bool is_new(rlx_pool *p, uint64_t last_run) {
+  uint64_t run = atomic_load(&p->run);
+  return (run & 1) && run != last_run;
 }
-static void look_for_end(rlx_pool *p) {
+
+/* Waits until there is a run that is not last_run, or the pool stops. */
+static void await_run(rlx_pool *p, uint64_t last_run) {
   for (int i = 0; i < LOOKS && p->looks; i++) {
-    if (atomic_load_explicit(&p->n_joined, memory_order_relaxed) == 0) return;
+    if (is_new(p, last_run) || atomic_load_explicit(&p->stop, memory_order_relaxed)) return;
     pause_core();
   }
+  pthread_mutex_lock(&p->lock);
+  atomic_fetch_add(&p->n_asleep, 1);
+  if (!is_new(p, last_run) && !atomic_load(&p->stop)) pthread_cond_wait(&p->wake, &p->lock);
+  atomic_fetch_sub(&p->n_asleep, 1);
+  pthread_mutex_unlock(&p->lock);
+}
+
+/* Takes part in the run that is open, if one is; returns its number, else last_run. */
+static uint64_t join_run(rlx_pool *p, uint64_t last_run, unsigned index) {
+  atomic_fetch_add(&p->n_joined, 1);
+  uint64_t run = atomic_load(&p->run);
+  bool joins = (run & 1) && run != last_run;
+  if (joins) claim_tasks(p, index);
+  if (atomic_fetch_sub(&p->n_joined, 1) == 1 && atomic_load(&p->waits)) {
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_signal(&p->idle);
+    pthread_mutex_unlock(&p->lock);
+  }
+  return joins ? run : last_run;
 }
 
 static void *worker_main(void *argument) {
   worker *w = argument;
-  rlx_pool *p = w->pool;
   uint64_t last_run = 0;
-  for (;;) {
-    look_for_run(p, last_run);
-    pthread_mutex_lock(&p->lock);
-    if (!p->stop && !(p->is_open && p->run != last_run)) pthread_cond_wait(&p->wake, &p->lock);
-    if (p->stop) break;
-    bool joins = p->is_open && p->run != last_run;
-    last_run = p->run;
-    if (!joins) { /* woken too late: the next run may be near, so look for it again */
-      pthread_mutex_unlock(&p->lock);
-      continue;
-    }
-    p->n_joined++;
-    pthread_mutex_unlock(&p->lock);
-    claim_tasks(p, w->index);
-    pthread_mutex_lock(&p->lock);
-    if (--p->n_joined == 0) pthread_cond_signal(&p->idle);
-    pthread_mutex_unlock(&p->lock);
+  while (!atomic_load(&w->pool->stop)) {
+    await_run(w->pool, last_run);
+    if (is_new(w->pool, last_run)) last_run = join_run(w->pool, last_run, w->index);
   }
-  pthread_mutex_unlock(&p->lock);
   return NULL;
 }
 
@@ -178,8 +186,9 @@ rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out) {
   *out = NULL;
   if (n_threads > MAX_THREADS)
     return RLX_FAIL(RLX_INVALID, "thread pool: expected at most %d threads, found %u", MAX_THREADS, n_threads);
-  rlx_pool *p = rlx_new(rlx_pool);
+  rlx_pool *p = rlx_mem_alloc_aligned(sizeof *p, _Alignof(rlx_pool));
   if (!p) return RLX_FAIL(RLX_NO_MEMORY, "no memory for a thread pool");
+  memset(p, 0, sizeof *p);
   p->n_threads = n_threads ? n_threads : count_cores();
   p->looks = p->n_threads <= count_own_cores();
   rlx_status s = make_locks(p);
@@ -196,7 +205,7 @@ void rlx_pool_destroy(rlx_pool *p) {
   if (!p) return;
   if (p->workers) {
     pthread_mutex_lock(&p->lock);
-    p->stop = true;
+    atomic_store(&p->stop, true);
     pthread_cond_broadcast(&p->wake);
     pthread_mutex_unlock(&p->lock);
   }
@@ -214,30 +223,32 @@ void rlx_pool_destroy(rlx_pool *p) {
 
 unsigned rlx_pool_threads(const rlx_pool *p) { return p ? p->n_threads : 1; }
 
-/* Opens the run and wakes as many workers as could find a task. */
+/* Opens the run and wakes as many of those asleep as could find a task. */
 static void open_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) {
-  pthread_mutex_lock(&p->lock);
   p->fn = fn;
   p->user = user;
   p->n_tasks = n_tasks;
   atomic_store_explicit(&p->next_task, 0, memory_order_relaxed);
-  p->run++;
-  p->is_open = true;
+  atomic_fetch_add(&p->run, 1);
+  if (atomic_load(&p->n_asleep) == 0) return;
   size_t n_wanted = n_tasks < p->n_threads ? n_tasks : p->n_threads;
+  pthread_mutex_lock(&p->lock);
   for (size_t i = 1; i < n_wanted; i++) pthread_cond_signal(&p->wake);
   pthread_mutex_unlock(&p->lock);
 }
 
-/* Nobody joins any more; what the joined ones wrote is seen after this, by way of the lock. */
+/* Nobody joins any more; what the joined ones wrote is seen after this, by way of n_joined. */
 static void close_run(rlx_pool *p) {
-  pthread_mutex_lock(&p->lock);
-  p->is_open = false;
-  if (p->n_joined > 0) {
-    pthread_mutex_unlock(&p->lock);
-    look_for_end(p);
-    pthread_mutex_lock(&p->lock);
-    while (p->n_joined > 0) pthread_cond_wait(&p->idle, &p->lock);
+  atomic_fetch_add(&p->run, 1);
+  for (int i = 0; i < LOOKS && p->looks; i++) {
+    if (atomic_load(&p->n_joined) == 0) return;
+    pause_core();
   }
+  if (atomic_load(&p->n_joined) == 0) return;
+  pthread_mutex_lock(&p->lock);
+  atomic_store(&p->waits, true);
+  while (atomic_load(&p->n_joined) > 0) pthread_cond_wait(&p->idle, &p->lock);
+  atomic_store(&p->waits, false);
   pthread_mutex_unlock(&p->lock);
 }
 
