@@ -113,6 +113,30 @@ TEST(blocks_are_mapped_and_ranges_checked) {
   cpu->close(d);
 }
 
+/* Blocks of middle size share slabs: in any order they come and go, each has its own aligned bytes. */
+TEST(blocks_do_not_meet) {
+  enum { N = 48 };
+  rlx_device *d;
+  rlx_block *b[N] = {NULL};
+  CHECK_OK(cpu->open(0, NULL, &d));
+  uint32_t seed = 7;
+  for (unsigned round = 0; round < 300; round++) {
+    unsigned i = (seed = seed * 1664525u + 1013904223u) >> 16, kind = i >> 8 & 3;
+    i %= N;
+    if (b[i]) { /* all of it is as it was written */
+      const unsigned char *bytes = b[i]->map;
+      CHECK(bytes[0] == i && bytes[b[i]->bytes / 2] == i && bytes[b[i]->bytes - 1] == i);
+      cpu->block_destroy(d, b[i]);
+    }
+    uint64_t bytes = (kind == 0 ? 1u : kind == 1 ? 30u << 10 : kind == 2 ? 500u << 10 : 5u << 20) + seed % 1000;
+    CHECK_OK(cpu->block_create(d, bytes, &b[i]));
+    CHECK((uintptr_t)b[i]->map % d->info.align == 0 && b[i]->bytes == bytes);
+    memset(b[i]->map, (int)i, bytes);
+  }
+  for (unsigned i = 0; i < N; i++) cpu->block_destroy(d, b[i]);
+  cpu->close(d);
+}
+
 TEST(layouts_that_nobody_knows) {
   rlx_device *d;
   CHECK_OK(cpu->open(0, &(rlx_open_options){.variant = NULL}, &d));

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "cpu/cpu.h"
+#include "cpu/slab.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -143,25 +144,30 @@ static rlx_status cpu_repack(const rlx_device *d, uint32_t layout, const rlx_typ
 
 /* ---- blocks ---- */
 
+typedef struct cpu_block {
+  rlx_block base;
+  cpu_slab *slab; /* NULL: of the heap */
+} cpu_block;
+
 static rlx_status cpu_block_create(rlx_device *d, uint64_t bytes, rlx_block **out) {
   (void)d;
   *out = NULL;
-  rlx_block *b = rlx_new(rlx_block);
-  void *map = b && bytes <= SIZE_MAX ? rlx_mem_alloc_aligned((size_t)bytes, BLOCK_ALIGN) : NULL;
+  cpu_block *b = rlx_new(cpu_block);
+  void *map = b && bytes <= SIZE_MAX ? cpu_slab_alloc((size_t)bytes, BLOCK_ALIGN, &b->slab) : NULL;
   if (!map) {
     rlx_mem_free(b);
     return RLX_FAIL(RLX_NO_MEMORY, "cpu: a block of %llu bytes", (unsigned long long)bytes);
   }
-  b->bytes = bytes;
-  b->map = map;
-  *out = b;
+  b->base.bytes = bytes;
+  b->base.map = map;
+  *out = &b->base;
   return RLX_OK;
 }
 
 static void cpu_block_destroy(rlx_device *d, rlx_block *b) {
   (void)d;
   if (!b) return;
-  rlx_mem_free(b->map);
+  cpu_slab_free(b->map, ((cpu_block *)b)->slab);
   rlx_mem_free(b);
 }
 

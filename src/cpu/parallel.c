@@ -34,5 +34,8 @@ size_t cpu_grain(size_t n, double cost) {
   size_t grain = items < 1 ? 1 : items < (double)n ? (size_t)items : n;
   size_t fewest = n / MAX_TASKS + (n % MAX_TASKS != 0);
   if (grain < fewest) grain = fewest;
-  return grain ? grain : 1;
+  if (grain == 0) return 1;
+  /* As many tasks, but even ones: two threads wait for the longer of two. */
+  size_t tasks = n / grain + (n % grain != 0);
+  return tasks ? n / tasks + (n % tasks != 0) : 1;
 }

@@ -1,0 +1,87 @@
+/* Slabs: blocks of some kilobytes to some megabytes side by side in memory that asks for large pages.
+ *
+ * Reading weights once per token is a matter of memory alone, and on pages of 4 KiB half of it is spent on looking up pages:
+ * the processor's own reading ahead stops at the end of each. A block of 4 MiB gets large pages by itself (base/mem.c); the
+ * matrices of small models are smaller than one such page, so they share slabs.
+ *
+ * The one idea: a slab only grows. Pieces are cut off its front, and it is freed when the last of them has come back; there
+ * is no list of holes. Weights and arenas live long and are few, so a hole in a slab is rare, and one slab is all that a
+ * piece can hold back. */
+#include "cpu/slab.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/arith.h"
+#include "base/mem.h"
+
+enum { SLAB_BYTES = 16 << 20, LEAST = 32 << 10, MOST = 4 << 20 };
+
+struct cpu_slab {
+  char *memory;
+  size_t used, n_pieces;
+};
+
+/* The slab that the next piece is cut from; gone with its last piece, like the others. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cpu_slab *open_slab;
+
+static cpu_slab *slab_create(void) {
+  cpu_slab *slab = rlx_new(cpu_slab);
+  if (slab && !(slab->memory = rlx_mem_alloc_aligned(SLAB_BYTES, 256))) {
+    rlx_mem_free(slab);
+    return NULL;
+  }
+  return slab;
+}
+
+/* Under the lock. */
+static void *cut_piece(size_t bytes, size_t align, cpu_slab **slab) {
+  size_t at = 0;
+  if (!open_slab || !rlx_pad_size(open_slab->used, align, &at) || at > SLAB_BYTES || bytes > SLAB_BYTES - at) {
+    cpu_slab *fresh = slab_create();
+    if (!fresh) return NULL;
+    open_slab = fresh;
+    at = 0;
+  }
+  open_slab->used = at + bytes;
+  open_slab->n_pieces++;
+  *slab = open_slab;
+  return open_slab->memory + at;
+}
+
+/* Where every step outside a block is to be found, blocks are pieces of the heap. */
+#if defined(__SANITIZE_ADDRESS__)
+static bool shares(size_t bytes) { return (void)bytes, false; }
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+static bool shares(size_t bytes) { return (void)bytes, false; }
+#else
+static bool shares(size_t bytes) { return bytes >= LEAST && bytes < MOST; }
+#endif
+#else
+static bool shares(size_t bytes) { return bytes >= LEAST && bytes < MOST; }
+#endif
+
+void *cpu_slab_alloc(size_t bytes, size_t align, cpu_slab **slab) {
+  *slab = NULL;
+  if (!shares(bytes)) return rlx_mem_alloc_aligned(bytes, align);
+  pthread_mutex_lock(&lock);
+  void *p = cut_piece(bytes, align, slab);
+  pthread_mutex_unlock(&lock);
+  return p ? p : rlx_mem_alloc_aligned(bytes, align); /* where a slab is too much, the block may still fit */
+}
+
+void cpu_slab_free(void *p, cpu_slab *slab) {
+  if (!slab) {
+    rlx_mem_free(p);
+    return;
+  }
+  pthread_mutex_lock(&lock);
+  if (--slab->n_pieces == 0) {
+    if (open_slab == slab) open_slab = NULL;
+    rlx_mem_free(slab->memory);
+    rlx_mem_free(slab);
+  }
+  pthread_mutex_unlock(&lock);
+}
