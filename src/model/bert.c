@@ -27,6 +27,16 @@ static void read_pooling(lm_reader *r, lm_config *c) {
   json_decref(pooling);
 }
 
+/* Sentence encoders are used with fewer tokens than they have positions; what they were tuned for stands in a file of its own. */
+static void read_limit(const lm_reader *r, lm_config *c) {
+  rlx_meta m;
+  if (!r->json || !rlx_file_meta_find(r->file, "sentence_bert_config.json", &m) || m.kind != RLX_META_TEXT) return;
+  json_t *limits = json_loadb(m.text, m.n, 0, NULL);
+  json_int_t most = json_integer_value(json_object_get(limits, "max_seq_length"));
+  if (most > 0 && most < c->context) c->most_tokens = most;
+  json_decref(limits);
+}
+
 static void read(lm_reader *r, lm_config *c) {
   lm_read_basics(r, c);
   lm_read_attention(r, c);
@@ -37,6 +47,7 @@ static void read(lm_reader *r, lm_config *c) {
   if (strcmp(positions, "absolute") != 0)
     lm_reader_fail(r, RLX_UNSUPPORTED, "config.json's position_embedding_type is '%s'; absolute is known", positions);
   read_pooling(r, c);
+  read_limit(r, c);
 }
 
 /* Where tokens stand and what type they are is known when the graph is built; yet rows of tables that are picked by constants
