@@ -180,7 +180,7 @@ TEST(metadata_reads_back) {
   CHECK(n > 0 && n == read_bytes(folder_path("b.gguf"), b, sizeof b) && memcmp(a, b, n) == 0);
 }
 
-/* A u64 that no signed integer holds keeps all its bits. */
+/* A u64 that no signed integer holds keeps all its bits, in both formats. */
 TEST(huge_integers_keep_their_bits) {
   CHECK(folder_begin());
   static const unsigned char file[] = "GGUF\3\0\0\0"
@@ -194,6 +194,9 @@ TEST(huge_integers_keep_their_bits) {
   FILE *out = fopen(folder_path("a.gguf"), "wb");
   CHECK(out && fwrite(file, 1, sizeof file - 1, out) == sizeof file - 1 && fclose(out) == 0);
   CHECK_OK(rlx_file_open(folder_path("a.gguf"), NULL, &f));
+  CHECK_OK(rlx_file_convert(f, folder_path("c.safetensors"), NULL));
+  rlx_file_close(f);
+  CHECK_OK(rlx_file_open(folder_path("c.safetensors"), NULL, &f));
   CHECK_OK(copy_metas(f, folder_path("b.gguf")));
   rlx_file_close(f);
   CHECK(read_bytes(folder_path("b.gguf"), back, sizeof back) >= sizeof file - 1);
@@ -519,11 +522,12 @@ TEST(metadata_survives_the_way_there_and_back) {
   static const rlx_meta floats[] = {{.type = "f32", .kind = RLX_META_FLOAT, .number = -INFINITY},
                                     {.type = "f32", .kind = RLX_META_FLOAT, .number = 0.25}};
   static const rlx_meta flags[] = {{.kind = RLX_META_BOOL, .integer = 1}, {.kind = RLX_META_BOOL}};
-  rlx_meta given[N_METAS];
+  rlx_meta given[N_METAS + 1];
   size_t n = 0;
   int n_told;
   for (size_t i = 0; i < N_METAS; i++)
     if (i != 9 && i != 11) given[n++] = metas[i]; /* a text with a NUL; lists in a list */
+  given[n++] = (rlx_meta){.key = "no_floats", .type = NULL, .kind = RLX_META_LIST, .n = 0, .opaque = floats};
   given[n++] = (rlx_meta){.key = "floats", .kind = RLX_META_LIST, .n = 2, .opaque = floats};
   given[n++] = (rlx_meta){.key = "flags", .kind = RLX_META_LIST, .n = 2, .opaque = flags};
   rlx_file_writer *w;
@@ -532,6 +536,12 @@ TEST(metadata_survives_the_way_there_and_back) {
   CHECK_OK(rlx_file_writer_finish(w));
   rlx_file_writer_destroy(w);
   CHECK_OK(convert("a.gguf", "b.safetensors", NULL, false, &n_told));
+  rlx_file *f; /* who opens it sees what the GGUF had */
+  rlx_meta m;
+  CHECK_OK(rlx_file_open(folder_path("b.safetensors"), NULL, &f));
+  CHECK_EQ_INT(rlx_file_metas(f), n);
+  for (size_t i = 0; i < n; i++) CHECK(rlx_file_meta_find(f, given[i].key, &m) && same(&given[i], &m));
+  rlx_file_close(f);
   CHECK_OK(convert("b.safetensors", "c.gguf", NULL, false, &n_told));
   static unsigned char a[4096], b[4096];
   size_t bytes = read_bytes(folder_path("a.gguf"), a, sizeof a);
@@ -542,15 +552,23 @@ TEST(types_that_a_file_tells_wrongly) {
   CHECK(folder_begin());
   static const struct {
     const char *types, *value, *part;
-  } wrong[] = {{"{\"k\":\"u32\"}", "abc", "'k' is no JSON"},
-               {"{\"k\":\"u32\"}", "1.5", "'k' is no u32"},
+  } wrong[] = {{"{\"k\":\"u32\"}", "abc", "the metadata 'k': JSON, byte 3: invalid token"},
+               {"{\"k\":\"u32\"}", "", "the metadata 'k': JSON"},
+               {"{\"k\":\"u32\"}", "1.5", "expected a u32, found a fraction"},
                {"{\"k\":\"u8\"}", "256", "256 does not fit u8"},
-               {"{\"k\":\"bool\"}", "1", "'k' is no bool"},
-               {"{\"k\":\"f32\"}", "\"x\"", "'k' is no f32"},
-               {"{\"k\":\"array of u32\"}", "[1,\"2\"]", "'k' is no list of u32"},
-               {"{\"k\":\"array of u32\"}", "{}", "'k' is no list of u32"},
-               {"{\"k\":\"u33\"}", "1", "no type 'u33'"},
-               {"{\"k\"", "1", "'rlx.types' is no JSON"}};
+               {"{\"k\":\"u64\"}", "18446744073709551616", "expected a u64"},
+               {"{\"k\":\"u64\"}", "-1", "expected a u64"},
+               {"{\"k\":\"bool\"}", "1", "expected a bool, found an integer"},
+               {"{\"k\":\"f32\"}", "\"x\"", "expected a f32, found a string"},
+               {"{\"k\":\"array of u32\"}", "[1,\"2\"]", "element 1: expected a u32, found a string"},
+               {"{\"k\":\"array of u32\"}", "{}", "expected '['"},
+               {"{\"k\":\"array of u32\"}", "[1,2", "expected ',' or ']', found the end"},
+               {"{\"k\":\"array of u32\"}", "[1]]", "nothing after the last ']'"},
+               {"{\"k\":\"array of array\"}", "[]", "'array' is no type"},
+               {"{\"k\":\"u33\"}", "1", "'u33' is no type"},
+               {"{\"k\":7}", "1", "expected a type's name, found an integer"},
+               {"{\"k\":\"u8\",\"k\":\"u8\"}", "1", "the key 'k' twice"},
+               {"{\"k\"", "1", "the metadata 'rlx.types': JSON"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     rlx_file_writer *w;
     int n_told;

@@ -155,6 +155,7 @@ static rlx_status open_all(rlx_file *f, const char *path, const rlx_watch *watch
   }
   if (!f->is_gguf) snprintf(f->format, sizeof f->format, "safetensors");
   RLX_TRY_AT(file_find_names(f), "%s", path);
+  if (!f->is_gguf) RLX_TRY_AT(file_restore_types(f), "%s", path);
   return file_watch(watch, "open", f->parts.n, f->parts.n);
 }
 

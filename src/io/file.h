@@ -80,6 +80,8 @@ typedef struct gguf_lists {
   gguf_marks marks;
 } gguf_lists;
 
+extern const char file_types_key[]; /* of safetensors' metadata: see file_typed.c */
+
 /* ---- Names: file_names.c ---- */
 
 /* Finds the items of an array by name: each begins with its `const char *name`. */
@@ -143,6 +145,12 @@ rlx_status file_check_name(const char *what, const char *name, size_t bytes);
 
 /* One more part: its tensors and metadata are added. */
 rlx_status file_read_safetensors(rlx_file *f, const char *path);
+
+/* n keys with their values as a GGUF has them, which are good: the part takes the bytes, and `out` has n entries. */
+rlx_status file_parse_values(rlx_file *f, uint32_t part, unsigned char *bytes, size_t n_bytes, size_t n,
+                             file_meta *out);
+/* Gives texts of a safetensors back the types that a GGUF had them in. */
+rlx_status file_restore_types(rlx_file *f);
 
 /* All of the model that the path is of. */
 rlx_status file_open_gguf(rlx_file *f, const char *path, const rlx_watch *watch);

@@ -358,6 +358,21 @@ static void reader_deinit(reader *r) {
   file_names_deinit(&r->meta_names);
 }
 
+rlx_status file_parse_values(rlx_file *f, uint32_t part, unsigned char *bytes, size_t n_bytes, size_t n,
+                             file_meta *out) {
+  file_part *p = &f->parts.v[part];
+  reader r = {.f = f, .part = part, .path = p->path, .file_bytes = n_bytes, .head = bytes, .have = n_bytes};
+  r.lists = rlx_new(gguf_lists);
+  rlx_status s = r.lists ? take_metas(&r, n) : no_memory();
+  if (!s) s = settle(&r);
+  p->head = r.head;
+  p->head_bytes = n_bytes;
+  p->lists = r.lists;
+  if (!s) memcpy(out, r.metas.v, n * sizeof *out);
+  reader_deinit(&r);
+  return s;
+}
+
 /* ---- Several files ------------------------------------------------------------------------------------------- */
 
 /* Which part of how many, by a file's own words or by its name. */

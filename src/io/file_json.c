@@ -87,9 +87,7 @@ static void skip_value(json_walk *w) {
   }
 }
 
-static rlx_status take_member(json_walk *w, json_t **key, json_text *value) {
-  RLX_TRY(take_string(w, key));
-  if (!accept(w, ':')) return expected(w, "':'");
+static rlx_status take_value(json_walk *w, json_text *value) {
   skip_blanks(w);
   value->v = w->at;
   skip_value(w);
@@ -97,23 +95,49 @@ static rlx_status take_member(json_walk *w, json_t **key, json_text *value) {
   return value->n ? RLX_OK : expected(w, "a value");
 }
 
-rlx_status json_walk_next(json_walk *w, json_t **key, json_text *value) {
-  *key = NULL;
-  *value = (json_text){0};
+static rlx_status take_member(json_walk *w, json_t **key, json_text *value) {
+  RLX_TRY(take_string(w, key));
+  if (!accept(w, ':')) return expected(w, "':'");
+  return take_value(w, value);
+}
+
+/* Whether another member or element comes; at the end, that nothing follows the bracket. */
+static rlx_status step(json_walk *w, char open, char close, bool *has_more) {
+  const char opening[] = {'\'', open, '\'', '\0'},
+             ending[] = {'\'', ',', '\'', ' ', 'o', 'r', ' ', '\'', close, '\'', '\0'};
+  *has_more = false;
   if (w->is_over) return RLX_OK;
-  if (!w->is_begun && !accept(w, '{')) return expected(w, "'{'");
+  if (!w->is_begun && !accept(w, open)) return expected(w, opening);
   bool is_first = !w->is_begun;
   w->is_begun = true;
-  if (accept(w, '}')) {
+  if (accept(w, close)) {
     w->is_over = true;
     skip_blanks(w);
-    return w->at == w->end ? RLX_OK : expected(w, "nothing after the last '}'");
+    return w->at == w->end ? RLX_OK
+                           : expected(w, open == '{' ? "nothing after the last '}'" : "nothing after the last ']'");
   }
-  if (!is_first && !accept(w, ',')) return expected(w, "',' or '}'");
+  if (!is_first && !accept(w, ',')) return expected(w, ending);
+  *has_more = true;
+  return RLX_OK;
+}
+
+rlx_status json_walk_next(json_walk *w, json_t **key, json_text *value) {
+  bool has_more;
+  *key = NULL;
+  *value = (json_text){0};
+  RLX_TRY(step(w, '{', '}', &has_more));
+  if (!has_more) return RLX_OK;
   rlx_status s = take_member(w, key, value);
   if (s) {
     json_decref(*key);
     *key = NULL;
   }
   return s;
+}
+
+rlx_status json_walk_element(json_walk *w, json_text *value) {
+  bool has_more;
+  *value = (json_text){0};
+  RLX_TRY(step(w, '[', ']', &has_more));
+  return has_more ? take_value(w, value) : RLX_OK;
 }

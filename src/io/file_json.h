@@ -20,6 +20,9 @@ typedef struct json_walk {
 json_walk json_walk_begin(json_text object, const char *whole);          /* whole: where bytes are counted from */
 rlx_status json_walk_next(json_walk *w, json_t **key, json_text *value); /* *key: a string; NULL at the end */
 
+/* The same for a list: *value is each element's text, with v NULL at the end. */
+rlx_status json_walk_element(json_walk *w, json_text *value);
+
 /* Any value, whole, with no name twice in an object. */
 rlx_status json_load_text(json_text text, const char *whole, json_t **out);
 const char *json_kind_name(const json_t *v); /* "a list" */

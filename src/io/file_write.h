@@ -28,6 +28,11 @@ typedef struct file_format {
   rlx_status (*make_head)(const rlx_file_writer *w, rlx_str *head); /* all before the data */
 } file_format;
 
+/* Pieces of GGUF: numbers, texts, and a value without its type before it. */
+void gguf_add_number(rlx_str *s, uint64_t v, size_t bytes);
+void gguf_add_text(rlx_str *s, const char *text, size_t n);
+rlx_status gguf_add_value(rlx_str *s, gguf_type type, const rlx_meta *m);
+
 /* Whether a text given by hand is as long as it says. */
 rlx_status file_check_text(const rlx_meta *m);
 /* By the path's ending. */

@@ -10,14 +10,14 @@
 #include "io/file_types.h"
 #include "io/file_write.h"
 
-static void add_number(rlx_str *s, uint64_t v, size_t bytes) {
+void gguf_add_number(rlx_str *s, uint64_t v, size_t bytes) {
   char le[8];
   for (size_t i = 0; i < bytes; i++) le[i] = (char)(v >> 8 * i & 255);
   rlx_str_add_bytes(s, le, bytes);
 }
 
-static void add_text(rlx_str *s, const char *text, size_t n) {
-  add_number(s, n, 8);
+void gguf_add_text(rlx_str *s, const char *text, size_t n) {
+  gguf_add_number(s, n, 8);
   rlx_str_add_bytes(s, text, n);
 }
 
@@ -53,7 +53,7 @@ static rlx_status add_int(rlx_str *s, gguf_type type, const rlx_meta *m) {
   int64_t most = bits >= 63 ? INT64_MAX : (int64_t)(((uint64_t)1 << bits) - 1);
   if (m->integer < least || m->integer > most)
     return RLX_FAIL(RLX_INVALID, "%" PRId64 " does not fit %s", m->integer, gguf_type_name(type));
-  add_number(s, (uint64_t)m->integer, gguf_type_size(type));
+  gguf_add_number(s, (uint64_t)m->integer, gguf_type_size(type));
   return RLX_OK;
 }
 
@@ -68,7 +68,7 @@ static rlx_status add_float(rlx_str *s, gguf_type type, const rlx_meta *m) {
     if (!m->opaque) return RLX_FAIL(RLX_INVALID, "a float cannot be written as u64");
     bits = gguf_load(m->opaque, 8);
   }
-  add_number(s, bits, gguf_type_size(type));
+  gguf_add_number(s, bits, gguf_type_size(type));
   return RLX_OK;
 }
 
@@ -89,8 +89,8 @@ static rlx_status add_list(rlx_str *s, const rlx_meta *m, int depth) {
   gguf_type type;
   if (depth > FILE_MOST_DEPTH) return RLX_FAIL(RLX_INVALID, "lists nested more than %d deep", FILE_MOST_DEPTH);
   RLX_TRY(list_type(m, &type));
-  add_number(s, type, 4);
-  add_number(s, m->n, 8);
+  gguf_add_number(s, type, 4);
+  gguf_add_number(s, m->n, 8);
   for (size_t i = 0; i < m->n; i++) {
     rlx_meta e;
     gguf_type own = type;
@@ -108,14 +108,16 @@ static rlx_status add_value(rlx_str *s, gguf_type type, const rlx_meta *m, int d
     case GGUF_ARRAY: return add_list(s, m, depth + 1);
     case GGUF_F32:
     case GGUF_F64: return add_float(s, type, m);
-    case GGUF_BOOL: add_number(s, m->integer != 0, 1); return RLX_OK;
+    case GGUF_BOOL: gguf_add_number(s, m->integer != 0, 1); return RLX_OK;
     case GGUF_STRING:
       RLX_TRY(file_check_text(m));
-      add_text(s, m->text, m->n);
+      gguf_add_text(s, m->text, m->n);
       return RLX_OK;
     default: return m->kind == RLX_META_FLOAT ? add_float(s, GGUF_U64, m) : add_int(s, type, m);
   }
 }
+
+rlx_status gguf_add_value(rlx_str *s, gguf_type type, const rlx_meta *m) { return add_value(s, type, m, 0); }
 
 static rlx_status add_meta(rlx_file_writer *w, const rlx_meta *m) {
   gguf_type type;
@@ -126,8 +128,8 @@ static rlx_status add_meta(rlx_file_writer *w, const rlx_meta *m) {
     if (!ok) return RLX_FAIL(RLX_INVALID, "expected a power of two from 8 to %d as u32", GGUF_MOST_ALIGNMENT);
     w->alignment = (size_t)m->integer;
   }
-  add_text(&w->metas, m->key, strlen(m->key));
-  add_number(&w->metas, type, 4);
+  gguf_add_text(&w->metas, m->key, strlen(m->key));
+  gguf_add_number(&w->metas, type, 4);
   RLX_TRY(add_value(&w->metas, type, m, 0));
   if (w->metas.n > FILE_MOST_HEAD)
     return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata", FILE_MOST_HEAD);
@@ -148,20 +150,20 @@ static rlx_status check_tensor(const rlx_file_tensor *t) {
 static void add_tensor(rlx_str *s, const rlx_file_tensor *t) {
   uint32_t code = 0;
   if (gguf_tensor_code(t->dtype, &code)) return; /* check_tensor has been here */
-  add_text(s, t->name, strlen(t->name));
-  add_number(s, t->shape.n ? (uint64_t)t->shape.n : 1, 4);
-  if (t->shape.n == 0) add_number(s, 1, 8);
-  for (int i = t->shape.n - 1; i >= 0; i--) add_number(s, (uint64_t)t->shape.v[i], 8);
-  add_number(s, code, 4);
-  add_number(s, t->offset, 8);
+  gguf_add_text(s, t->name, strlen(t->name));
+  gguf_add_number(s, t->shape.n ? (uint64_t)t->shape.n : 1, 4);
+  if (t->shape.n == 0) gguf_add_number(s, 1, 8);
+  for (int i = t->shape.n - 1; i >= 0; i--) gguf_add_number(s, (uint64_t)t->shape.v[i], 8);
+  gguf_add_number(s, code, 4);
+  gguf_add_number(s, t->offset, 8);
 }
 
 static rlx_status make_head(const rlx_file_writer *w, rlx_str *head) {
   size_t padded;
   rlx_str_add_bytes(head, "GGUF", 4);
-  add_number(head, 3, 4);
-  add_number(head, w->tensors.n, 8);
-  add_number(head, w->keys.n, 8);
+  gguf_add_number(head, 3, 4);
+  gguf_add_number(head, w->tensors.n, 8);
+  gguf_add_number(head, w->keys.n, 8);
   rlx_str_add_bytes(head, w->metas.v, w->metas.n);
   for (size_t i = 0; i < w->tensors.n; i++) add_tensor(head, &w->tensors.v[i]);
   if (!rlx_pad_size(head->n, w->alignment, &padded) || padded > FILE_MOST_HEAD)

@@ -21,7 +21,12 @@ static rlx_status add_json(rlx_str *s, const rlx_meta *m, int depth) {
   switch (m->kind) {
     case RLX_META_BOOL: rlx_str_add(s, m->integer ? "true" : "false"); return RLX_OK;
     case RLX_META_INT: rlx_str_add(s, "%" PRId64, m->integer); return RLX_OK;
-    case RLX_META_FLOAT: /* JSON has no number for what is not finite: "inf", "nan" */
+    case RLX_META_FLOAT:
+      if (m->opaque) { /* a u64 that is more than an int64_t holds */
+        rlx_str_add(s, "%" PRIu64, gguf_load(m->opaque, 8));
+        return RLX_OK;
+      }
+      /* JSON has no number for what is not finite: "inf", "nan" */
       rlx_str_add(s, isfinite(m->number) ? "" : "\"");
       rlx_str_add_double(s, m->number);
       rlx_str_add(s, isfinite(m->number) ? "" : "\"");
