@@ -7,6 +7,8 @@
 #include "cpu/quant.h"
 #include "cpu_check.h"
 #include "quant/blocks.h"
+#include "rules.h"
+#include "run_check.h"
 #include "test.h"
 
 typedef struct block_type {
@@ -198,6 +200,68 @@ TEST(specials_go_the_exact_way) {
       }
       s.a[0][7] = 0;
     }
+}
+
+/* ---- products that run together ---- */
+
+/* Random values of a leaf, encoded where it is of a block type. */
+static rlx_status write_values(rlx_executable *e, const char *name, const rlx_type *type, uint32_t seed) {
+  size_t n = rlx_dims_count(&type->shape), bytes;
+  RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &bytes));
+  float *x = rlx_mem_alloc(n * sizeof *x);
+  void *blocks = rlx_mem_alloc(bytes);
+  rlx_status s = x && blocks ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "%zu floats", n);
+  for (size_t i = 0; i < n && !s; i++)
+    x[i] = (float)((int)((seed = seed * 1664525u + 1013904223u) >> 20) - 2048) / 2048;
+  if (!s && type->dtype != RLX_F32) s = rlx_quant_encode(type->dtype, x, blocks, n);
+  if (!s) s = rlx_executable_write(e, name, &(rlx_tensor){type->dtype, type->shape, type->dtype ? blocks : x, bytes});
+  rlx_mem_free(blocks);
+  rlx_mem_free(x);
+  return s;
+}
+
+/* A profile times each node by itself, so it runs what otherwise runs together one after the other: equal bits, and close to
+ * what the reference makes of the decoded weights. */
+static void check_joined(uint32_t threads, int64_t m, const char *q_type, const char *k_type) {
+  char leaves[256];
+  rlx_session *s;
+  rlx_graph *g;
+  rlx_executable *e[2];
+  enum { K = 512, N = 176 + 72 + 72 };
+  snprintf(leaves, sizeof leaves, "x: f32[%d,512]; param q: %s[176,512]; param k: %s[72,512]; param v: %s[72,512]",
+           (int)m, q_type, k_type, k_type);
+  CHECK_OK(expr_graph(leaves,
+                      "%a = matmul(%x, %q) {trans_b=true}; %b = matmul(%x, %k) {trans_b=true}; "
+                      "%c = matmul(%x, %v) {trans_b=true}; concat(%a, %b, %c) {axis=1}",
+                      &g));
+  CHECK_OK(run_session("cpu", threads, &s));
+  float *y[3];
+  size_t bytes = (size_t)m * N * sizeof(float);
+  for (int i = 0; i < 3; i++) {
+    rlx_compile_options options = {.struct_bytes = sizeof options, .exact = i == 2};
+    if (i != 1) CHECK_OK(rlx_compile(s, g, &options, &e[i / 2]));
+    CHECK(y[i] = rlx_mem_alloc(bytes));
+    for (const char *name = "xqkv"; *name; name++) {
+      char text[2] = {*name, 0};
+      CHECK_OK(write_values(e[i / 2], text, &rlx_graph_at(g, rlx_graph_find(g, text))->type, (uint32_t)*name));
+    }
+    if (i == 1) CHECK_OK(rlx_executable_profile(e[0], true));
+    CHECK_OK(rlx_executable_run(e[i / 2]));
+    CHECK_OK(rlx_executable_read(e[i / 2], "y", &(rlx_tensor){.dtype = RLX_F32, .data = y[i], .bytes = bytes}));
+  }
+  CHECK(memcmp(y[0], y[1], bytes) == 0);
+  for (size_t i = 0; i < bytes / sizeof(float); i++) CHECK(fabsf(y[0][i] - y[2][i]) < 0.2f);
+  for (int i = 0; i < 3; i++) rlx_mem_free(y[i]);
+  for (int i = 0; i < 2; i++) rlx_executable_destroy(e[i]);
+  rlx_session_destroy(s);
+  rlx_graph_destroy(g);
+}
+
+TEST(joined_products) {
+  static const char *const names[][2] = {{"q4_1", "q4_1"}, {"q8_0", "q8_0"}, {"q4_k", "q4_k"}, {"q4_k", "q6_k"}};
+  for (uint32_t threads = 1; threads <= 3; threads += 2)
+    for (int64_t m = 1; m <= 13; m += 6)
+      for (size_t t = 0; t < 4; t++) check_joined(threads, m, names[t][0], names[t][1]);
 }
 
 /* ---- the layout ---- */

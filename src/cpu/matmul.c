@@ -347,6 +347,11 @@ static void run_gate_up(const matmul *m, rlx_pool *pool) {
     if (m->n_walked > 1) gate = walk_to(&m->main, i), up = walk_to(&m->other, i);
     gate.pool = up.pool = pool;
     gate.store = CPU_STORE_MUL;
+    if (is_block(&up) && is_block(&gate) && cpu_quant_joins(&up, &gate)) {
+      up.then = &gate;
+      product_run(&up);
+      continue;
+    }
     product_run(&up);
     product_run(&gate);
   }
@@ -409,5 +414,29 @@ static rlx_status matmul_run(const cpu_call *c) {
   return RLX_OK;
 }
 
-const cpu_kernel cpu_matmul_kernel = {
-  .claim = matmul_claim, .prepare = matmul_prepare, .run = matmul_run, .takes_layouts = true};
+/* ---- several nodes at once ---- */
+
+static bool matmul_joins(const cpu_call *a, const cpu_call *b) {
+  const matmul *m = a->prepared, *n = b->prepared;
+  return m->kind == ONE && n->kind == ONE && m->n_walked == 1 && n->n_walked == 1 && is_block(&m->main) &&
+         is_block(&n->main) && cpu_quant_joins(&m->main, &n->main);
+}
+
+static rlx_status matmul_run_joined(const cpu_call *const *calls, size_t n) {
+  cpu_product products[CPU_MOST_JOINED];
+  const cpu_product *list[CPU_MOST_JOINED];
+  for (size_t i = 0; i < n; i++) {
+    products[i] = ((const matmul *)calls[i]->prepared)->main;
+    products[i].pool = calls[i]->pool;
+    list[i] = &products[i];
+  }
+  cpu_quant_products(list, n);
+  return RLX_OK;
+}
+
+const cpu_kernel cpu_matmul_kernel = {.claim = matmul_claim,
+                                      .prepare = matmul_prepare,
+                                      .run = matmul_run,
+                                      .joins = matmul_joins,
+                                      .run_joined = matmul_run_joined,
+                                      .takes_layouts = true};

@@ -46,6 +46,10 @@ struct cpu_product {
   void *work; /* aligned to 64; as many bytes as the claim asked for (for any m up to the claim's) */
   rlx_pool *pool;
 
+  /* Where b is a block type: a further product that cpu_quant_joins this one, of the same n and without a `then`, whose
+   * part of out is computed right after this one's. NULL: none. */
+  const cpu_product *then;
+
   /* For gemm.c alone; zero where b is a block type. Further products of the same m and n (what concerns out and pool is
    * this one's). The sums of `plus`, which has work of its own, are added to these before the bias; what is stored is
    * multiplied by those of `times`, which has this one's a, sizes and work. */

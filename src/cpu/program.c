@@ -3,7 +3,11 @@
  * Creating one looks up each step's kernel, checks that it claims the node as it is now bound, resolves its windows to
  * pointers and lets the kernel prepare. A run is then a loop that calls functions: it allocates nothing. What changes
  * from run to run (the draw number, the threads) is written into each call, which is why a program runs in one thread
- * at a time. */
+ * at a time.
+ *
+ * Steps that follow each other may run as one where their kernel says it pays (the query, key and value of a layer: one
+ * rounding of what they share, one meeting of the threads). The plan knows nothing of it, so it is done only where no
+ * member writes what another reads or where the first one works. A profile times every step by itself. */
 #include "base/arith.h"
 #include "base/log.h"
 #include "cpu/move.h"
@@ -12,7 +16,9 @@ typedef struct cpu_step {
   cpu_call call;
   cpu_run_fn run; /* NULL: a copy, or nothing to do */
   rlx_node node;
-  size_t copy_bytes; /* from call.in[0] to call.out */
+  size_t copy_bytes;             /* from call.in[0] to call.out */
+  const cpu_call *const *joined; /* its call and those of the n_joined - 1 steps after it, which run with it; or NULL */
+  size_t n_joined;
 } cpu_step;
 
 struct rlx_program {
@@ -129,6 +135,44 @@ static rlx_status bind_node(rlx_program *p, const cpu_device *d, const rlx_progr
   return k->prepare ? k->prepare(&s->call, &p->memory) : RLX_OK;
 }
 
+/* ---- joining steps ---- */
+
+static bool meet(const rlx_bound *a, const rlx_bound *b) {
+  return a->block && a->block == b->block && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+/* Whether a writes what b reads or writes. */
+static bool disturbs(const rlx_bound_step *a, const rlx_bound_step *b) {
+  for (uint32_t i = 0; i < b->n_in; i++)
+    if (meet(&a->out[0], &b->in[i])) return true;
+  return meet(&a->out[0], &b->out[0]);
+}
+
+/* Whether step n may run together with those from `first` on. */
+static bool may_join(const rlx_program *p, const rlx_program_desc *desc, size_t first, size_t n) {
+  const cpu_step *a = &p->steps[first], *b = &p->steps[n];
+  const cpu_kernel *k = a->run ? cpu_kernel_get(a->call.node->op) : NULL;
+  if (!k || !k->joins || !b->run || cpu_kernel_get(b->call.node->op) != k) return false;
+  const rlx_bound_step *steps = desc->steps;
+  for (size_t i = first; i < n; i++)
+    if (disturbs(&steps[i], &steps[n]) || disturbs(&steps[n], &steps[i])) return false;
+  return !meet(&steps[n].out[0], &steps[first].work) && k->joins(&a->call, &b->call);
+}
+
+static rlx_status join_steps(rlx_program *p, const rlx_program_desc *desc) {
+  for (size_t first = 0, n; first < p->n_steps; first += n) {
+    cpu_step *s = &p->steps[first];
+    for (n = 1; n < CPU_MOST_JOINED && first + n < p->n_steps && may_join(p, desc, first, first + n);) n++;
+    if (n == 1 || meet(&desc->steps[first].out[0], &desc->steps[first].work)) continue;
+    const cpu_call **calls = rlx_bump_array(&p->memory, const cpu_call *, n);
+    if (!calls) return RLX_FAIL(RLX_NO_MEMORY, "%zu joined steps", n);
+    for (size_t i = 0; i < n; i++) calls[i] = &p->steps[first + i].call;
+    s->joined = calls;
+    s->n_joined = n;
+  }
+  return RLX_OK;
+}
+
 static rlx_status create_steps(rlx_program *p, const cpu_device *d, const rlx_program_desc *desc) {
   size_t bytes;
   if (!rlx_mul_size(desc->n_steps ? desc->n_steps : 1, sizeof *p->steps, &bytes) ||
@@ -142,7 +186,7 @@ static rlx_status create_steps(rlx_program *p, const cpu_device *d, const rlx_pr
     if (!status) status = b->copy ? bind_copy(b, s) : bind_node(p, d, desc, b, s);
     if (status) return frame(p, status, b->node);
   }
-  return RLX_OK;
+  return join_steps(p, desc);
 }
 
 rlx_status cpu_program_create(rlx_device *d, const rlx_program_desc *desc, rlx_program **out) {
@@ -177,15 +221,27 @@ static rlx_status run_step(cpu_step *s, const rlx_run_args *args) {
   return RLX_OK;
 }
 
+/* The step and those it is joined with: s[0] .. s[n_joined - 1]. */
+static rlx_status run_joined(cpu_step *s, const rlx_run_args *args) {
+  for (size_t i = 0; i < s->n_joined; i++) {
+    s[i].call.draw = args->draw;
+    s[i].call.pool = args->pool;
+  }
+  return cpu_kernel_get(s->call.node->op)->run_joined(s->joined, s->n_joined);
+}
+
 rlx_status cpu_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
   if (first > p->n_steps || n_steps > p->n_steps - first)
     return RLX_FAIL(RLX_INVALID, "%zu steps from %zu: the program has %zu", n_steps, first, p->n_steps);
-  for (size_t i = 0; i < n_steps; i++) {
+  bool is_timed = args->begin_ns || args->end_ns;
+  for (size_t i = 0, n; i < n_steps; i += n) {
     cpu_step *s = &p->steps[first + i];
+    bool joins = s->joined && s->n_joined <= n_steps - i && !is_timed;
+    n = joins ? s->n_joined : 1;
     if (args->cancel && args->cancel(args->cancel_user))
       return frame(p, RLX_FAIL(RLX_CANCELLED, "stopped by the caller"), s->node);
     if (args->begin_ns) args->begin_ns[i] = rlx_now_ns();
-    rlx_status status = run_step(s, args);
+    rlx_status status = joins ? run_joined(s, args) : run_step(s, args);
     if (status) return frame(p, status, s->node);
     if (args->end_ns) args->end_ns[i] = rlx_now_ns();
   }

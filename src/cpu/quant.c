@@ -4,6 +4,10 @@
  * rows of a, a tile at a time, over them: the groups stay in the nearer caches, a tile of a is short. Where the weight is
  * not packed, or its last rows do not make a group, a task packs a few blocks at a time on its stack.
  *
+ * Products of one a with several weights (the query, key and value of a layer; its gate and up) run together: a is rounded
+ * once, and their groups are cut into tasks as if they were one weight, so that threads meet once and none is too small to
+ * be cut.
+ *
  * Blocks that run along n: a task takes up to 256 columns, decodes the weight row by row, and adds it to its sums times an
  * element of a. It is exact, and slow as decoding is; files do not have weights that way. */
 #include "cpu/quant.h"
@@ -56,7 +60,9 @@ bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out) {
 /* ---- what a task knows ---- */
 
 typedef struct quant_run {
-  const cpu_product *p;
+  const cpu_product *p; /* the first, which has what they share: a, its rows, the type of the weights */
+  const cpu_product *const *all;
+  size_t n_all;
   const cpu_quant_table *table;
   const cpu_quant_exact_table *exact;
   size_t block_elements, block_bytes;
@@ -117,11 +123,12 @@ static tile make_tile(const quant_run *q, size_t first, bool exact) {
   return t;
 }
 
-/* The products of a tile with group g, by one of the inner loops. */
-static void dot_group(const quant_run *q, size_t g, cpu_quant_dot_fn *dot, const void *const *rows, sums_of_row *sums) {
-  const cpu_product_shape *s = &q->p->shape;
+/* The products of a tile with group g of p's weight, by one of the inner loops. */
+static void dot_group(const quant_run *q, const cpu_product *p, size_t g, cpu_quant_dot_fn *dot,
+                      const void *const *rows, sums_of_row *sums) {
+  const cpu_product_shape *s = &p->shape;
   size_t first = g * CPU_QUANT_ROWS, n_rows = s->n - first < CPU_QUANT_ROWS ? s->n - first : CPU_QUANT_ROWS;
-  const uint8_t *b = (const uint8_t *)q->p->b + first * q->row_bytes;
+  const uint8_t *b = (const uint8_t *)p->b + first * q->row_bytes;
   if (s->b_layout == CPU_LAYOUT_QUANT_ROWS && n_rows == CPU_QUANT_ROWS) {
     dot(b, q->n_blocks, rows, s->k, 0, sums);
     return;
@@ -135,28 +142,40 @@ static void dot_group(const quant_run *q, size_t g, cpu_quant_dot_fn *dot, const
   }
 }
 
-/* The groups begin .. end for all rows of a. */
-static void run_groups(void *user, size_t begin, size_t end, unsigned thread) {
-  (void)thread;
-  const quant_run *q = user;
-  const cpu_product_shape *s = &q->p->shape;
+/* The groups begin .. end of p for all rows of a. */
+static void run_groups(const quant_run *q, const cpu_product *p, size_t begin, size_t end) {
+  const cpu_product_shape *s = &p->shape;
   bool exact = !q->rounded;
   cpu_quant_dot_fn *const *dots = exact ? q->exact->dot[s->b_type] : q->table->dot[s->b_type];
   for (size_t i = 0; i < s->m;) {
     tile t = make_tile(q, i, exact);
     for (size_t g = begin; g < end; g++) {
       _Alignas(64) sums_of_row sums[CPU_QUANT_TILE_MAX] = {0};
-      dot_group(q, g, dots[t.kind], t.row, sums);
+      dot_group(q, p, g, dots[t.kind], t.row, sums);
       size_t column = g * CPU_QUANT_ROWS, n = s->n - column < CPU_QUANT_ROWS ? s->n - column : CPU_QUANT_ROWS;
       for (size_t r = 0; r < t.n; r++) {
         if (!exact && q->runs_exact[i + r]) {
           memset(sums[r], 0, sizeof sums[r]);
-          dot_group(q, g, q->exact->dot[s->b_type][0], (const void *[]){a_row(q->p, i + r)}, sums + r);
+          dot_group(q, p, g, q->exact->dot[s->b_type][0], (const void *[]){a_row(q->p, i + r)}, sums + r);
         }
-        finish(q->p, i + r, column, sums[r], n);
+        finish(p, i + r, column, sums[r], n);
       }
     }
     i += t.n;
+  }
+}
+
+static size_t groups_of(const cpu_product *p) { return (p->shape.n + CPU_QUANT_ROWS - 1) / CPU_QUANT_ROWS; }
+
+/* The groups of all products, counted one after the other. */
+static void run_units(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const quant_run *q = user;
+  for (size_t i = 0, at = 0; i < q->n_all; i++) {
+    size_t n = groups_of(q->all[i]), from = begin > at ? begin - at : 0, to = end > at ? end - at : 0;
+    if (to > n) to = n;
+    for (const cpu_product *p = q->all[i]; p && from < to; p = p->then) run_groups(q, p, from, to);
+    at += n;
   }
 }
 
@@ -171,8 +190,10 @@ static void run_along_k(quant_run *q) {
   /* Nanoseconds, about: the weights from memory, or the products where there are many rows. */
   double cost =
     (double)(q->row_bytes * CPU_QUANT_ROWS) * 0.08 + (double)s->m * (double)s->k * (q->rounded ? 0.15 : 0.6);
-  size_t n_groups = (s->n + CPU_QUANT_ROWS - 1) / CPU_QUANT_ROWS;
-  cpu_parallel(q->p->pool, n_groups, cpu_grain(n_groups, cost), run_groups, q);
+  size_t n_groups = 0;
+  for (size_t i = 0; i < q->n_all; i++) n_groups += groups_of(q->all[i]);
+  if (q->p->then) cost *= 2;
+  cpu_parallel(q->p->pool, n_groups, cpu_grain(n_groups, cost), run_units, q);
 }
 
 /* ---- blocks along n ---- */
@@ -206,17 +227,28 @@ static void run_along_n(quant_run *q) {
   cpu_parallel(q->p->pool, n_spans, cpu_grain(n_spans, cost), run_spans, q);
 }
 
-void cpu_quant_product(const cpu_product *p) {
+bool cpu_quant_joins(const cpu_product *a, const cpu_product *b) {
+  const cpu_product_shape *s = &a->shape, *t = &b->shape;
+  return a->a == b->a && a->a_row == b->a_row && a->rows == b->rows && s->m == t->m && s->k == t->k &&
+         s->b_type == t->b_type && s->trans_b && t->trans_b && is_rounded(s) == is_rounded(t) && s->isa == t->isa;
+}
+
+void cpu_quant_products(const cpu_product *const *list, size_t n) {
+  const cpu_product *p = list[0];
   const cpu_product_shape *s = &p->shape;
-  if (s->m == 0 || s->n == 0) return;
   const rlx_dtype_info *info = rlx_dtype_describe(s->b_type);
   quant_run q = {.p = p,
+                 .all = list,
+                 .n_all = n,
                  .table = cpu_quant(s->isa),
                  .exact = cpu_quant_exact(s->isa),
                  .block_elements = info->block_elements,
                  .block_bytes = info->block_bytes,
                  .n_blocks = (s->trans_b ? s->k : s->n) / info->block_elements};
   q.row_bytes = q.n_blocks * q.block_bytes;
+  if (s->m == 0) return;
   if (s->trans_b) run_along_k(&q);
-  else run_along_n(&q);
+  else if (s->n > 0) run_along_n(&q);
 }
+
+void cpu_quant_product(const cpu_product *p) { cpu_quant_products(&p, 1); }

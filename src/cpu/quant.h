@@ -18,6 +18,10 @@ enum { CPU_LAYOUT_QUANT_ROWS = CPU_LAYOUT_QUANT + 1 };
 bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out);
 void cpu_quant_product(const cpu_product *p);
 uint64_t cpu_quant_matrix_bytes(const cpu_product_shape *s);
+/* Whether products with different weights share all that concerns a; and such products, run together in the first one's
+ * work memory and pool. */
+bool cpu_quant_joins(const cpu_product *a, const cpu_product *b);
+void cpu_quant_products(const cpu_product *const *list, size_t n);
 
 /* ---- layout ---- */
 
