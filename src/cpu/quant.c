@@ -76,16 +76,20 @@ typedef struct quant_run {
 static size_t row_of(const cpu_product *p, size_t i) { return p->rows ? p->rows[i] : i; }
 static const float *a_row(const cpu_product *p, size_t i) { return (const float *)p->a + row_of(p, i) * p->a_row; }
 
-/* Columns j .. j + n of row i of the result. */
-static void finish(const cpu_product *p, size_t i, size_t j, const float *sums, size_t n) {
+/* Columns j .. j + n of `rows` rows of the result from row i on; sums lie `row` floats apart. */
+static void finish(const cpu_product *p, size_t i, size_t rows, size_t j, const float *sums, size_t row, size_t n) {
   const cpu_gemm_table *gemm = cpu_gemm(p->shape.isa);
+  _Alignas(64) float tile[CPU_QUANT_TILE_MAX * CPU_GEMM_MAX_NR];
   for (size_t c = 0; c < n; c += gemm->nr) {
-    cpu_gemm_store store = {.out = (float *)p->out + row_of(p, i) * p->out_row + j + c,
+    size_t count = n - c < gemm->nr ? n - c : gemm->nr;
+    cpu_gemm_store store = {.out = (float *)p->out + (p->rows ? 0 : i * p->out_row) + j + c,
                             .out_row = p->out_row,
+                            .rows = p->rows ? p->rows + i : NULL,
                             .bias = p->bias ? (const float *)p->bias + j + c : NULL,
                             .act = p->act,
                             .store = p->store};
-    gemm->finish[RLX_F32](sums + c, 1, n - c < gemm->nr ? n - c : gemm->nr, &store);
+    for (size_t r = 0; r < rows; r++) memcpy(tile + r * gemm->nr, sums + r * row + c, count * sizeof *sums);
+    gemm->finish[RLX_F32](tile, rows, count, &store);
   }
 }
 
@@ -100,6 +104,11 @@ static void round_rows(void *user, size_t begin, size_t end, unsigned thread) {
 /* ---- blocks along k ---- */
 
 typedef float sums_of_row[CPU_QUANT_ROWS];
+enum {
+  PAIR = 2,      /* groups whose sums go to the result together: as many columns as the widest tile that finish has */
+  MANY_ROWS = 8, /* from here on a task has at least FEW_GROUPS, so that a row is read for all of them */
+  FEW_GROUPS = 4
+};
 
 /* Rows of a that go over the weights together. A tile that lacks rows repeats its last one. */
 typedef struct tile {
@@ -142,25 +151,32 @@ static void dot_group(const quant_run *q, const cpu_product *p, size_t g, cpu_qu
   }
 }
 
-/* The groups begin .. end of p for all rows of a. */
-static void run_groups(const quant_run *q, const cpu_product *p, size_t begin, size_t end) {
+/* A tile of rows with PAIR groups, and on to the result. */
+static void run_pair(const quant_run *q, const cpu_product *p, const tile *t, size_t g, size_t n_groups) {
   const cpu_product_shape *s = &p->shape;
   bool exact = !q->rounded;
   cpu_quant_dot_fn *const *dots = exact ? q->exact->dot[s->b_type] : q->table->dot[s->b_type];
-  for (size_t i = 0; i < s->m;) {
-    tile t = make_tile(q, i, exact);
-    for (size_t g = begin; g < end; g++) {
-      _Alignas(64) sums_of_row sums[CPU_QUANT_TILE_MAX] = {0};
-      dot_group(q, p, g, dots[t.kind], t.row, sums);
-      size_t column = g * CPU_QUANT_ROWS, n = s->n - column < CPU_QUANT_ROWS ? s->n - column : CPU_QUANT_ROWS;
-      for (size_t r = 0; r < t.n; r++) {
-        if (!exact && q->runs_exact[i + r]) {
-          memset(sums[r], 0, sizeof sums[r]);
-          dot_group(q, p, g, q->exact->dot[s->b_type][0], (const void *[]){a_row(q->p, i + r)}, sums + r);
-        }
-        finish(p, i + r, column, sums[r], n);
+  _Alignas(64) float wide[CPU_QUANT_TILE_MAX][PAIR * CPU_QUANT_ROWS];
+  for (size_t h = 0; h < n_groups; h++) {
+    _Alignas(64) sums_of_row sums[CPU_QUANT_TILE_MAX] = {0};
+    dot_group(q, p, g + h, dots[t->kind], t->row, sums);
+    for (size_t r = 0; r < t->n; r++) {
+      if (!exact && q->runs_exact[t->first + r]) {
+        memset(sums[r], 0, sizeof sums[r]);
+        dot_group(q, p, g + h, q->exact->dot[s->b_type][0], (const void *[]){a_row(q->p, t->first + r)}, sums + r);
       }
+      memcpy(wide[r] + h * CPU_QUANT_ROWS, sums[r], sizeof sums[r]);
     }
+  }
+  size_t column = g * CPU_QUANT_ROWS, n = n_groups * CPU_QUANT_ROWS;
+  finish(p, t->first, t->n, column, wide[0], PAIR * CPU_QUANT_ROWS, s->n - column < n ? s->n - column : n);
+}
+
+/* The groups begin .. end of p for all rows of a. */
+static void run_groups(const quant_run *q, const cpu_product *p, size_t begin, size_t end) {
+  for (size_t i = 0; i < p->shape.m;) {
+    tile t = make_tile(q, i, !q->rounded);
+    for (size_t g = begin; g < end; g += PAIR) run_pair(q, p, &t, g, end - g < PAIR ? end - g : PAIR);
     i += t.n;
   }
 }
@@ -193,7 +209,9 @@ static void run_along_k(quant_run *q) {
   size_t n_groups = 0;
   for (size_t i = 0; i < q->n_all; i++) n_groups += groups_of(q->all[i]);
   if (q->p->then) cost *= 2;
-  cpu_parallel(q->p->pool, n_groups, cpu_grain(n_groups, cost), run_units, q);
+  size_t grain = cpu_grain(n_groups, cost);
+  if (s->m >= MANY_ROWS && grain < FEW_GROUPS) grain = FEW_GROUPS;
+  cpu_parallel(q->p->pool, n_groups, grain, run_units, q);
 }
 
 /* ---- blocks along n ---- */
@@ -215,7 +233,7 @@ static void run_spans(void *user, size_t begin, size_t end, unsigned thread) {
         if (rlx_quant_decode(s->b_type, b + k * q->row_bytes, w, n) != RLX_OK) return; /* whole blocks: it does not */
         for (size_t r = 0; r < rows; r++) q->table->add_scaled(sums[r], w, a_row(q->p, i + r)[k], n);
       }
-      for (size_t r = 0; r < rows; r++) finish(q->p, i + r, j, sums[r], n);
+      for (size_t r = 0; r < rows; r++) finish(q->p, i + r, 1, j, sums[r], SPAN, n);
     }
   }
 }
