@@ -31,6 +31,8 @@ def a_text_and_what_is_told():
     model()
     found = rlx_json("generate", "m.gguf", "-p", "the cab", "-n", "12", "--ignore-end", *ON_CPU)
     equal((found["tokens"], found["ended"]), (12, "length"), "tokens")
+    told = rlx("tokenize", "m.gguf", "--decode", stdin=" ".join(map(str, found["ids"])).encode(), expect=0).out
+    equal((len(found["ids"]), told.strip("\n")), (12, found["text"].strip("\n")), "their numbers")
     check(found["prompt_tokens"] >= 3 and found["text"] and found["weights"] > 0 and found["state"] > 0, found)
     shown = rlx("generate", "m.gguf", "-p", "the cab", "-n", "12", "--ignore-end", *ON_CPU, expect=0)
     equal(shown.out.encode(), ("the cab" + found["text"] + "\n").encode(), "text on standard output")

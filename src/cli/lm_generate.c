@@ -1,5 +1,6 @@
 /* rlx generate: continues a text. The text goes to standard output as it comes, speed and memory to standard error. An
  * interrupt ends it after the token that is being computed, and what was written stays. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,9 +50,14 @@ static bool is_interrupted(void *user) {
 }
 
 static void print_json(const rlx_lm *lm, const text_out *o, const rlx_lm_stats *stats) {
+  size_t n;
+  const int32_t *ids = rlx_lm_tokens(lm, 0, &n);
   printf("{\"text\":");
   cli_print_quoted(o->v ? o->v : "");
-  printf(",");
+  printf(",\"ids\":[");
+  for (size_t i = n < stats->tokens ? 0 : n - stats->tokens, first = i; i < n; i++)
+    printf("%s%" PRId32, i == first ? "" : ",", ids[i]);
+  printf("],");
   cli_lm_json(lm, stats);
   printf("}\n");
 }
