@@ -16,6 +16,14 @@ TEST(fuse_matmul_bias_activation) {
     BECOMES(X "%w = param \"w\" : f32[4,3]; %m = matmul(%x, %w) {trans_b=true}; %r = tanh(%m); " Y(r),
             X "%w = param \"w\" : f32[4,3]; %r = fused_matmul_bias_act(%x, %w) {trans_b=true, act=tanh}; " Y(r),
             .tolerance = 1e-5),
+    /* a bias with axes of size 1: the residual of a single row */
+    BECOMES("%x = input \"x\" : f32[1,1,3]; %k = input \"k\" : f32[1,1,4]; " W
+            "%m = matmul(%x, %w); %r = add(%k, %m); " Y(r),
+            "%x = input \"x\" : f32[1,1,3]; %k = input \"k\" : f32[1,1,4]; " W
+            "%b = reshape(%k) {shape=[4]}; %r = fused_matmul_bias_act(%x, %w, %b); " Y(r),
+            .tolerance = 1e-5),
+    /* more axes than the product, or rows of its own */
+    STAYS(X W "%k = param \"k\" : f32[1,1,4]; %m = matmul(%x, %w); %a = add(%m, %k); " Y(a), .tolerance = 1e-5),
     /* read twice, an output itself, a bias that is not one per column, an activation that the op lacks */
     STAYS(X W BIAS "%m = matmul(%x, %w); %a = add(%m, %k); %d = reduce_sum(%m); output \"a\" = %a; "
                    "output \"d\" = %d",

@@ -121,6 +121,10 @@ typedef struct qkv {
   rlx_node q, k, v; /* [B, T, heads, head] */
 } qkv;
 
+static rlx_node heads_of(lm_build *b, rlx_node all, int64_t first, int64_t n) {
+  return rlx_narrow(b->g, all, 2, first, n);
+}
+
 /* As one product where the weights are joined (join.c), else as three. */
 static qkv project(lm_build *b, uint32_t layer, rlx_node x) {
   const lm_config *c = b->c;
@@ -129,13 +133,20 @@ static qkv project(lm_build *b, uint32_t layer, rlx_node x) {
                  split_heads(b, lm_linear(b, "blk.%.attn_k", layer, x), c->kv_heads),
                  split_heads(b, lm_linear(b, "blk.%.attn_v", layer, x), c->kv_heads)};
   rlx_node all = split_heads(b, lm_linear(b, "blk.%.attn_qkv", layer, x), c->heads + 2 * c->kv_heads);
-  return (qkv){rlx_narrow(b->g, all, 2, 0, c->heads), rlx_narrow(b->g, all, 2, c->heads, c->kv_heads),
-               rlx_narrow(b->g, all, 2, c->heads + c->kv_heads, c->kv_heads)};
+  return (qkv){heads_of(b, all, 0, c->heads), heads_of(b, all, c->heads, c->kv_heads),
+               heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
 }
 
-rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
+/* Of one token q and k lie one after the other, so both turn in one go; of several tokens they would have to be copied. */
+static qkv project_and_turn(lm_build *b, uint32_t layer, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
-  bool is_local = c->is_local && c->is_local[layer];
+  bool is_joined = lm_weight_node(b, "blk.%.attn_qkv.weight", layer) != RLX_NONE;
+  if (is_joined && !c->norms_heads && c->rotated && b->sequences * b->tokens == 1) {
+    rlx_node all = split_heads(b, lm_linear(b, "blk.%.attn_qkv", layer, x), c->heads + 2 * c->kv_heads);
+    rlx_node turned = turn(b, heads_of(b, all, 0, c->heads + c->kv_heads), is_local);
+    return (qkv){heads_of(b, turned, 0, c->heads), heads_of(b, turned, c->heads, c->kv_heads),
+                 heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
+  }
   qkv h = project(b, layer, x);
   if (c->norms_heads) {
     h.q = lm_rms_norm(b, "blk.%.attn_q_norm", layer, h.q);
@@ -145,6 +156,13 @@ rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
     h.q = turn(b, h.q, is_local);
     h.k = turn(b, h.k, is_local);
   }
+  return h;
+}
+
+rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
+  const lm_config *c = b->c;
+  bool is_local = c->is_local && c->is_local[layer];
+  qkv h = project_and_turn(b, layer, x, is_local);
   return lm_linear(b, "blk.%.attn_output", layer, lm_attend(b, layer, h.q, h.k, h.v));
 }
 

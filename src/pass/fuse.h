@@ -95,11 +95,14 @@ static inline const rlx_node_rec *rlx_fuse_inner(const rlx_fuse *f, rlx_node id,
 }
 
 static inline void rlx_match_add(rlx_match *m, rlx_node node) { m->in[m->n_in++] = (rlx_fuse_in){.node = node}; }
+static inline void rlx_match_add_in(rlx_match *m, rlx_fuse_in in) { m->in[m->n_in++] = in; }
 static inline void rlx_match_take(rlx_match *m, rlx_node inner) { m->inner[m->n_inner++] = inner; }
 
-/* A product with a bias per column: add(matmul, bias) in either order, or the matmul alone; its nodes are taken. */
+/* A product with a bias per column: add(matmul, bias) in either order, or the matmul alone; its nodes are taken. A bias may have
+ * axes of size 1 before its columns: so the residual of a single row is one. */
 typedef struct rlx_product_match {
-  rlx_node a, b, bias;
+  rlx_node a, b;
+  rlx_fuse_in bias;
   bool trans_b;
 } rlx_product_match;
 /* is_root: the node itself is not an inner one. */

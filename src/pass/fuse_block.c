@@ -121,8 +121,8 @@ bool rlx_fuse_attention_block(rlx_fuse *f, rlx_node root, rlx_match *m) {
   rlx_match_add(m, joint.a);
   rlx_match_add(m, joint.b);
   rlx_match_add(m, out.b);
-  rlx_match_add(m, joint.bias);
-  rlx_match_add(m, out.bias);
+  rlx_match_add_in(m, joint.bias);
+  rlx_match_add_in(m, out.bias);
   while (!m->in[m->n_in - 1].node) m->n_in--;
   return true;
 }

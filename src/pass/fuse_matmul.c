@@ -23,12 +23,24 @@ static int32_t activation_of(rlx_op op) {
 
 static bool is_bias_of(const rlx_fuse *f, rlx_node bias, rlx_node product) {
   const rlx_dims *b = rlx_fuse_shape(f, bias), *p = rlx_fuse_shape(f, product);
-  return b->n == 1 && b->v[0] == p->v[p->n - 1];
+  for (int i = 0; i + 1 < b->n; i++)
+    if (b->v[i] != 1) return false;
+  return b->n >= 1 && b->n <= p->n && b->v[b->n - 1] == p->v[p->n - 1];
 }
 
-static bool read_product(rlx_match *m, rlx_node id, bool take, const rlx_node_rec *matmul, rlx_node bias,
-                         rlx_product_match *out) {
-  *out = (rlx_product_match){matmul->in[0], matmul->in[1], bias, RLX_ATTRS(matmul, matmul)->trans_b};
+/* The bias [N]. */
+static rlx_fuse_in bias_in(const rlx_fuse *f, rlx_node bias) {
+  rlx_fuse_in in = {.node = bias};
+  if (!bias) return in;
+  const rlx_dims *b = rlx_fuse_shape(f, bias);
+  in.reshaped = b->n > 1;
+  in.shape = RLX_DIMS(b->v[b->n - 1]);
+  return in;
+}
+
+static bool read_product(const rlx_fuse *f, rlx_match *m, rlx_node id, bool take, const rlx_node_rec *matmul,
+                         rlx_node bias, rlx_product_match *out) {
+  *out = (rlx_product_match){matmul->in[0], matmul->in[1], bias_in(f, bias), RLX_ATTRS(matmul, matmul)->trans_b};
   if (take) rlx_match_take(m, id);
   return true;
 }
@@ -36,13 +48,13 @@ static bool read_product(rlx_match *m, rlx_node id, bool take, const rlx_node_re
 bool rlx_fuse_product(rlx_fuse *f, rlx_node id, bool is_root, rlx_match *m, rlx_product_match *out) {
   const rlx_node_rec *n = rlx_fuse_at(f, id);
   if (!is_root && !rlx_fuse_may_take(f, id)) return false;
-  if (n->op == RLX_OP_matmul) return read_product(m, id, !is_root, n, RLX_NONE, out);
+  if (n->op == RLX_OP_matmul) return read_product(f, m, id, !is_root, n, RLX_NONE, out);
   if (n->op != RLX_OP_add) return false;
   for (int side = 0; side < 2; side++) {
     const rlx_node_rec *matmul = rlx_fuse_inner(f, n->in[side], RLX_OP_matmul);
     if (!matmul || !is_bias_of(f, n->in[1 - side], n->in[side])) continue;
     if (!is_root) rlx_match_take(m, id);
-    return read_product(m, n->in[side], true, matmul, n->in[1 - side], out);
+    return read_product(f, m, n->in[side], true, matmul, n->in[1 - side], out);
   }
   return false;
 }
@@ -65,7 +77,7 @@ bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
   m->attrs.fused_matmul_bias_act_ = (rlx_attrs_fused_matmul_bias_act){.trans_b = p.trans_b, .act = act};
   rlx_match_add(m, p.a);
   rlx_match_add(m, p.b);
-  if (p.bias) rlx_match_add(m, p.bias);
+  if (p.bias.node) rlx_match_add_in(m, p.bias);
   return true;
 }
 
