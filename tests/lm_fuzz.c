@@ -94,6 +94,7 @@ void lm_fuzz_file(const uint8_t *data, size_t bytes, const char *ending) {
   uint32_t more;
   rlx_status s = rlx_file_check(f, NULL, &more);
   if (s != RLX_OK && s != RLX_INVALID) fail("a check that ended otherwise");
-  if (strcmp(ending, "json") != 0) check_again(f);
+  if (strcmp(ending, "json") != 0 && data[bytes - 1] % 8 == bytes % 8)
+    check_again(f); /* writing is slow: some of them */
   rlx_file_close(f);
 }

@@ -155,6 +155,50 @@ static rlx_status file_work(void *user) {
   return RLX_OK;
 }
 
+TEST(bytes_are_read_by_place) {
+  CHECK(folder_begin());
+  int fd;
+  size_t bytes;
+  char got[4] = {0};
+  CHECK_OK(rlx_file_write(folder_path("a"), "0123456789", 10));
+  CHECK_OK(rlx_fd_open(folder_path("a"), &fd, &bytes));
+  CHECK_EQ_INT(bytes, 10);
+  CHECK_OK(rlx_fd_read(fd, "a", 7, got, 3));
+  CHECK_EQ_STR(got, "789");
+  CHECK_OK(rlx_fd_read(fd, "a", 10, got, 0));
+  CHECK_FAILS(rlx_fd_read(fd, "a", 8, got, 3), RLX_IO, "'a' ends at byte 10, 1 bytes too early");
+  CHECK_FAILS(rlx_fd_read(fd, "a", UINT64_MAX, got, 1), RLX_INVALID, "no file has a byte");
+  rlx_fd_close(fd);
+  CHECK_FAILS(rlx_fd_open(folder_path("absent"), &fd, &bytes), RLX_NOT_FOUND, "absent");
+  rlx_fd_close(fd);
+}
+
+TEST(a_draft_is_a_whole_file_or_none) {
+  CHECK(folder_begin());
+  rlx_draft d;
+  char *text;
+  size_t bytes;
+  CHECK_OK(rlx_file_write(folder_path("a"), "old", 3));
+  CHECK_OK(rlx_draft_begin(&d, folder_path("a")));
+  CHECK_OK(rlx_draft_write(&d, "ne", 2));
+  rlx_draft_discard(&d);
+  rlx_draft_discard(&d); /* again is fine */
+  CHECK_EQ_INT(folder_count(), 1);
+  CHECK_OK(rlx_draft_begin(&d, folder_path("a")));
+  CHECK_OK(rlx_draft_write(&d, "ne", 2));
+  CHECK_OK(rlx_draft_write(&d, "w", 1));
+  CHECK_OK(rlx_file_read(folder_path("a"), 100, &text, &bytes));
+  bool is_old = strcmp(text, "old") == 0;
+  rlx_mem_free(text);
+  CHECK(is_old);
+  CHECK_OK(rlx_draft_commit(&d));
+  CHECK_OK(rlx_file_read(folder_path("a"), 100, &text, &bytes));
+  bool is_new = strcmp(text, "new") == 0;
+  rlx_mem_free(text);
+  CHECK(is_new && folder_count() == 1);
+  CHECK_FAILS(rlx_draft_begin(&d, folder_path("absent/a")), RLX_NOT_FOUND, "absent/a");
+}
+
 TEST(files_survive_failing_allocations) {
   if (access("/proc/self/status", R_OK) != 0) SKIP("there is no /proc");
   CHECK(folder_begin());
