@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "folder.h"
 #include "lm_models.h"
+#include "model/names.h"
 
 enum { TOKENS = 24 };
 
@@ -121,11 +122,21 @@ static rlx_status write_line(rlx_file_writer *w, const char *architecture, const
   return rlx_file_writer_meta(w, &m);
 }
 
-static rlx_status write_weight(const lm_model *m, size_t i, rlx_file_writer *w) {
-  const lm_weight *t = lm_model_weight(m, i);
-  void *data = rlx_mem_alloc(t->bytes);
-  rlx_status s = data ? lm_model_read(m, i, data) : RLX_FAIL(RLX_NO_MEMORY, "a weight");
-  if (!s) s = rlx_file_writer_bytes(w, data, t->bytes);
+/* Weights that the model joins are apart in files: the i-th of those, NULL past the end. */
+static const lm_source *source_at(const lm_model *m, size_t i) {
+  for (size_t k = 0; k < m->weights.n; k++) {
+    const lm_source *s = &m->weights.v[k];
+    size_t n = s->parts ? s->n_parts : 1;
+    if (i < n) return s->parts ? &s->parts[i] : s;
+    i -= n;
+  }
+  return NULL;
+}
+
+static rlx_status write_weight(const lm_model *m, const lm_source *t, rlx_file_writer *w) {
+  void *data = rlx_mem_alloc(t->weight.bytes);
+  rlx_status s = data ? lm_read_source(m, t, data) : RLX_FAIL(RLX_NO_MEMORY, "a weight");
+  if (!s) s = rlx_file_writer_bytes(w, data, t->weight.bytes);
   rlx_mem_free(data);
   return s;
 }
@@ -139,11 +150,10 @@ static rlx_status write_all(const lm_model *m, const char *architecture, const c
   for (size_t i = 0; lines[i]; i++)
     if (!is_overruled(lines, i, change)) RLX_TRY(write_line(w, architecture, lines[i]));
   if (change) RLX_TRY(write_line(w, architecture, change));
-  for (size_t i = 0; i < lm_model_weights(m); i++) {
-    const lm_weight *t = lm_model_weight(m, i);
-    RLX_TRY(rlx_file_writer_tensor(w, t->name, t->dtype, t->shape));
-  }
-  for (size_t i = 0; i < lm_model_weights(m); i++) RLX_TRY(write_weight(m, i, w));
+  const lm_source *t;
+  for (size_t i = 0; (t = source_at(m, i)); i++)
+    RLX_TRY(rlx_file_writer_tensor(w, t->weight.name, t->weight.dtype, t->weight.shape));
+  for (size_t i = 0; (t = source_at(m, i)); i++) RLX_TRY(write_weight(m, t, w));
   return rlx_file_writer_finish(w);
 }
 
