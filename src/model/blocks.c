@@ -91,13 +91,16 @@ static rlx_node turn(lm_build *b, rlx_node x, bool is_local) {
                                    .theta = is_local ? c->local_theta : c->theta});
 }
 
+static rlx_node to_cache(lm_build *b, rlx_node rows) {
+  return rlx_node_dtype(b->g, rows) == b->d->cache ? rows : rlx_cast(b->g, rows, b->d->cache);
+}
+
 /* The cache with these rows written where the sequences stand. */
 static rlx_node remember(lm_build *b, const char *kind, uint32_t layer, rlx_node rows) {
   char name[32];
   snprintf(name, sizeof name, "%s.%u", kind, (unsigned)layer);
-  rlx_dtype dtype = b->d->cache;
-  rlx_node cache = rlx_state(b->g, name, dtype, RLX_DIMS(b->sequences, b->d->context, b->c->kv_heads, b->c->head));
-  return rlx_update(b->g, cache, dtype == RLX_F32 ? rows : rlx_cast(b->g, rows, dtype), b->position, 1);
+  rlx_dims shape = RLX_DIMS(b->sequences, b->d->context, b->c->kv_heads, b->c->head);
+  return rlx_update(b->g, rlx_state(b->g, name, b->d->cache, shape), rows, b->position, 1);
 }
 
 static rlx_node join_heads(lm_build *b, rlx_node y) {
@@ -112,6 +115,8 @@ rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node
   if (c->is_local && c->is_local[layer] && c->window < b->d->context) how.window = c->window;
   how.causal = b->tokens > 1 || how.window;
   if (how.causal) how.kv_offset = b->position;
+  v = to_cache(b, v);
+  k = to_cache(b, k);
   k = remember(b, "k", layer, k);
   v = remember(b, "v", layer, v);
   return join_heads(b, rlx_attention(b->g, q, k, v, &how));
@@ -148,6 +153,7 @@ static qkv project_and_turn(lm_build *b, uint32_t layer, rlx_node x, bool is_loc
                  heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
   }
   qkv h = project(b, layer, x);
+  if (!c->family->is_encoder) h.v = to_cache(b, h.v); /* beside what is done to q and k: a GPU runs these together */
   if (c->norms_heads) {
     h.q = lm_rms_norm(b, "blk.%.attn_q_norm", layer, h.q);
     h.k = lm_rms_norm(b, "blk.%.attn_k_norm", layer, h.k);
