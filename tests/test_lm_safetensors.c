@@ -216,6 +216,29 @@ TEST(deep_and_long_values) {
   }
 }
 
+/* Typed lists: soon refused where they are longer than any vocabulary. */
+TEST(long_typed_lists) {
+  CHECK(folder_begin());
+  static const char head[] = "{\"__metadata__\":{\"rlx.types\":\"{\\\"k\\\":\\\"array of u8\\\"}\",\"k\":\"[";
+  enum { N = 3 << 20 };
+  size_t n = strlen(head);
+  char *text = malloc(n + 2 * N + 8);
+  CHECK(text);
+  memcpy(text, head, n);
+  for (int i = 0; i < N; i++, n += 2) memcpy(text + n, "1,", 2);
+  memcpy(text + n, "1]\"}}", 5);
+  FILE *file = fopen(folder_path("x.safetensors"), "wb");
+  uint64_t bytes = n + 5;
+  bool ok = file && fwrite(&bytes, 8, 1, file) == 1 && fwrite(text, 1, n + 5, file) == n + 5 && fclose(file) == 0;
+  free(text);
+  CHECK(ok);
+  rlx_file *f;
+  clock_t start = clock();
+  CHECK_FAILS(rlx_file_open(folder_path("x.safetensors"), NULL, &f), RLX_UNSUPPORTED,
+              "the metadata 'k': expected at most 2097152");
+  CHECK((double)(clock() - start) / CLOCKS_PER_SEC < (TEST_IS_SANITIZED ? 10.0 : 1.5));
+}
+
 TEST(every_byte_changed) {
   CHECK(folder_begin());
   static const unsigned char flips[] = {0x01, 0x20, 0x80, 0xff};

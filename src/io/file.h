@@ -15,7 +15,7 @@
 #include "rlx/lm.h"
 
 enum {
-  FILE_MOST_HEAD = 256 << 20,     /* bytes of a GGUF's metadata and tensor list */
+  FILE_MOST_HEAD = 128 << 20,     /* bytes of a GGUF's metadata and tensor list */
   FILE_MOST_JSON = 100 * 1000000, /* bytes of a safetensors header, of an index, of any JSON file of a folder */
   FILE_MOST_TENSORS = 1 << 18,
   FILE_MOST_METAS = 1 << 16,
@@ -23,6 +23,7 @@ enum {
   FILE_MOST_PARTS = 10000,
   FILE_MOST_LISTS = 1 << 16, /* lists of a GGUF, those inside lists too */
   FILE_MOST_DEPTH = 8,       /* lists in lists */
+  FILE_MOST_TYPED = 1 << 21, /* elements of lists in a safetensors' metadata */
 };
 
 /* ---- GGUF's values: file_meta.c ---- */

@@ -18,6 +18,7 @@ typedef struct typed {
   rlx_file *f;
   rlx_str bytes;           /* keys and values, as a GGUF has them */
   RLX_ARRAY(size_t) which; /* of the file's metadata, in that order */
+  size_t n_elements;       /* of lists */
 } typed;
 
 /* ---- One value ---- */
@@ -74,7 +75,8 @@ static rlx_status add_value(rlx_str *s, gguf_type type, json_text text) {
   return status;
 }
 
-static rlx_status add_list(rlx_str *s, gguf_type type, json_text text) {
+static rlx_status add_list(typed *t, gguf_type type, json_text text) {
+  rlx_str *s = &t->bytes;
   json_walk w = json_walk_begin(text, text.v);
   json_text element;
   uint64_t n = 0;
@@ -84,6 +86,8 @@ static rlx_status add_list(rlx_str *s, gguf_type type, json_text text) {
   for (;; n++) {
     RLX_TRY(json_walk_element(&w, &element));
     if (!element.v) break;
+    if (++t->n_elements > FILE_MOST_TYPED)
+      return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d elements in all lists", FILE_MOST_TYPED);
     RLX_TRY_AT(add_value(s, type, element), "element %zu", (size_t)n);
   }
   for (size_t i = 0; !s->failed && i < 8; i++) s->v[at + i] = (char)(n >> 8 * i & 255);
@@ -101,7 +105,7 @@ static rlx_status add_typed(typed *t, size_t i, const char *type_name) {
   gguf_add_text(&t->bytes, m->key, strlen(m->key));
   gguf_add_number(&t->bytes, is_list ? GGUF_ARRAY : type, 4);
   json_text text = {m->text, m->n};
-  RLX_TRY(is_list ? add_list(&t->bytes, type, text) : add_value(&t->bytes, type, text));
+  RLX_TRY(is_list ? add_list(t, type, text) : add_value(&t->bytes, type, text));
   if (t->bytes.failed || !rlx_array_push(&t->which, i)) return RLX_FAIL(RLX_NO_MEMORY, "no memory for its value");
   if (t->bytes.n > FILE_MOST_HEAD)
     return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata", FILE_MOST_HEAD);
