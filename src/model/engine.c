@@ -2,6 +2,7 @@
 #include "model/engine.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -102,33 +103,50 @@ rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
 
 /* ---- loading ---- */
 
-static rlx_status load_weight(rlx_lm *lm, size_t i, void **buffer, size_t *room) {
+static rlx_status load_weight(rlx_lm *lm, size_t i) {
   const lm_weight *w = lm_model_weight(lm->model, i);
-  if (w->bytes > *room) {
-    rlx_mem_free(*buffer);
-    *room = 0;
-    if (!(*buffer = rlx_mem_alloc(w->bytes)))
-      return RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", w->name, w->bytes);
-    *room = w->bytes;
+  void *data = rlx_mem_alloc(w->bytes);
+  if (!data) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", w->name, w->bytes);
+  rlx_status s = lm_model_read(lm->model, i, data);
+  if (!s) s = rlx_weights_set(lm->weights, w->name, &(rlx_tensor){w->dtype, w->shape, data, w->bytes});
+  rlx_mem_free(data);
+  return s;
+}
+
+typedef struct sized {
+  size_t bytes, at;
+} sized;
+
+static int larger_first(const void *a, const void *b) {
+  const sized *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* A weight passes through memory of its own size on its way. The largest (a table of embeddings, a quarter of a small model) goes
+ * first, while little else is there, so that the peak is hardly above what stays. */
+static rlx_status load_in_order(rlx_lm *lm, const rlx_watch *watch, sized *order, size_t n) {
+  uint64_t done = 0, total = 0;
+  for (size_t i = 0; i < n; i++) {
+    order[i] = (sized){lm_model_weight(lm->model, i)->bytes, i};
+    total += order[i].bytes;
   }
-  RLX_TRY(lm_model_read(lm->model, i, *buffer));
-  return rlx_weights_set(lm->weights, w->name, &(rlx_tensor){w->dtype, w->shape, *buffer, w->bytes});
+  qsort(order, n, sizeof *order, larger_first);
+  for (size_t i = 0; i < n; i++) {
+    if (watch->cancel && watch->cancel(watch->user)) return RLX_FAIL(RLX_CANCELLED, "loading was stopped");
+    RLX_TRY(load_weight(lm, order[i].at));
+    done += order[i].bytes;
+    if (watch->progress) watch->progress(watch->user, "load", done, total);
+  }
+  return RLX_OK;
 }
 
 static rlx_status load_weights(rlx_lm *lm, const rlx_watch *watch) {
-  size_t n = lm_model_weights(lm->model), room = 0;
-  uint64_t done = 0, total = 0;
-  void *buffer = NULL;
-  rlx_status s = RLX_OK;
-  for (size_t i = 0; i < n; i++) total += lm_model_weight(lm->model, i)->bytes;
-  for (size_t i = 0; i < n && !s; i++) {
-    if (watch->cancel && watch->cancel(watch->user)) s = RLX_FAIL(RLX_CANCELLED, "loading was stopped");
-    if (!s) s = load_weight(lm, i, &buffer, &room);
-    done += lm_model_weight(lm->model, i)->bytes;
-    if (!s && watch->progress) watch->progress(watch->user, "load", done, total);
-  }
-  rlx_mem_free(buffer);
-  lm->is_loaded = !s;
+  size_t n = lm_model_weights(lm->model);
+  sized *order = rlx_mem_calloc(n, sizeof *order);
+  if (!order) return RLX_FAIL(RLX_NO_MEMORY, "the order of %zu weights", n);
+  rlx_status s = load_in_order(lm, watch, order, n);
+  rlx_mem_free(order);
   return s;
 }
 

@@ -33,7 +33,7 @@ struct rlx_lm {
   lm_model *model;
   rlx_tokenizer *tokenizer; /* NULL: the file has none */
   rlx_session *session;
-  bool owns_session, exact, is_dry, is_loaded;
+  bool owns_session, exact, is_dry;
   rlx_dtype cache;
   uint32_t context, chunk, n_sequences;
   rlx_weights *weights;
