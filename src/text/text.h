@@ -293,6 +293,9 @@ bool text_is_end_spelling(text_span s);
  * only those that are marked as special already are looked at. */
 void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n_named, bool only_marked);
 
+/* The name of the row that a template of this text is; NULL: none. */
+const char *text_chat_recognise(const char *text, size_t bytes);
+
 /* The bytes a token stands for in running text, appended to out. */
 void text_token_bytes(const rlx_tokenizer *t, uint32_t id, bool special, rlx_str *out);
 #define TEXT_MARK "\xe2\x96\x81" /* U+2581, SentencePiece's blank */
