@@ -109,6 +109,8 @@ static shape_text say_shape(const rlx_dims *d) {
 
 /* ---- Resolving ---- */
 
+enum { MOST_SAID = 600 }; /* bytes of names of what is missing: what a message has room for */
+
 typedef struct resolver {
   lm_model *m;
   size_t prefix; /* the one that fitted last */
@@ -183,7 +185,8 @@ static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t laye
 static void note_missing(resolver *r, const lm_tensor *spec, uint32_t layer, const char *name) {
   char hf[192] = "";
   if (r->m->config.is_hf && spec->hf) lm_write_name(hf, sizeof hf, spec->hf, layer, 0);
-  if (r->n_missing++ < 8) rlx_str_add(&r->missing, "%s%s", r->missing.n ? ", " : "", *hf ? hf : name);
+  r->n_missing++;
+  if (r->missing.n < MOST_SAID) rlx_str_add(&r->missing, "%s%s", r->missing.n ? ", " : "", *hf ? hf : name);
 }
 
 static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer) {
@@ -253,7 +256,7 @@ static rlx_status resolve_all(resolver *r) {
   }
   if (!r->n_missing) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "%zu tensors are missing: %s%s", r->n_missing, r->missing.v ? r->missing.v : "",
-                  r->n_missing > 8 ? ", .." : "");
+                  r->missing.n >= MOST_SAID ? ", .." : "");
 }
 
 /* ---- Finding weights by name ---- */
