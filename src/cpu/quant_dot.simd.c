@@ -124,12 +124,14 @@ static bool quantise(rlx_dtype T, const float *a, size_t k, void *out) {
 
 /* ---- the loops ---- */
 
-/* A block's fields are read in turns, which the machine's own prefetching does not see through: with one row, where
- * memory sets the pace, ask for the whole of a block that comes PREFETCH_BYTES later, into the second cache. Past the end
- * it does nothing. */
-enum { PREFETCH_BYTES = 10240 };
-CPU_INLINE void prefetch(const uint8_t *b, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(b + PREFETCH_BYTES + i, 0, 2);
+/* With one row memory sets the pace. The fields of a super-block are read in turns, which the machine's own prefetching does
+ * not see through: so ask for the whole of a block that comes some bytes later, into the second cache. Blocks of 32 are read
+ * from front to back; they need that only near by, and further off it gets in the way of the machine's own
+ * (docs/performance.md). Past the end it does nothing. */
+enum { PREFETCH_NEAR = 1024, PREFETCH_FAR = 10240 };
+CPU_INLINE size_t prefetch_bytes(rlx_dtype T) { return q_is_super(T) ? PREFETCH_FAR : PREFETCH_NEAR; }
+CPU_INLINE void prefetch(rlx_dtype T, const uint8_t *b, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(b + prefetch_bytes(T) + i, 0, 2);
 }
 
 /* Part j of tq1_0 without ever making digits: a byte y with digit t in front is 3 y - 256 t once it is multiplied by 3 and
@@ -221,7 +223,7 @@ CPU_INLINE void dot_super(rlx_dtype T, int tile, const uint8_t *b, size_t r, con
 
 CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
                         size_t part, vf *sum) {
-  if (tile == 1 && r == 0) prefetch(b, q_step(T));
+  if (tile == 1 && r == 0) prefetch(T, b, q_step(T));
   if (q_is_super(T)) dot_super(T, tile, b, r, rows, k, part, sum);
   else dot_small(T, tile, b, r, rows, k, part, sum);
 }
