@@ -188,6 +188,10 @@ CASES(update,
   {"bools", "state s: bool[9]; rows: bool[3]; at: i32[] values(2)", "update(%s, %rows, %at)"},
   {"twice", "state s: i64[6]; a: i64[2]; b: i64[3]; i: i32[] values(1); j: i32[] values(2)",
    "%t = update(%s, %a, %i); update(%t, %b, %j)"},
+  {"rounded", "state s: f16[2,6,4]; rows: f32[2,3,4]; at: i32[2] values(1,3)", "update(%s, %rows, %at) {axis=1}"},
+  {"rounded_bf16", "state s: bf16[7,2,10]; rows: f32[4,2,10]; at: i32[] values(2)", "update(%s, %rows, %at)"},
+  {"rounded_odd", "state s: f16[5,3]; rows: f32[2,3]; at: i32[] values(1)", "update(%s, %rows, %at)"},
+  {"rounded_special", "state s: f16[6,4]; rows: f32[3,4] special; at: i32[] values(2)", "update(%s, %rows, %at)"},
   {"special", "state s: f32[6,4] special; rows: f32[3,4] special; at: i32[] values(2)", "update(%s, %rows, %at)"},
   {"large", "state s: f32[2,20,13]; rows: f32[2,7,13]; at: i32[2] values(13,4)", "update(%s, %rows, %at) {axis=1}"});
 // clang-format on

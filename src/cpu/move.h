@@ -41,6 +41,7 @@ typedef struct cpu_move_table {
   /* dst[a][b] = src[b][a]: a < n_a rows of dst, dst_step bytes apart; b < n_b rows of src, src_step apart. */
   void (*tile[4])(const unsigned char *src, ptrdiff_t src_step, unsigned char *dst, ptrdiff_t dst_step, size_t n_a,
                   size_t n_b);
+  void (*round)(rlx_dtype to_type, const float *src, void *dst, size_t n); /* f32 to f16 or bf16 */
   bool whole_lines[4]; /* it writes lines of 64 bytes at once, and gains nothing from a buffer */
 } cpu_move_table;
 CPU_TABLES(cpu_move_table, cpu_move)

@@ -137,5 +137,12 @@ SIZES(tile4, uint32_t, 4, 1)
 SIZES(tile8, uint64_t, 2, 1)
 #endif
 
-const cpu_move_table CPU_TABLE(cpu_move) = {.tile = {tile1, tile2, tile4, tile8},
+static void round_floats(rlx_dtype to_type, const float *src, void *dst, size_t n) {
+  size_t i = 0;
+  for (; i + VF_LANES <= n; i += VF_LANES) vf_store_as(to_type, dst, i, vf_load(src + i));
+  for (; i < n; i++) vf_put_as(to_type, dst, i, src[i]);
+}
+
+const cpu_move_table CPU_TABLE(cpu_move) = {.round = round_floats,
+                                            .tile = {tile1, tile2, tile4, tile8},
                                             .whole_lines = {false, false, VF_LANES >= 16, VF_LANES >= 16}};

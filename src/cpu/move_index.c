@@ -286,20 +286,21 @@ typedef struct update_work {
   const cpu_call *c;
   rlx_lines state, rows;
   size_t size, positions;
-  bool wide;
+  bool wide, rounds; /* rounds: f32 rows into an f16 or bf16 state */
 } update_work;
 
 /* The range counts lines of the state: each takes its rows in one piece. */
 static void update_lines(void *user, size_t begin, size_t end, unsigned thread) {
   const update_work *u = user;
   (void)thread;
-  size_t run = u->rows.n * u->rows.inner * u->size;
+  size_t n = u->rows.n * u->rows.inner, run = n * u->size;
   for (size_t o = begin; o < end; o++) {
     /* With a position per index of axis 0, the lines of one index are neighbours. */
     size_t p = u->positions > 1 ? o / (u->state.outer / u->positions) : 0;
     size_t at = (size_t)cpu_index_at(u->c->in[2], u->wide, p);
-    memcpy((unsigned char *)u->c->out + (o * u->state.n + at) * u->state.inner * u->size,
-           (const unsigned char *)u->c->in[1] + o * run, run);
+    unsigned char *to = (unsigned char *)u->c->out + (o * u->state.n + at) * u->state.inner * u->size;
+    if (u->rounds) cpu_move(u->c->isa)->round(u->c->node->type.dtype, (const float *)u->c->in[1] + o * n, to, n);
+    else memcpy(to, (const unsigned char *)u->c->in[1] + o * run, run);
   }
 }
 
@@ -316,7 +317,8 @@ static rlx_status run_update(const cpu_call *c) {
                    .rows = rlx_lines_of(&cpu_in_type(c, 1)->shape, axis),
                    .size = rlx_dtype_size(c->node->type.dtype),
                    .positions = rlx_dims_count(&cpu_in_type(c, 2)->shape),
-                   .wide = cpu_in_type(c, 2)->dtype == RLX_I64};
+                   .wide = cpu_in_type(c, 2)->dtype == RLX_I64,
+                   .rounds = cpu_in_type(c, 1)->dtype != c->node->type.dtype};
   for (size_t p = 0; p < u.positions; p++) {
     int64_t first = cpu_index_at(c->in[2], u.wide, p);
     if (first < 0 || first > (int64_t)(u.state.n - u.rows.n))

@@ -32,7 +32,8 @@ typedef struct rows {
   uint32_t n;               /* parts */
   uint64_t run[MOST_PARTS]; /* elements of a row of each */
   gpu_window part[MOST_PARTS];
-  uint32_t log; /* of the longest item that all of it allows, see gpu_unit_log */
+  uint32_t log;    /* of the longest item that all of it allows, see gpu_unit_log */
+  rlx_dtype round; /* f16, bf16: the one part is f32, and items are words; else 0 */
 } rows;
 
 static void emit_rows(gpu_lowering *l, const rows *r) {
@@ -60,7 +61,7 @@ static void emit_rows(gpu_lowering *l, const rows *r) {
   p.items = p.rows * (unit < 4 ? (p.run + per_word - 2) / per_word + 1 : p.run);
   gpu_grid grid = gpu_grid_of(l, p.items);
   p.step = grid.step;
-  uint32_t c[] = {r->n, r->at.from == GPU_NONE ? 0 : (uint32_t)r->at_type, log_of(unit)};
+  uint32_t c[] = {r->n, r->at.from == GPU_NONE ? 0 : (uint32_t)r->at_type, log_of(unit), (uint32_t)r->round};
   gpu_launch d = {GPU_KERNEL(place, p, c), .groups = grid.groups, .group_size = grid.size};
   if (wide) d.kernel = &gpu_kernel_place4; /* which has the same parameters and constants */
   for (uint32_t i = 0; i < MOST_PARTS; i++) d.windows[i] = i < r->n ? r->part[i] : none;
@@ -95,6 +96,20 @@ void gpu_lower_concat(gpu_lowering *l) {
   emit_rows(l, &r);
 }
 
+/* f32 rows for a state of f16 or bf16: rounded on the way where every row begins and ends at a word, else before. */
+static void round_rows(gpu_lowering *l, rows *r) {
+  rlx_dtype type = gpu_out_type(l)->dtype;
+  uint32_t n = (uint32_t)gpu_count(gpu_in_type(l, 1));
+  if (r->log >= 2) {
+    r->round = type;
+    r->log = 2;
+  } else {
+    gpu_window rounded = gpu_work(l, (uint64_t)n * 2);
+    gpu_convert(l, r->part[0], RLX_F32, rounded, type, n);
+    r->part[0] = rounded;
+  }
+}
+
 /* The result is the state itself: the planner lays no update anywhere else. */
 void gpu_lower_update(gpu_lowering *l) {
   int64_t axis = RLX_ATTRS(update, l->node)->axis;
@@ -114,6 +129,7 @@ void gpu_lower_update(gpu_lowering *l) {
             .run = {new.n *new.inner},
             .part = {gpu_in(l, 1)},
             .log = gpu_unit_log(element_bytes(l), numbers, 2)};
+  if (gpu_in_type(l, 1)->dtype != gpu_out_type(l)->dtype) round_rows(l, &r);
   emit_rows(l, &r);
 }
 

@@ -91,11 +91,7 @@ static rlx_node turn(lm_build *b, rlx_node x, bool is_local) {
                                    .theta = is_local ? c->local_theta : c->theta});
 }
 
-static rlx_node to_cache(lm_build *b, rlx_node rows) {
-  return rlx_node_dtype(b->g, rows) == b->d->cache ? rows : rlx_cast(b->g, rows, b->d->cache);
-}
-
-/* The cache with these rows written where the sequences stand. */
+/* The cache with these rows written where the sequences stand, rounded to its type. */
 static rlx_node remember(lm_build *b, const char *kind, uint32_t layer, rlx_node rows) {
   char name[32];
   snprintf(name, sizeof name, "%s.%u", kind, (unsigned)layer);
@@ -115,8 +111,6 @@ rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node
   if (c->is_local && c->is_local[layer] && c->window < b->d->context) how.window = c->window;
   how.causal = b->tokens > 1 || how.window;
   if (how.causal) how.kv_offset = b->position;
-  v = to_cache(b, v);
-  k = to_cache(b, k);
   k = remember(b, "k", layer, k);
   v = remember(b, "v", layer, v);
   return join_heads(b, rlx_attention(b->g, q, k, v, &how));
@@ -153,7 +147,6 @@ static qkv project_and_turn(lm_build *b, uint32_t layer, rlx_node x, bool is_loc
                  heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
   }
   qkv h = project(b, layer, x);
-  if (!c->family->is_encoder) h.v = to_cache(b, h.v); /* beside what is done to q and k: a GPU runs these together */
   if (c->norms_heads) {
     h.q = lm_rms_norm(b, "blk.%.attn_q_norm", layer, h.q);
     h.k = lm_rms_norm(b, "blk.%.attn_k_norm", layer, h.k);

@@ -243,6 +243,13 @@ rlx_status rlx_ref_range(rlx_ref_call *c) {
 
 /* ---- update ---- */
 
+/* As they are, or rounded to the state's type. */
+static void put_rows(rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at, size_t n) {
+  if (to->dtype == from->dtype) copy_elements(to, to_at, from, from_at, n);
+  else
+    for (size_t i = 0; i < n; i++) rlx_store(to, to_at + i, rlx_load(from, from_at + i));
+}
+
 rlx_status rlx_ref_update(rlx_ref_call *c) {
   const rlx_tensor *state = c->in[0], *rows = c->in[1], *at = c->in[2];
   rlx_lines l = rlx_lines_of(&state->shape, RLX_ATTRS(update, c)->axis),
@@ -257,7 +264,7 @@ rlx_status rlx_ref_update(rlx_ref_call *c) {
   for (size_t o = 0; run && o < l.outer; o++) {
     /* With a position per index of axis 0, the lines of one index are neighbours. */
     size_t p = positions > 1 ? o / (l.outer / positions) : 0;
-    copy_elements(c->out, (o * l.n + (size_t)rlx_load_int(at, p)) * l.inner, rows, o * run, run);
+    put_rows(c->out, (o * l.n + (size_t)rlx_load_int(at, p)) * l.inner, rows, o * run, run);
   }
   return RLX_OK;
 }

@@ -387,4 +387,5 @@ def update(d, row):
     rows[place] = d.int(0, shape[place])
     per = [shape[0]] if place > 0 and d.coin() else d.pick([[], [1]])
     at = d.of(d.pick(["i32", "i64"]), per, d.r.integers(0, shape[place] - rows[place] + 1, int(np.prod(per))))
-    return [d.leaf(dtype, shape, kind="state"), d.leaf(dtype, rows), at], {"axis": axis}
+    rows_dtype = "f32" if dtype in ("f16", "bf16") and d.coin() else dtype
+    return [d.leaf(dtype, shape, kind="state"), d.leaf(rows_dtype, rows), at], {"axis": axis}

@@ -10,6 +10,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   PARTS = constants[0];
   AT_T = constants[1];
   LOG = constants[2];
+  ROUND_T = constants[3];
   x0 = windows[0];
   x1 = windows[1];
   x2 = windows[2];

@@ -77,6 +77,7 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
 static constexpr u32 PARTS = K_C1;
 static constexpr u32 AT_T = K_C2;
 static constexpr u32 LOG = K_C3;
+static constexpr u32 ROUND_T = K_C4;
 struct Params { u32 groups;
   u32 items;
   u32 step;
@@ -96,7 +97,13 @@ struct Params { u32 groups;
   u32 end4;
 };
 extern "C" __global__ void __launch_bounds__(K_C0) place(const u32 *x0, const u32 *x1, const u32 *x2, const u32 *x3, const u32 *x4, const u32 *x5, const u32 *at, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
-  if (LOG == 2u) {
+  if (ROUND_T != 0u) {
+    u32 v[4]; u32 to[4];
+#pragma unroll
+    for (u32 q = 0u; q < 4u; q += 1u) { u32 item = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x + q * p.step; to[q] = 0xffffffffu; if (item < p.items) { u32 r = ((p.run == 1u) ? (item) : (__umulhi(item, p.run_m) >> p.run_s)); u32 c = item - r * p.run; u32 first = p.first; if (AT_T != 0u) { u32 k_n = 0u; if (p.per > 0u) { k_n = (r) / p.per; } u32 k_at = u32(k_index(AT_T, at[((AT_T == 9u) ? (2u * (k_n)) : ((k_n)))], at[((AT_T == 9u) ? (2u * (k_n) + 1u) : ((k_n)))])); first = ((k_at <= p.limit) ? (first + min(k_at, p.limit) * p.inner) : (0xffffffffu)); } if (first != 0xffffffffu) { to[q] = r * p.pitch + first + c; if (PARTS == 1u || (c) < p.end0) { v[q] = (k_narrow(x0[2u * ((r) * ((PARTS == 1u) ? (p.run) : (p.end0)) + (c))], ROUND_T) | (k_narrow(x0[2u * ((r) * ((PARTS == 1u) ? (p.run) : (p.end0)) + (c)) + 1u], ROUND_T) << 16u)); } else { if (PARTS == 2u || (c) < p.end1) { v[q] = (k_narrow(x1[2u * ((r) * (((PARTS == 2u) ? (p.run) : (p.end1)) - p.end0) + (c) - p.end0)], ROUND_T) | (k_narrow(x1[2u * ((r) * (((PARTS == 2u) ? (p.run) : (p.end1)) - p.end0) + (c) - p.end0) + 1u], ROUND_T) << 16u)); } else { if (PARTS == 3u || (c) < p.end2) { v[q] = (k_narrow(x2[2u * ((r) * (((PARTS == 3u) ? (p.run) : (p.end2)) - p.end1) + (c) - p.end1)], ROUND_T) | (k_narrow(x2[2u * ((r) * (((PARTS == 3u) ? (p.run) : (p.end2)) - p.end1) + (c) - p.end1) + 1u], ROUND_T) << 16u)); } else { if (PARTS == 4u || (c) < p.end3) { v[q] = (k_narrow(x3[2u * ((r) * (((PARTS == 4u) ? (p.run) : (p.end3)) - p.end2) + (c) - p.end2)], ROUND_T) | (k_narrow(x3[2u * ((r) * (((PARTS == 4u) ? (p.run) : (p.end3)) - p.end2) + (c) - p.end2) + 1u], ROUND_T) << 16u)); } else { if (PARTS == 5u || (c) < p.end4) { v[q] = (k_narrow(x4[2u * ((r) * (((PARTS == 5u) ? (p.run) : (p.end4)) - p.end3) + (c) - p.end3)], ROUND_T) | (k_narrow(x4[2u * ((r) * (((PARTS == 5u) ? (p.run) : (p.end4)) - p.end3) + (c) - p.end3) + 1u], ROUND_T) << 16u)); } else { v[q] = (k_narrow(x5[2u * ((r) * (p.run - p.end4) + (c) - p.end4)], ROUND_T) | (k_narrow(x5[2u * ((r) * (p.run - p.end4) + (c) - p.end4) + 1u], ROUND_T) << 16u)); } } } } } } } }
+#pragma unroll
+    for (u32 q = 0u; q < 4u; q += 1u) { if (to[q] != 0xffffffffu) { y[to[q]] = v[q]; } }
+  } else { if (LOG == 2u) {
     u32 v[4]; u32 to[4];
 #pragma unroll
     for (u32 q = 0u; q < 4u; q += 1u) { u32 item = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x + q * p.step; to[q] = 0xffffffffu; if (item < p.items) { u32 r = ((p.run == 1u) ? (item) : (__umulhi(item, p.run_m) >> p.run_s)); u32 c = item - r * p.run; u32 first = p.first; if (AT_T != 0u) { u32 k_n = 0u; if (p.per > 0u) { k_n = (r) / p.per; } u32 k_at = u32(k_index(AT_T, at[((AT_T == 9u) ? (2u * (k_n)) : ((k_n)))], at[((AT_T == 9u) ? (2u * (k_n) + 1u) : ((k_n)))])); first = ((k_at <= p.limit) ? (first + min(k_at, p.limit) * p.inner) : (0xffffffffu)); } if (first != 0xffffffffu) { to[q] = r * p.pitch + first + c; if (PARTS == 1u || (c) < p.end0) { v[q] = x0[(r) * ((PARTS == 1u) ? (p.run) : (p.end0)) + (c)]; } else { if (PARTS == 2u || (c) < p.end1) { v[q] = x1[(r) * (((PARTS == 2u) ? (p.run) : (p.end1)) - p.end0) + (c) - p.end0]; } else { if (PARTS == 3u || (c) < p.end2) { v[q] = x2[(r) * (((PARTS == 3u) ? (p.run) : (p.end2)) - p.end1) + (c) - p.end1]; } else { if (PARTS == 4u || (c) < p.end3) { v[q] = x3[(r) * (((PARTS == 4u) ? (p.run) : (p.end3)) - p.end2) + (c) - p.end2]; } else { if (PARTS == 5u || (c) < p.end4) { v[q] = x4[(r) * (((PARTS == 5u) ? (p.run) : (p.end4)) - p.end3) + (c) - p.end3]; } else { v[q] = x5[(r) * (p.run - p.end4) + (c) - p.end4]; } } } } } } } }
@@ -137,5 +144,5 @@ extern "C" __global__ void __launch_bounds__(K_C0) place(const u32 *x0, const u3
         }
       }
     }
-  }
+  } }
 }

@@ -54,6 +54,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
 @id(1) override PARTS : u32 = 1u;
 @id(2) override AT_T : u32 = 0u;
 @id(3) override LOG : u32 = 2u;
+@id(4) override ROUND_T : u32 = 0u;
 struct Params { groups : u32,
   items : u32,
   step : u32,
@@ -81,7 +82,9 @@ struct Params { groups : u32,
 @group(0) @binding(6) var<storage, read_write> at : array<u32>;
 @group(0) @binding(7) var<storage, read_write> y : array<u32>;
 @compute @workgroup_size(GROUP) fn place(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
-  if (LOG == 2u) {
+  if (ROUND_T != 0u) {
+    var v : array<u32, 4>; var to : array<u32, 4>; for (var q : u32 = 0u; q < 4u; q += 1u) { var item : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x + q * p.step; to[q] = 0xffffffffu; if (item < p.items) { var r : u32 = select(k_mulhi(item, p.run_m) >> p.run_s, item, p.run == 1u); var c : u32 = item - r * p.run; var first : u32 = p.first; if (AT_T != 0u) { var k_n : u32 = 0u; if (p.per > 0u) { k_n = (r) / p.per; } var k_at : u32 = u32(k_index(AT_T, at[select((k_n), 2u * (k_n), AT_T == 9u)], at[select((k_n), 2u * (k_n) + 1u, AT_T == 9u)])); first = select(0xffffffffu, first + min(k_at, p.limit) * p.inner, k_at <= p.limit); } if (first != 0xffffffffu) { to[q] = r * p.pitch + first + c; if (PARTS == 1u || (c) < p.end0) { v[q] = (k_narrow(x0[2u * ((r) * select(p.end0, p.run, PARTS == 1u) + (c))], ROUND_T) | (k_narrow(x0[2u * ((r) * select(p.end0, p.run, PARTS == 1u) + (c)) + 1u], ROUND_T) << 16u)); } else { if (PARTS == 2u || (c) < p.end1) { v[q] = (k_narrow(x1[2u * ((r) * (select(p.end1, p.run, PARTS == 2u) - p.end0) + (c) - p.end0)], ROUND_T) | (k_narrow(x1[2u * ((r) * (select(p.end1, p.run, PARTS == 2u) - p.end0) + (c) - p.end0) + 1u], ROUND_T) << 16u)); } else { if (PARTS == 3u || (c) < p.end2) { v[q] = (k_narrow(x2[2u * ((r) * (select(p.end2, p.run, PARTS == 3u) - p.end1) + (c) - p.end1)], ROUND_T) | (k_narrow(x2[2u * ((r) * (select(p.end2, p.run, PARTS == 3u) - p.end1) + (c) - p.end1) + 1u], ROUND_T) << 16u)); } else { if (PARTS == 4u || (c) < p.end3) { v[q] = (k_narrow(x3[2u * ((r) * (select(p.end3, p.run, PARTS == 4u) - p.end2) + (c) - p.end2)], ROUND_T) | (k_narrow(x3[2u * ((r) * (select(p.end3, p.run, PARTS == 4u) - p.end2) + (c) - p.end2) + 1u], ROUND_T) << 16u)); } else { if (PARTS == 5u || (c) < p.end4) { v[q] = (k_narrow(x4[2u * ((r) * (select(p.end4, p.run, PARTS == 5u) - p.end3) + (c) - p.end3)], ROUND_T) | (k_narrow(x4[2u * ((r) * (select(p.end4, p.run, PARTS == 5u) - p.end3) + (c) - p.end3) + 1u], ROUND_T) << 16u)); } else { v[q] = (k_narrow(x5[2u * ((r) * (p.run - p.end4) + (c) - p.end4)], ROUND_T) | (k_narrow(x5[2u * ((r) * (p.run - p.end4) + (c) - p.end4) + 1u], ROUND_T) << 16u)); } } } } } } } } for (var q : u32 = 0u; q < 4u; q += 1u) { if (to[q] != 0xffffffffu) { y[to[q]] = v[q]; } }
+  } else { if (LOG == 2u) {
     var v : array<u32, 4>; var to : array<u32, 4>; for (var q : u32 = 0u; q < 4u; q += 1u) { var item : u32 = (k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x + q * p.step; to[q] = 0xffffffffu; if (item < p.items) { var r : u32 = select(k_mulhi(item, p.run_m) >> p.run_s, item, p.run == 1u); var c : u32 = item - r * p.run; var first : u32 = p.first; if (AT_T != 0u) { var k_n : u32 = 0u; if (p.per > 0u) { k_n = (r) / p.per; } var k_at : u32 = u32(k_index(AT_T, at[select((k_n), 2u * (k_n), AT_T == 9u)], at[select((k_n), 2u * (k_n) + 1u, AT_T == 9u)])); first = select(0xffffffffu, first + min(k_at, p.limit) * p.inner, k_at <= p.limit); } if (first != 0xffffffffu) { to[q] = r * p.pitch + first + c; if (PARTS == 1u || (c) < p.end0) { v[q] = x0[(r) * select(p.end0, p.run, PARTS == 1u) + (c)]; } else { if (PARTS == 2u || (c) < p.end1) { v[q] = x1[(r) * (select(p.end1, p.run, PARTS == 2u) - p.end0) + (c) - p.end0]; } else { if (PARTS == 3u || (c) < p.end2) { v[q] = x2[(r) * (select(p.end2, p.run, PARTS == 3u) - p.end1) + (c) - p.end1]; } else { if (PARTS == 4u || (c) < p.end3) { v[q] = x3[(r) * (select(p.end3, p.run, PARTS == 4u) - p.end2) + (c) - p.end2]; } else { if (PARTS == 5u || (c) < p.end4) { v[q] = x4[(r) * (select(p.end4, p.run, PARTS == 5u) - p.end3) + (c) - p.end3]; } else { v[q] = x5[(r) * (p.run - p.end4) + (c) - p.end4]; } } } } } } } } for (var q : u32 = 0u; q < 4u; q += 1u) { if (to[q] != 0xffffffffu) { y[to[q]] = v[q]; } }
   } else {
     var shift : u32 = 2u - LOG;
@@ -118,5 +121,5 @@ struct Params { groups : u32,
         }
       }
     }
-  }
+  } }
 }

@@ -77,6 +77,7 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
 static constexpr u32 PARTS = K_C1;
 static constexpr u32 AT_T = K_C2;
 static constexpr u32 LOG = K_C3;
+static constexpr u32 ROUND_T = K_C4;
 struct Params { u32 groups;
   u32 items;
   u32 step;

@@ -54,6 +54,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
 @id(1) override PARTS : u32 = 1u;
 @id(2) override AT_T : u32 = 0u;
 @id(3) override LOG : u32 = 2u;
+@id(4) override ROUND_T : u32 = 0u;
 struct Params { groups : u32,
   items : u32,
   step : u32,
