@@ -1,0 +1,355 @@
+/* A prelude of the kernel dialect for Vulkan's own kernels: with it a C++ compiler reads a NAME.glsl.k that uses cooperative
+ * matrices, and runs it on the host. No device here has matrix units, and no software driver has them either.
+ *
+ * Invocations are stacks that take turns (ucontext), so barriers are real ones: who does not come to one hangs the others,
+ * who does not wait finds poison. Windows and shared memory are checked at every access. A 16 x 16 matrix lies in 32
+ * invocations, eight elements each; which, is the driver's secret, and so it is one of four guesses (`element_layout`), each
+ * of which makes the kernel take another of its paths. Products are exact sums in f32, as matrix units have them or better.
+ *
+ * Before this file: COOP_BF16, where the kernel's f16 stands for bf16 (BFLOAT16). After it: the kernel; then run_group. */
+#ifndef RLX_TESTS_COOP_K_COOP_H
+#define RLX_TESTS_COOP_K_COOP_H
+
+#include <ucontext.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+typedef float f32;
+typedef uint32_t u32;
+typedef int32_t i32;
+
+[[noreturn]] static void die(const char *what, size_t at, size_t of) {
+  printf("%s: %zu of %zu\n", what, at, of);
+  exit(1);
+}
+
+/* ---- scalars and vectors ---- */
+
+template <class T> struct four {
+  T x, y, z, w;
+  T &operator[](u32 i) { return (&x)[i]; }
+};
+typedef four<u32> u32x4;
+typedef four<f32> f32x4;
+struct u32x2 {
+  u32 x, y;
+};
+
+template <class To, class From> static To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From), "of one size");
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+static inline u32 AS_U32(f32 f) { return bits_as<u32>(f); }
+static inline f32 AS_F32(u32 u) { return bits_as<f32>(u); }
+static inline u32x4 AS_U4(f32x4 f) { return bits_as<u32x4>(f); }
+static inline f32x4 AS_F4(u32x4 u) { return bits_as<f32x4>(u); }
+static inline u32x2 U2(u32 a, u32 b) { return {a, b}; }
+static inline u32x4 U4(u32 a, u32 b, u32 c, u32 d) { return {a, b, c, d}; }
+static inline f32x4 F4(f32 a, f32 b, f32 c, f32 d) { return {a, b, c, d}; }
+static inline f32x4 operator*(f32x4 a, f32 s) { return {a.x * s, a.y * s, a.z * s, a.w * s}; } /* GLSL has it */
+static inline f32 F16LO(u32 w) { return (f32)bits_as<_Float16>((uint16_t)(w & 0xffffu)); }
+static inline f32 F16HI(u32 w) { return (f32)bits_as<_Float16>((uint16_t)(w >> 16)); }
+
+/* The kernel's f16: an element of the left and right matrices, whichever it stands for. */
+struct float16_t {
+  uint16_t bits;
+  float16_t() = default;
+#ifdef COOP_BF16
+  explicit float16_t(f32 f) {
+    u32 b = AS_U32(f);
+    bool is_nan = (b & 0x7fffffffu) > 0x7f800000u;
+    bits = (uint16_t)(is_nan ? b >> 16 | 0x40 : (b + 0x7fff + (b >> 16 & 1)) >> 16);
+  }
+  explicit operator f32() const { return AS_F32((u32)bits << 16); }
+#else
+  explicit float16_t(f32 f) : bits(bits_as<uint16_t>((_Float16)f)) {}
+  explicit operator f32() const { return (f32)bits_as<_Float16>(bits); }
+#endif
+};
+static inline float16_t element_of(u32 word, u32 which) { return bits_as<float16_t>((uint16_t)(word >> 16 * which)); }
+
+#define SCALAR_FUNCTIONS(T)                               \
+  static inline T max(T a, T b) { return b > a ? b : a; } \
+  static inline T min(T a, T b) { return b < a ? b : a; } \
+  static inline T clamp(T v, T lo, T hi) { return min(max(v, lo), hi); }
+SCALAR_FUNCTIONS(f32)
+SCALAR_FUNCTIONS(u32)
+SCALAR_FUNCTIONS(i32)
+using std::exp;
+using std::exp2;
+using std::fma;
+
+/* ---- the dialect ---- */
+
+#define SELECT(c, t, f) ((c) ? (t) : (f))
+#define VAR(T, n) T n
+#define ARRAY(T, n, N) T n[N]
+#define TABLE(T, n, N, ...) static const T n[N] = {__VA_ARGS__};
+#define FN1(R, n, A, a) static inline R n(A a)
+#define FN2(R, n, A, a, B, b) static inline R n(A a, B b)
+#define FN3(R, n, A, a, B, b, C, c) static inline R n(A a, B b, C c)
+#define FN4(R, n, A, a, B, b, C, c, D, d) static inline R n(A a, B b, C c, D d)
+#define FN5(R, n, A, a, B, b, C, c, D, d, E, e) static inline R n(A a, B b, C c, D d, E e)
+#define K_UNROLL
+#define EXTENSION(x)
+#define TARGET(x)
+#define VARIANT(x)
+#define BFLOAT16
+#define CONST(i, n, d) static u32 n = d;
+#define PARAMS_BEGIN  \
+  struct parameters { \
+    u32 groups;
+#define FIELD(T, n) T n;
+#define PARAMS_END \
+  }                \
+  ;                \
+  static parameters p;
+#define KERNEL(n)             \
+  static void kernel_main() { \
+    if (WG >= p.groups) return;
+#define END }
+
+template <class T> struct window {
+  std::vector<u32> words;
+  static constexpr size_t N = sizeof(T) / 4;
+  T get(size_t i) {
+    if ((i + 1) * N > words.size()) die("read outside a window", i, words.size() / N);
+    T t;
+    memcpy(&t, &words[i * N], sizeof t);
+    return t;
+  }
+  void put(size_t i, T t) {
+    if ((i + 1) * N > words.size()) die("written outside a window", i, words.size() / N);
+    memcpy(&words[i * N], &t, sizeof t);
+  }
+};
+#define READS(i, n) static window<u32> n;
+#define READS4(i, n) static window<u32x4> n;
+#define WRITES(i, n) static window<u32> n;
+#define WRITES4(i, n) static window<u32x4> n;
+#define LD(w, i) (w).get(i)
+#define ST(w, i, v) (w).put(i, v)
+#define LD4(w, i) (w).get(i)
+#define ST4(w, i, v) (w).put(i, v)
+
+/* Sized when a group begins, since sizes hang on constants; poisoned then. */
+struct shared_array {
+  static std::vector<shared_array *> &all() {
+    static std::vector<shared_array *> arrays;
+    return arrays;
+  }
+  shared_array() { all().push_back(this); }
+  virtual void begin() = 0;
+  virtual ~shared_array() = default;
+};
+template <class T, class Size> struct shared_of : shared_array {
+  std::vector<T> v;
+  Size size;
+  explicit shared_of(Size s) : size(s) {}
+  void begin() override {
+    v.resize(size());
+    memset((void *)v.data(), 0xa5, v.size() * sizeof(T));
+  }
+  T &operator[](size_t i) {
+    if (i >= v.size()) die("outside shared memory", i, v.size());
+    return v[i];
+  }
+};
+template <class T, class Size> static shared_of<T, Size> shared_make(Size s) { return shared_of<T, Size>(s); }
+#define SHARED(T, n, N) static auto n = shared_make<T>([] { return (size_t)(N); });
+
+/* ---- invocations ---- */
+
+enum { MOST_INVOCATIONS = 256, STACK = 256 * 1024 };
+static struct {
+  ucontext_t at;
+  std::vector<char> stack;
+  bool is_done;
+} invocations[MOST_INVOCATIONS];
+static ucontext_t scheduler;
+static u32 current, group_size, group_number;
+
+struct barrier {
+  u32 n_here = 0, turn = 0;
+  void wait(u32 n) {
+    u32 mine = turn, me = current;
+    if (++n_here == n) {
+      n_here = 0;
+      turn++;
+      return;
+    }
+    while (turn == mine) {
+      swapcontext(&invocations[me].at, &scheduler);
+      current = me;
+    }
+  }
+};
+static barrier group_barrier, subgroup_barriers[MOST_INVOCATIONS / 32];
+static void subgroupBarrier() { subgroup_barriers[current / 32].wait(32); }
+
+#define GROUP group_size
+#define LID current
+#define WG group_number
+#define BARRIER group_barrier.wait(group_size)
+#define gl_SubgroupID (current / 32u)
+#define gl_SubgroupInvocationID (current % 32u)
+
+static u32 exchanged[MOST_INVOCATIONS];
+static u32 subgroupShuffleXor(u32 v, u32 mask) {
+  exchanged[current] = v;
+  subgroupBarrier();
+  u32 other = exchanged[current ^ mask];
+  subgroupBarrier();
+  return other;
+}
+static f32 subgroupShuffleXor(f32 v, u32 mask) { return AS_F32(subgroupShuffleXor(AS_U32(v), mask)); }
+static bool subgroupAll(bool v) {
+  exchanged[current] = v;
+  subgroupBarrier();
+  bool all = true;
+  for (u32 i = 0; i < 32; i++) all = all && exchanged[current / 32 * 32 + i];
+  subgroupBarrier();
+  return all;
+}
+static bool subgroupAny(bool v) { return !subgroupAll(!v); }
+static void atomicOr(u32 &to, u32 v) { to |= v; }
+
+static void kernel_main();
+static void invocation_main() {
+  kernel_main();
+  invocations[current].is_done = true;
+  swapcontext(&invocations[current].at, &scheduler);
+}
+
+static void run_group(u32 number, u32 size) {
+  group_number = number;
+  group_size = size;
+  for (shared_array *a : shared_array::all()) a->begin();
+  for (u32 i = 0; i < size; i++) {
+    auto &f = invocations[i];
+    f.stack.resize(STACK);
+    f.is_done = false;
+    getcontext(&f.at);
+    f.at.uc_stack.ss_sp = f.stack.data();
+    f.at.uc_stack.ss_size = f.stack.size();
+    f.at.uc_link = NULL;
+    makecontext(&f.at, invocation_main, 0);
+  }
+  for (u32 done = 0; done < size;) {
+    done = 0;
+    for (u32 i = 0; i < size; i++) {
+      current = i;
+      if (!invocations[i].is_done) swapcontext(&scheduler, &invocations[i].at);
+      done += invocations[i].is_done;
+    }
+  }
+}
+
+/* ---- matrices ---- */
+
+enum { gl_MatrixUseA, gl_MatrixUseB, gl_MatrixUseAccumulator, gl_ScopeSubgroup };
+enum { gl_CooperativeMatrixLayoutRowMajor, gl_CooperativeMatrixLayoutColumnMajor };
+
+/* Quads of invocations hold two rows: 0 in the order of columns, 1 in that of rows, 2 left matrices otherwise than sums;
+ * 3: nothing like that. */
+static u32 element_layout;
+
+struct place {
+  u32 row, column;
+};
+static place place_of(int use, u32 i) {
+  u32 lane = current % 32;
+  if (element_layout == 3) {
+    u32 e = lane * 8 + i;
+    return use == gl_MatrixUseA ? place{e / 16, e % 16} : place{e % 16, e / 16};
+  }
+  bool rows_first = element_layout == 1 || (element_layout == 2 && use == gl_MatrixUseA);
+  u32 lower = rows_first ? i >> 2 : i >> 1 & 1, right = rows_first ? i >> 1 & 1 : i >> 2;
+  place at = {lane / 4 + 8 * lower, 2 * (lane % 4) + (i & 1) + 8 * right};
+  return use == gl_MatrixUseB ? place{at.column, at.row} : at;
+}
+
+template <class T, int Scope, int Rows, int Columns, int Use> struct coopmat {
+  T e[8];
+  coopmat() { memset((void *)e, 0xa5, sizeof e); }
+  explicit coopmat(f32 f) {
+    for (T &x : e) x = T(f);
+  }
+  T &operator[](u32 i) {
+    if (i >= 8) die("an element of a matrix", i, 8);
+    return e[i];
+  }
+  int length() const { return 8; }
+};
+typedef coopmat<f32, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> sums_matrix;
+template <int Use> using half_matrix = coopmat<float16_t, gl_ScopeSubgroup, 16, 16, Use>;
+
+static inline sums_matrix operator+(sums_matrix a, const sums_matrix &b) {
+  for (u32 i = 0; i < 8; i++) a.e[i] += b.e[i];
+  return a;
+}
+
+/* Where element i of a matrix lies in an array of vectors: the vector, and the element's number in it. */
+struct spot {
+  size_t vector;
+  u32 element;
+};
+static spot spot_of(int use, u32 i, u32 first, u32 stride, int layout, u32 per_vector) {
+  place at = place_of(use, i);
+  bool by_rows = layout == gl_CooperativeMatrixLayoutRowMajor;
+  u32 line = by_rows ? at.row : at.column, along = by_rows ? at.column : at.row;
+  return {first + (size_t)line * stride + along / per_vector, along % per_vector};
+}
+
+template <int Use, class Array>
+static void coopMatLoad(half_matrix<Use> &m, Array &from, u32 first, u32 stride, int layout) {
+  subgroupBarrier();
+  for (u32 i = 0; i < 8; i++) {
+    spot s = spot_of(Use, i, first, stride, layout, 8);
+    m.e[i] = element_of(from[s.vector][s.element / 2], s.element % 2);
+  }
+  subgroupBarrier();
+}
+template <class Array> static void coopMatLoad(sums_matrix &m, Array &from, u32 first, u32 stride, int layout) {
+  subgroupBarrier();
+  for (u32 i = 0; i < 8; i++) {
+    spot s = spot_of(gl_MatrixUseAccumulator, i, first, stride, layout, 4);
+    m.e[i] = AS_F32(from[s.vector][s.element]);
+  }
+  subgroupBarrier();
+}
+template <class Array> static void coopMatStore(const sums_matrix &m, Array &to, u32 first, u32 stride, int layout) {
+  subgroupBarrier();
+  for (u32 i = 0; i < 8; i++) {
+    spot s = spot_of(gl_MatrixUseAccumulator, i, first, stride, layout, 4);
+    to[s.vector][s.element] = AS_U32(m.e[i]);
+  }
+  subgroupBarrier();
+}
+
+static f32 left_now[MOST_INVOCATIONS / 32][16][16], right_now[MOST_INVOCATIONS / 32][16][16];
+static sums_matrix coopMatMulAdd(const half_matrix<gl_MatrixUseA> &a, const half_matrix<gl_MatrixUseB> &b,
+                                 sums_matrix c) {
+  auto &left = left_now[current / 32], &right = right_now[current / 32];
+  for (u32 i = 0; i < 8; i++) {
+    place l = place_of(gl_MatrixUseA, i), r = place_of(gl_MatrixUseB, i);
+    left[l.row][l.column] = (f32)a.e[i];
+    right[r.row][r.column] = (f32)b.e[i];
+  }
+  subgroupBarrier();
+  for (u32 i = 0; i < 8; i++) {
+    place at = place_of(gl_MatrixUseAccumulator, i);
+    for (u32 k = 0; k < 16; k++) c.e[i] += left[at.row][k] * right[k][at.column];
+  }
+  subgroupBarrier();
+  return c;
+}
+
+#endif

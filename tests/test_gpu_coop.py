@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Vulkan's own attention kernels, which need matrix units, as C++ on the host: tests/coop/.
+
+  tests/test_gpu_coop.py [KERNEL]      (RLX_TEST_SEED: the cases of a run before; CXX: g++ unless set)
+
+They are fresh in each run; a failure prints the command that repeats it. The last line is 'N passed, N failed, N skipped'.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
+CXX = os.environ.get("CXX") or "g++"
+KERNELS = ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"]
+CASES = 10  # each runs up to a few hundred thousand invocations, whose stacks take turns
+
+
+def check(kernel, seed, folder):
+    """How many cases passed and failed."""
+    program = pathlib.Path(folder) / kernel
+    made = subprocess.run([CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/src/gpu/kernels",
+                           *(["-DCOOP_BF16"] if kernel.endswith("bf16") else []), f'-DKERNEL_FILE="{kernel}.glsl.k"',
+                           ROOT / "tests/coop/attention.cpp", "-o", program], capture_output=True, text=True)
+    if made.returncode:
+        print(f"FAIL {kernel} does not compile:\n{made.stderr}")
+        return 0, 1
+    print(f"{kernel}: RLX_TEST_SEED={seed}", flush=True)
+    try:
+        done = subprocess.run([program, str(CASES), str(seed)], capture_output=True, text=True, timeout=300)
+        out, code = done.stdout + done.stderr, done.returncode
+    except subprocess.TimeoutExpired:
+        out, code = "an invocation waits for one that does not come", None
+    counts = re.search(r"(\d+) passed, (\d+) failed, 0 skipped$", out.strip())
+    if code == 0 and counts:
+        return int(counts[1]), int(counts[2])
+    print(f"FAIL {kernel}: ended with {code}\n{out}  repeat: RLX_TEST_SEED={seed} tests/test_gpu_coop.py {kernel}")
+    return (int(counts[1]), int(counts[2])) if counts else (0, 1)
+
+
+def has_half():
+    """Whether the compiler knows f16: not all do, for all machines."""
+    done = subprocess.run([CXX, "-std=c++17", "-fsyntax-only", "-x", "c++", "-"], input="_Float16 x;", text=True,
+                          capture_output=True)
+    return done.returncode == 0
+
+
+def main():
+    kernels = [k for k in KERNELS if len(sys.argv) < 2 or k == sys.argv[1]]
+    if not shutil.which(CXX) or not has_half():
+        print(f"SKIP: there is no C++ compiler {CXX} that knows _Float16\n0 passed, 0 failed, {len(kernels)} skipped")
+        return 0
+    seed = int(os.environ.get("RLX_TEST_SEED") or time.time_ns() // 1000 % 1000000000)
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for kernel in kernels:
+            good, bad = check(kernel, seed, folder)
+            passed, failed = passed + good, failed + bad
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed or not kernels else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
