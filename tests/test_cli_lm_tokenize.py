@@ -323,7 +323,7 @@ def gguf_wordpiece():
     packages("tokenizers", "gguf")
     from tokenizers import Tokenizer, models, normalizers as n, pre_tokenizers as p, processors, trainers
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    t = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=10000))
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
     t.normalizer = n.BertNormalizer()
     t.pre_tokenizer = p.BertPreTokenizer()
     t.train_from_iterator(corpus(), trainers.WordPieceTrainer(vocab_size=900, show_progress=False, special_tokens=special))

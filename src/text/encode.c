@@ -56,7 +56,7 @@ rlx_status text_model_run(text_run *r, text_span piece) {
   if (!r->t->cuts_at_marks) return run_one(r, piece);
   size_t start = 0;
   for (size_t at = 0; at < piece.n;) {
-    const char *p = memchr(piece.p + at, TEXT_MARK[0], piece.n - at);
+    const char *p = memchr(piece.p + at, (unsigned char)TEXT_MARK[0], piece.n - at);
     if (!p) break;
     at = (size_t)(p - piece.p);
     if (!is_mark(p, piece.n - at)) {

@@ -12,6 +12,7 @@
 #include "text/text.h"
 
 #define KEY(NAME) "tokenizer.ggml." NAME
+#define DEEPSEEK_END "<\357\275\234end\342\226\201of\342\226\201sentence\357\275\234>"
 
 /* GGUF's numbers for kinds of token, as ours. */
 static const uint32_t type_flags[] = {0, 0, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_ADDED, TOKEN_UNUSED, TOKEN_BYTE};
@@ -37,8 +38,7 @@ static const char *const ends[] = {"<|eot_id|>",
                                    "<eos>",
                                    "<turn|>",
                                    "<|tool_response>",
-                                   "<\xef\xbd\x9c"
-                                   "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+                                   DEEPSEEK_END,
                                    "[e~[",
                                    "<|fim_pad|>",
                                    "<|fim_repo|>",
@@ -277,6 +277,7 @@ static rlx_status read_wordpiece(reader *r) {
   text_desc *d = &r->d;
   d->model = TEXT_WORDPIECE;
   d->word_prefix = TEXT_MARK;
+  d->most_characters = 100; /* as BERT's authors have it; the format does not say */
   d->clean_up = true;
   snprintf(r->kind, sizeof r->kind, "wordpiece");
   read_bos_eos(r, id_or(r, KEY("cls_token_id"), 101), -1, 100);

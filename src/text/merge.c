@@ -175,10 +175,11 @@ static rlx_status fill_symbols(text_run *r, text_span piece) {
 
 rlx_status text_merge_piece(text_run *r, text_span piece) {
   RLX_TRY(fill_symbols(r, piece));
+  if (r->symbols.n == 0) return RLX_OK;
   if (r->symbols.n <= WALK_AT_MOST) merge_by_walking(r, piece.p);
   else RLX_TRY(merge_by_heap(r, piece.p));
   bool unknown_before = false;
-  for (uint32_t i = 0; i != NONE && r->symbols.n; i = r->symbols.v[i].next) {
+  for (uint32_t i = 0; i != NONE; i = r->symbols.v[i].next) {
     const text_symbol *s = &r->symbols.v[i];
     bool is_unknown = s->id < 0;
     if (!is_unknown) RLX_TRY(text_push(r, s->id));
