@@ -389,6 +389,71 @@ def output_forms():
     fails("tokenize", "x.txt", stdin=b"", says="x.txt")
 
 
+# ---- Conversations
+
+# Templates of our own, in the pieces that real ones have.
+CHATML = ("{% for m in messages %}{% if loop.first and m['role'] != 'system' %}{{ '<|im_start|>system\nYou are a helpful assistant<|im_end|>\n' }}"
+          "{% endif %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>' + '\n' }}{% endfor %}"
+          "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}")
+LLAMA3_CHAT = ("{{ bos_token }}{% for m in messages %}{{ '<|start_header_id|>' + m['role'] + '<|end_header_id|>\n\n' + m['content'] | trim + "
+               "'<|eot_id|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\n\n' }}{% endif %}")
+GEMMA = ("{{ bos_token }}{% for m in messages %}{{ '<start_of_turn>' + ('model' if m['role'] == 'assistant' else 'user') + '\n' + m['content'] | trim + "
+         "'<end_of_turn>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %}")
+
+
+def check_conversations(path, template, systems=(None, "Be brief.")):
+    jinja2, = packages("jinja2")
+    render = jinja2.Environment(trim_blocks=True, lstrip_blocks=True).from_string(template).render
+    for said in (["Hi"], [" Hello, world "], ["Hi", "Yes?", "No\n"], ["a", "b", "c", "d", "e"]):
+        for system in systems:
+            messages = [{"role": "system", "content": system}] if system else []
+            messages += [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(said)]
+            expected = render(messages=messages, add_generation_prompt=True, bos_token="", eos_token="</s>")
+            found = rlx("tokenize", path, "--ids", "--chat", "-0", *(["--system", system] if system else []),
+                        stdin="\0".join(said).encode(), expect=0).out
+            equal(found, rlx("tokenize", path, "--ids", stdin=expected.encode(), expect=0).out, f"{template[:60]!r} {messages}")
+
+
+@test
+def conversations():
+    gguf, _ = packages("gguf", "jinja2")
+    letters = [chr(c) for c in range(33, 127)] + ["\u0120", "\u010a", "ab"]
+    special = ["<s>", "</s>", "<|im_start|>", "<|im_end|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<start_of_turn>", "<end_of_turn>"]
+    for template, systems in ((CHATML, (None, "Be brief.")), (LLAMA3_CHAT, (None, "Be brief.")), (GEMMA, (None,)), ("{{ messages }}", ())):
+        w = gguf.GGUFWriter("chat.gguf", "llama")
+        w.add_tokenizer_model("gpt2")
+        w.add_tokenizer_pre("gpt-2")
+        w.add_token_list(special + letters)
+        w.add_token_types([3] * len(special) + [1] * len(letters))
+        w.add_token_merges(["a b"])
+        w.add_bos_token_id(0)
+        w.add_add_bos_token(True)
+        w.add_chat_template(template)
+        w.write_header_to_file()
+        w.write_kv_data_to_file()
+        w.close()
+        if systems:
+            check_conversations("chat.gguf", template, systems)
+    fails("tokenize", "chat.gguf", "--chat", stdin=b"Hi", says=["not known", "chatml", "--template"], lines=1)
+    equal(rlx("tokenize", "chat.gguf", "--chat", "--template", "chatml", "--ids", stdin=b"Hi", expect=0).out,
+          rlx("tokenize", "chat.gguf", "--ids", stdin=b"<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n", expect=0).out)
+    fails("tokenize", "chat.gguf", "--chat", "--template", "odd", stdin=b"Hi", says=["'odd'", "chatml"], lines=1)
+    fails("tokenize", "chat.gguf", "--chat", "--decode", stdin=b"Hi", says="--chat", code=2)
+
+
+@test
+def a_real_template():
+    gguf, _ = packages("gguf", "jinja2")
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    path = pathlib.Path(base, "rlx/models/SmolLM2-135M-Instruct.Q4_1.gguf")
+    if not path.exists():
+        raise Skip("SmolLM2 is not there (tools/fetch_model smollm2)")
+    check_conversations(path, gguf.GGUFReader(path).fields["tokenizer.chat_template"].contents())
+
+
+# ---- Size
+
+
 @test
 def long_texts():
     """A megabyte of one letter, and of everything else that could be quadratic, in the seconds that a call may take."""

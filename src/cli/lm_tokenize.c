@@ -11,7 +11,8 @@
 typedef struct tokenize {
   cli_common common;
   cli_list words;
-  bool ids, no_special, decode, many;
+  bool ids, no_special, decode, many, chat;
+  const char *form, *system;
 } tokenize;
 
 /* All of standard input, with a NUL behind it. */
@@ -98,6 +99,31 @@ static int encode_all(const tokenize *o, const rlx_tokenizer *t, const char *tex
   return CLI_DONE;
 }
 
+/* The input as a conversation: the user's text, or several that end with NUL, of the user and the assistant in turn. */
+static int encode_chat(const tokenize *o, const rlx_file *file, const rlx_tokenizer *t, const char *text,
+                       size_t bytes) {
+  size_t n = 0, most = 2;
+  for (size_t i = 0; i < bytes && o->many; i++) most += text[i] == '\0';
+  rlx_chat_message *messages = calloc(most, sizeof *messages);
+  const char *form = o->form ? o->form : rlx_chat_template_of(file);
+  char *written = NULL;
+  if (!messages || !form) {
+    free(messages);
+    return cli_fail("%s", form ? "out of memory" : rlx_message());
+  }
+  if (o->system) messages[n++] = (rlx_chat_message){"system", o->system};
+  for (const char *p = text, *end = text + bytes; p < end && n < most; p += o->many ? strlen(p) + 1 : bytes) {
+    bool is_user = (n - (o->system != NULL)) % 2 == 0;
+    messages[n++] = (rlx_chat_message){is_user ? "user" : "assistant", p};
+  }
+  int code = cli_check(rlx_chat_format(form, messages, n, true, &written), "--chat", NULL);
+  if (!code) code = encode(o, t, written, strlen(written));
+  if (!code && o->common.json) putchar('\n');
+  rlx_free(written);
+  free(messages);
+  return code;
+}
+
 /* Whole numbers with anything that is blank, or commas, between. */
 static int read_ids(char *text, int32_t *ids, size_t *n) {
   *n = 0;
@@ -136,11 +162,12 @@ static int run(const tokenize *o) {
   rlx_status s = rlx_file_open(path, NULL, &file);
   if (!s) s = rlx_tokenizer_create(file, &t);
   int code = cli_check(s, path, NULL);
-  rlx_file_close(file);
   if (!code && o->common.verbose) fprintf(stderr, "rlx: %s, %u tokens\n", rlx_tokenizer_kind(t), rlx_tokenizer_size(t));
   if (!code) code = read_input(&input, &bytes);
-  if (!code) code = o->decode ? decode(o, t, input, bytes) : encode_all(o, t, input, bytes);
+  if (!code && o->chat) code = encode_chat(o, file, t, input, bytes);
+  else if (!code) code = o->decode ? decode(o, t, input, bytes) : encode_all(o, t, input, bytes);
   free(input);
+  rlx_file_close(file);
   rlx_tokenizer_destroy(t);
   return code;
 }
@@ -152,10 +179,15 @@ int cli_tokenize(const cli_command *self, int argc, char **argv) {
     {"--ids", NULL, "ids alone, on one line", CLI_FLAG, &o.ids, 0, 0},
     {"--no-special", NULL, "no BOS or EOS added; special tokens in the text are text", CLI_FLAG, &o.no_special, 0, 0},
     {"-0", NULL, "several texts, each ended by NUL: an answer for each", CLI_FLAG, &o.many, 0, 0},
+    {"--chat", NULL, "the input is what a user says; with -0, user and assistant in turn", CLI_FLAG, &o.chat, 0, 0},
+    {"--template", "NAME", "how turns are written (default: as the model says)", CLI_TEXT, &o.form, 0, 0},
+    {"--system", "TEXT", "what the model is told before", CLI_TEXT, &o.system, 0, 0},
     {"--decode", NULL, "ids to text (with --no-special: without special tokens)", CLI_FLAG, &o.decode, 0, 0},
   };
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &o.common, &o.words, &code))
-    code = o.words.n == 1 ? run(&o) : cli_wrong(self, "expected one file, found %zu", o.words.n);
+    code = o.chat && (o.no_special || o.decode) ? cli_wrong(self, "--chat goes with neither --no-special nor --decode")
+           : o.words.n == 1                     ? run(&o)
+                                                : cli_wrong(self, "expected one file, found %zu", o.words.n);
   cli_list_deinit(&o.words);
   return code;
 }
