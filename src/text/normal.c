@@ -27,31 +27,73 @@ static size_t part_of(text_span in, size_t from) {
   return end;
 }
 
-static rlx_status unicode_form(text_span in, utf8proc_option_t options, rlx_str *out) {
-  rlx_status s = RLX_OK;
-  utf8proc_int32_t *codes = NULL;
-  size_t room = 0;
-  for (size_t from = 0; from < in.n && !s;) {
-    size_t end = part_of(in, from);
-    const utf8proc_uint8_t *p = (const utf8proc_uint8_t *)in.p + from;
-    utf8proc_ssize_t bytes = (utf8proc_ssize_t)(end - from);
-    utf8proc_ssize_t n = utf8proc_decompose(p, bytes, codes, (utf8proc_ssize_t)room, options);
-    if (n > (utf8proc_ssize_t)room) {
-      utf8proc_int32_t *grown = rlx_mem_realloc(codes, (size_t)n, sizeof *codes);
-      if (!grown) {
-        s = no_memory(in.n);
+typedef RLX_ARRAY(utf8proc_int32_t) code_list;
+
+static bool decompose(text_span in, utf8proc_option_t options, code_list *out) {
+  int boundary = 0;
+  int32_t code = 0;
+  out->n = 0;
+  for (size_t at = 0, size; at < in.n; at += size) {
+    size = text_character(in.p + at, in.n - at, &code);
+    if (!size) size = 1, code = 0xfffd;
+    for (;;) {
+      utf8proc_ssize_t room = (utf8proc_ssize_t)(out->cap - out->n);
+      utf8proc_ssize_t n = utf8proc_decompose_char(code, out->v + out->n, room, options, &boundary);
+      if (n >= 0 && n <= room) {
+        out->n += (size_t)n;
         break;
       }
-      codes = grown;
-      room = (size_t)n;
-      n = utf8proc_decompose(p, bytes, codes, n, options);
+      if (n < 0 || !rlx_array_reserve(out, (size_t)n)) return false;
     }
-    if (n >= 0) n = utf8proc_normalize_utf32(codes, n, options);
-    if (n < 0) s = RLX_FAIL(RLX_INVALID, "normalising: %s", utf8proc_errmsg(n));
-    for (utf8proc_ssize_t i = 0; i < n; i++) add_code(out, codes[i]);
-    from = end;
   }
-  rlx_mem_free(codes);
+  return true;
+}
+
+static int class_of(utf8proc_int32_t code) { return utf8proc_get_property(code)->combining_class; }
+
+/* One run of marks, in order of their class, those of a class as they came. It can be as long as a text, so each class that is
+ * there is picked out in turn: some fifty passes at most, and not a pass for every mark. */
+static bool order_run(utf8proc_int32_t *codes, size_t n, code_list *sorted) {
+  bool is_there[256] = {0};
+  sorted->n = 0;
+  if (!rlx_array_reserve(sorted, n)) return false;
+  for (size_t i = 0; i < n; i++) is_there[class_of(codes[i]) & 255] = true;
+  for (int class = 1; class < 256; class ++)
+    for (size_t i = 0; is_there[class] && i < n; i++)
+      if (class_of(codes[i]) == class) sorted->v[sorted->n++] = codes[i];
+  memcpy(codes, sorted->v, sorted->n * sizeof *codes);
+  return true;
+}
+
+static bool order_marks(code_list *codes, code_list *sorted) {
+  for (size_t start = 0; start < codes->n; start++) {
+    size_t end = start;
+    bool is_ordered = true;
+    for (int class, before = 0; end < codes->n && (class = class_of(codes->v[end])) != 0; end++) {
+      if (class < before) is_ordered = false;
+      before = class;
+    }
+    if (!is_ordered && !order_run(codes->v + start, end - start, sorted)) return false;
+    if (end > start) start = end - 1;
+  }
+  return true;
+}
+
+static rlx_status unicode_form(text_span in, utf8proc_option_t options, rlx_str *out) {
+  rlx_status s = RLX_OK;
+  code_list codes = {0}, sorted = {0};
+  for (size_t from = 0, end; from < in.n && !s; from = end) {
+    end = part_of(in, from);
+    if (!decompose((text_span){in.p + from, end - from}, options, &codes) || !order_marks(&codes, &sorted)) {
+      s = no_memory(in.n);
+      break;
+    }
+    utf8proc_ssize_t n = utf8proc_normalize_utf32(codes.v, (utf8proc_ssize_t)codes.n, options);
+    if (n < 0) s = RLX_FAIL(RLX_INVALID, "normalising: %s", utf8proc_errmsg(n));
+    for (utf8proc_ssize_t i = 0; i < n; i++) add_code(out, codes.v[i]);
+  }
+  rlx_array_deinit(&codes);
+  rlx_array_deinit(&sorted);
   return s;
 }
 

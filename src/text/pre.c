@@ -133,7 +133,15 @@ static const text_pre pres[] = {
    true,
    0,
    0},
-  {"gemma4", {"[^\\n]+|[\\n]+"}, 0, true, true},
+  {"spark2_5",
+   {"\\p{N}{1,3}", CJK_KANA,
+    ASCII_SIGN "[A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+|[\\r\\n]|\\s+(?!\\S)|\\s+",
+    "\\p{N}"},
+   0,
+   0,
+   0},
+  {"gemma4 granite-embed-multi-311m", {"[^\\n]+|[\\n]+"}, 0, true, true},
+  {"sarvam-moe", {"[^\\n]+|[\\n]+"}, 0, 0, true},
 };
 enum { N_PRES = sizeof pres / sizeof *pres };
 
