@@ -173,6 +173,14 @@ static void hide_keys(const task *t, size_t r, int64_t key, size_t n) {
   }
 }
 
+/* Whether every row of the block sees all n keys: rows see ever later ones, so the first and the last decide. */
+static bool sees_all(const task *t, int64_t key, size_t n) {
+  int64_t first, end, unused;
+  visible(t, t->row + t->n_rows - 1, &first, &unused);
+  visible(t, t->row, &unused, &end);
+  return !cpu_in(t->c, 3) && first <= key && end >= key + (int64_t)n;
+}
+
 /* A tile of keys or values as f32: in place, or converted. */
 static const float *tile_of(const task *t, const void *base, rlx_dtype type, const heads *h, size_t width, int64_t key,
                             size_t n, float *room, size_t *row) {
@@ -181,8 +189,7 @@ static const float *tile_of(const task *t, const void *base, rlx_dtype type, con
     *row = h->place;
     return (const float *)base + from;
   }
-  for (size_t i = 0; i < n; i++)
-    cpu_floats_load(t->c->isa, type, at(base, type, from + i * h->place), room + i * width, width);
+  t->a->table->widen(type, at(base, type, from), h->place, n, width, room);
   *row = width;
   return room;
 }
@@ -198,7 +205,8 @@ static void run_tile(const task *t, int64_t key, size_t n) {
     for (size_t r = 0; r < t->n_rows; r++) table->soft_cap(t->s + r * KEYS, n, a->softcap);
   else if (a->softcap > 0) table->soft_cap(t->s, n * block, a->softcap);
   for (size_t r = 0; r < t->n_rows && cpu_in(t->c, 4); r++) add_bias(t, r, key, n);
-  for (size_t r = 0; r < t->n_rows; r++) hide_keys(t, r, key, n);
+  bool hides = !sees_all(t, key, n);
+  for (size_t r = 0; r < t->n_rows && hides; r++) hide_keys(t, r, key, n);
   if (t->few) table->softmax_rows(t->s, t->n_rows, n, t->m, t->l, t->shrink);
   else table->softmax_lanes(t->s, n, t->m, t->l, t->shrink);
   const float *v = tile_of(t, cpu_in(t->c, 2), a->v_type, &a->v, a->d_v, key, n, t->v_tile, &row);
@@ -284,7 +292,8 @@ static void begin_rows(const task *t) {
 static void store_row(const task *t, size_t row, float *acc, float l) {
   const attention *a = t->a;
   size_t to = t->b * a->out.batch + row / a->group * a->out.place + head_of(t, row) * a->out.head;
-  for (size_t e = 0; e < a->d_v; e++) acc[e] = l == 0 ? 0 : acc[e] / l; /* 0: nothing was seen */
+  if (l == 0) memset(acc, 0, a->d_v * sizeof *acc); /* nothing was seen */
+  else a->table->divide(acc, a->d_v, l);
   cpu_floats_store(t->c->isa, a->q_type, acc, (char *)t->c->out + to * rlx_dtype_size(a->q_type), a->d_v);
 }
 

@@ -18,6 +18,9 @@ typedef struct cpu_attention_table {
   /* s[row * KEYS + key] = q[row] . k[key] */
   void (*scores_rows)(const float *q, size_t rows, const float *k, size_t k_row, size_t keys, size_t d, float *s);
   void (*soft_cap)(float *s, size_t n, float cap); /* cap tanh(s / cap) */
+  /* n rows of `width` elements of f16 or bf16, from_row elements apart, to f32 rows side by side. */
+  void (*widen)(rlx_dtype type, const void *from, size_t from_row, size_t n, size_t width, float *to);
+  void (*divide)(float *x, size_t n, float by);
   /* Turns scores into weights e^(s - m), m being the largest score so far: updates m and the sum l, and gives the factor
    * `shrink` that older sums are to be multiplied with. All per row. */
   void (*softmax_lanes)(float *s, size_t keys, float *m, float *l, float *shrink);

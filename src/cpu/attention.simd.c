@@ -68,6 +68,29 @@ static void soft_cap(float *s, size_t n, float cap) {
   }
 }
 
+#define WIDEN(name, LOAD)                                                                      \
+  static void name(const uint16_t *from, size_t from_row, size_t n, size_t width, float *to) { \
+    for (size_t i = 0; i < n; i++, from += from_row, to += width) {                            \
+      size_t e = 0;                                                                            \
+      for (; e + VF_LANES <= width; e += VF_LANES) vf_store(to + e, LOAD(from + e));           \
+      if (e < width) vf_store_n(to + e, LOAD##_n(from + e, width - e), width - e);             \
+    }                                                                                          \
+  }
+WIDEN(widen_f16, vf_load_f16)
+WIDEN(widen_bf16, vf_load_bf16)
+
+static void widen(rlx_dtype type, const void *from, size_t from_row, size_t n, size_t width, float *to) {
+  if (type == RLX_F16) widen_f16(from, from_row, n, width, to);
+  else widen_bf16(from, from_row, n, width, to);
+}
+
+static void divide(float *x, size_t n, float by) {
+  vf d = vf_set(by);
+  size_t i = 0;
+  for (; i + VF_LANES <= n; i += VF_LANES) vf_store(x + i, vf_div(vf_load(x + i), d));
+  for (; i < n; i++) x[i] /= by;
+}
+
 /* ---- softmax, a tile at a time ---- */
 
 /* A row that has seen nothing has m = -inf; its weights are e^(-inf - 0) = 0. */
@@ -176,6 +199,8 @@ const cpu_attention_table CPU_TABLE(cpu_attention) = {
   .scores_lanes = scores_lanes,
   .scores_rows = scores_rows,
   .soft_cap = soft_cap,
+  .widen = widen,
+  .divide = divide,
   .softmax_lanes = softmax_lanes,
   .softmax_rows = softmax_rows,
   .add_values = add_values,
