@@ -68,13 +68,16 @@ static void soft_cap(float *s, size_t n, float cap) {
   }
 }
 
-#define WIDEN(name, LOAD)                                                                      \
-  static void name(const uint16_t *from, size_t from_row, size_t n, size_t width, float *to) { \
-    for (size_t i = 0; i < n; i++, from += from_row, to += width) {                            \
-      size_t e = 0;                                                                            \
-      for (; e + VF_LANES <= width; e += VF_LANES) vf_store(to + e, LOAD(from + e));           \
-      if (e < width) vf_store_n(to + e, LOAD##_n(from + e, width - e), width - e);             \
-    }                                                                                          \
+/* Rows of a cache lie far apart, and a tile's are soon read: those that come AHEAD rows later are asked for now. */
+enum { AHEAD = 32 };
+#define WIDEN(name, LOAD)                                                                                   \
+  static void name(const uint16_t *from, size_t from_row, size_t n, size_t width, float *to) {              \
+    for (size_t i = 0; i < n; i++, from += from_row, to += width) {                                         \
+      size_t e = 0;                                                                                         \
+      for (size_t ask = 0; ask < width; ask += 32) __builtin_prefetch(from + AHEAD * from_row + ask, 0, 2); \
+      for (; e + VF_LANES <= width; e += VF_LANES) vf_store(to + e, LOAD(from + e));                        \
+      if (e < width) vf_store_n(to + e, LOAD##_n(from + e, width - e), width - e);                          \
+    }                                                                                                       \
   }
 WIDEN(widen_f16, vf_load_f16)
 WIDEN(widen_bf16, vf_load_bf16)
