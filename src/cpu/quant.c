@@ -146,7 +146,8 @@ static void dot_group(const quant_run *q, const cpu_product *p, size_t g, cpu_qu
   size_t at_once = sizeof packed / (CPU_QUANT_ROWS * q->block_bytes);
   for (size_t done = 0; done < q->n_blocks; done += at_once) {
     size_t n = q->n_blocks - done < at_once ? q->n_blocks - done : at_once;
-    cpu_quant_pack(s->b_type, b + done * q->block_bytes, q->row_bytes, n_rows, n, packed);
+    cpu_quant_pack(s->isa, s->b_type, b + done * q->block_bytes, q->row_bytes, n_rows, n,
+                   b + CPU_QUANT_ROWS * (q->row_bytes + done * q->block_bytes), packed);
     dot(packed, n, rows, s->k, done * q->block_elements, sums);
   }
 }

@@ -30,9 +30,9 @@ enum {
   CPU_QUANT_BLOCK_BYTES = 292, /* of the largest block */
 };
 /* n_blocks blocks of n_rows rows (16 at most; row_bytes apart) to a group; rows that are not there become zeros, which
- * every type decodes to finite numbers. */
-void cpu_quant_pack(rlx_dtype dtype, const uint8_t *rows, size_t row_bytes, size_t n_rows, size_t n_blocks,
-                    uint8_t *group);
+ * every type decodes to finite numbers. `next` is what will be read soon: as many bytes are asked for; any address will do. */
+void cpu_quant_pack(cpu_isa isa, rlx_dtype dtype, const uint8_t *rows, size_t row_bytes, size_t n_rows, size_t n_blocks,
+                    const uint8_t *next, uint8_t *group);
 
 /* ---- inner loops ---- */
 
@@ -49,6 +49,8 @@ typedef struct cpu_quant_table {
    * for its offset or min. False where 8 bits cannot say it (infinities, NaN, out of range): such a row runs exact. */
   bool (*quantise)(rlx_dtype dtype, const float *a, size_t k, void *row);
   cpu_quant_dot_fn *dot[RLX_DTYPE_COUNT][CPU_QUANT_TILE_COUNT]; /* NULL: no such tile */
+  /* n_words words of 4 bytes of each of 16 rows, row_bytes apart: word i of row r goes to 64 i + 4 r. */
+  void (*turn)(const uint8_t *rows, size_t row_bytes, size_t n_words, uint8_t *out);
   /* y += x w, n elements */
   void (*add_scaled)(float *y, const float *w, float x, size_t n);
 } cpu_quant_table;

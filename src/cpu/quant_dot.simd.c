@@ -228,6 +228,49 @@ CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const
   else dot_small(T, tile, b, r, rows, k, part, sum);
 }
 
+/* Four rows lie in the lanes of 128 bits of four vectors, rows 4 i + c in lane i of vector c: turning the 4 x 4 words of
+ * each lane leaves word w of all 16 rows, in order, in vector w. */
+static void turn(const uint8_t *rows, size_t row_bytes, size_t n_words, uint8_t *out) {
+  size_t w = 0;
+#if VF_LANES == 16
+  for (; w + 4 <= n_words; w += 4) {
+    __m512i v[4];
+    for (int c = 0; c < 4; c++) {
+      const uint8_t *from = rows + (size_t)c * row_bytes + 4 * w;
+      v[c] = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)from));
+      v[c] = _mm512_inserti32x4(v[c], _mm_loadu_si128((const __m128i *)(const void *)(from + 4 * row_bytes)), 1);
+      v[c] = _mm512_inserti32x4(v[c], _mm_loadu_si128((const __m128i *)(const void *)(from + 8 * row_bytes)), 2);
+      v[c] = _mm512_inserti32x4(v[c], _mm_loadu_si128((const __m128i *)(const void *)(from + 12 * row_bytes)), 3);
+    }
+    __m512i a = _mm512_unpacklo_epi32(v[0], v[1]), b = _mm512_unpackhi_epi32(v[0], v[1]);
+    __m512i c = _mm512_unpacklo_epi32(v[2], v[3]), d = _mm512_unpackhi_epi32(v[2], v[3]);
+    _mm512_storeu_si512(out + 64 * w, _mm512_unpacklo_epi64(a, c));
+    _mm512_storeu_si512(out + 64 * w + 64, _mm512_unpackhi_epi64(a, c));
+    _mm512_storeu_si512(out + 64 * w + 128, _mm512_unpacklo_epi64(b, d));
+    _mm512_storeu_si512(out + 64 * w + 192, _mm512_unpackhi_epi64(b, d));
+  }
+#elif VF_LANES == 8
+  for (; w + 4 <= n_words; w += 4)
+    for (size_t half = 0; half < 2; half++) { /* 8 rows: the same with two lanes */
+      __m256i v[4];
+      for (size_t c = 0; c < 4; c++) {
+        const uint8_t *from = rows + (8 * half + c) * row_bytes + 4 * w;
+        v[c] = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)from));
+        v[c] = _mm256_inserti128_si256(v[c], _mm_loadu_si128((const __m128i *)(const void *)(from + 4 * row_bytes)), 1);
+      }
+      __m256i a = _mm256_unpacklo_epi32(v[0], v[1]), b = _mm256_unpackhi_epi32(v[0], v[1]);
+      __m256i c = _mm256_unpacklo_epi32(v[2], v[3]), d = _mm256_unpackhi_epi32(v[2], v[3]);
+      uint8_t *to = out + 64 * w + 32 * half;
+      _mm256_storeu_si256((__m256i *)(void *)to, _mm256_unpacklo_epi64(a, c));
+      _mm256_storeu_si256((__m256i *)(void *)(to + 64), _mm256_unpackhi_epi64(a, c));
+      _mm256_storeu_si256((__m256i *)(void *)(to + 128), _mm256_unpacklo_epi64(b, d));
+      _mm256_storeu_si256((__m256i *)(void *)(to + 192), _mm256_unpackhi_epi64(b, d));
+    }
+#endif
+  for (size_t r = 0; r < CPU_QUANT_ROWS; r++)
+    for (size_t i = w; i < n_words; i++) memcpy(out + 64 * i + 4 * r, rows + r * row_bytes + 4 * i, 4);
+}
+
 static void add_scaled(float *y, const float *w, float x, size_t n) {
   size_t i = 0;
   vf factor = vf_set(x);
@@ -236,4 +279,5 @@ static void add_scaled(float *y, const float *w, float x, size_t n) {
 }
 
 Q_FUNCTIONS
-const cpu_quant_table CPU_TABLE(cpu_quant) = {.quantise = quantise, .dot = Q_TABLE, .add_scaled = add_scaled};
+const cpu_quant_table CPU_TABLE(cpu_quant) = {
+  .quantise = quantise, .dot = Q_TABLE, .turn = turn, .add_scaled = add_scaled};

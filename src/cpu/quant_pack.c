@@ -76,14 +76,28 @@ static void copy_units(const field *f, const uint8_t *src, size_t from, uint8_t 
   }
 }
 
-void cpu_quant_pack(rlx_dtype dtype, const uint8_t *rows, size_t row_bytes, size_t n_rows, size_t n_blocks,
-                    uint8_t *group) {
+/* One number of 2 bytes of each of 16 rows. */
+static void pack_halves(const uint8_t *rows, size_t row_bytes, uint8_t *to) {
+  for (size_t r = 0; r < CPU_QUANT_ROWS; r++) memcpy(to + 2 * r, rows + r * row_bytes, 2);
+}
+
+void cpu_quant_pack(cpu_isa isa, rlx_dtype dtype, const uint8_t *rows, size_t row_bytes, size_t n_rows, size_t n_blocks,
+                    const uint8_t *next, uint8_t *group) {
+  const cpu_quant_table *table = cpu_quant(isa);
   size_t block_bytes = rlx_dtype_describe(dtype)->block_bytes;
   if (n_rows < CPU_QUANT_ROWS) memset(group, 0, CPU_QUANT_ROWS * block_bytes * n_blocks);
   for (size_t b = 0; b < n_blocks; b++, rows += block_bytes, group += CPU_QUANT_ROWS * block_bytes) {
+    /* 16 rows are too many streams for the machine's own prefetching. */
+    for (size_t i = 0; i < CPU_QUANT_ROWS * block_bytes; i += 64)
+      __builtin_prefetch(next + CPU_QUANT_ROWS * block_bytes * b + i, 0, 2);
     size_t offset = 0;
     for (const field *f = fields_of[dtype]; offset < block_bytes; offset += f->bytes, f++) {
       uint8_t *to = group + CPU_QUANT_ROWS * offset;
+      if (n_rows == CPU_QUANT_ROWS && (f->bytes == 2 || (f->unit == 4 && !f->fifth_bits))) {
+        if (f->bytes == 2) pack_halves(rows + offset, row_bytes, to);
+        else table->turn(rows + offset, row_bytes, f->bytes / 4, to);
+        continue;
+      }
       for (size_t r = 0; r < n_rows; r++) {
         const uint8_t *from = rows + r * row_bytes + offset;
         if (f->fifth_bits) store_le32(to + 4 * r, fifths_to_bytes(load_le32(from)));
@@ -138,6 +152,7 @@ static uint64_t layout_bytes(cpu_isa isa, uint32_t layout, const rlx_type *type)
 }
 
 typedef struct repack_work {
+  cpu_isa isa;
   rows_of w;
   bool to_layout;
   const uint8_t *src;
@@ -154,7 +169,8 @@ static void repack_groups(void *user, size_t begin, size_t end, unsigned thread)
     size_t at = (g / p->n_groups * w->n + row) * w->row_bytes;
     if (left < CPU_QUANT_ROWS) memcpy(p->dst + at, p->src + at, left * w->row_bytes);
     else if (p->to_layout)
-      cpu_quant_pack(w->dtype, p->src + at, w->row_bytes, CPU_QUANT_ROWS, w->n_blocks, p->dst + at);
+      cpu_quant_pack(p->isa, w->dtype, p->src + at, w->row_bytes, CPU_QUANT_ROWS, w->n_blocks,
+                     p->src + at + CPU_QUANT_ROWS * w->row_bytes, p->dst + at);
     else
       for (size_t r = 0; r < CPU_QUANT_ROWS; r++)
         unpack(w->dtype, p->src + at, r, w->n_blocks, p->dst + at + r * w->row_bytes);
@@ -163,8 +179,7 @@ static void repack_groups(void *user, size_t begin, size_t end, unsigned thread)
 
 static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                          rlx_pool *pool) {
-  (void)isa;
-  repack_work p = {.to_layout = to_layout, .src = src, .dst = dst};
+  repack_work p = {.isa = isa, .to_layout = to_layout, .src = src, .dst = dst};
   if (!open_rows(layout, type, &p.w))
     return RLX_FAIL(RLX_INVALID, "layout %u is not one of %s%s", (unsigned)layout, rlx_dtype_name(type->dtype),
                     RLX_DIMS_TEXT(type->shape));
