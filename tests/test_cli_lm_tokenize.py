@@ -11,6 +11,7 @@ import sys
 import unicodedata
 
 from cli import ROOT, Skip, check, equal, fails, main, rlx, rlx_json, test, write
+from lm_files import gguf, need_lm
 from lm_packages import packages
 
 SPECIAL = ["<unk>", "<s>", "</s>", "<|im_start|>", "<|im_end|>"]
@@ -61,6 +62,7 @@ def corpus():
 
 def folder(name, text):
     """A model's folder with no weights but the file that must be there."""
+    need_lm()
     os.makedirs(name, exist_ok=True)
     pathlib.Path(name, "tokenizer.json").write_text(text, encoding="utf-8")
     write(f"{name}/config.json", "{}")
@@ -238,26 +240,17 @@ def json_refused():
 # ---- GGUF
 
 
-def write_gguf(path, model, tokens, types, **more):
-    gguf, = packages("gguf")
-    w = gguf.GGUFWriter(path, "llama")
-    w.add_tokenizer_model(model)
-    w.add_token_list(tokens)
-    w.add_token_types(types)
+def write_gguf(path, model, tokens, types, template=None, **more):
+    """A vocabulary and nothing else."""
+    need_lm()
+    metas = [("general.architecture", "string", "llama"), ("tokenizer.ggml.model", "string", model),
+             ("tokenizer.ggml.tokens", ["string"], tokens), ("tokenizer.ggml.token_type", ["i32"], types)]
+    kinds = {"pre": "string", "merges": ["string"], "scores": ["f32"]}
     for key, value in more.items():
-        if key == "pre":
-            w.add_tokenizer_pre(value)
-        elif key == "merges":
-            w.add_token_merges(value)
-        elif key == "scores":
-            w.add_token_scores(value)
-        elif isinstance(value, bool):
-            w.add_bool(f"tokenizer.ggml.{key}", value)
-        else:
-            w.add_uint32(f"tokenizer.ggml.{key}", value)
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.close()
+        metas.append((f"tokenizer.ggml.{key}", kinds.get(key, "bool" if isinstance(value, bool) else "u32"), value))
+    if template:
+        metas.append(("tokenizer.chat_template", "string", template))
+    gguf(path, metas)
     return path
 
 
@@ -273,7 +266,7 @@ def tables(tokenizer):
 
 @test
 def gguf_byte_level():
-    packages("tokenizers", "gguf")
+    packages("tokenizers")
     from tokenizers import Regex, pre_tokenizers as p, processors
     for pre, steps in (("gpt-2", p.ByteLevel(add_prefix_space=False)),
                        ("smollm", p.Sequence([p.Digits(individual_digits=True), p.ByteLevel(add_prefix_space=False)])),
@@ -294,7 +287,7 @@ def gguf_byte_level():
 
 @test
 def gguf_sentencepiece():
-    packages("tokenizers", "gguf")
+    packages("tokenizers")
     from tokenizers import Tokenizer, models, normalizers as n, processors, trainers
     seed = Tokenizer(models.BPE(unk_token="<unk>"))
     seed.normalizer = n.Sequence([n.Prepend("▁"), n.Replace(" ", "▁")])
@@ -320,7 +313,7 @@ def gguf_sentencepiece():
 
 @test
 def gguf_wordpiece():
-    packages("tokenizers", "gguf")
+    packages("tokenizers")
     from tokenizers import Tokenizer, models, normalizers as n, pre_tokenizers as p, processors, trainers
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     t = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
@@ -336,7 +329,6 @@ def gguf_wordpiece():
 
 @test
 def gguf_refused():
-    packages("gguf")
     letters = [chr(c) for c in range(33, 127)]
     types = [1] * len(letters)
     write_gguf("odd.gguf", "gpt2", letters, types, pre="no-such-one", merges=["a b"])
@@ -367,7 +359,6 @@ def gguf_refused():
 
 @test
 def output_forms():
-    packages("gguf")
     tokens = ["<s>", "</s>", "a", "b", "ab", "\u0120"]
     write_gguf("t.gguf", "gpt2", tokens, [3, 3, 1, 1, 1, 1], pre="gpt-2", merges=["a b"], bos_token_id=0, eos_token_id=1, add_bos_token=True)
     equal(rlx("tokenize", "t.gguf", "--ids", stdin=b"ab b</s>", expect=0).out, "0 4 5 3 1\n")
@@ -416,22 +407,12 @@ def check_conversations(path, template, systems=(None, "Be brief.")):
 
 @test
 def conversations():
-    gguf, _ = packages("gguf", "jinja2")
+    packages("jinja2")
     letters = [chr(c) for c in range(33, 127)] + ["\u0120", "\u010a", "ab"]
     special = ["<s>", "</s>", "<|im_start|>", "<|im_end|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<start_of_turn>", "<end_of_turn>"]
     for template, systems in ((CHATML, (None, "Be brief.")), (LLAMA3_CHAT, (None, "Be brief.")), (GEMMA, (None,)), ("{{ messages }}", ())):
-        w = gguf.GGUFWriter("chat.gguf", "llama")
-        w.add_tokenizer_model("gpt2")
-        w.add_tokenizer_pre("gpt-2")
-        w.add_token_list(special + letters)
-        w.add_token_types([3] * len(special) + [1] * len(letters))
-        w.add_token_merges(["a b"])
-        w.add_bos_token_id(0)
-        w.add_add_bos_token(True)
-        w.add_chat_template(template)
-        w.write_header_to_file()
-        w.write_kv_data_to_file()
-        w.close()
+        write_gguf("chat.gguf", "gpt2", special + letters, [3] * len(special) + [1] * len(letters), pre="gpt-2", merges=["a b"],
+                   bos_token_id=0, add_bos_token=True, template=template)
         if systems:
             check_conversations("chat.gguf", template, systems)
     fails("tokenize", "chat.gguf", "--chat", stdin=b"Hi", says=["not known", "chatml", "--template"], lines=1)
@@ -443,12 +424,12 @@ def conversations():
 
 @test
 def a_real_template():
-    gguf, _ = packages("gguf", "jinja2")
+    reader, _ = packages("gguf", "jinja2")
     base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
     path = pathlib.Path(base, "rlx/models/SmolLM2-135M-Instruct.Q4_1.gguf")
     if not path.exists():
         raise Skip("SmolLM2 is not there (tools/fetch_model smollm2)")
-    check_conversations(path, gguf.GGUFReader(path).fields["tokenizer.chat_template"].contents())
+    check_conversations(path, reader.GGUFReader(path).fields["tokenizer.chat_template"].contents())
 
 
 # ---- Size
@@ -457,7 +438,7 @@ def a_real_template():
 @test
 def long_texts():
     """A quarter of a megabyte of one letter, and of all else that could be quadratic, in the seconds that a call may take."""
-    packages("tokenizers", "gguf")
+    packages("tokenizers")
     from tokenizers import pre_tokenizers as p
     tokens, types, merges = tables(byte_level(p.ByteLevel(add_prefix_space=False)))
     spm = SPECIAL + [f"<0x{i:02X}>" for i in range(256)] + ["▁", "▁▁", "▁▁▁▁", "a", "aa", "aaaa", "a▁a"]
