@@ -135,6 +135,8 @@ def json_byte_level():
     from tokenizers import Tokenizer
     check_json(Tokenizer.from_str(json.dumps(data)), "ignoring")
     check_json(byte_level(p.Sequence([p.Digits(individual_digits=True), p.ByteLevel(add_prefix_space=False)])), "digits")
+    bloom = Regex(r" ?[^(\s|[.,!?…。，、।۔،])]+")  # a set inside a set
+    check_json(byte_level(p.Sequence([p.Split(bloom, "isolated"), p.ByteLevel(add_prefix_space=False, use_regex=False)])), "bloom")
     falcon = p.Sequence([p.Punctuation("contiguous"), p.ByteLevel(add_prefix_space=False), p.Digits(individual_digits=False),
                          p.Split(Regex("[0-9][0-9][0-9]"), "isolated")])
     check_json(byte_level(falcon), "falcon")

@@ -35,11 +35,15 @@ static size_t characters(text_span in) {
 
 rlx_status text_wordpiece(text_run *r, text_span word) {
   const rlx_tokenizer *t = r->t;
-  size_t had = r->ids.n, at = 0;
+  size_t had = r->ids.n, at = 0, begins = strlen(t->word_prefix);
   if (t->most_characters && characters(word) > t->most_characters) return text_push_unknown(r);
   while (at < word.n) {
     int32_t id = -1;
     text_span rest = {word.p + at, word.n - at};
+    if (at && !*t->continuing_prefix && rest.n >= begins && memcmp(rest.p, t->word_prefix, begins) == 0) {
+      r->ids.n = had; /* what begins like that are starts of words, and this is inside one */
+      return text_push_unknown(r);
+    }
     size_t n = longest_token(&t->vocab, at ? t->continuing_prefix : t->word_prefix, rest, &r->word, &id);
     if (r->word.failed) return RLX_FAIL(RLX_NO_MEMORY, "a word of %zu bytes", word.n);
     if (!n) {

@@ -31,36 +31,50 @@ pcre2_general_context *text_pattern_heap(void) {
   return pcre2_general_context_create(pattern_alloc, pattern_release, NULL);
 }
 
+/* An escape of two characters, with what other engines mean by \s and \w. */
+static void add_escape(const char *p, bool in_set, rlx_str *out) {
+  char c = p[1];
+  if (in_set && (c == 's' || c == 'w')) rlx_str_add(out, "%s", c == 's' ? SPACES : WORDS);
+  else if (!in_set && (c == 's' || c == 'S')) rlx_str_add(out, "[%s%s]", c == 'S' ? "^" : "", SPACES);
+  else if (!in_set && (c == 'w' || c == 'W')) rlx_str_add(out, "[%s%s]", c == 'W' ? "^" : "", WORDS);
+  else rlx_str_add_bytes(out, p, 2);
+}
+
+/* What stands at a '[': the start of a set, "[:name:]" in one, or a set inside a set, which joins the outer one where it is
+ * not negated. The bytes of it that are done; 0: PCRE2 would read it as something else. */
+static size_t add_bracket(const char *p, int *depth, rlx_str *out) {
+  if (*depth > 0 && p[1] == ':') {
+    const char *end = strstr(p, ":]");
+    if (!end) return 0;
+    rlx_str_add_bytes(out, p, (size_t)(end + 2 - p));
+    return (size_t)(end + 2 - p);
+  }
+  if ((*depth)++ > 0) return p[1] == '^' || p[1] == ']' ? 0 : 1;
+  size_t n = 1;
+  if (p[n] == '^') n++;
+  if (p[n] == ']') n++;
+  rlx_str_add_bytes(out, p, n);
+  return n;
+}
+
 /* The pattern as PCRE2 is to read it; false: it holds what PCRE2 would read as something else. */
-static bool pattern_text(const char *pattern, rlx_str *out) {
-  bool in_class = false;
-  for (const char *p = pattern; *p; p++) {
+static bool pattern_text(const char *p, rlx_str *out) {
+  int depth = 0; /* of sets */
+  while (*p) {
     if (p[0] == '\\' && p[1]) {
-      char c = p[1];
-      if (in_class && (c == 's' || c == 'w')) rlx_str_add(out, "%s", c == 's' ? SPACES : WORDS);
-      else if (!in_class && (c == 's' || c == 'S')) rlx_str_add(out, "[%s%s]", c == 'S' ? "^" : "", SPACES);
-      else if (!in_class && (c == 'w' || c == 'W')) rlx_str_add(out, "[%s%s]", c == 'W' ? "^" : "", WORDS);
-      else rlx_str_add_bytes(out, p, 2);
+      add_escape(p, depth > 0, out);
+      p += 2;
+    } else if (*p == '[') {
+      size_t n = add_bracket(p, &depth, out);
+      if (!n) return false;
+      p += n;
+    } else if (depth > 0 && p[0] == '&' && p[1] == '&') {
+      return false;
+    } else {
+      if (depth <= 1 || *p != ']') rlx_str_add_char(out, *p);
+      if (*p == ']' && depth > 0) depth--;
       p++;
-      continue;
     }
-    if (in_class && ((p[0] == '&' && p[1] == '&') || (p[0] == '[' && p[1] != ':'))) return false; /* sets of sets */
-    if (!in_class && *p == '[') {
-      in_class = true;
-      rlx_str_add_char(out, *p);
-      if (p[1] == '^') rlx_str_add_char(out, *++p);
-      if (p[1] == ']') rlx_str_add_char(out, *++p);
-      continue;
-    }
-    if (in_class && p[0] == '[') { /* [:name:] */
-      const char *end = strstr(p, ":]");
-      if (!end) return false;
-      rlx_str_add_bytes(out, p, (size_t)(end + 2 - p));
-      p = end + 1;
-      continue;
-    }
-    if (*p == ']') in_class = false;
-    rlx_str_add_char(out, *p);
   }
   return true;
 }
@@ -70,7 +84,7 @@ rlx_status text_pattern_compile(const char *pattern, pcre2_code **out) {
   *out = NULL;
   if (!pattern_text(pattern, &text)) {
     rlx_str_deinit(&text);
-    return RLX_FAIL(RLX_UNSUPPORTED, "pattern '%.200s': sets inside sets cannot be run here", pattern);
+    return RLX_FAIL(RLX_UNSUPPORTED, "pattern '%.200s': this way of sets inside sets cannot be run here", pattern);
   }
   pcre2_general_context *heap = text.failed ? NULL : text_pattern_heap();
   pcre2_compile_context *context = heap ? pcre2_compile_context_create(heap) : NULL;
