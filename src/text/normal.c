@@ -37,6 +37,7 @@ static bool decompose(text_span in, utf8proc_option_t options, code_list *out) {
     size = text_character(in.p + at, in.n - at, &code);
     if (!size) size = 1, code = 0xfffd;
     for (;;) {
+      if (!rlx_array_reserve(out, 1)) return false;
       utf8proc_ssize_t room = (utf8proc_ssize_t)(out->cap - out->n);
       utf8proc_ssize_t n = utf8proc_decompose_char(code, out->v + out->n, room, options, &boundary);
       if (n >= 0 && n <= room) {
