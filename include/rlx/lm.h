@@ -122,7 +122,8 @@ typedef enum rlx_token_flags {
 /* Any bytes; broken UTF-8 is taken as byte tokens or the unknown token, as the vocabulary has it. Free *ids with rlx_free. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_tokenizer_encode(const rlx_tokenizer *t, const char *text, size_t bytes,
                                                        unsigned flags, int32_t **ids, size_t *n);
-/* The text of tokens; special tokens only where `special`. Free *text with rlx_free; it is NUL-terminated. */
+/* The text of tokens, their bytes as they are, without the blank that encoding puts before some; special tokens only where
+ * `special`. Free *text with rlx_free; it is NUL-terminated. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_tokenizer_decode(const rlx_tokenizer *t, const int32_t *ids, size_t n,
                                                        bool special, char **text, size_t *bytes);
 /* The vocabulary's own spelling of a token; NULL past the end. */
@@ -153,8 +154,8 @@ RLX_API const char *rlx_chat_template_name(uint32_t i); /* "chatml", "llama3", .
 /* The name of the template that the file's own text is recognised as; NULL and a message that says so where it has none or one
  * that is not known. */
 RLX_API const char *rlx_chat_template_of(const rlx_file *f);
-/* The conversation as text to be encoded with RLX_TOKENS_PARSE_SPECIAL; `reply`: with the head of the assistant's turn at the
- * end. Free *text with rlx_free. */
+/* The conversation as text to be encoded with RLX_TOKENS_PARSE_SPECIAL, and RLX_TOKENS_ADD_SPECIAL where a sequence begins with
+ * it: BOS is not part of it. `reply`: with the head of the assistant's turn at the end. Free *text with rlx_free. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_chat_format(const char *name, const rlx_chat_message *messages, size_t n,
                                                   bool reply, char **text);
 
