@@ -94,9 +94,10 @@ EACH_ROW(TILE_BF16)
 /* Asks for `bytes` of a stream well ahead of where it is read. A product with one row does little but read b: where that
  * comes from memory, the machine by itself does not look far enough ahead; where it comes from a cache, asking only costs
  * (docs/performance.md). */
-CPU_INLINE void fetch(const void *at, size_t bytes) {
-  enum { AHEAD = 4096, LINE = 64 };
-  for (size_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)at + AHEAD + i, 0, 2);
+CPU_INLINE void fetch(rlx_dtype type, const void *at, size_t bytes) {
+  enum { LINE = 64 };
+  const size_t ahead = type == RLX_F32 ? 4096 : 1024;
+  for (size_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)at + ahead + i, 0, 2);
 }
 
 /* Four packed panels; `far`: b is in memory, beyond all caches. */
@@ -109,8 +110,8 @@ CPU_INLINE void row_panels(const rlx_dtype type, const bool far, size_t k, const
 #define STEP_PANEL(q, s)                                                   \
   sum[s][q][0] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb), sum[s][q][0]); \
   sum[s][q][1] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb + VF_LANES), sum[s][q][1]);
-#define NEXT_PANEL(q, steps)                                                               \
-  if (far) fetch(b##q, (steps)*ldb *(type == RLX_F32 ? sizeof(float) : sizeof(uint16_t))); \
+#define NEXT_PANEL(q, steps)                                                                     \
+  if (far) fetch(type, b##q, (steps)*ldb *(type == RLX_F32 ? sizeof(float) : sizeof(uint16_t))); \
   b##q = skip_as(type, b##q, (steps)*ldb);
 #define PUT_PANEL(q, _)                                                             \
   if (ROW_STEPS > 1) sum[0][q][0] = vf_add(sum[0][q][0], sum[ROW_STEPS - 1][q][0]); \
