@@ -145,6 +145,27 @@ TEST(quant_encode_error_reaches_the_usual_encoders) {
   CHECK_EQ_INT(compared, 8 + 15); /* all but q8_k have one to compare with */
 }
 
+/* Blocks are fitted several at once: however many there are, each comes out as it does alone. */
+TEST(quant_encode_block_by_block) {
+  enum { MOST = 11 };
+  static float x[MOST * CHUNK];
+  static uint8_t together[MOST * QUANT_CHUNK_BYTES + 1], alone[QUANT_CHUNK_BYTES];
+  for (int i = 0; i < MOST * CHUNK; i++) x[i] = quant_gaussian((uint64_t)i) * ldexpf(1, i / 32 % 7 * 9 - 20);
+  for (int t = 0; t < BLOCK_TYPES; t++) {
+    const rlx_dtype_info *info = rlx_dtype_describe(block_types[t].dtype);
+    for (size_t n = 1; n <= MOST; n++) {
+      memset(together, 0xff, sizeof together);
+      CHECK_OK(rlx_quant_encode(block_types[t].dtype, x, together, n * info->block_elements));
+      CHECK(together[n * info->block_bytes] == 0xff);
+      for (size_t k = 0; k < n; k++) {
+        CHECK_OK(rlx_quant_encode(block_types[t].dtype, x + k * info->block_elements, alone, info->block_elements));
+        if (memcmp(alone, together + k * info->block_bytes, info->block_bytes) != 0)
+          FAIL("%s: block %zu of %zu is not as it is alone", info->name, k, n);
+      }
+    }
+  }
+}
+
 /* ---- Encoders: odd numbers ---------- */
 
 static bool is_finite_f16(const uint8_t *p) { return ((p[0] | p[1] << 8) & 0x7c00) != 0x7c00; }

@@ -7,6 +7,7 @@
 #ifndef RLX_QUANT_BLOCKS_H
 #define RLX_QUANT_BLOCKS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@
 /* clang-format on */
 
 typedef void rlx_block_decode(const uint8_t *block, float *dst);
-typedef void rlx_block_encode(const float *src, uint8_t *block);
+typedef void rlx_block_encode(const float *src, uint8_t *dst, size_t n_blocks);
 
 #define RLX_BLOCK_DECLARE(TYPE, name)   \
   rlx_block_decode rlx_##name##_decode; \

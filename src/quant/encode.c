@@ -5,41 +5,53 @@
  * beyond f16 is stored as the largest f16 and the numbers it cannot reach take the last level. Numbers too small for an
  * f16 scale come out as 0 or a multiple of its least step. Packing mirrors decode.c. */
 #include <math.h>
-#include <stdbool.h>
+#include <stddef.h>
 
 #include "quant/blocks.h"
 #include "quant/fit.h"
 
-static const rlx_levels q4_0_levels = {-8, 7, NULL}, q5_0_levels = {-16, 15, NULL}, q8_0_levels = {-127, 127, NULL};
-static const rlx_levels q4_1_levels = {0, 15, NULL}, q5_1_levels = {0, 31, NULL};
-static const rlx_levels iq4_levels = {-127, 113, rlx_iq4_levels};
+/* A group of up to eight blocks, its codes block after block. */
+typedef struct encoding {
+  rlx_group g;
+  rlx_affine map;
+  uint16_t scale[LANES], offset[LANES]; /* f16 */
+  uint8_t codes[LANES * SMALL_BLOCK];
+} encoding;
 
-/* Stores an f16 scale at `d` and gives the codes under it. */
-static void encode_scale(const rlx_levels *levels, const float *src, uint8_t *d, uint8_t *codes) {
-  double x[SMALL_BLOCK];
-  rlx_fit_load(src, x, SMALL_BLOCK);
-  rlx_affine map = {rlx_fit_scale(levels, x, SMALL_BLOCK), 0};
-  store_le16(d, rlx_fit_f16_scale(levels, x, SMALL_BLOCK, map));
-  rlx_fit_codes(levels, x, SMALL_BLOCK, (rlx_affine){(double)load_f16(d), 0}, codes);
+static void take_codes(const rlx_levels *levels, encoding *e) {
+  rlx_lanes level[SMALL_BLOCK];
+  rlx_fit_f16_scale(levels, &e->g, &e->map, e->scale);
+  rlx_fit_levels(levels, &e->g, &e->map, level);
+  rlx_fit_codes(levels, level, SMALL_BLOCK, e->codes);
 }
 
-/* The same with an f16 offset at `m`. */
-static void encode_affine(const rlx_levels *levels, const float *src, uint8_t *d, uint8_t *m, uint8_t *codes) {
-  double x[SMALL_BLOCK];
-  rlx_fit_load(src, x, SMALL_BLOCK);
-  rlx_affine map = rlx_fit_affine(levels, x, SMALL_BLOCK, RLX_OFFSET_ANY);
-  store_le16(m, rlx_fit_f16(map.offset));
-  bool is_clamped = fabs(map.offset) > 65504.0;
-  map.offset = (double)load_f16(m);
-  if (is_clamped) {
-    double far = 0;
-    /* The offset does not reach: let the codes span from where it ends to the farthest number. */
-    for (int i = 0; i < SMALL_BLOCK; i++)
-      if (fabs(x[i] - map.offset) > fabs(far)) far = x[i] - map.offset;
-    map.scale = far / levels->hi;
+/* Chooses the f16 scales of n blocks, and gives the codes under them. */
+static void encode_scale(const rlx_levels *levels, const float *src, int n, encoding *e) {
+  rlx_fit_load(src, SMALL_BLOCK, n, 1, RLX_EXPONENT_EACH, &e->g);
+  e->map = (rlx_affine){0};
+  rlx_fit_scale(levels, &e->g, &e->map.scale);
+  take_codes(levels, e);
+}
+
+/* An offset beyond f16 does not reach: the codes are to span from where it ends to the farthest number. */
+static void reach_farthest(const rlx_levels *levels, encoding *e, int lane) {
+  float far = 0, offset = e->map.offset.v[lane];
+  for (int i = 0; i < SMALL_BLOCK; i++)
+    if (fabsf(e->g.x[i].v[lane] - offset) > fabsf(far)) far = e->g.x[i].v[lane] - offset;
+  e->map.scale.v[lane] = far / (float)levels->hi;
+}
+
+/* The same with f16 offsets. */
+static void encode_affine(const rlx_levels *levels, const float *src, int n, encoding *e) {
+  rlx_fit_load(src, SMALL_BLOCK, n, 1, RLX_EXPONENT_EACH, &e->g);
+  rlx_fit_affine(levels, &e->g, RLX_OFFSET_ANY, &e->map);
+  for (int j = 0; j < LANES; j++) {
+    double offset = rlx_fit_true(&e->g, j, e->map.offset.v[j]);
+    e->offset[j] = rlx_fit_f16(offset);
+    e->map.offset.v[j] = rlx_fit_scaled(&e->g, j, (double)rlx_f16_to_f32(e->offset[j]));
+    if (fabs(offset) > 65504.0) reach_farthest(levels, e, j);
   }
-  store_le16(d, rlx_fit_f16_scale(levels, x, SMALL_BLOCK, map));
-  rlx_fit_codes(levels, x, SMALL_BLOCK, (rlx_affine){(double)load_f16(d), map.offset}, codes);
+  take_codes(levels, e);
 }
 
 static void pack_nibbles(const uint8_t *codes, uint8_t *qs) {
@@ -52,70 +64,119 @@ static void pack_fifth_bits(const uint8_t *codes, uint8_t *qh) {
   store_le32(qh, high);
 }
 
-void rlx_q4_0_encode(const float *src, uint8_t *block) {
-  uint8_t codes[SMALL_BLOCK];
-  encode_scale(&q4_0_levels, src, block + Q4_0_D, codes);
-  pack_nibbles(codes, block + Q4_0_QS);
+/* Eight blocks at a time: `lay` puts block j of an encoding where it belongs. */
+typedef void fit_blocks(const rlx_levels *levels, const float *src, int n, encoding *e);
+typedef void lay_block(const encoding *e, int j, uint8_t *block);
+
+static void encode_blocks(const rlx_levels *levels, fit_blocks *fit, lay_block *lay, const float *src, uint8_t *dst,
+                          size_t n_blocks, size_t block_bytes) {
+  encoding e;
+  for (size_t at = 0; at < n_blocks; at += LANES) {
+    int n = n_blocks - at < LANES ? (int)(n_blocks - at) : LANES;
+    fit(levels, src + at * SMALL_BLOCK, n, &e);
+    for (int j = 0; j < n; j++) lay(&e, j, dst + (at + (size_t)j) * block_bytes);
+  }
 }
 
-void rlx_q4_1_encode(const float *src, uint8_t *block) {
-  uint8_t codes[SMALL_BLOCK];
-  encode_affine(&q4_1_levels, src, block + Q4_1_D, block + Q4_1_M, codes);
-  pack_nibbles(codes, block + Q4_1_QS);
+static void lay_q4_0(const encoding *e, int j, uint8_t *block) {
+  store_le16(block + Q4_0_D, e->scale[j]);
+  pack_nibbles(e->codes + SMALL_BLOCK * j, block + Q4_0_QS);
 }
 
-void rlx_q5_0_encode(const float *src, uint8_t *block) {
-  uint8_t codes[SMALL_BLOCK];
-  encode_scale(&q5_0_levels, src, block + Q5_0_D, codes);
+static void lay_q4_1(const encoding *e, int j, uint8_t *block) {
+  store_le16(block + Q4_1_D, e->scale[j]);
+  store_le16(block + Q4_1_M, e->offset[j]);
+  pack_nibbles(e->codes + SMALL_BLOCK * j, block + Q4_1_QS);
+}
+
+static void lay_q5_0(const encoding *e, int j, uint8_t *block) {
+  const uint8_t *codes = e->codes + SMALL_BLOCK * j;
+  store_le16(block + Q5_0_D, e->scale[j]);
   pack_fifth_bits(codes, block + Q5_0_QH);
   pack_nibbles(codes, block + Q5_0_QS);
 }
 
-void rlx_q5_1_encode(const float *src, uint8_t *block) {
-  uint8_t codes[SMALL_BLOCK];
-  encode_affine(&q5_1_levels, src, block + Q5_1_D, block + Q5_1_M, codes);
+static void lay_q5_1(const encoding *e, int j, uint8_t *block) {
+  const uint8_t *codes = e->codes + SMALL_BLOCK * j;
+  store_le16(block + Q5_1_D, e->scale[j]);
+  store_le16(block + Q5_1_M, e->offset[j]);
   pack_fifth_bits(codes, block + Q5_1_QH);
   pack_nibbles(codes, block + Q5_1_QS);
 }
 
+static void lay_q8_0(const encoding *e, int j, uint8_t *block) {
+  store_le16(block + Q8_0_D, e->scale[j]);
+  for (int i = 0; i < SMALL_BLOCK; i++) block[Q8_0_QS + i] = (uint8_t)(e->codes[SMALL_BLOCK * j + i] - 127);
+}
+
+void rlx_q4_0_encode(const float *src, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){-8, 7, NULL}, encode_scale, lay_q4_0, src, dst, n, Q4_0_BYTES);
+}
+void rlx_q4_1_encode(const float *src, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){0, 15, NULL}, encode_affine, lay_q4_1, src, dst, n, Q4_1_BYTES);
+}
+void rlx_q5_0_encode(const float *src, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){-16, 15, NULL}, encode_scale, lay_q5_0, src, dst, n, Q5_0_BYTES);
+}
+void rlx_q5_1_encode(const float *src, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){0, 31, NULL}, encode_affine, lay_q5_1, src, dst, n, Q5_1_BYTES);
+}
 /* -128 is left unused: kernels that split a byte into sign and magnitude cannot hold its magnitude. */
-void rlx_q8_0_encode(const float *src, uint8_t *block) {
-  uint8_t codes[SMALL_BLOCK];
-  encode_scale(&q8_0_levels, src, block + Q8_0_D, codes);
-  for (int i = 0; i < SMALL_BLOCK; i++) block[Q8_0_QS + i] = (uint8_t)(codes[i] - 127);
+void rlx_q8_0_encode(const float *src, uint8_t *dst, size_t n) {
+  encode_blocks(&(rlx_levels){-127, 127, NULL}, encode_scale, lay_q8_0, src, dst, n, Q8_0_BYTES);
+}
+/* Laid out as q4_0. */
+void rlx_iq4_nl_encode(const float *src, uint8_t *dst, size_t n) {
+  rlx_book book;
+  rlx_fit_make_book(rlx_iq4_levels, &book);
+  encode_blocks(&(rlx_levels){-127, 113, &book}, encode_scale, lay_q4_0, src, dst, n, IQ4_NL_BYTES);
 }
 
-void rlx_iq4_nl_encode(const float *src, uint8_t *block) {
-  uint8_t codes[SMALL_BLOCK];
-  encode_scale(&iq4_levels, src, block + IQ4_NL_D, codes);
-  pack_nibbles(codes, block + IQ4_NL_QS);
-}
-
-/* Codes of e2m1 under the scale of exponent e; returns the sum of squared errors. */
-static double mxfp4_codes(const double *x, int e, uint8_t *codes) {
-  double scale = (double)rlx_mxfp4_scale((uint8_t)e), error = 0;
-  for (int i = 0; i < SMALL_BLOCK; i++) {
-    double v = fabs(x[i]) / scale;
-    int level = 0;
-    while (level < 7 && 2 * v > rlx_mxfp4_levels[level] + rlx_mxfp4_levels[level + 1]) level++;
-    double miss = (v - rlx_mxfp4_levels[level]) * scale;
-    error += miss * miss;
-    codes[i] = (uint8_t)(level | (level && x[i] < 0 ? 8 : 0));
+/* Levels of e2m1 (doubled, and without sign) under the scale of exponent `above` the numbers' own: whole ones up to 4,
+ * every other one up to 8, every fourth up to 12. Returns the error per lane. */
+static void mxfp4_levels(const rlx_group *g, const rlx_affine *map, rlx_lanes *level, rlx_lanes *error) {
+  for (int h = 0; h < 2; h++) {
+    rlx_four scale = map->scale.half[h], inverse = 1 / scale, sum = {0};
+    for (int i = 0; i < g->n; i++) {
+      rlx_four x = rlx_size(g->x[i].half[h]), v = rlx_smaller(x * inverse, rlx_four_of(12));
+      /* A number that is added and taken away rounds to its own last place. */
+      rlx_four by = rlx_pick(v < 8, rlx_four_of(2 * 12582912.0f), rlx_four_of(4 * 12582912.0f));
+      by = rlx_pick(v < 4, rlx_four_of(12582912.0f), by);
+      rlx_four l = (v + by) - by, miss = x - l * scale;
+      level[i].half[h] = l;
+      sum += miss * miss;
+    }
+    error->half[h] = sum;
   }
-  return error;
 }
 
 /* The scale is a power of two. The usual one puts the largest magnitude into [4, 8), where 6 is the last level; the
  * next one up clips nothing. The better of the two is kept. Above 252 the last level would decode to infinity. */
-void rlx_mxfp4_encode(const float *src, uint8_t *block) {
-  double x[SMALL_BLOCK], peak = 0;
-  rlx_fit_load(src, x, SMALL_BLOCK);
-  for (int i = 0; i < SMALL_BLOCK; i++) peak = fmax(peak, fabs(x[i]));
-  int e = peak > 0 ? ilogb(peak) - 2 + 127 : 0;
-  if (e < 0) e = 0;
-  int up = e < 252 ? e + 1 : e;
-  uint8_t codes[SMALL_BLOCK], wider[SMALL_BLOCK];
-  bool is_wider = mxfp4_codes(x, up, wider) < mxfp4_codes(x, e, codes);
-  block[MXFP4_E] = (uint8_t)(is_wider ? up : e);
-  pack_nibbles(is_wider ? wider : codes, block + MXFP4_QS);
+void rlx_mxfp4_encode(const float *src, uint8_t *dst, size_t n_blocks) {
+  static const uint8_t code_of[13] = {0, 1, 2, 3, 4, 0, 5, 0, 6, 0, 0, 0, 7};
+  for (size_t at = 0; at < n_blocks; at += LANES) {
+    int n = n_blocks - at < LANES ? (int)(n_blocks - at) : LANES, e[2][LANES];
+    rlx_group g;
+    rlx_lanes level[2][SMALL_BLOCK], error[2];
+    rlx_fit_load(src + at * SMALL_BLOCK, SMALL_BLOCK, n, 1, RLX_EXPONENT_EACH, &g);
+    for (int k = 0; k < 2; k++) {
+      rlx_affine map = {0};
+      for (int j = 0; j < LANES; j++) {
+        int wanted = g.exponent[j] - 2 + 127 + k;
+        e[k][j] = wanted < k ? k : wanted > 252 ? 252 : wanted;
+        map.scale.v[j] = rlx_fit_scaled(&g, j, (double)rlx_mxfp4_scale((uint8_t)e[k][j]));
+      }
+      mxfp4_levels(&g, &map, level[k], &error[k]);
+    }
+    for (int j = 0; j < n; j++) {
+      uint8_t codes[SMALL_BLOCK], *block = dst + (at + (size_t)j) * MXFP4_BYTES;
+      int k = error[1].v[j] < error[0].v[j];
+      for (int i = 0; i < SMALL_BLOCK; i++) {
+        uint8_t code = code_of[(int)level[k][i].v[j]];
+        codes[i] = (uint8_t)(code | (code && g.x[i].v[j] < 0 ? 8 : 0));
+      }
+      block[MXFP4_E] = (uint8_t)e[k][j];
+      pack_nibbles(codes, block + MXFP4_QS);
+    }
+  }
 }

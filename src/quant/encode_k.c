@@ -3,7 +3,6 @@
  * one scale for all 256 and are fitted directly. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "quant/blocks.h"
 #include "quant/fit.h"
@@ -13,44 +12,39 @@ static const rlx_super_shape q3_k_shape = {{-4, 3, NULL}, 16, -32, 31, 0};
 static const rlx_super_shape q4_k_shape = {{0, 15, NULL}, 8, 0, 63, 63};
 static const rlx_super_shape q5_k_shape = {{0, 31, NULL}, 8, 0, 63, 63};
 static const rlx_super_shape q6_k_shape = {{-32, 31, NULL}, 16, -128, 127, 0};
-static const rlx_super_shape iq4_xs_shape = {{-127, 113, rlx_iq4_levels}, 8, -32, 31, 0};
 static const rlx_levels q8_k_levels = {-127, 127, NULL}, ternary_levels = {-1, 1, NULL};
-
-static void fit(const rlx_super_shape *shape, const float *src, rlx_super *s) {
-  double x[SUPER_BLOCK];
-  rlx_fit_load(src, x, SUPER_BLOCK);
-  rlx_fit_super(shape, x, s);
-}
 
 /* The lowest bits of each code, as two_bits, four_bits and one_bit of decode_k.c find them. */
 static void pack_two_bits(const uint8_t *codes, int shift, uint8_t *qs) {
-  memset(qs, 0, SUPER_BLOCK / 4);
-  for (int i = 0; i < SUPER_BLOCK; i++)
-    qs[i / 128 * 32 + i % 32] |= (uint8_t)((codes[i] >> shift & 3) << i % 128 / 32 * 2);
+  for (int half = 0; half < 2; half++, codes += 128, qs += 32)
+    for (int i = 0; i < 32; i++)
+      qs[i] = (uint8_t)((codes[i] >> shift & 3) | (codes[i + 32] >> shift & 3) << 2 |
+                        (codes[i + 64] >> shift & 3) << 4 | (codes[i + 96] >> shift & 3) << 6);
 }
 
 static void pack_four_bits(const uint8_t *codes, uint8_t *qs) {
-  memset(qs, 0, SUPER_BLOCK / 2);
-  for (int i = 0; i < SUPER_BLOCK; i++) qs[i / 64 * 32 + i % 32] |= (uint8_t)((codes[i] & 15) << i % 64 / 32 * 4);
+  for (int quarter = 0; quarter < 4; quarter++, codes += 64, qs += 32)
+    for (int i = 0; i < 32; i++) qs[i] = (uint8_t)((codes[i] & 15) | (codes[i + 32] & 15) << 4);
 }
 
 static void pack_one_bit(const uint8_t *codes, int shift, uint8_t *bits) {
   memset(bits, 0, SUPER_BLOCK / 8);
-  for (int i = 0; i < SUPER_BLOCK; i++) bits[i % 32] |= (uint8_t)((codes[i] >> shift & 1) << i / 32);
+  for (int k = 0; k < 8; k++)
+    for (int i = 0; i < 32; i++) bits[i] |= (uint8_t)((codes[32 * k + i] >> shift & 1) << k);
 }
 
-void rlx_q2_k_encode(const float *src, uint8_t *block) {
+static void encode_q2_k(const float *src, uint8_t *block) {
   rlx_super s;
-  fit(&q2_k_shape, src, &s);
+  rlx_fit_super(&q2_k_shape, src, &s);
   store_le16(block + Q2_K_D, s.d);
   store_le16(block + Q2_K_DMIN, s.dmin);
   for (int j = 0; j < 16; j++) block[Q2_K_SCALES + j] = (uint8_t)(s.scale[j] | s.min[j] << 4);
   pack_two_bits(s.codes, 0, block + Q2_K_QS);
 }
 
-void rlx_q3_k_encode(const float *src, uint8_t *block) {
+static void encode_q3_k(const float *src, uint8_t *block) {
   rlx_super s;
-  fit(&q3_k_shape, src, &s);
+  rlx_fit_super(&q3_k_shape, src, &s);
   store_le16(block + Q3_K_D, s.d);
   uint8_t *scales = block + Q3_K_SCALES;
   memset(scales, 0, 12);
@@ -65,7 +59,7 @@ void rlx_q3_k_encode(const float *src, uint8_t *block) {
 
 /* q4_k and q5_k begin alike. */
 static void fit_scales_mins(const rlx_super_shape *shape, const float *src, uint8_t *block, rlx_super *s) {
-  fit(shape, src, s);
+  rlx_fit_super(shape, src, s);
   store_le16(block + Q4_K_D, s->d);
   store_le16(block + Q4_K_DMIN, s->dmin);
   uint8_t *scales = block + Q4_K_SCALES;
@@ -77,33 +71,35 @@ static void fit_scales_mins(const rlx_super_shape *shape, const float *src, uint
   }
 }
 
-void rlx_q4_k_encode(const float *src, uint8_t *block) {
+static void encode_q4_k(const float *src, uint8_t *block) {
   rlx_super s;
   fit_scales_mins(&q4_k_shape, src, block, &s);
   pack_four_bits(s.codes, block + Q4_K_QS);
 }
 
-void rlx_q5_k_encode(const float *src, uint8_t *block) {
+static void encode_q5_k(const float *src, uint8_t *block) {
   rlx_super s;
   fit_scales_mins(&q5_k_shape, src, block, &s);
   pack_one_bit(s.codes, 4, block + Q5_K_QH);
   pack_four_bits(s.codes, block + Q5_K_QS);
 }
 
-void rlx_q6_k_encode(const float *src, uint8_t *block) {
+static void encode_q6_k(const float *src, uint8_t *block) {
   rlx_super s;
-  fit(&q6_k_shape, src, &s);
+  rlx_fit_super(&q6_k_shape, src, &s);
   store_le16(block + Q6_K_D, s.d);
   for (int j = 0; j < 16; j++) block[Q6_K_SCALES + j] = (uint8_t)s.scale[j];
-  uint8_t *ql = block + Q6_K_QL;
-  memset(ql, 0, SUPER_BLOCK / 2);
-  for (int i = 0; i < SUPER_BLOCK; i++) ql[i / 128 * 64 + i % 64] |= (uint8_t)((s.codes[i] & 15) << i % 128 / 64 * 4);
+  for (int half = 0; half < 2; half++) {
+    const uint8_t *codes = s.codes + 128 * half;
+    uint8_t *ql = block + Q6_K_QL + 64 * half;
+    for (int i = 0; i < 64; i++) ql[i] = (uint8_t)((codes[i] & 15) | (codes[i + 64] & 15) << 4);
+  }
   pack_two_bits(s.codes, 4, block + Q6_K_QH);
 }
 
-void rlx_iq4_xs_encode(const float *src, uint8_t *block) {
+static void encode_iq4_xs(const rlx_super_shape *shape, const float *src, uint8_t *block) {
   rlx_super s;
-  fit(&iq4_xs_shape, src, &s);
+  rlx_fit_super(shape, src, &s);
   store_le16(block + IQ4_XS_D, s.d);
   memset(block + IQ4_XS_SCALES_L, 0, 4);
   uint32_t high = 0;
@@ -126,12 +122,17 @@ static float q8_k_scale(double scale) {
   return (float)copysign(size, scale);
 }
 
-void rlx_q8_k_encode(const float *src, uint8_t *block) {
-  double x[SUPER_BLOCK];
+/* All lanes are one block: lane j is elements 32 j and on. */
+static void encode_q8_k(const float *src, uint8_t *block) {
+  rlx_group g;
+  rlx_lanes level[FIT_MOST];
+  rlx_affine map = {0};
   uint8_t codes[SUPER_BLOCK];
-  rlx_fit_load(src, x, SUPER_BLOCK);
-  float d = q8_k_scale(rlx_fit_scale(&q8_k_levels, x, SUPER_BLOCK));
-  rlx_fit_codes(&q8_k_levels, x, SUPER_BLOCK, (rlx_affine){(double)d, 0}, codes);
+  rlx_fit_load(src, 32, LANES, 1, RLX_EXPONENT_SHARED, &g);
+  float d = q8_k_scale(rlx_fit_true(&g, 0, rlx_fit_one_scale(&q8_k_levels, &g)));
+  for (int j = 0; j < LANES; j++) map.scale.v[j] = rlx_fit_scaled(&g, j, (double)d);
+  rlx_fit_levels(&q8_k_levels, &g, &map, level);
+  rlx_fit_codes(&q8_k_levels, level, 32, codes);
   store_le32(block + Q8_K_D, rlx_f32_bits(d));
   for (int j = 0; j < 16; j++) {
     int sum = 0;
@@ -143,28 +144,75 @@ void rlx_q8_k_encode(const float *src, uint8_t *block) {
   }
 }
 
-static int descending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x < y) - (x > y);
-}
+/* One scale for -1, 0, 1. If k elements are not 0, they are the k largest and the scale is their mean magnitude. So a
+ * cut through the magnitudes is sought; first among as many as there are bins to sort them into, then, since what is
+ * not 0 lies above half the scale, by following that to where it rests. */
+enum { CUTS = 64, CUT_STEPS = 4 };
 
-/* One scale for -1, 0, 1. If k elements are not 0, they are the k largest and the scale is their mean magnitude;
- * sorting tries every k, so this fit is exact. Numbers that are ternary already come back as they were. */
-static uint16_t fit_ternary(const float *src, uint8_t *codes) {
-  double x[SUPER_BLOCK], size[SUPER_BLOCK], sum = 0, gain = 0, scale = 0;
-  rlx_fit_load(src, x, SUPER_BLOCK);
-  for (int i = 0; i < SUPER_BLOCK; i++) size[i] = fabs(x[i]);
-  qsort(size, SUPER_BLOCK, sizeof size[0], descending);
-  for (int k = 1; k <= SUPER_BLOCK; k++) {
-    sum += size[k - 1];
-    if (sum * sum > gain * k) {
-      gain = sum * sum / k;
-      scale = sum / k;
+static float first_scale(const rlx_group *g) {
+  float sum[CUTS + 1] = {0}, n[CUTS + 1] = {0}, gain = 0, scale = 0, all = 0, count = 0;
+  for (int i = 0; i < g->n; i++)
+    for (int j = 0; j < LANES; j++) {
+      float size = fabsf(g->x[i].v[j]);
+      int bin = (int)(size * (CUTS / 2)); /* size < 2 */
+      sum[bin] += size;
+      n[bin] += 1;
+    }
+  for (int bin = CUTS; bin >= 0; bin--) {
+    all += sum[bin];
+    count += n[bin];
+    if (all * all > gain * count) {
+      gain = all * all / count;
+      scale = all / count;
     }
   }
-  uint16_t d = rlx_fit_f16_scale(&ternary_levels, x, SUPER_BLOCK, (rlx_affine){scale, 0});
-  rlx_fit_codes(&ternary_levels, x, SUPER_BLOCK, (rlx_affine){(double)rlx_f16_to_f32(d), 0}, codes);
-  return d;
+  return scale;
+}
+
+static float next_scale(const rlx_group *g, float scale) {
+  rlx_lanes sum = {0}, n = {0};
+  const rlx_four zero = {0}, one = rlx_four_of(1);
+  float all = 0, count = 0;
+  for (int i = 0; i < g->n; i++)
+    for (int h = 0; h < 2; h++) {
+      rlx_four size = rlx_size(g->x[i].half[h]);
+      rlx_mask is_above = size > 0.5f * scale;
+      sum.half[h] += rlx_pick(is_above, size, zero);
+      n.half[h] += rlx_pick(is_above, one, zero);
+    }
+  for (int j = 0; j < LANES; j++) {
+    all += sum.v[j];
+    count += n.v[j];
+  }
+  return count > 0 ? all / count : scale;
+}
+
+static uint16_t fit_ternary(const float *src, uint8_t *codes) {
+  rlx_group g;
+  rlx_lanes level[FIT_MOST], error;
+  uint16_t best = 0;
+  float least = INFINITY;
+  rlx_affine map = {0}, kept = {0};
+  rlx_fit_load(src, 32, LANES, 1, RLX_EXPONENT_SHARED, &g);
+  float scale = first_scale(&g);
+  for (int k = 0; k < CUT_STEPS; k++) scale = next_scale(&g, scale);
+  uint16_t nearest = rlx_fit_f16(rlx_fit_true(&g, 0, scale));
+  for (int step = -1; step <= 1; step++) { /* as rlx_fit_f16_scale */
+    int h = nearest + step;
+    float sum = 0;
+    if (h < 0 || h > 0x7bff) continue;
+    for (int j = 0; j < LANES; j++) map.scale.v[j] = rlx_fit_scaled(&g, j, (double)rlx_f16_to_f32((uint16_t)h));
+    rlx_fit_error(&ternary_levels, &g, &map, &error);
+    for (int j = 0; j < LANES; j++) sum += error.v[j];
+    if (sum < least) {
+      least = sum;
+      best = (uint16_t)h;
+      kept = map;
+    }
+  }
+  rlx_fit_levels(&ternary_levels, &g, &kept, level);
+  rlx_fit_codes(&ternary_levels, level, 32, codes);
+  return best;
 }
 
 /* The first run's digit is the first of the byte. The byte is the digits as a fraction of 243, in 256ths, rounded
@@ -179,7 +227,7 @@ static const uint8_t *encode_trits(const uint8_t *codes, int run, int digits, ui
   return codes + run * digits;
 }
 
-void rlx_tq1_0_encode(const float *src, uint8_t *block) {
+static void encode_tq1_0(const float *src, uint8_t *block) {
   uint8_t codes[SUPER_BLOCK];
   store_le16(block + TQ1_0_D, fit_ternary(src, codes));
   const uint8_t *rest = encode_trits(codes, 32, 5, block + TQ1_0_QS);
@@ -187,8 +235,28 @@ void rlx_tq1_0_encode(const float *src, uint8_t *block) {
   encode_trits(rest, 4, 4, block + TQ1_0_QH);
 }
 
-void rlx_tq2_0_encode(const float *src, uint8_t *block) {
+static void encode_tq2_0(const float *src, uint8_t *block) {
   uint8_t codes[SUPER_BLOCK];
   store_le16(block + TQ2_0_D, fit_ternary(src, codes));
   pack_two_bits(codes, 0, block + TQ2_0_QS);
+}
+
+#define ENCODE_EACH(name, BYTES)                                                  \
+  void rlx_##name##_encode(const float *src, uint8_t *dst, size_t n) {            \
+    for (; n > 0; n--, src += SUPER_BLOCK, dst += BYTES) encode_##name(src, dst); \
+  }
+ENCODE_EACH(q2_k, Q2_K_BYTES)
+ENCODE_EACH(q3_k, Q3_K_BYTES)
+ENCODE_EACH(q4_k, Q4_K_BYTES)
+ENCODE_EACH(q5_k, Q5_K_BYTES)
+ENCODE_EACH(q6_k, Q6_K_BYTES)
+ENCODE_EACH(q8_k, Q8_K_BYTES)
+ENCODE_EACH(tq1_0, TQ1_0_BYTES)
+ENCODE_EACH(tq2_0, TQ2_0_BYTES)
+
+void rlx_iq4_xs_encode(const float *src, uint8_t *dst, size_t n) {
+  rlx_book book;
+  rlx_fit_make_book(rlx_iq4_levels, &book);
+  const rlx_super_shape shape = {{-127, 113, &book}, 8, -32, 31, 0};
+  for (; n > 0; n--, src += SUPER_BLOCK, dst += IQ4_XS_BYTES) encode_iq4_xs(&shape, src, dst);
 }

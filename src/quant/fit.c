@@ -4,173 +4,371 @@
  * levels. Each step lowers the error, but only down to the nearest dip, and there are many. So the search starts from a
  * score of scales around the obvious one (the largest number takes the last level), improves each by one least-squares
  * step, keeps the best and polishes it. The number and spread of the starts were chosen by what bench/quant_error
- * prints. */
+ * prints.
+ *
+ * A start costs one pass over the numbers. It takes the sums of what is left over, not of the numbers: f32 tells the
+ * small errors of two starts apart only where nothing large has been added to them. */
 #include "quant/fit.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/half.h"
 
 /* Starting scales put the far end of the numbers this many levels off the last one: below 0 the levels are not all
  * used, above it the end is clipped. */
-enum { SCALE_STARTS = 10, AFFINE_STARTS = 10, OFFSET_STARTS = 2, POLISH_STEPS = 2 };
-static const double first_start = -1.0, scale_step = 0.2, affine_step = 0.3, offset_step = 0.3;
+enum { SCALE_STARTS = 7, AFFINE_STARTS = 7, OFFSET_STARTS = 2, POLISH_STEPS = 1 };
+static const float first_start = -1.0f, scale_step = 0.3f, affine_step = 0.4f, offset_step = 0.3f;
 static const double f16_max = 65504.0;
+/* Of a sub-block this far below the largest number of its super-block, nothing is left in any code. */
+static const float negligible = 0x1p-50f;
 
-/* The index of the nearest entry, by halving: 16 entries, four questions. */
-static int nearest_in_book(const int8_t *book, double v) {
+#define EACH_LANE for (int j = 0; j < LANES; j++)
+#define EACH_HALF for (int h = 0; h < 2; h++)
+
+/* ---- Nearest levels ---- */
+
+void rlx_fit_make_book(const int8_t *entries, rlx_book *out) {
   int code = 0;
-  for (int half = 8; half > 0; half /= 2)
-    if (2.0 * v > book[code + half - 1] + book[code + half]) code += half;
-  return code;
-}
-
-static inline int nearest(const rlx_levels *levels, double v) {
-  if (levels->book) return nearest_in_book(levels->book, v);
-  double top = levels->hi - levels->lo, code = v - levels->lo;
-  code = code < top ? code : top;
-  code = code > 0 ? code : 0;
-  return (int)(code + 0.5);
-}
-
-static double reciprocal(double scale) { return scale != 0 ? 1 / scale : 0; }
-
-void rlx_fit_load(const float *src, double *x, int n) {
-  for (int i = 0; i < n; i++) {
-    double v = (double)src[i];
-    x[i] = isnan(v) ? 0 : v > FLT_MAX ? FLT_MAX : v < -FLT_MAX ? -FLT_MAX : v;
+  for (int step = 0; step < BOOK_STEPS; step++) {
+    while (code < 15 && step - 256 >= entries[code] + entries[code + 1]) code++;
+    out->level[step] = entries[code];
+    out->code[step] = (uint8_t)code;
   }
 }
 
-double rlx_fit_codes(const rlx_levels *levels, const double *x, int n, rlx_affine map, uint8_t *codes) {
-  double inverse = reciprocal(map.scale), error = 0;
-  for (int i = 0; i < n; i++) {
-    double shifted = x[i] - map.offset;
-    int code = nearest(levels, shifted * inverse);
-    double e = shifted - map.scale * rlx_level(levels, code);
-    error += e * e;
-    if (codes) codes[i] = (uint8_t)code;
-  }
-  return error;
+static inline int book_step(float v) { return (int)(2 * v + 256.0f); }
+
+/* The nearest levels of numbers in units of the scale. Adding and taking away 1.5 * 2^23 rounds. */
+static inline rlx_four nearest(const rlx_levels *levels, rlx_four v) {
+  v = rlx_larger(rlx_smaller(v, rlx_four_of((float)levels->hi)), rlx_four_of((float)levels->lo));
+  if (!levels->book) return (v + 12582912.0f) - 12582912.0f;
+  const float *level = levels->book->level;
+  rlx_mask step = __builtin_convertvector(2 * v + 256.0f, rlx_mask);
+  return (rlx_four){level[step[0]], level[step[1]], level[step[2]], level[step[3]]};
 }
 
-/* Sums over the numbers x and the levels l they take under a map: all that least squares needs. */
-typedef struct moments {
-  double n, x, l, ll, xl;
-} moments;
-
-static moments take_moments(const rlx_levels *levels, const double *x, int n, double inverse, double offset) {
-  moments s = {.n = n};
-  for (int i = 0; i < n; i++) {
-    double l = rlx_level(levels, nearest(levels, (x[i] - offset) * inverse));
-    s.x += x[i];
-    s.l += l;
-    s.ll += l * l;
-    s.xl += x[i] * l;
-  }
-  return s;
+void rlx_fit_codes(const rlx_levels *levels, const rlx_lanes *level, int n, uint8_t *codes) {
+  for (int i = 0; i < n; i++) EACH_LANE {
+      float l = level[i].v[j];
+      codes[j * n + i] = levels->book ? levels->book->code[book_step(l)] : (uint8_t)((int)l - levels->lo);
+    }
 }
 
-/* The best scale has xl / ll, and takes xl^2 / ll off the error. */
-static void keep_better_scale(const moments *s, double *scale, double *gain) {
-  if (s->ll > 0 && s->xl * s->xl > *gain * s->ll) {
-    *gain = s->xl * s->xl / s->ll;
-    *scale = s->xl / s->ll;
+/* Of 0 it is 0. */
+static rlx_lanes reciprocals(const rlx_lanes *scale) {
+  rlx_lanes r;
+  EACH_HALF r.half[h] = rlx_pick(scale->half[h] != 0, 1 / scale->half[h], (rlx_four){0});
+  return r;
+}
+
+void rlx_fit_levels(const rlx_levels *levels, const rlx_group *g, const rlx_affine *map, rlx_lanes *level) {
+  rlx_lanes inverse = reciprocals(&map->scale);
+  EACH_HALF
+  for (int i = 0; i < g->n; i++)
+    level[i].half[h] = nearest(levels, (g->x[i].half[h] - map->offset.half[h]) * inverse.half[h]);
+}
+
+void rlx_fit_error(const rlx_levels *levels, const rlx_group *g, const rlx_affine *map, rlx_lanes *error) {
+  rlx_lanes inverse = reciprocals(&map->scale);
+  EACH_HALF {
+    rlx_four scale = map->scale.half[h], offset = map->offset.half[h], per = inverse.half[h], sum = {0};
+    for (int i = 0; i < g->n; i++) {
+      rlx_four x = g->x[i].half[h] - offset, e = x - scale * nearest(levels, x * per);
+      sum += e * e;
+    }
+    error->half[h] = sum;
   }
 }
 
-double rlx_fit_scale(const rlx_levels *levels, const double *x, int n) {
-  double peak = 0, scale = 0, gain = 0;
-  for (int i = 0; i < n; i++)
-    if (fabs(x[i]) > fabs(peak)) peak = x[i];
-  if (peak == 0) return 0;
+/* ---- Numbers in and out ---- */
+
+static double power_of_two(int e) {
+  uint64_t bits = (uint64_t)(e + 1023) << 52;
+  double v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+double rlx_fit_true(const rlx_group *g, int lane, float v) { return (double)v * power_of_two(g->exponent[lane]); }
+
+/* Kept so small that a whole number times it is finite; all it is asked for is then far below 1. */
+float rlx_fit_scaled(const rlx_group *g, int lane, double v) {
+  double scaled = v * power_of_two(-g->exponent[lane]), most = 0x1p100;
+  return (float)(scaled > most ? most : scaled < -most ? -most : scaled);
+}
+
+/* The least and the greatest number of each lane. */
+static void find_ends(const rlx_group *g, rlx_lanes *lo, rlx_lanes *hi) {
+  *lo = *hi = g->x[0];
+  for (int i = 1; i < g->n; i++) EACH_HALF {
+      lo->half[h] = rlx_smaller(lo->half[h], g->x[i].half[h]);
+      hi->half[h] = rlx_larger(hi->half[h], g->x[i].half[h]);
+    }
+}
+
+/* The exponent that brings each lane's largest number into [1, 2); NO_EXPONENT for zeros. */
+enum { NO_EXPONENT = -200 };
+
+static void find_exponents(rlx_group *g) {
+  rlx_lanes lo, hi;
+  find_ends(g, &lo, &hi);
+  EACH_LANE {
+    float peak = hi.v[j] > -lo.v[j] ? hi.v[j] : -lo.v[j];
+    int e = (int)(rlx_f32_bits(peak) >> 23 & 255) - 127;
+    g->exponent[j] = e > -127 ? e : peak != 0 ? ilogbf(peak) : NO_EXPONENT;
+  }
+}
+
+/* In two steps, since 2^149 is no f32. */
+static void bring_near_one(rlx_group *g) {
+  rlx_lanes first, second;
+  EACH_LANE {
+    int part = -g->exponent[j] / 2;
+    first.v[j] = (float)power_of_two(part);
+    second.v[j] = (float)power_of_two(-g->exponent[j] - part);
+  }
+  for (int i = 0; i < g->n; i++) EACH_HALF g->x[i].half[h] = g->x[i].half[h] * first.half[h] * second.half[h];
+}
+
+static inline rlx_four finite(rlx_four v) {
+  v = rlx_pick(v == v, v, (rlx_four){0});
+  return rlx_larger(rlx_smaller(v, rlx_four_of(FLT_MAX)), rlx_four_of(-FLT_MAX));
+}
+
+/* n is a multiple of 4, so lanes are read in fours. */
+static void load_group(const float *src, int n, int lanes, rlx_group *g) {
+  g->n = n;
+  for (int j = 0; j < LANES; j++)
+    for (int i = 0; i < n; i += 4) {
+      rlx_four v = {0};
+      if (j < lanes) memcpy(&v, src + j * n + i, sizeof v);
+      v = finite(v);
+      for (int k = 0; k < 4; k++) g->x[i + k].v[j] = v[k];
+    }
+}
+
+void rlx_fit_load(const float *src, int n, int lanes, int groups, rlx_exponents exponents, rlx_group *out) {
+  int most = NO_EXPONENT;
+  for (int k = 0; k < groups; k++) {
+    load_group(src + k * LANES * n, n, lanes - k * LANES, &out[k]);
+    find_exponents(&out[k]);
+    EACH_LANE most = out[k].exponent[j] > most ? out[k].exponent[j] : most;
+  }
+  for (int k = 0; k < groups; k++) {
+    EACH_LANE {
+      if (exponents == RLX_EXPONENT_SHARED) out[k].exponent[j] = most;
+      if (out[k].exponent[j] == NO_EXPONENT) out[k].exponent[j] = 0;
+    }
+    bring_near_one(&out[k]);
+  }
+}
+
+/* ---- One scale ---- */
+
+/* What is left, r = x / scale - level, and the levels l: sums of their products. */
+typedef struct scale_sums {
+  rlx_lanes rr, rl, ll;
+} scale_sums;
+
+static void sum_scale(const rlx_levels *levels, const rlx_group *g, const rlx_lanes *inverse, scale_sums *out) {
+  EACH_HALF {
+    rlx_four rr = {0}, rl = {0}, ll = {0}, per = inverse->half[h];
+    for (int i = 0; i < g->n; i++) {
+      rlx_four t = g->x[i].half[h] * per, l = nearest(levels, t), r = t - l;
+      rr += r * r;
+      rl += r * l;
+      ll += l * l;
+    }
+    out->rr.half[h] = rr;
+    out->rl.half[h] = rl;
+    out->ll.half[h] = ll;
+  }
+}
+
+/* The best change of the scale is by the share rl / ll of it, and takes rl^2 / ll off the error. Where all levels are 0
+ * the quotients are NaN, which is less than nothing. */
+static void keep_better_scale(const scale_sums *s, const rlx_lanes *inverse, rlx_lanes *scale, rlx_lanes *error) {
+  EACH_HALF {
+    rlx_four share = s->rl.half[h] / s->ll.half[h], unit = 1 / inverse->half[h];
+    rlx_four try = (s->rr.half[h] - share * s->rl.half[h]) * unit * unit;
+    rlx_mask is_better = try < error->half[h];
+    scale->half[h] = rlx_pick(is_better, unit + unit * share, scale->half[h]);
+    error->half[h] = rlx_pick(is_better, try, error->half[h]);
+  }
+}
+
+/* The number of the largest magnitude; 0 where that is negligible. */
+static void find_peaks(const rlx_group *g, float *peak) {
+  rlx_lanes lo, hi;
+  find_ends(g, &lo, &hi);
+  EACH_LANE {
+    peak[j] = hi.v[j] >= -lo.v[j] ? hi.v[j] : lo.v[j];
+    if (fabsf(peak[j]) < negligible) peak[j] = 0;
+  }
+}
+
+/* All lanes are one: every lane gets the whole sum. */
+static void add_lanes(rlx_lanes *x) {
+  float sum = 0;
+  EACH_LANE sum += x->v[j];
+  EACH_LANE x->v[j] = sum;
+}
+
+static void search_scale(const rlx_levels *levels, const rlx_group *g, const float *peak, bool is_one,
+                         rlx_lanes *scale) {
+  rlx_lanes error, inverse;
+  scale_sums s;
+  EACH_LANE {
+    scale->v[j] = 0;
+    error.v[j] = FLT_MAX;
+  }
   /* The peak may take either end of the levels; where they mirror each other, one will do. */
-  const int ends[2] = {levels->lo, levels->hi};
-  double unit = levels->book ? (levels->hi - levels->lo) / 15.0 : 1.0;
-  for (int side = 0; side < (levels->lo == -levels->hi ? 1 : 2); side++)
-    for (int k = 0; k < SCALE_STARTS; k++) {
-      double beyond = unit * (first_start + scale_step * k), end = ends[side];
-      moments s = take_moments(levels, x, n, (end < 0 ? end - beyond : end + beyond) / peak, 0);
-      keep_better_scale(&s, &scale, &gain);
+  const int sides = levels->lo == -levels->hi ? 1 : 2, starts = sides * SCALE_STARTS;
+  const float unit = levels->book ? (float)(levels->hi - levels->lo) / 15.0f : 1.0f;
+  for (int k = 0; k < starts + POLISH_STEPS; k++) {
+    float beyond = unit * (first_start + scale_step * (float)(k % SCALE_STARTS));
+    float end = k < SCALE_STARTS ? (float)levels->lo - beyond : (float)levels->hi + beyond;
+    if (k >= starts) inverse = reciprocals(scale);
+    else EACH_LANE inverse.v[j] = peak[j] != 0 ? end / peak[j] : 0;
+    sum_scale(levels, g, &inverse, &s);
+    if (is_one) add_lanes(&s.rr), add_lanes(&s.rl), add_lanes(&s.ll);
+    keep_better_scale(&s, &inverse, scale, &error);
+  }
+}
+
+void rlx_fit_scale(const rlx_levels *levels, const rlx_group *g, rlx_lanes *scale) {
+  float peak[LANES];
+  find_peaks(g, peak);
+  search_scale(levels, g, peak, false, scale);
+}
+
+float rlx_fit_one_scale(const rlx_levels *levels, const rlx_group *g) {
+  float peak[LANES], most = 0;
+  rlx_lanes scale;
+  find_peaks(g, peak);
+  EACH_LANE if (fabsf(peak[j]) > fabsf(most)) most = peak[j];
+  EACH_LANE peak[j] = most;
+  search_scale(levels, g, peak, true, &scale);
+  return scale.v[0];
+}
+
+/* ---- A scale and an offset ---- */
+
+typedef struct affine_sums {
+  rlx_lanes r, l, rr, rl, ll;
+} affine_sums;
+
+static void sum_affine(const rlx_levels *levels, const rlx_group *g, const rlx_lanes *inverse, const rlx_lanes *offset,
+                       affine_sums *out) {
+  EACH_HALF {
+    rlx_four sum_r = {0}, sum_l = {0}, rr = {0}, rl = {0}, ll = {0}, per = inverse->half[h], off = offset->half[h];
+    for (int i = 0; i < g->n; i++) {
+      rlx_four t = (g->x[i].half[h] - off) * per, l = nearest(levels, t), r = t - l;
+      sum_r += r;
+      sum_l += l;
+      rr += r * r;
+      rl += r * l;
+      ll += l * l;
     }
-  for (int k = 0; k < POLISH_STEPS; k++) {
-    moments s = take_moments(levels, x, n, reciprocal(scale), 0);
-    keep_better_scale(&s, &scale, &gain);
-  }
-  return scale;
-}
-
-static bool is_allowed(double offset, rlx_offset_sign sign) {
-  return sign == RLX_OFFSET_ANY || (sign == RLX_OFFSET_NEGATIVE ? offset <= 0 : offset >= 0);
-}
-
-/* Least squares for both, or for the scale alone where the best offset is not allowed. */
-static rlx_affine solve(const moments *s, rlx_offset_sign sign) {
-  double det = s->n * s->ll - s->l * s->l;
-  rlx_affine map = {0, s->x / s->n};
-  if (det > 0) map = (rlx_affine){(s->n * s->xl - s->l * s->x) / det, (s->ll * s->x - s->l * s->xl) / det};
-  if (!is_allowed(map.offset, sign)) map = (rlx_affine){s->ll > 0 ? s->xl / s->ll : 0, 0};
-  return map;
-}
-
-/* What a map takes off the error, with the codes fixed. */
-static double gain_of(const moments *s, rlx_affine map) {
-  return 2 * (map.scale * s->xl + map.offset * s->x) -
-         (map.scale * map.scale * s->ll + 2 * map.scale * map.offset * s->l + map.offset * map.offset * s->n);
-}
-
-static void keep_better_affine(const moments *s, rlx_offset_sign sign, rlx_affine *map, double *gain) {
-  rlx_affine try = solve(s, sign);
-  double try_gain = gain_of(s, try);
-  if (try.scale >= 0 && try_gain > *gain) {
-    *gain = try_gain;
-    *map = try;
+    out->r.half[h] = sum_r;
+    out->l.half[h] = sum_l;
+    out->rr.half[h] = rr;
+    out->rl.half[h] = rl;
+    out->ll.half[h] = ll;
   }
 }
 
-rlx_affine rlx_fit_affine(const rlx_levels *levels, const double *x, int n, rlx_offset_sign sign) {
-  double lo = x[0], hi = x[0];
-  for (int i = 1; i < n; i++) {
-    lo = x[i] < lo ? x[i] : lo;
-    hi = x[i] > hi ? x[i] : hi;
+/* An offset is allowed where its product with this is not negative. */
+static float allowed_side(rlx_offset_sign sign) {
+  return sign == RLX_OFFSET_ANY ? 0.0f : sign == RLX_OFFSET_NEGATIVE ? -1.0f : 1.0f;
+}
+
+/* Least squares of r = share * l + shift: for both, or for the share alone where the best offset is not allowed and so
+ * is 0. As above a NaN, here of levels that are all alike, is not better. */
+static void keep_better_affine(const affine_sums *s, int n, const rlx_lanes *inverse, const rlx_lanes *offset,
+                               float side, rlx_affine *map, rlx_lanes *error) {
+  const float count = (float)n;
+  EACH_HALF {
+    rlx_four r = s->r.half[h], l = s->l.half[h], rl = s->rl.half[h], ll = s->ll.half[h], unit = 1 / inverse->half[h];
+    rlx_four det = count * ll - l * l, share = (count * rl - l * r) / det, shift = (ll * r - l * rl) / det;
+    rlx_four off = share * rl + shift * r, moved = offset->half[h] + shift * unit;
+    rlx_four fixed = -offset->half[h] * inverse->half[h], with = rl - fixed * l, fixed_share = with / ll;
+    rlx_four fixed_off = fixed * (2 * r - count * fixed) + fixed_share * with;
+    rlx_mask is_allowed = side * moved >= 0;
+    share = rlx_pick(is_allowed, share, fixed_share);
+    moved = rlx_pick(is_allowed, moved, (rlx_four){0});
+    rlx_four try = (s->rr.half[h] - rlx_pick(is_allowed, off, fixed_off)) * unit * unit;
+    rlx_mask is_better = (try < error->half[h]) & (share >= -1);
+    map->scale.half[h] = rlx_pick(is_better, unit + unit * share, map->scale.half[h]);
+    map->offset.half[h] = rlx_pick(is_better, moved, map->offset.half[h]);
+    error->half[h] = rlx_pick(is_better, try, error->half[h]);
   }
-  if (!is_allowed(lo, sign)) lo = 0;
-  if (hi <= lo) return (rlx_affine){0, lo};
-  rlx_affine map = {0, 0};
-  double gain = 0;
-  for (int m = 0; m < OFFSET_STARTS; m++)
-    for (int k = 0; k < AFFINE_STARTS; k++) {
-      double offset = lo + (hi - lo) / levels->hi * offset_step * m;
-      if (!is_allowed(offset, sign)) offset = 0;
-      if (hi <= offset) continue;
-      moments s = take_moments(levels, x, n, (levels->hi + first_start + affine_step * k) / (hi - offset), offset);
-      keep_better_affine(&s, sign, &map, &gain);
+}
+
+void rlx_fit_affine(const rlx_levels *levels, const rlx_group *g, rlx_offset_sign sign, rlx_affine *map) {
+  const float side = allowed_side(sign);
+  const rlx_four zero = {0};
+  rlx_lanes lo, hi, offset, inverse, error;
+  affine_sums s;
+  find_ends(g, &lo, &hi);
+  EACH_HALF {
+    lo.half[h] = rlx_pick(side * lo.half[h] >= 0, lo.half[h], zero);
+    map->scale.half[h] = zero;
+    map->offset.half[h] = lo.half[h];
+    /* Those that are all alike have their map. */
+    error.half[h] = rlx_pick(hi.half[h] - lo.half[h] > negligible, rlx_four_of(FLT_MAX), zero);
+  }
+  const int starts = OFFSET_STARTS * AFFINE_STARTS;
+  for (int k = 0; k < starts + POLISH_STEPS; k++) {
+    float inside = offset_step * (float)(k / AFFINE_STARTS) / (float)levels->hi;
+    float end = (float)levels->hi + first_start + affine_step * (float)(k % AFFINE_STARTS);
+    EACH_HALF {
+      rlx_four at = lo.half[h] + (hi.half[h] - lo.half[h]) * inside;
+      offset.half[h] = rlx_pick(side * at >= 0, at, zero);
+      rlx_four span = hi.half[h] - offset.half[h];
+      inverse.half[h] = rlx_pick(span > 0, end / span, zero);
     }
-  for (int k = 0; k < POLISH_STEPS; k++) {
-    moments s = take_moments(levels, x, n, reciprocal(map.scale), map.offset);
-    keep_better_affine(&s, sign, &map, &gain);
+    if (k >= starts) {
+      offset = map->offset;
+      inverse = reciprocals(&map->scale);
+    }
+    sum_affine(levels, g, &inverse, &offset, &s);
+    keep_better_affine(&s, g->n, &inverse, &offset, side, map, &error);
   }
-  return map;
 }
+
+/* ---- f16 ---- */
 
 uint16_t rlx_fit_f16(double v) { return rlx_f64_to_f16(v > f16_max ? f16_max : v < -f16_max ? -f16_max : v); }
 
-uint16_t rlx_fit_f16_scale(const rlx_levels *levels, const double *x, int n, rlx_affine map) {
-  uint16_t h = rlx_fit_f16(map.scale), best = h;
-  if (map.scale == 0) return h;
-  double least = HUGE_VAL;
+void rlx_fit_f16_scale(const rlx_levels *levels, const rlx_group *g, rlx_affine *map, uint16_t *stored) {
+  uint16_t nearest_f16[LANES];
+  float least[LANES];
+  rlx_affine try = {.offset = map->offset};
+  EACH_LANE {
+    nearest_f16[j] = stored[j] = rlx_fit_f16(rlx_fit_true(g, j, map->scale.v[j]));
+    least[j] = INFINITY;
+    if (map->scale.v[j] == 0) least[j] = 0;
+  }
   for (int step = -1; step <= 1; step++) {
-    int magnitude = (h & 0x7fff) + step; /* the bits of an f16 without its sign count upwards from zero */
-    if (magnitude < 0 || magnitude > 0x7bff) continue;
-    uint16_t try = (uint16_t)((h & 0x8000) | magnitude);
-    double error = rlx_fit_codes(levels, x, n, (rlx_affine){(double)rlx_f16_to_f32(try), map.offset}, NULL);
-    if (error < least) {
-      least = error;
-      best = try;
+    uint16_t h[LANES];
+    rlx_lanes error;
+    EACH_LANE {
+      /* The bits of an f16 without its sign count upwards from zero. */
+      int magnitude = (nearest_f16[j] & 0x7fff) + step;
+      magnitude = magnitude < 0 ? 0 : magnitude > 0x7bff ? 0x7bff : magnitude;
+      h[j] = (uint16_t)((nearest_f16[j] & 0x8000) | magnitude);
+      try.scale.v[j] = rlx_fit_scaled(g, j, (double)rlx_f16_to_f32(h[j]));
+    }
+    rlx_fit_error(levels, g, &try, &error);
+    EACH_LANE if (error.v[j] < least[j]) {
+      least[j] = error.v[j];
+      stored[j] = h[j];
     }
   }
-  return best;
+  EACH_LANE map->scale.v[j] = rlx_fit_scaled(g, j, (double)rlx_f16_to_f32(stored[j]));
 }

@@ -1,8 +1,8 @@
 /* Fitting a super-block: 256 elements, 8 or 16 sub-blocks with integer scales (and mins), one f16 pair above them.
  *
- * Each sub-block is first fitted alone. The largest scale found takes the last integer, which gives d (and so for
- * dmin), and then two steps alternate: with the stored f16 pair fixed, each sub-block takes the best integers near the
- * ones it wants, judged by the error after its codes are chosen anew; with integers and codes fixed, d and dmin are
+ * Each sub-block, a lane, is first fitted alone. The largest scale found takes the last integer, which gives d (and so
+ * for dmin), and then two steps alternate: with the stored f16 pair fixed, each sub-block takes the best integers near
+ * the ones it wants, judged by the error after its codes are chosen anew; with integers and codes fixed, d and dmin are
  * least squares over the whole super-block. The best state met is kept, so a further round never harms. */
 #include <math.h>
 #include <stddef.h>
@@ -10,13 +10,27 @@
 #include "base/half.h"
 #include "quant/fit.h"
 
-enum { ELEMENTS = 256, ROUNDS = 2, REACH = 1 }; /* REACH: how far from the wanted integer to look */
+enum { MOST_GROUPS = 2, ROUNDS = 2, REACH = 1 }; /* REACH: how far from the wanted integer to look */
+
+#define EACH_LANE for (int j = 0; j < LANES; j++)
 
 typedef struct pair {
   double d, dmin;
 } pair;
 
-static int clamped_int(double v, int lo, int hi) { return v <= lo ? lo : v >= hi ? hi : (int)rint(v); }
+/* A group with what its sub-blocks want and what they have: integers, as floats, and levels. */
+typedef struct subs {
+  rlx_group g;
+  rlx_affine wanted;
+  rlx_lanes scale, min;
+  rlx_lanes level[FIT_MOST];
+} subs;
+
+static inline float clamped(float v, float lo, float hi) {
+  v = v > lo ? v : lo;
+  v = v < hi ? v : hi;
+  return v;
+}
 
 /* A scale that is not 0 stays so: with the least f16 as d, numbers it would lose still have a few levels. */
 static uint16_t stored_scale(double scale) {
@@ -26,53 +40,92 @@ static uint16_t stored_scale(double scale) {
 
 static double ratio(double a, double b) { return b != 0 ? a / b : 0; }
 
-/* What each sub-block wants, and the pair that follows from the largest of it. */
-static pair fit_subs(const rlx_super_shape *shape, const double *x, rlx_affine *wanted) {
-  int n = ELEMENTS / shape->subs;
-  double scale = 0, offset = 0, least = x[0];
-  for (int i = 1; i < ELEMENTS; i++) least = x[i] < least ? x[i] : least;
-  /* Mins are subtracted; numbers that are all positive want theirs added, which a negative dmin does. */
-  rlx_offset_sign sign = least > 0 ? RLX_OFFSET_POSITIVE : RLX_OFFSET_NEGATIVE;
-  for (int j = 0; j < shape->subs; j++) {
-    const double *sub = x + j * n;
-    if (shape->min_hi) wanted[j] = rlx_fit_affine(&shape->levels, sub, n, sign);
-    else wanted[j] = (rlx_affine){rlx_fit_scale(&shape->levels, sub, n), 0};
-    if (fabs(wanted[j].scale) > fabs(scale)) scale = wanted[j].scale;
-    if (fabs(wanted[j].offset) > fabs(offset)) offset = wanted[j].offset;
-  }
-  return (pair){scale / (shape->scale_lo ? shape->scale_lo : shape->scale_hi), ratio(-offset, shape->min_hi)};
+/* Mins are subtracted; numbers that are all positive want theirs added, which a negative dmin does. */
+static rlx_offset_sign sign_of(const float *src) {
+  for (int i = 0; i < 256; i++)
+    if (!(src[i] > 0)) return RLX_OFFSET_NEGATIVE;
+  return RLX_OFFSET_POSITIVE;
 }
 
-/* The best integers of one sub-block near the wanted ones, and its codes; returns the error. */
-static double choose_sub(const rlx_super_shape *shape, const double *x, int n, pair stored, rlx_affine wanted,
-                         int *scale, int *min, uint8_t *codes) {
-  int scale_at = clamped_int(ratio(wanted.scale, stored.d), shape->scale_lo, shape->scale_hi);
-  int min_at = clamped_int(ratio(-wanted.offset, stored.dmin), 0, shape->min_hi);
-  double best = HUGE_VAL;
-  for (int s = scale_at - REACH; s <= scale_at + REACH; s++)
-    for (int m = min_at - REACH; m <= min_at + REACH; m++) {
-      if (s < shape->scale_lo || s > shape->scale_hi || m < 0 || m > shape->min_hi) continue;
-      double error = rlx_fit_codes(&shape->levels, x, n, (rlx_affine){stored.d * s, -stored.dmin * m}, NULL);
-      if (error < best) {
-        best = error;
-        *scale = s;
-        *min = m;
+/* What each sub-block wants, and the pair that follows from the largest of it. */
+static pair fit_subs(const rlx_super_shape *shape, rlx_offset_sign sign, int groups, subs *all) {
+  float scale = 0, offset = 0;
+  for (int k = 0; k < groups; k++) {
+    rlx_affine *wanted = &all[k].wanted;
+    *wanted = (rlx_affine){0};
+    if (shape->min_hi) rlx_fit_affine(&shape->levels, &all[k].g, sign, wanted);
+    else rlx_fit_scale(&shape->levels, &all[k].g, &wanted->scale);
+    EACH_LANE {
+      if (fabsf(wanted->scale.v[j]) > fabsf(scale)) scale = wanted->scale.v[j];
+      if (fabsf(wanted->offset.v[j]) > fabsf(offset)) offset = wanted->offset.v[j];
+    }
+  }
+  return (pair){(double)scale / (shape->scale_lo ? shape->scale_lo : shape->scale_hi),
+                ratio(-(double)offset, shape->min_hi)};
+}
+
+/* The best integers near the wanted ones, and the levels; adds to the error. */
+static double choose(const rlx_super_shape *shape, float d, float dmin, subs *s) {
+  const float lo = (float)shape->scale_lo, hi = (float)shape->scale_hi, min_hi = (float)shape->min_hi;
+  const float per_d = d != 0 ? 1 / d : 0, per_dmin = dmin != 0 ? 1 / dmin : 0;
+  rlx_lanes scale_at, min_at, error, best;
+  rlx_affine map;
+  EACH_LANE {
+    scale_at.v[j] = rintf(clamped(s->wanted.scale.v[j] * per_d, lo, hi));
+    min_at.v[j] = rintf(clamped(-s->wanted.offset.v[j] * per_dmin, 0, min_hi));
+    best.v[j] = INFINITY;
+    s->scale.v[j] = s->min.v[j] = 0;
+  }
+  int reach_min = shape->min_hi ? REACH : 0;
+  for (int a = -REACH; a <= REACH; a++)
+    for (int b = -reach_min; b <= reach_min; b++) {
+      rlx_lanes scale, min;
+      EACH_LANE {
+        scale.v[j] = clamped(scale_at.v[j] + (float)a, lo, hi);
+        min.v[j] = clamped(min_at.v[j] + (float)b, 0, min_hi);
+        map.scale.v[j] = d * scale.v[j];
+        map.offset.v[j] = -dmin * min.v[j];
+      }
+      rlx_fit_error(&shape->levels, &s->g, &map, &error);
+      EACH_LANE {
+        int is_better = error.v[j] < best.v[j];
+        best.v[j] = is_better ? error.v[j] : best.v[j];
+        s->scale.v[j] = is_better ? scale.v[j] : s->scale.v[j];
+        s->min.v[j] = is_better ? min.v[j] : s->min.v[j];
       }
     }
-  return rlx_fit_codes(&shape->levels, x, n, (rlx_affine){stored.d * *scale, -stored.dmin * *min}, codes);
+  double sum = 0;
+  EACH_LANE {
+    map.scale.v[j] = d * s->scale.v[j];
+    map.offset.v[j] = -dmin * s->min.v[j];
+    sum += (double)best.v[j];
+  }
+  rlx_fit_levels(&shape->levels, &s->g, &map, s->level);
+  return sum;
 }
 
 /* Least squares of x = d * a - dmin * b, a = scale * level and b = min of the element's sub-block. */
-static pair refit(const rlx_super_shape *shape, const double *x, const rlx_super *s, pair old) {
-  int n = ELEMENTS / shape->subs;
+static pair refit(const subs *all, int groups, pair old) {
   double aa = 0, ab = 0, bb = 0, xa = 0, xb = 0;
-  for (int i = 0; i < ELEMENTS; i++) {
-    double a = s->scale[i / n] * rlx_level(&shape->levels, s->codes[i]), b = s->min[i / n];
-    aa += a * a;
-    ab += a * b;
-    bb += b * b;
-    xa += x[i] * a;
-    xb += x[i] * b;
+  for (int k = 0; k < groups; k++) {
+    const subs *s = &all[k];
+    rlx_lanes x = {0}, l = {0}, ll = {0}, xl = {0};
+    for (int i = 0; i < s->g.n; i++)
+      for (int h = 0; h < 2; h++) {
+        rlx_four level = s->level[i].half[h], number = s->g.x[i].half[h];
+        x.half[h] += number;
+        l.half[h] += level;
+        ll.half[h] += level * level;
+        xl.half[h] += number * level;
+      }
+    EACH_LANE {
+      double scale = (double)s->scale.v[j], min = (double)s->min.v[j];
+      aa += scale * scale * (double)ll.v[j];
+      ab += scale * min * (double)l.v[j];
+      bb += min * min * s->g.n;
+      xa += scale * (double)xl.v[j];
+      xb += min * (double)x.v[j];
+    }
   }
   double det = aa * bb - ab * ab;
   if (det > 1e-9 * aa * bb) return (pair){(xa * bb - xb * ab) / det, (xa * ab - xb * aa) / det};
@@ -80,22 +133,41 @@ static pair refit(const rlx_super_shape *shape, const double *x, const rlx_super
   return aa > 0 ? (pair){(xa + old.dmin * ab) / aa, old.dmin} : (pair){old.d, ratio(-xb, bb)};
 }
 
-void rlx_fit_super(const rlx_super_shape *shape, const double *x, rlx_super *out) {
-  int n = ELEMENTS / shape->subs;
-  rlx_affine wanted[16];
-  pair real = fit_subs(shape, x, wanted);
+static void keep(const rlx_super_shape *shape, const subs *all, int groups, rlx_super *out) {
+  for (int k = 0; k < groups; k++) {
+    EACH_LANE {
+      out->scale[k * LANES + j] = (int)all[k].scale.v[j];
+      out->min[k * LANES + j] = (int)all[k].min.v[j];
+    }
+    rlx_fit_codes(&shape->levels, all[k].level, all[k].g.n, out->codes + k * LANES * all[k].g.n);
+  }
+}
+
+void rlx_fit_super(const rlx_super_shape *shape, const float *src, rlx_super *out) {
+  int groups = shape->subs / LANES, n = 256 / shape->subs;
+  rlx_group loaded[MOST_GROUPS];
+  subs all[MOST_GROUPS];
+  rlx_fit_load(src, n, shape->subs, groups, RLX_EXPONENT_SHARED, loaded);
+  for (int k = 0; k < groups; k++) all[k].g = loaded[k];
+  const rlx_group *g = &all[0].g;
+  pair real = fit_subs(shape, sign_of(src), groups, all);
   double best = HUGE_VAL;
   for (int round = 0; round < ROUNDS; round++) {
-    rlx_super s = {.d = stored_scale(real.d), .dmin = stored_scale(real.dmin)};
-    pair stored = {(double)rlx_f16_to_f32(s.d), (double)rlx_f16_to_f32(s.dmin)};
+    uint16_t d = stored_scale(ldexp(real.d, g->exponent[0])), dmin = stored_scale(ldexp(real.dmin, g->exponent[0]));
+    pair stored = {(double)rlx_fit_scaled(g, 0, (double)rlx_f16_to_f32(d)),
+                   (double)rlx_fit_scaled(g, 0, (double)rlx_f16_to_f32(dmin))};
     double error = 0;
-    for (int j = 0; j < shape->subs; j++)
-      error += choose_sub(shape, x + j * n, n, stored, wanted[j], &s.scale[j], &s.min[j], s.codes + j * n);
-    if (error < best) {
+    for (int k = 0; k < groups; k++) error += choose(shape, (float)stored.d, (float)stored.dmin, &all[k]);
+    if (error < best || round == 0) {
       best = error;
-      *out = s;
+      out->d = d;
+      out->dmin = dmin;
+      keep(shape, all, groups, out);
     }
-    real = refit(shape, x, &s, stored);
-    for (int j = 0; j < shape->subs; j++) wanted[j] = (rlx_affine){real.d * s.scale[j], -real.dmin * s.min[j]};
+    real = refit(all, groups, stored);
+    for (int k = 0; k < groups; k++) EACH_LANE {
+        all[k].wanted.scale.v[j] = (float)(real.d * (double)all[k].scale.v[j]);
+        all[k].wanted.offset.v[j] = (float)(-real.dmin * (double)all[k].min.v[j]);
+      }
   }
 }

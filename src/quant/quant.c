@@ -38,7 +38,6 @@ rlx_status rlx_quant_decode(rlx_dtype dtype, const void *src, float *dst, size_t
 rlx_status rlx_quant_encode(rlx_dtype dtype, const float *src, void *dst, size_t n) {
   RLX_TRY(check("quant encode", dtype, src, dst, n));
   const rlx_dtype_info *info = rlx_dtype_describe(dtype);
-  uint8_t *block = dst;
-  for (size_t i = 0; i < n; i += info->block_elements, block += info->block_bytes) codecs[dtype].encode(src + i, block);
+  codecs[dtype].encode(src, dst, n / info->block_elements);
   return RLX_OK;
 }
