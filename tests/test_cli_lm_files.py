@@ -11,6 +11,7 @@ import sys
 import time
 
 from cli import LINEAR, RLX, SECONDS, Skip, check, equal, fails, main, rlx, rlx_json, test, write
+from gguf_file import tiny_llama
 from lm_files import gguf, need_lm, safetensors
 
 METAS = [("general.architecture", "string", "llama"), ("llama.block_count", "u32", 2), ("eps", "f32", 1e-5),
@@ -65,6 +66,44 @@ def info_of_a_gguf():
     equal(found["metadata"]["tokens"]["length"], 100)
     equal(found["metadata"]["scores"], [0.5, -1.0])
     equal(found["metadata"]["tokenizer.chat_template"]["bytes"], 5000)
+
+
+@test
+def info_of_types_that_are_not_there():
+    need_lm()
+    names = [f"blk.{i}.ffn_up.weight" for i in range(40)]
+    gguf("m.gguf", METAS, [("norm.weight", [256], 0, floats(256)), ("a.weight", [256, 2], 16, bytes(132)),
+                           *((name, [256], 19, bytes(50)) for name in names)])
+    told = rlx("info", "m.gguf", expect=0)
+    for part in ("42 tensors, 11008 parameters", "f32          1 tensors  1.00 KiB",
+                 "iq2_xxs      1 tensors", "iq1_s       40 tensors", "41 tensors are of types that RLX does not have"):
+        check(part in told.out, f"{part!r} is not in {told.out}")
+    check("blk.39.ffn_up.weight  iq1_s[256]" in rlx("info", "m.gguf", "--tensors", expect=0).out, "--tensors")
+    found = rlx_json("info", "m.gguf")
+    equal(found["types"][1:], [{"dtype": "iq2_xxs", "tensors": 1, "elements": 512, "bytes": 132},
+                               {"dtype": "iq1_s", "tensors": 40, "elements": 10240, "bytes": 2000}])
+    equal((found["tensors"][1]["dtype"], found["tensors"][1]["shape"]), ("iq2_xxs", [2, 256]))
+    says = "41 of 42 tensors are of types that RLX does not have: 'a.weight' is iq2_xxs, 'blk.0.ffn_up.weight' is iq1_s"
+    fails("check", "m.gguf", says=says)
+    fails("convert", "m.gguf", "q.gguf", "--type", "q8_0", says=says)
+    equal(os.listdir(), ["m.gguf"])
+
+
+@test
+def a_model_of_types_that_are_not_there():
+    need_lm()
+    tiny_llama("m.gguf")
+    data = bytearray(pathlib.Path("m.gguf").read_bytes())
+    told = rlx_json("info", "m.gguf")
+    for layer in range(2):  # f32[48, 32] as q8_1: fewer bytes, so the file stays good
+        name = f"blk.{layer}.ffn_up.weight".encode()
+        at = data.index(name) + len(name) + 4 + 16
+        equal(data[at:at + 4], bytes(4), "its type")
+        data[at] = 9
+    pathlib.Path("q.gguf").write_bytes(data)
+    equal(len(rlx_json("info", "q.gguf")["tensors"]), len(told["tensors"]))
+    says = "2 tensors are of types that RLX does not have: 'blk.0.ffn_up.weight' is q8_1, 'blk.1.ffn_up.weight' is q8_1"
+    fails("generate", "q.gguf", "-p", "a", "-n", "1", says=says)
 
 
 @test

@@ -310,7 +310,7 @@ static const struct {
   {AT_TYPE, 4, 4, RLX_UNSUPPORTED, "tensor 't0': tensor type 4 (q4_2) was withdrawn"},
   {AT_TYPE, 4, 31, RLX_UNSUPPORTED, "type 31 (q4_0_4_4) was withdrawn"},
   {AT_TYPE, 4, 38, RLX_UNSUPPORTED, "was withdrawn"},
-  {AT_TYPE, 4, 16, RLX_UNSUPPORTED, "type 16 (iq2_xxs) is not supported"},
+  {AT_TYPE, 4, 16, RLX_INVALID, "tensor 't0': the last axis of iq2_xxs[2,32] is not a multiple of the block of 256"},
   {AT_TYPE, 4, 99, RLX_UNSUPPORTED, "tensor type 99 is not known"},
   {AT_TYPE, 4, 0xffffffff, RLX_UNSUPPORTED, "tensor type 4294967295 is not known"},
   {AT_SIZE2, 8, 33, RLX_INVALID, "tensor 't1': the last axis of q8_0[33] is not a multiple of the block of 32"},
@@ -330,6 +330,50 @@ TEST(bad_fields) {
     lm_image_poke(&image, at[bad[i].place], bad[i].value, bad[i].bytes);
     CHECK_REFUSED(bad[i].code, bad[i].part);
   }
+}
+
+/* A type that RLX does not have is no reason not to look; all that needs the numbers is refused by name. */
+TEST(types_to_look_at) {
+  CHECK(folder_begin());
+  static const struct {
+    uint32_t code;
+    size_t row; /* elements, of one row of t1 */
+    const char *name;
+    size_t bytes;
+  } types[] = {{9, 64, "q8_1", 72},    {16, 256, "iq2_xxs", 66}, {17, 256, "iq2_xs", 74}, {18, 256, "iq3_xxs", 98},
+               {19, 256, "iq1_s", 50}, {21, 256, "iq3_s", 110},  {22, 256, "iq2_s", 82},  {29, 256, "iq1_m", 56},
+               {40, 128, "nvfp4", 72}, {41, 256, "q1_0", 36}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    rlx_file *f;
+    char byte, message[128];
+    uint32_t more;
+    lm_image_gguf(&image, at);
+    lm_image_poke(&image, at[AT_SIZE2], types[i].row, 8);
+    lm_image_poke(&image, at[AT_TYPE2], types[i].code, 4);
+    for (int k = 0; k < 64; k++) lm_image_number(&image, 0, 1);
+    CHECK_OK(open_image(&f));
+    const rlx_file_tensor *t = rlx_file_tensor_find(f, "t1"), *plain = rlx_file_tensor_find(f, "t0");
+    CHECK(t && t->dtype == RLX_DTYPE_COUNT && t->bytes == types[i].bytes && t->shape.v[0] == (int64_t)types[i].row);
+    CHECK_EQ_STR(t->type, types[i].name);
+    CHECK_EQ_STR(plain->type, "f32");
+    CHECK_OK(rlx_file_read_tensor(f, plain, 0, &byte, 1));
+    snprintf(message, sizeof message, "tensor 't1' is %s, a type that RLX does not have", types[i].name);
+    CHECK_FAILS(rlx_file_read_tensor(f, t, 0, &byte, 1), RLX_UNSUPPORTED, message);
+    snprintf(message, sizeof message, "1 of 2 tensors are of types that RLX does not have: 't1' is %s", types[i].name);
+    CHECK_FAILS(rlx_file_check(f, NULL, &more), RLX_UNSUPPORTED, message);
+    CHECK_FAILS(rlx_file_convert(f, folder_path("copy.gguf"), NULL), RLX_UNSUPPORTED, message);
+    CHECK_FAILS(rlx_file_convert(f, folder_path("copy.safetensors"), NULL), RLX_UNSUPPORTED, message);
+    rlx_file_close(f);
+  }
+  /* Their sizes are checked like any. */
+  lm_image_gguf(&image, at);
+  lm_image_poke(&image, at[AT_TYPE2], 19, 4);
+  lm_image_poke(&image, at[AT_SIZE2], 256 * 10, 8);
+  CHECK_REFUSED(RLX_INVALID, "tensor 't1': its 500 bytes from offset 256 on go past the file's end");
+  lm_image_poke(&image, at[AT_TYPE], 19, 4);
+  lm_image_poke(&image, at[AT_SIZE0], (uint64_t)1 << 40, 8);
+  lm_image_poke(&image, at[AT_SIZE1], (uint64_t)1 << 40, 8);
+  CHECK_REFUSED(RLX_INVALID, "tensor 't0': the size of iq1_s[1099511627776,1099511627776] overflows");
 }
 
 /* A byte changed anywhere: opened or refused, never anything else. */

@@ -24,8 +24,9 @@ extern "C" {
 typedef struct rlx_file rlx_file;
 typedef struct rlx_file_tensor {
   const char *name; /* as in the file */
-  rlx_dtype dtype;
-  rlx_dims shape; /* row-major, as everywhere in RLX: a GGUF's sizes the other way round */
+  rlx_dtype dtype;  /* RLX_DTYPE_COUNT: one that RLX does not have; such a tensor can be looked at, not read */
+  const char *type; /* the type's name, which a dtype that RLX does not have has too: "iq1_s" */
+  rlx_dims shape;   /* row-major, as everywhere in RLX: a GGUF's sizes the other way round */
   size_t bytes;
   uint32_t part;   /* of a model in several files, from 0 */
   uint64_t offset; /* in that file */
@@ -42,7 +43,8 @@ RLX_API uint32_t rlx_file_tensors(const rlx_file *f);
 /* NULL past the end. Names live as long as the file. */
 RLX_API const rlx_file_tensor *rlx_file_tensor_at(const rlx_file *f, uint32_t i);
 RLX_API const rlx_file_tensor *rlx_file_tensor_find(const rlx_file *f, const char *name); /* NULL: there is none */
-/* Bytes of a tensor, from `from` on. */
+/* Bytes of a tensor, from `from` on. RLX_UNSUPPORTED for a type that RLX does not have; so are checking and converting the
+ * file, and opening it as a model that needs such a tensor: the message names tensors and types. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_read_tensor(const rlx_file *f, const rlx_file_tensor *t, size_t from,
                                                        void *data, size_t bytes);
 

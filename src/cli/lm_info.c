@@ -91,20 +91,33 @@ static void print_bare(const rlx_meta *m) {
 
 /* ---- Totals -------------------------------------------------------------------------------------------------- */
 
+enum { MOST_TYPES = RLX_DTYPE_COUNT + 32 };
+
 typedef struct totals {
-  uint64_t n_tensors[RLX_DTYPE_COUNT], elements[RLX_DTYPE_COUNT], bytes[RLX_DTYPE_COUNT];
+  struct {
+    const char *name;
+    uint64_t n_tensors, elements, bytes;
+  } of[MOST_TYPES]; /* by dtype; behind them, in the order they come, types that RLX does not have */
   uint64_t all_elements, all_bytes;
 } totals;
+
+static size_t place_of(const totals *t, const rlx_file_tensor *x) {
+  size_t i = x->dtype;
+  while (i < MOST_TYPES - 1 && t->of[i].name && strcmp(t->of[i].name, x->type) != 0) i++;
+  return i;
+}
 
 static totals add_up(const rlx_file *f) {
   totals t = {.all_bytes = 0};
   for (uint32_t i = 0; i < rlx_file_tensors(f); i++) {
     const rlx_file_tensor *x = rlx_file_tensor_at(f, i);
-    const rlx_dtype_info *type = rlx_dtype_describe(x->dtype);
-    uint64_t elements = x->bytes / type->block_bytes * type->block_elements;
-    t.n_tensors[x->dtype]++;
-    t.elements[x->dtype] += elements;
-    t.bytes[x->dtype] += x->bytes;
+    uint64_t elements = 1;
+    for (int d = 0; d < x->shape.n; d++) elements *= (uint64_t)x->shape.v[d];
+    size_t at = place_of(&t, x);
+    t.of[at].name = x->type;
+    t.of[at].n_tensors++;
+    t.of[at].elements += elements;
+    t.of[at].bytes += x->bytes;
     t.all_elements += elements;
     t.all_bytes += x->bytes;
   }
@@ -130,7 +143,7 @@ static void print_tensors(const rlx_file *f) {
     size_t n = strlen(t->name);
     fputs("  ", stdout);
     cli_print_plain(t->name);
-    printf("%*s  %s", n < widest ? (int)(widest - n) : 0, "", rlx_dtype_describe(t->dtype)->name);
+    printf("%*s  %s", n < widest ? (int)(widest - n) : 0, "", t->type);
     cli_print_sizes(t->shape);
     fputs("  ", stdout);
     cli_print_bytes(t->bytes);
@@ -165,12 +178,16 @@ static void print_file(const char *path, const rlx_file *f, bool all_tensors) {
   print_metas(f);
   if (rlx_file_tensors(f)) printf("\ntensors: %u\n", rlx_file_tensors(f));
   if (all_tensors) print_tensors(f);
-  for (int d = 0; d < RLX_DTYPE_COUNT && !all_tensors; d++) {
-    if (!t.n_tensors[d]) continue;
-    printf("  %-7s %6" PRIu64 " tensors  ", rlx_dtype_describe((rlx_dtype)d)->name, t.n_tensors[d]);
-    cli_print_bytes(t.bytes[d]);
+  uint64_t n_strange = 0;
+  for (int d = 0; d < MOST_TYPES; d++) {
+    if (d >= RLX_DTYPE_COUNT) n_strange += t.of[d].n_tensors;
+    if (!t.of[d].n_tensors || all_tensors) continue;
+    printf("  %-7s %6" PRIu64 " tensors  ", t.of[d].name, t.of[d].n_tensors);
+    cli_print_bytes(t.of[d].bytes);
     putchar('\n');
   }
+  if (n_strange)
+    printf("\n%" PRIu64 " tensors are of types that RLX does not have: it cannot run this model\n", n_strange);
 }
 
 /* ---- Scripts ------------------------------------------------------------------------------------------------- */
@@ -178,7 +195,7 @@ static void print_file(const char *path, const rlx_file *f, bool all_tensors) {
 static void json_tensor(const rlx_file_tensor *t, bool is_first) {
   printf("%s{\"name\":", is_first ? "" : ",");
   cli_print_quoted(t->name);
-  printf(",\"dtype\":\"%s\",\"shape\":", rlx_dtype_describe(t->dtype)->name);
+  printf(",\"dtype\":\"%s\",\"shape\":", t->type);
   cli_print_sizes(t->shape);
   printf(",\"bytes\":%zu,\"part\":%u,\"offset\":%" PRIu64 "}", t->bytes, t->part, t->offset);
 }
@@ -196,10 +213,10 @@ static void json_file(const char *path, const rlx_file *f) {
     cli_print_quoted(rlx_file_part(f, i));
   }
   fputs("],\"types\":[", stdout);
-  for (int d = 0; d < RLX_DTYPE_COUNT; d++) {
-    if (!t.n_tensors[d]) continue;
+  for (int d = 0; d < MOST_TYPES; d++) {
+    if (!t.of[d].n_tensors) continue;
     printf("%s{\"dtype\":\"%s\",\"tensors\":%" PRIu64 ",\"elements\":%" PRIu64 ",\"bytes\":%" PRIu64 "}",
-           is_first ? "" : ",", rlx_dtype_describe((rlx_dtype)d)->name, t.n_tensors[d], t.elements[d], t.bytes[d]);
+           is_first ? "" : ",", t.of[d].name, t.of[d].n_tensors, t.of[d].elements, t.of[d].bytes);
     is_first = false;
   }
   fputs("],\"metadata\":{", stdout);

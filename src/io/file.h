@@ -139,6 +139,8 @@ rlx_status file_keep_text(rlx_file *f, const char *text, size_t n, const char **
 rlx_status file_add_text(rlx_file *f, const char *key, const char *text, size_t n);
 /* Makes metadata and tensors be found by name; refuses two of one name. Again where more has come. */
 rlx_status file_find_names(rlx_file *f);
+/* RLX_UNSUPPORTED, and which, if tensors are of types that RLX does not have. */
+rlx_status file_check_types(const rlx_file *f);
 /* A key or tensor name of a file: some bytes of UTF-8 without NUL. `what` is for the message. */
 rlx_status file_check_name(const char *what, const char *name, size_t bytes);
 

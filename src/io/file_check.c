@@ -147,6 +147,7 @@ static rlx_status check_all(check *c) {
 rlx_status rlx_file_check(const rlx_file *f, const rlx_watch *watch, uint32_t *n_findings) {
   if (n_findings) *n_findings = 0;
   if (!f) return RLX_FAIL(RLX_INVALID, "rlx_file_check: the file is NULL");
+  RLX_TRY(file_check_types(f));
   check c = {.f = f, .watch = watch};
   rlx_status s = check_all(&c);
   rlx_mem_free(c.bytes);

@@ -173,7 +173,8 @@ rlx_status rlx_file_convert(const rlx_file *f, const char *path, const rlx_conve
   convert c = {.f = f};
   RLX_TRY(file_format_of(path, &format));
   RLX_TRY(convert_types_init(&c.types, f, o, format == &file_format_gguf));
-  rlx_status s = run(&c, path);
+  rlx_status s = file_check_types(f);
+  if (!s) s = run(&c, path);
   rlx_file_writer_destroy(c.w);
   rlx_pool_destroy(c.pool);
   rlx_mem_free(c.from);

@@ -217,8 +217,7 @@ static rlx_status take_tensor(reader *r, rlx_file_tensor *t) {
   uint64_t type;
   RLX_TRY(take_shape(r, &t->shape));
   RLX_TRY(take(r, 4, "a tensor's type", &type));
-  RLX_TRY(gguf_tensor_type(type, &t->dtype));
-  RLX_TRY(rlx_tensor_bytes(t->dtype, t->shape, &t->bytes));
+  RLX_TRY(gguf_tensor_type(type, t));
   return take(r, 8, "a tensor's offset", &t->offset);
 }
 

@@ -65,6 +65,7 @@ static rlx_status parse_offsets(const json_t *v, uint64_t data_bytes, rlx_file_t
 static rlx_status parse_tensor(const json_t *v, uint64_t data_bytes, rlx_file_tensor *t) {
   if (!json_is_object(v)) return RLX_FAIL(RLX_INVALID, "expected an object, found %s", json_kind_name(v));
   RLX_TRY(parse_dtype(json_object_get(v, "dtype"), &t->dtype));
+  t->type = rlx_dtype_describe(t->dtype)->name;
   RLX_TRY(parse_shape(json_object_get(v, "shape"), &t->shape));
   RLX_TRY(rlx_tensor_bytes(t->dtype, t->shape, &t->bytes));
   return parse_offsets(json_object_get(v, "data_offsets"), data_bytes, t);

@@ -113,9 +113,9 @@ enum { MOST_SAID = 600 }; /* bytes of names of what is missing: what a message h
 
 typedef struct resolver {
   lm_model *m;
-  size_t prefix; /* the one that fitted last */
-  rlx_str missing;
-  size_t n_missing;
+  size_t prefix;            /* the one that fitted last */
+  rlx_str missing, strange; /* strange: of types that RLX does not have */
+  size_t n_missing, n_strange;
 } resolver;
 
 static const rlx_file_tensor *find_hf(resolver *r, const char *pattern, uint32_t layer, uint32_t expert) {
@@ -163,7 +163,12 @@ static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i,
   return RLX_OK;
 }
 
-/* Finds what the weight is made of; from NULL: it is not there. */
+static void note_strange(resolver *r, const rlx_file_tensor *t) {
+  r->n_strange++;
+  if (r->strange.n < MOST_SAID) rlx_str_add(&r->strange, "%s'%s' is %s", r->strange.n ? ", " : "", t->name, t->type);
+}
+
+/* Finds what the weight is made of; from NULL: it is not there, or not of a type to compute with. */
 static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t layer, lm_source *s) {
   const lm_config *c = &r->m->config;
   const char *hf = spec->hf ? spec->hf : "";
@@ -173,7 +178,8 @@ static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t laye
   if (!s->from) return RLX_FAIL(RLX_NO_MEMORY, "sources of '%s'", s->weight.name);
   for (size_t i = 0; i < s->n_from; i++) {
     s->from[i] = c->is_hf ? find_hf(r, hf, layer, (uint32_t)i) : rlx_file_tensor_find(r->m->file, s->weight.name);
-    if (!s->from[i]) {
+    if (s->from[i] && s->from[i]->dtype == RLX_DTYPE_COUNT) note_strange(r, s->from[i]);
+    if (!s->from[i] || s->from[i]->dtype == RLX_DTYPE_COUNT) {
       s->from = NULL;
       return RLX_OK;
     }
@@ -198,7 +204,9 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
   s.weight.shape = shape_of(c, spec);
   bool is_computed = c->is_hf && spec->recipe == LM_ROPE_FACTORS;
   if (is_computed && !c->factors_are_weights) return RLX_OK;
+  size_t n_strange = r->n_strange;
   if (!is_computed) RLX_TRY(find_sources(r, spec, layer, &s));
+  if (r->n_strange > n_strange) return RLX_OK; /* told at the end, with all like it */
   if (!is_computed && !s.from) {
     if (spec->when != LM_MAYBE) note_missing(r, spec, layer, name);
     return RLX_OK;
@@ -254,6 +262,9 @@ static rlx_status resolve_all(resolver *r) {
       RLX_TRY(resolve_one(r, spec, layer));
     if (has_layers) RLX_TRY(check_no_more_layers(r, spec));
   }
+  if (r->n_strange)
+    return RLX_FAIL(RLX_UNSUPPORTED, "%zu tensors are of types that RLX does not have: %s%s", r->n_strange,
+                    r->strange.v ? r->strange.v : "", r->strange.n >= MOST_SAID ? ", .." : "");
   if (!r->n_missing) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "%zu tensors are missing: %s%s", r->n_missing, r->missing.v ? r->missing.v : "",
                   r->missing.n >= MOST_SAID ? ", .." : "");
@@ -296,6 +307,7 @@ rlx_status lm_resolve(lm_model *m) {
   resolver r = {.m = m};
   rlx_status s = resolve_all(&r);
   rlx_str_deinit(&r.missing);
+  rlx_str_deinit(&r.strange);
   if (!s) s = index_names(m);
   if (!s) s = lm_join_weights(m);
   return s ? s : index_names(m);
