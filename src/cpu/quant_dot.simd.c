@@ -72,9 +72,9 @@ CPU_INLINE vf row_sum(const uint8_t *row, size_t k, size_t sub) {
   return vf_set(sum);
 }
 
-/* 32 elements to whole numbers of 8 bits and the sums of the two halves; returns the scale. *bad gathers what is not
- * finite: x * 0 is NaN then. */
-CPU_INLINE float round_part(const float *a, int8_t *q, int32_t *sum, vf *bad, bool *in_range) {
+/* 32 elements to whole numbers of 8 bits and the sums of the two halves (which wrap where the elements are not finite);
+ * returns the scale. *bad gathers what is not finite: x * 0 is NaN then. */
+CPU_INLINE float round_part(const float *a, int8_t *q, uint32_t *sum, vf *bad, bool *in_range) {
   vf most = vf_zero();
   Q_UNROLL
   for (int i = 0; i < 32; i += VF_LANES) {
@@ -90,15 +90,17 @@ CPU_INLINE float round_part(const float *a, int8_t *q, int32_t *sum, vf *bad, bo
   for (int h = 0; h < 2; h++) {
     __m512i whole = (__m512i)vi_of_vf(vf_mul(vf_load(a + 16 * h), up));
     _mm_storeu_si128((__m128i *)(void *)(q + 16 * h), _mm512_cvtepi32_epi8(whole));
-    sum[h] = _mm512_reduce_add_epi32(whole);
+    sum[h] = (uint32_t)_mm512_reduce_add_epi32(whole);
   }
 #else
   int32_t whole[32];
   Q_UNROLL
   for (int i = 0; i < 32; i += VF_LANES) vi_store(whole + i, vi_of_vf(vf_mul(vf_load(a + i), up)));
   for (int i = 0; i < 32; i++) q[i] = (int8_t)whole[i];
-  sum[0] = sum[1] = 0;
-  for (int i = 0; i < 16; i++) sum[0] += q[i], sum[1] += q[i + 16];
+  int32_t half[2] = {0, 0};
+  for (int i = 0; i < 16; i++) half[0] += q[i], half[1] += q[i + 16];
+  sum[0] = (uint32_t)half[0];
+  sum[1] = (uint32_t)half[1];
 #endif
   return largest / 127;
 }
@@ -109,13 +111,13 @@ static bool quantise(rlx_dtype T, const float *a, size_t k, void *out) {
   bool in_range = true, has_min = q_has_min(T);
   vf bad = vf_zero();
   for (size_t part = 0; part < k / 32; part++) {
-    int32_t sum[2];
+    uint32_t sum[2];
     float scale = round_part(a + 32 * part, (int8_t *)row + 32 * part, sum, &bad, &in_range);
     if (subs == 1) sum[0] += sum[1];
     memcpy(row + k + 4 * part, &scale, sizeof scale);
     for (int h = 0; h < subs; h++, extra += 4) {
-      float low = scale * (float)sum[h];
-      int32_t start = -offset * sum[h];
+      float low = scale * (float)(int32_t)sum[h];
+      uint32_t start = 0u - (uint32_t)offset * sum[h];
       memcpy(extra, has_min ? (const void *)&low : (const void *)&start, 4);
     }
   }
