@@ -107,6 +107,11 @@ typedef struct rlx_convert_options {
 } rlx_convert_options;
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_convert(const rlx_file *f, const char *path,
                                                    const rlx_convert_options *options);
+/* A model of a supported family in a Hugging Face folder as a GGUF that other programs run, too: with GGUF's names, metadata,
+ * vocabulary and order of rows. What is a GGUF's already is converted as above. RLX_UNSUPPORTED: another family, or something
+ * that a GGUF cannot say. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_convert(const rlx_file *f, const char *path,
+                                                 const rlx_convert_options *options);
 
 /* ---- Tokenizers -------------------------------------------------------------------------------------------------- */
 

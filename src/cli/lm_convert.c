@@ -53,6 +53,22 @@ static int report(const request *r, const rlx_file *in, double seconds) {
   return CLI_DONE;
 }
 
+static bool has(const rlx_file *f, const char *key) {
+  rlx_meta m;
+  return rlx_file_meta_find(f, key, &m);
+}
+
+/* A folder's model becomes a GGUF as others have it; where that cannot be, one with the names and texts as they are. */
+static rlx_status write_file(const request *r, const rlx_file *f, const char *to, const rlx_convert_options *o) {
+  size_t n = strlen(to);
+  bool is_gguf = n > 5 && strcmp(to + n - 5, ".gguf") == 0;
+  if (!is_gguf || !has(f, "config.json") || has(f, "general.architecture")) return rlx_file_convert(f, to, o);
+  rlx_status s = rlx_lm_convert(f, to, o);
+  if (s != RLX_UNSUPPORTED) return s;
+  if (!r->common.quiet) fprintf(stderr, "rlx: names and metadata stay Hugging Face's: %s\n", rlx_message());
+  return rlx_file_convert(f, to, o);
+}
+
 static int convert(request *r) {
   const char *from = r->words.v[0].value, *to = r->words.v[1].value;
   double begun = cli_seconds();
@@ -68,7 +84,7 @@ static int convert(request *r) {
                            .told = tell,
                            .user = r};
   cli_hold_interrupts();
-  rlx_status s = rlx_file_convert(f, to, &o);
+  rlx_status s = write_file(r, f, to, &o);
   cli_bar_end(&bar);
   if (s == RLX_CANCELLED) rlx_file_close(f), f = NULL;
   cli_release_interrupts(); /* one that waited ends us here */

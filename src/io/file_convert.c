@@ -22,7 +22,7 @@ enum { PIECE = 1 << 20, TASK = 1 << 14 }; /* elements; both are whole blocks of 
 
 typedef struct convert {
   convert_types types;
-  const rlx_file *f;
+  const convert_source *source;
   rlx_file_writer *w;
   rlx_pool *pool;
   uint64_t done, total;     /* bytes read */
@@ -97,23 +97,25 @@ static rlx_status advance(convert *c, size_t bytes) {
 }
 
 /* The same bytes: also a bool as i8. */
-static rlx_status copy_tensor(convert *c, const rlx_file_tensor *t) {
+static rlx_status copy_tensor(convert *c, size_t i) {
+  const rlx_file_tensor *t = &c->source->tensors[i];
   for (size_t at = 0, n; at < t->bytes; at += n) {
     n = t->bytes - at < PIECE ? t->bytes - at : PIECE;
-    RLX_TRY(rlx_file_read_tensor(c->f, t, at, c->from, n));
+    RLX_TRY(c->source->read(c->source->user, i, at, c->from, n));
     RLX_TRY(rlx_file_writer_bytes(c->w, c->from, n));
     RLX_TRY(advance(c, n));
   }
   return RLX_OK;
 }
 
-static rlx_status recode_tensor(convert *c, const rlx_file_tensor *t, rlx_dtype to) {
+static rlx_status recode_tensor(convert *c, size_t i, rlx_dtype to) {
+  const rlx_file_tensor *t = &c->source->tensors[i];
   const rlx_dtype_info *info = rlx_dtype_describe(t->dtype);
   size_t total = t->bytes / info->block_bytes * info->block_elements;
   for (size_t at = 0, n; at < total; at += n) {
     n = total - at < PIECE ? total - at : PIECE;
     piece p = {.c = c, .from = t->dtype, .to = to, .n = n};
-    RLX_TRY(rlx_file_read_tensor(c->f, t, bytes_of(t->dtype, at), c->from, bytes_of(t->dtype, n)));
+    RLX_TRY(c->source->read(c->source->user, i, bytes_of(t->dtype, at), c->from, bytes_of(t->dtype, n)));
     rlx_pool_run(c->pool, (n + TASK - 1) / TASK, run_task, &p);
     if (atomic_load(&p.trouble)) return fail_value(t, to, (trouble)atomic_load(&p.trouble));
     RLX_TRY(rlx_file_writer_bytes(c->w, c->to, bytes_of(to, n)));
@@ -122,10 +124,11 @@ static rlx_status recode_tensor(convert *c, const rlx_file_tensor *t, rlx_dtype 
   return RLX_OK;
 }
 
-static rlx_status write_tensor(convert *c, const rlx_file_tensor *t) {
+static rlx_status write_tensor(convert *c, size_t i) {
+  const rlx_file_tensor *t = &c->source->tensors[i];
   rlx_dtype wanted, to;
   RLX_TRY(convert_type_of(&c->types, t, &wanted, &to));
-  return to == t->dtype || t->dtype == RLX_BOOL ? copy_tensor(c, t) : recode_tensor(c, t, to);
+  return to == t->dtype || t->dtype == RLX_BOOL ? copy_tensor(c, i) : recode_tensor(c, i, to);
 }
 
 static rlx_status name_tensor(convert *c, const rlx_file_tensor *t) {
@@ -142,9 +145,9 @@ static rlx_status name_tensor(convert *c, const rlx_file_tensor *t) {
 /* Room for a piece of any tensor: of a small file it is small. */
 static rlx_status make_room(convert *c) {
   size_t most = 256;
-  for (size_t i = 0; i < c->f->tensors.n; i++) {
-    const rlx_dtype_info *t = rlx_dtype_describe(c->f->tensors.v[i].dtype);
-    size_t n = c->f->tensors.v[i].bytes / t->block_bytes * t->block_elements;
+  for (size_t i = 0; i < c->source->n; i++) {
+    const rlx_dtype_info *t = rlx_dtype_describe(c->source->tensors[i].dtype);
+    size_t n = c->source->tensors[i].bytes / t->block_bytes * t->block_elements;
     if (n > most) most = n < PIECE ? n : PIECE;
   }
   c->from = rlx_mem_calloc(most, 8);
@@ -157,10 +160,42 @@ static rlx_status run(convert *c, const char *path) {
   RLX_TRY(make_room(c));
   RLX_TRY(rlx_pool_create(c->types.options->threads, &c->pool));
   RLX_TRY(rlx_file_writer_create(path, &c->w));
-  RLX_TRY(convert_metas(&c->types, c->w));
-  for (size_t i = 0; i < c->f->tensors.n; i++) RLX_TRY(name_tensor(c, &c->f->tensors.v[i]));
-  for (size_t i = 0; i < c->f->tensors.n; i++) RLX_TRY(write_tensor(c, &c->f->tensors.v[i]));
+  RLX_TRY(c->source->write_metas(c->source->user, c->w));
+  RLX_TRY(convert_type_metas(&c->types, c->w));
+  for (size_t i = 0; i < c->source->n; i++) RLX_TRY(name_tensor(c, &c->source->tensors[i]));
+  for (size_t i = 0; i < c->source->n; i++) RLX_TRY(write_tensor(c, i));
   return rlx_file_writer_finish(c->w);
+}
+
+rlx_status convert_source_write(const convert_source *source, const char *path, const rlx_convert_options *o) {
+  const file_format *format;
+  convert c = {.source = source};
+  RLX_TRY(file_format_of(path, &format));
+  RLX_TRY(convert_types_init(&c.types, source, o, format == &file_format_gguf));
+  rlx_status s = run(&c, path);
+  rlx_file_writer_destroy(c.w);
+  rlx_pool_destroy(c.pool);
+  rlx_mem_free(c.from);
+  rlx_mem_free(c.to);
+  rlx_mem_free(c.values);
+  return s ? rlx_fail_frame(s, "converting to '%s'", path) : RLX_OK;
+}
+
+/* ---- A file as it is ----------------------------------------------------------------------------------------- */
+
+typedef struct whole {
+  const rlx_file *f;
+  bool to_gguf, has_type;
+} whole;
+
+static rlx_status read_whole(void *user, size_t i, size_t from, void *data, size_t bytes) {
+  const whole *w = user;
+  return rlx_file_read_tensor(w->f, &w->f->tensors.v[i], from, data, bytes);
+}
+
+static rlx_status write_whole_metas(void *user, rlx_file_writer *writer) {
+  const whole *w = user;
+  return convert_metas(w->f, w->to_gguf, w->has_type, writer);
 }
 
 rlx_status rlx_file_convert(const rlx_file *f, const char *path, const rlx_convert_options *options) {
@@ -170,15 +205,10 @@ rlx_status rlx_file_convert(const rlx_file *f, const char *path, const rlx_conve
   if (o->struct_bytes != sizeof *o)
     return RLX_FAIL(RLX_INVALID, "rlx_file_convert: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
   const file_format *format;
-  convert c = {.f = f};
   RLX_TRY(file_format_of(path, &format));
-  RLX_TRY(convert_types_init(&c.types, f, o, format == &file_format_gguf));
-  rlx_status s = file_check_types(f);
-  if (!s) s = run(&c, path);
-  rlx_file_writer_destroy(c.w);
-  rlx_pool_destroy(c.pool);
-  rlx_mem_free(c.from);
-  rlx_mem_free(c.to);
-  rlx_mem_free(c.values);
-  return s ? rlx_fail_frame(s, "converting to '%s'", path) : RLX_OK;
+  RLX_TRY_AT(file_check_types(f), "converting to '%s'", path);
+  whole w = {f, format == &file_format_gguf, o->type != NULL};
+  convert_source source = {
+    .tensors = f->tensors.v, .n = f->tensors.n, .user = &w, .read = read_whole, .write_metas = write_whole_metas};
+  return convert_source_write(&source, path, o);
 }

@@ -9,16 +9,20 @@
 #include "ir/op.h"
 
 /* Keys that told of the old file, and are not true of the new one. */
-static bool is_stale(const convert_types *c, const char *key) {
+typedef struct metas {
+  const rlx_file *f;
+  bool to_gguf, types_change;
+} metas;
+
+static bool is_stale(const metas *c, const char *key) {
   if (strncmp(key, "split.", 6) == 0) return true;
   if (strcmp(key, file_types_key) == 0) return true;
-  bool types_change = c->has_type || (c->f->is_gguf && !c->to_gguf);
-  return types_change && (strcmp(key, "general.file_type") == 0 || strcmp(key, "general.quantization_version") == 0);
+  return c->types_change && (strcmp(key, "general.file_type") == 0 || strcmp(key, "general.quantization_version") == 0);
 }
 
 /* ---- Types as a text ---- */
 
-static rlx_status write_types(const convert_types *c, rlx_file_writer *w) {
+static rlx_status write_types(const metas *c, rlx_file_writer *w) {
   rlx_meta m;
   rlx_str s = {0};
   char *text;
@@ -39,17 +43,21 @@ static rlx_status write_types(const convert_types *c, rlx_file_writer *w) {
   return status;
 }
 
-static rlx_status write_values(const convert_types *c, rlx_file_writer *w) {
+static rlx_status write_values(const metas *c, rlx_file_writer *w) {
   rlx_meta m;
   for (uint32_t i = 0; rlx_file_meta_at(c->f, i, &m); i++)
     if (!is_stale(c, m.key)) RLX_TRY(rlx_file_writer_meta(w, &m));
   return RLX_OK;
 }
 
-rlx_status convert_metas(const convert_types *c, rlx_file_writer *w) {
-  RLX_TRY(write_values(c, w));
-  if (!c->to_gguf) return write_types(c, w);
-  if (!c->has_type) return RLX_OK;
+rlx_status convert_metas(const rlx_file *f, bool to_gguf, bool has_type, rlx_file_writer *w) {
+  metas c = {f, to_gguf, has_type || (f->is_gguf && !to_gguf)};
+  RLX_TRY(write_values(&c, w));
+  return to_gguf ? RLX_OK : write_types(&c, w);
+}
+
+rlx_status convert_type_metas(const convert_types *c, rlx_file_writer *w) {
+  if (!c->to_gguf || !c->has_type) return RLX_OK;
   int number = convert_file_type(c->type);
   rlx_meta m = {.key = "general.file_type", .type = "u32", .kind = RLX_META_INT, .integer = number};
   if (number >= 0) RLX_TRY(rlx_file_writer_meta(w, &m));

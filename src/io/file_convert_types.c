@@ -45,11 +45,12 @@ static bool is_kept_plain(const char *name) {
   return false;
 }
 
-rlx_status convert_types_init(convert_types *c, const rlx_file *f, const rlx_convert_options *o, bool to_gguf) {
+rlx_status convert_types_init(convert_types *c, const convert_source *source, const rlx_convert_options *o,
+                              bool to_gguf) {
   const char *plain;
   uint32_t code;
-  *c = (convert_types){.f = f, .options = o, .to_gguf = to_gguf, .has_type = o->type != NULL, .type = RLX_F16};
-  for (size_t i = 0; i < f->tensors.n; i++) c->has_head |= is_head(f->tensors.v[i].name);
+  *c = (convert_types){.options = o, .to_gguf = to_gguf, .has_type = o->type != NULL, .type = RLX_F16};
+  for (size_t i = 0; i < source->n; i++) c->has_head |= is_head(source->tensors[i].name);
   if (!c->has_type) return RLX_OK;
   c->type = rlx_dtype_from_name(o->type);
   if (c->type == RLX_DTYPE_COUNT) return RLX_FAIL(RLX_INVALID, "there is no type '%.32s'", o->type);

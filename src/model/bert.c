@@ -24,6 +24,7 @@ static void read_pooling(lm_reader *r, lm_config *c) {
   if (mean == first)
     lm_reader_fail(r, RLX_UNSUPPORTED, "1_Pooling/config.json asks for neither the mean nor the first token");
   if (first) c->pooling = LM_POOL_FIRST;
+  lm_note_size(r, "pooling_type", first ? 2 : 1);
   json_decref(pooling);
 }
 

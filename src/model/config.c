@@ -113,7 +113,7 @@ static void fail_missing(lm_reader *r, const char *gguf, const char *hf) {
   else lm_reader_fail(r, RLX_INVALID, "the metadata has no '%s.%s'", r->prefix, gguf ? gguf : "");
 }
 
-int64_t lm_key_size(lm_reader *r, const char *gguf, const char *hf, int64_t fallback) {
+static int64_t read_size(lm_reader *r, const char *gguf, const char *hf, int64_t fallback) {
   fact v = read_fact(r, gguf, hf);
   if (v.kind == RLX_META_NONE) {
     if (fallback == LM_NEEDED) fail_missing(r, gguf, hf);
@@ -127,7 +127,7 @@ int64_t lm_key_size(lm_reader *r, const char *gguf, const char *hf, int64_t fall
   return fallback == LM_NEEDED ? 1 : fallback;
 }
 
-double lm_key_number(lm_reader *r, const char *gguf, const char *hf, double fallback) {
+static double read_number(lm_reader *r, const char *gguf, const char *hf, double fallback) {
   fact v = read_fact(r, gguf, hf);
   if (v.kind == RLX_META_NONE) {
     if (fallback == LM_NEEDED) fail_missing(r, gguf, hf);
@@ -136,6 +136,33 @@ double lm_key_number(lm_reader *r, const char *gguf, const char *hf, double fall
   if ((v.kind == RLX_META_INT || v.kind == RLX_META_FLOAT) && v.number >= 0 && v.number <= 1e30) return v.number;
   lm_reader_fail(r, RLX_INVALID, "%s is not a number that is 0 or more", v.name);
   return fallback;
+}
+
+void lm_note_size(lm_reader *r, const char *gguf, int64_t value) {
+  if (r->told && gguf && value > 0)
+    r->told(r->user, gguf, &(rlx_meta){.type = "u32", .kind = RLX_META_INT, .integer = value, .number = (double)value});
+}
+
+void lm_note_number(lm_reader *r, const char *gguf, double value) {
+  if (r->told && gguf && value > 0)
+    r->told(r->user, gguf, &(rlx_meta){.type = "f32", .kind = RLX_META_FLOAT, .number = value});
+}
+
+void lm_note_text(lm_reader *r, const char *gguf, const char *value) {
+  if (r->told)
+    r->told(r->user, gguf, &(rlx_meta){.type = "string", .kind = RLX_META_TEXT, .text = value, .n = strlen(value)});
+}
+
+int64_t lm_key_size(lm_reader *r, const char *gguf, const char *hf, int64_t fallback) {
+  int64_t v = read_size(r, gguf, hf, fallback);
+  lm_note_size(r, gguf, v);
+  return v;
+}
+
+double lm_key_number(lm_reader *r, const char *gguf, const char *hf, double fallback) {
+  double v = read_number(r, gguf, hf, fallback);
+  lm_note_number(r, gguf, v);
+  return v;
 }
 
 bool lm_key_bool(lm_reader *r, const char *gguf, const char *hf, bool fallback) {
@@ -309,9 +336,12 @@ static rlx_status read_with(lm_reader *r, lm_config *c) {
   return check_vocabulary(r, c);
 }
 
-rlx_status lm_config_read(const rlx_file *f, lm_config *out) {
+rlx_status lm_config_read(const rlx_file *f, lm_config *out) { return lm_config_read_aloud(f, out, NULL, NULL); }
+
+rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
+                                void (*told)(void *user, const char *gguf, const rlx_meta *value), void *user) {
   *out = (lm_config){.family = NULL};
-  lm_reader r = {.file = f, .is_gguf = strncmp(rlx_file_format(f), "GGUF", 4) == 0};
+  lm_reader r = {.file = f, .is_gguf = strncmp(rlx_file_format(f), "GGUF", 4) == 0, .told = told, .user = user};
   rlx_meta m;
   if (rlx_file_meta_find(f, "general.architecture", &m)) return read_with(&r, out);
   if (!rlx_file_meta_find(f, "config.json", &m) || m.kind != RLX_META_TEXT)

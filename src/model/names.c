@@ -309,6 +309,6 @@ rlx_status lm_resolve(lm_model *m) {
   rlx_str_deinit(&r.missing);
   rlx_str_deinit(&r.strange);
   if (!s) s = index_names(m);
-  if (!s) s = lm_join_weights(m);
+  if (!s && !m->is_apart) s = lm_join_weights(m);
   return s ? s : index_names(m);
 }

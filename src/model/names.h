@@ -23,6 +23,7 @@ struct lm_model {
   lm_facts facts;
   rlx_bump texts; /* names and lists of sources */
   RLX_ARRAY(lm_source) weights;
+  bool is_apart;     /* weights are not joined */
   uint32_t *by_name; /* places in weights, in the order of their names */
 };
 

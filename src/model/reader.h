@@ -12,7 +12,18 @@ struct lm_reader {
   json_t *json;       /* the object of config.json that tells of the text model; NULL: GGUF's keys */
   bool is_gguf;       /* the format: keys have their types */
   rlx_status status;
+  /* Told each fact under GGUF's name for it, where one converts; NULL: nobody asks. The last about a key counts. */
+  void (*told)(void *user, const char *gguf, const rlx_meta *value);
+  void *user;
 };
+
+/* A fact that was not asked for under GGUF's name. */
+void lm_note_number(lm_reader *r, const char *gguf, double value);
+void lm_note_size(lm_reader *r, const char *gguf, int64_t value);
+void lm_note_text(lm_reader *r, const char *gguf, const char *value);
+/* lm_config_read, with an ear. */
+rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
+                                void (*told)(void *user, const char *gguf, const rlx_meta *value), void *user);
 
 /* The first of these keys that is there and not null; NULL: none. *key: where its name begins. */
 json_t *lm_reader_json(const lm_reader *r, const char *hf, const char **key);

@@ -94,6 +94,10 @@ static void read_hf_yarn(lm_reader *r, lm_config *c, const json_t *set) {
   y.attention =
     by > 0 && all > 0 ? usual_growth(y.factor, by) / usual_growth(y.factor, all) : usual_growth(y.factor, 1);
   y.attention = number_at(r, set, "attention_factor", y.attention);
+  lm_note_size(r, "rope.scaling.original_context_length", (int64_t)y.first);
+  lm_note_number(r, "rope.scaling.yarn_beta_fast", y.fast);
+  lm_note_number(r, "rope.scaling.yarn_beta_slow", y.slow);
+  lm_note_number(r, "rope.scaling.attn_factor", y.attention / usual_growth(y.factor, 1));
   stretch_yarn(r, c, &y);
 }
 
@@ -102,7 +106,12 @@ static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
   if (!kind) kind = json_object_get(scaling, "type");
   const char *name = json_string_value(kind);
   if (!name || strcmp(name, "default") == 0) return;
-  if (strcmp(name, "linear") == 0) stretch_linear(r, c, number_at(r, scaling, "factor", 1));
+  double factor = number_at(r, scaling, "factor", 1);
+  if (strcmp(name, "llama3") != 0) { /* which a GGUF has as a tensor */
+    lm_note_text(r, "rope.scaling.type", name);
+    lm_note_number(r, "rope.scaling.factor", factor);
+  }
+  if (strcmp(name, "linear") == 0) stretch_linear(r, c, factor);
   else if (strcmp(name, "llama3") == 0) stretch_llama3(r, c, scaling);
   else if (strcmp(name, "yarn") == 0) read_hf_yarn(r, c, scaling);
   else
@@ -122,6 +131,8 @@ static void read_hf_bases(lm_reader *r, lm_config *c, double *part) {
   c->theta = number_at(r, set, "rope_theta", c->theta);
   c->local_theta = number_at(r, local, "rope_theta", c->local_theta);
   *part = number_at(r, set, "partial_rotary_factor", *part);
+  lm_note_number(r, "rope.freq_base", c->theta);
+  lm_note_number(r, "rope.freq_base_swa", c->local_theta);
 }
 
 static void read_gguf_scaling(lm_reader *r, lm_config *c) {

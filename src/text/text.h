@@ -275,6 +275,10 @@ rlx_status text_merge_piece(text_run *r, text_span piece);
 rlx_status text_wordpiece(text_run *r, text_span word);
 rlx_status text_unigram(text_run *r, text_span piece);
 
+/* Writes the tokenizer.json of a folder as the keys of a GGUF with so many tokens. RLX_UNSUPPORTED, with nothing written: a GGUF
+ * has no name for what it does (to_gguf.c). */
+rlx_status text_to_gguf(const rlx_file *f, size_t n_tokens, rlx_file_writer *w);
+
 /* The readers. */
 rlx_status text_from_gguf(const rlx_file *f, rlx_tokenizer **out);
 typedef struct text_json {

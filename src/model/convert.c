@@ -1,0 +1,202 @@
+/* A Hugging Face folder as a GGUF that other programs run, too.
+ *
+ * The weights are those that a model is run with, which have GGUF's names, shapes and order of rows whatever the file has
+ * (names.c, recipes.c). The metadata is what the family asked its configuration for: each question has GGUF's key for it, so
+ * who listens to the questions and answers has the metadata. Since not all that a config.json can say has a key, the new
+ * file's configuration is read again and compared: a file that would be another model is not left behind.
+ *
+ * The tokenizer is written as tokenizer.ggml.* where a GGUF can say it (to_gguf.c); else the JSON texts go along, which RLX
+ * reads. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/file_convert.h"
+#include "model/names.h"
+#include "model/reader.h"
+#include "text/text.h"
+
+typedef struct noted {
+  char key[128];
+  rlx_meta value; /* its text is a word of the code's or of the configuration's, kept */
+} noted;
+
+typedef struct conversion {
+  lm_model *m;
+  RLX_ARRAY(noted) notes;
+  RLX_ARRAY(rlx_file_tensor) tensors;
+  bool failed;
+  size_t at; /* the weight in `data`; SIZE_MAX: none */
+  unsigned char *data;
+} conversion;
+
+/* ---- Metadata ---- */
+
+static void take_note(void *user, const char *gguf, const rlx_meta *value) {
+  conversion *c = user;
+  noted n = {.value = *value};
+  snprintf(n.key, sizeof n.key, "%s", gguf);
+  if (value->kind == RLX_META_TEXT) n.value.text = rlx_bump_text(&c->m->texts, value->text, value->n);
+  if (value->kind == RLX_META_TEXT && !n.value.text) c->failed = true;
+  for (size_t i = 0; i < c->notes.n; i++)
+    if (strcmp(c->notes.v[i].key, gguf) == 0) {
+      c->notes.v[i] = n;
+      return;
+    }
+  if (!rlx_array_push(&c->notes, n)) c->failed = true;
+}
+
+static rlx_status write_text(rlx_file_writer *w, const char *key, const char *text) {
+  rlx_meta m = {.key = key, .kind = RLX_META_TEXT, .text = text, .n = strlen(text)};
+  return rlx_file_writer_meta(w, &m);
+}
+
+/* The texts from which RLX makes a tokenizer. */
+static rlx_status keep_texts(const rlx_file *f, rlx_file_writer *w) {
+  static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"};
+  rlx_meta m;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (rlx_file_meta_find(f, names[i], &m)) RLX_TRY(rlx_file_writer_meta(w, &m));
+  return RLX_OK;
+}
+
+/* What RLX knows of an encoder without a key, and others do not. */
+static rlx_status write_encoder(const conversion *c, rlx_file_writer *w) {
+  char key[96];
+  snprintf(key, sizeof key, "%s.attention.causal", c->m->config.family->name);
+  RLX_TRY(rlx_file_writer_meta(w, &(rlx_meta){.key = key, .type = "bool", .kind = RLX_META_BOOL}));
+  rlx_meta types = {.key = "tokenizer.ggml.token_type_count", .type = "u32", .kind = RLX_META_INT};
+  types.integer = c->m->config.types;
+  return rlx_file_writer_meta(w, &types);
+}
+
+static rlx_status write_metas(void *user, rlx_file_writer *w) {
+  conversion *c = user;
+  const lm_config *config = &c->m->config;
+  char key[192];
+  RLX_TRY(write_text(w, "general.architecture", config->family->name));
+  if (config->name[0]) RLX_TRY(write_text(w, "general.name", config->name));
+  for (size_t i = 0; i < c->notes.n; i++) {
+    rlx_meta m = c->notes.v[i].value;
+    if (!config->window && strcmp(c->notes.v[i].key, "rope.freq_base_swa") == 0) continue;
+    snprintf(key, sizeof key, "%s.%s", config->family->name, c->notes.v[i].key);
+    m.key = key;
+    RLX_TRY(rlx_file_writer_meta(w, &m));
+  }
+  if (config->family->is_encoder) RLX_TRY(write_encoder(c, w));
+  rlx_status s = text_to_gguf(c->m->file, (size_t)config->vocabulary, w);
+  if (s != RLX_UNSUPPORTED) return s;
+  if (rlx_file_meta_find(c->m->file, "tokenizer.json", &(rlx_meta){0}))
+    rlx_log_write(RLX_LOG_WARN, "the tokenizer stays as tokenizer.json, since a GGUF has no name for it: %s",
+                  rlx_message());
+  return keep_texts(c->m->file, w);
+}
+
+/* ---- Weights ---- */
+
+/* Pieces of a weight are asked for one after another; its recipe makes the whole. */
+static rlx_status read_piece(void *user, size_t i, size_t from, void *data, size_t bytes) {
+  conversion *c = user;
+  if (c->at != i) {
+    rlx_mem_free(c->data);
+    c->at = SIZE_MAX;
+    c->data = rlx_mem_alloc(c->tensors.v[i].bytes);
+    if (!c->data) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s'", c->tensors.v[i].name);
+    RLX_TRY(lm_model_read(c->m, i, c->data));
+    c->at = i;
+  }
+  memcpy(data, c->data + from, bytes);
+  return RLX_OK;
+}
+
+static rlx_status list_tensors(conversion *c) {
+  for (size_t i = 0; i < lm_model_weights(c->m); i++) {
+    const lm_weight *w = lm_model_weight(c->m, i);
+    rlx_file_tensor t = {.name = w->name, .dtype = w->dtype, .shape = w->shape, .bytes = w->bytes};
+    t.type = rlx_dtype_describe(w->dtype)->name;
+    if (!rlx_array_push(&c->tensors, t)) return RLX_FAIL(RLX_NO_MEMORY, "a list of weights");
+  }
+  return RLX_OK;
+}
+
+/* ---- Is it the same model? ---- */
+
+static bool is_near(double a, double b) { return fabs(a - b) <= 1e-6 * (fabs(a) + fabs(b)); }
+
+/* What is not the same; NULL: all is. */
+static const char *difference(const lm_config *a, const lm_config *b) {
+  if (a->layers != b->layers || a->width != b->width || a->hidden != b->hidden) return "sizes";
+  if (a->heads != b->heads || a->kv_heads != b->kv_heads || a->head != b->head) return "heads";
+  double by = 1 / sqrt((double)(a->head ? a->head : 1));
+  if (!is_near(a->attention_scale > 0 ? a->attention_scale : by, b->attention_scale > 0 ? b->attention_scale : by))
+    return "the scale of attention";
+  if (!is_near(a->attention_cap, b->attention_cap) || !is_near(a->final_cap, b->final_cap)) return "caps";
+  if (a->window != b->window || !a->is_local != !b->is_local) return "windows";
+  for (int64_t i = 0; a->is_local && i < a->layers; i++)
+    if (a->is_local[i] != b->is_local[i]) return "which layers have a window";
+  if (a->rotated != b->rotated || !is_near(a->theta, b->theta)) return "rotary positions";
+  if (a->is_local && !is_near(a->local_theta, b->local_theta)) return "rotary positions of layers with a window";
+  bool has = a->rope_factors && !a->factors_are_weights;
+  if (has != (b->rope_factors != NULL)) return "the stretch of rotary positions";
+  for (int64_t i = 0; has && i < a->rotated / 2; i++)
+    if (!is_near((double)a->rope_factors[i], (double)b->rope_factors[i])) return "the stretch of rotary positions";
+  if (a->act != b->act) return "the activation";
+  if (!is_near(a->eps, b->eps) || !is_near(a->embedding_scale, b->embedding_scale)) return "norms or scales";
+  if (a->experts != b->experts || a->experts_used != b->experts_used || a->weigh_all_experts != b->weigh_all_experts)
+    return "experts";
+  if (a->inner != b->inner || a->state != b->state || a->kernel != b->kernel || a->dt_rank != b->dt_rank)
+    return "the state space";
+  return a->types != b->types || a->pooling != b->pooling ? "pooling" : NULL;
+}
+
+static rlx_status compare(const lm_config *config, const char *path) {
+  rlx_file *f;
+  lm_config other;
+  RLX_TRY(rlx_file_open(path, NULL, &f));
+  rlx_status s = lm_config_read(f, &other);
+  const char *what = s ? NULL : difference(config, &other);
+  if (what) s = RLX_FAIL(RLX_UNSUPPORTED, "a GGUF of the family %s cannot say %s", config->family->name, what);
+  lm_config_deinit(&other);
+  rlx_file_close(f);
+  if (s) remove(path);
+  return s;
+}
+
+/* ---- The whole ---- */
+
+static rlx_status convert(conversion *c, const char *path, const rlx_convert_options *o) {
+  lm_model *m = c->m;
+  RLX_TRY(lm_config_read_aloud(m->file, &m->config, take_note, c));
+  if (c->failed) return RLX_FAIL(RLX_NO_MEMORY, "metadata");
+  RLX_TRY(lm_resolve(m));
+  take_note(c, "vocab_size", &(rlx_meta){.type = "u32", .kind = RLX_META_INT, .integer = m->config.vocabulary});
+  RLX_TRY(list_tensors(c));
+  convert_source source = {
+    .tensors = c->tensors.v, .n = c->tensors.n, .user = c, .read = read_piece, .write_metas = write_metas};
+  RLX_TRY(convert_source_write(&source, path, o));
+  return compare(&m->config, path);
+}
+
+rlx_status rlx_lm_convert(const rlx_file *f, const char *path, const rlx_convert_options *options) {
+  static const rlx_convert_options defaults = {.struct_bytes = sizeof defaults};
+  const rlx_convert_options *o = options ? options : &defaults;
+  if (!f || !path) return RLX_FAIL(RLX_INVALID, "rlx_lm_convert: %s is NULL", f ? "path" : "the file");
+  if (o->struct_bytes != sizeof *o)
+    return RLX_FAIL(RLX_INVALID, "rlx_lm_convert: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  size_t n = strlen(path);
+  if (n < 5 || strcmp(path + n - 5, ".gguf") != 0)
+    return RLX_FAIL(RLX_INVALID, "rlx_lm_convert: expected a path that ends in .gguf, found '%s'", path);
+  if (rlx_file_meta_find(f, "general.architecture", &(rlx_meta){0})) return rlx_file_convert(f, path, o);
+  conversion c = {.m = rlx_new(lm_model), .at = SIZE_MAX};
+  if (!c.m) return RLX_FAIL(RLX_NO_MEMORY, "model");
+  c.m->file = f;
+  c.m->is_apart = true;
+  rlx_status s = convert(&c, path, o);
+  rlx_array_deinit(&c.notes);
+  rlx_array_deinit(&c.tensors);
+  rlx_mem_free(c.data);
+  lm_model_close(c.m);
+  return s;
+}

@@ -1,0 +1,365 @@
+/* A tokenizer.json as the keys of a GGUF (tokenizer.ggml.*), for who converts a model.
+ *
+ * A tokenizer.json holds a pipeline, a GGUF names one of those that its readers know. So the steps are compared with those
+ * that have a name, and what has none is refused before anything is written:
+ *   byte-level BPE      "gpt2", with the name of the pattern in pre
+ *   BPE with <0x..>     "llama": merges become scores, the earlier the better
+ *   WordPiece           "bert": U+2581 before what begins a word, nothing before what goes on
+ * Rows of the embedding that have no token are called [PAD7], and unused. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text/text.h"
+
+#define KEY(name) "tokenizer.ggml." name
+
+typedef struct converter {
+  const rlx_file *f;
+  rlx_file_writer *w;
+  json_t *root, *config;
+  rlx_tokenizer *t;
+  size_t n; /* tokens that the GGUF has */
+  const char *model, *pre;
+  bool prefix; /* a blank before a text */
+  rlx_str names;
+  rlx_meta *list;
+} converter;
+
+/* ---- What is there ------------------------------------------------------------------------------------------- */
+
+static bool is_hole(const converter *c, size_t i) {
+  return i >= c->t->vocab.n || text_spelling(&c->t->vocab, (uint32_t)i).n == 0;
+}
+
+/* llama.cpp's kinds: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 a byte. */
+static int kind_of(const converter *c, size_t i) {
+  if (is_hole(c, i)) return 5;
+  unsigned flags = c->t->vocab.flags[i];
+  text_span s = text_spelling(&c->t->vocab, (uint32_t)i);
+  if (c->t->model == TEXT_BPE && !c->t->byte_level) {
+    if ((int32_t)i == c->t->unknown) return 2;
+    if (s.n == 6 && memcmp(s.p, "<0x", 3) == 0 && s.p[5] == '>') return 6;
+  }
+  return flags & TOKEN_CONTROL ? 3 : flags & TOKEN_ADDED ? 4 : flags & TOKEN_UNUSED ? 5 : 1;
+}
+
+/* Both parts of a merge, in either form. */
+static bool parts_of(json_t *merge, text_span *left, text_span *right) {
+  json_t *a = json_array_get(merge, 0), *b = json_array_get(merge, 1);
+  const char *whole = json_string_value(merge), *blank = whole && *whole ? strchr(whole + 1, ' ') : NULL;
+  if (!blank && !(json_is_string(a) && json_is_string(b))) return false;
+  *left =
+    blank ? (text_span){whole, (size_t)(blank - whole)} : (text_span){json_string_value(a), json_string_length(a)};
+  *right = blank ? (text_span){blank + 1, strlen(blank + 1)} : (text_span){json_string_value(b), json_string_length(b)};
+  return true;
+}
+
+/* ---- Which pipeline? ----------------------------------------------------------------------------------------- */
+
+static const char *type_of(json_t *step) {
+  const char *s = json_string_value(json_object_get(step, "type"));
+  return s ? s : "";
+}
+
+static bool is_false(json_t *step, const char *key) { return json_is_false(json_object_get(step, key)); }
+
+/* One letter or pattern for each step that is known here; '?' for one that is not. */
+static void describe(json_t *step, rlx_str *out) {
+  const char *type = type_of(step),
+             *regex = json_string_value(json_object_get(json_object_get(step, "pattern"), "Regex"));
+  json_t *each;
+  size_t i;
+  if (strcmp(type, "Sequence") == 0) {
+    json_array_foreach(json_object_get(step, "pretokenizers"), i, each) describe(each, out);
+  } else if (strcmp(type, "Digits") == 0 && json_is_true(json_object_get(step, "individual_digits"))) {
+    rlx_str_add(out, "D;");
+  } else if (strcmp(type, "ByteLevel") == 0 && is_false(step, "add_prefix_space")) {
+    rlx_str_add(out, is_false(step, "use_regex") ? "" : "B;");
+  } else if (strcmp(type, "Split") == 0 && regex && !json_is_true(json_object_get(step, "invert"))) {
+    rlx_str_add(out, "%s;", regex);
+  } else {
+    rlx_str_add(out, "?%s;", type);
+  }
+}
+
+#define WORDS(digits)                                                        \
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}" digits \
+  "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+;"
+
+static const struct {
+  const char *steps, *name;
+  bool ignore_merges;
+} known[] = {{"B;", "gpt-2", false},
+             {"D;B;", "smollm", false},
+             {WORDS("{1,3}"), "llama-bpe", true},
+             {WORDS("{1,3}"), "dbrx", false},
+             {WORDS(""), "qwen2", false}};
+
+static rlx_status name_bytes(converter *c) {
+  rlx_str steps = {0};
+  describe(json_object_get(c->root, "pre_tokenizer"), &steps);
+  for (size_t i = 0; i < sizeof known / sizeof *known && steps.v; i++)
+    if (strcmp(known[i].steps, steps.v) == 0 && known[i].ignore_merges == c->t->ignore_merges) c->pre = known[i].name;
+  json_t *normal = json_object_get(c->root, "normalizer");
+  bool is_plain = !normal || json_is_null(normal) || strcmp(type_of(normal), "NFC") == 0;
+  rlx_status s = steps.failed || !steps.v ? RLX_FAIL(RLX_NO_MEMORY, "tokenizer.json")
+                 : !is_plain              ? RLX_FAIL(RLX_UNSUPPORTED, "the normalizer '%.100s'", type_of(normal))
+                 : !c->pre                ? RLX_FAIL(RLX_UNSUPPORTED, "the pre-tokenizer '%.300s'", steps.v)
+                                          : RLX_OK;
+  rlx_str_deinit(&steps);
+  c->model = "gpt2";
+  return s;
+}
+
+/* Scores belong to tokens, and two pieces join whenever the result is a token; merges belong to pairs. They say the same where
+ * every pair that makes a token is a merge, and the merges of one token follow each other: so it is in all that came from
+ * SentencePiece. */
+static bool has_all_pairs(const rlx_tokenizer *t, uint32_t id) {
+  text_span s = text_spelling(&t->vocab, id);
+  for (size_t i = 1; i < s.n; i++) {
+    if (((unsigned char)s.p[i] & 0xc0) == 0x80) continue; /* inside a character */
+    int32_t left = text_find(&t->vocab, s.p, i), right = text_find(&t->vocab, s.p + i, s.n - i);
+    if (left >= 0 && right >= 0 && !text_merges_find(&t->merges, (uint32_t)left, (uint32_t)right)) return false;
+  }
+  return true;
+}
+
+static rlx_status check_scores(converter *c) {
+  json_t *merge, *merges = json_object_get(json_object_get(c->root, "model"), "merges");
+  size_t rank;
+  text_span left, right;
+  int32_t last = -1;
+  for (uint32_t i = 0; i < c->t->vocab.n; i++)
+    if (kind_of(c, i) == 1 && !has_all_pairs(c->t, i))
+      return RLX_FAIL(RLX_UNSUPPORTED, "merges that scores cannot say, of '%.100s'", text_spelling(&c->t->vocab, i).p);
+  bool *is_seen = rlx_mem_calloc(c->t->vocab.n ? c->t->vocab.n : 1, sizeof *is_seen);
+  if (!is_seen) return RLX_FAIL(RLX_NO_MEMORY, "%u tokens", c->t->vocab.n);
+  bool is_mixed = false;
+  json_array_foreach(merges, rank, merge) {
+    if (!parts_of(merge, &left, &right)) continue;
+    c->names.n = 0;
+    rlx_str_add_bytes(&c->names, left.p, left.n);
+    rlx_str_add_bytes(&c->names, right.p, right.n);
+    int32_t id = c->names.failed ? -1 : text_find(&c->t->vocab, c->names.v, c->names.n);
+    if (id < 0 || id == last) continue;
+    is_mixed |= is_seen[id];
+    is_seen[id] = true;
+    last = id;
+  }
+  rlx_mem_free(is_seen);
+  return is_mixed ? RLX_FAIL(RLX_UNSUPPORTED, "merges in an order that scores cannot say") : RLX_OK;
+}
+
+/* Blanks become U+2581, with one before the text or without: by the steps as they were read. */
+static rlx_status name_marks(converter *c) {
+  size_t n_replaced = 0, n_other = 0;
+  for (size_t i = 0; i < c->t->n_normals; i++) {
+    c->prefix |= c->t->normals[i].kind == NORMAL_PREPEND;
+    n_replaced += c->t->normals[i].kind == NORMAL_REPLACE;
+    n_other += c->t->normals[i].kind != NORMAL_PREPEND && c->t->normals[i].kind != NORMAL_REPLACE;
+  }
+  for (size_t i = 0; i < c->t->n_splits; i++) {
+    c->prefix |= c->t->splits[i].kind == SPLIT_PREFIX;
+    n_replaced += c->t->splits[i].kind == SPLIT_REPLACE;
+    n_other += c->t->splits[i].kind != SPLIT_PREFIX && c->t->splits[i].kind != SPLIT_REPLACE;
+  }
+  c->model = "llama";
+  c->pre = "default";
+  if (n_replaced == 1 && n_other == 0 && c->t->space_is_mark) return check_scores(c);
+  return RLX_FAIL(RLX_UNSUPPORTED, "steps other than U+2581 for blanks");
+}
+
+static rlx_status name_words(converter *c) {
+  c->model = "bert";
+  c->pre = "default";
+  json_t *normal = json_object_get(c->root, "normalizer");
+  if (strcmp(type_of(normal), "BertNormalizer") == 0 && c->t->n_before == 1 && c->t->n_after == 1) return RLX_OK;
+  return RLX_FAIL(RLX_UNSUPPORTED, "WordPiece with the normalizer '%.100s', %zu tokens before and %zu after a text",
+                  type_of(normal), c->t->n_before, c->t->n_after);
+}
+
+static rlx_status name_model(converter *c) {
+  if (c->t->vocab.n > c->n)
+    return RLX_FAIL(RLX_UNSUPPORTED, "%u tokens for an embedding of %zu rows", c->t->vocab.n, c->n);
+  if (c->t->model == TEXT_BPE && c->t->byte_level) return name_bytes(c);
+  if (c->t->model == TEXT_BPE && c->t->byte_fallback) return name_marks(c);
+  if (c->t->model == TEXT_WORDPIECE) return name_words(c);
+  return RLX_FAIL(RLX_UNSUPPORTED, "a model of the kind '%s'", c->t->kind);
+}
+
+/* ---- Tables -------------------------------------------------------------------------------------------------- */
+
+static rlx_status put_list(converter *c, const char *key, size_t n) {
+  rlx_meta m = {.key = key, .kind = RLX_META_LIST, .elements = c->list[0].kind, .n = n, .opaque = c->list};
+  return rlx_file_writer_meta(c->w, &m);
+}
+
+/* How a GGUF spells a token. */
+static void add_spelling(converter *c, size_t i) {
+  if (is_hole(c, i)) {
+    rlx_str_add(&c->names, "[PAD%zu]", i);
+    return;
+  }
+  text_span s = text_spelling(&c->t->vocab, (uint32_t)i);
+  const char *more = c->t->continuing_prefix;
+  size_t n = more ? strlen(more) : 0;
+  if (c->t->model == TEXT_WORDPIECE && n && s.n > n && memcmp(s.p, more, n) == 0) {
+    rlx_str_add_bytes(&c->names, s.p + n, s.n - n);
+    return;
+  }
+  bool is_word = c->t->model == TEXT_WORDPIECE && !(s.p[0] == '[' && s.p[s.n - 1] == ']' && s.n > 2);
+  if (is_word) rlx_str_add(&c->names, "%s", TEXT_MARK);
+  rlx_str_add_bytes(&c->names, s.p, s.n);
+}
+
+static rlx_status put_tokens(converter *c) {
+  for (size_t i = 0; i < c->n; i++) {
+    c->list[i].n = c->names.n; /* where it begins; the text moves while it grows */
+    add_spelling(c, i);
+    rlx_str_add_char(&c->names, '\0');
+  }
+  if (c->names.failed) return RLX_FAIL(RLX_NO_MEMORY, "%zu tokens", c->n);
+  for (size_t i = 0; i < c->n; i++) {
+    size_t at = c->list[i].n, end = i + 1 < c->n ? c->list[i + 1].n : c->names.n;
+    c->list[i] = (rlx_meta){.kind = RLX_META_TEXT, .text = c->names.v + at, .n = end - at - 1};
+  }
+  return put_list(c, KEY("tokens"), c->n);
+}
+
+static rlx_status put_kinds(converter *c) {
+  for (size_t i = 0; i < c->n; i++)
+    c->list[i] = (rlx_meta){.type = "i32", .kind = RLX_META_INT, .integer = kind_of(c, i)};
+  return put_list(c, KEY("token_type"), c->n);
+}
+
+/* Pieces join where the result is a token, so one that no merge makes must come last of all. */
+static rlx_status put_scores(converter *c, json_t *merges) {
+  json_t *merge;
+  size_t rank;
+  text_span left, right;
+  for (size_t i = 0; i < c->n; i++)
+    c->list[i] = (rlx_meta){.type = "f32", .kind = RLX_META_FLOAT, .number = kind_of(c, i) == 1 ? -1e6 : 0};
+  json_array_foreach(merges, rank, merge) {
+    if (!parts_of(merge, &left, &right)) return RLX_FAIL(RLX_INVALID, "merge %zu: expected two tokens", rank);
+    c->names.n = 0;
+    rlx_str_add_bytes(&c->names, left.p, left.n);
+    rlx_str_add_bytes(&c->names, right.p, right.n);
+    if (c->names.failed) return RLX_FAIL(RLX_NO_MEMORY, "merges");
+    int32_t id = text_find(&c->t->vocab, c->names.v, c->names.n);
+    if (id >= 0 && (size_t)id < c->n && c->list[id].number <= -1e6) c->list[id].number = -(double)(rank + 1);
+  }
+  return put_list(c, KEY("scores"), c->n);
+}
+
+static rlx_status put_merges(converter *c, json_t *merges) {
+  json_t *merge;
+  size_t i, n = json_array_size(merges);
+  text_span left, right;
+  rlx_meta *list = rlx_mem_calloc(n ? n : 1, sizeof *list);
+  if (!list) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
+  rlx_mem_free(c->list);
+  c->list = list;
+  c->names.n = 0;
+  json_array_foreach(merges, i, merge) {
+    if (!parts_of(merge, &left, &right)) return RLX_FAIL(RLX_INVALID, "merge %zu: expected two tokens", i);
+    list[i].n = c->names.n;
+    rlx_str_add_bytes(&c->names, left.p, left.n);
+    rlx_str_add_char(&c->names, ' ');
+    rlx_str_add_bytes(&c->names, right.p, right.n);
+    rlx_str_add_char(&c->names, '\0');
+  }
+  if (c->names.failed) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
+  for (i = 0; i < n; i++) {
+    size_t at = list[i].n, end = i + 1 < n ? list[i + 1].n : c->names.n;
+    list[i] = (rlx_meta){.kind = RLX_META_TEXT, .text = c->names.v + at, .n = end - at - 1};
+  }
+  return n ? put_list(c, KEY("merges"), n) : RLX_OK;
+}
+
+/* ---- Single facts -------------------------------------------------------------------------------------------- */
+
+static rlx_status put_text(converter *c, const char *key, const char *text) {
+  return rlx_file_writer_meta(c->w, &(rlx_meta){.key = key, .kind = RLX_META_TEXT, .text = text, .n = strlen(text)});
+}
+
+static rlx_status put_flag(converter *c, const char *key, bool value) {
+  return rlx_file_writer_meta(c->w, &(rlx_meta){.key = key, .type = "bool", .kind = RLX_META_BOOL, .integer = value});
+}
+
+static rlx_status put_id(converter *c, const char *key, int32_t id) {
+  if (id < 0) return RLX_OK;
+  return rlx_file_writer_meta(c->w, &(rlx_meta){.key = key, .type = "u32", .kind = RLX_META_INT, .integer = id});
+}
+
+static int32_t named(const converter *c, const char *key) {
+  json_t *v = json_object_get(c->config, key);
+  const char *s = json_string_value(json_is_object(v) ? json_object_get(v, "content") : v);
+  return rlx_tokenizer_find(c->t, s);
+}
+
+static rlx_status put_template(converter *c) {
+  rlx_meta m;
+  const char *text = json_string_value(json_object_get(c->config, "chat_template"));
+  if (rlx_file_meta_find(c->f, "chat_template.jinja", &m) && m.kind == RLX_META_TEXT) text = m.text;
+  return text ? put_text(c, "tokenizer.chat_template", text) : RLX_OK;
+}
+
+static rlx_status put_facts(converter *c) {
+  const rlx_tokenizer *t = c->t;
+  bool is_bert = t->model == TEXT_WORDPIECE;
+  RLX_TRY(put_id(c, KEY("bos_token_id"), is_bert ? t->around[0] : t->bos));
+  RLX_TRY(put_id(c, KEY("eos_token_id"), is_bert ? t->around[1] : t->eos));
+  RLX_TRY(put_id(c, KEY("unknown_token_id"), t->unknown));
+  RLX_TRY(put_id(c, KEY("padding_token_id"), named(c, "pad_token")));
+  if (is_bert) {
+    json_t *normal = json_object_get(c->root, "normalizer");
+    RLX_TRY(put_id(c, KEY("cls_token_id"), t->around[0]));
+    RLX_TRY(put_id(c, KEY("seperator_token_id"), t->around[1]));
+    RLX_TRY(put_id(c, KEY("mask_token_id"), named(c, "mask_token")));
+    if (is_false(normal, "lowercase")) RLX_TRY(put_flag(c, KEY("normalizer.lowercase"), false));
+  } else {
+    RLX_TRY(put_flag(c, KEY("add_bos_token"), t->n_before > 0));
+    RLX_TRY(put_flag(c, KEY("add_eos_token"), t->n_after > 0));
+  }
+  if (t->model == TEXT_BPE && !t->byte_level) RLX_TRY(put_flag(c, KEY("add_space_prefix"), c->prefix));
+  return put_template(c);
+}
+
+static rlx_status write_all(converter *c) {
+  json_t *merges = json_object_get(json_object_get(c->root, "model"), "merges");
+  RLX_TRY(name_model(c));
+  c->list = rlx_mem_calloc(c->n ? c->n : 1, sizeof *c->list);
+  if (!c->list) return RLX_FAIL(RLX_NO_MEMORY, "%zu tokens", c->n);
+  RLX_TRY(put_text(c, KEY("model"), c->model));
+  RLX_TRY(put_text(c, KEY("pre"), c->pre));
+  RLX_TRY(put_tokens(c));
+  if (c->t->model == TEXT_BPE && !c->t->byte_level) RLX_TRY(put_scores(c, merges));
+  RLX_TRY(put_kinds(c));
+  if (c->t->byte_level) RLX_TRY(put_merges(c, merges));
+  return put_facts(c);
+}
+
+static json_t *json_of(const rlx_file *f, const char *key) {
+  rlx_meta m;
+  if (!rlx_file_meta_find(f, key, &m) || m.kind != RLX_META_TEXT) return NULL;
+  return json_loadb(m.text, m.n, JSON_ALLOW_NUL, NULL);
+}
+
+rlx_status text_to_gguf(const rlx_file *f, size_t n_tokens, rlx_file_writer *w) {
+  rlx_meta m;
+  if (!rlx_file_meta_find(f, "tokenizer.json", &m)) return RLX_FAIL(RLX_UNSUPPORTED, "there is no tokenizer.json");
+  converter c = {.f = f, .w = w, .n = n_tokens};
+  rlx_status s = rlx_tokenizer_create(f, &c.t);
+  if (!s) {
+    c.root = json_of(f, "tokenizer.json");
+    c.config = json_of(f, "tokenizer_config.json");
+    s = write_all(&c);
+  }
+  json_decref(c.root);
+  json_decref(c.config);
+  rlx_tokenizer_destroy(c.t);
+  rlx_str_deinit(&c.names);
+  rlx_mem_free(c.list);
+  return s;
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""rlx convert of a Hugging Face folder to a GGUF as other programs have it: names, metadata, vocabulary, rows. The new file
+must be the same model, to RLX bit for bit and, where llama-cpp-python is installed, to llama.cpp. See cli.py."""
+
+import json
+import os
+import pathlib
+import random
+import struct
+import sys
+
+from cli import ROOT, Skip, check, equal, main, rlx, rlx_json, test, write
+from lm_files import need_lm, safetensors
+
+GOLDEN = ROOT / "tests/golden/lm"
+ON_CPU = ("--device", "cpu", "--cache", "f32")
+TOKENS = "1,5,9,3,7,2,40,11"
+WORDS3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+          r"|\s+(?!\S)|\s+")
+TEXTS = ["the cat", " the  cats\n\n12345 at", "<s>that</s> hat", "naïve 東京 🦙", "", "tab\there", "It's THE hat, isn't it?"]
+
+
+def logits(model):
+    rlx("logits", model, "--tokens", TOKENS, "--out", "l.npy", "-q", *ON_CPU, expect=0)
+    return pathlib.Path("l.npy").read_bytes()
+
+
+@test
+def every_family_stays_the_same():
+    need_lm()
+    for folder in sorted(GOLDEN.iterdir()):
+        name = folder.name
+        told = rlx("convert", folder, "m.gguf", expect=0)
+        found = rlx_json("info", "m.gguf")
+        if name.startswith("gemma"):  # these small ones scale scores, or place windows, as no GGUF can say
+            check("names and metadata stay Hugging Face's: a GGUF of the family" in told.err, told.err)
+            check("config.json" in found["metadata"], name)
+        else:
+            equal(told.err, "", name)
+            family = {"mistral": "llama", "mixtral": "llama"}.get(name, name)
+            equal(found["metadata"]["general.architecture"], family)
+            check("config.json" not in found["metadata"] and "token_embd.weight" in [t["name"] for t in found["tensors"]], name)
+        if name != "bert":
+            equal(logits("m.gguf"), logits(folder), name)
+
+
+@test
+def types_are_asked_for_as_ever():
+    need_lm()
+    rlx("convert", GOLDEN / "qwen2", "m.gguf", "--type", "f16", "-q", expect=0)
+    types = {t["name"]: t["dtype"] for t in rlx_json("info", "m.gguf")["tensors"]}
+    equal((types["blk.0.ffn_up.weight"], types["blk.0.attn_norm.weight"], types["blk.1.attn_q.bias"]), ("f16", "f32", "f32"))
+    equal(rlx_json("info", "m.gguf")["metadata"]["general.file_type"], 1)
+
+
+# ---- Vocabularies
+
+
+def spell(data):
+    """GPT-2's characters for bytes."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = [b for b in range(256) if b not in plain]
+    return "".join(chr(b) if b in plain else chr(256 + rest.index(b)) for b in data)
+
+
+def grow(vocab, pairs):
+    """Merges, each part of which is there."""
+    for left, right in pairs:
+        assert left in vocab and right in vocab, (left, right)
+        vocab.setdefault(left + right, len(vocab))
+    return [f"{left} {right}" for left, right in pairs]
+
+
+PAIRS = [("t", "h"), ("th", "e"), ("a", "t"), ("_", "the"), ("c", "at"), ("_", "cat"), ("h", "at"), ("_", "t"), ("cat", "s"),
+         ("_t", "h"), ("i", "t"), ("th", "at")]
+SPECIAL = ["<unk>", "<s>", "</s>"]
+ADDED = [{"id": i, "content": t, "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+         for i, t in enumerate(SPECIAL)]
+
+
+def template(before, after):
+    parts = [{"SpecialToken": {"id": t, "type_id": 0}} for t in before] + [{"Sequence": {"id": "A", "type_id": 0}}] + \
+            [{"SpecialToken": {"id": t, "type_id": 0}} for t in after]
+    return {"type": "TemplateProcessing", "single": parts, "pair": parts,
+            "special_tokens": {t: {"id": t, "ids": [SPECIAL.index(t)], "tokens": [t]} for t in [*before, *after]}}
+
+
+def byte_level(pre, ignore_merges=False):
+    vocab = {t: i for i, t in enumerate(SPECIAL)}
+    for b in range(256):
+        vocab[spell([b])] = len(vocab)
+    merges = grow(vocab, [(a.replace("_", "Ġ"), b) for a, b in PAIRS])
+    return {"version": "1.0", "added_tokens": ADDED, "normalizer": None, "pre_tokenizer": pre, "post_processor": template(["<s>"], []),
+            "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+            "model": {"type": "BPE", "unk_token": None, "ignore_merges": ignore_merges, "vocab": vocab, "merges": merges}}
+
+
+def marks(prefix, closed=True):
+    """closed: as SentencePiece has it, any two pieces that make a token may join."""
+    vocab = {t: i for i, t in enumerate(SPECIAL)}
+    for b in range(256):
+        vocab[f"<0x{b:02X}>"] = len(vocab)
+    for c in "▁abcdefghijklmnopqrstuvwxyzIT',?HE":
+        vocab[c] = len(vocab)
+    merges = grow(vocab, [(a.replace("_", "▁"), b) for a, b in PAIRS])
+    if closed:
+        made = [(a + b).replace("_", "▁") for a, b in PAIRS]
+        merges = [f"{t[:i]} {t[i:]}" for t in made for i in range(1, len(t)) if t[:i] in vocab and t[i:] in vocab]
+    steps = [{"type": "Prepend", "prepend": "▁"}] if prefix else []
+    steps.append({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})
+    decoders = [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]
+    decoders += [{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if prefix else []
+    return {"version": "1.0", "added_tokens": ADDED, "normalizer": {"type": "Sequence", "normalizers": steps},
+            "pre_tokenizer": None, "post_processor": template(["<s>"], []), "decoder": {"type": "Sequence", "decoders": decoders},
+            "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True, "vocab": vocab,
+                      "merges": merges}}
+
+
+DIGITS = {"type": "Digits", "individual_digits": True}
+LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+BARE = {**LEVEL, "use_regex": False}
+
+
+def cut(regex):
+    return {"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}, BARE]}
+
+
+def folder(tokenizer, name="m"):
+    """A llama of random weights with this tokenizer, and two rows more than it has tokens."""
+    draw = random.Random(1)
+    rows, width, heads, ffn = len(tokenizer["model"]["vocab"]) + 2, 32, 4, 64
+
+    def tensor(*shape):
+        n = 1
+        for size in shape:
+            n *= size
+        return "F32", list(shape), struct.pack(f"<{n}f", *(draw.gauss(0, 0.2) for _ in range(n)))
+
+    os.makedirs(name, exist_ok=True)
+    tensors = {"model.embed_tokens.weight": tensor(rows, width), "model.norm.weight": tensor(width)}
+    for layer in range(2):
+        sizes = {"input_layernorm": (width,), "post_attention_layernorm": (width,), "self_attn.q_proj": (width, width),
+                 "self_attn.k_proj": (width // 2, width), "self_attn.v_proj": (width // 2, width),
+                 "self_attn.o_proj": (width, width), "mlp.gate_proj": (ffn, width), "mlp.up_proj": (ffn, width),
+                 "mlp.down_proj": (width, ffn)}
+        tensors |= {f"model.layers.{layer}.{k}.weight": tensor(*v) for k, v in sizes.items()}
+    safetensors(f"{name}/model.safetensors", tensors)
+    write(f"{name}/config.json", json.dumps({
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": width, "num_hidden_layers": 2,
+        "num_attention_heads": heads, "num_key_value_heads": 2, "intermediate_size": ffn, "max_position_embeddings": 64,
+        "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu", "vocab_size": rows, "tie_word_embeddings": True,
+        "bos_token_id": 1, "eos_token_id": 2}))
+    pathlib.Path(name, "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+    write(f"{name}/tokenizer_config.json", json.dumps({"bos_token": "<s>", "eos_token": "</s>", "chat_template": "{{x}}"}))
+    return name
+
+
+KINDS = [("gpt2", "gpt-2", byte_level(LEVEL)), ("gpt2", "smollm", byte_level({"type": "Sequence", "pretokenizers": [DIGITS, LEVEL]})),
+         ("gpt2", "llama-bpe", byte_level(cut(WORDS3), True)), ("gpt2", "dbrx", byte_level(cut(WORDS3))),
+         ("gpt2", "qwen2", byte_level(cut(WORDS3.replace("{1,3}", "")))), ("llama", "default", marks(True)),
+         ("llama", "default", marks(False))]
+
+
+def ids(model, text, *more):
+    return rlx("tokenize", model, "--ids", *more, stdin=text.encode(), expect=0).out
+
+
+def same_tokens(what):
+    for text in TEXTS:
+        for more in ((), ("--no-special",)):
+            equal(ids("m.gguf", text, *more), ids("m", text, *more), f"{what}: {text!r} {more}")
+
+
+@test
+def vocabularies_stay_the_same():
+    need_lm()
+    for model, pre, tokenizer in KINDS:
+        folder(tokenizer)
+        equal(rlx("convert", "m", "m.gguf", expect=0).err, "", pre)
+        found = rlx_json("info", "m.gguf")
+        equal((found["metadata"]["tokenizer.ggml.model"], found["metadata"]["tokenizer.ggml.pre"]), (model, pre))
+        equal(found["metadata"]["tokenizer.ggml.tokens"]["length"], found["metadata"]["llama.vocab_size"])
+        check("tokenizer.json" not in found["metadata"], "the JSON went along")
+        equal(rlx("info", "m.gguf", "--key", "tokenizer.ggml.tokens", expect=0).out.splitlines()[-1],
+              f"[PAD{len(tokenizer['model']['vocab']) + 1}]")
+        equal(rlx("info", "m.gguf", "--key", "tokenizer.chat_template", expect=0).out, "{{x}}\n")
+        same_tokens(pre)
+        equal(logits("m.gguf"), logits("m"), pre)
+
+
+@test
+def a_vocabulary_that_has_no_name():
+    need_lm()
+    for tokenizer, why in ((byte_level(cut("[a-z]+|[^a-z]+")), "[a-z]+|[^a-z]+"),
+                           (marks(True, False), "merges that scores cannot say")):
+        folder(tokenizer)
+        told = rlx("convert", "m", "m.gguf", expect=0)
+        found = rlx_json("info", "m.gguf")["metadata"]
+        check("tokenizer.json" in found and "tokenizer.ggml.model" not in found, "what stays")
+        equal(found["general.architecture"], "llama")
+        check(why in told.err and "stays as tokenizer.json" in told.err, told.err)
+        same_tokens(why)
+
+
+@test
+def llama_cpp_runs_it():
+    need_lm()
+    try:
+        import llama_cpp
+        import numpy
+    except ImportError:
+        raise Skip("the Python packages llama-cpp-python and numpy are not installed") from None
+    for _, pre, tokenizer in KINDS:
+        folder(tokenizer)
+        rlx("convert", "m", "m.gguf", "-q", expect=0)
+        other = llama_cpp.Llama("m.gguf", logits_all=True, verbose=False, n_threads=1, n_ctx=64)
+        for text in TEXTS[:5]:
+            theirs = other.tokenize(text.encode(), add_bos=True, special=True)
+            equal(ids("m.gguf", text).split(), [str(t) for t in theirs], f"{pre}: {text!r}")
+        other.eval([int(t) for t in TOKENS.split(",")])
+        logits("m.gguf")
+        ours, theirs = numpy.load("l.npy"), numpy.array(other.scores[:other.n_tokens])
+        check(abs(ours - theirs).max() < 2e-2 * abs(ours).max(), f"{pre}: {abs(ours - theirs).max()} of {abs(ours).max()}")
+        other.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
