@@ -56,18 +56,13 @@ static void take_text(void *user, const char *text, size_t bytes) {
   c->bytes += bytes;
 }
 
-static bool is_interrupted(void *user) {
-  (void)user;
-  return cli_interrupted() || ferror(stdout);
-}
-
 static int answer(const request *r, rlx_lm *lm, conversation *c, const char *line, size_t bytes) {
   rlx_lm_options options;
   rlx_lm_stats stats;
   const char **stops;
   if (!add(c, "user", line, bytes)) return cli_fail("out of memory");
   if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;
-  options.cancel = is_interrupted;
+  options.cancel = cli_lm_is_over;
   c->bytes = 0;
   int code = cli_check(rlx_lm_reply(lm, r->name, c->v, c->n, &options, take_text, c, &stats), NULL, NULL);
   free(stops);

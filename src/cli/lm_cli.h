@@ -43,6 +43,8 @@ typedef struct cli_sampling {
 /* The library's options; *stops is the caller's to free. */
 int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops);
 void cli_sampling_deinit(cli_sampling *o);
+/* Their cancel: an interrupt was noted, or nobody reads what is printed any more. */
+bool cli_lm_is_over(void *user);
 
 /* Speed and memory, to standard error. */
 void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *stats);

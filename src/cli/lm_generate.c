@@ -44,11 +44,6 @@ static void take_text(void *user, const char *text, size_t bytes) {
   o->v[o->n] = '\0';
 }
 
-static bool is_interrupted(void *user) {
-  (void)user;
-  return cli_interrupted() || ferror(stdout);
-}
-
 static void print_json(const rlx_lm *lm, const text_out *o, const rlx_lm_stats *stats) {
   size_t n;
   const int32_t *ids = rlx_lm_tokens(lm, 0, &n);
@@ -68,7 +63,7 @@ static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t byt
   const char **stops;
   text_out out = {.keep = r->common.json};
   if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;
-  options.cancel = is_interrupted;
+  options.cancel = cli_lm_is_over;
   cli_note_interrupts();
   if (!r->common.json && !r->no_echo && !r->common.quiet) take_text(&out, prompt, bytes);
   int code = cli_check(rlx_lm_generate(lm, prompt, bytes, &options, take_text, &out, &stats), NULL, NULL);

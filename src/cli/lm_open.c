@@ -97,6 +97,11 @@ int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***
 
 void cli_sampling_deinit(cli_sampling *o) { cli_list_deinit(&o->stops); }
 
+bool cli_lm_is_over(void *user) {
+  (void)user;
+  return cli_interrupted() || ferror(stdout);
+}
+
 /* ---- Telling ------------------------------------------------------------------------------------------------- */
 
 static double per_second(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
