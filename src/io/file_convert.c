@@ -164,6 +164,7 @@ static rlx_status run(convert *c, const char *path) {
   RLX_TRY(convert_type_metas(&c->types, c->w));
   for (size_t i = 0; i < c->source->n; i++) RLX_TRY(name_tensor(c, &c->source->tensors[i]));
   for (size_t i = 0; i < c->source->n; i++) RLX_TRY(write_tensor(c, i));
+  if (c->source->check) RLX_TRY(c->source->check(c->source->user, c->w->draft.temporary));
   return rlx_file_writer_finish(c->w);
 }
 

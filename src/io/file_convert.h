@@ -13,6 +13,8 @@ typedef struct convert_source {
   /* Bytes of tensor i from `from` on; asked for in order. */
   rlx_status (*read)(void *user, size_t i, size_t from, void *data, size_t bytes);
   rlx_status (*write_metas)(void *user, rlx_file_writer *w); /* but what tells of the types */
+  /* The whole file, before it takes its place; may be NULL. */
+  rlx_status (*check)(void *user, const char *draft);
 } convert_source;
 /* As rlx_file_convert, which is this of a file. */
 rlx_status convert_source_write(const convert_source *source, const char *path, const rlx_convert_options *options);

@@ -3,7 +3,7 @@
  * The weights are those that a model is run with, which have GGUF's names, shapes and order of rows whatever the file has
  * (names.c, recipes.c). The metadata is what the family asked its configuration for: each question has GGUF's key for it, so
  * who listens to the questions and answers has the metadata. Since not all that a config.json can say has a key, the new
- * file's configuration is read again and compared: a file that would be another model is not left behind.
+ * file's configuration is read again and compared before it takes its place: what would be another model is refused.
  *
  * The tokenizer is written as tokenizer.ggml.* where a GGUF can say it (to_gguf.c); else the JSON texts go along, which RLX
  * reads. */
@@ -151,16 +151,17 @@ static const char *difference(const lm_config *a, const lm_config *b) {
   return a->types != b->types || a->pooling != b->pooling ? "pooling" : NULL;
 }
 
-static rlx_status compare(const lm_config *config, const char *path) {
+static rlx_status compare(void *user, const char *draft) {
+  const conversion *c = user;
+  const lm_config *config = &c->m->config;
   rlx_file *f;
   lm_config other;
-  RLX_TRY(rlx_file_open(path, NULL, &f));
+  RLX_TRY(rlx_file_open(draft, NULL, &f));
   rlx_status s = lm_config_read(f, &other);
   const char *what = s ? NULL : difference(config, &other);
   if (what) s = RLX_FAIL(RLX_UNSUPPORTED, "a GGUF of the family %s cannot say %s", config->family->name, what);
   lm_config_deinit(&other);
   rlx_file_close(f);
-  if (s) remove(path);
   return s;
 }
 
@@ -173,10 +174,13 @@ static rlx_status convert(conversion *c, const char *path, const rlx_convert_opt
   RLX_TRY(lm_resolve(m));
   take_note(c, "vocab_size", &(rlx_meta){.type = "u32", .kind = RLX_META_INT, .integer = m->config.vocabulary});
   RLX_TRY(list_tensors(c));
-  convert_source source = {
-    .tensors = c->tensors.v, .n = c->tensors.n, .user = c, .read = read_piece, .write_metas = write_metas};
-  RLX_TRY(convert_source_write(&source, path, o));
-  return compare(&m->config, path);
+  convert_source source = {.tensors = c->tensors.v,
+                           .n = c->tensors.n,
+                           .user = c,
+                           .read = read_piece,
+                           .write_metas = write_metas,
+                           .check = compare};
+  return convert_source_write(&source, path, o);
 }
 
 rlx_status rlx_lm_convert(const rlx_file *f, const char *path, const rlx_convert_options *options) {

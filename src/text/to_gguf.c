@@ -64,6 +64,11 @@ static const char *type_of(json_t *step) {
 
 static bool is_false(json_t *step, const char *key) { return json_is_false(json_object_get(step, key)); }
 
+static bool is_isolated(json_t *split) {
+  const char *behavior = json_string_value(json_object_get(split, "behavior"));
+  return behavior && strcmp(behavior, "Isolated") == 0 && !json_is_true(json_object_get(split, "invert"));
+}
+
 /* One letter or pattern for each step that is known here; '?' for one that is not. */
 static void describe(json_t *step, rlx_str *out) {
   const char *type = type_of(step),
@@ -71,12 +76,12 @@ static void describe(json_t *step, rlx_str *out) {
   json_t *each;
   size_t i;
   if (strcmp(type, "Sequence") == 0) {
-    json_array_foreach(json_object_get(step, "pretokenizers"), i, each) describe(each, out);
+    json_array_foreach(json_object_get(step, "pretokenizers"), i, each) { describe(each, out); }
   } else if (strcmp(type, "Digits") == 0 && json_is_true(json_object_get(step, "individual_digits"))) {
     rlx_str_add(out, "D;");
   } else if (strcmp(type, "ByteLevel") == 0 && is_false(step, "add_prefix_space")) {
     rlx_str_add(out, is_false(step, "use_regex") ? "" : "B;");
-  } else if (strcmp(type, "Split") == 0 && regex && !json_is_true(json_object_get(step, "invert"))) {
+  } else if (strcmp(type, "Split") == 0 && regex && is_isolated(step)) {
     rlx_str_add(out, "%s;", regex);
   } else {
     rlx_str_add(out, "?%s;", type);
@@ -153,20 +158,20 @@ static rlx_status check_scores(converter *c) {
 
 /* Blanks become U+2581, with one before the text or without: by the steps as they were read. */
 static rlx_status name_marks(converter *c) {
-  size_t n_replaced = 0, n_other = 0;
+  size_t n_replaced = 0, n_prefixed = 0;
   for (size_t i = 0; i < c->t->n_normals; i++) {
-    c->prefix |= c->t->normals[i].kind == NORMAL_PREPEND;
-    n_replaced += c->t->normals[i].kind == NORMAL_REPLACE;
-    n_other += c->t->normals[i].kind != NORMAL_PREPEND && c->t->normals[i].kind != NORMAL_REPLACE;
+    if (c->t->normals[i].kind == NORMAL_PREPEND) n_prefixed++;
+    if (c->t->normals[i].kind == NORMAL_REPLACE) n_replaced++;
   }
   for (size_t i = 0; i < c->t->n_splits; i++) {
-    c->prefix |= c->t->splits[i].kind == SPLIT_PREFIX;
-    n_replaced += c->t->splits[i].kind == SPLIT_REPLACE;
-    n_other += c->t->splits[i].kind != SPLIT_PREFIX && c->t->splits[i].kind != SPLIT_REPLACE;
+    if (c->t->splits[i].kind == SPLIT_PREFIX) n_prefixed++;
+    if (c->t->splits[i].kind == SPLIT_REPLACE) n_replaced++;
   }
+  bool are_all = n_replaced + n_prefixed == c->t->n_normals + c->t->n_splits;
+  c->prefix = n_prefixed > 0;
   c->model = "llama";
   c->pre = "default";
-  if (n_replaced == 1 && n_other == 0 && c->t->space_is_mark) return check_scores(c);
+  if (n_replaced == 1 && n_prefixed <= 1 && are_all && c->t->space_is_mark) return check_scores(c);
   return RLX_FAIL(RLX_UNSUPPORTED, "steps other than U+2581 for blanks");
 }
 
@@ -247,7 +252,7 @@ static rlx_status put_scores(converter *c, json_t *merges) {
     rlx_str_add_bytes(&c->names, right.p, right.n);
     if (c->names.failed) return RLX_FAIL(RLX_NO_MEMORY, "merges");
     int32_t id = text_find(&c->t->vocab, c->names.v, c->names.n);
-    if (id >= 0 && (size_t)id < c->n && c->list[id].number <= -1e6) c->list[id].number = -(double)(rank + 1);
+    if (id >= 0 && (size_t)id < c->n && c->list[id].number <= -1e6) c->list[id].number = -1.0 - (double)rank;
   }
   return put_list(c, KEY("scores"), c->n);
 }
