@@ -27,10 +27,10 @@ typedef struct score {
 
 /* -log of the probability of one token. */
 static double surprise(const float *logits, size_t n, int32_t id) {
-  double most = -INFINITY, sum = 0;
-  for (size_t i = 0; i < n; i++) most = fmax(most, (double)logits[i]);
-  for (size_t i = 0; i < n; i++) sum += exp((double)logits[i] - most);
-  return log(sum) + most - (double)logits[id];
+  double most = (double)logits[0], others = -1; /* the likeliest counts 1, below */
+  for (size_t i = 1; i < n; i++) most = fmax(most, (double)logits[i]);
+  for (size_t i = 0; i < n; i++) others += exp((double)logits[i] - most);
+  return log1p(others) + most - (double)logits[id];
 }
 
 /* Tokens [from, to) of the text, of which those from `first` on are judged. */

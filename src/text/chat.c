@@ -314,7 +314,7 @@ const char *text_chat_recognise(const char *text, size_t bytes) {
 static json_t *template_in(json_t *config) {
   json_t *t = json_object_get(config, "chat_template"), *e;
   size_t i;
-  json_array_foreach(t, i, e) {
+  for (i = 0; (e = json_array_get(t, i)); i++) {
     const char *name = json_string_value(json_object_get(e, "name"));
     if (name && strcmp(name, "default") == 0) return json_object_get(e, "template");
   }

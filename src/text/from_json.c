@@ -63,7 +63,7 @@ static size_t greatest_id(json_t *vocab, json_t *added) {
   json_object_foreach(vocab, key, v) {
     if (json_integer_value(v) >= 0 && (size_t)json_integer_value(v) >= most) most = (size_t)json_integer_value(v) + 1;
   }
-  json_array_foreach(added, i, v) {
+  for (i = 0; (v = json_array_get(added, i)); i++) {
     json_int_t id = json_integer_value(json_object_get(v, "id"));
     if (id >= 0 && (size_t)id >= most) most = (size_t)id + 1;
   }
@@ -84,7 +84,7 @@ static rlx_status read_object(reader *r, json_t *vocab) {
 static rlx_status read_scored(reader *r, json_t *vocab) {
   json_t *e;
   size_t i;
-  json_array_foreach(vocab, i, e) {
+  for (i = 0; (e = json_array_get(vocab, i)); i++) {
     json_t *spelling = json_array_get(e, 0), *score = json_array_get(e, 1);
     if (!json_is_string(spelling) || !json_is_number(score))
       return RLX_FAIL(RLX_INVALID, "token %zu: expected a text and a score", i);
@@ -97,7 +97,7 @@ static rlx_status read_scored(reader *r, json_t *vocab) {
 static rlx_status read_added(reader *r, json_t *added) {
   json_t *a;
   size_t i;
-  json_array_foreach(added, i, a) {
+  for (i = 0; (a = json_array_get(added, i)); i++) {
     json_t *content = json_object_get(a, "content"), *id = json_object_get(a, "id");
     if (!json_is_string(content)) return RLX_FAIL(RLX_INVALID, "added token %zu has no content", i);
     RLX_TRY(check_id(id, r->d.n_tokens, "added token", json_string_value(content)));
@@ -149,7 +149,7 @@ static rlx_status read_merges(reader *r) {
   if (!json_is_array(list)) return RLX_FAIL(RLX_INVALID, "the model has no merges");
   r->merges = rlx_mem_calloc(n ? n : 1, sizeof *r->merges);
   if (!r->merges) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
-  json_array_foreach(list, i, m) {
+  for (i = 0; (m = json_array_get(list, i)); i++) {
     text_span s = json_is_string(m) ? span_of(m) : (text_span){0};
     const char *space = s.n > 1 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
     if (space) {
@@ -236,7 +236,7 @@ static rlx_status read_template(reader *r, json_t *p) {
   json_t *part, *id;
   size_t i, k;
   bool is_before = true;
-  json_array_foreach(json_object_get(p, "single"), i, part) {
+  for (i = 0; (part = json_array_get(json_object_get(p, "single"), i)); i++) {
     const char *name = text_or(json_object_get(part, "SpecialToken"), "id", NULL);
     if (!name) {
       if (!json_object_get(part, "Sequence"))
@@ -246,7 +246,7 @@ static rlx_status read_template(reader *r, json_t *p) {
     }
     json_t *ids = json_object_get(json_object_get(json_object_get(p, "special_tokens"), name), "ids");
     if (!json_is_array(ids)) return RLX_FAIL(RLX_INVALID, "post_processor: the template's '%.100s' has no ids", name);
-    json_array_foreach(ids, k, id) RLX_TRY(add_around(r, is_before, id));
+    for (k = 0; (id = json_array_get(ids, k)); k++) RLX_TRY(add_around(r, is_before, id));
   }
   return RLX_OK;
 }
@@ -266,7 +266,7 @@ static rlx_status read_post(reader *r, json_t *p, int depth) {
                     "post_processor of the type '%.100s' is not known; these are: ByteLevel TemplateProcessing "
                     "BertProcessing RobertaProcessing Sequence",
                     type);
-  json_array_foreach(json_object_get(p, "processors"), i, step) RLX_TRY(read_post(r, step, depth + 1));
+  for (i = 0; (step = json_array_get(json_object_get(p, "processors"), i)); i++) RLX_TRY(read_post(r, step, depth + 1));
   return RLX_OK;
 }
 
@@ -297,7 +297,8 @@ static rlx_status read_decoder(reader *r, json_t *p, int depth) {
   } else if (strcmp(type, "Strip") == 0) {
     if (json_integer_value(json_object_get(p, "start")) > 0) d->keep_leading_space = false;
   } else if (strcmp(type, "Sequence") == 0 && depth < 8) {
-    json_array_foreach(json_object_get(p, "decoders"), i, step) RLX_TRY(read_decoder(r, step, depth + 1));
+    for (i = 0; (step = json_array_get(json_object_get(p, "decoders"), i)); i++)
+      RLX_TRY(read_decoder(r, step, depth + 1));
   } else {
     return RLX_FAIL(RLX_UNSUPPORTED,
                     "decoder of the type '%.100s' is not known; these are: ByteLevel ByteFallback Fuse WordPiece "
@@ -328,7 +329,7 @@ static void read_ends(reader *r) {
   r->d.eos = named_token(r, "eos_token");
   named[n++] = r->d.eos;
   if (json_is_integer(eos)) named[n++] = checked(r, eos);
-  json_array_foreach(eos, i, id) {
+  for (i = 0; (id = json_array_get(eos, i)); i++) {
     if (n < MOST_AROUND) named[n++] = checked(r, id);
   }
   if (r->d.eos < 0 && n > 1) r->d.eos = named[1];

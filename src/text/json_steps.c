@@ -296,7 +296,7 @@ static rlx_status add_steps(json_t *j, const char *what, const char *list, const
     json_t *steps = json_object_get(j, list), *step;
     size_t i;
     if (!json_is_array(steps)) return RLX_FAIL(RLX_INVALID, "%s: a Sequence without '%s'", what, list);
-    json_array_foreach(steps, i, step) RLX_TRY(add_steps(step, what, list, types, depth + 1, d));
+    for (i = 0; (step = json_array_get(steps, i)); i++) RLX_TRY(add_steps(step, what, list, types, depth + 1, d));
     return RLX_OK;
   }
   for (const step_type *t = types; t->type; t++)

@@ -76,7 +76,7 @@ static void describe(json_t *step, rlx_str *out) {
   json_t *each;
   size_t i;
   if (strcmp(type, "Sequence") == 0) {
-    json_array_foreach(json_object_get(step, "pretokenizers"), i, each) { describe(each, out); }
+    for (i = 0; (each = json_array_get(json_object_get(step, "pretokenizers"), i)); i++) { describe(each, out); }
   } else if (strcmp(type, "Digits") == 0 && json_is_true(json_object_get(step, "individual_digits"))) {
     rlx_str_add(out, "D;");
   } else if (strcmp(type, "ByteLevel") == 0 && is_false(step, "add_prefix_space")) {
@@ -141,7 +141,7 @@ static rlx_status check_scores(converter *c) {
   bool *is_seen = rlx_mem_calloc(c->t->vocab.n ? c->t->vocab.n : 1, sizeof *is_seen);
   if (!is_seen) return RLX_FAIL(RLX_NO_MEMORY, "%u tokens", c->t->vocab.n);
   bool is_mixed = false;
-  json_array_foreach(merges, rank, merge) {
+  for (rank = 0; (merge = json_array_get(merges, rank)); rank++) {
     if (!parts_of(merge, &left, &right)) continue;
     c->names.n = 0;
     rlx_str_add_bytes(&c->names, left.p, left.n);
@@ -245,7 +245,7 @@ static rlx_status put_scores(converter *c, json_t *merges) {
   text_span left, right;
   for (size_t i = 0; i < c->n; i++)
     c->list[i] = (rlx_meta){.type = "f32", .kind = RLX_META_FLOAT, .number = kind_of(c, i) == 1 ? -1e6 : 0};
-  json_array_foreach(merges, rank, merge) {
+  for (rank = 0; (merge = json_array_get(merges, rank)); rank++) {
     if (!parts_of(merge, &left, &right)) return RLX_FAIL(RLX_INVALID, "merge %zu: expected two tokens", rank);
     c->names.n = 0;
     rlx_str_add_bytes(&c->names, left.p, left.n);
@@ -266,7 +266,7 @@ static rlx_status put_merges(converter *c, json_t *merges) {
   rlx_mem_free(c->list);
   c->list = list;
   c->names.n = 0;
-  json_array_foreach(merges, i, merge) {
+  for (i = 0; (merge = json_array_get(merges, i)); i++) {
     if (!parts_of(merge, &left, &right)) return RLX_FAIL(RLX_INVALID, "merge %zu: expected two tokens", i);
     list[i].n = c->names.n;
     rlx_str_add_bytes(&c->names, left.p, left.n);
