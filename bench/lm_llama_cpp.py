@@ -29,10 +29,8 @@ class Llama:
 
     def __init__(self, model, threads, context):
         import llama_cpp
-        begin = time.perf_counter()
         self.llama = llama_cpp.Llama(str(model), n_ctx=context, n_batch=512, n_ubatch=512, n_threads=threads,
                                      n_threads_batch=threads, verbose=False)
-        self.load_seconds = time.perf_counter() - begin
 
     def rates(self, o):
         llama = self.llama
@@ -53,18 +51,17 @@ class Llama:
 def peak(command):
     """(seconds, peak resident MiB) of a process."""
     begin = time.perf_counter()
-    pid = os.spawnvp(os.P_NOWAIT, command[0], command)
-    _, status, usage = os.wait4(pid, 0)
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = status
     if status:
         raise SystemExit(f"{command}: {status}")
     return time.perf_counter() - begin, usage.ru_maxrss / 1024
 
 
 def one_token(model, threads):
-    """Run in a process of its own: load and make one token, and say how long loading took."""
-    l = Llama(model, threads, 64)
-    l.llama.eval([1])
-    print(f"{l.load_seconds:.3f}", file=sys.stderr)
+    """Run in a process of its own: load and make one token."""
+    Llama(model, threads, 64).llama.eval([1])
 
 
 def main():
@@ -84,6 +81,13 @@ def main():
     except ImportError:
         raise SystemExit("lm_llama_cpp: the package llama-cpp-python is not installed")
     print(f"llama-cpp-python {llama_cpp.__version__}; medians of {o.repeats}, turn by turn\n")
+    # First, while this process is small: a child begins with its parent's peak.
+    print("| model | llama.cpp: load and a token | peak MiB | RLX: the same | peak MiB |\n|---|---|---|---|---|")
+    for model in o.models:
+        a = peak([sys.executable, __file__, str(o.build), str(model), "-t", "2", "--one-token"])
+        b = peak([str(o.build / "rlx"), "generate", str(model), "-q", "-p", "a", "-n", "1", "--context", "64", "--device", "cpu"])
+        print(f"| {model.stem} | {a[0]:.2f} s | {a[1]:.0f} | {b[0]:.2f} s | {b[1]:.0f} |", flush=True)
+    print()
     print("| model | threads | llama.cpp pp | RLX pp | ratio | llama.cpp tg | RLX tg | ratio |\n|---|---|---|---|---|---|---|---|")
     for model in o.models:
         for threads in map(int, o.threads.split(",")):
@@ -96,12 +100,6 @@ def main():
             a, b = ([statistics.median(r[i] for r in side) for i in (0, 1)] for side in (theirs, ours))
             print(f"| {model.stem} | {threads} | {a[0]:.1f} | {b[0]:.1f} | **{b[0] / a[0]:.2f}** | {a[1]:.2f} | {b[1]:.2f} | "
                   f"**{b[1] / a[1]:.2f}** |", flush=True)
-    print("\n| model | llama.cpp: load and a token | peak MiB | RLX: the same | peak MiB |\n|---|---|---|---|---|")
-    for model in o.models:
-        a = peak([sys.executable, __file__, str(o.build), str(model), "-t", "2", "--one-token"])
-        b = peak([str(o.build / "rlx"), "generate", str(model), "-q", "-p", "a", "-n", "1", "--context", "64", "--device", "cpu"])
-        print(f"| {model.stem} | {a[0]:.2f} s | {a[1]:.0f} | {b[0]:.2f} s | {b[1]:.0f} |", flush=True)
-
 
 if __name__ == "__main__":
     main()
