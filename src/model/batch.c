@@ -19,13 +19,12 @@ typedef struct batch {
 
 static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
   rlx_lm *lm = b->lm;
-  bool is_recurrent = lm_model_facts(lm->model)->is_recurrent;
   for (size_t i = 0; i < b->n; i++) {
     uint32_t sequence = (uint32_t)i;
     lm_sequence *q = &lm->sequences[i];
     RLX_TRY_AT(lm_push(lm, sequence, prompts[i].ids, prompts[i].n), "sequence %u", (unsigned)sequence);
     if (!q->ids.n) return RLX_FAIL(RLX_INVALID, "sequence %u has no tokens to continue", (unsigned)sequence);
-    if (q->done == q->ids.n) q->done = is_recurrent ? 0 : q->done - 1;
+    lm_take_back(lm, sequence, (uint32_t)q->ids.n - 1);
     b->stats->prompt_tokens += (uint32_t)q->ids.n - q->done;
     RLX_TRY(lm_catch_up(lm, sequence, 1, b->options->cancel, user));
     b->left[i] = b->options->tokens ? b->options->tokens : UINT32_MAX;

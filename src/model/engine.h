@@ -55,6 +55,9 @@ rlx_status lm_check_sequence(const rlx_lm *lm, const char *what, uint32_t sequen
 rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n);
 /* Computes until at most `left` tokens of the sequence are not in the states. */
 rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_fn cancel, void *user);
+/* From now on at most so many tokens of the sequence count as computed. A summary cannot forget: it is made again, from the first
+ * token, when it is needed. */
+void lm_take_back(rlx_lm *lm, uint32_t sequence, uint32_t tokens);
 /* Makes the sequence the one whose rows are in `states`; brings those rows back to where all sequences have theirs. */
 rlx_status lm_hold(rlx_lm *lm, uint32_t sequence);
 rlx_status lm_release(rlx_lm *lm);

@@ -18,14 +18,13 @@ int32_t lm_first_draw(uint64_t seed) {
 }
 
 lm_graph_desc lm_drawing(const rlx_lm_options *o, uint32_t sequences) {
-  bool all = o->top_p <= 0 || o->top_p >= 1;
-  return (lm_graph_desc){.sequences = sequences,
-                         .tokens = 1,
-                         .result = LM_TOKEN,
-                         .temperature = o->temperature,
-                         .top_k = o->temperature > 0 ? o->top_k : 0,
-                         .top_p = o->temperature > 0 && !all ? o->top_p : 1,
-                         .min_p = o->temperature > 0 ? o->min_p : 0};
+  lm_graph_desc d = {.sequences = sequences, .tokens = 1, .result = LM_TOKEN};
+  if (o->temperature == 0) return d; /* the same program for all: the one that every model has from the start */
+  d.temperature = o->temperature;
+  d.top_k = o->top_k;
+  d.top_p = o->top_p > 0 ? o->top_p : 1;
+  d.min_p = o->min_p;
+  return d;
 }
 
 rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
@@ -116,7 +115,7 @@ static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
   if (!r.q->ids.n)
     return RLX_FAIL(RLX_INVALID, "nothing to continue: the prompt is empty and the model has no token to begin with");
   /* What follows the last token must be drawn, so it is computed (again) even where the states have it. */
-  if (r.q->done == r.q->ids.n) r.q->done = lm_model_facts(lm->model)->is_recurrent ? 0 : r.q->done - 1;
+  lm_take_back(lm, o->sequence, (uint32_t)r.q->ids.n - 1);
   stats->prompt_tokens = (uint32_t)r.q->ids.n - r.q->done;
   RLX_TRY(lm_program_get(lm, &want, &r.program));
   uint64_t begin = rlx_now_ns();

@@ -69,8 +69,6 @@ rlx_status lm_hold(rlx_lm *lm, uint32_t sequence) {
     if (lm->sequences[sequence].done) RLX_TRY(copy_states(lm, sequence, true));
     lm->holder = sequence;
   }
-  /* A summary of no tokens is zeros; rows of no tokens are never looked at. */
-  if (lm->sequences[sequence].done == 0 && lm_model_facts(lm->model)->is_recurrent) return rlx_states_zero(lm->states);
   return RLX_OK;
 }
 
@@ -79,14 +77,13 @@ rlx_status lm_hold(rlx_lm *lm, uint32_t sequence) {
 enum { LEAST_CHUNK = 8 };
 
 /* How many tokens the next program takes, for n that wait. Sizes are the chunk and quarters of it. A program reads all weights
- * whatever it takes, so a few empty places are cheaper than a second program; where tokens cannot be padded, or there is no
- * room for it, a size below n. */
-static uint32_t choose_size(const rlx_lm *lm, uint32_t n, uint32_t room, bool can_pad) {
+ * whatever it takes, so a few empty places are cheaper than a second program; where there is no room for them, a size below n. */
+static uint32_t choose_size(const rlx_lm *lm, uint32_t n, uint32_t room) {
   uint32_t size = lm->chunk;
   if (n >= size) return size;
   while (size / 4 >= LEAST_CHUNK && size / 4 >= n) size /= 4; /* the smallest with room for n */
   bool few_empty = size - n <= n || size <= 2 * LEAST_CHUNK;
-  if (can_pad && n > 1 && size <= room && few_empty) return size;
+  if (n > 1 && size <= room && few_empty) return size;
   while (size > n && size / 4 >= LEAST_CHUNK) size /= 4;
   return size <= n ? size : 1;
 }
@@ -110,7 +107,7 @@ rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_
   RLX_TRY(lm_hold(lm, sequence));
   while (q->ids.n > q->done + left) {
     uint32_t n = (uint32_t)q->ids.n - q->done - left;
-    uint32_t size = choose_size(lm, n, lm->context - q->done, !lm_model_facts(lm->model)->is_recurrent);
+    uint32_t size = choose_size(lm, n, lm->context - q->done);
     lm_program *p;
     if (cancel && cancel(user))
       return RLX_FAIL(RLX_CANCELLED, "stopped after %u of %zu tokens", (unsigned)q->done, q->ids.n);
@@ -124,10 +121,9 @@ static rlx_status read_all_logits(rlx_lm *lm, lm_sequence *q, float *logits) {
   size_t n_vocab = lm_model_facts(lm->model)->n_vocab, row = n_vocab * sizeof *logits;
   uint32_t most = lm->chunk;
   while (most > 1 && most * row > (32u << 20)) most /= 2;
-  bool can_pad = !lm_model_facts(lm->model)->is_recurrent;
   while (q->done < q->ids.n) {
     uint32_t n = (uint32_t)q->ids.n - q->done, size = most;
-    if (n < size && (!can_pad || size > lm->context - q->done)) size = 1;
+    if (size > lm->context - q->done) size = 1;
     if (n > size) n = size;
     lm_program *p;
     rlx_arena *a;
@@ -169,6 +165,11 @@ rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size
 
 /* ---- looking and forgetting ---- */
 
+void lm_take_back(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
+  lm_sequence *q = &lm->sequences[sequence];
+  if (q->done > tokens) q->done = lm_model_facts(lm->model)->is_recurrent ? 0 : tokens;
+}
+
 uint32_t rlx_lm_length(const rlx_lm *lm, uint32_t sequence) {
   return lm && sequence < lm->n_sequences ? (uint32_t)lm->sequences[sequence].ids.n : 0;
 }
@@ -185,7 +186,6 @@ rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
   if (tokens > q->ids.n)
     return RLX_FAIL(RLX_INVALID, "rlx_lm_truncate: to %u tokens, but there are %zu", (unsigned)tokens, q->ids.n);
   q->ids.n = tokens;
-  /* A summary cannot forget: it is made again, from the first token, when it is needed. */
-  if (q->done > tokens) q->done = lm_model_facts(lm->model)->is_recurrent ? 0 : tokens;
+  lm_take_back(lm, sequence, tokens);
   return RLX_OK;
 }
