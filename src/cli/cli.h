@@ -102,7 +102,9 @@ int cli_load_graph(const char *path, rlx_graph **out);
  * node, NULL data: none). *g is replaced, and has no symbols on success. Failures are told, with `path`. */
 int cli_bind(const char *path, const cli_list *dims, const rlx_tensor *values, rlx_graph **g);
 
-/* A file's text, NUL-terminated, to be freed with free ("-": standard input); a file written whole or not at all. */
+/* A file ("-": standard input) of at most so many bytes, which may be any, with a NUL behind them; its text, which holds no
+ * NUL. To be freed with free. And a file written whole or not at all. */
+int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes);
 int cli_read_file(const char *path, char **text);
 int cli_write_file(const char *path, const char *text, size_t bytes);
 

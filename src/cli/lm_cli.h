@@ -51,7 +51,4 @@ void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *stats);
 /* The same as members of a JSON object: "prompt_tokens":.., without braces. */
 void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *stats);
 
-/* A file ("-": standard input) with its length: it may hold any bytes. Free with free. */
-int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes);
-
 #endif

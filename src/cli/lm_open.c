@@ -1,11 +1,7 @@
 /* Opening a language model from the command line, and telling about its speed and memory. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cli/lm_cli.h"
 
@@ -133,37 +129,4 @@ void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *s) {
          s->ended ? s->ended : "");
   printf("\"weights\":%" PRIu64 ",\"state\":%" PRIu64 ",\"scratch\":%" PRIu64 ",\"load_seconds\":%.6f", i.weight_bytes,
          i.state_bytes, i.scratch_bytes, i.load_seconds);
-}
-
-/* ---- Texts --------------------------------------------------------------------------------------------------- */
-
-int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes) {
-  bool is_input = strcmp(path, "-") == 0;
-  size_t room = 0;
-  *text = NULL;
-  *bytes = 0;
-  int fd = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return cli_fail("cannot read '%s': %s", path, strerror(errno));
-  ssize_t got = 1;
-  while (got) {
-    if (room - *bytes < 2) {
-      room = room ? 2 * room : 1 << 16;
-      char *grown = *bytes <= most ? realloc(*text, room) : NULL;
-      if (!grown) break;
-      *text = grown;
-    }
-    got = read(fd, *text + *bytes, room - *bytes - 1);
-    if (got < 0 && errno != EINTR) break;
-    *bytes += got > 0 ? (size_t)got : 0;
-  }
-  int error = errno;
-  if (!is_input) close(fd);
-  if (got == 0) {
-    (*text)[*bytes] = '\0';
-    return CLI_DONE;
-  }
-  free(*text);
-  *text = NULL;
-  if (got < 0) return cli_fail("cannot read '%s': %s", path, strerror(error));
-  return cli_fail("%s: more than %zu bytes, or out of memory", path, most);
 }

@@ -15,30 +15,6 @@ typedef struct tokenize {
   const char *form, *system;
 } tokenize;
 
-/* All of standard input, with a NUL behind it. */
-static int read_input(char **text, size_t *n) {
-  size_t room = 1 << 16;
-  *n = 0;
-  *text = malloc(room);
-  while (*text) {
-    size_t got = fread(*text + *n, 1, room - *n - 1, stdin);
-    *n += got;
-    (*text)[*n] = '\0';
-    if (got == 0) break;
-    if (*n + 1 < room) continue;
-    char *grown = room > SIZE_MAX / 2 ? NULL : realloc(*text, room *= 2);
-    if (!grown) free(*text);
-    *text = grown;
-  }
-  if (!*text) return cli_fail("out of memory for standard input");
-  if (ferror(stdin)) {
-    free(*text);
-    *text = NULL;
-    return cli_fail("cannot read standard input: %s", strerror(errno));
-  }
-  return CLI_DONE;
-}
-
 static void print_ids(const int32_t *ids, size_t n, char between) {
   for (size_t i = 0; i < n; i++) {
     if (i) putchar(between);
@@ -163,7 +139,7 @@ static int run(const tokenize *o) {
   if (!s) s = rlx_tokenizer_create(file, &t);
   int code = cli_check(s, path, NULL);
   if (!code && o->common.verbose) fprintf(stderr, "rlx: %s, %u tokens\n", rlx_tokenizer_kind(t), rlx_tokenizer_size(t));
-  if (!code) code = read_input(&input, &bytes);
+  if (!code) code = cli_read_bytes("-", SIZE_MAX, &input, &bytes);
   if (!code && o->chat) code = encode_chat(o, file, t, input, bytes);
   else if (!code) code = o->decode ? decode(o, t, input, bytes) : encode_all(o, t, input, bytes);
   free(input);

@@ -13,9 +13,9 @@ enum { LIMIT_BYTES = 1 << 30, FIRST_BYTES = 1 << 16 };
 
 /* ---- Files --------------------------------------------------------------------------------------------------- */
 
-/* Reads until the end, growing the buffer, which has room for one byte more; 0, or the error. Above the limit it stops one
- * byte past it. */
-static int read_all(int fd, char **text, size_t *bytes) {
+/* Reads until the end, growing the buffer, which has room for one byte more; 0, or the error. More than `most`
+ * bytes are an error. */
+static int read_all(int fd, size_t most, char **text, size_t *bytes) {
   size_t cap = 0;
   for (;;) {
     if (*bytes + 1 >= cap) {
@@ -28,44 +28,49 @@ static int read_all(int fd, char **text, size_t *bytes) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got ? errno : 0;
     *bytes += (size_t)got;
-    if (*bytes > LIMIT_BYTES) return EFBIG;
+    if (*bytes > most) return EFBIG;
   }
 }
 
 static int load_input(rlx_graph **out) {
   char *text = NULL;
   size_t bytes = 0;
-  int error = read_all(STDIN_FILENO, &text, &bytes), code = CLI_DONE;
+  int error = read_all(STDIN_FILENO, LIMIT_BYTES, &text, &bytes), code = CLI_DONE;
   if (error) code = cli_fail("cannot read standard input: %s", strerror(error));
   else code = cli_check(rlx_graph_parse(text, bytes, out), "standard input", NULL);
   free(text);
   return code;
 }
 
-int cli_read_file(const char *path, char **text) {
+int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes) {
   bool is_input = strcmp(path, "-") == 0;
   struct stat st;
-  size_t bytes = 0;
   *text = NULL;
+  *bytes = 0;
   int fd = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), error = fd < 0 ? errno : 0;
   if (!error && !is_input && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
     close(fd);
     return cli_fail("%s: expected a regular file", path);
   }
-  if (!error) error = read_all(fd, text, &bytes);
+  if (!error) error = read_all(fd, most, text, bytes);
   if (!is_input && fd >= 0) close(fd);
-  if (!error && memchr(*text, 0, bytes)) {
-    free(*text);
-    *text = NULL;
-    return cli_fail("%s: expected text, found a zero byte", path);
-  }
   if (!error) {
-    (*text)[bytes] = '\0';
+    (*text)[*bytes] = '\0';
     return CLI_DONE;
   }
   free(*text);
   *text = NULL;
+  if (is_input) return cli_fail("cannot read standard input: %s", strerror(error));
   return cli_fail("cannot read '%s': %s", path, strerror(error));
+}
+
+int cli_read_file(const char *path, char **text) {
+  size_t bytes;
+  if (cli_read_bytes(path, LIMIT_BYTES, text, &bytes)) return CLI_FAILED;
+  if (!memchr(*text, 0, bytes)) return CLI_DONE;
+  free(*text);
+  *text = NULL;
+  return cli_fail("%s: expected text, found a zero byte", path);
 }
 
 static int write_all(int fd, const char *text, size_t bytes) {
