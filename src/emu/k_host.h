@@ -113,6 +113,8 @@ K_FN u32x4 AS_U4(f32x4 f) { return U4(AS_U32(f.x), AS_U32(f.y), AS_U32(f.z), AS_
 #define ROUND_EVEN(x) rintf(x)
 #define TRUNC(x) truncf(x)
 #define F16LO(u) emu_half((uint16_t)(u))
+#define PACKS_HALVES 0u
+#define HALF_PAIR(a, b) 0u
 #define F16HI(u) emu_half((uint16_t)((u) >> 16u))
 #define MULHI(a, b) ((u32)((uint64_t)(a) * (b) >> 32))
 #define COUNT_ONES(u) ((u32)__builtin_popcount(u))

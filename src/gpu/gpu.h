@@ -21,6 +21,7 @@ enum {
   GPU_MAX_PARAM_WORDS = 32, /* the least that Vulkan promises for push constants; word 0 is the number of groups */
   GPU_MAX_WINDOWS = 8,
   GPU_MAX_CONSTANTS = 96,
+  GPU_CONSTANT_HALVES = 97, /* a device's own constant, in every kernel: gpu_caps.packs_halves */
   GPU_ALIGN = 256, /* of windows inside work memory and tables */
 };
 
@@ -37,6 +38,7 @@ typedef struct gpu_caps {
   bool has_f16;          /* f16 arithmetic and 16-bit storage */
   bool has_coopmat;      /* 16x16x16 matrices of f16, f32 accumulators, scope sub-group, sub-groups of 32 */
   bool has_coopmat_bf16; /* the same of bf16 */
+  bool packs_halves;     /* its packing rounds f32 to the nearest f16, halves to even, small numbers too */
 } gpu_caps;
 
 /* ---- dispatches ---- */

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "vulkan/probe.h"
 #include "vulkan/vk.h"
 
 enum { CHUNK_DISCRETE = 64 << 20, CHUNK_SHARED_MEMORY = 8 << 20 };
@@ -93,7 +94,7 @@ void vk_barrier(const vk_device *d, VkCommandBuffer cmd, bool to_host) {
 /* ---- variants ---- */
 
 typedef struct variant {
-  bool minimal, staging, mapped;
+  bool minimal, staging, mapped, probe;
   uint64_t block, window, submit; /* 0: as the device has it */
 } variant;
 
@@ -116,10 +117,11 @@ static rlx_status read_variant(const char *text, variant *v) {
     if (n == 7 && strncmp(word, "minimal", n) == 0) v->minimal = true;
     else if (n == 7 && strncmp(word, "staging", n) == 0) v->staging = true;
     else if (n == 6 && strncmp(word, "mapped", n) == 0) v->mapped = true;
+    else if (n == 5 && strncmp(word, "probe", n) == 0) v->probe = true;
     else if (!read_number(word, n, "block=", &v->block) && !read_number(word, n, "window=", &v->window) &&
              !read_number(word, n, "submit=", &v->submit))
       return RLX_FAIL(RLX_NOT_FOUND,
-                      "vulkan: expected minimal, staging, mapped, block=N, window=N or submit=N, found '%.*s'",
+                      "vulkan: expected minimal, staging, mapped, probe, block=N, window=N or submit=N, found '%.*s'",
                       (int)(n < 100 ? n : 100), word);
     word += n + (word[n] == ',');
   }
@@ -247,7 +249,10 @@ static rlx_status fill(vk_device *d, const rlx_open_options *options) {
   RLX_TRY(vk_staging_init(d));
   RLX_TRY(vk_range_alloc(d, &d->device_heap, VK_RANGE_ALIGN, "zeros", &d->nothing));
   RLX_TRY(vk_range_zero(d, &d->nothing));
-  return vk_pipelines_init(d);
+  RLX_TRY(vk_pipelines_init(d));
+  /* A processor's driver gains nothing from packing, and tests open it thousands of times. */
+  if (v.minimal || (d->physical->kind == RLX_DEVICE_SOFTWARE && !v.probe)) return RLX_OK;
+  return vk_probe_halves(d, &d->caps.packs_halves);
 }
 
 rlx_status vk_device_open(uint32_t index, const rlx_open_options *options, rlx_device **out) {

@@ -164,9 +164,10 @@ void vk_pipeline_release(vk_device *d, vk_pipeline *q) {
 /* The kernel with its constants put in: the driver sees only what is left of it. */
 static VkResult make_module(vk_device *d, const vk_pipeline *q, VkShaderModule *out) {
   const gpu_spirv *code = &q->kernel->spirv[q->variant];
-  const uint32_t n = 1 + q->kernel->n_constants;
-  uint32_t values[1 + GPU_MAX_CONSTANTS], *words;
-  for (uint32_t i = 0; i < n; i++) values[i] = i ? q->constants[i - 1] : q->group_size;
+  const uint32_t n = GPU_CONSTANT_HALVES + 1;
+  uint32_t values[GPU_CONSTANT_HALVES + 1] = {q->group_size}, *words;
+  for (uint32_t i = 0; i < q->kernel->n_constants; i++) values[i + 1] = q->constants[i];
+  values[GPU_CONSTANT_HALVES] = d->caps.packs_halves;
   size_t n_words;
   if (gpu_spirv_specialise(code->words, code->n_words, values, n, &words, &n_words)) return VK_ERROR_OUT_OF_HOST_MEMORY;
   if (gpu_spirv_unroll(&words, &n_words)) {

@@ -18,6 +18,7 @@ extern const emu_kernel emu_kernel_decode;
 extern const emu_kernel emu_kernel_fft;
 extern const emu_kernel emu_kernel_fft_out;
 extern const emu_kernel emu_kernel_grid_sample;
+extern const emu_kernel emu_kernel_halves;
 extern const emu_kernel emu_kernel_im2col;
 extern const emu_kernel emu_kernel_linear_scan;
 extern const emu_kernel emu_kernel_matmul4;
@@ -94,6 +95,7 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_fft,
   &emu_kernel_fft_out,
   &emu_kernel_grid_sample,
+  &emu_kernel_halves,
   &emu_kernel_im2col,
   &emu_kernel_linear_scan,
   &emu_kernel_matmul4,

@@ -28,6 +28,7 @@ enum {
   GPU_INDEX_fft,
   GPU_INDEX_fft_out,
   GPU_INDEX_grid_sample,
+  GPU_INDEX_halves,
   GPU_INDEX_im2col,
   GPU_INDEX_linear_scan,
   GPU_INDEX_matmul4,
@@ -154,6 +155,9 @@ extern const struct gpu_kernel gpu_kernel_fft_out;
 
 typedef struct gpu_params_grid_sample { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t channels; uint32_t places; uint32_t words; uint32_t words_m; uint32_t words_s; uint32_t chunks; uint32_t chunks_m; uint32_t chunks_s; uint32_t n; } gpu_params_grid_sample;
 extern const struct gpu_kernel gpu_kernel_grid_sample;
+
+typedef struct gpu_params_halves { uint32_t groups; uint32_t n; uint32_t nan; } gpu_params_halves;
+extern const struct gpu_kernel gpu_kernel_halves;
 
 typedef struct gpu_params_im2col { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t kw; uint32_t kw_m; uint32_t kw_s; uint32_t kh; uint32_t kh_m; uint32_t kh_s; uint32_t n; } gpu_params_im2col;
 extern const struct gpu_kernel gpu_kernel_im2col;

@@ -27,13 +27,17 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+static __device__ __forceinline__ u32 k_half_bits_of(f32 v) {
   u32 u = __float_as_uint(v);
   u32 a = u & 0x7fffffffu;
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
   return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+}
+static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+  if (0u == 1u) { return 0u; }
+  return k_half_bits_of(v);
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -513,118 +517,46 @@ extern "C" __global__ void __launch_bounds__(K_C0) matmul4(const u32 *a, const u
 #pragma unroll
   for (u32 i = 0u; i < 4u * 4u; i += 1u) { acc[i] = 0.0f; }
   u32x4 next[8];
-  for (u32 s = 0u; s <= steps; s += 1u) {
-    u32 k = k0 + s * BK;
-    if (s < steps) {
-     
+  u32 last = max(steps, 1u) - 1u;
+  { u32 k = k0 + (0u) * BK;
 #pragma unroll
-      for (u32 i = 0u; i < 2u; i += 1u) {
-        u32 item = threadIdx.x + i * ((u32)K_C0);
-        if (i * ((u32)K_C0) < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) {
-          if (item < ((4u * 4u * WY) * BK / 16u)) {
-            u32 at_k = k + item / ((4u * 4u * WY) / 4u) * 4u;
-           
+  for (u32 i = 0u; i < 2u; i += 1u) { u32 item = threadIdx.x + i * ((u32)K_C0); if (i * ((u32)K_C0) < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) { if (item < ((4u * 4u * WY) * BK / 16u)) { u32 at_k = k + item / ((4u * 4u * WY) / 4u) * 4u;
 #pragma unroll
-            for (u32 l = 0u; l < 4u; l += 1u) {
-              u32 line = item % ((4u * 4u * WY) / 4u) * 4u + l;
-              u32 count = ((line < count_m && at_k < k1) ? (k1 - at_k) : (0u));
-              u32 source = m0 + line;
-              if (GATHER == 1u) { source = row_of[line + 1u]; }
-              u32 at = a_base + source * p.k + at_k;
-              next[i * 4u + l] = make_uint4(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_A == 1u) { next[i * 4u + l] = a4[(at) >> (2u + ((TA == 0u) ? (0u) : (1u)))]; } else { next[i * 4u + l].x = k_float(a[(at) >> ((TA == 0u) ? (0u) : (1u))], TA, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(a[((at) + 1u) >> ((TA == 0u) ? (0u) : (1u))], TA, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(a[((at) + 2u) >> ((TA == 0u) ? (0u) : (1u))], TA, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(a[((at) + 3u) >> ((TA == 0u) ? (0u) : (1u))], TA, (at) + 1u); } } }
-            }
-          } else {
-            u32 at_k = k + (item - ((4u * 4u * WY) * BK / 16u)) / ((8u * 4u * WX) / 4u) * 4u;
-            u32 at_n = (item - ((4u * 4u * WY) * BK / 16u)) % ((8u * 4u * WX) / 4u) * 4u;
-           
+  for (u32 l = 0u; l < 4u; l += 1u) { u32 line = item % ((4u * 4u * WY) / 4u) * 4u + l; u32 count = ((line < count_m && at_k < k1) ? (k1 - at_k) : (0u)); u32 source = m0 + line; if (GATHER == 1u) { source = row_of[line + 1u]; } u32 at = a_base + source * p.k + at_k; next[i * 4u + l] = make_uint4(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_A == 1u) { next[i * 4u + l] = a4[(at) >> (2u + ((TA == 0u) ? (0u) : (1u)))]; } else { next[i * 4u + l].x = k_float(a[(at) >> ((TA == 0u) ? (0u) : (1u))], TA, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(a[((at) + 1u) >> ((TA == 0u) ? (0u) : (1u))], TA, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(a[((at) + 2u) >> ((TA == 0u) ? (0u) : (1u))], TA, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(a[((at) + 3u) >> ((TA == 0u) ? (0u) : (1u))], TA, (at) + 1u); } } } } } else { u32 at_k = k + (item - ((4u * 4u * WY) * BK / 16u)) / ((8u * 4u * WX) / 4u) * 4u; u32 at_n = (item - ((4u * 4u * WY) * BK / 16u)) % ((8u * 4u * WX) / 4u) * 4u;
 #pragma unroll
-            for (u32 l = 0u; l < 4u; l += 1u) {
-              u32 line_k = ((TRANS == 1u) ? (at_k) : (at_k + l));
-              u32 line_n = ((TRANS == 1u) ? (at_n + l) : (at_n));
-              u32 count = ((line_n < count_n && line_k < k1) ? (((TRANS == 1u) ? (k1 - line_k) : (count_n - line_n))) : (0u));
-              u32 at = b_base + ((TRANS == 1u) ? ((n0 + line_n) * p.k + line_k) : (line_k * p.n + n0 + line_n));
-              next[i * 4u + l] = make_uint4(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_B == 1u) { next[i * 4u + l] = b4[(at) >> (2u + ((TB == 0u) ? (0u) : (1u)))]; } else { next[i * 4u + l].x = k_float(b[(at) >> ((TB == 0u) ? (0u) : (1u))], TB, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(b[((at) + 1u) >> ((TB == 0u) ? (0u) : (1u))], TB, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(b[((at) + 2u) >> ((TB == 0u) ? (0u) : (1u))], TB, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(b[((at) + 3u) >> ((TB == 0u) ? (0u) : (1u))], TB, (at) + 1u); } } }
-            }
-          }
-        }
-      }
-    }
-    if (s > 0u) {
-      u32 from_a = (s - 1u) % STAGES * (SIZE_A / STAGES) + row;
-      u32 from_b = (s - 1u) % STAGES * (SIZE_B / STAGES) + column;
-     
+  for (u32 l = 0u; l < 4u; l += 1u) { u32 line_k = ((TRANS == 1u) ? (at_k) : (at_k + l)); u32 line_n = ((TRANS == 1u) ? (at_n + l) : (at_n)); u32 count = ((line_n < count_n && line_k < k1) ? (((TRANS == 1u) ? (k1 - line_k) : (count_n - line_n))) : (0u)); u32 at = b_base + ((TRANS == 1u) ? ((n0 + line_n) * p.k + line_k) : (line_k * p.n + n0 + line_n)); next[i * 4u + l] = make_uint4(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_B == 1u) { next[i * 4u + l] = b4[(at) >> (2u + ((TB == 0u) ? (0u) : (1u)))]; } else { next[i * 4u + l].x = k_float(b[(at) >> ((TB == 0u) ? (0u) : (1u))], TB, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(b[((at) + 1u) >> ((TB == 0u) ? (0u) : (1u))], TB, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(b[((at) + 2u) >> ((TB == 0u) ? (0u) : (1u))], TB, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(b[((at) + 3u) >> ((TB == 0u) ? (0u) : (1u))], TB, (at) + 1u); } } } } } } } }
+  {
 #pragma unroll
-      for (u32 kk = 0u; kk < BK; kk += 1u) {
-       
+  for (u32 i = 0u; i < 2u; i += 1u) { u32 item = threadIdx.x + i * ((u32)K_C0); if (i * ((u32)K_C0) < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) { bool is_a = item < ((4u * 4u * WY) * BK / 16u); u32 block = ((is_a) ? (item) : (item - ((4u * 4u * WY) * BK / 16u))); u32 width = ((is_a) ? ((4u * 4u * WY) / 4u) : ((8u * 4u * WX) / 4u)); u32 eighth = ((is_a || TRANS == 1u) ? (block / width) : (block % width)) * 4u; f32x4 v0 = make_float4(0.0f, 0.0f, 0.0f, 0.0f); f32x4 v1 = v0; f32x4 v2 = v0; f32x4 v3 = v0; if (is_a) { v0 = k_four(next[i * 4u], TA, VEC_A, eighth); v1 = k_four(next[i * 4u + 1u], TA, VEC_A, eighth); v2 = k_four(next[i * 4u + 2u], TA, VEC_A, eighth); v3 = k_four(next[i * 4u + 3u], TA, VEC_A, eighth); } else { v0 = k_four(next[i * 4u], TB, VEC_B, eighth); v1 = k_four(next[i * 4u + 1u], TB, VEC_B, eighth); v2 = k_four(next[i * 4u + 2u], TB, VEC_B, eighth); v3 = k_four(next[i * 4u + 3u], TB, VEC_B, eighth); } if (is_a || TRANS == 1u) { f32x4 t0 = make_float4(v0.x, v1.x, v2.x, v3.x); f32x4 t1 = make_float4(v0.y, v1.y, v2.y, v3.y); f32x4 t2 = make_float4(v0.z, v1.z, v2.z, v3.z); v3 = make_float4(v0.w, v1.w, v2.w, v3.w); v0 = t0; v1 = t1; v2 = t2; } u32 to = block / width * 4u * width + block % width; if (is_a) { to += (0u) * (SIZE_A / STAGES); tile_a[to] = v0; tile_a[to + width] = v1; tile_a[to + 2u * width] = v2; tile_a[to + 3u * width] = v3; } else { to += (0u) * (SIZE_B / STAGES); tile_b[to] = v0; tile_b[to + width] = v1; tile_b[to + 2u * width] = v2; tile_b[to + 3u * width] = v3; } } } }
+  __syncthreads();
+  for (u32 s = 1u; s <= last; s += 1u) {
+    { u32 k = k0 + (s) * BK;
 #pragma unroll
-        for (u32 j = 0u; j < (4u / 4u); j += 1u) {
-          f32x4 bv = tile_b[from_b + kk * ((8u * 4u * WX) / 4u) + j * 8u];
-         
+    for (u32 i = 0u; i < 2u; i += 1u) { u32 item = threadIdx.x + i * ((u32)K_C0); if (i * ((u32)K_C0) < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) { if (item < ((4u * 4u * WY) * BK / 16u)) { u32 at_k = k + item / ((4u * 4u * WY) / 4u) * 4u;
 #pragma unroll
-          for (u32 i = 0u; i < (4u / 4u); i += 1u) {
-            f32x4 av = tile_a[from_a + kk * ((4u * 4u * WY) / 4u) + i * 4u];
-            acc[(i * 4u) * 4u + j * 4u] += (av.x) * bv.x; acc[(i * 4u) * 4u + j * 4u + 1u] += (av.x) * bv.y; acc[(i * 4u) * 4u + j * 4u + 2u] += (av.x) * bv.z; acc[(i * 4u) * 4u + j * 4u + 3u] += (av.x) * bv.w;
-            acc[(i * 4u + 1u) * 4u + j * 4u] += (av.y) * bv.x; acc[(i * 4u + 1u) * 4u + j * 4u + 1u] += (av.y) * bv.y; acc[(i * 4u + 1u) * 4u + j * 4u + 2u] += (av.y) * bv.z; acc[(i * 4u + 1u) * 4u + j * 4u + 3u] += (av.y) * bv.w;
-            acc[(i * 4u + 2u) * 4u + j * 4u] += (av.z) * bv.x; acc[(i * 4u + 2u) * 4u + j * 4u + 1u] += (av.z) * bv.y; acc[(i * 4u + 2u) * 4u + j * 4u + 2u] += (av.z) * bv.z; acc[(i * 4u + 2u) * 4u + j * 4u + 3u] += (av.z) * bv.w;
-            acc[(i * 4u + 3u) * 4u + j * 4u] += (av.w) * bv.x; acc[(i * 4u + 3u) * 4u + j * 4u + 1u] += (av.w) * bv.y; acc[(i * 4u + 3u) * 4u + j * 4u + 2u] += (av.w) * bv.z; acc[(i * 4u + 3u) * 4u + j * 4u + 3u] += (av.w) * bv.w;
-          }
-        }
-      }
-    }
+    for (u32 l = 0u; l < 4u; l += 1u) { u32 line = item % ((4u * 4u * WY) / 4u) * 4u + l; u32 count = ((line < count_m && at_k < k1) ? (k1 - at_k) : (0u)); u32 source = m0 + line; if (GATHER == 1u) { source = row_of[line + 1u]; } u32 at = a_base + source * p.k + at_k; next[i * 4u + l] = make_uint4(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_A == 1u) { next[i * 4u + l] = a4[(at) >> (2u + ((TA == 0u) ? (0u) : (1u)))]; } else { next[i * 4u + l].x = k_float(a[(at) >> ((TA == 0u) ? (0u) : (1u))], TA, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(a[((at) + 1u) >> ((TA == 0u) ? (0u) : (1u))], TA, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(a[((at) + 2u) >> ((TA == 0u) ? (0u) : (1u))], TA, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(a[((at) + 3u) >> ((TA == 0u) ? (0u) : (1u))], TA, (at) + 1u); } } } } } else { u32 at_k = k + (item - ((4u * 4u * WY) * BK / 16u)) / ((8u * 4u * WX) / 4u) * 4u; u32 at_n = (item - ((4u * 4u * WY) * BK / 16u)) % ((8u * 4u * WX) / 4u) * 4u;
+#pragma unroll
+    for (u32 l = 0u; l < 4u; l += 1u) { u32 line_k = ((TRANS == 1u) ? (at_k) : (at_k + l)); u32 line_n = ((TRANS == 1u) ? (at_n + l) : (at_n)); u32 count = ((line_n < count_n && line_k < k1) ? (((TRANS == 1u) ? (k1 - line_k) : (count_n - line_n))) : (0u)); u32 at = b_base + ((TRANS == 1u) ? ((n0 + line_n) * p.k + line_k) : (line_k * p.n + n0 + line_n)); next[i * 4u + l] = make_uint4(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_B == 1u) { next[i * 4u + l] = b4[(at) >> (2u + ((TB == 0u) ? (0u) : (1u)))]; } else { next[i * 4u + l].x = k_float(b[(at) >> ((TB == 0u) ? (0u) : (1u))], TB, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(b[((at) + 1u) >> ((TB == 0u) ? (0u) : (1u))], TB, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(b[((at) + 2u) >> ((TB == 0u) ? (0u) : (1u))], TB, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(b[((at) + 3u) >> ((TB == 0u) ? (0u) : (1u))], TB, (at) + 1u); } } } } } } } }
+    { u32 from_a = ((s - 1u) % STAGES) * (SIZE_A / STAGES) + row; u32 from_b = ((s - 1u) % STAGES) * (SIZE_B / STAGES) + column;
+#pragma unroll
+    for (u32 kk = 0u; kk < BK; kk += 1u) {
+#pragma unroll
+    for (u32 j = 0u; j < (4u / 4u); j += 1u) { f32x4 bv = tile_b[from_b + kk * ((8u * 4u * WX) / 4u) + j * 8u];
+#pragma unroll
+    for (u32 i = 0u; i < (4u / 4u); i += 1u) { f32x4 av = tile_a[from_a + kk * ((4u * 4u * WY) / 4u) + i * 4u]; acc[(i * 4u) * 4u + j * 4u] += (av.x) * bv.x; acc[(i * 4u) * 4u + j * 4u + 1u] += (av.x) * bv.y; acc[(i * 4u) * 4u + j * 4u + 2u] += (av.x) * bv.z; acc[(i * 4u) * 4u + j * 4u + 3u] += (av.x) * bv.w; acc[(i * 4u + 1u) * 4u + j * 4u] += (av.y) * bv.x; acc[(i * 4u + 1u) * 4u + j * 4u + 1u] += (av.y) * bv.y; acc[(i * 4u + 1u) * 4u + j * 4u + 2u] += (av.y) * bv.z; acc[(i * 4u + 1u) * 4u + j * 4u + 3u] += (av.y) * bv.w; acc[(i * 4u + 2u) * 4u + j * 4u] += (av.z) * bv.x; acc[(i * 4u + 2u) * 4u + j * 4u + 1u] += (av.z) * bv.y; acc[(i * 4u + 2u) * 4u + j * 4u + 2u] += (av.z) * bv.z; acc[(i * 4u + 2u) * 4u + j * 4u + 3u] += (av.z) * bv.w; acc[(i * 4u + 3u) * 4u + j * 4u] += (av.w) * bv.x; acc[(i * 4u + 3u) * 4u + j * 4u + 1u] += (av.w) * bv.y; acc[(i * 4u + 3u) * 4u + j * 4u + 2u] += (av.w) * bv.z; acc[(i * 4u + 3u) * 4u + j * 4u + 3u] += (av.w) * bv.w; } } } }
     if (STAGES == 1u) { __syncthreads(); }
-    if (s < steps) {
-     
+    {
 #pragma unroll
-      for (u32 i = 0u; i < 2u; i += 1u) {
-        u32 item = threadIdx.x + i * ((u32)K_C0);
-        if (i * ((u32)K_C0) < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) {
-          bool is_a = item < ((4u * 4u * WY) * BK / 16u);
-          u32 block = ((is_a) ? (item) : (item - ((4u * 4u * WY) * BK / 16u)));
-          u32 width = ((is_a) ? ((4u * 4u * WY) / 4u) : ((8u * 4u * WX) / 4u));
-          u32 eighth = ((is_a || TRANS == 1u) ? (block / width) : (block % width)) * 4u;
-          f32x4 v0 = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-          f32x4 v1 = v0;
-          f32x4 v2 = v0;
-          f32x4 v3 = v0;
-          if (is_a) {
-            v0 = k_four(next[i * 4u], TA, VEC_A, eighth);
-            v1 = k_four(next[i * 4u + 1u], TA, VEC_A, eighth);
-            v2 = k_four(next[i * 4u + 2u], TA, VEC_A, eighth);
-            v3 = k_four(next[i * 4u + 3u], TA, VEC_A, eighth);
-          } else {
-            v0 = k_four(next[i * 4u], TB, VEC_B, eighth);
-            v1 = k_four(next[i * 4u + 1u], TB, VEC_B, eighth);
-            v2 = k_four(next[i * 4u + 2u], TB, VEC_B, eighth);
-            v3 = k_four(next[i * 4u + 3u], TB, VEC_B, eighth);
-          }
-          if (is_a || TRANS == 1u) {
-            f32x4 t0 = make_float4(v0.x, v1.x, v2.x, v3.x);
-            f32x4 t1 = make_float4(v0.y, v1.y, v2.y, v3.y);
-            f32x4 t2 = make_float4(v0.z, v1.z, v2.z, v3.z);
-            v3 = make_float4(v0.w, v1.w, v2.w, v3.w);
-            v0 = t0;
-            v1 = t1;
-            v2 = t2;
-          }
-          u32 to = block / width * 4u * width + block % width;
-          if (is_a) {
-            to += s % STAGES * (SIZE_A / STAGES);
-            tile_a[to] = v0;
-            tile_a[to + width] = v1;
-            tile_a[to + 2u * width] = v2;
-            tile_a[to + 3u * width] = v3;
-          } else {
-            to += s % STAGES * (SIZE_B / STAGES);
-            tile_b[to] = v0;
-            tile_b[to + width] = v1;
-            tile_b[to + 2u * width] = v2;
-            tile_b[to + 3u * width] = v3;
-          }
-        }
-      }
-    }
+    for (u32 i = 0u; i < 2u; i += 1u) { u32 item = threadIdx.x + i * ((u32)K_C0); if (i * ((u32)K_C0) < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) { bool is_a = item < ((4u * 4u * WY) * BK / 16u); u32 block = ((is_a) ? (item) : (item - ((4u * 4u * WY) * BK / 16u))); u32 width = ((is_a) ? ((4u * 4u * WY) / 4u) : ((8u * 4u * WX) / 4u)); u32 eighth = ((is_a || TRANS == 1u) ? (block / width) : (block % width)) * 4u; f32x4 v0 = make_float4(0.0f, 0.0f, 0.0f, 0.0f); f32x4 v1 = v0; f32x4 v2 = v0; f32x4 v3 = v0; if (is_a) { v0 = k_four(next[i * 4u], TA, VEC_A, eighth); v1 = k_four(next[i * 4u + 1u], TA, VEC_A, eighth); v2 = k_four(next[i * 4u + 2u], TA, VEC_A, eighth); v3 = k_four(next[i * 4u + 3u], TA, VEC_A, eighth); } else { v0 = k_four(next[i * 4u], TB, VEC_B, eighth); v1 = k_four(next[i * 4u + 1u], TB, VEC_B, eighth); v2 = k_four(next[i * 4u + 2u], TB, VEC_B, eighth); v3 = k_four(next[i * 4u + 3u], TB, VEC_B, eighth); } if (is_a || TRANS == 1u) { f32x4 t0 = make_float4(v0.x, v1.x, v2.x, v3.x); f32x4 t1 = make_float4(v0.y, v1.y, v2.y, v3.y); f32x4 t2 = make_float4(v0.z, v1.z, v2.z, v3.z); v3 = make_float4(v0.w, v1.w, v2.w, v3.w); v0 = t0; v1 = t1; v2 = t2; } u32 to = block / width * 4u * width + block % width; if (is_a) { to += (s % STAGES) * (SIZE_A / STAGES); tile_a[to] = v0; tile_a[to + width] = v1; tile_a[to + 2u * width] = v2; tile_a[to + 3u * width] = v3; } else { to += (s % STAGES) * (SIZE_B / STAGES); tile_b[to] = v0; tile_b[to + width] = v1; tile_b[to + 2u * width] = v2; tile_b[to + 3u * width] = v3; } } } }
     __syncthreads();
   }
+  { u32 from_a = (last % STAGES) * (SIZE_A / STAGES) + row; u32 from_b = (last % STAGES) * (SIZE_B / STAGES) + column;
+#pragma unroll
+  for (u32 kk = 0u; kk < BK; kk += 1u) {
+#pragma unroll
+  for (u32 j = 0u; j < (4u / 4u); j += 1u) { f32x4 bv = tile_b[from_b + kk * ((8u * 4u * WX) / 4u) + j * 8u];
+#pragma unroll
+  for (u32 i = 0u; i < (4u / 4u); i += 1u) { f32x4 av = tile_a[from_a + kk * ((4u * 4u * WY) / 4u) + i * 4u]; acc[(i * 4u) * 4u + j * 4u] += (av.x) * bv.x; acc[(i * 4u) * 4u + j * 4u + 1u] += (av.x) * bv.y; acc[(i * 4u) * 4u + j * 4u + 2u] += (av.x) * bv.z; acc[(i * 4u) * 4u + j * 4u + 3u] += (av.x) * bv.w; acc[(i * 4u + 1u) * 4u + j * 4u] += (av.y) * bv.x; acc[(i * 4u + 1u) * 4u + j * 4u + 1u] += (av.y) * bv.y; acc[(i * 4u + 1u) * 4u + j * 4u + 2u] += (av.y) * bv.z; acc[(i * 4u + 1u) * 4u + j * 4u + 3u] += (av.y) * bv.w; acc[(i * 4u + 2u) * 4u + j * 4u] += (av.z) * bv.x; acc[(i * 4u + 2u) * 4u + j * 4u + 1u] += (av.z) * bv.y; acc[(i * 4u + 2u) * 4u + j * 4u + 2u] += (av.z) * bv.z; acc[(i * 4u + 2u) * 4u + j * 4u + 3u] += (av.z) * bv.w; acc[(i * 4u + 3u) * 4u + j * 4u] += (av.w) * bv.x; acc[(i * 4u + 3u) * 4u + j * 4u + 1u] += (av.w) * bv.y; acc[(i * 4u + 3u) * 4u + j * 4u + 2u] += (av.w) * bv.z; acc[(i * 4u + 3u) * 4u + j * 4u + 3u] += (av.w) * bv.w; } } } }
   for (u32 i = 0u; i < 4u; i += 1u) {
     f32 line[4u];
    

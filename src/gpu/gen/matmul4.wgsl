@@ -4,13 +4,17 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_half_bits(v : f32) -> u32 {
+fn k_half_bits_of(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
   var a : u32 = u & 0x7fffffffu;
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
   return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  if (0u == 1u) { return 0u; }
+  return k_half_bits_of(v);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
@@ -496,104 +500,18 @@ var<workgroup> row_of : array<u32, SIZE_ROWS>;
   var acc : array<f32, 4u * 4u>;
   for (var i : u32 = 0u; i < 4u * 4u; i += 1u) { acc[i] = 0.0f; }
   var next : array<vec4<u32>, 8>;
-  for (var s : u32 = 0u; s <= steps; s += 1u) {
-    var k : u32 = k0 + s * BK;
-    if (s < steps) {
-      for (var i : u32 = 0u; i < 2u; i += 1u) {
-        var item : u32 = k_lid.x + i * GROUP;
-        if (i * GROUP < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) {
-          if (item < ((4u * 4u * WY) * BK / 16u)) {
-            var at_k : u32 = k + item / ((4u * 4u * WY) / 4u) * 4u;
-            for (var l : u32 = 0u; l < 4u; l += 1u) {
-              var line : u32 = item % ((4u * 4u * WY) / 4u) * 4u + l;
-              var count : u32 = select(0u, k1 - at_k, line < count_m && at_k < k1);
-              var source : u32 = m0 + line;
-              if (GATHER == 1u) { source = row_of[line + 1u]; }
-              var at : u32 = a_base + source * p.k + at_k;
-              next[i * 4u + l] = vec4<u32>(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_A == 1u) { next[i * 4u + l] = a4[(at) >> (2u + select(1u, 0u, TA == 0u))]; } else { next[i * 4u + l].x = k_float(a[(at) >> select(1u, 0u, TA == 0u)], TA, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(a[((at) + 1u) >> select(1u, 0u, TA == 0u)], TA, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(a[((at) + 2u) >> select(1u, 0u, TA == 0u)], TA, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(a[((at) + 3u) >> select(1u, 0u, TA == 0u)], TA, (at) + 1u); } } }
-            }
-          } else {
-            var at_k : u32 = k + (item - ((4u * 4u * WY) * BK / 16u)) / ((8u * 4u * WX) / 4u) * 4u;
-            var at_n : u32 = (item - ((4u * 4u * WY) * BK / 16u)) % ((8u * 4u * WX) / 4u) * 4u;
-            for (var l : u32 = 0u; l < 4u; l += 1u) {
-              var line_k : u32 = select(at_k + l, at_k, TRANS == 1u);
-              var line_n : u32 = select(at_n, at_n + l, TRANS == 1u);
-              var count : u32 = select(0u, select(count_n - line_n, k1 - line_k, TRANS == 1u), line_n < count_n && line_k < k1);
-              var at : u32 = b_base + select(line_k * p.n + n0 + line_n, (n0 + line_n) * p.k + line_k, TRANS == 1u);
-              next[i * 4u + l] = vec4<u32>(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_B == 1u) { next[i * 4u + l] = b4[(at) >> (2u + select(1u, 0u, TB == 0u))]; } else { next[i * 4u + l].x = k_float(b[(at) >> select(1u, 0u, TB == 0u)], TB, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(b[((at) + 1u) >> select(1u, 0u, TB == 0u)], TB, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(b[((at) + 2u) >> select(1u, 0u, TB == 0u)], TB, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(b[((at) + 3u) >> select(1u, 0u, TB == 0u)], TB, (at) + 1u); } } }
-            }
-          }
-        }
-      }
-    }
-    if (s > 0u) {
-      var from_a : u32 = (s - 1u) % STAGES * (SIZE_A / STAGES) + row;
-      var from_b : u32 = (s - 1u) % STAGES * (SIZE_B / STAGES) + column;
-      for (var kk : u32 = 0u; kk < BK; kk += 1u) {
-        for (var j : u32 = 0u; j < (4u / 4u); j += 1u) {
-          var bv : vec4<f32> = tile_b[from_b + kk * ((8u * 4u * WX) / 4u) + j * 8u];
-          for (var i : u32 = 0u; i < (4u / 4u); i += 1u) {
-            var av : vec4<f32> = tile_a[from_a + kk * ((4u * 4u * WY) / 4u) + i * 4u];
-            acc[(i * 4u) * 4u + j * 4u] += (av.x) * bv.x; acc[(i * 4u) * 4u + j * 4u + 1u] += (av.x) * bv.y; acc[(i * 4u) * 4u + j * 4u + 2u] += (av.x) * bv.z; acc[(i * 4u) * 4u + j * 4u + 3u] += (av.x) * bv.w;
-            acc[(i * 4u + 1u) * 4u + j * 4u] += (av.y) * bv.x; acc[(i * 4u + 1u) * 4u + j * 4u + 1u] += (av.y) * bv.y; acc[(i * 4u + 1u) * 4u + j * 4u + 2u] += (av.y) * bv.z; acc[(i * 4u + 1u) * 4u + j * 4u + 3u] += (av.y) * bv.w;
-            acc[(i * 4u + 2u) * 4u + j * 4u] += (av.z) * bv.x; acc[(i * 4u + 2u) * 4u + j * 4u + 1u] += (av.z) * bv.y; acc[(i * 4u + 2u) * 4u + j * 4u + 2u] += (av.z) * bv.z; acc[(i * 4u + 2u) * 4u + j * 4u + 3u] += (av.z) * bv.w;
-            acc[(i * 4u + 3u) * 4u + j * 4u] += (av.w) * bv.x; acc[(i * 4u + 3u) * 4u + j * 4u + 1u] += (av.w) * bv.y; acc[(i * 4u + 3u) * 4u + j * 4u + 2u] += (av.w) * bv.z; acc[(i * 4u + 3u) * 4u + j * 4u + 3u] += (av.w) * bv.w;
-          }
-        }
-      }
-    }
+  var last : u32 = max(steps, 1u) - 1u;
+  { var k : u32 = k0 + (0u) * BK; for (var i : u32 = 0u; i < 2u; i += 1u) { var item : u32 = k_lid.x + i * GROUP; if (i * GROUP < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) { if (item < ((4u * 4u * WY) * BK / 16u)) { var at_k : u32 = k + item / ((4u * 4u * WY) / 4u) * 4u; for (var l : u32 = 0u; l < 4u; l += 1u) { var line : u32 = item % ((4u * 4u * WY) / 4u) * 4u + l; var count : u32 = select(0u, k1 - at_k, line < count_m && at_k < k1); var source : u32 = m0 + line; if (GATHER == 1u) { source = row_of[line + 1u]; } var at : u32 = a_base + source * p.k + at_k; next[i * 4u + l] = vec4<u32>(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_A == 1u) { next[i * 4u + l] = a4[(at) >> (2u + select(1u, 0u, TA == 0u))]; } else { next[i * 4u + l].x = k_float(a[(at) >> select(1u, 0u, TA == 0u)], TA, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(a[((at) + 1u) >> select(1u, 0u, TA == 0u)], TA, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(a[((at) + 2u) >> select(1u, 0u, TA == 0u)], TA, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(a[((at) + 3u) >> select(1u, 0u, TA == 0u)], TA, (at) + 1u); } } } } } else { var at_k : u32 = k + (item - ((4u * 4u * WY) * BK / 16u)) / ((8u * 4u * WX) / 4u) * 4u; var at_n : u32 = (item - ((4u * 4u * WY) * BK / 16u)) % ((8u * 4u * WX) / 4u) * 4u; for (var l : u32 = 0u; l < 4u; l += 1u) { var line_k : u32 = select(at_k + l, at_k, TRANS == 1u); var line_n : u32 = select(at_n, at_n + l, TRANS == 1u); var count : u32 = select(0u, select(count_n - line_n, k1 - line_k, TRANS == 1u), line_n < count_n && line_k < k1); var at : u32 = b_base + select(line_k * p.n + n0 + line_n, (n0 + line_n) * p.k + line_k, TRANS == 1u); next[i * 4u + l] = vec4<u32>(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_B == 1u) { next[i * 4u + l] = b4[(at) >> (2u + select(1u, 0u, TB == 0u))]; } else { next[i * 4u + l].x = k_float(b[(at) >> select(1u, 0u, TB == 0u)], TB, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(b[((at) + 1u) >> select(1u, 0u, TB == 0u)], TB, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(b[((at) + 2u) >> select(1u, 0u, TB == 0u)], TB, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(b[((at) + 3u) >> select(1u, 0u, TB == 0u)], TB, (at) + 1u); } } } } } } } }
+  { for (var i : u32 = 0u; i < 2u; i += 1u) { var item : u32 = k_lid.x + i * GROUP; if (i * GROUP < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) { var is_a : bool = item < ((4u * 4u * WY) * BK / 16u); var block : u32 = select(item - ((4u * 4u * WY) * BK / 16u), item, is_a); var width : u32 = select((8u * 4u * WX) / 4u, (4u * 4u * WY) / 4u, is_a); var eighth : u32 = select(block % width, block / width, is_a || TRANS == 1u) * 4u; var v0 : vec4<f32> = vec4<f32>(0.0f, 0.0f, 0.0f, 0.0f); var v1 : vec4<f32> = v0; var v2 : vec4<f32> = v0; var v3 : vec4<f32> = v0; if (is_a) { v0 = k_four(next[i * 4u], TA, VEC_A, eighth); v1 = k_four(next[i * 4u + 1u], TA, VEC_A, eighth); v2 = k_four(next[i * 4u + 2u], TA, VEC_A, eighth); v3 = k_four(next[i * 4u + 3u], TA, VEC_A, eighth); } else { v0 = k_four(next[i * 4u], TB, VEC_B, eighth); v1 = k_four(next[i * 4u + 1u], TB, VEC_B, eighth); v2 = k_four(next[i * 4u + 2u], TB, VEC_B, eighth); v3 = k_four(next[i * 4u + 3u], TB, VEC_B, eighth); } if (is_a || TRANS == 1u) { var t0 : vec4<f32> = vec4<f32>(v0.x, v1.x, v2.x, v3.x); var t1 : vec4<f32> = vec4<f32>(v0.y, v1.y, v2.y, v3.y); var t2 : vec4<f32> = vec4<f32>(v0.z, v1.z, v2.z, v3.z); v3 = vec4<f32>(v0.w, v1.w, v2.w, v3.w); v0 = t0; v1 = t1; v2 = t2; } var to : u32 = block / width * 4u * width + block % width; if (is_a) { to += (0u) * (SIZE_A / STAGES); tile_a[to] = v0; tile_a[to + width] = v1; tile_a[to + 2u * width] = v2; tile_a[to + 3u * width] = v3; } else { to += (0u) * (SIZE_B / STAGES); tile_b[to] = v0; tile_b[to + width] = v1; tile_b[to + 2u * width] = v2; tile_b[to + 3u * width] = v3; } } } }
+  workgroupBarrier();
+  for (var s : u32 = 1u; s <= last; s += 1u) {
+    { var k : u32 = k0 + (s) * BK; for (var i : u32 = 0u; i < 2u; i += 1u) { var item : u32 = k_lid.x + i * GROUP; if (i * GROUP < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) { if (item < ((4u * 4u * WY) * BK / 16u)) { var at_k : u32 = k + item / ((4u * 4u * WY) / 4u) * 4u; for (var l : u32 = 0u; l < 4u; l += 1u) { var line : u32 = item % ((4u * 4u * WY) / 4u) * 4u + l; var count : u32 = select(0u, k1 - at_k, line < count_m && at_k < k1); var source : u32 = m0 + line; if (GATHER == 1u) { source = row_of[line + 1u]; } var at : u32 = a_base + source * p.k + at_k; next[i * 4u + l] = vec4<u32>(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_A == 1u) { next[i * 4u + l] = a4[(at) >> (2u + select(1u, 0u, TA == 0u))]; } else { next[i * 4u + l].x = k_float(a[(at) >> select(1u, 0u, TA == 0u)], TA, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(a[((at) + 1u) >> select(1u, 0u, TA == 0u)], TA, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(a[((at) + 2u) >> select(1u, 0u, TA == 0u)], TA, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(a[((at) + 3u) >> select(1u, 0u, TA == 0u)], TA, (at) + 1u); } } } } } else { var at_k : u32 = k + (item - ((4u * 4u * WY) * BK / 16u)) / ((8u * 4u * WX) / 4u) * 4u; var at_n : u32 = (item - ((4u * 4u * WY) * BK / 16u)) % ((8u * 4u * WX) / 4u) * 4u; for (var l : u32 = 0u; l < 4u; l += 1u) { var line_k : u32 = select(at_k + l, at_k, TRANS == 1u); var line_n : u32 = select(at_n, at_n + l, TRANS == 1u); var count : u32 = select(0u, select(count_n - line_n, k1 - line_k, TRANS == 1u), line_n < count_n && line_k < k1); var at : u32 = b_base + select(line_k * p.n + n0 + line_n, (n0 + line_n) * p.k + line_k, TRANS == 1u); next[i * 4u + l] = vec4<u32>(0u, 0u, 0u, 0u); if ((count) > 0u) { if (VEC_B == 1u) { next[i * 4u + l] = b4[(at) >> (2u + select(1u, 0u, TB == 0u))]; } else { next[i * 4u + l].x = k_float(b[(at) >> select(1u, 0u, TB == 0u)], TB, at); if ((count) > 1u) { next[i * 4u + l].y = k_float(b[((at) + 1u) >> select(1u, 0u, TB == 0u)], TB, (at) + 1u); } if ((count) > 2u) { next[i * 4u + l].z = k_float(b[((at) + 2u) >> select(1u, 0u, TB == 0u)], TB, at); } if ((count) > 3u) { next[i * 4u + l].w = k_float(b[((at) + 3u) >> select(1u, 0u, TB == 0u)], TB, (at) + 1u); } } } } } } } }
+    { var from_a : u32 = ((s - 1u) % STAGES) * (SIZE_A / STAGES) + row; var from_b : u32 = ((s - 1u) % STAGES) * (SIZE_B / STAGES) + column; for (var kk : u32 = 0u; kk < BK; kk += 1u) { for (var j : u32 = 0u; j < (4u / 4u); j += 1u) { var bv : vec4<f32> = tile_b[from_b + kk * ((8u * 4u * WX) / 4u) + j * 8u]; for (var i : u32 = 0u; i < (4u / 4u); i += 1u) { var av : vec4<f32> = tile_a[from_a + kk * ((4u * 4u * WY) / 4u) + i * 4u]; acc[(i * 4u) * 4u + j * 4u] += (av.x) * bv.x; acc[(i * 4u) * 4u + j * 4u + 1u] += (av.x) * bv.y; acc[(i * 4u) * 4u + j * 4u + 2u] += (av.x) * bv.z; acc[(i * 4u) * 4u + j * 4u + 3u] += (av.x) * bv.w; acc[(i * 4u + 1u) * 4u + j * 4u] += (av.y) * bv.x; acc[(i * 4u + 1u) * 4u + j * 4u + 1u] += (av.y) * bv.y; acc[(i * 4u + 1u) * 4u + j * 4u + 2u] += (av.y) * bv.z; acc[(i * 4u + 1u) * 4u + j * 4u + 3u] += (av.y) * bv.w; acc[(i * 4u + 2u) * 4u + j * 4u] += (av.z) * bv.x; acc[(i * 4u + 2u) * 4u + j * 4u + 1u] += (av.z) * bv.y; acc[(i * 4u + 2u) * 4u + j * 4u + 2u] += (av.z) * bv.z; acc[(i * 4u + 2u) * 4u + j * 4u + 3u] += (av.z) * bv.w; acc[(i * 4u + 3u) * 4u + j * 4u] += (av.w) * bv.x; acc[(i * 4u + 3u) * 4u + j * 4u + 1u] += (av.w) * bv.y; acc[(i * 4u + 3u) * 4u + j * 4u + 2u] += (av.w) * bv.z; acc[(i * 4u + 3u) * 4u + j * 4u + 3u] += (av.w) * bv.w; } } } }
     if (STAGES == 1u) { workgroupBarrier(); }
-    if (s < steps) {
-      for (var i : u32 = 0u; i < 2u; i += 1u) {
-        var item : u32 = k_lid.x + i * GROUP;
-        if (i * GROUP < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) {
-          var is_a : bool = item < ((4u * 4u * WY) * BK / 16u);
-          var block : u32 = select(item - ((4u * 4u * WY) * BK / 16u), item, is_a);
-          var width : u32 = select((8u * 4u * WX) / 4u, (4u * 4u * WY) / 4u, is_a);
-          var eighth : u32 = select(block % width, block / width, is_a || TRANS == 1u) * 4u;
-          var v0 : vec4<f32> = vec4<f32>(0.0f, 0.0f, 0.0f, 0.0f);
-          var v1 : vec4<f32> = v0;
-          var v2 : vec4<f32> = v0;
-          var v3 : vec4<f32> = v0;
-          if (is_a) {
-            v0 = k_four(next[i * 4u], TA, VEC_A, eighth);
-            v1 = k_four(next[i * 4u + 1u], TA, VEC_A, eighth);
-            v2 = k_four(next[i * 4u + 2u], TA, VEC_A, eighth);
-            v3 = k_four(next[i * 4u + 3u], TA, VEC_A, eighth);
-          } else {
-            v0 = k_four(next[i * 4u], TB, VEC_B, eighth);
-            v1 = k_four(next[i * 4u + 1u], TB, VEC_B, eighth);
-            v2 = k_four(next[i * 4u + 2u], TB, VEC_B, eighth);
-            v3 = k_four(next[i * 4u + 3u], TB, VEC_B, eighth);
-          }
-          if (is_a || TRANS == 1u) {
-            var t0 : vec4<f32> = vec4<f32>(v0.x, v1.x, v2.x, v3.x);
-            var t1 : vec4<f32> = vec4<f32>(v0.y, v1.y, v2.y, v3.y);
-            var t2 : vec4<f32> = vec4<f32>(v0.z, v1.z, v2.z, v3.z);
-            v3 = vec4<f32>(v0.w, v1.w, v2.w, v3.w);
-            v0 = t0;
-            v1 = t1;
-            v2 = t2;
-          }
-          var to : u32 = block / width * 4u * width + block % width;
-          if (is_a) {
-            to += s % STAGES * (SIZE_A / STAGES);
-            tile_a[to] = v0;
-            tile_a[to + width] = v1;
-            tile_a[to + 2u * width] = v2;
-            tile_a[to + 3u * width] = v3;
-          } else {
-            to += s % STAGES * (SIZE_B / STAGES);
-            tile_b[to] = v0;
-            tile_b[to + width] = v1;
-            tile_b[to + 2u * width] = v2;
-            tile_b[to + 3u * width] = v3;
-          }
-        }
-      }
-    }
+    { for (var i : u32 = 0u; i < 2u; i += 1u) { var item : u32 = k_lid.x + i * GROUP; if (i * GROUP < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u) && item < (((4u * 4u * WY) * BK / 16u) + (8u * 4u * WX) * BK / 16u)) { var is_a : bool = item < ((4u * 4u * WY) * BK / 16u); var block : u32 = select(item - ((4u * 4u * WY) * BK / 16u), item, is_a); var width : u32 = select((8u * 4u * WX) / 4u, (4u * 4u * WY) / 4u, is_a); var eighth : u32 = select(block % width, block / width, is_a || TRANS == 1u) * 4u; var v0 : vec4<f32> = vec4<f32>(0.0f, 0.0f, 0.0f, 0.0f); var v1 : vec4<f32> = v0; var v2 : vec4<f32> = v0; var v3 : vec4<f32> = v0; if (is_a) { v0 = k_four(next[i * 4u], TA, VEC_A, eighth); v1 = k_four(next[i * 4u + 1u], TA, VEC_A, eighth); v2 = k_four(next[i * 4u + 2u], TA, VEC_A, eighth); v3 = k_four(next[i * 4u + 3u], TA, VEC_A, eighth); } else { v0 = k_four(next[i * 4u], TB, VEC_B, eighth); v1 = k_four(next[i * 4u + 1u], TB, VEC_B, eighth); v2 = k_four(next[i * 4u + 2u], TB, VEC_B, eighth); v3 = k_four(next[i * 4u + 3u], TB, VEC_B, eighth); } if (is_a || TRANS == 1u) { var t0 : vec4<f32> = vec4<f32>(v0.x, v1.x, v2.x, v3.x); var t1 : vec4<f32> = vec4<f32>(v0.y, v1.y, v2.y, v3.y); var t2 : vec4<f32> = vec4<f32>(v0.z, v1.z, v2.z, v3.z); v3 = vec4<f32>(v0.w, v1.w, v2.w, v3.w); v0 = t0; v1 = t1; v2 = t2; } var to : u32 = block / width * 4u * width + block % width; if (is_a) { to += (s % STAGES) * (SIZE_A / STAGES); tile_a[to] = v0; tile_a[to + width] = v1; tile_a[to + 2u * width] = v2; tile_a[to + 3u * width] = v3; } else { to += (s % STAGES) * (SIZE_B / STAGES); tile_b[to] = v0; tile_b[to + width] = v1; tile_b[to + 2u * width] = v2; tile_b[to + 3u * width] = v3; } } } }
     workgroupBarrier();
   }
+  { var from_a : u32 = (last % STAGES) * (SIZE_A / STAGES) + row; var from_b : u32 = (last % STAGES) * (SIZE_B / STAGES) + column; for (var kk : u32 = 0u; kk < BK; kk += 1u) { for (var j : u32 = 0u; j < (4u / 4u); j += 1u) { var bv : vec4<f32> = tile_b[from_b + kk * ((8u * 4u * WX) / 4u) + j * 8u]; for (var i : u32 = 0u; i < (4u / 4u); i += 1u) { var av : vec4<f32> = tile_a[from_a + kk * ((4u * 4u * WY) / 4u) + i * 4u]; acc[(i * 4u) * 4u + j * 4u] += (av.x) * bv.x; acc[(i * 4u) * 4u + j * 4u + 1u] += (av.x) * bv.y; acc[(i * 4u) * 4u + j * 4u + 2u] += (av.x) * bv.z; acc[(i * 4u) * 4u + j * 4u + 3u] += (av.x) * bv.w; acc[(i * 4u + 1u) * 4u + j * 4u] += (av.y) * bv.x; acc[(i * 4u + 1u) * 4u + j * 4u + 1u] += (av.y) * bv.y; acc[(i * 4u + 1u) * 4u + j * 4u + 2u] += (av.y) * bv.z; acc[(i * 4u + 1u) * 4u + j * 4u + 3u] += (av.y) * bv.w; acc[(i * 4u + 2u) * 4u + j * 4u] += (av.z) * bv.x; acc[(i * 4u + 2u) * 4u + j * 4u + 1u] += (av.z) * bv.y; acc[(i * 4u + 2u) * 4u + j * 4u + 2u] += (av.z) * bv.z; acc[(i * 4u + 2u) * 4u + j * 4u + 3u] += (av.z) * bv.w; acc[(i * 4u + 3u) * 4u + j * 4u] += (av.w) * bv.x; acc[(i * 4u + 3u) * 4u + j * 4u + 1u] += (av.w) * bv.y; acc[(i * 4u + 3u) * 4u + j * 4u + 2u] += (av.w) * bv.z; acc[(i * 4u + 3u) * 4u + j * 4u + 3u] += (av.w) * bv.w; } } } }
   for (var i : u32 = 0u; i < 4u; i += 1u) {
     var line : array<f32, 4u>;
     for (var r : u32 = 0u; r < 4u; r += 1u) {

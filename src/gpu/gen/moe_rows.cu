@@ -27,13 +27,17 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+static __device__ __forceinline__ u32 k_half_bits_of(f32 v) {
   u32 u = __float_as_uint(v);
   u32 a = u & 0x7fffffffu;
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
   return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+}
+static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+  if (0u == 1u) { return 0u; }
+  return k_half_bits_of(v);
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);

@@ -4,13 +4,17 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
 }
-fn k_half_bits(v : f32) -> u32 {
+fn k_half_bits_of(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
   var a : u32 = u & 0x7fffffffu;
   var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
   var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
   return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  if (0u == 1u) { return 0u; }
+  return k_half_bits_of(v);
 }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);

@@ -27,13 +27,17 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }
-static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+static __device__ __forceinline__ u32 k_half_bits_of(f32 v) {
   u32 u = __float_as_uint(v);
   u32 a = u & 0x7fffffffu;
   u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
   u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
   u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
   return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+}
+static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+  if (0u == 1u) { return 0u; }
+  return k_half_bits_of(v);
 }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
@@ -475,6 +479,7 @@ static __device__ __forceinline__ f32x4 k_high4(u32x4 w, u32 T) {
   return make_float4(__uint_as_float(w.z << 16u), __uint_as_float(w.z & 0xffff0000u), __uint_as_float(w.w << 16u), __uint_as_float(w.w & 0xffff0000u));
 }
 static __device__ __forceinline__ u32 k_pair(f32 a, f32 b, u32 T) {
+  if (0u == 1u && T == 1u) { return 0u; }
   return k_narrow(__float_as_uint(a), T) | (k_narrow(__float_as_uint(b), T) << 16u);
 }
 static __device__ __forceinline__ u32x4 k_words4(f32x4 low, f32x4 high, u32 T) {

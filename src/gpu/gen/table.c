@@ -25,6 +25,7 @@ const gpu_kernel *const gpu_kernels[] = {
   &gpu_kernel_fft,
   &gpu_kernel_fft_out,
   &gpu_kernel_grid_sample,
+  &gpu_kernel_halves,
   &gpu_kernel_im2col,
   &gpu_kernel_linear_scan,
   &gpu_kernel_matmul4,

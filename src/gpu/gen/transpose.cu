@@ -71,23 +71,53 @@ extern "C" __global__ void __launch_bounds__(K_C0) transpose(const u32 *x, u32 *
   u32 step = ((LOG == 3u) ? (2u * hop * p.sa) : (hop * p.sa >> n));
   u32 there = 0u;
   if (b0 + e0 < p.size_b && a0 + r0 < p.size_a) { there = min(rows, (p.size_a - a0 - r0 + hop - 1u) / hop); }
-  for (u32 m = 0u; m < rows; m += 4u) {
-    u32 v[4];
-   
-#pragma unroll
-    for (u32 q = 0u; q < 4u; q += 1u) {
-      v[q] = 0u;
-      if (m + q < there) { v[q] = x[at + (m + q) * step]; }
+  if (LOG == 1u) {
+    at += r0 * p.sa >> 1u;
+    there = 0u;
+    if (b0 + e0 < p.size_b && a0 + 2u * r0 < p.size_a) {
+      there = min(rows / 2u, ((p.size_a - a0) / 2u - r0 + hop - 1u) / hop);
     }
-   
+    for (u32 m = 0u; m < rows / 2u; m += 4u) {
+      u32 v[8];
+     
 #pragma unroll
-    for (u32 q = 0u; q < 4u; q += 1u) {
-      u32 r = r0 + (m + q) * hop;
-      if (LOG >= 2u) {
-        tile[k_spot(LOG, SIDE_LOG, r, e0) + upper] = v[q];
-      } else {
-        for (u32 e = 0u; e < (1u << n); e += 1u) {
-          tile[k_spot(LOG, SIDE_LOG, r, e0 + e)] = (v[q] >> (e << (3u + LOG))) & mask;
+      for (u32 q = 0u; q < 4u; q += 1u) {
+        v[2u * q] = 0u;
+        v[2u * q + 1u] = 0u;
+        if (m + q < there) {
+          v[2u * q] = x[at + (m + q) * 2u * step];
+          v[2u * q + 1u] = x[at + (m + q) * 2u * step + (p.sa >> 1u)];
+        }
+      }
+     
+#pragma unroll
+      for (u32 q = 0u; q < 4u; q += 1u) {
+        if (m + q < rows / 2u) {
+          u32 j = r0 + (m + q) * hop;
+          tile[(((e0) << (SIDE_LOG + LOG - 2u)) + ((j) ^ (((e0) >> 1u) & ((1u << (SIDE_LOG + LOG - 2u)) - 1u))))] = (v[2u * q] & 0xffffu) | (v[2u * q + 1u] << 16u);
+          tile[(((e0 + 1u) << (SIDE_LOG + LOG - 2u)) + ((j) ^ (((e0 + 1u) >> 1u) & ((1u << (SIDE_LOG + LOG - 2u)) - 1u))))] = (v[2u * q] >> 16u) | (v[2u * q + 1u] & 0xffff0000u);
+        }
+      }
+    }
+  } else {
+    for (u32 m = 0u; m < rows; m += 4u) {
+      u32 v[4];
+     
+#pragma unroll
+      for (u32 q = 0u; q < 4u; q += 1u) {
+        v[q] = 0u;
+        if (m + q < there) { v[q] = x[at + (m + q) * step]; }
+      }
+     
+#pragma unroll
+      for (u32 q = 0u; q < 4u; q += 1u) {
+        u32 r = r0 + (m + q) * hop;
+        if (LOG >= 2u) {
+          tile[k_spot(LOG, SIDE_LOG, r, e0) + upper] = v[q];
+        } else {
+          for (u32 e = 0u; e < (1u << n); e += 1u) {
+            tile[k_spot(LOG, SIDE_LOG, r, e0 + e)] = (v[q] >> (e << (3u + LOG))) & mask;
+          }
         }
       }
     }
@@ -107,6 +137,8 @@ extern "C" __global__ void __launch_bounds__(K_C0) transpose(const u32 *x, u32 *
       u32 word = 0u;
       if (LOG >= 2u) {
         word = tile[k_spot(LOG, SIDE_LOG, e0, r) + upper];
+      } else if (LOG == 1u) {
+        word = tile[(((r) << (SIDE_LOG + LOG - 2u)) + ((c) ^ (((r) >> 1u) & ((1u << (SIDE_LOG + LOG - 2u)) - 1u))))];
       } else {
         for (u32 e = 0u; e < (1u << n); e += 1u) {
           word = word | (tile[k_spot(LOG, SIDE_LOG, e0 + e, r)] << (e << (3u + LOG)));

@@ -50,19 +50,45 @@ fn k_spot(log : u32, side_log : u32, r : u32, c : u32) -> u32 {
   var step : u32 = select(hop * p.sa >> n, 2u * hop * p.sa, LOG == 3u);
   var there : u32 = 0u;
   if (b0 + e0 < p.size_b && a0 + r0 < p.size_a) { there = min(rows, (p.size_a - a0 - r0 + hop - 1u) / hop); }
-  for (var m : u32 = 0u; m < rows; m += 4u) {
-    var v : array<u32, 4>;
-    for (var q : u32 = 0u; q < 4u; q += 1u) {
-      v[q] = 0u;
-      if (m + q < there) { v[q] = x[at + (m + q) * step]; }
+  if (LOG == 1u) {
+    at += r0 * p.sa >> 1u;
+    there = 0u;
+    if (b0 + e0 < p.size_b && a0 + 2u * r0 < p.size_a) {
+      there = min(rows / 2u, ((p.size_a - a0) / 2u - r0 + hop - 1u) / hop);
     }
-    for (var q : u32 = 0u; q < 4u; q += 1u) {
-      var r : u32 = r0 + (m + q) * hop;
-      if (LOG >= 2u) {
-        tile[k_spot(LOG, SIDE_LOG, r, e0) + upper] = v[q];
-      } else {
-        for (var e : u32 = 0u; e < (1u << n); e += 1u) {
-          tile[k_spot(LOG, SIDE_LOG, r, e0 + e)] = (v[q] >> (e << (3u + LOG))) & mask;
+    for (var m : u32 = 0u; m < rows / 2u; m += 4u) {
+      var v : array<u32, 8>;
+      for (var q : u32 = 0u; q < 4u; q += 1u) {
+        v[2u * q] = 0u;
+        v[2u * q + 1u] = 0u;
+        if (m + q < there) {
+          v[2u * q] = x[at + (m + q) * 2u * step];
+          v[2u * q + 1u] = x[at + (m + q) * 2u * step + (p.sa >> 1u)];
+        }
+      }
+      for (var q : u32 = 0u; q < 4u; q += 1u) {
+        if (m + q < rows / 2u) {
+          var j : u32 = r0 + (m + q) * hop;
+          tile[(((e0) << (SIDE_LOG + LOG - 2u)) + ((j) ^ (((e0) >> 1u) & ((1u << (SIDE_LOG + LOG - 2u)) - 1u))))] = (v[2u * q] & 0xffffu) | (v[2u * q + 1u] << 16u);
+          tile[(((e0 + 1u) << (SIDE_LOG + LOG - 2u)) + ((j) ^ (((e0 + 1u) >> 1u) & ((1u << (SIDE_LOG + LOG - 2u)) - 1u))))] = (v[2u * q] >> 16u) | (v[2u * q + 1u] & 0xffff0000u);
+        }
+      }
+    }
+  } else {
+    for (var m : u32 = 0u; m < rows; m += 4u) {
+      var v : array<u32, 4>;
+      for (var q : u32 = 0u; q < 4u; q += 1u) {
+        v[q] = 0u;
+        if (m + q < there) { v[q] = x[at + (m + q) * step]; }
+      }
+      for (var q : u32 = 0u; q < 4u; q += 1u) {
+        var r : u32 = r0 + (m + q) * hop;
+        if (LOG >= 2u) {
+          tile[k_spot(LOG, SIDE_LOG, r, e0) + upper] = v[q];
+        } else {
+          for (var e : u32 = 0u; e < (1u << n); e += 1u) {
+            tile[k_spot(LOG, SIDE_LOG, r, e0 + e)] = (v[q] >> (e << (3u + LOG))) & mask;
+          }
         }
       }
     }
@@ -80,6 +106,8 @@ fn k_spot(log : u32, side_log : u32, r : u32, c : u32) -> u32 {
       var word : u32 = 0u;
       if (LOG >= 2u) {
         word = tile[k_spot(LOG, SIDE_LOG, e0, r) + upper];
+      } else if (LOG == 1u) {
+        word = tile[(((r) << (SIDE_LOG + LOG - 2u)) + ((c) ^ (((r) >> 1u) & ((1u << (SIDE_LOG + LOG - 2u)) - 1u))))];
       } else {
         for (var e : u32 = 0u; e < (1u << n); e += 1u) {
           word = word | (tile[k_spot(LOG, SIDE_LOG, e0 + e, r)] << (e << (3u + LOG)));

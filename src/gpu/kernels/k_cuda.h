@@ -66,6 +66,8 @@ static __device__ __forceinline__ f32 k_half(u32 h) {
   return r;
 }
 #define F16LO(u) k_half((u) & 0xffffu)
+#define PACKS_HALVES 0u
+#define HALF_PAIR(a, b) 0u
 #define F16HI(u) k_half((u) >> 16u)
 #define MULHI(a, b) __umulhi(a, b)
 #define COUNT_ONES(u) ((u32)__popc(u))

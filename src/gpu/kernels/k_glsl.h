@@ -64,6 +64,8 @@
 #define ROUND_EVEN(x) roundEven(x)
 #define TRUNC(x) trunc(x)
 #define F16LO(u) unpackHalf2x16(u).x
+layout(constant_id = 97) const uint PACKS_HALVES = 0u; /* GPU_CONSTANT_HALVES */
+#define HALF_PAIR(a, b) packHalf2x16(vec2(a, b))
 #define F16HI(u) unpackHalf2x16(u).y
 #define MULHI(a, b) k_mulhi(a, b)
 uint k_mulhi(uint a, uint b) { uint hi; uint lo; umulExtended(a, b, hi, lo); return hi; }

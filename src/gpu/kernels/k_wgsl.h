@@ -56,6 +56,8 @@
 #define ROUND_EVEN(x) round(x)
 #define TRUNC(x) trunc(x)
 #define F16LO(u) unpack2x16float(u).x
+#define PACKS_HALVES 0u
+#define HALF_PAIR(a, b) 0u
 #define F16HI(u) unpack2x16float(u).y
 #define MULHI(a, b) k_mulhi(a, b)
 fn k_mulhi(a : u32, b : u32) -> u32 {

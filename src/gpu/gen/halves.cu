@@ -1,0 +1,99 @@
+typedef float f32;
+typedef unsigned int u32;
+typedef int i32;
+typedef uint2 u32x2;
+typedef uint4 u32x4;
+typedef float4 f32x4;
+static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return make_float4(__uint_as_float(u.x), __uint_as_float(u.y), __uint_as_float(u.z), __uint_as_float(u.w)); }
+static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return make_uint4(__float_as_uint(f.x), __float_as_uint(f.y), __float_as_uint(f.z), __float_as_uint(f.w)); }
+template <class T> static __device__ __forceinline__ T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
+static __device__ __forceinline__ f32 k_half(u32 h) {
+  f32 r;
+  unsigned short s = (unsigned short)h;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(s));
+  return r;
+}
+template <class T> static __device__ __forceinline__ T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> static __device__ __forceinline__ T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
+template <class T> static __device__ __forceinline__ T SG_ADD(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x += SG_XOR(x, m);
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MAX(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = max(x, SG_XOR(x, m));
+  return x;
+}
+template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
+  for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
+  return x;
+}
+static __device__ __forceinline__ u32 k_half_bits_of(f32 v) {
+  u32 u = __float_as_uint(v);
+  u32 a = u & 0x7fffffffu;
+  u32 normal = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  u32 small = __float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u;
+  u32 large = ((a > 0x7f800000u) ? (0x7e00u) : (0x7c00u));
+  return ((u >> 16u) & 0x8000u) | ((a < 0x38800000u) ? (small) : (((a >= 0x47800000u) ? (large) : (normal))));
+}
+static __device__ __forceinline__ u32 k_half_bits(f32 v) {
+  if (0u == 1u) { return 0u; }
+  return k_half_bits_of(v);
+}
+static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
+  u32 u = __float_as_uint(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+static __device__ __forceinline__ f32 k_half_value(u32 h) { return k_half((h & 0xffffu) & 0xffffu); }
+static __device__ __forceinline__ u32 k_element(u32 word, u32 T, u32 i) {
+  if (T == 1u) { return __float_as_uint(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+static __device__ __forceinline__ u32 k_narrow(u32 v, u32 T) {
+  if (T == 1u) { return k_half_bits(__uint_as_float(v)); }
+  if (T == 2u) { return k_bf16_bits(__uint_as_float(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+static __device__ __forceinline__ u32 k_put(u32 word, u32 T, u32 i, u32 bits) {
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+static __device__ __forceinline__ u32 k_replace(u32 word, u32 T, u32 i, u32 bits) {
+  u32 s = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
+  if (T == 9u) {
+    if (hi != (((lo >> 31u) == 1u) ? (0xffffffffu) : (0u))) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+struct Params { u32 groups;
+  u32 n;
+  u32 nan;
+};
+extern "C" __global__ void __launch_bounds__(K_C0) halves(u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
+  u32 h = (blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x;
+  if (h < p.n) {
+    u32 here = __float_as_uint(k_half((h) & 0xffffu));
+    if (h == 0x7c00u) { here = 0x47800000u; }
+    u32 next = ((h < 0x7bffu) ? (__float_as_uint(k_half((h + 1u) & 0xffffu))) : (0x47800000u));
+    u32 middle = __float_as_uint((__uint_as_float(here) + __uint_as_float(next)) * 0.5f);
+    bool bad = (0u != (k_half_bits_of(__uint_as_float(here)) | (k_half_bits_of(__uint_as_float((here) | 0x80000000u)) << 16u))) || (0u != (k_half_bits_of(__uint_as_float(middle)) | (k_half_bits_of(__uint_as_float((middle) | 0x80000000u)) << 16u))) || (0u != (k_half_bits_of(__uint_as_float(middle - 1u)) | (k_half_bits_of(__uint_as_float((middle - 1u) | 0x80000000u)) << 16u))) || (0u != (k_half_bits_of(__uint_as_float(middle + 1u)) | (k_half_bits_of(__uint_as_float((middle + 1u) | 0x80000000u)) << 16u)));
+    if (h == 0u) {
+      u32 nan = 0u;
+      bad = bad || (nan & 0x7fffu) <= 0x7c00u || (nan >> 16u) != 0x7c00u;
+    }
+    if (bad) { y[0u] = 1u; }
+  }
+}

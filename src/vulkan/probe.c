@@ -1,0 +1,87 @@
+/* What only trying tells: whether the device's packing of two f32 as f16s rounds to the nearest, halves to even, small numbers
+ * too. The specification leaves that open; kernels/halves.k compares it with arithmetic that does not. */
+#include "vulkan/probe.h"
+
+#include "vulkan/vk.h"
+
+typedef struct probe {
+  vk_pipeline_wish wish;
+  vk_range word; /* that the kernel sets where it sees a difference */
+  VkDescriptorPool sets;
+  VkDescriptorSet set;
+  VkCommandPool commands;
+  VkCommandBuffer cmd;
+} probe;
+
+enum { N_HALVES = 0x7c01, GROUP = 128 };
+
+static rlx_status bind(vk_device *d, probe *p) {
+  const VkDescriptorPoolSize size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = 1};
+  const VkDescriptorPoolCreateInfo pool = {
+    .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+  VkResult r = d->CreateDescriptorPool(d->handle, &pool, NULL, &p->sets);
+  if (r) return vk_fail(d, r, "a descriptor pool");
+  const VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                           .descriptorPool = p->sets,
+                                           .descriptorSetCount = 1,
+                                           .pSetLayouts = &d->pipelines.set_layouts[1]};
+  r = d->AllocateDescriptorSets(d->handle, &set, &p->set);
+  if (r) return vk_fail(d, r, "a descriptor set");
+  const VkDescriptorBufferInfo buffer = {.buffer = p->word.chunk->buffer, .offset = p->word.offset, .range = 16};
+  const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                      .dstSet = p->set,
+                                      .descriptorCount = 1,
+                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                      .pBufferInfo = &buffer};
+  d->UpdateDescriptorSets(d->handle, 1, &write, 0, NULL);
+  return RLX_OK;
+}
+
+static rlx_status record(vk_device *d, probe *p) {
+  const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                        .queueFamilyIndex = d->physical->queue_family};
+  VkResult r = d->CreateCommandPool(d->handle, &pool, NULL, &p->commands);
+  if (r) return vk_fail(d, r, "a command pool");
+  const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = p->commands,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
+  const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  r = d->AllocateCommandBuffers(d->handle, &info, &p->cmd);
+  if (!r) r = d->BeginCommandBuffer(p->cmd, &begin);
+  if (r) return vk_fail(d, r, "a command buffer");
+  const gpu_params_halves params = {.groups = gpu_ceil_div(N_HALVES, GROUP), .n = N_HALVES, .nan = 0x7fc00000};
+  VkPipelineLayout layout = d->pipelines.layouts[1];
+  d->CmdBindPipeline(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, p->wish.made->handle);
+  d->CmdBindDescriptorSets(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &p->set, 0, NULL);
+  d->CmdPushConstants(p->cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof params, &params);
+  d->CmdDispatch(p->cmd, params.groups, 1, 1);
+  vk_barrier(d, p->cmd, true);
+  r = d->EndCommandBuffer(p->cmd);
+  return r ? vk_fail(d, r, "a command buffer") : RLX_OK;
+}
+
+static rlx_status run(vk_device *d, probe *p, bool *rounds) {
+  size_t failed;
+  uint64_t serial;
+  RLX_TRY(vk_range_alloc(d, &d->host_heap, 16, "a first question", &p->word));
+  RLX_TRY(vk_pipelines_get(d, &p->wish, 1, &failed));
+  RLX_TRY(bind(d, p));
+  RLX_TRY(record(d, p));
+  uint32_t *word = vk_range_map(&p->word);
+  word[0] = 0;
+  RLX_TRY(vk_submit(d, p->cmd, &serial));
+  RLX_TRY(vk_wait(d, serial));
+  *rounds = word[0] == 0;
+  return RLX_OK;
+}
+
+rlx_status vk_probe_halves(vk_device *d, bool *rounds) {
+  probe p = {.wish = {.kernel = &gpu_kernel_halves, .group_size = GROUP}};
+  rlx_status s = run(d, &p, rounds);
+  if (p.commands) d->DestroyCommandPool(d->handle, p.commands, NULL);
+  if (p.sets) d->DestroyDescriptorPool(d->handle, p.sets, NULL);
+  vk_pipeline_release(d, p.wish.made);
+  vk_range_free(d, &d->host_heap, &p.word);
+  return s ? rlx_fail_frame(s, "vulkan: how the device rounds") : RLX_OK;
+}
