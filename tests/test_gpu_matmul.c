@@ -213,7 +213,7 @@ TEST(choice) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 4096, 4096, false), "matmul8");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul_coop4");
   CHECK_EQ_STR(kernels_of(&large, RLX_BF16, RLX_BF16, 4096, 4096, 4096, false), "matmul_coop4_bf16");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "matmul8");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "quant_halves matmul_coop4 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4098, true), "matmul8"); /* rows beside vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 1, 4096, 4096, true), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 11008, 4096, true), "matvec8");
@@ -223,6 +223,7 @@ TEST(choice) {
   gpu_caps plain = large;
   plain.has_coopmat = plain.has_coopmat_bf16 = false;
   CHECK_EQ_STR(kernels_of(&plain, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul8");
+  CHECK_EQ_STR(kernels_of(&plain, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "matmul8");
   gpu_caps least = {
     .max_group = 128, .max_shared = 16 * 1024, .max_groups_x = 65535, .max_window_bytes = 128 << 20, .units = 1};
   CHECK_EQ_STR(kernels_of(&least, RLX_F32, RLX_F32, 1024, 1024, 1024, false), "matmul8");

@@ -181,6 +181,7 @@ TEST(space_and_depth) {
 
 TEST(large_moves) {
   CHECK(gpu_check_bits(RLX_OP_transpose, "x: f32[390,500]", "transpose(%x)"));
+  CHECK(gpu_check_bits(RLX_OP_transpose, "x: f16[390,500]", "transpose(%x)"));
   CHECK(gpu_check_bits(RLX_OP_transpose, "x: f16[3,40,4,80]", "transpose(%x) {perm=[0,2,1,3]}"));
   CHECK(gpu_check_bits(RLX_OP_transpose, "x: f16[2,100,3,80]", "transpose(%x) {perm=[0,2,3,1]}"));
   CHECK(gpu_check_bits(RLX_OP_transpose, "x: u8[3,20000]", "transpose(%x)"));

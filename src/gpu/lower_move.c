@@ -154,8 +154,9 @@ static int tiled_axis(const gpu_box *b) {
 }
 
 static void emit_transpose(gpu_lowering *l, const gpu_box *b, int rows, gpu_window from, gpu_window to) {
-  uint32_t side_log = b->size == 8 ? 5 : 6, side = 1u << side_log, step = 1;
   const gpu_axis *a = &b->axis[b->n - 1], *r = &b->axis[rows];
+  bool long_rows = b->size == 2 && a->dim >= 128 && r->dim >= 128 && l->caps->max_shared >= 32 << 10;
+  uint32_t side_log = b->size == 8 ? 5 : long_rows ? 7 : 6, side = 1u << side_log, step = 1;
   gpu_params_transpose p = {.size_a = a->dim, .size_b = r->dim, .sa = (uint32_t)a->stride, .d0 = 1, .d1 = 1};
   uint32_t *const outer[3][3] = {{&p.d0, &p.from0, &p.to0}, {&p.d1, &p.from1, &p.to1}, {NULL, &p.from2, &p.to2}};
   p.tiles_a = gpu_ceil_div(a->dim, side);
@@ -171,7 +172,7 @@ static void emit_transpose(gpu_lowering *l, const gpu_box *b, int rows, gpu_wind
     }
     step *= b->axis[i].dim;
   }
-  uint32_t c[] = {log_of(b->size), side_log};
+  uint32_t c[] = {log_of(b->size), side_log, long_rows ? 8192 : 4096};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(transpose, p, c), .groups = groups,
                             .group_size = l->caps->max_group < 256 ? 128 : 256, .windows = {from, to}});
 }

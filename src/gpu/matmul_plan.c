@@ -30,16 +30,21 @@ bool gpu_product_vectors(rlx_dtype t, uint32_t width) { return width % (4 * gpu_
 
 /* ---- the second pass ---- */
 
-void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits) {
+void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits, gpu_window scales) {
   uint32_t count = gpu_product_batches(p) * p->m * p->n;
   bool vectors = count % 4 == 0;
   gpu_params_matmul_sum params = {.n = p->n, .count = count, .splits = splits};
-  uint32_t c[] = {vectors, (uint32_t)p->y_type, p->extra, (uint32_t)p->act, (uint32_t)p->extra_type};
+  uint32_t c[] = {
+    vectors, (uint32_t)p->y_type, p->extra, (uint32_t)p->act, (uint32_t)p->extra_type, scales.from != GPU_NONE};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(matmul_sum, params, c), .groups = gpu_ceil_div(gpu_ceil_div(count, 4), 128),
                             .group_size = 128,
                             .windows = {gpu_window_if(!vectors, parts), gpu_window_if(vectors, parts), p->extra_window,
                                         gpu_window_if(!vectors || p->y_type != RLX_F32, p->y),
-                                        gpu_window_if(vectors && p->y_type == RLX_F32, p->y)}});
+                                        gpu_window_if(vectors && p->y_type == RLX_F32, p->y), scales}});
+}
+
+void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits) {
+  gpu_product_sum_scaled(l, p, parts, splits, (gpu_window){GPU_NONE, 0, 0, 0});
 }
 
 product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_t splits) {
@@ -77,7 +82,10 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   gpu_product p = given->n == 1 && given->m > PRODUCT_FEW_ROWS ? turned(given) : *given;
   product_choice choice;
   if (gpu_product_has_few_rows(&p, p.m)) gpu_product_few_rows(l, &p, NULL, NULL);
-  else if (gpu_product_choose(l->caps, &p, p.m, gpu_product_batches(&p), &choice))
+  else if (gpu_product_takes_halves(l, &p)) {
+    product_halves a = gpu_product_halve(l, &p);
+    gpu_product_of_halves(l, &p, &a);
+  } else if (gpu_product_choose(l->caps, &p, p.m, gpu_product_batches(&p), &choice))
     gpu_product_in_tiles(l, &p, &choice, NULL);
   else gpu_refuse(l, NO_TILE);
 }
@@ -93,9 +101,15 @@ void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up
   gpu_product first = *gate, second = *gate;
   uint64_t bytes = (uint64_t)gpu_product_batches(gate) * gate->m * gate->n * 4;
   first.y = gpu_work(l, bytes), first.y_type = RLX_F32, first.act = RLX_ACT_NONE;
-  gpu_product_emit(l, &first);
   second.b = up, second.b_type = up_type;
   second.extra = GPU_EXTRA_GATE, second.extra_window = first.y, second.extra_type = RLX_F32;
+  if (!few && gpu_product_takes_halves(l, &first) && gpu_product_takes_halves(l, &second)) {
+    product_halves a = gpu_product_halve(l, gate); /* once for both */
+    gpu_product_of_halves(l, &first, &a);
+    gpu_product_of_halves(l, &second, &a);
+    return;
+  }
+  gpu_product_emit(l, &first);
   gpu_product_emit(l, &second);
 }
 

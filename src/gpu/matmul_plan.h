@@ -36,6 +36,8 @@ typedef struct product_target {
 } product_target;
 product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_t splits);
 void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits); /* the second pass */
+/* The same where the rows of the parts have scales; a window of GPU_NONE: they have none. */
+void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits, gpu_window scales);
 
 /* A product with one expert per row of a. */
 typedef struct product_rows {
@@ -87,6 +89,17 @@ typedef struct product_choice {
 bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out);
 void gpu_product_in_tiles(gpu_lowering *l, const gpu_product *p, const product_choice *choice,
                           const product_rows *rows);
+/* The f32 parts [split, batch, m, n] alone, in work memory. */
+gpu_window gpu_product_parts(gpu_lowering *l, const gpu_product *p, const product_choice *choice);
+
+/* ---- f32 times f16 on matrix units (matmul_halves.c) ---- */
+
+typedef struct product_halves { /* rows of a as two f16 each, and their scales */
+  gpu_window a, scales;
+} product_halves;
+bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p);
+product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p);
+void gpu_product_of_halves(gpu_lowering *l, const gpu_product *p, const product_halves *a);
 
 /* For benchmarks and tests: the choice is this tile (and so many parts of k) wherever the device can run it on the operands'
  * types; a few rows become tiles too. Not for use while another thread compiles. */

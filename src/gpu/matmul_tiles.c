@@ -290,3 +290,11 @@ void gpu_product_in_tiles(gpu_lowering *l, const gpu_product *p, const product_c
   else emit_plain(l, p, choice, &to, rows);
   if (to.is_part) gpu_product_sum(l, p, to.y, choice->splits);
 }
+
+gpu_window gpu_product_parts(gpu_lowering *l, const gpu_product *p, const product_choice *choice) {
+  uint64_t parts = (uint64_t)choice->splits * gpu_product_batches(p);
+  product_target to = {.y = gpu_work(l, parts * p->m * p->n * 4), .type = RLX_F32, .is_part = true};
+  if (is_coop(&choice->tile)) emit_coop(l, p, choice, &to, NULL);
+  else emit_plain(l, p, choice, &to, NULL);
+  return to.y;
+}

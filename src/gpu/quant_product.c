@@ -232,7 +232,8 @@ static gpu_window halve_rows(gpu_lowering *l, const gpu_product *p, gpu_window *
   gpu_window to = gpu_work(l, (uint64_t)p->m * p->k * 2);
   *scales = gpu_work(l, (uint64_t)p->m * 4);
   gpu_params_quant_halves params = {.k = p->k};
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL0(quant_halves, params), .groups = p->m, .group_size = GROUP,
+  uint32_t c[] = {false};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_halves, params, c), .groups = p->m, .group_size = GROUP,
                             .windows = {p->a, to, *scales}});
   return to;
 }

@@ -12,11 +12,13 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   EXTRA = constants[2];
   ACT = constants[3];
   TE = constants[4];
+  SCALED = constants[5];
   part = windows[0];
   part4 = windows[1];
   extra = windows[2];
   y = windows[3];
   y4 = windows[4];
+  scales = windows[5];
 }
 static void k_group(void) {
 }

@@ -7,6 +7,7 @@
 static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_window *windows) {
   (void)constants;
   memcpy(&p, params, sizeof p);
+  REST = constants[0];
   x = windows[0];
   y = windows[1];
   scales = windows[2];

@@ -258,7 +258,7 @@ extern const struct gpu_kernel gpu_kernel_q_matmul;
 typedef struct gpu_params_quant_coop { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_quant_coop;
 extern const struct gpu_kernel gpu_kernel_quant_coop;
 
-typedef struct gpu_params_quant_halves { uint32_t groups; uint32_t k; } gpu_params_quant_halves;
+typedef struct gpu_params_quant_halves { uint32_t groups; uint32_t k; uint32_t rest; } gpu_params_quant_halves;
 extern const struct gpu_kernel gpu_kernel_quant_halves;
 
 typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; } gpu_params_quant_matvec;

@@ -83,6 +83,7 @@ static constexpr u32 TY = K_C2;
 static constexpr u32 EXTRA = K_C3;
 static constexpr u32 ACT = K_C4;
 static constexpr u32 TE = K_C5;
+static constexpr u32 SCALED = K_C6;
 static __device__ __forceinline__ bool k_isnan(f32 x) { return (__float_as_uint(x) & 0x7fffffffu) > 0x7f800000u; }
 static __device__ __forceinline__ bool k_isinf(f32 x) { return (__float_as_uint(x) & 0x7fffffffu) == 0x7f800000u; }
 static __device__ __forceinline__ bool k_iszero(f32 x) { return (__float_as_uint(x) << 1u) == 0u; }
@@ -492,7 +493,7 @@ struct Params { u32 groups;
   u32 count;
   u32 splits;
 };
-extern "C" __global__ void __launch_bounds__(K_C0) matmul_sum(const u32 *part, const u32x4 *part4, const u32 *extra, u32 *y, u32x4 *y4, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
+extern "C" __global__ void __launch_bounds__(K_C0) matmul_sum(const u32 *part, const u32x4 *part4, const u32 *extra, u32 *y, u32x4 *y4, const u32 *scales, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 at = ((blockIdx.y * gridDim.x + blockIdx.x) * ((u32)K_C0) + threadIdx.x) * 4u;
   if (at < p.count) {
     u32 left = p.count - at;
@@ -507,6 +508,12 @@ extern "C" __global__ void __launch_bounds__(K_C0) matmul_sum(const u32 *part, c
       f1 += __uint_as_float(v.y);
       f2 += __uint_as_float(v.z);
       f3 += __uint_as_float(v.w);
+    }
+    if (SCALED == 1u) {
+      f0 = f0 * __uint_as_float(scales[at / p.n]);
+      f1 = f1 * __uint_as_float(scales[min(at + 1u, p.count - 1u) / p.n]);
+      f2 = f2 * __uint_as_float(scales[min(at + 2u, p.count - 1u) / p.n]);
+      f3 = f3 * __uint_as_float(scales[min(at + 3u, p.count - 1u) / p.n]);
     }
     if (ACT != 0u || EXTRA != 0u) { for (u32 e = 0u; e < min(4u, left); e += 1u) { f32 f = ((e < 2u) ? (((e == 0u) ? (f0) : (f1))) : (((e == 2u) ? (f2) : (f3)))); { f32 k_bare = f; if (EXTRA == 1u) { f += __uint_as_float(k_float(extra[(((at) + e) % p.n) >> ((TE == 0u) ? (0u) : (1u))], TE, (((at) + e) % p.n))); } if (EXTRA == 2u) { f += __uint_as_float(k_float(extra[0u], TE, 0u)); } if (EXTRA == 3u) { f = __uint_as_float(extra[(at) + e]); } f = k_act(ACT, f); if (EXTRA == 3u) { f = f * k_bare; } } if (e == 0u) { f0 = f; } if (e == 1u) { f1 = f; } if (e == 2u) { f2 = f; } if (e == 3u) { f3 = f; } } }
     if (TY == 0u) { if (VEC_Y == 1u) { y4[(at) >> 2u] = AS_U4(make_float4(f0, f1, f2, f3)); } else { y[at] = __float_as_uint(f0); if ((left) > 1u) { y[(at) + 1u] = __float_as_uint(f1); } if ((left) > 2u) { y[(at) + 2u] = __float_as_uint(f2); } if ((left) > 3u) { y[(at) + 3u] = __float_as_uint(f3); } } } else { y[(at) >> 1u] = k_pair(f0, f1, TY); if ((left) > 2u) { y[((at) >> 1u) + 1u] = k_pair(f2, f3, TY); } }

@@ -60,6 +60,7 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
 @id(3) override EXTRA : u32 = 0u;
 @id(4) override ACT : u32 = 0u;
 @id(5) override TE : u32 = 0u;
+@id(6) override SCALED : u32 = 0u;
 fn k_isnan(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 fn k_isinf(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
 fn k_iszero(x : f32) -> bool { return (bitcast<u32>(x) << 1u) == 0u; }
@@ -474,6 +475,7 @@ struct Params { groups : u32,
 @group(0) @binding(2) var<storage, read_write> extra : array<u32>;
 @group(0) @binding(3) var<storage, read_write> y : array<u32>;
 @group(0) @binding(4) var<storage, read_write> y4 : array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read_write> scales : array<u32>;
 @compute @workgroup_size(GROUP) fn matmul_sum(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var at : u32 = ((k_wid.y * k_wn.x + k_wid.x) * GROUP + k_lid.x) * 4u;
   if (at < p.count) {
@@ -489,6 +491,12 @@ struct Params { groups : u32,
       f1 += bitcast<f32>(v.y);
       f2 += bitcast<f32>(v.z);
       f3 += bitcast<f32>(v.w);
+    }
+    if (SCALED == 1u) {
+      f0 = f0 * bitcast<f32>(scales[at / p.n]);
+      f1 = f1 * bitcast<f32>(scales[min(at + 1u, p.count - 1u) / p.n]);
+      f2 = f2 * bitcast<f32>(scales[min(at + 2u, p.count - 1u) / p.n]);
+      f3 = f3 * bitcast<f32>(scales[min(at + 3u, p.count - 1u) / p.n]);
     }
     if (ACT != 0u || EXTRA != 0u) { for (var e : u32 = 0u; e < min(4u, left); e += 1u) { var f : f32 = select(select(f3, f2, e == 2u), select(f1, f0, e == 0u), e < 2u); { var k_bare : f32 = f; if (EXTRA == 1u) { f += bitcast<f32>(k_float(extra[(((at) + e) % p.n) >> select(1u, 0u, TE == 0u)], TE, (((at) + e) % p.n))); } if (EXTRA == 2u) { f += bitcast<f32>(k_float(extra[0u], TE, 0u)); } if (EXTRA == 3u) { f = bitcast<f32>(extra[(at) + e]); } f = k_act(ACT, f); if (EXTRA == 3u) { f = f * k_bare; } } if (e == 0u) { f0 = f; } if (e == 1u) { f1 = f; } if (e == 2u) { f2 = f; } if (e == 3u) { f3 = f; } } }
     if (TY == 0u) { if (VEC_Y == 1u) { y4[(at) >> 2u] = bitcast<vec4<u32>>(vec4<f32>(f0, f1, f2, f3)); } else { y[at] = bitcast<u32>(f0); if ((left) > 1u) { y[(at) + 1u] = bitcast<u32>(f1); } if ((left) > 2u) { y[(at) + 2u] = bitcast<u32>(f2); } if ((left) > 3u) { y[(at) + 3u] = bitcast<u32>(f3); } } } else { y[(at) >> 1u] = k_pair(f0, f1, TY); if ((left) > 2u) { y[((at) >> 1u) + 1u] = k_pair(f2, f3, TY); } }

@@ -78,8 +78,10 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   }
   return i32(lo);
 }
+static constexpr u32 REST = K_C1;
 struct Params { u32 groups;
   u32 k;
+  u32 rest;
 };
 static __shared__ f32 red[((u32)K_C0)];
 static __device__ __forceinline__ f32 k_finite(f32 v) {
@@ -87,7 +89,12 @@ static __device__ __forceinline__ f32 k_finite(f32 v) {
   return __uint_as_float(((a < 0x7f800000u) ? (a) : (0u)));
 }
 static __device__ __forceinline__ f32 k_largest(f32x4 v) { return max(max(k_finite(v.x), k_finite(v.y)), max(k_finite(v.z), k_finite(v.w))); }
-static __device__ __forceinline__ u32 k_halves(f32 lo, f32 hi, f32 by) { return k_half_bits(lo * by) | (k_half_bits(hi * by) << 16u); }
+static __device__ __forceinline__ u32 k_halves(f32 lo, f32 hi) {
+  if (0u == 1u) { return 0u; }
+  return k_half_bits(lo) | (k_half_bits(hi) << 16u);
+}
+static __device__ __forceinline__ f32 k_left(f32 v, u32 h) { return (((h & 0x7c00u) == 0x7c00u) ? (0.0f) : (v - k_half_value(h))); }
+static __device__ __forceinline__ u32 k_lefts(f32 lo, f32 hi, u32 pair) { return k_halves(k_left(lo, pair), k_left(hi, pair >> 16u)); }
 extern "C" __global__ void __launch_bounds__(K_C0) quant_halves(const u32x4 *x, u32x4 *y, u32 *scales, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 row = (blockIdx.y * gridDim.x + blockIdx.x) * (p.k >> 2u);
   f32 most = 0.0f;
@@ -98,7 +105,13 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_halves(const u32x4 *x, 
   for (u32 i = threadIdx.x; i < (p.k >> 3u); i += ((u32)K_C0)) {
     f32x4 a = AS_F4(x[row + 2u * i]);
     f32x4 b = AS_F4(x[row + 2u * i + 1u]);
-    y[(row >> 1u) + i] = make_uint4(k_halves(a.x, a.y, by), k_halves(a.z, a.w, by), k_halves(b.x, b.y, by), k_halves(b.z, b.w, by));
+    a = make_float4(a.x * by, a.y * by, a.z * by, a.w * by);
+    b = make_float4(b.x * by, b.y * by, b.z * by, b.w * by);
+    u32x4 h = make_uint4(k_halves(a.x, a.y), k_halves(a.z, a.w), k_halves(b.x, b.y), k_halves(b.z, b.w));
+    y[(row >> 1u) + i] = h;
+    if (REST == 1u) {
+      y[p.rest + (row >> 1u) + i] = make_uint4(k_lefts(a.x, a.y, h.x), k_lefts(a.z, a.w, h.y), k_lefts(b.x, b.y, h.z), k_lefts(b.z, b.w, h.w));
+    }
   }
   if (threadIdx.x == 0u) { scales[(blockIdx.y * gridDim.x + blockIdx.x)] = u32(254 - e) << 23u; }
 }

@@ -55,8 +55,10 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   }
   return i32(lo);
 }
+@id(1) override REST : u32 = 0u;
 struct Params { groups : u32,
   k : u32,
+  rest : u32,
 }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
 @group(0) @binding(0) var<storage, read_write> x : array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> y : array<vec4<u32>>;
@@ -67,7 +69,12 @@ fn k_finite(v : f32) -> f32 {
   return bitcast<f32>(select(0u, a, a < 0x7f800000u));
 }
 fn k_largest(v : vec4<f32>) -> f32 { return max(max(k_finite(v.x), k_finite(v.y)), max(k_finite(v.z), k_finite(v.w))); }
-fn k_halves(lo : f32, hi : f32, by : f32) -> u32 { return k_half_bits(lo * by) | (k_half_bits(hi * by) << 16u); }
+fn k_halves(lo : f32, hi : f32) -> u32 {
+  if (0u == 1u) { return 0u; }
+  return k_half_bits(lo) | (k_half_bits(hi) << 16u);
+}
+fn k_left(v : f32, h : u32) -> f32 { return select(v - k_half_value(h), 0.0f, (h & 0x7c00u) == 0x7c00u); }
+fn k_lefts(lo : f32, hi : f32, pair : u32) -> u32 { return k_halves(k_left(lo, pair), k_left(hi, pair >> 16u)); }
 @compute @workgroup_size(GROUP) fn quant_halves(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var row : u32 = (k_wid.y * k_wn.x + k_wid.x) * (p.k >> 2u);
   var most : f32 = 0.0f;
@@ -78,7 +85,13 @@ fn k_halves(lo : f32, hi : f32, by : f32) -> u32 { return k_half_bits(lo * by) |
   for (var i : u32 = k_lid.x; i < (p.k >> 3u); i += GROUP) {
     var a : vec4<f32> = bitcast<vec4<f32>>(x[row + 2u * i]);
     var b : vec4<f32> = bitcast<vec4<f32>>(x[row + 2u * i + 1u]);
-    y[(row >> 1u) + i] = vec4<u32>(k_halves(a.x, a.y, by), k_halves(a.z, a.w, by), k_halves(b.x, b.y, by), k_halves(b.z, b.w, by));
+    a = vec4<f32>(a.x * by, a.y * by, a.z * by, a.w * by);
+    b = vec4<f32>(b.x * by, b.y * by, b.z * by, b.w * by);
+    var h : vec4<u32> = vec4<u32>(k_halves(a.x, a.y), k_halves(a.z, a.w), k_halves(b.x, b.y), k_halves(b.z, b.w));
+    y[(row >> 1u) + i] = h;
+    if (REST == 1u) {
+      y[p.rest + (row >> 1u) + i] = vec4<u32>(k_lefts(a.x, a.y, h.x), k_lefts(a.z, a.w, h.y), k_lefts(b.x, b.y, h.z), k_lefts(b.z, b.w, h.w));
+    }
   }
   if (k_lid.x == 0u) { scales[(k_wid.y * k_wn.x + k_wid.x)] = u32(254 - e) << 23u; }
 }
