@@ -834,6 +834,13 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_executable_bind(rlx_executable *e, const c
 /* After each run, once bound outputs are read, the output's bytes go into the input or state of the same type and shape,
  * inside the device; all feeds at once. An output NULL ends what goes there. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_feed(rlx_executable *e, const char *output, const char *to);
+/* Runs so often in a row, with the feeds in between, as that many calls of rlx_executable_run would; outputs of every run go
+ * one after the other into the memory that the tensors name, which must have room for all of them. dtype and shape of one are
+ * filled in, and the bytes of all. A device with a queue of its own is given the runs one behind the other and waited for once,
+ * at the end; memory that is bound to an output then gets the last one's. With a watch, a profile or an observer each run is
+ * waited for, and cancelling is asked for between them. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_repeat(rlx_executable *e, uint32_t times, rlx_named_tensor *outputs,
+                                                        size_t n_outputs);
 /* Of writes and runs; NULL: none. Waits for a run in another thread. */
 RLX_API void rlx_executable_set_watch(rlx_executable *e, const rlx_watch *watch);
 /* The number of the next run, which random ops draw by; it counts up by itself. */

@@ -82,6 +82,9 @@ typedef struct rlx_run_args {
   rlx_cancel_fn cancel; /* asked between steps; may be NULL */
   void *cancel_user;
   uint64_t *begin_ns, *end_ns; /* per step of this run, where not NULL */
+  /* Return once the work is handed over: until the next sync the caller runs more programs so, and asks for no other
+   * bytes than by block_copy_behind. Not with cancel or times. */
+  bool ahead;
 } rlx_run_args;
 
 typedef struct rlx_program rlx_program;
@@ -115,6 +118,10 @@ struct rlx_backend {
   rlx_status (*block_copy)(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
                            uint64_t src_offset, uint64_t bytes); /* ranges of one block do not overlap */
   rlx_status (*block_zero)(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes);
+  /* As block_copy, behind the programs that run ahead (rlx_run_args) and before those that come after it; there once
+   * sync returns. NULL: this device's programs do not run ahead. */
+  rlx_status (*block_copy_behind)(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
+                                  uint64_t src_offset, uint64_t bytes);
 
   rlx_status (*program_create)(rlx_device *d, const rlx_program_desc *desc, rlx_program **out);
   rlx_status (*program_run)(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);

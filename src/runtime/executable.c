@@ -183,6 +183,7 @@ static void executable_free(rlx_executable *e) {
   rlx_mem_free(e->results);
   rlx_mem_free(e->sizes);
   rlx_mem_free(e->feed_staging);
+  if (e->ring) rlx_block_pool_put(e->session->blocks, e->ring);
   rlx_profile_destroy(e->profile);
   rlx_compiled_release(e->compiled);
   rlx_compile_key_deinit(&e->key);

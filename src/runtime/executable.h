@@ -55,6 +55,7 @@ struct rlx_executable {
   rlx_instance *now;           /* NULL until there is one */
   rlx_compiled *compiled;      /* likewise; of `now`, or without memory yet */
   unsigned char *feed_staging; /* where feeds read what others write; else NULL */
+  rlx_block *ring;             /* outputs of runs that were sent (repeat.c); NULL until needed */
   uint64_t mark;
   atomic_uint_least64_t draw;
   rlx_watch watch;
@@ -85,6 +86,9 @@ rlx_status rlx_results_download(rlx_executable *e); /* into bound memory */
 /* feed.c */
 rlx_status rlx_feeds_prepare(rlx_executable *e);
 rlx_status rlx_feeds_run(rlx_executable *e);
+/* Where no feed needs the host: and by copies behind a run that was sent. */
+bool rlx_feeds_can_send(const rlx_executable *e);
+rlx_status rlx_feeds_send(rlx_executable *e);
 
 /* run.c: the steps of the current instance, which is ready. */
 typedef struct rlx_step_visitor {
@@ -93,6 +97,13 @@ typedef struct rlx_step_visitor {
   void *user;
 } rlx_step_visitor;
 rlx_status rlx_steps_run(rlx_executable *e, const rlx_step_visitor *visitor);
+/* The same without waiting, where nothing has to be seen on the way: rlx_steps_settle waits, whatever has failed since, and
+ * passes the status on, or says what it found. */
+bool rlx_steps_can_send(const rlx_executable *e);
+rlx_status rlx_steps_send(rlx_executable *e);
+rlx_status rlx_steps_settle(rlx_executable *e, rlx_status s);
+/* Names that a call wants to read: outputs of the graph, each once. */
+rlx_status rlx_outputs_check(rlx_executable *e, const char *call, const rlx_named_tensor *outputs, size_t n);
 /* Everything before the steps, and with them and after them. */
 rlx_status rlx_run_prepare(rlx_executable *e);
 rlx_status rlx_run_whole(rlx_executable *e, const rlx_step_visitor *visitor);

@@ -2,7 +2,7 @@
  *
  * All feeds of a run happen at once: each takes the output as the run left it. Where one would overwrite what another
  * still has to read (an output that is itself a fed input), all of them go by way of host memory that is set aside when
- * the feeds are prepared; else each is one copy inside the device. */
+ * the feeds are prepared; else each is one copy inside the device, which can also go behind a run that nobody waits for. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -98,6 +98,41 @@ rlx_status rlx_feeds_run(rlx_executable *e) {
       RLX_TRY_AT(e->feed_staging ? feed_staged(e, l, round == 1, &used) : feed_directly(e, l), "feeding '%s'", l->name);
       l->has_value = true;
     }
+  }
+  return RLX_OK;
+}
+
+/* ---- behind runs that were sent ---- */
+
+/* From where to where; false: nothing needs it. */
+static bool feed_path(const rlx_executable *e, const rlx_leaf *l, const rlx_arena_entry **from,
+                      const rlx_arena_entry **to) {
+  *from = rlx_arena_get(e->now->arena, e->results[l->fed_by - 1].here);
+  *to = l->here ? rlx_arena_get(e->now->arena, l->here) : NULL;
+  return *to != NULL;
+}
+
+bool rlx_feeds_can_send(const rlx_executable *e) {
+  const rlx_arena_entry *from, *to;
+  if (e->feed_staging) return false;
+  for (size_t i = 0; i < e->n_leaves; i++)
+    if (e->leaves[i].fed_by && feed_path(e, &e->leaves[i], &from, &to) && (!from || from->layout || to->layout))
+      return false;
+  return true;
+}
+
+rlx_status rlx_feeds_send(rlx_executable *e) {
+  rlx_device *d = e->session->device;
+  const rlx_arena_entry *from, *to;
+  for (size_t i = 0; i < e->n_leaves; i++) {
+    rlx_leaf *l = &e->leaves[i];
+    if (!l->fed_by) continue;
+    l->has_value = true;
+    if (!feed_path(e, l, &from, &to) || !to->at.bytes) continue;
+    if (from->at.block == to->at.block && from->at.offset == to->at.offset) continue;
+    RLX_TRY_AT(
+      d->backend->block_copy_behind(d, to->at.block, to->at.offset, from->at.block, from->at.offset, to->at.bytes),
+      "feeding '%s'", l->name);
   }
   return RLX_OK;
 }

@@ -2,7 +2,10 @@
  *
  * A run with bound buffers looks nothing up and allocates nothing: what can be worked out before has been. A visitor (to
  * observe, to compare) makes the steps run one by one and sees each before and after; it is the slow way, for people who
- * want to look. A run that fails or is stopped leaves outputs undefined and states perhaps half updated; the executable can
+ * want to look.
+ *
+ * Where nobody looks and the host has no steps of its own, the device need not be waited for before what it computed is asked
+ * for: the run is sent, and whoever reads the outputs waits for both at once (and repeat.c sends many). A run that fails or is stopped leaves outputs undefined and states perhaps half updated; the executable can
  * be run again. */
 #include "base/log.h"
 #include "runtime/executable.h"
@@ -78,6 +81,31 @@ rlx_status rlx_steps_run(rlx_executable *e, const rlx_step_visitor *visitor) {
   return RLX_OK;
 }
 
+/* ---- without waiting ---- */
+
+bool rlx_steps_can_send(const rlx_executable *e) {
+  const rlx_compiled *c = e->now->compiled;
+  if (!e->session->device->backend->block_copy_behind || e->observe || e->profile) return false;
+  if (e->watch.cancel || e->watch.progress) return false;
+  for (size_t k = 0; k < c->n_stretches; k++)
+    if (c->stretches[k].host) return false;
+  return true;
+}
+
+rlx_status rlx_steps_send(rlx_executable *e) {
+  const rlx_compiled *c = e->now->compiled;
+  runner r = {.e = e, .i = e->now, .args = {.pool = e->session->threads, .ahead = true}};
+  r.args.draw = atomic_load_explicit(&e->draw, memory_order_relaxed);
+  for (size_t k = 0; k < c->n_stretches; k++) RLX_TRY(run_stretch(&r, &c->stretches[k]));
+  return RLX_OK;
+}
+
+rlx_status rlx_steps_settle(rlx_executable *e, rlx_status s) {
+  rlx_device *d = e->session->device;
+  rlx_status done = s == RLX_DEVICE_LOST ? RLX_OK : d->backend->sync(d);
+  return done ? done : s;
+}
+
 /* ---- observing ---- */
 
 typedef struct observer {
@@ -122,14 +150,47 @@ static rlx_status run_steps(rlx_executable *e, const rlx_step_visitor *visitor) 
   return s;
 }
 
-rlx_status rlx_run_whole(rlx_executable *e, const rlx_step_visitor *visitor) {
+/* Names what ran, where the failure came to light only when the outputs were read. */
+static rlx_status frame_steps(const rlx_executable *e, rlx_status s) {
+  const rlx_compiled *c = e->now->compiled;
+  if (s != RLX_DEVICE_LOST || !c->plan->n_steps) return s;
+  rlx_node a = c->plan->steps[0].node, b = c->plan->steps[c->plan->n_steps - 1].node;
+  return rlx_fail_frame(s, "nodes %u (%s) to %u (%s)", (unsigned)a, rlx_node_op(c->graph, a), (unsigned)b,
+                        rlx_node_op(c->graph, b));
+}
+
+/* The outputs, into bound memory and where the call wants them. */
+static rlx_status take_outputs(rlx_executable *e, const rlx_named_tensor *outputs, size_t n) {
+  RLX_TRY(rlx_results_download(e));
+  for (size_t i = 0; i < n; i++) RLX_TRY(rlx_result_read(e, rlx_result_find(e, outputs[i].name), &outputs[i].tensor));
+  return RLX_OK;
+}
+
+/* Memory that the host reads directly is read after the wait, so there is nothing to gain by sending. */
+static bool is_sent(const rlx_executable *e, const rlx_step_visitor *visitor, size_t n_outputs) {
+  bool reads = n_outputs > 0;
+  for (size_t i = 0; i < e->n_results && !reads; i++) reads = e->results[i].bound != NULL;
+  return reads && !visitor && !e->session->device->info.is_mapped && rlx_steps_can_send(e);
+}
+
+static rlx_status run_whole(rlx_executable *e, const rlx_step_visitor *visitor, const rlx_named_tensor *outputs,
+                            size_t n_outputs) {
   RLX_TRY(rlx_run_prepare(e));
   e->now->has_run = false;
-  RLX_TRY(run_steps(e, visitor));
-  e->now->has_run = true;
-  atomic_fetch_add_explicit(&e->draw, 1, memory_order_relaxed);
-  return rlx_results_download(e);
+  const bool sent = is_sent(e, visitor, n_outputs);
+  rlx_status s = sent ? rlx_steps_send(e) : run_steps(e, visitor);
+  const bool failed = s != RLX_OK; /* and has said where */
+  if (!s) {
+    e->now->has_run = true;
+    atomic_fetch_add_explicit(&e->draw, 1, memory_order_relaxed);
+    s = take_outputs(e, outputs, n_outputs);
+  }
+  if (sent) s = rlx_steps_settle(e, s);
+  if (sent && s) e->now->has_run = false;
+  return sent && s && !failed ? frame_steps(e, s) : s;
 }
+
+rlx_status rlx_run_whole(rlx_executable *e, const rlx_step_visitor *visitor) { return run_whole(e, visitor, NULL, 0); }
 
 rlx_status rlx_executable_run(rlx_executable *e) {
   RLX_TRY(rlx_enter(e, "rlx_executable_run"));
@@ -156,15 +217,15 @@ static rlx_status check_inputs(rlx_executable *e, const rlx_named_tensor *inputs
   return RLX_OK;
 }
 
-static rlx_status check_outputs(rlx_executable *e, const rlx_named_tensor *outputs, size_t n) {
-  if (n && !outputs) return RLX_FAIL(RLX_INVALID, "rlx_run: outputs is NULL");
+rlx_status rlx_outputs_check(rlx_executable *e, const char *call, const rlx_named_tensor *outputs, size_t n) {
+  if (n && !outputs) return RLX_FAIL(RLX_INVALID, "%s: outputs is NULL", call);
   uint64_t mark = ++e->mark;
   for (size_t i = 0; i < n; i++) {
     uint32_t k = rlx_result_find(e, outputs[i].name);
-    if (!outputs[i].name) return RLX_FAIL(RLX_INVALID, "rlx_run: the name of output %zu is NULL", i);
-    if (k == UINT32_MAX) return RLX_FAIL(RLX_NOT_FOUND, "rlx_run: the graph has no output '%s'", outputs[i].name);
+    if (!outputs[i].name) return RLX_FAIL(RLX_INVALID, "%s: the name of output %zu is NULL", call, i);
+    if (k == UINT32_MAX) return RLX_FAIL(RLX_NOT_FOUND, "%s: the graph has no output '%s'", call, outputs[i].name);
     if (e->results[k].mark == mark)
-      return RLX_FAIL(RLX_INVALID, "rlx_run: output '%s' is asked for twice", outputs[i].name);
+      return RLX_FAIL(RLX_INVALID, "%s: output '%s' is asked for twice", call, outputs[i].name);
     e->results[k].mark = mark;
   }
   return RLX_OK;
@@ -184,14 +245,12 @@ static rlx_status describe_outputs(rlx_executable *e, rlx_named_tensor *outputs,
 static rlx_status run_named(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_inputs,
                             rlx_named_tensor *outputs, size_t n_outputs) {
   RLX_TRY(check_inputs(e, inputs, n_inputs));
-  RLX_TRY(check_outputs(e, outputs, n_outputs));
+  RLX_TRY(rlx_outputs_check(e, "rlx_run", outputs, n_outputs));
   for (size_t i = 0; i < n_inputs; i++)
     RLX_TRY(rlx_value_write(e, rlx_leaf_find(e, inputs[i].name), &inputs[i].tensor));
   RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
   RLX_TRY(describe_outputs(e, outputs, n_outputs));
-  RLX_TRY(rlx_run_whole(e, NULL));
-  for (size_t i = 0; i < n_outputs; i++)
-    RLX_TRY(rlx_result_read(e, rlx_result_find(e, outputs[i].name), &outputs[i].tensor));
+  RLX_TRY(run_whole(e, NULL, outputs, n_outputs));
   return rlx_feeds_run(e);
 }
 

@@ -45,6 +45,7 @@ const rlx_backend rlx_backend_vulkan = {
   .block_read = vk_block_read,
   .block_copy = vk_block_copy,
   .block_zero = vk_block_zero,
+  .block_copy_behind = vk_block_copy_behind,
   .program_create = vk_program_create,
   .program_run = vk_program_run,
   .program_destroy = vk_program_destroy,

@@ -36,10 +36,16 @@ typedef struct vk_part {
   size_t first, last; /* steps that are in it, in whole or in part */
 } vk_part;
 
+typedef enum vk_manner {
+  VK_PLAIN,
+  VK_TIMED, /* with a timestamp before and after each step */
+  VK_AHEAD  /* may be submitted again before it is done */
+} vk_manner;
+
 /* A stretch of steps as command buffers. */
 typedef struct vk_recording {
   size_t first, n;
-  bool is_timed;
+  vk_manner manner;
   RLX_ARRAY(vk_part) parts;
   VkQueryPool queries; /* timed: n + 1 of them, before and after each step */
   uint64_t *ticks;
@@ -58,6 +64,7 @@ struct rlx_program {
   rlx_block *table_block;
   vk_range run_words; /* GPU_RUN; no chunk: nobody reads it */
   bool reads_run_words;
+  uint64_t last; /* serial of the last submission that nobody waited for */
   VkDescriptorPool sets;
   VkCommandPool commands;
   vk_recording **recordings; /* by first step */
@@ -68,9 +75,9 @@ void vk_program_destroy(rlx_program *p);
 rlx_status vk_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args);
 
 /* The recording of a stretch, made on first use. */
-rlx_status vk_program_record(rlx_program *p, size_t first, size_t n, bool is_timed, const vk_recording **out);
+rlx_status vk_program_record(rlx_program *p, size_t first, size_t n, vk_manner manner, const vk_recording **out);
 void vk_recording_destroy(rlx_program *p, vk_recording *r);
-/* Of everything recorded without timing: after one plain run, of that run. */
+/* Of everything recorded without timing: after runs of one manner, of one of them. */
 void vk_program_counts(const rlx_program *p, vk_counts *out);
 
 #endif

@@ -120,8 +120,11 @@ rlx_status vk_submit(vk_device *d, VkCommandBuffer cmd, uint64_t *serial) {
 rlx_status vk_device_sync(rlx_device *base) {
   vk_device *d = vk_device_of(base);
   uint64_t serial;
-  RLX_TRY(vk_submit(d, VK_NULL_HANDLE, &serial));
-  return vk_wait(d, serial);
+  rlx_status s = vk_submit(d, VK_NULL_HANDLE, &serial);
+  if (s == RLX_DEVICE_LOST) return s;
+  rlx_status done =
+    vk_wait(d, serial); /* also where nothing could be sent: what was sent before must come to its end */
+  return done ? done : s;
 }
 
 /* A lost device must answer this in finite time, and its objects may be destroyed only after. */

@@ -31,7 +31,8 @@ static rlx_status begin_part(recorder *r, size_t step) {
   if (!rlx_array_reserve(&r->out->parts, 1)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a list of submissions");
   VkResult s = d->AllocateCommandBuffers(d->handle, &info, &r->cmd);
   if (s) return vk_fail(d, s, "a command buffer");
-  const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  if (r->out->manner == VK_AHEAD) begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
   s = d->BeginCommandBuffer(r->cmd, &begin);
   if (s) return vk_fail(d, s, "a command buffer");
   r->out->parts.v[r->out->parts.n++] = (vk_part){r->cmd, step, step};
@@ -97,14 +98,15 @@ static rlx_status copy(recorder *r, size_t step, const vk_step *s) {
 /* A timestamp is taken when all before it is done, so the end of a step is the beginning of the next. */
 static void stamp(const recorder *r, uint32_t i) {
   vk_device *d = r->p->device;
-  if (r->out->is_timed) d->CmdWriteTimestamp(r->cmd, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, r->out->queries, i);
+  if (r->out->manner == VK_TIMED)
+    d->CmdWriteTimestamp(r->cmd, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, r->out->queries, i);
 }
 
 static rlx_status record_steps(recorder *r) {
   const rlx_program *p = r->p;
   const size_t first = r->out->first, n = r->out->n;
   RLX_TRY(begin_part(r, first));
-  if (r->out->is_timed) p->device->CmdResetQueryPool(r->cmd, r->out->queries, 0, (uint32_t)n + 1);
+  if (r->out->manner == VK_TIMED) p->device->CmdResetQueryPool(r->cmd, r->out->queries, 0, (uint32_t)n + 1);
   stamp(r, 0);
   for (size_t i = first; i < first + n; i++) {
     const vk_step *s = &p->steps[i];
@@ -129,7 +131,7 @@ static rlx_status make_queries(rlx_program *p, vk_recording *r) {
 }
 
 static rlx_status record(rlx_program *p, vk_recording *out) {
-  if (out->is_timed) RLX_TRY(make_queries(p, out));
+  if (out->manner == VK_TIMED) RLX_TRY(make_queries(p, out));
   recorder *r = rlx_new(recorder); /* too large for a stack */
   if (!r) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: recording");
   r->p = p;
@@ -139,16 +141,16 @@ static rlx_status record(rlx_program *p, vk_recording *out) {
   return s;
 }
 
-rlx_status vk_program_record(rlx_program *p, size_t first, size_t n, bool is_timed, const vk_recording **out) {
+rlx_status vk_program_record(rlx_program *p, size_t first, size_t n, vk_manner manner, const vk_recording **out) {
   *out = NULL;
   for (vk_recording *r = p->recordings[first]; r && !*out; r = r->next)
-    if (r->n == n && r->is_timed == is_timed) *out = r;
+    if (r->n == n && r->manner == manner) *out = r;
   if (*out) return RLX_OK;
   vk_recording *r = rlx_new(vk_recording);
   if (!r) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a recording");
   r->first = first;
   r->n = n;
-  r->is_timed = is_timed;
+  r->manner = manner;
   rlx_status s = record(p, r);
   if (s) {
     vk_recording_destroy(p, r);
@@ -164,7 +166,7 @@ void vk_program_counts(const rlx_program *p, vk_counts *out) {
   *out = (vk_counts){0};
   for (size_t i = 0; i < p->n_steps; i++)
     for (const vk_recording *r = p->recordings[i]; r; r = r->next) {
-      if (r->is_timed) continue;
+      if (r->manner == VK_TIMED) continue;
       out->dispatches += r->counts.dispatches;
       out->copies += r->counts.copies;
       out->barriers += r->counts.barriers;

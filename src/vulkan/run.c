@@ -1,5 +1,8 @@
 /* Running: the parts of a recording are submitted one behind the other and waited for; where the caller may want to stop,
- * one at a time. When it returns, the device is done: so a failure can name the nodes that were running. */
+ * one at a time. When it returns, the device is done: so a failure can name the nodes that were running.
+ *
+ * A run ahead is not waited for, only one some way before it: the device always has the next work at hand, and never so much
+ * of it that the slots of the staging ring, whose copies go between the runs, are all in use. */
 #include "base/log.h"
 #include "vulkan/program.h"
 
@@ -39,6 +42,26 @@ static rlx_status run_parts(rlx_program *p, const vk_recording *r, const rlx_run
   return s;
 }
 
+/* ---- ahead ---- */
+
+/* Submissions that are not done. */
+enum { MOST_AHEAD = VK_N_SLOTS - 1 };
+
+static rlx_status run_ahead(rlx_program *p, size_t first, size_t n) {
+  const vk_recording *r;
+  rlx_status s = vk_program_record(p, first, n, VK_AHEAD, &r);
+  if (s) return frame(p, s, first, first + n - 1);
+  for (size_t i = 0; i < r->parts.n; i++) {
+    const vk_part *part = &r->parts.v[i];
+    uint64_t serial;
+    s = vk_submit(p->device, part->cmd, &serial);
+    if (!s) p->last = serial;
+    if (!s && serial > MOST_AHEAD) s = vk_wait(p->device, serial - MOST_AHEAD);
+    if (s) return frame(p, s, part->first, part->last);
+  }
+  return RLX_OK;
+}
+
 /* ---- times ---- */
 
 /* Ticks of the device as nanoseconds of the host's clock: the first is when the work was handed over. */
@@ -62,7 +85,7 @@ static rlx_status read_times(rlx_program *p, const vk_recording *r, uint64_t sta
 
 static rlx_status run_stretch(rlx_program *p, size_t first, size_t n, const rlx_run_args *args, bool is_timed) {
   const vk_recording *r;
-  rlx_status s = vk_program_record(p, first, n, is_timed, &r);
+  rlx_status s = vk_program_record(p, first, n, is_timed ? VK_TIMED : VK_PLAIN, &r);
   if (s) return frame(p, s, first, first + n - 1);
   const uint64_t start_ns = is_timed ? rlx_now_ns() : 0;
   RLX_TRY(run_parts(p, r, args));
@@ -85,11 +108,14 @@ rlx_status vk_program_run(rlx_program *p, size_t first, size_t n, const rlx_run_
   if (n == 0) return RLX_OK;
   const bool wants_times = args->begin_ns || args->end_ns;
   if (p->reads_run_words) {
+    rlx_status s = vk_wait(p->device, p->last); /* whoever runs ahead still reads the last number */
+    if (s) return frame(p, s, first, first + n - 1);
     uint32_t *words = vk_range_map(&p->run_words);
     words[0] = (uint32_t)args->draw;
     words[1] = (uint32_t)(args->draw >> 32);
     words[2] = words[3] = 0;
   }
+  if (args->ahead) return run_ahead(p, first, n);
   if (wants_times && (!p->device->physical->timestamp_bits || n >= UINT32_MAX)) return run_singly(p, first, n, args);
   return run_stretch(p, first, n, args, wants_times);
 }

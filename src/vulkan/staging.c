@@ -1,4 +1,4 @@
-/* The ring and the batch. The ring is made on first use: a device whose memory the host can see never needs it. */
+/* The ring and the batch. The ring is made on first use; of a device whose memory the host can see, its commands alone. */
 #include "vulkan/staging.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static rlx_status ready(vk_device *d) {
   vk_staging *s = &d->staging;
   if (s->is_ready) return RLX_OK;
   s->slot_bytes = d->physical->kind == RLX_DEVICE_DISCRETE ? SLOT_BYTES_DISCRETE : SLOT_BYTES;
-  if (!s->memory.chunk)
+  if (!s->memory.chunk && !d->base.info.is_mapped)
     RLX_TRY(vk_range_alloc(d, &d->host_heap, s->slot_bytes * VK_N_SLOTS, "the staging ring", &s->memory));
   RLX_TRY(make_commands(d));
   s->is_ready = true;
@@ -114,6 +114,7 @@ static void copy_bytes(const vk_device *d, VkCommandBuffer cmd, const vk_chunk *
 rlx_status vk_batch_end_locked(vk_device *d, vk_slot **out) {
   vk_slot *slot = *out = d->staging.open;
   if (!slot || slot->is_ended) return RLX_OK;
+  if (d->base.info.is_mapped) vk_barrier(d, slot->cmd, true);
   rlx_status s = end(d, slot);
   slot->is_ended = !s;
   if (s) d->staging.open = *out = NULL; /* its commands are gone: whoever reads this status knows */
@@ -309,19 +310,21 @@ rlx_status vk_block_read(rlx_device *base, const rlx_block *b, uint64_t offset, 
   return s;
 }
 
-rlx_status vk_block_copy(rlx_device *base, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
-                         uint64_t src_offset, uint64_t bytes) {
-  vk_device *d = vk_device_of(base);
+static rlx_status check_copy(vk_device *d, const rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
+                             uint64_t src_offset, uint64_t bytes) {
   RLX_TRY(check_range(d, "copy to", dst, dst_offset, bytes));
   RLX_TRY(check_range(d, "copy from", src, src_offset, bytes));
-  if (!bytes) return RLX_OK;
-  if (dst == src && dst_offset < src_offset + bytes && src_offset < dst_offset + bytes)
+  if (bytes && dst == src && dst_offset < src_offset + bytes && src_offset < dst_offset + bytes)
     return RLX_FAIL(RLX_INVALID, "vulkan: copy of %llu bytes from %llu to %llu of one block: they overlap",
                     (unsigned long long)bytes, (unsigned long long)src_offset, (unsigned long long)dst_offset);
-  if (dst->map && src->map) {
-    memcpy((unsigned char *)dst->map + dst_offset, (const unsigned char *)src->map + src_offset, (size_t)bytes);
-    return RLX_OK;
-  }
+  return RLX_OK;
+}
+
+rlx_status vk_block_copy_behind(rlx_device *base, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
+                                uint64_t src_offset, uint64_t bytes) {
+  vk_device *d = vk_device_of(base);
+  RLX_TRY(check_copy(d, dst, dst_offset, src, src_offset, bytes));
+  if (!bytes) return RLX_OK;
   const vk_range *from = vk_range_of(src), *to = vk_range_of(dst);
   const uint64_t a = from->offset + src_offset, z = to->offset + dst_offset;
   const vk_access access[2] = {{from->chunk, a, a + bytes, false}, {to->chunk, z, z + bytes, true}};
@@ -329,6 +332,16 @@ rlx_status vk_block_copy(rlx_device *base, rlx_block *dst, uint64_t dst_offset, 
   rlx_status s = copy(d, access, bytes);
   pthread_mutex_unlock(&d->lock);
   return s;
+}
+
+rlx_status vk_block_copy(rlx_device *base, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
+                         uint64_t src_offset, uint64_t bytes) {
+  if (!dst || !src || !dst->map || !src->map)
+    return vk_block_copy_behind(base, dst, dst_offset, src, src_offset, bytes);
+  RLX_TRY(check_copy(vk_device_of(base), dst, dst_offset, src, src_offset, bytes));
+  if (bytes)
+    memcpy((unsigned char *)dst->map + dst_offset, (const unsigned char *)src->map + src_offset, (size_t)bytes);
+  return RLX_OK;
 }
 
 rlx_status vk_block_zero(rlx_device *base, rlx_block *b, uint64_t offset, uint64_t bytes) {

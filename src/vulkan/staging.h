@@ -2,7 +2,8 @@
  *
  * A slot is a piece of host memory with a command buffer. Small writes, copies and fills are gathered in one slot, the
  * open batch, which goes out with the next submission of anything: so a few small inputs and the program that reads them
- * are one call into the driver. Large transfers take whole slots, one piece after another, several in flight. */
+ * are one call into the driver. Where the host can see the blocks it moves the bytes itself, and only copies behind programs
+ * that run ahead are gathered. Large transfers take whole slots, one piece after another, several in flight. */
 #ifndef RLX_VULKAN_STAGING_H
 #define RLX_VULKAN_STAGING_H
 
@@ -40,6 +41,8 @@ rlx_status vk_block_write(rlx_device *d, rlx_block *b, uint64_t offset, const vo
 rlx_status vk_block_read(rlx_device *d, const rlx_block *b, uint64_t offset, void *dst, uint64_t bytes);
 rlx_status vk_block_copy(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src, uint64_t src_offset,
                          uint64_t bytes);
+rlx_status vk_block_copy_behind(rlx_device *d, rlx_block *dst, uint64_t dst_offset, const rlx_block *src,
+                                uint64_t src_offset, uint64_t bytes);
 rlx_status vk_block_zero(rlx_device *d, rlx_block *b, uint64_t offset, uint64_t bytes);
 /* Zeros in a range, by the batch. */
 rlx_status vk_range_zero(vk_device *d, const vk_range *r);
