@@ -309,6 +309,7 @@ TEST(options_that_make_no_sense) {
   REFUSED(o.top_p = 1.5, "top_p");
   REFUSED(o.min_p = -0.1, "min_p");
   REFUSED(o.sequence = 1, "sequence 1");
+  REFUSED(o.ahead = 65, "65 tokens ahead");
   REFUSED(o.struct_bytes = 3, "struct_bytes");
   int32_t bad = (int32_t)g.n_vocab;
   CHECK_FAILS(speak(lm, &bad, 1, 1, &s), RLX_INVALID, "vocabulary");
@@ -378,6 +379,165 @@ TEST(saved_and_restored) {
   if (!test_has_failed()) check_saved("llama", RLX_F16);
   if (!test_has_failed()) check_saved("mamba", RLX_F32);
 }
+
+/* ---- tokens drawn ahead: the text is the same, however many there are and wherever it ends ---- */
+
+static const uint32_t ahead_of[] = {1, 2, 3, 8, 64};
+enum { N_AHEAD = sizeof ahead_of / sizeof *ahead_of };
+
+/* What the model on this device says token by token, and with any number of them ahead. */
+static void check_ahead(const char *family, const char *device, double temperature) {
+  golden g;
+  rlx_lm *lm = NULL;
+  said s[N_AHEAD] = {0};
+  rlx_lm_options o = greedy(50);
+  rlx_status status = load_with((rlx_lm_desc){.device = device, .chunk = 8}, family, &lm);
+  if (status == RLX_NOT_FOUND) SKIP(rlx_message());
+  CHECK_OK(status);
+  CHECK_OK(golden_open(family, &g));
+  o.temperature = temperature, o.top_p = 0.9, o.seed = 5;
+  for (int i = 0; i < N_AHEAD; i++) {
+    o.ahead = ahead_of[i];
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s[i], NULL));
+    CHECK(s[i].n == 50);
+    if (memcmp(s[i].ids, s[0].ids, sizeof s[0].ids))
+      FAIL("%s on %s: other tokens with %u ahead", family, device, (unsigned)o.ahead);
+    CHECK(memcmp(rlx_lm_tokens(lm, 0, NULL) + g.n, s[0].ids, 50 * sizeof(int32_t)) == 0);
+  }
+  if (!temperature && !strcmp(device, "cpu")) CHECK(memcmp(s[0].ids, g.greedy.data, 50 * sizeof(int32_t)) == 0);
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+TEST(drawn_ahead_on_the_cpu) {
+  for (size_t f = 0; f < N_FAMILIES && !test_has_failed(); f++)
+    for (int hot = 0; hot < 2 && !test_has_failed(); hot++) check_ahead(families[f], "cpu", hot);
+}
+TEST(drawn_ahead_on_vulkan) {
+  check_ahead("llama", "vulkan", 0);
+  if (test_all.result == TEST_PASSED) check_ahead("llama", "vulkan", 1.2);
+  if (test_all.result == TEST_PASSED) check_ahead("mamba", "vulkan", 1.2);
+}
+TEST(drawn_ahead_on_vulkan_staging) {
+  check_ahead("llama", "vulkan:staging", 1.2);
+  if (test_all.result == TEST_PASSED) check_ahead("gemma3", "vulkan:staging", 0);
+  if (test_all.result == TEST_PASSED) check_ahead("qwen3moe", "vulkan:staging", 1.2);
+}
+
+/* Ended by the listener after any number of tokens, and then on; by way of a file now and then. */
+static void check_stops(const char *family, const char *device) {
+  golden g;
+  rlx_lm *lm = NULL;
+  rlx_lm_options o = greedy(0);
+  said want = {0};
+  rlx_status status = load_with((rlx_lm_desc){.device = device, .chunk = 8}, family, &lm);
+  if (status == RLX_NOT_FOUND) SKIP(rlx_message());
+  CHECK_OK(status);
+  CHECK_OK(golden_open(family, &g));
+  CHECK(folder_begin());
+  CHECK_OK(speak(lm, ids_of(&g.tokens), g.n, 40, &want)); /* on software each token is told at once */
+  o.ahead = 8;
+  for (size_t most = 1; most <= 20; most += most < 10 ? 1 : 5) {
+    said s = {.most = most};
+    rlx_lm_stats stats;
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, &stats));
+    CHECK(s.n == most && stats.tokens == most && strcmp(stats.ended, "stop") == 0);
+    CHECK(rlx_lm_length(lm, 0) == g.n + most);
+    if (most % 3 == 0) {
+      CHECK_OK(rlx_lm_save(lm, 0, folder_path("stopped.safetensors")));
+      CHECK_OK(rlx_lm_truncate(lm, 0, 1));
+      CHECK_OK(rlx_lm_restore(lm, 0, folder_path("stopped.safetensors")));
+    }
+    s.most = 40;
+    CHECK_OK(rlx_lm_generate_ids(lm, NULL, 0, &o, hear, &s, NULL));
+    if (s.n != 40 || memcmp(s.ids, want.ids, 40 * sizeof(int32_t)))
+      FAIL("%s on %s: other tokens after a stop at %zu", family, device, most);
+  }
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+TEST(stopped_within_a_stretch) {
+  check_stops("llama", "cpu");
+  if (!test_has_failed()) check_stops("gemma2", "cpu"); /* with windows */
+  if (!test_has_failed()) check_stops("mamba", "cpu");
+}
+TEST(stopped_within_a_stretch_on_vulkan) { check_stops("llama", "vulkan:staging"); }
+
+typedef struct patience {
+  said heard; /* comes first: hear gets it */
+  size_t most;
+} patience;
+static bool has_enough(void *user) { return ((patience *)user)->heard.n >= ((patience *)user)->most; }
+
+TEST(cancelled_within_a_stretch) {
+  golden g;
+  rlx_lm *lm = NULL;
+  rlx_lm_options o = greedy(60);
+  rlx_lm_stats stats;
+  patience p = {.most = 6}; /* 1, 2, and then within four */
+  o.cancel = has_enough, o.ahead = 8;
+  CHECK_OK(golden_open("llama", &g));
+  CHECK_OK(load_with((rlx_lm_desc){0}, "llama", &lm));
+  CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &p, &stats));
+  CHECK(p.heard.n == 6 && strcmp(stats.ended, "cancelled") == 0 && rlx_lm_length(lm, 0) == g.n + 6);
+  CHECK_OK(speak(lm, NULL, 0, N_GREEDY - 6, &p.heard));
+  CHECK(memcmp(p.heard.ids, g.greedy.data, sizeof(int32_t) * N_GREEDY) == 0);
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
+TEST(a_full_context_within_a_stretch) {
+  golden g;
+  said shifted[N_AHEAD] = {0};
+  CHECK_OK(golden_open("llama", &g));
+  for (int i = 0; i < N_AHEAD; i++) {
+    rlx_lm *lm = NULL;
+    said s = {0};
+    rlx_lm_options o = greedy(18);
+    o.ahead = ahead_of[i];
+    CHECK_OK(load_with((rlx_lm_desc){.context = 41, .chunk = 16}, "llama", &lm));
+    CHECK_FAILS(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, NULL), RLX_INVALID, "context of 41");
+    CHECK(s.n == 17 && memcmp(s.ids, g.greedy.data, 17 * sizeof(int32_t)) == 0);
+    o.tokens = 100, o.shift = true, o.temperature = 1;
+    CHECK_OK(rlx_lm_generate_ids(lm, NULL, 0, &o, hear, &shifted[i], NULL));
+    CHECK(shifted[i].n == 100 && memcmp(shifted[i].ids, shifted[0].ids, sizeof shifted[0].ids) == 0);
+    rlx_lm_destroy(lm);
+  }
+  golden_close(&g);
+}
+
+/* Sequences that end at different times, the first of them first, drawn with a temperature. */
+static void check_batch_ahead(const char *device) {
+  golden g;
+  said_all s[N_AHEAD] = {0};
+  CHECK_OK(golden_open("llama", &g));
+  for (int i = 0; i < N_AHEAD; i++) {
+    rlx_lm *lm = NULL;
+    rlx_lm_options o = greedy(30);
+    o.ahead = ahead_of[i], o.temperature = 1.5, o.seed = 3;
+    rlx_status status = load_with((rlx_lm_desc){.device = device, .sequences = 3, .context = 50}, "llama", &lm);
+    if (status == RLX_NOT_FOUND) SKIP(rlx_message());
+    CHECK_OK(status);
+    const int32_t *ids = ids_of(&g.tokens);
+    rlx_lm_prompt prompts[3] = {{ids + 3, 1}, {ids, g.n}, {ids + 5, 11}};
+    s[i].v[0].most = 5;
+    CHECK_OK(rlx_lm_generate_batch(lm, prompts, 3, &o, hear_one, &s[i], NULL));
+    CHECK(s[i].v[0].n == 5 && s[i].v[1].n == 26 && s[i].v[2].n == 30); /* by the listener, a full context, its tokens */
+    s[i].v[0].most = 12;
+    o.tokens = 7;
+    CHECK_OK(rlx_lm_truncate(lm, 1, 30));
+    CHECK_OK(rlx_lm_generate_batch(lm, (rlx_lm_prompt[3]){{0}}, 3, &o, hear_one, &s[i], NULL));
+    CHECK(s[i].v[0].n == 12 && s[i].v[1].n == 33 && s[i].v[2].n == 37);
+    if (memcmp(&s[i], &s[0], sizeof s[0])) FAIL("other tokens on %s with %u ahead", device, (unsigned)o.ahead);
+    rlx_lm_destroy(lm);
+  }
+  golden_close(&g);
+}
+TEST(several_sequences_ahead) { check_batch_ahead("cpu"); }
+TEST(several_sequences_ahead_on_vulkan) { check_batch_ahead("vulkan:staging"); }
 
 /* ---- embeddings need text: an encoder without a tokenizer says so ---- */
 

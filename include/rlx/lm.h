@@ -227,6 +227,10 @@ typedef struct rlx_lm_options {
   const char *const *stops; /* texts that end it, n_stops of them */
   size_t n_stops;
   rlx_cancel_fn cancel; /* asked between tokens, with `user` of the call */
+  /* Tokens that may be drawn before the first of them is told, up to 64. The text is the same for any number; what was drawn
+   * past the end of it is thrown away. 0: what pays, on a GPU a few as long as they take less than 30 ms; 1: each is told
+   * before the next is begun. */
+  uint32_t ahead;
 } rlx_lm_options;
 typedef struct rlx_lm_stats {
   uint32_t prompt_tokens, tokens;

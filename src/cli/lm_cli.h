@@ -24,7 +24,7 @@ typedef struct cli_lm_options {
 int cli_lm_open(const cli_common *common, const cli_lm_options *options, const char *path, rlx_lm **out);
 
 typedef struct cli_sampling {
-  int64_t tokens, top_k, seed;
+  int64_t tokens, top_k, seed, ahead;
   double temperature, top_p, min_p;
   bool ignore_end, shift;
   cli_list stops;
@@ -37,6 +37,7 @@ typedef struct cli_sampling {
     {"--min-p", "P", "only those with this share of the likeliest's probability", CLI_REAL, &(o).min_p, 0, 1},          \
     {"--seed", "N", "of the draws; the same seed gives the same text", CLI_NUMBER, &(o).seed, 0, INT64_MAX},            \
     {"--stop", "TEXT", "end where this text comes; repeat for several", CLI_TEXTS, &(o).stops, 0, 0},                   \
+    {"--ahead", "N", "tokens drawn before the first of them is shown (0: what pays)", CLI_NUMBER, &(o).ahead, 0, 64},   \
     {"--ignore-end", NULL, "go on past the model's end token", CLI_FLAG, &(o).ignore_end, 0, 0}, {                      \
     "--shift", NULL, "when the context is full forget the older half and go on", CLI_FLAG, &(o).shift, 0, 0             \
   }

@@ -87,7 +87,8 @@ int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***
                           .ignore_end = o->ignore_end,
                           .shift = o->shift,
                           .stops = *stops,
-                          .n_stops = o->stops.n};
+                          .n_stops = o->stops.n,
+                          .ahead = (uint32_t)o->ahead};
   return CLI_DONE;
 }
 

@@ -1,7 +1,8 @@
 /* Several sequences in one step, each with its own length: weights are read once for all of them.
  *
  * Prompts are computed one after the other. A sequence that has ended, or was not asked for, keeps its row of the step: it gets
- * some token behind its own, where nothing looks, and the next real token overwrites it. */
+ * some token behind its own, where nothing looks, and the next real token overwrites it. While all of them run, tokens are drawn
+ * in stretches (generate.c); where one ends, so does the stretch, for all. */
 #include "base/log.h"
 #include "model/engine.h"
 
@@ -15,6 +16,10 @@ typedef struct batch {
   size_t n;       /* sequences that were asked for */
   size_t running; /* of them */
   uint32_t *left; /* tokens each may still draw */
+  int32_t *drawn; /* a stretch: [LM_MOST_AHEAD, sequences] */
+  uint32_t n_drawn;
+  uint64_t token_ns;
+  uint32_t step; /* counts draws: so every step has a number of its own, also when the first sequence rests */
 } batch;
 
 static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
@@ -38,7 +43,19 @@ static void place_idle(rlx_lm *lm, lm_sequence *q) {
   else if (q->done == lm->context) q->done--;
 }
 
-static rlx_status step(batch *b) {
+/* How many steps come next: one, where some sequences rest, for these would go on as well. */
+static uint32_t choose_steps(const batch *b) {
+  uint32_t room = LM_MOST_AHEAD;
+  if (b->running < b->lm->n_sequences) return 1;
+  for (size_t i = 0; i < b->n; i++) {
+    uint32_t places = b->lm->context - (uint32_t)b->lm->sequences[i].ids.n;
+    if (b->left[i] < room) room = b->left[i];
+    if (places < room) room = places;
+  }
+  return lm_stretch(b->lm, b->options, b->n_drawn, b->token_ns, room);
+}
+
+static rlx_status draw_steps(batch *b) {
   rlx_lm *lm = b->lm;
   lm_program *p = b->program;
   for (uint32_t i = 0; i < lm->n_sequences; i++) {
@@ -48,15 +65,21 @@ static rlx_status step(batch *b) {
     p->tokens[i] = runs ? q->ids.v[q->done] : 0;
     p->position[i] = (int32_t)q->done;
   }
+  p->draw = lm_first_draw(b->options->seed) + (int32_t)b->step - p->position[0]; /* the program adds that */
   RLX_TRY(lm_program_write(lm, p));
-  return rlx_executable_run(p->executable);
+  uint32_t n = choose_steps(b);
+  rlx_named_tensor token = {"token", {.data = b->drawn, .bytes = n * lm->n_sequences * sizeof *b->drawn}};
+  uint64_t begin = rlx_now_ns();
+  RLX_TRY(rlx_executable_repeat(p->executable, n, &token, 1));
+  b->token_ns = (rlx_now_ns() - begin) / n;
+  b->n_drawn = n;
+  return RLX_OK;
 }
 
 /* Whether the sequence goes on after the token it drew. */
-static rlx_status take(batch *b, uint32_t i, row_fn fn, void *user) {
+static rlx_status take(batch *b, uint32_t i, int32_t id, row_fn fn, void *user) {
   lm_sequence *q = &b->lm->sequences[i];
   const rlx_tokenizer *t = b->lm->tokenizer;
-  int32_t id = b->program->drawn[i];
   q->done++;
   b->stats->tokens++;
   bool ends = !b->options->ignore_end && t && rlx_tokenizer_is_end(t, id);
@@ -70,6 +93,15 @@ static rlx_status take(batch *b, uint32_t i, row_fn fn, void *user) {
   return RLX_OK;
 }
 
+/* A step's tokens to their sequences. */
+static rlx_status take_step(batch *b, const int32_t *drawn, row_fn fn, void *user) {
+  for (uint32_t i = 0; i < b->n; i++)
+    if (b->left[i]) RLX_TRY(take(b, i, drawn[i], fn, user));
+  b->step++;
+  if (b->running && b->options->cancel && b->options->cancel(user)) b->stats->ended = "cancelled";
+  return RLX_OK;
+}
+
 static rlx_status run(batch *b, const rlx_lm_prompt *prompts, row_fn fn, void *user) {
   lm_graph_desc want = lm_drawing(b->options, b->lm->n_sequences);
   RLX_TRY(lm_program_get(b->lm, &want, &b->program));
@@ -77,18 +109,15 @@ static rlx_status run(batch *b, const rlx_lm_prompt *prompts, row_fn fn, void *u
   RLX_TRY(start(b, prompts, user));
   b->stats->prompt_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
   begin = rlx_now_ns();
-  b->program->draw = lm_first_draw(b->options->seed);
-  while (b->running) {
-    RLX_TRY(step(b));
-    for (uint32_t i = 0; i < b->n; i++)
-      if (b->left[i]) RLX_TRY(take(b, i, fn, user));
+  b->step = b->lm->sequences[0].done;
+  while (b->running && !b->stats->ended) {
+    RLX_TRY(draw_steps(b));
+    const size_t running = b->running;
+    for (uint32_t k = 0; k < b->n_drawn && b->running == running && !b->stats->ended; k++)
+      RLX_TRY(take_step(b, b->drawn + k * b->lm->n_sequences, fn, user));
     b->stats->seconds = 1e-9 * (double)(rlx_now_ns() - begin);
-    if (b->running && b->options->cancel && b->options->cancel(user)) {
-      b->stats->ended = "cancelled";
-      return RLX_OK;
-    }
   }
-  b->stats->ended = "length";
+  if (!b->stats->ended) b->stats->ended = "length";
   return RLX_OK;
 }
 
@@ -106,8 +135,9 @@ rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_
   for (size_t i = 0; i < n; i++)
     if (prompts[i].n && !prompts[i].ids) return RLX_FAIL(RLX_INVALID, "rlx_lm_generate_batch: prompt %zu is NULL", i);
   batch b = {.lm = lm, .options = options, .stats = stats, .n = n, .left = rlx_mem_calloc(n, sizeof *b.left)};
-  if (!b.left) return RLX_FAIL(RLX_NO_MEMORY, "%zu sequences", n);
-  rlx_status s = run(&b, prompts, fn, user);
+  b.drawn = rlx_mem_calloc((size_t)lm->n_sequences * LM_MOST_AHEAD, sizeof *b.drawn);
+  rlx_status s = b.left && b.drawn ? run(&b, prompts, fn, user) : RLX_FAIL(RLX_NO_MEMORY, "%zu sequences", n);
   rlx_mem_free(b.left);
+  rlx_mem_free(b.drawn);
   return s;
 }

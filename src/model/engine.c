@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+/* A stretch of eight hides all but an eighth of what asking the device costs. */
+enum { GPU_AHEAD = 8 };
 enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MOST_SEQUENCES = 256, MOST_CHUNK = 4096 };
 
 /* ---- programs ---- */
@@ -25,7 +27,6 @@ static void program_destroy(lm_program *p) {
   rlx_mem_free(p->tokens);
   rlx_mem_free(p->position);
   rlx_mem_free(p->length);
-  rlx_mem_free(p->drawn);
   rlx_mem_free(p);
 }
 
@@ -34,17 +35,14 @@ static rlx_status make_buffers(lm_program *p) {
   size_t n_seq = p->desc.sequences, n = n_seq * p->desc.tokens;
   p->tokens = rlx_mem_calloc(n, sizeof *p->tokens);
   p->position = rlx_mem_calloc(n_seq, sizeof *p->position);
-  p->drawn = rlx_mem_calloc(n_seq, sizeof *p->drawn);
   if (p->desc.tokens > 1) p->length = rlx_mem_calloc(n_seq, sizeof *p->length);
-  if (!p->tokens || !p->position || !p->drawn || (p->desc.tokens > 1 && !p->length))
+  if (!p->tokens || !p->position || (p->desc.tokens > 1 && !p->length))
     return RLX_FAIL(RLX_NO_MEMORY, "the inputs of a program for %zu tokens", n);
   const rlx_graph *g = rlx_executable_graph(p->executable);
   const char *name;
   for (uint32_t i = 0; i < rlx_graph_outputs(g); i++)
     if (rlx_graph_output(g, i, &name) && strcmp(name, "logits") == 0) p->logits = i;
   if (p->desc.result != LM_TOKEN) return RLX_OK;
-  RLX_TRY(rlx_executable_bind(p->executable, "token", p->drawn, n_seq * sizeof *p->drawn));
-  if (n > 1) return RLX_OK; /* of several, some end before the others: batch.c says what goes in */
   RLX_TRY(rlx_executable_feed(p->executable, "token", "tokens"));
   return rlx_executable_feed(p->executable, "next", "position");
 }
@@ -157,6 +155,9 @@ static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
     RLX_TRY(rlx_session_create(&sd, &lm->session));
     lm->owns_session = true;
   }
+  rlx_device_info info;
+  RLX_TRY(rlx_session_device(lm->session, &info));
+  lm->ahead = info.kind == RLX_DEVICE_DISCRETE || info.kind == RLX_DEVICE_INTEGRATED ? GPU_AHEAD : 1;
   RLX_TRY(rlx_weights_create(lm->session, &lm->weights));
   RLX_TRY(rlx_states_create(lm->session, &lm->states));
   if (lm->n_sequences > 1) RLX_TRY(rlx_states_create(lm->session, &lm->batch));

@@ -13,13 +13,13 @@
 #include "model/model.h"
 
 #define LM_NOBODY UINT32_MAX
+enum { LM_MOST_AHEAD = 64 }; /* tokens in a stretch */
 
 typedef struct lm_program {
   lm_graph_desc desc;
   rlx_executable *executable;
   int32_t *tokens, *position, *length; /* inputs: [B, T], [B], [B] (NULL where T is 1) */
   int32_t draw;
-  int32_t *drawn;  /* bound output of LM_TOKEN: [B, 1] */
   uint32_t logits; /* which output they are */
 } lm_program;
 
@@ -36,6 +36,7 @@ struct rlx_lm {
   bool owns_session, exact, is_dry;
   rlx_dtype cache;
   uint32_t context, chunk, n_sequences;
+  uint32_t ahead; /* tokens in a stretch where the caller has no wish: what pays on this device */
   rlx_weights *weights;
   rlx_states *states; /* of one sequence, which is `holder` */
   rlx_states *batch;  /* of all, where there are several */
@@ -67,5 +68,8 @@ rlx_status lm_release(rlx_lm *lm);
 rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o);
 lm_graph_desc lm_drawing(const rlx_lm_options *o, uint32_t sequences);
 int32_t lm_first_draw(uint64_t seed);
+/* How many tokens to draw next, one at least, after `last` of them (0: the first is drawn alone), which took so long each, and
+ * with room for so many. A summary cannot take tokens back, so there each is looked at before the next. */
+uint32_t lm_stretch(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room);
 
 #endif

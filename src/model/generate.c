@@ -1,7 +1,10 @@
 /* Generation: one program of one token, run again and again.
  *
- * The program draws a token and feeds it to itself on the device, so between two tokens only the number of the token comes
- * back. Text goes out in whole characters, and what might be the beginning of a stop text waits until it is known. */
+ * The program draws a token and feeds it to itself on the device, so nothing has to come back between two tokens. Where the
+ * device is another machine than the host's own cores, asking it after each one costs more than sending: tokens are drawn in
+ * stretches, the first alone, then two, four, eight at a time, as long as a stretch takes no longer than the eye notices.
+ * What was drawn past an end, a stop or a cancel is thrown away: its rows lie behind the sequence's last token, where nothing
+ * looks, and the next tokens overwrite them. Text goes out in whole characters, and what might be the beginning of a stop text waits until it is known. */
 #include <string.h>
 
 #include "base/log.h"
@@ -34,6 +37,8 @@ rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
     return RLX_FAIL(RLX_INVALID, "a temperature of %g: expected 0 to 1000", o->temperature);
   if (!(o->top_p >= 0 && o->top_p <= 1)) return RLX_FAIL(RLX_INVALID, "top_p of %g: expected 0 to 1", o->top_p);
   if (!(o->min_p >= 0 && o->min_p <= 1)) return RLX_FAIL(RLX_INVALID, "min_p of %g: expected 0 to 1", o->min_p);
+  if (o->ahead > LM_MOST_AHEAD)
+    return RLX_FAIL(RLX_INVALID, "%u tokens ahead: at most %d", (unsigned)o->ahead, (int)LM_MOST_AHEAD);
   if (o->n_stops && !o->stops) return RLX_FAIL(RLX_INVALID, "the stop texts are NULL");
   return lm_check_sequence(lm, "rlx_lm_generate", o->sequence);
 }
@@ -46,27 +51,59 @@ static void forget_half(lm_sequence *q) {
   q->done = 0;
 }
 
+enum { STRETCH_NS = 30 * 1000 * 1000 }; /* of one stretch, at most */
+
 typedef struct run_of {
   rlx_lm *lm;
   const rlx_lm_options *options;
   lm_sequence *q;
   lm_program *program;
   rlx_lm_stats *stats;
-  bool primed; /* the program has fed itself with what comes next */
+  bool primed;                  /* the program has fed itself with what comes next */
+  int32_t drawn[LM_MOST_AHEAD]; /* the stretch, of which `next` to n_drawn - 1 are not handed out yet */
+  uint32_t n_drawn, next;
+  uint64_t token_ns; /* what one took in it */
 } run_of;
 
-static rlx_status draw_next(run_of *r, int32_t *id) {
+uint32_t lm_stretch(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room) {
+  uint32_t most = o->ahead ? o->ahead : lm->ahead, n = 2 * last;
+  if (lm_model_facts(lm->model)->is_recurrent) return 1;
+  if (!o->ahead && token_ns && most > STRETCH_NS / token_ns) most = (uint32_t)(STRETCH_NS / token_ns);
+  if (most > room) most = room;
+  if (n > most) n = most;
+  return n ? n : 1;
+}
+
+/* How many tokens there can be at most. */
+static uint32_t room_of(const run_of *r) {
+  uint32_t room = r->lm->context - (uint32_t)r->q->ids.n, left = r->options->tokens - r->stats->tokens;
+  return r->options->tokens && left < room ? left : room;
+}
+
+static rlx_status draw_stretch(run_of *r) {
   lm_program *p = r->program;
+  const uint32_t n = lm_stretch(r->lm, r->options, r->n_drawn, r->token_ns, room_of(r));
   if (!r->primed) {
     p->tokens[0] = r->q->ids.v[r->q->done];
     p->position[0] = (int32_t)r->q->done;
     p->draw = lm_first_draw(r->options->seed);
     RLX_TRY(lm_program_write(r->lm, p));
   }
-  RLX_TRY(rlx_executable_run(p->executable)); /* token and next go back in by themselves */
+  r->primed = false;
+  r->n_drawn = r->next = 0;
+  rlx_named_tensor token = {"token", {.data = r->drawn, .bytes = n * sizeof *r->drawn}};
+  uint64_t begin = rlx_now_ns();
+  RLX_TRY(rlx_executable_repeat(p->executable, n, &token, 1)); /* token and next go back in by themselves */
+  r->token_ns = (rlx_now_ns() - begin) / n;
   r->primed = true;
+  r->n_drawn = n;
+  return RLX_OK;
+}
+
+static rlx_status draw_next(run_of *r, int32_t *id) {
+  if (r->next == r->n_drawn) RLX_TRY(draw_stretch(r));
   r->q->done++;
-  *id = p->drawn[0];
+  *id = r->drawn[r->next++];
   return RLX_OK;
 }
 
