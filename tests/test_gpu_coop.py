@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Vulkan's own attention kernels, which need matrix units, as C++ on the host: tests/coop/.
+"""Vulkan's own kernels of attention and of products with some rows, which need matrix units, as C++ on the host: tests/coop/.
 
   tests/test_gpu_coop.py [KERNEL]      (RLX_TEST_SEED: the cases of a run before; CXX: g++ unless set)
 
@@ -17,22 +17,24 @@ import time
 
 ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
 CXX = os.environ.get("CXX") or "g++"
-KERNELS = ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"]
-CASES = 10  # each runs up to a few hundred thousand invocations, whose stacks take turns
+KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"],
+           "rows": ["rows_coop1", "rows_coop1_bf16", "rows_coop2", "rows_coop4", "rows_coop4_bf16", "rows_blocks1",
+                    "rows_blocks4"]}
+CASES = {"attention": 10, "rows": 40}  # each runs up to a few hundred thousand invocations, whose stacks take turns
 
 
-def check(kernel, seed, folder):
+def check(program_name, kernel, seed, folder):
     """How many cases passed and failed."""
     program = pathlib.Path(folder) / kernel
     made = subprocess.run([CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/src/gpu/kernels",
                            *(["-DCOOP_BF16"] if kernel.endswith("bf16") else []), f'-DKERNEL_FILE="{kernel}.glsl.k"',
-                           ROOT / "tests/coop/attention.cpp", "-o", program], capture_output=True, text=True)
+                           ROOT / f"tests/coop/{program_name}.cpp", "-o", program], capture_output=True, text=True)
     if made.returncode:
         print(f"FAIL {kernel} does not compile:\n{made.stderr}")
         return 0, 1
     print(f"{kernel}: RLX_TEST_SEED={seed}", flush=True)
     try:
-        done = subprocess.run([program, str(CASES), str(seed)], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([program, str(CASES[program_name]), str(seed)], capture_output=True, text=True, timeout=300)
         out, code = done.stdout + done.stderr, done.returncode
     except subprocess.TimeoutExpired:
         out, code = "an invocation waits for one that does not come", None
@@ -51,15 +53,15 @@ def has_half():
 
 
 def main():
-    kernels = [k for k in KERNELS if len(sys.argv) < 2 or k == sys.argv[1]]
+    kernels = [(name, k) for name, of in KERNELS.items() for k in of if len(sys.argv) < 2 or k == sys.argv[1]]
     if not shutil.which(CXX) or not has_half():
         print(f"SKIP: there is no C++ compiler {CXX} that knows _Float16\n0 passed, 0 failed, {len(kernels)} skipped")
         return 0
     seed = int(os.environ.get("RLX_TEST_SEED") or time.time_ns() // 1000 % 1000000000)
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for kernel in kernels:
-            good, bad = check(kernel, seed, folder)
+        for name, kernel in kernels:
+            good, bad = check(name, kernel, seed, folder)
             passed, failed = passed + good, failed + bad
     print(f"{passed} passed, {failed} failed, 0 skipped")
     return 1 if failed or not kernels else 0

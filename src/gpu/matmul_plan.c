@@ -1,5 +1,6 @@
 /* Matrix products of windows: which kind of kernel makes one, and what goes around the kernels.
  *
+ *   two to 64 rows      rows_coop* (matmul_some.c) where b is [n, k] of f16 or bf16 and there are matrix units: by the bytes of b
  *   one to eight rows   matvec1, matvec8 or matvec_kn (matmul_rows.c): bound by the bytes of b
  *   else                tiles (matmul_tiles.c): bound by arithmetic
  *
@@ -81,7 +82,8 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   if (is_empty(given)) return;
   gpu_product p = given->n == 1 && given->m > PRODUCT_FEW_ROWS ? turned(given) : *given;
   product_choice choice;
-  if (gpu_product_has_few_rows(&p, p.m)) gpu_product_few_rows(l, &p, NULL, NULL);
+  if (gpu_product_has_some_rows(l, &p)) gpu_product_some_rows(l, &p, NULL);
+  else if (gpu_product_has_few_rows(&p, p.m)) gpu_product_few_rows(l, &p, NULL, NULL);
   else if (gpu_product_takes_halves(l, &p)) {
     product_halves a = gpu_product_halve(l, &p);
     gpu_product_of_halves(l, &p, &a);
@@ -93,7 +95,8 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
 void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up, rlx_dtype up_type) {
   enum { MOST_ROWS_KN = 4 };
   if (is_empty(gate)) return;
-  bool few = gpu_product_has_few_rows(gate, gate->m) && (gate->trans_b || gate->m <= MOST_ROWS_KN);
+  bool few = gpu_product_has_few_rows(gate, gate->m) && (gate->trans_b || gate->m <= MOST_ROWS_KN) &&
+             !gpu_product_has_some_rows(l, gate);
   if (few && up_type == gate->b_type) {
     gpu_product_few_rows(l, gate, &up, NULL);
     return;

@@ -1,8 +1,9 @@
-/* The pieces that make a product of windows (matmul.h), shared by three files:
+/* The pieces that make a product of windows (matmul.h), shared by four files:
  *
  *   matmul_plan.c   which kind of kernel; products with a gate; experts; the second pass
  *   matmul_tiles.c  the tiled kernels: the table of tiles, the model that chooses one, their dispatches
  *   matmul_rows.c   the kernels for a few rows
+ *   matmul_some.c   the kernels for some rows, on matrix units
  *
  * The numbers that were found by measuring are the table in matmul_tiles.c and the enums beside it and in matmul_rows.c. */
 #ifndef RLX_GPU_MATMUL_PLAN_H
@@ -58,6 +59,24 @@ bool gpu_product_has_few_rows(const gpu_product *p, uint32_t m);
 /* up: a second weight of the same type and shape, the result being act(a b) * (a up); NULL: none. Where b is [k, n], at most
  * four rows may have one. rows: NULL, or the experts of p's m rows. */
 void gpu_product_few_rows(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows);
+
+/* ---- some rows, on matrix units: dense, or with a weight of a block type ---- */
+
+typedef struct product_planes { /* of such a weight: quant_units.kh */
+  gpu_window wide, narrow;      /* of whole vectors of 16 bytes, and the rest */
+  uint32_t a1, a2, b1;
+} product_planes;
+bool gpu_product_has_some_rows(const gpu_lowering *l, const gpu_product *p);
+bool gpu_product_some_blocks(const gpu_lowering *l,
+                             const gpu_product *p); /* the weight lies in planes, and is not tq1_0 */
+void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_planes *planes); /* NULL: dense */
+
+/* How a group works: sub-groups (0: not these kernels), and chunks of the weight that each has on its way (1, 2 or 4); parts of k, 0: as it seems
+ * best. For benchmarks and tests as gpu_product_force: the shape where it fits, instead of the usual one. */
+typedef struct product_some {
+  uint8_t subs, ahead, splits;
+} product_some;
+extern const product_some *gpu_some_force;
 
 /* ---- tiles ---- */
 

@@ -1,5 +1,6 @@
 /* Matrix products with a weight of a block type: which kernel makes them.
  *
+ *   two to 64, matrix units rows_blocks: decoded to f16 on their way, bound by their bytes; not with `exact`
  *   up to eight rows of x   quant_matvec: the weight [n, k] in planes, bound by its bytes; few rows with experts as well
  *   more, matrix units      quant_coop: decoded to f16 on their way; not with `exact`
  *   else                    matmul_blocks: the tiles of dense products (matmul_plan.h), decoded on their way
@@ -35,10 +36,7 @@ typedef struct product {
 
 /* ---- the weight ---- */
 
-typedef struct planes {
-  gpu_window wide, narrow; /* of whole vectors of 16 bytes, and the rest */
-  uint32_t a1, a2, b1;     /* quant_units.kh */
-} planes;
+typedef product_planes planes;
 
 static planes open_planes(const gpu_lowering *l, uint32_t input) {
   const rlx_type *t = gpu_in_type(l, input);
@@ -238,6 +236,16 @@ static gpu_window halve_rows(gpu_lowering *l, const gpu_product *p, gpu_window *
   return to;
 }
 
+/* Some rows: matmul_some.c. */
+static bool takes_some(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
+  return gpu_in_planes(l, w) && p->b_type != RLX_TQ1_0 && gpu_product_some_blocks(l, p) &&
+         (uint64_t)p->n * p->k >= ROUND_FROM;
+}
+static void emit_some(gpu_lowering *l, const gpu_product *p, uint32_t w) {
+  planes b = open_planes(l, w);
+  gpu_product_some_rows(l, p, &b);
+}
+
 static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_t down, const product_rows *rows) {
   uint32_t bm = COOP_ROWS * down, line = COOP_DEPTH / 8 + 1;
   uint32_t tiles_m = rows ? rows->n_tiles : gpu_ceil_div(p->m, bm), tiles_n = gpu_ceil_div(p->n, COOP_COLUMNS);
@@ -297,6 +305,7 @@ static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
   product few = few_rows(p, w);
   product_choice choice;
   if (!rlx_dtype_is_block(p->b_type)) gpu_product_emit(l, p);
+  else if (takes_some(l, p, w)) emit_some(l, p, w);
   else if (p->n_axes == 0 && takes_matvec(l, &few, p->trans_b)) emit_matvec(l, &few);
   else if (takes_coop(l, p, w)) emit_coop(l, p, w, coop_down(l->caps, p->m), NULL);
   else if (gpu_coded_tile(l->caps, p, p->m, gpu_product_batches(p), &choice)) emit_tiles(l, p, w, &choice, NULL);
@@ -325,7 +334,9 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l) {
   if (is_empty(&gate)) return;
   product both = few_rows(&gate, 1);
   both.v = 2, both.act = attrs->act;
-  if (gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, attrs->trans_b)) {
+  up.b_type = gpu_in_type(l, 2)->dtype;
+  bool some = takes_some(l, &gate, 1) && takes_some(l, &up, 2);
+  if (!some && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, attrs->trans_b)) {
     emit_matvec(l, &both);
     return;
   }

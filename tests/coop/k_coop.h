@@ -73,6 +73,11 @@ struct float16_t {
   explicit operator f32() const { return (f32)bits_as<_Float16>(bits); }
 #endif
 };
+struct f16vec2 {
+  float16_t x, y;
+  f16vec2(f32 a, f32 b) : x(a), y(b) {}
+};
+static inline u32 packFloat2x16(f16vec2 v) { return v.x.bits | (u32)v.y.bits << 16; }
 static inline float16_t element_of(u32 word, u32 which) { return bits_as<float16_t>((uint16_t)(word >> 16 * which)); }
 
 #define SCALAR_FUNCTIONS(T)                               \
@@ -82,14 +87,27 @@ static inline float16_t element_of(u32 word, u32 which) { return bits_as<float16
 SCALAR_FUNCTIONS(f32)
 SCALAR_FUNCTIONS(u32)
 SCALAR_FUNCTIONS(i32)
+using std::abs;
+using std::ceil;
 using std::exp;
 using std::exp2;
+using std::floor;
 using std::fma;
+using std::sqrt;
+using std::trunc;
+#define ROUND_EVEN(x) rintf(x)
+#define TRUNC(x) truncf(x)
+#define RSQRT(x) (1.0f / sqrtf(x))
+static inline u32 FIRST_ONE(u32 u) { return 31u - (u32)__builtin_clz(u | 1u); }
+static inline u32 MULHI(u32 a, u32 b) { return (u32)((uint64_t)a * b >> 32); }
+static inline u32 COUNT_ONES(u32 u) { return (u32)__builtin_popcount(u); }
 
 /* ---- the dialect ---- */
 
 #define SELECT(c, t, f) ((c) ? (t) : (f))
 #define VAR(T, n) T n
+#define EXACT(T, n) T n
+#define PRECISE(T, n) T n
 #define ARRAY(T, n, N) T n[N]
 #define TABLE(T, n, N, ...) static const T n[N] = {__VA_ARGS__};
 #define FN1(R, n, A, a) static inline R n(A a)
@@ -202,15 +220,15 @@ static void subgroupBarrier() { subgroup_barriers[current / 32].wait(32); }
 #define gl_SubgroupInvocationID (current % 32u)
 
 static u32 exchanged[MOST_INVOCATIONS];
-static u32 subgroupShuffleXor(u32 v, u32 mask) {
+static inline u32 subgroupShuffleXor(u32 v, u32 mask) {
   exchanged[current] = v;
   subgroupBarrier();
   u32 other = exchanged[current ^ mask];
   subgroupBarrier();
   return other;
 }
-static f32 subgroupShuffleXor(f32 v, u32 mask) { return AS_F32(subgroupShuffleXor(AS_U32(v), mask)); }
-static bool subgroupAll(bool v) {
+static inline f32 subgroupShuffleXor(f32 v, u32 mask) { return AS_F32(subgroupShuffleXor(AS_U32(v), mask)); }
+static inline bool subgroupAll(bool v) {
   exchanged[current] = v;
   subgroupBarrier();
   bool all = true;
@@ -218,8 +236,9 @@ static bool subgroupAll(bool v) {
   subgroupBarrier();
   return all;
 }
-static bool subgroupAny(bool v) { return !subgroupAll(!v); }
-static void atomicOr(u32 &to, u32 v) { to |= v; }
+static inline bool subgroupAny(bool v) { return !subgroupAll(!v); }
+static inline void atomicOr(u32 &to, u32 v) { to |= v; }
+static inline void atomicMax(u32 &to, u32 v) { to = v > to ? v : to; }
 
 static void kernel_main();
 static void invocation_main() {

@@ -77,6 +77,15 @@ enum {
   GPU_INDEX_rng,
   GPU_INDEX_rope,
   GPU_INDEX_rope4,
+  GPU_INDEX_rows_blocks1,
+  GPU_INDEX_rows_blocks2,
+  GPU_INDEX_rows_blocks4,
+  GPU_INDEX_rows_coop1,
+  GPU_INDEX_rows_coop1_bf16,
+  GPU_INDEX_rows_coop2,
+  GPU_INDEX_rows_coop2_bf16,
+  GPU_INDEX_rows_coop4,
+  GPU_INDEX_rows_coop4_bf16,
   GPU_INDEX_sample_pick,
   GPU_INDEX_sample_sums,
   GPU_INDEX_scan,
@@ -302,6 +311,33 @@ extern const struct gpu_kernel gpu_kernel_rope;
 
 typedef struct gpu_params_rope4 { uint32_t groups; uint32_t n; uint32_t d; uint32_t n_rot; uint32_t heads; uint32_t tokens; uint32_t head_rows; uint32_t token_rows; uint32_t width; uint32_t table_rows; uint32_t heads_each; } gpu_params_rope4;
 extern const struct gpu_kernel gpu_kernel_rope4;
+
+typedef struct gpu_params_rows_blocks1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_rows_blocks1;
+extern const struct gpu_kernel gpu_kernel_rows_blocks1;
+
+typedef struct gpu_params_rows_blocks2 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_rows_blocks2;
+extern const struct gpu_kernel gpu_kernel_rows_blocks2;
+
+typedef struct gpu_params_rows_blocks4 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_rows_blocks4;
+extern const struct gpu_kernel gpu_kernel_rows_blocks4;
+
+typedef struct gpu_params_rows_coop1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop1;
+extern const struct gpu_kernel gpu_kernel_rows_coop1;
+
+typedef struct gpu_params_rows_coop1_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop1_bf16;
+extern const struct gpu_kernel gpu_kernel_rows_coop1_bf16;
+
+typedef struct gpu_params_rows_coop2 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop2;
+extern const struct gpu_kernel gpu_kernel_rows_coop2;
+
+typedef struct gpu_params_rows_coop2_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop2_bf16;
+extern const struct gpu_kernel gpu_kernel_rows_coop2_bf16;
+
+typedef struct gpu_params_rows_coop4 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop4;
+extern const struct gpu_kernel gpu_kernel_rows_coop4;
+
+typedef struct gpu_params_rows_coop4_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop4_bf16;
+extern const struct gpu_kernel gpu_kernel_rows_coop4_bf16;
 
 typedef struct gpu_params_sample_pick { uint32_t groups; uint32_t n; uint32_t pitch; uint32_t chunks; uint32_t chunk; float temperature; uint32_t top_p; uint32_t seed_low; uint32_t seed_high; } gpu_params_sample_pick;
 extern const struct gpu_kernel gpu_kernel_sample_pick;

@@ -1,0 +1,243 @@
+/* Products of some rows of f32 (or f16) with a weight [n, k] of f16, bf16 or a block type: what the kernels for matrix units take
+ * (gpu/matmul_some.c), in every shape of a group, beside what is taken without them; with the results checked.
+ *
+ *   bench/vk_rows [--device NAME] [--check] [--quick] [PATTERN]
+ *
+ * For each shape a graph of several copies of the product, each with operands of its own (160 MB of weights in all), is timed:
+ * the median run, divided by the copies. 1,000 of the results, the edges among them, are compared with sums in double, where a
+ * weight of a block type is what it decodes to. --check: shapes that are small and ragged. --quick: only the library's choice.
+ * PATTERN: shapes whose name holds it. A line per measurement, with the share of the bytes of the weight in GB/s. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/log.h"
+#include "gpu/matmul_plan.h"
+#include "ref/eval.h"
+
+typedef struct shape {
+  rlx_dtype x, w;
+  int64_t m, n, k;
+} shape;
+
+static const shape checks[] = {
+  {RLX_F32, RLX_F16, 2, 64, 256},      {RLX_F32, RLX_F16, 16, 96, 1024},   {RLX_F32, RLX_F16, 17, 130, 2056},
+  {RLX_F32, RLX_F16, 33, 67, 4096},    {RLX_F32, RLX_F16, 64, 1000, 520},  {RLX_F16, RLX_F16, 8, 130, 2056},
+  {RLX_F16, RLX_F16, 31, 128, 4096},   {RLX_F16, RLX_F16, 50, 4096, 264},  {RLX_F32, RLX_BF16, 7, 130, 2056},
+  {RLX_F32, RLX_BF16, 40, 130, 1024},  {RLX_BF16, RLX_BF16, 9, 130, 2056}, {RLX_F32, RLX_Q4_0, 5, 333, 1056},
+  {RLX_F32, RLX_Q4_1, 8, 333, 1056},   {RLX_F32, RLX_Q5_0, 16, 333, 1056}, {RLX_F32, RLX_Q5_1, 17, 333, 1056},
+  {RLX_F32, RLX_Q8_0, 33, 333, 1056},  {RLX_F32, RLX_Q8_0, 64, 1024, 512}, {RLX_F32, RLX_Q2_K, 8, 333, 1280},
+  {RLX_F32, RLX_Q3_K, 8, 333, 1280},   {RLX_F32, RLX_Q4_K, 8, 333, 1280},  {RLX_F32, RLX_Q4_K, 33, 333, 2304},
+  {RLX_F32, RLX_Q5_K, 8, 333, 1280},   {RLX_F32, RLX_Q6_K, 8, 333, 1280},  {RLX_F32, RLX_Q6_K, 20, 64, 8192},
+  {RLX_F32, RLX_IQ4_NL, 3, 333, 1056},
+};
+static const shape shapes[] = {
+  {RLX_F32, RLX_F16, 8, 4096, 4096},  {RLX_F32, RLX_F16, 32, 4096, 4096},  {RLX_F32, RLX_F16, 64, 4096, 4096},
+  {RLX_F32, RLX_F16, 8, 11008, 4096}, {RLX_F32, RLX_F16, 32, 11008, 4096}, {RLX_F32, RLX_F16, 2, 4096, 4096},
+  {RLX_F32, RLX_F16, 4, 4096, 4096},  {RLX_F32, RLX_F16, 16, 4096, 4096},  {RLX_F32, RLX_F16, 8, 1024, 3072},
+  {RLX_F32, RLX_F16, 8, 3072, 1024},  {RLX_F16, RLX_F16, 8, 4096, 4096},   {RLX_F16, RLX_F16, 32, 4096, 4096},
+  {RLX_F16, RLX_F16, 64, 4096, 4096}, {RLX_F32, RLX_BF16, 8, 4096, 4096},  {RLX_F32, RLX_BF16, 32, 4096, 4096},
+  {RLX_F32, RLX_Q8_0, 8, 4096, 4096}, {RLX_F32, RLX_Q8_0, 32, 4096, 4096}, {RLX_F32, RLX_Q8_0, 64, 4096, 4096},
+  {RLX_F32, RLX_Q8_0, 2, 4096, 4096}, {RLX_F32, RLX_Q8_0, 4, 4096, 4096},  {RLX_F32, RLX_Q8_0, 8, 11008, 4096},
+  {RLX_F32, RLX_Q4_K, 8, 4096, 4096}, {RLX_F32, RLX_Q4_K, 32, 4096, 4096}, {RLX_F32, RLX_Q4_K, 64, 4096, 4096},
+  {RLX_F32, RLX_Q4_K, 2, 4096, 4096}, {RLX_F32, RLX_Q4_K, 4, 4096, 4096},  {RLX_F32, RLX_Q4_K, 8, 11008, 4096},
+  {RLX_F32, RLX_Q6_K, 8, 4096, 4096},
+};
+static const product_some none,
+  ways[] = {{4, 1, 0}, {4, 2, 0}, {4, 4, 0}, {8, 1, 0}, {8, 2, 0}, {8, 4, 0}, {16, 1, 0}, {16, 2, 0}, {8, 2, 2}};
+
+/* ---- values: a piece, again and again; its length has few divisors, so that rows differ ---- */
+
+enum { PIECE = 251 * 256, SAMPLES = 1000, MOST_BYTES = 4 * PIECE };
+typedef struct piece {
+  float value[PIECE]; /* as the type has them */
+  unsigned char stored[MOST_BYTES];
+  size_t bytes;
+} piece;
+static piece of_x, of_w;
+
+static uint64_t seed = 1;
+static uint32_t draw(void) {
+  seed = seed * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(seed >> 33);
+}
+
+static rlx_status draw_piece(piece *p, rlx_dtype t) {
+  const rlx_dtype_info *info = rlx_dtype_describe(t);
+  p->bytes = PIECE / info->block_elements * info->block_bytes;
+  for (int i = 0; i < PIECE; i++) p->value[i] = (float)((double)draw() / 1073741824.0 - 1.0);
+  if (info->block_elements > 1) {
+    RLX_TRY(rlx_quant_encode(t, p->value, p->stored, PIECE));
+    return rlx_quant_decode(t, p->stored, p->value, PIECE);
+  }
+  for (int i = 0; i < PIECE; i++) {
+    uint16_t narrow = t == RLX_F16 ? rlx_f32_to_f16(p->value[i]) : rlx_f32_to_bf16(p->value[i]);
+    if (t != RLX_F32) {
+      memcpy(p->stored + 2 * (size_t)i, &narrow, 2);
+      p->value[i] = t == RLX_F16 ? rlx_f16_to_f32(narrow) : rlx_bf16_to_f32(narrow);
+    }
+  }
+  if (t == RLX_F32) memcpy(p->stored, p->value, sizeof p->value);
+  return RLX_OK;
+}
+
+static rlx_status write_leaf(rlx_executable *e, const char *name, rlx_dtype t, rlx_dims dims, const piece *p) {
+  rlx_tensor x;
+  RLX_TRY(rlx_tensor_create(&(rlx_type){t, dims}, &x));
+  for (size_t at = 0; at < x.bytes; at += p->bytes)
+    memcpy((char *)x.data + at, p->stored, x.bytes - at < p->bytes ? x.bytes - at : p->bytes);
+  rlx_status s = rlx_executable_write(e, name, &x);
+  rlx_tensor_deinit(&x);
+  return s;
+}
+
+/* The relative error of SAMPLES results of one copy; infinite where one is not a number. */
+static rlx_status error_of(rlx_executable *e, const char *name, const shape *s, double *error) {
+  rlx_tensor y;
+  RLX_TRY(rlx_tensor_create(&(rlx_type){s->x, RLX_DIMS(s->m, s->n)}, &y));
+  memset(y.data, 0xff, y.bytes);
+  rlx_status status = rlx_executable_read(e, name, &y);
+  double off = 0, size = 0;
+  for (int i = 0; i < SAMPLES && !status; i++) {
+    int64_t r = draw() % s->m, c = draw() % s->n;
+    if (i % 8 == 0) r = s->m - 1;
+    if (i % 8 == 1) c = s->n - 1;
+    double want = 0;
+    for (int64_t k = 0; k < s->k; k++)
+      want += (double)of_x.value[(r * s->k + k) % PIECE] * (double)of_w.value[(c * s->k + k) % PIECE];
+    int64_t at = r * s->n + c;
+    double found = s->x == RLX_F32   ? (double)((float *)y.data)[at]
+                   : s->x == RLX_F16 ? (double)rlx_f16_to_f32(((uint16_t *)y.data)[at])
+                                     : (double)rlx_bf16_to_f32(((uint16_t *)y.data)[at]);
+    off += (found - want) * (found - want), size += want * want;
+  }
+  rlx_tensor_deinit(&y);
+  *error = isfinite(off) ? sqrt(off / size) : (double)INFINITY;
+  return status;
+}
+
+/* ---- one measurement ---- */
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static double weight_bytes(const shape *s) {
+  const rlx_dtype_info *info = rlx_dtype_describe(s->w);
+  return (double)s->n * (double)s->k / info->block_elements * info->block_bytes;
+}
+
+/* A device that was idle while inputs travelled needs a while to come back to its clock. Names differ from measurement to
+ * measurement, so that no executable is found in a cache. */
+static rlx_status time_runs(rlx_executable *e, double *seconds) {
+  enum { ROUNDS = 15 };
+  const uint64_t warm_ns = 60000000;
+  double took[ROUNDS] = {0};
+  rlx_status s = RLX_OK;
+  for (uint64_t begin = rlx_now_ns(); !s && rlx_now_ns() - begin < warm_ns;) s = rlx_executable_run(e);
+  for (int i = 0; i < ROUNDS && !s; i++) {
+    uint64_t begin = rlx_now_ns();
+    s = rlx_executable_run(e);
+    took[i] = (double)(rlx_now_ns() - begin) * 1e-9;
+  }
+  qsort(took, ROUNDS, sizeof *took, by_value);
+  *seconds = took[ROUNDS / 2];
+  return s;
+}
+
+static rlx_status measure(rlx_session *session, const shape *sh, bool check, double *seconds, double *error) {
+  static int number;
+  rlx_graph *g = NULL;
+  rlx_executable *e = NULL;
+  char name[3][32];
+  rlx_dims dx = RLX_DIMS(sh->m, sh->k), dw = RLX_DIMS(sh->n, sh->k);
+  int copies = check ? 1 : (int)(160e6 / weight_bytes(sh)) + 1;
+  if (copies > 20) copies = 20;
+  rlx_status s = rlx_graph_create(&g);
+  for (int i = 0; i < copies && !s; i++) {
+    for (int j = 0; j < 3; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "xwy"[j], i, number);
+    rlx_node x = rlx_input(g, name[0], sh->x, dx), w = rlx_param(g, name[1], sh->w, dw);
+    rlx_output(g, name[2], rlx_matmul_t(g, x, w));
+  }
+  if (!s) s = rlx_graph_finish(g);
+  rlx_compile_options options = {.struct_bytes = sizeof options, .forbid_host = true};
+  if (!s) s = rlx_compile(session, g, &options, &e);
+  for (int i = 0; i < copies && !s; i++) {
+    for (int j = 0; j < 2; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "xw"[j], i, number);
+    s = write_leaf(e, name[0], sh->x, dx, &of_x);
+    if (!s) s = write_leaf(e, name[1], sh->w, dw, &of_w);
+  }
+  if (!s) s = time_runs(e, seconds);
+  *seconds /= copies;
+  if (!s) s = error_of(e, name[2], sh, error);
+  rlx_executable_destroy(e);
+  rlx_graph_destroy(g);
+  number++;
+  return s;
+}
+
+/* Weights of block types meet x rounded to 8 bits or f16. */
+static bool is_right(const shape *s, double error) {
+  if (rlx_dtype_is_block(s->w)) return error < 8e-3;
+  return error < (s->x == RLX_F32 ? 1e-5 : s->x == RLX_F16 ? 1e-3 : 8e-3);
+}
+
+/* way NULL: the library's choice. Prints a line; 1 if the result is wrong. */
+static int report(rlx_session *session, const shape *s, const product_some *way, bool check) {
+  char what[64] = "(the library's choice)", name[64];
+  double error = 0, seconds = 0;
+  if (way == &none) snprintf(what, sizeof what, "without");
+  else if (way)
+    snprintf(what, sizeof what, "%u sub-groups, %u ahead, %u parts", (unsigned)way->subs, (unsigned)way->ahead,
+             (unsigned)way->splits);
+  gpu_some_force = way;
+  rlx_status status = measure(session, s, check, &seconds, &error);
+  gpu_some_force = NULL;
+  snprintf(name, sizeof name, "%s %s %dx%dx%d", rlx_dtype_name(s->x), rlx_dtype_name(s->w), (int)s->m, (int)s->n,
+           (int)s->k);
+  bool right = !status && is_right(s, error);
+  if (status) printf("%-26s %-34s %s\n", name, what, rlx_message());
+  else
+    printf("%-26s %-34s %8.1f us %6.0f GB/s  error %.1e%s\n", name, what, seconds * 1e6,
+           weight_bytes(s) / seconds * 1e-9, error, right ? "" : "  WRONG");
+  fflush(stdout);
+  return !right;
+}
+
+static int run_shape(rlx_session *session, const shape *s, bool check, bool quick) {
+  if (draw_piece(&of_x, s->x) || draw_piece(&of_w, s->w)) return printf("%s\n", rlx_message()), 1;
+  int wrong = report(session, s, NULL, check);
+  if (quick) return wrong;
+  wrong += report(session, s, &none, check);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) wrong += report(session, s, &ways[i], check);
+  return wrong;
+}
+
+int main(int argc, char **argv) {
+  const char *device = "vulkan", *pattern = "";
+  bool check = false, quick = false;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--check") == 0) check = true;
+    else if (strcmp(argv[i], "--quick") == 0) quick = true;
+    else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) device = argv[++i];
+    else pattern = argv[i];
+  }
+  rlx_session *session;
+  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = device};
+  if (rlx_session_create(&desc, &session)) return printf("SKIP: %s\n", rlx_message()), 0;
+  const shape *list = check ? checks : shapes;
+  size_t n = check ? sizeof checks / sizeof *checks : sizeof shapes / sizeof *shapes;
+  int wrong = 0;
+  for (size_t i = 0; i < n; i++) {
+    char name[64];
+    snprintf(name, sizeof name, "%s %s %dx%dx%d", rlx_dtype_name(list[i].x), rlx_dtype_name(list[i].w), (int)list[i].m,
+             (int)list[i].n, (int)list[i].k);
+    if (strstr(name, pattern)) wrong += run_shape(session, &list[i], check, quick);
+  }
+  printf("%d wrong\n", wrong);
+  rlx_session_destroy(session);
+  return wrong != 0;
+}

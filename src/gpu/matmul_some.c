@@ -1,0 +1,90 @@
+/* Matrix products with some rows, two to 64, on matrix units (kernels/rows_coop.kh): bound by the bytes of the weight [n, k] as
+ * those with few rows are, where products one by one would not keep up.
+ *
+ * A group owns 32 rows of the weight, its sub-groups share k. Bytes on their way are what counts: with one group on each
+ * multiprocessor, 8 sub-groups with two chunks of 32 rows x 128 bytes each are 64 KiB. Where there are fewer groups than half
+ * the multiprocessors, k is split, if enough of it is left for each part to be worth the second pass. */
+#include "gpu/matmul_plan.h"
+
+enum {
+  LEAST_ROWS = 2,
+  MOST_ROWS = 64,
+  COLUMNS = 32, /* of the result that a group makes */
+  CHUNK = 64,   /* of k, that a sub-group takes at a time */
+  LEAST_K = 256,
+  LEAST_N = 64,
+  LEAST_CHUNKS = 4, /* that a sub-group should have of a part of k */
+  MOST_SPLITS = 16,
+};
+static const product_some usual_dense = {.subs = 8, .ahead = 2}, usual_blocks = {.subs = 8, .ahead = 4};
+
+const product_some *gpu_some_force;
+
+static uint32_t shared_bytes(uint32_t subs) { return subs * 16 * 144 + (2 * MOST_ROWS + 1) * 4; }
+
+static bool fits(const gpu_caps *caps, const product_some *s) {
+  return caps->max_group >= 32u * s->subs && caps->max_shared >= shared_bytes(s->subs);
+}
+
+/* Whether the operands are ones that the kernels can take. */
+static bool can(const gpu_lowering *l, const gpu_product *p, bool has_units) {
+  bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
+  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= MOST_ROWS && fits(l->caps, &usual_dense) &&
+         !gpu_product_force.tile;
+}
+static bool is_worth_it(const gpu_product *p) {
+  return gpu_some_force ? gpu_some_force->subs > 0 : p->k >= LEAST_K && p->n >= LEAST_N;
+}
+
+bool gpu_product_has_some_rows(const gpu_lowering *l, const gpu_product *p) {
+  bool half = p->b_type == RLX_F16 && l->caps->has_coopmat, brain = p->b_type == RLX_BF16 && l->caps->has_coopmat_bf16;
+  bool types = p->a_type == p->b_type || (p->a_type == RLX_F32 && !l->exact);
+  return types && can(l, p, half || brain) && is_worth_it(p);
+}
+
+bool gpu_product_some_blocks(const gpu_lowering *l, const gpu_product *p) {
+  return !l->exact && p->a_type == RLX_F32 && can(l, p, l->caps->has_coopmat) && is_worth_it(p);
+}
+
+static const gpu_kernel *kernel_of(const gpu_product *p, bool blocks) {
+  static const gpu_kernel *const kernels[3][3] = {
+    {&gpu_kernel_rows_coop1, &gpu_kernel_rows_coop2, &gpu_kernel_rows_coop4},
+    {&gpu_kernel_rows_coop1_bf16, &gpu_kernel_rows_coop2_bf16, &gpu_kernel_rows_coop4_bf16},
+    {&gpu_kernel_rows_blocks1, &gpu_kernel_rows_blocks2, &gpu_kernel_rows_blocks4}};
+  return kernels[blocks ? 2 : p->b_type == RLX_BF16][p->m <= 16 ? 0 : p->m <= 32 ? 1 : 2];
+}
+
+void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
+  const product_some *s = planes ? &usual_blocks : &usual_dense;
+  if (gpu_some_force && fits(l->caps, gpu_some_force)) s = gpu_some_force;
+  uint32_t tiles = gpu_ceil_div(p->n, COLUMNS), splits = 1, step = s->subs * CHUNK;
+  while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= LEAST_CHUNKS * step && splits < MOST_SPLITS)
+    splits *= 2;
+  if (s->splits) splits = s->splits;
+  product_target to = gpu_product_target(l, p, splits);
+  gpu_params_rows_blocks1 params = {
+    .m = p->m, .n = p->n, .k = p->k, .k_part = gpu_ceil_div(gpu_ceil_div(p->k, splits), CHUNK) * CHUNK, .tiles = tiles};
+  bool vec_y = to.type == RLX_F32 && p->n % 4 == 0;
+  uint32_t c[] = {s->subs,
+                  s->ahead,
+                  p->a_type,
+                  vec_y,
+                  (uint32_t)to.type,
+                  to.extra,
+                  (uint32_t)to.act,
+                  (uint32_t)to.extra_type,
+                  (uint32_t)p->b_type};
+  if (planes) params.a1 = planes->a1, params.a2 = planes->a2, params.b1 = planes->b1, params.two_23 = 0x4b000000;
+  gpu_launch launch = {.kernel = kernel_of(p, planes != NULL),
+                       .constants = c,
+                       .n_constants = (uint32_t)(sizeof c / sizeof c[0]) - !planes,
+                       .params = &params, /* those of the dense kernels are the first of them */
+                       .params_bytes = planes ? sizeof params : sizeof(gpu_params_rows_coop1),
+                       .groups = tiles * splits,
+                       .group_size = 32u * s->subs,
+                       .windows = {p->a, planes ? planes->wide : p->b, to.extra_window, gpu_window_if(!vec_y, to.y),
+                                   gpu_window_if(vec_y, to.y)}};
+  if (planes) launch.windows[5] = planes->narrow;
+  gpu_emit(l, &launch);
+  if (to.is_part) gpu_product_sum(l, p, to.y, splits);
+}

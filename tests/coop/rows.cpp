@@ -1,0 +1,232 @@
+/* rows_coop*.glsl.k and rows_blocks*.glsl.k on the host (k_coop.h) against sums in double: random shapes and types, parts of k,
+ * rows far outside the range of f16, numbers that are not finite. Elements of block types are decoded as blocks.kh has it,
+ * which the kernels do not use.
+ *
+ *   rows NUMBER SEED     closes with 'N passed, N failed, N skipped'
+ *
+ * Compiled once for each kernel: KERNEL_FILE, and COOP_BF16 for those of bf16. */
+#include "k_coop.h"
+/* */
+#include KERNEL_FILE
+
+static u32 state;
+static u32 next() { return state = state * 1664525u + 1013904223u; }
+static u32 draw(u32 lo, u32 hi) { return lo + (next() >> 10) % (hi - lo + 1); }
+static f32 draw_value(f32 size) { return size * ((f32)(next() >> 8) / 8388608.0f - 1.0f); }
+
+struct a_case {
+  u32 splits;
+  bool odd;               /* some element is not finite */
+  std::vector<double> xs; /* [m, k] */
+  std::vector<double> ws; /* [n, k] */
+  std::vector<double> es; /* what EXTRA means: [n], [1] or [m, n] */
+};
+
+/* ---- elements ---- */
+
+static void put_half(std::vector<u32> &words, size_t i, uint16_t bits) {
+  words[i / 2] = (words[i / 2] & ~(0xffffu << 16 * (i % 2))) | (u32)bits << 16 * (i % 2);
+}
+static double half_at(const std::vector<u32> &words, size_t i) { return (double)(f32)element_of(words[i / 2], i % 2); }
+
+static std::vector<u32> draw_floats(size_t n, u32 type, f32 size, std::vector<double> &values) {
+  std::vector<u32> words((n + 7) / 8 * (type == T_F32 ? 8 : 4));
+  values.resize(n);
+  for (size_t i = 0; i < n; i++) {
+    f32 v = draw_value(size);
+    if (type == T_F32) words[i] = AS_U32(v), values[i] = (double)v;
+    else put_half(words, i, float16_t(v).bits), values[i] = half_at(words, i);
+  }
+  return words;
+}
+
+static void draw_x(a_case &c) {
+  x4.words = draw_floats((size_t)p.m * p.k, TX, 1, c.xs);
+  for (u32 r = 0; r < p.m && TX == T_F32; r++) { /* rows of every size, none at all among them */
+    static const f32 sizes[] = {1, 1, 1, 100, 1e-3f, 3e4f, 1e20f, 1e-20f, 0};
+    f32 by = sizes[draw(0, draw(0, 1) ? 3 : 8)];
+    for (size_t i = (size_t)r * p.k; i < (size_t)(r + 1) * p.k; i++) {
+      f32 v = by * AS_F32(x4.words[i]);
+      x4.words[i] = AS_U32(v), c.xs[i] = (double)v;
+    }
+  }
+  if (!c.odd || TX != T_F32) return;
+  size_t i = draw(0, p.m * p.k - 1);
+  x4.words[i] = draw(0, 1) ? 0x7f800000u : 0x7fc00000u, c.xs[i] = (double)AS_F32(x4.words[i]);
+}
+
+#ifdef ROWS_BLOCKS
+/* Planes of a type: bytes of each, and what they are: codes, halves, halves and then bytes, f32, exponents. */
+struct a_plane {
+  u32 bytes;
+  char kind;
+};
+static const a_plane planes[][4] = {{{16, 'c'}, {2, 'h'}},
+                                    {{16, 'c'}, {4, 'h'}},
+                                    {{16, 'c'}, {4, 'c'}, {2, 'h'}},
+                                    {{16, 'c'}, {4, 'h'}, {4, 'c'}},
+                                    {{32, 'c'}, {2, 'h'}},
+                                    {{64, 'c'}, {16, 'c'}, {4, 'h'}},
+                                    {{64, 'c'}, {32, 'c'}, {12, 'c'}, {2, 'h'}},
+                                    {{128, 'c'}, {16, '2'}},
+                                    {{128, 'c'}, {32, 'c'}, {16, '2'}},
+                                    {{128, 'c'}, {64, 'c'}, {16, 'c'}, {2, 'h'}},
+                                    {{256, 'c'}, {32, 'c'}, {4, 'f'}},
+                                    {{16, 'c'}, {2, 'h'}},
+                                    {{128, 'c'}, {8, '1'}},
+                                    {{16, 'c'}, {1, 'e'}},
+                                    {{48, 'c'}, {4, 'c'}, {2, 'h'}},
+                                    {{64, 'c'}, {2, 'h'}}};
+
+static void draw_plane(uint8_t *to, const a_plane &plane, u32 n_blocks) {
+  for (u32 i = 0; i < n_blocks * plane.bytes; i++) to[i] = (uint8_t)draw(0, 255);
+  for (u32 b = 0; b < n_blocks; b++) {
+    uint8_t *at = to + b * plane.bytes;
+    f32 d = draw_value(0.01f);
+    u32 halves = plane.kind == 'h' ? plane.bytes / 2 : plane.kind == '2' ? 2 : plane.kind == '1';
+    for (u32 i = 0; i < halves; i++) {
+      float16_t v(draw_value(0.01f));
+      memcpy(at + 2 * i, &v.bits, 2);
+    }
+    if (plane.kind == 'f') memcpy(at, &d, 4);
+    if (plane.kind == 'e') *at = (uint8_t)draw(118, 130);
+  }
+}
+
+static void draw_w(a_case &c) {
+  u32 shift = k_block_shift(TB), n_blocks = p.n * (p.k >> shift), at = 0, wide = 0, n = 0;
+  std::vector<uint8_t> bytes;
+  u32 starts[5] = {};
+  for (; n < 4 && planes[TB - T_Q4_0][n].bytes; n++) {
+    const a_plane &plane = planes[TB - T_Q4_0][n];
+    starts[n] = at, at += K_PAD(n_blocks * plane.bytes);
+    bytes.resize(at);
+    draw_plane(&bytes[starts[n]], plane, n_blocks);
+  }
+  starts[n] = at;
+  while (wide < n && planes[TB - T_Q4_0][wide].bytes % 16 == 0) wide++;
+  std::vector<u32> all(bytes.size() / 4);
+  memcpy(all.data(), bytes.data(), bytes.size());
+  w4.words.assign(all.begin(), all.begin() + starts[wide] / 4);
+  wb.words.assign(all.begin() + starts[wide] / 4, all.end());
+  if (wide > 1) p.a1 = starts[1] / 16;
+  if (wide > 2) p.a2 = starts[2] / 16;
+  if (wide + 1 < n) p.b1 = (starts[wide + 1] - starts[wide]) / 4;
+  p.two_23 = 0x4b000000u;
+  c.ws.resize((size_t)p.n * p.k);
+#define WORD(i) all[i]
+  for (u32 i = 0; i < p.n * p.k; i++) {
+    f32 v;
+    BLOCK_ELEMENT(WORD, TB, 1u, n_blocks, i >> shift, (i & ((1u << shift) - 1u)), v)
+    c.ws[i] = (double)v;
+  }
+}
+static const u32 K_UNIT = 32, T_OWN = T_F32;
+static const double LOOSE = 1.5e-3; /* x and w are rounded to f16 */
+#else
+static void draw_w(a_case &c) {
+  w4.words = draw_floats((size_t)p.n * p.k, T_W, 1, c.ws);
+  if (!c.odd) return;
+  size_t i = draw(0, p.n * p.k - 1);
+  put_half(w4.words, i, float16_t(INFINITY).bits), c.ws[i] = INFINITY;
+}
+static const u32 K_UNIT = 8, T_OWN = T_W;
+static const double LOOSE = 4e-6;
+#endif
+
+/* ---- cases ---- */
+
+static void draw_constants() {
+  element_layout = draw(0, 3);
+  SUBS = draw(1, 8);
+  AHEAD = 1u << draw(0, 2);
+  TX = draw(0, 2) ? T_F32 : T_OWN;
+  TY = draw(0, 1) ? T_F32 : T_OWN;
+  EXTRA = draw(0, 3);
+  ACT = 0;
+  TE = EXTRA == EXTRA_GATE || draw(0, 1) ? T_F32 : T_OWN;
+#ifdef ROWS_BLOCKS
+  do TB = draw(T_Q4_0, T_TQ2_0);
+  while (TB == T_TQ1_0);
+#endif
+}
+
+static a_case draw_case() {
+  a_case c = {};
+  draw_constants();
+  u32 unit = K_UNIT;
+#ifdef ROWS_BLOCKS
+  unit = 1u << k_block_shift(TB);
+#endif
+  p = {};
+  p.m = draw(1, 16 * FM), p.n = draw(1, 70), p.k = unit * draw(1, 1400 / unit);
+  c.splits = draw(0, 2) ? 1 : draw(2, 3);
+  c.odd = draw(0, 4) == 0;
+  if (c.splits > 1) TY = T_F32, EXTRA = 0;
+  if (TY != T_F32) p.n += p.n % 2;
+  VEC_Y = TY == T_F32 && p.n % 4 == 0;
+  p.k_part = ((p.k + c.splits - 1) / c.splits + 63) / 64 * 64;
+  p.tiles = (p.n + 16 * FN - 1) / (16 * FN);
+  p.groups = p.tiles * c.splits;
+  draw_x(c);
+  draw_w(c);
+  extra.words = draw_floats(EXTRA == EXTRA_GATE ? p.m * p.n : p.n, TE, 1, c.es);
+  size_t words = ((size_t)c.splits * p.m * p.n + (TY != T_F32)) >> (TY != T_F32);
+  y.words.assign(VEC_Y ? 0 : words, 0xdeadbeef);
+  y4.words.assign(VEC_Y ? words : 0, 0xdeadbeef);
+  return c;
+}
+
+static double found(const a_case &c, u32 i) {
+  const std::vector<u32> &words = VEC_Y ? y4.words : y.words;
+  double sum = 0;
+  for (u32 s = 0; s < c.splits; s++) {
+    size_t at = (size_t)s * p.m * p.n + i;
+    sum += TY == T_F32 ? (double)AS_F32(words[at]) : half_at(words, at);
+  }
+  return sum;
+}
+
+static bool check_element(const a_case &c, u32 r, u32 n) {
+  double sum = 0, size = 0;
+  for (u32 i = 0; i < p.k; i++) {
+    double v = c.xs[(size_t)r * p.k + i] * c.ws[(size_t)n * p.k + i];
+    sum += v, size += fabs(v);
+  }
+  double most = 0; /* what is lost of x is lost of the row's largest element */
+  for (u32 i = 0; i < p.k; i++) most = fmax(most, fabs(c.xs[(size_t)r * p.k + i]));
+  if (EXTRA == EXTRA_BIAS) sum += c.es[n];
+  if (EXTRA == EXTRA_ONE_BIAS) sum += c.es[0];
+  if (EXTRA == EXTRA_GATE) sum *= c.es[(size_t)r * p.n + n], size *= fabs(c.es[(size_t)r * p.n + n]);
+  double x = found(c, r * p.n + n), narrow = TY == T_F32 ? 1e-6 : T_OWN == T_BF16 ? 8e-3 : 1e-3;
+  bool fits = TY != T_F16 || fabs(sum) < 65000;
+  bool right = std::isnan(sum)            ? std::isnan(x)
+               : std::isinf(sum) || !fits ? x == sum || (!fits && (std::isinf(x) || fabs(x) > 64000))
+                                          : fabs(x - sum) <= LOOSE * size + narrow * fabs(sum) + 1e-7;
+  if (!right) printf("row %u (to %g), column %u is %.9g but must be %.9g (of sizes %g)\n", r, most, n, x, sum, size);
+  return right;
+}
+
+int main(int argc, char **argv) {
+  int n = argc > 1 ? atoi(argv[1]) : 10, n_failed = 0;
+  u32 seed = argc > 2 ? (u32)strtoul(argv[2], NULL, 10) : 1;
+  for (int i = 0; i < n; i++) {
+    state = seed + (u32)i * 7919u;
+    a_case c = draw_case();
+    for (u32 g = 0; g < p.groups; g++) run_group(g, 32 * SUBS);
+    bool right = true;
+    for (u32 e = 0; e < p.m * p.n && right; e++) right = check_element(c, e / p.n, e % p.n);
+    if (right) continue;
+    n_failed++;
+    printf(
+      "FAIL case %d of seed %u: elements lie by %u, %u sub-groups, %u ahead, types %u %u %u, extra %u, %u x %u x %u, "
+      "%u parts, odd %d",
+      i, seed, element_layout, SUBS, AHEAD, TX, TY, TE, EXTRA, p.m, p.n, p.k, c.splits, c.odd);
+#ifdef ROWS_BLOCKS
+    printf(", blocks of type %u", TB);
+#endif
+    printf("\n");
+  }
+  printf("%d passed, %d failed, 0 skipped\n", n - n_failed, n_failed);
+  return n_failed > 0;
+}
