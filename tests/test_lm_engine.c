@@ -8,8 +8,8 @@
 #include "rlx/lm.h"
 #include "test.h"
 
-static const char *const families[] = {"llama",  "qwen2",  "qwen3", "qwen3moe", "mixtral",
-                                       "gemma2", "gemma3", "gpt2",  "mamba"};
+static const char *const families[] = {"llama",   "qwen2",  "qwen3",  "qwen3moe", "qwen3moe_mixed",
+                                       "mixtral", "gemma2", "gemma3", "gpt2",     "mamba"};
 enum { N_FAMILIES = sizeof families / sizeof *families, N_GREEDY = 64 };
 
 static const char *path_of(const char *family) {

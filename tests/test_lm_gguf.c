@@ -37,6 +37,8 @@ static const char *const mixtral[] = {SHARED,
                                       "expert_count 4",
                                       "expert_used_count 2",
                                       NULL};
+static const char *const mixtral_of_five[] = {SHARED,           "block_count 2",       "feed_forward_length 20",
+                                              "expert_count 5", "expert_used_count 2", NULL};
 static const char *const qwen2[] = {"context_length 160",     "embedding_length 48",
                                     "attention.head_count 6", "attention.head_count_kv 2",
                                     "feed_forward_length 44", "attention.layer_norm_rms_epsilon 0.000001",
@@ -51,6 +53,8 @@ static const char *const qwen3[] = {SHARED,
                                     NULL};
 static const char *const qwen3moe[] = {
   SHARED, "block_count 2", "expert_count 4", "expert_used_count 2", "expert_feed_forward_length 20", NULL};
+static const char *const qwen3moe_mixed[] = {
+  SHARED, "block_count 4", "expert_count 4", "expert_used_count 2", "expert_feed_forward_length 20", NULL};
 static const char *const gemma3[] = {SHARED,
                                      "block_count 3",
                                      "rope.freq_base 40000.0",
@@ -141,6 +145,20 @@ static rlx_status write_weight(const lm_model *m, const lm_source *t, rlx_file_w
   return s;
 }
 
+/* The first files of mixtral have a tensor for each expert: "blk.0.ffn_up_exps.weight" as "blk.0.ffn_up.3.weight". */
+static bool experts_apart;
+
+static rlx_status name_tensor(const lm_weight *t, rlx_file_writer *w) {
+  const char *at = strstr(t->name, "_exps");
+  if (!experts_apart || !at) return rlx_file_writer_tensor(w, t->name, t->dtype, t->shape);
+  for (int64_t i = 0; i < t->shape.v[0]; i++) {
+    char name[128];
+    snprintf(name, sizeof name, "%.*s.%d.weight", (int)(at - t->name), t->name, (int)i);
+    RLX_TRY(rlx_file_writer_tensor(w, name, t->dtype, RLX_DIMS(t->shape.v[1], t->shape.v[2])));
+  }
+  return RLX_OK;
+}
+
 /* A model as GGUF; `change`: one line more, which overrules. */
 static rlx_status write_all(const lm_model *m, const char *architecture, const char *const *lines, const char *change,
                             rlx_file_writer *w) {
@@ -151,8 +169,7 @@ static rlx_status write_all(const lm_model *m, const char *architecture, const c
     if (!is_overruled(lines, i, change)) RLX_TRY(write_line(w, architecture, lines[i]));
   if (change) RLX_TRY(write_line(w, architecture, change));
   const lm_source *t;
-  for (size_t i = 0; (t = source_at(m, i)); i++)
-    RLX_TRY(rlx_file_writer_tensor(w, t->weight.name, t->weight.dtype, t->weight.shape));
+  for (size_t i = 0; (t = source_at(m, i)); i++) RLX_TRY(name_tensor(&t->weight, w));
   for (size_t i = 0; (t = source_at(m, i)); i++) RLX_TRY(write_weight(m, t, w));
   return rlx_file_writer_finish(w);
 }
@@ -222,10 +239,23 @@ TEST(every_family_as_gguf) {
   CHECK_OK(check_gguf("qwen2", "qwen2", qwen2));
   CHECK_OK(check_gguf("qwen3", "qwen3", qwen3));
   CHECK_OK(check_gguf("qwen3moe", "qwen3moe", qwen3moe));
+  CHECK_OK(check_gguf("qwen3moe_mixed", "qwen3moe", qwen3moe_mixed));
   CHECK_OK(check_gguf("gemma3", "gemma3", gemma3));
   CHECK_OK(check_gguf("gpt2", "gpt2", gpt2));
   CHECK_OK(check_gguf("mamba", "mamba", mamba));
   CHECK_OK(check_gguf("bert", "bert", bert));
+}
+
+TEST(experts_one_by_one) {
+  CHECK(folder_begin());
+  experts_apart = true;
+  rlx_status s = check_gguf("mixtral", "llama", mixtral);
+  experts_apart = false;
+  CHECK_OK(s);
+  experts_apart = true;
+  s = check_gguf("mixtral", "llama", mixtral_of_five);
+  experts_apart = false;
+  CHECK_FAILS(s, RLX_INVALID, "blk.0.ffn_gate_inp.weight' is [4, 36]");
 }
 
 /* Converted between the formats, names and keys stay as they are, and the model is still known by them. */
@@ -387,7 +417,7 @@ TEST(the_text_model_of_one_that_sees) {
   CHECK_OK(s);
 }
 
-/* config.json of the llama golden with one text in it replaced. */
+/* config.json of a golden with one text in it replaced. */
 static rlx_status check_config(const lm_golden *g, const char *from, const char *to) {
   rlx_meta config;
   char text[4096];
@@ -423,6 +453,31 @@ TEST(configurations_that_are_wrong) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases && !s; i++) {
     rlx_status found = check_config(&g, cases[i].from, cases[i].to);
     if (found != cases[i].code || !strstr(rlx_message(), cases[i].part))
+      s = RLX_FAIL(RLX_INVALID, "'%s' gave '%s': %.300s", cases[i].to, rlx_status_name(found),
+                   found ? rlx_message() : "");
+  }
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+}
+
+TEST(layers_without_experts_that_are_wrong) {
+  static const struct {
+    const char *from, *to, *part;
+  } cases[] = {
+    {"  3\n", "  4\n", "mlp_only_layers has an element 0 that is no layer of 4"},
+    {"  3\n", "  \"3\"\n", "no layer of 4"},
+    {"  3\n", "  \n", "layers.3.mlp.gate.weight"},
+    {"\"decoder_sparse_step\": 2", "\"decoder_sparse_step\": -2", "decoder_sparse_step is -2"},
+    {"\"decoder_sparse_step\": 2", "\"decoder_sparse_step\": 1", "layers.0.mlp.gate.weight"},
+    {"\"intermediate_size\": 44", "\"intermediate_size\": 45", "gate_proj.weight' is [44, 36]"},
+    {"\"intermediate_size\": 44", "\"other\": 44", "feed-forward part is not told"},
+  };
+  lm_golden g;
+  CHECK(folder_begin());
+  rlx_status s = lm_golden_open("qwen3moe_mixed", &g);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases && !s; i++) {
+    rlx_status found = check_config(&g, cases[i].from, cases[i].to);
+    if (found != RLX_INVALID || !strstr(rlx_message(), cases[i].part))
       s = RLX_FAIL(RLX_INVALID, "'%s' gave '%s': %.300s", cases[i].to, rlx_status_name(found),
                    found ? rlx_message() : "");
   }
@@ -490,7 +545,7 @@ static rlx_status open_and_build(void *user) {
 
 /* Gemma 3 has windows, factors and recipes to allocate for; mixtral stacks. */
 TEST(out_of_memory) {
-  static const char *const names[] = {"gemma3", "mixtral", "llama"};
+  static const char *const names[] = {"gemma3", "mixtral", "qwen3moe_mixed", "llama"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     lm_golden g;
     rlx_status s = lm_golden_open(names[i], &g);

@@ -205,6 +205,7 @@ TEST(mixtral) { CHECK_OK(check_family("mixtral")); }
 TEST(qwen2) { CHECK_OK(check_family("qwen2")); }
 TEST(qwen3) { CHECK_OK(check_family("qwen3")); }
 TEST(qwen3moe) { CHECK_OK(check_family("qwen3moe")); }
+TEST(qwen3moe_mixed) { CHECK_OK(check_family("qwen3moe_mixed")); }
 TEST(gemma2) { CHECK_OK(check_family("gemma2")); }
 TEST(gemma3) { CHECK_OK(check_family("gemma3")); }
 TEST(gpt2) { CHECK_OK(check_family("gpt2")); }
@@ -212,8 +213,8 @@ TEST(mamba) { CHECK_OK(check_family("mamba")); }
 
 /* A GPU driver computes the same: in one chunk, and token by token. */
 TEST(families_on_vulkan) {
-  static const char *const names[] = {"llama",    "mistral", "mixtral", "qwen2", "qwen3",
-                                      "qwen3moe", "gemma2",  "gemma3",  "gpt2",  "mamba"};
+  static const char *const names[] = {"llama",          "mistral", "mixtral", "qwen2", "qwen3", "qwen3moe",
+                                      "qwen3moe_mixed", "gemma2",  "gemma3",  "gpt2",  "mamba"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     lm_golden g;
     lm_world w = {.model = NULL};

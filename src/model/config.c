@@ -243,6 +243,47 @@ void lm_read_experts(lm_reader *r, lm_config *c) {
                    (long long)c->experts_used, (long long)c->experts, LM_MAX_EXPERTS);
 }
 
+/* Dense are the layers that config.json lists, and all but every step-th. */
+static void list_dense_layers(lm_reader *r, lm_config *c) {
+  const char *key = "";
+  const json_t *list = lm_reader_json(r, "mlp_only_layers", &key);
+  int64_t step = lm_key_size(r, NULL, "decoder_sparse_step", 1);
+  for (int64_t i = 0; i < c->layers; i++) c->is_dense[i] = (i + 1) % step != 0;
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *v = json_array_get(list, i);
+    json_int_t at = json_integer_value(v);
+    if (!json_is_integer(v) || at < 0 || at >= c->layers)
+      lm_reader_fail(r, RLX_INVALID, "config.json's mlp_only_layers has an element %zu that is no layer of %lld", i,
+                     (long long)c->layers);
+    else c->is_dense[at] = 1;
+  }
+}
+
+/* GGUF has no key for it: a layer with the tensors of a plain part and no router is dense. */
+static void find_dense_layers(lm_reader *r, lm_config *c) {
+  for (int64_t i = 0; i < c->layers; i++) {
+    char router[64], plain[64];
+    snprintf(router, sizeof router, "blk.%lld.ffn_gate_inp.weight", (long long)i);
+    snprintf(plain, sizeof plain, "blk.%lld.ffn_gate.weight", (long long)i);
+    c->is_dense[i] = !rlx_file_tensor_find(r->file, router) && rlx_file_tensor_find(r->file, plain);
+  }
+}
+
+void lm_read_dense_layers(lm_reader *r, lm_config *c) {
+  if (r->status || !c->experts) return;
+  c->is_dense = rlx_mem_calloc((size_t)c->layers, 1);
+  if (!c->is_dense) {
+    lm_reader_fail(r, RLX_NO_MEMORY, "kinds of %lld layers", (long long)c->layers);
+    return;
+  }
+  if (r->json) list_dense_layers(r, c);
+  else find_dense_layers(r, c);
+  if (memchr(c->is_dense, 1, (size_t)c->layers) && !c->hidden)
+    lm_reader_fail(r, RLX_INVALID, "some layers have no experts, but the size of their feed-forward part is not told");
+}
+
+bool lm_has_experts(const lm_config *c, uint32_t layer) { return c->experts && !(c->is_dense && c->is_dense[layer]); }
+
 static void read_layer_types(lm_reader *r, lm_config *c, const json_t *types) {
   if (!json_is_array(types) || json_array_size(types) < (size_t)c->layers) {
     lm_reader_fail(r, RLX_INVALID, "config.json's layer_types is not a list of %lld", (long long)c->layers);
@@ -364,6 +405,7 @@ rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
 
 void lm_config_deinit(lm_config *c) {
   rlx_mem_free(c->is_local);
+  rlx_mem_free(c->is_dense);
   rlx_mem_free(c->rope_factors);
   *c = (lm_config){.family = NULL};
 }

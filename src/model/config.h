@@ -52,6 +52,7 @@ typedef struct lm_config {
   double embedding_scale; /* 0: 1 */
 
   int64_t experts, experts_used, expert_hidden;
+  uint8_t *is_dense;      /* by layer: it has no experts, though others do; NULL: none is so */
   bool weigh_all_experts; /* the router's shares are of all experts, not of those used */
 
   int64_t inner, state, kernel, dt_rank; /* of a state space: channels, numbers per channel, taps, rank of dt */
@@ -63,6 +64,8 @@ typedef struct lm_config {
 /* Finds the family and reads all; deinit also after a failure. */
 rlx_status lm_config_read(const rlx_file *f, lm_config *out);
 void lm_config_deinit(lm_config *c);
+/* Whether this layer's feed-forward part is picked from experts. */
+bool lm_has_experts(const lm_config *c, uint32_t layer);
 
 /* ---- For families ---- */
 
@@ -83,6 +86,8 @@ void lm_read_attention(lm_reader *r, lm_config *c); /* heads */
 void lm_read_rope(lm_reader *r, lm_config *c);      /* rotary positions, after the heads (rope.c) */
 /* How many experts there are and are used; more used than there are is refused. */
 void lm_read_experts(lm_reader *r, lm_config *c);
+/* The layers without experts among those with them: config.json lists them, a GGUF has other tensors there. */
+void lm_read_dense_layers(lm_reader *r, lm_config *c);
 /* "gelu" and the like to act; what is not known is refused. */
 void lm_read_activation(lm_reader *r, lm_config *c, rlx_act fallback);
 /* The layers that see only a window: layer_types where the file has them; else all but every `every`-th. */

@@ -48,8 +48,8 @@ typedef enum lm_recipe {
 typedef enum lm_when {
   LM_ALWAYS,
   LM_MAYBE,  /* it is used where it is there */
-  LM_DENSE,  /* models without experts */
-  LM_EXPERT, /* models with them */
+  LM_DENSE,  /* layers without experts */
+  LM_EXPERT, /* layers with them */
 } lm_when;
 
 typedef struct lm_tensor {
@@ -57,7 +57,8 @@ typedef struct lm_tensor {
   lm_size shape[3];
   lm_when when;
   lm_recipe recipe;
-  bool as_f32; /* whatever type the file has; always so for one axis */
+  bool as_f32;       /* whatever type the file has; always so for one axis */
+  const char *apart; /* GGUF's name of one expert, '#', where files may have them one by one */
 } lm_tensor;
 /* LM_TENSOR("output.weight", "lm_head.weight", {LM_VOCABULARY, LM_WIDTH}, .when = LM_MAYBE) */
 #define LM_TENSOR(gguf_name, hf_name, ...) \

@@ -4,7 +4,8 @@
  *
  * Root-mean-square norms before each part, rotary positions on neighbouring elements, grouped queries, silu gates. Llama 3
  * stretches its rotary positions (rope.c). Mistral's first version sees a window in every layer. Mixtral has the gated part
- * eight times and a router that picks two of them per token; GGUF calls it llama too. */
+ * eight times and a router that picks two of them per token; GGUF calls it llama too. Its first files have a tensor for each
+ * expert, later ones all of a layer in one. */
 #include "model/family.h"
 
 static void read(lm_reader *r, lm_config *c) {
@@ -24,7 +25,7 @@ static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   x = rlx_add(b->g, x, lm_attention(b, i, lm_rms_norm(b, "blk.%.attn_norm", i, x)));
   x = lm_rows_that_count(b, i, x);
   rlx_node h = lm_rms_norm(b, "blk.%.ffn_norm", i, x);
-  return rlx_add(b->g, x, b->c->experts ? lm_mixture(b, i, h) : lm_gated(b, i, h));
+  return rlx_add(b->g, x, lm_has_experts(b->c, i) ? lm_mixture(b, i, h) : lm_gated(b, i, h));
 }
 
 /* clang-format off */
@@ -47,9 +48,9 @@ static const lm_tensor tensors[] = {
   LM_TENSOR("blk.%.ffn_up.weight", "layers.%.mlp.up_proj.weight", {LM_HIDDEN, LM_WIDTH}, .when = LM_DENSE),
   LM_TENSOR("blk.%.ffn_down.weight", "layers.%.mlp.down_proj.weight", {LM_WIDTH, LM_HIDDEN}, .when = LM_DENSE),
   LM_TENSOR("blk.%.ffn_gate_inp.weight", "layers.%.block_sparse_moe.gate.weight", {LM_EXPERTS, LM_WIDTH}, .when = LM_EXPERT),
-  LM_TENSOR("blk.%.ffn_gate_exps.weight", "layers.%.block_sparse_moe.experts.#.w1.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
-  LM_TENSOR("blk.%.ffn_up_exps.weight", "layers.%.block_sparse_moe.experts.#.w3.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
-  LM_TENSOR("blk.%.ffn_down_exps.weight", "layers.%.block_sparse_moe.experts.#.w2.weight", {LM_EXPERTS, LM_WIDTH, LM_EXPERT_HIDDEN}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_gate_exps.weight", "layers.%.block_sparse_moe.experts.#.w1.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT, .apart = "blk.%.ffn_gate.#.weight"),
+  LM_TENSOR("blk.%.ffn_up_exps.weight", "layers.%.block_sparse_moe.experts.#.w3.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT, .apart = "blk.%.ffn_up.#.weight"),
+  LM_TENSOR("blk.%.ffn_down_exps.weight", "layers.%.block_sparse_moe.experts.#.w2.weight", {LM_EXPERTS, LM_WIDTH, LM_EXPERT_HIDDEN}, .when = LM_EXPERT, .apart = "blk.%.ffn_down.#.weight"),
 };
 /* clang-format on */
 

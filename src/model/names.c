@@ -168,16 +168,26 @@ static void note_strange(resolver *r, const rlx_file_tensor *t) {
   if (r->strange.n < MOST_SAID) rlx_str_add(&r->strange, "%s'%s' is %s", r->strange.n ? ", " : "", t->name, t->type);
 }
 
+/* One tensor of the file: the whole weight, or that of one expert. */
+static const rlx_file_tensor *find_part(resolver *r, const char *pattern, uint32_t layer, uint32_t expert) {
+  char name[192];
+  if (r->m->config.is_hf) return find_hf(r, pattern, layer, expert);
+  if (!lm_write_name(name, sizeof name, pattern, layer, expert)) return NULL;
+  return rlx_file_tensor_find(r->m->file, name);
+}
+
 /* Finds what the weight is made of; from NULL: it is not there, or not of a type to compute with. */
 static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t layer, lm_source *s) {
   const lm_config *c = &r->m->config;
-  const char *hf = spec->hf ? spec->hf : "";
-  bool is_stacked = c->is_hf && strchr(hf, '#');
+  const char *pattern = c->is_hf ? spec->hf ? spec->hf : "" : spec->name;
+  if (!c->is_hf && spec->apart && !find_part(r, pattern, layer, 0) && find_part(r, spec->apart, layer, 0))
+    pattern = spec->apart;
+  bool is_stacked = strchr(pattern, '#') != NULL;
   s->n_from = is_stacked ? (size_t)c->experts : 1;
   s->from = rlx_bump_alloc(&r->m->texts, s->n_from, sizeof *s->from);
   if (!s->from) return RLX_FAIL(RLX_NO_MEMORY, "sources of '%s'", s->weight.name);
   for (size_t i = 0; i < s->n_from; i++) {
-    s->from[i] = c->is_hf ? find_hf(r, hf, layer, (uint32_t)i) : rlx_file_tensor_find(r->m->file, s->weight.name);
+    s->from[i] = find_part(r, pattern, layer, (uint32_t)i);
     if (s->from[i] && s->from[i]->dtype == RLX_DTYPE_COUNT) note_strange(r, s->from[i]);
     if (!s->from[i] || s->from[i]->dtype == RLX_DTYPE_COUNT) {
       s->from = NULL;
@@ -217,8 +227,8 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
   return RLX_OK;
 }
 
-static bool is_wanted(const lm_config *c, const lm_tensor *spec) {
-  return spec->when == LM_DENSE ? !c->experts : spec->when == LM_EXPERT ? c->experts != 0 : true;
+static bool is_wanted(const lm_config *c, const lm_tensor *spec, uint32_t layer) {
+  return spec->when == LM_DENSE ? !lm_has_experts(c, layer) : spec->when == LM_EXPERT ? lm_has_experts(c, layer) : true;
 }
 
 /* A layer more than the configuration has is as wrong as one that is missing. */
@@ -256,11 +266,13 @@ static rlx_status resolve_all(resolver *r) {
                     (long long)c->layers, (unsigned)rlx_file_tensors(r->m->file));
   for (size_t i = 0; i < c->family->n_tensors; i++) {
     const lm_tensor *spec = &c->family->tensors[i];
-    if (!is_wanted(c, spec)) continue;
-    bool has_layers = strchr(spec->name, '%') != NULL;
-    for (uint32_t layer = 0; layer < (has_layers ? (uint32_t)c->layers : 1); layer++)
+    bool has_layers = strchr(spec->name, '%') != NULL, is_used = false;
+    for (uint32_t layer = 0; layer < (has_layers ? (uint32_t)c->layers : 1); layer++) {
+      if (!is_wanted(c, spec, layer)) continue;
+      is_used = true;
       RLX_TRY(resolve_one(r, spec, layer));
-    if (has_layers) RLX_TRY(check_no_more_layers(r, spec));
+    }
+    if (has_layers && is_used) RLX_TRY(check_no_more_layers(r, spec));
   }
   if (r->n_strange)
     return RLX_FAIL(RLX_UNSUPPORTED, "%zu tensors are of types that RLX does not have: %s%s", r->n_strange,

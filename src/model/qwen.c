@@ -1,8 +1,9 @@
 /* Qwen: qwen2 (also 2.5), qwen3, and qwen3 with experts.
  *
  * Layers as llama's, with rotary positions on elements half a head apart. Qwen2 has biases on q, k and v. Qwen3 has none, and
- * normalises each head of q and k before it is turned. Qwen3moe has experts in every layer, and a size of their own for
- * them; a folder may ask that the router's shares are of all experts, which GGUF cannot say and no published model needs. */
+ * normalises each head of q and k before it is turned. Qwen3moe has experts in every layer or in some, and a size of their
+ * own for them; a folder may ask that the router's shares are of all experts, which GGUF cannot say and no published model
+ * needs. */
 #include "model/family.h"
 #include "model/reader.h"
 
@@ -32,17 +33,14 @@ static void read_qwen3moe(lm_reader *r, lm_config *c) {
   c->expert_hidden = lm_key_size(r, "expert_feed_forward_length", "moe_intermediate_size", LM_NEEDED);
   c->weigh_all_experts = lm_reader_is_hf(r) && !lm_key_bool(r, NULL, "norm_topk_prob", false);
   if (!c->experts) lm_reader_fail(r, RLX_INVALID, "a model with experts has none");
-  const char *key;
-  bool some_dense = lm_reader_is_hf(r) && json_array_size(lm_reader_json(r, "mlp_only_layers", &key)) > 0;
-  if (some_dense || lm_key_size(r, NULL, "decoder_sparse_step", 1) != 1)
-    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json has layers without experts among those with them");
+  lm_read_dense_layers(r, c);
 }
 
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   x = rlx_add(b->g, x, lm_attention(b, i, lm_rms_norm(b, "blk.%.attn_norm", i, x)));
   x = lm_rows_that_count(b, i, x);
   rlx_node h = lm_rms_norm(b, "blk.%.ffn_norm", i, x);
-  return rlx_add(b->g, x, b->c->experts ? lm_mixture(b, i, h) : lm_gated(b, i, h));
+  return rlx_add(b->g, x, lm_has_experts(b->c, i) ? lm_mixture(b, i, h) : lm_gated(b, i, h));
 }
 
 /* clang-format off */
@@ -61,9 +59,9 @@ static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   LM_TENSOR("blk.%.attn_q_norm.weight", "layers.%.self_attn.q_norm.weight", {LM_HEAD}), \
   LM_TENSOR("blk.%.attn_k_norm.weight", "layers.%.self_attn.k_norm.weight", {LM_HEAD})
 #define GATED \
-  LM_TENSOR("blk.%.ffn_gate.weight", "layers.%.mlp.gate_proj.weight", {LM_HIDDEN, LM_WIDTH}), \
-  LM_TENSOR("blk.%.ffn_up.weight", "layers.%.mlp.up_proj.weight", {LM_HIDDEN, LM_WIDTH}), \
-  LM_TENSOR("blk.%.ffn_down.weight", "layers.%.mlp.down_proj.weight", {LM_WIDTH, LM_HIDDEN})
+  LM_TENSOR("blk.%.ffn_gate.weight", "layers.%.mlp.gate_proj.weight", {LM_HIDDEN, LM_WIDTH}, .when = LM_DENSE), \
+  LM_TENSOR("blk.%.ffn_up.weight", "layers.%.mlp.up_proj.weight", {LM_HIDDEN, LM_WIDTH}, .when = LM_DENSE), \
+  LM_TENSOR("blk.%.ffn_down.weight", "layers.%.mlp.down_proj.weight", {LM_WIDTH, LM_HIDDEN}, .when = LM_DENSE)
 
 static const lm_tensor qwen2_tensors[] = {
   ENDS, ATTENTION, GATED,
@@ -73,11 +71,11 @@ static const lm_tensor qwen2_tensors[] = {
 };
 static const lm_tensor qwen3_tensors[] = {ENDS, ATTENTION, HEAD_NORMS, GATED};
 static const lm_tensor qwen3moe_tensors[] = {
-  ENDS, ATTENTION, HEAD_NORMS,
-  LM_TENSOR("blk.%.ffn_gate_inp.weight", "layers.%.mlp.gate.weight", {LM_EXPERTS, LM_WIDTH}),
-  LM_TENSOR("blk.%.ffn_gate_exps.weight", "layers.%.mlp.experts.#.gate_proj.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}),
-  LM_TENSOR("blk.%.ffn_up_exps.weight", "layers.%.mlp.experts.#.up_proj.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}),
-  LM_TENSOR("blk.%.ffn_down_exps.weight", "layers.%.mlp.experts.#.down_proj.weight", {LM_EXPERTS, LM_WIDTH, LM_EXPERT_HIDDEN}),
+  ENDS, ATTENTION, HEAD_NORMS, GATED,
+  LM_TENSOR("blk.%.ffn_gate_inp.weight", "layers.%.mlp.gate.weight", {LM_EXPERTS, LM_WIDTH}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_gate_exps.weight", "layers.%.mlp.experts.#.gate_proj.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_up_exps.weight", "layers.%.mlp.experts.#.up_proj.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_down_exps.weight", "layers.%.mlp.experts.#.down_proj.weight", {LM_EXPERTS, LM_WIDTH, LM_EXPERT_HIDDEN}, .when = LM_EXPERT),
 };
 /* clang-format on */
 
