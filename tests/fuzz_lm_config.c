@@ -11,7 +11,7 @@
 #include "model/model.h"
 
 static const char *const names[] = {"llama",  "mistral", "mixtral", "qwen2", "qwen3", "qwen3moe",
-                                    "gemma2", "gemma3",  "gpt2",    "mamba", "bert"};
+                                    "gemma2", "gemma3",  "gpt2",    "mamba", "bert",  "qwen3moe_mixed"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
 static char folder[96], config[128], tensors[128];

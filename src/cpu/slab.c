@@ -6,7 +6,8 @@
  *
  * The one idea: a slab only grows. Pieces are cut off its front, and it is freed when the last of them has come back; there
  * is no list of holes. Weights and arenas live long and are few, so a hole in a slab is rare, and one slab is all that a
- * piece can hold back. */
+ * piece can hold back. A few slabs stay open at once, so that what a matrix leaves at the end of one goes to the smaller
+ * blocks after it. */
 #include "cpu/slab.h"
 
 #include <pthread.h>
@@ -15,16 +16,16 @@
 #include "base/arith.h"
 #include "base/mem.h"
 
-enum { SLAB_BYTES = 16 << 20, LEAST = 32 << 10, MOST = 4 << 20 };
+enum { SLAB_BYTES = 16 << 20, LEAST = 32 << 10, MOST = 4 << 20, N_OPEN = 16 };
 
 struct cpu_slab {
   char *memory;
   size_t used, n_pieces;
 };
 
-/* The slab that the next piece is cut from; gone with its last piece, like the others. */
+/* The slabs that the next piece may be cut from, NULL between them; gone with their last pieces, like the others. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static cpu_slab *open_slab;
+static cpu_slab *open_slabs[N_OPEN];
 
 static cpu_slab *slab_create(void) {
   cpu_slab *slab = rlx_new(cpu_slab);
@@ -35,19 +36,35 @@ static cpu_slab *slab_create(void) {
   return slab;
 }
 
+/* Whether so much fits behind what is used, and where. */
+static bool fits(const cpu_slab *slab, size_t bytes, size_t align, size_t *at) {
+  return slab && rlx_pad_size(slab->used, align, at) && *at <= SLAB_BYTES && bytes <= SLAB_BYTES - *at;
+}
+
+/* A place for a new slab: a free one, or that of the fullest, which is closed. */
+static cpu_slab **place_for_new(void) {
+  cpu_slab **fullest = &open_slabs[0];
+  for (size_t i = 0; i < N_OPEN; i++) {
+    if (!open_slabs[i]) return &open_slabs[i];
+    if (open_slabs[i]->used > (*fullest)->used) fullest = &open_slabs[i];
+  }
+  return fullest;
+}
+
 /* Under the lock. */
 static void *cut_piece(size_t bytes, size_t align, cpu_slab **slab) {
   size_t at = 0;
-  if (!open_slab || !rlx_pad_size(open_slab->used, align, &at) || at > SLAB_BYTES || bytes > SLAB_BYTES - at) {
+  for (size_t i = 0; i < N_OPEN && !*slab; i++)
+    if (fits(open_slabs[i], bytes, align, &at)) *slab = open_slabs[i];
+  if (!*slab) {
     cpu_slab *fresh = slab_create();
     if (!fresh) return NULL;
-    open_slab = fresh;
+    *slab = *place_for_new() = fresh;
     at = 0;
   }
-  open_slab->used = at + bytes;
-  open_slab->n_pieces++;
-  *slab = open_slab;
-  return open_slab->memory + at;
+  (*slab)->used = at + bytes;
+  (*slab)->n_pieces++;
+  return (*slab)->memory + at;
 }
 
 /* Where every step outside a block is to be found, blocks are pieces of the heap. */
@@ -79,7 +96,8 @@ void cpu_slab_free(void *p, cpu_slab *slab) {
   }
   pthread_mutex_lock(&lock);
   if (--slab->n_pieces == 0) {
-    if (open_slab == slab) open_slab = NULL;
+    for (size_t i = 0; i < N_OPEN; i++)
+      if (open_slabs[i] == slab) open_slabs[i] = NULL;
     rlx_mem_free(slab->memory);
     rlx_mem_free(slab);
   }

@@ -21,27 +21,42 @@ static size_t pair_slot(uint32_t left, uint32_t right) {
 
 rlx_status text_merges_init(text_merges *m, size_t n) {
   size_t slots = 16;
-  if (n > SIZE_MAX / 64) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
+  if (n >= UINT32_MAX) return RLX_FAIL(RLX_INVALID, "%zu merges: too many", n);
   while (slots < n + n / 2) slots *= 2;
+  m->list = rlx_mem_calloc(n, sizeof *m->list);
   m->slots = rlx_mem_calloc(slots, sizeof *m->slots);
-  if (!m->slots) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
+  if (!m->list || !m->slots) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
   m->mask = slots - 1;
-  for (size_t i = 0; i < slots; i++) m->slots[i].left = NONE;
   return RLX_OK;
 }
 
+void text_merges_deinit(text_merges *m) {
+  rlx_mem_free(m->list);
+  rlx_mem_free(m->slots);
+  *m = (text_merges){0};
+}
+
+/* The slot that has the pair, or the free one where it belongs. */
+static size_t slot_of(const text_merges *m, uint32_t left, uint32_t right) {
+  size_t at = pair_slot(left, right) & m->mask;
+  for (; m->slots[at]; at = (at + 1) & m->mask) {
+    const text_merge *known = &m->list[m->slots[at] - 1];
+    if (known->left == left && known->right == right) break;
+  }
+  return at;
+}
+
 bool text_merges_add(text_merges *m, text_merge merge) {
-  size_t at = pair_slot(merge.left, merge.right) & m->mask;
-  for (; m->slots[at].left != NONE; at = (at + 1) & m->mask)
-    if (m->slots[at].left == merge.left && m->slots[at].right == merge.right) return false;
-  m->slots[at] = merge;
+  size_t at = slot_of(m, merge.left, merge.right);
+  if (m->slots[at]) return false;
+  m->list[m->n++] = merge;
+  m->slots[at] = (uint32_t)m->n;
   return true;
 }
 
 const text_merge *text_merges_find(const text_merges *m, uint32_t left, uint32_t right) {
-  for (size_t at = pair_slot(left, right) & m->mask; m->slots[at].left != NONE; at = (at + 1) & m->mask)
-    if (m->slots[at].left == left && m->slots[at].right == right) return &m->slots[at];
-  return NULL;
+  uint32_t place = m->slots[slot_of(m, left, right)];
+  return place ? &m->list[place - 1] : NULL;
 }
 
 /* ---- What a pair becomes ------------------------------------------------------------------------------------- */
@@ -63,13 +78,13 @@ static bool pair_of(const text_run *r, const char *text, uint32_t left, uint32_t
   if (r->t->model == TEXT_SPM) {
     *id = text_find(&r->t->vocab, text + a->start, (size_t)a->bytes + b->bytes);
     if (*id < 0) return false;
-    *rank = rank_of_score(r->t->vocab.scores[*id]);
+    *rank = rank_of_score(text_score(&r->t->vocab, (uint32_t)*id));
     return true;
   }
   if (a->id < 0 || b->id < 0) return false;
   const text_merge *m = text_merges_find(&r->t->merges, (uint32_t)a->id, (uint32_t)b->id);
   if (!m) return false;
-  *rank = m->rank;
+  *rank = (uint32_t)(m - r->t->merges.list);
   *id = (int32_t)m->id;
   return true;
 }

@@ -85,7 +85,7 @@ static void go_on_from(text_run *r, text_span in, size_t from, size_t character)
     int32_t id = text_find_hashed(v, h, in.p + from, i + 1);
     if (id < 0 || (!r->t->match_special && v->flags[id] & (TOKEN_CONTROL | TOKEN_UNKNOWN | TOKEN_BYTE))) continue;
     if (i + 1 == character) has_single = true;
-    double score = v->flags[id] & TOKEN_ADDED && !r->t->match_special ? 0 : v->scores[id];
+    double score = v->flags[id] & TOKEN_ADDED && !r->t->match_special ? 0 : text_score(v, (uint32_t)id);
     try_way(r, from, from + i + 1, r->scores.v[from] + score, id);
   }
   if (!has_single) try_way(r, from, from + character, r->scores.v[from] + r->t->unknown_score, -1);

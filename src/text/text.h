@@ -39,11 +39,12 @@ enum {
 
 typedef struct text_vocab {
   uint32_t n;
-  char *pool;     /* spellings, each with a NUL behind it */
-  size_t *starts; /* n + 1 of them */
+  char *pool;       /* spellings, each with a NUL behind it */
+  uint32_t *starts; /* n + 1 of them */
   uint16_t *flags;
-  double *scores;
-  uint32_t *slots; /* a hash table of id + 1; its size is a power of two */
+  float *scores;       /* NULL: all are 0, as where merges have ranks, or .. */
+  double *fine_scores; /* .. some are no floats */
+  uint32_t *slots;     /* a hash table of id + 1; its size is a power of two */
   size_t mask;
   size_t longest; /* bytes of a spelling */
 } text_vocab;
@@ -55,6 +56,9 @@ uint64_t text_hash(uint64_t h, const char *p, size_t n);
 
 static inline text_span text_spelling(const text_vocab *v, uint32_t id) {
   return (text_span){v->pool + v->starts[id], v->starts[id + 1] - v->starts[id] - 1};
+}
+static inline double text_score(const text_vocab *v, uint32_t id) {
+  return v->scores ? (double)v->scores[id] : v->fine_scores ? v->fine_scores[id] : 0;
 }
 int32_t text_find_hashed(const text_vocab *v, uint64_t hash, const char *p, size_t n); /* -1: none */
 int32_t text_find(const text_vocab *v, const char *p, size_t n);
@@ -76,15 +80,18 @@ void text_tree_deinit(text_tree *t);
 /* ---- Merges: merge.c ---- */
 
 typedef struct text_merge {
-  uint32_t left, right, rank, id; /* left and right become id; the least rank goes first */
+  uint32_t left, right, id; /* left and right become id */
 } text_merge;
 typedef struct text_merges {
-  text_merge *slots; /* a hash table; left is UINT32_MAX where free */
+  text_merge *list; /* what was added first goes first: the place is the rank */
+  size_t n;
+  uint32_t *slots; /* a hash table of place + 1; its size is a power of two */
   size_t mask;
 } text_merges;
-rlx_status text_merges_init(text_merges *m, size_t n);
+rlx_status text_merges_init(text_merges *m, size_t n);  /* room for n */
 bool text_merges_add(text_merges *m, text_merge merge); /* false: the pair has a rank already */
 const text_merge *text_merges_find(const text_merges *m, uint32_t left, uint32_t right);
+void text_merges_deinit(text_merges *m);
 
 /* ---- Patterns and pieces: split.c ---- */
 

@@ -2,6 +2,7 @@
  *
  * What is refused: a vocabulary with two tokens of one spelling (the second could never be made), merges that name tokens there
  * are none of or make one there is none of, ids outside. An empty spelling is allowed, as files have them; nothing makes it. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,20 +16,27 @@ enum { MOST_TOKENS = 1 << 26 };
 
 static rlx_status allocate_vocab(text_vocab *v, const text_desc *d) {
   size_t bytes = 0, slots = 16;
+  bool has_scores = false, are_floats = true;
   if (d->n_tokens == 0) return RLX_FAIL(RLX_INVALID, "the vocabulary has no tokens");
   if (d->n_tokens > MOST_TOKENS)
     return RLX_FAIL(RLX_INVALID, "a vocabulary of %zu tokens: at most %d are possible", d->n_tokens, MOST_TOKENS);
-  for (size_t i = 0; i < d->n_tokens; i++)
-    if (!rlx_add_size(bytes, d->tokens[i].spelling.n + 1, &bytes)) return RLX_FAIL(RLX_NO_MEMORY, "spellings");
-  while (slots < d->n_tokens * 2) slots *= 2;
+  for (size_t i = 0; i < d->n_tokens; i++) {
+    if (!rlx_add_size(bytes, d->tokens[i].spelling.n + 1, &bytes) || bytes > UINT32_MAX)
+      return RLX_FAIL(RLX_INVALID, "the spellings have more than 2^32 bytes together");
+    double score = d->tokens[i].score;
+    has_scores |= score != 0;
+    are_floats &= fabs(score) <= (double)FLT_MAX && (double)(float)score == score;
+  }
+  while (slots < d->n_tokens + d->n_tokens / 2) slots *= 2;
   v->pool = rlx_mem_alloc(bytes);
   v->starts = rlx_mem_calloc(d->n_tokens + 1, sizeof *v->starts);
   v->flags = rlx_mem_calloc(d->n_tokens, sizeof *v->flags);
-  v->scores = rlx_mem_calloc(d->n_tokens, sizeof *v->scores);
+  if (has_scores && are_floats) v->scores = rlx_mem_calloc(d->n_tokens, sizeof *v->scores);
+  if (has_scores && !are_floats) v->fine_scores = rlx_mem_calloc(d->n_tokens, sizeof *v->fine_scores);
   v->slots = rlx_mem_calloc(slots, sizeof *v->slots);
   v->mask = slots - 1;
   v->n = (uint32_t)d->n_tokens;
-  if (!v->pool || !v->starts || !v->flags || !v->scores || !v->slots)
+  if (!v->pool || !v->starts || !v->flags || (has_scores && !v->scores && !v->fine_scores) || !v->slots)
     return RLX_FAIL(RLX_NO_MEMORY, "a vocabulary of %zu tokens", d->n_tokens);
   return RLX_OK;
 }
@@ -49,15 +57,16 @@ static rlx_status enter_token(text_vocab *v, uint32_t id, text_span s) {
 
 static rlx_status fill_vocab(text_vocab *v, const text_desc *d) {
   RLX_TRY(allocate_vocab(v, d));
-  size_t at = 0;
+  uint32_t at = 0;
   for (uint32_t i = 0; i < v->n; i++) {
     text_span s = d->tokens[i].spelling;
     if (s.n) memcpy(v->pool + at, s.p, s.n);
     v->pool[at + s.n] = '\0';
     v->starts[i] = at;
-    v->starts[i + 1] = at += s.n + 1;
+    v->starts[i + 1] = at += (uint32_t)s.n + 1;
     v->flags[i] = (uint16_t)d->tokens[i].flags;
-    v->scores[i] = d->tokens[i].score;
+    if (v->scores) v->scores[i] = (float)d->tokens[i].score;
+    if (v->fine_scores) v->fine_scores[i] = d->tokens[i].score;
     if (s.n > v->longest) v->longest = s.n;
     if (!(d->tokens[i].score - d->tokens[i].score == 0))
       return RLX_FAIL(RLX_INVALID, "token %u '%.100s': its score is %g", i, v->pool + v->starts[i], d->tokens[i].score);
@@ -80,10 +89,9 @@ static rlx_status find_part(const text_vocab *v, size_t merge, const char *which
 static rlx_status fill_merges(rlx_tokenizer *t, const text_desc *d) {
   rlx_str joined = {0};
   rlx_status s = text_merges_init(&t->merges, d->n_merges);
-  if (d->n_merges > UINT32_MAX) s = RLX_FAIL(RLX_INVALID, "%zu merges: too many", d->n_merges);
   for (size_t i = 0; i < d->n_merges && !s; i++) {
     text_pair p = d->merges[i];
-    text_merge m = {.rank = (uint32_t)i};
+    text_merge m = {0};
     joined.n = 0;
     rlx_str_add_bytes(&joined, p.left.p, p.left.n);
     rlx_str_add_bytes(&joined, p.right.p, p.right.n);
@@ -149,8 +157,8 @@ static double least_score(const text_vocab *v) {
   double least = INFINITY;
   for (uint32_t i = 0; i < v->n; i++)
     if (!(v->flags[i] & (TOKEN_CONTROL | TOKEN_ADDED | TOKEN_UNKNOWN | TOKEN_BYTE | TOKEN_UNUSED)) &&
-        v->scores[i] < least)
-      least = v->scores[i];
+        text_score(v, i) < least)
+      least = text_score(v, i);
   return least == INFINITY ? 0 : least;
 }
 
@@ -261,7 +269,7 @@ void rlx_tokenizer_destroy(rlx_tokenizer *t) {
   text_desc steps = {.normals = t->normals, .n_normals = t->n_normals, .splits = t->splits, .n_splits = t->n_splits};
   text_desc_drop_steps(&steps);
   text_vocab_deinit(&t->vocab);
-  rlx_mem_free(t->merges.slots);
+  text_merges_deinit(&t->merges);
   text_tree_deinit(&t->raw_specials);
   text_tree_deinit(&t->normal_specials);
   rlx_mem_free(t->around);

@@ -33,6 +33,7 @@ void text_vocab_deinit(text_vocab *v) {
   rlx_mem_free(v->starts);
   rlx_mem_free(v->flags);
   rlx_mem_free(v->scores);
+  rlx_mem_free(v->fine_scores);
   rlx_mem_free(v->slots);
   *v = (text_vocab){0};
 }
