@@ -2,9 +2,11 @@
 """RLX and llama.cpp on the same GGUF files, turn by turn in one run, on the CPU.
 
     bench/lm_llama_cpp.py BUILD MODEL.gguf... [-t 1,2] [-p 512] [-n 128] [-r 3]
+    bench/lm_llama_cpp.py BUILD MODEL.gguf... --memory
 
-Needs the package llama-cpp-python (built for this machine). Prints a Markdown table: tokens per second of prompt and generation
-for both, the ratio RLX / llama.cpp of the medians, load time and peak memory of a process that loads the model and makes a token.
+Needs the package llama-cpp-python (built for this machine). Prints Markdown tables: load time and peak memory of a process that
+loads the model and makes a token, and how much of RLX's is neither weights nor state nor scratch (--memory: that of RLX alone,
+which needs no package); then tokens per second of prompt and generation for both and the ratio RLX / llama.cpp of the medians.
 """
 
 import argparse
@@ -49,14 +51,23 @@ class Llama:
 
 
 def peak(command):
-    """(seconds, peak resident MiB) of a process."""
+    """(seconds, peak resident MiB, what it printed) of a process."""
     begin = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    said = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = status
     if status:
         raise SystemExit(f"{command}: {status}")
-    return time.perf_counter() - begin, usage.ru_maxrss / 1024
+    return time.perf_counter() - begin, usage.ru_maxrss / 1024, said
+
+
+def rlx_peak(build, model):
+    """(seconds, peak MiB, of that neither weights nor state nor scratch)"""
+    taken, most, said = peak([str(build / "rlx"), "generate", str(model), "-p", "a", "-n", "1", "--context", "64", "--device", "cpu",
+                              "--json"])
+    told = json.loads(said)
+    return taken, most, most - (told["weights"] + told["state"] + told["scratch"]) / 2**20
 
 
 def one_token(model, threads):
@@ -72,21 +83,28 @@ def main():
     parser.add_argument("-p", dest="prompt", type=int, default=512)
     parser.add_argument("-n", dest="tokens", type=int, default=128)
     parser.add_argument("-r", dest="repeats", type=int, default=3)
+    parser.add_argument("--memory", action="store_true", help="only RLX's time to load and memory")
     parser.add_argument("--one-token", action="store_true", help=argparse.SUPPRESS)
     o = parser.parse_args()
     if o.one_token:
         return one_token(o.models[0], int(o.threads))
+    if o.memory:
+        print("| model | RLX: load and a token | peak MiB | beyond weights, state, scratch |\n|---|---|---|---|")
+        for model in o.models:
+            print("| {} | {:.2f} s | {:.0f} | {:.1f} |".format(model.stem, *rlx_peak(o.build, model)), flush=True)
+        return None
     try:
         import llama_cpp
     except ImportError:
         raise SystemExit("lm_llama_cpp: the package llama-cpp-python is not installed")
     print(f"llama-cpp-python {llama_cpp.__version__}; medians of {o.repeats}, turn by turn\n")
     # First, while this process is small: a child begins with its parent's peak.
-    print("| model | llama.cpp: load and a token | peak MiB | RLX: the same | peak MiB |\n|---|---|---|---|---|")
+    print("| model | llama.cpp: load and a token | peak MiB | RLX: the same | peak MiB | beyond weights, state, scratch |\n"
+          "|---|---|---|---|---|---|")
     for model in o.models:
         a = peak([sys.executable, __file__, str(o.build), str(model), "-t", "2", "--one-token"])
-        b = peak([str(o.build / "rlx"), "generate", str(model), "-q", "-p", "a", "-n", "1", "--context", "64", "--device", "cpu"])
-        print(f"| {model.stem} | {a[0]:.2f} s | {a[1]:.0f} | {b[0]:.2f} s | {b[1]:.0f} |", flush=True)
+        b = rlx_peak(o.build, model)
+        print(f"| {model.stem} | {a[0]:.2f} s | {a[1]:.0f} | {b[0]:.2f} s | {b[1]:.0f} | {b[2]:.1f} |", flush=True)
     print()
     print("| model | threads | llama.cpp pp | RLX pp | ratio | llama.cpp tg | RLX tg | ratio |\n|---|---|---|---|---|---|---|---|")
     for model in o.models:
