@@ -31,7 +31,8 @@ static const shape checks[] = {
   {RLX_F32, RLX_Q8_0, 33, 333, 1056},  {RLX_F32, RLX_Q8_0, 64, 1024, 512}, {RLX_F32, RLX_Q2_K, 8, 333, 1280},
   {RLX_F32, RLX_Q3_K, 8, 333, 1280},   {RLX_F32, RLX_Q4_K, 8, 333, 1280},  {RLX_F32, RLX_Q4_K, 33, 333, 2304},
   {RLX_F32, RLX_Q5_K, 8, 333, 1280},   {RLX_F32, RLX_Q6_K, 8, 333, 1280},  {RLX_F32, RLX_Q6_K, 20, 64, 8192},
-  {RLX_F32, RLX_IQ4_NL, 3, 333, 1056},
+  {RLX_F32, RLX_IQ4_NL, 3, 333, 1056}, {RLX_F32, RLX_F32, 8, 130, 2056},   {RLX_F32, RLX_F32, 20, 67, 1024},
+  {RLX_F32, RLX_F32, 64, 1000, 520},
 };
 static const shape shapes[] = {
   {RLX_F32, RLX_F16, 8, 4096, 4096},  {RLX_F32, RLX_F16, 32, 4096, 4096},  {RLX_F32, RLX_F16, 64, 4096, 4096},
@@ -43,7 +44,9 @@ static const shape shapes[] = {
   {RLX_F32, RLX_Q8_0, 2, 4096, 4096}, {RLX_F32, RLX_Q8_0, 4, 4096, 4096},  {RLX_F32, RLX_Q8_0, 8, 11008, 4096},
   {RLX_F32, RLX_Q4_K, 8, 4096, 4096}, {RLX_F32, RLX_Q4_K, 32, 4096, 4096}, {RLX_F32, RLX_Q4_K, 64, 4096, 4096},
   {RLX_F32, RLX_Q4_K, 2, 4096, 4096}, {RLX_F32, RLX_Q4_K, 4, 4096, 4096},  {RLX_F32, RLX_Q4_K, 8, 11008, 4096},
-  {RLX_F32, RLX_Q6_K, 8, 4096, 4096},
+  {RLX_F32, RLX_Q6_K, 8, 4096, 4096}, {RLX_F32, RLX_F32, 8, 4096, 4096},   {RLX_F32, RLX_F32, 2, 4096, 4096},
+  {RLX_F32, RLX_F32, 4, 4096, 4096},  {RLX_F32, RLX_F32, 32, 4096, 4096},  {RLX_F32, RLX_F32, 64, 4096, 4096},
+  {RLX_F32, RLX_F32, 8, 11008, 4096},
 };
 static const product_some none,
   ways[] = {{4, 1, 0}, {4, 2, 0}, {4, 4, 0}, {8, 1, 0}, {8, 2, 0}, {8, 4, 0}, {16, 1, 0}, {16, 2, 0}, {8, 2, 2}};

@@ -1,7 +1,7 @@
 /* Matrix products with some rows, two to 64, on matrix units (kernels/rows_coop.kh): bound by the bytes of the weight [n, k] as
  * those with few rows are, where products one by one would not keep up.
  *
- * A group owns 32 rows of the weight, its sub-groups share k. Bytes on their way are what counts: with one group on each
+ * A group owns 32 rows of the weight (16, of f32), its sub-groups share k. Bytes on their way are what counts: with one group on each
  * multiprocessor, 8 sub-groups with two chunks of 32 rows x 128 bytes each are 64 KiB. Where there are fewer groups than half
  * the multiprocessors, k is split, if enough of it is left for each part to be worth the second pass. */
 #include "gpu/matmul_plan.h"
@@ -9,8 +9,7 @@
 enum {
   LEAST_ROWS = 2,
   MOST_ROWS = 64,
-  COLUMNS = 32, /* of the result that a group makes */
-  CHUNK = 64,   /* of k, that a sub-group takes at a time */
+  CHUNK = 64, /* of k, that a sub-group takes at a time */
   LEAST_K = 256,
   LEAST_N = 64,
   LEAST_CHUNKS = 4, /* that a sub-group should have of a part of k */
@@ -37,7 +36,9 @@ static bool is_worth_it(const gpu_product *p) {
 }
 
 bool gpu_product_has_some_rows(const gpu_lowering *l, const gpu_product *p) {
-  bool half = p->b_type == RLX_F16 && l->caps->has_coopmat, brain = p->b_type == RLX_BF16 && l->caps->has_coopmat_bf16;
+  bool half = p->b_type == RLX_F16 && l->caps->has_coopmat;
+  bool brain = (p->b_type == RLX_BF16 || p->b_type == RLX_F32) && l->caps->has_coopmat_bf16;
+  if (p->b_type == RLX_F32 && l->exact) return false;
   bool types = p->a_type == p->b_type || (p->a_type == RLX_F32 && !l->exact);
   return types && can(l, p, half || brain) && is_worth_it(p);
 }
@@ -46,18 +47,31 @@ bool gpu_product_some_blocks(const gpu_lowering *l, const gpu_product *p) {
   return !l->exact && p->a_type == RLX_F32 && can(l, p, l->caps->has_coopmat) && is_worth_it(p);
 }
 
-static const gpu_kernel *kernel_of(const gpu_product *p, bool blocks) {
-  static const gpu_kernel *const kernels[3][3] = {
-    {&gpu_kernel_rows_coop1, &gpu_kernel_rows_coop2, &gpu_kernel_rows_coop4},
-    {&gpu_kernel_rows_coop1_bf16, &gpu_kernel_rows_coop2_bf16, &gpu_kernel_rows_coop4_bf16},
-    {&gpu_kernel_rows_blocks1, &gpu_kernel_rows_blocks2, &gpu_kernel_rows_blocks4}};
-  return kernels[blocks ? 2 : p->b_type == RLX_BF16][p->m <= 16 ? 0 : p->m <= 32 ? 1 : 2];
+/* Of the types of a weight: its kernels, by 16, 32 and 64 rows, and the columns of the result that a group makes. */
+typedef struct kind {
+  const gpu_kernel *kernels[3];
+  uint32_t columns;
+} kind;
+static const kind halves = {{&gpu_kernel_rows_coop1, &gpu_kernel_rows_coop2, &gpu_kernel_rows_coop4}, 32};
+static const kind brains = {{&gpu_kernel_rows_coop1_bf16, &gpu_kernel_rows_coop2_bf16, &gpu_kernel_rows_coop4_bf16},
+                            32};
+static const kind full = {{&gpu_kernel_rows_full1, &gpu_kernel_rows_full2, &gpu_kernel_rows_full4}, 16};
+static const kind blocks = {{&gpu_kernel_rows_blocks1, &gpu_kernel_rows_blocks2, &gpu_kernel_rows_blocks4}, 32};
+
+static const kind *kind_of(rlx_dtype weight) {
+  switch (weight) {
+    case RLX_F32: return &full;
+    case RLX_F16: return &halves;
+    case RLX_BF16: return &brains;
+    default: return &blocks;
+  }
 }
 
 void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
   const product_some *s = planes ? &usual_blocks : &usual_dense;
   if (gpu_some_force && fits(l->caps, gpu_some_force)) s = gpu_some_force;
-  uint32_t tiles = gpu_ceil_div(p->n, COLUMNS), splits = 1, step = s->subs * CHUNK;
+  const kind *of = kind_of(p->b_type);
+  uint32_t tiles = gpu_ceil_div(p->n, of->columns), splits = 1, step = s->subs * CHUNK;
   while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= LEAST_CHUNKS * step && splits < MOST_SPLITS)
     splits *= 2;
   if (s->splits) splits = s->splits;
@@ -75,7 +89,9 @@ void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_
                   (uint32_t)to.extra_type,
                   (uint32_t)p->b_type};
   if (planes) params.a1 = planes->a1, params.a2 = planes->a2, params.b1 = planes->b1, params.two_23 = 0x4b000000;
-  gpu_launch launch = {.kernel = kernel_of(p, planes != NULL),
+  gpu_launch launch = {.kernel = of->kernels[p->m <= 16   ? 0
+                                             : p->m <= 32 ? 1
+                                                          : 2],
                        .constants = c,
                        .n_constants = (uint32_t)(sizeof c / sizeof c[0]) - !planes,
                        .params = &params, /* those of the dense kernels are the first of them */

@@ -86,6 +86,9 @@ enum {
   GPU_INDEX_rows_coop2_bf16,
   GPU_INDEX_rows_coop4,
   GPU_INDEX_rows_coop4_bf16,
+  GPU_INDEX_rows_full1,
+  GPU_INDEX_rows_full2,
+  GPU_INDEX_rows_full4,
   GPU_INDEX_sample_pick,
   GPU_INDEX_sample_sums,
   GPU_INDEX_scan,
@@ -338,6 +341,15 @@ extern const struct gpu_kernel gpu_kernel_rows_coop4;
 
 typedef struct gpu_params_rows_coop4_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop4_bf16;
 extern const struct gpu_kernel gpu_kernel_rows_coop4_bf16;
+
+typedef struct gpu_params_rows_full1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_full1;
+extern const struct gpu_kernel gpu_kernel_rows_full1;
+
+typedef struct gpu_params_rows_full2 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_full2;
+extern const struct gpu_kernel gpu_kernel_rows_full2;
+
+typedef struct gpu_params_rows_full4 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_full4;
+extern const struct gpu_kernel gpu_kernel_rows_full4;
 
 typedef struct gpu_params_sample_pick { uint32_t groups; uint32_t n; uint32_t pitch; uint32_t chunks; uint32_t chunk; float temperature; uint32_t top_p; uint32_t seed_low; uint32_t seed_high; } gpu_params_sample_pick;
 extern const struct gpu_kernel gpu_kernel_sample_pick;
