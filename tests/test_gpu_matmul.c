@@ -216,7 +216,7 @@ TEST(some_rows) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_BF16, 64, 4096, 4096, true), "rows_coop4_bf16");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 64, 16384, true), "rows_coop1 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 1, 4096, 4096, true), "matvec1");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "matmul8 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_halves matmul_coop2 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows beside vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4, 4096, 4096, false), "matvec_kn matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 8, 4096, 4096, true), "rows_full1");
