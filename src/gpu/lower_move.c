@@ -153,10 +153,33 @@ static int tiled_axis(const gpu_box *b) {
   return b->axis[found].dim % per_word || b->axis[last].dim % per_word ? -1 : found;
 }
 
+/* The same for 2 bytes where every row on both sides is whole vectors of eight: both kernels have the same parameters. Steps of axes that there are not are 0. */
+static bool comes_in_eights(const gpu_params_transpose *p) {
+  return (p->size_a | p->size_b | p->sa | p->tb | p->from0 | p->to0 | p->from1 | p->to1 | p->from2 | p->to2) % 8 == 0;
+}
+static void emit_transpose8(gpu_lowering *l, gpu_params_transpose q, uint32_t planes, gpu_window from, gpu_window to) {
+  enum { GROUP = 128, BLOCKS_B = 8, BLOCKS_A = GROUP / BLOCKS_B };
+  gpu_params_transpose8 p = {.size_a = q.size_a / 8,
+                             .size_b = q.size_b / 8,
+                             .sa = q.sa / 8,
+                             .tb = q.tb / 8,
+                             .tiles_a = gpu_ceil_div(q.size_a / 8, BLOCKS_A),
+                             .tiles_b = gpu_ceil_div(q.size_b / 8, BLOCKS_B),
+                             .d0 = q.d0,
+                             .from0 = q.from0 / 8,
+                             .to0 = q.to0 / 8,
+                             .d1 = q.d1,
+                             .from1 = q.from1 / 8,
+                             .to1 = q.to1 / 8,
+                             .from2 = q.from2 / 8,
+                             .to2 = q.to2 / 8};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL0(transpose8, p), .groups = p.tiles_a * p.tiles_b * planes, .group_size = GROUP,
+                            .windows = {from, to}});
+}
+
 static void emit_transpose(gpu_lowering *l, const gpu_box *b, int rows, gpu_window from, gpu_window to) {
+  uint32_t side_log = b->size == 8 ? 5 : 6, side = 1u << side_log, step = 1;
   const gpu_axis *a = &b->axis[b->n - 1], *r = &b->axis[rows];
-  bool long_rows = b->size == 2 && a->dim >= 128 && r->dim >= 128 && l->caps->max_shared >= 32 << 10;
-  uint32_t side_log = b->size == 8 ? 5 : long_rows ? 7 : 6, side = 1u << side_log, step = 1;
   gpu_params_transpose p = {.size_a = a->dim, .size_b = r->dim, .sa = (uint32_t)a->stride, .d0 = 1, .d1 = 1};
   uint32_t *const outer[3][3] = {{&p.d0, &p.from0, &p.to0}, {&p.d1, &p.from1, &p.to1}, {NULL, &p.from2, &p.to2}};
   p.tiles_a = gpu_ceil_div(a->dim, side);
@@ -172,7 +195,11 @@ static void emit_transpose(gpu_lowering *l, const gpu_box *b, int rows, gpu_wind
     }
     step *= b->axis[i].dim;
   }
-  uint32_t c[] = {log_of(b->size), side_log, long_rows ? 8192 : 4096};
+  if (b->size == 2 && comes_in_eights(&p)) {
+    emit_transpose8(l, p, groups / (p.tiles_a * p.tiles_b), from, to);
+    return;
+  }
+  uint32_t c[] = {log_of(b->size), side_log};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(transpose, p, c), .groups = groups,
                             .group_size = l->caps->max_group < 256 ? 128 : 256, .windows = {from, to}});
 }

@@ -71,6 +71,7 @@ extern const emu_kernel emu_kernel_sort_block;
 extern const emu_kernel emu_kernel_sort_merge;
 extern const emu_kernel emu_kernel_strided;
 extern const emu_kernel emu_kernel_transpose;
+extern const emu_kernel emu_kernel_transpose8;
 
 const emu_kernel *const emu_kernels[] = {
   &emu_kernel_arg,
@@ -167,4 +168,5 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_sort_merge,
   &emu_kernel_strided,
   &emu_kernel_transpose,
+  &emu_kernel_transpose8,
 };

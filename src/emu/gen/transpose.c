@@ -9,12 +9,11 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   memcpy(&p, params, sizeof p);
   LOG = constants[0];
   SIDE_LOG = constants[1];
-  WORDS = constants[2];
   x = windows[0];
   y = windows[1];
 }
 static void k_group(void) {
-  tile = emu_shared(sizeof *tile * (WORDS));
+  tile = emu_shared(sizeof *tile * (4096));
 }
 extern const emu_kernel emu_kernel_transpose;
 const emu_kernel emu_kernel_transpose = {"transpose", k_bind, k_group, k_main};

@@ -100,6 +100,7 @@ enum {
   GPU_INDEX_sort_merge,
   GPU_INDEX_strided,
   GPU_INDEX_transpose,
+  GPU_INDEX_transpose8,
 };
 
 typedef struct gpu_params_arg { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t chunks; uint32_t chunk; } gpu_params_arg;
@@ -383,5 +384,8 @@ extern const struct gpu_kernel gpu_kernel_strided;
 
 typedef struct gpu_params_transpose { uint32_t groups; uint32_t size_a; uint32_t size_b; uint32_t sa; uint32_t tb; uint32_t tiles_a; uint32_t tiles_b; uint32_t d0; uint32_t from0; uint32_t to0; uint32_t d1; uint32_t from1; uint32_t to1; uint32_t from2; uint32_t to2; } gpu_params_transpose;
 extern const struct gpu_kernel gpu_kernel_transpose;
+
+typedef struct gpu_params_transpose8 { uint32_t groups; uint32_t size_a; uint32_t size_b; uint32_t sa; uint32_t tb; uint32_t tiles_a; uint32_t tiles_b; uint32_t d0; uint32_t from0; uint32_t to0; uint32_t d1; uint32_t from1; uint32_t to1; uint32_t from2; uint32_t to2; } gpu_params_transpose8;
+extern const struct gpu_kernel gpu_kernel_transpose8;
 
 #endif

@@ -16,6 +16,7 @@ fn k_half_bits(v : f32) -> u32 {
   if (0u == 1u) { return 0u; }
   return k_half_bits_of(v);
 }
+fn k_leading_bits(v : f32, T : u32) -> f32 { return bitcast<f32>(bitcast<u32>(v) & select(0xffff0000u, 0xffffe000u, T == 1u)); }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
   if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
@@ -121,7 +122,7 @@ var<workgroup> red : array<f32, 3u * GROUP>;
   if (STAGE == 1u) {
     if (lane == 0u && is_line) { stats[4u * (line * p.chunks + piece)] = bitcast<u32>(mean); stats[4u * (line * p.chunks + piece) + 1u] = bitcast<u32>(rest); stats[4u * (line * p.chunks + piece) + 2u] = bitcast<u32>(fine); stats[4u * (line * p.chunks + piece) + 3u] = bitcast<u32>(coarse); }
   } else {
-    var k_is_fine : bool = fine < 1.3e36f; var by : f32 = select(p.coarse, p.fine, k_is_fine); var scale : f32 = inverseSqrt(select(coarse, fine, k_is_fine) / f32(p.n) + p.eps * by * by);
+    var k_is_fine : bool = (bitcast<u32>(fine) & 0x7fffffffu) < 0x7b7a5ef3u; var by : f32 = select(p.coarse, p.fine, k_is_fine); var scale : f32 = inverseSqrt(select(coarse, fine, k_is_fine) / f32(p.n) + p.eps * by * by);
     var channel : u32 = line % p.sets * p.channels;
     for (var e : u32 = 0u; e < PER; e += 1u) {
       if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) {

@@ -16,6 +16,7 @@ fn k_half_bits(v : f32) -> u32 {
   if (0u == 1u) { return 0u; }
   return k_half_bits_of(v);
 }
+fn k_leading_bits(v : f32, T : u32) -> f32 { return bitcast<f32>(bitcast<u32>(v) & select(0xffff0000u, 0xffffe000u, T == 1u)); }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
   if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
@@ -177,7 +178,7 @@ var<workgroup> red : array<f32, 3u * GROUP>;
   if (STAGE == 1u) {
     if (lane == 0u && is_row) { stats[4u * (line)] = bitcast<u32>(mean); stats[4u * (line) + 1u] = bitcast<u32>(rest); stats[4u * (line) + 2u] = bitcast<u32>(fine); stats[4u * (line) + 3u] = bitcast<u32>(coarse); }
   } else {
-    var k_is_fine : bool = fine < 1.3e36f; var by : f32 = select(p.coarse, p.fine, k_is_fine); var scale : f32 = inverseSqrt(select(coarse, fine, k_is_fine) / f32(p.n * select(8u, 4u, T == 0u)) + p.eps * by * by);
+    var k_is_fine : bool = (bitcast<u32>(fine) & 0x7fffffffu) < 0x7b7a5ef3u; var by : f32 = select(p.coarse, p.fine, k_is_fine); var scale : f32 = inverseSqrt(select(coarse, fine, k_is_fine) / f32(p.n * select(8u, 4u, T == 0u)) + p.eps * by * by);
     var channel : u32 = row % p.sets * p.channels;
     for (var j : u32 = 0u; j < VECS; j += 1u) {
       var k : u32 = first + j * LANES + lane;

@@ -39,6 +39,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   if (0u == 1u) { return 0u; }
   return k_half_bits_of(v);
 }
+static __device__ __forceinline__ f32 k_leading_bits(f32 v, u32 T) { return __uint_as_float(__float_as_uint(v) & ((T == 1u) ? (0xffffe000u) : (0xffff0000u))); }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
   if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }

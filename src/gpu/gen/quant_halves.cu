@@ -39,6 +39,7 @@ static __device__ __forceinline__ u32 k_half_bits(f32 v) {
   if (0u == 1u) { return 0u; }
   return k_half_bits_of(v);
 }
+static __device__ __forceinline__ f32 k_leading_bits(f32 v, u32 T) { return __uint_as_float(__float_as_uint(v) & ((T == 1u) ? (0xffffe000u) : (0xffff0000u))); }
 static __device__ __forceinline__ u32 k_bf16_bits(f32 v) {
   u32 u = __float_as_uint(v);
   if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
@@ -93,8 +94,12 @@ static __device__ __forceinline__ u32 k_halves(f32 lo, f32 hi) {
   if (0u == 1u) { return 0u; }
   return k_half_bits(lo) | (k_half_bits(hi) << 16u);
 }
-static __device__ __forceinline__ f32 k_left(f32 v, u32 h) { return (((h & 0x7c00u) == 0x7c00u) ? (0.0f) : (v - k_half_value(h))); }
-static __device__ __forceinline__ u32 k_lefts(f32 lo, f32 hi, u32 pair) { return k_halves(k_left(lo, pair), k_left(hi, pair >> 16u)); }
+static __device__ __forceinline__ f32 k_left(f32 v) {
+  return (((__float_as_uint(v) & 0x7f800000u) == 0x7f800000u) ? (0.0f) : (v - k_leading_bits(v, 1u)));
+}
+static __device__ __forceinline__ f32 k_first(f32 v) {
+  return ((REST == 0u || (__float_as_uint(v) & 0x7f800000u) == 0x7f800000u) ? (v) : (k_leading_bits(v, 1u)));
+}
 extern "C" __global__ void __launch_bounds__(K_C0) quant_halves(const u32x4 *x, u32x4 *y, u32 *scales, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 row = (blockIdx.y * gridDim.x + blockIdx.x) * (p.k >> 2u);
   f32 most = 0.0f;
@@ -107,10 +112,9 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_halves(const u32x4 *x, 
     f32x4 b = AS_F4(x[row + 2u * i + 1u]);
     a = make_float4(a.x * by, a.y * by, a.z * by, a.w * by);
     b = make_float4(b.x * by, b.y * by, b.z * by, b.w * by);
-    u32x4 h = make_uint4(k_halves(a.x, a.y), k_halves(a.z, a.w), k_halves(b.x, b.y), k_halves(b.z, b.w));
-    y[(row >> 1u) + i] = h;
+    y[(row >> 1u) + i] = make_uint4(k_halves(k_first(a.x), k_first(a.y)), k_halves(k_first(a.z), k_first(a.w)), k_halves(k_first(b.x), k_first(b.y)), k_halves(k_first(b.z), k_first(b.w)));
     if (REST == 1u) {
-      y[p.rest + (row >> 1u) + i] = make_uint4(k_lefts(a.x, a.y, h.x), k_lefts(a.z, a.w, h.y), k_lefts(b.x, b.y, h.z), k_lefts(b.z, b.w, h.w));
+      y[p.rest + (row >> 1u) + i] = make_uint4(k_halves(k_left(a.x), k_left(a.y)), k_halves(k_left(a.z), k_left(a.w)), k_halves(k_left(b.x), k_left(b.y)), k_halves(k_left(b.z), k_left(b.w)));
     }
   }
   if (threadIdx.x == 0u) { scales[(blockIdx.y * gridDim.x + blockIdx.x)] = u32(254 - e) << 23u; }

@@ -16,6 +16,7 @@ fn k_half_bits(v : f32) -> u32 {
   if (0u == 1u) { return 0u; }
   return k_half_bits_of(v);
 }
+fn k_leading_bits(v : f32, T : u32) -> f32 { return bitcast<f32>(bitcast<u32>(v) & select(0xffff0000u, 0xffffe000u, T == 1u)); }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
   if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
@@ -73,8 +74,12 @@ fn k_halves(lo : f32, hi : f32) -> u32 {
   if (0u == 1u) { return 0u; }
   return k_half_bits(lo) | (k_half_bits(hi) << 16u);
 }
-fn k_left(v : f32, h : u32) -> f32 { return select(v - k_half_value(h), 0.0f, (h & 0x7c00u) == 0x7c00u); }
-fn k_lefts(lo : f32, hi : f32, pair : u32) -> u32 { return k_halves(k_left(lo, pair), k_left(hi, pair >> 16u)); }
+fn k_left(v : f32) -> f32 {
+  return select(v - k_leading_bits(v, 1u), 0.0f, (bitcast<u32>(v) & 0x7f800000u) == 0x7f800000u);
+}
+fn k_first(v : f32) -> f32 {
+  return select(k_leading_bits(v, 1u), v, REST == 0u || (bitcast<u32>(v) & 0x7f800000u) == 0x7f800000u);
+}
 @compute @workgroup_size(GROUP) fn quant_halves(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var row : u32 = (k_wid.y * k_wn.x + k_wid.x) * (p.k >> 2u);
   var most : f32 = 0.0f;
@@ -87,10 +92,9 @@ fn k_lefts(lo : f32, hi : f32, pair : u32) -> u32 { return k_halves(k_left(lo, p
     var b : vec4<f32> = bitcast<vec4<f32>>(x[row + 2u * i + 1u]);
     a = vec4<f32>(a.x * by, a.y * by, a.z * by, a.w * by);
     b = vec4<f32>(b.x * by, b.y * by, b.z * by, b.w * by);
-    var h : vec4<u32> = vec4<u32>(k_halves(a.x, a.y), k_halves(a.z, a.w), k_halves(b.x, b.y), k_halves(b.z, b.w));
-    y[(row >> 1u) + i] = h;
+    y[(row >> 1u) + i] = vec4<u32>(k_halves(k_first(a.x), k_first(a.y)), k_halves(k_first(a.z), k_first(a.w)), k_halves(k_first(b.x), k_first(b.y)), k_halves(k_first(b.z), k_first(b.w)));
     if (REST == 1u) {
-      y[p.rest + (row >> 1u) + i] = vec4<u32>(k_lefts(a.x, a.y, h.x), k_lefts(a.z, a.w, h.y), k_lefts(b.x, b.y, h.z), k_lefts(b.z, b.w, h.w));
+      y[p.rest + (row >> 1u) + i] = vec4<u32>(k_halves(k_left(a.x), k_left(a.y)), k_halves(k_left(a.z), k_left(a.w)), k_halves(k_left(b.x), k_left(b.y)), k_halves(k_left(b.z), k_left(b.w)));
     }
   }
   if (k_lid.x == 0u) { scales[(k_wid.y * k_wn.x + k_wid.x)] = u32(254 - e) << 23u; }

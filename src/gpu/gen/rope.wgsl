@@ -16,6 +16,7 @@ fn k_half_bits(v : f32) -> u32 {
   if (0u == 1u) { return 0u; }
   return k_half_bits_of(v);
 }
+fn k_leading_bits(v : f32, T : u32) -> f32 { return bitcast<f32>(bitcast<u32>(v) & select(0xffff0000u, 0xffffe000u, T == 1u)); }
 fn k_bf16_bits(v : f32) -> u32 {
   var u : u32 = bitcast<u32>(v);
   if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }

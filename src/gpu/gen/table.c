@@ -97,5 +97,6 @@ const gpu_kernel *const gpu_kernels[] = {
   &gpu_kernel_sort_merge,
   &gpu_kernel_strided,
   &gpu_kernel_transpose,
+  &gpu_kernel_transpose8,
 };
 const uint32_t gpu_kernel_count = sizeof gpu_kernels / sizeof gpu_kernels[0];

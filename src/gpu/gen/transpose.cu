@@ -29,7 +29,6 @@ template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
 }
 static constexpr u32 LOG = K_C1;
 static constexpr u32 SIDE_LOG = K_C2;
-static constexpr u32 WORDS = K_C3;
 struct Params { u32 groups;
   u32 size_a;
   u32 size_b;
@@ -46,7 +45,7 @@ struct Params { u32 groups;
   u32 from2;
   u32 to2;
 };
-static __shared__ u32 tile[WORDS];
+static __shared__ u32 tile[4096];
 static __device__ __forceinline__ u32 k_spot(u32 log, u32 side_log, u32 r, u32 c) {
   u32 n = ((log < 2u) ? (2u - log) : (0u));
   u32 place = (c >> n) | ((c & ((1u << n) - 1u)) << (side_log - n));

@@ -6,7 +6,6 @@ fn k_mulhi(a : u32, b : u32) -> u32 {
 }
 @id(1) override LOG : u32 = 2u;
 @id(2) override SIDE_LOG : u32 = 6u;
-@id(3) override WORDS : u32 = 4096u;
 struct Params { groups : u32,
   size_a : u32,
   size_b : u32,
@@ -25,7 +24,7 @@ struct Params { groups : u32,
 }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
 @group(0) @binding(0) var<storage, read_write> x : array<u32>;
 @group(0) @binding(1) var<storage, read_write> y : array<u32>;
-var<workgroup> tile : array<u32, WORDS>;
+var<workgroup> tile : array<u32, 4096>;
 fn k_spot(log : u32, side_log : u32, r : u32, c : u32) -> u32 {
   var n : u32 = select(0u, 2u - log, log < 2u);
   var place : u32 = (c >> n) | ((c & ((1u << n) - 1u)) << (side_log - n));
