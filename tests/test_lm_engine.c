@@ -405,7 +405,7 @@ static void check_ahead(const char *family, const char *device, double temperatu
       FAIL("%s on %s: other tokens with %u ahead", family, device, (unsigned)o.ahead);
     CHECK(memcmp(rlx_lm_tokens(lm, 0, NULL) + g.n, s[0].ids, 50 * sizeof(int32_t)) == 0);
   }
-  if (!temperature && !strcmp(device, "cpu")) CHECK(memcmp(s[0].ids, g.greedy.data, 50 * sizeof(int32_t)) == 0);
+  if (temperature == 0 && !strcmp(device, "cpu")) CHECK(memcmp(s[0].ids, g.greedy.data, 50 * sizeof(int32_t)) == 0);
   rlx_lm_destroy(lm);
   golden_close(&g);
 }
