@@ -401,7 +401,7 @@ static void check_ahead(const char *family, const char *device, double temperatu
     CHECK_OK(rlx_lm_truncate(lm, 0, 0));
     CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s[i], NULL));
     CHECK(s[i].n == 50);
-    if (memcmp(s[i].ids, s[0].ids, sizeof s[0].ids))
+    if (memcmp(s[i].ids, s[0].ids, sizeof s[0].ids) != 0)
       FAIL("%s on %s: other tokens with %u ahead", family, device, (unsigned)o.ahead);
     CHECK(memcmp(rlx_lm_tokens(lm, 0, NULL) + g.n, s[0].ids, 50 * sizeof(int32_t)) == 0);
   }
@@ -452,7 +452,7 @@ static void check_stops(const char *family, const char *device) {
     }
     s.most = 40;
     CHECK_OK(rlx_lm_generate_ids(lm, NULL, 0, &o, hear, &s, NULL));
-    if (s.n != 40 || memcmp(s.ids, want.ids, 40 * sizeof(int32_t)))
+    if (s.n != 40 || memcmp(s.ids, want.ids, 40 * sizeof(int32_t)) != 0)
       FAIL("%s on %s: other tokens after a stop at %zu", family, device, most);
   }
   rlx_lm_destroy(lm);
@@ -531,7 +531,7 @@ static void check_batch_ahead(const char *device) {
     CHECK_OK(rlx_lm_truncate(lm, 1, 30));
     CHECK_OK(rlx_lm_generate_batch(lm, (rlx_lm_prompt[3]){{0}}, 3, &o, hear_one, &s[i], NULL));
     CHECK(s[i].v[0].n == 12 && s[i].v[1].n == 33 && s[i].v[2].n == 37);
-    if (memcmp(&s[i], &s[0], sizeof s[0])) FAIL("other tokens on %s with %u ahead", device, (unsigned)o.ahead);
+    if (memcmp(&s[i], &s[0], sizeof s[0]) != 0) FAIL("other tokens on %s with %u ahead", device, (unsigned)o.ahead);
     rlx_lm_destroy(lm);
   }
   golden_close(&g);

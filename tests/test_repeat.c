@@ -27,6 +27,8 @@
   TEST(name##_in_parts) { name##_on("vulkan:staging,submit=1"); }         \
   static void name##_in(rlx_session *s)
 
+static bool is_same(const void *a, const void *b, size_t bytes) { return memcmp(a, b, bytes) == 0; }
+
 static void read_f32(rlx_executable *e, const char *name, float *out, size_t bytes) {
   rlx_tensor t = {.dtype = RLX_F32, .data = out, .bytes = bytes};
   CHECK_OK(rlx_executable_read(e, name, &t));
@@ -76,7 +78,7 @@ static void check_round(rlx_executable *one, rlx_executable *many, uint32_t time
   for (uint32_t i = 0; i < times; i++) {
     CHECK_OK(rlx_executable_run(one));
     read_f32(one, "y", a, sizeof a);
-    if (memcmp(a, y[i], sizeof a)) FAIL("run %u of %u: y differs", (unsigned)i, (unsigned)times);
+    if (!is_same(a, y[i], sizeof a)) FAIL("run %u of %u: y differs", (unsigned)i, (unsigned)times);
     read_f32(one, "z", a, sizeof *a);
     CHECK(a[0] == z[i]);
   }
@@ -84,7 +86,7 @@ static void check_round(rlx_executable *one, rlx_executable *many, uint32_t time
   for (int k = 0; k < 4; k++) {
     read_f32(one, names[k], a, sizeof a);
     read_f32(many, names[k], b, sizeof b);
-    if (memcmp(a, b, sizeof a)) FAIL("%s differs after %u runs", names[k], (unsigned)times);
+    if (!is_same(a, b, sizeof a)) FAIL("%s differs after %u runs", names[k], (unsigned)times);
   }
 }
 
@@ -145,8 +147,8 @@ DEVICE_TEST(every_run_has_its_number) {
     if (i < 12) CHECK_OK(rlx_executable_set_draw(e, i)); /* the 13th run goes on where the 12th ended */
     CHECK_OK(rlx_executable_run(e));
     read_f32(e, "y", one, sizeof one);
-    if (i < 12) CHECK(memcmp(all[i], one, sizeof one) == 0);
-    for (uint32_t k = 0; k < i && k < 12; k++) CHECK(memcmp(all[k], one, sizeof one) != 0);
+    if (i < 12) CHECK(is_same(all[i], one, sizeof one));
+    for (uint32_t k = 0; k < i && k < 12; k++) CHECK(!is_same(all[k], one, sizeof one));
   }
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
