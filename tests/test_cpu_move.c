@@ -396,6 +396,15 @@ TEST(random_sample) {
   CHECK(cpu_check_random(RLX_OP_sample, 4 * N_RANDOM, any_sample, NULL));
   CHECK(cpu_check_text(RLX_OP_sample, "x: f32[9,49152] range(-12,12)", "sample(%x) {seed=5}", NULL));
   CHECK(cpu_check_text(RLX_OP_sample, "x: f32[2,49152] range(-12,12)", "sample(%x) {top_k=40, top_p=0.95}", NULL));
+  /* The few best alone, with luck: peaks of many kinds, and draws from all over them. */
+  static const char *const ranges[] = {"-3,3", "-12,12", "-200,200", "-0.01,0.01"};
+  static const char *const ways[] = {"", "top_p=0.95, ", "top_p=0.3, ", "min_p=0.05, ", "top_p=0.9, min_p=0.01, "};
+  for (int i = 0; i < 4 * 5 * 3; i++) {
+    char x[64], how[128];
+    snprintf(x, sizeof x, "x: f32[24,%d] range(%s)", i % 3 ? 20000 : 2048, ranges[i % 4]);
+    snprintf(how, sizeof how, "sample(%%x) {%stemperature=%s, seed=%d}", ways[i % 5], i / 20 == 1 ? "0.3" : "1", i);
+    CHECK(cpu_check_text(RLX_OP_sample, x, how, NULL));
+  }
   CHECK(cpu_check_text(RLX_OP_sample, "x: f32[3,150001] range(-12,12)", "sample(%x) {temperature=0}", NULL));
   CHECK(cpu_check_text(RLX_OP_sample, "x: f32[2,1200] values(nan,-inf)", "sample(%x) {seed=1}", NULL));
 }

@@ -3,7 +3,12 @@
  * The reference sorts all tokens and adds up weights e^((logit - largest) / temperature) in f64, largest first. The first
  * weight is 1, so a weight below 2^-53 changes no running sum, is never drawn, and never decides where top_p ends: tokens
  * that far down are left out before anything is sorted, top_k takes only its k best out of the rest, and what remains is
- * computed as the reference does, in the same order and in f64. So no rounding can make another token of it. */
+ * computed as the reference does, in the same order and in f64. So no rounding can make another token of it.
+ *
+ * Without top_k that would sort nearly all tokens for one that is nearly always among the first. So the few best are looked at
+ * alone: their running sums are the reference's, to the bit, and of the sum over all tokens, which the reference adds up in
+ * order, only its bounds are worked out, in any order. Where both bounds lead to the same token, it is the one; where they
+ * do not, or it is not among the few, all are sorted after all. */
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +22,9 @@ enum { MAX_TASKS = 8 };
 
 /* In units of the temperature below the largest logit: e^-37 is below 2^-53, and 3 are for rounding. */
 static const double NEGLIGIBLE = 40;
+/* Nearly so: tokens this far down have weights of at most TINY, of which the bounds of the sum count how many there are. */
+static const double FAR = 25, TINY = 1.4e-11;
+enum { FEW = 256 };
 
 typedef struct sampling {
   const cpu_call *c;
@@ -87,16 +95,8 @@ static double sum_weights(const double *weight, size_t n) {
   return sum;
 }
 
-/* The reference's own steps 4 to 7, over the first n tokens in order; returns which of them. */
+/* The reference's own steps 5 to 7, over the n tokens that top_p left; returns which of them. */
 static size_t choose(const rlx_attrs_sample *a, const double *weight, size_t n, double u) {
-  if (a->top_p < 1) {
-    double mass = a->top_p * sum_weights(weight, n), sum = 0;
-    for (size_t i = 0; i < n; i++)
-      if ((sum += weight[i]) >= mass) {
-        n = i + 1;
-        break;
-      }
-  }
   while (n > 1 && weight[n - 1] < a->min_p) n--;
   double mark = u * sum_weights(weight, n), sum = 0;
   for (size_t i = 0; i + 1 < n; i++)
@@ -104,18 +104,80 @@ static size_t choose(const rlx_attrs_sample *a, const double *weight, size_t n, 
   return n - 1;
 }
 
+/* Step 4: how many of n tokens in order have top_p of the weight. */
+static size_t cut(const rlx_attrs_sample *a, const double *weight, size_t n) {
+  if (!(a->top_p < 1)) return n;
+  double mass = a->top_p * sum_weights(weight, n), sum = 0;
+  for (size_t i = 0; i < n; i++)
+    if ((sum += weight[i]) >= mass) return i + 1;
+  return n;
+}
+
+/* ---- the few best ---- */
+
+typedef struct bounds { /* of a sum of weights, however it was added up */
+  double low, high;
+} bounds;
+
+static double weight_of(const sampling *s, float logit, double most) {
+  return (double)logit == most ? 1 : exp(((double)logit - most) / s->attrs->temperature);
+}
+
+static bounds bound_sum(const sampling *s, const void *x, const uint64_t *list, size_t n, double most) {
+  double near = isinf(most) ? most : most - FAR * s->attrs->temperature, sum = 0;
+  size_t n_far = 0;
+  for (size_t i = 0; i < n; i++) {
+    float logit = logit_at(s->dtype, x, (uint32_t)list[i]);
+    if (logit < near) n_far++;
+    else sum += weight_of(s, logit, most);
+  }
+  const double rounding = (double)(n + 8) * 0x1p-51; /* twice what n additions can lose, here and there */
+  return (bounds){sum * (1 - rounding), (sum + TINY * (double)n_far) * (1 + rounding)};
+}
+
+/* The first running sum that is at least the mark (or above it), which is somewhere between bounds; false: not among these,
+ * or the bounds disagree. */
+static bool find_mark(const double *weight, size_t n, double share, bounds of, bool above, size_t *out) {
+  double sum = 0;
+  const double low = share * of.low, high = share * of.high;
+  for (size_t i = 0; i < n; i++) {
+    *out = i;
+    sum += weight[i];
+    if (above ? sum > high : sum >= high) return true;
+    if (above ? sum > low : sum >= low) return false;
+  }
+  return false;
+}
+
+/* Which of the first FEW of all tokens; false: that takes more of them. */
+static bool choose_of_few(const rlx_attrs_sample *a, const double *weight, bounds total, double u, size_t *out) {
+  size_t n = FEW;
+  if (a->top_p < 1) {
+    if (!find_mark(weight, FEW, a->top_p, total, false, &n)) return false;
+    n++;
+  } else if (!(a->min_p > 0)) {
+    return find_mark(weight, FEW, u, total, true, out);
+  } else if (weight[FEW - 1] >= a->min_p) {
+    return false; /* and perhaps more of them, whose sum is not known */
+  }
+  *out = choose(a, weight, n, u);
+  return true;
+}
+
 static size_t draw_token(const sampling *s, const void *x, size_t row, size_t largest, uint64_t *list) {
   const rlx_attrs_sample *a = s->attrs;
   double most = (double)logit_at(s->dtype, x, largest), *weight = (double *)(void *)(list + 2 * s->n);
-  size_t n = list_tokens(s, x, isinf(most) ? most : most - NEGLIGIBLE * a->temperature, list);
+  size_t n = list_tokens(s, x, isinf(most) ? most : most - NEGLIGIBLE * a->temperature, list), token;
   size_t k = a->top_k > 0 && (uint64_t)a->top_k < n ? (size_t)a->top_k : n;
-  const uint64_t *best = cpu_order_least(list, list + s->n, n, k);
-  for (size_t i = 0; i < k; i++) {
-    double logit = (double)logit_at(s->dtype, x, (uint32_t)best[i]);
-    weight[i] = logit == most ? 1 : exp((logit - most) / a->temperature);
+  const double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, s->draw).v[0]);
+  if (k == n && n >= 8 * FEW) { /* so that taking them leaves the list as it is */
+    const uint64_t *best = cpu_order_least(list, list + s->n, n, FEW);
+    for (size_t i = 0; i < FEW; i++) weight[i] = weight_of(s, logit_at(s->dtype, x, (uint32_t)best[i]), most);
+    if (choose_of_few(a, weight, bound_sum(s, x, list, n, most), u, &token)) return (uint32_t)best[token];
   }
-  double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, s->draw).v[0]);
-  return (uint32_t)best[choose(a, weight, k, u)];
+  const uint64_t *best = cpu_order_least(list, list + s->n, n, k);
+  for (size_t i = 0; i < k; i++) weight[i] = weight_of(s, logit_at(s->dtype, x, (uint32_t)best[i]), most);
+  return (uint32_t)best[choose(a, weight, cut(a, weight, k), u)];
 }
 
 static void sample_rows(void *user, size_t begin, size_t end, unsigned thread) {
