@@ -18,7 +18,7 @@ static inline uint32_t cpu_order_key(float f) {
   uint32_t bits;
   f += 0.0f; /* -0 becomes 0 */
   memcpy(&bits, &f, sizeof bits);
-  return bits >> 31 ? ~bits : bits | 0x80000000u;
+  return bits ^ ((~(bits >> 31) + 1) | 0x80000000u); /* all bits turn where it is negative; no branch, signs are any */
 }
 /* The entry of a list that begins with the largest value, the smaller position first among equals. */
 static inline uint64_t cpu_order_entry(float f, size_t position) {
