@@ -509,7 +509,8 @@ TEST(a_full_context_within_a_stretch) {
   golden_close(&g);
 }
 
-/* Sequences that end at different times, the first of them first, drawn with a temperature. */
+/* Sequences that end at different times, the first of them first, drawn with a temperature: what the others say does not
+ * depend on when it ends. */
 static void check_batch_ahead(const char *device) {
   golden g;
   said_all s[N_AHEAD] = {0};
@@ -526,7 +527,12 @@ static void check_batch_ahead(const char *device) {
     s[i].v[0].most = 5;
     CHECK_OK(rlx_lm_generate_batch(lm, prompts, 3, &o, hear_one, &s[i], NULL));
     CHECK(s[i].v[0].n == 5 && s[i].v[1].n == 26 && s[i].v[2].n == 30); /* by the listener, a full context, its tokens */
+    said_all on = {0};
+    for (uint32_t k = 0; k < 3; k++) CHECK_OK(rlx_lm_truncate(lm, k, 0));
+    CHECK_OK(rlx_lm_generate_batch(lm, prompts, 3, &o, hear_one, &on, NULL));
+    CHECK(on.v[0].n == 30 && memcmp(&on.v[1], &s[i].v[1], 2 * sizeof on.v[0]) == 0);
     s[i].v[0].most = 12;
+    CHECK_OK(rlx_lm_truncate(lm, 0, 6));
     o.tokens = 7;
     CHECK_OK(rlx_lm_truncate(lm, 1, 30));
     CHECK_OK(rlx_lm_generate_batch(lm, (rlx_lm_prompt[3]){{0}}, 3, &o, hear_one, &s[i], NULL));

@@ -2,7 +2,7 @@
  *
  * Prompts are computed one after the other. A sequence that has ended, or was not asked for, keeps its row of the step: it gets
  * some token behind its own, where nothing looks, and the next real token overwrites it. While all of them run, tokens are drawn
- * in stretches (generate.c); where one ends, so does the stretch, for all. */
+ * in stretches (generate.c); one that ends within a stretch rests in what is left of it. */
 #include "base/log.h"
 #include "model/engine.h"
 
@@ -112,8 +112,7 @@ static rlx_status run(batch *b, const rlx_lm_prompt *prompts, row_fn fn, void *u
   b->step = b->lm->sequences[0].done;
   while (b->running && !b->stats->ended) {
     RLX_TRY(draw_steps(b));
-    const size_t running = b->running;
-    for (uint32_t k = 0; k < b->n_drawn && b->running == running && !b->stats->ended; k++)
+    for (uint32_t k = 0; k < b->n_drawn && b->running && !b->stats->ended; k++)
       RLX_TRY(take_step(b, b->drawn + k * b->lm->n_sequences, fn, user));
     b->stats->seconds = 1e-9 * (double)(rlx_now_ns() - begin);
   }
