@@ -31,12 +31,13 @@ bool gpu_product_vectors(rlx_dtype t, uint32_t width) { return width % (4 * gpu_
 
 /* ---- the second pass ---- */
 
-void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits, gpu_window scales) {
+void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits,
+                            gpu_window scales) {
   uint32_t count = gpu_product_batches(p) * p->m * p->n;
   bool vectors = count % 4 == 0;
   gpu_params_matmul_sum params = {.n = p->n, .count = count, .splits = splits};
-  uint32_t c[] = {
-    vectors, (uint32_t)p->y_type, p->extra, (uint32_t)p->act, (uint32_t)p->extra_type, scales.from != GPU_NONE};
+  uint32_t c[] = {vectors,          (uint32_t)p->y_type,     p->extra,
+                  (uint32_t)p->act, (uint32_t)p->extra_type, scales.from != GPU_NONE};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(matmul_sum, params, c), .groups = gpu_ceil_div(gpu_ceil_div(count, 4), 128),
                             .group_size = 128,
                             .windows = {gpu_window_if(!vectors, parts), gpu_window_if(vectors, parts), p->extra_window,
