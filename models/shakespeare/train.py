@@ -3,8 +3,9 @@
 
     train.py vocabulary TEXT            a byte-level BPE of the first nine tenths -> vocabulary.json
     train.py train TEXT --out FOLDER    trains (PyTorch, a GPU for minutes) -> FOLDER/weights.npz, curve.csv, result.json
-    train.py export FOLDER OUT.gguf     as GGUF, q8_0 (needs the gguf package)
-    train.py judge FOLDER TEXT          bits per byte on the held-out tenth, through PyTorch
+    train.py export FOLDER OUT.gguf     as GGUF, q8_0 (--type f32, f16, ..; needs the gguf package)
+    train.py judge FOLDER TEXT          bits per byte on the held-out tenth, through PyTorch; instead of the folder also a GGUF
+                                        that was exported; --whole: all of TEXT, which is then held-out.txt or a part of it
 
 The last tenth of the text is never trained on and chooses nothing: which step is kept is decided by the last twentieth of the
 first nine tenths. The text is Tiny Shakespeare (public domain), 1,115,394 bytes.
@@ -247,15 +248,25 @@ def train(text, out, o):
     print(f"held out: {bits:.4f} bits per byte")
 
 
-def judge_folder(folder, text):
+def read_weights(path):
+    """Of a folder that `train` wrote, or of a GGUF that `export` did (block types decoded: exactly what RLX multiplies with)."""
     import numpy
+    if path.is_dir():
+        return dict(numpy.load(path / "weights.npz"))
+    import gguf
+    return {t.name: gguf.quants.dequantize(t.data, t.tensor_type).reshape([int(n) for n in reversed(t.shape)])
+            for t in gguf.GGUFReader(path).tensors}
+
+
+def judge_weights(path, text):
     import torch
     vocabulary = json.loads((HERE / "vocabulary.json").read_text())
     model = build(torch, {**CONFIG, "vocabulary": len(vocabulary["tokens"])}, 0.0)
-    model.load_state_dict({k: torch.from_numpy(v) for k, v in numpy.load(folder / "weights.npz").items()})
-    held_out = split(text)[1]
-    bits = judge(torch, model, Tokenizer(vocabulary).encode(held_out), len(held_out), CONFIG["train_context"])
-    print(f"held out: {bits:.4f} bits per byte")
+    model.load_state_dict({k: torch.tensor(v) for k, v in read_weights(path).items()})
+    ids = Tokenizer(vocabulary).encode(text)
+    bits = judge(torch, model, ids, len(text), CONFIG["train_context"])
+    perplexity = 2 ** (bits * len(text) / (len(ids) - 1))
+    print(f"perplexity {perplexity:.4f} over {len(ids) - 1} tokens, {bits:.4f} bits per byte")
 
 
 # ---- Export ----------------------------------------------------------------------------------------------------------
@@ -289,6 +300,7 @@ def export(folder, path, kind):
     w.add_eos_token_id(end)
     w.add_add_bos_token(False)
     quant = gguf.GGMLQuantizationType[kind.upper()]
+    w.add_file_type(gguf.LlamaFileType[{"F32": "ALL_F32"}.get(quant.name, f"MOSTLY_{quant.name}")])
     for name, value in numpy.load(folder / "weights.npz").items():
         value = value.astype(numpy.float32)
         if value.ndim == 2 and quant != gguf.GGMLQuantizationType.F32:
@@ -310,6 +322,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("out"))
     parser.add_argument("--size", type=int, default=512)
     parser.add_argument("--type", default="q8_0")
+    parser.add_argument("--whole", action="store_true")
     for name, default in (("seed", 1), ("steps", 4000), ("batch", 64), ("every", 200), ("spellings", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     for name, default in (("rate", 2e-3), ("dropout", 0.3), ("decay", 0.1), ("bpe-dropout", 0.1)):
@@ -323,7 +336,8 @@ def main():
     elif o.run == "export":
         export(o.first, o.second, o.type)
     else:
-        judge_folder(o.first, o.second.read_text())
+        text = o.second.read_text()
+        judge_weights(o.first, text if o.whole else split(text)[1])
 
 
 if __name__ == "__main__":
