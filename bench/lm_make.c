@@ -3,7 +3,8 @@
  *   lm_make SHAPE TYPE OUT.gguf      lm_make qwen3-0.6b q4_k /tmp/q.gguf
  *
  * Weights of a block type are a stretch of random blocks, repeated: encoding half a billion numbers would take longer than
- * measuring with them. The vocabulary is made up too (SentencePiece style: bytes, then t0, t1, ..). */
+ * measuring with them. The vocabulary is made up too: SentencePiece style (bytes, then t0, t1, ..), or for qwen's shape byte
+ * pairs with a merge for each token, since what these take in memory is measured as well. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,68 @@ static void put_vocabulary(rlx_file_writer *w, int64_t n) {
   free(names);
 }
 
+/* A character of a byte as GPT-2 spells it. */
+static size_t put_letter(char *out, int byte) {
+  static const int plain[][2] = {{33, 126}, {161, 172}, {174, 255}};
+  int code = byte, others = 0;
+  bool is_plain = false;
+  for (size_t i = 0; i < 3; i++) is_plain |= byte >= plain[i][0] && byte <= plain[i][1];
+  for (int b = 0; b < byte && !is_plain; b++)
+    others += !((b >= 33 && b <= 126) || (b >= 161 && b <= 172) || (b >= 174 && b <= 255));
+  if (!is_plain) code = 256 + others;
+  if (code < 128) return out[0] = (char)code, 1;
+  out[0] = (char)(0xc0 | code >> 6);
+  out[1] = (char)(0x80 | (code & 63));
+  return 2;
+}
+
+typedef struct word {
+  char v[16];
+} word;
+
+/* All bytes, then all words of a to z by length, "aa", "ab", ..: each is an earlier token and a letter. */
+static void make_pairs(word *tokens, word *merges, int64_t n) {
+  for (int64_t i = 0; i < 256; i++) tokens[i].v[put_letter(tokens[i].v, (int)i)] = 0;
+  int64_t base = 'a', same_length = 26; /* the tokens that the next ones begin with */
+  for (int64_t at = 256; at < n;) {
+    int64_t begin = at;
+    for (int64_t i = 0; i < same_length && at < n; i++)
+      for (int c = 'a'; c <= 'z' && at < n; c++, at++) {
+        snprintf(tokens[at].v, sizeof tokens[at].v, "%.12s%c", tokens[base + i].v, c);
+        snprintf(merges[at - 256].v, sizeof merges->v, "%.12s %c", tokens[base + i].v, c);
+      }
+    base = begin;
+    same_length *= 26;
+  }
+}
+
+static void put_texts(rlx_file_writer *w, const char *key, const word *texts, int64_t n, rlx_meta *list) {
+  for (int64_t i = 0; i < n; i++) list[i] = text(texts[i].v);
+  put(w, NULL, key, (rlx_meta){.kind = RLX_META_LIST, .n = (size_t)n, .elements = RLX_META_TEXT, .opaque = list});
+}
+
+static void put_pairs(rlx_file_writer *w, int64_t n) {
+  rlx_meta *list = calloc((size_t)n, sizeof *list);
+  word *tokens = calloc((size_t)n, sizeof *tokens), *merges = calloc((size_t)n, sizeof *merges);
+  if (!list || !tokens || !merges) fail("out of memory");
+  make_pairs(tokens, merges, n - 1);
+  snprintf(tokens[n - 1].v, sizeof tokens->v, "<|endoftext|>");
+  put(w, NULL, "tokenizer.ggml.model", text("gpt2"));
+  put(w, NULL, "tokenizer.ggml.pre", text("qwen2"));
+  put_texts(w, "tokenizer.ggml.tokens", tokens, n, list);
+  put_texts(w, "tokenizer.ggml.merges", merges, n - 1 - 256, list);
+  for (int64_t i = 0; i < n; i++) {
+    list[i] = number(i == n - 1 ? 3 : 1);
+    list[i].type = "i32";
+  }
+  put(w, NULL, "tokenizer.ggml.token_type",
+      (rlx_meta){.kind = RLX_META_LIST, .n = (size_t)n, .elements = RLX_META_INT, .opaque = list});
+  put(w, NULL, "tokenizer.ggml.eos_token_id", number(n - 1));
+  free(list);
+  free(tokens);
+  free(merges);
+}
+
 static void put_metadata(rlx_file_writer *w, const shape *s) {
   put(w, NULL, "general.architecture", text(s->family));
   put(w, NULL, "general.name", text(s->name));
@@ -90,7 +153,8 @@ static void put_metadata(rlx_file_writer *w, const shape *s) {
   put(w, s->family, "rope.dimension_count", number(s->head));
   put(w, s->family, "rope.freq_base", real(s->head_norms ? 1e6 : 1e4));
   put(w, s->family, "vocab_size", number(s->vocabulary));
-  put_vocabulary(w, s->vocabulary);
+  if (s->head_norms) put_pairs(w, s->vocabulary);
+  else put_vocabulary(w, s->vocabulary);
 }
 
 /* ---- tensors ---- */

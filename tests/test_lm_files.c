@@ -6,6 +6,7 @@
 
 #include "alloc_sweep.h"
 #include "folder.h"
+#include "io/file.h"
 #include "lm_image.h"
 #include "rlx/lm.h"
 #include "test.h"
@@ -185,6 +186,43 @@ TEST(long_lists_of_texts) {
       for (size_t b = 0; b < e.n; b++) CHECK((unsigned char)e.text[b] == (unsigned char)(i + (int)b));
     }
   CHECK(!rlx_meta_element(&m, N, &e) && !rlx_meta_element(&m, SIZE_MAX, &e));
+  rlx_file_close(f);
+}
+
+static void put_list(const char *key, uint64_t type, int n) {
+  lm_image_text(&image, key);
+  lm_image_number(&image, 9, 4);
+  lm_image_number(&image, type, 4);
+  lm_image_number(&image, (uint64_t)n, 8);
+  for (int i = 0; i < n && type == 8; i++) lm_image_text(&image, "word");
+  for (int i = 0; i < n && type == 5; i++) lm_image_number(&image, (uint64_t)i, 4);
+}
+
+/* Long lists are dropped to save memory: what lies between and after them stays. */
+TEST(lists_that_are_dropped) {
+  CHECK(folder_begin());
+  rlx_file *f;
+  rlx_meta m, e;
+  image.n = 0;
+  lm_image_bytes(&image, "GGUF\3\0\0", 8);
+  lm_image_number(&image, 0, 8);
+  lm_image_number(&image, 5, 8);
+  put_list("words", 8, 10000);
+  put_list("few words", 8, 3);
+  put_list("numbers", 5, 20000);
+  put_list("few numbers", 5, 3);
+  put_list("words again", 8, 5000);
+  CHECK_OK(open_image(&f));
+  for (int round = 0; round < 2; round++) {
+    file_drop_lists(f);
+    CHECK_EQ_INT(rlx_file_metas(f), 5);
+    CHECK(rlx_file_meta_find(f, "words", &m) && m.n == 0 && !rlx_meta_element(&m, 0, &e));
+    CHECK(rlx_file_meta_find(f, "numbers", &m) && m.n == 0 && !rlx_meta_element(&m, 0, &e));
+    CHECK(rlx_file_meta_find(f, "words again", &m) && m.n == 0);
+    CHECK(rlx_file_meta_find(f, "few words", &m) && m.n == 3 && rlx_meta_element(&m, 2, &e));
+    CHECK_EQ_STR(e.text, "word");
+    CHECK(rlx_file_meta_find(f, "few numbers", &m) && m.n == 3 && rlx_meta_element(&m, 2, &e) && e.integer == 2);
+  }
   rlx_file_close(f);
 }
 

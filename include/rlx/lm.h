@@ -200,6 +200,7 @@ typedef struct rlx_lm_info {
 } rlx_lm_info;
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out);
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_device(const rlx_lm *lm, rlx_device_info *out);
+/* The file it came from. The long lists of its metadata are empty: the tokenizer has them, and rlx_file_open reads them again. */
 RLX_API const rlx_file *rlx_lm_file(const rlx_lm *lm);
 RLX_API const rlx_tokenizer *rlx_lm_tokenizer(const rlx_lm *lm); /* NULL where the file has none */
 

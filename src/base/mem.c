@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/arith.h"
 
@@ -69,6 +70,17 @@ void *rlx_mem_alloc_aligned(size_t bytes, size_t align) {
   if (align >= LARGE_PAGE) (void)madvise(p, bytes, MADV_HUGEPAGE);
 #endif
   return count_block(p);
+}
+
+void rlx_mem_discard(void *p, size_t bytes) {
+#if defined(MADV_DONTNEED)
+  long page = sysconf(_SC_PAGESIZE);
+  size_t before = page > 0 ? (size_t)(-(intptr_t)p & (page - 1)) : bytes;
+  if (before < bytes && bytes - before >= (size_t)page)
+    (void)madvise((char *)p + before, (bytes - before) / (size_t)page * (size_t)page, MADV_DONTNEED);
+#else
+  (void)p, (void)bytes;
+#endif
 }
 
 void rlx_mem_free(void *p) {

@@ -15,6 +15,9 @@ void *rlx_mem_realloc(void *p, size_t count, size_t size); /* product checked; o
 void *rlx_mem_alloc_aligned(size_t bytes, size_t align);   /* not cleared; align: a power of two */
 void rlx_mem_free(void *p);                                /* any of the above; NULL is fine */
 
+/* Gives back the pages that lie wholly in a part of a block: what was in that part is lost, the block stays. */
+void rlx_mem_discard(void *p, size_t bytes);
+
 #define rlx_new(T) ((T *)rlx_mem_calloc(1, sizeof(T)))
 
 /* The hook is called before each allocation (also growth by realloc). Set it while no other thread allocates. */

@@ -137,6 +137,8 @@ rlx_status file_read_part(const rlx_file *f, uint32_t part, uint64_t offset, voi
 /* A copy that lives as long as the file. */
 rlx_status file_keep_text(rlx_file *f, const char *text, size_t n, const char **out);
 rlx_status file_add_text(rlx_file *f, const char *key, const char *text, size_t n);
+/* Long lists of the metadata (a tokenizer's tables) become empty, and their memory goes back. */
+void file_drop_lists(rlx_file *f);
 /* Makes metadata and tensors be found by name; refuses two of one name. Again where more has come. */
 rlx_status file_find_names(rlx_file *f);
 /* RLX_UNSUPPORTED, and which, if tensors are of types that RLX does not have. */

@@ -5,6 +5,7 @@
  * which lives as long as the file. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "io/file.h"
 
 /* clang-format off */
@@ -107,6 +108,29 @@ bool rlx_file_meta_find(const rlx_file *f, const char *key, rlx_meta *out) {
                           out);
 }
 
+static const unsigned char *text_at(const gguf_list *l, size_t i) {
+  const unsigned char *p = l->all->head + l->all->marks.v[l->first + i / GGUF_MARK_EVERY];
+  for (size_t k = i % GGUF_MARK_EVERY; k > 0; k--) p += 8 + gguf_text_bytes(p);
+  return p;
+}
+
+enum { LONG_LIST = 4096 };
+
+void file_drop_lists(rlx_file *f) {
+  for (size_t i = 0; i < f->metas.n; i++) {
+    const file_meta *m = &f->metas.v[i];
+    gguf_list *l = m->value && m->type == GGUF_ARRAY ? &f->parts.v[0].lists->list.v[m->list] : NULL;
+    if (!l || l->n < LONG_LIST || l->type == GGUF_ARRAY) continue;
+    size_t end = l->at + l->n * types[l->type].size;
+    if (l->type == GGUF_STRING) {
+      const unsigned char *last = text_at(l, l->n - 1);
+      end = (size_t)(last - l->all->head) + 8 + gguf_text_bytes(last);
+    }
+    rlx_mem_discard(f->parts.v[0].head + l->at, end - l->at);
+    l->n = 0;
+  }
+}
+
 static bool by_hand(const rlx_meta *list, size_t i, rlx_meta *out) {
   const rlx_meta *elements = list->opaque;
   bool has_it = elements && i < list->n;
@@ -127,8 +151,7 @@ bool rlx_meta_element(const rlx_meta *list, size_t i, rlx_meta *out) {
     return true;
   }
   if (l->type == GGUF_STRING) {
-    p += l->all->marks.v[l->first + i / GGUF_MARK_EVERY];
-    for (size_t k = i % GGUF_MARK_EVERY; k > 0; k--) p += 8 + gguf_text_bytes(p);
+    p = text_at(l, i);
   } else {
     p += l->at + i * types[l->type].size;
   }

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "io/file.h"
 
 /* A stretch of eight hides all but an eighth of what asking the device costs. */
 enum { GPU_AHEAD = 8 };
@@ -226,6 +227,7 @@ static rlx_status load(rlx_lm *lm, const rlx_lm_desc *d) {
   rlx_status s = rlx_tokenizer_create(lm->file, &lm->tokenizer);
   if (s == RLX_NO_MEMORY) return s;
   if (s) rlx_log_write(RLX_LOG_WARN, "the model runs on token numbers alone: %s", rlx_message());
+  file_drop_lists(lm->file); /* the tokenizer has what it needs of them */
   RLX_TRY(choose_sizes(lm, d));
   RLX_TRY(open_session(lm, d));
   RLX_TRY_AT(first_programs(lm), "%s", d->path);
