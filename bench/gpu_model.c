@@ -1,4 +1,4 @@
-/* A 28-layer language model's prefill and decode step on a GPU: bench/gpu_model [DEVICE].
+/* A 28-layer language model's prefill and decode step on a GPU: bench/gpu_model [DEVICE [prefill|decode]].
  *
  * Prints, for each: how many dispatches a node becomes and how many barriers a dispatch needs; how long it takes until the
  * first run has ended (device opened, graph compiled, pipelines made) in a process that finds no pipelines on disk and in
@@ -86,15 +86,17 @@ static rlx_status run_one(rlx_session *s, const plan_graph_kind *kind, bool is_w
   return RLX_OK;
 }
 
-static rlx_status run_all(const char *device, bool is_warm) {
+static rlx_status run_all(const char *device, const char *only, bool is_warm) {
   rlx_session *s = NULL;
   uint64_t begin = rlx_now_ns();
   RLX_TRY(rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = device}, &s));
   printf("device opened in %.3f s\n", since(begin));
   rlx_status status = RLX_OK;
-  for (size_t i = 0; i < plan_graph_kinds_count && !status; i++)
-    if (strcmp(plan_graph_kinds[i].name, "decode") == 0 || strcmp(plan_graph_kinds[i].name, "prefill") == 0)
+  for (size_t i = 0; i < plan_graph_kinds_count && !status; i++) {
+    const char *name = plan_graph_kinds[i].name;
+    if ((strcmp(name, "decode") == 0 || strcmp(name, "prefill") == 0) && (!only || strcmp(name, only) == 0))
       status = run_one(s, &plan_graph_kinds[i], is_warm);
+  }
   rlx_session_destroy(s);
   return status;
 }
@@ -109,7 +111,7 @@ int main(int argc, char **argv) {
   for (int is_warm = 0; is_warm < 2; is_warm++) {
     pid_t child = fork();
     if (child == 0) {
-      rlx_status s = run_all(device, is_warm);
+      rlx_status s = run_all(device, argc > 2 ? argv[2] : NULL, is_warm);
       if (s) printf("bench/gpu_model: %s\n", rlx_message());
       _exit(s != RLX_OK);
     }

@@ -59,6 +59,42 @@ TEST(fuse_gates) {
 #undef UP
 }
 
+TEST(fuse_norm_into_products) {
+#define G "%g = param \"g\" : f32[3]; "
+#define UP "%u = param \"u\" : f32[3,4]; "
+  CASES_OF("fuse",
+           BECOMES(X W G "%n = rms_norm(%x, %g) {eps=1e-6}; %r = matmul(%n, %w); " Y(r),
+                   X W G "%r = fused_matmul_bias_act(%x, %w, _, %g) {norm=rms, eps=1e-6}; " Y(r), .tolerance = 1e-5),
+           BECOMES(X W BIAS G
+                   "%n = rms_norm(%x, %g) {axis=1}; %m = matmul(%n, %w); %a = add(%m, %k); %r = relu(%a); " Y(r),
+                   X W BIAS G "%r = fused_matmul_bias_act(%x, %w, %k, %g) {act=relu, norm=rms, eps=1e-5}; " Y(r),
+                   .tolerance = 1e-5),
+           BECOMES(X W UP G "%n = rms_norm(%x, %g); %p = matmul(%n, %w); %s = silu(%p); %q = matmul(%n, %u); "
+                            "%r = mul(%s, %q); " Y(r),
+                   X W UP G "%r = fused_gate_up(%x, %w, %u, %g) {norm=rms, eps=1e-5}; " Y(r), .tolerance = 1e-5),
+           /* several readers: each takes the norm; one that cannot leaves it there for itself */
+           BECOMES(X W UP G "%n = rms_norm(%x, %g); %p = matmul(%n, %w); %q = matmul(%n, %u); output \"p\" = %p; "
+                            "output \"q\" = %q",
+                   X W UP G "%p = fused_matmul_bias_act(%x, %w, _, %g) {norm=rms, eps=1e-5}; "
+                            "%q = fused_matmul_bias_act(%x, %u, _, %g) {norm=rms, eps=1e-5}; output \"p\" = %p; "
+                            "output \"q\" = %q",
+                   .tolerance = 1e-5),
+           BECOMES(X W G "%n = rms_norm(%x, %g); %p = matmul(%n, %w); output \"p\" = %p; output \"n\" = %n",
+                   X W G "%n = rms_norm(%x, %g); %p = fused_matmul_bias_act(%x, %w, _, %g) {norm=rms, eps=1e-5}; "
+                         "output \"p\" = %p; output \"n\" = %n",
+                   .tolerance = 1e-5),
+           /* no gamma, a beta, another axis, another norm, the right side */
+           STAYS(X W "%n = rms_norm(%x); %r = matmul(%n, %w); " Y(r), .tolerance = 1e-5),
+           STAYS(X W G "%n = rms_norm(%x, %g, %g); %r = matmul(%n, %w); " Y(r), .tolerance = 1e-5),
+           STAYS(X W "%h = param \"h\" : f32[2,3]; %n = rms_norm(%x, %h) {axis=0}; %r = matmul(%n, %w); " Y(r),
+                 .tolerance = 1e-5),
+           STAYS(X W G "%n = layer_norm(%x, %g); %r = matmul(%n, %w); " Y(r), .tolerance = 1e-5),
+           STAYS(X G "%l = input \"l\" : f32[5,3]; %n = rms_norm(%x, %g); %r = matmul(%l, %n) {trans_b=true}; " Y(r),
+                 .tolerance = 1e-5));
+#undef UP
+#undef G
+}
+
 TEST(fuse_residual_norm) {
 #define R "%r = input \"r\" : f32[2,3]; %g = param \"g\" : f32[3]; "
   CASES_OF("fuse",

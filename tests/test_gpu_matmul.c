@@ -109,6 +109,33 @@ static void any_gate(uint64_t *seed, gpu_check_line *l) {
                   trans ? "true" : "false");
 }
 
+/* One row that is normed first: sizes that vectors divide and others, which take the norm in a dispatch of its own or not at
+ * all; rows near zero and far from it. */
+static void any_normed(uint64_t *seed, gpu_check_line *l) {
+  const char *b = GPU_CHECK_PICK(seed, "f32", "f16", "bf16");
+  int m = gpu_check_int(seed, 0, 5) ? 1 : 2, n = any_size(seed, 300), k = 4 * gpu_check_int(seed, 14, 150);
+  bool far = gpu_check_int(seed, 0, 4) == 0;
+  gpu_check_print(&l->inputs, "a: f32[1,%d,%d] range(%s); param b: %s[%d,%d] range(-0.3,0.3); c: f32[%d]; n: f32[%d]",
+                  m, k, far ? "1e18,1e30" : GPU_CHECK_PICK(seed, "-1,1", "-1e-20,1e-20", "-1e6,1e6"), b, n, k, n, k);
+  gpu_check_print(&l->expr, "fused_matmul_bias_act(%%a, %%b, %s, %%n) {act=%s, trans_b=true, norm=rms, eps=%s}",
+                  GPU_CHECK_PICK(seed, "%c", "_"), ANY_ACT(seed), GPU_CHECK_PICK(seed, "1e-6", "0.01"));
+}
+
+static void any_normed_gate(uint64_t *seed, gpu_check_line *l) {
+  const char *g = GPU_CHECK_PICK(seed, "f32", "f16", "bf16"), *u = gpu_check_int(seed, 0, 3) ? g : "f16";
+  int n = any_size(seed, 200), k = 8 * gpu_check_int(seed, 8, 80);
+  gpu_check_print(&l->inputs,
+                  "x: f32[1,%d]; param g: %s[%d,%d] range(-0.1,0.1); param u: %s[%d,%d] range(-0.1,0.1); n: f32[%d]", k,
+                  g, n, k, u, n, k, k);
+  gpu_check_print(&l->expr, "fused_gate_up(%%x, %%g, %%u, %%n) {act=%s, trans_b=true, norm=rms, eps=1e-6}",
+                  ANY_ACT(seed));
+}
+
+TEST(random_norms_before) {
+  CHECK(gpu_check_random(RLX_OP_fused_matmul_bias_act, many(40), any_normed));
+  CHECK(gpu_check_random(RLX_OP_fused_gate_up, many(30), any_normed_gate));
+}
+
 TEST(random_ends) {
   CHECK(gpu_check_random(RLX_OP_fused_matmul_bias_act, many(30), any_fused));
   CHECK(gpu_check_random(RLX_OP_fused_gate_up, many(30), any_gate));

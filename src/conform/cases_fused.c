@@ -22,7 +22,15 @@ CASES(fused_matmul_bias_act,
   {"special",          "a: f32[4,3] special; b: f32[3,3]; c: f32[3]",    "fused_matmul_bias_act(%a, %b, %c) {act=relu}"},
   {"f16",              "a: f16[3,9]; b: f16[9,5]; c: f16[5]",            "fused_matmul_bias_act(%a, %b, %c) {act=gelu}"},
   {"bf16",             "a: bf16[3,9]; b: bf16[9,5]; c: bf16[5]",         "fused_matmul_bias_act(%a, %b, %c) {act=silu}"},
-  {"f64",              "a: f64[3,9]; b: f64[9,5]; c: f64[5]",            "fused_matmul_bias_act(%a, %b, %c) {act=tanh}"});
+  {"f64",              "a: f64[3,9]; b: f64[9,5]; c: f64[5]",            "fused_matmul_bias_act(%a, %b, %c) {act=tanh}"},
+  {"norm",             "a: f32[3,9]; b: f32[9,5]; g: f32[9]",            "fused_matmul_bias_act(%a, %b, _, %g) {norm=rms, eps=1e-5}"},
+  {"norm_plain",       "a: f32[2,3,8]; b: f32[5,8]; k: f32[5]",          "fused_matmul_bias_act(%a, %b, %k) {norm=rms, eps=0.1, trans_b=true, act=relu}"},
+  {"norm_row",         "a: f32[1,1,128]; param b: f32[37,128]; k: f32[37]; g: f32[128]", "fused_matmul_bias_act(%a, %b, %k, %g) {norm=rms, eps=1e-6, trans_b=true}"},
+  {"norm_row_f16",     "a: f32[1,264]; param b: f16[70,264]; g: f32[264]", "fused_matmul_bias_act(%a, %b, _, %g) {norm=rms, eps=1e-6, trans_b=true, act=gelu}"},
+  {"norm_row_q4_k",    "a: f32[1,512]; param b: q4_k[33,512]; k: f32[33]; g: f32[512]", "fused_matmul_bias_act(%a, %b, %k, %g) {norm=rms, eps=1e-6, trans_b=true}"},
+  {"norm_far",         "a: f32[1,128] range(1e30,3e38); param b: bf16[6,128]; g: f32[128] range(50,100)", "fused_matmul_bias_act(%a, %b, _, %g) {norm=rms, eps=1e-6, trans_b=true}"},
+  {"norm_far_q8_0",    "a: f32[1,128] range(1e30,3e38); param b: q8_0[6,128]; g: f32[128] range(50,100)", "fused_matmul_bias_act(%a, %b, _, %g) {norm=rms, eps=1e-6, trans_b=true}"},
+  {"norm_near",        "a: f32[1,128] range(-1e-25,1e-25); param b: f32[6,128]; g: f32[128]", "fused_matmul_bias_act(%a, %b, _, %g) {norm=rms, eps=1e-6, trans_b=true}"});
 
 CASES(fused_residual_norm,
   {"tiny",             "x: f32[2,4]; r: f32[2,4]",                       "fused_residual_norm(%x, %r)"},
@@ -76,7 +84,13 @@ CASES(fused_gate_up,
   {"larger",           "x: f32[9,129] range(-0.5,0.5); g: f32[129,33] range(-0.5,0.5); u: f32[129,33] range(-0.5,0.5)", "fused_gate_up(%x, %g, %u)"},
   {"f16",              "x: f16[3,9]; g: f16[9,5]; u: f16[9,5]",          "fused_gate_up(%x, %g, %u)"},
   {"bf16",             "x: bf16[3,9]; g: bf16[9,5]; u: bf16[9,5]",       "fused_gate_up(%x, %g, %u)"},
-  {"f64",              "x: f64[3,9]; g: f64[9,5]; u: f64[9,5]",          "fused_gate_up(%x, %g, %u) {act=tanh}"});
+  {"f64",              "x: f64[3,9]; g: f64[9,5]; u: f64[9,5]",          "fused_gate_up(%x, %g, %u) {act=tanh}"},
+  {"norm",             "x: f32[3,9]; g: f32[9,5]; u: f32[9,5]; n: f32[9]", "fused_gate_up(%x, %g, %u, %n) {norm=rms, eps=1e-5}"},
+  {"norm_row",         "x: f32[1,128]; param g: f32[37,128]; param u: f32[37,128]; n: f32[128]", "fused_gate_up(%x, %g, %u, %n) {norm=rms, eps=1e-6, trans_b=true}"},
+  {"norm_row_f16",     "x: f32[1,1,264]; param g: f16[37,264]; param u: f16[37,264]; n: f32[264]", "fused_gate_up(%x, %g, %u, %n) {norm=rms, eps=1e-6, trans_b=true, act=gelu}"},
+  {"norm_row_q6_k",    "x: f32[1,512]; param g: q6_k[33,512]; param u: q6_k[33,512]; n: f32[512]", "fused_gate_up(%x, %g, %u, %n) {norm=rms, eps=1e-6, trans_b=true}"},
+  {"norm_two_types",   "x: f32[1,256]; param g: q4_0[5,256]; param u: q8_0[5,256]; n: f32[256]", "fused_gate_up(%x, %g, %u, %n) {norm=rms, eps=1e-6, trans_b=true}"},
+  {"norm_far",         "x: f32[1,128] range(1e30,3e38); param g: f16[6,128]; param u: f16[6,128]; n: f32[128] range(50,100)", "fused_gate_up(%x, %g, %u, %n) {norm=rms, eps=1e-6, trans_b=true}"});
 
 CASES(fused_attention_block,
   {"tiny",             "x: f32[1,2,4]; w: f32[4,12]; o: f32[4,4]",       "fused_attention_block(%x, %w, %o)"},

@@ -37,4 +37,7 @@ gpu_line_cut gpu_cut_vectors(const gpu_caps *caps, gpu_lines l, rlx_dtype t);
 gpu_window gpu_line_result(gpu_lowering *l, const gpu_line_cut *cut, rlx_dtype t, uint32_t count, rlx_dtype *type);
 void gpu_line_finish(gpu_lowering *l, gpu_window written, rlx_dtype type, rlx_dtype t, uint32_t count);
 
+/* One row of n f32, a multiple of four: x / sqrt(mean(x^2) + eps) gamma (lower_norm.c). */
+void gpu_rms_norm_row(gpu_lowering *l, gpu_window x, gpu_window gamma, uint32_t n, double eps, gpu_window to);
+
 #endif

@@ -1,6 +1,7 @@
 /* The matmul-like ops as products (matmul.h). What is composite and not here (dot_general, lora_matmul, the attention
  * block) is rewritten into these and moves, most of which are views. */
-#include "gpu/matmul.h"
+#include "gpu/lines.h"
+#include "gpu/matmul_plan.h"
 #include "ref/ref.h"
 
 gpu_product gpu_product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, bool trans_b) {
@@ -30,6 +31,26 @@ gpu_product gpu_product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, 
   return p;
 }
 
+void gpu_product_norm(gpu_lowering *l, gpu_product *p, uint32_t gamma, int32_t norm, double eps) {
+  if (!norm) return;
+  bool floats = p->a_type == RLX_F32 && gpu_has_in(l, gamma) && gpu_in_type(l, gamma)->dtype == RLX_F32;
+  bool whole = rlx_dtype_is_block(p->b_type) || gpu_product_vectors(p->b_type, p->k);
+  if (floats && whole && p->m == 1 && p->n_axes == 0 && p->trans_b && p->k >= 64 && p->k % 4 == 0 && eps >= 1e-30) {
+    p->gamma = gpu_in(l, gamma);
+    p->eps = (float)eps;
+  } else {
+    gpu_refuse(l, "a norm before a product of anything but one row of f32 with a weight [N, K]");
+  }
+}
+
+void gpu_product_norm_first(gpu_lowering *l, gpu_product *p) {
+  if (!p->gamma.from) return;
+  gpu_window to = gpu_work(l, (uint64_t)p->k * 4);
+  gpu_rms_norm_row(l, p->a, p->gamma, p->k, (double)p->eps, to);
+  p->a = to;
+  p->gamma = (gpu_window){GPU_NONE, 0, 0, 0};
+}
+
 static bool is_block_input(const gpu_lowering *l, uint32_t i) { return rlx_dtype_is_block(gpu_in_type(l, i)->dtype); }
 
 void gpu_lower_matmul(gpu_lowering *l) {
@@ -54,6 +75,7 @@ void gpu_lower_fused_matmul(gpu_lowering *l) {
     p.extra_type = gpu_in_type(l, 2)->dtype;
     p.extra_window = gpu_in(l, 2);
   }
+  gpu_product_norm(l, &p, 3, attrs->norm, attrs->eps);
   gpu_product_emit(l, &p);
 }
 
@@ -65,6 +87,7 @@ void gpu_lower_gate_up(gpu_lowering *l) {
   const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, l->node);
   gpu_product p = gpu_product_of(l, 0, 1, attrs->trans_b);
   p.act = (rlx_act)attrs->act;
+  gpu_product_norm(l, &p, 3, attrs->norm, attrs->eps);
   gpu_product_gate_up(l, &p, gpu_in(l, 2), gpu_in_type(l, 2)->dtype);
 }
 

@@ -28,30 +28,50 @@ static void allow_in_place(gpu_lowering *l, const norm *m, const gpu_line_cut *c
   if (!has_residual || !m->centre || cut->chunks == 1) gpu_in_place(l, 0);
 }
 
-static void rows_of_vectors(gpu_lowering *l, const norm *m) {
-  gpu_line_cut cut = gpu_cut_vectors(l->caps, m->lines, m->t);
-  allow_in_place(l, m, &cut);
+typedef struct places { /* windows of normalize4 */
+  gpu_window x, residual, gamma, beta, y;
+} places;
+
+static void emit_vectors(gpu_lowering *l, const norm *m, const gpu_line_cut *cut, const places *w) {
   uint32_t each = 16 / (uint32_t)rlx_dtype_size(m->t), by_channel = m->sets > 1 || m->run > 1;
   gpu_params_normalize4 p = {.rows = m->lines.lines,
                              .n = m->lines.n / each,
-                             .chunks = cut.chunks,
-                             .chunk = cut.chunk,
+                             .chunks = cut->chunks,
+                             .chunk = cut->chunk,
                              .eps = (float)(m->eps / 256),
                              .fine = fine_of(m),
                              .coarse = coarse_of(m),
                              .sets = m->sets,
                              .channels = m->channels,
                              .run = m->run >= each ? m->run / each : 1};
-  gpu_window stats = {0}, gamma = gpu_in(l, m->gamma), beta = gpu_in(l, m->beta);
-  if (cut.chunks > 1) stats = gpu_work(l, (uint64_t)m->lines.lines * cut.chunks * STATS_BYTES);
-  for (uint32_t stage = cut.chunks > 1; stage <= (cut.chunks > 1 ? 2 : 0); stage++) {
-    uint32_t c[] = {
-      (uint32_t)m->t,         cut.lanes, cut.per, stage, m->centre, gpu_has_in(l, m->residual), gpu_has_in(l, m->gamma),
-      gpu_has_in(l, m->beta), by_channel};
-    gpu_emit(
-      l, &(gpu_launch){GPU_KERNEL(normalize4, p, c), .groups = cut.groups, .group_size = cut.group,
-                       .windows = {gpu_in(l, 0), gpu_in(l, m->residual), gamma, beta, gpu_out(l), stats, gamma, beta}});
+  gpu_window stats = {0};
+  if (cut->chunks > 1) stats = gpu_work(l, (uint64_t)m->lines.lines * cut->chunks * STATS_BYTES);
+  for (uint32_t stage = cut->chunks > 1; stage <= (cut->chunks > 1 ? 2 : 0); stage++) {
+    uint32_t c[] = {(uint32_t)m->t,
+                    cut->lanes,
+                    cut->per,
+                    stage,
+                    m->centre,
+                    w->residual.from != GPU_NONE,
+                    w->gamma.from != GPU_NONE,
+                    w->beta.from != GPU_NONE,
+                    by_channel};
+    gpu_emit(l, &(gpu_launch){GPU_KERNEL(normalize4, p, c), .groups = cut->groups, .group_size = cut->group,
+                              .windows = {w->x, w->residual, w->gamma, w->beta, w->y, stats, w->gamma, w->beta}});
   }
+}
+
+static void rows_of_vectors(gpu_lowering *l, const norm *m) {
+  gpu_line_cut cut = gpu_cut_vectors(l->caps, m->lines, m->t);
+  allow_in_place(l, m, &cut);
+  places w = {gpu_in(l, 0), gpu_in(l, m->residual), gpu_in(l, m->gamma), gpu_in(l, m->beta), gpu_out(l)};
+  emit_vectors(l, m, &cut, &w);
+}
+
+void gpu_rms_norm_row(gpu_lowering *l, gpu_window x, gpu_window gamma, uint32_t n, double eps, gpu_window to) {
+  norm m = {.lines = {1, n, 1}, .t = RLX_F32, .eps = eps, .sets = 1, .run = 1};
+  gpu_line_cut cut = gpu_cut_vectors(l->caps, m.lines, m.t);
+  emit_vectors(l, &m, &cut, &(places){.x = x, .gamma = gamma, .y = to});
 }
 
 static void any_lines(gpu_lowering *l, const norm *m) {

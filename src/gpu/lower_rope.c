@@ -94,6 +94,7 @@ static void emit(gpu_lowering *l, const rope *r) {
 void gpu_lower_rope(gpu_lowering *l) {
   const rlx_attrs_rope *attrs = RLX_ATTRS(rope, l->node);
   if (gpu_count(gpu_out_type(l)) == 0) return;
+  if (attrs->norm) gpu_refuse(l, "a norm before rotary positions");
   rope r = read_heads(l, attrs->layout, attrs->style, attrs->theta);
   r.n_rot = attrs->n_rot ? (uint32_t)attrs->n_rot : r.d;
   if (gpu_has_in(l, POSITIONS)) {

@@ -29,6 +29,8 @@ typedef struct gpu_product {
   rlx_dtype extra_type;
   gpu_window extra_window;
   rlx_act act;
+  gpu_window gamma; /* there: rms_norm(a) gamma in place of a; as gpu_product_norm has seen that it may be */
+  float eps;
   /* The batch: axes from the last to the first, and how many elements a and b move along each (0: the same matrix). */
   uint32_t n_axes;
   uint32_t size[GPU_PRODUCT_AXES], a_step[GPU_PRODUCT_AXES], b_step[GPU_PRODUCT_AXES];
@@ -39,6 +41,11 @@ typedef struct gpu_product {
 gpu_product gpu_product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, bool trans_b);
 /* Adds an axis outside of those there are; axes that lie one behind the other become one. */
 void gpu_product_axis(gpu_product *p, uint32_t size, uint32_t a_step, uint32_t b_step);
+/* The rms_norm that an op begins with (input `gamma`, attributes norm and eps): for one row of f32 in vectors and b [n, k]; refuses
+ * any other. Nothing where norm is 0. */
+void gpu_product_norm(gpu_lowering *l, gpu_product *p, uint32_t gamma, int32_t norm, double eps);
+/* The norm in a dispatch of its own, for products whose kernel does not take it. Nothing where there is none. */
+void gpu_product_norm_first(gpu_lowering *l, gpu_product *p);
 /* The dispatches that make it. Nothing where the result has no elements. */
 void gpu_product_emit(gpu_lowering *l, const gpu_product *p);
 

@@ -83,8 +83,10 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   if (is_empty(given)) return;
   gpu_product p = given->n == 1 && given->m > PRODUCT_FEW_ROWS ? turned(given) : *given;
   product_choice choice;
-  if (gpu_product_has_some_rows(l, &p)) gpu_product_some_rows(l, &p, NULL);
-  else if (gpu_product_has_few_rows(&p, p.m)) gpu_product_few_rows(l, &p, NULL, NULL);
+  bool some = gpu_product_has_some_rows(l, &p), few = !some && gpu_product_has_few_rows(&p, p.m);
+  if (!few) gpu_product_norm_first(l, &p);
+  if (some) gpu_product_some_rows(l, &p, NULL);
+  else if (few) gpu_product_few_rows(l, &p, NULL, NULL);
   else if (gpu_product_takes_halves(l, &p)) {
     product_halves a = gpu_product_halve(l, &p);
     gpu_product_of_halves(l, &p, &a);
@@ -102,13 +104,15 @@ void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up
     gpu_product_few_rows(l, gate, &up, NULL);
     return;
   }
-  gpu_product first = *gate, second = *gate;
+  gpu_product first = *gate;
+  gpu_product_norm_first(l, &first);
+  gpu_product second = first;
   uint64_t bytes = (uint64_t)gpu_product_batches(gate) * gate->m * gate->n * 4;
   first.y = gpu_work(l, bytes), first.y_type = RLX_F32, first.act = RLX_ACT_NONE;
   second.b = up, second.b_type = up_type;
   second.extra = GPU_EXTRA_GATE, second.extra_window = first.y, second.extra_type = RLX_F32;
   if (!few && gpu_product_takes_halves(l, &first) && gpu_product_takes_halves(l, &second)) {
-    product_halves a = gpu_product_halve(l, gate); /* once for both */
+    product_halves a = gpu_product_halve(l, &first); /* once for both */
     gpu_product_of_halves(l, &first, &a);
     gpu_product_of_halves(l, &second, &a);
     return;

@@ -68,7 +68,8 @@ static void few_rows_nk(gpu_lowering *l, const gpu_product *p, const gpu_window 
   f.team = 32;
   while (f.team < f.group && teams * f.team / 32 < wanted && p->k / (2 * f.team * wide) >= LEAST_VECTORS) f.team *= 2;
   f.parts = gpu_ceil_div(p->n, takes * (f.group / f.team));
-  if (!up) f.splits = parts_of_k(teams * f.team / 32, wanted / 4, p->k, f.team * wide * LEAST_VECTORS);
+  bool normed = p->gamma.from != GPU_NONE;
+  if (!up && !normed) f.splits = parts_of_k(teams * f.team / 32, wanted / 4, p->k, f.team * wide * LEAST_VECTORS);
   set_target(l, p, up != NULL, f.team * wide, &f);
   gpu_params_matvec1 params = {.n = p->n,
                                .k = p->k,
@@ -76,7 +77,8 @@ static void few_rows_nk(gpu_lowering *l, const gpu_product *p, const gpu_window 
                                .batches = f.batches,
                                .parts = f.parts,
                                .experts = rows ? rows->n_experts : 0,
-                               PRODUCT_AXES(p)};
+                               PRODUCT_AXES(p),
+                               .eps = p->eps};
   uint32_t c[] = {f.team,
                   f.m,
                   (uint32_t)p->a_type,
@@ -93,9 +95,10 @@ static void few_rows_nk(gpu_lowering *l, const gpu_product *p, const gpu_window 
   gpu_launch launch = {GPU_KERNEL(matvec1, params, c), .groups = f.parts * f.batches * f.splits, .group_size = f.group,
                        .windows = {gpu_window_if(!vectors, p->a), gpu_window_if(vectors, p->a),
                                    gpu_window_if(!vectors, p->b), gpu_window_if(vectors, p->b),
-                                   gpu_window_if(!vectors, f.up), gpu_window_if(vectors, f.up),
+                                   normed ? p->gamma : gpu_window_if(!vectors, f.up), gpu_window_if(vectors, f.up),
                                    rows ? rows->window : f.to.extra_window, f.to.y}};
-  if (f.m > 1) launch.kernel = &gpu_kernel_matvec8; /* which has the same parameters and constants */
+  if (f.m > 1) launch.kernel = &gpu_kernel_matvec8; /* which have the same parameters and constants */
+  if (normed) launch.kernel = &gpu_kernel_matvec1_norm;
   gpu_emit(l, &launch);
   close_few(l, p, up != NULL, &f);
 }

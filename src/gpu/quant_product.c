@@ -32,6 +32,8 @@ typedef struct product {
   const rlx_type *idx; /* experts; NULL: none */
   gpu_window idx_window;
   uint32_t experts;
+  gpu_window gamma; /* there: x is normed first */
+  float eps;
 } product;
 
 /* ---- the weight ---- */
@@ -104,7 +106,8 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
   matvec_shape s = choose_shape(l, p);
   planes w = open_planes(l, p->w), v = {0};
   if (p->v) v = open_planes(l, p->v);
-  uint32_t sums = s.rows * s.cols, width = p->v ? s.rows / 2 : s.rows, sets = s.group / s.lanes;
+  bool normed = p->gamma.from != GPU_NONE;
+  uint32_t sums = s.rows * s.cols + normed, width = p->v ? s.rows / 2 : s.rows, sets = s.group / s.lanes;
   uint32_t meet = l->caps->subgroup ? (l->caps->subgroup < s.lanes ? l->caps->subgroup : s.lanes) : 1;
   gpu_params_quant_matvec params = {.m = p->m,
                                     .n = p->n,
@@ -114,7 +117,8 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
                                     .a2 = w.a2,
                                     .b1 = w.b1,
                                     .experts = p->experts,
-                                    .two_23 = 0x4b000000};
+                                    .two_23 = 0x4b000000,
+                                    .eps = p->eps};
   gpu_window x = s.mode == 2 ? round_rows(l, p, &params.runs) : p->x;
   uint32_t c[] = {(uint32_t)gpu_in_type(l, p->w)->dtype,
                   s.rows,
@@ -126,9 +130,12 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
                   p->extra,
                   (uint32_t)p->act,
                   p->idx ? (uint32_t)p->idx->dtype : 0};
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_matvec, params, c),
-                            .groups = params.tiles * gpu_ceil_div(p->m, p->idx ? 1 : s.cols), .group_size = s.group,
-                            .windows = {w.wide, w.narrow, x, p->extra_window, p->idx_window, v.wide, v.narrow, p->y}});
+  gpu_launch launch = {
+    GPU_KERNEL(quant_matvec, params, c), .groups = params.tiles * gpu_ceil_div(p->m, p->idx ? 1 : s.cols),
+    .group_size = s.group,
+    .windows = {w.wide, w.narrow, x, p->extra_window, normed ? p->gamma : p->idx_window, v.wide, v.narrow, p->y}};
+  if (normed) launch.kernel = &gpu_kernel_quant_matvec_norm; /* which has the same parameters and constants */
+  gpu_emit(l, &launch);
 }
 
 /* ---- many rows of x ---- */
@@ -294,7 +301,9 @@ static product few_rows(const gpu_product *p, uint32_t w) {
                    .y = p->y,
                    .extra = p->extra == GPU_EXTRA_GATE ? 2 : p->extra == GPU_EXTRA_BIAS,
                    .extra_window = p->extra_window,
-                   .act = (int32_t)p->act};
+                   .act = (int32_t)p->act,
+                   .gamma = p->gamma,
+                   .eps = p->eps};
 }
 
 /* The product with input w, of a block type or not. */
@@ -303,10 +312,13 @@ static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
   p->b = gpu_in(l, w);
   if (is_empty(p)) return;
   product few = few_rows(p, w);
+  bool is_block = rlx_dtype_is_block(p->b_type), some = is_block && takes_some(l, p, w),
+       takes = is_block && !some && p->n_axes == 0 && takes_matvec(l, &few, p->trans_b);
+  if (is_block && !takes) gpu_product_norm_first(l, p);
   product_choice choice;
-  if (!rlx_dtype_is_block(p->b_type)) gpu_product_emit(l, p);
-  else if (takes_some(l, p, w)) emit_some(l, p, w);
-  else if (p->n_axes == 0 && takes_matvec(l, &few, p->trans_b)) emit_matvec(l, &few);
+  if (!is_block) gpu_product_emit(l, p);
+  else if (some) emit_some(l, p, w);
+  else if (takes) emit_matvec(l, &few);
   else if (takes_coop(l, p, w)) emit_coop(l, p, w, coop_down(l->caps, p->m), NULL);
   else if (gpu_coded_tile(l->caps, p, p->m, gpu_product_batches(p), &choice)) emit_tiles(l, p, w, &choice, NULL);
   else gpu_refuse(l, NO_TILE);
@@ -323,6 +335,10 @@ void gpu_lower_matmul_blocks(gpu_lowering *l) {
     p.extra_type = gpu_in_type(l, 2)->dtype;
     p.extra_window = gpu_in(l, 2);
   }
+  if (is_fused) {
+    const rlx_attrs_fused_matmul_bias_act *attrs = RLX_ATTRS(fused_matmul_bias_act, l->node);
+    gpu_product_norm(l, &p, 3, attrs->norm, attrs->eps);
+  }
   emit_product(l, &p, 1);
 }
 
@@ -330,16 +346,20 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l) {
   gpu_wish_planes(l, 1);
   gpu_wish_planes(l, 2);
   const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, l->node);
-  gpu_product gate = gpu_product_of(l, 0, 1, attrs->trans_b), up = gate;
+  gpu_product gate = gpu_product_of(l, 0, 1, attrs->trans_b);
   if (is_empty(&gate)) return;
+  gpu_product_norm(l, &gate, 3, attrs->norm, attrs->eps);
   product both = few_rows(&gate, 1);
   both.v = 2, both.act = attrs->act;
+  gpu_product up = gate;
   up.b_type = gpu_in_type(l, 2)->dtype;
   bool some = takes_some(l, &gate, 1) && takes_some(l, &up, 2);
   if (!some && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, attrs->trans_b)) {
     emit_matvec(l, &both);
     return;
   }
+  gpu_product_norm_first(l, &gate);
+  up = gate;
   gate.y = gpu_work(l, (uint64_t)gpu_count(gpu_out_type(l)) * 4);
   emit_product(l, &gate, 1);
   up.act = (rlx_act)attrs->act;

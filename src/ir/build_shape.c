@@ -190,5 +190,5 @@ rlx_node rlx_range(rlx_graph *g, double start, double step, int64_t count, rlx_d
 rlx_node rlx_trilu(rlx_graph *g, rlx_node x, bool upper, int64_t k) { return NODE(trilu, (x), .upper = upper, .k = k); }
 
 rlx_node rlx_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at, int64_t axis) {
-  return NODE(update, (state, rows, at), .axis = axis);
+  return NODE(update, (state, rows, at), .axis = axis, .theta = 10000.0);
 }

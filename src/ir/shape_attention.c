@@ -85,19 +85,26 @@ static rlx_status expect_theta(double theta) {
   return RLX_FAIL(RLX_INVALID, "theta %g must be finite and positive", theta);
 }
 
+/* How many pairs of a head are turned. */
+static rlx_status rotated_pairs(const rlx_infer *c, uint32_t i, int64_t size, int64_t n_rot, double theta,
+                                int64_t *pairs) {
+  RLX_TRY(expect_theta(theta));
+  bool known = !rlx_dim_is_open(size);
+  if (n_rot < 0 || n_rot % 2 || (known && n_rot > size))
+    return RLX_FAIL(RLX_INVALID, "n_rot %lld must be even and at most the head size of %s", (long long)n_rot,
+                    RLX_DIMS_TEXT(*rlx_infer_shape(c, i)));
+  if (n_rot == 0 && known && size % 2)
+    return RLX_FAIL(RLX_INVALID, "cannot rotate all of a head of %lld elements: give an even n_rot", (long long)size);
+  *pairs = n_rot ? n_rot / 2 : known ? size / 2 : RLX_DIM_UNKNOWN;
+  return RLX_OK;
+}
+
 rlx_status rlx_shape_rope(rlx_infer *c) {
   const rlx_attrs_rope *attrs = c->attrs;
   head_dims x;
-  RLX_TRY(expect_theta(attrs->theta));
+  int64_t pairs;
   RLX_TRY(read_heads(c, 0, attrs->layout, &x));
-  int64_t n_rot = attrs->n_rot;
-  bool known = !rlx_dim_is_open(x.size);
-  if (n_rot < 0 || n_rot % 2 || (known && n_rot > x.size))
-    return RLX_FAIL(RLX_INVALID, "n_rot %lld must be even and at most the head size of %s", (long long)n_rot,
-                    RLX_DIMS_TEXT(*rlx_infer_shape(c, 0)));
-  if (n_rot == 0 && known && x.size % 2)
-    return RLX_FAIL(RLX_INVALID, "cannot rotate all of a head of %lld elements: give an even n_rot", (long long)x.size);
-  int64_t pairs = n_rot ? n_rot / 2 : known ? x.size / 2 : RLX_DIM_UNKNOWN;
+  RLX_TRY(rotated_pairs(c, 0, x.size, attrs->n_rot, attrs->theta, &pairs));
   const rlx_dims *positions = rlx_infer_shape(c, 1);
   if (positions && rlx_infer_in(c, 2)) return RLX_FAIL(RLX_INVALID, "takes positions or offset, not both");
   if (positions) RLX_TRY(rlx_expect_shape(c, 1, positions->n == 2 ? RLX_DIMS(x.batch, x.places) : RLX_DIMS(x.places)));
@@ -110,8 +117,29 @@ rlx_status rlx_shape_rope(rlx_infer *c) {
     RLX_TRY(rlx_expect_shape(c, 4, RLX_DIMS(RLX_DIM_UNKNOWN, pairs)));
     RLX_TRY(rlx_expect_shape(c, 5, RLX_DIMS(cos_table->v[0], pairs)));
   }
+  RLX_TRY(rlx_expect_row_norm(c, 6, x.size));
   c->out.shape = *rlx_infer_shape(c, 0);
   return RLX_OK;
+}
+
+rlx_status rlx_expect_turned_rows(const rlx_infer *c) {
+  const rlx_attrs_update *attrs = c->attrs;
+  bool turned = attrs->turn != 0;
+  if (!turned && (attrs->norm || rlx_infer_in(c, 3) || rlx_infer_in(c, 4) || rlx_infer_in(c, 5)))
+    return RLX_FAIL(RLX_INVALID, "takes positions, factors and a norm only where the rows are turned");
+  if (!turned) return RLX_OK;
+  head_dims x;
+  int64_t pairs;
+  if (attrs->axis != 1) return RLX_FAIL(RLX_INVALID, "turns rows along axis 1 alone, not %lld", (long long)attrs->axis);
+  if (!rlx_dtype_is_float(rlx_infer_in(c, 1)->dtype))
+    return RLX_FAIL(RLX_INVALID, "cannot turn rows of %s", rlx_dtype_name(rlx_infer_in(c, 1)->dtype));
+  RLX_TRY(read_heads(c, 1, RLX_LAYOUT_BSHD, &x));
+  RLX_TRY(rotated_pairs(c, 1, x.size, attrs->n_rot, attrs->theta, &pairs));
+  const rlx_dims *positions = rlx_infer_shape(c, 3);
+  if (!positions) return RLX_FAIL(RLX_INVALID, "needs positions to turn the rows by");
+  RLX_TRY(rlx_expect_shape(c, 3, positions->n == 2 ? RLX_DIMS(x.batch, x.places) : RLX_DIMS(x.places)));
+  if (rlx_infer_in(c, 4)) RLX_TRY(rlx_expect_shape(c, 4, RLX_DIMS(pairs)));
+  return rlx_expect_row_norm(c, 5, x.size);
 }
 
 rlx_status rlx_shape_axial_rope_2d(rlx_infer *c) {

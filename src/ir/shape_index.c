@@ -158,6 +158,7 @@ rlx_status rlx_shape_update(rlx_infer *c) {
     return RLX_FAIL(RLX_INVALID, "rows are %s, which do not fit along axis %d of %s", RLX_DIMS_TEXT(*rows), axis,
                     RLX_DIMS_TEXT(*state));
   RLX_TRY(rlx_expect_scalar_or_vector(c, 2, axis > 0 ? state->v[0] : 1));
+  RLX_TRY(rlx_expect_turned_rows(c));
   c->out.dtype = rlx_infer_in(c, 0)->dtype;
   c->out.shape = *state;
   return RLX_OK;

@@ -254,10 +254,15 @@ rlx_status rlx_shape_dense_solve(rlx_infer *c) {
   return RLX_OK;
 }
 
+static int64_t last_size(const rlx_infer *c, uint32_t i) {
+  const rlx_dims *s = rlx_infer_shape(c, i);
+  return s->v[s->n - 1];
+}
+
 rlx_status rlx_shape_fused_matmul(rlx_infer *c) {
   RLX_TRY(product_shape(c, 0, 1, RLX_ATTRS(fused_matmul_bias_act, c)->trans_b, &c->out.shape));
   if (rlx_infer_in(c, 2)) RLX_TRY(rlx_expect_shape(c, 2, RLX_DIMS(c->out.shape.v[c->out.shape.n - 1])));
-  return RLX_OK;
+  return rlx_expect_row_norm(c, 3, last_size(c, 0));
 }
 
 rlx_status rlx_shape_gate_up(rlx_infer *c) {
@@ -268,5 +273,5 @@ rlx_status rlx_shape_gate_up(rlx_infer *c) {
   RLX_TRY(product_shape(c, 0, 2, trans_b, &up));
   for (int i = 0; i < up.n; i++)
     (void)rlx_dim_unify(c->out.shape.v[i], up.v[i], &c->out.shape.v[i]); /* they agree: keep the better known */
-  return RLX_OK;
+  return rlx_expect_row_norm(c, 3, last_size(c, 0));
 }

@@ -8,6 +8,14 @@ static rlx_status check_eps(const rlx_infer *c) {
   return RLX_OK;
 }
 
+rlx_status rlx_expect_row_norm(const rlx_infer *c, uint32_t gamma, int64_t size) {
+  bool normed = *(const int32_t *)rlx_attr_named(c->row, c->attrs, "norm") != 0;
+  RLX_TRY(check_eps(c));
+  if (!rlx_infer_in(c, gamma)) return RLX_OK;
+  if (!normed) return RLX_FAIL(RLX_INVALID, "takes gamma only with norm=rms");
+  return rlx_expect_shape(c, gamma, RLX_DIMS(size));
+}
+
 /* Every input after x has this shape, where it is given. */
 static rlx_status expect_rest(const rlx_infer *c, rlx_dims want) {
   for (uint32_t i = 1; i < c->n_in; i++)

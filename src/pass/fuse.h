@@ -66,7 +66,9 @@ bool rlx_fuse_attention_bshd(rlx_fuse *f, rlx_node root, rlx_match *m);  /* root
  * transposed from [B, S, H, D], if it was. */
 bool rlx_fuse_read_attention(rlx_fuse *f, rlx_node id, rlx_match *m);
 bool rlx_fuse_before_head_swap(const rlx_fuse *f, rlx_fuse_in *x);
-bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m); /* fuse_matmul.c */
+bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m);      /* fuse_matmul.c */
+bool rlx_fuse_norm_matmul(rlx_fuse *f, rlx_node root, rlx_match *m); /* with the norm that comes before */
+bool rlx_fuse_norm_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m);
 bool rlx_fuse_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m);
 bool rlx_fuse_swiglu(rlx_fuse *f, rlx_node root, rlx_match *m);
 bool rlx_fuse_residual_norm(rlx_fuse *f, rlx_node root, rlx_match *m);

@@ -1,5 +1,5 @@
 /* Fusions around a product: bias and activation, the two products of a gated layer, the gate alone; and a residual sum
- * before its norm. */
+ * before its norm. With a norm before it, a product is fused for targets that take the norm on the way. */
 #include <string.h>
 
 #include "pass/fuse.h"
@@ -79,6 +79,43 @@ bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
   rlx_match_add(m, p.b);
   if (p.bias.node) rlx_match_add_in(m, p.bias);
   return true;
+}
+
+/* ---- the norm before ---- */
+
+/* The norm that makes `id`, where a product may begin with it: an rms_norm of the last axis with gamma alone. Others may
+ * read it too: it costs a product next to nothing to take it again, and where all its readers do, it goes. */
+static const rlx_node_rec *norm_before(const rlx_fuse *f, rlx_node id) {
+  const rlx_node_rec *n = rlx_fuse_at(f, id);
+  if (n->op != RLX_OP_rms_norm || f->weight_only[id] || n->n_in < 2 || !n->in[1] || (n->n_in > 2 && n->in[2]))
+    return NULL;
+  int64_t axis = RLX_ATTRS(rms_norm, n)->axis;
+  return axis == -1 || axis == n->type.shape.n - 1 ? n : NULL;
+}
+
+/* Puts the norm's input in place of its result, which input 0 of the match is, and gamma as input 3. */
+static bool take_norm(const rlx_fuse *f, rlx_match *m, int32_t *kind, double *eps) {
+  const rlx_node_rec *norm = norm_before(f, m->in[0].node);
+  if (!norm) return false;
+  m->in[0].node = norm->in[0];
+  while (m->n_in < 3) rlx_match_add(m, RLX_NONE);
+  rlx_match_add(m, norm->in[1]);
+  *kind = 1;
+  *eps = RLX_ATTRS(rms_norm, norm)->eps;
+  return true;
+}
+
+/* act(norm(a) b + bias); root as of rlx_fuse_matmul, or the product. */
+bool rlx_fuse_norm_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
+  if (!rlx_fuse_matmul(f, root, m)) return false;
+  rlx_attrs_fused_matmul_bias_act *a = &m->attrs.fused_matmul_bias_act_;
+  return take_norm(f, m, &a->norm, &a->eps);
+}
+
+bool rlx_fuse_norm_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m) {
+  if (!rlx_fuse_gate_up(f, root, m)) return false;
+  rlx_attrs_fused_gate_up *a = &m->attrs.fused_gate_up_;
+  return take_norm(f, m, &a->norm, &a->eps);
 }
 
 /* ---- gates ---- */

@@ -19,9 +19,15 @@ static rlx_node project(const rlx_rewrite *r, rlx_node x, rlx_node w, rlx_node b
   return bias ? rlx_add(r->to, y, widen(r, bias)) : y;
 }
 
+/* The rows of input 0 in the work type, normed where the op begins with a norm, whose gamma is input 3. */
+static rlx_node left_rows(const rlx_rewrite *r, int32_t norm, double eps) {
+  rlx_node x = wide_input(r, 0);
+  return norm ? rlx_rms_norm(r->to, x, wide_input(r, 3), RLX_NONE, -1, eps) : x;
+}
+
 rlx_node rlx_rewrite_fused_matmul_bias_act(rlx_rewrite *r) {
   const rlx_attrs_fused_matmul_bias_act *attrs = RLX_ATTRS(fused_matmul_bias_act, r->node);
-  rlx_node y = project(r, wide_input(r, 0), r->in[1], input_of(r, 2), attrs->trans_b);
+  rlx_node y = project(r, left_rows(r, attrs->norm, attrs->eps), r->in[1], input_of(r, 2), attrs->trans_b);
   return as_result(r, activate(r, attrs->act, y));
 }
 
@@ -44,7 +50,7 @@ rlx_node rlx_rewrite_fused_swiglu(rlx_rewrite *r) {
 
 rlx_node rlx_rewrite_fused_gate_up(rlx_rewrite *r) {
   const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, r->node);
-  rlx_node x = wide_input(r, 0);
+  rlx_node x = left_rows(r, attrs->norm, attrs->eps);
   rlx_node gate = product(r, x, r->in[1], attrs->trans_b), up = product(r, x, r->in[2], attrs->trans_b);
   return as_result(r, rlx_mul(r->to, activate(r, attrs->act, gate), up));
 }

@@ -89,7 +89,7 @@ static tables known_tables(const rlx_rewrite *r, int64_t places, rlx_node factor
 
 /* ---- rope ---- */
 
-enum { IN_X, IN_POSITIONS, IN_OFFSET, IN_FACTORS, IN_COS, IN_SIN };
+enum { IN_X, IN_POSITIONS, IN_OFFSET, IN_FACTORS, IN_COS, IN_SIN, IN_GAMMA };
 
 /* The positions where they depend on the run, [S] or [B, S] in this type; else none. */
 static rlx_node run_positions(const rlx_rewrite *r, int64_t places, rlx_dtype type) {
@@ -116,9 +116,27 @@ static tables rope_tables(const rlx_rewrite *r, const heads *h, int64_t pairs) {
   return computed_tables(r, rlx_reshape(r->to, positions, column), factors, &t);
 }
 
+/* The norm goes its own way, in the work type; the turn is the same op without it. */
+static rlx_node norm_and_rope(rlx_rewrite *r) {
+  const rlx_attrs_rope *a = RLX_ATTRS(rope, r->node);
+  rlx_graph *g = r->to;
+  rlx_node x = rlx_rms_norm(g, widen(r, r->in[IN_X]), wide_input(r, IN_GAMMA), RLX_NONE, -1, a->eps);
+  return as_result(r, rlx_rope(g, x,
+                               &(rlx_rope_desc){.layout = (rlx_layout)a->layout,
+                                                .style = (rlx_rope_style)a->style,
+                                                .positions = input_of(r, IN_POSITIONS),
+                                                .offset = input_of(r, IN_OFFSET),
+                                                .factors = input_of(r, IN_FACTORS),
+                                                .cos = input_of(r, IN_COS),
+                                                .sin = input_of(r, IN_SIN),
+                                                .n_rot = a->n_rot,
+                                                .theta = a->theta}));
+}
+
 rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
   const rlx_attrs_rope *attrs = RLX_ATTRS(rope, r->node);
   rlx_graph *g = r->to;
+  if (attrs->norm) return is_empty(r) ? r->in[IN_X] : norm_and_rope(r);
   rlx_node x = r->in[IN_X], positions = input_of(r, IN_POSITIONS), table = input_of(r, IN_COS);
   if (is_empty(r)) return x;
   heads h = heads_of(r, attrs->layout);
@@ -133,6 +151,24 @@ rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
   if (n_rot == size) return turned;
   rlx_node parts[] = {turned, rlx_narrow(g, x, 3, n_rot, size - n_rot)};
   return rlx_concat(g, parts, 2, 3);
+}
+
+/* ---- update ---- */
+
+/* Rows that are turned first: a norm, a rope, a plain update. */
+rlx_node rlx_rewrite_update(rlx_rewrite *r) {
+  const rlx_attrs_update *a = RLX_ATTRS(update, r->node);
+  rlx_graph *g = r->to;
+  if (!a->turn) return refuse(r, "there is nothing simpler");
+  rlx_node rows = widen(r, r->in[1]);
+  if (a->norm) rows = rlx_rms_norm(g, rows, wide_input(r, 5), RLX_NONE, -1, a->eps);
+  rows = rlx_rope(g, rows,
+                  &(rlx_rope_desc){.style = (rlx_rope_style)rlx_update_style(a->turn),
+                                   .positions = input_of(r, 3),
+                                   .factors = input_of(r, 4),
+                                   .n_rot = a->n_rot,
+                                   .theta = a->theta});
+  return rlx_update(g, r->in[0], as_type(r, rows, dtype_of(r, r->in[1])), r->in[2], a->axis);
 }
 
 /* ---- axial_rope_2d ---- */

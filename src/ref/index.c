@@ -9,6 +9,7 @@
 #include "quant/quant.h"
 #include "ref/elementwise.h"
 #include "ref/ref.h"
+#include "ref/rope.h"
 
 /* ---- places ---- */
 
@@ -251,7 +252,9 @@ static void put_rows(rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_
 }
 
 rlx_status rlx_ref_update(rlx_ref_call *c) {
-  const rlx_tensor *state = c->in[0], *rows = c->in[1], *at = c->in[2];
+  const rlx_tensor *state = c->in[0], *rows, *at = c->in[2];
+  rlx_tensor own;
+  RLX_TRY(rlx_rope_rows(c, &own, &rows));
   rlx_lines l = rlx_lines_of(&state->shape, RLX_ATTRS(update, c)->axis),
             r = rlx_lines_of(&rows->shape, RLX_ATTRS(update, c)->axis);
   size_t positions = rlx_tensor_count(at), run = r.n * r.inner;

@@ -61,6 +61,18 @@ void rlx_norm_last(const rlx_tensor *x, const rlx_tensor *gamma, const rlx_tenso
   for (size_t r = 0; r < rows; r++) normalize(&m, (span){.start = r * n, .step = 1, .n = n, .run = 1});
 }
 
+rlx_status rlx_norm_rows(rlx_ref_call *c, const rlx_tensor *x, bool normed, double eps, const rlx_tensor *gamma,
+                         rlx_tensor *own, const rlx_tensor **out) {
+  *out = x;
+  if (!normed) return RLX_OK;
+  size_t count = rlx_tensor_count(x);
+  *own = (rlx_tensor){.dtype = RLX_F64, .shape = x->shape, .bytes = count * sizeof(double)};
+  RLX_TRY(rlx_ref_scratch(c, count, sizeof(double), &own->data));
+  rlx_norm_last(x, gamma, NULL, -1, false, eps, own);
+  *out = own;
+  return RLX_OK;
+}
+
 static rlx_status norm_last(rlx_ref_call *c, int64_t axis, bool centre, double eps) {
   rlx_norm_last(c->in[0], rlx_ref_in(c, 1), rlx_ref_in(c, 2), axis, centre, eps, c->out);
   return RLX_OK;

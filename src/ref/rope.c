@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "ref/ref.h"
+#include "ref/norm.h"
 
 typedef struct turn {
   int32_t style;
@@ -83,12 +83,22 @@ static rlx_status read_tables(const rlx_ref_call *c, int64_t position, turn *t) 
   return RLX_OK;
 }
 
+/* The elements that are not turned: as they are where the type is the same. */
+static void keep_rest(const rlx_tensor *x, rlx_tensor *out, size_t at, size_t n) {
+  size_t size = rlx_dtype_size(x->dtype);
+  if (x->dtype == out->dtype) memmove((char *)out->data + at * size, (const char *)x->data + at * size, n * size);
+  else
+    for (size_t i = at; i < at + n; i++) rlx_store(out, i, rlx_load(x, i));
+}
+
 rlx_status rlx_ref_rope(rlx_ref_call *c) {
   const rlx_attrs_rope *attrs = c->attrs;
-  const rlx_tensor *x = c->in[0];
-  if (rlx_tensor_count(x) == 0) return RLX_OK;
+  rlx_tensor own;
+  const rlx_tensor *x;
+  if (rlx_tensor_count(c->in[0]) == 0) return RLX_OK;
+  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm != 0, attrs->eps, rlx_ref_in(c, 6), &own, &x));
   heads h = heads_of(x, attrs->layout);
-  size_t n_rot = attrs->n_rot ? (size_t)attrs->n_rot : h.d, size = rlx_dtype_size(x->dtype);
+  size_t n_rot = attrs->n_rot ? (size_t)attrs->n_rot : h.d;
   turn t;
   RLX_TRY(open_turn(c, attrs->style, n_rot / 2, &t));
   for (size_t b = 0; b < h.batches; b++)
@@ -97,12 +107,35 @@ rlx_status rlx_ref_rope(rlx_ref_call *c) {
       if (rlx_ref_in(c, 4)) RLX_TRY(read_tables(c, position, &t));
       else set_angles(&t, (double)position, attrs->theta, rlx_ref_in(c, 3));
       for (size_t k = 0; k < h.heads; k++) {
-        size_t at = b * h.batch + s * h.place + k * h.head, rest = at + n_rot;
+        size_t at = b * h.batch + s * h.place + k * h.head;
         apply_turn(&t, x, c->out, at);
-        memmove((char *)c->out->data + rest * size, (const char *)x->data + rest * size, (h.d - n_rot) * size);
+        keep_rest(x, c->out, at + n_rot, h.d - n_rot);
       }
     }
   return RLX_OK;
+}
+
+rlx_status rlx_rope_rows(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **out) {
+  const rlx_attrs_update *a = c->attrs;
+  *out = c->in[1];
+  size_t count = rlx_tensor_count(c->in[1]);
+  if (!a->turn || !count) return RLX_OK;
+  rlx_attrs_rope attrs = {.layout = RLX_LAYOUT_BSHD,
+                          .style = rlx_update_style(a->turn),
+                          .n_rot = a->n_rot,
+                          .theta = a->theta,
+                          .norm = a->norm,
+                          .eps = a->eps};
+  *own = (rlx_tensor){.dtype = RLX_F64, .shape = c->in[1]->shape, .bytes = count * sizeof(double)};
+  RLX_TRY(rlx_ref_scratch(c, count, sizeof(double), &own->data));
+  const rlx_tensor *in[] = {c->in[1], rlx_ref_in(c, 3), NULL, rlx_ref_in(c, 4), NULL, NULL, rlx_ref_in(c, 5)};
+  rlx_ref_call turn_call = *c;
+  turn_call.attrs = &attrs;
+  turn_call.in = in;
+  turn_call.n_in = sizeof in / sizeof *in;
+  turn_call.out = own;
+  *out = own;
+  return rlx_ref_rope(&turn_call);
 }
 
 /* ---- axial_rope_2d ---- */

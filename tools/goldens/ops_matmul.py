@@ -242,10 +242,18 @@ def frequencies(n, theta):
     return theta ** (-torch.arange(0, n, 2, dtype=torch.float64) / n)
 
 
+def normed(x, gamma, attrs):
+    """The rms_norm of the last axis that some ops begin with."""
+    if attrs["norm"] == "none" or x.numel() == 0:
+        return x
+    return F.rms_norm(x, [x.shape[-1]], None if gamma is None else gamma.double(), attrs["eps"])
+
+
 @golden("rope")
 def rope(attrs, ins, out):
-    x, positions, offset, factors, cosines, sines = inputs(ins, 6)
-    x = x.double() if attrs["layout"] == "bshd" else x.double().transpose(1, 2)
+    x, positions, offset, factors, cosines, sines, gamma = inputs(ins, 7)
+    x = normed(x.double(), gamma, attrs)
+    x = x if attrs["layout"] == "bshd" else x.transpose(1, 2)
     n = attrs["n_rot"] or x.shape[-1]
     if positions is None:
         positions = torch.arange(x.shape[1]) + scalar(offset, 0)
@@ -276,8 +284,8 @@ def axial_rope_2d(attrs, ins, out):
 
 @golden("fused_matmul_bias_act")
 def fused_matmul_bias_act(attrs, ins, out):
-    a, b, bias = inputs(ins, 3)
-    y = torch.matmul(a.double(), weight(b, attrs))
+    a, b, bias, gamma = inputs(ins, 4)
+    y = torch.matmul(normed(a.double(), gamma, attrs), weight(b, attrs))
     return ACTIVATIONS[attrs["act"]](y if bias is None else y + bias.double())
 
 
@@ -292,7 +300,7 @@ def fused_swiglu(attrs, ins, out):
 
 @golden("fused_gate_up")
 def fused_gate_up(attrs, ins, out):
-    x = ins[0].double()
+    x = normed(ins[0].double(), inputs(ins, 4)[3], attrs)
     return ACTIVATIONS[attrs["act"]](torch.matmul(x, weight(ins[1], attrs))) * torch.matmul(x, weight(ins[2], attrs))
 
 

@@ -27,6 +27,7 @@ extern const emu_kernel emu_kernel_matmul_blocks;
 extern const emu_kernel emu_kernel_matmul_codes;
 extern const emu_kernel emu_kernel_matmul_sum;
 extern const emu_kernel emu_kernel_matvec1;
+extern const emu_kernel emu_kernel_matvec1_norm;
 extern const emu_kernel emu_kernel_matvec8;
 extern const emu_kernel emu_kernel_matvec_kn;
 extern const emu_kernel emu_kernel_moe_rows;
@@ -47,6 +48,7 @@ extern const emu_kernel emu_kernel_q_conv2d;
 extern const emu_kernel emu_kernel_q_matmul;
 extern const emu_kernel emu_kernel_quant_halves;
 extern const emu_kernel emu_kernel_quant_matvec;
+extern const emu_kernel emu_kernel_quant_matvec_norm;
 extern const emu_kernel emu_kernel_quant_rows;
 extern const emu_kernel emu_kernel_range;
 extern const emu_kernel emu_kernel_recurrent_loop;
@@ -111,6 +113,7 @@ const emu_kernel *const emu_kernels[] = {
   NULL,
   &emu_kernel_matmul_sum,
   &emu_kernel_matvec1,
+  &emu_kernel_matvec1_norm,
   &emu_kernel_matvec8,
   &emu_kernel_matvec_kn,
   &emu_kernel_moe_rows,
@@ -132,6 +135,7 @@ const emu_kernel *const emu_kernels[] = {
   NULL,
   &emu_kernel_quant_halves,
   &emu_kernel_quant_matvec,
+  &emu_kernel_quant_matvec_norm,
   &emu_kernel_quant_rows,
   &emu_kernel_range,
   &emu_kernel_recurrent_loop,

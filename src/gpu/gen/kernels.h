@@ -43,6 +43,7 @@ enum {
   GPU_INDEX_matmul_coop4_bf16,
   GPU_INDEX_matmul_sum,
   GPU_INDEX_matvec1,
+  GPU_INDEX_matvec1_norm,
   GPU_INDEX_matvec8,
   GPU_INDEX_matvec_kn,
   GPU_INDEX_moe_rows,
@@ -64,6 +65,7 @@ enum {
   GPU_INDEX_quant_coop,
   GPU_INDEX_quant_halves,
   GPU_INDEX_quant_matvec,
+  GPU_INDEX_quant_matvec_norm,
   GPU_INDEX_quant_rows,
   GPU_INDEX_range,
   GPU_INDEX_recurrent_loop,
@@ -211,10 +213,13 @@ extern const struct gpu_kernel gpu_kernel_matmul_coop4_bf16;
 typedef struct gpu_params_matmul_sum { uint32_t groups; uint32_t n; uint32_t count; uint32_t splits; } gpu_params_matmul_sum;
 extern const struct gpu_kernel gpu_kernel_matmul_sum;
 
-typedef struct gpu_params_matvec1 { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matvec1;
+typedef struct gpu_params_matvec1 { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; float eps; } gpu_params_matvec1;
 extern const struct gpu_kernel gpu_kernel_matvec1;
 
-typedef struct gpu_params_matvec8 { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matvec8;
+typedef struct gpu_params_matvec1_norm { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; float eps; } gpu_params_matvec1_norm;
+extern const struct gpu_kernel gpu_kernel_matvec1_norm;
+
+typedef struct gpu_params_matvec8 { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; float eps; } gpu_params_matvec8;
 extern const struct gpu_kernel gpu_kernel_matvec8;
 
 typedef struct gpu_params_matvec_kn { uint32_t groups; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t parts; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matvec_kn;
@@ -274,8 +279,11 @@ extern const struct gpu_kernel gpu_kernel_quant_coop;
 typedef struct gpu_params_quant_halves { uint32_t groups; uint32_t k; uint32_t rest; } gpu_params_quant_halves;
 extern const struct gpu_kernel gpu_kernel_quant_halves;
 
-typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; } gpu_params_quant_matvec;
+typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; float eps; } gpu_params_quant_matvec;
 extern const struct gpu_kernel gpu_kernel_quant_matvec;
+
+typedef struct gpu_params_quant_matvec_norm { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; float eps; } gpu_params_quant_matvec_norm;
+extern const struct gpu_kernel gpu_kernel_quant_matvec_norm;
 
 typedef struct gpu_params_quant_rows { uint32_t groups; uint32_t count; } gpu_params_quant_rows;
 extern const struct gpu_kernel gpu_kernel_quant_rows;

@@ -504,6 +504,7 @@ struct Params { u32 groups;
   u32 parts;
   u32 experts;
   u32 d0; u32 d1; u32 d2; u32 d3; u32 d4; u32 d5; u32 sa0; u32 sa1; u32 sa2; u32 sa3; u32 sa4; u32 sa5; u32 sb0; u32 sb1; u32 sb2; u32 sb3; u32 sb4; u32 sb5;
+  f32 eps;
 };
 static __shared__ f32 red[2u * ((u32)K_C0)];
 extern "C" __global__ void __launch_bounds__(K_C0) matvec1(const u32 *x, const u32x4 *x4, const u32 *w, const u32x4 *w4, const u32 *up, const u32x4 *up4, const u32 *extra, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
@@ -551,6 +552,24 @@ extern "C" __global__ void __launch_bounds__(K_C0) matvec1(const u32 *x, const u
       for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide + part; f32x4 xv = k_four(x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))], TX, 1u, at);
 #pragma unroll
       for (u32 r = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
+    }
+    if (k + TEAM * wide < k1) {
+      u32x4 raw[4u * 2u];
+#pragma unroll
+      for (u32 u = 0u; u < 2u; u += 1u) {
+#pragma unroll
+      for (u32 r = 0u; r < 4u; r += 1u) { u32 at = (w_base + min((first + (r) / 4u * ((DUAL == 1u) ? (2u) : (4u)) + ((DUAL == 1u) ? ((r) & 1u) : ((r) & 3u))), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + ((TW == 0u) ? (0u) : (1u))); if (DUAL == 1u && (r & 2u) != 0u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } }
+#pragma unroll
+      for (u32 u = 0u; u < 2u; u += 1u) {
+#pragma unroll
+      for (u32 part = 0u; part < 8u; part += 4u) { if (part < wide) { f32x4 wv[4u];
+#pragma unroll
+      for (u32 r = 0u; r < 4u; r += 1u) { wv[r] = k_four(raw[u * 4u + r], TW, 1u, part); }
+#pragma unroll
+      for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide + part; f32x4 xv = k_four(x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))], TX, 1u, at);
+#pragma unroll
+      for (u32 r = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
+      k += 2u * TEAM * wide;
     }
     for (; k < k1; k += TEAM * wide) {
       u32x4 raw[4u * 1u];

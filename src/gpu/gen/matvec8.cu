@@ -504,6 +504,7 @@ struct Params { u32 groups;
   u32 parts;
   u32 experts;
   u32 d0; u32 d1; u32 d2; u32 d3; u32 d4; u32 d5; u32 sa0; u32 sa1; u32 sa2; u32 sa3; u32 sa4; u32 sa5; u32 sb0; u32 sb1; u32 sb2; u32 sb3; u32 sb4; u32 sb5;
+  f32 eps;
 };
 static __shared__ f32 red[2u * ((u32)K_C0)];
 extern "C" __global__ void __launch_bounds__(K_C0) matvec8(const u32 *x, const u32x4 *x4, const u32 *w, const u32x4 *w4, const u32 *up, const u32x4 *up4, const u32 *extra, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }

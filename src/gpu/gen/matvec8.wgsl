@@ -481,6 +481,7 @@ struct Params { groups : u32,
   parts : u32,
   experts : u32,
   d0 : u32, d1 : u32, d2 : u32, d3 : u32, d4 : u32, d5 : u32, sa0 : u32, sa1 : u32, sa2 : u32, sa3 : u32, sa4 : u32, sa5 : u32, sb0 : u32, sb1 : u32, sb2 : u32, sb3 : u32, sb4 : u32, sb5 : u32,
+  eps : f32,
 }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
 @group(0) @binding(0) var<storage, read_write> x : array<u32>;
 @group(0) @binding(1) var<storage, read_write> x4 : array<vec4<u32>>;

@@ -637,6 +637,7 @@ static __device__ __forceinline__ u32 k_round_codes(f32x4 v, f32 by) {
 static __device__ __forceinline__ bool k_is_plain_run(f32 most, f32 sum) {
   return (__float_as_uint(sum) & 0x7f800000u) != 0x7f800000u && (most >= 1.0e-30f || most == 0.0f);
 }
+static __device__ __forceinline__ bool k_is_finite(f32 v) { return (__float_as_uint(v) & 0x7f800000u) != 0x7f800000u; }
 static constexpr u32 T = K_C1;
 static constexpr u32 ROWS = K_C2;
 static constexpr u32 COLS = K_C3;
@@ -658,9 +659,9 @@ struct Params { u32 groups;
   u32 experts;
   u32 runs;
   u32 two_23;
+  f32 eps;
 };
 static __shared__ f32 red[RED];
-static __device__ __forceinline__ bool k_is_finite(f32 v) { return (__float_as_uint(v) & 0x7f800000u) != 0x7f800000u; }
 extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4, const u32 *wb, const u32x4 *x, const u32 *extra, const u32 *idx, const u32x4 *v4, const u32 *vb, u32 *y, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 id = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u));
   u32 lane = id % LANES;
@@ -680,7 +681,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
   u32 units = blocks << per_block;
   u32 end = ((there) ? (units) : (0u));
   u32 set_row = first + (id / LANES) * ((DUAL == 1u) ? (ROWS / 2u) : (ROWS));
-  f32 acc[32];
+  f32 acc[33];
  
 #pragma unroll
   for (u32 i = 0u; i < (ROWS * COLS); i += 1u) { acc[i] = 0.0f; }
@@ -711,6 +712,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
         f32x4 x1 = AS_F4(x[x_at + 1u]);
         f32x4 x2 = AS_F4(x[x_at + 2u]);
         f32x4 x3 = AS_F4(x[x_at + 3u]);
+       
         { f32 part[8]; f32 part_256[8];
 #pragma unroll
         for (u32 r = 0u; r < ROWS; r += 1u) { part[r] = 0.0f; part_256[r] = 0.0f; }
@@ -792,6 +794,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec(const u32x4 *w4,
               f32x4 x1 = AS_F4(x[at_m + 1u]);
               f32x4 x2 = AS_F4(x[at_m + 2u]);
               f32x4 x3 = AS_F4(x[at_m + 3u]);
+             
               { f32 k_most = max(max(k_largest(x0), k_largest(x1)), max(k_largest(x2), k_largest(x3))); f32 k_all = (k_sum(x0) + k_sum(x1)) + (k_sum(x2) + k_sum(x3)); f32 k_by = ((k_most > 0.0f) ? (127.0f / k_most) : (0.0f)); scale_x = k_most * 0.0078740157f; xq = make_uint4(k_round_codes(x0, k_by), k_round_codes(x1, k_by), k_round_codes(x2, k_by), k_round_codes(x3, k_by)); i32 k_codes = __dp4a((i32)(xq.x), (i32)(0x01010101u), __dp4a((i32)(xq.y), (i32)(0x01010101u), 0)); k_codes = __dp4a((i32)(xq.z), (i32)(0x01010101u), __dp4a((i32)(xq.w), (i32)(0x01010101u), k_codes)); sum_x = __uint_as_float(((k_is_plain_run(k_most, k_all)) ? (__float_as_uint(scale_x * f32(k_codes))) : (0x7fc00000u))); }
             }
             again = again || !k_is_finite(sum_x);

@@ -614,6 +614,7 @@ fn k_round_codes(v : vec4<f32>, by : f32) -> u32 {
 fn k_is_plain_run(most : f32, sum : f32) -> bool {
   return (bitcast<u32>(sum) & 0x7f800000u) != 0x7f800000u && (most >= 1.0e-30f || most == 0.0f);
 }
+fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u; }
 @id(1) override T : u32 = 16u;
 @id(2) override ROWS : u32 = 8u;
 @id(3) override COLS : u32 = 1u;
@@ -635,6 +636,7 @@ struct Params { groups : u32,
   experts : u32,
   runs : u32,
   two_23 : u32,
+  eps : f32,
 }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
 @group(0) @binding(0) var<storage, read_write> w4 : array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> wb : array<u32>;
@@ -645,7 +647,6 @@ struct Params { groups : u32,
 @group(0) @binding(6) var<storage, read_write> vb : array<u32>;
 @group(0) @binding(7) var<storage, read_write> y : array<u32>;
 var<workgroup> red : array<f32, RED>;
-fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u; }
 @compute @workgroup_size(GROUP) fn quant_matvec(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var id : u32 = k_lid.x;
   var lane : u32 = id % LANES;
@@ -665,7 +666,7 @@ fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f
   var units : u32 = blocks << per_block;
   var end : u32 = select(0u, units, there);
   var set_row : u32 = first + (id / LANES) * select(ROWS, ROWS / 2u, DUAL == 1u);
-  var acc : array<f32, 32>;
+  var acc : array<f32, 33>;
   for (var i : u32 = 0u; i < (ROWS * COLS); i += 1u) { acc[i] = 0.0f; }
   var again : bool = false;
   for (var at : u32 = lane; at < end; at += LANES) {
@@ -690,6 +691,7 @@ fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f
         var x1 : vec4<f32> = bitcast<vec4<f32>>(x[x_at + 1u]);
         var x2 : vec4<f32> = bitcast<vec4<f32>>(x[x_at + 2u]);
         var x3 : vec4<f32> = bitcast<vec4<f32>>(x[x_at + 3u]);
+       
         { var part : array<f32, 8>; var part_256 : array<f32, 8>; for (var r : u32 = 0u; r < ROWS; r += 1u) { part[r] = 0.0f; part_256[r] = 0.0f; } for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].x, select(hi[r].x, hi[r].x >> (((s) << 4u) + ((0u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, x0.x, fma(f.z, x0.z, part[r])); part_256[r] = fma(f.y, x0.y, fma(f.w, x0.w, part_256[r])); } for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].y, select(hi[r].y, hi[r].x >> (((s) << 4u) + ((1u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, x1.x, fma(f.z, x1.z, part[r])); part_256[r] = fma(f.y, x1.y, fma(f.w, x1.w, part_256[r])); } for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].z, select(hi[r].z, hi[r].x >> (((s) << 4u) + ((2u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, x2.x, fma(f.z, x2.z, part[r])); part_256[r] = fma(f.y, x2.y, fma(f.w, x2.w, part_256[r])); } for (var r : u32 = 0u; r < ROWS; r += 1u) { var f : vec4<f32> = k_unit_floats(T, k_unit_codes(T, q[r].w, select(hi[r].w, hi[r].x >> (((s) << 4u) + ((3u) << 2u)), T == 14u || T == 15u), unit, s), p.two_23); part[r] = fma(f.x, x3.x, fma(f.z, x3.z, part[r])); part_256[r] = fma(f.y, x3.y, fma(f.w, x3.w, part_256[r])); } var sum_x : f32 = (k_sum(x0) + k_sum(x1)) + (k_sum(x2) + k_sum(x3)); for (var r : u32 = 0u; r < ROWS; r += 1u) { var by : vec2<u32> = k_unit_scale(T, hd[r], hx[r], unit, s); acc[r] = fma(bitcast<f32>(by.x), fma(part_256[r], 0.00390625f, part[r]), fma(bitcast<f32>(by.y), sum_x, acc[r])); } }
       } else {
         var scale : array<f32, 8>;
@@ -729,6 +731,7 @@ fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f
               var x1 : vec4<f32> = bitcast<vec4<f32>>(x[at_m + 1u]);
               var x2 : vec4<f32> = bitcast<vec4<f32>>(x[at_m + 2u]);
               var x3 : vec4<f32> = bitcast<vec4<f32>>(x[at_m + 3u]);
+             
               { var k_most : f32 = max(max(k_largest(x0), k_largest(x1)), max(k_largest(x2), k_largest(x3))); var k_all : f32 = (k_sum(x0) + k_sum(x1)) + (k_sum(x2) + k_sum(x3)); var k_by : f32 = select(0.0f, 127.0f / k_most, k_most > 0.0f); scale_x = k_most * 0.0078740157f; xq = vec4<u32>(k_round_codes(x0, k_by), k_round_codes(x1, k_by), k_round_codes(x2, k_by), k_round_codes(x3, k_by)); var k_codes : i32 = (dot4I8Packed(xq.x, 0x01010101u) + ((dot4I8Packed(xq.y, 0x01010101u) + (0)))); k_codes = (dot4I8Packed(xq.z, 0x01010101u) + ((dot4I8Packed(xq.w, 0x01010101u) + (k_codes)))); sum_x = bitcast<f32>(select(0x7fc00000u, bitcast<u32>(scale_x * f32(k_codes)), k_is_plain_run(k_most, k_all))); }
             }
             again = again || !k_is_finite(sum_x);
