@@ -237,16 +237,17 @@ TEST(tiles_fit) {
 }
 
 TEST(some_rows) {
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 2, 4096, 4096, true), "rows_coop1");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4, 4096, 4096, true), "rows_coop1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 16, 11008, 4096, true), "rows_coop1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 17, 4096, 4096, true), "rows_coop2");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_BF16, 64, 4096, 4096, true), "rows_coop4_bf16");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 64, 16384, true), "rows_coop1 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 1, 4096, 4096, true), "matvec1");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_halves matmul_coop2 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 2, 4096, 4096, true), "matvec8");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_halves matmul_coop4 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows beside vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4, 4096, 4096, false), "matvec_kn matmul_sum");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 8, 4096, 4096, true), "rows_full1");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 9, 4096, 4096, true), "rows_full1");
 }
 
 TEST(choice) {

@@ -1,13 +1,12 @@
 /* Matrix products with some rows, two to 64, on matrix units (kernels/rows_coop.kh): bound by the bytes of the weight [n, k] as
  * those with few rows are, where products one by one would not keep up.
  *
- * A group owns 32 rows of the weight (16, of f32), its sub-groups share k. Bytes on their way are what counts: with one group on each
- * multiprocessor, 8 sub-groups with two chunks of 32 rows x 128 bytes each are 64 KiB. Where there are fewer groups than half
- * the multiprocessors, k is split, if enough of it is left for each part to be worth the second pass. */
+ * A group owns 32 rows of the weight (16, of f32), its sub-groups share k. Where there are fewer groups than half the
+ * multiprocessors, k is split, if enough of it is left for each part to be worth the second pass. */
 #include "gpu/matmul_plan.h"
 
 enum {
-  LEAST_ROWS = 2,
+  LEAST_ROWS = 2, /* that the kernels can take, */
   MOST_ROWS = 64,
   CHUNK = 64, /* of k, that a sub-group takes at a time */
   LEAST_K = 256,
@@ -15,9 +14,36 @@ enum {
   LEAST_CHUNKS = 4, /* that a sub-group should have of a part of k */
   MOST_SPLITS = 16,
 };
-static const product_some usual_dense = {.subs = 8, .ahead = 2}, usual_blocks = {.subs = 8, .ahead = 4};
-
 const product_some *gpu_some_force;
+
+/* Of the types of a weight: its kernels, by 16, 32 and 64 rows; the columns of the result that a group makes; the rows for which
+ * they were the fastest, and the shape of a group that was (bench/vk_rows on an H200). */
+typedef struct kind {
+  const gpu_kernel *kernels[3];
+  uint32_t columns, least, most;
+  product_some shape;
+} kind;
+static const kind halves = {
+  {&gpu_kernel_rows_coop1, &gpu_kernel_rows_coop2, &gpu_kernel_rows_coop4}, 32, 4, 64, {.subs = 8, .ahead = 1}};
+static const kind brains = {{&gpu_kernel_rows_coop1_bf16, &gpu_kernel_rows_coop2_bf16, &gpu_kernel_rows_coop4_bf16},
+                            32,
+                            4,
+                            64,
+                            {.subs = 8, .ahead = 1}};
+static const kind full = {
+  {&gpu_kernel_rows_full1, &gpu_kernel_rows_full2, &gpu_kernel_rows_full4}, 16, 9, 64, {.subs = 8, .ahead = 2}};
+static const kind blocks = {
+  {&gpu_kernel_rows_blocks1, &gpu_kernel_rows_blocks2, &gpu_kernel_rows_blocks4}, 32, 4, 16, {.subs = 4, .ahead = 1}};
+enum { MOST_F32_ROWS = 32 }; /* of f32 with f16: past that, matmul_halves.c */
+
+static const kind *kind_of(rlx_dtype weight) {
+  switch (weight) {
+    case RLX_F32: return &full;
+    case RLX_F16: return &halves;
+    case RLX_BF16: return &brains;
+    default: return &blocks;
+  }
+}
 
 static uint32_t shared_bytes(uint32_t subs) { return subs * 16 * 144 + (2 * MOST_ROWS + 1) * 4; }
 
@@ -28,11 +54,14 @@ static bool fits(const gpu_caps *caps, const product_some *s) {
 /* Whether the operands are ones that the kernels can take. */
 static bool can(const gpu_lowering *l, const gpu_product *p, bool has_units) {
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
-  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= MOST_ROWS && fits(l->caps, &usual_dense) &&
+  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= MOST_ROWS && fits(l->caps, &kind_of(p->b_type)->shape) &&
          !gpu_product_force.tile;
 }
 static bool is_worth_it(const gpu_product *p) {
-  return gpu_some_force ? gpu_some_force->subs > 0 : p->k >= LEAST_K && p->n >= LEAST_N;
+  const kind *of = kind_of(p->b_type);
+  uint32_t most = p->b_type == RLX_F16 && p->a_type == RLX_F32 ? MOST_F32_ROWS : of->most;
+  if (gpu_some_force) return gpu_some_force->subs > 0;
+  return p->m >= of->least && p->m <= most && p->k >= LEAST_K && p->n >= LEAST_N;
 }
 
 bool gpu_product_has_some_rows(const gpu_lowering *l, const gpu_product *p) {
@@ -47,30 +76,10 @@ bool gpu_product_some_blocks(const gpu_lowering *l, const gpu_product *p) {
   return !l->exact && p->a_type == RLX_F32 && can(l, p, l->caps->has_coopmat) && is_worth_it(p);
 }
 
-/* Of the types of a weight: its kernels, by 16, 32 and 64 rows, and the columns of the result that a group makes. */
-typedef struct kind {
-  const gpu_kernel *kernels[3];
-  uint32_t columns;
-} kind;
-static const kind halves = {{&gpu_kernel_rows_coop1, &gpu_kernel_rows_coop2, &gpu_kernel_rows_coop4}, 32};
-static const kind brains = {{&gpu_kernel_rows_coop1_bf16, &gpu_kernel_rows_coop2_bf16, &gpu_kernel_rows_coop4_bf16},
-                            32};
-static const kind full = {{&gpu_kernel_rows_full1, &gpu_kernel_rows_full2, &gpu_kernel_rows_full4}, 16};
-static const kind blocks = {{&gpu_kernel_rows_blocks1, &gpu_kernel_rows_blocks2, &gpu_kernel_rows_blocks4}, 32};
-
-static const kind *kind_of(rlx_dtype weight) {
-  switch (weight) {
-    case RLX_F32: return &full;
-    case RLX_F16: return &halves;
-    case RLX_BF16: return &brains;
-    default: return &blocks;
-  }
-}
-
 void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
-  const product_some *s = planes ? &usual_blocks : &usual_dense;
-  if (gpu_some_force && fits(l->caps, gpu_some_force)) s = gpu_some_force;
   const kind *of = kind_of(p->b_type);
+  const product_some *s = &of->shape;
+  if (gpu_some_force && fits(l->caps, gpu_some_force)) s = gpu_some_force;
   uint32_t tiles = gpu_ceil_div(p->n, of->columns), splits = 1, step = s->subs * CHUNK;
   while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= LEAST_CHUNKS * step && splits < MOST_SPLITS)
     splits *= 2;

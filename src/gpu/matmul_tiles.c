@@ -25,28 +25,22 @@ const product_tile gpu_product_tiles[] = {
   {PRODUCT_8X8, 2, 2, 8, 2, 100, 100},  /*  64 x 128 */
   {PRODUCT_8X8, 4, 1, 8, 2, 51, 61},    /*  32 x 256 */
 
-  {PRODUCT_COOP4, 4, 2, 32, 1, 100, 0}, /* 128 x 256 */
-  {PRODUCT_COOP4, 2, 2, 32, 2, 68, 0},  /* 128 x 128 */
-  {PRODUCT_COOP4, 2, 1, 32, 2, 0, 0},   /*  64 x 128 */
-  {PRODUCT_COOP2, 2, 2, 32, 2, 54, 63}, /*  64 x  64 */
-  {PRODUCT_COOP2, 4, 1, 64, 1, 82, 100},/*  32 x 128 */
-  {PRODUCT_COOP2, 2, 1, 64, 1, 68, 84}, /*  32 x  64 */
-  {PRODUCT_COOP4, 4, 2, 32, 0, 0, 88},  /* 128 x 256 */
+  {PRODUCT_COOP4, 4, 2, 32, 1, 100, 94}, /* 128 x 256 */
+  {PRODUCT_COOP4, 2, 4, 32, 1, 95, 100}, /* 256 x 128 */
+  {PRODUCT_COOP4, 2, 2, 32, 0, 98, 96},  /* 128 x 128 */
+  {PRODUCT_COOP4, 2, 1, 32, 1, 83, 76},  /*  64 x 128 */
+  {PRODUCT_COOP2, 4, 1, 64, 1, 59, 64},  /*  32 x 128 */
+  {PRODUCT_COOP2, 2, 1, 64, 1, 48, 55},  /*  32 x  64 */
+  {PRODUCT_COOP2, 2, 2, 32, 2, 38, 37},  /*  64 x  64 */
+  {PRODUCT_COOP4, 4, 2, 32, 0, 0, 0},    /* 128 x 256 */
   {PRODUCT_COOP4, 4, 2, 16, 2, 0, 0},
-  {PRODUCT_COOP4, 2, 4, 32, 1, 59, 70}, /* 256 x 128 */
-  {PRODUCT_COOP4, 2, 2, 32, 1, 0, 0},   /* 128 x 128 */
-  {PRODUCT_COOP4, 2, 2, 32, 0, 0, 0},
+  {PRODUCT_COOP4, 2, 2, 32, 1, 0, 0},    /* 128 x 128 */
+  {PRODUCT_COOP4, 2, 2, 32, 2, 0, 0},
   {PRODUCT_COOP4, 2, 2, 64, 1, 0, 0},
   {PRODUCT_COOP4, 2, 2, 64, 0, 0, 0},
-  {PRODUCT_COOP4, 2, 2, 16, 2, 0, 0},
-  {PRODUCT_COOP4, 2, 1, 32, 1, 45, 50}, /*  64 x 128 */
-  {PRODUCT_COOP24, 4, 4, 32, 1, 0, 0},  /* 128 x 256 */
-  {PRODUCT_COOP24, 4, 4, 16, 2, 0, 0},
-  {PRODUCT_COOP24, 2, 4, 32, 2, 0, 78}, /* 128 x 128 */
+  {PRODUCT_COOP24, 4, 4, 32, 1, 0, 0},   /* 128 x 256 */
+  {PRODUCT_COOP24, 2, 4, 32, 2, 0, 0},   /* 128 x 128 */
   {PRODUCT_COOP24, 2, 4, 32, 1, 0, 0},
-  {PRODUCT_COOP24, 2, 2, 32, 2, 0, 0},  /*  64 x 128 */
-  {PRODUCT_COOP24, 2, 1, 32, 2, 0, 0},  /*  32 x 128 */
-  {PRODUCT_COOP2, 4, 1, 64, 2, 0, 0},   /*  32 x 128 */
 };
 /* clang-format on */
 const size_t gpu_product_tile_count = sizeof gpu_product_tiles / sizeof gpu_product_tiles[0];
