@@ -611,6 +611,7 @@ TEST(enums_are_in_the_order_of_the_table) {
     E("ifft", "norm", RLX_FFT_, BACKWARD), E("ifft", "norm", RLX_FFT_, FORWARD), E("ifft", "norm", RLX_FFT_, ORTHO),
     E("rfft", "norm", RLX_FFT_, BACKWARD), E("rfft", "norm", RLX_FFT_, FORWARD), E("rfft", "norm", RLX_FFT_, ORTHO),
     E("irfft", "norm", RLX_FFT_, BACKWARD), E("irfft", "norm", RLX_FFT_, FORWARD), E("irfft", "norm", RLX_FFT_, ORTHO),
+    E("update", "style", RLX_ROPE_, NEOX), E("update", "style", RLX_ROPE_, GPTJ),
     E("fused_residual_norm", "kind", RLX_NORM_, RMS), E("fused_residual_norm", "kind", RLX_NORM_, LAYER),
 #define ACTS(op)                                                                                    \
     E(op, "act", RLX_ACT_, NONE), E(op, "act", RLX_ACT_, RELU), E(op, "act", RLX_ACT_, GELU),       \

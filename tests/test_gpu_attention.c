@@ -146,6 +146,40 @@ static void any_rope(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(rope_random) { CHECK(gpu_check_random(RLX_OP_rope, TEST_IS_SANITIZED ? 12 : 20, any_rope)); }
 
+/* Heads normed before they turn, and rows that turn on their way into a state: sizes that the kernel takes and others. */
+static void any_normed_rope(uint64_t *seed, gpu_check_line *l) {
+  bool odd = gpu_check_int(seed, 0, 4) == 0;
+  int d = (odd ? 2 : 8) * gpu_check_int(seed, 1, 40), rot = gpu_check_int(seed, 0, 1) ? d / 16 * 8 : 0;
+  int tokens = gpu_check_int(seed, 1, 4), heads = gpu_check_int(seed, 1, 6);
+  bool places_first = gpu_check_int(seed, 0, 1);
+  gpu_check_print(&l->inputs,
+                  "x: f32[2,%d,%d,%d] range(%s); p: i32[2,%d] range(0,500); o: i32[] values(%d); g: f32[%d]",
+                  places_first ? tokens : heads, places_first ? heads : tokens, d,
+                  GPU_CHECK_PICK(seed, "-1,1", "-1,1", "1e18,1e30"), tokens, gpu_check_int(seed, 0, 900), d);
+  gpu_check_print(&l->expr, "rope(%%x, %s, _, _, _, %s) {layout=%s, style=%s, n_rot=%d, norm=true, eps=1e-6}",
+                  GPU_CHECK_PICK(seed, "%p, _", "_, %o"), GPU_CHECK_PICK(seed, "%g", "_"),
+                  places_first ? "bshd" : "bhsd", GPU_CHECK_PICK(seed, "neox", "gptj"), rot);
+}
+static void any_turned_update(uint64_t *seed, gpu_check_line *l) {
+  int d = 8 * gpu_check_int(seed, 1, 20), tokens = gpu_check_int(seed, 1, 4), heads = gpu_check_int(seed, 1, 5);
+  int room = tokens + gpu_check_int(seed, 0, 5), batch = gpu_check_int(seed, 1, 3);
+  char each[16] = ""; /* a place for all of them, or for each */
+  if (gpu_check_int(seed, 0, 1)) snprintf(each, sizeof each, "%d", batch);
+  gpu_check_print(&l->inputs,
+                  "state s: %s[%d,%d,%d,%d]; r: f32[%d,%d,%d,%d]; a: i32[%s] range(0,%d); p: i32[%d,%d] "
+                  "range(0,500); f: f32[%d] range(0.5,4); g: f32[%d]",
+                  GPU_CHECK_PICK(seed, "f32", "f16", "bf16"), batch, room, heads, d, batch, tokens, heads, d, each,
+                  room - tokens + 1, batch, tokens, d / 2, d);
+  const char *norm = GPU_CHECK_PICK(seed, "true", "false");
+  gpu_check_print(&l->expr, "update(%%s, %%r, %%a, %s, %s, %s) {axis=1, turn=true, style=%s, norm=%s, eps=1e-6}",
+                  GPU_CHECK_PICK(seed, "%p", "_"), GPU_CHECK_PICK(seed, "%f", "_"), norm[0] == 't' ? "%g" : "_",
+                  GPU_CHECK_PICK(seed, "neox", "gptj"), norm);
+}
+TEST(normed_and_turned_random) {
+  CHECK(gpu_check_random(RLX_OP_rope, TEST_IS_SANITIZED ? 12 : 24, any_normed_rope));
+  CHECK(gpu_check_random(RLX_OP_update, TEST_IS_SANITIZED ? 12 : 24, any_turned_update));
+}
+
 static void any_axial(uint64_t *seed, gpu_check_line *l) {
   gpu_check_print(&l->inputs, "x: %s[%d,%d,%d,%d]", GPU_CHECK_PICK(seed, "f32", "f16", "bf16"),
                   gpu_check_int(seed, 1, 2), gpu_check_int(seed, 1, 40), gpu_check_int(seed, 1, 40),

@@ -31,7 +31,7 @@ gpu_product gpu_product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, 
   return p;
 }
 
-void gpu_product_norm(gpu_lowering *l, gpu_product *p, uint32_t gamma, int32_t norm, double eps) {
+void gpu_product_norm(gpu_lowering *l, gpu_product *p, uint32_t gamma, bool norm, double eps) {
   if (!norm) return;
   bool floats = p->a_type == RLX_F32 && gpu_has_in(l, gamma) && gpu_in_type(l, gamma)->dtype == RLX_F32;
   bool whole = rlx_dtype_is_block(p->b_type) || gpu_product_vectors(p->b_type, p->k);

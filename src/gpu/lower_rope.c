@@ -1,4 +1,4 @@
-/* Rotary positions on GPUs: rope and axial_rope_2d.
+/* Rotary positions on GPUs: rope, axial_rope_2d, and updates that turn their rows.
  *
  * Frequencies become fixed-point fractions of a turn in a table (kernels/rope.kh says why). axial_rope_2d is rope on twice
  * as many heads of half the size, with a position from a grid. */
@@ -6,10 +6,11 @@
 
 #include "base/mem.h"
 #include "base/status.h"
-#include "gpu/gpu.h"
+#include "gpu/lines.h"
+#include "gpu/move.h"
 #include "ref/rope.h"
 
-enum { X, POSITIONS, OFFSET, FACTORS, COSINES, SINES }; /* inputs */
+enum { X, POSITIONS, OFFSET, FACTORS, COSINES, SINES, GAMMA }; /* inputs of rope */
 
 typedef struct rope {
   uint32_t batches, heads, tokens, d, n_rot;
@@ -20,8 +21,8 @@ typedef struct rope {
   rlx_dtype index_type;
 } rope;
 
-static rope read_heads(const gpu_lowering *l, int32_t layout, int32_t style, double theta) {
-  const rlx_type *x = gpu_in_type(l, X);
+static rope read_heads(const gpu_lowering *l, uint32_t input, int32_t layout, int32_t style, double theta) {
+  const rlx_type *x = gpu_in_type(l, input);
   bool places_first = layout == RLX_LAYOUT_BSHD;
   return (rope){.batches = (uint32_t)x->shape.v[0],
                 .tokens = (uint32_t)x->shape.v[places_first ? 1 : 2],
@@ -91,11 +92,105 @@ static void emit(gpu_lowering *l, const rope *r) {
   gpu_emit(l, &launch);
 }
 
+/* ---- with a norm, or into a state ---- */
+
+typedef struct turned_rows {
+  gpu_window x, positions, factors, sines, gamma, places;
+  bool norm;
+  double eps;
+  uint32_t capacity, limit; /* of a state; 0: the result is like x */
+  const rlx_type *at;
+} turned_rows;
+
+enum { MOST_LANES = 32, MOST_UNITS = 4 * MOST_LANES }; /* of turn_rows */
+
+static uint32_t units_of(const rope *r) { return r->n_rot / (r->is_gptj ? 4 : 8) + (r->d - r->n_rot) / 4; }
+
+static bool takes_turn_rows(const rope *r, const turned_rows *t) {
+  return r->type == RLX_F32 && goes_by_16_bytes(r) && units_of(r) <= MOST_UNITS && (!t->norm || t->eps >= 1e-30);
+}
+
+static void emit_turn_rows(gpu_lowering *l, const rope *r, const turned_rows *t) {
+  uint32_t units = units_of(r), lanes = gpu_power_of_two(units < MOST_LANES ? units : MOST_LANES), group = 128;
+  gpu_window table = {GPU_NONE, 0, 0, 0};
+  if (r->angles < 2) table = turns_table(l, r);
+  gpu_params_turn_rows p = {.n = r->batches * r->heads * r->tokens,
+                            .d = r->d,
+                            .n_rot = r->n_rot,
+                            .heads = r->heads,
+                            .tokens = r->tokens,
+                            .head_rows = r->places_first ? 1 : r->tokens,
+                            .token_rows = r->places_first ? r->heads : 1,
+                            .width = r->width,
+                            .heads_each = 1,
+                            .eps = (float)t->eps,
+                            .capacity = t->capacity,
+                            .limit = t->limit,
+                            .per_at = t->at && gpu_count(t->at) > 1};
+  if (r->angles == 2) p.table_rows = (uint32_t)gpu_in_type(l, COSINES)->shape.v[0];
+  uint32_t c[] = {(uint32_t)r->type,
+                  (uint32_t)r->index_type,
+                  r->positions,
+                  r->angles,
+                  r->is_gptj,
+                  lanes,
+                  gpu_ceil_div(units, lanes),
+                  t->norm,
+                  t->gamma.from != GPU_NONE,
+                  t->at != NULL,
+                  t->at ? (uint32_t)t->at->dtype : RLX_I32,
+                  (uint32_t)gpu_out_type(l)->dtype};
+  gpu_emit(l,
+           &(gpu_launch){GPU_KERNEL(turn_rows, p, c), .groups = gpu_ceil_div(p.n, group / lanes), .group_size = group,
+                         .windows = {t->x, t->positions, r->angles == 0 ? table : t->factors, t->sines, table,
+                                     gpu_out(l), t->gamma, t->places}});
+}
+
+static void normed(gpu_lowering *l, const rope *r, double eps) {
+  turned_rows t = {.x = gpu_in(l, X),
+                   .positions = gpu_in(l, r->positions == 1 ? OFFSET : POSITIONS),
+                   .factors = gpu_in(l, r->angles == 1 ? FACTORS : COSINES),
+                   .sines = gpu_in(l, SINES),
+                   .gamma = gpu_in(l, GAMMA),
+                   .norm = true,
+                   .eps = eps};
+  if (!takes_turn_rows(r, &t)) gpu_refuse(l, "a norm of heads that are not f32 in vectors");
+  gpu_in_place(l, X);
+  emit_turn_rows(l, r, &t);
+}
+
+void gpu_lower_turned_update(gpu_lowering *l) {
+  enum { ROWS = 1, AT, UPDATE_POSITIONS, UPDATE_FACTORS, UPDATE_GAMMA };
+  const rlx_attrs_update *attrs = RLX_ATTRS(update, l->node);
+  rope r = read_heads(l, ROWS, RLX_LAYOUT_BSHD, attrs->style, attrs->theta);
+  r.n_rot = attrs->n_rot ? (uint32_t)attrs->n_rot : r.d;
+  r.positions = 5; /* where the rows go */
+  if (gpu_has_in(l, UPDATE_POSITIONS)) {
+    r.positions = gpu_in_type(l, UPDATE_POSITIONS)->shape.n == 2 ? 3 : 2;
+    r.index_type = gpu_in_type(l, UPDATE_POSITIONS)->dtype;
+  }
+  r.angles = gpu_has_in(l, UPDATE_FACTORS);
+  uint32_t capacity = (uint32_t)gpu_out_type(l)->shape.v[1];
+  turned_rows t = {.x = gpu_in(l, ROWS),
+                   .positions = gpu_in(l, UPDATE_POSITIONS),
+                   .factors = gpu_in(l, UPDATE_FACTORS),
+                   .gamma = gpu_in(l, UPDATE_GAMMA),
+                   .places = gpu_in(l, AT),
+                   .norm = attrs->norm,
+                   .eps = attrs->eps,
+                   .capacity = capacity,
+                   .limit = capacity - r.tokens,
+                   .at = gpu_in_type(l, AT)};
+  if (takes_turn_rows(&r, &t)) emit_turn_rows(l, &r, &t);
+  else gpu_refuse(l, "rows turned on their way into a state that are not f32 in vectors");
+}
+
+/* ---- the ops ---- */
+
 void gpu_lower_rope(gpu_lowering *l) {
   const rlx_attrs_rope *attrs = RLX_ATTRS(rope, l->node);
   if (gpu_count(gpu_out_type(l)) == 0) return;
-  if (attrs->norm) gpu_refuse(l, "a norm before rotary positions");
-  rope r = read_heads(l, attrs->layout, attrs->style, attrs->theta);
+  rope r = read_heads(l, X, attrs->layout, attrs->style, attrs->theta);
   r.n_rot = attrs->n_rot ? (uint32_t)attrs->n_rot : r.d;
   if (gpu_has_in(l, POSITIONS)) {
     r.positions = gpu_in_type(l, POSITIONS)->shape.n == 2 ? 3 : 2;
@@ -104,13 +199,14 @@ void gpu_lower_rope(gpu_lowering *l) {
     r.positions = 1;
   }
   r.angles = gpu_has_in(l, COSINES) ? 2 : gpu_has_in(l, FACTORS) ? 1 : 0;
-  emit(l, &r);
+  if (attrs->norm) normed(l, &r, attrs->eps);
+  else emit(l, &r);
 }
 
 void gpu_lower_axial_rope(gpu_lowering *l) {
   const rlx_attrs_axial_rope_2d *attrs = RLX_ATTRS(axial_rope_2d, l->node);
   if (gpu_count(gpu_out_type(l)) == 0) return;
-  rope r = read_heads(l, attrs->layout, attrs->style, attrs->theta);
+  rope r = read_heads(l, X, attrs->layout, attrs->style, attrs->theta);
   r.d /= 2;
   r.n_rot = r.d;
   if (!r.places_first) { /* [B H, S, 2, D / 2] */

@@ -42,8 +42,8 @@ gpu_product gpu_product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, 
 /* Adds an axis outside of those there are; axes that lie one behind the other become one. */
 void gpu_product_axis(gpu_product *p, uint32_t size, uint32_t a_step, uint32_t b_step);
 /* The rms_norm that an op begins with (input `gamma`, attributes norm and eps): for one row of f32 in vectors and b [n, k]; refuses
- * any other. Nothing where norm is 0. */
-void gpu_product_norm(gpu_lowering *l, gpu_product *p, uint32_t gamma, int32_t norm, double eps);
+ * any other. Nothing without. */
+void gpu_product_norm(gpu_lowering *l, gpu_product *p, uint32_t gamma, bool norm, double eps);
 /* The norm in a dispatch of its own, for products whose kernel does not take it. Nothing where there is none. */
 void gpu_product_norm_first(gpu_lowering *l, gpu_product *p);
 /* The dispatches that make it. Nothing where the result has no elements. */

@@ -124,7 +124,7 @@ rlx_status rlx_shape_rope(rlx_infer *c) {
 
 rlx_status rlx_expect_turned_rows(const rlx_infer *c) {
   const rlx_attrs_update *attrs = c->attrs;
-  bool turned = attrs->turn != 0;
+  bool turned = attrs->turn;
   if (!turned && (attrs->norm || rlx_infer_in(c, 3) || rlx_infer_in(c, 4) || rlx_infer_in(c, 5)))
     return RLX_FAIL(RLX_INVALID, "takes positions, factors and a norm only where the rows are turned");
   if (!turned) return RLX_OK;
@@ -136,8 +136,7 @@ rlx_status rlx_expect_turned_rows(const rlx_infer *c) {
   RLX_TRY(read_heads(c, 1, RLX_LAYOUT_BSHD, &x));
   RLX_TRY(rotated_pairs(c, 1, x.size, attrs->n_rot, attrs->theta, &pairs));
   const rlx_dims *positions = rlx_infer_shape(c, 3);
-  if (!positions) return RLX_FAIL(RLX_INVALID, "needs positions to turn the rows by");
-  RLX_TRY(rlx_expect_shape(c, 3, positions->n == 2 ? RLX_DIMS(x.batch, x.places) : RLX_DIMS(x.places)));
+  if (positions) RLX_TRY(rlx_expect_shape(c, 3, positions->n == 2 ? RLX_DIMS(x.batch, x.places) : RLX_DIMS(x.places)));
   if (rlx_infer_in(c, 4)) RLX_TRY(rlx_expect_shape(c, 4, RLX_DIMS(pairs)));
   return rlx_expect_row_norm(c, 5, x.size);
 }

@@ -35,6 +35,8 @@ static const struct {
   {RLX_OP_silu, rlx_fuse_matmul},
   {RLX_OP_sigmoid, rlx_fuse_matmul},
   {RLX_OP_tanh, rlx_fuse_matmul},
+  {RLX_OP_update, rlx_fuse_turned_update},
+  {RLX_OP_rope, rlx_fuse_norm_rope},
   {RLX_OP_rms_norm, rlx_fuse_residual_norm},
   {RLX_OP_layer_norm, rlx_fuse_residual_norm},
 };
@@ -45,13 +47,17 @@ static const struct {
 static rlx_node trial_leaf(const rlx_fuse *f, const rlx_fuse_in *in, uint32_t i, rlx_graph *trial) {
   if (!in->node) return RLX_NONE;
   const rlx_node_rec *n = rlx_fuse_at(f, in->node);
-  bool as_it_is = !in->perm.n && !in->reshaped;
+  bool as_it_is = !in->perm.n && !in->reshaped && !in->sliced;
   if (as_it_is && n->op == RLX_OP_constant) return rlx_graph_add(trial, n->op, NULL, 0, n->attrs);
   rlx_dims shape = n->type.shape;
   for (int k = 0; k < in->perm.n; k++) shape.v[k] = n->type.shape.v[in->perm.v[k]];
   if (in->reshaped) shape = in->shape;
+  if (in->sliced) shape = rlx_fuse_at(f, in->sliced)->type.shape;
   char name[16];
   snprintf(name, sizeof name, "x%u", (unsigned)i);
+  if (n->op == RLX_OP_state)
+    return rlx_graph_add(trial, RLX_OP_state, NULL, 0,
+                         &(rlx_attrs_state){.name = name, .dtype = n->type.dtype, .shape = shape});
   if (f->weight_only[in->node])
     return rlx_graph_add(trial, RLX_OP_param, NULL, 0,
                          &(rlx_attrs_param){.name = name, .dtype = n->type.dtype, .shape = shape});
@@ -119,6 +125,7 @@ static rlx_status match_node(rlx_fuse *f, rlx_node id, rlx_match *m) {
 
 static rlx_node write_input(rlx_fuse *f, const rlx_fuse_in *in) {
   rlx_node x = f->w.map[in->node];
+  if (x && in->sliced) x = rlx_graph_add(f->w.out, RLX_OP_slice, &x, 1, rlx_fuse_at(f, in->sliced)->attrs);
   if (x && in->perm.n) x = rlx_graph_add(f->w.out, RLX_OP_transpose, &x, 1, &(rlx_attrs_transpose){in->perm});
   if (x && in->reshaped) x = rlx_graph_add(f->w.out, RLX_OP_reshape, &x, 1, &(rlx_attrs_reshape){in->shape});
   return x;

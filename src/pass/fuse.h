@@ -14,10 +14,11 @@
 
 enum { RLX_FUSE_MAX_IN = 8, RLX_FUSE_MAX_INNER = 48 };
 
-/* An input of a fused node: an old node, perhaps seen through a transpose, then a reshape. */
+/* An input of a fused node: an old node, perhaps seen through a slice, or a transpose and then a reshape. */
 typedef struct rlx_fuse_in {
-  rlx_node node; /* 0: absent */
-  rlx_dims perm; /* n == 0: none */
+  rlx_node node;   /* 0: absent */
+  rlx_node sliced; /* a slice of another node of the same shape, done to this one; 0: none */
+  rlx_dims perm;   /* n == 0: none */
   bool reshaped;
   rlx_dims shape; /* where reshaped */
   bool shared;    /* the pattern read past a node that has other readers too, and so stays */
@@ -72,6 +73,12 @@ bool rlx_fuse_norm_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m);
 bool rlx_fuse_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m);
 bool rlx_fuse_swiglu(rlx_fuse *f, rlx_node root, rlx_match *m);
 bool rlx_fuse_residual_norm(rlx_fuse *f, rlx_node root, rlx_match *m);
+
+bool rlx_fuse_norm_rope(rlx_fuse *f, rlx_node root, rlx_match *m); /* fuse_rope.c */
+bool rlx_fuse_turned_update(rlx_fuse *f, rlx_node root, rlx_match *m);
+/* The norm that makes `id`, where an op may begin with it: an rms_norm of the last axis with gamma alone. Others may read
+ * it too: to take it again costs next to nothing, and where all its readers do, it goes. */
+const rlx_node_rec *rlx_fuse_norm_before(const rlx_fuse *f, rlx_node id);
 
 /* Groups what is left of the element-wise nodes (fuse_region.c). */
 rlx_status rlx_fuse_regions(rlx_fuse *f);

@@ -83,9 +83,7 @@ bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
 
 /* ---- the norm before ---- */
 
-/* The norm that makes `id`, where a product may begin with it: an rms_norm of the last axis with gamma alone. Others may
- * read it too: it costs a product next to nothing to take it again, and where all its readers do, it goes. */
-static const rlx_node_rec *norm_before(const rlx_fuse *f, rlx_node id) {
+const rlx_node_rec *rlx_fuse_norm_before(const rlx_fuse *f, rlx_node id) {
   const rlx_node_rec *n = rlx_fuse_at(f, id);
   if (n->op != RLX_OP_rms_norm || f->weight_only[id] || n->n_in < 2 || !n->in[1] || (n->n_in > 2 && n->in[2]))
     return NULL;
@@ -94,13 +92,13 @@ static const rlx_node_rec *norm_before(const rlx_fuse *f, rlx_node id) {
 }
 
 /* Puts the norm's input in place of its result, which input 0 of the match is, and gamma as input 3. */
-static bool take_norm(const rlx_fuse *f, rlx_match *m, int32_t *kind, double *eps) {
-  const rlx_node_rec *norm = norm_before(f, m->in[0].node);
+static bool take_norm(const rlx_fuse *f, rlx_match *m, bool *normed, double *eps) {
+  const rlx_node_rec *norm = rlx_fuse_norm_before(f, m->in[0].node);
   if (!norm) return false;
   m->in[0].node = norm->in[0];
   while (m->n_in < 3) rlx_match_add(m, RLX_NONE);
   rlx_match_add(m, norm->in[1]);
-  *kind = 1;
+  *normed = true;
   *eps = RLX_ATTRS(rms_norm, norm)->eps;
   return true;
 }

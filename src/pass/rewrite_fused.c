@@ -20,7 +20,7 @@ static rlx_node project(const rlx_rewrite *r, rlx_node x, rlx_node w, rlx_node b
 }
 
 /* The rows of input 0 in the work type, normed where the op begins with a norm, whose gamma is input 3. */
-static rlx_node left_rows(const rlx_rewrite *r, int32_t norm, double eps) {
+static rlx_node left_rows(const rlx_rewrite *r, bool norm, double eps) {
   rlx_node x = wide_input(r, 0);
   return norm ? rlx_rms_norm(r->to, x, wide_input(r, 3), RLX_NONE, -1, eps) : x;
 }

@@ -160,11 +160,16 @@ rlx_node rlx_rewrite_update(rlx_rewrite *r) {
   const rlx_attrs_update *a = RLX_ATTRS(update, r->node);
   rlx_graph *g = r->to;
   if (!a->turn) return refuse(r, "there is nothing simpler");
-  rlx_node rows = widen(r, r->in[1]);
+  rlx_node rows = widen(r, r->in[1]), positions = input_of(r, 3);
+  if (!positions) { /* where the rows go */
+    rlx_dims at = shape_of(r, r->in[2]);
+    rlx_node first = rlx_reshape(g, r->in[2], at.n && at.v[0] != 1 ? RLX_DIMS(at.v[0], 1) : RLX_DIMS(1));
+    positions = rlx_add(g, first, rlx_range(g, 0.0, 1.0, shape_of(r, r->in[1]).v[1], dtype_of(r, r->in[2])));
+  }
   if (a->norm) rows = rlx_rms_norm(g, rows, wide_input(r, 5), RLX_NONE, -1, a->eps);
   rows = rlx_rope(g, rows,
-                  &(rlx_rope_desc){.style = (rlx_rope_style)rlx_update_style(a->turn),
-                                   .positions = input_of(r, 3),
+                  &(rlx_rope_desc){.style = (rlx_rope_style)a->style,
+                                   .positions = positions,
                                    .factors = input_of(r, 4),
                                    .n_rot = a->n_rot,
                                    .theta = a->theta});

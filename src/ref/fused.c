@@ -74,7 +74,7 @@ rlx_status rlx_ref_fused_matmul_bias_act(rlx_ref_call *c) {
   const rlx_attrs_fused_matmul_bias_act *attrs = c->attrs;
   rlx_tensor own;
   const rlx_tensor *a;
-  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm != 0, attrs->eps, rlx_ref_in(c, 3), &own, &a));
+  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm, attrs->eps, rlx_ref_in(c, 3), &own, &a));
   return project(c, a, c->in[1], rlx_ref_in(c, 2), attrs->trans_b, attrs->act, c->out);
 }
 
@@ -86,7 +86,7 @@ rlx_status rlx_ref_fused_gate_up(rlx_ref_call *c) {
   double *gate_row, *up_row;
   rlx_tensor own;
   const rlx_tensor *x;
-  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm != 0, attrs->eps, rlx_ref_in(c, 3), &own, &x));
+  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm, attrs->eps, rlx_ref_in(c, 3), &own, &x));
   RLX_TRY(rlx_product_open(c, x, c->in[1], attrs->trans_b, &c->out->shape, &gate));
   RLX_TRY(rlx_product_open(c, x, c->in[2], attrs->trans_b, &c->out->shape, &up));
   RLX_TRY(rlx_ref_scratch(c, gate.n, sizeof *gate_row, &gate_row));

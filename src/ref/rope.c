@@ -96,7 +96,7 @@ rlx_status rlx_ref_rope(rlx_ref_call *c) {
   rlx_tensor own;
   const rlx_tensor *x;
   if (rlx_tensor_count(c->in[0]) == 0) return RLX_OK;
-  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm != 0, attrs->eps, rlx_ref_in(c, 6), &own, &x));
+  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm, attrs->eps, rlx_ref_in(c, 6), &own, &x));
   heads h = heads_of(x, attrs->layout);
   size_t n_rot = attrs->n_rot ? (size_t)attrs->n_rot : h.d;
   turn t;
@@ -115,27 +115,40 @@ rlx_status rlx_ref_rope(rlx_ref_call *c) {
   return RLX_OK;
 }
 
+/* The positions of an update's rows: given, or where they go. */
+static rlx_status update_positions(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **out) {
+  *out = rlx_ref_in(c, 3);
+  if (*out) return RLX_OK;
+  const rlx_dims *rows = &c->in[1]->shape;
+  size_t n_at = rlx_tensor_count(c->in[2]), places = (size_t)rows->v[1], count = (size_t)rows->v[0] * places;
+  *own = (rlx_tensor){.dtype = RLX_I64, .shape = RLX_DIMS(rows->v[0], rows->v[1]), .bytes = count * sizeof(int64_t)};
+  RLX_TRY(rlx_ref_scratch(c, count, sizeof(int64_t), &own->data));
+  for (size_t i = 0; i < count; i++)
+    rlx_store_int(own, i, rlx_load_int(c->in[2], n_at > 1 ? i / places : 0) + (int64_t)(i % places));
+  *out = own;
+  return RLX_OK;
+}
+
 rlx_status rlx_rope_rows(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **out) {
   const rlx_attrs_update *a = c->attrs;
   *out = c->in[1];
   size_t count = rlx_tensor_count(c->in[1]);
   if (!a->turn || !count) return RLX_OK;
-  rlx_attrs_rope attrs = {.layout = RLX_LAYOUT_BSHD,
-                          .style = rlx_update_style(a->turn),
-                          .n_rot = a->n_rot,
-                          .theta = a->theta,
-                          .norm = a->norm,
-                          .eps = a->eps};
+  rlx_attrs_rope attrs = {
+    .layout = RLX_LAYOUT_BSHD, .style = a->style, .n_rot = a->n_rot, .theta = a->theta, .norm = a->norm, .eps = a->eps};
+  rlx_tensor counted;
+  const rlx_tensor *positions;
+  RLX_TRY(update_positions(c, &counted, &positions));
   *own = (rlx_tensor){.dtype = RLX_F64, .shape = c->in[1]->shape, .bytes = count * sizeof(double)};
   RLX_TRY(rlx_ref_scratch(c, count, sizeof(double), &own->data));
-  const rlx_tensor *in[] = {c->in[1], rlx_ref_in(c, 3), NULL, rlx_ref_in(c, 4), NULL, NULL, rlx_ref_in(c, 5)};
-  rlx_ref_call turn_call = *c;
-  turn_call.attrs = &attrs;
-  turn_call.in = in;
-  turn_call.n_in = sizeof in / sizeof *in;
-  turn_call.out = own;
+  const rlx_tensor *in[] = {c->in[1], positions, NULL, rlx_ref_in(c, 4), NULL, NULL, rlx_ref_in(c, 5)};
+  rlx_ref_call turning = *c;
+  turning.attrs = &attrs;
+  turning.in = in;
+  turning.n_in = sizeof in / sizeof *in;
+  turning.out = own;
   *out = own;
-  return rlx_ref_rope(&turn_call);
+  return rlx_ref_rope(&turning);
 }
 
 /* ---- axial_rope_2d ---- */

@@ -12,9 +12,6 @@ static inline double rlx_rope_frequency(double theta, int64_t i, int64_t pairs) 
   return pow(theta, -(double)i / (double)pairs);
 }
 
-/* The style by which an update's attribute `turn`, where it is not `none`, turns its rows. */
-static inline int32_t rlx_update_style(int32_t turn) { return turn - 1; }
-
 /* The rows of an update, turned where it says so: unrounded, in memory of the call; *own is where their tensor is. */
 rlx_status rlx_rope_rows(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **out);
 

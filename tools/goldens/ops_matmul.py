@@ -244,7 +244,7 @@ def frequencies(n, theta):
 
 def normed(x, gamma, attrs):
     """The rms_norm of the last axis that some ops begin with."""
-    if attrs["norm"] == "none" or x.numel() == 0:
+    if not attrs["norm"] or x.numel() == 0:
         return x
     return F.rms_norm(x, [x.shape[-1]], None if gamma is None else gamma.double(), attrs["eps"])
 

@@ -222,11 +222,14 @@ def range_(attrs, ins, out):
 @golden("update")
 def update(attrs, ins, out):
     state, rows, at = array(ins[0]).copy(), array(ins[1]), array(ins[2])
-    if attrs["turn"] != "none":
+    if attrs["turn"]:
         import ops_matmul
-        x, _, _, positions, factors, gamma = (list(ins[1:2]) + [None, None] + list(ins[3:]) + [None] * 3)[:6]
-        rows = array(ops_matmul.rope({**attrs, "style": attrs["turn"], "layout": "bshd"},
-                                     [x, positions, None, factors, None, None, gamma], out))
+        positions, factors, gamma = (list(ins[3:]) + [None] * 3)[:3]
+        if positions is None:
+            first = ins[2].reshape(-1, 1).expand(rows.shape[0], 1)
+            positions = first + torch.arange(rows.shape[1])
+        rows = array(ops_matmul.rope({**attrs, "layout": "bshd"},
+                                     [ins[1], positions, None, factors, None, None, gamma], out))
     axis, n = attrs["axis"] % state.ndim, rows.shape[attrs["axis"]]
     if axis == 0 or at.size == 1:
         first = int(at.reshape(()))

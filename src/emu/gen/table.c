@@ -74,6 +74,7 @@ extern const emu_kernel emu_kernel_sort_merge;
 extern const emu_kernel emu_kernel_strided;
 extern const emu_kernel emu_kernel_transpose;
 extern const emu_kernel emu_kernel_transpose8;
+extern const emu_kernel emu_kernel_turn_rows;
 
 const emu_kernel *const emu_kernels[] = {
   &emu_kernel_arg,
@@ -173,4 +174,5 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_strided,
   &emu_kernel_transpose,
   &emu_kernel_transpose8,
+  &emu_kernel_turn_rows,
 };

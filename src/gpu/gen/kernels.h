@@ -103,6 +103,7 @@ enum {
   GPU_INDEX_strided,
   GPU_INDEX_transpose,
   GPU_INDEX_transpose8,
+  GPU_INDEX_turn_rows,
 };
 
 typedef struct gpu_params_arg { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t chunks; uint32_t chunk; } gpu_params_arg;
@@ -395,5 +396,8 @@ extern const struct gpu_kernel gpu_kernel_transpose;
 
 typedef struct gpu_params_transpose8 { uint32_t groups; uint32_t size_a; uint32_t size_b; uint32_t sa; uint32_t tb; uint32_t tiles_a; uint32_t tiles_b; uint32_t d0; uint32_t from0; uint32_t to0; uint32_t d1; uint32_t from1; uint32_t to1; uint32_t from2; uint32_t to2; } gpu_params_transpose8;
 extern const struct gpu_kernel gpu_kernel_transpose8;
+
+typedef struct gpu_params_turn_rows { uint32_t groups; uint32_t n; uint32_t d; uint32_t n_rot; uint32_t heads; uint32_t tokens; uint32_t head_rows; uint32_t token_rows; uint32_t width; uint32_t table_rows; uint32_t heads_each; float eps; uint32_t capacity; uint32_t limit; uint32_t per_at; } gpu_params_turn_rows;
+extern const struct gpu_kernel gpu_kernel_turn_rows;
 
 #endif

@@ -100,5 +100,6 @@ const gpu_kernel *const gpu_kernels[] = {
   &gpu_kernel_strided,
   &gpu_kernel_transpose,
   &gpu_kernel_transpose8,
+  &gpu_kernel_turn_rows,
 };
 const uint32_t gpu_kernel_count = sizeof gpu_kernels / sizeof gpu_kernels[0];

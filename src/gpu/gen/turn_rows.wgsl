@@ -1,0 +1,597 @@
+fn k_mulhi(a : u32, b : u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let m = ah * bl + ((al * bl) >> 16u);
+  let n = al * bh + (m & 0xffffu);
+  return ah * bh + (m >> 16u) + (n >> 16u);
+}
+fn k_half_bits_of(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  var a : u32 = u & 0x7fffffffu;
+  var normal : u32 = (a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u;
+  var small : u32 = bitcast<u32>(bitcast<f32>(a) + 0.5f) - 0x3f000000u;
+  var large : u32 = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+  return ((u >> 16u) & 0x8000u) | select(select(normal, large, a >= 0x47800000u), small, a < 0x38800000u);
+}
+fn k_half_bits(v : f32) -> u32 {
+  if (0u == 1u) { return 0u; }
+  return k_half_bits_of(v);
+}
+fn k_leading_bits(v : f32, T : u32) -> f32 { return bitcast<f32>(bitcast<u32>(v) & select(0xffff0000u, 0xffffe000u, T == 1u)); }
+fn k_bf16_bits(v : f32) -> u32 {
+  var u : u32 = bitcast<u32>(v);
+  if ((u & 0x7fffffffu) > 0x7f800000u) { return (u >> 16u) | 0x40u; }
+  return (u + 0x7fffu + ((u >> 16u) & 1u)) >> 16u;
+}
+fn k_half_value(h : u32) -> f32 { return unpack2x16float(h & 0xffffu).x; }
+fn k_element(word : u32, T : u32, i : u32) -> u32 {
+  if (T == 1u) { return bitcast<u32>(k_half_value(word >> ((i & 1u) << 4u))); }
+  if (T == 2u) { return (word >> ((i & 1u) << 4u)) << 16u; }
+  if (T == 6u) { return u32(i32(word << (16u - ((i & 1u) << 4u))) >> 16u); }
+  if (T == 4u) { return u32(i32(word << (24u - ((i & 3u) << 3u))) >> 24u); }
+  if (T == 5u || T == 10u) { return (word >> ((i & 3u) << 3u)) & 0xffu; }
+  return word;
+}
+fn k_narrow(v : u32, T : u32) -> u32 {
+  if (T == 1u) { return k_half_bits(bitcast<f32>(v)); }
+  if (T == 2u) { return k_bf16_bits(bitcast<f32>(v)); }
+  if (T == 6u) { return v & 0xffffu; }
+  if (T == 4u || T == 5u || T == 10u) { return v & 0xffu; }
+  return v;
+}
+fn k_put(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
+  if (s == 2u) { return word | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return word | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_replace(word : u32, T : u32, i : u32, bits : u32) -> u32 {
+  var s : u32 = ((2103828u >> (((T) & 15u) * 2u)) & 3u);
+  if (s == 2u) { return (word & ~(0xffu << ((i & 3u) << 3u))) | (bits << ((i & 3u) << 3u)); }
+  if (s == 1u) { return (word & ~(0xffffu << ((i & 1u) << 4u))) | (bits << ((i & 1u) << 4u)); }
+  return bits;
+}
+fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
+  if (T == 9u) {
+    if (hi != select(0u, 0xffffffffu, (lo >> 31u) == 1u)) { return i32(0x80000000u); }
+  }
+  return i32(lo);
+}
+fn k_isnan(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+fn k_isinf(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }
+fn k_iszero(x : f32) -> bool { return (bitcast<u32>(x) << 1u) == 0u; }
+fn k_copysign(magnitude : f32, sign : f32) -> f32 { return bitcast<f32>(bitcast<u32>(magnitude) | (bitcast<u32>(sign) & 0x80000000u)); }
+fn k_or_nan(x : f32, y : f32) -> f32 { return select(y, x, k_isnan(x)); }
+fn k_key(x : f32) -> i32 {
+  var u : u32 = bitcast<u32>(x);
+  return i32(select(u, 0x80000000u - u, u >= 0x80000000u));
+}
+fn k_less(a : f32, b : f32) -> bool { return k_key(a) < k_key(b) && !k_isnan(a) && !k_isnan(b); }
+fn k_less_equal(a : f32, b : f32) -> bool { return k_key(a) <= k_key(b) && !k_isnan(a) && !k_isnan(b); }
+fn k_equal(a : f32, b : f32) -> bool { return k_key(a) == k_key(b) && !k_isnan(a) && !k_isnan(b); }
+fn k_max(a : f32, b : f32) -> f32 {
+  var equal : f32 = bitcast<f32>(bitcast<u32>(a) & bitcast<u32>(b));
+  var y : f32 = select(select(equal, b, k_key(b) > k_key(a)), a, k_key(a) > k_key(b));
+  return select(select(y, b, k_isnan(b)), a, k_isnan(a));
+}
+fn k_min(a : f32, b : f32) -> f32 {
+  var equal : f32 = bitcast<f32>(bitcast<u32>(a) | bitcast<u32>(b));
+  var y : f32 = select(select(equal, b, k_key(b) < k_key(a)), a, k_key(a) < k_key(b));
+  return select(select(y, b, k_isnan(b)), a, k_isnan(a));
+}
+fn k_clamp(x : f32, lo : f32, hi : f32) -> f32 {
+  var up : f32 = select(x, lo, x < lo);
+  return k_or_nan(x, select(up, hi, up > hi));
+}
+fn k_relu(x : f32) -> f32 { return bitcast<f32>(select(bitcast<u32>(x), 0u, bitcast<u32>(x) >= 0x80000000u && !k_isnan(x))); }
+fn k_sign(x : f32) -> f32 {
+  var one : u32 = 0x3f800000u | (bitcast<u32>(x) & 0x80000000u);
+  return bitcast<f32>(select(one, 0u, k_iszero(x) || k_isnan(x)));
+}
+fn k_floor(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var small : u32 = select(u & 0x80000000u, 0xbf800000u, u > 0x80000000u);
+  return select(k_or_nan(x, floor(x)), bitcast<f32>(small), (u & 0x7fffffffu) < 0x3f800000u);
+}
+fn k_ceil(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var small : u32 = select(u & 0x80000000u, 0x3f800000u, u < 0x80000000u && u != 0u);
+  return select(k_or_nan(x, ceil(x)), bitcast<f32>(small), (u & 0x7fffffffu) < 0x3f800000u);
+}
+fn k_round(x : f32) -> f32 { return k_or_nan(x, round(x)); }
+fn k_split(x : f32) -> vec2<u32> {
+  var u : u32 = bitcast<u32>(x) & 0x7fffffffu;
+  var up : u32 = 23u - firstLeadingBit((u & 0x7fffffu) | 1u);
+  if (u < 0x800000u) { return vec2<u32>(u << up, u32(-149 - i32(up))); }
+  return vec2<u32>((u & 0x7fffffu) | 0x800000u, u32(i32(u >> 23u) - 150));
+}
+fn k_ldexp(m : f32, n : i32) -> f32 {
+  var c : i32 = min(max(n, -220), 220);
+  var h : i32 = c >> 1u;
+  return m * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(c - h + 127) << 23u);
+}
+fn k_div_far(a : f32, b : f32) -> f32 {
+  var sign : u32 = (bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u;
+  var inf : bool = k_isinf(a) || k_iszero(b);
+  var zero : bool = k_isinf(b) || k_iszero(a);
+  var m : vec2<u32> = k_split(a);
+  var d : vec2<u32> = k_split(b);
+  var q : f32 = k_ldexp(f32(m.x) / f32(d.x), i32(m.y - d.y));
+  var bits : u32 = select(select(bitcast<u32>(q), 0u, zero), 0x7f800000u, inf);
+  return bitcast<f32>(select(bits | sign, 0x7fc00000u, k_isnan(a) || k_isnan(b) || (inf && zero)));
+}
+fn k_div(a : f32, b : f32) -> f32 {
+  var ea : u32 = (bitcast<u32>(a) >> 23u) & 255u;
+  var eb : u32 = (bitcast<u32>(b) >> 23u) & 255u;
+  if (ea - 1u < 254u && eb - 1u < 252u) { return a / b; }
+  return k_div_far(a, b);
+}
+fn k_div_exact(a : f32, b : f32) -> f32 {
+  if (k_isnan(a) || k_isnan(b) || k_isinf(a) || k_isinf(b) || k_iszero(a) || k_iszero(b)) { return k_div_far(a, b); }
+  var x : vec2<u32> = k_split(a);
+  var y : vec2<u32> = k_split(b);
+  var up : u32 = select(0u, 1u, x.x < y.x);
+  var m : u32 = x.x << up;
+  var q : u32 = u32(f32(m) / f32(y.x) * 16777216.0f);
+  var rest : i32 = i32((m << 24u) - q * y.x);
+  for (var i : u32 = 0u; i < 16u && rest < 0; i += 1u) { q -= 1u; rest += i32(y.x); }
+  for (var i : u32 = 0u; i < 16u && rest >= i32(y.x); i += 1u) { q += 1u; rest -= i32(y.x); }
+  var whole : u32 = q >> 1u;
+  if ((q & 1u) == 1u && (rest != 0 || (whole & 1u) == 1u)) { whole += 1u; }
+  var e : i32 = i32(x.y - y.y) - i32(up) + 127;
+  var bits : u32 = select(select((u32(e - 1) << 23u) + whole, 0x7f800000u, e > 254), 0u, e < 1);
+  return bitcast<f32>(min(bits, 0x7f800000u) | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
+}
+fn k_fma(a : f32, b : f32, c : f32) -> f32 {
+  var t : f32 = bitcast<f32>(bitcast<u32>(a * b) & 0xfffffffeu);
+  if ((bitcast<u32>(t) & 0x7f800000u) == 0x7f800000u) { return fma(a, b, c); }
+  var ah : f32 = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);
+  var bh : f32 = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
+  var al : f32 = a - ah;
+  var bl : f32 = b - bh;
+  var rest : f32 = (((ah * bh - t) + ah * bl) + al * bh) + al * bl;
+  var y : f32 = (t + c) + rest;
+  return y;
+}
+fn k_sqrt(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var bits : u32 = select(bitcast<u32>(sqrt(x)), u, k_iszero(x) || u == 0x7f800000u);
+  return bitcast<f32>(select(bits, 0x7fc00000u, u > 0x80000000u || k_isnan(x)));
+}
+fn k_rsqrt(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var y : f32 = select(inverseSqrt(x), inverseSqrt(f32(u) * 2.0f) * 37778931862957161709568.0f, u < 0x800000u);
+  var bits : u32 = select(select(bitcast<u32>(y), 0u, u == 0x7f800000u), u | 0x7f800000u, k_iszero(x));
+  return bitcast<f32>(select(bits, 0x7fc00000u, u > 0x80000000u || k_isnan(x)));
+}
+fn k_mod(a : f32, b : f32) -> f32 {
+  if (k_isnan(a) || k_isnan(b) || k_isinf(a) || k_iszero(b)) { return bitcast<f32>(bitcast<u32>(a) | 0x7fc00000u); }
+  var apart : bool = (bitcast<u32>(a) >> 31u) != (bitcast<u32>(b) >> 31u);
+  if (k_iszero(a)) { return a; }
+  if (k_isinf(b)) { return select(a, b, apart); }
+  var x : vec2<u32> = k_split(a);
+  var y : vec2<u32> = k_split(b);
+  var n : i32 = i32(x.y - y.y);
+  var rest : f32 = a;
+  if (n >= 0) {
+    var r : u32 = x.x % y.x;
+    for (var left : i32 = n; left > 0; left -= 8) { r = (r << min(u32(left), 8u)) % y.x; }
+    rest = k_copysign(k_ldexp(f32(r), i32(y.y)), a);
+  }
+  return select(rest, rest + b, apart && !k_iszero(rest));
+}
+fn k_expm1_small(r : f32) -> f32 {
+  var p : f32 = fma(fma(fma(fma(1.395048574e-03f, r, 8.368887939e-03f), r, 4.166620597e-02f), r, 1.666651815e-01f), r, 0.5f);
+  return fma(r * r, p, r);
+}
+fn k_exp_rest(x : f32, n : f32) -> f32 {
+  var r : f32 = x - n * 0.693359375f;
+  r = r + n * 2.12194440e-4f;
+  return r;
+}
+fn k_exp_scale(y : f32, n : f32) -> f32 { return y * bitcast<f32>(u32(i32(n) + 126) << 23u) * 2.0f; }
+fn k_exp(x : f32) -> f32 {
+  var c : f32 = min(89.0f, max(-87.5f, x));
+  var n : f32 = round(c * 1.44269504f);
+  return k_or_nan(x, k_exp_scale(1.0f + k_expm1_small(k_exp_rest(c, n)), n));
+}
+fn k_exp_fast(x : f32) -> f32 { return exp2(x * 1.44269504f); }
+fn k_expm1(x : f32) -> f32 {
+  var c : f32 = min(60.0f, max(-30.0f, x));
+  var n : f32 = round(c * 1.44269504f);
+  var power : f32 = k_exp_scale(1.0f, n);
+  var y : f32 = fma(power, k_expm1_small(k_exp_rest(c, n)), power - 1.0f);
+  return k_or_nan(x, select(y, k_exp(x), x > 60.0f));
+}
+fn k_log(x : f32) -> f32 {
+  var u : u32 = bitcast<u32>(x);
+  var up : u32 = select(0u, 23u - firstLeadingBit((u & 0x7fffffu) | 1u), u < 0x800000u);
+  var bits : u32 = u << up;
+  var e : i32 = i32(bits - 0x3f3504f3u) >> 23u;
+  var f : f32 = bitcast<f32>(bits - (u32(e) << 23u)) - 1.0f;
+  var n : f32 = f32(e - i32(up));
+  var z : f32 = f * f;
+  var p : f32 = fma(fma(fma(6.746591628e-02f, f, -1.167563871e-01f), f, 1.188817769e-01f), f, -1.240559220e-01f);
+  p = fma(fma(fma(p, f, 1.421955079e-01f), f, -1.666799635e-01f), f, 2.000211924e-01f);
+  p = fma(fma(p, f, -2.500000894e-01f), f, 3.333331347e-01f);
+  var y : f32 = f * z * p - n * 2.12194440e-4f;
+  y = f + (y - z * 0.5f);
+  y = y + n * 0.693359375f;
+  var r : u32 = select(bitcast<u32>(y), u, u == 0x7f800000u);
+  r = select(r, 0xff800000u, (u << 1u) == 0u);
+  return bitcast<f32>(select(r, 0x7fc00000u, u > 0x80000000u || k_isnan(x)));
+}
+fn k_log1p_unit(e : f32) -> f32 {
+  var s : f32 = e / (e + 2.0f);
+  var z : f32 = s * s;
+  var p : f32 = fma(fma(fma(fma(1.215046868e-01f, z, 1.071382836e-01f), z, 1.430844218e-01f), z, 1.999943852e-01f), z,
+                    3.333333731e-01f);
+  return fma(2.0f * s * z, p, 2.0f * s);
+}
+fn k_log1p(x : f32) -> f32 { return k_or_nan(x, select(k_log(1.0f + x), k_log1p_unit(x), x >= -0.5f && x <= 1.0f)); }
+fn k_tanh(x : f32) -> f32 {
+  var a : f32 = min(10.0f, abs(x));
+  var z : f32 = a * a;
+  var p : f32 = fma(fma(fma(2.147536958e-03f, z, -8.182673715e-03f), z, 2.170296758e-02f), z, -5.394720286e-02f);
+  p = fma(fma(p, z, 1.333321035e-01f), z, -3.333333135e-01f);
+  var e : f32 = exp2(a * 2.88539008f);
+  var y : f32 = select(1.0f - 2.0f / (e + 1.0f), fma(a * z, p, a), a < 0.625f);
+  return k_or_nan(x, k_copysign(y, x));
+}
+fn k_sigmoid(x : f32) -> f32 {
+  var y : f32 = 1.0f / (1.0f + exp2(min(87.0f, max(-87.0f, x)) * -1.44269504f));
+  return k_or_nan(x, select(y, 0.0f, x < -87.0f));
+}
+fn k_silu(x : f32) -> f32 { return x * k_sigmoid(x); }
+fn k_gelu_approx(x : f32) -> f32 { return x * k_sigmoid(x * fma(x * x, 0.0713548162726f, 1.59576912161f)); }
+fn k_softplus(x : f32) -> f32 {
+  var e : f32 = exp2(min(87.0f, abs(x)) * -1.44269504f);
+  return k_or_nan(x, k_relu(x) + k_log1p_unit(e));
+}
+fn k_mish(x : f32) -> f32 {
+  var e : f32 = exp2(min(20.0f, max(-87.0f, x)) * 1.44269504f);
+  var n : f32 = e * (e + 2.0f);
+  return x * select(n / (n + 2.0f), 0.0f, x < -87.0f);
+}
+fn k_elu(x : f32, alpha : f32) -> f32 { return select(alpha * k_or_nan(x, k_expm1(min(0.0f, x))), x, x > 0.0f); }
+fn k_leaky_relu(x : f32, alpha : f32) -> f32 { return select(x, alpha * x, bitcast<u32>(x) >= 0x80000000u); }
+fn k_hard_sigmoid(x : f32, alpha : f32, beta : f32) -> f32 { return k_clamp(fma(alpha, x, beta), 0.0f, 1.0f); }
+fn k_hard_swish(x : f32) -> f32 { return x * (k_clamp(x + 3.0f, 0.0f, 6.0f) * 0.16666667f); }
+fn k_erfc_factor(t : f32) -> f32 {
+  var u : f32 = 1.0f / fma(t, 0.5f, 1.0f);
+  var p : f32 = fma(fma(fma(-5.912436545e-02f, u, 2.848459184e-01f), u, -4.877623618e-01f), u, 2.787124217e-01f);
+  p = fma(fma(fma(p, u, -2.707151137e-02f), u, 2.028761357e-01f), u, 2.430557609e-01f);
+  return u * fma(fma(p, u, 2.823819220e-01f), u, 2.820860445e-01f);
+}
+fn k_erf(x : f32) -> f32 {
+  var a : f32 = min(9.0f, abs(x));
+  var z : f32 = a * a;
+  var p : f32 = fma(fma(fma(7.889119297e-05f, z, -8.020841051e-04f), z, 5.189535208e-03f), z, -2.685444430e-02f);
+  p = a * fma(fma(fma(p, z, 1.128360033e-01f), z, -3.761262596e-01f), z, 1.128379107e+00f);
+  var y : f32 = select(1.0f - exp2(z * -1.44269504f) * k_erfc_factor(a), p, a < 1.0f);
+  return k_or_nan(x, k_copysign(y, x));
+}
+fn k_gelu(x : f32) -> f32 {
+  var a : f32 = min(13.0f, abs(x));
+  var u : f32 = 1.0f / fma(a, 0.353553391f, 1.0f);
+  var f : f32 = fma(fma(fma(-2.956218272e-02f, u, 1.424229592e-01f), u, -2.438811809e-01f), u, 1.393562108e-01f);
+  f = fma(fma(fma(f, u, -1.353575569e-02f), u, 1.014380679e-01f), u, 1.215278804e-01f);
+  f = fma(fma(f, u, 1.411909610e-01f), u, 1.410430223e-01f);
+  var tail : f32 = exp2(a * a * -0.72134752f) * (u * f);
+  var q : f32 = select(0.0f, tail, a < 13.0f);
+  return x * select(q, 1.0f - q, x > 0.0f);
+}
+fn k_act(act : u32, x : f32) -> f32 {
+  if (act == 1u) { return k_relu(x); }
+  if (act == 2u) { return k_gelu(x); }
+  if (act == 3u) { return k_gelu_approx(x); }
+  if (act == 4u) { return k_silu(x); }
+  if (act == 5u) { return k_sigmoid(x); }
+  if (act == 6u) { return k_tanh(x); }
+  return x;
+}
+const k_two_over_pi = array<u32, 8>(0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
+fn k_bits_at(first : u32, second : u32, shift : u32) -> u32 {
+  return select((first << shift) | (second >> ((32u - shift) & 31u)), first, shift == 0u);
+}
+fn k_angle_far(x : f32) -> vec2<u32> {
+  var u : u32 = bitcast<u32>(x) & 0x7fffffffu;
+  var m : u32 = (u & 0x7fffffu) | 0x800000u;
+  var at : u32 = (u >> 23u) - 120u;
+  var word : u32 = min(at >> 5u, 4u);
+  var shift : u32 = at & 31u;
+  var w1 : u32 = k_two_over_pi[word + 1u];
+  var w2 : u32 = k_two_over_pi[word + 2u];
+  var a : u32 = k_bits_at(k_two_over_pi[word], w1, shift);
+  var b : u32 = k_bits_at(w1, w2, shift);
+  var c : u32 = k_bits_at(w2, k_two_over_pi[word + 3u], shift);
+  var mid : u32 = m * b + k_mulhi(m, c);
+  var carry : u32 = k_mulhi(m, b) + select(0u, 1u, mid < m * b);
+  var high : u32 = m * a + carry;
+  var turn : f32 = f32(i32((high << 2u) | (mid >> 30u))) * 2.3283064365386963e-10f;
+  turn = turn + f32(mid << 2u) * 5.421010862427522e-20f;
+  return vec2<u32>(bitcast<u32>(turn * 1.57079633f), (high + 0x20000000u) >> 30u);
+}
+fn k_angle(x : f32) -> vec2<u32> {
+  var a : f32 = abs(x);
+  if ((bitcast<u32>(x) & 0x7fffffffu) >= 0x46000000u) { return k_angle_far(x); }
+  var n : f32 = round(a * 0.636619772f);
+  var r : f32 = a - n * 1.5703125f;
+  r = r - n * 0.0004837512969970703f;
+  r = r - n * 7.549533620476723e-08f;
+  r = r - n * 2.5633440682570896e-12f;
+  return vec2<u32>(bitcast<u32>(r), u32(n));
+}
+fn k_sin_small(r : f32) -> f32 {
+  var z : f32 = r * r;
+  var p : f32 = fma(fma(fma(2.718311634e-06f, z, -1.983933471e-04f), z, 8.333329111e-03f), z, -1.666666716e-01f);
+  return fma(r * z, p, r);
+}
+fn k_cos_small(r : f32) -> f32 {
+  var z : f32 = r * r;
+  var p : f32 = fma(fma(2.443315498e-05f, z, -1.388731645e-03f), z, 4.166664556e-02f);
+  return fma(z * z, p, fma(z, -0.5f, 1.0f));
+}
+fn k_sin_turned(x : f32, r : f32, turns : u32) -> f32 {
+  var y : f32 = select(k_sin_small(r), k_cos_small(r), (turns & 1u) == 1u);
+  var bits : u32 = bitcast<u32>(y) ^ ((turns & 2u) << 30u);
+  return bitcast<f32>(select(bits, 0x7fc00000u, (bitcast<u32>(x) & 0x7f800000u) == 0x7f800000u));
+}
+fn k_sin(x : f32) -> f32 {
+  var t : vec2<u32> = k_angle(x);
+  return k_sin_turned(x, bitcast<f32>(t.x), t.y) * bitcast<f32>(0x3f800000u | (bitcast<u32>(x) & 0x80000000u));
+}
+fn k_cos(x : f32) -> f32 {
+  var t : vec2<u32> = k_angle(x);
+  return k_sin_turned(x, bitcast<f32>(t.x), t.y + 1u);
+}
+fn k_tan(x : f32) -> f32 {
+  var t : vec2<u32> = k_angle(x);
+  var s : f32 = k_sin_small(bitcast<f32>(t.x));
+  var c : f32 = k_cos_small(bitcast<f32>(t.x));
+  var odd : bool = (t.y & 1u) == 1u;
+  var bits : u32 = bitcast<u32>(select(s, -c, odd) / select(c, s, odd)) ^ (bitcast<u32>(x) & 0x80000000u);
+  return bitcast<f32>(select(bits, 0x7fc00000u, (bitcast<u32>(x) & 0x7f800000u) == 0x7f800000u));
+}
+fn k_atan_unit(t : f32) -> f32 {
+  var z : f32 = t * t;
+  var p : f32 = fma(fma(fma(-1.827184693e-03f, z, 1.106431521e-02f), z, -3.145546839e-02f), z, 5.823431909e-02f);
+  p = fma(fma(fma(p, z, -8.419445902e-02f), z, 1.095757186e-01f), z, -1.426524520e-01f);
+  p = fma(fma(p, z, 1.999863833e-01f), z, -3.333330154e-01f);
+  return fma(t * z, p, t);
+}
+fn k_atan(x : f32) -> f32 {
+  var a : f32 = abs(x);
+  var steep : bool = a > 1.0f;
+  var y : f32 = k_atan_unit(k_div(select(a, 1.0f, steep), select(1.0f, a, steep)));
+  return k_or_nan(x, k_copysign(select(y, 1.57079633f - y, steep), x));
+}
+fn k_atan2(y : f32, x : f32) -> f32 {
+  var ax : u32 = bitcast<u32>(x) & 0x7fffffffu;
+  var ay : u32 = bitcast<u32>(y) & 0x7fffffffu;
+  var steep : bool = ax < ay;
+  var low : u32 = select(ay, ax, steep);
+  var high : u32 = select(ax, ay, steep);
+  var ratio : f32 = k_div(bitcast<f32>(low), bitcast<f32>(high));
+  var t : f32 = k_atan_unit(select(select(ratio, 1.0f, low == 0x7f800000u), 0.0f, high == 0u));
+  t = select(t, 1.57079633f - t, steep);
+  t = select(t, 3.14159265f - t, bitcast<u32>(x) >= 0x80000000u);
+  return k_or_nan(x, k_or_nan(y, k_copysign(t, y)));
+}
+fn k_pow_special(a : f32, b : f32, parity : u32) -> u32 {
+  var ua : u32 = bitcast<u32>(a) & 0x7fffffffu;
+  var sign : u32 = select(0u, bitcast<u32>(a) & 0x80000000u, parity == 1u);
+  var up : bool = bitcast<u32>(b) < 0x80000000u;
+  if (k_iszero(b) || bitcast<u32>(a) == 0x3f800000u) { return 0x3f800000u; }
+  if (k_isnan(a) || k_isnan(b)) { return 0x7fc00000u; }
+  if (k_isinf(b)) { return select(select(0u, 0x7f800000u, (ua > 0x3f800000u) == up), ua, ua == 0x3f800000u); }
+  if (ua == 0x3f800000u) { return select(ua | sign, 0x7fc00000u, parity == 0u); }
+  return select(0x7f800000u, 0u, (ua == 0u) == up) | sign;
+}
+fn k_parity(b : f32) -> u32 {
+  var u : u32 = bitcast<u32>(b) & 0x7fffffffu;
+  var m : u32 = (u & 0x7fffffu) | 0x800000u;
+  var e : u32 = u >> 23u;
+  if (u == 0u || e >= 151u) { return 2u; }
+  if (e < 127u) { return 0u; }
+  var below : u32 = 150u - e;
+  if ((m & ((1u << below) - 1u)) != 0u) { return 0u; }
+  return select(2u, 1u, ((m >> below) & 1u) == 1u);
+}
+fn k_pow(a : f32, b : f32) -> f32 {
+  var ua : u32 = bitcast<u32>(a) & 0x7fffffffu;
+  var parity : u32 = k_parity(b);
+  if (ua == 0u || ua >= 0x7f800000u || k_isinf(b) || k_isnan(b) || k_iszero(b) || ua == 0x3f800000u) {
+    return bitcast<f32>(k_pow_special(a, b, parity));
+  }
+  var x : vec2<u32> = k_split(a);
+  var double_it : u32 = select(0u, 1u, x.x < 11863283u);
+  var m : u32 = x.x << double_it;
+  var n : f32 = f32(i32(x.y) + 24 - i32(double_it));
+  var top : f32 = f32(i32(m) - 16777216);
+  var d : u32 = m + 16777216u;
+  var below : f32 = f32(d);
+  var s : f32 = bitcast<f32>(bitcast<u32>(top / below) & 0xfffff000u);
+  var over : f32 = (top - s * f32(d & 0xffffc000u)) - s * f32(d & 0x3fffu);
+  var rest : f32 = over / below;
+  var z : f32 = (s + rest) * (s + rest);
+  var p : f32 = fma(fma(fma(fma(0.262308189f, z, 0.320598898f), z, 0.412198583f), z, 0.577078016f), z, 0.961796694f);
+  var l1 : f32 = s * 2.884765625f;
+  var l2 : f32 = ((s + rest) * z * p + rest * 2.88539008f) + s * 6.24456778e-04f;
+  var about : f32 = b * (n + (l1 + l2));
+  var sum : f32 = select(-400.0f, 400.0f, about > 0.0f);
+  var turns : i32 = 0;
+  if (abs(about) < 200.0f) {
+    var bh : f32 = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
+    var bl : f32 = b - bh;
+    var lh : f32 = bitcast<f32>(bitcast<u32>(l1) & 0xfffff000u);
+    var ll : f32 = l1 - lh;
+    var t1 : f32 = round(bh * n);
+    var t2 : f32 = round(bh * lh);
+    var r1 : f32 = bh * n - t1;
+    var r2 : f32 = bh * lh - t2;
+    sum = (r1 + r2) + ((((b * l2 + bl * ll) + bl * lh) + bh * ll) + bl * n);
+    turns = i32(t1) + i32(t2);
+  }
+  var whole : f32 = round(sum);
+  var y : f32 = k_ldexp(1.0f + k_expm1_small((sum - whole) * 0.693147181f), turns + i32(whole));
+  var bits : u32 = bitcast<u32>(y) | select(0u, bitcast<u32>(a) & 0x80000000u, parity == 1u);
+  return bitcast<f32>(select(bits, 0x7fc00000u, bitcast<u32>(a) >= 0x80000000u && parity == 0u));
+}
+@id(1) override T : u32 = 0u;
+@id(2) override T_INDEX : u32 = 0u;
+@id(3) override POSITIONS : u32 = 0u;
+@id(4) override ANGLES : u32 = 0u;
+@id(5) override IS_GPTJ : u32 = 0u;
+struct Params { groups : u32,
+  n : u32,
+  d : u32,
+  n_rot : u32,
+  heads : u32,
+  tokens : u32,
+  head_rows : u32,
+  token_rows : u32,
+  width : u32,
+  table_rows : u32,
+  heads_each : u32,
+  eps : f32, capacity : u32, limit : u32, per_at : u32,
+}; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
+@group(0) @binding(0) var<storage, read_write> x : array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> positions : array<u32>;
+@group(0) @binding(2) var<storage, read_write> factors : array<u32>;
+@group(0) @binding(3) var<storage, read_write> sines : array<u32>;
+@group(0) @binding(4) var<storage, read_write> turns : array<u32>;
+@group(0) @binding(5) var<storage, read_write> y : array<u32>;
+fn k_turn_divided(whole : u32, high : u32, low : u32, factor : u32) -> vec2<u32> {
+  var m : u32 = (factor & 0x7fffffu) | 0x800000u;
+  var rest : u32 = 0u;
+  var digits : array<u32, 5>;
+  digits[4] = 0u;
+  for (var i : u32 = 0u; i < 4u; i += 1u) {
+    var part : u32 = select(select(select(0u, low, i == 2u), high, i == 1u), whole, i == 0u);
+    var quotient : u32 = 0u;
+    for (var b : u32 = 0u; b < 4u; b += 1u) {
+      var dividend : u32 = (rest << 8u) | ((part >> (24u - 8u * b)) & 255u);
+      var digit : u32 = dividend / m;
+      rest = dividend - digit * m;
+      quotient = (quotient << 8u) | digit;
+    }
+    digits[i] = quotient;
+  }
+  var exponent : u32 = (factor >> 23u) & 255u;
+  var r : vec2<u32> = vec2<u32>(0u, 0u);
+  if (exponent <= 182u) {
+    var bit : u32 = 182u - exponent;
+    var w : u32 = min(bit >> 5u, 4u);
+    var s : u32 = bit & 31u;
+    var next : u32 = digits[min(w + 1u, 4u)];
+    r = vec2<u32>(digits[w] << s, next << s);
+    if (s > 0u) { r = vec2<u32>(r.x | (next >> (32u - s)), r.y | (digits[min(w + 2u, 4u)] >> (32u - s))); }
+  }
+  if (factor >= 0x80000000u) { r = vec2<u32>(~r.x + select(0u, 1u, r.y == 0u), 0u - r.y); }
+  return r;
+}
+fn k_turn(fraction : u32) -> vec2<u32> {
+  var quarter : u32 = (fraction + 0x20000000u) >> 30u;
+  var r : f32 = f32(i32(fraction - (quarter << 30u))) * 1.4629180792671596e-9f;
+  var s : u32 = bitcast<u32>(k_sin_small(r));
+  var c : u32 = bitcast<u32>(k_cos_small(r));
+  var odd : bool = (quarter & 1u) == 1u;
+  return vec2<u32>(select(s, c, odd) ^ ((quarter & 2u) << 30u), select(c, s, odd) ^ (((quarter + 1u) & 2u) << 30u));
+}
+@group(0) @binding(6) var<storage, read_write> gamma : array<vec4<u32>>;
+@group(0) @binding(7) var<storage, read_write> places : array<u32>;
+@id(6) override LANES : u32 = 16u;
+@id(7) override PER : u32 = 1u;
+@id(8) override NORM : u32 = 0u;
+@id(9) override GAMMA : u32 = 0u;
+@id(10) override PLACED : u32 = 0u;
+@id(11) override AT_T : u32 = 0u;
+@id(12) override TO : u32 = 0u;
+var<workgroup> red : array<f32, 2u * GROUP>;
+@compute @workgroup_size(GROUP) fn turn_rows(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
+  var line : u32 = (k_wid.y * k_wn.x + k_wid.x) * (GROUP / LANES) + select(k_lid.x / LANES, k_lid.x % (GROUP / LANES), 0u == 1u);
+  var row : u32 = min(line, p.n - 1u);
+  var turned : u32 = select(p.n_rot / 8u, p.n_rot / 4u, IS_GPTJ == 1u);
+  var units : u32 = turned + (p.d - p.n_rot) / 4u;
+  var token : u32 = (row / p.token_rows) % p.tokens;
+  var batch : u32 = row / (p.heads * p.tokens);
+  var begin : u32 = row * (p.d / 4u);
+  var place : u32 = 0u;
+  if (PLACED == 1u) { place = u32(k_index(AT_T, places[select((select(0u, batch, p.per_at == 1u)), 2u * (select(0u, batch, p.per_at == 1u)), AT_T == 9u)], places[select((select(0u, batch, p.per_at == 1u)), 2u * (select(0u, batch, p.per_at == 1u)) + 1u, AT_T == 9u)])); }
+  var a : array<vec4<f32>, 4>;
+  var b : array<vec4<f32>, 4>;
+  var fine : f32 = 0.0f;
+  var coarse : f32 = 0.0f;
+  for (var u : u32 = 0u; u < 4u; u += 1u) {
+    var unit : u32 = select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) + u * LANES;
+    a[u] = vec4<f32>(0.0f, 0.0f, 0.0f, 0.0f);
+    b[u] = a[u];
+    if (u < PER && unit < units) {
+      var first : u32 = unit + select(0u, turned, IS_GPTJ == 0u && unit >= turned);
+      a[u] = bitcast<vec4<f32>>(x[begin + first]);
+      if (IS_GPTJ == 0u && unit < turned) { b[u] = bitcast<vec4<f32>>(x[begin + first + turned]); }
+      if (NORM == 1u) {
+        fine = fma(a[u].x, a[u].x, fma(a[u].y, a[u].y, fma(a[u].z, a[u].z, fma(a[u].w, a[u].w, fine)))); { var k_v : vec4<f32> = vec4<f32>(a[u].x * 2.6469779601696886e-23f, a[u].y * 2.6469779601696886e-23f, a[u].z * 2.6469779601696886e-23f, a[u].w * 2.6469779601696886e-23f); coarse = fma(k_v.x, k_v.x, fma(k_v.y, k_v.y, fma(k_v.z, k_v.z, fma(k_v.w, k_v.w, coarse)))); }
+        fine = fma(b[u].x, b[u].x, fma(b[u].y, b[u].y, fma(b[u].z, b[u].z, fma(b[u].w, b[u].w, fine)))); { var k_v : vec4<f32> = vec4<f32>(b[u].x * 2.6469779601696886e-23f, b[u].y * 2.6469779601696886e-23f, b[u].z * 2.6469779601696886e-23f, b[u].w * 2.6469779601696886e-23f); coarse = fma(k_v.x, k_v.x, fma(k_v.y, k_v.y, fma(k_v.z, k_v.z, fma(k_v.w, k_v.w, coarse)))); }
+      }
+    }
+  }
+  var by : f32 = 1.0f;
+  var scale : f32 = 1.0f;
+  if (NORM == 1u) {
+    workgroupBarrier(); red[k_lid.x] = fine; if (2u > 1u) { red[GROUP + k_lid.x] = coarse; } if (2u > 2u) { red[2u * GROUP + k_lid.x] = coarse; } workgroupBarrier(); for (var k_w : u32 = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) < k_w) { var k_a : u32 = k_lid.x; var k_b : u32 = k_lid.x + k_w * select(1u, (GROUP / LANES), 0u == 1u); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[GROUP + k_a] = ((red[GROUP + k_a]) + (red[GROUP + k_b])); } if (2u > 2u) { red[2u * GROUP + k_a] = ((red[2u * GROUP + k_a]) + (red[2u * GROUP + k_b])); } } workgroupBarrier(); } fine = red[k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; if (2u > 1u) { coarse = red[GROUP + k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; } if (2u > 2u) { coarse = red[2u * GROUP + k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; }
+    var is_near : bool = (bitcast<u32>(fine) & 0x7fffffffu) < 0x7b7a5ef3u;
+    by = select(2.6469779601696886e-23f, 1.0f, is_near);
+    scale = inverseSqrt(select(coarse, fine, is_near) / f32(p.d) + p.eps * by * by);
+  }
+  var to : u32 = begin;
+  var fits : bool = line < p.n;
+  if (PLACED == 1u) {
+    fits = fits && place <= p.limit;
+    to = ((batch * p.capacity + min(place, p.limit) + token) * p.heads + row % p.heads) * (p.d / 4u);
+  }
+  var at : vec2<u32> = vec2<u32>(token, 0u); if (POSITIONS == 1u) { var start : u32 = positions[0u]; at.x = start + (token); at.y = select(0u, 0xffffffffu, start >= 0x80000000u) + select(0u, 1u, at.x < start); } if (POSITIONS == 2u || POSITIONS == 3u) { var i : u32 = token; if (POSITIONS == 3u) { i = i + (batch) * p.tokens; } if (T_INDEX == 9u) { at = vec2<u32>(positions[2u * i], positions[2u * i + 1u]); } else { at.x = positions[i]; at.y = select(0u, 0xffffffffu, at.x >= 0x80000000u); } } if (POSITIONS == 4u) { at.x = select((token) / p.width, (token) % p.width, ((0u) & 1u) == 0u); }
+  if (POSITIONS == 5u) {
+    at.x = place + token;
+    at.y = select(0u, 0xffffffffu, at.x >= 0x80000000u);
+  }
+  for (var u : u32 = 0u; u < 4u; u += 1u) {
+    var unit : u32 = select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) + u * LANES;
+    if (u < PER && unit < units && fits) {
+      var first : u32 = unit + select(0u, turned, IS_GPTJ == 0u && unit >= turned);
+      if (NORM == 1u) {
+        var g : vec4<f32> = vec4<f32>(1.0f, 1.0f, 1.0f, 1.0f);
+        if (GAMMA == 1u) { g = bitcast<vec4<f32>>(gamma[first]); }
+        a[u] = vec4<f32>(a[u].x * by * scale * g.x, a[u].y * by * scale * g.y, a[u].z * by * scale * g.z, a[u].w * by * scale * g.w);
+        if (IS_GPTJ == 0u && unit < turned) {
+          if (GAMMA == 1u) { g = bitcast<vec4<f32>>(gamma[first + turned]); }
+          b[u] = vec4<f32>(b[u].x * by * scale * g.x, b[u].y * by * scale * g.y, b[u].z * by * scale * g.z, b[u].w * by * scale * g.w);
+        }
+      }
+      if (unit < turned) {
+        var sine : array<f32, 4>;
+        var cosine : array<f32, 4>;
+        for (var j : u32 = 0u; j < 4u; j += 1u) {
+          if (IS_GPTJ == 0u || j < 2u) {
+            var angle : vec2<u32> = vec2<u32>(0u, 0u); if (ANGLES == 2u) { if (at.y == 0u && at.x < p.table_rows) { angle = vec2<u32>(sines[at.x * (p.n_rot / 2u) + (unit * select(4u, 2u, IS_GPTJ == 1u) + j)], factors[at.x * (p.n_rot / 2u) + (unit * select(4u, 2u, IS_GPTJ == 1u) + j)]); } } else { var turn : vec2<u32> = vec2<u32>(turns[3u * (unit * select(4u, 2u, IS_GPTJ == 1u) + j) + 1u], turns[3u * (unit * select(4u, 2u, IS_GPTJ == 1u) + j) + 2u]); if (ANGLES == 1u) { turn = k_turn_divided(turns[3u * (unit * select(4u, 2u, IS_GPTJ == 1u) + j)], turn.x, turn.y, factors[unit * select(4u, 2u, IS_GPTJ == 1u) + j]); } angle = k_turn(turn.x * at.x + k_mulhi(turn.y, at.x) + turn.y * at.y); if (ANGLES == 1u) { if (k_isnan(bitcast<f32>(factors[unit * select(4u, 2u, IS_GPTJ == 1u) + j])) || k_iszero(bitcast<f32>(factors[unit * select(4u, 2u, IS_GPTJ == 1u) + j]))) { angle = vec2<u32>(0x7fc00000u, 0x7fc00000u); } } }
+            sine[j] = bitcast<f32>(angle.x);
+            cosine[j] = bitcast<f32>(angle.y);
+          }
+        }
+        var v : vec4<f32> = a[u];
+        var w : vec4<f32> = b[u];
+        if (IS_GPTJ == 1u) {
+          a[u] = vec4<f32>(v.x * cosine[0] - v.y * sine[0], v.x * sine[0] + v.y * cosine[0], v.z * cosine[1] - v.w * sine[1],
+                    v.z * sine[1] + v.w * cosine[1]);
+        } else {
+          a[u] = vec4<f32>(v.x * cosine[0] - w.x * sine[0], v.y * cosine[1] - w.y * sine[1], v.z * cosine[2] - w.z * sine[2],
+                    v.w * cosine[3] - w.w * sine[3]);
+          b[u] = vec4<f32>(v.x * sine[0] + w.x * cosine[0], v.y * sine[1] + w.y * cosine[1], v.z * sine[2] + w.z * cosine[2],
+                    v.w * sine[3] + w.w * cosine[3]);
+          if (TO == 0u) { y[4u * (to + first + turned)] = bitcast<u32>(b[u].x); y[4u * (to + first + turned) + 1u] = bitcast<u32>(b[u].y); y[4u * (to + first + turned) + 2u] = bitcast<u32>(b[u].z); y[4u * (to + first + turned) + 3u] = bitcast<u32>(b[u].w); } else { y[2u * (to + first + turned)] = k_narrow(bitcast<u32>(b[u].x), TO) | (k_narrow(bitcast<u32>(b[u].y), TO) << 16u); y[2u * (to + first + turned) + 1u] = k_narrow(bitcast<u32>(b[u].z), TO) | (k_narrow(bitcast<u32>(b[u].w), TO) << 16u); }
+        }
+      }
+      if (TO == 0u) { y[4u * (to + first)] = bitcast<u32>(a[u].x); y[4u * (to + first) + 1u] = bitcast<u32>(a[u].y); y[4u * (to + first) + 2u] = bitcast<u32>(a[u].z); y[4u * (to + first) + 3u] = bitcast<u32>(a[u].w); } else { y[2u * (to + first)] = k_narrow(bitcast<u32>(a[u].x), TO) | (k_narrow(bitcast<u32>(a[u].y), TO) << 16u); y[2u * (to + first) + 1u] = k_narrow(bitcast<u32>(a[u].z), TO) | (k_narrow(bitcast<u32>(a[u].w), TO) << 16u); }
+    }
+  }
+}
