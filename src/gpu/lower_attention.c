@@ -4,7 +4,7 @@
  *   f16, bf16 on matrix units               attention_coop64 and attention_coop128, and the same with _bf16
  *   else                                    attention.k and attention4.k: tiles of rows that walk over the keys
  *
- * Where rows are too few to fill the device, the keys are split among groups too, each writes its part to work memory, and
+ * Where rows are few and so are the keys that there can be, one dispatch does it all. Where rows are too few to fill the device, the keys are split among groups too, each writes its part to work memory, and
  * attention_combine.k makes one of them; how many splits there are depends on the sizes of the tensors and the device, never
  * on values, and each takes an equal share of the keys that a run really has. So results are the same from run to run, and
  * no buffer grows with queries times keys. */
@@ -246,11 +246,11 @@ typedef struct decode {
   bool in_regs;
 } decode;
 
-/* With `rows` rows to a group; false where that is too much for registers or shared memory. */
-static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows, decode *out) {
+/* With `rows` rows to a group of (at most) so many invocations; false where that is too much for registers or shared memory. */
+static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows, uint32_t size, decode *out) {
   uint32_t k_fours = a->k_type == RLX_F32 ? 1 : 2, v_fours = a->v_type == RLX_F32 ? 1 : 2;
   uint32_t k_units = a->d / (4 * k_fours), v_units = gpu_ceil_div(a->dv, 4 * v_fours);
-  uint32_t wanted = gpu_attention_force.group_size ? gpu_attention_force.group_size : 128;
+  uint32_t wanted = gpu_attention_force.group_size ? gpu_attention_force.group_size : size;
   decode t = {.group_size = smaller(caps->max_group, wanted), .rows = rows};
   t.lanes = smaller(power_of_2_from(k_units > v_units ? k_units : v_units), caps->subgroup ? caps->subgroup : 32);
   t.lanes = smaller(t.lanes, 32);
@@ -275,19 +275,35 @@ static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows,
   return t.k_vecs <= 8 && t.v_vecs <= 8 && rows * v_fours * t.v_vecs <= 16 && bytes <= caps->max_shared;
 }
 
+/* Up to so many keys a second dispatch takes longer than a group does that walks over all of them by itself. Such a group is
+ * large, and rows share one only where there are more groups than units. */
+enum { WHOLE_KEYS = 1024, WHOLE_GROUP = 512 };
+
+static bool takes_whole(const gpu_lowering *l, const attention *a, decode *t) {
+  bool few_keys = a->n_keys <= WHOLE_KEYS || a->window - 1 < WHOLE_KEYS;
+  if (!few_keys || gpu_has_in(l, SINKS) || gpu_attention_force.groups_per_unit) return false;
+  uint32_t size = l->caps->subgroup >= 16 ? WHOLE_GROUP : 128, rows = 1;
+  while (rows < 8 && rows < a->rows &&
+         (uint64_t)a->n_kv * a->n_batch * gpu_ceil_div(a->rows, rows) > 2ull * l->caps->units)
+    rows *= 2;
+  while (rows && !decode_fits(l->caps, a, rows, size, t)) rows /= 2;
+  return rows != 0;
+}
+
 /* False where the tiles are better or the only way. */
 static bool lower_decode(gpu_lowering *l, attention *a) {
   if (!a->by_16_bytes || a->rows > 16 || a->dv == 0) return false;
   decode t = {0};
-  uint32_t rows = smaller(power_of_2_from(a->rows), 8);
-  while (rows && !decode_fits(l->caps, a, rows, &t)) rows /= 2;
+  bool whole = takes_whole(l, a, &t);
+  uint32_t rows = whole ? t.rows : smaller(power_of_2_from(a->rows), 8);
+  while (!whole && rows && !decode_fits(l->caps, a, rows, 128, &t)) rows /= 2;
   if (!rows) return false;
   uint32_t blocks = gpu_ceil_div(a->rows, rows), pieces = a->n_kv * a->n_batch * blocks;
   /* So many groups of 128 run on a unit at once, by the registers they take: all of them in one go. */
   uint32_t per_unit = rows <= 2 ? 6 : rows <= 4 ? 4 : 2;
   if (gpu_attention_force.groups_per_unit) per_unit = gpu_attention_force.groups_per_unit;
-  a->splits = splits_of(l->caps, a, pieces, per_unit, 64);
-  gpu_window parts = parts_window(l, a);
+  if (!whole) a->splits = splits_of(l->caps, a, pieces, per_unit, 64);
+  gpu_window parts = whole ? gpu_out(l) : parts_window(l, a);
   gpu_params_attention p = params_of(l, a, blocks);
   uint32_t c[] = {(uint32_t)a->q_type,
                   (uint32_t)a->k_type,
@@ -307,13 +323,14 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
                   t.query,
                   t.joined,
                   (a->causal && a->n_q > 1) || gpu_has_in(l, BIAS),
-                  t.in_regs};
+                  t.in_regs,
+                  whole};
   gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = pieces * a->splits, .group_size = t.group_size,
                        .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, MASK), gpu_in(l, BIAS),
                                    gpu_in(l, LEN), gpu_in(l, OFFSET), parts}};
   launch.kernel = &gpu_kernel_attention_decode;
   gpu_emit(l, &launch);
-  combine(l, a, parts);
+  if (!whole) combine(l, a, parts);
   return true;
 }
 

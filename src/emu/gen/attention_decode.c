@@ -26,6 +26,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   JOINED = constants[16];
   CAREFUL = constants[17];
   IN_REGS = constants[18];
+  WHOLE = constants[19];
   q = windows[0];
   k = windows[1];
   v = windows[2];

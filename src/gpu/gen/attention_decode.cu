@@ -111,6 +111,7 @@ static constexpr u32 QUERY = K_C16;
 static constexpr u32 JOINED = K_C17;
 static constexpr u32 CAREFUL = K_C18;
 static constexpr u32 IN_REGS = K_C19;
+static constexpr u32 WHOLE = K_C20;
 struct Params { u32 groups;
   u32 n_batch; u32 n_q; u32 n_keys; u32 n_kv; u32 heads_per_kv; u32 d; u32 dv; u32 q_place; u32 q_head; u32 k_place; u32 k_head; u32 v_place; u32 v_head; u32 y_place; u32 y_head; u32 bias_batch; u32 bias_head; u32 bias_q; u32 bias_key; u32 len_step; u32 offset_step; u32 window; u32 splits; u32 row_blocks; u32 stats; u32 hidden; f32 scale; f32 softcap;
 };
@@ -322,13 +323,24 @@ extern "C" __global__ void __launch_bounds__(K_C0) attention_decode(const u32 *q
             f32x4 part = joined[(j * (V_VECS * ((T_V == 0u) ? (1u) : (2u))) + f) * LANES + i % LANES];
             sum = make_float4(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
           }
-          y[to * p.dv + col] = __float_as_uint(sum.x);
-          y[to * p.dv + col + 1u] = __float_as_uint(sum.y);
-          y[to * p.dv + col + 2u] = __float_as_uint(sum.z);
-          y[to * p.dv + col + 3u] = __float_as_uint(sum.w);
+          if (WHOLE == 1u) {
+            f32 weights = 0.0f;
+            for (u32 j = 0u; j < (((u32)K_C0) / LANES); j += 1u) { weights = fma(stat[(((u32)K_C0) / LANES) + j], exp(stat[j] - top), weights); }
+            f32 k_by = ((weights == 0.0f) ? (0.0f) : (1.0f / weights));
+            sum.x = sum.x * (k_by); sum.y = sum.y * (k_by); sum.z = sum.z * (k_by); sum.w = sum.w * (k_by);
+          }
+          if (WHOLE == 1u && T_Q != 0u) {
+            y[(to * p.dv + col) >> 1u] = k_narrow_pair(sum.x, sum.y, T_Q);
+            y[((to * p.dv + col) >> 1u) + 1u] = k_narrow_pair(sum.z, sum.w, T_Q);
+          } else {
+            y[to * p.dv + col] = __float_as_uint(sum.x);
+            y[to * p.dv + col + 1u] = __float_as_uint(sum.y);
+            y[to * p.dv + col + 2u] = __float_as_uint(sum.z);
+            y[to * p.dv + col + 3u] = __float_as_uint(sum.w);
+          }
         }
       }
-      if (threadIdx.x == 0u) {
+      if (threadIdx.x == 0u && WHOLE == 0u) {
         f32 sum = 0.0f;
         for (u32 i = 0u; i < (((u32)K_C0) / LANES); i += 1u) { sum = fma(stat[(((u32)K_C0) / LANES) + i], exp(stat[i] - top), sum); }
         y[p.stats + 2u * to] = __float_as_uint(top);

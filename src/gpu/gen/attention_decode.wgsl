@@ -88,6 +88,7 @@ fn k_softcap(s : f32, c : f32) -> f32 { return c - (c + c) / (exp((s + s) / c) +
 @id(17) override JOINED : u32 = 1u;
 @id(18) override CAREFUL : u32 = 0u;
 @id(19) override IN_REGS : u32 = 0u;
+@id(20) override WHOLE : u32 = 0u;
 struct Params { groups : u32,
   n_batch : u32, n_q : u32, n_keys : u32, n_kv : u32, heads_per_kv : u32, d : u32, dv : u32, q_place : u32, q_head : u32, k_place : u32, k_head : u32, v_place : u32, v_head : u32, y_place : u32, y_head : u32, bias_batch : u32, bias_head : u32, bias_q : u32, bias_key : u32, len_step : u32, offset_step : u32, window : u32, splits : u32, row_blocks : u32, stats : u32, hidden : u32, scale : f32, softcap : f32,
 }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
@@ -249,13 +250,24 @@ var<workgroup> view : array<i32, 2>;
             var part : vec4<f32> = joined[(j * (V_VECS * select(2u, 1u, T_V == 0u)) + f) * LANES + i % LANES];
             sum = vec4<f32>(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
           }
-          y[to * p.dv + col] = bitcast<u32>(sum.x);
-          y[to * p.dv + col + 1u] = bitcast<u32>(sum.y);
-          y[to * p.dv + col + 2u] = bitcast<u32>(sum.z);
-          y[to * p.dv + col + 3u] = bitcast<u32>(sum.w);
+          if (WHOLE == 1u) {
+            var weights : f32 = 0.0f;
+            for (var j : u32 = 0u; j < (GROUP / LANES); j += 1u) { weights = fma(stat[(GROUP / LANES) + j], exp(stat[j] - top), weights); }
+            var k_by : f32 = select(1.0f / weights, 0.0f, weights == 0.0f);
+            sum.x = sum.x * (k_by); sum.y = sum.y * (k_by); sum.z = sum.z * (k_by); sum.w = sum.w * (k_by);
+          }
+          if (WHOLE == 1u && T_Q != 0u) {
+            y[(to * p.dv + col) >> 1u] = k_narrow_pair(sum.x, sum.y, T_Q);
+            y[((to * p.dv + col) >> 1u) + 1u] = k_narrow_pair(sum.z, sum.w, T_Q);
+          } else {
+            y[to * p.dv + col] = bitcast<u32>(sum.x);
+            y[to * p.dv + col + 1u] = bitcast<u32>(sum.y);
+            y[to * p.dv + col + 2u] = bitcast<u32>(sum.z);
+            y[to * p.dv + col + 3u] = bitcast<u32>(sum.w);
+          }
         }
       }
-      if (k_lid.x == 0u) {
+      if (k_lid.x == 0u && WHOLE == 0u) {
         var sum : f32 = 0.0f;
         for (var i : u32 = 0u; i < (GROUP / LANES); i += 1u) { sum = fma(stat[(GROUP / LANES) + i], exp(stat[i] - top), sum); }
         y[p.stats + 2u * to] = bitcast<u32>(top);
