@@ -21,6 +21,7 @@ static const shape shapes[] = {
   {"llama-134m", "llama", 12, 768, 12, 12, 64, 2048, 32000, 4096, false, false},
   {"qwen3-0.6b", "qwen3", 28, 1024, 16, 8, 128, 3072, 151936, 40960, true, true},
   {"tiny", "llama", 2, 256, 4, 2, 64, 512, 512, 256, false, false},
+  {"tiny-qwen3", "qwen3", 2, 256, 4, 2, 64, 512, 512, 256, true, true},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes, STRETCH = 1 << 20 };
 

@@ -553,14 +553,14 @@ extern "C" __global__ void __launch_bounds__(K_C0) matvec1(const u32 *x, const u
 #pragma unroll
       for (u32 r = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
     }
-    if (k + TEAM * wide < k1) {
-      u32x4 raw[4u * 2u];
+    if (k + 2u * TEAM * wide < k1) {
+      u32x4 raw[4u * 3u];
 #pragma unroll
-      for (u32 u = 0u; u < 2u; u += 1u) {
+      for (u32 u = 0u; u < 3u; u += 1u) {
 #pragma unroll
       for (u32 r = 0u; r < 4u; r += 1u) { u32 at = (w_base + min((first + (r) / 4u * ((DUAL == 1u) ? (2u) : (4u)) + ((DUAL == 1u) ? ((r) & 1u) : ((r) & 3u))), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + ((TW == 0u) ? (0u) : (1u))); if (DUAL == 1u && (r & 2u) != 0u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } }
 #pragma unroll
-      for (u32 u = 0u; u < 2u; u += 1u) {
+      for (u32 u = 0u; u < 3u; u += 1u) {
 #pragma unroll
       for (u32 part = 0u; part < 8u; part += 4u) { if (part < wide) { f32x4 wv[4u];
 #pragma unroll
@@ -569,24 +569,40 @@ extern "C" __global__ void __launch_bounds__(K_C0) matvec1(const u32 *x, const u
       for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide + part; f32x4 xv = k_four(x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))], TX, 1u, at);
 #pragma unroll
       for (u32 r = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
-      k += 2u * TEAM * wide;
-    }
-    for (; k < k1; k += TEAM * wide) {
-      u32x4 raw[4u * 1u];
+    } else {
+      if (k + TEAM * wide < k1) {
+        u32x4 raw[4u * 2u];
 #pragma unroll
-      for (u32 u = 0u; u < 1u; u += 1u) {
+        for (u32 u = 0u; u < 2u; u += 1u) {
 #pragma unroll
-      for (u32 r = 0u; r < 4u; r += 1u) { u32 at = (w_base + min((first + (r) / 4u * ((DUAL == 1u) ? (2u) : (4u)) + ((DUAL == 1u) ? ((r) & 1u) : ((r) & 3u))), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + ((TW == 0u) ? (0u) : (1u))); if (DUAL == 1u && (r & 2u) != 0u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } }
+        for (u32 r = 0u; r < 4u; r += 1u) { u32 at = (w_base + min((first + (r) / 4u * ((DUAL == 1u) ? (2u) : (4u)) + ((DUAL == 1u) ? ((r) & 1u) : ((r) & 3u))), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + ((TW == 0u) ? (0u) : (1u))); if (DUAL == 1u && (r & 2u) != 0u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } }
 #pragma unroll
-      for (u32 u = 0u; u < 1u; u += 1u) {
+        for (u32 u = 0u; u < 2u; u += 1u) {
 #pragma unroll
-      for (u32 part = 0u; part < 8u; part += 4u) { if (part < wide) { f32x4 wv[4u];
+        for (u32 part = 0u; part < 8u; part += 4u) { if (part < wide) { f32x4 wv[4u];
 #pragma unroll
-      for (u32 r = 0u; r < 4u; r += 1u) { wv[r] = k_four(raw[u * 4u + r], TW, 1u, part); }
+        for (u32 r = 0u; r < 4u; r += 1u) { wv[r] = k_four(raw[u * 4u + r], TW, 1u, part); }
 #pragma unroll
-      for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide + part; f32x4 xv = k_four(x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))], TX, 1u, at);
+        for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide + part; f32x4 xv = k_four(x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))], TX, 1u, at);
 #pragma unroll
-      for (u32 r = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
+        for (u32 r = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } }
+      } else {
+        if (k < k1) { u32x4 raw[4u * 1u];
+#pragma unroll
+        for (u32 u = 0u; u < 1u; u += 1u) {
+#pragma unroll
+        for (u32 r = 0u; r < 4u; r += 1u) { u32 at = (w_base + min((first + (r) / 4u * ((DUAL == 1u) ? (2u) : (4u)) + ((DUAL == 1u) ? ((r) & 1u) : ((r) & 3u))), p.n - 1u) * p.k + k + u * TEAM * wide) >> (2u + ((TW == 0u) ? (0u) : (1u))); if (DUAL == 1u && (r & 2u) != 0u) { raw[u * 4u + r] = up4[at]; } else { raw[u * 4u + r] = w4[at]; } } }
+#pragma unroll
+        for (u32 u = 0u; u < 1u; u += 1u) {
+#pragma unroll
+        for (u32 part = 0u; part < 8u; part += 4u) { if (part < wide) { f32x4 wv[4u];
+#pragma unroll
+        for (u32 r = 0u; r < 4u; r += 1u) { wv[r] = k_four(raw[u * 4u + r], TW, 1u, part); }
+#pragma unroll
+        for (u32 m = 0u; m < 1u; m += 1u) { if (m < MR) { u32 at = x_base + m * p.k + k + u * TEAM * wide + part; f32x4 xv = k_four(x4[at >> (2u + ((TX == 0u) ? (0u) : (1u)))], TX, 1u, at);
+#pragma unroll
+        for (u32 r = 0u; r < 4u; r += 1u) { acc[r * 1u + m] += wv[r].x * xv.x; acc[r * 1u + m] += wv[r].y * xv.y; acc[r * 1u + m] += wv[r].z * xv.z; acc[r * 1u + m] += wv[r].w * xv.w; } } } } } } }
+      }
     }
   } else {
     for (u32 k = k0 + ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)); k < k1; k += TEAM) {
@@ -633,8 +649,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) matvec1(const u32 *x, const u
         f3 = acc[(i % (4u / 4u) * 4u + 3u) * 1u + i / (4u / 4u)];
       }
     }
-    if (0u == 1u) { __syncthreads(); red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f0; if (2u > 1u) { red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f1; } if (2u > 2u) { red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f1; } __syncthreads(); for (u32 k_w = TEAM / 2u; k_w > 0u; k_w = k_w >> 1u) { if (((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) < k_w) { u32 k_a = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)); u32 k_b = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) + k_w * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u)); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[((u32)K_C0) + k_a] = ((red[((u32)K_C0) + k_a]) + (red[((u32)K_C0) + k_b])); } if (2u > 2u) { red[2u * ((u32)K_C0) + k_a] = ((red[2u * ((u32)K_C0) + k_a]) + (red[2u * ((u32)K_C0) + k_b])); } } __syncthreads(); } f0 = red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; if (2u > 1u) { f1 = red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; } if (2u > 2u) { f1 = red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; } } else { for (u32 k_w = 1u; k_w < min(TEAM, 32u); k_w = k_w << 1u) { f0 = ((f0) + (SG_XOR(f0, k_w))); if (2u > 1u) { f1 = ((f1) + (SG_XOR(f1, k_w))); } if (2u > 2u) { f1 = ((f1) + (SG_XOR(f1, k_w))); } } if (TEAM > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = f0; if (2u > 1u) { red[((u32)K_C0) + (threadIdx.x >> 5u)] = f1; } if (2u > 2u) { red[2u * ((u32)K_C0) + (threadIdx.x >> 5u)] = f1; } } __syncthreads(); u32 k_first = ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / TEAM)) * (TEAM / 32u); f0 = red[k_first]; if (2u > 1u) { f1 = red[((u32)K_C0) + k_first]; } if (2u > 2u) { f1 = red[2u * ((u32)K_C0) + k_first]; } for (u32 k_i = k_first + 1u; k_i < k_first + TEAM / 32u; k_i += 1u) { f0 = ((f0) + (red[k_i])); if (2u > 1u) { f1 = ((f1) + (red[((u32)K_C0) + k_i])); } if (2u > 2u) { f1 = ((f1) + (red[2u * ((u32)K_C0) + k_i])); } } } }
-    if (0u == 1u) { __syncthreads(); red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f2; if (2u > 1u) { red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f3; } if (2u > 2u) { red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u))] = f3; } __syncthreads(); for (u32 k_w = TEAM / 2u; k_w > 0u; k_w = k_w >> 1u) { if (((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) < k_w) { u32 k_a = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)); u32 k_b = ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) + k_w * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u)); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[((u32)K_C0) + k_a] = ((red[((u32)K_C0) + k_a]) + (red[((u32)K_C0) + k_b])); } if (2u > 2u) { red[2u * ((u32)K_C0) + k_a] = ((red[2u * ((u32)K_C0) + k_a]) + (red[2u * ((u32)K_C0) + k_b])); } } __syncthreads(); } f2 = red[((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; if (2u > 1u) { f3 = red[((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; } if (2u > 2u) { f3 = red[2u * ((u32)K_C0) + ((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) - ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) * ((0u == 1u) ? ((((u32)K_C0) / TEAM)) : (1u))]; } } else { for (u32 k_w = 1u; k_w < min(TEAM, 32u); k_w = k_w << 1u) { f2 = ((f2) + (SG_XOR(f2, k_w))); if (2u > 1u) { f3 = ((f3) + (SG_XOR(f3, k_w))); } if (2u > 2u) { f3 = ((f3) + (SG_XOR(f3, k_w))); } } if (TEAM > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = f2; if (2u > 1u) { red[((u32)K_C0) + (threadIdx.x >> 5u)] = f3; } if (2u > 2u) { red[2u * ((u32)K_C0) + (threadIdx.x >> 5u)] = f3; } } __syncthreads(); u32 k_first = ((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / TEAM)) * (TEAM / 32u); f2 = red[k_first]; if (2u > 1u) { f3 = red[((u32)K_C0) + k_first]; } if (2u > 2u) { f3 = red[2u * ((u32)K_C0) + k_first]; } for (u32 k_i = k_first + 1u; k_i < k_first + TEAM / 32u; k_i += 1u) { f2 = ((f2) + (red[k_i])); if (2u > 1u) { f3 = ((f3) + (red[((u32)K_C0) + k_i])); } if (2u > 2u) { f3 = ((f3) + (red[2u * ((u32)K_C0) + k_i])); } } } }
+    for (u32 k_w = 1u; k_w < min(TEAM, 32u); k_w = k_w << 1u) { f0 += SG_XOR(f0, k_w); f1 += SG_XOR(f1, k_w); f2 += SG_XOR(f2, k_w); f3 += SG_XOR(f3, k_w); } if (TEAM > 32u) { if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u) * 5u] = f0; red[(threadIdx.x >> 5u) * 5u + 1u] = f1; red[(threadIdx.x >> 5u) * 5u + 2u] = f2; red[(threadIdx.x >> 5u) * 5u + 3u] = f3; } __syncthreads(); if (((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) == 0u) { for (u32 k_i = 1u; k_i < TEAM / 32u; k_i += 1u) { f0 += red[((threadIdx.x >> 5u) + (k_i)) * 5u + 0u]; f1 += red[((threadIdx.x >> 5u) + (k_i)) * 5u + 1u]; f2 += red[((threadIdx.x >> 5u) + (k_i)) * 5u + 2u]; f3 += red[((threadIdx.x >> 5u) + (k_i)) * 5u + 3u]; } } }
     if (((0u == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / TEAM)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % TEAM)) == 0u && col < p.n) {
       u32 at = (slice * MR + m) * p.n + col;
       u32 left = min(((DUAL == 1u) ? (2u) : (4u)), p.n - col);
