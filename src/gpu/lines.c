@@ -50,7 +50,11 @@ static gpu_line_cut cut_rows(const gpu_caps *caps, uint32_t rows, uint32_t n, ui
 
 gpu_line_cut gpu_cut_vectors(const gpu_caps *caps, gpu_lines l, rlx_dtype t) {
   uint32_t each = 16 / (uint32_t)rlx_dtype_size(t);
-  gpu_line_cut c = cut_rows(caps, l.lines, l.n / each, 4, GPU_LANE_HOLDS / each, l.n >= LONG_ROW);
+  /* A lane takes four vectors, or where there are rows for a part of the device alone, fewer, so that none waits for another. */
+  uint32_t wanted = 4, n = l.n / each;
+  while (wanted > 1 && n / wanted < 512 && (uint64_t)l.lines * n / wanted < (uint64_t)caps->units * ROW_LANES)
+    wanted /= 2;
+  gpu_line_cut c = cut_rows(caps, l.lines, n, wanted, GPU_LANE_HOLDS / each, l.n >= LONG_ROW);
   c.groups = (uint32_t)(((uint64_t)l.lines * c.chunks + c.group / c.lanes - 1) / (c.group / c.lanes));
   return c;
 }

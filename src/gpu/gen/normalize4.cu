@@ -153,6 +153,14 @@ extern "C" __global__ void __launch_bounds__(K_C0) normalize4(const u32x4 *x, co
       }
     }
   }
+  u32x4 ahead[2];
+  if (HAS_GAMMA == 1u && BY_CHANNEL == 0u && VECS <= 2u && STAGE != 1u) {
+   
+#pragma unroll
+    for (u32 j = 0u; j < 2u; j += 1u) {
+      if (j < VECS && j * LANES + lane < count) { ahead[j] = gamma4[first + j * LANES + lane]; }
+    }
+  }
   if (HAS_RESIDUAL == 1u) {
    
 #pragma unroll
@@ -222,7 +230,8 @@ extern "C" __global__ void __launch_bounds__(K_C0) normalize4(const u32x4 *x, co
           b = k_less4(k_times4(b, g), -h);
         } else {
           if (HAS_GAMMA == 1u) {
-            u32x4 w = gamma4[k];
+            u32x4 w = make_uint4(0u, 0u, 0u, 0u);
+            if (VECS <= 2u) { w = ahead[j & 1u]; } else { w = gamma4[k]; }
             a = k_mul4(a, k_low4(w, T));
             b = k_mul4(b, k_high4(w, T));
           }

@@ -136,6 +136,12 @@ var<workgroup> red : array<f32, 3u * GROUP>;
       }
     }
   }
+  var ahead : array<vec4<u32>, 2>;
+  if (HAS_GAMMA == 1u && BY_CHANNEL == 0u && VECS <= 2u && STAGE != 1u) {
+    for (var j : u32 = 0u; j < 2u; j += 1u) {
+      if (j < VECS && j * LANES + lane < count) { ahead[j] = gamma4[first + j * LANES + lane]; }
+    }
+  }
   if (HAS_RESIDUAL == 1u) {
     for (var j : u32 = 0u; j < VECS; j += 1u) {
       if (j * LANES + lane < count) {
@@ -197,7 +203,8 @@ var<workgroup> red : array<f32, 3u * GROUP>;
           b = k_less4(k_times4(b, g), -h);
         } else {
           if (HAS_GAMMA == 1u) {
-            var w : vec4<u32> = gamma4[k];
+            var w : vec4<u32> = vec4<u32>(0u, 0u, 0u, 0u);
+            if (VECS <= 2u) { w = ahead[j & 1u]; } else { w = gamma4[k]; }
             a = k_mul4(a, k_low4(w, T));
             b = k_mul4(b, k_high4(w, T));
           }
