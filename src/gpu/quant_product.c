@@ -13,12 +13,15 @@
 
 #include <string.h>
 
+#include "gpu/lines.h"
+
 enum {
   MOST_ROWS = 8,        /* of x that go over the weight at once */
   ROUND_FROM = 1 << 15, /* elements of a weight */
   ROUND_IN_PLACE = 2,   /* rows of x up to which every group rounds them itself: a dispatch for it takes longer */
   GROUP = 128,
-  INVOCATIONS = 1024, /* per multiprocessor that keep its memory busy */
+  INVOCATIONS = 1024,      /* per multiprocessor that keep its memory busy, */
+  LEAST_INVOCATIONS = 256, /* and that a small weight should have, if with fewer rows for each */
 };
 
 /* One product of an input with a weight, or with two (gate and up). */
@@ -84,6 +87,9 @@ static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
   /* Eight rows is much code, at which the compilers of the narrowest (software) devices take minutes and gigabytes. */
   bool narrow = l->caps->subgroup ? l->caps->subgroup < 8 : l->caps->max_group < 256;
   s.rows = s.cols > 1 || has_high_bits(t) || narrow ? 4 : 8;
+  uint32_t longest = gpu_power_of_two(units) < s.group ? gpu_power_of_two(units) : s.group;
+  uint64_t wanted = (uint64_t)l->caps->units * LEAST_INVOCATIONS, columns = (uint64_t)p->n * gpu_ceil_div(p->m, s.cols);
+  while (s.rows > 2 && columns * longest * (p->v ? 2 : 1) / s.rows < wanted) s.rows /= 2;
   width = p->v ? s.rows / 2 : s.rows;
   /* As many lanes as keep the device busy, while there is work for them. */
   uint64_t sets = (uint64_t)gpu_ceil_div(p->n, width) * gpu_ceil_div(p->m, s.cols);
