@@ -18,7 +18,7 @@ enum { ABSENT = UINT32_MAX, STATS_BYTES = 16 /* per chunk: NORM_STATS of kernels
 
 /* Squares are summed of differences, a sixteenth of their size, times each of these (kernels/norm.kh). Where eps is there,
  * small differences do not count beside it; where it is not, they are made larger. */
-static float fine_of(const norm *m) { return m->eps > 1e-30 ? 0x1p4f : 0x1p49f; }
+static float fine_of(const norm *m) { return m->eps > 1e-30 || m->t == RLX_F16 ? 0x1p4f : 0x1p49f; }
 static float coarse_of(const norm *m) { return m->eps > 1e-30 ? 0x1p-71f : 0x1p-36f; }
 
 /* With a residual, sums are taken from the row's first element, which another group may have written over if rows are cut. */
