@@ -526,7 +526,7 @@ static __device__ __forceinline__ u32 k_dequantize(u32 x, u32 zero, i32 high, f3
   return __float_as_uint(fma(f32(high), 65536.0f, low) * scale);
 }
 static __device__ __forceinline__ u32 k_fit(u32 v, u32 T) {
-  if (T == 1u) { return __float_as_uint(k_half_value(k_half_bits(__uint_as_float(v)))); }
+  if (T == 1u) { return __float_as_uint(k_half_value(k_half_bits_of(__uint_as_float(v)))); }
   if (T == 2u) { return k_bf16_bits(__uint_as_float(v)) << 16u; }
   if (T == 6u) { return u32(i32(v << 16u) >> 16u); }
   if (T == 4u) { return u32(i32(v << 24u) >> 24u); }

@@ -503,7 +503,7 @@ fn k_dequantize(x : u32, zero : u32, high : i32, scale : f32) -> u32 {
   return bitcast<u32>(fma(f32(high), 65536.0f, low) * scale);
 }
 fn k_fit(v : u32, T : u32) -> u32 {
-  if (T == 1u) { return bitcast<u32>(k_half_value(k_half_bits(bitcast<f32>(v)))); }
+  if (T == 1u) { return bitcast<u32>(k_half_value(k_half_bits_of(bitcast<f32>(v)))); }
   if (T == 2u) { return k_bf16_bits(bitcast<f32>(v)) << 16u; }
   if (T == 6u) { return u32(i32(v << 16u) >> 16u); }
   if (T == 4u) { return u32(i32(v << 24u) >> 24u); }
