@@ -5,7 +5,8 @@
     train.py train TEXT --out FOLDER    trains (PyTorch, a GPU for minutes) -> FOLDER/weights.npz, curve.csv, result.json
     train.py export FOLDER OUT.gguf     as GGUF, q8_0 (--type f32, f16, ..; needs the gguf package)
     train.py judge FOLDER TEXT          bits per byte on the held-out tenth, through PyTorch; instead of the folder also a GGUF
-                                        that was exported; --whole: all of TEXT, which is then held-out.txt or a part of it
+                                        that was exported; --whole: all of TEXT, which is then held-out.txt or a part of it;
+                                        --json
 
 The last tenth of the text is never trained on and chooses nothing: which step is kept is decided by the last twentieth of the
 first nine tenths. The text is Tiny Shakespeare (public domain), 1,115,394 bytes.
@@ -243,7 +244,7 @@ def train(text, out, o):
         csv.writer(f).writerows([("step", "loss", "bits_per_byte_chooser", "seconds"), *curve])
     result = {"parameters": n, "bits_per_byte_held_out": bits, "bits_per_byte_chooser": best, "seconds": time.time() - begin,
               "device": torch.cuda.get_device_name() if device == "cuda" else "cpu", "torch": torch.__version__, **vars(o)}
-    result = {k: v for k, v in result.items() if not isinstance(v, pathlib.Path) and k not in ("run", "text")}
+    result = {k: v for k, v in result.items() if not isinstance(v, pathlib.Path) and k not in ("run", "text", "whole", "json", "type", "size")}
     (out / "result.json").write_text(json.dumps(result, indent=1) + "\n")
     print(f"held out: {bits:.4f} bits per byte")
 
@@ -258,7 +259,7 @@ def read_weights(path):
             for t in gguf.GGUFReader(path).tensors}
 
 
-def judge_weights(path, text):
+def judge_weights(path, text, as_json):
     import torch
     vocabulary = json.loads((HERE / "vocabulary.json").read_text())
     model = build(torch, {**CONFIG, "vocabulary": len(vocabulary["tokens"])}, 0.0)
@@ -266,7 +267,10 @@ def judge_weights(path, text):
     ids = Tokenizer(vocabulary).encode(text)
     bits = judge(torch, model, ids, len(text), CONFIG["train_context"])
     perplexity = 2 ** (bits * len(text) / (len(ids) - 1))
-    print(f"perplexity {perplexity:.4f} over {len(ids) - 1} tokens, {bits:.4f} bits per byte")
+    if as_json:
+        print(json.dumps({"perplexity": perplexity, "tokens": len(ids) - 1, "bits_per_byte": bits}))
+    else:
+        print(f"perplexity {perplexity:.4f} over {len(ids) - 1} tokens, {bits:.4f} bits per byte")
 
 
 # ---- Export ----------------------------------------------------------------------------------------------------------
@@ -323,6 +327,7 @@ def main():
     parser.add_argument("--size", type=int, default=512)
     parser.add_argument("--type", default="q8_0")
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--json", action="store_true")
     for name, default in (("seed", 1), ("steps", 4000), ("batch", 64), ("every", 200), ("spellings", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     for name, default in (("rate", 2e-3), ("dropout", 0.3), ("decay", 0.1), ("bpe-dropout", 0.1)):
@@ -337,7 +342,7 @@ def main():
         export(o.first, o.second, o.type)
     else:
         text = o.second.read_text()
-        judge_weights(o.first, text if o.whole else split(text)[1])
+        judge_weights(o.first, text if o.whole else split(text)[1], o.json)
 
 
 if __name__ == "__main__":
