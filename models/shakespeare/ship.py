@@ -64,9 +64,9 @@ def numbers(result, curve, bits, table):
              "## Weight types", "", "`tools/type_table BUILD f32.gguf`", "", table.strip(), "",
              "Rows of the second matrix of the feed-forward part have 704 numbers, no whole blocks of 256: in types with such blocks it takes",
              "a type with shorter ones and no fewer bits. The table of tokens, which makes the logits too, has at least q6_k.", "",
-             "## Curve", "", "[curve.csv](curve.csv); the text that chooses the step is the last twentieth of the first nine tenths.", "",
-             "| step | loss of the batch, nats per token | bits per byte of the text that chooses |", "|---|---|---|",
-             *(f"| {r['step']} | {r['loss']} | {r['bits_per_byte_chooser']} |" for r in curve)]
+             "## Curve", "", "[curve.csv](curve.csv)", "",
+             "| step | loss of the batch, nats per token | bits per byte of the held-out tenth, averaged weights |", "|---|---|---|",
+             *(f"| {r['step']} | {r['loss']} | {r['bits_per_byte_held_out']} |" for r in curve)]
     return "\n".join(lines) + "\n"
 
 
