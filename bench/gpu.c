@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "base/log.h"
+#include "device_time.h"
 #include "rlx/rlx.h"
 
 typedef enum kind { MATMUL, WEIGHT, UNARY, ADD, TRANSPOSE, ATTENTION, CONV } kind;
@@ -175,29 +175,6 @@ static rlx_status fill_leaf(rlx_executable *e, const char *name, uint64_t *bytes
 
 /* ---- measuring ---- */
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-/* A device that was idle while inputs travelled runs at a fraction of its clock, and takes a while to come back: so it is kept
- * busy for half a second before anything counts. */
-static rlx_status measure(rlx_executable *e, double *seconds) {
-  enum { ROUNDS = 25 };
-  const uint64_t warm_ns = 500000000;
-  double took[ROUNDS];
-  rlx_status s = RLX_OK;
-  for (uint64_t begin = rlx_now_ns(); !s && rlx_now_ns() - begin < warm_ns;) s = rlx_executable_run(e);
-  for (int i = 0; i < ROUNDS && !s; i++) {
-    uint64_t begin = rlx_now_ns();
-    s = rlx_executable_run(e);
-    took[i] = (double)(rlx_now_ns() - begin) * 1e-9;
-  }
-  qsort(took, ROUNDS, sizeof *took, by_value);
-  *seconds = took[ROUNDS / 2];
-  return s;
-}
-
 /* The device's own clock: the least time of the fastest step, what one op takes alone. */
 static rlx_status measure_step(rlx_executable *e, double *seconds) {
   rlx_status s = rlx_executable_profile(e, true);
@@ -235,7 +212,7 @@ static rlx_status run_case(rlx_session *session, const bench_case *c) {
       if (rlx_graph_find(g, name)) s = fill_leaf(e, name, &bytes);
     }
   double seconds = 0;
-  if (!s) s = measure(e, &seconds);
+  if (!s) s = bench_device_time(e, 0.5, &seconds);
   double alone = 0;
   if (!s) s = measure_step(e, &alone);
   rlx_tensor y = {0};

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/half.h"
-#include "base/log.h"
+#include "device_time.h"
 #include "gpu/attention.h"
 #include "rlx/rlx.h"
 
@@ -137,26 +137,6 @@ static double check(const shape *c, const rlx_tensor t[3], const rlx_tensor *y) 
 
 /* ---- measuring ---- */
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-static rlx_status measure(rlx_executable *e, bool is_check, double *seconds) {
-  enum { ROUNDS = 15 };
-  double took[ROUNDS];
-  rlx_status s = RLX_OK;
-  for (uint64_t begin = rlx_now_ns(); !s && !is_check && rlx_now_ns() - begin < 300000000;) s = rlx_executable_run(e);
-  for (int i = 0; i < (is_check ? 1 : ROUNDS) && !s; i++) {
-    uint64_t begin = rlx_now_ns();
-    s = rlx_executable_run(e);
-    took[i] = (double)(rlx_now_ns() - begin) * 1e-9;
-  }
-  if (!is_check) qsort(took, ROUNDS, sizeof *took, by_value);
-  *seconds = took[is_check ? 0 : ROUNDS / 2];
-  return s;
-}
-
 static rlx_status build(const shape *c, rlx_graph **out) {
   rlx_status s = rlx_graph_create(out);
   char name[16];
@@ -193,7 +173,7 @@ static rlx_status run_way(rlx_session *session, const shape *c, const way *w, bo
       s = fill(e, name, &t[part]);
     }
   double seconds = 0, error = INFINITY;
-  if (!s) s = measure(e, is_check, &seconds);
+  if (!s) s = bench_device_time(e, is_check ? 0 : 0.3, &seconds);
   if (!s) s = make(e, "y0", &y);
   if (!s) s = rlx_executable_read(e, "y0", &y);
   if (!s) error = check(c, t, &y);

@@ -7,15 +7,12 @@
  * timed (the median run, divided by the copies), and 1,000 of the results, the edges among them, are compared with sums in
  * double. --check: only shapes that are small and ragged. PATTERN: shapes whose name holds it. A line per measurement; at
  * the end the best of each shape beside the library's choice, which says what the table's rates should be. */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
-#include "base/log.h"
+#include "device_time.h"
 #include "gpu/matmul_plan.h"
-#include "ref/eval.h"
+#include "products.h"
 
 typedef struct shape {
   const char *name;
@@ -66,78 +63,13 @@ static const shape shapes[] = {
   {"rows f32xf16 8 wide t", RLX_F32, RLX_F16, 8, 11008, 4096, true, 8},
 };
 
-/* ---- values: a piece whose length is prime, again and again, so that no two rows are equal ---- */
-
-enum { PIECE = 65521, SAMPLES = 1000 };
-static float piece[RLX_BF16 + 1][PIECE]; /* by type, rounded to it */
-static uint16_t narrow[RLX_BF16 + 1][PIECE];
-
-static uint64_t seed = 1;
-static uint32_t draw(void) {
-  seed = seed * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(seed >> 33);
-}
-
-static void draw_piece(void) {
-  for (int i = 0; i < PIECE; i++) {
-    float v = (float)((double)draw() / 1073741824.0 - 1.0);
-    narrow[RLX_F16][i] = rlx_f32_to_f16(v);
-    narrow[RLX_BF16][i] = rlx_f32_to_bf16(v);
-    piece[RLX_F32][i] = v;
-    piece[RLX_F16][i] = rlx_f16_to_f32(narrow[RLX_F16][i]);
-    piece[RLX_BF16][i] = rlx_bf16_to_f32(narrow[RLX_BF16][i]);
-  }
-}
-static double value(rlx_dtype t, int64_t i) { return (double)piece[t][i % PIECE]; }
-
-static rlx_status write_leaf(rlx_executable *e, const char *name, rlx_dtype t, rlx_dims dims) {
-  rlx_tensor x;
-  RLX_TRY(rlx_tensor_create(&(rlx_type){t, dims}, &x));
-  const void *from = t == RLX_F32 ? (const void *)piece[t] : (const void *)narrow[t];
-  size_t bytes = t == RLX_F32 ? sizeof piece[t] : sizeof narrow[t];
-  for (size_t at = 0; at < x.bytes; at += bytes)
-    memcpy((char *)x.data + at, from, x.bytes - at < bytes ? x.bytes - at : bytes);
-  rlx_status s = rlx_executable_write(e, name, &x);
-  rlx_tensor_deinit(&x);
-  return s;
-}
-
-/* The relative error of SAMPLES results of one copy; infinite where one is not a number. */
-static rlx_status error_of(rlx_executable *e, const char *name, const shape *s, double *error) {
-  rlx_tensor y;
-  RLX_TRY(rlx_tensor_create(&(rlx_type){s->a, RLX_DIMS(s->m, s->n)}, &y));
-  memset(y.data, 0xff, y.bytes);
-  rlx_status status = rlx_executable_read(e, name, &y);
-  double off = 0, size = 0;
-  for (int i = 0; i < SAMPLES && !status; i++) {
-    int64_t r = draw() % s->m, c = draw() % s->n;
-    if (i % 8 == 0) r = s->m - 1;
-    if (i % 8 == 1) c = s->n - 1;
-    double want = 0;
-    for (int64_t k = 0; k < s->k; k++)
-      want += value(s->a, r * s->k + k) * value(s->b, s->trans ? c * s->k + k : k * s->n + c);
-    int64_t at = r * s->n + c;
-    double found = s->a == RLX_F32   ? (double)((float *)y.data)[at]
-                   : s->a == RLX_F16 ? (double)rlx_f16_to_f32(((uint16_t *)y.data)[at])
-                                     : (double)rlx_bf16_to_f32(((uint16_t *)y.data)[at]);
-    off += (found - want) * (found - want), size += want * want;
-  }
-  rlx_tensor_deinit(&y);
-  *error = isfinite(off) ? sqrt(off / size) : (double)INFINITY;
-  return status;
-}
+static bench_values of_a, of_b;
 
 /* ---- one measurement ---- */
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
 
 /* Names differ from measurement to measurement, so that no executable is found in a cache. */
 static rlx_status measure(rlx_session *session, const shape *sh, int number, bool warm, double *seconds,
                           double *error) {
-  enum { ROUNDS = 9 };
   rlx_graph *g = NULL;
   rlx_executable *e = NULL;
   char name[3][32];
@@ -153,20 +85,13 @@ static rlx_status measure(rlx_session *session, const shape *sh, int number, boo
   if (!s) s = rlx_compile(session, g, &options, &e);
   for (int i = 0; i < sh->copies && !s; i++) {
     for (int j = 0; j < 2; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "ab"[j], i, number);
-    s = write_leaf(e, name[0], sh->a, da);
-    if (!s) s = write_leaf(e, name[1], sh->b, db);
+    s = bench_values_write(e, name[0], sh->a, da, &of_a);
+    if (!s) s = bench_values_write(e, name[1], sh->b, db, &of_b);
   }
-  double took[ROUNDS] = {0};
-  uint64_t start = rlx_now_ns(); /* the clock of a device that was idle takes a while to come back */
-  for (int i = -2; i < ROUNDS && !s; i++) {
-    if (i == 0 && warm && rlx_now_ns() - start < 300000000) i = -1;
-    uint64_t begin = rlx_now_ns();
-    s = rlx_executable_run(e);
-    if (i >= 0) took[i] = (double)(rlx_now_ns() - begin) * 1e-9 / sh->copies;
-  }
-  qsort(took, ROUNDS, sizeof *took, by_value);
-  *seconds = took[ROUNDS / 2];
-  if (!s) s = error_of(e, name[2], sh, error);
+  if (!s) s = bench_device_time(e, warm ? 0.3 : 0, seconds);
+  *seconds /= sh->copies;
+  bench_product p = {sh->m, sh->n, sh->k, sh->trans, sh->a, &of_a, &of_b};
+  if (!s) s = bench_product_error(e, name[2], &p, error);
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
   return s;
@@ -177,7 +102,7 @@ static bool is_right(const shape *s, double error) {
 }
 
 static void tile_name(char *to, size_t bytes, const product_tile *t, uint32_t splits) {
-  static const char *const units[] = {"8x8", "4x4", "coop4", "coop2", "coop24"};
+  static const char *const units[] = {"8x8", "4x4", "coop4", "coop2"};
   if (!t) snprintf(to, bytes, "(the library's choice)");
   else
     snprintf(to, bytes, "%s %ux%ux%u %u stages, %u parts", units[t->unit], (unsigned)gpu_tile_rows(t),
@@ -217,6 +142,7 @@ static bool suits(const shape *s, const product_tile *t) {
 static int run_shape(rlx_session *session, const shape *s, bool check) {
   int wrong = 0;
   double chosen = 0, best = INFINITY, seconds;
+  if (bench_values_draw(&of_a, s->a) || bench_values_draw(&of_b, s->b)) return printf("%s\n", rlx_message()), 1;
   const product_tile *best_tile = NULL;
   uint32_t best_splits = 1;
   wrong += !report(session, s, NULL, 0, !check, &chosen);
@@ -247,7 +173,6 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) device = argv[++i];
     else pattern = argv[i];
   }
-  draw_piece();
   rlx_session *session;
   rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = device};
   if (rlx_session_create(&desc, &session)) return printf("SKIP: %s\n", rlx_message()), 0;

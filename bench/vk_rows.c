@@ -7,15 +7,12 @@
  * the median run, divided by the copies. 1,000 of the results, the edges among them, are compared with sums in double, where a
  * weight of a block type is what it decodes to. --check: shapes that are small and ragged. --quick: only the library's choice.
  * PATTERN: shapes whose name holds it. A line per measurement, with the share of the bytes of the weight in GB/s. */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
-#include "base/log.h"
+#include "device_time.h"
 #include "gpu/matmul_plan.h"
-#include "ref/eval.h"
+#include "products.h"
 
 typedef struct shape {
   rlx_dtype x, w;
@@ -51,106 +48,16 @@ static const shape shapes[] = {
 static const product_some none;
 static const product_some ways[] = {{4, 2, 0}, {4, 4, 0}, {8, 1, 0}, {8, 2, 0}, {8, 4, 0}, {16, 1, 0}, {16, 2, 0}};
 
-/* ---- values: a piece, again and again; its length has few divisors, so that rows differ ---- */
-
-enum { PIECE = 251 * 256, SAMPLES = 1000, MOST_BYTES = 4 * PIECE };
-typedef struct piece {
-  float value[PIECE]; /* as the type has them */
-  unsigned char stored[MOST_BYTES];
-  size_t bytes;
-} piece;
-static piece of_x, of_w;
-
-static uint64_t seed = 1;
-static uint32_t draw(void) {
-  seed = seed * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(seed >> 33);
-}
-
-static rlx_status draw_piece(piece *p, rlx_dtype t) {
-  const rlx_dtype_info *info = rlx_dtype_describe(t);
-  p->bytes = PIECE / info->block_elements * info->block_bytes;
-  for (int i = 0; i < PIECE; i++) p->value[i] = (float)((double)draw() / 1073741824.0 - 1.0);
-  if (info->block_elements > 1) {
-    RLX_TRY(rlx_quant_encode(t, p->value, p->stored, PIECE));
-    return rlx_quant_decode(t, p->stored, p->value, PIECE);
-  }
-  for (int i = 0; i < PIECE; i++) {
-    uint16_t narrow = t == RLX_F16 ? rlx_f32_to_f16(p->value[i]) : rlx_f32_to_bf16(p->value[i]);
-    if (t != RLX_F32) {
-      memcpy(p->stored + 2 * (size_t)i, &narrow, 2);
-      p->value[i] = t == RLX_F16 ? rlx_f16_to_f32(narrow) : rlx_bf16_to_f32(narrow);
-    }
-  }
-  if (t == RLX_F32) memcpy(p->stored, p->value, sizeof p->value);
-  return RLX_OK;
-}
-
-static rlx_status write_leaf(rlx_executable *e, const char *name, rlx_dtype t, rlx_dims dims, const piece *p) {
-  rlx_tensor x;
-  RLX_TRY(rlx_tensor_create(&(rlx_type){t, dims}, &x));
-  for (size_t at = 0; at < x.bytes; at += p->bytes)
-    memcpy((char *)x.data + at, p->stored, x.bytes - at < p->bytes ? x.bytes - at : p->bytes);
-  rlx_status s = rlx_executable_write(e, name, &x);
-  rlx_tensor_deinit(&x);
-  return s;
-}
-
-/* The relative error of SAMPLES results of one copy; infinite where one is not a number. */
-static rlx_status error_of(rlx_executable *e, const char *name, const shape *s, double *error) {
-  rlx_tensor y;
-  RLX_TRY(rlx_tensor_create(&(rlx_type){s->x, RLX_DIMS(s->m, s->n)}, &y));
-  memset(y.data, 0xff, y.bytes);
-  rlx_status status = rlx_executable_read(e, name, &y);
-  double off = 0, size = 0;
-  for (int i = 0; i < SAMPLES && !status; i++) {
-    int64_t r = draw() % s->m, c = draw() % s->n;
-    if (i % 8 == 0) r = s->m - 1;
-    if (i % 8 == 1) c = s->n - 1;
-    double want = 0;
-    for (int64_t k = 0; k < s->k; k++)
-      want += (double)of_x.value[(r * s->k + k) % PIECE] * (double)of_w.value[(c * s->k + k) % PIECE];
-    int64_t at = r * s->n + c;
-    double found = s->x == RLX_F32   ? (double)((float *)y.data)[at]
-                   : s->x == RLX_F16 ? (double)rlx_f16_to_f32(((uint16_t *)y.data)[at])
-                                     : (double)rlx_bf16_to_f32(((uint16_t *)y.data)[at]);
-    off += (found - want) * (found - want), size += want * want;
-  }
-  rlx_tensor_deinit(&y);
-  *error = isfinite(off) ? sqrt(off / size) : (double)INFINITY;
-  return status;
-}
+static bench_values of_x, of_w;
 
 /* ---- one measurement ---- */
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
 
 static double weight_bytes(const shape *s) {
   const rlx_dtype_info *info = rlx_dtype_describe(s->w);
   return (double)s->n * (double)s->k / info->block_elements * info->block_bytes;
 }
 
-/* A device that was idle while inputs travelled needs a while to come back to its clock. Names differ from measurement to
- * measurement, so that no executable is found in a cache. */
-static rlx_status time_runs(rlx_executable *e, bool check, double *seconds) {
-  enum { ROUNDS = 15 };
-  const uint64_t warm_ns = check ? 1 : 250000000;
-  double took[ROUNDS] = {0};
-  rlx_status s = RLX_OK;
-  for (uint64_t begin = rlx_now_ns(); !s && rlx_now_ns() - begin < warm_ns;) s = rlx_executable_run(e);
-  for (int i = 0; i < ROUNDS && !s; i++) {
-    uint64_t begin = rlx_now_ns();
-    s = rlx_executable_run(e);
-    took[i] = (double)(rlx_now_ns() - begin) * 1e-9;
-  }
-  qsort(took, ROUNDS, sizeof *took, by_value);
-  *seconds = took[ROUNDS / 2];
-  return s;
-}
-
+/* Names differ from measurement to measurement, so that no executable is found in a cache. */
 static rlx_status measure(rlx_session *session, const shape *sh, bool check, double *seconds, double *error) {
   static int number;
   rlx_graph *g = NULL;
@@ -170,12 +77,13 @@ static rlx_status measure(rlx_session *session, const shape *sh, bool check, dou
   if (!s) s = rlx_compile(session, g, &options, &e);
   for (int i = 0; i < copies && !s; i++) {
     for (int j = 0; j < 2; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "xw"[j], i, number);
-    s = write_leaf(e, name[0], sh->x, dx, &of_x);
-    if (!s) s = write_leaf(e, name[1], sh->w, dw, &of_w);
+    s = bench_values_write(e, name[0], sh->x, dx, &of_x);
+    if (!s) s = bench_values_write(e, name[1], sh->w, dw, &of_w);
   }
-  if (!s) s = time_runs(e, check, seconds);
+  if (!s) s = bench_device_time(e, check ? 0 : 0.25, seconds);
   *seconds /= copies;
-  if (!s) s = error_of(e, name[2], sh, error);
+  bench_product p = {sh->m, sh->n, sh->k, true, sh->x, &of_x, &of_w};
+  if (!s) s = bench_product_error(e, name[2], &p, error);
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
   number++;
@@ -211,7 +119,7 @@ static int report(rlx_session *session, const shape *s, const product_some *way,
 }
 
 static int run_shape(rlx_session *session, const shape *s, bool check, bool quick) {
-  if (draw_piece(&of_x, s->x) || draw_piece(&of_w, s->w)) return printf("%s\n", rlx_message()), 1;
+  if (bench_values_draw(&of_x, s->x) || bench_values_draw(&of_w, s->w)) return printf("%s\n", rlx_message()), 1;
   int wrong = report(session, s, NULL, check);
   if (quick) return wrong;
   wrong += report(session, s, &none, check);

@@ -38,7 +38,8 @@ typedef struct product_target {
 product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_t splits);
 void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits); /* the second pass */
 /* The same where the rows of the parts have scales; a window of GPU_NONE: they have none. */
-void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits, gpu_window scales);
+void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits,
+                            gpu_window scales);
 
 /* A product with one expert per row of a. */
 typedef struct product_rows {
@@ -85,7 +86,6 @@ typedef enum product_unit {                /* which kernel */
                             PRODUCT_4X4,   /* matmul4 */
                             PRODUCT_COOP4, /* matmul_coop4, or its bf16 form */
                             PRODUCT_COOP2,
-                            PRODUCT_COOP24,
 } product_unit;
 typedef struct product_tile {
   uint8_t unit;          /* product_unit */

@@ -33,8 +33,8 @@ static const kind brains = {{&gpu_kernel_rows_coop1_bf16, &gpu_kernel_rows_coop2
 static const kind full = {
   {&gpu_kernel_rows_full1, &gpu_kernel_rows_full2, &gpu_kernel_rows_full4}, 16, 9, 64, {.subs = 8, .ahead = 2}};
 static const kind blocks = {
-  {&gpu_kernel_rows_blocks1, &gpu_kernel_rows_blocks2, &gpu_kernel_rows_blocks4}, 32, 4, 16, {.subs = 4, .ahead = 1}};
-enum { MOST_F32_ROWS = 32 }; /* of f32 with f16: past that, matmul_halves.c */
+  {&gpu_kernel_rows_blocks1}, 32, 4, 16, {.subs = 4, .ahead = 1}}; /* more rows: quant_coop is faster */
+enum { MOST_F32_ROWS = 32 };                                       /* of f32 with f16: past that, matmul_halves.c */
 
 static const kind *kind_of(rlx_dtype weight) {
   switch (weight) {
@@ -53,8 +53,10 @@ static bool fits(const gpu_caps *caps, const product_some *s) {
 
 /* Whether the operands are ones that the kernels can take. */
 static bool can(const gpu_lowering *l, const gpu_product *p, bool has_units) {
+  const kind *of = kind_of(p->b_type);
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
-  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= MOST_ROWS && fits(l->caps, &kind_of(p->b_type)->shape) &&
+  uint32_t most = of->kernels[2] ? MOST_ROWS : MOST_ROWS / 4;
+  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= most && fits(l->caps, &of->shape) &&
          !gpu_product_force.tile;
 }
 static bool is_worth_it(const gpu_product *p) {

@@ -38,9 +38,6 @@ const product_tile gpu_product_tiles[] = {
   {PRODUCT_COOP4, 2, 2, 32, 2, 0, 0},
   {PRODUCT_COOP4, 2, 2, 64, 1, 0, 0},
   {PRODUCT_COOP4, 2, 2, 64, 0, 0, 0},
-  {PRODUCT_COOP24, 4, 4, 32, 1, 0, 0},   /* 128 x 256 */
-  {PRODUCT_COOP24, 2, 4, 32, 2, 0, 0},   /* 128 x 128 */
-  {PRODUCT_COOP24, 2, 4, 32, 1, 0, 0},
 };
 /* clang-format on */
 const size_t gpu_product_tile_count = sizeof gpu_product_tiles / sizeof gpu_product_tiles[0];
@@ -67,13 +64,11 @@ static bool is_coop(const product_tile *t) { return t->unit >= PRODUCT_COOP4; }
 static uint32_t buffers(const product_tile *t) { return t->stages > 1 ? t->stages : 1; }
 
 uint32_t gpu_tile_rows(const product_tile *t) {
-  static const uint8_t rows[] = {
-    [PRODUCT_8X8] = 32, [PRODUCT_4X4] = 16, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32, [PRODUCT_COOP24] = 32};
+  static const uint8_t rows[] = {[PRODUCT_8X8] = 32, [PRODUCT_4X4] = 16, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32};
   return (uint32_t)rows[t->unit] * t->down;
 }
 uint32_t gpu_tile_columns(const product_tile *t) {
-  static const uint8_t columns[] = {
-    [PRODUCT_8X8] = 64, [PRODUCT_4X4] = 32, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32, [PRODUCT_COOP24] = 64};
+  static const uint8_t columns[] = {[PRODUCT_8X8] = 64, [PRODUCT_4X4] = 32, [PRODUCT_COOP4] = 64, [PRODUCT_COOP2] = 32};
   return (uint32_t)columns[t->unit] * t->across;
 }
 uint32_t gpu_tile_group(const product_tile *t) { return 32u * t->across * t->down; }
@@ -232,12 +227,8 @@ static void emit_plain(gpu_lowering *l, const gpu_product *p, const product_choi
 }
 
 static const gpu_kernel *coop_kernel(const product_tile *t, rlx_dtype type) {
-  bool half = type == RLX_F16;
-  switch (t->unit) {
-    case PRODUCT_COOP4: return half ? &gpu_kernel_matmul_coop4 : &gpu_kernel_matmul_coop4_bf16;
-    case PRODUCT_COOP2: return half ? &gpu_kernel_matmul_coop2 : &gpu_kernel_matmul_coop2_bf16;
-    default: return half ? &gpu_kernel_matmul_coop24 : &gpu_kernel_matmul_coop24_bf16;
-  }
+  if (t->unit == PRODUCT_COOP4) return type == RLX_F16 ? &gpu_kernel_matmul_coop4 : &gpu_kernel_matmul_coop4_bf16;
+  return type == RLX_F16 ? &gpu_kernel_matmul_coop2 : &gpu_kernel_matmul_coop2_bf16;
 }
 
 static void emit_coop(gpu_lowering *l, const gpu_product *p, const product_choice *choice, const product_target *to,

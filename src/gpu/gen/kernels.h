@@ -36,8 +36,6 @@ enum {
   GPU_INDEX_matmul_blocks,
   GPU_INDEX_matmul_codes,
   GPU_INDEX_matmul_coop2,
-  GPU_INDEX_matmul_coop24,
-  GPU_INDEX_matmul_coop24_bf16,
   GPU_INDEX_matmul_coop2_bf16,
   GPU_INDEX_matmul_coop4,
   GPU_INDEX_matmul_coop4_bf16,
@@ -80,8 +78,6 @@ enum {
   GPU_INDEX_rope,
   GPU_INDEX_rope4,
   GPU_INDEX_rows_blocks1,
-  GPU_INDEX_rows_blocks2,
-  GPU_INDEX_rows_blocks4,
   GPU_INDEX_rows_coop1,
   GPU_INDEX_rows_coop1_bf16,
   GPU_INDEX_rows_coop2,
@@ -195,12 +191,6 @@ extern const struct gpu_kernel gpu_kernel_matmul_codes;
 
 typedef struct gpu_params_matmul_coop2 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop2;
 extern const struct gpu_kernel gpu_kernel_matmul_coop2;
-
-typedef struct gpu_params_matmul_coop24 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop24;
-extern const struct gpu_kernel gpu_kernel_matmul_coop24;
-
-typedef struct gpu_params_matmul_coop24_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop24_bf16;
-extern const struct gpu_kernel gpu_kernel_matmul_coop24_bf16;
 
 typedef struct gpu_params_matmul_coop2_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t batches; uint32_t tiles_m; uint32_t tiles_n; uint32_t list; uint32_t experts; uint32_t d0; uint32_t d1; uint32_t d2; uint32_t d3; uint32_t d4; uint32_t d5; uint32_t sa0; uint32_t sa1; uint32_t sa2; uint32_t sa3; uint32_t sa4; uint32_t sa5; uint32_t sb0; uint32_t sb1; uint32_t sb2; uint32_t sb3; uint32_t sb4; uint32_t sb5; } gpu_params_matmul_coop2_bf16;
 extern const struct gpu_kernel gpu_kernel_matmul_coop2_bf16;
@@ -327,12 +317,6 @@ extern const struct gpu_kernel gpu_kernel_rope4;
 
 typedef struct gpu_params_rows_blocks1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_rows_blocks1;
 extern const struct gpu_kernel gpu_kernel_rows_blocks1;
-
-typedef struct gpu_params_rows_blocks2 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_rows_blocks2;
-extern const struct gpu_kernel gpu_kernel_rows_blocks2;
-
-typedef struct gpu_params_rows_blocks4 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_rows_blocks4;
-extern const struct gpu_kernel gpu_kernel_rows_blocks4;
 
 typedef struct gpu_params_rows_coop1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop1;
 extern const struct gpu_kernel gpu_kernel_rows_coop1;
