@@ -32,7 +32,7 @@ TEST(block_bytes_are_those_of_the_type_table) {
 
 /* ---- products ---- */
 
-/* The conformance cases of an op that have a block type in them. */
+/* The conformance cases of an op that have a block type in them; not those with a norm, which the CPU takes apart. */
 static bool check_block_cases(rlx_op op, size_t *n) {
   const rlx_case_table *t = rlx_case_table_get(op);
   bool ok = true;
@@ -43,7 +43,7 @@ static bool check_block_cases(rlx_op op, size_t *n) {
       snprintf(text, sizeof text, ": %s[", types[j].name);
       has = has || strstr(t->v[i].inputs, text);
     }
-    if (!has) continue;
+    if (!has || strstr(t->v[i].expr, "norm=true")) continue;
     ++*n;
     ok = cpu_check_text(op, t->v[i].inputs, t->v[i].expr, NULL) && ok;
   }

@@ -53,7 +53,11 @@ static inline f32x4 AS_F4(u32x4 u) { return bits_as<f32x4>(u); }
 static inline u32x2 U2(u32 a, u32 b) { return {a, b}; }
 static inline u32x4 U4(u32 a, u32 b, u32 c, u32 d) { return {a, b, c, d}; }
 static inline f32x4 F4(f32 a, f32 b, f32 c, f32 d) { return {a, b, c, d}; }
-static inline f32x4 operator*(f32x4 a, f32 s) { return {a.x * s, a.y * s, a.z * s, a.w * s}; } /* GLSL has it */
+/* GLSL has these. */
+static inline f32x4 operator*(f32x4 a, f32 s) { return {a.x * s, a.y * s, a.z * s, a.w * s}; }
+static inline f32x4 operator-(f32x4 a, f32x4 b) { return {a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w}; }
+#define PACKS_HALVES 0u
+#define HALF_PAIR(a, b) 0u
 static inline f32 F16LO(u32 w) { return (f32)bits_as<_Float16>((uint16_t)(w & 0xffffu)); }
 static inline f32 F16HI(u32 w) { return (f32)bits_as<_Float16>((uint16_t)(w >> 16)); }
 
