@@ -42,8 +42,9 @@ docs: TARGET := rlx_cli
 docs: build ## regenerate docs/ops.md from the op table
 	@tools/make_ops_doc $(build)/rlx > build/ops.md && mv build/ops.md docs/ops.md && echo "wrote docs/ops.md"
 
-format: ## clang-format over the C files (tables, *.def, are left as they are)
-	@find src include tests bench examples tools -name '*.[ch]' -print0 | xargs -0 $(CLANG_FORMAT) -i
+format: ## clang-format over the C files (tables, *.def, and what is made are left as they are)
+	@find src include tests bench examples tools -name '*.[ch]' -not -path '*/gen/*' -not -name 'k_*.h' -print0 | \
+	  xargs -0 $(CLANG_FORMAT) -i
 
 install: build ## install under PREFIX (/usr/local), below DESTDIR where that is set
 	@DESTDIR='$(DESTDIR)' cmake --install $(build) --prefix '$(PREFIX)'

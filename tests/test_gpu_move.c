@@ -3,7 +3,7 @@
 #include "gpu_check.h"
 #include "test.h"
 
-enum { N_RANDOM = TEST_IS_SANITIZED ? 8 : 20 };
+enum { N_RANDOM = TEST_IS_SANITIZED ? 5 : 20 };
 
 TEST(a_vulkan_device_is_tested_too) {
   if (!gpu_check_has("vulkan")) SKIP("no Vulkan device: the emulated GPU alone");

@@ -22,7 +22,7 @@ enum {
   GPU_MAX_WINDOWS = 8,
   GPU_MAX_CONSTANTS = 96,
   GPU_CONSTANT_HALVES = 97, /* a device's own constant, in every kernel: gpu_caps.packs_halves */
-  GPU_ALIGN = 256, /* of windows inside work memory and tables */
+  GPU_ALIGN = 256,          /* of windows inside work memory and tables */
 };
 
 /* ---- what a device can do ---- */
