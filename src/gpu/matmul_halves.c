@@ -14,9 +14,10 @@ enum {
 };
 
 bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p) {
-  return !l->exact && l->caps->has_coopmat && p->a_type == RLX_F32 && p->b_type == RLX_F16 && p->n_axes == 0 &&
-         p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) && p->m > PRODUCT_FEW_ROWS &&
-         (uint64_t)p->n * p->k >= LEAST_ELEMENTS && !gpu_product_force.tile;
+  uint64_t parts = 8ull * p->m * p->n; /* bytes, if k is not split: of so large a result it is not */
+  return parts <= l->caps->max_window_bytes && !l->exact && l->caps->has_coopmat && p->a_type == RLX_F32 &&
+         p->b_type == RLX_F16 && p->n_axes == 0 && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) &&
+         p->m > PRODUCT_FEW_ROWS && (uint64_t)p->n * p->k >= LEAST_ELEMENTS && !gpu_product_force.tile;
 }
 
 product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p) {
