@@ -20,7 +20,7 @@ CXX = os.environ.get("CXX") or "g++"
 KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"],
            "rows": ["rows_coop1", "rows_coop1_bf16", "rows_coop2", "rows_coop4", "rows_coop4_bf16", "rows_full1",
                     "rows_full4", "rows_blocks1"]}
-CASES = {"attention": 10, "rows": 20}  # each runs up to a few hundred thousand invocations, whose stacks take turns
+CASES = {"attention": 8, "rows": 12}  # each runs up to a few hundred thousand invocations, whose stacks take turns
 
 
 def check(program_name, kernel, seed, folder):
