@@ -4,8 +4,8 @@
  *   f16, bf16 on matrix units               attention_coop64 and attention_coop128, and the same with _bf16
  *   else                                    attention.k and attention4.k: tiles of rows that walk over the keys
  *
- * Where rows are few and so are the keys that there can be, one dispatch does it all. Where rows are too few to fill the device, the keys are split among groups too, each writes its part to work memory, and
- * attention_combine.k makes one of them; how many splits there are depends on the sizes of the tensors and the device, never
+ * Where rows are few and so are the keys that there can be, one dispatch does it all. Where rows are too few to fill the
+ * device, the keys are split among groups too, each writes its part to work memory, and attention_combine.k makes one of them; how many splits there are depends on the sizes of the tensors and the device, never
  * on values, and each takes an equal share of the keys that a run really has. So results are the same from run to run, and
  * no buffer grows with queries times keys. */
 #include <math.h>

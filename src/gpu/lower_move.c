@@ -153,7 +153,8 @@ static int tiled_axis(const gpu_box *b) {
   return b->axis[found].dim % per_word || b->axis[last].dim % per_word ? -1 : found;
 }
 
-/* The same for 2 bytes where every row on both sides is whole vectors of eight: both kernels have the same parameters. Steps of axes that there are not are 0. */
+/* The same for 2 bytes where every row on both sides is whole vectors of eight: both kernels have the same parameters. Steps of
+ * axes that there are not are 0. */
 static bool comes_in_eights(const gpu_params_transpose *p) {
   return (p->size_a | p->size_b | p->sa | p->tb | p->from0 | p->to0 | p->from1 | p->to1 | p->from2 | p->to2) % 8 == 0;
 }

@@ -20,10 +20,11 @@ bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p) {
          p->m > PRODUCT_FEW_ROWS && (uint64_t)p->n * p->k >= LEAST_ELEMENTS && !gpu_product_force.tile;
 }
 
-product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p) {
-  product_halves h = {.a = gpu_work(l, (uint64_t)p->m * p->k * 4), .scales = gpu_work(l, (uint64_t)p->m * 4)};
+product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest) {
+  product_halves h = {.a = gpu_work(l, (uint64_t)p->m * p->k * (with_rest ? 4 : 2))};
+  h.scales = gpu_work(l, (uint64_t)p->m * 4);
   gpu_params_quant_halves params = {.k = p->k, .rest = p->m * (p->k / 8)};
-  uint32_t c[] = {true};
+  uint32_t c[] = {with_rest};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_halves, params, c), .groups = p->m, .group_size = GROUP,
                             .windows = {p->a, h.a, h.scales}});
   return h;
@@ -42,7 +43,7 @@ void gpu_product_of_halves(gpu_lowering *l, const gpu_product *p, const product_
   product_choice choice;
   gpu_product_axis(&both, 2, p->m * p->k, 0);
   if (!gpu_product_choose(l->caps, &both, p->m, 2, &choice)) {
-    gpu_refuse(l, "no tile of a matrix product fits the device");
+    gpu_refuse(l, gpu_no_tile);
     return;
   }
   gpu_product_sum_scaled(l, p, gpu_product_parts(l, &both, &choice), 2 * choice.splits, a->scales);

@@ -1,7 +1,8 @@
 /* Matrix products of windows: which kind of kernel makes one, and what goes around the kernels.
  *
- *   two to 64 rows      rows_coop* (matmul_some.c) where b is [n, k] of f16 or bf16 and there are matrix units: by the bytes of b
+ *   four to 64 rows     rows_coop* or rows_full* (matmul_some.c) where b is [n, k] and there are matrix units: by the bytes of b
  *   one to eight rows   matvec1, matvec8 or matvec_kn (matmul_rows.c): bound by the bytes of b
+ *   more, f32 x f16     two f16 products in tiles (matmul_halves.c) where there are matrix units
  *   else                tiles (matmul_tiles.c): bound by arithmetic
  *
  * Where k is split, or a narrow result's rows do not end at words, the kernel writes f32 parts to work memory and a second
@@ -65,7 +66,7 @@ product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_
 
 /* ---- a product ---- */
 
-static const char NO_TILE[] = "no tile of a matrix product fits the device";
+const char gpu_no_tile[] = "no tile of a matrix product fits the device";
 
 static bool is_empty(const gpu_product *p) { return p->m == 0 || p->n == 0 || gpu_product_batches(p) == 0; }
 
@@ -88,11 +89,11 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   if (some) gpu_product_some_rows(l, &p, NULL);
   else if (few) gpu_product_few_rows(l, &p, NULL, NULL);
   else if (gpu_product_takes_halves(l, &p)) {
-    product_halves a = gpu_product_halve(l, &p);
+    product_halves a = gpu_product_halve(l, &p, true);
     gpu_product_of_halves(l, &p, &a);
   } else if (gpu_product_choose(l->caps, &p, p.m, gpu_product_batches(&p), &choice))
     gpu_product_in_tiles(l, &p, &choice, NULL);
-  else gpu_refuse(l, NO_TILE);
+  else gpu_refuse(l, gpu_no_tile);
 }
 
 void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up, rlx_dtype up_type) {
@@ -112,7 +113,7 @@ void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up
   second.b = up, second.b_type = up_type;
   second.extra = GPU_EXTRA_GATE, second.extra_window = first.y, second.extra_type = RLX_F32;
   if (!few && gpu_product_takes_halves(l, &first) && gpu_product_takes_halves(l, &second)) {
-    product_halves a = gpu_product_halve(l, &first); /* once for both */
+    product_halves a = gpu_product_halve(l, &first, true); /* once for both */
     gpu_product_of_halves(l, &first, &a);
     gpu_product_of_halves(l, &second, &a);
     return;
@@ -152,7 +153,7 @@ void gpu_product_experts(gpu_lowering *l, const gpu_product *p, const gpu_expert
   uint32_t used = e->n_experts < p->m ? e->n_experts + !e->n_experts : p->m;
   product_choice choice;
   if (!gpu_product_choose(l->caps, p, gpu_ceil_div(p->m, used), used, &choice)) {
-    gpu_refuse(l, NO_TILE);
+    gpu_refuse(l, gpu_no_tile);
     return;
   }
   rows = gpu_product_sort_rows(l, e, p->m, gpu_tile_rows(&choice.tile));

@@ -1,16 +1,19 @@
-/* The pieces that make a product of windows (matmul.h), shared by four files:
+/* The pieces that make a product of windows (matmul.h), shared by five files:
  *
  *   matmul_plan.c   which kind of kernel; products with a gate; experts; the second pass
  *   matmul_tiles.c  the tiled kernels: the table of tiles, the model that chooses one, their dispatches
  *   matmul_rows.c   the kernels for a few rows
  *   matmul_some.c   the kernels for some rows, on matrix units
+ *   matmul_halves.c f32 times f16 as two f16 products
  *
- * The numbers that were found by measuring are the table in matmul_tiles.c and the enums beside it and in matmul_rows.c. */
+ * The numbers that were found by measuring are the tables in matmul_tiles.c and matmul_some.c and the enums beside them and in
+ * matmul_rows.c. */
 #ifndef RLX_GPU_MATMUL_PLAN_H
 #define RLX_GPU_MATMUL_PLAN_H
 
 #include "gpu/matmul.h"
 
+extern const char gpu_no_tile[]; /* why a product is refused */
 uint32_t gpu_product_batches(const gpu_product *p);
 /* Whether rows of `width` elements begin at 16 bytes. */
 bool gpu_product_vectors(rlx_dtype t, uint32_t width);
@@ -113,11 +116,11 @@ gpu_window gpu_product_parts(gpu_lowering *l, const gpu_product *p, const produc
 
 /* ---- f32 times f16 on matrix units (matmul_halves.c) ---- */
 
-typedef struct product_halves { /* rows of a as two f16 each, and their scales */
+typedef struct product_halves { /* rows of a as one or two f16 each, and their scales */
   gpu_window a, scales;
 } product_halves;
 bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p);
-product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p);
+product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest);
 void gpu_product_of_halves(gpu_lowering *l, const gpu_product *p, const product_halves *a);
 
 /* For benchmarks and tests: the choice is this tile (and so many parts of k) wherever the device can run it on the operands'

@@ -238,17 +238,6 @@ static uint32_t coop_down(const gpu_caps *caps, uint32_t m) {
   return m > COOP_ROWS && caps->max_group >= 64 * COOP_ACROSS ? 2 : 1;
 }
 
-/* x in f16, and the scales of its rows. */
-static gpu_window halve_rows(gpu_lowering *l, const gpu_product *p, gpu_window *scales) {
-  gpu_window to = gpu_work(l, (uint64_t)p->m * p->k * 2);
-  *scales = gpu_work(l, (uint64_t)p->m * 4);
-  gpu_params_quant_halves params = {.k = p->k};
-  uint32_t c[] = {false};
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_halves, params, c), .groups = p->m, .group_size = GROUP,
-                            .windows = {p->a, to, *scales}});
-  return to;
-}
-
 /* Some rows: matmul_some.c. */
 static bool takes_some(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
   return gpu_in_planes(l, w) && p->b_type != RLX_TQ1_0 && gpu_product_some_blocks(l, p) &&
@@ -265,7 +254,8 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_
   uint32_t splits = 1, wanted = l->caps->units * COOP_GROUPS;
   while ((uint64_t)tiles_m * tiles_n * splits < wanted && p->k / (2 * splits) >= COOP_LEAST_PART) splits *= 2;
   product_target to = gpu_product_target(l, p, splits);
-  gpu_window scales, a = halve_rows(l, p, &scales), none = {0};
+  product_halves x = gpu_product_halve(l, p, false);
+  gpu_window none = {0};
   planes b = open_planes(l, w);
   gpu_params_quant_coop params = {.m = p->m,
                                   .n = p->n,
@@ -286,15 +276,13 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_
     rows ? bm + 1 : 1,   vec_y,       rows != NULL, to.extra,   (uint32_t)to.act};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_coop, params, c), .groups = tiles_m * tiles_n * splits,
                             .group_size = 32 * COOP_ACROSS * down,
-                            .windows = {a, b.wide, b.narrow, scales, to.extra_window, rows ? rows->window : none,
+                            .windows = {x.a, b.wide, b.narrow, x.scales, to.extra_window, rows ? rows->window : none,
                                         gpu_window_if(!vec_y, to.y), gpu_window_if(vec_y, to.y)},
                             .cost = (uint64_t)p->m * p->n * p->k / 64});
   if (to.is_part) gpu_product_sum(l, p, to.y, splits);
 }
 
 /* ---- the ops ---- */
-
-static const char NO_TILE[] = "no tile of a matrix product fits the device";
 
 static bool is_empty(const gpu_product *p) { return p->m == 0 || p->n == 0 || gpu_product_batches(p) == 0; }
 
@@ -327,7 +315,7 @@ static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
   else if (takes) emit_matvec(l, &few);
   else if (takes_coop(l, p, w)) emit_coop(l, p, w, coop_down(l->caps, p->m), NULL);
   else if (gpu_coded_tile(l->caps, p, p->m, gpu_product_batches(p), &choice)) emit_tiles(l, p, w, &choice, NULL);
-  else gpu_refuse(l, NO_TILE);
+  else gpu_refuse(l, gpu_no_tile);
 }
 
 void gpu_lower_matmul_blocks(gpu_lowering *l) {
@@ -405,7 +393,7 @@ void gpu_lower_grouped_blocks(gpu_lowering *l) {
   }
   product_choice choice;
   if (!gpu_coded_tile(l->caps, &p, gpu_ceil_div(p.m, used), used, &choice)) {
-    gpu_refuse(l, NO_TILE);
+    gpu_refuse(l, gpu_no_tile);
     return;
   }
   product_rows rows = gpu_product_sort_rows(l, &e, p.m, gpu_tile_rows(&choice.tile));
