@@ -98,6 +98,7 @@ fn k_ceil(x : f32) -> f32 {
   return select(k_or_nan(x, ceil(x)), bitcast<f32>(small), (u & 0x7fffffffu) < 0x3f800000u);
 }
 fn k_round(x : f32) -> f32 { return k_or_nan(x, round(x)); }
+fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u; }
 fn k_split(x : f32) -> vec2<u32> {
   var u : u32 = bitcast<u32>(x) & 0x7fffffffu;
   var up : u32 = 23u - firstLeadingBit((u & 0x7fffffu) | 1u);

@@ -111,6 +111,7 @@ fn k_ceil(x : f32) -> f32 {
   return select(k_or_nan(x, ceil(x)), bitcast<f32>(small), (u & 0x7fffffffu) < 0x3f800000u);
 }
 fn k_round(x : f32) -> f32 { return k_or_nan(x, round(x)); }
+fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u; }
 fn k_split(x : f32) -> vec2<u32> {
   var u : u32 = bitcast<u32>(x) & 0x7fffffffu;
   var up : u32 = 23u - firstLeadingBit((u & 0x7fffffu) | 1u);
@@ -473,7 +474,6 @@ fn k_four(v : vec4<u32>, T : u32, VEC : u32, at : u32) -> vec4<f32> {
   var hi : u32 = select(v.y, v.w, high);
   return vec4<f32>(k_low(lo, T), k_high(lo, T), k_low(hi, T), k_high(hi, T));
 }
-fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u; }
 struct Params { groups : u32,
   n : u32,
   k : u32,

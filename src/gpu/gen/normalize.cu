@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) normalize(const u32 *x, const
   if (STAGE == 1u) {
     if (lane == 0u && is_line) { stats[4u * (line * p.chunks + piece)] = __float_as_uint(mean); stats[4u * (line * p.chunks + piece) + 1u] = __float_as_uint(rest); stats[4u * (line * p.chunks + piece) + 2u] = __float_as_uint(fine); stats[4u * (line * p.chunks + piece) + 3u] = __float_as_uint(coarse); }
   } else {
-    bool k_is_fine = (__float_as_uint(fine) & 0x7fffffffu) < 0x7b7a5ef3u; f32 by = ((k_is_fine) ? (p.fine) : (p.coarse)); f32 scale = rsqrtf(((k_is_fine) ? (fine) : (coarse)) / f32(p.n) + p.eps * by * by);
+    bool k_is_fine = ((__float_as_uint(fine) & 0x7fffffffu) < 0x7b7a5ef3u); f32 by = ((k_is_fine) ? (p.fine) : (p.coarse)); f32 scale = rsqrtf(((k_is_fine) ? (fine) : (coarse)) / f32(p.n) + p.eps * by * by);
     u32 channel = line % p.sets * p.channels;
    
 #pragma unroll

@@ -122,7 +122,7 @@ var<workgroup> red : array<f32, 3u * GROUP>;
   if (STAGE == 1u) {
     if (lane == 0u && is_line) { stats[4u * (line * p.chunks + piece)] = bitcast<u32>(mean); stats[4u * (line * p.chunks + piece) + 1u] = bitcast<u32>(rest); stats[4u * (line * p.chunks + piece) + 2u] = bitcast<u32>(fine); stats[4u * (line * p.chunks + piece) + 3u] = bitcast<u32>(coarse); }
   } else {
-    var k_is_fine : bool = (bitcast<u32>(fine) & 0x7fffffffu) < 0x7b7a5ef3u; var by : f32 = select(p.coarse, p.fine, k_is_fine); var scale : f32 = inverseSqrt(select(coarse, fine, k_is_fine) / f32(p.n) + p.eps * by * by);
+    var k_is_fine : bool = ((bitcast<u32>(fine) & 0x7fffffffu) < 0x7b7a5ef3u); var by : f32 = select(p.coarse, p.fine, k_is_fine); var scale : f32 = inverseSqrt(select(coarse, fine, k_is_fine) / f32(p.n) + p.eps * by * by);
     var channel : u32 = line % p.sets * p.channels;
     for (var e : u32 = 0u; e < PER; e += 1u) {
       if ((((e) / UNIT * LANES + lane) * UNIT + (e) % UNIT) < count) {

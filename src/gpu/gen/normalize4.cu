@@ -212,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) normalize4(const u32x4 *x, co
   if (STAGE == 1u) {
     if (lane == 0u && is_row) { stats[4u * (line)] = __float_as_uint(mean); stats[4u * (line) + 1u] = __float_as_uint(rest); stats[4u * (line) + 2u] = __float_as_uint(fine); stats[4u * (line) + 3u] = __float_as_uint(coarse); }
   } else {
-    bool k_is_fine = (__float_as_uint(fine) & 0x7fffffffu) < 0x7b7a5ef3u; f32 by = ((k_is_fine) ? (p.fine) : (p.coarse)); f32 scale = rsqrtf(((k_is_fine) ? (fine) : (coarse)) / f32(p.n * ((T == 0u) ? (4u) : (8u))) + p.eps * by * by);
+    bool k_is_fine = ((__float_as_uint(fine) & 0x7fffffffu) < 0x7b7a5ef3u); f32 by = ((k_is_fine) ? (p.fine) : (p.coarse)); f32 scale = rsqrtf(((k_is_fine) ? (fine) : (coarse)) / f32(p.n * ((T == 0u) ? (4u) : (8u))) + p.eps * by * by);
     if (T == 1u) {
       by = by * scale;
       scale = 1.0f;

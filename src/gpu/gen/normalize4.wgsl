@@ -187,7 +187,7 @@ var<workgroup> red : array<f32, 3u * GROUP>;
   if (STAGE == 1u) {
     if (lane == 0u && is_row) { stats[4u * (line)] = bitcast<u32>(mean); stats[4u * (line) + 1u] = bitcast<u32>(rest); stats[4u * (line) + 2u] = bitcast<u32>(fine); stats[4u * (line) + 3u] = bitcast<u32>(coarse); }
   } else {
-    var k_is_fine : bool = (bitcast<u32>(fine) & 0x7fffffffu) < 0x7b7a5ef3u; var by : f32 = select(p.coarse, p.fine, k_is_fine); var scale : f32 = inverseSqrt(select(coarse, fine, k_is_fine) / f32(p.n * select(8u, 4u, T == 0u)) + p.eps * by * by);
+    var k_is_fine : bool = ((bitcast<u32>(fine) & 0x7fffffffu) < 0x7b7a5ef3u); var by : f32 = select(p.coarse, p.fine, k_is_fine); var scale : f32 = inverseSqrt(select(coarse, fine, k_is_fine) / f32(p.n * select(8u, 4u, T == 0u)) + p.eps * by * by);
     if (T == 1u) {
       by = by * scale;
       scale = 1.0f;

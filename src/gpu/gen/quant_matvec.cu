@@ -121,6 +121,7 @@ static __device__ __forceinline__ f32 k_ceil(f32 x) {
   return (((u & 0x7fffffffu) < 0x3f800000u) ? (__uint_as_float(small)) : (k_or_nan(x, ceil(x))));
 }
 static __device__ __forceinline__ f32 k_round(f32 x) { return k_or_nan(x, rintf(x)); }
+static __device__ __forceinline__ bool k_is_finite(f32 v) { return (__float_as_uint(v) & 0x7f800000u) != 0x7f800000u; }
 static __device__ __forceinline__ u32x2 k_split(f32 x) {
   u32 u = __float_as_uint(x) & 0x7fffffffu;
   u32 up = 23u - (31u - (u32)__clz((u & 0x7fffffu) | 1u));
@@ -637,7 +638,6 @@ static __device__ __forceinline__ u32 k_round_codes(f32x4 v, f32 by) {
 static __device__ __forceinline__ bool k_is_plain_run(f32 most, f32 sum) {
   return (__float_as_uint(sum) & 0x7f800000u) != 0x7f800000u && (most >= 1.0e-30f || most == 0.0f);
 }
-static __device__ __forceinline__ bool k_is_finite(f32 v) { return (__float_as_uint(v) & 0x7f800000u) != 0x7f800000u; }
 static constexpr u32 T = K_C1;
 static constexpr u32 ROWS = K_C2;
 static constexpr u32 COLS = K_C3;

@@ -98,6 +98,7 @@ fn k_ceil(x : f32) -> f32 {
   return select(k_or_nan(x, ceil(x)), bitcast<f32>(small), (u & 0x7fffffffu) < 0x3f800000u);
 }
 fn k_round(x : f32) -> f32 { return k_or_nan(x, round(x)); }
+fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u; }
 fn k_split(x : f32) -> vec2<u32> {
   var u : u32 = bitcast<u32>(x) & 0x7fffffffu;
   var up : u32 = 23u - firstLeadingBit((u & 0x7fffffu) | 1u);
@@ -614,7 +615,6 @@ fn k_round_codes(v : vec4<f32>, by : f32) -> u32 {
 fn k_is_plain_run(most : f32, sum : f32) -> bool {
   return (bitcast<u32>(sum) & 0x7f800000u) != 0x7f800000u && (most >= 1.0e-30f || most == 0.0f);
 }
-fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u; }
 @id(1) override T : u32 = 16u;
 @id(2) override ROWS : u32 = 8u;
 @id(3) override COLS : u32 = 1u;

@@ -164,6 +164,7 @@ static __device__ __forceinline__ f32 k_ceil(f32 x) {
   return (((u & 0x7fffffffu) < 0x3f800000u) ? (__uint_as_float(small)) : (k_or_nan(x, ceil(x))));
 }
 static __device__ __forceinline__ f32 k_round(f32 x) { return k_or_nan(x, rintf(x)); }
+static __device__ __forceinline__ bool k_is_finite(f32 v) { return (__float_as_uint(v) & 0x7f800000u) != 0x7f800000u; }
 static __device__ __forceinline__ u32x2 k_split(f32 x) {
   u32 u = __float_as_uint(x) & 0x7fffffffu;
   u32 up = 23u - (31u - (u32)__clz((u & 0x7fffffu) | 1u));

@@ -98,6 +98,7 @@ fn k_ceil(x : f32) -> f32 {
   return select(k_or_nan(x, ceil(x)), bitcast<f32>(small), (u & 0x7fffffffu) < 0x3f800000u);
 }
 fn k_round(x : f32) -> f32 { return k_or_nan(x, round(x)); }
+fn k_is_finite(v : f32) -> bool { return (bitcast<u32>(v) & 0x7f800000u) != 0x7f800000u; }
 fn k_split(x : f32) -> vec2<u32> {
   var u : u32 = bitcast<u32>(x) & 0x7fffffffu;
   var up : u32 = 23u - firstLeadingBit((u & 0x7fffffu) | 1u);
@@ -540,7 +541,7 @@ var<workgroup> red : array<f32, 2u * GROUP>;
   var scale : f32 = 1.0f;
   if (NORM == 1u) {
     workgroupBarrier(); red[k_lid.x] = fine; if (2u > 1u) { red[GROUP + k_lid.x] = coarse; } if (2u > 2u) { red[2u * GROUP + k_lid.x] = coarse; } workgroupBarrier(); for (var k_w : u32 = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) < k_w) { var k_a : u32 = k_lid.x; var k_b : u32 = k_lid.x + k_w * select(1u, (GROUP / LANES), 0u == 1u); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[GROUP + k_a] = ((red[GROUP + k_a]) + (red[GROUP + k_b])); } if (2u > 2u) { red[2u * GROUP + k_a] = ((red[2u * GROUP + k_a]) + (red[2u * GROUP + k_b])); } } workgroupBarrier(); } fine = red[k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; if (2u > 1u) { coarse = red[GROUP + k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; } if (2u > 2u) { coarse = red[2u * GROUP + k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; }
-    var is_near : bool = (bitcast<u32>(fine) & 0x7fffffffu) < 0x7b7a5ef3u;
+    var is_near : bool = ((bitcast<u32>(fine) & 0x7fffffffu) < 0x7b7a5ef3u);
     by = select(2.6469779601696886e-23f, 1.0f, is_near);
     scale = inverseSqrt(select(coarse, fine, is_near) / f32(p.d) + p.eps * by * by);
   }
