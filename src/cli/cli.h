@@ -263,6 +263,7 @@ int cli_compare(const cli_command *self, int argc, char **argv);
 int cli_conform(const cli_command *self, int argc, char **argv);
 int cli_bench(const cli_command *self, int argc, char **argv);
 int cli_trace(const cli_command *self, int argc, char **argv);
+int cli_onnx_test(const cli_command *self, int argc, char **argv);
 #ifdef RLX_LM
 int cli_tokenize(const cli_command *self, int argc, char **argv);
 int cli_info(const cli_command *self, int argc, char **argv);

@@ -32,6 +32,8 @@ static const cli_command commands[] = {
    cli_bench},
   {"trace", "trace FILE -o TRACE.json", "a run as Chrome trace, to open in Perfetto",
    "rlx trace model.rlx --dim B=8 -o trace.json", cli_trace},
+  {"onnx-test", "onnx-test DIR... [--only PATTERN]", "folders of ONNX test data: models, inputs, what must come out",
+   "rlx onnx-test tests/onnx", cli_onnx_test},
 #ifdef RLX_LM
   {"info", "info FILE... [options]", "what is in a GGUF, safetensors, model folder or text graph",
    "rlx info model.gguf", cli_info},

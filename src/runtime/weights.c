@@ -315,4 +315,10 @@ rlx_status rlx_weights_create(rlx_session *s, rlx_weights **out) {
   return RLX_OK;
 }
 
+void rlx_weights_set_source(rlx_weights *w, rlx_weight_source source) {
+  pthread_mutex_lock(&w->lock);
+  w->source = source;
+  pthread_mutex_unlock(&w->lock);
+}
+
 void rlx_weights_destroy(rlx_weights *w) { rlx_weights_release(w); }

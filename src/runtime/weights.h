@@ -38,6 +38,12 @@ typedef struct rlx_weight {
   uint64_t *seen;                         /* their versions when it was computed; 0: never */
 } rlx_weight;
 
+/* Fills in a named weight of this type; `to` has room for its bytes. RLX_NOT_FOUND: it does not know it. */
+typedef struct rlx_weight_source {
+  rlx_status (*read)(void *user, const char *name, const rlx_type *type, void *to);
+  void *user;
+} rlx_weight_source;
+
 struct rlx_weights {
   atomic_uint refs;
   rlx_session *session;
@@ -46,7 +52,11 @@ struct rlx_weights {
   rlx_name_map names, recipes;      /* to `all`: by name, and by key the newest */
   atomic_uint_least64_t generation; /* counts changes: who has seen this number need not look again */
   uint64_t bytes;
+  rlx_weight_source source; /* or none */
 };
+
+/* Where values that are not here can be had again, so that who computes others from them need not keep them. */
+void rlx_weights_set_source(rlx_weights *w, rlx_weight_source source);
 
 rlx_weights *rlx_weights_retain(rlx_weights *w);
 void rlx_weights_release(rlx_weights *w); /* NULL is fine */

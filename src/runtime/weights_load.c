@@ -81,6 +81,19 @@ rlx_status rlx_weight_check_value(const rlx_weight *weight) {
   return RLX_FAIL(RLX_INVALID, "param '%s' is not set", weight->name);
 }
 
+/* A value that is not here, from the source; without one, or where that does not know it, what is missing is told. */
+static rlx_status fetch(rlx_weights *w, rlx_weight *weight) {
+  rlx_tensor value;
+  if (weight->has_value || !w->source.read || !weight->has_type) return rlx_weight_check_value(weight);
+  RLX_TRY(rlx_tensor_create(&weight->type, &value));
+  rlx_status s = w->source.read(w->source.user, weight->name, &weight->type, value.data);
+  bool is_new = !weight->dropped;
+  if (!s) s = rlx_weight_fill(w, weight, &value);
+  if (!s && is_new) rlx_weights_changed(w, weight);
+  rlx_tensor_deinit(&value);
+  return s == RLX_NOT_FOUND ? rlx_weight_check_value(weight) : s;
+}
+
 static bool is_current(const rlx_weight *weight) {
   bool current = weight->has_value;
   for (size_t i = 0; current && i < weight->sources.n; i++) current = weight->seen[i] == weight->sources.v[i]->version;
@@ -158,9 +171,9 @@ static rlx_status compute(rlx_weights *w, rlx_weight *weight, const rlx_watch *w
 }
 
 static rlx_status make_ready(rlx_weights *w, rlx_weight *weight, const rlx_watch *watch, bool *computed) {
-  if (!weight->recipe) return rlx_weight_check_value(weight);
+  if (!weight->recipe) return fetch(w, weight);
   if (is_current(weight)) return RLX_OK;
-  for (size_t i = 0; i < weight->sources.n; i++) RLX_TRY(rlx_weight_check_value(weight->sources.v[i]));
+  for (size_t i = 0; i < weight->sources.n; i++) RLX_TRY(fetch(w, weight->sources.v[i]));
   RLX_TRY_AT(compute(w, weight, watch), "computing a weight from '%s'%s",
              weight->sources.n ? weight->sources.v[0]->name : "constants", weight->sources.n > 1 ? " and others" : "");
   note_seen(w, weight);

@@ -1,0 +1,136 @@
+/* ONNX models: open a file, look at it, run it on any device.
+ *
+ *   rlx_onnx *model;
+ *   rlx_onnx_runner *runner;
+ *   if (rlx_onnx_open("model.onnx", &model) || rlx_onnx_runner_create(session, model, NULL, &runner)) puts(rlx_message());
+ *   rlx_onnx_run(runner, inputs, n_inputs);
+ *   rlx_onnx_output(runner, 0, &name, &tensor);
+ *
+ * A model is checked whole when it is opened. What it cannot run (strings, sequences, an op that RLX does not have) is told then,
+ * all of it at once. Symbols (sizes that only inputs tell) become numbers with the first run; a runner compiles each set of
+ * input sizes once and keeps it. Where a size depends on computed values (NonZero, a Range of a computed length), the graph is cut
+ * there: the first part runs, and the rest is compiled for what came out. */
+#ifndef RLX_ONNX_H
+#define RLX_ONNX_H
+
+#include "rlx/rlx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- A model ------------------------------------------------------------------------------------------------- */
+
+typedef struct rlx_onnx rlx_onnx; /* does not change once open: threads may share it */
+
+/* Weights stay in the file, which stays open, and are read when they are needed. Data beside the model ("external data") is opened
+ * beneath the model's folder only: no symbolic link, no absolute path, no file with several names. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_open(const char *path, rlx_onnx **out);
+/* From memory, which must live as long as the model. It can have no external data. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_open_memory(const void *data, size_t bytes, rlx_onnx **out);
+RLX_API void rlx_onnx_close(rlx_onnx *m); /* runners keep what they need */
+/* Whether every node can be imported, as far as types and attributes tell without sizes: RLX_UNSUPPORTED, and the message lists
+ * all that cannot, with op, domain, opset, name and reason. Creating a runner asks this, too. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_supported(const rlx_onnx *m);
+
+/* An input or output as the file declares it. `type` is ONNX's name of its elements ("float", "uint16"). Types that RLX does not have
+ * are carried by one that holds all their values: u16 in i32, u64 in i64 (bit for bit), int4 and uint4 in i8 and u8. */
+typedef struct rlx_onnx_value {
+  const char *name;
+  const char *type;
+  rlx_dtype dtype; /* what carries it; RLX_DTYPE_COUNT: nothing does */
+  int32_t rank;    /* -1: not declared */
+  struct {
+    int64_t size;       /* -1: not declared or a symbol */
+    const char *symbol; /* or NULL */
+  } dim[RLX_MAX_RANK];
+  bool has_default; /* an input with an initializer: it need not be given */
+} rlx_onnx_value;
+RLX_API uint32_t rlx_onnx_inputs(const rlx_onnx *m);
+RLX_API uint32_t rlx_onnx_outputs(const rlx_onnx *m);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_input(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_output_declared(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out);
+
+typedef struct rlx_onnx_info {
+  const char *producer, *producer_version, *domain, *graph, *doc; /* "" where the file has none */
+  int64_t ir_version, model_version;
+  uint64_t file_bytes;                           /* with external data */
+  uint64_t weight_bytes;                         /* of initializers */
+  uint32_t n_initializers, n_nodes, n_functions; /* nodes: of sub-graphs and functions, too */
+  uint32_t n_opsets, n_metadata;
+} rlx_onnx_info;
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_describe(const rlx_onnx *m, rlx_onnx_info *out);
+RLX_API const char *rlx_onnx_opset(const rlx_onnx *m, uint32_t i,
+                                   int64_t *version); /* its domain; "ai.onnx" is the main one */
+RLX_API const char *rlx_onnx_metadata(const rlx_onnx *m, uint32_t i, const char **value);
+/* Ops that the model uses, each once, sorted by name: how often, and whether RLX has it. NULL past the end. */
+typedef struct rlx_onnx_op_use {
+  const char *op, *domain;
+  int64_t opset;
+  uint32_t count;
+  bool supported;
+} rlx_onnx_op_use;
+RLX_API uint32_t rlx_onnx_op_uses(const rlx_onnx *m);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_op_used(const rlx_onnx *m, uint32_t i, rlx_onnx_op_use *out);
+/* Initializers of the main graph. */
+typedef struct rlx_onnx_weight {
+  const char *name, *type;
+  rlx_dtype dtype;
+  rlx_dims shape;
+  uint64_t bytes; /* in the file */
+  bool external;
+} rlx_onnx_weight;
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_weight_at(const rlx_onnx *m, uint32_t i, rlx_onnx_weight *out);
+
+/* A tensor in ONNX's own form (a .pb file), as test data has it. rlx_free(tensor.data). name (of `cap` bytes) may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_tensor_read(const char *path, char *name, size_t cap, rlx_tensor *out);
+
+/* ---- Running ------------------------------------------------------------------------------------------------- */
+
+typedef struct rlx_onnx_options {
+  size_t struct_bytes;         /* sizeof(rlx_onnx_options) */
+  const rlx_binding *bindings; /* sizes of symbols, for what inputs do not tell */
+  size_t n_bindings;
+  const char *without; /* as rlx_compile_options */
+  bool forbid_host, exact;
+  uint64_t most_trips; /* of a loop; 0: a million */
+  rlx_watch watch;     /* of compiling and running */
+} rlx_onnx_options;
+
+typedef struct rlx_onnx_runner rlx_onnx_runner; /* used by one thread at a time */
+/* options may be NULL. The session and the model may be let go afterwards. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_options *options,
+                                                         rlx_onnx_runner **out);
+RLX_API void rlx_onnx_runner_destroy(rlx_onnx_runner *r);
+/* Runs with these inputs; each that has no default must be among them. A tensor may be of another float (or integer) type than
+ * declared: it is converted. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n);
+/* An output of the last run: a view that lives until the next. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_output(const rlx_onnx_runner *r, uint32_t i, const char **name,
+                                                  rlx_tensor *view);
+
+/* What the last run consisted of, in order: graphs on the device, and steps that the host did between them because sizes came of
+ * them. */
+typedef struct rlx_onnx_part {
+  rlx_executable *executable; /* NULL: a step of the host */
+  const char *why;            /* what the cut after it, or the step, was for; "" for the last part */
+} rlx_onnx_part;
+RLX_API uint32_t rlx_onnx_parts(const rlx_onnx_runner *r);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_part *out);
+RLX_API uint64_t rlx_onnx_compiled(const rlx_onnx_runner *r); /* graphs compiled so far */
+
+/* ---- As a graph ---------------------------------------------------------------------------------------------- */
+
+/* The model as a graph of numbers for these input shapes (an input whose sizes are declared or bound needs none; values given with
+ * `data` may decide sizes and branches). Its params are the model's weights, by name. Where the model has to be cut, the graph
+ * ends there, and *cut (a text of the model's, if `cut` is not NULL) says at which node and why; else *cut is NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_graph(rlx_onnx *m, const rlx_onnx_options *options,
+                                                 const rlx_named_tensor *inputs, size_t n, rlx_graph **out, char **cut);
+/* Sets the graph's params, largest first, in a store that has not got them. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_load(rlx_onnx *m, const rlx_graph *g, rlx_weights *w,
+                                                const rlx_watch *watch);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+#endif

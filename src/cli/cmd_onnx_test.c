@@ -1,0 +1,317 @@
+/* rlx onnx-test: folders of ONNX test data, each a model with inputs and the outputs that it must give.
+ *
+ * A case is a folder with model.onnx and test_data_set_0, _1, .. beside it, which hold input_0.pb, .., output_0.pb, ..; that is how ONNX
+ * keeps the tests of its operators. Other folders are searched for cases. A model that RLX refuses is skipped, with the reason. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "rlx/onnx.h"
+
+enum { MOST_PATH = 4096, MOST_TENSORS = 64, MOST_DEPTH = 8 };
+
+typedef enum verdict { PASSED, FAILED, SKIPPED } verdict;
+static const char *const verdict_names[] = {"PASS", "FAIL", "SKIP"};
+
+typedef struct request {
+  cli_common common;
+  const char *only, *without;
+  double rtol, atol;
+  bool no_host;
+  rlx_session *session;
+  size_t n[3];
+  char why[2048]; /* of the case at hand */
+} request;
+
+typedef struct tensors {
+  rlx_named_tensor v[MOST_TENSORS];
+  size_t n;
+} tensors;
+
+static void tensors_free(tensors *t) {
+  for (size_t i = 0; i < t->n; i++) rlx_free(t->v[i].tensor.data);
+  t->n = 0;
+}
+
+/* ---- comparing ---- */
+
+static bool is_float(rlx_dtype d) { return d == RLX_F32 || d == RLX_F16 || d == RLX_BF16 || d == RLX_F64; }
+
+static size_t count_of(const rlx_tensor *t) {
+  size_t n = 1;
+  for (int i = 0; i < t->shape.n; i++) n *= (size_t)t->shape.v[i];
+  return n;
+}
+
+/* Floats of any kind as doubles, by way of the library's own conversion. */
+static double *as_doubles(const rlx_tensor *t) {
+  size_t n = count_of(t);
+  double *out = malloc((n + 1) * sizeof *out);
+  rlx_graph *g = NULL;
+  rlx_evaluator *e = NULL;
+  rlx_tensor view;
+  rlx_status s = out ? rlx_graph_create(&g) : RLX_NO_MEMORY;
+  if (!s) rlx_output(g, "y", rlx_cast(g, rlx_input(g, "x", t->dtype, t->shape), RLX_F64));
+  if (!s) s = rlx_graph_finish(g);
+  if (!s) s = rlx_evaluator_create(g, &e);
+  if (!s) s = rlx_evaluator_set(e, "x", t);
+  if (!s) s = rlx_evaluator_run(e);
+  if (!s) s = rlx_evaluator_get(e, "y", &view);
+  if (!s) memcpy(out, view.data, n * sizeof *out);
+  rlx_evaluator_destroy(e);
+  rlx_graph_destroy(g);
+  if (!s) return out;
+  free(out);
+  return NULL;
+}
+
+static bool near(const request *r, double got, double want) {
+  if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
+  if (isinf(want) || isinf(got)) return want == got;
+  return fabs(got - want) <= r->atol + r->rtol * fabs(want);
+}
+
+static bool same_floats(request *r, const char *name, const rlx_tensor *got, const rlx_tensor *want) {
+  size_t n = count_of(got), wrong = 0, first = 0;
+  double *a = as_doubles(got), *b = as_doubles(want);
+  for (size_t i = 0; a && b && i < n; i++) {
+    if (near(r, a[i], b[i])) continue;
+    if (!wrong++) first = i;
+  }
+  if (!a || !b) snprintf(r->why, sizeof r->why, "output '%s': %s", name, rlx_message());
+  else if (wrong)
+    snprintf(r->why, sizeof r->why, "output '%s': %zu of %zu elements differ, first %zu: %.9g, expected %.9g", name,
+             wrong, n, first, a[first], b[first]);
+  bool same = a && b && !wrong;
+  free(a);
+  free(b);
+  return same;
+}
+
+static void text_of(const rlx_tensor *t, char *out, size_t cap) {
+  int n = snprintf(out, cap, "%s[", rlx_dtype_describe(t->dtype)->name);
+  for (int i = 0; i < t->shape.n && n > 0 && (size_t)n < cap; i++)
+    n += snprintf(out + n, cap - (size_t)n, "%s%lld", i ? "," : "", (long long)t->shape.v[i]);
+  if (n > 0 && (size_t)n + 1 < cap) memcpy(out + n, "]", 2);
+}
+
+static bool same_output(request *r, const char *name, const rlx_tensor *got, const rlx_tensor *want) {
+  bool fits = got->dtype == want->dtype && got->shape.n == want->shape.n;
+  for (int i = 0; fits && i < got->shape.n; i++) fits = got->shape.v[i] == want->shape.v[i];
+  if (!fits) {
+    char a[256], b[256];
+    text_of(got, a, sizeof a);
+    text_of(want, b, sizeof b);
+    snprintf(r->why, sizeof r->why, "output '%s' is %s, expected %s", name, a, b);
+    return false;
+  }
+  if (is_float(got->dtype)) return same_floats(r, name, got, want);
+  if (got->bytes == want->bytes && (!got->bytes || memcmp(got->data, want->data, got->bytes) == 0)) return true;
+  snprintf(r->why, sizeof r->why, "output '%s' differs", name);
+  return false;
+}
+
+/* ---- one case ---- */
+
+static bool exists(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0;
+}
+
+/* input_0.pb, input_1.pb, .. of a data set. */
+static rlx_status read_all(const char *folder, const char *kind, tensors *out) {
+  char path[MOST_PATH];
+  for (out->n = 0; out->n < MOST_TENSORS; out->n++) {
+    int n = snprintf(path, sizeof path, "%s/%s_%zu.pb", folder, kind, out->n);
+    if (n < 0 || (size_t)n >= sizeof path || !exists(path)) return RLX_OK;
+    rlx_status s = rlx_onnx_tensor_read(path, NULL, 0, &out->v[out->n].tensor);
+    if (s) return s;
+  }
+  return RLX_OK;
+}
+
+/* Data sets give the model's inputs in their order; those with defaults only where all are given. */
+static void name_inputs(const rlx_onnx *m, tensors *in) {
+  uint32_t required = 0;
+  rlx_onnx_value v;
+  for (uint32_t i = 0; i < rlx_onnx_inputs(m); i++) required += !rlx_onnx_input(m, i, &v) && !v.has_default;
+  size_t k = 0;
+  for (uint32_t i = 0; i < rlx_onnx_inputs(m) && k < in->n; i++)
+    if (!rlx_onnx_input(m, i, &v) && (in->n > required || !v.has_default)) in->v[k++].name = v.name;
+  in->n = k;
+}
+
+static verdict take_failure(request *r, rlx_status s) {
+  snprintf(r->why, sizeof r->why, "%s", rlx_message());
+  return s == RLX_UNSUPPORTED ? SKIPPED : FAILED;
+}
+
+static verdict run_set(request *r, const rlx_onnx *m, rlx_onnx_runner *runner, const char *folder) {
+  tensors in = {.n = 0}, want = {.n = 0};
+  verdict v = PASSED;
+  rlx_status s = read_all(folder, "input", &in);
+  if (!s) s = read_all(folder, "output", &want);
+  if (!s) {
+    name_inputs(m, &in);
+    s = rlx_onnx_run(runner, in.v, in.n);
+  }
+  for (uint32_t i = 0; i < want.n && !s && v == PASSED; i++) {
+    const char *name;
+    rlx_tensor got;
+    s = rlx_onnx_output(runner, i, &name, &got);
+    if (!s && !same_output(r, name, &got, &want.v[i].tensor)) v = FAILED;
+  }
+  if (s) v = take_failure(r, s);
+  tensors_free(&in);
+  tensors_free(&want);
+  return v;
+}
+
+static verdict run_case(request *r, const char *folder) {
+  char path[MOST_PATH];
+  rlx_onnx *m = NULL;
+  rlx_onnx_runner *runner = NULL;
+  rlx_onnx_options o = {.struct_bytes = sizeof o, .without = r->without, .forbid_host = r->no_host};
+  snprintf(path, sizeof path, "%s/model.onnx", folder);
+  rlx_status s = rlx_onnx_open(path, &m);
+  if (!s) s = rlx_onnx_runner_create(r->session, m, &o, &runner);
+  verdict v = s ? take_failure(r, s) : PASSED;
+  int sets = 0;
+  for (; v == PASSED; sets++) {
+    int n = snprintf(path, sizeof path, "%s/test_data_set_%d", folder, sets);
+    if (n < 0 || (size_t)n >= sizeof path || !exists(path)) break;
+    v = run_set(r, m, runner, path);
+  }
+  if (v == PASSED && !sets) {
+    snprintf(r->why, sizeof r->why, "no test_data_set_0 beside the model");
+    v = FAILED;
+  }
+  rlx_onnx_runner_destroy(runner);
+  rlx_onnx_close(m);
+  return v;
+}
+
+/* ---- folders ---- */
+
+static bool fits(const char *pattern, const char *text) {
+  if (!*pattern) return !*text;
+  if (*pattern == '*') return fits(pattern + 1, text) || (*text && fits(pattern, text + 1));
+  return *text && (*pattern == '?' || *pattern == *text) && fits(pattern + 1, text + 1);
+}
+
+static void tell(request *r, const char *folder, const char *name, verdict v) {
+  if (r->common.json) {
+    printf("%s{\"case\":", r->n[0] + r->n[1] + r->n[2] > 1 ? "," : "");
+    cli_print_quoted(name);
+    fputs(",\"folder\":", stdout);
+    cli_print_quoted(folder);
+    printf(",\"result\":\"%s\",\"why\":", verdict_names[v]);
+    cli_print_quoted(v == PASSED ? "" : r->why);
+    putchar('}');
+    return;
+  }
+  if (r->common.quiet && v == PASSED) return;
+  printf("%s %s", verdict_names[v], name);
+  if (v != PASSED) {
+    for (char *p = r->why; *p; p++)
+      if (*p == '\n') *p = ' ';
+    fputs(": ", stdout);
+    cli_print_plain(r->why);
+  }
+  putchar('\n');
+  fflush(stdout);
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static int walk(request *r, const char *folder, int depth, size_t *found);
+
+static int walk_entries(request *r, const char *folder, char **names, size_t n, int depth, size_t *found) {
+  int code = CLI_DONE;
+  for (size_t i = 0; i < n; i++) {
+    char path[MOST_PATH];
+    struct stat st;
+    int k = snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    if (k > 0 && (size_t)k < sizeof path && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+        walk(r, path, depth + 1, found))
+      code = CLI_FAILED;
+  }
+  return code;
+}
+
+static int walk_folder(request *r, const char *folder, int depth, size_t *found) {
+  DIR *d = opendir(folder);
+  if (!d) return cli_fail("%s: cannot be opened as a folder", folder);
+  char **names = NULL;
+  size_t n = 0, cap = 0;
+  int code = CLI_DONE;
+  for (struct dirent *e; (e = readdir(d));) {
+    if (e->d_name[0] == '.') continue;
+    if (n == cap) {
+      char **more = realloc(names, (cap = cap ? 2 * cap : 64) * sizeof *names);
+      if (!more) break;
+      names = more;
+    }
+    if (!(names[n] = strdup(e->d_name))) break;
+    n++;
+  }
+  closedir(d);
+  if (n) qsort(names, n, sizeof *names, by_name);
+  code = walk_entries(r, folder, names, n, depth, found);
+  for (size_t i = 0; i < n; i++) free(names[i]);
+  free(names);
+  return code;
+}
+
+static int walk(request *r, const char *folder, int depth, size_t *found) {
+  char path[MOST_PATH];
+  int n = snprintf(path, sizeof path, "%s/model.onnx", folder);
+  if (n < 0 || (size_t)n >= sizeof path) return cli_fail("%s: the path is too long", folder);
+  if (!exists(path)) return depth < MOST_DEPTH ? walk_folder(r, folder, depth, found) : CLI_DONE;
+  const char *slash = strrchr(folder, '/'), *name = slash && slash[1] ? slash + 1 : folder;
+  ++*found;
+  if (r->only && !fits(r->only, name)) return CLI_DONE;
+  r->why[0] = '\0';
+  verdict v = run_case(r, folder);
+  r->n[v]++;
+  tell(r, folder, name, v);
+  return CLI_DONE;
+}
+
+static int test(request *r, const cli_list *words) {
+  int code = CLI_DONE;
+  if (cli_session_open(&r->common, r->common.device, (uint32_t)r->common.threads, &r->session)) return CLI_FAILED;
+  if (r->common.json) fputs("{\"cases\":[", stdout);
+  for (size_t i = 0; i < words->n; i++) {
+    size_t found = 0;
+    if (walk(r, words->v[i].value, 0, &found)) code = CLI_FAILED;
+    else if (!found) code = cli_fail("%s: no folder in it has a model.onnx", words->v[i].value);
+  }
+  rlx_session_destroy(r->session);
+  if (r->common.json)
+    printf("],\"passed\":%zu,\"failed\":%zu,\"skipped\":%zu}\n", r->n[PASSED], r->n[FAILED], r->n[SKIPPED]);
+  else printf("%zu passed, %zu failed, %zu skipped\n", r->n[PASSED], r->n[FAILED], r->n[SKIPPED]);
+  return code || r->n[FAILED] ? CLI_FAILED : CLI_DONE;
+}
+
+int cli_onnx_test(const cli_command *self, int argc, char **argv) {
+  request r = {.rtol = 1e-3, .atol = 1e-7};
+  cli_list words = {0};
+  const cli_option options[] = {
+    {"--only", "PATTERN", "only cases whose folder's name fits (* and ? stand for anything)", CLI_TEXT, &r.only, 0, 0},
+    {"--without", "LIST", "passes to leave out", CLI_TEXT, &r.without, 0, 0},
+    {"--no-host", NULL, "fail if the device cannot run every node itself", CLI_FLAG, &r.no_host, 0, 0},
+    {"--rtol", "X", "how far results may be off, as a share (1e-3)", CLI_REAL, &r.rtol, 0, 0},
+    {"--atol", "X", "and besides (1e-7)", CLI_REAL, &r.atol, 0, 0},
+  };
+  int code;
+  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &words, &code))
+    code = words.n ? test(&r, &words) : cli_wrong(self, "expected folders of test data");
+  cli_list_deinit(&words);
+  return code;
+}

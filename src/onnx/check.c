@@ -1,0 +1,197 @@
+/* What must hold of a model before anything is done with it, whatever its ops are: opsets that are known, names that are defined once
+ * and before their use, outputs that somebody computes, functions that do not call themselves. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/graph.h"
+#include "onnx/model.h"
+
+int64_t onnx_opset_version(const onnx_opset *v, uint32_t n, const char *domain) {
+  for (uint32_t i = 0; i < n; i++)
+    if (strcmp(v[i].domain, domain) == 0) return v[i].version;
+  return 0;
+}
+
+const onnx_function *onnx_find_function(const rlx_onnx *m, const onnx_node *n) {
+  for (uint32_t i = 0; i < m->n_functions; i++) {
+    const onnx_function *f = &m->functions[i];
+    if (strcmp(f->name, n->op) == 0 && strcmp(f->domain, n->domain) == 0 && strcmp(f->overload, n->overload) == 0)
+      return f;
+  }
+  return NULL;
+}
+
+/* ---- opsets ---- */
+
+static rlx_status check_opsets(const onnx_opset *v, uint32_t n) {
+  bool has_main = false;
+  for (uint32_t i = 0; i < n; i++) {
+    if (v[i].version < 1) return RLX_FAIL(RLX_INVALID, "opset %" PRId64 " of domain '%s'", v[i].version, v[i].domain);
+    for (uint32_t k = 0; k < i; k++)
+      if (strcmp(v[k].domain, v[i].domain) == 0 && v[k].version != v[i].version)
+        return RLX_FAIL(RLX_INVALID, "two opsets of domain '%s': %" PRId64 " and %" PRId64,
+                        *v[i].domain ? v[i].domain : "ai.onnx", v[k].version, v[i].version);
+    if (*v[i].domain) continue;
+    has_main = true;
+    if (v[i].version > ONNX_NEWEST_OPSET)
+      return RLX_FAIL(RLX_UNSUPPORTED, "opset %" PRId64 " of ai.onnx; RLX knows 1 to %d", v[i].version,
+                      ONNX_NEWEST_OPSET);
+  }
+  if (!has_main && n == 0) return RLX_FAIL(RLX_INVALID, "no opset");
+  return RLX_OK;
+}
+
+/* ---- names ---- */
+
+typedef struct names {
+  const struct names *outer;
+  rlx_name_map defined;
+} names;
+
+static bool is_defined(const names *s, const char *name) {
+  uint32_t ignored;
+  for (; s; s = s->outer)
+    if (rlx_name_map_get(&s->defined, name, &ignored)) return true;
+  return false;
+}
+
+static rlx_status define(names *s, const char *what, const char *name, bool *twice) {
+  uint32_t ignored;
+  *twice = rlx_name_map_get(&s->defined, name, &ignored);
+  if (*twice) return RLX_OK;
+  return rlx_name_map_put(&s->defined, name, 1) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the name of %s '%s'", what, name);
+}
+
+static rlx_status define_once(names *s, const char *what, const char *name) {
+  bool twice;
+  RLX_TRY(define(s, what, name, &twice));
+  return twice ? RLX_FAIL(RLX_INVALID, "%s '%s' is defined twice", what, name) : RLX_OK;
+}
+
+static rlx_status check_graph(const onnx_graph *g, const names *outer);
+
+static bool is_computed_later(const onnx_node *nodes, uint32_t from, uint32_t n, const char *name) {
+  for (uint32_t i = from; i < n; i++)
+    for (uint32_t k = 0; k < nodes[i].n_out; k++)
+      if (strcmp(nodes[i].out[k], name) == 0) return true;
+  return false;
+}
+
+static rlx_status check_node(const onnx_node *nodes, uint32_t at, uint32_t n, names *s) {
+  const onnx_node *node = &nodes[at];
+  for (uint32_t i = 0; i < node->n_in; i++) {
+    if (!*node->in[i] || is_defined(s, node->in[i])) continue;
+    if (is_computed_later(nodes, at, n, node->in[i]))
+      return RLX_FAIL(RLX_INVALID, "input '%s' is computed by this node or a later one: a cycle, or nodes out of order",
+                      node->in[i]);
+    return RLX_FAIL(RLX_INVALID, "input '%s' is not defined", node->in[i]);
+  }
+  for (uint32_t i = 0; i < node->n_attributes; i++) {
+    for (uint32_t k = 0; k < i; k++)
+      if (strcmp(node->attributes[i].name, node->attributes[k].name) == 0)
+        return RLX_FAIL(RLX_INVALID, "attribute '%s' comes twice", node->attributes[i].name);
+    if (node->attributes[i].graph)
+      RLX_TRY_AT(check_graph(node->attributes[i].graph, s), "attribute '%s'", node->attributes[i].name);
+  }
+  for (uint32_t i = 0; i < node->n_out; i++)
+    if (*node->out[i]) RLX_TRY(define_once(s, "output", node->out[i]));
+  return RLX_OK;
+}
+
+static rlx_status check_nodes(const onnx_node *nodes, uint32_t n, names *s) {
+  for (uint32_t i = 0; i < n; i++)
+    RLX_TRY_AT(check_node(nodes, i, n, s), "node %u '%s' (%s)", (unsigned)i, nodes[i].name, nodes[i].op);
+  return RLX_OK;
+}
+
+static rlx_status check_names(const onnx_graph *g, names *s) {
+  bool ignored;
+  for (uint32_t i = 0; i < g->n_inputs; i++) {
+    if (!*g->inputs[i].name) return RLX_FAIL(RLX_INVALID, "input %u has no name", (unsigned)i);
+    RLX_TRY(define_once(s, "input", g->inputs[i].name));
+  }
+  names initializers = {0};
+  rlx_status status = RLX_OK;
+  for (uint32_t i = 0; i < g->n_initializers && !status; i++) {
+    const char *name = g->initializers[i].name;
+    if (!*name) status = RLX_FAIL(RLX_INVALID, "initializer %u has no name", (unsigned)i);
+    if (!status) status = define_once(&initializers, "initializer", name);
+    if (!status) status = define(s, "initializer", name, &ignored); /* an input may have one as its default */
+  }
+  rlx_name_map_deinit(&initializers.defined);
+  RLX_TRY(status);
+  for (uint32_t i = 0; i < g->n_sparse; i++) RLX_TRY(define_once(s, "initializer", g->sparse[i].values.name));
+  RLX_TRY(check_nodes(g->nodes, g->n_nodes, s));
+  for (uint32_t i = 0; i < g->n_outputs; i++)
+    if (!is_defined(s, g->outputs[i].name))
+      return RLX_FAIL(RLX_INVALID, "output '%s' is never computed", g->outputs[i].name);
+  return RLX_OK;
+}
+
+static rlx_status check_graph(const onnx_graph *g, const names *outer) {
+  names s = {.outer = outer};
+  rlx_status status = check_names(g, &s);
+  rlx_name_map_deinit(&s.defined);
+  return status;
+}
+
+/* ---- functions ---- */
+
+static rlx_status check_function(const onnx_function *f, names *s) {
+  RLX_TRY(check_opsets(f->opsets, f->n_opsets));
+  for (uint32_t i = 0; i < f->n_in; i++) RLX_TRY(define_once(s, "input", f->in[i]));
+  RLX_TRY(check_nodes(f->nodes, f->n_nodes, s));
+  for (uint32_t i = 0; i < f->n_out; i++)
+    if (!is_defined(s, f->out[i])) return RLX_FAIL(RLX_INVALID, "output '%s' is never computed", f->out[i]);
+  return RLX_OK;
+}
+
+enum { UNSEEN, OPEN, DONE };
+
+static rlx_status visit_calls(const rlx_onnx *m, const onnx_node *nodes, uint32_t n, uint8_t *seen, int depth);
+
+static rlx_status visit_function(const rlx_onnx *m, const onnx_function *f, uint8_t *seen, int depth) {
+  size_t i = (size_t)(f - m->functions);
+  if (seen[i] == DONE) return RLX_OK;
+  if (seen[i] == OPEN) return RLX_FAIL(RLX_INVALID, "function '%s' calls itself", f->name);
+  if (depth > ONNX_MOST_DEPTH)
+    return RLX_FAIL(RLX_UNSUPPORTED, "functions in functions more than %d deep", ONNX_MOST_DEPTH);
+  seen[i] = OPEN;
+  RLX_TRY(visit_calls(m, f->nodes, f->n_nodes, seen, depth));
+  seen[i] = DONE;
+  return RLX_OK;
+}
+
+static rlx_status visit_calls(const rlx_onnx *m, const onnx_node *nodes, uint32_t n, uint8_t *seen, int depth) {
+  for (uint32_t i = 0; i < n; i++) {
+    const onnx_function *f = onnx_find_function(m, &nodes[i]);
+    if (f) RLX_TRY(visit_function(m, f, seen, depth + 1));
+    for (uint32_t k = 0; k < nodes[i].n_attributes; k++) {
+      const onnx_graph *g = nodes[i].attributes[k].graph;
+      if (g) RLX_TRY(visit_calls(m, g->nodes, g->n_nodes, seen, depth + 1));
+    }
+  }
+  return RLX_OK;
+}
+
+static rlx_status check_functions(const rlx_onnx *m) {
+  if (!m->n_functions) return RLX_OK;
+  for (uint32_t i = 0; i < m->n_functions; i++) {
+    names s = {0};
+    rlx_status status = check_function(&m->functions[i], &s);
+    rlx_name_map_deinit(&s.defined);
+    RLX_TRY_AT(status, "function '%s'", m->functions[i].name);
+  }
+  uint8_t *seen = rlx_mem_calloc(m->n_functions, 1);
+  if (!seen) return RLX_FAIL(RLX_NO_MEMORY, "%u functions", (unsigned)m->n_functions);
+  rlx_status status = RLX_OK;
+  for (uint32_t i = 0; i < m->n_functions && !status; i++) status = visit_function(m, &m->functions[i], seen, 0);
+  rlx_mem_free(seen);
+  return status;
+}
+
+rlx_status onnx_check(const rlx_onnx *m) {
+  RLX_TRY(check_opsets(m->opsets, m->n_opsets));
+  RLX_TRY(check_functions(m));
+  return check_graph(m->graph, NULL);
+}

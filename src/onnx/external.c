@@ -1,0 +1,127 @@
+/* External data: files beside a model that hold its tensors.
+ *
+ * The model names them, and the model is not to be trusted. A path is walked folder by folder from the model's own, each step refusing
+ * symbolic links, so nothing that changes in between leads out of it. The file must be a regular one with a single name: a hard link
+ * could be somebody's secret under another name. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "onnx/model.h"
+
+static rlx_status refuse(const char *location, const char *why) {
+  return RLX_FAIL(RLX_INVALID, "external data '%s': %s", location, why);
+}
+
+static rlx_status fail_errno(const char *location) {
+  int error = errno;
+  char words[128];
+  if (error == ELOOP || error == EMLINK)
+    return refuse(location, "a symbolic link; expected files and folders beneath the model's");
+  if (strerror_r(error, words, sizeof words) != 0) memcpy(words, "error", 6);
+  return RLX_FAIL(error == ENOENT || error == ENOTDIR ? RLX_NOT_FOUND : RLX_IO, "external data '%s': %s", location,
+                  words);
+}
+
+static rlx_status check_location(const char *location) {
+  if (!*location) return refuse(location, "an empty path");
+  if (*location == '/') return refuse(location, "an absolute path; expected one beneath the model's folder");
+  if (strchr(location, '\\')) return refuse(location, "a path with a backslash");
+  for (const char *p = location; *p; p += strcspn(p, "/"), p += *p == '/')
+    if (strncmp(p, "..", 2) == 0 && (p[2] == '/' || !p[2]))
+      return refuse(location, "a path that leads out of the model's folder");
+  return RLX_OK;
+}
+
+/* A step of the path: a folder, or at the end the file. It is never a link. The folder before is closed. */
+static int step(int folder, const char *name, bool is_last) {
+  int flags = is_last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_RDONLY | O_DIRECTORY, fd;
+  do fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
+  while (fd < 0 && errno == EINTR);
+  if (fd < 0 && errno == ENOTDIR && !is_last) { /* some systems say so of a link where a folder is wanted */
+    struct stat st;
+    errno = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
+  }
+  int error = errno;
+  rlx_fd_close(folder);
+  errno = error;
+  return fd;
+}
+
+static rlx_status walk(const char *base, const char *location, char *path, int *out) {
+  int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return fail_errno(location);
+  for (char *p = path; *p;) {
+    size_t n = strcspn(p, "/");
+    char *next = p + n + (p[n] == '/');
+    p[n] = '\0';
+    bool is_last = !*next;
+    if ((n == 1 && *p == '.') || (n == 0 && !is_last)) {
+      if (is_last) {
+        rlx_fd_close(fd);
+        return refuse(location, "a folder");
+      }
+    } else {
+      fd = step(fd, p, is_last);
+      if (fd < 0) return fail_errno(location);
+    }
+    p = next;
+  }
+  *out = fd;
+  return RLX_OK;
+}
+
+static rlx_status check_file(int fd, const char *location, uint64_t *bytes) {
+  struct stat st;
+  if (fstat(fd, &st) != 0) return fail_errno(location);
+  if (S_ISDIR(st.st_mode)) return refuse(location, "a folder; expected a regular file");
+  if (!S_ISREG(st.st_mode)) return refuse(location, "not a regular file");
+  if (st.st_nlink > 1) return refuse(location, "a file with several names (hard links); copy it");
+  *bytes = (uint64_t)st.st_size;
+  return RLX_OK;
+}
+
+static rlx_status open_file(rlx_onnx *m, const char *location, onnx_file *out) {
+  RLX_TRY(check_location(location));
+  if (!m->folder) return RLX_FAIL(RLX_UNSUPPORTED, "external data '%s' of a model that is in memory", location);
+  size_t n = strlen(location) + 1;
+  char *path = rlx_mem_alloc(n);
+  out->path = rlx_mem_alloc(n);
+  if (!path || !out->path) {
+    rlx_mem_free(path);
+    return RLX_FAIL(RLX_NO_MEMORY, "external data '%s'", location);
+  }
+  memcpy(path, location, n);
+  memcpy(out->path, location, n);
+  rlx_status s = walk(m->folder, location, path, &out->source.fd);
+  rlx_mem_free(path);
+  RLX_TRY(s);
+  out->source.path = out->path;
+  return check_file(out->source.fd, location, &out->source.bytes);
+}
+
+rlx_status onnx_external_open(rlx_onnx *m, const char *location, uint32_t *file) {
+  for (size_t i = 1; i < m->files.n; i++) {
+    if (strcmp(m->files.v[i].path, location) != 0) continue;
+    *file = (uint32_t)i;
+    return RLX_OK;
+  }
+  if (m->files.n > ONNX_MOST_FILES)
+    return RLX_FAIL(RLX_UNSUPPORTED, "external data in more than %d files", ONNX_MOST_FILES);
+  onnx_file f = {.source.fd = -1};
+  rlx_status s = open_file(m, location, &f);
+  if (!s && !rlx_array_push(&m->files, f)) s = RLX_FAIL(RLX_NO_MEMORY, "external data '%s'", location);
+  if (s) {
+    wire_source_close(&f.source);
+    rlx_mem_free(f.path);
+    return s;
+  }
+  *file = (uint32_t)m->files.n - 1;
+  m->file_bytes += f.source.bytes;
+  return RLX_OK;
+}

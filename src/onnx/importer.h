@@ -1,0 +1,62 @@
+/* The importer from the inside: what import.c, value.c, cut.c and call.c share. Functions of ops see import.h alone. */
+#ifndef RLX_ONNX_IMPORTER_H
+#define RLX_ONNX_IMPORTER_H
+
+#include <stdio.h>
+
+#include "base/str.h"
+#include "onnx/import.h"
+
+/* A graph or function that is being imported. */
+struct onnx_scope {
+  onnx_scope *outer;  /* whose names are seen; NULL: none's */
+  onnx_scope *caller; /* that goes on when this one ends */
+  rlx_name_map names; /* to numbers in importer.values */
+  const onnx_node *nodes;
+  uint32_t n_nodes, at; /* at: the one being imported */
+  const char *const *outputs;
+  uint32_t n_outputs;
+  const onnx_opset *opsets;
+  uint32_t n_opsets;
+  const onnx_function *function; /* and the node that calls it, in `caller`; NULL: a graph */
+  const onnx_node *call;
+  onnx_value *const *held;
+  size_t n_held;
+  int depth;
+};
+
+struct onnx_importer {
+  rlx_onnx *m;
+  const onnx_client *client;
+  rlx_bump bump;
+  rlx_graph *g;
+  RLX_ARRAY(onnx_value *) values;
+  RLX_ARRAY(const void *) known; /* bytes of nodes of g */
+  RLX_ARRAY(rlx_blob *) blobs;   /* of constants that known bytes lie in */
+  rlx_node folded;               /* nodes before it have been tried */
+  onnx_scope *scope;             /* the innermost */
+  RLX_ARRAY(onnx_live) live;     /* all so far, by number */
+  onnx_value *asked;             /* for ONNX_AGAIN */
+  char why[256];                 /* it is asked for */
+  rlx_str refused;
+  uint32_t n_refused;
+  uint64_t n_imported, most_trips;
+  uint32_t walk; /* number of the last walk that marked values */
+};
+
+/* import.c */
+onnx_value *onnx_lookup(const onnx_importer *imp, const onnx_scope *s, const char *name);
+/* value.c */
+onnx_value *onnx_value_new(onnx_importer *imp); /* NULL: no memory, told */
+rlx_status onnx_fold_new(onnx_importer *imp);   /* computes what can be of the nodes since the last call */
+void onnx_take_known(onnx_importer *imp, onnx_value *v);
+rlx_status onnx_know(onnx_importer *imp, onnx_value *v); /* its bytes, if no run is needed for them */
+rlx_node onnx_value_node(onnx_importer *imp, onnx_value *v);
+/* cut.c */
+rlx_status onnx_live_add(onnx_importer *imp, onnx_value *v, const char *name);
+/* Ends the graph with what is used later as outputs, and begins another. `also`: what must be among them, or NULL. */
+rlx_status onnx_cut(onnx_importer *imp, onnx_value *also, const char *why);
+/* Ends it with the model's outputs. */
+rlx_status onnx_finish(onnx_importer *imp);
+
+#endif

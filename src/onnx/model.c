@@ -1,0 +1,301 @@
+/* Opening and closing models, and what they say of themselves. */
+#include "onnx/model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arith.h"
+#include "base/mem.h"
+#include "onnx/import.h"
+
+const char *onnx_kind_name(onnx_kind k) {
+  static const char *const names[ONNX_KINDS] = {"nothing", "a float",         "an int",         "a string", "a tensor",
+                                                "a graph", "floats",          "ints",           "strings",  "tensors",
+                                                "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
+  return (unsigned)k < ONNX_KINDS ? names[k] : "?";
+}
+
+/* ---- opening ---- */
+
+/* Files that people take for models, told by their first bytes. */
+static const char *other_format(const rlx_onnx *m) {
+  static const struct {
+    const char *begin, *what;
+  } others[] = {{"GGUF", "a GGUF file"},
+                {"PK\3\4", "a zip archive"},
+                {"<!DOCTYPE", "an HTML page"},
+                {"<!doctype", "an HTML page"},
+                {"<html", "an HTML page"},
+                {"version https://git-lfs", "a Git LFS pointer, not the file itself; fetch it with git lfs pull"},
+                {"\x89HDF", "an HDF5 file"},
+                {"\x93NUMPY", "a .npy array"},
+                {"ORTM", "a model in ONNX Runtime's own format"}};
+  char head[32] = {0};
+  const wire_source *s = &m->files.v[0].source;
+  size_t n = s->bytes < sizeof head - 1 ? (size_t)s->bytes : sizeof head - 1;
+  if (wire_source_read(s, 0, head, n)) return NULL;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strncmp(head, others[i].begin, strlen(others[i].begin)) == 0) return others[i].what;
+  if (n >= 8 && s->bytes > 8 && memcmp(head + 4, "ORTM", 4) == 0) return "a model in ONNX Runtime's own format";
+  return NULL;
+}
+
+static int by_op(const void *a, const void *b) {
+  const rlx_onnx_op_use *x = a, *y = b;
+  int order = strcmp(x->op, y->op);
+  if (!order) order = strcmp(x->domain, y->domain);
+  return order ? order : (x->opset > y->opset) - (x->opset < y->opset);
+}
+
+static bool is_function(const rlx_onnx *m, const onnx_node *n) { return onnx_find_function(m, n) != NULL; }
+
+static rlx_status list_nodes(rlx_onnx *m, const onnx_node *nodes, uint32_t n, const onnx_opset *opsets,
+                             uint32_t n_opsets) {
+  for (uint32_t i = 0; i < n; i++) {
+    int64_t opset = onnx_opset_version(opsets, n_opsets, nodes[i].domain);
+    rlx_onnx_op_use u = {nodes[i].op, nodes[i].domain, opset, 1, is_function(m, &nodes[i])};
+    if (!u.supported) u.supported = onnx_op_find(u.domain, u.op, u.opset) != NULL;
+    if (!rlx_array_push(&m->uses, u)) return RLX_FAIL(RLX_NO_MEMORY, "the list of ops");
+    for (uint32_t k = 0; k < nodes[i].n_attributes; k++) {
+      const onnx_graph *g = nodes[i].attributes[k].graph;
+      if (g) RLX_TRY(list_nodes(m, g->nodes, g->n_nodes, opsets, n_opsets));
+    }
+  }
+  return RLX_OK;
+}
+
+/* Ops in use, each once. */
+static rlx_status list_uses(rlx_onnx *m) {
+  RLX_TRY(list_nodes(m, m->graph->nodes, m->graph->n_nodes, m->opsets, m->n_opsets));
+  for (uint32_t i = 0; i < m->n_functions; i++)
+    RLX_TRY(
+      list_nodes(m, m->functions[i].nodes, m->functions[i].n_nodes, m->functions[i].opsets, m->functions[i].n_opsets));
+  if (m->uses.n) qsort(m->uses.v, m->uses.n, sizeof *m->uses.v, by_op);
+  size_t n = 0;
+  for (size_t i = 0; i < m->uses.n; i++) {
+    if (n && by_op(&m->uses.v[n - 1], &m->uses.v[i]) == 0) m->uses.v[n - 1].count++;
+    else m->uses.v[n++] = m->uses.v[i];
+  }
+  m->uses.n = n;
+  return RLX_OK;
+}
+
+static rlx_status take_in(rlx_onnx *m) {
+  m->file_bytes = m->files.v[0].source.bytes;
+  const char *other = other_format(m);
+  if (other) return RLX_FAIL(RLX_INVALID, "expected an ONNX model, found %s", other);
+  RLX_TRY_AT(onnx_read(m), "expected an ONNX model");
+  RLX_TRY(onnx_check(m));
+  RLX_TRY(list_uses(m));
+  return onnx_list_weights(m);
+}
+
+static rlx_status keep_folder(rlx_onnx *m, const char *path) {
+  const char *slash = strrchr(path, '/');
+  size_t n = slash ? (size_t)(slash - path) + 1 : 1;
+  m->folder = rlx_mem_calloc(n + 1, 1);
+  if (!m->folder) return RLX_FAIL(RLX_NO_MEMORY, "the folder of '%s'", path);
+  memcpy(m->folder, slash ? path : ".", n);
+  return RLX_OK;
+}
+
+static rlx_status create(rlx_onnx **out) {
+  rlx_onnx *m = rlx_new(rlx_onnx);
+  onnx_file f = {.source.fd = -1};
+  *out = m;
+  if (!m) return RLX_FAIL(RLX_NO_MEMORY, "an ONNX model");
+  atomic_init(&m->refs, 1u);
+  return rlx_array_push(&m->files, f) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "an ONNX model");
+}
+
+static rlx_status open_path(const char *path, rlx_onnx *m) {
+  onnx_file *f = &m->files.v[0];
+  size_t n = strlen(path) + 1;
+  f->path = rlx_mem_alloc(n);
+  if (!f->path) return RLX_FAIL(RLX_NO_MEMORY, "'%s'", path);
+  memcpy(f->path, path, n);
+  RLX_TRY(wire_source_open(f->path, &f->source));
+  RLX_TRY(keep_folder(m, path));
+  RLX_TRY_AT(take_in(m), "%s", path);
+  return RLX_OK;
+}
+
+static rlx_status end_open(rlx_onnx *m, rlx_status s, rlx_onnx **out) {
+  if (!s) *out = m;
+  else rlx_onnx_close(m);
+  return s;
+}
+
+rlx_status rlx_onnx_open(const char *path, rlx_onnx **out) {
+  rlx_onnx *m;
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open: out is NULL");
+  *out = NULL;
+  if (!path) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open: path is NULL");
+  rlx_status s = create(&m);
+  return end_open(m, s ? s : open_path(path, m), out);
+}
+
+rlx_status rlx_onnx_open_memory(const void *data, size_t bytes, rlx_onnx **out) {
+  rlx_onnx *m;
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open_memory: out is NULL");
+  *out = NULL;
+  if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open_memory: data is NULL");
+  rlx_status s = create(&m);
+  if (!s) wire_source_from(data, bytes, &m->files.v[0].source);
+  return end_open(m, s ? s : take_in(m), out);
+}
+
+rlx_onnx *onnx_retain(rlx_onnx *m) {
+  atomic_fetch_add(&m->refs, 1u);
+  return m;
+}
+
+void rlx_onnx_close(rlx_onnx *m) {
+  if (!m || atomic_fetch_sub(&m->refs, 1u) != 1) return;
+  for (size_t i = 0; i < m->files.n; i++) {
+    wire_source_close(&m->files.v[i].source);
+    rlx_mem_free(m->files.v[i].path);
+  }
+  rlx_array_deinit(&m->files);
+  rlx_array_deinit(&m->uses);
+  rlx_array_deinit(&m->weights);
+  rlx_mem_free(m->folder);
+  rlx_bump_deinit(&m->bump);
+  rlx_mem_free(m);
+}
+
+/* ---- what it says of itself ---- */
+
+uint32_t rlx_onnx_inputs(const rlx_onnx *m) { return m ? m->graph->n_inputs : 0; }
+uint32_t rlx_onnx_outputs(const rlx_onnx *m) { return m ? m->graph->n_outputs : 0; }
+
+static bool has_default(const onnx_graph *g, const char *name) {
+  for (uint32_t i = 0; i < g->n_initializers; i++)
+    if (strcmp(g->initializers[i].name, name) == 0) return true;
+  return false;
+}
+
+static rlx_status describe_value(const rlx_onnx *m, const onnx_value_info *v, rlx_onnx_value *out) {
+  bool is_tensor = strcmp(v->kind, "tensor") == 0;
+  *out = (rlx_onnx_value){
+    .name = v->name, .type = is_tensor ? onnx_type_name(v->type) : v->kind, .dtype = RLX_DTYPE_COUNT, .rank = -1};
+  if (is_tensor) out->dtype = onnx_type_carrier(v->type);
+  if (v->rank > RLX_MAX_RANK) return RLX_FAIL(RLX_UNSUPPORTED, "'%s' has %d axes", v->name, (int)v->rank);
+  out->rank = v->rank;
+  for (int i = 0; i < v->rank; i++) {
+    out->dim[i].size = v->dims[i].size;
+    out->dim[i].symbol = v->dims[i].symbol;
+  }
+  out->has_default = has_default(m->graph, v->name);
+  return RLX_OK;
+}
+
+rlx_status rlx_onnx_input(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out) {
+  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_input: a NULL");
+  if (i >= m->graph->n_inputs)
+    return RLX_FAIL(RLX_NOT_FOUND, "input %u of %u", (unsigned)i, (unsigned)m->graph->n_inputs);
+  return describe_value(m, &m->graph->inputs[i], out);
+}
+
+rlx_status rlx_onnx_output_declared(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out) {
+  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_output_declared: a NULL");
+  if (i >= m->graph->n_outputs)
+    return RLX_FAIL(RLX_NOT_FOUND, "output %u of %u", (unsigned)i, (unsigned)m->graph->n_outputs);
+  return describe_value(m, &m->graph->outputs[i], out);
+}
+
+rlx_status rlx_onnx_describe(const rlx_onnx *m, rlx_onnx_info *out) {
+  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_describe: a NULL");
+  *out = (rlx_onnx_info){.producer = m->producer,
+                         .producer_version = m->producer_version,
+                         .domain = m->domain,
+                         .graph = m->graph->name,
+                         .doc = m->doc,
+                         .ir_version = m->ir_version,
+                         .model_version = m->model_version,
+                         .file_bytes = m->file_bytes,
+                         .n_initializers = m->graph->n_initializers,
+                         .n_nodes = m->n_nodes,
+                         .n_functions = m->n_functions,
+                         .n_opsets = m->n_opsets,
+                         .n_metadata = m->n_metadata};
+  for (uint32_t i = 0; i < m->graph->n_initializers; i++) {
+    size_t bytes;
+    const onnx_tensor *t = &m->graph->initializers[i];
+    if (t->type != ONNX_STRING && !onnx_raw_bytes(t->type, t->elements, &bytes)) out->weight_bytes += bytes;
+  }
+  return RLX_OK;
+}
+
+const char *rlx_onnx_opset(const rlx_onnx *m, uint32_t i, int64_t *version) {
+  if (!m || i >= m->n_opsets) return NULL;
+  if (version) *version = m->opsets[i].version;
+  return *m->opsets[i].domain ? m->opsets[i].domain : "ai.onnx";
+}
+
+const char *rlx_onnx_metadata(const rlx_onnx *m, uint32_t i, const char **value) {
+  if (!m || i >= m->n_metadata) return NULL;
+  if (value) *value = m->metadata[i].value;
+  return m->metadata[i].key;
+}
+
+uint32_t rlx_onnx_op_uses(const rlx_onnx *m) { return m ? (uint32_t)m->uses.n : 0; }
+
+rlx_status rlx_onnx_op_used(const rlx_onnx *m, uint32_t i, rlx_onnx_op_use *out) {
+  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_op_used: a NULL");
+  if (i >= m->uses.n) return RLX_FAIL(RLX_NOT_FOUND, "op %u of %zu", (unsigned)i, m->uses.n);
+  *out = m->uses.v[i];
+  if (!*out->domain) out->domain = "ai.onnx";
+  return RLX_OK;
+}
+
+rlx_status rlx_onnx_weight_at(const rlx_onnx *m, uint32_t i, rlx_onnx_weight *out) {
+  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_weight_at: a NULL");
+  if (i >= m->graph->n_initializers)
+    return RLX_FAIL(RLX_NOT_FOUND, "weight %u of %u", (unsigned)i, (unsigned)m->graph->n_initializers);
+  const onnx_tensor *t = &m->graph->initializers[i];
+  *out = (rlx_onnx_weight){.name = t->name,
+                           .type = onnx_type_name(t->type),
+                           .dtype = onnx_type_carrier(t->type),
+                           .shape = t->dims,
+                           .bytes = t->bytes,
+                           .external = t->file != 0};
+  return RLX_OK;
+}
+
+/* ---- single tensors ---- */
+
+static rlx_status read_tensor(rlx_onnx *m, char *name, size_t cap, rlx_tensor *out) {
+  onnx_tensor t;
+  wire_source own = m->files.v[0].source;
+  size_t bytes;
+  RLX_TRY(onnx_read_tensor(m, (wire){&own, 0, own.bytes}, &t));
+  RLX_TRY(onnx_tensor_bytes(&t, &bytes));
+  void *data = rlx_mem_alloc(bytes);
+  if (!data) return RLX_FAIL(RLX_NO_MEMORY, "a tensor of %zu bytes", bytes);
+  rlx_status s = onnx_tensor_read(m, &t, data);
+  if (s) {
+    rlx_mem_free(data);
+    return s;
+  }
+  *out = (rlx_tensor){onnx_type_carrier(t.type), t.dims, data, bytes};
+  if (name && cap) {
+    size_t n = strlen(t.name) < cap - 1 ? strlen(t.name) : cap - 1;
+    memcpy(name, t.name, n);
+    name[n] = '\0';
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_onnx_tensor_read(const char *path, char *name, size_t cap, rlx_tensor *out) {
+  rlx_onnx *m;
+  if (!out || !path) return RLX_FAIL(RLX_INVALID, "rlx_onnx_tensor_read: a NULL");
+  *out = (rlx_tensor){0};
+  rlx_status s = create(&m);
+  if (!s) s = wire_source_open(path, &m->files.v[0].source);
+  if (!s) s = read_tensor(m, name, cap, out);
+  rlx_onnx_close(m);
+  if (s) return rlx_fail_frame(s, "%s", path);
+  return RLX_OK;
+}

@@ -1,0 +1,12 @@
+/* The functions of ONNX ops, declared from their table. */
+#ifndef RLX_ONNX_OPS_H
+#define RLX_ONNX_OPS_H
+
+#include "base/str.h"
+#include "onnx/import.h"
+
+#define ROW(domain, name, since, until, min, max, fn) rlx_status fn(onnx_call *c);
+#include "onnx/ops.def"
+#undef ROW
+
+#endif

@@ -1,0 +1,453 @@
+/* Running a model: import it for the sizes at hand, keep what was compiled, and follow the same path the next time.
+ *
+ * A run is a path of steps: graphs on the device, values that are looked at, steps of the host. What comes after a step depends on what
+ * it gave: nothing, after a graph; the bytes, after a value was looked at; the sizes, after a step of the host. So paths form a tree, and
+ * a run walks down it as far as it goes. Where a branch is missing the model is imported again from the start, the same answers lead
+ * it to the same place (without running anything twice), and from there on it adds steps to the tree as it meets them. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "onnx/import.h"
+#include "onnx/runner.h"
+#include "runtime/weights.h"
+
+/* ---- the tree ---- */
+
+static void branches_free(onnx_branch *b);
+
+static void step_free(onnx_step *s) {
+  if (!s) return;
+  rlx_executable_destroy(s->executable);
+  for (uint32_t i = 0; i < s->n_in; i++) rlx_mem_free(s->known[i].data);
+  for (size_t i = 0; i < s->links.n; i++) rlx_mem_free(s->links.v[i].leaf);
+  rlx_array_deinit(&s->links);
+  rlx_mem_free(s->why);
+  branches_free(s->branches);
+  rlx_mem_free(s);
+}
+
+static void branches_free(onnx_branch *b) {
+  while (b) {
+    onnx_branch *next = b->sibling;
+    step_free(b->step);
+    rlx_mem_free(b->key);
+    rlx_mem_free(b);
+    b = next;
+  }
+}
+
+static onnx_branch *find_branch(onnx_branch *b, const void *key, size_t bytes) {
+  while (b && (b->key_bytes != bytes || (bytes && memcmp(b->key, key, bytes) != 0))) b = b->sibling;
+  return b;
+}
+
+static rlx_status add_branch(onnx_branch **list, const void *key, size_t bytes, onnx_branch **out) {
+  onnx_branch *b = rlx_new(onnx_branch);
+  void *copy = rlx_mem_alloc(bytes);
+  if (!b || !copy) {
+    rlx_mem_free(b);
+    rlx_mem_free(copy);
+    return RLX_FAIL(RLX_NO_MEMORY, "a branch of a model");
+  }
+  if (bytes) memcpy(copy, key, bytes);
+  *b = (onnx_branch){.key = copy, .key_bytes = bytes, .sibling = *list};
+  *list = *out = b;
+  return RLX_OK;
+}
+
+/* ---- values between steps ---- */
+
+static rlx_status live_reserve(rlx_onnx_runner *r, uint32_t number) {
+  while (r->live.n <= number)
+    if (!rlx_array_push(&r->live, (onnx_box){0})) return RLX_FAIL(RLX_NO_MEMORY, "values of a run");
+  return RLX_OK;
+}
+
+static void box_clear(onnx_box *b) {
+  rlx_mem_free(b->own);
+  *b = (onnx_box){0};
+}
+
+static rlx_status box_fit(onnx_box *b, const rlx_tensor *like) {
+  if (b->cap < like->bytes || !b->own) {
+    rlx_mem_free(b->own);
+    b->own = rlx_mem_alloc(like->bytes);
+    b->cap = b->own ? like->bytes : 0;
+    if (!b->own) return RLX_FAIL(RLX_NO_MEMORY, "a value of %zu bytes", like->bytes);
+  }
+  b->tensor = (rlx_tensor){like->dtype, like->shape, b->own, like->bytes};
+  return RLX_OK;
+}
+
+/* ---- doing a step ---- */
+
+static rlx_status run_graph(rlx_onnx_runner *r, onnx_step *s) {
+  for (size_t i = 0; i < s->n_links_in; i++)
+    RLX_TRY(rlx_executable_write(s->executable, s->links.v[i].leaf, &r->live.v[s->links.v[i].number].tensor));
+  RLX_TRY(rlx_executable_run(s->executable));
+  for (size_t i = s->n_links_in; i < s->links.n; i++) {
+    uint32_t number = s->links.v[i].number;
+    rlx_tensor t;
+    if (!s->is_last) RLX_TRY(live_reserve(r, number));
+    onnx_box *box = s->is_last ? &r->outputs[number] : &r->live.v[number];
+    RLX_TRY(rlx_executable_describe(s->executable, s->links.v[i].leaf, &t));
+    RLX_TRY(box_fit(box, &t));
+    RLX_TRY(rlx_executable_read(s->executable, s->links.v[i].leaf, &box->tensor));
+  }
+  return RLX_OK;
+}
+
+static rlx_status run_host(rlx_onnx_runner *r, onnx_step *s) {
+  rlx_tensor in[ONNX_HOST_MOST], out[ONNX_HOST_MOST] = {{0}};
+  for (uint32_t i = 0; i < s->n_in; i++) in[i] = s->in[i] ? r->live.v[s->in[i] - 1].tensor : s->known[i];
+  onnx_host_call h = {.in = in, .n_in = s->n_in, .out = out, .n_out = s->n_out, .p = s->p};
+  rlx_status status = s->fn(&h);
+  for (uint32_t i = 0; i < s->n_out; i++) {
+    if (!status) status = live_reserve(r, s->first + i);
+    if (status) {
+      rlx_mem_free(out[i].data);
+      continue;
+    }
+    onnx_box *box = &r->live.v[s->first + i];
+    box_clear(box);
+    *box = (onnx_box){.tensor = out[i], .own = out[i].data, .cap = out[i].bytes};
+  }
+  return status;
+}
+
+static rlx_status do_step(rlx_onnx_runner *r, onnx_step *s) {
+  r->n_done++;
+  if (!rlx_array_push(&r->parts, s)) return RLX_FAIL(RLX_NO_MEMORY, "the parts of a run");
+  switch (s->kind) {
+    case ONNX_STEP_GRAPH: return run_graph(r, s);
+    case ONNX_STEP_HOST: return run_host(r, s);
+    case ONNX_STEP_VALUE: break;
+  }
+  return RLX_OK;
+}
+
+/* What decides where to go on. */
+typedef struct key {
+  const void *v;
+  size_t bytes;
+  int64_t sizes[ONNX_HOST_MOST * (RLX_MAX_RANK + 2)];
+} key;
+
+static void key_of(const rlx_onnx_runner *r, const onnx_step *s, key *k) {
+  *k = (key){.v = NULL};
+  if (s->kind == ONNX_STEP_VALUE) {
+    const rlx_tensor *t = &r->live.v[s->first].tensor;
+    k->v = t->data;
+    k->bytes = t->bytes;
+  } else if (s->kind == ONNX_STEP_HOST) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->n_out; i++) {
+      const rlx_tensor *t = &r->live.v[s->first + i].tensor;
+      k->sizes[n++] = t->dtype;
+      k->sizes[n++] = t->shape.n;
+      for (int a = 0; a < t->shape.n; a++) k->sizes[n++] = t->shape.v[a];
+    }
+    k->v = k->sizes;
+    k->bytes = n * sizeof *k->sizes;
+  }
+}
+
+/* ---- the importer's client ---- */
+
+/* The step that comes now: there already, or made; done unless it was in this run. The importer goes on behind it. */
+static rlx_status arrive(rlx_onnx_runner *r, onnx_step *made) {
+  onnx_step *s = r->at->step;
+  if (!s) s = r->at->step = made;
+  else if (made != s) step_free(made);
+  if (r->n_met++ >= r->n_done) RLX_TRY(do_step(r, s));
+  key k;
+  key_of(r, s, &k);
+  onnx_branch *b = find_branch(s->branches, k.v, k.bytes);
+  if (!b) RLX_TRY(add_branch(&s->branches, k.v, k.bytes, &b));
+  r->at = b;
+  return RLX_OK;
+}
+
+static rlx_status new_step(onnx_step_kind kind, const char *why, onnx_step **out) {
+  onnx_step *s = *out = rlx_new(onnx_step);
+  size_t n = why ? strlen(why) + 1 : 1;
+  if (s) s->why = rlx_mem_calloc(n, 1);
+  if (!s || !s->why) {
+    step_free(s);
+    *out = NULL;
+    return RLX_FAIL(RLX_NO_MEMORY, "a step of a model");
+  }
+  s->kind = kind;
+  if (why) memcpy(s->why, why, n);
+  return RLX_OK;
+}
+
+static rlx_status add_link(onnx_step *s, const onnx_live *l) {
+  size_t n = strlen(l->leaf) + 1;
+  onnx_link link = {rlx_mem_alloc(n), l->number};
+  if (!link.leaf || !rlx_array_push(&s->links, link)) {
+    rlx_mem_free(link.leaf);
+    return RLX_FAIL(RLX_NO_MEMORY, "the value '%s'", l->leaf);
+  }
+  memcpy(link.leaf, l->leaf, n);
+  return RLX_OK;
+}
+
+static rlx_status compile(rlx_onnx_runner *r, rlx_graph *g, onnx_step *s) {
+  rlx_compile_options o = {.struct_bytes = sizeof o,
+                           .weights = r->weights,
+                           .without = r->without,
+                           .forbid_host = r->options.forbid_host,
+                           .exact = r->options.exact,
+                           .watch = r->options.watch};
+  RLX_TRY(rlx_compile(r->session, g, &o, &s->executable));
+  r->n_compiled++;
+  rlx_executable_set_watch(s->executable, &r->options.watch);
+  return rlx_onnx_load(r->model, g, r->weights, &r->options.watch);
+}
+
+static rlx_status graph_step(rlx_onnx_runner *r, rlx_graph *g, const onnx_live *in, size_t n_in, const onnx_live *out,
+                             size_t n_out, onnx_step *s) {
+  for (size_t i = 0; i < n_in; i++) RLX_TRY(add_link(s, &in[i]));
+  s->n_links_in = n_in;
+  for (size_t i = 0; i < n_out; i++) RLX_TRY(add_link(s, &out[i]));
+  return compile(r, g, s);
+}
+
+static rlx_status on_graph(void *user, rlx_graph *g, const onnx_live *in, size_t n_in, const onnx_live *out,
+                           size_t n_out, const char *why) {
+  rlx_onnx_runner *r = user;
+  onnx_step *s = r->at->step;
+  if (!s) {
+    RLX_TRY(new_step(ONNX_STEP_GRAPH, why, &s));
+    s->is_last = !why;
+    rlx_status status = graph_step(r, g, in, n_in, out, n_out, s);
+    if (status) {
+      step_free(s);
+      return status;
+    }
+  }
+  return arrive(r, s);
+}
+
+static rlx_status on_value(void *user, uint32_t live, const void **bytes) {
+  rlx_onnx_runner *r = user;
+  onnx_step *s = r->at->step;
+  if (!s) {
+    RLX_TRY(new_step(ONNX_STEP_VALUE, NULL, &s));
+    s->first = live;
+  }
+  RLX_TRY(arrive(r, s));
+  *bytes = r->live.v[live].tensor.data;
+  return RLX_OK;
+}
+
+static rlx_status host_step(onnx_host_fn fn, const int64_t *p, const uint32_t *in, const rlx_tensor *known,
+                            uint32_t n_in, onnx_step *s) {
+  s->fn = fn;
+  memcpy(s->p, p, sizeof s->p);
+  for (; s->n_in < n_in; s->n_in++) {
+    s->in[s->n_in] = in[s->n_in];
+    s->known[s->n_in] = (rlx_tensor){.dtype = RLX_DTYPE_COUNT};
+    if (in[s->n_in] || !known[s->n_in].data) continue;
+    rlx_tensor t = known[s->n_in];
+    t.data = rlx_mem_alloc(t.bytes);
+    if (!t.data) return RLX_FAIL(RLX_NO_MEMORY, "a value of %zu bytes", t.bytes);
+    memcpy(t.data, known[s->n_in].data, t.bytes);
+    s->known[s->n_in] = t;
+  }
+  return RLX_OK;
+}
+
+static rlx_status on_host(void *user, onnx_host_fn fn, const int64_t *p, const uint32_t *in, const rlx_tensor *known,
+                          uint32_t n_in, uint32_t first, rlx_type *out, uint32_t n_out, const char *why) {
+  rlx_onnx_runner *r = user;
+  onnx_step *s = r->at->step;
+  if (!s) {
+    RLX_TRY(new_step(ONNX_STEP_HOST, why, &s));
+    s->first = first;
+    s->n_out = n_out;
+    rlx_status status = host_step(fn, p, in, known, n_in, s);
+    if (status) {
+      step_free(s);
+      return status;
+    }
+  }
+  RLX_TRY(arrive(r, s));
+  for (uint32_t i = 0; i < n_out; i++)
+    out[i] = (rlx_type){r->live.v[first + i].tensor.dtype, r->live.v[first + i].tensor.shape};
+  return RLX_OK;
+}
+
+/* ---- a run ---- */
+
+static const rlx_named_tensor *find_input(const rlx_named_tensor *v, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (v[i].name && strcmp(v[i].name, name) == 0) return &v[i];
+  return NULL;
+}
+
+/* Inputs in the model's order become the first live values; their sizes are the key of the path. */
+static rlx_status take_inputs(rlx_onnx_runner *r, const rlx_named_tensor *v, size_t n) {
+  const onnx_graph *g = r->model->graph;
+  r->n_given = 0;
+  r->key.n = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!v[i].name) return RLX_FAIL(RLX_INVALID, "input %zu has no name", i);
+    if (find_input(v, n, v[i].name) != &v[i]) return RLX_FAIL(RLX_INVALID, "input '%s' is given twice", v[i].name);
+    RLX_TRY_AT(rlx_tensor_check(&v[i].tensor), "input '%s'", v[i].name);
+  }
+  for (uint32_t i = 0; i < g->n_inputs; i++) {
+    const rlx_named_tensor *t = find_input(v, n, g->inputs[i].name);
+    if (!rlx_array_push(&r->key, t ? 1 : 0)) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of inputs");
+    if (!t) continue;
+    RLX_TRY(onnx_check_input(&g->inputs[i], &t->tensor));
+    RLX_TRY(live_reserve(r, r->n_given));
+    onnx_box *box = &r->live.v[r->n_given];
+    RLX_TRY(onnx_convert_input(&g->inputs[i], &t->tensor, box));
+    r->given[r->n_given++] = (onnx_input){g->inputs[i].name, {box->tensor.dtype, box->tensor.shape}};
+    if (!rlx_array_push(&r->key, box->tensor.shape.n)) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of inputs");
+    for (int a = 0; a < t->tensor.shape.n; a++)
+      if (!rlx_array_push(&r->key, t->tensor.shape.v[a])) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of inputs");
+  }
+  for (size_t i = 0; i < n; i++) {
+    bool known = false;
+    for (uint32_t k = 0; k < g->n_inputs; k++) known |= strcmp(g->inputs[k].name, v[i].name) == 0;
+    if (!known) return RLX_FAIL(RLX_NOT_FOUND, "the model has no input '%s'", v[i].name);
+  }
+  return RLX_OK;
+}
+
+/* Down the tree as far as it goes. *done: to an end. */
+static rlx_status follow(rlx_onnx_runner *r, onnx_branch *b, bool *done) {
+  *done = false;
+  while (b && b->step) {
+    key k;
+    RLX_TRY(do_step(r, b->step));
+    if (b->step->is_last) {
+      *done = true;
+      return RLX_OK;
+    }
+    key_of(r, b->step, &k);
+    b = find_branch(b->step->branches, k.v, k.bytes);
+  }
+  return RLX_OK;
+}
+
+static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
+  bool done;
+  RLX_TRY(take_inputs(r, inputs, n));
+  onnx_branch *root = find_branch(r->roots, r->key.v, r->key.n * sizeof *r->key.v);
+  RLX_TRY(follow(r, root, &done));
+  if (done) return RLX_OK;
+  if (!root) RLX_TRY(add_branch(&r->roots, r->key.v, r->key.n * sizeof *r->key.v, &root));
+  r->at = root;
+  onnx_client client = {r, on_graph, on_value, on_host};
+  return onnx_import(r->model, r->given, r->n_given, r->options.most_trips, &client);
+}
+
+rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
+  if (!r || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_run: a NULL");
+  r->parts.n = 0;
+  r->n_done = r->n_met = 0;
+  r->has_run = false;
+  rlx_status s = run(r, inputs, n);
+  r->has_run = !s;
+  /* Values that are the caller's are not his to be read any more. */
+  for (size_t i = 0; i < r->n_given && i < r->live.n; i++)
+    if (r->live.v[i].tensor.data != r->live.v[i].own) r->live.v[i].tensor.data = NULL;
+  return s;
+}
+
+rlx_status rlx_onnx_output(const rlx_onnx_runner *r, uint32_t i, const char **name, rlx_tensor *view) {
+  if (!r || !view) return RLX_FAIL(RLX_INVALID, "rlx_onnx_output: a NULL");
+  if (i >= r->model->graph->n_outputs)
+    return RLX_FAIL(RLX_NOT_FOUND, "output %u of %u", (unsigned)i, (unsigned)r->model->graph->n_outputs);
+  if (!r->has_run) return RLX_FAIL(RLX_INVALID, "there are no outputs before a run that succeeds");
+  if (name) *name = r->model->graph->outputs[i].name;
+  *view = r->outputs[i].tensor;
+  return RLX_OK;
+}
+
+uint32_t rlx_onnx_parts(const rlx_onnx_runner *r) {
+  uint32_t n = 0;
+  for (size_t i = 0; r && i < r->parts.n; i++) n += r->parts.v[i]->kind != ONNX_STEP_VALUE;
+  return n;
+}
+
+rlx_status rlx_onnx_part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_part *out) {
+  if (!r || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_part_at: a NULL");
+  for (size_t k = 0; k < r->parts.n; k++) {
+    if (r->parts.v[k]->kind == ONNX_STEP_VALUE || i--) continue;
+    *out = (rlx_onnx_part){r->parts.v[k]->executable, r->parts.v[k]->why};
+    return RLX_OK;
+  }
+  return RLX_FAIL(RLX_NOT_FOUND, "no such part");
+}
+
+uint64_t rlx_onnx_compiled(const rlx_onnx_runner *r) { return r ? r->n_compiled : 0; }
+
+/* ---- the runner ---- */
+
+static rlx_status read_weight(void *user, const char *name, const rlx_type *type, void *to) {
+  const rlx_onnx *m = user;
+  const onnx_weight *w = onnx_weight_named(m, name);
+  if (!w || onnx_type_carrier(w->tensor->type) != type->dtype || !rlx_dims_equal(&w->tensor->dims, &type->shape))
+    return RLX_NOT_FOUND;
+  return onnx_tensor_read(m, w->tensor, to);
+}
+
+static rlx_status copy_text(const char *text, char **out) {
+  size_t n = text ? strlen(text) + 1 : 0;
+  *out = NULL;
+  if (!text) return RLX_OK;
+  if (!(*out = rlx_mem_alloc(n))) return RLX_FAIL(RLX_NO_MEMORY, "options");
+  memcpy(*out, text, n);
+  return RLX_OK;
+}
+
+static rlx_status set_up(rlx_onnx_runner *r, rlx_session *s) {
+  const onnx_graph *g = r->model->graph;
+  r->outputs = rlx_mem_calloc((size_t)g->n_outputs + 1, sizeof *r->outputs);
+  r->given = rlx_mem_calloc((size_t)g->n_inputs + 1, sizeof *r->given);
+  if (!r->outputs || !r->given) return RLX_FAIL(RLX_NO_MEMORY, "a runner");
+  RLX_TRY(rlx_onnx_supported(r->model));
+  RLX_TRY(rlx_weights_create(s, &r->weights));
+  rlx_weights_set_source(r->weights, (rlx_weight_source){read_weight, r->model});
+  return copy_text(r->options.without, &r->without);
+}
+
+rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_options *options, rlx_onnx_runner **out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_create: out is NULL");
+  *out = NULL;
+  if (!s || !m) return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_create: %s is NULL", s ? "the model" : "the session");
+  if (options && options->struct_bytes != sizeof *options)
+    return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_create: struct_bytes is %zu, expected %zu", options->struct_bytes,
+                    sizeof *options);
+  rlx_onnx_runner *r = rlx_new(rlx_onnx_runner);
+  if (!r) return RLX_FAIL(RLX_NO_MEMORY, "a runner");
+  if (options) r->options = *options;
+  r->session = rlx_session_retain(s);
+  r->model = onnx_retain(m);
+  rlx_status status = set_up(r, s);
+  if (status) rlx_onnx_runner_destroy(r);
+  else *out = r;
+  return status;
+}
+
+void rlx_onnx_runner_destroy(rlx_onnx_runner *r) {
+  if (!r) return;
+  branches_free(r->roots);
+  for (size_t i = 0; i < r->live.n; i++) box_clear(&r->live.v[i]);
+  for (uint32_t i = 0; r->outputs && i < r->model->graph->n_outputs; i++) box_clear(&r->outputs[i]);
+  rlx_array_deinit(&r->live);
+  rlx_array_deinit(&r->key);
+  rlx_array_deinit(&r->parts);
+  rlx_mem_free(r->outputs);
+  rlx_mem_free(r->given);
+  rlx_mem_free(r->without);
+  rlx_weights_destroy(r->weights);
+  rlx_session_release(r->session);
+  rlx_onnx_close(r->model);
+  rlx_mem_free(r);
+}

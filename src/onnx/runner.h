@@ -1,0 +1,74 @@
+/* A runner from the inside: the tree of steps (runner.c), inputs and the single graph (graph.c). */
+#ifndef RLX_ONNX_RUNNER_H
+#define RLX_ONNX_RUNNER_H
+
+#include "onnx/import.h"
+#include "ref/eval.h"
+#include "runtime/session.h"
+
+typedef enum onnx_step_kind { ONNX_STEP_GRAPH, ONNX_STEP_VALUE, ONNX_STEP_HOST } onnx_step_kind;
+
+/* A leaf of a graph, and which value goes there or comes from there. */
+typedef struct onnx_link {
+  char *leaf;
+  uint32_t number;
+} onnx_link;
+
+typedef struct onnx_step onnx_step;
+typedef struct onnx_branch {
+  void *key;
+  size_t key_bytes;
+  onnx_step *step;
+  struct onnx_branch *sibling;
+} onnx_branch;
+
+struct onnx_step {
+  onnx_step_kind kind;
+  char *why;
+  onnx_branch *branches;
+  /* a graph */
+  rlx_executable *executable;
+  RLX_ARRAY(onnx_link) links; /* inputs, then outputs */
+  size_t n_links_in;
+  bool is_last; /* its outputs are the model's */
+  /* a value that is looked at, or the first that a step of the host makes */
+  uint32_t first;
+  /* a step of the host */
+  onnx_host_fn fn;
+  int64_t p[ONNX_HOST_NUMBERS];
+  uint32_t in[ONNX_HOST_MOST]; /* a live value's number + 1; 0: known, or left out */
+  rlx_tensor known[ONNX_HOST_MOST];
+  uint32_t n_in, n_out;
+};
+
+typedef struct onnx_box {
+  rlx_tensor tensor;
+  void *own; /* NULL: the bytes are the caller's */
+  size_t cap;
+} onnx_box;
+
+struct rlx_onnx_runner {
+  rlx_session *session;
+  rlx_onnx *model;
+  rlx_weights *weights;
+  rlx_onnx_options options;
+  char *without;
+  onnx_branch *roots;
+  RLX_ARRAY(onnx_box) live;
+  RLX_ARRAY(int64_t) key; /* of this run's inputs */
+  RLX_ARRAY(onnx_step *) parts;
+  onnx_box *outputs;
+  onnx_input *given;
+  uint32_t n_given;
+  onnx_branch *at;      /* where the importer is */
+  size_t n_done, n_met; /* steps of this run that were done, and that the importer has come by */
+  uint64_t n_compiled;
+  bool has_run;
+};
+
+/* graph.c */
+rlx_status onnx_check_input(const onnx_value_info *d, const rlx_tensor *t);
+/* The tensor as what carries the declared type: itself, or converted into the box's own memory. */
+rlx_status onnx_convert_input(const onnx_value_info *d, const rlx_tensor *t, onnx_box *out);
+
+#endif

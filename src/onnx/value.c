@@ -1,0 +1,195 @@
+/* Values while importing: the node that stands for one, its bytes where they are known, and what follows from known bytes.
+ *
+ * After each ONNX node the RLX nodes that it added are computed here, by their reference kernels, as long as all their inputs are known
+ * and the result is small: that is how shapes become numbers. What is large stays a matter of the graph. */
+#include <string.h>
+
+#include "onnx/importer.h"
+#include "ref/eval.h"
+
+enum { SMALL_ELEMENTS = 4096 }; /* of a value that is computed while importing */
+
+void *onnx_alloc(onnx_importer *imp, size_t count, size_t size) { return rlx_bump_alloc(&imp->bump, count, size); }
+
+onnx_value *onnx_value_new(onnx_importer *imp) {
+  onnx_value *v = rlx_bump_new(&imp->bump, onnx_value);
+  if (v) v->index = (uint32_t)imp->values.n;
+  if (v && rlx_array_push(&imp->values, v)) return v;
+  rlx_fail(RLX_NO_MEMORY, "no memory for the values of a model");
+  return NULL;
+}
+
+rlx_status onnx_value_known(onnx_importer *imp, onnx_type type, const rlx_tensor *t, onnx_value **out) {
+  onnx_value *v = onnx_value_new(imp);
+  if (!v) return RLX_NO_MEMORY;
+  v->type = type;
+  v->is = (rlx_type){t->dtype, t->shape};
+  v->known = t->data;
+  *out = v;
+  return RLX_OK;
+}
+
+rlx_status onnx_value_from_tensor(onnx_importer *imp, const onnx_tensor *t, const char *name, onnx_value **out) {
+  size_t bytes;
+  onnx_value *v = onnx_value_new(imp);
+  if (!v) return RLX_NO_MEMORY;
+  *out = v;
+  v->type = t->type;
+  if (onnx_type_carrier(t->type) == RLX_DTYPE_COUNT) {
+    v->refused = true; /* who reads it says so */
+    return RLX_OK;
+  }
+  v->is = (rlx_type){onnx_type_carrier(t->type), t->dims};
+  RLX_TRY(onnx_tensor_bytes(t, &bytes));
+  const onnx_weight *w = onnx_weight_of(imp->m, t);
+  if (w) {
+    v->weight = t;
+    v->leaf = w->leaf;
+    return RLX_OK;
+  }
+  void *data = onnx_alloc(imp, bytes + 1, 1);
+  if (!data) return RLX_FAIL(RLX_NO_MEMORY, "tensor '%s'", name);
+  v->known = data;
+  return onnx_tensor_read(imp->m, t, data);
+}
+
+/* ---- bytes of nodes of the graph being built ---- */
+
+static const void *known_at(const onnx_importer *imp, rlx_node n) { return n < imp->known.n ? imp->known.v[n] : NULL; }
+
+static rlx_status set_known(onnx_importer *imp, rlx_node n, const void *bytes) {
+  while (imp->known.n <= n)
+    if (!rlx_array_push(&imp->known, (const void *)NULL))
+      return RLX_FAIL(RLX_NO_MEMORY, "values of %u nodes", (unsigned)n);
+  imp->known.v[n] = bytes;
+  return RLX_OK;
+}
+
+/* The inputs of a node as tensors; false where one is not known. */
+static bool gather_inputs(const onnx_importer *imp, const rlx_node_rec *n, rlx_tensor *tensors, const rlx_tensor **in) {
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    in[i] = NULL;
+    if (!n->in[i]) continue;
+    const void *bytes = known_at(imp, n->in[i]);
+    const rlx_type *t = &rlx_graph_at(imp->g, n->in[i])->type;
+    if (!bytes) return false;
+    tensors[i] = (rlx_tensor){.dtype = t->dtype, .shape = t->shape, .data = (void *)(uintptr_t)bytes};
+    if (rlx_tensor_bytes(t->dtype, t->shape, &tensors[i].bytes)) return false;
+    in[i] = &tensors[i];
+  }
+  return true;
+}
+
+/* Computes one node if it can be. A kernel that refuses its inputs leaves the node to the run, where it fails the same way. */
+static rlx_status compute(onnx_importer *imp, rlx_node id, size_t most_elements) {
+  enum { MOST_INPUTS = 64 };
+  const rlx_node_rec *n = rlx_graph_at(imp->g, id);
+  rlx_tensor tensors[MOST_INPUTS];
+  const rlx_tensor *in[MOST_INPUTS];
+  size_t bytes;
+  if (n->op == RLX_OP_constant) {
+    rlx_blob *b = rlx_blob_retain(RLX_ATTRS(constant, n)->data); /* the graph may end before the import does */
+    if (!rlx_array_push(&imp->blobs, b)) {
+      rlx_blob_release(b);
+      return RLX_FAIL(RLX_NO_MEMORY, "a constant");
+    }
+    return set_known(imp, id, b->data);
+  }
+  if (rlx_op_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL)) return RLX_OK;
+  if (n->n_in > MOST_INPUTS || rlx_dims_count(&n->type.shape) > most_elements || !gather_inputs(imp, n, tensors, in))
+    return RLX_OK;
+  if (rlx_tensor_bytes(n->type.dtype, n->type.shape, &bytes)) return RLX_OK;
+  if (rlx_op_has(n->op, RLX_TRAIT_VIEW)) return set_known(imp, id, known_at(imp, n->in[0]));
+  void *data = onnx_alloc(imp, bytes + 1, 1);
+  if (!data) return RLX_FAIL(RLX_NO_MEMORY, "a value of %zu bytes", bytes);
+  rlx_tensor out = {n->type.dtype, n->type.shape, data, bytes};
+  rlx_status s = rlx_eval_node(n, &(rlx_eval_context){0}, in, &out);
+  if (s == RLX_NO_MEMORY) return s;
+  return s ? RLX_OK : set_known(imp, id, data);
+}
+
+rlx_status onnx_fold_new(onnx_importer *imp) {
+  uint32_t end = rlx_graph_end(imp->g);
+  for (rlx_node id = imp->folded; id < end; id++) RLX_TRY(compute(imp, id, SMALL_ELEMENTS));
+  imp->folded = end;
+  return RLX_OK;
+}
+
+void onnx_take_known(onnx_importer *imp, onnx_value *v) {
+  if (!v->known && v->node) v->known = known_at(imp, v->node);
+}
+
+/* ---- large values that depend on weights and constants alone, where somebody asks for them ---- */
+
+/* Which nodes a value needs; false if one of them is only known in a run. */
+static bool mark_cone(const onnx_importer *imp, rlx_node top, bool *needed) {
+  needed[top] = true;
+  for (rlx_node id = top; id > 0; id--) {
+    const rlx_node_rec *n = rlx_graph_at(imp->g, id);
+    if (!needed[id] || known_at(imp, id) || n->op == RLX_OP_param) continue;
+    if (rlx_op_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL)) return false;
+    for (uint32_t i = 0; i < n->n_in; i++)
+      if (n->in[i]) needed[n->in[i]] = true;
+  }
+  return true;
+}
+
+static rlx_status read_weight(onnx_importer *imp, const onnx_tensor *t, const void **out) {
+  size_t bytes;
+  RLX_TRY(onnx_tensor_bytes(t, &bytes));
+  void *data = onnx_alloc(imp, bytes + 1, 1);
+  if (!data) return RLX_FAIL(RLX_NO_MEMORY, "tensor '%s': %zu bytes", t->name, bytes);
+  *out = data;
+  return onnx_tensor_read(imp->m, t, data);
+}
+
+static const onnx_tensor *weight_of_node(const onnx_importer *imp, rlx_node n) {
+  for (size_t i = 0; i < imp->values.n; i++)
+    if (imp->values.v[i]->node == n && imp->values.v[i]->weight) return imp->values.v[i]->weight;
+  return NULL;
+}
+
+static rlx_status compute_cone(onnx_importer *imp, rlx_node top, const bool *needed) {
+  for (rlx_node id = 1; id <= top; id++) {
+    if (!needed[id] || known_at(imp, id)) continue;
+    const onnx_tensor *weight = rlx_graph_at(imp->g, id)->op == RLX_OP_param ? weight_of_node(imp, id) : NULL;
+    const void *bytes;
+    if (weight) {
+      RLX_TRY(read_weight(imp, weight, &bytes));
+      RLX_TRY(set_known(imp, id, bytes));
+    } else {
+      RLX_TRY(compute(imp, id, SIZE_MAX));
+    }
+  }
+  return RLX_OK;
+}
+
+rlx_status onnx_know(onnx_importer *imp, onnx_value *v) {
+  if (v->known) return RLX_OK;
+  if (v->weight) return read_weight(imp, v->weight, &v->known);
+  if (!v->node) return RLX_OK;
+  RLX_TRY(onnx_fold_new(imp));
+  if (!known_at(imp, v->node)) {
+    bool *needed = rlx_mem_calloc(rlx_graph_end(imp->g), sizeof *needed);
+    if (!needed) return RLX_FAIL(RLX_NO_MEMORY, "a walk of %u nodes", (unsigned)rlx_graph_end(imp->g));
+    rlx_status s = mark_cone(imp, v->node, needed) ? compute_cone(imp, v->node, needed) : RLX_OK;
+    rlx_mem_free(needed);
+    RLX_TRY(s);
+  }
+  onnx_take_known(imp, v);
+  return RLX_OK;
+}
+
+/* ---- nodes of values ---- */
+
+rlx_node onnx_value_node(onnx_importer *imp, onnx_value *v) {
+  if (v->node) return v->node;
+  size_t bytes;
+  if (v->known && !rlx_tensor_bytes(v->is.dtype, v->is.shape, &bytes) && !v->weight) {
+    v->node = rlx_constant(imp->g, v->is.dtype, v->is.shape, v->known, bytes);
+    return v->node;
+  }
+  if (v->weight) v->node = rlx_param(imp->g, v->leaf, v->is.dtype, v->is.shape);
+  else if (v->live) v->node = rlx_input(imp->g, v->leaf, v->is.dtype, v->is.shape);
+  return v->node;
+}

@@ -1,0 +1,128 @@
+/* Weights: the tensors of a model that are params of its graphs, by name. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "onnx/model.h"
+
+static int by_leaf(const void *a, const void *b) {
+  return strcmp(((const onnx_weight *)a)->leaf, ((const onnx_weight *)b)->leaf);
+}
+
+static rlx_status add(rlx_onnx *m, const onnx_tensor *t, const char *name, bool is_main) {
+  size_t bytes, cap = strlen(name) + 40;
+  if (onnx_type_carrier(t->type) == RLX_DTYPE_COUNT) return RLX_OK; /* who reads it says so */
+  RLX_TRY_AT(onnx_tensor_bytes(t, &bytes), "tensor '%s'", name);
+  if (bytes <= ONNX_CONSTANT_BYTES) return RLX_OK;
+  char *leaf = rlx_bump_alloc(&m->bump, cap, 1);
+  onnx_weight w = {leaf, t};
+  if (!leaf || !rlx_array_push(&m->weights, w)) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s'", name);
+  if (is_main) snprintf(leaf, cap, "%s", name);
+  else snprintf(leaf, cap, "%s@%u.%llu", name, (unsigned)t->file, (unsigned long long)t->at);
+  return RLX_OK;
+}
+
+static rlx_status add_graph(rlx_onnx *m, const onnx_graph *g, bool is_main);
+
+static rlx_status add_nodes(rlx_onnx *m, const onnx_node *nodes, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t k = 0; k < nodes[i].n_attributes; k++) {
+      const onnx_attribute *a = &nodes[i].attributes[k];
+      if (a->tensor) RLX_TRY(add(m, a->tensor, nodes[i].n_out ? nodes[i].out[0] : "", false));
+      if (a->graph) RLX_TRY(add_graph(m, a->graph, false));
+    }
+  return RLX_OK;
+}
+
+static rlx_status add_graph(rlx_onnx *m, const onnx_graph *g, bool is_main) {
+  for (uint32_t i = 0; i < g->n_initializers; i++)
+    RLX_TRY(add(m, &g->initializers[i], g->initializers[i].name, is_main));
+  return add_nodes(m, g->nodes, g->n_nodes);
+}
+
+rlx_status onnx_list_weights(rlx_onnx *m) {
+  RLX_TRY(add_graph(m, m->graph, true));
+  for (uint32_t i = 0; i < m->n_functions; i++) {
+    RLX_TRY(add_nodes(m, m->functions[i].nodes, m->functions[i].n_nodes));
+    for (uint32_t k = 0; k < m->functions[i].n_defaults; k++)
+      if (m->functions[i].defaults[k].tensor)
+        RLX_TRY(add(m, m->functions[i].defaults[k].tensor, m->functions[i].name, false));
+  }
+  if (m->weights.n) qsort(m->weights.v, m->weights.n, sizeof *m->weights.v, by_leaf);
+  return RLX_OK;
+}
+
+const onnx_weight *onnx_weight_named(const rlx_onnx *m, const char *leaf) {
+  onnx_weight key = {leaf, NULL};
+  return m->weights.n ? bsearch(&key, m->weights.v, m->weights.n, sizeof *m->weights.v, by_leaf) : NULL;
+}
+
+/* By its name first; then, for two may share it, by place. */
+const onnx_weight *onnx_weight_of(const rlx_onnx *m, const onnx_tensor *t) {
+  size_t bytes;
+  if (onnx_tensor_bytes(t, &bytes) || bytes <= ONNX_CONSTANT_BYTES) return NULL;
+  const onnx_weight *w = onnx_weight_named(m, t->name);
+  if (w && w->tensor == t) return w;
+  for (size_t i = 0; i < m->weights.n; i++)
+    if (m->weights.v[i].tensor == t) return &m->weights.v[i];
+  return NULL;
+}
+
+/* ---- into a store ---- */
+
+typedef struct sized {
+  size_t bytes;
+  const onnx_weight *weight;
+} sized;
+
+static int larger_first(const void *a, const void *b) {
+  const sized *x = a, *y = b;
+  return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
+                              : strcmp(x->weight->leaf, y->weight->leaf);
+}
+
+static rlx_status list_missing(const rlx_onnx *m, const rlx_graph *g, const rlx_weights *w, sized *v, size_t *n) {
+  *n = 0;
+  for (rlx_node id = 1; id <= rlx_graph_size(g); id++) {
+    if (strcmp(rlx_node_op(g, id), "param") != 0 || rlx_weights_has(w, rlx_node_name(g, id))) continue;
+    v[*n].weight = onnx_weight_named(m, rlx_node_name(g, id));
+    if (!v[*n].weight) return RLX_FAIL(RLX_NOT_FOUND, "the model has no weight '%s'", rlx_node_name(g, id));
+    RLX_TRY(onnx_tensor_bytes(v[*n].weight->tensor, &v[*n].bytes));
+    ++*n;
+  }
+  if (*n) qsort(v, *n, sizeof *v, larger_first);
+  return RLX_OK;
+}
+
+/* Through one piece of memory that shrinks: the largest goes first, while little else is there. */
+static rlx_status load(const rlx_onnx *m, rlx_weights *w, const sized *v, size_t n, const rlx_watch *watch,
+                       void **passage) {
+  uint64_t done = 0, total = 0;
+  for (size_t i = 0; i < n; i++) total += v[i].bytes;
+  for (size_t i = 0; i < n; i++) {
+    const onnx_tensor *t = v[i].weight->tensor;
+    if (watch && watch->cancel && watch->cancel(watch->user)) return RLX_FAIL(RLX_CANCELLED, "loading was stopped");
+    void *smaller = rlx_mem_realloc(*passage, v[i].bytes, 1);
+    if (!smaller && !*passage) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", v[i].weight->leaf, v[i].bytes);
+    if (smaller) *passage = smaller;
+    RLX_TRY_AT(onnx_tensor_read(m, t, *passage), "weight '%s'", v[i].weight->leaf);
+    rlx_tensor value = {onnx_type_carrier(t->type), t->dims, *passage, v[i].bytes};
+    RLX_TRY(rlx_weights_set(w, v[i].weight->leaf, &value));
+    done += v[i].bytes;
+    if (watch && watch->progress) watch->progress(watch->user, "load", done, total);
+  }
+  return RLX_OK;
+}
+
+rlx_status rlx_onnx_load(rlx_onnx *m, const rlx_graph *g, rlx_weights *w, const rlx_watch *watch) {
+  if (!m || !g || !w) return RLX_FAIL(RLX_INVALID, "rlx_onnx_load: a NULL");
+  sized *v = rlx_mem_calloc((size_t)rlx_graph_size(g) + 1, sizeof *v);
+  void *passage = NULL;
+  size_t n;
+  rlx_status s = v ? list_missing(m, g, w, v, &n) : RLX_FAIL(RLX_NO_MEMORY, "the order of weights");
+  if (!s) s = load(m, w, v, n, watch, &passage);
+  rlx_mem_free(passage);
+  rlx_mem_free(v);
+  return s;
+}
