@@ -21,7 +21,7 @@ enum {
   ONNX_MOST_TENSORS = 1 << 18,
   ONNX_MOST_FILES = 1024, /* of external data */
   ONNX_MOST_DEPTH = 32,   /* graphs in graphs, functions in functions */
-  ONNX_NEWEST_OPSET = 26, /* of ai.onnx: what the table of ops was written from */
+  ONNX_NEWEST_OPSET = 28, /* of ai.onnx: what the table of ops was written from */
 };
 
 /* Element types, with ONNX's numbers. */
