@@ -81,6 +81,8 @@ typedef struct rlx_onnx_weight {
   bool external;
 } rlx_onnx_weight;
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_weight_at(const rlx_onnx *m, uint32_t i, rlx_onnx_weight *out);
+/* The value of an initializer, or of a param of rlx_onnx_graph, by name. rlx_free(out->data). */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_weight_read(const rlx_onnx *m, const char *name, rlx_tensor *out);
 
 /* A tensor in ONNX's own form (a .pb file), as test data has it. rlx_free(tensor.data). name (of `cap` bytes) may be NULL. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_tensor_read(const char *path, char *name, size_t cap, rlx_tensor *out);

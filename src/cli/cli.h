@@ -6,6 +6,7 @@
 #ifndef RLX_CLI_CLI_H
 #define RLX_CLI_CLI_H
 
+#include "rlx/onnx.h"
 #include "rlx/rlx.h"
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_INTERRUPTED = 130 };
@@ -130,6 +131,24 @@ typedef struct cli_model_options {
   }
 void cli_model_options_deinit(cli_model_options *o);
 
+/* An ONNX model and its inputs: onnx_model.c. */
+typedef struct cli_onnx {
+  const char *path;
+  rlx_onnx *model;
+  rlx_named_tensor *given; /* read from files, or drawn */
+  size_t n_given, n_read;  /* the first n_read are from files */
+  rlx_binding *bindings;
+  size_t n_bindings;
+} cli_onnx;
+bool cli_is_onnx(const char *path); /* by its name */
+/* shapes_only: inputs need no values where their sizes are known. Close it also where this failed. */
+int cli_onnx_open(const char *path, const cli_model_options *options, bool shapes_only, cli_onnx *o);
+void cli_onnx_close(cli_onnx *o);
+/* Its graph for those inputs; where it is cut, that is told (unless common says to be quiet), and the graph ends there. */
+int cli_onnx_graph(const cli_onnx *o, const cli_common *common, rlx_graph **out);
+/* The graph of a text file, or of an ONNX model for inputs whose sizes (or, where they decide, values) are given. */
+int cli_load_any(const char *path, const cli_model_options *options, const cli_common *common, rlx_graph **out);
+
 typedef struct cli_model {
   const cli_model_options *options;
   const char *path;
@@ -137,12 +156,17 @@ typedef struct cli_model {
   rlx_tensor *values;    /* by node of graph; NULL data where there is none */
   bool *encoded;         /* by node: the value is blocks made here */
   rlx_evaluator *random; /* owns the values that are random */
+  cli_onnx *onnx;        /* where it came from; owns the values of inputs; NULL: a text graph */
 } cli_model;
 /* Reads the graph and the arrays; then gives sizes and what is random. Either failing, the model is still to be
  * deinitialised. Failures are told. */
 int cli_model_load(const char *path, const cli_model_options *options, cli_model *m);
 int cli_model_take(const char *path, rlx_graph *g, const cli_model_options *options, cli_model *m); /* g is taken */
+int cli_model_load_onnx(const char *path, const cli_model_options *options, cli_model *m);
+int cli_model_load_weights(cli_model *m); /* of ONNX, as values of its params */
 int cli_model_bind(cli_model *m);
+/* Random elements that equal seeds and numbers give again. free(out->data). */
+rlx_status cli_random_tensor(rlx_dtype dtype, rlx_dims shape, int64_t seed, uint32_t number, rlx_tensor *out);
 void cli_model_deinit(cli_model *m);
 
 /* ---- Results: outputs.c ---- */
@@ -173,6 +197,7 @@ typedef struct cli_engine_options {
 
 typedef struct cli_engine {
   rlx_session *session;
+  rlx_weights *weights; /* of an ONNX model */
   rlx_executable *executable;
   void *buffers; /* of cli_engine_get */
 } cli_engine;
@@ -238,6 +263,18 @@ typedef struct cli_bench_op {
 } cli_bench_op;
 extern const cli_bench_op cli_bench_ops[];
 extern const size_t cli_bench_ops_count;
+
+/* ---- ONNX: onnx_run.c, onnx_info.c ---- */
+
+typedef struct cli_onnx_task {
+  const cli_common *common;
+  const char *path, *out;
+  const cli_model_options *model;
+  const cli_engine_options *engine;
+} cli_onnx_task;
+int cli_onnx_run(const cli_onnx_task *t);
+int cli_onnx_info(const cli_common *common, const char *path, bool weights);
+rlx_status cli_onnx_check(const char *path, uint32_t *n_weights, uint64_t *bytes);
 
 /* ---- The process: main.c ---- */
 

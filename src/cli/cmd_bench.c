@@ -2,7 +2,7 @@
  *
  * What is compared is measured side by side: the runs of all devices and thread counts take turns, so that a busy machine
  * is busy for all of them. A sample is one run, or as many as fill two milliseconds. Values are resident: what is timed
- * is rlx_executable_run, not the arrays' way in and out. */
+ * is rlx_executable_run, not the arrays' way in and out; of an ONNX model it is rlx_onnx_run, with them. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +28,8 @@ typedef struct request {
 typedef struct setting {
   cli_setting what;
   cli_engine engine;
+  rlx_onnx_runner *runner; /* of an ONNX model: it is run whole, however many graphs that takes */
+  const cli_onnx *onnx;
   size_t runs; /* in a sample */
   double *samples;
   cli_summary time;
@@ -43,6 +45,18 @@ typedef struct job {
 
 /* ---- Measuring ------------------------------------------------------------------------------------------------ */
 
+static int open_runner(const job *j, const cli_common *common, const cli_onnx *o, setting *s) {
+  rlx_onnx_options options = {.struct_bytes = sizeof options,
+                              .bindings = o->bindings,
+                              .n_bindings = o->n_bindings,
+                              .without = j->r->engine.without,
+                              .forbid_host = j->r->engine.no_host,
+                              .exact = j->r->engine.exact};
+  s->onnx = o;
+  if (cli_session_open(common, common->device, (uint32_t)common->threads, &s->engine.session)) return CLI_FAILED;
+  return cli_check(rlx_onnx_runner_create(s->engine.session, o->model, &options, &s->runner), o->path, NULL);
+}
+
 static int open_settings(job *j, const cli_model *m) {
   cli_settings list;
   int code = cli_settings_list(j->r->self, &j->r->common, j->r->threads, &list);
@@ -54,7 +68,7 @@ static int open_settings(job *j, const cli_model *m) {
     common.threads = s->what.threads;
     s->samples = calloc((size_t)j->r->repeats, sizeof *s->samples);
     if (!s->samples) return cli_fail("out of memory");
-    code = cli_engine_open(&common, &j->r->engine, m, &s->engine);
+    code = m->onnx ? open_runner(j, &common, m->onnx, s) : cli_engine_open(&common, &j->r->engine, m, &s->engine);
     rlx_device_info info;
     if (!code && !s->what.device[0] && !rlx_session_device(s->engine.session, &info))
       snprintf(s->what.device, sizeof s->what.device, "%s", info.backend);
@@ -64,6 +78,7 @@ static int open_settings(job *j, const cli_model *m) {
 
 static void close_settings(job *j) {
   for (size_t i = 0; i < j->n; i++) {
+    rlx_onnx_runner_destroy(j->v[i].runner);
     cli_engine_close(&j->v[i].engine);
     free(j->v[i].samples);
   }
@@ -72,7 +87,9 @@ static void close_settings(job *j) {
 static rlx_status run_sample(setting *s, double *seconds) {
   rlx_status status = RLX_OK;
   double begin = cli_seconds();
-  for (size_t i = 0; i < s->runs && !status; i++) status = rlx_executable_run(s->engine.executable);
+  for (size_t i = 0; i < s->runs && !status; i++)
+    status =
+      s->runner ? rlx_onnx_run(s->runner, s->onnx->given, s->onnx->n_given) : rlx_executable_run(s->engine.executable);
   *seconds = (cli_seconds() - begin) / (double)s->runs;
   return status;
 }
@@ -172,8 +189,14 @@ static int bench_ops(request *r, const char *pattern) {
 }
 
 static int bench_file(request *r, const char *path) {
-  cli_model m;
-  int code = cli_model_load(path, &r->model, &m);
+  cli_model m = {.options = &r->model, .path = path};
+  int code;
+  if (cli_is_onnx(path)) {
+    m.onnx = calloc(1, sizeof *m.onnx);
+    code = m.onnx ? cli_onnx_open(path, &r->model, false, m.onnx) : cli_fail("out of memory");
+  } else {
+    code = cli_model_load(path, &r->model, &m);
+  }
   if (!code) code = bench_model(&(job){.r = r, .name = path}, &m);
   cli_model_deinit(&m);
   return code;

@@ -87,7 +87,7 @@ static int run_job(job *j) {
   const request *r = j->r;
   int code = cli_model_load(r->words.v[0].value, &r->model, &j->model);
   if (j->model.graph && cli_results_check(r->out, j->model.graph)) code = CLI_FAILED;
-  if (code || cli_model_bind(&j->model)) return CLI_FAILED;
+  if (code || cli_model_bind(&j->model) || cli_model_load_weights(&j->model)) return CLI_FAILED;
   if ((r->pass || r->without) && optimize(j)) return CLI_FAILED;
   if (run_graph(j)) return CLI_FAILED;
   return cli_results_write(&(cli_results){.common = &r->common,

@@ -12,7 +12,8 @@ typedef struct request {
   const cli_command *self;
   cli_common common;
   const char *pass, *without;
-  cli_list words, dims;
+  cli_list words;
+  cli_model_options model; /* --dim; of ONNX also --input */
   bool dot, report, before, each, passes;
 } request;
 
@@ -186,9 +187,9 @@ static int run_passes(const request *r, const char *path, const rlx_graph *g) {
 
 static int show_file(const request *r, const char *path) {
   rlx_graph *g;
-  if (cli_load_graph(path, &g)) return CLI_FAILED;
+  if (cli_load_any(path, &r->model, &r->common, &g)) return CLI_FAILED;
   bool passes = r->pass || r->without || r->report || r->each || r->before;
-  int code = passes || r->dims.n ? cli_bind(path, &r->dims, NULL, &g) : CLI_DONE;
+  int code = !cli_is_onnx(path) && (passes || r->model.dims.n) ? cli_bind(path, &r->model.dims, NULL, &g) : CLI_DONE;
   if (!code) code = passes ? run_passes(r, path, g) : show_plain(r, g);
   if (!code && r->common.verbose) fprintf(stderr, "rlx: %s: %u nodes, valid\n", path, (unsigned)rlx_graph_size(g));
   rlx_graph_destroy(g);
@@ -228,11 +229,13 @@ static int run(const request *r) {
 }
 
 int cli_graph(const cli_command *self, int argc, char **argv) {
-  request r = {.self = self};
+  request r = {.self = self, .model.seed = -1};
   const cli_option options[] = {
     {"--pass", "LIST", "run these passes (comma-separated, or 'all'), show the result", CLI_TEXT, &r.pass, 0, 0},
     {"--without", "LIST", "leave these out", CLI_TEXT, &r.without, 0, 0},
-    {"--dim", "NAME=SIZE", "give a symbol its size; repeat for each", CLI_PAIRS, &r.dims, 0, INT64_MAX},
+    {"--dim", "NAME=SIZE", "give a symbol its size; repeat for each", CLI_PAIRS, &r.model.dims, 0, INT64_MAX},
+    {"--input", "NAME=FILE.npy", "of an ONNX model: an input's sizes, and its value where that decides", CLI_PAIRS,
+     &r.model.inputs, 0, 0},
     {"--before", NULL, "show the graph before the passes too", CLI_FLAG, &r.before, 0, 0},
     {"--each", NULL, "show the graph after each pass", CLI_FLAG, &r.each, 0, 0},
     {"--report", NULL, "show the dispatch report", CLI_FLAG, &r.report, 0, 0},
@@ -243,6 +246,6 @@ int cli_graph(const cli_command *self, int argc, char **argv) {
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code))
     code = run(&r);
   cli_list_deinit(&r.words);
-  cli_list_deinit(&r.dims);
+  cli_model_options_deinit(&r.model);
   return code;
 }

@@ -8,7 +8,8 @@
 typedef struct request {
   const cli_command *self;
   cli_common common;
-  cli_list words, dims;
+  cli_list words;
+  cli_model_options model; /* --dim; of ONNX also --input */
   cli_engine_options engine;
   cli_csv_options csv;
   const char *svg;
@@ -42,7 +43,8 @@ static int report(const request *r, rlx_executable *e) {
 
 static int plan_graph(const request *r, rlx_graph **g, cli_engine *e) {
   const char *path = r->words.v[0].value;
-  if (cli_load_graph(path, g) || cli_bind(path, &r->dims, NULL, g)) return CLI_FAILED;
+  if (cli_load_any(path, &r->model, &r->common, g)) return CLI_FAILED;
+  if (!cli_is_onnx(path) && cli_bind(path, &r->model.dims, NULL, g)) return CLI_FAILED;
   if (cli_session_open(&r->common, r->common.device, (uint32_t)r->common.threads, &e->session)) return CLI_FAILED;
   rlx_compile_options options = {.struct_bytes = sizeof options,
                                  .without = r->engine.without,
@@ -72,9 +74,11 @@ static int plan(const request *r) {
 }
 
 int cli_plan(const cli_command *self, int argc, char **argv) {
-  request r = {.self = self};
+  request r = {.self = self, .model.seed = -1};
   const cli_option options[] = {
-    {"--dim", "NAME=SIZE", "give a symbol its size", CLI_PAIRS, &r.dims, 0, INT64_MAX},
+    {"--dim", "NAME=SIZE", "give a symbol its size", CLI_PAIRS, &r.model.dims, 0, INT64_MAX},
+    {"--input", "NAME=FILE.npy", "of an ONNX model: an input's sizes, and its value where that decides", CLI_PAIRS,
+     &r.model.inputs, 0, 0},
     {"--svg", "FILE", "a picture: time across, address up", CLI_TEXT, &r.svg, 0, 0},
     {"--dispatch", NULL, "also what runs where, and why", CLI_FLAG, &r.dispatch, 0, 0},
     CLI_ENGINE_OPTIONS(r.engine),
@@ -93,6 +97,6 @@ int cli_plan(const cli_command *self, int argc, char **argv) {
     code = plan(&r);
   }
   cli_list_deinit(&r.words);
-  cli_list_deinit(&r.dims);
+  cli_model_options_deinit(&r.model);
   return code;
 }

@@ -64,8 +64,16 @@ static int run(const cli_task *t, const cli_model *m, cli_engine *e) {
                                           .seconds = seconds});
 }
 
+/* A model whose graph may be cut is run part by part. */
+static bool run_onnx(const cli_task *t, int *code) {
+  if (request_of(t)->dump || !cli_is_onnx(t->words.v[0].value)) return true;
+  cli_onnx_task task = {&t->common, t->words.v[0].value, request_of(t)->out, &t->model, &t->engine};
+  *code = cli_onnx_run(&task);
+  return false;
+}
+
 int cli_run(const cli_command *self, int argc, char **argv) {
-  request r = {.task = {.self = self, .model.seed = -1, .before = check_folder, .run = run}};
+  request r = {.task = {.self = self, .model.seed = -1, .check = run_onnx, .before = check_folder, .run = run}};
   const cli_option own[] = {
     {"--out", "DIR", "write each output to DIR/NAME.npy ('/' becomes '_')", CLI_TEXT, &r.out, 0, 0},
     {"--dump", "DIR", "write every value that is computed to DIR/NODE_op.npy", CLI_TEXT, &r.dump, 0, 0},

@@ -32,12 +32,18 @@ int cli_engine_open(const cli_common *common, const cli_engine_options *options,
                                  .without = options->without,
                                  .exact = options->exact,
                                  .forbid_host = options->no_host};
+  if (m->onnx) {
+    if (cli_check(rlx_weights_create(e->session, &e->weights), m->path, NULL)) return CLI_FAILED;
+    compile.weights = e->weights;
+  }
   if (cli_check(rlx_compile(e->session, m->graph, &compile, &e->executable), m->path, NULL)) return CLI_FAILED;
+  if (m->onnx && cli_check(rlx_onnx_load(m->onnx->model, m->graph, e->weights, NULL), m->path, NULL)) return CLI_FAILED;
   return write_values(m, e->executable);
 }
 
 void cli_engine_close(cli_engine *e) {
   rlx_executable_destroy(e->executable);
+  rlx_weights_destroy(e->weights);
   rlx_session_destroy(e->session);
   free(e->buffers);
   *e = (cli_engine){0};

@@ -29,6 +29,11 @@ static rlx_status check_graph(const char *path, findings *out) {
   return s;
 }
 
+static rlx_status check_onnx(const char *path, findings *out) {
+  snprintf(out->format, sizeof out->format, "ONNX");
+  return cli_onnx_check(path, &out->n_tensors, &out->bytes);
+}
+
 static rlx_status check_weights(const char *path, cli_bar *bar, findings *out) {
   rlx_file *f = NULL;
   rlx_watch watch = {.progress = cli_bar_draw, .user = bar};
@@ -63,7 +68,9 @@ static int check_one(const cli_common *common, const char *path, bool is_first) 
   cli_bar bar;
   findings r = {0};
   cli_bar_begin(&bar, common);
-  rlx_status s = is_graph(path) ? check_graph(path, &r) : check_weights(path, &bar, &r);
+  rlx_status s = is_graph(path)      ? check_graph(path, &r)
+                 : cli_is_onnx(path) ? check_onnx(path, &r)
+                                     : check_weights(path, &bar, &r);
   cli_bar_end(&bar);
   if (common->json) print_json(path, s, &r, is_first);
   else if (!s && !common->quiet) print_good(path, &r);

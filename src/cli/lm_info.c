@@ -302,6 +302,7 @@ static int show_key(const request *r, const char *path, const rlx_file *f) {
 static int show(const request *r, const char *path) {
   rlx_file *f;
   if (is_graph(path) && !r->key) return show_graph(&r->common, path);
+  if (cli_is_onnx(path) && !r->key) return cli_onnx_info(&r->common, path, r->tensors);
   if (cli_check(rlx_file_open(path, NULL, &f), NULL, NULL)) return CLI_FAILED;
   int code = CLI_DONE;
   if (r->key) code = show_key(r, path, f);

@@ -35,7 +35,7 @@ static const cli_command commands[] = {
   {"onnx-test", "onnx-test DIR... [--only PATTERN]", "folders of ONNX test data: models, inputs, what must come out",
    "rlx onnx-test tests/onnx", cli_onnx_test},
 #ifdef RLX_LM
-  {"info", "info FILE... [options]", "what is in a GGUF, safetensors, model folder or text graph",
+  {"info", "info FILE... [options]", "what is in an ONNX, GGUF, safetensors, model folder or text graph",
    "rlx info model.gguf", cli_info},
   {"check", "check FILE...", "read all of a weight file and say what is wrong with it", "rlx check model.gguf",
    cli_check_files},

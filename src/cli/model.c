@@ -18,6 +18,7 @@ static int read_value(const cli_model *m, const cli_word *input) {
 
 /* A leaf that must be given a value and has none; a state begins with zeros. */
 static bool lacks_value(const cli_model *m, rlx_node n) {
+  if (m->onnx) return false; /* inputs were completed before the graph was made, params are in the file */
   return rlx_node_name(m->graph, n) && !m->values[n].data && strcmp(rlx_node_op(m->graph, n), "state") != 0;
 }
 
@@ -109,11 +110,34 @@ static int fill_random(cli_model *m) {
   return cli_check(s, "--random", NULL);
 }
 
+rlx_status cli_random_tensor(rlx_dtype dtype, rlx_dims shape, int64_t seed, uint32_t number, rlx_tensor *out) {
+  rlx_graph *g = NULL;
+  rlx_evaluator *e = NULL;
+  rlx_tensor view;
+  *out = (rlx_tensor){0};
+  rlx_status s = rlx_graph_create(&g);
+  if (!s) rlx_output(g, "x", random_node(g, dtype, shape, seed, number));
+  if (!s) s = rlx_graph_finish(g);
+  if (!s) s = rlx_evaluator_create(g, &e);
+  if (!s) s = rlx_evaluator_run(e);
+  if (!s) s = rlx_evaluator_get(e, "x", &view);
+  if (!s) {
+    *out = view;
+    out->data = malloc(view.bytes ? view.bytes : 1);
+    if (out->data) memcpy(out->data, view.data, view.bytes);
+    else s = RLX_NO_MEMORY;
+  }
+  rlx_evaluator_destroy(e);
+  rlx_graph_destroy(g);
+  return s;
+}
+
 /* ---- Loading ------------------------------------------------------------------------------------------------- */
 
 int cli_model_load(const char *path, const cli_model_options *options, cli_model *m) {
   rlx_graph *g;
   *m = (cli_model){.options = options, .path = path};
+  if (cli_is_onnx(path)) return cli_model_load_onnx(path, options, m);
   return cli_load_graph(path, &g) ? CLI_FAILED : cli_model_take(path, g, options, m);
 }
 
@@ -127,20 +151,23 @@ int cli_model_take(const char *path, rlx_graph *g, const cli_model_options *opti
 }
 
 int cli_model_bind(cli_model *m) {
+  if (m->onnx) return CLI_DONE; /* its sizes are numbers */
   if (cli_bind(m->path, &m->options->dims, m->values, &m->graph)) return CLI_FAILED;
   for (rlx_node n = 1; n <= rlx_graph_size(m->graph); n++) take_as_blocks(m->graph, n, &m->values[n]);
   return m->options->seed >= 0 ? fill_random(m) : CLI_DONE;
 }
 
 void cli_model_deinit(cli_model *m) {
-  for (size_t i = 0; m->values && i < m->options->inputs.n; i++) /* unknown: entry 0, which is empty */
+  for (size_t i = 0; m->values && !m->onnx && i < m->options->inputs.n; i++) /* unknown: entry 0, which is empty */
     rlx_free(m->values[rlx_graph_find(m->graph, m->options->inputs.v[i].name)].data);
   for (rlx_node n = 1; m->encoded && n <= rlx_graph_size(m->graph); n++)
-    if (m->encoded[n]) free(m->values[n].data);
+    if (m->encoded[n]) m->onnx ? rlx_free(m->values[n].data) : free(m->values[n].data);
   free(m->values);
   free(m->encoded);
   rlx_evaluator_destroy(m->random);
   rlx_graph_destroy(m->graph);
+  if (m->onnx) cli_onnx_close(m->onnx);
+  free(m->onnx);
 }
 
 void cli_model_options_deinit(cli_model_options *o) {

@@ -31,16 +31,16 @@ static void tell_refused(onnx_importer *imp, const onnx_scope *s, const onnx_nod
                          const char *reason) {
   imp->n_refused++;
   if (imp->refused.n > MOST_TOLD) return;
-  rlx_str_add(&imp->refused, "\n  node %u '%s': %s (%s %" PRId64 ")%s%s: %s", (unsigned)n->number, n->name, n->op,
+  rlx_str_add(&imp->refused, "; node %u '%s': %s (%s %" PRId64 ")%s%s: %s", (unsigned)n->number, n->name, n->op,
               domain_text(n->domain), opset, s->function ? " in function " : "", s->function ? s->function->name : "",
               reason);
 }
 
 static rlx_status fail_refused(const onnx_importer *imp) {
   if (!imp->n_refused) return RLX_OK;
-  return RLX_FAIL(RLX_UNSUPPORTED, "%u node%s cannot be imported:%s%s", (unsigned)imp->n_refused,
+  return RLX_FAIL(RLX_UNSUPPORTED, "%u node%s cannot be imported%s%s", (unsigned)imp->n_refused,
                   imp->n_refused == 1 ? "" : "s", imp->refused.v ? imp->refused.v : "",
-                  imp->refused.n > MOST_TOLD ? "\n  .." : "");
+                  imp->refused.n > MOST_TOLD ? "; .." : "");
 }
 
 static rlx_status refuse_outputs(onnx_importer *imp, onnx_scope *s, const onnx_node *n) {

@@ -266,6 +266,28 @@ rlx_status rlx_onnx_weight_at(const rlx_onnx *m, uint32_t i, rlx_onnx_weight *ou
 
 /* ---- single tensors ---- */
 
+static const onnx_tensor *find_tensor(const rlx_onnx *m, const char *name) {
+  const onnx_weight *w = onnx_weight_named(m, name);
+  for (uint32_t i = 0; !w && i < m->graph->n_initializers; i++)
+    if (strcmp(m->graph->initializers[i].name, name) == 0) return &m->graph->initializers[i];
+  return w ? w->tensor : NULL;
+}
+
+rlx_status rlx_onnx_weight_read(const rlx_onnx *m, const char *name, rlx_tensor *out) {
+  size_t bytes;
+  if (!m || !name || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_weight_read: a NULL");
+  *out = (rlx_tensor){0};
+  const onnx_tensor *t = find_tensor(m, name);
+  if (!t) return RLX_FAIL(RLX_NOT_FOUND, "the model has no weight '%s'", name);
+  RLX_TRY(onnx_tensor_bytes(t, &bytes));
+  void *data = rlx_mem_alloc(bytes);
+  if (!data) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", name, bytes);
+  rlx_status s = onnx_tensor_read(m, t, data);
+  if (s) rlx_mem_free(data);
+  else *out = (rlx_tensor){onnx_type_carrier(t->type), t->dims, data, bytes};
+  return s;
+}
+
 static rlx_status read_tensor(rlx_onnx *m, char *name, size_t cap, rlx_tensor *out) {
   onnx_tensor t;
   wire_source own = m->files.v[0].source;

@@ -34,11 +34,11 @@ rlx_status rlx_onnx_supported(const rlx_onnx *m) {
     if (u->supported) continue;
     n++;
     if (text.n < MOST_TOLD)
-      rlx_str_add(&text, "\n  %s (%s %lld), %u node%s: %s", u->op, *u->domain ? u->domain : "ai.onnx",
+      rlx_str_add(&text, "; %s (%s %lld), %u node%s: %s", u->op, *u->domain ? u->domain : "ai.onnx",
                   (long long)u->opset, (unsigned)u->count, u->count == 1 ? "" : "s",
                   u->opset ? "RLX does not have this op" : "its domain is not imported");
   }
-  rlx_status s = n ? RLX_FAIL(RLX_UNSUPPORTED, "%u op%s that cannot be imported:%s", (unsigned)n, n == 1 ? "" : "s",
+  rlx_status s = n ? RLX_FAIL(RLX_UNSUPPORTED, "%u op%s that cannot be imported%s", (unsigned)n, n == 1 ? "" : "s",
                               text.v ? text.v : "")
                    : RLX_OK;
   rlx_str_deinit(&text);

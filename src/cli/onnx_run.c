@@ -1,0 +1,81 @@
+/* rlx run on an ONNX model: through a runner, which goes on where sizes depend on values. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static rlx_status get_output(void *user, const char *name, rlx_tensor *view) {
+  const rlx_onnx_runner *r = user;
+  const char *at;
+  rlx_status s = RLX_OK;
+  for (uint32_t i = 0; !s; i++) {
+    s = rlx_onnx_output(r, i, &at, view);
+    if (!s && strcmp(at, name) == 0) return RLX_OK;
+  }
+  return s;
+}
+
+static void tell(const cli_common *common, const rlx_onnx_runner *r, double seconds) {
+  if (!common->verbose) return;
+  for (uint32_t i = 0; i < rlx_onnx_parts(r); i++) {
+    rlx_onnx_part part;
+    rlx_memory memory;
+    if (rlx_onnx_part_at(r, i, &part)) return;
+    if (!part.executable) fprintf(stderr, "rlx: part %u: on the host: %s\n", i, part.why);
+    else if (!rlx_executable_memory(part.executable, &memory))
+      fprintf(stderr, "rlx: part %u: %u steps on the device, %u on the host; weights %llu, scratch %llu bytes%s%s\n", i,
+              memory.native, memory.host, (unsigned long long)memory.weights, (unsigned long long)memory.scratch,
+              *part.why ? "; cut: " : "", part.why);
+  }
+  fprintf(stderr, "rlx: %.3f ms\n", seconds * 1e3);
+}
+
+/* Names of outputs, as cli_results wants them: a graph of constants that has them. */
+static rlx_status name_outputs(const rlx_onnx *m, rlx_graph **out) {
+  rlx_status s = rlx_graph_create(out);
+  for (uint32_t i = 0; i < rlx_onnx_outputs(m) && !s; i++) {
+    rlx_onnx_value v;
+    s = rlx_onnx_output_declared(m, i, &v);
+    if (!s) rlx_output(*out, v.name, rlx_scalar(*out, RLX_F32, 0));
+  }
+  return s ? s : rlx_graph_finish(*out);
+}
+
+static int run(const cli_onnx_task *t, cli_onnx *o, rlx_session *session, rlx_onnx_runner **runner,
+               const rlx_graph *names) {
+  cli_bar bar;
+  cli_bar_begin(&bar, t->common);
+  rlx_onnx_options options = {.struct_bytes = sizeof options,
+                              .bindings = o->bindings,
+                              .n_bindings = o->n_bindings,
+                              .without = t->engine->without,
+                              .forbid_host = t->engine->no_host,
+                              .exact = t->engine->exact,
+                              .watch = {.progress = cli_bar_draw, .user = &bar}};
+  rlx_status s = rlx_onnx_runner_create(session, o->model, &options, runner);
+  double begin = cli_seconds();
+  if (!s) s = rlx_onnx_run(*runner, o->given, o->n_given);
+  double seconds = cli_seconds() - begin;
+  cli_bar_end(&bar);
+  if (cli_check(s, t->path, NULL)) return CLI_FAILED;
+  tell(t->common, *runner, seconds);
+  return cli_results_write(&(cli_results){
+    .common = t->common, .graph = names, .folder = t->out, .get = get_output, .user = *runner, .seconds = seconds});
+}
+
+int cli_onnx_run(const cli_onnx_task *t) {
+  cli_onnx o = {0};
+  rlx_session *session = NULL;
+  rlx_onnx_runner *runner = NULL;
+  rlx_graph *names = NULL;
+  int code = cli_onnx_open(t->path, t->model, false, &o);
+  if (o.model && cli_check(name_outputs(o.model, &names), t->path, NULL)) code = CLI_FAILED;
+  if (names && cli_results_check(t->out, names)) code = CLI_FAILED;
+  if (!code) code = cli_session_open(t->common, t->common->device, (uint32_t)t->common->threads, &session);
+  if (!code) code = run(t, &o, session, &runner, names);
+  rlx_onnx_runner_destroy(runner);
+  rlx_session_destroy(session);
+  rlx_graph_destroy(names);
+  cli_onnx_close(&o);
+  return code;
+}
