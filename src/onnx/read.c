@@ -749,8 +749,19 @@ static rlx_status read_function(reader *r, wire w, onnx_function *fn) {
 
 /* ---- the model ---- */
 
+/* Metadata is for people and programs beside the model: its values may be long, and one that is no text is left out. */
 static rlx_status read_pair_item(reader *r, wire w, struct onnx_pair *out) {
-  return read_pair(r, w, &out->key, &out->value);
+  wire_field f;
+  onnx_text t;
+  *out = (struct onnx_pair){"", ""};
+  do {
+    RLX_TRY(wire_next(&w, &f));
+    if (f.number == 1) RLX_TRY(read_text(r, &w, &f, "a key", &out->key));
+    if (f.number != 2) continue;
+    RLX_TRY(read_bytes(r, &w, &f, &t));
+    if (!memchr(t.v, 0, t.n) && rlx_text_is_utf8(t.v)) out->value = t.v;
+  } while (f.number);
+  return RLX_OK;
 }
 
 static rlx_status read_head(reader *r, wire w) {
