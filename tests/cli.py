@@ -73,9 +73,9 @@ def judge(args, code, out, err):
             check(line.startswith("rlx: ") and len(line) < 4000, f"{what}: a line of error is {line!r}")
 
 
-def rlx(*args, stdin=None, expect=None, cwd=None, **how):
+def rlx(*args, stdin=None, expect=None, cwd=None, seconds=SECONDS, **how):
     """Runs rlx; `expect` is the exit code that must come. Text in, text out."""
-    done = subprocess.run([str(RLX), *map(str, args)], input=stdin, capture_output=True, timeout=SECONDS, cwd=cwd,
+    done = subprocess.run([str(RLX), *map(str, args)], input=stdin, capture_output=True, timeout=seconds, cwd=cwd,
                           **({} if stdin is not None else {"stdin": subprocess.DEVNULL}), **how)
     err = ASAN_NOTE.sub("", done.stderr.decode("utf-8", "replace"))
     result = Result(done.returncode, done.stdout.decode("utf-8", "replace"), err)

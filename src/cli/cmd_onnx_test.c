@@ -26,6 +26,7 @@ typedef struct request {
   rlx_session *session;
   size_t n[3];
   char why[2048]; /* of the case at hand */
+  char ops[1024]; /* its ops, separated by blanks */
 } request;
 
 typedef struct tensors {
@@ -172,6 +173,19 @@ static verdict run_set(request *r, const rlx_onnx *m, rlx_onnx_runner *runner, c
   return v;
 }
 
+/* An op of another domain is written with it. */
+static void list_ops(request *r, const rlx_onnx *m) {
+  rlx_onnx_op_use u;
+  size_t n = 0;
+  for (uint32_t i = 0; i < rlx_onnx_op_uses(m) && n + 1 < sizeof r->ops; i++) {
+    if (rlx_onnx_op_used(m, i, &u)) return;
+    bool is_own = strcmp(u.domain, "ai.onnx") == 0;
+    int k = snprintf(r->ops + n, sizeof r->ops - n, "%s%s%s%s", n ? " " : "", is_own ? "" : u.domain, is_own ? "" : ".",
+                     u.op);
+    n += k > 0 ? (size_t)k : 0;
+  }
+}
+
 static verdict run_case(request *r, const char *folder) {
   char path[MOST_PATH];
   rlx_onnx *m = NULL;
@@ -179,6 +193,7 @@ static verdict run_case(request *r, const char *folder) {
   rlx_onnx_options o = {.struct_bytes = sizeof o, .without = r->without, .forbid_host = r->no_host};
   snprintf(path, sizeof path, "%s/model.onnx", folder);
   rlx_status s = rlx_onnx_open(path, &m);
+  if (!s) list_ops(r, m);
   if (!s) s = rlx_onnx_runner_create(r->session, m, &o, &runner);
   verdict v = s ? take_failure(r, s) : PASSED;
   int sets = 0;
@@ -212,6 +227,8 @@ static void tell(request *r, const char *folder, const char *name, verdict v) {
     cli_print_quoted(folder);
     printf(",\"result\":\"%s\",\"why\":", verdict_names[v]);
     cli_print_quoted(v == PASSED ? "" : r->why);
+    fputs(",\"ops\":", stdout);
+    cli_print_words(r->ops);
     putchar('}');
     return;
   }
@@ -276,7 +293,7 @@ static int walk(request *r, const char *folder, int depth, size_t *found) {
   const char *slash = strrchr(folder, '/'), *name = slash && slash[1] ? slash + 1 : folder;
   ++*found;
   if (r->only && !fits(r->only, name)) return CLI_DONE;
-  r->why[0] = '\0';
+  r->why[0] = r->ops[0] = '\0';
   verdict v = run_case(r, folder);
   r->n[v]++;
   tell(r, folder, name, v);
@@ -296,7 +313,8 @@ static int test(request *r, const cli_list *words) {
   if (r->common.json)
     printf("],\"passed\":%zu,\"failed\":%zu,\"skipped\":%zu}\n", r->n[PASSED], r->n[FAILED], r->n[SKIPPED]);
   else printf("%zu passed, %zu failed, %zu skipped\n", r->n[PASSED], r->n[FAILED], r->n[SKIPPED]);
-  return code || r->n[FAILED] ? CLI_FAILED : CLI_DONE;
+  if (r->n[FAILED]) code = cli_fail("%zu of %zu cases failed", r->n[FAILED], r->n[0] + r->n[1] + r->n[2]);
+  return code;
 }
 
 int cli_onnx_test(const cli_command *self, int argc, char **argv) {
