@@ -1,6 +1,7 @@
 /* What must hold of a model before anything is done with it, whatever its ops are: opsets that are known, names that are defined once
  * and before their use, outputs that somebody computes, functions that do not call themselves. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/graph.h"
@@ -12,11 +13,38 @@ int64_t onnx_opset_version(const onnx_opset *v, uint32_t n, const char *domain) 
   return 0;
 }
 
+/* ---- functions by name ---- */
+
+static int compare_function(const onnx_function *f, const char *name, const char *domain, const char *overload) {
+  int order = strcmp(f->name, name);
+  if (!order) order = strcmp(f->domain, domain);
+  return order ? order : strcmp(f->overload, overload);
+}
+
+static int by_name(const void *a, const void *b) {
+  const onnx_function *x = *(const onnx_function *const *)a, *y = *(const onnx_function *const *)b;
+  return compare_function(x, y->name, y->domain, y->overload);
+}
+
+rlx_status onnx_sort_functions(rlx_onnx *m) {
+  if (!m->n_functions) return RLX_OK;
+  m->by_name = rlx_bump_array(&m->bump, const onnx_function *, m->n_functions);
+  if (!m->by_name) return RLX_FAIL(RLX_NO_MEMORY, "%u functions", (unsigned)m->n_functions);
+  for (uint32_t i = 0; i < m->n_functions; i++) m->by_name[i] = &m->functions[i];
+  qsort(m->by_name, m->n_functions, sizeof *m->by_name, by_name);
+  for (uint32_t i = 1; i < m->n_functions; i++)
+    if (by_name(&m->by_name[i - 1], &m->by_name[i]) == 0)
+      return RLX_FAIL(RLX_INVALID, "function '%s' is defined twice", m->by_name[i]->name);
+  return RLX_OK;
+}
+
 const onnx_function *onnx_find_function(const rlx_onnx *m, const onnx_node *n) {
-  for (uint32_t i = 0; i < m->n_functions; i++) {
-    const onnx_function *f = &m->functions[i];
-    if (strcmp(f->name, n->op) == 0 && strcmp(f->domain, n->domain) == 0 && strcmp(f->overload, n->overload) == 0)
-      return f;
+  for (size_t low = 0, high = m->n_functions; low < high;) {
+    size_t middle = (low + high) / 2;
+    int order = compare_function(m->by_name[middle], n->op, n->domain, n->overload);
+    if (order == 0) return m->by_name[middle];
+    if (order < 0) low = middle + 1;
+    else high = middle;
   }
   return NULL;
 }

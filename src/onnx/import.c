@@ -252,12 +252,6 @@ static const onnx_input *find_given(const onnx_input *v, size_t n, const char *n
   return NULL;
 }
 
-static bool is_initializer(const onnx_graph *g, const char *name) {
-  for (uint32_t i = 0; i < g->n_initializers; i++)
-    if (strcmp(g->initializers[i].name, name) == 0) return true;
-  return false;
-}
-
 static rlx_status check_shape(const onnx_value_info *d, const rlx_dims *shape) {
   if (d->rank >= 0 && d->rank != shape->n)
     return RLX_FAIL(RLX_INVALID, "input '%s' has %d axes, expected %d", d->name, (int)shape->n, (int)d->rank);
@@ -287,7 +281,7 @@ static rlx_status add_inputs(onnx_importer *imp, onnx_scope *s, const onnx_input
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     const onnx_input *given = find_given(inputs, n, g->inputs[i].name);
     if (given) RLX_TRY(add_input(imp, s, &g->inputs[i], given));
-    else if (!is_initializer(g, g->inputs[i].name))
+    else if (!onnx_has_default(imp->m, g->inputs[i].name))
       return RLX_FAIL(RLX_INVALID, "input '%s' has no value", g->inputs[i].name);
   }
   for (size_t i = 0; i < n; i++) {

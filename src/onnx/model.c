@@ -86,7 +86,11 @@ static rlx_status take_in(rlx_onnx *m) {
   const char *other = other_format(m);
   if (other) return RLX_FAIL(RLX_INVALID, "expected an ONNX model, found %s", other);
   RLX_TRY_AT(onnx_read(m), "expected an ONNX model");
+  RLX_TRY(onnx_sort_functions(m));
   RLX_TRY(onnx_check(m));
+  for (uint32_t i = 0; i < m->graph->n_initializers; i++)
+    if (!rlx_name_map_put(&m->defaults, m->graph->initializers[i].name, i))
+      return RLX_FAIL(RLX_NO_MEMORY, "names of weights");
   RLX_TRY(list_uses(m));
   return onnx_list_weights(m);
 }
@@ -160,6 +164,7 @@ void rlx_onnx_close(rlx_onnx *m) {
   rlx_array_deinit(&m->files);
   rlx_array_deinit(&m->uses);
   rlx_array_deinit(&m->weights);
+  rlx_name_map_deinit(&m->defaults);
   rlx_mem_free(m->folder);
   rlx_bump_deinit(&m->bump);
   rlx_mem_free(m);
@@ -170,10 +175,9 @@ void rlx_onnx_close(rlx_onnx *m) {
 uint32_t rlx_onnx_inputs(const rlx_onnx *m) { return m ? m->graph->n_inputs : 0; }
 uint32_t rlx_onnx_outputs(const rlx_onnx *m) { return m ? m->graph->n_outputs : 0; }
 
-static bool has_default(const onnx_graph *g, const char *name) {
-  for (uint32_t i = 0; i < g->n_initializers; i++)
-    if (strcmp(g->initializers[i].name, name) == 0) return true;
-  return false;
+bool onnx_has_default(const rlx_onnx *m, const char *name) {
+  uint32_t ignored;
+  return rlx_name_map_get(&m->defaults, name, &ignored);
 }
 
 static rlx_status describe_value(const rlx_onnx *m, const onnx_value_info *v, rlx_onnx_value *out) {
@@ -187,7 +191,7 @@ static rlx_status describe_value(const rlx_onnx *m, const onnx_value_info *v, rl
     out->dim[i].size = v->dims[i].size;
     out->dim[i].symbol = v->dims[i].symbol;
   }
-  out->has_default = has_default(m->graph, v->name);
+  out->has_default = onnx_has_default(m, v->name);
   return RLX_OK;
 }
 
@@ -268,9 +272,9 @@ rlx_status rlx_onnx_weight_at(const rlx_onnx *m, uint32_t i, rlx_onnx_weight *ou
 
 static const onnx_tensor *find_tensor(const rlx_onnx *m, const char *name) {
   const onnx_weight *w = onnx_weight_named(m, name);
-  for (uint32_t i = 0; !w && i < m->graph->n_initializers; i++)
-    if (strcmp(m->graph->initializers[i].name, name) == 0) return &m->graph->initializers[i];
-  return w ? w->tensor : NULL;
+  uint32_t i;
+  if (w) return w->tensor;
+  return rlx_name_map_get(&m->defaults, name, &i) ? &m->graph->initializers[i] : NULL;
 }
 
 rlx_status rlx_onnx_weight_read(const rlx_onnx *m, const char *name, rlx_tensor *out) {

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/bump.h"
+#include "ir/graph.h"
 #include "onnx/wire.h"
 #include "rlx/onnx.h"
 
@@ -20,8 +21,10 @@ enum {
   ONNX_MOST_NUMBERS = 1 << 22, /* in lists of attributes, and sizes of tensors */
   ONNX_MOST_TENSORS = 1 << 18,
   ONNX_MOST_FILES = 1024, /* of external data */
-  ONNX_MOST_DEPTH = 32,   /* graphs in graphs, functions in functions */
-  ONNX_NEWEST_OPSET = 28, /* of ai.onnx: what the table of ops was written from */
+  ONNX_MOST_OPSETS = 64,
+  ONNX_MOST_PER_NODE = 1024, /* attributes */
+  ONNX_MOST_DEPTH = 32,      /* graphs in graphs, functions in functions */
+  ONNX_NEWEST_OPSET = 28,    /* of ai.onnx: what the table of ops was written from */
 };
 
 /* Element types, with ONNX's numbers. */
@@ -191,9 +194,12 @@ struct rlx_onnx {
   size_t n_attributes, n_texts, n_numbers; /* against the limits */
   RLX_ARRAY(rlx_onnx_op_use) uses;
   RLX_ARRAY(onnx_weight) weights; /* sorted by name */
+  const onnx_function **by_name;  /* the functions, sorted */
+  rlx_name_map defaults;          /* the main graph's initializers */
 };
 
 rlx_onnx *onnx_retain(rlx_onnx *m);
+bool onnx_has_default(const rlx_onnx *m, const char *name); /* whether an input of this name has one */
 
 /* ---- read.c, external.c ---- */
 rlx_status onnx_read(rlx_onnx *m);
@@ -224,6 +230,7 @@ const onnx_weight *onnx_weight_named(const rlx_onnx *m, const char *leaf);
 rlx_status onnx_check(const rlx_onnx *m);
 /* The opset version that a domain has here; 0: it is not imported. */
 int64_t onnx_opset_version(const onnx_opset *v, uint32_t n, const char *domain);
+rlx_status onnx_sort_functions(rlx_onnx *m); /* before the first search; refuses two of one name */
 const onnx_function *onnx_find_function(const rlx_onnx *m, const onnx_node *n);
 
 #endif

@@ -571,7 +571,7 @@ static rlx_status read_node(reader *r, wire w, onnx_node *n) {
   *n = (onnx_node){.name = "", .op = "", .domain = "", .overload = "", .number = number};
   if (++r->m->n_nodes > ONNX_MOST_NODES) return RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes", ONNX_MOST_NODES);
   RLX_TRY(count_fields(w, counts));
-  if (counts[1] > ONNX_MOST_TEXTS || counts[2] > ONNX_MOST_TEXTS || counts[5] > ONNX_MOST_ATTRIBUTES)
+  if (counts[1] > ONNX_MOST_TEXTS || counts[2] > ONNX_MOST_TEXTS || counts[5] > ONNX_MOST_PER_NODE)
     return RLX_FAIL(RLX_UNSUPPORTED, "a node of %u inputs, %u outputs, %u attributes", counts[1], counts[2], counts[5]);
   ALLOCATE(r, const char *, counts[1], &in);
   ALLOCATE(r, const char *, counts[2], &out);
@@ -696,7 +696,7 @@ static rlx_status read_opset(reader *r, wire w, onnx_opset *out) {
 
 static rlx_status read_opsets(reader *r, wire w, uint32_t field, uint32_t n, const onnx_opset **out) {
   onnx_opset *v;
-  if (n > ONNX_MOST_FILES) return RLX_FAIL(RLX_UNSUPPORTED, "%u opsets", (unsigned)n);
+  if (n > ONNX_MOST_OPSETS) return RLX_FAIL(RLX_UNSUPPORTED, "%u opsets", (unsigned)n);
   ALLOCATE(r, onnx_opset, n, &v);
   READ_ALL(r, w, field, n, v, read_opset, "opset");
   *out = v;
@@ -711,7 +711,7 @@ static rlx_status read_function(reader *r, wire w, onnx_function *fn) {
   *fn = (onnx_function){.domain = "", .name = "", .overload = ""};
   RLX_TRY(count_fields(w, counts));
   if (counts[4] > ONNX_MOST_TEXTS || counts[5] > ONNX_MOST_TEXTS || counts[6] > ONNX_MOST_TEXTS ||
-      counts[11] > ONNX_MOST_ATTRIBUTES)
+      counts[11] > ONNX_MOST_PER_NODE)
     return RLX_FAIL(RLX_UNSUPPORTED, "a function of %u inputs", (unsigned)counts[4]);
   ALLOCATE(r, const char *, counts[4], &in);
   ALLOCATE(r, const char *, counts[5], &out);

@@ -1,4 +1,6 @@
 /* The table of ONNX ops: found by domain, name and version. */
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "onnx/ops.h"
@@ -14,12 +16,31 @@ size_t onnx_op_rows(const onnx_op_row **out) {
   return sizeof rows / sizeof *rows;
 }
 
+/* The rows by name, so that a model of a hundred thousand nodes is looked through in no time. */
+enum { N_ROWS = sizeof rows / sizeof *rows };
+static const onnx_op_row *sorted[N_ROWS];
+static pthread_once_t sorted_once = PTHREAD_ONCE_INIT;
+
+static int by_name(const void *a, const void *b) {
+  return strcmp((*(const onnx_op_row *const *)a)->name, (*(const onnx_op_row *const *)b)->name);
+}
+
+static void sort_rows(void) {
+  for (size_t i = 0; i < N_ROWS; i++) sorted[i] = &rows[i];
+  qsort(sorted, N_ROWS, sizeof *sorted, by_name);
+}
+
 const onnx_op_row *onnx_op_find(const char *domain, const char *name, int64_t opset) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const onnx_op_row *r = &rows[i];
-    if (strcmp(r->name, name) == 0 && strcmp(r->domain, domain) == 0 && opset >= r->since &&
-        (!r->until || opset <= r->until))
-      return r;
+  size_t low = 0, high = N_ROWS; /* the first row of this name is in low .. high */
+  pthread_once(&sorted_once, sort_rows);
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (strcmp(sorted[middle]->name, name) < 0) low = middle + 1;
+    else high = middle;
+  }
+  for (; low < N_ROWS && strcmp(sorted[low]->name, name) == 0; low++) {
+    const onnx_op_row *r = sorted[low];
+    if (strcmp(r->domain, domain) == 0 && opset >= r->since && (!r->until || opset <= r->until)) return r;
   }
   return NULL;
 }
