@@ -68,6 +68,13 @@ static rlx_status add_initializers(onnx_importer *imp, onnx_scope *s, const onnx
     RLX_TRY(onnx_value_from_tensor(imp, t, t->name, &v));
     RLX_TRY(name_value(s, t->name, v));
   }
+  for (uint32_t i = 0; i < g->n_sparse; i++) {
+    onnx_value *v;
+    uint32_t index;
+    if (rlx_name_map_get(&s->names, g->sparse[i].values.name, &index)) continue;
+    RLX_TRY(onnx_value_from_sparse(imp, &g->sparse[i], &v));
+    RLX_TRY(name_value(s, g->sparse[i].values.name, v));
+  }
   return RLX_OK;
 }
 

@@ -149,12 +149,15 @@ void onnx_set_value(onnx_call *c, uint32_t i, onnx_value *v);                   
 static inline bool onnx_wants(const onnx_call *c, uint32_t i) { return i < c->n_out && *c->node->out[i]; }
 /* A tensor of the file as a value: a constant if it is small, else a param. */
 rlx_status onnx_value_from_tensor(onnx_importer *imp, const onnx_tensor *t, const char *name, onnx_value **out);
+/* A sparse tensor of the file, written out dense. */
+rlx_status onnx_value_from_sparse(onnx_importer *imp, const onnx_sparse *s, onnx_value **out);
 /* A value of memory that the importer owns. */
 rlx_status onnx_value_known(onnx_importer *imp, onnx_type type, const rlx_tensor *t, onnx_value **out);
 /* What the op is not, and why: RLX_UNSUPPORTED. Other nodes are still looked at, so that all are told. */
 rlx_status onnx_refuse(onnx_call *c, const char *fmt, ...) RLX_PRINTF(2, 3);
 /* Runs on the host once its inputs are there; results have the sizes that come out. */
 rlx_status onnx_on_host(onnx_call *c, onnx_host_fn fn, const int64_t p[ONNX_HOST_NUMBERS]);
+rlx_onnx *onnx_model_of(onnx_importer *imp);
 /* Memory as long as the import. NULL: none. */
 void *onnx_alloc(onnx_importer *imp, size_t count, size_t size);
 

@@ -1,32 +1,237 @@
-/* Element-wise ops.
+/* Arithmetic and functions of one number.
  *
- * Most are one RLX node. Types that RLX carries in wider ones (u16 in i32) are cut back to their width where a result could leave it. */
+ * Most are one RLX node. Functions that RLX does not have are made of those it has, in forms that keep their relative precision near
+ * zero; of f16 and bf16 in f32, rounded once. */
+#include "onnx/carry.h"
 #include "onnx/ops.h"
 
 typedef rlx_node (*unary_fn)(rlx_graph *g, rlx_node x);
 typedef rlx_node (*binary_fn)(rlx_graph *g, rlx_node a, rlx_node b);
 
-/* A result of arithmetic on carried types, back in their range. */
-static rlx_node wrap(onnx_call *c, rlx_node n, onnx_type type) {
-  if (type != ONNX_UINT16) return n;
-  return rlx_bit_and(c->g, n, rlx_scalar(c->g, RLX_I32, 0xffff));
-}
+static rlx_node number(rlx_graph *g, rlx_node like, double v) { return rlx_scalar(g, rlx_node_dtype(g, like), v); }
+
+/* ---- one number ---- */
 
 static rlx_status unary(onnx_call *c, unary_fn fn) { return onnx_set_like(c, 0, fn(c->g, onnx_in(c, 0)), 0); }
 
-static rlx_status binary(onnx_call *c, binary_fn fn) {
-  rlx_node n = fn(c->g, onnx_in(c, 0), onnx_in(c, 1));
-  return onnx_set_like(c, 0, wrap(c, n, onnx_in_type(c, 0)), 0);
+static rlx_status composed(onnx_call *c, unary_fn fn) {
+  if (!onnx_is_float(onnx_in_type(c, 0)))
+    return RLX_FAIL(RLX_INVALID, "the input is %s, expected floats", onnx_type_name(onnx_in_type(c, 0)));
+  return onnx_set_like(c, 0, onnx_narrow(c, fn(c->g, onnx_widen(c, onnx_in(c, 0))), onnx_in_type(c, 0)), 0);
+}
+
+/* log(1 + z): the quotient repairs what rounding 1 + z loses. */
+static rlx_node log1p_of(rlx_graph *g, rlx_node z) {
+  rlx_node one = number(g, z, 1), u = rlx_add(g, z, one), log = rlx_log(g, u);
+  rlx_node exact = rlx_div(g, rlx_mul(g, log, z), rlx_sub(g, u, one));
+  rlx_node small = rlx_where(g, rlx_eq(g, u, one), z, exact);
+  return rlx_where(g, rlx_gt(g, z, number(g, z, 1e6)), log, small);
+}
+
+/* sqrt(1 - x^2) */
+static rlx_node other_leg(rlx_graph *g, rlx_node x) {
+  rlx_node one = number(g, x, 1);
+  return rlx_sqrt(g, rlx_mul(g, rlx_sub(g, one, x), rlx_add(g, one, x)));
+}
+static rlx_node asin_of(rlx_graph *g, rlx_node x) { return rlx_atan2(g, x, other_leg(g, x)); }
+static rlx_node acos_of(rlx_graph *g, rlx_node x) { return rlx_atan2(g, other_leg(g, x), x); }
+
+/* e^x / 2 and e^-x / 2 by halves, so that the first does not overflow before its sum does. */
+static void half_exponentials(rlx_graph *g, rlx_node x, rlx_node *up, rlx_node *down) {
+  rlx_node half = number(g, x, 0.5), root = rlx_exp(g, rlx_mul(g, x, half));
+  *up = rlx_mul(g, rlx_mul(g, root, half), root);
+  *down = rlx_div(g, rlx_div(g, half, root), root);
+}
+
+static rlx_node cosh_of(rlx_graph *g, rlx_node x) {
+  rlx_node up, down;
+  half_exponentials(g, x, &up, &down);
+  return rlx_add(g, up, down);
+}
+
+/* Near zero 2 t / (1 - t^2) with t = tanh(x / 2), where the exponentials would cancel. */
+static rlx_node sinh_of(rlx_graph *g, rlx_node x) {
+  rlx_node up, down, one = number(g, x, 1);
+  half_exponentials(g, x, &up, &down);
+  rlx_node t = rlx_tanh(g, rlx_mul(g, x, number(g, x, 0.5)));
+  rlx_node near_zero = rlx_div(g, rlx_add(g, t, t), rlx_sub(g, one, rlx_mul(g, t, t)));
+  return rlx_where(g, rlx_lt(g, rlx_abs(g, x), one), near_zero, rlx_sub(g, up, down));
+}
+
+/* |x| + x^2 / (1 + sqrt(1 + x^2)) is what goes on top of 1; large x are log(2 |x|). */
+static rlx_node asinh_of(rlx_graph *g, rlx_node x) {
+  rlx_node one = number(g, x, 1), a = rlx_abs(g, x), limit = number(g, x, 1e9);
+  rlx_node near = rlx_min(g, a, limit), square = rlx_mul(g, near, near);
+  rlx_node root = rlx_sqrt(g, rlx_add(g, square, one));
+  rlx_node z = rlx_add(g, near, rlx_div(g, square, rlx_add(g, root, one)));
+  rlx_node large = rlx_add(g, rlx_log(g, a), number(g, x, 0.69314718055994531));
+  rlx_node y = rlx_where(g, rlx_gt(g, a, limit), large, log1p_of(g, z));
+  return rlx_where(g, rlx_lt(g, x, number(g, x, 0)), rlx_neg(g, y), y);
+}
+
+static rlx_node acosh_of(rlx_graph *g, rlx_node x) {
+  rlx_node t = rlx_sub(g, x, number(g, x, 1));
+  rlx_node root = rlx_mul(g, rlx_sqrt(g, t), rlx_sqrt(g, rlx_add(g, t, number(g, x, 2))));
+  return log1p_of(g, rlx_add(g, t, root));
+}
+
+static rlx_node atanh_of(rlx_graph *g, rlx_node x) {
+  rlx_node z = rlx_div(g, rlx_add(g, x, x), rlx_sub(g, number(g, x, 1), x));
+  return rlx_mul(g, log1p_of(g, z), number(g, x, 0.5));
 }
 
 #define UNARY(name, fn) \
   rlx_status onnx_op_##name(onnx_call *c) { return unary(c, fn); }
+#define COMPOSED(name) \
+  rlx_status onnx_op_##name(onnx_call *c) { return composed(c, name##_of); }
+
+UNARY(atan, rlx_atan)
+UNARY(ceil, rlx_ceil)
+UNARY(cos, rlx_cos)
+UNARY(erf, rlx_erf)
+UNARY(exp, rlx_exp)
+UNARY(floor, rlx_floor)
+UNARY(log, rlx_log)
+UNARY(neg, rlx_neg)
+UNARY(reciprocal, rlx_reciprocal)
+UNARY(round, rlx_round)
+UNARY(sin, rlx_sin)
+UNARY(sqrt, rlx_sqrt)
+UNARY(tan, rlx_tan)
+UNARY(tanh, rlx_tanh)
+COMPOSED(acos)
+COMPOSED(acosh)
+COMPOSED(asin)
+COMPOSED(asinh)
+COMPOSED(atanh)
+COMPOSED(cosh)
+COMPOSED(sinh)
+
+rlx_status onnx_op_abs(onnx_call *c) {
+  if (onnx_is_unsigned(onnx_in_type(c, 0))) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
+  return unary(c, rlx_abs);
+}
+
+rlx_status onnx_op_sign(onnx_call *c) {
+  if (onnx_in_type(c, 0) != ONNX_UINT64) return unary(c, rlx_sign);
+  rlx_node x = onnx_in(c, 0), is_zero = rlx_eq(c->g, x, onnx_integer(c, 0));
+  return onnx_set_like(c, 0, rlx_where(c->g, is_zero, onnx_integer(c, 0), onnx_integer(c, 1)), 0);
+}
+
+/* ---- two numbers ---- */
+
+static rlx_status binary(onnx_call *c, binary_fn fn) {
+  rlx_node a, b;
+  RLX_TRY(onnx_operands(c, &a, &b));
+  return onnx_set_like(c, 0, onnx_wrap(c, fn(c->g, a, b), onnx_in_type(c, 0)), 0);
+}
+
 #define BINARY(name, fn) \
   rlx_status onnx_op_##name(onnx_call *c) { return binary(c, fn); }
-
-UNARY(abs, rlx_abs)
-UNARY(relu, rlx_relu)
 BINARY(add, rlx_add)
-BINARY(div, rlx_div)
 BINARY(mul, rlx_mul)
 BINARY(sub, rlx_sub)
+
+rlx_status onnx_op_div(onnx_call *c) {
+  rlx_node a, b;
+  RLX_TRY(onnx_operands(c, &a, &b));
+  return onnx_set_like(c, 0, onnx_divide(c, a, b, onnx_in_type(c, 0)), 0);
+}
+
+/* The rest of a division that is cut toward zero: the sign of a. */
+static rlx_node truncated_mod(onnx_call *c, rlx_node a, rlx_node b) {
+  rlx_graph *g = c->g;
+  onnx_type t = onnx_in_type(c, 0);
+  if (!onnx_is_float(t)) return rlx_sub(g, a, rlx_mul(g, onnx_divide(c, a, b, t), b));
+  rlx_node rest = rlx_mod(g, rlx_abs(g, a), rlx_abs(g, b));
+  return rlx_where(g, rlx_lt(g, a, number(g, a, 0)), rlx_neg(g, rest), rest);
+}
+
+rlx_status onnx_op_mod(onnx_call *c) {
+  bool cut;
+  rlx_node a, b;
+  RLX_TRY(onnx_flag(c, "fmod", false, &cut));
+  RLX_TRY(onnx_operands(c, &a, &b));
+  if (onnx_in_type(c, 0) == ONNX_UINT64) cut = true; /* the same, and division knows the type */
+  return onnx_set_like(c, 0, cut ? truncated_mod(c, a, b) : rlx_mod(c->g, a, b), 0);
+}
+
+/* The type is the base's. Integers by integers are computed as such; by floats, in f64. */
+rlx_status onnx_op_pow(onnx_call *c) {
+  onnx_type base = onnx_in_type(c, 0), power = onnx_in_type(c, 1), work = base;
+  rlx_node a, b, y;
+  if (c->opset < 7) return binary(c, rlx_pow);
+  if (!onnx_is_float(base) && onnx_is_float(power)) work = ONNX_DOUBLE;
+  else if (!onnx_is_float(base) && base != power) work = ONNX_INT64;
+  RLX_TRY(onnx_convert(c, onnx_in(c, 0), base, work, &a));
+  RLX_TRY(onnx_convert(c, onnx_in(c, 1), power, work, &b));
+  RLX_TRY(onnx_convert(c, rlx_pow(c->g, a, b), work, base, &y));
+  return onnx_set_like(c, 0, onnx_wrap(c, y, base), 0);
+}
+
+/* ---- any number of them ---- */
+
+static rlx_status need_some(const onnx_call *c) {
+  for (uint32_t i = 0; i < c->n_in; i++)
+    if (!c->in[i]) return RLX_FAIL(RLX_INVALID, "input %u is left out", (unsigned)i);
+  if (!c->n_in) return RLX_FAIL(RLX_INVALID, "no input");
+  return onnx_same_type(c, c->n_in);
+}
+
+static rlx_node fold(onnx_call *c, binary_fn fn) {
+  onnx_type t = onnx_in_type(c, 0);
+  rlx_node y = onnx_ordered(c, onnx_in(c, 0), t);
+  for (uint32_t i = 1; i < c->n_in; i++) y = fn(c->g, y, onnx_ordered(c, onnx_in(c, i), t));
+  return onnx_ordered(c, y, t);
+}
+
+rlx_status onnx_op_max(onnx_call *c) {
+  RLX_TRY(need_some(c));
+  return onnx_set_like(c, 0, fold(c, rlx_max), 0);
+}
+rlx_status onnx_op_min(onnx_call *c) {
+  RLX_TRY(need_some(c));
+  return onnx_set_like(c, 0, fold(c, rlx_min), 0);
+}
+rlx_status onnx_op_sum(onnx_call *c) {
+  RLX_TRY(need_some(c));
+  return onnx_set_like(c, 0, fold(c, rlx_add), 0);
+}
+rlx_status onnx_op_mean(onnx_call *c) {
+  RLX_TRY(need_some(c));
+  rlx_node n = onnx_number(c, onnx_in_type(c, 0), (double)c->n_in);
+  return onnx_set_like(c, 0, rlx_div(c->g, fold(c, rlx_add), n), 0);
+}
+
+/* ---- bounds ---- */
+
+static rlx_node bound(onnx_call *c, uint32_t i) {
+  return onnx_ordered(c, rlx_reshape(c->g, onnx_in(c, i), RLX_SCALAR), onnx_in_type(c, 0));
+}
+
+static rlx_status clip_by_attributes(onnx_call *c) {
+  double lo, hi;
+  RLX_TRY(onnx_float(c, "min", -RLX_INFINITY, &lo));
+  RLX_TRY(onnx_float(c, "max", RLX_INFINITY, &hi));
+  return onnx_set_like(c, 0, rlx_clamp(c->g, onnx_in(c, 0), lo, hi), 0);
+}
+
+/* With bounds that are known one op, which others fuse with. */
+static rlx_status clip_known(onnx_call *c) {
+  double lo = -RLX_INFINITY, hi = RLX_INFINITY;
+  if (onnx_has(c, 1)) RLX_TRY(onnx_need_number(c, 1, &lo));
+  if (onnx_has(c, 2)) RLX_TRY(onnx_need_number(c, 2, &hi));
+  return onnx_set_like(c, 0, rlx_clamp(c->g, onnx_in(c, 0), lo, hi), 0);
+}
+
+rlx_status onnx_op_clip(onnx_call *c) {
+  onnx_type t = onnx_in_type(c, 0);
+  if (c->opset < 11) return clip_by_attributes(c);
+  RLX_TRY(onnx_same_type(c, 3));
+  if (onnx_is_float(t) && (!onnx_has(c, 1) || onnx_is_known(c, 1)) && (!onnx_has(c, 2) || onnx_is_known(c, 2)))
+    return clip_known(c);
+  rlx_node x = onnx_ordered(c, onnx_in(c, 0), t);
+  if (onnx_has(c, 1)) x = rlx_max(c->g, x, bound(c, 1));
+  if (onnx_has(c, 2)) x = rlx_min(c->g, x, bound(c, 2));
+  return onnx_set_like(c, 0, onnx_ordered(c, x, t), 0);
+}

@@ -1,8 +1,9 @@
-/* Shapes, constants and views. */
+/* Constants, shapes and views: what says how elements lie, and where the first ones come from. */
+#include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/mem.h"
+#include "onnx/carry.h"
 #include "onnx/ops.h"
 #include "ref/ref.h"
 
@@ -23,7 +24,8 @@ static rlx_status set_floats(onnx_call *c, const double *v, size_t n, bool is_sc
 
 rlx_status onnx_op_constant(onnx_call *c) {
   const onnx_attribute *a = NULL;
-  static const char *const names[] = {"value", "value_float", "value_floats", "value_int", "value_ints"};
+  static const char *const names[] = {"value",     "value_float", "value_floats",
+                                      "value_int", "value_ints",  "sparse_value"};
   if (c->n_out != 1) return RLX_FAIL(RLX_INVALID, "%u outputs, expected one", (unsigned)c->n_out);
   for (size_t i = 0; i < sizeof names / sizeof *names && !a; i++) a = onnx_attribute_find(c, names[i]);
   if (!a) return onnx_refuse(c, "only tensors, floats and ints are constants here");
@@ -33,8 +35,82 @@ rlx_status onnx_op_constant(onnx_call *c) {
     case ONNX_KIND_FLOATS: return set_floats(c, a->floats, a->n, false);
     case ONNX_KIND_INT: return onnx_set_ints(c, 0, &a->i, 1, true);
     case ONNX_KIND_INTS: return onnx_set_ints(c, 0, a->ints, a->n, false);
+    case ONNX_KIND_SPARSE: return onnx_value_from_sparse(c->imp, a->sparse, &c->out[0]);
     default: return RLX_FAIL(RLX_INVALID, "attribute '%s' is %s", a->name, onnx_kind_name(a->kind));
   }
+}
+
+rlx_status onnx_op_constant_of_shape(onnx_call *c) {
+  rlx_dims shape;
+  onnx_type type = ONNX_FLOAT;
+  rlx_node one;
+  RLX_TRY(onnx_need_dims(c, 0, &shape));
+  RLX_TRY(onnx_check_size(c, &shape));
+  const onnx_attribute *a = onnx_attribute_find(c, "value");
+  if (a) {
+    onnx_value *v;
+    if (a->kind != ONNX_KIND_TENSOR || a->tensor->elements != 1)
+      return RLX_FAIL(RLX_INVALID, "attribute 'value' is not a tensor of one element");
+    RLX_TRY(onnx_value_from_tensor(c->imp, a->tensor, "value", &v));
+    if (v->refused) return onnx_refuse(c, "elements of type %s", onnx_type_name(v->type));
+    type = v->type;
+    one = rlx_reshape(c->g, onnx_node_of(c, v), RLX_SCALAR);
+  } else {
+    one = onnx_number(c, type, 0);
+  }
+  return onnx_set_as(c, 0, rlx_expand(c->g, one, shape), type);
+}
+
+/* How many steps of `delta` from start stay short of the limit. */
+static uint64_t count_steps(int64_t start, int64_t limit, int64_t delta) {
+  if (delta > 0 ? limit <= start : limit >= start) return 0;
+  uint64_t span = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+  uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+  return (span - 1) / step + 1;
+}
+
+static rlx_status range_of_ints(onnx_call *c) {
+  int64_t start, limit, delta;
+  RLX_TRY(onnx_need_int(c, 0, &start));
+  RLX_TRY(onnx_need_int(c, 1, &limit));
+  RLX_TRY(onnx_need_int(c, 2, &delta));
+  if (delta == 0) return RLX_FAIL(RLX_INVALID, "the step is 0");
+  uint64_t n = count_steps(start, limit, delta);
+  rlx_dims shape = RLX_DIMS(n > INT64_MAX ? INT64_MAX : (int64_t)n);
+  RLX_TRY(onnx_check_size(c, &shape));
+  rlx_node places = rlx_range(c->g, 0, 1, shape.v[0], RLX_I64), y;
+  y = rlx_add(c->g, rlx_mul(c->g, places, onnx_integer(c, delta)), onnx_integer(c, start));
+  RLX_TRY(onnx_convert(c, y, ONNX_INT64, onnx_in_type(c, 0), &y));
+  return onnx_set_like(c, 0, y, 0);
+}
+
+rlx_status onnx_op_range(onnx_call *c) {
+  double start, limit, delta;
+  RLX_TRY(onnx_same_type(c, 3));
+  if (!onnx_is_float(onnx_in_type(c, 0))) return range_of_ints(c);
+  RLX_TRY(onnx_need_number(c, 0, &start));
+  RLX_TRY(onnx_need_number(c, 1, &limit));
+  RLX_TRY(onnx_need_number(c, 2, &delta));
+  double n = ceil((limit - start) / delta);
+  if (delta == 0 || isnan(n)) return RLX_FAIL(RLX_INVALID, "a range from %g to %g by %g", start, limit, delta);
+  rlx_dims shape = RLX_DIMS(n < 0 ? 0 : n > 0x1p40 ? INT64_C(1) << 40 : (int64_t)n);
+  RLX_TRY(onnx_check_size(c, &shape));
+  return onnx_set_like(c, 0, rlx_range(c->g, start, delta, shape.v[0], onnx_dtype(c, 0)), 0);
+}
+
+rlx_status onnx_op_eye_like(onnx_call *c) {
+  rlx_dims shape = onnx_shape(c, 0);
+  int64_t type, k;
+  rlx_node y;
+  RLX_TRY(onnx_int(c, "dtype", onnx_in_type(c, 0), &type));
+  RLX_TRY(onnx_int(c, "k", 0, &k));
+  if (shape.n != 2) return RLX_FAIL(RLX_INVALID, "the input has %d axes, expected 2", (int)shape.n);
+  if (type <= 0 || type >= ONNX_TYPES) return RLX_FAIL(RLX_INVALID, "attribute 'dtype' is %lld", (long long)type);
+  rlx_node row = rlx_reshape(c->g, rlx_range(c->g, 0, 1, shape.v[0], RLX_I64), RLX_DIMS(shape.v[0], 1));
+  rlx_node column = rlx_range(c->g, 0, 1, shape.v[1], RLX_I64);
+  y = rlx_eq(c->g, rlx_sub(c->g, column, row), onnx_integer(c, k));
+  RLX_TRY(onnx_convert(c, y, ONNX_BOOL, (onnx_type)type, &y));
+  return onnx_set_as(c, 0, y, (onnx_type)type);
 }
 
 /* ---- shapes ---- */
@@ -55,12 +131,19 @@ rlx_status onnx_op_shape(onnx_call *c) {
   return onnx_set_ints(c, 0, shape.v + start, end > start ? (size_t)(end - start) : 0, false);
 }
 
+rlx_status onnx_op_size(onnx_call *c) {
+  rlx_dims shape = onnx_shape(c, 0);
+  int64_t n = (int64_t)rlx_dims_count(&shape);
+  return onnx_set_ints(c, 0, &n, 1, true);
+}
+
 /* 0 keeps a size unless allowzero says that it is one; one -1 is what is left. */
 rlx_status onnx_op_reshape(onnx_call *c) {
   rlx_dims to, from = onnx_shape(c, 0);
   bool allow_zero;
   int n_open = 0;
-  RLX_TRY(onnx_need_dims(c, 1, &to));
+  if (c->opset < 5) RLX_TRY(onnx_dims_of(c, "shape", &to));
+  else RLX_TRY(onnx_need_dims(c, 1, &to));
   RLX_TRY(onnx_flag(c, "allowzero", false, &allow_zero));
   for (int i = 0; i < to.n; i++) {
     if (to.v[i] == 0 && !allow_zero) {
@@ -74,26 +157,93 @@ rlx_status onnx_op_reshape(onnx_call *c) {
   return onnx_set_like(c, 0, rlx_reshape(c->g, onnx_in(c, 0), to), 0);
 }
 
-/* ---- sizes that depend on values ---- */
+rlx_status onnx_op_flatten(onnx_call *c) {
+  rlx_dims shape = onnx_shape(c, 0), flat = RLX_DIMS(1, 1);
+  int64_t axis;
+  RLX_TRY(onnx_int(c, "axis", 1, &axis));
+  if (axis < -shape.n || axis > shape.n) return RLX_FAIL(RLX_INVALID, "axis %lld of %d", (long long)axis, (int)shape.n);
+  if (axis < 0) axis += shape.n;
+  for (int i = 0; i < shape.n; i++) flat.v[i >= axis] *= shape.v[i];
+  return onnx_set_like(c, 0, rlx_reshape(c->g, onnx_in(c, 0), flat), 0);
+}
 
-static rlx_status non_zero(onnx_host_call *h) {
-  const rlx_tensor *x = &h->in[0];
-  size_t n = rlx_tensor_count(x), found = 0, rank = (size_t)x->shape.n;
-  for (size_t i = 0; i < n; i++) found += rlx_load(x, i) != 0;
-  size_t bytes;
-  if (!rlx_mul_size(found * sizeof(int64_t), rank, &bytes))
-    return RLX_FAIL(RLX_NO_MEMORY, "NonZero: %zu places", found);
-  int64_t *out = rlx_mem_alloc(bytes), at[RLX_MAX_RANK] = {0};
-  if (!out) return RLX_FAIL(RLX_NO_MEMORY, "NonZero: %zu places", found);
-  for (size_t i = 0, k = 0; i < n; i++) {
-    if (rlx_load(x, i) != 0) {
-      for (size_t a = 0; a < rank; a++) out[a * found + k] = at[a];
-      k++;
-    }
-    rlx_next_index(&x->shape, at);
+static bool is_among(const rlx_dims *axes, int axis) {
+  for (int i = 0; i < axes->n; i++)
+    if (axes->v[i] == axis) return true;
+  return false;
+}
+
+rlx_status onnx_op_squeeze(onnx_call *c) {
+  rlx_dims axes, shape = onnx_shape(c, 0), to = RLX_SCALAR;
+  RLX_TRY(onnx_axes_given(c, 13, 1, &axes));
+  RLX_TRY(onnx_axes(c, &axes, shape.n));
+  bool all = c->opset < 13 ? !onnx_has_attribute(c, "axes") : !onnx_has(c, 1);
+  for (int i = 0; i < shape.n; i++) {
+    bool goes = all ? shape.v[i] == 1 : is_among(&axes, i);
+    if (goes && shape.v[i] != 1)
+      return RLX_FAIL(RLX_INVALID, "axis %d has %lld elements, expected one", i, (long long)shape.v[i]);
+    if (!goes) to.v[to.n++] = shape.v[i];
   }
-  h->out[0] = (rlx_tensor){RLX_I64, RLX_DIMS((int64_t)rank, (int64_t)found), out, bytes};
+  return onnx_set_like(c, 0, rlx_reshape(c->g, onnx_in(c, 0), to), 0);
+}
+
+rlx_status onnx_op_unsqueeze(onnx_call *c) {
+  rlx_dims axes, shape = onnx_shape(c, 0), to = RLX_SCALAR;
+  RLX_TRY(onnx_axes_given(c, 13, 1, &axes));
+  int rank = shape.n + axes.n;
+  if (rank > RLX_MAX_RANK) return onnx_refuse(c, "a result of %d axes, and RLX has at most %d", rank, RLX_MAX_RANK);
+  RLX_TRY(onnx_axes(c, &axes, rank));
+  for (int i = 0, k = 0; i < rank; i++) to.v[to.n++] = is_among(&axes, i) ? 1 : shape.v[k++];
+  return onnx_set_like(c, 0, rlx_reshape(c->g, onnx_in(c, 0), to), 0);
+}
+
+rlx_status onnx_op_transpose(onnx_call *c) {
+  rlx_dims perm;
+  int rank = onnx_rank(c, 0);
+  RLX_TRY(onnx_dims_of(c, "perm", &perm));
+  if (perm.n && perm.n != rank)
+    return RLX_FAIL(RLX_INVALID, "attribute 'perm' has %d numbers, and the input %d axes", (int)perm.n, rank);
+  RLX_TRY(onnx_axes(c, &perm, rank));
+  if (rank < 2) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
+  return onnx_set_like(c, 0, rlx_transpose(c->g, onnx_in(c, 0), perm), 0);
+}
+
+/* ---- blocks ---- */
+
+static rlx_status block_of(const onnx_call *c, int64_t *block) {
+  RLX_TRY(onnx_int(c, "blocksize", 0, block));
+  if (onnx_rank(c, 0) != 4) return RLX_FAIL(RLX_INVALID, "the input has %d axes, expected 4", onnx_rank(c, 0));
+  if (*block < 1 || *block > INT32_MAX)
+    return RLX_FAIL(RLX_INVALID, "attribute 'blocksize' is %lld", (long long)*block);
   return RLX_OK;
 }
 
-rlx_status onnx_op_non_zero(onnx_call *c) { return onnx_on_host(c, non_zero, (const int64_t[ONNX_HOST_NUMBERS]){0}); }
+/* dcr: [N, b, b, C', H, W], crd: [N, C', b, b, H, W], to [N, C', H, b, W, b]. */
+rlx_status onnx_op_depth_to_space(onnx_call *c) {
+  static const char *const modes[] = {"DCR", "CRD", NULL};
+  int64_t block;
+  int mode;
+  RLX_TRY(block_of(c, &block));
+  RLX_TRY(onnx_word(c, "mode", modes, &mode));
+  rlx_node x = onnx_in(c, 0);
+  return onnx_set_like(c, 0, rlx_depth_to_space(c->g, x, block, mode ? RLX_DEPTH_CRD : RLX_DEPTH_DCR), 0);
+}
+
+/* [N, C, H', b, W', b] to dcr [N, b, b, C, H', W'] or crd [N, C, b, b, H', W']. */
+rlx_status onnx_op_space_to_depth(onnx_call *c) {
+  static const char *const modes[] = {"DCR", "CRD", NULL};
+  int64_t b;
+  int mode;
+  rlx_dims s = onnx_shape(c, 0);
+  RLX_TRY(block_of(c, &b));
+  RLX_TRY(onnx_word(c, "mode", modes, &mode));
+  rlx_node x = onnx_in(c, 0);
+  if (mode == 0) return onnx_set_like(c, 0, rlx_space_to_depth(c->g, x, b), 0);
+  if (s.v[2] % b || s.v[3] % b)
+    return RLX_FAIL(RLX_INVALID, "blocks of %lld do not divide %lld x %lld", (long long)b, (long long)s.v[2],
+                    (long long)s.v[3]);
+  x = rlx_reshape(c->g, x, RLX_DIMS(s.v[0], s.v[1], s.v[2] / b, b, s.v[3] / b, b));
+  x = rlx_transpose(c->g, x, RLX_DIMS(0, 1, 3, 5, 2, 4));
+  x = rlx_reshape(c->g, x, RLX_DIMS(s.v[0], s.v[1] * b * b, s.v[2] / b, s.v[3] / b));
+  return onnx_set_like(c, 0, x, 0);
+}

@@ -11,6 +11,8 @@ enum { SMALL_ELEMENTS = 4096 }; /* of a value that is computed while importing *
 
 void *onnx_alloc(onnx_importer *imp, size_t count, size_t size) { return rlx_bump_alloc(&imp->bump, count, size); }
 
+rlx_onnx *onnx_model_of(onnx_importer *imp) { return imp->m; }
+
 onnx_value *onnx_value_new(onnx_importer *imp) {
   onnx_value *v = rlx_bump_new(&imp->bump, onnx_value);
   if (v) v->index = (uint32_t)imp->values.n;

@@ -1,0 +1,199 @@
+/* Types that are carried: wrapping, order, division, conversion. And the operands that most ops share. */
+#include "onnx/carry.h"
+
+#include <inttypes.h>
+
+#include "base/arith.h"
+
+enum { MOST_ELEMENTS = INT32_MAX };
+
+/* ---- kinds ---- */
+
+bool onnx_is_float(onnx_type t) {
+  return t == ONNX_FLOAT || t == ONNX_FLOAT16 || t == ONNX_BFLOAT16 || t == ONNX_DOUBLE;
+}
+
+bool onnx_is_unsigned(onnx_type t) {
+  return t == ONNX_UINT8 || t == ONNX_UINT16 || t == ONNX_UINT32 || t == ONNX_UINT64 || t == ONNX_UINT4 ||
+         t == ONNX_UINT2;
+}
+
+bool onnx_is_integer(onnx_type t) {
+  return onnx_is_unsigned(t) || t == ONNX_INT8 || t == ONNX_INT16 || t == ONNX_INT32 || t == ONNX_INT64 ||
+         t == ONNX_INT4 || t == ONNX_INT2;
+}
+
+unsigned onnx_bits(onnx_type t) {
+  size_t bytes;
+  if (onnx_type_carrier(t) == RLX_DTYPE_COUNT || onnx_raw_bytes(t, 8, &bytes)) return 0;
+  return (unsigned)bytes;
+}
+
+/* ---- constants ---- */
+
+rlx_node onnx_number(onnx_call *c, onnx_type t, double value) { return rlx_scalar(c->g, onnx_type_carrier(t), value); }
+
+rlx_node onnx_integer(onnx_call *c, int64_t value) {
+  return rlx_constant(c->g, RLX_I64, RLX_SCALAR, &value, sizeof value);
+}
+
+/* ---- u16 and u64 ---- */
+
+rlx_node onnx_wrap(onnx_call *c, rlx_node n, onnx_type t) {
+  return t == ONNX_UINT16 ? rlx_bit_and(c->g, n, rlx_scalar(c->g, RLX_I32, 0xffff)) : n;
+}
+
+rlx_node onnx_ordered(onnx_call *c, rlx_node n, onnx_type t) {
+  return t == ONNX_UINT64 ? rlx_bit_xor(c->g, n, onnx_integer(c, INT64_MIN)) : n;
+}
+
+static rlx_node halve_u64(onnx_call *c, rlx_node n) {
+  return rlx_bit_and(c->g, rlx_shr(c->g, n, onnx_integer(c, 1)), onnx_integer(c, INT64_MAX));
+}
+
+static rlx_node at_least_u64(onnx_call *c, rlx_node a, rlx_node b) {
+  return rlx_ge(c->g, onnx_ordered(c, a, ONNX_UINT64), onnx_ordered(c, b, ONNX_UINT64));
+}
+
+/* Half the dividend fits a signed division; twice its quotient is right or one too small. A divisor with the top bit goes in once or
+ * not at all. */
+static rlx_node divide_u64(onnx_call *c, rlx_node a, rlx_node b) {
+  rlx_graph *g = c->g;
+  rlx_node zero = onnx_integer(c, 0), one = onnx_integer(c, 1);
+  rlx_node q = rlx_shl(g, rlx_div(g, halve_u64(c, a), b), one);
+  rlx_node rest = rlx_sub(g, a, rlx_mul(g, q, b));
+  q = rlx_add(g, q, rlx_cast(g, at_least_u64(c, rest, b), RLX_I64));
+  rlx_node high = rlx_cast(g, at_least_u64(c, a, b), RLX_I64);
+  q = rlx_where(g, rlx_lt(g, b, zero), high, q);
+  return rlx_where(g, rlx_eq(g, b, zero), zero, q);
+}
+
+rlx_node onnx_divide(onnx_call *c, rlx_node a, rlx_node b, onnx_type t) {
+  return t == ONNX_UINT64 ? divide_u64(c, a, b) : rlx_div(c->g, a, b);
+}
+
+/* ---- conversion ---- */
+
+static rlx_node cast(onnx_call *c, rlx_node n, rlx_dtype to) {
+  return rlx_node_dtype(c->g, n) == to ? n : rlx_cast(c->g, n, to);
+}
+
+/* Every value of `from` is one of `to`. */
+static bool holds(onnx_type to, onnx_type from) {
+  unsigned a = onnx_bits(from), b = onnx_bits(to);
+  if (onnx_is_unsigned(from)) return onnx_is_unsigned(to) ? b >= a : b > a;
+  return !onnx_is_unsigned(to) && b >= a;
+}
+
+static rlx_node integer_to_integer(onnx_call *c, rlx_node n, onnx_type from, onnx_type to) {
+  unsigned bits = onnx_bits(to);
+  if (holds(to, from)) return cast(c, n, onnx_type_carrier(to));
+  rlx_node wide = cast(c, n, RLX_I64);
+  if (bits < 64 && onnx_is_unsigned(to)) {
+    wide = rlx_bit_and(c->g, wide, onnx_integer(c, (int64_t)((UINT64_C(1) << bits) - 1)));
+  } else if (bits < 64) {
+    rlx_node by = onnx_integer(c, 64 - (int64_t)bits);
+    wide = rlx_shr(c->g, rlx_shl(c->g, wide, by), by);
+  }
+  return cast(c, wide, onnx_type_carrier(to));
+}
+
+static rlx_node u64_to_float(onnx_call *c, rlx_node n, rlx_dtype to) {
+  rlx_graph *g = c->g;
+  /* The bit that halving drops decides ties: it is kept in the last place. */
+  rlx_node half = rlx_bit_or(g, halve_u64(c, n), rlx_bit_and(g, n, onnx_integer(c, 1)));
+  rlx_node large = rlx_mul(g, rlx_cast(g, half, to), rlx_scalar(g, to, 2));
+  return rlx_where(g, rlx_lt(g, n, onnx_integer(c, 0)), large, rlx_cast(g, n, to));
+}
+
+static rlx_node float_to_u64(onnx_call *c, rlx_node n) {
+  rlx_graph *g = c->g;
+  rlx_node wide = cast(c, n, rlx_node_dtype(g, n) == RLX_F64 ? RLX_F64 : RLX_F32);
+  rlx_node limit = rlx_scalar(g, rlx_node_dtype(g, wide), 0x1p63);
+  rlx_node high = onnx_ordered(c, rlx_cast(g, rlx_sub(g, wide, limit), RLX_I64), ONNX_UINT64);
+  return rlx_where(g, rlx_ge(g, wide, limit), high, rlx_cast(g, wide, RLX_I64));
+}
+
+/* Small types get what is nearest of their own. */
+static rlx_node float_to_integer(onnx_call *c, rlx_node n, onnx_type to) {
+  rlx_dtype carrier = onnx_type_carrier(to);
+  if (to == ONNX_UINT64) return float_to_u64(c, n);
+  n = cast(c, n, carrier);
+  if (to == ONNX_UINT16) return onnx_wrap(c, n, to);
+  if (onnx_bits(to) >= 8) return n;
+  double hi = (double)((1u << (onnx_bits(to) - !onnx_is_unsigned(to))) - 1);
+  return rlx_clamp(c->g, n, onnx_is_unsigned(to) ? 0 : -hi - 1, hi);
+}
+
+rlx_status onnx_convert(onnx_call *c, rlx_node n, onnx_type from, onnx_type to, rlx_node *out) {
+  rlx_dtype carrier = onnx_type_carrier(to);
+  if (carrier == RLX_DTYPE_COUNT || !onnx_bits(to) || from == ONNX_COMPLEX64 || to == ONNX_COMPLEX64)
+    return onnx_refuse(c, "a conversion from %s to %s", onnx_type_name(from), onnx_type_name(to));
+  if (from == to) *out = n;
+  else if (onnx_is_integer(from) && onnx_is_integer(to)) *out = integer_to_integer(c, n, from, to);
+  else if (from == ONNX_UINT64 && onnx_is_float(to)) *out = u64_to_float(c, n, carrier);
+  else if (onnx_is_float(from) && onnx_is_integer(to)) *out = float_to_integer(c, n, to);
+  else *out = cast(c, n, carrier);
+  return RLX_OK;
+}
+
+rlx_node onnx_widen(onnx_call *c, rlx_node x) {
+  rlx_dtype dtype = rlx_node_dtype(c->g, x);
+  return dtype == RLX_F16 || dtype == RLX_BF16 ? rlx_cast(c->g, x, RLX_F32) : x;
+}
+
+rlx_node onnx_narrow(onnx_call *c, rlx_node n, onnx_type t) { return n ? cast(c, n, onnx_type_carrier(t)) : n; }
+
+/* ---- operands ---- */
+
+rlx_status onnx_same_type(const onnx_call *c, uint32_t n) {
+  for (uint32_t i = 1; i < n; i++)
+    if (onnx_has(c, i) && onnx_in_type(c, i) != onnx_in_type(c, 0))
+      return RLX_FAIL(RLX_INVALID, "input %u is %s, expected %s as input 0", (unsigned)i,
+                      onnx_type_name(onnx_in_type(c, i)), onnx_type_name(onnx_in_type(c, 0)));
+  return RLX_OK;
+}
+
+/* The shape under which b, which stands at `axis` of a, broadcasts from the end. */
+static rlx_status align(const onnx_call *c, rlx_dims *shape) {
+  int64_t at;
+  int axis, rank = onnx_rank(c, 0);
+  RLX_TRY(onnx_int(c, "axis", rank - shape->n, &at));
+  if (rank < shape->n) return RLX_FAIL(RLX_INVALID, "b has %d axes, and a %d", (int)shape->n, rank);
+  if (shape->n == 0) return RLX_OK;
+  RLX_TRY(onnx_axis(c, at, rank, &axis));
+  if (axis + shape->n > rank)
+    return RLX_FAIL(RLX_INVALID, "b has %d axes, too many from axis %d of %d on", (int)shape->n, axis, rank);
+  while (axis + shape->n < rank) shape->v[shape->n++] = 1;
+  return RLX_OK;
+}
+
+rlx_status onnx_operands(onnx_call *c, rlx_node *a, rlx_node *b) {
+  bool broadcast = false;
+  rlx_dims shape = onnx_shape(c, 1);
+  RLX_TRY(onnx_same_type(c, 2));
+  if (c->opset < 7) RLX_TRY(onnx_flag(c, "broadcast", false, &broadcast));
+  if (broadcast) RLX_TRY(align(c, &shape));
+  *a = onnx_in(c, 0);
+  *b = onnx_in(c, 1);
+  if (broadcast) *b = rlx_reshape(c->g, *b, shape);
+  return RLX_OK;
+}
+
+rlx_status onnx_axes_given(onnx_call *c, int64_t since, uint32_t input, rlx_dims *axes) {
+  *axes = RLX_SCALAR;
+  if (c->opset < since) return onnx_dims_of(c, "axes", axes);
+  return onnx_has(c, input) ? onnx_need_dims(c, input, axes) : RLX_OK;
+}
+
+rlx_status onnx_check_size(onnx_call *c, const rlx_dims *shape) {
+  size_t n = 1;
+  for (int i = 0; i < shape->n; i++) {
+    if (shape->v[i] < 0) return RLX_FAIL(RLX_INVALID, "axis %d would have %" PRId64 " elements", i, shape->v[i]);
+    if (!rlx_mul_size(n, (size_t)shape->v[i], &n)) n = SIZE_MAX;
+  }
+  for (int i = 0; i < shape->n; i++)
+    if (shape->v[i] == 0) return RLX_OK;
+  if (n > MOST_ELEMENTS) return onnx_refuse(c, "a result of more than %d elements", (int)MOST_ELEMENTS);
+  return RLX_OK;
+}

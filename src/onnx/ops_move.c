@@ -1,0 +1,231 @@
+/* Ops that move elements: join, split, cut, repeat, pad. */
+#include <inttypes.h>
+
+#include "base/arith.h"
+#include "onnx/carry.h"
+#include "onnx/ops.h"
+
+/* ---- join and split ---- */
+
+rlx_status onnx_op_concat(onnx_call *c) {
+  int64_t at;
+  int axis;
+  RLX_TRY(onnx_int(c, "axis", 1, &at));
+  if (!onnx_has_attribute(c, "axis") && c->opset >= 4) return RLX_FAIL(RLX_INVALID, "attribute 'axis' is missing");
+  for (uint32_t i = 0; i < c->n_in; i++)
+    if (!c->in[i]) return RLX_FAIL(RLX_INVALID, "input %u is left out", (unsigned)i);
+  RLX_TRY(onnx_same_type(c, c->n_in));
+  RLX_TRY(onnx_axis(c, at, onnx_rank(c, 0), &axis));
+  rlx_node *xs = onnx_alloc(c->imp, (size_t)c->n_in + 1, sizeof *xs);
+  if (!xs) return RLX_FAIL(RLX_NO_MEMORY, "%u inputs", (unsigned)c->n_in);
+  for (uint32_t i = 0; i < c->n_in; i++) xs[i] = onnx_in(c, i);
+  return onnx_set_like(c, 0, c->n_in == 1 ? xs[0] : rlx_concat(c->g, xs, c->n_in, axis), 0);
+}
+
+/* Sizes of the parts: given, or equal with a smaller last one. */
+static rlx_status split_sizes(onnx_call *c, int64_t n, onnx_ints *sizes) {
+  if (c->opset < 13) RLX_TRY(onnx_ints_of(c, "split", sizes));
+  if (c->opset < 13 ? onnx_has_attribute(c, "split") : onnx_has(c, 1)) return RLX_OK;
+  int64_t parts = c->n_out, *v = onnx_alloc(c->imp, (size_t)c->n_out + 1, sizeof *v);
+  if (!v) return RLX_FAIL(RLX_NO_MEMORY, "%u parts", (unsigned)c->n_out);
+  RLX_TRY(onnx_int(c, "num_outputs", parts, &parts));
+  if (parts != c->n_out || parts < 1)
+    return RLX_FAIL(RLX_INVALID, "%" PRId64 " parts for %u outputs", parts, (unsigned)c->n_out);
+  int64_t each = n / parts + (n % parts != 0), left = n;
+  for (int64_t i = 0; i < parts; i++) left -= v[i] = each < left ? each : left;
+  *sizes = (onnx_ints){v, (size_t)parts};
+  return RLX_OK;
+}
+
+rlx_status onnx_op_split(onnx_call *c) {
+  int64_t at, start = 0;
+  int axis;
+  onnx_ints sizes = {0};
+  rlx_dims shape = onnx_shape(c, 0);
+  if (c->opset >= 13 && onnx_has(c, 1)) RLX_TRY(onnx_need_ints(c, 1, &sizes));
+  RLX_TRY(onnx_int(c, "axis", 0, &at));
+  RLX_TRY(onnx_axis(c, at, shape.n, &axis));
+  int64_t n = shape.v[axis];
+  RLX_TRY(split_sizes(c, n, &sizes));
+  if (sizes.n != c->n_out) return RLX_FAIL(RLX_INVALID, "%zu sizes for %u outputs", sizes.n, (unsigned)c->n_out);
+  for (size_t i = 0; i < sizes.n; i++) {
+    if (sizes.v[i] < 0 || sizes.v[i] > n - start)
+      return RLX_FAIL(RLX_INVALID, "part %zu has %" PRId64 " of the %" PRId64 " elements that are left", i, sizes.v[i],
+                      n - start);
+    rlx_node x = onnx_in(c, 0);
+    if (sizes.v[i] != n) x = rlx_narrow(c->g, x, axis, start, sizes.v[i]);
+    RLX_TRY(onnx_set_like(c, (uint32_t)i, x, 0));
+    start += sizes.v[i];
+  }
+  if (start != n) return RLX_FAIL(RLX_INVALID, "the parts have %" PRId64 " of %" PRId64 " elements", start, n);
+  return RLX_OK;
+}
+
+/* ---- cut ---- */
+
+rlx_status onnx_op_slice(onnx_call *c) {
+  rlx_slice_desc d = {0};
+  bool by_inputs = c->opset >= 10;
+  if (by_inputs) {
+    RLX_TRY(onnx_need_dims(c, 1, &d.start));
+    RLX_TRY(onnx_need_dims(c, 2, &d.stop));
+    if (onnx_has(c, 3)) RLX_TRY(onnx_need_dims(c, 3, &d.axes));
+    if (onnx_has(c, 4)) RLX_TRY(onnx_need_dims(c, 4, &d.step));
+  } else {
+    RLX_TRY(onnx_dims_of(c, "starts", &d.start));
+    RLX_TRY(onnx_dims_of(c, "ends", &d.stop));
+    RLX_TRY(onnx_dims_of(c, "axes", &d.axes));
+  }
+  if (d.start.n != d.stop.n || (d.axes.n && d.axes.n != d.start.n) || (d.step.n && d.step.n != d.start.n))
+    return RLX_FAIL(RLX_INVALID, "%d starts, %d ends, %d axes, %d steps", (int)d.start.n, (int)d.stop.n, (int)d.axes.n,
+                    (int)d.step.n);
+  RLX_TRY(onnx_axes(c, &d.axes, onnx_rank(c, 0)));
+  if (d.start.n == 0) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
+  return onnx_set_like(c, 0, rlx_slice(c->g, onnx_in(c, 0), &d), 0);
+}
+
+/* ---- repeat ---- */
+
+rlx_status onnx_op_expand(onnx_call *c) {
+  rlx_dims to, from = onnx_shape(c, 0), out;
+  RLX_TRY(onnx_need_dims(c, 1, &to));
+  out = to.n > from.n ? to : from;
+  for (int i = 0; i < out.n; i++) {
+    int64_t a = i < out.n - from.n ? 1 : from.v[i - (out.n - from.n)];
+    int64_t b = i < out.n - to.n ? 1 : to.v[i - (out.n - to.n)];
+    if (a != b && a != 1 && b != 1)
+      return RLX_FAIL(RLX_INVALID, "axis %d has %" PRId64 " elements and is to have %" PRId64, i, a, b);
+    out.v[i] = a == 1 ? b : a;
+  }
+  RLX_TRY(onnx_check_size(c, &out));
+  return onnx_set_like(c, 0, rlx_expand(c->g, onnx_in(c, 0), out), 0);
+}
+
+static rlx_status tile_counts(onnx_call *c, rlx_dims *reps) {
+  int64_t count, at;
+  int axis;
+  if (c->opset >= 6) return onnx_need_dims(c, 1, reps);
+  RLX_TRY(onnx_need_int(c, 1, &count));
+  RLX_TRY(onnx_need_int(c, 2, &at));
+  RLX_TRY(onnx_axis(c, at, onnx_rank(c, 0), &axis));
+  reps->n = onnx_rank(c, 0);
+  for (int i = 0; i < reps->n; i++) reps->v[i] = i == axis ? count : 1;
+  return RLX_OK;
+}
+
+rlx_status onnx_op_tile(onnx_call *c) {
+  rlx_dims reps, out = onnx_shape(c, 0);
+  RLX_TRY(tile_counts(c, &reps));
+  if (reps.n != out.n) return RLX_FAIL(RLX_INVALID, "%d counts for %d axes", (int)reps.n, (int)out.n);
+  for (int i = 0; i < out.n; i++)
+    if (reps.v[i] < 0 || !rlx_mul_i64(out.v[i], reps.v[i], &out.v[i]))
+      return RLX_FAIL(RLX_INVALID, "axis %d is to be repeated %" PRId64 " times", i, reps.v[i]);
+  RLX_TRY(onnx_check_size(c, &out));
+  if (out.n == 0) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
+  for (int i = 0; i < out.n; i++) /* nothing is left: no copies to make */
+    if (out.v[i] == 0) return onnx_set_like(c, 0, rlx_expand(c->g, onnx_number(c, onnx_in_type(c, 0), 0), out), 0);
+  return onnx_set_like(c, 0, rlx_tile(c->g, onnx_in(c, 0), reps), 0);
+}
+
+/* ---- pad ---- */
+
+typedef struct border {
+  rlx_dims lo, hi;
+} border;
+
+static rlx_status pads_of(onnx_call *c, onnx_ints *pads, rlx_dims *axes) {
+  *axes = RLX_SCALAR;
+  if (c->opset < 11) return onnx_ints_of(c, c->opset < 2 ? "paddings" : "pads", pads);
+  RLX_TRY(onnx_need_ints(c, 1, pads));
+  if (onnx_has(c, 3)) RLX_TRY(onnx_need_dims(c, 3, axes));
+  return RLX_OK;
+}
+
+static rlx_status border_of(onnx_call *c, border *b) {
+  onnx_ints pads = {0};
+  rlx_dims axes, shape = onnx_shape(c, 0);
+  *b = (border){{.n = shape.n}, {.n = shape.n}};
+  RLX_TRY(pads_of(c, &pads, &axes));
+  if (!onnx_has(c, 3)) {
+    for (int i = 0; i < shape.n; i++) axes.v[i] = i;
+    axes.n = shape.n;
+  }
+  RLX_TRY(onnx_axes(c, &axes, shape.n));
+  if (pads.n != 2 * (size_t)axes.n) return RLX_FAIL(RLX_INVALID, "%zu pads for %d axes", pads.n, (int)axes.n);
+  for (int i = 0; i < axes.n; i++) {
+    b->lo.v[axes.v[i]] = pads.v[i];
+    b->hi.v[axes.v[i]] = pads.v[i + axes.n];
+  }
+  return RLX_OK;
+}
+
+/* Negative ones cut elements off, before the others are added. */
+static rlx_status crop(onnx_call *c, border *b, rlx_node *x) {
+  rlx_dims shape = rlx_node_shape(c->g, *x), out = shape;
+  rlx_slice_desc d = {.start = {.n = shape.n}, .stop = shape};
+  bool some = false;
+  for (int i = 0; i < shape.n; i++) {
+    int64_t lo = b->lo.v[i] < 0 ? b->lo.v[i] : 0, hi = b->hi.v[i] < 0 ? b->hi.v[i] : 0;
+    if (lo < -shape.v[i] || hi < -shape.v[i] || lo + hi + shape.v[i] < 0)
+      return RLX_FAIL(RLX_INVALID, "axis %d has %" PRId64 " elements and loses %" PRId64 " and %" PRId64, i, shape.v[i],
+                      lo, hi);
+    some |= lo || hi;
+    d.start.v[i] = -lo;
+    d.stop.v[i] = shape.v[i] + hi;
+    b->lo.v[i] -= lo;
+    b->hi.v[i] -= hi;
+    if (!rlx_add_i64(shape.v[i] + lo + hi, b->lo.v[i], &out.v[i]) || !rlx_add_i64(out.v[i], b->hi.v[i], &out.v[i]))
+      return RLX_FAIL(RLX_INVALID, "axis %d is padded by %" PRId64 " and %" PRId64, i, b->lo.v[i], b->hi.v[i]);
+  }
+  RLX_TRY(onnx_check_size(c, &out));
+  if (some) *x = rlx_slice(c->g, *x, &d);
+  return RLX_OK;
+}
+
+/* Where the value is only known in a run, it is chosen outside a mask of what was there. */
+static rlx_node pad_with(onnx_call *c, rlx_node x, const border *b, rlx_node value) {
+  rlx_graph *g = c->g;
+  rlx_node there = rlx_expand(g, rlx_scalar(g, RLX_BOOL, 1), rlx_node_shape(g, x));
+  there = rlx_pad(g, there, b->lo, b->hi, RLX_PAD_CONSTANT, 0);
+  return rlx_where(g, there, rlx_pad(g, x, b->lo, b->hi, RLX_PAD_CONSTANT, 0), rlx_reshape(g, value, RLX_SCALAR));
+}
+
+rlx_status onnx_op_pad(onnx_call *c) {
+  static const char *const words[] = {"constant", "reflect", "edge", "wrap", NULL};
+  static const rlx_pad_mode modes[] = {RLX_PAD_CONSTANT, RLX_PAD_REFLECT, RLX_PAD_EDGE, RLX_PAD_WRAP};
+  border b;
+  int mode;
+  double value = 0;
+  RLX_TRY(border_of(c, &b));
+  RLX_TRY(onnx_word(c, "mode", words, &mode));
+  if (c->opset < 11) RLX_TRY(onnx_float(c, "value", 0, &value));
+  bool given = c->opset >= 11 && onnx_has(c, 2), exact = onnx_dtype(c, 0) != RLX_I64;
+  bool known = given && exact && onnx_is_known(c, 2);
+  if (known) RLX_TRY(onnx_need_number(c, 2, &value));
+  rlx_node x = onnx_in(c, 0);
+  RLX_TRY(crop(c, &b, &x));
+  if (b.lo.n == 0) return onnx_set_like(c, 0, x, 0);
+  if (mode == 0 && given && !known) return onnx_set_like(c, 0, pad_with(c, x, &b, onnx_in(c, 2)), 0);
+  return onnx_set_like(c, 0, rlx_pad(c->g, x, b.lo, b.hi, modes[mode], value), 0);
+}
+
+/* Half of what is too much goes on each side, half of what is missing comes there; odd ones at the end. */
+rlx_status onnx_op_center_crop_pad(onnx_call *c) {
+  rlx_dims to, axes, shape = onnx_shape(c, 0);
+  border b = {{.n = shape.n}, {.n = shape.n}};
+  RLX_TRY(onnx_need_dims(c, 1, &to));
+  RLX_TRY(onnx_dims_of(c, "axes", &axes));
+  if (!onnx_has_attribute(c, "axes"))
+    for (axes.n = 0; axes.n < shape.n; axes.n++) axes.v[axes.n] = axes.n;
+  RLX_TRY(onnx_axes(c, &axes, shape.n));
+  if (axes.n != to.n) return RLX_FAIL(RLX_INVALID, "%d sizes for %d axes", (int)to.n, (int)axes.n);
+  for (int i = 0; i < axes.n; i++) {
+    if (to.v[i] < 0) return RLX_FAIL(RLX_INVALID, "size %d is %" PRId64, i, to.v[i]);
+    int64_t more = to.v[i] - shape.v[axes.v[i]];
+    b.lo.v[axes.v[i]] = more / 2; /* toward zero: the window's start is rounded down */
+    b.hi.v[axes.v[i]] = more - more / 2;
+  }
+  rlx_node x = onnx_in(c, 0);
+  RLX_TRY(crop(c, &b, &x));
+  return onnx_set_like(c, 0, shape.n ? rlx_pad(c->g, x, b.lo, b.hi, RLX_PAD_CONSTANT, 0) : x, 0);
+}
