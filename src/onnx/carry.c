@@ -114,15 +114,11 @@ static rlx_node float_to_u64(onnx_call *c, rlx_node n) {
   return rlx_where(g, rlx_ge(g, wide, limit), high, rlx_cast(g, wide, RLX_I64));
 }
 
-/* Small types get what is nearest of their own. */
+/* Small types keep their low bits, as integers do. */
 static rlx_node float_to_integer(onnx_call *c, rlx_node n, onnx_type to) {
-  rlx_dtype carrier = onnx_type_carrier(to);
   if (to == ONNX_UINT64) return float_to_u64(c, n);
-  n = cast(c, n, carrier);
-  if (to == ONNX_UINT16) return onnx_wrap(c, n, to);
-  if (onnx_bits(to) >= 8) return n;
-  double hi = (double)((1u << (onnx_bits(to) - !onnx_is_unsigned(to))) - 1);
-  return rlx_clamp(c->g, n, onnx_is_unsigned(to) ? 0 : -hi - 1, hi);
+  if (onnx_bits(to) < 8 || to == ONNX_UINT16) return integer_to_integer(c, cast(c, n, RLX_I32), ONNX_INT32, to);
+  return cast(c, n, onnx_type_carrier(to));
 }
 
 rlx_status onnx_convert(onnx_call *c, rlx_node n, onnx_type from, onnx_type to, rlx_node *out) {

@@ -62,16 +62,17 @@ static rlx_status use_scope(later *l, const onnx_scope *s) {
 
 /* ---- the two ends ---- */
 
-/* Live values that the graph reads. */
+/* Live values that the graph reads: its inputs, which have their names. A value whose bytes came to be known may be an input in one
+ * place and a constant in another. */
 static rlx_status list_inputs(onnx_importer *imp, onnx_live **out, size_t *n) {
+  size_t most = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(imp->g); id++) most += rlx_graph_at(imp->g, id)->op == RLX_OP_input;
   *n = 0;
-  for (size_t i = 0; i < imp->values.n; i++) *n += imp->values.v[i]->live && imp->values.v[i]->node;
-  *out = rlx_bump_array(&imp->bump, onnx_live, *n + 1);
-  if (!*out) return RLX_FAIL(RLX_NO_MEMORY, "%zu inputs of a graph", *n);
-  *n = 0;
-  for (size_t i = 0; i < imp->values.n; i++) {
-    const onnx_value *v = imp->values.v[i];
-    if (v->live && v->node) (*out)[(*n)++] = (onnx_live){v->leaf, v->live - 1};
+  *out = rlx_bump_array(&imp->bump, onnx_live, most + 1);
+  if (!*out) return RLX_FAIL(RLX_NO_MEMORY, "%zu inputs of a graph", most);
+  for (size_t i = 0; i < imp->live.n && *n < most; i++) {
+    rlx_node id = rlx_graph_find(imp->g, imp->live.v[i].leaf);
+    if (id && rlx_graph_at(imp->g, id)->op == RLX_OP_input) (*out)[(*n)++] = imp->live.v[i];
   }
   return RLX_OK;
 }
