@@ -53,5 +53,8 @@ rlx_dims onnx_spatial(const rlx_dims *shape, int from); /* axes from `from` on *
  * magnitudes up to 255, with n terms each. */
 typedef rlx_node (*onnx_product_fn)(onnx_call *c, rlx_node a, rlx_node b, const void *arg);
 rlx_node onnx_exact(onnx_call *c, rlx_node a, rlx_node b, int64_t terms, onnx_product_fn fn, const void *arg);
+/* ops_quant.c: a matrix of 8-bit integers as floats, its zero point taken off; and the exact product of two. */
+rlx_node onnx_centred_matrix(onnx_call *c, uint32_t i, uint32_t zero, bool is_a);
+rlx_node onnx_integer_matmul(onnx_call *c, rlx_node a, rlx_node b);
 
 #endif
