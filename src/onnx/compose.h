@@ -19,7 +19,7 @@ rlx_node onnx_transpose_last(onnx_call *c, rlx_node x); /* swaps the last two ax
 /* [C] as a value that broadcasts along an axis of one of that rank. */
 rlx_node onnx_along(onnx_call *c, rlx_node x, int axis, int rank);
 rlx_node onnx_one(onnx_call *c, rlx_node x); /* the one element, of rank 0 */
-bool onnx_is_float(rlx_dtype t);
+bool onnx_holds_floats(rlx_dtype t);
 /* What sums of values of this type are taken in: f32, or f64 for f64. */
 rlx_dtype onnx_wide(rlx_dtype t);
 

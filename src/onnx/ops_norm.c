@@ -7,7 +7,7 @@
 static rlx_node in_as(onnx_call *c, uint32_t i, rlx_dtype to) { return onnx_cast(c, onnx_in(c, i), to); }
 
 static rlx_status check_floats(onnx_call *c) {
-  return onnx_is_float(onnx_dtype(c, 0))
+  return onnx_holds_floats(onnx_dtype(c, 0))
            ? RLX_OK
            : RLX_FAIL(RLX_INVALID, "the input is %s, expected floats", onnx_type_name(onnx_in_type(c, 0)));
 }
@@ -81,7 +81,7 @@ rlx_status onnx_op_instance_normalization(onnx_call *c) {
 static rlx_status read_stash(onnx_call *c, rlx_dtype *out) {
   int64_t stash;
   RLX_TRY(onnx_int(c, "stash_type", ONNX_FLOAT, &stash));
-  if (stash < 0 || stash >= ONNX_TYPES || !onnx_is_float(onnx_type_carrier((onnx_type)stash)))
+  if (stash < 0 || stash >= ONNX_TYPES || !onnx_holds_floats(onnx_type_carrier((onnx_type)stash)))
     return RLX_FAIL(RLX_INVALID, "stash_type is %" PRId64, stash);
   rlx_dtype t = onnx_type_carrier((onnx_type)stash);
   *out = onnx_dtype(c, 0) == RLX_F64 ? RLX_F64 : t;

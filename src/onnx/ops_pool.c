@@ -230,7 +230,7 @@ rlx_status onnx_op_max_pool(onnx_call *c) {
   RLX_TRY(onnx_int(c, "storage_order", 0, &storage_order));
   rlx_node x = onnx_in(c, 0);
   rlx_dtype dtype = onnx_dtype(c, 0);
-  if (!onnx_is_float(dtype)) x = rlx_cast(c->g, x, RLX_F32); /* 8 bits fit */
+  if (!onnx_holds_floats(dtype)) x = rlx_cast(c->g, x, RLX_F32); /* 8 bits fit */
   if (onnx_wants(c, 1)) {
     RLX_TRY(max_indices(c, x, &w, ceil, storage_order == 1, &indices));
     RLX_TRY(onnx_set(c, 1, indices));
@@ -392,7 +392,7 @@ rlx_status onnx_op_max_roi_pool(onnx_call *c) {
   int64_t p[ONNX_HOST_NUMBERS] = {0};
   RLX_TRY(onnx_list(c, "pooled_shape", 2, 1, 0, &pooled));
   RLX_TRY(onnx_float(c, "spatial_scale", 1, &scale));
-  if (onnx_rank(c, 0) != 4 || rois.n != 2 || rois.v[1] != 5 || !onnx_is_float(onnx_dtype(c, 0)))
+  if (onnx_rank(c, 0) != 4 || rois.n != 2 || rois.v[1] != 5 || !onnx_holds_floats(onnx_dtype(c, 0)))
     return RLX_FAIL(RLX_INVALID, "expected floats [N, C, H, W] and regions [R, 5]");
   p[0] = pooled.v[0], p[1] = pooled.v[1];
   memcpy(&p[2], &scale, sizeof scale);

@@ -86,7 +86,7 @@ rlx_status onnx_op_quantize_linear(onnx_call *c) {
   if (!range_of(type, &lo, &hi)) return onnx_refuse(c, "quantising to %s", onnx_type_name(type));
   RLX_TRY(read_grain(c, &how));
   rlx_node x = onnx_in(c, 0), scale = onnx_in(c, 1), zero = onnx_in(c, 2);
-  if (!onnx_is_float(onnx_dtype(c, 0))) x = rlx_cast(c->g, x, RLX_F32);
+  if (!onnx_holds_floats(onnx_dtype(c, 0))) x = rlx_cast(c->g, x, RLX_F32);
   rlx_dtype wide = precision == ONNX_DOUBLE || onnx_dtype(c, 1) == RLX_F64 ? RLX_F64 : RLX_F32;
   bool is_byte = type == ONNX_UINT8 || type == ONNX_INT8 || type == ONNX_INT16;
   if (is_byte && !how.block && wide == RLX_F32 && onnx_dtype(c, 1) == RLX_F32) {
@@ -97,7 +97,7 @@ rlx_status onnx_op_quantize_linear(onnx_call *c) {
   /* The division is rounded to the scale's type. */
   rlx_dtype narrow = precision && precision < ONNX_TYPES ? onnx_type_carrier((onnx_type)precision) : onnx_dtype(c, 1);
   rlx_node y = rlx_div(c->g, onnx_cast(c, x, wide), spread(c, onnx_cast(c, scale, wide), &how));
-  if (onnx_is_float(narrow)) y = onnx_cast(c, onnx_cast(c, y, narrow), wide);
+  if (onnx_holds_floats(narrow)) y = onnx_cast(c, onnx_cast(c, y, narrow), wide);
   y = rlx_round(c->g, y);
   if (zero) y = rlx_add(c->g, y, spread(c, rlx_cast(c->g, zero, wide), &how));
   y = rlx_cast(c->g, rlx_clamp(c->g, y, lo, hi), onnx_type_carrier(type));
@@ -110,11 +110,11 @@ rlx_status onnx_op_dequantize_linear(onnx_call *c) {
   grain how;
   int64_t asked;
   RLX_TRY(onnx_int(c, "output_dtype", 0, &asked));
-  if (asked < 0 || asked >= ONNX_TYPES || (asked && !onnx_is_float(onnx_type_carrier((onnx_type)asked))))
+  if (asked < 0 || asked >= ONNX_TYPES || (asked && !onnx_holds_floats(onnx_type_carrier((onnx_type)asked))))
     return RLX_FAIL(RLX_INVALID, "output_dtype is %" PRId64, asked);
   RLX_TRY(read_grain(c, &how));
   rlx_dtype to = asked ? onnx_type_carrier((onnx_type)asked) : onnx_dtype(c, 1);
-  if (!onnx_is_float(to) || onnx_is_float(onnx_dtype(c, 0)))
+  if (!onnx_holds_floats(to) || onnx_holds_floats(onnx_dtype(c, 0)))
     return RLX_FAIL(RLX_INVALID, "%s with a scale of %s", onnx_type_name(onnx_in_type(c, 0)),
                     onnx_type_name(onnx_in_type(c, 1)));
   rlx_node x = onnx_in(c, 0), scale = onnx_in(c, 1), zero = onnx_in(c, 2);

@@ -274,8 +274,8 @@ static rlx_status resize(onnx_call *c, const resizing *r) {
   rlx_dtype dtype = onnx_dtype(c, 0);
   rlx_node x = onnx_in(c, 0);
   if (!count) return onnx_set_like(c, 0, onnx_fill(c, dtype, r->out, 0), 0);
-  bool is_exact = r->mode == NEAREST && (!onnx_is_float(dtype) || !is_simple(r));
-  if (!onnx_is_float(dtype) && !is_exact) x = rlx_cast(c->g, x, RLX_F32);
+  bool is_exact = r->mode == NEAREST && (!onnx_holds_floats(dtype) || !is_simple(r));
+  if (!onnx_holds_floats(dtype) && !is_exact) x = rlx_cast(c->g, x, RLX_F32);
   if (!is_exact && is_simple(r)) x = resize_simple(c, r, x);
   else
     for (int i = 0; i < r->in.n; i++) {
