@@ -136,6 +136,14 @@ static rlx_status read_all(const char *folder, const char *kind, tensors *out) {
   return RLX_OK;
 }
 
+/* Old data has bf16 as the 16 bits of each number, which are read as integers. */
+static void take_bits(rlx_dtype declared, rlx_tensor *t) {
+  if (declared != RLX_BF16 || t->dtype != RLX_I32) return;
+  for (size_t i = 0, n = count_of(t); i < n; i++) ((uint16_t *)t->data)[i] = (uint16_t)((const int32_t *)t->data)[i];
+  t->dtype = RLX_BF16;
+  t->bytes /= 2;
+}
+
 /* Data sets give the model's inputs in their order; those with defaults only where all are given. */
 static void name_inputs(const rlx_onnx *m, tensors *in) {
   uint32_t required = 0;
@@ -143,7 +151,10 @@ static void name_inputs(const rlx_onnx *m, tensors *in) {
   for (uint32_t i = 0; i < rlx_onnx_inputs(m); i++) required += !rlx_onnx_input(m, i, &v) && !v.has_default;
   size_t k = 0;
   for (uint32_t i = 0; i < rlx_onnx_inputs(m) && k < in->n; i++)
-    if (!rlx_onnx_input(m, i, &v) && (in->n > required || !v.has_default)) in->v[k++].name = v.name;
+    if (!rlx_onnx_input(m, i, &v) && (in->n > required || !v.has_default)) {
+      take_bits(v.dtype, &in->v[k].tensor);
+      in->v[k++].name = v.name;
+    }
   in->n = k;
 }
 
@@ -165,6 +176,7 @@ static verdict run_set(request *r, const rlx_onnx *m, rlx_onnx_runner *runner, c
     const char *name;
     rlx_tensor got;
     s = rlx_onnx_output(runner, i, &name, &got);
+    if (!s) take_bits(got.dtype, &want.v[i].tensor);
     if (!s && !same_output(r, name, &got, &want.v[i].tensor)) v = FAILED;
   }
   if (s) v = take_failure(r, s);

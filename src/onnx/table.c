@@ -45,23 +45,47 @@ const onnx_op_row *onnx_op_find(const char *domain, const char *name, int64_t op
   return NULL;
 }
 
-rlx_status rlx_onnx_supported(const rlx_onnx *m) {
-  enum { MOST_TOLD = 3000 };
-  rlx_str text = {0};
-  uint32_t n = 0;
-  if (!m) return RLX_FAIL(RLX_INVALID, "rlx_onnx_supported: model is NULL");
+/* ---- what a model needs and RLX does not have ---- */
+
+enum { MOST_TOLD = 3000 }; /* bytes */
+
+typedef struct refusals {
+  rlx_str text;
+  uint32_t n;
+} refusals;
+
+static void refuse_ops(const rlx_onnx *m, refusals *r) {
   for (size_t i = 0; i < m->uses.n; i++) {
     const rlx_onnx_op_use *u = &m->uses.v[i];
     if (u->supported) continue;
-    n++;
-    if (text.n < MOST_TOLD)
-      rlx_str_add(&text, "; %s (%s %lld), %u node%s: %s", u->op, *u->domain ? u->domain : "ai.onnx",
+    r->n++;
+    if (r->text.n < MOST_TOLD)
+      rlx_str_add(&r->text, "; %s (%s %lld), %u node%s: %s", u->op, *u->domain ? u->domain : "ai.onnx",
                   (long long)u->opset, (unsigned)u->count, u->count == 1 ? "" : "s",
                   u->opset ? "RLX does not have this op" : "its domain is not imported");
   }
-  rlx_status s = n ? RLX_FAIL(RLX_UNSUPPORTED, "%u op%s that cannot be imported%s", (unsigned)n, n == 1 ? "" : "s",
-                              text.v ? text.v : "")
-                   : RLX_OK;
-  rlx_str_deinit(&text);
+}
+
+static void refuse_values(const char *what, const onnx_value_info *v, uint32_t n, refusals *r) {
+  for (uint32_t i = 0; i < n; i++) {
+    bool is_tensor = strcmp(v[i].kind, "tensor") == 0;
+    if ((is_tensor && onnx_type_carrier(v[i].type) != RLX_DTYPE_COUNT) || !*v[i].kind) continue;
+    r->n++;
+    if (r->text.n < MOST_TOLD)
+      rlx_str_add(&r->text, "; %s '%s': RLX has no %s%s", what, v[i].name, is_tensor ? "tensors of " : v[i].kind,
+                  is_tensor ? onnx_type_name(v[i].type) : "s");
+  }
+}
+
+rlx_status rlx_onnx_supported(const rlx_onnx *m) {
+  refusals r = {.n = 0};
+  if (!m) return RLX_FAIL(RLX_INVALID, "rlx_onnx_supported: model is NULL");
+  refuse_ops(m, &r);
+  refuse_values("input", m->graph->inputs, m->graph->n_inputs, &r);
+  refuse_values("output", m->graph->outputs, m->graph->n_outputs, &r);
+  rlx_status s = r.n ? RLX_FAIL(RLX_UNSUPPORTED, "%u thing%s that RLX cannot import%s%s", (unsigned)r.n,
+                                r.n == 1 ? "" : "s", r.text.v ? r.text.v : "", r.text.n < MOST_TOLD ? "" : "; ..")
+                     : RLX_OK;
+  rlx_str_deinit(&r.text);
   return s;
 }
