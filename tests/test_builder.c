@@ -412,6 +412,13 @@ static void build_fused(rlx_graph *g, const leaves *l) {
   rlx_node out = rlx_param(g, "out", RLX_F32, RLX_DIMS(8, 8)), b_out = rlx_param(g, "b_out", RLX_F32, RLX_DIMS(8));
   BUILDS(rlx_fused_matmul_bias_act(g, l->x, l->w, bias, false, RLX_ACT_GELU),
          "fused_matmul_bias_act(x, w, fbias) {act=gelu} : f32[2,5]");
+  rlx_node planes = rlx_input(g, "planes", RLX_F32, RLX_DIMS(1, 3, 4, 4)),
+           kernel = rlx_param(g, "kernel", RLX_F32, RLX_DIMS(3, 1, 3, 3));
+  BUILDS(rlx_fused_conv_bias_act(
+           g, planes, kernel, RLX_NONE, planes,
+           &(rlx_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1), .groups = 3}, RLX_ACT_RELU),
+         "fused_conv_bias_act(planes, kernel, _, planes) {pad_lo=[1,1], pad_hi=[1,1], groups=3, act=relu} : "
+         "f32[1,3,4,4]");
   BUILDS(rlx_fused_residual_norm(g, l->x, l->y, l->v, RLX_NONE, RLX_NORM_LAYER, 1e-5),
          "fused_residual_norm(x, y, v) {kind=layer} : f32[2,3]");
   BUILDS(rlx_fused_swiglu(g, l->x, l->y, RLX_ACT_SILU), "fused_swiglu(x, y) : f32[2,3]");
@@ -617,7 +624,7 @@ TEST(enums_are_in_the_order_of_the_table) {
     E(op, "act", RLX_ACT_, NONE), E(op, "act", RLX_ACT_, RELU), E(op, "act", RLX_ACT_, GELU),       \
     E(op, "act", RLX_ACT_, GELU_APPROX), E(op, "act", RLX_ACT_, SILU), E(op, "act", RLX_ACT_, SIGMOID), \
     E(op, "act", RLX_ACT_, TANH)
-    ACTS("fused_matmul_bias_act"), ACTS("fused_swiglu"), ACTS("fused_gate_up"),
+    ACTS("fused_matmul_bias_act"), ACTS("fused_conv_bias_act"), ACTS("fused_swiglu"), ACTS("fused_gate_up"),
 #undef ACTS
   };
   /* clang-format on */

@@ -1,8 +1,11 @@
 /* The CPU's convolutions and pools against the reference: every conformance case, and random shapes. */
+#include <stdlib.h>
+
 #include "cpu_check.h"
 #include "test.h"
 
 TEST(conv_cases) { CHECK(cpu_check_cases(RLX_OP_conv, NULL)); }
+TEST(fused_conv_cases) { CHECK(cpu_check_cases(RLX_OP_fused_conv_bias_act, NULL)); }
 TEST(pool_max_cases) { CHECK(cpu_check_cases(RLX_OP_pool_max, NULL)); }
 TEST(pool_avg_cases) { CHECK(cpu_check_cases(RLX_OP_pool_avg, NULL)); }
 
@@ -40,6 +43,60 @@ static void any_conv(uint64_t *seed, cpu_check_line *l) {
 }
 
 TEST(conv_random) { CHECK(cpu_check_random(RLX_OP_conv, TEST_IS_SANITIZED ? 60 : 250, any_conv, NULL)); }
+
+/* Shapes that go by tiles: 3x3, stride 1, with tiles that end beyond the image, more rows of them than a batch takes, padding
+ * on any side, channels that fill no block. */
+static void any_tiles(uint64_t *seed, cpu_check_line *l) {
+  int in = cpu_check_int(seed, 8, 40), out = cpu_check_int(seed, 8, 40), n = cpu_check_int(seed, 1, 2);
+  int lo[2] = {cpu_check_int(seed, 0, 2), cpu_check_int(seed, 0, 2)};
+  int hi[2] = {cpu_check_int(seed, 0, 3), cpu_check_int(seed, 0, 3)};
+  int size[2] = {cpu_check_int(seed, 3, 30), cpu_check_int(seed, 3, 30)};
+  const char *act = CPU_CHECK_PICK(seed, "none", "relu", "silu");
+  cpu_check_print(&l->inputs, "x: f32[%d,%d,%d,%d]; param w: f32[%d,%d,3,3]; b: f32[%d]; r: f32[%d,%d,%d,%d]", n, in,
+                  size[0], size[1], out, in, out, n, out, size[0] + lo[0] + hi[0] - 2, size[1] + lo[1] + hi[1] - 2);
+  cpu_check_print(&l->expr, "fused_conv_bias_act(%%x, %%w, %s, %s) {pad_lo=[%d,%d], pad_hi=[%d,%d], act=%s}",
+                  CPU_CHECK_PICK(seed, "%b", "_"), CPU_CHECK_PICK(seed, "%r", "_"), lo[0], lo[1], hi[0], hi[1], act);
+}
+
+TEST(tiles_random) {
+  CHECK(cpu_check_random(RLX_OP_fused_conv_bias_act, TEST_IS_SANITIZED ? 10 : 60, any_tiles, NULL));
+}
+
+/* Large enough for several batches of tiles and several steps of channels; and one row or column of tiles. */
+TEST(tiles_sizes) {
+  static const char *const shapes[] = {"8,112,113", "140,12,9", "300,5,7", "64,1,40", "64,40,2"};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    char inputs[256];
+    int channels = atoi(shapes[i]);
+    snprintf(inputs, sizeof inputs, "x: f32[1,%s]; param w: f32[17,%d,3,3]; b: f32[17]", shapes[i], channels);
+    CHECK(cpu_check_text(RLX_OP_conv, inputs, "conv(%x, %w, %b) {pad_lo=[1,1], pad_hi=[1,1]}", NULL));
+  }
+}
+
+/* A number that the transforms cannot take spreads no further than its window. */
+TEST(tiles_special) {
+  CHECK(cpu_check_text(RLX_OP_conv, "x: f32[1,16,30,30] special; param w: f32[16,16,3,3] range(0.5,1)",
+                       "conv(%x, %w) {pad_lo=[1,1], pad_hi=[1,1]}", NULL));
+  CHECK(cpu_check_text(RLX_OP_conv, "x: f32[1,16,30,30] range(0.5,1); param w: f32[16,16,3,3] special",
+                       "conv(%x, %w) {pad_lo=[1,1], pad_hi=[1,1]}", NULL));
+}
+
+/* Places that fill no vector, panels that are shared, are their own, or are the image itself. */
+TEST(conv_panels) {
+  static const char *const lines[][2] = {
+    {"x: f32[1,40,7,7]; param w: f32[70,40,1,1]; b: f32[70]", "conv(%x, %w, %b)"},
+    {"x: f32[1,300,7,7]; param w: f32[40,300,3,3]", "conv(%x, %w) {pad_lo=[1,1], pad_hi=[1,1], stride=[2,2]}"},
+    {"x: f32[2,20,14,14]; param w: f32[33,20,1,1]", "conv(%x, %w)"},
+    {"x: f32[1,6,60,61]; param w: f32[40,6,1,1]", "conv(%x, %w)"},
+    {"x: f32[1,3,64,67]; param w: f32[20,3,7,7]", "conv(%x, %w) {pad_lo=[3,3], pad_hi=[3,3], stride=[2,2]}"},
+    {"x: f32[1,3,64,67]; param w: f32[20,3,7,7]", "conv(%x, %w) {pad_lo=[3,3], pad_hi=[3,3], stride=[3,4]}"},
+    {"x: f32[1,24,1,1]; param w: f32[50,24,1,1]; b: f32[50]", "conv(%x, %w, %b)"},
+    {"x: f32[1,60,9,9]; param w: f32[90,20,1,1]", "conv(%x, %w) {groups=3}"},
+    {"x: f32[1,512,9,9]; param w: f32[512,2,1,1]", "conv(%x, %w) {groups=256}"},
+  };
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    CHECK(cpu_check_text(RLX_OP_conv, lines[i][0], lines[i][1], NULL));
+}
 
 static void any_pool(uint64_t *seed, cpu_check_line *l, const char *op) {
   int axes = cpu_check_int(seed, 1, 3), v[6][3];

@@ -290,7 +290,7 @@ TEST(passes_are_chosen_by_name) {
   rlx_optimized *o;
   rlx_optimize_options options = {.struct_bytes = sizeof options, .after = note_pass, .after_user = &seen};
   CHECK_OK(rlx_optimize(g, &options, &o));
-  CHECK_EQ_STR(seen.names, "fold dedupe dead simplify fuse legalise cleanup hoist ");
+  CHECK_EQ_STR(seen.names, "fold dedupe dead simplify absorb fuse legalise cleanup hoist ");
   CHECK_EQ_INT(seen.last_size, 1);
   CHECK(rlx_optimized_load(o) == NULL);
   rlx_optimized_destroy(o);
@@ -298,7 +298,7 @@ TEST(passes_are_chosen_by_name) {
   seen = (seen_passes){.names = ""};
   options.without = "simplify,fuse";
   CHECK_OK(rlx_optimize(g, &options, &o));
-  CHECK_EQ_STR(seen.names, "fold dedupe dead legalise cleanup hoist ");
+  CHECK_EQ_STR(seen.names, "fold dedupe dead absorb legalise cleanup hoist ");
   CHECK_EQ_INT(seen.last_size, 3);
   rlx_optimized_destroy(o);
 
@@ -317,7 +317,7 @@ TEST(passes_are_chosen_by_name) {
 }
 
 TEST(bad_calls) {
-  const char names[] = "fold, dedupe, dead, simplify, fuse, legalise, cleanup, hoist";
+  const char names[] = "fold, dedupe, dead, simplify, absorb, fuse, legalise, cleanup, hoist";
   rlx_graph *g = parse(X "%r = neg(%x); " Y(r)), *open = parse("symbols S\n%x = input \"x\" : f32[S]; " Y(x)),
             *unfinished = NULL;
   rlx_optimized *o = (rlx_optimized *)&o;

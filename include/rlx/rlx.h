@@ -592,6 +592,9 @@ typedef enum rlx_act {
 } rlx_act;
 RLX_API rlx_node rlx_fused_matmul_bias_act(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, bool trans_b,
                                            rlx_act act);
+/* act(conv(x, w, bias) + residual); bias and residual or none */
+RLX_API rlx_node rlx_fused_conv_bias_act(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node residual,
+                                         const rlx_conv_desc *desc, rlx_act act);
 typedef enum rlx_norm_kind { RLX_NORM_RMS, RLX_NORM_LAYER } rlx_norm_kind;
 RLX_API rlx_node rlx_fused_residual_norm(rlx_graph *g, rlx_node x, rlx_node residual, rlx_node gamma, rlx_node beta,
                                          rlx_norm_kind kind, double eps);

@@ -1,66 +1,128 @@
-/* conv: claims, weights, tasks. conv.h says how the product is made; conv_depthwise.c has the other way. */
+/* conv and fused_conv_bias_act: claims, weights, tasks. conv.h says how the product is made; conv_depthwise.c and
+ * conv_winograd.c have the other ways.
+ *
+ * A task is a panel of places by a part of the output channels. Where panels are few, the parts are many, and the panels are
+ * filled once for all of them before (shared); where they are many, each task fills its own, step by step (own). A 1x1
+ * convolution of a small image needs no panel: the image lies as one (direct). */
 #include "cpu/conv.h"
 
 #include "cpu/conv_depthwise.h"
+#include "cpu/conv_winograd.h"
 #include "cpu/pointwise.h"
 #include "cpu/slots.h"
-#include "ir/conv_dims.h"
 #include "ref/ref.h"
 
 enum {
   LANE = CPU_CONV_CHANNELS,
-  CHUNK_ROWS = 128, /* taps of a panel: what stays in the first cache */
-  SLOTS = 32,       /* tasks at one time, each with a panel of its own */
-  FEW_TASKS = 16    /* with fewer, the output channels are cut too */
+  CHUNK_ROWS = 128,       /* taps of a panel: what stays in the first cache */
+  SLOTS = 32,             /* tasks at one time, each with memory of its own */
+  FEW_TASKS = 16,         /* with fewer, the output channels are cut too */
+  SHARED_FLOATS = 2 << 20, /* most of all panels that are filled before */
+  DIRECT_PLACES = 1024    /* of an image that is its own panel: wider rows lie on a page each */
 };
+
+typedef enum panel_kind { OWN, SHARED, DIRECT } panel_kind;
 
 typedef struct conv {
   const cpu_conv_table *table;
+  const cpu_winograd *winograd; /* NULL: not this way */
   rlx_conv_window window;
   rlx_dtype type, w_type;
+  int32_t act;
   int64_t in[RLX_SPATIAL], out[RLX_SPATIAL];
   size_t n_batch, n_in, n_out, groups; /* channels of all groups */
   size_t each_in, each_out;            /* of one group */
   size_t taps, k, places;              /* of the kernel; each_in * taps; output places of a plane */
-  size_t chunk;                        /* input channels of a panel */
-  size_t panels, parts, part_out;      /* tasks of a (sample, group): panels by parts of part_out output channels */
-  size_t slots, slot_floats, packed_floats;
+  panel_kind kind;
+  size_t chunk;                   /* input channels of a step */
+  size_t panels, widest;          /* of a (sample, group), and the room of a row of the widest */
+  size_t parts, part_out;         /* tasks of a panel: parts of part_out output channels */
+  size_t slots, slot_floats;      /* then, in the work memory: */
+  size_t shared_floats, packed_floats;
+  size_t weight_at;               /* floats before the packed weight */
   bool is_packed;
 } conv;
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
+/* ---- reading a node ---- */
+
+rlx_status cpu_conv_read(const rlx_graph *g, const rlx_node_rec *n, cpu_conv_node *out) {
+  const rlx_dims *x = &rlx_graph_at(g, n->in[0])->type.shape, *w = &rlx_graph_at(g, n->in[1])->type.shape;
+  if (n->op == RLX_OP_fused_conv_bias_act) {
+    const rlx_attrs_fused_conv_bias_act *a = n->attrs;
+    out->groups = a->groups;
+    out->act = a->act;
+    return RLX_WINDOW_READ(a, w->v + 2, x->n - 2, &out->window);
+  }
+  const rlx_attrs_conv *a = n->attrs;
+  out->groups = a->groups;
+  out->act = RLX_ACT_NONE;
+  return RLX_WINDOW_READ(a, w->v + 2, x->n - 2, &out->window);
+}
+
+cpu_conv_end cpu_conv_end_of(const cpu_call *c, int32_t act, size_t channel, size_t element) {
+  cpu_conv_end end = {.type = c->node->type.dtype, .act = act};
+  size_t size = rlx_dtype_size(end.type);
+  const char *bias = cpu_in(c, 2), *residual = cpu_in(c, 3);
+  if (bias && end.type == RLX_F32) end.bias = ((const float *)(const void *)bias)[channel];
+  else if (bias) cpu_floats_load(c->isa, end.type, bias + channel * size, &end.bias, 1);
+  if (residual) end.residual = residual + element * size;
+  return end;
+}
+
 /* ---- sizes ---- */
 
+/* Panel i begins at place i * CPU_CONV_VECS * lanes; the last takes the places that fill no vector. */
+static void set_panels(conv *v) {
+  size_t lanes = v->table->lanes, most = CPU_CONV_VECS * lanes;
+  v->panels = v->places < lanes ? v->places > 0 : (v->places - lanes) / most + 1;
+  v->widest = v->panels ? round_up(v->places - (v->panels - 1) * most, lanes) : 0;
+  if (v->panels > 1 && v->widest < most) v->widest = most;
+}
+
+static bool is_plain(const rlx_conv_window *w) {
+  for (int a = 0; a < RLX_SPATIAL; a++)
+    if (w->kernel[a] != 1 || w->stride[a] != 1 || w->pad_lo[a] || w->pad_hi[a]) return false;
+  return true;
+}
+
 static void set_tasks(conv *v) {
-  size_t columns = v->table->columns;
+  set_panels(v);
   v->chunk = v->taps < CHUNK_ROWS ? CHUNK_ROWS / v->taps : 1;
   if (v->chunk > v->each_in) v->chunk = v->each_in ? v->each_in : 1;
-  v->panels = (v->places + columns - 1) / columns;
-  size_t tasks = v->n_batch * v->groups * v->panels, lanes = (v->each_out + LANE - 1) / LANE;
-  v->parts = tasks && tasks < FEW_TASKS ? (FEW_TASKS + tasks - 1) / tasks : 1;
-  size_t most = (lanes + 3) / 4; /* a panel is filled for each part: it should be used a few times */
+  size_t panels = v->n_batch * v->groups * v->panels, lanes = (v->each_out + LANE - 1) / LANE;
+  bool fits = v->k > 0 && v->widest > 0 && panels < SHARED_FLOATS / v->widest / v->k;
+  v->kind = is_plain(&v->window) && v->type == RLX_F32 && v->places <= DIRECT_PLACES ? DIRECT
+            : panels < FEW_TASKS && fits                                             ? SHARED
+                                                                                     : OWN;
+  v->parts = panels && panels < FEW_TASKS ? (FEW_TASKS + panels - 1) / panels : 1;
+  size_t most = v->kind == OWN ? (lanes + 3) / 4 : lanes; /* a panel that is filled for each part should be used a few times */
   if (v->parts > most) v->parts = most ? most : 1;
   v->part_out = round_up((v->each_out + v->parts - 1) / v->parts, LANE);
   v->parts = v->part_out ? (v->each_out + v->part_out - 1) / v->part_out : 0;
-  tasks *= v->parts;
+  size_t tasks = panels * v->parts;
   v->slots = tasks < SLOTS ? tasks : SLOTS;
-  v->slot_floats = round_up(columns * (v->chunk * v->taps + v->part_out), 16);
+  v->slot_floats = v->widest * v->part_out + (v->kind == OWN ? v->chunk * v->taps * v->widest : 0);
+  v->shared_floats = v->kind == SHARED ? panels * v->k * v->widest : 0;
   v->packed_floats = v->is_packed ? 0 : v->groups * round_up(v->each_out, LANE) * v->k;
 }
 
 static rlx_status conv_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, uint32_t layout, conv *v) {
-  const rlx_attrs_conv *a = n->attrs;
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
+  cpu_conv_node node;
+  RLX_TRY(cpu_conv_read(g, n, &node));
   *v = (conv){.table = cpu_conv(isa),
+              .window = node.window,
               .type = n->type.dtype,
               .w_type = w->dtype,
+              .act = node.act,
               .n_batch = (size_t)x->shape.v[0],
               .n_in = (size_t)x->shape.v[1],
               .n_out = (size_t)w->shape.v[0],
-              .groups = (size_t)a->groups,
+              .groups = (size_t)node.groups,
+              .weight_at = layout == CPU_LAYOUT_WINOGRAD ? cpu_winograd_direct_at(&w->shape) : 0,
               .is_packed = layout != CPU_LAYOUT_PLAIN};
-  RLX_TRY(RLX_WINDOW_READ(a, w->shape.v + 2, x->shape.n - 2, &v->window));
   rlx_window_sizes(&x->shape, v->in);
   rlx_window_sizes(&n->type.shape, v->out);
   v->each_in = v->n_in / v->groups;
@@ -72,26 +134,43 @@ static rlx_status conv_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa i
   return RLX_OK;
 }
 
-/* A packed weight does not know its groups: whole lanes in each, or one group. */
-static bool wants_layout(const rlx_graph *g, const rlx_node_rec *n) {
-  const rlx_type *w = &rlx_graph_at(g, n->in[1])->type;
-  int64_t groups = RLX_ATTRS(conv, n)->groups;
-  return w->dtype == RLX_F32 && (groups == 1 || w->shape.v[0] / groups % LANE == 0);
+static uint64_t work_bytes(const conv *v) {
+  return (v->slots * v->slot_floats + v->shared_floats + v->packed_floats) * sizeof(float);
+}
+
+static uint32_t wish(const rlx_claim_query *q, const rlx_node_rec *n, cpu_isa isa, size_t groups) {
+  const rlx_type *w = &rlx_graph_at(q->graph, n->in[1])->type;
+  if (w->dtype != RLX_F32 || groups > CPU_CONV_MOST_GROUPS) return CPU_LAYOUT_PLAIN;
+  return cpu_winograd_pays(q->graph, n, isa) ? CPU_LAYOUT_WINOGRAD : CPU_LAYOUT_CONV + (uint32_t)groups;
 }
 
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   if (cpu_depthwise_fits(q->graph, n)) {
+    if (q->layout && q->layout[1] != CPU_LAYOUT_PLAIN) {
+      c->why = "a weight in a layout of another op";
+      return false;
+    }
     c->work_bytes = cpu_depthwise_work(q->graph, n, isa);
     return true;
   }
   conv v;
-  if (conv_init(q->graph, n, isa, q->layout ? q->layout[1] : CPU_LAYOUT_PLAIN, &v)) {
+  uint32_t layout = q->layout ? q->layout[1] : CPU_LAYOUT_PLAIN;
+  if (conv_init(q->graph, n, isa, layout, &v)) {
     c->why = "its sizes are too large";
     return false;
   }
-  c->work_bytes = (v.slots * v.slot_floats + v.packed_floats) * sizeof(float);
-  if (!q->layout && wants_layout(q->graph, n)) c->layout[1] = CPU_LAYOUT_CONV;
+  uint32_t best = wish(q, n, isa, v.groups);
+  if (layout != CPU_LAYOUT_PLAIN && layout != best && layout != CPU_LAYOUT_CONV + v.groups) {
+    c->why = "a weight in a layout of another op";
+    return false;
+  }
+  c->work_bytes = work_bytes(&v);
+  if (layout == CPU_LAYOUT_WINOGRAD) {
+    uint64_t tiles = cpu_winograd_work(q->graph, n, isa);
+    if (tiles > c->work_bytes) c->work_bytes = tiles;
+  }
+  if (!q->layout) c->layout[1] = best;
   return true;
 }
 
@@ -100,28 +179,38 @@ static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
   conv *v = rlx_bump_new(memory, conv);
   if (!v) return RLX_FAIL(RLX_NO_MEMORY, "conv");
   c->prepared = v;
-  return conv_init(c->graph, c->node, c->isa, c->layout[1], v);
+  RLX_TRY(conv_init(c->graph, c->node, c->isa, c->layout[1], v));
+  return c->layout[1] == CPU_LAYOUT_WINOGRAD ? cpu_winograd_prepare(c, memory, &v->winograd) : RLX_OK;
 }
 
-/* ---- weights: [O][K] to [O/8][K][8] ---- */
+/* ---- weights: [O][K] to [O/16][K][16] in each group ---- */
+
+static size_t packed_floats(uint32_t layout, const rlx_type *type) {
+  size_t groups = layout == CPU_LAYOUT_WINOGRAD ? 1 : layout - CPU_LAYOUT_CONV, n_out = (size_t)type->shape.v[0];
+  size_t k = n_out ? rlx_dims_count(&type->shape) / n_out : 0;
+  if (groups == 0 || n_out % groups != 0) return 0;
+  return groups * round_up(n_out / groups, LANE) * k;
+}
 
 static uint64_t packed_bytes(cpu_isa isa, uint32_t layout, const rlx_type *type) {
   (void)isa;
-  if (layout != CPU_LAYOUT_CONV || type->dtype != RLX_F32 || type->shape.n < 3) return 0;
-  uint64_t k = 1;
-  for (int i = 1; i < type->shape.n; i++) k *= (uint64_t)type->shape.v[i];
-  return round_up((size_t)type->shape.v[0], LANE) * k * sizeof(float);
+  if (layout <= CPU_LAYOUT_CONV || layout > CPU_LAYOUT_WINOGRAD || type->dtype != RLX_F32 || type->shape.n < 3) return 0;
+  size_t before = layout == CPU_LAYOUT_WINOGRAD ? cpu_winograd_direct_at(&type->shape) : 0;
+  return (before + packed_floats(layout, type)) * sizeof(float);
 }
 
 static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                          rlx_pool *pool) {
-  (void)isa, (void)pool;
-  size_t n_out = (size_t)type->shape.v[0];
+  bool winograd = layout == CPU_LAYOUT_WINOGRAD;
+  size_t n_out = (size_t)type->shape.v[0], groups = winograd ? 1 : layout - CPU_LAYOUT_CONV, each = n_out / groups;
   size_t k = n_out ? rlx_dims_count(&type->shape) / n_out : 0;
+  size_t before = winograd ? cpu_winograd_direct_at(&type->shape) : 0;
   if (to_layout) memset(dst, 0, packed_bytes(isa, layout, type));
+  if (to_layout && winograd) cpu_winograd_pack(&type->shape, src, dst, pool);
   for (size_t o = 0; o < n_out; o++)
     for (size_t t = 0; t < k; t++) {
-      size_t plain = o * k + t, packed = (o / LANE * k + t) * LANE + o % LANE;
+      size_t in_group = o % each, block = o / each * round_up(each, LANE) + in_group / LANE * LANE;
+      size_t plain = o * k + t, packed = before + block * k + t * LANE + in_group % LANE;
       ((float *)dst)[to_layout ? packed : plain] = ((const float *)src)[to_layout ? plain : packed];
     }
   return RLX_OK;
@@ -129,12 +218,18 @@ static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, boo
 
 const cpu_layout_family cpu_layout_conv = {packed_bytes, repack, NULL};
 
-/* A weight that comes with the run, or is not f32: packed by rows of output channels. */
+static float *shared_panels(const cpu_call *c, const conv *v) { return (float *)c->work + v->slots * v->slot_floats; }
+
+static const float *packed_weight(const cpu_call *c, const conv *v) {
+  return v->is_packed ? (const float *)cpu_in(c, 1) + v->weight_at : shared_panels(c, v) + v->shared_floats;
+}
+
+/* A weight that comes with the run, or is not f32: packed by blocks of output channels. */
 static void pack_lane(void *user, size_t begin, size_t end, unsigned thread) {
   const cpu_call *c = user;
   const conv *v = c->prepared;
   size_t lanes = round_up(v->each_out, LANE) / LANE, size = rlx_dtype_size(v->w_type);
-  float *packed = (float *)c->work + v->slots * v->slot_floats;
+  float *packed = shared_panels(c, v) + v->shared_floats;
   (void)thread;
   for (size_t i = begin; i < end; i++) {
     size_t group = i / lanes, first = i % lanes * LANE;
@@ -152,7 +247,7 @@ static void pack_lane(void *user, size_t begin, size_t end, unsigned thread) {
 
 /* ---- panels ---- */
 
-enum { MOST_RUNS = 48 }; /* a column can be a run of its own */
+enum { MOST_RUNS = CPU_CONV_MOST_COLUMNS }; /* a column can be a run of its own */
 
 /* The runs of one tap over the columns of a panel that begins at output place `first`. */
 static size_t find_runs(const conv *v, size_t first, size_t columns, const int64_t tap[RLX_SPATIAL],
@@ -177,76 +272,109 @@ static size_t find_runs(const conv *v, size_t first, size_t columns, const int64
   return n;
 }
 
-/* Rows (channel, tap) of a panel, for `channels` input channels from `plane` on. */
-static void fill_panel(const conv *v, const char *plane, size_t channels, size_t first, size_t columns, float *panel) {
-  size_t tap = 0, width = v->table->columns;
-  size_t plane_bytes = (size_t)(v->in[0] * v->in[1] * v->in[2]) * rlx_dtype_size(v->type);
+static size_t plane_floats(const conv *v) { return (size_t)(v->in[0] * v->in[1] * v->in[2]); }
+
+/* Rows (channel, tap) of a panel, for `channels` input channels from `plane` on; `step` floats a row. */
+static void fill_panel(const conv *v, const char *plane, size_t channels, size_t first, size_t columns, size_t step,
+                       float *panel) {
+  size_t tap = 0, plane_bytes = plane_floats(v) * rlx_dtype_size(v->type);
   cpu_conv_run runs[MOST_RUNS];
   for (int64_t z = 0; z < v->window.kernel[0]; z++)
     for (int64_t y = 0; y < v->window.kernel[1]; y++)
       for (int64_t x = 0; x < v->window.kernel[2]; x++, tap++) {
         size_t n = find_runs(v, first, columns, (const int64_t[]){z, y, x}, runs);
         for (size_t c = 0; c < channels; c++)
-          v->table->fill_row(v->type, plane + c * plane_bytes, runs, n, panel + (c * v->taps + tap) * width);
+          v->table->fill_row(v->type, plane + c * plane_bytes, runs, n, step, panel + (c * v->taps + tap) * step);
       }
 }
 
 /* ---- one task: a panel of places times a part of the output channels of a group ---- */
 
 typedef struct task {
-  size_t sample, group, panel, part;
-  float *memory;
+  size_t sample, group, index; /* of the panel, among all */
+  size_t first, columns, step; /* its places, and the floats of a row */
+  const char *image;           /* the group's planes */
 } task;
 
-static void store_part(const cpu_call *c, const conv *v, const task *t, size_t n_out, size_t first, size_t columns,
-                       const float *acc) {
-  size_t channel = t->group * v->each_out + t->part * v->part_out, size = rlx_dtype_size(v->type);
-  for (size_t o = 0; o < n_out; o++) {
-    float bias = 0;
-    if (cpu_in(c, 2)) cpu_floats_load(c->isa, v->type, (const char *)cpu_in(c, 2) + (channel + o) * size, &bias, 1);
-    char *to = (char *)c->out + ((t->sample * v->n_out + channel + o) * v->places + first) * size;
-    v->table->finish(v->type, acc + o * v->table->columns, bias, to, columns);
-  }
+static task panel_task(const cpu_call *c, const conv *v, size_t index) {
+  size_t plane = index / v->panels, most = CPU_CONV_VECS * v->table->lanes;
+  task t = {.sample = plane / v->groups, .group = plane % v->groups, .index = index, .first = index % v->panels * most};
+  t.columns = cpu_conv_columns(v->table, v->places - t.first);
+  t.step = v->kind == DIRECT ? v->places : round_up(t.columns, v->table->lanes);
+  size_t channel = t.sample * v->n_in + t.group * v->each_in;
+  t.image = (const char *)cpu_in(c, 0) + channel * plane_floats(v) * rlx_dtype_size(v->type);
+  return t;
 }
 
-static void run_task(const cpu_call *c, const conv *v, const task *t) {
-  size_t width = v->table->columns, first = t->panel * width;
-  size_t columns = v->places - first < width ? v->places - first : width, begin = t->part * v->part_out;
+/* Input channels `done` and on of a panel. */
+static const float *panel_at(const cpu_call *c, const conv *v, const task *t, size_t done, size_t channels, float *own) {
+  if (v->kind == DIRECT) return (const float *)(const void *)t->image + done * v->places + t->first;
+  if (v->kind == SHARED) return shared_panels(c, v) + t->index * v->k * v->widest + done * v->taps * t->step;
+  fill_panel(v, t->image + done * plane_floats(v) * rlx_dtype_size(v->type), channels, t->first, t->columns, t->step, own);
+  return own;
+}
+
+static void run_task(const cpu_call *c, const conv *v, const task *t, size_t part, float *memory) {
+  size_t begin = part * v->part_out, step = round_up(t->columns, v->table->lanes);
   size_t n_out = v->each_out - begin < v->part_out ? v->each_out - begin : v->part_out;
-  size_t plane_bytes = (size_t)(v->in[0] * v->in[1] * v->in[2]) * rlx_dtype_size(v->type);
-  float *panel = t->memory, *acc = panel + v->chunk * v->taps * width;
-  const float *w = v->is_packed ? cpu_in(c, 1) : (const float *)c->work + v->slots * v->slot_floats;
-  w += (t->group * round_up(v->each_out, LANE) + begin) * v->k;
+  float *acc = memory, *own = memory + v->widest * v->part_out;
+  const float *w = packed_weight(c, v) + (t->group * round_up(v->each_out, LANE) + begin) * v->k;
   for (size_t done = 0; done < v->each_in || done == 0; done += v->chunk) {
     size_t channels = v->each_in - done < v->chunk ? v->each_in - done : v->chunk;
-    size_t plane = t->sample * v->n_in + t->group * v->each_in + done;
-    fill_panel(v, (const char *)cpu_in(c, 0) + plane * plane_bytes, channels, first, columns, panel);
+    const float *panel = panel_at(c, v, t, done, channels, own);
     for (size_t o = 0; o < n_out; o += LANE)
-      v->table->multiply(w + o * v->k + done * v->taps * LANE, panel, channels * v->taps, done > 0, acc + o * width);
-    if (v->each_in == 0) break;
+      v->table->multiply(w + o * v->k + done * v->taps * LANE, panel, t->step, channels * v->taps, t->columns,
+                         n_out - o < LANE ? n_out - o : LANE, done > 0, acc + o * step, step);
   }
-  store_part(c, v, t, n_out, first, columns, acc);
+  size_t channel = t->group * v->each_out + begin, size = rlx_dtype_size(v->type);
+  for (size_t o = 0; o < n_out; o++) {
+    size_t at = (t->sample * v->n_out + channel + o) * v->places + t->first;
+    cpu_conv_end end = cpu_conv_end_of(c, v->act, channel + o, at);
+    v->table->finish(&end, acc + o * step, (char *)c->out + at * size, t->columns);
+  }
 }
 
 static void run_item(const cpu_call *c, size_t i, float *memory) {
   const conv *v = c->prepared;
-  size_t rest = i / v->parts / v->panels;
-  task t = {rest / v->groups, rest % v->groups, i / v->parts % v->panels, i % v->parts, memory};
-  run_task(c, v, &t);
+  task t = panel_task(c, v, i / v->parts);
+  run_task(c, v, &t, i % v->parts, memory);
+}
+
+/* Some input channels of a shared panel. */
+static void fill_shared(void *user, size_t begin, size_t end, unsigned thread) {
+  const cpu_call *c = user;
+  const conv *v = c->prepared;
+  size_t chunks = (v->each_in - 1) / v->chunk + 1;
+  (void)thread;
+  for (size_t i = begin; i < end; i++) {
+    task t = panel_task(c, v, i / chunks);
+    size_t done = i % chunks * v->chunk, channels = v->each_in - done < v->chunk ? v->each_in - done : v->chunk;
+    fill_panel(v, t.image + done * plane_floats(v) * rlx_dtype_size(v->type), channels, t.first, t.columns, t.step,
+               shared_panels(c, v) + t.index * v->k * v->widest + done * v->taps * t.step);
+  }
+}
+
+static void run_direct(const cpu_call *c, const conv *v) {
+  size_t panels = v->n_batch * v->groups * v->panels, n = panels * v->parts;
+  if (!v->is_packed) {
+    size_t lanes = v->groups * round_up(v->each_out, LANE) / LANE;
+    cpu_parallel(c->pool, lanes, cpu_grain(lanes, (double)(v->k * LANE) * 2.0), pack_lane, (void *)(uintptr_t)c);
+  }
+  if (v->kind == SHARED) {
+    size_t fills = panels * ((v->each_in - 1) / v->chunk + 1);
+    double cost = (double)(v->chunk * v->taps) * 8.0;
+    cpu_parallel(c->pool, fills, cpu_grain(fills, cost), fill_shared, (void *)(uintptr_t)c);
+  }
+  double work =
+    (double)v->n_batch * (double)v->n_out * (double)v->k * (double)v->places / 50.0; /* nanoseconds, about */
+  cpu_slots_run(c, n, v->slots, v->slot_floats, work / (double)(n ? n : 1), run_item);
 }
 
 static rlx_status run(const cpu_call *c) {
   if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
   if (cpu_depthwise_fits(c->graph, c->node)) return cpu_depthwise_run(c);
   const conv *v = c->prepared;
-  if (!v->is_packed) {
-    size_t lanes = v->groups * round_up(v->each_out, LANE) / LANE;
-    cpu_parallel(c->pool, lanes, cpu_grain(lanes, (double)(v->k * LANE) * 2.0), pack_lane, (void *)(uintptr_t)c);
-  }
-  double work =
-    (double)v->n_batch * (double)v->n_out * (double)v->k * (double)v->places / 32.0; /* nanoseconds, about */
-  size_t n = v->n_batch * v->groups * v->panels * v->parts;
-  cpu_slots_run(c, n, v->slots, v->slot_floats, work / (double)(n ? n : 1), run_item);
+  if (!v->winograd || !cpu_winograd_run(c, v->winograd)) run_direct(c, v);
   return RLX_OK;
 }
 

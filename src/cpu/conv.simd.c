@@ -1,62 +1,240 @@
-/* Inner loops of convolutions and pools: see conv.h. */
+/* Inner loops of convolutions and pools: see conv.h.
+ *
+ * multiply is the one that counts. With AVX-512 eight channels by three vectors of places are 24 sums in registers, and each
+ * step of k loads three vectors and broadcasts eight weights for 24 multiply-adds. Places that fill no vector are taken the
+ * other way round: sixteen channels in a vector, a broadcast for each place. */
 #include "cpu/conv.h"
 
-#include "cpu/simd.h"
+#include "cpu/math.h"
 
 enum {
-  VECS = 3,
-  COLUMNS = VECS * VF_LANES,
+  VECS = CPU_CONV_VECS,
   CHANNELS = CPU_CONV_CHANNELS,
-  TOGETHER = VF_LANES == 16 ? 8 : 4 /* channels whose sums fit the registers at once */
+#if VF_LANES == 16 || defined(__aarch64__)
+  TOGETHER = 8, /* channels whose sums of three vectors fit the registers */
+#else
+  TOGETHER = 4,
+#endif
+  FEW = VF_LANES == 16 ? 8 : 4,   /* places taken one by one together, */
+  WIDE = CHANNELS / VF_LANES      /* and the vectors of their channels */
 };
 
-static void finish(rlx_dtype type, const float *x, float bias, void *dst, size_t n) {
-  vf b = vf_set(bias);
+static void finish(const cpu_conv_end *end, const float *x, void *dst, size_t n) {
+  vf b = vf_set(end->bias);
   for (size_t i = 0; i < n; i += VF_LANES) {
     size_t left = n - i < VF_LANES ? n - i : VF_LANES;
-    vf v = vf_add(vf_load_n(x + i, left), b);
-    vf_store_as_n(type, dst, i, v, left);
+    vf v = vf_add(vf_take(x + i, left), b);
+    if (end->residual) v = vf_add(v, vf_load_as_n(end->type, end->residual, i, left));
+    if (end->act) v = vf_activate(end->act, v);
+    if (end->type == RLX_F32 && left == VF_LANES) vf_store((float *)dst + i, v);
+    else vf_store_as_n(end->type, dst, i, v, left);
   }
+}
+
+/* ---- shuffles ---- */
+
+#if VF_LANES == 16
+#define EVEN 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif VF_LANES == 8
+#define EVEN 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD 1, 3, 5, 7, 9, 11, 13, 15
+#define LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define EVEN 0, 2, 4, 6
+#define ODD 1, 3, 5, 7
+#define LOW 0, 4, 1, 5
+#define HIGH 2, 6, 3, 7
+#endif
+#define SHUFFLE(a, b, lanes) __builtin_shufflevector(a, b, lanes)
+
+/* Every second element: the last of the 2 VF_LANES behind x is not touched. */
+CPU_INLINE vf load_even(const float *x) { return SHUFFLE(vf_load(x), vf_load_n(x + VF_LANES, VF_LANES - 1), EVEN); }
+
+static void take_every(const float *x, size_t stride, float *y, size_t n) {
+  size_t i = 0;
+  if (stride == 2)
+    for (; i + VF_LANES <= n; i += VF_LANES) vf_store(y + i, load_even(x + 2 * i));
+  for (; i < n; i++) y[i] = x[i * stride];
 }
 
 /* ---- panels ---- */
 
-static void fill_row(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, float *row) {
+CPU_INLINE void copy_floats(const float *from, float *to, size_t n) {
+  size_t j = 0;
+  for (; j + VF_LANES <= n; j += VF_LANES) vf_store(to + j, vf_load(from + j));
+  if (j < n) vf_store_n(to + j, vf_load_n(from + j, n - j), n - j);
+}
+
+static void fill_row(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, size_t columns, float *row) {
   size_t covered = 0;
   for (size_t i = 0; i < n_runs; i++) covered += runs[i].length;
-  if (covered < COLUMNS)
-    for (size_t j = 0; j < VECS; j++) vf_store(row + j * VF_LANES, vf_zero());
+  if (covered < columns)
+    for (size_t j = 0; j < columns; j += VF_LANES) vf_store(row + j, vf_zero());
   for (size_t i = 0; i < n_runs; i++) {
     const cpu_conv_run *r = &runs[i];
-    if (r->stride == 1 && type == RLX_F32) {
-      const float *from = (const float *)plane + r->from;
-      size_t j = 0;
-      for (; j + VF_LANES <= r->length; j += VF_LANES) vf_store(row + r->to + j, vf_load(from + j));
-      if (j < r->length) vf_store_n(row + r->to + j, vf_load_n(from + j, r->length - j), r->length - j);
-    } else {
+    const float *from = (const float *)plane + r->from;
+    if (type == RLX_F32 && r->stride == 1) copy_floats(from, row + r->to, r->length);
+    else if (type == RLX_F32) take_every(from, r->stride, row + r->to, r->length);
+    else
       for (size_t j = 0; j < r->length; j++) row[r->to + j] = vf_get_as(type, plane, r->from + j * r->stride);
-    }
   }
 }
 
-CPU_INLINE void multiply_some(const float *w, const float *panel, size_t rows, bool add, float *acc) {
-  vf sum[TOGETHER][VECS];
-  for (int c = 0; c < TOGETHER; c++)
-    for (int j = 0; j < VECS; j++) sum[c][j] = add ? vf_load(acc + c * COLUMNS + j * VF_LANES) : vf_zero();
-  for (size_t t = 0; t < rows; t++) {
+/* `n` channels from w on by `vecs` vectors of places; both are constants. */
+CPU_INLINE void multiply_vectors(const int n, const int vecs, const float *w, const float *panel, size_t ldb, size_t rows,
+                                 bool add, float *acc, size_t lda) {
+  vf sum[CHANNELS][VECS];
+  for (int c = 0; c < n; c++)
+    for (int j = 0; j < vecs; j++) sum[c][j] = add ? vf_load(acc + (size_t)c * lda + (size_t)(j * VF_LANES)) : vf_zero();
+  for (size_t t = 0; t < rows; t++, panel += ldb, w += CHANNELS) {
     vf x[VECS];
-    for (int j = 0; j < VECS; j++) x[j] = vf_load(panel + t * COLUMNS + (size_t)(j * VF_LANES));
-    for (int c = 0; c < TOGETHER; c++) {
-      vf b = vf_set(w[t * CHANNELS + (size_t)c]);
-      for (int j = 0; j < VECS; j++) sum[c][j] = vf_fma(b, x[j], sum[c][j]);
+    for (int j = 0; j < vecs; j++) x[j] = vf_load(panel + j * VF_LANES);
+    for (int c = 0; c < n; c++) {
+      vf b = vf_set(w[c]);
+      for (int j = 0; j < vecs; j++) sum[c][j] = vf_fma(b, x[j], sum[c][j]);
     }
   }
-  for (int c = 0; c < TOGETHER; c++)
-    for (int j = 0; j < VECS; j++) vf_store(acc + c * COLUMNS + j * VF_LANES, sum[c][j]);
+  for (int c = 0; c < n; c++)
+    for (int j = 0; j < vecs; j++) vf_store(acc + (size_t)c * lda + (size_t)(j * VF_LANES), sum[c][j]);
 }
 
-static void multiply(const float *w, const float *panel, size_t rows, bool add, float *acc) {
-  for (int c = 0; c < CHANNELS; c += TOGETHER) multiply_some(w + c, panel, rows, add, acc + c * COLUMNS);
+/* All sixteen channels by n places (a constant), of which `channels` are kept. */
+CPU_INLINE void multiply_places(const int n, const float *w, const float *panel, size_t ldb, size_t rows, size_t channels,
+                                bool add, float *acc, size_t lda) {
+  vf sum[FEW][WIDE];
+  for (int j = 0; j < n; j++)
+    for (int v = 0; v < WIDE; v++) sum[j][v] = vf_zero();
+  for (size_t t = 0; t < rows; t++, panel += ldb, w += CHANNELS) {
+    vf x[WIDE];
+    for (int v = 0; v < WIDE; v++) x[v] = vf_load(w + v * VF_LANES);
+    for (int j = 0; j < n; j++) {
+      vf b = vf_set(panel[j]);
+      for (int v = 0; v < WIDE; v++) sum[j][v] = vf_fma(b, x[v], sum[j][v]);
+    }
+  }
+  for (int j = 0; j < n; j++) {
+    float column[CHANNELS];
+    for (int v = 0; v < WIDE; v++) vf_store(column + v * VF_LANES, sum[j][v]);
+    for (size_t c = 0; c < channels; c++) acc[c * lda + (size_t)j] = add ? acc[c * lda + (size_t)j] + column[c] : column[c];
+  }
+}
+
+static void multiply_few(size_t n, const float *w, const float *panel, size_t ldb, size_t rows, size_t channels, bool add,
+                         float *acc, size_t lda) {
+#define PLACES(k) \
+  case k: multiply_places(k < FEW ? k : FEW, w, panel, ldb, rows, channels, add, acc, lda); break;
+  switch (n) { PLACES(1) PLACES(2) PLACES(3) PLACES(4) PLACES(5) PLACES(6) PLACES(7) PLACES(8) }
+}
+
+static void multiply(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels, bool add,
+                     float *acc, size_t lda) {
+  size_t vecs = columns / VF_LANES;
+  /* A sum that begins at zero is as good as one that is added to: what lies beyond `channels` in a block is zeros. */
+  for (size_t c = 0; vecs == 3 && c < channels; c += TOGETHER)
+    multiply_vectors(TOGETHER, 3, w + c, panel, ldb, rows, add, acc + c * lda, lda);
+  for (size_t c = 0; vecs == 2 && c < channels; c += TOGETHER)
+    multiply_vectors(TOGETHER, 2, w + c, panel, ldb, rows, add, acc + c * lda, lda);
+  for (size_t c = 0; vecs == 1 && c < channels; c += TOGETHER)
+    multiply_vectors(TOGETHER, 1, w + c, panel, ldb, rows, add, acc + c * lda, lda);
+  for (size_t j = vecs * VF_LANES; j < columns; j += FEW)
+    multiply_few(columns - j < FEW ? columns - j : FEW, w, panel + j, ldb, rows, channels, add, acc + j, lda);
+}
+
+/* ---- Winograd's F(4x4, 3x3) ---- */
+
+enum { TILE = CPU_WINOGRAD_TILE };
+
+/* Beyond this the sums of a transform and of the product could leave what f32 holds, where the direct ones do not. */
+#define MOST_VALUE 1e15f
+
+static bool split_row(const float *row, size_t tiles, float *to, size_t step) {
+  vf most = vf_set(MOST_VALUE), least = vf_set(-MOST_VALUE);
+  vm fine = vf_eq(most, most);
+  for (size_t t = 0; t < tiles; t += VF_LANES) {
+    size_t n = tiles - t < VF_LANES ? tiles - t : VF_LANES;
+    for (int half = 0; half < 2; half++) { /* places 0 to 3 of a tile; then 4 and 5, which are 0 and 1 of the next */
+      const float *x = row + 4 * (t + (size_t)half);
+      vf a = vf_load(x), b = vf_load(x + VF_LANES), c = vf_load(x + 2 * VF_LANES), d = vf_load(x + 3 * VF_LANES);
+      vf even0 = SHUFFLE(a, b, EVEN), odd0 = SHUFFLE(a, b, ODD), even1 = SHUFFLE(c, d, EVEN), odd1 = SHUFFLE(c, d, ODD);
+      vf p[4] = {SHUFFLE(even0, even1, EVEN), SHUFFLE(odd0, odd1, EVEN), SHUFFLE(even0, even1, ODD),
+                 SHUFFLE(odd0, odd1, ODD)};
+      for (size_t s = 0; s < (half ? 2 : 4); s++) {
+        fine = vm_and(fine, vm_and(vf_le(p[s], most), vf_le(least, p[s])));
+        vf_store_n(to + (4 * (size_t)half + s) * step + t, p[s], n);
+      }
+    }
+  }
+  return !vm_any(vm_not(fine));
+}
+
+/* The transforms' points: 0, +-NEAR, +-FAR, infinity. */
+#define NEAR CPU_WINOGRAD_NEAR
+#define FAR CPU_WINOGRAD_FAR
+#define BOTH (NEAR * NEAR + FAR * FAR)
+
+/* One line of B^T d: d times the polynomials that are zero at all points but one. */
+CPU_INLINE void line_in(const vf d[TILE], vf t[TILE]) {
+  vf near2 = vf_set(NEAR * NEAR), far2 = vf_set(FAR * FAR), both = vf_set(BOTH), product = vf_set(NEAR * NEAR * FAR * FAR);
+  vf a = vf_fnma(far2, d[2], d[4]), b = vf_mul(vf_set(NEAR), vf_fnma(far2, d[1], d[3]));
+  vf c = vf_fnma(near2, d[2], d[4]), e = vf_mul(vf_set(FAR), vf_fnma(near2, d[1], d[3]));
+  t[0] = vf_fma(product, d[0], vf_fnma(both, d[2], d[4]));
+  t[1] = vf_add(a, b);
+  t[2] = vf_sub(a, b);
+  t[3] = vf_add(c, e);
+  t[4] = vf_sub(c, e);
+  t[5] = vf_fma(product, d[1], vf_fnma(both, d[3], d[5]));
+}
+
+/* One line of A^T m: powers of the points. */
+CPU_INLINE void line_out(const vf m[TILE], vf y[4]) {
+  vf s = vf_add(m[1], m[2]), d = vf_sub(m[1], m[2]), u = vf_add(m[3], m[4]), v = vf_sub(m[3], m[4]);
+  y[0] = vf_add(vf_add(m[0], s), u);
+  y[1] = vf_fma(vf_set(FAR), v, vf_mul(vf_set(NEAR), d));
+  y[2] = vf_fma(vf_set(FAR * FAR), u, vf_mul(vf_set(NEAR * NEAR), s));
+  y[3] = vf_add(vf_fma(vf_set(FAR * FAR * FAR), v, vf_mul(vf_set(NEAR * NEAR * NEAR), d)), m[5]);
+}
+
+static void tiles_in(const float *d, size_t step, size_t tiles, float *v, size_t v_step) {
+  vf half[TILE][TILE];
+  for (size_t s = 0; s < TILE; s++) {
+    vf x[TILE], t[TILE];
+    for (size_t r = 0; r < TILE; r++) x[r] = vf_load(d + (r % 4 * TILE + s) * step + r / 4 * tiles);
+    line_in(x, t);
+    for (size_t r = 0; r < TILE; r++) half[r][s] = t[r];
+  }
+  for (size_t r = 0; r < TILE; r++) {
+    vf t[TILE];
+    line_in(half[r], t);
+    for (size_t s = 0; s < TILE; s++) vf_store(v + (r * TILE + s) * v_step, t[s]);
+  }
+}
+
+static void tiles_out(const float *m, size_t m_step, float *rows, size_t row_step) {
+  vf half[TILE][4];
+  for (size_t r = 0; r < TILE; r++) {
+    vf x[TILE];
+    for (size_t s = 0; s < TILE; s++) x[s] = vf_load(m + (r * TILE + s) * m_step);
+    line_out(x, half[r]);
+  }
+  vf y[4][4];
+  for (size_t j = 0; j < 4; j++) {
+    vf x[TILE], t[4];
+    for (size_t r = 0; r < TILE; r++) x[r] = half[r][j];
+    line_out(x, t);
+    for (size_t i = 0; i < 4; i++) y[i][j] = t[i];
+  }
+  for (size_t i = 0; i < 4; i++, rows += row_step) {
+    vf a = SHUFFLE(y[i][0], y[i][2], LOW), b = SHUFFLE(y[i][0], y[i][2], HIGH);
+    vf c = SHUFFLE(y[i][1], y[i][3], LOW), d = SHUFFLE(y[i][1], y[i][3], HIGH);
+    vf_store(rows, SHUFFLE(a, c, LOW));
+    vf_store(rows + VF_LANES, SHUFFLE(a, c, HIGH));
+    vf_store(rows + 2 * VF_LANES, SHUFFLE(b, d, LOW));
+    vf_store(rows + 3 * VF_LANES, SHUFFLE(b, d, HIGH));
+  }
 }
 
 /* ---- rows ---- */
@@ -82,12 +260,15 @@ static void add_taps(const float *w, const float *const *x, size_t taps, float *
   }
 }
 
+CPU_INLINE vf max_of(vf a, vf b) {
+  return vf_select(vm_or(vf_lt(b, a), vf_is_nan(a)), a, b); /* a NaN in b is below nothing, and stays */
+}
+
 static void take_max(const float *x, size_t stride, float *y, size_t n) {
   size_t i = 0;
-  for (; stride == 1 && i + VF_LANES <= n; i += VF_LANES) {
-    vf a = vf_load(x + i), b = vf_load(y + i);
-    vf_store(y + i, vf_select(vm_or(vf_lt(b, a), vf_is_nan(a)), a, b)); /* a NaN in y is below nothing, and stays */
-  }
+  if (stride <= 2)
+    for (; i + VF_LANES <= n; i += VF_LANES)
+      vf_store(y + i, max_of(stride == 1 ? vf_load(x + i) : load_even(x + 2 * i), vf_load(y + i)));
   for (; i < n; i++) {
     float a = x[i * stride];
     if (a > y[i] || a != a) y[i] = a;
@@ -96,14 +277,20 @@ static void take_max(const float *x, size_t stride, float *y, size_t n) {
 
 static void take_sum(const float *x, size_t stride, float *y, size_t n) {
   size_t i = 0;
-  for (; stride == 1 && i + VF_LANES <= n; i += VF_LANES) vf_store(y + i, vf_add(vf_load(y + i), vf_load(x + i)));
+  if (stride <= 2)
+    for (; i + VF_LANES <= n; i += VF_LANES)
+      vf_store(y + i, vf_add(vf_load(y + i), stride == 1 ? vf_load(x + i) : load_even(x + 2 * i)));
   for (; i < n; i++) y[i] += x[i * stride];
 }
 
-const cpu_conv_table CPU_TABLE(cpu_conv) = {.columns = COLUMNS,
+const cpu_conv_table CPU_TABLE(cpu_conv) = {.lanes = VF_LANES,
                                             .fill_row = fill_row,
                                             .multiply = multiply,
                                             .finish = finish,
                                             .add_taps = add_taps,
+                                            .take_every = take_every,
                                             .take_max = take_max,
-                                            .take_sum = take_sum};
+                                            .take_sum = take_sum,
+                                            .split_row = split_row,
+                                            .tiles_in = tiles_in,
+                                            .tiles_out = tiles_out};

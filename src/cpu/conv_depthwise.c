@@ -17,6 +17,8 @@ typedef struct depthwise {
   const cpu_conv_table *table;
   rlx_conv_window window;
   rlx_dtype type, w_type;
+  int32_t act;
+  int64_t groups;
   int64_t in[RLX_SPATIAL], out[RLX_SPATIAL];
   size_t planes, n_in, n_out, multiple; /* results; channels; results of an input channel */
   size_t ring;                          /* rows */
@@ -27,7 +29,11 @@ typedef struct depthwise {
 static rlx_status depthwise_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, depthwise *d) {
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
   *d = (depthwise){.table = cpu_conv(isa), .type = n->type.dtype, .w_type = w->dtype};
-  RLX_TRY(RLX_WINDOW_READ(RLX_ATTRS(conv, n), w->shape.v + 2, x->shape.n - 2, &d->window));
+  cpu_conv_node node;
+  RLX_TRY(cpu_conv_read(g, n, &node));
+  d->window = node.window;
+  d->act = node.act;
+  d->groups = node.groups;
   rlx_window_sizes(&x->shape, d->in);
   rlx_window_sizes(&n->type.shape, d->out);
   d->n_in = (size_t)x->shape.v[1];
@@ -46,8 +52,8 @@ static rlx_status depthwise_init(const rlx_graph *g, const rlx_node_rec *n, cpu_
 bool cpu_depthwise_fits(const rlx_graph *g, const rlx_node_rec *n) {
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
   depthwise d;
-  return w->shape.v[1] == 1 && RLX_ATTRS(conv, n)->groups == x->shape.v[1] && x->shape.n < 5 &&
-         !depthwise_init(g, n, CPU_ISA_base, &d) && d.ring < MOST_RING_FLOATS && d.row < MOST_RING_FLOATS &&
+  return w->shape.v[1] == 1 && x->shape.n < 5 && !depthwise_init(g, n, CPU_ISA_base, &d) &&
+         d.groups == x->shape.v[1] && d.ring < MOST_RING_FLOATS && d.row < MOST_RING_FLOATS &&
          d.ring * d.row < MOST_RING_FLOATS && d.window.kernel[1] * d.window.kernel[2] <= MOST_TAPS;
 }
 
@@ -80,7 +86,14 @@ static void copy_row(const cpu_call *c, const depthwise *d, const char *plane, i
       if (n > 0) cpu_floats_load(c->isa, d->type, from + (size_t)(begin + first) * size, to + begin, (size_t)n);
       continue;
     }
-    for (int64_t i = begin; i < (int64_t)d->phase && i * w->stride[2] + first < d->in[2]; i++)
+    int64_t end = d->in[2] > first ? (d->in[2] - first + w->stride[2] - 1) / w->stride[2] : 0;
+    if (end > (int64_t)d->phase) end = (int64_t)d->phase;
+    if (d->type == RLX_F32 && begin < end) {
+      d->table->take_every((const float *)(const void *)from + (begin * w->stride[2] + first), stride, to + begin,
+                           (size_t)(end - begin));
+      continue;
+    }
+    for (int64_t i = begin; i < end; i++)
       cpu_floats_load(c->isa, d->type, from + (size_t)(i * w->stride[2] + first) * size, to + i, 1);
   }
 }
@@ -103,22 +116,22 @@ static void run_row(const depthwise *d, const float *ring, int64_t y, const floa
 static void run_plane(const cpu_call *c, size_t plane, float *ring) {
   const depthwise *d = c->prepared;
   const rlx_conv_window *w = &d->window;
-  float few[MOST_TAPS], *sums = ring + d->ring * d->row, bias = 0;
+  float few[MOST_TAPS], *sums = ring + d->ring * d->row;
   size_t channel = plane % d->n_out, size = rlx_dtype_size(d->type), w_size = rlx_dtype_size(d->w_type);
   size_t source = plane / d->n_out * d->n_in + channel / d->multiple, taps = (size_t)(w->kernel[1] * w->kernel[2]);
   const char *x = (const char *)cpu_in(c, 0) + source * (size_t)(d->in[1] * d->in[2]) * size;
   const char *weights = (const char *)cpu_in(c, 1) + channel * taps * w_size;
   bool is_direct = d->w_type == RLX_F32;
   if (!is_direct) cpu_floats_load(c->isa, d->w_type, weights, few, taps);
-  if (cpu_in(c, 2)) cpu_floats_load(c->isa, d->type, (const char *)cpu_in(c, 2) + channel * size, &bias, 1);
   int64_t have = 0; /* rows of the padded image copied so far */
   for (int64_t y = 0; y < d->out[1]; y++) {
     int64_t first = y * w->stride[1], end = first + (int64_t)d->ring;
     if (have < first) have = first; /* rows that the stride steps over */
     for (; have < end; have++) copy_row(c, d, x, have - w->pad_lo[1], ring + (size_t)have % d->ring * d->row);
     run_row(d, ring, y, is_direct ? (const float *)(const void *)weights : few, sums);
-    char *to = (char *)c->out + (plane * (size_t)d->out[1] + (size_t)y) * (size_t)d->out[2] * size;
-    d->table->finish(d->type, sums, bias, to, (size_t)d->out[2]);
+    size_t at = (plane * (size_t)d->out[1] + (size_t)y) * (size_t)d->out[2];
+    cpu_conv_end how = cpu_conv_end_of(c, d->act, channel, at);
+    d->table->finish(&how, sums, (char *)c->out + at * size, (size_t)d->out[2]);
   }
 }
 

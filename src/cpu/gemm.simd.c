@@ -323,18 +323,6 @@ CPU_INLINE void pack_columns(const rlx_dtype type, size_t k, size_t n, const voi
 
 /* ---- results ---- */
 
-CPU_INLINE vf activate(int32_t act, vf x) {
-  switch (act) {
-    case RLX_ACT_RELU: return vf_select(vf_lt(x, vf_zero()), vf_zero(), x); /* NaN stays NaN */
-    case RLX_ACT_GELU: return vf_gelu(x);
-    case RLX_ACT_GELU_APPROX: return vf_gelu_approx(x);
-    case RLX_ACT_SILU: return vf_silu(x);
-    case RLX_ACT_SIGMOID: return vf_sigmoid(x);
-    case RLX_ACT_TANH: return vf_tanh(x);
-    default: return x;
-  }
-}
-
 CPU_INLINE void finish(const rlx_dtype type, const float *tile, size_t rows, size_t n, const cpu_gemm_store *s) {
   for (size_t i = 0; i < rows; i++, tile += NR) {
     size_t row = (s->rows ? s->rows[i] : i) * s->out_row;
@@ -344,7 +332,7 @@ CPU_INLINE void finish(const rlx_dtype type, const float *tile, size_t rows, siz
       bool full = count >= VF_LANES;
       vf v = vf_load(tile + j);
       if (s->bias) v = vf_add(v, full ? vf_load_as(type, s->bias, j) : vf_load_as_n(type, s->bias, j, count));
-      if (s->act) v = activate(s->act, v);
+      if (s->act) v = vf_activate(s->act, v);
       if (times) v = vf_mul(v, vf_load(times + j));
       if (s->store != CPU_STORE) {
         vf old = full ? vf_load_as(type, s->out, row + j) : vf_load_as_n(type, s->out, row + j, count);

@@ -364,4 +364,17 @@ CPU_INLINE vf vf_pow(vf a, vf b, double (*scalar)(double a, double b)) {
   return vm_any(rest) ? vf_patch(power, a, b, rest, scalar) : power;
 }
 
+/* The activations of fused ops: RLX_ACT_. */
+CPU_INLINE vf vf_activate(int32_t act, vf x) {
+  switch (act) {
+    case RLX_ACT_RELU: return vf_select(vf_lt(x, vf_zero()), vf_zero(), x); /* NaN stays NaN */
+    case RLX_ACT_GELU: return vf_gelu(x);
+    case RLX_ACT_GELU_APPROX: return vf_gelu_approx(x);
+    case RLX_ACT_SILU: return vf_silu(x);
+    case RLX_ACT_SIGMOID: return vf_sigmoid(x);
+    case RLX_ACT_TANH: return vf_tanh(x);
+    default: return x;
+  }
+}
+
 #endif

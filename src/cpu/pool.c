@@ -132,7 +132,7 @@ static void run_plane(const cpu_call *c, size_t plane, float *result) {
   for (int64_t z = 0; z < p->out[0]; z++)
     for (int64_t y = 0; y < p->out[1]; y++, to += (size_t)p->out[2] * size) {
       run_row(c, p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, room);
-      p->table->finish(p->type, result, 0, to, (size_t)p->out[2]);
+      p->table->finish(&(cpu_conv_end){.type = p->type}, result, to, (size_t)p->out[2]);
     }
 }
 

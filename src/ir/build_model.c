@@ -9,6 +9,13 @@ rlx_node rlx_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, const rlx
               .pad_hi = d->pad_hi, .groups = rlx_or_one(d->groups));
 }
 
+rlx_node rlx_fused_conv_bias_act(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node residual,
+                                 const rlx_conv_desc *desc, rlx_act act) {
+  const rlx_conv_desc *d = desc ? desc : &(rlx_conv_desc){.groups = 0};
+  return NODE(fused_conv_bias_act, (x, w, bias, residual), .stride = d->stride, .dilation = d->dilation,
+              .pad_lo = d->pad_lo, .pad_hi = d->pad_hi, .groups = rlx_or_one(d->groups), .act = (int32_t)act);
+}
+
 rlx_node rlx_conv_transpose(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, const rlx_conv_transpose_desc *desc) {
   const rlx_conv_transpose_desc *d = desc ? desc : &(rlx_conv_transpose_desc){.groups = 0};
   return NODE(conv_transpose, (x, w, bias), .stride = d->stride, .dilation = d->dilation, .pad_lo = d->pad_lo,

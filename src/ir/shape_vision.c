@@ -40,8 +40,7 @@ static rlx_status expect_bias(const rlx_infer *c, int64_t channels) {
   return rlx_infer_in(c, 2) ? rlx_expect_shape(c, 2, RLX_DIMS(channels)) : RLX_OK;
 }
 
-rlx_status rlx_shape_conv(rlx_infer *c) {
-  const rlx_attrs_conv *a = RLX_ATTRS(conv, c);
+static rlx_status conv_shape(rlx_infer *c, const rlx_attrs_conv *a) {
   const rlx_dims *x = rlx_infer_shape(c, 0), *w = rlx_infer_shape(c, 1);
   rlx_conv_window window;
   int64_t in_each, out_each;
@@ -52,6 +51,14 @@ rlx_status rlx_shape_conv(rlx_infer *c) {
   RLX_TRY(expect_bias(c, w->v[0]));
   RLX_TRY(RLX_WINDOW_READ(a, w->v + 2, x->n - 2, &window));
   return rlx_window_shape(&window, x, false, w->v[0], &c->out.shape);
+}
+
+rlx_status rlx_shape_conv(rlx_infer *c) { return conv_shape(c, RLX_ATTRS(conv, c)); }
+
+rlx_status rlx_shape_fused_conv(rlx_infer *c) {
+  const rlx_attrs_fused_conv_bias_act *a = RLX_ATTRS(fused_conv_bias_act, c);
+  RLX_TRY(conv_shape(c, &(rlx_attrs_conv){a->stride, a->dilation, a->pad_lo, a->pad_hi, a->groups}));
+  return rlx_infer_in(c, 3) ? rlx_expect_shape(c, 3, c->out.shape) : RLX_OK;
 }
 
 rlx_status rlx_shape_conv_transpose(rlx_infer *c) {

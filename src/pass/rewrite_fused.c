@@ -31,6 +31,14 @@ rlx_node rlx_rewrite_fused_matmul_bias_act(rlx_rewrite *r) {
   return as_result(r, activate(r, attrs->act, y));
 }
 
+rlx_node rlx_rewrite_fused_conv_bias_act(rlx_rewrite *r) {
+  const rlx_attrs_fused_conv_bias_act *a = RLX_ATTRS(fused_conv_bias_act, r->node);
+  rlx_node y = rlx_conv(r->to, wide_input(r, 0), wide_input(r, 1), wide_input(r, 2),
+                        &(rlx_conv_desc){a->stride, a->dilation, a->pad_lo, a->pad_hi, a->groups});
+  if (input_of(r, 3)) y = rlx_add(r->to, y, wide_input(r, 3));
+  return as_result(r, activate(r, a->act, y));
+}
+
 /* layer_norm does not see a constant added to a row, so x's mean is taken off first: then the sum keeps the digits that
  * a row far from zero would lose. */
 rlx_node rlx_rewrite_fused_residual_norm(rlx_rewrite *r) {

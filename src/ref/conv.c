@@ -8,7 +8,8 @@
 #include "ref/ref.h"
 
 typedef struct {
-  const rlx_tensor *x, *w, *bias;
+  const rlx_tensor *x, *w, *bias, *residual;
+  int32_t act;
   rlx_conv_window window;
   int64_t in[RLX_SPATIAL], out[RLX_SPATIAL]; /* spatial sizes */
   int64_t in_channels, out_channels, groups;
@@ -99,14 +100,29 @@ static rlx_status run(rlx_ref_call *c, conv *v, double (*value_at)(const conv *,
     for (int64_t channel = 0; channel < v->out_channels; channel++)
       for (int64_t z = 0; z < v->out[0]; z++)
         for (int64_t y = 0; y < v->out[1]; y++)
-          for (int64_t x = 0; x < v->out[2]; x++)
-            rlx_store(out, at++, value_at(v, n, channel, (const int64_t[]){z, y, x}));
+          for (int64_t x = 0; x < v->out[2]; x++) {
+            double value = value_at(v, n, channel, (const int64_t[]){z, y, x});
+            if (v->residual) value += rlx_load(v->residual, at);
+            rlx_store(out, at++, rlx_ref_activate(v->act, value));
+          }
   return RLX_OK;
 }
 
 rlx_status rlx_ref_conv(rlx_ref_call *c) {
   const rlx_attrs_conv *a = RLX_ATTRS(conv, c);
   conv v = {.x = c->in[0], .w = c->in[1], .bias = rlx_ref_in(c, 2), .groups = a->groups};
+  RLX_TRY(RLX_WINDOW_READ(a, v.w->shape.v + 2, v.x->shape.n - 2, &v.window));
+  return run(c, &v, conv_at);
+}
+
+rlx_status rlx_ref_fused_conv_bias_act(rlx_ref_call *c) {
+  const rlx_attrs_fused_conv_bias_act *a = RLX_ATTRS(fused_conv_bias_act, c);
+  conv v = {.x = c->in[0],
+            .w = c->in[1],
+            .bias = rlx_ref_in(c, 2),
+            .residual = rlx_ref_in(c, 3),
+            .act = a->act,
+            .groups = a->groups};
   RLX_TRY(RLX_WINDOW_READ(a, v.w->shape.v + 2, v.x->shape.n - 2, &v.window));
   return run(c, &v, conv_at);
 }

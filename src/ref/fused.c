@@ -22,7 +22,7 @@ static double (*const activations[])(double x, double alpha, double beta) = {
   [RLX_ACT_TANH] = rlx_scalar_tanh,
 };
 
-static double activate(int32_t act, double x) { return activations[act](x, 0, 0); }
+double rlx_ref_activate(int32_t act, double x) { return activations[act](x, 0, 0); }
 
 /* x as an element of this type would hold it. */
 static double round_to(rlx_dtype dtype, double x) {
@@ -48,7 +48,7 @@ rlx_status rlx_ref_fused_swiglu(rlx_ref_call *c) {
   do {
     double g = rlx_load(gate, rlx_offset(shape->n, idx, gate_stride)),
            u = rlx_load(up, rlx_offset(shape->n, idx, up_stride));
-    rlx_store(c->out, at++, rlx_scalar_mul_f(round_to(c->out->dtype, activate(act, g)), u));
+    rlx_store(c->out, at++, rlx_scalar_mul_f(round_to(c->out->dtype, rlx_ref_activate(act, g)), u));
   } while (rlx_next_index(shape, idx));
   return RLX_OK;
 }
@@ -65,7 +65,7 @@ static rlx_status project(rlx_ref_call *c, const rlx_tensor *a, const rlx_tensor
   for (size_t r = 0; r < count / p.n; r++) {
     rlx_product_row(&p, r, row);
     for (size_t j = 0; j < p.n; j++)
-      rlx_store(out, r * p.n + j, activate(act, bias ? row[j] + rlx_load(bias, j) : row[j]));
+      rlx_store(out, r * p.n + j, rlx_ref_activate(act, bias ? row[j] + rlx_load(bias, j) : row[j]));
   }
   return RLX_OK;
 }
@@ -95,7 +95,7 @@ rlx_status rlx_ref_fused_gate_up(rlx_ref_call *c) {
     rlx_product_row(&gate, r, gate_row);
     rlx_product_row(&up, r, up_row);
     for (size_t j = 0; j < gate.n; j++)
-      rlx_store(c->out, r * gate.n + j, activate(attrs->act, gate_row[j]) * up_row[j]);
+      rlx_store(c->out, r * gate.n + j, rlx_ref_activate(attrs->act, gate_row[j]) * up_row[j]);
   }
   return RLX_OK;
 }

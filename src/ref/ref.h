@@ -34,6 +34,9 @@ typedef rlx_status (*rlx_ref_fn)(rlx_ref_call *c);
 rlx_ref_fn rlx_ref_get(rlx_op op);
 
 /* Input i or NULL, also past the end. */
+/* The activation RLX_ACT_.. of a fused op. */
+double rlx_ref_activate(int32_t act, double x);
+
 static inline const rlx_tensor *rlx_ref_in(const rlx_ref_call *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
 static inline size_t rlx_tensor_count(const rlx_tensor *t) { return rlx_dims_count(&t->shape); }
 
