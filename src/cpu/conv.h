@@ -39,6 +39,18 @@ typedef struct cpu_conv_end {
  * these lose least: the largest error of a sum is 1.5 times the direct one's, with 1 and 2 it is 7 times. */
 #define CPU_WINOGRAD_NEAR 0.75f
 #define CPU_WINOGRAD_FAR 1.5f
+/* A row of a pool's result from rows of the input. */
+typedef struct cpu_pool_row {
+  const float *const *rows; /* n_rows of them, at least one, `width` long */
+  size_t n_rows, width;
+  float *line; /* room for one of them, behind `pad` elements of padding and before as much as the last vector reads */
+  size_t pad, kernel, stride, dilation; /* along the row; stride 1 or 2 */
+  const float *taps;                    /* by column, and of the rows: the mean is over their product */
+  float row_taps;
+  float *out; /* n of them */
+  size_t n;
+} cpu_pool_row;
+
 enum { CPU_WINOGRAD_TILE = 6, CPU_WINOGRAD_OUT = 4, CPU_WINOGRAD_SPOTS = 36 };
 
 typedef struct cpu_conv_table {
@@ -57,6 +69,8 @@ typedef struct cpu_conv_table {
   /* y[i] = max(y[i], x[i * stride]), NaN staying; y[i] += x[i * stride] */
   void (*take_max)(const float *x, size_t stride, float *y, size_t n);
   void (*take_sum)(const float *x, size_t stride, float *y, size_t n);
+  void (*pool_row)(bool is_max, const cpu_pool_row *row);
+  float (*sum_all)(const float *x, size_t n);
   /* Winograd, see conv_winograd.c. A row into six, by its place in the tiles: to[s * step + t] = row[4 t + s]; whether all
    * of it may be transformed. Then `lanes` tiles at a time: their 36 spots from d[(r % 4 * 6 + s) * step + r / 4 * tiles]
    * to v[36][v_step]; and m[36][m_step] to rows of the result, rows[4][row_step], four elements for each tile. */

@@ -15,6 +15,7 @@ enum {
 #else
   TOGETHER = 4,
 #endif
+  AHEAD = 32, /* steps of k that weights are asked for before they are needed: they may lie beyond all caches */
   FEW = VF_LANES == 16 ? 8 : 4,   /* places taken one by one together, */
   WIDE = CHANNELS / VF_LANES      /* and the vectors of their channels */
 };
@@ -92,6 +93,7 @@ CPU_INLINE void multiply_vectors(const int n, const int vecs, const float *w, co
     for (int j = 0; j < vecs; j++) sum[c][j] = add ? vf_load(acc + (size_t)c * lda + (size_t)(j * VF_LANES)) : vf_zero();
   for (size_t t = 0; t < rows; t++, panel += ldb, w += CHANNELS) {
     vf x[VECS];
+    if (vecs > 1) __builtin_prefetch(w + AHEAD * CHANNELS);
     for (int j = 0; j < vecs; j++) x[j] = vf_load(panel + j * VF_LANES);
     for (int c = 0; c < n; c++) {
       vf b = vf_set(w[c]);
@@ -110,6 +112,7 @@ CPU_INLINE void multiply_places(const int n, const float *w, const float *panel,
     for (int v = 0; v < WIDE; v++) sum[j][v] = vf_zero();
   for (size_t t = 0; t < rows; t++, panel += ldb, w += CHANNELS) {
     vf x[WIDE];
+    __builtin_prefetch(w + AHEAD * CHANNELS);
     for (int v = 0; v < WIDE; v++) x[v] = vf_load(w + v * VF_LANES);
     for (int j = 0; j < n; j++) {
       vf b = vf_set(panel[j]);
@@ -237,6 +240,52 @@ static void tiles_out(const float *m, size_t m_step, float *rows, size_t row_ste
   }
 }
 
+/* ---- pools ---- */
+
+CPU_INLINE vf max_of(vf a, vf b) {
+  return vf_select(vm_or(vf_lt(b, a), vf_is_nan(a)), a, b); /* a NaN in b is below nothing, and stays */
+}
+CPU_INLINE vf join(const bool is_max, vf a, vf b) { return is_max ? max_of(a, b) : vf_add(a, b); }
+
+CPU_INLINE vf load_by(size_t stride, const float *x) { /* 1 or 2 */
+  if (stride == 1) return vf_load(x);
+  return SHUFFLE(vf_load(x), vf_load(x + VF_LANES), EVEN);
+}
+
+/* Down the rows into the line, then along it. */
+CPU_INLINE void pool_line(const bool is_max, const cpu_pool_row *r) {
+  for (size_t i = 0; i < r->width; i += VF_LANES) {
+    size_t m = r->width - i < VF_LANES ? r->width - i : VF_LANES;
+    vf v = vf_take(r->rows[0] + i, m);
+    for (size_t k = 1; k < r->n_rows; k++) v = join(is_max, vf_take(r->rows[k] + i, m), v);
+    vf_put(r->line + r->pad + i, v, m);
+  }
+  for (size_t i = 0; i < r->n; i += VF_LANES) {
+    const float *x = r->line + i * r->stride;
+    vf v = load_by(r->stride, x);
+    for (size_t k = 1; k < r->kernel; k++) {
+      x += r->dilation;
+      v = join(is_max, load_by(r->stride, x), v);
+    }
+    if (!is_max) v = vf_div(v, vf_mul(vf_load(r->taps + i), vf_set(r->row_taps)));
+    vf_put(r->out + i, v, r->n - i < VF_LANES ? r->n - i : VF_LANES);
+  }
+}
+
+static void pool_row(bool is_max, const cpu_pool_row *r) {
+  if (is_max) pool_line(true, r);
+  else pool_line(false, r);
+}
+
+static float sum_all(const float *x, size_t n) {
+  vf sum[4] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
+  size_t i = 0;
+  for (; i + 4 * VF_LANES <= n; i += 4 * VF_LANES)
+    for (size_t j = 0; j < 4; j++) sum[j] = vf_add(sum[j], vf_load(x + i + j * VF_LANES));
+  for (; i < n; i += VF_LANES) sum[0] = vf_add(sum[0], vf_load_n(x + i, n - i < VF_LANES ? n - i : VF_LANES));
+  return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
+}
+
 /* ---- rows ---- */
 
 /* Two vectors at a time: a sum stays in its register over all taps. */
@@ -258,10 +307,6 @@ static void add_taps(const float *w, const float *const *x, size_t taps, float *
     for (size_t t = 0; t < taps; t++) a = vf_fma(vf_set(w[t]), vf_load_n(x[t] + i, left), a);
     vf_store_n(y + i, a, left);
   }
-}
-
-CPU_INLINE vf max_of(vf a, vf b) {
-  return vf_select(vm_or(vf_lt(b, a), vf_is_nan(a)), a, b); /* a NaN in b is below nothing, and stays */
 }
 
 static void take_max(const float *x, size_t stride, float *y, size_t n) {
@@ -291,6 +336,8 @@ const cpu_conv_table CPU_TABLE(cpu_conv) = {.lanes = VF_LANES,
                                             .take_every = take_every,
                                             .take_max = take_max,
                                             .take_sum = take_sum,
+                                            .pool_row = pool_row,
+                                            .sum_all = sum_all,
                                             .split_row = split_row,
                                             .tiles_in = tiles_in,
                                             .tiles_out = tiles_out};

@@ -178,13 +178,13 @@ static bool pack_kernel(const float *g, float *to, size_t step) {
 typedef struct packing {
   const float *src;
   float *dst;
-  size_t n_in, n_out, blocks;
+  size_t n_in, n_out;
   atomic_bool spoilt;
 } packing;
 
 static void pack_block(void *user, size_t begin, size_t end, unsigned thread) {
   packing *p = user;
-  size_t step = p->blocks * p->n_in * LANE;
+  size_t step = p->n_in * LANE;
   (void)thread;
   for (size_t block = begin; block < end; block++)
     for (size_t c = 0; c < p->n_in; c++)
@@ -192,13 +192,13 @@ static void pack_block(void *user, size_t begin, size_t end, unsigned thread) {
         static const float nothing[9];
         size_t o = block * LANE + j;
         const float *g = o < p->n_out ? p->src + (o * p->n_in + c) * 9 : nothing;
-        if (!pack_kernel(g, p->dst + (block * p->n_in + c) * LANE + j, step)) atomic_store(&p->spoilt, true);
+        if (!pack_kernel(g, p->dst + (block * SPOTS * p->n_in + c) * LANE + j, step)) atomic_store(&p->spoilt, true);
       }
 }
 
 void cpu_winograd_pack(const rlx_dims *w, const float *src, float *dst, rlx_pool *pool) {
   size_t n_out = (size_t)w->v[0], n_in = (size_t)w->v[1], blocks = round_up(n_out, LANE) / LANE;
-  packing p = {.src = src, .dst = dst + LINE, .n_in = n_in, .n_out = n_out, .blocks = blocks};
+  packing p = {.src = src, .dst = dst + LINE, .n_in = n_in, .n_out = n_out};
   cpu_parallel(pool, blocks, cpu_grain(blocks, (double)n_in * LANE * 100), pack_block, &p);
   for (size_t i = 0; i < LINE; i++) dst[i] = atomic_load(&p.spoilt) ? 0 : 1;
 }
@@ -271,7 +271,7 @@ static void multiply_spots(const batch *b, size_t block, size_t first, size_t n_
     for (size_t c = 0; c < v->n_in; c += CHUNK)
       for (size_t o = 0; o < n_blocks; o++) {
         size_t left = v->n_out - (first + o) * LANE, n = v->n_in - c < CHUNK ? v->n_in - c : CHUNK;
-        v->table->multiply(w + ((spot * v->blocks_out + first + o) * v->n_in + c) * LANE, tiles + c * step, step, n,
+        v->table->multiply(w + (((first + o) * SPOTS + spot) * v->n_in + c) * LANE, tiles + c * step, step, n,
                            columns, left < LANE ? left : LANE, c > 0,
                            m + spot * spot_step(v->part * LANE, step) + o * LANE * step, step);
       }

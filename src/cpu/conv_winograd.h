@@ -7,7 +7,7 @@
 /* Whether the node can go this way, and is faster so than directly. */
 bool cpu_winograd_pays(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa);
 
-/* The packed weight: one line that says whether it may be used, 36 matrices [O/16][C][16], and the weight as the direct way
+/* The packed weight: one line that says whether it may be used, matrices [O/16][36][C][16], and the weight as the direct way
  * reads it, at this offset. */
 size_t cpu_winograd_direct_at(const rlx_dims *w); /* in floats */
 void cpu_winograd_pack(const rlx_dims *w, const float *src, float *dst, rlx_pool *pool);

@@ -1,6 +1,7 @@
 /* pool_max and pool_avg: a row of the result is the maximum or the sum, over the taps, of shifted rows of the input.
  *
- * A task is a plane. Inputs that are not f32 are converted a row at a time, each row once per tap row that reads it: pools are
+ * A task is a plane. The usual pools (f32, stride 1 or 2 along the row, windows that all meet an element) go down the rows of
+ * the window into one padded line, and then along it; the mean of a whole plane is one sum. Others are taken tap by tap: inputs that are not f32 are converted a row at a time, each row once per tap row that reads it: pools are
  * small beside what surrounds them. Which output columns a tap reaches is worked out per tap, so no padding is ever made.
  * The mean over a whole plane goes the same way, its one column taking as many taps as the plane has columns; that is turned
  * around below, so that the sum runs along the row. */
@@ -11,7 +12,7 @@
 #include "cpu/slots.h"
 #include "ir/conv_dims.h"
 
-enum { SLOTS = 32 };
+enum { SLOTS = 32, MOST_ROWS = 64 };
 
 typedef struct pool {
   const cpu_conv_table *table;
@@ -21,7 +22,29 @@ typedef struct pool {
   int64_t in[RLX_SPATIAL], out[RLX_SPATIAL];
   size_t planes, slots, slot_floats;
   size_t room; /* floats of a converted row */
+  size_t line; /* floats of a padded line */
+  bool by_lines, is_whole;
+  float *taps; /* by output column, of pool_avg by lines */
 } pool;
+
+/* Elements that output place o counts along an axis: those met, or with count_pad the taps inside the padded input. */
+static int64_t taps_at(const pool *p, int axis, int64_t o) {
+  const rlx_conv_window *w = &p->window;
+  int64_t first, end;
+  rlx_window_taps(w, axis, o, p->in[axis], &first, &end);
+  if (!p->count_pad) return end - first;
+  rlx_window_taps(w, axis, o, p->in[axis] + w->pad_hi[axis], &first, &end);
+  return end;
+}
+
+static bool lines_fit(const pool *p) {
+  const rlx_conv_window *w = &p->window;
+  if (p->type != RLX_F32 || w->stride[2] > 2 || w->kernel[0] * w->kernel[1] > MOST_ROWS || w->kernel[2] > p->in[2])
+    return false;
+  for (int a = 0; a < RLX_SPATIAL; a++) /* a window may meet nothing where it is dilated, or the padding is wide */
+    if (w->dilation[a] != 1 || w->pad_lo[a] >= w->kernel[a] || w->pad_hi[a] >= w->kernel[a] || p->in[a] < 1) return false;
+  return true;
+}
 
 static rlx_status pool_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, pool *p) {
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type;
@@ -35,7 +58,12 @@ static rlx_status pool_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa i
   p->planes = (size_t)n->type.shape.v[0] * (size_t)n->type.shape.v[1];
   p->slots = p->planes < SLOTS ? p->planes : SLOTS;
   p->room = p->type == RLX_F32 ? 0 : (size_t)p->in[2];
-  p->slot_floats = ((size_t)p->out[2] + p->room + 15) / 16 * 16;
+  p->is_whole = read.whole && p->type == RLX_F32 && !p->is_max;
+  p->by_lines = lines_fit(p);
+  if (p->by_lines)
+    p->line = (size_t)(p->window.pad_lo[2] + p->in[2]) + (size_t)(p->out[2] * p->window.stride[2]) +
+              (size_t)(p->window.kernel[2] * p->window.dilation[2]) + 4 * p->table->lanes;
+  p->slot_floats = ((size_t)p->out[2] + p->room + p->line + 15) / 16 * 16;
   return RLX_OK;
 }
 
@@ -54,7 +82,13 @@ static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
   pool *p = rlx_bump_new(memory, pool);
   if (!p) return RLX_FAIL(RLX_NO_MEMORY, "pool");
   c->prepared = p;
-  return pool_init(c->graph, c->node, c->isa, p);
+  RLX_TRY(pool_init(c->graph, c->node, c->isa, p));
+  if (!p->by_lines || p->is_max) return RLX_OK;
+  size_t n = (size_t)p->out[2] + p->table->lanes;
+  p->taps = rlx_bump_array(memory, float, n);
+  if (!p->taps) return RLX_FAIL(RLX_NO_MEMORY, "pool");
+  for (size_t x = 0; x < n; x++) p->taps[x] = x < (size_t)p->out[2] ? (float)taps_at(p, 2, (int64_t)x) : 1;
+  return RLX_OK;
 }
 
 /* The output columns begin .. end-1 whose tap `k` lies inside the row, and the input column of the first. */
@@ -87,21 +121,11 @@ static void take_row(const pool *p, const float *row, float *result) {
   }
 }
 
-/* Sums to means: by the elements met, or with count_pad by the taps inside the padded input. */
+/* Sums to means. */
 static void divide(const pool *p, int64_t z, int64_t y, float *result) {
-  const rlx_conv_window *w = &p->window;
-  int64_t place[2] = {z, y};
-  double rows = 1;
-  int64_t first, end;
-  for (int a = 0; a < 2; a++) {
-    rlx_window_taps(w, a, place[a], p->in[a], &first, &end);
-    if (p->count_pad) rlx_window_taps(w, a, place[a], p->in[a] + w->pad_hi[a], &first, &end), first = 0;
-    rows *= (double)(end - first);
-  }
+  double rows = (double)(taps_at(p, 0, z) * taps_at(p, 1, y));
   for (int64_t x = 0; x < p->out[2]; x++) {
-    rlx_window_taps(w, 2, x, p->in[2], &first, &end);
-    if (p->count_pad) rlx_window_taps(w, 2, x, p->in[2] + w->pad_hi[2], &first, &end), first = 0;
-    double taps = rows * (double)(end - first);
+    double taps = rows * (double)taps_at(p, 2, x);
     result[x] = taps > 0 ? (float)((double)result[x] / taps) : 0;
   }
 }
@@ -124,7 +148,7 @@ static void run_row(const cpu_call *c, const pool *p, const char *plane, int64_t
   if (!p->is_max) divide(p, z, y, result);
 }
 
-static void run_plane(const cpu_call *c, size_t plane, float *result) {
+static void run_taps(const cpu_call *c, size_t plane, float *result) {
   const pool *p = c->prepared;
   size_t size = rlx_dtype_size(p->type), in = (size_t)(p->in[0] * p->in[1] * p->in[2]) * size;
   float *room = result + p->out[2];
@@ -136,11 +160,50 @@ static void run_plane(const cpu_call *c, size_t plane, float *result) {
     }
 }
 
+/* ---- by lines ---- */
+
+static void run_lines(const pool *p, const float *plane, float *out, float *line) {
+  const rlx_conv_window *w = &p->window;
+  const float *rows[MOST_ROWS];
+  cpu_pool_row r = {.rows = rows,
+                    .width = (size_t)p->in[2],
+                    .line = line,
+                    .pad = (size_t)w->pad_lo[2],
+                    .kernel = (size_t)w->kernel[2],
+                    .stride = (size_t)w->stride[2],
+                    .dilation = 1,
+                    .taps = p->taps,
+                    .out = out,
+                    .n = (size_t)p->out[2]};
+  for (size_t i = 0; i < p->line; i++) line[i] = p->is_max ? -INFINITY : 0;
+  for (int64_t z = 0; z < p->out[0]; z++)
+    for (int64_t y = 0; y < p->out[1]; y++, r.out += r.n) {
+      int64_t first[2], end[2], place[2] = {z, y};
+      for (int a = 0; a < 2; a++) rlx_window_taps(w, a, place[a], p->in[a], &first[a], &end[a]);
+      r.n_rows = 0;
+      for (int64_t i = first[0]; i < end[0]; i++)
+        for (int64_t j = first[1]; j < end[1]; j++)
+          rows[r.n_rows++] =
+            plane + ((rlx_window_start(w, 0, z) + i) * p->in[1] + rlx_window_start(w, 1, y) + j) * p->in[2];
+      r.row_taps = p->is_max ? 1 : (float)(taps_at(p, 0, z) * taps_at(p, 1, y));
+      p->table->pool_row(p->is_max, &r);
+    }
+}
+
+static void run_plane(const cpu_call *c, size_t plane, float *result) {
+  const pool *p = c->prepared;
+  size_t n_in = (size_t)(p->in[0] * p->in[1] * p->in[2]), n_out = (size_t)(p->out[0] * p->out[1] * p->out[2]);
+  const float *from = (const float *)cpu_in(c, 0) + plane * n_in;
+  if (p->is_whole) ((float *)c->out)[plane] = n_in ? p->table->sum_all(from, n_in) / (float)n_in : 0;
+  else if (p->by_lines) run_lines(p, from, (float *)c->out + plane * n_out, result);
+  else run_taps(c, plane, result);
+}
+
 static rlx_status run(const cpu_call *c) {
   const pool *p = c->prepared;
   if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
   const int64_t *k = p->window.kernel;
-  double plane_cost = (double)(p->out[0] * p->out[1] * p->out[2]) * (double)(k[0] * k[1] * k[2]) / 4.0;
+  double plane_cost = (double)(p->out[0] * p->out[1] * p->out[2]) * (double)(k[0] * k[1] * k[2]) / (p->by_lines ? 20.0 : 4.0);
   cpu_slots_run(c, p->planes, p->slots, p->slot_floats, plane_cost, run_plane);
   return RLX_OK;
 }
