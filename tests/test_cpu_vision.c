@@ -81,6 +81,29 @@ TEST(tiles_special) {
                        "conv(%x, %w) {pad_lo=[1,1], pad_hi=[1,1]}", NULL));
 }
 
+static void any_depthwise(uint64_t *seed, cpu_check_line *l) {
+  int channels = cpu_check_int(seed, 1, 40), k[2], stride[2], lo[2], hi[2], in[2], out[2];
+  bool square = cpu_check_int(seed, 0, 2) > 0;
+  for (int a = 0; a < 2; a++) {
+    k[a] = a && square ? k[0] : square ? 3 + 2 * cpu_check_int(seed, 0, 1) : cpu_check_int(seed, 1, 7);
+    stride[a] = cpu_check_int(seed, 1, 3);
+    lo[a] = cpu_check_int(seed, 0, k[a]);
+    hi[a] = cpu_check_int(seed, 0, k[a]);
+    in[a] = cpu_check_int(seed, k[a], a ? 50 : 20);
+    out[a] = (in[a] + lo[a] + hi[a] - k[a]) / stride[a] + 1;
+  }
+  cpu_check_print(&l->inputs, "x: f32[1,%d,%d,%d]; param w: f32[%d,1,%d,%d]; b: f32[%d]; r: f32[1,%d,%d,%d]", channels, in[0],
+                  in[1], channels, k[0], k[1], channels, channels, out[0], out[1]);
+  cpu_check_print(
+    &l->expr, "fused_conv_bias_act(%%x, %%w, %%b, %s) {groups=%d, stride=[%d,%d], pad_lo=[%d,%d], pad_hi=[%d,%d], act=%s}",
+    CPU_CHECK_PICK(seed, "%r", "_"), channels, stride[0], stride[1], lo[0], lo[1], hi[0], hi[1],
+    CPU_CHECK_PICK(seed, "none", "relu", "silu"));
+}
+
+TEST(depthwise_random) {
+  CHECK(cpu_check_random(RLX_OP_fused_conv_bias_act, TEST_IS_SANITIZED ? 20 : 120, any_depthwise, NULL));
+}
+
 /* Places that fill no vector, panels that are shared, are their own, or are the image itself. */
 TEST(conv_panels) {
   static const char *const lines[][2] = {

@@ -55,6 +55,11 @@ static void finish(const cpu_conv_end *end, const float *x, void *dst, size_t n)
 /* Every second element: the last of the 2 VF_LANES behind x is not touched. */
 CPU_INLINE vf load_even(const float *x) { return SHUFFLE(vf_load(x), vf_load_n(x + VF_LANES, VF_LANES - 1), EVEN); }
 
+CPU_INLINE vf load_by(size_t stride, const float *x) { /* 1 or 2 */
+  if (stride == 1) return vf_load(x);
+  return SHUFFLE(vf_load(x), vf_load(x + VF_LANES), EVEN);
+}
+
 static void take_every(const float *x, size_t stride, float *y, size_t n) {
   size_t i = 0;
   if (stride == 2)
@@ -240,17 +245,55 @@ static void tiles_out(const float *m, size_t m_step, float *rows, size_t row_ste
   }
 }
 
+/* ---- planes of depth-wise convolutions ---- */
+
+/* Each row's last vector writes zeros behind it: the padding there and before the next row. */
+static void pad_plane(const cpu_depthwise_plane *p) {
+  float *to = p->padded;
+  for (size_t i = 0; i < p->pad_rows * p->pitch + p->pad; i += VF_LANES) vf_store(to + i, vf_zero());
+  to += p->pad_rows * p->pitch;
+  for (size_t y = 0; y < p->rows && p->pad_rows + y < p->padded_rows; y++, to += p->pitch) {
+    size_t width = p->width < p->pitch - p->pad ? p->width : p->pitch - p->pad;
+    for (size_t i = 0; i < width; i += VF_LANES)
+      vf_store(to + p->pad + i, vf_take(p->x + y * p->width + i, width - i < VF_LANES ? width - i : VF_LANES));
+    for (size_t i = width; i < p->pitch; i += VF_LANES) vf_store(to + p->pad + i, vf_zero());
+  }
+  for (float *end = p->padded + p->padded_rows * p->pitch; to < end; to += VF_LANES) vf_store(to, vf_zero());
+}
+
+/* Kernel and stride may be constants. */
+CPU_INLINE void depthwise_rows(const cpu_depthwise_plane *p, size_t kernel_rows, size_t kernel, size_t stride) {
+  vf bias = vf_set(p->end.bias);
+  for (size_t y = 0; y < p->out_rows; y++) {
+    for (size_t i = 0; i < p->n; i += VF_LANES) {
+      const float *x = p->padded + y * p->stride_rows * p->pitch + i * stride, *w = p->w;
+      vf sum = bias;
+      for (size_t r = 0; r < kernel_rows; r++, x += p->pitch, w += kernel)
+        for (size_t c = 0; c < kernel; c++) sum = vf_fma(vf_set(w[c]), load_by(stride, x + c), sum);
+      size_t m = p->n - i < VF_LANES ? p->n - i : VF_LANES, at = y * p->n + i;
+      if (p->end.residual) sum = vf_add(sum, vf_take((const float *)p->end.residual + at, m));
+      if (p->end.act) sum = vf_activate(p->end.act, sum);
+      vf_put(p->out + at, sum, m);
+    }
+  }
+}
+
+static void depthwise(const cpu_depthwise_plane *p) {
+  bool square = p->kernel == p->kernel_rows;
+  pad_plane(p);
+  if (square && p->kernel == 3 && p->stride == 1) depthwise_rows(p, 3, 3, 1);
+  else if (square && p->kernel == 3) depthwise_rows(p, 3, 3, 2);
+  else if (square && p->kernel == 5 && p->stride == 1) depthwise_rows(p, 5, 5, 1);
+  else if (square && p->kernel == 5) depthwise_rows(p, 5, 5, 2);
+  else depthwise_rows(p, p->kernel_rows, p->kernel, p->stride);
+}
+
 /* ---- pools ---- */
 
 CPU_INLINE vf max_of(vf a, vf b) {
   return vf_select(vm_or(vf_lt(b, a), vf_is_nan(a)), a, b); /* a NaN in b is below nothing, and stays */
 }
 CPU_INLINE vf join(const bool is_max, vf a, vf b) { return is_max ? max_of(a, b) : vf_add(a, b); }
-
-CPU_INLINE vf load_by(size_t stride, const float *x) { /* 1 or 2 */
-  if (stride == 1) return vf_load(x);
-  return SHUFFLE(vf_load(x), vf_load(x + VF_LANES), EVEN);
-}
 
 /* Down the rows into the line, then along it. */
 CPU_INLINE void pool_line(const bool is_max, const cpu_pool_row *r) {
@@ -336,6 +379,7 @@ const cpu_conv_table CPU_TABLE(cpu_conv) = {.lanes = VF_LANES,
                                             .take_every = take_every,
                                             .take_max = take_max,
                                             .take_sum = take_sum,
+                                            .depthwise = depthwise,
                                             .pool_row = pool_row,
                                             .sum_all = sum_all,
                                             .split_row = split_row,
