@@ -249,25 +249,39 @@ static void pack_lane(void *user, size_t begin, size_t end, unsigned thread) {
 
 enum { MOST_RUNS = CPU_CONV_MOST_COLUMNS }; /* a column can be a run of its own */
 
-/* The runs of one tap over the columns of a panel that begins at output place `first`. */
-static size_t find_runs(const conv *v, size_t first, size_t columns, const int64_t tap[RLX_SPATIAL],
+/* Part of a row of the result that lies in a panel: columns `column` and on are its elements x and on. */
+typedef struct piece {
+  size_t column;
+  int64_t x, length;
+  int64_t z, y; /* of its first tap in the image */
+} piece;
+
+static size_t find_pieces(const conv *v, size_t first, size_t columns, piece pieces[MOST_RUNS]) {
+  size_t n = 0, width = (size_t)v->out[2], row = first / width, x = first % width;
+  for (size_t j = 0; j < columns; row++, x = 0) {
+    size_t length = width - x < columns - j ? width - x : columns - j;
+    pieces[n++] = (piece){j, (int64_t)x, (int64_t)length, rlx_window_start(&v->window, 0, (int64_t)row / v->out[1]),
+                          rlx_window_start(&v->window, 1, (int64_t)row % v->out[1])};
+    j += length;
+  }
+  return n;
+}
+
+/* What one tap reads for the pieces of a panel. */
+static size_t find_runs(const conv *v, const piece *pieces, size_t n_pieces, const int64_t tap[RLX_SPATIAL],
                         cpu_conv_run runs[MOST_RUNS]) {
   const rlx_conv_window *w = &v->window;
+  int64_t from = tap[2] * w->dilation[2] - w->pad_lo[2], stride = w->stride[2]; /* input column of output column 0 */
   size_t n = 0;
-  for (size_t j = 0; j < columns;) {
-    size_t place = first + j, row = place / (size_t)v->out[2];
-    int64_t x = (int64_t)(place % (size_t)v->out[2]), left = v->out[2] - x, y, z;
-    if (left > (int64_t)(columns - j)) left = (int64_t)(columns - j);
-    y = rlx_window_start(w, 1, (int64_t)row % v->out[1]) + tap[1] * w->dilation[1];
-    z = rlx_window_start(w, 0, (int64_t)row / v->out[1]) + tap[0] * w->dilation[0];
-    int64_t from = tap[2] * w->dilation[2] - w->pad_lo[2]; /* input column of output column 0 */
-    int64_t begin = x, end = x + left, stride = w->stride[2];
+  for (size_t i = 0; i < n_pieces; i++) {
+    const piece *p = &pieces[i];
+    int64_t z = p->z + tap[0] * w->dilation[0], y = p->y + tap[1] * w->dilation[1], begin = p->x, end = p->x + p->length;
+    if (y < 0 || y >= v->in[1] || z < 0 || z >= v->in[0]) continue;
     if (begin * stride + from < 0) begin = (-from + stride - 1) / stride;
     if ((end - 1) * stride + from >= v->in[2]) end = v->in[2] > from ? (v->in[2] - from + stride - 1) / stride : 0;
-    if (y >= 0 && y < v->in[1] && z >= 0 && z < v->in[0] && begin < end)
-      runs[n++] = (cpu_conv_run){j + (size_t)(begin - x), (size_t)(end - begin),
+    if (begin < end)
+      runs[n++] = (cpu_conv_run){p->column + (size_t)(begin - p->x), (size_t)(end - begin),
                                  (size_t)((z * v->in[1] + y) * v->in[2] + begin * stride + from), (size_t)stride};
-    j += (size_t)left;
   }
   return n;
 }
@@ -279,10 +293,12 @@ static void fill_panel(const conv *v, const char *plane, size_t channels, size_t
                        float *panel) {
   size_t tap = 0, plane_bytes = plane_floats(v) * rlx_dtype_size(v->type);
   cpu_conv_run runs[MOST_RUNS];
+  piece pieces[MOST_RUNS];
+  size_t n_pieces = find_pieces(v, first, columns, pieces);
   for (int64_t z = 0; z < v->window.kernel[0]; z++)
     for (int64_t y = 0; y < v->window.kernel[1]; y++)
       for (int64_t x = 0; x < v->window.kernel[2]; x++, tap++) {
-        size_t n = find_runs(v, first, columns, (const int64_t[]){z, y, x}, runs);
+        size_t n = find_runs(v, pieces, n_pieces, (const int64_t[]){z, y, x}, runs);
         for (size_t c = 0; c < channels; c++)
           v->table->fill_row(v->type, plane + c * plane_bytes, runs, n, step, panel + (c * v->taps + tap) * step);
       }
@@ -314,24 +330,44 @@ static const float *panel_at(const cpu_call *c, const conv *v, const task *t, si
   return own;
 }
 
-static void run_task(const cpu_call *c, const conv *v, const task *t, size_t part, float *memory) {
-  size_t begin = part * v->part_out, step = round_up(t->columns, v->table->lanes);
-  size_t n_out = v->each_out - begin < v->part_out ? v->each_out - begin : v->part_out;
-  float *acc = memory, *own = memory + v->widest * v->part_out;
-  const float *w = packed_weight(c, v) + (t->group * round_up(v->each_out, LANE) + begin) * v->k;
-  for (size_t done = 0; done < v->each_in || done == 0; done += v->chunk) {
-    size_t channels = v->each_in - done < v->chunk ? v->each_in - done : v->chunk;
-    const float *panel = panel_at(c, v, t, done, channels, own);
-    for (size_t o = 0; o < n_out; o += LANE)
-      v->table->multiply(w + o * v->k + done * v->taps * LANE, panel, t->step, channels * v->taps, t->columns,
-                         n_out - o < LANE ? n_out - o : LANE, done > 0, acc + o * step, step);
-  }
-  size_t channel = t->group * v->each_out + begin, size = rlx_dtype_size(v->type);
+/* f32 results leave the registers as they are; others by way of acc. */
+static void finish_acc(const cpu_call *c, const conv *v, const task *t, size_t channel, size_t n_out, const float *acc,
+                       size_t step) {
+  size_t size = rlx_dtype_size(v->type);
   for (size_t o = 0; o < n_out; o++) {
     size_t at = (t->sample * v->n_out + channel + o) * v->places + t->first;
     cpu_conv_end end = cpu_conv_end_of(c, v->act, channel + o, at);
     v->table->finish(&end, acc + o * step, (char *)c->out + at * size, t->columns);
   }
+}
+
+static cpu_conv_out out_of(const cpu_call *c, const conv *v, const task *t, size_t channel) {
+  size_t at = (t->sample * v->n_out + channel) * v->places + t->first;
+  const float *bias = cpu_in(c, 2), *residual = cpu_in(c, 3);
+  return (cpu_conv_out){.act = v->act,
+                        .bias = bias ? bias + channel : NULL,
+                        .residual = residual ? residual + at : NULL,
+                        .dst = (float *)c->out + at,
+                        .step = v->places};
+}
+
+static void run_task(const cpu_call *c, const conv *v, const task *t, size_t part, float *memory) {
+  size_t begin = part * v->part_out, step = round_up(t->columns, v->table->lanes), channel = t->group * v->each_out + begin;
+  size_t n_out = v->each_out - begin < v->part_out ? v->each_out - begin : v->part_out;
+  float *acc = memory, *own = memory + v->widest * v->part_out;
+  const float *w = packed_weight(c, v) + (t->group * round_up(v->each_out, LANE) + begin) * v->k;
+  for (size_t done = 0; done < v->each_in || done == 0; done += v->chunk) {
+    size_t channels = v->each_in - done < v->chunk ? v->each_in - done : v->chunk;
+    bool is_last = done + channels >= v->each_in && v->type == RLX_F32;
+    const float *panel = panel_at(c, v, t, done, channels, own);
+    for (size_t o = 0; o < n_out; o += LANE) {
+      cpu_conv_out out = {0};
+      if (is_last) out = out_of(c, v, t, channel + o);
+      v->table->multiply(w + o * v->k + done * v->taps * LANE, panel, t->step, channels * v->taps, t->columns,
+                         n_out - o < LANE ? n_out - o : LANE, done > 0, acc + o * step, step, is_last ? &out : NULL);
+    }
+  }
+  if (v->type != RLX_F32) finish_acc(c, v, t, channel, n_out, acc, step);
 }
 
 static void run_item(const cpu_call *c, size_t i, float *memory) {

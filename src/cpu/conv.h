@@ -62,6 +62,15 @@ typedef struct cpu_depthwise_plane {
   cpu_conv_end end;
 } cpu_depthwise_plane;
 
+/* The same of a block of channels, straight from the sums, f32 only. */
+typedef struct cpu_conv_out {
+  int32_t act;
+  const float *bias;     /* by channel; NULL: none */
+  const float *residual; /* as dst; NULL: none */
+  float *dst;            /* the block's first channel at the panel's first column */
+  size_t step;           /* from channel to channel */
+} cpu_conv_out;
+
 enum { CPU_WINOGRAD_TILE = 6, CPU_WINOGRAD_OUT = 4, CPU_WINOGRAD_SPOTS = 36 };
 
 typedef struct cpu_conv_table {
@@ -69,9 +78,9 @@ typedef struct cpu_conv_table {
   /* One row of a panel of this many columns, a multiple of lanes. */
   void (*fill_row)(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, size_t columns, float *row);
   /* acc[channels][lda] (+)= w[rows][16]^T panel[rows][ldb], for the first `channels` (1 .. 16) of a block and `columns`
-   * columns, of which at most CPU_CONV_VECS fill vectors. */
+   * columns, of which at most CPU_CONV_VECS fill vectors. acc has room for all 16. With `out` the sums go there. */
   void (*multiply)(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels, bool add,
-                   float *acc, size_t lda);
+                   float *acc, size_t lda, const cpu_conv_out *out);
   void (*finish)(const cpu_conv_end *end, const float *x, void *dst, size_t n);
   /* y[i] = sum over the taps of w[t] x[t][i] */
   void (*add_taps)(const float *w, const float *const *x, size_t taps, float *y, size_t n);

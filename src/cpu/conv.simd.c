@@ -63,7 +63,10 @@ CPU_INLINE vf load_by(size_t stride, const float *x) { /* 1 or 2 */
 static void take_every(const float *x, size_t stride, float *y, size_t n) {
   size_t i = 0;
   if (stride == 2)
-    for (; i + VF_LANES <= n; i += VF_LANES) vf_store(y + i, load_even(x + 2 * i));
+    for (; i < n; i += VF_LANES) {
+      size_t m = n - i < VF_LANES ? n - i : VF_LANES, reach = 2 * m - 1, low = reach < VF_LANES ? reach : VF_LANES;
+      vf_put(y + i, SHUFFLE(vf_take(x + 2 * i, low), vf_load_n(x + 2 * i + low, reach - low), EVEN), m);
+    }
   for (; i < n; i++) y[i] = x[i * stride];
 }
 
@@ -90,66 +93,107 @@ static void fill_row(rlx_dtype type, const void *plane, const cpu_conv_run *runs
   }
 }
 
-/* `n` channels from w on by `vecs` vectors of places; both are constants. */
-CPU_INLINE void multiply_vectors(const int n, const int vecs, const float *w, const float *panel, size_t ldb, size_t rows,
-                                 bool add, float *acc, size_t lda) {
+/* What a block of sums needs: a panel, its weights, where the sums come from and go to. */
+typedef struct block {
+  const float *w, *panel;
+  size_t ldb, rows, lda, channels;
+  float *acc;
+  bool add;
+  const cpu_conv_out *out;
+} block;
+
+CPU_INLINE vf finish_one(const cpu_conv_out *out, vf v, size_t channel, size_t column) {
+  size_t at = channel * out->step + column;
+  if (out->bias) v = vf_add(v, vf_set(out->bias[channel]));
+  if (out->residual) v = vf_add(v, vf_load(out->residual + at));
+  return out->act ? vf_activate(out->act, v) : v;
+}
+
+/* `n` channels from `first` on by `vecs` vectors of places; n and vecs are constants. */
+CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, size_t first) {
+  const float *panel = b->panel, *w = b->w + first;
+  float *acc = b->acc + first * b->lda;
   vf sum[CHANNELS][VECS];
   for (int c = 0; c < n; c++)
-    for (int j = 0; j < vecs; j++) sum[c][j] = add ? vf_load(acc + (size_t)c * lda + (size_t)(j * VF_LANES)) : vf_zero();
-  for (size_t t = 0; t < rows; t++, panel += ldb, w += CHANNELS) {
+    for (int j = 0; j < vecs; j++)
+      sum[c][j] = b->add ? vf_load(acc + (size_t)c * b->lda + (size_t)(j * VF_LANES)) : vf_zero();
+  for (size_t t = 0; t < b->rows; t++, panel += b->ldb, w += CHANNELS) {
     vf x[VECS];
     if (vecs > 1) __builtin_prefetch(w + AHEAD * CHANNELS);
     for (int j = 0; j < vecs; j++) x[j] = vf_load(panel + j * VF_LANES);
     for (int c = 0; c < n; c++) {
-      vf b = vf_set(w[c]);
-      for (int j = 0; j < vecs; j++) sum[c][j] = vf_fma(b, x[j], sum[c][j]);
+      vf y = vf_set(w[c]);
+      for (int j = 0; j < vecs; j++) sum[c][j] = vf_fma(y, x[j], sum[c][j]);
     }
   }
   for (int c = 0; c < n; c++)
-    for (int j = 0; j < vecs; j++) vf_store(acc + (size_t)c * lda + (size_t)(j * VF_LANES), sum[c][j]);
+    for (int j = 0; j < vecs; j++) {
+      size_t channel = first + (size_t)c, column = (size_t)(j * VF_LANES);
+      if (!b->out) vf_store(acc + (size_t)c * b->lda + column, sum[c][j]);
+      else if (channel < b->channels)
+        vf_store(b->out->dst + channel * b->out->step + column, finish_one(b->out, sum[c][j], channel, column));
+    }
 }
 
-/* All sixteen channels by n places (a constant), of which `channels` are kept. */
-CPU_INLINE void multiply_places(const int n, const float *w, const float *panel, size_t ldb, size_t rows, size_t channels,
-                                bool add, float *acc, size_t lda) {
-  vf sum[FEW][WIDE];
-  for (int j = 0; j < n; j++)
-    for (int v = 0; v < WIDE; v++) sum[j][v] = vf_zero();
-  for (size_t t = 0; t < rows; t++, panel += ldb, w += CHANNELS) {
-    vf x[WIDE];
-    __builtin_prefetch(w + AHEAD * CHANNELS);
-    for (int v = 0; v < WIDE; v++) x[v] = vf_load(w + v * VF_LANES);
-    for (int j = 0; j < n; j++) {
-      vf b = vf_set(panel[j]);
-      for (int v = 0; v < WIDE; v++) sum[j][v] = vf_fma(b, x[v], sum[j][v]);
-    }
+/* A column of sums, by channel, to its places. */
+CPU_INLINE void put_column(const block *b, size_t column, float sums[CHANNELS]) {
+  for (size_t c = 0; b->add && c < b->channels; c++) sums[c] += b->acc[c * b->lda + column];
+  if (!b->out) {
+    for (size_t c = 0; c < b->channels; c++) b->acc[c * b->lda + column] = sums[c];
+    return;
   }
+  const cpu_conv_out *out = b->out;
+  for (size_t c = 0; out->residual && c < b->channels; c++) {
+    if (out->bias) sums[c] += out->bias[c];
+    sums[c] += out->residual[c * out->step + column];
+  }
+  for (size_t c = 0; !out->residual && out->bias && c < b->channels; c++) sums[c] += out->bias[c];
+  for (size_t v = 0; out->act && v < CHANNELS; v += VF_LANES) vf_store(sums + v, vf_activate(out->act, vf_load(sums + v)));
+  for (size_t c = 0; c < b->channels; c++) out->dst[c * out->step + column] = sums[c];
+}
+
+/* All sixteen channels by n places; few places have several sums each, as one multiply-add waits for the last. Both are
+ * constants. */
+CPU_INLINE void multiply_places(const int n, const int sums, const block *b, size_t first) {
+  const float *panel = b->panel + first, *w = b->w;
+  vf sum[4][FEW][WIDE];
+  for (int s = 0; s < sums; s++)
+    for (int j = 0; j < n; j++)
+      for (int v = 0; v < WIDE; v++) sum[s][j][v] = vf_zero();
+  size_t t = 0;
+  for (; t + (size_t)sums <= b->rows; t += (size_t)sums)
+    for (int s = 0; s < sums; s++, panel += b->ldb, w += CHANNELS) {
+      __builtin_prefetch(w + AHEAD * CHANNELS);
+      for (int j = 0; j < n; j++)
+        for (int v = 0; v < WIDE; v++) sum[s][j][v] = vf_fma(vf_set(panel[j]), vf_load(w + v * VF_LANES), sum[s][j][v]);
+    }
+  for (; t < b->rows; t++, panel += b->ldb, w += CHANNELS)
+    for (int j = 0; j < n; j++)
+      for (int v = 0; v < WIDE; v++) sum[0][j][v] = vf_fma(vf_set(panel[j]), vf_load(w + v * VF_LANES), sum[0][j][v]);
   for (int j = 0; j < n; j++) {
     float column[CHANNELS];
-    for (int v = 0; v < WIDE; v++) vf_store(column + v * VF_LANES, sum[j][v]);
-    for (size_t c = 0; c < channels; c++) acc[c * lda + (size_t)j] = add ? acc[c * lda + (size_t)j] + column[c] : column[c];
+    for (int v = 0; v < WIDE; v++) {
+      for (int s = 1; s < sums; s++) sum[0][j][v] = vf_add(sum[0][j][v], sum[s][j][v]);
+      vf_store(column + v * VF_LANES, sum[0][j][v]);
+    }
+    put_column(b, first + (size_t)j, column);
   }
 }
 
-static void multiply_few(size_t n, const float *w, const float *panel, size_t ldb, size_t rows, size_t channels, bool add,
-                         float *acc, size_t lda) {
-#define PLACES(k) \
-  case k: multiply_places(k < FEW ? k : FEW, w, panel, ldb, rows, channels, add, acc, lda); break;
-  switch (n) { PLACES(1) PLACES(2) PLACES(3) PLACES(4) PLACES(5) PLACES(6) PLACES(7) PLACES(8) }
+static void multiply_few(size_t n, const block *b, size_t first) {
+#define PLACES(k, sums) \
+  case k: multiply_places(k < FEW ? k : FEW, sums, b, first); break;
+  switch (n) { PLACES(1, 4) PLACES(2, 2) PLACES(3, 2) PLACES(4, 1) PLACES(5, 1) PLACES(6, 1) PLACES(7, 1) PLACES(8, 1) }
 }
 
 static void multiply(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels, bool add,
-                     float *acc, size_t lda) {
+                     float *acc, size_t lda, const cpu_conv_out *out) {
   size_t vecs = columns / VF_LANES;
-  /* A sum that begins at zero is as good as one that is added to: what lies beyond `channels` in a block is zeros. */
-  for (size_t c = 0; vecs == 3 && c < channels; c += TOGETHER)
-    multiply_vectors(TOGETHER, 3, w + c, panel, ldb, rows, add, acc + c * lda, lda);
-  for (size_t c = 0; vecs == 2 && c < channels; c += TOGETHER)
-    multiply_vectors(TOGETHER, 2, w + c, panel, ldb, rows, add, acc + c * lda, lda);
-  for (size_t c = 0; vecs == 1 && c < channels; c += TOGETHER)
-    multiply_vectors(TOGETHER, 1, w + c, panel, ldb, rows, add, acc + c * lda, lda);
-  for (size_t j = vecs * VF_LANES; j < columns; j += FEW)
-    multiply_few(columns - j < FEW ? columns - j : FEW, w, panel + j, ldb, rows, channels, add, acc + j, lda);
+  block b = {w, panel, ldb, rows, lda, channels, acc, add, out};
+  for (size_t c = 0; vecs == 3 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 3, &b, c);
+  for (size_t c = 0; vecs == 2 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 2, &b, c);
+  for (size_t c = 0; vecs == 1 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 1, &b, c);
+  for (size_t j = vecs * VF_LANES; j < columns; j += FEW) multiply_few(columns - j < FEW ? columns - j : FEW, &b, j);
 }
 
 /* ---- Winograd's F(4x4, 3x3) ---- */

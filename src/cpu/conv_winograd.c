@@ -273,7 +273,7 @@ static void multiply_spots(const batch *b, size_t block, size_t first, size_t n_
         size_t left = v->n_out - (first + o) * LANE, n = v->n_in - c < CHUNK ? v->n_in - c : CHUNK;
         v->table->multiply(w + (((first + o) * SPOTS + spot) * v->n_in + c) * LANE, tiles + c * step, step, n,
                            columns, left < LANE ? left : LANE, c > 0,
-                           m + spot * spot_step(v->part * LANE, step) + o * LANE * step, step);
+                           m + spot * spot_step(v->part * LANE, step) + o * LANE * step, step, NULL);
       }
   }
 }
