@@ -7,6 +7,7 @@
 #include "cpu/conv.h"
 
 #include "cpu/conv_depthwise.h"
+#include "cpu/conv_image.h"
 #include "cpu/conv_winograd.h"
 #include "cpu/pointwise.h"
 #include "cpu/slots.h"
@@ -18,6 +19,7 @@ enum {
   SLOTS = 32,             /* tasks at one time, each with memory of its own */
   FEW_TASKS = 16,         /* with fewer, the output channels are cut too */
   SHARED_FLOATS = 2 << 20, /* most of all panels that are filled before */
+  MOST_TAPS = 256,        /* of a kernel whose image is made ready */
   DIRECT_PLACES = 1024    /* of an image that is its own panel: wider rows lie on a page each */
 };
 
@@ -38,7 +40,9 @@ typedef struct conv {
   size_t panels, widest;          /* of a (sample, group), and the room of a row of the widest */
   size_t parts, part_out;         /* tasks of a panel: parts of part_out output channels */
   size_t slots, slot_floats;      /* then, in the work memory: */
-  size_t shared_floats, packed_floats;
+  size_t shared_floats, packed_floats, image_floats;
+  cpu_conv_image image;           /* where it is used: */
+  size_t *tap_at;
   size_t weight_at;               /* floats before the packed weight */
   bool is_packed;
 } conv;
@@ -93,8 +97,12 @@ static void set_tasks(conv *v) {
   if (v->chunk > v->each_in) v->chunk = v->each_in ? v->each_in : 1;
   size_t panels = v->n_batch * v->groups * v->panels, lanes = (v->each_out + LANE - 1) / LANE;
   bool fits = v->k > 0 && v->widest > 0 && panels < SHARED_FLOATS / v->widest / v->k;
-  v->kind = is_plain(&v->window) && v->type == RLX_F32 && v->places <= DIRECT_PLACES ? DIRECT
-            : panels < FEW_TASKS && fits                                             ? SHARED
+  bool is_spare = v->weight_at > 0; /* what Winograd's way cannot take: rare, so it is done with little memory */
+  if (v->type == RLX_F32 && v->taps <= MOST_TAPS && !is_spare)
+    v->image = cpu_conv_image_plan(v->table, &v->window, v->in, v->out, v->n_batch * v->n_in);
+  bool plain = v->type == RLX_F32 && (is_plain(&v->window) || (v->image.is_used && v->taps == 1));
+  v->kind = plain && v->places <= DIRECT_PLACES ? DIRECT
+            : panels < FEW_TASKS && fits && !is_spare                                             ? SHARED
                                                                                      : OWN;
   v->parts = panels && panels < FEW_TASKS ? (FEW_TASKS + panels - 1) / panels : 1;
   size_t most = v->kind == OWN ? (lanes + 3) / 4 : lanes; /* a panel that is filled for each part should be used a few times */
@@ -105,6 +113,7 @@ static void set_tasks(conv *v) {
   v->slots = tasks < SLOTS ? tasks : SLOTS;
   v->slot_floats = v->widest * v->part_out + (v->kind == OWN ? v->chunk * v->taps * v->widest : 0);
   v->shared_floats = v->kind == SHARED ? panels * v->k * v->widest : 0;
+  v->image_floats = v->image.is_used ? v->image.floats : 0;
   v->packed_floats = v->is_packed ? 0 : v->groups * round_up(v->each_out, LANE) * v->k;
 }
 
@@ -135,7 +144,7 @@ static rlx_status conv_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa i
 }
 
 static uint64_t work_bytes(const conv *v) {
-  return (v->slots * v->slot_floats + v->shared_floats + v->packed_floats) * sizeof(float);
+  return (v->slots * v->slot_floats + v->shared_floats + v->packed_floats + v->image_floats) * sizeof(float);
 }
 
 static uint32_t wish(const rlx_claim_query *q, const rlx_node_rec *n, cpu_isa isa, size_t groups) {
@@ -174,12 +183,22 @@ static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   return true;
 }
 
+static rlx_status find_taps(conv *v, rlx_bump *memory) {
+  size_t n = 0;
+  v->tap_at = rlx_bump_array(memory, size_t, v->taps);
+  if (!v->tap_at) return RLX_FAIL(RLX_NO_MEMORY, "the %zu taps of a conv", v->taps);
+  for (int64_t y = 0; y < v->window.kernel[1]; y++)
+    for (int64_t x = 0; x < v->window.kernel[2]; x++) v->tap_at[n++] = cpu_conv_image_tap(&v->image, &v->window, y, x);
+  return RLX_OK;
+}
+
 static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
   if (cpu_depthwise_fits(c->graph, c->node)) return cpu_depthwise_prepare(c, memory);
   conv *v = rlx_bump_new(memory, conv);
   if (!v) return RLX_FAIL(RLX_NO_MEMORY, "conv");
   c->prepared = v;
   RLX_TRY(conv_init(c->graph, c->node, c->isa, c->layout[1], v));
+  if (v->image.is_used) RLX_TRY(find_taps(v, memory));
   return c->layout[1] == CPU_LAYOUT_WINOGRAD ? cpu_winograd_prepare(c, memory, &v->winograd) : RLX_OK;
 }
 
@@ -222,6 +241,10 @@ static float *shared_panels(const cpu_call *c, const conv *v) { return (float *)
 
 static const float *packed_weight(const cpu_call *c, const conv *v) {
   return v->is_packed ? (const float *)cpu_in(c, 1) + v->weight_at : shared_panels(c, v) + v->shared_floats;
+}
+
+static float *image_of(const cpu_call *c, const conv *v) {
+  return shared_panels(c, v) + v->shared_floats + v->packed_floats;
 }
 
 /* A weight that comes with the run, or is not f32: packed by blocks of output channels. */
@@ -286,11 +309,32 @@ static size_t find_runs(const conv *v, const piece *pieces, size_t n_pieces, con
   return n;
 }
 
-static size_t plane_floats(const conv *v) { return (size_t)(v->in[0] * v->in[1] * v->in[2]); }
+/* Of a channel, as panels are filled from it. */
+static size_t plane_floats(const conv *v) {
+  return v->image.is_used ? v->image.channel_floats : (size_t)(v->in[0] * v->in[1] * v->in[2]);
+}
+
+/* The same from the image that was made ready. */
+static void fill_from_image(const conv *v, const float *channel, size_t channels, size_t first, size_t columns, size_t step,
+                            float *panel) {
+  cpu_conv_piece pieces[MOST_RUNS];
+  size_t n = 0, width = (size_t)v->out[2], row = first / width, x = first % width;
+  for (size_t j = 0, length; j < columns; j += length, row++, x = 0) {
+    length = width - x < columns - j ? width - x : columns - j;
+    pieces[n++] = (cpu_conv_piece){j, length, row * v->image.row_step * v->image.pitch + x};
+  }
+  for (size_t c = 0; c < channels; c++)
+    v->table->fill_taps(channel + c * v->image.channel_floats, v->tap_at, v->taps, pieces, n, step,
+                        panel + c * v->taps * step);
+}
 
 /* Rows (channel, tap) of a panel, for `channels` input channels from `plane` on; `step` floats a row. */
 static void fill_panel(const conv *v, const char *plane, size_t channels, size_t first, size_t columns, size_t step,
                        float *panel) {
+  if (v->image.is_used) {
+    fill_from_image(v, (const float *)(const void *)plane, channels, first, columns, step, panel);
+    return;
+  }
   size_t tap = 0, plane_bytes = plane_floats(v) * rlx_dtype_size(v->type);
   cpu_conv_run runs[MOST_RUNS];
   piece pieces[MOST_RUNS];
@@ -318,7 +362,7 @@ static task panel_task(const cpu_call *c, const conv *v, size_t index) {
   t.columns = cpu_conv_columns(v->table, v->places - t.first);
   t.step = v->kind == DIRECT ? v->places : round_up(t.columns, v->table->lanes);
   size_t channel = t.sample * v->n_in + t.group * v->each_in;
-  t.image = (const char *)cpu_in(c, 0) + channel * plane_floats(v) * rlx_dtype_size(v->type);
+  t.image = (v->image.is_used ? (const char *)image_of(c, v) : (const char *)cpu_in(c, 0)) + channel * plane_floats(v) * rlx_dtype_size(v->type);
   return t;
 }
 
@@ -390,11 +434,26 @@ static void fill_shared(void *user, size_t begin, size_t end, unsigned thread) {
   }
 }
 
+static void make_images(void *user, size_t begin, size_t end, unsigned thread) {
+  const cpu_call *c = user;
+  const conv *v = c->prepared;
+  size_t plane = (size_t)(v->in[1] * v->in[2]);
+  (void)thread;
+  for (size_t i = begin; i < end; i++)
+    cpu_conv_image_make(&v->image, v->table, &v->window, v->in, (const float *)cpu_in(c, 0) + i * plane,
+                        image_of(c, v) + i * v->image.channel_floats);
+}
+
 static void run_direct(const cpu_call *c, const conv *v) {
   size_t panels = v->n_batch * v->groups * v->panels, n = panels * v->parts;
   if (!v->is_packed) {
     size_t lanes = v->groups * round_up(v->each_out, LANE) / LANE;
     cpu_parallel(c->pool, lanes, cpu_grain(lanes, (double)(v->k * LANE) * 2.0), pack_lane, (void *)(uintptr_t)c);
+  }
+  if (v->image.is_used) {
+    size_t channels = v->n_batch * v->n_in;
+    double cost = (double)v->image.channel_floats * 0.2;
+    cpu_parallel(c->pool, channels, cpu_grain(channels, cost), make_images, (void *)(uintptr_t)c);
   }
   if (v->kind == SHARED) {
     size_t fills = panels * ((v->each_in - 1) / v->chunk + 1);

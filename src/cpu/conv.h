@@ -27,6 +27,11 @@ typedef struct cpu_conv_run {
   size_t to, length, from, stride;
 } cpu_conv_run;
 
+/* A part of every row of a panel, columns to .. to + length - 1, that an image of conv_image.h has in one piece. */
+typedef struct cpu_conv_piece {
+  size_t to, length, from;
+} cpu_conv_piece;
+
 /* On the way out: act(x + bias + residual), in the result's type. */
 typedef struct cpu_conv_end {
   rlx_dtype type;
@@ -75,6 +80,9 @@ enum { CPU_WINOGRAD_TILE = 6, CPU_WINOGRAD_OUT = 4, CPU_WINOGRAD_SPOTS = 36 };
 
 typedef struct cpu_conv_table {
   size_t lanes; /* of a vector */
+  /* Rows of a panel, one for each tap: pieces of the row from x + taps[i] + from on, the last one's end being the row's. */
+  void (*fill_taps)(const float *x, const size_t *taps, size_t n_taps, const cpu_conv_piece *pieces, size_t n_pieces,
+                    size_t step, float *rows);
   /* One row of a panel of this many columns, a multiple of lanes. */
   void (*fill_row)(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, size_t columns, float *row);
   /* acc[channels][lda] (+)= w[rows][16]^T panel[rows][ldb], for the first `channels` (1 .. 16) of a block and `columns`

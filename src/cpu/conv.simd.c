@@ -93,6 +93,22 @@ static void fill_row(rlx_dtype type, const void *plane, const cpu_conv_run *runs
   }
 }
 
+/* Vectors may end behind their piece, where the next one comes: all but the last piece's last. */
+static void fill_taps(const float *x, const size_t *taps, size_t n_taps, const cpu_conv_piece *pieces, size_t n_pieces,
+                      size_t step, float *rows) {
+  for (size_t t = 0; t < n_taps; t++, rows += step) {
+    for (size_t i = 0; i + 1 < n_pieces; i++) {
+      const float *from = x + taps[t] + pieces[i].from;
+      float *to = rows + pieces[i].to;
+      for (size_t j = 0; j < pieces[i].length; j += VF_LANES) {
+        if (pieces[i].to + j + VF_LANES <= step) vf_store(to + j, vf_load(from + j));
+        else vf_store_n(to + j, vf_load(from + j), step - pieces[i].to - j);
+      }
+    }
+    copy_floats(x + taps[t] + pieces[n_pieces - 1].from, rows + pieces[n_pieces - 1].to, pieces[n_pieces - 1].length);
+  }
+}
+
 /* What a block of sums needs: a panel, its weights, where the sums come from and go to. */
 typedef struct block {
   const float *w, *panel;
@@ -416,6 +432,7 @@ static void take_sum(const float *x, size_t stride, float *y, size_t n) {
 }
 
 const cpu_conv_table CPU_TABLE(cpu_conv) = {.lanes = VF_LANES,
+                                            .fill_taps = fill_taps,
                                             .fill_row = fill_row,
                                             .multiply = multiply,
                                             .finish = finish,
