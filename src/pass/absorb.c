@@ -4,7 +4,9 @@
  * turn channel c of their input into a x + b: batch_norm_inference, and mul, add and sub with a value that has one element
  * per channel, all of it weights too. Each link is read by the next alone. The chain becomes one convolution: its weight
  * times the product of the factors, its bias what all the factors and sums make of the old one. These expressions of weights
- * are computed once at load, because hoist moves them there. Results differ in rounding only, as in other products. */
+ * are computed once at load, because hoist moves them there. Results differ in rounding only, as in other products.
+ *
+ * A chain that begins with a batch norm of anything else becomes one fma in the same way. */
 #include "pass/pass.h"
 
 enum { MOST_LINKS = 16 };
@@ -14,6 +16,7 @@ typedef struct absorb {
   bool *weight_only;
   rlx_node *before; /* by node: the link before it in a chain, 0: none */
   bool *inside;     /* it has a link behind it, and goes away */
+  bool *starts;     /* a batch norm that begins a chain: what is before it is no part of that */
 } absorb;
 
 static const rlx_node_rec *at(const absorb *a, rlx_node id) { return rlx_graph_at(a->w.in, id); }
@@ -58,10 +61,12 @@ static void find_chains(absorb *a) {
     const rlx_node_rec *n = at(a, id);
     if (!a->w.uses[id] || a->weight_only[id] || n->type.dtype != RLX_F32) continue;
     rlx_node before = link_before(a, n);
-    if (!before || a->w.uses[before] != 1 || !rlx_dims_equal(&at(a, before)->type.shape, &n->type.shape)) continue;
-    if (!is_convolution(a, at(a, before)) && !a->before[before]) continue;
+    if (!before || !rlx_dims_equal(&at(a, before)->type.shape, &n->type.shape)) continue;
+    bool joins = a->w.uses[before] == 1 && (is_convolution(a, at(a, before)) || a->before[before]);
+    if (!joins && n->op != RLX_OP_batch_norm_inference) continue;
     a->before[id] = before;
-    a->inside[before] = true;
+    a->starts[id] = !joins;
+    a->inside[before] = a->inside[before] || joins;
   }
 }
 
@@ -111,23 +116,37 @@ static affine then(absorb *a, affine x, affine link) {
   return x;
 }
 
+static rlx_node by_channel(absorb *a, rlx_node x, rlx_dims shape, int axis) {
+  for (int i = 0; i < shape.n; i++)
+    if (i != axis) shape.v[i] = 1;
+  return rlx_reshape(a->w.out, x, shape);
+}
+
+static rlx_node write_conv(absorb *a, const rlx_node_rec *conv, affine all) {
+  const rlx_attrs_conv *attrs = RLX_ATTRS(conv, conv);
+  rlx_conv_desc desc = {attrs->stride, attrs->dilation, attrs->pad_lo, attrs->pad_hi, attrs->groups};
+  rlx_node w = a->w.map[conv->in[1]];
+  if (all.factor) w = rlx_mul(a->w.out, w, by_channel(a, all.factor, at(a, conv->in[1])->type.shape, 0));
+  return rlx_conv(a->w.out, a->w.map[conv->in[0]], w, all.sum, &desc);
+}
+
 /* The whole chain that ends with `id`. */
 static rlx_status write_chain(absorb *a, rlx_node id) {
-  rlx_graph *g = a->w.out;
   rlx_node links[MOST_LINKS], first = id;
+  bool is_conv = true;
   size_t n = 0;
-  for (; a->before[first]; first = a->before[first]) links[n++] = first;
-  const rlx_node_rec *conv = at(a, first);
-  const rlx_attrs_conv *attrs = RLX_ATTRS(conv, conv);
-  affine all = {RLX_NONE, conv->n_in > 2 && conv->in[2] ? a->w.map[conv->in[2]] : RLX_NONE};
+  for (; a->before[first] && is_conv; first = a->before[first]) {
+    links[n++] = first;
+    is_conv = !a->starts[first];
+  }
+  const rlx_node_rec *base = at(a, first);
+  affine all = {RLX_NONE, is_conv && base->n_in > 2 && base->in[2] ? a->w.map[base->in[2]] : RLX_NONE};
   while (n > 0) all = then(a, all, link_of(a, links[--n]));
-  rlx_dims by_channel = at(a, conv->in[1])->type.shape;
-  for (int i = 1; i < by_channel.n; i++) by_channel.v[i] = 1;
-  rlx_node w = a->w.map[conv->in[1]];
-  if (all.factor) w = rlx_mul(g, w, rlx_reshape(g, all.factor, by_channel));
-  rlx_conv_desc desc = {attrs->stride, attrs->dilation, attrs->pad_lo, attrs->pad_hi, attrs->groups};
-  a->w.map[id] = rlx_conv(g, a->w.map[conv->in[0]], w, all.sum, &desc);
-  return rlx_graph_status(g);
+  rlx_dims shape = at(a, id)->type.shape;
+  a->w.map[id] = is_conv ? write_conv(a, base, all)
+                         : rlx_fma(a->w.out, a->w.map[first], by_channel(a, all.factor, shape, 1),
+                                   by_channel(a, all.sum, shape, 1));
+  return rlx_graph_status(a->w.out);
 }
 
 /* ---- the pass ---- */
@@ -136,9 +155,12 @@ static rlx_status write_chain(absorb *a, rlx_node id) {
 static void cut_long(absorb *a) {
   for (rlx_node id = 1; id < rlx_graph_end(a->w.in); id++) {
     size_t n = 0;
-    for (rlx_node at_link = id; a->before[at_link]; at_link = a->before[at_link]) n++;
+    for (rlx_node link = id; a->before[link]; link = a->before[link]) {
+      n++;
+      if (a->starts[link]) break;
+    }
     if (n < MOST_LINKS) continue;
-    a->inside[a->before[id]] = false;
+    if (!a->starts[id]) a->inside[a->before[id]] = false;
     a->before[id] = RLX_NONE;
   }
 }
@@ -149,7 +171,8 @@ rlx_status rlx_pass_absorb(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph
   if (!s) s = rlx_weight_only(in, &a.weight_only);
   a.before = rlx_mem_calloc(rlx_graph_end(in), sizeof *a.before);
   a.inside = rlx_mem_calloc(rlx_graph_end(in), sizeof *a.inside);
-  if (!s && (!a.before || !a.inside)) s = RLX_FAIL(RLX_NO_MEMORY, "absorbing in %u nodes", (unsigned)rlx_graph_end(in));
+  a.starts = rlx_mem_calloc(rlx_graph_end(in), sizeof *a.starts);
+  if (!s && (!a.before || !a.inside || !a.starts)) s = RLX_FAIL(RLX_NO_MEMORY, "absorbing in %u nodes", (unsigned)rlx_graph_end(in));
   if (!s) find_chains(&a);
   if (!s) cut_long(&a);
   for (rlx_node id = 1; id < rlx_graph_end(in) && !s; id++) {
@@ -159,6 +182,7 @@ rlx_status rlx_pass_absorb(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph
   if (!s) s = rlx_walk_end(&a.w, ctx);
   rlx_mem_free(a.before);
   rlx_mem_free(a.inside);
+  rlx_mem_free(a.starts);
   rlx_mem_free(a.weight_only);
   rlx_walk_deinit(&a.w);
   return s;
