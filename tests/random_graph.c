@@ -382,6 +382,31 @@ static rlx_node make_matmul(maker *m) {
   return y;
 }
 
+/* A convolution, and behind it what absorb takes in and what fuse does. */
+static rlx_node make_conv(maker *m) {
+  int64_t c = 1 + below(m, 3), o = 1 + below(m, 3), size = 1 + below(m, 4);
+  rlx_node x = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(1, c, size, size + 1));
+  rlx_node w = leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(o, c, 3, 3));
+  rlx_dims one = RLX_DIMS(1, 1);
+  rlx_node y = chance(m, 6) ? x : propose2(m, RLX_OP_conv, x, w, &(rlx_attrs_conv){.pad_lo = one, .pad_hi = one, .groups = 1});
+  for (uint32_t i = below(m, 4); y && i > 0; i--) {
+    int64_t channels = type_of(m, y)->shape.v[1];
+    rlx_node by_channel = leaf(m, RLX_OP_param, RLX_F32, chance(m, 3) ? RLX_SCALAR : RLX_DIMS(channels, 1, 1));
+    rlx_node mean = leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(channels));
+    rlx_node var = propose1(m, RLX_OP_abs, leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(channels)), NULL);
+    rlx_node next = chance(m, 2) && var ? propose(m, RLX_OP_batch_norm_inference, (rlx_node[]){y, mean, var}, 3,
+                                                  &(rlx_attrs_batch_norm_inference){.eps = 0.5})
+                                        : propose2(m, ONE_OF(RLX_OP_mul, RLX_OP_add, RLX_OP_sub), y, by_channel, NULL);
+    if (next) y = next;
+  }
+  if (y && chance(m, 2)) {
+    rlx_node sum = propose2(m, RLX_OP_add, y, leaf(m, RLX_OP_input, RLX_F32, type_of(m, y)->shape), NULL);
+    if (sum) y = sum;
+  }
+  rlx_node act = y && chance(m, 2) ? propose1(m, ONE_OF(RLX_OP_relu, RLX_OP_silu, RLX_OP_tanh), y, NULL) : RLX_NONE;
+  return act ? act : y;
+}
+
 static rlx_node make_residual_norm(maker *m) {
   rlx_node x = pick(m, RLX_F32);
   if (!x || !type_of(m, x)->shape.n) return RLX_NONE;
@@ -529,7 +554,7 @@ static rlx_node (*const makers[])(maker *) = {
   make_case,   make_case,    make_unary,         make_unary,  make_unary,         make_binary,  make_binary,
   make_binary, make_ternary, make_cast_or_clamp, make_reduce, make_axis_op,       make_move,    make_move,
   make_move,   make_gather,  make_matmul,        make_matmul, make_residual_norm, make_gate_up, make_attention,
-  make_no_op,  make_no_op,   make_twin,          random_leaf,
+  make_conv,   make_no_op,  make_no_op,   make_twin,          random_leaf,
 };
 
 /* Most of what nothing reads becomes an output (the rest is dead), and now and then a value from the middle. */

@@ -34,6 +34,31 @@ TEST(fuse_matmul_bias_activation) {
     STAYS(X W "%r = matmul(%x, %w); " Y(r), .tolerance = 1e-5));
 }
 
+TEST(fuse_conv) {
+#define IMAGE "%x = input \"x\" : f32[1,2,3,3]; "
+#define KERNEL "%w = param \"w\" : f32[2,2,1,1]; %k = param \"k\" : f32[2]; "
+#define REST "%z = input \"z\" : f32[1,2,3,3]; "
+  CASES_OF(
+    "fuse",
+    BECOMES(IMAGE KERNEL "%c = conv(%x, %w, %k); %r = relu(%c); " Y(r),
+            IMAGE KERNEL "%r = fused_conv_bias_act(%x, %w, %k) {act=relu}; " Y(r), .tolerance = 1e-5),
+    BECOMES(IMAGE KERNEL REST "%c = conv(%x, %w, %k) {groups=1}; %s = add(%z, %c); %r = silu(%s); " Y(r),
+            IMAGE KERNEL REST "%r = fused_conv_bias_act(%x, %w, %k, %z) {act=silu}; " Y(r), .tolerance = 1e-5),
+    BECOMES(IMAGE KERNEL REST "%c = conv(%x, %w); %r = add(%c, %z); " Y(r),
+            IMAGE KERNEL REST "%r = fused_conv_bias_act(%x, %w, _, %z); " Y(r), .tolerance = 1e-5),
+    /* of two convolutions the later one takes the sum */
+    BECOMES(IMAGE KERNEL "%c = conv(%x, %w); %d = conv(%x, %w, %k); %r = add(%c, %d); " Y(r),
+            IMAGE KERNEL "%c = conv(%x, %w); %r = fused_conv_bias_act(%x, %w, %k, %c); " Y(r), .tolerance = 1e-5),
+    /* read twice; a sum that broadcasts; an activation that the op lacks; twice itself */
+    STAYS(IMAGE KERNEL "%c = conv(%x, %w, %k); %r = relu(%c); output \"c\" = %c; output \"r\" = %r", .tolerance = 1e-5),
+    STAYS(IMAGE KERNEL "%z = input \"z\" : f32[1,2,1,1]; %c = conv(%x, %w); %r = add(%c, %z); " Y(r), .tolerance = 1e-5),
+    STAYS(IMAGE KERNEL "%c = conv(%x, %w, %k); %r = exp(%c); " Y(r), .tolerance = 1e-5),
+    STAYS(IMAGE KERNEL "%c = conv(%x, %w, %k); %r = add(%c, %c); " Y(r), .tolerance = 1e-5));
+#undef IMAGE
+#undef KERNEL
+#undef REST
+}
+
 TEST(fuse_gates) {
 #define UP "%u = param \"u\" : f32[3,4]; "
   CASES_OF(

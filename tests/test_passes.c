@@ -107,6 +107,44 @@ TEST(dead_drops) {
            STAYS(X "%d = sqrt(%x); " Y(d)));
 }
 
+/* ---- absorb -------------------------------------------------------------------------------------------------- */
+
+TEST(absorb_takes_in_what_follows_a_convolution) {
+#define IMAGE "%x = input \"x\" : f32[1,2,3,3]; %w = param \"w\" : f32[4,2,1,1]; %k = param \"k\" : f32[4]; "
+#define FACTOR "%f = param \"f\" : f32[4,1,1]; %g = param \"g\" : f32[1,4,1,1]; "
+#define STATISTICS "%m = param \"m\" : f32[4]; %p = param \"p\" : f32[4]; %v = exp(%p); "
+#define NORM_FACTOR "%o = constant : f32[] = [0.5]; %q = add(%v, %o); %d = sqrt(%q); "
+  CASES_OF(
+    "absorb",
+    BECOMES(IMAGE FACTOR "%c = conv(%x, %w, %k); %a = mul(%c, %f); %r = add(%g, %a); " Y(r),
+            IMAGE FACTOR "%ff = reshape(%f) {shape=[4]}; %kf = mul(%k, %ff); %gg = reshape(%g) {shape=[4]}; "
+                         "%b = add(%kf, %gg); %f4 = reshape(%ff) {shape=[4,1,1,1]}; %wf = mul(%w, %f4); "
+                         "%r = conv(%x, %wf, %b); " Y(r),
+            .tolerance = 1e-5),
+    BECOMES(IMAGE STATISTICS "%c = conv(%x, %w); %r = batch_norm_inference(%c, %m, %v) {eps=0.5}; " Y(r),
+            IMAGE STATISTICS NORM_FACTOR "%one = constant : f32[] = [1]; %f = div(%one, %d); %mf = mul(%m, %f); "
+                                         "%b = neg(%mf); %f4 = reshape(%f) {shape=[4,1,1,1]}; %wf = mul(%w, %f4); "
+                                         "%r = conv(%x, %wf, %b); " Y(r),
+            .tolerance = 1e-5),
+    /* of anything else */
+    BECOMES("%x = input \"x\" : f32[2,4,3]; " STATISTICS "%r = batch_norm_inference(%x, %m, %v, %m) {eps=0.5}; " Y(r),
+            "%x = input \"x\" : f32[2,4,3]; " STATISTICS NORM_FACTOR
+            "%f = div(%m, %d); %mf = mul(%m, %f); %b = neg(%mf); %f3 = reshape(%f) {shape=[1,4,1]}; "
+            "%b3 = reshape(%b) {shape=[1,4,1]}; %r = fma(%x, %f3, %b3); " Y(r),
+            .tolerance = 1e-5),
+    /* read twice; not by channel; not of weights; a weight that comes with the run */
+    STAYS(IMAGE FACTOR "%c = conv(%x, %w, %k); %r = mul(%c, %f); output \"c\" = %c; output \"r\" = %r", .tolerance = 1e-5),
+    STAYS(IMAGE "%f = param \"f\" : f32[3,3]; %c = conv(%x, %w, %k); %r = mul(%c, %f); " Y(r), .tolerance = 1e-5),
+    STAYS(IMAGE "%f = input \"f\" : f32[4,1,1]; %c = conv(%x, %w, %k); %r = mul(%c, %f); " Y(r), .tolerance = 1e-5),
+    STAYS("%x = input \"x\" : f32[1,2,3,3]; %w = input \"w\" : f32[4,2,1,1]; %f = param \"f\" : f32[4,1,1]; "
+          "%c = conv(%x, %w); %r = mul(%c, %f); " Y(r),
+          .tolerance = 1e-5));
+#undef IMAGE
+#undef FACTOR
+#undef STATISTICS
+#undef NORM_FACTOR
+}
+
 /* ---- hoist --------------------------------------------------------------------------------------------------- */
 
 TEST(hoist_moves_weights_to_load) {

@@ -130,6 +130,11 @@ static rlx_node write_conv(absorb *a, const rlx_node_rec *conv, affine all) {
   return rlx_conv(a->w.out, a->w.map[conv->in[0]], w, all.sum, &desc);
 }
 
+static rlx_node write_fma(absorb *a, rlx_node x, rlx_dims shape, affine all) {
+  rlx_node factor = by_channel(a, all.factor, shape, 1), sum = by_channel(a, all.sum, shape, 1);
+  return rlx_fma(a->w.out, x, factor, sum);
+}
+
 /* The whole chain that ends with `id`. */
 static rlx_status write_chain(absorb *a, rlx_node id) {
   rlx_node links[MOST_LINKS], first = id;
@@ -142,10 +147,7 @@ static rlx_status write_chain(absorb *a, rlx_node id) {
   const rlx_node_rec *base = at(a, first);
   affine all = {RLX_NONE, is_conv && base->n_in > 2 && base->in[2] ? a->w.map[base->in[2]] : RLX_NONE};
   while (n > 0) all = then(a, all, link_of(a, links[--n]));
-  rlx_dims shape = at(a, id)->type.shape;
-  a->w.map[id] = is_conv ? write_conv(a, base, all)
-                         : rlx_fma(a->w.out, a->w.map[first], by_channel(a, all.factor, shape, 1),
-                                   by_channel(a, all.sum, shape, 1));
+  a->w.map[id] = is_conv ? write_conv(a, base, all) : write_fma(a, a->w.map[first], at(a, id)->type.shape, all);
   return rlx_graph_status(a->w.out);
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from core import golden
+from ops_matmul import ACTIVATIONS
 
 warnings.filterwarnings("ignore", category=UserWarning)  # stft without a window, grid_sample's changed default
 
@@ -31,8 +32,8 @@ def window(attrs, x):
             per_axis(attrs["pad_lo"], n, 0), per_axis(attrs["pad_hi"], n, 0))
 
 
-def doubles(ins):
-    return [None if t is None else t.double() for t in ins] + [None] * (3 - len(ins))
+def doubles(ins, n=3):
+    return [None if t is None else t.double() for t in ins] + [None] * (n - len(ins))
 
 
 # ---- convolutions ----
@@ -44,6 +45,13 @@ def conv(attrs, ins, out):
     stride, dilation, lo, hi = window(attrs, x)
     f = {3: F.conv1d, 4: F.conv2d, 5: F.conv3d}[x.dim()]
     return f(bordered(x, lo, hi), w, bias, stride=stride, dilation=dilation, groups=attrs["groups"])
+
+
+@golden("fused_conv_bias_act")
+def fused_conv_bias_act(attrs, ins, out):
+    x, w, bias, residual = doubles(ins, 4)
+    y = conv(attrs, [x, w, bias], out)
+    return ACTIVATIONS[attrs["act"]](y if residual is None else y + residual)
 
 
 @golden("conv_transpose")
