@@ -4,11 +4,13 @@
     python3 bench/conv_ort.py nets   [--lib build/librlx.so] [--only resnet50,vgg19] [--threads 1,2] [--rounds 15]
     python3 bench/conv_ort.py layers [--only resnet50] ...
     python3 bench/conv_ort.py matmul ...
+    python3 bench/conv_ort.py bert ...
 
 Needs a shared librlx (cmake -DBUILD_SHARED_LIBS=ON) and the packages `onnx` and `onnxruntime`. `nets` takes the light models
 that come with `onnx` (their weights are constants: here both sides get the same random ones) and writes each as a text graph
 of the ops it is made of; `layers` times every convolution of these nets by itself, with bias and relu, and adds them up as
-often as the net has them; `matmul` does the products of a small BERT. Rounds alternate, one block of calls each; the ratio is
+often as the net has them; `matmul` does the products of a small BERT, `bert` all of it: six
+layers, 384 wide, 12 heads, 128 tokens, as PyTorch exports them. Rounds alternate, one block of calls each; the ratio is
 ONNX Runtime's time over ours, of the medians and of the best: above 1, RLX is faster. On a machine that does other things at
 the same time only the ratios say something. GFLOP/s is of our best time. """
 import argparse
@@ -154,6 +156,12 @@ def write_node(w, node, shapes):
         y = w.op(f"{kind.lower()}({x[0]})")
     elif kind in ("Add", "Sum", "Mul"):
         y = w.op(f"{'mul' if kind == 'Mul' else 'add'}({x[0]}, {x[1]})")
+    elif kind in ("Sub", "Div", "Pow", "MatMul"):
+        y = w.op(f"{kind.lower()}({x[0]}, {x[1]})")
+    elif kind in ("Sqrt", "Erf"):
+        y = w.op(f"{kind.lower()}({x[0]})")
+    elif kind == "LayerNormalization":
+        y = w.op(f"layer_norm({', '.join(x)}) {{axis={a.get('axis', -1)}, eps={a.get('epsilon', 1e-5):.9g}}}")
     elif kind == "Concat":
         y = w.op(f"concat({', '.join(x)}) {{axis={a['axis']}}}")
     elif kind in ("Reshape", "Unsqueeze"):
@@ -248,7 +256,9 @@ def to_text(model):
             w.leaf("input", i.name, shapes[i.name])
     for i in model.graph.initializer:
         value = numpy_helper.to_array(i)
-        if value.dtype == np.float32:
+        if value.dtype == np.float32 and value.ndim == 0:
+            w.at[i.name] = w.op(f"constant : f32[] = [{value:.9g}]")
+        elif value.dtype == np.float32:
             w.weight(i.name, value)
     for n in model.graph.node:
         write_node(w, n, shapes)
@@ -370,6 +380,58 @@ def run_layers(lib, args):
                   f"{total[0] / total[1]:.2f} | | |", flush=True)
 
 
+def bert_model(layers=6, width=384, heads=12, tokens=128):
+    rng = np.random.default_rng(1)
+    nodes, weights, size = [], {}, width // heads
+    constants = {"two": np.sqrt(2), "one": 1, "half": 0.5, "scale": np.sqrt(size)}
+    weights.update({k: np.array(v, np.float32) for k, v in constants.items()})
+    weights.update({"split": np.array([1, tokens, heads, size]), "joined": np.array([1, tokens, width])})
+
+    def add(op, ins, **attrs):
+        name = f"t{len(nodes)}"
+        nodes.append(helper.make_node(op, ins, [name], **attrs))
+        return name
+
+    def linear(x, n_in, n_out):
+        w, b = f"w{len(nodes)}", f"b{len(nodes)}"
+        weights[w] = (rng.standard_normal((n_in, n_out)) / np.sqrt(n_in)).astype(np.float32)
+        weights[b] = (0.1 * rng.standard_normal(n_out)).astype(np.float32)
+        return add("Add", [b, add("MatMul", [x, w])])
+
+    def norm(x):
+        g, b = f"g{len(nodes)}", f"h{len(nodes)}"
+        weights[g], weights[b] = np.ones(width, np.float32), np.zeros(width, np.float32)
+        return add("LayerNormalization", [x, g, b], axis=-1, epsilon=1e-5)
+
+    def split(x, perm):
+        return add("Transpose", [add("Reshape", [x, "split"])], perm=perm)
+
+    x = "x"
+    for _ in range(layers):
+        q, v = (split(linear(x, width, width), [0, 2, 1, 3]) for _ in range(2))
+        k = split(linear(x, width, width), [0, 2, 3, 1])
+        p = add("Softmax", [add("Div", [add("MatMul", [q, k]), "scale"])], axis=-1)
+        a = add("Reshape", [add("Transpose", [add("MatMul", [p, v])], perm=[0, 2, 1, 3]), "joined"])
+        x = norm(add("Add", [linear(a, width, width), x]))
+        h = linear(x, width, 4 * width)
+        e = add("Add", [add("Erf", [add("Div", [h, "two"])]), "one"])
+        h = add("Mul", [add("Mul", [h, e]), "half"])
+        x = norm(add("Add", [linear(h, 4 * width, width), x]))
+    nodes[-1].output[0] = "y"
+    graph = helper.make_graph(nodes, "bert", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, tokens, width])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, tokens, width])],
+                              [numpy_helper.from_array(v, k) for k, v in weights.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def run_bert(lib, args):
+    model = bert_model()
+    for threads in args.threads:
+        a, b, difference = compare(lib, model, threads, args.rounds)
+        row("BERT, 6 layers", threads, a, b, conv_flops(model), difference)
+
+
 def run_matmul(lib, args):
     rng = np.random.default_rng(1)
     for m, k, n in [(128, 384, 384), (128, 384, 1152), (128, 384, 1536), (128, 1536, 384), (1, 25088, 4096),
@@ -384,14 +446,14 @@ def run_matmul(lib, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["nets", "layers", "matmul"])
+    parser.add_argument("what", choices=["nets", "layers", "matmul", "bert"])
     parser.add_argument("--lib", default="build/librlx.so")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", type=lambda t: t.split(","), default=None)
     parser.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
     args = parser.parse_args()
     print(f"onnxruntime {onnxruntime.__version__}, {args.rounds} rounds; times in ms\n\n{HEAD}")
-    {"nets": run_nets, "layers": run_layers, "matmul": run_matmul}[args.what](Library(args.lib), args)
+    {"nets": run_nets, "layers": run_layers, "matmul": run_matmul, "bert": run_bert}[args.what](Library(args.lib), args)
 
 
 if __name__ == "__main__":
