@@ -9,21 +9,21 @@ enum { MOST_ELEMENTS = INT32_MAX };
 
 /* ---- kinds ---- */
 
-bool onnx_is_float(onnx_type t) {
+bool onnx_type_is_float(onnx_type t) {
   return t == ONNX_FLOAT || t == ONNX_FLOAT16 || t == ONNX_BFLOAT16 || t == ONNX_DOUBLE;
 }
 
-bool onnx_is_unsigned(onnx_type t) {
+bool onnx_type_is_unsigned(onnx_type t) {
   return t == ONNX_UINT8 || t == ONNX_UINT16 || t == ONNX_UINT32 || t == ONNX_UINT64 || t == ONNX_UINT4 ||
          t == ONNX_UINT2;
 }
 
-bool onnx_is_integer(onnx_type t) {
-  return onnx_is_unsigned(t) || t == ONNX_INT8 || t == ONNX_INT16 || t == ONNX_INT32 || t == ONNX_INT64 ||
+bool onnx_type_is_integer(onnx_type t) {
+  return onnx_type_is_unsigned(t) || t == ONNX_INT8 || t == ONNX_INT16 || t == ONNX_INT32 || t == ONNX_INT64 ||
          t == ONNX_INT4 || t == ONNX_INT2;
 }
 
-unsigned onnx_bits(onnx_type t) {
+unsigned onnx_type_bits(onnx_type t) {
   size_t bytes;
   if (onnx_type_carrier(t) == RLX_DTYPE_COUNT || onnx_raw_bytes(t, 8, &bytes)) return 0;
   return (unsigned)bytes;
@@ -80,16 +80,16 @@ static rlx_node cast(onnx_call *c, rlx_node n, rlx_dtype to) {
 
 /* Every value of `from` is one of `to`. */
 static bool holds(onnx_type to, onnx_type from) {
-  unsigned a = onnx_bits(from), b = onnx_bits(to);
-  if (onnx_is_unsigned(from)) return onnx_is_unsigned(to) ? b >= a : b > a;
-  return !onnx_is_unsigned(to) && b >= a;
+  unsigned a = onnx_type_bits(from), b = onnx_type_bits(to);
+  if (onnx_type_is_unsigned(from)) return onnx_type_is_unsigned(to) ? b >= a : b > a;
+  return !onnx_type_is_unsigned(to) && b >= a;
 }
 
 static rlx_node integer_to_integer(onnx_call *c, rlx_node n, onnx_type from, onnx_type to) {
-  unsigned bits = onnx_bits(to);
+  unsigned bits = onnx_type_bits(to);
   if (holds(to, from)) return cast(c, n, onnx_type_carrier(to));
   rlx_node wide = cast(c, n, RLX_I64);
-  if (bits < 64 && onnx_is_unsigned(to)) {
+  if (bits < 64 && onnx_type_is_unsigned(to)) {
     wide = rlx_bit_and(c->g, wide, onnx_integer(c, (int64_t)((UINT64_C(1) << bits) - 1)));
   } else if (bits < 64) {
     rlx_node by = onnx_integer(c, 64 - (int64_t)bits);
@@ -117,18 +117,18 @@ static rlx_node float_to_u64(onnx_call *c, rlx_node n) {
 /* Small types keep their low bits, as integers do. */
 static rlx_node float_to_integer(onnx_call *c, rlx_node n, onnx_type to) {
   if (to == ONNX_UINT64) return float_to_u64(c, n);
-  if (onnx_bits(to) < 8 || to == ONNX_UINT16) return integer_to_integer(c, cast(c, n, RLX_I32), ONNX_INT32, to);
+  if (onnx_type_bits(to) < 8 || to == ONNX_UINT16) return integer_to_integer(c, cast(c, n, RLX_I32), ONNX_INT32, to);
   return cast(c, n, onnx_type_carrier(to));
 }
 
 rlx_status onnx_convert(onnx_call *c, rlx_node n, onnx_type from, onnx_type to, rlx_node *out) {
   rlx_dtype carrier = onnx_type_carrier(to);
-  if (carrier == RLX_DTYPE_COUNT || !onnx_bits(to) || from == ONNX_COMPLEX64 || to == ONNX_COMPLEX64)
+  if (carrier == RLX_DTYPE_COUNT || !onnx_type_bits(to) || from == ONNX_COMPLEX64 || to == ONNX_COMPLEX64)
     return onnx_refuse(c, "a conversion from %s to %s", onnx_type_name(from), onnx_type_name(to));
   if (from == to) *out = n;
-  else if (onnx_is_integer(from) && onnx_is_integer(to)) *out = integer_to_integer(c, n, from, to);
-  else if (from == ONNX_UINT64 && onnx_is_float(to)) *out = u64_to_float(c, n, carrier);
-  else if (onnx_is_float(from) && onnx_is_integer(to)) *out = float_to_integer(c, n, to);
+  else if (onnx_type_is_integer(from) && onnx_type_is_integer(to)) *out = integer_to_integer(c, n, from, to);
+  else if (from == ONNX_UINT64 && onnx_type_is_float(to)) *out = u64_to_float(c, n, carrier);
+  else if (onnx_type_is_float(from) && onnx_type_is_integer(to)) *out = float_to_integer(c, n, to);
   else *out = cast(c, n, carrier);
   return RLX_OK;
 }

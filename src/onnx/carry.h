@@ -7,10 +7,10 @@
 
 #include "onnx/import.h"
 
-bool onnx_is_float(onnx_type t);
-bool onnx_is_integer(onnx_type t); /* of any width; not bool */
-bool onnx_is_unsigned(onnx_type t);
-unsigned onnx_bits(onnx_type t); /* of an element; 0: no number */
+bool onnx_type_is_float(onnx_type t);
+bool onnx_type_is_integer(onnx_type t); /* of any width; not bool */
+bool onnx_type_is_unsigned(onnx_type t);
+unsigned onnx_type_bits(onnx_type t); /* of an element; 0: no number */
 
 /* A result of +, -, *, << on what carries the type, back in its range. */
 rlx_node onnx_wrap(onnx_call *c, rlx_node n, onnx_type t);

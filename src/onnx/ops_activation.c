@@ -14,7 +14,7 @@ rlx_status onnx_op_softplus(onnx_call *c) { return set(c, rlx_softplus(c->g, onn
 
 rlx_status onnx_op_relu(onnx_call *c) {
   rlx_node x = onnx_in(c, 0);
-  return set(c, onnx_is_float(onnx_in_type(c, 0)) ? rlx_relu(c->g, x) : rlx_max(c->g, x, like_input(c, 0)));
+  return set(c, onnx_type_is_float(onnx_in_type(c, 0)) ? rlx_relu(c->g, x) : rlx_max(c->g, x, like_input(c, 0)));
 }
 
 rlx_status onnx_op_softsign(onnx_call *c) {
@@ -101,7 +101,7 @@ rlx_status onnx_op_thresholded_relu(onnx_call *c) {
 /* Integers are compared with the float `lambd`, so they go through f64. */
 rlx_status onnx_op_shrink(onnx_call *c) {
   double lambda, bias;
-  onnx_type t = onnx_in_type(c, 0), work = onnx_is_float(t) ? t : ONNX_DOUBLE;
+  onnx_type t = onnx_in_type(c, 0), work = onnx_type_is_float(t) ? t : ONNX_DOUBLE;
   rlx_graph *g = c->g;
   rlx_node x, y;
   RLX_TRY(onnx_float(c, "lambd", 0.5, &lambda));

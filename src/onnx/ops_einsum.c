@@ -257,7 +257,7 @@ static rlx_status multiply(equation *e, term *a, term *b, uint32_t from) {
   sum_out(e, b, a, from);
   int n = order_labels(e, a, b, from, label, &n_kept);
   if (n_kept > RLX_MAX_RANK) return onnx_refuse(e->c, "a product of %d axes", n_kept);
-  if (n > n_kept && onnx_is_float(e->type)) {
+  if (n > n_kept && onnx_type_is_float(e->type)) {
     contract(e, a, b, label, n, n_kept);
   } else {
     rlx_dims axes = {.n = n - n_kept}, all = {.n = n};

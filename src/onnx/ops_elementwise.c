@@ -15,7 +15,7 @@ static rlx_node number(rlx_graph *g, rlx_node like, double v) { return rlx_scala
 static rlx_status unary(onnx_call *c, unary_fn fn) { return onnx_set_like(c, 0, fn(c->g, onnx_in(c, 0)), 0); }
 
 static rlx_status composed(onnx_call *c, unary_fn fn) {
-  if (!onnx_is_float(onnx_in_type(c, 0)))
+  if (!onnx_type_is_float(onnx_in_type(c, 0)))
     return RLX_FAIL(RLX_INVALID, "the input is %s, expected floats", onnx_type_name(onnx_in_type(c, 0)));
   return onnx_set_like(c, 0, onnx_narrow(c, fn(c->g, onnx_widen(c, onnx_in(c, 0))), onnx_in_type(c, 0)), 0);
 }
@@ -108,7 +108,7 @@ COMPOSED(cosh)
 COMPOSED(sinh)
 
 rlx_status onnx_op_abs(onnx_call *c) {
-  if (onnx_is_unsigned(onnx_in_type(c, 0))) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
+  if (onnx_type_is_unsigned(onnx_in_type(c, 0))) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
   return unary(c, rlx_abs);
 }
 
@@ -142,7 +142,7 @@ rlx_status onnx_op_div(onnx_call *c) {
 static rlx_node truncated_mod(onnx_call *c, rlx_node a, rlx_node b) {
   rlx_graph *g = c->g;
   onnx_type t = onnx_in_type(c, 0);
-  if (!onnx_is_float(t)) return rlx_sub(g, a, rlx_mul(g, onnx_divide(c, a, b, t), b));
+  if (!onnx_type_is_float(t)) return rlx_sub(g, a, rlx_mul(g, onnx_divide(c, a, b, t), b));
   rlx_node rest = rlx_mod(g, rlx_abs(g, a), rlx_abs(g, b));
   return rlx_where(g, rlx_lt(g, a, number(g, a, 0)), rlx_neg(g, rest), rest);
 }
@@ -161,8 +161,8 @@ rlx_status onnx_op_pow(onnx_call *c) {
   onnx_type base = onnx_in_type(c, 0), power = onnx_in_type(c, 1), work = base;
   rlx_node a, b, y;
   if (c->opset < 7) return binary(c, rlx_pow);
-  if (!onnx_is_float(base) && onnx_is_float(power)) work = ONNX_DOUBLE;
-  else if (!onnx_is_float(base) && base != power) work = ONNX_INT64;
+  if (!onnx_type_is_float(base) && onnx_type_is_float(power)) work = ONNX_DOUBLE;
+  else if (!onnx_type_is_float(base) && base != power) work = ONNX_INT64;
   RLX_TRY(onnx_convert(c, onnx_in(c, 0), base, work, &a));
   RLX_TRY(onnx_convert(c, onnx_in(c, 1), power, work, &b));
   RLX_TRY(onnx_convert(c, rlx_pow(c->g, a, b), work, base, &y));
@@ -228,7 +228,7 @@ rlx_status onnx_op_clip(onnx_call *c) {
   onnx_type t = onnx_in_type(c, 0);
   if (c->opset < 11) return clip_by_attributes(c);
   RLX_TRY(onnx_same_type(c, 3));
-  if (onnx_is_float(t) && (!onnx_has(c, 1) || onnx_is_known(c, 1)) && (!onnx_has(c, 2) || onnx_is_known(c, 2)))
+  if (onnx_type_is_float(t) && (!onnx_has(c, 1) || onnx_is_known(c, 1)) && (!onnx_has(c, 2) || onnx_is_known(c, 2)))
     return clip_known(c);
   rlx_node x = onnx_ordered(c, onnx_in(c, 0), t);
   if (onnx_has(c, 1)) x = rlx_max(c->g, x, bound(c, 1));

@@ -261,7 +261,7 @@ static rlx_status det(onnx_host_call *h) {
 
 rlx_status onnx_op_det(onnx_call *c) {
   rlx_dims shape = onnx_shape(c, 0);
-  if (shape.n < 2 || shape.v[shape.n - 1] != shape.v[shape.n - 2] || !onnx_is_float(onnx_in_type(c, 0)))
+  if (shape.n < 2 || shape.v[shape.n - 1] != shape.v[shape.n - 2] || !onnx_type_is_float(onnx_in_type(c, 0)))
     return RLX_FAIL(RLX_INVALID, "the input is not square matrices of floats");
   return onnx_on_host(c, det, (const int64_t[ONNX_HOST_NUMBERS]){0});
 }

@@ -72,7 +72,7 @@ rlx_status onnx_op_is_inf(onnx_call *c) {
 rlx_status onnx_op_bitwise_not(onnx_call *c) {
   onnx_type t = onnx_in_type(c, 0);
   rlx_dtype carrier = onnx_dtype(c, 0);
-  if (!onnx_is_integer(t)) return RLX_FAIL(RLX_INVALID, "the input is %s, expected integers", onnx_type_name(t));
+  if (!onnx_type_is_integer(t)) return RLX_FAIL(RLX_INVALID, "the input is %s, expected integers", onnx_type_name(t));
   double all = t == ONNX_UINT8 ? 0xff : t == ONNX_UINT16 ? 0xffff : t == ONNX_UINT32 ? 4294967295.0 : -1.0;
   return onnx_set_like(c, 0, rlx_bit_xor(c->g, onnx_in(c, 0), rlx_scalar(c->g, carrier, all)), 0);
 }
@@ -168,13 +168,14 @@ rlx_status onnx_op_bit_cast(onnx_call *c) {
   onnx_type from = onnx_in_type(c, 0);
   RLX_TRY(onnx_int(c, "to", 0, &to));
   if (to <= 0 || to >= ONNX_TYPES) return RLX_FAIL(RLX_INVALID, "attribute 'to' is %lld", (long long)to);
-  unsigned width = onnx_bits(from), wanted = onnx_bits((onnx_type)to);
+  unsigned width = onnx_type_bits(from), wanted = onnx_type_bits((onnx_type)to);
   if (!width || !wanted || width > 64)
     return onnx_refuse(c, "from %s to %s", onnx_type_name(from), onnx_type_name((onnx_type)to));
   if (width != wanted)
     return RLX_FAIL(RLX_INVALID, "%s and %s have not the same width", onnx_type_name(from),
                     onnx_type_name((onnx_type)to));
-  bool plain = (onnx_is_integer(from) || from == ONNX_BOOL) && (onnx_is_integer((onnx_type)to) || to == ONNX_BOOL);
+  bool plain =
+    (onnx_type_is_integer(from) || from == ONNX_BOOL) && (onnx_type_is_integer((onnx_type)to) || to == ONNX_BOOL);
   if (plain || from == (onnx_type)to || width < 8) return cast_to(c, (onnx_type)to);
   const int64_t p[ONNX_HOST_NUMBERS] = {onnx_type_carrier((onnx_type)to), width / 8};
   RLX_TRY(onnx_on_host(c, bit_cast, p));

@@ -6,7 +6,7 @@
 static rlx_status product(onnx_call *c, rlx_node a, rlx_node b, onnx_type t, rlx_node *out) {
   rlx_graph *g = c->g;
   rlx_dims sa = rlx_node_shape(g, a), sb = rlx_node_shape(g, b);
-  if (onnx_is_float(t)) return *out = rlx_matmul(g, a, b), RLX_OK;
+  if (onnx_type_is_float(t)) return *out = rlx_matmul(g, a, b), RLX_OK;
   if (sa.n == RLX_MAX_RANK || sb.n == RLX_MAX_RANK) return onnx_refuse(c, "integers of %d axes", RLX_MAX_RANK);
   if (sa.v[sa.n - 1] != sb.v[sb.n - 2])
     return RLX_FAIL(RLX_INVALID, "rows of %lld times columns of %lld", (long long)sa.v[sa.n - 1],
@@ -66,7 +66,7 @@ rlx_status onnx_op_gemm(onnx_call *c) {
     return RLX_FAIL(RLX_INVALID, "a has %d axes and b %d, expected 2", onnx_rank(c, 0), onnx_rank(c, 1));
   rlx_node a = onnx_in(c, 0), b = onnx_in(c, 1);
   if (turn_a) a = rlx_transpose(g, a, RLX_DIMS(1, 0));
-  if (turn_b && onnx_is_float(t)) {
+  if (turn_b && onnx_type_is_float(t)) {
     y = rlx_matmul_t(g, a, b);
   } else {
     if (turn_b) b = rlx_transpose(g, b, RLX_DIMS(1, 0));

@@ -32,12 +32,12 @@ static rlx_status reduce(onnx_call *c, const reduction *r) {
   RLX_TRY(onnx_axes(c, &axes, onnx_rank(c, 0)));
   RLX_TRY(onnx_flag(c, "keepdims", true, &keep));
   RLX_TRY(onnx_flag(c, "noop_with_empty_axes", false, &none));
-  if (r->is_float && !onnx_is_float(t)) work = ONNX_DOUBLE;
+  if (r->is_float && !onnx_type_is_float(t)) work = ONNX_DOUBLE;
   if (t == ONNX_BOOL && r->by_order) work = ONNX_UINT8;
   RLX_TRY(onnx_convert(c, onnx_in(c, 0), t, work, &x));
   if (r->by_order) x = onnx_ordered(c, x, work);
   reduction used = *r;
-  if (r->is_signed && onnx_is_unsigned(t)) used.fn = rlx_reduce_sum;
+  if (r->is_signed && onnx_type_is_unsigned(t)) used.fn = rlx_reduce_sum;
   if (none && axes.n == 0) RLX_TRY(reduce_each(c, &used, &x));
   else x = used.fn(c->g, x, axes, keep);
   if (r->by_order) x = onnx_ordered(c, x, work);

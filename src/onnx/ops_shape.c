@@ -87,7 +87,7 @@ static rlx_status range_of_ints(onnx_call *c) {
 rlx_status onnx_op_range(onnx_call *c) {
   double start, limit, delta;
   RLX_TRY(onnx_same_type(c, 3));
-  if (!onnx_is_float(onnx_in_type(c, 0))) return range_of_ints(c);
+  if (!onnx_type_is_float(onnx_in_type(c, 0))) return range_of_ints(c);
   RLX_TRY(onnx_need_number(c, 0, &start));
   RLX_TRY(onnx_need_number(c, 1, &limit));
   RLX_TRY(onnx_need_number(c, 2, &delta));
