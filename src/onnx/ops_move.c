@@ -63,6 +63,22 @@ rlx_status onnx_op_split(onnx_call *c) {
 
 /* ---- cut ---- */
 
+/* As ONNX clamps them: a start to an element (or, forward, the end), an end to one past either side. RLX counts a negative place from
+ * the end, so the one before the first is written as -n - 1. */
+static void clamp_places(rlx_slice_desc *d, const rlx_dims *shape) {
+  for (int i = 0; i < d->start.n; i++) {
+    int64_t n = shape->v[d->axes.n ? d->axes.v[i] : i], *start = &d->start.v[i], *stop = &d->stop.v[i];
+    bool back = d->step.n && d->step.v[i] < 0;
+    int64_t most = back ? n - 1 : n, least = back ? -1 : 0;
+    if (*start < 0) *start += n;
+    if (*stop < 0) *stop += n;
+    *start = *start > most ? most : *start < 0 ? 0 : *start;
+    *stop = *stop > most ? most : *stop < least ? least : *stop;
+    if (n == 0) *start = *stop = 0;
+    else if (*stop < 0) *stop = -n - 1;
+  }
+}
+
 rlx_status onnx_op_slice(onnx_call *c) {
   rlx_slice_desc d = {0};
   bool by_inputs = c->opset >= 10;
@@ -79,8 +95,16 @@ rlx_status onnx_op_slice(onnx_call *c) {
   if (d.start.n != d.stop.n || (d.axes.n && d.axes.n != d.start.n) || (d.step.n && d.step.n != d.start.n))
     return RLX_FAIL(RLX_INVALID, "%d starts, %d ends, %d axes, %d steps", (int)d.start.n, (int)d.stop.n, (int)d.axes.n,
                     (int)d.step.n);
-  RLX_TRY(onnx_axes(c, &d.axes, onnx_rank(c, 0)));
+  rlx_dims shape = onnx_shape(c, 0);
+  RLX_TRY(onnx_axes(c, &d.axes, shape.n));
   if (d.start.n == 0) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
+  if (d.start.n > shape.n) return RLX_FAIL(RLX_INVALID, "%d starts for %d axes", (int)d.start.n, (int)shape.n);
+  for (int i = 0; i < d.step.n; i++) {
+    if (d.step.v[i] == 0) return RLX_FAIL(RLX_INVALID, "the step of axis %d is 0", i);
+    if (d.step.v[i] > INT32_MAX) d.step.v[i] = INT32_MAX;
+    if (d.step.v[i] < -INT32_MAX) d.step.v[i] = -INT32_MAX;
+  }
+  clamp_places(&d, &shape);
   return onnx_set_like(c, 0, rlx_slice(c->g, onnx_in(c, 0), &d), 0);
 }
 
