@@ -86,7 +86,9 @@ rlx_status onnx_op_swish(onnx_call *c) {
 
 rlx_status onnx_op_swiglu(onnx_call *c) {
   rlx_node gate;
+  rlx_dims a = onnx_shape(c, 0), b = onnx_shape(c, 1);
   RLX_TRY(onnx_same_type(c, 2));
+  if (!rlx_dims_equal(&a, &b)) return RLX_FAIL(RLX_INVALID, "gate and value have different shapes");
   RLX_TRY(swish(c, &gate));
   return set(c, rlx_mul(c->g, gate, onnx_in(c, 1)));
 }

@@ -156,11 +156,24 @@ rlx_status onnx_op_mod(onnx_call *c) {
   return onnx_set_like(c, 0, cut ? truncated_mod(c, a, b) : rlx_mod(c->g, a, b), 0);
 }
 
+/* The powers that models take most are products; 0: it is none of them. */
+static rlx_node small_power(onnx_call *c) {
+  double p = 0;
+  rlx_dims shape = onnx_shape(c, 1);
+  if (shape.n > onnx_rank(c, 0) || rlx_dims_count(&shape) != 1 || !onnx_is_known(c, 1)) return RLX_NONE;
+  if (onnx_need_number(c, 1, &p)) return RLX_NONE;
+  rlx_node x = p == 2 || p == 3 ? onnx_in(c, 0) : RLX_NONE;
+  if (!x) return RLX_NONE;
+  rlx_node square = rlx_mul(c->g, x, x);
+  return p == 2 ? square : rlx_mul(c->g, square, x);
+}
+
 /* The type is the base's. Integers by integers are computed as such; by floats, in f64. */
 rlx_status onnx_op_pow(onnx_call *c) {
   onnx_type base = onnx_in_type(c, 0), power = onnx_in_type(c, 1), work = base;
   rlx_node a, b, y;
   if (c->opset < 7) return binary(c, rlx_pow);
+  if ((y = small_power(c))) return onnx_set_like(c, 0, onnx_wrap(c, y, base), 0);
   if (!onnx_type_is_float(base) && onnx_type_is_float(power)) work = ONNX_DOUBLE;
   else if (!onnx_type_is_float(base) && base != power) work = ONNX_INT64;
   RLX_TRY(onnx_convert(c, onnx_in(c, 0), base, work, &a));

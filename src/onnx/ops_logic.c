@@ -103,8 +103,6 @@ rlx_status onnx_op_bit_shift(onnx_call *c) {
 static rlx_status cast_to(onnx_call *c, onnx_type to) {
   rlx_node y;
   if (to == onnx_in_type(c, 0)) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
-  if ((unsigned)to >= ONNX_TYPES || to == ONNX_UNDEFINED)
-    return RLX_FAIL(RLX_INVALID, "attribute 'to' is %d, which is no type", (int)to);
   RLX_TRY(onnx_convert(c, onnx_in(c, 0), onnx_in_type(c, 0), to, &y));
   return onnx_set_as(c, 0, y, to);
 }
@@ -131,7 +129,9 @@ rlx_status onnx_op_cast(onnx_call *c) {
     return cast_to(c, named);
   }
   RLX_TRY(onnx_int(c, "to", 0, &to));
-  return cast_to(c, to > 0 && to < ONNX_TYPES ? (onnx_type)to : ONNX_TYPES);
+  if (to <= 0 || to >= ONNX_TYPES)
+    return RLX_FAIL(RLX_INVALID, "attribute 'to' is %lld, which is no type", (long long)to);
+  return cast_to(c, (onnx_type)to);
 }
 
 rlx_status onnx_op_cast_like(onnx_call *c) { return cast_to(c, onnx_in_type(c, 1)); }

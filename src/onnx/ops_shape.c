@@ -141,7 +141,7 @@ rlx_status onnx_op_size(onnx_call *c) {
 rlx_status onnx_op_reshape(onnx_call *c) {
   rlx_dims to, from = onnx_shape(c, 0);
   bool allow_zero;
-  int n_open = 0;
+  int n_open = 0, n_zero = 0;
   if (c->opset < 5) RLX_TRY(onnx_dims_of(c, "shape", &to));
   else RLX_TRY(onnx_need_dims(c, 1, &to));
   RLX_TRY(onnx_flag(c, "allowzero", false, &allow_zero));
@@ -152,7 +152,9 @@ rlx_status onnx_op_reshape(onnx_call *c) {
     }
     if (to.v[i] < -1) return RLX_FAIL(RLX_INVALID, "size %d is %lld", i, (long long)to.v[i]);
     n_open += to.v[i] == -1;
+    n_zero += allow_zero && to.v[i] == 0;
   }
+  if (n_open && n_zero) return RLX_FAIL(RLX_INVALID, "sizes 0 and -1: what is left is any number");
   if (n_open > 1) return RLX_FAIL(RLX_INVALID, "%d sizes are -1, expected at most one", n_open);
   return onnx_set_like(c, 0, rlx_reshape(c->g, onnx_in(c, 0), to), 0);
 }
