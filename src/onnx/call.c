@@ -47,6 +47,25 @@ rlx_status onnx_force(onnx_call *c, onnx_value *v, const char *why, rlx_tensor *
   return tensor_of(v, out);
 }
 
+rlx_status onnx_force_holding(onnx_call *c, onnx_value *v, const char *why, onnx_value *const *held, size_t n_held,
+                              rlx_tensor *out) {
+  onnx_scope *s = c->scope;
+  onnx_value *const *before = s->held;
+  size_t n_before = s->n_held;
+  RLX_TRY(onnx_know(c->imp, v));
+  if (v->known || v->live || v->refused) return onnx_force(c, v, why, out);
+  onnx_value **all = onnx_alloc(c->imp, n_before + n_held + 1, sizeof *all);
+  if (!all) return RLX_FAIL(RLX_NO_MEMORY, "%zu values", n_before + n_held);
+  for (size_t i = 0; i < n_before; i++) all[i] = before[i];
+  for (size_t i = 0; i < n_held; i++) all[n_before + i] = held[i];
+  s->held = all;
+  s->n_held = n_before + n_held;
+  rlx_status status = onnx_force(c, v, why, out);
+  s->held = before;
+  s->n_held = n_before;
+  return status;
+}
+
 uint64_t onnx_most_trips(const onnx_call *c) { return c->imp->most_trips; }
 
 rlx_status onnx_need_ints(onnx_call *c, uint32_t i, onnx_ints *out) {
@@ -232,17 +251,20 @@ void onnx_set_value(onnx_call *c, uint32_t i, onnx_value *v) {
   if (i < c->n_out) c->out[i] = v;
 }
 
-rlx_status onnx_set_as(onnx_call *c, uint32_t i, rlx_node n, onnx_type type) {
-  if (i >= c->n_out) return RLX_OK;
+rlx_status onnx_value_make(onnx_call *c, rlx_node n, onnx_type type, onnx_value **out) {
   RLX_TRY(rlx_graph_status(c->imp->g));
-  if (!n) return RLX_FAIL(RLX_INVALID, "output %u is no node", (unsigned)i);
+  if (!n) return RLX_FAIL(RLX_INVALID, "a result is no node");
   onnx_value *v = onnx_value_new(c->imp);
   if (!v) return RLX_NO_MEMORY;
   v->type = type;
   v->is = rlx_graph_at(c->imp->g, n)->type;
   v->node = n;
-  c->out[i] = v;
+  *out = v;
   return RLX_OK;
+}
+
+rlx_status onnx_set_as(onnx_call *c, uint32_t i, rlx_node n, onnx_type type) {
+  return i < c->n_out ? onnx_value_make(c, n, type, &c->out[i]) : RLX_OK;
 }
 
 rlx_status onnx_set(onnx_call *c, uint32_t i, rlx_node n) {

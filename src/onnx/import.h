@@ -145,6 +145,7 @@ rlx_status onnx_set(onnx_call *c, uint32_t i, rlx_node n);                     /
 rlx_status onnx_set_as(onnx_call *c, uint32_t i, rlx_node n, onnx_type type);  /* u16, u64, .. in their carrier */
 rlx_status onnx_set_like(onnx_call *c, uint32_t i, rlx_node n, uint32_t like); /* of the type of an input */
 rlx_status onnx_set_ints(onnx_call *c, uint32_t i, const int64_t *v, size_t n, bool is_scalar); /* i64, known */
+rlx_status onnx_value_make(onnx_call *c, rlx_node n, onnx_type type, onnx_value **out);         /* of no output */
 void onnx_set_value(onnx_call *c, uint32_t i, onnx_value *v);                                   /* the very value */
 static inline bool onnx_wants(const onnx_call *c, uint32_t i) { return i < c->n_out && *c->node->out[i]; }
 /* A tensor of the file as a value: a constant if it is small, else a param. */
@@ -177,6 +178,9 @@ typedef struct onnx_body {
 rlx_status onnx_import_body(onnx_call *c, const onnx_body *b);
 /* The value known, now: for functions that hold no nodes. Cuts the graph where it must. */
 rlx_status onnx_force(onnx_call *c, onnx_value *v, const char *why, rlx_tensor *out);
+/* The same where values that no name leads to must outlive a cut. */
+rlx_status onnx_force_holding(onnx_call *c, onnx_value *v, const char *why, onnx_value *const *held, size_t n_held,
+                              rlx_tensor *out);
 uint64_t onnx_most_trips(const onnx_call *c);
 
 #endif
