@@ -148,6 +148,24 @@ static rlx_status norm_op(onnx_call *c, bool is_layer) {
 rlx_status onnx_op_layer_normalization(onnx_call *c) { return norm_op(c, true); }
 rlx_status onnx_op_rms_normalization(onnx_call *c) { return norm_op(c, false); }
 
+/* RMSNormalization before it was ONNX's, which also gives 1 / sqrt(mean of squares + eps). */
+rlx_status onnx_op_simplified_layer_normalization(onnx_call *c) {
+  double eps;
+  int64_t at;
+  int axis;
+  rlx_dtype stash = RLX_F32;
+  rlx_dims axes = {0};
+  RLX_TRY(norm_op(c, false));
+  if (!onnx_wants(c, 1)) return RLX_OK;
+  RLX_TRY(onnx_float(c, "epsilon", 1e-5, &eps));
+  RLX_TRY(onnx_int(c, "axis", -1, &at));
+  RLX_TRY(onnx_axis(c, at, onnx_rank(c, 0), &axis));
+  RLX_TRY(read_stash(c, &stash));
+  for (int i = axis; i < onnx_rank(c, 0); i++) axes.v[axes.n++] = i;
+  rlx_node x = in_as(c, 0, stash), mean = rlx_reduce_mean(c->g, rlx_mul(c->g, x, x), axes, true);
+  return onnx_set(c, 1, rlx_rsqrt(c->g, onnx_plus(c, mean, eps)));
+}
+
 /* Opset 18 has one gamma and beta per group, 21 and later one per channel. */
 static rlx_node per_group(onnx_call *c, uint32_t i, int64_t groups, int64_t channels, rlx_dtype dtype) {
   rlx_node n = in_as(c, i, dtype);

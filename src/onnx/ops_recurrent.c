@@ -23,6 +23,7 @@ typedef struct recurrent {
   double clip; /* 0: none */
   int64_t steps, batch, inputs, hidden;
   activation acts[2][3];
+  rlx_node w, recurrent; /* [D, G H, I] and [D, G H, H] */
 } recurrent;
 
 /* ---- attributes ---- */
@@ -75,8 +76,8 @@ static rlx_status read_acts(onnx_call *c, recurrent *r) {
   return RLX_OK;
 }
 
-static rlx_status check_shapes(onnx_call *c, const recurrent *r) {
-  rlx_dims w = onnx_shape(c, 1), h = onnx_shape(c, 2), b = onnx_shape(c, 3);
+static rlx_status check_shapes(onnx_call *c, const recurrent *r, rlx_dims w, rlx_dims h) {
+  rlx_dims b = onnx_shape(c, 3);
   int64_t d = r->n_directions, gates = r->n_gates * r->hidden;
   if (onnx_rank(c, 0) != 3 || w.n != 3 || h.n != 3 || w.v[0] != d || w.v[1] != gates || w.v[2] != r->inputs ||
       h.v[0] != d || h.v[1] != gates || h.v[2] != r->hidden || r->hidden < 1)
@@ -84,16 +85,16 @@ static rlx_status check_shapes(onnx_call *c, const recurrent *r) {
                     r->inputs);
   if (onnx_has(c, 3) && (b.n != 2 || b.v[0] != d || b.v[1] != 2 * gates))
     return RLX_FAIL(RLX_INVALID, "the bias does not fit %" PRId64 " hidden values", r->hidden);
-  if (!onnx_is_float(onnx_dtype(c, 0)) || onnx_dtype(c, 1) != onnx_dtype(c, 0))
+  if (!onnx_is_float(onnx_dtype(c, 0)))
     return RLX_FAIL(RLX_INVALID, "the input is %s", onnx_type_name(onnx_in_type(c, 0)));
   return RLX_OK;
 }
 
-static rlx_status read_recurrent(onnx_call *c, kind k, recurrent *r) {
+static rlx_status read_recurrent(onnx_call *c, kind k, rlx_dims w, rlx_dims h, recurrent *r) {
   static const char *const directions[] = {"forward", "reverse", "bidirectional", NULL};
   static const int gates[] = {1, 3, 4};
   int direction;
-  rlx_dims x = onnx_shape(c, 0), h = onnx_shape(c, 2);
+  rlx_dims x = onnx_shape(c, 0);
   *r = (recurrent){.kind = k, .n_gates = gates[k]};
   RLX_TRY(onnx_word(c, "direction", directions, &direction));
   r->n_directions = direction == 2 ? 2 : 1;
@@ -108,7 +109,7 @@ static rlx_status read_recurrent(onnx_call *c, kind k, recurrent *r) {
   if (r->hidden != h.v[2])
     return RLX_FAIL(RLX_INVALID, "hidden_size is %" PRId64 ", R has %" PRId64, r->hidden, h.v[2]);
   RLX_TRY(read_acts(c, r));
-  return check_shapes(c, r);
+  return check_shapes(c, r, w, h);
 }
 
 /* ---- RLX's op ---- */
@@ -163,8 +164,8 @@ static void run_native(onnx_call *c, const recurrent *r, rlx_node x, rlx_node h,
   size_t n = 0;
   int64_t gates = r->n_gates * r->hidden;
   for (int d = 0; d < r->n_directions; d++) {
-    w[n++] = gates_of(c, r, onnx_in(c, 1), d);
-    w[n++] = gates_of(c, r, onnx_in(c, 2), d);
+    w[n++] = gates_of(c, r, r->w, d);
+    w[n++] = gates_of(c, r, r->recurrent, d);
     for (int i = 0; i < 2 && onnx_has(c, 3); i++)
       w[n++] = gates_of(c, r, onnx_part(c, onnx_in(c, 3), 1, i * gates, (i + 1) * gates), d);
   }
@@ -307,8 +308,8 @@ static rlx_node row(onnx_call *c, rlx_node x, int d) {
 /* x W^T + biases, for all steps at once. The recurrent bias of a GRU's new value is apart: the reset gate may multiply it. */
 static void prepare(onnx_call *c, const recurrent *r, int d, rlx_node x, step *s) {
   int64_t gates = r->n_gates * r->hidden;
-  s->w = row(c, onnx_in(c, 2), d);
-  s->x = rlx_matmul_t(c->g, x, row(c, onnx_in(c, 1), d));
+  s->w = row(c, r->recurrent, d);
+  s->x = rlx_matmul_t(c->g, x, row(c, r->w, d));
   if (!onnx_has(c, 3)) return;
   rlx_node both = row(c, onnx_in(c, 3), d), w = onnx_part(c, both, 0, 0, gates),
            h = onnx_part(c, both, 0, gates, 2 * gates);
@@ -379,16 +380,35 @@ static rlx_status check_state(onnx_call *c, const recurrent *r, uint32_t i) {
                   r->hidden);
 }
 
-static rlx_status recur(onnx_call *c, kind k) {
+/* W and R may be quantised, with a scale and zero point per direction or gate value: [D, I, G H], the other way round. */
+static rlx_node dequantized(onnx_call *c, uint32_t i, uint32_t scale) {
+  rlx_node parts[2] = {onnx_in(c, scale), onnx_in(c, scale + 1)}, w = rlx_cast(c->g, onnx_in(c, i), RLX_F32);
+  for (int k = 0; k < 2; k++) {
+    rlx_dims d = onnx_dims(c, parts[k]);
+    if (parts[k])
+      parts[k] = onnx_reshape(c, onnx_cast(c, parts[k], RLX_F32), RLX_DIMS(d.v[0], 1, d.n > 1 ? d.v[1] : 1));
+  }
+  if (parts[1]) w = rlx_sub(c->g, w, parts[1]);
+  return onnx_transpose_last(c, rlx_mul(c->g, w, parts[0]));
+}
+
+static rlx_dims shape_of_weight(onnx_call *c, uint32_t i, bool is_quantized) {
+  rlx_dims d = onnx_shape(c, i);
+  return is_quantized && d.n == 3 ? RLX_DIMS(d.v[0], d.v[2], d.v[1]) : d;
+}
+
+static rlx_status recur(onnx_call *c, kind k, bool is_quantized) {
   recurrent r;
   results out = {0};
   bool whole;
   rlx_dims p = onnx_shape(c, 7);
-  RLX_TRY(read_recurrent(c, k, &r));
+  RLX_TRY(read_recurrent(c, k, shape_of_weight(c, 1, is_quantized), shape_of_weight(c, 2, is_quantized), &r));
   RLX_TRY(all_whole(c, &r, &whole));
   for (uint32_t i = 5; i < 7; i++) RLX_TRY(check_state(c, &r, i));
   if (onnx_has(c, 7) && (p.n != 2 || p.v[0] != r.n_directions || p.v[1] != 3 * r.hidden))
     return RLX_FAIL(RLX_INVALID, "peepholes do not fit %" PRId64 " hidden values", r.hidden);
+  r.w = is_quantized ? dequantized(c, 1, 8) : onnx_in(c, 1);
+  r.recurrent = is_quantized ? dequantized(c, 2, 10) : onnx_in(c, 2);
   rlx_node x = onnx_in(c, 0), h = onnx_in(c, 5), cell = k == LSTM ? onnx_in(c, 6) : RLX_NONE;
   if (r.batch_first) x = swap_first(c, x), h = swap_first(c, h), cell = swap_first(c, cell);
   if (whole && r.has_default_acts && !(r.clip > 0) && !r.input_forget && !onnx_has(c, 7) && r.steps > 0)
@@ -403,6 +423,7 @@ static rlx_status recur(onnx_call *c, kind k) {
   return onnx_wants(c, 2) && k == LSTM ? onnx_set_like(c, 2, out.c, 0) : RLX_OK;
 }
 
-rlx_status onnx_op_rnn(onnx_call *c) { return recur(c, RNN); }
-rlx_status onnx_op_gru(onnx_call *c) { return recur(c, GRU); }
-rlx_status onnx_op_lstm(onnx_call *c) { return recur(c, LSTM); }
+rlx_status onnx_op_rnn(onnx_call *c) { return recur(c, RNN, false); }
+rlx_status onnx_op_gru(onnx_call *c) { return recur(c, GRU, false); }
+rlx_status onnx_op_lstm(onnx_call *c) { return recur(c, LSTM, false); }
+rlx_status onnx_op_dynamic_quantize_lstm(onnx_call *c) { return recur(c, LSTM, true); }
