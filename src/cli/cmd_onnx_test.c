@@ -338,8 +338,8 @@ int cli_onnx_test(const cli_command *self, int argc, char **argv) {
     {"--only", "PATTERN", "only cases whose folder's name fits (* and ? stand for anything)", CLI_TEXT, &r.only, 0, 0},
     {"--without", "LIST", "passes to leave out", CLI_TEXT, &r.without, 0, 0},
     {"--no-host", NULL, "fail if the device cannot run every node itself", CLI_FLAG, &r.no_host, 0, 0},
-    {"--rtol", "X", "how far results may be off, as a share (1e-3)", CLI_REAL, &r.rtol, 0, 0},
-    {"--atol", "X", "and besides (1e-7)", CLI_REAL, &r.atol, 0, 0},
+    {"--rtol", "X", "how far results may be off, as a share (1e-3)", CLI_REAL, &r.rtol, 0, 1000},
+    {"--atol", "X", "and besides (1e-7)", CLI_REAL, &r.atol, 0, 1000},
   };
   int code;
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &words, &code))

@@ -156,7 +156,6 @@ rlx_status onnx_op_multi_head_attention(onnx_call *c) {
     a.offset = onnx_shape(c, 6).v[2];
   }
   rlx_dims ks = onnx_dims(c, a.k), qs = onnx_dims(c, a.q);
-  if (!a.offset) a.offset = ks.v[2] - qs.v[2];
   RLX_TRY(mask_bias(c, 4, qs.v[0], ks.v[2], filter, &mask));
   a.bias = add_up(c, mask, onnx_in(c, 5));
   RLX_TRY(onnx_set_like(c, 0, onnx_join_heads(c, onnx_swap_heads(c, onnx_attention(c, &a, NULL))), 0));
@@ -172,7 +171,7 @@ typedef struct grouped {
   rlx_node offsets; /* i32 [B]: rows of the cache in use; none: `past` for all */
 } grouped;
 
-/* New rows behind the rows in use. One sequence, or a cache that is full: known places. Else each sequence has its own. */
+/* New rows behind the rows in use, zeros behind them. One sequence: known places. Else each sequence has its own. */
 static rlx_node extend(onnx_call *c, const grouped *g, uint32_t cache, rlx_node rows) {
   rlx_dims d = onnx_shape(c, cache);
   if (!onnx_has(c, cache) || d.v[2] == 0) return rows;
@@ -181,16 +180,18 @@ static rlx_node extend(onnx_call *c, const grouped *g, uint32_t cache, rlx_node 
     size_t n = 0;
     if (g->past) parts[n++] = onnx_part(c, onnx_in(c, cache), 2, 0, g->past);
     parts[n++] = rows;
-    if (g->total < d.v[2]) parts[n++] = onnx_part(c, onnx_in(c, cache), 2, g->total, d.v[2]);
+    if (g->total < d.v[2])
+      parts[n++] = onnx_fill(c, onnx_dtype(c, cache), RLX_DIMS(g->batch, g->kv_heads, d.v[2] - g->total, g->size), 0);
     return n == 1 ? rows : rlx_concat(c->g, parts, n, 2);
   }
   int64_t keys = d.v[2] > g->total ? d.v[2] : g->total;
-  rlx_node both[] = {onnx_in(c, cache), rows}, all = rlx_concat(c->g, both, 2, 2);
+  rlx_node zeros = onnx_fill(c, onnx_dtype(c, cache), RLX_DIMS(g->batch, g->kv_heads, 1, g->size), 0);
+  rlx_node three[] = {onnx_in(c, cache), rows, zeros}, all = rlx_concat(c->g, three, 3, 2);
   rlx_node j = onnx_reshape(c, rlx_range(c->g, 0, 1, keys, RLX_I32), RLX_DIMS(1, keys));
   rlx_node from = onnx_reshape(c, g->offsets, RLX_DIMS(g->batch, 1));
   rlx_node fresh = rlx_sub(c->g, j, from); /* which of the new rows */
-  rlx_node is_new = rlx_and(c->g, rlx_ge(c->g, fresh, rlx_scalar(c->g, RLX_I32, 0)),
-                            rlx_lt(c->g, fresh, rlx_scalar(c->g, RLX_I32, (double)g->steps)));
+  rlx_node is_new = rlx_ge(c->g, fresh, rlx_scalar(c->g, RLX_I32, 0));
+  fresh = rlx_min(c->g, fresh, rlx_scalar(c->g, RLX_I32, (double)g->steps)); /* behind the last: zeros */
   rlx_node old = rlx_min(c->g, j, rlx_scalar(c->g, RLX_I32, (double)d.v[2] - 1));
   rlx_node index = rlx_where(c->g, is_new, onnx_plus(c, fresh, (double)d.v[2]), old);
   index = rlx_expand(c->g, onnx_reshape(c, index, RLX_DIMS(g->batch, 1, keys, 1)),

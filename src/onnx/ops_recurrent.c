@@ -220,7 +220,9 @@ static void lstm_step(onnx_call *c, const recurrent *r, const activation *f, ste
   rlx_node fresh = activate(c, r, &f[1], gate(c, r, all, 3));
   s->c = rlx_add(g, rlx_mul(g, forget, s->c), rlx_mul(g, in, fresh));
   rlx_node out = activate(c, r, &f[0], peep(c, r, s, gate(c, r, all, 1), 1, s->c));
-  s->h = rlx_mul(g, out, activate(c, r, &f[2], s->c));
+  recurrent unclipped = *r; /* the cell is not an input of a gate, which is what runtimes clip */
+  unclipped.clip = 0;
+  s->h = rlx_mul(g, out, activate(c, &unclipped, &f[2], s->c));
 }
 
 static void gru_step(onnx_call *c, const recurrent *r, const activation *f, step *s) {
