@@ -8,10 +8,10 @@
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/array.h"
 
@@ -189,4 +189,19 @@ bool rlx_text_to_double(const char *text, size_t n, double *out) {
   if (!digits || *end || end == number) return false;
   *out = x;
   return true;
+}
+
+uint64_t rlx_text_hash(uint64_t seed, const char *text) {
+  uint64_t h = seed;
+  for (; *text; text++) {
+    h = (h ^ (unsigned char)*text) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  }
+  return h ^ h >> 32;
+}
+
+uint64_t rlx_text_hash_seed(const void *salt) {
+  struct timespec t = {0};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return ((uint64_t)t.tv_nsec << 24 ^ (uint64_t)t.tv_sec ^ (uint64_t)(uintptr_t)salt) * 0xd6e8feb86659fd93u | 1u;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -29,5 +30,9 @@ void rlx_str_deinit(rlx_str *s);
 /* Reads a whole text of n bytes as a decimal number ("1", "-2.5e3", "inf", "nan"), whatever the locale. */
 bool rlx_text_to_double(const char *text, size_t n, double *out);
 bool rlx_text_is_utf8(const char *text);
+
+/* For tables of names from files: a hash that starts from a number nobody can know in advance. `salt` is any address; never 0. */
+uint64_t rlx_text_hash(uint64_t seed, const char *text);
+uint64_t rlx_text_hash_seed(const void *salt);
 
 #endif

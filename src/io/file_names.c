@@ -4,9 +4,9 @@
  * half full, so a search takes a step or two. The hash starts from a number that differs between processes: whoever writes a
  * file cannot choose names that collide. */
 #include <string.h>
-#include <time.h>
 
 #include "base/arith.h"
+#include "base/str.h"
 #include "io/file.h"
 
 static const char *name_of(const void *items, size_t i, size_t stride) {
@@ -15,24 +15,9 @@ static const char *name_of(const void *items, size_t i, size_t stride) {
   return name;
 }
 
-static uint64_t hash(uint64_t seed, const char *name) {
-  uint64_t h = seed;
-  for (; *name; name++) {
-    h = (h ^ (unsigned char)*name) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 29;
-  }
-  return h ^ h >> 32;
-}
-
-static uint64_t make_seed(const void *salt) {
-  struct timespec t = {0};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return ((uint64_t)t.tv_nsec << 24 ^ (uint64_t)t.tv_sec ^ (uint64_t)(uintptr_t)salt) * 0xd6e8feb86659fd93u | 1u;
-}
-
 /* The slot of a name: its own, or a free one. */
 static size_t seek(const file_names *t, const void *items, size_t stride, const char *name) {
-  size_t at = (size_t)hash(t->seed, name) & t->mask;
+  size_t at = (size_t)rlx_text_hash(t->seed, name) & t->mask;
   while (t->slots[at] && strcmp(name_of(items, t->slots[at] - 1, stride), name) != 0) at = (at + 1) & t->mask;
   return at;
 }
@@ -43,7 +28,7 @@ rlx_status file_names_build(file_names *t, const void *items, size_t n, size_t s
   while (cap < 2 * n) cap *= 2; /* n is bounded by the limits of io/file.h */
   *t = (file_names){.slots = rlx_mem_calloc(cap, sizeof *t->slots), .mask = cap - 1};
   if (!t->slots) return RLX_FAIL(RLX_NO_MEMORY, "no memory to find %zu names", n);
-  t->seed = make_seed(t->slots);
+  t->seed = rlx_text_hash_seed(t->slots);
   for (size_t i = 0; i < n; i++) {
     const char *name = name_of(items, i, stride);
     size_t at = seek(t, items, stride, name);

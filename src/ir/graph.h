@@ -42,6 +42,7 @@ typedef struct rlx_name_map {
     uint32_t value;
   } * v;
   size_t n, cap;
+  uint64_t seed;
 } rlx_name_map;
 
 struct rlx_graph {

@@ -41,7 +41,7 @@ rlx_status onnx_force(onnx_call *c, onnx_value *v, const char *why, rlx_tensor *
   if (v->refused) return RLX_UNSUPPORTED;
   RLX_TRY(onnx_know(imp, v));
   if (!v->known && !v->live) RLX_TRY(onnx_cut(imp, v, why));
-  if (!v->known) RLX_TRY(imp->client->value(imp->client->user, v->live - 1, &v->known));
+  if (!v->known) RLX_TRY(onnx_stop(imp, imp->client->value(imp->client->user, v->live - 1, &v->known)));
   v->node = 0; /* what read it as an input of the graph goes on; who reads it from now on reads a constant */
   c->g = imp->g;
   return tensor_of(v, out);
@@ -135,7 +135,10 @@ static const onnx_attribute *resolve(const onnx_scope *s, const onnx_attribute *
     while (outer->caller && outer->caller->function == s->function && outer->caller->call == s->call)
       outer = outer->caller;
     a = find_in(s->call->attributes, s->call->n_attributes, name);
-    if (!a) return find_in(s->function->defaults, s->function->n_defaults, name);
+    if (!a) {
+      a = find_in(s->function->defaults, s->function->n_defaults, name);
+      return a && !*a->refers ? a : NULL;
+    }
     s = outer->caller;
   }
   return a;
@@ -297,8 +300,9 @@ rlx_status onnx_refuse(onnx_call *c, const char *fmt, ...) {
 
 /* ---- steps of the host ---- */
 
-static void free_outputs(rlx_tensor *out, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) rlx_mem_free(out[i].data);
+/* All that there could be: a function may make more than the node names. */
+static void free_outputs(rlx_tensor out[ONNX_HOST_MOST]) {
+  for (uint32_t i = 0; i < ONNX_HOST_MOST; i++) rlx_mem_free(out[i].data);
 }
 
 /* All inputs are known: the results are, too. */
@@ -313,7 +317,7 @@ static rlx_status compute_now(onnx_call *c, onnx_host_fn fn, const int64_t *p, c
     s = kept.data ? onnx_value_known(c->imp, onnx_type_of(kept.dtype), &kept, &c->out[i])
                   : RLX_FAIL(RLX_NO_MEMORY, "a value");
   }
-  free_outputs(out, c->n_out);
+  free_outputs(out);
   return s;
 }
 
@@ -350,7 +354,12 @@ rlx_status onnx_on_host(onnx_call *c, onnx_host_fn fn, const int64_t p[ONNX_HOST
   for (uint32_t i = 0; i < c->n_in; i++)
     if (c->in[i] && !c->in[i]->known) live[i] = c->in[i]->live;
   uint32_t first = (uint32_t)imp->live.n;
-  RLX_TRY(imp->client->host(imp->client->user, fn, p, live, known, c->n_in, first, types, c->n_out, why));
-  for (uint32_t i = 0; i < c->n_out; i++) RLX_TRY(make_live(c, i, &types[i]));
+  RLX_TRY(
+    onnx_stop(imp, imp->client->host(imp->client->user, fn, p, live, known, c->n_in, first, types, c->n_out, why)));
+  for (uint32_t i = 0; i < c->n_out; i++) {
+    if (types[i].dtype == RLX_DTYPE_COUNT && *c->node->out[i])
+      return RLX_FAIL(RLX_INVALID, "output %u ('%s') is not one of this op", (unsigned)i, c->node->out[i]);
+    RLX_TRY(make_live(c, i, &types[i]));
+  }
   return RLX_OK;
 }

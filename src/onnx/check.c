@@ -34,7 +34,8 @@ rlx_status onnx_sort_functions(rlx_onnx *m) {
   qsort(m->by_name, m->n_functions, sizeof *m->by_name, by_name);
   for (uint32_t i = 1; i < m->n_functions; i++)
     if (by_name(&m->by_name[i - 1], &m->by_name[i]) == 0)
-      return RLX_FAIL(RLX_INVALID, "function '%s' is defined twice", m->by_name[i]->name);
+      return RLX_FAIL(RLX_INVALID, "function '%s' of '%s' is defined twice", m->by_name[i]->name,
+                      m->by_name[i]->domain);
   return RLX_OK;
 }
 
@@ -150,9 +151,21 @@ static rlx_status check_names(const onnx_graph *g, names *s) {
   RLX_TRY(status);
   for (uint32_t i = 0; i < g->n_sparse; i++) RLX_TRY(define_once(s, "initializer", g->sparse[i].values.name));
   RLX_TRY(check_nodes(g->nodes, g->n_nodes, s));
-  for (uint32_t i = 0; i < g->n_outputs; i++)
+  for (uint32_t i = 0; i < g->n_outputs; i++) {
+    if (!*g->outputs[i].name) return RLX_FAIL(RLX_INVALID, "output %u has no name", (unsigned)i);
     if (!is_defined(s, g->outputs[i].name))
       return RLX_FAIL(RLX_INVALID, "output '%s' is never computed", g->outputs[i].name);
+  }
+  return RLX_OK;
+}
+
+/* The model's outputs are told apart by name. */
+static rlx_status check_outputs(const onnx_graph *g, names *s) {
+  for (uint32_t i = 0; i < g->n_outputs; i++) {
+    bool twice;
+    RLX_TRY(define(s, "output", g->outputs[i].name, &twice));
+    if (twice) return RLX_FAIL(RLX_INVALID, "output '%s' comes twice", g->outputs[i].name);
+  }
   return RLX_OK;
 }
 
@@ -174,31 +187,55 @@ static rlx_status check_function(const onnx_function *f, names *s) {
   return RLX_OK;
 }
 
-enum { UNSEEN, OPEN, DONE };
+/* Functions are written out where they are called. `size` counts the nodes of that, so that functions which call each other twice, level
+ * by level, are found out here and not by writing them out. */
+typedef struct seen {
+  enum { UNSEEN, OPEN, DONE } state;
+  int depth; /* of calls and graphs in it */
+  uint64_t size;
+} seen;
 
-static rlx_status visit_calls(const rlx_onnx *m, const onnx_node *nodes, uint32_t n, uint8_t *seen, int depth);
+static rlx_status visit_calls(const rlx_onnx *m, const onnx_node *nodes, uint32_t n, seen *all, seen *out, int depth);
 
-static rlx_status visit_function(const rlx_onnx *m, const onnx_function *f, uint8_t *seen, int depth) {
-  size_t i = (size_t)(f - m->functions);
-  if (seen[i] == DONE) return RLX_OK;
-  if (seen[i] == OPEN) return RLX_FAIL(RLX_INVALID, "function '%s' calls itself", f->name);
-  if (depth > ONNX_MOST_DEPTH)
+static rlx_status visit_function(const rlx_onnx *m, const onnx_function *f, seen *all, int depth) {
+  seen *s = &all[f - m->functions];
+  if (s->state == OPEN) return RLX_FAIL(RLX_INVALID, "function '%s' calls itself", f->name);
+  if (depth + s->depth > ONNX_MOST_DEPTH)
     return RLX_FAIL(RLX_UNSUPPORTED, "functions in functions more than %d deep", ONNX_MOST_DEPTH);
-  seen[i] = OPEN;
-  RLX_TRY(visit_calls(m, f->nodes, f->n_nodes, seen, depth));
-  seen[i] = DONE;
+  if (s->state == DONE) return RLX_OK;
+  s->state = OPEN;
+  RLX_TRY(visit_calls(m, f->nodes, f->n_nodes, all, s, depth));
+  s->state = DONE;
   return RLX_OK;
 }
 
-static rlx_status visit_calls(const rlx_onnx *m, const onnx_node *nodes, uint32_t n, uint8_t *seen, int depth) {
-  for (uint32_t i = 0; i < n; i++) {
-    const onnx_function *f = onnx_find_function(m, &nodes[i]);
-    if (f) RLX_TRY(visit_function(m, f, seen, depth + 1));
-    for (uint32_t k = 0; k < nodes[i].n_attributes; k++) {
-      const onnx_graph *g = nodes[i].attributes[k].graph;
-      if (g) RLX_TRY(visit_calls(m, g->nodes, g->n_nodes, seen, depth + 1));
-    }
+static void add_seen(seen *out, const seen *inner) {
+  out->size += inner->size;
+  if (out->depth <= inner->depth) out->depth = inner->depth + 1;
+}
+
+static rlx_status visit_node(const rlx_onnx *m, const onnx_node *n, seen *all, seen *out, int depth) {
+  const onnx_function *f = onnx_find_function(m, n);
+  out->size++;
+  if (f) {
+    RLX_TRY(visit_function(m, f, all, depth + 1));
+    add_seen(out, &all[f - m->functions]);
   }
+  for (uint32_t k = 0; k < n->n_attributes; k++) {
+    const onnx_graph *g = n->attributes[k].graph;
+    seen inner = {0};
+    if (!g) continue;
+    RLX_TRY(visit_calls(m, g->nodes, g->n_nodes, all, &inner, depth + 1));
+    add_seen(out, &inner);
+  }
+  if (out->size <= ONNX_MOST_IMPORTED) return RLX_OK;
+  return RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes, with functions written out", ONNX_MOST_IMPORTED);
+}
+
+static rlx_status visit_calls(const rlx_onnx *m, const onnx_node *nodes, uint32_t n, seen *all, seen *out, int depth) {
+  if (depth > ONNX_MOST_DEPTH)
+    return RLX_FAIL(RLX_UNSUPPORTED, "graphs and functions more than %d deep", ONNX_MOST_DEPTH);
+  for (uint32_t i = 0; i < n; i++) RLX_TRY(visit_node(m, &nodes[i], all, out, depth));
   return RLX_OK;
 }
 
@@ -210,16 +247,21 @@ static rlx_status check_functions(const rlx_onnx *m) {
     rlx_name_map_deinit(&s.defined);
     RLX_TRY_AT(status, "function '%s'", m->functions[i].name);
   }
-  uint8_t *seen = rlx_mem_calloc(m->n_functions, 1);
-  if (!seen) return RLX_FAIL(RLX_NO_MEMORY, "%u functions", (unsigned)m->n_functions);
+  seen *all = rlx_mem_calloc(m->n_functions, sizeof *all), whole = {0};
+  if (!all) return RLX_FAIL(RLX_NO_MEMORY, "%u functions", (unsigned)m->n_functions);
   rlx_status status = RLX_OK;
-  for (uint32_t i = 0; i < m->n_functions && !status; i++) status = visit_function(m, &m->functions[i], seen, 0);
-  rlx_mem_free(seen);
+  for (uint32_t i = 0; i < m->n_functions && !status; i++) status = visit_function(m, &m->functions[i], all, 0);
+  if (!status) status = visit_calls(m, m->graph->nodes, m->graph->n_nodes, all, &whole, 0);
+  rlx_mem_free(all);
   return status;
 }
 
 rlx_status onnx_check(const rlx_onnx *m) {
   RLX_TRY(check_opsets(m->opsets, m->n_opsets));
   RLX_TRY(check_functions(m));
-  return check_graph(m->graph, NULL);
+  RLX_TRY(check_graph(m->graph, NULL));
+  names outputs = {0};
+  rlx_status status = check_outputs(m->graph, &outputs);
+  rlx_name_map_deinit(&outputs.defined);
+  return status;
 }

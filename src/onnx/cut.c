@@ -89,7 +89,7 @@ static rlx_status end_graph(onnx_importer *imp, const later *l, const char *why)
     out[i] = (onnx_live){v->leaf, v->live - 1};
   }
   RLX_TRY(rlx_graph_finish(imp->g));
-  return imp->client->graph(imp->client->user, imp->g, in, n_in, out, l->v.n, why);
+  return onnx_stop(imp, imp->client->graph(imp->client->user, imp->g, in, n_in, out, l->v.n, why));
 }
 
 static rlx_status begin_graph(onnx_importer *imp) {
@@ -121,6 +121,8 @@ rlx_status onnx_finish(onnx_importer *imp) {
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     onnx_value *v = onnx_lookup(imp, imp->scope, g->outputs[i].name);
     if (!v) return RLX_FAIL(RLX_INVALID, "output '%s' is not computed", g->outputs[i].name);
+    if (v->refused)
+      return RLX_FAIL(RLX_UNSUPPORTED, "output '%s' is a tensor of %s", g->outputs[i].name, onnx_type_name(v->type));
     rlx_output(imp->g, g->outputs[i].name, onnx_value_node(imp, v));
     out[i] = (onnx_live){g->outputs[i].name, i};
   }

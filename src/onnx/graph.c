@@ -152,14 +152,43 @@ static rlx_status import_single(rlx_onnx *m, const rlx_onnx_options *o, single *
   return status == RLX_CANCELLED && s->cut ? RLX_OK : status;
 }
 
+static rlx_status check_options(const rlx_onnx_options *o) {
+  if (!o) return RLX_OK;
+  if (o->struct_bytes != sizeof *o)
+    return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  if (o->n_bindings && !o->bindings) return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: bindings is NULL");
+  for (size_t i = 0; i < o->n_bindings; i++) {
+    if (!o->bindings[i].symbol) return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: binding %zu has no symbol", i);
+    if (o->bindings[i].size < 0)
+      return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: %s is %" PRId64, o->bindings[i].symbol, o->bindings[i].size);
+  }
+  return RLX_OK;
+}
+
+/* An input may have a shape and no data; what it has must hold together. */
+static rlx_status check_given(const rlx_onnx *m, const rlx_named_tensor *v, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const rlx_tensor *t = &v[i].tensor;
+    size_t bytes;
+    uint32_t ignored;
+    if (!v[i].name) return RLX_FAIL(RLX_INVALID, "input %zu has no name", i);
+    if (!rlx_name_map_get(&m->inputs, v[i].name, &ignored))
+      return RLX_FAIL(RLX_NOT_FOUND, "the model has no input '%s'", v[i].name);
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(v[k].name, v[i].name) == 0) return RLX_FAIL(RLX_INVALID, "input '%s' is given twice", v[i].name);
+    RLX_TRY_AT(t->data ? rlx_tensor_check(t) : rlx_tensor_bytes(t->dtype, t->shape, &bytes), "input '%s'", v[i].name);
+  }
+  return RLX_OK;
+}
+
 rlx_status rlx_onnx_graph(rlx_onnx *m, const rlx_onnx_options *options, const rlx_named_tensor *inputs, size_t n,
                           rlx_graph **out, char **cut) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: out is NULL");
   *out = NULL;
   if (cut) *cut = NULL;
   if (!m || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: a NULL");
-  for (size_t i = 0; i < n; i++)
-    if (!inputs[i].name) return RLX_FAIL(RLX_INVALID, "input %zu has no name", i);
+  RLX_TRY(check_options(options));
+  RLX_TRY(check_given(m, inputs, n));
   RLX_TRY(rlx_onnx_supported(m));
   size_t most = (size_t)m->graph->n_inputs + 1;
   onnx_input *given = rlx_mem_calloc(most, sizeof *given);

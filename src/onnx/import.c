@@ -6,7 +6,7 @@
 
 #include "onnx/importer.h"
 
-enum { MOST_IMPORTED = 1 << 22, MOST_TOLD = 3000 /* bytes of a message about what cannot be imported */ };
+enum { MOST_TOLD = 3000 /* bytes of a message about what cannot be imported */ };
 
 /* ---- names ---- */
 
@@ -54,6 +54,11 @@ static rlx_status refuse_outputs(onnx_importer *imp, onnx_scope *s, const onnx_n
   return RLX_OK;
 }
 
+rlx_status onnx_stop(onnx_importer *imp, rlx_status s) {
+  imp->is_stopped |= s != RLX_OK;
+  return s;
+}
+
 /* ---- scopes ---- */
 
 static rlx_status import_nodes(onnx_importer *imp, onnx_scope *s);
@@ -81,7 +86,7 @@ static rlx_status add_initializers(onnx_importer *imp, onnx_scope *s, const onnx
 /* Runs a scope from its first node to its last. */
 static rlx_status enter(onnx_importer *imp, onnx_scope *s) {
   if (s->depth > ONNX_MOST_DEPTH)
-    return RLX_FAIL(RLX_UNSUPPORTED, "graphs and functions more than %d deep", ONNX_MOST_DEPTH);
+    return onnx_stop(imp, RLX_FAIL(RLX_UNSUPPORTED, "graphs and functions more than %d deep", ONNX_MOST_DEPTH));
   imp->scope = s;
   rlx_status status = import_nodes(imp, s);
   imp->scope = s->caller;
@@ -203,7 +208,8 @@ static rlx_status call_node(onnx_call *c) {
   }
   uint32_t before = imp->n_refused;
   rlx_status s = call_row(c, row);
-  if (s == RLX_UNSUPPORTED && imp->n_refused == before) tell_refused(imp, c->scope, c->node, c->opset, rlx_message());
+  if (s == RLX_UNSUPPORTED && imp->n_refused == before && !imp->is_stopped)
+    tell_refused(imp, c->scope, c->node, c->opset, rlx_message());
   return s;
 }
 
@@ -219,7 +225,8 @@ static rlx_status name_outputs(onnx_call *c) {
 
 static rlx_status run_call(onnx_call *c) {
   rlx_status s = call_node(c);
-  if (s == RLX_UNSUPPORTED && rlx_graph_status(c->imp->g) == RLX_OK) return refuse_outputs(c->imp, c->scope, c->node);
+  if (s == RLX_UNSUPPORTED && !c->imp->is_stopped && rlx_graph_status(c->imp->g) == RLX_OK)
+    return refuse_outputs(c->imp, c->scope, c->node);
   if (!s) s = rlx_graph_status(c->imp->g);
   if (!s) s = onnx_fold_new(c->imp);
   if (!s) s = name_outputs(c);
@@ -228,8 +235,9 @@ static rlx_status run_call(onnx_call *c) {
 
 static rlx_status import_node(onnx_importer *imp, onnx_scope *s, const onnx_node *n) {
   onnx_call c = {.imp = imp, .scope = s, .node = n, .g = imp->g, .n_in = n->n_in, .n_out = n->n_out};
-  if (++imp->n_imported > MOST_IMPORTED)
-    return RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes, with loops and functions written out", MOST_IMPORTED);
+  if (++imp->n_imported > ONNX_MOST_IMPORTED)
+    return onnx_stop(
+      imp, RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes, with loops and functions written out", ONNX_MOST_IMPORTED));
   c.in = rlx_bump_array(&imp->bump, onnx_value *, (size_t)n->n_in + 1);
   c.out = rlx_bump_array(&imp->bump, onnx_value *, (size_t)n->n_out + 1);
   if (!c.in || !c.out) return RLX_FAIL(RLX_NO_MEMORY, "the inputs of a node");
@@ -292,9 +300,9 @@ static rlx_status add_inputs(onnx_importer *imp, onnx_scope *s, const onnx_input
       return RLX_FAIL(RLX_INVALID, "input '%s' has no value", g->inputs[i].name);
   }
   for (size_t i = 0; i < n; i++) {
-    bool known = false;
-    for (uint32_t k = 0; k < g->n_inputs; k++) known |= strcmp(g->inputs[k].name, inputs[i].name) == 0;
-    if (!known) return RLX_FAIL(RLX_NOT_FOUND, "the model has no input '%s'", inputs[i].name);
+    uint32_t ignored;
+    if (!rlx_name_map_get(&imp->m->inputs, inputs[i].name, &ignored))
+      return RLX_FAIL(RLX_NOT_FOUND, "the model has no input '%s'", inputs[i].name);
   }
   return RLX_OK;
 }
@@ -307,7 +315,7 @@ static rlx_status import_main(onnx_importer *imp, onnx_scope *s, const onnx_inpu
   RLX_TRY(add_initializers(imp, s, imp->m->graph));
   if (!(s->outputs = output_names(imp, imp->m->graph))) return RLX_FAIL(RLX_NO_MEMORY, "the outputs");
   rlx_status status = import_nodes(imp, s);
-  if (status == RLX_UNSUPPORTED && imp->n_refused) return fail_refused(imp);
+  if (status == RLX_UNSUPPORTED && imp->n_refused && !imp->is_stopped) return fail_refused(imp);
   RLX_TRY(status);
   RLX_TRY(fail_refused(imp));
   return onnx_finish(imp);

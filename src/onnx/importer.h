@@ -40,11 +40,14 @@ struct onnx_importer {
   char why[256];                 /* it is asked for */
   rlx_str refused;
   uint32_t n_refused;
+  bool is_stopped; /* by a limit or by the client: what fails then is no matter of single nodes */
   uint64_t n_imported, most_trips;
   uint32_t walk; /* number of the last walk that marked values */
 };
 
 /* import.c */
+rlx_status onnx_stop(onnx_importer *imp,
+                     rlx_status s); /* a failure that ends the import at once; RLX_OK is passed on */
 onnx_value *onnx_lookup(const onnx_importer *imp, const onnx_scope *s, const char *name);
 /* value.c */
 onnx_value *onnx_value_new(onnx_importer *imp); /* NULL: no memory, told */

@@ -55,7 +55,6 @@ static rlx_status list_nodes(rlx_onnx *m, const onnx_node *nodes, uint32_t n, co
   for (uint32_t i = 0; i < n; i++) {
     int64_t opset = onnx_opset_version(opsets, n_opsets, nodes[i].domain);
     rlx_onnx_op_use u = {nodes[i].op, nodes[i].domain, opset, 1, is_function(m, &nodes[i])};
-    if (!u.supported) u.supported = onnx_op_find(u.domain, u.op, u.opset) != NULL;
     if (!rlx_array_push(&m->uses, u)) return RLX_FAIL(RLX_NO_MEMORY, "the list of ops");
     for (uint32_t k = 0; k < nodes[i].n_attributes; k++) {
       const onnx_graph *g = nodes[i].attributes[k].graph;
@@ -74,10 +73,17 @@ static rlx_status list_uses(rlx_onnx *m) {
   if (m->uses.n) qsort(m->uses.v, m->uses.n, sizeof *m->uses.v, by_op);
   size_t n = 0;
   for (size_t i = 0; i < m->uses.n; i++) {
-    if (n && by_op(&m->uses.v[n - 1], &m->uses.v[i]) == 0) m->uses.v[n - 1].count++;
-    else m->uses.v[n++] = m->uses.v[i];
+    rlx_onnx_op_use *last = n ? &m->uses.v[n - 1] : NULL;
+    if (last && by_op(last, &m->uses.v[i]) == 0) {
+      last->count++;
+      last->supported &= m->uses.v[i].supported;
+    } else {
+      m->uses.v[n++] = m->uses.v[i];
+    }
   }
   m->uses.n = n;
+  for (size_t i = 0; i < n; i++)
+    m->uses.v[i].supported |= onnx_op_find(m->uses.v[i].domain, m->uses.v[i].op, m->uses.v[i].opset) != NULL;
   return RLX_OK;
 }
 
@@ -88,6 +94,8 @@ static rlx_status take_in(rlx_onnx *m) {
   RLX_TRY_AT(onnx_read(m), "expected an ONNX model");
   RLX_TRY(onnx_sort_functions(m));
   RLX_TRY(onnx_check(m));
+  for (uint32_t i = 0; i < m->graph->n_inputs; i++)
+    if (!rlx_name_map_put(&m->inputs, m->graph->inputs[i].name, i)) return RLX_FAIL(RLX_NO_MEMORY, "names of inputs");
   for (uint32_t i = 0; i < m->graph->n_initializers; i++)
     if (!rlx_name_map_put(&m->defaults, m->graph->initializers[i].name, i))
       return RLX_FAIL(RLX_NO_MEMORY, "names of weights");
@@ -164,6 +172,8 @@ void rlx_onnx_close(rlx_onnx *m) {
   rlx_array_deinit(&m->files);
   rlx_array_deinit(&m->uses);
   rlx_array_deinit(&m->weights);
+  rlx_array_deinit(&m->by_tensor);
+  rlx_name_map_deinit(&m->inputs);
   rlx_name_map_deinit(&m->defaults);
   rlx_mem_free(m->folder);
   rlx_bump_deinit(&m->bump);

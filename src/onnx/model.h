@@ -17,14 +17,16 @@
 enum {
   ONNX_MOST_NODES = 1 << 18,
   ONNX_MOST_ATTRIBUTES = 1 << 19,
-  ONNX_MOST_TEXTS = 1 << 21,
-  ONNX_MOST_NUMBERS = 1 << 22, /* in lists of attributes, and sizes of tensors */
+  ONNX_MOST_TEXTS = 1 << 20,
+  ONNX_MOST_BYTES = 24 << 20,   /* of structs, beyond the file's own size */
+  ONNX_MOST_IMPORTED = 1 << 18, /* nodes, with loops and functions written out */
+  ONNX_MOST_NUMBERS = 1 << 22,  /* in lists of attributes, and sizes of tensors */
   ONNX_MOST_TENSORS = 1 << 18,
   ONNX_MOST_FILES = 1024, /* of external data */
   ONNX_MOST_OPSETS = 64,
-  ONNX_MOST_PER_NODE = 1024, /* attributes */
-  ONNX_MOST_DEPTH = 32,      /* graphs in graphs, functions in functions */
-  ONNX_NEWEST_OPSET = 28,    /* of ai.onnx: what the table of ops was written from */
+  ONNX_MOST_PER_NODE = 256, /* attributes */
+  ONNX_MOST_DEPTH = 32,     /* graphs in graphs, functions in functions */
+  ONNX_NEWEST_OPSET = 28,   /* of ai.onnx: what the table of ops was written from */
 };
 
 /* Element types, with ONNX's numbers. */
@@ -172,6 +174,12 @@ typedef struct onnx_weight {
   const onnx_tensor *tensor;
 } onnx_weight;
 
+/* For finding a weight by its tensor: sorted by that. */
+typedef struct onnx_weight_place {
+  const onnx_tensor *tensor;
+  uint32_t weight;
+} onnx_weight_place;
+
 typedef struct onnx_file {
   wire_source source;
   char *path;
@@ -194,8 +202,10 @@ struct rlx_onnx {
   size_t n_attributes, n_texts, n_numbers; /* against the limits */
   RLX_ARRAY(rlx_onnx_op_use) uses;
   RLX_ARRAY(onnx_weight) weights; /* sorted by name */
-  const onnx_function **by_name;  /* the functions, sorted */
-  rlx_name_map defaults;          /* the main graph's initializers */
+  RLX_ARRAY(onnx_weight_place) by_tensor;
+  rlx_name_map inputs;           /* of the main graph, by name */
+  const onnx_function **by_name; /* the functions, sorted */
+  rlx_name_map defaults;         /* the main graph's initializers */
 };
 
 rlx_onnx *onnx_retain(rlx_onnx *m);

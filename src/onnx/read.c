@@ -32,19 +32,28 @@ static rlx_status count_fields(wire w, uint32_t counts[MOST_FIELDS]) {
   return RLX_OK;
 }
 
-#define ALLOCATE(r, T, n, out)                                                          \
-  do {                                                                                  \
-    *(out) = NULL;                                                                      \
-    if ((n) && !(*(out) = rlx_bump_array(&(r)->m->bump, T, (n)))) return no_memory(#T); \
-  } while (0)
+/* What structs take beyond the file's own size is bounded: a few bytes of a message may stand for a large struct. */
+static rlx_status allocate(reader *r, size_t n, size_t size, const char *what, void *out) {
+  rlx_onnx *m = r->m;
+  uint64_t most = ONNX_MOST_BYTES + m->files.v[0].source.bytes;
+  void *p = NULL;
+  if (n && (m->bump.total > most || n > (most - m->bump.total) / size))
+    return RLX_FAIL(RLX_UNSUPPORTED, "the model takes more memory than %d MiB and its own size: %zu more of %s",
+                    ONNX_MOST_BYTES >> 20, n, what);
+  if (n && !(p = rlx_bump_alloc(&m->bump, n, size))) return no_memory(what);
+  memcpy(out, &p, sizeof p);
+  return RLX_OK;
+}
+
+#define ALLOCATE(r, T, n, out) RLX_TRY(allocate((r), (n), sizeof(T), #T, (out)))
 
 /* ---- texts ---- */
 
 static rlx_status read_bytes(reader *r, const wire *w, const wire_field *f, onnx_text *out) {
   RLX_TRY(wire_expect(f, WIRE_BYTES, "a text"));
   if (++r->m->n_texts > ONNX_MOST_TEXTS) return RLX_FAIL(RLX_UNSUPPORTED, "more than %d texts", ONNX_MOST_TEXTS);
-  char *text = f->bytes < PTRDIFF_MAX ? rlx_bump_alloc(&r->m->bump, (size_t)f->bytes + 1, 1) : NULL;
-  if (!text) return no_memory("a text");
+  char *text;
+  ALLOCATE(r, char, (size_t)f->bytes + 1, &text);
   *out = (onnx_text){text, (size_t)f->bytes};
   return wire_take(w, f, text);
 }
@@ -730,6 +739,7 @@ static rlx_status read_function(reader *r, wire w, onnx_function *fn) {
     if (f.number == 10) RLX_TRY(read_text(r, &walk, &f, "a function's domain", &fn->domain));
     if (f.number == 13) RLX_TRY(read_text(r, &walk, &f, "a function's overload", &fn->overload));
   }
+  if (!*fn->name) return RLX_FAIL(RLX_INVALID, "a function without a name");
   if (strcmp(fn->domain, "ai.onnx") == 0) fn->domain = "";
   READ_ALL(r, w, 11, counts[11], defaults, read_attribute, "attribute");
   RLX_TRY(read_opsets(r, w, 9, counts[9], &fn->opsets));

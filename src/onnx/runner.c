@@ -102,14 +102,15 @@ static rlx_status run_host(rlx_onnx_runner *r, onnx_step *s) {
   for (uint32_t i = 0; i < s->n_in; i++) in[i] = s->in[i] ? r->live.v[s->in[i] - 1].tensor : s->known[i];
   onnx_host_call h = {.in = in, .n_in = s->n_in, .out = out, .n_out = s->n_out, .p = s->p};
   rlx_status status = s->fn(&h);
-  for (uint32_t i = 0; i < s->n_out; i++) {
-    if (!status) status = live_reserve(r, s->first + i);
-    if (status) {
+  for (uint32_t i = 0; i < ONNX_HOST_MOST; i++) {
+    if (!status && i < s->n_out) status = live_reserve(r, s->first + i);
+    if (status || i >= s->n_out) {
       rlx_mem_free(out[i].data);
       continue;
     }
     onnx_box *box = &r->live.v[s->first + i];
     box_clear(box);
+    if (!out[i].data) out[i].dtype = RLX_DTYPE_COUNT; /* it was not made */
     *box = (onnx_box){.tensor = out[i], .own = out[i].data, .cap = out[i].bytes};
   }
   return status;
@@ -294,6 +295,9 @@ static rlx_status take_inputs(rlx_onnx_runner *r, const rlx_named_tensor *v, siz
   r->key.n = 0;
   for (size_t i = 0; i < n; i++) {
     if (!v[i].name) return RLX_FAIL(RLX_INVALID, "input %zu has no name", i);
+    uint32_t ignored;
+    if (!rlx_name_map_get(&r->model->inputs, v[i].name, &ignored))
+      return RLX_FAIL(RLX_NOT_FOUND, "the model has no input '%s'", v[i].name);
     if (find_input(v, n, v[i].name) != &v[i]) return RLX_FAIL(RLX_INVALID, "input '%s' is given twice", v[i].name);
     RLX_TRY_AT(rlx_tensor_check(&v[i].tensor), "input '%s'", v[i].name);
   }
@@ -309,11 +313,6 @@ static rlx_status take_inputs(rlx_onnx_runner *r, const rlx_named_tensor *v, siz
     if (!rlx_array_push(&r->key, box->tensor.shape.n)) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of inputs");
     for (int a = 0; a < t->tensor.shape.n; a++)
       if (!rlx_array_push(&r->key, t->tensor.shape.v[a])) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of inputs");
-  }
-  for (size_t i = 0; i < n; i++) {
-    bool known = false;
-    for (uint32_t k = 0; k < g->n_inputs; k++) known |= strcmp(g->inputs[k].name, v[i].name) == 0;
-    if (!known) return RLX_FAIL(RLX_NOT_FOUND, "the model has no input '%s'", v[i].name);
   }
   return RLX_OK;
 }

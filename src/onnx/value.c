@@ -7,7 +7,11 @@
 #include "onnx/importer.h"
 #include "ref/eval.h"
 
-enum { SMALL_ELEMENTS = 4096 }; /* of a value that is computed while importing */
+enum {
+  SMALL_ELEMENTS = 4096, /* of a value that is computed while importing */
+  ASKED_ELEMENTS =
+    1 << 22 /* of one that somebody asks for, and of what it takes to get there: what is larger, a run computes */
+};
 
 void *onnx_alloc(onnx_importer *imp, size_t count, size_t size) { return rlx_bump_alloc(&imp->bump, count, size); }
 
@@ -146,9 +150,8 @@ static rlx_status read_weight(onnx_importer *imp, const onnx_tensor *t, const vo
 }
 
 static const onnx_tensor *weight_of_node(const onnx_importer *imp, rlx_node n) {
-  for (size_t i = 0; i < imp->values.n; i++)
-    if (imp->values.v[i]->node == n && imp->values.v[i]->weight) return imp->values.v[i]->weight;
-  return NULL;
+  const onnx_weight *w = onnx_weight_named(imp->m, rlx_node_name(imp->g, n));
+  return w ? w->tensor : NULL;
 }
 
 static rlx_status compute_cone(onnx_importer *imp, rlx_node top, const bool *needed) {
@@ -160,7 +163,7 @@ static rlx_status compute_cone(onnx_importer *imp, rlx_node top, const bool *nee
       RLX_TRY(read_weight(imp, weight, &bytes));
       RLX_TRY(set_known(imp, id, bytes));
     } else {
-      RLX_TRY(compute(imp, id, SIZE_MAX));
+      RLX_TRY(compute(imp, id, ASKED_ELEMENTS));
     }
   }
   return RLX_OK;

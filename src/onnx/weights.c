@@ -10,6 +10,12 @@ static int by_leaf(const void *a, const void *b) {
   return strcmp(((const onnx_weight *)a)->leaf, ((const onnx_weight *)b)->leaf);
 }
 
+static int by_place(const void *a, const void *b) {
+  uintptr_t x = (uintptr_t)((const onnx_weight_place *)a)->tensor,
+            y = (uintptr_t)((const onnx_weight_place *)b)->tensor;
+  return (x > y) - (x < y);
+}
+
 static rlx_status add(rlx_onnx *m, const onnx_tensor *t, const char *name, bool is_main) {
   size_t bytes, cap = strlen(name) + 40;
   if (onnx_type_carrier(t->type) == RLX_DTYPE_COUNT) return RLX_OK; /* who reads it says so */
@@ -50,6 +56,11 @@ rlx_status onnx_list_weights(rlx_onnx *m) {
         RLX_TRY(add(m, m->functions[i].defaults[k].tensor, m->functions[i].name, false));
   }
   if (m->weights.n) qsort(m->weights.v, m->weights.n, sizeof *m->weights.v, by_leaf);
+  for (size_t i = 0; i < m->weights.n; i++) {
+    onnx_weight_place p = {m->weights.v[i].tensor, (uint32_t)i};
+    if (!rlx_array_push(&m->by_tensor, p)) return RLX_FAIL(RLX_NO_MEMORY, "%zu weights", m->weights.n);
+  }
+  if (m->by_tensor.n) qsort(m->by_tensor.v, m->by_tensor.n, sizeof *m->by_tensor.v, by_place);
   return RLX_OK;
 }
 
@@ -58,15 +69,13 @@ const onnx_weight *onnx_weight_named(const rlx_onnx *m, const char *leaf) {
   return m->weights.n ? bsearch(&key, m->weights.v, m->weights.n, sizeof *m->weights.v, by_leaf) : NULL;
 }
 
-/* By its name first; then, for two may share it, by place. */
 const onnx_weight *onnx_weight_of(const rlx_onnx *m, const onnx_tensor *t) {
   size_t bytes;
   if (onnx_tensor_bytes(t, &bytes) || bytes <= ONNX_CONSTANT_BYTES) return NULL;
-  const onnx_weight *w = onnx_weight_named(m, t->name);
-  if (w && w->tensor == t) return w;
-  for (size_t i = 0; i < m->weights.n; i++)
-    if (m->weights.v[i].tensor == t) return &m->weights.v[i];
-  return NULL;
+  onnx_weight_place key = {t, 0};
+  const onnx_weight_place *p =
+    m->by_tensor.n ? bsearch(&key, m->by_tensor.v, m->by_tensor.n, sizeof key, by_place) : NULL;
+  return p ? &m->weights.v[p->weight] : NULL;
 }
 
 /* ---- into a store ---- */
