@@ -9,12 +9,12 @@
 typedef void (*build_fn)(onnx_image *f);
 
 /* Not opened, and nothing is left. */
-#define CHECK_REFUSED(image, code, part)                                             \
-  do {                                                                               \
-    rlx_onnx *refused_;                                                              \
-    CHECK_FAILS(rlx_onnx_open_memory((image).v, (image).n, &refused_), code, part);  \
-    CHECK(!refused_);                                                                \
-    image_free(&(image));                                                            \
+#define CHECK_REFUSED(image, code, part)                                            \
+  do {                                                                              \
+    rlx_onnx *refused_;                                                             \
+    CHECK_FAILS(rlx_onnx_open_memory((image).v, (image).n, &refused_), code, part); \
+    CHECK(!refused_);                                                               \
+    image_free(&(image));                                                           \
   } while (0)
 
 /* ---- not a model at all ---- */
@@ -158,16 +158,16 @@ typedef struct bad {
   { #name, name, status, part }
 
 /* Each is a whole model. */
-#define CHECK_MODELS(cases)                                                                                        \
-  for (size_t i_ = 0; i_ < sizeof(cases) / sizeof *(cases); i_++) {                                                \
-    onnx_image image_ = {0};                                                                                       \
-    rlx_onnx *m_;                                                                                                  \
-    (cases)[i_].build(&image_);                                                                                    \
-    rlx_status s_ = rlx_onnx_open_memory(image_.v, image_.n, &m_);                                                 \
-    if (s_ != (cases)[i_].status || m_ || !strstr(rlx_message(), (cases)[i_].part))                                \
-      FAIL("%s: expected '%s' with <%s>, found '%s': %s", (cases)[i_].name, rlx_status_name((cases)[i_].status),   \
-           (cases)[i_].part, rlx_status_name(s_), rlx_message());                                                  \
-    image_free(&image_);                                                                                           \
+#define CHECK_MODELS(cases)                                                                                      \
+  for (size_t i_ = 0; i_ < sizeof(cases) / sizeof *(cases); i_++) {                                              \
+    onnx_image image_ = {0};                                                                                     \
+    rlx_onnx *m_;                                                                                                \
+    (cases)[i_].build(&image_);                                                                                  \
+    rlx_status s_ = rlx_onnx_open_memory(image_.v, image_.n, &m_);                                               \
+    if (s_ != (cases)[i_].status || m_ || !strstr(rlx_message(), (cases)[i_].part))                              \
+      FAIL("%s: expected '%s' with <%s>, found '%s': %s", (cases)[i_].name, rlx_status_name((cases)[i_].status), \
+           (cases)[i_].part, rlx_status_name(s_), rlx_message());                                                \
+    image_free(&image_);                                                                                         \
   }
 
 TEST(wire) {
@@ -259,8 +259,8 @@ static void graph_of(onnx_image *f, build_fn inside) {
 }
 
 /* A model around the graph that `name_inside` writes. */
-#define GRAPH_CASE(name)                                       \
-  static void name##_inside(onnx_image *f);                    \
+#define GRAPH_CASE(name)                                          \
+  static void name##_inside(onnx_image *f);                       \
   static void name(onnx_image *f) { graph_of(f, name##_inside); } \
   static void name##_inside(onnx_image *f)
 

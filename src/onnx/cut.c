@@ -6,12 +6,14 @@
 
 #include "onnx/importer.h"
 
+static const char no_name[] = "value"; /* of what is carried over without one */
+
 rlx_status onnx_live_add(onnx_importer *imp, onnx_value *v, const char *name) {
   size_t cap = strlen(name) + 16;
   uint32_t number = (uint32_t)imp->live.n;
   char *leaf = onnx_alloc(imp, cap, 1);
   if (!leaf) return RLX_FAIL(RLX_NO_MEMORY, "value '%s'", name);
-  bool is_own = imp->scope && !imp->scope->caller; /* of the main graph: the name is its alone */
+  bool is_own = imp->scope && !imp->scope->caller && name != no_name; /* of the main graph: the name is its alone */
   snprintf(leaf, cap, is_own ? "%s" : "%s#%u", name, (unsigned)number);
   v->leaf = leaf;
   v->live = number + 1;
@@ -56,7 +58,7 @@ static rlx_status use_nodes(later *l, const onnx_scope *s, const onnx_node *node
 
 static rlx_status use_scope(later *l, const onnx_scope *s) {
   for (uint32_t i = 0; i < s->n_outputs; i++) RLX_TRY(use(l, onnx_lookup(l->imp, s, s->outputs[i]), s->outputs[i]));
-  for (size_t i = 0; i < s->n_held; i++) RLX_TRY(use(l, s->held[i], "held"));
+  for (size_t i = 0; i < s->n_held; i++) RLX_TRY(use(l, s->held[i], no_name));
   return use_nodes(l, s, s->nodes, s->at, s->n_nodes);
 }
 
@@ -104,7 +106,7 @@ static rlx_status begin_graph(onnx_importer *imp) {
 rlx_status onnx_cut(onnx_importer *imp, onnx_value *also, const char *why) {
   later l = {.imp = imp};
   imp->walk++;
-  rlx_status s = also ? use(&l, also, "asked") : RLX_OK;
+  rlx_status s = also ? use(&l, also, no_name) : RLX_OK;
   for (const onnx_scope *scope = imp->scope; scope && !s; scope = scope->caller) s = use_scope(&l, scope);
   if (!s && l.v.n) s = end_graph(imp, &l, why);
   if (!s) s = begin_graph(imp);

@@ -6,7 +6,7 @@
 #include "onnx/import.h"
 #include "ref/ref.h"
 
-enum { MOST_DENSE = 1 << 28 }; /* elements */
+enum { MOST_DENSE = 1 << 22 }; /* elements: what is written out is far larger than the file */
 
 /* Indices are places in the flat tensor [n], or coordinates [n, rank]. */
 static rlx_status place_of(const onnx_sparse *s, const int64_t *indices, size_t i, size_t count, size_t *place) {
@@ -53,10 +53,9 @@ rlx_status onnx_value_from_sparse(onnx_importer *imp, const onnx_sparse *s, onnx
   RLX_TRY(rlx_tensor_bytes(carrier, RLX_SCALAR, &width));
   RLX_TRY(rlx_tensor_bytes(carrier, s->dims, &bytes));
   rlx_onnx *m = onnx_model_of(imp);
-  char *dense = onnx_alloc(imp, bytes + 1, 1), *values = onnx_alloc(imp, s->values.elements + 1, width);
+  char *dense = onnx_alloc(imp, bytes + 1, 1) /* cleared */, *values = onnx_alloc(imp, s->values.elements + 1, width);
   int64_t *indices = onnx_alloc(imp, s->indices.elements + 1, sizeof *indices);
   if (!dense || !values || !indices) return RLX_FAIL(RLX_NO_MEMORY, "sparse tensor '%s'", s->values.name);
-  memset(dense, 0, bytes);
   RLX_TRY(onnx_tensor_read(m, &s->values, values));
   RLX_TRY(onnx_tensor_read(m, &s->indices, indices));
   for (size_t i = 0, place; i < s->values.elements; i++) {
