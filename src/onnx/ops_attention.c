@@ -46,7 +46,7 @@ static rlx_node append(onnx_call *c, uint32_t past, rlx_node now) {
 static rlx_status read_precision(onnx_call *c, rlx_dtype *out) {
   int64_t t;
   RLX_TRY(onnx_int(c, "softmax_precision", 0, &t));
-  if (t < 0 || t >= ONNX_TYPES || (t && !onnx_is_float(onnx_type_carrier((onnx_type)t))))
+  if (t < 0 || t >= ONNX_TYPES || (t && !onnx_holds_floats(onnx_type_carrier((onnx_type)t))))
     return RLX_FAIL(RLX_INVALID, "softmax_precision is %" PRId64, t);
   *out = t ? onnx_type_carrier((onnx_type)t) : RLX_DTYPE_COUNT;
   return RLX_OK;

@@ -218,7 +218,7 @@ rlx_status onnx_op_matmul_nbits(onnx_call *c) {
   nbits b = {0};
   rlx_node zero = RLX_NONE, y;
   RLX_TRY(read_nbits(c, &b));
-  bool float_zero = onnx_has(c, 3) && onnx_is_float(onnx_dtype(c, 3));
+  bool float_zero = onnx_has(c, 3) && onnx_holds_floats(onnx_dtype(c, 3));
   rlx_node x = onnx_cast(c, onnx_in(c, 0), RLX_F32),
            codes = onnx_reshape(c, onnx_in(c, 1), RLX_DIMS(b.n, b.n_blocks * b.blob));
   rlx_node scale = onnx_reshape(c, onnx_cast(c, onnx_in(c, 2), RLX_F32), RLX_DIMS(b.n, b.n_blocks));
@@ -250,7 +250,7 @@ rlx_status onnx_op_matmul_nbits(onnx_call *c) {
 rlx_status onnx_op_inverse(onnx_call *c) {
   rlx_dims d = onnx_shape(c, 0);
   rlx_dtype dtype = onnx_dtype(c, 0);
-  if (d.n < 2 || d.v[d.n - 1] != d.v[d.n - 2] || !onnx_is_float(dtype))
+  if (d.n < 2 || d.v[d.n - 1] != d.v[d.n - 2] || !onnx_holds_floats(dtype))
     return RLX_FAIL(RLX_INVALID, "expected square matrices of floats");
   rlx_node i = rlx_range(c->g, 0, 1, d.v[d.n - 1], RLX_I32);
   rlx_node one = rlx_one_hot(c->g, i, d.v[d.n - 1], -1, 1, 0, onnx_wide(dtype));
