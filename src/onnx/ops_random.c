@@ -38,7 +38,7 @@ static rlx_status draw(onnx_call *c, bool is_normal, bool is_like) {
   RLX_TRY(onnx_float(c, is_normal ? "scale" : "high", 1, &b));
   if (!is_like) RLX_TRY(onnx_dims_of(c, "shape", &shape));
   RLX_TRY(onnx_product(c, &shape, &count));
-  if (!onnx_is_float(onnx_type_carrier(type))) return onnx_refuse(c, "random %s", onnx_type_name(type));
+  if (!onnx_holds_floats(onnx_type_carrier(type))) return onnx_refuse(c, "random %s", onnx_type_name(type));
   rlx_dtype to = onnx_type_carrier(type);
   rlx_node y = is_normal ? rlx_rng_normal(c->g, RLX_NONE, shape, to, seed, a, b)
                          : rlx_rng_uniform(c->g, RLX_NONE, shape, to, seed, a, b);
@@ -67,7 +67,7 @@ rlx_status onnx_op_multinomial(onnx_call *c) {
   RLX_TRY(read_dtype(c, ONNX_INT32, &type));
   RLX_TRY(read_seed(c, &seed));
   RLX_TRY(onnx_int(c, "sample_size", 1, &n));
-  if (shape.n != 2 || n < 1 || n > INT32_MAX || !onnx_is_float(onnx_dtype(c, 0)))
+  if (shape.n != 2 || n < 1 || n > INT32_MAX || !onnx_holds_floats(onnx_dtype(c, 0)))
     return RLX_FAIL(RLX_INVALID, "%" PRId64 " samples of an input with %d axes", n, (int)shape.n);
   rlx_node x = onnx_reshape(c, onnx_in(c, 0), RLX_DIMS(shape.v[0], 1, shape.v[1]));
   x = rlx_expand(c->g, x, RLX_DIMS(shape.v[0], n, shape.v[1]));

@@ -85,7 +85,7 @@ static rlx_status check_shapes(onnx_call *c, const recurrent *r, rlx_dims w, rlx
                     r->inputs);
   if (onnx_has(c, 3) && (b.n != 2 || b.v[0] != d || b.v[1] != 2 * gates))
     return RLX_FAIL(RLX_INVALID, "the bias does not fit %" PRId64 " hidden values", r->hidden);
-  if (!onnx_is_float(onnx_dtype(c, 0)))
+  if (!onnx_holds_floats(onnx_dtype(c, 0)))
     return RLX_FAIL(RLX_INVALID, "the input is %s", onnx_type_name(onnx_in_type(c, 0)));
   return RLX_OK;
 }

@@ -21,7 +21,7 @@ rlx_status onnx_op_grid_sample(onnx_call *c) {
   RLX_TRY(onnx_flag(c, "align_corners", false, &align));
   if (rank != 4 && rank != 5) return onnx_refuse(c, "an input with %d axes", rank);
   if (rank == 5 && to[mode] == RLX_GRID_CUBIC) return onnx_refuse(c, "cubic interpolation in three dimensions");
-  rlx_dtype dtype = onnx_dtype(c, 0), wide = onnx_is_float(dtype) ? dtype : RLX_F32;
+  rlx_dtype dtype = onnx_dtype(c, 0), wide = onnx_holds_floats(dtype) ? dtype : RLX_F32;
   rlx_node x = onnx_cast(c, onnx_in(c, 0), wide), grid = onnx_cast(c, onnx_in(c, 1), wide);
   rlx_node y = rlx_grid_sample(c->g, x, grid, to[mode], (rlx_grid_padding)padding, align);
   return onnx_set_like(c, 0, onnx_cast(c, y, dtype), 0);
@@ -241,7 +241,7 @@ rlx_status onnx_op_roi_align(onnx_call *c) {
   RLX_TRY(onnx_int(c, "sampling_ratio", 0, &p[2]));
   RLX_TRY(onnx_float(c, "spatial_scale", 1, &scale));
   if (c->opset < 16) coord = 1;
-  if (onnx_rank(c, 0) != 4 || !onnx_is_float(onnx_dtype(c, 0)) || rois.n != 2 || rois.v[1] != 4 || images.n != 1 ||
+  if (onnx_rank(c, 0) != 4 || !onnx_holds_floats(onnx_dtype(c, 0)) || rois.n != 2 || rois.v[1] != 4 || images.n != 1 ||
       images.v[0] != rois.v[0] || p[0] < 1 || p[1] < 1 || p[0] > INT32_MAX || p[1] > INT32_MAX)
     return RLX_FAIL(RLX_INVALID, "expected floats [N, C, H, W], regions [R, 4] and images [R]");
   p[3] = (mode == 1) + 2 * (coord == 0);
