@@ -94,7 +94,7 @@ typedef struct rlx_onnx_options {
   const rlx_binding *bindings; /* sizes of symbols, for what inputs do not tell */
   size_t n_bindings;
   const char *without; /* as rlx_compile_options */
-  bool forbid_host, exact;
+  bool forbid_host, exact, fast_conv;
   uint64_t most_trips; /* of a loop; 0: a million */
   rlx_watch watch;     /* of compiling and running */
 } rlx_onnx_options;

@@ -187,13 +187,15 @@ int cli_results_write(const cli_results *r);
 
 typedef struct cli_engine_options {
   const char *without;
-  bool exact, no_host;
+  bool exact, fast_conv, no_host;
 } cli_engine_options;
-#define CLI_ENGINE_OPTIONS(o)                                                                          \
-  {"--without", "LIST", "passes to leave out", CLI_TEXT, &(o).without, 0, 0},                          \
-    {"--exact", NULL, "block-type weights: keep activations f32", CLI_FLAG, &(o).exact, 0, 0}, {       \
-    "--no-host", NULL, "fail if the device cannot run every node itself", CLI_FLAG, &(o).no_host, 0, 0 \
-  }
+/* clang-format off */
+#define CLI_ENGINE_OPTIONS(o)                                                                              \
+  {"--without", "LIST", "passes to leave out", CLI_TEXT, &(o).without, 0, 0},                              \
+  {"--exact", NULL, "block-type weights: keep activations f32", CLI_FLAG, &(o).exact, 0, 0},               \
+  {"--fast-conv", NULL, "3x3 convolutions by tiles: more memory, less accurate", CLI_FLAG, &(o).fast_conv, 0, 0}, \
+  {"--no-host", NULL, "fail if the device cannot run every node itself", CLI_FLAG, &(o).no_host, 0, 0}
+/* clang-format on */
 
 typedef struct cli_engine {
   rlx_session *session;

@@ -51,7 +51,8 @@ static int open_runner(const job *j, const cli_common *common, const cli_onnx *o
                               .n_bindings = o->n_bindings,
                               .without = j->r->engine.without,
                               .forbid_host = j->r->engine.no_host,
-                              .exact = j->r->engine.exact};
+                              .exact = j->r->engine.exact,
+                              .fast_conv = j->r->engine.fast_conv};
   s->onnx = o;
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &s->engine.session)) return CLI_FAILED;
   return cli_check(rlx_onnx_runner_create(s->engine.session, o->model, &options, &s->runner), o->path, NULL);

@@ -49,6 +49,7 @@ static int plan_graph(const request *r, rlx_graph **g, cli_engine *e) {
   rlx_compile_options options = {.struct_bytes = sizeof options,
                                  .without = r->engine.without,
                                  .exact = r->engine.exact,
+                                 .fast_conv = r->engine.fast_conv,
                                  .forbid_host = r->engine.no_host,
                                  .plan_only = true,
                                  .no_views = r->no_views,

@@ -31,6 +31,7 @@ int cli_engine_open(const cli_common *common, const cli_engine_options *options,
   rlx_compile_options compile = {.struct_bytes = sizeof compile,
                                  .without = options->without,
                                  .exact = options->exact,
+                                 .fast_conv = options->fast_conv,
                                  .forbid_host = options->no_host};
   if (m->onnx) {
     if (cli_check(rlx_weights_create(e->session, &e->weights), m->path, NULL)) return CLI_FAILED;

@@ -51,6 +51,7 @@ static int run(const cli_onnx_task *t, cli_onnx *o, rlx_session *session, rlx_on
                               .without = t->engine->without,
                               .forbid_host = t->engine->no_host,
                               .exact = t->engine->exact,
+                              .fast_conv = t->engine->fast_conv,
                               .watch = {.progress = cli_bar_draw, .user = &bar}};
   rlx_status s = rlx_onnx_runner_create(session, o->model, &options, runner);
   double begin = cli_seconds();

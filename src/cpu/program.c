@@ -123,7 +123,11 @@ static rlx_status bind_node(rlx_program *p, const cpu_device *d, const rlx_progr
   s->call.layout = b->layout ? b->layout : no_layout;
   RLX_TRY(check_sizes(p, b, s, d));
   rlx_claim claim = {0};
-  rlx_claim_query q = {.graph = desc->graph, .node = b->node, .layout = s->call.layout, .exact = desc->exact};
+  rlx_claim_query q = {.graph = desc->graph,
+                       .node = b->node,
+                       .layout = s->call.layout,
+                       .exact = desc->exact,
+                       .fast_conv = desc->fast_conv};
   RLX_TRY(cpu_claim(&d->base, &q, &claim));
   if (!claim.native) return RLX_FAIL(RLX_UNSUPPORTED, "%s", claim.why);
   if (claim.work_bytes > (b->work.block ? b->work.bytes : 0))

@@ -41,6 +41,7 @@ typedef struct rlx_claim_query {
   rlx_node node;
   const uint32_t *layout; /* by input: how weights lie; NULL: not decided, say what you wish */
   bool exact;             /* no reduced precision inside: activations stay as they are */
+  bool fast_conv;         /* convolutions may trade memory and accuracy for time */
 } rlx_claim_query;
 
 typedef struct rlx_claim {
@@ -73,7 +74,7 @@ typedef struct rlx_program_desc { /* all of it outlives the program */
   const rlx_graph *graph;
   const rlx_bound_step *steps;
   size_t n_steps;
-  bool exact;
+  bool exact, fast_conv;
 } rlx_program_desc;
 
 typedef struct rlx_run_args {

@@ -200,11 +200,12 @@ static rlx_status compile(rlx_onnx_runner *r, rlx_graph *g, onnx_step *s) {
                            .without = r->without,
                            .forbid_host = r->options.forbid_host,
                            .exact = r->options.exact,
+                           .fast_conv = r->options.fast_conv,
                            .watch = r->options.watch};
   RLX_TRY(rlx_compile(r->session, g, &o, &s->executable));
   r->n_compiled++;
   rlx_executable_set_watch(s->executable, &r->options.watch);
-  return rlx_onnx_load(r->model, g, r->weights, &r->options.watch);
+  return RLX_OK; /* weights are read from the file when the first run asks for them */
 }
 
 static rlx_status graph_step(rlx_onnx_runner *r, rlx_graph *g, const onnx_live *in, size_t n_in, const onnx_live *out,

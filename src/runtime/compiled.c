@@ -45,8 +45,8 @@ static uint64_t hash_text(uint64_t h, const char *text) {
 
 /* The switches as bits, so that one comparison and one hash see them all. */
 static uint32_t key_bits(const rlx_compile_key *k) {
-  const bool on[] = {k->forbid_host, k->exact,      k->keep_values, k->no_views,
-                     k->no_in_place, k->no_reorder, k->no_search};
+  const bool on[] = {k->forbid_host, k->exact,       k->fast_conv,  k->keep_values,
+                     k->no_views,    k->no_in_place, k->no_reorder, k->no_search};
   uint32_t bits = 0;
   for (size_t i = 0; i < sizeof on / sizeof *on; i++) bits |= (uint32_t)on[i] << i;
   return bits;
@@ -95,14 +95,14 @@ static rlx_stop stop_of(const rlx_watch *w) {
 
 typedef struct target {
   const rlx_device *device;
-  bool exact;
+  const rlx_compile_key *key;
   const uint32_t *layout; /* NULL while the passes run */
   rlx_status failed;      /* the first failure of a callback, which cannot say so, and its words */
   char message[256];
 } target;
 
 static void ask(target *t, const rlx_graph *g, rlx_node n, const uint32_t *layout, rlx_claim *out) {
-  rlx_status s = rlx_claim_of(t->device, g, n, layout, t->exact, out);
+  rlx_status s = rlx_claim_of(t->device, g, n, layout, t->key, out);
   if (s && !t->failed) {
     t->failed = s;
     snprintf(t->message, sizeof t->message, "%s", rlx_message());
@@ -135,7 +135,7 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
   const rlx_compile_key *k = &c->key;
   rlx_graph *bound;
   RLX_TRY(rlx_graph_bind_sizes(k->graph, k->sizes, &bound));
-  target t = {.device = c->device, .exact = k->exact};
+  target t = {.device = c->device, .key = k};
   rlx_optimize_options o = {.struct_bytes = sizeof o,
                             .passes = k->passes,
                             .without = k->without,
@@ -155,7 +155,7 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
 static rlx_status make_plan(rlx_compiled *c, const rlx_watch *watch) {
   const rlx_compile_key *k = &c->key;
   const rlx_device_info *info = &c->device->info;
-  target t = {.device = c->device, .exact = k->exact, .layout = c->layout};
+  target t = {.device = c->device, .key = k, .layout = c->layout};
   rlx_stop stop = stop_of(watch);
   rlx_plan_options o = {.align = info->align,
                         .view_align = info->view_align,
@@ -238,7 +238,7 @@ static rlx_status run_pipeline(rlx_compiled *c, const rlx_watch *watch) {
   progress p = {.watch = watch, .total = rlx_pass_count() + 3};
   RLX_TRY(run_passes(c, watch, &p));
   p.done = rlx_pass_count(); /* where some were left out */
-  RLX_TRY(rlx_layouts_decide(c->device, c->graph, c->key.exact, &c->layout));
+  RLX_TRY(rlx_layouts_decide(c->device, c->graph, &c->key, &c->layout));
   tell(&p);
   RLX_TRY_AT(make_plan(c, watch), "planning");
   tell(&p);

@@ -16,7 +16,7 @@ typedef struct rlx_compile_key {
   rlx_graph *graph;       /* as given: a template where it has symbols */
   int64_t *sizes;         /* by symbol */
   char *passes, *without; /* NULL: all, none */
-  bool forbid_host, exact, keep_values, no_views, no_in_place, no_reorder, no_search;
+  bool forbid_host, exact, fast_conv, keep_values, no_views, no_in_place, no_reorder, no_search;
 } rlx_compile_key;
 
 typedef enum rlx_weight_kind { RLX_WEIGHT_NAMED, RLX_WEIGHT_COMPUTED, RLX_WEIGHT_CONSTANT } rlx_weight_kind;
@@ -70,10 +70,10 @@ rlx_status rlx_compile_key_copy(const rlx_compile_key *from, rlx_compile_key *to
 void rlx_compile_key_deinit(rlx_compile_key *k);
 
 /* What the device says of a node, with the layouts that were decided (`layout` by node) or, where NULL, its wishes. */
-rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, const uint32_t *layout, bool exact,
-                        rlx_claim *out);
+rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, const uint32_t *layout,
+                        const rlx_compile_key *key, rlx_claim *out);
 /* Decides how each param and constant lies: an array by node. layouts.c */
-rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, bool exact, uint32_t **out);
+rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, const rlx_compile_key *key, uint32_t **out);
 /* The part of a load graph that computes output i alone, as a graph of that one output "value". recipes.c */
 rlx_status rlx_recipe_make(const rlx_graph *load, uint32_t output, rlx_graph **out);
 /* Puts the constants on the device, the first time it is called. constants.c */

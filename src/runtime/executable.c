@@ -267,6 +267,7 @@ rlx_status rlx_compile(rlx_session *s, const rlx_graph *g, const rlx_compile_opt
                          .without = (char *)(uintptr_t)o->without,
                          .forbid_host = o->forbid_host,
                          .exact = o->exact,
+                         .fast_conv = o->fast_conv,
                          .keep_values = o->keep_values,
                          .no_views = o->no_views,
                          .no_in_place = o->no_in_place,

@@ -1,6 +1,8 @@
 /* Making instances: holding weights and states, taking scratch, binding steps to blocks. */
 #include "runtime/instance.h"
 
+#include <stdlib.h>
+
 /* ---- memory ---- */
 
 void rlx_instance_destroy(rlx_instance *i) {
@@ -139,8 +141,11 @@ static rlx_status make_program(rlx_instance *i) {
   size_t next = 0;
   for (size_t k = 0; k < c->plan->n_steps; k++)
     if (!c->plan->steps[k].host) RLX_TRY(bind_step(i, &c->plan->steps[k], &i->device_steps[next++]));
-  i->desc = (rlx_program_desc){
-    .graph = c->graph, .steps = i->device_steps, .n_steps = c->n_device_steps, .exact = c->key.exact};
+  i->desc = (rlx_program_desc){.graph = c->graph,
+                               .steps = i->device_steps,
+                               .n_steps = c->n_device_steps,
+                               .exact = c->key.exact,
+                               .fast_conv = c->key.fast_conv};
   return d->backend->program_create(d, &i->desc, &i->program);
 }
 
@@ -161,15 +166,42 @@ static rlx_status bind(rlx_instance *i) {
 
 /* ---- before a run ---- */
 
-static rlx_status load_weights(rlx_instance *i, const rlx_watch *watch) {
+typedef struct sized {
+  uint64_t bytes;
+  uint32_t slot;
+} sized;
+
+static int larger_first(const void *a, const void *b) {
+  const sized *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+  return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+/* A weight that is computed, or fetched from a file, passes through memory of its own size. The largest goes first, while little
+ * else is there, so that the peak is hardly above what stays. */
+static rlx_status load_in_order(rlx_instance *i, const rlx_watch *watch, sized *order, uint32_t n) {
   const rlx_compiled *c = i->compiled;
-  uint64_t n = c->plan->n_weights;
+  for (uint32_t k = 0; k < n; k++) {
+    const rlx_weight_copy *copy = i->holds[k].copy;
+    order[k] = (sized){c->slots[k].kind != RLX_WEIGHT_CONSTANT && copy ? copy->bytes : 0, k};
+  }
+  if (n) qsort(order, n, sizeof *order, larger_first);
   for (uint32_t k = 0; k < n; k++) {
     bool computed = false;
-    if (c->slots[k].kind != RLX_WEIGHT_CONSTANT) RLX_TRY(rlx_weights_ready(i->weights, &i->holds[k], watch, &computed));
+    if (c->slots[order[k].slot].kind == RLX_WEIGHT_CONSTANT) continue;
+    RLX_TRY(rlx_weights_ready(i->weights, &i->holds[order[k].slot], watch, &computed));
     if (computed && watch && watch->progress) watch->progress(watch->user, "load", k + 1, n);
   }
   return RLX_OK;
+}
+
+static rlx_status load_weights(rlx_instance *i, const rlx_watch *watch) {
+  uint32_t n = (uint32_t)i->compiled->plan->n_weights;
+  sized *order = rlx_mem_calloc(n, sizeof *order);
+  rlx_status s =
+    order || !n ? load_in_order(i, watch, order, n) : RLX_FAIL(RLX_NO_MEMORY, "the order of %u weights", (unsigned)n);
+  rlx_mem_free(order);
+  return s;
 }
 
 rlx_status rlx_instance_ready(rlx_instance *i, const rlx_watch *watch) {

@@ -8,8 +8,8 @@
 #include "runtime/compiled.h"
 
 /* Lists are short; a node with many inputs (concat) gets no packed ones beyond the claim's own room. */
-rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, const uint32_t *layout, bool exact,
-                        rlx_claim *out) {
+rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, const uint32_t *layout,
+                        const rlx_compile_key *key, rlx_claim *out) {
   enum { FEW = 32 };
   const rlx_node_rec *node = rlx_graph_at(g, n);
   uint32_t few[FEW], *by_input = few;
@@ -17,7 +17,8 @@ rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, con
   if (layout && node->n_in > FEW && !(by_input = rlx_mem_alloc(node->n_in * sizeof *by_input)))
     return RLX_FAIL(RLX_NO_MEMORY, "the layouts of %u inputs", (unsigned)node->n_in);
   for (uint32_t i = 0; layout && i < node->n_in; i++) by_input[i] = layout[node->in[i]];
-  rlx_claim_query q = {.graph = g, .node = n, .layout = layout ? by_input : NULL, .exact = exact};
+  rlx_claim_query q = {
+    .graph = g, .node = n, .layout = layout ? by_input : NULL, .exact = key->exact, .fast_conv = key->fast_conv};
   rlx_status s = d->backend->claim(d, &q, out);
   if (by_input != few) rlx_mem_free(by_input);
   return s ? rlx_fail_frame(s, "node %u (%s)", (unsigned)n, rlx_op_get(node->op)->name) : RLX_OK;
@@ -36,7 +37,7 @@ static void meet(uint32_t *layout, uint32_t wish) {
   else if (*layout != wish) *layout = 0;
 }
 
-static rlx_status ask_readers(const rlx_device *d, const rlx_graph *g, bool exact, const uint32_t *uses,
+static rlx_status ask_readers(const rlx_device *d, const rlx_graph *g, const rlx_compile_key *key, const uint32_t *uses,
                               uint32_t *layout, uint32_t *yielding) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
@@ -44,7 +45,7 @@ static rlx_status ask_readers(const rlx_device *d, const rlx_graph *g, bool exac
     for (uint32_t i = 0; i < n->n_in && !reads_weight; i++) reads_weight = n->in[i] && is_weight(g, n->in[i]);
     if (!uses[id] || !reads_weight) continue;
     rlx_claim claim;
-    RLX_TRY(rlx_claim_of(d, g, id, NULL, exact, &claim));
+    RLX_TRY(rlx_claim_of(d, g, id, NULL, key, &claim));
     bool plain = !claim.native || rlx_op_has(n->op, RLX_TRAIT_VIEW);
     for (uint32_t i = 0; i < n->n_in; i++)
       if (n->in[i] && is_weight(g, n->in[i])) {
@@ -60,7 +61,7 @@ static bool is_known(const rlx_device *d, uint32_t layout, const rlx_type *type)
   return d->backend->layout_bytes && d->backend->repack && d->backend->layout_bytes(d, layout, type) > 0;
 }
 
-rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, bool exact, uint32_t **out) {
+rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, const rlx_compile_key *key, uint32_t **out) {
   uint32_t end = rlx_graph_end(g);
   uint32_t *layout = rlx_mem_alloc(end * sizeof *layout), *yielding = rlx_mem_alloc(end * sizeof *yielding);
   uint32_t *uses = rlx_mem_calloc(end, sizeof *uses);
@@ -71,7 +72,7 @@ rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, bool exac
     rlx_graph_count_uses(g, uses);
     for (rlx_node id = 0; id < end; id++) layout[id] = yielding[id] = NOT_MET;
     for (size_t i = 0; i < g->outputs.n; i++) layout[g->outputs.v[i].node] = 0;
-    s = ask_readers(d, g, exact, uses, layout, yielding);
+    s = ask_readers(d, g, key, uses, layout, yielding);
   }
   for (rlx_node id = 0; id < end && !s; id++) {
     if (layout[id] == NOT_MET) layout[id] = yielding[id];
