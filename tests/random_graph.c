@@ -388,7 +388,8 @@ static rlx_node make_conv(maker *m) {
   rlx_node x = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(1, c, size, size + 1));
   rlx_node w = leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(o, c, 3, 3));
   rlx_dims one = RLX_DIMS(1, 1);
-  rlx_node y = chance(m, 6) ? x : propose2(m, RLX_OP_conv, x, w, &(rlx_attrs_conv){.pad_lo = one, .pad_hi = one, .groups = 1});
+  rlx_node y =
+    chance(m, 6) ? x : propose2(m, RLX_OP_conv, x, w, &(rlx_attrs_conv){.pad_lo = one, .pad_hi = one, .groups = 1});
   for (uint32_t i = below(m, 4); y && i > 0; i--) {
     int64_t channels = type_of(m, y)->shape.v[1];
     rlx_node by_channel = leaf(m, RLX_OP_param, RLX_F32, chance(m, 3) ? RLX_SCALAR : RLX_DIMS(channels, 1, 1));
@@ -445,6 +446,67 @@ static rlx_node make_attention(maker *m) {
   return propose2(m, RLX_OP_matmul, propose1(m, RLX_OP_softmax, scores, NULL), v, NULL);
 }
 
+/* ---- what exporters spell out ---- */
+
+/* The result of an idiom may be rounded otherwise, though each of its ops is exact. */
+static rlx_node loosened(maker *m, rlx_node id) {
+  if (id) m->exactness.v[id] |= LOOSE_FUSED;
+  return id;
+}
+
+/* a b, in either order. */
+static rlx_node times(maker *m, rlx_node a, rlx_node b) {
+  return chance(m, 2) ? propose2(m, RLX_OP_mul, a, b, NULL) : propose2(m, RLX_OP_mul, b, a, NULL);
+}
+
+static rlx_node make_spelled_activation(maker *m) {
+  rlx_node x = pick(m, chance(m, 3) ? RLX_F16 : RLX_F32);
+  if (!x) return RLX_NONE;
+  rlx_dtype dtype = type_of(m, x)->dtype;
+  rlx_node one = scalar(m, dtype, 1), half = scalar(m, dtype, 0.5), gate = RLX_NONE, y = x;
+  switch (below(m, 3)) {
+    case 0: gate = propose1(m, RLX_OP_erf, times(m, x, scalar(m, dtype, 0.70710678118654752)), NULL); break;
+    case 1: {
+      rlx_node cube = times(m, times(m, x, x), x);
+      rlx_node sum = propose2(m, RLX_OP_add, times(m, cube, scalar(m, dtype, 0.044715)), x, NULL);
+      gate = propose1(m, RLX_OP_tanh, times(m, sum, scalar(m, dtype, 0.79788456080286536)), NULL);
+      break;
+    }
+    default: return loosened(m, times(m, x, propose1(m, RLX_OP_sigmoid, x, NULL)));
+  }
+  gate = propose2(m, RLX_OP_add, gate, one, NULL);
+  if (chance(m, 2)) y = times(m, x, half);
+  else gate = times(m, gate, half);
+  return loosened(m, times(m, y, gate));
+}
+
+static rlx_node make_spelled_norm(maker *m) {
+  rlx_node x = pick(m, RLX_F32);
+  if (!x || !type_of(m, x)->shape.n) return RLX_NONE;
+  rlx_dims s = type_of(m, x)->shape;
+  rlx_attrs_reduce_mean last = {.axes = RLX_DIMS(s.n - 1), .keep = true};
+  rlx_node d = chance(m, 2) ? x : propose2(m, RLX_OP_sub, x, propose1(m, RLX_OP_reduce_mean, x, &last), NULL);
+  rlx_node v =
+    propose2(m, RLX_OP_add, propose1(m, RLX_OP_reduce_mean, times(m, d, d), &last), scalar(m, RLX_F32, 0.5), NULL);
+  if (!v) return RLX_NONE;
+  uint8_t exactness = m->exactness.v[v];
+  m->exactness.v[v] = 0; /* a root amplifies errors, and so is refused what has some; of 0.5 and more it does not */
+  rlx_node root = propose1(m, RLX_OP_rsqrt, v, NULL);
+  m->exactness.v[v] = exactness;
+  if (root) m->exactness.v[root] |= exactness;
+  rlx_node y = times(m, d, root);
+  return y && chance(m, 2) ? times(m, y, leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(s.v[s.n - 1]))) : y;
+}
+
+/* A scale and a shift per channel behind a convolution of one pixel. */
+static rlx_node make_scaled_conv(maker *m) {
+  int64_t channels = 1 + below(m, 3);
+  rlx_node x = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(1, channels, 1 + below(m, 4), 1 + below(m, 4)));
+  rlx_node y = propose2(m, RLX_OP_conv, x, leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(2, channels, 1, 1)), NULL);
+  if (chance(m, 2)) y = times(m, y, leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(2, 1, 1)));
+  return y && chance(m, 2) ? propose2(m, RLX_OP_add, y, leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(1, 2, 1, 1)), NULL) : y;
+}
+
 static rlx_node make_no_op(maker *m) {
   rlx_node x = pick(m, RLX_DTYPE_COUNT);
   rlx_dtype dtype = type_of(m, x)->dtype;
@@ -469,7 +531,9 @@ static rlx_node make_twin(maker *m) {
   if (rlx_op_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_EFFECT) || n->n_in > 4) return RLX_NONE;
   rlx_node in[4];
   for (uint32_t i = 0; i < n->n_in; i++) in[i] = n->in[i];
-  return propose(m, n->op, in, n->n_in, n->attrs);
+  rlx_node twin = propose(m, n->op, in, n->n_in, n->attrs);
+  if (twin) m->exactness.v[twin] |= m->exactness.v[id];
+  return twin;
 }
 
 /* ---- any op of the table: a conformance case as it is ---- */
@@ -551,10 +615,21 @@ static rlx_status case_leaf_value(const char *name, const char *slash, rlx_tenso
 }
 
 static rlx_node (*const makers[])(maker *) = {
-  make_case,   make_case,    make_unary,         make_unary,  make_unary,         make_binary,  make_binary,
-  make_binary, make_ternary, make_cast_or_clamp, make_reduce, make_axis_op,       make_move,    make_move,
-  make_move,   make_gather,  make_matmul,        make_matmul, make_residual_norm, make_gate_up, make_attention,
-  make_conv,   make_no_op,  make_no_op,   make_twin,          random_leaf,
+  make_case,          make_case,
+  make_unary,         make_unary,
+  make_unary,         make_binary,
+  make_binary,        make_binary,
+  make_ternary,       make_cast_or_clamp,
+  make_reduce,        make_axis_op,
+  make_move,          make_move,
+  make_move,          make_gather,
+  make_matmul,        make_matmul,
+  make_residual_norm, make_gate_up,
+  make_attention,     make_no_op,
+  make_no_op,         make_twin,
+  random_leaf,        make_spelled_activation,
+  make_spelled_norm,  make_scaled_conv,
+  make_conv,
 };
 
 /* Most of what nothing reads becomes an output (the rest is dead), and now and then a value from the middle. */

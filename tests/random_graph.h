@@ -2,7 +2,7 @@
  *
  * A graph is grown by proposals: an op, inputs from what is there, attributes; inference decides whether the proposal
  * stands. Patterns that passes look for (bias and activation after a product, residual and norm, attention from its
- * primitives, x * 1, twins, constant and weight-only parts, dead ends) are proposed as a whole, and so are conformance
+ * primitives, norms and activations spelled out, a scale after a convolution, x * 1, twins, constant and weight-only parts, dead ends) are proposed as a whole, and so are conformance
  * cases, so that every op of the table comes up.
  *
  * Each node knows how exactly passes must keep it: to the bit, or within a tolerance (it is downstream of something that
@@ -19,7 +19,7 @@ typedef struct random_graph {
 } random_graph;
 
 enum {
-  LOOSE_FUSED = 1,   /* fusing passes may change rounding */
+  LOOSE_FUSED = 1,   /* fusing and naming passes may change rounding */
   LOOSE_REWRITE = 2, /* rewriting a composite op may change rounding */
 };
 

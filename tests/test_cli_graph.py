@@ -313,7 +313,7 @@ def graph_for_graphviz():
 @test
 def passes_are_listed():
     names = pass_names()
-    for name in ("fold", "dedupe", "dead", "simplify", "fuse", "legalise", "hoist"):
+    for name in ("fold", "dedupe", "dead", "simplify", "idiom", "fuse", "legalise", "hoist"):
         check(name in names, f"{name} is not in {names}")
     listed = rlx_json("graph", "--passes")["passes"]
     equal([p["name"] for p in listed], names, "as JSON")

@@ -147,7 +147,7 @@ static rlx_status try_experiment(experiment *e, const rlx_graph *g, const uint8_
   uint64_t target = rlx_hash_bytes(e->seed, "target", 6);
   rlx_pass_context ctx = {.supports = supports_some, .supports_user = &target};
   rlx_graph *after = NULL;
-  bool rewrites = !e->pass || strcmp(e->pass->name, "legalise") == 0;
+  bool rewrites = !e->pass || strcmp(e->pass->name, "legalise") == 0 || strcmp(e->pass->name, "idiom") == 0;
   if (!e->pass && e->seed % 2) ctx.supports = NULL; /* half of the pipelines run for a target that has everything */
   RLX_TRY(e->pass ? rlx_pass_run(e->pass, g, &ctx, &after) : run_pipeline(g, &ctx, &after));
   e->changed = !rlx_graph_same(g, after);

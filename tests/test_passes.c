@@ -328,7 +328,7 @@ TEST(passes_are_chosen_by_name) {
   rlx_optimized *o;
   rlx_optimize_options options = {.struct_bytes = sizeof options, .after = note_pass, .after_user = &seen};
   CHECK_OK(rlx_optimize(g, &options, &o));
-  CHECK_EQ_STR(seen.names, "fold dedupe dead simplify absorb fuse legalise cleanup hoist ");
+  CHECK_EQ_STR(seen.names, "fold dedupe dead simplify idiom absorb fuse legalise cleanup hoist ");
   CHECK_EQ_INT(seen.last_size, 1);
   CHECK(rlx_optimized_load(o) == NULL);
   rlx_optimized_destroy(o);
@@ -336,7 +336,7 @@ TEST(passes_are_chosen_by_name) {
   seen = (seen_passes){.names = ""};
   options.without = "simplify,fuse";
   CHECK_OK(rlx_optimize(g, &options, &o));
-  CHECK_EQ_STR(seen.names, "fold dedupe dead absorb legalise cleanup hoist ");
+  CHECK_EQ_STR(seen.names, "fold dedupe dead idiom absorb legalise cleanup hoist ");
   CHECK_EQ_INT(seen.last_size, 3);
   rlx_optimized_destroy(o);
 
@@ -355,7 +355,7 @@ TEST(passes_are_chosen_by_name) {
 }
 
 TEST(bad_calls) {
-  const char names[] = "fold, dedupe, dead, simplify, absorb, fuse, legalise, cleanup, hoist";
+  const char names[] = "fold, dedupe, dead, simplify, idiom, absorb, fuse, legalise, cleanup, hoist";
   rlx_graph *g = parse(X "%r = neg(%x); " Y(r)), *open = parse("symbols S\n%x = input \"x\" : f32[S]; " Y(x)),
             *unfinished = NULL;
   rlx_optimized *o = (rlx_optimized *)&o;
@@ -438,6 +438,13 @@ static rlx_status sweep_work(void *user) {
 TEST(every_allocation_may_fail) {
   static const char *const graphs[] = {
     block_text,
+    /* idioms: a gelu, a norm with its gamma, a batch norm behind a convolution */
+    "%x = input \"x\" : f32[1,2,4,4]; %w = param \"w\" : f32[3,2,3,3]; %m = param \"m\" : f32[3]; "
+    "%v = param \"v\" : f32[3]; %g = param \"g\" : f32[1,1,1,2]; %h = constant : f32[] = [0.5]; "
+    "%o = constant : f32[] = [1]; %i = constant : f32[] = [0.70710677]; %c = conv(%x, %w); "
+    "%n = batch_norm_inference(%c, %m, %v); %d = mul(%n, %i); %e = erf(%d); %s = add(%e, %o); %p = mul(%n, %s); "
+    "%q = mul(%p, %h); %a = mul(%q, %q); %r = reduce_mean(%a) {axes=[3], keep=true}; %t = add(%r, %h); "
+    "%u = rsqrt(%t); %k = mul(%q, %u); %y = mul(%k, %g); output \"y\" = %y",
     "%a = constant : f32[2] = [1, 2]; %b = exp(%a); %i = input \"i\" : i32[2]; %c = constant : i32[] = [2]; "
     "%d = constant : i32[] = [3]; %p = mul(%i, %c); %q = mul(%p, %d); "
     "%v = input \"v\" : f32[2,6]; %s = slice(%v) {axes=[1], start=[0], stop=[2]}; "

@@ -118,7 +118,7 @@ static rlx_status size_after(const char *pass, const rlx_graph *g, uint32_t *siz
 }
 
 TEST(passes_find_their_share) {
-  static const char *const passes[] = {"fold", "dedupe", "dead", "simplify", "fuse"};
+  static const char *const passes[] = {"fold", "dedupe", "dead", "simplify", "idiom", "fuse"};
   big_graph big;
   CHECK_OK(big_graph_make(big_graph_find("wide"), MIDDLE, &big));
   for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {

@@ -3,7 +3,8 @@
  * A pass is a row of passes.def: a name, a line of documentation and a function. It never edits a graph in place; it
  * walks the old nodes in order and appends to a new graph, keeping a map from old ids to new ones, so every pass is one
  * loop (or a fixed number of them) and costs O(nodes). Passes run on graphs of numbers: bind symbols first. Results are
- * the same with and without any pass (element-wise and data movement to the bit). */
+ * the same with and without any pass: to the bit where elements are moved or computed one by one, but for idiom, which
+ * rounds less often than what it replaces. */
 #ifndef RLX_PASS_PASS_H
 #define RLX_PASS_PASS_H
 

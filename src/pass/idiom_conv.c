@@ -1,0 +1,118 @@
+/* Convolutions that a scale and a shift per channel follow: both go into the weights.
+ *
+ * A convolution is linear in its weights, so conv(x, w, b) f + s, with f and s per output channel, is conv(x, w f, b f +
+ * s). Where f and s depend on weights alone, so do the new weights, and hoist computes them once, at load. A
+ * batch_norm_inference is such a scale and shift. Behind anything but a convolution it becomes the two of them: as
+ * element-wise nodes they join what follows into one region.
+ *
+ * Nodes are appended in the order of the statements here, never of arguments, which compilers choose. New weights are
+ * computed in f32 and rounded once to the type of the old ones. */
+#include "pass/idiom.h"
+
+/* ---- vectors of channels ---- */
+
+/* A weight that is one number per channel of [N, C, ..], as [C]; a single number counts. 0 if it is not that. */
+static rlx_node channel_vector(rlx_idiom *p, rlx_node id, int rank, int64_t channels) {
+  const rlx_dims *v = rlx_idiom_shape(p, id);
+  if (!p->weight_only.v[id] || v->n > rank) return RLX_NONE;
+  if (rlx_dims_count(v) == 1) {
+    rlx_node one = rlx_reshape(p->to, id, RLX_DIMS(1));
+    return rlx_expand(p->to, one, RLX_DIMS(channels));
+  }
+  for (int i = 0; i < v->n; i++)
+    if (v->v[i] != (i + rank - v->n == 1 ? channels : 1)) return RLX_NONE;
+  return rlx_reshape(p->to, id, RLX_DIMS(channels));
+}
+
+static rlx_node as_type(rlx_idiom *p, rlx_node x, rlx_dtype to) {
+  return !x || rlx_node_dtype(p->to, x) == to ? x : rlx_cast(p->to, x, to);
+}
+static rlx_dtype work_type(rlx_dtype t) { return t == RLX_F16 || t == RLX_BF16 ? RLX_F32 : t; }
+
+/* [C] along one axis of that many. */
+static rlx_node along(rlx_idiom *p, rlx_node v, int axis, int rank) {
+  rlx_dims shape = {.n = rank};
+  for (int i = 0; i < rank; i++) shape.v[i] = i == axis ? rlx_node_shape(p->to, v).v[0] : 1;
+  return rlx_reshape(p->to, v, shape);
+}
+
+/* ---- folding ---- */
+
+/* A convolution whose weights may be changed: the axis of its output channels in them; -1 if it is none. */
+static int weight_axis(const rlx_idiom *p, rlx_node id) {
+  const rlx_node_rec *n = rlx_idiom_at(p, id);
+  if ((n->op != RLX_OP_conv && n->op != RLX_OP_conv_transpose) || p->uses.v[id] != 1) return -1;
+  if (rlx_idiom_at(p, n->in[1])->type.dtype != n->type.dtype) return -1;
+  for (uint32_t i = 1; i < n->n_in; i++)
+    if (n->in[i] && !p->weight_only.v[n->in[i]]) return -1;
+  if (n->op == RLX_OP_conv) return 0;
+  return RLX_ATTRS(conv_transpose, n)->groups == 1 ? 1 : -1;
+}
+
+/* conv scale + shift, each [C] in the work type or absent; the weights are changed only by a scale. */
+static rlx_node fold(rlx_idiom *p, rlx_node id, int axis, rlx_node scale, rlx_node shift) {
+  rlx_node_rec n = *rlx_idiom_at(p, id);
+  rlx_dtype dtype = n.type.dtype, work = work_type(dtype);
+  rlx_node in[3] = {n.in[0], n.in[1], n.n_in > 2 ? n.in[2] : RLX_NONE}, bias = as_type(p, in[2], work);
+  if (scale) {
+    rlx_node wide = as_type(p, in[1], work), factor = along(p, scale, axis, n.type.shape.n);
+    in[1] = as_type(p, rlx_mul(p->to, wide, factor), dtype);
+    if (bias) bias = rlx_mul(p->to, bias, scale);
+  }
+  if (shift) bias = bias ? rlx_add(p->to, bias, shift) : shift;
+  if (scale || shift) in[2] = as_type(p, bias, dtype);
+  return rlx_graph_add(p->to, n.op, in, in[2] ? 3 : 2, n.attrs);
+}
+
+rlx_node rlx_idiom_conv_scale(rlx_idiom *p, const rlx_node_rec *n) {
+  for (int side = 0; side < 2; side++) {
+    rlx_node conv = n->in[side];
+    int axis = weight_axis(p, conv);
+    if (axis < 0 || !rlx_dims_equal(rlx_idiom_shape(p, conv), &n->type.shape)) continue;
+    rlx_node scale = channel_vector(p, n->in[1 - side], n->type.shape.n, n->type.shape.v[1]);
+    if (scale) return fold(p, conv, axis, as_type(p, scale, work_type(n->type.dtype)), RLX_NONE);
+  }
+  return RLX_NONE;
+}
+
+rlx_node rlx_idiom_conv_shift(rlx_idiom *p, const rlx_node_rec *n) {
+  for (int side = 0; side < (n->op == RLX_OP_add ? 2 : 1); side++) {
+    rlx_node conv = n->in[side];
+    int axis = weight_axis(p, conv);
+    if (axis < 0 || !rlx_dims_equal(rlx_idiom_shape(p, conv), &n->type.shape)) continue;
+    rlx_node shift = channel_vector(p, n->in[1 - side], n->type.shape.n, n->type.shape.v[1]);
+    if (!shift) continue;
+    shift = as_type(p, shift, work_type(n->type.dtype));
+    return fold(p, conv, axis, RLX_NONE, n->op == RLX_OP_sub ? rlx_neg(p->to, shift) : shift);
+  }
+  return RLX_NONE;
+}
+
+/* ---- batch norm ---- */
+
+/* gamma / sqrt(var + eps), and beta - mean times that. */
+static rlx_node norm_scale(rlx_idiom *p, const rlx_node *in, double eps, rlx_dtype work) {
+  rlx_node var = as_type(p, in[2], work), small = rlx_scalar(p->to, work, eps);
+  rlx_node root = rlx_sqrt(p->to, rlx_add(p->to, var, small));
+  return rlx_div(p->to, in[3] ? as_type(p, in[3], work) : rlx_scalar(p->to, work, 1), root);
+}
+static rlx_node norm_shift(rlx_idiom *p, const rlx_node *in, rlx_node scale, rlx_dtype work) {
+  rlx_node moved = rlx_mul(p->to, as_type(p, in[1], work), scale);
+  return in[4] ? rlx_sub(p->to, as_type(p, in[4], work), moved) : rlx_neg(p->to, moved);
+}
+
+rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n) {
+  rlx_node in[5] = {0};
+  rlx_dtype dtype = n->type.dtype, work = work_type(dtype);
+  int axis = weight_axis(p, n->in[0]), rank = n->type.shape.n;
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    in[i] = n->in[i];
+    if (i > 0 && in[i] && !p->weight_only.v[in[i]]) return RLX_NONE;
+  }
+  if (axis < 0 && dtype != work) return RLX_NONE; /* a product in a half type would be rounded once more */
+  rlx_node scale = norm_scale(p, in, RLX_ATTRS(batch_norm_inference, n)->eps, work);
+  rlx_node shift = norm_shift(p, in, scale, work);
+  if (axis >= 0) return fold(p, in[0], axis, scale, shift);
+  rlx_node scaled = rlx_mul(p->to, in[0], along(p, scale, 1, rank));
+  return rlx_add(p->to, scaled, along(p, shift, 1, rank));
+}

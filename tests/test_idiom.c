@@ -1,0 +1,443 @@
+/* Idioms: each op in the spellings that exporters use, and near misses that must stay as they are. */
+#include "alloc_sweep.h"
+#include "pass_cases.h"
+
+#define NEAR .tolerance = 2e-6
+#define NEAR_HALF .tolerance = 4e-3
+#define X16 "%x = input \"x\" : f16[2,3]\n"
+#define NUMBER(name, value) "%" name " = constant : f32[] = [" value "]; "
+#define HALF_NUMBER(name, value) "%" name " = constant : f16[] = [" value "]; "
+
+/* ---- gelu ---- */
+
+/* Numbers of the erf form. */
+#define ERF NUMBER("r", "1.4142135") NUMBER("h", "0.5") NUMBER("o", "1")
+#define GELU X "%y = gelu(%x); " Y(y)
+
+TEST(gelu_in_every_order) {
+  CASES_OF(
+    "idiom",
+    /* PyTorch: x (erf(x / sqrt 2) + 1) 0.5 */
+    BECOMES(X ERF "%d = div(%x, %r); %e = erf(%d); %s = add(%e, %o); %m = mul(%x, %s); %y = mul(%m, %h); " Y(y), GELU,
+            NEAR),
+    /* 0.5 on x first; the numbers on the left; a product with 1 / sqrt 2 */
+    BECOMES(
+      X ERF NUMBER(
+        "i",
+        "0.70710677") "%d = mul(%i, %x); %e = erf(%d); %s = add(%o, %e); %m = mul(%h, %x); %y = mul(%m, %s); " Y(y),
+      GELU, NEAR),
+    /* 0.5 on the sum; halved at the end; 0.5 + 0.5 erf */
+    BECOMES(X ERF "%d = div(%x, %r); %e = erf(%d); %s = add(%e, %o); %m = mul(%s, %h); %y = mul(%x, %m); " Y(y), GELU,
+            NEAR),
+    BECOMES(X ERF NUMBER("t", "2") "%d = div(%x, %r); %e = erf(%d); %s = add(%e, %o); %m = mul(%x, %s); "
+                                   "%y = div(%m, %t); " Y(y),
+            GELU, NEAR),
+    BECOMES(X ERF "%d = div(%x, %r); %e = erf(%d); %g = mul(%e, %h); %s = add(%g, %h); %y = mul(%s, %x); " Y(y), GELU,
+            NEAR),
+    /* numbers of rank 1; seven digits; x that others read too */
+    BECOMES(X "%r = constant : f32[1] = [1.414214]; %h = constant : f32[1,1] = [0.5]; %o = constant : f32[1] = [1]; "
+              "%d = div(%x, %r); %e = erf(%d); %s = add(%e, %o); %m = mul(%x, %s); %y = mul(%m, %h); %z = exp(%x); "
+              "output \"y\" = %y; output \"z\" = %z",
+            X "%y = gelu(%x); %z = exp(%x); output \"y\" = %y; output \"z\" = %z", NEAR),
+    BECOMES(X16 HALF_NUMBER("i", "0.70710677") HALF_NUMBER("h", "0.5") HALF_NUMBER(
+              "o", "1") "%d = mul(%i, %x); %e = erf(%d); %s = add(%o, %e); %m = mul(%h, %x); %y = mul(%m, %s); " Y(y),
+            X16 "%y = gelu(%x); " Y(y), NEAR_HALF));
+}
+
+/* Numbers of the tanh form. */
+#define TANH NUMBER("k", "0.7978846") NUMBER("c", "0.044715") NUMBER("h", "0.5") NUMBER("o", "1") NUMBER("n", "3")
+#define GELU_APPROX X "%y = gelu_approx(%x); " Y(y)
+#define TANH_END "%t = tanh(%u); %s = add(%o, %t); %m = mul(%h, %x); %y = mul(%m, %s); " Y(y)
+
+TEST(gelu_of_tanh) {
+  CASES_OF(
+    "idiom",
+    BECOMES(X TANH "%p = pow(%x, %n); %q = mul(%c, %p); %a = add(%x, %q); %u = mul(%k, %a); " TANH_END, GELU_APPROX,
+            NEAR),
+    /* x x x; and x k (1 + c x x) */
+    BECOMES(X TANH "%v = mul(%x, %x); %w = mul(%v, %x); %q = mul(%w, %c); %a = add(%q, %x); "
+                   "%u = mul(%a, %k); " TANH_END,
+            GELU_APPROX, NEAR),
+    BECOMES(X TANH "%f = mul(%x, %k); %g = mul(%x, %c); %v = mul(%g, %x); %a = add(%v, %o); "
+                   "%u = mul(%f, %a); " TANH_END,
+            GELU_APPROX, NEAR),
+    BECOMES(X16 HALF_NUMBER("k", "0.7978846") HALF_NUMBER("c", "0.044715") HALF_NUMBER("h", "0.5") HALF_NUMBER("o", "1")
+              HALF_NUMBER("n", "3") "%p = pow(%x, %n); %q = mul(%c, %p); %a = add(%x, %q); %u = mul(%k, %a); " TANH_END,
+            X16 "%y = gelu_approx(%x); " Y(y), NEAR_HALF),
+    STAYS(X TANH "%p = pow(%n, %x); %q = mul(%c, %p); %a = add(%x, %q); %u = mul(%k, %a); " TANH_END, NEAR),
+    /* 0.0447 is another curve, and so is x^2 */
+    STAYS(X NUMBER("k", "0.7978846") NUMBER("c", "0.0447") NUMBER("h", "0.5") NUMBER("o", "1")
+            NUMBER("n", "3") "%p = pow(%x, %n); %q = mul(%c, %p); %a = add(%x, %q); %u = mul(%k, %a); " TANH_END,
+          NEAR),
+    STAYS(X NUMBER("k", "0.7978846") NUMBER("c", "0.044715") NUMBER("h", "0.5") NUMBER("o", "1")
+            NUMBER("n", "2") "%p = pow(%x, %n); %q = mul(%c, %p); %a = add(%x, %q); %u = mul(%k, %a); " TANH_END,
+          NEAR));
+}
+
+TEST(gelu_near_misses) {
+#define SPELLED(numbers, also) \
+  X numbers "%d = div(%x, %r); %e = erf(%d); %s = add(%e, %o); %m = mul(%x, %s); %y = mul(%m, %h); " also Y(y)
+  CASES_OF(
+    "idiom",
+    /* five digits of sqrt 2; 0.4; 1 - erf; 1 + 2 erf */
+    STAYS(SPELLED(NUMBER("r", "1.4142") NUMBER("h", "0.5") NUMBER("o", "1"), ""), NEAR),
+    STAYS(SPELLED(NUMBER("r", "1.4142135") NUMBER("h", "0.4") NUMBER("o", "1"), ""), NEAR),
+    STAYS(SPELLED(NUMBER("r", "1.4142135") NUMBER("h", "0.5") NUMBER("o", "-1"), ""), NEAR),
+    STAYS(X ERF NUMBER("t", "2") "%d = div(%x, %r); %e = erf(%d); %g = mul(%e, %t); %s = add(%g, %o); "
+                                 "%m = mul(%x, %s); %y = mul(%m, %h); " Y(y),
+          NEAR),
+    /* each inner value read elsewhere */
+    STAYS(SPELLED(ERF, "output \"z\" = %e; "), NEAR), STAYS(SPELLED(ERF, "output \"z\" = %d; "), NEAR),
+    STAYS(SPELLED(ERF, "output \"z\" = %s; "), NEAR), STAYS(SPELLED(ERF, "output \"z\" = %m; "), NEAR),
+    /* another x; sqrt 2 / x; x that is broadcast */
+    STAYS(X ERF "%z = input \"z\" : f32[2,3]; %d = div(%z, %r); %e = erf(%d); %s = add(%e, %o); "
+                "%m = mul(%x, %s); %y = mul(%m, %h); " Y(y),
+          NEAR),
+    STAYS(X ERF "%d = div(%r, %x); %e = erf(%d); %s = add(%e, %o); %m = mul(%x, %s); %y = mul(%m, %h); " Y(y), NEAR),
+    STAYS("%x = input \"x\" : f32[3]; " NUMBER("r", "1.4142135")
+            NUMBER("o", "1") "%h2 = constant : f32[2,1] = [0.5, 0.5]; %d = div(%x, %r); "
+                             "%e = erf(%d); %s = add(%e, %o); %m = mul(%x, %s); %y = mul(%m, %h2); " Y(y),
+          NEAR));
+#undef SPELLED
+}
+
+/* ---- other activations ---- */
+
+TEST(silu_sigmoid_and_mish) {
+  CASES_OF(
+    "idiom", BECOMES(X "%s = sigmoid(%x); %y = mul(%x, %s); " Y(y), X "%y = silu(%x); " Y(y), NEAR),
+    BECOMES(X "%s = sigmoid(%x); %y = mul(%s, %x); " Y(y), X "%y = silu(%x); " Y(y), NEAR),
+    BECOMES(X F("1") "%n = neg(%x); %e = exp(%n); %s = add(%e, %c); %y = div(%c, %s); " Y(y),
+            X "%y = sigmoid(%x); " Y(y), NEAR),
+    BECOMES(X F("1") NUMBER("m", "-1") "%n = mul(%x, %m); %e = exp(%n); %s = add(%c, %e); "
+                                       "%y = reciprocal(%s); " Y(y),
+            X "%y = sigmoid(%x); " Y(y), NEAR),
+    BECOMES(X F("1") "%n = neg(%x); %e = exp(%n); %s = add(%e, %c); %y = div(%x, %s); " Y(y), X "%y = silu(%x); " Y(y),
+            NEAR),
+    /* sigmoid on the way to silu */
+    BECOMES(X F("1") "%n = neg(%x); %e = exp(%n); %s = add(%e, %c); %g = reciprocal(%s); %y = mul(%g, %x); " Y(y),
+            X "%y = silu(%x); " Y(y), NEAR),
+    BECOMES(X "%s = softplus(%x); %t = tanh(%s); %y = mul(%x, %t); " Y(y), X "%y = mish(%x); " Y(y), NEAR),
+    BECOMES(X F("1") "%e = exp(%x); %s = add(%e, %c); %l = log(%s); %t = tanh(%l); %y = mul(%t, %x); " Y(y),
+            X "%y = mish(%x); " Y(y), NEAR),
+    BECOMES(X16 "%s = sigmoid(%x); %y = mul(%x, %s); " Y(y), X16 "%y = silu(%x); " Y(y), NEAR_HALF),
+    /* log(1 + e^x) alone overflows where softplus does not */
+    STAYS(X F("1") "%e = exp(%x); %s = add(%e, %c); %y = log(%s); " Y(y)),
+    STAYS(X NUMBER("q", "1.702") "%m = mul(%x, %q); %s = sigmoid(%m); %y = mul(%x, %s); " Y(y)),
+    STAYS(X "%z = input \"z\" : f32[2,3]; %s = sigmoid(%z); %y = mul(%x, %s); " Y(y)),
+    STAYS(X "%z = input \"z\" : f32[3]; %s = sigmoid(%z); %y = mul(%x, %s); " Y(y)),
+    STAYS(X "%s = sigmoid(%x); %y = mul(%x, %s); output \"s\" = %s; " Y(y)),
+    STAYS(X F("2") "%n = neg(%x); %e = exp(%n); %s = add(%e, %c); %y = div(%c, %s); " Y(y)),
+    STAYS(X F("1") "%e = exp(%x); %s = add(%e, %c); %y = div(%c, %s); " Y(y)));
+}
+
+TEST(hard_swish_and_relu) {
+#define SIX NUMBER("a", "3") NUMBER("z", "0") NUMBER("six", "6") NUMBER("f", "0.16666667")
+  CASES_OF("idiom",
+           BECOMES(X SIX "%s = add(%x, %a); %g = clamp(%s) {lo=0, hi=6}; %m = mul(%x, %g); %y = div(%m, %six); " Y(y),
+                   X "%y = hard_swish(%x); " Y(y), NEAR),
+           BECOMES(X SIX "%s = add(%x, %a); %g = clamp(%s) {lo=0, hi=6}; %m = mul(%g, %f); %y = mul(%x, %m); " Y(y),
+                   X "%y = hard_swish(%x); " Y(y), NEAR),
+           /* bounds as max and min, or relu and min */
+           BECOMES(X SIX "%s = add(%a, %x); %g = max(%s, %z); %q = min(%g, %six); %d = div(%q, %six); "
+                         "%y = mul(%d, %x); " Y(y),
+                   X "%y = hard_swish(%x); " Y(y), NEAR),
+           BECOMES(X SIX
+                   "%s = add(%a, %x); %g = relu(%s); %q = min(%six, %g); %m = mul(%q, %x); %y = mul(%m, %f); " Y(y),
+                   X "%y = hard_swish(%x); " Y(y), NEAR),
+           BECOMES(X "%g = hard_sigmoid(%x) {alpha=0.16666667, beta=0.5}; %y = mul(%x, %g); " Y(y),
+                   X "%y = hard_swish(%x); " Y(y), NEAR),
+           BECOMES(X NUMBER("z", "0") "%y = max(%x, %z); " Y(y), X "%y = relu(%x); " Y(y)),
+           BECOMES(X "%y = clamp(%x) {lo=0}; " Y(y), X "%y = relu(%x); " Y(y), NEAR),
+           STAYS(X "%g = hard_sigmoid(%x) {alpha=0.2, beta=0.5}; %y = mul(%x, %g); " Y(y)),
+           STAYS(X NUMBER("a", "2") NUMBER(
+             "six", "6") "%s = add(%x, %a); %g = clamp(%s) {lo=0, hi=6}; %m = mul(%x, %g); %y = div(%m, %six); " Y(y)),
+           STAYS(X NUMBER("a", "3") NUMBER(
+             "six", "6") "%s = add(%x, %a); %g = clamp(%s) {lo=0, hi=5}; %m = mul(%x, %g); %y = div(%m, %six); " Y(y)),
+           STAYS(X "%y = clamp(%x) {lo=0, hi=6}; " Y(y)), STAYS(X NUMBER("z", "-0") "%y = max(%x, %z); " Y(y)),
+           STAYS(I N("0") "%y = max(%i, %c); " Y(y)));
+#undef SIX
+}
+
+/* ---- norms ---- */
+
+#define R "%x = input \"x\" : f32[2,3,4]; %g = param \"g\" : f32[4]; %b = param \"b\" : f32[4]; "
+#define SMALL NUMBER("e", "0.0625")
+#define EPS SMALL NUMBER("t", "2")
+#define MEAN(to, from) "%" to " = reduce_mean(%" from ") {axes=[-1], keep=true}; "
+/* x - mean, its square, the variance, with eps */
+#define CENTRE MEAN("m", "x") "%d = sub(%x, %m); "
+#define VARIANCE "%q = pow(%d, %t); " MEAN("v", "q") "%w = add(%v, %e); "
+#define AFFINE "%k = mul(%n, %g); %y = add(%k, %b); "
+#define LAYER R "%y = layer_norm(%x, %g, %b) {eps=0.0625}; " Y(y)
+
+TEST(layer_norm_spelled_out) {
+  CASES_OF(
+    "idiom", BECOMES(R EPS CENTRE VARIANCE "%s = sqrt(%w); %n = div(%d, %s); " AFFINE Y(y), LAYER, .tolerance = 1e-5),
+    /* d d; eps first; 1 / sqrt; gamma and beta on the left */
+    BECOMES(R EPS CENTRE "%q = mul(%d, %d); " MEAN("v", "q") "%w = add(%e, %v); %s = rsqrt(%w); %n = mul(%s, %d); "
+                                                             "%k = mul(%g, %n); %y = add(%b, %k); " Y(y),
+            LAYER, .tolerance = 1e-5),
+    BECOMES(R EPS CENTRE VARIANCE "%s = sqrt(%w); %i = reciprocal(%s); %n = mul(%d, %i); " AFFINE Y(y), LAYER,
+            .tolerance = 1e-5),
+    BECOMES(R EPS NUMBER("h", "-0.5") CENTRE VARIANCE "%s = pow(%w, %h); %n = mul(%d, %s); " AFFINE Y(y), LAYER,
+            .tolerance = 1e-5),
+    BECOMES(R EPS NUMBER("o", "1") CENTRE VARIANCE "%s = sqrt(%w); %i = div(%o, %s); %n = mul(%d, %i); " AFFINE Y(y),
+            LAYER, .tolerance = 1e-5),
+    /* sums and a count; axes that are dropped and given back */
+    BECOMES(
+      R EPS NUMBER("c", "4") NUMBER(
+        "f", "0.25") "%a = reduce_sum(%x) {axes=[2], keep=true}; %m = div(%a, %c); %d = sub(%x, %m); %q = pow(%d, %t); "
+                     "%z = reduce_sum(%q) {axes=[2], keep=true}; %v = mul(%z, %f); %w = add(%v, %e); %s = sqrt(%w); "
+                     "%n = div(%d, %s); " AFFINE Y(y),
+      LAYER, .tolerance = 1e-5),
+    BECOMES(R EPS "%a = reduce_mean(%x) {axes=[2]}; %m = reshape(%a) {shape=[2,3,1]}; %d = sub(%x, %m); "
+                  "%q = pow(%d, %t); " MEAN("v", "q") "%w = add(%v, %e); %s = sqrt(%w); %n = div(%d, %s); " AFFINE Y(y),
+            LAYER, .tolerance = 1e-5),
+    /* without gamma, without both; x is read elsewhere */
+    BECOMES(R EPS CENTRE VARIANCE "%s = sqrt(%w); %n = div(%d, %s); %y = add(%n, %b); " Y(y),
+            R "%y = layer_norm(%x, _, %b) {eps=0.0625}; " Y(y), .tolerance = 1e-5),
+    BECOMES(R EPS CENTRE VARIANCE "%s = sqrt(%w); %n = div(%d, %s); %y = add(%n, %x); " Y(y),
+            R "%n = layer_norm(%x) {eps=0.0625}; %y = add(%n, %x); " Y(y), .tolerance = 1e-5),
+    /* a gamma with leading axes of size 1 */
+    BECOMES("%x = input \"x\" : f32[2,3,4]; %g = param \"g\" : f32[1,1,4]; " EPS CENTRE VARIANCE
+            "%s = sqrt(%w); %n = div(%d, %s); %y = mul(%n, %g); " Y(y),
+            "%x = input \"x\" : f32[2,3,4]; %g = param \"g\" : f32[1,1,4]; %r = reshape(%g) {shape=[4]}; "
+            "%y = layer_norm(%x, %r) {eps=0.0625}; " Y(y),
+            .tolerance = 1e-5));
+}
+
+TEST(layer_norm_over_other_axes) {
+  CASES_OF(
+    "idiom",
+    /* the last two */
+    BECOMES("%x = input \"x\" : f32[2,3,4]; %g = param \"g\" : f32[3,4]; " EPS
+            "%m = reduce_mean(%x) {axes=[1,2], keep=true}; %d = sub(%x, %m); %q = pow(%d, %t); "
+            "%v = reduce_mean(%q) {axes=[-1,-2], keep=true}; %w = add(%v, %e); %s = sqrt(%w); "
+            "%n = div(%d, %s); %y = mul(%n, %g); " Y(y),
+            "%x = input \"x\" : f32[2,3,4]; %g = param \"g\" : f32[3,4]; "
+            "%y = layer_norm(%x, %g) {axis=1, eps=0.0625}; " Y(y),
+            .tolerance = 1e-5),
+    /* the channels of an image */
+    BECOMES("%x = input \"x\" : f32[1,4,2,3]; %g = param \"g\" : f32[4,1,1]; %b = param \"b\" : f32[1,4,1,1]; " EPS
+            "%m = reduce_mean(%x) {axes=[1], keep=true}; %d = sub(%x, %m); %q = pow(%d, %t); "
+            "%v = reduce_mean(%q) {axes=[1], keep=true}; %w = add(%v, %e); %s = sqrt(%w); "
+            "%n = div(%d, %s); " AFFINE Y(y),
+            "%x = input \"x\" : f32[1,4,2,3]; %g = param \"g\" : f32[4,1,1]; %b = param \"b\" : f32[1,4,1,1]; "
+            "%p = reshape(%g) {shape=[4]}; %q = reshape(%b) {shape=[4]}; "
+            "%y = layer_norm_2d(%x, %p, %q) {eps=0.0625}; " Y(y),
+            .tolerance = 1e-5),
+    /* neither */
+    STAYS("%x = input \"x\" : f32[2,3,4]; " EPS "%m = reduce_mean(%x) {axes=[1], keep=true}; %d = sub(%x, %m); "
+          "%q = pow(%d, %t); %v = reduce_mean(%q) {axes=[1], keep=true}; %w = add(%v, %e); %s = sqrt(%w); "
+          "%n = div(%d, %s); " Y(n),
+          .tolerance = 1e-5));
+}
+
+TEST(layer_norm_multiplied_out) {
+#define FACTOR MEAN("m", "x") "%d = sub(%x, %m); %q = mul(%d, %d); " MEAN("v", "q") "%w = add(%v, %e); %s = rsqrt(%w); "
+  CASES_OF("idiom",
+           BECOMES(R SMALL FACTOR "%f = mul(%s, %g); %p = mul(%x, %f); %c = mul(%m, %f); %z = sub(%b, %c); "
+                                  "%y = add(%p, %z); " Y(y),
+                   LAYER, .tolerance = 1e-5),
+           BECOMES(R SMALL FACTOR "%p = mul(%s, %x); %c = mul(%s, %m); %z = sub(%b, %c); %y = add(%z, %p); " Y(y),
+                   R "%y = layer_norm(%x, _, %b) {eps=0.0625}; " Y(y), .tolerance = 1e-5),
+           BECOMES(R SMALL FACTOR "%f = mul(%g, %s); %p = mul(%x, %f); %c = mul(%f, %m); %y = sub(%p, %c); " Y(y),
+                   R "%y = layer_norm(%x, %g) {eps=0.0625}; " Y(y), .tolerance = 1e-5),
+           /* a beta of another shape; a factor that is read elsewhere */
+           STAYS("%x = input \"x\" : f32[2,3,4]; %b = param \"b\" : f32[3,4]; " SMALL FACTOR
+                 "%p = mul(%x, %s); %c = mul(%m, %s); %z = sub(%b, %c); %y = add(%p, %z); " Y(y),
+                 .tolerance = 1e-5),
+           STAYS(R SMALL FACTOR "%p = mul(%x, %s); %c = mul(%m, %s); %z = sub(%b, %c); %y = add(%p, %z); "
+                                "output \"s\" = %s; " Y(y),
+                 .tolerance = 1e-5));
+#undef FACTOR
+}
+
+TEST(layer_norm_near_misses) {
+#define END "%n = div(%d, %s); " Y(n)
+#define PLAIN CENTRE VARIANCE "%s = sqrt(%w); "
+  CASES_OF(
+    "idiom",
+    /* eps outside of the root; a variance over n - 1; another power; the variance of something else */
+    STAYS(R EPS CENTRE "%q = pow(%d, %t); " MEAN("v", "q") "%w = sqrt(%v); %s = add(%w, %e); " END, .tolerance = 1e-5),
+    STAYS(R EPS NUMBER("c", "3") CENTRE "%q = pow(%d, %t); %z = reduce_sum(%q) {axes=[2], keep=true}; "
+                                        "%v = div(%z, %c); %w = add(%v, %e); %s = sqrt(%w); " END,
+          .tolerance = 1e-5),
+    STAYS(R NUMBER("e", "0.0625") NUMBER("t", "4") PLAIN END, .tolerance = 1e-5),
+    STAYS(R EPS CENTRE "%q = pow(%x, %t); " MEAN("v", "q") "%w = add(%v, %e); %s = sqrt(%w); " END, .tolerance = 1e-5),
+    /* a negative eps; one per row */
+    STAYS(R NUMBER("e", "-1") NUMBER("t", "2") PLAIN END, .tolerance = 1e-5),
+    STAYS(R "%e = param \"e\" : f32[3,1]; " NUMBER("t", "2") "%f = abs(%e); " CENTRE "%q = pow(%d, %t); " MEAN(
+            "v", "q") "%w = add(%v, %f); %s = sqrt(%w); " END,
+          .tolerance = 1e-5),
+    /* inner values read elsewhere */
+    STAYS(R EPS PLAIN "output \"v\" = %v; " END, .tolerance = 1e-5),
+    STAYS(R EPS PLAIN "output \"s\" = %s; " END, .tolerance = 1e-5),
+    STAYS(R EPS PLAIN "output \"q\" = %q; " END, .tolerance = 1e-5),
+    /* d is: what is left is a norm of it */
+    BECOMES(R EPS PLAIN "output \"d\" = %d; " END, R CENTRE "%n = rms_norm(%d) {eps=0.0625}; output \"d\" = %d; " Y(n),
+            .tolerance = 1e-5),
+    /* a gamma that is no weight, of other axes, or a norm that is read elsewhere */
+    STAYS(R "%z = input \"z\" : f32[4]; %n = layer_norm(%x); %y = mul(%n, %z); " Y(y), .tolerance = 1e-5),
+    STAYS(R "%z = param \"z\" : f32[3,4]; %n = layer_norm(%x); %y = mul(%n, %z); " Y(y), .tolerance = 1e-5),
+    STAYS(R "%z = param \"z\" : f32[3,1]; %n = layer_norm(%x); %y = mul(%n, %z); " Y(y), .tolerance = 1e-5),
+    STAYS(R "%z = param \"z\" : f32[1,2,3,4]; %n = layer_norm(%x); %y = mul(%n, %z); " Y(y), .tolerance = 1e-5),
+    STAYS(R "%n = layer_norm(%x); %y = mul(%n, %g); output \"n\" = %n; " Y(y), .tolerance = 1e-5),
+    /* gamma after beta, a second gamma, a second beta */
+    STAYS(R "%n = layer_norm(%x, _, %b); %y = mul(%n, %g); " Y(y), .tolerance = 1e-5),
+    STAYS(R "%n = layer_norm(%x, %g); %y = mul(%n, %b); " Y(y), .tolerance = 1e-5),
+    STAYS(R "%n = layer_norm(%x, %g, %b); %y = add(%n, %g); " Y(y), .tolerance = 1e-5));
+#undef PLAIN
+#undef END
+}
+
+TEST(rms_norm_spelled_out) {
+#define MEAN_SQUARE "%q = pow(%x, %t); " MEAN("v", "q") "%w = add(%v, %e); "
+#define RMS R "%y = rms_norm(%x, %g) {eps=0.0625}; " Y(y)
+  CASES_OF(
+    "idiom",
+    BECOMES(R EPS MEAN_SQUARE "%s = rsqrt(%w); %n = mul(%x, %s); %y = mul(%g, %n); " Y(y), RMS, .tolerance = 1e-5),
+    BECOMES(R EPS MEAN_SQUARE "%s = sqrt(%w); %n = div(%x, %s); %y = mul(%n, %g); " Y(y), RMS, .tolerance = 1e-5),
+    BECOMES(R EPS MEAN_SQUARE "%s = sqrt(%w); %i = reciprocal(%s); %n = mul(%x, %i); %y = mul(%n, %g); " Y(y), RMS,
+            .tolerance = 1e-5),
+    /* half floats, computed in f32 between casts */
+    BECOMES("%h = input \"h\" : f16[2,3,4]; %g = param \"g\" : f16[4]; %x = cast(%h) {to=f32}; " EPS MEAN_SQUARE
+            "%s = rsqrt(%w); %n = mul(%x, %s); %k = cast(%n) {to=f16}; %y = mul(%g, %k); " Y(y),
+            "%h = input \"h\" : f16[2,3,4]; %g = param \"g\" : f16[4]; "
+            "%y = rms_norm(%h, %g) {eps=0.0625}; " Y(y),
+            NEAR_HALF),
+    STAYS(R EPS MEAN_SQUARE "%s = rsqrt(%w); %n = mul(%x, %s); output \"w\" = %w; " Y(n), .tolerance = 1e-5),
+    STAYS(R EPS "%z = input \"z\" : f32[2,3,4]; " MEAN_SQUARE "%s = rsqrt(%w); %n = mul(%z, %s); " Y(n),
+          .tolerance = 1e-5));
+#undef RMS
+#undef MEAN_SQUARE
+}
+
+TEST(half_floats_between_casts) {
+#define H "%h = input \"h\" : f16[2,3,4]; %g = param \"g\" : f16[4]; %b = param \"b\" : f16[4]; "
+#define WIDE "%x = cast(%h) {to=f32}; "
+  CASES_OF(
+    "idiom",
+    BECOMES(H WIDE EPS CENTRE VARIANCE "%s = sqrt(%w); %n = div(%d, %s); %k = cast(%n) {to=f16}; "
+                                       "%p = mul(%k, %g); %y = add(%p, %b); " Y(y),
+            H "%y = layer_norm(%h, %g, %b) {eps=0.0625}; " Y(y), NEAR_HALF),
+    BECOMES(H WIDE "%u = cast(%g) {to=f32}; %v = cast(%b) {to=f32}; " EPS CENTRE "%q = pow(%d, %t); " MEAN(
+              "z", "q") "%w = add(%z, %e); %s = sqrt(%w); %n = div(%d, %s); "
+                        "%k = mul(%n, %u); %p = add(%k, %v); %y = cast(%p) {to=f16}; " Y(y),
+            H "%y = layer_norm(%h, %g, %b) {eps=0.0625}; " Y(y), NEAR_HALF),
+    BECOMES(H WIDE "%s = softmax(%x); %y = cast(%s) {to=f16}; " Y(y), H "%y = softmax(%h); " Y(y), NEAR_HALF),
+    BECOMES(H WIDE "%s = gelu(%x); %y = cast(%s) {to=f16}; " Y(y), H "%y = gelu(%h); " Y(y), NEAR_HALF),
+    /* another half type, the f32 value read elsewhere, a gamma of f32, no cast before */
+    STAYS(H WIDE "%s = softmax(%x); %y = cast(%s) {to=bf16}; " Y(y), NEAR_HALF),
+    STAYS(H WIDE "%s = softmax(%x); %y = cast(%s) {to=f16}; output \"s\" = %s; " Y(y), NEAR_HALF),
+    STAYS(H "%u = param \"u\" : f32[4]; " WIDE "%s = layer_norm(%x, %u); %y = cast(%s) {to=f16}; " Y(y), NEAR_HALF),
+    STAYS("%x = input \"x\" : f32[2,3]; %s = softmax(%x); %y = cast(%s) {to=f16}; " Y(y), NEAR_HALF));
+#undef WIDE
+#undef H
+}
+
+/* ---- softmax ---- */
+
+TEST(softmax_spelled_out) {
+#define BELOW "%m = reduce_max(%x) {axes=[1], keep=true}; %d = sub(%x, %m); "
+  CASES_OF(
+    "idiom",
+    BECOMES(X BELOW "%e = exp(%d); %s = reduce_sum(%e) {axes=[-1], keep=true}; %y = div(%e, %s); " Y(y),
+            X "%y = softmax(%x); " Y(y), NEAR),
+    BECOMES(X "%m = reduce_max(%x) {axes=[0], keep=true}; %d = sub(%x, %m); %e = exp(%d); "
+              "%s = reduce_sum(%e) {axes=[0], keep=true}; %i = reciprocal(%s); %y = mul(%e, %i); " Y(y),
+            X "%y = softmax(%x) {axis=0}; " Y(y), NEAR),
+    BECOMES(X BELOW "%e = exp(%d); %s = reduce_sum(%e) {axes=[1], keep=true}; %l = log(%s); %y = sub(%d, %l); " Y(y),
+            X "%y = log_softmax(%x); " Y(y), NEAR),
+    BECOMES(X16 BELOW "%e = exp(%d); %s = reduce_sum(%e) {axes=[1], keep=true}; %y = div(%e, %s); " Y(y),
+            X16 "%y = softmax(%x); " Y(y), NEAR_HALF),
+    /* no maximum taken off; two axes; two different ones; the exponential read elsewhere */
+    STAYS(X "%e = exp(%x); %s = reduce_sum(%e) {axes=[1], keep=true}; %y = div(%e, %s); " Y(y), NEAR),
+    STAYS(X "%m = reduce_max(%x) {keep=true}; %d = sub(%x, %m); %e = exp(%d); %s = reduce_sum(%e) {keep=true}; "
+            "%y = div(%e, %s); " Y(y),
+          NEAR),
+    STAYS(X BELOW "%e = exp(%d); %s = reduce_sum(%e) {axes=[0], keep=true}; %y = div(%e, %s); " Y(y), NEAR),
+    STAYS(X BELOW "%e = exp(%d); %s = reduce_sum(%e) {axes=[1], keep=true}; %y = div(%e, %s); output \"e\" = %e; " Y(y),
+          NEAR));
+#undef BELOW
+}
+
+/* ---- convolutions ---- */
+
+#define IMAGE "%x = input \"x\" : f32[1,2,4,4]; %w = param \"w\" : f32[3,2,3,3]; "
+
+TEST(batch_norm_behind_a_convolution) {
+#define STATS                                                                                         \
+  "%m = param \"m\" : f32[3]; %v0 = param \"v\" : f32[3]; %v = abs(%v0); %g = param \"g\" : f32[3]; " \
+  "%b = param \"b\" : f32[3]; "
+#define FACTOR "%e = constant : f32[] = [0.5]; %p = add(%v, %e); %q = sqrt(%p); %s = div(%g, %q); "
+  CASES_OF(
+    "idiom",
+    BECOMES(IMAGE STATS "%c = conv(%x, %w); %y = batch_norm_inference(%c, %m, %v, %g, %b) {eps=0.5}; " Y(y),
+            IMAGE STATS FACTOR "%t = mul(%m, %s); %u = sub(%b, %t); %r = reshape(%s) {shape=[3,1,1,1]}; "
+                               "%k = mul(%w, %r); %y = conv(%x, %k, %u); " Y(y),
+            .tolerance = 1e-5),
+    /* a bias; no gamma and beta */
+    BECOMES(IMAGE STATS "%c = conv(%x, %w, %b) {stride=[2,2]}; %y = batch_norm_inference(%c, %m, %v) {eps=0.5}; " Y(y),
+            IMAGE STATS "%e = constant : f32[] = [0.5]; %p = add(%v, %e); %q = sqrt(%p); "
+                        "%o = constant : f32[] = [1]; %s = div(%o, %q); %t = mul(%m, %s); %u = neg(%t); "
+                        "%r = reshape(%s) {shape=[3,1,1,1]}; %k = mul(%w, %r); %z = mul(%b, %s); %a = add(%z, %u); "
+                        "%y = conv(%x, %k, %a) {stride=[2,2]}; " Y(y),
+            .tolerance = 1e-5),
+    /* behind something else: a scale and a shift */
+    BECOMES("%x = input \"x\" : f32[1,3,2,2]; " STATS "%y = batch_norm_inference(%x, %m, %v, %g, %b) {eps=0.5}; " Y(y),
+            "%x = input \"x\" : f32[1,3,2,2]; " STATS FACTOR
+            "%t = mul(%m, %s); %u = sub(%b, %t); %r = reshape(%s) {shape=[1,3,1,1]}; %k = mul(%x, %r); "
+            "%z = reshape(%u) {shape=[1,3,1,1]}; %y = add(%k, %z); " Y(y),
+            .tolerance = 1e-5),
+    /* statistics of this run */
+    STAYS(IMAGE "%m = input \"m\" : f32[3]; %v0 = input \"v\" : f32[3]; %v = abs(%v0); %c = conv(%x, %w); "
+                "%y = batch_norm_inference(%c, %m, %v); " Y(y),
+          .tolerance = 1e-5));
+}
+
+TEST(scale_and_shift_behind_a_convolution) {
+  CASES_OF(
+    "idiom",
+    BECOMES(IMAGE "%s = param \"s\" : f32[3,1,1]; %t = param \"t\" : f32[1,3,1,1]; %c = conv(%x, %w); "
+                  "%k = mul(%s, %c); %y = add(%k, %t); " Y(y),
+            IMAGE "%s = param \"s\" : f32[3,1,1]; %t = param \"t\" : f32[1,3,1,1]; %r = reshape(%s) {shape=[3]}; "
+                  "%u = reshape(%r) {shape=[3,1,1,1]}; %a = mul(%w, %u); %b = reshape(%t) {shape=[3]}; "
+                  "%y = conv(%x, %a, %b); " Y(y),
+            .tolerance = 1e-5),
+    BECOMES(IMAGE "%s = param \"s\" : f32[3,1,1]; %b = param \"b\" : f32[3]; %c = conv(%x, %w, %b); "
+                  "%y = sub(%c, %s); " Y(y),
+            IMAGE "%s = param \"s\" : f32[3,1,1]; %b = param \"b\" : f32[3]; %r = reshape(%s) {shape=[3]}; "
+                  "%n = neg(%r); %a = add(%b, %n); %y = conv(%x, %w, %a); " Y(y),
+            .tolerance = 1e-5),
+    /* a number */
+    BECOMES(
+      IMAGE F("2") "%d = conv(%x, %w); %y = mul(%d, %c); " Y(y),
+      IMAGE F("2") "%r = reshape(%c) {shape=[1]}; %u = expand(%r) {shape=[3]}; %v = reshape(%u) {shape=[3,1,1,1]}; "
+                   "%a = mul(%w, %v); %y = conv(%x, %a); " Y(y),
+      .tolerance = 1e-5),
+    /* the other way round the channels lie on axis 1 of the weight */
+    BECOMES("%x = input \"x\" : f32[1,2,2,2]; %w = param \"w\" : f32[2,3,2,2]; %s = param \"s\" : f32[3,1,1]; "
+            "%c = conv_transpose(%x, %w); %y = mul(%c, %s); " Y(y),
+            "%x = input \"x\" : f32[1,2,2,2]; %w = param \"w\" : f32[2,3,2,2]; %s = param \"s\" : f32[3,1,1]; "
+            "%r = reshape(%s) {shape=[3]}; %u = reshape(%r) {shape=[1,3,1,1]}; %a = mul(%w, %u); "
+            "%y = conv_transpose(%x, %a); " Y(y),
+            .tolerance = 1e-5),
+    /* half floats */
+    BECOMES("%x = input \"x\" : f16[1,2,4,4]; %w = param \"w\" : f16[3,2,3,3]; %s = param \"s\" : f16[3,1,1]; "
+            "%c = conv(%x, %w); %y = mul(%c, %s); " Y(y),
+            "%x = input \"x\" : f16[1,2,4,4]; %w = param \"w\" : f16[3,2,3,3]; %s = param \"s\" : f16[3,1,1]; "
+            "%r = reshape(%s) {shape=[3]}; %u = cast(%r) {to=f32}; %v = cast(%w) {to=f32}; "
+            "%z = reshape(%u) {shape=[3,1,1,1]}; %p = mul(%v, %z); %a = cast(%p) {to=f16}; %y = conv(%x, %a); " Y(y),
+            .tolerance = 1.5e-2),
+    /* along another axis, of this run, read elsewhere, broadcast, weights of this run */
+    STAYS(IMAGE "%s = param \"s\" : f32[2]; %c = conv(%x, %w); %y = mul(%c, %s); " Y(y), .tolerance = 1e-5),
+    STAYS(IMAGE "%s = input \"s\" : f32[3,1,1]; %c = conv(%x, %w); %y = mul(%c, %s); " Y(y), .tolerance = 1e-5),
+    STAYS(IMAGE "%s = param \"s\" : f32[3,1,1]; %c = conv(%x, %w); %y = mul(%c, %s); output \"c\" = %c; " Y(y),
+          .tolerance = 1e-5),
+    STAYS(IMAGE "%s = param \"s\" : f32[2,3,1,1]; %c = conv(%x, %w); %y = add(%c, %s); " Y(y), .tolerance = 1e-5),
+    STAYS(IMAGE "%s = param \"s\" : f32[3,1,1]; %u = input \"u\" : f32[3,2,3,3]; %c = conv(%x, %u); "
+                "%y = mul(%c, %s); " Y(y),
+          .tolerance = 1e-5));
+}
