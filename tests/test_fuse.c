@@ -270,6 +270,22 @@ TEST(fuse_attention_masks) {
                       "%r = matmul(%p, %v); " Y(r),
                  .tolerance = 1e-5));
 #undef MASKED
+  /* zeros in place of NaN behind the softmax: so a row may see nothing */
+#define GUARDED(mask)                                                                                           \
+  BARE "%z = constant : f32[] = [0]; %m = constant : f32[2,3] = " mask "; %s = matmul(%q, %k) {trans_b=true}; " \
+       "%t = add(%s, %m); %p = softmax(%t); %n = ne(%p, %p); %g = where(%n, %z, %p); %r = matmul(%g, %v); "
+#define ATTENDS(mask) \
+  BARE "%m = constant : f32[2,3] = " mask "; %r = attention(%q, %k, %v, _, %m) {layout=bhsd, scale=1}; " Y(r)
+  CASES_OF(
+    "fuse", BECOMES(GUARDED("[0, -inf, -inf, 0, 0, 0]") Y(r), ATTENDS("[0, -inf, -inf, 0, 0, 0]"), .tolerance = 1e-5),
+    BECOMES(GUARDED("[-inf, -inf, -inf, 0, 0, 0]") Y(r), ATTENDS("[-inf, -inf, -inf, 0, 0, 0]"), .tolerance = 1e-5),
+    /* another number, and a softmax that is read elsewhere */
+    STAYS(BARE "%z = constant : f32[] = [1]; %s = matmul(%q, %k) {trans_b=true}; %p = softmax(%s); "
+               "%n = ne(%p, %p); %g = where(%n, %z, %p); %r = matmul(%g, %v); output \"n\" = %n; " Y(r),
+          .tolerance = 1e-5),
+    STAYS(GUARDED("[0, -inf, -inf, 0, 0, 0]") "output \"p\" = %p; output \"n\" = %n; " Y(r), .tolerance = 1e-5));
+#undef ATTENDS
+#undef GUARDED
 #undef BARE
 }
 

@@ -9,7 +9,7 @@
  *
  * `attention` differs from the primitives in two places, by its definition: a row that sees no key is zero and not
  * NaN, and the value of a key that is hidden (-inf) is not read, where 0 times a NaN or infinity would be NaN. So a
- * constant mask with a row that sees nothing is not taken. */
+ * constant mask with a row that sees nothing is not taken, unless zeros are put in place of NaN behind the softmax. */
 #include <math.h>
 #include <string.h>
 
@@ -134,7 +134,7 @@ static bool match_product(const rlx_fuse *f, rlx_node id, rlx_match *m, scores *
 }
 
 /* scores + bias. A failed attempt leaves no trace in m. */
-static bool match_biased(rlx_fuse *f, const rlx_node_rec *add, rlx_match *m, scores *s) {
+static bool match_biased(rlx_fuse *f, const rlx_node_rec *add, bool guarded, rlx_match *m, scores *s) {
   const rlx_dims *shape = &add->type.shape;
   uint32_t n_inner = m->n_inner;
   for (int side = 0; side < 2; side++) {
@@ -147,7 +147,7 @@ static bool match_biased(rlx_fuse *f, const rlx_node_rec *add, rlx_match *m, sco
                  : MASK_OTHER;
     s->causal = kind == MASK_CAUSAL;
     s->bias = s->causal ? RLX_NONE : bias;
-    return kind != MASK_BLIND_ROW;
+    return kind != MASK_BLIND_ROW || guarded;
   }
   return false;
 }
@@ -164,13 +164,13 @@ static bool match_hidden(rlx_fuse *f, const rlx_node_rec *where, rlx_match *m, s
   return s->causal && match_product(f, where->in[1], m, s);
 }
 
-static bool match_scores(rlx_fuse *f, rlx_node id, rlx_match *m, scores *s) {
+static bool match_scores(rlx_fuse *f, rlx_node id, bool guarded, rlx_match *m, scores *s) {
   const rlx_node_rec *n = rlx_fuse_at(f, id);
   *s = (scores){.scale = 1};
   if (!rlx_fuse_may_take(f, id)) return false;
   if (n->op != RLX_OP_add && n->op != RLX_OP_where) return match_product(f, id, m, s);
   rlx_match_take(m, id);
-  return n->op == RLX_OP_add ? match_biased(f, n, m, s) : match_hidden(f, n, m, s);
+  return n->op == RLX_OP_add ? match_biased(f, n, guarded, m, s) : match_hidden(f, n, m, s);
 }
 
 /* ---- heads ---- */
@@ -217,15 +217,33 @@ static void undo_repeat(const rlx_fuse *f, rlx_fuse_in *k, rlx_fuse_in *v) {
 
 /* ---- the patterns ---- */
 
+/* where(p != p, 0, p): zeros for a row of NaN, as attention has them. *id is p, which nothing else reads. */
+static bool match_guard(const rlx_fuse *f, rlx_match *m, rlx_node *id) {
+  const rlx_node_rec *where = rlx_fuse_inner(f, *id, RLX_OP_where);
+  const rlx_node_rec *is_nan = where ? rlx_fuse_inner(f, where->in[0], RLX_OP_ne) : NULL;
+  double zero;
+  if (!is_nan || is_nan->in[0] != is_nan->in[1] || is_nan->in[0] != where->in[2]) return false;
+  if (!one_number(f, where->in[1], &zero) || zero != 0) return false;
+  if (!rlx_dims_equal(rlx_fuse_shape(f, where->in[2]), &where->type.shape)) return false;
+  if (f->w.uses[where->in[2]] != 3 || !rlx_fuse_is_free(f, where->in[2])) return false;
+  rlx_match_take(m, *id);
+  rlx_match_take(m, where->in[0]);
+  *id = where->in[2];
+  return true;
+}
+
 bool rlx_fuse_attention(rlx_fuse *f, rlx_node root, rlx_match *m) {
   const rlx_node_rec *product = rlx_fuse_at(f, root);
   if (product->op != RLX_OP_matmul || RLX_ATTRS(matmul, product)->trans_b) return false;
-  const rlx_node_rec *soft = rlx_fuse_inner(f, product->in[0], RLX_OP_softmax);
-  if (!soft || (RLX_ATTRS(softmax, soft)->axis != -1 && RLX_ATTRS(softmax, soft)->axis != soft->type.shape.n - 1))
+  rlx_node weights = product->in[0];
+  bool guarded = match_guard(f, m, &weights);
+  const rlx_node_rec *soft = rlx_fuse_at(f, weights);
+  if (soft->op != RLX_OP_softmax || (!guarded && !rlx_fuse_may_take(f, weights)) ||
+      (RLX_ATTRS(softmax, soft)->axis != -1 && RLX_ATTRS(softmax, soft)->axis != soft->type.shape.n - 1))
     return false;
-  rlx_match_take(m, product->in[0]);
+  rlx_match_take(m, weights);
   scores s;
-  if (!match_scores(f, soft->in[0], m, &s)) return false;
+  if (!match_scores(f, soft->in[0], guarded, m, &s)) return false;
   rlx_fuse_in v = {.node = product->in[1]}, bias = {.node = s.bias};
   rlx_dims q_shape = shape_of(f, &s.q), k_shape = shape_of(f, &s.k), v_shape = shape_of(f, &v);
   if (q_shape.n != k_shape.n || q_shape.n != v_shape.n) return false; /* the rest is for attention's own rule */

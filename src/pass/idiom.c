@@ -10,16 +10,27 @@ static const struct {
   rlx_op root;
   rlx_idiom_rule rule;
 } rules[] = {
-  {RLX_OP_mul, rlx_idiom_product},     {RLX_OP_mul, rlx_idiom_norm},
-  {RLX_OP_mul, rlx_idiom_norm_scale},  {RLX_OP_mul, rlx_idiom_softmax},
-  {RLX_OP_mul, rlx_idiom_conv_scale},  {RLX_OP_div, rlx_idiom_product},
-  {RLX_OP_div, rlx_idiom_sigmoid},     {RLX_OP_div, rlx_idiom_norm},
-  {RLX_OP_div, rlx_idiom_softmax},     {RLX_OP_add, rlx_idiom_norm_shift},
-  {RLX_OP_add, rlx_idiom_norm_affine}, {RLX_OP_add, rlx_idiom_conv_shift},
-  {RLX_OP_sub, rlx_idiom_norm_affine}, {RLX_OP_sub, rlx_idiom_log_softmax},
-  {RLX_OP_sub, rlx_idiom_conv_shift},  {RLX_OP_reciprocal, rlx_idiom_sigmoid},
-  {RLX_OP_max, rlx_idiom_relu},        {RLX_OP_clamp, rlx_idiom_relu},
-  {RLX_OP_cast, rlx_idiom_narrow},     {RLX_OP_batch_norm_inference, rlx_idiom_batch_norm},
+  {RLX_OP_mul, rlx_idiom_product},
+  {RLX_OP_mul, rlx_idiom_norm},
+  {RLX_OP_mul, rlx_idiom_norm_scale},
+  {RLX_OP_mul, rlx_idiom_softmax},
+  {RLX_OP_mul, rlx_idiom_conv_scale},
+  {RLX_OP_div, rlx_idiom_product},
+  {RLX_OP_div, rlx_idiom_sigmoid},
+  {RLX_OP_div, rlx_idiom_norm},
+  {RLX_OP_div, rlx_idiom_softmax},
+  {RLX_OP_add, rlx_idiom_norm_shift},
+  {RLX_OP_add, rlx_idiom_norm_affine},
+  {RLX_OP_add, rlx_idiom_conv_shift},
+  {RLX_OP_sub, rlx_idiom_norm_affine},
+  {RLX_OP_sub, rlx_idiom_log_softmax},
+  {RLX_OP_sub, rlx_idiom_conv_shift},
+  {RLX_OP_reciprocal, rlx_idiom_sigmoid},
+  {RLX_OP_max, rlx_idiom_relu},
+  {RLX_OP_clamp, rlx_idiom_relu},
+  {RLX_OP_softmax, rlx_idiom_mask},
+  {RLX_OP_cast, rlx_idiom_narrow},
+  {RLX_OP_batch_norm_inference, rlx_idiom_batch_norm},
 };
 
 /* ---- numbers ---- */

@@ -42,6 +42,8 @@ rlx_node rlx_idiom_norm_affine(rlx_idiom *p, const rlx_node_rec *n); /* root add
 rlx_node rlx_idiom_softmax(rlx_idiom *p, const rlx_node_rec *n);     /* root div or mul */
 rlx_node rlx_idiom_log_softmax(rlx_idiom *p, const rlx_node_rec *n); /* root sub */
 rlx_node rlx_idiom_narrow(rlx_idiom *p, const rlx_node_rec *n);      /* root cast */
+/* idiom_attention.c */
+rlx_node rlx_idiom_mask(rlx_idiom *p, const rlx_node_rec *n); /* root softmax */
 /* idiom_conv.c */
 rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n);
 rlx_node rlx_idiom_conv_scale(rlx_idiom *p, const rlx_node_rec *n); /* root mul */
