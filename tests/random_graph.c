@@ -498,6 +498,29 @@ static rlx_node make_spelled_norm(maker *m) {
   return y && chance(m, 2) ? times(m, y, leaf(m, RLX_OP_param, RLX_F32, RLX_DIMS(s.v[s.n - 1]))) : y;
 }
 
+/* Element-wise ops between a transpose and its inverse; or a piece of a transposed tensor. */
+static rlx_node make_turned(maker *m) {
+  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_dims s = type_of(m, x)->shape, perm = {.n = s.n}, back = {.n = s.n};
+  if (s.n < 2) return RLX_NONE;
+  int64_t by = 1 + below(m, (uint32_t)s.n - 1);
+  for (int i = 0; i < s.n; i++) perm.v[i] = (i + by) % s.n, back.v[(i + by) % s.n] = i;
+  rlx_node t = propose1(m, RLX_OP_transpose, x, &(rlx_attrs_transpose){.perm = perm});
+  if (t && chance(m, 3)) {
+    rlx_node piece =
+      propose1(m, RLX_OP_slice, t, &(rlx_attrs_slice){.axes = RLX_DIMS(0), .start = RLX_DIMS(0), .stop = RLX_DIMS(1)});
+    rlx_dims rest = {.n = s.n - 1};
+    for (int i = 0; i < rest.n; i++) rest.v[i] = s.v[perm.v[i + 1]];
+    return chance(m, 2) ? piece : propose1(m, RLX_OP_reshape, piece, &(rlx_attrs_reshape){.shape = rest});
+  }
+  for (int i = 0; t && i < 2; i++) {
+    rlx_node y = chance(m, 2) ? propose1(m, ONE_OF(RLX_OP_neg, RLX_OP_abs, RLX_OP_relu, RLX_OP_sin), t, NULL)
+                              : propose2(m, ONE_OF(RLX_OP_add, RLX_OP_mul, RLX_OP_max), t, partner(m, t), NULL);
+    if (y && rlx_dims_equal(&type_of(m, y)->shape, &type_of(m, t)->shape)) t = y;
+  }
+  return propose1(m, RLX_OP_transpose, t, &(rlx_attrs_transpose){.perm = back});
+}
+
 /* A scale and a shift per channel behind a convolution of one pixel. */
 static rlx_node make_scaled_conv(maker *m) {
   int64_t channels = 1 + below(m, 3);
@@ -629,7 +652,7 @@ static rlx_node (*const makers[])(maker *) = {
   make_no_op,         make_twin,
   random_leaf,        make_spelled_activation,
   make_spelled_norm,  make_scaled_conv,
-  make_conv,
+  make_conv,          make_turned,
 };
 
 /* Most of what nothing reads becomes an output (the rest is dead), and now and then a value from the middle. */

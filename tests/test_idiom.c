@@ -511,6 +511,61 @@ TEST(two_biases_are_one) {
                  NEAR));
 }
 
+/* ---- layout ---- */
+
+#define NHWC(to, from) "%" to " = transpose(%" from ") {perm=[0,2,3,1]}; "
+#define NCHW(to, from) "%" to " = transpose(%" from ") {perm=[0,3,1,2]}; "
+#define PLANES "%x = input \"x\" : f32[1,2,3,4]; "
+
+TEST(transposes_that_cancel) {
+  CASES_OF("idiom", BECOMES(PLANES NHWC("a", "x") "%b = exp(%a); " NCHW("y", "b") Y(y), PLANES "%y = exp(%x); " Y(y)),
+           /* two of them, a weight along the channels and a number */
+           BECOMES(PLANES "%z = input \"z\" : f32[1,2,3,4]; %w = param \"w\" : f32[2]; " F("3") NHWC("a", "x")
+                     NHWC("b", "z") "%d = add(%a, %b); %e = mul(%d, %w); %f = min(%e, %c); " NCHW("y", "f") Y(y),
+                   PLANES "%z = input \"z\" : f32[1,2,3,4]; %w = param \"w\" : f32[2]; " F(
+                     "3") "%d = add(%x, %z); %r = reshape(%w) {shape=[1,1,1,2]}; %t = transpose(%r) {perm=[0,3,1,2]}; "
+                          "%e = mul(%d, %t); %y = min(%e, %c); " Y(y)),
+           /* the first transpose has other readers: the second still goes */
+           BECOMES(PLANES NHWC("a", "x") "%b = exp(%a); " NCHW("y", "b") "output \"a\" = %a; " Y(y),
+                   PLANES NHWC("a", "x") "%y = exp(%x); output \"a\" = %a; " Y(y)),
+           /* another permutation; an input that was none; the inner value read elsewhere; no element-wise op */
+           STAYS(PLANES NHWC("a", "x") "%b = exp(%a); " NHWC("y", "b") Y(y)),
+           STAYS(PLANES "%z = input \"z\" : f32[1,3,4,2]; " NHWC("a", "x") "%b = add(%a, %z); " NCHW("y", "b") Y(y)),
+           STAYS(PLANES NHWC("a", "x") "%b = exp(%a); " NCHW("y", "b") "output \"b\" = %b; " Y(y)),
+           STAYS(PLANES NHWC("a", "x") "%b = cumsum(%a) {axis=1}; " NCHW("y", "b") Y(y), .tolerance = 1e-6));
+}
+
+/* q, k and v of a vision transformer: [B, S, 3, H, D] -> [3, B, H, S, D], one index each. */
+#define JOINT "%x = input \"x\" : f32[2,3,24]; %r = reshape(%x) {shape=[2,3,3,2,4]}; "
+#define TURNED JOINT "%t = transpose(%r) {perm=[2,0,3,1,4]}; "
+#define PIECE(to, from, until) "%" to " = slice(%t) {axes=[0], start=[" from "], stop=[" until "]}; "
+#define SQUEEZE(to, from) "%" to " = reshape(%" from ") {shape=[2,2,3,4]}; "
+#define HEADS(to, from, until)                                            \
+  "%c" to " = slice(%x) {axes=[2], start=[" from "], stop=[" until "]}; " \
+  "%h" to " = reshape(%c" to ") {shape=[2,3,2,4]}; %" to " = transpose(%h" to ") {perm=[0,2,1,3]}; "
+#define ADD_UP "%u = add(%q, %k); %y = mul(%u, %v); " Y(y)
+#define FROM_PRODUCT \
+  "%x = input \"x\" : f32[2,3,24]; " HEADS("q", "0", "8") HEADS("k", "8", "16") HEADS("v", "16", "24")
+
+TEST(pieces_are_cut_before_they_are_transposed) {
+  CASES_OF("idiom",
+           BECOMES(TURNED PIECE("a", "0", "1") SQUEEZE("q", "a") PIECE("b", "1", "2") SQUEEZE("k", "b")
+                     PIECE("d", "2", "3") SQUEEZE("v", "d") ADD_UP,
+                   FROM_PRODUCT ADD_UP),
+           BECOMES(TURNED "%i = constant : i64[] = [0]; %j = constant : i64[] = [1]; %l = constant : i64[] = [-1]; "
+                          "%q = gather(%t, %i); %k = gather(%t, %j); %v = gather(%t, %l); " ADD_UP,
+                   FROM_PRODUCT ADD_UP),
+           /* an index alone is a slice */
+           BECOMES(X "%i = constant : i32[] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y),
+                   X "%c = slice(%x) {axes=[1], start=[1], stop=[2]}; %y = reshape(%c) {shape=[2]}; " Y(y)),
+           /* overlapping pieces, a piece and the whole, a step, an index of this run, out of range, two of them */
+           STAYS(TURNED PIECE("a", "0", "2") PIECE("b", "1", "3") "%y = add(%a, %b); " Y(y)),
+           STAYS(TURNED PIECE("a", "0", "2") "output \"t\" = %t; " Y(a)),
+           STAYS(TURNED "%a = slice(%t) {axes=[0], start=[0], stop=[3], step=[2]}; " Y(a)),
+           STAYS(X "%k = range() {count=[1]}; %i = reshape(%k) {shape=[]}; %y = gather(%x, %i); " Y(y)),
+           STAYS(X "%i = constant : i32[1] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y)));
+}
+
 /* ---- the pipeline ---- */
 
 /* A layer as PyTorch exports it: products, heads, masks, norms, gelu. */
@@ -561,6 +616,36 @@ TEST(an_exported_layer_is_five_products_an_attention_and_a_norm) {
   CHECK_EQ_INT(count_op(rlx_optimized_graph(o), "attention"), 0);
   check_results(g, rlx_optimized_graph(o), rlx_optimized_load(o), 1e-5, "an exported layer, left as it is");
   rlx_optimized_destroy(o);
+  rlx_graph_destroy(g);
+}
+
+/* The attention of a vision transformer as it is exported. */
+static const char vision_text[] =
+  "%x = input \"x\" : f32[2,5,16]; %w = param \"w\" : f32[16,48]; %b = param \"b\" : f32[48]; "
+  "%o = param \"o\" : f32[16,16]; %c = constant : f32[1] = [0.5]; %i = constant : i64[] = [0]; "
+  "%j = constant : i64[] = [1]; %l = constant : i64[] = [2]; %m = matmul(%x, %w); %a = add(%m, %b); "
+  "%r = reshape(%a) {shape=[2,5,3,4,4]}; %t = transpose(%r) {perm=[2,0,3,1,4]}; %q0 = gather(%t, %i); "
+  "%q = mul(%q0, %c); %k0 = gather(%t, %j); %v = gather(%t, %l); %k = transpose(%k0) {perm=[0,1,3,2]}; "
+  "%s = matmul(%q, %k); %p = softmax(%s); %y0 = matmul(%p, %v); %y1 = transpose(%y0) {perm=[0,2,1,3]}; "
+  "%y2 = reshape(%y1) {shape=[2,5,16]}; %y3 = matmul(%y2, %o); output \"y\" = %y3";
+
+static bool no_block(void *user, const rlx_graph *g, rlx_node n, const char **why) {
+  (void)user, (void)why;
+  return strcmp(rlx_node_op(g, n), "fused_attention_block") != 0;
+}
+
+TEST(vision_attention_is_a_block_or_has_no_transposes) {
+  rlx_graph *g = parse(vision_text);
+  CHECK(g != NULL);
+  for (int with_block = 0; with_block < 2; with_block++) {
+    rlx_optimized *o = optimize(g, NULL, with_block ? NULL : no_block);
+    CHECK(o != NULL);
+    const rlx_graph *found = rlx_optimized_graph(o);
+    CHECK_EQ_INT(count_op(found, with_block ? "fused_attention_block" : "attention"), 1);
+    CHECK_EQ_INT(count_op(found, "transpose"), 0);
+    check_results(g, found, rlx_optimized_load(o), 1e-5, "vision attention");
+    rlx_optimized_destroy(o);
+  }
   rlx_graph_destroy(g);
 }
 

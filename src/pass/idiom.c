@@ -29,6 +29,10 @@ static const struct {
   {RLX_OP_max, rlx_idiom_relu},
   {RLX_OP_clamp, rlx_idiom_relu},
   {RLX_OP_softmax, rlx_idiom_mask},
+  {RLX_OP_transpose, rlx_idiom_transposes},
+  {RLX_OP_slice, rlx_idiom_slice},
+  {RLX_OP_reshape, rlx_idiom_reshape},
+  {RLX_OP_gather, rlx_idiom_gather},
   {RLX_OP_cast, rlx_idiom_narrow},
   {RLX_OP_batch_norm_inference, rlx_idiom_batch_norm},
 };

@@ -44,6 +44,11 @@ rlx_node rlx_idiom_log_softmax(rlx_idiom *p, const rlx_node_rec *n); /* root sub
 rlx_node rlx_idiom_narrow(rlx_idiom *p, const rlx_node_rec *n);      /* root cast */
 /* idiom_attention.c */
 rlx_node rlx_idiom_mask(rlx_idiom *p, const rlx_node_rec *n); /* root softmax */
+/* idiom_layout.c */
+rlx_node rlx_idiom_transposes(rlx_idiom *p, const rlx_node_rec *n); /* root transpose */
+rlx_node rlx_idiom_slice(rlx_idiom *p, const rlx_node_rec *n);
+rlx_node rlx_idiom_reshape(rlx_idiom *p, const rlx_node_rec *n);
+rlx_node rlx_idiom_gather(rlx_idiom *p, const rlx_node_rec *n);
 /* idiom_conv.c */
 rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n);
 rlx_node rlx_idiom_conv_scale(rlx_idiom *p, const rlx_node_rec *n); /* root mul */
