@@ -184,6 +184,9 @@ TEST(layer_norm_spelled_out) {
             .tolerance = 1e-5),
     BECOMES(R EPS NUMBER("o", "1") CENTRE VARIANCE "%s = sqrt(%w); %i = div(%o, %s); %n = mul(%d, %i); " AFFINE Y(y),
             LAYER, .tolerance = 1e-5),
+    /* gamma on the root first */
+    BECOMES(R EPS CENTRE VARIANCE "%s = rsqrt(%w); %i = mul(%s, %g); %n = mul(%d, %i); %y = add(%n, %b); " Y(y), LAYER,
+            .tolerance = 1e-5),
     /* sums and a count; axes that are dropped and given back */
     BECOMES(
       R EPS NUMBER("c", "4") NUMBER(
@@ -494,6 +497,22 @@ TEST(masks_are_added) {
     STAYS("%q = input \"q\" : f16[1,2,2,4]; %m = input \"m\" : bool[2,2]; %h = constant : f16[] = [-65504]; "
           "%s = matmul(%q, %q) {trans_b=true}; %t = where(%m, %h, %s); %y = softmax(%t); " Y(y),
           NEAR_HALF));
+}
+
+TEST(a_scale_before_the_heads_goes_behind) {
+#define SPLIT(to, from) "%" to " = reshape(%" from ") {shape=[2,3,2,2]}; "
+#define ROWS "%x = input \"x\" : f32[2,3,4]; "
+  CASES_OF("idiom",
+           BECOMES(ROWS F("0.3") "%s = mul(%x, %c); " SPLIT("h", "s") "%y = transpose(%h) {perm=[0,2,1,3]}; " Y(y),
+                   ROWS F("0.3") SPLIT("h", "x") "%t = transpose(%h) {perm=[0,2,1,3]}; %y = mul(%t, %c); " Y(y)),
+           BECOMES(ROWS F("3") "%s = div(%x, %c); " SPLIT("h", "s") "%y = transpose(%h) {perm=[0,2,3,1]}; " Y(y),
+                   ROWS F("3") SPLIT("h", "x") "%t = transpose(%h) {perm=[0,2,3,1]}; %y = div(%t, %c); " Y(y)),
+           STAYS(ROWS F("3") "%s = div(%c, %x); " SPLIT("h", "s") "%y = transpose(%h) {perm=[0,2,3,1]}; " Y(y)),
+           STAYS(ROWS F("3") "%s = mul(%x, %c); " SPLIT("h", "s") "%y = transpose(%h) {perm=[0,2,1,3]}; "
+                                                                  "output \"s\" = %s; " Y(y)),
+           STAYS(ROWS F("3") "%s = mul(%x, %c); " SPLIT("h", "s") "%y = transpose(%h) {perm=[0,3,1,2]}; " Y(y)));
+#undef ROWS
+#undef SPLIT
 }
 
 TEST(two_biases_are_one) {

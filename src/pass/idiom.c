@@ -29,6 +29,7 @@ static const struct {
   {RLX_OP_max, rlx_idiom_relu},
   {RLX_OP_clamp, rlx_idiom_relu},
   {RLX_OP_softmax, rlx_idiom_mask},
+  {RLX_OP_transpose, rlx_idiom_head_scale},
   {RLX_OP_transpose, rlx_idiom_transposes},
   {RLX_OP_slice, rlx_idiom_slice},
   {RLX_OP_reshape, rlx_idiom_reshape},

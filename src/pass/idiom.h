@@ -43,7 +43,8 @@ rlx_node rlx_idiom_softmax(rlx_idiom *p, const rlx_node_rec *n);     /* root div
 rlx_node rlx_idiom_log_softmax(rlx_idiom *p, const rlx_node_rec *n); /* root sub */
 rlx_node rlx_idiom_narrow(rlx_idiom *p, const rlx_node_rec *n);      /* root cast */
 /* idiom_attention.c */
-rlx_node rlx_idiom_mask(rlx_idiom *p, const rlx_node_rec *n); /* root softmax */
+rlx_node rlx_idiom_mask(rlx_idiom *p, const rlx_node_rec *n);       /* root softmax */
+rlx_node rlx_idiom_head_scale(rlx_idiom *p, const rlx_node_rec *n); /* root transpose */
 /* idiom_layout.c */
 rlx_node rlx_idiom_transposes(rlx_idiom *p, const rlx_node_rec *n); /* root transpose */
 rlx_node rlx_idiom_slice(rlx_idiom *p, const rlx_node_rec *n);

@@ -112,20 +112,6 @@ static rlx_node read_centred(const rlx_idiom *p, rlx_node id, uint32_t axes, uin
   return read_mean(p, n->in[1], reads, &mean_axes) == n->in[0] && mean_axes == axes ? n->in[0] : RLX_NONE;
 }
 
-static rlx_node norm_of(rlx_idiom *p, const rlx_node_rec *n, rlx_node d, rlx_node root, bool inverse) {
-  deviation v;
-  if (!read_deviation(p, root, 1, inverse, &v) || v.d != d) return RLX_NONE;
-  if (!rlx_dims_equal(rlx_idiom_shape(p, d), &n->type.shape)) return RLX_NONE;
-  rlx_node x = p->uses.v[d] == v.reads + 1 ? read_centred(p, d, v.axes, 1) : RLX_NONE;
-  return build_norm(p, x != RLX_NONE, x ? x : d, RLX_NONE, RLX_NONE, v.axes, v.eps);
-}
-
-rlx_node rlx_idiom_norm(rlx_idiom *p, const rlx_node_rec *n) {
-  if (n->op == RLX_OP_div) return norm_of(p, n, n->in[0], n->in[1], false);
-  rlx_node y = norm_of(p, n, n->in[0], n->in[1], true);
-  return y ? y : norm_of(p, n, n->in[1], n->in[0], true);
-}
-
 /* ---- gamma and beta ---- */
 
 /* The shape of a norm's gamma and beta, and the first of its axes that they lie along. */
@@ -155,6 +141,42 @@ static rlx_node affine_input(rlx_idiom *p, rlx_node v, rlx_dims want, int from, 
   const rlx_dims *shape = rlx_idiom_shape(p, v);
   if (!p->weight_only.v[v] || !lies_along(shape, &want, from, rank)) return RLX_NONE;
   return rlx_dims_equal(shape, &want) ? v : rlx_reshape(p->to, v, want);
+}
+
+static rlx_node norm_of(rlx_idiom *p, const rlx_node_rec *n, rlx_node d, rlx_node root, bool inverse) {
+  deviation v;
+  if (!read_deviation(p, root, 1, inverse, &v) || v.d != d) return RLX_NONE;
+  if (!rlx_dims_equal(rlx_idiom_shape(p, d), &n->type.shape)) return RLX_NONE;
+  rlx_node x = p->uses.v[d] == v.reads + 1 ? read_centred(p, d, v.axes, 1) : RLX_NONE;
+  return build_norm(p, x != RLX_NONE, x ? x : d, RLX_NONE, RLX_NONE, v.axes, v.eps);
+}
+
+/* d (gamma / sqrt(..)): the norm, with the product by gamma behind it. */
+static rlx_node norm_of_scaled(rlx_idiom *p, const rlx_node_rec *n, rlx_node d, rlx_node factor) {
+  const rlx_node_rec *f = rlx_idiom_inner(p, factor, RLX_OP_mul, 1);
+  for (int side = 0; f && side < 2; side++) {
+    rlx_node gamma = f->in[1 - side];
+    if (!p->weight_only.v[gamma]) continue;
+    rlx_node norm = norm_of(p, n, d, f->in[side], true);
+    if (!norm) continue;
+    int from;
+    rlx_node_rec made = *rlx_idiom_at(p, norm);
+    rlx_dims want = affine_shape(&made, &from);
+    rlx_node in[2] = {made.in[0], affine_input(p, gamma, want, from, n->type.shape.n)};
+    return in[1] ? rlx_graph_add(p->to, made.op, in, 2, made.attrs) : RLX_NONE;
+  }
+  return RLX_NONE;
+}
+
+rlx_node rlx_idiom_norm(rlx_idiom *p, const rlx_node_rec *n) {
+  if (n->op == RLX_OP_div) return norm_of(p, n, n->in[0], n->in[1], false);
+  for (int side = 0; side < 2; side++) {
+    rlx_node d = n->in[side], factor = n->in[1 - side];
+    rlx_node y = norm_of(p, n, d, factor, true);
+    if (!y) y = norm_of_scaled(p, n, d, factor);
+    if (y) return y;
+  }
+  return RLX_NONE;
 }
 
 static bool is_norm(rlx_op op) {
