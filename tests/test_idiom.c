@@ -317,6 +317,31 @@ TEST(rms_norm_spelled_out) {
 #undef MEAN_SQUARE
 }
 
+TEST(group_norm_as_rows) {
+#define CHANNELS "%x = input \"x\" : f32[2,4,3]; %g = param \"g\" : f32[4,1]; %b = param \"b\" : f32[4,1]; "
+#define ROWS "%r = reshape(%x) {shape=[2,2,6]}; "
+#define BACK "%s = reshape(%n) {shape=[2,4,3]}; "
+#define IDLE "%o = constant : f32[2] = [1, 1]; %z = constant : f32[2] = [0, 0]; "
+  CASES_OF("idiom",
+           BECOMES(CHANNELS IDLE ROWS "%n = instance_norm(%r, %o, %z) {eps=0.5}; " BACK
+                                      "%p = mul(%s, %g); %y = add(%p, %b); " Y(y),
+                   CHANNELS "%h = reshape(%g) {shape=[4]}; %i = reshape(%b) {shape=[4]}; "
+                            "%y = group_norm(%x, %h, %i) {groups=2, eps=0.5}; " Y(y),
+                   .tolerance = 1e-5),
+           BECOMES(CHANNELS ROWS "%n = layer_norm(%r) {eps=0.5}; " BACK Y(s),
+                   CHANNELS "%y = group_norm(%x) {groups=2, eps=0.5}; " Y(y), .tolerance = 1e-5),
+           /* a gamma of its own, other rows, another shape at the end */
+           STAYS(CHANNELS "%o = constant : f32[2] = [1, 2]; " ROWS "%n = instance_norm(%r, %o); " BACK Y(s),
+                 .tolerance = 1e-5),
+           STAYS(CHANNELS "%r = reshape(%x) {shape=[4,2,3]}; %n = layer_norm(%r); " BACK Y(s), .tolerance = 1e-5),
+           STAYS(CHANNELS ROWS "%n = layer_norm(%r); %s = reshape(%n) {shape=[4,2,3]}; " Y(s), .tolerance = 1e-5),
+           STAYS(CHANNELS ROWS "%n = layer_norm(%r) {axis=1}; " BACK Y(s), .tolerance = 1e-5));
+#undef IDLE
+#undef BACK
+#undef ROWS
+#undef CHANNELS
+}
+
 TEST(half_floats_between_casts) {
 #define H "%h = input \"h\" : f16[2,3,4]; %g = param \"g\" : f16[4]; %b = param \"b\" : f16[4]; "
 #define WIDE "%x = cast(%h) {to=f32}; "
@@ -513,6 +538,38 @@ TEST(a_scale_before_the_heads_goes_behind) {
            STAYS(ROWS F("3") "%s = mul(%x, %c); " SPLIT("h", "s") "%y = transpose(%h) {perm=[0,3,1,2]}; " Y(y)));
 #undef ROWS
 #undef SPLIT
+}
+
+#define JOIN(to, from) "%" to " = reshape(%" from ") {shape=[4,3,5]}; "
+#define WIDE_HEADS "%q = input \"q\" : f32[2,2,3,5]; %k = input \"k\" : f32[2,2,3,5]; "
+
+TEST(batch_and_heads_that_were_joined) {
+  CASES_OF(
+    "idiom",
+    BECOMES(WIDE_HEADS "%v = input \"v\" : f32[2,2,3,5]; %m = input \"m\" : f32[2,1,1,3]; " JOIN("a", "q") JOIN(
+              "b", "k") JOIN("d", "v") "%s = matmul(%a, %b) {trans_b=true}; %t = reshape(%s) {shape=[2,2,3,3]}; "
+                                       "%u = add(%t, %m); %w = reshape(%u) {shape=[4,3,3]}; %p = softmax(%w) {axis=2}; "
+                                       "%r = matmul(%p, %d); %y = reshape(%r) {shape=[2,2,3,5]}; " Y(y),
+            WIDE_HEADS "%v = input \"v\" : f32[2,2,3,5]; %m = input \"m\" : f32[2,1,1,3]; "
+                       "%s = matmul(%q, %k) {trans_b=true}; %u = add(%s, %m); %p = softmax(%u); "
+                       "%y = matmul(%p, %v); " Y(y)),
+    /* a mask by where on the way */
+    BECOMES(
+      WIDE_HEADS "%m = input \"m\" : bool[2,1,1,3]; %h = constant : f32[] = [-inf]; " JOIN("a", "q") JOIN(
+        "b", "k") "%s = matmul(%a, %b) {trans_b=true}; %t = reshape(%s) {shape=[2,2,3,3]}; %u = where(%m, %t, %h); "
+                  "%w = reshape(%u) {shape=[4,3,3]}; %y = softmax(%w); " Y(y),
+      WIDE_HEADS "%m = input \"m\" : bool[2,1,1,3]; %s = matmul(%q, %k) {trans_b=true}; "
+                 "%z = constant : f32[] = [0]; %h = constant : f32[] = [-inf]; %o = where(%m, %z, %h); "
+                 "%u = add(%s, %o); %p = softmax(%u); %y = reshape(%p) {shape=[4,3,3]}; " Y(y),
+      NEAR),
+    /* joined otherwise, one of them only, along another axis */
+    STAYS(WIDE_HEADS "%k1 = input \"k1\" : f32[4,1,3,5]; " JOIN("a", "q")
+            JOIN("b", "k1") "%y = matmul(%a, %b) {trans_b=true}; " Y(y),
+          NEAR),
+    STAYS(WIDE_HEADS "%k1 = input \"k1\" : f32[4,3,5]; " JOIN("a", "q") "%y = matmul(%a, %k1) {trans_b=true}; " Y(y),
+          NEAR),
+    STAYS(WIDE_HEADS JOIN("a", "q") "%y = softmax(%a) {axis=1}; " Y(y), NEAR),
+    STAYS(WIDE_HEADS JOIN("a", "q") "%y = softmax(%a); output \"a\" = %a; " Y(y), NEAR));
 }
 
 TEST(two_biases_are_one) {

@@ -28,10 +28,14 @@ static const struct {
   {RLX_OP_reciprocal, rlx_idiom_sigmoid},
   {RLX_OP_max, rlx_idiom_relu},
   {RLX_OP_clamp, rlx_idiom_relu},
+  {RLX_OP_matmul, rlx_idiom_joined_product},
+  {RLX_OP_softmax, rlx_idiom_joined_softmax},
   {RLX_OP_softmax, rlx_idiom_mask},
   {RLX_OP_transpose, rlx_idiom_head_scale},
   {RLX_OP_transpose, rlx_idiom_transposes},
   {RLX_OP_slice, rlx_idiom_slice},
+  {RLX_OP_reshape, rlx_idiom_group_norm},
+  {RLX_OP_reshape, rlx_idiom_reshape_twice},
   {RLX_OP_reshape, rlx_idiom_reshape},
   {RLX_OP_gather, rlx_idiom_gather},
   {RLX_OP_cast, rlx_idiom_narrow},
@@ -124,7 +128,7 @@ static rlx_status step(rlx_idiom *p, rlx_node id) {
   p->w.map[id] = made;
   if (!made) RLX_TRY(rlx_walk_copy(&p->w, id));
   RLX_TRY(note_nodes(p));
-  p->uses.v[p->w.map[id]] = p->w.uses[id];
+  p->uses.v[p->w.map[id]] += p->w.uses[id] - 1; /* in place of the one that it had, of a leaf perhaps none */
   return RLX_OK;
 }
 

@@ -26,8 +26,9 @@ typedef struct rlx_idiom {
   RLX_ARRAY(bool) weight_only; /* by node of `to`: params and constants alone decide it */
 } rlx_idiom;
 
-/* n is the node to append, its inputs being nodes of p->to. The node that stands for it, which must be a new one, or 0.
- * Nodes move when one is appended: read what is needed of them first. */
+/* n is the node to append, its inputs being nodes of p->to. The node that stands for it, or 0: a new one, or
+ * one that an inner node of the idiom has stood between. Nodes move when one is appended: read what is needed of them
+ * first. */
 typedef rlx_node (*rlx_idiom_rule)(rlx_idiom *p, const rlx_node_rec *n);
 
 /* idiom_activation.c */
@@ -39,11 +40,16 @@ rlx_node rlx_idiom_norm(rlx_idiom *p, const rlx_node_rec *n);        /* root div
 rlx_node rlx_idiom_norm_scale(rlx_idiom *p, const rlx_node_rec *n);  /* root mul: a norm and its gamma */
 rlx_node rlx_idiom_norm_shift(rlx_idiom *p, const rlx_node_rec *n);  /* root add: a norm and its beta */
 rlx_node rlx_idiom_norm_affine(rlx_idiom *p, const rlx_node_rec *n); /* root add or sub: x f + (beta - mean f) */
+rlx_node rlx_idiom_group_norm(rlx_idiom *p, const rlx_node_rec *n);  /* root reshape */
 rlx_node rlx_idiom_softmax(rlx_idiom *p, const rlx_node_rec *n);     /* root div or mul */
 rlx_node rlx_idiom_log_softmax(rlx_idiom *p, const rlx_node_rec *n); /* root sub */
 rlx_node rlx_idiom_narrow(rlx_idiom *p, const rlx_node_rec *n);      /* root cast */
 /* idiom_attention.c */
-rlx_node rlx_idiom_mask(rlx_idiom *p, const rlx_node_rec *n);       /* root softmax */
+rlx_node rlx_idiom_mask(rlx_idiom *p, const rlx_node_rec *n); /* root softmax */
+/* idiom_heads.c */
+rlx_node rlx_idiom_joined_product(rlx_idiom *p, const rlx_node_rec *n); /* root matmul */
+rlx_node rlx_idiom_joined_softmax(rlx_idiom *p, const rlx_node_rec *n);
+rlx_node rlx_idiom_reshape_twice(rlx_idiom *p, const rlx_node_rec *n);
 rlx_node rlx_idiom_head_scale(rlx_idiom *p, const rlx_node_rec *n); /* root transpose */
 /* idiom_layout.c */
 rlx_node rlx_idiom_transposes(rlx_idiom *p, const rlx_node_rec *n); /* root transpose */

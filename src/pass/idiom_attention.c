@@ -6,8 +6,7 @@
  * if what is added is so low that it swallows the scores. A mask that is a constant is looked at: where each row sees a
  * key it becomes a constant of 0 and -inf, which fuse may know as causal.
  *
- * scores + bias + mask, as windows and relative positions have it, becomes scores + (bias + mask). A scale of q that
- * stands before its heads are split goes behind that, where fuse takes it for the scale of the scores. */
+ * scores + bias + mask, as windows and relative positions have it, becomes scores + (bias + mask). */
 #include <math.h>
 
 #include "pass/idiom.h"
@@ -115,26 +114,4 @@ rlx_node rlx_idiom_mask(rlx_idiom *p, const rlx_node_rec *n) {
   if ((axis != -1 && axis != n->type.shape.n - 1) || p->uses.v[n->in[0]] != 1) return RLX_NONE;
   rlx_node sum = x->op == RLX_OP_where ? add_hiding(p, x) : x->op == RLX_OP_add ? join_biases(p, x) : RLX_NONE;
   return sum ? rlx_softmax(p->to, sum, -1) : RLX_NONE;
-}
-
-/* ---- a scale before the heads ---- */
-
-/* transpose(reshape(x c)) of [B, S, H, D], c a number: transpose(reshape(x)) c, which is the same to the bit. */
-rlx_node rlx_idiom_head_scale(rlx_idiom *p, const rlx_node_rec *n) {
-  rlx_dims perm = rlx_perm_of(&RLX_ATTRS(transpose, n)->perm, n->type.shape.n);
-  if (perm.n != 4 || perm.v[0] != 0 || perm.v[1] != 2) return RLX_NONE;
-  const rlx_node_rec *heads = rlx_idiom_inner(p, n->in[0], RLX_OP_reshape, 1);
-  const rlx_node_rec *scaled = heads ? rlx_idiom_at(p, heads->in[0]) : NULL;
-  double number;
-  rlx_node x;
-  if (!scaled || (scaled->op != RLX_OP_mul && scaled->op != RLX_OP_div) || p->uses.v[heads->in[0]] != 1)
-    return RLX_NONE;
-  if (!rlx_idiom_operand(p, scaled, &number, &x) || (scaled->op == RLX_OP_div && x != scaled->in[0])) return RLX_NONE;
-  rlx_op op = scaled->op;
-  rlx_node in[2] = {scaled->in[0], scaled->in[1]};
-  rlx_dims split = heads->type.shape;
-  int at = in[0] == x ? 0 : 1;
-  if (rlx_idiom_shape(p, in[1 - at])->n > 4) return RLX_NONE;
-  in[at] = rlx_transpose(p->to, rlx_reshape(p->to, x, split), perm);
-  return rlx_graph_add(p->to, op, in, 2, NULL);
 }

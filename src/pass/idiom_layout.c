@@ -157,7 +157,8 @@ rlx_node rlx_idiom_slice(rlx_idiom *p, const rlx_node_rec *n) {
     if (r.axis >= 0 || axes[i].step != 1 || axes[i].count == 0) return RLX_NONE;
     r = (range){i, axes[i].start, axes[i].count};
   }
-  return r.axis < 0 ? RLX_NONE : cut_before_transpose(p, n->in[0], r);
+  /* beside a size of zero others may be too large to multiply */
+  return r.axis < 0 || rlx_dims_count(&shape) == 0 ? RLX_NONE : cut_before_transpose(p, n->in[0], r);
 }
 
 /* An axis of one element that is dropped behind a transpose. */
@@ -177,7 +178,7 @@ rlx_node rlx_idiom_reshape(rlx_idiom *p, const rlx_node_rec *n) {
 rlx_node rlx_idiom_gather(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *index = rlx_idiom_at(p, n->in[1]);
   rlx_dims shape = *rlx_idiom_shape(p, n->in[0]);
-  if (index->op != RLX_OP_constant || index->type.shape.n != 0) return RLX_NONE;
+  if (index->op != RLX_OP_constant || index->type.shape.n != 0 || rlx_dims_count(&shape) == 0) return RLX_NONE;
   if (rlx_dtype_is_block(rlx_idiom_at(p, n->in[0])->type.dtype)) return RLX_NONE;
   rlx_tensor t = {.dtype = index->type.dtype, .data = RLX_ATTRS(constant, index)->data->data};
   range r = {.axis = rlx_axis_of(RLX_ATTRS(gather, n)->axis, shape.n), .start = rlx_load_int(&t, 0), .count = 1};

@@ -12,6 +12,7 @@
 
 #include "ir/infer.h"
 #include "pass/idiom.h"
+#include "ref/ref.h"
 
 /* ---- reductions ---- */
 
@@ -119,7 +120,7 @@ static rlx_dims affine_shape(const rlx_node_rec *norm, int *from) {
   const rlx_dims *x = &norm->type.shape;
   rlx_dims shape = {.n = 0};
   *from = 1;
-  if (norm->op == RLX_OP_layer_norm_2d) return RLX_DIMS(x->v[1]);
+  if (norm->op != RLX_OP_layer_norm && norm->op != RLX_OP_rms_norm) return RLX_DIMS(x->v[1]);
   *from = rlx_axis_of(
     norm->op == RLX_OP_layer_norm ? RLX_ATTRS(layer_norm, norm)->axis : RLX_ATTRS(rms_norm, norm)->axis, x->n);
   for (int i = *from; i < x->n; i++) shape.v[shape.n++] = x->v[i];
@@ -180,7 +181,8 @@ rlx_node rlx_idiom_norm(rlx_idiom *p, const rlx_node_rec *n) {
 }
 
 static bool is_norm(rlx_op op) {
-  return op == RLX_OP_layer_norm || op == RLX_OP_rms_norm || op == RLX_OP_layer_norm_2d;
+  return op == RLX_OP_layer_norm || op == RLX_OP_rms_norm || op == RLX_OP_layer_norm_2d || op == RLX_OP_group_norm ||
+         op == RLX_OP_instance_norm;
 }
 
 /* Joins input `at` (1: gamma, 2: beta) to a norm that has neither it nor what comes after it. */
@@ -206,6 +208,35 @@ static rlx_node join_affine(rlx_idiom *p, const rlx_node_rec *n, uint32_t at) {
 
 rlx_node rlx_idiom_norm_scale(rlx_idiom *p, const rlx_node_rec *n) { return join_affine(p, n, 1); }
 rlx_node rlx_idiom_norm_shift(rlx_idiom *p, const rlx_node_rec *n) { return join_affine(p, n, 2); }
+
+/* ---- groups ---- */
+
+/* Whether an input of a norm does nothing: it is absent, or a constant full of this number. */
+static bool is_idle(const rlx_idiom *p, const rlx_node_rec *norm, uint32_t at, double number) {
+  if (at >= norm->n_in || !norm->in[at]) return true;
+  const rlx_node_rec *n = rlx_idiom_at(p, norm->in[at]);
+  if (n->op != RLX_OP_constant) return false;
+  rlx_tensor t = {.dtype = n->type.dtype, .data = RLX_ATTRS(constant, n)->data->data};
+  for (size_t i = 0; i < rlx_dims_count(&n->type.shape); i++)
+    if (rlx_load(&t, i) != number) return false;
+  return true;
+}
+
+/* [N, C, ..] seen as [N, G, K], each row of K normalised, and given its shape back: that is a group_norm. */
+rlx_node rlx_idiom_group_norm(rlx_idiom *p, const rlx_node_rec *n) {
+  const rlx_node_rec *norm = rlx_idiom_at(p, n->in[0]);
+  const rlx_dims *rows = &norm->type.shape, *shape = &n->type.shape;
+  bool layer = norm->op == RLX_OP_layer_norm;
+  if ((!layer && norm->op != RLX_OP_instance_norm) || p->uses.v[n->in[0]] != 1) return RLX_NONE;
+  if (!is_idle(p, norm, 1, 1) || !is_idle(p, norm, 2, 0) || rows->n != 3 || shape->n < 3) return RLX_NONE;
+  if (layer && rlx_axis_of(RLX_ATTRS(layer_norm, norm)->axis, 3) != 2) return RLX_NONE;
+  const rlx_node_rec *split = rlx_idiom_at(p, norm->in[0]);
+  int64_t groups = rows->v[1];
+  if (split->op != RLX_OP_reshape || !rlx_dims_equal(rlx_idiom_shape(p, split->in[0]), shape)) return RLX_NONE;
+  if (rlx_dims_count(shape) == 0 || shape->v[0] != rows->v[0] || shape->v[1] % groups) return RLX_NONE;
+  double eps = layer ? RLX_ATTRS(layer_norm, norm)->eps : RLX_ATTRS(instance_norm, norm)->eps;
+  return rlx_group_norm(p->to, split->in[0], RLX_NONE, RLX_NONE, groups, eps);
+}
 
 /* ---- multiplied out ---- */
 
