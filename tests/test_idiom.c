@@ -624,22 +624,28 @@ TEST(transposes_that_cancel) {
   "%x = input \"x\" : f32[2,3,24]; " HEADS("q", "0", "8") HEADS("k", "8", "16") HEADS("v", "16", "24")
 
 TEST(pieces_are_cut_before_they_are_transposed) {
-  CASES_OF("idiom",
-           BECOMES(TURNED PIECE("a", "0", "1") SQUEEZE("q", "a") PIECE("b", "1", "2") SQUEEZE("k", "b")
-                     PIECE("d", "2", "3") SQUEEZE("v", "d") ADD_UP,
-                   FROM_PRODUCT ADD_UP),
-           BECOMES(TURNED "%i = constant : i64[] = [0]; %j = constant : i64[] = [1]; %l = constant : i64[] = [-1]; "
-                          "%q = gather(%t, %i); %k = gather(%t, %j); %v = gather(%t, %l); " ADD_UP,
-                   FROM_PRODUCT ADD_UP),
-           /* an index alone is a slice */
-           BECOMES(X "%i = constant : i32[] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y),
-                   X "%c = slice(%x) {axes=[1], start=[1], stop=[2]}; %y = reshape(%c) {shape=[2]}; " Y(y)),
-           /* overlapping pieces, a piece and the whole, a step, an index of this run, out of range, two of them */
-           STAYS(TURNED PIECE("a", "0", "2") PIECE("b", "1", "3") "%y = add(%a, %b); " Y(y)),
-           STAYS(TURNED PIECE("a", "0", "2") "output \"t\" = %t; " Y(a)),
-           STAYS(TURNED "%a = slice(%t) {axes=[0], start=[0], stop=[3], step=[2]}; " Y(a)),
-           STAYS(X "%k = range() {count=[1]}; %i = reshape(%k) {shape=[]}; %y = gather(%x, %i); " Y(y)),
-           STAYS(X "%i = constant : i32[1] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y)));
+  CASES_OF(
+    "idiom",
+    BECOMES(TURNED PIECE("a", "0", "1") SQUEEZE("q", "a") PIECE("b", "1", "2") SQUEEZE("k", "b") PIECE("d", "2", "3")
+              SQUEEZE("v", "d") ADD_UP,
+            FROM_PRODUCT ADD_UP),
+    BECOMES(TURNED "%i = constant : i64[] = [0]; %j = constant : i64[] = [1]; %l = constant : i64[] = [-1]; "
+                   "%q = gather(%t, %i); %k = gather(%t, %j); %v = gather(%t, %l); " ADD_UP,
+            FROM_PRODUCT ADD_UP),
+    /* a batch of one, which is not the axis that goes */
+    BECOMES("%x = input \"x\" : f32[1,3,24]; %r = reshape(%x) {shape=[1,3,3,2,4]}; "
+            "%t = transpose(%r) {perm=[2,0,3,1,4]}; " PIECE("a", "1", "2") "%y = reshape(%a) {shape=[1,2,3,4]}; " Y(y),
+            "%x = input \"x\" : f32[1,3,24]; %a = slice(%x) {axes=[2], start=[8], stop=[16]}; "
+            "%h = reshape(%a) {shape=[1,3,2,4]}; %y = transpose(%h) {perm=[0,2,1,3]}; " Y(y)),
+    /* an index alone is a slice */
+    BECOMES(X "%i = constant : i32[] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y),
+            X "%c = slice(%x) {axes=[1], start=[1], stop=[2]}; %y = reshape(%c) {shape=[2]}; " Y(y)),
+    /* overlapping pieces, a piece and the whole, a step, an index of this run, out of range, two of them */
+    STAYS(TURNED PIECE("a", "0", "2") PIECE("b", "1", "3") "%y = add(%a, %b); " Y(y)),
+    STAYS(TURNED PIECE("a", "0", "2") "output \"t\" = %t; " Y(a)),
+    STAYS(TURNED "%a = slice(%t) {axes=[0], start=[0], stop=[3], step=[2]}; " Y(a)),
+    STAYS(X "%k = range() {count=[1]}; %i = reshape(%k) {shape=[]}; %y = gather(%x, %i); " Y(y)),
+    STAYS(X "%i = constant : i32[1] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y)));
 }
 
 /* ---- the pipeline ---- */

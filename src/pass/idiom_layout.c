@@ -161,17 +161,30 @@ rlx_node rlx_idiom_slice(rlx_idiom *p, const rlx_node_rec *n) {
   return r.axis < 0 || rlx_dims_count(&shape) == 0 ? RLX_NONE : cut_before_transpose(p, n->in[0], r);
 }
 
-/* An axis of one element that is dropped behind a transpose. */
+/* How many pairs of axes other than this one change their order. */
+static int disorder_without(const rlx_dims *perm, int axis) {
+  int n = 0;
+  for (int i = 0; i < perm->n; i++)
+    for (int k = i + 1; k < perm->n; k++) n += i != axis && k != axis && perm->v[i] > perm->v[k];
+  return n;
+}
+
+/* An axis of one element that is dropped behind a transpose. Which of several it is, the shapes do not say: the one that
+ * leaves the simplest transpose. */
 rlx_node rlx_idiom_reshape(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *x = rlx_idiom_at(p, n->in[0]);
   const rlx_dims *from = &x->type.shape, *to = &n->type.shape;
   if (x->op != RLX_OP_transpose || p->uses.v[n->in[0]] != 1 || to->n != from->n - 1) return RLX_NONE;
-  int axis = 0;
-  while (axis < to->n && from->v[axis] == to->v[axis]) axis++;
-  if (from->v[axis] != 1) return RLX_NONE;
-  for (int i = axis; i < to->n; i++)
+  rlx_dims perm = perm_of(x);
+  int last = 0, best;
+  while (last < to->n && from->v[last] == to->v[last]) last++;
+  for (int i = last; i < to->n; i++)
     if (from->v[i + 1] != to->v[i]) return RLX_NONE;
-  return drop(p, n->in[0], axis);
+  if (from->v[last] != 1) return RLX_NONE;
+  best = last;
+  for (int i = last - 1; i >= 0 && from->v[i] == 1; i--)
+    if (disorder_without(&perm, i) < disorder_without(&perm, best)) best = i;
+  return drop(p, n->in[0], best);
 }
 
 /* One index of an axis, known: the range of it, without the axis. */
