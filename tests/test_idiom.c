@@ -470,6 +470,29 @@ TEST(scale_and_shift_behind_a_convolution) {
           .tolerance = 1e-5));
 }
 
+TEST(scales_and_shifts_of_scales_and_shifts) {
+#define MAPS                                                                                          \
+  "%x = input \"x\" : f32[1,3,2,2]; %a = param \"a\" : f32[3,1,1]; %b = param \"b\" : f32[1,3,1,1]; " \
+  "%s = param \"s\" : f32[3,1,1]; %t = param \"t\" : f32[3,1,1]; "
+  CASES_OF(
+    "idiom",
+    BECOMES(MAPS "%k = mul(%x, %a); %l = add(%b, %k); %m = mul(%l, %s); %y = add(%m, %t); " Y(y),
+            MAPS "%f = mul(%a, %s); %k = mul(%x, %f); %g = mul(%b, %s); %h = add(%g, %t); %y = add(%k, %h); " Y(y),
+            .tolerance = 1e-5),
+    /* a vector along another axis, of this run, an inner value read elsewhere, a sum before the scale alone */
+    STAYS(MAPS "%u = param \"u\" : f32[2]; %k = mul(%x, %a); %l = add(%b, %k); %m = mul(%l, %u); " Y(m),
+          .tolerance = 1e-5),
+    STAYS(MAPS "%u = input \"u\" : f32[3,1,1]; %k = mul(%x, %a); %l = add(%b, %k); %m = mul(%l, %u); " Y(m),
+          .tolerance = 1e-5),
+    STAYS(MAPS "%k = mul(%x, %a); %l = add(%b, %k); %m = mul(%l, %s); output \"k\" = %k; " Y(m), .tolerance = 1e-5),
+    STAYS(MAPS "%l = add(%x, %a); %m = mul(%l, %s); " Y(m), .tolerance = 1e-5),
+    STAYS(MAPS "%l = add(%x, %a); %m = add(%l, %s); " Y(m), .tolerance = 1e-5),
+    STAYS("%x = input \"x\" : f16[1,3,2,2]; %a = param \"a\" : f16[3,1,1]; %b = param \"b\" : f16[3,1,1]; "
+          "%k = mul(%x, %a); %l = add(%k, %b); %y = add(%l, %a); " Y(y),
+          NEAR_HALF));
+#undef MAPS
+}
+
 /* ---- masks of attention ---- */
 
 #define QK "%q = input \"q\" : f32[1,2,2,4]; %k = input \"k\" : f32[1,2,3,4]; "

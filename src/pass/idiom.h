@@ -58,8 +58,9 @@ rlx_node rlx_idiom_reshape(rlx_idiom *p, const rlx_node_rec *n);
 rlx_node rlx_idiom_gather(rlx_idiom *p, const rlx_node_rec *n);
 /* idiom_conv.c */
 rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n);
-rlx_node rlx_idiom_conv_scale(rlx_idiom *p, const rlx_node_rec *n); /* root mul */
-rlx_node rlx_idiom_conv_shift(rlx_idiom *p, const rlx_node_rec *n); /* root add or sub */
+rlx_node rlx_idiom_conv_scale(rlx_idiom *p, const rlx_node_rec *n);     /* root mul */
+rlx_node rlx_idiom_conv_shift(rlx_idiom *p, const rlx_node_rec *n);     /* root add or sub */
+rlx_node rlx_idiom_channel_affine(rlx_idiom *p, const rlx_node_rec *n); /* root mul or add */
 
 /* ---- what rules are written with ---- */
 

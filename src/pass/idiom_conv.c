@@ -3,7 +3,8 @@
  * A convolution is linear in its weights, so conv(x, w, b) f + s, with f and s per output channel, is conv(x, w f, b f +
  * s). Where f and s depend on weights alone, so do the new weights, and hoist computes them once, at load. A
  * batch_norm_inference is such a scale and shift. Behind anything but a convolution it becomes the two of them: as
- * element-wise nodes they join what follows into one region.
+ * element-wise nodes they join what follows into one region; and another scale and shift behind those, as files have it
+ * that keep a norm's gamma and beta apart, joins them.
  *
  * Nodes are appended in the order of the statements here, never of arguments, which compilers choose. New weights are
  * computed in f32 and rounded once to the type of the old ones. */
@@ -115,4 +116,43 @@ rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n) {
   if (axis >= 0) return fold(p, in[0], axis, scale, shift);
   rlx_node scaled = rlx_mul(p->to, in[0], along(p, scale, 1, rank));
   return rlx_add(p->to, scaled, along(p, shift, 1, rank));
+}
+
+/* ---- scales and shifts of scales and shifts ---- */
+
+/* Whether a weight is a vector along the channels of [N, C, ..]. */
+static bool is_channel_weight(const rlx_idiom *p, rlx_node id, const rlx_dims *x) {
+  const rlx_dims *v = rlx_idiom_shape(p, id);
+  if (!p->weight_only.v[id] || x->n < 3 || v->n > x->n || v->n < x->n - 1 || x->v[1] < 2) return false;
+  for (int i = 0; i < v->n; i++)
+    if (v->v[i] != (i + x->n - v->n == 1 ? x->v[1] : 1)) return false;
+  return true;
+}
+
+/* The other operand of an inner node whose one operand is such a weight; 0 if none is. */
+static rlx_node read_channel_operand(const rlx_idiom *p, const rlx_node_rec *n, rlx_node *weight) {
+  for (int side = 0; n && side < 2; side++) {
+    *weight = n->in[side];
+    bool fits = is_channel_weight(p, *weight, &n->type.shape);
+    if (fits && rlx_dims_equal(rlx_idiom_shape(p, n->in[1 - side]), &n->type.shape)) return n->in[1 - side];
+  }
+  return RLX_NONE;
+}
+
+/* Behind y = x a + b: y + t is x a + (b + t), and y s is x (a s) + b s. In f32: half types would round the new weights. */
+rlx_node rlx_idiom_channel_affine(rlx_idiom *p, const rlx_node_rec *n) {
+  rlx_node outer, shift, scale;
+  if (n->type.dtype != RLX_F32 && n->type.dtype != RLX_F64) return RLX_NONE;
+  rlx_node sum = read_channel_operand(p, n, &outer);
+  rlx_node scaled = sum ? read_channel_operand(p, rlx_idiom_inner(p, sum, RLX_OP_add, 1), &shift) : RLX_NONE;
+  rlx_node x = scaled ? read_channel_operand(p, rlx_idiom_inner(p, scaled, RLX_OP_mul, 1), &scale) : RLX_NONE;
+  if (!x) return RLX_NONE;
+  if (n->op == RLX_OP_mul) {
+    rlx_node factor = rlx_mul(p->to, scale, outer);
+    scaled = rlx_mul(p->to, x, factor);
+    shift = rlx_mul(p->to, shift, outer);
+  } else {
+    shift = rlx_add(p->to, shift, outer);
+  }
+  return rlx_add(p->to, scaled, shift);
 }
