@@ -585,6 +585,11 @@ TEST(batch_and_heads_that_were_joined) {
                  "%z = constant : f32[] = [0]; %h = constant : f32[] = [-inf]; %o = where(%m, %z, %h); "
                  "%u = add(%s, %o); %p = softmax(%u); %y = reshape(%p) {shape=[4,3,3]}; " Y(y),
       NEAR),
+    /* a softmax of two axes, as before opset 13 */
+    BECOMES(WIDE_HEADS "%f = reshape(%q) {shape=[12,5]}; %p = softmax(%f) {axis=1}; "
+                       "%y = reshape(%p) {shape=[2,2,3,5]}; output \"k\" = %k; " Y(y),
+            WIDE_HEADS "%y = softmax(%q); output \"k\" = %k; " Y(y)),
+    STAYS(WIDE_HEADS "%f = reshape(%q) {shape=[4,15]}; %p = softmax(%f); %y = reshape(%p) {shape=[2,2,3,5]}; " Y(y)),
     /* joined otherwise, one of them only, along another axis */
     STAYS(WIDE_HEADS "%k1 = input \"k1\" : f32[4,1,3,5]; " JOIN("a", "q")
             JOIN("b", "k1") "%y = matmul(%a, %b) {trans_b=true}; " Y(y),

@@ -31,11 +31,15 @@ rlx_node rlx_idiom_joined_product(rlx_idiom *p, const rlx_node_rec *n) {
   return rlx_reshape(p->to, y, n->type.shape);
 }
 
-/* softmax(join(x)) is join(softmax(x)); masks of x are seen to, as those of any softmax. */
+/* softmax(reshape(x)) is reshape(softmax(x)) where the last axis stays; masks of x are seen to, as those of any softmax.
+ * Before opset 13 of ONNX every softmax is of two axes, with a reshape before and behind. */
 rlx_node rlx_idiom_joined_softmax(rlx_idiom *p, const rlx_node_rec *n) {
   int64_t axis = RLX_ATTRS(softmax, n)->axis;
-  rlx_node x;
-  if ((axis != -1 && axis != 2) || p->uses.v[n->in[0]] != 1 || !joins_heads(p, n->in[0], &x)) return RLX_NONE;
+  const rlx_node_rec *flat = rlx_idiom_inner(p, n->in[0], RLX_OP_reshape, 1);
+  if (!flat || (axis != -1 && axis != n->type.shape.n - 1)) return RLX_NONE;
+  rlx_node x = flat->in[0];
+  const rlx_dims *from = rlx_idiom_shape(p, x), *to = &n->type.shape;
+  if (from->n == 0 || rlx_dims_count(from) == 0 || from->v[from->n - 1] != to->v[to->n - 1]) return RLX_NONE;
   rlx_attrs_softmax last = {.axis = -1};
   rlx_node_rec wide = {.op = RLX_OP_softmax, .n_in = 1, .in = &x, .attrs = &last, .type = rlx_idiom_at(p, x)->type};
   rlx_node y = rlx_idiom_mask(p, &wide);
