@@ -676,6 +676,31 @@ TEST(pieces_are_cut_before_they_are_transposed) {
     STAYS(X "%i = constant : i32[1] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y)));
 }
 
+TEST(products_of_what_was_flattened) {
+#define ROWS "%x = input \"x\" : f32[2,3,4]; %w = param \"w\" : f32[4,5]; %b = param \"b\" : f32[5]; "
+#define FLAT "%f = reshape(%x) {shape=[6,4]}; %m = matmul(%f, %w); "
+  CASES_OF("idiom",
+           BECOMES(ROWS FLAT "%s = add(%m, %b); %y = reshape(%s) {shape=[2,3,5]}; " Y(y),
+                   ROWS "%m = matmul(%x, %w); %y = add(%m, %b); " Y(y)),
+           BECOMES(ROWS
+                   "%v = param \"v\" : f32[5,4]; %f = reshape(%x) {shape=[6,4]}; %m = matmul(%f, %v) {trans_b=true}; "
+                   "%y = reshape(%m) {shape=[2,3,5]}; " Y(y),
+                   ROWS "%v = param \"v\" : f32[5,4]; %y = matmul(%x, %v) {trans_b=true}; " Y(y)),
+           /* axes that x did not have: heads are joined without the batch */
+           BECOMES("%x = input \"x\" : f32[2,3,2,2]; %w = param \"w\" : f32[4,5]; " FLAT
+                   "%y = reshape(%m) {shape=[2,3,5]}; " Y(y),
+                   "%x = input \"x\" : f32[2,3,2,2]; %w = param \"w\" : f32[4,5]; %f = reshape(%x) {shape=[2,3,4]}; "
+                   "%y = matmul(%f, %w); " Y(y)),
+           /* heads at once, rows of a bias of their own, a product that is read elsewhere, no more axes than before */
+           STAYS(ROWS FLAT "%y = reshape(%m) {shape=[2,3,5,1]}; " Y(y)),
+           STAYS(ROWS "%c = param \"c\" : f32[6,5]; " FLAT "%s = add(%m, %c); %y = reshape(%s) {shape=[2,3,5]}; " Y(y)),
+           STAYS(ROWS FLAT "%y = reshape(%m) {shape=[2,3,5]}; output \"m\" = %m; " Y(y)),
+           STAYS(ROWS FLAT "%y = reshape(%m) {shape=[30]}; " Y(y)),
+           STAYS(ROWS FLAT "%y = reshape(%m) {shape=[2,5,3]}; " Y(y)));
+#undef FLAT
+#undef ROWS
+}
+
 /* ---- the pipeline ---- */
 
 /* A layer as PyTorch exports it: products, heads, masks, norms, gelu. */

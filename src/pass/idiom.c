@@ -36,6 +36,7 @@ static const struct {
   {RLX_OP_transpose, rlx_idiom_head_scale},
   {RLX_OP_transpose, rlx_idiom_transposes},
   {RLX_OP_slice, rlx_idiom_slice},
+  {RLX_OP_reshape, rlx_idiom_flat_product},
   {RLX_OP_reshape, rlx_idiom_group_norm},
   {RLX_OP_reshape, rlx_idiom_reshape_twice},
   {RLX_OP_reshape, rlx_idiom_reshape},

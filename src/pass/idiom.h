@@ -56,6 +56,7 @@ rlx_node rlx_idiom_transposes(rlx_idiom *p, const rlx_node_rec *n); /* root tran
 rlx_node rlx_idiom_slice(rlx_idiom *p, const rlx_node_rec *n);
 rlx_node rlx_idiom_reshape(rlx_idiom *p, const rlx_node_rec *n);
 rlx_node rlx_idiom_gather(rlx_idiom *p, const rlx_node_rec *n);
+rlx_node rlx_idiom_flat_product(rlx_idiom *p, const rlx_node_rec *n); /* root reshape */
 /* idiom_conv.c */
 rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n);
 rlx_node rlx_idiom_conv_scale(rlx_idiom *p, const rlx_node_rec *n);     /* root mul */

@@ -5,8 +5,11 @@
  *
  * Vision transformers take q, k and v out of one product as pieces of a transposed tensor: reshape to [B, S, 3, H, D],
  * transpose to [3, B, H, S, D], and one index of the first axis each. Cut first, the pieces are slices of the product,
- * given heads, with the transpose that attention takes in. Elements are only moved here, so results are the same to the
- * bit. */
+ * given heads, with the transpose that attention takes in.
+ *
+ * A product of rank 2 between two reshapes, as every Gemm of a sequence is, is the product of what was flattened.
+ *
+ * Nothing is computed otherwise here, so results are the same to the bit. */
 #include <string.h>
 
 #include "ir/slice.h"
@@ -200,4 +203,31 @@ rlx_node rlx_idiom_gather(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_node part = cut_before_transpose(p, n->in[0], r);
   if (!part) part = cut(p, n->in[0], r);
   return part ? drop(p, part, r.axis) : RLX_NONE;
+}
+
+/* ---- flattened products ---- */
+
+/* reshape(matmul(reshape(x), w) + bias), whose last axis stays: matmul(x, w) + bias, x with the axes of the result. */
+rlx_node rlx_idiom_flat_product(rlx_idiom *p, const rlx_node_rec *n) {
+  rlx_node product = n->in[0], bias = RLX_NONE;
+  const rlx_node_rec *sum = rlx_idiom_inner(p, product, RLX_OP_add, 1);
+  for (int side = 0; sum && !bias && side < 2; side++) {
+    if (rlx_idiom_at(p, sum->in[side])->op != RLX_OP_matmul) continue;
+    product = sum->in[side];
+    bias = sum->in[1 - side];
+  }
+  const rlx_node_rec *m = rlx_idiom_inner(p, product, RLX_OP_matmul, 1);
+  const rlx_node_rec *flat = m ? rlx_idiom_at(p, m->in[0]) : NULL;
+  if (!flat || flat->op != RLX_OP_reshape || rlx_idiom_shape(p, m->in[1])->n != 2) return RLX_NONE;
+  const rlx_dims *b = bias ? rlx_idiom_shape(p, bias) : NULL;
+  rlx_dims wide = n->type.shape;
+  if (flat->type.shape.n != 2 || wide.n < 3 || m->type.shape.v[1] != wide.v[wide.n - 1]) return RLX_NONE;
+  if (b && (b->n > 2 || (b->n == 2 && b->v[0] != 1))) return RLX_NONE;
+  if (rlx_dims_count(&wide) == 0) return RLX_NONE; /* sizes beside a zero may be too large to multiply */
+  rlx_node in[2] = {flat->in[0], m->in[1]};
+  const void *attrs = m->attrs;
+  wide.v[wide.n - 1] = flat->type.shape.v[1];
+  if (!rlx_dims_equal(rlx_idiom_shape(p, in[0]), &wide)) in[0] = rlx_reshape(p->to, in[0], wide);
+  rlx_node y = rlx_graph_add(p->to, RLX_OP_matmul, in, 2, attrs);
+  return bias ? rlx_add(p->to, y, bias) : y;
 }
