@@ -433,16 +433,29 @@ static rlx_node make_gate_up(maker *m) {
   return chance(m, 2) ? propose2(m, RLX_OP_mul, gate, up, NULL) : propose2(m, RLX_OP_mul, up, gate, NULL);
 }
 
+/* [b, h, s, d], or with b and h as one. */
+static rlx_node heads_leaf(maker *m, rlx_dims s, bool joined) {
+  rlx_node x = leaf(m, RLX_OP_input, RLX_F32, s);
+  return joined
+           ? propose1(m, RLX_OP_reshape, x, &(rlx_attrs_reshape){.shape = RLX_DIMS(s.v[0] * s.v[1], s.v[2], s.v[3])})
+           : x;
+}
+
 static rlx_node make_attention(maker *m) {
   int64_t b = 1 + below(m, 2), h = 1 + below(m, 2), sq = 1 + below(m, 4), sk = 1 + below(m, 5), d = 1 + below(m, 6);
-  rlx_node q = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(b, h, sq, d)),
-           k = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(b, h, sk, d));
-  rlx_node v = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(b, h, sk, d));
-  bool trans_b = chance(m, 2);
+  bool joined = chance(m, 4), trans_b = joined || chance(m, 2);
+  rlx_node q = heads_leaf(m, RLX_DIMS(b, h, sq, d), joined), k = heads_leaf(m, RLX_DIMS(b, h, sk, d), joined);
+  rlx_node v = heads_leaf(m, RLX_DIMS(b, h, sk, d), joined);
   if (!trans_b) k = propose1(m, RLX_OP_transpose, k, &(rlx_attrs_transpose){.perm = RLX_DIMS(0, 1, 3, 2)});
   rlx_node scores = propose2(m, RLX_OP_matmul, q, k, &(rlx_attrs_matmul){.trans_b = trans_b});
   if (chance(m, 2)) scores = propose2(m, RLX_OP_mul, scores, scalar(m, RLX_F32, 0.25), NULL);
+  if (joined) scores = propose1(m, RLX_OP_reshape, scores, &(rlx_attrs_reshape){.shape = RLX_DIMS(b, h, sq, sk)});
   if (chance(m, 2)) scores = propose2(m, RLX_OP_add, scores, leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(sq, sk)), NULL);
+  if (scores && chance(m, 3)) { /* a mask, and no -inf: of a row that sees nothing that makes NaN, attention zeros */
+    rlx_node hidden[3] = {leaf(m, RLX_OP_input, RLX_BOOL, RLX_DIMS(b, 1, 1, sk)), scores, scalar(m, RLX_F32, -1e9)};
+    scores = propose(m, RLX_OP_where, hidden, 3, NULL);
+  }
+  if (joined) scores = propose1(m, RLX_OP_reshape, scores, &(rlx_attrs_reshape){.shape = RLX_DIMS(b * h, sq, sk)});
   return propose2(m, RLX_OP_matmul, propose1(m, RLX_OP_softmax, scores, NULL), v, NULL);
 }
 
