@@ -287,7 +287,7 @@ def make_model(nodes, inputs, weights):
 def time_block(call, times, calls):
     """Threads of a library keep their cores busy for a while after a call: each side waits until the other's sleep, and
     the first call, which wakes its own, does not count."""
-    time.sleep(0.01)
+    time.sleep(0.05)
     call()
     for _ in range(calls):
         begin = time.perf_counter()

@@ -87,9 +87,9 @@ static void any_depthwise(uint64_t *seed, cpu_check_line *l) {
   for (int a = 0; a < 2; a++) {
     k[a] = a && square ? k[0] : square ? 3 + 2 * cpu_check_int(seed, 0, 1) : cpu_check_int(seed, 1, 7);
     stride[a] = cpu_check_int(seed, 1, 3);
-    lo[a] = cpu_check_int(seed, 0, k[a]);
+    lo[a] = cpu_check_int(seed, 0, 1) ? k[a] / 2 : cpu_check_int(seed, 0, k[a]);
     hi[a] = cpu_check_int(seed, 0, k[a]);
-    in[a] = cpu_check_int(seed, k[a], a ? 50 : 20);
+    in[a] = cpu_check_int(seed, k[a] > lo[a] ? k[a] - lo[a] : 1, a ? 70 : 20);
     out[a] = (in[a] + lo[a] + hi[a] - k[a]) / stride[a] + 1;
   }
   cpu_check_print(&l->inputs, "x: f32[1,%d,%d,%d]; param w: f32[%d,1,%d,%d]; b: f32[%d]; r: f32[1,%d,%d,%d]", channels, in[0],

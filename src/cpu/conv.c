@@ -20,7 +20,8 @@ enum {
   FEW_TASKS = 16,         /* with fewer, the output channels are cut too */
   SHARED_FLOATS = 2 << 20, /* most of all panels that are filled before */
   MOST_TAPS = 256,        /* of a kernel whose image is made ready */
-  DIRECT_PLACES = 1024    /* of an image that is its own panel: wider rows lie on a page each */
+  DIRECT_PLACES = 1024,   /* of an image that is its own panel: wider rows lie on a page each, */
+  DIRECT_CHANNELS = 32    /* which counts where a panel is read more often than this */
 };
 
 typedef enum panel_kind { OWN, SHARED, DIRECT } panel_kind;
@@ -101,7 +102,7 @@ static void set_tasks(conv *v) {
   if (v->type == RLX_F32 && v->taps <= MOST_TAPS && !is_spare)
     v->image = cpu_conv_image_plan(v->table, &v->window, v->in, v->out, v->n_batch * v->n_in);
   bool plain = v->type == RLX_F32 && (is_plain(&v->window) || (v->image.is_used && v->taps == 1));
-  v->kind = plain && v->places <= DIRECT_PLACES ? DIRECT
+  v->kind = plain && (v->places <= DIRECT_PLACES || v->each_out <= DIRECT_CHANNELS) ? DIRECT
             : panels < FEW_TASKS && fits && !is_spare                                             ? SHARED
                                                                                      : OWN;
   v->parts = panels && panels < FEW_TASKS ? (FEW_TASKS + panels - 1) / panels : 1;

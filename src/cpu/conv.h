@@ -59,8 +59,9 @@ typedef struct cpu_pool_row {
 /* A plane of a depth-wise convolution: f32, no dilation, stride 1 or 2 along the row. */
 typedef struct cpu_depthwise_plane {
   const float *x, *w;
-  float *padded; /* room for the plane with its padding, rows `pitch` apart, and two vectors behind it */
-  size_t rows, width, pad_rows, pad, padded_rows, pitch;
+  float *padded; /* NULL: 3x3 or 5x5 with `pad` of half of that, taken from x itself; else room for the plane with its padding and some vectors behind it: padded_rows rows of `stride` phases, each
+                  * `phase` long; column i of phase p is the plane's column i * stride + p - pad */
+  size_t rows, width, pad_rows, pad, padded_rows, phase;
   size_t kernel_rows, kernel, stride_rows, stride;
   size_t out_rows, n; /* rows of the result, and their length */
   float *out;
@@ -97,7 +98,8 @@ typedef struct cpu_conv_table {
   /* y[i] = max(y[i], x[i * stride]), NaN staying; y[i] += x[i * stride] */
   void (*take_max)(const float *x, size_t stride, float *y, size_t n);
   void (*take_sum)(const float *x, size_t stride, float *y, size_t n);
-  void (*depthwise)(const cpu_depthwise_plane *plane);
+  void (*pad_plane)(const cpu_depthwise_plane *plane);
+  void (*depthwise)(const cpu_depthwise_plane *plane); /* one that is padded */
   void (*pool_row)(bool is_max, const cpu_pool_row *row);
   float (*sum_all)(const float *x, size_t n);
   /* Winograd, see conv_winograd.c. A row into six, by its place in the tiles: to[s * step + t] = row[4 t + s]; whether all

@@ -39,12 +39,16 @@ static void finish(const cpu_conv_end *end, const float *x, void *dst, size_t n)
 #define ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
 #define LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define FROM(k) \
+  (k), (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6, (k) + 7, (k) + 8, (k) + 9, (k) + 10, (k) + 11, (k) + 12, (k) + 13, (k) + 14, (k) + 15
 #elif VF_LANES == 8
+#define FROM(k) (k), (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6, (k) + 7
 #define EVEN 0, 2, 4, 6, 8, 10, 12, 14
 #define ODD 1, 3, 5, 7, 9, 11, 13, 15
 #define LOW 0, 8, 1, 9, 2, 10, 3, 11
 #define HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #else
+#define FROM(k) (k), (k) + 1, (k) + 2, (k) + 3
 #define EVEN 0, 2, 4, 6
 #define ODD 1, 3, 5, 7
 #define LOW 0, 4, 1, 5
@@ -307,45 +311,149 @@ static void tiles_out(const float *m, size_t m_step, float *rows, size_t row_ste
 
 /* ---- planes of depth-wise convolutions ---- */
 
-/* Each row's last vector writes zeros behind it: the padding there and before the next row. */
+/* Vectors end behind what they fill, where zeros come next: the padding there and before the next row. */
 static void pad_plane(const cpu_depthwise_plane *p) {
   float *to = p->padded;
-  for (size_t i = 0; i < p->pad_rows * p->pitch + p->pad; i += VF_LANES) vf_store(to + i, vf_zero());
-  to += p->pad_rows * p->pitch;
-  for (size_t y = 0; y < p->rows && p->pad_rows + y < p->padded_rows; y++, to += p->pitch) {
-    size_t width = p->width < p->pitch - p->pad ? p->width : p->pitch - p->pad;
-    for (size_t i = 0; i < width; i += VF_LANES)
-      vf_store(to + p->pad + i, vf_take(p->x + y * p->width + i, width - i < VF_LANES ? width - i : VF_LANES));
-    for (size_t i = width; i < p->pitch; i += VF_LANES) vf_store(to + p->pad + i, vf_zero());
-  }
-  for (float *end = p->padded + p->padded_rows * p->pitch; to < end; to += VF_LANES) vf_store(to, vf_zero());
+  size_t pitch = p->stride * p->phase;
+  for (size_t i = 0; i < p->pad_rows * pitch; i += VF_LANES) vf_store(to + i, vf_zero());
+  to += p->pad_rows * pitch;
+  for (size_t y = 0; y < p->rows && p->pad_rows + y < p->padded_rows; y++)
+    for (size_t phase = 0; phase < p->stride; phase++, to += p->phase) {
+      const float *from = p->x + y * p->width;
+      /* Column `begin` of this phase is the plane's column `first`. */
+      size_t begin = p->stride == 1 ? p->pad : (p->pad + 1 - phase) / 2, first = begin * p->stride + phase - p->pad;
+      size_t n = p->width > first ? (p->width - first - 1) / p->stride + 1 : 0;
+      if (n > p->phase - begin) n = p->phase - begin;
+      for (size_t i = 0; i < begin; i += VF_LANES) vf_store(to + i, vf_zero());
+      if (p->stride == 1)
+        for (size_t i = 0; i < n; i += VF_LANES) vf_store(to + begin + i, vf_take(from + i, n - i < VF_LANES ? n - i : VF_LANES));
+      else take_every(from + first, 2, to + begin, n);
+      for (size_t i = begin + n; i < p->phase; i += VF_LANES) vf_store(to + i, vf_zero());
+    }
+  for (float *end = p->padded + p->padded_rows * pitch; to < end; to += VF_LANES) vf_store(to, vf_zero());
+}
+
+/* The cheap ends of a row; other activations follow for the whole plane. */
+CPU_INLINE void put_sums(const cpu_depthwise_plane *p, size_t y, size_t i, vf sum) {
+  size_t m = p->n - i < VF_LANES ? p->n - i : VF_LANES, at = y * p->n + i;
+  if (p->end.residual) sum = vf_add(sum, vf_take((const float *)p->end.residual + at, m));
+  if (p->end.act == RLX_ACT_RELU) sum = vf_activate(RLX_ACT_RELU, sum);
+  vf_put(p->out + at, sum, m);
 }
 
 /* Kernel and stride may be constants. */
 CPU_INLINE void depthwise_rows(const cpu_depthwise_plane *p, size_t kernel_rows, size_t kernel, size_t stride) {
   vf bias = vf_set(p->end.bias);
+  size_t pitch = stride * p->phase;
   for (size_t y = 0; y < p->out_rows; y++) {
     for (size_t i = 0; i < p->n; i += VF_LANES) {
-      const float *x = p->padded + y * p->stride_rows * p->pitch + i * stride, *w = p->w;
+      const float *x = p->padded + y * p->stride_rows * pitch + i, *w = p->w;
       vf sum = bias;
-      for (size_t r = 0; r < kernel_rows; r++, x += p->pitch, w += kernel)
-        for (size_t c = 0; c < kernel; c++) sum = vf_fma(vf_set(w[c]), load_by(stride, x + c), sum);
-      size_t m = p->n - i < VF_LANES ? p->n - i : VF_LANES, at = y * p->n + i;
-      if (p->end.residual) sum = vf_add(sum, vf_take((const float *)p->end.residual + at, m));
-      if (p->end.act) sum = vf_activate(p->end.act, sum);
-      vf_put(p->out + at, sum, m);
+      for (size_t r = 0; r < kernel_rows; r++, x += pitch, w += kernel)
+        for (size_t c = 0; c < kernel; c++)
+          sum = vf_fma(vf_set(w[c]), vf_load(x + c % stride * p->phase + c / stride), sum);
+      put_sums(p, y, i, sum);
     }
   }
 }
 
-static void depthwise(const cpu_depthwise_plane *p) {
+/* Kernels of 3 or 5 in the middle of their padding need no copy: a row's shifted forms are made in registers. VF_LANES elements
+ * from column `at` on, zeros outside the row. */
+CPU_INLINE vf row_at(const float *row, size_t width, size_t at) {
+  return at >= width ? vf_zero() : vf_take(row + at, width - at < VF_LANES ? width - at : VF_LANES);
+}
+
+/* taps[c]: columns of tap c of the places from i on; kernel and stride are constants. */
+CPU_INLINE void row_taps(const size_t kernel, const size_t stride, const float *row, size_t width, size_t i, vf taps[5]) {
+  const size_t half = kernel / 2;
+  size_t at = i * stride;
+  vf here = row_at(row, width, at), next = row_at(row, width, at + VF_LANES), before = vf_zero();
+  if (i > 0) before = row_at(row, width, at - VF_LANES);
+  if (stride == 1) {
+    taps[half] = here;
+    taps[half - 1] = SHUFFLE(before, here, FROM(VF_LANES - 1));
+    taps[half + 1] = SHUFFLE(here, next, FROM(1));
+    if (half == 2) taps[0] = SHUFFLE(before, here, FROM(VF_LANES - 2));
+    if (half == 2) taps[4] = SHUFFLE(here, next, FROM(2));
+    return;
+  }
+  vf even = SHUFFLE(here, next, EVEN), odd = SHUFFLE(here, next, ODD);
+  taps[half] = even;
+  taps[half + 1] = odd;
+  taps[half - 1] = SHUFFLE(before, odd, FROM(VF_LANES - 1));
+  if (half == 2) { /* the last but one of what is before, and the first of what is behind */
+    vf far = vf_zero();
+    if (i > 0) far = row_at(row, width, at - VF_LANES - 1);
+    taps[0] = SHUFFLE(far, even, FROM(VF_LANES - 1));
+    taps[4] = SHUFFLE(even, row_at(row, width, at + 2 * VF_LANES), FROM(1));
+  }
+}
+
+CPU_INLINE void depthwise_middle(const cpu_depthwise_plane *p, const size_t kernel, const size_t stride) {
+  vf w[5][5];
+  for (size_t r = 0; r < kernel; r++)
+    for (size_t c = 0; c < kernel; c++) w[r][c] = vf_set(p->w[r * kernel + c]);
+  vf bias = vf_set(p->end.bias);
+  for (size_t y = 0; y < p->out_rows; y++)
+    for (size_t i = 0; i < p->n; i += VF_LANES) {
+      vf sum = bias;
+      for (size_t r = 0; r < kernel; r++) {
+        size_t from = y * p->stride_rows + r; /* in the padded plane */
+        vf taps[5];
+        if (from < p->pad_rows || from - p->pad_rows >= p->rows) continue;
+        row_taps(kernel, stride, p->x + (from - p->pad_rows) * p->width, p->width, i, taps);
+        vf part = vf_mul(w[r][0], taps[0]); /* each row its own sum: multiply-adds wait for each other */
+        for (size_t c = 1; c < kernel; c++) part = vf_fma(w[r][c], taps[c], part);
+        sum = vf_add(sum, part);
+      }
+      put_sums(p, y, i, sum);
+    }
+}
+
+/* 3x3 with a border of 1 all round, stride 1: each row is read once, for the three rows of the result that it is part of. */
+static void depthwise_same(const cpu_depthwise_plane *p) {
+  vf w[3][3], bias = vf_set(p->end.bias);
+  for (size_t r = 0; r < 3; r++)
+    for (size_t c = 0; c < 3; c++) w[r][c] = vf_set(p->w[r * 3 + c]);
+  for (size_t i = 0; i < p->n; i += VF_LANES) {
+    vf above = bias, here = bias; /* the sums of the rows before and at y */
+    for (size_t y = 0; y < p->rows; y++) {
+      vf taps[5];
+      row_taps(3, 1, p->x + y * p->width, p->width, i, taps);
+      vf below = vf_fma(w[0][0], taps[0], bias), next = vf_fma(w[1][0], taps[0], here), done = vf_fma(w[2][0], taps[0], above);
+      below = vf_fma(w[0][1], taps[1], below), next = vf_fma(w[1][1], taps[1], next), done = vf_fma(w[2][1], taps[1], done);
+      below = vf_fma(w[0][2], taps[2], below), next = vf_fma(w[1][2], taps[2], next), done = vf_fma(w[2][2], taps[2], done);
+      if (y > 0) put_sums(p, y - 1, i, done);
+      above = next;
+      here = below;
+    }
+    put_sums(p, p->rows - 1, i, above);
+  }
+}
+
+static void depthwise_sums(const cpu_depthwise_plane *p) {
   bool square = p->kernel == p->kernel_rows;
-  pad_plane(p);
-  if (square && p->kernel == 3 && p->stride == 1) depthwise_rows(p, 3, 3, 1);
+  bool same = p->pad_rows == 1 && p->stride_rows == 1 && p->out_rows == p->rows && p->rows > 0;
+  if (!p->padded && p->kernel == 3 && p->stride == 1 && same) depthwise_same(p);
+  else if (!p->padded && p->kernel == 3 && p->stride == 1) depthwise_middle(p, 3, 1);
+  else if (!p->padded && p->kernel == 3) depthwise_middle(p, 3, 2);
+  else if (!p->padded && p->stride == 1) depthwise_middle(p, 5, 1);
+  else if (!p->padded) depthwise_middle(p, 5, 2);
+  else if (square && p->kernel == 3 && p->stride == 1) depthwise_rows(p, 3, 3, 1);
   else if (square && p->kernel == 3) depthwise_rows(p, 3, 3, 2);
   else if (square && p->kernel == 5 && p->stride == 1) depthwise_rows(p, 5, 5, 1);
   else if (square && p->kernel == 5) depthwise_rows(p, 5, 5, 2);
   else depthwise_rows(p, p->kernel_rows, p->kernel, p->stride);
+}
+
+static void depthwise(const cpu_depthwise_plane *p) {
+  depthwise_sums(p);
+  size_t n = p->out_rows * p->n;
+  if (p->end.act && p->end.act != RLX_ACT_RELU)
+    for (size_t i = 0; i < n; i += VF_LANES) {
+      size_t m = n - i < VF_LANES ? n - i : VF_LANES;
+      vf_put(p->out + i, vf_activate(p->end.act, vf_take(p->out + i, m)), m);
+    }
 }
 
 /* ---- pools ---- */
@@ -440,6 +548,7 @@ const cpu_conv_table CPU_TABLE(cpu_conv) = {.lanes = VF_LANES,
                                             .take_every = take_every,
                                             .take_max = take_max,
                                             .take_sum = take_sum,
+                                            .pad_plane = pad_plane,
                                             .depthwise = depthwise,
                                             .pool_row = pool_row,
                                             .sum_all = sum_all,

@@ -1,7 +1,8 @@
 /* Depth-wise convolution, 1-d and 2-d: a row of the result is the sum, over the taps, of shifted rows of the input.
  *
  * The usual ones (f32, no dilation, stride 1 or 2 along the row, a plane of some thousand elements) are done a plane at a time:
- * the plane is copied once with its padding, and the taps of a place stay in registers. For the others rows are taken from a ring of the rows that the window covers: each input row is copied there once, as f32, with zeros for
+ * kernels of 3x3 and 5x5 in the middle of their padding read rows once and shift them in registers, for others the plane is
+ * copied once with its padding, sorted as below. For the others rows are taken from a ring of the rows that the window covers: each input row is copied there once, as f32, with zeros for
  * the padding on both sides and its columns sorted by their place within the stride, so that every tap of every stride reads
  * neighbours. A task is a plane; a slot of work memory holds its ring and one row of sums. */
 #include "cpu/conv_depthwise.h"
@@ -12,7 +13,7 @@
 #include "ir/conv_dims.h"
 #include "ref/ref.h"
 
-enum { SLOTS = 32, FEWER_SLOTS = 8, MOST_RING_FLOATS = 1 << 20, MOST_PLANE_FLOATS = 1 << 17, MOST_TAPS = 512 };
+enum { SLOTS = 32, FEWER_SLOTS = 8, MOST_RING_FLOATS = 1 << 20, MOST_PLANE_FLOATS = 1 << 17, SMALL_FLOATS = 1 << 12, MOST_TAPS = 512 };
 
 typedef struct depthwise {
   const cpu_conv_table *table;
@@ -26,24 +27,29 @@ typedef struct depthwise {
   size_t phase, row;                    /* floats of a phase of a row, and of a row */
   size_t slots, slot_floats;
   bool by_planes;
-  size_t padded_rows, pitch; /* then */
+  bool in_middle;     /* and no copy is needed; else: */
+  size_t padded_rows; /* of the copy */
 } depthwise;
 
-/* The rows and columns that the windows reach, with two vectors behind them. */
+/* The rows and columns that the windows reach, with some vectors behind them. */
 static void set_planes(depthwise *d) {
   const rlx_conv_window *v = &d->window;
   if (d->type != RLX_F32 || d->w_type != RLX_F32 || v->dilation[1] != 1 || v->dilation[2] != 1 || v->stride[2] > 2) return;
-  d->padded_rows = (size_t)((d->out[1] - 1) * v->stride[1] + v->kernel[1]);
-  d->pitch = (size_t)((d->out[2] - 1) * v->stride[2] + v->kernel[2]);
-  if (d->out[1] < 1 || d->out[2] < 1 || d->padded_rows > MOST_PLANE_FLOATS || d->pitch > MOST_PLANE_FLOATS ||
-      d->padded_rows * d->pitch > MOST_PLANE_FLOATS || d->padded_rows < (size_t)v->pad_lo[1] ||
-      d->pitch < (size_t)v->pad_lo[2] || (size_t)v->pad_lo[2] > 2 * d->table->lanes)
+  int64_t k = v->kernel[2];
+  d->in_middle = (k == 3 || k == 5) && v->kernel[1] == k && v->pad_lo[2] == k / 2;
+  if (d->in_middle) {
+    d->by_planes = true;
+    d->slot_floats = 0;
     return;
-  size_t floats = d->padded_rows * d->pitch;
+  }
+  d->padded_rows = (size_t)((d->out[1] - 1) * v->stride[1] + v->kernel[1]);
+  if (d->out[1] < 1 || d->out[2] < 1 || d->padded_rows > MOST_PLANE_FLOATS || d->row > MOST_PLANE_FLOATS ||
+      d->padded_rows * d->row > MOST_PLANE_FLOATS || d->padded_rows < (size_t)v->pad_lo[1] ||
+      d->phase < (size_t)v->pad_lo[2] || (size_t)v->pad_lo[2] > 2 * d->table->lanes)
+    return;
   d->by_planes = true;
-  d->slots = floats > 1 << 12 ? FEWER_SLOTS : SLOTS;
-  if (d->slots > d->planes) d->slots = d->planes;
-  d->slot_floats = (floats + 8 * d->table->lanes + 15) / 16 * 16;
+  d->slot_floats = (d->padded_rows * d->row + 8 * d->table->lanes + 15) / 16 * 16;
+  if (d->slot_floats > SMALL_FLOATS && d->slots > FEWER_SLOTS) d->slots = FEWER_SLOTS;
 }
 
 static rlx_status depthwise_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, depthwise *d) {
@@ -156,28 +162,33 @@ static void run_plane(const cpu_call *c, size_t plane, float *ring) {
   }
 }
 
-static void run_whole(const cpu_call *c, size_t plane, float *padded) {
-  const depthwise *d = c->prepared;
+static cpu_depthwise_plane plane_of(const cpu_call *c, const depthwise *d, size_t plane, float *padded) {
   const rlx_conv_window *w = &d->window;
   size_t channel = plane % d->n_out, source = plane / d->n_out * d->n_in + channel / d->multiple;
   size_t at = plane * (size_t)(d->out[1] * d->out[2]);
-  cpu_depthwise_plane p = {.x = (const float *)cpu_in(c, 0) + source * (size_t)(d->in[1] * d->in[2]),
-                           .w = (const float *)cpu_in(c, 1) + channel * (size_t)(w->kernel[1] * w->kernel[2]),
-                           .padded = padded,
-                           .rows = (size_t)d->in[1],
-                           .width = (size_t)d->in[2],
-                           .pad_rows = (size_t)w->pad_lo[1],
-                           .pad = (size_t)w->pad_lo[2],
-                           .padded_rows = d->padded_rows,
-                           .pitch = d->pitch,
-                           .kernel_rows = (size_t)w->kernel[1],
-                           .kernel = (size_t)w->kernel[2],
-                           .stride_rows = (size_t)w->stride[1],
-                           .stride = (size_t)w->stride[2],
-                           .out_rows = (size_t)d->out[1],
-                           .n = (size_t)d->out[2],
-                           .out = (float *)c->out + at,
-                           .end = cpu_conv_end_of(c, d->act, channel, at)};
+  return (cpu_depthwise_plane){.x = (const float *)cpu_in(c, 0) + source * (size_t)(d->in[1] * d->in[2]),
+                               .w = (const float *)cpu_in(c, 1) + channel * (size_t)(w->kernel[1] * w->kernel[2]),
+                               .padded = padded,
+                               .rows = (size_t)d->in[1],
+                               .width = (size_t)d->in[2],
+                               .pad_rows = (size_t)w->pad_lo[1],
+                               .pad = (size_t)w->pad_lo[2],
+                               .padded_rows = d->padded_rows,
+                               .phase = d->phase,
+                               .kernel_rows = (size_t)w->kernel[1],
+                               .kernel = (size_t)w->kernel[2],
+                               .stride_rows = (size_t)w->stride[1],
+                               .stride = (size_t)w->stride[2],
+                               .out_rows = (size_t)d->out[1],
+                               .n = (size_t)d->out[2],
+                               .out = (float *)c->out + at,
+                               .end = cpu_conv_end_of(c, d->act, channel, at)};
+}
+
+static void run_whole(const cpu_call *c, size_t plane, float *padded) {
+  const depthwise *d = c->prepared;
+  cpu_depthwise_plane p = plane_of(c, d, plane, d->in_middle ? NULL : padded);
+  if (!d->in_middle) d->table->pad_plane(&p);
   d->table->depthwise(&p);
 }
 
