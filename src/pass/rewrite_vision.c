@@ -62,6 +62,36 @@ static const char *spreads_too_far(const rlx_rewrite *r, const rlx_dims *x, cons
   return NULL;
 }
 
+/* Whether no two windows meet and nothing is cut: then each element of x gives a block of the result of its own. */
+static bool is_apart(const rlx_attrs_conv_transpose *attrs, const rlx_conv_window *w) {
+  for (int i = 0; i < attrs->output_pad.n; i++)
+    if (attrs->output_pad.v[i]) return false;
+  for (int a = RLX_SPATIAL - w->axes; a < RLX_SPATIAL; a++)
+    if (w->kernel[a] != w->stride[a] || w->dilation[a] != 1 || w->pad_lo[a] || w->pad_hi[a]) return false;
+  return attrs->groups == 1;
+}
+
+/* So it is a product at each place, a conv of 1x1 with the taps as channels, whose results are put side by side. */
+static rlx_node blocks_of(const rlx_rewrite *r, const rlx_dims *x, const rlx_dims *w) {
+  rlx_graph *g = r->to;
+  int axes = x->n - 2;
+  int64_t taps = dims_product(w, 2, w->n), wide = w->v[1] * taps;
+  rlx_dims kernel = RLX_DIMS(wide, w->v[0]), parts = RLX_DIMS(x->v[0], w->v[1]), order = RLX_DIMS(0, 1);
+  for (int i = 0; i < axes; i++) {
+    kernel = dims_append(kernel, 1);
+    parts = dims_append(parts, w->v[2 + i]);
+    order = dims_append(order, 2 + axes + i);
+    order = dims_append(order, 2 + i);
+  }
+  for (int i = 0; i < axes; i++) parts = dims_append(parts, x->v[2 + i]);
+  rlx_node weight = rlx_reshape(g, rlx_transpose(g, rlx_reshape(g, r->in[1], RLX_DIMS(w->v[0], wide)), RLX_DIMS(1, 0)), kernel);
+  rlx_node bias = input_of(r, 2);
+  if (bias)
+    bias = rlx_reshape(g, rlx_expand(g, rlx_reshape(g, bias, RLX_DIMS(w->v[1], 1)), RLX_DIMS(w->v[1], taps)), RLX_DIMS(wide));
+  rlx_node y = rlx_conv(g, r->in[0], weight, bias, NULL);
+  return rlx_reshape(g, rlx_transpose(g, rlx_reshape(g, y, parts), order), r->type->shape);
+}
+
 /* Output place o sums over taps k the spread element at o + pad_lo - k dilation. So the conv reads, along each axis,
  * the spread elements from pad_lo - reach on, as many as its places and reach together; what of that lies outside is
  * padding. A weight that is not finite meets the zeros and spreads further than it should. */
@@ -72,6 +102,7 @@ rlx_node rlx_rewrite_conv_transpose(rlx_rewrite *r) {
   rlx_status s = RLX_WINDOW_READ(attrs, w.v + 2, shape.n - 2, &window);
   if (s) return rlx_graph_set_error(r->to, s);
   if (is_empty(r)) return nothing(r);
+  if (is_apart(attrs, &window)) return blocks_of(r, &shape, &w);
   const char *why = spreads_too_far(r, &shape, &window);
   if (why) return refuse(r, why);
   rlx_node x = spread(r, r->in[0], &window, &sizes);
