@@ -414,9 +414,9 @@ static void build_fused(rlx_graph *g, const leaves *l) {
          "fused_matmul_bias_act(x, w, fbias) {act=gelu} : f32[2,5]");
   rlx_node planes = rlx_input(g, "planes", RLX_F32, RLX_DIMS(1, 3, 4, 4)),
            kernel = rlx_param(g, "kernel", RLX_F32, RLX_DIMS(3, 1, 3, 3));
-  BUILDS(rlx_fused_conv_bias_act(
-           g, planes, kernel, RLX_NONE, planes,
-           &(rlx_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1), .groups = 3}, RLX_ACT_RELU),
+  BUILDS(rlx_fused_conv_bias_act(g, planes, kernel, RLX_NONE, planes,
+                                 &(rlx_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1), .groups = 3},
+                                 RLX_ACT_RELU),
          "fused_conv_bias_act(planes, kernel, _, planes) {pad_lo=[1,1], pad_hi=[1,1], groups=3, act=relu} : "
          "f32[1,3,4,4]");
   BUILDS(rlx_fused_residual_norm(g, l->x, l->y, l->v, RLX_NONE, RLX_NORM_LAYER, 1e-5),

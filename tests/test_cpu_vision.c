@@ -92,10 +92,11 @@ static void any_depthwise(uint64_t *seed, cpu_check_line *l) {
     in[a] = cpu_check_int(seed, k[a] > lo[a] ? k[a] - lo[a] : 1, a ? 70 : 20);
     out[a] = (in[a] + lo[a] + hi[a] - k[a]) / stride[a] + 1;
   }
-  cpu_check_print(&l->inputs, "x: f32[1,%d,%d,%d]; param w: f32[%d,1,%d,%d]; b: f32[%d]; r: f32[1,%d,%d,%d]", channels, in[0],
-                  in[1], channels, k[0], k[1], channels, channels, out[0], out[1]);
+  cpu_check_print(&l->inputs, "x: f32[1,%d,%d,%d]; param w: f32[%d,1,%d,%d]; b: f32[%d]; r: f32[1,%d,%d,%d]", channels,
+                  in[0], in[1], channels, k[0], k[1], channels, channels, out[0], out[1]);
   cpu_check_print(
-    &l->expr, "fused_conv_bias_act(%%x, %%w, %%b, %s) {groups=%d, stride=[%d,%d], pad_lo=[%d,%d], pad_hi=[%d,%d], act=%s}",
+    &l->expr,
+    "fused_conv_bias_act(%%x, %%w, %%b, %s) {groups=%d, stride=[%d,%d], pad_lo=[%d,%d], pad_hi=[%d,%d], act=%s}",
     CPU_CHECK_PICK(seed, "%r", "_"), channels, stride[0], stride[1], lo[0], lo[1], hi[0], hi[1],
     CPU_CHECK_PICK(seed, "none", "relu", "silu"));
 }

@@ -51,7 +51,8 @@ TEST(fuse_conv) {
             IMAGE KERNEL "%c = conv(%x, %w); %r = fused_conv_bias_act(%x, %w, %k, %c); " Y(r), .tolerance = 1e-5),
     /* read twice; a sum that broadcasts; an activation that the op lacks; twice itself */
     STAYS(IMAGE KERNEL "%c = conv(%x, %w, %k); %r = relu(%c); output \"c\" = %c; output \"r\" = %r", .tolerance = 1e-5),
-    STAYS(IMAGE KERNEL "%z = input \"z\" : f32[1,2,1,1]; %c = conv(%x, %w); %r = add(%c, %z); " Y(r), .tolerance = 1e-5),
+    STAYS(IMAGE KERNEL "%z = input \"z\" : f32[1,2,1,1]; %c = conv(%x, %w); %r = add(%c, %z); " Y(r),
+          .tolerance = 1e-5),
     STAYS(IMAGE KERNEL "%c = conv(%x, %w, %k); %r = exp(%c); " Y(r), .tolerance = 1e-5),
     STAYS(IMAGE KERNEL "%c = conv(%x, %w, %k); %r = add(%c, %c); " Y(r), .tolerance = 1e-5));
 #undef IMAGE

@@ -133,7 +133,8 @@ TEST(absorb_takes_in_what_follows_a_convolution) {
             "%b3 = reshape(%b) {shape=[1,4,1]}; %r = fma(%x, %f3, %b3); " Y(r),
             .tolerance = 1e-5),
     /* read twice; not by channel; not of weights; a weight that comes with the run */
-    STAYS(IMAGE FACTOR "%c = conv(%x, %w, %k); %r = mul(%c, %f); output \"c\" = %c; output \"r\" = %r", .tolerance = 1e-5),
+    STAYS(IMAGE FACTOR "%c = conv(%x, %w, %k); %r = mul(%c, %f); output \"c\" = %c; output \"r\" = %r",
+          .tolerance = 1e-5),
     STAYS(IMAGE "%f = param \"f\" : f32[3,3]; %c = conv(%x, %w, %k); %r = mul(%c, %f); " Y(r), .tolerance = 1e-5),
     STAYS(IMAGE "%f = input \"f\" : f32[4,1,1]; %c = conv(%x, %w, %k); %r = mul(%c, %f); " Y(r), .tolerance = 1e-5),
     STAYS("%x = input \"x\" : f32[1,2,3,3]; %w = input \"w\" : f32[4,2,1,1]; %f = param \"f\" : f32[4,1,1]; "

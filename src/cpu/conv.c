@@ -15,13 +15,13 @@
 
 enum {
   LANE = CPU_CONV_CHANNELS,
-  CHUNK_ROWS = 128,       /* taps of a panel: what stays in the first cache */
-  SLOTS = 32,             /* tasks at one time, each with memory of its own */
-  FEW_TASKS = 16,         /* with fewer, the output channels are cut too */
+  CHUNK_ROWS = 128,        /* taps of a panel: what stays in the first cache */
+  SLOTS = 32,              /* tasks at one time, each with memory of its own */
+  FEW_TASKS = 16,          /* with fewer, the output channels are cut too */
   SHARED_FLOATS = 2 << 20, /* most of all panels that are filled before */
-  MOST_TAPS = 256,        /* of a kernel whose image is made ready */
-  DIRECT_PLACES = 1024,   /* of an image that is its own panel: wider rows lie on a page each, */
-  DIRECT_CHANNELS = 32    /* which counts where a panel is read more often than this */
+  MOST_TAPS = 256,         /* of a kernel whose image is made ready */
+  DIRECT_PLACES = 1024,    /* of an image that is its own panel: wider rows lie on a page each, */
+  DIRECT_CHANNELS = 32     /* which counts where a panel is read more often than this */
 };
 
 typedef enum panel_kind { OWN, SHARED, DIRECT } panel_kind;
@@ -37,14 +37,14 @@ typedef struct conv {
   size_t each_in, each_out;            /* of one group */
   size_t taps, k, places;              /* of the kernel; each_in * taps; output places of a plane */
   panel_kind kind;
-  size_t chunk;                   /* input channels of a step */
-  size_t panels, widest;          /* of a (sample, group), and the room of a row of the widest */
-  size_t parts, part_out;         /* tasks of a panel: parts of part_out output channels */
-  size_t slots, slot_floats;      /* then, in the work memory: */
+  size_t chunk;              /* input channels of a step */
+  size_t panels, widest;     /* of a (sample, group), and the room of a row of the widest */
+  size_t parts, part_out;    /* tasks of a panel: parts of part_out output channels */
+  size_t slots, slot_floats; /* then, in the work memory: */
   size_t shared_floats, packed_floats, image_floats;
-  cpu_conv_image image;           /* where it is used: */
+  cpu_conv_image image; /* where it is used: */
   size_t *tap_at;
-  size_t weight_at;               /* floats before the packed weight */
+  size_t weight_at; /* floats before the packed weight */
   bool is_packed;
 } conv;
 
@@ -103,10 +103,11 @@ static void set_tasks(conv *v) {
     v->image = cpu_conv_image_plan(v->table, &v->window, v->in, v->out, v->n_batch * v->n_in);
   bool plain = v->type == RLX_F32 && (is_plain(&v->window) || (v->image.is_used && v->taps == 1));
   v->kind = plain && (v->places <= DIRECT_PLACES || v->each_out <= DIRECT_CHANNELS) ? DIRECT
-            : panels < FEW_TASKS && fits && !is_spare                                             ? SHARED
-                                                                                     : OWN;
+            : panels < FEW_TASKS && fits && !is_spare                               ? SHARED
+                                                                                    : OWN;
   v->parts = panels && panels < FEW_TASKS ? (FEW_TASKS + panels - 1) / panels : 1;
-  size_t most = v->kind == OWN ? (lanes + 3) / 4 : lanes; /* a panel that is filled for each part should be used a few times */
+  size_t most =
+    v->kind == OWN ? (lanes + 3) / 4 : lanes; /* a panel that is filled for each part should be used a few times */
   if (v->parts > most) v->parts = most ? most : 1;
   v->part_out = round_up((v->each_out + v->parts - 1) / v->parts, LANE);
   v->parts = v->part_out ? (v->each_out + v->part_out - 1) / v->part_out : 0;
@@ -214,7 +215,8 @@ static size_t packed_floats(uint32_t layout, const rlx_type *type) {
 
 static uint64_t packed_bytes(cpu_isa isa, uint32_t layout, const rlx_type *type) {
   (void)isa;
-  if (layout <= CPU_LAYOUT_CONV || layout > CPU_LAYOUT_WINOGRAD || type->dtype != RLX_F32 || type->shape.n < 3) return 0;
+  if (layout <= CPU_LAYOUT_CONV || layout > CPU_LAYOUT_WINOGRAD || type->dtype != RLX_F32 || type->shape.n < 3)
+    return 0;
   size_t before = layout == CPU_LAYOUT_WINOGRAD ? cpu_winograd_direct_at(&type->shape) : 0;
   return (before + packed_floats(layout, type)) * sizeof(float);
 }
@@ -299,7 +301,8 @@ static size_t find_runs(const conv *v, const piece *pieces, size_t n_pieces, con
   size_t n = 0;
   for (size_t i = 0; i < n_pieces; i++) {
     const piece *p = &pieces[i];
-    int64_t z = p->z + tap[0] * w->dilation[0], y = p->y + tap[1] * w->dilation[1], begin = p->x, end = p->x + p->length;
+    int64_t z = p->z + tap[0] * w->dilation[0], y = p->y + tap[1] * w->dilation[1], begin = p->x,
+            end = p->x + p->length;
     if (y < 0 || y >= v->in[1] || z < 0 || z >= v->in[0]) continue;
     if (begin * stride + from < 0) begin = (-from + stride - 1) / stride;
     if ((end - 1) * stride + from >= v->in[2]) end = v->in[2] > from ? (v->in[2] - from + stride - 1) / stride : 0;
@@ -316,8 +319,8 @@ static size_t plane_floats(const conv *v) {
 }
 
 /* The same from the image that was made ready. */
-static void fill_from_image(const conv *v, const float *channel, size_t channels, size_t first, size_t columns, size_t step,
-                            float *panel) {
+static void fill_from_image(const conv *v, const float *channel, size_t channels, size_t first, size_t columns,
+                            size_t step, float *panel) {
   cpu_conv_piece pieces[MOST_RUNS];
   size_t n = 0, width = (size_t)v->out[2], row = first / width, x = first % width;
   for (size_t j = 0, length; j < columns; j += length, row++, x = 0) {
@@ -363,15 +366,18 @@ static task panel_task(const cpu_call *c, const conv *v, size_t index) {
   t.columns = cpu_conv_columns(v->table, v->places - t.first);
   t.step = v->kind == DIRECT ? v->places : round_up(t.columns, v->table->lanes);
   size_t channel = t.sample * v->n_in + t.group * v->each_in;
-  t.image = (v->image.is_used ? (const char *)image_of(c, v) : (const char *)cpu_in(c, 0)) + channel * plane_floats(v) * rlx_dtype_size(v->type);
+  t.image = (v->image.is_used ? (const char *)image_of(c, v) : (const char *)cpu_in(c, 0)) +
+            channel * plane_floats(v) * rlx_dtype_size(v->type);
   return t;
 }
 
 /* Input channels `done` and on of a panel. */
-static const float *panel_at(const cpu_call *c, const conv *v, const task *t, size_t done, size_t channels, float *own) {
+static const float *panel_at(const cpu_call *c, const conv *v, const task *t, size_t done, size_t channels,
+                             float *own) {
   if (v->kind == DIRECT) return (const float *)(const void *)t->image + done * v->places + t->first;
   if (v->kind == SHARED) return shared_panels(c, v) + t->index * v->k * v->widest + done * v->taps * t->step;
-  fill_panel(v, t->image + done * plane_floats(v) * rlx_dtype_size(v->type), channels, t->first, t->columns, t->step, own);
+  fill_panel(v, t->image + done * plane_floats(v) * rlx_dtype_size(v->type), channels, t->first, t->columns, t->step,
+             own);
   return own;
 }
 
@@ -397,7 +403,8 @@ static cpu_conv_out out_of(const cpu_call *c, const conv *v, const task *t, size
 }
 
 static void run_task(const cpu_call *c, const conv *v, const task *t, size_t part, float *memory) {
-  size_t begin = part * v->part_out, step = round_up(t->columns, v->table->lanes), channel = t->group * v->each_out + begin;
+  size_t begin = part * v->part_out, step = round_up(t->columns, v->table->lanes),
+         channel = t->group * v->each_out + begin;
   size_t n_out = v->each_out - begin < v->part_out ? v->each_out - begin : v->part_out;
   float *acc = memory, *own = memory + v->widest * v->part_out;
   const float *w = packed_weight(c, v) + (t->group * round_up(v->each_out, LANE) + begin) * v->k;

@@ -16,8 +16,8 @@
 #include "ir/conv_dims.h"
 
 enum {
-  CPU_CONV_CHANNELS = 16, /* output channels of a block of weights */
-  CPU_CONV_VECS = 3,      /* vectors of columns that a panel has, */
+  CPU_CONV_CHANNELS = 16,    /* output channels of a block of weights */
+  CPU_CONV_VECS = 3,         /* vectors of columns that a panel has, */
   CPU_CONV_MOST_COLUMNS = 64 /* and its columns at most, with those that fill no vector */
 };
 
@@ -59,7 +59,8 @@ typedef struct cpu_pool_row {
 /* A plane of a depth-wise convolution: f32, no dilation, stride 1 or 2 along the row. */
 typedef struct cpu_depthwise_plane {
   const float *x, *w;
-  float *padded; /* NULL: 3x3 or 5x5 with `pad` of half of that, taken from x itself; else room for the plane with its padding and some vectors behind it: padded_rows rows of `stride` phases, each
+  float *
+    padded; /* NULL: 3x3 or 5x5 with `pad` of half of that, taken from x itself; else room for the plane with its padding and some vectors behind it: padded_rows rows of `stride` phases, each
                   * `phase` long; column i of phase p is the plane's column i * stride + p - pad */
   size_t rows, width, pad_rows, pad, padded_rows, phase;
   size_t kernel_rows, kernel, stride_rows, stride;
@@ -85,11 +86,12 @@ typedef struct cpu_conv_table {
   void (*fill_taps)(const float *x, const size_t *taps, size_t n_taps, const cpu_conv_piece *pieces, size_t n_pieces,
                     size_t step, float *rows);
   /* One row of a panel of this many columns, a multiple of lanes. */
-  void (*fill_row)(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, size_t columns, float *row);
+  void (*fill_row)(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, size_t columns,
+                   float *row);
   /* acc[channels][lda] (+)= w[rows][16]^T panel[rows][ldb], for the first `channels` (1 .. 16) of a block and `columns`
    * columns, of which at most CPU_CONV_VECS fill vectors. acc has room for all 16. With `out` the sums go there. */
-  void (*multiply)(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels, bool add,
-                   float *acc, size_t lda, const cpu_conv_out *out);
+  void (*multiply)(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels,
+                   bool add, float *acc, size_t lda, const cpu_conv_out *out);
   void (*finish)(const cpu_conv_end *end, const float *x, void *dst, size_t n);
   /* y[i] = sum over the taps of w[t] x[t][i] */
   void (*add_taps)(const float *w, const float *const *x, size_t taps, float *y, size_t n);

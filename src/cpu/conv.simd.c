@@ -16,8 +16,8 @@ enum {
   TOGETHER = 4,
 #endif
   AHEAD = 32, /* steps of k that weights are asked for before they are needed: they may lie beyond all caches */
-  FEW = VF_LANES == 16 ? 8 : 4,   /* places taken one by one together, */
-  WIDE = CHANNELS / VF_LANES      /* and the vectors of their channels */
+  FEW = VF_LANES == 16 ? 8 : 4, /* places taken one by one together, */
+  WIDE = CHANNELS / VF_LANES    /* and the vectors of their channels */
 };
 
 static void finish(const cpu_conv_end *end, const float *x, void *dst, size_t n) {
@@ -39,8 +39,9 @@ static void finish(const cpu_conv_end *end, const float *x, void *dst, size_t n)
 #define ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
 #define LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define FROM(k) \
-  (k), (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6, (k) + 7, (k) + 8, (k) + 9, (k) + 10, (k) + 11, (k) + 12, (k) + 13, (k) + 14, (k) + 15
+#define FROM(k)                                                                                                       \
+  (k), (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6, (k) + 7, (k) + 8, (k) + 9, (k) + 10, (k) + 11, (k) + 12, \
+    (k) + 13, (k) + 14, (k) + 15
 #elif VF_LANES == 8
 #define FROM(k) (k), (k) + 1, (k) + 2, (k) + 3, (k) + 4, (k) + 5, (k) + 6, (k) + 7
 #define EVEN 0, 2, 4, 6, 8, 10, 12, 14
@@ -82,7 +83,8 @@ CPU_INLINE void copy_floats(const float *from, float *to, size_t n) {
   if (j < n) vf_store_n(to + j, vf_load_n(from + j, n - j), n - j);
 }
 
-static void fill_row(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, size_t columns, float *row) {
+static void fill_row(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, size_t columns,
+                     float *row) {
   size_t covered = 0;
   for (size_t i = 0; i < n_runs; i++) covered += runs[i].length;
   if (covered < columns)
@@ -168,7 +170,8 @@ CPU_INLINE void put_column(const block *b, size_t column, float sums[CHANNELS]) 
     sums[c] += out->residual[c * out->step + column];
   }
   for (size_t c = 0; !out->residual && out->bias && c < b->channels; c++) sums[c] += out->bias[c];
-  for (size_t v = 0; out->act && v < CHANNELS; v += VF_LANES) vf_store(sums + v, vf_activate(out->act, vf_load(sums + v)));
+  for (size_t v = 0; out->act && v < CHANNELS; v += VF_LANES)
+    vf_store(sums + v, vf_activate(out->act, vf_load(sums + v)));
   for (size_t c = 0; c < b->channels; c++) out->dst[c * out->step + column] = sums[c];
 }
 
@@ -206,8 +209,8 @@ static void multiply_few(size_t n, const block *b, size_t first) {
   switch (n) { PLACES(1, 4) PLACES(2, 2) PLACES(3, 2) PLACES(4, 1) PLACES(5, 1) PLACES(6, 1) PLACES(7, 1) PLACES(8, 1) }
 }
 
-static void multiply(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels, bool add,
-                     float *acc, size_t lda, const cpu_conv_out *out) {
+static void multiply(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels,
+                     bool add, float *acc, size_t lda, const cpu_conv_out *out) {
   size_t vecs = columns / VF_LANES;
   block b = {w, panel, ldb, rows, lda, channels, acc, add, out};
   for (size_t c = 0; vecs == 3 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 3, &b, c);
@@ -250,7 +253,8 @@ static bool split_row(const float *row, size_t tiles, float *to, size_t step) {
 
 /* One line of B^T d: d times the polynomials that are zero at all points but one. */
 CPU_INLINE void line_in(const vf d[TILE], vf t[TILE]) {
-  vf near2 = vf_set(NEAR * NEAR), far2 = vf_set(FAR * FAR), both = vf_set(BOTH), product = vf_set(NEAR * NEAR * FAR * FAR);
+  vf near2 = vf_set(NEAR * NEAR), far2 = vf_set(FAR * FAR), both = vf_set(BOTH),
+     product = vf_set(NEAR * NEAR * FAR * FAR);
   vf a = vf_fnma(far2, d[2], d[4]), b = vf_mul(vf_set(NEAR), vf_fnma(far2, d[1], d[3]));
   vf c = vf_fnma(near2, d[2], d[4]), e = vf_mul(vf_set(FAR), vf_fnma(near2, d[1], d[3]));
   t[0] = vf_fma(product, d[0], vf_fnma(both, d[2], d[4]));
@@ -326,7 +330,8 @@ static void pad_plane(const cpu_depthwise_plane *p) {
       if (n > p->phase - begin) n = p->phase - begin;
       for (size_t i = 0; i < begin; i += VF_LANES) vf_store(to + i, vf_zero());
       if (p->stride == 1)
-        for (size_t i = 0; i < n; i += VF_LANES) vf_store(to + begin + i, vf_take(from + i, n - i < VF_LANES ? n - i : VF_LANES));
+        for (size_t i = 0; i < n; i += VF_LANES)
+          vf_store(to + begin + i, vf_take(from + i, n - i < VF_LANES ? n - i : VF_LANES));
       else take_every(from + first, 2, to + begin, n);
       for (size_t i = begin + n; i < p->phase; i += VF_LANES) vf_store(to + i, vf_zero());
     }
@@ -364,7 +369,8 @@ CPU_INLINE vf row_at(const float *row, size_t width, size_t at) {
 }
 
 /* taps[c]: columns of tap c of the places from i on; kernel and stride are constants. */
-CPU_INLINE void row_taps(const size_t kernel, const size_t stride, const float *row, size_t width, size_t i, vf taps[5]) {
+CPU_INLINE void row_taps(const size_t kernel, const size_t stride, const float *row, size_t width, size_t i,
+                         vf taps[5]) {
   const size_t half = kernel / 2;
   size_t at = i * stride;
   vf here = row_at(row, width, at), next = row_at(row, width, at + VF_LANES), before = vf_zero();
@@ -420,9 +426,12 @@ static void depthwise_same(const cpu_depthwise_plane *p) {
     for (size_t y = 0; y < p->rows; y++) {
       vf taps[5];
       row_taps(3, 1, p->x + y * p->width, p->width, i, taps);
-      vf below = vf_fma(w[0][0], taps[0], bias), next = vf_fma(w[1][0], taps[0], here), done = vf_fma(w[2][0], taps[0], above);
-      below = vf_fma(w[0][1], taps[1], below), next = vf_fma(w[1][1], taps[1], next), done = vf_fma(w[2][1], taps[1], done);
-      below = vf_fma(w[0][2], taps[2], below), next = vf_fma(w[1][2], taps[2], next), done = vf_fma(w[2][2], taps[2], done);
+      vf below = vf_fma(w[0][0], taps[0], bias), next = vf_fma(w[1][0], taps[0], here),
+         done = vf_fma(w[2][0], taps[0], above);
+      below = vf_fma(w[0][1], taps[1], below), next = vf_fma(w[1][1], taps[1], next),
+      done = vf_fma(w[2][1], taps[1], done);
+      below = vf_fma(w[0][2], taps[2], below), next = vf_fma(w[1][2], taps[2], next),
+      done = vf_fma(w[2][2], taps[2], done);
       if (y > 0) put_sums(p, y - 1, i, done);
       above = next;
       here = below;

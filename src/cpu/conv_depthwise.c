@@ -13,7 +13,14 @@
 #include "ir/conv_dims.h"
 #include "ref/ref.h"
 
-enum { SLOTS = 32, FEWER_SLOTS = 8, MOST_RING_FLOATS = 1 << 20, MOST_PLANE_FLOATS = 1 << 17, SMALL_FLOATS = 1 << 12, MOST_TAPS = 512 };
+enum {
+  SLOTS = 32,
+  FEWER_SLOTS = 8,
+  MOST_RING_FLOATS = 1 << 20,
+  MOST_PLANE_FLOATS = 1 << 17,
+  SMALL_FLOATS = 1 << 12,
+  MOST_TAPS = 512
+};
 
 typedef struct depthwise {
   const cpu_conv_table *table;
@@ -34,7 +41,8 @@ typedef struct depthwise {
 /* The rows and columns that the windows reach, with some vectors behind them. */
 static void set_planes(depthwise *d) {
   const rlx_conv_window *v = &d->window;
-  if (d->type != RLX_F32 || d->w_type != RLX_F32 || v->dilation[1] != 1 || v->dilation[2] != 1 || v->stride[2] > 2) return;
+  if (d->type != RLX_F32 || d->w_type != RLX_F32 || v->dilation[1] != 1 || v->dilation[2] != 1 || v->stride[2] > 2)
+    return;
   int64_t k = v->kernel[2];
   d->in_middle = (k == 3 || k == 5) && v->kernel[1] == k && v->pad_lo[2] == k / 2;
   if (d->in_middle) {
@@ -79,9 +87,9 @@ static rlx_status depthwise_init(const rlx_graph *g, const rlx_node_rec *n, cpu_
 bool cpu_depthwise_fits(const rlx_graph *g, const rlx_node_rec *n) {
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
   depthwise d;
-  return w->shape.v[1] == 1 && x->shape.n < 5 && !depthwise_init(g, n, CPU_ISA_base, &d) &&
-         d.groups == x->shape.v[1] && d.ring < MOST_RING_FLOATS && d.row < MOST_RING_FLOATS &&
-         d.ring * d.row < MOST_RING_FLOATS && d.window.kernel[1] * d.window.kernel[2] <= MOST_TAPS;
+  return w->shape.v[1] == 1 && x->shape.n < 5 && !depthwise_init(g, n, CPU_ISA_base, &d) && d.groups == x->shape.v[1] &&
+         d.ring < MOST_RING_FLOATS && d.row < MOST_RING_FLOATS && d.ring * d.row < MOST_RING_FLOATS &&
+         d.window.kernel[1] * d.window.kernel[2] <= MOST_TAPS;
 }
 
 uint64_t cpu_depthwise_work(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa) {

@@ -25,8 +25,8 @@ cpu_conv_image cpu_conv_image_plan(const cpu_conv_table *t, const rlx_conv_windo
 }
 
 /* Row of a phase: column i is the image's column i * stride + phase - pad. */
-static void make_row(const cpu_conv_image *m, const cpu_conv_table *t, const rlx_conv_window *w, int64_t width, int64_t phase,
-                     const float *from, float *to) {
+static void make_row(const cpu_conv_image *m, const cpu_conv_table *t, const rlx_conv_window *w, int64_t width,
+                     int64_t phase, const float *from, float *to) {
   int64_t stride = w->stride[2], first = phase - w->pad_lo[2], pitch = (int64_t)m->pitch;
   int64_t begin = first < 0 ? (-first + stride - 1) / stride : 0;
   int64_t end = width > first ? (width - first + stride - 1) / stride : 0;

@@ -10,8 +10,8 @@
 
 typedef struct cpu_conv_image {
   bool is_used;
-  size_t phases, rows, pitch;  /* a channel is [phases][rows][pitch] */
-  size_t row_step;             /* its rows from one output row to the next */
+  size_t phases, rows, pitch;    /* a channel is [phases][rows][pitch] */
+  size_t row_step;               /* its rows from one output row to the next */
   size_t channel_floats, floats; /* of a channel, and of the whole with what the last vector reads */
 } cpu_conv_image;
 

@@ -27,9 +27,9 @@ enum {
   TILE = CPU_WINOGRAD_TILE,
   OUT = CPU_WINOGRAD_OUT,
   SLOTS = 32,
-  CHUNK = 128,              /* channels of a step: what stays in the first cache */
-  BATCH_FLOATS = 3 << 18,   /* of transformed tiles, about */
-  MOST_TILES = 1024,        /* in a row of them */
+  CHUNK = 128,            /* channels of a step: what stays in the first cache */
+  BATCH_FLOATS = 3 << 18, /* of transformed tiles, about */
+  MOST_TILES = 1024,      /* in a row of them */
   LEAST_CHANNELS = 8,
   FEW_TASKS = 16,
   LINE = 16 /* floats: steps of whole pages would meet in one place of the cache */
@@ -40,11 +40,11 @@ struct cpu_winograd {
   int32_t act;
   size_t n_batch, n_in, n_out, blocks_out; /* blocks of LANE output channels */
   size_t in[2], out[2], pad[2];
-  size_t rows, row;            /* of tiles, and tiles of a row */
-  size_t batch_rows;           /* of tiles */
-  size_t part;                 /* output channels of a task: blocks of LANE */
-  size_t split_step;           /* floats of one place in the tile of a channel's sorted rows */
-  size_t v_floats;             /* transformed tiles of a batch */
+  size_t rows, row;  /* of tiles, and tiles of a row */
+  size_t batch_rows; /* of tiles */
+  size_t part;       /* output channels of a task: blocks of LANE */
+  size_t split_step; /* floats of one place in the tile of a channel's sorted rows */
+  size_t v_floats;   /* transformed tiles of a batch */
   size_t slots, slot_floats;
 };
 
@@ -118,11 +118,13 @@ bool cpu_winograd_pays(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa) {
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
   cpu_conv_node node;
   cpu_winograd v;
-  if (x->shape.n != 4 || x->dtype != RLX_F32 || w->dtype != RLX_F32 || w->shape.v[2] != 3 || w->shape.v[3] != 3) return false;
+  if (x->shape.n != 4 || x->dtype != RLX_F32 || w->dtype != RLX_F32 || w->shape.v[2] != 3 || w->shape.v[3] != 3)
+    return false;
   if (cpu_conv_read(g, n, &node) || node.groups != 1 || read_node(g, n, isa, &v)) return false;
   for (int a = 1; a < RLX_SPATIAL; a++)
     if (node.window.stride[a] != 1 || node.window.dilation[a] != 1 || node.window.pad_lo[a] > 2) return false;
-  if (v.n_in < LEAST_CHANNELS || v.n_out < LEAST_CHANNELS || v.row == 0 || v.rows == 0 || v.row > MOST_TILES) return false;
+  if (v.n_in < LEAST_CHANNELS || v.n_out < LEAST_CHANNELS || v.row == 0 || v.rows == 0 || v.row > MOST_TILES)
+    return false;
   return v.n_in < 1 << 14 && v.n_out < 1 << 14 && is_faster(&v);
 }
 
@@ -271,8 +273,8 @@ static void multiply_spots(const batch *b, size_t block, size_t first, size_t n_
     for (size_t c = 0; c < v->n_in; c += CHUNK)
       for (size_t o = 0; o < n_blocks; o++) {
         size_t left = v->n_out - (first + o) * LANE, n = v->n_in - c < CHUNK ? v->n_in - c : CHUNK;
-        v->table->multiply(w + (((first + o) * SPOTS + spot) * v->n_in + c) * LANE, tiles + c * step, step, n,
-                           columns, left < LANE ? left : LANE, c > 0,
+        v->table->multiply(w + (((first + o) * SPOTS + spot) * v->n_in + c) * LANE, tiles + c * step, step, n, columns,
+                           left < LANE ? left : LANE, c > 0,
                            m + spot * spot_step(v->part * LANE, step) + o * LANE * step, step, NULL);
       }
   }
@@ -304,8 +306,7 @@ static void run_part(const batch *b, size_t item, float *m) {
   for (size_t o = first * LANE; o < (first + n_blocks) * LANE && o < v->n_out; o++) {
     for (size_t j = 0; j < columns; j += v->table->lanes)
       v->table->tiles_out(m + (o - first * LANE) * step + j, m_step, rows + OUT * j, row_step);
-    for (size_t i = 0; i < OUT; i++)
-      store_row(b, o, i, block_first(v->table, block), columns, rows + i * row_step);
+    for (size_t i = 0; i < OUT; i++) store_row(b, o, i, block_first(v->table, block), columns, rows + i * row_step);
   }
 }
 

@@ -42,7 +42,8 @@ static bool lines_fit(const pool *p) {
   if (p->type != RLX_F32 || w->stride[2] > 2 || w->kernel[0] * w->kernel[1] > MOST_ROWS || w->kernel[2] > p->in[2])
     return false;
   for (int a = 0; a < RLX_SPATIAL; a++) /* a window may meet nothing where it is dilated, or the padding is wide */
-    if (w->dilation[a] != 1 || w->pad_lo[a] >= w->kernel[a] || w->pad_hi[a] >= w->kernel[a] || p->in[a] < 1) return false;
+    if (w->dilation[a] != 1 || w->pad_lo[a] >= w->kernel[a] || w->pad_hi[a] >= w->kernel[a] || p->in[a] < 1)
+      return false;
   return true;
 }
 
@@ -203,7 +204,8 @@ static rlx_status run(const cpu_call *c) {
   const pool *p = c->prepared;
   if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
   const int64_t *k = p->window.kernel;
-  double plane_cost = (double)(p->out[0] * p->out[1] * p->out[2]) * (double)(k[0] * k[1] * k[2]) / (p->by_lines ? 20.0 : 4.0);
+  double plane_cost =
+    (double)(p->out[0] * p->out[1] * p->out[2]) * (double)(k[0] * k[1] * k[2]) / (p->by_lines ? 20.0 : 4.0);
   cpu_slots_run(c, p->planes, p->slots, p->slot_floats, plane_cost, run_plane);
   return RLX_OK;
 }

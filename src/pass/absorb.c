@@ -174,7 +174,8 @@ rlx_status rlx_pass_absorb(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph
   a.before = rlx_mem_calloc(rlx_graph_end(in), sizeof *a.before);
   a.inside = rlx_mem_calloc(rlx_graph_end(in), sizeof *a.inside);
   a.starts = rlx_mem_calloc(rlx_graph_end(in), sizeof *a.starts);
-  if (!s && (!a.before || !a.inside || !a.starts)) s = RLX_FAIL(RLX_NO_MEMORY, "absorbing in %u nodes", (unsigned)rlx_graph_end(in));
+  if (!s && (!a.before || !a.inside || !a.starts))
+    s = RLX_FAIL(RLX_NO_MEMORY, "absorbing in %u nodes", (unsigned)rlx_graph_end(in));
   if (!s) find_chains(&a);
   if (!s) cut_long(&a);
   for (rlx_node id = 1; id < rlx_graph_end(in) && !s; id++) {

@@ -10,7 +10,8 @@ static const rlx_node_rec *find_conv(const rlx_fuse *f, rlx_node id, rlx_match *
   for (uint32_t i = 0; i < 2; i++) {
     uint32_t side = i == 0 ? later : 1 - later;
     const rlx_node_rec *conv = rlx_fuse_inner(f, n->in[side], RLX_OP_conv);
-    if (!conv || n->in[0] == n->in[1] || !rlx_dims_equal(&conv->type.shape, rlx_fuse_shape(f, n->in[1 - side]))) continue;
+    if (!conv || n->in[0] == n->in[1] || !rlx_dims_equal(&conv->type.shape, rlx_fuse_shape(f, n->in[1 - side])))
+      continue;
     *residual = n->in[1 - side];
     rlx_match_take(m, n->in[side]);
     return conv;

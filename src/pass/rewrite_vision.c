@@ -84,10 +84,12 @@ static rlx_node blocks_of(const rlx_rewrite *r, const rlx_dims *x, const rlx_dim
     order = dims_append(order, 2 + i);
   }
   for (int i = 0; i < axes; i++) parts = dims_append(parts, x->v[2 + i]);
-  rlx_node weight = rlx_reshape(g, rlx_transpose(g, rlx_reshape(g, r->in[1], RLX_DIMS(w->v[0], wide)), RLX_DIMS(1, 0)), kernel);
+  rlx_node weight =
+    rlx_reshape(g, rlx_transpose(g, rlx_reshape(g, r->in[1], RLX_DIMS(w->v[0], wide)), RLX_DIMS(1, 0)), kernel);
   rlx_node bias = input_of(r, 2);
   if (bias)
-    bias = rlx_reshape(g, rlx_expand(g, rlx_reshape(g, bias, RLX_DIMS(w->v[1], 1)), RLX_DIMS(w->v[1], taps)), RLX_DIMS(wide));
+    bias = rlx_reshape(g, rlx_expand(g, rlx_reshape(g, bias, RLX_DIMS(w->v[1], 1)), RLX_DIMS(w->v[1], taps)),
+                       RLX_DIMS(wide));
   rlx_node y = rlx_conv(g, r->in[0], weight, bias, NULL);
   return rlx_reshape(g, rlx_transpose(g, rlx_reshape(g, y, parts), order), r->type->shape);
 }
