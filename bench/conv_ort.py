@@ -25,7 +25,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-NETS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "inception_v1", "inception_v2"]
+NETS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "inception_v1", "inception_v2",
+        "mobilenet"]
 
 
 # ---- RLX, by its library ----
@@ -103,7 +104,7 @@ class Writer:
 
     def __init__(self):
         self.lines, self.at, self.shape, self.n = [], {}, {}, 0
-        self.params = {}
+        self.params, self.numbers = {}, {}
 
     def leaf(self, kind, name, shape):
         self.n += 1
@@ -162,6 +163,9 @@ def write_node(w, node, shapes):
         y = w.op(f"{kind.lower()}({x[0]})")
     elif kind == "LayerNormalization":
         y = w.op(f"layer_norm({', '.join(x)}) {{axis={a.get('axis', -1)}, eps={a.get('epsilon', 1e-5):.9g}}}")
+    elif kind == "Clip":
+        low, high = (w.numbers[i] for i in node.input[1:])
+        y = w.op(f"clamp({x[0]}) {{lo={low:.9g}, hi={high:.9g}}}")
     elif kind == "Concat":
         y = w.op(f"concat({', '.join(x)}) {{axis={a['axis']}}}")
     elif kind in ("Reshape", "Unsqueeze"):
@@ -235,9 +239,49 @@ def random_weights(model, rng):
 
 
 def load_net(name):
+    if name == "mobilenet":
+        return mobilenet()
     folder = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data", "light")
     model = random_weights(onnx.load(os.path.join(folder, f"light_{name}.onnx")), np.random.default_rng(1))
     return onnx.shape_inference.infer_shapes(model)
+
+
+def mobilenet():
+    """MobileNet 2 with hard swish in place of relu6 in its later blocks, as the third has them."""
+    rng = np.random.default_rng(1)
+    nodes, weights = [], {k: np.array(v, np.float32) for k, v in {"zero": 0, "three": 3, "six": 6}.items()}
+
+    def add(op, ins, **attrs):
+        nodes.append(helper.make_node(op, ins, [f"t{len(nodes)}"], **attrs))
+        return nodes[-1].output[0]
+
+    def conv(x, n_in, n_out, kernel=1, stride=1, groups=1):
+        w, b = f"w{len(nodes)}", f"b{len(nodes)}"
+        fan = n_in // groups * kernel * kernel
+        weights[w] = (rng.standard_normal((n_out, n_in // groups, kernel, kernel)) * np.sqrt(2 / fan)).astype(np.float32)
+        weights[b] = (0.1 * rng.standard_normal(n_out)).astype(np.float32)
+        return add("Conv", [x, w, b], strides=[stride] * 2, pads=[kernel // 2] * 4, group=groups,
+                   kernel_shape=[kernel] * 2)
+
+    def activate(x, late):
+        if not late:
+            return add("Clip", [x, "zero", "six"])
+        return add("Div", [add("Mul", [x, add("Clip", [add("Add", [x, "three"]), "zero", "six"])]), "six"])
+
+    x, channels = activate(conv("x", 3, 32, 3, 2), False), 32
+    for grow, out, count, stride, kernel in [(1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 32, 3, 2, 5), (6, 64, 4, 2, 3),
+                                             (6, 96, 3, 1, 3), (6, 160, 3, 2, 5), (6, 320, 1, 1, 5)]:
+        for i in range(count):
+            late, wide = out >= 64, channels * grow
+            y = x if grow == 1 else activate(conv(x, channels, wide), late)
+            y = activate(conv(y, wide, wide, kernel, stride if i == 0 else 1, wide), late)
+            y = conv(y, wide, out)
+            x = add("Add", [x, y]) if i > 0 else y
+            channels = out
+    x = add("GlobalAveragePool", [activate(conv(x, channels, 1280), True)])
+    conv(x, 1280, 1000)
+    nodes[-1].output[0] = "y"
+    return make_model(nodes, {"x": [1, 3, 224, 224]}, weights)
 
 
 def shapes_of(model):
@@ -257,6 +301,7 @@ def to_text(model):
     for i in model.graph.initializer:
         value = numpy_helper.to_array(i)
         if value.dtype == np.float32 and value.ndim == 0:
+            w.numbers[i.name] = float(value)
             w.at[i.name] = w.op(f"constant : f32[] = [{value:.9g}]")
         elif value.dtype == np.float32:
             w.weight(i.name, value)

@@ -26,7 +26,7 @@ enum {
   SPOTS = CPU_WINOGRAD_SPOTS,
   TILE = CPU_WINOGRAD_TILE,
   OUT = CPU_WINOGRAD_OUT,
-  SLOTS = 32,
+  SLOTS = 16,
   CHUNK = 128,            /* channels of a step: what stays in the first cache */
   BATCH_FLOATS = 3 << 18, /* of transformed tiles, about */
   MOST_TILES = 1024,      /* in a row of them */

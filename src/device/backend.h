@@ -50,8 +50,9 @@ typedef struct rlx_claim {
   uint32_t in_place;   /* bit i: the result may be written over input i, which has the same bytes */
   uint64_t work_bytes; /* memory the step needs beside its windows, for the layouts in the query */
   /* The wish: how input i should lie if it is a param or constant and all its readers agree. 0: as the graph has it
-   * (row-major, or the block type's own order). Depends on the weight and the op alone, never on the other inputs'
-   * sizes, so that executables of different sizes share one packed weight. */
+   * (row-major, or the block type's own order). Depends on the weight and the op alone and not on the other inputs'
+   * sizes, so that executables of different sizes share one packed weight: where they wish for different ones, it is kept
+   * twice. */
   uint32_t layout[RLX_OP_MAX_INPUTS];
   /* Bit i: input i is read in whatever layout of this device it lies, so the wish yields: it counts only where no other
    * reader has one. It should be what the likeliest other reader would wish for (a table of embeddings: a matrix product
