@@ -105,6 +105,21 @@ TEST(depthwise_random) {
   CHECK(cpu_check_random(RLX_OP_fused_conv_bias_act, TEST_IS_SANITIZED ? 20 : 120, any_depthwise, NULL));
 }
 
+/* Planes that keep their size, also those smaller than the kernel. */
+TEST(depthwise_same) {
+  static const int sizes[][2] = {{1, 1}, {1, 17}, {2, 3}, {3, 2}, {5, 16}, {7, 7}, {9, 15}, {6, 33}, {14, 48}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int k = 3; k <= 5; k += 2)
+      for (int stride = 1; stride <= 2; stride++) {
+        char inputs[256], expr[256];
+        snprintf(inputs, sizeof inputs, "x: f32[2,3,%d,%d]; param w: f32[3,1,%d,%d]; b: f32[3]", sizes[i][0],
+                 sizes[i][1], k, k);
+        snprintf(expr, sizeof expr, "conv(%%x, %%w, %%b) {groups=3, stride=[%d,%d], pad_lo=[%d,%d], pad_hi=[%d,%d]}",
+                 stride, stride, k / 2, k / 2, k / 2, k / 2);
+        CHECK(cpu_check_text(RLX_OP_conv, inputs, expr, NULL));
+      }
+}
+
 /* Places that fill no vector, panels that are shared, are their own, or are the image itself. */
 TEST(conv_panels) {
   static const char *const lines[][2] = {

@@ -416,34 +416,34 @@ CPU_INLINE void depthwise_middle(const cpu_depthwise_plane *p, const size_t kern
     }
 }
 
-/* 3x3 with a border of 1 all round, stride 1: each row is read once, for the three rows of the result that it is part of. */
-static void depthwise_same(const cpu_depthwise_plane *p) {
-  vf w[3][3], bias = vf_set(p->end.bias);
-  for (size_t r = 0; r < 3; r++)
-    for (size_t c = 0; c < 3; c++) w[r][c] = vf_set(p->w[r * 3 + c]);
+/* A kernel of 3x3 or 5x5 with a border all round that keeps the plane's size, stride 1: each row is read once, for all the
+ * rows of the result that it is part of. sum[j] is that of row y - half + j. */
+CPU_INLINE void depthwise_same(const cpu_depthwise_plane *p, const size_t kernel) {
+  const size_t half = kernel / 2;
+  vf w[5][5], bias = vf_set(p->end.bias), sum[6];
+  for (size_t r = 0; r < kernel; r++)
+    for (size_t c = 0; c < kernel; c++) w[r][c] = vf_set(p->w[r * kernel + c]);
   for (size_t i = 0; i < p->n; i += VF_LANES) {
-    vf above = bias, here = bias; /* the sums of the rows before and at y */
+    for (size_t j = 0; j < kernel; j++) sum[j] = bias;
     for (size_t y = 0; y < p->rows; y++) {
       vf taps[5];
-      row_taps(3, 1, p->x + y * p->width, p->width, i, taps);
-      vf below = vf_fma(w[0][0], taps[0], bias), next = vf_fma(w[1][0], taps[0], here),
-         done = vf_fma(w[2][0], taps[0], above);
-      below = vf_fma(w[0][1], taps[1], below), next = vf_fma(w[1][1], taps[1], next),
-      done = vf_fma(w[2][1], taps[1], done);
-      below = vf_fma(w[0][2], taps[2], below), next = vf_fma(w[1][2], taps[2], next),
-      done = vf_fma(w[2][2], taps[2], done);
-      if (y > 0) put_sums(p, y - 1, i, done);
-      above = next;
-      here = below;
+      row_taps(kernel, 1, p->x + y * p->width, p->width, i, taps);
+      for (size_t c = 0; c < kernel; c++)
+        for (size_t j = 0; j < kernel; j++) sum[j] = vf_fma(w[kernel - 1 - j][c], taps[c], sum[j]);
+      if (y >= half) put_sums(p, y - half, i, sum[0]);
+      sum[kernel] = bias;
+      for (size_t j = 0; j < kernel; j++) sum[j] = sum[j + 1];
     }
-    put_sums(p, p->rows - 1, i, above);
+    for (size_t j = 0; j < half; j++)
+      if (p->rows + j >= half) put_sums(p, p->rows + j - half, i, sum[j]);
   }
 }
 
 static void depthwise_sums(const cpu_depthwise_plane *p) {
   bool square = p->kernel == p->kernel_rows;
-  bool same = p->pad_rows == 1 && p->stride_rows == 1 && p->out_rows == p->rows && p->rows > 0;
-  if (!p->padded && p->kernel == 3 && p->stride == 1 && same) depthwise_same(p);
+  bool same = p->pad_rows == p->kernel / 2 && p->stride_rows == 1 && p->stride == 1 && p->out_rows == p->rows;
+  if (!p->padded && p->kernel == 3 && same) depthwise_same(p, 3);
+  else if (!p->padded && p->kernel == 5 && same) depthwise_same(p, 5);
   else if (!p->padded && p->kernel == 3 && p->stride == 1) depthwise_middle(p, 3, 1);
   else if (!p->padded && p->kernel == 3) depthwise_middle(p, 3, 2);
   else if (!p->padded && p->stride == 1) depthwise_middle(p, 5, 1);
