@@ -129,6 +129,8 @@ TEST(conv_panels) {
     {"x: f32[1,6,60,61]; param w: f32[40,6,1,1]", "conv(%x, %w)"},
     {"x: f32[1,3,64,67]; param w: f32[20,3,7,7]", "conv(%x, %w) {pad_lo=[3,3], pad_hi=[3,3], stride=[2,2]}"},
     {"x: f32[1,3,64,67]; param w: f32[20,3,7,7]", "conv(%x, %w) {pad_lo=[3,3], pad_hi=[3,3], stride=[3,4]}"},
+    {"x: f32[2,5,60,61]; param w: f32[50,5,1,1]; b: f32[50]", "conv(%x, %w, %b)"},
+    {"x: f32[1,3,100,67]; param w: f32[37,3,3,3]; b: f32[37]", "conv(%x, %w, %b) {stride=[1,2]}"},
     {"x: f32[1,24,1,1]; param w: f32[50,24,1,1]; b: f32[50]", "conv(%x, %w, %b)"},
     {"x: f32[1,60,9,9]; param w: f32[90,20,1,1]", "conv(%x, %w) {groups=3}"},
     {"x: f32[1,512,9,9]; param w: f32[512,2,1,1]", "conv(%x, %w) {groups=256}"},

@@ -16,6 +16,8 @@
 enum {
   LANE = CPU_CONV_CHANNELS,
   CHUNK_ROWS = 128,        /* taps of a panel: what stays in the first cache */
+  SMALL_K = 32,            /* with fewer taps, */
+  IN_ROW = 4,              /* so many panels together: results are then written in longer pieces */
   SLOTS = 32,              /* tasks at one time, each with memory of its own */
   FEW_TASKS = 16,          /* with fewer, the output channels are cut too */
   SHARED_FLOATS = 2 << 20, /* most of all panels that are filled before */
@@ -38,6 +40,7 @@ typedef struct conv {
   size_t taps, k, places;              /* of the kernel; each_in * taps; output places of a plane */
   panel_kind kind;
   size_t chunk;              /* input channels of a step */
+  size_t in_row;             /* panels that a task takes one after the other */
   size_t panels, widest;     /* of a (sample, group), and the room of a row of the widest */
   size_t parts, part_out;    /* tasks of a panel: parts of part_out output channels */
   size_t slots, slot_floats; /* then, in the work memory: */
@@ -92,6 +95,9 @@ static bool is_plain(const rlx_conv_window *w) {
   return true;
 }
 
+/* Tasks of a (sample, group), but for the parts. */
+static size_t runs_of(const conv *v) { return (v->panels + v->in_row - 1) / v->in_row; }
+
 static void set_tasks(conv *v) {
   set_panels(v);
   v->chunk = v->taps < CHUNK_ROWS ? CHUNK_ROWS / v->taps : 1;
@@ -105,15 +111,17 @@ static void set_tasks(conv *v) {
   v->kind = plain && (v->places <= DIRECT_PLACES || v->each_out <= DIRECT_CHANNELS) ? DIRECT
             : panels < FEW_TASKS && fits && !is_spare                               ? SHARED
                                                                                     : OWN;
+  v->in_row =
+    v->kind == OWN && v->type == RLX_F32 && v->k > 0 && v->k <= SMALL_K && panels >= 4 * FEW_TASKS ? IN_ROW : 1;
   v->parts = panels && panels < FEW_TASKS ? (FEW_TASKS + panels - 1) / panels : 1;
   size_t most =
     v->kind == OWN ? (lanes + 3) / 4 : lanes; /* a panel that is filled for each part should be used a few times */
   if (v->parts > most) v->parts = most ? most : 1;
   v->part_out = round_up((v->each_out + v->parts - 1) / v->parts, LANE);
   v->parts = v->part_out ? (v->each_out + v->part_out - 1) / v->part_out : 0;
-  size_t tasks = panels * v->parts;
+  size_t tasks = v->n_batch * v->groups * runs_of(v) * v->parts;
   v->slots = tasks < SLOTS ? tasks : SLOTS;
-  v->slot_floats = v->widest * v->part_out + (v->kind == OWN ? v->chunk * v->taps * v->widest : 0);
+  v->slot_floats = v->widest * v->part_out + (v->kind == OWN ? v->in_row * v->chunk * v->taps * v->widest : 0);
   v->shared_floats = v->kind == SHARED ? panels * v->k * v->widest : 0;
   v->image_floats = v->image.is_used ? v->image.floats : 0;
   v->packed_floats = v->is_packed ? 0 : v->groups * round_up(v->each_out, LANE) * v->k;
@@ -422,9 +430,35 @@ static void run_task(const cpu_call *c, const conv *v, const task *t, size_t par
   if (v->type != RLX_F32) finish_acc(c, v, t, channel, n_out, acc, step);
 }
 
+/* Some panels of few taps, which all stay in the first cache: channel by channel, so that a channel's results are one piece. */
+static void run_small(const cpu_call *c, const conv *v, size_t first, size_t n, size_t part, float *memory) {
+  task t[IN_ROW];
+  const float *panel[IN_ROW];
+  float *own = memory + v->widest * v->part_out;
+  for (size_t i = 0; i < n; i++) {
+    t[i] = panel_task(c, v, first + i);
+    panel[i] = panel_at(c, v, &t[i], 0, v->each_in, own + i * v->k * v->widest);
+  }
+  size_t begin = part * v->part_out, channel = t[0].group * v->each_out + begin;
+  size_t n_out = v->each_out - begin < v->part_out ? v->each_out - begin : v->part_out;
+  const float *w = packed_weight(c, v) + (t[0].group * round_up(v->each_out, LANE) + begin) * v->k;
+  for (size_t o = 0; o < n_out; o += LANE)
+    for (size_t i = 0; i < n; i++) {
+      cpu_conv_out out = out_of(c, v, &t[i], channel + o);
+      v->table->multiply(w + o * v->k, panel[i], t[i].step, v->k, t[i].columns, n_out - o < LANE ? n_out - o : LANE,
+                         false, memory, v->widest, &out);
+    }
+}
+
 static void run_item(const cpu_call *c, size_t i, float *memory) {
   const conv *v = c->prepared;
-  task t = panel_task(c, v, i / v->parts);
+  size_t runs = runs_of(v), run = i / v->parts, first = run / runs * v->panels + run % runs * v->in_row;
+  size_t left = v->panels - run % runs * v->in_row;
+  if (v->in_row > 1) {
+    run_small(c, v, first, left < v->in_row ? left : v->in_row, i % v->parts, memory);
+    return;
+  }
+  task t = panel_task(c, v, first);
   run_task(c, v, &t, i % v->parts, memory);
 }
 
@@ -453,7 +487,7 @@ static void make_images(void *user, size_t begin, size_t end, unsigned thread) {
 }
 
 static void run_direct(const cpu_call *c, const conv *v) {
-  size_t panels = v->n_batch * v->groups * v->panels, n = panels * v->parts;
+  size_t panels = v->n_batch * v->groups * v->panels, n = v->n_batch * v->groups * runs_of(v) * v->parts;
   if (!v->is_packed) {
     size_t lanes = v->groups * round_up(v->each_out, LANE) / LANE;
     cpu_parallel(c->pool, lanes, cpu_grain(lanes, (double)(v->k * LANE) * 2.0), pack_lane, (void *)(uintptr_t)c);
