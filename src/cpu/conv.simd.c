@@ -141,7 +141,7 @@ CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, si
       sum[c][j] = b->add ? vf_load(acc + (size_t)c * b->lda + (size_t)(j * VF_LANES)) : vf_zero();
   for (size_t t = 0; t < b->rows; t++, panel += b->ldb, w += CHANNELS) {
     vf x[VECS];
-    if (vecs > 1) __builtin_prefetch(w + AHEAD * CHANNELS);
+    __builtin_prefetch(w + AHEAD * CHANNELS);
     for (int j = 0; j < vecs; j++) x[j] = vf_load(panel + j * VF_LANES);
     for (int c = 0; c < n; c++) {
       vf y = vf_set(w[c]);
@@ -215,7 +215,7 @@ static void multiply(const float *w, const float *panel, size_t ldb, size_t rows
   block b = {w, panel, ldb, rows, lda, channels, acc, add, out};
   for (size_t c = 0; vecs == 3 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 3, &b, c);
   for (size_t c = 0; vecs == 2 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 2, &b, c);
-  for (size_t c = 0; vecs == 1 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 1, &b, c);
+  for (size_t c = 0; vecs == 1 && c < channels; c += 2 * TOGETHER) multiply_vectors(2 * TOGETHER, 1, &b, c);
   for (size_t j = vecs * VF_LANES; j < columns; j += FEW) multiply_few(columns - j < FEW ? columns - j : FEW, &b, j);
 }
 
