@@ -40,6 +40,63 @@ static rlx_node transform(onnx_call *c, rlx_node x, int axis, int64_t n, bool in
   return rlx_view_as_real(c->g, y);
 }
 
+/* ---- DFT as a product, in f64: of doubles, which RLX's fft does not have, and of what is short ---- */
+
+enum { SHORT = 32, LONGEST_PRODUCT = 4096 };
+
+typedef struct by_matrix {
+  int64_t n, in, out; /* the transform's length; elements of the axis that are read, and that come out */
+  int parts;          /* 1: real, 2: complex elements come in */
+  bool inverse, to_real;
+} by_matrix;
+
+/* What part p of element i adds to part q of element k. */
+static double dft_weight(const by_matrix *m, int64_t i, int p, int64_t k, int q) {
+  double angle = 2 * PI * (double)(i * k % m->n) / (double)m->n, sign = m->inverse ? 1 : -1;
+  double w = p == q ? cos(angle) : p == 0 ? sign * sin(angle) : -sign * sin(angle);
+  if (!m->inverse) return w;
+  if (!m->to_real) return w / (double)m->n;
+  bool alone = i == 0 || 2 * i == m->n; /* elements without a mirror image, whose imaginary parts do not count */
+  return alone && p == 1 ? 0 : (alone ? 1 : 2) * w / (double)m->n;
+}
+
+static rlx_status dft_product(onnx_call *c, const by_matrix *m, rlx_node *x) {
+  int parts = m->to_real ? 1 : 2;
+  rlx_dims d = onnx_dims(c, *x), lo = {.n = d.n}, hi = lo;
+  double *v;
+  int64_t rows = 1, width = m->out * parts;
+  if (d.n < 2) return RLX_FAIL(RLX_INVALID, "a signal with %d axes", (int)d.n);
+  RLX_TRY(onnx_table(c, m->in * m->parts * width, sizeof *v, &v));
+  for (int64_t i = 0; i < m->in * m->parts; i++)
+    for (int64_t k = 0; k < width; k++)
+      v[i * width + k] = dft_weight(m, i / m->parts, (int)(i % m->parts), k / parts, (int)(k % parts));
+  if (d.v[d.n - 2] > m->in) *x = onnx_part(c, *x, d.n - 2, 0, m->in);
+  hi.v[d.n - 2] = m->in - d.v[d.n - 2];
+  if (hi.v[d.n - 2] > 0) *x = rlx_pad(c->g, *x, lo, hi, RLX_PAD_CONSTANT, 0);
+  for (int i = 0; i < d.n - 2; i++) rows *= d.v[i];
+  size_t bytes = (size_t)(m->in * m->parts * width) * sizeof *v;
+  rlx_node matrix = rlx_constant(c->g, RLX_F64, RLX_DIMS(m->in * m->parts, width), v, bytes);
+  rlx_node y = rlx_matmul(c->g, onnx_reshape(c, *x, RLX_DIMS(rows, m->in * m->parts)), matrix);
+  d.v[d.n - 2] = m->out, d.v[d.n - 1] = parts;
+  *x = onnx_reshape(c, y, d);
+  return RLX_OK;
+}
+
+static rlx_status set_by_matrix(onnx_call *c, int axis, int64_t n, bool inverse, bool onesided) {
+  rlx_dims d = onnx_shape(c, 0), swap = d;
+  by_matrix m = {
+    .n = n, .in = n, .out = n, .parts = (int)d.v[d.n - 1], .inverse = inverse, .to_real = inverse && onesided};
+  if (m.to_real) m.in = n / 2 + 1;
+  else if (onesided) m.out = n / 2 + 1;
+  for (int i = 0; i < d.n; i++) swap.v[i] = i;
+  swap.v[axis] = d.n - 2, swap.v[d.n - 2] = axis;
+  rlx_node x = rlx_cast(c->g, onnx_in(c, 0), RLX_F64);
+  if (axis != d.n - 2) x = rlx_transpose(c->g, x, swap);
+  RLX_TRY(dft_product(c, &m, &x));
+  if (axis != d.n - 2) x = rlx_transpose(c->g, x, swap);
+  return onnx_set_like(c, 0, onnx_cast(c, x, onnx_dtype(c, 0)), 0);
+}
+
 rlx_status onnx_op_dft(onnx_call *c) {
   rlx_dims shape = onnx_shape(c, 0);
   int64_t at = -2, n;
@@ -55,6 +112,8 @@ rlx_status onnx_op_dft(onnx_call *c) {
   n = inverse && onesided ? 2 * (shape.v[axis] - 1) : shape.v[axis];
   if (onnx_has(c, 1)) RLX_TRY(onnx_need_int(c, 1, &n));
   if (n < 1 || n > INT32_MAX) return RLX_FAIL(RLX_INVALID, "dft_length is %" PRId64, n);
+  if (n <= SHORT || (n <= LONGEST_PRODUCT && onnx_dtype(c, 0) == RLX_F64))
+    return set_by_matrix(c, axis, n, inverse, onesided);
   rlx_node y = transform(c, as_signal(c, 0), axis, n, inverse, onesided);
   return onnx_set_like(c, 0, onnx_cast(c, y, onnx_dtype(c, 0)), 0);
 }
