@@ -258,14 +258,14 @@ rlx_status onnx_op_inverse(onnx_call *c) {
   return onnx_set_like(c, 0, onnx_cast(c, y, dtype), 0);
 }
 
-rlx_status onnx_op_contrib_trilu(onnx_call *c) {
-  int64_t k = 0;
-  bool upper;
-  if (onnx_has(c, 1)) RLX_TRY(onnx_need_int(c, 1, &k));
-  RLX_TRY(onnx_flag(c, "upper", true, &upper));
-  if (onnx_rank(c, 0) < 2) return RLX_FAIL(RLX_INVALID, "an input with %d axes", onnx_rank(c, 0));
-  return onnx_set_like(c, 0, rlx_trilu(c->g, onnx_in(c, 0), upper, k), 0);
+/* ONNX's own ops under another name: what they mean since that version of ONNX's opset. */
+static rlx_status as_since(onnx_call *c, int64_t opset, rlx_status (*fn)(onnx_call *c)) {
+  c->opset = opset;
+  return fn(c);
 }
+rlx_status onnx_op_contrib_gather_nd(onnx_call *c) { return as_since(c, 12, onnx_op_gather_nd); }
+rlx_status onnx_op_contrib_pad(onnx_call *c) { return as_since(c, 13, onnx_op_pad); }
+rlx_status onnx_op_contrib_trilu(onnx_call *c) { return as_since(c, 14, onnx_op_trilu); }
 
 /* MaxPool with channels last. */
 rlx_status onnx_op_nhwc_max_pool(onnx_call *c) {
