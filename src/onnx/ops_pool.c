@@ -137,8 +137,8 @@ static rlx_status global_pool(onnx_call *c, reduce_fn fn, double p) {
   rlx_dims axes;
   RLX_TRY(plane_axes(c, &axes));
   rlx_node x = onnx_in(c, 0);
-  if (!axes.n) return onnx_set_like(c, 0, p ? rlx_abs(c->g, x) : x, 0);
-  if (!p) return onnx_set_like(c, 0, fn(c->g, x, axes, true), 0);
+  if (!axes.n) return onnx_set_like(c, 0, p != 0 ? rlx_abs(c->g, x) : x, 0);
+  if (p == 0) return onnx_set_like(c, 0, fn(c->g, x, axes, true), 0);
   return onnx_set_like(c, 0, to_root(c, fn(c->g, to_power(c, x, p), axes, true), p), 0);
 }
 

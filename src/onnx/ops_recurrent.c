@@ -57,7 +57,7 @@ static rlx_status read_acts(onnx_call *c, recurrent *r) {
   static const int counts[3] = {1, 2, 3};
   const onnx_attribute *a = onnx_attribute_find(c, "activations");
   const double *alpha, *beta;
-  size_t n_alpha, n_beta, n = (size_t)(counts[r->kind] * r->n_directions), at_alpha = 0, at_beta = 0;
+  size_t n_alpha, n_beta, n = (size_t)counts[r->kind] * (size_t)r->n_directions, at_alpha = 0, at_beta = 0;
   RLX_TRY(onnx_floats_of(c, "activation_alpha", &alpha, &n_alpha));
   RLX_TRY(onnx_floats_of(c, "activation_beta", &beta, &n_beta));
   if (a && (a->kind != ONNX_KIND_STRINGS || a->n != n))
