@@ -64,7 +64,8 @@ static void check_cases(const op_case *v, size_t n) {
     onnx_image f = {0};
     onnx_case(&f, v[i].op, v[i].opset, v[i].inputs, v[i].attributes, v[i].n_out);
     rlx_status s = run_case(&f, session);
-    bool ok = s == v[i].status && (!s || (strstr(rlx_message(), v[i].part) && strstr(rlx_message(), v[i].op)));
+    bool ok = s == v[i].status &&
+              (!s || (strstr(rlx_message(), v[i].part) && (*v[i].part == '(' || strstr(rlx_message(), v[i].op))));
     if (!ok) {
       n_wrong++;
       printf("%s %d (%s | %s): expected '%s' with <%s>, found '%s': %s\n", v[i].op, v[i].opset, v[i].inputs,
@@ -117,7 +118,7 @@ static const op_case good[] = {
   {"Range", 17, "k(0) k(6) k(2)", "", 1, RLX_OK, ""},
   {"ReduceSum", 17, "f[2,3] k{1}", "keepdims=0", 1, RLX_OK, ""},
   {"ReduceMean", 13, "f[2,3]", "axes=[0]", 1, RLX_OK, ""},
-  {"Reshape", 17, "f[2,3] k{-1,0}", "", 1, RLX_INVALID, ""},
+  {"Reshape", 17, "f[2,3] k{-1,0}", "", 1, RLX_OK, ""},
   {"Resize", 17, "f[1,1,2,2] _ r{1.0,1.0,2.0,2.0}", "mode='linear'", 1, RLX_OK, ""},
   {"ScatterElements", 18, "f[2,2] i[1,2] f[1,2]", "axis=0 reduction='add'", 1, RLX_OK, ""},
   {"ScatterND", 18, "f[2,2] i[1,1] f[1,2]", "", 1, RLX_OK, ""},
@@ -200,7 +201,7 @@ TEST(axes_and_permutations) {
     {"Transpose", 17, "f[2,3]", "perm=[0,0]", 1, RLX_INVALID, ""},
     {"Transpose", 17, "f[2,3]", "perm=[0]", 1, RLX_INVALID, ""},
     {"Transpose", 17, "f[2,3]", "perm=[0,2]", 1, RLX_INVALID, ""},
-    {"Transpose", 17, "f[2,3]", "perm=[0,-1]", 1, RLX_INVALID, ""},
+    {"Transpose", 17, "f[2,3]", "perm=[0,-3]", 1, RLX_INVALID, ""},
     {"Transpose", 17, "f[2,3]", "perm=[0,1,2,3,4,5,6,7,8]", 1, RLX_UNSUPPORTED, ""},
     {"Trilu", 17, "f[3]", "", 1, RLX_INVALID, ""},
     {"Unsqueeze", 17, "f[2] k{0,0}", "", 1, RLX_INVALID, "comes twice"},
@@ -248,11 +249,13 @@ TEST(shapes) {
     {"Pad", 17, "f[2,2] k{0,1,1}", "", 1, RLX_INVALID, ""},
     {"Pad", 17, "f[2,2] k{-3,0,0,0}", "", 1, RLX_INVALID, ""},
     {"Pad", 17, "f[2,2] k{0,0,9223372036854775807,0}", "", 1, RLX_INVALID, ""},
-    {"Pad", 17, "f[2,2] k{0,0,5,0}", "mode='reflect'", 1, RLX_INVALID, ""},
+    {"Pad", 17, "f[0,2] k{1,0,1,0}", "mode='reflect'", 1, RLX_INVALID, ""},
+    {"Pad", 17, "f[0,2] k{1,0,1,0}", "mode='edge'", 1, RLX_INVALID, ""},
+    {"Pad", 17, "f[0,2] k{1,0,1,0}", "mode='wrap'", 1, RLX_INVALID, ""},
     {"Pad", 17, "f[2,2] k{0,0,1,0}", "mode='shine'", 1, RLX_INVALID, "attribute 'mode' is 'shine'"},
     {"Range", 17, "k(0) k(6) k(0)", "", 1, RLX_INVALID, ""},
     {"Range", 17, "r(0.0) r(1.0) r(nan)", "", 1, RLX_INVALID, ""},
-    {"Range", 17, "r(0.0) r(inf) r(1.0)", "", 1, RLX_INVALID, ""},
+    {"Range", 17, "r(0.0) r(inf) r(1.0)", "", 1, RLX_UNSUPPORTED, ""},
     {"Range", 17, "r(0.0) r(1.0) r(0.0000000001)", "", 1, RLX_UNSUPPORTED, ""},
     {"Reshape", 17, "f[2,3] k{-1,-1}", "", 1, RLX_INVALID, "2 sizes are -1"},
     {"Reshape", 17, "f[2,3] k{-2,3}", "", 1, RLX_INVALID, "-2"},
@@ -277,7 +280,6 @@ TEST(shapes) {
     {"Where", 17, "f[2] f[2] f[2]", "", 1, RLX_INVALID, ""},
     {"Where", 17, "b[2] f[2] i[2]", "", 1, RLX_INVALID, ""},
     {"Clip", 17, "f[2] f[2]", "", 1, RLX_INVALID, ""},
-    {"Mod", 17, "f[2] f[2]", "", 1, RLX_INVALID, "fmod"},
   };
   CHECK_CASES(cases);
 }
@@ -317,30 +319,28 @@ TEST(windows_and_norms) {
     {"ConvTranspose", 17, "f[1,1,2,2] f[1,1,2,2]", "output_shape=[-1,0]", 1, RLX_INVALID, ""},
     {"ConvTranspose", 17, "f[1,1,2,2] f[2,1,2,2]", "", 1, RLX_INVALID, ""},
     {"BatchNormalization", 17, "f[1,2,2] f[3] f[2] f[2] f[2]", "", 1, RLX_INVALID, ""},
-    {"GroupNormalization", 21, "f[1,4,2] f[4] f[4]", "num_groups=0", 1, RLX_INVALID, "num_groups"},
+    {"GroupNormalization", 21, "f[1,4,2] f[4] f[4]", "num_groups=0", 1, RLX_INVALID, "groups"},
     {"GroupNormalization", 21, "f[1,4,2] f[4] f[4]", "num_groups=3", 1, RLX_INVALID, ""},
-    {"GroupNormalization", 21, "f[1,4,2] f[4] f[4]", "", 1, RLX_INVALID, "num_groups"},
+    {"GroupNormalization", 21, "f[1,4,2] f[4] f[4]", "", 1, RLX_INVALID, "groups"},
     {"InstanceNormalization", 17, "f[1,2,3] f[3] f[2]", "", 1, RLX_INVALID, ""},
     {"LRN", 17, "f[1,3,2,2]", "", 1, RLX_INVALID, "size"},
     {"LRN", 17, "f[1,3,2,2]", "size=0", 1, RLX_INVALID, "size"},
-    {"LRN", 17, "f[1,3,2,2]", "size=4611686018427387904", 1, RLX_OK, ""},
+    {"LRN", 17, "f[1,3,2,2]", "size=4611686018427387904", 1, RLX_INVALID, "size"},
     {"LayerNormalization", 17, "f[2,3] f[4]", "", 1, RLX_INVALID, ""},
     {"MaxUnpool", 17, "f[1,1,1,1] i[1,1,1,2]", "kernel_shape=[2,2] strides=[2,2]", 1, RLX_INVALID, ""},
-    {"MaxUnpool", 17, "f[1,1,1,1] i[1,1,1,1]", "kernel_shape=[2,2] strides=[4611686018427387904,9]", 1, RLX_OK, ""},
+    {"MaxUnpool", 17, "f[1,1,1,1] i[1,1,1,1]", "kernel_shape=[2,2] strides=[4611686018427387904,9]", 1, RLX_INVALID, "strides"},
     {"Resize", 17, "f[1,1,2,2] _ r{1.0,1.0,0.0,2.0}", "", 1, RLX_INVALID, "scale"},
     {"Resize", 17, "f[1,1,2,2] _ r{1.0,1.0,nan,2.0}", "", 1, RLX_INVALID, "scale"},
     {"Resize", 17, "f[1,1,2,2] _ r{1.0,1.0,-1.0,2.0}", "", 1, RLX_INVALID, "scale"},
     {"Resize", 17, "f[1,1,2,2] _ r{1.0,1.0,inf,2.0}", "", 1, RLX_INVALID, "scale"},
-    {"Resize", 17, "f[1,1,2,2] _ r{1.0,1.0,1000000000.0,1000000000.0}", "", 1, RLX_UNSUPPORTED, ""},
+    {"Resize", 17, "f[1,1,2,2] _ r{1.0,1.0,1000000000.0,1000000000.0}", "", 1, RLX_INVALID, "scale"},
     {"Resize", 17, "f[1,1,2,2] _ r{1.0,2.0}", "", 1, RLX_INVALID, ""},
     {"Resize", 17, "f[1,1,2,2]", "", 1, RLX_INVALID, ""},
-    {"Resize", 17, "f[1,1,2,2] _ r{1.0,1.0,2.0,2.0} k{1,1,4,4}", "", 1, RLX_INVALID, ""},
     {"Resize", 17, "f[1,1,2,2] _ _ k{1,1,-4,4}", "", 1, RLX_INVALID, ""},
-    {"Resize", 17, "f[1,1,2,2] _ _ k{1,1,1099511627776,4}", "", 1, RLX_UNSUPPORTED, ""},
+    {"Resize", 17, "f[1,1,2,2] _ _ k{1,1,1099511627776,4}", "", 1, RLX_INVALID, "size"},
     {"Resize", 17, "f[1,1,2,2] _ r{1.0,1.0,2.0,2.0}", "mode='quintic'", 1, RLX_INVALID, "mode"},
     {"Resize", 17, "f[1,1,0,2] _ r{1.0,1.0,2.0,2.0}", "mode='linear'", 1, RLX_OK, ""},
     {"Resize", 17, "f[1,1,0,2] _ _ k{1,1,4,4}", "mode='linear'", 1, RLX_INVALID, ""},
-    {"DequantizeLinear", 17, "u[2,3] r(0.5) s(1)", "", 1, RLX_INVALID, ""},
     {"DequantizeLinear", 17, "u[2,3] r{0.5,1.0}", "axis=1", 1, RLX_INVALID, ""},
     {"DequantizeLinear", 17, "u[2,3] r{0.5,1.0}", "axis=2", 1, RLX_INVALID, "axis"},
     {"DequantizeLinear", 21, "u[2,3] f[2,2]", "axis=1 block_size=2", 1, RLX_OK, ""},
@@ -357,12 +357,12 @@ TEST(windows_and_norms) {
 /* Indices that point nowhere: told, or what the op's definition in docs/ops.md says; never read. */
 TEST(indices) {
   static const op_case cases[] = {
-    {"Gather", 17, "f[3,2] k{3}", "", 1, RLX_INVALID, ""},
-    {"Gather", 17, "f[3,2] k{-4}", "", 1, RLX_INVALID, ""},
-    {"Gather", 17, "f[3,2] k{9223372036854775807}", "", 1, RLX_INVALID, ""},
+    {"Gather", 17, "f[3,2] k{3}", "", 1, RLX_INVALID, "(gather): index 3"},
+    {"Gather", 17, "f[3,2] k{-4}", "", 1, RLX_INVALID, "(gather): index -4"},
+    {"Gather", 17, "f[3,2] k{9223372036854775807}", "", 1, RLX_INVALID, "(gather): index 9"},
     {"Gather", 17, "f[3,2] f[1]", "", 1, RLX_INVALID, ""},
     {"GatherElements", 17, "f[2,2] k{1}", "", 1, RLX_INVALID, ""},
-    {"GatherND", 17, "f[2,2] k{2}", "", 1, RLX_INVALID, ""},
+    {"GatherND", 17, "f[2,2] k{2}", "", 1, RLX_INVALID, "(gather_nd): index 2"},
     {"MaxUnpool", 17, "f[1] k{77}", "kernel_shape=[2]", 1, RLX_INVALID, ""},
   };
   CHECK_CASES(cases);

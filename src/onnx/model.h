@@ -15,11 +15,11 @@
 
 /* Limits, far above what models have, keep what a hostile file costs near its own size. */
 enum {
-  ONNX_MOST_NODES = 1 << 18,
+  ONNX_MOST_NODES = 1 << 17,
   ONNX_MOST_ATTRIBUTES = 1 << 19,
   ONNX_MOST_TEXTS = 1 << 19,
   ONNX_MOST_BYTES = 24 << 20,   /* of structs, beyond the file's own size */
-  ONNX_MOST_IMPORTED = 1 << 18, /* nodes, with loops and functions written out */
+  ONNX_MOST_IMPORTED = 1 << 17, /* nodes, with loops and functions written out */
   ONNX_MOST_NUMBERS = 1 << 22,  /* in lists of attributes, and sizes of tensors */
   ONNX_MOST_TENSORS = 1 << 18,
   ONNX_MOST_FILES = 1024, /* of external data */

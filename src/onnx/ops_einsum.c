@@ -281,7 +281,8 @@ rlx_status onnx_op_einsum(onnx_call *c) {
   if (c->n_in > MOST_TERMS) return onnx_refuse(c, "of %u operands", (unsigned)c->n_in);
   *e = (equation){.c = c, .type = onnx_in_type(c, 0)};
   for (int i = 0; i < LABELS; i++) e->size[i] = -1;
-  RLX_TRY(onnx_text_of(c, "equation", "", &text));
+  RLX_TRY(onnx_text_of(c, "equation", NULL, &text));
+  if (!text) return RLX_FAIL(RLX_INVALID, "attribute 'equation' is missing");
   for (uint32_t i = 0; i < c->n_in; i++)
     if (!c->in[i]) return RLX_FAIL(RLX_INVALID, "input %u is left out", (unsigned)i);
   RLX_TRY(onnx_same_type(c, c->n_in));

@@ -31,6 +31,8 @@ static rlx_status split_sizes(onnx_call *c, int64_t n, onnx_ints *sizes) {
   RLX_TRY(onnx_int(c, "num_outputs", parts, &parts));
   if (parts != c->n_out || parts < 1)
     return RLX_FAIL(RLX_INVALID, "%" PRId64 " parts for %u outputs", parts, (unsigned)c->n_out);
+  if (c->opset < 18 && n % parts)
+    return RLX_FAIL(RLX_INVALID, "%" PRId64 " elements in %" PRId64 " equal parts", n, parts);
   int64_t each = n / parts + (n % parts != 0), left = n;
   for (int64_t i = 0; i < parts; i++) left -= v[i] = each < left ? each : left;
   *sizes = (onnx_ints){v, (size_t)parts};

@@ -24,12 +24,24 @@ static rlx_status set_floats(onnx_call *c, const double *v, size_t n, bool is_sc
 
 rlx_status onnx_op_constant(onnx_call *c) {
   const onnx_attribute *a = NULL;
-  static const char *const names[] = {"value",     "value_float", "value_floats",
-                                      "value_int", "value_ints",  "sparse_value"};
+  static const struct {
+    const char *name;
+    onnx_kind kind;
+  } values[] = {{"value", ONNX_KIND_TENSOR},        {"value_float", ONNX_KIND_FLOAT},
+                {"value_floats", ONNX_KIND_FLOATS}, {"value_int", ONNX_KIND_INT},
+                {"value_ints", ONNX_KIND_INTS},     {"sparse_value", ONNX_KIND_SPARSE},
+                {"value_string", ONNX_KIND_STRING}, {"value_strings", ONNX_KIND_STRINGS}};
   if (c->n_out != 1) return RLX_FAIL(RLX_INVALID, "%u outputs, expected one", (unsigned)c->n_out);
-  for (size_t i = 0; i < sizeof names / sizeof *names && !a; i++) a = onnx_attribute_find(c, names[i]);
-  if (!a) return onnx_refuse(c, "only tensors, floats and ints are constants here");
+  for (size_t i = 0; i < sizeof values / sizeof *values && !a; i++) {
+    a = onnx_attribute_find(c, values[i].name);
+    if (a && a->kind != values[i].kind)
+      return RLX_FAIL(RLX_INVALID, "attribute '%s' is %s, expected %s", a->name, onnx_kind_name(a->kind),
+                      onnx_kind_name(values[i].kind));
+  }
+  if (!a) return RLX_FAIL(RLX_INVALID, "attribute 'value' is missing");
   switch (a->kind) {
+    case ONNX_KIND_STRING:
+    case ONNX_KIND_STRINGS: return onnx_refuse(c, "only tensors, floats and ints are constants here");
     case ONNX_KIND_TENSOR: return onnx_value_from_tensor(c->imp, a->tensor, c->node->out[0], &c->out[0]);
     case ONNX_KIND_FLOAT: return set_floats(c, &a->f, 1, true);
     case ONNX_KIND_FLOATS: return set_floats(c, a->floats, a->n, false);
