@@ -496,6 +496,62 @@ static void loop_of_nothing(onnx_image *f) { loop(f, NULL, false, 0); }
 static void loop_of_much(onnx_image *f) { loop(f, &(const int64_t){1ll << 40}, false, 1000); }
 static void loop_of_minus_1(onnx_image *f) { loop(f, &(const int64_t){-1}, false, 1); }
 
+/* Each trip doubles what is carried. */
+static void loop_that_grows(onnx_image *f) {
+  begin(f);
+  image_value(f, GRAPH_INPUT, "x", 1, "2");
+  image_tensor(f, GRAPH_INITIALIZER, "c", 9, "", "\1", 1);
+  image_node_begin(f, "Loop", ",c,x", "y", "");
+  image_branch_begin(f, "body");
+  image_value(f, GRAPH_INPUT, "i", 7, "");
+  image_value(f, GRAPH_INPUT, "go", 9, "");
+  image_value(f, GRAPH_INPUT, "a", 1, NULL);
+  image_node(f, "Concat", "a,a", "b", "axis=0");
+  image_value(f, GRAPH_OUTPUT, "go", 9, "");
+  image_value(f, GRAPH_OUTPUT, "b", 1, NULL);
+  image_branch_end(f);
+  image_end(f);
+  image_value(f, GRAPH_OUTPUT, "y", 1, NULL);
+  image_end(f);
+}
+
+/* Whether it goes on is computed: each trip is a graph of its own. With a real runner, which a limit has to stop. */
+TEST(loop_on_values) {
+  onnx_image f = {0};
+  rlx_onnx *m;
+  rlx_session *session;
+  rlx_onnx_runner *r;
+  float x[2] = {1, 2};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), x, sizeof x}};
+  rlx_onnx_options o = {.struct_bytes = sizeof o, .most_trips = 50};
+  begin(&f);
+  image_value(&f, GRAPH_INPUT, "x", 1, "2");
+  image_tensor(&f, GRAPH_INITIALIZER, "c", 9, "", "\1", 1);
+  image_node_begin(&f, "Loop", ",c,x", "y", "");
+  image_branch_begin(&f, "body");
+  image_value(&f, GRAPH_INPUT, "i", 7, "");
+  image_value(&f, GRAPH_INPUT, "go", 9, "");
+  image_value(&f, GRAPH_INPUT, "a", 1, "2");
+  image_node(&f, "Add", "a,a", "b", "");
+  image_node(&f, "ReduceMax", "b", "max", "keepdims=0");
+  image_node(&f, "Equal", "max,max", "on", "");
+  image_value(&f, GRAPH_OUTPUT, "on", 9, "");
+  image_value(&f, GRAPH_OUTPUT, "b", 1, NULL);
+  image_branch_end(&f);
+  image_end(&f);
+  image_value(&f, GRAPH_OUTPUT, "y", 1, NULL);
+  image_end(&f);
+  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu"}, &session));
+  CHECK_OK(rlx_onnx_runner_create(session, m, &o, &r));
+  CHECK_FAILS(rlx_onnx_run(r, &in, 1), RLX_UNSUPPORTED, "not ended after 50 trips");
+  CHECK_FAILS(rlx_onnx_run(r, &in, 1), RLX_UNSUPPORTED, "not ended after 50 trips");
+  rlx_onnx_runner_destroy(r);
+  rlx_session_destroy(session);
+  rlx_onnx_close(m);
+  image_free(&f);
+}
+
 TEST(loops) {
   static const hostile cases[] = {
     HOSTILE(loop_of_3, RLX_OK, ""),
@@ -505,6 +561,7 @@ TEST(loops) {
     HOSTILE(loop_of_nothing, RLX_UNSUPPORTED, "Loop"),
     HOSTILE(loop_of_much, RLX_UNSUPPORTED, "Loop"),
     HOSTILE(loop_of_minus_1, RLX_OK, ""),
+    HOSTILE(loop_that_grows, RLX_INVALID, "(Concat)"),
   };
   CHECK_ALL(cases);
 }

@@ -105,7 +105,8 @@ static rlx_status begin_graph(onnx_importer *imp) {
 
 rlx_status onnx_cut(onnx_importer *imp, onnx_value *also, const char *why) {
   later l = {.imp = imp};
-  imp->walk++;
+  if (++imp->walk > ONNX_MOST_CUTS)
+    return onnx_stop(imp, RLX_FAIL(RLX_UNSUPPORTED, "the graph is cut more than %d times: %s", ONNX_MOST_CUTS, why));
   rlx_status s = also ? use(&l, also, no_name) : RLX_OK;
   for (const onnx_scope *scope = imp->scope; scope && !s; scope = scope->caller) s = use_scope(&l, scope);
   if (!s && l.v.n) s = end_graph(imp, &l, why);

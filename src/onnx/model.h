@@ -22,7 +22,8 @@ enum {
   ONNX_MOST_IMPORTED = 1 << 17, /* nodes, with loops and functions written out */
   ONNX_MOST_NUMBERS = 1 << 22,  /* in lists of attributes, and sizes of tensors */
   ONNX_MOST_TENSORS = 1 << 18,
-  ONNX_MOST_FILES = 1024, /* of external data */
+  ONNX_MOST_CUTS = 1 << 12, /* of a run: sizes and branches that depend on values */
+  ONNX_MOST_FILES = 1024,   /* of external data */
   ONNX_MOST_OPSETS = 64,
   ONNX_MOST_PER_NODE = 256, /* attributes */
   ONNX_MOST_DEPTH = 32,     /* graphs in graphs, functions in functions */
