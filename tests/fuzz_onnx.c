@@ -5,9 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "onnx_mutate.h"
 #include "rlx/onnx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t cap, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t cap);
+
+/* Most mutations keep the message whole, which gets past the reader; the rest are the fuzzer's own. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t cap, unsigned seed) {
+  uint64_t random = (uint64_t)seed * 0x9e3779b97f4a7c15u + 1;
+  size_t n = seed % 8 ? bytes : 0;
+  for (unsigned i = 0; n && i <= seed % 3; i++) n = onnx_mutate(data, n, cap, &random);
+  return n ? n : LLVMFuzzerMutate(data, bytes, cap);
+}
 
 enum { MOST_ELEMENTS = 1 << 10, MOST_INPUTS = 16, MOST_GRAPH = 1 << 20 };
 

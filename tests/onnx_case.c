@@ -56,7 +56,9 @@ static void put_input(onnx_image *f, const char *name, const char *text, size_t 
 
 void onnx_case(onnx_image *f, const char *op, int opset, const char *inputs, const char *attributes, unsigned n_out) {
   char in[256] = "", out[256] = "", name[16];
+  bool is_ms = strncmp(op, "ms:", 3) == 0;
   image_model(f, opset);
+  if (is_ms) image_opset(f, MODEL_OPSET, "com.microsoft", 1);
   image_begin(f, MODEL_GRAPH);
   for (unsigned i = 0; *inputs; i++) {
     size_t n = strcspn(inputs, " ");
@@ -73,6 +75,8 @@ void onnx_case(onnx_image *f, const char *op, int opset, const char *inputs, con
     image_text(f, 1, name);
     image_end(f);
   }
-  image_node(f, op, *in ? in : "-", n_out ? out : "-", attributes);
+  image_node_begin(f, is_ms ? op + 3 : op, *in ? in : "-", n_out ? out : "-", attributes);
+  if (is_ms) image_text(f, NODE_DOMAIN, "com.microsoft");
+  image_end(f);
   image_end(f);
 }

@@ -441,6 +441,47 @@ TEST(both_branches) {
   close_world(&w);
 }
 
+/* Sums of what was so far, three trips; the sums, and each of them. */
+static void loop_model(onnx_image *f) {
+  image_model(f, 17);
+  image_begin(f, MODEL_GRAPH);
+  image_value(f, GRAPH_INPUT, "n", 7, "");
+  image_value(f, GRAPH_INPUT, "x", 1, "2");
+  image_node_begin(f, "Loop", "n,,x", "y,all", "");
+  image_branch_begin(f, "body");
+  image_value(f, GRAPH_INPUT, "i", 7, "");
+  image_value(f, GRAPH_INPUT, "go", 9, "");
+  image_value(f, GRAPH_INPUT, "a", 1, "2");
+  image_node(f, "Add", "a,x", "b", "");
+  image_value(f, GRAPH_OUTPUT, "go", 9, "");
+  image_value(f, GRAPH_OUTPUT, "b", 1, "2");
+  image_value(f, GRAPH_OUTPUT, "i", 7, "");
+  image_branch_end(f);
+  image_end(f);
+  image_value(f, GRAPH_OUTPUT, "y", 1, "2");
+  image_value(f, GRAPH_OUTPUT, "all", 7, NULL);
+  image_end(f);
+}
+
+TEST(loop_by_an_input) {
+  world w = {0};
+  float x[2] = {1, 2};
+  int64_t n;
+  rlx_tensor t;
+  loop_model(&w.f);
+  CHECK_OK(open_world(&w));
+  rlx_named_tensor in[2] = {ints_of("n", RLX_SCALAR, &n, 1), floats_of("x", RLX_DIMS(2), x, 2)};
+  for (int round = 0; round < 2; round++)
+    for (n = 0; n < 4; n++) {
+      CHECK_OK(rlx_onnx_run(w.runner, in, 2));
+      CHECK(output_is(w.runner, 0, (const float[]){(float)(n + 1), (float)(2 * n + 2)}, 2));
+      CHECK_OK(rlx_onnx_output(w.runner, 1, NULL, &t));
+      CHECK(t.shape.n == 1 && t.shape.v[0] == n && (n == 0 || ((int64_t *)t.data)[n - 1] == n - 1));
+    }
+  CHECK_EQ_INT(rlx_onnx_compiled(w.runner), 4);
+  close_world(&w);
+}
+
 /* ---- functions, defaults, weights ---- */
 
 /* F(x) = Softmax(x, axis = @a) with a = 0 by default; the model calls it once with a = 1 and once without. */
@@ -630,6 +671,28 @@ TEST(types_are_told) {
   CHECK_FAILS(rlx_onnx_supported(m), RLX_UNSUPPORTED, "output 'a': RLX has no tensors of string");
   rlx_onnx_close(m);
   image_free(&f);
+}
+
+/* The models above, which are also seeds of the fuzzer: RLX_CORPUS=FOLDER test_onnx seeds writes them. */
+TEST(seeds_open) {
+  static const struct {
+    const char *name;
+    void (*build)(onnx_image *f);
+  } all[] = {
+    {"simple", simple}, {"cut", cut_model}, {"if", if_model}, {"function", function_model}, {"loop", loop_model}};
+  const char *folder = getenv("RLX_CORPUS");
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    onnx_image f = {0};
+    rlx_onnx *m;
+    char path[256];
+    all[i].build(&f);
+    CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+    CHECK_OK(rlx_onnx_supported(m));
+    rlx_onnx_close(m);
+    snprintf(path, sizeof path, "%s/model-%s", folder ? folder : "", all[i].name);
+    CHECK(!folder || image_write(&f, path));
+    image_free(&f);
+  }
 }
 
 /* ---- faults and threads ---- */

@@ -63,7 +63,7 @@ rlx_dtype onnx_wide(rlx_dtype t) { return t == RLX_F64 ? RLX_F64 : RLX_F32; }
 /* ---- sizes ---- */
 
 rlx_status onnx_product(onnx_call *c, const rlx_dims *d, int64_t *out) {
-  enum { BITS = 40 };
+  enum { BITS = 31 };
   (void)c;
   *out = 1;
   for (int i = 0; i < d->n; i++)

@@ -4,7 +4,7 @@
 
 #include "onnx/ops.h"
 
-enum { ONNX_MOST_TABLE = 1 << 28 /* elements of a table that is made while importing */ };
+enum { ONNX_MOST_TABLE = 1 << 24 /* elements of a table that is made while importing */ };
 
 /* ---- nodes ---- */
 static inline rlx_dims onnx_dims(const onnx_call *c, rlx_node n) { return rlx_node_shape(c->g, n); }

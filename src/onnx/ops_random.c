@@ -37,6 +37,7 @@ static rlx_status draw(onnx_call *c, bool is_normal, bool is_like) {
   RLX_TRY(onnx_float(c, is_normal ? "mean" : "low", 0, &a));
   RLX_TRY(onnx_float(c, is_normal ? "scale" : "high", 1, &b));
   if (!is_like) RLX_TRY(onnx_dims_of(c, "shape", &shape));
+  if (!is_like && !onnx_has_attribute(c, "shape")) return RLX_FAIL(RLX_INVALID, "attribute 'shape' is missing");
   RLX_TRY(onnx_product(c, &shape, &count));
   if (!onnx_holds_floats(onnx_type_carrier(type))) return onnx_refuse(c, "random %s", onnx_type_name(type));
   rlx_dtype to = onnx_type_carrier(type);
