@@ -382,7 +382,7 @@ static rlx_node make_matmul(maker *m) {
   return y;
 }
 
-/* A convolution, and behind it what absorb takes in and what fuse does. */
+/* A convolution, and behind it what idiom and fuse take in. */
 static rlx_node make_conv(maker *m) {
   int64_t c = 1 + below(m, 3), o = 1 + below(m, 3), size = 1 + below(m, 4);
   rlx_node x = leaf(m, RLX_OP_input, RLX_F32, RLX_DIMS(1, c, size, size + 1));

@@ -107,45 +107,6 @@ TEST(dead_drops) {
            STAYS(X "%d = sqrt(%x); " Y(d)));
 }
 
-/* ---- absorb -------------------------------------------------------------------------------------------------- */
-
-TEST(absorb_takes_in_what_follows_a_convolution) {
-#define IMAGE "%x = input \"x\" : f32[1,2,3,3]; %w = param \"w\" : f32[4,2,1,1]; %k = param \"k\" : f32[4]; "
-#define FACTOR "%f = param \"f\" : f32[4,1,1]; %g = param \"g\" : f32[1,4,1,1]; "
-#define STATISTICS "%m = param \"m\" : f32[4]; %p = param \"p\" : f32[4]; %v = exp(%p); "
-#define NORM_FACTOR "%o = constant : f32[] = [0.5]; %q = add(%v, %o); %d = sqrt(%q); "
-  CASES_OF(
-    "absorb",
-    BECOMES(IMAGE FACTOR "%c = conv(%x, %w, %k); %a = mul(%c, %f); %r = add(%g, %a); " Y(r),
-            IMAGE FACTOR "%ff = reshape(%f) {shape=[4]}; %kf = mul(%k, %ff); %gg = reshape(%g) {shape=[4]}; "
-                         "%b = add(%kf, %gg); %f4 = reshape(%ff) {shape=[4,1,1,1]}; %wf = mul(%w, %f4); "
-                         "%r = conv(%x, %wf, %b); " Y(r),
-            .tolerance = 1e-5),
-    BECOMES(IMAGE STATISTICS "%c = conv(%x, %w); %r = batch_norm_inference(%c, %m, %v) {eps=0.5}; " Y(r),
-            IMAGE STATISTICS NORM_FACTOR "%one = constant : f32[] = [1]; %f = div(%one, %d); %mf = mul(%m, %f); "
-                                         "%b = neg(%mf); %f4 = reshape(%f) {shape=[4,1,1,1]}; %wf = mul(%w, %f4); "
-                                         "%r = conv(%x, %wf, %b); " Y(r),
-            .tolerance = 1e-5),
-    /* of anything else */
-    BECOMES("%x = input \"x\" : f32[2,4,3]; " STATISTICS "%r = batch_norm_inference(%x, %m, %v, %m) {eps=0.5}; " Y(r),
-            "%x = input \"x\" : f32[2,4,3]; " STATISTICS NORM_FACTOR
-            "%f = div(%m, %d); %mf = mul(%m, %f); %b = neg(%mf); %f3 = reshape(%f) {shape=[1,4,1]}; "
-            "%b3 = reshape(%b) {shape=[1,4,1]}; %r = fma(%x, %f3, %b3); " Y(r),
-            .tolerance = 1e-5),
-    /* read twice; not by channel; not of weights; a weight that comes with the run */
-    STAYS(IMAGE FACTOR "%c = conv(%x, %w, %k); %r = mul(%c, %f); output \"c\" = %c; output \"r\" = %r",
-          .tolerance = 1e-5),
-    STAYS(IMAGE "%f = param \"f\" : f32[3,3]; %c = conv(%x, %w, %k); %r = mul(%c, %f); " Y(r), .tolerance = 1e-5),
-    STAYS(IMAGE "%f = input \"f\" : f32[4,1,1]; %c = conv(%x, %w, %k); %r = mul(%c, %f); " Y(r), .tolerance = 1e-5),
-    STAYS("%x = input \"x\" : f32[1,2,3,3]; %w = input \"w\" : f32[4,2,1,1]; %f = param \"f\" : f32[4,1,1]; "
-          "%c = conv(%x, %w); %r = mul(%c, %f); " Y(r),
-          .tolerance = 1e-5));
-#undef IMAGE
-#undef FACTOR
-#undef STATISTICS
-#undef NORM_FACTOR
-}
-
 /* ---- hoist --------------------------------------------------------------------------------------------------- */
 
 TEST(hoist_moves_weights_to_load) {
@@ -329,7 +290,7 @@ TEST(passes_are_chosen_by_name) {
   rlx_optimized *o;
   rlx_optimize_options options = {.struct_bytes = sizeof options, .after = note_pass, .after_user = &seen};
   CHECK_OK(rlx_optimize(g, &options, &o));
-  CHECK_EQ_STR(seen.names, "fold dedupe dead simplify idiom absorb fuse legalise cleanup hoist ");
+  CHECK_EQ_STR(seen.names, "fold dedupe dead simplify idiom fuse legalise cleanup hoist ");
   CHECK_EQ_INT(seen.last_size, 1);
   CHECK(rlx_optimized_load(o) == NULL);
   rlx_optimized_destroy(o);
@@ -337,7 +298,7 @@ TEST(passes_are_chosen_by_name) {
   seen = (seen_passes){.names = ""};
   options.without = "simplify,fuse";
   CHECK_OK(rlx_optimize(g, &options, &o));
-  CHECK_EQ_STR(seen.names, "fold dedupe dead idiom absorb legalise cleanup hoist ");
+  CHECK_EQ_STR(seen.names, "fold dedupe dead idiom legalise cleanup hoist ");
   CHECK_EQ_INT(seen.last_size, 3);
   rlx_optimized_destroy(o);
 
@@ -356,7 +317,7 @@ TEST(passes_are_chosen_by_name) {
 }
 
 TEST(bad_calls) {
-  const char names[] = "fold, dedupe, dead, simplify, idiom, absorb, fuse, legalise, cleanup, hoist";
+  const char names[] = "fold, dedupe, dead, simplify, idiom, fuse, legalise, cleanup, hoist";
   rlx_graph *g = parse(X "%r = neg(%x); " Y(r)), *open = parse("symbols S\n%x = input \"x\" : f32[S]; " Y(x)),
             *unfinished = NULL;
   rlx_optimized *o = (rlx_optimized *)&o;
