@@ -202,7 +202,8 @@ static rlx_status check_after(node_check *n, variant v, const window *in, const 
 }
 
 static rlx_status run_program(node_check *n, variant v, const rlx_bound_step *step) {
-  rlx_program_desc desc = {.graph = n->c->built.graph, .steps = step, .n_steps = 1, .exact = n->exact};
+  rlx_program_desc desc = {
+    .graph = n->c->built.graph, .steps = step, .n_steps = 1, .exact = n->exact, .fast_conv = !n->exact};
   rlx_program *p;
   RLX_TRY(rlx_backend_cpu.program_create(devices[n->isa], &desc, &p));
   n_allocations = 0;
@@ -298,7 +299,8 @@ static rlx_status pack_wishes(node_check *n, const rlx_claim *wish, uint32_t *la
 static rlx_status claim_now(node_check *n, const uint32_t *layout) {
   n->claim = (rlx_claim){0};
   n->layout = layout;
-  rlx_claim_query q = {.graph = n->c->built.graph, .node = n->node, .layout = layout, .exact = n->exact};
+  rlx_claim_query q = {
+    .graph = n->c->built.graph, .node = n->node, .layout = layout, .exact = n->exact, .fast_conv = !n->exact};
   return rlx_backend_cpu.claim(devices[n->isa], &q, &n->claim);
 }
 
@@ -344,6 +346,9 @@ static rlx_status check_node(const run_case *c, rlx_node node, cpu_isa isa, bool
   return s;
 }
 
+/* Where time may be had for accuracy. */
+static bool is_conv(rlx_op op) { return op == RLX_OP_conv || op == RLX_OP_fused_conv_bias_act; }
+
 static rlx_status check_nodes(rlx_op op, const run_case *c, cpu_check_counts *counts) {
   const rlx_graph *g = c->built.graph;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
@@ -351,7 +356,7 @@ static rlx_status check_nodes(rlx_op op, const run_case *c, cpu_check_counts *co
     if (rec->op != op || !c->value[id].data) continue;
     node_check n = {.c = c, .rec = rec};
     for (int isa = 0; isa <= (int)cpu_isa_best(); isa++)
-      for (int exact = has_blocks(&n) ? 0 : 1; exact < 2; exact++)
+      for (int exact = has_blocks(&n) || is_conv(rec->op) ? 0 : 1; exact < 2; exact++)
         RLX_TRY(check_node(c, id, (cpu_isa)isa, exact == 1, false, counts));
   }
   return RLX_OK;
