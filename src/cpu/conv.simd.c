@@ -138,7 +138,7 @@ CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, si
   vf sum[CHANNELS][VECS];
   for (int c = 0; c < n; c++)
     for (int j = 0; j < vecs; j++)
-      sum[c][j] = b->add ? vf_load(acc + (size_t)c * b->lda + (size_t)(j * VF_LANES)) : vf_zero();
+      sum[c][j] = b->add ? vf_load(acc + (size_t)c * b->lda + (size_t)j * VF_LANES) : vf_zero();
   for (size_t t = 0; t < b->rows; t++, panel += b->ldb, w += CHANNELS) {
     vf x[VECS];
     __builtin_prefetch(w + AHEAD * CHANNELS);
@@ -150,7 +150,7 @@ CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, si
   }
   for (int c = 0; c < n; c++)
     for (int j = 0; j < vecs; j++) {
-      size_t channel = first + (size_t)c, column = (size_t)(j * VF_LANES);
+      size_t channel = first + (size_t)c, column = (size_t)j * VF_LANES;
       if (!b->out) vf_store(acc + (size_t)c * b->lda + column, sum[c][j]);
       else if (channel < b->channels)
         vf_store(b->out->dst + channel * b->out->step + column, finish_one(b->out, sum[c][j], channel, column));
