@@ -165,6 +165,17 @@ TEST(many_short_lines) {
   CHECK(gpu_check_text(RLX_OP_layer_norm, "x: bf16[1001,2]", "layer_norm(%x)"));
 }
 
+/* Rows of f16 that fill every lane: their mean and squares come in one reduction, from the first element. */
+TEST(even_rows) {
+  CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[5,4096] range(1000,1002)", "layer_norm(%x)"));
+  CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[3,1024] values(60000, 1, 1.001, 0.999)", "layer_norm(%x)"));
+  CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[3,512] values(-60000, 60000, 65504)", "layer_norm(%x)"));
+  CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[2,2048] values(3)", "layer_norm(%x)"));
+  CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[2,256] values(1, inf, 2)", "layer_norm(%x)"));
+  CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[9,64]; g: f16[64]; b: f16[64]", "layer_norm(%x, %g, %b)"));
+  CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[3,1024] values(1e-7, 3e-7, 2e-6)", "layer_norm(%x) {eps=0.0}"));
+}
+
 /* ---- what f32 sums cannot hold ---- */
 
 TEST(rows_beyond_f32) {

@@ -45,17 +45,13 @@ static void emit_vectors(gpu_lowering *l, const norm *m, const gpu_line_cut *cut
                              .channels = m->channels,
                              .run = m->run >= each ? m->run / each : 1};
   gpu_window stats = {0};
+  bool has_residual = w->residual.from != GPU_NONE;
+  bool even = m->t == RLX_F16 && m->centre && !has_residual && cut->chunks == 1 && p.n == cut->lanes * cut->per;
   if (cut->chunks > 1) stats = gpu_work(l, (uint64_t)m->lines.lines * cut->chunks * STATS_BYTES);
   for (uint32_t stage = cut->chunks > 1; stage <= (cut->chunks > 1 ? 2 : 0); stage++) {
-    uint32_t c[] = {(uint32_t)m->t,
-                    cut->lanes,
-                    cut->per,
-                    stage,
-                    m->centre,
-                    w->residual.from != GPU_NONE,
-                    w->gamma.from != GPU_NONE,
-                    w->beta.from != GPU_NONE,
-                    by_channel};
+    uint32_t c[] = {
+      (uint32_t)m->t,           cut->lanes, cut->per, stage, m->centre, has_residual, w->gamma.from != GPU_NONE,
+      w->beta.from != GPU_NONE, by_channel, even};
     gpu_emit(l, &(gpu_launch){GPU_KERNEL(normalize4, p, c), .groups = cut->groups, .group_size = cut->group,
                               .windows = {w->x, w->residual, w->gamma, w->beta, w->y, stats, w->gamma, w->beta}});
   }

@@ -16,6 +16,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   HAS_GAMMA = constants[6];
   HAS_BETA = constants[7];
   BY_CHANNEL = constants[8];
+  EVEN = constants[9];
   x = windows[0];
   residual = windows[1];
   gamma4 = windows[2];

@@ -90,6 +90,7 @@ fn k_mul4(a : vec4<f32>, b : vec4<f32>) -> vec4<f32> { return vec4<f32>(a.x * b.
 @id(7) override HAS_GAMMA : u32 = 0u;
 @id(8) override HAS_BETA : u32 = 0u;
 @id(9) override BY_CHANNEL : u32 = 0u;
+@id(10) override EVEN : u32 = 0u;
 struct Params { groups : u32,
   rows : u32,
   n : u32,
@@ -120,7 +121,7 @@ var<workgroup> red : array<f32, 3u * GROUP>;
   var count : u32 = select(0u, min(p.chunk, p.n - first), is_row);
   var base : u32 = row * p.n + first + lane;
   var origin : f32 = 0.0f;
-  if (HAS_RESIDUAL == 1u && CENTRE == 1u && is_row) {
+  if (((HAS_RESIDUAL == 1u && CENTRE == 1u) || false) && is_row) {
     var start : vec4<f32> = k_low4(x[row * p.n], T);
     origin = start.x * 0.0625f;
   }
@@ -162,6 +163,8 @@ var<workgroup> red : array<f32, 3u * GROUP>;
   var coarse : f32 = 0.0f;
   if (STAGE == 2u) {
     var k_first : u32 = 4u * (row) * p.chunks; var k_end : u32 = select(0u, p.chunks, is_row); if (is_row) { mean = bitcast<f32>(stats[k_first]); } for (var c : u32 = lane; c < k_end; c += LANES) { var at : u32 = k_first + 4u * c; var d : f32 = bitcast<f32>(stats[at]) - mean + bitcast<f32>(stats[at + 1u]); rest += d * (f32(min(p.chunk, p.n - c * p.chunk)) / f32(p.n)); } workgroupBarrier(); red[k_lid.x] = rest; if (1u > 1u) { red[GROUP + k_lid.x] = rest; } if (1u > 2u) { red[2u * GROUP + k_lid.x] = rest; } workgroupBarrier(); for (var k_w : u32 = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) < k_w) { var k_a : u32 = k_lid.x; var k_b : u32 = k_lid.x + k_w * select(1u, (GROUP / LANES), 0u == 1u); red[k_a] = ((red[k_a]) + (red[k_b])); if (1u > 1u) { red[GROUP + k_a] = ((red[GROUP + k_a]) + (red[GROUP + k_b])); } if (1u > 2u) { red[2u * GROUP + k_a] = ((red[2u * GROUP + k_a]) + (red[2u * GROUP + k_b])); } } workgroupBarrier(); } rest = red[k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; if (1u > 1u) { rest = red[GROUP + k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; } if (1u > 2u) { rest = red[2u * GROUP + k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; } for (var c : u32 = lane; c < k_end; c += LANES) { var at : u32 = k_first + 4u * c; var k_n : f32 = f32((select(8u, 4u, T == 0u)) * min(p.chunk, p.n - c * p.chunk)); var d : f32 = bitcast<f32>(stats[at]) - mean + bitcast<f32>(stats[at + 1u]) - rest; fine += bitcast<f32>(stats[at + 2u]) + k_n * (d * p.fine) * (d * p.fine); coarse += bitcast<f32>(stats[at + 3u]) + k_n * (d * p.coarse) * (d * p.coarse); } workgroupBarrier(); red[k_lid.x] = fine; if (2u > 1u) { red[GROUP + k_lid.x] = coarse; } if (2u > 2u) { red[2u * GROUP + k_lid.x] = coarse; } workgroupBarrier(); for (var k_w : u32 = LANES / 2u; k_w > 0u; k_w = k_w >> 1u) { if (select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) < k_w) { var k_a : u32 = k_lid.x; var k_b : u32 = k_lid.x + k_w * select(1u, (GROUP / LANES), 0u == 1u); red[k_a] = ((red[k_a]) + (red[k_b])); if (2u > 1u) { red[GROUP + k_a] = ((red[GROUP + k_a]) + (red[GROUP + k_b])); } if (2u > 2u) { red[2u * GROUP + k_a] = ((red[2u * GROUP + k_a]) + (red[2u * GROUP + k_b])); } } workgroupBarrier(); } fine = red[k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; if (2u > 1u) { coarse = red[GROUP + k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; } if (2u > 2u) { coarse = red[2u * GROUP + k_lid.x - select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), 0u == 1u) * select(1u, (GROUP / LANES), 0u == 1u)]; }
+  } else if (false) {
+   
   } else {
     if (CENTRE == 1u) {
       for (var q : u32 = 0u; q < select(2u * VECS, VECS, T == 0u); q += 1u) {

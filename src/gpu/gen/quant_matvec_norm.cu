@@ -809,8 +809,16 @@ extern "C" __global__ void __launch_bounds__(K_C0) quant_matvec_norm(const u32x4
   }
  
 #pragma unroll
+  for (u32 level = 0u; level < 7u; level += 1u) {
+    if ((1u << level) < LANES && (1u << level) < 32u) {
+     
+#pragma unroll
+      for (u32 i = 0u; i < ((ROWS * COLS) + 1u); i += 1u) { acc[i] += SG_XOR(acc[i], 1u << level); }
+    }
+  }
+ 
+#pragma unroll
   for (u32 i = 0u; i < ((ROWS * COLS) + 1u); i += 1u) {
-    for (u32 step = 1u; step < min(LANES, 32u); step = step << 1u) { acc[i] += SG_XOR(acc[i], step); }
     if (id % min(LANES, 32u) == 0u) { red[(id / min(LANES, 32u)) * ((ROWS * COLS) + 1u) + i] = acc[i]; }
   }
   __syncthreads();
