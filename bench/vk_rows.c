@@ -3,8 +3,8 @@
  *
  *   bench/vk_rows [--device NAME] [--check] [--quick] [PATTERN]
  *
- * For each shape a graph of several copies of the product, each with operands of its own (160 MB of weights in all), is timed:
- * the median run, divided by the copies. 1,000 of the results, the edges among them, are compared with sums in double, where a
+ * For each shape a graph of several copies of the product, with weights of 160 MB in all, each of which is met four times, is timed:
+ * the median run, divided by the products. 1,000 of the results, the edges among them, are compared with sums in double, where a
  * weight of a block type is what it decodes to. --check: shapes that are small and ragged. --quick: only the library's choice.
  * PATTERN: shapes whose name holds it. A line per measurement, with the share of the bytes of the weight in GB/s. */
 #include <stdio.h>
@@ -32,23 +32,29 @@ static const shape checks[] = {
   {RLX_F32, RLX_F32, 64, 1000, 520},
 };
 static const shape shapes[] = {
-  {RLX_F32, RLX_F16, 8, 4096, 4096},  {RLX_F32, RLX_F16, 32, 4096, 4096},  {RLX_F32, RLX_F16, 64, 4096, 4096},
-  {RLX_F32, RLX_F16, 8, 11008, 4096}, {RLX_F32, RLX_F16, 32, 11008, 4096}, {RLX_F32, RLX_F16, 2, 4096, 4096},
-  {RLX_F32, RLX_F16, 4, 4096, 4096},  {RLX_F32, RLX_F16, 16, 4096, 4096},  {RLX_F32, RLX_F16, 8, 1024, 3072},
-  {RLX_F32, RLX_F16, 8, 3072, 1024},  {RLX_F16, RLX_F16, 8, 4096, 4096},   {RLX_F16, RLX_F16, 32, 4096, 4096},
-  {RLX_F16, RLX_F16, 64, 4096, 4096}, {RLX_F32, RLX_BF16, 8, 4096, 4096},  {RLX_F32, RLX_BF16, 32, 4096, 4096},
-  {RLX_F32, RLX_Q8_0, 8, 4096, 4096}, {RLX_F32, RLX_Q8_0, 32, 4096, 4096}, {RLX_F32, RLX_Q8_0, 64, 4096, 4096},
-  {RLX_F32, RLX_Q8_0, 2, 4096, 4096}, {RLX_F32, RLX_Q8_0, 4, 4096, 4096},  {RLX_F32, RLX_Q8_0, 8, 11008, 4096},
-  {RLX_F32, RLX_Q4_K, 8, 4096, 4096}, {RLX_F32, RLX_Q4_K, 32, 4096, 4096}, {RLX_F32, RLX_Q4_K, 64, 4096, 4096},
-  {RLX_F32, RLX_Q4_K, 2, 4096, 4096}, {RLX_F32, RLX_Q4_K, 4, 4096, 4096},  {RLX_F32, RLX_Q4_K, 8, 11008, 4096},
-  {RLX_F32, RLX_Q6_K, 8, 4096, 4096}, {RLX_F32, RLX_F32, 8, 4096, 4096},   {RLX_F32, RLX_F32, 2, 4096, 4096},
-  {RLX_F32, RLX_F32, 4, 4096, 4096},  {RLX_F32, RLX_F32, 32, 4096, 4096},  {RLX_F32, RLX_F32, 64, 4096, 4096},
-  {RLX_F32, RLX_F32, 8, 11008, 4096},
+  {RLX_F32, RLX_F16, 8, 4096, 4096},    {RLX_F32, RLX_F16, 32, 4096, 4096},  {RLX_F32, RLX_F16, 64, 4096, 4096},
+  {RLX_F32, RLX_F16, 8, 11008, 4096},   {RLX_F32, RLX_F16, 32, 11008, 4096}, {RLX_F32, RLX_F16, 2, 4096, 4096},
+  {RLX_F32, RLX_F16, 4, 4096, 4096},    {RLX_F32, RLX_F16, 16, 4096, 4096},  {RLX_F32, RLX_F16, 8, 1024, 3072},
+  {RLX_F32, RLX_F16, 8, 3072, 1024},    {RLX_F16, RLX_F16, 8, 4096, 4096},   {RLX_F16, RLX_F16, 32, 4096, 4096},
+  {RLX_F16, RLX_F16, 64, 4096, 4096},   {RLX_F32, RLX_BF16, 8, 4096, 4096},  {RLX_F32, RLX_BF16, 32, 4096, 4096},
+  {RLX_F32, RLX_Q8_0, 8, 4096, 4096},   {RLX_F32, RLX_Q8_0, 32, 4096, 4096}, {RLX_F32, RLX_Q8_0, 64, 4096, 4096},
+  {RLX_F32, RLX_Q8_0, 2, 4096, 4096},   {RLX_F32, RLX_Q8_0, 4, 4096, 4096},  {RLX_F32, RLX_Q8_0, 8, 11008, 4096},
+  {RLX_F32, RLX_Q4_K, 8, 4096, 4096},   {RLX_F32, RLX_Q4_K, 32, 4096, 4096}, {RLX_F32, RLX_Q4_K, 64, 4096, 4096},
+  {RLX_F32, RLX_Q4_K, 2, 4096, 4096},   {RLX_F32, RLX_Q4_K, 4, 4096, 4096},  {RLX_F32, RLX_Q4_K, 8, 11008, 4096},
+  {RLX_F32, RLX_Q6_K, 8, 4096, 4096},   {RLX_F32, RLX_F32, 8, 4096, 4096},   {RLX_F32, RLX_F32, 2, 4096, 4096},
+  {RLX_F32, RLX_F32, 4, 4096, 4096},    {RLX_F32, RLX_F32, 32, 4096, 4096},  {RLX_F32, RLX_F32, 64, 4096, 4096},
+  {RLX_F32, RLX_F32, 8, 11008, 4096},   {RLX_F32, RLX_Q4_K, 1, 4096, 4096},  {RLX_F32, RLX_Q4_K, 1, 11008, 4096},
+  {RLX_F32, RLX_Q8_0, 1, 4096, 4096},   {RLX_F32, RLX_Q8_0, 1, 11008, 4096}, {RLX_F32, RLX_Q8_0, 32, 11008, 4096},
+  {RLX_F32, RLX_Q4_K, 32, 11008, 4096}, {RLX_F32, RLX_F16, 16, 11008, 4096}, {RLX_F32, RLX_F32, 16, 4096, 4096},
+  {RLX_F32, RLX_Q8_0, 16, 4096, 4096},  {RLX_F32, RLX_Q4_K, 16, 4096, 4096},
 };
 static const product_some none;
-static const product_some ways[] = {{4, 2, 0}, {4, 4, 0}, {8, 1, 0}, {8, 2, 0}, {8, 4, 0}, {16, 1, 0}, {16, 2, 0}};
+static const product_some ways[] = {
+  {.subs = 4, .ahead = 1}, {.subs = 4, .ahead = 2},  {.subs = 8, .ahead = 1},  {.subs = 8, .ahead = 2},
+  {.subs = 8, .ahead = 4}, {.subs = 16, .ahead = 1}, {.subs = 16, .ahead = 2}, {.subs = 8, .ahead = 2, .down = 2}};
 
 static bench_values of_x, of_w;
+enum { MOST_COPIES = 20 };
 
 /* ---- one measurement ---- */
 
@@ -65,23 +71,26 @@ static rlx_status measure(rlx_session *session, const shape *sh, bool check, dou
   char name[3][32];
   rlx_dims dx = RLX_DIMS(sh->m, sh->k), dw = RLX_DIMS(sh->n, sh->k);
   int copies = check ? 1 : (int)(160e6 / weight_bytes(sh)) + 1;
-  if (copies > 20) copies = 20;
+  if (copies > MOST_COPIES) copies = MOST_COPIES;
   rlx_status s = rlx_graph_create(&g);
-  for (int i = 0; i < copies && !s; i++) {
+  rlx_node w[MOST_COPIES];
+  int products = check ? 1 : 4 * copies;
+  for (int i = 0; i < products && !s; i++) {
     for (int j = 0; j < 3; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "xwy"[j], i, number);
-    rlx_node x = rlx_input(g, name[0], sh->x, dx), w = rlx_param(g, name[1], sh->w, dw);
-    rlx_output(g, name[2], rlx_matmul_t(g, x, w));
+    rlx_node x = rlx_input(g, name[0], sh->x, dx);
+    if (i < copies) w[i] = rlx_param(g, name[1], sh->w, dw);
+    rlx_output(g, name[2], rlx_matmul_t(g, x, w[i % copies]));
   }
   if (!s) s = rlx_graph_finish(g);
   rlx_compile_options options = {.struct_bytes = sizeof options, .forbid_host = true};
   if (!s) s = rlx_compile(session, g, &options, &e);
-  for (int i = 0; i < copies && !s; i++) {
+  for (int i = 0; i < products && !s; i++) {
     for (int j = 0; j < 2; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "xw"[j], i, number);
     s = bench_values_write(e, name[0], sh->x, dx, &of_x);
-    if (!s) s = bench_values_write(e, name[1], sh->w, dw, &of_w);
+    if (!s && i < copies) s = bench_values_write(e, name[1], sh->w, dw, &of_w);
   }
   if (!s) s = bench_device_time(e, check ? 0 : 0.25, seconds);
-  *seconds /= copies;
+  *seconds /= products;
   bench_product p = {sh->m, sh->n, sh->k, true, sh->x, &of_x, &of_w};
   if (!s) s = bench_product_error(e, name[2], &p, error);
   rlx_executable_destroy(e);

@@ -19,7 +19,9 @@ static const gpu_caps large = {.max_group = 1024,
                                .has_dot8 = true,
                                .has_f16 = true,
                                .has_coopmat = true,
-                               .has_coopmat_bf16 = true};
+                               .has_coopmat_bf16 = true,
+                               .knows_fragments = true,
+                               .knows_fragments_bf16 = true};
 static const gpu_caps odd = {.max_group = 384, /* no power of two */
                              .max_shared = 32 * 1024,
                              .max_groups_x = 65535,

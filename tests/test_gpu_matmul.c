@@ -250,6 +250,25 @@ TEST(some_rows) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 9, 4096, 4096, true), "rows_full1");
 }
 
+/* Where the layout of matrices is known. */
+TEST(some_rows_direct) {
+  gpu_caps known = large;
+  known.knows_fragments = known.knows_fragments_bf16 = true;
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 2, 4096, 4096, true), "matvec8");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 3, 4096, 4096, true), "rows_direct1");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F16, RLX_F16, 16, 11008, 4096, true), "rows_direct1");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 17, 4096, 4096, true), "quant_halves rows_direct2");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F16, RLX_F16, 32, 11008, 4096, true), "rows_direct2");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F16, RLX_F16, 33, 4096, 4096, true), "rows_coop4");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 8, 64, 16384, true), "rows_direct1 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows beside vectors */
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F32, 8, 4096, 4096, true), "rows_direct_f32");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F32, 17, 4096, 4096, true), "rows_full2");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_BF16, 8, 4096, 4096, true), "rows_coop1_bf16");
+  known.max_shared = 16384; /* fewer sub-groups would fit, but it is no such device that has matrix units */
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 8, 4096, 4096, true), "matvec8");
+}
+
 TEST(choice) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 4096, 4096, false), "matmul8");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul_coop4");

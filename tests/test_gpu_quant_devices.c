@@ -23,6 +23,10 @@ TEST(one_row) {
 TEST(some_rows) {
   CHECK(check_product("q4_k", 2, 70, 512));
   CHECK(check_product("q8_0", 5, 130, 544));
+  CHECK(check_product("q2_k", 8, 67, 768));
+  CHECK(check_product("q5_0", 16, 130, 544));
+  CHECK(check_product("q3_k", 17, 67, 512));
+  CHECK(check_product("iq4_nl", 32, 130, 544));
 }
 
 TEST(many_rows) {

@@ -38,7 +38,9 @@ typedef struct gpu_caps {
   bool has_f16;          /* f16 arithmetic and 16-bit storage */
   bool has_coopmat;      /* 16x16x16 matrices of f16, f32 accumulators, scope sub-group, sub-groups of 32 */
   bool has_coopmat_bf16; /* the same of bf16 */
-  bool packs_halves;     /* its packing rounds f32 to the nearest f16, halves to even, small numbers too */
+  bool knows_fragments;  /* has_coopmat, and matrices lie in invocations as kernels/rows_matrix.kh has them */
+  bool knows_fragments_bf16;
+  bool packs_halves; /* its packing rounds f32 to the nearest f16, halves to even, small numbers too */
 } gpu_caps;
 
 /* ---- dispatches ---- */

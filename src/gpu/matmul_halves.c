@@ -11,6 +11,8 @@
 enum {
   LEAST_ELEMENTS = 1 << 15, /* of b: a small product takes next to no time, and not three dispatches */
   GROUP = 128,
+  MANY_ROWS = 128, /* with fewer, a group for each is not enough work for the device: a larger one is quicker */
+  WIDE_GROUP = 512,
 };
 
 bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p) {
@@ -20,12 +22,14 @@ bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p) {
          p->m > PRODUCT_FEW_ROWS && (uint64_t)p->n * p->k >= LEAST_ELEMENTS && !gpu_product_force.tile;
 }
 
-product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest) {
-  product_halves h = {.a = gpu_work(l, (uint64_t)p->m * p->k * (with_rest ? 4 : 2))};
+product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order) {
+  uint32_t rows = order == PRODUCT_BY_ROWS ? p->m : gpu_ceil_div(p->m, 8) * 8;
+  product_halves h = {.a = gpu_work(l, (uint64_t)rows * p->k * (with_rest ? 4 : 2))};
   h.scales = gpu_work(l, (uint64_t)p->m * 4);
-  gpu_params_quant_halves params = {.k = p->k, .rest = p->m * (p->k / 8)};
-  uint32_t c[] = {with_rest};
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_halves, params, c), .groups = p->m, .group_size = GROUP,
+  gpu_params_quant_halves params = {.k = p->k, .rest = rows * (p->k / 8)};
+  uint32_t c[] = {with_rest, order != PRODUCT_BY_ROWS, order == PRODUCT_BY_EIGHTS_CROSSED};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_halves, params, c), .groups = p->m,
+                            .group_size = p->m > MANY_ROWS || l->caps->max_group < WIDE_GROUP ? GROUP : WIDE_GROUP,
                             .windows = {p->a, h.a, h.scales}});
   return h;
 }

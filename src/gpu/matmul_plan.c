@@ -89,7 +89,7 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   if (some) gpu_product_some_rows(l, &p, NULL);
   else if (few) gpu_product_few_rows(l, &p, NULL, NULL);
   else if (gpu_product_takes_halves(l, &p)) {
-    product_halves a = gpu_product_halve(l, &p, true);
+    product_halves a = gpu_product_halve(l, &p, true, PRODUCT_BY_ROWS);
     gpu_product_of_halves(l, &p, &a);
   } else if (gpu_product_choose(l->caps, &p, p.m, gpu_product_batches(&p), &choice))
     gpu_product_in_tiles(l, &p, &choice, NULL);
@@ -113,7 +113,7 @@ void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up
   second.b = up, second.b_type = up_type;
   second.extra = GPU_EXTRA_GATE, second.extra_window = first.y, second.extra_type = RLX_F32;
   if (!few && gpu_product_takes_halves(l, &first) && gpu_product_takes_halves(l, &second)) {
-    product_halves a = gpu_product_halve(l, &first, true); /* once for both */
+    product_halves a = gpu_product_halve(l, &first, true, PRODUCT_BY_ROWS); /* once for both */
     gpu_product_of_halves(l, &first, &a);
     gpu_product_of_halves(l, &second, &a);
     return;

@@ -1,12 +1,13 @@
-/* The pieces that make a product of windows (matmul.h), shared by five files:
+/* The pieces that make a product of windows (matmul.h), shared by six files:
  *
  *   matmul_plan.c   which kind of kernel; products with a gate; experts; the second pass
  *   matmul_tiles.c  the tiled kernels: the table of tiles, the model that chooses one, their dispatches
  *   matmul_rows.c   the kernels for a few rows
  *   matmul_some.c   the kernels for some rows, on matrix units
+ *   matmul_direct.c the same where the layout of matrices is known
  *   matmul_halves.c f32 times f16 as two f16 products
  *
- * The numbers that were found by measuring are the tables in matmul_tiles.c and matmul_some.c and the enums beside them and in
+ * The numbers that were found by measuring are the tables in matmul_tiles.c, matmul_some.c and matmul_direct.c and the enums beside them and in
  * matmul_rows.c. */
 #ifndef RLX_GPU_MATMUL_PLAN_H
 #define RLX_GPU_MATMUL_PLAN_H
@@ -75,10 +76,14 @@ bool gpu_product_some_blocks(const gpu_lowering *l,
                              const gpu_product *p); /* the weight lies in planes, and is not tq1_0 */
 void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_planes *planes); /* NULL: dense */
 
+/* The same where the layout of matrices is known (matmul_direct.c), which the two before choose where they can. */
+bool gpu_product_is_direct(const gpu_lowering *l, const gpu_product *p);
+void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_planes *planes);
+
 /* How a group works: sub-groups (0: not these kernels), and chunks of the weight that each has on its way (1, 2 or 4); parts of k, 0: as it seems
- * best. For benchmarks and tests as gpu_product_force: the shape where it fits, instead of the usual one. */
+ * best; sub-groups side by side along n (matmul_direct.c). For benchmarks and tests as gpu_product_force: the shape where it fits, instead of the usual one. */
 typedef struct product_some {
-  uint8_t subs, ahead, splits;
+  uint8_t subs, ahead, splits, down;
 } product_some;
 extern const product_some *gpu_some_force;
 
@@ -120,7 +125,12 @@ typedef struct product_halves { /* rows of a as one or two f16 each, and their s
   gpu_window a, scales;
 } product_halves;
 bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p);
-product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest);
+typedef enum product_order { /* of their vectors: kernels/quant_halves.k */
+                             PRODUCT_BY_ROWS,
+                             PRODUCT_BY_EIGHTS,
+                             PRODUCT_BY_EIGHTS_CROSSED,
+} product_order;
+product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order);
 void gpu_product_of_halves(gpu_lowering *l, const gpu_product *p, const product_halves *a);
 
 /* For benchmarks and tests: the choice is this tile (and so many parts of k) wherever the device can run it on the operands'

@@ -1,5 +1,6 @@
-/* Matrix products with some rows, two to 64, on matrix units (kernels/rows_coop.kh): bound by the bytes of the weight [n, k] as
- * those with few rows are, where products one by one would not keep up.
+/* Matrix products with some rows, two to 64, on matrix units, bound by the bytes of the weight [n, k] as those with few rows are,
+ * where products one by one would not keep up. Where the layout of matrices is known, matmul_direct.c makes those up to 32 rows;
+ * the others, and those of bf16, are made here, by kernels/rows_coop.kh.
  *
  * A group owns 32 rows of the weight (16, of f32), its sub-groups share k. Where there are fewer groups than half the
  * multiprocessors, k is split, if enough of it is left for each part to be worth the second pass. */
@@ -32,16 +33,13 @@ static const kind brains = {{&gpu_kernel_rows_coop1_bf16, &gpu_kernel_rows_coop2
                             {.subs = 8, .ahead = 1}};
 static const kind full = {
   {&gpu_kernel_rows_full1, &gpu_kernel_rows_full2, &gpu_kernel_rows_full4}, 16, 9, 64, {.subs = 8, .ahead = 2}};
-static const kind blocks = {
-  {&gpu_kernel_rows_blocks1}, 32, 4, 16, {.subs = 4, .ahead = 1}}; /* more rows: quant_coop is faster */
-enum { MOST_F32_ROWS = 32 };                                       /* of f32 with f16: past that, matmul_halves.c */
+enum { MOST_F32_ROWS = 32 }; /* of f32 with f16: past that, matmul_halves.c */
 
 static const kind *kind_of(rlx_dtype weight) {
   switch (weight) {
     case RLX_F32: return &full;
     case RLX_F16: return &halves;
-    case RLX_BF16: return &brains;
-    default: return &blocks;
+    default: return &brains;
   }
 }
 
@@ -55,8 +53,7 @@ static bool fits(const gpu_caps *caps, const product_some *s) {
 static bool can(const gpu_lowering *l, const gpu_product *p, bool has_units) {
   const kind *of = kind_of(p->b_type);
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
-  uint32_t most = of->kernels[2] ? MOST_ROWS : MOST_ROWS / 4;
-  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= most && fits(l->caps, &of->shape) &&
+  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= MOST_ROWS && fits(l->caps, &of->shape) &&
          !gpu_product_force.tile;
 }
 static bool is_worth_it(const gpu_product *p) {
@@ -67,6 +64,8 @@ static bool is_worth_it(const gpu_product *p) {
 }
 
 bool gpu_product_has_some_rows(const gpu_lowering *l, const gpu_product *p) {
+  if (gpu_some_force && !gpu_some_force->subs) return false;
+  if (gpu_product_is_direct(l, p)) return true;
   bool half = p->b_type == RLX_F16 && l->caps->has_coopmat;
   bool brain = (p->b_type == RLX_BF16 || p->b_type == RLX_F32) && l->caps->has_coopmat_bf16;
   if (p->b_type == RLX_F32 && l->exact) return false;
@@ -75,10 +74,14 @@ bool gpu_product_has_some_rows(const gpu_lowering *l, const gpu_product *p) {
 }
 
 bool gpu_product_some_blocks(const gpu_lowering *l, const gpu_product *p) {
-  return !l->exact && p->a_type == RLX_F32 && can(l, p, l->caps->has_coopmat) && is_worth_it(p);
+  return (!gpu_some_force || gpu_some_force->subs) && gpu_product_is_direct(l, p);
 }
 
 void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
+  if (gpu_product_is_direct(l, p)) {
+    gpu_product_direct(l, p, planes);
+    return;
+  }
   const kind *of = kind_of(p->b_type);
   const product_some *s = &of->shape;
   if (gpu_some_force && fits(l->caps, gpu_some_force)) s = gpu_some_force;
@@ -87,31 +90,22 @@ void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_
     splits *= 2;
   if (s->splits) splits = s->splits;
   product_target to = gpu_product_target(l, p, splits);
-  gpu_params_rows_blocks1 params = {
+  gpu_params_rows_coop1 params = {
     .m = p->m, .n = p->n, .k = p->k, .k_part = gpu_ceil_div(gpu_ceil_div(p->k, splits), CHUNK) * CHUNK, .tiles = tiles};
   bool vec_y = to.type == RLX_F32 && p->n % 4 == 0;
-  uint32_t c[] = {s->subs,
-                  s->ahead,
-                  p->a_type,
-                  vec_y,
-                  (uint32_t)to.type,
-                  to.extra,
-                  (uint32_t)to.act,
-                  (uint32_t)to.extra_type,
-                  (uint32_t)p->b_type};
-  if (planes) params.a1 = planes->a1, params.a2 = planes->a2, params.b1 = planes->b1, params.two_23 = 0x4b000000;
-  gpu_launch launch = {.kernel = of->kernels[p->m <= 16   ? 0
-                                             : p->m <= 32 ? 1
-                                                          : 2],
-                       .constants = c,
-                       .n_constants = (uint32_t)(sizeof c / sizeof c[0]) - !planes,
-                       .params = &params, /* those of the dense kernels are the first of them */
-                       .params_bytes = planes ? sizeof params : sizeof(gpu_params_rows_coop1),
-                       .groups = tiles * splits,
-                       .group_size = 32u * s->subs,
-                       .windows = {p->a, planes ? planes->wide : p->b, to.extra_window, gpu_window_if(!vec_y, to.y),
-                                   gpu_window_if(vec_y, to.y)}};
-  if (planes) launch.windows[5] = planes->narrow;
+  uint32_t c[] = {s->subs,           s->ahead, p->a_type,        vec_y,
+                  (uint32_t)to.type, to.extra, (uint32_t)to.act, (uint32_t)to.extra_type};
+  gpu_launch launch = {
+    .kernel = of->kernels[p->m <= 16   ? 0
+                          : p->m <= 32 ? 1
+                                       : 2],
+    .constants = c,
+    .n_constants = sizeof c / sizeof c[0],
+    .params = &params,
+    .params_bytes = sizeof params,
+    .groups = tiles * splits,
+    .group_size = 32u * s->subs,
+    .windows = {p->a, p->b, to.extra_window, gpu_window_if(!vec_y, to.y), gpu_window_if(vec_y, to.y)}};
   gpu_emit(l, &launch);
   if (to.is_part) gpu_product_sum(l, p, to.y, splits);
 }

@@ -1,6 +1,6 @@
 /* Matrix products with a weight of a block type: which kernel makes them.
  *
- *   two to 64, matrix units rows_blocks: decoded to f16 on their way, bound by their bytes; not with `exact`
+ *   two to 32, matrix units of known layout   rows_direct*: decoded to f16 on their way, bound by their bytes; not with `exact`
  *   up to eight rows of x   quant_matvec: the weight [n, k] in planes, bound by its bytes; few rows with experts as well
  *   more, matrix units      quant_coop: decoded to f16 on their way; not with `exact`
  *   else                    matmul_blocks: the tiles of dense products (matmul_plan.h), decoded on their way
@@ -254,7 +254,7 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_
   uint32_t splits = 1, wanted = l->caps->units * COOP_GROUPS;
   while ((uint64_t)tiles_m * tiles_n * splits < wanted && p->k / (2 * splits) >= COOP_LEAST_PART) splits *= 2;
   product_target to = gpu_product_target(l, p, splits);
-  product_halves x = gpu_product_halve(l, p, false);
+  product_halves x = gpu_product_halve(l, p, false, PRODUCT_BY_ROWS);
   gpu_window none = {0};
   planes b = open_planes(l, w);
   gpu_params_quant_coop params = {.m = p->m,

@@ -252,7 +252,8 @@ static rlx_status fill(vk_device *d, const rlx_open_options *options) {
   RLX_TRY(vk_pipelines_init(d));
   /* A processor's driver gains nothing from packing, and tests open it thousands of times. */
   if (v.minimal || (d->physical->kind == RLX_DEVICE_SOFTWARE && !v.probe)) return RLX_OK;
-  return vk_probe_halves(d, &d->caps.packs_halves);
+  RLX_TRY(vk_probe_halves(d, &d->caps.packs_halves));
+  return vk_probe_fragments(d, &d->caps);
 }
 
 rlx_status vk_device_open(uint32_t index, const rlx_open_options *options, rlx_device **out) {

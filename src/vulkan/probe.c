@@ -1,12 +1,15 @@
 /* What only trying tells: whether the device's packing of two f32 as f16s rounds to the nearest, halves to even, small numbers
- * too. The specification leaves that open; kernels/halves.k compares it with arithmetic that does not. */
+ * too (kernels/halves.k compares it with arithmetic that does); and which elements of a matrix an invocation holds
+ * (kernels/fragments.glsl.k). The specification leaves both open. */
 #include "vulkan/probe.h"
 
 #include "vulkan/vk.h"
 
 typedef struct probe {
   vk_pipeline_wish wish;
-  vk_range word; /* that the kernel sets where it sees a difference */
+  const void *params;
+  uint32_t params_bytes, groups;
+  vk_range word; /* that the kernel sets where it is not as is wanted */
   VkDescriptorPool sets;
   VkDescriptorSet set;
   VkCommandPool commands;
@@ -50,18 +53,17 @@ static rlx_status record(vk_device *d, probe *p) {
   r = d->AllocateCommandBuffers(d->handle, &info, &p->cmd);
   if (!r) r = d->BeginCommandBuffer(p->cmd, &begin);
   if (r) return vk_fail(d, r, "a command buffer");
-  const gpu_params_halves params = {.groups = gpu_ceil_div(N_HALVES, GROUP), .n = N_HALVES, .nan = 0x7fc00000};
   VkPipelineLayout layout = d->pipelines.layouts[1];
   d->CmdBindPipeline(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, p->wish.made->handle);
   d->CmdBindDescriptorSets(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &p->set, 0, NULL);
-  d->CmdPushConstants(p->cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof params, &params);
-  d->CmdDispatch(p->cmd, params.groups, 1, 1);
+  d->CmdPushConstants(p->cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, p->params_bytes, p->params);
+  d->CmdDispatch(p->cmd, p->groups, 1, 1);
   vk_barrier(d, p->cmd, true);
   r = d->EndCommandBuffer(p->cmd);
   return r ? vk_fail(d, r, "a command buffer") : RLX_OK;
 }
 
-static rlx_status run(vk_device *d, probe *p, bool *rounds) {
+static rlx_status run(vk_device *d, probe *p, bool *as_wanted) {
   size_t failed;
   uint64_t serial;
   RLX_TRY(vk_range_alloc(d, &d->host_heap, 16, "a first question", &p->word));
@@ -72,16 +74,39 @@ static rlx_status run(vk_device *d, probe *p, bool *rounds) {
   word[0] = 0;
   RLX_TRY(vk_submit(d, p->cmd, &serial));
   RLX_TRY(vk_wait(d, serial));
-  *rounds = word[0] == 0;
+  *as_wanted = word[0] == 0;
   return RLX_OK;
 }
 
+static rlx_status ask(vk_device *d, probe *p, bool *as_wanted) {
+  rlx_status s = run(d, p, as_wanted);
+  if (p->commands) d->DestroyCommandPool(d->handle, p->commands, NULL);
+  if (p->sets) d->DestroyDescriptorPool(d->handle, p->sets, NULL);
+  vk_pipeline_release(d, p->wish.made);
+  vk_range_free(d, &d->host_heap, &p->word);
+  return s;
+}
+
 rlx_status vk_probe_halves(vk_device *d, bool *rounds) {
-  probe p = {.wish = {.kernel = &gpu_kernel_halves, .group_size = GROUP}};
-  rlx_status s = run(d, &p, rounds);
-  if (p.commands) d->DestroyCommandPool(d->handle, p.commands, NULL);
-  if (p.sets) d->DestroyDescriptorPool(d->handle, p.sets, NULL);
-  vk_pipeline_release(d, p.wish.made);
-  vk_range_free(d, &d->host_heap, &p.word);
+  const gpu_params_halves params = {.groups = gpu_ceil_div(N_HALVES, GROUP), .n = N_HALVES, .nan = 0x7fc00000};
+  probe p = {.wish = {.kernel = &gpu_kernel_halves, .group_size = GROUP},
+             .params = &params,
+             .params_bytes = sizeof params,
+             .groups = params.groups};
+  rlx_status s = ask(d, &p, rounds);
   return s ? rlx_fail_frame(s, "vulkan: how the device rounds") : RLX_OK;
+}
+
+static rlx_status ask_fragments(vk_device *d, const gpu_kernel *kernel, bool *are_known) {
+  const gpu_params_fragments params = {.groups = 1};
+  probe p = {
+    .wish = {.kernel = kernel, .group_size = 32}, .params = &params, .params_bytes = sizeof params, .groups = 1};
+  rlx_status s = ask(d, &p, are_known);
+  return s ? rlx_fail_frame(s, "vulkan: how matrices lie") : RLX_OK;
+}
+
+rlx_status vk_probe_fragments(vk_device *d, gpu_caps *caps) {
+  if (caps->has_coopmat) RLX_TRY(ask_fragments(d, &gpu_kernel_fragments, &caps->knows_fragments));
+  if (caps->has_coopmat_bf16) RLX_TRY(ask_fragments(d, &gpu_kernel_fragments_bf16, &caps->knows_fragments_bf16));
+  return RLX_OK;
 }

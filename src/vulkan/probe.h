@@ -7,5 +7,7 @@
 
 /* Whether packing rounds as kernels want it (gpu_caps.packs_halves). */
 rlx_status vk_probe_halves(vk_device *d, bool *rounds);
+/* Whether matrices lie in a sub-group as kernels want it: knows_fragments, knows_fragments_bf16. */
+rlx_status vk_probe_fragments(vk_device *d, gpu_caps *caps);
 
 #endif

@@ -77,11 +77,20 @@ struct float16_t {
   explicit operator f32() const { return (f32)bits_as<_Float16>(bits); }
 #endif
 };
+static inline float16_t operator-(float16_t a) { return float16_t(-(f32)a); }
 struct f16vec2 {
   float16_t x, y;
+  f16vec2() = default;
   f16vec2(f32 a, f32 b) : x(a), y(b) {}
+  f16vec2(float16_t a, float16_t b) : x(a), y(b) {}
 };
 static inline u32 packFloat2x16(f16vec2 v) { return v.x.bits | (u32)v.y.bits << 16; }
+static inline f16vec2 unpackFloat2x16(u32 w) { return bits_as<f16vec2>(w); }
+static inline f16vec2 operator+(f16vec2 a, f16vec2 b) { return {(f32)a.x + (f32)b.x, (f32)a.y + (f32)b.y}; }
+static inline f16vec2 operator*(f16vec2 a, f16vec2 b) { return {(f32)a.x * (f32)b.x, (f32)a.y * (f32)b.y}; }
+static inline f16vec2 fma(f16vec2 a, f16vec2 b, f16vec2 c) {
+  return {(f32)a.x * (f32)b.x + (f32)c.x, (f32)a.y * (f32)b.y + (f32)c.y};
+}
 static inline float16_t element_of(u32 word, u32 which) { return bits_as<float16_t>((uint16_t)(word >> 16 * which)); }
 
 #define SCALAR_FUNCTIONS(T)                               \
@@ -239,6 +248,10 @@ static inline bool subgroupAll(bool v) {
   for (u32 i = 0; i < 32; i++) all = all && exchanged[current / 32 * 32 + i];
   subgroupBarrier();
   return all;
+}
+static inline u32 subgroupMax(u32 v) {
+  for (u32 mask = 1; mask < 32; mask *= 2) v = max(v, subgroupShuffleXor(v, mask));
+  return v;
 }
 static inline bool subgroupAny(bool v) { return !subgroupAll(!v); }
 static inline void atomicOr(u32 &to, u32 v) { to |= v; }

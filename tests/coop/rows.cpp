@@ -9,6 +9,12 @@
 /* */
 #include KERNEL_FILE
 
+#ifndef ROWS_DIRECT
+#define FC FM
+#define FR FN
+#endif
+static const u32 K_PART = 256; /* parts of k are multiples of this */
+
 static u32 state;
 static u32 next() { return state = state * 1664525u + 1013904223u; }
 static u32 draw(u32 lo, u32 hi) { return lo + (next() >> 10) % (hi - lo + 1); }
@@ -40,7 +46,39 @@ static std::vector<u32> draw_floats(size_t n, u32 type, f32 size, std::vector<do
   return words;
 }
 
+#ifdef ROWS_DIRECT
+/* What quant_halves.k makes of f32: f16, of a dense weight's two, of a block type's one, by crosswise pairs; by eights of
+ * rows; times a scale. */
+static void draw_halves(a_case &c) {
+  size_t rows = (p.m + 7) / 8 * 8, planes = PHASES;
+  x4.words.assign(planes * rows * p.k / 2, 0x7e007e00u); /* NaN: rows that are none must not be seen */
+  c.xs.assign((size_t)p.m * p.k, 0);
+  scales.words.resize(p.m);
+  for (u32 r = 0; r < p.m; r++) {
+    scales.words[r] = AS_U32(ldexpf(1, (int)draw(0, 40) - 20));
+    for (u32 i = 0; i < p.k; i++) {
+      static const u32 crossed[] = {0, 2, 1, 3};
+      size_t element = planes == 1 ? i % 8 / 4 * 4 + crossed[i % 4] : i % 8;
+      f32 v = draw_value(16000);
+      for (size_t plane = 0; plane < planes; plane++) {
+        float16_t first(v);
+        size_t vector = (((plane * rows + r) / 8) * (p.k / 8) + i / 8) * 8 + r % 8;
+        put_half(x4.words, vector * 8 + element, first.bits);
+        c.xs[(size_t)r * p.k + i] += (double)(f32)first * (double)AS_F32(scales.words[r]);
+        v -= (f32)first;
+      }
+    }
+  }
+}
+#endif
+
 static void draw_x(a_case &c) {
+#ifdef ROWS_DIRECT
+  if (TX == T_HALVED) {
+    draw_halves(c);
+    return;
+  }
+#endif
   x4.words = draw_floats((size_t)p.m * p.k, TX, 1, c.xs);
   for (u32 r = 0; r < p.m && TX == T_F32; r++) { /* rows of every size, none at all among them */
     static const f32 sizes[] = {1, 1, 1, 100, 1e-3f, 3e4f, 1e20f, 1e-20f, 0};
@@ -112,7 +150,9 @@ static void draw_w(a_case &c) {
   if (wide > 1) p.a1 = starts[1] / 16;
   if (wide > 2) p.a2 = starts[2] / 16;
   if (wide + 1 < n) p.b1 = (starts[wide + 1] - starts[wide]) / 4;
+#ifndef ROWS_DIRECT
   p.two_23 = 0x4b000000u;
+#endif
   c.ws.resize((size_t)p.n * p.k);
 #define WORD(i) all[i]
   for (u32 i = 0; i < p.n * p.k; i++) {
@@ -139,10 +179,21 @@ static const double LOOSE = 1e-6;
 /* ---- cases ---- */
 
 static void draw_constants() {
+#ifdef ROWS_DIRECT
+  element_layout = 1;
+#else
   element_layout = draw(0, 3);
+#endif
   SUBS = draw(1, 8);
   AHEAD = 1u << draw(0, 2);
   TX = draw(0, 2) ? T_F32 : T_OWN;
+#ifdef ROWS_DIRECT
+  DOWN = 1u << draw(0, 2);
+  SUBS = DOWN * draw(1, 8 / DOWN);
+#ifndef ROWS_F32
+  if (draw(0, 1)) TX = T_HALVED;
+#endif
+#endif
   TY = draw(0, 1) ? T_F32 : T_OWN;
   EXTRA = draw(0, 3);
   ACT = 0;
@@ -161,14 +212,24 @@ static a_case draw_case() {
   unit = 1u << k_block_shift(TB);
 #endif
   p = {};
-  p.m = draw(1, 16 * FM), p.n = draw(1, 70), p.k = unit * draw(1, 1400 / unit);
+  p.m = draw(1, 16 * FC), p.n = draw(1, draw(0, 3) ? 70 : 300), p.k = unit * draw(1, 1400 / unit);
   c.splits = draw(0, 2) ? 1 : draw(2, 3);
   c.odd = draw(0, 4) == 0;
+#ifdef ROWS_DIRECT
+  if (TX == T_HALVED) c.odd = false; /* what is infinite times both halves may be NaN */
+#endif
   if (c.splits > 1) TY = T_F32, EXTRA = 0;
   if (TY != T_F32) p.n += p.n % 2;
   VEC_Y = TY == T_F32 && p.n % 4 == 0;
-  p.k_part = ((p.k + c.splits - 1) / c.splits + 63) / 64 * 64;
-  p.tiles = (p.n + 16 * FN - 1) / (16 * FN);
+  p.k_part = ((p.k + c.splits - 1) / c.splits + K_PART - 1) / K_PART * K_PART;
+  u32 height = 16 * FR;
+#ifdef ROWS_DIRECT
+  height *= DOWN;
+#endif
+  p.tiles = (p.n + height - 1) / height;
+#ifdef ROWS_DIRECT
+  PACKED = p.m <= 8;
+#endif
   p.groups = p.tiles * c.splits;
   draw_x(c);
   draw_w(c);

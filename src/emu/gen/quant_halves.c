@@ -8,6 +8,8 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   (void)constants;
   memcpy(&p, params, sizeof p);
   REST = constants[0];
+  EIGHTS = constants[1];
+  CROSSED = constants[2];
   x = windows[0];
   y = windows[1];
   scales = windows[2];

@@ -27,6 +27,8 @@ enum {
   GPU_INDEX_decode,
   GPU_INDEX_fft,
   GPU_INDEX_fft_out,
+  GPU_INDEX_fragments,
+  GPU_INDEX_fragments_bf16,
   GPU_INDEX_grid_sample,
   GPU_INDEX_halves,
   GPU_INDEX_im2col,
@@ -77,13 +79,17 @@ enum {
   GPU_INDEX_rng,
   GPU_INDEX_rope,
   GPU_INDEX_rope4,
-  GPU_INDEX_rows_blocks1,
   GPU_INDEX_rows_coop1,
   GPU_INDEX_rows_coop1_bf16,
   GPU_INDEX_rows_coop2,
   GPU_INDEX_rows_coop2_bf16,
   GPU_INDEX_rows_coop4,
   GPU_INDEX_rows_coop4_bf16,
+  GPU_INDEX_rows_direct1,
+  GPU_INDEX_rows_direct2,
+  GPU_INDEX_rows_direct2_blocks,
+  GPU_INDEX_rows_direct_blocks,
+  GPU_INDEX_rows_direct_f32,
   GPU_INDEX_rows_full1,
   GPU_INDEX_rows_full2,
   GPU_INDEX_rows_full4,
@@ -164,6 +170,12 @@ extern const struct gpu_kernel gpu_kernel_fft;
 
 typedef struct gpu_params_fft_out { uint32_t groups; uint32_t count; uint32_t pitch; uint32_t inner; uint32_t zn; uint32_t n_out; float scale; uint32_t turn_at; uint32_t chirp_at; } gpu_params_fft_out;
 extern const struct gpu_kernel gpu_kernel_fft_out;
+
+typedef struct gpu_params_fragments { uint32_t groups; } gpu_params_fragments;
+extern const struct gpu_kernel gpu_kernel_fragments;
+
+typedef struct gpu_params_fragments_bf16 { uint32_t groups; } gpu_params_fragments_bf16;
+extern const struct gpu_kernel gpu_kernel_fragments_bf16;
 
 typedef struct gpu_params_grid_sample { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t channels; uint32_t places; uint32_t words; uint32_t words_m; uint32_t words_s; uint32_t chunks; uint32_t chunks_m; uint32_t chunks_s; uint32_t n; } gpu_params_grid_sample;
 extern const struct gpu_kernel gpu_kernel_grid_sample;
@@ -315,9 +327,6 @@ extern const struct gpu_kernel gpu_kernel_rope;
 typedef struct gpu_params_rope4 { uint32_t groups; uint32_t n; uint32_t d; uint32_t n_rot; uint32_t heads; uint32_t tokens; uint32_t head_rows; uint32_t token_rows; uint32_t width; uint32_t table_rows; uint32_t heads_each; } gpu_params_rope4;
 extern const struct gpu_kernel gpu_kernel_rope4;
 
-typedef struct gpu_params_rows_blocks1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t two_23; } gpu_params_rows_blocks1;
-extern const struct gpu_kernel gpu_kernel_rows_blocks1;
-
 typedef struct gpu_params_rows_coop1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop1;
 extern const struct gpu_kernel gpu_kernel_rows_coop1;
 
@@ -335,6 +344,21 @@ extern const struct gpu_kernel gpu_kernel_rows_coop4;
 
 typedef struct gpu_params_rows_coop4_bf16 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop4_bf16;
 extern const struct gpu_kernel gpu_kernel_rows_coop4_bf16;
+
+typedef struct gpu_params_rows_direct1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_direct1;
+extern const struct gpu_kernel gpu_kernel_rows_direct1;
+
+typedef struct gpu_params_rows_direct2 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_direct2;
+extern const struct gpu_kernel gpu_kernel_rows_direct2;
+
+typedef struct gpu_params_rows_direct2_blocks { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; } gpu_params_rows_direct2_blocks;
+extern const struct gpu_kernel gpu_kernel_rows_direct2_blocks;
+
+typedef struct gpu_params_rows_direct_blocks { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; } gpu_params_rows_direct_blocks;
+extern const struct gpu_kernel gpu_kernel_rows_direct_blocks;
+
+typedef struct gpu_params_rows_direct_f32 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_direct_f32;
+extern const struct gpu_kernel gpu_kernel_rows_direct_f32;
 
 typedef struct gpu_params_rows_full1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_full1;
 extern const struct gpu_kernel gpu_kernel_rows_full1;

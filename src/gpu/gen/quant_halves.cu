@@ -80,6 +80,8 @@ static __device__ __forceinline__ i32 k_index(u32 T, u32 lo, u32 hi) {
   return i32(lo);
 }
 static constexpr u32 REST = K_C1;
+static constexpr u32 EIGHTS = K_C2;
+static constexpr u32 CROSSED = K_C3;
 struct Params { u32 groups;
   u32 k;
   u32 rest;
@@ -102,19 +104,30 @@ static __device__ __forceinline__ f32 k_first(f32 v) {
 }
 extern "C" __global__ void __launch_bounds__(K_C0) quant_halves(const u32x4 *x, u32x4 *y, u32 *scales, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 row = (blockIdx.y * gridDim.x + blockIdx.x) * (p.k >> 2u);
+  f32x4 a = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  f32x4 b = a;
   f32 most = 0.0f;
-  for (u32 i = threadIdx.x; i < (p.k >> 2u); i += ((u32)K_C0)) { most = max(most, k_largest(AS_F4(x[row + i]))); }
+  for (u32 i = threadIdx.x + ((u32)K_C0); i < (p.k >> 3u); i += ((u32)K_C0)) {
+    if ((i) < (p.k >> 3u)) { a = AS_F4(x[row + 2u * (i)]); b = AS_F4(x[row + 2u * (i) + 1u]); }
+    most = max(most, max(k_largest(a), k_largest(b)));
+  }
+  if ((threadIdx.x) < (p.k >> 3u)) { a = AS_F4(x[row + 2u * (threadIdx.x)]); b = AS_F4(x[row + 2u * (threadIdx.x) + 1u]); }
+  most = max(most, max(k_largest(a), k_largest(b)));
   most = SG_MAX(most); if (((u32)K_C0) > 32u) { __syncthreads(); if ((threadIdx.x & 31u) == 0u) { red[(threadIdx.x >> 5u)] = most; } __syncthreads(); most = red[0]; for (u32 k_i = 1u; k_i < ((u32)K_C0) / 32u; k_i += 1u) { most = max(most, red[k_i]); } }
   i32 e = clamp(268 - i32(__float_as_uint(most) >> 23u), 1, 253);
   f32 by = __uint_as_float(u32(e) << 23u);
   for (u32 i = threadIdx.x; i < (p.k >> 3u); i += ((u32)K_C0)) {
-    f32x4 a = AS_F4(x[row + 2u * i]);
-    f32x4 b = AS_F4(x[row + 2u * i + 1u]);
+    if (i >= ((u32)K_C0)) { if ((i) < (p.k >> 3u)) { a = AS_F4(x[row + 2u * (i)]); b = AS_F4(x[row + 2u * (i) + 1u]); } }
     a = make_float4(a.x * by, a.y * by, a.z * by, a.w * by);
     b = make_float4(b.x * by, b.y * by, b.z * by, b.w * by);
-    y[(row >> 1u) + i] = make_uint4(k_halves(k_first(a.x), k_first(a.y)), k_halves(k_first(a.z), k_first(a.w)), k_halves(k_first(b.x), k_first(b.y)), k_halves(k_first(b.z), k_first(b.w)));
+    if (CROSSED == 1u) {
+      a = make_float4(a.x, a.z, a.y, a.w);
+      b = make_float4(b.x, b.z, b.y, b.w);
+    }
+    u32 to = ((EIGHTS == 1u) ? (((((blockIdx.y * gridDim.x + blockIdx.x) >> 3u) * (p.k >> 3u) + i) << 3u) + ((blockIdx.y * gridDim.x + blockIdx.x) & 7u)) : ((row >> 1u) + i));
+    y[to] = make_uint4(k_halves(k_first(a.x), k_first(a.y)), k_halves(k_first(a.z), k_first(a.w)), k_halves(k_first(b.x), k_first(b.y)), k_halves(k_first(b.z), k_first(b.w)));
     if (REST == 1u) {
-      y[p.rest + (row >> 1u) + i] = make_uint4(k_halves(k_left(a.x), k_left(a.y)), k_halves(k_left(a.z), k_left(a.w)), k_halves(k_left(b.x), k_left(b.y)), k_halves(k_left(b.z), k_left(b.w)));
+      y[p.rest + to] = make_uint4(k_halves(k_left(a.x), k_left(a.y)), k_halves(k_left(a.z), k_left(a.w)), k_halves(k_left(b.x), k_left(b.y)), k_halves(k_left(b.z), k_left(b.w)));
     }
   }
   if (threadIdx.x == 0u) { scales[(blockIdx.y * gridDim.x + blockIdx.x)] = u32(254 - e) << 23u; }

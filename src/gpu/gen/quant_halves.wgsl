@@ -57,6 +57,8 @@ fn k_index(T : u32, lo : u32, hi : u32) -> i32 {
   return i32(lo);
 }
 @id(1) override REST : u32 = 0u;
+@id(2) override EIGHTS : u32 = 0u;
+@id(3) override CROSSED : u32 = 0u;
 struct Params { groups : u32,
   k : u32,
   rest : u32,
@@ -82,19 +84,30 @@ fn k_first(v : f32) -> f32 {
 }
 @compute @workgroup_size(GROUP) fn quant_halves(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var row : u32 = (k_wid.y * k_wn.x + k_wid.x) * (p.k >> 2u);
+  var a : vec4<f32> = vec4<f32>(0.0f, 0.0f, 0.0f, 0.0f);
+  var b : vec4<f32> = a;
   var most : f32 = 0.0f;
-  for (var i : u32 = k_lid.x; i < (p.k >> 2u); i += GROUP) { most = max(most, k_largest(bitcast<vec4<f32>>(x[row + i]))); }
+  for (var i : u32 = k_lid.x + GROUP; i < (p.k >> 3u); i += GROUP) {
+    if ((i) < (p.k >> 3u)) { a = bitcast<vec4<f32>>(x[row + 2u * (i)]); b = bitcast<vec4<f32>>(x[row + 2u * (i) + 1u]); }
+    most = max(most, max(k_largest(a), k_largest(b)));
+  }
+  if ((k_lid.x) < (p.k >> 3u)) { a = bitcast<vec4<f32>>(x[row + 2u * (k_lid.x)]); b = bitcast<vec4<f32>>(x[row + 2u * (k_lid.x) + 1u]); }
+  most = max(most, max(k_largest(a), k_largest(b)));
   workgroupBarrier(); red[k_lid.x] = most; workgroupBarrier(); for (var k_w : u32 = GROUP / 2u; k_w > 0u; k_w = k_w >> 1u) { if (k_lid.x < k_w) { red[k_lid.x] = max(red[k_lid.x], red[k_lid.x + k_w]); } workgroupBarrier(); } most = red[0];
   var e : i32 = clamp(268 - i32(bitcast<u32>(most) >> 23u), 1, 253);
   var by : f32 = bitcast<f32>(u32(e) << 23u);
   for (var i : u32 = k_lid.x; i < (p.k >> 3u); i += GROUP) {
-    var a : vec4<f32> = bitcast<vec4<f32>>(x[row + 2u * i]);
-    var b : vec4<f32> = bitcast<vec4<f32>>(x[row + 2u * i + 1u]);
+    if (i >= GROUP) { if ((i) < (p.k >> 3u)) { a = bitcast<vec4<f32>>(x[row + 2u * (i)]); b = bitcast<vec4<f32>>(x[row + 2u * (i) + 1u]); } }
     a = vec4<f32>(a.x * by, a.y * by, a.z * by, a.w * by);
     b = vec4<f32>(b.x * by, b.y * by, b.z * by, b.w * by);
-    y[(row >> 1u) + i] = vec4<u32>(k_halves(k_first(a.x), k_first(a.y)), k_halves(k_first(a.z), k_first(a.w)), k_halves(k_first(b.x), k_first(b.y)), k_halves(k_first(b.z), k_first(b.w)));
+    if (CROSSED == 1u) {
+      a = vec4<f32>(a.x, a.z, a.y, a.w);
+      b = vec4<f32>(b.x, b.z, b.y, b.w);
+    }
+    var to : u32 = select((row >> 1u) + i, ((((k_wid.y * k_wn.x + k_wid.x) >> 3u) * (p.k >> 3u) + i) << 3u) + ((k_wid.y * k_wn.x + k_wid.x) & 7u), EIGHTS == 1u);
+    y[to] = vec4<u32>(k_halves(k_first(a.x), k_first(a.y)), k_halves(k_first(a.z), k_first(a.w)), k_halves(k_first(b.x), k_first(b.y)), k_halves(k_first(b.z), k_first(b.w)));
     if (REST == 1u) {
-      y[p.rest + (row >> 1u) + i] = vec4<u32>(k_halves(k_left(a.x), k_left(a.y)), k_halves(k_left(a.z), k_left(a.w)), k_halves(k_left(b.x), k_left(b.y)), k_halves(k_left(b.z), k_left(b.w)));
+      y[p.rest + to] = vec4<u32>(k_halves(k_left(a.x), k_left(a.y)), k_halves(k_left(a.z), k_left(a.w)), k_halves(k_left(b.x), k_left(b.y)), k_halves(k_left(b.z), k_left(b.w)));
     }
   }
   if (k_lid.x == 0u) { scales[(k_wid.y * k_wn.x + k_wid.x)] = u32(254 - e) << 23u; }

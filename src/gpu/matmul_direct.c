@@ -1,0 +1,116 @@
+/* Matrix products with some rows, up to 32, on matrix units whose layout is known (kernels/rows_direct.kh): bound by the bytes of the
+ * weight [n, k], which go from memory into matrices with nothing between.
+ *
+ * A group owns 32 rows of the weight for each of the sub-groups that lie side by side (`down`), and the others share k. x comes from the
+ * cache, for every group again: so where there are more rows of x, and more groups than multiprocessors, more lie side by
+ * side. Where there are fewer groups than half the multiprocessors, k is split, if enough of it is left for each part to be
+ * worth the second pass. More than 16 rows of f32 become f16 before (matmul_halves.c). */
+#include "gpu/matmul_plan.h"
+
+enum {
+  LEAST_K = 256,
+  LEAST_N = 64,
+  ROWS_OF_SUB = 32, /* of the weight, for a sub-group */
+  SOME_ROWS = 16,   /* of x that a kernel of the first kind takes, */
+  MOST_ROWS = 32,   /* and one of the second */
+  MOST_SUBS = 16,
+  MOST_DOWN = 3,
+  K_UNIT = 256,      /* parts of k are multiples of this: whole blocks */
+  LEAST_PART = 2048, /* of k */
+  MOST_SPLITS = 16,
+  SHARED_OF_SUB = 2560, /* bytes */
+  HALVED = 99,          /* T_HALVED of kernels/rows_matrix.kh */
+};
+
+/* Of the types of a weight: its kernels, for up to 16 and up to 32 rows of x; the least rows of x for which they were the fastest
+ * on an H200 (bench/vk_rows), and how a group was: how many sub-groups on a multiprocessor, at least and at most so many in a
+ * group, and units on their way. */
+typedef struct kind {
+  const gpu_kernel *kernels[2];
+  uint8_t least, per_unit, least_subs, most_subs, ahead[2];
+} kind;
+static const kind halves = {{&gpu_kernel_rows_direct1, &gpu_kernel_rows_direct2}, 3, 8, 8, 16, {2, 1}};
+static const kind full = {{&gpu_kernel_rows_direct_f32}, 4, 8, 4, 16, {2}};
+static const kind blocks = {{&gpu_kernel_rows_direct_blocks, &gpu_kernel_rows_direct2_blocks}, 2, 8, 2, 16, {1, 1}};
+
+static const kind *kind_of(rlx_dtype weight) {
+  if (weight == RLX_F16) return &halves;
+  if (weight == RLX_F32) return &full;
+  return rlx_dtype_is_block(weight) && weight != RLX_TQ1_0 ? &blocks : NULL;
+}
+
+static product_some shape_of(const gpu_lowering *l, const gpu_product *p) {
+  const kind *of = kind_of(p->b_type);
+  uint32_t tiles = gpu_ceil_div(p->n, ROWS_OF_SUB), units = l->caps->units;
+  if (gpu_some_force) {
+    product_some forced = *gpu_some_force;
+    if (!forced.down) forced.down = 1;
+    return forced;
+  }
+  product_some s = {.subs = of->least_subs, .ahead = of->ahead[p->m > SOME_ROWS], .down = 1};
+  if (p->m > SOME_ROWS) {
+    while (s.down < MOST_DOWN && tiles > s.down * units) s.down++;
+    s.subs = s.down == 3 ? 12 : MOST_SUBS;
+  } else {
+    while (s.subs < of->most_subs && s.subs * tiles * 2 <= of->per_unit * units * 3 / 2) s.subs *= 2;
+  }
+  return s;
+}
+
+static bool fits(const gpu_caps *caps, const product_some *s) {
+  uint32_t shared = SHARED_OF_SUB * (uint32_t)s->subs + (2 * MOST_ROWS + 1) * 4;
+  return s->subs && s->subs % s->down == 0 && caps->max_group >= 32u * s->subs && caps->max_shared >= shared;
+}
+
+bool gpu_product_is_direct(const gpu_lowering *l, const gpu_product *p) {
+  const kind *of = kind_of(p->b_type);
+  bool known = p->b_type == RLX_F32 ? l->caps->knows_fragments_bf16 : l->caps->knows_fragments;
+  bool types = p->a_type == RLX_F32 ? !l->exact : p->a_type == RLX_F16 && p->b_type == RLX_F16;
+  bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
+  if (!of || !known || !types || !vectors || gpu_product_force.tile) return false;
+  if (p->m < of->least || p->m > (of->kernels[1] ? MOST_ROWS : SOME_ROWS)) return false;
+  product_some s = shape_of(l, p);
+  return fits(l->caps, &s) && p->k >= LEAST_K && p->n >= LEAST_N;
+}
+
+void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
+  const kind *of = kind_of(p->b_type);
+  product_some s = shape_of(l, p);
+  bool more = p->m > SOME_ROWS, halved = more && p->a_type == RLX_F32;
+  uint32_t tiles = gpu_ceil_div(p->n, ROWS_OF_SUB * s.down), splits = 1;
+  while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= LEAST_PART && splits < MOST_SPLITS) splits *= 2;
+  if (s.splits) splits = s.splits;
+  product_target to = gpu_product_target(l, p, splits);
+  product_halves x = {.a = p->a};
+  if (halved) x = gpu_product_halve(l, p, !planes, planes ? PRODUCT_BY_EIGHTS_CROSSED : PRODUCT_BY_EIGHTS);
+  gpu_params_rows_direct_blocks params = {.m = p->m,
+                                          .n = p->n,
+                                          .k = p->k,
+                                          .k_part = gpu_ceil_div(gpu_ceil_div(p->k, splits), K_UNIT) * K_UNIT,
+                                          .tiles = tiles};
+  if (planes) params.a1 = planes->a1, params.a2 = planes->a2, params.b1 = planes->b1;
+  bool vec_y = to.type == RLX_F32 && p->n % 4 == 0;
+  uint32_t c[] = {s.subs,
+                  s.ahead,
+                  halved ? HALVED : (uint32_t)p->a_type,
+                  vec_y,
+                  (uint32_t)to.type,
+                  to.extra,
+                  (uint32_t)to.act,
+                  (uint32_t)to.extra_type,
+                  p->m <= 8,
+                  s.down,
+                  (uint32_t)p->b_type};
+  gpu_launch launch = {.kernel = of->kernels[more],
+                       .constants = c,
+                       .n_constants = (uint32_t)(sizeof c / sizeof c[0]) - !planes,
+                       .params = &params, /* those of the dense kernels are the first of them */
+                       .params_bytes = planes ? sizeof params : sizeof(gpu_params_rows_direct1),
+                       .groups = tiles * splits,
+                       .group_size = 32u * s.subs,
+                       .windows = {x.a, planes ? planes->wide : p->b, to.extra_window, gpu_window_if(!vec_y, to.y),
+                                   gpu_window_if(vec_y, to.y), x.scales}};
+  if (planes) launch.windows[6] = planes->narrow;
+  gpu_emit(l, &launch);
+  if (to.is_part) gpu_product_sum(l, p, to.y, splits);
+}
