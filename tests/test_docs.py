@@ -56,6 +56,13 @@ def commands_for_weight_files_work():
 
 
 @test
+def commands_for_onnx_models_work():
+    if " info " not in rlx("--help").out:
+        raise Skip("rlx was built without language models, whose commands tell of files")
+    run_commands("docs/onnx.md")
+
+
+@test
 def readme_and_first_example_are_one():
     readme = (ROOT / "README.md").read_text()
     example = re.search(r"^<!-- example: \w+ -->\n+```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
