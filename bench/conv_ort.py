@@ -44,6 +44,17 @@ class SessionDesc(ctypes.Structure):
                 ("pool_bytes", ctypes.c_uint64), ("no_pool", ctypes.c_bool), ("cached", ctypes.c_uint32)]
 
 
+class CompileOptions(ctypes.Structure):
+    _fields_ = ([("struct_bytes", ctypes.c_size_t)] +
+                [(name, ctypes.c_size_t) for name in ("bindings", "n_bindings", "weights", "states", "passes", "without")] +
+                [(name, ctypes.c_bool) for name in ("forbid_host", "exact", "fast_conv", "plan_only", "keep_values",
+                                                    "no_cache", "no_views", "no_in_place", "no_reorder", "no_search")] +
+                [("watch", ctypes.c_size_t * 3)])
+
+
+FAST_CONV = True
+
+
 def as_tensor(a):
     shape = Dims(n=a.ndim)
     for i, size in enumerate(a.shape):
@@ -75,7 +86,8 @@ class Executable:
         graph = lib.make("rlx_graph_parse", data, ctypes.c_size_t(len(data)))
         desc = SessionDesc(ctypes.sizeof(SessionDesc), b"cpu", threads)
         self.session = lib.make("rlx_session_create", ctypes.byref(desc))
-        self.handle = lib.make("rlx_compile", self.session, graph, None)
+        options = CompileOptions(ctypes.sizeof(CompileOptions), fast_conv=FAST_CONV)
+        self.handle = lib.make("rlx_compile", self.session, graph, ctypes.byref(options))
         lib.c.rlx_graph_destroy(graph)
         for name, value in {**params, **inputs}.items():
             lib.call("rlx_executable_write", self.handle, name.encode(), ctypes.byref(as_tensor(value)))
@@ -498,7 +510,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", type=lambda t: t.split(","), default=None)
     parser.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
+    parser.add_argument("--direct", action="store_true", help="without the option fast_conv")
     args = parser.parse_args()
+    global FAST_CONV
+    FAST_CONV = not args.direct
     print(f"onnxruntime {onnxruntime.__version__}, {args.rounds} rounds; times in ms\n\n{HEAD}")
     {"nets": run_nets, "layers": run_layers, "matmul": run_matmul, "bert": run_bert}[args.what](Library(args.lib), args)
 
