@@ -790,8 +790,8 @@ typedef struct rlx_compile_options {
   const char *without;
   bool forbid_host; /* fail, listing every node that the device does not run itself */
   bool exact;       /* block-type weights: activations stay f32; else they may be rounded to 8 bits per block */
-  /* On the CPU 3x3 convolutions may go by tiles: up to twice as fast, for weights that take five times their memory and errors that
-   * can be some times the usual tolerance. */
+  /* On the CPU 3x3 convolutions may go by tiles: up to twice as fast, for weights that take five times their memory and errors
+   * about twice as large. */
   bool fast_conv;
   bool plan_only;   /* take no device memory until the first write or run: to look at the plan */
   bool keep_values; /* every value keeps its own memory, so that any can be read after a run */

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_BYTES = 8192, CAUSE_BYTES = MESSAGE_BYTES / 4 * 3 };
+enum { MESSAGE_BYTES = 3840, CAUSE_BYTES = MESSAGE_BYTES / 4 * 3 };
 
 static _Thread_local char message[MESSAGE_BYTES];
 

@@ -6,7 +6,7 @@
 
 #include "onnx/importer.h"
 
-enum { MOST_TOLD = 3000 /* bytes of a message about what cannot be imported */ };
+enum { MOST_TOLD = 2500 /* bytes of a message about what cannot be imported */ };
 
 /* ---- names ---- */
 

@@ -47,7 +47,7 @@ const onnx_op_row *onnx_op_find(const char *domain, const char *name, int64_t op
 
 /* ---- what a model needs and RLX does not have ---- */
 
-enum { MOST_TOLD = 3000 }; /* bytes */
+enum { MOST_TOLD = 2500 }; /* bytes */
 
 typedef struct refusals {
   rlx_str text;
