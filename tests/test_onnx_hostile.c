@@ -542,7 +542,8 @@ TEST(loop_on_values) {
   image_value(&f, GRAPH_OUTPUT, "y", 1, NULL);
   image_end(&f);
   CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
-  CHECK_OK(rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu"}, &session));
+  CHECK_OK(
+    rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu"}, &session));
   CHECK_OK(rlx_onnx_runner_create(session, m, &o, &r));
   CHECK_FAILS(rlx_onnx_run(r, &in, 1), RLX_UNSUPPORTED, "not ended after 50 trips");
   CHECK_FAILS(rlx_onnx_run(r, &in, 1), RLX_UNSUPPORTED, "not ended after 50 trips");

@@ -184,7 +184,7 @@ int cli_onnx_info(const cli_common *common, const char *path, bool weights) {
 
 rlx_status cli_onnx_check(const char *path, uint32_t *n_weights, uint64_t *bytes) {
   rlx_onnx *m;
-  rlx_onnx_info info;
+  rlx_onnx_info info = {.n_initializers = 0};
   rlx_status s = rlx_onnx_open(path, &m);
   if (!s) s = rlx_onnx_describe(m, &info);
   for (uint32_t i = 0; !s && i < info.n_initializers; i++) {

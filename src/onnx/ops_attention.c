@@ -223,7 +223,8 @@ static rlx_status linear_scan(onnx_call *c, const linear *l, const rlx_node x[5]
   for (uint32_t i = 0; i < 5; i++)
     if (x[i]) {
       slot[n - 1] = i;
-      xs[n++] = rlx_transpose(c->g, x[i], RLX_DIMS(1, 0, 2)); /* tokens first */
+      rlx_dims tokens_first = RLX_DIMS(1, 0, 2);
+      xs[n++] = rlx_transpose(c->g, x[i], tokens_first);
     }
   RLX_TRY(rlx_graph_status(c->g));
   RLX_TRY(rlx_graph_create(&body));

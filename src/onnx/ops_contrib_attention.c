@@ -180,8 +180,10 @@ static rlx_node extend(onnx_call *c, const grouped *g, uint32_t cache, rlx_node 
     size_t n = 0;
     if (g->past) parts[n++] = onnx_part(c, onnx_in(c, cache), 2, 0, g->past);
     parts[n++] = rows;
-    if (g->total < d.v[2])
-      parts[n++] = onnx_fill(c, onnx_dtype(c, cache), RLX_DIMS(g->batch, g->kv_heads, d.v[2] - g->total, g->size), 0);
+    if (g->total < d.v[2]) {
+      rlx_dims rest = RLX_DIMS(g->batch, g->kv_heads, d.v[2] - g->total, g->size);
+      parts[n++] = onnx_fill(c, onnx_dtype(c, cache), rest, 0);
+    }
     return n == 1 ? rows : rlx_concat(c->g, parts, n, 2);
   }
   int64_t keys = d.v[2] > g->total ? d.v[2] : g->total;
