@@ -20,7 +20,8 @@ enum {
   ROUND_FROM = 1 << 15, /* elements of a weight */
   ROUND_IN_PLACE = 2,   /* rows of x up to which every group rounds them itself: a dispatch for it takes longer */
   GROUP = 128,
-  INVOCATIONS = 1024,      /* per multiprocessor that keep its memory busy, */
+  INVOCATIONS =
+    1024, /* per multiprocessor that keep its memory busy with units of 16 elements, half as many with longer ones, */
   LEAST_INVOCATIONS = 256, /* and that a small weight should have, if with fewer rows for each */
 };
 
@@ -94,7 +95,8 @@ static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
   /* As many lanes as keep the device busy, while there is work for them. */
   uint64_t sets = (uint64_t)gpu_ceil_div(p->n, width) * gpu_ceil_div(p->m, s.cols);
   for (s.lanes = 32; s.lanes > 4 && s.lanes / 2 >= units;) s.lanes /= 2;
-  while (s.lanes < s.group && s.lanes < units && sets * s.lanes < (uint64_t)l->caps->units * INVOCATIONS) s.lanes *= 2;
+  uint64_t busy = (uint64_t)l->caps->units * (unit_elements(t) > 16 ? INVOCATIONS / 2 : INVOCATIONS);
+  while (s.lanes < s.group && s.lanes < units && sets * s.lanes < busy) s.lanes *= 2;
   return s;
 }
 
