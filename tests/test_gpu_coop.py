@@ -19,7 +19,7 @@ ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).r
 CXX = os.environ.get("CXX") or "g++"
 KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"],
            "rows": ["rows_coop1", "rows_coop1_bf16", "rows_coop2", "rows_coop4", "rows_coop4_bf16", "rows_full1",
-                    "rows_full4", "rows_blocks1", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks", "rows_direct2_blocks"]}
+                    "rows_full4", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks", "rows_direct2_blocks"]}
 CASES = {"attention": 8, "rows": 12}  # each runs up to a few hundred thousand invocations, whose stacks take turns
 
 

@@ -1,4 +1,4 @@
-/* rows_coop*.glsl.k and rows_blocks*.glsl.k on the host (k_coop.h) against sums in double: random shapes and types, parts of k,
+/* rows_coop*.glsl.k and rows_direct*.glsl.k on the host (k_coop.h) against sums in double: random shapes and types, parts of k,
  * rows far outside the range of f16, numbers that are not finite. Elements of block types are decoded as blocks.kh has it,
  * which the kernels do not use.
  *
