@@ -281,6 +281,26 @@ TEST(inputs_are_converted) {
   close_world(&w);
 }
 
+/* Declared sizes whose product is none, with a 0 beside them or without. */
+TEST(inputs_of_no_size) {
+  static const char *const shapes[] = {"9223372036854775807,99,1", "0,9223372036854775807,99", "4294967296,4294967296"};
+  for (size_t i = 0; i < 3; i++) {
+    onnx_image f = {0};
+    rlx_onnx *m;
+    rlx_graph *g;
+    image_model(&f, 17);
+    image_begin(&f, MODEL_GRAPH);
+    image_value(&f, GRAPH_INPUT, "x", 1, shapes[i]);
+    image_node(&f, "Flatten", "x", "y", "axis=2");
+    image_value(&f, GRAPH_OUTPUT, "y", 1, NULL);
+    image_end(&f);
+    CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+    CHECK_FAILS(rlx_onnx_graph(m, NULL, NULL, 0, &g, NULL), RLX_INVALID, "input 'x': a size that no memory has");
+    rlx_onnx_close(m);
+    image_free(&f);
+  }
+}
+
 /* ---- sizes that depend on values ---- */
 
 /* k = NonZero(x), y = Shape of it: a cut in the middle, and nodes on both sides. */

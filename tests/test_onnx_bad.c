@@ -422,6 +422,9 @@ GRAPH_CASE(size_wraps) { image_tensor(f, GRAPH_INITIALIZER, "w", 1, "4294967296,
 GRAPH_CASE(size_wraps_to_0) {
   image_tensor(f, GRAPH_INITIALIZER, "w", 1, "9223372036854775807,9223372036854775807,4", "", 0);
 }
+GRAPH_CASE(size_beside_0) {
+  image_tensor(f, GRAPH_INITIALIZER, "w", 1, "0,9223372036854775807,9223372036854775807", "", 0);
+}
 GRAPH_CASE(rank_9) { image_tensor(f, GRAPH_INITIALIZER, "w", 1, "1,1,1,1,1,1,1,1,1", "0123", 4); }
 GRAPH_CASE(segments) {
   image_tensor_begin(f, GRAPH_INITIALIZER, "w", 1, "1");
@@ -460,6 +463,7 @@ TEST(tensors) {
     BAD(size_2_62, RLX_INVALID, "a size that no memory has"),
     BAD(size_wraps, RLX_INVALID, "a size that no memory has"),
     BAD(size_wraps_to_0, RLX_INVALID, "a size that no memory has"),
+    BAD(size_beside_0, RLX_INVALID, "a size that no memory has"),
     BAD(rank_9, RLX_UNSUPPORTED, "9 dimensions"),
     BAD(segments, RLX_UNSUPPORTED, "segments"),
     BAD(location_2, RLX_INVALID, "location 2"),

@@ -257,6 +257,7 @@ void onnx_set_value(onnx_call *c, uint32_t i, onnx_value *v) {
 rlx_status onnx_value_make(onnx_call *c, rlx_node n, onnx_type type, onnx_value **out) {
   RLX_TRY(rlx_graph_status(c->imp->g));
   if (!n) return RLX_FAIL(RLX_INVALID, "a result is no node");
+  RLX_TRY(onnx_check_extent(&rlx_graph_at(c->imp->g, n)->type.shape));
   onnx_value *v = onnx_value_new(c->imp);
   if (!v) return RLX_NO_MEMORY;
   v->type = type;

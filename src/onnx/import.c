@@ -283,6 +283,7 @@ static rlx_status add_input(onnx_importer *imp, onnx_scope *s, const onnx_value_
     return RLX_FAIL(RLX_UNSUPPORTED, "input '%s' is a %s%s%s", d->name, *d->kind ? d->kind : "value of no type",
                     strcmp(d->kind, "tensor") ? "" : " of ", strcmp(d->kind, "tensor") ? "" : onnx_type_name(d->type));
   RLX_TRY(check_shape(d, &given->type.shape));
+  RLX_TRY_AT(onnx_check_extent(&given->type.shape), "input '%s'", d->name);
   onnx_value *v = onnx_value_new(imp);
   if (!v) return RLX_NO_MEMORY;
   v->type = d->type;

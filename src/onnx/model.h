@@ -30,6 +30,8 @@ enum {
   ONNX_NEWEST_OPSET = 28,   /* of ai.onnx: what the table of ops was written from */
 };
 
+#define ONNX_MOST_EXTENT ((int64_t)1 << 44) /* product of a shape's sizes, with 1 for 0 */
+
 /* Element types, with ONNX's numbers. */
 typedef enum onnx_type {
   ONNX_UNDEFINED,
@@ -219,6 +221,9 @@ rlx_status onnx_read_tensor(rlx_onnx *m, wire w, onnx_tensor *out);
 rlx_status onnx_external_open(rlx_onnx *m, const char *location, uint32_t *file);
 
 /* ---- tensor.c ---- */
+/* Fails at a shape whose sizes no product may be taken of: one of them 0 does not make the others small. Every shape that a file or a
+ * caller gives, and that an op makes, goes through here. */
+rlx_status onnx_check_extent(const rlx_dims *d);
 /* What the tensor's value takes in memory as carried. */
 rlx_status onnx_tensor_bytes(const onnx_tensor *t, size_t *bytes);
 /* Its value, converted to what carries it, into memory of that size. */

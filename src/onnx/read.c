@@ -189,11 +189,8 @@ static rlx_status read_dims(reader *r, wire w, uint32_t number, rlx_dims *out, s
     if (size < 0) return RLX_FAIL(RLX_INVALID, "dimension %zu is %" PRId64, i, size);
     out->v[i] = size;
   }
-  for (int i = 0; i < out->n; i++) /* a 0 anywhere makes any size possible */
-    if (out->v[i] == 0) *elements = 0;
-  for (int i = 0; i < out->n; i++)
-    if (!rlx_mul_size(*elements, (size_t)out->v[i], elements) || *elements > PTRDIFF_MAX / 16)
-      return RLX_FAIL(RLX_INVALID, "a size that no memory has: dimension %d is %" PRId64, i, out->v[i]);
+  RLX_TRY(onnx_check_extent(out));
+  for (int i = 0; i < out->n; i++) *elements *= (size_t)out->v[i];
   return RLX_OK;
 }
 

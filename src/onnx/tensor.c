@@ -44,6 +44,17 @@ onnx_type onnx_type_of(rlx_dtype dtype) {
   return ONNX_UNDEFINED;
 }
 
+rlx_status onnx_check_extent(const rlx_dims *d) {
+  int64_t extent = 1;
+  for (int i = 0; i < d->n; i++) {
+    if (d->v[i] == 0) continue;
+    if (d->v[i] < 0 || d->v[i] > ONNX_MOST_EXTENT / extent)
+      return RLX_FAIL(RLX_INVALID, "a size that no memory has: dimension %d is %" PRId64, i, d->v[i]);
+    extent *= d->v[i];
+  }
+  return RLX_OK;
+}
+
 rlx_status onnx_raw_bytes(onnx_type t, size_t n, size_t *bytes) {
   size_t bits = types[t].bits;
   if (bits == 0) return RLX_FAIL(RLX_INVALID, "%s has no raw form", types[t].name);

@@ -26,6 +26,7 @@ onnx_value *onnx_value_new(onnx_importer *imp) {
 }
 
 rlx_status onnx_value_known(onnx_importer *imp, onnx_type type, const rlx_tensor *t, onnx_value **out) {
+  RLX_TRY(onnx_check_extent(&t->shape));
   onnx_value *v = onnx_value_new(imp);
   if (!v) return RLX_NO_MEMORY;
   v->type = type;
