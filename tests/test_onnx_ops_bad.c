@@ -84,6 +84,7 @@ static void check_cases(const op_case *v, size_t n) {
 static const op_case good[] = {
   {"Add", 17, "f[2,3] f[3]", "", 1, RLX_OK, ""},
   {"ArgMax", 17, "f[2,3]", "axis=1 keepdims=0", 1, RLX_OK, ""},
+  {"Asinh", 17, "f[3,12,1,2]", "", 1, RLX_OK, ""},
   {"AveragePool", 17, "f[1,1,4,4]", "kernel_shape=[2,2] strides=[2,2]", 1, RLX_OK, ""},
   {"BatchNormalization", 17, "f[1,2,2] f[2] f[2] f[2] f[2]", "epsilon=0.01", 1, RLX_OK, ""},
   {"Cast", 17, "f[2]", "to=7", 1, RLX_OK, ""},

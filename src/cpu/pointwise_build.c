@@ -315,8 +315,9 @@ static uint32_t step_reads(const cpu_pw_step *step, uint16_t reads[3]) {
 }
 
 static bool reads_in_place(const builder *b, const cpu_pw_step *step) {
+  if (step->fn) return false; /* it names values, and no operand */
   const cpu_pw_operand *o = &b->operands[step->a];
-  return !step->fn && o->in_form && o->access == CPU_PW_FLAT;
+  return o->in_form && o->access == CPU_PW_FLAT;
 }
 
 /* `direct`: the value that is written where the result lies, 0 for none. */
