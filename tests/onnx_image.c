@@ -44,7 +44,8 @@ static size_t encode(uint64_t x, unsigned char out[10]) {
 
 void image_varint(onnx_image *f, uint64_t x) {
   unsigned char raw[10];
-  image_raw(f, raw, encode(x, raw));
+  size_t n = encode(x, raw);
+  image_raw(f, raw, n);
 }
 
 void image_tag(onnx_image *f, uint32_t field, unsigned wire_type) { image_varint(f, (uint64_t)field << 3 | wire_type); }
