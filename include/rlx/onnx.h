@@ -125,7 +125,7 @@ RLX_API uint64_t rlx_onnx_compiled(const rlx_onnx_runner *r); /* graphs compiled
 
 /* The model as a graph of numbers for these input shapes (an input whose sizes are declared or bound needs none; values given with
  * `data` may decide sizes and branches). Its params are the model's weights, by name. Where the model has to be cut, the graph
- * ends there, and *cut (a text of the model's, if `cut` is not NULL) says at which node and why; else *cut is NULL. */
+ * ends there, and *cut (if `cut` is not NULL; rlx_free it) says at which node and why; else *cut is NULL. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_graph(rlx_onnx *m, const rlx_onnx_options *options,
                                                  const rlx_named_tensor *inputs, size_t n, rlx_graph **out, char **cut);
 /* Sets the graph's params, largest first, in a store that has not got them. */

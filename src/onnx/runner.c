@@ -11,6 +11,8 @@
 #include "onnx/runner.h"
 #include "runtime/weights.h"
 
+enum { MOST_KEPT = 4096 }; /* steps that the importer may come by until all is forgotten */
+
 /* ---- the tree ---- */
 
 static void branches_free(onnx_branch *b);
@@ -166,6 +168,7 @@ static rlx_status arrive(rlx_onnx_runner *r, onnx_step *made) {
   onnx_branch *b = find_branch(s->branches, k.v, k.bytes);
   if (!b) RLX_TRY(add_branch(&s->branches, k.v, k.bytes, &b));
   r->at = b;
+  r->n_kept++;
   return RLX_OK;
 }
 
@@ -341,6 +344,7 @@ static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t
   RLX_TRY(follow(r, root, &done));
   if (done) return RLX_OK;
   if (!root) RLX_TRY(add_branch(&r->roots, r->key.v, r->key.n * sizeof *r->key.v, &root));
+  r->n_kept++;
   r->at = root;
   onnx_client client = {r, on_graph, on_value, on_host};
   return onnx_import(r->model, r->given, r->n_given, r->options.most_trips, &client);
@@ -348,6 +352,11 @@ static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t
 
 rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
   if (!r || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_run: a NULL");
+  if (r->n_kept > MOST_KEPT) { /* values that differ from run to run would make it grow without end */
+    branches_free(r->roots);
+    r->roots = NULL;
+    r->n_kept = 0;
+  }
   r->parts.n = 0;
   r->n_done = r->n_met = 0;
   r->has_run = false;

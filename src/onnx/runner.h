@@ -62,6 +62,7 @@ struct rlx_onnx_runner {
   uint32_t n_given;
   onnx_branch *at;      /* where the importer is */
   size_t n_done, n_met; /* steps of this run that were done, and that the importer has come by */
+  size_t n_kept;        /* steps come by while importing since the tree was empty */
   uint64_t n_compiled;
   bool has_run;
 };
