@@ -640,6 +640,37 @@ TEST(weights_are_params) {
   close_world(&w);
 }
 
+/* A weight of more than 16 MiB comes from the file piece by piece: packed by rows where it is turned, as it is where it is added. */
+TEST(large_weights_come_in_pieces) {
+  enum { N = 2053, K = 2050 };
+  world w = {0};
+  rlx_tensor t;
+  float *big = malloc(sizeof *big * N * K), *x = calloc(K, sizeof *x);
+  CHECK(big && x);
+  for (size_t i = 0; i < (size_t)N * K; i++) big[i] = (float)(i % 1021) - 500;
+  image_model(&w.f, 17);
+  image_begin(&w.f, MODEL_GRAPH);
+  image_value(&w.f, GRAPH_INPUT, "x", 1, "1,2050");
+  image_tensor(&w.f, GRAPH_INITIALIZER, "w", 1, "2053,2050", big, sizeof *big * N * K);
+  image_tensor(&w.f, GRAPH_INITIALIZER, "v", 1, "2053,2050", big, sizeof *big * N * K);
+  image_node(&w.f, "Gemm", "x,w", "y", "transB=1");
+  image_node(&w.f, "Add", "x,v", "z", "");
+  image_value(&w.f, GRAPH_OUTPUT, "y", 1, NULL);
+  image_value(&w.f, GRAPH_OUTPUT, "z", 1, NULL);
+  image_end(&w.f);
+  CHECK_OK(open_world(&w));
+  x[0] = 1, x[K - 1] = 2;
+  rlx_named_tensor in = floats_of("x", RLX_DIMS(1, K), x, K);
+  CHECK_OK(rlx_onnx_run(w.runner, &in, 1));
+  CHECK_OK(rlx_onnx_output(w.runner, 0, NULL, &t));
+  for (size_t i = 0; i < N; i++) CHECK(((const float *)t.data)[i] == big[i * K] + 2 * big[i * K + K - 1]);
+  CHECK_OK(rlx_onnx_output(w.runner, 1, NULL, &t));
+  for (size_t i = 0; i < (size_t)N * K; i++) CHECK(((const float *)t.data)[i] == big[i] + x[i % K]);
+  free(big);
+  free(x);
+  close_world(&w);
+}
+
 /* Outputs that no node computes: an initializer small and large, and one of strings, which there are not. */
 TEST(outputs_without_nodes) {
   world w = {0};

@@ -135,6 +135,11 @@ static uint64_t cpu_layout_bytes(const rlx_device *d, uint32_t layout, const rlx
   return f ? f->bytes(((const cpu_device *)d)->isa, layout, type) : 0;
 }
 
+static uint32_t cpu_layout_rows(const rlx_device *d, uint32_t layout, const rlx_type *type) {
+  const cpu_layout_family *f = cpu_layout_family_of(layout);
+  return f && f->rows ? f->rows(((const cpu_device *)d)->isa, layout, type) : 0;
+}
+
 static rlx_status cpu_repack(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout,
                              const void *src, void *dst, rlx_pool *pool) {
   const cpu_layout_family *f = cpu_layout_family_of(layout);
@@ -213,6 +218,7 @@ const rlx_backend rlx_backend_cpu = {
   .claim = cpu_claim,
   .layout_bytes = cpu_layout_bytes,
   .repack = cpu_repack,
+  .layout_rows = cpu_layout_rows,
   .block_create = cpu_block_create,
   .block_destroy = cpu_block_destroy,
   .block_write = cpu_block_write,

@@ -246,7 +246,7 @@ static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, boo
   return RLX_OK;
 }
 
-const cpu_layout_family cpu_layout_conv = {packed_bytes, repack, NULL};
+const cpu_layout_family cpu_layout_conv = {packed_bytes, repack, NULL, NULL};
 
 static float *shared_panels(const cpu_call *c, const conv *v) { return (float *)c->work + v->slots * v->slot_floats; }
 

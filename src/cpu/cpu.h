@@ -120,6 +120,8 @@ typedef struct cpu_layout_family {
    * family has no matrices. */
   void (*read_row)(cpu_isa isa, uint32_t layout, const rlx_type *type, const void *matrix, size_t row, size_t first,
                    size_t count, void *out);
+  /* Rows of axis 0 in whose multiples it can be packed piece by piece; NULL or 0: only whole. */
+  uint32_t (*rows)(cpu_isa isa, uint32_t layout, const rlx_type *type);
 } cpu_layout_family;
 /* layouts.def: CPU_LAYOUT(gemm, CPU_LAYOUT_GEMM) stands for the family cpu_layout_gemm */
 #define CPU_LAYOUT(name, first) extern const cpu_layout_family cpu_layout_##name;

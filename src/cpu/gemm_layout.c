@@ -107,4 +107,11 @@ static void read_row(cpu_isa isa, uint32_t layout, const rlx_type *type, const v
   }
 }
 
-const cpu_layout_family cpu_layout_gemm = {layout_bytes, repack, read_row};
+/* Panels of [N, K] are rows that lie together. */
+static uint32_t panel_rows(cpu_isa isa, uint32_t layout, const rlx_type *type) {
+  weight w;
+  uint64_t bytes;
+  return read_type(isa, layout, type, &w, &bytes) && w.trans && type->shape.n == 2 ? (uint32_t)w.nr : 0;
+}
+
+const cpu_layout_family cpu_layout_gemm = {layout_bytes, repack, read_row, panel_rows};

@@ -203,4 +203,4 @@ static void read_row(cpu_isa isa, uint32_t layout, const rlx_type *type, const v
   else unpack(w.dtype, (const uint8_t *)matrix + group * w.row_bytes + CPU_QUANT_ROWS * at, row - group, n_blocks, out);
 }
 
-const cpu_layout_family cpu_layout_quant = {layout_bytes, repack, read_row};
+const cpu_layout_family cpu_layout_quant = {layout_bytes, repack, read_row, NULL};

@@ -112,6 +112,9 @@ struct rlx_backend {
   uint64_t (*layout_bytes)(const rlx_device *d, uint32_t layout, const rlx_type *type);
   rlx_status (*repack)(const rlx_device *d, uint32_t layout, const rlx_type *type, bool to_layout, const void *src,
                        void *dst, rlx_pool *pool);
+  /* Rows of axis 0 in whose multiples a weight can be packed piece by piece, each behind the one before; 0: only whole. May be
+   * NULL. */
+  uint32_t (*layout_rows)(const rlx_device *d, uint32_t layout, const rlx_type *type);
 
   rlx_status (*block_create)(rlx_device *d, uint64_t bytes, rlx_block **out); /* contents unknown; bytes may be 0 */
   void (*block_destroy)(rlx_device *d, rlx_block *b);

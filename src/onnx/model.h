@@ -228,6 +228,8 @@ rlx_status onnx_check_extent(const rlx_dims *d);
 rlx_status onnx_tensor_bytes(const onnx_tensor *t, size_t *bytes);
 /* Its value, converted to what carries it, into memory of that size. */
 rlx_status onnx_tensor_read(const rlx_onnx *m, const onnx_tensor *t, void *to);
+/* Some rows of axis 0; RLX_NOT_FOUND where they do not lie in the file as they are carried. */
+rlx_status onnx_tensor_read_rows(const rlx_onnx *m, const onnx_tensor *t, size_t first, size_t rows, void *to);
 /* Bytes that the type takes raw in a file: of n elements, two to a byte for 4-bit types. */
 rlx_status onnx_raw_bytes(onnx_type t, size_t n, size_t *bytes);
 

@@ -406,6 +406,15 @@ static rlx_status read_weight(void *user, const char *name, const rlx_type *type
   return onnx_tensor_read(m, w->tensor, to);
 }
 
+static rlx_status read_weight_rows(void *user, const char *name, const rlx_type *type, size_t first, size_t rows,
+                                   void *to) {
+  const rlx_onnx *m = user;
+  const onnx_weight *w = onnx_weight_named(m, name);
+  if (!w || onnx_type_carrier(w->tensor->type) != type->dtype || !rlx_dims_equal(&w->tensor->dims, &type->shape))
+    return RLX_NOT_FOUND;
+  return onnx_tensor_read_rows(m, w->tensor, first, rows, to);
+}
+
 static rlx_status copy_text(const char *text, char **out) {
   size_t n = text ? strlen(text) + 1 : 0;
   *out = NULL;
@@ -422,7 +431,7 @@ static rlx_status set_up(rlx_onnx_runner *r, rlx_session *s) {
   if (!r->outputs || !r->given) return RLX_FAIL(RLX_NO_MEMORY, "a runner");
   RLX_TRY(rlx_onnx_supported(r->model));
   RLX_TRY(rlx_weights_create(s, &r->weights));
-  rlx_weights_set_source(r->weights, (rlx_weight_source){read_weight, r->model});
+  rlx_weights_set_source(r->weights, (rlx_weight_source){read_weight, read_weight_rows, r->model});
   return copy_text(r->options.without, &r->without);
 }
 

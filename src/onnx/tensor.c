@@ -183,3 +183,9 @@ rlx_status onnx_tensor_read(const rlx_onnx *m, const onnx_tensor *t, void *to) {
   if (t->elements == 0) return RLX_OK;
   return t->is_raw ? read_raw(m, t, to) : read_typed(m, t, to);
 }
+
+rlx_status onnx_tensor_read_rows(const rlx_onnx *m, const onnx_tensor *t, size_t first, size_t rows, void *to) {
+  if (!t->is_raw || !lies_as_carried(t->type) || t->dims.n < 1 || t->dims.v[0] < 1) return RLX_NOT_FOUND;
+  uint64_t row = t->bytes / (uint64_t)t->dims.v[0];
+  return wire_source_read(&m->files.v[t->file].source, t->at + first * row, to, (size_t)(rows * row));
+}

@@ -41,6 +41,8 @@ typedef struct rlx_weight {
 /* Fills in a named weight of this type; `to` has room for its bytes. RLX_NOT_FOUND: it does not know it. */
 typedef struct rlx_weight_source {
   rlx_status (*read)(void *user, const char *name, const rlx_type *type, void *to);
+  /* The same of some rows of axis 0; RLX_NOT_FOUND: only whole. May be NULL. */
+  rlx_status (*read_rows)(void *user, const char *name, const rlx_type *type, size_t first, size_t rows, void *to);
   void *user;
 } rlx_weight_source;
 

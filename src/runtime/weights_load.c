@@ -81,13 +81,58 @@ rlx_status rlx_weight_check_value(const rlx_weight *weight) {
   return RLX_FAIL(RLX_INVALID, "param '%s' is not set", weight->name);
 }
 
+/* ---- fetching ---- */
+
+enum { PIECE_BYTES = 4 << 20 };
+
+/* One that is large goes to its one copy piece by piece, where that is in the host's reach, so that it takes its memory once. *done:
+ * it did; else it has to be fetched whole. */
+static rlx_status fetch_by_pieces(rlx_weights *w, rlx_weight *weight, bool *done) {
+  rlx_device *d = w->session->device;
+  rlx_weight_copy *c = weight->copies;
+  const rlx_type *type = &weight->type;
+  size_t bytes;
+  *done = false;
+  if (!w->source.read_rows || !c || c->next || type->shape.n < 1 ||
+      rlx_tensor_bytes(type->dtype, type->shape, &bytes) || bytes < 4 * PIECE_BYTES)
+    return RLX_OK;
+  size_t rows = (size_t)type->shape.v[0], row_bytes = bytes / rows;
+  size_t step = c->layout == 0 ? 1 : d->backend->layout_rows ? d->backend->layout_rows(d, c->layout, type) : 0;
+  if (step == 0) return RLX_OK;
+  RLX_TRY(rlx_weight_copy_allocate(w, c));
+  if (!c->block->map) return RLX_OK;
+  if (PIECE_BYTES / row_bytes > step) step = PIECE_BYTES / row_bytes / step * step;
+  void *piece = rlx_mem_alloc(step * row_bytes);
+  rlx_status s =
+    piece ? d->backend->sync(d) : RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", weight->name, step * row_bytes);
+  for (size_t first = 0; first < rows && !s; first += step) {
+    rlx_type part = *type;
+    size_t n = rows - first < step ? rows - first : step;
+    part.shape.v[0] = (int64_t)n;
+    s = w->source.read_rows(w->source.user, weight->name, type, first, n, piece);
+    char *to = (char *)c->block->map + first * row_bytes; /* whole panels are as long packed as they are plain */
+    if (!s && c->layout) s = d->backend->repack(d, c->layout, &part, true, piece, to, NULL);
+    else if (!s) memcpy(to, piece, n * row_bytes);
+  }
+  rlx_mem_free(piece);
+  if (s == RLX_NOT_FOUND) return RLX_OK;
+  weight->has_value = *done = !s;
+  weight->dropped = s ? weight->dropped : false;
+  return s;
+}
+
 /* A value that is not here, from the source; without one, or where that does not know it, what is missing is told. */
 static rlx_status fetch(rlx_weights *w, rlx_weight *weight) {
   rlx_tensor value;
   if (weight->has_value || !w->source.read || !weight->has_type) return rlx_weight_check_value(weight);
+  bool is_new = !weight->dropped, done;
+  RLX_TRY(fetch_by_pieces(w, weight, &done));
+  if (done) {
+    if (is_new) rlx_weights_changed(w, weight);
+    return RLX_OK;
+  }
   RLX_TRY(rlx_tensor_create(&weight->type, &value));
   rlx_status s = w->source.read(w->source.user, weight->name, &weight->type, value.data);
-  bool is_new = !weight->dropped;
   if (!s) s = rlx_weight_fill(w, weight, &value);
   if (!s && is_new) rlx_weights_changed(w, weight);
   rlx_tensor_deinit(&value);
