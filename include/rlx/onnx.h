@@ -54,9 +54,11 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_output_declared(const rlx_onnx *m, ui
 typedef struct rlx_onnx_info {
   const char *producer, *producer_version, *domain, *graph, *doc; /* "" where the file has none */
   int64_t ir_version, model_version;
-  uint64_t file_bytes;                           /* with external data */
-  uint64_t weight_bytes;                         /* of initializers */
-  uint32_t n_initializers, n_nodes, n_functions; /* nodes: of sub-graphs and functions, too */
+  uint64_t file_bytes;           /* with external data */
+  uint64_t weight_bytes;         /* of all tensors: initializers and those of Constant, sub-graphs and functions */
+  uint32_t n_weights;            /* of them */
+  uint32_t n_initializers;       /* of the main graph: rlx_onnx_weight_at */
+  uint32_t n_nodes, n_functions; /* nodes: of sub-graphs and functions, too */
   uint32_t n_opsets, n_metadata;
 } rlx_onnx_info;
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_describe(const rlx_onnx *m, rlx_onnx_info *out);

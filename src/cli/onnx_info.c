@@ -78,7 +78,7 @@ static void print_model(const char *path, const rlx_onnx *m, bool weights) {
   if (rlx_onnx_describe(m, &info)) return;
   cli_print_plain(path);
   printf(": ONNX, IR %" PRId64 ", %u nodes, %u weights, ", info.ir_version, (unsigned)info.n_nodes,
-         (unsigned)info.n_initializers);
+         (unsigned)info.n_weights);
   cli_print_bytes(info.weight_bytes);
   for (uint32_t i = 0; (name = rlx_onnx_opset(m, i, &version)); i++) {
     fputs(i ? ", " : "\nopsets: ", stdout);
@@ -145,7 +145,7 @@ static void json_model(const char *path, const rlx_onnx *m) {
   cli_print_quoted(path);
   printf(",\"format\":\"onnx\",\"ir_version\":%" PRId64
          ",\"nodes\":%u,\"functions\":%u,\"weights\":%u,\"bytes\":%" PRIu64 ",\"producer\":",
-         info.ir_version, (unsigned)info.n_nodes, (unsigned)info.n_functions, (unsigned)info.n_initializers,
+         info.ir_version, (unsigned)info.n_nodes, (unsigned)info.n_functions, (unsigned)info.n_weights,
          info.weight_bytes);
   cli_print_quoted(info.producer);
   fputs(",\"opsets\":{", stdout);
@@ -184,7 +184,7 @@ int cli_onnx_info(const cli_common *common, const char *path, bool weights) {
 
 rlx_status cli_onnx_check(const char *path, uint32_t *n_weights, uint64_t *bytes) {
   rlx_onnx *m;
-  rlx_onnx_info info = {.n_initializers = 0};
+  rlx_onnx_info info = {.n_weights = 0};
   rlx_status s = rlx_onnx_open(path, &m);
   if (!s) s = rlx_onnx_describe(m, &info);
   for (uint32_t i = 0; !s && i < info.n_initializers; i++) {
@@ -195,7 +195,7 @@ rlx_status cli_onnx_check(const char *path, uint32_t *n_weights, uint64_t *bytes
     s = rlx_onnx_weight_read(m, w.name, &t);
     if (!s) rlx_free(t.data);
   }
-  if (!s) *n_weights = info.n_initializers, *bytes = info.weight_bytes;
+  if (!s) *n_weights = info.n_weights, *bytes = info.weight_bytes;
   if (!s) s = rlx_onnx_supported(m);
   rlx_onnx_close(m);
   return s;

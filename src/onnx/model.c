@@ -229,16 +229,13 @@ rlx_status rlx_onnx_describe(const rlx_onnx *m, rlx_onnx_info *out) {
                          .ir_version = m->ir_version,
                          .model_version = m->model_version,
                          .file_bytes = m->file_bytes,
+                         .weight_bytes = m->weight_bytes,
+                         .n_weights = m->n_weights,
                          .n_initializers = m->graph->n_initializers,
                          .n_nodes = m->n_nodes,
                          .n_functions = m->n_functions,
                          .n_opsets = m->n_opsets,
                          .n_metadata = m->n_metadata};
-  for (uint32_t i = 0; i < m->graph->n_initializers; i++) {
-    size_t bytes;
-    const onnx_tensor *t = &m->graph->initializers[i];
-    if (t->type != ONNX_STRING && !onnx_raw_bytes(t->type, t->elements, &bytes)) out->weight_bytes += bytes;
-  }
   return RLX_OK;
 }
 

@@ -200,7 +200,8 @@ struct rlx_onnx {
   const struct onnx_pair { const char *key, *value; } * metadata;
   uint32_t n_opsets, n_functions, n_metadata;
   const onnx_graph *graph;
-  uint64_t file_bytes;
+  uint64_t file_bytes, weight_bytes; /* weights: all tensors, small ones and those of Constant, too */
+  uint32_t n_weights;
   uint32_t n_nodes, n_tensors;
   size_t n_attributes, n_texts, n_numbers; /* against the limits */
   RLX_ARRAY(rlx_onnx_op_use) uses;
