@@ -78,6 +78,7 @@ static uint64_t count_steps(int64_t start, int64_t limit, int64_t delta) {
   if (delta > 0 ? limit <= start : limit >= start) return 0;
   uint64_t span = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
   uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+  if (step == 0) return 0; /* who asks has refused it */
   return (span - 1) / step + 1;
 }
 
