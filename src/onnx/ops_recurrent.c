@@ -2,11 +2,14 @@
  *
  * With ONNX's default activations and nothing else they are RLX's ops, whose gates lie in another order. Everything else (other
  * activations, a clip, peepholes, sequences of several lengths) is a scan over steps, whose body is written out here: what the input
- * contributes is one product for all steps before it. */
+ * contributes is one product for all steps before it. Few steps of f32 are written out one after the other: every device multiplies
+ * well, and not every device has these ops. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "onnx/compose.h"
+
+enum { FEW_STEPS = 32 };
 
 typedef enum kind { RNN, GRU, LSTM } kind;
 
@@ -298,6 +301,32 @@ static rlx_status scan_direction(onnx_call *c, const recurrent *r, int direction
   return status;
 }
 
+/* ---- step after step ---- */
+
+/* Step t of [steps, batch, ..]. */
+static rlx_node at_step(onnx_call *c, rlx_node x, int64_t t) {
+  rlx_dims d = onnx_dims(c, x);
+  if (!x) return RLX_NONE;
+  return onnx_reshape(c, onnx_part(c, x, 0, t, t + 1), RLX_DIMS(d.v[1], d.v[2]));
+}
+
+static void write_out_direction(onnx_call *c, const recurrent *r, int direction, step s, rlx_node outs[3]) {
+  rlx_node ys[FEW_STEPS], x = s.x, alive = s.alive;
+  bool reverse = r->n_directions == 2 ? direction == 1 : r->reverse_first;
+  for (int64_t i = 0; i < r->steps; i++) {
+    int64_t t = reverse ? r->steps - 1 - i : i;
+    s.x = at_step(c, x, t);
+    s.alive = at_step(c, alive, t);
+    ys[t] = onnx_reshape(c, run_step(c, r, direction, &s), RLX_DIMS(1, r->batch, r->hidden));
+  }
+  outs[0] = r->steps == 1 ? ys[0] : rlx_concat(c->g, ys, (size_t)r->steps, 0);
+  outs[1] = s.h, outs[2] = s.c;
+}
+
+static bool are_few_steps(const onnx_call *c, const recurrent *r) {
+  return r->steps > 0 && r->steps <= FEW_STEPS && onnx_dtype(c, 0) == RLX_F32;
+}
+
 /* Row d of [D, ..]. */
 static rlx_node row(onnx_call *c, rlx_node x, int d) {
   rlx_dims shape = onnx_dims(c, x);
@@ -347,7 +376,8 @@ static rlx_status run_scan(onnx_call *c, const recurrent *r, rlx_node x, rlx_nod
     if (!s.h) s.h = onnx_fill(c, dtype, RLX_DIMS(r->batch, r->hidden), 0);
     if (!s.c && r->kind == LSTM) s.c = onnx_fill(c, dtype, RLX_DIMS(r->batch, r->hidden), 0);
     prepare(c, r, d, x, &s);
-    RLX_TRY(scan_direction(c, r, d, &s, got));
+    if (are_few_steps(c, r)) write_out_direction(c, r, d, s, got);
+    else RLX_TRY(scan_direction(c, r, d, &s, got));
     y[d] = got[0], last[d] = got[1], cells[d] = got[2];
   }
   out->y = stack(c, y, r->n_directions, 1);
@@ -413,7 +443,8 @@ static rlx_status recur(onnx_call *c, kind k, bool is_quantized) {
   r.recurrent = is_quantized ? dequantized(c, 2, 10) : onnx_in(c, 2);
   rlx_node x = onnx_in(c, 0), h = onnx_in(c, 5), cell = k == LSTM ? onnx_in(c, 6) : RLX_NONE;
   if (r.batch_first) x = swap_first(c, x), h = swap_first(c, h), cell = swap_first(c, cell);
-  if (whole && r.has_default_acts && !(r.clip > 0) && !r.input_forget && !onnx_has(c, 7) && r.steps > 0)
+  if (whole && !are_few_steps(c, &r) && r.has_default_acts && !(r.clip > 0) && !r.input_forget && !onnx_has(c, 7) &&
+      r.steps > 0)
     run_native(c, &r, x, h, cell, &out);
   else RLX_TRY(run_scan(c, &r, x, h, cell, &out));
   if (r.batch_first) {
