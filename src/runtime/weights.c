@@ -27,8 +27,11 @@ rlx_status rlx_weight_copy_allocate(rlx_weights *w, rlx_weight_copy *c) {
   return RLX_OK;
 }
 
+/* A block of the host's own memory waits for reuse without its pages. */
 static void copy_free(rlx_weights *w, rlx_weight_copy *c) {
   if (c->block) w->bytes -= c->bytes;
+  if (c->block && c->block->map && w->session->device->info.kind == RLX_DEVICE_CPU)
+    rlx_mem_discard(c->block->map, (size_t)c->bytes);
   rlx_block_pool_put(w->session->blocks, c->block);
   rlx_mem_free(c);
 }

@@ -81,6 +81,12 @@ rlx_status rlx_weight_check_value(const rlx_weight *weight) {
   return RLX_FAIL(RLX_INVALID, "param '%s' is not set", weight->name);
 }
 
+/* Memory that a value passed through: its pages go back at once, for a heap would keep them for a next one of that size. */
+static void passed(rlx_tensor *t) {
+  if (t->data) rlx_mem_discard(t->data, t->bytes);
+  rlx_tensor_deinit(t);
+}
+
 /* ---- fetching ---- */
 
 enum { PIECE_BYTES = 4 << 20 };
@@ -135,7 +141,7 @@ static rlx_status fetch(rlx_weights *w, rlx_weight *weight) {
   rlx_status s = w->source.read(w->source.user, weight->name, &weight->type, value.data);
   if (!s) s = rlx_weight_fill(w, weight, &value);
   if (!s && is_new) rlx_weights_changed(w, weight);
-  rlx_tensor_deinit(&value);
+  passed(&value);
   return s == RLX_NOT_FOUND ? rlx_weight_check_value(weight) : s;
 }
 
@@ -183,11 +189,11 @@ typedef struct kitchen {
 
 static void kitchen_deinit(const rlx_weight *weight, kitchen *k) {
   for (size_t i = 0; k->values && k->owned && i < weight->sources.n; i++)
-    if (k->owned[i]) rlx_tensor_deinit(&k->values[i]);
+    if (k->owned[i]) passed(&k->values[i]);
   rlx_mem_free(k->values);
   rlx_mem_free(k->owned);
   rlx_mem_free((void *)k->leaves);
-  rlx_tensor_deinit(&k->result);
+  passed(&k->result);
 }
 
 static rlx_status kitchen_init(const rlx_weights *w, const rlx_weight *weight, kitchen *k) {
