@@ -303,10 +303,10 @@ int cli_conform(const cli_command *self, int argc, char **argv);
 int cli_bench(const cli_command *self, int argc, char **argv);
 int cli_trace(const cli_command *self, int argc, char **argv);
 int cli_onnx_test(const cli_command *self, int argc, char **argv);
-#ifdef RLX_LM
-int cli_tokenize(const cli_command *self, int argc, char **argv);
 int cli_info(const cli_command *self, int argc, char **argv);
 int cli_check_files(const cli_command *self, int argc, char **argv);
+#ifdef RLX_LM
+int cli_tokenize(const cli_command *self, int argc, char **argv);
 int cli_convert(const cli_command *self, int argc, char **argv);
 int cli_generate(const cli_command *self, int argc, char **argv);
 int cli_chat(const cli_command *self, int argc, char **argv);

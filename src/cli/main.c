@@ -34,11 +34,11 @@ static const cli_command commands[] = {
    "rlx trace model.rlx --dim B=8 -o trace.json", cli_trace},
   {"onnx-test", "onnx-test DIR... [--only PATTERN]", "folders of ONNX test data: models, inputs, what must come out",
    "rlx onnx-test tests/onnx", cli_onnx_test},
-#ifdef RLX_LM
   {"info", "info FILE... [options]", "what is in an ONNX, GGUF, safetensors, model folder or text graph",
    "rlx info model.gguf", cli_info},
   {"check", "check FILE...", "read all of a weight file and say what is wrong with it", "rlx check model.gguf",
    cli_check_files},
+#ifdef RLX_LM
   {"convert", "convert IN OUT [--type TYPE]", "between GGUF and safetensors, and to smaller types",
    "rlx convert model.gguf small.gguf --type q4_k", cli_convert},
   {"tokenize", "tokenize FILE [--ids] [--no-special] [--decode | --chat]",
