@@ -202,7 +202,7 @@ static bool check_random(rlx_op op, size_t n, gpu_check_write write, measure how
 /* Inputs are drawn anew in every run, so few of them each time come to many; RLX_SOAK=1: ten times as many. */
 static size_t how_many(size_t n) {
   if (getenv("RLX_SOAK")) return 10 * n;
-  return TEST_IS_SANITIZED ? n / 3 + 1 : n / 2 + 1;
+  return TEST_IS_SANITIZED ? n / 5 + 1 : n / 3 + 1;
 }
 
 bool gpu_check_random(rlx_op op, size_t n, gpu_check_write write) {

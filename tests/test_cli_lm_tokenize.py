@@ -50,7 +50,7 @@ def random_texts(n, seed):
     return out
 
 
-TEXTS = FIXED + random_texts(60 if b"__asan_init" in RLX.read_bytes() else 300, 1)
+TEXTS = FIXED + random_texts(30 if b"__asan_init" in RLX.read_bytes() else 200, 1)
 
 
 def corpus():
