@@ -127,25 +127,6 @@ static void set_tasks(conv *v) {
   v->packed_floats = v->is_packed ? 0 : v->groups * round_up(v->each_out, LANE) * v->k;
 }
 
-static bool is_point(const conv *v, int axis) {
-  const rlx_conv_window *w = &v->window;
-  return v->in[axis] == 1 && w->kernel[axis] == 1 && !w->pad_lo[axis] && !w->pad_hi[axis];
-}
-
-/* A signal is often written as a picture of one column ([N, C, L, 1], kernel [k, 1]). Bytes lie the same if that column comes before the
- * others, and then the places of a panel are neighbours. */
-static void put_points_first(conv *v) {
-  enum { LAST = RLX_SPATIAL - 1 };
-  rlx_conv_window *w = &v->window;
-  int64_t *const lists[] = {w->kernel, w->stride, w->dilation, w->pad_lo, w->pad_hi, v->in, v->out};
-  for (int turn = 0; turn < LAST && is_point(v, LAST); turn++)
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-      int64_t last = lists[i][LAST];
-      for (int a = LAST; a > 0; a--) lists[i][a] = lists[i][a - 1];
-      lists[i][0] = last;
-    }
-}
-
 static rlx_status conv_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, uint32_t layout, conv *v) {
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
   cpu_conv_node node;
@@ -163,7 +144,6 @@ static rlx_status conv_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa i
               .is_packed = layout != CPU_LAYOUT_PLAIN};
   rlx_window_sizes(&x->shape, v->in);
   rlx_window_sizes(&n->type.shape, v->out);
-  put_points_first(v);
   v->each_in = v->n_in / v->groups;
   v->each_out = v->n_out / v->groups;
   v->taps = (size_t)(v->window.kernel[0] * v->window.kernel[1] * v->window.kernel[2]);
