@@ -24,6 +24,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+from rlx_library import CompileOptions, Library, SessionDesc, f32_view
 
 NETS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "inception_v1", "inception_v2",
         "mobilenet"]
@@ -31,50 +32,11 @@ NETS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "incepti
 
 # ---- RLX, by its library ----
 
-class Dims(ctypes.Structure):
-    _fields_ = [("v", ctypes.c_int64 * 8), ("n", ctypes.c_int32)]
-
-
-class Tensor(ctypes.Structure):
-    _fields_ = [("dtype", ctypes.c_int), ("shape", Dims), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
-
-
-class SessionDesc(ctypes.Structure):
-    _fields_ = [("struct_bytes", ctypes.c_size_t), ("device", ctypes.c_char_p), ("threads", ctypes.c_uint32),
-                ("pool_bytes", ctypes.c_uint64), ("no_pool", ctypes.c_bool), ("cached", ctypes.c_uint32)]
-
-
-class CompileOptions(ctypes.Structure):
-    _fields_ = ([("struct_bytes", ctypes.c_size_t)] +
-                [(name, ctypes.c_size_t) for name in ("bindings", "n_bindings", "weights", "states", "passes", "without")] +
-                [(name, ctypes.c_bool) for name in ("forbid_host", "exact", "fast_conv", "plan_only", "keep_values",
-                                                    "no_cache", "no_views", "no_in_place", "no_reorder", "no_search")] +
-                [("watch", ctypes.c_size_t * 3)])
-
-
 FAST_CONV = True
 
 
 def as_tensor(a):
-    shape = Dims(n=a.ndim)
-    for i, size in enumerate(a.shape):
-        shape.v[i] = size
-    return Tensor(0, shape, a.ctypes.data, a.nbytes)
-
-
-class Library:
-    def __init__(self, path):
-        self.c = ctypes.CDLL(os.path.abspath(path))
-        self.c.rlx_message.restype = ctypes.c_char_p
-
-    def call(self, name, *args):
-        if getattr(self.c, name)(*args) != 0:
-            sys.exit(f"{name}: {self.c.rlx_message().decode()}")
-
-    def make(self, name, *args):
-        out = ctypes.c_void_p()
-        self.call(name, *args, ctypes.byref(out))
-        return out
+    return f32_view(a.shape, a.ctypes.data)
 
 
 class Executable:

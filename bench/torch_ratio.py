@@ -11,49 +11,18 @@ things at the same time only the best times say something. The last column is th
 import argparse
 import ctypes
 import statistics
-import sys
 import time
 
 import torch
 import torch.nn.functional as functional
+from rlx_library import Library, SessionDesc, f32_view
 
 ROWS, COLUMNS = 4096, 1024
 
 
-class Dims(ctypes.Structure):
-    _fields_ = [("v", ctypes.c_int64 * 8), ("n", ctypes.c_int32)]
-
-
-class Tensor(ctypes.Structure):
-    _fields_ = [("dtype", ctypes.c_int), ("shape", Dims), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
-
-
-class SessionDesc(ctypes.Structure):
-    _fields_ = [("struct_bytes", ctypes.c_size_t), ("device", ctypes.c_char_p), ("threads", ctypes.c_uint32),
-                ("pool_bytes", ctypes.c_uint64), ("no_pool", ctypes.c_bool), ("cached", ctypes.c_uint32)]
-
-
 def as_tensor(t):
     """A view of a contiguous f32 torch tensor."""
-    shape = Dims(n=t.dim())
-    for i, size in enumerate(t.shape):
-        shape.v[i] = size
-    return Tensor(0, shape, t.data_ptr(), t.numel() * 4)
-
-
-class Library:
-    def __init__(self, path):
-        self.c = ctypes.CDLL(path)
-        self.c.rlx_message.restype = ctypes.c_char_p
-
-    def call(self, name, *args):
-        if getattr(self.c, name)(*args) != 0:
-            sys.exit(f"{name}: {self.c.rlx_message().decode()}")
-
-    def make(self, name, *args):
-        out = ctypes.c_void_p()
-        self.call(name, *args, ctypes.byref(out))
-        return out
+    return f32_view(t.shape, t.data_ptr())
 
 
 class Executable:
