@@ -68,6 +68,11 @@ bool cli_to_number(const char *text, int64_t least, int64_t most, int64_t *out);
 int cli_fail(const char *fmt, ...) CLI_PRINTF(1);
 int cli_wrong(const cli_command *command, const char *fmt, ...) CLI_PRINTF(2);
 
+/* A file that only language models and weight files would read, in a program that was built without them. */
+static inline int cli_without_lm(const char *path) {
+  return cli_fail("%s: this rlx was built without language models", path);
+}
+
 /* CLI_DONE, or the failure told with the library's words: "where 'name': words"; both may be NULL. */
 int cli_check(rlx_status s, const char *where, const char *name);
 
@@ -242,7 +247,10 @@ typedef struct cli_summary {
 } cli_summary;
 cli_summary cli_summarise(const double *samples, size_t n);
 
-/* ---- Language models: lm_bench.c ---- */
+/* ---- Weight files and language models: lm_info.c, lm_bench.c ---- */
+
+int cli_file_info(const cli_common *common, const char *path, const char *key,
+                  bool tensors); /* key: that alone, or NULL */
 
 typedef struct cli_bench_lm_request {
   const cli_command *self;

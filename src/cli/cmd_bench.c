@@ -220,7 +220,7 @@ static int bench_lm(request *r, const char *path) {
   return cli_bench_lm(&lm);
 #else
   (void)r;
-  return cli_fail("%s: this rlx was built without language models", path);
+  return cli_without_lm(path);
 #endif
 }
 

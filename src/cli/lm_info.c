@@ -1,4 +1,4 @@
-/* rlx info: what is in a weight file, or in a text graph: format, metadata, tensors, and what each type takes.
+/* rlx info on a weight file: format, metadata, tensors, and what each type takes.
  *
  * Long lists and texts are cut; --key shows one value whole, and nothing else, for scripts. */
 #include <inttypes.h>
@@ -231,112 +231,23 @@ static void json_file(const char *path, const rlx_file *f) {
   fputs("]}", stdout);
 }
 
-/* ---- Text graphs --------------------------------------------------------------------------------------------- */
+/* ---- One file ------------------------------------------------------------------------------------------------ */
 
-static bool is_graph(const char *path) {
-  size_t n = strlen(path);
-  return strcmp(path, "-") == 0 || (n > 4 && strcmp(path + n - 4, ".rlx") == 0);
-}
-
-static void print_leaf(const char *kind, const char *name, const rlx_graph *g, rlx_node n, bool json, bool is_first) {
-  if (json) {
-    printf("%s{\"kind\":\"%s\",\"name\":", is_first ? "" : ",", kind);
-    cli_print_quoted(name);
-    putchar(',');
-    cli_json_type(g, n);
-    putchar('}');
-    return;
-  }
-  printf("  %-7s ", kind);
-  cli_print_plain(name);
-  fputs(": ", stdout);
-  cli_print_type(g, n);
-  putchar('\n');
-}
-
-static int show_graph(const cli_common *common, const char *path) {
-  rlx_graph *g;
-  bool is_first = true;
-  if (cli_load_graph(path, &g)) return CLI_FAILED;
-  if (common->json) {
-    fputs("{\"file\":", stdout);
-    cli_print_quoted(path);
-    printf(",\"format\":\"text graph\",\"nodes\":%u,\"leaves\":[", rlx_graph_size(g));
-  } else {
-    cli_print_plain(path);
-    printf(": text graph, %u nodes\n", rlx_graph_size(g));
-  }
-  for (rlx_node n = 1; n <= rlx_graph_size(g); n++) {
-    if (!rlx_node_name(g, n)) continue;
-    print_leaf(rlx_node_op(g, n), rlx_node_name(g, n), g, n, common->json, is_first);
-    is_first = false;
-  }
-  if (common->json) fputs("],\"outputs\":[", stdout);
-  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++) {
-    const char *name;
-    rlx_node n = rlx_graph_output(g, i, &name);
-    print_leaf("output", name, g, n, common->json, i == 0);
-  }
-  if (common->json) fputs("]}", stdout);
-  rlx_graph_destroy(g);
-  return CLI_DONE;
-}
-
-/* ---- The command --------------------------------------------------------------------------------------------- */
-
-typedef struct request {
-  cli_common common;
-  cli_list words;
-  const char *key;
-  bool tensors;
-} request;
-
-static int show_key(const request *r, const char *path, const rlx_file *f) {
+static int show_key(const cli_common *common, const char *path, const rlx_file *f, const char *key) {
   rlx_meta m;
-  if (!rlx_file_meta_find(f, r->key, &m)) return cli_fail("%s: there is no metadata '%.200s'", path, r->key);
-  if (r->common.json) print_value(&m, true);
+  if (!rlx_file_meta_find(f, key, &m)) return cli_fail("%s: there is no metadata '%.200s'", path, key);
+  if (common->json) print_value(&m, true);
   else print_bare(&m);
   return CLI_DONE;
 }
 
-static int show(const request *r, const char *path) {
+int cli_file_info(const cli_common *common, const char *path, const char *key, bool tensors) {
   rlx_file *f;
-  if (is_graph(path) && !r->key) return show_graph(&r->common, path);
-  if (cli_is_onnx(path) && !r->key) return cli_onnx_info(&r->common, path, r->tensors);
   if (cli_check(rlx_file_open(path, NULL, &f), NULL, NULL)) return CLI_FAILED;
   int code = CLI_DONE;
-  if (r->key) code = show_key(r, path, f);
-  else if (r->common.json) json_file(path, f);
-  else print_file(path, f, r->tensors);
+  if (key) code = show_key(common, path, f, key);
+  else if (common->json) json_file(path, f);
+  else print_file(path, f, tensors);
   rlx_file_close(f);
-  return code;
-}
-
-/* Of several files the JSON is a list, with null for one that failed and was told. */
-static int show_all(const request *r) {
-  int code = CLI_DONE;
-  bool is_list = r->common.json && r->words.n > 1;
-  if (is_list) putchar('[');
-  for (size_t i = 0; i < r->words.n; i++) {
-    if (i) putchar(is_list ? ',' : '\n');
-    if (show(r, r->words.v[i].value) == CLI_DONE) continue;
-    code = CLI_FAILED;
-    if (is_list) fputs("null", stdout);
-  }
-  if (is_list) putchar(']');
-  if (r->common.json && (is_list || code == CLI_DONE)) putchar('\n');
-  return code;
-}
-
-int cli_info(const cli_command *self, int argc, char **argv) {
-  request r = {0};
-  int code;
-  const cli_option options[] = {
-    {"--tensors", NULL, "each tensor, not only what their types take", CLI_FLAG, &r.tensors, 0, 0},
-    {"--key", "KEY", "the value of one key of the metadata, whole, and nothing else", CLI_TEXT, &r.key, 0, 0},
-  };
-  if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code))
-    code = r.words.n ? show_all(&r) : cli_wrong(self, "expected a file");
-  cli_list_deinit(&r.words);
   return code;
 }

@@ -1,11 +1,13 @@
-/* rlx check: reads all of a weight file, or parses and verifies a text graph. All files are tried, and each says how it
+/* rlx check: reads all of a weight file or ONNX model, or parses and verifies a text graph. All files are tried, and each says how it
  * went. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#ifdef RLX_LM
 #include "rlx/lm.h"
+#endif
 
 static bool is_graph(const char *path) {
   size_t n = strlen(path);
@@ -34,6 +36,7 @@ static rlx_status check_onnx(const char *path, findings *out) {
   return cli_onnx_check(path, &out->n_tensors, &out->bytes);
 }
 
+#ifdef RLX_LM
 static rlx_status check_weights(const char *path, cli_bar *bar, findings *out) {
   rlx_file *f = NULL;
   rlx_watch watch = {.progress = cli_bar_draw, .user = bar};
@@ -44,6 +47,22 @@ static rlx_status check_weights(const char *path, cli_bar *bar, findings *out) {
   for (uint32_t i = 0; i < out->n_tensors; i++) out->bytes += rlx_file_tensor_at(f, i)->bytes;
   rlx_file_close(f);
   return s;
+}
+#endif
+
+/* What a file is, its name says; what is neither graph nor ONNX holds weights. False: this program does not read those. */
+static bool check_by_name(const char *path, cli_bar *bar, findings *out, rlx_status *s) {
+  if (is_graph(path)) *s = check_graph(path, out);
+  else if (cli_is_onnx(path)) *s = check_onnx(path, out);
+  else {
+#ifdef RLX_LM
+    *s = check_weights(path, bar, out);
+#else
+    (void)bar;
+    return false;
+#endif
+  }
+  return true;
 }
 
 static void print_json(const char *path, rlx_status s, const findings *r, bool is_first) {
@@ -68,13 +87,13 @@ static int check_one(const cli_common *common, const char *path, bool is_first) 
   cli_bar bar;
   findings r = {0};
   cli_bar_begin(&bar, common);
-  rlx_status s = is_graph(path)      ? check_graph(path, &r)
-                 : cli_is_onnx(path) ? check_onnx(path, &r)
-                                     : check_weights(path, &bar, &r);
+  rlx_status s = RLX_UNSUPPORTED;
+  bool is_read = check_by_name(path, &bar, &r, &s);
   cli_bar_end(&bar);
   if (common->json) print_json(path, s, &r, is_first);
   else if (!s && !common->quiet) print_good(path, &r);
   if (!s) return CLI_DONE;
+  if (!is_read) return cli_without_lm(path);
   bool is_named = strstr(rlx_message(), path) != NULL;
   if (r.n_more)
     return cli_fail("%s%s%s (and %u more findings)", is_named ? "" : path, is_named ? "" : ": ", rlx_message(),
