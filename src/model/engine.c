@@ -2,12 +2,12 @@
 #include "model/engine.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/file.h"
+#include "runtime/weights.h"
 
 /* A stretch of eight hides all but an eighth of what asking the device costs. */
 enum { GPU_AHEAD = 8 };
@@ -102,64 +102,21 @@ rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
 
 /* ---- loading ---- */
 
-typedef struct sized {
-  size_t bytes, at;
-} sized;
-
-/* Memory that weights pass through, one after the other, each no larger than the one before. One block that shrinks, not a block
- * for each: a heap keeps freed blocks of this size for a next one that never comes. */
-typedef struct passage {
-  void *data;
-  size_t bytes;
-} passage;
-
-static rlx_status passage_fit(passage *p, const lm_weight *w) {
-  if (p->data && p->bytes == w->bytes) return RLX_OK;
-  void *data = rlx_mem_realloc(p->data, w->bytes, 1);
-  if (data) *p = (passage){data, w->bytes};
-  return p->data && p->bytes >= w->bytes ? RLX_OK
-                                         : RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", w->name, w->bytes);
-}
-
-static rlx_status load_weight(rlx_lm *lm, size_t i, passage *p) {
-  const lm_weight *w = lm_model_weight(lm->model, i);
-  RLX_TRY(passage_fit(p, w));
-  RLX_TRY(lm_model_read(lm->model, i, p->data));
-  return rlx_weights_set(lm->weights, w->name, &(rlx_tensor){w->dtype, w->shape, p->data, w->bytes});
-}
-
-static int larger_first(const void *a, const void *b) {
-  const sized *x = a, *y = b;
-  if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
-  return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* A weight passes through memory of its own size on its way. The largest (a table of embeddings, a quarter of a small model) goes
- * first, while little else is there, so that the peak is hardly above what stays. */
-static rlx_status load_in_order(rlx_lm *lm, const rlx_watch *watch, sized *order, size_t n, passage *p) {
-  uint64_t done = 0, total = 0;
-  for (size_t i = 0; i < n; i++) {
-    order[i] = (sized){lm_model_weight(lm->model, i)->bytes, i};
-    total += order[i].bytes;
-  }
-  qsort(order, n, sizeof *order, larger_first);
-  for (size_t i = 0; i < n; i++) {
-    if (watch->cancel && watch->cancel(watch->user)) return RLX_FAIL(RLX_CANCELLED, "loading was stopped");
-    RLX_TRY(load_weight(lm, order[i].at, p));
-    done += order[i].bytes;
-    if (watch->progress) watch->progress(watch->user, "load", done, total);
-  }
-  return RLX_OK;
+static rlx_status read_weight(void *user, size_t at, void *to) {
+  const rlx_lm *lm = user;
+  return lm_model_read(lm->model, at, to);
 }
 
 static rlx_status load_weights(rlx_lm *lm, const rlx_watch *watch) {
   size_t n = lm_model_weights(lm->model);
-  sized *order = rlx_mem_calloc(n, sizeof *order);
-  if (!order) return RLX_FAIL(RLX_NO_MEMORY, "the order of %zu weights", n);
-  passage p = {NULL, 0};
-  rlx_status s = load_in_order(lm, watch, order, n, &p);
-  rlx_mem_free(p.data);
-  rlx_mem_free(order);
+  rlx_weight_item *items = rlx_mem_calloc(n, sizeof *items);
+  if (!items) return RLX_FAIL(RLX_NO_MEMORY, "the order of %zu weights", n);
+  for (size_t i = 0; i < n; i++) {
+    const lm_weight *w = lm_model_weight(lm->model, i);
+    items[i] = (rlx_weight_item){w->name, {w->dtype, w->shape}, w->bytes, i};
+  }
+  rlx_status s = rlx_weights_set_all(lm->weights, items, n, (rlx_weight_reader){read_weight, lm}, watch);
+  rlx_mem_free(items);
   return s;
 }
 

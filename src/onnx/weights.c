@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "onnx/model.h"
+#include "runtime/weights.h"
 
 static int by_leaf(const void *a, const void *b) {
   return strcmp(((const onnx_weight *)a)->leaf, ((const onnx_weight *)b)->leaf);
@@ -82,58 +83,36 @@ const onnx_weight *onnx_weight_of(const rlx_onnx *m, const onnx_tensor *t) {
 
 /* ---- into a store ---- */
 
-typedef struct sized {
-  size_t bytes;
-  const onnx_weight *weight;
-} sized;
-
-static int larger_first(const void *a, const void *b) {
-  const sized *x = a, *y = b;
-  return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
-                              : strcmp(x->weight->leaf, y->weight->leaf);
-}
-
-static rlx_status list_missing(const rlx_onnx *m, const rlx_graph *g, const rlx_weights *w, sized *v, size_t *n) {
+static rlx_status list_missing(const rlx_onnx *m, const rlx_graph *g, const rlx_weights *w, rlx_weight_item *v,
+                               size_t *n) {
   *n = 0;
   for (rlx_node id = 1; id <= rlx_graph_size(g); id++) {
-    if (strcmp(rlx_node_op(g, id), "param") != 0 || rlx_weights_has(w, rlx_node_name(g, id))) continue;
-    v[*n].weight = onnx_weight_named(m, rlx_node_name(g, id));
-    if (!v[*n].weight) return RLX_FAIL(RLX_NOT_FOUND, "the model has no weight '%s'", rlx_node_name(g, id));
-    RLX_TRY(onnx_tensor_bytes(v[*n].weight->tensor, &v[*n].bytes));
-    ++*n;
+    const char *name = rlx_node_name(g, id);
+    if (strcmp(rlx_node_op(g, id), "param") != 0 || rlx_weights_has(w, name)) continue;
+    const onnx_weight *found = onnx_weight_named(m, name);
+    if (!found) return RLX_FAIL(RLX_NOT_FOUND, "the model has no weight '%s'", name);
+    const onnx_tensor *t = found->tensor;
+    rlx_weight_item *item = &v[(*n)++];
+    *item = (rlx_weight_item){
+      .name = found->leaf, .type = {onnx_type_carrier(t->type), t->dims}, .at = (size_t)(found - m->weights.v)};
+    RLX_TRY(onnx_tensor_bytes(t, &item->bytes));
   }
-  if (*n) qsort(v, *n, sizeof *v, larger_first);
   return RLX_OK;
 }
 
-/* Through one piece of memory that shrinks: the largest goes first, while little else is there. */
-static rlx_status load(const rlx_onnx *m, rlx_weights *w, const sized *v, size_t n, const rlx_watch *watch,
-                       void **passage) {
-  uint64_t done = 0, total = 0;
-  for (size_t i = 0; i < n; i++) total += v[i].bytes;
-  for (size_t i = 0; i < n; i++) {
-    const onnx_tensor *t = v[i].weight->tensor;
-    if (watch && watch->cancel && watch->cancel(watch->user)) return RLX_FAIL(RLX_CANCELLED, "loading was stopped");
-    void *smaller = rlx_mem_realloc(*passage, v[i].bytes, 1);
-    if (!smaller && !*passage) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", v[i].weight->leaf, v[i].bytes);
-    if (smaller) *passage = smaller;
-    RLX_TRY_AT(onnx_tensor_read(m, t, *passage), "weight '%s'", v[i].weight->leaf);
-    rlx_tensor value = {onnx_type_carrier(t->type), t->dims, *passage, v[i].bytes};
-    RLX_TRY(rlx_weights_set(w, v[i].weight->leaf, &value));
-    done += v[i].bytes;
-    if (watch && watch->progress) watch->progress(watch->user, "load", done, total);
-  }
+static rlx_status read_numbered(void *user, size_t at, void *to) {
+  const rlx_onnx *m = user;
+  const onnx_weight *w = &m->weights.v[at];
+  RLX_TRY_AT(onnx_tensor_read(m, w->tensor, to), "weight '%s'", w->leaf);
   return RLX_OK;
 }
 
 rlx_status rlx_onnx_load(rlx_onnx *m, const rlx_graph *g, rlx_weights *w, const rlx_watch *watch) {
   if (!m || !g || !w) return RLX_FAIL(RLX_INVALID, "rlx_onnx_load: a NULL");
-  sized *v = rlx_mem_calloc((size_t)rlx_graph_size(g) + 1, sizeof *v);
-  void *passage = NULL;
+  rlx_weight_item *v = rlx_mem_calloc((size_t)rlx_graph_size(g) + 1, sizeof *v);
   size_t n;
   rlx_status s = v ? list_missing(m, g, w, v, &n) : RLX_FAIL(RLX_NO_MEMORY, "the order of weights");
-  if (!s) s = load(m, w, v, n, watch, &passage);
-  rlx_mem_free(passage);
+  if (!s) s = rlx_weights_set_all(w, v, n, (rlx_weight_reader){read_numbered, m}, watch);
   rlx_mem_free(v);
   return s;
 }

@@ -80,4 +80,18 @@ rlx_status rlx_weights_put(rlx_weights *w, const char *name, const rlx_type *typ
 /* Reads one that has a value into `count` elements of `dtype`. */
 rlx_status rlx_weights_read(rlx_weights *w, const char *name, rlx_dtype dtype, void *data, size_t count);
 
+/* Sets many, the largest first, each read into memory that they pass through; the items are sorted. watch may be NULL. */
+typedef struct rlx_weight_item {
+  const char *name;
+  rlx_type type;
+  size_t bytes;
+  size_t at; /* the reader's own number of it */
+} rlx_weight_item;
+typedef struct rlx_weight_reader {
+  rlx_status (*read)(void *user, size_t at, void *to);
+  void *user;
+} rlx_weight_reader;
+rlx_status rlx_weights_set_all(rlx_weights *w, rlx_weight_item *items, size_t n, rlx_weight_reader reader,
+                               const rlx_watch *watch);
+
 #endif
