@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CLANG_FORMAT ?= clang-format
 build := build/release
 
-.PHONY: help demo chat test soak bench docs format install clean build setup
+.PHONY: help demo chat check test soak bench docs format install clean build setup
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,10 @@ demo: build ## build, fetch a small language model (98 MB, once) and ask it some
 chat: TARGET := rlx_cli
 chat: build ## the same model, to talk with
 	@model=$$(tools/fetch_model smollm2) && $(build)/rlx chat "$$model"
+
+check: ## the quick part of `make test`, for every day: layers, and the tests that take seconds
+	@tools/setup test
+	@python3 tools/test --quick -j $(JOBS)
 
 test: ## everything that is checked before a change is accepted; last line: N passed, N failed, N skipped
 	@tools/setup test

@@ -20,11 +20,14 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
 BUILD = pathlib.Path(os.environ.get("RLX_BUILD_DIR") or ROOT / "build/release").resolve()
 RLX = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else BUILD / "rlx"
-SECONDS = 60  # far above what anything here takes, also under a sanitizer on a busy machine
+# A guard against hangs, not a measure: far above what anything here takes, also under a sanitizer on a busy machine. A machine
+# that is slower still sets RLX_TEST_TIME to a factor.
+SECONDS = 600 * float(os.environ.get("RLX_TEST_TIME") or 1)
 SANITIZER = re.compile(r"ERROR: |runtime error: |SUMMARY: |WARNING: ThreadSanitizer")
 # Once per process that switches stacks, as the emulated GPU does: a remark, not a finding.
 ASAN_NOTE = re.compile(r"==\d+==WARNING: ASan doesn't fully support makecontext/swapcontext[^\n]*\n")
@@ -109,6 +112,16 @@ def first_values(*args):
 
 def pass_names():
     return [line.split()[0] for line in rlx("graph", "--passes", expect=0).out.splitlines()]
+
+
+def wait_for_handler(process, number):
+    """Until rlx has a handler for this signal, or has ended: before that, the signal would end it as the system does."""
+    status = pathlib.Path(f"/proc/{process.pid}/status")
+    while process.poll() is None and status.exists():
+        caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", status.read_text(), re.MULTILINE)
+        if caught and int(caught[1], 16) >> (number - 1) & 1:
+            return
+        time.sleep(0.01)
 
 
 # ---- Files

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import venv
 
-from cli import ROOT, Skip
+from cli import ROOT, SECONDS, Skip
 
 TOOLS = ROOT / "build/tools"
 
@@ -33,7 +33,7 @@ def packages(*names):
         if not (TOOLS / "bin/python").exists():
             venv.create(TOOLS, with_pip=True)
         subprocess.run([TOOLS / "bin/python", "-m", "pip", "install", "-q", *names], check=True, capture_output=True,
-                       timeout=300)
+                       timeout=SECONDS)
     except (OSError, subprocess.SubprocessError) as failure:
         raise Skip(f"{' '.join(names)} cannot be installed: {failure}")
     for site in TOOLS.glob("lib/python*/site-packages"):

@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rlx/rlx.h"
@@ -58,6 +59,13 @@ static inline void test_add(test_case *test) {
   if (test_all.last) test_all.last->next = test;
   else test_all.first = test;
   test_all.last = test;
+}
+
+/* A guard against hangs and against work that grows with a square, never a measure. A machine slower than any known sets
+ * RLX_TEST_TIME to a factor. */
+static inline unsigned test_hang_seconds(void) {
+  const char *factor = getenv("RLX_TEST_TIME");
+  return (unsigned)(600 * (factor && atof(factor) > 0 ? atof(factor) : 1));
 }
 
 static inline bool test_has_failed(void) { return test_all.result == TEST_FAILED; }

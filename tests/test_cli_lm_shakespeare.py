@@ -94,7 +94,8 @@ def vulkan_says_what_the_cpu_says():
     piece()
     asked = ["generate", MODEL, "-p", "First Citizen:\n", "-n", 48, "--ignore-end", "--exact"]
     equal(rlx_json(*asked, *device)["text"], rlx_json(*asked, *ON_CPU)["text"], "greedy text")
-    asked = ["perplexity", MODEL, "piece.txt", "--tokens", 400, "--exact"]
+    # Few tokens: a driver in software computes a prompt at 25 tokens/s, whatever is compiled or kept.
+    asked = ["perplexity", MODEL, "piece.txt", "--tokens", 80, "--exact"]
     here, there = (rlx_json(*asked, *d)["perplexity"] for d in (ON_CPU, device))
     equal(f"{there:.3g}", f"{here:.3g}", "three digits of the perplexity")
     close([there / here], [1], "perplexity", 1e-3)
@@ -119,7 +120,7 @@ def a_table_of_types():
     if RLX.name != "rlx":
         raise Skip("the script wants a build folder")
     done = subprocess.run([sys.executable, ROOT / "tools/type_table", RLX.parent, MODEL, "piece.txt", "--types", "q8_0,q2_k"],
-                          capture_output=True, text=True, timeout=2 * SECONDS)
+                          capture_output=True, text=True, timeout=SECONDS)
     equal((done.returncode, done.stderr), (0, ""), "type_table")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
     equal([row[0] for row in rows], ["q8_0", "q2_k"], "rows")

@@ -11,7 +11,8 @@ import sys
 import time
 
 from cli import (ENDLESS, LINEAR, LINEAR_RESULT, RLX, SANITIZER, SECONDS, Skip, check, equal, fails, linear_inputs,
-                 main, npy, npy_bytes, rlx, rlx_json, test, write)
+                 main, npy, npy_bytes, rlx, rlx_json, test,
+                 wait_for_handler, write)
 
 
 # ---- Outputs that cannot be written
@@ -127,6 +128,7 @@ def interrupt(*args, number=signal.SIGINT, after=1.0, **how):
     """Starts rlx, sends it a signal, and gives (exit code, stdout, stderr)."""
     process = subprocess.Popen([str(RLX), *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                **how)
+    wait_for_handler(process, number)
     time.sleep(after)
     if process.poll() is not None:
         raise AssertionError(f"rlx ended by itself: {process.returncode} {process.communicate()}")

@@ -11,8 +11,8 @@ import subprocess
 import sys
 import time
 
-from cli import (ENDLESS, LINEAR, LINEAR_RESULT, OPEN, RLX, check, close, equal, fails, linear_inputs, load, main, npy,
-                 rlx, rlx_json, test, write)
+from cli import (ENDLESS, LINEAR, LINEAR_RESULT, OPEN, RLX, SECONDS, check, close, equal, fails, linear_inputs, load, main,
+                 npy, rlx, rlx_json, test, wait_for_handler, write)
 
 DEVICES = ("cpu", "null")
 BLOCK = """graph {
@@ -257,9 +257,9 @@ def interrupts():
     write("g.rlx", ENDLESS)
     npy("n.npy", "i64", (), [1])
     child = subprocess.Popen([RLX, "run", "g.rlx", "--input", "n=n.npy", "--out", "out"], stderr=subprocess.PIPE)
-    time.sleep(0.5)
+    wait_for_handler(child, signal.SIGINT)
     child.send_signal(signal.SIGINT)
-    child.communicate(timeout=30)
+    child.communicate(timeout=SECONDS)
     equal(child.returncode, 130, "interrupted")
     check(not os.path.exists("out"), "nothing is left behind")
 

@@ -73,7 +73,7 @@ TEST(only_regular_files) {
   rlx_file_map m = {.bytes = 7};
   char *text;
   size_t bytes;
-  alarm(20); /* an open that waits for the FIFO's other end would wait for ever */
+  alarm(test_hang_seconds()); /* an open that waits for the FIFO's other end would wait for ever */
   CHECK_FAILS(rlx_file_map_open(folder_path("none"), &m), RLX_NOT_FOUND, "/none': No such file or directory");
   CHECK(!m.data && m.bytes == 0);
   CHECK_FAILS(rlx_file_map_open(folder_path("dir"), &m), RLX_INVALID,

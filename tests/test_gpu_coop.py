@@ -17,6 +17,7 @@ import time
 
 ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
 CXX = os.environ.get("CXX") or "g++"
+SECONDS = 600 * float(os.environ.get("RLX_TEST_TIME") or 1)  # a guard against hangs, never a measure
 KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"],
            "rows": ["rows_coop1", "rows_coop1_bf16", "rows_coop2", "rows_coop4", "rows_coop4_bf16", "rows_full1",
                     "rows_full4", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks", "rows_direct2_blocks"]}
@@ -34,7 +35,7 @@ def check(program_name, kernel, seed, folder):
         return 0, 1
     print(f"{kernel}: RLX_TEST_SEED={seed}", flush=True)
     try:
-        done = subprocess.run([program, str(CASES[program_name]), str(seed)], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([program, str(CASES[program_name]), str(seed)], capture_output=True, text=True, timeout=SECONDS)
         out, code = done.stdout + done.stderr, done.returncode
     except subprocess.TimeoutExpired:
         out, code = "an invocation waits for one that does not come", None

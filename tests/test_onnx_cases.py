@@ -10,12 +10,11 @@ import os
 import pathlib
 import sys
 
-from cli import ROOT, Skip, check, main, rlx, rlx_json, test
+from cli import ROOT, SECONDS, Skip, check, main, rlx, rlx_json, test
 
 DATA = pathlib.Path(os.environ.get("RLX_ONNX_DATA", "/usr/share/libonnx-testdata/data"))
 FOLDERS = ["node", "simple", "pytorch-operator", "pytorch-converted"]
 PINNED = ROOT / "tests/onnx_cases.txt"
-SEVERAL = 400  # seconds
 
 
 def pinned():
@@ -37,7 +36,7 @@ def data():
 
 def run(*options):
     found = {}
-    for case in json.loads(rlx("onnx-test", *data(), "--json", *options, seconds=SEVERAL).out)["cases"]:
+    for case in json.loads(rlx("onnx-test", *data(), "--json", *options, seconds=SECONDS).out)["cases"]:
         folder = pathlib.Path(case["folder"])
         found[f"{folder.parent.name}/{folder.name}"] = case
     return found

@@ -69,8 +69,7 @@ static rlx_status try_model(const onnx_image *f, cost *c) {
 }
 
 static void check_cost(const char *name, const onnx_image *f, const cost *c) {
-  double most = TEST_IS_SANITIZED ? 20 : 1;
-  if (c->seconds > most) FAIL("%s: %.2f s", name, c->seconds);
+  if (c->seconds > test_hang_seconds()) FAIL("%s: %.2f s", name, c->seconds);
   if (!TEST_IS_SANITIZED && c->kib > MOST_MIB * 1024 + f->n / 1024)
     FAIL("%s: %zu MiB beyond a file of %zu KiB", name, c->kib / 1024, f->n / 1024);
   if (getenv("RLX_TEST_COSTS"))

@@ -9,14 +9,14 @@ import pathlib
 import subprocess
 import sys
 
-from cli import BUILD, ROOT, Skip, check, equal, fails, load, main, npy, rlx, rlx_json, test
+from cli import BUILD, ROOT, SECONDS, Skip, check, equal, fails, load, main, npy, rlx, rlx_json, test
 from lm_packages import packages
 
 CLOSE = 1e-4  # the largest difference, as a share of the largest output (or of 0.01: theirs has an error of 1e-7 near 0)
 
 
 def model(name, inside=""):
-    done = subprocess.run([sys.executable, ROOT / "tools/fetch_model", name], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, ROOT / "tools/fetch_model", name], capture_output=True, text=True, timeout=SECONDS)
     if done.returncode:
         raise Skip(f"{name}: {(done.stderr.strip() or 'no reason given').splitlines()[-1]}")
     place = pathlib.Path(done.stdout.strip())
@@ -27,7 +27,7 @@ def example(name, *args):
     program = BUILD / "examples" / name
     if not program.exists():
         raise Skip(f"{program} is not built")
-    done = subprocess.run([program, *args], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, *args], capture_output=True, text=True, timeout=SECONDS)
     equal(done.returncode, 0, f"{name}: {done.stderr}")
     return done.stdout
 

@@ -398,7 +398,7 @@ TEST(submissions_are_cut_timed_and_stopped) {
     const uint64_t before = rlx_now_ns();
     for (int i = 0; i < 3; i++) CHECK_OK(v->program_run(c.p, 0, 4, &(rlx_run_args){.begin_ns = begin, .end_ns = end}));
     copies_expect(&c, "01230000");
-    CHECK(begin[0] >= before && begin[0] < before + 60000000000u);
+    CHECK(begin[0] >= before && begin[0] < rlx_now_ns());
     for (int i = 0; i < 4; i++) CHECK(begin[i] <= end[i] && (i == 0 || end[i - 1] <= begin[i]));
     CHECK(end[3] > begin[0]);
     copies_close(&c);

@@ -20,6 +20,8 @@ LOGS = BUILD / "logs"
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
 NOTABLE = re.compile(r"\b(FAIL|SKIP)\b|ERROR: |runtime error: |WARNING: ThreadSanitizer|SUMMARY: ")
 SHOWN_LINES = 20
+# What guards against hangs, never a measure; a machine slower than any known sets RLX_TEST_TIME to a factor.
+HANG_SECONDS = int(600 * float(os.environ.get("RLX_TEST_TIME") or 1))
 
 SANITIZER_ENV = {
     # Sizes that no machine has must come back as NULL, as they do without the sanitizer: tests ask for them.
@@ -164,7 +166,7 @@ def run_program(report, label, command, env, timeout):
     show(notable, log)
 
 
-def run_programs(report, group, commands, jobs, env=None, timeout=600):
+def run_programs(report, group, commands, jobs, env=None, timeout=6 * HANG_SECONDS):
     """Test programs side by side. `commands` is a list of (name, command)."""
     cache = {"XDG_CACHE_HOME": str(BUILD / "cache")}  # of compiled pipelines: not the user's own
     env = {**SANITIZER_ENV, **cache, **(env or {})}
@@ -196,8 +198,8 @@ def fuzz(report, directory, jobs, seconds, runs=None):
         seeds = ROOT / "tests" / "corpus" / name
         step(report, f"{directory}/{name}", [
             BUILD / directory / "tests" / name, f"-max_total_time={seconds}", *([f"-runs={runs}"] if runs else []),
-            "-seed=1", "-rss_limit_mb=4096", "-timeout=25", f"-artifact_prefix={LOGS}/{name}-",
-            found, *([seeds] if seeds.is_dir() else [])], env=SANITIZER_ENV, timeout=seconds + 120)
+            "-seed=1", "-rss_limit_mb=4096", f"-timeout={HANG_SECONDS}", f"-artifact_prefix={LOGS}/{name}-",
+            found, *([seeds] if seeds.is_dir() else [])], env=SANITIZER_ENV, timeout=seconds + HANG_SECONDS)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(one, test_sources("fuzz_*.c")))
 
