@@ -40,11 +40,12 @@ static void use_model(size_t i) {
   if (now == i) return;
   now = i;
   char from[1024];
-  rlx_file_map map;
+  char *golden;
+  size_t bytes;
   snprintf(from, sizeof from, "%s/lm/%s/model.safetensors", RLX_TEST_DATA, names[i]);
-  if (rlx_file_map_open(from, &map)) fail("cannot read a golden model");
-  if (rlx_file_write(tensors, map.data, map.bytes)) fail("cannot copy a golden model");
-  rlx_file_map_close(&map);
+  if (rlx_file_read(from, SIZE_MAX, &golden, &bytes)) fail("cannot read a golden model");
+  if (rlx_file_write(tensors, golden, bytes)) fail("cannot copy a golden model");
+  rlx_mem_free(golden);
 }
 
 static void build(const lm_model *m, lm_result result, uint32_t tokens) {

@@ -1,4 +1,4 @@
-/* Files: mapping, reading and writing, and what is refused. */
+/* Files: reading and writing, and what is refused. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -18,13 +18,6 @@ TEST(file_comes_back) {
   static const size_t sizes[] = {100001, 0, 1, 4096};
   for (size_t i = 0; i < 4; i++) { /* each replaces the one before */
     CHECK_OK(rlx_file_write(folder_path("f"), data, sizes[i]));
-    rlx_file_map m;
-    CHECK_OK(rlx_file_map_open(folder_path("f"), &m));
-    CHECK(m.bytes == sizes[i] && (m.data == NULL) == (sizes[i] == 0));
-    CHECK(sizes[i] == 0 || memcmp(m.data, data, sizes[i]) == 0);
-    rlx_file_map_close(&m);
-    CHECK(!m.data && m.bytes == 0);
-    rlx_file_map_close(&m);
     char *text;
     size_t bytes;
     CHECK_OK(rlx_file_read(folder_path("f"), sizes[i], &text, &bytes));
@@ -70,19 +63,21 @@ TEST(file_without_a_size_is_read) {
 TEST(only_regular_files) {
   CHECK(folder_begin());
   CHECK(mkdir(folder_path("dir"), 0777) == 0 && mkfifo(folder_path("fifo"), 0666) == 0);
-  rlx_file_map m = {.bytes = 7};
+  rlx_stamp stamp = {.bytes = 7};
+  int fd = 7;
   char *text;
   size_t bytes;
   alarm(test_hang_seconds()); /* an open that waits for the FIFO's other end would wait for ever */
-  CHECK_FAILS(rlx_file_map_open(folder_path("none"), &m), RLX_NOT_FOUND, "/none': No such file or directory");
-  CHECK(!m.data && m.bytes == 0);
-  CHECK_FAILS(rlx_file_map_open(folder_path("dir"), &m), RLX_INVALID,
+  CHECK_FAILS(rlx_fd_open(folder_path("none"), &fd, &stamp), RLX_NOT_FOUND, "/none': No such file or directory");
+  CHECK(fd == -1 && stamp.bytes == 0);
+  CHECK_FAILS(rlx_fd_open(folder_path("dir"), &fd, &stamp), RLX_INVALID,
               "/dir': expected a regular file, found a directory");
-  CHECK_FAILS(rlx_file_map_open(folder_path("fifo"), &m), RLX_INVALID, "/fifo': expected a regular file, found a FIFO");
-  CHECK_FAILS(rlx_file_map_open("/dev/null", &m), RLX_INVALID, "found a device");
-  CHECK_FAILS(rlx_file_map_open(folder_path("dir/fifo/x"), &m), RLX_NOT_FOUND, "/dir/fifo/x'");
-  CHECK_FAILS(rlx_file_map_open("", &m), RLX_NOT_FOUND, "''");
-  CHECK_FAILS(rlx_file_map_open(NULL, &m), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_fd_open(folder_path("fifo"), &fd, &stamp), RLX_INVALID,
+              "/fifo': expected a regular file, found a FIFO");
+  CHECK_FAILS(rlx_fd_open("/dev/null", &fd, &stamp), RLX_INVALID, "found a device");
+  CHECK_FAILS(rlx_fd_open(folder_path("dir/fifo/x"), &fd, &stamp), RLX_NOT_FOUND, "/dir/fifo/x'");
+  CHECK_FAILS(rlx_fd_open("", &fd, &stamp), RLX_NOT_FOUND, "''");
+  CHECK_FAILS(rlx_fd_open(NULL, &fd, &stamp), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_file_read(folder_path("fifo"), 10, &text, &bytes), RLX_INVALID, "found a FIFO");
   CHECK_FAILS(rlx_file_read(folder_path("none"), 10, &text, &bytes), RLX_NOT_FOUND, "cannot open");
   CHECK_FAILS(rlx_file_write(folder_path("dir"), "x", 1), RLX_INVALID, "found a directory");
@@ -158,18 +153,18 @@ static rlx_status file_work(void *user) {
 TEST(bytes_are_read_by_place) {
   CHECK(folder_begin());
   int fd;
-  size_t bytes;
+  rlx_stamp stamp;
   char got[4] = {0};
   CHECK_OK(rlx_file_write(folder_path("a"), "0123456789", 10));
-  CHECK_OK(rlx_fd_open(folder_path("a"), &fd, &bytes));
-  CHECK_EQ_INT(bytes, 10);
-  CHECK_OK(rlx_fd_read(fd, "a", 7, got, 3));
+  CHECK_OK(rlx_fd_open(folder_path("a"), &fd, &stamp));
+  CHECK_EQ_INT(stamp.bytes, 10);
+  CHECK_OK(rlx_fd_read(fd, "a", &stamp, 7, got, 3));
   CHECK_EQ_STR(got, "789");
-  CHECK_OK(rlx_fd_read(fd, "a", 10, got, 0));
-  CHECK_FAILS(rlx_fd_read(fd, "a", 8, got, 3), RLX_IO, "'a' ends at byte 10, 1 bytes too early");
-  CHECK_FAILS(rlx_fd_read(fd, "a", UINT64_MAX, got, 1), RLX_INVALID, "no file has a byte");
+  CHECK_OK(rlx_fd_read(fd, "a", &stamp, 10, got, 0));
+  CHECK_FAILS(rlx_fd_read(fd, "a", &stamp, 8, got, 3), RLX_IO, "'a' ends at byte 10, 1 bytes too early");
+  CHECK_FAILS(rlx_fd_read(fd, "a", &stamp, UINT64_MAX, got, 1), RLX_INVALID, "no file has a byte");
   rlx_fd_close(fd);
-  CHECK_FAILS(rlx_fd_open(folder_path("absent"), &fd, &bytes), RLX_NOT_FOUND, "absent");
+  CHECK_FAILS(rlx_fd_open(folder_path("absent"), &fd, &stamp), RLX_NOT_FOUND, "absent");
   rlx_fd_close(fd);
 }
 

@@ -2,12 +2,16 @@
  *
  * Paths come from people, so a path may name anything. Opening happens without blocking (a FIFO with no writer would
  * hang for ever otherwise), then fstat on the open descriptor decides: what is not a regular file is refused, and
- * the message says what it is. Writing goes to a new file beside the target, is flushed to disk, and takes the target's
- * place by rename, which is atomic; a reader sees the old file or the new one, and any failure removes the new one. A
- * target that is a symbolic link is replaced, not followed.
+ * the message says what it is. Nothing is mapped: a file that another process cuts would be a signal, not a status. After
+ * each read the file's size and time of writing are looked at again, so that what is loaded is of one state; a file that is
+ * replaced by rename does no harm, for the descriptor holds the old one.
  *
- * Not here: protection against a file that another process truncates while it is mapped. Who maps weights must
- * know that reading past the new end raises SIGBUS. */
+ * Writing goes to a new file beside the target, is flushed to disk, and takes the target's place by rename, which is atomic;
+ * then the folder is flushed, so that the new name outlives a power cut too. A reader sees the old file or the new one, and
+ * any failure removes the new one. A target that is a symbolic link is replaced, not followed. */
+#if defined(__APPLE__)
+#define st_mtim st_mtimespec
+#endif
 #include "base/file.h"
 
 #include <errno.h>
@@ -18,7 +22,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,30 +91,49 @@ static int close_once(int fd) { return close(fd) != 0 && errno != EINTR ? errno 
 
 /* ---- Reading ------------------------------------------------------------------------------------------------- */
 
-rlx_status rlx_fd_open(const char *path, int *fd, size_t *bytes) {
+rlx_status rlx_fd_stamp(int fd, const char *path, rlx_stamp *out) {
+  struct stat st;
+  *out = (rlx_stamp){0};
+  if (fstat(fd, &st) != 0) return fail_errno("inspect", path, errno);
+  RLX_TRY(require_regular(&st, path));
+  if (st.st_size < 0 || (uintmax_t)st.st_size > PTRDIFF_MAX)
+    return RLX_FAIL(RLX_UNSUPPORTED, "'%s': %jd bytes are more than memory can address", path, (intmax_t)st.st_size);
+  *out = (rlx_stamp){.device = (uint64_t)st.st_dev,
+                     .inode = (uint64_t)st.st_ino,
+                     .bytes = (size_t)st.st_size,
+                     .seconds = (int64_t)st.st_mtim.tv_sec,
+                     .nanoseconds = (int64_t)st.st_mtim.tv_nsec};
+  return RLX_OK;
+}
+
+static rlx_status check_unchanged(int fd, const char *path, const rlx_stamp *before) {
+  rlx_stamp now;
+  RLX_TRY(rlx_fd_stamp(fd, path, &now));
+  if (now.bytes != before->bytes)
+    return RLX_FAIL(RLX_IO, "'%s' changed while it was read: it had %zu bytes, and now has %zu", path, before->bytes,
+                    now.bytes);
+  bool same = now.device == before->device && now.inode == before->inode && now.seconds == before->seconds &&
+              now.nanoseconds == before->nanoseconds;
+  return same ? RLX_OK : RLX_FAIL(RLX_IO, "'%s' changed while it was read: it has been written to", path);
+}
+
+rlx_status rlx_fd_open(const char *path, int *fd, rlx_stamp *stamp) {
   *fd = -1;
-  *bytes = 0;
+  *stamp = (rlx_stamp){0};
   if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, found NULL");
   int opened = open_again(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
   if (opened < 0) return fail_errno("open", path, errno);
-  struct stat st;
-  rlx_status s = fstat(opened, &st) == 0 ? require_regular(&st, path) : fail_errno("inspect", path, errno);
-  if (s == RLX_OK && (st.st_size < 0 || (uintmax_t)st.st_size > PTRDIFF_MAX))
-    s = RLX_FAIL(RLX_UNSUPPORTED, "'%s': %jd bytes are more than memory can address", path, (intmax_t)st.st_size);
-  if (s != RLX_OK) {
-    close_once(opened);
-    return s;
-  }
-  *fd = opened;
-  *bytes = (size_t)st.st_size;
-  return RLX_OK;
+  rlx_status s = rlx_fd_stamp(opened, path, stamp);
+  if (s) close_once(opened);
+  else *fd = opened;
+  return s;
 }
 
 void rlx_fd_close(int fd) {
   if (fd >= 0) close_once(fd);
 }
 
-rlx_status rlx_fd_read(int fd, const char *path, uint64_t offset, void *data, size_t bytes) {
+rlx_status rlx_fd_read(int fd, const char *path, const rlx_stamp *stamp, uint64_t offset, void *data, size_t bytes) {
   unsigned char *to = data;
   if (bytes > INT64_MAX || offset > (uint64_t)INT64_MAX - bytes)
     return RLX_FAIL(RLX_INVALID, "'%s': no file has a byte %" PRIu64, path, offset);
@@ -126,37 +148,18 @@ rlx_status rlx_fd_read(int fd, const char *path, uint64_t offset, void *data, si
     offset += (uint64_t)n;
     bytes -= (size_t)n;
   }
-  return RLX_OK;
-}
-
-rlx_status rlx_file_map_open(const char *path, rlx_file_map *out) {
-  *out = (rlx_file_map){0};
-  int fd;
-  size_t bytes;
-  RLX_TRY(rlx_fd_open(path, &fd, &bytes));
-  rlx_status s = RLX_OK;
-  if (bytes > 0) { /* an empty mapping is an error to mmap, but an empty file is none to us */
-    void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED) s = fail_errno("map", path, errno);
-    else *out = (rlx_file_map){.data = data, .bytes = bytes};
-  }
-  close_once(fd); /* the mapping holds the file */
-  return s;
-}
-
-void rlx_file_map_close(rlx_file_map *m) {
-  if (m->data) munmap((void *)(uintptr_t)m->data, m->bytes);
-  *m = (rlx_file_map){0};
+  return check_unchanged(fd, path, stamp);
 }
 
 static rlx_status fail_above_limit(const char *path, size_t limit) {
   return RLX_FAIL(RLX_INVALID, "'%s': expected at most %zu bytes, found more", path, limit);
 }
 
-/* Reads to the end whatever the size at opening was: the file may be growing, and some regular files (those that a
- * kernel makes up) report 0 bytes. The size is the first guess, so the common case allocates once. */
-static rlx_status read_to_end(int fd, const char *path, size_t guess, size_t limit, char **text, size_t *bytes) {
-  size_t n = 0, cap = guess + 2; /* the terminator, and one byte to meet the end of file without growing */
+/* Reads to the end whatever the size at opening was: some regular files (those that a kernel makes up) report 0 bytes. The
+ * size is the first guess, so the common case allocates once. */
+static rlx_status read_to_end(int fd, const char *path, const rlx_stamp *stamp, size_t limit, char **text,
+                              size_t *bytes) {
+  size_t n = 0, cap = stamp->bytes + 2; /* the terminator, and one byte to meet the end of file without growing */
   char *v = rlx_mem_alloc(cap);
   if (!v) return RLX_FAIL(RLX_NO_MEMORY, "no memory for '%s'", path);
   rlx_status s = RLX_OK;
@@ -171,6 +174,7 @@ static rlx_status read_to_end(int fd, const char *path, size_t guess, size_t lim
     if (grown) v = grown, cap *= 2;
     else s = RLX_FAIL(RLX_NO_MEMORY, "no memory for '%s'", path);
   }
+  if (s == RLX_OK) s = check_unchanged(fd, path, stamp);
   if (s != RLX_OK) {
     rlx_mem_free(v);
     return s;
@@ -185,9 +189,10 @@ rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *by
   *text = NULL;
   *bytes = 0;
   int fd;
-  size_t guess;
-  RLX_TRY(rlx_fd_open(path, &fd, &guess));
-  rlx_status s = guess > limit ? fail_above_limit(path, limit) : read_to_end(fd, path, guess, limit, text, bytes);
+  rlx_stamp stamp;
+  RLX_TRY(rlx_fd_open(path, &fd, &stamp));
+  rlx_status s =
+    stamp.bytes > limit ? fail_above_limit(path, limit) : read_to_end(fd, path, &stamp, limit, text, bytes);
   close_once(fd);
   return s;
 }
@@ -251,6 +256,19 @@ rlx_status rlx_draft_write(rlx_draft *d, const void *data, size_t bytes) {
   return error ? fail_errno("write", d->path, error) : RLX_OK;
 }
 
+/* The list of names of the folder that the path lies in, to disk. Where a file system cannot do that (EINVAL), or the folder
+ * may be written but not read, the new file is in its place all the same. 0, or the error. */
+static int sync_folder(char *path) {
+  char *slash = strrchr(path, '/'), after = slash ? slash[1] : '\0';
+  if (slash) slash[1] = '\0';
+  int fd = open_again(slash ? path : ".", O_RDONLY | O_DIRECTORY, 0), error = fd < 0 ? errno : 0;
+  if (slash) slash[1] = after;
+  if (fd < 0) return error == EACCES ? 0 : error;
+  error = sync_again(fd);
+  close_once(fd);
+  return error == EINVAL || error == ENOTSUP ? 0 : error;
+}
+
 static void forget_draft(rlx_draft *d) {
   rlx_mem_free(d->temporary);
   rlx_mem_free(d->path);
@@ -269,12 +287,11 @@ rlx_status rlx_draft_commit(rlx_draft *d) {
   int error = sync_again(d->fd);
   int close_error = close_once(d->fd);
   if (!error) error = close_error;
-  if (!error && rename(d->temporary, d->path) != 0) error = errno;
-  rlx_status s = RLX_OK;
-  if (error) {
-    unlink(d->temporary);
-    s = fail_errno("write", d->path, error);
-  }
+  bool is_named = !error && rename(d->temporary, d->path) == 0;
+  if (!error && !is_named) error = errno;
+  if (!is_named) unlink(d->temporary);
+  if (is_named) error = sync_folder(d->path);
+  rlx_status s = error ? fail_errno(is_named ? "flush the folder of" : "write", d->path, error) : RLX_OK;
   forget_draft(d);
   return s;
 }

@@ -1,5 +1,6 @@
-/* Files: read-only mapping, reading by place, and writing that never leaves half a file (temporary beside the target,
- * then rename). Only regular files are read; a directory, FIFO or device is refused by name. */
+/* Files: reading whole or by place, and writing that never leaves half a file (temporary beside the target, then rename).
+ * Only regular files are read; a directory, FIFO or device is refused by name. A file that changes while it is read is
+ * RLX_IO: what was read of it may be of neither state. */
 #ifndef RLX_BASE_FILE_H
 #define RLX_BASE_FILE_H
 
@@ -9,23 +10,25 @@
 
 #include "base/status.h"
 
-typedef struct rlx_file_map {
-  const unsigned char *data; /* NULL when bytes is 0 */
-  size_t bytes;
-} rlx_file_map;
-
-rlx_status rlx_file_map_open(const char *path, rlx_file_map *out);
-void rlx_file_map_close(rlx_file_map *m);
 /* The whole file as NUL-terminated text (free with rlx_mem_free); refuses files above `limit` bytes. */
 rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *bytes);
 rlx_status rlx_file_write(const char *path, const void *data, size_t bytes);
 
-/* A regular file open for reading, and its bytes now; close it with rlx_fd_close, which takes -1 too. */
-rlx_status rlx_fd_open(const char *path, int *fd, size_t *bytes);
+/* Which file it is, and its state: what must be the same after reading as it was at opening. */
+typedef struct rlx_stamp {
+  uint64_t device, inode;
+  size_t bytes;
+  int64_t seconds, nanoseconds; /* when it was last written to */
+} rlx_stamp;
+
+/* A regular file open for reading, and its state now; close it with rlx_fd_close, which takes -1 too. */
+rlx_status rlx_fd_open(const char *path, int *fd, rlx_stamp *stamp);
 void rlx_fd_close(int fd);
-/* These very bytes; a file that ends before is RLX_IO and says where. Threads may share the descriptor. `path` is for the
- * message. */
-rlx_status rlx_fd_read(int fd, const char *path, uint64_t offset, void *data, size_t bytes);
+/* The state of an open file, which must be a regular one. `path` is for the message, here and below. */
+rlx_status rlx_fd_stamp(int fd, const char *path, rlx_stamp *out);
+/* These very bytes, of the file as it was stamped: one that ends before them, or has changed since, is RLX_IO. Threads may
+ * share the descriptor. */
+rlx_status rlx_fd_read(int fd, const char *path, const rlx_stamp *stamp, uint64_t offset, void *data, size_t bytes);
 
 /* A file that is being written in pieces. It takes the target's place when committed; discarding leaves nothing. */
 typedef struct rlx_draft {

@@ -28,7 +28,8 @@ rlx_status file_add_part(rlx_file *f, const char *path, uint32_t *out) {
   file_part p = {.fd = -1, .path = rlx_mem_alloc(n), .first_tensor = (uint32_t)f->tensors.n, .alignment = 1};
   rlx_status s = p.path ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory for the path '%s'", path);
   if (!s) memcpy(p.path, path, n);
-  if (!s) s = rlx_fd_open(path, &p.fd, &p.bytes);
+  if (!s) s = rlx_fd_open(path, &p.fd, &p.stamp);
+  p.bytes = p.stamp.bytes;
   if (!s && !rlx_array_push(&f->parts, p)) s = RLX_FAIL(RLX_NO_MEMORY, "no memory for file %zu of a model", f->parts.n);
   if (s) {
     rlx_fd_close(p.fd);
@@ -41,7 +42,7 @@ rlx_status file_add_part(rlx_file *f, const char *path, uint32_t *out) {
 
 rlx_status file_read_part(const rlx_file *f, uint32_t part, uint64_t offset, void *data, size_t bytes) {
   const file_part *p = &f->parts.v[part];
-  return rlx_fd_read(p->fd, p->path, offset, data, bytes);
+  return rlx_fd_read(p->fd, p->path, &p->stamp, offset, data, bytes);
 }
 
 rlx_status file_keep_text(rlx_file *f, const char *text, size_t n, const char **out) {
@@ -130,15 +131,15 @@ static rlx_status inspect(const char *path, content *out) {
   struct stat st;
   unsigned char head[64];
   int fd;
-  size_t bytes;
+  rlx_stamp stamp;
   *out = IS_UNKNOWN;
   if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
     *out = IS_FOLDER;
     return RLX_OK;
   }
-  RLX_TRY(rlx_fd_open(path, &fd, &bytes));
-  if (bytes > sizeof head) bytes = sizeof head;
-  rlx_status s = rlx_fd_read(fd, path, 0, head, bytes);
+  RLX_TRY(rlx_fd_open(path, &fd, &stamp));
+  size_t bytes = stamp.bytes < sizeof head ? stamp.bytes : sizeof head;
+  rlx_status s = rlx_fd_read(fd, path, &stamp, 0, head, bytes);
   rlx_fd_close(fd);
   RLX_TRY(s);
   *out = content_of(head, bytes);

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/bump.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "rlx/lm.h"
 
@@ -112,6 +113,7 @@ typedef struct file_part {
   char *path;
   int fd;
   size_t bytes;        /* when it was opened */
+  rlx_stamp stamp;     /* and all else that must stay as it was */
   uint64_t data;       /* where tensors begin */
   unsigned char *head; /* of a GGUF: metadata and tensor list */
   size_t head_bytes;   /* of it */

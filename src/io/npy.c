@@ -4,10 +4,9 @@
  * order, the very bytes that numpy.save makes. bf16, which NumPy lacks, is the two-byte void type '<V2', as ml_dtypes
  * saves it.
  *
- * The header is a dictionary in Python's notation. It is parsed strictly: three keys, each once, nothing else. It is
- * looked at twice. First in a mapping, which reads one page, so that a large file that is no array costs nothing; then
- * again in the bytes as they were read, because only those cannot change any more. The array keeps that buffer: its
- * data is moved to the front, so that reading takes the memory of the file once.
+ * The header is a dictionary in Python's notation. It is parsed strictly: three keys, each once, nothing else. It is read
+ * first and alone, so that a large file that is no array costs nothing; then the data is read to where it stays, so that
+ * reading takes the memory of the file once. A file that changes between the two is refused (base/file.h).
  *
  * Not here: big endian, structured types, text, objects, .npz. Each is refused by name. */
 #include <inttypes.h>
@@ -149,17 +148,47 @@ static rlx_status parse_header(const char *text, size_t n, header *h) {
 
 /* ---- Reading ------------------------------------------------------------------------------------------------- */
 
-/* A whole file: its header, where its data begins, and how much there is. */
-static rlx_status parse_file(const unsigned char *file, size_t bytes, header *h, size_t *data_at, size_t *data_bytes) {
-  if (bytes < 10 || memcmp(file, "\x93NUMPY", 6) != 0) return RLX_FAIL(RLX_INVALID, "expected a .npy file");
-  unsigned major = file[6], minor = file[7];
+enum { MOST_HEADER = 1 << 20 }; /* bytes; NumPy itself refuses one of more than 10,000 unless told otherwise */
+
+typedef struct source {
+  const char *path;
+  int fd;
+  rlx_stamp stamp;
+} source;
+
+static rlx_status read_at(const source *f, size_t at, void *data, size_t bytes) {
+  return rlx_fd_read(f->fd, f->path, &f->stamp, at, data, bytes);
+}
+
+/* How many bytes the header has, and where. */
+static rlx_status find_header(const source *f, size_t *at, size_t *length) {
+  unsigned char head[12] = {0};
+  size_t bytes = f->stamp.bytes;
+  RLX_TRY(read_at(f, 0, head, bytes < sizeof head ? bytes : sizeof head));
+  if (bytes < 10 || memcmp(head, "\x93NUMPY", 6) != 0) return RLX_FAIL(RLX_INVALID, "expected a .npy file");
+  unsigned major = head[6], minor = head[7];
   if (major < 1 || major > 3 || minor != 0)
     return RLX_FAIL(RLX_UNSUPPORTED, "expected version 1.0, 2.0 or 3.0 of .npy, found %u.%u", major, minor);
-  size_t at = major == 1 ? 10 : 12, length = (size_t)file[8] | (size_t)file[9] << 8;
-  if (bytes >= at && major > 1) length |= (size_t)file[10] << 16 | (size_t)file[11] << 24;
-  if (bytes < at || length > bytes - at)
-    return RLX_FAIL(RLX_INVALID, "the header of %zu bytes does not fit the file of %zu", length, bytes);
-  RLX_TRY(parse_header((const char *)file + at, length, h));
+  *at = major == 1 ? 10 : 12;
+  *length = (size_t)head[8] | (size_t)head[9] << 8;
+  if (major > 1) *length |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
+  if (bytes < *at || *length > bytes - *at)
+    return RLX_FAIL(RLX_INVALID, "the header of %zu bytes does not fit the file of %zu", *length, bytes);
+  if (*length > MOST_HEADER)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected a header of at most %d bytes, found %zu", MOST_HEADER, *length);
+  return RLX_OK;
+}
+
+/* The header, where the data begins, and how much there is. */
+static rlx_status read_header(const source *f, header *h, size_t *data_at, size_t *data_bytes) {
+  size_t at, length, bytes = f->stamp.bytes;
+  RLX_TRY(find_header(f, &at, &length));
+  char *text = rlx_mem_alloc(length);
+  if (!text) return RLX_FAIL(RLX_NO_MEMORY, "no memory for a header of %zu bytes", length);
+  rlx_status s = read_at(f, at, text, length);
+  if (!s) s = parse_header(text, length, h);
+  rlx_mem_free(text);
+  RLX_TRY(s);
   *data_at = at + length;
   RLX_TRY(rlx_tensor_bytes(h->dtype, h->shape, data_bytes));
   if (bytes - *data_at != *data_bytes)
@@ -189,49 +218,37 @@ static void copy_fortran(const header *h, const unsigned char *from, unsigned ch
   }
 }
 
-/* The data of a file's bytes, in the file's buffer or in a new one; the buffer is taken either way. */
-static rlx_status take_data(unsigned char *file, const header *h, size_t at, size_t bytes, void **out) {
-  *out = file;
-  if (!h->is_fortran) {
-    memmove(file, file + at, bytes);
-    return RLX_OK;
-  }
-  *out = rlx_mem_alloc(bytes);
-  if (*out) copy_fortran(h, file + at, *out);
-  rlx_mem_free(file);
-  return *out ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory for %zu bytes", bytes);
+/* Into C order, in a new buffer; the old one is taken. */
+static rlx_status reorder(const header *h, unsigned char **data, size_t bytes) {
+  unsigned char *ordered = rlx_mem_alloc(bytes);
+  if (ordered) copy_fortran(h, *data, ordered);
+  rlx_mem_free(*data);
+  *data = ordered;
+  return ordered ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory for %zu bytes", bytes);
 }
 
-static rlx_status read_file(const char *path, size_t file_bytes, rlx_tensor *out) {
-  char *text;
-  size_t bytes, at, data_bytes;
+static rlx_status read_tensor(const source *f, rlx_tensor *out) {
+  size_t at, bytes;
   header h;
-  RLX_TRY(rlx_file_read(path, file_bytes, &text, &bytes));
-  unsigned char *file = (unsigned char *)text;
-  rlx_status s = parse_file(file, bytes, &h, &at, &data_bytes);
-  if (!s && h.dtype == RLX_BOOL) s = check_bools(file + at, data_bytes);
-  if (s) {
-    rlx_mem_free(file);
-    return s;
-  }
-  void *data;
-  RLX_TRY(take_data(file, &h, at, data_bytes, &data));
-  *out = (rlx_tensor){.dtype = h.dtype, .shape = h.shape, .data = data, .bytes = data_bytes};
-  return RLX_OK;
+  RLX_TRY(read_header(f, &h, &at, &bytes));
+  unsigned char *data = rlx_mem_alloc(bytes);
+  if (!data) return RLX_FAIL(RLX_NO_MEMORY, "no memory for %zu bytes", bytes);
+  rlx_status s = read_at(f, at, data, bytes);
+  if (!s && h.dtype == RLX_BOOL) s = check_bools(data, bytes);
+  if (!s && h.is_fortran) s = reorder(&h, &data, bytes);
+  if (s) rlx_mem_free(data);
+  else *out = (rlx_tensor){.dtype = h.dtype, .shape = h.shape, .data = data, .bytes = bytes};
+  return s;
 }
 
 rlx_status rlx_npy_read(const char *path, rlx_tensor *out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_npy_read: out is NULL");
   *out = (rlx_tensor){0};
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_npy_read: path is NULL");
-  rlx_file_map map;
-  header h;
-  size_t at, data_bytes;
-  RLX_TRY(rlx_file_map_open(path, &map));
-  size_t bytes = map.bytes;
-  rlx_status s = parse_file(map.data, bytes, &h, &at, &data_bytes);
-  rlx_file_map_close(&map);
-  if (!s) s = read_file(path, bytes, out);
+  source f = {.path = path};
+  RLX_TRY(rlx_fd_open(path, &f.fd, &f.stamp));
+  rlx_status s = read_tensor(&f, out);
+  rlx_fd_close(f.fd);
   return s ? rlx_fail_frame(s, "%s", path) : RLX_OK;
 }
 

@@ -76,13 +76,14 @@ static rlx_status walk(const char *base, const char *location, char *path, int *
   return RLX_OK;
 }
 
-static rlx_status check_file(int fd, const char *location, uint64_t *bytes) {
+static rlx_status check_file(int fd, const char *location, wire_source *out) {
   struct stat st;
   if (fstat(fd, &st) != 0) return fail_errno(location);
   if (S_ISDIR(st.st_mode)) return refuse(location, "a folder; expected a regular file");
   if (!S_ISREG(st.st_mode)) return refuse(location, "not a regular file");
   if (st.st_nlink > 1) return refuse(location, "a file with several names (hard links); copy it");
-  *bytes = (uint64_t)st.st_size;
+  RLX_TRY(rlx_fd_stamp(fd, location, &out->stamp));
+  out->bytes = out->stamp.bytes;
   return RLX_OK;
 }
 
@@ -102,7 +103,7 @@ static rlx_status open_file(rlx_onnx *m, const char *location, onnx_file *out) {
   rlx_mem_free(path);
   RLX_TRY(s);
   out->source.path = out->path;
-  return check_file(out->source.fd, location, &out->source.bytes);
+  return check_file(out->source.fd, location, &out->source);
 }
 
 rlx_status onnx_external_open(rlx_onnx *m, const char *location, uint32_t *file) {

@@ -4,16 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 
 /* ---- the source ---- */
 
 rlx_status wire_source_open(const char *path, wire_source *out) {
-  size_t bytes;
   *out = (wire_source){.path = path, .fd = -1};
-  RLX_TRY(rlx_fd_open(path, &out->fd, &bytes));
-  out->bytes = bytes;
+  RLX_TRY(rlx_fd_open(path, &out->fd, &out->stamp));
+  out->bytes = out->stamp.bytes;
   out->window = rlx_mem_alloc(WIRE_WINDOW);
   if (out->window) return RLX_OK;
   wire_source_close(out);
@@ -34,7 +32,7 @@ rlx_status wire_source_read(const wire_source *s, uint64_t at, void *to, size_t 
   if (at > s->bytes || bytes > s->bytes - at)
     return RLX_FAIL(RLX_INVALID, "'%s': bytes %" PRIu64 " to %" PRIu64 " of %" PRIu64, s->path, at, at + bytes,
                     s->bytes);
-  if (!s->memory) return rlx_fd_read(s->fd, s->path, at, to, bytes);
+  if (!s->memory) return rlx_fd_read(s->fd, s->path, &s->stamp, at, to, bytes);
   if (bytes) memcpy(to, s->memory + at, bytes);
   return RLX_OK;
 }
@@ -50,7 +48,7 @@ static rlx_status look(wire_source *s, uint64_t at, const unsigned char **p, siz
     uint64_t left = s->bytes - at;
     size_t want = left < WIRE_WINDOW ? (size_t)left : WIRE_WINDOW;
     s->window_n = 0;
-    RLX_TRY(rlx_fd_read(s->fd, s->path, at, s->window, want));
+    RLX_TRY(rlx_fd_read(s->fd, s->path, &s->stamp, at, s->window, want));
     s->window_at = at;
     s->window_n = want;
   }

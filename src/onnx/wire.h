@@ -7,7 +7,7 @@
 #ifndef RLX_ONNX_WIRE_H
 #define RLX_ONNX_WIRE_H
 
-#include "base/status.h"
+#include "base/file.h"
 
 enum { WIRE_WINDOW = 1 << 16 };
 
@@ -15,6 +15,7 @@ typedef struct wire_source {
   const char *path;            /* for messages */
   const unsigned char *memory; /* all of it, or NULL */
   int fd;                      /* -1 with memory */
+  rlx_stamp stamp;             /* of a file, when it was opened */
   uint64_t bytes;
   unsigned char *window; /* of a file: bytes window_at .. window_at + window_n - 1 */
   uint64_t window_at;
