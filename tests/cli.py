@@ -61,6 +61,16 @@ class Result:
         self.code, self.out, self.err = code, out, err
 
 
+def strict_json(text, what):
+    """One document, in which there are no numbers that JSON does not have."""
+    def refuse(constant):
+        raise AssertionError(f"{what}: a bare {constant} in JSON")
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except ValueError as error:
+        raise AssertionError(f"{what}: no JSON: {error}: {text[:500]!r}")
+
+
 def judge(args, code, out, err):
     """What holds for every call."""
     what = f"rlx {' '.join(map(str, args))}"
@@ -71,6 +81,10 @@ def judge(args, code, out, err):
         check(err, f"{what}: wrong usage is not told")
     if code == 1:
         check(err, f"{what}: a failure is not told")
+    if code == 1 and "--json" in args and not re.search("cannot write standard output", err):
+        error = strict_json(out, what).get("error")
+        check(error and error["status"] and error["message"] and error["message"] in error["messages"],
+              f"{what}: the document of a failure is {out[:500]!r}")
     if code in (1, 2) and args:
         for line in err.splitlines():
             check(line.startswith("rlx: ") and len(line) < 4000, f"{what}: a line of error is {line!r}")
@@ -102,7 +116,15 @@ def rlx_json(*args, **how):
     """Runs rlx --json: one document, and nothing said beside it."""
     result = rlx(*args, "--json", expect=0, **how)
     equal(result.err, "", f"rlx {' '.join(map(str, args))} --json: standard error")
-    return json.loads(result.out)
+    return strict_json(result.out, f"rlx {' '.join(map(str, args))} --json")
+
+
+def file_json(*args, **how):
+    """The same of a command that takes files: the entry of the only one."""
+    found = rlx_json(*args, **how)
+    equal(list(found), ["files"], f"rlx {' '.join(map(str, args))} --json: members")
+    equal(len(found["files"]), 1, f"rlx {' '.join(map(str, args))} --json: files")
+    return found["files"][0]
 
 
 def first_values(*args):

@@ -7,8 +7,8 @@ import struct
 import sys
 import time
 
-from cli import (LINEAR, LINEAR_RESULT, OPEN, check, close, equal, fails, first_values, linear_inputs, load, main, npy,
-                 npy_bytes, pass_names, random_bytes, rlx, rlx_json, test, write)
+from cli import (LINEAR, LINEAR_RESULT, OPEN, check, close, equal, fails, file_json, first_values, linear_inputs,
+                 load, main, npy, npy_bytes, pass_names, random_bytes, rlx, rlx_json, test, write)
 
 
 VALUES = {"f32": [-1.5, 0.25], "f16": [-1.5, 0.25], "f64": [1e300, 0.1], "i8": [-128, 127], "u8": [0, 255],
@@ -50,7 +50,7 @@ def weights_that_are_prepared_at_load():
     write("g.rlx", LINEAR.replace("%3 = matmul(%1, %2)", "%7 = add(%2, %2)\n  %3 = matmul(%1, %7)"))
     given = linear_inputs()
     expected = [14.5, 9, 32.5, 21]
-    hoisted = rlx_json("graph", "g.rlx", "--pass", "hoist")
+    hoisted = file_json("graph", "g.rlx", "--pass", "hoist")
     check("load" in hoisted, f"nothing was hoisted: {hoisted}")
     text = rlx("graph", "g.rlx", "--pass", "hoist", expect=0).out
     check("# once, when the weights are loaded:\n# graph {" in text, text)

@@ -10,7 +10,7 @@ import shutil
 import struct
 import sys
 
-from cli import ROOT, Skip, check, equal, main, rlx, rlx_json, test, write
+from cli import ROOT, Skip, check, equal, file_json, main, rlx, rlx_json, test, write
 from lm_files import need_lm, safetensors
 
 GOLDEN = ROOT / "tests/golden/lm"
@@ -32,7 +32,7 @@ def every_family_stays_the_same():
     for folder in sorted(GOLDEN.iterdir()):
         name = folder.name
         told = rlx("convert", folder, "m.gguf", expect=0)
-        found = rlx_json("info", "m.gguf")
+        found = file_json("info", "m.gguf")
         if name.startswith("gemma"):  # these small ones scale scores, or place windows, as no GGUF can say
             check("names and metadata stay Hugging Face's: " in told.err and "a GGUF of the family" in told.err, told.err)
             check("config.json" in found["metadata"], name)
@@ -49,9 +49,9 @@ def every_family_stays_the_same():
 def types_are_asked_for_as_ever():
     need_lm()
     rlx("convert", GOLDEN / "qwen2", "m.gguf", "--type", "f16", "-q", expect=0)
-    types = {t["name"]: t["dtype"] for t in rlx_json("info", "m.gguf")["tensors"]}
+    types = {t["name"]: t["dtype"] for t in file_json("info", "m.gguf")["tensors"]}
     equal((types["blk.0.ffn_up.weight"], types["blk.0.attn_norm.weight"], types["blk.1.attn_q.bias"]), ("f16", "f32", "f32"))
-    equal(rlx_json("info", "m.gguf")["metadata"]["general.file_type"], 1)
+    equal(file_json("info", "m.gguf")["metadata"]["general.file_type"], 1)
 
 
 # ---- Vocabularies
@@ -179,7 +179,7 @@ def vocabularies_stay_the_same():
     for model, pre, tokenizer in KINDS:
         folder(tokenizer)
         equal(rlx("convert", "m", "m.gguf", expect=0).err, "", pre)
-        found = rlx_json("info", "m.gguf")
+        found = file_json("info", "m.gguf")
         equal((found["metadata"]["tokenizer.ggml.model"], found["metadata"]["tokenizer.ggml.pre"]), (model, pre))
         equal(found["metadata"]["tokenizer.ggml.tokens"]["length"], found["metadata"]["llama.vocab_size"])
         check("tokenizer.json" not in found["metadata"], "the JSON went along")
@@ -210,7 +210,7 @@ def words_stay_the_same():
                       "vocab": {t: i for i, t in enumerate(names)}}}), encoding="utf-8")
         write("m/tokenizer_config.json", json.dumps({"pad_token": "[PAD]", "mask_token": "[MASK]", "cls_token": "[CLS]"}))
         equal(rlx("convert", "m", "m.gguf", expect=0).err, "")
-        found = rlx_json("info", "m.gguf")["metadata"]
+        found = file_json("info", "m.gguf")["metadata"]
         equal((found["tokenizer.ggml.model"], found["tokenizer.ggml.cls_token_id"], found["tokenizer.ggml.seperator_token_id"],
                found["bert.attention.causal"]), ("bert", 2, 3, False))
         same_tokens("words")
@@ -226,7 +226,7 @@ def a_vocabulary_that_has_no_name():
                            (marks(True, False), "merges that scores cannot say")):
         folder(tokenizer)
         told = rlx("convert", "m", "m.gguf", expect=0)
-        found = rlx_json("info", "m.gguf")["metadata"]
+        found = file_json("info", "m.gguf")["metadata"]
         check("tokenizer.json" in found and "tokenizer.ggml.model" not in found, "what stays")
         equal(found["general.architecture"], "llama")
         check(why in told.err and "stays as tokenizer.json" in told.err, told.err)

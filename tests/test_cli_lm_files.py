@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from cli import LINEAR, RLX, SECONDS, Skip, check, equal, fails, main, rlx, rlx_json, test, write
+from cli import LINEAR, RLX, SECONDS, Skip, check, equal, fails, file_json, main, rlx, test, write
 from gguf_file import tiny_llama
 from lm_files import gguf, need_lm, safetensors
 
@@ -59,7 +59,7 @@ def info_of_a_gguf():
                  '"t0", "t1"', "... 100 in all]", "... 5000 bytes", "[0.5, -1.0]", "f32          4 tensors  13.75 KiB"):
         check(part in told.out, f"{part!r} is not in {told.out}")
     check("odd.weight" not in told.out and "odd.weight" in rlx("info", "m.gguf", "--tensors", expect=0).out, "--tensors")
-    found = rlx_json("info", "m.gguf")
+    found = file_json("info", "m.gguf")
     equal((found["format"], found["parameters"], found["bytes"]), ("GGUF v3", 3520, 14080))
     equal(found["types"], [{"dtype": "f32", "tensors": 4, "elements": 3520, "bytes": 14080}])
     equal(found["tensors"][0]["shape"], [8, 256])
@@ -79,7 +79,7 @@ def info_of_types_that_are_not_there():
                  "iq2_xxs      1 tensors", "iq1_s       40 tensors", "41 tensors are of types that RLX does not have"):
         check(part in told.out, f"{part!r} is not in {told.out}")
     check("blk.39.ffn_up.weight  iq1_s[256]" in rlx("info", "m.gguf", "--tensors", expect=0).out, "--tensors")
-    found = rlx_json("info", "m.gguf")
+    found = file_json("info", "m.gguf")
     equal(found["types"][1:], [{"dtype": "iq2_xxs", "tensors": 1, "elements": 512, "bytes": 132},
                                {"dtype": "iq1_s", "tensors": 40, "elements": 10240, "bytes": 2000}])
     equal((found["tensors"][1]["dtype"], found["tensors"][1]["shape"]), ("iq2_xxs", [2, 256]))
@@ -94,14 +94,14 @@ def a_model_of_types_that_are_not_there():
     need_lm()
     tiny_llama("m.gguf")
     data = bytearray(pathlib.Path("m.gguf").read_bytes())
-    told = rlx_json("info", "m.gguf")
+    told = file_json("info", "m.gguf")
     for layer in range(2):  # f32[48, 32] as q8_1: fewer bytes, so the file stays good
         name = f"blk.{layer}.ffn_up.weight".encode()
         at = data.index(name) + len(name) + 4 + 16
         equal(data[at:at + 4], bytes(4), "its type")
         data[at] = 9
     pathlib.Path("q.gguf").write_bytes(data)
-    equal(len(rlx_json("info", "q.gguf")["tensors"]), len(told["tensors"]))
+    equal(len(file_json("info", "q.gguf")["tensors"]), len(told["tensors"]))
     says = "2 tensors are of types that RLX does not have: 'blk.0.ffn_up.weight' is q8_1, 'blk.1.ffn_up.weight' is q8_1"
     fails("generate", "q.gguf", "-p", "a", "-n", "1", says=says)
 
@@ -122,7 +122,7 @@ def info_of_a_folder():
     os.mkdir("m")
     safetensors("m/model.safetensors", {"w": ("F16", [2, 3], b"\0" * 12)}, {"format": "pt"})
     write("m/config.json", '{"model_type": "bert"}')
-    found = rlx_json("info", "m")
+    found = file_json("info", "m")
     equal((found["format"], found["parts"]), ("safetensors", ["m/model.safetensors"]))
     equal(found["metadata"], {"format": "pt", "config.json": '{"model_type": "bert"}'})
     equal(found["tensors"], [{"name": "w", "dtype": "f16", "shape": [2, 3], "bytes": 12, "part": 0,
@@ -135,7 +135,7 @@ def info_of_a_text_graph():
     write("g.rlx", LINEAR)
     out = rlx("info", "g.rlx", expect=0).out
     check(out.startswith("g.rlx: text graph, 6 nodes\n") and "param   w: f32[3,2]" in out and "output  y: f32[2,2]" in out, out)
-    equal(rlx_json("info", "g.rlx")["leaves"][0], {"kind": "input", "name": "x", "dtype": "f32", "shape": [2, 3]})
+    equal(file_json("info", "g.rlx")["leaves"][0], {"kind": "input", "name": "x", "dtype": "f32", "shape": [2, 3]})
     equal(rlx("info", "-", stdin=LINEAR.encode(), expect=0).out, out.replace("g.rlx", "-"))
 
 
@@ -145,7 +145,7 @@ def names_that_are_no_good_text():
     need_lm()
     gguf("m.gguf", [("k\x1b[31m", "string", b"a\xff\x1b]0;x\x07")], [("t\n\x1b", [2], 24, b"ab")])
     check("\x1b" not in rlx("info", "m.gguf", "--tensors", expect=0).out, "control characters")
-    found = rlx_json("info", "m.gguf")
+    found = file_json("info", "m.gguf")
     equal(found["tensors"][0]["name"], "t\n\x1b")
     equal(list(found["metadata"].values()), ["a\u00ff\x1b]0;x\x07"])
 
@@ -193,7 +193,7 @@ def converting_there_and_back():
     small()
     rlx("convert", "m.gguf", "m.safetensors", expect=0)
     rlx("convert", "m.safetensors", "back.gguf", expect=0)
-    a, b = rlx_json("info", "m.gguf"), rlx_json("info", "back.gguf")
+    a, b = file_json("info", "m.gguf"), file_json("info", "back.gguf")
     equal([(t["name"], t["dtype"], t["shape"]) for t in a["tensors"]], [(t["name"], t["dtype"], t["shape"]) for t in b["tensors"]])
     data = [pathlib.Path(p).read_bytes() for p in ("m.gguf", "back.gguf")]
     for x, y in zip(a["tensors"], b["tensors"]):
@@ -209,12 +209,12 @@ def quantising():
     check("odd.weight: its rows are not whole blocks of q4_k, so it is q5_0" in result.err, result.err)
     check("not q4_k, since rows are not whole blocks of it: 1 of 4 tensors" in result.err, result.err)
     check(result.out.startswith("q.gguf: GGUF v3, 4 tensors, 13.75 KiB -> "), result.out)
-    found = rlx_json("info", "q.gguf")
+    found = file_json("info", "q.gguf")
     equal({t["name"]: t["dtype"] for t in found["tensors"]},
           {"token_embd.weight": "q6_k", "blk.0.w.weight": "q4_k", "odd.weight": "q5_0", "norm.weight": "f32"})
     equal(found["metadata"]["general.file_type"], 15)
     rlx("convert", "m.gguf", "p.gguf", "--type", "q4_k", "--pure", "-q", expect=0)
-    equal(rlx_json("info", "p.gguf")["tensors"][0]["dtype"], "q4_k")
+    equal(file_json("info", "p.gguf")["tensors"][0]["dtype"], "q4_k")
     rlx("check", "q.gguf", "p.gguf", expect=0)
     for threads in (1, 3):
         rlx("convert", "m.gguf", f"{threads}.gguf", "--type", "q4_k", "--threads", threads, expect=0)
@@ -228,15 +228,32 @@ def wrong_use_of_convert():
     need_lm()
     small()
     fails("convert", "m.gguf", says="expected two files", code=2)
-    fails("convert", "m.gguf", "q.gguf", "--type", "q4", says="--type takes a type", code=2)
+    fails("convert", "m.gguf", "q.gguf", "--type", "q4", says="--type takes one of", code=2)
     fails("convert", "m.gguf", "q.gguf", "--type", "i64", says="found i64")
     fails("convert", "m.gguf", "q.bin", says="ends in .gguf or .safetensors")
     fails("convert", "m.gguf", "q.safetensors", "--type", "q4_0", says="safetensors has no type for q4_0")
     fails("convert", "m.gguf", "absent/q.gguf", says="absent/q.gguf")
     equal(os.listdir(), ["m.gguf"])
-    before = rlx_json("info", "m.gguf")
-    rlx("convert", "m.gguf", "m.gguf", expect=0)  # onto itself
-    equal(rlx_json("info", "m.gguf")["tensors"], before["tensors"])
+
+
+@test
+def converting_onto_the_source_is_refused():
+    need_lm()
+    small()
+    before = pathlib.Path("m.gguf").read_bytes()
+    os.symlink("m.gguf", "link.gguf")
+    os.link("m.gguf", "hard.gguf")
+    for source, target in (("m.gguf", "m.gguf"), ("m.gguf", "./m.gguf"), ("m.gguf", "link.gguf"), ("link.gguf", "m.gguf"),
+                           ("m.gguf", "hard.gguf"), ("hard.gguf", "link.gguf")):
+        fails("convert", source, target, "--type", "q8_0", says=["which is being converted", target], lines=1)
+    check(os.path.islink("link.gguf"), "the link is still one")
+    equal(pathlib.Path("m.gguf").read_bytes(), before, "the source")
+    os.mkdir("parts")
+    rlx("convert", "m.gguf", "parts/model.safetensors", expect=0)
+    before = pathlib.Path("parts/model.safetensors").read_bytes()
+    fails("convert", "parts", "parts/model.safetensors", says=["which is being converted"], lines=1)  # one of its parts
+    equal(pathlib.Path("parts/model.safetensors").read_bytes(), before, "the part")
+    equal(sorted(os.listdir()), ["hard.gguf", "link.gguf", "m.gguf", "parts"], "nothing else is left")
 
 
 @test
@@ -266,7 +283,7 @@ def gguf_reads_what_we_write():
     for kind in ("f16", "q8_0", "q4_k", "bf16"):
         rlx("convert", "m.gguf", "q.gguf", "--type", kind, expect=0)
         reader = other.GGUFReader("q.gguf")
-        ours = rlx_json("info", "q.gguf")
+        ours = file_json("info", "q.gguf")
         data = pathlib.Path("q.gguf").read_bytes()
         equal(len(reader.tensors), 4)
         for a, b in zip(reader.tensors, ours["tensors"]):
@@ -301,7 +318,7 @@ def we_read_what_gguf_writes():
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    found = rlx_json("info", "m.gguf")
+    found = file_json("info", "m.gguf")
     equal(found["metadata"]["llama.block_count"], 3)
     equal(found["metadata"]["llama.rope.freq_base"], 10000.0)
     equal(rlx("info", "m.gguf", "--key", "tokenizer.ggml.tokens", expect=0).out.split(), [f"<{i}>" for i in range(1000)])
@@ -330,7 +347,7 @@ def we_read_what_gguf_splits():
     parts = sorted(os.listdir())
     equal(len(parts), 3, "parts")
     for part in parts:
-        found = rlx_json("info", part)
+        found = file_json("info", part)
         equal((found["parts"], [t["name"] for t in found["tensors"]]), (parts, [f"t{i}" for i in range(5)]), part)
     check(", 3 files, 5 tensors" in rlx("info", parts[1], expect=0).out, "what people are told")
     rlx("convert", parts[2], "whole.gguf", expect=0)

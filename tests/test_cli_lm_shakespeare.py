@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-from cli import ROOT, RLX, SECONDS, Skip, check, close, equal, main, rlx, rlx_json, test
+from cli import RLX, ROOT, SECONDS, Skip, check, close, equal, file_json, main, rlx, rlx_json, test
 
 if "generate" not in rlx("--help", expect=0).out:
     print("SKIP all: this rlx was built without language models\n0 passed, 0 failed, 1 skipped")
@@ -54,7 +54,7 @@ def it_is_there_and_small():
 @test
 def what_is_in_it():
     rlx("check", MODEL, expect=0)
-    told = rlx_json("info", MODEL)
+    told = file_json("info", MODEL)
     equal(len(told["tensors"]), 6 * 9 + 2, "tensors")
     check("q8_0" in rlx("info", MODEL, expect=0).out, "its weights are q8_0")
     text = piece()

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-from cli import BUILD, ROOT, SECONDS, Skip, check, equal, fails, load, main, npy, rlx, rlx_json, test
+from cli import BUILD, ROOT, SECONDS, Skip, check, equal, fails, file_json, load, main, npy, rlx, rlx_json, test
 from lm_packages import packages
 
 CLOSE = 1e-4  # the largest difference, as a share of the largest output (or of 0.01: theirs has an error of 1e-7 near 0)
@@ -146,7 +146,7 @@ def the_voice_detector_agrees_with_onnx_runtime():
 @test
 def what_a_model_is_and_needs_is_shown():
     path = model("silero")
-    info = rlx_json("info", path)
+    info = file_json("info", path)
     equal([i["name"] for i in info["inputs"]], ["input", "state", "sr"], "inputs")
     equal([op["op"] for op in info["ops"] if not op["supported"]], [], "ops that RLX does not have")
     rlx("check", path, expect=0)

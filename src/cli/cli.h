@@ -26,7 +26,7 @@ typedef struct cli_list {
 typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_PAIRS, CLI_NUMBER, CLI_REAL, CLI_TEXTS } cli_kind;
 
 typedef struct cli_option {
-  const char *name;  /* "--pass" */
+  const char *name;  /* "--pass", or "-p, --prompt" for one with two names */
   const char *value; /* "LIST" in the help; NULL for a flag */
   const char *doc;
   cli_kind kind;
@@ -72,6 +72,35 @@ int cli_wrong(const cli_command *command, const char *fmt, ...) CLI_PRINTF(2);
 static inline int cli_without_lm(const char *path) {
   return cli_fail("%s: this rlx was built without language models", path);
 }
+
+/* ---- One JSON document, failures included: json.c ---- */
+
+/* --json was given. From here on what is told is kept for the document. */
+void cli_json_expect(void);
+void cli_failure_add(const char *status, const char *message);
+size_t cli_failures(void); /* told so far, with --json */
+/* Around a document: after `begin` the command writes it from '{' on; `end` writes the last '}', and before it what has failed so
+ * far. Everything that can fail comes before `end`. */
+void cli_json_begin(void);
+void cli_json_end(void);
+void cli_json_error(size_t from); /* {"status":..,"message":..,"messages":[..]}: those from this number on */
+/* The document of commands that take files, one or many: {"files":[..]}, an entry for each in their order. */
+void cli_json_files_begin(void);
+void cli_json_file_error(const char *path, size_t from); /* the entry of one that failed */
+void cli_json_files_end(void);
+void cli_json_finish(int code);           /* main's: the document of a failure, where there is none yet */
+void cli_json_real(double v, int digits); /* a number, or a string where it is not finite */
+
+/* ---- "did you mean": suggest.c ---- */
+
+typedef struct cli_guess {
+  const char *word; /* what was written */
+  const char *name; /* the nearest so far, or NULL */
+  size_t bytes, distance;
+} cli_guess;
+void cli_guess_try(cli_guess *g, const char *name, size_t bytes);
+/* " (did you mean 'name'?)", or nothing. */
+void cli_guess_text(const cli_guess *g, char *out, size_t cap);
 
 /* CLI_DONE, or the failure told with the library's words: "where 'name': words"; both may be NULL. */
 int cli_check(rlx_status s, const char *where, const char *name);
@@ -262,6 +291,8 @@ typedef struct cli_bench_lm_request {
   size_t *n_printed; /* rows so far */
 } cli_bench_lm_request;
 int cli_bench_lm(const cli_bench_lm_request *r);
+/* The beginning of a row of the JSON, up to and with its '{'; of the first one also the document's: cmd_bench.c. */
+void cli_bench_json_row(bool is_first);
 
 /* ---- Graphs to measure: bench_ops.c ---- */
 
@@ -290,8 +321,8 @@ rlx_status cli_onnx_check(const char *path, uint32_t *n_weights, uint64_t *bytes
 
 double cli_seconds(void); /* a clock that never goes back */
 
-/* Between these an interrupt waits: files are being written. At all other times it ends the process at once, with
- * nothing to clean up. */
+/* Between these an interrupt (SIGINT, SIGTERM, SIGHUP) waits: files are being written. At all other times it ends the process
+ * at once, with nothing to clean up. */
 void cli_hold_interrupts(void);
 void cli_release_interrupts(void);
 /* While they wait: whether one does. As rlx_watch has it. */

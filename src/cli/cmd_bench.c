@@ -115,6 +115,11 @@ static int measure(job *j) {
   return cli_check(s, j->name, NULL);
 }
 
+void cli_bench_json_row(bool is_first) {
+  if (is_first) cli_json_begin();
+  fputs(is_first ? "{\"rows\":[{" : ",{", stdout);
+}
+
 /* ---- Printing ------------------------------------------------------------------------------------------------ */
 
 static void print_row(job *j, const setting *s) {
@@ -123,12 +128,22 @@ static void print_row(job *j, const setting *s) {
          gbs = j->bytes / s->time.mean / 1e9;
   bool first = j->r->n_printed++ == 0;
   if (strcmp(format, "json") == 0) {
-    printf("%s{\"name\":", first ? "{\"rows\":[" : ",");
+    cli_bench_json_row(first);
+    fputs("\"name\":", stdout);
     cli_print_quoted(j->name);
     fputs(",\"device\":", stdout);
     cli_print_quoted(s->what.device);
-    printf(",\"threads\":%u,\"mean\":%.9g,\"spread\":%.9g,\"best\":%.9g,\"ratio\":%.4f,\"gflops\":%.4g,\"gbs\":%.4g}",
-           s->what.threads, s->time.mean, s->time.spread, s->time.best, ratio, gflops, gbs);
+    printf(",\"threads\":%u", s->what.threads);
+    const struct {
+      const char *name;
+      double value;
+    } numbers[] = {{"mean", s->time.mean}, {"spread", s->time.spread}, {"best", s->time.best},
+                   {"ratio", ratio},       {"gflops", gflops},         {"gbs", gbs}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+      printf(",\"%s\":", numbers[i].name);
+      cli_json_real(numbers[i].value, 9);
+    }
+    putchar('}');
   } else if (strcmp(format, "csv") == 0) {
     if (first) puts("name,device,threads,mean_s,spread_s,best_s,ratio,gflops,gbs");
     printf("%s,%s,%u,%.9g,%.9g,%.9g,%.4f,%.4g,%.4g\n", j->name, s->what.device, s->what.threads, s->time.mean,
@@ -226,6 +241,7 @@ static int bench_lm(request *r, const char *path) {
 
 static int bench(request *r) {
   if (r->common.json) r->format = "json";
+  if (strcmp(r->format, "json") == 0) cli_json_expect();
   if (strcmp(r->format, "md") != 0 && strcmp(r->format, "json") != 0 && strcmp(r->format, "csv") != 0)
     return cli_wrong(r->self, "-o takes md, json or csv, found '%s'", r->format);
   if (r->words.n == 0) return cli_wrong(r->self, "expected a file, or 'ops'");
@@ -238,7 +254,11 @@ static int bench(request *r) {
     int one = is_weight_file(path) ? bench_lm(r, path) : bench_file(r, path);
     if (one) code = one;
   }
-  if (strcmp(r->format, "json") == 0 && code != CLI_USAGE) puts(r->n_printed ? "]}" : "{\"rows\":[]}");
+  if (strcmp(r->format, "json") == 0 && code != CLI_USAGE) {
+    if (!r->n_printed) cli_json_begin();
+    fputs(r->n_printed ? "]" : "{\"rows\":[]", stdout);
+    cli_json_end();
+  }
   return code;
 }
 

@@ -107,10 +107,10 @@ int cli_check_files(const cli_command *self, int argc, char **argv) {
   int code;
   if (cli_parse(self, argc, argv, NULL, 0, &common, &words, &code)) {
     if (words.n == 0) code = cli_wrong(self, "expected files to check");
-    if (words.n && common.json) fputs("{\"files\":[", stdout);
+    if (words.n && common.json) cli_json_files_begin();
     for (size_t i = 0; i < words.n; i++)
       if (check_one(&common, words.v[i].value, i == 0)) code = CLI_FAILED;
-    if (words.n && common.json) fputs("]}\n", stdout);
+    if (words.n && common.json) cli_json_files_end();
   }
   cli_list_deinit(&words);
   return code;

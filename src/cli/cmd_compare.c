@@ -19,18 +19,13 @@ static void print_row(const table *t, const rlx_compare_row *row) {
   putchar('\n');
 }
 
-static void json_number(double v) {
-  if (v - v == 0) printf("%.6g", v);
-  else fputs("null", stdout);
-}
-
 static void json_row(const table *t, const rlx_compare_row *row) {
   printf("%s{\"node\":%u,\"op\":\"%s\",", t->rows ? "," : "", row->node, row->op);
   cli_json_type(t->graph, row->node);
   printf(",\"host\":%s,\"ok\":%s,\"error\":", row->host ? "true" : "false", row->ok ? "true" : "false");
-  json_number(row->error);
+  cli_json_real(row->error, 6);
   fputs(",\"worst\":", stdout);
-  json_number(row->worst);
+  cli_json_real(row->worst, 6);
   printf(",\"at\":%zu,\"why\":", row->at);
   cli_print_quoted(row->why);
   putchar('}');
@@ -48,14 +43,21 @@ static void take_row(void *user, const rlx_compare_row *row) {
 static int compare(const cli_task *task, const cli_model *m, cli_engine *e) {
   table t = {.task = task, .graph = rlx_executable_graph(e->executable)};
   uint32_t differ = 0;
-  if (task->common.json) fputs("{\"nodes\":[", stdout);
+  if (task->common.json) {
+    cli_json_begin();
+    fputs("{\"nodes\":[", stdout);
+  }
   rlx_status s = rlx_executable_compare(e->executable, take_row, &t, &differ);
-  if (task->common.json) printf("],\"differ\":%u,\"first\":%u}\n", differ, t.first.node);
-  if (s) return cli_check(s, m->path, NULL);
-  if (!task->common.json && !task->common.quiet)
+  int code = cli_check(s, m->path, NULL);
+  if (!code && !task->common.json && !task->common.quiet)
     printf("%zu of %zu steps compared (the host ran the others), %u differ\n", t.native, t.rows, differ);
-  if (!differ) return CLI_DONE;
-  return cli_fail("%s: first difference at node %u (%s): %s", m->path, t.first.node, t.first.op, t.first.why);
+  if (differ)
+    code = cli_fail("%s: first difference at node %u (%s): %s", m->path, t.first.node, t.first.op, t.first.why);
+  if (task->common.json) {
+    printf("],\"differ\":%u,\"first\":%u", differ, t.first.node);
+    cli_json_end();
+  }
+  return code;
 }
 
 int cli_compare(const cli_command *self, int argc, char **argv) {

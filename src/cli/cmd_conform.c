@@ -16,8 +16,9 @@ static void json_row(const tally *t, const rlx_conform_row *row) {
   cli_print_quoted(row->name);
   printf(",\"result\":\"%s\",\"why\":", rlx_conform_result_name(row->result));
   cli_print_quoted(row->why);
-  if (row->error - row->error == 0) printf(",\"error\":%.3g}", row->error);
-  else fputs(",\"error\":null}", stdout);
+  fputs(",\"error\":", stdout);
+  cli_json_real(row->error, 3);
+  putchar('}');
 }
 
 static bool take_row(void *user, const rlx_conform_row *row) {
@@ -43,7 +44,9 @@ static int conform(const cli_common *common, const char *pattern) {
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &session)) return CLI_FAILED;
   tally t = {.common = common, .is_terminal = !common->json && !common->quiet && isatty(2) == 1};
   rlx_status s = rlx_session_device(session, &info);
+  bool is_described = !s;
   if (!s && common->json) {
+    cli_json_begin();
     fputs("{\"device\":", stdout);
     cli_print_quoted(info.name);
     printf(",\"backend\":\"%s\",\"cases\":[", info.backend);
@@ -52,9 +55,14 @@ static int conform(const cli_common *common, const char *pattern) {
   rlx_session_destroy(session);
   if (t.is_terminal) fputs("\r\033[K", stderr);
   size_t all = t.n[0] + t.n[1] + t.n[2] + t.n[3], failed = t.n[RLX_CONFORM_FAIL];
-  if (common->json) fputs("]}\n", stdout);
-  if (s) return cli_check(s, "conform", NULL);
-  if (!all) return cli_fail("conform: no op matches '%s'; 'rlx ops' lists them", pattern);
+  int code = cli_check(s, "conform", NULL);
+  if (!code && !all) code = cli_fail("conform: no op matches '%s'; 'rlx ops' lists them", pattern);
+  if (!code && failed && common->json) code = cli_fail("conform: %zu of %zu cases are wrong", failed, all);
+  if (common->json && is_described) {
+    putchar(']');
+    cli_json_end();
+  }
+  if (code) return code;
   if (!common->json) {
     printf("%s: %zu native, %zu with the host's help, %zu unsupported, %zu wrong\n", info.backend, t.n[0], t.n[1],
            t.n[2], failed);

@@ -61,17 +61,25 @@ static void print_absent(bool json) {
 }
 
 static int list(bool json) {
-  if (json) fputs("{\"devices\":[", stdout);
-  for (uint32_t i = 0; i < rlx_device_count(); i++) {
+  int code = CLI_DONE;
+  if (json) {
+    cli_json_begin();
+    fputs("{\"devices\":[", stdout);
+  }
+  for (uint32_t i = 0; i < rlx_device_count() && !code; i++) {
     rlx_device_info info;
-    if (cli_check(rlx_device_describe(i, &info), "device", NULL)) return CLI_FAILED;
+    code = cli_check(rlx_device_describe(i, &info), "device", NULL);
+    if (code) continue;
     if (json) json_device(i, &info);
     else print_device(i, &info);
   }
   if (json) fputs("],\"absent\":[", stdout);
   print_absent(json);
-  if (json) fputs("]}\n", stdout);
-  return CLI_DONE;
+  if (json) {
+    putchar(']');
+    cli_json_end();
+  }
+  return code;
 }
 
 int cli_devices(const cli_command *self, int argc, char **argv) {

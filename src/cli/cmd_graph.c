@@ -101,15 +101,18 @@ typedef struct named_graph {
   char *text;
 } named_graph;
 
-/* Everything that can fail comes before the first character, so that there is one whole document or none. */
-static int print_json(const rlx_graph *g, const rlx_graph *before, const rlx_graph *load, const char *report) {
+/* Everything that can fail comes before the first character, so that there is a whole entry or none. */
+static int print_json(const char *path, const rlx_graph *g, const rlx_graph *before, const rlx_graph *load,
+                      const char *report) {
   named_graph texts[] = {{"text", g, NULL}, {"before", before, NULL}, {"load", load, NULL}};
   enum { N_TEXTS = sizeof texts / sizeof *texts };
   int code = CLI_DONE;
   for (size_t i = 0; i < N_TEXTS && !code; i++)
     if (texts[i].graph) code = cli_check(rlx_graph_print(texts[i].graph, &texts[i].text), NULL, NULL);
   if (!code) {
-    printf("{\"nodes\":%u,\"symbols\":[", (unsigned)rlx_graph_size(g));
+    fputs("{\"file\":", stdout);
+    cli_print_quoted(path);
+    printf(",\"nodes\":%u,\"symbols\":[", (unsigned)rlx_graph_size(g));
     for (uint32_t i = 0; i < rlx_graph_symbols(g); i++) printf("%s\"%s\"", i ? "," : "", rlx_graph_symbol(g, i));
     putchar(']');
     json_leaves(g);
@@ -120,7 +123,7 @@ static int print_json(const rlx_graph *g, const rlx_graph *before, const rlx_gra
       cli_print_quoted(texts[i].text);
     }
     if (report) printf(",\"report\":%s", report);
-    puts("}");
+    putchar('}');
   }
   for (size_t i = 0; i < N_TEXTS; i++) rlx_free(texts[i].text);
   return code;
@@ -128,8 +131,8 @@ static int print_json(const rlx_graph *g, const rlx_graph *before, const rlx_gra
 
 /* ---- One file ------------------------------------------------------------------------------------------------ */
 
-static int show_plain(const request *r, const rlx_graph *g) {
-  if (r->common.json) return print_json(g, NULL, NULL, NULL);
+static int show_plain(const request *r, const char *path, const rlx_graph *g) {
+  if (r->common.json) return print_json(path, g, NULL, NULL, NULL);
   if (r->common.quiet) return CLI_DONE;
   if (!r->dot) return print_text(g, false);
   print_dot(g);
@@ -147,10 +150,11 @@ static void show_after(void *user, const char *pass, const rlx_graph *g) {
   *last = text;
 }
 
-static int show_optimized(const request *r, const rlx_graph *before, const rlx_optimized *o, const char *report) {
+static int show_optimized(const request *r, const char *path, const rlx_graph *before, const rlx_optimized *o,
+                          const char *report) {
   const rlx_graph *g = rlx_optimized_graph(o), *load = rlx_optimized_load(o);
-  if (r->common.json) return print_json(g, r->before ? before : NULL, load, report);
-  if (r->dot || r->common.quiet) return show_plain(r, g);
+  if (r->common.json) return print_json(path, g, r->before ? before : NULL, load, report);
+  if (r->dot || r->common.quiet) return show_plain(r, path, g);
   if (r->before || r->each) printf("# result: %u nodes\n", (unsigned)rlx_graph_size(g));
   int code = print_text(g, false);
   if (!code && load) {
@@ -179,7 +183,7 @@ static int run_passes(const request *r, const char *path, const rlx_graph *g) {
   rlx_free(last);
   if (code) return code;
   if (r->report || r->common.json) code = cli_check(rlx_optimized_report(o, r->common.json, &report), path, NULL);
-  if (!code) code = show_optimized(r, g, o, report);
+  if (!code) code = show_optimized(r, path, g, o, report);
   rlx_free(report);
   rlx_optimized_destroy(o);
   return code;
@@ -190,7 +194,7 @@ static int show_file(const request *r, const char *path) {
   if (cli_load_any(path, &r->model, &r->common, &g)) return CLI_FAILED;
   bool passes = r->pass || r->without || r->report || r->each || r->before;
   int code = !cli_is_onnx(path) && (passes || r->model.dims.n) ? cli_bind(path, &r->model.dims, NULL, &g) : CLI_DONE;
-  if (!code) code = passes ? run_passes(r, path, g) : show_plain(r, g);
+  if (!code) code = passes ? run_passes(r, path, g) : show_plain(r, path, g);
   if (!code && r->common.verbose) fprintf(stderr, "rlx: %s: %u nodes, valid\n", path, (unsigned)rlx_graph_size(g));
   rlx_graph_destroy(g);
   return code;
@@ -218,13 +222,20 @@ static int run(const request *r) {
   if (r->passes && !r->words.n) return list_passes(r->common.json);
   if (r->passes) return cli_wrong(r->self, "--passes takes no file");
   if (!r->words.n) return cli_wrong(r->self, "which file?");
-  if (r->common.json && r->words.n > 1) return cli_wrong(r->self, "--json takes one file, found %zu", r->words.n);
   if (r->common.json && (r->dot || r->each)) return cli_wrong(r->self, "--json goes without --dot and --each");
   if (r->dot && (r->each || r->before || r->report))
     return cli_wrong(r->self, "--dot goes without --each, --before and --report");
   int code = CLI_DONE;
-  for (size_t i = 0; i < r->words.n; i++) /* all are tried, all failures told */
-    if (show_file(r, r->words.v[i].value)) code = CLI_FAILED;
+  if (r->common.json) cli_json_files_begin();
+  for (size_t i = 0; i < r->words.n; i++) { /* all are tried, all failures told */
+    const char *path = r->words.v[i].value;
+    size_t before = cli_failures();
+    if (i && r->common.json) putchar(',');
+    if (show_file(r, path) == CLI_DONE) continue;
+    code = CLI_FAILED;
+    if (r->common.json) cli_json_file_error(path, before);
+  }
+  if (r->common.json) cli_json_files_end();
   return code;
 }
 

@@ -74,19 +74,18 @@ static int show(const request *r, const char *path) {
 #endif
 }
 
-/* Of several files the JSON is a list, with null for one that failed and was told. */
 static int show_all(const request *r) {
   int code = CLI_DONE;
-  bool is_list = r->common.json && r->words.n > 1;
-  if (is_list) putchar('[');
+  if (r->common.json) cli_json_files_begin();
   for (size_t i = 0; i < r->words.n; i++) {
-    if (i) putchar(is_list ? ',' : '\n');
-    if (show(r, r->words.v[i].value) == CLI_DONE) continue;
+    const char *path = r->words.v[i].value;
+    size_t before = cli_failures();
+    if (i) putchar(r->common.json ? ',' : '\n');
+    if (show(r, path) == CLI_DONE) continue;
     code = CLI_FAILED;
-    if (is_list) fputs("null", stdout);
+    if (r->common.json) cli_json_file_error(path, before);
   }
-  if (is_list) putchar(']');
-  if (r->common.json && (is_list || code == CLI_DONE)) putchar('\n');
+  if (r->common.json) cli_json_files_end();
   return code;
 }
 

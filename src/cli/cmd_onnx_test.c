@@ -338,17 +338,22 @@ static int walk(request *r, const char *folder, int depth, size_t *found) {
 static int test(request *r, const cli_list *words) {
   int code = CLI_DONE;
   if (cli_session_open(&r->common, r->common.device, (uint32_t)r->common.threads, &r->session)) return CLI_FAILED;
-  if (r->common.json) fputs("{\"cases\":[", stdout);
+  if (r->common.json) {
+    cli_json_begin();
+    fputs("{\"cases\":[", stdout);
+  }
   for (size_t i = 0; i < words->n; i++) {
     size_t found = 0;
     if (walk(r, words->v[i].value, 0, &found)) code = CLI_FAILED;
     else if (!found) code = cli_fail("%s: no folder in it has a model.onnx", words->v[i].value);
   }
   rlx_session_destroy(r->session);
-  if (r->common.json)
-    printf("],\"passed\":%zu,\"failed\":%zu,\"skipped\":%zu}\n", r->n[PASSED], r->n[FAILED], r->n[SKIPPED]);
-  else printf("%zu passed, %zu failed, %zu skipped\n", r->n[PASSED], r->n[FAILED], r->n[SKIPPED]);
+  if (!r->common.json) printf("%zu passed, %zu failed, %zu skipped\n", r->n[PASSED], r->n[FAILED], r->n[SKIPPED]);
   if (r->n[FAILED]) code = cli_fail("%zu of %zu cases failed", r->n[FAILED], r->n[0] + r->n[1] + r->n[2]);
+  if (r->common.json) {
+    printf("],\"passed\":%zu,\"failed\":%zu,\"skipped\":%zu", r->n[PASSED], r->n[FAILED], r->n[SKIPPED]);
+    cli_json_end();
+  }
   return code;
 }
 

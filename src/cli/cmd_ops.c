@@ -1,6 +1,7 @@
 /* rlx ops: the op table as a list, some ops in detail, or JSON. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -61,7 +62,10 @@ static void show_op(const rlx_op_info *op) {
 }
 
 static int show(const cli_common *common, const uint32_t *ops, size_t n, bool in_detail) {
-  if (common->json) fputs("{\"ops\":[", stdout);
+  if (common->json) {
+    cli_json_begin();
+    fputs("{\"ops\":[", stdout);
+  }
   for (size_t i = 0; i < n; i++) {
     rlx_op_info op;
     if (cli_check(rlx_op_describe(ops[i], &op), NULL, NULL)) return CLI_FAILED;
@@ -77,8 +81,21 @@ static int show(const cli_common *common, const uint32_t *ops, size_t n, bool in
       printf("%-24s %s\n", op.name, op.doc);
     }
   }
-  if (common->json) puts("\n]}");
+  if (common->json) {
+    fputs("\n]", stdout);
+    cli_json_end();
+  }
   return CLI_DONE;
+}
+
+static int tell_unknown(const char *name) {
+  char guess[80];
+  cli_guess g = {.word = name};
+  rlx_op_info op;
+  for (uint32_t i = 0; i < rlx_op_count(); i++)
+    if (!rlx_op_describe(i, &op)) cli_guess_try(&g, op.name, strlen(op.name));
+  cli_guess_text(&g, guess, sizeof guess);
+  return cli_fail("there is no op '%.100s'%s; 'rlx ops' lists them", name, guess);
 }
 
 /* The ops that were named, or all; every unknown name is told. */
@@ -88,7 +105,7 @@ static int find_ops(const cli_list *words, uint32_t *ops, size_t *n) {
   for (size_t i = 0; i < words->n; i++) {
     ops[*n] = rlx_op_find(words->v[i].value);
     if (ops[*n] < rlx_op_count()) (*n)++;
-    else code = cli_fail("there is no op '%.100s'; 'rlx ops' lists them", words->v[i].value);
+    else code = tell_unknown(words->v[i].value);
   }
   return code;
 }

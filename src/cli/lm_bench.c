@@ -112,13 +112,17 @@ static void print_row(const job *j, const setting *s, const char *what, int64_t 
   snprintf(test, sizeof test, "%s%" PRId64, what, n);
   const char *device = s->what.device[0] ? s->what.device : rlx_lm_device(s->lm, &d) ? "" : d.backend;
   if (strcmp(format, "json") == 0) {
-    printf("%s{\"model\":", first ? "{\"rows\":[" : ",");
+    cli_bench_json_row(first);
+    fputs("\"model\":", stdout);
     cli_print_quoted(j->r->path);
     printf(",\"family\":\"%s\",\"weights\":\"%s\",\"bytes\":%" PRIu64 ",\"parameters\":%" PRIu64 ",\"device\":",
            j->info.family, j->info.weights, j->info.weight_bytes, j->info.parameters);
     cli_print_quoted(device);
-    printf(",\"threads\":%u,\"test\":\"%s\",\"tokens_per_second\":%.4f,\"spread\":%.4f}", s->what.threads, test,
-           rate.mean, rate.spread);
+    printf(",\"threads\":%u,\"test\":\"%s\",\"tokens_per_second\":", s->what.threads, test);
+    cli_json_real(rate.mean, 9);
+    fputs(",\"spread\":", stdout);
+    cli_json_real(rate.spread, 9);
+    putchar('}');
   } else if (strcmp(format, "csv") == 0) {
     if (first) puts("model,family,bytes,parameters,device,threads,test,tokens_per_second,spread");
     printf("%s,%s,%" PRIu64 ",%" PRIu64 ",%s,%u,%s,%.4f,%.4f\n", j->r->path, j->info.family, j->info.weight_bytes,

@@ -57,6 +57,13 @@ static void print_json(const rlx_lm *lm, const text_out *o, const rlx_lm_stats *
   printf("}\n");
 }
 
+static int save(const request *r, rlx_lm *lm) {
+  cli_hold_interrupts();
+  rlx_status s = rlx_lm_save(lm, 0, r->save);
+  cli_release_interrupts();
+  return cli_check(s, NULL, NULL);
+}
+
 static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t bytes) {
   rlx_lm_options options;
   rlx_lm_stats stats = {0};
@@ -68,13 +75,13 @@ static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t byt
   if (!r->common.json && !r->no_echo && !r->common.quiet) take_text(&out, prompt, bytes);
   int code = cli_check(rlx_lm_generate(lm, prompt, bytes, &options, take_text, &out, &stats), NULL, NULL);
   if (out.failed) code = cli_fail("out of memory");
+  if (!code && r->save) code = save(r, lm);
   if (r->common.json && !code) print_json(lm, &out, &stats);
   if (!r->common.json) {
     putchar('\n');
     fflush(stdout);
     if (!r->common.quiet && !code) cli_lm_tell(lm, &stats);
   }
-  if (!code && r->save) code = cli_check(rlx_lm_save(lm, 0, r->save), NULL, NULL);
   free(out.v);
   free(stops);
   return cli_interrupted() ? CLI_INTERRUPTED : code;

@@ -63,7 +63,7 @@ static void print_value(const rlx_meta *m, bool json) {
     case RLX_META_BOOL: fputs(m->integer ? "true" : "false", stdout); break;
     case RLX_META_INT: printf("%" PRId64, m->integer); break;
     case RLX_META_FLOAT:
-      if (json && !isfinite(m->number)) printf("\"%g\"", m->number);
+      if (json && !isfinite(m->number)) cli_json_real(m->number, 17);
       else print_float(m->number, m->type && strcmp(m->type, "f32") == 0);
       break;
     case RLX_META_TEXT:
@@ -236,8 +236,17 @@ static void json_file(const char *path, const rlx_file *f) {
 static int show_key(const cli_common *common, const char *path, const rlx_file *f, const char *key) {
   rlx_meta m;
   if (!rlx_file_meta_find(f, key, &m)) return cli_fail("%s: there is no metadata '%.200s'", path, key);
-  if (common->json) print_value(&m, true);
-  else print_bare(&m);
+  if (!common->json) {
+    print_bare(&m);
+    return CLI_DONE;
+  }
+  fputs("{\"file\":", stdout);
+  cli_print_quoted(path);
+  fputs(",\"key\":", stdout);
+  cli_print_quoted(key);
+  fputs(",\"value\":", stdout);
+  print_value(&m, true);
+  putchar('}');
   return CLI_DONE;
 }
 

@@ -61,18 +61,26 @@ static int encode_all(const tokenize *o, const rlx_tokenizer *t, const char *tex
     if (!code && o->common.json) putchar('\n');
     return code;
   }
-  if (o->common.json) fputs("{\"texts\":[", stdout);
-  for (const char *p = text, *end = text + bytes; p < end;) {
+  int code = CLI_DONE;
+  if (o->common.json) {
+    cli_json_begin();
+    fputs("{\"texts\":[", stdout);
+  }
+  for (const char *p = text, *end = text + bytes; p < end && !code;) {
     const char *stop = memchr(p, '\0', (size_t)(end - p));
     size_t n = (size_t)((stop ? stop : end) - p);
-    if (encode(o, t, p, n)) return CLI_FAILED;
+    code = encode(o, t, p, n);
+    if (code && o->common.json) fputs("null", stdout);
     p += n + 1;
-    if (p >= end) break;
+    if (p >= end || code) break;
     if (o->common.json) putchar(',');
     else if (!o->ids) putchar('\n');
   }
-  if (o->common.json) puts("]}");
-  return CLI_DONE;
+  if (o->common.json) {
+    putchar(']');
+    cli_json_end();
+  }
+  return code;
 }
 
 /* The input as a conversation: the user's text, or several that end with NUL, of the user and the assistant in turn. */

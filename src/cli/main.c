@@ -1,8 +1,8 @@
 /* rlx: one program, one file per command, built from the public header alone.
  *
- * This file finds the command and minds the process. An interrupt ends it at once with 130, which is safe because
- * nothing is half done outside memory, except while files are written: then it waits. A pipe that nobody reads, a full
- * disk or a closed standard output are failed writes, and told as such at the end. */
+ * This file finds the command and minds the process. An interrupt ends it at once with 130 (SIGTERM: 143, SIGHUP: 129), which
+ * is safe because nothing is half done outside memory, except while files are written: then it waits. A pipe that nobody
+ * reads, a full disk, a limit on the size of files or a closed standard output are failed writes, and told as such. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -58,52 +58,50 @@ enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 /* ---- The process --------------------------------------------------------------------------------------------- */
 
-static void on_interrupt(int number) { _exit(128 + number); }
+/* Flags and not a mask of blocked signals: that would hold for one thread, and a signal goes to any that takes it. */
+static volatile sig_atomic_t n_holds, is_noting, last_signal, n_signals;
 
-static volatile sig_atomic_t interrupts;
+/* Whether what has come so far ends the process now. The first Ctrl-C does not where a command notes it. */
+static bool is_over(void) { return n_holds == 0 && !(is_noting && last_signal == SIGINT && n_signals == 1); }
 
-static void on_noted(int number) {
-  if (interrupts++) _exit(128 + number);
+static void on_signal(int number) {
+  last_signal = number;
+  n_signals++;
+  if (is_over()) _exit(128 + number);
+}
+
+static void take_signal(int number, int flags) {
+  struct sigaction old, take = {.sa_handler = on_signal, .sa_flags = flags};
+  /* Who started us may have asked not to be interrupted (nohup, a shell's background job). */
+  if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(number, &take, NULL);
+}
+
+static void set_signals(void) {
+  struct sigaction ignore = {.sa_handler = SIG_IGN};
+  take_signal(SIGINT, SA_RESTART);
+  take_signal(SIGTERM, SA_RESTART);
+  take_signal(SIGHUP, SA_RESTART);
+  sigaction(SIGPIPE, &ignore, NULL);
+  sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 void cli_note_interrupts(void) {
-  struct sigaction old, note = {.sa_handler = on_noted};
-  if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(SIGINT, &note, NULL);
+  is_noting = 1;
+  take_signal(SIGINT, 0); /* who waits for a line is woken */
 }
 
-bool cli_interrupted(void) { return interrupts != 0; }
-
-static void set_signals(void) {
-  struct sigaction old, end = {.sa_handler = on_interrupt}, ignore = {.sa_handler = SIG_IGN};
-  /* Who started us may have asked not to be interrupted (nohup, a shell's background job). */
-  if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(SIGINT, &end, NULL);
-  sigaction(SIGPIPE, &ignore, NULL);
-}
-
-static sigset_t ending_signals(void) {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGHUP);
-  return set;
-}
-
-void cli_hold_interrupts(void) {
-  sigset_t set = ending_signals();
-  sigprocmask(SIG_BLOCK, &set, NULL);
-}
-
-void cli_release_interrupts(void) {
-  sigset_t set = ending_signals();
-  sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
+bool cli_interrupted(void) { return n_signals != 0; }
 
 bool cli_is_interrupted(void *user) {
-  sigset_t set;
   (void)user;
-  return sigpending(&set) == 0 &&
-         (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) || sigismember(&set, SIGHUP));
+  return n_signals != 0;
+}
+
+void cli_hold_interrupts(void) { n_holds++; }
+
+void cli_release_interrupts(void) {
+  n_holds--;
+  if (n_signals && is_over()) _exit(128 + (int)last_signal);
 }
 
 double cli_seconds(void) {
@@ -135,7 +133,7 @@ static int close_output(int code) {
 static void print_help(FILE *to) {
   fprintf(to, "rlx %s: an ML compiler and runtime\n\nusage: rlx COMMAND [ARGS]\n\n", rlx_version());
   for (size_t i = 0; i < N_COMMANDS; i++) fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].doc);
-  fprintf(to, "\n'rlx COMMAND --help' tells more. Example: %s\n", commands[0].example);
+  fprintf(to, "\n'rlx help COMMAND' tells more. Example: %s\n", commands[0].example);
 }
 
 static const cli_command *find_command(const char *name) {
@@ -148,6 +146,31 @@ static bool is_one_of(const char *word, const char *a, const char *b) {
   return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
+static int tell_unknown(const char *name) {
+  char guess[80];
+  cli_guess g = {.word = name};
+  for (size_t i = 0; i < N_COMMANDS; i++) cli_guess_try(&g, commands[i].name, strlen(commands[i].name));
+  cli_guess_text(&g, guess, sizeof guess);
+  cli_fail("there is no command '%.100s'%s; 'rlx --help' lists them", name, guess);
+  return CLI_USAGE;
+}
+
+/* rlx help, rlx help COMMAND */
+static int run_help(int argc, char **argv) {
+  if (argc > 3) {
+    cli_fail("help takes one command, found %d; 'rlx help' lists them", argc - 2);
+    return CLI_USAGE;
+  }
+  const cli_command *command = argc == 3 ? find_command(argv[2]) : NULL;
+  if (command) {
+    char flag[] = "--help", *words[] = {argv[2], flag, NULL};
+    return command->run(command, 2, words);
+  }
+  if (argc == 3 && !is_one_of(argv[2], "-h", "--help")) return tell_unknown(argv[2]);
+  print_help(stdout);
+  return CLI_DONE;
+}
+
 static int run_command(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
@@ -157,18 +180,19 @@ static int run_command(int argc, char **argv) {
     print_help(stdout);
     return CLI_DONE;
   }
+  if (strcmp(argv[1], "help") == 0) return run_help(argc, argv);
   if (is_one_of(argv[1], "-V", "--version")) {
     printf("rlx %s\n", rlx_version());
     return CLI_DONE;
   }
   const cli_command *command = find_command(argv[1]);
-  if (command) return command->run(command, argc - 1, argv + 1);
-  cli_fail("there is no command '%.100s'; 'rlx --help' lists them", argv[1]);
-  return CLI_USAGE;
+  return command ? command->run(command, argc - 1, argv + 1) : tell_unknown(argv[1]);
 }
 
 int main(int argc, char **argv) {
   fill_standard_descriptors();
   set_signals();
-  return close_output(run_command(argc, argv));
+  int code = run_command(argc, argv);
+  cli_json_finish(code);
+  return close_output(code);
 }

@@ -1,7 +1,7 @@
 /* Options from tables.
  *
- * "--name value" and "--name=value" are the same; "--" ends the options; "-" is a word. An option that takes one value
- * and is given twice has the last one. NAME=VALUE is split where it stands, in argv. */
+ * "--name value" and "--name=value" are the same, and so are "-n 3" and "-n3"; "--" ends the options; "-" is a word. An option
+ * that takes one value and is given twice has the last one. NAME=VALUE is split where it stands, in argv. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,6 +53,8 @@ typedef struct parse {
   int argc, at;
   char **argv;
   cli_list *words;
+  const cli_option *options; /* the command's own, then those that all have */
+  size_t n;
 } parse;
 
 static int store_pair(const parse *p, const cli_option *o, char *text) {
@@ -99,21 +101,48 @@ static void show_options(const cli_option *options, size_t n) {
   }
 }
 
-static const cli_option *find_option(const char *word, size_t bytes, const cli_option *options, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (strlen(options[i].name) == bytes && memcmp(options[i].name, word, bytes) == 0) return &options[i];
+/* The names of an option, one after the other: "-p, --prompt" has two. */
+static const char *next_name(const char *at, size_t *bytes) {
+  at += strspn(at, ", ");
+  *bytes = strcspn(at, ",");
+  return *bytes ? at : NULL;
+}
+
+static const cli_option *find_option(const parse *p, const char *word, size_t bytes) {
+  for (size_t i = 0; i < p->n; i++) {
+    size_t n;
+    for (const char *name = p->options[i].name; (name = next_name(name, &n)); name += n)
+      if (n == bytes && memcmp(name, word, bytes) == 0) return &p->options[i];
+  }
   return NULL;
 }
 
+static int tell_unknown(const parse *p, const char *word, size_t bytes) {
+  char name[100], guess[80];
+  snprintf(name, sizeof name, "%.*s", bytes < sizeof name ? (int)bytes : (int)sizeof name - 1, word);
+  cli_guess g = {.word = name};
+  for (size_t i = 0; i < p->n; i++) {
+    size_t n;
+    for (const char *at = p->options[i].name; (at = next_name(at, &n)); at += n)
+      if (n > 2) cli_guess_try(&g, at, n);
+  }
+  cli_guess_text(&g, guess, sizeof guess);
+  return cli_wrong(p->command, "there is no option '%s'%s", name, guess);
+}
+
 /* The option at p->at, with its value. */
-static int take_option(parse *p, const cli_option *own, size_t n_own, const cli_option *shared, size_t n_shared) {
-  char *word = p->argv[p->at], *equals = word[1] == '-' ? strchr(word, '=') : NULL, *value = NULL;
+static int take_option(parse *p) {
+  char *word = p->argv[p->at], *equals = word[1] == '-' ? strchr(word, '=') : NULL, *value = equals ? equals + 1 : NULL;
   size_t bytes = equals ? (size_t)(equals - word) : strlen(word);
-  const cli_option *o = find_option(word, bytes, own, n_own);
-  if (!o) o = find_option(word, bytes, shared, n_shared);
-  if (!o) return cli_wrong(p->command, "there is no option '%.*s'", bytes < 100 ? (int)bytes : 100, word);
-  if (o->kind == CLI_FLAG && equals) return cli_wrong(p->command, "%s takes no value", o->name);
-  if (o->kind != CLI_FLAG) value = equals ? equals + 1 : p->at + 1 < p->argc ? p->argv[++p->at] : NULL;
+  const cli_option *o = find_option(p, word, bytes);
+  if (!o && word[1] != '-' && bytes > 2) { /* -n3 */
+    o = find_option(p, word, 2);
+    if (o && o->kind == CLI_FLAG) o = NULL;
+    value = word + 2;
+  }
+  if (!o) return tell_unknown(p, word, bytes);
+  if (o->kind == CLI_FLAG && value) return cli_wrong(p->command, "%s takes no value", o->name);
+  if (o->kind != CLI_FLAG && !value) value = p->at + 1 < p->argc ? p->argv[++p->at] : NULL;
   if (o->kind != CLI_FLAG && !value) return cli_wrong(p->command, "%s needs a value: %s", o->name, o->value);
   return store(p, o, value);
 }
@@ -136,6 +165,7 @@ static int check_device(const char *device) {
 
 static int begin(const cli_common *common) {
   static rlx_log_level most = RLX_LOG_WARN;
+  if (common->json) cli_json_expect();
   if (common->quiet) most = RLX_LOG_ERROR;
   if (common->verbose) most = RLX_LOG_DEBUG;
   rlx_set_log(show_log, &most);
@@ -152,8 +182,13 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
     {"-v", NULL, "say more, on standard error", CLI_FLAG, &common->verbose, 0, 0},
     {"-h, --help", NULL, "this", CLI_FLAG, NULL, 0, 0},
   };
-  const size_t n_shared = sizeof shared / sizeof *shared;
-  parse p = {.command = command, .argc = argc, .argv = argv, .words = words};
+  enum { N_SHARED = sizeof shared / sizeof *shared, MOST = 48 };
+  cli_option all[MOST];
+  *exit_code = CLI_FAILED;
+  if (n + N_SHARED > MOST) return cli_fail("too many options"), false; /* a mistake of ours */
+  if (n) memcpy(all, options, n * sizeof *options);
+  memcpy(all + n, shared, sizeof shared);
+  parse p = {.command = command, .argc = argc, .argv = argv, .words = words, .options = all, .n = n + N_SHARED};
   bool only_words = false;
   *exit_code = CLI_DONE;
   for (p.at = 1; p.at < argc && *exit_code == CLI_DONE; p.at++) {
@@ -161,13 +196,12 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
     bool is_option = !only_words && word[0] == '-' && word[1];
     if (is_option && (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)) {
       printf("usage: rlx %s\n\n%s\n\n", command->usage, command->doc);
-      show_options(options, n);
-      show_options(shared, n_shared);
+      show_options(p.options, p.n);
       printf("\nexample: %s\n", command->example);
       return false;
     }
     if (is_option && strcmp(word, "--") == 0) only_words = true;
-    else if (is_option) *exit_code = take_option(&p, options, n, shared, n_shared);
+    else if (is_option) *exit_code = take_option(&p);
     else if (!append(words, (cli_word){NULL, word})) *exit_code = cli_fail("out of memory");
   }
   if (*exit_code == CLI_DONE) *exit_code = begin(common);

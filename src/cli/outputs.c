@@ -120,14 +120,20 @@ static int write_all(const cli_results *r) {
   int code = CLI_DONE;
   bool made = r->folder && mkdir(r->folder, 0777) == 0;
   if (r->folder && !made && errno != EEXIST) return cli_fail("--out %s: %s", r->folder, strerror(errno));
-  if (r->common->json) fputs("{\"outputs\":[", stdout);
+  if (r->common->json) {
+    cli_json_begin();
+    fputs("{\"outputs\":[", stdout);
+  }
   for (uint32_t i = 0; i < rlx_graph_outputs(r->graph); i++) {
     const char *name;
     rlx_graph_output(r->graph, i, &name);
     if (write_output(r, name, &comma)) code = CLI_FAILED;
   }
   if (code && made) rmdir(r->folder); /* nothing was written, or this fails */
-  if (r->common->json) printf("],\"seconds\":%.6f}\n", r->seconds);
+  if (r->common->json) {
+    printf("],\"seconds\":%.6f", r->seconds);
+    cli_json_end();
+  }
   return code;
 }
 

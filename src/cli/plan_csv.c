@@ -137,6 +137,7 @@ static int write_rows(const problem *p) {
 }
 
 static void print_json(const problem *p, const rlx_place_result *r, double seconds) {
+  cli_json_begin();
   printf("{\"peak\":%" PRIu64 ",\"lower_bound\":%" PRIu64 ",\"greedy\":%" PRIu64 ",\"steps\":%" PRIu64
          ",\"seconds\":%.6f,\"offsets\":{",
          r->peak, r->lower_bound, r->greedy, r->steps, seconds);
@@ -145,7 +146,8 @@ static void print_json(const problem *p, const rlx_place_result *r, double secon
     cli_print_quoted(p->ids[i]);
     printf(":%" PRIu64, p->offsets[i]);
   }
-  fputs("}}\n", stdout);
+  putchar('}');
+  cli_json_end();
 }
 
 static void print_text(const problem *p, const rlx_place_result *r, double seconds) {
@@ -169,12 +171,13 @@ static int solve(problem *p, const cli_common *common) {
   if (cli_check(rlx_place(p->items, p->n, &options, p->offsets, &r), p->o->path, NULL)) return CLI_FAILED;
   double seconds = cli_seconds() - begin;
   if (p->o->out && write_rows(p)) return CLI_FAILED;
-  if (common->json) print_json(p, &r, seconds);
-  else if (!common->quiet) print_text(p, &r, seconds);
+  int code = CLI_DONE;
+  if (!common->json && !common->quiet) print_text(p, &r, seconds);
   if (p->o->capacity && r.peak > (uint64_t)p->o->capacity)
-    return cli_fail("%s: the peak of %" PRIu64 " is above the capacity of %" PRId64 "; the lower bound is %" PRIu64,
+    code = cli_fail("%s: the peak of %" PRIu64 " is above the capacity of %" PRId64 "; the lower bound is %" PRIu64,
                     p->o->path, r.peak, p->o->capacity, r.lower_bound);
-  return CLI_DONE;
+  if (common->json) print_json(p, &r, seconds);
+  return code;
 }
 
 int cli_plan_csv(const cli_common *common, const cli_csv_options *options) {

@@ -11,13 +11,14 @@
 
 /* One line, whatever is in it: names and paths come from anywhere, and a control character in one must not break the
  * line or reach the terminal. */
-static void tell(const char *fmt, va_list args, const cli_command *help) {
+static void tell(const char *status, const char *fmt, va_list args, const cli_command *help) {
   char text[8192];
   fflush(stdout);
   int n = vsnprintf(text, sizeof text, fmt, args);
   for (char *p = text; n >= 0 && *p; p++)
     if ((unsigned char)*p < ' ' || *p == 127) *p = '?';
   fprintf(stderr, "rlx: %s", n < 0 ? fmt : text);
+  cli_failure_add(status, n < 0 ? fmt : text);
   if (help) fprintf(stderr, "; 'rlx %s --help' shows how", help->name);
   fputc('\n', stderr);
 }
@@ -25,21 +26,30 @@ static void tell(const char *fmt, va_list args, const cli_command *help) {
 int cli_fail(const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  tell(fmt, args, NULL);
+  tell("failed", fmt, args, NULL);
   va_end(args);
   return CLI_FAILED;
 }
 
+static void tell_status(rlx_status s, const char *fmt, ...) CLI_PRINTF(2);
+static void tell_status(rlx_status s, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  tell(rlx_status_name(s), fmt, args, NULL);
+  va_end(args);
+}
+
 int cli_check(rlx_status s, const char *where, const char *name) {
   if (s == RLX_OK) return CLI_DONE;
-  return cli_fail("%s%s%s%s%s%s%s", where ? where : "", name ? " '" : "", name ? name : "", name ? "'" : "",
-                  where ? ": " : "", s == RLX_NO_MEMORY ? "out of memory: " : "", rlx_message());
+  tell_status(s, "%s%s%s%s%s%s%s", where ? where : "", name ? " '" : "", name ? name : "", name ? "'" : "",
+              where ? ": " : "", s == RLX_NO_MEMORY ? "out of memory: " : "", rlx_message());
+  return CLI_FAILED;
 }
 
 int cli_wrong(const cli_command *command, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  tell(fmt, args, command);
+  tell("usage", fmt, args, command);
   va_end(args);
   return CLI_USAGE;
 }
@@ -127,18 +137,14 @@ void cli_json_type(const rlx_graph *g, rlx_node n) {
 
 static bool is_real(rlx_dtype t) { return t == RLX_F32 || t == RLX_F16 || t == RLX_BF16 || t == RLX_F64; }
 
-static void print_real(double v, int digits, bool json) {
-  if (!json || (v - v == 0)) printf("%.*g", digits, v);
-  else printf("\"%s\"", v != v ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
-}
-
 static void print_converted(const rlx_tensor *t, rlx_dtype from, bool json) {
   size_t count = t->bytes / 8;
   int digits = !json ? 6 : from == RLX_F64 ? 17 : from == RLX_F16 || from == RLX_BF16 ? 5 : 9;
   for (size_t i = 0; i < count; i++) {
     if (i) fputs(json ? "," : " ", stdout);
-    if (t->dtype == RLX_F64) print_real(((const double *)t->data)[i], digits, json);
-    else printf("%" PRId64, ((const int64_t *)t->data)[i]);
+    if (t->dtype != RLX_F64) printf("%" PRId64, ((const int64_t *)t->data)[i]);
+    else if (json) cli_json_real(((const double *)t->data)[i], digits);
+    else printf("%.*g", digits, ((const double *)t->data)[i]);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/half.h"
 #include "base/thread.h"
@@ -168,10 +169,23 @@ static rlx_status run(convert *c, const char *path) {
   return rlx_file_writer_finish(c->w);
 }
 
+/* The source, a link to it, or one of its parts as the target: the user would be left with the new file alone. */
+static rlx_status refuse_own(const rlx_file *f, const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0) return RLX_OK;
+  for (size_t i = 0; i < f->parts.n; i++) {
+    const file_part *p = &f->parts.v[i];
+    if ((uint64_t)st.st_dev != p->stamp.device || (uint64_t)st.st_ino != p->stamp.inode) continue;
+    return RLX_FAIL(RLX_INVALID, "'%s' is '%s', which is being converted; expected another file", path, p->path);
+  }
+  return RLX_OK;
+}
+
 rlx_status convert_source_write(const convert_source *source, const char *path, const rlx_convert_options *o) {
   const file_format *format;
   convert c = {.source = source};
   RLX_TRY(file_format_of(path, &format));
+  RLX_TRY(refuse_own(source->file, path));
   RLX_TRY(convert_types_init(&c.types, source, o, format == &file_format_gguf));
   rlx_status s = run(&c, path);
   rlx_file_writer_destroy(c.w);
@@ -209,7 +223,11 @@ rlx_status rlx_file_convert(const rlx_file *f, const char *path, const rlx_conve
   RLX_TRY(file_format_of(path, &format));
   RLX_TRY_AT(file_check_types(f), "converting to '%s'", path);
   whole w = {f, format == &file_format_gguf, o->type != NULL};
-  convert_source source = {
-    .tensors = f->tensors.v, .n = f->tensors.n, .user = &w, .read = read_whole, .write_metas = write_whole_metas};
+  convert_source source = {.file = f,
+                           .tensors = f->tensors.v,
+                           .n = f->tensors.n,
+                           .user = &w,
+                           .read = read_whole,
+                           .write_metas = write_whole_metas};
   return convert_source_write(&source, path, o);
 }

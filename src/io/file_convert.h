@@ -7,6 +7,7 @@
 
 /* What is written: a file's tensors, or those that somebody makes of them. */
 typedef struct convert_source {
+  const rlx_file *file;           /* what the tensors are read from, which is not to be written over */
   const rlx_file_tensor *tensors; /* name, dtype, shape, bytes */
   size_t n;
   void *user;

@@ -174,7 +174,8 @@ static rlx_status convert(conversion *c, const char *path, const rlx_convert_opt
   RLX_TRY(lm_resolve(m));
   take_note(c, "vocab_size", &(rlx_meta){.type = "u32", .kind = RLX_META_INT, .integer = m->config.vocabulary});
   RLX_TRY(list_tensors(c));
-  convert_source source = {.tensors = c->tensors.v,
+  convert_source source = {.file = m->file,
+                           .tensors = c->tensors.v,
                            .n = c->tensors.n,
                            .user = c,
                            .read = read_piece,

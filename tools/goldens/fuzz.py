@@ -151,7 +151,7 @@ class Runner:
             owner, owner_of_node, given = self.write(nodes)
             error = self.call("graph", "--json", self.graph)
             if error is None:
-                for i, (node, output) in enumerate(zip(nodes, json.loads(self.said)["outputs"])):
+                for i, (node, output) in enumerate(zip(nodes, json.loads(self.said)["files"][0]["outputs"])):
                     known = {f"n{i}.{k}.{axis}": node.ins[k].shape[axis] for k, axis in node.open}
                     node.claims = [known.get(size, size) for size in output["shape"]]
                 return nodes, owner_of_node, given

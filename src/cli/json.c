@@ -1,0 +1,93 @@
+/* One JSON document, failures included.
+ *
+ * With --json there is one document on standard output also where a command fails: {"error":{..}}, or, where results were printed
+ * before, the same as a last member beside them. So every document begins and ends here: cli_json_begin says that one is on its way,
+ * cli_json_end closes it and adds what has failed until then; what main finds begun by nobody it writes itself. Wrong usage and an
+ * interrupt leave standard output empty: there is no result to tell of.
+ *
+ * JSON has no numbers that are not finite: they are the texts "NaN", "Infinity" and "-Infinity". */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { MOST_FAILURES = 256 };
+
+static struct {
+  bool is_json, is_begun;
+  const char *statuses[MOST_FAILURES];
+  char *messages[MOST_FAILURES];
+  size_t n;
+} told;
+
+void cli_json_expect(void) { told.is_json = true; }
+
+size_t cli_failures(void) { return told.n; }
+
+void cli_failure_add(const char *status, const char *message) {
+  if (!told.is_json || told.n == MOST_FAILURES) return;
+  size_t bytes = strlen(message) + 1;
+  char *copy = malloc(bytes);
+  if (!copy) return; /* it has been told to people */
+  memcpy(copy, message, bytes);
+  told.statuses[told.n] = status;
+  told.messages[told.n++] = copy;
+}
+
+void cli_json_error(size_t from) {
+  bool any = from < told.n;
+  fputs("{\"status\":", stdout);
+  cli_print_quoted(any ? told.statuses[from] : "failed");
+  fputs(",\"message\":", stdout);
+  cli_print_quoted(any ? told.messages[from] : "");
+  fputs(",\"messages\":[", stdout);
+  for (size_t i = from; i < told.n; i++) {
+    if (i > from) putchar(',');
+    cli_print_quoted(told.messages[i]);
+  }
+  fputs("]}", stdout);
+}
+
+void cli_json_begin(void) { told.is_begun = true; }
+
+void cli_json_end(void) {
+  if (told.n) {
+    fputs(",\"error\":", stdout);
+    cli_json_error(0);
+  }
+  puts("}");
+}
+
+void cli_json_files_begin(void) {
+  cli_json_begin();
+  fputs("{\"files\":[", stdout);
+}
+
+void cli_json_file_error(const char *path, size_t from) {
+  fputs("{\"file\":", stdout);
+  cli_print_quoted(path);
+  fputs(",\"error\":", stdout);
+  cli_json_error(from);
+  putchar('}');
+}
+
+void cli_json_files_end(void) {
+  putchar(']');
+  cli_json_end();
+}
+
+void cli_json_finish(int code) {
+  if (code == CLI_FAILED && told.is_json && !told.is_begun && told.n) {
+    fputs("{\"error\":", stdout);
+    cli_json_error(0);
+    puts("}");
+  }
+  for (size_t i = 0; i < told.n; i++) free(told.messages[i]);
+  told.n = 0;
+}
+
+void cli_json_real(double v, int digits) {
+  if (v - v == 0) printf("%.*g", digits, v);
+  else printf("\"%s\"", v != v ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
+}

@@ -1,0 +1,49 @@
+/* "did you mean": the name nearest to a word that is none.
+ *
+ * Nearness is the number of letters to add, drop, change or swap with their neighbour. A name of which the word is the beginning is
+ * near as well, however much is missing. What is far from everything has no suggestion: a wrong one helps nobody. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { MOST_LETTERS = 32 };
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Row by row; of the rows before only two are needed, the second for swaps. */
+static size_t distance(const char *a, size_t n, const char *b, size_t m) {
+  size_t rows[3][MOST_LETTERS + 1];
+  for (size_t j = 0; j <= m; j++) rows[0][j] = j;
+  for (size_t i = 1; i <= n; i++) {
+    size_t *now = rows[i % 3];
+    const size_t *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
+    now[0] = i;
+    for (size_t j = 1; j <= m; j++) {
+      size_t best = least(least(now[j - 1], above[j]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) best = least(best, before[j - 2] + 1);
+      now[j] = best;
+    }
+  }
+  return rows[n % 3][m];
+}
+
+void cli_guess_try(cli_guess *g, const char *name, size_t bytes) {
+  size_t n = strlen(g->word);
+  if (n < 2 || n > MOST_LETTERS || bytes > MOST_LETTERS) return;
+  bool is_start = n >= 4 && n < bytes && memcmp(g->word, name, n) == 0;
+  size_t d = is_start ? 1 : distance(g->word, n, name, bytes);
+  if (d > (n + 2) / 4 || (g->name && d >= g->distance)) return;
+  g->name = name;
+  g->bytes = bytes;
+  g->distance = d;
+}
+
+void cli_guess_text(const cli_guess *g, char *out, size_t cap) {
+  static const char ask[] = " (did you mean '";
+  size_t n = sizeof ask - 1;
+  out[0] = '\0';
+  if (!g->name || n + g->bytes + 4 > cap) return;
+  memcpy(out, ask, n);
+  memcpy(out + n, g->name, g->bytes);
+  memcpy(out + n + g->bytes, "'?)", 4);
+}
