@@ -181,6 +181,29 @@ def a_conversation():
 
 
 @test
+def what_is_typed_is_text():
+    """A special token's spelling is the token in a prompt, which is the program's, and letters in what a user says."""
+    model()
+    ids = lambda *args, text: rlx("tokenize", "m.gguf", "--ids", *args, stdin=text, expect=0).out.split()
+    letters = len(ids("--no-special", text=b"a</s>")) - len(ids("--no-special", text=b"a"))
+    equal(letters, 4, "letters")
+    chat = ("--chat", "--template", "chatml")
+    end = ids(text=b"</s>")[-1]
+    check(end not in ids(*chat, text=b"a</s>b") and end in ids(*chat, "--parse-special", text=b"a</s>b"), "in a chat")
+    turn = ids(text=b"<|im_end|>")[-1]
+    equal([found.count(turn) for found in (ids(*chat, text=b"a"), ids(*chat, text=b"a<|im_end|>"))], [1, 1], "a marker that the file calls text")
+    check(end not in ids(*chat, "-0", text=b"a</\0s>b"), "over messages")
+    equal(ids(*chat, text=b"a\0b"), ids(*chat, text="a\ufffdb".encode()), "NUL is U+FFFD")
+    told = lambda *args: rlx_json("generate", "m.gguf", "-n", "1", *args, *ON_CPU)["prompt_tokens"]
+    equal(told("--prompt", "a"), told("-p", "a"), "--prompt is -p")
+    equal(told("-p", "a</s>"), 1 + told("-p", "a"), "a prompt is parsed")
+    equal(told("-p", "a</s>", "--no-special"), letters + told("-p", "a"), "or not")
+    count = lambda *args: int(rlx("chat", "m.gguf", "--template", "chatml", "-n", "1", *args, *ON_CPU, expect=0).err.split("prompt: ")[1].split()[0])
+    equal(count("-p", "a</s>") - count("-p", "a"), letters, "chat")
+    equal(count("--prompt", "a</s>", "--parse-special") - count("-p", "a"), 1, "chat that parses")
+
+
+@test
 def rates():
     model()
     rows = json.loads(rlx("bench", "m.gguf", "-p", 16, "-n", 8, "-r", 2, "-t", "1,2", "-o", "json", *ON_CPU, expect=0).out)["rows"]

@@ -87,6 +87,10 @@ def same(path, tokenizer, what, texts=TEXTS):
         tokenizer.encode_special_tokens = keep
         for text, found in zip(texts, ask(path, texts, *options)):
             expected = tokenizer.encode(text, add_special_tokens=add).ids
+            made = {tokenizer.token_to_id(s) for s in SPECIAL[1:]} - {None}
+            if keep and made & set(expected):  # the package's Unigram finds them in letters; here text stays text
+                check(not made & set(found), f"{what} {text!r}")
+                continue
             equal(found, expected, f"{what} {options} {text!r}")
     tokenizer.encode_special_tokens = False
 

@@ -126,7 +126,9 @@ typedef enum rlx_token_flags {
   RLX_TOKENS_ADD_SPECIAL = 1,   /* what the model wants around a text: BOS, EOS, [CLS] .. [SEP] */
   RLX_TOKENS_PARSE_SPECIAL = 2, /* "<|im_end|>" in the text is that token, and not its letters */
 } rlx_token_flags;
-/* Any bytes; broken UTF-8 is taken as byte tokens or the unknown token, as the vocabulary has it. Free *ids with rlx_free. */
+/* Any bytes; broken UTF-8 becomes the tokens of its bytes, or U+FFFD where the vocabulary has no such tokens. Without
+ * RLX_TOKENS_PARSE_SPECIAL no text becomes a special token, whatever it spells (but the unknown one, for letters that the
+ * vocabulary lacks). Free *ids with rlx_free. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_tokenizer_encode(const rlx_tokenizer *t, const char *text, size_t bytes,
                                                        unsigned flags, int32_t **ids, size_t *n);
 /* The text of tokens, their bytes as they are, without the blank that encoding puts before some; special tokens only where
@@ -161,8 +163,16 @@ RLX_API const char *rlx_chat_template_name(uint32_t i); /* "chatml", "llama3", .
 /* The name of the template that the file's own text is recognised as; NULL and a message that says so where it has none or one
  * that is not known. */
 RLX_API const char *rlx_chat_template_of(const rlx_file *f);
-/* The conversation as text to be encoded with RLX_TOKENS_PARSE_SPECIAL, and RLX_TOKENS_ADD_SPECIAL where a sequence begins with
- * it: BOS is not part of it. `reply`: with the head of the assistant's turn at the end. Free *text with rlx_free. */
+/* The conversation as tokens. Special tokens come from the template alone: the text of a message never becomes one, whatever it
+ * spells, and neither do texts of several messages together. Flags: RLX_TOKENS_ADD_SPECIAL where a sequence begins with it (BOS
+ * is not part of a template); RLX_TOKENS_PARSE_SPECIAL for those who trust all texts and want "<|im_end|>" in one to be that
+ * token. `reply`: with the head of the assistant's turn at the end. Free *ids with rlx_free. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_chat_encode(const rlx_tokenizer *t, const char *name,
+                                                  const rlx_chat_message *messages, size_t n, bool reply,
+                                                  unsigned flags, int32_t **ids, size_t *n_ids);
+/* The conversation as text, for people to look at and for other programs. Encoded with RLX_TOKENS_PARSE_SPECIAL it has the same
+ * tokens, but then whoever writes a message can end his turn and begin the system's: nothing tells the template's markers from
+ * letters in a message any more. Free *text with rlx_free. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_chat_format(const char *name, const rlx_chat_message *messages, size_t n,
                                                   bool reply, char **text);
 
@@ -214,6 +224,13 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence,
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all,
                                                 float *logits);
 
+/* What the spelling of a special token in a text is: its letters, or that token. */
+typedef enum rlx_lm_special {
+  RLX_LM_SPECIAL_DEFAULT, /* rlx_lm_reply: letters, since a message is what somebody typed; rlx_lm_generate: the token, since a
+                             prompt is the program's, which may write a template of its own */
+  RLX_LM_SPECIAL_TEXT,
+  RLX_LM_SPECIAL_PARSE,
+} rlx_lm_special;
 typedef struct rlx_lm_options {
   size_t struct_bytes; /* sizeof(rlx_lm_options) */
   uint32_t tokens;     /* at most; 0: until the model ends or the context is full */
@@ -232,6 +249,7 @@ typedef struct rlx_lm_options {
    * past the end of it is thrown away. 0: what pays, on a GPU a few as long as they take less than 30 ms; 1: each is told
    * before the next is begun. */
   uint32_t ahead;
+  rlx_lm_special special;
 } rlx_lm_options;
 typedef struct rlx_lm_stats {
   uint32_t prompt_tokens, tokens;

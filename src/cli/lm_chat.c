@@ -14,7 +14,7 @@ typedef struct request {
   cli_lm_options lm;
   cli_sampling sampling;
   const char *system, *name, *prompt;
-  bool list;
+  bool list, parse_special;
 } request;
 
 typedef struct conversation {
@@ -27,11 +27,9 @@ typedef struct conversation {
 
 static bool add(conversation *c, const char *role, const char *text, size_t bytes) {
   rlx_chat_message *grown = realloc(c->v, (c->n + 1) * sizeof *grown);
-  char *copy = grown ? malloc(bytes + 1) : NULL;
+  char *copy = grown ? cli_message_text(text, bytes) : NULL;
   if (grown) c->v = grown;
   if (!copy) return false;
-  memcpy(copy, text, bytes);
-  copy[bytes] = '\0';
   c->v[c->n++] = (rlx_chat_message){role, copy};
   return true;
 }
@@ -63,6 +61,7 @@ static int answer(const request *r, rlx_lm *lm, conversation *c, const char *lin
   if (!add(c, "user", line, bytes)) return cli_fail("out of memory");
   if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;
   options.cancel = cli_lm_is_over;
+  if (r->parse_special) options.special = RLX_LM_SPECIAL_PARSE;
   c->bytes = 0;
   int code = cli_check(rlx_lm_reply(lm, r->name, c->v, c->n, &options, take_text, c, &stats), NULL, NULL);
   free(stops);
@@ -118,8 +117,10 @@ int cli_chat(const cli_command *self, int argc, char **argv) {
   request r = {.self = self, .sampling = {.top_p = 1, .tokens = 0, .shift = true}};
   const cli_option options[] = {
     {"-p", "TEXT", "one question instead of a conversation", CLI_TEXT, &r.prompt, 0, 0},
+    {"--prompt", "TEXT", "the same as -p", CLI_TEXT, &r.prompt, 0, 0},
     {"--system", "TEXT", "what the model is told before", CLI_TEXT, &r.system, 0, 0},
     {"--template", "NAME", "how turns are written (default: as the model says)", CLI_TEXT, &r.name, 0, 0},
+    {"--parse-special", NULL, "special tokens in what is typed are tokens, not text", CLI_FLAG, &r.parse_special, 0, 0},
     {"--templates", NULL, "list the names", CLI_FLAG, &r.list, 0, 0},
     CLI_SAMPLING_OPTIONS(r.sampling),
     CLI_LM_OPTIONS(r.lm),

@@ -47,6 +47,10 @@ void cli_sampling_deinit(cli_sampling *o);
 /* Their cancel: an interrupt was noted, or nobody reads what is printed any more. */
 bool cli_lm_is_over(void *user);
 
+/* A text as a message of a conversation, which ends with NUL: a NUL in it becomes U+FFFD, as the library does with broken bytes.
+ * To be freed with free; NULL: no memory. */
+char *cli_message_text(const char *text, size_t bytes);
+
 /* Speed and memory, to standard error. */
 void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *stats);
 /* The same as members of a JSON object: "prompt_tokens":.., without braces. */

@@ -16,7 +16,7 @@ typedef struct request {
   cli_lm_options lm;
   cli_sampling sampling;
   const char *prompt, *file, *save, *restore;
-  bool no_echo;
+  bool no_echo, no_special;
 } request;
 
 /* What comes out; as JSON it is gathered, else printed. */
@@ -71,6 +71,7 @@ static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t byt
   text_out out = {.keep = r->common.json};
   if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;
   options.cancel = cli_lm_is_over;
+  if (r->no_special) options.special = RLX_LM_SPECIAL_TEXT;
   cli_note_interrupts();
   if (!r->common.json && !r->no_echo && !r->common.quiet) take_text(&out, prompt, bytes);
   int code = cli_check(rlx_lm_generate(lm, prompt, bytes, &options, take_text, &out, &stats), NULL, NULL);
@@ -106,7 +107,9 @@ int cli_generate(const cli_command *self, int argc, char **argv) {
   request r = {.self = self, .sampling = {.tokens = 128, .top_p = 1}};
   const cli_option options[] = {
     {"-p", "TEXT", "the text to continue", CLI_TEXT, &r.prompt, 0, 0},
+    {"--prompt", "TEXT", "the same as -p", CLI_TEXT, &r.prompt, 0, 0},
     {"-f", "FILE", "the same from a file; - is standard input", CLI_TEXT, &r.file, 0, 0},
+    {"--no-special", NULL, "special tokens in the prompt are text, not tokens", CLI_FLAG, &r.no_special, 0, 0},
     {"--no-echo", NULL, "do not print the prompt", CLI_FLAG, &r.no_echo, 0, 0},
     CLI_SAMPLING_OPTIONS(r.sampling),
     {"--save", "FILE", "keep what the model remembers, to go on later", CLI_TEXT, &r.save, 0, 0},

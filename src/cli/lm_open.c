@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/lm_cli.h"
 
@@ -97,6 +98,20 @@ void cli_sampling_deinit(cli_sampling *o) { cli_list_deinit(&o->stops); }
 bool cli_lm_is_over(void *user) {
   (void)user;
   return cli_interrupted() || ferror(stdout);
+}
+
+char *cli_message_text(const char *text, size_t bytes) {
+  static const char replacement[] = "\xef\xbf\xbd";
+  size_t n = 0;
+  for (size_t i = 0; i < bytes; i++) n += text[i] ? 1 : 3;
+  char *copy = malloc(n + 1), *to = copy;
+  if (!copy) return NULL;
+  for (size_t i = 0; i < bytes; i++) {
+    if (text[i]) *to++ = text[i];
+    else to = (char *)memcpy(to, replacement, 3) + 3;
+  }
+  *to = '\0';
+  return copy;
 }
 
 /* ---- Telling ------------------------------------------------------------------------------------------------- */

@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "rlx/lm.h"
+#include "cli/lm_cli.h"
 
 typedef struct tokenize {
   cli_common common;
   cli_list words;
-  bool ids, no_special, decode, many, chat;
+  bool ids, no_special, decode, many, chat, parse_special;
   const char *form, *system;
 } tokenize;
 
@@ -90,20 +89,25 @@ static int encode_chat(const tokenize *o, const rlx_file *file, const rlx_tokeni
   for (size_t i = 0; i < bytes && o->many; i++) most += text[i] == '\0';
   rlx_chat_message *messages = calloc(most, sizeof *messages);
   const char *form = o->form ? o->form : rlx_chat_template_of(file);
-  char *written = NULL;
-  if (!messages || !form) {
+  char *plain = o->many ? NULL : cli_message_text(text, bytes);
+  int32_t *ids = NULL;
+  size_t n_ids = 0;
+  if (!messages || !form || !(o->many || plain)) {
     free(messages);
+    free(plain);
     return cli_fail("%s", form ? "out of memory" : rlx_message());
   }
   if (o->system) messages[n++] = (rlx_chat_message){"system", o->system};
   for (const char *p = text, *end = text + bytes; p < end && n < most; p += o->many ? strlen(p) + 1 : bytes) {
     bool is_user = (n - (o->system != NULL)) % 2 == 0;
-    messages[n++] = (rlx_chat_message){is_user ? "user" : "assistant", p};
+    messages[n++] = (rlx_chat_message){is_user ? "user" : "assistant", plain ? plain : p};
   }
-  int code = cli_check(rlx_chat_format(form, messages, n, true, &written), "--chat", NULL);
-  if (!code) code = encode(o, t, written, strlen(written));
+  unsigned flags = RLX_TOKENS_ADD_SPECIAL | (o->parse_special ? RLX_TOKENS_PARSE_SPECIAL : 0u);
+  int code = cli_check(rlx_chat_encode(t, form, messages, n, true, flags, &ids, &n_ids), "--chat", NULL);
+  if (!code) print_tokens(o, t, ids, n_ids);
   if (!code && o->common.json) putchar('\n');
-  rlx_free(written);
+  rlx_free(ids);
+  free(plain);
   free(messages);
   return code;
 }
@@ -166,6 +170,8 @@ int cli_tokenize(const cli_command *self, int argc, char **argv) {
     {"--chat", NULL, "the input is what a user says; with -0, user and assistant in turn", CLI_FLAG, &o.chat, 0, 0},
     {"--template", "NAME", "how turns are written (default: as the model says)", CLI_TEXT, &o.form, 0, 0},
     {"--system", "TEXT", "what the model is told before", CLI_TEXT, &o.system, 0, 0},
+    {"--parse-special", NULL, "with --chat: special tokens in what is said are tokens, not text", CLI_FLAG,
+     &o.parse_special, 0, 0},
     {"--decode", NULL, "ids to text (with --no-special: without special tokens)", CLI_FLAG, &o.decode, 0, 0},
   };
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &o.common, &o.words, &code))

@@ -39,6 +39,8 @@ rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
   if (!(o->min_p >= 0 && o->min_p <= 1)) return RLX_FAIL(RLX_INVALID, "min_p of %g: expected 0 to 1", o->min_p);
   if (o->ahead > LM_MOST_AHEAD)
     return RLX_FAIL(RLX_INVALID, "%u tokens ahead: at most %d", (unsigned)o->ahead, (int)LM_MOST_AHEAD);
+  if (o->special < RLX_LM_SPECIAL_DEFAULT || o->special > RLX_LM_SPECIAL_PARSE)
+    return RLX_FAIL(RLX_INVALID, "special is %d: expected 0 to %d", (int)o->special, (int)RLX_LM_SPECIAL_PARSE);
   if (o->n_stops && !o->stops) return RLX_FAIL(RLX_INVALID, "the stop texts are NULL");
   return lm_check_sequence(lm, "rlx_lm_generate", o->sequence);
 }
@@ -270,8 +272,9 @@ rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const r
   bool begins = lm->sequences[options->sequence].ids.n == 0;
   int32_t *ids;
   size_t n;
-  RLX_TRY(rlx_tokenizer_encode(lm->tokenizer, prompt, bytes,
-                               RLX_TOKENS_PARSE_SPECIAL | (begins ? RLX_TOKENS_ADD_SPECIAL : 0u), &ids, &n));
+  unsigned flags = options->special == RLX_LM_SPECIAL_TEXT ? 0u : RLX_TOKENS_PARSE_SPECIAL;
+  if (begins) flags |= RLX_TOKENS_ADD_SPECIAL;
+  RLX_TRY(rlx_tokenizer_encode(lm->tokenizer, prompt, bytes, flags, &ids, &n));
   rlx_status s = generate_text(lm, ids, n, options, fn, user, stats);
   rlx_free(ids);
   return s;
@@ -280,14 +283,10 @@ rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const r
 /* ---- conversations ---- */
 
 static rlx_status conversation_tokens(const rlx_lm *lm, const char *name, const rlx_chat_message *messages, size_t n,
-                                      int32_t **ids, size_t *n_ids) {
-  char *text;
+                                      const rlx_lm_options *options, int32_t **ids, size_t *n_ids) {
   if (!name && !(name = rlx_chat_template_of(lm->file))) return RLX_UNSUPPORTED; /* and the message says why */
-  RLX_TRY(rlx_chat_format(name, messages, n, true, &text));
-  rlx_status s = rlx_tokenizer_encode(lm->tokenizer, text, strlen(text),
-                                      RLX_TOKENS_PARSE_SPECIAL | RLX_TOKENS_ADD_SPECIAL, ids, n_ids);
-  rlx_free(text);
-  return s;
+  unsigned flags = options->special == RLX_LM_SPECIAL_PARSE ? RLX_TOKENS_PARSE_SPECIAL : 0u;
+  return rlx_chat_encode(lm->tokenizer, name, messages, n, true, flags | RLX_TOKENS_ADD_SPECIAL, ids, n_ids);
 }
 
 rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages, size_t n,
@@ -299,7 +298,7 @@ rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_me
   if (!messages || !n) return RLX_FAIL(RLX_INVALID, "rlx_lm_reply: there are no messages");
   int32_t *ids;
   size_t n_ids, same = 0;
-  RLX_TRY(conversation_tokens(lm, chat_template, messages, n, &ids, &n_ids));
+  RLX_TRY(conversation_tokens(lm, chat_template, messages, n, options, &ids, &n_ids));
   const lm_sequence *q = &lm->sequences[options->sequence];
   while (same < q->ids.n && same < n_ids && q->ids.v[same] == ids[same]) same++;
   rlx_status s = rlx_lm_truncate(lm, options->sequence, (uint32_t)same);

@@ -6,25 +6,12 @@
  * no turn of its own, and the text it has where the conversation brings none. A template that no row knows is refused, since
  * nearly right is wrong: the model answers badly and nobody sees why.
  *
- * BOS is not part of the text: encoding adds it to the first (RLX_TOKENS_ADD_SPECIAL), where the model wants it. */
+ * Here are the table and how a model's own template is recognised; chat_write.c writes a conversation by a row of it. */
 #include <jansson.h>
 #include <string.h>
 
+#include "text/chat.h"
 #include "text/text.h"
-
-typedef enum system_place { OWN_TURN, FIRST_USER, LAST_USER } system_place;
-enum { TRIM_SYSTEM = 1, TRIM_USER = 2, TRIM_ASSISTANT = 4, TRIM_ALL = 7 };
-
-typedef struct chat_form {
-  const char *name;
-  const char *has[4], *lacks[4]; /* pieces of the template's text */
-  const char *system, *user, *assistant, *reply;
-  const char *fallback; /* the system's text where there is none; NULL: then it has no turn */
-  const char *again;    /* before the turns of the user, but the first */
-  system_place place;
-  unsigned trims;
-  enum { KEEP_THOUGHTS, DROP_THOUGHTS, QWEN3_THOUGHTS } thoughts;
-} chat_form;
 
 #define IM(ROLE) "<|im_start|>" ROLE "\n\1<|im_end|>\n"
 #define CHATML \
@@ -351,147 +338,18 @@ const char *rlx_chat_template_of(const rlx_file *f) {
   return name;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------- */
+/* ---- By name --------------------------------------------------------------------------------------------------- */
 
-typedef enum role { SYSTEM, USER, ASSISTANT } role;
-
-typedef struct conversation {
-  const chat_form *form;
-  const rlx_chat_message *messages;
-  size_t n, last_user;  /* n: there is none */
-  rlx_str out, waiting; /* waiting: the system's text, for a turn of the user */
-  bool had_user;
-} conversation;
-
-static bool role_of(const char *name, role *out) {
-  static const char *const names[] = {"system", "user", "assistant"};
-  for (int i = 0; i < 3; i++)
-    if (strcmp(name, names[i]) == 0) {
-      *out = (role)i;
-      return true;
-    }
-  return false;
-}
-
-static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-static text_span trimmed(text_span s) {
-  while (s.n && is_blank(s.p[0])) s.p++, s.n--;
-  while (s.n && is_blank(s.p[s.n - 1])) s.n--;
-  return s;
-}
-
-/* `form` with the text where \1 stands; `first` is put before the text. */
-static void add_form(rlx_str *out, const char *form, text_span first, text_span text) {
-  const char *place = strchr(form, '\1');
-  rlx_str_add_bytes(out, form, place ? (size_t)(place - form) : strlen(form));
-  if (!place) return;
-  rlx_str_add_bytes(out, first.p, first.n);
-  rlx_str_add_bytes(out, text.p, text.n);
-  rlx_str_add_bytes(out, place + 1, strlen(place + 1));
-}
-
-/* Models that think aloud are not shown again what they thought, but for what follows the last question. */
-static void add_assistant(conversation *c, size_t i, text_span text) {
-  static const char end[] = "</think>";
-  const chat_form *f = c->form;
-  text_span none = {"", 0}, thought = none;
-  const char *after = NULL;
-  for (const char *p = text.p; f->thoughts && (p = strstr(p, end)); p++) after = p;
-  if (after) {
-    size_t skip = (size_t)(after - text.p) + sizeof end - 1;
-    thought = (text_span){text.p, (size_t)(strstr(text.p, end) - text.p)};
-    text = (text_span){text.p + skip, text.n - skip};
-  }
-  if (f->thoughts != QWEN3_THOUGHTS) {
-    add_form(&c->out, f->assistant, none, text);
-    return;
-  }
-  if (after)
-    while (text.n && text.p[0] == '\n') text.p++, text.n--;
-  bool is_last = i + 1 == c->n, is_answer = c->last_user == c->n || i > c->last_user;
-  for (const char *p = thought.p; thought.n && (p = strstr(p, "<think>")) && p < thought.p + thought.n;) {
-    p += 7;
-    thought.n -= (size_t)(p - thought.p);
-    thought.p = p;
-  }
-  while (thought.n && thought.p[0] == '\n') thought.p++, thought.n--;
-  while (thought.n && thought.p[thought.n - 1] == '\n') thought.n--;
-  if (!is_answer || !(is_last || thought.n)) {
-    add_form(&c->out, f->assistant, none, text);
-    return;
-  }
-  rlx_str first = {0};
-  while (text.n && text.p[0] == '\n') text.p++, text.n--;
-  rlx_str_add(&first, "<think>\n%.*s\n</think>\n\n", thought.n > INT32_MAX ? 0 : (int)thought.n, thought.p);
-  if (first.failed) c->out.failed = true;
-  else add_form(&c->out, f->assistant, (text_span){first.v, first.n}, text);
-  rlx_str_deinit(&first);
-}
-
-static void add_system(conversation *c, text_span text) {
-  if (c->form->trims & TRIM_SYSTEM) text = trimmed(text);
-  add_form(c->form->place == OWN_TURN ? &c->out : &c->waiting, c->form->system, (text_span){"", 0}, text);
-}
-
-static void add_user(conversation *c, size_t i, text_span text) {
-  const chat_form *f = c->form;
-  text_span first = {"", 0};
-  if (f->trims & TRIM_USER) text = trimmed(text);
-  if (c->waiting.n && (f->place == FIRST_USER || i == c->last_user)) first = (text_span){c->waiting.v, c->waiting.n};
-  if (c->had_user && f->again) rlx_str_add(&c->out, "%s", f->again);
-  add_form(&c->out, f->user, first, text);
-  if (first.n) c->waiting.n = 0;
-  c->had_user = true;
-}
-
-static rlx_status write_all(conversation *c, bool reply) {
-  role r = SYSTEM;
-  c->last_user = c->n;
-  for (size_t i = 0; i < c->n; i++) {
-    const rlx_chat_message *m = &c->messages[i];
-    if (!m->role || !m->text) return RLX_FAIL(RLX_INVALID, "message %zu has no %s", i, m->role ? "text" : "role");
-    if (!role_of(m->role, &r))
-      return RLX_FAIL(RLX_INVALID, "message %zu is of the role '%.100s'; these are: system, user, assistant", i,
-                      m->role);
-    if (r == USER) c->last_user = i;
-  }
-  bool has_system = c->n && role_of(c->messages[0].role, &r) && r == SYSTEM;
-  if (!has_system && c->form->fallback) add_system(c, (text_span){c->form->fallback, strlen(c->form->fallback)});
-  for (size_t i = 0; i < c->n; i++) {
-    const rlx_chat_message *m = &c->messages[i];
-    text_span text = {m->text, strlen(m->text)};
-    (void)role_of(m->role, &r);
-    if (r == SYSTEM) add_system(c, text);
-    else if (r == USER) add_user(c, i, text);
-    else add_assistant(c, i, c->form->trims & TRIM_ASSISTANT ? trimmed(text) : text);
-  }
-  if (reply) rlx_str_add(&c->out, "%s", c->form->reply);
-  rlx_str_add_bytes(&c->out, "", 0);
-  return c->out.failed || c->waiting.failed ? RLX_FAIL(RLX_NO_MEMORY, "a conversation of %zu messages", c->n) : RLX_OK;
-}
-
-rlx_status rlx_chat_format(const char *name, const rlx_chat_message *messages, size_t n, bool reply, char **text) {
-  if (!text) return RLX_FAIL(RLX_INVALID, "rlx_chat_format: text is NULL");
-  *text = NULL;
-  if (!name || (!messages && n))
-    return RLX_FAIL(RLX_INVALID, "rlx_chat_format: %s is NULL", name ? "messages" : "name");
-  conversation c = {.messages = messages, .n = n};
+rlx_status chat_form_find(const char *name, const chat_form **out) {
   for (size_t i = 0; i < N_FORMS; i++)
-    if (strcmp(forms[i].name, name) == 0) c.form = &forms[i];
-  if (!c.form) {
-    rlx_str known = {0};
-    list_names(&known);
-    rlx_status s =
-      RLX_FAIL(RLX_NOT_FOUND, "there is no chat template '%.100s'; these are: %s", name, known.failed ? "" : known.v);
-    rlx_str_deinit(&known);
-    return s;
-  }
-  rlx_status s = write_all(&c, reply);
-  rlx_str_deinit(&c.waiting);
-  if (s) {
-    rlx_str_deinit(&c.out);
-    return s;
-  }
-  return rlx_str_take(&c.out, text);
+    if (strcmp(forms[i].name, name) == 0) {
+      *out = &forms[i];
+      return RLX_OK;
+    }
+  rlx_str known = {0};
+  list_names(&known);
+  rlx_status s =
+    RLX_FAIL(RLX_NOT_FOUND, "there is no chat template '%.100s'; these are: %s", name, known.failed ? "" : known.v);
+  rlx_str_deinit(&known);
+  return s;
 }

@@ -158,26 +158,6 @@ void rlx_decoder_destroy(rlx_decoder *d) {
   rlx_mem_free(d);
 }
 
-/* Whether n bytes could still become a character. */
-static bool may_grow(const char *text, size_t n) {
-  const unsigned char *p = (const unsigned char *)text;
-  size_t size = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
-  if (n >= size) return false;
-  if (n > 1) {
-    unsigned char least = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char most = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < least || p[1] > most) return false;
-  }
-  return n < 3 || (p[2] & 0xc0) == 0x80;
-}
-
-/* Bytes of the broken character at p: the longest start of one, at least a byte. */
-static size_t broken_bytes(const char *p, size_t n) {
-  size_t bad = 1;
-  while (bad < n && bad < 3 && may_grow(p, bad + 1)) bad++;
-  return bad;
-}
-
 static rlx_status give_out(rlx_decoder *d, bool all, const char **text, size_t *bytes) {
   size_t at = 0;
   d->text.n = 0;
@@ -189,9 +169,9 @@ static rlx_status give_out(rlx_decoder *d, bool all, const char **text, size_t *
     at += good;
     if (at == d->bytes.n) break;
     p += good;
-    if (!all && may_grow(p, d->bytes.n - at)) break;
-    rlx_str_add_bytes(&d->text, "\xef\xbf\xbd", 3);
-    at += broken_bytes(p, d->bytes.n - at);
+    if (!all && text_may_grow(p, d->bytes.n - at)) break;
+    rlx_str_add_bytes(&d->text, TEXT_REPLACEMENT, 3);
+    at += text_broken_bytes(p, d->bytes.n - at);
   }
   if (d->text.failed) {
     rlx_str_deinit(&d->text);

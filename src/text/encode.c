@@ -2,7 +2,12 @@
  *
  * Special tokens are cut out first, the longest where several begin at the same place, leftmost first. What is between them is
  * normalised, cut into pieces and given to the model. Where a step reads characters, broken UTF-8 goes around it: its bytes are
- * tokens of their own. */
+ * tokens of their own; where the vocabulary has no tokens for them, U+FFFD takes their place.
+ *
+ * Text that somebody typed must stay text: unless special tokens are asked for, no way leads to one of them, be it that the model
+ * would join letters to its spelling or that a normal form makes it of others. In a conversation (content and what is around it)
+ * they are looked for around content alone; the rest of the way is the same, so harmless content has the tokens it would have
+ * with special tokens looked for everywhere. */
 #include <string.h>
 
 #include "text/text.h"
@@ -11,8 +16,26 @@ rlx_status text_push(text_run *r, int32_t id) {
   return rlx_array_push(&r->ids, id) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "%zu tokens", r->ids.n);
 }
 
-/* A vocabulary without an unknown token leaves out what it cannot spell. */
-rlx_status text_push_unknown(text_run *r) { return r->t->unknown < 0 ? RLX_OK : text_push(r, r->t->unknown); }
+/* A vocabulary without an unknown token leaves out what it cannot spell. One that has none of its own and names the token that
+ * begins or ends a text does so too: letters it lacks must not end a text. */
+rlx_status text_push_unknown(text_run *r) {
+  const rlx_tokenizer *t = r->t;
+  if (t->unknown < 0 || t->unknown == t->bos || t->unknown == t->eos || t->vocab.flags[t->unknown] & TOKEN_END)
+    return RLX_OK;
+  return text_push(r, t->unknown);
+}
+
+static bool is_marker(const text_run *r, int32_t id) {
+  for (size_t i = 0; i < r->markers.n; i++)
+    if (r->markers.v[i] == id) return true;
+  return false;
+}
+
+static bool is_text(const text_run *r, int32_t id) {
+  return !(r->t->vocab.flags[id] & TOKEN_NOT_TEXT) && !is_marker(r, id);
+}
+
+bool text_may_be(const text_run *r, int32_t id) { return id >= 0 && (!r->only_text || is_text(r, id)); }
 
 rlx_status text_push_bytes(text_run *r, text_span bytes) {
   bool unknown_before = false;
@@ -44,7 +67,7 @@ static rlx_status run_one(text_run *r, text_span piece) {
   if (r->t->ignore_merges) {
     int32_t id = whole_piece(r, piece);
     if (r->word.failed) return RLX_FAIL(RLX_NO_MEMORY, "a piece of %zu bytes", piece.n);
-    if (id >= 0) return text_push(r, id);
+    if (text_may_be(r, id)) return text_push(r, id);
   }
   return text_merge_piece(r, piece);
 }
@@ -76,8 +99,28 @@ rlx_status text_model_run(text_run *r, text_span piece) {
 
 typedef rlx_status (*fragment_fn)(text_run *r, text_span in, bool is_first);
 
-static bool is_wanted(const text_run *r, int32_t id) {
-  return id >= 0 && (r->parse_special || !(r->t->vocab.flags[id] & (TOKEN_CONTROL | TOKEN_UNKNOWN)));
+/* The first range of content that ends after this place of the text. */
+static size_t content_after(const text_run *r, size_t at) {
+  size_t low = 0, high = r->n_content;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (r->content[middle].end > at) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+static bool has_content(const text_run *r, text_span in) {
+  size_t start = (size_t)(in.p - r->text), i = content_after(r, start);
+  return i < r->n_content && r->content[i].start < start + in.n;
+}
+
+/* Whether a token that is spelled at this place is cut out there. Of those that are text anywhere, of others where special tokens
+ * are looked for. */
+static bool is_wanted(const text_run *r, int32_t id, text_span at) {
+  if (id < 0) return false;
+  if (r->special == SPECIAL_ALL || is_text(r, id)) return true;
+  return r->special == SPECIAL_AROUND && !has_content(r, at);
 }
 
 static bool is_word_at(text_span in, size_t at, bool before) {
@@ -95,7 +138,7 @@ static size_t special_at(const text_run *r, const text_tree *t, text_span in, si
   uint32_t node = t->root[(unsigned char)in.p[at]];
   for (size_t i = at + 1; node; i++) {
     int32_t here = t->nodes.v[node].id;
-    if (is_wanted(r, here) &&
+    if (is_wanted(r, here, (text_span){in.p + at, i - at}) &&
         !(r->t->vocab.flags[here] & TOKEN_WHOLE_WORD && (is_word_at(in, at, true) || is_word_at(in, i, false)))) {
       best = i - at;
       *id = here;
@@ -153,14 +196,140 @@ static rlx_status split_fragment(text_run *r, text_span in, bool is_first) {
   return text_split_pieces(r, 0, in, is_first);
 }
 
-static rlx_status normalize_fragment(text_run *r, text_span in, bool is_first) {
+static rlx_status normalize(text_run *r, text_span *in) {
   for (size_t i = 0; i < r->t->n_normals; i++) {
     rlx_str *out = &r->normal[i & 1];
-    RLX_TRY(text_normalize(&r->t->normals[i], in, out));
-    in = (text_span){out->v, out->n};
+    RLX_TRY(text_normalize(&r->t->normals[i], *in, out));
+    *in = (text_span){out->v, out->n};
   }
-  if (in.n == 0) return RLX_OK;
-  return cut_specials(r, &r->t->normal_specials, in, is_first, split_fragment);
+  return RLX_OK;
+}
+
+static rlx_status cut_normal(text_run *r, text_span in, bool is_first, text_special special) {
+  text_special had = r->special;
+  RLX_TRY(normalize(r, &in));
+  r->special = special;
+  rlx_status s = in.n ? cut_specials(r, &r->t->normal_specials, in, is_first, split_fragment) : RLX_OK;
+  r->special = had;
+  return s;
+}
+
+/* A character that no text has, no token is spelled with and no normal form changes: U+FDD0. */
+#define NOBODYS "\xef\xb7\x90"
+enum { NOBODYS_BYTES = 3 };
+
+static const char *find_nobodys(const char *p, const char *end) {
+  for (; end - p >= NOBODYS_BYTES; p++)
+    if (memcmp(p, NOBODYS, NOBODYS_BYTES) == 0) return p;
+  return NULL;
+}
+
+/* The part's next stretch of one kind, from a place of the text on: content, or what is between. */
+static bool next_stretch(const text_run *r, size_t at, size_t end, text_span *out) {
+  size_t i = content_after(r, at), stop = end;
+  bool is_content = i < r->n_content && r->content[i].start <= at;
+  if (i < r->n_content) stop = is_content ? r->content[i].end : r->content[i].start;
+  if (stop > end) stop = end;
+  *out = (text_span){r->text + at, stop - at};
+  return is_content;
+}
+
+/* The normal form of content between others, appended, and where it is. The blanks at its ends belong to both: a marker may be
+ * spelled with the one before it. */
+typedef struct aligned {
+  rlx_str text;
+  RLX_ARRAY(text_range) content;
+} aligned;
+static bool add_normal_content(text_run *r, text_span in, aligned *out, rlx_status *s) {
+  rlx_str between = {0};
+  rlx_str_add(&between, NOBODYS);
+  rlx_str_add_bytes(&between, in.p, in.n);
+  rlx_str_add(&between, NOBODYS);
+  text_span form = {between.v, between.n};
+  *s = between.failed ? RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n) : normalize(r, &form);
+  const char *end = form.p + form.n, *first = *s ? NULL : find_nobodys(form.p, end), *last = first;
+  for (const char *p = first; p; p = find_nobodys(p + 1, end)) last = p;
+  bool ok = last > first;
+  if (ok) {
+    const char *p = first + NOBODYS_BYTES;
+    text_range range = {out->text.n, out->text.n + (size_t)(last - p)};
+    rlx_str_add_bytes(&out->text, p, (size_t)(last - p));
+    for (; p < last && *p == ' '; p++) range.start++;
+    for (; last - p >= 3 && memcmp(p, TEXT_MARK, 3) == 0; p += 3) range.start += 3;
+    for (; p < last && last[-1] == ' '; last--) range.end--;
+    for (; last - p >= 3 && memcmp(last - 3, TEXT_MARK, 3) == 0; last -= 3) range.end -= 3;
+    if (p < last && !rlx_array_push(&out->content, range)) *s = RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n);
+  }
+  rlx_str_deinit(&between);
+  return ok;
+}
+
+/* The normal form of a part of both kinds, with the places of its content: that of what is around, in which nobody's character
+ * stands for content, and that of each content. False: it is not the sum of these (letters on both sides of a border join). */
+static bool align(text_run *r, text_span in, aligned *out, rlx_status *s) {
+  size_t base = (size_t)(in.p - r->text), end = base + in.n;
+  rlx_str around = {0}, form = {0};
+  text_span stretch;
+  for (size_t at = base; at < end; at += stretch.n)
+    if (next_stretch(r, at, end, &stretch)) rlx_str_add(&around, NOBODYS);
+    else rlx_str_add_bytes(&around, stretch.p, stretch.n);
+  text_span normal = {around.v, around.n};
+  *s = around.failed ? RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n) : normalize(r, &normal);
+  if (!*s) rlx_str_add_bytes(&form, normal.p, normal.n);
+  const char *p = form.v, *stop = p + form.n;
+  bool ok = !*s && !form.failed;
+  for (size_t at = base; ok && !*s && at < end; at += stretch.n) {
+    if (!next_stretch(r, at, end, &stretch)) continue;
+    const char *here = find_nobodys(p, stop);
+    ok = here != NULL;
+    if (!ok) break;
+    rlx_str_add_bytes(&out->text, p, (size_t)(here - p));
+    ok = add_normal_content(r, stretch, out, s);
+    p = here + NOBODYS_BYTES;
+  }
+  if (ok) rlx_str_add_bytes(&out->text, p, (size_t)(stop - p));
+  if (!*s && (form.failed || out->text.failed)) *s = RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n);
+  rlx_str_deinit(&around);
+  rlx_str_deinit(&form);
+  return ok;
+}
+
+/* A part of both kinds, where special tokens are looked for in its normal form, in which places are lost: they are found again,
+ * or each kind is taken alone. */
+static rlx_status cut_mixed(text_run *r, text_span in, bool is_first) {
+  aligned a = {0};
+  rlx_status s = RLX_OK;
+  text_span normal = in;
+  bool ok = align(r, in, &a, &s);
+  if (!s) s = normalize(r, &normal);
+  ok = ok && normal.n == a.text.n && (!normal.n || memcmp(normal.p, a.text.v, normal.n) == 0);
+  if (!s && ok && normal.n) {
+    const char *text = r->text;
+    const text_range *content = r->content;
+    size_t n_content = r->n_content;
+    r->text = normal.p;
+    r->content = a.content.v;
+    r->n_content = a.content.n;
+    s = cut_specials(r, &r->t->normal_specials, normal, is_first, split_fragment);
+    r->text = text;
+    r->content = content;
+    r->n_content = n_content;
+  }
+  text_span stretch;
+  size_t base = (size_t)(in.p - r->text), end = base + in.n;
+  for (size_t at = base; !s && !ok && at < end; at += stretch.n) {
+    bool is_content = next_stretch(r, at, end, &stretch);
+    s = cut_normal(r, stretch, is_first && at == base, is_content ? SPECIAL_NONE : SPECIAL_ALL);
+  }
+  rlx_str_deinit(&a.text);
+  rlx_array_deinit(&a.content);
+  return s;
+}
+
+static rlx_status normalize_fragment(text_run *r, text_span in, bool is_first) {
+  if (r->special != SPECIAL_AROUND || !r->t->normal_specials.nodes.n) return cut_normal(r, in, is_first, r->special);
+  if (!has_content(r, in)) return cut_normal(r, in, is_first, SPECIAL_ALL);
+  return cut_mixed(r, in, is_first);
 }
 
 static rlx_status fragment(text_run *r, text_span in, bool is_first) {
@@ -198,6 +367,9 @@ static void run_deinit(text_run *r) {
   for (size_t i = 0; i < 2; i++) rlx_str_deinit(&r->normal[i]);
   for (size_t i = 0; i < TEXT_MOST_SPLITS; i++) rlx_str_deinit(&r->scratch[i]);
   rlx_str_deinit(&r->word);
+  rlx_str_deinit(&r->valid);
+  rlx_array_deinit(&r->moved);
+  rlx_array_deinit(&r->markers);
 }
 
 static rlx_status push_all(text_run *r, const int32_t *ids, size_t n) {
@@ -205,29 +377,110 @@ static rlx_status push_all(text_run *r, const int32_t *ids, size_t n) {
   return RLX_OK;
 }
 
+static bool has_tokens(const rlx_tokenizer *t, text_span bytes) {
+  for (size_t i = 0; i < bytes.n; i++)
+    if (t->byte_ids[(unsigned char)bytes.p[i]] < 0) return false;
+  return true;
+}
+
+/* The next broken character that has no tokens for its bytes: where, and how many bytes. in.n: there is none. */
+static size_t find_broken(const rlx_tokenizer *t, text_span in, size_t from, size_t *bytes) {
+  for (size_t at = from; at < in.n; at += *bytes) {
+    at += text_valid_prefix(in.p + at, in.n - at);
+    if (at == in.n) break;
+    *bytes = text_broken_bytes(in.p + at, in.n - at);
+    if (!has_tokens(t, (text_span){in.p + at, *bytes})) return at;
+  }
+  return in.n;
+}
+
+/* Moves the borders of content up to `at` of the text, which is the end of what is copied so far. */
+static void move_content(text_run *r, size_t at, size_t *border) {
+  for (; *border < 2 * r->n_content; ++*border) {
+    const text_range *from = &r->content[*border / 2];
+    text_range *to = &r->moved.v[*border / 2];
+    size_t place = *border & 1 ? from->end : from->start;
+    if (place > at) return;
+    *(*border & 1 ? &to->end : &to->start) = r->valid.n - (at - place);
+  }
+}
+
+/* The text with U+FFFD for what is broken and has no tokens; its content moves along. */
+static rlx_status replace_broken(text_run *r, text_span *text) {
+  size_t bytes = 0, at = find_broken(r->t, *text, 0, &bytes), done = 0, border = 0;
+  if (at == text->n) return RLX_OK;
+  if (!rlx_array_reserve(&r->moved, r->n_content + 1)) return RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", text->n);
+  for (; at < text->n; at = find_broken(r->t, *text, done, &bytes)) {
+    rlx_str_add_bytes(&r->valid, text->p + done, at - done);
+    if (r->valid.failed) break;
+    move_content(r, at, &border);
+    rlx_str_add_bytes(&r->valid, TEXT_REPLACEMENT, 3);
+    done = at + bytes;
+  }
+  rlx_str_add_bytes(&r->valid, text->p + done, text->n - done);
+  if (r->valid.failed) return RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", text->n);
+  move_content(r, text->n, &border);
+  *text = (text_span){r->valid.v, r->valid.n};
+  r->content = r->moved.v;
+  return RLX_OK;
+}
+
+static bool is_blank(text_span s) {
+  int32_t code;
+  for (size_t at = 0, size; at < s.n; at += size) {
+    size = text_character(s.p + at, s.n - at, &code);
+    if (!size || !text_is_space(code)) return false;
+  }
+  return true;
+}
+
+/* Files mark tokens as text that a template has for its turns ("<|im_start|>" as user-defined): what is around content spells
+ * them, so content must not. Blanks and lines are nobody's. */
+static rlx_status find_markers(text_run *r, text_span text) {
+  const text_tree *trees[] = {&r->t->raw_specials, &r->t->normal_specials};
+  for (size_t i = 0, at = 0; i <= r->n_content && at < text.n; i++) {
+    size_t end = i < r->n_content ? r->content[i].start : text.n;
+    for (; at < end; at++)
+      for (size_t k = 0; k < 2; k++) {
+        int32_t id = -1;
+        text_span in = {text.p, end};
+        size_t n = trees[k]->nodes.n ? special_at(r, trees[k], in, at, &id) : 0;
+        if (!n || !is_text(r, id) || is_blank((text_span){text.p + at, n})) continue;
+        if (!rlx_array_push(&r->markers, id)) return RLX_FAIL(RLX_NO_MEMORY, "the tokens of a chat template");
+      }
+    if (i < r->n_content) at = r->content[i].end;
+  }
+  return RLX_OK;
+}
+
 static rlx_status encode(text_run *r, text_span text, unsigned flags) {
   const rlx_tokenizer *t = r->t;
   bool add = (flags & RLX_TOKENS_ADD_SPECIAL) != 0;
+  RLX_TRY(replace_broken(r, &text));
+  r->text = text.p;
+  if (r->special == SPECIAL_AROUND) RLX_TRY(find_markers(r, text));
   if (add) RLX_TRY(push_all(r, t->around, t->n_before));
   RLX_TRY(cut_specials(r, &t->raw_specials, text, true, fragment));
   if (add) RLX_TRY(push_all(r, t->around + t->n_before, t->n_after));
   return rlx_array_reserve(&r->ids, 1) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "tokens");
 }
 
-rlx_status rlx_tokenizer_encode(const rlx_tokenizer *t, const char *text, size_t bytes, unsigned flags, int32_t **ids,
-                                size_t *n) {
-  if (!ids || !n) return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_encode: ids or n is NULL");
+rlx_status text_encode_around(const rlx_tokenizer *t, text_span text, const text_range *content, size_t n_content,
+                              unsigned flags, int32_t **ids, size_t *n) {
   *ids = NULL;
   *n = 0;
-  if (!t || (!text && bytes))
+  if (!t || (!text.p && text.n))
     return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_encode: %s is NULL", t ? "text" : "tokenizer");
   if (flags & ~(unsigned)(RLX_TOKENS_ADD_SPECIAL | RLX_TOKENS_PARSE_SPECIAL))
     return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_encode: unknown flags %#x", flags);
   text_run *r = rlx_new(text_run);
   if (!r) return RLX_FAIL(RLX_NO_MEMORY, "tokens");
   r->t = t;
-  r->parse_special = (flags & RLX_TOKENS_PARSE_SPECIAL) != 0;
-  rlx_status s = encode(r, (text_span){text, bytes}, flags);
+  r->content = content;
+  r->n_content = n_content;
+  r->special = !(flags & RLX_TOKENS_PARSE_SPECIAL) ? SPECIAL_NONE : n_content ? SPECIAL_AROUND : SPECIAL_ALL;
+  r->only_text = r->special != SPECIAL_ALL;
+  rlx_status s = encode(r, text, flags);
   if (!s) {
     *ids = r->ids.v;
     *n = r->ids.n;
@@ -236,4 +489,10 @@ rlx_status rlx_tokenizer_encode(const rlx_tokenizer *t, const char *text, size_t
   run_deinit(r);
   rlx_mem_free(r);
   return s;
+}
+
+rlx_status rlx_tokenizer_encode(const rlx_tokenizer *t, const char *text, size_t bytes, unsigned flags, int32_t **ids,
+                                size_t *n) {
+  if (!ids || !n) return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_encode: ids or n is NULL");
+  return text_encode_around(t, (text_span){text, bytes}, NULL, 0, flags, ids, n);
 }

@@ -77,13 +77,13 @@ static bool pair_of(const text_run *r, const char *text, uint32_t left, uint32_t
   const text_symbol *b = &r->symbols.v[a->next];
   if (r->t->model == TEXT_SPM) {
     *id = text_find(&r->t->vocab, text + a->start, (size_t)a->bytes + b->bytes);
-    if (*id < 0) return false;
+    if (!text_may_be(r, *id)) return false;
     *rank = rank_of_score(text_score(&r->t->vocab, (uint32_t)*id));
     return true;
   }
   if (a->id < 0 || b->id < 0) return false;
   const text_merge *m = text_merges_find(&r->t->merges, (uint32_t)a->id, (uint32_t)b->id);
-  if (!m) return false;
+  if (!m || !text_may_be(r, (int32_t)m->id)) return false;
   *rank = (uint32_t)(m - r->t->merges.list);
   *id = (int32_t)m->id;
   return true;
@@ -181,6 +181,7 @@ static rlx_status fill_symbols(text_run *r, text_span piece) {
     uint32_t index = (uint32_t)r->symbols.n;
     text_symbol s = {.start = (uint32_t)at, .bytes = (uint32_t)bytes, .previous = index ? index - 1 : NONE};
     s.id = by_bytes ? t->byte_ids[(unsigned char)piece.p[at]] : text_find(&t->vocab, piece.p + at, bytes);
+    if (!by_bytes && !text_may_be(r, s.id)) s.id = -1;
     at += bytes;
     s.next = at < piece.n ? index + 1 : NONE;
     if (!rlx_array_push(&r->symbols, s)) return RLX_FAIL(RLX_NO_MEMORY, "merging %zu bytes", piece.n);

@@ -9,7 +9,9 @@
 #include "text/text.h"
 
 /* The longest token that `prefix` and a start of `in` make; its bytes of `in`, 0: none. */
-static size_t longest_token(const text_vocab *v, const char *prefix, text_span in, rlx_str *joined, int32_t *id) {
+static size_t longest_token(text_run *r, const char *prefix, text_span in, int32_t *id) {
+  const text_vocab *v = &r->t->vocab;
+  rlx_str *joined = &r->word;
   size_t bytes = strlen(prefix), most = v->longest > bytes ? v->longest - bytes : 0, best = 0;
   if (most > in.n) most = in.n;
   joined->n = 0;
@@ -20,7 +22,7 @@ static size_t longest_token(const text_vocab *v, const char *prefix, text_span i
   for (size_t i = 0; i < most; i++) {
     h = text_hash_byte(h, in.p[i]);
     int32_t found = text_find_hashed(v, h, joined->v, bytes + i + 1);
-    if (found < 0) continue;
+    if (!text_may_be(r, found)) continue;
     best = i + 1;
     *id = found;
   }
@@ -44,7 +46,7 @@ rlx_status text_wordpiece(text_run *r, text_span word) {
       r->ids.n = had; /* what begins like that are starts of words, and this is inside one */
       return text_push_unknown(r);
     }
-    size_t n = longest_token(&t->vocab, at ? t->continuing_prefix : t->word_prefix, rest, &r->word, &id);
+    size_t n = longest_token(r, at ? t->continuing_prefix : t->word_prefix, rest, &id);
     if (r->word.failed) return RLX_FAIL(RLX_NO_MEMORY, "a word of %zu bytes", word.n);
     if (!n) {
       r->ids.n = had;
@@ -83,7 +85,8 @@ static void go_on_from(text_run *r, text_span in, size_t from, size_t character)
   for (size_t i = 0; i < most; i++) {
     h = text_hash_byte(h, in.p[from + i]);
     int32_t id = text_find_hashed(v, h, in.p + from, i + 1);
-    if (id < 0 || (!r->t->match_special && v->flags[id] & (TOKEN_CONTROL | TOKEN_UNKNOWN | TOKEN_BYTE))) continue;
+    if (!text_may_be(r, id) || (!r->t->match_special && v->flags[id] & (TOKEN_CONTROL | TOKEN_UNKNOWN | TOKEN_BYTE)))
+      continue;
     if (i + 1 == character) has_single = true;
     double score = v->flags[id] & TOKEN_ADDED && !r->t->match_special ? 0 : text_score(v, (uint32_t)id);
     try_way(r, from, from + i + 1, r->scores.v[from] + score, id);

@@ -1,7 +1,7 @@
 /* Normal forms: what is done to a text before it is cut into pieces.
  *
  * Unicode's four forms come from utf8proc; BERT's and SentencePiece's ways are their own. The text is valid UTF-8 here, except
- * for NORMAL_PREPEND and NORMAL_REPLACE of a plain text, which take any bytes. */
+ * for NORMAL_PREPEND, NORMAL_SPACES and NORMAL_REPLACE of a plain text, which take any bytes. */
 #include <string.h>
 #include <utf8proc.h>
 

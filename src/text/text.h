@@ -20,6 +20,9 @@ typedef struct text_span {
   const char *p;
   size_t n;
 } text_span;
+typedef struct text_range {
+  size_t start, end; /* bytes of a text */
+} text_range;
 
 /* What is known of a token besides its spelling. */
 enum {
@@ -33,6 +36,7 @@ enum {
   TOKEN_WHOLE_WORD = 128, /* not inside a word */
   TOKEN_NORMALIZED = 256, /* looked for after the text has been brought to its normal form */
   TOKEN_END = 512,        /* generation ends with it */
+  TOKEN_NOT_TEXT = 1024,  /* nobody writes it by writing its letters: control tokens, the unknown one, ends */
 };
 
 /* ---- Vocabularies: vocab.c ---- */
@@ -168,6 +172,11 @@ rlx_status text_check_charsmap(const text_normal *n); /* its length fits */
 /* Bytes of the character at p, of n that are there; 0: none, or broken. */
 size_t text_character(const char *p, size_t n, int32_t *code);
 size_t text_valid_prefix(const char *p, size_t n);
+/* Whether n bytes that are no character could become one with more behind them. */
+bool text_may_grow(const char *p, size_t n);
+/* Bytes of the broken character at p: the longest start of one, at least a byte. One U+FFFD stands for it. */
+size_t text_broken_bytes(const char *p, size_t n);
+#define TEXT_REPLACEMENT "\xef\xbf\xbd"   /* U+FFFD */
 size_t text_put(char *out, int32_t code); /* bytes written, at most 4 */
 bool text_is_space(int32_t code);
 bool text_is_digit(int32_t code);
@@ -252,6 +261,8 @@ typedef struct text_candidate {
   int32_t id;
 } text_candidate;
 enum { TEXT_MOST_SPLITS = 16 };
+/* Where special tokens are looked for: nowhere, everywhere, or in what is not content. */
+typedef enum text_special { SPECIAL_NONE, SPECIAL_ALL, SPECIAL_AROUND } text_special;
 typedef struct text_run {
   const rlx_tokenizer *t;
   RLX_ARRAY(int32_t) ids;
@@ -265,8 +276,18 @@ typedef struct text_run {
   rlx_str normal[2];
   rlx_str scratch[TEXT_MOST_SPLITS];
   rlx_str word;
-  bool parse_special;
+  text_special special;
+  bool only_text;            /* what is left of the text makes no token that is TOKEN_NOT_TEXT */
+  const char *text;          /* the whole text, which .. */
+  const text_range *content; /* .. these are places of, in order */
+  size_t n_content;
+  RLX_ARRAY(int32_t) markers;  /* tokens that the text around content has and that content must not have */
+  rlx_str valid;               /* the text, with U+FFFD for what is broken and has no tokens */
+  RLX_ARRAY(text_range) moved; /* the content of it */
 } text_run;
+
+/* Whether a piece of text may become this token. */
+bool text_may_be(const text_run *r, int32_t id);
 
 rlx_status text_push(text_run *r, int32_t id);
 rlx_status text_push_unknown(text_run *r);
@@ -276,6 +297,10 @@ rlx_status text_split_pieces(text_run *r, size_t step, text_span piece, bool is_
 rlx_status text_match(text_run *r, const pcre2_code *code, text_span in, size_t from, size_t *start, size_t *end,
                       bool *found);
 void text_match_deinit(text_run *r);
+/* A text of which only what is around its content may spell special tokens (with RLX_TOKENS_PARSE_SPECIAL); with no content as
+ * rlx_tokenizer_encode. Ranges are in order. */
+rlx_status text_encode_around(const rlx_tokenizer *t, text_span text, const text_range *content, size_t n_content,
+                              unsigned flags, int32_t **ids, size_t *n);
 /* The models: a piece to ids. */
 rlx_status text_model_run(text_run *r, text_span piece);
 rlx_status text_merge_piece(text_run *r, text_span piece);

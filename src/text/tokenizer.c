@@ -128,6 +128,17 @@ static rlx_status fill_specials(rlx_tokenizer *t) {
   return RLX_OK;
 }
 
+/* A file may name a plain letter (a line's end) as what ends a text; that is still a letter. */
+static void mark_not_text(text_vocab *v) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    text_span s = text_spelling(v, i);
+    int32_t code;
+    bool is_letter = v->flags[i] & TOKEN_BYTE || text_character(s.p, s.n, &code) == s.n;
+    if (v->flags[i] & (TOKEN_CONTROL | TOKEN_UNKNOWN) || (v->flags[i] & TOKEN_END && !is_letter))
+      v->flags[i] |= TOKEN_NOT_TEXT;
+  }
+}
+
 static void fill_bytes(rlx_tokenizer *t) {
   for (int b = 0; b < 256; b++) {
     char text[8], raw = (char)b;
@@ -166,7 +177,8 @@ static bool needs_characters(const rlx_tokenizer *t) {
   bool needs = t->n_splits > 0;
   for (size_t i = 0; i < t->n_normals; i++) {
     const text_normal *n = &t->normals[i];
-    if (n->kind != NORMAL_PREPEND && (n->kind != NORMAL_REPLACE || n->code)) needs = true;
+    bool takes_bytes = n->kind == NORMAL_PREPEND || n->kind == NORMAL_SPACES || (n->kind == NORMAL_REPLACE && !n->code);
+    if (!takes_bytes) needs = true;
   }
   return needs;
 }
@@ -207,6 +219,7 @@ static rlx_status fill(rlx_tokenizer *t, const text_desc *d) {
   RLX_TRY(copy_text(d->continuing_prefix, &t->continuing_prefix));
   RLX_TRY(fill_merges(t, d));
   RLX_TRY(fill_specials(t));
+  mark_not_text(&t->vocab);
   fill_bytes(t);
   t->needs_characters = needs_characters(t);
   t->cuts_at_marks = d->space_is_mark && d->model != TEXT_WORDPIECE && keeps_to_words(&t->vocab);

@@ -37,6 +37,24 @@ size_t text_valid_prefix(const char *p, size_t n) {
   return at;
 }
 
+bool text_may_grow(const char *text, size_t n) {
+  const unsigned char *p = (const unsigned char *)text;
+  size_t size = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+  if (n >= size) return false;
+  if (n > 1) {
+    unsigned char least = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char most = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < least || p[1] > most) return false;
+  }
+  return n < 3 || (p[2] & 0xc0) == 0x80;
+}
+
+size_t text_broken_bytes(const char *p, size_t n) {
+  size_t bad = 1;
+  while (bad < n && bad < 3 && text_may_grow(p, bad + 1)) bad++;
+  return bad;
+}
+
 size_t text_put(char *out, int32_t code) {
   utf8proc_ssize_t n = utf8proc_encode_char(code, (utf8proc_uint8_t *)out);
   return n > 0 ? (size_t)n : 0;
