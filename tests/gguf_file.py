@@ -4,7 +4,7 @@ import pathlib
 import random
 import struct
 
-TYPES = {"u32": (4, "I"), "i32": (5, "i"), "f32": (6, "f"), "bool": (7, "?")}
+TYPES = {"u8": (0, "B"), "u32": (4, "I"), "i32": (5, "i"), "f32": (6, "f"), "bool": (7, "?"), "u64": (10, "Q")}
 
 
 def _text(text):
@@ -47,6 +47,11 @@ WORDS = ["▁a", "▁the", "ab", "▁ab", "<|im_start|>", "<|im_end|>"]
 
 def tiny_llama(path, seed=1):
     """A llama of random weights: what it says is nonsense, and always the same nonsense."""
+    return write_gguf(path, *tiny_llama_parts(seed))
+
+
+def tiny_llama_parts(seed=1):
+    """Its metadata and tensors, for who changes something."""
     draw = random.Random(seed)
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{b:02X}>" for b in range(256)), *WORDS, "▁", *"abcdefghijklmnopqrstuvwxyz,.!\n"]
     kinds = [2, 3, 3, *[6] * 256, *[1] * 4, 4, 4, *[1] * (len(tokens) - 259 - len(WORDS))]
@@ -74,4 +79,4 @@ def tiny_llama(path, seed=1):
                  "ffn_down": (WIDTH, FFN)}
         for name, shape in layer.items():
             tensors[f"blk.{i}.{name}.weight"] = weight(*shape) if shape else ((WIDTH,), [1.0] * WIDTH)
-    return write_gguf(path, metadata, tensors)
+    return metadata, tensors

@@ -29,6 +29,7 @@ static const char *const texts[] = {
   "sentence_bert_config.json",
   "config_sentence_transformers.json",
   "1_Pooling/config.json",
+  "adapter_config.json",
 };
 
 /* ---- Paths ---- */

@@ -26,29 +26,35 @@ void lm_reader_fail(lm_reader *r, rlx_status code, const char *fmt, ...) {
   r->status = RLX_FAIL(code, "%s", text);
 }
 
-/* Whether a list of words separated by blanks has this one. */
-static bool has_word(const char *words, const char *word, size_t n) {
-  for (const char *at = words; *at;) {
+/* Remembers names of one kind of file; words are separated by blanks. */
+static void take_words(lm_reader *r, const char *words) {
+  for (const char *at = words; at && *at;) {
     size_t len = strcspn(at, " ");
-    if (len == n && memcmp(at, word, n) == 0) return true;
+    if (!rlx_array_push(&r->asked, ((lm_asked){at, len}))) lm_reader_fail(r, RLX_NO_MEMORY, "the names of facts");
     at += len;
     at += strspn(at, " ");
   }
-  return false;
 }
 
-json_t *lm_reader_json(const lm_reader *r, const char *hf, const char **key) {
+void lm_reader_take(lm_reader *r, const char *gguf, const char *hf) { take_words(r, r->json ? hf : gguf); }
+
+json_t *lm_reader_json(lm_reader *r, const char *hf, const char **key) {
+  json_t *found = NULL;
+  take_words(r, hf);
   for (const char *at = hf; at && *at;) {
     size_t len = strcspn(at, " ");
     json_t *v = json_object_getn(r->json, at, len);
-    if (v && !json_is_null(v)) {
+    if (v && !json_is_null(v) && !found) {
       *key = at;
-      return v;
+      found = v;
+    } else if (v && json_is_number(v) && json_is_number(found) && json_number_value(v) != json_number_value(found)) {
+      lm_reader_fail(r, RLX_INVALID, "config.json's %.*s is %g, but %.*s, which means the same, is %g",
+                     (int)strcspn(*key, " "), *key, json_number_value(found), (int)len, at, json_number_value(v));
     }
     at += len;
     at += strspn(at, " ");
   }
-  return NULL;
+  return found;
 }
 
 /* A fact's value, from either kind of file, with the name it has there. */
@@ -59,16 +65,29 @@ typedef struct fact {
   char name[96];
 } fact;
 
+/* A list or an object is a list of so many elements. */
+static rlx_meta meta_from_json(const json_t *v) {
+  switch (v ? json_typeof(v) : JSON_NULL) {
+    case JSON_NULL: return (rlx_meta){.kind = RLX_META_NONE};
+    case JSON_TRUE:
+    case JSON_FALSE: return (rlx_meta){.kind = RLX_META_BOOL, .integer = json_is_true(v), .number = json_is_true(v)};
+    case JSON_INTEGER:
+      return (rlx_meta){
+        .kind = RLX_META_INT, .integer = json_integer_value(v), .number = (double)json_integer_value(v)};
+    case JSON_REAL: return (rlx_meta){.kind = RLX_META_FLOAT, .number = json_real_value(v)};
+    case JSON_STRING:
+      return (rlx_meta){.kind = RLX_META_TEXT, .text = json_string_value(v), .n = json_string_length(v)};
+    default: return (rlx_meta){.kind = RLX_META_LIST, .n = json_is_array(v) ? json_array_size(v) : json_object_size(v)};
+  }
+}
+
 static void fact_from_json(lm_reader *r, const char *hf, fact *out) {
   const char *key = "";
-  json_t *v = lm_reader_json(r, hf, &key);
+  rlx_meta m = meta_from_json(lm_reader_json(r, hf, &key));
   snprintf(out->name, sizeof out->name, "config.json's %.*s", (int)strcspn(key, " "), key);
-  if (!v) return;
-  out->kind = RLX_META_LIST;
-  if (json_is_boolean(v)) out->kind = RLX_META_BOOL, out->number = json_is_true(v);
-  else if (json_is_integer(v)) out->kind = RLX_META_INT, out->number = (double)json_integer_value(v);
-  else if (json_is_real(v)) out->kind = RLX_META_FLOAT, out->number = json_real_value(v);
-  else if (json_is_string(v)) out->kind = RLX_META_TEXT, out->text = json_string_value(v);
+  out->kind = m.kind;
+  out->number = m.number;
+  out->text = m.text;
 }
 
 /* Some writers give one number per layer; all equal is one number. */
@@ -92,8 +111,11 @@ static void read_text(rlx_meta *m) {
 static void fact_from_gguf(lm_reader *r, const char *gguf, fact *out) {
   rlx_meta m;
   snprintf(out->name, sizeof out->name, "%s.%s", r->prefix, gguf ? gguf : "");
+  take_words(r, gguf);
   if (!gguf || !rlx_file_meta_find(r->file, out->name, &m)) return;
   if (m.kind == RLX_META_LIST) settle_list(&m, &m);
+  if (m.kind == RLX_META_TEXT && strlen(m.text) != m.n)
+    lm_reader_fail(r, RLX_INVALID, "%s holds a NUL after '%.60s'", out->name, m.text);
   if (m.kind == RLX_META_TEXT && !r->is_gguf) read_text(&m);
   out->kind = m.kind;
   out->number = m.kind == RLX_META_INT || m.kind == RLX_META_BOOL ? (double)m.integer : m.number;
@@ -113,7 +135,7 @@ static void fail_missing(lm_reader *r, const char *gguf, const char *hf) {
   else lm_reader_fail(r, RLX_INVALID, "the metadata has no '%s.%s'", r->prefix, gguf ? gguf : "");
 }
 
-static int64_t read_size(lm_reader *r, const char *gguf, const char *hf, int64_t fallback) {
+static int64_t read_size(lm_reader *r, const char *gguf, const char *hf, int64_t least, int64_t fallback) {
   fact v = read_fact(r, gguf, hf);
   if (v.kind == RLX_META_NONE) {
     if (fallback == LM_NEEDED) fail_missing(r, gguf, hf);
@@ -121,8 +143,9 @@ static int64_t read_size(lm_reader *r, const char *gguf, const char *hf, int64_t
   }
   if (v.kind != RLX_META_INT)
     lm_reader_fail(r, RLX_INVALID, "%s is not a whole number (nor the same one for all layers)", v.name);
-  else if (v.number < (fallback == LM_NEEDED ? 1 : 0) || v.number > (double)LM_MAX_SIZE)
-    lm_reader_fail(r, RLX_INVALID, "%s is %.0f; expected 1 to %lld", v.name, v.number, (long long)LM_MAX_SIZE);
+  else if (v.number < (double)least || v.number > (double)LM_MAX_SIZE)
+    lm_reader_fail(r, RLX_INVALID, "%s is %.0f; expected %d to %lld", v.name, v.number, (int)least,
+                   (long long)LM_MAX_SIZE);
   else if (v.number > 0) return (int64_t)v.number;
   return fallback == LM_NEEDED ? 1 : fallback;
 }
@@ -154,7 +177,13 @@ void lm_note_text(lm_reader *r, const char *gguf, const char *value) {
 }
 
 int64_t lm_key_size(lm_reader *r, const char *gguf, const char *hf, int64_t fallback) {
-  int64_t v = read_size(r, gguf, hf, fallback);
+  int64_t v = read_size(r, gguf, hf, fallback == LM_NEEDED, fallback);
+  lm_note_size(r, gguf, v);
+  return v;
+}
+
+int64_t lm_key_count(lm_reader *r, const char *gguf, const char *hf, int64_t fallback) {
+  int64_t v = read_size(r, gguf, hf, 1, fallback);
   lm_note_size(r, gguf, v);
   return v;
 }
@@ -172,6 +201,12 @@ bool lm_key_bool(lm_reader *r, const char *gguf, const char *hf, bool fallback) 
   return v.number != 0;
 }
 
+lm_answer lm_key_answer(lm_reader *r, const char *hf) {
+  if (!r->json) return LM_UNSAID;
+  if (read_fact(r, NULL, hf).kind == RLX_META_NONE) return LM_UNSAID;
+  return lm_key_bool(r, NULL, hf, false) ? LM_YES : LM_NO;
+}
+
 const char *lm_key_text(lm_reader *r, const char *gguf, const char *hf, const char *fallback) {
   fact v = read_fact(r, gguf, hf);
   if (v.kind == RLX_META_NONE) return fallback;
@@ -186,8 +221,8 @@ void lm_read_basics(lm_reader *r, lm_config *c) {
   c->layers = lm_key_size(r, "block_count", "num_hidden_layers n_layer", LM_NEEDED);
   c->width = lm_key_size(r, "embedding_length", "hidden_size n_embd d_model", LM_NEEDED);
   c->context =
-    lm_key_size(r, "context_length", "max_position_embeddings n_positions n_ctx", c->context ? c->context : 2048);
-  c->vocabulary = lm_key_size(r, "vocab_size", "vocab_size", 0);
+    lm_key_count(r, "context_length", "max_position_embeddings n_positions n_ctx", c->context ? c->context : 2048);
+  c->vocabulary = lm_key_count(r, "vocab_size", "vocab_size", 0);
   c->hidden = lm_key_size(r, "feed_forward_length", "intermediate_size n_inner", 0);
   if (c->layers > LM_MAX_LAYERS)
     lm_reader_fail(r, RLX_INVALID, "the configuration has %lld layers; expected at most %d", (long long)c->layers,
@@ -195,10 +230,10 @@ void lm_read_basics(lm_reader *r, lm_config *c) {
 }
 
 void lm_read_attention(lm_reader *r, lm_config *c) {
-  c->heads = lm_key_size(r, "attention.head_count", "num_attention_heads n_head", c->heads ? c->heads : LM_NEEDED);
-  c->kv_heads = lm_key_size(r, "attention.head_count_kv", "num_key_value_heads", c->kv_heads ? c->kv_heads : c->heads);
-  c->head = lm_key_size(r, "attention.key_length", "head_dim", c->head);
-  int64_t value_head = lm_key_size(r, "attention.value_length", NULL, c->head);
+  c->heads = lm_key_count(r, "attention.head_count", "num_attention_heads n_head", c->heads ? c->heads : LM_NEEDED);
+  c->kv_heads = lm_key_count(r, "attention.head_count_kv", "num_key_value_heads", c->kv_heads ? c->kv_heads : c->heads);
+  c->head = lm_key_count(r, "attention.key_length", "head_dim", c->head);
+  int64_t value_head = lm_key_count(r, "attention.value_length", NULL, c->head);
   if (r->status) return;
   if (c->heads > LM_MAX_SIZE / c->kv_heads || c->heads % c->kv_heads != 0)
     lm_reader_fail(r, RLX_INVALID, "%lld heads of queries do not divide among %lld of keys and values",
@@ -326,10 +361,20 @@ static rlx_status refuse_family(const char *what, const char *found) {
   return RLX_FAIL(RLX_UNSUPPORTED, "%s is '%s'; families here are %s", what, found, known);
 }
 
+/* Adapters and projectors name the architecture that they are for. */
+static rlx_status check_type(const lm_reader *r) {
+  rlx_meta m;
+  if (!rlx_file_meta_find(r->file, "general.type", &m)) return RLX_OK;
+  if (m.kind == RLX_META_TEXT && strcmp(m.text, "model") == 0 && m.n == strlen("model")) return RLX_OK;
+  return RLX_FAIL(RLX_UNSUPPORTED, "general.type is '%.60s', expected 'model': the file is a part of one or for one",
+                  m.kind == RLX_META_TEXT ? m.text : m.type);
+}
+
 static rlx_status find_gguf_family(lm_reader *r, lm_config *c) {
   rlx_meta m;
-  if (!rlx_file_meta_find(r->file, "general.architecture", &m) || m.kind != RLX_META_TEXT)
-    return RLX_FAIL(RLX_INVALID, "the metadata's 'general.architecture' is not a text");
+  if (!rlx_file_meta_find(r->file, "general.architecture", &m) || m.kind != RLX_META_TEXT || strlen(m.text) != m.n)
+    return RLX_FAIL(RLX_INVALID, "the metadata's 'general.architecture' is not a text without NULs");
+  RLX_TRY(check_type(r));
   for (size_t i = 0; lm_family_at(i); i++)
     if (strcmp(lm_family_at(i)->name, m.text) == 0) c->family = lm_family_at(i);
   if (!c->family) return refuse_family("general.architecture", m.text);
@@ -346,12 +391,14 @@ static rlx_status find_hf_family(lm_reader *r, lm_config *c) {
   const char *class = json_string_value(json_array_get(json_object_get(r->json, "architectures"), 0));
   const char *type = json_string_value(json_object_get(r->json, "model_type"));
   if (json_is_object(inner)) {
+    r->outer = r->json;
     r->json = inner;
     class = json_string_value(json_object_get(inner, "model_type"));
   }
   for (size_t i = 0; lm_family_at(i); i++) {
     const char *names = lm_family_at(i)->architectures;
-    if ((class && has_word(names, class, strlen(class))) || (!class && type && has_word(names, type, strlen(type))))
+    if ((class && leftover_has_word(names, class, strlen(class))) ||
+        (!class && type && leftover_has_word(names, type, strlen(type))))
       c->family = lm_family_at(i);
   }
   const char *name = json_string_value(json_object_get(r->json, "_name_or_path"));
@@ -369,12 +416,81 @@ static rlx_status check_vocabulary(const lm_reader *r, lm_config *c) {
                   (long long)c->vocabulary, m.n);
 }
 
+/* ---- What nobody asked for ---- */
+
+static bool was_asked(const lm_reader *r, const char *name) {
+  size_t n = strlen(name);
+  for (size_t i = 0; i < r->asked.n; i++)
+    if (r->asked.v[i].n == n && memcmp(r->asked.v[i].name, name, n) == 0) return true;
+  return false;
+}
+
+static void collect_fields(const lm_reader *r, json_t *object, leftover_kind kind, lm_config *c) {
+  const char *name;
+  json_t *v;
+  json_object_foreach(object, name, v) {
+    if (!was_asked(r, name))
+      leftover_add(&c->left, &(leftover){.kind = kind, .name = name, .value = meta_from_json(v)});
+  }
+}
+
+/* Keys are named for whom they are: "llama.block_count". Those of somebody who has no part in running a model (a program that
+ * quantizes, a person) change none. Of all that have a part, a key that is not known asks: also under the name of another family, for
+ * a file with keys of two of them was made by mistake. */
+static bool is_of_others(const char *key) {
+  static const char parts[] = "general tokenizer adapter clip";
+  size_t n = strcspn(key, ".");
+  if (!key[n] || leftover_has_word(parts, key, n)) return false;
+  for (size_t i = 0; lm_family_at(i); i++)
+    if (strlen(lm_family_at(i)->name) == n && memcmp(lm_family_at(i)->name, key, n) == 0) return false;
+  return true;
+}
+
+static void collect_keys(const lm_reader *r, lm_config *c) {
+  size_t n = strlen(r->prefix);
+  rlx_meta m;
+  for (uint32_t i = 0; rlx_file_meta_at(r->file, i, &m); i++) {
+    bool is_own = strncmp(m.key, r->prefix, n) == 0 && m.key[n] == '.';
+    if (is_of_others(m.key) || (is_own && was_asked(r, m.key + n + 1))) continue;
+    leftover_add(&c->left, &(leftover){.kind = LEFT_KEY, .name = m.key, .value = m});
+  }
+}
+
+static void collect_leftovers(const lm_reader *r, lm_config *c) {
+  if (!r->json) collect_keys(r, c);
+  if (r->json) collect_fields(r, r->json, LEFT_FIELD, c);
+  if (r->outer) collect_fields(r, r->outer, LEFT_OUTER, c);
+  if (rlx_file_meta_find(r->file, "adapter_config.json", &(rlx_meta){0}))
+    leftover_add(&c->left, &(leftover){.kind = LEFT_FILE, .name = "adapter_config.json"});
+}
+
+/* ---- All of it ---- */
+
+/* Where config.json does not say, its class does. A GGUF has a head or has none. */
+static lm_answer read_tied(lm_reader *r, const lm_config *c) {
+  if (!r->json || c->family->is_encoder) return LM_UNSAID;
+  lm_answer a = lm_key_answer(r, "tie_word_embeddings");
+  const json_t *around = json_object_get(r->outer, "tie_word_embeddings");
+  if (a) return a;
+  if (json_is_boolean(around)) return json_is_true(around) ? LM_YES : LM_NO;
+  return c->family->is_tied ? LM_YES : LM_NO;
+}
+
 static rlx_status read_with(lm_reader *r, lm_config *c) {
   RLX_TRY(r->json ? find_hf_family(r, c) : find_gguf_family(r, c));
   c->is_hf = r->json != NULL;
+  c->left.family = c->family->name;
   c->family->read(r, c);
+  c->is_tied = read_tied(r, c);
   RLX_TRY_AT(r->status, "family %s", c->family->name);
+  collect_leftovers(r, c);
   return check_vocabulary(r, c);
+}
+
+static rlx_status read_and_forget(lm_reader *r, lm_config *c) {
+  rlx_status s = read_with(r, c);
+  rlx_array_deinit(&r->asked);
+  return s;
 }
 
 rlx_status lm_config_read(const rlx_file *f, lm_config *out) { return lm_config_read_aloud(f, out, NULL, NULL); }
@@ -384,7 +500,7 @@ rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
   *out = (lm_config){.family = NULL};
   lm_reader r = {.file = f, .is_gguf = strncmp(rlx_file_format(f), "GGUF", 4) == 0, .told = told, .user = user};
   rlx_meta m;
-  if (rlx_file_meta_find(f, "general.architecture", &m)) return read_with(&r, out);
+  if (rlx_file_meta_find(f, "general.architecture", &m)) return read_and_forget(&r, out);
   if (!rlx_file_meta_find(f, "config.json", &m) || m.kind != RLX_META_TEXT)
     return r.is_gguf
              ? RLX_FAIL(RLX_INVALID, "the metadata has no 'general.architecture'")
@@ -398,7 +514,7 @@ rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
                     is_other ? "expected an object" : why.text);
   }
   r.json = root;
-  rlx_status s = read_with(&r, out);
+  rlx_status s = read_and_forget(&r, out);
   json_decref(root);
   return s;
 }
@@ -407,5 +523,6 @@ void lm_config_deinit(lm_config *c) {
   rlx_mem_free(c->is_local);
   rlx_mem_free(c->is_dense);
   rlx_mem_free(c->rope_factors);
+  leftovers_deinit(&c->left);
   *c = (lm_config){.family = NULL};
 }

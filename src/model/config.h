@@ -12,6 +12,7 @@
 #define RLX_MODEL_CONFIG_H
 
 #include "base/status.h"
+#include "io/file_leftover.h"
 #include "rlx/lm.h"
 
 #define LM_MAX_SIZE ((int64_t)1 << 30)
@@ -23,6 +24,9 @@ typedef struct lm_family lm_family;
 
 /* How the result of the last layer of an encoder becomes one row. */
 typedef enum lm_pooling { LM_POOL_MEAN, LM_POOL_FIRST } lm_pooling;
+
+/* What a file may say or leave open. */
+typedef enum lm_answer { LM_UNSAID, LM_NO, LM_YES } lm_answer;
 
 /* Zero is "not there" throughout. */
 typedef struct lm_config {
@@ -59,6 +63,10 @@ typedef struct lm_config {
 
   int64_t types; /* token types */
   lm_pooling pooling;
+
+  lm_answer is_tied;                          /* the table of tokens is the output product, too */
+  lm_answer has_attention_bias, has_mlp_bias; /* as the configuration has it; the tensors must agree */
+  leftovers left;                             /* what the file has and nobody read, so far */
 } lm_config;
 
 /* Finds the family and reads all; deinit also after a failure. */
@@ -75,6 +83,10 @@ typedef struct lm_reader lm_reader;
 int64_t lm_key_size(lm_reader *r, const char *gguf, const char *hf, int64_t fallback);
 double lm_key_number(lm_reader *r, const char *gguf, const char *hf, double fallback);
 bool lm_key_bool(lm_reader *r, const char *gguf, const char *hf, bool fallback);
+/* A size where 0 is as wrong as -1: of a context, of heads. */
+int64_t lm_key_count(lm_reader *r, const char *gguf, const char *hf, int64_t fallback);
+/* Whether config.json says so; a GGUF does not. */
+lm_answer lm_key_answer(lm_reader *r, const char *hf);
 const char *lm_key_text(lm_reader *r, const char *gguf, const char *hf, const char *fallback);
 bool lm_reader_is_hf(const lm_reader *r);
 /* Keeps the first; formats as RLX_FAIL. */

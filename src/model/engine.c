@@ -182,7 +182,7 @@ static rlx_status load(rlx_lm *lm, const rlx_lm_desc *d) {
   RLX_TRY(rlx_file_open(d->path, &d->watch, &lm->file));
   RLX_TRY_AT(lm_model_open(lm->file, &lm->model), "%s", d->path);
   rlx_status s = rlx_tokenizer_create(lm->file, &lm->tokenizer);
-  if (s == RLX_NO_MEMORY) return s;
+  if (s && s != RLX_NOT_FOUND && s != RLX_UNSUPPORTED) return rlx_fail_frame(s, "%s", d->path);
   if (s) rlx_log_write(RLX_LOG_WARN, "the model runs on token numbers alone: %s", rlx_message());
   file_drop_lists(lm->file); /* the tokenizer has what it needs of them */
   RLX_TRY(choose_sizes(lm, d));

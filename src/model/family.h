@@ -47,9 +47,10 @@ typedef enum lm_recipe {
 /* When a model of the family has the tensor. */
 typedef enum lm_when {
   LM_ALWAYS,
-  LM_MAYBE,  /* it is used where it is there */
-  LM_DENSE,  /* layers without experts */
-  LM_EXPERT, /* layers with them */
+  LM_MAYBE,       /* it is used where it is there */
+  LM_DENSE,       /* layers without experts */
+  LM_EXPERT,      /* layers with them */
+  LM_MAYBE_DENSE, /* layers without experts, where it is there */
 } lm_when;
 
 typedef struct lm_tensor {
@@ -69,6 +70,7 @@ struct lm_family {
   const char
     *architectures; /* of Hugging Face, separated by blanks; after them model types, where folders have those alone */
   bool is_encoder, is_recurrent;
+  bool is_tied; /* by its class: the table of tokens is the output product, where a config.json does not say */
   void (*read)(lm_reader *r, lm_config *c);
   const lm_tensor *tensors;
   size_t n_tensors;

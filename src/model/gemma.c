@@ -34,7 +34,7 @@ static void read_gemma2(lm_reader *r, lm_config *c) {
   read_shared(r, c);
   if (!lm_reader_is_hf(r) && c->attention_cap <= 0) c->attention_cap = 50; /* files older than the keys */
   if (!lm_reader_is_hf(r) && c->final_cap <= 0) c->final_cap = 30;
-  c->window = lm_key_size(r, "attention.sliding_window", "sliding_window", 4096);
+  c->window = lm_key_size(r, "attention.sliding_window", "sliding_window sliding_window_size", 4096);
   lm_read_windows(r, c, 2);
   read_scale(r, c, 46);
 }
@@ -53,7 +53,8 @@ static void read_gemma3(lm_reader *r, lm_config *c) {
   read_shared(r, c);
   c->norms_heads = true;
   c->window = lm_key_size(r, "attention.sliding_window", "sliding_window", 0);
-  int64_t every = lm_key_size(r, "attention.sliding_window_pattern", "sliding_window_pattern", 6);
+  int64_t every =
+    lm_key_size(r, "attention.sliding_window_pattern", "sliding_window_pattern _sliding_window_pattern", 6);
   lm_read_windows(r, c, every);
   read_scale(r, c, 62);
 }
@@ -98,6 +99,7 @@ const lm_family lm_gemma2 = {
   .tensors = gemma2_tensors,
   .n_tensors = sizeof gemma2_tensors / sizeof *gemma2_tensors,
   .layer = layer,
+  .is_tied = true,
 };
 const lm_family lm_gemma3 = {
   .name = "gemma3",
@@ -106,4 +108,5 @@ const lm_family lm_gemma3 = {
   .tensors = gemma3_tensors,
   .n_tensors = sizeof gemma3_tensors / sizeof *gemma3_tensors,
   .layer = layer,
+  .is_tied = true,
 };

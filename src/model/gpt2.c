@@ -70,4 +70,5 @@ const lm_family lm_gpt2 = {
   .embed = embed,
   .layer = layer,
   .norm = lm_layer_norm,
+  .is_tied = true,
 };

@@ -19,6 +19,8 @@ static void read(lm_reader *r, lm_config *c) {
   lm_read_windows(r, c, 1);
   lm_read_experts(r, c);
   c->expert_hidden = c->hidden;
+  c->has_attention_bias = lm_key_answer(r, "attention_bias");
+  c->has_mlp_bias = lm_key_answer(r, "mlp_bias");
 }
 
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
@@ -47,6 +49,9 @@ static const lm_tensor tensors[] = {
   LM_TENSOR("blk.%.ffn_gate.weight", "layers.%.mlp.gate_proj.weight", {LM_HIDDEN, LM_WIDTH}, .when = LM_DENSE),
   LM_TENSOR("blk.%.ffn_up.weight", "layers.%.mlp.up_proj.weight", {LM_HIDDEN, LM_WIDTH}, .when = LM_DENSE),
   LM_TENSOR("blk.%.ffn_down.weight", "layers.%.mlp.down_proj.weight", {LM_WIDTH, LM_HIDDEN}, .when = LM_DENSE),
+  LM_TENSOR("blk.%.ffn_gate.bias", "layers.%.mlp.gate_proj.bias", {LM_HIDDEN}, .when = LM_MAYBE_DENSE),
+  LM_TENSOR("blk.%.ffn_up.bias", "layers.%.mlp.up_proj.bias", {LM_HIDDEN}, .when = LM_MAYBE_DENSE),
+  LM_TENSOR("blk.%.ffn_down.bias", "layers.%.mlp.down_proj.bias", {LM_WIDTH}, .when = LM_MAYBE_DENSE),
   LM_TENSOR("blk.%.ffn_gate_inp.weight", "layers.%.block_sparse_moe.gate.weight", {LM_EXPERTS, LM_WIDTH}, .when = LM_EXPERT),
   LM_TENSOR("blk.%.ffn_gate_exps.weight", "layers.%.block_sparse_moe.experts.#.w1.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT, .apart = "blk.%.ffn_gate.#.weight"),
   LM_TENSOR("blk.%.ffn_up_exps.weight", "layers.%.block_sparse_moe.experts.#.w3.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT, .apart = "blk.%.ffn_up.#.weight"),

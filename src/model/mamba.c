@@ -104,4 +104,5 @@ const lm_family lm_mamba = {
   .tensors = tensors,
   .n_tensors = sizeof tensors / sizeof *tensors,
   .layer = layer,
+  .is_tied = true,
 };

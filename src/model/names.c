@@ -116,6 +116,7 @@ typedef struct resolver {
   size_t prefix;            /* the one that fitted last */
   rlx_str missing, strange; /* strange: of types that RLX does not have */
   size_t n_missing, n_strange;
+  bool *is_taken; /* by tensor of the file */
 } resolver;
 
 static const rlx_file_tensor *find_hf(resolver *r, const char *pattern, uint32_t layer, uint32_t expert) {
@@ -188,6 +189,7 @@ static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t laye
   if (!s->from) return RLX_FAIL(RLX_NO_MEMORY, "sources of '%s'", s->weight.name);
   for (size_t i = 0; i < s->n_from; i++) {
     s->from[i] = find_part(r, pattern, layer, (uint32_t)i);
+    if (s->from[i]) r->is_taken[s->from[i] - rlx_file_tensor_at(r->m->file, 0)] = true;
     if (s->from[i] && s->from[i]->dtype == RLX_DTYPE_COUNT) note_strange(r, s->from[i]);
     if (!s->from[i] || s->from[i]->dtype == RLX_DTYPE_COUNT) {
       s->from = NULL;
@@ -218,7 +220,7 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
   if (!is_computed) RLX_TRY(find_sources(r, spec, layer, &s));
   if (r->n_strange > n_strange) return RLX_OK; /* told at the end, with all like it */
   if (!is_computed && !s.from) {
-    if (spec->when != LM_MAYBE) note_missing(r, spec, layer, name);
+    if (spec->when != LM_MAYBE && spec->when != LM_MAYBE_DENSE) note_missing(r, spec, layer, name);
     return RLX_OK;
   }
   s.weight.dtype = wants_f32(c, spec, &s.weight.shape) ? RLX_F32 : s.from[0]->dtype;
@@ -228,7 +230,8 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
 }
 
 static bool is_wanted(const lm_config *c, const lm_tensor *spec, uint32_t layer) {
-  return spec->when == LM_DENSE ? !lm_has_experts(c, layer) : spec->when == LM_EXPERT ? lm_has_experts(c, layer) : true;
+  if (spec->when == LM_DENSE || spec->when == LM_MAYBE_DENSE) return !lm_has_experts(c, layer);
+  return spec->when == LM_EXPERT ? lm_has_experts(c, layer) : true;
 }
 
 /* A layer more than the configuration has is as wrong as one that is missing. */
@@ -282,6 +285,43 @@ static rlx_status resolve_all(resolver *r) {
                   r->missing.n >= MOST_SAID ? ", .." : "");
 }
 
+/* ---- Does it agree? ---- */
+
+static bool has_weight(const lm_model *m, const char *name) { return lm_find_weight(m, name) != SIZE_MAX; }
+
+/* A configuration that announces biases and tensors that have none, or the reverse, are of two models. */
+static rlx_status check_biases(const lm_model *m, lm_answer said, const char *field, const char *weight) {
+  if (said == LM_UNSAID || has_weight(m, weight) == (said == LM_YES)) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "config.json's %s is %s, but there %s tensor for '%s'", field,
+                  said == LM_YES ? "true" : "false", said == LM_YES ? "is no" : "is a", weight);
+}
+
+static rlx_status check_agreement(const lm_model *m) {
+  const lm_config *c = &m->config;
+  if (c->is_tied == LM_NO && !has_weight(m, "output.weight"))
+    return RLX_FAIL(RLX_INVALID,
+                    "the embeddings are not tied (config.json's tie_word_embeddings), but the head is missing: "
+                    "expected a tensor 'lm_head.weight'");
+  RLX_TRY(check_biases(m, c->has_attention_bias, "attention_bias", "blk.0.attn_q.bias"));
+  if (!c->experts) RLX_TRY(check_biases(m, c->has_mlp_bias, "mlp_bias", "blk.0.ffn_down.bias"));
+  if (!c->is_hf && c->rope_factors && has_weight(m, "rope_freqs.weight"))
+    return RLX_FAIL(RLX_UNSUPPORTED, "rotary positions are stretched twice: by rope.scaling and by the tensor "
+                                     "'rope_freqs.weight'");
+  return RLX_OK;
+}
+
+/* All that no weight was made of. */
+static rlx_status refuse_leftovers(resolver *r) {
+  lm_config *c = &r->m->config;
+  leftover one = {.kind = c->is_hf ? LEFT_HF_TENSOR : LEFT_TENSOR};
+  for (uint32_t i = 0; i < rlx_file_tensors(r->m->file); i++) {
+    one.name = rlx_file_tensor_at(r->m->file, i)->name;
+    if (!r->is_taken[i]) leftover_add(&c->left, &one);
+  }
+  RLX_TRY_AT(leftover_refuse(&c->left), "family %s", c->family->name);
+  return RLX_OK;
+}
+
 /* ---- Finding weights by name ---- */
 
 typedef struct named {
@@ -316,11 +356,14 @@ size_t lm_find_weight(const lm_model *m, const char *name) {
 }
 
 rlx_status lm_resolve(lm_model *m) {
-  resolver r = {.m = m};
-  rlx_status s = resolve_all(&r);
+  resolver r = {.m = m, .is_taken = rlx_mem_calloc((size_t)rlx_file_tensors(m->file) + 1, sizeof(bool))};
+  rlx_status s = r.is_taken ? resolve_all(&r) : RLX_FAIL(RLX_NO_MEMORY, "the tensors of a model");
+  if (!s) s = refuse_leftovers(&r);
   rlx_str_deinit(&r.missing);
   rlx_str_deinit(&r.strange);
+  rlx_mem_free(r.is_taken);
   if (!s) s = index_names(m);
+  if (!s) s = check_agreement(m);
   if (!s && !m->is_apart) s = lm_join_weights(m);
   return s ? s : index_names(m);
 }

@@ -7,6 +7,16 @@
 #include "model/family.h"
 #include "model/reader.h"
 
+/* The first layers see all, unless layer_types says which. */
+static void read_window(lm_reader *r, lm_config *c) {
+  const char *key = "";
+  c->window = lm_key_size(r, NULL, "sliding_window", 0);
+  double first = lm_key_number(r, NULL, "max_window_layers", 28); /* 0 is a number of layers, too */
+  lm_read_windows(r, c, 1);
+  if (!c->is_local || lm_reader_json(r, "layer_types", &key)) return;
+  for (int64_t i = 0; i < c->layers && (double)i < first; i++) c->is_local[i] = 0;
+}
+
 static void read_shared(lm_reader *r, lm_config *c) {
   lm_read_basics(r, c);
   lm_read_attention(r, c);
@@ -14,10 +24,8 @@ static void read_shared(lm_reader *r, lm_config *c) {
   lm_read_activation(r, c, RLX_ACT_SILU);
   c->rope_style = RLX_ROPE_NEOX;
   c->eps = lm_key_number(r, "attention.layer_norm_rms_epsilon", "rms_norm_eps", LM_NEEDED);
-  if (lm_key_bool(r, NULL, "use_sliding_window", false)) {
-    c->window = lm_key_size(r, NULL, "sliding_window", 0);
-    lm_read_windows(r, c, 1);
-  }
+  if (lm_key_bool(r, NULL, "use_sliding_window", false)) read_window(r, c);
+  else lm_reader_take(r, NULL, "sliding_window max_window_layers layer_types");
 }
 
 static void read_qwen2(lm_reader *r, lm_config *c) { read_shared(r, c); }

@@ -4,14 +4,23 @@
 
 #include <jansson.h>
 
+#include "base/array.h"
 #include "model/config.h"
+
+/* Something that was asked for: n bytes of a name in the code. */
+typedef struct lm_asked {
+  const char *name;
+  size_t n;
+} lm_asked;
 
 struct lm_reader {
   const rlx_file *file;
   const char *prefix; /* of GGUF's keys: the architecture */
   json_t *json;       /* the object of config.json that tells of the text model; NULL: GGUF's keys */
+  json_t *outer;      /* the one around it; NULL: none */
   bool is_gguf;       /* the format: keys have their types */
   rlx_status status;
+  RLX_ARRAY(lm_asked) asked; /* names that the family knows: what the file has besides is left over */
   /* Told each fact under GGUF's name for it, where one converts; NULL: nobody asks. The last about a key counts. */
   void (*told)(void *user, const char *gguf, const rlx_meta *value);
   void *user;
@@ -25,7 +34,9 @@ void lm_note_text(lm_reader *r, const char *gguf, const char *value);
 rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
                                 void (*told)(void *user, const char *gguf, const rlx_meta *value), void *user);
 
+/* Marks names as known, for the family has seen that they do not matter here. As lm_key_size has them. */
+void lm_reader_take(lm_reader *r, const char *gguf, const char *hf);
 /* The first of these keys that is there and not null; NULL: none. *key: where its name begins. */
-json_t *lm_reader_json(const lm_reader *r, const char *hf, const char **key);
+json_t *lm_reader_json(lm_reader *r, const char *hf, const char **key);
 
 #endif

@@ -13,6 +13,7 @@
  * Hugging Face has had two spellings: rope_theta beside rope_scaling, and both together as rope_parameters, which may hold one
  * set for each kind of layer. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -101,11 +102,44 @@ static void read_hf_yarn(lm_reader *r, lm_config *c, const json_t *set) {
   stretch_yarn(r, c, &y);
 }
 
+/* What a set holds beyond what all have and these words: read by nobody. */
+static void collect_unread(lm_config *c, const json_t *set, const char *words) {
+  const char *key;
+  json_t *v;
+  json_object_foreach((json_t *)(uintptr_t)set, key, v) {
+    char name[160];
+    size_t n = strlen(key);
+    if (leftover_has_word("rope_type type rope_theta partial_rotary_factor", key, n) ||
+        leftover_has_word(words, key, n) || json_is_null(v))
+      continue;
+    snprintf(name, sizeof name, "rope_scaling.%s", key);
+    rlx_meta value = {.kind = json_is_boolean(v) ? RLX_META_BOOL : RLX_META_FLOAT, .integer = json_is_true(v)};
+    value.number = json_number_value(v);
+    if (!json_is_number(v) && !json_is_boolean(v)) value = (rlx_meta){.kind = RLX_META_LIST, .n = 1};
+    leftover_add(&c->left, &(leftover){.kind = LEFT_FIELD, .name = name, .value = value});
+  }
+}
+
+static const char *kind_of(lm_reader *r, const json_t *set) {
+  const json_t *kind = json_object_get(set, "rope_type");
+  if (!kind || json_is_null(kind)) kind = json_object_get(set, "type");
+  if (kind && !json_is_null(kind) && !json_is_string(kind))
+    lm_reader_fail(r, RLX_INVALID, "config.json's type of scaling of rotary positions is not a text");
+  return json_is_string(kind) ? json_string_value(kind) : "default";
+}
+
 static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
-  const json_t *kind = json_object_get(scaling, "rope_type");
-  if (!kind) kind = json_object_get(scaling, "type");
-  const char *name = json_string_value(kind);
-  if (!name || strcmp(name, "default") == 0) return;
+  static const struct {
+    const char *kind, *words;
+  } kinds[] = {{"default", ""},
+               {"linear", "factor"},
+               {"llama3", "factor low_freq_factor high_freq_factor original_max_position_embeddings"},
+               {"yarn", "factor original_max_position_embeddings beta_fast beta_slow mscale mscale_all_dim "
+                        "attention_factor"}};
+  const char *name = kind_of(r, scaling);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(name, kinds[i].kind) == 0) collect_unread(c, scaling, kinds[i].words);
+  if (strcmp(name, "default") == 0) return;
   double factor = number_at(r, scaling, "factor", 1);
   if (strcmp(name, "llama3") != 0) { /* which a GGUF has as a tensor */
     lm_note_text(r, "rope.scaling.type", name);
@@ -125,6 +159,23 @@ static const json_t *global_set(const lm_reader *r) {
   return json_is_object(full) ? full : json_is_object(all) ? all : json_object_get(r->json, "rope_scaling");
 }
 
+/* The sets are objects, one spelling is there, and layers with a window turn plainly. */
+static void check_sets(lm_reader *r, lm_config *c) {
+  const json_t *all = json_object_get(r->json, "rope_parameters"), *old = json_object_get(r->json, "rope_scaling");
+  const json_t *full = json_object_get(all, "full_attention"), *local = json_object_get(all, "sliding_attention");
+  lm_reader_take(r, NULL, "rope_parameters rope_scaling");
+  if ((all && !json_is_null(all) && !json_is_object(all)) || (old && !json_is_null(old) && !json_is_object(old)))
+    lm_reader_fail(r, RLX_INVALID, "config.json's %s is not an object",
+                   json_is_object(all) || json_is_null(all) || !all ? "rope_scaling" : "rope_parameters");
+  if (json_is_object(all) && json_is_object(old) && !json_equal(all, old))
+    lm_reader_fail(r, RLX_INVALID, "config.json has both rope_parameters and rope_scaling, and they differ");
+  if (local && strcmp(kind_of(r, local), "default") != 0)
+    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json scales rotary positions of layers with a window by '%s'",
+                   kind_of(r, local));
+  if (local) collect_unread(c, local, "");
+  if (full) collect_unread(c, all, "full_attention sliding_attention");
+}
+
 static void read_hf_bases(lm_reader *r, lm_config *c, double *part) {
   const json_t *set = global_set(r);
   const json_t *local = json_object_get(json_object_get(r->json, "rope_parameters"), "sliding_attention");
@@ -135,13 +186,37 @@ static void read_hf_bases(lm_reader *r, lm_config *c, double *part) {
   lm_note_number(r, "rope.freq_base_swa", c->local_theta);
 }
 
+/* Its first name was rope.scale_linear. 0: there is none. */
+static double read_gguf_factor(lm_reader *r) {
+  double factor = lm_key_number(r, "rope.scaling.factor", NULL, 0),
+         old = lm_key_number(r, "rope.scale_linear", NULL, 0);
+  if (factor > 0 && old > 0 && factor != old)
+    lm_reader_fail(r, RLX_INVALID, "%s.rope.scaling.factor is %g, but rope.scale_linear, its old name, is %g",
+                   r->prefix, factor, old);
+  return factor > 0 ? factor : old;
+}
+
+/* What only yarn reads; a growth of scores would count with every type. */
+static void pass_over_yarn(lm_reader *r) {
+  lm_reader_take(r, "rope.scaling.original_context_length rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow",
+                 NULL);
+  double growth = lm_key_number(r, "rope.scaling.attn_factor", NULL, 1);
+  if (growth != 1)
+    lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.attn_factor is %g, which is known with yarn alone", r->prefix,
+                   growth);
+}
+
+/* A factor without a type is linear: so files were made before there were types. */
 static void read_gguf_scaling(lm_reader *r, lm_config *c) {
-  const char *kind = lm_key_text(r, "rope.scaling.type", NULL, "none");
-  double factor = lm_key_number(r, "rope.scaling.factor", NULL, 1);
-  if (strcmp(kind, "none") == 0 || factor <= 0) return;
-  if (strcmp(kind, "linear") == 0) {
+  const char *kind = lm_key_text(r, "rope.scaling.type", NULL, "linear");
+  double factor = read_gguf_factor(r);
+  if (strcmp(kind, "none") == 0 || (strcmp(kind, "linear") == 0 && factor <= 0)) {
+    pass_over_yarn(r);
+  } else if (strcmp(kind, "linear") == 0) {
+    pass_over_yarn(r);
     stretch_linear(r, c, factor);
   } else if (strcmp(kind, "yarn") == 0) {
+    if (factor <= 0) factor = 1;
     yarn y = {.factor = factor,
               .first = lm_key_number(r, "rope.scaling.original_context_length", NULL, (double)c->context),
               .fast = lm_key_number(r, "rope.scaling.yarn_beta_fast", NULL, 32),
@@ -159,6 +234,7 @@ void lm_read_rope(lm_reader *r, lm_config *c) {
   double part = lm_key_number(r, NULL, "partial_rotary_factor", 1);
   double local = c->local_theta > 0 ? c->local_theta : c->theta;
   c->local_theta = lm_key_number(r, "rope.freq_base_swa", "rope_local_base_freq", local);
+  if (r->json) check_sets(r, c);
   if (r->json) read_hf_bases(r, c, &part);
   if (part > 1) lm_reader_fail(r, RLX_INVALID, "config.json's partial_rotary_factor is %g", part);
   if (r->status) return;

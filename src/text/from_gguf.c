@@ -3,12 +3,15 @@
  * What a file leaves out is as llama.cpp takes it, since files were made to be read by that: the special tokens of each model,
  * which of them are added, how blanks are written. Two things it guesses are not guessed here: BOS and EOS of byte-level
  * vocabularies, and pre-tokenizers without a pattern. A file that names no pre-tokenizer at all is older than that key; it is read
- * in the way of its time, with a warning. */
+ * in the way of its time, with a warning. A key that is there in another type than it has is refused, and so are ids that no token
+ * has and keys that nobody reads (io/file_leftover.def). */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
+#include "io/file_leftover.h"
 #include "text/text.h"
 
 #define KEY(NAME) "tokenizer.ggml." NAME
@@ -59,39 +62,54 @@ typedef struct reader {
   const text_pre *pre;
   int32_t around[2];
   char kind[64];
+  RLX_ARRAY(const char *) asked; /* keys that were looked for */
+  rlx_status status;             /* the first thing that is wrong with one */
 } reader;
 
 /* ---- Keys ---------------------------------------------------------------------------------------------------- */
 
-static bool find_text(const rlx_file *f, const char *key, text_span *out) {
+/* Finds a key and remembers that somebody asked for it. */
+static bool find(reader *r, const char *key, rlx_meta *out) {
+  if (!rlx_array_push(&r->asked, key) && !r->status) r->status = RLX_FAIL(RLX_NO_MEMORY, "the keys of a tokenizer");
+  return rlx_file_meta_find(r->f, key, out);
+}
+
+static void fail_kind(reader *r, const rlx_meta *m, const char *expected) {
+  if (!r->status) r->status = RLX_FAIL(RLX_INVALID, "%s is %s, expected %s", m->key, m->type, expected);
+}
+
+static bool find_text(reader *r, const char *key, text_span *out) {
   rlx_meta m;
-  if (!rlx_file_meta_find(f, key, &m) || m.kind != RLX_META_TEXT) return false;
-  *out = (text_span){m.text, m.n};
-  return true;
+  if (!find(r, key, &m)) return false;
+  if (m.kind != RLX_META_TEXT) fail_kind(r, &m, "a text");
+  else *out = (text_span){m.text, m.n};
+  return m.kind == RLX_META_TEXT;
 }
 
 static bool is_text(text_span s, const char *text) { return s.n == strlen(text) && memcmp(s.p, text, s.n) == 0; }
 
-static bool flag_or(const rlx_file *f, const char *key, bool fallback) {
+static bool flag_or(reader *r, const char *key, bool fallback) {
   rlx_meta m;
-  if (!rlx_file_meta_find(f, key, &m) || (m.kind != RLX_META_BOOL && m.kind != RLX_META_INT)) return fallback;
+  if (!find(r, key, &m)) return fallback;
+  if (m.kind != RLX_META_BOOL && m.kind != RLX_META_INT) fail_kind(r, &m, "true or false");
   return m.integer != 0;
 }
 
-/* A special token's id; what is out of range is passed over, as files have it. */
-static int32_t id_or(const reader *r, const char *key, int32_t fallback) {
+/* A special token's id. Writers say that there is none with -1, in 32 bits or more. */
+static int32_t id_or(reader *r, const char *key, int32_t fallback) {
   rlx_meta m;
   if (fallback >= 0 && (size_t)fallback >= r->d.n_tokens) fallback = -1;
-  if (!rlx_file_meta_find(r->f, key, &m) || m.kind != RLX_META_INT) return fallback;
-  if (m.integer >= 0 && (uint64_t)m.integer < r->d.n_tokens) return (int32_t)m.integer;
-  if (m.integer != UINT32_MAX && m.integer != -1)
-    rlx_log_write(RLX_LOG_WARN, "%s is %lld, but there are %zu tokens: passed over", key, (long long)m.integer,
-                  r->d.n_tokens);
+  if (!find(r, key, &m)) return fallback;
+  if (m.kind == RLX_META_INT && m.integer >= 0 && (uint64_t)m.integer < r->d.n_tokens) return (int32_t)m.integer;
+  if (m.kind == RLX_META_INT && (m.integer == UINT32_MAX || m.integer == -1)) return fallback;
+  if (m.kind != RLX_META_INT) fail_kind(r, &m, "the number of a token");
+  else if (!r->status)
+    r->status = RLX_FAIL(RLX_INVALID, "%s is %lld, but there are %zu tokens", key, (long long)m.integer, r->d.n_tokens);
   return fallback;
 }
 
-static rlx_status find_list(const reader *r, const char *key, rlx_meta_kind kind, size_t n, rlx_meta *out) {
-  if (!rlx_file_meta_find(r->f, key, out)) {
+static rlx_status find_list(reader *r, const char *key, rlx_meta_kind kind, size_t n, rlx_meta *out) {
+  if (!find(r, key, out)) {
     *out = (rlx_meta){0};
     return RLX_OK;
   }
@@ -222,13 +240,13 @@ static void read_bos_eos(reader *r, int32_t bos, int32_t eos, int32_t unknown) {
 
 static rlx_status read_spm(reader *r) {
   text_desc *d = &r->d;
-  bool prefix = flag_or(r->f, KEY("add_space_prefix"), true);
+  bool prefix = flag_or(r, KEY("add_space_prefix"), true);
   d->model = TEXT_SPM;
   d->byte_fallback = d->space_is_mark = true;
   d->keep_leading_space = !prefix;
   snprintf(r->kind, sizeof r->kind, "spm");
   read_bos_eos(r, 1, 2, 0);
-  add_around(r, flag_or(r->f, KEY("add_bos_token"), true), d->bos, flag_or(r->f, KEY("add_eos_token"), false), d->eos);
+  add_around(r, flag_or(r, KEY("add_bos_token"), true), d->bos, flag_or(r, KEY("add_eos_token"), false), d->eos);
   return spm_spaces(d, prefix);
 }
 
@@ -236,7 +254,7 @@ static rlx_status find_pre(reader *r, bool is_gemma) {
   text_span name;
   if (is_gemma) {
     name = (text_span){"gemma4", 6};
-  } else if (!find_text(r->f, KEY("pre"), &name) || name.n == 0) {
+  } else if (!find_text(r, KEY("pre"), &name) || name.n == 0) {
     rlx_log_write(
       RLX_LOG_WARN,
       "the file names no pre-tokenizer (%s): an old default is taken, and text may be cut otherwise than the model learnt it",
@@ -264,8 +282,8 @@ static rlx_status read_bpe(reader *r, bool is_gemma) {
   d->byte_level = !r->pre->raw;
   d->byte_fallback = d->space_is_mark = r->pre->raw;
   d->ignore_merges = r->pre->ignore_merges;
-  bool bos = flag_or(r->f, KEY("add_bos_token"), r->pre->add_bos) || is_gemma;
-  add_around(r, bos, d->bos, flag_or(r->f, KEY("add_eos_token"), false), d->eos);
+  bool bos = flag_or(r, KEY("add_bos_token"), r->pre->add_bos) || is_gemma;
+  add_around(r, bos, d->bos, flag_or(r, KEY("add_eos_token"), false), d->eos);
   size_t n = 0;
   while (n < sizeof r->pre->patterns / sizeof *r->pre->patterns && r->pre->patterns[n]) n++;
   if (r->pre->raw) RLX_TRY(spm_spaces(d, false));
@@ -282,14 +300,14 @@ static rlx_status read_wordpiece(reader *r) {
   snprintf(r->kind, sizeof r->kind, "wordpiece");
   read_bos_eos(r, id_or(r, KEY("cls_token_id"), 101), -1, 100);
   int32_t sep = id_or(r, KEY("seperator_token_id"), id_or(r, KEY("separator_token_id"), 102));
-  add_around(r, flag_or(r->f, KEY("add_bos_token"), true), d->bos, flag_or(r->f, KEY("add_sep_token"), true), sep);
+  add_around(r, flag_or(r, KEY("add_bos_token"), true), d->bos, flag_or(r, KEY("add_sep_token"), true), sep);
   RLX_TRY(make_normals(d, 1));
-  bool lower = flag_or(r->f, "tokenizer.ggml.normalizer.lowercase", true);
+  bool lower = flag_or(r, "tokenizer.ggml.normalizer.lowercase", true);
   *d->normals = (text_normal){.kind = NORMAL_BERT,
                               .clean = true,
                               .chinese = true,
                               .lowercase = lower,
-                              .strip_accents = flag_or(r->f, "tokenizer.ggml.normalizer.strip_accents", lower)};
+                              .strip_accents = flag_or(r, "tokenizer.ggml.normalizer.strip_accents", lower)};
   d->n_normals = 1;
   RLX_TRY(add_patterns(d, words, 2));
   d->splits[0].behavior = SPLIT_REMOVED;
@@ -316,27 +334,27 @@ static rlx_status read_unigram(reader *r) {
   text_desc *d = &r->d;
   d->model = TEXT_UNIGRAM;
   d->space_is_mark = true;
-  bool prefix = flag_or(r->f, KEY("add_space_prefix"), false);
+  bool prefix = flag_or(r, KEY("add_space_prefix"), false);
   d->keep_leading_space = !prefix;
   snprintf(r->kind, sizeof r->kind, "unigram");
   read_bos_eos(r, -1, 1, 2);
-  add_around(r, flag_or(r->f, KEY("add_bos_token"), false), d->bos, flag_or(r->f, KEY("add_eos_token"), true), d->eos);
+  add_around(r, flag_or(r, KEY("add_bos_token"), false), d->bos, flag_or(r, KEY("add_eos_token"), true), d->eos);
   RLX_TRY(make_normals(d, 2));
   RLX_TRY(read_charsmap(r, &d->normals[0]));
-  d->normals[d->n_normals++] = (text_normal){
-    .kind = NORMAL_SPACES, .prefix = prefix, .merge = flag_or(r->f, KEY("remove_extra_whitespaces"), false)};
+  d->normals[d->n_normals++] =
+    (text_normal){.kind = NORMAL_SPACES, .prefix = prefix, .merge = flag_or(r, KEY("remove_extra_whitespaces"), false)};
   return RLX_OK;
 }
 
 /* ---- What files do not say ----------------------------------------------------------------------------------- */
 
 static bool name_has(const rlx_file *f, const char *key, const char *word) {
-  text_span s;
-  if (!find_text(f, key, &s)) return false;
+  rlx_meta m;
+  if (!rlx_file_meta_find(f, key, &m) || m.kind != RLX_META_TEXT) return false;
   size_t n = strlen(word);
-  for (size_t i = 0; i + n <= s.n; i++) {
+  for (size_t i = 0; i + n <= m.n; i++) {
     size_t k = 0;
-    while (k < n && tolower((unsigned char)s.p[i + k]) == word[k]) k++;
+    while (k < n && tolower((unsigned char)m.text[i + k]) == word[k]) k++;
     if (k == n) return true;
   }
   return false;
@@ -382,9 +400,25 @@ void text_mark_ends(text_token *tokens, size_t n, const int32_t *named, size_t n
 
 /* ---- The reader ---------------------------------------------------------------------------------------------- */
 
+/* All keys of a tokenizer that nobody asked for. `kind` is what tokenizer.ggml.model says. */
+static rlx_status refuse_leftovers(const reader *r, text_span kind) {
+  char name[32];
+  rlx_meta m;
+  snprintf(name, sizeof name, "%.*s", (int)kind.n, kind.p);
+  leftovers left = {.family = name};
+  for (uint32_t i = 0; rlx_file_meta_at(r->f, i, &m); i++) {
+    bool is_read = strncmp(m.key, "tokenizer.", 10) != 0 || strcmp(m.key, "tokenizer.json") == 0;
+    for (size_t k = 0; k < r->asked.n && !is_read; k++) is_read = strcmp(r->asked.v[k], m.key) == 0;
+    if (!is_read) leftover_add(&left, &(leftover){.kind = LEFT_TOKENIZER, .name = m.key, .value = m});
+  }
+  rlx_status s = leftover_refuse(&left);
+  leftovers_deinit(&left);
+  return s;
+}
+
 static rlx_status read_all(reader *r) {
   text_span model;
-  if (!find_text(r->f, KEY("model"), &model)) return RLX_FAIL(RLX_INVALID, "%s is not a text", KEY("model"));
+  if (!find_text(r, KEY("model"), &model)) return RLX_FAIL(RLX_INVALID, "%s is not a text", KEY("model"));
   bool spm = is_text(model, "llama"), bpe = is_text(model, "gpt2"), gemma = is_text(model, "gemma4");
   bool bert = is_text(model, "bert"), unigram = is_text(model, "t5");
   if (!spm && !bpe && !gemma && !bert && !unigram)
@@ -397,6 +431,8 @@ static rlx_status read_all(reader *r) {
   else if (unigram) RLX_TRY(read_unigram(r));
   else RLX_TRY(read_bpe(r, gemma));
   int32_t named[] = {r->d.eos, id_or(r, KEY("eot_token_id"), -1), id_or(r, KEY("eom_token_id"), -1)};
+  RLX_TRY(r->status);
+  RLX_TRY(refuse_leftovers(r, model));
   mark_strips(r);
   text_mark_ends(r->tokens, r->d.n_tokens, named, 3, false);
   return RLX_OK;
@@ -411,5 +447,6 @@ rlx_status text_from_gguf(const rlx_file *f, rlx_tokenizer **out) {
   else s = text_build(&r.d, out);
   rlx_mem_free(r.tokens);
   rlx_mem_free(r.merges);
+  rlx_array_deinit(&r.asked);
   return s;
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "io/file_json.h"
 #include "text/text.h"
 
 enum { MOST_AROUND = 32, MOST_GAP = 1 << 20 };
@@ -316,25 +317,36 @@ static int32_t named_token(const reader *r, const char *key) {
   return find_token(r, json_is_object(t) ? text_or(t, "content", "") : json_string_value(t));
 }
 
-static int32_t checked(const reader *r, json_t *id) {
+/* An id of config.json; -1 and null are none. Models may have rows for more tokens than the tokenizer has. */
+static rlx_status read_id(const reader *r, const char *key, const json_t *id, int32_t *out) {
   json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
-  return v >= 0 && (uint64_t)v < r->d.n_tokens ? (int32_t)v : -1;
+  json_int_t rows = json_integer_value(json_object_get(r->model_config, "vocab_size"));
+  json_int_t most = (json_int_t)r->d.n_tokens > rows ? (json_int_t)r->d.n_tokens : rows;
+  *out = v >= 0 && (uint64_t)v < r->d.n_tokens ? (int32_t)v : -1;
+  if (!id || json_is_null(id) || (json_is_integer(id) && v >= -1 && v < most)) return RLX_OK;
+  if (!json_is_integer(id))
+    return RLX_FAIL(RLX_INVALID, "config.json's %s is %s, expected the number of a token", key, json_kind_name(id));
+  return RLX_FAIL(RLX_INVALID, "config.json's %s is %lld, but there are %lld tokens", key, (long long)v,
+                  (long long)most);
 }
 
-static void read_ends(reader *r) {
+static rlx_status read_ends(reader *r) {
   json_t *eos = json_object_get(r->model_config, "eos_token_id"), *id;
-  int32_t named[MOST_AROUND] = {0};
+  int32_t named[MOST_AROUND] = {0}, bos;
   size_t n = 0, i;
   r->d.bos = named_token(r, "bos_token");
   r->d.eos = named_token(r, "eos_token");
   named[n++] = r->d.eos;
-  if (json_is_integer(eos)) named[n++] = checked(r, eos);
-  for (i = 0; (id = json_array_get(eos, i)); i++) {
-    if (n < MOST_AROUND) named[n++] = checked(r, id);
-  }
-  if (r->d.eos < 0 && n > 1) r->d.eos = named[1];
-  if (r->d.bos < 0) r->d.bos = checked(r, json_object_get(r->model_config, "bos_token_id"));
+  if (json_array_size(eos) >= MOST_AROUND)
+    return RLX_FAIL(RLX_UNSUPPORTED, "config.json's eos_token_id has %zu tokens, expected fewer than %d",
+                    json_array_size(eos), MOST_AROUND);
+  if (!json_is_array(eos)) RLX_TRY(read_id(r, "eos_token_id", eos, &named[n++]));
+  for (i = 0; (id = json_array_get(eos, i)); i++) RLX_TRY(read_id(r, "eos_token_id", id, &named[n++]));
+  for (i = 1; i < n && r->d.eos < 0; i++) r->d.eos = named[i];
+  RLX_TRY(read_id(r, "bos_token_id", json_object_get(r->model_config, "bos_token_id"), &bos));
+  if (r->d.bos < 0) r->d.bos = bos;
   text_mark_ends(r->tokens, r->d.n_tokens, named, n, true);
+  return RLX_OK;
 }
 
 /* ---- The reader ---------------------------------------------------------------------------------------------- */
@@ -354,8 +366,7 @@ static rlx_status read_all(reader *r, const text_json *j) {
   RLX_TRY(read_decoder(r, json_object_get(r->root, "decoder"), 0));
   RLX_TRY(read_model(r));
   RLX_TRY(read_post(r, json_object_get(r->root, "post_processor"), 0));
-  read_ends(r);
-  return RLX_OK;
+  return read_ends(r);
 }
 
 rlx_status text_from_json(const text_json *j, rlx_tokenizer **out) {

@@ -1,0 +1,129 @@
+/* Leftovers: the list of what is harmless, matching, and the message. */
+#include "io/file_leftover.h"
+
+#include <string.h>
+
+typedef struct row {
+  leftover_kind kind;
+  const char *families; /* "": all */
+  const char *name;     /* '*': any bytes, '%' at the start: the architecture */
+  const char *value;    /* that changes nothing; "": any */
+  const char *reason;
+} row;
+
+static const row harmless[] = {
+#define HARMLESS(KIND, FAMILIES, NAME, VALUE, REASON) {LEFT_##KIND, FAMILIES, NAME, VALUE, REASON},
+#define NEEDS(KIND, NAME, WHAT)
+#include "io/file_leftover.def"
+};
+
+static const row needs[] = {
+#define HARMLESS(KIND, FAMILIES, NAME, VALUE, REASON)
+#define NEEDS(KIND, NAME, WHAT) {LEFT_##KIND, "", NAME, "", WHAT},
+#include "io/file_leftover.def"
+};
+
+bool leftover_has_word(const char *words, const char *word, size_t n) {
+  for (const char *at = words; *at;) {
+    size_t len = strcspn(at, " ");
+    if (len == n && memcmp(at, word, n) == 0) return true;
+    at += len;
+    at += strspn(at, " ");
+  }
+  return false;
+}
+
+/* Without recursion: on a mismatch the last star takes one byte more. */
+static bool matches(const char *pattern, const char *text) {
+  const char *star = NULL, *from = NULL;
+  while (*text) {
+    if (*pattern == '*') {
+      star = pattern++;
+      from = text;
+    } else if (*pattern == *text) {
+      pattern++;
+      text++;
+    } else if (star) {
+      pattern = star + 1;
+      text = ++from;
+    } else {
+      return false;
+    }
+  }
+  while (*pattern == '*') pattern++;
+  return !*pattern;
+}
+
+static bool matches_name(const row *r, const char *family, const char *name) {
+  size_t n = strlen(family);
+  if (*r->families && !leftover_has_word(r->families, family, n)) return false;
+  if (*r->name != '%') return matches(r->name, name);
+  return strncmp(name, family, n) == 0 && matches(r->name + 1, name + n);
+}
+
+static bool matches_value(const char *want, const rlx_meta *v) {
+  double number;
+  if (!*want) return true;
+  switch (v->kind) {
+    case RLX_META_NONE: return true; /* null */
+    case RLX_META_TEXT: return strlen(want) == v->n && memcmp(want, v->text, v->n) == 0;
+    case RLX_META_LIST: return v->n == 0 && strcmp(want, "[]") == 0;
+    default: break;
+  }
+  if (strcmp(want, "true") == 0 || strcmp(want, "false") == 0) number = *want == 't';
+  else if (!rlx_text_to_double(want, strlen(want), &number)) return false;
+  return number == (v->kind == RLX_META_FLOAT ? v->number : (double)v->integer);
+}
+
+/* What is harmless in the text model's own fields is so around them. */
+static bool is_of_kind(leftover_kind listed, leftover_kind kind) {
+  return listed == kind || (kind == LEFT_OUTER && listed == LEFT_FIELD);
+}
+
+static bool is_harmless(const leftovers *all, const leftover *one) {
+  if (one->value.kind == RLX_META_NONE && (one->kind == LEFT_FIELD || one->kind == LEFT_OUTER)) return true;
+  for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+    if (is_of_kind(harmless[i].kind, one->kind) && matches_name(&harmless[i], all->family, one->name) &&
+        matches_value(harmless[i].value, &one->value))
+      return true;
+  return false;
+}
+
+static const char *need_of(const leftovers *all, const leftover *one) {
+  for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+    if (is_of_kind(needs[i].kind, one->kind) && matches_name(&needs[i], all->family, one->name)) return needs[i].reason;
+  return NULL;
+}
+
+static void say_value(rlx_str *s, const rlx_meta *v) {
+  switch (v->kind) {
+    case RLX_META_BOOL: rlx_str_add(s, " = %s", v->integer ? "true" : "false"); return;
+    case RLX_META_INT: rlx_str_add(s, " = %lld", (long long)v->integer); return;
+    case RLX_META_FLOAT: rlx_str_add(s, " = %g", v->number); return;
+    case RLX_META_TEXT: rlx_str_add(s, " = '%.60s'", v->text); return;
+    default: return;
+  }
+}
+
+void leftover_add(leftovers *all, const leftover *one) {
+  enum { MOST_SAID = 1200 }; /* bytes: what a message has room for */
+  static const char *const words[LEFT_KINDS] = {"tensor",        "tensor",        "key", "key",
+                                                "config.json's", "config.json's", "file"};
+  if (is_harmless(all, one)) return;
+  all->n++;
+  if (all->said.n >= MOST_SAID) return;
+  const char *need = need_of(all, one);
+  rlx_str_add(&all->said, "%s%s '%.100s'", all->said.n ? ", " : "", words[one->kind], one->name);
+  say_value(&all->said, &one->value);
+  if (need) rlx_str_add(&all->said, " (needs %s)", need);
+  if (all->said.n >= MOST_SAID) rlx_str_add(&all->said, ", ..");
+}
+
+rlx_status leftover_refuse(const leftovers *all) {
+  if (all->n == 0) return RLX_OK;
+  if (all->said.failed) return RLX_FAIL(RLX_NO_MEMORY, "a list of %zu things that nobody reads", all->n);
+  return RLX_FAIL(RLX_UNSUPPORTED, "%zu thing%s of the file would be ignored: %s", all->n, all->n == 1 ? "" : "s",
+                  all->said.v);
+}
+
+void leftovers_deinit(leftovers *all) { rlx_str_deinit(&all->said); }

@@ -1,0 +1,511 @@
+#!/usr/bin/env python3
+"""What a model file holds and nobody reads: refused by name, or applied. GGUF and Hugging Face folders. See cli.py.
+
+What is applied is held against a llama written out below, in plain Python."""
+
+import json
+import math
+import pathlib
+import shutil
+import sys
+
+from cli import ROOT, check, close, equal, fails, load, main, rlx, test
+from gguf_file import FFN, HEADS, KV_HEADS, LAYERS, WIDTH, tiny_llama_parts, write_gguf
+from lm_files import need_lm, safetensors
+
+GOLDEN = ROOT / "tests/golden/lm"
+ROW = ((WIDTH,), [0.5] * WIDTH)
+IDS = [3, 7, 260, 261, 5]
+
+
+def tiny(metadata=(), tensors=(), without=()):
+    """The tiny llama with some keys and tensors more, and some less."""
+    metas, weights = tiny_llama_parts()
+    metas.update(metadata)
+    weights.update(tensors)
+    return write_gguf("m.gguf", {k: v for k, v in metas.items() if k not in without},
+                      {k: v for k, v in weights.items() if k not in without})
+
+
+def refused(*says, model="m.gguf"):
+    return fails("logits", model, "--tokens", "1", "--out", "x.npy", says=says)
+
+
+def opens(model="m.gguf"):
+    rlx("logits", model, "--tokens", "1", "--out", "x.npy", "--dry-run", expect=0)
+
+
+def logits(model="m.gguf", ids=IDS):
+    rlx("logits", model, "--tokens", ",".join(map(str, ids)), "--out", "x.npy", "--exact", "--cache", "f32", expect=0)
+    return load("x.npy")[2]
+
+
+# ---- a llama, as its authors wrote it
+
+
+def reference(tensors, ids, factor=1.0, theta=10000.0, eps=1e-5):
+    def product(name, x):
+        (rows, columns), w = tensors[name + ".weight"]
+        bias = tensors.get(name + ".bias", (None, [0.0] * rows))[1]
+        return [[sum(a * b for a, b in zip(row, w[r * columns:(r + 1) * columns])) + bias[r] for r in range(rows)] for row in x]
+
+    def norm(name, x):
+        return [[v / math.sqrt(sum(a * a for a in row) / len(row) + eps) * g for v, g in zip(row, tensors[name + ".weight"][1])]
+                for row in x]
+
+    head = WIDTH // HEADS
+
+    def turned(row, at):
+        out = list(row)
+        for h in range(0, len(row), head):
+            for i in range(head // 2):
+                angle = at / factor * theta ** (-2 * i / head)
+                a, b = row[h + 2 * i], row[h + 2 * i + 1]
+                out[h + 2 * i] = a * math.cos(angle) - b * math.sin(angle)
+                out[h + 2 * i + 1] = a * math.sin(angle) + b * math.cos(angle)
+        return out
+
+    def attention(i, x):
+        q = [turned(r, t) for t, r in enumerate(product(f"blk.{i}.attn_q", x))]
+        k = [turned(r, t) for t, r in enumerate(product(f"blk.{i}.attn_k", x))]
+        v, y = product(f"blk.{i}.attn_v", x), []
+        for t, row in enumerate(q):
+            y.append([])
+            for h in range(HEADS):
+                own, other = h * head, h // (HEADS // KV_HEADS) * head
+                score = [sum(row[own + j] * k[s][other + j] for j in range(head)) / math.sqrt(head) for s in range(t + 1)]
+                share = [math.exp(s - max(score)) for s in score]
+                y[-1] += [sum(p * v[s][other + j] for s, p in enumerate(share)) / sum(share) for j in range(head)]
+        return product(f"blk.{i}.attn_output", y)
+
+    def plus(a, b):
+        return [[p + q for p, q in zip(r, s)] for r, s in zip(a, b)]
+
+    table = tensors["token_embd.weight"][1]
+    x = [table[t * WIDTH:(t + 1) * WIDTH] for t in ids]
+    for i in range(LAYERS):
+        x = plus(x, attention(i, norm(f"blk.{i}.attn_norm", x)))
+        h = norm(f"blk.{i}.ffn_norm", x)
+        gate, up = product(f"blk.{i}.ffn_gate", h), product(f"blk.{i}.ffn_up", h)
+        h = [[g / (1 + math.exp(-g)) * u for g, u in zip(a, b)] for a, b in zip(gate, up)]
+        x = plus(x, product(f"blk.{i}.ffn_down", h))
+    return [v for row in product("token_embd", norm("output_norm", x)) for v in row]
+
+
+def same(found, expected, what):
+    close(found, expected, what, 2e-4 * max(map(abs, expected)))
+
+
+# ---- tensors of a GGUF
+
+
+@test
+def a_plain_one_is_as_the_reference():
+    need_lm()
+    tiny()
+    same(logits(), reference(tiny_llama_parts()[1], IDS), "logits")
+
+
+@test
+def biases_of_the_feed_forward_part_are_applied():
+    need_lm()
+    more = {f"blk.{i}.ffn_{part}.bias": ((n,), [0.3 * math.sin(i + j) for j in range(n)])
+            for i in range(LAYERS) for part, n in (("gate", FFN), ("up", FFN), ("down", WIDTH))}
+    tiny(tensors=more)
+    plain = reference(tiny_llama_parts()[1], IDS)
+    found = logits()
+    check(max(abs(a - b) for a, b in zip(found, plain)) > 0.1, "the biases change nothing")
+    same(found, reference({**tiny_llama_parts()[1], **more}, IDS), "logits")
+
+
+@test
+def tensors_that_nobody_uses():
+    need_lm()
+    vocabulary = tiny_llama_parts()[1]["token_embd.weight"][0][0]
+    for name, shape, need in (("blk.0.attn_q_norm.weight", (8,), "norms of heads"), ("blk.1.attn_k_norm.weight", (8,), "norms of heads"),
+                              ("output.bias", (vocabulary,), "logits with a bias"), ("output_norm.bias", (WIDTH,), "norms with a bias"),
+                              ("blk.0.attn_norm.bias", (WIDTH,), "norms with a bias"), ("blk.0.attn_q.scale", (1,), "a scale"),
+                              ("blk.0.attn_q.weight.lora_a", (4, WIDTH), "an adapter"), ("blk.0.ffn_gate_inp.weight", (2, WIDTH), "experts"),
+                              ("blk.1.post_ffw_norm.weight", (WIDTH,), "norms after"), ("blk.0.ffn_sub_norm.weight", (FFN,), ""),
+                              ("rope_factors_long.weight", (4,), "frequencies"), ("what.is.this", (3,), "")):
+        count = math.prod(shape)
+        tiny(tensors={name: (shape, [0.1] * count)})
+        refused(f"1 thing of the file would be ignored: tensor '{name}'", need, "family llama")
+
+
+@test
+def all_of_them_are_named():
+    need_lm()
+    tiny({"llama.logit_scale": ("f32", 0.5), "llama.attention.causal": False},
+         {"blk.0.attn_q_norm.weight": ROW, "blk.1.attn_q_norm.weight": ROW, "x": ROW})
+    refused("5 things of the file would be ignored", "key 'llama.logit_scale' = 0.5", "key 'llama.attention.causal' = false",
+            "tensor 'blk.0.attn_q_norm.weight'", "tensor 'blk.1.attn_q_norm.weight'", "tensor 'x'")
+    tiny(tensors={f"blk.0.strange_and_long_name_of_tensor_{i}.weight": ROW for i in range(200)})
+    refused("200 things", "tensor_0.weight'", ", ..")
+
+
+@test
+def tensors_that_cannot_matter():
+    need_lm()
+    tiny(tensors={"blk.0.attn_rot_embd.weight": ROW})
+    opens()
+
+
+@test
+def factors_of_frequencies_are_applied_once():
+    need_lm()
+    half = ((WIDTH // HEADS // 2,), [2.0] * (WIDTH // HEADS // 2))
+    tiny(tensors={"rope_freqs.weight": half})
+    same(logits(), reference(tiny_llama_parts()[1], IDS, factor=2), "logits")
+    tiny({"llama.rope.scaling.factor": ("f32", 2)}, {"rope_freqs.weight": half})
+    refused("stretched twice")
+
+
+# ---- keys of a GGUF
+
+
+@test
+def a_factor_without_a_type_is_linear():
+    need_lm()
+    stretched = reference(tiny_llama_parts()[1], IDS, factor=4)
+    for keys in ({"llama.rope.scaling.factor": ("f32", 4)}, {"llama.rope.scale_linear": ("f32", 4)},
+                 {"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": ("f32", 4)},
+                 {"llama.rope.scaling.type": "linear", "llama.rope.scale_linear": ("f32", 4)},
+                 {"llama.rope.scaling.factor": ("f32", 4), "llama.rope.scale_linear": ("f32", 4)}):
+        tiny(keys)
+        same(logits(), stretched, keys)
+    plain = reference(tiny_llama_parts()[1], IDS)
+    for keys in ({"llama.rope.scaling.type": "none", "llama.rope.scaling.factor": ("f32", 4)}, {"llama.rope.scaling.type": "linear"},
+                 {"llama.rope.scaling.factor": ("f32", 1), "llama.rope.scaling.original_context_length": ("u32", 32)}):
+        tiny(keys)
+        same(logits(), plain, keys)
+    tiny({"llama.rope.scaling.factor": ("f32", 4), "llama.rope.scale_linear": ("f32", 2)})
+    refused("rope.scaling.factor is 4", "its old name, is 2")
+    tiny({"llama.rope.scaling.attn_factor": ("f32", 2)})
+    refused("attn_factor is 2")
+    tiny({"llama.rope.scaling.type": "longrope"})
+    refused("longrope")
+
+
+@test
+def keys_that_change_meaning():
+    need_lm()
+    for key, value, need in (("attention.causal", False, "attention in both directions"), ("logit_scale", ("f32", 0.5), "this scale"),
+                             ("attn_logit_softcapping", ("f32", 50), "caps"), ("final_logit_softcapping", ("f32", 30), "caps"),
+                             ("attention.scale", ("f32", 0.5), "this scale"), ("residual_scale", ("f32", 0.2), "this scale"),
+                             ("embedding_scale", ("f32", 12), "this scale"), ("expert_shared_count", ("u32", 1), "experts"),
+                             ("expert_gating_func", ("u32", 2), "experts"), ("expert_weights_scale", ("f32", 2.5), "experts"),
+                             ("rope.dimension_sections", [("i32", 2), ("i32", 2)], "turning positions"),
+                             ("rope.scaling.yarn_log_multiplier", ("f32", 0.1), "turning positions"),
+                             ("attention.clamp_kqv", ("f32", 8), ""), ("attention.max_alibi_bias", ("f32", 8), ""),
+                             ("use_parallel_residual", True, ""), ("some_new_thing", ("u32", 1), ""),
+                             ("attention.some_new_thing", "word", "")):
+        tiny({f"llama.{key}": value})
+        refused(f"key 'llama.{key}'", need)
+    for key in ("qwen2.rope.freq_base", "adapter.lora.alpha", "rope_scaling"):
+        tiny({key: ("f32", 2)})
+        refused(f"key '{key}'")
+    tiny({"general.type": "adapter"})
+    refused("general.type is 'adapter', expected 'model'")
+
+
+@test
+def keys_that_cannot_matter():
+    need_lm()
+    tiny({"general.type": "model", "general.file_type": ("u32", 1), "general.quantization_version": ("u32", 2),
+          "general.base_model.0.name": "x", "general.sampling.temp": ("f32", 0.6), "quantize.imatrix.file": "x",
+          "quantize.imatrix.chunks_count": ("i32", 3), "mradermacher.quantized_by": "x", "somebody.note": ("u32", 1),
+          "llama.attention.causal": True, "llama.attention.key_length": ("u32", 8), "llama.attention.value_length": ("u32", 8),
+          "llama.expert_count": ("u32", 0), "llama.expert_used_count": ("u32", 0), "llama.attention.sliding_window": ("u32", 0),
+          "llama.logit_scale": ("f32", 1), "llama.final_logit_softcapping": ("f32", 0), "llama.tensor_data_layout": "Meta AI original pth",
+          "llama.rope.scaling.finetuned": True, "llama.pooling_type": ("u32", 3),
+          "tokenizer.ggml.padding_token_id": ("u32", 4000000), "tokenizer.ggml.add_bos_token": True, "tokenizer.ggml.pre": "default",
+          "tokenizer.ggml.add_space_prefix": True, "tokenizer.ggml.fim_pre_token_id": ("u32", 3), "tokenizer.chat_template": "x",
+          "tokenizer.chat_template.tool_use": "x", "tokenizer.huggingface.json": "{}", "tokenizer.ggml.remove_extra_whitespaces": False,
+          "tokenizer.ggml.add_sep_token": False, "tokenizer.ggml.mask_token_id": ("u32", 4)})
+    opens()
+    equal(rlx("tokenize", "m.gguf", stdin=b"ab", expect=0).err, "")
+
+
+@test
+def experts_that_contradict_tensors():
+    need_lm()
+    tiny({"llama.expert_count": ("u32", 4), "llama.expert_used_count": ("u32", 2)})
+    refused("tensors are missing", "blk.0.ffn_gate_inp.weight")
+    tiny(tensors={"blk.0.ffn_gate.0.weight": ((FFN, WIDTH), [0.1] * (FFN * WIDTH))})
+    refused("tensor 'blk.0.ffn_gate.0.weight'")
+    tiny({"llama.expert_count": ("u32", 2), "llama.expert_used_count": ("u32", 3)})
+    refused("3 of 2 experts")
+
+
+@test
+def sizes_of_0():
+    need_lm()
+    for key in ("context_length", "vocab_size", "attention.head_count", "attention.head_count_kv", "attention.key_length"):
+        tiny({f"llama.{key}": ("u32", 0)})
+        refused(f"llama.{key} is 0; expected 1")
+
+
+@test
+def names_with_a_nul():
+    need_lm()
+    tiny(tensors={"out\0put.bias": ROW})
+    refused("holds a NUL after 'out'")
+    tiny({"llama.rope\0.freq_base": ("f32", 2)})
+    refused("holds a NUL after 'llama.rope'")
+    for key in ("general.architecture", "llama.rope.scaling.type"):
+        tiny({key: "llama\0x" if "arch" in key else "none\0x"})
+        refused("NUL")
+    tiny({"general.type": "model\0x"})
+    refused("general.type")
+
+
+# ---- tokenizers
+
+
+@test
+def ids_of_special_tokens():
+    need_lm()
+    for name in ("bos", "eos", "unknown", "eot", "eom"):
+        key = f"tokenizer.ggml.{name}_token_id"
+        for value, says in ((("f32", 1.0), "is f32, expected the number of a token"), ("1", "is string, expected the number"),
+                            (True, "is bool, expected"), (("u32", 100000), "is 100000, but there are 296 tokens"),
+                            (("i32", -2), "is -2, but"), ([("u32", 1)], "is array of u32"), (("u64", 2**64 - 2), "is u64")):
+            tiny({key: value})
+            fails("tokenize", "m.gguf", stdin=b"a", says=(key, says))
+            refused(key, says)
+        tiny({key: ("u32", 2**32 - 1)})
+        opens()
+    for key, value, says in (("add_bos_token", "yes", "expected true or false"), ("pre", ("u32", 1), None), ("model", ("u32", 1), "a text"),
+                             ("add_space_prefix", ("f32", 1), "expected true or false")):
+        tiny({f"tokenizer.ggml.{key}": value})
+        if says:
+            refused(f"tokenizer.ggml.{key}", says)
+    tiny({"tokenizer.ggml.some_new_thing": True})
+    fails("tokenize", "m.gguf", stdin=b"a", says="key 'tokenizer.ggml.some_new_thing' = true")
+
+
+# ---- Hugging Face folders
+
+
+def folder(name, change=(), without=(), tensors=None, inside=None):
+    """A golden model with another config.json; tensors: (name -> (dtype, shape, bytes)) more, and names (None) less."""
+    shutil.rmtree("hf", ignore_errors=True)
+    pathlib.Path("hf").mkdir()
+    config = json.loads((GOLDEN / name / "config.json").read_text())
+    config.update(change)
+    config = {k: v for k, v in config.items() if k not in without}
+    pathlib.Path("hf/config.json").write_text(json.dumps(inside(config) if inside else config))
+    data = (GOLDEN / name / "model.safetensors").read_bytes()
+    n = int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:8 + n])
+    head.pop("__metadata__", None)
+    all_of = {k: (v["dtype"], v["shape"], data[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]]) for k, v in head.items()}
+    for key, value in (tensors or {}).items():
+        all_of.pop(key, None)
+        if value:
+            all_of[key] = value
+    safetensors("hf/model.safetensors", all_of)
+    return "hf"
+
+
+def zeros(*shape):
+    return "F32", list(shape), bytes(4 * math.prod(shape))
+
+
+@test
+def goldens_open():
+    need_lm()
+    for path in sorted(GOLDEN.iterdir()):
+        if path.name == "bert":
+            continue
+        opens(path)
+    rlx("check", GOLDEN / "bert", expect=0)
+
+
+@test
+def fields_that_change_results():
+    need_lm()
+    for name, change, says in (
+            ("llama", {"mlp_bias": True}, "config.json's mlp_bias is true, but there is no tensor for 'blk.0.ffn_down.bias'"),
+            ("llama", {"attention_bias": True}, "config.json's attention_bias is true, but there is no tensor for 'blk.0.attn_q.bias'"),
+            ("llama", {"quantization_config": {"bits": 4}}, "config.json's 'quantization_config' (needs weights that are not quantized"),
+            ("llama", {"logits_scaling": 8.0}, "config.json's 'logits_scaling' = 8"),
+            ("llama", {"attention_multiplier": 0.5}, "config.json's 'attention_multiplier' = 0.5"),
+            ("llama", {"no_rope_layers": [1, 0]}, "config.json's 'no_rope_layers' (needs this way of turning positions)"),
+            ("llama", {"auto_map": {"AutoModel": "m.M"}}, "config.json's 'auto_map' (needs code"),
+            ("llama", {"rope_interleaved": True}, "config.json's 'rope_interleaved' = true"),
+            ("llama", {"final_logit_softcapping": 30.0}, "config.json's 'final_logit_softcapping' = 30 (needs caps)"),
+            ("llama", {"brand_new": "x"}, "config.json's 'brand_new' = 'x'"),
+            ("llama", {"is_decoder": True, "add_cross_attention": True}, "config.json's 'add_cross_attention' = true"),
+            ("llama", {"n_ctx": 99}, "config.json's max_position_embeddings is 160, but n_ctx, which means the same, is 99"),
+            ("llama", {"max_position_embeddings": 0}, "config.json's max_position_embeddings is 0; expected 1"),
+            ("qwen3", {"attention_bias": True}, "config.json's 'attention_bias' = true (needs products with biases there)"),
+            ("qwen2", {"use_mrope": True}, "config.json's 'use_mrope' = true"),
+            ("gemma3", {"use_bidirectional_attention": True}, "config.json's 'use_bidirectional_attention' = true"),
+            ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "config.json's 'scale_attn_by_inverse_layer_idx' = true"),
+            ("gpt2", {"scale_attn_weights": False}, "config.json's 'scale_attn_weights' = false"),
+            ("mamba", {"hidden_act": "gelu"}, "config.json's 'hidden_act' = 'gelu'"),
+            ("mixtral", {"num_shared_experts": 1}, "config.json's 'num_shared_experts' = 1 (needs experts"),
+            ("bert", {"is_decoder": True}, "config.json's 'is_decoder' = true"),
+            ("mixtral", {"num_local_experts": 3}, "block_sparse_moe.gate.weight' is [4, 36]; by the configuration it is [3, 36]")):
+        folder(name, change)
+        refused(says, model="hf")
+
+
+@test
+def ways_of_scaling_rotary_positions():
+    need_lm()
+    good = {"rope_theta": 5000.0}
+    for change, says in (
+            ({"rope_type": "yarn", "factor": 2.0, "truncate": False}, "config.json's 'rope_scaling.truncate' = false"),
+            ({"rope_type": "linear", "factor": 2.0, "beta_fast": 8.0}, "config.json's 'rope_scaling.beta_fast' = 8"),
+            ({"factor": 2.0}, "config.json's 'rope_scaling.factor' = 2"),
+            ({"rope_type": "default", "mrope_section": [2, 2]}, "config.json's 'rope_scaling.mrope_section'"),
+            ({"rope_type": "llama3", "some_factor": 1.5}, "config.json's 'rope_scaling.some_factor' = 1.5"),
+            ({"rope_type": "dynamic", "factor": 2.0}, "'dynamic'"), ({"rope_type": "longrope"}, "'longrope'"),
+            ({"rope_type": 3}, "is not a text")):
+        folder("llama", {"rope_parameters": {**good, **change}})
+        refused(says, model="hf")
+    folder("llama", {"rope_scaling": "linear"}, without=["rope_parameters"])
+    refused("rope_scaling is not an object", model="hf")
+    folder("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}})
+    refused("both rope_parameters and rope_scaling", model="hf")
+    folder("gemma3", {"rope_parameters": {"full_attention": good, "sliding_attention": {**good, "rope_type": "linear", "factor": 2.0}}})
+    refused("layers with a window by 'linear'", model="hf")
+    folder("gemma3", {"rope_parameters": {"full_attention": good, "sliding_attention": good, "chunked_attention": good}})
+    refused("'rope_scaling.chunked_attention'", model="hf")
+    folder("llama", {"rope_parameters": {**good, "rope_type": "default", "factor": 1.0, "original_max_position_embeddings": 64}})
+    opens("hf")
+
+
+@test
+def a_head_that_is_missing():
+    need_lm()
+    says = "the head is missing: expected a tensor 'lm_head.weight'"
+    folder("llama", tensors={"lm_head.weight": None})
+    refused(says, model="hf")
+    folder("llama", without=["tie_word_embeddings"], tensors={"lm_head.weight": None})
+    refused(says, model="hf")
+    folder("llama", {"tie_word_embeddings": True}, tensors={"lm_head.weight": None})
+    opens("hf")
+    folder("gpt2", without=["tie_word_embeddings"])
+    opens("hf")
+    folder("gemma2", {"tie_word_embeddings": False})
+    refused(says, model="hf")
+
+
+@test
+def tensors_of_a_folder():
+    need_lm()
+    for name, tensor, shape, need in (("llama", "model.layers.0.self_attn.q_norm.weight", (8,), "norms of heads"),
+                                      ("llama", "model.layers.0.self_attn.q_proj.weight_scale", (1,), "a scale"),
+                                      ("llama", "model.layers.1.mlp.up_proj.lora_A.weight", (4, 36), "an adapter"),
+                                      ("llama", "model.norm.bias", (36,), "a bias"), ("llama", "lm_head.bias", (101,), "a bias"),
+                                      ("qwen2", "model.layers.0.self_attn.o_proj.bias", (48,), "a bias"),
+                                      ("mixtral", "model.layers.0.block_sparse_moe.experts.4.w1.weight", (20, 36), "experts"),
+                                      ("gpt2", "transformer.h.0.crossattention.c_attn.weight", (30, 60), ""),
+                                      ("llama", "model.vision_tower.x", (3,), ""), ("bert", "classifier.weight", (2, 36), "")):
+        folder(name, tensors={tensor: zeros(*shape)})
+        refused(f"tensor '{tensor}'", need, model="hf")
+    for i in range(2):  # said, and not said, against tensors that have them
+        folder("llama", {"attention_bias": bool(i)}, tensors={f"model.layers.{k}.self_attn.q_proj.bias": zeros(48) for k in range(2)})
+        opens("hf") if i else refused("config.json's attention_bias is false, but there is a tensor", model="hf")
+    for name, tensor, shape in (("llama", "model.layers.0.self_attn.rotary_emb.inv_freq", (4,)), ("gpt2", "transformer.h.0.attn.bias", (1, 1, 4, 4)),
+                                ("gpt2", "transformer.h.1.attn.masked_bias", (1,)), ("bert", "embeddings.position_ids", (1, 40))):
+        folder(name, tensors={tensor: zeros(*shape)})
+        rlx("check", "hf", expect=0)
+
+
+@test
+def biases_of_a_folder_are_applied():
+    need_lm()
+    folder("llama")
+    ids = [3, 7, 100, 5]
+    plain = logits("hf", ids)
+    bias = {f"model.layers.{i}.mlp.{part}_proj.bias": zeros(n) for i in range(2) for part, n in (("gate", 44), ("up", 44), ("down", 36))}
+    folder("llama", {"mlp_bias": True}, tensors=bias)
+    equal(logits("hf", ids), plain, "biases of 0")
+    one = zeros(36)
+    folder("llama", {"mlp_bias": True}, tensors={**bias, "model.layers.1.mlp.down_proj.bias": (one[0], one[1], b"\0\0\x80\x3f" * 36)})
+    check(logits("hf", ids) != plain, "a bias of 1 changes nothing")
+
+
+@test
+def an_adapter_beside_a_model():
+    need_lm()
+    folder("llama")
+    pathlib.Path("hf/adapter_config.json").write_text("{}")
+    refused("file 'adapter_config.json' (needs an adapter", model="hf")
+
+
+@test
+def windows_of_qwen():
+    need_lm()
+    ids = list(range(3, 20))
+    folder("qwen2")
+    plain = logits("hf", ids)
+    off = {"sliding_window": 4, "use_sliding_window": False, "max_window_layers": 0}
+    folder("qwen2", off, without=["layer_types"])
+    equal(logits("hf", ids), plain, "a window that is not used")
+    on = {**off, "use_sliding_window": True}
+    folder("qwen2", on, without=["layer_types"])
+    both = logits("hf", ids)
+    folder("qwen2", {**on, "layer_types": ["sliding_attention"] * 2})
+    equal(logits("hf", ids), both, "both layers")
+    folder("qwen2", {**on, "max_window_layers": 1}, without=["layer_types"])
+    last = logits("hf", ids)
+    folder("qwen2", {**on, "layer_types": ["full_attention", "sliding_attention"]})
+    equal(logits("hf", ids), last, "the last layer")
+    folder("qwen2", {**on, "max_window_layers": 2}, without=["layer_types"])
+    equal(logits("hf", ids), plain, "no layer")
+    check(len({tuple(plain), tuple(both), tuple(last)}) == 3, "windows change nothing")
+
+
+@test
+def fields_around_a_text_model():
+    need_lm()
+
+    def wrapped(**more):
+        return lambda config: {"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3", "text_config": config,
+                               "vision_config": {"x": 1}, "image_token_index": 5, "mm_tokens_per_image": 4, "dtype": "float32", **more}
+
+    folder("gemma3", inside=wrapped())
+    opens("hf")
+    folder("gemma3", inside=wrapped(quantization_config={"bits": 4}))
+    refused("config.json's 'quantization_config'", model="hf")
+    folder("gemma3", inside=wrapped(audio_gain=2))
+    refused("config.json's 'audio_gain' = 2", model="hf")
+
+
+@test
+def ids_in_a_folder():
+    need_lm()
+    tokens = {"version": "1.0", "model": {"type": "BPE", "vocab": {chr(97 + i): i for i in range(26)}, "merges": []}}
+    for change, says in (({"eos_token_id": 2.0}, "eos_token_id is a fraction, expected the number of a token"),
+                         ({"eos_token_id": "2"}, "eos_token_id is a string"), ({"eos_token_id": 101}, "eos_token_id is 101, but there are 101"),
+                         ({"eos_token_id": [1, "x"]}, "eos_token_id is a string"), ({"eos_token_id": -3}, "eos_token_id is -3"),
+                         ({"bos_token_id": 1.5}, "bos_token_id is a fraction"), ({"bos_token_id": {"a": 1}}, "bos_token_id is an object"),
+                         ({"bos_token_id": 2**40}, "bos_token_id is 1099511627776"), ({"eos_token_id": list(range(40))}, "has 40 tokens")):
+        folder("llama", change)
+        pathlib.Path("hf/tokenizer.json").write_text(json.dumps(tokens))
+        fails("tokenize", "hf", stdin=b"a", says=says)
+    for change in ({"eos_token_id": None}, {"eos_token_id": [1, 2]}, {"bos_token_id": None}, {"eos_token_id": 100}, {"bos_token_id": -1}):
+        folder("llama", change)
+        pathlib.Path("hf/tokenizer.json").write_text(json.dumps(tokens))
+        rlx("tokenize", "hf", stdin=b"a", expect=0)
+
+
+@test
+def names_with_a_nul_in_json():
+    need_lm()
+    folder("llama", {"mlp\0_bias": True})
+    refused("config.json: line 1", "u0000", model="hf")
+    folder("llama", tensors={"lm_head\0.bias": zeros(3)})
+    refused("u0000", model="hf")
+    folder("llama", {"model_type": "lla\0ma"})
+    refused("config.json: line 1", "u0000", model="hf")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
