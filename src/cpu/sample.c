@@ -64,27 +64,13 @@ static float logit_at(rlx_dtype dtype, const void *x, size_t i) {
   return dtype == RLX_F16 ? rlx_f16_to_f32(half) : rlx_bf16_to_f32(half);
 }
 
-/* The first of the largest, NaN being -inf. */
-static size_t find_largest(const sampling *s, const void *x) {
-  size_t best = cpu_order(s->c->isa)->extreme(s->dtype, x, s->n, true);
-  float most = logit_at(s->dtype, x, best);
-  if (most == most) return best;
-  best = 0;
-  most = -INFINITY;
-  for (size_t i = 0; i < s->n; i++) {
-    float logit = logit_at(s->dtype, x, i);
-    if (logit > most) most = logit, best = i;
-  }
-  return best;
-}
-
 /* Tokens at or above `least`, as cpu_order_list has them; how many. */
 static size_t list_tokens(const sampling *s, const void *x, double least, uint64_t *list) {
   size_t count = 0;
   for (size_t i = 0; i < s->n; i++) {
     float logit = logit_at(s->dtype, x, i);
     list[count] = cpu_order_entry(logit, i);
-    count += logit >= least; /* not NaN */
+    count += logit >= least;
   }
   return count;
 }
@@ -124,7 +110,7 @@ static double weight_of(const sampling *s, float logit, double most) {
 }
 
 static bounds bound_sum(const sampling *s, const void *x, const uint64_t *list, size_t n, double most) {
-  double near = isinf(most) ? most : most - FAR * s->attrs->temperature, sum = 0;
+  double near = most - FAR * s->attrs->temperature, sum = 0;
   size_t n_far = 0;
   for (size_t i = 0; i < n; i++) {
     float logit = logit_at(s->dtype, x, (uint32_t)list[i]);
@@ -167,7 +153,7 @@ static bool choose_of_few(const rlx_attrs_sample *a, const double *weight, bound
 static size_t draw_token(const sampling *s, const void *x, size_t row, size_t largest, uint64_t *list) {
   const rlx_attrs_sample *a = s->attrs;
   double most = (double)logit_at(s->dtype, x, largest), *weight = (double *)(void *)(list + 2 * s->n);
-  size_t n = list_tokens(s, x, isinf(most) ? most : most - NEGLIGIBLE * a->temperature, list), token;
+  size_t n = list_tokens(s, x, most - NEGLIGIBLE * a->temperature, list), token;
   size_t k = a->top_k > 0 && (uint64_t)a->top_k < n ? (size_t)a->top_k : n;
   const double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, s->draw).v[0]);
   if (k == n && n >= 8 * FEW) { /* so that taking them leaves the list as it is */
@@ -186,10 +172,10 @@ static void sample_rows(void *user, size_t begin, size_t end, unsigned thread) {
   uint64_t *list = (uint64_t *)s->c->work + begin / s->grain * 3 * s->n;
   for (size_t row = begin; row < end; row++) {
     const unsigned char *x = (const unsigned char *)s->c->in[0] + row * s->n * s->size;
-    size_t token = find_largest(s, x);
-    bool greedy = s->attrs->temperature == 0 || !(logit_at(s->dtype, x, token) > -INFINITY);
-    if (!greedy) token = draw_token(s, x, row, token, list);
-    ((int32_t *)s->c->out)[row] = (int32_t)token;
+    size_t token = cpu_order(s->c->isa)->extreme(s->dtype, x, s->n, true); /* the first of the largest; NaN beats all */
+    bool has_tokens = isfinite(logit_at(s->dtype, x, token));
+    if (has_tokens && s->attrs->temperature > 0) token = draw_token(s, x, row, token, list);
+    ((int32_t *)s->c->out)[row] = has_tokens ? (int32_t)token : -1;
   }
 }
 

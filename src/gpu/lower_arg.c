@@ -9,7 +9,7 @@ void gpu_arg_emit(gpu_lowering *l, const gpu_arg *a) {
     .lines = a->lines.lines, .n = a->lines.n, .inner = a->lines.inner, .chunks = cut.chunks, .chunk = cut.chunk};
   gpu_window best = {0};
   if (cut.chunks > 1) best = gpu_work(l, (uint64_t)a->lines.lines * cut.chunks * 12);
-  uint32_t c[] = {(uint32_t)a->t, a->smallest, cut.lanes, axes.across, cut.chunks > 1, (uint32_t)a->to, a->nan_is_low};
+  uint32_t c[] = {(uint32_t)a->t, a->smallest, cut.lanes, axes.across, cut.chunks > 1, (uint32_t)a->to, a->is_token};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(arg, p, c),
                             .groups = gpu_ceil_div(a->lines.lines, cut.group / cut.lanes) * cut.chunks,
                             .group_size = cut.group, .windows = {gpu_in(l, 0), gpu_out(l), best}});

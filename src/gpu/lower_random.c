@@ -82,11 +82,11 @@ void gpu_lower_sample(gpu_lowering *l) {
   if (rows == 0) return;
   gpu_lines lines = gpu_lines_of(&x->shape, -1);
   if (a->temperature == 0) {
-    gpu_arg_emit(l, &(gpu_arg){.lines = lines, .t = x->dtype, .to = RLX_I32, .nan_is_low = true});
+    gpu_arg_emit(l, &(gpu_arg){.lines = lines, .t = x->dtype, .to = RLX_I32, .is_token = true});
     return;
   }
   gpu_sort s = {.lines = lines, .t = x->dtype, .to = RLX_I32, .take = lines.n, .to_items = true};
-  s.descending = true, s.positions = true, s.nan_is_low = true;
+  s.descending = true, s.positions = true;
   if (a->top_k > 0 && a->top_k < (int64_t)lines.n) s.take = (uint32_t)a->top_k;
   gpu_items items = gpu_sort_emit(l, &s);
   choose(l, a, items, rows, s.take);

@@ -35,7 +35,6 @@ static void sort_blocks(gpu_lowering *l, const gpu_sort *s, const sort_round *r)
   uint32_t c[] = {(uint32_t)s->t,
                   s->positions ? (uint32_t)s->to : 0,
                   s->descending,
-                  s->nan_is_low,
                   r->size,
                   capacity,
                   s->t == RLX_I64 ? capacity : 1,

@@ -10,7 +10,7 @@ typedef struct gpu_arg {
   gpu_lines lines;
   rlx_dtype t, to;
   bool smallest;
-  bool nan_is_low; /* NaN counts as -inf, not as the winner */
+  bool is_token; /* a line whose largest is not finite gives -1 */
 } gpu_arg;
 void gpu_arg_emit(gpu_lowering *l, const gpu_arg *a);
 
@@ -21,7 +21,6 @@ typedef struct gpu_sort {
   rlx_dtype t, to;
   uint32_t take;
   bool descending, positions;
-  bool nan_is_low; /* NaN counts as -inf, not as the largest */
   bool to_items;
   gpu_window result;
 } gpu_sort;

@@ -1,10 +1,10 @@
 /* Random ops: formulas over Philox words (philox.h), and the choice of a token.
  *
  * sample draws one token from each row of logits. Its meaning, step by step, so that every device picks the same:
- *   1. NaN counts as -inf. Order the tokens by logit, largest first, the smaller index first among equals.
- *   2. Temperature 0: the first is the answer. If all are -inf: token 0.
+ *   1. A row that holds NaN or +inf, or nothing above -inf, has no distribution: the answer is -1, which no token has.
+ *   2. Order the tokens by logit, largest first, the smaller index first among equals. Temperature 0: the first is the answer.
  *   3. top_k > 0 keeps the first top_k of them.
- *   4. Weights are e^((logit - largest) / temperature), the largest having weight 1 (also where it is +inf).
+ *   4. Weights are e^((logit - largest) / temperature), the largest having weight 1.
  *   5. top_p < 1 keeps the shortest run from the front whose share of the kept weight is >= top_p, at least one.
  *   6. min_p drops those whose weight is below min_p times the largest.
  *   7. u is the row's uniform number (word 0, element = row). The answer is the first token, in this order, at which
@@ -69,7 +69,7 @@ static size_t reach(const token *tokens, size_t n, double mass) {
   return n;
 }
 
-/* tokens are sorted and the first is above -inf. */
+/* tokens are sorted and the first is finite. */
 static int32_t choose(const rlx_attrs_sample *a, token *tokens, size_t n, double u) {
   if (a->top_k > 0 && (uint64_t)a->top_k < n) n = (size_t)a->top_k;
   double largest = tokens[0].logit;
@@ -91,15 +91,18 @@ rlx_status rlx_ref_sample(rlx_ref_call *c) {
   token *tokens;
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *tokens, &tokens));
   for (size_t row = 0, rows = rlx_tensor_count(c->out); row < rows; row++) {
+    double largest = -(double)INFINITY;
     for (size_t i = 0; i < n; i++) {
       double logit = rlx_load(logits, row * n + i);
-      tokens[i] = (token){.logit = isnan(logit) ? -(double)INFINITY : logit, .index = (int32_t)i};
+      tokens[i] = (token){.logit = logit, .index = (int32_t)i};
+      if (logit > largest || isnan(logit)) largest = logit; /* NaN stays: nothing is above it */
     }
-    qsort(tokens, n, sizeof *tokens, by_logit);
-    bool greedy =
-      a->temperature == 0 || tokens[0].logit == -(double)INFINITY; /* in order of index where all are -inf */
-    int32_t pick =
-      greedy ? tokens[0].index : choose(a, tokens, n, rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, draw).v[0]));
+    int32_t pick = -1;
+    if (isfinite(largest)) {
+      qsort(tokens, n, sizeof *tokens, by_logit);
+      pick = a->temperature == 0 ? tokens[0].index
+                                 : choose(a, tokens, n, rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, draw).v[0]));
+    }
     rlx_store_int(c->out, row, pick);
   }
   return RLX_OK;

@@ -208,16 +208,14 @@ def rng_normal(attrs, ins, out):
 
 
 def sample_row(logits, attrs, u):
-    logits = np.where(np.isnan(logits), -np.inf, logits)
-    if attrs["temperature"] == 0 or np.all(logits == -np.inf):
+    if not np.isfinite(np.max(logits)):
+        return -1
+    if attrs["temperature"] == 0:
         return int(np.argmax(logits))
     order = np.argsort(-logits, kind="stable")
     if attrs["top_k"]:
         order = order[:attrs["top_k"]]
-    if np.isposinf(logits[order[0]]):
-        p = np.isposinf(logits[order]).astype(float)
-    else:
-        p = torch.softmax(torch.from_numpy(logits[order]) / attrs["temperature"], 0).numpy()
+    p = torch.softmax(torch.from_numpy(logits[order]) / attrs["temperature"], 0).numpy()
     p = p / p.sum()
     if attrs["top_p"] < 1:
         keep = 1 + int(np.searchsorted(np.cumsum(p), attrs["top_p"]))

@@ -13,7 +13,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   STRIDED = constants[3];
   STAGE = constants[4];
   TO = constants[5];
-  NAN_LOW = constants[6];
+  IS_TOKEN = constants[6];
   x = windows[0];
   y = windows[1];
   best = windows[2];

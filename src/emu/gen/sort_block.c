@@ -10,12 +10,11 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   T = constants[0];
   TO = constants[1];
   DESCENDING = constants[2];
-  NAN_LOW = constants[3];
-  SIZE = constants[4];
-  CAPACITY = constants[5];
-  HIGHS = constants[6];
-  FROM_ITEMS = constants[7];
-  FINAL = constants[8];
+  SIZE = constants[3];
+  CAPACITY = constants[4];
+  HIGHS = constants[5];
+  FROM_ITEMS = constants[6];
+  FINAL = constants[7];
   x = windows[0];
   from_items = windows[1];
   y = windows[2];

@@ -115,7 +115,7 @@ static constexpr u32 LANES = K_C3;
 static constexpr u32 STRIDED = K_C4;
 static constexpr u32 STAGE = K_C5;
 static constexpr u32 TO = K_C6;
-static constexpr u32 NAN_LOW = K_C7;
+static constexpr u32 IS_TOKEN = K_C7;
 struct Params { u32 groups;
   u32 lines;
   u32 n;
@@ -132,10 +132,6 @@ static __device__ __forceinline__ u32x4 k_better(u32x4 a, u32x4 b, u32 T) {
   if (a.x == b.x && a.y == b.y) { return make_uint4(a.x, a.y, min(a.z, b.z), 0u); }
   if (k_key_above(make_uint2(b.x, b.y), make_uint2(a.x, a.y), T)) { return b; }
   return a;
-}
-static __device__ __forceinline__ u32 k_nan_low(u32 bits, u32 T) {
-  if ((T == 0u || T == 1u || T == 2u) && (bits & 0x7fffffffu) > 0x7f800000u) { return 0xff800000u; }
-  return bits;
 }
 extern "C" __global__ void __launch_bounds__(K_C0) arg(const u32 *x, u32 *y, u32 *best, const Params p) { if ((blockIdx.y * gridDim.x + blockIdx.x) >= p.groups) { return; }
   u32 lane = ((STRIDED == 1u) ? (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) / (((u32)K_C0) / LANES)) : (((threadIdx.x >> 5u) * 32u + (threadIdx.x & 31u)) % LANES));
@@ -156,9 +152,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) arg(const u32 *x, u32 *y, u32
       if (T == 9u) {
         key = k_keys(x[2u * at], x[2u * at + 1u], T, 0u, SMALLEST);
       } else {
-        u32 bits = k_element(x[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at);
-        if (NAN_LOW == 1u) { bits = k_nan_low(bits, T); }
-        key = k_keys(bits, 0u, T, 0u, SMALLEST);
+        key = k_keys(k_element(x[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at), 0u, T, 0u, SMALLEST);
       }
       b = make_uint4(key.x, key.y, k, 0u);
     }
@@ -191,6 +185,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) arg(const u32 *x, u32 *y, u32
       best[to + 2u] = a.z;
     } else {
       u32 index = ((a.z == 0xffffffffu) ? (0u) : (a.z));
+      if (IS_TOKEN == 1u && (k_key_value(a.x, T) & 0x7f800000u) == 0x7f800000u) { index = 0xffffffffu; }
       if (TO == 9u) {
         y[2u * line] = index;
         y[2u * line + 1u] = 0u;

@@ -92,7 +92,7 @@ fn k_key_above(a : vec2<u32>, b : vec2<u32>, T : u32) -> bool {
 @id(4) override STRIDED : u32 = 0u;
 @id(5) override STAGE : u32 = 0u;
 @id(6) override TO : u32 = 7u;
-@id(7) override NAN_LOW : u32 = 0u;
+@id(7) override IS_TOKEN : u32 = 0u;
 struct Params { groups : u32,
   lines : u32,
   n : u32,
@@ -113,10 +113,6 @@ fn k_better(a : vec4<u32>, b : vec4<u32>, T : u32) -> vec4<u32> {
   if (k_key_above(vec2<u32>(b.x, b.y), vec2<u32>(a.x, a.y), T)) { return b; }
   return a;
 }
-fn k_nan_low(bits : u32, T : u32) -> u32 {
-  if ((T == 0u || T == 1u || T == 2u) && (bits & 0x7fffffffu) > 0x7f800000u) { return 0xff800000u; }
-  return bits;
-}
 @compute @workgroup_size(GROUP) fn arg(@builtin(local_invocation_id) k_lid : vec3<u32>, @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if ((k_wid.y * k_wn.x + k_wid.x) >= p.groups) { return; }
   var lane : u32 = select(k_lid.x % LANES, k_lid.x / (GROUP / LANES), STRIDED == 1u);
   var block : u32 = (k_wid.y * k_wn.x + k_wid.x) / p.chunks;
@@ -136,9 +132,7 @@ fn k_nan_low(bits : u32, T : u32) -> u32 {
       if (T == 9u) {
         key = k_keys(x[2u * at], x[2u * at + 1u], T, 0u, SMALLEST);
       } else {
-        var bits : u32 = k_element(x[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at);
-        if (NAN_LOW == 1u) { bits = k_nan_low(bits, T); }
-        key = k_keys(bits, 0u, T, 0u, SMALLEST);
+        key = k_keys(k_element(x[(at) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, at), 0u, T, 0u, SMALLEST);
       }
       b = vec4<u32>(key.x, key.y, k, 0u);
     }
@@ -168,6 +162,7 @@ fn k_nan_low(bits : u32, T : u32) -> u32 {
       best[to + 2u] = a.z;
     } else {
       var index : u32 = select(a.z, 0u, a.z == 0xffffffffu);
+      if (IS_TOKEN == 1u && (k_key_value(a.x, T) & 0x7f800000u) == 0x7f800000u) { index = 0xffffffffu; }
       if (TO == 9u) {
         y[2u * line] = index;
         y[2u * line + 1u] = 0u;

@@ -267,7 +267,7 @@ static __device__ __forceinline__ f32 k_expm1(f32 x) {
   f32 n = rintf(c * 1.44269504f);
   f32 power = k_exp_scale(1.0f, n);
   f32 y = fma(power, k_expm1_small(k_exp_rest(c, n)), power - 1.0f);
-  return k_or_nan(x, ((x > 60.0f) ? (k_exp(x)) : (y)));
+  return ((k_iszero(x)) ? (x) : (k_or_nan(x, ((x > 60.0f) ? (k_exp(x)) : (y)))));
 }
 static __device__ __forceinline__ f32 k_log(f32 x) {
   u32 u = __float_as_uint(x);
@@ -319,8 +319,8 @@ static __device__ __forceinline__ f32 k_mish(f32 x) {
   f32 n = e * (e + 2.0f);
   return x * ((x < -87.0f) ? (0.0f) : (n / (n + 2.0f)));
 }
-static __device__ __forceinline__ f32 k_elu(f32 x, f32 alpha) { return ((x > 0.0f) ? (x) : (alpha * k_or_nan(x, k_expm1(min(0.0f, x))))); }
-static __device__ __forceinline__ f32 k_leaky_relu(f32 x, f32 alpha) { return ((__float_as_uint(x) >= 0x80000000u) ? (alpha * x) : (x)); }
+static __device__ __forceinline__ f32 k_elu(f32 x, f32 alpha) { return ((x > 0.0f) ? (x) : (alpha * k_expm1(x))); }
+static __device__ __forceinline__ f32 k_leaky_relu(f32 x, f32 alpha) { return ((__float_as_uint(x) > 0x80000000u) ? (alpha * x) : (x)); }
 static __device__ __forceinline__ f32 k_hard_sigmoid(f32 x, f32 alpha, f32 beta) { return k_clamp(fma(alpha, x, beta), 0.0f, 1.0f); }
 static __device__ __forceinline__ f32 k_hard_swish(f32 x) { return x * (k_clamp(x + 3.0f, 0.0f, 6.0f) * 0.16666667f); }
 static __device__ __forceinline__ f32 k_erfc_factor(f32 t) {
@@ -506,6 +506,7 @@ static __device__ __forceinline__ f32 k_pow(f32 a, f32 b) {
 }
 static __device__ __forceinline__ f32 k_item_logit(u32 key) { return __uint_as_float(k_key_value(~key, 0u)); }
 static __device__ __forceinline__ f32 k_share(f32 logit, f32 largest, f32 temperature) {
+  if ((__float_as_uint(largest) & 0x7f800000u) == 0x7f800000u) { return 0.0f; }
   if (__float_as_uint(logit) == __float_as_uint(largest)) { return 1.0f; }
   return k_exp((logit - largest) / temperature);
 }
@@ -607,7 +608,10 @@ extern "C" __global__ void __launch_bounds__(K_C0) sample_pick(const u32 *items,
       u32x4 random = k_philox((blockIdx.y * gridDim.x + blockIdx.x), draw[0u], ((DRAW == 7u) ? (u32(i32(draw[0u]) >> 31u)) : (draw[((DRAW == 7u) ? (0u) : (1u))])), p.seed_low, p.seed_high);
       mark = k_part64(make_uint2(found[1], found[2]), random.x & 0xffffff00u);
     }
-    if (__float_as_uint(largest) == 0xff800000u) { item = 0u; }
-    if (turn == 2u && threadIdx.x == 0u) { y[(blockIdx.y * gridDim.x + blockIdx.x)] = items[2u * (first + item) + 1u]; }
+    if (turn == 2u && threadIdx.x == 0u) {
+      u32 token = items[2u * (first + item) + 1u];
+      if ((__float_as_uint(largest) & 0x7f800000u) == 0x7f800000u) { token = 0xffffffffu; }
+      y[(blockIdx.y * gridDim.x + blockIdx.x)] = token;
+    }
   }
 }

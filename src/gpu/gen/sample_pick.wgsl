@@ -244,7 +244,7 @@ fn k_expm1(x : f32) -> f32 {
   var n : f32 = round(c * 1.44269504f);
   var power : f32 = k_exp_scale(1.0f, n);
   var y : f32 = fma(power, k_expm1_small(k_exp_rest(c, n)), power - 1.0f);
-  return k_or_nan(x, select(y, k_exp(x), x > 60.0f));
+  return select(k_or_nan(x, select(y, k_exp(x), x > 60.0f)), x, k_iszero(x));
 }
 fn k_log(x : f32) -> f32 {
   var u : u32 = bitcast<u32>(x);
@@ -296,8 +296,8 @@ fn k_mish(x : f32) -> f32 {
   var n : f32 = e * (e + 2.0f);
   return x * select(n / (n + 2.0f), 0.0f, x < -87.0f);
 }
-fn k_elu(x : f32, alpha : f32) -> f32 { return select(alpha * k_or_nan(x, k_expm1(min(0.0f, x))), x, x > 0.0f); }
-fn k_leaky_relu(x : f32, alpha : f32) -> f32 { return select(x, alpha * x, bitcast<u32>(x) >= 0x80000000u); }
+fn k_elu(x : f32, alpha : f32) -> f32 { return select(alpha * k_expm1(x), x, x > 0.0f); }
+fn k_leaky_relu(x : f32, alpha : f32) -> f32 { return select(x, alpha * x, bitcast<u32>(x) > 0x80000000u); }
 fn k_hard_sigmoid(x : f32, alpha : f32, beta : f32) -> f32 { return k_clamp(fma(alpha, x, beta), 0.0f, 1.0f); }
 fn k_hard_swish(x : f32) -> f32 { return x * (k_clamp(x + 3.0f, 0.0f, 6.0f) * 0.16666667f); }
 fn k_erfc_factor(t : f32) -> f32 {
@@ -483,6 +483,7 @@ fn k_pow(a : f32, b : f32) -> f32 {
 }
 fn k_item_logit(key : u32) -> f32 { return bitcast<f32>(k_key_value(~key, 0u)); }
 fn k_share(logit : f32, largest : f32, temperature : f32) -> f32 {
+  if ((bitcast<u32>(largest) & 0x7f800000u) == 0x7f800000u) { return 0.0f; }
   if (bitcast<u32>(logit) == bitcast<u32>(largest)) { return 1.0f; }
   return k_exp((logit - largest) / temperature);
 }
@@ -588,7 +589,10 @@ fn k_or_zero(there : bool, a : u32, b : u32) -> vec2<u32> { return vec2<u32>(sel
       var random : vec4<u32> = k_philox((k_wid.y * k_wn.x + k_wid.x), draw[0u], select(draw[select(1u, 0u, DRAW == 7u)], u32(i32(draw[0u]) >> 31u), DRAW == 7u), p.seed_low, p.seed_high);
       mark = k_part64(vec2<u32>(found[1], found[2]), random.x & 0xffffff00u);
     }
-    if (bitcast<u32>(largest) == 0xff800000u) { item = 0u; }
-    if (turn == 2u && k_lid.x == 0u) { y[(k_wid.y * k_wn.x + k_wid.x)] = items[2u * (first + item) + 1u]; }
+    if (turn == 2u && k_lid.x == 0u) {
+      var token : u32 = items[2u * (first + item) + 1u];
+      if ((bitcast<u32>(largest) & 0x7f800000u) == 0x7f800000u) { token = 0xffffffffu; }
+      y[(k_wid.y * k_wn.x + k_wid.x)] = token;
+    }
   }
 }

@@ -109,16 +109,15 @@ static __device__ __forceinline__ bool k_key_above(u32x2 a, u32x2 b, u32 T) {
   if (T == 9u) { return a.y > b.y || (a.y == b.y && a.x > b.x); }
   return a.x > b.x;
 }
-static __device__ __forceinline__ u32x4 k_item(u32 low, u32 high, u32 k, u32 T, u32 flags) {
+static __device__ __forceinline__ u32x4 k_item(u32 low, u32 high, u32 k, u32 T, u32 descending) {
   u32 key = low;
   u32 top = 0u;
   if (T == 9u) {
     top = k_key_of(high, T, 0u);
   } else {
     key = k_key_of(low, T, 0u);
-    if ((flags & 2u) != 0u && (T == 0u || T == 1u || T == 2u) && key == 0xffffffffu) { key = 0x7fffffu; }
   }
-  if ((flags & 1u) != 0u) {
+  if (descending == 1u) {
     key = ~key;
     top = ~top;
   }
@@ -132,12 +131,11 @@ static __device__ __forceinline__ bool k_item_before(u32x4 a, u32x4 b, u32 T) {
 static constexpr u32 T = K_C1;
 static constexpr u32 TO = K_C2;
 static constexpr u32 DESCENDING = K_C3;
-static constexpr u32 NAN_LOW = K_C4;
-static constexpr u32 SIZE = K_C5;
-static constexpr u32 CAPACITY = K_C6;
-static constexpr u32 HIGHS = K_C7;
-static constexpr u32 FROM_ITEMS = K_C8;
-static constexpr u32 FINAL = K_C9;
+static constexpr u32 SIZE = K_C4;
+static constexpr u32 CAPACITY = K_C5;
+static constexpr u32 HIGHS = K_C6;
+static constexpr u32 FROM_ITEMS = K_C7;
+static constexpr u32 FINAL = K_C8;
 struct Params { u32 groups;
   u32 lines;
   u32 n;
@@ -163,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(K_C0) sort_block(const u32 *x, cons
         item = make_uint4(from_items[((T == 9u) ? (3u) : (2u)) * (line * p.items + k)], ((T == 9u) ? (from_items[((T == 9u) ? (3u) : (2u)) * (line * p.items + k) + 1u]) : (0u)), from_items[((T == 9u) ? (3u) : (2u)) * (line * p.items + k) + ((T == 9u) ? (3u) : (2u)) - 1u], 0u);
       } else {
         u32 slab = line / p.inner;
-        item = k_item(((T == 9u) ? (x[((T == 9u) ? (2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner))) : (0u))]) : (k_element(x[(((T == 9u) ? (0u) : ((slab * p.n + k) * p.inner + (line - slab * p.inner)))) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, ((T == 9u) ? (0u) : ((slab * p.n + k) * p.inner + (line - slab * p.inner)))))), x[((T == 9u) ? (2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)) + 1u) : (0u))], k, T, (DESCENDING | (NAN_LOW << 1u)));
+        item = k_item(((T == 9u) ? (x[((T == 9u) ? (2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner))) : (0u))]) : (k_element(x[(((T == 9u) ? (0u) : ((slab * p.n + k) * p.inner + (line - slab * p.inner)))) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, ((T == 9u) ? (0u) : ((slab * p.n + k) * p.inner + (line - slab * p.inner)))))), x[((T == 9u) ? (2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)) + 1u) : (0u))], k, T, DESCENDING);
       }
     }
     keys[i] = item.x; if (T == 9u) { highs[i] = item.y; } places[i] = item.z;

@@ -86,16 +86,15 @@ fn k_key_above(a : vec2<u32>, b : vec2<u32>, T : u32) -> bool {
   if (T == 9u) { return a.y > b.y || (a.y == b.y && a.x > b.x); }
   return a.x > b.x;
 }
-fn k_item(low : u32, high : u32, k : u32, T : u32, flags : u32) -> vec4<u32> {
+fn k_item(low : u32, high : u32, k : u32, T : u32, descending : u32) -> vec4<u32> {
   var key : u32 = low;
   var top : u32 = 0u;
   if (T == 9u) {
     top = k_key_of(high, T, 0u);
   } else {
     key = k_key_of(low, T, 0u);
-    if ((flags & 2u) != 0u && (T == 0u || T == 1u || T == 2u) && key == 0xffffffffu) { key = 0x7fffffu; }
   }
-  if ((flags & 1u) != 0u) {
+  if (descending == 1u) {
     key = ~key;
     top = ~top;
   }
@@ -109,12 +108,11 @@ fn k_item_before(a : vec4<u32>, b : vec4<u32>, T : u32) -> bool {
 @id(1) override T : u32 = 0u;
 @id(2) override TO : u32 = 0u;
 @id(3) override DESCENDING : u32 = 0u;
-@id(4) override NAN_LOW : u32 = 0u;
-@id(5) override SIZE : u32 = 64u;
-@id(6) override CAPACITY : u32 = 64u;
-@id(7) override HIGHS : u32 = 1u;
-@id(8) override FROM_ITEMS : u32 = 0u;
-@id(9) override FINAL : u32 = 0u;
+@id(4) override SIZE : u32 = 64u;
+@id(5) override CAPACITY : u32 = 64u;
+@id(6) override HIGHS : u32 = 1u;
+@id(7) override FROM_ITEMS : u32 = 0u;
+@id(8) override FINAL : u32 = 0u;
 struct Params { groups : u32,
   lines : u32,
   n : u32,
@@ -144,7 +142,7 @@ var<workgroup> places : array<u32, CAPACITY>;
         item = vec4<u32>(from_items[select(2u, 3u, T == 9u) * (line * p.items + k)], select(0u, from_items[select(2u, 3u, T == 9u) * (line * p.items + k) + 1u], T == 9u), from_items[select(2u, 3u, T == 9u) * (line * p.items + k) + select(2u, 3u, T == 9u) - 1u], 0u);
       } else {
         var slab : u32 = line / p.inner;
-        item = k_item(select(k_element(x[(select((slab * p.n + k) * p.inner + (line - slab * p.inner), 0u, T == 9u)) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, select((slab * p.n + k) * p.inner + (line - slab * p.inner), 0u, T == 9u)), x[select(0u, 2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)), T == 9u)], T == 9u), x[select(0u, 2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)) + 1u, T == 9u)], k, T, (DESCENDING | (NAN_LOW << 1u)));
+        item = k_item(select(k_element(x[(select((slab * p.n + k) * p.inner + (line - slab * p.inner), 0u, T == 9u)) >> ((2103828u >> (((T) & 15u) * 2u)) & 3u)], T, select((slab * p.n + k) * p.inner + (line - slab * p.inner), 0u, T == 9u)), x[select(0u, 2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)), T == 9u)], T == 9u), x[select(0u, 2u * ((slab * p.n + k) * p.inner + (line - slab * p.inner)) + 1u, T == 9u)], k, T, DESCENDING);
       }
     }
     keys[i] = item.x; if (T == 9u) { highs[i] = item.y; } places[i] = item.z;

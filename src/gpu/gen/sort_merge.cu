@@ -109,16 +109,15 @@ static __device__ __forceinline__ bool k_key_above(u32x2 a, u32x2 b, u32 T) {
   if (T == 9u) { return a.y > b.y || (a.y == b.y && a.x > b.x); }
   return a.x > b.x;
 }
-static __device__ __forceinline__ u32x4 k_item(u32 low, u32 high, u32 k, u32 T, u32 flags) {
+static __device__ __forceinline__ u32x4 k_item(u32 low, u32 high, u32 k, u32 T, u32 descending) {
   u32 key = low;
   u32 top = 0u;
   if (T == 9u) {
     top = k_key_of(high, T, 0u);
   } else {
     key = k_key_of(low, T, 0u);
-    if ((flags & 2u) != 0u && (T == 0u || T == 1u || T == 2u) && key == 0xffffffffu) { key = 0x7fffffu; }
   }
-  if ((flags & 1u) != 0u) {
+  if (descending == 1u) {
     key = ~key;
     top = ~top;
   }

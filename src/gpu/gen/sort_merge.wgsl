@@ -86,16 +86,15 @@ fn k_key_above(a : vec2<u32>, b : vec2<u32>, T : u32) -> bool {
   if (T == 9u) { return a.y > b.y || (a.y == b.y && a.x > b.x); }
   return a.x > b.x;
 }
-fn k_item(low : u32, high : u32, k : u32, T : u32, flags : u32) -> vec4<u32> {
+fn k_item(low : u32, high : u32, k : u32, T : u32, descending : u32) -> vec4<u32> {
   var key : u32 = low;
   var top : u32 = 0u;
   if (T == 9u) {
     top = k_key_of(high, T, 0u);
   } else {
     key = k_key_of(low, T, 0u);
-    if ((flags & 2u) != 0u && (T == 0u || T == 1u || T == 2u) && key == 0xffffffffu) { key = 0x7fffffu; }
   }
-  if ((flags & 1u) != 0u) {
+  if (descending == 1u) {
     key = ~key;
     top = ~top;
   }
