@@ -894,6 +894,8 @@ typedef struct rlx_compare_row {
   double worst;  /* the largest absolute difference */
   size_t at;     /* of which element */
   char why[256]; /* where not ok */
+  /* Elements that the device made NaN or infinite: the first row that has some is where that began. */
+  size_t not_finite;
 } rlx_compare_row;
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_compare(rlx_executable *e,
                                                          void (*row)(void *user, const rlx_compare_row *row),

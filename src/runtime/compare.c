@@ -5,8 +5,10 @@
  * their place; the whole run is otherwise an ordinary one. */
 #include "ref/compare.h"
 
+#include <math.h>
 #include <stdio.h>
 
+#include "ref/ref.h"
 #include "runtime/executable.h"
 
 typedef struct comparison {
@@ -58,6 +60,16 @@ static rlx_status read_inputs(void *user, size_t step) {
   return RLX_OK;
 }
 
+static size_t count_not_finite(const rlx_tensor *v) {
+  size_t n = rlx_tensor_count(v), count = 0;
+  rlx_tensor parts = *v;
+  if (v->dtype == RLX_C64) parts.dtype = RLX_F32, n *= 2;
+  if (!rlx_dtype_is_float(parts.dtype)) return 0;
+  for (size_t i = 0; i < n; i++)
+    if (!isfinite(rlx_load(&parts, i))) count++;
+  return count;
+}
+
 static rlx_status compare_result(comparison *c, const rlx_step *s, uint32_t k, const rlx_tensor *want,
                                  rlx_compare_row *row) {
   const rlx_compiled *compiled = c->e->now->compiled;
@@ -68,6 +80,7 @@ static rlx_status compare_result(comparison *c, const rlx_step *s, uint32_t k, c
   rlx_difference d;
   row->ok = rlx_compare_values(&got, want, tol, &d) == RLX_OK;
   row->error = d.error, row->worst = d.worst, row->at = d.at;
+  row->not_finite = count_not_finite(&got);
   if (!row->ok) snprintf(row->why, sizeof row->why, "%s", rlx_message());
   return RLX_OK;
 }
