@@ -220,7 +220,8 @@ RLX_API uint32_t rlx_lm_length(const rlx_lm *lm, uint32_t sequence);
 RLX_API const int32_t *rlx_lm_tokens(const rlx_lm *lm, uint32_t sequence, size_t *n);
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence,
                                                   uint32_t tokens); /* forgets the rest */
-/* Appends tokens. logits (may be NULL): room for n rows of the vocabulary where `all`, else for one, the last token's. */
+/* Appends tokens. logits (may be NULL): room for n rows of the vocabulary where `all`, else for one, the last token's. Logits that
+ * are not finite are RLX_INVALID here and in all that draws tokens; the message says at which token and node that began. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all,
                                                 float *logits);
 

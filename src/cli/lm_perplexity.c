@@ -66,16 +66,18 @@ static int judge(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, sco
   float *logits = malloc(sizeof *logits * PIECE * info.vocabulary);
   if (!logits) return cli_fail("out of memory");
   rlx_status status = RLX_OK;
-  size_t first = 1, to = window < n ? window : n;
+  size_t first = 1, to = window < n ? window : n, from = 0;
   while (!status && first < n && !cli_interrupted()) {
-    size_t from = to > window ? to - window : 0;
+    from = to > window ? to - window : 0;
     status = judge_window(lm, ids, from, first, to, logits, info.vocabulary, s);
+    if (status) break;
     s->seen = first = to;
     to = to + stride < n ? to + stride : n;
     show_progress(r, s, n);
   }
   free(logits);
   if (!r->common.quiet && !r->common.json) fprintf(stderr, "\r\033[K");
+  if (status && from) return cli_fail("tokens %zu to %zu of the text: %s", from, to - 1, rlx_message());
   return cli_interrupted() ? CLI_INTERRUPTED : cli_check(status, NULL, NULL);
 }
 

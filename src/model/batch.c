@@ -80,6 +80,7 @@ static rlx_status draw_steps(batch *b) {
 static rlx_status take(batch *b, uint32_t i, int32_t id, row_fn fn, void *user) {
   lm_sequence *q = &b->lm->sequences[i];
   const rlx_tokenizer *t = b->lm->tokenizer;
+  if (id < 0) return lm_fail_not_finite(b->lm, i, q->done);
   q->done++;
   b->stats->tokens++;
   bool ends = !b->options->ignore_end && t && rlx_tokenizer_is_end(t, id);

@@ -56,6 +56,8 @@ rlx_status lm_check_sequence(const rlx_lm *lm, const char *what, uint32_t sequen
 rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n);
 /* Computes until at most `left` tokens of the sequence are not in the states. */
 rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_fn cancel, void *user);
+/* The next n tokens of a sequence that is held, through the program of `size` tokens for this result. */
+rlx_status lm_run_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out);
 /* From now on at most so many tokens of the sequence count as computed. A summary cannot forget: it is made again, from the first
  * token, when it is needed. */
 void lm_take_back(rlx_lm *lm, uint32_t sequence, uint32_t tokens);
@@ -71,5 +73,11 @@ int32_t lm_first_draw(uint64_t seed);
 /* How many tokens to draw next, one at least, after `last` of them (0: the first is drawn alone), which took so long each, and
  * with room for so many. A summary cannot take tokens back, so there each is looked at before the next. */
 uint32_t lm_stretch(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room);
+
+/* finite.c: whether all numbers are finite, the same of rows of logits, the first of which is of the token at `position`, and the
+ * failure where they are not, which says where that began. */
+bool lm_is_finite(const float *v, size_t n);
+rlx_status lm_check_logits(rlx_lm *lm, uint32_t sequence, uint32_t position, const float *logits, size_t n_rows);
+rlx_status lm_fail_not_finite(rlx_lm *lm, uint32_t sequence, uint32_t position);
 
 #endif

@@ -104,8 +104,9 @@ static rlx_status draw_stretch(run_of *r) {
 
 static rlx_status draw_next(run_of *r, int32_t *id) {
   if (r->next == r->n_drawn) RLX_TRY(draw_stretch(r));
-  r->q->done++;
   *id = r->drawn[r->next++];
+  if (*id < 0) return lm_fail_not_finite(r->lm, r->options->sequence, r->q->done);
+  r->q->done++;
   return RLX_OK;
 }
 

@@ -88,7 +88,7 @@ static uint32_t choose_size(const rlx_lm *lm, uint32_t n, uint32_t room) {
   return size <= n ? size : 1;
 }
 
-static rlx_status run_some(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out) {
+rlx_status lm_run_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out) {
   lm_program *p;
   RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = size, .result = result}, &p));
   memset(p->tokens, 0, size * sizeof *p->tokens);
@@ -111,13 +111,14 @@ rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_
     lm_program *p;
     if (cancel && cancel(user))
       return RLX_FAIL(RLX_CANCELLED, "stopped after %u of %zu tokens", (unsigned)q->done, q->ids.n);
-    RLX_TRY(run_some(lm, q, size, n < size ? n : size, LM_NONE, &p));
+    RLX_TRY(lm_run_tokens(lm, q, size, n < size ? n : size, LM_NONE, &p));
   }
   return RLX_OK;
 }
 
 /* The logits of every token that is not in the states: so many rows at a time that they take at most 32 MiB. */
-static rlx_status read_all_logits(rlx_lm *lm, lm_sequence *q, float *logits) {
+static rlx_status read_all_logits(rlx_lm *lm, uint32_t sequence, float *logits) {
+  lm_sequence *q = &lm->sequences[sequence];
   size_t n_vocab = lm_model_facts(lm->model)->n_vocab, row = n_vocab * sizeof *logits;
   uint32_t most = lm->chunk;
   while (most > 1 && most * row > (32u << 20)) most /= 2;
@@ -127,10 +128,11 @@ static rlx_status read_all_logits(rlx_lm *lm, lm_sequence *q, float *logits) {
     if (n > size) n = size;
     lm_program *p;
     rlx_arena *a;
-    RLX_TRY(run_some(lm, q, size, n, LM_LOGITS, &p));
+    RLX_TRY(lm_run_tokens(lm, q, size, n, LM_LOGITS, &p));
     RLX_TRY(rlx_executable_arena(p->executable, &a));
     RLX_TRY(rlx_arena_read_raw(a, rlx_graph_output(rlx_executable_graph(p->executable), p->logits, NULL), 0, logits,
                                n * row));
+    RLX_TRY(lm_check_logits(lm, sequence, q->done - n, logits, n));
     logits += n * n_vocab;
   }
   return RLX_OK;
@@ -143,13 +145,14 @@ static rlx_status append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size
   if (!logits) return lm_catch_up(lm, sequence, q->ids.n ? 1 : 0, NULL, NULL);
   if (all) {
     RLX_TRY(lm_catch_up(lm, sequence, (uint32_t)q->ids.n - q->done - waiting, NULL, NULL));
-    return read_all_logits(lm, q, logits);
+    return read_all_logits(lm, sequence, logits);
   }
   RLX_TRY(lm_catch_up(lm, sequence, 1, NULL, NULL));
   lm_program *p;
-  RLX_TRY(run_some(lm, q, 1, 1, LM_LAST, &p));
+  RLX_TRY(lm_run_tokens(lm, q, 1, 1, LM_LAST, &p));
   rlx_tensor row = {.dtype = RLX_F32, .data = logits, .bytes = lm_model_facts(lm->model)->n_vocab * sizeof *logits};
-  return rlx_executable_read(p->executable, "logits", &row);
+  RLX_TRY(rlx_executable_read(p->executable, "logits", &row));
+  return lm_check_logits(lm, sequence, q->done - 1, logits, 1);
 }
 
 rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all, float *logits) {

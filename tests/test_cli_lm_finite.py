@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Models and graphs whose numbers are not finite: what generate, perplexity, logits and compare say. See cli.py."""
+
+import pathlib
+import struct
+import sys
+
+from cli import Skip, check, equal, fails, main, npy, rlx, rlx_json, test, write
+from gguf_file import tiny_llama
+
+HAS_LM = "generate" in rlx("--help", expect=0).out
+ON_CPU = ("--device", "cpu")
+NAN = float("nan")
+
+
+def damaged(name, at, value=NAN):
+    """m.gguf, a tiny model with one number of a tensor replaced."""
+    if not HAS_LM:
+        raise Skip("this rlx was built without language models")
+    tiny_llama("m.gguf")
+    tensor = next(t for t in rlx_json("info", "m.gguf", "--tensors")["tensors"] if t["name"] == name)
+    data = bytearray(pathlib.Path("m.gguf").read_bytes())
+    struct.pack_into("<f", data, tensor["offset"] + 4 * at, value)
+    pathlib.Path("m.gguf").write_bytes(data)
+
+
+@test
+def generation_ends_where_it_began():
+    damaged("blk.1.ffn_down.weight", 5)
+    for more in ((), ("--temperature", 1), ("--json",)):
+        fails("generate", "m.gguf", "-p", "abc", "-n", 4, *more, *ON_CPU,
+              says="that began at token 2, in node ", lines=1)
+    fails("generate", "m.gguf", "-p", "abc", "-n", 4, *ON_CPU, says="'blk.1.ffn_down.weight'")
+
+
+@test
+def perplexity_ends_where_it_began():
+    damaged("blk.0.attn_v.weight", 0, float("inf"))
+    write("t.txt", "abcabcabc")
+    for more in (("-q",), ("--json",)):
+        fails("perplexity", "m.gguf", "t.txt", *more, *ON_CPU, says="the logits of token 0 are not finite", lines=1)
+        fails("perplexity", "m.gguf", "t.txt", *more, *ON_CPU, says="'blk.0.attn_qkv.weight'")
+
+
+@test
+def perplexity_of_one_odd_logit():
+    damaged("token_embd.weight", 0)  # no text has <unk>, but the head is the same matrix
+    write("t.txt", "abcabcabc")
+    fails("perplexity", "m.gguf", "t.txt", "-q", *ON_CPU, says="'token_embd.weight'), element 0, with a NaN")
+
+
+@test
+def no_nan_in_json():
+    damaged("blk.0.attn_norm.weight", 0, 3e38)
+    write("t.txt", "ab" * 30)
+    told = rlx("perplexity", "m.gguf", "t.txt", "--json", *ON_CPU)
+    check("nan" not in told.out.lower() and "inf" not in told.out.lower(), told.out)
+
+
+@test
+def logits_are_not_written():
+    damaged("output_norm.weight", 3)
+    fails("logits", "m.gguf", "--tokens", "1,5,6", "--out", "l.npy", *ON_CPU, says="'output_norm.weight'", lines=1)
+    check(not pathlib.Path("l.npy").exists(), "an array was written")
+
+
+@test
+def compare_names_the_first_node():
+    write("g.rlx", """graph {
+  %1 = input "x" : f32[3]
+  %2 = exp(%1)
+  %3 = log(%1)
+  %4 = mul(%2, %3)
+  output "y" = %4
+}
+""")
+    npy("x.npy", "f32", [3], [1, 0, -1])
+    asked = ["compare", "g.rlx", "--input", "x=x.npy", "--without", "fuse", *ON_CPU]
+    result = rlx_json(*asked)
+    found = {n["op"]: n["not_finite"] for n in result["nodes"]}
+    equal(found, {"exp": 0, "log": 2, "mul": 2}, "numbers that are not finite")
+    first = next(n["node"] for n in result["nodes"] if n["op"] == "log")
+    equal((result["differ"], result["first_not_finite"]), (0, first), "the first")
+    told = rlx(*asked, expect=0).out
+    check(f"the first numbers that are not finite: node {first} (log), 2 of its elements" in told, told)
+    npy("x.npy", "f32", [3], [1, 2, 3])
+    equal(rlx_json(*asked)["first_not_finite"], 0, "nothing odd")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
