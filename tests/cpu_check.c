@@ -182,8 +182,8 @@ static rlx_status compare(node_check *n, const window *out) {
   if (want->bytes) memcpy(y.data, out->at, want->bytes);
   double error = 0;
   const rlx_graph *g = n->c->built.graph;
-  rlx_status s = rlx_compare(&y, want, rlx_tolerance_of(g, n->node), &error);
-  if (s && !n->exact && !is_conv(n->rec->op))
+  rlx_status s = rlx_compare(&y, want, rlx_tolerance_strict(g, n->node), &error);
+  if (s && !n->exact && !is_conv(n->rec->op) && has_blocks(n))
     s = rlx_compare(&y, want, rlx_tolerance_rounded(g, n->node), &error), error = 0;
   if (error > n->counts->worst) n->counts->worst = error;
   if (!s && want->bytes && n->first.data && memcmp(n->first.data, y.data, want->bytes) != 0)

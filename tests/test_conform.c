@@ -40,7 +40,7 @@ static rlx_status check_value(const rlx_tensor *y, const rlx_case_built *b, cons
   if (!aligned) return RLX_FAIL(RLX_NO_MEMORY, "a golden");
   memcpy(aligned, want.data, want.bytes);
   want.data = aligned;
-  rlx_status s = rlx_compare(y, &want, rlx_tolerance_of(b->graph, b->graph->outputs.v[0].node), &error);
+  rlx_status s = rlx_compare(y, &want, rlx_tolerance_strict(b->graph, b->graph->outputs.v[0].node), &error);
   free(aligned);
   row->worst = error > row->worst ? error : row->worst;
   row->types |= RLX_TYPE_BIT(y->dtype);

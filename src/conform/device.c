@@ -70,7 +70,8 @@ static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const
   double error = 0;
   const rlx_node result = b->graph->outputs.v[0].node;
   rlx_compile_options options = {.struct_bytes = sizeof options, .exact = exact};
-  rlx_tolerance tol = exact ? rlx_tolerance_of(b->graph, result) : rlx_tolerance_rounded(b->graph, result);
+  rlx_tolerance tol =
+    exact || !has_blocks(b) ? rlx_tolerance_strict(b->graph, result) : rlx_tolerance_rounded(b->graph, result);
   rlx_status s = rlx_compile(session, b->graph, &options, &e);
   *unsupported = s == RLX_UNSUPPORTED;
   if (!s) s = rlx_executable_memory(e, &memory);

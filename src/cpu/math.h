@@ -136,11 +136,14 @@ CPU_INLINE vf vf_exp_minus_square(vf t) {
   return vf_scale(vf_add(p, vf_set(1)), n);
 }
 
+/* x where it is 0 of either sign, else y: for odd functions whose recipe adds a 0 to it somewhere. */
+CPU_INLINE vf vf_or_zero(vf x, vf y) { return vf_select(vf_eq(x, vf_zero()), x, y); }
+
 /* e^x - 1 for x <= 0 (or NaN). */
 CPU_INLINE vf vf_expm1_negative(vf x) {
   vf n, p = vf_exp_reduce(vf_max(vf_set(-30.0f), x), vf_zero(), &n);
   vf power = vf_scale(vf_set(1), n);
-  return vf_fma(power, p, vf_sub(power, vf_set(1)));
+  return vf_or_zero(x, vf_fma(power, p, vf_sub(power, vf_set(1))));
 }
 
 /* ---- log ---- */
@@ -177,7 +180,7 @@ CPU_INLINE vf vf_tanh(vf x) {
                  2.147536958e-03f);
   vf small = vf_fma(vf_mul(x, z), p, x);
   vf large = vf_sub(vf_set(1), vf_div(vf_set(2), vf_add(vf_exp(vf_add(a, a)), vf_set(1))));
-  return vf_select(vf_lt(a, vf_set(0.625f)), small, vf_copysign(large, x));
+  return vf_copysign(vf_select(vf_lt(a, vf_set(0.625f)), small, large), x); /* of -0 too */
 }
 
 CPU_INLINE vf vf_sigmoid(vf x) { return vf_div(vf_set(1), vf_add(vf_set(1), vf_exp(vf_neg(x)))); }
@@ -272,7 +275,7 @@ static inline double vf_sin_lane_(double a, double b) { return (void)b, sin(a); 
 static inline double vf_cos_lane_(double a, double b) { return (void)b, cos(a); }
 static inline double vf_tan_lane_(double a, double b) { return (void)b, tan(a); }
 CPU_INLINE vf vf_sin(vf x) {
-  vf y = vf_sin_turned(x, 0);
+  vf y = vf_or_zero(x, vf_sin_turned(x, 0));
   vm far = vf_angle_is_far(x);
   return vm_any(far) ? vf_patch(y, x, x, far, vf_sin_lane_) : y;
 }
@@ -285,7 +288,7 @@ CPU_INLINE vf vf_tan(vf x) {
   vi q;
   vf r = vf_angle_reduce(x, &q), z = vf_mul(r, r), s = vf_sin_small(r, z), c = vf_cos_small(z);
   vm odd = vi_eq(vi_and(q, vi_set(1)), vi_set(1));
-  vf y = vf_div(vf_select(odd, vf_neg(c), s), vf_select(odd, s, c));
+  vf y = vf_or_zero(x, vf_div(vf_select(odd, vf_neg(c), s), vf_select(odd, s, c)));
   vm far = vf_angle_is_far(x);
   return vm_any(far) ? vf_patch(y, x, x, far, vf_tan_lane_) : y;
 }

@@ -46,6 +46,12 @@ rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result) {
     .rtol = rtol * scale, .atol = rtol * scale, .whole = rtol / 10, .of_size = n->op == RLX_OP_fused_gate_up};
 }
 
+rlx_tolerance rlx_tolerance_strict(const rlx_graph *g, rlx_node result) {
+  rlx_tolerance t = rlx_tolerance_of(g, result);
+  t.signs = rlx_op_has(rlx_graph_at(g, result)->op, RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES);
+  return t;
+}
+
 static double excess(double y, double r, rlx_tolerance tol) {
   if (isnan(r)) return isnan(y) ? 0 : (double)INFINITY;
   if (isinf(r) || isnan(y) || isinf(y)) return y == r ? 0 : (double)INFINITY;
@@ -113,6 +119,10 @@ static rlx_status compare_floats(const rlx_tensor *y, const rlx_tensor *r, size_
     double e = excess(a, b, each);
     if (e > out->error) out->error = e, worst = i;
     note_worst(a, b, i, out);
+    if (tol.signs && a == 0 && b == 0 && !signbit(a) != !signbit(b) && out->error < (double)INFINITY) {
+      out->error = (double)INFINITY;
+      worst = i;
+    }
     if (isfinite(a) && isfinite(b)) sum_error += (a - b) * (a - b), sum += b * b;
   }
   if (out->error > 1)

@@ -8,8 +8,12 @@ typedef struct rlx_tolerance {
   double rtol, atol; /* per element: |y - r| <= atol + rtol |r|; infinite: only the whole counts */
   double whole;      /* relative error of the whole tensor */
   bool of_size;      /* atol is times the root mean square of r where that is more than 1 */
+  bool signs;        /* -0 is not 0 */
 } rlx_tolerance;
 rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result);
+/* The same, and of ops that work element by element or move elements zeros keep their sign: for conformance. Of sums and
+ * products over an axis the sign of a zero depends on the order, so it is nobody's promise. */
+rlx_tolerance rlx_tolerance_strict(const rlx_graph *g, rlx_node result);
 /* The same for a device that may round activations to 8 bits per block where weights are of a block type. */
 rlx_tolerance rlx_tolerance_rounded(const rlx_graph *g, rlx_node result);
 

@@ -12,7 +12,7 @@ from core import from_bytes, golden, to_bytes
 
 ACTIVATIONS = {
     "none": lambda x: x,
-    "relu": torch.relu,
+    "relu": lambda x: torch.relu(x) + 0.0,  # of -0 it is 0, as the larger of the two
     "gelu": F.gelu,
     "gelu_approx": lambda x: F.gelu(x, approximate="tanh"),
     "silu": F.silu,

@@ -39,7 +39,7 @@ UNARY = {
     "gelu": lambda x, a: F.gelu(x),
     "gelu_approx": lambda x, a: F.gelu(x, approximate="tanh"),
     "silu": lambda x, a: F.silu(x),
-    "relu": lambda x, a: F.relu(x),
+    "relu": lambda x, a: F.relu(x) + 0.0,  # of -0 it is 0, as the larger of the two
     "sigmoid": lambda x, a: torch.sigmoid(x),
     "tanh": lambda x, a: torch.tanh(x),
     "exp": lambda x, a: torch.exp(x),
@@ -85,13 +85,19 @@ def int_pow(i, j):
     return {1: 1, -1: (-1) ** (j % 2)}.get(i, 0)
 
 
+def larger(a, b):
+    """PyTorch leaves open which of 0 and -0 is the larger; here it is 0. Their sum is that, too."""
+    y = torch.maximum(a, b)
+    return torch.where((a == b) & (y == 0), a + b, y)
+
+
 BINARY = {
     "add": (torch.add, torch.add),
     "sub": (torch.sub, torch.sub),
     "mul": (torch.mul, torch.mul),
     "div": (torch.div, lambda a, b: python_ints(int_div, a, b)),
-    "max": (torch.maximum, torch.maximum),
-    "min": (torch.minimum, torch.minimum),
+    "max": (larger, torch.maximum),
+    "min": (lambda a, b: -larger(-a, -b), torch.minimum),
     "pow": (torch.pow, lambda a, b: python_ints(int_pow, a, b)),
     "mod": (torch.remainder, lambda a, b: python_ints(lambda i, j: i % j if j else 0, a, b)),
     "atan2": (torch.atan2, None),

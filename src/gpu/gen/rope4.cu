@@ -249,7 +249,7 @@ static __device__ __forceinline__ f32 k_expm1(f32 x) {
   f32 n = rintf(c * 1.44269504f);
   f32 power = k_exp_scale(1.0f, n);
   f32 y = fma(power, k_expm1_small(k_exp_rest(c, n)), power - 1.0f);
-  return k_or_nan(x, ((x > 60.0f) ? (k_exp(x)) : (y)));
+  return ((k_iszero(x)) ? (x) : (k_or_nan(x, ((x > 60.0f) ? (k_exp(x)) : (y)))));
 }
 static __device__ __forceinline__ f32 k_log(f32 x) {
   u32 u = __float_as_uint(x);
@@ -301,8 +301,8 @@ static __device__ __forceinline__ f32 k_mish(f32 x) {
   f32 n = e * (e + 2.0f);
   return x * ((x < -87.0f) ? (0.0f) : (n / (n + 2.0f)));
 }
-static __device__ __forceinline__ f32 k_elu(f32 x, f32 alpha) { return ((x > 0.0f) ? (x) : (alpha * k_or_nan(x, k_expm1(min(0.0f, x))))); }
-static __device__ __forceinline__ f32 k_leaky_relu(f32 x, f32 alpha) { return ((__float_as_uint(x) >= 0x80000000u) ? (alpha * x) : (x)); }
+static __device__ __forceinline__ f32 k_elu(f32 x, f32 alpha) { return ((x > 0.0f) ? (x) : (alpha * k_expm1(x))); }
+static __device__ __forceinline__ f32 k_leaky_relu(f32 x, f32 alpha) { return ((__float_as_uint(x) > 0x80000000u) ? (alpha * x) : (x)); }
 static __device__ __forceinline__ f32 k_hard_sigmoid(f32 x, f32 alpha, f32 beta) { return k_clamp(fma(alpha, x, beta), 0.0f, 1.0f); }
 static __device__ __forceinline__ f32 k_hard_swish(f32 x) { return x * (k_clamp(x + 3.0f, 0.0f, 6.0f) * 0.16666667f); }
 static __device__ __forceinline__ f32 k_erfc_factor(f32 t) {

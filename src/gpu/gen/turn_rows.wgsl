@@ -201,7 +201,7 @@ fn k_expm1(x : f32) -> f32 {
   var n : f32 = round(c * 1.44269504f);
   var power : f32 = k_exp_scale(1.0f, n);
   var y : f32 = fma(power, k_expm1_small(k_exp_rest(c, n)), power - 1.0f);
-  return k_or_nan(x, select(y, k_exp(x), x > 60.0f));
+  return select(k_or_nan(x, select(y, k_exp(x), x > 60.0f)), x, k_iszero(x));
 }
 fn k_log(x : f32) -> f32 {
   var u : u32 = bitcast<u32>(x);
@@ -253,8 +253,8 @@ fn k_mish(x : f32) -> f32 {
   var n : f32 = e * (e + 2.0f);
   return x * select(n / (n + 2.0f), 0.0f, x < -87.0f);
 }
-fn k_elu(x : f32, alpha : f32) -> f32 { return select(alpha * k_or_nan(x, k_expm1(min(0.0f, x))), x, x > 0.0f); }
-fn k_leaky_relu(x : f32, alpha : f32) -> f32 { return select(x, alpha * x, bitcast<u32>(x) >= 0x80000000u); }
+fn k_elu(x : f32, alpha : f32) -> f32 { return select(alpha * k_expm1(x), x, x > 0.0f); }
+fn k_leaky_relu(x : f32, alpha : f32) -> f32 { return select(x, alpha * x, bitcast<u32>(x) > 0x80000000u); }
 fn k_hard_sigmoid(x : f32, alpha : f32, beta : f32) -> f32 { return k_clamp(fma(alpha, x, beta), 0.0f, 1.0f); }
 fn k_hard_swish(x : f32) -> f32 { return x * (k_clamp(x + 3.0f, 0.0f, 6.0f) * 0.16666667f); }
 fn k_erfc_factor(t : f32) -> f32 {
