@@ -231,6 +231,24 @@ TEST(a_full_context) {
   golden_close(&g);
 }
 
+/* Each call goes on with the sequence: with shift it never ends. */
+TEST(any_number_of_prompts_with_shift) {
+  golden g;
+  rlx_lm *lm = NULL;
+  CHECK_OK(golden_open("llama", &g));
+  CHECK_OK(load_with((rlx_lm_desc){.context = 40, .chunk = 16}, "llama", &lm));
+  rlx_lm_options o = greedy(3);
+  o.shift = true;
+  for (int i = 0; i < 200; i++) {
+    said s = {0};
+    CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), 1 + (size_t)i % g.n, &o, hear, &s, NULL));
+    CHECK(s.n == 3 && rlx_lm_length(lm, 0) <= 40);
+  }
+  CHECK_FAILS(rlx_lm_generate_ids(lm, ids_of(&g.greedy), 41, &o, hear, &(said){0}, NULL), RLX_INVALID, "41 tokens");
+  rlx_lm_destroy(lm);
+  golden_close(&g);
+}
+
 /* ---- several sequences ---- */
 
 typedef struct said_all {
@@ -310,6 +328,7 @@ TEST(options_that_make_no_sense) {
   REFUSED(o.min_p = -0.1, "min_p");
   REFUSED(o.sequence = 1, "sequence 1");
   REFUSED(o.ahead = 65, "65 tokens ahead");
+  REFUSED(o.special = (rlx_lm_special)3, "special is 3");
   REFUSED(o.struct_bytes = 3, "struct_bytes");
   int32_t bad = (int32_t)g.n_vocab;
   CHECK_FAILS(speak(lm, &bad, 1, 1, &s), RLX_INVALID, "vocabulary");

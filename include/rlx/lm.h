@@ -242,7 +242,8 @@ typedef struct rlx_lm_options {
   uint64_t seed;
   uint32_t sequence;
   bool ignore_end; /* go on past the end token */
-  bool shift;      /* at the end of the context forget the older half and go on; else it is an error to need more */
+  bool shift; /* at the end of the context forget the older half and go on (of a conversation, its oldest turns); else
+                      it is an error to need more */
   const char *const *stops; /* texts that end it, n_stops of them */
   size_t n_stops;
   rlx_cancel_fn cancel; /* asked between tokens, with `user` of the call */
@@ -256,6 +257,7 @@ typedef struct rlx_lm_stats {
   uint32_t prompt_tokens, tokens;
   double prompt_seconds, seconds; /* of the prompt, which ends with the first token; of the tokens after it */
   const char *ended;              /* "end", "length", "stop", "cancelled", "context" */
+  uint32_t dropped; /* messages of a conversation that were left out, for the context has no room for them */
 } rlx_lm_stats;
 /* Called with each piece of text, whole UTF-8 characters. */
 typedef void (*rlx_lm_text_fn)(void *user, const char *text, size_t bytes);
@@ -265,7 +267,8 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt
                                                   const rlx_lm_options *options, rlx_lm_text_fn fn, void *user,
                                                   rlx_lm_stats *stats);
 /* The next turn of a conversation, whose messages are all given each time: what the sequence holds of them already is kept, the
- * rest computed. chat_template: its name; NULL: the file's own. */
+ * rest computed. With `shift` it may be of any length: where the context has no room for all, the oldest turns are left out, but
+ * for the system's at the start (stats.dropped). chat_template: its name; NULL: the file's own. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages,
                                                size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn, void *user,
                                                rlx_lm_stats *stats);

@@ -1,4 +1,4 @@
-/* A language model on a device: what engine.c, sequence.c, generate.c, embed.c and save.c share.
+/* A language model on a device: what engine.c, sequence.c, generate.c, reply.c, embed.c and save.c share.
  *
  * All programs (compiled graphs) of a model share its weights and states. There is one per number of tokens and per kind of
  * result, made when it is first needed:
@@ -26,6 +26,7 @@ typedef struct lm_program {
 typedef struct lm_sequence {
   RLX_ARRAY(int32_t) ids; /* all its tokens */
   uint32_t done;          /* of them are in the states */
+  size_t dropped;         /* messages of its conversation that were left out last time: reply.c */
 } lm_sequence;
 
 struct rlx_lm {
@@ -70,6 +71,10 @@ rlx_status lm_release(rlx_lm *lm);
 rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o);
 lm_graph_desc lm_drawing(const rlx_lm_options *o, uint32_t sequences);
 int32_t lm_first_draw(uint64_t seed);
+/* Of calls that write text: whether options and the rest make sense; tokens in, text out. */
+rlx_status lm_check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn);
+rlx_status lm_generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn,
+                            void *user, rlx_lm_stats *stats);
 /* How many tokens to draw next, one at least, after `last` of them (0: the first is drawn alone), which took so long each, and
  * with room for so many. A summary cannot take tokens back, so there each is looked at before the next. */
 uint32_t lm_stretch(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room);

@@ -45,10 +45,12 @@ rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
   return lm_check_sequence(lm, "rlx_lm_generate", o->sequence);
 }
 
-/* Forgets the older half; the rest is computed again at its new places. */
-static void forget_half(lm_sequence *q) {
-  size_t keep = q->ids.n / 2;
-  memmove(q->ids.v, q->ids.v + q->ids.n - keep, keep * sizeof *q->ids.v);
+/* Forgets the older half; the rest is computed again at its new places. The token that begins a text stays its first: models
+ * lean on it, and what follows is then what a fresh prompt would give. */
+static void forget_half(const rlx_lm *lm, lm_sequence *q) {
+  size_t keep = q->ids.n / 2, first = 0;
+  if (lm->tokenizer && keep > 1 && q->ids.v[0] == rlx_tokenizer_bos(lm->tokenizer)) first = 1;
+  memmove(q->ids.v + first, q->ids.v + q->ids.n - keep + first, (keep - first) * sizeof *q->ids.v);
   q->ids.n = keep;
   q->done = 0;
 }
@@ -113,7 +115,7 @@ static rlx_status draw_next(run_of *r, int32_t *id) {
 static rlx_status make_room(run_of *r, uint32_t left) {
   if (r->q->ids.n < r->lm->context) return RLX_OK;
   if (r->options->shift && r->lm->context > 1) {
-    forget_half(r->q);
+    forget_half(r->lm, r->q);
     r->primed = false;
     return lm_catch_up(r->lm, r->options->sequence, 1, NULL, NULL);
   }
@@ -151,6 +153,7 @@ static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
                            rlx_lm_stats *stats) {
   lm_graph_desc want = lm_drawing(o, 1);
   run_of r = {.lm = lm, .options = o, .q = &lm->sequences[o->sequence], .stats = stats};
+  while (o->shift && n <= lm->context && r.q->ids.n > lm->context - n) forget_half(lm, r.q);
   RLX_TRY(lm_push(lm, o->sequence, ids, n));
   if (!r.q->ids.n)
     return RLX_FAIL(RLX_INVALID, "nothing to continue: the prompt is empty and the model has no token to begin with");
@@ -246,8 +249,8 @@ static rlx_status generate_through(rlx_lm *lm, const int32_t *ids, size_t n, wri
   return s ? s : rest ? rest : w->status;
 }
 
-static rlx_status generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
-                                rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
+rlx_status lm_generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn,
+                            void *user, rlx_lm_stats *stats) {
   writer w = {.options = options, .fn = fn, .user = user};
   rlx_status s = generate_through(lm, ids, n, &w, stats);
   rlx_decoder_destroy(w.decoder);
@@ -255,7 +258,7 @@ static rlx_status generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const 
   return s;
 }
 
-static rlx_status check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn) {
+rlx_status lm_check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn) {
   if (!options || !has_fn) return RLX_FAIL(RLX_INVALID, "%s: %s is NULL", what, !options ? "options" : "fn");
   RLX_TRY(lm_check_options(lm, options));
   if (!lm->tokenizer)
@@ -268,7 +271,7 @@ rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const r
   rlx_lm_stats own;
   if (!stats) stats = &own;
   *stats = (rlx_lm_stats){0};
-  RLX_TRY(check_text_call(lm, "rlx_lm_generate", options, fn != NULL));
+  RLX_TRY(lm_check_text_call(lm, "rlx_lm_generate", options, fn != NULL));
   if (bytes && !prompt) return RLX_FAIL(RLX_INVALID, "rlx_lm_generate: the prompt is NULL");
   bool begins = lm->sequences[options->sequence].ids.n == 0;
   int32_t *ids;
@@ -276,34 +279,7 @@ rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const r
   unsigned flags = options->special == RLX_LM_SPECIAL_TEXT ? 0u : RLX_TOKENS_PARSE_SPECIAL;
   if (begins) flags |= RLX_TOKENS_ADD_SPECIAL;
   RLX_TRY(rlx_tokenizer_encode(lm->tokenizer, prompt, bytes, flags, &ids, &n));
-  rlx_status s = generate_text(lm, ids, n, options, fn, user, stats);
-  rlx_free(ids);
-  return s;
-}
-
-/* ---- conversations ---- */
-
-static rlx_status conversation_tokens(const rlx_lm *lm, const char *name, const rlx_chat_message *messages, size_t n,
-                                      const rlx_lm_options *options, int32_t **ids, size_t *n_ids) {
-  if (!name && !(name = rlx_chat_template_of(lm->file))) return RLX_UNSUPPORTED; /* and the message says why */
-  unsigned flags = options->special == RLX_LM_SPECIAL_PARSE ? RLX_TOKENS_PARSE_SPECIAL : 0u;
-  return rlx_chat_encode(lm->tokenizer, name, messages, n, true, flags | RLX_TOKENS_ADD_SPECIAL, ids, n_ids);
-}
-
-rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages, size_t n,
-                        const rlx_lm_options *options, rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
-  rlx_lm_stats own;
-  if (!stats) stats = &own;
-  *stats = (rlx_lm_stats){0};
-  RLX_TRY(check_text_call(lm, "rlx_lm_reply", options, fn != NULL));
-  if (!messages || !n) return RLX_FAIL(RLX_INVALID, "rlx_lm_reply: there are no messages");
-  int32_t *ids;
-  size_t n_ids, same = 0;
-  RLX_TRY(conversation_tokens(lm, chat_template, messages, n, options, &ids, &n_ids));
-  const lm_sequence *q = &lm->sequences[options->sequence];
-  while (same < q->ids.n && same < n_ids && q->ids.v[same] == ids[same]) same++;
-  rlx_status s = rlx_lm_truncate(lm, options->sequence, (uint32_t)same);
-  if (!s) s = generate_text(lm, ids + same, n_ids - same, options, fn, user, stats);
+  rlx_status s = lm_generate_text(lm, ids, n, options, fn, user, stats);
   rlx_free(ids);
   return s;
 }
