@@ -45,9 +45,10 @@ WIDTH, HEADS, KV_HEADS, LAYERS, FFN, CONTEXT = 32, 4, 2, 2, 48, 96
 WORDS = ["▁a", "▁the", "ab", "▁ab", "<|im_start|>", "<|im_end|>"]
 
 
-def tiny_llama(path, seed=1):
-    """A llama of random weights: what it says is nonsense, and always the same nonsense."""
-    return write_gguf(path, *tiny_llama_parts(seed))
+def tiny_llama(path, seed=1, more=None):
+    """A llama of random weights: what it says is nonsense, and always the same nonsense. more: other metadata."""
+    metadata, tensors = tiny_llama_parts(seed)
+    return write_gguf(path, {**metadata, **(more or {})}, tensors)
 
 
 def tiny_llama_parts(seed=1):

@@ -172,12 +172,68 @@ def a_look_before():
 @test
 def a_conversation():
     model()
-    once = rlx("chat", "m.gguf", "--template", "chatml", "-p", "hello", "-n", "8", *ON_CPU, expect=0).out
-    talk = rlx("chat", "m.gguf", "--template", "chatml", "-n", "8", *ON_CPU, stdin=b"hello\nand you\n/quit\nnot read\n", expect=0).out
+    once = rlx("chat", "m.gguf", "--template", "chatml", "-p", "hello", "-n", "8", "--seed", 3, *ON_CPU, expect=0).out
+    talk = rlx("chat", "m.gguf", "--template", "chatml", "-n", "8", "--seed", 3, *ON_CPU, stdin=b"hello\nand you\n/quit\nnot read\n", expect=0).out
     check(talk.startswith(once.rstrip("\n")) and len(talk) > len(once), (once, talk))
     check("chatml" in rlx("chat", "--templates", expect=0).out.split(), "names of templates")
     fails("chat", "m.gguf", "-p", "hello", *ON_CPU, says=("--template", "--templates"))
     fails("chat", "m.gguf", "-p", "hello", "--template", "none", *ON_CPU, says="none")
+
+
+CHAT = ("chat", "m.gguf", "--template", "chatml", *ON_CPU)
+
+
+@test
+def a_conversation_of_any_length():
+    """A context of 96 tokens, and three hundred turns."""
+    model()
+    lines = b"".join(b"the cab %d\n" % i for i in range(300))
+    found = rlx_json(*CHAT, "-n", "6", "--ignore-end", "--system", "a", stdin=lines)
+    equal(len(found["turns"]), 300, "turns")
+    check(all(t["tokens"] == 6 for t in found["turns"]), "every answer is whole")
+    dropped = [t["dropped"] for t in found["turns"]]
+    check(dropped == sorted(dropped) and dropped[0] == 0 and dropped[-1] > 500, dropped)
+    few = sum(t["prompt_tokens"] < 30 for t in found["turns"])
+    check(few > 150, f"{few} of 300 turns compute what is new alone")
+    told = rlx(*CHAT, "-n", "6", "--ignore-end", stdin=b"the cab\n" * 20, expect=0).err
+    equal(told.count("messages are left out"), 1, told)
+    long = b"abcdefgh " * 40 + b"\nhello\n"
+    fails(*CHAT, "-n", "6", stdin=long, says=["the last message", "context holds 96"])
+    equal(rlx(*CHAT, "-n", "6", "--json", stdin=b"hello\n" + long, expect=1).out.count('"error"'), 1, "a document with what was said before")
+
+
+@test
+def how_a_chat_draws():
+    """As asked for; else as the file says; else in a way that does not loop. A seed that was not chosen is printed."""
+    model()
+    once = lambda *args: rlx_json(*CHAT, "-p", "the cab", "-n", "24", "--ignore-end", *args)
+    settings = lambda found: [found[k] for k in ("temperature", "top_k", "top_p", "min_p")]
+    a, b = once(), once()
+    equal(settings(a), [0.7, 0, 0.95, 0], "no settings in the file")
+    check(a["seed"] != b["seed"] and a["turns"][0]["text"] != b["turns"][0]["text"], "fresh seeds")
+    equal(once("--seed", a["seed"])["turns"][0]["text"], a["turns"][0]["text"], "the printed seed gives the text again")
+    told = rlx(*CHAT, "-p", "a", "-n", "4", expect=0).err
+    check("temperature 0.7, top-p 0.95 (the model's file has none), seed " in told, told)
+    equal(settings(once("--temperature", 0))[0], 0, "as asked for")
+    tiny_llama("m.gguf", more={"general.sampling.temp": ("f32", 0.5), "general.sampling.top_k": ("i32", 7), "general.sampling.top_p": ("f32", 0.5),
+                               "general.sampling.min_p": ("f32", 0.25), "general.sampling.penalty_repeat": ("f32", 1.0)})
+    equal(settings(once()), [0.5, 7, 0.5, 0.25], "the file's")
+    equal(settings(once("--top-k", 3)), [0.5, 3, 0.5, 0.25], "some asked for")
+    told = rlx(*CHAT, "-p", "a", "-n", "4", expect=0).err
+    check("temperature 0.5, top-k 7, top-p 0.5, min-p 0.25 (the model's own), seed " in told and "not applied" not in told, told)
+    tiny_llama("m.gguf", more={"general.sampling.penalty_repeat": ("f32", 1.5), "general.sampling.mirostat": ("i32", 2), "general.sampling.odd": ("i32", 2)})
+    told = rlx(*CHAT, "-p", "a", "-n", "4", "-q", expect=0).err
+    check("not applied: penalty_repeat 1.5, mirostat 2, odd 2" in told, told)
+    tiny_llama("m.gguf", more={"general.sampling.temp": ("f32", -1.0)})
+    fails(*CHAT, "-p", "a", says=["general.sampling.temp", "-1"])
+    tiny_llama("m.gguf", more={"general.sampling.top_k": "many"})
+    fails(*CHAT, "-p", "a", says=["general.sampling.top_k", "expected a number"])
+    model()
+    found = [rlx_json("generate", "m.gguf", "-p", "a", "-n", "20", "--ignore-end", *args, *ON_CPU) for args in ((), (), ("--temperature", 1.5), ("--temperature", 1.5))]
+    check(found[0]["text"] == found[1]["text"] and found[0]["temperature"] == 0, "generate takes the likeliest")
+    check(found[2]["seed"] != found[3]["seed"] and found[2]["text"] != found[3]["text"], "or draws, with a fresh seed")
+    told = rlx("generate", "m.gguf", "-p", "a", "-n", "2", "--temperature", 1, *ON_CPU, expect=0).err
+    check(told.startswith("rlx: seed "), told)
 
 
 @test

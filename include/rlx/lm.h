@@ -253,6 +253,17 @@ typedef struct rlx_lm_options {
   uint32_t ahead;
   rlx_lm_special special;
 } rlx_lm_options;
+/* How the model's authors want tokens to be drawn, from its file: general.sampling.* of a GGUF, generation_config.json of a
+ * folder. Nobody applies it by itself: options that are 0 take the likeliest token, which in long answers ends in loops. */
+typedef struct rlx_lm_sampling {
+  bool is_given; /* the file says something about it */
+  double temperature;
+  uint32_t top_k;
+  double top_p, min_p; /* as in rlx_lm_options */
+  char
+    not_applied[256]; /* what it asks for and rlx_lm_options has not, by name: "repetition_penalty 1.1"; "": nothing */
+} rlx_lm_sampling;
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_sampling_of(const rlx_file *f, rlx_lm_sampling *out);
 typedef struct rlx_lm_stats {
   uint32_t prompt_tokens, tokens;
   double prompt_seconds, seconds; /* of the prompt, which ends with the first token; of the tokens after it */

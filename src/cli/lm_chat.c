@@ -1,5 +1,6 @@
 /* rlx chat: a conversation, a line at a time. What the model remembers stays on the device: each turn computes only what is new.
  * An interrupt ends the answer, a second one (or end of input, or /quit) the conversation. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@ typedef struct conversation {
   size_t n;
   char *answer;
   size_t bytes;
+  uint32_t dropped; /* messages that the last turn left out */
+  size_t n_told;    /* turns in the JSON document */
+  bool is_kept;     /* the answer goes into a document and is not printed as it comes */
   bool failed;
 } conversation;
 
@@ -34,8 +38,10 @@ static bool add(conversation *c, const char *role, const char *text, size_t byte
   return true;
 }
 
+static void remove_last(conversation *c) { free((void *)(uintptr_t)c->v[--c->n].text); }
+
 static void deinit(conversation *c) {
-  for (size_t i = 0; i < c->n; i++) free((void *)(uintptr_t)c->v[i].text);
+  while (c->n) remove_last(c);
   free(c->v);
   free(c->answer);
 }
@@ -43,8 +49,10 @@ static void deinit(conversation *c) {
 static void take_text(void *user, const char *text, size_t bytes) {
   conversation *c = user;
   char *grown = realloc(c->answer, c->bytes + bytes + 1);
-  fwrite(text, 1, bytes, stdout);
-  fflush(stdout);
+  if (!c->is_kept) {
+    fwrite(text, 1, bytes, stdout);
+    fflush(stdout);
+  }
   if (!grown) {
     c->failed = true;
     return;
@@ -52,6 +60,18 @@ static void take_text(void *user, const char *text, size_t bytes) {
   c->answer = grown;
   memcpy(c->answer + c->bytes, text, bytes);
   c->bytes += bytes;
+}
+
+/* A turn of the document: {"turns":[{"user","text",..}],..}. */
+static void tell_turn(const rlx_lm *lm, conversation *c, const rlx_lm_stats *stats) {
+  cli_json_begin();
+  printf("%s{\"user\":", c->n_told++ ? "," : "{\"turns\":[");
+  cli_print_quoted(c->v[c->n - 2].text);
+  printf(",\"text\":");
+  cli_print_quoted_bytes(c->answer ? c->answer : "", c->bytes);
+  printf(",\"dropped\":%" PRIu32 ",", stats->dropped);
+  cli_lm_json(lm, stats);
+  putchar('}');
 }
 
 static int answer(const request *r, rlx_lm *lm, conversation *c, const char *line, size_t bytes) {
@@ -65,14 +85,22 @@ static int answer(const request *r, rlx_lm *lm, conversation *c, const char *lin
   c->bytes = 0;
   int code = cli_check(rlx_lm_reply(lm, r->name, c->v, c->n, &options, take_text, c, &stats), NULL, NULL);
   free(stops);
-  putchar('\n');
+  if (!c->is_kept && (!code || c->bytes)) putchar('\n');
   fflush(stdout);
-  if (!code && (c->failed || !add(c, "assistant", c->answer ? c->answer : "", c->bytes)))
-    code = cli_fail("out of memory");
-  if (!code && (r->common.verbose || (r->prompt && !r->common.quiet))) cli_lm_tell(lm, &stats);
-  return code;
+  if (code) {
+    remove_last(c); /* as if it had not been said, for those who go on */
+    return code;
+  }
+  if (c->failed || !add(c, "assistant", c->answer ? c->answer : "", c->bytes)) return cli_fail("out of memory");
+  if (stats.dropped && !c->dropped && !r->common.quiet && !c->is_kept)
+    fprintf(stderr, "rlx: the conversation has outgrown the context: from now on its oldest messages are left out\n");
+  c->dropped = stats.dropped;
+  if (c->is_kept) tell_turn(lm, c, &stats);
+  else if (r->common.verbose || (r->prompt && !r->common.quiet)) cli_lm_tell(lm, &stats);
+  return CLI_DONE;
 }
 
+/* A turn that fails (a text that is too long) ends the conversation where nobody is there to say it in other words. */
 static int talk(const request *r, rlx_lm *lm, conversation *c) {
   bool is_terminal = isatty(STDIN_FILENO) != 0;
   char *line = NULL;
@@ -82,31 +110,38 @@ static int talk(const request *r, rlx_lm *lm, conversation *c) {
   if (r->system && !add(c, "system", r->system, strlen(r->system))) return cli_fail("out of memory");
   if (r->prompt) return answer(r, lm, c, r->prompt, strlen(r->prompt));
   if (is_terminal && !r->common.quiet) fprintf(stderr, "Write a line; /quit or Ctrl-D ends.\n");
-  while (!code && !cli_interrupted()) {
+  while ((!code || is_terminal) && !cli_interrupted()) {
     if (is_terminal) fprintf(stderr, "> ");
     if ((bytes = getline(&line, &room, stdin)) < 0) break;
     if (bytes && line[bytes - 1] == '\n') line[--bytes] = '\0';
     if (strcmp(line, "/quit") == 0) break;
     if (bytes) code = answer(r, lm, c, line, (size_t)bytes);
   }
+  if (!code && ferror(stdin) && !cli_interrupted()) code = cli_fail("standard input: cannot be read");
   free(line);
   return code;
 }
 
-static int run(const request *r) {
+static int run(request *r) {
   if (r->list) {
     for (uint32_t i = 0; i < rlx_chat_templates(); i++) puts(rlx_chat_template_name(i));
     return CLI_DONE;
   }
   if (r->words.n != 1) return cli_wrong(r->self, "expected one model, found %zu", r->words.n);
   rlx_lm *lm;
-  conversation c = {0};
+  conversation c = {.is_kept = r->common.json};
   int code = cli_lm_open(&r->common, &r->lm, r->words.v[0].value, &lm);
   if (lm && !code && !r->name && !rlx_chat_template_of(rlx_lm_file(lm)))
     code = cli_fail("%s; --template NAME chooses one, --templates lists them", rlx_message());
+  if (lm && !code) code = cli_sampling_settle(&r->sampling, &r->common, lm, true);
   if (lm && !code) {
     cli_note_interrupts();
     code = talk(r, lm, &c);
+    if (c.is_kept && (c.n_told || !code)) {
+      printf(c.n_told ? "]," : "{\"turns\":[],");
+      cli_sampling_json(&r->sampling);
+      cli_json_end();
+    }
   }
   deinit(&c);
   rlx_lm_destroy(lm);
@@ -114,7 +149,7 @@ static int run(const request *r) {
 }
 
 int cli_chat(const cli_command *self, int argc, char **argv) {
-  request r = {.self = self, .sampling = {.top_p = 1, .tokens = 0, .shift = true}};
+  request r = {.self = self, .sampling = {CLI_SAMPLING_UNSET, .tokens = 0, .shift = true}};
   const cli_option options[] = {
     {"-p", "TEXT", "one question instead of a conversation", CLI_TEXT, &r.prompt, 0, 0},
     {"--prompt", "TEXT", "the same as -p", CLI_TEXT, &r.prompt, 0, 0},

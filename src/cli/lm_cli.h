@@ -1,4 +1,4 @@
-/* What the commands of language models share: lm_open.c. */
+/* What the commands of language models share: lm_open.c, lm_sampling.c. */
 #ifndef RLX_CLI_LM_CLI_H
 #define RLX_CLI_LM_CLI_H
 
@@ -23,6 +23,7 @@ typedef struct cli_lm_options {
  * are told. */
 int cli_lm_open(const cli_common *common, const cli_lm_options *options, const char *path, rlx_lm **out);
 
+/* Negative: not asked for. */
 typedef struct cli_sampling {
   int64_t tokens, top_k, seed, ahead;
   double temperature, top_p, min_p;
@@ -31,16 +32,29 @@ typedef struct cli_sampling {
 } cli_sampling;
 #define CLI_SAMPLING_OPTIONS(o)                                                                                         \
   {"-n", "N", "tokens at most (0: until the end, or until the context is full)", CLI_NUMBER, &(o).tokens, 0, 16777216}, \
-    {"--temperature", "T", "0: always the likeliest token", CLI_REAL, &(o).temperature, 0, 1000},                       \
+    {"--temperature",                                                                                                   \
+     "T",                                                                                                               \
+     "0: always the likeliest token (default of chat: the model's own)",                                                \
+     CLI_REAL,                                                                                                          \
+     &(o).temperature,                                                                                                  \
+     0,                                                                                                                 \
+     1000},                                                                                                             \
     {"--top-k", "N", "only the N likeliest (0: all)", CLI_NUMBER, &(o).top_k, 0, 1000000},                              \
     {"--top-p", "P", "only the likeliest that have this share together (1: all)", CLI_REAL, &(o).top_p, 0, 1},          \
     {"--min-p", "P", "only those with this share of the likeliest's probability", CLI_REAL, &(o).min_p, 0, 1},          \
-    {"--seed", "N", "of the draws; the same seed gives the same text", CLI_NUMBER, &(o).seed, 0, INT64_MAX},            \
+    {"--seed",   "N",       "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", \
+     CLI_NUMBER, &(o).seed, 0,                                                                                          \
+     INT64_MAX},                                                                                                        \
     {"--stop", "TEXT", "end where this text comes; repeat for several", CLI_TEXTS, &(o).stops, 0, 0},                   \
     {"--ahead", "N", "tokens drawn before the first of them is shown (0: what pays)", CLI_NUMBER, &(o).ahead, 0, 64},   \
     {"--ignore-end", NULL, "go on past the model's end token", CLI_FLAG, &(o).ignore_end, 0, 0}, {                      \
     "--shift", NULL, "when the context is full forget the older half and go on", CLI_FLAG, &(o).shift, 0, 0             \
   }
+#define CLI_SAMPLING_UNSET .top_k = -1, .seed = -1, .temperature = -1, .top_p = -1, .min_p = -1
+/* Gives what is not asked for its value, and prints what was chosen: of a chat the model's own settings, or ones that do not loop;
+ * else the likeliest token. Then the same as members of a JSON object, without braces. */
+int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm *lm, bool is_chat);
+void cli_sampling_json(const cli_sampling *o);
 /* The library's options; *stops is the caller's to free. */
 int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops);
 void cli_sampling_deinit(cli_sampling *o);

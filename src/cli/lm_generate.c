@@ -44,16 +44,18 @@ static void take_text(void *user, const char *text, size_t bytes) {
   o->v[o->n] = '\0';
 }
 
-static void print_json(const rlx_lm *lm, const text_out *o, const rlx_lm_stats *stats) {
+static void print_json(const request *r, const rlx_lm *lm, const text_out *o, const rlx_lm_stats *stats) {
   size_t n;
   const int32_t *ids = rlx_lm_tokens(lm, 0, &n);
   printf("{\"text\":");
-  cli_print_quoted(o->v ? o->v : "");
+  cli_print_quoted_bytes(o->v ? o->v : "", o->n);
   printf(",\"ids\":[");
   for (size_t i = n < stats->tokens ? 0 : n - stats->tokens, first = i; i < n; i++)
     printf("%s%" PRId32, i == first ? "" : ",", ids[i]);
   printf("],");
   cli_lm_json(lm, stats);
+  putchar(',');
+  cli_sampling_json(&r->sampling);
   printf("}\n");
 }
 
@@ -77,7 +79,7 @@ static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t byt
   int code = cli_check(rlx_lm_generate(lm, prompt, bytes, &options, take_text, &out, &stats), NULL, NULL);
   if (out.failed) code = cli_fail("out of memory");
   if (!code && r->save) code = save(r, lm);
-  if (r->common.json && !code) print_json(lm, &out, &stats);
+  if (r->common.json && !code) print_json(r, lm, &out, &stats);
   if (!r->common.json) {
     putchar('\n');
     fflush(stdout);
@@ -88,7 +90,7 @@ static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t byt
   return cli_interrupted() ? CLI_INTERRUPTED : code;
 }
 
-static int run(const request *r) {
+static int run(request *r) {
   if (r->words.n != 1) return cli_wrong(r->self, "expected one model, found %zu", r->words.n);
   if (!r->lm.dry_run && !r->prompt == !r->file) return cli_wrong(r->self, "expected a prompt: -p TEXT or -f FILE");
   char *text = NULL;
@@ -97,6 +99,7 @@ static int run(const request *r) {
   rlx_lm *lm;
   int code = cli_lm_open(&r->common, &r->lm, r->words.v[0].value, &lm);
   if (lm && r->restore) code = cli_check(rlx_lm_restore(lm, 0, r->restore), NULL, NULL);
+  if (lm && !code) code = cli_sampling_settle(&r->sampling, &r->common, lm, false);
   if (lm && !code) code = generate(r, lm, text ? text : r->prompt, bytes);
   rlx_lm_destroy(lm);
   free(text);
@@ -104,7 +107,7 @@ static int run(const request *r) {
 }
 
 int cli_generate(const cli_command *self, int argc, char **argv) {
-  request r = {.self = self, .sampling = {.tokens = 128, .top_p = 1}};
+  request r = {.self = self, .sampling = {CLI_SAMPLING_UNSET, .tokens = 128}};
   const cli_option options[] = {
     {"-p", "TEXT", "the text to continue", CLI_TEXT, &r.prompt, 0, 0},
     {"--prompt", "TEXT", "the same as -p", CLI_TEXT, &r.prompt, 0, 0},

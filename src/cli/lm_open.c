@@ -72,28 +72,7 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
   return code;
 }
 
-/* ---- Sampling ------------------------------------------------------------------------------------------------ */
-
-int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops) {
-  *stops = calloc(o->stops.n + 1, sizeof **stops);
-  if (!*stops) return cli_fail("out of memory");
-  for (size_t i = 0; i < o->stops.n; i++) (*stops)[i] = o->stops.v[i].value;
-  *out = (rlx_lm_options){.struct_bytes = sizeof *out,
-                          .tokens = (uint32_t)o->tokens,
-                          .temperature = o->temperature,
-                          .top_k = (uint32_t)o->top_k,
-                          .top_p = o->top_p,
-                          .min_p = o->min_p,
-                          .seed = (uint64_t)o->seed,
-                          .ignore_end = o->ignore_end,
-                          .shift = o->shift,
-                          .stops = *stops,
-                          .n_stops = o->stops.n,
-                          .ahead = (uint32_t)o->ahead};
-  return CLI_DONE;
-}
-
-void cli_sampling_deinit(cli_sampling *o) { cli_list_deinit(&o->stops); }
+/* ---- While it runs -------------------------------------------------------------------------------------------- */
 
 bool cli_lm_is_over(void *user) {
   (void)user;

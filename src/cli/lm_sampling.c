@@ -1,0 +1,78 @@
+/* How tokens are drawn, on the command line: as asked for, else as the model's file says, else in a way that does not loop.
+ *
+ * Always taking the likeliest token gives the same text again, so it is what `generate` does by itself; in a conversation it ends
+ * in loops, so `chat` draws. A seed that nobody chose is another one each time, and printed, so that a text can be had again. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/lm_cli.h"
+
+static const rlx_lm_sampling likeliest = {.temperature = 0, .top_p = 1}, lively = {.temperature = 0.7, .top_p = 0.95};
+
+static int64_t fresh_seed(void) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_REALTIME, &now);
+  uint64_t v = (uint64_t)now.tv_sec * 1000000007u + (uint64_t)now.tv_nsec * 31u + (uint64_t)getpid() * 2654435761u;
+  v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9u;
+  v = (v ^ (v >> 27)) * 0x94d049bb133111ebu;
+  return (int64_t)((v ^ (v >> 31)) & 0x7fffffff);
+}
+
+static void tell_chat(const cli_sampling *o, const char *whose) {
+  bool draws = o->temperature > 0;
+  fprintf(stderr, "rlx: sampling: temperature %g", o->temperature);
+  if (draws && o->top_k) fprintf(stderr, ", top-k %" PRId64, o->top_k);
+  if (draws && o->top_p < 1) fprintf(stderr, ", top-p %g", o->top_p);
+  if (draws && o->min_p > 0) fprintf(stderr, ", min-p %g", o->min_p);
+  fprintf(stderr, "%s", whose);
+  if (draws) fprintf(stderr, ", seed %" PRId64, o->seed);
+  fputc('\n', stderr);
+}
+
+int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm *lm, bool is_chat) {
+  rlx_lm_sampling own = likeliest;
+  bool has_seed = o->seed >= 0, all_asked = o->temperature >= 0 && o->top_k >= 0 && o->top_p >= 0 && o->min_p >= 0;
+  if (is_chat && cli_check(rlx_lm_sampling_of(rlx_lm_file(lm), &own), NULL, NULL)) return CLI_FAILED;
+  if (own.not_applied[0])
+    fprintf(stderr, "rlx: warning: the model's file asks for settings that are not applied: %s\n", own.not_applied);
+  const char *whose = all_asked ? "" : own.is_given ? " (the model's own)" : " (the model's file has none)";
+  if (is_chat && !own.is_given) own = lively;
+  if (o->temperature < 0) o->temperature = own.temperature;
+  if (o->top_k < 0) o->top_k = own.top_k;
+  if (o->top_p < 0) o->top_p = own.top_p;
+  if (o->min_p < 0) o->min_p = own.min_p;
+  if (!has_seed) o->seed = o->temperature > 0 ? fresh_seed() : 0;
+  if (common->quiet || common->json) return CLI_DONE;
+  if (is_chat) tell_chat(o, whose);
+  else if (o->temperature > 0 && !has_seed) fprintf(stderr, "rlx: seed %" PRId64 "\n", o->seed);
+  return CLI_DONE;
+}
+
+void cli_sampling_json(const cli_sampling *o) {
+  printf("\"temperature\":%.9g,\"top_k\":%" PRId64 ",\"top_p\":%.9g,\"min_p\":%.9g,\"seed\":%" PRId64, o->temperature,
+         o->top_k, o->top_p, o->min_p, o->seed);
+}
+
+int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops) {
+  *stops = calloc(o->stops.n + 1, sizeof **stops);
+  if (!*stops) return cli_fail("out of memory");
+  for (size_t i = 0; i < o->stops.n; i++) (*stops)[i] = o->stops.v[i].value;
+  *out = (rlx_lm_options){.struct_bytes = sizeof *out,
+                          .tokens = (uint32_t)o->tokens,
+                          .temperature = o->temperature,
+                          .top_k = (uint32_t)o->top_k,
+                          .top_p = o->top_p,
+                          .min_p = o->min_p,
+                          .seed = (uint64_t)o->seed,
+                          .ignore_end = o->ignore_end,
+                          .shift = o->shift,
+                          .stops = *stops,
+                          .n_stops = o->stops.n,
+                          .ahead = (uint32_t)o->ahead};
+  return CLI_DONE;
+}
+
+void cli_sampling_deinit(cli_sampling *o) { cli_list_deinit(&o->stops); }

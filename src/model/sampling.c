@@ -1,0 +1,181 @@
+/* How a model's authors want its tokens to be drawn: general.sampling.* of a GGUF, generation_config.json of a folder.
+ *
+ * What is there and is not applied here is reported by name: a text drawn without a penalty that was asked for is another text,
+ * and nobody would see why. So of generation_config.json every key is in one of three lists: applied, reported unless it has the
+ * value that changes nothing, and known to have no effect on which token is drawn; one that is in none of them is reported. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/str.h"
+#include "rlx/lm.h"
+
+typedef struct setting {
+  const char *gguf, *json; /* the key's name in each; NULL: it has none there */
+  double neutral;          /* the value that changes nothing */
+} setting;
+
+enum { TEMPERATURE, TOP_K, TOP_P, MIN_P, N_APPLIED };
+static const struct {
+  const char *gguf, *json;
+  double most;
+} applied[N_APPLIED] = {
+  {"temp", "temperature", 1000}, {"top_k", "top_k", 1e6}, {"top_p", "top_p", 1}, {"min_p", "min_p", 1}};
+
+static const setting reported[] = {
+  {"penalty_repeat", "repetition_penalty", 1},
+  {"xtc_probability", NULL, 0},
+  {"mirostat", NULL, 0},
+  {NULL, "encoder_repetition_penalty", 1},
+  {NULL, "no_repeat_ngram_size", 0},
+  {NULL, "encoder_no_repeat_ngram_size", 0},
+  {NULL, "typical_p", 1},
+  {NULL, "epsilon_cutoff", 0},
+  {NULL, "eta_cutoff", 0},
+  {NULL, "top_h", 0},
+  {NULL, "num_beams", 1},
+  {NULL, "num_beam_groups", 1},
+  {NULL, "penalty_alpha", 0},
+  {NULL, "diversity_penalty", 0},
+  {NULL, "guidance_scale", 1},
+  {NULL, "min_length", 0},
+  {NULL, "min_new_tokens", 0},
+  {NULL, "begin_suppress_tokens", 0},
+  {NULL, "suppress_tokens", 0},
+  {NULL, "bad_words_ids", 0},
+  {NULL, "force_words_ids", 0},
+  {NULL, "forced_bos_token_id", 0},
+  {NULL, "forced_eos_token_id", 0},
+  {NULL, "sequence_bias", 0},
+  {NULL, "exponential_decay_length_penalty", 0},
+};
+/* Which tokens there are, how long a text is, how the other program computes; and what only beams have. */
+static const char no_effect[] =
+  " do_sample bos_token_id eos_token_id pad_token_id decoder_start_token_id transformers_version _from_model_config"
+  " max_length max_new_tokens max_time stop_strings use_cache cache_implementation cache_config num_return_sequences"
+  " output_attentions output_hidden_states output_scores output_logits return_dict_in_generate length_penalty"
+  " early_stopping renormalize_logits remove_invalid_values low_memory compile_config disable_compile chat_format"
+  " max_window_size assistant_confidence_threshold num_assistant_tokens num_assistant_tokens_schedule"
+  " prompt_lookup_num_tokens prefill_chunk_size is_assistant generation_kwargs token_healing trust_remote_code ";
+
+typedef struct found {
+  bool has[N_APPLIED];
+  double value[N_APPLIED];
+  bool is_greedy, samples;
+  rlx_str others; /* "repetition_penalty 1.1" */
+} found;
+
+static rlx_status take(found *f, int which, const char *where, double v) {
+  if (!(v >= 0 && v <= applied[which].most) || (which == TOP_K && v != floor(v)))
+    return RLX_FAIL(RLX_INVALID, "%s: expected %s from 0 to %g, found %g", where,
+                    which == TOP_K ? "a whole number" : "a number", applied[which].most, v);
+  f->has[which] = true;
+  f->value[which] = v;
+  return RLX_OK;
+}
+
+static void report(found *f, const char *name, const double *v) {
+  rlx_str_add(&f->others, "%s%s", f->others.n ? ", " : "", name);
+  if (!v) return;
+  rlx_str_add_char(&f->others, ' ');
+  rlx_str_add_float(&f->others, (float)*v);
+}
+
+/* ---- GGUF ---- */
+
+/* What says more about another that is reported: alone it changes nothing. */
+static const char of_others[] = " penalty_last_n xtc_threshold mirostat_tau mirostat_eta ";
+
+static bool is_listed(const char *list, const char *word) {
+  size_t n = strlen(word);
+  for (const char *p = list; n && (p = strstr(p, word)); p += n)
+    if (p > list && p[-1] == ' ' && p[n] == ' ') return true;
+  return false;
+}
+
+static rlx_status read_key(found *f, const char *name, const rlx_meta *m) {
+  bool is_number = m->kind == RLX_META_FLOAT || m->kind == RLX_META_INT;
+  for (int i = 0; i < N_APPLIED; i++) {
+    if (strcmp(name, applied[i].gguf) != 0) continue;
+    if (!is_number) return RLX_FAIL(RLX_INVALID, "%s: expected a number, found %s", m->key, m->type);
+    return take(f, i, m->key, m->number);
+  }
+  for (size_t i = 0; i < sizeof reported / sizeof *reported; i++)
+    if (reported[i].gguf && strcmp(name, reported[i].gguf) == 0 && is_number && m->number == reported[i].neutral)
+      return RLX_OK;
+  if (!is_listed(of_others, name)) report(f, name, is_number ? &m->number : NULL);
+  return RLX_OK;
+}
+
+static rlx_status read_gguf(const rlx_file *file, found *f) {
+  static const char prefix[] = "general.sampling.";
+  rlx_meta m;
+  for (uint32_t i = 0; rlx_file_meta_at(file, i, &m); i++)
+    if (strncmp(m.key, prefix, sizeof prefix - 1) == 0) RLX_TRY(read_key(f, m.key + sizeof prefix - 1, &m));
+  return RLX_OK;
+}
+
+/* ---- generation_config.json ---- */
+
+static rlx_status read_member(found *f, const char *key, json_t *v) {
+  if (json_is_null(v)) return RLX_OK;
+  if (strcmp(key, "do_sample") == 0) {
+    f->is_greedy = json_is_false(v);
+    f->samples = json_is_true(v);
+    return RLX_OK;
+  }
+  for (int i = 0; i < N_APPLIED; i++) {
+    if (strcmp(key, applied[i].json) != 0) continue;
+    if (!json_is_number(v)) return RLX_FAIL(RLX_INVALID, "%s: expected a number", key);
+    return take(f, i, key, json_number_value(v));
+  }
+  double number = json_number_value(v);
+  for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
+    if (!reported[i].json || strcmp(key, reported[i].json) != 0) continue;
+    bool is_empty = json_is_false(v) || (json_is_array(v) && !json_array_size(v));
+    if (json_is_number(v) && number != reported[i].neutral) report(f, key, &number);
+    else if (!json_is_number(v) && !is_empty) report(f, key, NULL);
+    return RLX_OK;
+  }
+  if (!is_listed(no_effect, key)) report(f, key, json_is_number(v) ? &number : NULL);
+  return RLX_OK;
+}
+
+static rlx_status read_json(const rlx_meta *m, found *f) {
+  json_error_t error;
+  json_t *root = json_loadb(m->text, m->n, JSON_REJECT_DUPLICATES, &error), *v;
+  const char *key;
+  rlx_status s = RLX_OK;
+  if (!json_is_object(root)) s = RLX_FAIL(RLX_INVALID, "expected an object: %s", root ? "it is none" : error.text);
+  json_object_foreach(root, key, v) {
+    if (!s) s = read_member(f, key, v);
+  }
+  json_decref(root);
+  return s ? rlx_fail_frame(s, "generation_config.json") : RLX_OK;
+}
+
+/* ---- Both ---- */
+
+rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
+  if (!file || !out) return RLX_FAIL(RLX_INVALID, "rlx_lm_sampling_of: %s is NULL", file ? "out" : "file");
+  *out = (rlx_lm_sampling){.temperature = 0};
+  found f = {.has = {false}};
+  rlx_meta m;
+  bool has_json = rlx_file_meta_find(file, "generation_config.json", &m) && m.kind == RLX_META_TEXT;
+  rlx_status s = has_json ? read_json(&m, &f) : read_gguf(file, &f);
+  if (!s && f.others.failed) s = RLX_FAIL(RLX_NO_MEMORY, "the settings of a model");
+  if (!s) {
+    for (int i = 0; i < N_APPLIED; i++) out->is_given |= f.has[i];
+    out->is_given |= f.is_greedy || f.samples;
+    /* One that draws and does not say how hot draws as the model foresees. */
+    out->temperature = f.is_greedy ? 0 : f.has[TEMPERATURE] ? f.value[TEMPERATURE] : out->is_given ? 1 : 0;
+    out->top_k = (uint32_t)f.value[TOP_K];
+    out->top_p = f.has[TOP_P] ? f.value[TOP_P] : 1;
+    out->min_p = f.value[MIN_P];
+    snprintf(out->not_applied, sizeof out->not_applied, "%s", f.others.v ? f.others.v : "");
+  }
+  rlx_str_deinit(&f.others);
+  return s;
+}
