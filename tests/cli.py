@@ -76,6 +76,7 @@ def judge(args, code, out, err):
     what = f"rlx {' '.join(map(str, args))}"
     check(code is not None and code >= 0, f"{what}: ended by signal {-code if code else code}\n{err}")
     check(not SANITIZER.search(err), f"{what}: {err}")
+    check("\r" not in err and "\x1b" not in err, f"{what}: progress goes to what is no terminal: {err!r}")
     if code == 2:
         equal(out, "", f"{what}: standard output of wrong usage")
         check(err, f"{what}: wrong usage is not told")

@@ -280,5 +280,19 @@ def on_other_devices():
         equal(found["text"], want, device)
 
 
+@test
+def places_are_judged_before_the_model_is_loaded():
+    for command in (["logits", "absent.gguf", "--tokens", "1", "--out"], ["embed", "absent.gguf", "text", "--out"],
+                    ["generate", "absent.gguf", "-p", "x", "--save"]):
+        for place, says in (("no/where", "'no/'"), (".", "directory"), ("x" * 300, "too long"), ("", "''")):
+            fails(*command, place, says=[command[-1], says], lines=1)
+    model()
+    before = pathlib.Path("m.gguf").read_bytes()
+    fails("logits", "m.gguf", "--tokens", "1", "--out", "m.gguf", says="which is read", lines=1)
+    equal(pathlib.Path("m.gguf").read_bytes(), before, "the model")
+    found = rlx_json("logits", "m.gguf", "--tokens", "1,2", "--out", "l.npy")
+    equal((found["file"], found["shape"][0]), ("l.npy", 2), "what was written")
+
+
 if __name__ == "__main__":
     main()

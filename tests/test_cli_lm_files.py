@@ -260,15 +260,17 @@ def converting_onto_the_source_is_refused():
 def an_interrupt_leaves_nothing():
     need_lm()
     gguf("m.gguf", [], [("w", [4096, 4096], 0, floats(4096) * 4096)])
-    process = subprocess.Popen([str(RLX), "convert", "m.gguf", "q.gguf", "--type", "q2_k", "--threads", "1"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.time() + SECONDS
-    while not any(name.endswith(".tmp") for name in os.listdir()) and time.time() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=SECONDS)
-    equal((process.returncode, out, err), (130, b"", b""), "interrupted")
-    equal(os.listdir(), ["m.gguf"], "what is left")
+    for numbers in ([signal.SIGINT], [signal.SIGTERM], [signal.SIGHUP], [signal.SIGINT, signal.SIGINT]):
+        process = subprocess.Popen([str(RLX), "convert", "m.gguf", "q.gguf", "--type", "q2_k", "--threads", "1"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        deadline = time.time() + SECONDS
+        while not any(name.endswith(".tmp") for name in os.listdir()) and time.time() < deadline:
+            time.sleep(0.01)
+        for number in numbers:
+            process.send_signal(number)
+        out, err = process.communicate(timeout=SECONDS)
+        equal((process.returncode, out, err), (128 + numbers[0], b"", b""), f"interrupted by {numbers}")
+        equal(os.listdir(), ["m.gguf"], "what is left")
 
 
 # ---- Other programs' files

@@ -35,10 +35,55 @@ def output_names_stay_in_the_folder():
     outputs_graph("n" * 300)
     fails("eval", "o.rlx", "--random", "1", "--out", "new", says=["output 'nnn", "too long"], lines=1)
     check(not os.path.exists("new"), "an empty folder is left behind")
-    outputs_graph("n" * 300, "ok")  # the one that can be written is
-    result = fails("eval", "o.rlx", "--random", "1", "--out", "new", "--json", lines=1)
-    equal([o["name"] for o in json.loads(result.out)["outputs"]], ["ok"], "JSON of a failure in part")
-    equal(os.listdir("new"), ["ok.npy"], "files")
+    outputs_graph("n" * 300, "ok")  # known before the run, so nothing is run or written
+    fails("eval", "o.rlx", "--random", "1", "--out", "new", "--json", lines=1)
+    check(not os.path.exists("new"), "a folder is left behind")
+
+
+@test
+def places_are_judged_before_the_work():
+    """The graph never ends: who looks at the place after the run does not come back."""
+    write("g.rlx", ENDLESS)
+    npy("n.npy", "i64", (), [0])
+    os.mkdir("folder")
+    os.makedirs("out/y.npy")
+    os.mkfifo("fifo")
+    given = ["g.rlx", "--input", "n=n.npy"]
+    before = sorted(os.listdir("."))
+    for place, says in (("folder", "directory"), ("absent/t", "absent"), ("", "''"), ("g.rlx/t", "Not a directory"),
+                        ("x" * 300, "too long")):
+        fails("trace", *given, "-o", place, says=["-o", says], lines=1)
+        fails("plan", "g.rlx", "--svg", place, says=["--svg", says], lines=1)
+    for command in ("eval", "run"):
+        fails(command, *given, "--out", "absent/sub", says=["--out", "absent"], lines=1)
+        fails(command, *given, "--out", "fifo", says=["--out", "is none"], lines=1)
+        fails(command, *given, "--out", "out", says=["output 'y'", "out/y.npy", "directory"], lines=1)
+    fails("run", *given, "--dump", "absent/sub", says=["--dump", "absent"], lines=1)
+    fails("run", *given, "--dump", "g.rlx", says=["--dump", "is none"], lines=1)
+    equal(sorted(os.listdir(".")), before, "files")
+
+
+@test
+def what_is_read_is_not_written_over():
+    write("g.rlx", LINEAR)
+    write("p.csv", "id,lower,upper,size\na,0,2,100\n")
+    linear_inputs()
+    os.mkdir("out")
+    os.rename("x.npy", "out/y.npy")  # the graph's output is y
+    os.symlink("g.rlx", "link")
+    os.link("g.rlx", "hard")
+    given = ["g.rlx", "--input", "x=out/y.npy", "--input", "w=w.npy"]
+    kept = {name: pathlib.Path(name).read_bytes() for name in ("g.rlx", "p.csv", "out/y.npy", "w.npy")}
+    for place in ("g.rlx", "./g.rlx", "link", "hard", "w.npy"):
+        fails("trace", *given, "-o", place, says=[place, "which is read; expected another file"], lines=1)
+    for place in ("g.rlx", "link", "hard"):
+        fails("plan", "g.rlx", "--svg", place, says=["which is read"], lines=1)
+    fails("plan", "--csv", "p.csv", "--out", "p.csv", says=["which is read"], lines=1)
+    for command in ("eval", "run"):
+        fails(command, *given, "--out", "out", says=["output 'y'", "out/y.npy", "which is read"], lines=1)
+    for name, content in kept.items():
+        equal(pathlib.Path(name).read_bytes(), content, name)
+    check(os.path.islink("link"), "the link is still one")
 
 
 @test
@@ -72,9 +117,8 @@ def output_folders_without_permission():
 
 @test
 def a_full_disk_leaves_nothing_half_written():
-    """A limit on the size of files stands in for a full disk."""
+    """A limit on the size of files stands in for a full disk. It comes with a signal, SIGXFSZ, which must not end rlx."""
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
     write("g.rlx", 'graph { %1 = input "x" : f32[10000]\n output "y" = %1\n'
                    ' %2 = reduce_sum(%1)\n output "small" = %2 }')
@@ -83,6 +127,15 @@ def a_full_disk_leaves_nothing_half_written():
     fails("eval", "g.rlx", "--random", "1", "--out", "out", says=["output 'y'", "out/y.npy"], lines=1, preexec_fn=limit)
     equal(sorted(os.listdir("out")), ["small.npy", "y.npy"], "files")
     equal(pathlib.Path("out/y.npy").read_bytes(), old, "the old file")
+    for command in (["trace", "g.rlx", "--random", "1", "-o", "t.json"], ["plan", "g.rlx", "--svg", "p.svg"],
+                    ["run", "g.rlx", "--random", "1", "--dump", "dump"]):
+        tiny = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+        fails(*command, says="File too large", lines=1, preexec_fn=tiny)
+    equal(sorted(os.listdir(".")), ["dump", "g.rlx", "out"], "nothing is left")
+    equal(os.listdir("dump"), [], "nor there")
+    with open("full", "wb") as full:
+        done = subprocess.run([RLX, "ops"], stdout=full, stderr=subprocess.PIPE, timeout=SECONDS, preexec_fn=limit)
+    equal((done.returncode, done.stderr), (1, b"rlx: cannot write standard output: File too large\n"), "what is printed")
 
 
 @test
@@ -188,6 +241,46 @@ def an_interrupt_ends_reading():
 
 
 @test
+def other_signals_end_it_too():
+    write("g.rlx", ENDLESS)
+    npy("n.npy", "i64", (), [0])
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        result = interrupt("eval", "g.rlx", "--input", "n=n.npy", "--out", "out", "--json", number=number)
+        equal(result, (128 + number, "", ""), f"signal {number}")
+    equal(sorted(os.listdir(".")), ["g.rlx", "n.npy"], "files")
+
+
+@test
+def stopped_and_continued():
+    write("g.rlx", ENDLESS)
+    npy("n.npy", "i64", (), [0])
+    process = subprocess.Popen([RLX, "run", "g.rlx", "--input", "n=n.npy"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.3)
+    for number in (signal.SIGSTOP, signal.SIGCONT, signal.SIGINT):
+        process.send_signal(number)
+        time.sleep(0.1)
+    out, err = process.communicate(timeout=SECONDS)
+    equal((process.returncode, out, err), (130, b"", b""), "stopped, continued, interrupted")
+
+
+@test
+def files_that_are_being_written_are_finished_whatever_comes():
+    names = [f"y{i}" for i in range(150)]
+    outputs_graph(*names)
+    for numbers in ([signal.SIGTERM], [signal.SIGHUP], [signal.SIGINT, signal.SIGINT]):
+        process = subprocess.Popen([RLX, "eval", "-q", "o.rlx", "--random", "1", "--out", "out"])
+        while not os.path.exists("out/y0.npy") and process.poll() is None:
+            pass
+        for number in numbers:
+            process.send_signal(number)
+        code = process.wait(timeout=SECONDS)
+        check(code in (0, 128 + numbers[0]), f"exit code {code}")  # 0: all were written before it came
+        equal(sorted(os.listdir("out")), sorted(f"{name}.npy" for name in names), "files, and no temporary one")
+        for name in names:
+            os.remove(f"out/{name}.npy")
+
+
+@test
 def who_asked_not_to_be_interrupted_is_not():
     """As under nohup, or in the background of a shell."""
     write("g.rlx", ENDLESS)
@@ -201,6 +294,19 @@ def who_asked_not_to_be_interrupted_is_not():
     process.kill()
     process.wait()
     check(running, "SIGINT was ignored when rlx began, and yet ended it")
+
+
+# ---- Standard input that cannot be read
+
+
+@test
+def read_errors_are_errors():
+    for command in (["graph", "-"], ["plan", "--csv", "-"], ["eval", "-", "--random", "1"], ["info", "-"]):
+        folder = os.open(".", os.O_RDONLY)
+        done = subprocess.run([RLX, *command, "--json"], stdin=folder, capture_output=True, timeout=SECONDS, text=True)
+        os.close(folder)
+        equal((done.returncode, done.stderr), (1, "rlx: cannot read standard input: Is a directory\n"), f"{command}")
+        check("Is a directory" in json.loads(done.stdout)["error"]["message"], f"{command}: {done.stdout}")
 
 
 # ---- Little of everything

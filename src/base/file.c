@@ -298,6 +298,7 @@ rlx_status rlx_draft_commit(rlx_draft *d) {
 
 rlx_status rlx_file_write(const char *path, const void *data, size_t bytes) {
   rlx_draft d;
+  if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_file_write: data is NULL");
   RLX_TRY(rlx_draft_begin(&d, path));
   rlx_status s = rlx_draft_write(&d, data, bytes);
   if (!s) return rlx_draft_commit(&d);

@@ -12,7 +12,6 @@
 
 /* The whole file as NUL-terminated text (free with rlx_mem_free); refuses files above `limit` bytes. */
 rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *bytes);
-rlx_status rlx_file_write(const char *path, const void *data, size_t bytes);
 
 /* Which file it is, and its state: what must be the same after reading as it was at opening. */
 typedef struct rlx_stamp {

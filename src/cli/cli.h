@@ -142,6 +142,7 @@ int cli_bind(const char *path, const cli_list *dims, const rlx_tensor *values, r
 int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes);
 int cli_read_file(const char *path, char **text);
 int cli_write_file(const char *path, const char *text, size_t bytes);
+int cli_write_array(const char *path, const rlx_tensor *t); /* the same as .npy */
 
 /* ---- A bare placement problem: plan_csv.c ---- */
 
@@ -203,6 +204,20 @@ int cli_model_bind(cli_model *m);
 rlx_status cli_random_tensor(rlx_dtype dtype, rlx_dims shape, int64_t seed, uint32_t number, rlx_tensor *out);
 void cli_model_deinit(cli_model *m);
 
+/* ---- Where files are to be written, judged before the work: target.c ---- */
+
+/* What the command reads, and must not write over: the model, and the VALUEs of --input. Both may be NULL. */
+typedef struct cli_reads {
+  const char *path;
+  const cli_list *inputs;
+} cli_reads;
+/* Whether there is such a folder, or it can be made. */
+int cli_folder_check(const char *option, const char *folder);
+/* Whether a file can be written there, whole; may_be_special: or straight into a pipe or device that has the name. */
+int cli_target_check(const char *option, const char *path, const cli_reads *reads, bool may_be_special);
+/* The same where the folder is known to be good. */
+int cli_target_check_file(const char *where, const char *path, const cli_reads *reads, bool may_be_special);
+
 /* ---- Results: outputs.c ---- */
 
 typedef struct cli_results {
@@ -213,8 +228,8 @@ typedef struct cli_results {
   void *user;
   double seconds;
 } cli_results;
-/* Whether the folder (or NULL) can take the outputs; asked before the run. */
-int cli_results_check(const char *folder, const rlx_graph *g);
+/* Whether the folder (or NULL) can take the outputs, none of which is a file that is read; asked before the run. */
+int cli_results_check(const char *folder, const rlx_graph *g, const cli_reads *reads);
 int cli_results_write(const cli_results *r);
 
 /* ---- A graph on a device: engine.c ---- */

@@ -86,7 +86,8 @@ static rlx_status get_output(void *user, const char *name, rlx_tensor *view) {
 static int run_job(job *j) {
   const request *r = j->r;
   int code = cli_model_load(r->words.v[0].value, &r->model, &j->model);
-  if (j->model.graph && cli_results_check(r->out, j->model.graph)) code = CLI_FAILED;
+  if (j->model.graph && cli_results_check(r->out, j->model.graph, &(cli_reads){r->words.v[0].value, &r->model.inputs}))
+    code = CLI_FAILED;
   if (code || cli_model_bind(&j->model) || cli_model_load_weights(&j->model)) return CLI_FAILED;
   if ((r->pass || r->without) && optimize(j)) return CLI_FAILED;
   if (run_graph(j)) return CLI_FAILED;

@@ -66,6 +66,8 @@ static int plan(const request *r) {
   if (r->csv.out || r->csv.capacity || r->csv.budget)
     return cli_wrong(r->self, "--%s goes with --csv", r->csv.out ? "out" : r->csv.capacity ? "capacity" : "budget");
   if (r->words.n != 1) return cli_wrong(r->self, "expected one file, found %zu", r->words.n);
+  if (r->svg && cli_target_check("--svg", r->svg, &(cli_reads){r->words.v[0].value, &r->model.inputs}, true))
+    return CLI_FAILED;
   rlx_graph *g = NULL;
   cli_engine e = {0};
   int code = plan_graph(r, &g, &e);

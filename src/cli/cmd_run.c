@@ -14,7 +14,9 @@ typedef struct request {
 static const request *request_of(const cli_task *t) { return (const request *)t; }
 
 static int check_folder(const cli_task *t, const cli_model *m) {
-  return cli_results_check(request_of(t)->out, m->graph);
+  const request *r = request_of(t);
+  if (r->dump && cli_folder_check("--dump", r->dump)) return CLI_FAILED;
+  return cli_results_check(r->out, m->graph, &(cli_reads){m->path, &t->model.inputs});
 }
 
 static void tell(const cli_task *t, const cli_engine *e, double seconds) {
@@ -39,7 +41,10 @@ static void dump_value(void *user, rlx_node node, const rlx_tensor *value) {
   char path[4096];
   int n = snprintf(path, sizeof path, "%s/%u_%s.npy", d->folder, node, rlx_node_op(d->graph, node));
   if (n < 0 || (size_t)n >= sizeof path) d->code = cli_fail("--dump: the folder's name is too long");
-  else if (cli_check(rlx_npy_write(path, value), "--dump", NULL)) d->code = CLI_FAILED;
+  if (d->code) return; /* one is enough: the folder, or the disk, is at fault */
+  cli_hold_interrupts();
+  d->code = cli_check(rlx_npy_write(path, value), "--dump", NULL);
+  cli_release_interrupts();
 }
 
 static int dump_all(const cli_task *t, const cli_model *m, cli_engine *e) {

@@ -12,9 +12,10 @@ typedef struct request {
 } request;
 
 static bool has_place(const cli_task *t, int *exit_code) {
-  if (((const request *)t)->out) return true;
-  *exit_code = cli_wrong(t->self, "-o is missing: where should the trace go?");
-  return false;
+  const char *out = ((const request *)t)->out;
+  if (!out) *exit_code = cli_wrong(t->self, "-o is missing: where should the trace go?");
+  else *exit_code = cli_target_check("-o", out, &(cli_reads){t->words.v[0].value, &t->model.inputs}, true);
+  return *exit_code == CLI_DONE;
 }
 
 static int write_report(const request *r, rlx_executable *e) {

@@ -43,7 +43,7 @@ static int embed_lines(rlx_lm *lm, vectors *to) {
 static int show(const request *r, const vectors *all) {
   rlx_tensor t = {
     RLX_F32, {.v = {(int64_t)all->n, (int64_t)all->width}, .n = 2}, all->v, all->n * all->width * sizeof *all->v};
-  if (r->out) return cli_check(rlx_npy_write(r->out, &t), NULL, NULL);
+  if (r->out) return cli_write_array(r->out, &t);
   if (r->common.json) printf("{\"embeddings\":[");
   for (size_t i = 0; i < all->n; i++) {
     rlx_tensor row = {
@@ -79,6 +79,8 @@ int cli_embed(const cli_command *self, int argc, char **argv) {
   int code;
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
     if (!r.words.n) code = cli_wrong(self, "expected a model");
+    else if (r.out && cli_target_check("--out", r.out, &(cli_reads){r.words.v[0].value, NULL}, false))
+      code = CLI_FAILED;
     else code = cli_lm_open(&r.common, &r.lm, r.words.v[0].value, &lm);
     if (lm && !code) code = embed_all(&r, lm);
     rlx_lm_destroy(lm);

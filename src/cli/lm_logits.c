@@ -41,15 +41,23 @@ static int write_logits(const request *r, rlx_lm *lm, const int32_t *ids, size_t
   float *logits = malloc(bytes);
   if (!logits) return cli_fail("out of memory");
   int code = cli_check(rlx_lm_append(lm, 0, ids, n, true, logits), NULL, NULL);
-  if (!code) code = cli_check(rlx_npy_write(r->out, &(rlx_tensor){RLX_F32, shape, logits, bytes}), NULL, NULL);
+  if (!code) code = cli_write_array(r->out, &(rlx_tensor){RLX_F32, shape, logits, bytes});
   free(logits);
-  return code;
+  if (code || !r->common.json) return code;
+  cli_json_begin();
+  fputs("{\"file\":", stdout);
+  cli_print_quoted(r->out);
+  printf(",\"dtype\":\"f32\",\"shape\":");
+  cli_print_sizes(shape);
+  cli_json_end();
+  return CLI_DONE;
 }
 
 static int run(const request *r) {
   if (r->words.n != 1) return cli_wrong(r->self, "expected one model, found %zu", r->words.n);
   if (!r->tokens) return cli_wrong(r->self, "--tokens is missing: which?");
   if (!r->out) return cli_wrong(r->self, "--out is missing: where should the array go?");
+  if (cli_target_check("--out", r->out, &(cli_reads){r->words.v[0].value, NULL}, false)) return CLI_FAILED;
   int32_t *ids = NULL;
   size_t n;
   rlx_lm *lm = NULL;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/lm_cli.h"
 
@@ -49,8 +50,10 @@ static rlx_status judge_window(rlx_lm *lm, const int32_t *ids, size_t from, size
   return status;
 }
 
+static bool shows_progress(const request *r) { return !r->common.quiet && isatty(STDERR_FILENO) == 1; }
+
 static void show_progress(const request *r, const score *s, size_t n) {
-  if (!r->common.quiet && !r->common.json)
+  if (shows_progress(r))
     fprintf(stderr, "\r%3.0f %%, perplexity %.4f ", 100.0 * (double)s->seen / (double)n,
             exp(s->nats / (double)s->tokens));
 }
@@ -76,7 +79,7 @@ static int judge(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, sco
     show_progress(r, s, n);
   }
   free(logits);
-  if (!r->common.quiet && !r->common.json) fprintf(stderr, "\r\033[K");
+  if (shows_progress(r)) fprintf(stderr, "\r\033[K");
   if (status && from) return cli_fail("tokens %zu to %zu of the text: %s", from, to - 1, rlx_message());
   return cli_interrupted() ? CLI_INTERRUPTED : cli_check(status, NULL, NULL);
 }

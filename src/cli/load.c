@@ -73,34 +73,34 @@ int cli_read_file(const char *path, char **text) {
   return cli_fail("%s: expected text, found a zero byte", path);
 }
 
-static int write_all(int fd, const char *text, size_t bytes) {
-  while (bytes) {
+/* Straight into a pipe or a device. */
+static int write_special(const char *path, const char *text, size_t bytes) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC), error = fd < 0 ? errno : 0;
+  while (bytes && !error) {
     ssize_t n = write(fd, text, bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
+    if (n < 0 && errno != EINTR) error = errno;
+    if (n <= 0) continue;
     text += n;
     bytes -= (size_t)n;
   }
-  return 0;
+  if (fd >= 0 && close(fd) != 0 && !error) error = errno;
+  return error ? cli_fail("cannot write '%s': %s", path, strerror(error)) : CLI_DONE;
 }
 
-/* Beside the target first, then renamed over it; what is not a regular file (a pipe, a device) is written directly. */
 int cli_write_file(const char *path, const char *text, size_t bytes) {
   struct stat st;
-  bool direct = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-  size_t n = strlen(path) + sizeof ".part";
-  char *part = malloc(n);
-  if (!part) return cli_fail("out of memory");
-  snprintf(part, n, "%s%s", path, direct ? "" : ".part");
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return write_special(path, text, bytes);
   cli_hold_interrupts();
-  int fd = open(part, O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC), 0666), error = fd < 0 ? errno : 0;
-  if (!error) error = write_all(fd, text, bytes);
-  if (fd >= 0 && close(fd) != 0 && !error) error = errno;
-  if (!error && !direct && rename(part, path) != 0) error = errno;
-  if (error && !direct && fd >= 0) unlink(part);
+  rlx_status s = rlx_file_write(path, text, bytes);
   cli_release_interrupts();
-  free(part);
-  return error ? cli_fail("cannot write '%s': %s", path, strerror(error)) : CLI_DONE;
+  return cli_check(s, NULL, NULL);
+}
+
+int cli_write_array(const char *path, const rlx_tensor *t) {
+  cli_hold_interrupts();
+  rlx_status s = rlx_npy_write(path, t);
+  cli_release_interrupts();
+  return cli_check(s, NULL, NULL);
 }
 
 int cli_load_graph(const char *path, rlx_graph **out) {

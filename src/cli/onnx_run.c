@@ -71,7 +71,7 @@ int cli_onnx_run(const cli_onnx_task *t) {
   rlx_graph *names = NULL;
   int code = cli_onnx_open(t->path, t->model, false, &o);
   if (o.model && cli_check(name_outputs(o.model, &names), t->path, NULL)) code = CLI_FAILED;
-  if (names && cli_results_check(t->out, names)) code = CLI_FAILED;
+  if (names && cli_results_check(t->out, names, &(cli_reads){t->path, &t->model->inputs})) code = CLI_FAILED;
   if (!code) code = cli_session_open(t->common, t->common->device, (uint32_t)t->common->threads, &session);
   if (!code) code = run(t, &o, session, &runner, names);
   rlx_onnx_runner_destroy(runner);

@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 
-enum { SHOWN_VALUES = 8 };
+enum { SHOWN_VALUES = 8, MOST_NAME = 255 }; /* bytes of a file's name on every system we know */
 
 /* ---- Outputs ------------------------------------------------------------------------------------------------- */
 
@@ -48,27 +48,22 @@ static int check_names(const rlx_graph *g) {
   return code;
 }
 
-static int check_can_write(const char *out, const char *folder) {
-  struct stat st;
-  if (stat(folder, &st) != 0) return cli_fail("--out %s: cannot use '%s': %s", out, folder, strerror(errno));
-  if (!S_ISDIR(st.st_mode)) return cli_fail("--out %s: expected a folder, but '%s' is none", out, folder);
-  return access(folder, W_OK | X_OK) ? cli_fail("--out %s: cannot write '%s': %s", out, folder, strerror(errno))
-                                     : CLI_DONE;
-}
-
-/* Whether the folder can be used, or made in its parent: asked before a run whose result would be lost. */
-static int check_folder(const char *out) {
-  struct stat st;
-  if (!*out || stat(out, &st) == 0 || errno != ENOENT) return check_can_write(out, out);
-  size_t n = strlen(out);
-  while (n > 1 && out[n - 1] == '/') n--;
-  while (n > 0 && out[n - 1] != '/') n--;
-  char *parent = malloc(n + 2);
-  if (!parent) return cli_fail("out of memory");
-  memcpy(parent, n ? out : ".", n ? n : 1);
-  parent[n ? n : 1] = '\0';
-  int code = check_can_write(out, parent);
-  free(parent);
+/* Each file by itself: no directory of its name, none that is read, no name that is too long. */
+static int check_files(const char *folder, const rlx_graph *g, const cli_reads *reads) {
+  int code = CLI_DONE;
+  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++) {
+    const char *name;
+    rlx_graph_output(g, i, &name);
+    char *path = output_path(folder, name);
+    size_t bytes = strlen(name) + sizeof "output ''";
+    char *where = malloc(bytes);
+    if (where) snprintf(where, bytes, "output '%s'", name);
+    if (!path || !where) code = cli_fail("out of memory");
+    else if (strlen(name) + strlen(".npy") > MOST_NAME) code = cli_fail("%s: its file's name would be too long", where);
+    else if (cli_target_check_file(where, path, reads, false)) code = CLI_FAILED;
+    free(where);
+    free(path);
+  }
   return code;
 }
 
@@ -144,8 +139,9 @@ int cli_results_write(const cli_results *r) {
   return code;
 }
 
-int cli_results_check(const char *folder, const rlx_graph *g) {
+int cli_results_check(const char *folder, const rlx_graph *g, const cli_reads *reads) {
   if (!folder) return CLI_DONE;
-  int code = check_folder(folder);
+  int code = cli_folder_check("--out", folder);
+  if (!code) code = check_files(folder, g, reads);
   return check_names(g) ? CLI_FAILED : code;
 }

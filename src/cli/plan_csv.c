@@ -182,7 +182,8 @@ static int solve(problem *p, const cli_common *common) {
 
 int cli_plan_csv(const cli_common *common, const cli_csv_options *options) {
   problem p = {.o = options};
-  int code = cli_read_file(options->path, &p.text);
+  int code = options->out ? cli_target_check("--out", options->out, &(cli_reads){options->path, NULL}, true) : CLI_DONE;
+  if (!code) code = cli_read_file(options->path, &p.text);
   if (!code) code = read_rows(&p);
   if (!code) code = check_ids(&p);
   if (!code) code = solve(&p, common);
