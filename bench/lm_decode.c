@@ -113,7 +113,7 @@ static void measure(const char *path, unsigned threads, const request *r, const 
                       .device = "cpu",
                       .threads = threads,
                       .context = r->tokens + 1,
-                      .cache = RLX_F16};
+                      .cache_type = RLX_LM_CACHE_F16};
   need(rlx_lm_load(&desc, &lm), path);
   need(rlx_lm_describe(lm, &info), path);
   if (info.experts || info.is_encoder) {

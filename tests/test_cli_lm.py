@@ -167,6 +167,11 @@ def a_look_before():
     found = rlx_json("generate", "m.gguf", "--dry-run", "--context", "64", *ON_CPU)
     check(found["fits"] and found["weights"] > 0 and found["context"] == 64, found)
     check("it fits" in rlx("generate", "m.gguf", "--dry-run", *ON_CPU, expect=0).out, "in words")
+    plain = rlx_json("generate", "m.gguf", "-p", "a", "-n", 1, "--context", 64, *ON_CPU)["state"]
+    for command in ("generate", "chat", "embed", "perplexity"):
+        args = (command, "m.gguf", *(["m.gguf"] if command == "perplexity" else []), "--dry-run", "--context", "64", *ON_CPU)
+        state = [rlx_json(*args, *more)["state"] for more in ((), ("--cache", "f16"), ("--cache", "f32"))]
+        equal(state, [plain, plain, 2 * plain], f"{command}: one default for keys and values")
 
 
 @test

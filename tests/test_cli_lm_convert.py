@@ -10,7 +10,7 @@ import shutil
 import struct
 import sys
 
-from cli import ROOT, Skip, check, equal, file_json, main, rlx, rlx_json, test, write
+from cli import ROOT, Skip, check, equal, fails, file_json, main, rlx, rlx_json, test, write
 from lm_files import need_lm, safetensors
 
 GOLDEN = ROOT / "tests/golden/lm"
@@ -217,6 +217,22 @@ def words_stay_the_same():
         texts = ("the cat sat", "hello, you!")
         equal(rlx_json("embed", "m.gguf", *texts, "--device", "cpu")["embeddings"],
               rlx_json("embed", "m", *texts, "--device", "cpu")["embeddings"])
+    embed_says_what_it_cuts()
+
+
+def embed_says_what_it_cuts():
+    few = ("embed", "m.gguf", "--device", "cpu", "--context", 8)
+    found = rlx_json(*few, "the cat " * 10, "the cat")
+    equal(found["cut"], [14, 0], "22 tokens, of which 8 have room")
+    equal(found["embeddings"][0], rlx_json(*few, "the cat the cat the cat")["embeddings"][0], "the rest is as if it had been all")
+    told = rlx(*few, "a", "the cat " * 10, expect=0).err
+    check("text 2" in told and "last 14 tokens are left out" in told, told)
+    equal(rlx(*few, "a", expect=0).err, "", "nothing is cut")
+    fails(*few, "the cat " * 10, "--no-truncate", says=["text 1", "22 tokens", "context holds 8"])
+    equal(rlx_json(*few, "--no-truncate", "a")["cut"], [0])
+    a, b = rlx_json("embed", "m.gguf", "--device", "cpu", "a [SEP] b", "a b")["embeddings"]
+    tokens = rlx("tokenize", "m.gguf", "--ids", "--no-special", stdin=b"a [SEP] b", expect=0).out.split()
+    check("3" not in tokens and len(tokens) > 3 and a != b, f"a special token's spelling is text: {tokens}")
 
 
 @test

@@ -52,8 +52,12 @@ static const int32_t *ids_of(const rlx_tensor *t) { return t->data; }
 
 /* ---- a model and what it says ---- */
 
+/* Goldens are of f32; f16 is the default. */
+static rlx_lm_cache cache_type = RLX_LM_CACHE_F32;
+
 static rlx_status load_with(rlx_lm_desc d, const char *family, rlx_lm **out) {
   d.struct_bytes = sizeof d;
+  if (d.cache_type == RLX_LM_CACHE_F16) d.cache_type = cache_type;
   d.path = path_of(family);
   if (!d.device) d.device = "cpu";
   if (!d.context) d.context = 128;
@@ -334,11 +338,11 @@ TEST(options_that_make_no_sense) {
   CHECK_FAILS(speak(lm, &bad, 1, 1, &s), RLX_INVALID, "vocabulary");
   CHECK_FAILS(speak(lm, NULL, 0, 1, &s), RLX_INVALID, "nothing to continue");
   CHECK_FAILS(rlx_lm_generate(lm, "a", 1, &o, NULL, NULL, NULL), RLX_INVALID, "fn is NULL");
-  CHECK_FAILS(rlx_lm_embed(lm, "a", 1, (float[1]){0}), RLX_UNSUPPORTED, "does not embed");
+  CHECK_FAILS(rlx_lm_embed(lm, "a", 1, (float[1]){0}, NULL), RLX_UNSUPPORTED, "does not embed");
   CHECK_FAILS(rlx_lm_truncate(lm, 0, 1), RLX_INVALID, "there are 0");
   rlx_lm_destroy(lm);
   lm = NULL;
-  CHECK_FAILS(load_with((rlx_lm_desc){.cache = RLX_I8}, "llama", &lm), RLX_INVALID, "f32 or f16");
+  CHECK_FAILS(load_with((rlx_lm_desc){.cache_type = (rlx_lm_cache)7}, "llama", &lm), RLX_INVALID, "f16 (0) or f32 (1)");
   CHECK_FAILS(load_with((rlx_lm_desc){.sequences = 100000}, "llama", &lm), RLX_INVALID, "sequences");
   CHECK_FAILS(load_with((rlx_lm_desc){.chunk = 1u << 30}, "llama", &lm), RLX_INVALID, "chunks");
   CHECK_FAILS(load_with((rlx_lm_desc){.context = 1u << 30}, "llama", &lm), RLX_INVALID, "context");
@@ -361,15 +365,15 @@ TEST(a_look_takes_no_memory) {
 
 /* ---- saving ---- */
 
-static void check_saved(const char *family, rlx_dtype cache) {
+static void check_saved(const char *family) {
   golden g;
   rlx_lm *lm = NULL, *other = NULL;
   said s = {0};
   CHECK(folder_begin());
   const char *path = folder_path("saved.safetensors");
   CHECK_OK(golden_open(family, &g));
-  CHECK_OK(load_with((rlx_lm_desc){.chunk = 8, .cache = cache}, family, &lm));
-  CHECK_OK(load_with((rlx_lm_desc){.context = 100, .cache = cache}, family, &other));
+  CHECK_OK(load_with((rlx_lm_desc){.chunk = 8}, family, &lm));
+  CHECK_OK(load_with((rlx_lm_desc){.context = 100}, family, &other));
   CHECK_OK(speak(lm, ids_of(&g.tokens), g.n, 10, &s));
   CHECK_OK(rlx_lm_save(lm, 0, path));
   CHECK_OK(rlx_lm_append(other, 0, ids_of(&g.tokens), 3, false, NULL)); /* gives way */
@@ -380,10 +384,10 @@ static void check_saved(const char *family, rlx_dtype cache) {
   CHECK_OK(speak(other, NULL, 0, 20, &b));
   CHECK(a.n == 30 && memcmp(&a, &b, sizeof a) == 0);
   rlx_lm_destroy(other);
-  CHECK_OK(load_with((rlx_lm_desc){.context = 20, .cache = cache}, family, &other));
+  CHECK_OK(load_with((rlx_lm_desc){.context = 20}, family, &other));
   CHECK_FAILS(rlx_lm_restore(other, 0, path), RLX_INVALID, "context here holds 20");
   rlx_lm_destroy(other);
-  CHECK_OK(load_with((rlx_lm_desc){.cache = cache}, "qwen2", &other));
+  CHECK_OK(load_with((rlx_lm_desc){0}, "qwen2", &other));
   CHECK_FAILS(rlx_lm_restore(other, 0, path), RLX_INVALID, "rlx.family");
   char model[1200];
   snprintf(model, sizeof model, "%s/model.safetensors", path_of(family));
@@ -394,9 +398,26 @@ static void check_saved(const char *family, rlx_dtype cache) {
 }
 
 TEST(saved_and_restored) {
-  check_saved("llama", RLX_F32);
-  if (!test_has_failed()) check_saved("llama", RLX_F16);
-  if (!test_has_failed()) check_saved("mamba", RLX_F32);
+  check_saved("llama");
+  if (!test_has_failed()) check_saved("mamba");
+  cache_type = RLX_LM_CACHE_F16;
+  if (!test_has_failed()) check_saved("llama");
+  cache_type = RLX_LM_CACHE_F32;
+}
+
+/* Whoever says nothing gets f16. */
+TEST(one_default_for_keys_and_values) {
+  rlx_lm *lm[2] = {NULL, NULL};
+  rlx_lm_info info[2];
+  for (int i = 0; i < 2; i++) {
+    rlx_lm_desc d = {
+      .struct_bytes = sizeof d, .path = path_of("llama"), .device = "cpu", .context = 64, .dry_run = true};
+    if (i) d.cache_type = RLX_LM_CACHE_F32;
+    CHECK_OK(rlx_lm_load(&d, &lm[i]));
+    CHECK_OK(rlx_lm_describe(lm[i], &info[i]));
+    rlx_lm_destroy(lm[i]);
+  }
+  CHECK(info[0].state_bytes && 2 * info[0].state_bytes == info[1].state_bytes);
 }
 
 /* ---- tokens drawn ahead: the text is the same, however many there are and wherever it ends ---- */
@@ -571,6 +592,6 @@ TEST(an_encoder_does_not_continue) {
   float out[64];
   CHECK_OK(load_with((rlx_lm_desc){.context = 16}, "bert", &lm));
   CHECK_FAILS(rlx_lm_append(lm, 0, (int32_t[1]){1}, 1, false, NULL), RLX_UNSUPPORTED, "embeds texts");
-  CHECK_FAILS(rlx_lm_embed(lm, "a", 1, out), RLX_UNSUPPORTED, "tokenizer");
+  CHECK_FAILS(rlx_lm_embed(lm, "a", 1, out, NULL), RLX_UNSUPPORTED, "tokenizer");
   rlx_lm_destroy(lm);
 }

@@ -70,6 +70,21 @@ TEST(byte_level_pairs) {
   rlx_tokenizer_destroy(t);
 }
 
+TEST(ends_that_the_settings_of_generation_name) {
+  static const char config[] = "{\"eos_token_id\":3}", generation[] = "{\"eos_token_id\":[4,5]}";
+  rlx_tokenizer *t;
+  text_json j = {.tokenizer = {byte_level, sizeof byte_level - 1},
+                 .model = {config, sizeof config - 1},
+                 .generation = {generation, sizeof generation - 1}};
+  CHECK_OK(text_from_json(&j, &t));
+  CHECK(rlx_tokenizer_is_end(t, 3) && rlx_tokenizer_is_end(t, 4) && rlx_tokenizer_is_end(t, 5) &&
+        rlx_tokenizer_eos(t) == 3);
+  CHECK(!rlx_tokenizer_is_end(t, 6) && rlx_tokenizer_is_end(t, 1));
+  rlx_tokenizer_destroy(t);
+  j.generation = (text_span){"{\"eos_token_id\":99}", 19};
+  CHECK_FAILS(text_from_json(&j, &t), RLX_INVALID, "generation_config.json's eos_token_id is 99");
+}
+
 TEST(back_to_text) {
   rlx_tokenizer *t;
   char *text;

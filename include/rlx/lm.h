@@ -179,6 +179,9 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_chat_format(const char *name, const rlx_ch
 /* ---- Language models --------------------------------------------------------------------------------------------- */
 
 typedef struct rlx_lm rlx_lm;
+/* What keys and values are kept as. f16 is the default everywhere, here and of the command: it halves what grows with the context and
+ * what every token reads, for an error below that of 8-bit weights. */
+typedef enum rlx_lm_cache { RLX_LM_CACHE_F16, RLX_LM_CACHE_F32 } rlx_lm_cache;
 typedef struct rlx_lm_desc {
   size_t struct_bytes;  /* sizeof(rlx_lm_desc) */
   const char *path;     /* as rlx_file_open */
@@ -188,10 +191,10 @@ typedef struct rlx_lm_desc {
   uint32_t context;   /* tokens a sequence can hold; 0: the model's own, at most 4096 */
   uint32_t sequences; /* at once in one step; 0: 1 */
   uint32_t chunk;     /* tokens of a prompt that are computed together; 0: 512 */
-  rlx_dtype cache;    /* of keys and values: RLX_F32 (0) or RLX_F16 */
-  bool exact;         /* as rlx_compile_options */
-  bool dry_run;       /* find out what it takes; load nothing */
-  rlx_watch watch;    /* of loading */
+  rlx_lm_cache cache_type;
+  bool exact;      /* as rlx_compile_options */
+  bool dry_run;    /* find out what it takes; load nothing */
+  rlx_watch watch; /* of loading */
 } rlx_lm_desc;
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out);
 RLX_API void rlx_lm_destroy(rlx_lm *lm);
@@ -299,8 +302,9 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm
                                                         bool (*fn)(void *user, uint32_t sequence, int32_t id),
                                                         void *user, rlx_lm_stats *stats);
 
-/* Embeddings of an encoder: `width` numbers of unit length for a text. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out);
+/* Embeddings of an encoder: `width` numbers of unit length for a text. Of a text that has more tokens than the context, the end is
+ * left out and *n_cut says how many tokens that are; with n_cut NULL such a text is RLX_INVALID. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut);
 
 /* A sequence's tokens and what the model remembers of them, as one file; only a model of the same weights' shape takes it. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_save(rlx_lm *lm, uint32_t sequence, const char *path);

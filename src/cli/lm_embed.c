@@ -11,31 +11,43 @@ typedef struct request {
   cli_list words;
   cli_lm_options lm;
   const char *out;
+  bool no_truncate;
 } request;
 
 typedef struct vectors {
   float *v;
+  size_t *cut; /* tokens of each text that were left out */
   size_t n, width;
 } vectors;
 
-static int embed_one(rlx_lm *lm, const char *text, size_t bytes, vectors *to) {
+static int embed_one(const request *r, rlx_lm *lm, const char *text, size_t bytes, vectors *to) {
+  char where[40];
   float *grown = realloc(to->v, (to->n + 1) * to->width * sizeof *grown);
-  if (!grown) return cli_fail("out of memory");
-  to->v = grown;
-  if (cli_check(rlx_lm_embed(lm, text, bytes, to->v + to->n * to->width), "text", NULL)) return CLI_FAILED;
+  if (grown) to->v = grown;
+  size_t *cuts = grown ? realloc(to->cut, (to->n + 1) * sizeof *cuts) : NULL;
+  if (!cuts) return cli_fail("out of memory");
+  to->cut = cuts;
+  cuts[to->n] = 0;
+  snprintf(where, sizeof where, "text %zu", to->n + 1);
+  rlx_status s = rlx_lm_embed(lm, text, bytes, to->v + to->n * to->width, r->no_truncate ? NULL : &cuts[to->n]);
+  if (cli_check(s, where, NULL)) return CLI_FAILED;
+  if (cuts[to->n] && !r->common.json)
+    fprintf(stderr, "rlx: warning: %s is longer than the context: its last %zu tokens are left out\n", where,
+            cuts[to->n]);
   to->n++;
   return CLI_DONE;
 }
 
-static int embed_lines(rlx_lm *lm, vectors *to) {
+static int embed_lines(const request *r, rlx_lm *lm, vectors *to) {
   char *line = NULL;
   size_t room = 0;
   ssize_t bytes;
   int code = CLI_DONE;
   while (!code && (bytes = getline(&line, &room, stdin)) >= 0) {
     if (bytes && line[bytes - 1] == '\n') bytes--;
-    code = embed_one(lm, line, (size_t)bytes, to);
+    code = embed_one(r, lm, line, (size_t)bytes, to);
   }
+  if (!code && ferror(stdin)) code = cli_fail("standard input: cannot be read");
   free(line);
   return code;
 }
@@ -52,7 +64,11 @@ static int show(const request *r, const vectors *all) {
     if (cli_check(cli_print_values(&row, all->width, r->common.json), NULL, NULL)) return CLI_FAILED;
     printf(r->common.json ? "]" : "\n");
   }
-  if (r->common.json) printf("]}\n");
+  if (r->common.json) {
+    printf("],\"cut\":[");
+    for (size_t i = 0; i < all->n; i++) printf("%s%zu", i ? "," : "", all->cut[i]);
+    printf("]}\n");
+  }
   return CLI_DONE;
 }
 
@@ -62,10 +78,11 @@ static int embed_all(const request *r, rlx_lm *lm) {
   int code = cli_check(rlx_lm_describe(lm, &info), NULL, NULL);
   all.width = info.width;
   for (size_t i = 1; i < r->words.n && !code; i++)
-    code = embed_one(lm, r->words.v[i].value, strlen(r->words.v[i].value), &all);
-  if (r->words.n == 1 && !code) code = embed_lines(lm, &all);
+    code = embed_one(r, lm, r->words.v[i].value, strlen(r->words.v[i].value), &all);
+  if (r->words.n == 1 && !code) code = embed_lines(r, lm, &all);
   if (!code) code = show(r, &all);
   free(all.v);
+  free(all.cut);
   return code;
 }
 
@@ -73,6 +90,8 @@ int cli_embed(const cli_command *self, int argc, char **argv) {
   request r = {.self = self};
   const cli_option options[] = {
     {"--out", "FILE.npy", "write them as an array [texts, width]", CLI_TEXT, &r.out, 0, 0},
+    {"--no-truncate", NULL, "refuse a text that is longer than the context, instead of leaving out its end", CLI_FLAG,
+     &r.no_truncate, 0, 0},
     CLI_LM_OPTIONS(r.lm),
   };
   rlx_lm *lm = NULL;

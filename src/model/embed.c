@@ -24,7 +24,8 @@ static rlx_status run(rlx_lm *lm, const int32_t *ids, size_t n, float *out) {
   return RLX_FAIL(RLX_INVALID, "the embedding of %zu tokens is not finite: a weight or a sum in the model is not", n);
 }
 
-rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out) {
+rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut) {
+  if (n_cut) *n_cut = 0;
   if (!lm || !out || (bytes && !text))
     return RLX_FAIL(RLX_INVALID, "rlx_lm_embed: %s is NULL", !lm ? "the model" : !out ? "out" : "the text");
   if (lm->is_dry)
@@ -38,8 +39,11 @@ rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out) 
   RLX_TRY(rlx_tokenizer_encode(lm->tokenizer, text, bytes, RLX_TOKENS_ADD_SPECIAL, &ids, &n));
   rlx_status s = RLX_OK;
   if (n == 0) s = RLX_FAIL(RLX_INVALID, "rlx_lm_embed: the text has no tokens");
+  if (!s && n > lm->context && !n_cut)
+    s = RLX_FAIL(RLX_INVALID, "rlx_lm_embed: the text has %zu tokens, the context holds %u", n, (unsigned)lm->context);
   /* As the models' own tools do: what does not fit is left out, the closing token stays. */
-  if (n > lm->context) {
+  if (!s && n > lm->context) {
+    *n_cut = n - lm->context;
     ids[lm->context - 1] = ids[n - 1];
     n = lm->context;
   }

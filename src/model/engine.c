@@ -138,8 +138,9 @@ static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
 
 static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
   const lm_facts *facts = lm_model_facts(lm->model);
-  if (d->cache != RLX_F32 && d->cache != RLX_F16)
-    return RLX_FAIL(RLX_INVALID, "keys and values are kept as f32 or f16, not as type %d", (int)d->cache);
+  if (d->cache_type != RLX_LM_CACHE_F16 && d->cache_type != RLX_LM_CACHE_F32)
+    return RLX_FAIL(RLX_INVALID, "cache_type is %d: keys and values are kept as f16 (%d) or f32 (%d)",
+                    (int)d->cache_type, (int)RLX_LM_CACHE_F16, (int)RLX_LM_CACHE_F32);
   if (d->context > (1u << 24))
     return RLX_FAIL(RLX_INVALID, "a context of %u tokens: at most 2^24", (unsigned)d->context);
   if (d->sequences > MOST_SEQUENCES)
@@ -158,7 +159,7 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
   if (lm->chunk > lm->context) lm->chunk = lm->context;
   lm->n_sequences = d->sequences ? d->sequences : 1;
   lm->holder = LM_NOBODY;
-  lm->cache = d->cache;
+  lm->cache = d->cache_type == RLX_LM_CACHE_F32 ? RLX_F32 : RLX_F16;
   lm->exact = d->exact;
   lm->is_dry = d->dry_run;
   lm->sequences = rlx_mem_calloc(lm->n_sequences, sizeof *lm->sequences);

@@ -2,7 +2,7 @@
  *
  * The model with its tables, tokens that were added to it, the steps before it (json_steps.c), what is put around a text, and
  * how tokens become text again. Parts that are not known are refused by name. Which tokens begin and end a text is told by
- * tokenizer_config.json and config.json, where a folder has them. */
+ * tokenizer_config.json, config.json and generation_config.json, where a folder has them. */
 #include <jansson.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 enum { MOST_AROUND = 32, MOST_GAP = 1 << 20 };
 
 typedef struct reader {
-  json_t *root, *config, *model_config;
+  json_t *root, *config, *model_config, *generation;
   json_t *model;
   text_desc d;
   text_token *tokens;
@@ -317,35 +317,46 @@ static int32_t named_token(const reader *r, const char *key) {
   return find_token(r, json_is_object(t) ? text_or(t, "content", "") : json_string_value(t));
 }
 
-/* An id of config.json; -1 and null are none. Models may have rows for more tokens than the tokenizer has. */
-static rlx_status read_id(const reader *r, const char *key, const json_t *id, int32_t *out) {
+/* An id of config.json or generation_config.json; -1 and null are none. Models may have rows for more tokens than the tokenizer has. */
+static rlx_status read_id(const reader *r, const char *where, const char *key, const json_t *id, int32_t *out) {
   json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
   json_int_t rows = json_integer_value(json_object_get(r->model_config, "vocab_size"));
   json_int_t most = (json_int_t)r->d.n_tokens > rows ? (json_int_t)r->d.n_tokens : rows;
   *out = v >= 0 && (uint64_t)v < r->d.n_tokens ? (int32_t)v : -1;
   if (!id || json_is_null(id) || (json_is_integer(id) && v >= -1 && v < most)) return RLX_OK;
   if (!json_is_integer(id))
-    return RLX_FAIL(RLX_INVALID, "config.json's %s is %s, expected the number of a token", key, json_kind_name(id));
-  return RLX_FAIL(RLX_INVALID, "config.json's %s is %lld, but there are %lld tokens", key, (long long)v,
-                  (long long)most);
+    return RLX_FAIL(RLX_INVALID, "%s's %s is %s, expected the number of a token", where, key, json_kind_name(id));
+  return RLX_FAIL(RLX_INVALID, "%s's %s is %lld, but there are %lld tokens", where, key, (long long)v, (long long)most);
+}
+
+typedef struct end_list {
+  int32_t v[2 * MOST_AROUND];
+  size_t n;
+} end_list;
+
+static rlx_status add_ends(const reader *r, const char *where, const json_t *config, end_list *to) {
+  const json_t *eos = json_object_get(config, "eos_token_id"), *id;
+  if (json_array_size(eos) >= MOST_AROUND)
+    return RLX_FAIL(RLX_UNSUPPORTED, "%s's eos_token_id has %zu tokens, expected fewer than %d", where,
+                    json_array_size(eos), MOST_AROUND);
+  if (!json_is_array(eos)) return read_id(r, where, "eos_token_id", eos, &to->v[to->n++]);
+  for (size_t i = 0; (id = json_array_get(eos, i)); i++)
+    RLX_TRY(read_id(r, where, "eos_token_id", id, &to->v[to->n++]));
+  return RLX_OK;
 }
 
 static rlx_status read_ends(reader *r) {
-  json_t *eos = json_object_get(r->model_config, "eos_token_id"), *id;
-  int32_t named[MOST_AROUND] = {0}, bos;
-  size_t n = 0, i;
+  end_list ends = {.n = 0};
+  int32_t bos;
   r->d.bos = named_token(r, "bos_token");
   r->d.eos = named_token(r, "eos_token");
-  named[n++] = r->d.eos;
-  if (json_array_size(eos) >= MOST_AROUND)
-    return RLX_FAIL(RLX_UNSUPPORTED, "config.json's eos_token_id has %zu tokens, expected fewer than %d",
-                    json_array_size(eos), MOST_AROUND);
-  if (!json_is_array(eos)) RLX_TRY(read_id(r, "eos_token_id", eos, &named[n++]));
-  for (i = 0; (id = json_array_get(eos, i)); i++) RLX_TRY(read_id(r, "eos_token_id", id, &named[n++]));
-  for (i = 1; i < n && r->d.eos < 0; i++) r->d.eos = named[i];
-  RLX_TRY(read_id(r, "bos_token_id", json_object_get(r->model_config, "bos_token_id"), &bos));
+  RLX_TRY(add_ends(r, "config.json", r->model_config, &ends));
+  RLX_TRY(add_ends(r, "generation_config.json", r->generation, &ends));
+  for (size_t i = 0; i < ends.n && r->d.eos < 0; i++) r->d.eos = ends.v[i];
+  RLX_TRY(read_id(r, "config.json", "bos_token_id", json_object_get(r->model_config, "bos_token_id"), &bos));
   if (r->d.bos < 0) r->d.bos = bos;
-  text_mark_ends(r->tokens, r->d.n_tokens, named, n, true);
+  text_mark_ends(r->tokens, r->d.n_tokens, &r->d.eos, 1, true);
+  text_mark_ends(r->tokens, r->d.n_tokens, ends.v, ends.n, true);
   return RLX_OK;
 }
 
@@ -355,6 +366,7 @@ static rlx_status read_all(reader *r, const text_json *j) {
   RLX_TRY(parse(j->tokenizer, "the file", &r->root));
   RLX_TRY(parse(j->config, "tokenizer_config.json", &r->config));
   RLX_TRY(parse(j->model, "config.json", &r->model_config));
+  RLX_TRY(parse(j->generation, "generation_config.json", &r->generation));
   r->model = json_object_get(r->root, "model");
   if (!json_is_object(r->model)) return RLX_FAIL(RLX_INVALID, "there is no model");
   r->d.keep_leading_space = true;
@@ -381,5 +393,6 @@ rlx_status text_from_json(const text_json *j, rlx_tokenizer **out) {
   json_decref(r.root);
   json_decref(r.config);
   json_decref(r.model_config);
+  json_decref(r.generation);
   return s;
 }

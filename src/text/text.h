@@ -314,8 +314,8 @@ rlx_status text_to_gguf(const rlx_file *f, size_t n_tokens, rlx_file_writer *w);
 /* The readers. */
 rlx_status text_from_gguf(const rlx_file *f, rlx_tokenizer **out);
 typedef struct text_json {
-  text_span tokenizer, config,
-    model; /* tokenizer.json, tokenizer_config.json, config.json; the last two may be absent */
+  text_span tokenizer, config, model, generation; /* tokenizer.json, tokenizer_config.json, config.json and
+                                                     generation_config.json; all but the first may be absent */
 } text_json;
 rlx_status text_from_json(const text_json *j, rlx_tokenizer **out);
 struct json_t;

@@ -323,6 +323,8 @@ rlx_status rlx_tokenizer_create(const rlx_file *f, rlx_tokenizer **out) {
     texts.config = (text_span){other.text, other.n};
   if (rlx_file_meta_find(f, "config.json", &other) && other.kind == RLX_META_TEXT)
     texts.model = (text_span){other.text, other.n};
+  if (rlx_file_meta_find(f, "generation_config.json", &other) && other.kind == RLX_META_TEXT)
+    texts.generation = (text_span){other.text, other.n};
   RLX_TRY_AT(text_from_json(&texts, out), "tokenizer.json");
   return RLX_OK;
 }
