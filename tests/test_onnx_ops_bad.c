@@ -471,4 +471,102 @@ TEST(indices) {
   };
   CHECK_CASES(cases);
 }
+
+/* Attributes that the op does not have, does not have in that opset, or has no function for here; and all that exporters write. */
+TEST(attributes_that_nobody_reads) {
+  static const op_case cases[] = {
+    {"Relu", 17, "f[2]", "alpha=0.1", 1, RLX_UNSUPPORTED, "does not have the attribute 'alpha'"},
+    {"Softmax", 17, "f[2,3]", "axis=1 scale=2.0 cap=3.0", 1, RLX_UNSUPPORTED, "the attributes 'scale', 'cap'"},
+    {"Conv", 17, "f[1,2,4,4] f[2,1,3,3] f[2]", "group=2 activation='Relu'", 1, RLX_UNSUPPORTED, "'activation'"},
+    {"Reshape", 13, "f[2,3] k{0,2}", "allowzero=1", 1, RLX_UNSUPPORTED, "'allowzero' (of opsets from 14 on)"},
+    {"ArgMax", 11, "f[2,3]", "select_last_index=1", 1, RLX_UNSUPPORTED, "'select_last_index' (of opsets from 12 on)"},
+    {"MaxPool", 8, "f[1,1,4]", "kernel_shape=[2] dilations=[2]", 1, RLX_UNSUPPORTED, "'dilations' (of opsets from 10 on)"},
+    {"AveragePool", 9, "f[1,1,5]", "kernel_shape=[2] strides=[2] ceil_mode=1", 1, RLX_UNSUPPORTED, "'ceil_mode' (of opsets from 10 on)"},
+    {"ReduceMean", 17, "f[2,3]", "axes=[1] noop_with_empty_axes=1", 1, RLX_UNSUPPORTED, "'noop_with_empty_axes' (of opsets from 18"},
+    {"ReduceMean", 18, "f[2,3]", "axes=[1]", 1, RLX_UNSUPPORTED, "'axes' (of opsets 1 to 17)"},
+    {"Squeeze", 13, "f[2,1]", "axes=[1]", 1, RLX_UNSUPPORTED, "'axes' (of opsets 1 to 12)"},
+    {"Clip", 11, "f[2]", "min=0.0", 1, RLX_UNSUPPORTED, "'min' (of opsets 1 to 10)"},
+    {"Add", 7, "f[2,3] f[3]", "axis=1 broadcast=1", 1, RLX_UNSUPPORTED, "'axis' (of opsets 1 to 6), 'broadcast' (of opsets 1 to 6)"},
+    {"Relu", 6, "f[2]", "consumed_inputs=[0]", 1, RLX_UNSUPPORTED, "'consumed_inputs' (of opsets 1 to 5)"},
+    {"ScatterElements", 13, "f[2,2] i[1,2] f[1,2]", "reduction='add'", 1, RLX_UNSUPPORTED, "'reduction' (of opsets from 16 on)"},
+    {"Split", 18, "f[4] k{1,3}", "num_outputs=2", 2, RLX_INVALID, "both split and num_outputs"},
+    {"Split", 13, "f[4]", "num_outputs=2", 2, RLX_UNSUPPORTED, "'num_outputs' (of opsets from 18 on)"},
+    {"LSTM", 17, "f[2,1,3] f[1,16,3] f[1,16,4]", "hidden_size=4 linear_before_reset=1", 1, RLX_UNSUPPORTED, "'linear_before_reset'"},
+    {"GRU", 17, "f[2,1,3] f[1,12,3] f[1,12,4]", "hidden_size=4 input_forget=1", 1, RLX_UNSUPPORTED, "'input_forget'"},
+    {"LSTM", 13, "f[2,1,3] f[1,16,3] f[1,16,4]", "hidden_size=4 layout=1", 1, RLX_UNSUPPORTED, "'layout' (of opsets from 14 on)"},
+    {"Upsample", 9, "f[1,1,2] r{1.0,1.0,2.0}", "coordinate_transformation_mode='half_pixel'", 1, RLX_UNSUPPORTED, "'coordinate_transformation_mode'"},
+    {"Dropout", 6, "f[2]", "is_test=0", 1, RLX_UNSUPPORTED, "is_test is 0"},
+    {"ms:Attention", 17, "f[1,2,4] f[4,12] f[12]", "num_heads=2 new_thing=1", 1, RLX_UNSUPPORTED, "nobody reads its attribute 'new_thing'"},
+    {"ms:EmbedLayerNormalization", 17, "n[1,2] n[1,2] f[3,4] f[3,4] f[3,4] f[4] f[4]", "mask_index_type=1", 2, RLX_UNSUPPORTED, "mask_index_type"},
+
+    {"Relu", 5, "f[2]", "consumed_inputs=[0]", 1, RLX_OK, ""},
+    {"Add", 6, "f[2,3] f[2]", "axis=0 broadcast=1", 1, RLX_OK, ""},
+    {"Add", 6, "f[2,3] f[2,3]", "axis=0 broadcast=0", 1, RLX_OK, ""},
+    {"Dropout", 6, "f[2]", "is_test=1 ratio=0.5", 1, RLX_OK, ""},
+    {"Dropout", 13, "f[2]", "seed=3", 1, RLX_OK, ""},
+    {"TopK", 17, "f[4] k{2}", "axis=0 largest=1 sorted=0", 2, RLX_OK, ""},
+    {"Cast", 19, "f[2]", "to=7 saturate=0", 1, RLX_OK, ""},
+    {"Gemm", 6, "f[2,3] f[3,2] f[2]", "alpha=1.0 beta=1.0 broadcast=1", 1, RLX_OK, ""},
+    {"Conv", 17, "f[1,1,4] f[1,1,3]", "auto_pad='SAME_UPPER' pads=[0,0] dilations=[1] group=1 kernel_shape=[3] strides=[1]", 1, RLX_OK, ""},
+    {"Resize", 18, "f[1,1,2] _ r{1.0,1.0,2.0}", "coordinate_transformation_mode='asymmetric' cubic_coeff_a=-0.75 mode='nearest' nearest_mode='floor' keep_aspect_ratio_policy='stretch'", 1, RLX_OK, ""},
+    {"BatchNormalization", 17, "f[1,2,2] f[2] f[2] f[2] f[2]", "epsilon=0.01 momentum=0.9 training_mode=0", 1, RLX_OK, ""},
+    {"ms:MatMulNBits", 17, "f[1,16] u[2,1,8] f[2]", "K=16 N=2 bits=4 block_size=16 accuracy_level=4", 1, RLX_OK, ""},
+    {"ms:Attention", 17, "f[1,2,4] f[4,12] f[12]", "num_heads=2 past_present_share_buffer=0 rotary_embedding_dim=0 do_rotary=0", 1, RLX_OK, ""},
+  };
+  CHECK_CASES(cases);
+}
 /* clang-format on */
+
+/* No op takes what it does not know. */
+TEST(one_attribute_too_many) {
+  op_case cases[sizeof good / sizeof *good];
+  static char texts[sizeof good / sizeof *good][300];
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    snprintf(texts[i], sizeof texts[i], "%s%ssurplus=1", good[i].attributes, *good[i].attributes ? " " : "");
+    cases[i] = good[i];
+    cases[i].attributes = texts[i];
+    cases[i].status = RLX_UNSUPPORTED;
+    cases[i].part =
+      strncmp(good[i].op, "ms:", 3) ? "does not have the attribute 'surplus'" : "nobody reads its attribute 'surplus'";
+  }
+  check_cases(cases, sizeof cases / sizeof *cases);
+}
+
+/* A function of the model has the attributes that it names. */
+static rlx_status run_function(const char *attributes) {
+  onnx_image f = {0};
+  image_model(&f, 17);
+  image_opset(&f, MODEL_OPSET, "own", 1);
+  image_begin(&f, MODEL_FUNCTION);
+  image_text(&f, FUNCTION_NAME, "Twice");
+  image_text(&f, FUNCTION_DOMAIN, "own");
+  image_text(&f, FUNCTION_IN, "a");
+  image_text(&f, FUNCTION_OUT, "b");
+  image_text(&f, FUNCTION_ATTRIBUTE, "slope");
+  image_opset(&f, FUNCTION_OPSET, "", 17);
+  image_begin(&f, FUNCTION_NODE);
+  image_text(&f, NODE_IN, "a");
+  image_text(&f, NODE_OUT, "b");
+  image_text(&f, NODE_OP, "LeakyRelu");
+  image_attributes(&f, "alpha=@slope");
+  image_end(&f);
+  image_end(&f);
+  image_begin(&f, MODEL_GRAPH);
+  image_value(&f, GRAPH_INPUT, "x", 1, "3");
+  image_node_begin(&f, "Twice", "x", "y", attributes);
+  image_text(&f, NODE_DOMAIN, "own");
+  image_end(&f);
+  image_value(&f, GRAPH_OUTPUT, "y", 1, "3");
+  image_end(&f);
+  rlx_session *session = open_session();
+  rlx_status s = run_case(&f, session);
+  rlx_session_destroy(session);
+  image_free(&f);
+  return s;
+}
+
+TEST(attributes_of_functions) {
+  CHECK_OK(run_function("slope=0.5"));
+  CHECK_OK(run_function(""));
+  CHECK_FAILS(run_function("slope=0.5 other=1"), RLX_UNSUPPORTED, "Twice (own 1) does not have the attribute 'other'");
+}

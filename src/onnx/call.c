@@ -120,7 +120,7 @@ rlx_status onnx_need_bool(onnx_call *c, uint32_t i, bool *out) {
 
 /* ---- attributes ---- */
 
-static const onnx_attribute *find_in(const onnx_attribute *v, uint32_t n, const char *name) {
+const onnx_attribute *onnx_find_in(const onnx_attribute *v, uint32_t n, const char *name) {
   for (uint32_t i = 0; i < n; i++)
     if (strcmp(v[i].name, name) == 0) return &v[i];
   return NULL;
@@ -134,9 +134,9 @@ static const onnx_attribute *resolve(const onnx_scope *s, const onnx_attribute *
     const onnx_scope *outer = s;
     while (outer->caller && outer->caller->function == s->function && outer->caller->call == s->call)
       outer = outer->caller;
-    a = find_in(s->call->attributes, s->call->n_attributes, name);
+    a = onnx_find_in(s->call->attributes, s->call->n_attributes, name);
     if (!a) {
-      a = find_in(s->function->defaults, s->function->n_defaults, name);
+      a = onnx_find_in(s->function->defaults, s->function->n_defaults, name);
       return a && !*a->refers ? a : NULL;
     }
     s = outer->caller;
@@ -145,7 +145,21 @@ static const onnx_attribute *resolve(const onnx_scope *s, const onnx_attribute *
 }
 
 const onnx_attribute *onnx_attribute_find(const onnx_call *c, const char *name) {
-  return resolve(c->scope, find_in(c->node->attributes, c->node->n_attributes, name));
+  const onnx_attribute *a = onnx_find_in(c->node->attributes, c->node->n_attributes, name);
+  if (a) c->asked[a - c->node->attributes] = true;
+  return resolve(c->scope, a);
+}
+
+void onnx_pass_over(const onnx_call *c, const char *names) {
+  for (const char *at = names; *at;) {
+    size_t n = strcspn(at, " ");
+    for (uint32_t i = 0; i < c->node->n_attributes; i++) {
+      const char *name = c->node->attributes[i].name;
+      if (strlen(name) == n && memcmp(name, at, n) == 0) c->asked[i] = true;
+    }
+    at += n;
+    at += strspn(at, " ");
+  }
 }
 
 bool onnx_has_attribute(const onnx_call *c, const char *name) { return onnx_attribute_find(c, name) != NULL; }

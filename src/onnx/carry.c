@@ -170,6 +170,7 @@ rlx_status onnx_operands(onnx_call *c, rlx_node *a, rlx_node *b) {
   RLX_TRY(onnx_same_type(c, 2));
   if (c->opset < 7) RLX_TRY(onnx_flag(c, "broadcast", false, &broadcast));
   if (broadcast) RLX_TRY(align(c, &shape));
+  else if (c->opset < 7) onnx_pass_over(c, "axis");
   *a = onnx_in(c, 0);
   *b = onnx_in(c, 1);
   if (broadcast) *b = rlx_reshape(c->g, *b, shape);

@@ -186,7 +186,7 @@ static rlx_status call_row(onnx_call *c, const onnx_op_row *row) {
   rlx_status s;
   rlx_tensor ignored;
   while ((s = row->fn(c)) == ONNX_AGAIN) RLX_TRY(onnx_force(c, c->imp->asked, c->imp->why, &ignored));
-  return s;
+  return s ? s : onnx_check_attributes(c);
 }
 
 static rlx_status call_node(onnx_call *c) {
@@ -240,7 +240,8 @@ static rlx_status import_node(onnx_importer *imp, onnx_scope *s, const onnx_node
       imp, RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes, with loops and functions written out", ONNX_MOST_IMPORTED));
   c.in = rlx_bump_array(&imp->bump, onnx_value *, (size_t)n->n_in + 1);
   c.out = rlx_bump_array(&imp->bump, onnx_value *, (size_t)n->n_out + 1);
-  if (!c.in || !c.out) return RLX_FAIL(RLX_NO_MEMORY, "the inputs of a node");
+  c.asked = rlx_bump_array(&imp->bump, bool, (size_t)n->n_attributes + 1);
+  if (!c.in || !c.out || !c.asked) return RLX_FAIL(RLX_NO_MEMORY, "the inputs of a node");
   c.opset = onnx_opset_version(s->opsets, s->n_opsets, n->domain);
   for (uint32_t i = 0; i < n->n_in; i++) {
     c.in[i] = onnx_lookup(imp, s, n->in[i]);

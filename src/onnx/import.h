@@ -86,6 +86,7 @@ typedef struct onnx_call {
   onnx_value **in; /* NULL: left out */
   onnx_value **out;
   uint32_t n_in, n_out;
+  bool *asked; /* by attribute of the node: the function knows it */
 } onnx_call;
 
 typedef rlx_status (*onnx_op_fn)(onnx_call *c);
@@ -123,9 +124,12 @@ rlx_status onnx_need_number(onnx_call *c, uint32_t i, double *out);  /* the one 
 rlx_status onnx_need_bool(onnx_call *c, uint32_t i, bool *out);
 bool onnx_is_known(onnx_call *c, uint32_t i); /* without asking */
 
-/* Attributes. Fails where it is there with another type. */
+/* Attributes. Fails where it is there with another type. What a function finds or looks for it knows; a node with an attribute that
+ * its function did not look for is refused (attributes.c). */
 const onnx_attribute *onnx_attribute_find(const onnx_call *c, const char *name); /* NULL: not there */
 bool onnx_has_attribute(const onnx_call *c, const char *name);
+/* Names, separated by blanks, that do not matter on the way that the function has taken. */
+void onnx_pass_over(const onnx_call *c, const char *names);
 rlx_status onnx_int(const onnx_call *c, const char *name, int64_t fallback, int64_t *out);
 rlx_status onnx_flag(const onnx_call *c, const char *name, bool fallback, bool *out); /* an int that is 0 or 1 */
 rlx_status onnx_float(const onnx_call *c, const char *name, double fallback, double *out);

@@ -49,6 +49,14 @@ struct onnx_importer {
 rlx_status onnx_stop(onnx_importer *imp,
                      rlx_status s); /* a failure that ends the import at once; RLX_OK is passed on */
 onnx_value *onnx_lookup(const onnx_importer *imp, const onnx_scope *s, const char *name);
+/* call.c */
+const onnx_attribute *onnx_find_in(const onnx_attribute *v, uint32_t n, const char *name);
+/* attributes.c: RLX_UNSUPPORTED where the node has attributes that its op's function, which has been called, does not know; all are
+ * named. */
+rlx_status onnx_check_attributes(const onnx_call *c);
+/* How many attributes the node has that its op does not have in this opset, or that the model's function which it calls (else NULL)
+ * does not name; they are listed in `out`. */
+uint32_t onnx_list_foreign(const onnx_node *n, int64_t opset, const onnx_function *f, rlx_str *out);
 /* value.c */
 onnx_value *onnx_value_new(onnx_importer *imp); /* NULL: no memory, told */
 rlx_status onnx_fold_new(onnx_importer *imp);   /* computes what can be of the nodes since the last call */

@@ -53,8 +53,11 @@ rlx_status onnx_op_skip_simplified_layer_normalization(onnx_call *c) { return sk
 /* Words, places and segments looked up, summed and normalised. */
 rlx_status onnx_op_embed_layer_normalization(onnx_call *c) {
   double eps;
+  int64_t mask_type;
   rlx_dims ids = onnx_shape(c, 0);
   RLX_TRY(onnx_float(c, "epsilon", 1e-12, &eps));
+  RLX_TRY(onnx_int(c, "mask_index_type", 0, &mask_type));
+  if (mask_type && onnx_wants(c, 1)) return onnx_refuse(c, "mask_index_type is %d", (int)mask_type);
   if (ids.n != 2) return RLX_FAIL(RLX_INVALID, "input_ids has %d axes", (int)ids.n);
   rlx_node x = rlx_gather(c->g, onnx_in(c, 2), onnx_in(c, 0), 0);
   rlx_node places =

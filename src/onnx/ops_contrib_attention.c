@@ -1,5 +1,6 @@
 /* Attention of com.microsoft: packed weights, caches that are appended to, masks of several forms. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "onnx/attend.h"
 
@@ -69,6 +70,7 @@ rlx_status onnx_op_contrib_attention(onnx_call *c) {
   RLX_TRY(packed_sizes(c, heads, size));
   RLX_TRY(onnx_flag(c, "do_rotary", false, &rotary));
   if (rotary || onnx_has(c, 6)) return onnx_refuse(c, "rotary positions or a shared cache");
+  onnx_pass_over(c, "rotary_embedding_dim");
   if (onnx_has(c, 4) && (past.n != 5 || past.v[0] != 2)) return RLX_FAIL(RLX_INVALID, "past has %d axes", (int)past.n);
   rlx_node all = rlx_matmul(c->g, onnx_in(c, 0), onnx_in(c, 1));
   if (onnx_has(c, 2)) all = rlx_add(c->g, all, onnx_in(c, 2));
@@ -258,12 +260,28 @@ static rlx_status rotate_grouped(onnx_call *c, const grouped *g, onnx_attend *a)
   return RLX_OK;
 }
 
+/* Caches of blocks and the scores as a result are later than what is here. */
+static rlx_status check_no_quant(onnx_call *c) {
+  static const char *const names[] = {"k_quant_type", "v_quant_type"};
+  int64_t scores, bits;
+  RLX_TRY(onnx_int(c, "qk_output", 0, &scores));
+  RLX_TRY(onnx_int(c, "kv_cache_bit_width", 0, &bits));
+  if (scores || bits) return onnx_refuse(c, "qk_output %d, kv_cache_bit_width %d", (int)scores, (int)bits);
+  for (size_t i = 0; i < 2; i++) {
+    const char *text;
+    RLX_TRY(onnx_text_of(c, names[i], "NONE", &text));
+    if (strcmp(text, "NONE") != 0) return onnx_refuse(c, "%s '%.40s'", names[i], text);
+  }
+  return RLX_OK;
+}
+
 rlx_status onnx_op_group_query_attention(onnx_call *c) {
   grouped g = {0};
   onnx_attend a = {.left = -1, .right = -1, .precision = RLX_DTYPE_COUNT, .causal = true};
   int64_t window;
   bool smooth;
   RLX_TRY(read_grouped(c, &g));
+  RLX_TRY(check_no_quant(c));
   RLX_TRY(onnx_float(c, "scale", 0, &a.scale));
   RLX_TRY(onnx_float(c, "softcap", 0, &a.softcap));
   RLX_TRY(onnx_int(c, "local_window_size", -1, &window));

@@ -85,8 +85,10 @@ static rlx_status set_mask(onnx_call *c) {
 }
 
 rlx_status onnx_op_dropout(onnx_call *c) {
-  bool training = false;
+  bool training = false, testing;
   double ratio = 0.5;
+  RLX_TRY(onnx_flag(c, "is_test", true, &testing));
+  if (!testing) return onnx_refuse(c, "is_test is 0: elements are dropped by chance");
   if (c->opset >= 12 && onnx_has(c, 2)) {
     RLX_TRY(onnx_need_bool(c, 2, &training));
     if (training && onnx_has(c, 1)) RLX_TRY(onnx_need_number(c, 1, &ratio));

@@ -25,7 +25,10 @@ rlx_status onnx_op_concat(onnx_call *c) {
 /* Sizes of the parts: given, or equal with a smaller last one. */
 static rlx_status split_sizes(onnx_call *c, int64_t n, onnx_ints *sizes) {
   if (c->opset < 13) RLX_TRY(onnx_ints_of(c, "split", sizes));
-  if (c->opset < 13 ? onnx_has_attribute(c, "split") : onnx_has(c, 1)) return RLX_OK;
+  bool is_given = c->opset < 13 ? onnx_has_attribute(c, "split") : onnx_has(c, 1);
+  if (is_given && onnx_has_attribute(c, "num_outputs"))
+    return RLX_FAIL(RLX_INVALID, "both split and num_outputs are there, expected one of them");
+  if (is_given) return RLX_OK;
   int64_t parts = c->n_out, *v = onnx_alloc(c->imp, (size_t)c->n_out + 1, sizeof *v);
   if (!v) return RLX_FAIL(RLX_NO_MEMORY, "%u parts", (unsigned)c->n_out);
   RLX_TRY(onnx_int(c, "num_outputs", parts, &parts));

@@ -129,6 +129,7 @@ static rlx_status read_sizes(onnx_call *c, resizing *r, uint32_t scales_at) {
     RLX_TRY(onnx_need_ints(c, scales_at + 1, &sizes));
     return set_sizes(c, r, &axes, &sizes);
   }
+  onnx_pass_over(c, "keep_aspect_ratio_policy"); /* of sizes */
   RLX_TRY(need_floats(c, scales_at, n, numbers));
   for (size_t i = 0; i < n; i++) RLX_TRY(set_scale(r, (int)axes.v[i], numbers[i]));
   return RLX_OK;

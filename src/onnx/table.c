@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "onnx/importer.h"
 #include "onnx/ops.h"
 
 #define ROW(domain, name, since, until, min, max, fn) {domain, name, since, until, min, max, fn},
@@ -66,6 +67,28 @@ static void refuse_ops(const rlx_onnx *m, refusals *r) {
   }
 }
 
+/* Nodes with attributes that their op does not have, those of branches and functions too. */
+static void refuse_attributes(const rlx_onnx *m, const onnx_node *nodes, uint32_t n, const onnx_opset *opsets,
+                              uint32_t n_opsets, refusals *r) {
+  for (uint32_t i = 0; i < n; i++) {
+    const onnx_node *x = &nodes[i];
+    const onnx_function *f = onnx_find_function(m, x);
+    int64_t opset = onnx_opset_version(opsets, n_opsets, x->domain);
+    rlx_str names = {0};
+    uint32_t count = f || onnx_op_find(x->domain, x->op, opset) ? onnx_list_foreign(x, opset, f, &names) : 0;
+    r->n += count;
+    if (count && r->text.n < MOST_TOLD)
+      rlx_str_add(&r->text, "; node %u '%s': %s (%s %lld) does not have the attribute%s %s", (unsigned)x->number,
+                  x->name, x->op, *x->domain ? x->domain : "ai.onnx", (long long)opset, count == 1 ? "" : "s",
+                  names.v ? names.v : "");
+    rlx_str_deinit(&names);
+    for (uint32_t k = 0; k < x->n_attributes; k++) {
+      const onnx_graph *g = x->attributes[k].graph;
+      if (g) refuse_attributes(m, g->nodes, g->n_nodes, opsets, n_opsets, r);
+    }
+  }
+}
+
 static void refuse_values(const char *what, const onnx_value_info *v, uint32_t n, refusals *r) {
   for (uint32_t i = 0; i < n; i++) {
     bool is_tensor = strcmp(v[i].kind, "tensor") == 0;
@@ -81,6 +104,10 @@ rlx_status rlx_onnx_supported(const rlx_onnx *m) {
   refusals r = {.n = 0};
   if (!m) return RLX_FAIL(RLX_INVALID, "rlx_onnx_supported: model is NULL");
   refuse_ops(m, &r);
+  refuse_attributes(m, m->graph->nodes, m->graph->n_nodes, m->opsets, m->n_opsets, &r);
+  for (uint32_t i = 0; i < m->n_functions; i++)
+    refuse_attributes(m, m->functions[i].nodes, m->functions[i].n_nodes, m->functions[i].opsets,
+                      m->functions[i].n_opsets, &r);
   refuse_values("input", m->graph->inputs, m->graph->n_inputs, &r);
   refuse_values("output", m->graph->outputs, m->graph->n_outputs, &r);
   rlx_status s = r.n ? RLX_FAIL(RLX_UNSUPPORTED, "%u thing%s that RLX cannot import%s%s", (unsigned)r.n,

@@ -1,0 +1,90 @@
+/* Attributes that nobody reads: refused by node and name.
+ *
+ * Functions of ops ask for attributes by name, and a node keeps which of its own were asked for. One that was not would be
+ * ignored, so the node is refused, unless attributes.def says why it cannot matter. One function serves many ops and versions
+ * and may ask for more than the op at hand has; so attributes.def also has the table of ONNX, by which a model is looked through
+ * before anything is imported. */
+#include <string.h>
+
+#include "onnx/importer.h"
+
+typedef struct row {
+  const char *op, *attribute; /* "*": of any op */
+  int since, until;           /* opsets of ai.onnx; until 0: the newest */
+} row;
+
+static const row known[] = {
+#define ATTRIBUTE(OP, NAME, SINCE, UNTIL) {OP, NAME, SINCE, UNTIL},
+#define HARMLESS(OP, NAME, REASON)
+#include "onnx/attributes.def"
+};
+
+static const row harmless[] = {
+#define ATTRIBUTE(OP, NAME, SINCE, UNTIL)
+#define HARMLESS(OP, NAME, REASON) {OP, NAME, 0, 0},
+#include "onnx/attributes.def"
+};
+
+/* The first letter decides nearly always: models may have a million nodes. */
+static bool is_of(const row *r, const char *op, const char *attribute) {
+  return (*r->op == '*' || (*r->op == *op && strcmp(r->op, op) == 0)) && strcmp(r->attribute, attribute) == 0;
+}
+
+/* The row of an op's attribute; NULL: ONNX's table has none. */
+static const row *find(const char *op, const char *attribute) {
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (is_of(&known[i], op, attribute)) return &known[i];
+  return NULL;
+}
+
+static bool is_in(const row *r, int64_t opset) { return opset >= r->since && (!r->until || opset <= r->until); }
+
+static bool is_harmless(const char *op, const char *attribute) {
+  for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+    if (is_of(&harmless[i], op, attribute)) return true;
+  return false;
+}
+
+/* ---- by the tables ---- */
+
+static void say(rlx_str *s, const char *attribute, const row *span) {
+  enum { MOST_SAID = 800 }; /* bytes: what a message has room for */
+  if (s->n > MOST_SAID) return;
+  rlx_str_add(s, "%s'%.60s'", s->n ? ", " : "", attribute);
+  if (span && span->until) rlx_str_add(s, " (of opsets %d to %d)", span->since, span->until);
+  else if (span) rlx_str_add(s, " (of opsets from %d on)", span->since);
+  if (s->n > MOST_SAID) rlx_str_add(s, ", ..");
+}
+
+static bool function_has(const onnx_function *f, const char *attribute) {
+  for (uint32_t i = 0; i < f->n_attribute_names; i++)
+    if (strcmp(f->attribute_names[i], attribute) == 0) return true;
+  return onnx_find_in(f->defaults, f->n_defaults, attribute) != NULL;
+}
+
+uint32_t onnx_list_foreign(const onnx_node *n, int64_t opset, const onnx_function *f, rlx_str *out) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < n->n_attributes; i++) {
+    const char *name = n->attributes[i].name;
+    const row *r = f || *n->domain ? NULL : find(n->op, name);
+    if (f ? function_has(f, name) : *n->domain || (r && is_in(r, opset))) continue;
+    say(out, name, r);
+    count++;
+  }
+  return count;
+}
+
+/* ---- by what was asked for ---- */
+
+rlx_status onnx_check_attributes(const onnx_call *c) {
+  rlx_str said = {0};
+  rlx_status s = RLX_OK;
+  for (uint32_t i = 0; i < c->node->n_attributes; i++) {
+    const char *name = c->node->attributes[i].name;
+    if (!c->asked[i] && !is_harmless(c->node->op, name)) say(&said, name, NULL);
+  }
+  if (said.failed) s = RLX_FAIL(RLX_NO_MEMORY, "the names of attributes");
+  else if (said.n) s = RLX_FAIL(RLX_UNSUPPORTED, "nobody reads its attribute %s", said.v);
+  rlx_str_deinit(&said);
+  return s;
+}
