@@ -191,7 +191,12 @@ TEST(tolerance_of_products) {
     {"x: f32[3,64]; g: f32[64,5]; u: f32[64,5]", "fused_gate_up(%x, %g, %u)"},
     {"x: f32[1,3,16]; w: f32[16,192]; o: f32[64,16]", "fused_attention_block(%x, %w, %o) {heads=4, head_dim=16}"},
     {"x: f32[1,3,16]; w: f32[192,16]; o: f32[16,64]",
-     "fused_attention_block(%x, %w, %o) {heads=4, head_dim=16, trans_b=true}"}};
+     "fused_attention_block(%x, %w, %o) {heads=4, head_dim=16, trans_b=true}"},
+    {"x: f32[1,16,5,5]; w: f32[3,16,2,2]", "conv(%x, %w)"},
+    {"x: f32[1,32,5,5]; w: f32[2,16,2,2]", "conv(%x, %w) {groups=2}"},
+    {"x: f32[1,16,5,5]; w: f32[3,16,2,2]", "fused_conv_bias_act(%x, %w) {act=relu}"},
+    {"x: f32[1,16,5,5]; w: f32[16,3,2,2]", "conv_transpose(%x, %w)"},
+    {"x: f32[1,32,5,5]; w: f32[32,3,2,2]", "conv_transpose(%x, %w) {groups=2}"}};
   for (size_t i = 0; i < sizeof depth_64 / sizeof *depth_64; i++) {
     rlx_tolerance t = rule_of(depth_64[i][0], depth_64[i][1], false);
     CHECK(t.rtol > 7.99e-4 && t.rtol < 8.01e-4 && t.atol == t.rtol);
@@ -213,12 +218,31 @@ TEST(tolerance_of_factors_near_zero) {
   found.data = y;
   rlx_tolerance t = rule_of("x: f32[3,64]; g: f32[64,5]; u: f32[64,5]", "fused_gate_up(%x, %g, %u)", false);
   double error;
-  CHECK(t.of_size);
+  CHECK(t.size_of == SIZE_MAX);
   CHECK_OK(rlx_compare(&found, &want, t, &error));
   y[7] = 0.5f + 0.2f; /* too much for the whole, 1e-5 of 1000 in the mean */
   CHECK_FAILS(rlx_compare(&found, &want, t, &error), RLX_INVALID, "the whole tensor");
   y[7] = 0.5f + 2.0f;
   CHECK_FAILS(rlx_compare(&found, &want, t, &error), RLX_INVALID, "element 7");
+}
+
+/* Of a convolution: one filter's results are thousands, the other's about 1. Near 0 the first may be off by a share of the
+ * thousands, the second by none of it. */
+TEST(tolerance_of_sums_near_zero) {
+  enum { PLANE = 64 };
+  float r[2 * PLANE], y[2 * PLANE];
+  for (int i = 0; i < 2 * PLANE; i++) r[i] = y[i] = (i < PLANE ? 5000.0f : 1.0f) * ((i & 1) ? -1.0f : 1.0f);
+  rlx_tensor want = {.dtype = RLX_F32, .shape = {.n = 4, .v = {1, 2, 8, 8}}, .data = r, .bytes = sizeof r}, found = want;
+  found.data = y;
+  rlx_tolerance t = rule_of("x: f32[1,16,9,9]; w: f32[2,16,2,2]", "conv(%x, %w)", false);
+  double error;
+  r[7] = 0.5f, y[7] = 0.5f + 0.05f;
+  CHECK_OK(rlx_compare(&found, &want, t, &error));
+  y[7] = 0.5f + 10.0f;
+  CHECK_FAILS(rlx_compare(&found, &want, t, &error), RLX_INVALID, "element 7");
+  y[7] = 0.5f;
+  r[PLANE + 7] = 0.5f, y[PLANE + 7] = 0.5f + 0.05f;
+  CHECK_FAILS(rlx_compare(&found, &want, t, &error), RLX_INVALID, "element 71");
 }
 
 TEST(zz_there_are_enough_cases) {

@@ -7,8 +7,10 @@
 typedef struct rlx_tolerance {
   double rtol, atol; /* per element: |y - r| <= atol + rtol |r|; infinite: only the whole counts */
   double whole;      /* relative error of the whole tensor */
-  bool of_size;      /* atol is times the root mean square of r where that is more than 1 */
-  bool signs;        /* -0 is not 0 */
+  size_t
+    size_of;  /* not 0: atol is times the root mean square, where that is more than 1, of so many elements of r in turn
+                      * (SIZE_MAX: of all) */
+  bool signs; /* -0 is not 0 */
 } rlx_tolerance;
 rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result);
 /* The same, and of ops that work element by element or move elements zeros keep their sign: for conformance. Of sums and
