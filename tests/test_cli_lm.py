@@ -299,5 +299,25 @@ def places_are_judged_before_the_model_is_loaded():
     equal((found["file"], found["shape"][0]), ("l.npy", 2), "what was written")
 
 
+@test
+def the_plan_of_a_model():
+    """The program of one token, without its weights being read."""
+    model()
+    plan = rlx_json("plan", "m.gguf", *ON_CPU)
+    dry = rlx_json("generate", "m.gguf", "--dry-run", *ON_CPU)
+    equal(plan["segments"]["state"], dry["state"], "the state")
+    check(plan["peak"] >= plan["lower_bound"] > 0 and plan["segments"]["weights"] > 0, f"{plan}")
+    half = rlx_json("plan", "m.gguf", "--context", str(CONTEXT // 2), *ON_CPU)
+    equal(2 * half["segments"]["state"], plan["segments"]["state"], "half the context")
+    check("weights" in rlx("plan", "m.gguf", *ON_CPU, expect=0).out, "as text")
+    check("matmul" in rlx("plan", "m.gguf", "--dispatch", *ON_CPU, expect=0).out, "what runs where")
+    rlx("plan", "m.gguf", "--svg", "p.svg", *ON_CPU, expect=0)
+    check(pathlib.Path("p.svg").read_text().startswith("<svg"), "a picture")
+    fails("plan", "m.gguf", "--dim", "B=3", code=2, says="--dim goes with graphs", lines=1)
+    fails("plan", "absent.gguf", says="absent.gguf", lines=1)
+    write("bad.gguf", "GGUF")
+    fails("plan", "bad.gguf", "--json", says="bad.gguf", lines=1)
+
+
 if __name__ == "__main__":
     main()

@@ -213,6 +213,9 @@ typedef struct rlx_lm_info {
 } rlx_lm_info;
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out);
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_device(const rlx_lm *lm, rlx_device_info *out);
+/* The program of one token, which generation runs again and again (of an encoder: of a text): for rlx_executable_report,
+ * rlx_executable_memory and rlx_executable_graph, also after a dry_run. It is the model's: whoever runs or writes to it breaks that. */
+RLX_API const rlx_executable *rlx_lm_executable(const rlx_lm *lm);
 /* The file it came from. The long lists of its metadata are empty: the tokenizer has them, and rlx_file_open reads them again. */
 RLX_API const rlx_file *rlx_lm_file(const rlx_lm *lm);
 RLX_API const rlx_tokenizer *rlx_lm_tokenizer(const rlx_lm *lm); /* NULL where the file has none */

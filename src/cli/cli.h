@@ -291,7 +291,7 @@ typedef struct cli_summary {
 } cli_summary;
 cli_summary cli_summarise(const double *samples, size_t n);
 
-/* ---- Weight files and language models: lm_info.c, lm_bench.c ---- */
+/* ---- Weight files and language models: lm_info.c, lm_bench.c, lm_plan.c ---- */
 
 int cli_file_info(const cli_common *common, const char *path, const char *key,
                   bool tensors); /* key: that alone, or NULL */
@@ -306,6 +306,19 @@ typedef struct cli_bench_lm_request {
   size_t *n_printed; /* rows so far */
 } cli_bench_lm_request;
 int cli_bench_lm(const cli_bench_lm_request *r);
+/* Told apart by name, so that a file that is neither is explained as a graph: GGUF, safetensors, an index, a folder. */
+bool cli_is_weight_file(const char *path);
+
+typedef struct cli_plan_lm_request {
+  const cli_common *common;
+  const char *path;
+  int64_t context; /* 0: the default */
+  bool exact;
+  int (*show)(void *user, const rlx_executable *e);
+  void *user;
+} cli_plan_lm_request;
+int cli_plan_lm(const cli_plan_lm_request *r); /* lm_plan.c */
+
 /* The beginning of a row of the JSON, up to and with its '{'; of the first one also the document's: cmd_bench.c. */
 void cli_bench_json_row(bool is_first);
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -218,15 +217,6 @@ static int bench_file(request *r, const char *path) {
   return code;
 }
 
-/* Told apart by name, so that a file that is neither is explained as a graph. */
-static bool is_weight_file(const char *path) {
-  const char *dot = strrchr(path, '.');
-  struct stat st;
-  bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-  return is_folder ||
-         (dot && (strcmp(dot, ".gguf") == 0 || strcmp(dot, ".safetensors") == 0 || strcmp(dot, ".json") == 0));
-}
-
 static int bench_lm(request *r, const char *path) {
 #ifdef RLX_LM
   cli_bench_lm_request lm = {r->self,         &r->common,         path,      r->threads,
@@ -251,7 +241,7 @@ static int bench(request *r) {
   if (is_ops) code = bench_ops(r, r->words.n > 1 ? r->words.v[1].value : NULL);
   for (size_t i = 0; !is_ops && i < r->words.n && code != CLI_USAGE && !ferror(stdout); i++) {
     const char *path = r->words.v[i].value;
-    int one = is_weight_file(path) ? bench_lm(r, path) : bench_file(r, path);
+    int one = cli_is_weight_file(path) ? bench_lm(r, path) : bench_file(r, path);
     if (one) code = one;
   }
   if (strcmp(r->format, "json") == 0 && code != CLI_USAGE) {

@@ -1,4 +1,4 @@
-/* rlx plan: what a graph would take of a device, without running it; or with --csv the placement of anybody's values
+/* rlx plan: what a graph, or a language model's program of one token (lm_plan.c), would take of a device, without running it; or with --csv the placement of anybody's values
  * (plan_csv.c). Only the plan is made: no memory for weights or scratch is taken. */
 #include <stdio.h>
 #include <string.h>
@@ -13,10 +13,11 @@ typedef struct request {
   cli_engine_options engine;
   cli_csv_options csv;
   const char *svg;
+  int64_t context;
   bool dispatch, no_views, no_in_place, no_reorder, no_search;
 } request;
 
-static int print_report(rlx_executable *e, rlx_report_kind kind, rlx_report_format format) {
+static int print_report(const rlx_executable *e, rlx_report_kind kind, rlx_report_format format) {
   char *text;
   if (cli_check(rlx_executable_report(e, kind, format, &text), "plan", NULL)) return CLI_FAILED;
   fputs(text, stdout);
@@ -25,7 +26,7 @@ static int print_report(rlx_executable *e, rlx_report_kind kind, rlx_report_form
   return CLI_DONE;
 }
 
-static int write_picture(const char *path, rlx_executable *e) {
+static int write_picture(const char *path, const rlx_executable *e) {
   char *text;
   if (cli_check(rlx_executable_report(e, RLX_REPORT_PLAN, RLX_SVG, &text), "plan", NULL)) return CLI_FAILED;
   int code = cli_write_file(path, text, strlen(text));
@@ -33,7 +34,7 @@ static int write_picture(const char *path, rlx_executable *e) {
   return code;
 }
 
-static int report(const request *r, rlx_executable *e) {
+static int report(const request *r, const rlx_executable *e) {
   if (r->svg && write_picture(r->svg, e)) return CLI_FAILED;
   if (r->common.json) return print_report(e, r->dispatch ? RLX_REPORT_DISPATCH : RLX_REPORT_PLAN, RLX_JSON);
   if (r->common.quiet) return CLI_DONE;
@@ -60,7 +61,29 @@ static int plan_graph(const request *r, rlx_graph **g, cli_engine *e) {
   return report(r, e->executable);
 }
 
-static int plan(const request *r) {
+#ifdef RLX_LM
+static int show_lm(void *user, const rlx_executable *e) { return report(user, e); }
+#endif
+
+/* A language model makes its graphs and their sizes itself. */
+static int plan_lm(request *r) {
+  const char *path = r->words.v[0].value;
+  const struct {
+    const char *name;
+    bool is_given;
+  } others[] = {{"--dim", r->model.dims.n > 0},   {"--input", r->model.inputs.n > 0}, {"--without", r->engine.without},
+                {"--no-host", r->engine.no_host}, {"--no-views", r->no_views},        {"--no-in-place", r->no_in_place},
+                {"--no-reorder", r->no_reorder},  {"--no-search", r->no_search}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i].is_given) return cli_wrong(r->self, "%s goes with graphs, not with a language model", others[i].name);
+#ifdef RLX_LM
+  return cli_plan_lm(&(cli_plan_lm_request){&r->common, path, r->context, r->engine.exact, show_lm, r});
+#else
+  return cli_without_lm(path);
+#endif
+}
+
+static int plan(request *r) {
   if (r->csv.path && r->words.n) return cli_wrong(r->self, "--csv and a graph: expected one of them");
   if (r->csv.path) return cli_plan_csv(&r->common, &r->csv);
   if (r->csv.out || r->csv.capacity || r->csv.budget)
@@ -68,6 +91,8 @@ static int plan(const request *r) {
   if (r->words.n != 1) return cli_wrong(r->self, "expected one file, found %zu", r->words.n);
   if (r->svg && cli_target_check("--svg", r->svg, &(cli_reads){r->words.v[0].value, &r->model.inputs}, true))
     return CLI_FAILED;
+  if (cli_is_weight_file(r->words.v[0].value)) return plan_lm(r);
+  if (r->context) return cli_wrong(r->self, "--context goes with a language model");
   rlx_graph *g = NULL;
   cli_engine e = {0};
   int code = plan_graph(r, &g, &e);
@@ -84,6 +109,7 @@ int cli_plan(const cli_command *self, int argc, char **argv) {
      &r.model.inputs, 0, 0},
     {"--svg", "FILE", "a picture: time across, address up", CLI_TEXT, &r.svg, 0, 0},
     {"--dispatch", NULL, "also what runs where, and why", CLI_FLAG, &r.dispatch, 0, 0},
+    {"--context", "N", "of a language model: tokens that are remembered", CLI_NUMBER, &r.context, 1, 16777216},
     CLI_ENGINE_OPTIONS(r.engine),
     {"--no-views", NULL, "copy instead", CLI_FLAG, &r.no_views, 0, 0},
     {"--no-in-place", NULL, "no result takes over an input", CLI_FLAG, &r.no_in_place, 0, 0},

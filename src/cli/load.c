@@ -109,6 +109,14 @@ int cli_load_graph(const char *path, rlx_graph **out) {
   return cli_check(rlx_graph_read(path, out), NULL, NULL);
 }
 
+bool cli_is_weight_file(const char *path) {
+  const char *dot = strrchr(path, '.');
+  struct stat st;
+  bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+  return is_folder ||
+         (dot && (strcmp(dot, ".gguf") == 0 || strcmp(dot, ".safetensors") == 0 || strcmp(dot, ".json") == 0));
+}
+
 /* ---- Sizes --------------------------------------------------------------------------------------------------- */
 
 static rlx_binding *find_binding(rlx_binding *v, size_t n, const char *symbol) {

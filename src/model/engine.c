@@ -292,5 +292,9 @@ rlx_status rlx_lm_device(const rlx_lm *lm, rlx_device_info *out) {
   return rlx_session_device(lm->session, out);
 }
 
+const rlx_executable *rlx_lm_executable(const rlx_lm *lm) {
+  return lm ? lm->programs.v[0]->executable : NULL; /* the first that is made: first_programs */
+}
+
 const rlx_file *rlx_lm_file(const rlx_lm *lm) { return lm ? lm->file : NULL; }
 const rlx_tokenizer *rlx_lm_tokenizer(const rlx_lm *lm) { return lm ? lm->tokenizer : NULL; }

@@ -1,0 +1,24 @@
+/* rlx plan MODEL: the memory plan of a language model's program of one token, which is what generation runs again and again; of an
+ * encoder, of a text. Nothing of the weights is read. */
+#include "cli/lm_cli.h"
+
+static int load(const cli_plan_lm_request *r, rlx_session *session, rlx_lm **out) {
+  rlx_lm_desc d = {.struct_bytes = sizeof d,
+                   .path = r->path,
+                   .session = session,
+                   .context = (uint32_t)r->context,
+                   .exact = r->exact,
+                   .dry_run = true};
+  return cli_check(rlx_lm_load(&d, out), NULL, NULL);
+}
+
+int cli_plan_lm(const cli_plan_lm_request *r) {
+  rlx_session *session;
+  rlx_lm *lm = NULL;
+  if (cli_session_open(r->common, r->common->device, (uint32_t)r->common->threads, &session)) return CLI_FAILED;
+  int code = load(r, session, &lm);
+  rlx_session_destroy(session); /* the model keeps what it needs of it */
+  if (!code) code = r->show(r->user, rlx_lm_executable(lm));
+  rlx_lm_destroy(lm);
+  return code;
+}
