@@ -7,6 +7,9 @@
 under scales that a file could hold, then blocks with odd scales: zero, sub-normal, largest, infinite, NaN. gguf has no
 decoder for q8_k; its three lines are written here.
 
+every.txt has one line per type: the hashes of what is decoded from the three sets of tests/quant_every.h, which together hold every
+value of every field. `--only every` writes no other file.
+
 errors.txt has one line per type: the RMS error on the Gaussian numbers of tests/quant_data.h, divided by their RMS, of
 gguf's encoder and of ggml's C encoder ("-" where there is none). The second column needs ggml as a shared library with
 ggml_quantize_chunk (--ggml); without it the column of the existing file is kept. The output is the same on every run.
@@ -70,6 +73,71 @@ def make_blocks(name, rng):
     return blocks
 
 
+# first and last of the bytes that hold small scales
+SMALL = {"mxfp4": (0, 1), "q2_k": (0, 16), "q3_k": (96, 108), "q4_k": (4, 16), "q5_k": (4, 16), "q6_k": (192, 208),
+         "iq4_xs": (2, 8)}
+
+
+def mix(z):
+    z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def every_random(kind, blocks, at):
+    z = np.uint64(kind << 60) | (blocks.astype(np.uint64) << np.uint64(16)) | np.uint64(at)
+    return (mix(z) >> np.uint64(32)).astype(np.uint32)
+
+
+def put16(blocks, at, values):
+    blocks[:, at] = values & 255
+    blocks[:, at + 1] = values >> 8
+
+
+def every_blocks(name, kind, b):
+    """Blocks number b of set `kind` of tests/quant_every.h."""
+    offsets = TYPES[name][0]
+    size = gguf.GGML_QUANT_SIZES[qtype(name)][1]
+    blocks = np.empty((len(b), size), np.uint8)
+    for i in range(size):
+        blocks[:, i] = b & 255 if kind == 2 else every_random(kind, b, i) & 255
+    for i, at in enumerate(offsets):
+        r = every_random(kind, b, 1000 + i)
+        put16(blocks, at, (r & 0x83FF) | ((10 + (r >> 16 & 7)) << 10))
+    r = every_random(kind, b, 1002)
+    if name == "mxfp4":
+        blocks[:, 0] = 120 + (r & 15)
+    if name == "q8_k":
+        put16(blocks, 0, r & 0xFFFF)
+        put16(blocks, 2, (r >> 16 & 0x807F) | ((122 + (r & 7)) << 7))
+    if kind == 2 and name in SMALL:
+        blocks[:, SMALL[name][0]:SMALL[name][1]] = (b >> 8)[:, None]
+    if kind == 0:
+        blocks[np.arange(len(b)), b // 256] = b & 255
+    if kind == 1:
+        if name == "q8_k":
+            put16(blocks, 2, b)
+        for at, values in zip(offsets, (b, b * 40503 & 0xFFFF)):
+            put16(blocks, at, values)
+    return blocks
+
+
+def every_hash(name, kind):
+    elements, size = gguf.GGML_QUANT_SIZES[qtype(name)]
+    has_scale = bool(TYPES[name][0]) or name == "q8_k"
+    count = [size * 256, 65536 if has_scale else 0, 65536 if name in SMALL else 256][kind]
+    total = 0
+    for first in range(0, count, 4096):
+        b = np.arange(first, min(first + 4096, count), dtype=np.int64)
+        with np.errstate(all="ignore"):
+            bits = decode(name, every_blocks(name, kind, b)).reshape(-1).astype("<f4").view(np.uint32)
+            bits = np.where((bits & 0x7FFFFFFF) > 0x7F800000, np.uint32(0x7FC00000), bits).astype(np.uint64)
+            at = np.arange(first * elements, first * elements + bits.size, dtype=np.uint64) << np.uint64(32)
+            total += int(np.sum(mix(at | bits), dtype=np.uint64))
+    return total % 2**64
+
+
 def gaussian(count):
     """quant_gaussian of tests/quant_data.h: SplitMix64 in counter form, Box-Muller."""
     def uniform(i):
@@ -110,9 +178,16 @@ def ggml_error(x, name, library):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ggml", help="ggml's shared library, for the second column of errors.txt")
-    library = parser.parse_args().ggml
+    parser.add_argument("--only", choices=["every"], help="write this file alone")
+    args = parser.parse_args()
+    library = args.ggml
     library = ctypes.CDLL(library) if library else None
     OUT.mkdir(parents=True, exist_ok=True)
+    np.seterr(over="ignore")  # hashes wrap
+    every = [f"{name} " + " ".join(f"{every_hash(name, kind):016x}" for kind in range(3)) for name in TYPES]
+    (OUT / "every.txt").write_text("\n".join(every) + "\n")
+    if args.only:
+        return
     old = {}
     if (OUT / "errors.txt").exists():
         old = {line.split()[0]: line.split()[2] for line in (OUT / "errors.txt").read_text().splitlines()}

@@ -229,10 +229,14 @@ enum {
   COOP_LEAST_PART = 512,
 };
 
+/* Whether matrix units, which take f16, may have the weight: tq1_0 has no units of 16 (quant_units.kh), and the scales of mxfp4
+ * and q8_k reach further than f16 does, up and down. */
+static bool goes_to_f16(rlx_dtype t) { return t != RLX_TQ1_0 && t != RLX_MXFP4 && t != RLX_Q8_K; }
+
 static bool takes_coop(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
   bool fits = l->caps->max_group >= 32 * COOP_ACROSS && l->caps->max_shared >= 32 * 1024;
   return !l->exact && l->caps->has_coopmat && fits && p->trans_b && p->n_axes == 0 && gpu_in_planes(l, w) &&
-         p->b_type != RLX_TQ1_0 && (uint64_t)p->n * p->k >= ROUND_FROM;
+         goes_to_f16(p->b_type) && (uint64_t)p->n * p->k >= ROUND_FROM;
 }
 
 /* Sub-groups along m: two where there are rows for them. */
@@ -242,7 +246,7 @@ static uint32_t coop_down(const gpu_caps *caps, uint32_t m) {
 
 /* Some rows: matmul_some.c. */
 static bool takes_some(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
-  return gpu_in_planes(l, w) && p->b_type != RLX_TQ1_0 && gpu_product_some_blocks(l, p) &&
+  return gpu_in_planes(l, w) && goes_to_f16(p->b_type) && gpu_product_some_blocks(l, p) &&
          (uint64_t)p->n * p->k >= ROUND_FROM;
 }
 static void emit_some(gpu_lowering *l, const gpu_product *p, uint32_t w) {

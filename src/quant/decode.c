@@ -47,8 +47,8 @@ void rlx_iq4_nl_decode(const uint8_t *block, float *dst) {
   for (int i = 0; i < SMALL_BLOCK; i++) dst[i] = d * (float)rlx_iq4_levels[nibble(block + IQ4_NL_QS, i)];
 }
 
-/* 2^(e-128), which f32 holds as a sub-normal for e below 2. The MX standard calls e = 255 a NaN; files of this type are
- * decoded without that exception, and so here. */
+/* 2^(e-128), which f32 holds as a sub-normal for e below 2. The MX standard calls e = 255 a NaN; the programs that write
+ * files of this type decode them without that exception, and so here. */
 float rlx_mxfp4_scale(uint8_t e) { return rlx_f32_from_bits(e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23); }
 
 void rlx_mxfp4_decode(const uint8_t *block, float *dst) {
