@@ -184,9 +184,10 @@ TEST(grain_is_at_least_one_and_at_most_all) {
     for (size_t k = 0; k < 6; k++) {
       size_t grain = cpu_grain(n[k], cost[i]);
       CHECK(grain >= 1 && grain <= (n[k] ? n[k] : 1));
-      CHECK(n[k] / grain <= 128);
+      CHECK(n[k] / grain <= 128 || (double)grain * cost[i] <= 1e7 || grain == 1);
     }
-  CHECK_EQ_INT(cpu_grain(1000, 1e6), 8); /* costly items are still dealt out in at most 128 tasks */
+  CHECK_EQ_INT(cpu_grain(1000, 1e6), 8); /* costly items are still dealt out in at most 128 tasks, */
+  CHECK_EQ_INT(cpu_grain(1000, 1e8), 1); /* unless a caller who cancels would wait long for one */
   CHECK_EQ_INT(cpu_grain(1000, 0.01), 1000);
 }
 

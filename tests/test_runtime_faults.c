@@ -365,7 +365,7 @@ static void check_stops(const char *device) {
   rlx_evaluator *want;
   float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, w[16] = {1, 2, 3};
   stopper k = {0};
-  rlx_watch watch = {tell, stop, &k};
+  rlx_watch watch = {.progress = tell, .cancel = stop, .user = &k};
   OPEN_SESSION(device, 1, &s);
   CHECK_OK(expr_graph("x: f32[2,4]; param w: f32[4,4]",
                       "%r = reverse(%w) {axes=[0]}; %m = matmul(%x, %r); %s = sort(%m) {axis=1}; cumsum(%s) {axis=0}",
@@ -459,7 +459,7 @@ TEST(a_second_thread_is_told_busy_and_destroy_waits) {
   rlx_session *s;
   rlx_graph *g;
   gate k = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-  rlx_watch watch = {note_end, wait_inside, &k};
+  rlx_watch watch = {.progress = note_end, .cancel = wait_inside, .user = &k};
   float x[4] = {1, 2, 3, 4};
   pthread_t runner, destroyer;
   OPEN_SESSION("null", 1, &s);

@@ -56,6 +56,7 @@ typedef enum rlx_status {
   RLX_BUSY,        /* the object is in use by another thread */
   RLX_CANCELLED,   /* a callback asked to stop */
   RLX_DEVICE_LOST, /* the device died; the process lives */
+  RLX_LIMIT,       /* a budget would be exceeded: see rlx_limits */
   RLX_STATUS_COUNT
 } rlx_status;
 
@@ -69,6 +70,22 @@ typedef void (*rlx_log_fn)(void *user, rlx_log_level level, const char *text);
 RLX_API void rlx_set_log(rlx_log_fn fn, void *user); /* NULL: silence, the default */
 typedef void (*rlx_trace_fn)(void *user, const char *name, bool begin, uint64_t nanoseconds);
 RLX_API void rlx_set_trace(rlx_trace_fn fn, void *user);
+
+/* ---- Limits: what a call may take -----------------------------------------------------------------------------
+ *
+ * Sessions have limits, and so has every watch, whose own come first. What is over one ends the call with RLX_LIMIT and says
+ * what asked for how much; nothing is allocated first. Zeros are the defaults, which come from the machine. */
+typedef struct rlx_limits {
+  /* Of the host, beyond what there was when the call began. 0: nine tenths of what is free, containers' limits included. */
+  uint64_t host_bytes;
+  /* That all a session made may hold on its device at one time. 0: nine tenths of what is free, where that is known. */
+  uint64_t device_bytes;
+  /* Elements that the host's plain loops may visit (folding, sizes that depend on values, loops, the reference): a count, so that
+   * what is refused does not depend on speed. 0: 2^28 for opening, importing and compiling; none for running. */
+  uint64_t work;
+  double seconds; /* that the call may take; 0: no limit */
+} rlx_limits;
+typedef bool (*rlx_cancel_fn)(void *user);
 
 /* ---- Types -------------------------------------------------------------------------------------------------- */
 
@@ -569,7 +586,7 @@ RLX_API rlx_node rlx_sample(rlx_graph *g, rlx_node logits, double temperature, c
 RLX_API rlx_node rlx_if(rlx_graph *g, rlx_node cond, const rlx_graph *on_true, const rlx_graph *on_false,
                         const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 /* The first `carried` of xs go round: body's outputs are their next values. Ends when cond gives false, or after
- * max_trips (0: no bound). */
+ * max_trips; with 0 there, a loop that has not ended after 2^24 trips is RLX_LIMIT. */
 RLX_API rlx_node rlx_while(rlx_graph *g, const rlx_graph *cond, const rlx_graph *body, int64_t carried,
                            int64_t max_trips, const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 /* Runs body over the slices of axis 0 of `scanned` values. xs: carried values, scanned values, the rest. Values: the
@@ -626,7 +643,6 @@ RLX_API void rlx_evaluator_destroy(rlx_evaluator *e);
 /* Sets an input, param or state by name; the bytes are copied. Inputs stay set until set again. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tensor *value);
 /* Stops a run at the next node by returning true. */
-typedef bool (*rlx_cancel_fn)(void *user);
 RLX_API void rlx_evaluator_set_cancel(rlx_evaluator *e, rlx_cancel_fn fn, void *user);
 RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_run(rlx_evaluator *e);
 /* An output of the last run, or a state, by name: a view that lives until the next run or set. */
@@ -735,6 +751,7 @@ typedef struct rlx_watch {
   void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
   rlx_cancel_fn cancel;
   void *user;
+  rlx_limits limits; /* what is 0 here is the session's */
 } rlx_watch;
 
 typedef struct rlx_session rlx_session; /* a device, threads, freed blocks waiting for reuse, compiled graphs */
@@ -745,6 +762,7 @@ typedef struct rlx_session_desc {
   uint64_t pool_bytes; /* cap of idle device memory kept for reuse; 0: a quarter GiB */
   bool no_pool;        /* keep none */
   uint32_t cached;     /* compiled graphs kept for reuse; 0: 64 */
+  rlx_limits limits;   /* of every call that uses the session */
 } rlx_session_desc;
 /* desc may be NULL. Sessions in different threads are independent; one session may be used by several threads. It stays
  * alive as long as something made from it does. */

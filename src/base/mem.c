@@ -1,11 +1,14 @@
 /* The door to the heap: malloc and friends behind one hook and one counter.
  *
  * Nothing is kept per block, so a pointer from here is an ordinary malloc pointer and the cost is one relaxed atomic
- * add. The hook and its argument are plain globals, because the contract forbids changing them while other threads
+ * add, and the thread's budget (budget.h), which may refuse. The hook and its argument are plain globals, because the contract forbids changing them while other threads
  * allocate. Alignment to 16 bytes is what malloc gives on every 64-bit platform. */
 #define _DEFAULT_SOURCE /* for madvise */
 #include "base/mem.h"
 
+#if defined(__linux__) || defined(__wasi__)
+#include <malloc.h>
+#endif
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/budget.h"
 
 static rlx_mem_hook alloc_hook;
 static void *alloc_hook_user;
@@ -26,24 +30,36 @@ void rlx_mem_set_hook(rlx_mem_hook hook, void *user) {
 size_t rlx_mem_live(void) { return atomic_load_explicit(&live_blocks, memory_order_relaxed); }
 
 /* Above PTRDIFF_MAX pointer differences overflow; no allocator grants it, and some abort on being asked. */
-static bool may_allocate(size_t bytes) {
-  if (bytes > PTRDIFF_MAX) return false;
+static bool may_allocate(size_t bytes, size_t had) {
+  if (bytes > PTRDIFF_MAX || !rlx_budget_allows(bytes > had ? bytes - had : 0)) return false;
   return !alloc_hook || alloc_hook(alloc_hook_user, bytes);
 }
 
+/* What a block really takes, as the heap knows it: so that taking and giving it add up without a word kept beside it. */
+static size_t block_bytes(void *p) {
+#if defined(__linux__) || defined(__wasi__)
+  return malloc_usable_size(p);
+#else
+  (void)p;
+  return 0; /* the heap does not tell: single requests are judged, not their sum */
+#endif
+}
+
 static void *count_block(void *p) {
-  if (p) atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+  if (!p) return NULL;
+  atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+  rlx_budget_takes(block_bytes(p));
   return p;
 }
 
 void *rlx_mem_alloc(size_t bytes) {
-  if (!may_allocate(bytes)) return NULL;
+  if (!may_allocate(bytes, 0)) return NULL;
   return count_block(malloc(bytes ? bytes : 1));
 }
 
 void *rlx_mem_calloc(size_t count, size_t size) {
   size_t bytes;
-  if (!rlx_mul_size(count, size, &bytes) || !may_allocate(bytes)) return NULL;
+  if (!rlx_mul_size(count, size, &bytes) || !may_allocate(bytes, 0)) return NULL;
   return count_block(calloc(bytes ? bytes : 1, 1));
 }
 
@@ -51,9 +67,15 @@ void *rlx_mem_realloc(void *p, size_t count, size_t size) {
   size_t bytes;
   if (!rlx_mul_size(count, size, &bytes)) return NULL;
   if (!p) return rlx_mem_alloc(bytes);
-  if (!may_allocate(bytes)) return NULL;
+  size_t before = block_bytes(p);
+  if (!may_allocate(bytes, before)) return NULL;
   /* Never 0: realloc would be free to free the block and return NULL, which here means "the old block stays". */
-  return realloc(p, bytes ? bytes : 1);
+  void *grown = realloc(p, bytes ? bytes : 1);
+  if (grown) {
+    rlx_budget_gives(before);
+    rlx_budget_takes(block_bytes(grown));
+  }
+  return grown;
 }
 
 /* Large blocks ask for large pages: walks with long strides, and reads of whole weights, then miss the page tables far
@@ -61,7 +83,7 @@ void *rlx_mem_realloc(void *p, size_t count, size_t size) {
 enum { LARGE_PAGE = 2 << 20 };
 
 void *rlx_mem_alloc_aligned(size_t bytes, size_t align) {
-  if (!may_allocate(bytes)) return NULL;
+  if (!may_allocate(bytes, 0)) return NULL;
   void *p = NULL;
   if (align < sizeof(void *)) align = sizeof(void *);
   if (bytes >= 2 * LARGE_PAGE && align < LARGE_PAGE) align = LARGE_PAGE;
@@ -86,5 +108,6 @@ void rlx_mem_discard(void *p, size_t bytes) {
 void rlx_mem_free(void *p) {
   if (!p) return;
   atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
+  rlx_budget_gives(block_bytes(p));
   free(p);
 }

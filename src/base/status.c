@@ -27,6 +27,7 @@ static const char *const status_names[RLX_STATUS_COUNT] = {
   [RLX_BUSY] = "busy",
   [RLX_CANCELLED] = "cancelled",
   [RLX_DEVICE_LOST] = "device lost",
+  [RLX_LIMIT] = "over a limit",
 };
 
 #define TEXT_OF(x) #x

@@ -31,6 +31,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 
 enum {
@@ -57,6 +58,7 @@ struct rlx_pool {
   rlx_pool_task fn;
   void *user;
   size_t n_tasks;
+  bool stoppable;
   _Alignas(64) atomic_uint_least64_t run; /* counts openings and closings: odd while a run is open */
   atomic_bool stop;
   _Alignas(64) atomic_uint n_joined; /* workers in the run, or about to see that it is closed */
@@ -79,6 +81,10 @@ static void claim_tasks(rlx_pool *p, unsigned index) {
   for (;;) {
     size_t task = atomic_fetch_add_explicit(&p->next_task, 1, memory_order_relaxed);
     if (task >= p->n_tasks) break;
+    if (index == 0 && p->stoppable && rlx_budget_stops()) {
+      atomic_store_explicit(&p->next_task, p->n_tasks, memory_order_relaxed); /* nobody finds another */
+      break;
+    }
     p->fn(p->user, task, index);
   }
   inside.pool = outer_pool;
@@ -252,15 +258,22 @@ static void close_run(rlx_pool *p) {
   pthread_mutex_unlock(&p->lock);
 }
 
-void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) {
+static void run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user, bool stoppable) {
   if (!p || inside.pool == p) {
-    for (size_t i = 0; i < n_tasks; i++) fn(user, i, p ? inside.index : 0);
+    for (size_t i = 0; i < n_tasks && !(stoppable && rlx_budget_stops()); i++) fn(user, i, p ? inside.index : 0);
     return;
   }
   if (n_tasks == 0) return;
   pthread_mutex_lock(&p->turn);
+  p->stoppable = stoppable;
   open_run(p, n_tasks, fn, user);
   claim_tasks(p, 0);
   close_run(p);
   pthread_mutex_unlock(&p->turn);
+}
+
+void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) { run(p, n_tasks, fn, user, false); }
+
+void rlx_pool_run_stoppable(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) {
+  if (!rlx_budget_stops()) run(p, n_tasks, fn, user, true);
 }

@@ -16,5 +16,8 @@ rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out); /* 0: one per co
 void rlx_pool_destroy(rlx_pool *p);
 unsigned rlx_pool_threads(const rlx_pool *p);
 void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user);
+/* The same for work that may be given up: where the caller's budget (budget.h) says stop, tasks that have not begun are left
+ * out. Who started it asks rlx_budget_is_stopped before it uses what came of it. */
+void rlx_pool_run_stoppable(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/machine.h"
 #include "cpu/cpu.h"
 #include "cpu/slab.h"
 #if defined(__x86_64__)
@@ -85,7 +86,7 @@ static void fill_info(cpu_isa isa, rlx_device_info *out) {
   out->memory_bytes = pages_as_bytes(sysconf(_SC_PHYS_PAGES));
 #endif
 #if defined(_SC_AVPHYS_PAGES)
-  out->free_bytes = pages_as_bytes(sysconf(_SC_AVPHYS_PAGES));
+  out->free_bytes = rlx_machine_free_bytes();
 #endif
 }
 

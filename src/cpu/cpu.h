@@ -133,6 +133,8 @@ const cpu_layout_family *cpu_layout_family_of(uint32_t layout); /* NULL: unknown
 /* Calls fn(user, begin, end, thread) over [0, n) in tasks of `grain` items, the same tasks whatever the pool; in the
  * caller's thread, as thread 0, where there is only one. Not from within a task. */
 typedef void (*cpu_range_fn)(void *user, size_t begin, size_t end, unsigned thread);
+/* Whether this thread's cpu_parallel may leave out work where the caller's budget says stop. */
+void cpu_set_may_stop(bool on);
 void cpu_parallel(rlx_pool *pool, size_t n, size_t grain, cpu_range_fn fn, void *user);
 /* Items per task so that a task is worth waking a thread for: `cost` is about nanoseconds per item. */
 size_t cpu_grain(size_t n, double cost);

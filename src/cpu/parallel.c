@@ -3,8 +3,13 @@
 #include "cpu/cpu.h"
 
 /* Waking a thread costs some microseconds; a task should take a few times that. Past MAX_TASKS finer cuts balance no
- * better on the machines we know. */
-enum { TASK_NS = 16000, MAX_TASKS = 128 };
+ * better on the machines we know, unless tasks would be so long that a caller who cancels has to wait for one. */
+enum { TASK_NS = 16000, MAX_TASKS = 128, LONG_TASK_NS = 10000000 };
+
+/* Set while this thread runs a program: its values may be given up. Packing a weight, which others will read, is not. */
+static _Thread_local bool may_stop;
+
+void cpu_set_may_stop(bool on) { may_stop = on; }
 
 typedef struct range_work {
   cpu_range_fn fn;
@@ -26,7 +31,8 @@ void cpu_parallel(rlx_pool *pool, size_t n, size_t grain, cpu_range_fn fn, void 
     return;
   }
   range_work w = {fn, user, n, grain};
-  rlx_pool_run(pool, (n - 1) / grain + 1, run_range, &w);
+  if (may_stop) rlx_pool_run_stoppable(pool, (n - 1) / grain + 1, run_range, &w);
+  else rlx_pool_run(pool, (n - 1) / grain + 1, run_range, &w);
 }
 
 size_t cpu_grain(size_t n, double cost) {
@@ -34,6 +40,8 @@ size_t cpu_grain(size_t n, double cost) {
   size_t grain = items < 1 ? 1 : items < (double)n ? (size_t)items : n;
   size_t fewest = n / MAX_TASKS + (n % MAX_TASKS != 0);
   if (grain < fewest) grain = fewest;
+  double longest = cost > 0 ? (double)LONG_TASK_NS / cost : (double)n;
+  if ((double)grain > longest) grain = longest < 1 ? 1 : (size_t)longest;
   if (grain == 0) return 1;
   /* As many tasks, but even ones: two threads wait for the longer of two. */
   size_t tasks = n / grain + (n % grain != 0);

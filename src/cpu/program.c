@@ -9,6 +9,7 @@
  * rounding of what they share, one meeting of the threads). The plan knows nothing of it, so it is done only where no
  * member writes what another reads or where the first one works. A profile times every step by itself. */
 #include "base/arith.h"
+#include "base/budget.h"
 #include "base/log.h"
 #include "cpu/move.h"
 
@@ -234,7 +235,7 @@ static rlx_status run_joined(cpu_step *s, const rlx_run_args *args) {
   return cpu_kernel_get(s->call.node->op)->run_joined(s->joined, s->n_joined);
 }
 
-rlx_status cpu_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
+static rlx_status run_steps(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
   if (first > p->n_steps || n_steps > p->n_steps - first)
     return RLX_FAIL(RLX_INVALID, "%zu steps from %zu: the program has %zu", n_steps, first, p->n_steps);
   bool is_timed = args->begin_ns || args->end_ns;
@@ -242,12 +243,20 @@ rlx_status cpu_program_run(rlx_program *p, size_t first, size_t n_steps, const r
     cpu_step *s = &p->steps[first + i];
     bool joins = s->joined && s->n_joined <= n_steps - i && !is_timed;
     n = joins ? s->n_joined : 1;
-    if (args->cancel && args->cancel(args->cancel_user))
+    if (rlx_stops(args->cancel, args->cancel_user))
       return frame(p, RLX_FAIL(RLX_CANCELLED, "stopped by the caller"), s->node);
     if (args->begin_ns) args->begin_ns[i] = rlx_now_ns();
     rlx_status status = joins ? run_joined(s, args) : run_step(s, args);
+    if (!status && rlx_budget_is_stopped()) status = RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
     if (status) return frame(p, status, s->node);
     if (args->end_ns) args->end_ns[i] = rlx_now_ns();
   }
   return RLX_OK;
+}
+
+rlx_status cpu_program_run(rlx_program *p, size_t first, size_t n_steps, const rlx_run_args *args) {
+  cpu_set_may_stop(true);
+  rlx_status s = run_steps(p, first, n_steps, args);
+  cpu_set_may_stop(false);
+  return s;
 }

@@ -10,7 +10,12 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/budget.h"
+#include "base/machine.h"
 #include "device/registry.h"
+
+/* Below this nobody asks the system what is free: it costs more than it could tell. */
+#define LARGE_BYTES ((uint64_t)64 << 20)
 
 struct rlx_block_pool {
   atomic_size_t refs;
@@ -19,6 +24,12 @@ struct rlx_block_pool {
   RLX_ARRAY(rlx_block *) idle;
   rlx_block_pool_stats stats;
 };
+
+/* The host's memory changes by the minute and is asked for anew; a device's own is what it was when it was opened. */
+static uint64_t default_limit(const rlx_device *d) {
+  if (!d->info.is_mapped || !d->info.free_bytes) return d->info.free_bytes / 10 * 9;
+  return 0;
+}
 
 rlx_status rlx_block_pool_create(rlx_device *d, uint64_t cap_bytes, rlx_block_pool **out) {
   *out = NULL;
@@ -32,6 +43,7 @@ rlx_status rlx_block_pool_create(rlx_device *d, uint64_t cap_bytes, rlx_block_po
   atomic_init(&p->refs, 1);
   p->device = rlx_device_retain(d);
   p->stats.cap_bytes = cap_bytes;
+  p->stats.limit_bytes = default_limit(d);
   *out = p;
   return RLX_OK;
 }
@@ -109,6 +121,21 @@ static rlx_status make_block(rlx_block_pool *p, uint64_t bytes, rlx_block **out)
   return RLX_FAIL(RLX_NO_MEMORY, "block pool: the list of idle blocks");
 }
 
+void rlx_block_pool_set_limit(rlx_block_pool *p, uint64_t bytes) { p->stats.limit_bytes = bytes; }
+
+rlx_status rlx_block_pool_affords(rlx_block_pool *p, uint64_t bytes) {
+  pthread_mutex_lock(&p->lock);
+  uint64_t used = p->stats.used_bytes, idle = p->stats.idle_bytes, limit = p->stats.limit_bytes;
+  pthread_mutex_unlock(&p->lock);
+  if (!limit && bytes >= LARGE_BYTES) { /* the host's memory: idle blocks would be given back first */
+    uint64_t here = rlx_machine_free_bytes();
+    limit = here ? used + (here + idle) / 10 * 9 : 0;
+  }
+  if (!limit || (used <= limit && bytes <= limit - used)) return RLX_OK;
+  return RLX_FAIL(RLX_LIMIT, "%s of memory on %s, with %s in use there; the limit is %s", RLX_BYTES_TEXT(bytes),
+                  p->device->info.name, RLX_BYTES_TEXT(used), RLX_BYTES_TEXT(limit));
+}
+
 static bool has_idle(rlx_block_pool *p) {
   pthread_mutex_lock(&p->lock);
   bool has = p->idle.n > 0;
@@ -119,6 +146,7 @@ static bool has_idle(rlx_block_pool *p) {
 rlx_status rlx_block_pool_get(rlx_block_pool *p, uint64_t bytes, bool zeroed, rlx_block **out) {
   *out = NULL;
   if (!p) return RLX_FAIL(RLX_INVALID, "rlx_block_pool_get: the pool is NULL");
+  RLX_TRY(rlx_block_pool_affords(p, bytes));
   pthread_mutex_lock(&p->lock);
   rlx_block *b = take_best(p, bytes);
   if (b) {

@@ -8,11 +8,16 @@
 typedef struct rlx_block_pool rlx_block_pool;
 
 typedef struct rlx_block_pool_stats {
-  uint64_t used_bytes, idle_bytes, cap_bytes;
+  uint64_t used_bytes, idle_bytes, cap_bytes, limit_bytes;
   uint64_t n_used, n_idle, n_reused, n_created;
 } rlx_block_pool_stats;
 
-rlx_status rlx_block_pool_create(rlx_device *d, uint64_t cap_bytes, rlx_block_pool **out); /* retains the device */
+/* Retains the device. */
+rlx_status rlx_block_pool_create(rlx_device *d, uint64_t cap_bytes, rlx_block_pool **out);
+/* Bytes that may be out at once, for others than the default: nine tenths of what is free, where that is known. */
+void rlx_block_pool_set_limit(rlx_block_pool *p, uint64_t bytes);
+/* Whether so many more bytes may be out at once; RLX_LIMIT says how many there are. */
+rlx_status rlx_block_pool_affords(rlx_block_pool *p, uint64_t bytes);
 rlx_block_pool *rlx_block_pool_retain(rlx_block_pool *p);
 void rlx_block_pool_release(rlx_block_pool *p); /* NULL is fine; the last one destroys the idle blocks */
 /* A block of at least `bytes` (a block more than twice as large is not given away for it); zeroed where promised. When the

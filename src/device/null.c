@@ -9,6 +9,7 @@
  * fuse, plan, cache or run on the host is decided above. */
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "device/backend.h"
@@ -167,7 +168,7 @@ static rlx_status null_program_run(rlx_program *p, size_t first, size_t n_steps,
                     p->desc->n_steps);
   for (size_t i = 0; i < n_steps; i++) {
     const rlx_bound_step *s = &p->desc->steps[first + i];
-    if (args->cancel && args->cancel(args->cancel_user))
+    if (rlx_stops(args->cancel, args->cancel_user))
       return RLX_FAIL(RLX_CANCELLED, "cancelled before step %zu", first + i);
     if (args->begin_ns) args->begin_ns[i] = rlx_now_ns();
     RLX_TRY_AT(copy_step(s), "step %zu: copy of node %u", first + i, (unsigned)s->node);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/half.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -255,7 +256,7 @@ static rlx_status program_run(rlx_program *p, size_t first, size_t n_steps, cons
     return RLX_FAIL(RLX_INVALID, "emulated device: steps %zu to %zu of a program of %zu", first, first + n_steps,
                     p->n_steps);
   for (size_t i = 0; i < n_steps; i++) {
-    if (args->cancel && args->cancel(args->cancel_user))
+    if (rlx_stops(args->cancel, args->cancel_user))
       return RLX_FAIL(RLX_CANCELLED, "cancelled before step %zu", first + i);
     if (args->begin_ns) args->begin_ns[i] = rlx_now_ns();
     rlx_node node = p->steps[first + i].node;

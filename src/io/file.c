@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/budget.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "ir/shape.h"
@@ -17,7 +18,7 @@
 rlx_status file_watch(const rlx_watch *watch, const char *stage, uint64_t done, uint64_t total) {
   if (!watch) return RLX_OK;
   if (watch->progress) watch->progress(watch->user, stage, done, total);
-  if (watch->cancel && watch->cancel(watch->user)) return RLX_FAIL(RLX_CANCELLED, "cancelled");
+  if (rlx_stops(watch->cancel, watch->user)) return RLX_FAIL(RLX_CANCELLED, "cancelled");
   return RLX_OK;
 }
 

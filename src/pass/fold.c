@@ -6,9 +6,11 @@
  *
  * A result must be worth storing: one of more than 64 KiB is left alone if it is also larger than its inputs together
  * (an expanded scalar, a long range, a decoded block type), because a graph must not grow by what a node computes in
- * no time. And it must be cheap to compute: see WORK_LIMIT; what is left goes to hoist, which computes it at load. A
+ * no time. And it must be cheap to compute: see WORK_LIMIT, and all of them together must be within the budget of the
+ * compile; what is left goes to hoist, which computes it at load. A
  * node whose kernel fails (an index out of range) stays, so that what was a run-time error stays one. Views share the
  * bytes of their input. Random nodes, updates and control flow (which may not end) are not folded. */
+#include "base/budget.h"
 #include "pass/pass.h"
 #include "ref/eval.h"
 
@@ -74,7 +76,8 @@ static bool fits(const rlx_graph *g, const rlx_node_rec *n, rlx_blob *const *val
   /* Element-wise and moving kernels visit each element of the result once. Any other visits at most each element of its
    * inputs for each of its result's. */
   bool once = rlx_op_has(n->op, RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES) || in_elements == 0;
-  return once ? elements <= WORK_LIMIT : elements <= WORK_LIMIT / in_elements;
+  if (once) return elements <= WORK_LIMIT && rlx_budget_affords(elements);
+  return elements <= WORK_LIMIT / in_elements && rlx_budget_affords(elements * in_elements);
 }
 
 static bool is_candidate(const folder *f, rlx_node id, size_t *bytes) {

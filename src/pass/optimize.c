@@ -1,6 +1,7 @@
 /* rlx_optimize: the pipeline as callers see it. */
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/str.h"
 #include "pass/pass.h"
 #include "pass/report.h"
@@ -112,7 +113,7 @@ static rlx_status run_passes(const rlx_graph *g, const rlx_optimize_options *o, 
   out->graph = rlx_graph_retain(g);
   for (size_t i = 0; i < list->n && !s; i++) {
     rlx_graph *next;
-    if (stop && stop->fn && stop->fn(stop->user)) {
+    if (rlx_stops(stop ? stop->fn : NULL, stop ? stop->user : NULL)) {
       s = RLX_FAIL(RLX_CANCELLED, "stopped by the caller before pass %s", list->v[i]->name);
       break;
     }

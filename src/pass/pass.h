@@ -82,7 +82,8 @@ static inline bool rlx_walk_is_dead(const rlx_walk *w, rlx_node id) {
 }
 
 /* Which nodes depend on params and constants alone, and so have the same value in every run: flags by node id, to be
- * freed with rlx_mem_free. Random nodes, updates and control flow are never among them. */
+ * freed with rlx_mem_free. Random nodes, updates and control flow are never among them, nor is what is far larger than all
+ * weights together. */
 rlx_status rlx_weight_only(const rlx_graph *g, bool **flags);
 
 /* ---- rewrites: one small function per composite op, listed in rewrites.def ---- */

@@ -44,13 +44,35 @@ rlx_status rlx_walk_end(rlx_walk *w, rlx_pass_context *ctx) {
   return rlx_graph_copy_outputs(w->out, w->in, w->map);
 }
 
+#define LOAD_BYTES ((uint64_t)16 << 20)
+
+/* Bytes of a value; what has no size that fits is larger than anything. */
+static uint64_t bytes_of(const rlx_node_rec *n) {
+  size_t bytes;
+  return rlx_tensor_bytes(n->type.dtype, n->type.shape, &bytes) ? UINT64_MAX : bytes;
+}
+
+/* A value that is kept, or passed through, while weights are loaded: some megabytes, or a few times what the weights take.
+ * A number that is spread over a large shape stays in the run, where the plan counts it. */
+static uint64_t largest_at_load(const rlx_graph *g) {
+  uint64_t leaves = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    uint64_t bytes = n->op == RLX_OP_param || n->op == RLX_OP_constant ? bytes_of(n) : 0;
+    leaves = bytes > UINT64_MAX / 8 - leaves ? UINT64_MAX / 8 : leaves + bytes;
+  }
+  return 4 * leaves > LOAD_BYTES ? 4 * leaves : LOAD_BYTES;
+}
+
 rlx_status rlx_weight_only(const rlx_graph *g, bool **flags) {
   const uint32_t never = RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL;
   bool *is = *flags = rlx_mem_calloc(rlx_graph_end(g), sizeof *is);
   if (!is) return RLX_FAIL(RLX_NO_MEMORY, "marking %u nodes", (unsigned)rlx_graph_end(g));
+  const uint64_t largest = largest_at_load(g);
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    is[id] = n->op != RLX_OP_input && n->op != RLX_OP_state && !rlx_op_has(n->op, never);
+    is[id] = n->op != RLX_OP_input && n->op != RLX_OP_state && !rlx_op_has(n->op, never) &&
+             (n->op == RLX_OP_param || bytes_of(n) <= largest);
     for (uint32_t i = 0; is[id] && i < n->n_in; i++) is[id] = !n->in[i] || is[n->in[i]];
   }
   return RLX_OK;

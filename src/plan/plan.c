@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/budget.h"
 #include "plan/planner.h"
 
 enum { DEFAULT_ALIGN = 256 };
@@ -42,8 +43,8 @@ static rlx_status read_options(const rlx_plan_options *options, rlx_plan_options
 }
 
 static rlx_status ask_cancel(const planner *p) {
-  return p->o.cancel && p->o.cancel(p->o.cancel_user) ? RLX_FAIL(RLX_CANCELLED, "stopped by the caller while planning")
-                                                      : RLX_OK;
+  return rlx_stops(p->o.cancel, p->o.cancel_user) ? RLX_FAIL(RLX_CANCELLED, "stopped by the caller while planning")
+                                                  : RLX_OK;
 }
 
 static rlx_status order_units(planner *p, bool with_joins, plan_order *best, uint64_t *base_bound) {

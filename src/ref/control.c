@@ -62,10 +62,14 @@ static rlx_status open_cache(rlx_ref_call *c, const rlx_graph *g, size_t invaria
 
 /* ---- while ---- */
 
+enum { DEFAULT_TRIPS = 1 << 24 }; /* of a loop whose graph gives no bound */
+
 static rlx_status while_trips(rlx_ref_call *c, loop *l, rlx_loop_cache *cond_cache, rlx_loop_cache *body_cache) {
   const rlx_attrs_while *a = c->attrs;
   rlx_subgraph_runner *r = c->runner;
   for (uint64_t trip = 0; a->max_trips == 0 || trip < (uint64_t)a->max_trips; trip++) {
+    if (trip == DEFAULT_TRIPS && !a->max_trips)
+      return RLX_FAIL(RLX_LIMIT, "has not ended after %d trips; with max_trips it may take more", (int)DEFAULT_TRIPS);
     uint8_t goes_on = 0;
     rlx_tensor cond = {.dtype = RLX_BOOL, .data = &goes_on, .bytes = 1};
     RLX_TRY_AT(r->run(r, a->cond, l->now, cond_cache, &cond), "cond of trip %llu", (unsigned long long)trip);

@@ -5,6 +5,7 @@
  * same walk runs sub-graphs; it implements the interface of runner.h. Nodes that nothing needs are not run. */
 #include "ref/eval.h"
 
+#include "base/budget.h"
 #include "ref/runner.h"
 
 enum { POISON = 0xcb };
@@ -155,7 +156,13 @@ static rlx_ref_call make_call(const rlx_node_rec *n, const rlx_tensor *const *in
 }
 
 /* A result without elements is complete as it is; the kernel might walk the axes beside the empty one for days. */
-static rlx_status call_kernel(rlx_ref_call *c) { return c->out->bytes ? rlx_ref_get(c->node->op)(c) : RLX_OK; }
+/* Every result costs a visit at least, so that a loop of empty ones ends by its count, too. */
+static rlx_status call_kernel(rlx_ref_call *c) {
+  c->visits = 1;
+  rlx_status s = c->out->bytes ? rlx_ref_get(c->node->op)(c) : RLX_OK;
+  bool stops = rlx_budget_works(c->visits);
+  return !s && stops ? RLX_FAIL(RLX_CANCELLED, "stopped by the caller") : s;
+}
 
 static rlx_status run_node(frame *f, runner *r, rlx_node id, const usage *u) {
   const rlx_node_rec *n = rlx_graph_at(f->graph, id);
@@ -174,7 +181,7 @@ static rlx_status run_node(frame *f, runner *r, rlx_node id, const usage *u) {
   return s;
 }
 
-static bool is_cancelled(const rlx_eval_context *ctx) { return ctx->cancel && ctx->cancel(ctx->cancel_user); }
+static bool is_cancelled(const rlx_eval_context *ctx) { return rlx_stops(ctx->cancel, ctx->cancel_user); }
 
 static rlx_status run_nodes(frame *f, runner *r, const usage *u, rlx_loop_cache *loop, bool observe) {
   if (is_cancelled(r->ctx)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");

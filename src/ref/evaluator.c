@@ -3,6 +3,7 @@
  * It holds a copy of every leaf that was set. If the graph has symbols, the shapes of those values bind them, and the
  * bound graph is kept until a value of another shape is set. A run that fails or is cancelled leaves all states and the
  * outputs of the last good run as they were. */
+#include "base/budget.h"
 #include "ref/eval.h"
 
 struct rlx_evaluator {
@@ -172,11 +173,13 @@ static rlx_status run_once(rlx_evaluator *e, run_storage *r) {
 
 rlx_status rlx_evaluator_run(rlx_evaluator *e) {
   if (!e) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_run: the evaluator is NULL");
-  RLX_TRY(bind_to_values(e));
+  rlx_budget budget;
   run_storage r = {0};
-  rlx_status s = run_once(e, &r);
+  rlx_budget_begin(&budget, "rlx_evaluator_run", NULL, 0, &(rlx_watch){.cancel = e->cancel, .user = e->cancel_user});
+  rlx_status s = bind_to_values(e);
+  if (!s) s = run_once(e, &r);
   storage_deinit(e, &r);
-  return s;
+  return rlx_budget_end(&budget, s);
 }
 
 rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tensor *view) {

@@ -23,6 +23,7 @@ typedef struct rlx_ref_call {
   rlx_bump *scratch; /* temporary memory, freed by the caller after the call (so no clean-up on errors) */
   /* Runs sub-graphs (runner.h); NULL outside an evaluator. */
   struct rlx_subgraph_runner *runner;
+  size_t visits; /* of elements, since the budget was told: rlx_ref_goes_on */
 } rlx_ref_call;
 
 typedef rlx_status (*rlx_ref_fn)(rlx_ref_call *c);
@@ -39,6 +40,15 @@ double rlx_ref_activate(int32_t act, double x);
 
 static inline const rlx_tensor *rlx_ref_in(const rlx_ref_call *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
 static inline size_t rlx_tensor_count(const rlx_tensor *t) { return rlx_dims_count(&t->shape); }
+
+/* The condition of a kernel's outer loops: counts the elements that the next turn visits, and says every so often whether there
+ * is to be one. A kernel that is stopped returns as if it were done; who called it asks the budget. */
+bool rlx_ref_tick(rlx_ref_call *c);
+static inline bool rlx_ref_goes_on(rlx_ref_call *c, size_t visits) {
+  enum { TICK = 1 << 18 }; /* a millisecond or two of plain loops */
+  c->visits += visits;
+  return c->visits < TICK || rlx_ref_tick(c);
+}
 
 /* ---- one element ----
  * load/store carry any float type through double (one rounding); load_int/store_int carry integers and bool through

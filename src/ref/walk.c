@@ -1,6 +1,7 @@
 /* What kernels share: conversion of one element, strides, index walks, scratch memory, decoded weights. */
 #include <math.h>
 
+#include "base/budget.h"
 #include "quant/quant.h"
 #include "ref/ref.h"
 
@@ -47,6 +48,12 @@ void rlx_convert(rlx_tensor *dst, size_t k, const rlx_tensor *src, size_t i) {
   else if (v < int_range[dst->dtype].lo) v = int_range[dst->dtype].lo;
   else if (v > int_range[dst->dtype].hi) v = int_range[dst->dtype].hi;
   rlx_store_int(dst, k, v);
+}
+
+bool rlx_ref_tick(rlx_ref_call *c) {
+  bool stops = rlx_budget_works(c->visits);
+  c->visits = 0;
+  return !stops;
 }
 
 /* ---- walking ---- */

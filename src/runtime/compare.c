@@ -133,6 +133,5 @@ rlx_status rlx_executable_compare(rlx_executable *e, void (*row)(void *user, con
   if (!s && n_differ) *n_differ = c.n_differ;
   rlx_bump_deinit(&c.values);
   rlx_bump_deinit(&c.scratch);
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }

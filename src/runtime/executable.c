@@ -11,11 +11,18 @@ enum { MAX_INSTANCES = 8 };
 
 rlx_status rlx_enter(rlx_executable *e, const char *call) {
   if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
-  if (pthread_mutex_trylock(&e->turn) == 0) return RLX_OK;
-  return RLX_FAIL(RLX_BUSY, "%s: the executable is in use; clone it for another thread", call);
+  if (pthread_mutex_trylock(&e->turn))
+    return RLX_FAIL(RLX_BUSY, "%s: the executable is in use; clone it for another thread", call);
+  rlx_limits limits = rlx_session_limits(e->session, &e->watch);
+  rlx_budget_begin(&e->budget, call, &limits, 0, &e->watch);
+  return RLX_OK;
 }
 
-void rlx_leave(rlx_executable *e) { pthread_mutex_unlock(&e->turn); }
+rlx_status rlx_leave(rlx_executable *e, rlx_status s) {
+  s = rlx_budget_end(&e->budget, s);
+  pthread_mutex_unlock(&e->turn);
+  return s;
+}
 
 /* The owner's second attempt is refused and not waited for: callbacks may look at the executable that runs them. */
 static rlx_status turn_init(pthread_mutex_t *turn) {
@@ -303,22 +310,20 @@ void rlx_executable_set_watch(rlx_executable *e, const rlx_watch *watch) {
   if (!e) return;
   int error = pthread_mutex_lock(&e->turn); /* refused where a callback of its own run calls this: it is our turn */
   e->watch = watch ? *watch : (rlx_watch){0};
-  if (!error) rlx_leave(e);
+  if (!error) pthread_mutex_unlock(&e->turn);
 }
 
 rlx_status rlx_executable_set_draw(rlx_executable *e, uint64_t draw) {
   RLX_TRY(rlx_enter(e, "rlx_executable_set_draw"));
   atomic_store(&e->draw, draw);
-  rlx_leave(e);
-  return RLX_OK;
+  return rlx_leave(e, RLX_OK);
 }
 
 rlx_status rlx_executable_observe(rlx_executable *e, rlx_observe_fn fn, void *user) {
   RLX_TRY(rlx_enter(e, "rlx_executable_observe"));
   e->observe = fn;
   e->observe_user = user;
-  rlx_leave(e);
-  return RLX_OK;
+  return rlx_leave(e, RLX_OK);
 }
 
 /* ---- looking: no turn is taken, for callbacks of a run may ask ---- */
@@ -335,6 +340,5 @@ rlx_status rlx_executable_arena(rlx_executable *e, rlx_arena **out) {
   RLX_TRY(rlx_enter(e, "rlx_executable_arena"));
   rlx_status s = rlx_executable_resolve(e, &e->watch, false);
   if (!s) *out = e->now->arena;
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }

@@ -59,14 +59,16 @@ struct rlx_executable {
   uint64_t mark;
   atomic_uint_least64_t draw;
   rlx_watch watch;
+  rlx_budget budget; /* of the call whose turn it is */
   rlx_observe_fn observe;
   void *observe_user;
   rlx_profile *profile; /* NULL: off */
 };
 
-/* Takes the turn, or says that the executable is busy (or NULL): match with rlx_leave. */
+/* Takes the turn and opens the call's budget, or says that the executable is busy (or NULL): match with rlx_leave, which gives the
+ * status as the caller sees it. */
 rlx_status rlx_enter(rlx_executable *e, const char *call);
-void rlx_leave(rlx_executable *e);
+rlx_status rlx_leave(rlx_executable *e, rlx_status s);
 
 rlx_leaf *rlx_leaf_find(const rlx_executable *e, const char *name);
 /* The index of an output, or UINT32_MAX. */

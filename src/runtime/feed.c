@@ -160,6 +160,5 @@ static rlx_status feed(rlx_executable *e, const char *output, const char *to) {
 rlx_status rlx_executable_feed(rlx_executable *e, const char *output, const char *to) {
   RLX_TRY(rlx_enter(e, "rlx_executable_feed"));
   rlx_status s = feed(e, output, to);
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }

@@ -83,8 +83,35 @@ static rlx_status note_places(rlx_instance *i, bool with_computed) {
   return RLX_OK;
 }
 
+/* Whether a weight has its memory. One that is computed may have it, too, but need not: it counts as if not. */
+static bool is_there(const rlx_instance *i, const rlx_weight_slot *slot) {
+  if (slot->kind == RLX_WEIGHT_CONSTANT) return slot->at.block != NULL;
+  return !slot->recipe && rlx_weights_has_memory(i->weights, rlx_node_name(i->compiled->graph, slot->node));
+}
+
+/* Before anything is allocated: what is not there yet, all of it together, must be affordable. */
+static rlx_status check_room(const rlx_instance *i) {
+  const rlx_compiled *c = i->compiled;
+  uint64_t weights = 0, state = 0, scratch = 0;
+  for (uint32_t k = 0; k < c->plan->n_weights; k++)
+    if (!is_there(i, &c->slots[k])) weights += c->slots[k].bytes;
+  for (uint32_t k = 0; k < c->plan->n_states; k++) {
+    rlx_node n = c->plan->states[k];
+    const rlx_type *type = &rlx_graph_at(c->graph, n)->type;
+    size_t bytes;
+    RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &bytes));
+    if (!rlx_states_has(i->states, rlx_node_name(c->graph, n), type)) state += bytes;
+  }
+  for (uint32_t k = 0; k < c->plan->n_scratch; k++) scratch += c->plan->scratch[k];
+  RLX_TRY_AT(rlx_block_pool_affords(i->session->blocks, weights + state + scratch),
+             "weights of %s, states of %s and scratch of %s are not there yet", RLX_BYTES_TEXT(weights),
+             RLX_BYTES_TEXT(state), RLX_BYTES_TEXT(scratch));
+  return RLX_OK;
+}
+
 static rlx_status fill(rlx_instance *i) {
   const rlx_plan *p = i->compiled->plan;
+  RLX_TRY(check_room(i));
   RLX_TRY(hold_weights(i));
   RLX_TRY(hold_states(i));
   RLX_TRY(rlx_arena_create(i->session->device, i->session->blocks, p->scratch, p->n_scratch,

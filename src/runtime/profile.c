@@ -72,8 +72,7 @@ rlx_status rlx_executable_profile(rlx_executable *e, bool on) {
   rlx_profile_destroy(e->profile);
   e->profile = on ? rlx_new(rlx_profile) : NULL;
   rlx_status s = on && !e->profile ? RLX_FAIL(RLX_NO_MEMORY, "a profile") : RLX_OK;
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }
 
 /* ---- words ---- */

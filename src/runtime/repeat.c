@@ -183,6 +183,5 @@ static rlx_status repeat(rlx_executable *e, uint32_t times, rlx_named_tensor *ou
 rlx_status rlx_executable_repeat(rlx_executable *e, uint32_t times, rlx_named_tensor *outputs, size_t n_outputs) {
   RLX_TRY(rlx_enter(e, "rlx_executable_repeat"));
   rlx_status s = repeat(e, times, outputs, n_outputs);
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }

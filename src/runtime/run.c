@@ -7,6 +7,7 @@
  * Where nobody looks and the host has no steps of its own, the device need not be waited for before what it computed is asked
  * for: the run is sent, and whoever reads the outputs waits for both at once (and repeat.c sends many). A run that fails or is stopped leaves outputs undefined and states perhaps half updated; the executable can
  * be run again. */
+#include "base/budget.h"
 #include "base/log.h"
 #include "runtime/executable.h"
 
@@ -30,7 +31,7 @@ static rlx_status run_device(runner *r, size_t first, size_t n, size_t program_f
 static rlx_status run_host_step(runner *r, size_t step) {
   rlx_node n = r->i->compiled->plan->steps[step].node;
   const char *op = rlx_op_get(rlx_graph_at(r->i->compiled->graph, n)->op)->name;
-  if (r->host.cancel && r->host.cancel(r->host.cancel_user))
+  if (rlx_stops(r->host.cancel, r->host.cancel_user))
     return RLX_FAIL(RLX_CANCELLED, "stopped by the caller at node %u (%s)", (unsigned)n, op);
   if (r->begin_ns) r->begin_ns[step] = rlx_now_ns();
   RLX_TRY_AT(rlx_host_run_step(r->i, step, &r->host), "node %u (%s), on the host", (unsigned)n, op);
@@ -136,7 +137,7 @@ static rlx_status show(void *user, size_t step) {
 
 rlx_status rlx_run_prepare(rlx_executable *e) {
   RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
-  if (e->watch.cancel && e->watch.cancel(e->watch.user)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
+  if (rlx_stops(e->watch.cancel, e->watch.user)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
   RLX_TRY(rlx_instance_ready(e->now, &e->watch));
   return rlx_values_upload(e);
 }
@@ -196,8 +197,7 @@ rlx_status rlx_executable_run(rlx_executable *e) {
   RLX_TRY(rlx_enter(e, "rlx_executable_run"));
   rlx_status s = rlx_run_whole(e, NULL);
   if (!s) s = rlx_feeds_run(e);
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }
 
 /* ---- everything in one call ---- */
@@ -258,6 +258,5 @@ rlx_status rlx_run(rlx_executable *e, const rlx_named_tensor *inputs, size_t n_i
                    size_t n_outputs) {
   RLX_TRY(rlx_enter(e, "rlx_run"));
   rlx_status s = run_named(e, inputs, n_inputs, outputs, n_outputs);
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }

@@ -28,6 +28,15 @@ static void session_free(rlx_session *s) {
   rlx_mem_free(s);
 }
 
+rlx_limits rlx_session_limits(const rlx_session *s, const rlx_watch *watch) {
+  rlx_limits l = watch ? watch->limits : (rlx_limits){0};
+  if (!l.host_bytes) l.host_bytes = s->limits.host_bytes;
+  if (!l.device_bytes) l.device_bytes = s->limits.device_bytes;
+  if (!l.work) l.work = s->limits.work;
+  if (!(l.seconds > 0)) l.seconds = s->limits.seconds;
+  return l;
+}
+
 rlx_session *rlx_session_retain(rlx_session *s) {
   atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
   return s;
@@ -41,7 +50,10 @@ static rlx_status session_fill(rlx_session *s, const rlx_session_desc *d) {
   RLX_TRY(rlx_device_acquire(d->device, &s->device));
   RLX_TRY(rlx_pool_create(d->threads, &s->threads));
   uint64_t cap = d->no_pool ? 0 : d->pool_bytes ? d->pool_bytes : DEFAULT_POOL_BYTES;
-  return rlx_block_pool_create(s->device, cap, &s->blocks);
+  s->limits = d->limits;
+  RLX_TRY(rlx_block_pool_create(s->device, cap, &s->blocks));
+  if (d->limits.device_bytes) rlx_block_pool_set_limit(s->blocks, d->limits.device_bytes);
+  return RLX_OK;
 }
 
 rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
@@ -51,6 +63,8 @@ rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
   *out = NULL;
   if (d->struct_bytes != sizeof *d)
     return RLX_FAIL(RLX_INVALID, "rlx_session_create: struct_bytes is %zu, expected %zu", d->struct_bytes, sizeof *d);
+  if (!(d->limits.seconds >= 0))
+    return RLX_FAIL(RLX_INVALID, "rlx_session_create: limits.seconds is %g", d->limits.seconds);
   rlx_session *s = rlx_new(rlx_session);
   if (!s) return RLX_FAIL(RLX_NO_MEMORY, "a session");
   rlx_status status = rlx_lock_init(&s->lock, false);

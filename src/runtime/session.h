@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/array.h"
+#include "base/budget.h"
 #include "device/block_pool.h"
 #include "device/registry.h"
 
@@ -19,12 +20,15 @@ struct rlx_session {
   rlx_device *device;
   rlx_pool *threads;
   rlx_block_pool *blocks;
+  rlx_limits limits;
   uint32_t cached;                 /* at most so many */
   pthread_mutex_t lock;            /* of what follows */
   RLX_ARRAY(rlx_compiled *) cache; /* the last used comes last */
   uint64_t n_compiled, n_hits;
 };
 
+/* The limits of a call on it: the watch's (which may be NULL), and where that says nothing the session's. */
+rlx_limits rlx_session_limits(const rlx_session *s, const rlx_watch *watch);
 rlx_session *rlx_session_retain(rlx_session *s);
 void rlx_session_release(rlx_session *s); /* NULL is fine */
 

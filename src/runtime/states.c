@@ -57,6 +57,14 @@ rlx_status rlx_states_get(rlx_states *st, const char *name, const rlx_type *type
   return s;
 }
 
+bool rlx_states_has(rlx_states *st, const char *name, const rlx_type *type) {
+  pthread_mutex_lock(&st->lock);
+  const rlx_state_entry *e = find(st, name);
+  while (e && !rlx_type_equal(&e->type, type)) e = e->next;
+  pthread_mutex_unlock(&st->lock);
+  return e != NULL;
+}
+
 rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e) {
   rlx_device *d = st->session->device;
   RLX_TRY_AT(d->backend->block_zero(d, e->block, 0, e->bytes), "state '%s'", e->name);

@@ -28,6 +28,8 @@ rlx_status rlx_states_create_own(rlx_session *s, rlx_states **out);
 /* The state of this name, made where there is none; one of another type is an error unless by_type. It stays where it is
  * for as long as the object lives. */
 rlx_status rlx_states_get(rlx_states *st, const char *name, const rlx_type *type, rlx_state_entry **out);
+/* Whether a state of this name and type is there, with its memory. */
+bool rlx_states_has(rlx_states *st, const char *name, const rlx_type *type);
 rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e);
 
 #endif

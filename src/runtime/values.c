@@ -130,8 +130,7 @@ rlx_status rlx_executable_write(rlx_executable *e, const char *name, const rlx_t
                  : !value ? RLX_FAIL(RLX_INVALID, "%s: value is NULL", call)
                           : rlx_value_check(e, l, value);
   if (!s) s = rlx_value_write(e, l, value);
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }
 
 /* ---- before a run ---- */
@@ -236,8 +235,7 @@ rlx_status rlx_executable_read(rlx_executable *e, const char *name, rlx_tensor *
   rlx_status s = output != UINT32_MAX ? read_output(e, output, out)
                  : l                  ? read_leaf(e, l, out)
                                       : unknown_name(e, call, name, "output, input, param or state");
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }
 
 rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rlx_tensor *out) {
@@ -333,6 +331,5 @@ rlx_status rlx_executable_bind(rlx_executable *e, const char *name, void *data, 
   else if (l)
     s = RLX_FAIL(RLX_INVALID, "%s: '%s' is a %s; inputs and outputs can be bound", call, name, rlx_op_get(l->op)->name);
   else s = unknown_name(e, call, name, "input or output");
-  rlx_leave(e);
-  return s;
+  return rlx_leave(e, s);
 }

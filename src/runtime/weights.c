@@ -124,6 +124,15 @@ rlx_status rlx_weights_named(rlx_weights *w, const char *name, rlx_weight **out)
   return RLX_OK;
 }
 
+bool rlx_weights_has_memory(rlx_weights *w, const char *name) {
+  pthread_mutex_lock(&w->lock);
+  const rlx_weight *weight = find_named(w, name);
+  const rlx_weight_copy *c = weight ? weight->copies : NULL;
+  while (c && !c->block) c = c->next;
+  pthread_mutex_unlock(&w->lock);
+  return c != NULL;
+}
+
 /* ---- holding ---- */
 
 static rlx_status mismatch(const rlx_weight *weight, const rlx_type *want) {

@@ -71,6 +71,8 @@ typedef struct rlx_weight_hold {
 } rlx_weight_hold;
 rlx_status rlx_weights_hold(rlx_weights *w, const char *name, const rlx_graph *recipe, const rlx_type *type,
                             uint32_t layout, rlx_weight_hold *out);
+/* Whether a named weight has memory on the device already, in any layout. */
+bool rlx_weights_has_memory(rlx_weights *w, const char *name);
 void rlx_weights_let_go(rlx_weights *w, rlx_weight_hold *h); /* a zeroed one is fine */
 /* Sees to it that the weight has its value, computing it where it has a recipe; an error names what is missing. Asks
  * cancel between nodes. *computed: something was. */

@@ -4,6 +4,7 @@
  * first, while little else is there, so that the peak is hardly above what stays. */
 #include <stdlib.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "runtime/weights.h"
 
@@ -34,7 +35,8 @@ static rlx_status set_in_order(rlx_weights *w, const rlx_weight_item *items, siz
   for (size_t i = 0; i < n; i++) total += items[i].bytes;
   for (size_t i = 0; i < n; i++) {
     const rlx_weight_item *item = &items[i];
-    if (watch && watch->cancel && watch->cancel(watch->user)) return RLX_FAIL(RLX_CANCELLED, "loading was stopped");
+    if (rlx_stops(watch ? watch->cancel : NULL, watch ? watch->user : NULL))
+      return RLX_FAIL(RLX_CANCELLED, "loading was stopped");
     RLX_TRY(passage_fit(p, item));
     RLX_TRY(reader.read(reader.user, item->at, p->data));
     rlx_tensor value = {item->type.dtype, item->type.shape, p->data, item->bytes};

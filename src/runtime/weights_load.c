@@ -1,7 +1,8 @@
 /* Weights that are computed from others, once, when their sources are there.
  *
- * A recipe is a small graph of params and what is made of them (a transposed weight, two joined ones). It is run by the
- * reference, on the host, before the first run that needs it, and again when one of its sources was set again. A source
+ * A recipe is a small graph of params and what is made of them (a transposed weight, two joined ones). It is run before the
+ * first run that needs it, and again when one of its sources was set again: by the reference where that is a matter of
+ * milliseconds, for it reads the sources where they lie; else compiled and run like any graph, on the session's device. A source
  * that nobody reads but recipes is dropped when the last of them has seen it. */
 #include "runtime/weights_load.h"
 
@@ -180,6 +181,9 @@ static rlx_status load_source(const rlx_weights *w, const rlx_weight *source, rl
                         rlx_dims_count(&type->shape));
 }
 
+/* Beyond this a device's kernels are faster by more than compiling for it costs: some tens of milliseconds of plain loops. */
+#define REFERENCE_VISITS 4e6
+
 typedef struct kitchen {
   rlx_tensor *values; /* by source */
   bool *owned;
@@ -211,11 +215,44 @@ static rlx_status kitchen_init(const rlx_weights *w, const rlx_weight *weight, k
   return rlx_tensor_create(&weight->type, &k->result);
 }
 
+/* Elements that the reference would visit, at most: each of a node's inputs for each of its result's, unless it is one that visits
+ * each once. */
+static double visits(const rlx_graph *g) {
+  double all = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    double elements = (double)rlx_dims_count(&n->type.shape), inputs = 1;
+    bool once = rlx_op_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW | RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES);
+    for (uint32_t i = 0; !once && i < n->n_in; i++)
+      if (n->in[i]) inputs += (double)rlx_dims_count(&rlx_graph_at(g, n->in[i])->type.shape);
+    all += elements * inputs;
+  }
+  return all;
+}
+
+/* Without the passes that would move the work away again: everything here depends on weights alone. */
+static rlx_status compute_on_device(rlx_weights *w, const rlx_weight *weight, kitchen *k, const rlx_watch *watch) {
+  const rlx_graph *g = weight->recipe;
+  rlx_compile_options o = {.struct_bytes = sizeof o, .without = "fold,hoist", .no_cache = true, .exact = true};
+  if (watch) o.watch = *watch;
+  rlx_executable *e;
+  RLX_TRY(rlx_compile(w->session, g, &o, &e));
+  rlx_executable_set_watch(e, watch);
+  rlx_status s = RLX_OK;
+  for (rlx_node id = 1; id < rlx_graph_end(g) && !s; id++)
+    if (k->leaves[id]) s = rlx_executable_write(e, rlx_node_name(g, id), k->leaves[id]);
+  if (!s) s = rlx_executable_run(e);
+  if (!s) s = rlx_executable_read(e, "value", &k->result);
+  rlx_executable_destroy(e);
+  return s;
+}
+
 static rlx_status compute(rlx_weights *w, rlx_weight *weight, const rlx_watch *watch) {
   rlx_eval_context ctx = {.cancel = watch ? watch->cancel : NULL, .cancel_user = watch ? watch->user : NULL};
   kitchen k;
   rlx_status s = kitchen_init(w, weight, &k);
-  if (!s) s = rlx_eval_graph(weight->recipe, &ctx, k.leaves, &k.result, NULL);
+  if (!s && visits(weight->recipe) > REFERENCE_VISITS) s = compute_on_device(w, weight, &k, watch);
+  else if (!s) s = rlx_eval_graph(weight->recipe, &ctx, k.leaves, &k.result, NULL);
   if (!s) s = rlx_weight_fill(w, weight, &k.result);
   kitchen_deinit(weight, &k);
   return s;

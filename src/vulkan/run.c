@@ -3,6 +3,7 @@
  *
  * A run ahead is not waited for, only one some way before it: the device always has the next work at hand, and never so much
  * of it that the slots of the staging ring, whose copies go between the runs, are all in use. */
+#include "base/budget.h"
 #include "base/log.h"
 #include "vulkan/program.h"
 
@@ -29,7 +30,7 @@ static rlx_status run_parts(rlx_program *p, const vk_recording *r, const rlx_run
       RLX_TRY(wait_parts(p, waiting, &v[i - 1], serial));
       waiting = &v[i];
     }
-    if (args->cancel && args->cancel(args->cancel_user))
+    if (rlx_stops(args->cancel, args->cancel_user))
       return frame(p, RLX_FAIL(RLX_CANCELLED, "stopped by the caller"), v[i].first, v[i].first);
     s = vk_submit(p->device, v[i].cmd, &serial);
     if (s) s = frame(p, s, v[i].first, v[i].last);
