@@ -119,6 +119,33 @@ TEST(paths) {
   CHECK_PLACES(places);
 }
 
+/* All files of Hugging Face's cache are links to blobs of its own. */
+TEST(a_cache) {
+  CHECK(make_folder());
+  char had[sizeof folder], path[8][192];
+  static const char *const names[] = {"blobs",
+                                      "blobs/aa",
+                                      "snapshots",
+                                      "snapshots/rev",
+                                      "snapshots/rev/b.bin",
+                                      "snapshots/rev/c.bin",
+                                      "snapshots/rev/model.onnx"};
+  memcpy(had, folder, sizeof had);
+  for (size_t i = 0; i < 7; i++) snprintf(path[i], sizeof path[i], "%s/%s", base, names[i]);
+  CHECK(mkdir(path[0], 0700) == 0 && put(path[1], 32) && mkdir(path[2], 0700) == 0 && mkdir(path[3], 0700) == 0);
+  CHECK(symlink("../../blobs/aa", path[4]) == 0 && symlink("../../secret.bin", path[5]) == 0);
+  snprintf(folder, sizeof folder, "%s/snapshots/rev", base);
+  rlx_onnx *m;
+  CHECK(write_model("b.bin", NULL, NULL));
+  CHECK_OK(rlx_onnx_open(at("model.onnx"), &m));
+  rlx_onnx_close(m);
+  CHECK(write_model("c.bin", NULL, NULL));
+  CHECK_FAILS(rlx_onnx_open(at("model.onnx"), &m), RLX_INVALID, "a symbolic link");
+  for (size_t i = 7; i-- > 0;) CHECK(remove(path[i]) == 0);
+  memcpy(folder, had, sizeof had);
+  remove_folder();
+}
+
 TEST(offsets_and_lengths) {
   static const place places[] = {
     {"w.bin", "24", "8", RLX_OK, ""},

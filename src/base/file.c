@@ -185,14 +185,19 @@ static rlx_status read_to_end(int fd, const char *path, const rlx_stamp *stamp, 
   return RLX_OK;
 }
 
+rlx_status rlx_fd_read_all(int fd, const char *path, const rlx_stamp *stamp, size_t limit, char **text, size_t *bytes) {
+  *text = NULL;
+  *bytes = 0;
+  return stamp->bytes > limit ? fail_above_limit(path, limit) : read_to_end(fd, path, stamp, limit, text, bytes);
+}
+
 rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *bytes) {
   *text = NULL;
   *bytes = 0;
   int fd;
   rlx_stamp stamp;
   RLX_TRY(rlx_fd_open(path, &fd, &stamp));
-  rlx_status s =
-    stamp.bytes > limit ? fail_above_limit(path, limit) : read_to_end(fd, path, &stamp, limit, text, bytes);
+  rlx_status s = rlx_fd_read_all(fd, path, &stamp, limit, text, bytes);
   close_once(fd);
   return s;
 }

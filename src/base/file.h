@@ -28,6 +28,8 @@ rlx_status rlx_fd_stamp(int fd, const char *path, rlx_stamp *out);
 /* These very bytes, of the file as it was stamped: one that ends before them, or has changed since, is RLX_IO. Threads may
  * share the descriptor. */
 rlx_status rlx_fd_read(int fd, const char *path, const rlx_stamp *stamp, uint64_t offset, void *data, size_t bytes);
+/* All of it, from where it stands, as rlx_file_read has it. */
+rlx_status rlx_fd_read_all(int fd, const char *path, const rlx_stamp *stamp, size_t limit, char **text, size_t *bytes);
 
 /* A file that is being written in pieces. It takes the target's place when committed; discarding leaves nothing. */
 typedef struct rlx_draft {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/beneath.h"
 #include "base/budget.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -30,6 +31,7 @@ rlx_status file_add_part(rlx_file *f, const char *path, uint32_t *out) {
   rlx_status s = p.path ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory for the path '%s'", path);
   if (!s) memcpy(p.path, path, n);
   if (!s) s = rlx_fd_open(path, &p.fd, &p.stamp);
+  if (!s && strcmp(path, f->named) != 0) s = rlx_fd_check_beneath(p.fd, path, f->folder);
   p.bytes = p.stamp.bytes;
   if (!s && !rlx_array_push(&f->parts, p)) s = RLX_FAIL(RLX_NO_MEMORY, "no memory for file %zu of a model", f->parts.n);
   if (s) {
@@ -39,6 +41,11 @@ rlx_status file_add_part(rlx_file *f, const char *path, uint32_t *out) {
   }
   *out = (uint32_t)f->parts.n - 1;
   return RLX_OK;
+}
+
+rlx_status file_read_text(const rlx_file *f, const char *path, char **text, size_t *bytes) {
+  if (strcmp(path, f->named) == 0) return rlx_file_read(path, FILE_MOST_JSON, text, bytes);
+  return rlx_file_read_beneath(f->folder, path, FILE_MOST_JSON, text, bytes);
 }
 
 rlx_status file_read_part(const rlx_file *f, uint32_t part, uint64_t offset, void *data, size_t bytes) {
@@ -165,9 +172,21 @@ rlx_status file_find_names(rlx_file *f) {
   return RLX_OK;
 }
 
+/* The folder of a file, or the folder itself. */
+static rlx_status find_folder(rlx_file *f, const char *path, bool is_folder) {
+  const char *slash = strrchr(path, '/');
+  rlx_str folder = {0};
+  f->named = path;
+  if (is_folder) rlx_str_add_bytes(&folder, path, strlen(path));
+  else if (slash) rlx_str_add_bytes(&folder, path, (size_t)(slash - path) + 1);
+  else rlx_str_add_char(&folder, '.');
+  return rlx_str_take(&folder, &f->folder);
+}
+
 static rlx_status open_all(rlx_file *f, const char *path, const rlx_watch *watch) {
   content what;
   RLX_TRY(inspect(path, &what));
+  RLX_TRY(find_folder(f, path, what == IS_FOLDER));
   switch (what) {
     case IS_FOLDER: RLX_TRY(file_open_folder(f, path, watch)); break;
     case IS_INDEX: RLX_TRY(file_open_index(f, path, watch)); break;
@@ -187,6 +206,9 @@ rlx_status rlx_file_open(const char *path, const rlx_watch *watch, rlx_file **ou
   rlx_file *f = rlx_new(rlx_file);
   if (!f) return RLX_FAIL(RLX_NO_MEMORY, "no memory to open '%s'", path);
   rlx_status s = open_all(f, path, watch);
+  rlx_mem_free(f->folder);
+  f->folder = NULL;
+  f->named = NULL;
   if (s) {
     rlx_file_close(f);
     return s;

@@ -125,6 +125,8 @@ typedef struct file_part {
 
 struct rlx_file {
   char format[16];
+  const char *named; /* while it is opened: the path that was given, and .. */
+  char *folder;      /* .. the folder that all other files must lie in */
   bool is_gguf;
   RLX_ARRAY(file_part) parts;
   RLX_ARRAY(rlx_file_tensor) tensors;
@@ -133,9 +135,11 @@ struct rlx_file {
   rlx_bump texts; /* names and values that are not in a head */
 };
 
-/* Opens another part; *out is its number. */
+/* Opens another part; *out is its number. What was not named by the caller must lie in the model's folder, here and below. */
 rlx_status file_add_part(rlx_file *f, const char *path, uint32_t *out);
 rlx_status file_read_part(const rlx_file *f, uint32_t part, uint64_t offset, void *data, size_t bytes);
+/* A whole file as text (free with rlx_mem_free) of at most FILE_MOST_JSON bytes. */
+rlx_status file_read_text(const rlx_file *f, const char *path, char **text, size_t *bytes);
 /* A copy that lives as long as the file. */
 rlx_status file_keep_text(rlx_file *f, const char *text, size_t n, const char **out);
 rlx_status file_add_text(rlx_file *f, const char *key, const char *text, size_t n);

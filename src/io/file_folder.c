@@ -1,6 +1,7 @@
 /* A model in a folder, as Hugging Face has them: weights in one file or in several with an index, and texts beside them.
  *
- * The index says which file has which tensor. Its files lie beside it, by plain names: a name with a slash could point anywhere.
+ * The index says which file has which tensor. Its files lie beside it, by plain names: a name with a slash could point anywhere, and a
+ * link out of the folder is refused (base/beneath.h).
  * What it says is checked against what they hold. The texts (config.json, tokenizer.json, ..) become metadata whose keys are
  * the files' names; they are not looked into here. */
 #include <dirent.h>
@@ -42,9 +43,10 @@ static rlx_status join(const char *folder, size_t folder_bytes, const char *name
   return rlx_str_take(&path, out);
 }
 
+/* A link that leads nowhere is there: to open it fails, and says so. */
 static bool exists(const char *path) {
   struct stat st;
-  return stat(path, &st) == 0;
+  return lstat(path, &st) == 0;
 }
 
 static size_t folder_of(const char *path) {
@@ -57,7 +59,7 @@ static size_t folder_of(const char *path) {
 static rlx_status add_file(rlx_file *f, const char *path, const char *name) {
   char *text;
   size_t n;
-  RLX_TRY(rlx_file_read(path, FILE_MOST_JSON, &text, &n));
+  RLX_TRY(file_read_text(f, path, &text, &n));
   rlx_status s = file_add_text(f, name, text, n);
   rlx_mem_free(text);
   return s;
@@ -180,7 +182,7 @@ static rlx_status open_index(rlx_file *f, const char *path, const rlx_watch *wat
   index x = {.names = {0}};
   char *text;
   size_t n;
-  RLX_TRY(rlx_file_read(path, FILE_MOST_JSON, &text, &n));
+  RLX_TRY(file_read_text(f, path, &text, &n));
   rlx_status s = parse_index(&x, (json_text){text, n});
   rlx_mem_free(text);
   if (!s) s = list_files(&x);

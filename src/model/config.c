@@ -504,7 +504,7 @@ rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
   if (!rlx_file_meta_find(f, "config.json", &m) || m.kind != RLX_META_TEXT)
     return r.is_gguf
              ? RLX_FAIL(RLX_INVALID, "the metadata has no 'general.architecture'")
-             : RLX_FAIL(RLX_INVALID, "there is no config.json beside the tensors, so what model they are is not known");
+             : RLX_FAIL(RLX_INVALID, "there is no config.json: expected the folder of a model, or a GGUF");
   json_error_t why;
   json_t *root = json_loadb(m.text, m.n, JSON_REJECT_DUPLICATES, &why);
   if (!json_is_object(root)) {

@@ -1,14 +1,16 @@
 /* External data: files beside a model that hold its tensors.
  *
  * The model names them, and the model is not to be trusted. A path is walked folder by folder from the model's own, each step refusing
- * symbolic links, so nothing that changes in between leads out of it. The file must be a regular one with a single name: a hard link
- * could be somebody's secret under another name. */
+ * symbolic links, so nothing that changes in between leads out of it; the one exception is the layout of Hugging Face's cache, whose files
+ * are all links to blobs of its own (base/beneath.h). The file must be a regular one with a single name: a hard link could be somebody's
+ * secret under another name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -76,6 +78,21 @@ static rlx_status walk(const char *base, const char *location, char *path, int *
   return RLX_OK;
 }
 
+/* Where it is a link into the blobs of a cache: that file. *out stays as it is where it is none. */
+static rlx_status open_blob(const char *base, const char *location, int *out) {
+  rlx_str path = {0};
+  rlx_stamp stamp;
+  rlx_status s = RLX_OK;
+  rlx_str_add(&path, "%s/%s", base, location);
+  if (path.failed) s = RLX_FAIL(RLX_NO_MEMORY, "external data '%s'", location);
+  if (!s && rlx_path_is_blob(path.v, base)) {
+    s = rlx_fd_open(path.v, out, &stamp);
+    if (!s) s = rlx_fd_check_beneath(*out, path.v, base);
+  }
+  rlx_str_deinit(&path);
+  return s;
+}
+
 static rlx_status check_file(int fd, const char *location, wire_source *out) {
   struct stat st;
   if (fstat(fd, &st) != 0) return fail_errno(location);
@@ -99,7 +116,8 @@ static rlx_status open_file(rlx_onnx *m, const char *location, onnx_file *out) {
   }
   memcpy(path, location, n);
   memcpy(out->path, location, n);
-  rlx_status s = walk(m->folder, location, path, &out->source.fd);
+  rlx_status s = open_blob(m->folder, location, &out->source.fd);
+  if (!s && out->source.fd < 0) s = walk(m->folder, location, path, &out->source.fd);
   rlx_mem_free(path);
   RLX_TRY(s);
   out->source.path = out->path;

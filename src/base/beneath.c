@@ -1,0 +1,70 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "base/beneath.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+/* Whether `path` begins with `folder` and a slash; what follows it, else NULL. */
+static const char *after_folder(const char *path, const char *folder, size_t n) {
+  while (n && folder[n - 1] == '/') n--;
+  return strncmp(path, folder, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+/* Whether a file is one of the blobs that belong to a folder of snapshots, or to one beneath it. */
+static bool is_blob(const char *file, const char *folder) {
+  static const char snapshots[] = "/snapshots/", blobs[] = "blobs/";
+  const char *at = NULL;
+  for (const char *p = folder; (p = strstr(p, snapshots)); p++) at = p;
+  const char *rest = at ? after_folder(file, folder, (size_t)(at - folder)) : NULL;
+  if (!rest || strncmp(rest, blobs, sizeof blobs - 1) != 0) return false;
+  rest += sizeof blobs - 1;
+  return *rest && !strchr(rest, '/');
+}
+
+static rlx_status check_place(int fd, const char *path, const char *real, const char *folder) {
+  struct stat opened, there;
+  bool inside = after_folder(real, folder, strlen(folder));
+  if (!inside && !is_blob(real, folder))
+    return RLX_FAIL(RLX_INVALID,
+                    "'%s' is a link that leads out of the model's folder, to '%s'; copy the file, or name it itself",
+                    path, real);
+  if (fstat(fd, &opened) != 0 || lstat(real, &there) != 0 || opened.st_dev != there.st_dev ||
+      opened.st_ino != there.st_ino)
+    return RLX_FAIL(RLX_IO, "'%s' has changed while it was opened", path);
+  return RLX_OK;
+}
+
+rlx_status rlx_fd_check_beneath(int fd, const char *path, const char *folder) {
+  char *real = realpath(path, NULL), *base = real ? realpath(folder, NULL) : NULL;
+  rlx_status s = RLX_OK;
+  if (base) s = check_place(fd, path, real, base);
+  else if (errno == ENOMEM) s = RLX_FAIL(RLX_NO_MEMORY, "where '%s' lies", path);
+  else s = RLX_FAIL(RLX_IO, "'%s': cannot find out where it lies", path);
+  free(real);
+  free(base);
+  return s;
+}
+
+rlx_status rlx_file_read_beneath(const char *folder, const char *path, size_t limit, char **text, size_t *bytes) {
+  int fd;
+  rlx_stamp stamp;
+  *text = NULL;
+  *bytes = 0;
+  RLX_TRY(rlx_fd_open(path, &fd, &stamp));
+  rlx_status s = rlx_fd_check_beneath(fd, path, folder);
+  if (!s) s = rlx_fd_read_all(fd, path, &stamp, limit, text, bytes);
+  rlx_fd_close(fd);
+  return s;
+}
+
+bool rlx_path_is_blob(const char *path, const char *folder) {
+  char *real = realpath(path, NULL), *base = real ? realpath(folder, NULL) : NULL;
+  bool is = base && is_blob(real, base);
+  free(real);
+  free(base);
+  return is;
+}
