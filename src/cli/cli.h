@@ -6,6 +6,8 @@
 #ifndef RLX_CLI_CLI_H
 #define RLX_CLI_CLI_H
 
+#include <stdio.h>
+
 #include "rlx/onnx.h"
 #include "rlx/rlx.h"
 
@@ -105,7 +107,15 @@ void cli_guess_text(const cli_guess *g, char *out, size_t cap);
 /* CLI_DONE, or the failure told with the library's words: "where 'name': words"; both may be NULL. */
 int cli_check(rlx_status s, const char *where, const char *name);
 
-/* On stdout: a quoted string of JSON (which Graphviz reads too); text with '?' for control characters; the words of a
+/* A line on stderr that is no failure: "rlx: what". */
+void cli_note(const char *fmt, ...) CLI_PRINTF(1);
+
+/* Text that comes from a file, a model or a caller, for people: what would steer a terminal (controls, directions, ends of lines) and bytes that
+ * are no UTF-8 are written as \u001b and \xff. lines: but for line ends and tabs. */
+void cli_put_plain(FILE *to, const char *text, bool lines);
+void cli_put_plain_bytes(FILE *to, const char *text, size_t bytes, bool lines);
+
+/* On stdout: a quoted string of JSON (which Graphviz reads too); text as cli_put_plain has it; the words of a
  * blank-separated list as a list of strings. */
 void cli_print_quoted(const char *text);
 void cli_print_quoted_bytes(const char *text, size_t bytes); /* with NULs inside and one behind */

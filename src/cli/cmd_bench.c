@@ -151,7 +151,9 @@ static void print_row(job *j, const setting *s) {
     if (first)
       puts("| graph | device | threads | mean ms | spread | best ms | GFLOP/s | GB/s | ratio |\n"
            "|---|---|---:|---:|---:|---:|---:|---:|---:|");
-    printf("| %s | %s | ", j->name, s->what.device);
+    fputs("| ", stdout);
+    cli_print_plain(j->name);
+    printf(" | %s | ", s->what.device);
     if (s->what.threads) printf("%u", s->what.threads);
     else fputs("all", stdout);
     printf(" | %.3f | %.1f %% | %.3f | ", s->time.mean * 1e3, 100 * s->time.spread / s->time.mean, s->time.best * 1e3);

@@ -72,8 +72,7 @@ static int run_graph(job *j) {
   double begin = cli_seconds();
   if (cli_check(rlx_evaluator_run(j->evaluator), j->model.path, NULL)) return CLI_FAILED;
   j->seconds = cli_seconds() - begin;
-  if (j->r->common.verbose)
-    fprintf(stderr, "rlx: %s: %u nodes in %.3f s\n", j->model.path, (unsigned)rlx_graph_size(g), j->seconds);
+  if (j->r->common.verbose) cli_note("%s: %u nodes in %.3f s", j->model.path, (unsigned)rlx_graph_size(g), j->seconds);
   return CLI_DONE;
 }
 

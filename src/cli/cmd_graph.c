@@ -30,7 +30,7 @@ static int print_text(const rlx_graph *g, bool as_comment) {
   char *text;
   if (cli_check(rlx_graph_print(g, &text), NULL, NULL)) return CLI_FAILED;
   if (as_comment) print_comment(text);
-  else fputs(text, stdout);
+  else cli_put_plain(stdout, text, true);
   rlx_free(text);
   return CLI_DONE;
 }
@@ -113,7 +113,10 @@ static int print_json(const char *path, const rlx_graph *g, const rlx_graph *bef
     fputs("{\"file\":", stdout);
     cli_print_quoted(path);
     printf(",\"nodes\":%u,\"symbols\":[", (unsigned)rlx_graph_size(g));
-    for (uint32_t i = 0; i < rlx_graph_symbols(g); i++) printf("%s\"%s\"", i ? "," : "", rlx_graph_symbol(g, i));
+    for (uint32_t i = 0; i < rlx_graph_symbols(g); i++) {
+      if (i) putchar(',');
+      cli_print_quoted(rlx_graph_symbol(g, i));
+    }
     putchar(']');
     json_leaves(g);
     json_outputs(g);
@@ -195,7 +198,7 @@ static int show_file(const request *r, const char *path) {
   bool passes = r->pass || r->without || r->report || r->each || r->before;
   int code = !cli_is_onnx(path) && (passes || r->model.dims.n) ? cli_bind(path, &r->model.dims, NULL, &g) : CLI_DONE;
   if (!code) code = passes ? run_passes(r, path, g) : show_plain(r, path, g);
-  if (!code && r->common.verbose) fprintf(stderr, "rlx: %s: %u nodes, valid\n", path, (unsigned)rlx_graph_size(g));
+  if (!code && r->common.verbose) cli_note("%s: %u nodes, valid", path, (unsigned)rlx_graph_size(g));
   rlx_graph_destroy(g);
   return code;
 }

@@ -267,7 +267,8 @@ static void tell(request *r, const char *folder, const char *name, verdict v) {
     return;
   }
   if (r->common.quiet && v == PASSED) return;
-  printf("%s %s", verdict_names[v], name);
+  printf("%s ", verdict_names[v]);
+  cli_print_plain(name);
   if (v != PASSED) {
     for (char *p = r->why; *p; p++)
       if (*p == '\n') *p = ' ';

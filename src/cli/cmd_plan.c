@@ -20,7 +20,7 @@ typedef struct request {
 static int print_report(const rlx_executable *e, rlx_report_kind kind, rlx_report_format format) {
   char *text;
   if (cli_check(rlx_executable_report(e, kind, format, &text), "plan", NULL)) return CLI_FAILED;
-  fputs(text, stdout);
+  cli_put_plain(stdout, text, true);
   if (format == RLX_JSON) putchar('\n');
   rlx_free(text);
   return CLI_DONE;

@@ -27,9 +27,9 @@ static int write_report(const request *r, rlx_executable *e) {
   rlx_report_format format = r->task.common.json ? RLX_JSON : RLX_TEXT;
   if (r->task.common.quiet && !r->task.common.json) return CLI_DONE;
   if (cli_check(rlx_executable_report(e, RLX_REPORT_PROFILE, format, &table), "trace", NULL)) return CLI_FAILED;
-  fputs(table, stdout);
+  cli_put_plain(stdout, table, true);
   rlx_free(table);
-  if (!r->task.common.json) fprintf(stderr, "rlx: wrote %s; open it at https://ui.perfetto.dev\n", r->out);
+  if (!r->task.common.json) cli_note("wrote %s; open it at https://ui.perfetto.dev", r->out);
   return CLI_DONE;
 }
 

@@ -9,8 +9,7 @@ int cli_session_open(const cli_common *common, const char *device, uint32_t thre
   rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = device, .threads = threads};
   if (cli_check(rlx_session_create(&desc, out), device ? "--device" : NULL, NULL)) return CLI_FAILED;
   rlx_device_info info;
-  if (common->verbose && !rlx_session_device(*out, &info))
-    fprintf(stderr, "rlx: device %s: %s\n", info.backend, info.name);
+  if (common->verbose && !rlx_session_device(*out, &info)) cli_note("device %s: %s", info.backend, info.name);
   return CLI_DONE;
 }
 

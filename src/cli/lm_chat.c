@@ -49,10 +49,7 @@ static void deinit(conversation *c) {
 static void take_text(void *user, const char *text, size_t bytes) {
   conversation *c = user;
   char *grown = realloc(c->answer, c->bytes + bytes + 1);
-  if (!c->is_kept) {
-    fwrite(text, 1, bytes, stdout);
-    fflush(stdout);
-  }
+  if (!c->is_kept) cli_lm_show(text, bytes);
   if (!grown) {
     c->failed = true;
     return;

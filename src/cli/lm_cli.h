@@ -65,6 +65,9 @@ bool cli_lm_is_over(void *user);
  * To be freed with free; NULL: no memory. */
 char *cli_message_text(const char *text, size_t bytes);
 
+/* A model's text as it comes, to standard output; on a terminal, which it must not steer, as cli_put_plain has it. */
+void cli_lm_show(const char *text, size_t bytes);
+
 /* Speed and memory, to standard error. */
 void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *stats);
 /* The same as members of a JSON object: "prompt_tokens":.., without braces. */

@@ -20,8 +20,8 @@ static void tell(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype giv
   request *r = user;
   r->n_told++;
   if (r->common.verbose)
-    fprintf(stderr, "rlx: %s: its rows are not whole blocks of %s, so it is %s\n", tensor,
-            rlx_dtype_describe(wanted)->name, rlx_dtype_describe(given)->name);
+    cli_note("%s: its rows are not whole blocks of %s, so it is %s", tensor, rlx_dtype_describe(wanted)->name,
+             rlx_dtype_describe(given)->name);
 }
 
 static uint64_t bytes_of(const rlx_file *f) {
@@ -65,7 +65,7 @@ static rlx_status write_file(const request *r, const rlx_file *f, const char *to
   if (!is_gguf || !has(f, "config.json") || has(f, "general.architecture")) return rlx_file_convert(f, to, o);
   rlx_status s = rlx_lm_convert(f, to, o);
   if (s != RLX_UNSUPPORTED) return s;
-  if (!r->common.quiet) fprintf(stderr, "rlx: names and metadata stay Hugging Face's: %s\n", rlx_message());
+  if (!r->common.quiet) cli_note("names and metadata stay Hugging Face's: %s", rlx_message());
   return rlx_file_convert(f, to, o);
 }
 

@@ -29,8 +29,7 @@ typedef struct text_out {
 static void take_text(void *user, const char *text, size_t bytes) {
   text_out *o = user;
   if (!o->keep) {
-    fwrite(text, 1, bytes, stdout);
-    fflush(stdout);
+    cli_lm_show(text, bytes);
     return;
   }
   char *grown = realloc(o->v, o->n + bytes + 1);

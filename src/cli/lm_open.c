@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/lm_cli.h"
 
@@ -77,6 +78,12 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
 bool cli_lm_is_over(void *user) {
   (void)user;
   return cli_interrupted() || ferror(stdout);
+}
+
+void cli_lm_show(const char *text, size_t bytes) {
+  if (isatty(STDOUT_FILENO)) cli_put_plain_bytes(stdout, text, bytes, true);
+  else fwrite(text, 1, bytes, stdout);
+  fflush(stdout);
 }
 
 char *cli_message_text(const char *text, size_t bytes) {

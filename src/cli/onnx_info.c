@@ -97,7 +97,10 @@ static void print_model(const char *path, const rlx_onnx *m, bool weights) {
   for (uint32_t i = 0; (name = rlx_onnx_metadata(m, i, &value)); i++) {
     fputs(i ? "  " : "\nmetadata:\n  ", stdout);
     cli_print_plain(name);
-    printf(" = %.60s%s\n", value, strlen(value) > 60 ? "..." : "");
+    size_t bytes = strlen(value);
+    fputs(" = ", stdout);
+    cli_put_plain_bytes(stdout, value, bytes < 60 ? bytes : 60, false);
+    puts(bytes > 60 ? "..." : "");
   }
   print_ops(m);
   if (weights) print_weights(m, &info);

@@ -141,7 +141,7 @@ int cli_onnx_graph(const cli_onnx *o, const cli_common *common, rlx_graph **out)
   rlx_onnx_options options = {.struct_bytes = sizeof options, .bindings = o->bindings, .n_bindings = o->n_bindings};
   if (cli_check(rlx_onnx_graph(o->model, &options, o->given, o->n_given, out, &cut), o->path, NULL)) return CLI_FAILED;
   if (cut && !(common && common->quiet))
-    fprintf(stderr, "rlx: %s: sizes depend on values, so this is the first of several graphs: %s\n", o->path, cut);
+    cli_note("%s: sizes depend on values, so this is the first of several graphs: %s", o->path, cut);
   rlx_free(cut);
   return CLI_DONE;
 }

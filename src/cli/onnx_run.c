@@ -21,7 +21,7 @@ static void tell(const cli_common *common, const rlx_onnx_runner *r, double seco
     rlx_onnx_part part;
     rlx_memory memory;
     if (rlx_onnx_part_at(r, i, &part)) return;
-    if (!part.executable) fprintf(stderr, "rlx: part %u: on the host: %s\n", i, part.why);
+    if (!part.executable) cli_note("part %u: on the host: %s", i, part.why);
     else if (!rlx_executable_memory(part.executable, &memory))
       fprintf(stderr, "rlx: part %u: %u steps on the device, %u on the host; weights %llu, scratch %llu bytes%s%s\n", i,
               memory.native, memory.host, (unsigned long long)memory.weights, (unsigned long long)memory.scratch,

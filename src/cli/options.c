@@ -150,7 +150,7 @@ static int take_option(parse *p) {
 /* The log's lines, to stderr. What is user here is the most talkative level to show. */
 static void show_log(void *user, rlx_log_level level, const char *text) {
   static const char *const names[] = {"error", "warning", "info", "debug"};
-  if (level <= *(const rlx_log_level *)user) fprintf(stderr, "rlx: %s: %s\n", names[level], text);
+  if (level <= *(const rlx_log_level *)user) cli_note("%s: %s", names[level], text);
 }
 
 /* A device that is named must exist, also where a command does not use it. A list (bench) is checked by who reads it. */

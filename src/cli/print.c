@@ -9,16 +9,15 @@
 
 /* ---- Messages ------------------------------------------------------------------------------------------------ */
 
-/* One line, whatever is in it: names and paths come from anywhere, and a control character in one must not break the
- * line or reach the terminal. */
+/* One line, whatever is in it: names and paths come from anywhere, and what would steer the terminal must not break the
+ * line or reach it. */
 static void tell(const char *status, const char *fmt, va_list args, const cli_command *help) {
   char text[8192];
   fflush(stdout);
   int n = vsnprintf(text, sizeof text, fmt, args);
-  for (char *p = text; n >= 0 && *p; p++)
-    if ((unsigned char)*p < ' ' || *p == 127) *p = '?';
-  fprintf(stderr, "rlx: %s", n < 0 ? fmt : text);
-  cli_failure_add(status, n < 0 ? fmt : text);
+  fputs("rlx: ", stderr);
+  cli_put_plain(stderr, n < 0 ? fmt : text, false);
+  if (status) cli_failure_add(status, n < 0 ? fmt : text);
   if (help) fprintf(stderr, "; 'rlx %s --help' shows how", help->name);
   fputc('\n', stderr);
 }
@@ -46,6 +45,13 @@ int cli_check(rlx_status s, const char *where, const char *name) {
   return CLI_FAILED;
 }
 
+void cli_note(const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  tell(NULL, fmt, args, NULL);
+  va_end(args);
+}
+
 int cli_wrong(const cli_command *command, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
@@ -68,6 +74,33 @@ static size_t character(const unsigned char *p) {
   return n;
 }
 
+/* The number of a character that shows nothing and changes how what follows is shown: controls, marks and overrides of direction, ends of
+ * lines and paragraphs. 0: it is none. NUL is one, and 0. */
+static unsigned steers(const unsigned char *p, size_t n) {
+  unsigned c = n == 2   ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+               : n == 3 ? (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu)
+                        : 0;
+  if (n == 1) return *p < ' ' || *p == 127 ? *p : 0;
+  bool is = (c >= 0x80 && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+            (c >= 0x2066 && c <= 0x2069);
+  return is ? c : 0;
+}
+
+void cli_put_plain(FILE *to, const char *text, bool lines) { cli_put_plain_bytes(to, text, strlen(text), lines); }
+
+void cli_put_plain_bytes(FILE *to, const char *text, size_t bytes, bool lines) {
+  for (const unsigned char *p = (const unsigned char *)text, *end = p + bytes; p < end;) {
+    size_t n = character(p);
+    if (n > (size_t)(end - p)) n = 0;
+    unsigned code = steers(p, n);
+    if (n == 1 && lines && (*p == '\n' || *p == '\t')) putc(*p, to);
+    else if (n == 0) fprintf(to, "\\x%02x", *p);
+    else if (code || !*p) fprintf(to, "\\u%04x", code);
+    else fwrite(p, 1, n, to);
+    p += n ? n : 1;
+  }
+}
+
 /* Paths need not be UTF-8, but JSON must: a byte that is no character is written as the character of that number. */
 void cli_print_quoted_bytes(const char *text, size_t bytes) {
   putchar('"');
@@ -75,7 +108,8 @@ void cli_print_quoted_bytes(const char *text, size_t bytes) {
     size_t n = character(p);
     if (*p == '"' || *p == '\\') printf("\\%c", *p);
     else if (*p == '\n') fputs("\\n", stdout);
-    else if (n == 0 || *p < ' ' || *p == 127) printf("\\u%04x", *p);
+    else if (n == 0 || *p < ' ') printf("\\u%04x", *p);
+    else if (steers(p, n)) printf("\\u%04x", steers(p, n));
     else fwrite(p, 1, n, stdout);
     p += n ? n : 1;
   }
@@ -84,9 +118,7 @@ void cli_print_quoted_bytes(const char *text, size_t bytes) {
 
 void cli_print_quoted(const char *text) { cli_print_quoted_bytes(text, strlen(text)); }
 
-void cli_print_plain(const char *text) {
-  for (; *text; text++) putchar((unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
-}
+void cli_print_plain(const char *text) { cli_put_plain(stdout, text, false); }
 
 void cli_print_words(const char *words) {
   putchar('[');
@@ -116,7 +148,7 @@ static void print_open_sizes(const rlx_graph *g, rlx_dims shape, bool json) {
     if (i) putchar(',');
     if (shape.v[i] >= 0) printf("%" PRId64, shape.v[i]);
     else if (json) cli_print_quoted(symbol ? symbol : "?");
-    else fputs(symbol ? symbol : "?", stdout);
+    else cli_print_plain(symbol ? symbol : "?");
   }
   putchar(']');
 }
