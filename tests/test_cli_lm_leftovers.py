@@ -507,5 +507,44 @@ def names_with_a_nul_in_json():
     refused("config.json: line 1", "u0000", model="hf")
 
 
+# ---- rlx check
+
+
+@test
+def check_tells_what_would_be_unused():
+    need_lm()
+    tiny({"llama.logit_scale": ("f32", 0.5)}, {"output.bias": ROW})
+    fails("check", "m.gguf", says=("m.gguf: family llama: 2 things of the file would be ignored", "key 'llama.logit_scale'", "tensor 'output.bias'"),
+          lines=1)
+    bad = ((WIDTH,), [1.0] * (WIDTH - 1) + [float("inf")])
+    tiny({"llama.logit_scale": ("f32", 0.5), "tokenizer.ggml.new": True}, {"blk.0.attn_norm.weight": bad, "blk.1.ffn_norm.weight": ((WIDTH,), [0.0] * WIDTH)})
+    found = rlx("check", "m.gguf", "--json", expect=1)
+    found = json.loads(found.out)["files"][0]
+    equal((found["ok"], found["findings"], len(found["wrong"])), (False, 3, 3))
+    for part, text in zip(("tensor 'blk.0.attn_norm.weight': element 31 is infinite", "key 'llama.logit_scale'", "key 'tokenizer.ggml.new'"), found["wrong"]):
+        check(part in text, (part, text))
+    equal(found["message"], found["wrong"][0])
+    equal(found["remarks"], ["tensor 'blk.1.ffn_norm.weight': all elements are 0"])
+    tiny(tensors={"blk.1.ffn_norm.weight": ((WIDTH,), [0.0] * WIDTH)})
+    told = rlx("check", "m.gguf", expect=0).out
+    check("m.gguf: ok" in told and "m.gguf: remark: tensor 'blk.1.ffn_norm.weight': all elements are 0" in told, told)
+    folder("llama", {"brand_new": 1}, tensors={"lm_head.bias": zeros(3)})
+    fails("check", "hf", says=("config.json's 'brand_new' = 1", "tensor 'lm_head.bias'"))
+
+
+@test
+def check_of_what_is_no_model_here():
+    need_lm()
+    tiny({"general.architecture": "phi9"})
+    check("remark: general.architecture is 'phi9'; families here are" in rlx("check", "m.gguf", expect=0).out, "a family of others")
+    tiny({"general.type": "adapter"})
+    check("remark: general.type is 'adapter'" in rlx("check", "m.gguf", expect=0).out, "an adapter")
+    metas = tiny_llama_parts()[0]
+    write_gguf("v.gguf", metas, {})
+    rlx("check", "v.gguf", expect=0)
+    write_gguf("v.gguf", {**metas, "tokenizer.ggml.eos_token_id": "2"}, {})
+    fails("check", "v.gguf", says="tokenizer.ggml.eos_token_id is string")
+
+
 if __name__ == "__main__":
     sys.exit(main())

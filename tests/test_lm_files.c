@@ -1,4 +1,5 @@
 /* GGUF files: good ones are read as they stand, and every bad one is refused with its own words, at little cost. */
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -543,11 +544,165 @@ TEST(check_finds_what_is_wrong_with_numbers) {
   CHECK_FAILS(rlx_file_check(f, NULL, &more), RLX_INVALID, "tensor 't0': element 10 is not a number");
   CHECK_EQ_INT(more, 1);
   rlx_file_close(f);
-  lm_image_poke(&image, at[AT_DATA] + 40, 0x7f800000, 4); /* infinity is one */
+  lm_image_poke(&image, at[AT_DATA] + 40, 0x7f800000, 4);
   CHECK_OK(open_image(&f));
-  CHECK_FAILS(rlx_file_check(f, NULL, &more), RLX_INVALID, "tensor 't1': element 32 is not a finite number");
+  CHECK_FAILS(rlx_file_check(f, NULL, &more), RLX_INVALID, "tensor 't0': element 10 is infinite");
+  CHECK_EQ_INT(more, 1);
+  rlx_file_close(f);
+  lm_image_poke(&image, at[AT_DATA] + 40, 0, 4);
+  CHECK_OK(open_image(&f));
+  CHECK_FAILS(rlx_file_check(f, NULL, &more), RLX_INVALID,
+              "tensor 't1': element 32 is not a number"); /* infinity times 0 */
   CHECK_EQ_INT(more, 0);
   rlx_file_close(f);
+}
+
+/* What a check told, one after another. */
+typedef struct told {
+  char text[4096];
+  unsigned n_findings, n_remarks;
+} told;
+
+static void take(void *user, bool is_remark, const char *text) {
+  told *t = user;
+  *(is_remark ? &t->n_remarks : &t->n_findings) += 1;
+  size_t n = strlen(t->text);
+  snprintf(t->text + n, sizeof t->text - n, "%s\n", text);
+}
+
+/* A file of one tensor of these bytes. */
+static rlx_status check_tensor(const char *name, rlx_dtype dtype, rlx_dims shape, const void *data, size_t bytes,
+                               told *t) {
+  rlx_file_writer *w;
+  rlx_file *f = NULL;
+  *t = (told){.n_findings = 0};
+  RLX_TRY(rlx_file_writer_create(folder_path("t.gguf"), &w));
+  rlx_status s = rlx_file_writer_tensor(w, name, dtype, shape);
+  if (!s) s = rlx_file_writer_bytes(w, data, bytes);
+  if (!s) s = rlx_file_writer_finish(w);
+  rlx_file_writer_destroy(w);
+  if (!s) s = rlx_file_open(folder_path("t.gguf"), NULL, &f);
+  if (!s) s = rlx_file_check_each(f, NULL, take, t);
+  rlx_file_close(f);
+  return s;
+}
+
+TEST(check_finds_infinities_and_nan_in_plain_types) {
+  CHECK(folder_begin());
+  static const struct {
+    rlx_dtype dtype;
+    size_t size;
+    uint64_t infinity, nan, largest;
+  } types[] = {{RLX_F16, 2, 0x7c00, 0x7c01, 0x7bff},
+               {RLX_BF16, 2, 0x7f80, 0x7f81, 0x7f7f},
+               {RLX_F32, 4, 0x7f800000, 0x7f800001, 0x7f7fffff},
+               {RLX_F64, 8, UINT64_C(0x7ff) << 52, (UINT64_C(0x7ff) << 52) + 1, (UINT64_C(0x7ff) << 52) - 1}};
+  told t;
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (int negative = 0; negative < 2; negative++) {
+      uint64_t sign = (uint64_t)negative << (8 * types[i].size - 1),
+               v[3] = {types[i].infinity, types[i].nan, types[i].largest};
+      for (int k = 0; k < 3; k++) {
+        unsigned char data[8 * 8] = {0};
+        v[k] |= sign;
+        memcpy(data + 5 * types[i].size, &v[k], types[i].size);
+        rlx_status s = check_tensor("t", types[i].dtype, RLX_DIMS(8), data, 8 * types[i].size, &t);
+        if (k == 2) CHECK_OK(s);
+        else
+          CHECK_FAILS(s, RLX_INVALID,
+                      k ? "tensor 't': element 5 is not a number" : "tensor 't': element 5 is infinite");
+        CHECK_EQ_INT(t.n_findings, k < 2);
+      }
+    }
+}
+
+/* Every pair of bytes of a block in turn is an infinity, NaN, or all ones, a tensor for each: where the block then holds what is no
+ * number the check says so, and nowhere else. Scales of 8 bits come in by the last. */
+enum { N_PATTERNS = 4, MOST_BLOCK = 512 };
+static const unsigned patterns[N_PATTERNS] = {0x7c00, 0xfc00, 0x7e00, 0xffff};
+
+static void make_block(const rlx_dtype_info *info, size_t byte, size_t pattern, unsigned char *block) {
+  memset(block, 0, info->block_bytes);
+  block[byte] = (unsigned char)patterns[pattern];
+  if (byte + 1 < info->block_bytes) block[byte + 1] = (unsigned char)(patterns[pattern] >> 8);
+}
+
+static bool is_bad_block(rlx_dtype d, const unsigned char *block) {
+  float values[MOST_BLOCK];
+  size_t n = rlx_dtype_describe(d)->block_elements;
+  bool is_bad = rlx_quant_decode(d, block, values, n) != RLX_OK;
+  for (size_t i = 0; i < n; i++) is_bad |= !isfinite(values[i]);
+  return is_bad;
+}
+
+static rlx_status write_blocks(rlx_dtype d, rlx_file_writer *w) {
+  const rlx_dtype_info *info = rlx_dtype_describe(d);
+  for (size_t i = 0; i < info->block_bytes * N_PATTERNS; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "t%zu", i);
+    RLX_TRY(rlx_file_writer_tensor(w, name, d, RLX_DIMS((int64_t)info->block_elements)));
+  }
+  for (size_t i = 0; i < info->block_bytes * N_PATTERNS; i++) {
+    unsigned char block[MOST_BLOCK];
+    make_block(info, i / N_PATTERNS, i % N_PATTERNS, block);
+    RLX_TRY(rlx_file_writer_bytes(w, block, info->block_bytes));
+  }
+  return rlx_file_writer_finish(w);
+}
+
+static void mark(void *user, bool is_remark, const char *text) {
+  bool *found = user;
+  const char *name = strstr(text, "tensor 't");
+  if (!is_remark && name) found[strtoul(name + 9, NULL, 10)] = true;
+}
+
+TEST(check_finds_infinities_and_nan_in_blocks) {
+  CHECK(folder_begin());
+  for (rlx_dtype d = RLX_Q4_0; d < RLX_DTYPE_COUNT; d++) {
+    const rlx_dtype_info *info = rlx_dtype_describe(d);
+    static bool found[MOST_BLOCK * N_PATTERNS];
+    rlx_file_writer *w;
+    rlx_file *f;
+    size_t n_bad = 0;
+    memset(found, 0, sizeof found);
+    CHECK_OK(rlx_file_writer_create(folder_path("t.gguf"), &w));
+    rlx_status s = write_blocks(d, w);
+    rlx_file_writer_destroy(w);
+    CHECK_OK(s);
+    CHECK_OK(rlx_file_open(folder_path("t.gguf"), NULL, &f));
+    s = rlx_file_check_each(f, NULL, mark, found);
+    rlx_file_close(f);
+    CHECK(s == RLX_INVALID);
+    for (size_t i = 0; i < info->block_bytes * N_PATTERNS; i++) {
+      unsigned char block[MOST_BLOCK];
+      make_block(info, i / N_PATTERNS, i % N_PATTERNS, block);
+      n_bad += is_bad_block(d, block);
+      if (found[i] != is_bad_block(d, block))
+        FAIL("%s: byte %zu is %x: %s", info->name, i / N_PATTERNS, patterns[i % N_PATTERNS],
+             found[i] ? "found" : "not found");
+    }
+    CHECK(n_bad > 0);
+  }
+}
+
+TEST(check_remarks_on_zeros) {
+  CHECK(folder_begin());
+  unsigned char zeros[512] = {0}, minus[16] = {[3] = 0x80, [7] = 0x80, [11] = 0x80, [15] = 0x80};
+  told t;
+  CHECK_OK(check_tensor("blk.0.attn_norm.weight", RLX_F32, RLX_DIMS(8), zeros, 32, &t));
+  CHECK_EQ_INT(t.n_remarks, 1);
+  CHECK(strstr(t.text, "tensor 'blk.0.attn_norm.weight': all elements are 0"));
+  CHECK_OK(check_tensor("a.scale", RLX_F32, RLX_DIMS(4), minus, 16, &t));
+  CHECK_EQ_INT(t.n_remarks, 1);
+  CHECK_OK(check_tensor("a.weight", RLX_Q8_0, RLX_DIMS(32), zeros, 34, &t));
+  CHECK_EQ_INT(t.n_remarks, 1);
+  CHECK_OK(check_tensor("a.bias", RLX_F32, RLX_DIMS(8), zeros, 32, &t));
+  CHECK_EQ_INT(t.n_remarks, 0);
+  CHECK_OK(check_tensor("a.weight", RLX_I32, RLX_DIMS(8), zeros, 32, &t));
+  CHECK_EQ_INT(t.n_remarks, 0);
+  zeros[2] = 0x80;
+  CHECK_OK(check_tensor("a.weight", RLX_F32, RLX_DIMS(8), zeros, 32, &t));
+  CHECK_EQ_INT(t.n_remarks, 0);
 }
 
 TEST(check_finds_what_is_left_over) {

@@ -74,9 +74,16 @@ RLX_API bool rlx_file_meta_at(const rlx_file *f, uint32_t i, rlx_meta *out);    
 RLX_API bool rlx_file_meta_find(const rlx_file *f, const char *key, rlx_meta *out); /* false: there is none */
 RLX_API bool rlx_meta_element(const rlx_meta *list, size_t i, rlx_meta *out);       /* of a list; false past its end */
 
-/* Reads everything: each tensor's blocks decode to finite numbers where its type promises that, and nothing is left over.
+/* Reads everything: no number is infinite or NaN, that of a block's scale included, a bool is 0 or 1, and no bytes are left over.
  * What is wrong is in the message; *n_findings (may be NULL) counts findings beyond the first. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_check(const rlx_file *f, const rlx_watch *watch, uint32_t *n_findings);
+/* The same, telling each finding, and as remarks tensors that are all zeros. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_file_check_each(const rlx_file *f, const rlx_watch *watch, rlx_found_fn found,
+                                                      void *user);
+/* Whether it would load as a language model with nothing ignored: the message names tensors, keys and fields of config.json that
+ * nobody would read, what is missing, and what is wrong with the tokenizer. Files of other families, and those that are no model, are
+ * RLX_OK, with a remark. found may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_check(const rlx_file *f, rlx_found_fn found, void *user);
 
 /* Writing: replaces the file whole or not at all. Give all metadata and tensors, then finish; destroy without finishing leaves
  * nothing behind. Kind is by the path's ending: .gguf or .safetensors. */

@@ -33,6 +33,10 @@ RLX_API void rlx_onnx_close(rlx_onnx *m); /* runners keep what they need */
  * all that cannot, with op, domain, opset, name and reason. Creating a runner asks this, too. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_supported(const rlx_onnx *m);
 
+/* Reads every initializer and tells each finding (found may be NULL): numbers that are not one, and what rlx_onnx_supported says. Infinities, which
+ * masks hold, and tensors of zeros are remarks. The first finding is the message. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_check(const rlx_onnx *m, rlx_found_fn found, void *user);
+
 /* An input or output as the file declares it. `type` is ONNX's name of its elements ("float", "uint16"). Types that RLX does not have
  * are carried by one that holds all their values: u16 in i32, u64 in i64 (bit for bit), int4 and uint4 in i8 and u8. */
 typedef struct rlx_onnx_value {

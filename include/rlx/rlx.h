@@ -754,6 +754,9 @@ typedef struct rlx_watch {
   rlx_limits limits; /* what is 0 here is the session's */
 } rlx_watch;
 
+/* Told each thing that a check of a file finds. A remark may be meant so: a tensor of zeros. `text` lives during the call. */
+typedef void (*rlx_found_fn)(void *user, bool is_remark, const char *text);
+
 typedef struct rlx_session rlx_session; /* a device, threads, freed blocks waiting for reuse, compiled graphs */
 typedef struct rlx_session_desc {
   size_t struct_bytes; /* sizeof(rlx_session_desc) */

@@ -353,7 +353,7 @@ typedef struct cli_onnx_task {
 } cli_onnx_task;
 int cli_onnx_run(const cli_onnx_task *t);
 int cli_onnx_info(const cli_common *common, const char *path, bool weights);
-rlx_status cli_onnx_check(const char *path, uint32_t *n_weights, uint64_t *bytes);
+rlx_status cli_onnx_check(const char *path, rlx_found_fn found, void *user, uint32_t *n_weights, uint64_t *bytes);
 
 /* ---- The process: main.c ---- */
 

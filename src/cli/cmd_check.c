@@ -2,6 +2,7 @@
  * went. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -14,18 +15,48 @@ static bool is_graph(const char *path) {
   return n > 4 && strcmp(path + n - 4, ".rlx") == 0;
 }
 
+enum { MOST_TOLD = 50 };
+
+/* Findings or remarks of one file: the first are printed, all are counted. */
+typedef struct texts {
+  char *v[MOST_TOLD];
+  size_t told, n;
+} texts;
+
 /* What was found of a file: its format, tensors and bytes; or of a graph, its nodes. */
 typedef struct findings {
   char format[32];
-  uint32_t n_tensors, n_more;
+  uint32_t n_tensors;
   uint64_t bytes;
+  texts wrong, remarks;
+  bool ended; /* before all was looked at: rlx_message() says why */
 } findings;
+
+static void add_text(texts *t, const char *text) {
+  t->n++;
+  if (t->told < MOST_TOLD && (t->v[t->told] = strdup(text))) t->told++;
+}
+
+static void drop_texts(texts *t) {
+  for (size_t i = 0; i < t->told; i++) free(t->v[i]);
+}
+
+static void take_finding(void *user, bool is_remark, const char *text) {
+  findings *out = user;
+  add_text(is_remark ? &out->remarks : &out->wrong, text);
+}
+
+/* A check that comes to its end has its first finding as message. */
+static void note_end(rlx_status s, findings *r) {
+  r->ended = s && !(r->wrong.told && strncmp(rlx_message(), r->wrong.v[0], strlen(rlx_message())) == 0);
+}
 
 static rlx_status check_graph(const char *path, findings *out) {
   rlx_graph *g = NULL;
   snprintf(out->format, sizeof out->format, "text graph");
   rlx_status s = rlx_graph_read(path, &g);
   if (!s) s = rlx_graph_verify(g);
+  note_end(s, out);
   out->n_tensors = rlx_graph_size(g);
   rlx_graph_destroy(g);
   return s;
@@ -33,7 +64,9 @@ static rlx_status check_graph(const char *path, findings *out) {
 
 static rlx_status check_onnx(const char *path, findings *out) {
   snprintf(out->format, sizeof out->format, "ONNX");
-  return cli_onnx_check(path, &out->n_tensors, &out->bytes);
+  rlx_status s = cli_onnx_check(path, take_finding, out, &out->n_tensors, &out->bytes);
+  note_end(s, out);
+  return s;
 }
 
 #ifdef RLX_LM
@@ -41,7 +74,12 @@ static rlx_status check_weights(const char *path, cli_bar *bar, findings *out) {
   rlx_file *f = NULL;
   rlx_watch watch = {.progress = cli_bar_draw, .user = bar};
   rlx_status s = rlx_file_open(path, NULL, &f);
-  if (!s) s = rlx_file_check(f, &watch, &out->n_more);
+  if (!s) s = rlx_file_check_each(f, &watch, take_finding, out);
+  note_end(s, out);
+  if (!out->ended) { /* what is wrong with the numbers does not hide what is wrong with the rest */
+    rlx_status more = rlx_lm_check(f, take_finding, out);
+    s = s ? s : more;
+  }
   if (f) snprintf(out->format, sizeof out->format, "%s", rlx_file_format(f));
   out->n_tensors = rlx_file_tensors(f);
   for (uint32_t i = 0; i < out->n_tensors; i++) out->bytes += rlx_file_tensor_at(f, i)->bytes;
@@ -65,14 +103,26 @@ static bool check_by_name(const char *path, cli_bar *bar, findings *out, rlx_sta
   return true;
 }
 
+static void print_texts(const char *key, const texts *t) {
+  printf(",\"%s\":[", key);
+  for (size_t i = 0; i < t->told; i++) {
+    if (i) putchar(',');
+    cli_print_quoted(t->v[i]);
+  }
+  putchar(']');
+}
+
+/* "findings" counts all, "wrong" and "remarks" are the first of each. */
 static void print_json(const char *path, rlx_status s, const findings *r, bool is_first) {
   printf("%s{\"file\":", is_first ? "" : ",");
   cli_print_quoted(path);
   printf(",\"ok\":%s,\"format\":", s ? "false" : "true");
   cli_print_quoted(r->format);
-  printf(",\"tensors\":%u,\"bytes\":%" PRIu64 ",\"findings\":%u,\"message\":", r->n_tensors, r->bytes,
-         s ? r->n_more + 1 : 0);
-  cli_print_quoted(s ? rlx_message() : "");
+  printf(",\"tensors\":%u,\"bytes\":%" PRIu64 ",\"findings\":%zu,\"message\":", r->n_tensors, r->bytes,
+         r->wrong.n + r->ended);
+  cli_print_quoted(!s ? "" : r->wrong.told ? r->wrong.v[0] : rlx_message());
+  print_texts("wrong", &r->wrong);
+  print_texts("remarks", &r->remarks);
   putchar('}');
 }
 
@@ -81,6 +131,26 @@ static void print_good(const char *path, const findings *r) {
   printf(": ok: %s, %u %s", r->format, r->n_tensors, is_graph(path) ? "nodes" : "tensors");
   if (!is_graph(path)) fputs(", ", stdout), cli_print_bytes(r->bytes);
   putchar('\n');
+}
+
+/* Each finding on a line of its own, with the file's name before it. */
+static int print_bad(const char *path, rlx_status s, const findings *r) {
+  for (size_t i = 0; i < r->wrong.told; i++) {
+    bool is_named = strstr(r->wrong.v[i], path) != NULL;
+    cli_fail("%s%s%s", is_named ? "" : path, is_named ? "" : ": ", r->wrong.v[i]);
+  }
+  if (r->wrong.n > r->wrong.told) cli_fail("%s: and %zu more findings", path, r->wrong.n - r->wrong.told);
+  return r->ended ? cli_check(s, strstr(rlx_message(), path) ? NULL : path, NULL) : CLI_FAILED;
+}
+
+static void print_remarks(const char *path, const findings *r) {
+  for (size_t i = 0; i < r->remarks.told; i++) {
+    cli_print_plain(path);
+    fputs(": remark: ", stdout);
+    cli_print_plain(r->remarks.v[i]);
+    putchar('\n');
+  }
+  if (r->remarks.n > r->remarks.told) printf("and %zu more remarks\n", r->remarks.n - r->remarks.told);
 }
 
 static int check_one(const cli_common *common, const char *path, bool is_first) {
@@ -92,13 +162,11 @@ static int check_one(const cli_common *common, const char *path, bool is_first) 
   cli_bar_end(&bar);
   if (common->json) print_json(path, s, &r, is_first);
   else if (!s && !common->quiet) print_good(path, &r);
-  if (!s) return CLI_DONE;
-  if (!is_read) return cli_without_lm(path);
-  bool is_named = strstr(rlx_message(), path) != NULL;
-  if (r.n_more)
-    return cli_fail("%s%s%s (and %u more findings)", is_named ? "" : path, is_named ? "" : ": ", rlx_message(),
-                    r.n_more);
-  return cli_check(s, is_named ? NULL : path, NULL);
+  if (!common->json && !common->quiet) print_remarks(path, &r);
+  int code = !s ? CLI_DONE : !is_read ? cli_without_lm(path) : print_bad(path, s, &r);
+  drop_texts(&r.wrong);
+  drop_texts(&r.remarks);
+  return code;
 }
 
 int cli_check_files(const cli_command *self, int argc, char **argv) {

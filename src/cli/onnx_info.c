@@ -185,21 +185,13 @@ int cli_onnx_info(const cli_common *common, const char *path, bool weights) {
   return CLI_DONE;
 }
 
-rlx_status cli_onnx_check(const char *path, uint32_t *n_weights, uint64_t *bytes) {
+rlx_status cli_onnx_check(const char *path, rlx_found_fn found, void *user, uint32_t *n_weights, uint64_t *bytes) {
   rlx_onnx *m;
   rlx_onnx_info info = {.n_weights = 0};
   rlx_status s = rlx_onnx_open(path, &m);
   if (!s) s = rlx_onnx_describe(m, &info);
-  for (uint32_t i = 0; !s && i < info.n_initializers; i++) {
-    rlx_onnx_weight w;
-    rlx_tensor t;
-    s = rlx_onnx_weight_at(m, i, &w);
-    if (s || w.dtype == RLX_DTYPE_COUNT) continue;
-    s = rlx_onnx_weight_read(m, w.name, &t);
-    if (!s) rlx_free(t.data);
-  }
   if (!s) *n_weights = info.n_weights, *bytes = info.weight_bytes;
-  if (!s) s = rlx_onnx_supported(m);
+  if (!s) s = rlx_onnx_check(m, found, user);
   rlx_onnx_close(m);
   return s;
 }

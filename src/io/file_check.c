@@ -1,18 +1,19 @@
 /* Checking a weight file through: every byte of every tensor is read and looked at.
  *
- * Opening has checked the description. What is left is the numbers and the gaps. A block type promises finite numbers, so a
- * scale that is infinite or not a number is a finding; a plain float may be infinite (masks are), but NaN is a finding; a bool
- * is 0 or 1. Bytes that belong to no tensor, beyond what alignment needs, are left over. The JSON of a folder must be JSON.
+ * Opening has checked the description. What is left is the numbers and the gaps. A number that is infinite or NaN is a finding, in
+ * any type: of a block it comes from its scale, or from a scale so large that the product is none. A bool is 0 or 1. A tensor
+ * that is all zeros is worth a remark, unless it is a bias. Bytes that belong to no tensor, beyond what alignment needs, are left
+ * over. The JSON of a folder must be JSON.
  *
- * The first finding is the message, the rest are counted. A file that cannot be read ends the check. */
+ * Findings are told one by one; the first is the message. A file that cannot be read ends the check. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/half.h"
+#include "base/str.h"
 #include "io/file.h"
 #include "io/file_json.h"
+#include "io/values.h"
 #include "ir/op.h"
 
 enum { CHUNK = 1 << 18, MOST_BLOCKS = 1024 };
@@ -23,6 +24,9 @@ typedef struct check {
   uint64_t done, total; /* bytes of tensors */
   unsigned char *bytes;
   float *values;
+  rlx_found_fn found;
+  void *user;
+  bool is_zero; /* the tensor at hand, so far */
   uint32_t n_findings;
   char first[512];
 } check;
@@ -30,65 +34,45 @@ typedef struct check {
 /* A finding ends the look at one thing, not the check. */
 static void note(check *c) {
   if (c->n_findings++ == 0) memcpy(c->first, rlx_message(), strnlen(rlx_message(), sizeof c->first - 1));
+  if (c->found) c->found(c->user, false, rlx_message());
 }
 
 #define FINDING(c, ...) (rlx_fail(RLX_INVALID, __VA_ARGS__), note(c))
 
 /* ---- Numbers ------------------------------------------------------------------------------------------------- */
 
-static bool is_bad_value(rlx_dtype dtype, const unsigned char *p) {
-  uint16_t h;
-  float s;
-  double d;
-  switch (dtype) {
-    case RLX_F32: memcpy(&s, p, sizeof s); return isnan(s);
-    case RLX_F64: memcpy(&d, p, sizeof d); return isnan(d);
-    case RLX_F16: memcpy(&h, p, sizeof h); return (h & 0x7fff) > 0x7c00;
-    case RLX_BF16: memcpy(&h, p, sizeof h); return (h & 0x7fff) > 0x7f80;
-    case RLX_BOOL: return *p > 1;
-    case RLX_C64: return is_bad_value(RLX_F32, p) || is_bad_value(RLX_F32, p + 4);
-    default: return false;
-  }
-}
-
-/* The first bad element of n bytes that begin at element `first`; false: there is none. */
-static bool find_bad_plain(rlx_dtype dtype, const unsigned char *bytes, size_t n, size_t *at) {
-  size_t size = rlx_dtype_size(dtype);
-  if (rlx_dtype_is_int(dtype)) return false;
-  for (size_t i = 0; i < n / size; i++)
-    if (is_bad_value(dtype, bytes + i * size)) {
-      *at = i;
-      return true;
-    }
-  return false;
-}
-
-static bool find_bad_block(const check *c, rlx_dtype dtype, size_t n, size_t *at) {
+/* The floats that n bytes are, and how many bytes those have: plain types are their own. */
+static const void *floats_of(const check *c, rlx_dtype dtype, size_t n, size_t *bytes) {
   const rlx_dtype_info *t = rlx_dtype_describe(dtype);
   size_t elements = n / t->block_bytes * t->block_elements;
-  if (rlx_quant_decode(dtype, c->bytes, c->values, elements)) return false; /* whole blocks always decode */
-  for (size_t i = 0; i < elements; i++)
-    if (!isfinite(c->values[i])) {
-      *at = i;
-      return true;
-    }
-  return false;
+  *bytes = rlx_dtype_is_block(dtype) ? elements * sizeof *c->values : n;
+  if (!rlx_dtype_is_block(dtype)) return c->bytes;
+  if (rlx_quant_decode(dtype, c->bytes, c->values, elements)) *bytes = 0; /* whole blocks always decode */
+  return c->values;
 }
 
 /* *is_bad: this tensor has a finding, and its rest is skipped. */
 static rlx_status check_chunk(check *c, const rlx_file_tensor *t, size_t from, size_t n, bool *is_bad) {
   const rlx_dtype_info *type = rlx_dtype_describe(t->dtype);
-  bool is_block = rlx_dtype_is_block(t->dtype);
-  size_t at = 0;
+  rlx_dtype dtype = rlx_dtype_is_block(t->dtype) ? RLX_F32 : t->dtype;
+  size_t at = 0, bytes;
   RLX_TRY(rlx_file_read_tensor(c->f, t, from, c->bytes, n));
-  *is_bad = is_block ? find_bad_block(c, t->dtype, n, &at) : find_bad_plain(t->dtype, c->bytes, n, &at);
-  if (!*is_bad) return RLX_OK;
+  const void *values = floats_of(c, t->dtype, n, &bytes);
+  const char *what = values_find_bad(dtype, values, bytes, &at);
+  c->is_zero = c->is_zero && !what && values_are_zero(dtype, values, bytes);
+  *is_bad = what != NULL;
+  if (!what) return RLX_OK;
   at += from / type->block_bytes * type->block_elements;
-  FINDING(c, "%s: tensor '%s': element %zu is %s", c->f->parts.v[t->part].path, t->name, at,
-          t->dtype == RLX_BOOL ? "no bool"
-          : is_block           ? "not a finite number"
-                               : "not a number");
+  FINDING(c, "%s: tensor '%s': element %zu %s", c->f->parts.v[t->part].path, t->name, at, what);
   return RLX_OK;
+}
+
+static void remark(const check *c, const rlx_file_tensor *t) {
+  rlx_str s = {0};
+  if (!c->found || !c->is_zero || !t->bytes || !values_should_differ(t->name, t->dtype)) return;
+  rlx_str_add(&s, "tensor '%s': all elements are 0", t->name);
+  if (!s.failed) c->found(c->user, true, s.v);
+  rlx_str_deinit(&s);
 }
 
 static rlx_status check_tensor(check *c, const rlx_file_tensor *t) {
@@ -97,11 +81,13 @@ static rlx_status check_tensor(check *c, const rlx_file_tensor *t) {
   if (type->block_elements > 1 && most > MOST_BLOCKS) most = MOST_BLOCKS;
   most *= type->block_bytes;
   bool is_bad = false;
+  c->is_zero = true;
   for (size_t from = 0, n; from < t->bytes && !is_bad; from += n) {
     n = t->bytes - from < most ? t->bytes - from : most;
     RLX_TRY(check_chunk(c, t, from, n, &is_bad));
     RLX_TRY(file_watch(c->watch, "check", c->done + from + n, c->total));
   }
+  remark(c, t);
   c->done += t->bytes;
   return RLX_OK;
 }
@@ -144,16 +130,24 @@ static rlx_status check_all(check *c) {
   return RLX_OK;
 }
 
-rlx_status rlx_file_check(const rlx_file *f, const rlx_watch *watch, uint32_t *n_findings) {
-  if (n_findings) *n_findings = 0;
-  if (!f) return RLX_FAIL(RLX_INVALID, "rlx_file_check: the file is NULL");
-  RLX_TRY(file_check_types(f));
-  check c = {.f = f, .watch = watch};
-  rlx_status s = check_all(&c);
-  rlx_mem_free(c.bytes);
-  rlx_mem_free(c.values);
+static rlx_status run(check *c) {
+  if (!c->f) return RLX_FAIL(RLX_INVALID, "rlx_file_check: the file is NULL");
+  RLX_TRY(file_check_types(c->f));
+  rlx_status s = check_all(c);
+  rlx_mem_free(c->bytes);
+  rlx_mem_free(c->values);
   RLX_TRY(s);
-  if (c.n_findings == 0) return RLX_OK;
-  if (n_findings) *n_findings = c.n_findings - 1;
-  return RLX_FAIL(RLX_INVALID, "%s", c.first);
+  return c->n_findings ? RLX_FAIL(RLX_INVALID, "%s", c->first) : RLX_OK;
+}
+
+rlx_status rlx_file_check(const rlx_file *f, const rlx_watch *watch, uint32_t *n_findings) {
+  check c = {.f = f, .watch = watch};
+  rlx_status s = run(&c);
+  if (n_findings) *n_findings = c.n_findings ? c.n_findings - 1 : 0;
+  return s;
+}
+
+rlx_status rlx_file_check_each(const rlx_file *f, const rlx_watch *watch, rlx_found_fn found, void *user) {
+  check c = {.f = f, .watch = watch, .found = found, .user = user};
+  return run(&c);
 }

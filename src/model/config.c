@@ -478,6 +478,7 @@ static lm_answer read_tied(lm_reader *r, const lm_config *c) {
 
 static rlx_status read_with(lm_reader *r, lm_config *c) {
   RLX_TRY(r->json ? find_hf_family(r, c) : find_gguf_family(r, c));
+  if (r->only_family) return RLX_OK;
   c->is_hf = r->json != NULL;
   c->left.family = c->family->name;
   c->family->read(r, c);
@@ -493,16 +494,13 @@ static rlx_status read_and_forget(lm_reader *r, lm_config *c) {
   return s;
 }
 
-rlx_status lm_config_read(const rlx_file *f, lm_config *out) { return lm_config_read_aloud(f, out, NULL, NULL); }
-
-rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
-                                void (*told)(void *user, const char *gguf, const rlx_meta *value), void *user) {
+static rlx_status read_file(lm_reader *r, lm_config *out) {
   *out = (lm_config){.family = NULL};
-  lm_reader r = {.file = f, .is_gguf = strncmp(rlx_file_format(f), "GGUF", 4) == 0, .told = told, .user = user};
+  r->is_gguf = strncmp(rlx_file_format(r->file), "GGUF", 4) == 0;
   rlx_meta m;
-  if (rlx_file_meta_find(f, "general.architecture", &m)) return read_and_forget(&r, out);
-  if (!rlx_file_meta_find(f, "config.json", &m) || m.kind != RLX_META_TEXT)
-    return r.is_gguf
+  if (rlx_file_meta_find(r->file, "general.architecture", &m)) return read_and_forget(r, out);
+  if (!rlx_file_meta_find(r->file, "config.json", &m) || m.kind != RLX_META_TEXT)
+    return r->is_gguf
              ? RLX_FAIL(RLX_INVALID, "the metadata has no 'general.architecture'")
              : RLX_FAIL(RLX_INVALID, "there is no config.json: expected the folder of a model, or a GGUF");
   json_error_t why;
@@ -513,9 +511,25 @@ rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
     return RLX_FAIL(RLX_INVALID, "config.json: line %d: %s", is_other ? 1 : why.line,
                     is_other ? "expected an object" : why.text);
   }
-  r.json = root;
-  rlx_status s = read_and_forget(&r, out);
+  r->json = root;
+  rlx_status s = read_and_forget(r, out);
   json_decref(root);
+  return s;
+}
+
+rlx_status lm_config_read(const rlx_file *f, lm_config *out) { return lm_config_read_aloud(f, out, NULL, NULL); }
+
+rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
+                                void (*told)(void *user, const char *gguf, const rlx_meta *value), void *user) {
+  lm_reader r = {.file = f, .told = told, .user = user};
+  return read_file(&r, out);
+}
+
+rlx_status lm_config_family(const rlx_file *f) {
+  lm_reader r = {.file = f, .only_family = true};
+  lm_config c;
+  rlx_status s = read_file(&r, &c);
+  lm_config_deinit(&c);
   return s;
 }
 

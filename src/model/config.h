@@ -72,6 +72,8 @@ typedef struct lm_config {
 /* Finds the family and reads all; deinit also after a failure. */
 rlx_status lm_config_read(const rlx_file *f, lm_config *out);
 void lm_config_deinit(lm_config *c);
+/* Finds the family alone: RLX_UNSUPPORTED where it is none of those here, or the file is a part of a model. */
+rlx_status lm_config_family(const rlx_file *f);
 /* Whether this layer's feed-forward part is picked from experts. */
 bool lm_has_experts(const lm_config *c, uint32_t layer);
 

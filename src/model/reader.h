@@ -19,6 +19,7 @@ struct lm_reader {
   json_t *json;       /* the object of config.json that tells of the text model; NULL: GGUF's keys */
   json_t *outer;      /* the one around it; NULL: none */
   bool is_gguf;       /* the format: keys have their types */
+  bool only_family;   /* nothing else is asked for */
   rlx_status status;
   RLX_ARRAY(lm_asked) asked; /* names that the family knows: what the file has besides is left over */
   /* Told each fact under GGUF's name for it, where one converts; NULL: nobody asks. The last about a key counts. */

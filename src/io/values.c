@@ -1,0 +1,61 @@
+/* Looking through numbers. Floats are judged by their bits: an exponent of all ones is an infinity or NaN. */
+#include "io/values.h"
+
+#include <string.h>
+
+#include "ir/op.h"
+
+/* Bits of a float type: of the exponent, and all but the sign. */
+typedef struct layout {
+  size_t size;
+  uint64_t exponent, magnitude;
+} layout;
+
+static layout layout_of(rlx_dtype dtype) {
+  switch (dtype) {
+    case RLX_F16: return (layout){2, 0x7c00, 0x7fff};
+    case RLX_BF16: return (layout){2, 0x7f80, 0x7fff};
+    case RLX_F32:
+    case RLX_C64: return (layout){4, 0x7f800000, 0x7fffffff};
+    case RLX_F64: return (layout){8, UINT64_C(0x7ff) << 52, UINT64_MAX >> 1};
+    default: return (layout){0, 0, 0};
+  }
+}
+
+static uint64_t bits_at(const unsigned char *p, size_t size) {
+  uint16_t h;
+  uint32_t w;
+  uint64_t d;
+  if (size == 2) return memcpy(&h, p, 2), h;
+  if (size == 4) return memcpy(&w, p, 4), w;
+  memcpy(&d, p, 8);
+  return d;
+}
+
+const char *values_find_bad(rlx_dtype dtype, const void *data, size_t bytes, size_t *at) {
+  const unsigned char *p = data;
+  layout l = layout_of(dtype);
+  for (size_t i = 0; dtype == RLX_BOOL && i < bytes; i++)
+    if (p[i] > 1) return *at = i, "is no bool";
+  for (size_t i = 0; l.size && i < bytes / l.size; i++) {
+    uint64_t bits = bits_at(p + i * l.size, l.size);
+    if ((bits & l.exponent) != l.exponent) continue;
+    *at = dtype == RLX_C64 ? i / 2 : i;
+    return (bits & l.magnitude) == l.exponent ? "is infinite" : "is not a number";
+  }
+  return NULL;
+}
+
+bool values_are_zero(rlx_dtype dtype, const void *data, size_t bytes) {
+  const unsigned char *p = data;
+  layout l = layout_of(dtype);
+  for (size_t i = 0; l.size && i < bytes / l.size; i++)
+    if (bits_at(p + i * l.size, l.size) & l.magnitude) return false;
+  return l.size > 0;
+}
+
+bool values_should_differ(const char *name, rlx_dtype dtype) {
+  size_t n = strlen(name);
+  bool is_bias = n >= 4 && strcmp(name + n - 4, "bias") == 0;
+  return !is_bias && (rlx_dtype_is_block(dtype) || layout_of(dtype).size);
+}

@@ -1,0 +1,49 @@
+/* Whether a file would load as a language model: what it would be refused for, without loading it.
+ *
+ * What is no model (plain weights, an adapter, a projector) or of another family may be a good file; that is a remark. A file of a
+ * family that is known here must load whole. */
+#include <string.h>
+
+#include "base/status.h"
+#include "model/family.h"
+#include "model/model.h"
+
+typedef struct checker {
+  rlx_found_fn found;
+  void *user;
+  char first[1024];
+  rlx_status status;
+} checker;
+
+static void tell(checker *c, rlx_status s, bool is_remark) {
+  if (c->found) c->found(c->user, is_remark, rlx_message());
+  if (is_remark || c->status) return;
+  c->status = s;
+  memcpy(c->first, rlx_message(), strnlen(rlx_message(), sizeof c->first - 1));
+}
+
+/* Whether there is a model in it, and one of a family that RLX has. */
+static bool is_known(const rlx_file *f, checker *c) {
+  rlx_meta m;
+  if (!rlx_file_meta_find(f, "general.architecture", &m) && !rlx_file_meta_find(f, "config.json", &m)) return false;
+  if (rlx_file_tensors(f) == 0) return false; /* a vocabulary alone */
+  rlx_status s = lm_config_family(f);
+  if (s == RLX_UNSUPPORTED) tell(c, s, true);
+  return s != RLX_UNSUPPORTED;
+}
+
+rlx_status rlx_lm_check(const rlx_file *f, rlx_found_fn found, void *user) {
+  if (!f) return RLX_FAIL(RLX_INVALID, "rlx_lm_check: the file is NULL");
+  checker c = {.found = found, .user = user};
+  lm_model *m = NULL;
+  rlx_tokenizer *t = NULL;
+  rlx_status s = is_known(f, &c) ? lm_model_open(f, &m) : RLX_OK;
+  if (s) tell(&c, s, false);
+  if (s != RLX_NO_MEMORY) {
+    s = rlx_tokenizer_create(f, &t);
+    if (s && s != RLX_NOT_FOUND) tell(&c, s, false);
+  }
+  rlx_tokenizer_destroy(t);
+  lm_model_close(m);
+  return c.status ? RLX_FAIL(c.status, "%s", c.first) : RLX_OK;
+}

@@ -1,0 +1,83 @@
+/* rlx_onnx_check: what a model holds and nobody could use, or should not: attributes, numbers that are none, zeros. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "onnx_image.h"
+#include "rlx/onnx.h"
+#include "test.h"
+
+typedef struct told {
+  char findings[4096], remarks[4096];
+  unsigned n_findings, n_remarks;
+} told;
+
+static void take(void *user, bool is_remark, const char *text) {
+  told *t = user;
+  char *to = is_remark ? t->remarks : t->findings;
+  size_t n = strlen(to);
+  *(is_remark ? &t->n_remarks : &t->n_findings) += 1;
+  snprintf(to + n, sizeof t->findings - n, "%s\n", text);
+}
+
+/* y = x w, then a node with these attributes; w has one element of its own, or is all zeros. */
+static rlx_status check_model(float element, size_t n, const char *op, const char *attributes, told *t) {
+  static float w[512];
+  onnx_image f = {0};
+  char dims[32];
+  rlx_onnx *m = NULL;
+  *t = (told){.n_findings = 0};
+  snprintf(dims, sizeof dims, "1,%zu", n);
+  for (size_t i = 0; i < n; i++) w[i] = element == 0 ? 0 : 1;
+  w[3] = element;
+  image_model(&f, 17);
+  image_begin(&f, MODEL_GRAPH);
+  image_value(&f, GRAPH_INPUT, "x", 1, "2,1");
+  image_floats(&f, GRAPH_INITIALIZER, "w", dims, w, n);
+  image_node(&f, "MatMul", "x,w", "a", "");
+  image_node(&f, op, "a", "y", attributes);
+  image_value(&f, GRAPH_OUTPUT, "y", 1, NULL);
+  image_end(&f);
+  rlx_status s = rlx_onnx_open_memory(f.v, f.n, &m);
+  if (!s) s = rlx_onnx_check(m, take, t);
+  rlx_onnx_close(m);
+  image_free(&f);
+  return s;
+}
+
+TEST(a_good_one) {
+  told t;
+  CHECK_OK(check_model(1, 8, "Relu", "", &t));
+  CHECK_OK(check_model(1, 512, "Softmax", "axis=1", &t));
+  CHECK_EQ_INT(t.n_findings + t.n_remarks, 0);
+}
+
+TEST(numbers_that_are_none) {
+  told t;
+  for (size_t n = 8; n <= 512; n *= 64) { /* a constant, and a weight */
+    CHECK_FAILS(check_model(NAN, n, "Relu", "", &t), RLX_INVALID, "weight 'w': element 3 is not a number");
+    CHECK_EQ_INT(t.n_findings, 1);
+    CHECK_OK(check_model(-INFINITY, n, "Relu", "", &t));
+    CHECK(strstr(t.remarks, "weight 'w': element 3 is infinite"));
+  }
+}
+
+TEST(zeros) {
+  told t;
+  CHECK_OK(check_model(0, 512, "Relu", "", &t));
+  CHECK(strstr(t.remarks, "weight 'w': all elements are 0"));
+  CHECK_OK(check_model(0, 8, "Relu", "", &t)); /* constants of an algorithm often are */
+  CHECK_EQ_INT(t.n_remarks, 0);
+}
+
+TEST(attributes_that_nobody_reads) {
+  told t;
+  CHECK_FAILS(check_model(1, 8, "Relu", "alpha=0.1", &t), RLX_UNSUPPORTED,
+              "node 1 '': Relu (ai.onnx 17) does not have the attribute 'alpha'");
+  CHECK_FAILS(check_model(1, 8, "ReduceMax", "axes=[1] noop_with_empty_axes=1", &t), RLX_UNSUPPORTED,
+              "'noop_with_empty_axes' (of opsets from 18 on)");
+  CHECK_FAILS(check_model(NAN, 8, "Relu", "alpha=0.1", &t), RLX_INVALID, "is not a number"); /* both are told */
+  CHECK_EQ_INT(t.n_findings, 2);
+  CHECK(strstr(t.findings, "attribute 'alpha'"));
+  CHECK_FAILS(rlx_onnx_check(NULL, NULL, NULL), RLX_INVALID, "NULL");
+}
