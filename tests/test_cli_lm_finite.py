@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Models and graphs whose numbers are not finite: what generate, perplexity, logits and compare say. See cli.py."""
 
+import json
 import pathlib
+import shutil
 import struct
 import sys
 
-from cli import Skip, check, equal, fails, file_json, main, npy, rlx, rlx_json, strict_json, test, write
+from cli import ROOT, Skip, check, equal, fails, file_json, main, npy, rlx, rlx_json, strict_json, test, write
 from gguf_file import tiny_llama
 
 HAS_LM = "generate" in rlx("--help", expect=0).out
@@ -27,7 +29,7 @@ def damaged(name, at, value=NAN):
 @test
 def generation_ends_where_it_began():
     damaged("blk.1.ffn_down.weight", 5)
-    for more in ((), ("--temperature", 1), ("--json",)):
+    for more in ((), ("--temperature", 1, "--seed", 3), ("--json",)):
         fails("generate", "m.gguf", "-p", "abc", "-n", 4, *more, *ON_CPU,
               says="that began at token 2, in node ", lines=1)
     fails("generate", "m.gguf", "-p", "abc", "-n", 4, *ON_CPU, says="'blk.1.ffn_down.weight'")
@@ -62,6 +64,28 @@ def logits_are_not_written():
     damaged("output_norm.weight", 3)
     fails("logits", "m.gguf", "--tokens", "1,5,6", "--out", "l.npy", *ON_CPU, says="'output_norm.weight'", lines=1)
     check(not pathlib.Path("l.npy").exists(), "an array was written")
+
+
+@test
+def embeddings_are_refused():
+    if not HAS_LM:
+        raise Skip("this rlx was built without language models")
+    shutil.copytree(ROOT / "tests/golden/lm/bert", "m")
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz", *(f"##{c}" for c in "abcdefgh")]
+    pathlib.Path("m/tokenizer.json").write_text(json.dumps({
+        "version": "1.0", "added_tokens": [], "normalizer": {"type": "BertNormalizer", "clean_text": True,
+        "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}, "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}, "decoder": {"type": "WordPiece"},
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+                  "vocab": {t: i for i, t in enumerate(names)}}}))
+    rlx_json("embed", "m", "abc", *ON_CPU)
+    data = bytearray(pathlib.Path("m/model.safetensors").read_bytes())
+    header = struct.unpack_from("<Q", data)[0]
+    tensor = json.loads(data[8:8 + header])["encoder.layer.0.attention.output.dense.bias"]
+    struct.pack_into("<f", data, 8 + header + tensor["data_offsets"][0], NAN)
+    pathlib.Path("m/model.safetensors").write_bytes(data)
+    fails("embed", "m", "abc", *ON_CPU, says="tokens is not finite: that began in node ", lines=1)
+    fails("embed", "m", "abc", *ON_CPU, says="'blk.0.attn_output.")
 
 
 @test

@@ -21,7 +21,7 @@ static rlx_status run(rlx_lm *lm, const int32_t *ids, size_t n, float *out) {
   rlx_tensor row = {.dtype = RLX_F32, .data = out, .bytes = facts->width * sizeof *out};
   RLX_TRY(rlx_executable_read(p->executable, "embedding", &row));
   if (lm_is_finite(out, facts->width)) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "the embedding of %zu tokens is not finite: a weight or a sum in the model is not", n);
+  return lm_fail_embedding(p, n);
 }
 
 rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut) {

@@ -57,7 +57,8 @@ rlx_status lm_check_sequence(const rlx_lm *lm, const char *what, uint32_t sequen
 rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n);
 /* Computes until at most `left` tokens of the sequence are not in the states. */
 rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_fn cancel, void *user);
-/* The next n tokens of a sequence that is held, through the program of `size` tokens for this result. */
+/* The next n tokens of a sequence that is held, through the program of `size` tokens for this result: its inputs, and the run. */
+rlx_status lm_write_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out);
 rlx_status lm_run_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out);
 /* From now on at most so many tokens of the sequence count as computed. A summary cannot forget: it is made again, from the first
  * token, when it is needed. */
@@ -84,5 +85,6 @@ uint32_t lm_stretch(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, ui
 bool lm_is_finite(const float *v, size_t n);
 rlx_status lm_check_logits(rlx_lm *lm, uint32_t sequence, uint32_t position, const float *logits, size_t n_rows);
 rlx_status lm_fail_not_finite(rlx_lm *lm, uint32_t sequence, uint32_t position);
+rlx_status lm_fail_embedding(lm_program *p, size_t n); /* the same of what p made of n tokens */
 
 #endif

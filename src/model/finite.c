@@ -78,18 +78,44 @@ static void look(void *user, rlx_node node, const rlx_tensor *value) {
   s->out->is_nan = (bits_at(value, at) & 0x7fffffffu) > 0x7f800000u;
 }
 
+/* The program once more, with what was written to it. */
+static rlx_status run_again(lm_program *p, finding *out) {
+  search s = {.out = out, .graph = rlx_executable_graph(p->executable)};
+  RLX_TRY(rlx_executable_arena(p->executable, &s.arena));
+  RLX_TRY(rlx_executable_observe(p->executable, look, &s));
+  rlx_status status = rlx_executable_run(p->executable);
+  rlx_status ended = rlx_executable_observe(p->executable, NULL, NULL);
+  return status ? status : ended;
+}
+
 /* The next n tokens of the sequence, through the program of `size` for this result. */
 static rlx_status run_and_look(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, finding *out) {
   lm_program *p;
-  search s = {.out = out};
-  RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = size, .result = result}, &p));
-  RLX_TRY(rlx_executable_arena(p->executable, &s.arena));
-  s.graph = rlx_executable_graph(p->executable);
   *out = (finding){.position = q->done, .tokens = n};
-  RLX_TRY(rlx_executable_observe(p->executable, look, &s));
-  rlx_status status = lm_run_tokens(lm, q, size, n, result, &p);
-  rlx_status ended = rlx_executable_observe(p->executable, NULL, NULL);
-  return status ? status : ended;
+  RLX_TRY(lm_write_tokens(lm, q, size, n, result, &p));
+  RLX_TRY(run_again(p, out));
+  q->done += n;
+  return RLX_OK;
+}
+
+/* "node 12 (matmul with 'blk.0.ffn_up.weight'), element 3, with a NaN" */
+typedef struct place_text {
+  char v[320];
+} place_text;
+
+static place_text describe(const finding *f) {
+  place_text t;
+  const char *joint = !f->weight[0] ? "" : f->weight_is_own ? " with '" : " after '";
+  snprintf(t.v, sizeof t.v, "node %u (%s%s%s%s), element %zu, with %s", (unsigned)f->node, f->op, joint, f->weight,
+           f->weight[0] ? "'" : "", f->at, f->is_nan ? "a NaN" : "an infinity");
+  return t;
+}
+
+rlx_status lm_fail_embedding(lm_program *p, size_t n) {
+  finding f = {0};
+  RLX_TRY_AT(run_again(p, &f), "the embedding of %zu tokens is not finite; tracing where that began", n);
+  if (!f.found) return RLX_FAIL(RLX_INVALID, "the embedding of %zu tokens is not finite", n);
+  return RLX_FAIL(RLX_INVALID, "the embedding of %zu tokens is not finite: that began in %s", n, describe(&f).v);
 }
 
 /* ---- the whole sequence ---- */
@@ -132,11 +158,8 @@ rlx_status lm_fail_not_finite(rlx_lm *lm, uint32_t sequence, uint32_t position) 
   char where[64];
   if (f.tokens == 1) snprintf(where, sizeof where, "token %u", (unsigned)f.position);
   else snprintf(where, sizeof where, "tokens %u to %u", (unsigned)f.position, (unsigned)(f.position + f.tokens - 1));
-  const char *joint = f.weight_is_own ? " with '" : " after '";
-  return RLX_FAIL(
-    RLX_INVALID, "the logits of token %u are not finite: that began at %s, in node %u (%s%s%s%s), element %zu, with %s",
-    (unsigned)position, where, (unsigned)f.node, f.op, f.weight[0] ? joint : "", f.weight, f.weight[0] ? "'" : "", f.at,
-    f.is_nan ? "a NaN" : "an infinity");
+  return RLX_FAIL(RLX_INVALID, "the logits of token %u are not finite: that began at %s, in %s", (unsigned)position,
+                  where, describe(&f).v);
 }
 
 rlx_status lm_check_logits(rlx_lm *lm, uint32_t sequence, uint32_t position, const float *logits, size_t n_rows) {

@@ -88,17 +88,21 @@ static uint32_t choose_size(const rlx_lm *lm, uint32_t n, uint32_t room) {
   return size <= n ? size : 1;
 }
 
-rlx_status lm_run_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out) {
+rlx_status lm_write_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out) {
   lm_program *p;
   RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = size, .result = result}, &p));
   memset(p->tokens, 0, size * sizeof *p->tokens);
   memcpy(p->tokens, q->ids.v + q->done, n * sizeof *p->tokens);
   p->position[0] = (int32_t)q->done;
   if (p->length) p->length[0] = (int32_t)n;
-  RLX_TRY(lm_program_write(lm, p));
-  RLX_TRY(rlx_executable_run(p->executable));
-  q->done += n;
   *out = p;
+  return lm_program_write(lm, p);
+}
+
+rlx_status lm_run_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out) {
+  RLX_TRY(lm_write_tokens(lm, q, size, n, result, out));
+  RLX_TRY(rlx_executable_run((*out)->executable));
+  q->done += n;
   return RLX_OK;
 }
 
