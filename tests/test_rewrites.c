@@ -55,7 +55,7 @@ typedef struct tally {
 static rlx_status compare(const rlx_graph *g, bool to_the_bit, const rlx_tensor *y, const rlx_tensor *want) {
   rlx_node result = g->outputs.v[0].node;
   double error;
-  RLX_TRY(rlx_compare(y, want, rlx_tolerance_of(g, result), &error));
+  RLX_TRY(rlx_compare(y, want, rlx_tolerance_strict(g, result), &error));
   bool exact = to_the_bit || rlx_op_has(rlx_graph_at(g, result)->op, RLX_TRAIT_MOVES);
   if (!exact || !want->bytes || memcmp(y->data, want->data, want->bytes) == 0) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "the bits differ");

@@ -577,7 +577,7 @@ typedef struct rlx_sample_desc {
   double min_p;  /* drop what is below this share of the most likely */
   int64_t seed;
 } rlx_sample_desc;
-/* i32; temperature 0: argmax */
+/* i32; temperature 0: argmax; -1 for a row that holds NaN or +inf, or nothing above -inf */
 RLX_API rlx_node rlx_sample(rlx_graph *g, rlx_node logits, double temperature, const rlx_sample_desc *desc);
 
 /* ---- Control flow. Sub-graphs are finished graphs, which the node retains; their inputs, in the order they were made,

@@ -27,6 +27,7 @@
     {"edges", "x: f16[11] " EDGES, #op "(%x)"})
 #define UNARY_EDGE_CASES(op, range) \
   CASES(op, FLOATS(op, range, #op "(%x)"), {"edges", "x: f32[11] " EDGES, #op "(%x)"},    \
+    {"small", "x: f32[9] values(0, -0.0, 1e-40, -1e-40, 1e-45, -1e-45, 1.2e-38, -1.2e-38, -1e-20)", #op "(%x)"},    \
     {"edges_f16", "x: f16[11] " EDGES, #op "(%x)"})
 /* Those with attributes: their defaults everywhere and two other settings. */
 #define UNARY_ATTR_CASES(op, range, first, second)                          \

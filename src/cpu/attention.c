@@ -213,6 +213,9 @@ static void run_tile(const task *t, int64_t key, size_t n) {
   table->add_values(t->s, t->few ? 1 : block, t->few ? KEYS : 1, v, row, n, t->n_rows, a->d_v, t->shrink, t->acc);
 }
 
+/* e^(sink - sink), of -inf 0: what a sink adds to the sum while it is the largest. Not finite, it makes all NaN. */
+static float sink_weight(float sink) { return sink == -INFINITY ? 0 : isfinite(sink) ? 1 : NAN; }
+
 /* ---- the careful way, for one row ---- */
 
 static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk_end) {
@@ -225,8 +228,7 @@ static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk
   if (end > chunk_end) end = chunk_end;
   float m = -INFINITY, l = 0, *acc = t->acc + r * a->d_v;
   if (sinks && chunk_first == 0)
-    cpu_floats_load(t->c->isa, a->q_type, at(sinks, a->q_type, head_of(t, row)), &m, 1), l = 1;
-  if (m == -INFINITY) l = 0;
+    cpu_floats_load(t->c->isa, a->q_type, at(sinks, a->q_type, head_of(t, row)), &m, 1), l = sink_weight(m);
   memset(acc, 0, a->d_v * sizeof *acc);
   for (int64_t key = first; key < end; key++) {
     size_t stride;
@@ -283,7 +285,7 @@ static void begin_rows(const task *t) {
   for (size_t r = 0; r < a->table->rows; r++) t->m[r] = -INFINITY, t->l[r] = 0, t->shrink[r] = 1;
   for (size_t r = 0; r < t->n_rows && sinks && t->chunk == 0; r++) {
     cpu_floats_load(t->c->isa, a->q_type, at(sinks, a->q_type, head_of(t, t->row + r)), &t->m[r], 1);
-    t->l[r] = t->m[r] == -INFINITY ? 0 : 1;
+    t->l[r] = sink_weight(t->m[r]);
   }
   memset(t->acc, 0, t->n_rows * a->d_v * sizeof *t->acc);
 }
