@@ -9,7 +9,9 @@ import os
 import pathlib
 import sys
 
-from cli import LINEAR, check, equal, fails, file_json, linear_inputs, main, npy, rlx, rlx_json, strict_json, test, write
+from cli import (LINEAR, Skip, check, equal, fails, file_json, linear_inputs, main, npy, rlx, rlx_json, strict_json, test,
+                 write)
+from gguf_file import tiny_llama
 
 
 def error_of(*args, **how):
@@ -105,6 +107,28 @@ def documents_of_results_have_no_error():
                     ["graph", "--passes"], ["eval", "g.rlx", *given, "--out", "out"]):
         check("error" not in rlx_json(*command), f"{command}")
     strict_json(pathlib.Path("t.json").read_text(), "the trace")
+
+
+@test
+def language_models():
+    if "generate" not in rlx("--help", expect=0).out:
+        raise Skip("this rlx was built without language models")
+    tiny_llama("m.gguf")
+    write("t.txt", "the cab is here")
+    on = ["--device", "cpu"]
+    for command in (["generate", "m.gguf", "-p", "a", "-n3"], ["generate", "m.gguf", "--dry-run"], ["chat", "--templates"],
+                    ["perplexity", "m.gguf", "t.txt"], ["logits", "m.gguf", "--tokens", "1,2", "--out", "l.npy"],
+                    ["info", "m.gguf"], ["info", "m.gguf", "--key", "llama.block_count"], ["check", "m.gguf"], ["plan", "m.gguf"],
+                    ["convert", "m.gguf", "c.gguf"], ["bench", "m.gguf", "-p4", "-n4", "-r1"]):
+        found = strict_json(rlx(*command, *on, "--json", expect=0).out, command)
+        check(found and "error" not in found, f"{command}: {found}")
+    for command in (["generate", "absent", "-p", "a"], ["chat", "absent"], ["embed", "absent", "a"], ["tokenize", "absent"],
+                    ["logits", "absent", "--tokens", "1", "--out", "l.npy"], ["perplexity", "absent", "t.txt"],
+                    ["info", "absent.gguf"], ["check", "absent.gguf"], ["plan", "absent.gguf"], ["bench", "absent.gguf"],
+                    ["convert", "absent", "c.gguf"], ["generate", "m.gguf", "-p", "a", "--restore", "absent"]):
+        equal(error_of(*command, *on, lines=1)["status"], "not found", f"{command}")
+    equal(error_of("embed", "m.gguf", "a", *on)["status"], "unsupported", "it does not embed")
+    equal(error_of("logits", "m.gguf", "--tokens", "1000000", "--out", "l.npy", *on)["status"], "invalid", "no such token")
 
 
 if __name__ == "__main__":

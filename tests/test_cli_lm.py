@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 
 from cli import RLX, SECONDS, Skip, check, close, equal, fails, load, main, rlx, rlx_json, test, write
 from gguf_file import CONTEXT, tiny_llama
@@ -111,6 +112,21 @@ def an_interrupt_keeps_what_was_written():
     rest, err = process.communicate(timeout=SECONDS)
     equal(process.returncode, 130, f"exit code ({err})")
     check(first.startswith(b"the") and rest.endswith(b"\n") and b"cancelled" in err, (first, err))
+
+
+@test
+def the_second_interrupt_ends_it_at_once():
+    """Nobody reads what is written, so that the first one is noted but cannot be acted on: the program waits for the pipe."""
+    model()
+    process = subprocess.Popen([RLX, "generate", "m.gguf", "-p", "the", "-n", "10000000", "--ignore-end", "--shift", *ON_CPU],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process.stdout.read(3)
+    time.sleep(0.5)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    equal(process.wait(timeout=SECONDS), 130, "exit code")
+    process.stdout.close()
 
 
 @test

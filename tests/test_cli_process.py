@@ -307,6 +307,10 @@ def read_errors_are_errors():
         os.close(folder)
         equal((done.returncode, done.stderr), (1, "rlx: cannot read standard input: Is a directory\n"), f"{command}")
         check("Is a directory" in json.loads(done.stdout)["error"]["message"], f"{command}: {done.stdout}")
+        if os.path.exists("/proc/self/mem"):  # there is nothing at address 0
+            with open("/proc/self/mem", "rb") as broken:
+                done = subprocess.run([RLX, *command], stdin=broken, capture_output=True, timeout=SECONDS, text=True)
+            equal((done.returncode, done.stderr), (1, "rlx: cannot read standard input: Input/output error\n"), f"{command}")
 
 
 # ---- Little of everything

@@ -153,6 +153,8 @@ int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes);
 int cli_read_file(const char *path, char **text);
 int cli_write_file(const char *path, const char *text, size_t bytes);
 int cli_write_array(const char *path, const rlx_tensor *t); /* the same as .npy */
+/* Begins the document that tells of such a file: {"file":..,"dtype":..,"shape":.. */
+void cli_json_array(const char *path, const rlx_tensor *t);
 
 /* ---- A bare placement problem: plan_csv.c ---- */
 

@@ -119,11 +119,19 @@ static int talk(const request *r, rlx_lm *lm, conversation *c) {
   return code;
 }
 
-static int run(request *r) {
-  if (r->list) {
-    for (uint32_t i = 0; i < rlx_chat_templates(); i++) puts(rlx_chat_template_name(i));
-    return CLI_DONE;
+static int list_templates(bool json) {
+  if (json) fputs("{\"templates\":[", stdout);
+  for (uint32_t i = 0; i < rlx_chat_templates(); i++) {
+    if (json && i) putchar(',');
+    if (json) cli_print_quoted(rlx_chat_template_name(i));
+    else puts(rlx_chat_template_name(i));
   }
+  if (json) puts("]}");
+  return CLI_DONE;
+}
+
+static int run(request *r) {
+  if (r->list) return list_templates(r->common.json);
   if (r->words.n != 1) return cli_wrong(r->self, "expected one model, found %zu", r->words.n);
   rlx_lm *lm;
   conversation c = {.is_kept = r->common.json};
@@ -148,8 +156,7 @@ static int run(request *r) {
 int cli_chat(const cli_command *self, int argc, char **argv) {
   request r = {.self = self, .sampling = {CLI_SAMPLING_UNSET, .tokens = 0, .shift = true}};
   const cli_option options[] = {
-    {"-p", "TEXT", "one question instead of a conversation", CLI_TEXT, &r.prompt, 0, 0},
-    {"--prompt", "TEXT", "the same as -p", CLI_TEXT, &r.prompt, 0, 0},
+    {"-p, --prompt", "TEXT", "one question instead of a conversation", CLI_TEXT, &r.prompt, 0, 0},
     {"--system", "TEXT", "what the model is told before", CLI_TEXT, &r.system, 0, 0},
     {"--template", "NAME", "how turns are written (default: as the model says)", CLI_TEXT, &r.name, 0, 0},
     {"--parse-special", NULL, "special tokens in what is typed are tokens, not text", CLI_FLAG, &r.parse_special, 0, 0},

@@ -52,11 +52,26 @@ static int embed_lines(const request *r, rlx_lm *lm, vectors *to) {
   return code;
 }
 
+static void json_cut(const vectors *all) {
+  fputs(",\"cut\":[", stdout);
+  for (size_t i = 0; i < all->n; i++) printf("%s%zu", i ? "," : "", all->cut[i]);
+  putchar(']');
+  cli_json_end();
+}
+
+static int write_file(const request *r, const vectors *all, const rlx_tensor *t) {
+  if (cli_write_array(r->out, t)) return CLI_FAILED;
+  if (!r->common.json) return CLI_DONE;
+  cli_json_array(r->out, t);
+  json_cut(all);
+  return CLI_DONE;
+}
+
 static int show(const request *r, const vectors *all) {
   rlx_tensor t = {
     RLX_F32, {.v = {(int64_t)all->n, (int64_t)all->width}, .n = 2}, all->v, all->n * all->width * sizeof *all->v};
-  if (r->out) return cli_write_array(r->out, &t);
-  if (r->common.json) printf("{\"embeddings\":[");
+  if (r->out) return write_file(r, all, &t);
+  if (r->common.json) cli_json_begin(), printf("{\"embeddings\":[");
   for (size_t i = 0; i < all->n; i++) {
     rlx_tensor row = {
       RLX_F32, {.v = {(int64_t)all->width}, .n = 1}, all->v + i * all->width, all->width * sizeof *all->v};
@@ -65,9 +80,8 @@ static int show(const request *r, const vectors *all) {
     printf(r->common.json ? "]" : "\n");
   }
   if (r->common.json) {
-    printf("],\"cut\":[");
-    for (size_t i = 0; i < all->n; i++) printf("%s%zu", i ? "," : "", all->cut[i]);
-    printf("]}\n");
+    putchar(']');
+    json_cut(all);
   }
   return CLI_DONE;
 }

@@ -109,8 +109,7 @@ static int run(request *r) {
 int cli_generate(const cli_command *self, int argc, char **argv) {
   request r = {.self = self, .sampling = {CLI_SAMPLING_UNSET, .tokens = 128}};
   const cli_option options[] = {
-    {"-p", "TEXT", "the text to continue", CLI_TEXT, &r.prompt, 0, 0},
-    {"--prompt", "TEXT", "the same as -p", CLI_TEXT, &r.prompt, 0, 0},
+    {"-p, --prompt", "TEXT", "the text to continue", CLI_TEXT, &r.prompt, 0, 0},
     {"-f", "FILE", "the same from a file; - is standard input", CLI_TEXT, &r.file, 0, 0},
     {"--no-special", NULL, "special tokens in the prompt are text, not tokens", CLI_FLAG, &r.no_special, 0, 0},
     {"--no-echo", NULL, "do not print the prompt", CLI_FLAG, &r.no_echo, 0, 0},

@@ -41,16 +41,14 @@ static int write_logits(const request *r, rlx_lm *lm, const int32_t *ids, size_t
   float *logits = malloc(bytes);
   if (!logits) return cli_fail("out of memory");
   int code = cli_check(rlx_lm_append(lm, 0, ids, n, true, logits), NULL, NULL);
-  if (!code) code = cli_write_array(r->out, &(rlx_tensor){RLX_F32, shape, logits, bytes});
+  rlx_tensor t = {RLX_F32, shape, logits, bytes};
+  if (!code) code = cli_write_array(r->out, &t);
+  if (!code && r->common.json) {
+    cli_json_array(r->out, &t);
+    cli_json_end();
+  }
   free(logits);
-  if (code || !r->common.json) return code;
-  cli_json_begin();
-  fputs("{\"file\":", stdout);
-  cli_print_quoted(r->out);
-  printf(",\"dtype\":\"f32\",\"shape\":");
-  cli_print_sizes(shape);
-  cli_json_end();
-  return CLI_DONE;
+  return code;
 }
 
 static int run(const request *r) {

@@ -20,7 +20,11 @@ static int show_dry_run(const cli_common *common, const rlx_lm *lm, rlx_session 
     return CLI_FAILED;
   uint64_t all = i.weight_bytes + i.state_bytes + i.scratch_bytes, room = d.free_bytes ? d.free_bytes : d.memory_bytes;
   bool fits = !room || all <= room;
+  if (!fits)
+    cli_fail("it does not fit: %.1f MiB are needed and %.1f MiB are there; a smaller --context takes less",
+             (double)all / (1 << 20), (double)room / (1 << 20));
   if (common->json) {
+    cli_json_begin();
     printf("{\"family\":");
     cli_print_quoted(i.family);
     printf(",\"device\":");
@@ -28,8 +32,9 @@ static int show_dry_run(const cli_common *common, const rlx_lm *lm, rlx_session 
     printf(",\"backend\":");
     cli_print_quoted(d.backend);
     printf(",\"parameters\":%" PRIu64 ",\"context\":%" PRIu32 ",\"weights\":%" PRIu64 ",\"state\":%" PRIu64
-           ",\"scratch\":%" PRIu64 ",\"room\":%" PRIu64 ",\"fits\":%s}\n",
+           ",\"scratch\":%" PRIu64 ",\"room\":%" PRIu64 ",\"fits\":%s",
            i.parameters, i.context, i.weight_bytes, i.state_bytes, i.scratch_bytes, room, fits ? "true" : "false");
+    cli_json_end();
   } else {
     printf("%s, %.1f million parameters (%s), on %s: %s\n", i.family, (double)i.parameters / 1e6, i.weights, d.backend,
            d.name);

@@ -98,9 +98,12 @@ static int judge_text(const request *r, rlx_lm *lm, const char *text, size_t byt
   if (code) return code;
   double mean = s.nats / (double)s.tokens, per_byte = r->most ? NAN : s.nats / log(2) / (double)bytes;
   if (r->common.json) {
-    printf("{\"perplexity\":%.6f,\"nats_per_token\":%.6f,\"tokens\":%zu,\"bytes\":%zu", exp(mean), mean, s.tokens,
-           bytes);
-    if (!isnan(per_byte)) printf(",\"bits_per_byte\":%.6f", per_byte);
+    fputs("{\"perplexity\":", stdout);
+    cli_json_real(exp(mean), 9); /* infinite from 710 nats on */
+    fputs(",\"nats_per_token\":", stdout);
+    cli_json_real(mean, 9);
+    printf(",\"tokens\":%zu,\"bytes\":%zu", s.tokens, bytes);
+    if (!isnan(per_byte)) fputs(",\"bits_per_byte\":", stdout), cli_json_real(per_byte, 9);
     printf("}\n");
   } else {
     printf("perplexity %.4f over %zu tokens", exp(mean), s.tokens);

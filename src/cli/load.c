@@ -103,6 +103,14 @@ int cli_write_array(const char *path, const rlx_tensor *t) {
   return cli_check(s, NULL, NULL);
 }
 
+void cli_json_array(const char *path, const rlx_tensor *t) {
+  cli_json_begin();
+  fputs("{\"file\":", stdout);
+  cli_print_quoted(path);
+  printf(",\"dtype\":\"%s\",\"shape\":", rlx_dtype_describe(t->dtype)->name);
+  cli_print_sizes(t->shape);
+}
+
 int cli_load_graph(const char *path, rlx_graph **out) {
   *out = NULL;
   if (strcmp(path, "-") == 0) return load_input(out);
