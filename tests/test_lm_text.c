@@ -70,16 +70,7 @@ static void add_item(rlx_str *s, const char *text, size_t id, bool as_list) {
 }
 
 /* Letters that join others' borders, and all of ASCII; of bytes all of them. The last ones would make "</s>" of its letters. */
-static const char *const learnt[] = {"ab",
-                                     "he",
-                                     "ll",
-                                     "hell",
-                                     "ello",
-                                     "\xe2\x96\x81"
-                                     "ab",
-                                     "\xe2\x96\x81\xe2\x96\x81",
-                                     "</",
-                                     "s>"};
+static const char *const learnt[] = {"ab", "he", "ll", "hell", "ello", TEXT_MARK "ab", TEXT_MARK TEXT_MARK, "</", "s>"};
 
 static size_t add_letters(rlx_str *s, size_t id, bool as_list) {
   for (int c = 33; c < 127; c++) add_item(s, (char[]){(char)c, '\0'}, id++, as_list);
