@@ -396,6 +396,50 @@ def a_head_that_is_missing():
 
 
 @test
+def a_head_beside_a_tied_table():
+    need_lm()
+    data = (GOLDEN / "gpt2/model.safetensors").read_bytes()
+    n = int.from_bytes(data[:8], "little")
+    at = json.loads(data[8:8 + n])["transformer.wte.weight"]
+    table = data[8 + n + at["data_offsets"][0]:8 + n + at["data_offsets"][1]]
+    folder("gpt2", tensors={"lm_head.weight": (at["dtype"], at["shape"], table)})
+    same = logits("hf", [1, 2, 3])
+    folder("gpt2")
+    equal(same, logits("hf", [1, 2, 3]), "the table twice")
+    folder("gpt2", tensors={"lm_head.weight": (at["dtype"], at["shape"], table[:-4] + b"\0\0\x80\x3f")})
+    refused("the embeddings are tied", "'lm_head.weight' differs from 'transformer.wte.weight'", model="hf")
+    folder("gpt2", {"tie_word_embeddings": False}, tensors={"lm_head.weight": (at["dtype"], at["shape"], table[:-4] + b"\0\0\x80\x3f")})
+    check(logits("hf", [1, 2, 3]) != same, "a head of its own changes nothing")
+
+
+@test
+def what_a_sentence_encoder_has_around_it():
+    need_lm()
+
+    def beside(name, content):
+        folder("bert")
+        pathlib.Path("hf/1_Pooling").mkdir()
+        pathlib.Path("hf", name).write_text(content if isinstance(content, str) else json.dumps(content))
+        return "hf"
+
+    modules = [{"type": "sentence_transformers.models.Transformer"}, {"type": "sentence_transformers.models.Pooling"},
+               {"type": "sentence_transformers.models.Normalize"}]
+    pooling = {"word_embedding_dimension": 36, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": False}
+    for name, content in (("modules.json", modules), ("1_Pooling/config.json", pooling), ("sentence_bert_config.json", {"max_seq_length": 20, "do_lower_case": False}),
+                          ("config_sentence_transformers.json", {"default_prompt_name": None, "prompts": {}})):
+        rlx("check", beside(name, content), expect=0)
+    for name, content, says in (
+            ("modules.json", [*modules, {"type": "sentence_transformers.models.Dense"}], "modules.json has a module 'Dense'"),
+            ("1_Pooling/config.json", {**pooling, "pooling_mode_max_tokens": True}, "pooling_mode_max_tokens"),
+            ("1_Pooling/config.json", {**pooling, "pooling_mode_cls_token": True}, "one of them"),
+            ("1_Pooling/config.json", {}, "neither the mean nor the first token"), ("1_Pooling/config.json", "{", "1_Pooling/config.json: line 1"),
+            ("sentence_bert_config.json", {"max_seq_length": "20"}, "max_seq_length"),
+            ("sentence_bert_config.json", {"do_lower_case": True}, "do_lower_case"),
+            ("config_sentence_transformers.json", {"default_prompt_name": "query"}, "puts the prompt 'query' before every text")):
+        fails("check", beside(name, content), says=says)
+
+
+@test
 def tensors_of_a_folder():
     need_lm()
     for name, tensor, shape, need in (("llama", "model.layers.0.self_attn.q_norm.weight", (8,), "norms of heads"),

@@ -554,3 +554,31 @@ TEST(out_of_memory) {
     CHECK_OK(s);
   }
 }
+
+/* Refused, as it should be, is a success here; what it holds besides is in the message. */
+static rlx_status refuse_it(void *user) {
+  lm_model *m;
+  rlx_status s = lm_model_open(user, &m);
+  if (!s) lm_model_close(m);
+  if (s == RLX_UNSUPPORTED && strstr(rlx_message(), "key 'llama.logit_scale' = 0.5")) return RLX_OK;
+  return s ? s : RLX_FAIL(RLX_INVALID, "a key that nobody reads is ignored");
+}
+
+static rlx_status check_it(void *user) {
+  rlx_status s = rlx_lm_check(user, NULL, NULL);
+  return s == RLX_UNSUPPORTED ? RLX_OK : s;
+}
+
+TEST(out_of_memory_while_refusing) {
+  lm_golden g;
+  rlx_file *f = NULL;
+  CHECK(folder_begin());
+  rlx_status s = lm_golden_open("llama", &g);
+  if (!s) s = write_gguf(g.model, "llama", llama, "logit_scale 0.5");
+  if (!s) s = rlx_file_open(folder_path("m.gguf"), NULL, &f);
+  if (!s) s = alloc_sweep(refuse_it, f);
+  if (!s) s = alloc_sweep(check_it, f);
+  rlx_file_close(f);
+  lm_golden_deinit(&g);
+  CHECK_OK(s);
+}

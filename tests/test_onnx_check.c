@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc_sweep.h"
 #include "onnx_image.h"
 #include "rlx/onnx.h"
 #include "test.h"
@@ -81,3 +82,12 @@ TEST(attributes_that_nobody_reads) {
   CHECK(strstr(t.findings, "attribute 'alpha'"));
   CHECK_FAILS(rlx_onnx_check(NULL, NULL, NULL), RLX_INVALID, "NULL");
 }
+
+static rlx_status refuse_it(void *user) {
+  told t;
+  (void)user;
+  rlx_status s = check_model(NAN, 512, "Relu", "alpha=0.1 beta=0.2", &t);
+  return s == RLX_INVALID || s == RLX_UNSUPPORTED ? RLX_OK : s;
+}
+
+TEST(out_of_memory) { CHECK_OK(alloc_sweep(refuse_it, NULL)); }

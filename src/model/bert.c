@@ -10,32 +10,83 @@
 #include "model/family.h"
 #include "model/reader.h"
 
+/* A JSON text beside config.json; NULL: there is none, or the family does not come from a folder. */
+static json_t *load_text(lm_reader *r, const char *name) {
+  rlx_meta m;
+  json_error_t why;
+  if (!r->json || !rlx_file_meta_find(r->file, name, &m) || m.kind != RLX_META_TEXT) return NULL;
+  json_t *root = json_loadb(m.text, m.n, JSON_REJECT_DUPLICATES, &why);
+  if (!root) lm_reader_fail(r, RLX_INVALID, "%s: line %d: %s", name, why.line, why.text);
+  return root;
+}
+
+/* Rows may be pooled in several ways at once, one result behind the other; here it is one. */
+static void read_modes(lm_reader *r, lm_config *c, json_t *pooling) {
+  const char *key;
+  json_t *v;
+  unsigned n = 0;
+  json_object_foreach(pooling, key, v) {
+    if (strncmp(key, "pooling_mode_", 13) != 0 || !json_is_true(v)) continue;
+    bool is_first = strcmp(key, "pooling_mode_cls_token") == 0;
+    if (n++ || (!is_first && strcmp(key, "pooling_mode_mean_tokens") != 0))
+      lm_reader_fail(r, RLX_UNSUPPORTED,
+                     "1_Pooling/config.json has %s; the mean or the first token, one of them, is known", key);
+    if (is_first) c->pooling = LM_POOL_FIRST;
+  }
+  if (!n) lm_reader_fail(r, RLX_UNSUPPORTED, "1_Pooling/config.json asks for neither the mean nor the first token");
+}
+
 /* GGUF has a number for how rows are pooled; a folder may have 1_Pooling/config.json, and without one the mean is usual. */
 static void read_pooling(lm_reader *r, lm_config *c) {
   int64_t kind = lm_key_size(r, "pooling_type", NULL, 1);
   if (kind != 1 && kind != 2)
     lm_reader_fail(r, RLX_UNSUPPORTED, "bert.pooling_type is %d; 1 (mean) and 2 (first) are known", (int)kind);
-  rlx_meta m;
   if (kind == 2) c->pooling = LM_POOL_FIRST;
-  if (!r->json || !rlx_file_meta_find(r->file, "1_Pooling/config.json", &m) || m.kind != RLX_META_TEXT) return;
-  json_t *pooling = json_loadb(m.text, m.n, 0, NULL);
-  bool mean = json_is_true(json_object_get(pooling, "pooling_mode_mean_tokens"));
-  bool first = json_is_true(json_object_get(pooling, "pooling_mode_cls_token"));
-  if (mean == first)
-    lm_reader_fail(r, RLX_UNSUPPORTED, "1_Pooling/config.json asks for neither the mean nor the first token");
-  if (first) c->pooling = LM_POOL_FIRST;
-  lm_note_size(r, "pooling_type", first ? 2 : 1);
+  json_t *pooling = load_text(r, "1_Pooling/config.json");
+  if (!pooling) return;
+  read_modes(r, c, pooling);
+  lm_note_size(r, "pooling_type", c->pooling == LM_POOL_FIRST ? 2 : 1);
   json_decref(pooling);
 }
 
 /* Sentence encoders are used with fewer tokens than they have positions; what they were tuned for stands in a file of its own. */
-static void read_limit(const lm_reader *r, lm_config *c) {
-  rlx_meta m;
-  if (!r->json || !rlx_file_meta_find(r->file, "sentence_bert_config.json", &m) || m.kind != RLX_META_TEXT) return;
-  json_t *limits = json_loadb(m.text, m.n, 0, NULL);
-  json_int_t most = json_integer_value(json_object_get(limits, "max_seq_length"));
-  if (most > 0 && most < c->context) c->most_tokens = most;
+static void read_limit(lm_reader *r, lm_config *c) {
+  json_t *limits = load_text(r, "sentence_bert_config.json"), *most = json_object_get(limits, "max_seq_length");
+  if (most && !json_is_null(most) && (!json_is_integer(most) || json_integer_value(most) < 1))
+    lm_reader_fail(r, RLX_INVALID, "sentence_bert_config.json's max_seq_length is no number of tokens");
+  if (json_is_true(json_object_get(limits, "do_lower_case")))
+    lm_reader_fail(r, RLX_UNSUPPORTED,
+                   "sentence_bert_config.json's do_lower_case is true, which a tokenizer here does by its own file");
+  if (json_integer_value(most) > 0 && json_integer_value(most) < c->context) c->most_tokens = json_integer_value(most);
   json_decref(limits);
+}
+
+/* What a sentence encoder has around the model: more layers, or words before every text, make other embeddings. */
+static void check_modules(lm_reader *r) {
+  static const char known[] = "Transformer Pooling Normalize";
+  json_t *modules = load_text(r, "modules.json"), *m;
+  size_t i;
+  for (i = 0; (m = json_array_get(modules, i)); i++) {
+    const char *type = json_string_value(json_object_get(m, "type")), *dot = type ? strrchr(type, '.') : NULL;
+    const char *name = dot ? dot + 1 : type ? type : "";
+    if (!leftover_has_word(known, name, strlen(name)))
+      lm_reader_fail(r, RLX_UNSUPPORTED, "modules.json has a module '%.60s'; known are %s", name, known);
+  }
+  json_decref(modules);
+  json_t *texts = load_text(r, "config_sentence_transformers.json");
+  const char *prompt = json_string_value(json_object_get(texts, "default_prompt_name"));
+  if (prompt)
+    lm_reader_fail(r, RLX_UNSUPPORTED, "config_sentence_transformers.json puts the prompt '%.60s' before every text",
+                   prompt);
+  json_decref(texts);
+}
+
+/* Of a GGUF the tokenizer has the number. */
+static int64_t read_types(const lm_reader *r) {
+  rlx_meta m;
+  bool is_told =
+    !r->json && rlx_file_meta_find(r->file, "tokenizer.ggml.token_type_count", &m) && m.kind == RLX_META_INT;
+  return is_told && m.integer > 0 && m.integer <= LM_MAX_SIZE ? m.integer : 2;
 }
 
 static void read(lm_reader *r, lm_config *c) {
@@ -43,12 +94,13 @@ static void read(lm_reader *r, lm_config *c) {
   lm_read_attention(r, c);
   lm_read_activation(r, c, RLX_ACT_GELU);
   c->eps = lm_key_number(r, "attention.layer_norm_epsilon", "layer_norm_eps", 1e-12);
-  c->types = lm_key_size(r, "token_type_count", "type_vocab_size", 2);
+  c->types = lm_key_size(r, "token_type_count", "type_vocab_size", read_types(r));
   const char *positions = lm_key_text(r, NULL, "position_embedding_type", "absolute");
   if (strcmp(positions, "absolute") != 0)
     lm_reader_fail(r, RLX_UNSUPPORTED, "config.json's position_embedding_type is '%s'; absolute is known", positions);
   read_pooling(r, c);
   read_limit(r, c);
+  check_modules(r);
 }
 
 /* Where tokens stand and what type they are is known when the graph is built; yet rows of tables that are picked by constants

@@ -296,12 +296,39 @@ static rlx_status check_biases(const lm_model *m, lm_answer said, const char *fi
                   said == LM_YES ? "true" : "false", said == LM_YES ? "is no" : "is a", weight);
 }
 
+/* Some writers keep the head of a model whose head is the table of tokens: then both are the same. */
+static rlx_status check_same(const lm_model *m, const rlx_file_tensor *a, const rlx_file_tensor *b) {
+  enum { PIECE = 1 << 16 };
+  unsigned char *piece = rlx_mem_alloc(2 * PIECE);
+  if (!piece) return RLX_FAIL(RLX_NO_MEMORY, "two tensors to compare");
+  bool is_same = a->dtype == b->dtype && a->bytes == b->bytes;
+  rlx_status s = RLX_OK;
+  for (size_t at = 0, n; at < a->bytes && is_same && !s; at += n) {
+    n = a->bytes - at < PIECE ? a->bytes - at : PIECE;
+    s = rlx_file_read_tensor(m->file, a, at, piece, n);
+    if (!s) s = rlx_file_read_tensor(m->file, b, at, piece + PIECE, n);
+    is_same = s || memcmp(piece, piece + PIECE, n) == 0;
+  }
+  rlx_mem_free(piece);
+  if (s || is_same) return s;
+  return RLX_FAIL(RLX_INVALID,
+                  "the embeddings are tied (config.json's tie_word_embeddings), but '%s' differs from '%s'", b->name,
+                  a->name);
+}
+
+static rlx_status check_head(const lm_model *m) {
+  size_t table = lm_find_weight(m, "token_embd.weight"), head = lm_find_weight(m, "output.weight");
+  if (m->config.is_tied == LM_YES && head != SIZE_MAX && table != SIZE_MAX)
+    return check_same(m, m->weights.v[table].from[0], m->weights.v[head].from[0]);
+  if (m->config.is_tied != LM_NO || head != SIZE_MAX) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID,
+                  "the embeddings are not tied (config.json's tie_word_embeddings), but the head is missing: "
+                  "expected a tensor 'lm_head.weight'");
+}
+
 static rlx_status check_agreement(const lm_model *m) {
   const lm_config *c = &m->config;
-  if (c->is_tied == LM_NO && !has_weight(m, "output.weight"))
-    return RLX_FAIL(RLX_INVALID,
-                    "the embeddings are not tied (config.json's tie_word_embeddings), but the head is missing: "
-                    "expected a tensor 'lm_head.weight'");
+  RLX_TRY(check_head(m));
   RLX_TRY(check_biases(m, c->has_attention_bias, "attention_bias", "blk.0.attn_q.bias"));
   if (!c->experts) RLX_TRY(check_biases(m, c->has_mlp_bias, "mlp_bias", "blk.0.ffn_down.bias"));
   if (!c->is_hf && c->rope_factors && has_weight(m, "rope_freqs.weight"))
