@@ -204,6 +204,8 @@ typedef struct rlx_lm_desc {
   rlx_watch watch; /* of loading */
 } rlx_lm_desc;
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out);
+/* Waits for a call in another thread; inside a callback of a call it does not, and the model is freed when that call ends. All calls on
+ * a model but rlx_lm_file and _tokenizer are one at a time: a second caller gets RLX_BUSY (of a length or tokens: none). */
 RLX_API void rlx_lm_destroy(rlx_lm *lm);
 
 typedef struct rlx_lm_info {

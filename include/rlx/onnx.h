@@ -105,7 +105,7 @@ typedef struct rlx_onnx_options {
   rlx_watch watch;     /* of compiling and running */
 } rlx_onnx_options;
 
-typedef struct rlx_onnx_runner rlx_onnx_runner; /* used by one thread at a time */
+typedef struct rlx_onnx_runner rlx_onnx_runner; /* one caller at a time; a second one gets RLX_BUSY */
 /* options may be NULL. The session and the model may be let go afterwards. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_options *options,
                                                          rlx_onnx_runner **out);

@@ -13,7 +13,10 @@
  * do nothing, and rlx_graph_finish reports the first error. Out-parameters come last and are NULL on failure.
  *
  * Ownership. create/destroy come in pairs; destroy takes NULL. Strings and arrays passed in are copied.
- * Threads. A graph may be read by several threads once finished; objects are otherwise used by one thread at a time. */
+ * Threads. A graph may be read by several threads once finished. What runs (executables, evaluators, runners, models) is used by
+ * one caller at a time: a second thread, or a callback of the call itself, gets RLX_BUSY and changes nothing. Callbacks may call
+ * anything, and may destroy what calls them: it is freed when that call ends. They must return: no longjmp out of them. After
+ * fork, objects with threads or a device belong to the parent, and the child makes its own. docs/process.md has all of it. */
 #ifndef RLX_RLX_H
 #define RLX_RLX_H
 
@@ -826,7 +829,7 @@ typedef struct rlx_executable rlx_executable;
 /* options may be NULL. The graph may be destroyed afterwards. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_compile(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options,
                                               rlx_executable **out);
-/* Waits for a run in another thread; not for callbacks of its own run. */
+/* Waits for a run in another thread. Inside a callback it does not wait: what runs is freed when its run ends. */
 RLX_API void rlx_executable_destroy(rlx_executable *e);
 /* Another executable of the same graph for another thread: shares weights and states, has its own scratch. Inputs, bound
  * memory and feeds are not taken over. */
@@ -899,7 +902,8 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_executable_profile(rlx_executable *e, bool
  * those of the compiled graph. */
 typedef void (*rlx_observe_fn)(void *user, rlx_node node, const rlx_tensor *value);
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_observe(rlx_executable *e, rlx_observe_fn fn, void *user);
-/* What runs: the graph after binding and all passes. Lives as long as e, or until a run with other sizes. */
+/* What runs: the graph after binding and all passes. Lives as long as e, or until a run with other sizes. NULL while another thread
+ * has the executable. */
 RLX_API const rlx_graph *rlx_executable_graph(const rlx_executable *e);
 /* The node of that graph that holds the value of a node of the graph given to rlx_compile; 0: fused or folded away. */
 RLX_API rlx_node rlx_executable_node(const rlx_executable *e, rlx_node source);

@@ -6,12 +6,12 @@
  * finishing a call in another thread. */
 #include "base/log.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
-enum { LOG_BYTES = 1024 };
+enum { LOG_BYTES = 1024, HELD_BYTES = 256, MAX_HELD = 8 };
 
 static pthread_mutex_t hooks_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -21,6 +21,22 @@ static struct {
   void *trace_user;
 } hooks;
 static atomic_bool has_log, has_trace;
+
+/* What this thread logged under a lock. */
+static _Thread_local struct {
+  unsigned depth, n;
+  struct {
+    rlx_log_level level;
+    char text[HELD_BYTES];
+  } v[MAX_HELD];
+} held;
+
+/* Nobody is in the middle of a change when the process forks. */
+static void hold_hooks(void) { pthread_mutex_lock(&hooks_lock); }
+static void free_hooks(void) { pthread_mutex_unlock(&hooks_lock); }
+__attribute__((constructor)) static void survive_fork(void) {
+  (void)pthread_atfork(hold_hooks, free_hooks, free_hooks);
+}
 
 void rlx_set_log(rlx_log_fn fn, void *user) {
   pthread_mutex_lock(&hooks_lock);
@@ -38,19 +54,50 @@ void rlx_set_trace(rlx_trace_fn fn, void *user) {
   pthread_mutex_unlock(&hooks_lock);
 }
 
-void rlx_log_write(rlx_log_level level, const char *fmt, ...) {
-  if (!atomic_load_explicit(&has_log, memory_order_relaxed)) return;
+static void deliver(rlx_log_level level, const char *text) {
   pthread_mutex_lock(&hooks_lock);
   rlx_log_fn fn = hooks.log;
   void *user = hooks.log_user;
   pthread_mutex_unlock(&hooks_lock);
-  if (!fn) return;
+  if (fn) fn(user, level, text);
+}
+
+void rlx_log_write(rlx_log_level level, const char *fmt, ...) {
+  if (!atomic_load_explicit(&has_log, memory_order_relaxed)) return;
   char text[LOG_BYTES];
+  const bool waits = held.depth > 0;
+  if (waits && held.n == MAX_HELD) return;
   va_list args;
   va_start(args, fmt);
-  rlx_format_fixed(text, sizeof text, fmt, args);
+  if (waits) rlx_format_fixed(held.v[held.n].text, HELD_BYTES, fmt, args);
+  else rlx_format_fixed(text, sizeof text, fmt, args);
   va_end(args);
-  fn(user, level, text);
+  if (waits) held.v[held.n++].level = level;
+  else deliver(level, text);
+}
+
+void rlx_log_hold(void) { held.depth++; }
+
+/* Each is taken out before it is told, for the callback may log under locks, too. */
+void rlx_log_release(void) {
+  if (--held.depth) return;
+  while (held.n) {
+    char text[HELD_BYTES];
+    const rlx_log_level level = held.v[0].level;
+    memcpy(text, held.v[0].text, sizeof text);
+    memmove(&held.v[0], &held.v[1], --held.n * sizeof held.v[0]);
+    deliver(level, text);
+  }
+}
+
+void rlx_log_lock(pthread_mutex_t *lock) {
+  rlx_log_hold();
+  pthread_mutex_lock(lock);
+}
+
+void rlx_log_unlock(pthread_mutex_t *lock) {
+  pthread_mutex_unlock(lock);
+  rlx_log_release();
 }
 
 uint64_t rlx_now_ns(void) {

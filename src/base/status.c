@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/c_locale.h"
+
 enum { MESSAGE_BYTES = 3840, CAUSE_BYTES = MESSAGE_BYTES / 4 * 3 };
 
 static _Thread_local char message[MESSAGE_BYTES];
@@ -54,7 +56,9 @@ static size_t cut_between_characters(const char *text, size_t n) {
 }
 
 size_t rlx_format_fixed(char *out, size_t cap, const char *fmt, va_list args) {
+  const locale_t before = rlx_c_locale_begin();
   int wanted = vsnprintf(out, cap, fmt, args);
+  rlx_c_locale_end(before);
   size_t n = wanted < 0 ? 0 : (size_t)wanted;
   if (n >= cap) n = cut_between_characters(out, cap - 1);
   out[n] = '\0';

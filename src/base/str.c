@@ -5,7 +5,6 @@
  * exactly what was written, on any machine and in any locale. */
 #include "base/str.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/c_locale.h"
 
 /* Room for n more bytes and the terminator. */
 static bool make_room(rlx_str *s, size_t n) {
@@ -34,6 +34,7 @@ void rlx_str_add_char(rlx_str *s, char c) { rlx_str_add_bytes(s, &c, 1); }
 /* Formats into the room there is; only where that was too little does it grow and format again. */
 void rlx_str_add(rlx_str *s, const char *fmt, ...) {
   if (!make_room(s, 0)) return;
+  const locale_t before = rlx_c_locale_begin();
   va_list args;
   for (int attempt = 0; attempt < 2; attempt++) {
     size_t room = s->cap - s->n;
@@ -42,12 +43,13 @@ void rlx_str_add(rlx_str *s, const char *fmt, ...) {
     va_end(args);
     if (n >= 0 && (size_t)n < room) {
       s->n += (size_t)n;
-      return;
+      break;
     }
     s->v[s->n] = '\0';
     if (n < 0) s->failed = true; /* over INT_MAX bytes, or a wide character that has no encoding */
-    if (n < 0 || !make_room(s, (size_t)n)) return;
+    if (n < 0 || !make_room(s, (size_t)n)) break;
   }
+  rlx_c_locale_end(before);
 }
 
 /* Bytes of the UTF-8 character at p (NUL-terminated text), or 0 where there is none: a stray or missing continuation
@@ -96,19 +98,7 @@ void rlx_str_add_quoted(rlx_str *s, const char *text) {
   rlx_str_add_char(s, '"');
 }
 
-/* Appends printf's number with whatever the locale uses as the decimal point (it may be several bytes) as '.'. */
-static void add_with_point(rlx_str *s, const char *number) {
-  for (const char *p = number; *p;) {
-    if (strchr("0123456789+-e", *p)) {
-      rlx_str_add_char(s, *p++);
-    } else {
-      rlx_str_add_char(s, '.');
-      while (*p && !strchr("0123456789+-e", *p)) p++;
-    }
-  }
-}
-
-/* Both ways use the locale of this moment, so they agree with each other. A float must also read back through double,
+/* In the locale of C. A float must also read back through double,
  * as rlx_text_to_double reads it: of a few numbers the shortest text does not, for that rounds twice. */
 static bool reads_back(const char *number, double x, bool as_float) {
   double read = strtod(number, NULL);
@@ -125,11 +115,13 @@ static void add_shortest(rlx_str *s, double x, bool as_float) {
   char number[40];
   int sure = as_float ? 6 : 15, most = as_float ? 9 : 17;
   bool subnormal = as_float ? fpclassify((float)x) == FP_SUBNORMAL : fpclassify(x) == FP_SUBNORMAL;
+  const locale_t before = rlx_c_locale_begin();
   for (int digits = subnormal ? 1 : sure; digits <= most; digits++) {
     snprintf(number, sizeof number, "%.*g", digits, x);
     if (reads_back(number, x, as_float)) break;
   }
-  add_with_point(s, number);
+  rlx_c_locale_end(before);
+  rlx_str_add_bytes(s, number, strlen(number));
 }
 
 void rlx_str_add_double(rlx_str *s, double x) { add_shortest(s, x, false); }
@@ -172,20 +164,20 @@ bool rlx_text_to_double(const char *text, size_t n, double *out) {
       *out = words[i].value;
       return true;
     }
-  /* strtod knows hexadecimal, "infinity" and the locale's point: let only plain decimals through, with that point. */
+  /* strtod knows hexadecimal and "infinity": let only plain decimals through. */
   char number[512];
-  size_t used = 0, digits = 0;
-  const char *point = localeconv()->decimal_point;
+  size_t digits = 0;
+  if (n >= sizeof number) return false;
   for (size_t i = 0; i < n; i++) {
-    if (used + strlen(point) + 1 >= sizeof number || !strchr("0123456789+-eE.", text[i]) || !text[i]) return false;
+    if (!strchr("0123456789+-eE.", text[i]) || !text[i]) return false;
     digits += text[i] >= '0' && text[i] <= '9';
-    if (text[i] == '.')
-      for (const char *p = point; *p; p++) number[used++] = *p;
-    else number[used++] = text[i];
   }
-  number[used] = 0;
+  memcpy(number, text, n);
+  number[n] = 0;
   char *end;
+  const locale_t before = rlx_c_locale_begin();
   double x = strtod(number, &end);
+  rlx_c_locale_end(before);
   if (!digits || *end || end == number) return false;
   *out = x;
   return true;

@@ -18,6 +18,9 @@
  *
  * A task that calls rlx_pool_run on its own pool would wait for itself; such a run is done at once, in that thread.
  *
+ * A child made by fork has the pool's memory and none of its workers. There a run is done in the caller's thread, and destroying
+ * waits for nobody. A worker whose task forked is the child's only thread, and ends: it has no caller to go back to.
+ *
  * Not here: work stealing, priorities, results. Tasks write to places of their own. */
 #if defined(__linux__)
 #define _GNU_SOURCE /* sched_getaffinity */
@@ -33,6 +36,7 @@
 
 #include "base/budget.h"
 #include "base/mem.h"
+#include "base/process.h"
 
 enum {
   MAX_THREADS = 1024,
@@ -53,12 +57,14 @@ struct rlx_pool {
   int n_made;      /* how many of the four above exist */
   worker *workers; /* started ones, newest first */
   unsigned n_threads;
-  bool looks; /* before it sleeps */
+  uint32_t process; /* that made it */
+  bool looks;       /* before it sleeps */
 
   rlx_pool_task fn;
   void *user;
   size_t n_tasks;
   bool stoppable;
+  const void *caller;                     /* whose run it is */
   _Alignas(64) atomic_uint_least64_t run; /* counts openings and closings: odd while a run is open */
   atomic_bool stop;
   _Alignas(64) atomic_uint n_joined; /* workers in the run, or about to see that it is closed */
@@ -67,17 +73,23 @@ struct rlx_pool {
   _Alignas(64) atomic_size_t next_task;
 };
 
-/* The pool whose task this thread is in, and as which of its threads. */
+/* The pool whose task this thread is in, as which of its threads, and for whom. */
 static _Thread_local struct {
   const rlx_pool *pool;
   unsigned index;
+  const void *caller;
 } inside;
+
+const void *rlx_thread_self(void) { return inside.pool ? inside.caller : &inside; }
+bool rlx_pool_is_inside(void) { return inside.pool != NULL; }
 
 static void claim_tasks(rlx_pool *p, unsigned index) {
   const rlx_pool *outer_pool = inside.pool;
+  const void *outer_caller = inside.caller;
   unsigned outer_index = inside.index;
   inside.pool = p;
   inside.index = index;
+  inside.caller = p->caller;
   for (;;) {
     size_t task = atomic_fetch_add_explicit(&p->next_task, 1, memory_order_relaxed);
     if (task >= p->n_tasks) break;
@@ -89,6 +101,7 @@ static void claim_tasks(rlx_pool *p, unsigned index) {
   }
   inside.pool = outer_pool;
   inside.index = outer_index;
+  inside.caller = outer_caller;
 }
 
 /* Tells the core that this is a waiting loop. */
@@ -124,6 +137,7 @@ static uint64_t join_run(rlx_pool *p, uint64_t last_run, unsigned index) {
   uint64_t run = atomic_load(&p->run);
   bool joins = (run & 1) && run != last_run;
   if (joins) claim_tasks(p, index);
+  if (!rlx_process_is_own(p->process)) return last_run;
   if (atomic_fetch_sub(&p->n_joined, 1) == 1 && atomic_load(&p->waits)) {
     pthread_mutex_lock(&p->lock);
     pthread_cond_signal(&p->idle);
@@ -135,7 +149,7 @@ static uint64_t join_run(rlx_pool *p, uint64_t last_run, unsigned index) {
 static void *worker_main(void *argument) {
   worker *w = argument;
   uint64_t last_run = 0;
-  while (!atomic_load(&w->pool->stop)) {
+  while (!atomic_load(&w->pool->stop) && rlx_process_is_own(w->pool->process)) {
     await_run(w->pool, last_run);
     if (is_new(w->pool, last_run)) last_run = join_run(w->pool, last_run, w->index);
   }
@@ -196,6 +210,7 @@ rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out) {
   if (!p) return RLX_FAIL(RLX_NO_MEMORY, "no memory for a thread pool");
   memset(p, 0, sizeof *p);
   p->n_threads = n_threads ? n_threads : count_cores();
+  p->process = rlx_process_number();
   p->looks = p->n_threads <= count_own_cores();
   rlx_status s = make_locks(p);
   for (unsigned i = 1; i < p->n_threads && s == RLX_OK; i++) s = add_worker(p, i);
@@ -209,7 +224,8 @@ rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out) {
 
 void rlx_pool_destroy(rlx_pool *p) {
   if (!p) return;
-  if (p->workers) {
+  const bool is_own = rlx_process_is_own(p->process); /* else there are no threads, and the locks are whoever's */
+  if (p->workers && is_own) {
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->stop, true);
     pthread_cond_broadcast(&p->wake);
@@ -217,9 +233,10 @@ void rlx_pool_destroy(rlx_pool *p) {
   }
   for (worker *w = p->workers, *next; w; w = next) {
     next = w->next;
-    pthread_join(w->thread, NULL);
+    if (is_own) pthread_join(w->thread, NULL);
     rlx_mem_free(w);
   }
+  if (!is_own) p->n_made = 0;
   if (p->n_made > 3) pthread_cond_destroy(&p->idle);
   if (p->n_made > 2) pthread_cond_destroy(&p->wake);
   if (p->n_made > 1) pthread_mutex_destroy(&p->lock);
@@ -234,6 +251,7 @@ static void open_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) 
   p->fn = fn;
   p->user = user;
   p->n_tasks = n_tasks;
+  p->caller = rlx_thread_self();
   atomic_store_explicit(&p->next_task, 0, memory_order_relaxed);
   atomic_fetch_add(&p->run, 1);
   if (atomic_load(&p->n_asleep) == 0) return;
@@ -245,6 +263,7 @@ static void open_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) 
 
 /* Nobody joins any more; what the joined ones wrote is seen after this, by way of n_joined. */
 static void close_run(rlx_pool *p) {
+  if (!rlx_process_is_own(p->process)) return; /* a task forked, and this is the child */
   atomic_fetch_add(&p->run, 1);
   for (int i = 0; i < LOOKS && p->looks; i++) {
     if (atomic_load(&p->n_joined) == 0) return;
@@ -259,8 +278,10 @@ static void close_run(rlx_pool *p) {
 }
 
 static void run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user, bool stoppable) {
-  if (!p || inside.pool == p) {
-    for (size_t i = 0; i < n_tasks && !(stoppable && rlx_budget_stops()); i++) fn(user, i, p ? inside.index : 0);
+  const bool is_inside = p && inside.pool == p;
+  if (!p || is_inside || !rlx_process_is_own(p->process)) {
+    for (size_t i = 0; i < n_tasks && !(stoppable && rlx_budget_stops()); i++)
+      fn(user, i, is_inside ? inside.index : 0);
     return;
   }
   if (n_tasks == 0) return;

@@ -1,7 +1,7 @@
 /* Thread pool: `rlx_pool_run` splits n tasks over the workers and the caller and returns when all are done. Which
  * thread runs which task is not fixed; results must not depend on it. One run at a time per pool (a second caller
  * waits). A pool of 1 thread has no workers and runs in the caller; NULL stands for such a pool. A run started by a
- * task of the same pool is done in that task's thread. */
+ * task of the same pool is done in that task's thread; so is one in a child made by fork, which has none of the workers. */
 #ifndef RLX_BASE_THREAD_H
 #define RLX_BASE_THREAD_H
 
@@ -19,5 +19,9 @@ void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user);
 /* The same for work that may be given up: where the caller's budget (budget.h) says stop, tasks that have not begun are left
  * out. Who started it asks rlx_budget_is_stopped before it uses what came of it. */
 void rlx_pool_run_stoppable(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user);
+
+/* Who this thread works for: itself, or in a task the caller of the run. Never NULL. */
+const void *rlx_thread_self(void);
+bool rlx_pool_is_inside(void); /* this thread is in a task of some pool */
 
 #endif

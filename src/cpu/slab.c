@@ -27,6 +27,13 @@ struct cpu_slab {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cpu_slab *open_slabs[N_OPEN];
 
+/* Nobody is in the middle of a change when the process forks. */
+static void hold_slabs(void) { pthread_mutex_lock(&lock); }
+static void free_slabs(void) { pthread_mutex_unlock(&lock); }
+__attribute__((constructor)) static void survive_fork(void) {
+  (void)pthread_atfork(hold_slabs, free_slabs, free_slabs);
+}
+
 static cpu_slab *slab_create(void) {
   cpu_slab *slab = rlx_new(cpu_slab);
   if (slab && !(slab->memory = rlx_mem_alloc_aligned(SLAB_BYTES, 256))) {

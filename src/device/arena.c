@@ -29,6 +29,7 @@ struct rlx_arena {
   uint32_t n_scratch, n_nodes;
   rlx_arena_entry *entries; /* by node, [0] unused */
   slot_list weights, states;
+  rlx_turn *turn; /* of the executable; NULL: none */
 };
 
 /* ---- building ---- */
@@ -196,7 +197,7 @@ uint64_t rlx_arena_bytes(const rlx_arena *a, rlx_segment segment) {
 
 /* ---- typed and raw ---- */
 
-rlx_status rlx_arena_write(rlx_arena *a, rlx_node n, rlx_dtype dtype, const void *data, size_t count) {
+static rlx_status write_typed(const rlx_arena *a, rlx_node n, rlx_dtype dtype, const void *data, size_t count) {
   const rlx_arena_entry *e;
   RLX_TRY(find(a, n, &e));
   RLX_TRY_AT(rlx_bound_write(a->device, &e->at, &e->type, e->layout, dtype, data, count), "writing node %u",
@@ -204,7 +205,7 @@ rlx_status rlx_arena_write(rlx_arena *a, rlx_node n, rlx_dtype dtype, const void
   return RLX_OK;
 }
 
-rlx_status rlx_arena_read(const rlx_arena *a, rlx_node n, rlx_dtype dtype, void *data, size_t count) {
+static rlx_status read_typed(const rlx_arena *a, rlx_node n, rlx_dtype dtype, void *data, size_t count) {
   const rlx_arena_entry *e;
   RLX_TRY(find(a, n, &e));
   RLX_TRY_AT(rlx_bound_read(a->device, &e->at, &e->type, e->layout, dtype, data, count), "reading node %u",
@@ -232,7 +233,7 @@ static rlx_status find_raw(const rlx_arena *a, rlx_node n, uint64_t offset, cons
   return RLX_OK;
 }
 
-rlx_status rlx_arena_write_raw(rlx_arena *a, rlx_node n, uint64_t offset, const void *data, size_t bytes) {
+static rlx_status write_raw(const rlx_arena *a, rlx_node n, uint64_t offset, const void *data, size_t bytes) {
   const rlx_arena_entry *e;
   RLX_TRY(find_raw(a, n, offset, data, bytes, &e));
   if (bytes == 0) return RLX_OK;
@@ -245,7 +246,7 @@ rlx_status rlx_arena_write_raw(rlx_arena *a, rlx_node n, uint64_t offset, const 
   return RLX_OK;
 }
 
-rlx_status rlx_arena_read_raw(const rlx_arena *a, rlx_node n, uint64_t offset, void *data, size_t bytes) {
+static rlx_status read_raw(const rlx_arena *a, rlx_node n, uint64_t offset, void *data, size_t bytes) {
   const rlx_arena_entry *e;
   RLX_TRY(find_raw(a, n, offset, data, bytes, &e));
   if (bytes == 0) return RLX_OK;
@@ -322,8 +323,8 @@ static rlx_status check_rows(rlx_node n, const rlx_dims *shape, uint64_t first, 
   return RLX_OK;
 }
 
-rlx_status rlx_arena_copy_rows(rlx_arena *to, rlx_node to_node, uint64_t to_row, const rlx_arena *from,
-                               rlx_node from_node, uint64_t from_row, uint64_t rows) {
+static rlx_status copy_rows(rlx_arena *to, rlx_node to_node, uint64_t to_row, const rlx_arena *from, rlx_node from_node,
+                            uint64_t from_row, uint64_t rows) {
   const rlx_arena_entry *t, *f;
   RLX_TRY(find_pair(to, to_node, from, from_node, &t, &f));
   const rlx_dims *ts = &t->type.shape, *fs = &f->type.shape;
@@ -348,8 +349,8 @@ rlx_status rlx_arena_copy_rows(rlx_arena *to, rlx_node to_node, uint64_t to_row,
   return RLX_OK;
 }
 
-rlx_status rlx_arena_copy_prefix(rlx_arena *to, rlx_node to_node, const rlx_arena *from, rlx_node from_node,
-                                 uint64_t count) {
+static rlx_status copy_prefix(rlx_arena *to, rlx_node to_node, const rlx_arena *from, rlx_node from_node,
+                              uint64_t count) {
   const rlx_arena_entry *t, *f;
   RLX_TRY(find_pair(to, to_node, from, from_node, &t, &f));
   size_t to_has = rlx_dims_count(&t->type.shape), from_has = rlx_dims_count(&f->type.shape);
@@ -399,7 +400,7 @@ static rlx_status copy_slots(const rlx_arena *to, const rlx_arena *from, rlx_seg
   return RLX_OK;
 }
 
-rlx_status rlx_arena_copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segment segment) {
+static rlx_status copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segment segment) {
   RLX_TRY(check_twins(to, from));
   if (segment == RLX_SEGMENT_WEIGHTS || segment == RLX_SEGMENT_STATE) return copy_slots(to, from, segment);
   if (segment != RLX_SEGMENT_SCRATCH)
@@ -408,4 +409,74 @@ rlx_status rlx_arena_copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segm
     RLX_TRY(move(to, &(rlx_bound){.block = to->scratch[i]}, 0, &(rlx_bound){.block = from->scratch[i]}, 0,
                  to->scratch_bytes[i]));
   return RLX_OK;
+}
+
+/* ---- the calls that move bytes, each in the turn of the executables whose arenas they are ---- */
+
+void rlx_arena_set_turn(rlx_arena *a, rlx_turn *turn) { a->turn = turn; }
+
+static rlx_status enter(const rlx_arena *a, const char *call) {
+  return a && a->turn ? rlx_turn_look(a->turn, call) : RLX_OK;
+}
+
+static void leave(const rlx_arena *a) {
+  if (a && a->turn) rlx_turn_leave(a->turn);
+}
+
+static rlx_status enter_both(const rlx_arena *a, const rlx_arena *b, const char *call) {
+  RLX_TRY(enter(a, call));
+  rlx_status s = enter(b, call);
+  if (s) leave(a);
+  return s;
+}
+
+static rlx_status leave_both(const rlx_arena *a, const rlx_arena *b, rlx_status s) {
+  leave(b);
+  leave(a);
+  return s;
+}
+
+rlx_status rlx_arena_write(rlx_arena *a, rlx_node n, rlx_dtype dtype, const void *data, size_t count) {
+  RLX_TRY(enter(a, "rlx_arena_write"));
+  rlx_status s = write_typed(a, n, dtype, data, count);
+  leave(a);
+  return s;
+}
+
+rlx_status rlx_arena_read(const rlx_arena *a, rlx_node n, rlx_dtype dtype, void *data, size_t count) {
+  RLX_TRY(enter(a, "rlx_arena_read"));
+  rlx_status s = read_typed(a, n, dtype, data, count);
+  leave(a);
+  return s;
+}
+
+rlx_status rlx_arena_write_raw(rlx_arena *a, rlx_node n, uint64_t offset, const void *data, size_t bytes) {
+  RLX_TRY(enter(a, "rlx_arena_write_raw"));
+  rlx_status s = write_raw(a, n, offset, data, bytes);
+  leave(a);
+  return s;
+}
+
+rlx_status rlx_arena_read_raw(const rlx_arena *a, rlx_node n, uint64_t offset, void *data, size_t bytes) {
+  RLX_TRY(enter(a, "rlx_arena_read_raw"));
+  rlx_status s = read_raw(a, n, offset, data, bytes);
+  leave(a);
+  return s;
+}
+
+rlx_status rlx_arena_copy_rows(rlx_arena *to, rlx_node to_node, uint64_t to_row, const rlx_arena *from,
+                               rlx_node from_node, uint64_t from_row, uint64_t rows) {
+  RLX_TRY(enter_both(to, from, "rlx_arena_copy_rows"));
+  return leave_both(to, from, copy_rows(to, to_node, to_row, from, from_node, from_row, rows));
+}
+
+rlx_status rlx_arena_copy_prefix(rlx_arena *to, rlx_node to_node, const rlx_arena *from, rlx_node from_node,
+                                 uint64_t count) {
+  RLX_TRY(enter_both(to, from, "rlx_arena_copy_prefix"));
+  return leave_both(to, from, copy_prefix(to, to_node, from, from_node, count));
+}
+
+rlx_status rlx_arena_copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segment segment) {
+  RLX_TRY(enter_both(to, from, "rlx_arena_copy_segment"));
+  return leave_both(to, from, copy_segment(to, from, segment));
 }

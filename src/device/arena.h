@@ -6,6 +6,7 @@
 #ifndef RLX_DEVICE_ARENA_H
 #define RLX_DEVICE_ARENA_H
 
+#include "base/turn.h"
 #include "device/block_pool.h"
 
 typedef struct rlx_arena_entry {
@@ -22,6 +23,8 @@ typedef struct rlx_arena_entry {
 rlx_status rlx_arena_create(rlx_device *d, rlx_block_pool *pool, const uint64_t *scratch, uint32_t n_scratch,
                             uint32_t n_nodes, rlx_arena **out);
 void rlx_arena_destroy(rlx_arena *a); /* NULL is fine; gives the scratch blocks back */
+/* From now on the calls of rlx.h that move bytes are made in this turn. NULL: in none. */
+void rlx_arena_set_turn(rlx_arena *a, rlx_turn *turn);
 rlx_block *rlx_arena_scratch(const rlx_arena *a, uint32_t i);
 /* Says where a node lies, or (segment NONE) that it has no place. at.bytes must be what the type and layout need, and the
  * capacity be inside the block, of scratch inside what was asked of the pool. A value without bytes needs no block.

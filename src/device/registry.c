@@ -31,6 +31,15 @@ typedef struct open_device {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static open_device *open_devices;
 
+/* A child made by fork opens its own: what its parent opened may have threads, and a driver's handles are not the child's to
+ * use. The lock may have been held over the opening of a device, so it begins anew too. */
+static void forget_devices(void) {
+  static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  lock = fresh;
+  open_devices = NULL;
+}
+__attribute__((constructor)) static void survive_fork(void) { (void)pthread_atfork(NULL, NULL, forget_devices); }
+
 /* ---- looking ---- */
 
 uint32_t rlx_device_count(void) {
@@ -93,8 +102,6 @@ static rlx_status open_place(const rlx_device_place *place, open_device **out) {
   o->place = *place;
   o->next = open_devices;
   open_devices = o;
-  rlx_log_write(RLX_LOG_INFO, "device %s:%u (%s) opened", place->backend->name, (unsigned)place->index,
-                o->device->info.name);
   *out = o;
   return RLX_OK;
 }
@@ -105,34 +112,38 @@ rlx_status rlx_device_acquire(const char *name, rlx_device **out) {
   rlx_device_place place;
   RLX_TRY(rlx_device_find(&all_backends, name, &place));
   rlx_status s = RLX_OK;
-  pthread_mutex_lock(&lock);
+  rlx_log_lock(&lock);
   open_device *o = open_devices;
   while (o && (!is_same_place(&o->place, &place) || atomic_load(&o->device->is_lost))) o = o->next;
+  bool is_new = !o;
   if (!o) s = open_place(&place, &o);
   if (o) {
     o->refs++;
     *out = o->device;
   }
-  pthread_mutex_unlock(&lock);
+  rlx_log_unlock(&lock);
+  if (is_new && !s)
+    rlx_log_write(RLX_LOG_INFO, "device %s:%u (%s) opened", place.backend->name, (unsigned)place.index,
+                  (*out)->info.name);
   return s;
 }
 
 rlx_device *rlx_device_retain(rlx_device *d) {
-  pthread_mutex_lock(&lock);
+  rlx_log_lock(&lock);
   open_device *o = *link_of(d);
   if (o) o->refs++;
-  pthread_mutex_unlock(&lock);
+  rlx_log_unlock(&lock);
   return d;
 }
 
 void rlx_device_release(rlx_device *d) {
   if (!d) return;
-  pthread_mutex_lock(&lock);
+  rlx_log_lock(&lock);
   open_device **at = link_of(d), *o = *at;
   if (o && --o->refs == 0) {
     *at = o->next;
     d->backend->close(d);
     rlx_mem_free(o);
   }
-  pthread_mutex_unlock(&lock);
+  rlx_log_unlock(&lock);
 }

@@ -36,6 +36,13 @@ struct rlx_program {
 
 static pthread_mutex_t one_group = PTHREAD_MUTEX_INITIALIZER;
 
+/* A child made by fork has none of the threads that may have been in a group. */
+static void forget_groups(void) {
+  static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  one_group = fresh;
+}
+__attribute__((constructor)) static void survive_fork(void) { (void)pthread_atfork(NULL, NULL, forget_groups); }
+
 /* ---- what kernels call ---- */
 
 static char fault[256];         /* the first since the dispatch began; "" if none */

@@ -217,8 +217,14 @@ rlx_status rlx_file_open(const char *path, const rlx_watch *watch, rlx_file **ou
   return RLX_OK;
 }
 
+rlx_file *file_use(const rlx_file *f) {
+  rlx_file *file = (rlx_file *)(uintptr_t)f; /* nothing else changes */
+  atomic_fetch_add_explicit(&file->n_uses, 1, memory_order_relaxed);
+  return file;
+}
+
 void rlx_file_close(rlx_file *f) {
-  if (!f) return;
+  if (!f || atomic_fetch_sub_explicit(&f->n_uses, 1, memory_order_acq_rel) > 0) return;
   for (size_t i = 0; i < f->parts.n; i++) {
     file_part *p = &f->parts.v[i];
     rlx_fd_close(p->fd);

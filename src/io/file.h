@@ -9,6 +9,8 @@
 #ifndef RLX_IO_FILE_H
 #define RLX_IO_FILE_H
 
+#include <stdatomic.h>
+
 #include "base/array.h"
 #include "base/bump.h"
 #include "base/file.h"
@@ -132,8 +134,12 @@ struct rlx_file {
   RLX_ARRAY(rlx_file_tensor) tensors;
   RLX_ARRAY(file_meta) metas;
   file_names tensor_names, meta_names;
-  rlx_bump texts; /* names and values that are not in a head */
+  rlx_bump texts;     /* names and values that are not in a head */
+  atomic_uint n_uses; /* calls that read it now and call back: a close from there waits for them */
 };
+
+/* For as long as a call reads the file; ends with rlx_file_close, as the caller's own use does. */
+rlx_file *file_use(const rlx_file *f);
 
 /* Opens another part; *out is its number. What was not named by the caller must lie in the model's folder, here and below. */
 rlx_status file_add_part(rlx_file *f, const char *path, uint32_t *out);

@@ -133,7 +133,9 @@ static rlx_status check_all(check *c) {
 static rlx_status run(check *c) {
   if (!c->f) return RLX_FAIL(RLX_INVALID, "rlx_file_check: the file is NULL");
   RLX_TRY(file_check_types(c->f));
+  rlx_file *used = file_use(c->f); /* who watches may close it */
   rlx_status s = check_all(c);
+  rlx_file_close(used);
   rlx_mem_free(c->bytes);
   rlx_mem_free(c->values);
   RLX_TRY(s);

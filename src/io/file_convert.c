@@ -222,12 +222,14 @@ rlx_status rlx_file_convert(const rlx_file *f, const char *path, const rlx_conve
   const file_format *format;
   RLX_TRY(file_format_of(path, &format));
   RLX_TRY_AT(file_check_types(f), "converting to '%s'", path);
-  whole w = {f, format == &file_format_gguf, o->type != NULL};
+  whole w = {file_use(f), format == &file_format_gguf, o->type != NULL};
   convert_source source = {.file = f,
                            .tensors = f->tensors.v,
                            .n = f->tensors.n,
                            .user = &w,
                            .read = read_whole,
                            .write_metas = write_whole_metas};
-  return convert_source_write(&source, path, o);
+  rlx_status s = convert_source_write(&source, path, o);
+  rlx_file_close((rlx_file *)(uintptr_t)f);
+  return s;
 }

@@ -12,6 +12,11 @@ enum { MAX_NAME = 255 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static rlx_custom_entry *entries;
 
+/* Nobody is in the middle of a change when the process forks. */
+static void hold_list(void) { pthread_mutex_lock(&lock); }
+static void free_list(void) { pthread_mutex_unlock(&lock); }
+__attribute__((constructor)) static void survive_fork(void) { (void)pthread_atfork(hold_list, free_list, free_list); }
+
 static bool is_own_name(const char *name) { return strncmp(name, "rlx.", 4) == 0; }
 
 /* Where the pointer to the entry of this name is, or the list's end. Under the lock. */

@@ -121,9 +121,8 @@ static rlx_status run(batch *b, const rlx_lm_prompt *prompts, row_fn fn, void *u
   return RLX_OK;
 }
 
-rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
-                                 bool (*fn)(void *user, uint32_t sequence, int32_t id), void *user,
-                                 rlx_lm_stats *stats) {
+rlx_status lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
+                             bool (*fn)(void *user, uint32_t sequence, int32_t id), void *user, rlx_lm_stats *stats) {
   rlx_lm_stats own;
   if (!stats) stats = &own;
   *stats = (rlx_lm_stats){0};

@@ -196,12 +196,13 @@ rlx_status rlx_lm_convert(const rlx_file *f, const char *path, const rlx_convert
   if (rlx_file_meta_find(f, "general.architecture", &(rlx_meta){0})) return rlx_file_convert(f, path, o);
   conversion c = {.m = rlx_new(lm_model), .at = SIZE_MAX};
   if (!c.m) return RLX_FAIL(RLX_NO_MEMORY, "model");
-  c.m->file = f;
+  c.m->file = file_use(f);
   c.m->is_apart = true;
   rlx_status s = convert(&c, path, o);
   rlx_array_deinit(&c.notes);
   rlx_array_deinit(&c.tensors);
   rlx_mem_free(c.data);
   lm_model_close(c.m);
+  rlx_file_close((rlx_file *)(uintptr_t)f);
   return s;
 }

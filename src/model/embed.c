@@ -24,7 +24,7 @@ static rlx_status run(rlx_lm *lm, const int32_t *ids, size_t n, float *out) {
   return lm_fail_embedding(p, n);
 }
 
-rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut) {
+rlx_status lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut) {
   if (n_cut) *n_cut = 0;
   if (!lm || !out || (bytes && !text))
     return RLX_FAIL(RLX_INVALID, "rlx_lm_embed: %s is NULL", !lm ? "the model" : !out ? "out" : "the text");

@@ -121,11 +121,9 @@ static rlx_status load_weights(rlx_lm *lm, const rlx_watch *watch) {
 }
 
 static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
-  lm->session = d->session;
   if (!lm->session) {
     rlx_session_desc sd = {.struct_bytes = sizeof sd, .device = d->device, .threads = d->threads};
     RLX_TRY(rlx_session_create(&sd, &lm->session));
-    lm->owns_session = true;
   }
   rlx_device_info info;
   RLX_TRY(rlx_session_device(lm->session, &info));
@@ -180,6 +178,8 @@ static rlx_status first_programs(rlx_lm *lm) {
 }
 
 static rlx_status load(rlx_lm *lm, const rlx_lm_desc *d) {
+  if (d->session) RLX_TRY(rlx_session_check(d->session, "rlx_lm_load"));
+  if (d->session) lm->session = rlx_session_retain(d->session); /* who watches the file being read may destroy it */
   RLX_TRY(rlx_file_open(d->path, &d->watch, &lm->file));
   RLX_TRY_AT(lm_model_open(lm->file, &lm->model), "%s", d->path);
   rlx_status s = rlx_tokenizer_create(lm->file, &lm->tokenizer);
@@ -193,6 +193,23 @@ static rlx_status load(rlx_lm *lm, const rlx_lm_desc *d) {
   return RLX_OK;
 }
 
+static void lm_free(void *object) {
+  rlx_lm *lm = object;
+  for (size_t i = 0; i < lm->programs.n; i++) program_destroy(lm->programs.v[i]);
+  rlx_array_deinit(&lm->programs);
+  for (uint32_t i = 0; lm->sequences && i < lm->n_sequences; i++) rlx_array_deinit(&lm->sequences[i].ids);
+  rlx_mem_free(lm->sequences);
+  rlx_states_destroy(lm->batch);
+  rlx_states_destroy(lm->states);
+  rlx_weights_destroy(lm->weights);
+  rlx_session_release(lm->session);
+  rlx_tokenizer_destroy(lm->tokenizer);
+  lm_model_close(lm->model);
+  rlx_file_close(lm->file);
+  rlx_turn_deinit(&lm->turn);
+  rlx_mem_free(lm);
+}
+
 rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: out is NULL");
   *out = NULL;
@@ -202,9 +219,14 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
   uint64_t begin = rlx_now_ns();
   rlx_lm *lm = rlx_new(rlx_lm);
   if (!lm) return RLX_FAIL(RLX_NO_MEMORY, "a model");
-  rlx_status s = load(lm, desc);
+  rlx_status s = rlx_turn_init(&lm->turn, "model", lm_free, lm);
   if (s) {
-    rlx_lm_destroy(lm);
+    rlx_mem_free(lm);
+    return s;
+  }
+  s = load(lm, desc);
+  if (s) {
+    lm_free(lm);
     return s;
   }
   lm->load_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
@@ -213,19 +235,7 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
 }
 
 void rlx_lm_destroy(rlx_lm *lm) {
-  if (!lm) return;
-  for (size_t i = 0; i < lm->programs.n; i++) program_destroy(lm->programs.v[i]);
-  rlx_array_deinit(&lm->programs);
-  for (uint32_t i = 0; lm->sequences && i < lm->n_sequences; i++) rlx_array_deinit(&lm->sequences[i].ids);
-  rlx_mem_free(lm->sequences);
-  rlx_states_destroy(lm->batch);
-  rlx_states_destroy(lm->states);
-  rlx_weights_destroy(lm->weights);
-  if (lm->owns_session) rlx_session_destroy(lm->session);
-  rlx_tokenizer_destroy(lm->tokenizer);
-  lm_model_close(lm->model);
-  rlx_file_close(lm->file);
-  rlx_mem_free(lm);
+  if (lm) rlx_turn_end(&lm->turn);
 }
 
 /* ---- looking ---- */
@@ -249,8 +259,7 @@ static void tell_types(const rlx_lm *lm, char *out, size_t room) {
   }
 }
 
-rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
-  if (!lm || !out) return RLX_FAIL(RLX_INVALID, "rlx_lm_describe: %s is NULL", lm ? "out" : "the model");
+rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
   const lm_facts *f = lm_model_facts(lm->model);
   *out = (rlx_lm_info){.layers = f->n_layers,
                        .width = f->width,

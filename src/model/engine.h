@@ -9,7 +9,7 @@
 #define RLX_MODEL_ENGINE_H
 
 #include "base/array.h"
-#include "base/status.h"
+#include "base/turn.h"
 #include "model/model.h"
 
 #define LM_NOBODY UINT32_MAX
@@ -30,11 +30,12 @@ typedef struct lm_sequence {
 } lm_sequence;
 
 struct rlx_lm {
+  rlx_turn turn;
   rlx_file *file;
   lm_model *model;
   rlx_tokenizer *tokenizer; /* NULL: the file has none */
   rlx_session *session;
-  bool owns_session, exact, is_dry;
+  bool exact, is_dry;
   rlx_dtype cache;
   uint32_t context, chunk, n_sequences;
   uint32_t ahead; /* tokens in a stretch where the caller has no wish: what pays on this device */
@@ -46,6 +47,23 @@ struct rlx_lm {
   RLX_ARRAY(lm_program *) programs;
   double load_seconds;
 };
+
+/* The calls of lm.h, which turns.c makes in the model's turn. */
+rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out);
+const int32_t *lm_tokens(const rlx_lm *lm, uint32_t sequence, size_t *n);
+rlx_status lm_truncate(rlx_lm *lm, uint32_t sequence, uint32_t tokens);
+rlx_status lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all, float *logits);
+rlx_status lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const rlx_lm_options *options, rlx_lm_text_fn fn,
+                       void *user, rlx_lm_stats *stats);
+rlx_status lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages, size_t n,
+                    const rlx_lm_options *options, rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats);
+rlx_status lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
+                           bool (*fn)(void *user, int32_t id), void *user, rlx_lm_stats *stats);
+rlx_status lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
+                             bool (*fn)(void *user, uint32_t sequence, int32_t id), void *user, rlx_lm_stats *stats);
+rlx_status lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut);
+rlx_status lm_save(rlx_lm *lm, uint32_t sequence, const char *path);
+rlx_status lm_restore(rlx_lm *lm, uint32_t sequence, const char *path);
 
 /* The program for this, made where it is not there yet. B is 1: on `states`; more: on `batch`. */
 rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **out);

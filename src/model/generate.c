@@ -171,8 +171,8 @@ static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
   return s ? s : draw_tokens(&r, fn, user);
 }
 
-rlx_status rlx_lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
-                               bool (*fn)(void *user, int32_t id), void *user, rlx_lm_stats *stats) {
+rlx_status lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
+                           bool (*fn)(void *user, int32_t id), void *user, rlx_lm_stats *stats) {
   rlx_lm_stats own;
   if (!stats) stats = &own;
   *stats = (rlx_lm_stats){0};
@@ -266,8 +266,8 @@ rlx_status lm_check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_o
   return RLX_OK;
 }
 
-rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const rlx_lm_options *options,
-                           rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
+rlx_status lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const rlx_lm_options *options, rlx_lm_text_fn fn,
+                       void *user, rlx_lm_stats *stats) {
   rlx_lm_stats own;
   if (!stats) stats = &own;
   *stats = (rlx_lm_stats){0};

@@ -83,14 +83,14 @@ static rlx_status reply(conversation *c, rlx_lm_text_fn fn, void *user, rlx_lm_s
                     "the last message and what comes with it have %zu tokens: the context holds %u, an answer included",
                     c->n_ids, (unsigned)c->lm->context);
   while (same < q->ids.n && same < c->n_ids && q->ids.v[same] == c->ids[same]) same++;
-  RLX_TRY(rlx_lm_truncate(c->lm, c->options->sequence, (uint32_t)same));
+  RLX_TRY(lm_truncate(c->lm, c->options->sequence, (uint32_t)same));
   q->dropped = dropped;
   stats->dropped = (uint32_t)dropped;
   return lm_generate_text(c->lm, c->ids + same, c->n_ids - same, c->options, fn, user, stats);
 }
 
-rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages, size_t n,
-                        const rlx_lm_options *options, rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
+rlx_status lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages, size_t n,
+                    const rlx_lm_options *options, rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
   rlx_lm_stats own;
   if (!stats) stats = &own;
   *stats = (rlx_lm_stats){0};

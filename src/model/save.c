@@ -72,7 +72,7 @@ static rlx_status write_all(rlx_lm *lm, const lm_sequence *q, kept_states *state
   return s ? s : rlx_file_writer_finish(w);
 }
 
-rlx_status rlx_lm_save(rlx_lm *lm, uint32_t sequence, const char *path) {
+rlx_status lm_save(rlx_lm *lm, uint32_t sequence, const char *path) {
   RLX_TRY(lm_check_sequence(lm, "rlx_lm_save", sequence));
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_lm_save: the path is NULL");
   RLX_TRY(lm_hold(lm, sequence));
@@ -162,7 +162,7 @@ static rlx_status restore(rlx_lm *lm, uint32_t sequence, const rlx_file *f, kept
   return read_states(f, states);
 }
 
-rlx_status rlx_lm_restore(rlx_lm *lm, uint32_t sequence, const char *path) {
+rlx_status lm_restore(rlx_lm *lm, uint32_t sequence, const char *path) {
   RLX_TRY(lm_check_sequence(lm, "rlx_lm_restore", sequence));
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_lm_restore: the path is NULL");
   rlx_file *f;

@@ -159,7 +159,7 @@ static rlx_status append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size
   return lm_check_logits(lm, sequence, q->done - 1, logits, 1);
 }
 
-rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all, float *logits) {
+rlx_status lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all, float *logits) {
   RLX_TRY(lm_check_sequence(lm, "rlx_lm_append", sequence));
   if (n && !ids) return RLX_FAIL(RLX_INVALID, "rlx_lm_append: the tokens are NULL");
   if (logits && !n) return RLX_FAIL(RLX_INVALID, "rlx_lm_append: logits of no tokens");
@@ -177,17 +177,13 @@ void lm_take_back(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
   if (q->done > tokens) q->done = lm_model_facts(lm->model)->is_recurrent ? 0 : tokens;
 }
 
-uint32_t rlx_lm_length(const rlx_lm *lm, uint32_t sequence) {
-  return lm && sequence < lm->n_sequences ? (uint32_t)lm->sequences[sequence].ids.n : 0;
-}
-
-const int32_t *rlx_lm_tokens(const rlx_lm *lm, uint32_t sequence, size_t *n) {
-  bool there = lm && sequence < lm->n_sequences;
+const int32_t *lm_tokens(const rlx_lm *lm, uint32_t sequence, size_t *n) {
+  bool there = sequence < lm->n_sequences;
   if (n) *n = there ? lm->sequences[sequence].ids.n : 0;
   return there ? lm->sequences[sequence].ids.v : NULL;
 }
 
-rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
+rlx_status lm_truncate(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
   RLX_TRY(lm_check_sequence(lm, "rlx_lm_truncate", sequence));
   lm_sequence *q = &lm->sequences[sequence];
   if (tokens > q->ids.n)

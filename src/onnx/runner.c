@@ -350,8 +350,7 @@ static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t
   return onnx_import(r->model, r->given, r->n_given, r->options.most_trips, &client);
 }
 
-rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
-  if (!r || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_run: a NULL");
+static rlx_status run_in_turn(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
   if (r->n_kept > MOST_KEPT) { /* values that differ from run to run would make it grow without end */
     branches_free(r->roots);
     r->roots = NULL;
@@ -368,8 +367,23 @@ rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size
   return s;
 }
 
-rlx_status rlx_onnx_output(const rlx_onnx_runner *r, uint32_t i, const char **name, rlx_tensor *view) {
-  if (!r || !view) return RLX_FAIL(RLX_INVALID, "rlx_onnx_output: a NULL");
+rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
+  if (!r || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_run: a NULL");
+  RLX_TRY(rlx_turn_take(&r->turn, "rlx_onnx_run"));
+  rlx_status s = run_in_turn(r, inputs, n);
+  rlx_turn_leave(&r->turn);
+  return s;
+}
+
+/* Callbacks of a run may look at it, too. */
+static rlx_status look(const rlx_onnx_runner *r, const char *call) {
+  if (!r) return RLX_FAIL(RLX_INVALID, "%s: a NULL", call);
+  return rlx_turn_look(&((rlx_onnx_runner *)(uintptr_t)r)->turn, call); /* nothing else changes */
+}
+
+static void leave(const rlx_onnx_runner *r) { rlx_turn_leave(&((rlx_onnx_runner *)(uintptr_t)r)->turn); }
+
+static rlx_status output_at(const rlx_onnx_runner *r, uint32_t i, const char **name, rlx_tensor *view) {
   if (i >= r->model->graph->n_outputs)
     return RLX_FAIL(RLX_NOT_FOUND, "output %u of %u", (unsigned)i, (unsigned)r->model->graph->n_outputs);
   if (!r->has_run) return RLX_FAIL(RLX_INVALID, "there are no outputs before a run that succeeds");
@@ -378,14 +392,23 @@ rlx_status rlx_onnx_output(const rlx_onnx_runner *r, uint32_t i, const char **na
   return RLX_OK;
 }
 
+rlx_status rlx_onnx_output(const rlx_onnx_runner *r, uint32_t i, const char **name, rlx_tensor *view) {
+  if (!view) return RLX_FAIL(RLX_INVALID, "rlx_onnx_output: a NULL");
+  RLX_TRY(look(r, "rlx_onnx_output"));
+  rlx_status s = output_at(r, i, name, view);
+  leave(r);
+  return s;
+}
+
 uint32_t rlx_onnx_parts(const rlx_onnx_runner *r) {
   uint32_t n = 0;
-  for (size_t i = 0; r && i < r->parts.n; i++) n += r->parts.v[i]->kind != ONNX_STEP_VALUE;
+  if (look(r, "rlx_onnx_parts")) return 0;
+  for (size_t i = 0; i < r->parts.n; i++) n += r->parts.v[i]->kind != ONNX_STEP_VALUE;
+  leave(r);
   return n;
 }
 
-rlx_status rlx_onnx_part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_part *out) {
-  if (!r || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_part_at: a NULL");
+static rlx_status part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_part *out) {
   for (size_t k = 0; k < r->parts.n; k++) {
     if (r->parts.v[k]->kind == ONNX_STEP_VALUE || i--) continue;
     *out = (rlx_onnx_part){r->parts.v[k]->executable, r->parts.v[k]->why};
@@ -394,7 +417,20 @@ rlx_status rlx_onnx_part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_part 
   return RLX_FAIL(RLX_NOT_FOUND, "no such part");
 }
 
-uint64_t rlx_onnx_compiled(const rlx_onnx_runner *r) { return r ? r->n_compiled : 0; }
+rlx_status rlx_onnx_part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_part *out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_part_at: a NULL");
+  RLX_TRY(look(r, "rlx_onnx_part_at"));
+  rlx_status s = part_at(r, i, out);
+  leave(r);
+  return s;
+}
+
+uint64_t rlx_onnx_compiled(const rlx_onnx_runner *r) {
+  if (look(r, "rlx_onnx_compiled")) return 0;
+  uint64_t n = r->n_compiled;
+  leave(r);
+  return n;
+}
 
 /* ---- the runner ---- */
 
@@ -424,6 +460,24 @@ static rlx_status copy_text(const char *text, char **out) {
   return RLX_OK;
 }
 
+static void runner_free(void *object) {
+  rlx_onnx_runner *r = object;
+  branches_free(r->roots);
+  for (size_t i = 0; i < r->live.n; i++) box_clear(&r->live.v[i]);
+  for (uint32_t i = 0; r->outputs && i < r->model->graph->n_outputs; i++) box_clear(&r->outputs[i]);
+  rlx_array_deinit(&r->live);
+  rlx_array_deinit(&r->key);
+  rlx_array_deinit(&r->parts);
+  rlx_mem_free(r->outputs);
+  rlx_mem_free(r->given);
+  rlx_mem_free(r->without);
+  rlx_weights_destroy(r->weights);
+  rlx_session_release(r->session);
+  rlx_onnx_close(r->model);
+  rlx_turn_deinit(&r->turn);
+  rlx_mem_free(r);
+}
+
 static rlx_status set_up(rlx_onnx_runner *r, rlx_session *s) {
   const onnx_graph *g = r->model->graph;
   r->outputs = rlx_mem_calloc((size_t)g->n_outputs + 1, sizeof *r->outputs);
@@ -442,30 +496,23 @@ rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_op
   if (options && options->struct_bytes != sizeof *options)
     return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_create: struct_bytes is %zu, expected %zu", options->struct_bytes,
                     sizeof *options);
+  RLX_TRY(rlx_session_check(s, "rlx_onnx_runner_create"));
   rlx_onnx_runner *r = rlx_new(rlx_onnx_runner);
   if (!r) return RLX_FAIL(RLX_NO_MEMORY, "a runner");
+  rlx_status status = rlx_turn_init(&r->turn, "runner", runner_free, r);
+  if (status) {
+    rlx_mem_free(r);
+    return status;
+  }
   if (options) r->options = *options;
   r->session = rlx_session_retain(s);
   r->model = onnx_retain(m);
-  rlx_status status = set_up(r, s);
+  status = set_up(r, s);
   if (status) rlx_onnx_runner_destroy(r);
   else *out = r;
   return status;
 }
 
 void rlx_onnx_runner_destroy(rlx_onnx_runner *r) {
-  if (!r) return;
-  branches_free(r->roots);
-  for (size_t i = 0; i < r->live.n; i++) box_clear(&r->live.v[i]);
-  for (uint32_t i = 0; r->outputs && i < r->model->graph->n_outputs; i++) box_clear(&r->outputs[i]);
-  rlx_array_deinit(&r->live);
-  rlx_array_deinit(&r->key);
-  rlx_array_deinit(&r->parts);
-  rlx_mem_free(r->outputs);
-  rlx_mem_free(r->given);
-  rlx_mem_free(r->without);
-  rlx_weights_destroy(r->weights);
-  rlx_session_release(r->session);
-  rlx_onnx_close(r->model);
-  rlx_mem_free(r);
+  if (r) rlx_turn_end(&r->turn);
 }

@@ -2,6 +2,7 @@
 #ifndef RLX_ONNX_RUNNER_H
 #define RLX_ONNX_RUNNER_H
 
+#include "base/turn.h"
 #include "onnx/import.h"
 #include "ref/eval.h"
 #include "runtime/session.h"
@@ -48,6 +49,7 @@ typedef struct onnx_box {
 } onnx_box;
 
 struct rlx_onnx_runner {
+  rlx_turn turn;
   rlx_session *session;
   rlx_onnx *model;
   rlx_weights *weights;

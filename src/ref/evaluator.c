@@ -4,9 +4,11 @@
  * bound graph is kept until a value of another shape is set. A run that fails or is cancelled leaves all states and the
  * outputs of the last good run as they were. */
 #include "base/budget.h"
+#include "base/turn.h"
 #include "ref/eval.h"
 
 struct rlx_evaluator {
+  rlx_turn turn;
   rlx_graph *graph;    /* as given: the leaf names and node ids that callers speak of */
   rlx_graph *bound;    /* numbers only; NULL until the shapes are known. Same node ids */
   rlx_tensor *leaves;  /* by node id; data NULL until set */
@@ -17,8 +19,8 @@ struct rlx_evaluator {
   void *cancel_user;
 };
 
-void rlx_evaluator_destroy(rlx_evaluator *e) {
-  if (!e) return;
+static void evaluator_free(void *object) {
+  rlx_evaluator *e = object;
   for (uint32_t id = 1; e->leaves && id < rlx_graph_end(e->graph); id++) rlx_tensor_deinit(&e->leaves[id]);
   for (size_t i = 0; e->outputs && i < e->graph->outputs.n; i++) rlx_tensor_deinit(&e->outputs[i]);
   rlx_mem_free(e->leaves);
@@ -26,7 +28,12 @@ void rlx_evaluator_destroy(rlx_evaluator *e) {
   rlx_mem_free(e->outputs);
   rlx_graph_destroy(e->bound);
   rlx_graph_destroy(e->graph);
+  rlx_turn_deinit(&e->turn);
   rlx_mem_free(e);
+}
+
+void rlx_evaluator_destroy(rlx_evaluator *e) {
+  if (e) rlx_turn_end(&e->turn);
 }
 
 rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out) {
@@ -37,6 +44,11 @@ rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out) {
   if (!g->finished) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_create: the graph is not finished");
   rlx_evaluator *e = rlx_new(rlx_evaluator);
   if (!e) return RLX_FAIL(RLX_NO_MEMORY, "an evaluator");
+  rlx_status s = rlx_turn_init(&e->turn, "evaluator", evaluator_free, e);
+  if (s) {
+    rlx_mem_free(e);
+    return s;
+  }
   e->graph = rlx_graph_retain(g);
   e->leaves = rlx_mem_calloc(rlx_graph_end(g), sizeof *e->leaves);
   e->given = rlx_mem_calloc(rlx_graph_end(g), sizeof *e->given);
@@ -50,9 +62,10 @@ rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out) {
 }
 
 void rlx_evaluator_set_cancel(rlx_evaluator *e, rlx_cancel_fn fn, void *user) {
-  if (!e) return;
+  if (!e || !rlx_turn_wait(&e->turn)) return;
   e->cancel = fn;
   e->cancel_user = user;
+  rlx_turn_leave(&e->turn);
 }
 
 /* ---- setting values ---- */
@@ -68,9 +81,7 @@ static rlx_status check_value(const rlx_graph *g, rlx_node id, const rlx_tensor 
   return rlx_tensor_check(v);
 }
 
-rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tensor *value) {
-  if (!e || !name || !value)
-    return RLX_FAIL(RLX_INVALID, "rlx_evaluator_set: %s is NULL", !e ? "the evaluator" : !name ? "name" : "value");
+static rlx_status set(rlx_evaluator *e, const char *name, const rlx_tensor *value) {
   rlx_node id = rlx_graph_find(e->graph, name);
   if (!id) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no input, param or state '%s'", name);
   RLX_TRY_AT(rlx_graph_name_symbols(e->graph, check_value(e->graph, id, value)), "%s '%s'",
@@ -87,6 +98,15 @@ rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tenso
   e->leaves[id] = copy;
   e->given[id] = true;
   return RLX_OK;
+}
+
+rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tensor *value) {
+  if (!e || !name || !value)
+    return RLX_FAIL(RLX_INVALID, "rlx_evaluator_set: %s is NULL", !e ? "the evaluator" : !name ? "name" : "value");
+  RLX_TRY(rlx_turn_take(&e->turn, "rlx_evaluator_set"));
+  rlx_status s = set(e, name, value);
+  rlx_turn_leave(&e->turn);
+  return s;
 }
 
 /* ---- running ---- */
@@ -175,17 +195,17 @@ rlx_status rlx_evaluator_run(rlx_evaluator *e) {
   if (!e) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_run: the evaluator is NULL");
   rlx_budget budget;
   run_storage r = {0};
+  RLX_TRY(rlx_turn_take(&e->turn, "rlx_evaluator_run"));
   rlx_budget_begin(&budget, "rlx_evaluator_run", NULL, 0, &(rlx_watch){.cancel = e->cancel, .user = e->cancel_user});
   rlx_status s = bind_to_values(e);
   if (!s) s = run_once(e, &r);
   storage_deinit(e, &r);
-  return rlx_budget_end(&budget, s);
+  s = rlx_budget_end(&budget, s);
+  rlx_turn_leave(&e->turn);
+  return s;
 }
 
-rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tensor *view) {
-  if (!view) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: view is NULL");
-  *view = (rlx_tensor){0};
-  if (!e || !name) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: %s is NULL", e ? "name" : "the evaluator");
+static rlx_status get(const rlx_evaluator *e, const char *name, rlx_tensor *view) {
   uint32_t i;
   if (rlx_name_map_get(&e->graph->output_names, name, &i)) {
     if (!e->outputs[i].data) return RLX_FAIL(RLX_INVALID, "output '%s' has no value: nothing ran yet", name);
@@ -198,4 +218,15 @@ rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tenso
   if (!e->leaves[id].data) return RLX_FAIL(RLX_INVALID, "state '%s' has no value: nothing ran yet", name);
   *view = e->leaves[id];
   return RLX_OK;
+}
+
+rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tensor *view) {
+  if (!view) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: view is NULL");
+  *view = (rlx_tensor){0};
+  if (!e || !name) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: %s is NULL", e ? "name" : "the evaluator");
+  rlx_turn *turn = &((rlx_evaluator *)(uintptr_t)e)->turn; /* nothing else changes */
+  RLX_TRY(rlx_turn_look(turn, "rlx_evaluator_get"));
+  rlx_status s = get(e, name, view);
+  rlx_turn_leave(turn);
+  return s;
 }

@@ -11,8 +11,7 @@ enum { MAX_INSTANCES = 8 };
 
 rlx_status rlx_enter(rlx_executable *e, const char *call) {
   if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
-  if (pthread_mutex_trylock(&e->turn))
-    return RLX_FAIL(RLX_BUSY, "%s: the executable is in use; clone it for another thread", call);
+  RLX_TRY(rlx_turn_take(&e->turn, call));
   rlx_limits limits = rlx_session_limits(e->session, &e->watch);
   rlx_budget_begin(&e->budget, call, &limits, 0, &e->watch);
   return RLX_OK;
@@ -20,19 +19,16 @@ rlx_status rlx_enter(rlx_executable *e, const char *call) {
 
 rlx_status rlx_leave(rlx_executable *e, rlx_status s) {
   s = rlx_budget_end(&e->budget, s);
-  pthread_mutex_unlock(&e->turn);
+  rlx_turn_leave(&e->turn);
   return s;
 }
 
-/* The owner's second attempt is refused and not waited for: callbacks may look at the executable that runs them. */
-static rlx_status turn_init(pthread_mutex_t *turn) {
-  pthread_mutexattr_t attr;
-  int error = pthread_mutexattr_init(&attr);
-  if (!error) error = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
-  if (!error) error = pthread_mutex_init(turn, &attr);
-  pthread_mutexattr_destroy(&attr);
-  return error ? RLX_FAIL(RLX_NO_MEMORY, "the system refused a lock (error %d)", error) : RLX_OK;
+rlx_status rlx_look(const rlx_executable *e, const char *call) {
+  if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
+  return rlx_turn_look(&((rlx_executable *)(uintptr_t)e)->turn, call); /* only its turn changes */
 }
+
+void rlx_look_away(const rlx_executable *e) { rlx_turn_leave(&((rlx_executable *)(uintptr_t)e)->turn); }
 
 /* ---- names ---- */
 
@@ -142,6 +138,7 @@ static rlx_status switch_to(rlx_executable *e, rlx_instance *i) {
     l->is_dirty = l->op == RLX_OP_input && l->held.data;
   }
   for (size_t k = 0; k < e->n_results; k++) e->results[k].here = i->compiled->graph->outputs.v[k].node;
+  rlx_arena_set_turn(i->arena, &e->turn);
   return rlx_feeds_prepare(e);
 }
 
@@ -182,7 +179,8 @@ rlx_status rlx_executable_resolve(rlx_executable *e, const rlx_watch *watch, boo
 
 /* ---- making ---- */
 
-static void executable_free(rlx_executable *e) {
+static void executable_free(void *object) {
+  rlx_executable *e = object;
   for (size_t i = 0; i < e->instances.n; i++) rlx_instance_destroy(e->instances.v[i]);
   rlx_array_deinit(&e->instances);
   for (size_t i = 0; e->leaves && i < e->n_leaves; i++) rlx_tensor_deinit(&e->leaves[i].held);
@@ -197,7 +195,7 @@ static void executable_free(rlx_executable *e) {
   rlx_weights_release(e->weights);
   rlx_states_release(e->states);
   rlx_session_release(e->session);
-  pthread_mutex_destroy(&e->turn);
+  rlx_turn_deinit(&e->turn);
   rlx_mem_free(e);
 }
 
@@ -227,7 +225,7 @@ static rlx_status make(const making *m, rlx_executable **out) {
   *out = NULL;
   rlx_executable *e = rlx_new(rlx_executable);
   if (!e) return RLX_FAIL(RLX_NO_MEMORY, "an executable");
-  rlx_status s = turn_init(&e->turn);
+  rlx_status s = rlx_turn_init(&e->turn, "executable", executable_free, e);
   if (s) {
     rlx_mem_free(e);
     return s;
@@ -244,6 +242,7 @@ static rlx_status make(const making *m, rlx_executable **out) {
 
 static rlx_status check_options(const rlx_session *s, const rlx_graph *g, const rlx_compile_options *o) {
   if (!s || !g) return RLX_FAIL(RLX_INVALID, "rlx_compile: the %s is NULL", s ? "graph" : "session");
+  RLX_TRY(rlx_session_check(s, "rlx_compile"));
   RLX_TRY(rlx_graph_status(g));
   if (!g->finished) return RLX_FAIL(RLX_INVALID, "rlx_compile: the graph is not finished");
   if (o->struct_bytes != sizeof *o)
@@ -291,6 +290,7 @@ rlx_status rlx_executable_clone(const rlx_executable *e, rlx_executable **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_executable_clone: out is NULL");
   *out = NULL;
   if (!e) return RLX_FAIL(RLX_INVALID, "rlx_executable_clone: the executable is NULL");
+  RLX_TRY(rlx_session_check(e->session, "rlx_executable_clone"));
   making m = {e->session, &e->key, e->weights, e->states, e->no_cache, e->plan_only, NULL};
   RLX_TRY(make(&m, out));
   atomic_store(&(*out)->draw, atomic_load(&e->draw));
@@ -298,19 +298,15 @@ rlx_status rlx_executable_clone(const rlx_executable *e, rlx_executable **out) {
 }
 
 void rlx_executable_destroy(rlx_executable *e) {
-  if (!e) return;
-  pthread_mutex_lock(&e->turn); /* a run in another thread ends first */
-  pthread_mutex_unlock(&e->turn);
-  executable_free(e);
+  if (e) rlx_turn_end(&e->turn);
 }
 
 /* ---- settings ---- */
 
 void rlx_executable_set_watch(rlx_executable *e, const rlx_watch *watch) {
-  if (!e) return;
-  int error = pthread_mutex_lock(&e->turn); /* refused where a callback of its own run calls this: it is our turn */
+  if (!e || !rlx_turn_wait(&e->turn)) return;
   e->watch = watch ? *watch : (rlx_watch){0};
-  if (!error) pthread_mutex_unlock(&e->turn);
+  rlx_turn_leave(&e->turn);
 }
 
 rlx_status rlx_executable_set_draw(rlx_executable *e, uint64_t draw) {
@@ -326,12 +322,20 @@ rlx_status rlx_executable_observe(rlx_executable *e, rlx_observe_fn fn, void *us
   return rlx_leave(e, RLX_OK);
 }
 
-/* ---- looking: no turn is taken, for callbacks of a run may ask ---- */
+/* ---- looking ---- */
 
-const rlx_graph *rlx_executable_graph(const rlx_executable *e) { return e && e->compiled ? e->compiled->graph : NULL; }
+const rlx_graph *rlx_executable_graph(const rlx_executable *e) {
+  if (rlx_look(e, "rlx_executable_graph")) return NULL;
+  const rlx_graph *g = e->compiled ? e->compiled->graph : NULL;
+  rlx_look_away(e);
+  return g;
+}
 
 rlx_node rlx_executable_node(const rlx_executable *e, rlx_node source) {
-  return e && e->compiled ? rlx_optimized_origin(e->compiled->optimized, source) : RLX_NONE;
+  if (rlx_look(e, "rlx_executable_node")) return RLX_NONE;
+  rlx_node n = e->compiled ? rlx_optimized_origin(e->compiled->optimized, source) : RLX_NONE;
+  rlx_look_away(e);
+  return n;
 }
 
 rlx_status rlx_executable_arena(rlx_executable *e, rlx_arena **out) {

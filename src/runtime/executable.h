@@ -8,6 +8,7 @@
 #ifndef RLX_RUNTIME_EXECUTABLE_H
 #define RLX_RUNTIME_EXECUTABLE_H
 
+#include "base/turn.h"
 #include "runtime/instance.h"
 
 /* An input, param or state of the graph as given. */
@@ -39,7 +40,7 @@ typedef struct rlx_result { /* an output */
 typedef struct rlx_profile rlx_profile; /* profile.c */
 
 struct rlx_executable {
-  pthread_mutex_t turn;
+  rlx_turn turn;
   rlx_session *session;
   rlx_weights *weights;
   rlx_states *states;
@@ -66,9 +67,12 @@ struct rlx_executable {
 };
 
 /* Takes the turn and opens the call's budget, or says that the executable is busy (or NULL): match with rlx_leave, which gives the
- * status as the caller sees it. */
+ * status as the caller sees it, and after which the executable may be gone. */
 rlx_status rlx_enter(rlx_executable *e, const char *call);
 rlx_status rlx_leave(rlx_executable *e, rlx_status s);
+/* Looking is for callbacks of its own run too, and takes nothing: it has no budget. */
+rlx_status rlx_look(const rlx_executable *e, const char *call);
+void rlx_look_away(const rlx_executable *e);
 
 rlx_leaf *rlx_leaf_find(const rlx_executable *e, const char *name);
 /* The index of an output, or UINT32_MAX. */

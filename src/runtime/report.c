@@ -2,14 +2,11 @@
 #include "runtime/executable.h"
 
 static rlx_status check_known(const rlx_executable *e, const char *call) {
-  if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
   if (e->compiled) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "%s: not all sizes are known yet: run once, or bind all symbols", call);
 }
 
-rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory *out) {
-  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_executable_memory: out is NULL");
-  *out = (rlx_memory){0};
+static rlx_status tell_memory(const rlx_executable *e, rlx_memory *out) {
   RLX_TRY(check_known(e, "rlx_executable_memory"));
   const rlx_plan *p = e->compiled->plan;
   *out = (rlx_memory){.weights = p->weights_bytes,
@@ -22,6 +19,15 @@ rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory *out) {
                       .plan_seconds = p->seconds,
                       .compile_seconds = e->compiled->seconds};
   return RLX_OK;
+}
+
+rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory *out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_executable_memory: out is NULL");
+  *out = (rlx_memory){0};
+  RLX_TRY(rlx_look(e, "rlx_executable_memory"));
+  rlx_status s = tell_memory(e, out);
+  rlx_look_away(e);
+  return s;
 }
 
 typedef rlx_status (*report_fn)(const rlx_executable *e, rlx_report_format format, rlx_str *out);
@@ -68,14 +74,16 @@ rlx_status rlx_executable_report(const rlx_executable *e, rlx_report_kind kind, 
   const char *call = "rlx_executable_report";
   if (!text) return RLX_FAIL(RLX_INVALID, "%s: text is NULL", call);
   *text = NULL;
-  RLX_TRY(check_known(e, call));
   if ((size_t)kind >= sizeof reports / sizeof *reports)
     return RLX_FAIL(RLX_INVALID, "%s: there is no report %d", call, (int)kind);
   if ((unsigned)format > RLX_SVG) return RLX_FAIL(RLX_INVALID, "%s: there is no format %d", call, (int)format);
   if (format == RLX_SVG && !reports[kind].svg)
     return RLX_FAIL(RLX_UNSUPPORTED, "%s: only the plan can be drawn as SVG", call);
+  RLX_TRY(rlx_look(e, call));
   rlx_str out = {0};
-  rlx_status s = reports[kind].fn(e, format, &out);
+  rlx_status s = check_known(e, call);
+  if (!s) s = reports[kind].fn(e, format, &out);
+  rlx_look_away(e);
   if (!s) return rlx_str_take(&out, text);
   rlx_str_deinit(&out);
   return s;

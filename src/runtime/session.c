@@ -4,6 +4,7 @@
  * it; threads, the pool of freed blocks and the cache of compiled graphs are its own. */
 #include "runtime/session.h"
 
+#include "base/process.h"
 #include "runtime/compiled.h"
 
 enum { DEFAULT_CACHED = 64 };
@@ -42,7 +43,12 @@ rlx_session *rlx_session_retain(rlx_session *s) {
   return s;
 }
 
+rlx_status rlx_session_check(const rlx_session *s, const char *call) {
+  return rlx_process_is_own(s->process) ? RLX_OK : rlx_process_refuse(call, "session");
+}
+
 void rlx_session_release(rlx_session *s) {
+  if (s && !rlx_process_is_own(s->process)) return; /* its threads and its device are the parent's */
   if (s && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1) session_free(s);
 }
 
@@ -73,6 +79,7 @@ rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
     return status;
   }
   atomic_init(&s->refs, 1);
+  s->process = rlx_process_number();
   s->cached = d->cached ? d->cached : DEFAULT_CACHED;
   status = session_fill(s, d);
   if (status) session_free(s);
@@ -84,16 +91,18 @@ void rlx_session_destroy(rlx_session *s) { rlx_session_release(s); }
 
 rlx_status rlx_session_device(const rlx_session *s, rlx_device_info *out) {
   if (!s || !out) return RLX_FAIL(RLX_INVALID, "rlx_session_device: %s is NULL", s ? "out" : "the session");
+  RLX_TRY(rlx_session_check(s, "rlx_session_device"));
   *out = s->device->info;
   return RLX_OK;
 }
 
 void rlx_session_trim(rlx_session *s, uint64_t keep_bytes) {
-  if (s) rlx_block_pool_trim(s->blocks, keep_bytes);
+  if (s && rlx_process_is_own(s->process)) rlx_block_pool_trim(s->blocks, keep_bytes);
 }
 
 rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out) {
   if (!s || !out) return RLX_FAIL(RLX_INVALID, "rlx_session_stats_get: %s is NULL", s ? "out" : "the session");
+  RLX_TRY(rlx_session_check(s, "rlx_session_stats_get"));
   rlx_block_pool_stats pool;
   rlx_block_pool_stats_get(s->blocks, &pool);
   pthread_mutex_lock(&s->lock);

@@ -17,6 +17,7 @@ typedef struct rlx_compiled rlx_compiled; /* compiled.h */
 
 struct rlx_session {
   atomic_uint refs;
+  uint32_t process; /* that made it */
   rlx_device *device;
   rlx_pool *threads;
   rlx_block_pool *blocks;
@@ -31,6 +32,9 @@ struct rlx_session {
 rlx_limits rlx_session_limits(const rlx_session *s, const rlx_watch *watch);
 rlx_session *rlx_session_retain(rlx_session *s);
 void rlx_session_release(rlx_session *s); /* NULL is fine */
+
+/* RLX_INVALID in a child of the process that made it. */
+rlx_status rlx_session_check(const rlx_session *s, const char *call);
 
 /* A mutex, or the words for why there is none. */
 rlx_status rlx_lock_init(pthread_mutex_t *lock, bool recursive);

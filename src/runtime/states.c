@@ -73,7 +73,8 @@ rlx_status rlx_states_zero_one(rlx_states *st, rlx_state_entry *e) {
 
 rlx_status rlx_states_zero(rlx_states *st) {
   if (!st) return RLX_FAIL(RLX_INVALID, "rlx_states_zero: the states are NULL");
-  rlx_status s = RLX_OK;
+  rlx_status s = rlx_session_check(st->session, "rlx_states_zero");
+  if (s) return s;
   pthread_mutex_lock(&st->lock);
   for (size_t i = 0; i < st->all.n && !s; i++) s = rlx_states_zero_one(st, st->all.v[i]);
   pthread_mutex_unlock(&st->lock);
@@ -95,6 +96,7 @@ rlx_states *rlx_states_retain(rlx_states *st) {
 }
 
 void rlx_states_release(rlx_states *st) {
+  if (st && rlx_session_check(st->session, "rlx_states_destroy")) return; /* the parent's, who forked this process */
   if (st && atomic_fetch_sub_explicit(&st->refs, 1, memory_order_acq_rel) == 1) states_free(st);
 }
 
@@ -108,6 +110,7 @@ rlx_status rlx_states_create(rlx_session *s, rlx_states **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_states_create: out is NULL");
   *out = NULL;
   if (!s) return RLX_FAIL(RLX_INVALID, "rlx_states_create: the session is NULL");
+  RLX_TRY(rlx_session_check(s, "rlx_states_create"));
   rlx_states *st = rlx_new(rlx_states);
   if (!st) return RLX_FAIL(RLX_NO_MEMORY, "states");
   rlx_status status = rlx_lock_init(&st->lock, false);

@@ -238,11 +238,7 @@ rlx_status rlx_executable_read(rlx_executable *e, const char *name, rlx_tensor *
   return rlx_leave(e, s);
 }
 
-rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rlx_tensor *out) {
-  const char *call = "rlx_executable_describe";
-  if (!out) return RLX_FAIL(RLX_INVALID, "%s: out is NULL", call);
-  *out = (rlx_tensor){0};
-  if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
+static rlx_status describe(const rlx_executable *e, const char *call, const char *name, rlx_tensor *out) {
   uint32_t output = rlx_result_find(e, name);
   const rlx_leaf *l = rlx_leaf_find(e, name);
   rlx_type type;
@@ -253,6 +249,16 @@ rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rl
   RLX_TRY(rlx_tensor_bytes(type.dtype, type.shape, &bytes));
   *out = (rlx_tensor){.dtype = type.dtype, .shape = type.shape, .bytes = bytes};
   return RLX_OK;
+}
+
+rlx_status rlx_executable_describe(const rlx_executable *e, const char *name, rlx_tensor *out) {
+  const char *call = "rlx_executable_describe";
+  if (!out) return RLX_FAIL(RLX_INVALID, "%s: out is NULL", call);
+  *out = (rlx_tensor){0};
+  RLX_TRY(rlx_look(e, call));
+  rlx_status s = describe(e, call, name, out);
+  rlx_look_away(e);
+  return s;
 }
 
 /* ---- the caller's own memory ---- */

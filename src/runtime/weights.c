@@ -247,6 +247,7 @@ rlx_status rlx_weights_put(rlx_weights *w, const char *name, const rlx_type *typ
 rlx_status rlx_weights_set(rlx_weights *w, const char *name, const rlx_tensor *value) {
   if (!w || !name || !value)
     return RLX_FAIL(RLX_INVALID, "rlx_weights_set: %s is NULL", !w ? "the store" : !name ? "name" : "value");
+  RLX_TRY(rlx_session_check(w->session, "rlx_weights_set"));
   RLX_TRY_AT(rlx_tensor_check(value), "weight '%s'", name);
   return rlx_weights_put(w, name, &(rlx_type){value->dtype, value->shape}, value);
 }
@@ -270,7 +271,7 @@ rlx_status rlx_weights_read(rlx_weights *w, const char *name, rlx_dtype dtype, v
 }
 
 bool rlx_weights_has(const rlx_weights *w, const char *name) {
-  if (!w || !name) return false;
+  if (!w || !name || rlx_session_check(w->session, "rlx_weights_has")) return false;
   rlx_weights *store = (rlx_weights *)(uintptr_t)w; /* only its lock changes */
   pthread_mutex_lock(&store->lock);
   const rlx_weight *weight = find_named(w, name);
@@ -280,7 +281,7 @@ bool rlx_weights_has(const rlx_weights *w, const char *name) {
 }
 
 uint64_t rlx_weights_bytes(const rlx_weights *w) {
-  if (!w) return 0;
+  if (!w || rlx_session_check(w->session, "rlx_weights_bytes")) return 0;
   rlx_weights *store = (rlx_weights *)(uintptr_t)w;
   pthread_mutex_lock(&store->lock);
   uint64_t bytes = w->bytes;
@@ -306,6 +307,7 @@ rlx_weights *rlx_weights_retain(rlx_weights *w) {
 }
 
 void rlx_weights_release(rlx_weights *w) {
+  if (w && rlx_session_check(w->session, "rlx_weights_destroy")) return; /* the parent's, who forked this process */
   if (w && atomic_fetch_sub_explicit(&w->refs, 1, memory_order_acq_rel) == 1) weights_free(w);
 }
 
@@ -313,6 +315,7 @@ rlx_status rlx_weights_create(rlx_session *s, rlx_weights **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_weights_create: out is NULL");
   *out = NULL;
   if (!s) return RLX_FAIL(RLX_INVALID, "rlx_weights_create: the session is NULL");
+  RLX_TRY(rlx_session_check(s, "rlx_weights_create"));
   rlx_weights *w = rlx_new(rlx_weights);
   if (!w) return RLX_FAIL(RLX_NO_MEMORY, "a weight store");
   rlx_status status = rlx_lock_init(&w->lock, true);

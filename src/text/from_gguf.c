@@ -5,7 +5,6 @@
  * vocabularies, and pre-tokenizers without a pattern. A file that names no pre-tokenizer at all is older than that key; it is read
  * in the way of its time, with a warning. A key that is there in another type than it has is refused, and so are ids that no token
  * has and keys that nobody reads (io/file_leftover.def). */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -348,13 +347,16 @@ static rlx_status read_unigram(reader *r) {
 
 /* ---- What files do not say ----------------------------------------------------------------------------------- */
 
+/* Of ASCII alone, whatever the locale. */
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
 static bool name_has(const rlx_file *f, const char *key, const char *word) {
   rlx_meta m;
   if (!rlx_file_meta_find(f, key, &m) || m.kind != RLX_META_TEXT) return false;
   size_t n = strlen(word);
   for (size_t i = 0; i + n <= m.n; i++) {
     size_t k = 0;
-    while (k < n && tolower((unsigned char)m.text[i + k]) == word[k]) k++;
+    while (k < n && lower(m.text[i + k]) == word[k]) k++;
     if (k == n) return true;
   }
   return false;

@@ -1,11 +1,17 @@
 /* Finding a driver. First the system's loader, libvulkan, which knows all drivers; where there is none, a driver's own
  * library: each exports vk_icdGetInstanceProcAddr for the loader, and a program can call it as well. Containers often
  * have NVIDIA's libraries and neither loader nor manifest: so its driver is also tried where the loader knows no driver.
- * Layers are the loader's business: VK_INSTANCE_LAYERS works as everywhere. */
+ * Layers are the loader's business: VK_INSTANCE_LAYERS works as everywhere.
+ *
+ * Drivers have threads of their own and handlers that run when the process ends, and promise nothing to a child made by fork. So
+ * a child whose parent has started Vulkan is told that there is none; and a shared library that has started it stays loaded
+ * when it is closed, with its one instance, which the next who opens it finds again. */
+#define _GNU_SOURCE /* dladdr */
 #include "vulkan/loader.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +40,24 @@ static const struct library {
 typedef VkResult(VKAPI_PTR *negotiate_fn)(uint32_t *version);
 
 static vk_loader the_loader;
+static const vk_loader no_loader = {
+  .why = "this process was forked from one that had started Vulkan, which no driver promises "
+         "to survive: exec, or fork before the first device is opened or listed"};
+static atomic_bool is_started, is_forked;
+
+static void in_child(void) {
+  if (atomic_load(&is_started)) atomic_store(&is_forked, true);
+}
+__attribute__((constructor)) static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, in_child); }
+
+/* Keeps the file that this function came from loaded; where that is the program itself, nothing changes. */
+static void stay_loaded(void) {
+  Dl_info self;
+  if (dladdr(&the_loader, &self) && self.dli_fname) {
+    void *handle = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    if (handle) dlclose(handle);
+  }
+}
 
 /* A function by name, NULL where it is missing: ISO C has no cast for what dlsym returns. */
 static void find(void *library, const char *name, void *function) {
@@ -117,6 +141,7 @@ static void list_devices(vk_loader *l, const char *library) {
 static bool try_library(vk_loader *l, const struct library *b) {
   void *library = dlopen(b->name, RTLD_NOW | RTLD_LOCAL);
   if (!library) return false;
+  stay_loaded();
   l->GetInstanceProcAddr = entry_of(library, b->is_driver);
   if (!l->GetInstanceProcAddr || !load_global(l))
     snprintf(l->why, sizeof l->why, "%s is there, but has no entry point of Vulkan", b->name);
@@ -128,6 +153,7 @@ static bool try_library(vk_loader *l, const struct library *b) {
 }
 
 static void load(void) {
+  atomic_store(&is_started, true);
   vk_loader *l = &the_loader;
   bool has_loader = false;
   char first_why[sizeof l->why] = "";
@@ -145,6 +171,9 @@ static void load(void) {
 
 const vk_loader *vk_loader_get(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (atomic_load_explicit(&is_forked, memory_order_relaxed)) return &no_loader;
+  rlx_log_hold(); /* who listens may ask for devices */
   pthread_once(&once, load);
+  rlx_log_release();
   return &the_loader;
 }

@@ -1,6 +1,8 @@
 /* Chunks and ranges: first fit in the holes of shared chunks. Blocks are ranges with a head that the runtime knows. */
 #include "vulkan/memory.h"
 
+#include "base/log.h"
+
 #include <string.h>
 
 #include "base/arith.h"
@@ -109,7 +111,7 @@ rlx_status vk_range_alloc(vk_device *d, vk_heap *h, uint64_t bytes, const char *
   size_t padded;
   if (bytes > SIZE_MAX || !rlx_pad_size((size_t)bytes, VK_RANGE_ALIGN, &padded))
     return RLX_FAIL(RLX_NO_MEMORY, "vulkan: %llu bytes for %s", (unsigned long long)bytes, what);
-  pthread_mutex_lock(&d->memory_lock);
+  rlx_log_lock(&d->memory_lock);
   const bool shares = is_shared(h, padded);
   vk_chunk *c = shares ? h->chunks : NULL;
   while (c && !(c->bytes == h->chunk_bytes && take(c, padded, out))) c = c->next;
@@ -126,17 +128,17 @@ rlx_status vk_range_alloc(vk_device *d, vk_heap *h, uint64_t bytes, const char *
       h->chunks = c;
     }
   }
-  pthread_mutex_unlock(&d->memory_lock);
+  rlx_log_unlock(&d->memory_lock);
   return s;
 }
 
 void vk_range_free(vk_device *d, vk_heap *h, vk_range *r) {
   if (!r->chunk) return;
-  pthread_mutex_lock(&d->memory_lock);
+  rlx_log_lock(&d->memory_lock);
   put(r);
   vk_chunk *c = r->chunk->n_ranges == 0 ? r->chunk : NULL;
   if (c) unlink_chunk(h, c);
-  pthread_mutex_unlock(&d->memory_lock);
+  rlx_log_unlock(&d->memory_lock);
   *r = (vk_range){0};
   if (!c) return;
   vk_settle(d); /* a copy that nobody waited for may be under way */

@@ -154,9 +154,9 @@ static void become_idle(vk_device *d, vk_pipeline *q) {
 
 void vk_pipeline_release(vk_device *d, vk_pipeline *q) {
   if (!q) return;
-  pthread_mutex_lock(&d->pipelines.lock);
+  rlx_log_lock(&d->pipelines.lock);
   if (--q->refs == 0) become_idle(d, q);
-  pthread_mutex_unlock(&d->pipelines.lock);
+  rlx_log_unlock(&d->pipelines.lock);
 }
 
 /* ---- compiling ---- */
@@ -279,18 +279,18 @@ static void keep(vk_device *d, size_t n_new) {
 rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_wish *wishes, size_t n, size_t *failed) {
   vk_pipelines *p = &d->pipelines;
   job_list l = {.device = d};
-  pthread_mutex_lock(&p->lock);
+  rlx_trace_begin("vulkan pipelines");
+  rlx_log_lock(&p->lock);
   rlx_status s = collect(d, wishes, n, &l, failed);
   if (!s) {
-    rlx_trace_begin("vulkan pipelines");
     compile_all(&l);
-    rlx_trace_end("vulkan pipelines");
     s = judge(d, wishes, &l, failed);
   }
   for (size_t k = 0; s && k < l.jobs.n; k++) drop(d, l.jobs.v[k].pipeline);
   for (size_t i = 0; !s && i < n; i++) hold(p, wishes[i].made);
   if (!s && l.jobs.n) keep(d, l.jobs.n);
-  pthread_mutex_unlock(&p->lock);
+  rlx_log_unlock(&p->lock);
+  rlx_trace_end("vulkan pipelines");
   rlx_array_deinit(&l.jobs);
   return s;
 }

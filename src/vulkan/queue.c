@@ -1,6 +1,8 @@
 /* Submitting and waiting. */
 #include "vulkan/queue.h"
 
+#include "base/log.h"
+
 #include "vulkan/vk.h"
 
 rlx_status vk_queue_init(vk_device *d) {
@@ -54,9 +56,9 @@ rlx_status vk_wait_locked(vk_device *d, uint64_t serial) {
 rlx_status vk_wait(vk_device *d, uint64_t serial) {
   if (serial <= atomic_load(&d->queue.completed)) return RLX_OK;
   if (d->queue.timeline) return wait_timeline(d, serial);
-  pthread_mutex_lock(&d->lock);
+  rlx_log_lock(&d->lock);
   rlx_status s = vk_wait_locked(d, serial);
-  pthread_mutex_unlock(&d->lock);
+  rlx_log_unlock(&d->lock);
   return s;
 }
 
@@ -111,9 +113,9 @@ rlx_status vk_submit_locked(vk_device *d, VkCommandBuffer cmd, uint64_t *serial)
 }
 
 rlx_status vk_submit(vk_device *d, VkCommandBuffer cmd, uint64_t *serial) {
-  pthread_mutex_lock(&d->lock);
+  rlx_log_lock(&d->lock);
   rlx_status s = vk_submit_locked(d, cmd, serial);
-  pthread_mutex_unlock(&d->lock);
+  rlx_log_unlock(&d->lock);
   return s;
 }
 
@@ -130,7 +132,7 @@ rlx_status vk_device_sync(rlx_device *base) {
 /* A lost device must answer this in finite time, and its objects may be destroyed only after. */
 void vk_settle(vk_device *d) {
   if (!atomic_load(&d->base.is_lost) && vk_device_sync(&d->base) == RLX_OK) return;
-  pthread_mutex_lock(&d->lock);
+  rlx_log_lock(&d->lock);
   d->DeviceWaitIdle(d->handle);
-  pthread_mutex_unlock(&d->lock);
+  rlx_log_unlock(&d->lock);
 }

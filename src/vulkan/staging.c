@@ -1,6 +1,8 @@
 /* The ring and the batch. The ring is made on first use; of a device whose memory the host can see, its commands alone. */
 #include "vulkan/staging.h"
 
+#include "base/log.h"
+
 #include <string.h>
 
 #include "vulkan/vk.h"
@@ -197,9 +199,9 @@ static rlx_status write_piece(vk_device *d, const vk_range *to, uint64_t offset,
   uint64_t serial;
   RLX_TRY(take(d, &slot));
   slot->is_held = true;
-  pthread_mutex_unlock(&d->lock);
+  rlx_log_unlock(&d->lock);
   memcpy(slot_map(d, slot), src, (size_t)bytes);
-  pthread_mutex_lock(&d->lock);
+  rlx_log_lock(&d->lock);
   rlx_status s = begin(d, slot);
   if (!s) {
     copy_bytes(d, slot->cmd, d->staging.memory.chunk, slot_offset(d, slot), to->chunk, to->offset + offset, bytes);
@@ -258,10 +260,10 @@ static rlx_status read_pieces(vk_device *d, const vk_range *from, uint64_t offse
       if (!s) ahead[n++] = (read_piece){slot, dst + asked, piece};
       asked += piece;
     } else if (!s) {
-      pthread_mutex_unlock(&d->lock);
+      rlx_log_unlock(&d->lock);
       s = vk_wait(d, ahead[0].slot->serial);
       if (!s) memcpy(ahead[0].dst, slot_map(d, ahead[0].slot), (size_t)ahead[0].bytes);
-      pthread_mutex_lock(&d->lock);
+      rlx_log_lock(&d->lock);
       release(d, ahead[0].slot);
       memmove(ahead, ahead + 1, --n * sizeof *ahead);
     }
@@ -289,10 +291,10 @@ rlx_status vk_block_write(rlx_device *base, rlx_block *b, uint64_t offset, const
     memcpy((unsigned char *)b->map + offset, src, (size_t)bytes);
     return RLX_OK;
   }
-  pthread_mutex_lock(&d->lock);
+  rlx_log_lock(&d->lock);
   rlx_status s = bytes <= VK_MAX_BATCH_WRITE ? write_small(d, vk_range_of(b), offset, src, bytes)
                                              : write_large(d, vk_range_of(b), offset, src, bytes);
-  pthread_mutex_unlock(&d->lock);
+  rlx_log_unlock(&d->lock);
   return s;
 }
 
@@ -304,9 +306,9 @@ rlx_status vk_block_read(rlx_device *base, const rlx_block *b, uint64_t offset, 
     memcpy(dst, (const unsigned char *)b->map + offset, (size_t)bytes);
     return RLX_OK;
   }
-  pthread_mutex_lock(&d->lock);
+  rlx_log_lock(&d->lock);
   rlx_status s = read_pieces(d, vk_range_of(b), offset, dst, bytes);
-  pthread_mutex_unlock(&d->lock);
+  rlx_log_unlock(&d->lock);
   return s;
 }
 
@@ -328,9 +330,9 @@ rlx_status vk_block_copy_behind(rlx_device *base, rlx_block *dst, uint64_t dst_o
   const vk_range *from = vk_range_of(src), *to = vk_range_of(dst);
   const uint64_t a = from->offset + src_offset, z = to->offset + dst_offset;
   const vk_access access[2] = {{from->chunk, a, a + bytes, false}, {to->chunk, z, z + bytes, true}};
-  pthread_mutex_lock(&d->lock);
+  rlx_log_lock(&d->lock);
   rlx_status s = copy(d, access, bytes);
-  pthread_mutex_unlock(&d->lock);
+  rlx_log_unlock(&d->lock);
   return s;
 }
 
@@ -352,9 +354,9 @@ rlx_status vk_block_zero(rlx_device *base, rlx_block *b, uint64_t offset, uint64
     memset((unsigned char *)b->map + offset, 0, (size_t)bytes);
     return RLX_OK;
   }
-  pthread_mutex_lock(&d->lock);
+  rlx_log_lock(&d->lock);
   rlx_status s = zero(d, vk_range_of(b), offset, bytes);
-  pthread_mutex_unlock(&d->lock);
+  rlx_log_unlock(&d->lock);
   return s;
 }
 
@@ -364,8 +366,8 @@ rlx_status vk_range_zero(vk_device *d, const vk_range *r) {
     memset(map, 0, (size_t)r->bytes);
     return RLX_OK;
   }
-  pthread_mutex_lock(&d->lock);
+  rlx_log_lock(&d->lock);
   rlx_status s = zero(d, r, 0, r->bytes);
-  pthread_mutex_unlock(&d->lock);
+  rlx_log_unlock(&d->lock);
   return s;
 }
