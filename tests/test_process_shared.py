@@ -5,7 +5,7 @@ A librlx.so is made of the archive, two small programs are compiled against it. 
 looks for what is left; the other prints numbers in every way the library has, in the locale of C and in one with a comma, and must
 print the same.
 
-  RLX_BUILD_DIR=build/release tests/test_process.py      (or the build directory as the argument; CC: gcc unless set)
+  RLX_BUILD_DIR=build/release tests/test_process_shared.py      (or the build directory as the argument; CC: gcc unless set)
 """
 
 import json
@@ -106,22 +106,24 @@ NUMBERS = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+/* The program's own printf has the comma. */
+static unsigned long long bits(double x) {
+  unsigned long long v;
+  return memcpy(&v, &x, sizeof v), v;
+}
 #ifdef WITH_LM
 #include <rlx/lm.h>
-static void tell(void *user, const char *text, size_t n) { (void)user, fwrite(text, 1, n, stdout); }
 static int language_model(const char *folder, const char *temporary) {
   rlx_lm *lm;
   rlx_file *f;
   rlx_meta m;
   char path[1024];
   rlx_lm_desc d = {.struct_bytes = sizeof d, .path = folder, .device = "cpu", .threads = 1, .context = 64};
-  rlx_lm_options o = {.struct_bytes = sizeof o, .tokens = 8, .temperature = 0.7, .top_p = 0.9};
   int32_t ids[] = {1, 2, 3};
   float logits[4096];
-  (void)tell, (void)o;
   if (rlx_lm_load(&d, &lm)) return 10;
   if (rlx_lm_append(lm, 0, ids, 3, false, logits)) return 11;
-  for (int i = 0; i < 8; i++) printf("logit %a\n", (double)logits[i]);
+  for (int i = 0; i < 8; i++) printf("logit %llx\n", bits((double)logits[i]));
   rlx_lm_destroy(lm);
   snprintf(path, sizeof path, "%s/x.gguf", temporary);
   rlx_convert_options c = {.struct_bytes = sizeof c, .threads = 1};
@@ -129,7 +131,7 @@ static int language_model(const char *folder, const char *temporary) {
   rlx_file_close(f);
   if (rlx_file_open(path, NULL, &f)) return 13;
   for (uint32_t i = 0; rlx_file_meta_at(f, i, &m); i++)
-    if (m.kind == RLX_META_FLOAT) printf("meta %s %a\n", m.key, m.number);
+    if (m.kind == RLX_META_FLOAT) printf("meta %s %llx\n", m.key, bits(m.number));
   snprintf(path, sizeof path, "%s/x.safetensors", temporary);
   if (rlx_file_convert(f, path, &c)) return 14;
   rlx_file_close(f);
@@ -148,7 +150,7 @@ int main(int argc, char **argv) {
   snprintf(comma, sizeof comma, "%.1f", 1.5);
   fprintf(stderr, "%s", comma);
   static const char source[] =
-    "graph { %x = input \"x\" : f32[4,4]; %c = constant : f64[3] = [0.5, 1e-300, 1234567.25]; %s = cast(%c) {dtype=f32}; "
+    "graph { %x = input \"x\" : f32[4,4]; %c = constant : f64[3] = [0.5, 1e-300, 1234567.25]; %s = cast(%c) {to=f32}; "
     "%r = reduce_sum(%s) {axes=[0]}; %l = leaky_relu(%x) {alpha=0.125}; %y = mul(%l, %r); output \"y\" = %y }";
   rlx_graph *g, *again;
   rlx_session *s;
@@ -170,7 +172,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 16; i++) v[i] = (float)i - 7.5f;
   rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(4, 4), v, sizeof v}}, out = {"y", {.data = y, .bytes = sizeof y}};
   if (rlx_executable_profile(e, true) || rlx_run(e, &in, 1, &out, 1)) return puts(rlx_message()), 8;
-  for (int i = 0; i < 16; i++) printf("y %a\n", (double)y[i]);
+  for (int i = 0; i < 16; i++) printf("y %llx\n", bits((double)y[i]));
   snprintf(path, sizeof path, "%s/x.npy", argv[1]);
   rlx_tensor t = {RLX_F32, RLX_DIMS(4, 4), v, sizeof v}, back;
   if (rlx_npy_write(path, &t) || rlx_npy_read(path, &back) || memcmp(back.data, v, sizeof v)) return 9;
