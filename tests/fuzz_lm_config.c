@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/status.h"
 #include "lm_fuzz.h"
 #include "model/model.h"

@@ -138,6 +138,31 @@ TEST(failed_write_leaves_the_old_file_and_nothing_else) {
   CHECK_EQ_INT(folder_count(), 1);
 }
 
+/* The same in a program that leaves SIGXFSZ as it is: the signal ends it, but not before the file is cleaned away. */
+static int write_too_much_and_die(void) {
+  static const char data[5000];
+  struct rlimit small = {.rlim_cur = 1000, .rlim_max = 1000};
+  signal(SIGXFSZ, SIG_DFL);
+  if (setrlimit(RLIMIT_FSIZE, &small) != 0) return 2;
+  return rlx_file_write(folder_path("f"), data, sizeof data) ? 0 : 3;
+}
+
+TEST(a_signal_while_writing_leaves_no_temporary_file) {
+  CHECK(folder_begin());
+  CHECK_OK(rlx_file_write(folder_path("f"), "old", 3));
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) _exit(write_too_much_and_die());
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+  char *text;
+  size_t bytes;
+  CHECK_OK(rlx_file_read(folder_path("f"), 100, &text, &bytes));
+  CHECK_EQ_STR(text, "old");
+  rlx_mem_free(text);
+  CHECK_EQ_INT(folder_count(), 1);
+}
+
 static rlx_status file_work(void *user) {
   (void)user;
   char *text;

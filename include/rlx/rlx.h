@@ -1016,7 +1016,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_graph_read(const char *path, rlx_graph **o
 RLX_API RLX_MUST_CHECK rlx_status rlx_npy_read(const char *path, rlx_tensor *out);
 RLX_API RLX_MUST_CHECK rlx_status rlx_npy_write(const char *path, const rlx_tensor *tensor);
 /* Bytes as a file, whole or not at all: they are written beside it, flushed to disk with their folder, and renamed over it. Where
- * something that is not a regular file has the name, RLX_INVALID. */
+ * something that is not a regular file has the name, RLX_INVALID. Signals to the calling thread wait meanwhile. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_write(const char *path, const void *data, size_t bytes);
 
 /* ---- The op table -------------------------------------------------------------------------------------------- */

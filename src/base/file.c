@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -301,12 +303,25 @@ rlx_status rlx_draft_commit(rlx_draft *d) {
   return s;
 }
 
-rlx_status rlx_file_write(const char *path, const void *data, size_t bytes) {
+static rlx_status write_whole(const char *path, const void *data, size_t bytes) {
   rlx_draft d;
-  if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_file_write: data is NULL");
   RLX_TRY(rlx_draft_begin(&d, path));
   rlx_status s = rlx_draft_write(&d, data, bytes);
   if (!s) return rlx_draft_commit(&d);
   rlx_draft_discard(&d);
+  return s;
+}
+
+/* Signals that would end the process wait until the file is in its place or gone: no temporary one is left. Those of a fault do
+ * not wait, and other threads take theirs as ever. */
+rlx_status rlx_file_write(const char *path, const void *data, size_t bytes) {
+  static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+  sigset_t most, before;
+  if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_file_write: data is NULL");
+  sigfillset(&most);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&most, faults[i]);
+  bool is_held = pthread_sigmask(SIG_BLOCK, &most, &before) == 0;
+  rlx_status s = write_whole(path, data, bytes);
+  if (is_held) pthread_sigmask(SIG_SETMASK, &before, NULL);
   return s;
 }
