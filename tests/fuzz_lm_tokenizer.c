@@ -1,6 +1,6 @@
 /* libFuzzer target: any bytes as a vocabulary and a text. Bytes that begin with "GGUF" are a file with a vocabulary, and a fixed
  * text is encoded; all others are a tokenizer.json up to the first NUL, and the text is what follows. What is encoded must be
- * tokens there are, and what a stream gives out must be UTF-8. */
+ * tokens there are, text that is not parsed for special tokens must become none, and what a stream gives out must be UTF-8. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +48,13 @@ static void check_stream(const rlx_tokenizer *t, const int32_t *ids, size_t n) {
   rlx_decoder_destroy(d);
 }
 
+/* A file may mark the token of a byte as special: bytes need their tokens all the same. */
+static bool is_byte(const rlx_tokenizer *t, int32_t id) {
+  for (int b = 0; b < 256; b++)
+    if (t->byte_ids[b] == id) return true;
+  return false;
+}
+
 static void check_text(const rlx_tokenizer *t, const char *text, size_t bytes, unsigned flags) {
   int32_t *ids;
   size_t n;
@@ -57,6 +64,9 @@ static void check_text(const rlx_tokenizer *t, const char *text, size_t bytes, u
   if (s) return;
   for (size_t i = 0; i < n; i++)
     if (ids[i] < 0 || (uint32_t)ids[i] >= rlx_tokenizer_size(t)) fail("a token outside the vocabulary");
+  for (size_t i = 0; flags == 0 && i < n; i++)
+    if (t->vocab.flags[ids[i]] & TOKEN_CONTROL && ids[i] != t->unknown && !is_byte(t, ids[i]))
+      fail("text became a special token");
   if (rlx_tokenizer_decode(t, ids, n, true, &back, NULL)) fail("what was encoded cannot be decoded");
   rlx_free(back);
   check_stream(t, ids, n);

@@ -7,6 +7,8 @@
 
 #include "cli/lm_cli.h"
 
+enum { MOST_TEXT = 1 << 30 };
+
 typedef struct tokenize {
   cli_common common;
   cli_list words;
@@ -151,7 +153,7 @@ static int run(const tokenize *o) {
   if (!s) s = rlx_tokenizer_create(file, &t);
   int code = cli_check(s, path, NULL);
   if (!code && o->common.verbose) fprintf(stderr, "rlx: %s, %u tokens\n", rlx_tokenizer_kind(t), rlx_tokenizer_size(t));
-  if (!code) code = cli_read_bytes("-", SIZE_MAX, &input, &bytes);
+  if (!code) code = cli_read_bytes("-", MOST_TEXT, &input, &bytes);
   if (!code && o->chat) code = encode_chat(o, file, t, input, bytes);
   else if (!code) code = o->decode ? decode(o, t, input, bytes) : encode_all(o, t, input, bytes);
   free(input);

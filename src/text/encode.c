@@ -247,9 +247,10 @@ static bool add_normal_content(text_run *r, text_span in, aligned *out, rlx_stat
   rlx_str_add(&between, NOBODYS);
   text_span form = {between.v, between.n};
   *s = between.failed ? RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n) : normalize(r, &form);
-  const char *end = form.p + form.n, *first = *s ? NULL : find_nobodys(form.p, end), *last = first;
+  const char *end = form.n ? form.p + form.n : form.p;
+  const char *first = *s || !form.n ? NULL : find_nobodys(form.p, end), *last = first;
   for (const char *p = first; p; p = find_nobodys(p + 1, end)) last = p;
-  bool ok = last > first;
+  bool ok = first && last > first;
   if (ok) {
     const char *p = first + NOBODYS_BYTES;
     text_range range = {out->text.n, out->text.n + (size_t)(last - p)};
@@ -275,9 +276,9 @@ static bool align(text_run *r, text_span in, aligned *out, rlx_status *s) {
     else rlx_str_add_bytes(&around, stretch.p, stretch.n);
   text_span normal = {around.v, around.n};
   *s = around.failed ? RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n) : normalize(r, &normal);
-  if (!*s) rlx_str_add_bytes(&form, normal.p, normal.n);
-  const char *p = form.v, *stop = p + form.n;
+  rlx_str_add_bytes(&form, normal.p, *s ? 0 : normal.n); /* of nothing, too: it has a place */
   bool ok = !*s && !form.failed;
+  const char *p = form.v, *stop = ok ? p + form.n : p;
   for (size_t at = base; ok && !*s && at < end; at += stretch.n) {
     if (!next_stretch(r, at, end, &stretch)) continue;
     const char *here = find_nobodys(p, stop);
