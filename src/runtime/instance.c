@@ -83,9 +83,10 @@ static rlx_status note_places(rlx_instance *i, bool with_computed) {
   return RLX_OK;
 }
 
-/* Whether a weight has its memory. One that is computed may have it, too, but need not: it counts as if not. */
+/* Whether a weight has its memory. One that is computed may have it, too, but need not: it counts as if not. Constants are in
+ * the host's memory as a part of the graph; their copies are made once for all instances. */
 static bool is_there(const rlx_instance *i, const rlx_weight_slot *slot) {
-  if (slot->kind == RLX_WEIGHT_CONSTANT) return slot->at.block != NULL;
+  if (slot->kind == RLX_WEIGHT_CONSTANT) return true;
   return !slot->recipe && rlx_weights_has_memory(i->weights, rlx_node_name(i->compiled->graph, slot->node));
 }
 
