@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
   rlx_session_desc cpu = {.struct_bytes = sizeof cpu, .device = "cpu"};
   int code = rlx_session_create(&cpu, &s) ? fail("cpu", rlx_message()) : 0;
   for (int i = 0; i < 3 && !code; i++)
-    if (rlx_onnx_open(argv[1 + i], &m[i]) || rlx_onnx_runner_create(s, m[i], NULL, &r[i]))
+    if (rlx_onnx_open(argv[1 + i], NULL, &m[i]) || rlx_onnx_runner_create(s, m[i], NULL, &r[i]))
       code = fail(argv[1 + i], rlx_message());
   code = code || read_line(m, r, page);
   free(page.v);

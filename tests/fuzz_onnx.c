@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   rlx_onnx_options o = {.struct_bytes = sizeof o, .most_trips = 100};
   rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = "cpu", .threads = 1, .no_pool = true, .cached = 1};
   if (!session && rlx_session_create(&desc, &session)) fail("a session");
-  if (rlx_onnx_open_memory(data, bytes, &m)) {
+  if (rlx_onnx_open_memory(data, bytes, NULL, &m)) {
     if (m || !*rlx_message()) fail("refused without words");
     return 0;
   }

@@ -200,7 +200,7 @@ TEST(onnx_files_that_change_after_opening) {
     const char *model = folder_path("m.onnx"), *data = folder_path("w.bin");
     CHECK(write_model(model, is_external ? "w.bin" : NULL));
     CHECK_OK(rlx_file_write(data, "12345678", 8));
-    CHECK_OK(rlx_onnx_open(model, &m));
+    CHECK_OK(rlx_onnx_open(model, NULL, &m));
     CHECK_OK(rlx_onnx_weight_read(m, "w", &t));
     rlx_free(t.data);
     CHECK(change(is_external ? data : model, "r+", "?"));

@@ -31,7 +31,7 @@ typedef struct world {
 } world;
 
 static rlx_status open_world(world *w) {
-  rlx_status s = rlx_onnx_open_memory(w->f.v, w->f.n, &w->model);
+  rlx_status s = rlx_onnx_open_memory(w->f.v, w->f.n, NULL, &w->model);
   if (!s) s = open_session(&w->session);
   return s ? s : rlx_onnx_runner_create(w->session, w->model, NULL, &w->runner);
 }
@@ -86,7 +86,7 @@ TEST(describe) {
   const char *text;
   int64_t version;
   simple(&f);
-  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
   CHECK_OK(rlx_onnx_describe(m, &info));
   CHECK_EQ_STR(info.producer, "tests");
   CHECK_EQ_STR(info.graph, "simple");
@@ -138,10 +138,10 @@ TEST(nulls) {
   rlx_onnx_runner *r;
   simple(&w.f);
   CHECK_OK(open_world(&w));
-  CHECK_FAILS(rlx_onnx_open(NULL, &m), RLX_INVALID, "path is NULL");
-  CHECK_FAILS(rlx_onnx_open("x", NULL), RLX_INVALID, "out is NULL");
-  CHECK_FAILS(rlx_onnx_open_memory(NULL, 4, &m), RLX_INVALID, "data is NULL");
-  CHECK_FAILS(rlx_onnx_open_memory("x", 1, NULL), RLX_INVALID, "out is NULL");
+  CHECK_FAILS(rlx_onnx_open(NULL, NULL, &m), RLX_INVALID, "path is NULL");
+  CHECK_FAILS(rlx_onnx_open("x", NULL, NULL), RLX_INVALID, "out is NULL");
+  CHECK_FAILS(rlx_onnx_open_memory(NULL, 4, NULL, &m), RLX_INVALID, "data is NULL");
+  CHECK_FAILS(rlx_onnx_open_memory("x", 1, NULL, NULL), RLX_INVALID, "out is NULL");
   CHECK_FAILS(rlx_onnx_supported(NULL), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_describe(NULL, &info), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_describe(w.model, NULL), RLX_INVALID, "NULL");
@@ -294,7 +294,7 @@ TEST(inputs_of_no_size) {
     image_node(&f, "Flatten", "x", "y", "axis=2");
     image_value(&f, GRAPH_OUTPUT, "y", 1, NULL);
     image_end(&f);
-    CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+    CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
     CHECK_FAILS(rlx_onnx_graph(m, NULL, NULL, 0, &g, NULL), RLX_INVALID, "input 'x': a size that no memory has");
     rlx_onnx_close(m);
     image_free(&f);
@@ -360,7 +360,7 @@ TEST(graph_without_cut) {
   rlx_binding n = {"N", 3}, bad = {"N", -3}, nameless = {NULL, 3};
   rlx_onnx_options o = {.struct_bytes = sizeof o, .bindings = &n, .n_bindings = 1};
   simple(&f);
-  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
   CHECK_FAILS(rlx_onnx_graph(m, NULL, NULL, 0, &g, &cut), RLX_INVALID, "no size is given for N");
   CHECK(!g && !cut);
   CHECK_OK(rlx_onnx_graph(m, &o, NULL, 0, &g, &cut));
@@ -692,7 +692,7 @@ TEST(outputs_without_nodes) {
   image_text(&w.f, 1, "s");
   image_end(&w.f);
   image_end(&w.f);
-  CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, &w.model));
+  CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, NULL, &w.model));
   rlx_graph *g;
   CHECK_FAILS(rlx_onnx_graph(w.model, NULL, NULL, 0, &g, NULL), RLX_UNSUPPORTED, "output 's' is a tensor of string");
   close_world(&w);
@@ -715,7 +715,7 @@ TEST(types_are_told) {
   image_end(&f);
   image_value(&f, GRAPH_OUTPUT, "a", 8, "1");
   image_end(&f);
-  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
   CHECK_FAILS(rlx_onnx_supported(m), RLX_UNSUPPORTED, "input 'a': RLX has no tensors of string");
   CHECK_FAILS(rlx_onnx_supported(m), RLX_UNSUPPORTED, "input 'b': RLX has no tensors of complex128");
   CHECK_FAILS(rlx_onnx_supported(m), RLX_UNSUPPORTED, "input 'c': RLX has no sequences");
@@ -737,7 +737,7 @@ TEST(seeds_open) {
     rlx_onnx *m;
     char path[256];
     all[i].build(&f);
-    CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+    CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
     CHECK_OK(rlx_onnx_supported(m));
     rlx_onnx_close(m);
     snprintf(path, sizeof path, "%s/model-%s", folder ? folder : "", all[i].name);
@@ -826,7 +826,7 @@ TEST(two_threads) {
   rlx_session *s;
   pthread_t thread[2];
   simple(&f);
-  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
   CHECK_OK(open_session(&s));
   thread_job jobs[2] = {{s, m, false}, {s, m, false}};
   for (int i = 0; i < 2; i++) CHECK(pthread_create(&thread[i], NULL, run_in_thread, &jobs[i]) == 0);

@@ -9,12 +9,12 @@
 typedef void (*build_fn)(onnx_image *f);
 
 /* Not opened, and nothing is left. */
-#define CHECK_REFUSED(image, code, part)                                            \
-  do {                                                                              \
-    rlx_onnx *refused_;                                                             \
-    CHECK_FAILS(rlx_onnx_open_memory((image).v, (image).n, &refused_), code, part); \
-    CHECK(!refused_);                                                               \
-    image_free(&(image));                                                           \
+#define CHECK_REFUSED(image, code, part)                                                  \
+  do {                                                                                    \
+    rlx_onnx *refused_;                                                                   \
+    CHECK_FAILS(rlx_onnx_open_memory((image).v, (image).n, NULL, &refused_), code, part); \
+    CHECK(!refused_);                                                                     \
+    image_free(&(image));                                                                 \
   } while (0)
 
 /* ---- not a model at all ---- */
@@ -35,7 +35,7 @@ TEST(other_files) {
                {"\x93NUMPY\1\0", 8, "a .npy array"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     rlx_onnx *m;
-    CHECK_FAILS(rlx_onnx_open_memory(cases[i].bytes, cases[i].n, &m), RLX_INVALID, cases[i].part);
+    CHECK_FAILS(rlx_onnx_open_memory(cases[i].bytes, cases[i].n, NULL, &m), RLX_INVALID, cases[i].part);
     CHECK(!m);
   }
 }
@@ -49,7 +49,7 @@ TEST(random_bytes) {
       bytes[i] = (unsigned char)(x >> 32);
     }
     rlx_onnx *m;
-    rlx_status s = rlx_onnx_open_memory(bytes, sizeof bytes, &m);
+    rlx_status s = rlx_onnx_open_memory(bytes, sizeof bytes, NULL, &m);
     CHECK(s == RLX_INVALID || s == RLX_UNSUPPORTED);
     CHECK(!m && *rlx_message());
   }
@@ -78,7 +78,7 @@ TEST(good_one_opens) {
   onnx_image f = {0};
   rlx_onnx *m;
   good_model(&f);
-  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
   CHECK_OK(rlx_onnx_supported(m));
   rlx_onnx_close(m);
   image_free(&f);
@@ -93,7 +93,7 @@ TEST(every_prefix) {
     unsigned char *exact = malloc(n + !n); /* so that a sanitizer sees what is read behind it */
     CHECK(exact);
     memcpy(exact, f.v, n);
-    CHECK_FAILS(rlx_onnx_open_memory(exact, n, &m), RLX_INVALID, "expected an ONNX model");
+    CHECK_FAILS(rlx_onnx_open_memory(exact, n, NULL, &m), RLX_INVALID, "expected an ONNX model");
     CHECK(!m);
     free(exact);
   }
@@ -108,7 +108,7 @@ TEST(every_byte) {
     for (int k = 0; k < 8; k++) {
       rlx_onnx *m;
       f.v[i] = (unsigned char)(f.v[i] ^ 1 << k);
-      rlx_status s = rlx_onnx_open_memory(f.v, f.n, &m);
+      rlx_status s = rlx_onnx_open_memory(f.v, f.n, NULL, &m);
       CHECK(s ? !m && *rlx_message() : m != NULL);
       rlx_onnx_close(m);
       f.v[i] = (unsigned char)(f.v[i] ^ 1 << k);
@@ -163,7 +163,7 @@ typedef struct bad {
     onnx_image image_ = {0};                                                                                     \
     rlx_onnx *m_;                                                                                                \
     (cases)[i_].build(&image_);                                                                                  \
-    rlx_status s_ = rlx_onnx_open_memory(image_.v, image_.n, &m_);                                               \
+    rlx_status s_ = rlx_onnx_open_memory(image_.v, image_.n, NULL, &m_);                                         \
     if (s_ != (cases)[i_].status || m_ || !strstr(rlx_message(), (cases)[i_].part))                              \
       FAIL("%s: expected '%s' with <%s>, found '%s': %s", (cases)[i_].name, rlx_status_name((cases)[i_].status), \
            (cases)[i_].part, rlx_status_name(s_), rlx_message());                                                \
@@ -241,7 +241,7 @@ TEST(unknown_ops) {
   image_node(&f, "Relu", "c", "y", "");
   image_value(&f, GRAPH_OUTPUT, "y", 1, "2");
   image_end(&f);
-  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
   CHECK_FAILS(rlx_onnx_supported(m), RLX_UNSUPPORTED, "Frobnicate (ai.onnx 17)");
   CHECK_FAILS(rlx_onnx_supported(m), RLX_UNSUPPORTED, "Relu (com.example 3)");
   CHECK_FAILS(rlx_onnx_supported(m), RLX_UNSUPPORTED, "Relu (not.imported 0), 1 node: its domain is not imported");

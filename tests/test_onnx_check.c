@@ -39,7 +39,7 @@ static rlx_status check_model(float element, size_t n, const char *op, const cha
   image_node(&f, op, "a", "y", attributes);
   image_value(&f, GRAPH_OUTPUT, "y", 1, NULL);
   image_end(&f);
-  rlx_status s = rlx_onnx_open_memory(f.v, f.n, &m);
+  rlx_status s = rlx_onnx_open_memory(f.v, f.n, NULL, &m);
   if (!s) s = rlx_onnx_check(m, take, t);
   rlx_onnx_close(m);
   image_free(&f);

@@ -78,7 +78,7 @@ static void check_places(const place *v, size_t n) {
   for (size_t i = 0; i < n; i++) {
     rlx_onnx *m;
     CHECK(write_model(v[i].location, v[i].offset, v[i].length));
-    rlx_status s = rlx_onnx_open(at("model.onnx"), &m);
+    rlx_status s = rlx_onnx_open(at("model.onnx"), NULL, &m);
     if (s != v[i].status || (s && (m || !strstr(rlx_message(), v[i].part))))
       FAIL("'%s' from %s: expected '%s' with <%s>, found '%s': %s", v[i].location, v[i].offset ? v[i].offset : "-",
            rlx_status_name(v[i].status), v[i].part, rlx_status_name(s), rlx_message());
@@ -137,10 +137,10 @@ TEST(a_cache) {
   snprintf(folder, sizeof folder, "%s/snapshots/rev", base);
   rlx_onnx *m;
   CHECK(write_model("b.bin", NULL, NULL));
-  CHECK_OK(rlx_onnx_open(at("model.onnx"), &m));
+  CHECK_OK(rlx_onnx_open(at("model.onnx"), NULL, &m));
   rlx_onnx_close(m);
   CHECK(write_model("c.bin", NULL, NULL));
-  CHECK_FAILS(rlx_onnx_open(at("model.onnx"), &m), RLX_INVALID, "a symbolic link");
+  CHECK_FAILS(rlx_onnx_open(at("model.onnx"), NULL, &m), RLX_INVALID, "a symbolic link");
   for (size_t i = 7; i-- > 0;) CHECK(remove(path[i]) == 0);
   memcpy(folder, had, sizeof had);
   remove_folder();
@@ -179,12 +179,12 @@ TEST(sockets_and_devices) {
   snprintf(name.sun_path, sizeof name.sun_path, "%s", at("socket"));
   CHECK(fd >= 0 && bind(fd, (const struct sockaddr *)&name, sizeof name) == 0);
   CHECK(write_model("socket", NULL, NULL));
-  CHECK_FAILS(rlx_onnx_open(at("model.onnx"), &m), RLX_IO, "external data 'socket'");
+  CHECK_FAILS(rlx_onnx_open(at("model.onnx"), NULL, &m), RLX_IO, "external data 'socket'");
   close(fd);
   /* /dev/zero under another name, where the system lets us make it. */
   bool has_device = mknod(at("device"), S_IFCHR | 0600, (dev_t)(1 << 8 | 5)) == 0;
   CHECK(write_model("device", NULL, NULL));
-  rlx_status s = has_device ? rlx_onnx_open(at("model.onnx"), &m) : RLX_INVALID;
+  rlx_status s = has_device ? rlx_onnx_open(at("model.onnx"), NULL, &m) : RLX_INVALID;
   bool told = !has_device || strstr(rlx_message(), "external data 'device'");
   remove_folder();
   CHECK(s == RLX_INVALID || s == RLX_IO); /* a mount without devices says so itself */
@@ -207,7 +207,7 @@ TEST(nul_in_path) {
   image_end(&f);
   CHECK(make_folder());
   CHECK(image_write(&f, at("model.onnx")));
-  CHECK_FAILS(rlx_onnx_open(at("model.onnx"), &m), RLX_INVALID, "holds a NUL after 'w.bin'");
+  CHECK_FAILS(rlx_onnx_open(at("model.onnx"), NULL, &m), RLX_INVALID, "holds a NUL after 'w.bin'");
   remove_folder();
   image_free(&f);
 }
@@ -248,7 +248,7 @@ TEST(files_that_shrink) {
     image_value(&f, GRAPH_OUTPUT, "z", 1, "1024");
     image_end(&f);
     CHECK(image_write(&f, at("model.onnx")));
-    CHECK_OK(rlx_onnx_open(at("model.onnx"), &m));
+    CHECK_OK(rlx_onnx_open(at("model.onnx"), NULL, &m));
     CHECK_OK(rlx_onnx_runner_create(session, m, NULL, &r));
     CHECK(truncate(at(files[i]), 4) == 0);
     CHECK_FAILS(run(m, r, y), RLX_IO, files[i]);
@@ -274,7 +274,7 @@ TEST(two_tensors_of_one_file) {
   image_external(&f, GRAPH_INITIALIZER, "b", 2, "4", "sub/w.bin", "6", NULL);
   image_end(&f);
   CHECK(image_write(&f, at("model.onnx")));
-  CHECK_OK(rlx_onnx_open(at("model.onnx"), &m));
+  CHECK_OK(rlx_onnx_open(at("model.onnx"), NULL, &m));
   CHECK_OK(rlx_onnx_describe(m, &info));
   CHECK(info.file_bytes == f.n + 32);
   CHECK_OK(rlx_onnx_weight_at(m, 1, &w));
@@ -292,15 +292,15 @@ TEST(models_that_are_no_files) {
   rlx_onnx *m;
   rlx_tensor t;
   CHECK(make_folder());
-  CHECK_FAILS(rlx_onnx_open(at("missing.onnx"), &m), RLX_NOT_FOUND, "missing.onnx");
-  CHECK_FAILS(rlx_onnx_open(at("sub"), &m), RLX_INVALID, "a directory");
-  CHECK_FAILS(rlx_onnx_open(at("fifo"), &m), RLX_INVALID, "a FIFO");
-  CHECK_FAILS(rlx_onnx_open("/dev/null", &m), RLX_INVALID, "a device");
-  CHECK_FAILS(rlx_onnx_open(at("w.bin"), &m), RLX_INVALID, "w.bin: expected an ONNX model");
+  CHECK_FAILS(rlx_onnx_open(at("missing.onnx"), NULL, &m), RLX_NOT_FOUND, "missing.onnx");
+  CHECK_FAILS(rlx_onnx_open(at("sub"), NULL, &m), RLX_INVALID, "a directory");
+  CHECK_FAILS(rlx_onnx_open(at("fifo"), NULL, &m), RLX_INVALID, "a FIFO");
+  CHECK_FAILS(rlx_onnx_open("/dev/null", NULL, &m), RLX_INVALID, "a device");
+  CHECK_FAILS(rlx_onnx_open(at("w.bin"), NULL, &m), RLX_INVALID, "w.bin: expected an ONNX model");
   CHECK_FAILS(rlx_onnx_tensor_read(at("missing.pb"), NULL, 0, &t), RLX_NOT_FOUND, "missing.pb");
   CHECK_FAILS(rlx_onnx_tensor_read(at("w.bin"), NULL, 0, &t), RLX_INVALID, "w.bin");
   CHECK(truncate(at("w.bin"), 0) == 0);
-  CHECK_FAILS(rlx_onnx_open(at("w.bin"), &m), RLX_INVALID, "the file is empty");
+  CHECK_FAILS(rlx_onnx_open(at("w.bin"), NULL, &m), RLX_INVALID, "the file is empty");
   CHECK_FAILS(rlx_onnx_tensor_read(at("w.bin"), NULL, 0, &t), RLX_INVALID, "no element type");
   remove_folder();
 }

@@ -60,7 +60,7 @@ static rlx_status try_model(const onnx_image *f, cost *c) {
   float x[2] = {1, 2};
   rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), x, sizeof x}};
   *c = begin_cost();
-  rlx_status s = rlx_onnx_open_memory(f->v, f->n, &m);
+  rlx_status s = rlx_onnx_open_memory(f->v, f->n, NULL, &m);
   if (!s) s = rlx_onnx_graph(m, NULL, &in, rlx_onnx_inputs(m) ? 1 : 0, &g, NULL);
   *c = end_cost(*c);
   rlx_graph_destroy(g);
@@ -540,7 +540,7 @@ TEST(loop_on_values) {
   image_end(&f);
   image_value(&f, GRAPH_OUTPUT, "y", 1, NULL);
   image_end(&f);
-  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, &m));
+  CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
   CHECK_OK(
     rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu"}, &session));
   CHECK_OK(rlx_onnx_runner_create(session, m, &o, &r));

@@ -26,7 +26,7 @@ static rlx_status run_case(const onnx_image *f, rlx_session *session) {
   rlx_onnx *m;
   rlx_onnx_runner *r = NULL;
   size_t n = 0;
-  rlx_status s = rlx_onnx_open_memory(f->v, f->n, &m);
+  rlx_status s = rlx_onnx_open_memory(f->v, f->n, NULL, &m);
   for (uint32_t i = 0; !s && i < rlx_onnx_inputs(m) && i < MOST_INPUTS; i++) {
     rlx_onnx_value v;
     s = rlx_onnx_input(m, i, &v);

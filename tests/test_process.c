@@ -468,7 +468,7 @@ static rlx_status onnx_world_open(onnx_world *w, const rlx_watch *watch) {
   image_value(&f, GRAPH_OUTPUT, "y", 1, "N,2");
   image_end(&f);
   w->f = f;
-  rlx_status s = rlx_onnx_open_memory(f.v, f.n, &w->model);
+  rlx_status s = rlx_onnx_open_memory(f.v, f.n, NULL, &w->model);
   if (!s) s = run_session("cpu", 1, &w->session);
   rlx_onnx_options o = {.struct_bytes = sizeof o};
   if (watch) o.watch = *watch;

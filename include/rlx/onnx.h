@@ -2,7 +2,7 @@
  *
  *   rlx_onnx *model;
  *   rlx_onnx_runner *runner;
- *   if (rlx_onnx_open("model.onnx", &model) || rlx_onnx_runner_create(session, model, NULL, &runner)) puts(rlx_message());
+ *   if (rlx_onnx_open("model.onnx", NULL, &model) || rlx_onnx_runner_create(session, model, NULL, &runner)) puts(rlx_message());
  *   rlx_onnx_run(runner, inputs, n_inputs);
  *   rlx_onnx_output(runner, 0, &name, &tensor);
  *
@@ -24,10 +24,11 @@ extern "C" {
 typedef struct rlx_onnx rlx_onnx; /* does not change once open: threads may share it */
 
 /* Weights stay in the file, which stays open, and are read when they are needed. Data beside the model ("external data") is opened
- * beneath the model's folder only: no symbolic link, no absolute path, no file with several names. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_open(const char *path, rlx_onnx **out);
+ * beneath the model's folder only: no symbolic link, no absolute path, no file with several names. watch may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_open(const char *path, const rlx_watch *watch, rlx_onnx **out);
 /* From memory, which must live as long as the model. It can have no external data. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_open_memory(const void *data, size_t bytes, rlx_onnx **out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_open_memory(const void *data, size_t bytes, const rlx_watch *watch,
+                                                       rlx_onnx **out);
 RLX_API void rlx_onnx_close(rlx_onnx *m); /* runners keep what they need */
 /* Whether every node can be imported, as far as types and attributes tell without sizes: RLX_UNSUPPORTED, and the message lists
  * all that cannot, with op, domain, opset, name and reason. Creating a runner asks this, too. */

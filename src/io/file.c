@@ -205,7 +205,10 @@ rlx_status rlx_file_open(const char *path, const rlx_watch *watch, rlx_file **ou
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_file_open: path is NULL");
   rlx_file *f = rlx_new(rlx_file);
   if (!f) return RLX_FAIL(RLX_NO_MEMORY, "no memory to open '%s'", path);
-  rlx_status s = open_all(f, path, watch);
+  rlx_budget budget;
+  f->limits = watch ? watch->limits : (rlx_limits){0};
+  rlx_budget_begin(&budget, "rlx_file_open", &f->limits, RLX_LOAD_WORK, watch);
+  rlx_status s = rlx_budget_end(&budget, open_all(f, path, watch));
   rlx_mem_free(f->folder);
   f->folder = NULL;
   f->named = NULL;

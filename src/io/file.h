@@ -136,6 +136,7 @@ struct rlx_file {
   file_names tensor_names, meta_names;
   rlx_bump texts;     /* names and values that are not in a head */
   atomic_uint n_uses; /* calls that read it now and call back: a close from there waits for them */
+  rlx_limits limits;  /* of opening it, and of what is made from it: a tokenizer */
 };
 
 /* For as long as a call reads the file; ends with rlx_file_close, as the caller's own use does. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/budget.h"
 #include "base/str.h"
 #include "io/file.h"
 #include "io/file_json.h"
@@ -134,7 +135,9 @@ static rlx_status run(check *c) {
   if (!c->f) return RLX_FAIL(RLX_INVALID, "rlx_file_check: the file is NULL");
   RLX_TRY(file_check_types(c->f));
   rlx_file *used = file_use(c->f); /* who watches may close it */
-  rlx_status s = check_all(c);
+  rlx_budget budget;
+  rlx_budget_begin(&budget, "rlx_file_check", c->watch ? &c->watch->limits : &c->f->limits, 0, c->watch);
+  rlx_status s = rlx_budget_end(&budget, check_all(c));
   rlx_file_close(used);
   rlx_mem_free(c->bytes);
   rlx_mem_free(c->values);

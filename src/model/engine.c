@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -122,7 +123,9 @@ static rlx_status load_weights(rlx_lm *lm, const rlx_watch *watch) {
 
 static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
   if (!lm->session) {
-    rlx_session_desc sd = {.struct_bytes = sizeof sd, .device = d->device, .threads = d->threads};
+    rlx_session_desc sd = {
+      .struct_bytes = sizeof sd, .device = d->device, .threads = d->threads, .limits = d->watch.limits};
+    sd.limits.seconds = 0; /* which are loading's */
     RLX_TRY(rlx_session_create(&sd, &lm->session));
   }
   rlx_device_info info;
@@ -224,7 +227,9 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
     rlx_mem_free(lm);
     return s;
   }
-  s = load(lm, desc);
+  rlx_budget budget;
+  rlx_budget_begin(&budget, "rlx_lm_load", &desc->watch.limits, 0, &desc->watch);
+  s = rlx_budget_end(&budget, load(lm, desc));
   if (s) {
     lm_free(lm);
     return s;

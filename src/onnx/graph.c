@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "onnx/runner.h"
 
@@ -193,8 +194,12 @@ rlx_status rlx_onnx_graph(rlx_onnx *m, const rlx_onnx_options *options, const rl
   size_t most = (size_t)m->graph->n_inputs + 1;
   onnx_input *given = rlx_mem_calloc(most, sizeof *given);
   single s = {.m = m, .given = given, .v = inputs, .n = n, .boxes = rlx_mem_calloc(most, sizeof *s.boxes)};
+  const rlx_watch *watch = options ? &options->watch : NULL;
+  rlx_budget budget;
+  rlx_budget_begin(&budget, "rlx_onnx_graph", watch ? &watch->limits : NULL, RLX_LOAD_WORK, watch);
   rlx_status status =
     given && s.boxes ? import_single(m, options, &s, given) : RLX_FAIL(RLX_NO_MEMORY, "the inputs of a model");
+  status = rlx_budget_end(&budget, status);
   for (size_t i = 0; s.boxes && i < most; i++) rlx_mem_free(s.boxes[i].own);
   rlx_mem_free(s.boxes);
   rlx_mem_free(given);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/budget.h"
 #include "base/mem.h"
 #include "onnx/import.h"
 
@@ -139,23 +140,29 @@ static rlx_status end_open(rlx_onnx *m, rlx_status s, rlx_onnx **out) {
   return s;
 }
 
-rlx_status rlx_onnx_open(const char *path, rlx_onnx **out) {
+rlx_status rlx_onnx_open(const char *path, const rlx_watch *watch, rlx_onnx **out) {
   rlx_onnx *m;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open: out is NULL");
   *out = NULL;
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open: path is NULL");
+  rlx_budget budget;
+  rlx_budget_begin(&budget, "rlx_onnx_open", watch ? &watch->limits : NULL, RLX_LOAD_WORK, watch);
   rlx_status s = create(&m);
-  return end_open(m, s ? s : open_path(path, m), out);
+  if (!s) s = open_path(path, m);
+  return end_open(m, rlx_budget_end(&budget, s), out);
 }
 
-rlx_status rlx_onnx_open_memory(const void *data, size_t bytes, rlx_onnx **out) {
+rlx_status rlx_onnx_open_memory(const void *data, size_t bytes, const rlx_watch *watch, rlx_onnx **out) {
   rlx_onnx *m;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open_memory: out is NULL");
   *out = NULL;
   if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open_memory: data is NULL");
+  rlx_budget budget;
+  rlx_budget_begin(&budget, "rlx_onnx_open_memory", watch ? &watch->limits : NULL, RLX_LOAD_WORK, watch);
   rlx_status s = create(&m);
   if (!s) wire_source_from(data, bytes, &m->files.v[0].source);
-  return end_open(m, s ? s : take_in(m), out);
+  if (!s) s = take_in(m);
+  return end_open(m, rlx_budget_end(&budget, s), out);
 }
 
 rlx_onnx *onnx_retain(rlx_onnx *m) {

@@ -10,6 +10,7 @@
  * with special tokens looked for everywhere. */
 #include <string.h>
 
+#include "base/budget.h"
 #include "text/text.h"
 
 rlx_status text_push(text_run *r, int32_t id) {
@@ -481,7 +482,9 @@ rlx_status text_encode_around(const rlx_tokenizer *t, text_span text, const text
   r->n_content = n_content;
   r->special = !(flags & RLX_TOKENS_PARSE_SPECIAL) ? SPECIAL_NONE : n_content ? SPECIAL_AROUND : SPECIAL_ALL;
   r->only_text = r->special != SPECIAL_ALL;
-  rlx_status s = encode(r, text, flags);
+  rlx_budget budget;
+  rlx_budget_begin(&budget, "rlx_tokenizer_encode", &t->limits, 0, NULL);
+  rlx_status s = rlx_budget_end(&budget, encode(r, text, flags));
   if (!s) {
     *ids = r->ids.v;
     *n = r->ids.n;

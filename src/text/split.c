@@ -7,6 +7,7 @@
  * PCRE2 runs the patterns. They were written for other engines; pattern_text puts in what those mean by \s and \w. */
 #include <string.h>
 
+#include "base/budget.h"
 #include "text/text.h"
 
 #define SPACES "\\x09-\\x0d\\x20\\x85\\xa0\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
@@ -125,13 +126,33 @@ static rlx_status prepare_match(text_run *r) {
   return RLX_OK;
 }
 
+/* A match is given few steps first, which every ordinary one is done with; who needs more gets them, and they count. Over the whole
+ * text there are so many that a pattern which is read from left to right never meets the end of them, and one that tries
+ * every way to match at every place soon does: the time is bounded by the text's length. */
+enum { FIRST_STEPS = 1 << 12, MORE_STEPS = 16, FREE_STEPS = 1 << 24, STEPS_PER_BYTE = 1 << 10 };
+
+static int match_within(text_run *r, const pcre2_code *code, text_span in, size_t from) {
+  PCRE2_SPTR subject = (PCRE2_SPTR)(in.p ? in.p : "");
+  for (uint64_t steps = FIRST_STEPS;; steps *= MORE_STEPS) {
+    pcre2_set_match_limit(r->context, (uint32_t)steps);
+    int n = pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK, r->match, r->context);
+    if (n == PCRE2_ERROR_JIT_STACKLIMIT)
+      n = pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, r->match, r->context);
+    if (n != PCRE2_ERROR_MATCHLIMIT) return n;
+    r->steps += steps;
+    if (r->steps > FREE_STEPS + STEPS_PER_BYTE * r->matched || rlx_budget_stops()) return n;
+  }
+}
+
 rlx_status text_match(text_run *r, const pcre2_code *code, text_span in, size_t from, size_t *start, size_t *end,
                       bool *found) {
   RLX_TRY(prepare_match(r));
-  PCRE2_SPTR subject = (PCRE2_SPTR)(in.p ? in.p : "");
-  int n = pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK, r->match, r->context);
-  if (n == PCRE2_ERROR_JIT_STACKLIMIT || n == PCRE2_ERROR_MATCHLIMIT)
-    n = pcre2_match(code, subject, in.n, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, r->match, r->context);
+  int n = match_within(r, code, in, from);
+  if (n == PCRE2_ERROR_MATCHLIMIT && rlx_budget_is_stopped()) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
+  if (n == PCRE2_ERROR_MATCHLIMIT)
+    return RLX_FAIL(
+      RLX_LIMIT, "matching a piece of %zu bytes, from %zu: the tokenizer's pattern has taken %llu steps for %llu bytes",
+      in.n, from, (unsigned long long)r->steps, (unsigned long long)r->matched);
   if (n == PCRE2_ERROR_NOMEMORY) return RLX_FAIL(RLX_NO_MEMORY, "matching %zu bytes", in.n);
   if (n < 0 && n != PCRE2_ERROR_NOMATCH) {
     PCRE2_UCHAR why[160] = "";
@@ -143,6 +164,7 @@ rlx_status text_match(text_run *r, const pcre2_code *code, text_span in, size_t 
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(r->match);
     *start = at[0];
     *end = at[1] < at[0] ? at[0] : at[1];
+    r->matched += *end - from;
   }
   return RLX_OK;
 }

@@ -227,6 +227,7 @@ void text_desc_drop_steps(text_desc *d);
 
 struct rlx_tokenizer {
   text_model model;
+  rlx_limits limits; /* of each call */
   char kind[64];
   text_vocab vocab;
   text_merges merges;
@@ -273,6 +274,7 @@ typedef struct text_run {
   pcre2_match_data *match;
   pcre2_match_context *context;
   pcre2_jit_stack *stack;
+  uint64_t steps, matched; /* steps of matches that took many, over the whole text; bytes that matches went over */
   rlx_str normal[2];
   rlx_str scratch[TEXT_MOST_SPLITS];
   rlx_str word;

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/budget.h"
+#include "io/file.h"
 #include "text/text.h"
 
 enum { MOST_TOKENS = 1 << 26 };
@@ -309,10 +311,7 @@ int32_t rlx_tokenizer_find(const rlx_tokenizer *t, const char *spelling) {
   return t && spelling && *spelling ? text_find(&t->vocab, spelling, strlen(spelling)) : -1;
 }
 
-rlx_status rlx_tokenizer_create(const rlx_file *f, rlx_tokenizer **out) {
-  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_create: out is NULL");
-  *out = NULL;
-  if (!f) return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_create: file is NULL");
+static rlx_status create(const rlx_file *f, rlx_tokenizer **out) {
   rlx_meta model, json, other;
   if (rlx_file_meta_find(f, "tokenizer.ggml.model", &model)) return text_from_gguf(f, out);
   if (!rlx_file_meta_find(f, "tokenizer.json", &json) || json.kind != RLX_META_TEXT)
@@ -327,4 +326,15 @@ rlx_status rlx_tokenizer_create(const rlx_file *f, rlx_tokenizer **out) {
     texts.generation = (text_span){other.text, other.n};
   RLX_TRY_AT(text_from_json(&texts, out), "tokenizer.json");
   return RLX_OK;
+}
+
+rlx_status rlx_tokenizer_create(const rlx_file *f, rlx_tokenizer **out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_create: out is NULL");
+  *out = NULL;
+  if (!f) return RLX_FAIL(RLX_INVALID, "rlx_tokenizer_create: file is NULL");
+  rlx_budget budget;
+  rlx_budget_begin(&budget, "rlx_tokenizer_create", &f->limits, RLX_LOAD_WORK, NULL);
+  rlx_status s = rlx_budget_end(&budget, create(f, out));
+  if (!s) (*out)->limits = f->limits;
+  return s;
 }
