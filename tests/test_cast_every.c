@@ -80,7 +80,8 @@ TEST(every_pattern_of_16_bits) {
   const char *chosen = getenv("RLX_TEST_DEVICES");
   snprintf(names, sizeof names, "%s", chosen ? chosen : "cpu:base,cpu:avx2,cpu,emu");
   int n = 0;
-  for (char *at = strtok(names, ","); at && !test_has_failed(); at = strtok(NULL, ",")) {
+  char *rest = NULL; /* not strtok: drivers call it */
+  for (char *at = strtok_r(names, ",", &rest); at && !test_has_failed(); at = strtok_r(NULL, ",", &rest)) {
     rlx_session *s = NULL;
     rlx_session_desc d = {.struct_bytes = sizeof d, .device = at, .threads = 1};
     if (rlx_session_create(&d, &s)) {
