@@ -3,6 +3,7 @@
 
 What is applied is held against a llama written out below, in plain Python."""
 
+import fnmatch
 import json
 import math
 import pathlib
@@ -183,6 +184,8 @@ def a_factor_without_a_type_is_linear():
     refused("rope.scaling.factor is 4", "its old name, is 2")
     tiny({"llama.rope.scaling.attn_factor": ("f32", 2)})
     refused("attn_factor is 2")
+    tiny({"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": ("f32", 2), "llama.rope.scaling.original_context_length": ("u32", 0)})
+    refused("yarn from a context of 0")
     tiny({"llama.rope.scaling.type": "longrope"})
     refused("longrope")
 
@@ -241,7 +244,7 @@ def experts_that_contradict_tensors():
 @test
 def sizes_of_0():
     need_lm()
-    for key in ("context_length", "vocab_size", "attention.head_count", "attention.head_count_kv", "attention.key_length"):
+    for key in ("context_length", "vocab_size", "attention.head_count", "attention.head_count_kv", "attention.key_length", "rope.dimension_count"):
         tiny({f"llama.{key}": ("u32", 0)})
         refused(f"llama.{key} is 0; expected 1")
 
@@ -323,6 +326,91 @@ def goldens_open():
     rlx("check", GOLDEN / "bert", expect=0)
 
 
+# The fields of config.json beside its sizes, as models of each family are published with.
+PUBLISHED = {
+    "llama": [{"bos_token_id": 128000, "eos_token_id": [128001, 128008, 128009], "torch_dtype": "bfloat16", "transformers_version": "4.45.0",
+               "rope_theta": 500000.0, "rope_parameters": None,
+               "rope_scaling": {"factor": 32.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 8192,
+                                "rope_type": "llama3"}},
+              {"is_llama_config": True, "rope_interleaved": False, "rope_scaling": None, "rope_parameters": None, "rope_theta": 100000,
+               "transformers.js_config": {"dtype": "q4"}, "_name_or_path": "x"},
+              {"max_sequence_length": 2048, "pad_token_id": -1, "unsloth_fixed": True, "_attn_implementation_autoset": True}],
+    "mistral": [{"sliding_window": None, "rope_theta": 1000000.0, "rope_parameters": None, "torch_dtype": "bfloat16"}, {"sliding_window": 4096}],
+    "mixtral": [{"router_jitter_noise": 0.0, "router_aux_loss_coef": 0.02, "rope_theta": 1e6, "rope_parameters": None, "sliding_window": None}],
+    "qwen2": [{"max_window_layers": 21, "sliding_window": 32768, "use_sliding_window": False, "rope_theta": 1000000.0, "rope_parameters": None,
+               "layer_types": None, "torch_dtype": "bfloat16", "use_mrope": False}],
+    "qwen3": [{"rope_scaling": None, "rope_parameters": None, "rope_theta": 1000000, "layer_types": None, "max_window_layers": 28}],
+    "qwen3moe": [{"num_experts": 4, "num_local_experts": None, "rope_theta": 1000000.0, "rope_scaling": None, "rope_parameters": None}],
+    "gemma2": [{"cache_implementation": "hybrid", "hidden_act": "gelu_pytorch_tanh", "eos_token_id": [1, 107], "rope_parameters": None,
+                "rope_theta": 10000.0, "layer_types": None}, {"sliding_window_size": 9, "layer_types": None}],
+    "gemma3": [{"cache_implementation": "hybrid", "rope_local_base_freq": 10000, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+                "rope_theta": 1000000, "rope_parameters": None, "layer_types": None, "_sliding_window_pattern": None, "sliding_window_pattern": 6}],
+    "gpt2": [{"n_ctx": 160, "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}}}],
+    "mamba": [{"d_inner": 48, "d_model": 24, "n_layer": 3, "fused_add_norm": True, "pad_vocab_size_multiple": 8, "rms_norm": True, "ssm_cfg": {}}],
+    "bert": [{"_name_or_path": "x", "gradient_checkpointing": False, "id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0},
+              "position_embedding_type": "absolute", "torch_dtype": "float32"}],
+}
+
+
+@test
+def configurations_as_they_are_published():
+    need_lm()
+    for name, changes in PUBLISHED.items():
+        for change in changes:
+            rlx("check", folder(name, change), expect=0)
+
+
+def another(value):
+    """Another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value * 2 + (value == 0)
+    if isinstance(value, str):
+        return "other"
+    return [*value, "other"] if isinstance(value, list) else 3
+
+
+def each_number(config, path=()):
+    """(path, config with another value there) of all that a configuration says."""
+    for key, value in config.items():
+        if isinstance(value, dict):
+            for where, changed in each_number(value, (*path, key)):
+                yield where, {**config, key: changed}
+        else:
+            yield (*path, key), {**config, key: another(value)}
+
+
+@test
+def every_field_counts():
+    """Each field of a configuration in turn has another value: results change, or the model is refused, or there is a reason."""
+    need_lm()
+    reasons = {"max_position_embeddings": "tokens within the context are the same", "_sliding_window_pattern": "layer_types says which"}
+    listed = [line.split('"')[3] for line in (ROOT / "src/io/file_leftover.def").read_text().splitlines()
+              if line.startswith("HARMLESS(FIELD") and line.split('"')[5] == ""]
+    ids = list(range(3, 20))
+    for name in ("mistral", "gemma3"):
+        folder(name)
+        plain = logits("hf", ids)
+        for where, config in each_number(json.loads((GOLDEN / name / "config.json").read_text())):
+            if where[-1] in reasons or any(fnmatch.fnmatchcase(where[0], pattern) for pattern in listed):
+                continue
+            folder(name, config)
+            result = rlx("logits", "hf", "--tokens", ",".join(map(str, ids)), "--out", "x.npy", "--exact", "--cache", "f32")
+            check(result.code == 1 or load("x.npy")[2] != plain, f"{name}: nobody reads {'.'.join(where)}")
+
+
+@test
+def bases_of_rotary_positions_with_a_window():
+    """Layers with a window turn as the others do where nothing else is said, in both spellings."""
+    need_lm()
+    ids = list(range(3, 20))
+    folder("mistral", {"rope_parameters": None, "rope_theta": 20000.0})
+    old = logits("hf", ids)
+    folder("mistral", {"rope_parameters": {"rope_theta": 20000.0, "rope_type": "default"}})
+    equal(logits("hf", ids), old, "the new spelling")
+
+
 @test
 def fields_that_change_results():
     need_lm()
@@ -348,6 +436,7 @@ def fields_that_change_results():
             ("mamba", {"hidden_act": "gelu"}, "config.json's 'hidden_act' = 'gelu'"),
             ("mixtral", {"num_shared_experts": 1}, "config.json's 'num_shared_experts' = 1 (needs experts"),
             ("bert", {"is_decoder": True}, "config.json's 'is_decoder' = true"),
+            ("qwen3moe", {"decoder_sparse_step": 0}, "decoder_sparse_step is 0; expected 1"),
             ("mixtral", {"num_local_experts": 3}, "block_sparse_moe.gate.weight' is [4, 36]; by the configuration it is [3, 36]")):
         folder(name, change)
         refused(says, model="hf")

@@ -282,7 +282,7 @@ void lm_read_experts(lm_reader *r, lm_config *c) {
 static void list_dense_layers(lm_reader *r, lm_config *c) {
   const char *key = "";
   const json_t *list = lm_reader_json(r, "mlp_only_layers", &key);
-  int64_t step = lm_key_size(r, NULL, "decoder_sparse_step", 1);
+  int64_t step = lm_key_count(r, NULL, "decoder_sparse_step", 1);
   for (int64_t i = 0; i < c->layers; i++) c->is_dense[i] = (i + 1) % step != 0;
   for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *v = json_array_get(list, i);
@@ -320,7 +320,7 @@ void lm_read_dense_layers(lm_reader *r, lm_config *c) {
 bool lm_has_experts(const lm_config *c, uint32_t layer) { return c->experts && !(c->is_dense && c->is_dense[layer]); }
 
 static void read_layer_types(lm_reader *r, lm_config *c, const json_t *types) {
-  if (!json_is_array(types) || json_array_size(types) < (size_t)c->layers) {
+  if (!json_is_array(types) || json_array_size(types) != (size_t)c->layers) {
     lm_reader_fail(r, RLX_INVALID, "config.json's layer_types is not a list of %lld", (long long)c->layers);
     return;
   }
@@ -500,9 +500,8 @@ static rlx_status read_file(lm_reader *r, lm_config *out) {
   rlx_meta m;
   if (rlx_file_meta_find(r->file, "general.architecture", &m)) return read_and_forget(r, out);
   if (!rlx_file_meta_find(r->file, "config.json", &m) || m.kind != RLX_META_TEXT)
-    return r->is_gguf
-             ? RLX_FAIL(RLX_INVALID, "the metadata has no 'general.architecture'")
-             : RLX_FAIL(RLX_INVALID, "there is no config.json: expected the folder of a model, or a GGUF");
+    return r->is_gguf ? RLX_FAIL(RLX_INVALID, "the metadata has no 'general.architecture'")
+                      : RLX_FAIL(RLX_INVALID, "there is no config.json: expected the folder of a model, or a GGUF");
   json_error_t why;
   json_t *root = json_loadb(m.text, m.n, JSON_REJECT_DUPLICATES, &why);
   if (!json_is_object(root)) {

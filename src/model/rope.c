@@ -71,6 +71,9 @@ static void stretch_yarn(lm_reader *r, lm_config *c, const yarn *y) {
   if (c->rotated != c->head || c->theta <= 1 || y->factor < 1)
     lm_reader_fail(r, RLX_UNSUPPORTED, "yarn with a factor of %g, base %g, on %lld of %lld elements of a head",
                    y->factor, c->theta, (long long)c->rotated, (long long)c->head);
+  if (!(y->first > 0 && y->fast > 0 && y->slow > 0))
+    lm_reader_fail(r, RLX_INVALID, "yarn from a context of %g with %g and %g turns; expected numbers above 0", y->first,
+                   y->fast, y->slow);
   if (r->status || !make_factors(r, c)) return;
   double low = floor(pair_of(c, y, y->fast)), high = ceil(pair_of(c, y, y->slow));
   low = low < 0 ? 0 : low;
@@ -232,13 +235,14 @@ static void read_gguf_scaling(lm_reader *r, lm_config *c) {
 void lm_read_rope(lm_reader *r, lm_config *c) {
   c->theta = lm_key_number(r, "rope.freq_base", "rope_theta", c->theta > 0 ? c->theta : 10000);
   double part = lm_key_number(r, NULL, "partial_rotary_factor", 1);
-  double local = c->local_theta > 0 ? c->local_theta : c->theta;
-  c->local_theta = lm_key_number(r, "rope.freq_base_swa", "rope_local_base_freq", local);
+  c->local_theta = lm_key_number(r, "rope.freq_base_swa", "rope_local_base_freq", c->local_theta);
   if (r->json) check_sets(r, c);
   if (r->json) read_hf_bases(r, c, &part);
+  if (c->local_theta <= 0)
+    c->local_theta = c->theta; /* layers with a window turn as the others, unless something says how */
   if (part > 1) lm_reader_fail(r, RLX_INVALID, "config.json's partial_rotary_factor is %g", part);
   if (r->status) return;
-  c->rotated = lm_key_size(r, "rope.dimension_count", NULL, (int64_t)((double)c->head * part));
+  c->rotated = lm_key_count(r, "rope.dimension_count", NULL, (int64_t)((double)c->head * part));
   if (c->rotated < 2 || c->rotated > c->head || c->rotated % 2 != 0)
     lm_reader_fail(r, RLX_INVALID, "%lld of %lld elements of a head turn; expected an even number of them",
                    (long long)c->rotated, (long long)c->head);
