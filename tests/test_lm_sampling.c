@@ -45,6 +45,7 @@ TEST(what_is_not_applied_is_named) {
   rlx_lm_sampling s;
   CHECK_OK(
     read_settings("{\"repetition_penalty\":1.1,\"num_beams\":1,\"no_repeat_ngram_size\":3,\"a_new_way\":true}", &s));
+  CHECK(near_to(s.repetition_penalty, 1.1));
   CHECK(!s.is_given && strstr(s.not_applied, "repetition_penalty 1.1") && strstr(s.not_applied, "a_new_way"));
   CHECK(strstr(s.not_applied, "no_repeat_ngram_size 3") && !strstr(s.not_applied, "num_beams"));
 }

@@ -277,6 +277,7 @@ typedef struct rlx_lm_sampling {
   double top_p, min_p; /* as in rlx_lm_options */
   char
     not_applied[256]; /* what it asks for and rlx_lm_options has not, by name: "repetition_penalty 1.1"; "": nothing */
+  double repetition_penalty; /* as the file has it, 1: none; see not_applied */
 } rlx_lm_sampling;
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_sampling_of(const rlx_file *f, rlx_lm_sampling *out);
 typedef struct rlx_lm_stats {

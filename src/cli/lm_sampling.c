@@ -34,11 +34,11 @@ static void tell_chat(const cli_sampling *o, const char *whose) {
 
 int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm *lm, bool is_chat) {
   rlx_lm_sampling own = likeliest;
-  bool has_seed = o->seed >= 0, all_asked = o->temperature >= 0 && o->top_k >= 0 && o->top_p >= 0 && o->min_p >= 0;
+  bool has_seed = o->seed >= 0, is_asked = o->temperature >= 0;
   if (is_chat && cli_check(rlx_lm_sampling_of(rlx_lm_file(lm), &own), NULL, NULL)) return CLI_FAILED;
   if (own.not_applied[0])
     cli_note("warning: the model's file asks for settings that are not applied: %s", own.not_applied);
-  const char *whose = all_asked ? "" : own.is_given ? " (the model's own)" : " (the model's file has none)";
+  const char *whose = is_asked ? "" : own.is_given ? " (the model's own)" : " (the model's file has none)";
   if (is_chat && !own.is_given) own = lively;
   if (o->temperature < 0) o->temperature = own.temperature;
   if (o->top_k < 0) o->top_k = own.top_k;

@@ -72,6 +72,26 @@ static rlx_status write_encoder(const conversion *c, rlx_file_writer *w) {
   return rlx_file_writer_meta(w, &types);
 }
 
+/* What generation_config.json says about drawing, by the names that a GGUF has for it. */
+static rlx_status write_sampling(const conversion *c, rlx_file_writer *w) {
+  rlx_lm_sampling s;
+  RLX_TRY(rlx_lm_sampling_of(c->m->file, &s));
+  const struct {
+    const char *key;
+    double value;
+    bool is_there;
+  } all[] = {{"general.sampling.temp", s.temperature, s.is_given},
+             {"general.sampling.top_p", s.top_p, s.is_given && s.top_p < 1},
+             {"general.sampling.min_p", s.min_p, s.is_given && s.min_p > 0},
+             {"general.sampling.penalty_repeat", s.repetition_penalty, fabs(s.repetition_penalty - 1) > 0}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    rlx_meta m = {.key = all[i].key, .type = "f32", .kind = RLX_META_FLOAT, .number = all[i].value};
+    if (all[i].is_there) RLX_TRY(rlx_file_writer_meta(w, &m));
+  }
+  rlx_meta top_k = {.key = "general.sampling.top_k", .type = "i32", .kind = RLX_META_INT, .integer = s.top_k};
+  return s.top_k ? rlx_file_writer_meta(w, &top_k) : RLX_OK;
+}
+
 static rlx_status write_metas(void *user, rlx_file_writer *w) {
   conversion *c = user;
   const lm_config *config = &c->m->config;
@@ -85,6 +105,7 @@ static rlx_status write_metas(void *user, rlx_file_writer *w) {
     m.key = key;
     RLX_TRY(rlx_file_writer_meta(w, &m));
   }
+  RLX_TRY(write_sampling(c, w));
   if (config->family->is_encoder) RLX_TRY(write_encoder(c, w));
   rlx_status s = text_to_gguf(c->m->file, (size_t)config->vocabulary, w);
   if (s != RLX_UNSUPPORTED) return s;

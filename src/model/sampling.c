@@ -63,6 +63,7 @@ static const char no_effect[] =
 typedef struct found {
   bool has[N_APPLIED];
   double value[N_APPLIED];
+  double penalty; /* for repetition */
   bool is_greedy, samples;
   rlx_str others; /* "repetition_penalty 1.1" */
 } found;
@@ -77,6 +78,7 @@ static rlx_status take(found *f, int which, const char *where, double v) {
 }
 
 static void report(found *f, const char *name, const double *v) {
+  if (v && (strcmp(name, reported[0].gguf) == 0 || strcmp(name, reported[0].json) == 0)) f->penalty = *v;
   rlx_str_add(&f->others, "%s%s", f->others.n ? ", " : "", name);
   if (!v) return;
   rlx_str_add_char(&f->others, ' ');
@@ -161,7 +163,7 @@ static rlx_status read_json(const rlx_meta *m, found *f) {
 rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
   if (!file || !out) return RLX_FAIL(RLX_INVALID, "rlx_lm_sampling_of: %s is NULL", file ? "out" : "file");
   *out = (rlx_lm_sampling){.temperature = 0};
-  found f = {.has = {false}};
+  found f = {.penalty = 1};
   rlx_meta m;
   bool has_json = rlx_file_meta_find(file, "generation_config.json", &m) && m.kind == RLX_META_TEXT;
   rlx_status s = has_json ? read_json(&m, &f) : read_gguf(file, &f);
@@ -174,6 +176,7 @@ rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
     out->top_k = (uint32_t)f.value[TOP_K];
     out->top_p = f.has[TOP_P] ? f.value[TOP_P] : 1;
     out->min_p = f.value[MIN_P];
+    out->repetition_penalty = f.penalty;
     snprintf(out->not_applied, sizeof out->not_applied, "%s", f.others.v ? f.others.v : "");
   }
   rlx_str_deinit(&f.others);
