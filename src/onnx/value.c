@@ -111,7 +111,7 @@ static rlx_status compute(onnx_importer *imp, rlx_node id, size_t most_elements)
   if (!data) return RLX_FAIL(RLX_NO_MEMORY, "a value of %zu bytes", bytes);
   rlx_tensor out = {n->type.dtype, n->type.shape, data, bytes};
   rlx_status s = rlx_eval_node(n, &(rlx_eval_context){0}, in, &out);
-  if (s == RLX_NO_MEMORY) return s;
+  if (s == RLX_NO_MEMORY || s == RLX_CANCELLED) return s;
   return s ? RLX_OK : set_known(imp, id, data);
 }
 

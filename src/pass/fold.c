@@ -64,6 +64,13 @@ static rlx_status folder_init(const rlx_graph *in, rlx_graph *out, folder *f) {
 
 /* ---- which nodes ---- */
 
+/* Kernels count a little more than the elements: tables, rows, what they copy. The bound holds with that, so that folding never
+ * spends what the rest of the compilation needs. */
+static bool affords(size_t visits) {
+  enum { SLACK = 4096 };
+  return rlx_budget_affords(2 * (uint64_t)visits + SLACK);
+}
+
 static bool fits(const rlx_graph *g, const rlx_node_rec *n, rlx_blob *const *value, size_t bytes) {
   if (rlx_op_has(n->op, RLX_TRAIT_VIEW)) return true;
   size_t in_bytes = 0, in_elements = 0, elements = rlx_dims_count(&n->type.shape);
@@ -76,8 +83,10 @@ static bool fits(const rlx_graph *g, const rlx_node_rec *n, rlx_blob *const *val
   /* Element-wise and moving kernels visit each element of the result once. Any other visits at most each element of its
    * inputs for each of its result's. */
   bool once = rlx_op_has(n->op, RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES) || in_elements == 0;
-  if (once) return elements <= WORK_LIMIT && rlx_budget_affords(elements);
-  return elements <= WORK_LIMIT / in_elements && rlx_budget_affords(elements * in_elements);
+  if (once) return elements <= WORK_LIMIT && affords(elements);
+  /* A recurrent net goes over its weights once per step, also where only the last state is asked for. */
+  if (n->op == RLX_OP_rnn || n->op == RLX_OP_gru || n->op == RLX_OP_lstm) elements += in_elements;
+  return elements <= WORK_LIMIT / in_elements && affords(elements * in_elements);
 }
 
 static bool is_candidate(const folder *f, rlx_node id, size_t *bytes) {
@@ -92,7 +101,7 @@ static bool is_candidate(const folder *f, rlx_node id, size_t *bytes) {
 
 /* ---- computing ---- */
 
-/* *out stays NULL where the kernel refuses its inputs. */
+/* *out stays NULL where the kernel refuses its inputs. One that was stopped ends the compilation. */
 static rlx_status compute(folder *f, const rlx_node_rec *n, size_t bytes, rlx_blob **out) {
   if (rlx_op_has(n->op, RLX_TRAIT_VIEW)) {
     *out = rlx_blob_retain(f->value[n->in[0]]);
@@ -111,7 +120,7 @@ static rlx_status compute(folder *f, const rlx_node_rec *n, size_t bytes, rlx_bl
   rlx_status s = rlx_eval_node(n, &(rlx_eval_context){0}, f->in, &value);
   if (s == RLX_OK) *out = result;
   else rlx_blob_release(result);
-  return s == RLX_NO_MEMORY ? s : RLX_OK;
+  return s == RLX_NO_MEMORY || s == RLX_CANCELLED ? s : RLX_OK;
 }
 
 static void read_input(folder *f, rlx_node id) {

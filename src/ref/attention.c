@@ -61,20 +61,20 @@ static double score(const rlx_attention_args *a, size_t b, size_t i, size_t h, s
 }
 
 /* One row of the result: d_v elements from out_at. `scores` has room for all keys, `sums` for d_v. */
-static void attend(const rlx_attention_args *a, const batch_view *view, size_t b, size_t i, size_t h,
+static void attend(rlx_ref_call *c, const rlx_attention_args *a, const batch_view *view, size_t b, size_t i, size_t h,
                    const size_t *bias_stride, double *scores, double *sums) {
   size_t first, end;
   first_and_end(a, view, i, &first, &end);
   double most = a->sinks ? rlx_load(a->sinks, h) : -RLX_INFINITY;
   double total = 0;
-  for (size_t j = first; j < end; j++) {
+  for (size_t j = first; j < end && rlx_ref_goes_on(c, a->d + 1); j++) {
     bool seen = !a->key_mask || rlx_load_int(a->key_mask, b * a->n_keys + j);
     scores[j] = seen ? score(a, b, i, h, j, bias_stride) : -RLX_INFINITY;
     if (scores[j] > most) most = scores[j];
   }
   if (a->sinks && most != -RLX_INFINITY) total = exp(rlx_load(a->sinks, h) - most);
   for (size_t d = 0; d < a->d_v; d++) sums[d] = 0;
-  for (size_t j = first; j < end; j++) {
+  for (size_t j = first; j < end && rlx_ref_goes_on(c, a->d_v + 1); j++) {
     if (scores[j] == -RLX_INFINITY) continue;
     double weight = exp(scores[j] - most);
     size_t v_at = head_at(&a->v, b, j, h / (a->n_heads / a->n_kv_heads));
@@ -93,11 +93,12 @@ rlx_status rlx_attention_run(rlx_ref_call *c, const rlx_attention_args *a) {
   size_t bias_stride[RLX_MAX_RANK] = {0};
   rlx_dims all = RLX_DIMS((int64_t)a->n_batch, (int64_t)a->n_heads, (int64_t)a->n_q, (int64_t)a->n_keys);
   if (a->bias) rlx_broadcast_strides(&a->bias->shape, &all, bias_stride);
-  for (size_t b = 0; b < a->n_batch; b++) {
+  for (size_t b = 0; b < a->n_batch && rlx_ref_goes_on(c, 1); b++) {
     batch_view view = {0};
     RLX_TRY(open_batch(a, b, &view));
-    for (size_t h = 0; h < a->n_heads; h++)
-      for (size_t i = 0; i < a->n_q; i++) attend(a, &view, b, i, h, bias_stride, scores, sums);
+    for (size_t h = 0; h < a->n_heads && rlx_ref_goes_on(c, 1); h++)
+      for (size_t i = 0; i < a->n_q && rlx_ref_goes_on(c, a->d_v); i++)
+        attend(c, a, &view, b, i, h, bias_stride, scores, sums);
   }
   return RLX_OK;
 }

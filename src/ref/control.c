@@ -47,9 +47,9 @@ static void loop_carry(loop *l, uint64_t trip) {
   for (size_t i = 0; i < l->n_carried; i++) l->now[i] = &l->next[trip & 1][i];
 }
 
-static void loop_finish(const loop *l, rlx_tensor *outputs) {
+static void loop_finish(rlx_ref_call *c, const loop *l, rlx_tensor *outputs) {
   for (size_t i = 0; i < l->n_carried; i++)
-    if (outputs[i].data && l->now[i]->bytes) memcpy(outputs[i].data, l->now[i]->data, l->now[i]->bytes);
+    if (outputs[i].data) rlx_ref_copy(c, outputs[i].data, l->now[i]->data, l->now[i]->bytes);
 }
 
 /* A cache for one sub-graph of a loop: inputs from .. to - 1 stay the same. */
@@ -88,7 +88,7 @@ static rlx_status run_while(rlx_ref_call *c, rlx_tensor *outputs) {
   rlx_status s = open_cache(c, a->cond, l.n_carried, &cond_cache);
   if (!s) s = open_cache(c, a->body, l.n_carried, &body_cache);
   if (!s) s = while_trips(c, &l, cond_cache, body_cache);
-  if (!s) loop_finish(&l, outputs);
+  if (!s) loop_finish(c, &l, outputs);
   c->runner->loop_end(c->runner, cond_cache);
   c->runner->loop_end(c->runner, body_cache);
   return s;
@@ -134,7 +134,7 @@ static rlx_status run_scan(rlx_ref_call *c, rlx_tensor *outputs) {
   rlx_loop_cache *cache = NULL;
   rlx_status s = open_cache(c, a->body, n_carried + n_scanned, &cache);
   if (!s) s = scan_trips(c, &l, slices, cache, outputs);
-  if (!s) loop_finish(&l, outputs);
+  if (!s) loop_finish(c, &l, outputs);
   c->runner->loop_end(c->runner, cache);
   return s;
 }

@@ -23,12 +23,13 @@ static size_t offset_of(int64_t plane, const int64_t size[RLX_SPATIAL], int64_t 
 /* ---- conv ---- */
 
 /* One plane of the input times one plane of the weight, at the output place whose first tap reads `start`. */
-static double correlate(const conv *v, int64_t x_plane, int64_t w_plane, const int64_t start[RLX_SPATIAL],
-                        const int64_t first[RLX_SPATIAL], const int64_t end[RLX_SPATIAL]) {
+static double correlate(rlx_ref_call *c, const conv *v, int64_t x_plane, int64_t w_plane,
+                        const int64_t start[RLX_SPATIAL], const int64_t first[RLX_SPATIAL],
+                        const int64_t end[RLX_SPATIAL]) {
   const int64_t *dilation = v->window.dilation;
   double sum = 0;
   for (int64_t i = first[0]; i < end[0]; i++)
-    for (int64_t j = first[1]; j < end[1]; j++) {
+    for (int64_t j = first[1]; j < end[1] && rlx_ref_goes_on(c, 1 + (size_t)(end[2] - first[2])); j++) {
       size_t x_row = offset_of(x_plane, v->in, start[0] + i * dilation[0], start[1] + j * dilation[1], 0);
       size_t w_row = offset_of(w_plane, v->window.kernel, i, j, 0);
       for (int64_t k = first[2]; k < end[2]; k++)
@@ -37,7 +38,7 @@ static double correlate(const conv *v, int64_t x_plane, int64_t w_plane, const i
   return sum;
 }
 
-static double conv_at(const conv *v, int64_t n, int64_t channel, const int64_t place[RLX_SPATIAL]) {
+static double conv_at(rlx_ref_call *c, const conv *v, int64_t n, int64_t channel, const int64_t place[RLX_SPATIAL]) {
   int64_t start[RLX_SPATIAL], first[RLX_SPATIAL], end[RLX_SPATIAL];
   for (int a = 0; a < RLX_SPATIAL; a++) {
     start[a] = rlx_window_start(&v->window, a, place[a]);
@@ -45,8 +46,8 @@ static double conv_at(const conv *v, int64_t n, int64_t channel, const int64_t p
   }
   int64_t each = v->in_channels / v->groups, group = channel / (v->out_channels / v->groups);
   double sum = v->bias ? rlx_load(v->bias, (size_t)channel) : 0;
-  for (int64_t i = 0; i < each; i++)
-    sum += correlate(v, n * v->in_channels + group * each + i, channel * each + i, start, first, end);
+  for (int64_t i = 0; i < each && rlx_ref_goes_on(c, 1); i++)
+    sum += correlate(c, v, n * v->in_channels + group * each + i, channel * each + i, start, first, end);
   return sum;
 }
 
@@ -59,13 +60,14 @@ static bool source_of(const conv *v, int axis, int64_t o, int64_t k, int64_t *in
   return at >= 0 && at % v->window.stride[axis] == 0 && *in < v->in[axis];
 }
 
-static double spread(const conv *v, int64_t x_plane, int64_t w_plane, const int64_t place[RLX_SPATIAL]) {
+static double spread(rlx_ref_call *c, const conv *v, int64_t x_plane, int64_t w_plane,
+                     const int64_t place[RLX_SPATIAL]) {
   const int64_t *kernel = v->window.kernel;
   int64_t z, y, x;
   double sum = 0;
   for (int64_t i = 0; i < kernel[0]; i++) {
     if (!source_of(v, 0, place[0], i, &z)) continue;
-    for (int64_t j = 0; j < kernel[1]; j++) {
+    for (int64_t j = 0; j < kernel[1] && rlx_ref_goes_on(c, (size_t)kernel[2]); j++) {
       if (!source_of(v, 1, place[1], j, &y)) continue;
       for (int64_t k = 0; k < kernel[2]; k++)
         if (source_of(v, 2, place[2], k, &x)) {
@@ -77,18 +79,22 @@ static double spread(const conv *v, int64_t x_plane, int64_t w_plane, const int6
   return sum;
 }
 
-static double conv_transpose_at(const conv *v, int64_t n, int64_t channel, const int64_t place[RLX_SPATIAL]) {
+static double conv_transpose_at(rlx_ref_call *c, const conv *v, int64_t n, int64_t channel,
+                                const int64_t place[RLX_SPATIAL]) {
   int64_t each_in = v->in_channels / v->groups, each_out = v->out_channels / v->groups;
   int64_t group = channel / each_out;
   double sum = v->bias ? rlx_load(v->bias, (size_t)channel) : 0;
-  for (int64_t i = group * each_in; i < (group + 1) * each_in; i++)
-    sum += spread(v, n * v->in_channels + i, i * each_out + channel % each_out, place);
+  for (int64_t i = group * each_in; i < (group + 1) * each_in && rlx_ref_goes_on(c, 1); i++)
+    sum += spread(c, v, n * v->in_channels + i, i * each_out + channel % each_out, place);
   return sum;
 }
 
 /* ---- both ---- */
 
-static rlx_status run(rlx_ref_call *c, conv *v, double (*value_at)(const conv *, int64_t, int64_t, const int64_t *)) {
+typedef double (*conv_value)(rlx_ref_call *c, const conv *v, int64_t n, int64_t channel,
+                             const int64_t place[RLX_SPATIAL]);
+
+static rlx_status run(rlx_ref_call *c, conv *v, conv_value value_at) {
   rlx_tensor *out = c->out;
   if (rlx_tensor_count(out) == 0) return RLX_OK;
   v->in_channels = v->x->shape.v[1];
@@ -101,7 +107,8 @@ static rlx_status run(rlx_ref_call *c, conv *v, double (*value_at)(const conv *,
       for (int64_t z = 0; z < v->out[0]; z++)
         for (int64_t y = 0; y < v->out[1]; y++)
           for (int64_t x = 0; x < v->out[2]; x++) {
-            double value = value_at(v, n, channel, (const int64_t[]){z, y, x});
+            if (!rlx_ref_goes_on(c, 1)) return RLX_OK;
+            double value = value_at(c, v, n, channel, (const int64_t[]){z, y, x});
             if (v->residual) value += rlx_load(v->residual, at);
             rlx_store(out, at++, rlx_ref_activate(v->act, value));
           }
@@ -142,7 +149,6 @@ rlx_status rlx_ref_im2col(rlx_ref_call *c) {
   size_t size = rlx_dtype_size(x->dtype);
   rlx_conv_window w;
   RLX_TRY(RLX_WINDOW_READ(a, a->kernel.v, 2, &w));
-  memset(c->out->data, 0, c->out->bytes);
   if (rlx_tensor_count(c->out) == 0) return RLX_OK;
   int64_t in[RLX_SPATIAL], rows, columns;
   rlx_window_sizes(&x->shape, in);
@@ -154,10 +160,12 @@ rlx_status rlx_ref_im2col(rlx_ref_call *c) {
       for (int64_t kw = 0; kw < w.kernel[2]; kw++)
         for (int64_t oh = 0; oh < rows; oh++)
           for (int64_t ow = 0; ow < columns; ow++, to += size) {
+            if (!rlx_ref_goes_on(c, 1)) return RLX_OK;
             int64_t ih = rlx_window_start(&w, 1, oh) + kh * w.dilation[1];
             int64_t iw = rlx_window_start(&w, 2, ow) + kw * w.dilation[2];
             if (ih >= 0 && ih < in[1] && iw >= 0 && iw < in[2])
               memcpy(to, (const char *)x->data + offset_of(plane, in, 0, ih, iw) * size, size);
+            else memset(to, 0, size);
           }
   return RLX_OK;
 }

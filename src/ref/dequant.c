@@ -58,11 +58,11 @@ rlx_status rlx_ref_dequant_matmul(rlx_ref_call *c) {
   if (p.scheme == RLX_SCHEME_NVFP4) p.block = NVFP4_BLOCK;
   double *column;
   RLX_TRY(rlx_ref_scratch(c, k, sizeof *column, &column));
-  for (size_t j = 0; j < p.n; j++) {
-    for (size_t i = 0; i < k; i++) column[i] = unpack(&p, i, j);
-    for (size_t r = 0; r < count / p.n; r++) {
+  for (size_t j = 0; j < p.n && rlx_ref_goes_on(c, 1); j++) {
+    RLX_REF_EACH(c, i, k) column[i] = unpack(&p, i, j);
+    for (size_t r = 0; r < count / p.n && rlx_ref_goes_on(c, 1); r++) {
       double sum = 0;
-      for (size_t i = 0; i < k; i++) sum += rlx_load(x, r * k + i) * column[i];
+      RLX_REF_EACH(c, i, k) sum += rlx_load(x, r * k + i) * column[i];
       rlx_store(c->out, r * p.n + j, sum);
     }
   }
@@ -72,14 +72,14 @@ rlx_status rlx_ref_dequant_matmul(rlx_ref_call *c) {
 /* ---- experts ---- */
 
 /* One expert of w [E, ..] as a tensor of its own. A block type is decoded into `decoded`; the rest is a view. */
-static rlx_status open_expert(const rlx_tensor *w, size_t expert, float *decoded, rlx_tensor *out) {
+static rlx_status open_expert(rlx_ref_call *c, const rlx_tensor *w, size_t expert, float *decoded, rlx_tensor *out) {
   size_t experts = (size_t)w->shape.v[0], bytes = w->bytes / experts;
   *out = *w;
   out->shape.v[0] = 1;
   out->bytes = bytes;
   out->data = (char *)w->data + expert * bytes;
   if (!rlx_dtype_is_block(w->dtype)) return RLX_OK;
-  RLX_TRY(rlx_quant_decode(w->dtype, out->data, decoded, rlx_tensor_count(out)));
+  RLX_TRY(rlx_ref_decode(c, w->dtype, out->data, decoded, rlx_tensor_count(out)));
   out->dtype = RLX_F32;
   out->data = decoded;
   return RLX_OK;
@@ -92,8 +92,8 @@ static rlx_status expert_room(rlx_ref_call *c, const rlx_tensor *w, float **out)
   return rlx_ref_scratch(c, rlx_dtype_is_block(w->dtype) ? rlx_dims_count(&one) : 0, sizeof **out, out);
 }
 
-static rlx_status check_experts(const rlx_tensor *idx, int64_t experts) {
-  for (size_t i = 0; i < rlx_tensor_count(idx); i++) {
+static rlx_status check_experts(rlx_ref_call *c, const rlx_tensor *idx, int64_t experts) {
+  RLX_REF_EACH(c, i, rlx_tensor_count(idx)) {
     int64_t e = rlx_load_int(idx, i);
     if (e < 0 || e >= experts)
       return RLX_FAIL(RLX_INVALID, "idx[%zu] is expert %lld of %lld", i, (long long)e, (long long)experts);
@@ -104,8 +104,8 @@ static rlx_status check_experts(const rlx_tensor *idx, int64_t experts) {
 static rlx_status grouped(rlx_ref_call *c, bool trans_b) {
   const rlx_tensor *x = c->in[0], *w = c->in[1], *idx = c->in[2];
   size_t m = (size_t)c->out->shape.v[0], n = (size_t)c->out->shape.v[1], k = (size_t)x->shape.v[1];
-  RLX_TRY(check_experts(idx, w->shape.v[0]));
-  if (m == 0 || n == 0) return RLX_OK;
+  RLX_TRY(check_experts(c, idx, w->shape.v[0]));
+  if (m == 0 || n == 0 || c->stopped) return RLX_OK; /* stopped: of the experts not all are known to be there */
   float *decoded;
   double *row;
   rlx_operand x_values;
@@ -115,14 +115,14 @@ static rlx_status grouped(rlx_ref_call *c, bool trans_b) {
   rlx_tensor expert = {0};
   rlx_operand expert_values = {0}; /* views expert */
   int64_t open = -1;               /* the expert that is decoded: neighbouring rows often choose the same */
-  for (size_t i = 0; i < m; i++) {
+  for (size_t i = 0; i < m && rlx_ref_goes_on(c, 1); i++) {
     if (rlx_load_int(idx, i) != open) {
       open = rlx_load_int(idx, i);
-      RLX_TRY(open_expert(w, (size_t)open, decoded, &expert));
+      RLX_TRY(open_expert(c, w, (size_t)open, decoded, &expert));
       RLX_TRY(rlx_operand_open(c, &expert, &expert_values));
     }
-    rlx_dot_row(&x_values, i * k, &expert_values, 0, trans_b ? 1 : n, trans_b ? k : 1, k, n, row);
-    for (size_t j = 0; j < n; j++) rlx_store(c->out, i * n + j, row[j]);
+    rlx_dot_row(c, &x_values, i * k, &expert_values, 0, trans_b ? 1 : n, trans_b ? k : 1, k, n, row);
+    RLX_REF_EACH(c, j, n) rlx_store(c->out, i * n + j, row[j]);
   }
   return RLX_OK;
 }
@@ -134,16 +134,16 @@ rlx_status rlx_ref_dequant_grouped_matmul(rlx_ref_call *c) {
 
 rlx_status rlx_ref_dequant_moe_weights(rlx_ref_call *c) {
   const rlx_tensor *w = c->in[0], *idx = rlx_ref_in(c, 1);
-  if (idx) RLX_TRY(check_experts(idx, w->shape.v[0]));
+  if (idx) RLX_TRY(check_experts(c, idx, w->shape.v[0]));
   size_t count = rlx_tensor_count(c->out);
-  if (count == 0) return RLX_OK;
+  if (count == 0 || c->stopped) return RLX_OK;
   size_t chosen = (size_t)c->out->shape.v[0], each = count / chosen;
   float *decoded;
   RLX_TRY(expert_room(c, w, &decoded));
-  for (size_t i = 0; i < chosen; i++) {
+  for (size_t i = 0; i < chosen && rlx_ref_goes_on(c, 1); i++) {
     rlx_tensor expert;
-    RLX_TRY(open_expert(w, idx ? (size_t)rlx_load_int(idx, i) : i, decoded, &expert));
-    for (size_t j = 0; j < each; j++) rlx_store(c->out, i * each + j, (double)decoded[j]);
+    RLX_TRY(open_expert(c, w, idx ? (size_t)rlx_load_int(idx, i) : i, decoded, &expert));
+    RLX_REF_EACH(c, j, each) rlx_store(c->out, i * each + j, (double)decoded[j]);
   }
   return RLX_OK;
 }
@@ -188,11 +188,11 @@ rlx_status rlx_ref_q_matmul(rlx_ref_call *c) {
   rlx_product p;
   RLX_TRY(rlx_product_open(c, c->in[0], c->in[1], false, &c->out->shape, &p));
   quantized q = open_quantized(c);
-  for (size_t at = 0; at < count; at++) {
+  for (size_t at = 0; at < count && rlx_ref_goes_on(c, 1); at++) {
     size_t a_at, b_at, j = at % p.n;
     rlx_product_at(&p, at / p.n, &a_at, &b_at);
     int64_t b_zero = load_zero(q.b_zero, j), sum = 0;
-    for (size_t i = 0; i < p.k; i++)
+    RLX_REF_EACH(c, i, p.k)
       sum +=
         (rlx_load_int(c->in[0], a_at + i) - q.a_zero) * (rlx_load_int(c->in[1], b_at + i * p.b_k + j * p.b_n) - b_zero);
     requantise(&q, at, j, sum);
@@ -202,15 +202,15 @@ rlx_status rlx_ref_q_matmul(rlx_ref_call *c) {
 
 /* One sum of q_conv2d: the window of output place (y, x) over the channels of one group. Padding holds x_zero and so
  * adds nothing. */
-static int64_t window_sum(const rlx_tensor *x, const rlx_tensor *w, const rlx_conv_window *win, int64_t x_at,
-                          int64_t w_at, const int64_t place[2], int64_t x_zero, int64_t w_zero) {
+static int64_t window_sum(rlx_ref_call *c, const rlx_tensor *x, const rlx_tensor *w, const rlx_conv_window *win,
+                          int64_t x_at, int64_t w_at, const int64_t place[2], int64_t x_zero, int64_t w_zero) {
   int64_t height = x->shape.v[2], width = x->shape.v[3], kh = w->shape.v[2], kw = w->shape.v[3];
   int64_t y0, y1, x0, x1, sum = 0;
   rlx_window_taps(win, 1, place[0], height, &y0, &y1);
   rlx_window_taps(win, 2, place[1], width, &x0, &x1);
   int64_t top = rlx_window_start(win, 1, place[0]), left = rlx_window_start(win, 2, place[1]);
   for (int64_t ch = 0; ch < w->shape.v[1]; ch++)
-    for (int64_t i = y0; i < y1; i++)
+    for (int64_t i = y0; i < y1 && rlx_ref_goes_on(c, 1 + (size_t)(x1 - x0)); i++)
       for (int64_t j = x0; j < x1; j++) {
         int64_t from = ((x_at + ch) * height + top + i * win->dilation[1]) * width + left + j * win->dilation[2];
         int64_t tap = ((w_at + ch) * kh + i) * kw + j;
@@ -231,8 +231,8 @@ rlx_status rlx_ref_q_conv2d(rlx_ref_call *c) {
   size_t at = 0;
   do {
     int64_t o = idx[1], x_at = idx[0] * channels + o / out_each * in_each;
-    int64_t sum = window_sum(x, w, &win, x_at, o * in_each, idx + 2, q.a_zero, load_zero(q.b_zero, (size_t)o));
+    int64_t sum = window_sum(c, x, w, &win, x_at, o * in_each, idx + 2, q.a_zero, load_zero(q.b_zero, (size_t)o));
     requantise(&q, at++, (size_t)o, sum);
-  } while (rlx_next_index(&c->out->shape, idx));
+  } while (rlx_next_index(&c->out->shape, idx) && rlx_ref_goes_on(c, 1));
   return RLX_OK;
 }

@@ -75,7 +75,7 @@ static rlx_status each_element(rlx_ref_call *c, const context *ctx, element_fn f
     for (uint32_t k = 0; k < c->n_in; k++)
       if (c->in[k]) x[k] = load_element(c->in[k], rlx_offset(shape->n, idx, stride[k]));
     store_element(c->out, at++, fn(ctx, x));
-  } while (rlx_next_index(shape, idx));
+  } while (rlx_next_index(shape, idx) && rlx_ref_goes_on(c, 1));
   return RLX_OK;
 }
 
@@ -224,7 +224,7 @@ rlx_status rlx_ref_cast(rlx_ref_call *c) {
   const rlx_tensor *x = c->in[0];
   size_t n = rlx_tensor_count(x);
   if (x->dtype == c->out->dtype) {
-    if (n) memcpy(c->out->data, x->data, n * rlx_dtype_size(x->dtype));
+    rlx_ref_copy(c, c->out->data, x->data, n * rlx_dtype_size(x->dtype));
     return RLX_OK;
   }
   rlx_tensor source = *x;
@@ -233,7 +233,7 @@ rlx_status rlx_ref_cast(rlx_ref_call *c) {
     RLX_TRY(rlx_ref_as_f32(c, x, &values));
     source = (rlx_tensor){.dtype = RLX_F32, .shape = x->shape, .data = (void *)(uintptr_t)values};
   }
-  for (size_t i = 0; i < n; i++) rlx_convert(c->out, i, &source, i);
+  RLX_REF_EACH(c, i, n) rlx_convert(c->out, i, &source, i);
   return RLX_OK;
 }
 

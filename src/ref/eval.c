@@ -113,10 +113,27 @@ static void drop(frame *f, rlx_node id) {
   }
 }
 
+/* Large tensors take long even to fill or to copy, so both ask in between; whoever calls them asks afterwards. */
+enum { PIECE_BYTES = 1 << 22 };
+
+static void poison(const rlx_tensor *t) {
+  for (size_t at = 0, n; at < t->bytes && !(at && rlx_budget_stops()); at += n) {
+    n = t->bytes - at < PIECE_BYTES ? t->bytes - at : PIECE_BYTES;
+    memset((char *)t->data + at, POISON, n);
+  }
+}
+
+static void copy_value(void *to, const rlx_tensor *from) {
+  for (size_t at = 0, n; at < from->bytes && !(at && rlx_budget_stops()); at += n) {
+    n = from->bytes - at < PIECE_BYTES ? from->bytes - at : PIECE_BYTES;
+    memcpy((char *)to + at, (const char *)from->data + at, n);
+  }
+}
+
 static rlx_status make_value(frame *f, rlx_node id) {
   RLX_TRY(rlx_tensor_create(&rlx_graph_at(f->graph, id)->type, &f->value[id]));
   f->owned[id] = true;
-  memset(f->value[id].data, POISON, f->value[id].bytes);
+  poison(&f->value[id]);
   return RLX_OK;
 }
 
@@ -203,11 +220,12 @@ static rlx_status run_nodes(frame *f, runner *r, const usage *u, rlx_loop_cache 
   return RLX_OK;
 }
 
-static void copy_outputs(const frame *f, rlx_tensor *outputs) {
+static rlx_status copy_outputs(const frame *f, rlx_tensor *outputs) {
   for (size_t i = 0; i < f->graph->outputs.n; i++) {
     const rlx_tensor *v = &f->value[f->graph->outputs.v[i].node];
-    if (outputs[i].data) memcpy(outputs[i].data, v->data, v->bytes);
+    if (outputs[i].data) copy_value(outputs[i].data, v);
   }
+  return rlx_budget_is_stopped() ? RLX_FAIL(RLX_CANCELLED, "stopped by the caller") : RLX_OK;
 }
 
 /* ---- sub-graphs ---- */
@@ -222,7 +240,7 @@ static rlx_status run_subgraph_with(runner *r, const rlx_graph *g, const rlx_ten
     else if (loop && loop->value[id].data) f.value[id] = loop->value[id];
   }
   rlx_status s = run_nodes(&f, r, u, loop, false);
-  if (!s) copy_outputs(&f, outputs);
+  if (!s) s = copy_outputs(&f, outputs);
   frame_deinit(&f);
   return s;
 }
@@ -308,7 +326,7 @@ static rlx_status run_outermost(const rlx_graph *g, const rlx_eval_context *ctx,
   rlx_node *root = final_state ? rlx_mem_calloc(rlx_graph_end(g), sizeof *root) : NULL;
   rlx_status s = final_state && !root ? RLX_FAIL(RLX_NO_MEMORY, "states") : check_leaves(g, u, leaves, &f);
   if (!s) s = run_nodes(&f, &r, u, NULL, true);
-  if (!s) copy_outputs(&f, outputs);
+  if (!s) s = copy_outputs(&f, outputs);
   if (!s && final_state) copy_states(&f, final_state, root);
   rlx_mem_free(root);
   frame_deinit(&f);
@@ -340,8 +358,7 @@ rlx_status rlx_eval_step(const rlx_graph *g, const rlx_node *nodes, uint32_t n, 
   const rlx_node_rec *node = rlx_graph_at(g, nodes[0]);
   runner r = make_runner(ctx);
   rlx_ref_call c = make_call(node, in, &r, scratch);
-  for (uint32_t i = 0; i < n; i++)
-    if (out[i].bytes) memset(out[i].data, POISON, out[i].bytes);
+  for (uint32_t i = 0; i < n; i++) poison(&out[i]);
   if (rlx_op_has(node->op, RLX_TRAIT_CONTROL)) return run_siblings(g, nodes, n, &c, out);
   c.out = out;
   return call_kernel(&c);
@@ -353,7 +370,7 @@ rlx_status rlx_eval_node(const rlx_node_rec *n, const rlx_eval_context *ctx, con
   rlx_bump scratch = {0};
   rlx_ref_call c = make_call(n, in, &r, &scratch);
   c.out = out;
-  memset(out->data, POISON, out->bytes);
+  poison(out);
   rlx_status s = call_kernel(&c);
   rlx_bump_deinit(&scratch);
   return s;

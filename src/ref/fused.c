@@ -49,7 +49,7 @@ rlx_status rlx_ref_fused_swiglu(rlx_ref_call *c) {
     double g = rlx_load(gate, rlx_offset(shape->n, idx, gate_stride)),
            u = rlx_load(up, rlx_offset(shape->n, idx, up_stride));
     rlx_store(c->out, at++, rlx_scalar_mul_f(round_to(c->out->dtype, rlx_ref_activate(act, g)), u));
-  } while (rlx_next_index(shape, idx));
+  } while (rlx_next_index(shape, idx) && rlx_ref_goes_on(c, 1));
   return RLX_OK;
 }
 
@@ -62,9 +62,9 @@ static rlx_status project(rlx_ref_call *c, const rlx_tensor *a, const rlx_tensor
   double *row;
   RLX_TRY(rlx_product_open(c, a, w, trans_b, &out->shape, &p));
   RLX_TRY(rlx_ref_scratch(c, p.n, sizeof *row, &row));
-  for (size_t r = 0; r < count / p.n; r++) {
-    rlx_product_row(&p, r, row);
-    for (size_t j = 0; j < p.n; j++)
+  for (size_t r = 0; r < count / p.n && rlx_ref_goes_on(c, 1); r++) {
+    rlx_product_row(c, &p, r, row);
+    RLX_REF_EACH(c, j, p.n)
       rlx_store(out, r * p.n + j, rlx_ref_activate(act, bias ? row[j] + rlx_load(bias, j) : row[j]));
   }
   return RLX_OK;
@@ -91,11 +91,10 @@ rlx_status rlx_ref_fused_gate_up(rlx_ref_call *c) {
   RLX_TRY(rlx_product_open(c, x, c->in[2], attrs->trans_b, &c->out->shape, &up));
   RLX_TRY(rlx_ref_scratch(c, gate.n, sizeof *gate_row, &gate_row));
   RLX_TRY(rlx_ref_scratch(c, up.n, sizeof *up_row, &up_row));
-  for (size_t r = 0; r < count / gate.n; r++) {
-    rlx_product_row(&gate, r, gate_row);
-    rlx_product_row(&up, r, up_row);
-    for (size_t j = 0; j < gate.n; j++)
-      rlx_store(c->out, r * gate.n + j, rlx_ref_activate(attrs->act, gate_row[j]) * up_row[j]);
+  for (size_t r = 0; r < count / gate.n && rlx_ref_goes_on(c, 1); r++) {
+    rlx_product_row(c, &gate, r, gate_row);
+    rlx_product_row(c, &up, r, up_row);
+    RLX_REF_EACH(c, j, gate.n) rlx_store(c->out, r * gate.n + j, rlx_ref_activate(attrs->act, gate_row[j]) * up_row[j]);
   }
   return RLX_OK;
 }
@@ -107,8 +106,8 @@ rlx_status rlx_ref_fused_residual_norm(rlx_ref_call *c) {
   size_t count = rlx_tensor_count(x);
   rlx_tensor sum = {.dtype = RLX_F64, .shape = x->shape};
   RLX_TRY(rlx_ref_scratch(c, count, sizeof(double), &sum.data));
-  for (size_t i = 0; i < count; i++) rlx_store(&sum, i, rlx_load(x, i) + rlx_load(c->in[1], i));
-  rlx_norm_last(&sum, rlx_ref_in(c, 2), rlx_ref_in(c, 3), -1, attrs->kind == RLX_NORM_LAYER, attrs->eps, c->out);
+  RLX_REF_EACH(c, i, count) rlx_store(&sum, i, rlx_load(x, i) + rlx_load(c->in[1], i));
+  rlx_norm_last(c, &sum, rlx_ref_in(c, 2), rlx_ref_in(c, 3), -1, attrs->kind == RLX_NORM_LAYER, attrs->eps, c->out);
   return RLX_OK;
 }
 

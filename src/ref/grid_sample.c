@@ -106,14 +106,14 @@ rlx_status rlx_ref_grid_sample(rlx_ref_call *c) {
     places *= (size_t)out->shape.v[2 + i];
   }
   for (size_t n = 0; n < (size_t)out->shape.v[0]; n++)
-    for (size_t p = 0; p < places; p++) {
+    for (size_t p = 0; p < places && rlx_ref_goes_on(c, 8); p++) {
       taps t[spatial];
       t[0] = (taps){.n = 1, .inside = {true}, .weight = {1}};
       for (int i = 0; i < axes; i++) { /* the grid holds x first: the last axis */
         double g = rlx_load(grid, (n * places + p) * (size_t)axes + (size_t)i);
         t[spatial - 1 - i] = taps_of(g, size[spatial - 1 - i], a);
       }
-      for (size_t channel = n * channels; channel < (n + 1) * channels; channel++)
+      for (size_t channel = n * channels; channel < (n + 1) * channels && rlx_ref_goes_on(c, 8); channel++)
         rlx_store(out, channel * places + p, sample(x, channel * plane_size, size, t));
     }
   return RLX_OK;

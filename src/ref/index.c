@@ -71,16 +71,17 @@ static rlx_status tuples_place(const tuples *t, size_t i, size_t *place) {
 
 /* ---- gather ---- */
 
-static void copy_elements(rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at, size_t n) {
+static void copy_elements(rlx_ref_call *c, rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at,
+                          size_t n) {
   size_t size = rlx_dtype_size(to->dtype);
-  if (n) memcpy((char *)to->data + to_at * size, (const char *)from->data + from_at * size, n * size);
+  rlx_ref_copy(c, (char *)to->data + to_at * size, (const char *)from->data + from_at * size, n * size);
 }
 
 /* One row of a block type, decoded. */
-static rlx_status decode_row(const rlx_tensor *table, size_t row, size_t n, float *out) {
+static rlx_status decode_row(rlx_ref_call *c, const rlx_tensor *table, size_t row, size_t n, float *out) {
   const rlx_dtype_info *block = rlx_dtype_describe(table->dtype);
   size_t row_bytes = n / block->block_elements * block->block_bytes;
-  return rlx_quant_decode(table->dtype, (const char *)table->data + row * row_bytes, out, n);
+  return rlx_ref_decode(c, table->dtype, (const char *)table->data + row * row_bytes, out, n);
 }
 
 rlx_status rlx_ref_gather(rlx_ref_call *c) {
@@ -88,13 +89,13 @@ rlx_status rlx_ref_gather(rlx_ref_call *c) {
   rlx_lines l = rlx_lines_of(&x->shape, RLX_ATTRS(gather, c)->axis);
   size_t n = rlx_tensor_count(idx), *row;
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *row, &row));
-  for (size_t i = 0; i < n; i++) RLX_TRY(rlx_index_resolve("index", rlx_load_int(idx, i), (int64_t)l.n, &row[i]));
+  RLX_REF_EACH(c, i, n) RLX_TRY(rlx_index_resolve("index", rlx_load_int(idx, i), (int64_t)l.n, &row[i]));
   size_t outer = rlx_tensor_count(c->out) ? l.outer : 0;
-  for (size_t o = 0; o < outer; o++)
-    for (size_t i = 0; i < n; i++) {
+  for (size_t o = 0; o < outer && rlx_ref_goes_on(c, 1); o++)
+    for (size_t i = 0; i < n && rlx_ref_goes_on(c, 1); i++) {
       size_t to = (o * n + i) * l.inner;
-      if (rlx_dtype_is_block(x->dtype)) RLX_TRY(decode_row(x, row[i], l.inner, (float *)c->out->data + to));
-      else copy_elements(c->out, to, x, (o * l.n + row[i]) * l.inner, l.inner);
+      if (rlx_dtype_is_block(x->dtype)) RLX_TRY(decode_row(c, x, row[i], l.inner, (float *)c->out->data + to));
+      else copy_elements(c, c->out, to, x, (o * l.n + row[i]) * l.inner, l.inner);
     }
   return RLX_OK;
 }
@@ -103,19 +104,19 @@ rlx_status rlx_ref_gather_elements(rlx_ref_call *c) {
   elements e = elements_of(c->in[0], c->in[1], RLX_ATTRS(gather_elements, c)->axis);
   int64_t walk[RLX_MAX_RANK] = {0};
   size_t n = rlx_tensor_count(c->in[1]), place;
-  for (size_t i = 0; i < n; i++, rlx_next_index(&e.idx->shape, walk)) {
+  for (size_t i = 0; i < n && rlx_ref_goes_on(c, 1); i++, rlx_next_index(&e.idx->shape, walk)) {
     RLX_TRY(elements_place(&e, i, walk, &place));
-    copy_elements(c->out, i, e.x, place, 1);
+    copy_elements(c, c->out, i, e.x, place, 1);
   }
   return RLX_OK;
 }
 
 rlx_status rlx_ref_gather_nd(rlx_ref_call *c) {
   tuples t = tuples_of(c->in[0], c->in[1], RLX_ATTRS(gather_nd, c)->batch_dims);
-  for (size_t i = 0; i < t.n; i++) {
+  for (size_t i = 0; i < t.n && rlx_ref_goes_on(c, 1); i++) {
     size_t place;
     RLX_TRY(tuples_place(&t, i, &place));
-    copy_elements(c->out, i * t.run, t.x, place, t.run);
+    copy_elements(c, c->out, i * t.run, t.x, place, t.run);
   }
   return RLX_OK;
 }
@@ -141,36 +142,37 @@ static rlx_status sink_begin(rlx_ref_call *c, int32_t reduction, sink *s) {
   size_t n = rlx_tensor_count(x);
   *s = (sink){.out = c->out, .reduction = reduction};
   if (reduction == REDUCE_NONE) {
-    copy_elements(c->out, 0, x, 0, n);
+    copy_elements(c, c->out, 0, x, 0, n);
   } else if (rlx_dtype_is_float(x->dtype)) {
     RLX_TRY(rlx_ref_scratch(c, n, sizeof *s->floats, &s->floats));
-    for (size_t i = 0; i < n; i++) s->floats[i] = rlx_load(x, i);
+    RLX_REF_EACH(c, i, n) s->floats[i] = rlx_load(x, i);
   } else {
     RLX_TRY(rlx_ref_scratch(c, n, sizeof *s->ints, &s->ints));
-    for (size_t i = 0; i < n; i++) s->ints[i] = rlx_load_int(x, i);
+    RLX_REF_EACH(c, i, n) s->ints[i] = rlx_load_int(x, i);
   }
   return RLX_OK;
 }
 
 /* n updates from element `from` on meet n elements from `place` on. */
-static void sink_put(sink *s, size_t place, const rlx_tensor *updates, size_t from, size_t n) {
+static void sink_put(rlx_ref_call *c, sink *s, size_t place, const rlx_tensor *updates, size_t from, size_t n) {
   if (s->reduction == REDUCE_NONE) {
-    copy_elements(s->out, place, updates, from, n);
+    copy_elements(c, s->out, place, updates, from, n);
     return;
   }
   const rlx_scalar_row *meet = rlx_scalar_get(reductions[s->reduction]);
-  for (size_t i = 0; i < n; i++)
+  RLX_REF_EACH(c, i, n) {
     if (s->floats) s->floats[place + i] = meet->binary(s->floats[place + i], rlx_load(updates, from + i));
     else s->ints[place + i] = meet->int_binary(s->ints[place + i], rlx_load_int(updates, from + i), 64);
+  }
 }
 
-static void sink_end(sink *s) {
-  size_t n = s->reduction == REDUCE_NONE ? 0 : rlx_tensor_count(s->out);
-  for (size_t i = 0; i < n; i++)
+static void sink_end(rlx_ref_call *c, sink *s) {
+  RLX_REF_EACH(c, i, s->reduction == REDUCE_NONE ? 0 : rlx_tensor_count(s->out)) {
     if (s->floats) rlx_store(s->out, i, s->floats[i]);
     else
       rlx_store_int(s->out, i,
                     s->out->dtype == RLX_BOOL ? s->ints[i] != 0 : s->ints[i]); /* bool: add is or, mul is and */
+  }
 }
 
 static rlx_status scatter_along(rlx_ref_call *c, int64_t axis, int32_t reduction) {
@@ -179,11 +181,11 @@ static rlx_status scatter_along(rlx_ref_call *c, int64_t axis, int32_t reduction
   size_t n = rlx_tensor_count(c->in[1]), place;
   sink s;
   RLX_TRY(sink_begin(c, reduction, &s));
-  for (size_t i = 0; i < n; i++, rlx_next_index(&e.idx->shape, walk)) {
+  for (size_t i = 0; i < n && rlx_ref_goes_on(c, 1); i++, rlx_next_index(&e.idx->shape, walk)) {
     RLX_TRY(elements_place(&e, i, walk, &place));
-    sink_put(&s, place, c->in[2], i, 1);
+    sink_put(c, &s, place, c->in[2], i, 1);
   }
-  sink_end(&s);
+  sink_end(c, &s);
   return RLX_OK;
 }
 
@@ -199,12 +201,12 @@ rlx_status rlx_ref_scatter_nd(rlx_ref_call *c) {
   tuples t = tuples_of(c->in[0], c->in[1], 0);
   sink s;
   RLX_TRY(sink_begin(c, RLX_ATTRS(scatter_nd, c)->reduction, &s));
-  for (size_t i = 0; i < t.n; i++) {
+  for (size_t i = 0; i < t.n && rlx_ref_goes_on(c, 1); i++) {
     size_t place;
     RLX_TRY(tuples_place(&t, i, &place));
-    sink_put(&s, place, c->in[2], i * t.run, t.run);
+    sink_put(c, &s, place, c->in[2], i * t.run, t.run);
   }
-  sink_end(&s);
+  sink_end(c, &s);
   return RLX_OK;
 }
 
@@ -214,11 +216,11 @@ rlx_status rlx_ref_one_hot(rlx_ref_call *c) {
   const rlx_attrs_one_hot *a = c->attrs;
   rlx_lines l = rlx_lines_of(&c->out->shape, a->axis);
   size_t outer = rlx_tensor_count(c->out) ? l.outer : 0; /* of an empty result it may be no small number */
-  for (size_t o = 0; o < outer; o++)
-    for (size_t i = 0; i < l.inner; i++) {
+  for (size_t o = 0; o < outer && rlx_ref_goes_on(c, 1); o++)
+    for (size_t i = 0; i < l.inner && rlx_ref_goes_on(c, 1); i++) {
       int64_t index = rlx_load_int(c->in[0], o * l.inner + i);
       if (index < 0 && index >= -a->depth) index += a->depth;
-      for (size_t k = 0; k < l.n; k++)
+      RLX_REF_EACH(c, k, l.n)
         rlx_store_value(c->out, (o * l.n + k) * l.inner + i, (int64_t)k == index ? a->on : a->off);
     }
   return RLX_OK;
@@ -238,17 +240,18 @@ void rlx_range_fill(const rlx_attrs_range *a, rlx_tensor *out, size_t begin, siz
 }
 
 rlx_status rlx_ref_range(rlx_ref_call *c) {
-  rlx_range_fill(c->attrs, c->out, 0, rlx_tensor_count(c->out));
+  for (size_t at = 0, end = 0, n = rlx_tensor_count(c->out); rlx_ref_next_run(c, at, n, &end); at = end)
+    rlx_range_fill(c->attrs, c->out, at, end);
   return RLX_OK;
 }
 
 /* ---- update ---- */
 
 /* As they are, or rounded to the state's type. */
-static void put_rows(rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at, size_t n) {
-  if (to->dtype == from->dtype) copy_elements(to, to_at, from, from_at, n);
+static void put_rows(rlx_ref_call *c, rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at, size_t n) {
+  if (to->dtype == from->dtype) copy_elements(c, to, to_at, from, from_at, n);
   else
-    for (size_t i = 0; i < n; i++) rlx_store(to, to_at + i, rlx_load(from, from_at + i));
+    RLX_REF_EACH(c, i, n) rlx_store(to, to_at + i, rlx_load(from, from_at + i));
 }
 
 rlx_status rlx_ref_update(rlx_ref_call *c) {
@@ -263,11 +266,11 @@ rlx_status rlx_ref_update(rlx_ref_call *c) {
     if (first < 0 || first > (int64_t)(l.n - r.n))
       return RLX_FAIL(RLX_INVALID, "%zu rows at position %lld do not fit in %zu", r.n, (long long)first, l.n);
   }
-  if (state->data != c->out->data) copy_elements(c->out, 0, state, 0, rlx_tensor_count(state));
-  for (size_t o = 0; run && o < l.outer; o++) {
+  if (state->data != c->out->data) copy_elements(c, c->out, 0, state, 0, rlx_tensor_count(state));
+  for (size_t o = 0; run && o < l.outer && rlx_ref_goes_on(c, 1); o++) {
     /* With a position per index of axis 0, the lines of one index are neighbours. */
     size_t p = positions > 1 ? o / (l.outer / positions) : 0;
-    put_rows(c->out, (o * l.n + (size_t)rlx_load_int(at, p)) * l.inner, rows, o * run, run);
+    put_rows(c, c->out, (o * l.n + (size_t)rlx_load_int(at, p)) * l.inner, rows, o * run, run);
   }
   return RLX_OK;
 }

@@ -12,6 +12,6 @@ rlx_status rlx_ref_state(rlx_ref_call *c) { return given(c); }
 
 rlx_status rlx_ref_constant(rlx_ref_call *c) {
   const rlx_blob *data = RLX_ATTRS(constant, c)->data;
-  if (data->bytes) memcpy(c->out->data, data->data, data->bytes);
+  rlx_ref_copy(c, c->out->data, data->data, data->bytes);
   return RLX_OK;
 }

@@ -14,11 +14,11 @@ rlx_status rlx_operand_open(rlx_ref_call *c, const rlx_tensor *t, rlx_operand *o
   return rlx_ref_as_f32(c, t, &out->f32);
 }
 
-void rlx_dot_row(const rlx_operand *a, size_t a_at, const rlx_operand *b, size_t b_at, size_t b_k, size_t b_n, size_t k,
-                 size_t n, double *out) {
-  for (size_t j = 0; j < n; j++) {
+void rlx_dot_row(rlx_ref_call *c, const rlx_operand *a, size_t a_at, const rlx_operand *b, size_t b_at, size_t b_k,
+                 size_t b_n, size_t k, size_t n, double *out) {
+  for (size_t j = 0; j < n && rlx_ref_goes_on(c, 1); j++) {
     double sum = 0;
-    for (size_t i = 0; i < k; i++) sum += rlx_operand_at(a, a_at + i) * rlx_operand_at(b, b_at + i * b_k + j * b_n);
+    RLX_REF_EACH(c, i, k) sum += rlx_operand_at(a, a_at + i) * rlx_operand_at(b, b_at + i * b_k + j * b_n);
     out[j] = sum;
   }
 }
@@ -64,10 +64,10 @@ void rlx_product_at(const rlx_product *p, size_t row, size_t *a_at, size_t *b_at
   *b_at = batch_offset(&p->batch, p->b_batch, row / p->m);
 }
 
-void rlx_product_row(const rlx_product *p, size_t row, double *out) {
+void rlx_product_row(rlx_ref_call *c, const rlx_product *p, size_t row, double *out) {
   size_t a_at, b_at;
   rlx_product_at(p, row, &a_at, &b_at);
-  rlx_dot_row(&p->a, a_at, &p->b, b_at, p->b_k, p->b_n, p->k, p->n, out);
+  rlx_dot_row(c, &p->a, a_at, &p->b, b_at, p->b_k, p->b_n, p->k, p->n, out);
 }
 
 rlx_status rlx_ref_matmul(rlx_ref_call *c) {
@@ -77,9 +77,9 @@ rlx_status rlx_ref_matmul(rlx_ref_call *c) {
   double *row;
   RLX_TRY(rlx_product_open(c, c->in[0], c->in[1], RLX_ATTRS(matmul, c)->trans_b, &c->out->shape, &p));
   RLX_TRY(rlx_ref_scratch(c, p.n, sizeof *row, &row));
-  for (size_t r = 0; r < count / p.n; r++) {
-    rlx_product_row(&p, r, row);
-    for (size_t j = 0; j < p.n; j++) rlx_store(c->out, r * p.n + j, row[j]);
+  for (size_t r = 0; r < count / p.n && rlx_ref_goes_on(c, 1); r++) {
+    rlx_product_row(c, &p, r, row);
+    RLX_REF_EACH(c, j, p.n) rlx_store(c->out, r * p.n + j, row[j]);
   }
   return RLX_OK;
 }
@@ -99,12 +99,12 @@ rlx_status rlx_ref_lora_matmul(rlx_ref_call *c) {
   RLX_TRY(rlx_operand_open(c, c->in[3], &b));
   RLX_TRY(rlx_ref_scratch(c, wide.n, sizeof *row, &row));
   RLX_TRY(rlx_ref_scratch(c, narrow.n, sizeof *low, &low));
-  for (size_t r = 0; r < count / wide.n; r++) {
-    rlx_product_row(&wide, r, row);
-    rlx_product_row(&narrow, r, low);
-    for (size_t j = 0; j < wide.n; j++) {
+  for (size_t r = 0; r < count / wide.n && rlx_ref_goes_on(c, 1); r++) {
+    rlx_product_row(c, &wide, r, row);
+    rlx_product_row(c, &narrow, r, low);
+    for (size_t j = 0; j < wide.n && rlx_ref_goes_on(c, 1); j++) {
       double sum = 0;
-      for (size_t i = 0; i < narrow.n; i++) sum += low[i] * rlx_operand_at(&b, i * wide.n + j);
+      RLX_REF_EACH(c, i, narrow.n) sum += low[i] * rlx_operand_at(&b, i * wide.n + j);
       rlx_store(c->out, r * wide.n + j, row[j] + attrs->scale * sum);
     }
   }
@@ -167,10 +167,10 @@ rlx_status rlx_ref_dot_general(rlx_ref_call *c) {
       do {
         sum += rlx_load(a, at_a + rlx_offset(sum_shape.n, term, step_a)) *
                rlx_load(b, at_b + rlx_offset(sum_shape.n, term, step_b));
-      } while (rlx_next_index(&sum_shape, term));
+      } while (rlx_next_index(&sum_shape, term) && rlx_ref_goes_on(c, 1));
     }
     rlx_store(c->out, k++, sum);
-  } while (rlx_next_index(&c->out->shape, idx));
+  } while (rlx_next_index(&c->out->shape, idx) && rlx_ref_goes_on(c, 1));
   return RLX_OK;
 }
 
@@ -185,21 +185,21 @@ static void swap_rows(double *m, size_t width, size_t i, size_t j) {
 }
 
 /* Solves a x = b in place: a [n, n] is left upper triangular, b [n, k] becomes x. */
-static void solve(double *a, double *b, size_t n, size_t k) {
-  for (size_t col = 0; col < n; col++) {
+static void solve(rlx_ref_call *c, double *a, double *b, size_t n, size_t k) {
+  for (size_t col = 0; col < n && rlx_ref_goes_on(c, n + k); col++) {
     size_t pivot = col;
     for (size_t i = col + 1; i < n; i++)
       if (fabs(a[i * n + col]) > fabs(a[pivot * n + col])) pivot = i;
     swap_rows(a, n, col, pivot);
     swap_rows(b, k, col, pivot);
-    for (size_t i = col + 1; i < n; i++) {
+    for (size_t i = col + 1; i < n && rlx_ref_goes_on(c, n - col + k); i++) {
       double factor = a[i * n + col] / a[col * n + col];
       for (size_t j = col + 1; j < n; j++) a[i * n + j] -= factor * a[col * n + j];
       for (size_t j = 0; j < k; j++) b[i * k + j] -= factor * b[col * k + j];
     }
   }
   for (size_t i = n; i-- > 0;)
-    for (size_t j = 0; j < k; j++) {
+    for (size_t j = 0; j < k && rlx_ref_goes_on(c, n - i); j++) {
       double sum = b[i * k + j];
       for (size_t l = i + 1; l < n; l++) sum -= a[i * n + l] * b[l * k + j];
       b[i * k + j] = sum / a[i * n + i];
@@ -221,12 +221,12 @@ rlx_status rlx_ref_dense_solve(rlx_ref_call *c) {
   if (!rlx_mul_size(n, n, &square)) return RLX_FAIL(RLX_NO_MEMORY, "a system of %zu equations", n);
   RLX_TRY(rlx_ref_scratch(c, square, sizeof *a, &a));
   RLX_TRY(rlx_ref_scratch(c, n * k, sizeof *b, &b));
-  for (size_t at = 0; at < count / (n * k); at++) {
+  for (size_t at = 0; at < count / (n * k) && rlx_ref_goes_on(c, 1); at++) {
     size_t a_at = batch_offset(&batch, stride_a, at), b_at = batch_offset(&batch, stride_b, at);
-    for (size_t i = 0; i < square; i++) a[i] = rlx_load(c->in[0], a_at + i);
-    for (size_t i = 0; i < n * k; i++) b[i] = rlx_load(c->in[1], b_at + i);
-    solve(a, b, n, k);
-    for (size_t i = 0; i < n * k; i++) rlx_store(c->out, at * n * k + i, b[i]);
+    RLX_REF_EACH(c, i, square) a[i] = rlx_load(c->in[0], a_at + i);
+    RLX_REF_EACH(c, i, n * k) b[i] = rlx_load(c->in[1], b_at + i);
+    solve(c, a, b, n, k);
+    RLX_REF_EACH(c, i, n * k) rlx_store(c->out, at * n * k + i, b[i]);
   }
   return RLX_OK;
 }

@@ -21,14 +21,14 @@ static rlx_status map_begin(rlx_ref_call *c, const rlx_dims *shape, map *m) {
 }
 
 /* Entries 0, stride, 2 stride, .. */
-static void map_linear(map *m, int axis, size_t stride) {
-  for (size_t i = 0; i < (size_t)m->shape.v[axis]; i++) m->source[axis][i] = i * stride;
+static void map_linear(rlx_ref_call *c, map *m, int axis, size_t stride) {
+  RLX_REF_EACH(c, i, (size_t)m->shape.v[axis]) m->source[axis][i] = i * stride;
 }
 
-static void map_run(const map *m, const rlx_tensor *x, rlx_tensor *out, const void *border) {
-  size_t size = rlx_dtype_size(out->dtype);
-  const unsigned char *from = x->data;
-  unsigned char *to = out->data;
+static void map_run(rlx_ref_call *c, const map *m, const void *border) {
+  size_t size = rlx_dtype_size(c->out->dtype);
+  const unsigned char *from = c->in[0]->data;
+  unsigned char *to = c->out->data;
   int64_t idx[RLX_MAX_RANK] = {0};
   do {
     size_t at = 0;
@@ -40,7 +40,7 @@ static void map_run(const map *m, const rlx_tensor *x, rlx_tensor *out, const vo
     }
     memcpy(to, inside ? from + at * size : border, size);
     to += size;
-  } while (rlx_next_index(&m->shape, idx));
+  } while (rlx_next_index(&m->shape, idx) && rlx_ref_goes_on(c, 1));
 }
 
 /* Every kernel below ends early where there is nothing to move: an empty result may still have an axis far too long for
@@ -50,7 +50,7 @@ static bool is_empty(const rlx_tensor *t) { return rlx_tensor_count(t) == 0; }
 /* ---- the same bytes ---- */
 
 static rlx_status copy_bytes(rlx_ref_call *c) {
-  if (c->out->bytes) memcpy(c->out->data, c->in[0]->data, c->out->bytes);
+  rlx_ref_copy(c, c->out->data, c->in[0]->data, c->out->bytes);
   return RLX_OK;
 }
 
@@ -69,8 +69,8 @@ static rlx_status permute(rlx_ref_call *c, const rlx_dims *view, rlx_dims perm) 
   for (int i = 0; i < view->n; i++) shape.v[i] = view->v[perm.v[i]];
   map m;
   RLX_TRY(map_begin(c, &shape, &m));
-  for (int i = 0; i < view->n; i++) map_linear(&m, i, stride[perm.v[i]]);
-  map_run(&m, c->in[0], c->out, NULL);
+  for (int i = 0; i < view->n; i++) map_linear(c, &m, i, stride[perm.v[i]]);
+  map_run(c, &m, NULL);
   return RLX_OK;
 }
 
@@ -100,8 +100,8 @@ rlx_status rlx_ref_expand(rlx_ref_call *c) {
   rlx_broadcast_strides(&c->in[0]->shape, &c->out->shape, stride);
   map m;
   RLX_TRY(map_begin(c, &c->out->shape, &m));
-  for (int i = 0; i < m.shape.n; i++) map_linear(&m, i, stride[i]);
-  map_run(&m, c->in[0], c->out, NULL);
+  for (int i = 0; i < m.shape.n; i++) map_linear(c, &m, i, stride[i]);
+  map_run(c, &m, NULL);
   return RLX_OK;
 }
 
@@ -118,11 +118,11 @@ static rlx_status move_by(rlx_ref_call *c, source_fn source, const void *context
   map m;
   RLX_TRY(map_begin(c, &c->out->shape, &m));
   for (int axis = 0; axis < x->n; axis++)
-    for (int64_t i = 0; i < m.shape.v[axis]; i++) {
+    for (int64_t i = 0; i < m.shape.v[axis] && rlx_ref_goes_on(c, 1); i++) {
       int64_t k = source(context, axis, i, x->v[axis]);
       m.source[axis][i] = k < 0 ? BORDER : (size_t)k * stride[axis];
     }
-  map_run(&m, c->in[0], c->out, border);
+  map_run(c, &m, border);
   return RLX_OK;
 }
 
@@ -191,9 +191,9 @@ rlx_status rlx_ref_concat(rlx_ref_call *c) {
   for (uint32_t i = 0; i < c->n_in; i++) {
     rlx_lines part = rlx_lines_of(&c->in[i]->shape, axis);
     size_t run = part.n * part.inner * size;
-    for (size_t o = 0; run && o < part.outer; o++)
-      memcpy((char *)c->out->data + (o * whole.n + before) * whole.inner * size, (const char *)c->in[i]->data + o * run,
-             run);
+    for (size_t o = 0; run && o < part.outer && rlx_ref_goes_on(c, 1); o++)
+      rlx_ref_copy(c, (char *)c->out->data + (o * whole.n + before) * whole.inner * size,
+                   (const char *)c->in[i]->data + o * run, run);
     before += part.n;
   }
   return RLX_OK;
@@ -206,7 +206,7 @@ rlx_status rlx_ref_trilu(rlx_ref_call *c) {
   int64_t rows = shape->v[shape->n - 2], columns = shape->v[shape->n - 1];
   const char *from = c->in[0]->data;
   char *to = c->out->data;
-  for (size_t at = 0; at < count; at++) {
+  RLX_REF_EACH(c, at, count) {
     int64_t i = (int64_t)at / columns % rows, j = (int64_t)at % columns;
     bool keep = a->upper ? j - i >= a->k : j - i <= a->k;
     if (keep) memcpy(to + at * size, from + at * size, size);

@@ -33,17 +33,17 @@ static norm norm_of(const rlx_ref_call *c, double eps) {
     .x = c->in[0], .gamma = rlx_ref_in(c, 1), .beta = rlx_ref_in(c, 2), .out = c->out, .centre = true, .eps = eps};
 }
 
-static void normalize(const norm *m, span s) {
+static void normalize(rlx_ref_call *c, const norm *m, span s) {
   const rlx_tensor *x = m->x;
   double sum = 0, squares = 0;
-  for (size_t k = 0; m->centre && k < s.n; k++) sum += rlx_load(x, s.start + k * s.step);
+  RLX_REF_EACH(c, k, m->centre ? s.n : 0) sum += rlx_load(x, s.start + k * s.step);
   double mean = m->centre ? sum / (double)s.n : 0;
-  for (size_t k = 0; k < s.n; k++) {
+  RLX_REF_EACH(c, k, s.n) {
     double d = rlx_load(x, s.start + k * s.step) - mean;
     squares += d * d;
   }
   double deviation = sqrt(squares / (double)s.n + m->eps);
-  for (size_t k = 0; k < s.n; k++) {
+  RLX_REF_EACH(c, k, s.n) {
     size_t at = s.start + k * s.step;
     double y = (rlx_load(x, at) - mean) / deviation;
     rlx_store(m->out, at, affine(m->gamma, m->beta, s.channel + k / s.run, y));
@@ -52,13 +52,14 @@ static void normalize(const norm *m, span s) {
 
 /* ---- over the last axes ---- */
 
-void rlx_norm_last(const rlx_tensor *x, const rlx_tensor *gamma, const rlx_tensor *beta, int64_t axis, bool centre,
-                   double eps, rlx_tensor *out) {
+void rlx_norm_last(rlx_ref_call *c, const rlx_tensor *x, const rlx_tensor *gamma, const rlx_tensor *beta, int64_t axis,
+                   bool centre, double eps, rlx_tensor *out) {
   const norm m = {.x = x, .gamma = gamma, .beta = beta, .out = out, .centre = centre, .eps = eps};
   const rlx_dims *shape = &x->shape;
   size_t rows = 1, n = 1;
   for (int i = 0; i < shape->n; i++) *(i < rlx_axis_of(axis, shape->n) ? &rows : &n) *= (size_t)shape->v[i];
-  for (size_t r = 0; r < rows; r++) normalize(&m, (span){.start = r * n, .step = 1, .n = n, .run = 1});
+  for (size_t r = 0; r < rows && rlx_ref_goes_on(c, 1); r++)
+    normalize(c, &m, (span){.start = r * n, .step = 1, .n = n, .run = 1});
 }
 
 rlx_status rlx_norm_rows(rlx_ref_call *c, const rlx_tensor *x, bool normed, double eps, const rlx_tensor *gamma,
@@ -68,13 +69,13 @@ rlx_status rlx_norm_rows(rlx_ref_call *c, const rlx_tensor *x, bool normed, doub
   size_t count = rlx_tensor_count(x);
   *own = (rlx_tensor){.dtype = RLX_F64, .shape = x->shape, .bytes = count * sizeof(double)};
   RLX_TRY(rlx_ref_scratch(c, count, sizeof(double), &own->data));
-  rlx_norm_last(x, gamma, NULL, -1, false, eps, own);
+  rlx_norm_last(c, x, gamma, NULL, -1, false, eps, own);
   *out = own;
   return RLX_OK;
 }
 
 static rlx_status norm_last(rlx_ref_call *c, int64_t axis, bool centre, double eps) {
-  rlx_norm_last(c->in[0], rlx_ref_in(c, 1), rlx_ref_in(c, 2), axis, centre, eps, c->out);
+  rlx_norm_last(c, c->in[0], rlx_ref_in(c, 1), rlx_ref_in(c, 2), axis, centre, eps, c->out);
   return RLX_OK;
 }
 
@@ -90,8 +91,8 @@ rlx_status rlx_ref_rms_norm(rlx_ref_call *c) {
 rlx_status rlx_ref_layer_norm_2d(rlx_ref_call *c) {
   rlx_lines l = rlx_lines_of(&c->in[0]->shape, 1);
   norm m = norm_of(c, RLX_ATTRS(layer_norm_2d, c)->eps);
-  for (size_t line = 0; line < l.outer * l.inner; line++)
-    normalize(&m, (span){.start = rlx_line_start(l, line), .step = l.inner, .n = l.n, .run = 1});
+  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++)
+    normalize(c, &m, (span){.start = rlx_line_start(l, line), .step = l.inner, .n = l.n, .run = 1});
   return RLX_OK;
 }
 
@@ -100,8 +101,8 @@ static rlx_status norm_groups(rlx_ref_call *c, size_t groups, double eps) {
   if (rlx_tensor_count(c->out) == 0) return RLX_OK;
   size_t channels = l.n / groups, n = channels * l.inner;
   norm m = norm_of(c, eps);
-  for (size_t g = 0; g < l.outer * groups; g++)
-    normalize(&m, (span){.start = g * n, .step = 1, .n = n, .channel = g % groups * channels, .run = l.inner});
+  for (size_t g = 0; g < l.outer * groups && rlx_ref_goes_on(c, 1); g++)
+    normalize(c, &m, (span){.start = g * n, .step = 1, .n = n, .channel = g % groups * channels, .run = l.inner});
   return RLX_OK;
 }
 
@@ -116,7 +117,7 @@ rlx_status rlx_ref_instance_norm(rlx_ref_call *c) {
 rlx_status rlx_ref_batch_norm_inference(rlx_ref_call *c) {
   rlx_lines l = rlx_lines_of(&c->in[0]->shape, 1);
   double eps = RLX_ATTRS(batch_norm_inference, c)->eps;
-  for (size_t i = 0; i < l.outer * l.n * l.inner; i++) {
+  RLX_REF_EACH(c, i, l.outer * l.n * l.inner) {
     size_t channel = i / l.inner % l.n;
     double y = (rlx_load(c->in[0], i) - rlx_load(c->in[1], channel)) / sqrt(rlx_load(c->in[2], channel) + eps);
     rlx_store(c->out, i, affine(rlx_ref_in(c, 3), rlx_ref_in(c, 4), channel, y));
@@ -130,12 +131,12 @@ rlx_status rlx_ref_batch_norm_inference(rlx_ref_call *c) {
 static rlx_status soft(rlx_ref_call *c, int64_t axis, bool logarithm) {
   const rlx_tensor *x = c->in[0];
   rlx_lines l = rlx_lines_of(&x->shape, axis);
-  for (size_t line = 0; line < l.outer * l.inner; line++) {
+  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++) {
     size_t start = rlx_line_start(l, line);
     double largest = -RLX_INFINITY, sum = 0;
-    for (size_t k = 0; k < l.n; k++) largest = fmax(largest, rlx_load(x, start + k * l.inner));
-    for (size_t k = 0; k < l.n; k++) sum += exp(rlx_load(x, start + k * l.inner) - largest); /* NaN comes in here */
-    for (size_t k = 0; k < l.n; k++) {
+    RLX_REF_EACH(c, k, l.n) largest = fmax(largest, rlx_load(x, start + k * l.inner));
+    RLX_REF_EACH(c, k, l.n) sum += exp(rlx_load(x, start + k * l.inner) - largest); /* NaN comes in here */
+    RLX_REF_EACH(c, k, l.n) {
       double d = rlx_load(x, start + k * l.inner) - largest;
       rlx_store(c->out, start + k * l.inner, logarithm ? d - log(sum) : exp(d) / sum);
     }

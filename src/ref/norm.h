@@ -6,8 +6,8 @@
 
 /* out = norm(x) gamma + beta over all axes from `axis`, about the mean (centre) or about zero (rms). gamma and beta may be
  * NULL; x may have another float type than out. */
-void rlx_norm_last(const rlx_tensor *x, const rlx_tensor *gamma, const rlx_tensor *beta, int64_t axis, bool centre,
-                   double eps, rlx_tensor *out);
+void rlx_norm_last(rlx_ref_call *c, const rlx_tensor *x, const rlx_tensor *gamma, const rlx_tensor *beta, int64_t axis,
+                   bool centre, double eps, rlx_tensor *out);
 
 /* x, or where normed rms_norm(x) gamma over the last axis, unrounded, in memory of the call; *own is where its tensor is. */
 rlx_status rlx_norm_rows(rlx_ref_call *c, const rlx_tensor *x, bool normed, double eps, const rlx_tensor *gamma,

@@ -4,23 +4,18 @@
  * point at, all or the first k. The order: numbers as they are, -0 equal to 0, NaN above everything; equal elements
  * keep their places, in either direction. argmax and argmin are one walk, in which NaN beats all. Values are moved as
  * bytes, so they come out as they went in. */
-#include "ref/ref.h"
+#include "ref/order.h"
 
-/* A line's elements, widened to be compared: doubles for any float type, int64 for any integer. */
-typedef struct keys {
-  const double *f; /* one of the two */
-  const int64_t *i;
-} keys;
-
-static bool above(const keys *k, size_t a, size_t b) {
+static bool above(const rlx_ref_keys *k, size_t a, size_t b) {
   if (k->i) return k->i[a] > k->i[b];
   return k->f[a] != k->f[a] ? k->f[b] == k->f[b] : k->f[a] > k->f[b];
 }
 
 /* Merges [lo, mid) and [mid, hi); on a tie the left one, which is the earlier, goes first. */
-static void merge(const keys *key, bool descending, const size_t *from, size_t *to, size_t lo, size_t mid, size_t hi) {
+static void merge(rlx_ref_call *c, const rlx_ref_keys *key, bool descending, const size_t *from, size_t *to, size_t lo,
+                  size_t mid, size_t hi) {
   size_t left = lo, right = mid;
-  for (size_t at = lo; at < hi; at++) {
+  for (size_t at = lo; at < hi && rlx_ref_goes_on(c, 1); at++) {
     bool take_right =
       left >= mid ||
       (right < hi && (descending ? above(key, from[right], from[left]) : above(key, from[left], from[right])));
@@ -28,13 +23,14 @@ static void merge(const keys *key, bool descending, const size_t *from, size_t *
   }
 }
 
-/* Bottom-up merge sort of the positions 0 .. n-1; the result is in *order. */
-static void sort_positions(const keys *key, bool descending, size_t n, size_t **order, size_t **spare) {
-  for (size_t i = 0; i < n; i++) (*order)[i] = i;
+/* Bottom up. */
+void rlx_ref_sort_positions(rlx_ref_call *c, const rlx_ref_keys *key, bool descending, size_t n, size_t **order,
+                            size_t **spare) {
+  RLX_REF_EACH(c, i, n) (*order)[i] = i;
   for (size_t width = 1; width<n; width = width> n / 2 ? n : 2 * width) {
-    for (size_t lo = 0; lo < n; lo += 2 * width) {
+    for (size_t lo = 0; lo < n && rlx_ref_goes_on(c, 1); lo += 2 * width) {
       size_t mid = n - lo > width ? lo + width : n, hi = n - mid > width ? mid + width : n;
-      merge(key, descending, *order, *spare, lo, mid, hi);
+      merge(c, key, descending, *order, *spare, lo, mid, hi);
     }
     size_t *sorted = *spare;
     *spare = *order;
@@ -60,16 +56,16 @@ static rlx_status select_sorted(rlx_ref_call *c, selection how) {
   RLX_TRY(rlx_ref_scratch(c, l.n, sizeof *spare, &spare));
   RLX_TRY(rlx_ref_scratch(c, is_float ? l.n : 0, sizeof *f, &f));
   RLX_TRY(rlx_ref_scratch(c, is_float ? 0 : l.n, sizeof *ints, &ints));
-  keys key = {is_float ? f : NULL, is_float ? NULL : ints};
-  for (size_t line = 0; line < l.outer * l.inner; line++) {
+  rlx_ref_keys key = {is_float ? f : NULL, is_float ? NULL : ints};
+  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++) {
     size_t start = rlx_line_start(l, line), to_start = rlx_line_start(to, line);
-    for (size_t k = 0; k < l.n; k++) {
+    RLX_REF_EACH(c, k, l.n) {
       size_t at = start + k * l.inner;
       if (is_float) f[k] = rlx_load(x, at);
       else ints[k] = rlx_load_int(x, at);
     }
-    sort_positions(&key, how.descending, l.n, &order, &spare);
-    for (size_t k = 0; k < to.n; k++) {
+    rlx_ref_sort_positions(c, &key, how.descending, l.n, &order, &spare);
+    RLX_REF_EACH(c, k, to.n) {
       size_t at = to_start + k * to.inner, from = start + order[k] * l.inner;
       if (how.positions) rlx_store_int(c->out, at, (int64_t)order[k]);
       else memcpy((char *)c->out->data + at * size, (const char *)x->data + from * size, size);
@@ -112,9 +108,9 @@ static bool wins(const rlx_tensor *x, size_t a, size_t b, bool largest) {
 
 static rlx_status first_extreme(rlx_ref_call *c, int64_t axis, bool largest) {
   rlx_lines l = rlx_lines_of(&c->in[0]->shape, axis);
-  for (size_t line = 0; line < l.outer * l.inner; line++) {
+  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++) {
     size_t start = rlx_line_start(l, line), best = 0;
-    for (size_t k = 1; k < l.n; k++)
+    RLX_REF_EACH(c, k, l.n) /* the first does not win over itself */
       if (wins(c->in[0], start + k * l.inner, start + best * l.inner, largest)) best = k;
     rlx_store_int(c->out, line, (int64_t)best);
   }

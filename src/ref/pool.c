@@ -17,7 +17,7 @@ typedef struct {
   double padded_taps; /* taps inside the padded input */
 } view;
 
-typedef double (*summary)(const view *v, bool count_pad);
+typedef double (*summary)(rlx_ref_call *c, const view *v, bool count_pad);
 
 static double element(const view *v, int64_t i, int64_t j, int64_t k) {
   int64_t z = v->start[0] + i * v->dilation[0];
@@ -26,11 +26,16 @@ static double element(const view *v, int64_t i, int64_t j, int64_t k) {
   return rlx_load(v->x, v->plane + (size_t)((z * v->in[1] + y) * v->in[2] + x));
 }
 
-static double largest(const view *v, bool count_pad) {
+/* Whether to look at one more row of a window. */
+static bool sees_row(rlx_ref_call *c, const view *v) {
+  return rlx_ref_goes_on(c, 1 + (size_t)(v->end[2] - v->first[2]));
+}
+
+static double largest(rlx_ref_call *c, const view *v, bool count_pad) {
   (void)count_pad;
   double most = -INFINITY;
   for (int64_t i = v->first[0]; i < v->end[0]; i++)
-    for (int64_t j = v->first[1]; j < v->end[1]; j++)
+    for (int64_t j = v->first[1]; j < v->end[1] && sees_row(c, v); j++)
       for (int64_t k = v->first[2]; k < v->end[2]; k++) {
         double x = element(v, i, j, k);
         if (x > most || isnan(x)) most = x;
@@ -39,11 +44,11 @@ static double largest(const view *v, bool count_pad) {
   return most;
 }
 
-static double mean(const view *v, bool count_pad) {
+static double mean(rlx_ref_call *c, const view *v, bool count_pad) {
   double sum = 0, met = 1;
   for (int a = 0; a < RLX_SPATIAL; a++) met *= (double)(v->end[a] - v->first[a]);
   for (int64_t i = v->first[0]; i < v->end[0]; i++)
-    for (int64_t j = v->first[1]; j < v->end[1]; j++)
+    for (int64_t j = v->first[1]; j < v->end[1] && sees_row(c, v); j++)
       for (int64_t k = v->first[2]; k < v->end[2]; k++) sum += element(v, i, j, k);
   double divisor = count_pad ? v->padded_taps : met;
   return divisor > 0 ? sum / divisor : 0;
@@ -77,8 +82,9 @@ static rlx_status pool(rlx_ref_call *c, summary value_of) {
     for (int64_t i = 0; i < size[0]; i++)
       for (int64_t j = 0; j < size[1]; j++)
         for (int64_t k = 0; k < size[2]; k++) {
+          if (!rlx_ref_goes_on(c, 1)) return RLX_OK;
           look_at(&v, &p.window, (const int64_t[]){i, j, k});
-          rlx_store(out, at++, value_of(&v, p.count_pad));
+          rlx_store(out, at++, value_of(c, &v, p.count_pad));
         }
   }
   return RLX_OK;

@@ -31,10 +31,10 @@ rlx_status rlx_product_open(rlx_ref_call *c, const rlx_tensor *a, const rlx_tens
                             const rlx_dims *result, rlx_product *out);
 /* Row `row` of the result, counted over batch and M: where its row of a and its matrix of b begin; its n doubles. */
 void rlx_product_at(const rlx_product *p, size_t row, size_t *a_at, size_t *b_at);
-void rlx_product_row(const rlx_product *p, size_t row, double *out);
+void rlx_product_row(rlx_ref_call *c, const rlx_product *p, size_t row, double *out);
 /* The plain loop under it: out[j] = sum over k of x[k] b[k, j]. */
-void rlx_dot_row(const rlx_operand *a, size_t a_at, const rlx_operand *b, size_t b_at, size_t b_k, size_t b_n, size_t k,
-                 size_t n, double *out);
+void rlx_dot_row(rlx_ref_call *c, const rlx_operand *a, size_t a_at, const rlx_operand *b, size_t b_at, size_t b_k,
+                 size_t b_n, size_t k, size_t n, double *out);
 
 /* Heads of a tensor: element d of head h at place s of batch b is at start + b batch + s place + h head + d. */
 typedef struct rlx_heads {

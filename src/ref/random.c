@@ -10,10 +10,9 @@
  *   7. u is the row's uniform number (word 0, element = row). The answer is the first token, in this order, at which
  *      the running weight exceeds u times the weight of all that are left. */
 #include <math.h>
-#include <stdlib.h>
 
+#include "ref/order.h"
 #include "ref/philox.h"
-#include "ref/ref.h"
 
 /* The draw number: the optional input, else the run's. */
 static uint64_t draw_number(const rlx_ref_call *c, uint32_t input) {
@@ -24,7 +23,7 @@ static uint64_t draw_number(const rlx_ref_call *c, uint32_t input) {
 rlx_status rlx_ref_rng_uniform(rlx_ref_call *c) {
   const rlx_attrs_rng_uniform *a = c->attrs;
   uint64_t draw = draw_number(c, 0);
-  for (size_t i = 0, n = rlx_tensor_count(c->out); i < n; i++)
+  RLX_REF_EACH(c, i, rlx_tensor_count(c->out))
     rlx_store(c->out, i, a->lo + (a->hi - a->lo) * rlx_philox_unit(rlx_philox((uint64_t)a->seed, i, draw).v[0]));
   return RLX_OK;
 }
@@ -34,7 +33,7 @@ rlx_status rlx_ref_rng_normal(rlx_ref_call *c) {
   const rlx_attrs_rng_normal *a = c->attrs;
   const double two_pi = 6.283185307179586476925;
   uint64_t draw = draw_number(c, 0);
-  for (size_t i = 0, n = rlx_tensor_count(c->out); i < n; i++) {
+  RLX_REF_EACH(c, i, rlx_tensor_count(c->out)) {
     rlx_philox_words w = rlx_philox((uint64_t)a->seed, i, draw);
     double u1 = rlx_philox_unit(w.v[0]) + 0x1p-24; /* in (0, 1]: its logarithm is finite */
     rlx_store(c->out, i, a->mean + a->std * sqrt(-2.0 * log(u1)) * cos(two_pi * rlx_philox_unit(w.v[1])));
@@ -44,43 +43,41 @@ rlx_status rlx_ref_rng_normal(rlx_ref_call *c) {
 
 /* ---- sample ---- */
 
-typedef struct token {
-  double logit, weight;
-  int32_t index;
-} token;
+/* A row of logits, the order of its tokens and, in that order, their weights. */
+typedef struct row_order {
+  double *logit, *weight;
+  size_t *order, *spare;
+} row_order;
 
-static int by_logit(const void *a, const void *b) {
-  const token *x = a, *y = b;
-  if (x->logit != y->logit) return x->logit > y->logit ? -1 : 1;
-  return (x->index > y->index) - (x->index < y->index);
-}
-
-static double sum_weights(const token *tokens, size_t n) {
+static double sum_weights(const double *weight, size_t n) {
   double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += tokens[i].weight;
+  for (size_t i = 0; i < n; i++) sum += weight[i];
   return sum;
 }
 
 /* How many from the front until their weight reaches `mass`; all, if it never does. */
-static size_t reach(const token *tokens, size_t n, double mass) {
+static size_t reach(const double *weight, size_t n, double mass) {
   double sum = 0;
   for (size_t i = 0; i < n; i++)
-    if ((sum += tokens[i].weight) >= mass) return i + 1;
+    if ((sum += weight[i]) >= mass) return i + 1;
   return n;
 }
 
-/* tokens are sorted and the first is finite. */
-static int32_t choose(const rlx_attrs_sample *a, token *tokens, size_t n, double u) {
+/* The place in the order of the token that u picks; the first of the row is finite. */
+static size_t choose(rlx_ref_call *c, const row_order *row, size_t n, double u) {
+  const rlx_attrs_sample *a = c->attrs;
   if (a->top_k > 0 && (uint64_t)a->top_k < n) n = (size_t)a->top_k;
-  double largest = tokens[0].logit;
-  for (size_t i = 0; i < n; i++)
-    tokens[i].weight = tokens[i].logit == largest ? 1 : exp((tokens[i].logit - largest) / a->temperature);
-  if (a->top_p < 1) n = reach(tokens, n, a->top_p * sum_weights(tokens, n));
-  while (n > 1 && tokens[n - 1].weight < a->min_p) n--;
-  double mark = u * sum_weights(tokens, n), sum = 0;
+  double largest = row->logit[row->order[0]];
+  RLX_REF_EACH(c, i, n) {
+    double logit = row->logit[row->order[i]];
+    row->weight[i] = logit == largest ? 1 : exp((logit - largest) / a->temperature);
+  }
+  if (a->top_p < 1) n = reach(row->weight, n, a->top_p * sum_weights(row->weight, n));
+  while (n > 1 && row->weight[n - 1] < a->min_p) n--;
+  double mark = u * sum_weights(row->weight, n), sum = 0;
   for (size_t i = 0; i + 1 < n; i++)
-    if ((sum += tokens[i].weight) > mark) return tokens[i].index;
-  return tokens[n - 1].index;
+    if ((sum += row->weight[i]) > mark) return i;
+  return n - 1;
 }
 
 rlx_status rlx_ref_sample(rlx_ref_call *c) {
@@ -88,20 +85,22 @@ rlx_status rlx_ref_sample(rlx_ref_call *c) {
   const rlx_tensor *logits = c->in[0];
   size_t n = (size_t)logits->shape.v[logits->shape.n - 1];
   uint64_t draw = draw_number(c, 1);
-  token *tokens;
-  RLX_TRY(rlx_ref_scratch(c, n, sizeof *tokens, &tokens));
-  for (size_t row = 0, rows = rlx_tensor_count(c->out); row < rows; row++) {
+  row_order r;
+  RLX_TRY(rlx_ref_scratch(c, n, sizeof *r.logit, &r.logit));
+  RLX_TRY(rlx_ref_scratch(c, n, sizeof *r.weight, &r.weight));
+  RLX_TRY(rlx_ref_scratch(c, n, sizeof *r.order, &r.order));
+  RLX_TRY(rlx_ref_scratch(c, n, sizeof *r.spare, &r.spare));
+  for (size_t row = 0, rows = rlx_tensor_count(c->out); row < rows && rlx_ref_goes_on(c, 1); row++) {
     double largest = -(double)INFINITY;
-    for (size_t i = 0; i < n; i++) {
-      double logit = rlx_load(logits, row * n + i);
-      tokens[i] = (token){.logit = logit, .index = (int32_t)i};
+    RLX_REF_EACH(c, i, n) {
+      double logit = r.logit[i] = rlx_load(logits, row * n + i);
       if (logit > largest || isnan(logit)) largest = logit; /* NaN stays: nothing is above it */
     }
-    int32_t pick = -1;
+    int64_t pick = -1;
     if (isfinite(largest)) {
-      qsort(tokens, n, sizeof *tokens, by_logit);
-      pick = a->temperature == 0 ? tokens[0].index
-                                 : choose(a, tokens, n, rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, draw).v[0]));
+      rlx_ref_sort_positions(c, &(rlx_ref_keys){.f = r.logit}, true, n, &r.order, &r.spare);
+      double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, draw).v[0]);
+      pick = (int64_t)r.order[a->temperature == 0 ? 0 : choose(c, &r, n, u)];
     }
     rlx_store_int(c->out, row, pick);
   }

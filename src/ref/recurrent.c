@@ -20,15 +20,16 @@ typedef struct step {
   double *from_x, *from_h; /* W_ih x + b_ih and W_hh h + b_hh, gate after gate; a cell may overwrite them */
   double *h, *c;           /* the state, moved on by the cell */
   bool relu, reset_after;
+  rlx_ref_call *call; /* whether to go on */
 } step;
 
 typedef void (*cell_fn)(step *s);
 
 /* Row `row` of w times v, and its bias. */
-static double product(const rlx_tensor *w, const rlx_tensor *bias, size_t row, const double *v) {
+static double product(rlx_ref_call *c, const rlx_tensor *w, const rlx_tensor *bias, size_t row, const double *v) {
   size_t n = (size_t)w->shape.v[1];
   double sum = bias ? rlx_load(bias, row) : 0;
-  for (size_t i = 0; i < n; i++) sum += rlx_load(w, row * n + i) * v[i];
+  RLX_REF_EACH(c, i, n) sum += rlx_load(w, row * n + i) * v[i];
   return sum;
 }
 
@@ -50,7 +51,8 @@ static void gru_cell(step *s) {
     for (size_t i = 0; i < n; i++) new_h[i] = tanh(new_h[i] + r[i] * s->from_h[2 * n + i]);
   } else {
     for (size_t i = 0; i < n; i++) r[i] *= s->h[i];
-    for (size_t i = 0; i < n; i++) new_h[i] = tanh(new_h[i] + product(s->w.w_hh, s->w.b_hh, 2 * n + i, r));
+    for (size_t i = 0; i < n && rlx_ref_goes_on(s->call, 1); i++)
+      new_h[i] = tanh(new_h[i] + product(s->call, s->w.w_hh, s->w.b_hh, 2 * n + i, r));
   }
   for (size_t i = 0; i < n; i++) s->h[i] = (1 - z[i]) * new_h[i] + z[i] * s->h[i];
 }
@@ -92,8 +94,8 @@ static void load_state(double *to, const rlx_tensor *from, size_t at, size_t n) 
   for (size_t i = 0; i < n; i++) to[i] = from ? rlx_load(from, at + i) : 0;
 }
 
-static void store_state(rlx_tensor *to, size_t at, const double *from, size_t n) {
-  for (size_t i = 0; i < n; i++) rlx_store(to, at + i, from[i]);
+static void store_state(rlx_ref_call *c, size_t at, const double *from, size_t n) {
+  RLX_REF_EACH(c, i, n) rlx_store(c->out, at + i, from[i]);
 }
 
 /* One layer in one direction: reads lines x of x_size, writes its part of lines y of directions * hidden. A line is a
@@ -103,22 +105,22 @@ static void run_direction(rlx_ref_call *c, const recurrent *r, size_t cell, step
   size_t rows = r->gates * r->hidden, in_layer = cell % r->directions;
   bool backwards = r->direction == REVERSE || in_layer == 1;
   s->w = weights_of(c, r, cell);
-  for (size_t batch = 0; batch < r->batches; batch++) {
+  for (size_t batch = 0; batch < r->batches && rlx_ref_goes_on(c, r->hidden); batch++) {
     size_t state_at = (cell * r->batches + batch) * r->hidden;
     load_state(s->h, r->h0, state_at, r->hidden);
     load_state(s->c, r->c0, state_at, r->hidden);
-    for (size_t i = 0; i < r->steps; i++) {
+    for (size_t i = 0; i < r->steps && rlx_ref_goes_on(c, rows); i++) {
       size_t time = backwards ? r->steps - 1 - i : i;
       size_t line = r->batch_first ? batch * r->steps + time : time * r->batches + batch;
-      for (size_t row = 0; row < rows; row++) {
-        s->from_x[row] = product(s->w.w_ih, s->w.b_ih, row, x + line * x_size);
-        s->from_h[row] = product(s->w.w_hh, s->w.b_hh, row, s->h);
+      for (size_t row = 0; row < rows && rlx_ref_goes_on(c, 1); row++) {
+        s->from_x[row] = product(c, s->w.w_ih, s->w.b_ih, row, x + line * x_size);
+        s->from_h[row] = product(c, s->w.w_hh, s->w.b_hh, row, s->h);
       }
       r->cell(s);
       memcpy(y + (line * r->directions + in_layer) * r->hidden, s->h, r->hidden * sizeof *y);
     }
-    if (r->out == OUT_H) store_state(c->out, state_at, s->h, r->hidden);
-    if (r->out == OUT_C) store_state(c->out, state_at, s->c, r->hidden);
+    if (r->out == OUT_H) store_state(c, state_at, s->h, r->hidden);
+    if (r->out == OUT_C) store_state(c, state_at, s->c, r->hidden);
   }
 }
 
@@ -130,8 +132,9 @@ static rlx_status run_recurrent(rlx_ref_call *c, const recurrent *r, step s) {
     return RLX_FAIL(RLX_NO_MEMORY, "%zu steps of %zu batches", r->steps, r->batches);
   double *x, *y;
   RLX_TRY(rlx_ref_scratch(c, lines * x_size, sizeof *x, &x));
-  for (size_t i = 0; i < lines * x_size; i++) x[i] = rlx_load(input, i);
+  RLX_REF_EACH(c, i, lines * x_size) x[i] = rlx_load(input, i);
   s.n_hidden = r->hidden;
+  s.call = c;
   RLX_TRY(rlx_ref_scratch(c, r->gates * r->hidden, sizeof *s.from_x, &s.from_x));
   RLX_TRY(rlx_ref_scratch(c, r->gates * r->hidden, sizeof *s.from_h, &s.from_h));
   RLX_TRY(rlx_ref_scratch(c, r->hidden, sizeof *s.h, &s.h));
@@ -142,7 +145,7 @@ static rlx_status run_recurrent(rlx_ref_call *c, const recurrent *r, step s) {
     x = y;
     x_size = y_size;
   }
-  if (r->out == OUT_Y) store_state(c->out, 0, x, y_count);
+  if (r->out == OUT_Y) store_state(c, 0, x, y_count);
   return RLX_OK;
 }
 

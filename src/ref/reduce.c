@@ -52,15 +52,15 @@ static rlx_status reduce(rlx_ref_call *c, const rlx_dims *axes, const fold *how,
   running *acc;
   RLX_TRY(rlx_ref_scratch(c, n_out, sizeof *acc, &acc));
   running start = fold_start(how, c->out, 0);
-  for (size_t i = 0; i < n_out; i++) acc[i] = start;
+  RLX_REF_EACH(c, i, n_out) acc[i] = start;
   rlx_reduced_strides(&x->shape, axes, stride);
   int64_t idx[RLX_MAX_RANK] = {0};
-  for (size_t at = 0; at < n_in; at++) {
+  RLX_REF_EACH(c, at, n_in) {
     size_t to = rlx_offset(x->shape.n, idx, stride);
     acc[to] = fold_step(how, x, at, acc[to]);
     rlx_next_index(&x->shape, idx);
   }
-  for (size_t i = 0; i < n_out; i++) {
+  RLX_REF_EACH(c, i, n_out) {
     if (mean) acc[i].f /= (double)(n_in / n_out);
     fold_store(c->out, i, acc[i]);
   }
@@ -80,10 +80,10 @@ rlx_status rlx_ref_reduce_prod(rlx_ref_call *c) {
 static rlx_status scan_axis(rlx_ref_call *c, const fold *how, int64_t axis, bool exclusive, bool reverse) {
   const rlx_tensor *x = c->in[0];
   rlx_lines l = rlx_lines_of(&x->shape, axis);
-  for (size_t line = 0; l.n > 0 && line < l.outer * l.inner; line++) {
+  for (size_t line = 0; l.n > 0 && line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++) {
     size_t first = rlx_line_start(l, line);
     running acc = fold_start(how, c->out, first);
-    for (size_t k = 0; k < l.n; k++) {
+    RLX_REF_EACH(c, k, l.n) {
       size_t at = first + (reverse ? l.n - 1 - k : k) * l.inner;
       running before = acc;
       acc = fold_step(how, x, at, acc);

@@ -24,6 +24,7 @@ typedef struct rlx_ref_call {
   /* Runs sub-graphs (runner.h); NULL outside an evaluator. */
   struct rlx_subgraph_runner *runner;
   size_t visits; /* of elements, since the budget was told: rlx_ref_goes_on */
+  bool stopped;  /* the budget said so: what the kernel has filled so far is not whole */
 } rlx_ref_call;
 
 typedef rlx_status (*rlx_ref_fn)(rlx_ref_call *c);
@@ -41,14 +42,32 @@ double rlx_ref_activate(int32_t act, double x);
 static inline const rlx_tensor *rlx_ref_in(const rlx_ref_call *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
 static inline size_t rlx_tensor_count(const rlx_tensor *t) { return rlx_dims_count(&t->shape); }
 
-/* The condition of a kernel's outer loops: counts the elements that the next turn visits, and says every so often whether there
- * is to be one. A kernel that is stopped returns as if it were done; who called it asks the budget. */
+/* The condition of a kernel's loops: counts the elements that the next trip visits, and every so often asks whether there is to
+ * be one. Once the answer was no, it stays no: all loops end. A kernel that is stopped returns as if it were done; who called it
+ * asks the budget. Scratch memory is cleared, so a table of places that is not whole still holds places that exist. */
+#define RLX_REF_TICK \
+  ((size_t)1 << 16) /* visits between two askings: some milliseconds where a visit is a call of pow */
 bool rlx_ref_tick(rlx_ref_call *c);
 static inline bool rlx_ref_goes_on(rlx_ref_call *c, size_t visits) {
-  enum { TICK = 1 << 18 }; /* a millisecond or two of plain loops */
   c->visits += visits;
-  return c->visits < TICK || rlx_ref_tick(c);
+  return c->visits < RLX_REF_TICK || rlx_ref_tick(c);
 }
+
+/* for (size_t i = 0; i < n; i++), asking between runs of some thousand elements. The body has no break. */
+#define RLX_REF_EACH(c, i, n)                                               \
+  for (size_t i = 0, i##_end = 0; rlx_ref_next_run((c), i, (n), &i##_end);) \
+    for (; i < i##_end; i++)
+static inline bool rlx_ref_next_run(rlx_ref_call *c, size_t at, size_t n, size_t *end) {
+  enum { RUN = 4096 };
+  size_t run = n - at < RUN ? n - at : RUN;
+  *end = at + run;
+  return run && rlx_ref_goes_on(c, run);
+}
+
+/* memcpy, asking in between. */
+void rlx_ref_copy(rlx_ref_call *c, void *to, const void *from, size_t bytes);
+/* n elements of a block type as f32, asking in between. */
+rlx_status rlx_ref_decode(rlx_ref_call *c, rlx_dtype dtype, const void *blocks, float *out, size_t n);
 
 /* ---- one element ----
  * load/store carry any float type through double (one rounding); load_int/store_int carry integers and bool through

@@ -91,13 +91,14 @@ rlx_status rlx_ref_resize(rlx_ref_call *c) {
   for (int axis = 0; axis < x->shape.n; axis++) {
     int64_t in_size = x->shape.v[axis], out_size = out->shape.v[axis];
     RLX_TRY(rlx_ref_scratch(c, (size_t)out_size, sizeof **table, &table[axis]));
-    for (int64_t i = 0; i < out_size; i++) {
+    for (int64_t i = 0; i < out_size && rlx_ref_goes_on(c, 1); i++) {
       rlx_resize_place p = rlx_resize_place_of(a, axis, i, in_size, out_size);
       table[axis][i] = (between){(size_t)p.lo * stride[axis], (size_t)p.hi * stride[axis], p.weight};
     }
   }
   int64_t idx[RLX_MAX_RANK] = {0};
-  for (size_t i = 0; i < count; i++) {
+  size_t corners = (size_t)1 << x->shape.n;
+  for (size_t i = 0; i < count && rlx_ref_goes_on(c, corners); i++) {
     rlx_store(out, i, interpolate(x, table, idx));
     rlx_next_index(&out->shape, idx);
   }

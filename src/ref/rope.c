@@ -101,12 +101,12 @@ rlx_status rlx_ref_rope(rlx_ref_call *c) {
   size_t n_rot = attrs->n_rot ? (size_t)attrs->n_rot : h.d;
   turn t;
   RLX_TRY(open_turn(c, attrs->style, n_rot / 2, &t));
-  for (size_t b = 0; b < h.batches; b++)
-    for (size_t s = 0; s < h.places; s++) {
+  for (size_t b = 0; b < h.batches && rlx_ref_goes_on(c, 1); b++)
+    for (size_t s = 0; s < h.places && rlx_ref_goes_on(c, 4 * t.pairs); s++) {
       int64_t position = position_of(c, &h, b, s);
       if (rlx_ref_in(c, 4)) RLX_TRY(read_tables(c, position, &t));
       else set_angles(&t, (double)position, attrs->theta, rlx_ref_in(c, 3));
-      for (size_t k = 0; k < h.heads; k++) {
+      for (size_t k = 0; k < h.heads && rlx_ref_goes_on(c, h.d); k++) {
         size_t at = b * h.batch + s * h.place + k * h.head;
         apply_turn(&t, x, c->out, at);
         keep_rest(x, c->out, at + n_rot, h.d - n_rot);
@@ -123,7 +123,7 @@ static rlx_status update_positions(rlx_ref_call *c, rlx_tensor *own, const rlx_t
   size_t n_at = rlx_tensor_count(c->in[2]), places = (size_t)rows->v[1], count = (size_t)rows->v[0] * places;
   *own = (rlx_tensor){.dtype = RLX_I64, .shape = RLX_DIMS(rows->v[0], rows->v[1]), .bytes = count * sizeof(int64_t)};
   RLX_TRY(rlx_ref_scratch(c, count, sizeof(int64_t), &own->data));
-  for (size_t i = 0; i < count; i++)
+  RLX_REF_EACH(c, i, count)
     rlx_store_int(own, i, rlx_load_int(c->in[2], n_at > 1 ? i / places : 0) + (int64_t)(i % places));
   *out = own;
   return RLX_OK;
@@ -148,7 +148,10 @@ rlx_status rlx_rope_rows(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **ou
   turning.n_in = sizeof in / sizeof *in;
   turning.out = own;
   *out = own;
-  return rlx_ref_rope(&turning);
+  rlx_status s = rlx_ref_rope(&turning);
+  c->visits = turning.visits;
+  c->stopped = turning.stopped;
+  return s;
 }
 
 /* ---- axial_rope_2d ---- */
@@ -161,11 +164,11 @@ rlx_status rlx_ref_axial_rope_2d(rlx_ref_call *c) {
   turn column, row;
   RLX_TRY(open_turn(c, attrs->style, h.d / 4, &column));
   RLX_TRY(open_turn(c, attrs->style, h.d / 4, &row));
-  for (size_t s = 0; s < h.places; s++) {
+  for (size_t s = 0; s < h.places && rlx_ref_goes_on(c, 4 * h.d); s++) {
     set_angles(&column, (double)(s % (size_t)attrs->width), attrs->theta, NULL);
     set_angles(&row, (double)(s / (size_t)attrs->width), attrs->theta, NULL);
-    for (size_t b = 0; b < h.batches; b++)
-      for (size_t k = 0; k < h.heads; k++) {
+    for (size_t b = 0; b < h.batches && rlx_ref_goes_on(c, 1); b++)
+      for (size_t k = 0; k < h.heads && rlx_ref_goes_on(c, h.d); k++) {
         size_t at = b * h.batch + s * h.place + k * h.head;
         apply_turn(&column, x, c->out, at);
         apply_turn(&row, x, c->out, at + h.d / 2);

@@ -15,7 +15,7 @@ typedef struct scan_at {
   size_t head, heads;
 } scan_at;
 
-typedef void (*scan_step)(const rlx_ref_call *c, scan_at at, double *state, double *y);
+typedef void (*scan_step)(rlx_ref_call *c, scan_at at, double *state, double *y);
 
 typedef struct scan_shape {
   size_t batches, steps, heads;
@@ -30,16 +30,16 @@ static rlx_status run_scan(rlx_ref_call *c, scan_shape s, uint32_t h0_at, bool w
   RLX_TRY(rlx_ref_scratch(c, s.state_size, sizeof *state, &state));
   RLX_TRY(rlx_ref_scratch(c, s.y_size, sizeof *y, &y));
   for (size_t batch = 0; batch < s.batches; batch++)
-    for (size_t head = 0; head < s.heads; head++) {
+    for (size_t head = 0; head < s.heads && rlx_ref_goes_on(c, 1); head++) {
       size_t state_at = (batch * s.heads + head) * s.state_size;
-      for (size_t i = 0; i < s.state_size; i++) state[i] = h0 ? rlx_load(h0, state_at + i) : 0;
-      for (size_t time = 0; time < s.steps; time++) {
+      RLX_REF_EACH(c, i, s.state_size) state[i] = h0 ? rlx_load(h0, state_at + i) : 0;
+      for (size_t time = 0; time < s.steps && rlx_ref_goes_on(c, s.y_size); time++) {
         scan_at at = {batch * s.steps + time, head, s.heads};
         step(c, at, state, y);
         for (size_t i = 0; !wants_h && i < s.y_size; i++)
           rlx_store(c->out, (at.batch_time * s.heads + head) * s.y_size + i, y[i]);
       }
-      for (size_t i = 0; wants_h && i < s.state_size; i++) rlx_store(c->out, state_at + i, state[i]);
+      RLX_REF_EACH(c, i, wants_h ? s.state_size : 0) rlx_store(c->out, state_at + i, state[i]);
     }
   return RLX_OK;
 }
@@ -53,11 +53,11 @@ static double per_head(const rlx_tensor *t, scan_at at) { return rlx_load(t, at.
 
 enum { IN_X, IN_DT, IN_A, IN_B, IN_C, IN_D, IN_H0 };
 
-static void selective_scan_step(const rlx_ref_call *c, scan_at at, double *h, double *y) {
+static void selective_scan_step(rlx_ref_call *c, scan_at at, double *h, double *y) {
   const rlx_tensor *a = c->in[IN_A], *d = rlx_ref_in(c, IN_D);
   size_t n = axis(a, 1);
   double x = per_head(c->in[IN_X], at), dt = per_head(c->in[IN_DT], at), sum = 0;
-  for (size_t i = 0; i < n; i++) {
+  RLX_REF_EACH(c, i, n) {
     h[i] = exp(dt * rlx_load(a, at.head * n + i)) * h[i] + dt * rlx_load(c->in[IN_B], at.batch_time * n + i) * x;
     sum += rlx_load(c->in[IN_C], at.batch_time * n + i) * h[i];
   }
@@ -72,12 +72,12 @@ rlx_status rlx_ref_selective_scan(rlx_ref_call *c) {
 
 /* ---- mamba2: a head has P channels that share one decay; its state is [P, N] ---- */
 
-static void mamba2_step(const rlx_ref_call *c, scan_at at, double *h, double *y) {
+static void mamba2_step(rlx_ref_call *c, scan_at at, double *h, double *y) {
   const rlx_tensor *x = c->in[IN_X], *b = c->in[IN_B], *d = rlx_ref_in(c, IN_D);
   size_t n_p = axis(x, 3), groups = axis(b, 2), n = axis(b, 3);
   size_t group_at = (at.batch_time * groups + at.head / (at.heads / groups)) * n;
   double dt = per_head(c->in[IN_DT], at), decay = exp(dt * rlx_load(c->in[IN_A], at.head));
-  for (size_t p = 0; p < n_p; p++) {
+  for (size_t p = 0; p < n_p && rlx_ref_goes_on(c, n); p++) {
     double xp = rlx_load(x, (at.batch_time * at.heads + at.head) * n_p + p), sum = 0;
     for (size_t i = 0; i < n; i++) {
       h[p * n + i] = decay * h[p * n + i] + dt * xp * rlx_load(b, group_at + i);
@@ -97,11 +97,11 @@ rlx_status rlx_ref_mamba2(rlx_ref_call *c) {
 
 enum { IN_Q, IN_K, IN_V, IN_G, IN_BETA, IN_S0 };
 
-static void delta_step(const rlx_ref_call *c, scan_at at, double *s, double *y) {
+static void delta_step(rlx_ref_call *c, scan_at at, double *s, double *y) {
   size_t n = axis(c->in[IN_K], 3), n_v = axis(c->in[IN_V], 3), row = at.batch_time * at.heads + at.head;
   double decay = exp(per_head(c->in[IN_G], at)), beta = per_head(c->in[IN_BETA], at), scale = 1 / sqrt((double)n);
-  for (size_t i = 0; i < n * n_v; i++) s[i] *= decay;
-  for (size_t v = 0; v < n_v; v++) {
+  RLX_REF_EACH(c, i, n * n_v) s[i] *= decay;
+  for (size_t v = 0; v < n_v && rlx_ref_goes_on(c, 2 * n); v++) {
     double recalled = 0, sum = 0;
     for (size_t i = 0; i < n; i++) recalled += s[i * n_v + v] * rlx_load(c->in[IN_K], row * n + i);
     double correction = beta * (rlx_load(c->in[IN_V], row * n_v + v) - recalled);
@@ -137,10 +137,10 @@ rlx_status rlx_ref_causal_conv(rlx_ref_call *c) {
   const rlx_tensor *x = c->in[0], *w = c->in[1], *bias = rlx_ref_in(c, 2), *state = rlx_ref_in(c, 3);
   size_t channels = axis(x, 1), steps = axis(x, 2), kernel = axis(w, 1), past = kernel - 1,
          size = rlx_dtype_size(x->dtype);
-  for (size_t line = 0; line < axis(x, 0) * channels; line++) {
+  for (size_t line = 0; line < axis(x, 0) * channels && rlx_ref_goes_on(c, 1); line++) {
     size_t channel = line % channels;
     if (RLX_ATTRS(causal_conv, c)->out == 1) { /* the last elements seen, bit by bit */
-      for (size_t i = 0; i < past; i++) {
+      RLX_REF_EACH(c, i, past) {
         const char *element = line_element(x, state, line, past, steps + i);
         char *to = (char *)c->out->data + (line * past + i) * size;
         if (element) memcpy(to, element, size);
@@ -148,9 +148,9 @@ rlx_status rlx_ref_causal_conv(rlx_ref_call *c) {
       }
       continue;
     }
-    for (size_t t = 0; t < steps; t++) {
+    for (size_t t = 0; t < steps && rlx_ref_goes_on(c, 1); t++) {
       double sum = bias ? rlx_load(bias, channel) : 0;
-      for (size_t k = 0; k < kernel; k++)
+      RLX_REF_EACH(c, k, kernel)
         sum += rlx_load(w, channel * kernel + k) * value_at(x->dtype, line_element(x, state, line, past, t + k));
       rlx_store(c->out, line * steps + t, sum);
     }

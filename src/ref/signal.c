@@ -30,17 +30,18 @@ static cplx unit(size_t k, size_t n) {
 
 /* What one length needs, made once per call. */
 typedef struct {
-  size_t n;     /* the length */
-  size_t m;     /* a power of two: n itself, or the convolution's length; 0 for direct sums */
-  cplx *roots;  /* m / 2 roots of unity (direct: n) */
-  cplx *chirp;  /* Bluestein: n of e^(-pi i k^2 / n) */
-  cplx *filter; /* Bluestein: the transform of the chirp's conjugate */
-  cplx *work;   /* m (direct: n) */
+  size_t n;           /* the length */
+  size_t m;           /* a power of two: n itself, or the convolution's length; 0 for direct sums */
+  cplx *roots;        /* m / 2 roots of unity (direct: n) */
+  cplx *chirp;        /* Bluestein: n of e^(-pi i k^2 / n) */
+  cplx *filter;       /* Bluestein: the transform of the chirp's conjugate */
+  cplx *work;         /* m (direct: n) */
+  rlx_ref_call *call; /* whether to go on */
 } dft;
 
 /* In place over m elements: bit-reversed order, then butterflies of doubling width. */
 static void radix2(const dft *d, cplx *x) {
-  for (size_t i = 1, j = 0; i < d->m; i++) {
+  for (size_t i = 1, j = 0; i < d->m && rlx_ref_goes_on(d->call, 1); i++) {
     size_t bit = d->m >> 1;
     for (; j & bit; bit >>= 1) j ^= bit;
     j ^= bit;
@@ -49,9 +50,9 @@ static void radix2(const dft *d, cplx *x) {
       x[i] = x[j], x[j] = t;
     }
   }
-  for (size_t half = 1; half < d->m; half *= 2)
-    for (size_t start = 0; start < d->m; start += 2 * half)
-      for (size_t k = 0; k < half; k++) {
+  for (size_t half = 1; half < d->m && !d->call->stopped; half *= 2)
+    for (size_t start = 0; start < d->m && rlx_ref_goes_on(d->call, 1); start += 2 * half)
+      RLX_REF_EACH(d->call, k, half) {
         cplx *a = &x[start + k], *b = &x[start + k + half];
         cplx odd = mul(*b, d->roots[k * (d->m / (2 * half))]);
         *b = sub(*a, odd);
@@ -61,27 +62,26 @@ static void radix2(const dft *d, cplx *x) {
 
 static void direct(const dft *d, cplx *x) {
   memcpy(d->work, x, d->n * sizeof *x);
-  for (size_t k = 0; k < d->n; k++) {
+  for (size_t k = 0; k < d->n && rlx_ref_goes_on(d->call, d->n); k++) {
     cplx sum = {0, 0};
     for (size_t j = 0; j < d->n; j++) sum = add(sum, mul(d->work[j], d->roots[j * k % d->n]));
     x[k] = sum;
   }
 }
 
-static void swap_parts(cplx *x, size_t n) {
-  for (size_t i = 0; i < n; i++) x[i] = (cplx){x[i].im, x[i].re};
+static void swap_parts(const dft *d, cplx *x, size_t n) {
+  RLX_REF_EACH(d->call, i, n) x[i] = (cplx){x[i].im, x[i].re};
 }
 
 static void bluestein(const dft *d, cplx *x) {
   cplx *w = d->work;
-  memset(w, 0, d->m * sizeof *w);
-  for (size_t k = 0; k < d->n; k++) w[k] = mul(x[k], d->chirp[k]);
+  RLX_REF_EACH(d->call, k, d->m) w[k] = k < d->n ? mul(x[k], d->chirp[k]) : (cplx){0, 0};
   radix2(d, w);
-  for (size_t k = 0; k < d->m; k++) w[k] = mul(w[k], d->filter[k]);
-  swap_parts(w, d->m);
+  RLX_REF_EACH(d->call, k, d->m) w[k] = mul(w[k], d->filter[k]);
+  swap_parts(d, w, d->m);
   radix2(d, w);
-  swap_parts(w, d->m);
-  for (size_t k = 0; k < d->n; k++) {
+  swap_parts(d, w, d->m);
+  RLX_REF_EACH(d->call, k, d->n) {
     cplx y = mul(w[k], d->chirp[k]);
     x[k] = (cplx){y.re / (double)d->m, y.im / (double)d->m};
   }
@@ -94,9 +94,9 @@ static void forward(const dft *d, cplx *x) {
 }
 
 static void inverse(const dft *d, cplx *x) { /* not divided by n */
-  swap_parts(x, d->n);
+  swap_parts(d, x, d->n);
   forward(d, x);
-  swap_parts(x, d->n);
+  swap_parts(d, x, d->n);
 }
 
 /* The chirp, and the transform of its conjugate laid around the circle: indices 0 .. n-1 and -1 .. -(n-1). */
@@ -104,7 +104,7 @@ static rlx_status make_bluestein(rlx_ref_call *c, dft *d) {
   RLX_TRY(rlx_ref_scratch(c, d->n, sizeof *d->chirp, &d->chirp));
   RLX_TRY(rlx_ref_scratch(c, d->m, sizeof *d->filter, &d->filter));
   size_t square = 0; /* k^2 modulo 2n */
-  for (size_t k = 0; k < d->n; k++) {
+  RLX_REF_EACH(c, k, d->n) {
     d->chirp[k] = unit(square, 2 * d->n);
     square = (square + 2 * k + 1) % (2 * d->n);
     cplx conjugate = {d->chirp[k].re, -d->chirp[k].im};
@@ -119,14 +119,14 @@ static rlx_status make_dft(rlx_ref_call *c, size_t n, dft *d) {
   enum { direct_below = 64 };
   bool power_of_two = (n & (n - 1)) == 0;
   size_t need = n;
-  *d = (dft){.n = n};
+  *d = (dft){.n = n, .call = c};
   if (!power_of_two && !rlx_mul_size(n, 4, &need)) return RLX_FAIL(RLX_NO_MEMORY, "a transform of %zu elements", n);
   if (power_of_two || n > direct_below)
     for (d->m = 1; d->m < (power_of_two ? n : 2 * n - 1);) d->m *= 2;
   size_t circle = d->m ? d->m : n, roots = d->m ? d->m / 2 : n;
   RLX_TRY(rlx_ref_scratch(c, roots, sizeof *d->roots, &d->roots));
   RLX_TRY(rlx_ref_scratch(c, circle, sizeof *d->work, &d->work));
-  for (size_t k = 0; k < roots; k++) d->roots[k] = unit(k, circle);
+  RLX_REF_EACH(c, k, roots) d->roots[k] = unit(k, circle);
   return d->m > n ? make_bluestein(c, d) : RLX_OK;
 }
 
@@ -154,13 +154,14 @@ static double scale_of(int32_t norm, bool is_inverse, size_t n) {
 }
 
 /* Reads a line, cut or filled with zeros. For irfft it holds half a spectrum, and the rest is its mirror image. */
-static void read_line(const rlx_tensor *x, rlx_lines in, size_t line, bool half, cplx *to, size_t n) {
+static void read_line(rlx_ref_call *c, rlx_lines in, size_t line, bool half, cplx *to, size_t n) {
+  const rlx_tensor *x = c->in[0];
   size_t start = rlx_line_start(in, line), wanted = half ? n / 2 + 1 : n;
-  for (size_t k = 0; k < wanted; k++) to[k] = k < in.n ? load_complex(x, start + k * in.inner) : (cplx){0, 0};
+  RLX_REF_EACH(c, k, wanted) to[k] = k < in.n ? load_complex(x, start + k * in.inner) : (cplx){0, 0};
   if (!half) return;
   to[0].im = 0;
   if (n % 2 == 0) to[n / 2].im = 0;
-  for (size_t k = wanted; k < n; k++) to[k] = (cplx){to[n - k].re, -to[n - k].im};
+  RLX_REF_EACH(c, k, n - wanted) to[n - 1 - k] = (cplx){to[k + 1].re, -to[k + 1].im};
 }
 
 static rlx_status transform(rlx_ref_call *c, bool is_inverse) {
@@ -177,11 +178,11 @@ static rlx_status transform(rlx_ref_call *c, bool is_inverse) {
   RLX_TRY(make_dft(c, n, &d));
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *line, &line));
   double scale = scale_of(a->norm, is_inverse, n);
-  for (size_t l = 0; l < out_lines.outer * out_lines.inner; l++) {
-    read_line(x, in_lines, l, from_half, line, n);
+  for (size_t l = 0; l < out_lines.outer * out_lines.inner && rlx_ref_goes_on(c, 1); l++) {
+    read_line(c, in_lines, l, from_half, line, n);
     (is_inverse ? inverse : forward)(&d, line);
     size_t start = rlx_line_start(out_lines, l);
-    for (size_t k = 0; k < out_lines.n; k++) {
+    RLX_REF_EACH(c, k, out_lines.n) {
       cplx z = {line[k].re * scale, line[k].im * scale};
       if (from_half) rlx_store(out, start + k * out_lines.inner, z.re);
       else store_complex(out, start + k * out_lines.inner, z);
@@ -219,14 +220,15 @@ rlx_status rlx_ref_stft(rlx_ref_call *c) {
   RLX_TRY(make_dft(c, n, &d));
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *frame, &frame));
   for (size_t row = 0; row < rows; row++)
-    for (size_t f = 0; f < frames; f++) {
-      memset(frame, 0, n * sizeof *frame);
-      for (size_t k = window_at; k < window_at + window_size; k++) {
-        double w = window ? rlx_load(window, k - window_at) : 1;
-        frame[k].re = w * bordered(x, row, length, a->pad, (int64_t)f * hop + (int64_t)k - border);
+    for (size_t f = 0; f < frames && rlx_ref_goes_on(c, 1); f++) {
+      RLX_REF_EACH(c, k, n) {
+        bool inside = k >= window_at && k - window_at < window_size;
+        double w = !inside ? 0 : window ? rlx_load(window, k - window_at) : 1;
+        int64_t at = (int64_t)f * hop + (int64_t)k - border;
+        frame[k] = (cplx){inside ? w * bordered(x, row, length, a->pad, at) : 0, 0};
       }
       forward(&d, frame);
-      for (size_t b = 0; b < bins; b++)
+      RLX_REF_EACH(c, b, bins)
         store_complex(out, (row * bins + b) * frames + f, (cplx){frame[b].re * scale, frame[b].im * scale});
     }
   return RLX_OK;
