@@ -27,11 +27,13 @@
 #endif
 #include "base/thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/budget.h"
@@ -65,6 +67,7 @@ struct rlx_pool {
   size_t n_tasks;
   bool stoppable;
   const void *caller;                     /* whose run it is */
+  atomic_bool is_stopped;                 /* the run that is open, by its caller's budget */
   _Alignas(64) atomic_uint_least64_t run; /* counts openings and closings: odd while a run is open */
   atomic_bool stop;
   _Alignas(64) atomic_uint n_joined; /* workers in the run, or about to see that it is closed */
@@ -75,7 +78,7 @@ struct rlx_pool {
 
 /* The pool whose task this thread is in, as which of its threads, and for whom. */
 static _Thread_local struct {
-  const rlx_pool *pool;
+  rlx_pool *pool;
   unsigned index;
   const void *caller;
 } inside;
@@ -84,7 +87,7 @@ const void *rlx_thread_self(void) { return inside.pool ? inside.caller : &inside
 bool rlx_pool_is_inside(void) { return inside.pool != NULL; }
 
 static void claim_tasks(rlx_pool *p, unsigned index) {
-  const rlx_pool *outer_pool = inside.pool;
+  rlx_pool *outer_pool = inside.pool;
   const void *outer_caller = inside.caller;
   unsigned outer_index = inside.index;
   inside.pool = p;
@@ -95,6 +98,7 @@ static void claim_tasks(rlx_pool *p, unsigned index) {
     if (task >= p->n_tasks) break;
     if (index == 0 && p->stoppable && rlx_budget_stops()) {
       atomic_store_explicit(&p->next_task, p->n_tasks, memory_order_relaxed); /* nobody finds another */
+      atomic_store_explicit(&p->is_stopped, true, memory_order_relaxed);
       break;
     }
     p->fn(p->user, task, index);
@@ -261,6 +265,23 @@ static void open_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) 
   pthread_mutex_unlock(&p->lock);
 }
 
+/* Waits for `idle`, with the lock held. Workers have no budget: while their last tasks run, the caller asks for them. */
+static void await_idle(rlx_pool *p) {
+  enum { ASK_NS = 5000000, SECOND_NS = 1000000000 };
+  if (!p->stoppable || atomic_load_explicit(&p->is_stopped, memory_order_relaxed)) {
+    pthread_cond_wait(&p->idle, &p->lock);
+    return;
+  }
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += ASK_NS;
+  if (until.tv_nsec >= SECOND_NS) until.tv_sec++, until.tv_nsec -= SECOND_NS;
+  if (pthread_cond_timedwait(&p->idle, &p->lock, &until) != ETIMEDOUT) return;
+  pthread_mutex_unlock(&p->lock); /* the caller's function may take its time */
+  if (rlx_budget_stops()) atomic_store_explicit(&p->is_stopped, true, memory_order_relaxed);
+  pthread_mutex_lock(&p->lock);
+}
+
 /* Nobody joins any more; what the joined ones wrote is seen after this, by way of n_joined. */
 static void close_run(rlx_pool *p) {
   if (!rlx_process_is_own(p->process)) return; /* a task forked, and this is the child */
@@ -272,7 +293,7 @@ static void close_run(rlx_pool *p) {
   if (atomic_load(&p->n_joined) == 0) return;
   pthread_mutex_lock(&p->lock);
   atomic_store(&p->waits, true);
-  while (atomic_load(&p->n_joined) > 0) pthread_cond_wait(&p->idle, &p->lock);
+  while (atomic_load(&p->n_joined) > 0) await_idle(p);
   atomic_store(&p->waits, false);
   pthread_mutex_unlock(&p->lock);
 }
@@ -287,6 +308,7 @@ static void run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user, bool 
   if (n_tasks == 0) return;
   pthread_mutex_lock(&p->turn);
   p->stoppable = stoppable;
+  atomic_store_explicit(&p->is_stopped, false, memory_order_relaxed);
   open_run(p, n_tasks, fn, user);
   claim_tasks(p, 0);
   close_run(p);
@@ -297,4 +319,8 @@ void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) { r
 
 void rlx_pool_run_stoppable(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) {
   if (!rlx_budget_stops()) run(p, n_tasks, fn, user, true);
+}
+
+bool rlx_pool_is_stopped(void) {
+  return inside.pool && atomic_load_explicit(&inside.pool->is_stopped, memory_order_relaxed);
 }

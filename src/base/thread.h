@@ -5,6 +5,7 @@
 #ifndef RLX_BASE_THREAD_H
 #define RLX_BASE_THREAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -19,6 +20,9 @@ void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user);
 /* The same for work that may be given up: where the caller's budget (budget.h) says stop, tasks that have not begun are left
  * out. Who started it asks rlx_budget_is_stopped before it uses what came of it. */
 void rlx_pool_run_stoppable(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user);
+/* Inside a task: whether its run was stopped, so that a long one can end early. Only the caller's thread finds it out; it also
+ * asks while it waits for the others. */
+bool rlx_pool_is_stopped(void);
 
 /* Who this thread works for: itself, or in a task the caller of the run. Never NULL. */
 const void *rlx_thread_self(void);

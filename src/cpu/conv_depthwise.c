@@ -159,7 +159,8 @@ static void run_plane(const cpu_call *c, size_t plane, float *ring) {
   bool is_direct = d->w_type == RLX_F32;
   if (!is_direct) cpu_floats_load(c->isa, d->w_type, weights, few, taps);
   int64_t have = 0; /* rows of the padded image copied so far */
-  for (int64_t y = 0; y < d->out[1]; y++) {
+  size_t done = 0, row_ns = (size_t)d->out[2] * taps / 8 + 1;
+  for (int64_t y = 0; y < d->out[1] && !cpu_stops_after(&done, row_ns); y++) {
     int64_t first = y * w->stride[1], end = first + (int64_t)d->ring;
     if (have < first) have = first; /* rows that the stride steps over */
     for (; have < end; have++) copy_row(c, d, x, have - w->pad_lo[1], ring + (size_t)have % d->ring * d->row);

@@ -135,6 +135,18 @@ const cpu_layout_family *cpu_layout_family_of(uint32_t layout); /* NULL: unknown
 typedef void (*cpu_range_fn)(void *user, size_t begin, size_t end, unsigned thread);
 /* Whether this thread's cpu_parallel may leave out work where the caller's budget says stop. */
 void cpu_set_may_stop(bool on);
+/* Inside a task that may take long: whether it is to be given up. Then all that the kernel has written may be unfinished, and
+ * nothing of it may be taken for a place or a size. */
+bool cpu_stops(void);
+/* The same for a loop of which a trip takes about so many nanoseconds: asks every millisecond or so. *done begins as 0 and is
+ * CPU_ASK_NS once the answer was yes, which it then stays. */
+enum { CPU_ASK_NS = 1 << 20 };
+static inline bool cpu_stops_after(size_t *done, size_t nanoseconds) {
+  *done += nanoseconds;
+  if (*done < CPU_ASK_NS) return false;
+  *done = cpu_stops() ? CPU_ASK_NS : 0;
+  return *done != 0;
+}
 void cpu_parallel(rlx_pool *pool, size_t n, size_t grain, cpu_range_fn fn, void *user);
 /* Items per task so that a task is worth waking a thread for: `cost` is about nanoseconds per item. */
 size_t cpu_grain(size_t n, double cost);

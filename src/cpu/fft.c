@@ -185,11 +185,15 @@ static void run_group(const cpu_call *c, size_t group, float *memory) {
   size_t n = f->lines - first < lanes ? f->lines - first : lanes;
   float *x = memory, *room = memory + f->slot_floats / 2;
   if (n < lanes) memset(x, 0, 2 * lanes * f->plan->n * sizeof *x);
-  for (size_t i = 0; i < n; i++) read_line(f, cpu_in(c, 0), first + i, i, x);
+  size_t done = 0, line_ns = 8 * f->plan->n;
+  for (size_t i = 0; i < n; i++) {
+    if (cpu_stops_after(&done, line_ns)) return;
+    read_line(f, cpu_in(c, 0), first + i, i, x);
+  }
   if (f->is_inverse) exchange(x, f->plan->n, lanes);
   float *y = f->table->run(f->plan, x, room);
   if (f->is_inverse) exchange(y, f->plan->n, lanes);
-  for (size_t i = 0; i < n; i++) write_line(f, y, i, first + i, c->out);
+  for (size_t i = 0; i < n && !cpu_stops_after(&done, line_ns); i++) write_line(f, y, i, first + i, c->out);
 }
 
 static rlx_status run(const cpu_call *c) {

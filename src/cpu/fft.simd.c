@@ -29,44 +29,52 @@ CPU_INLINE cplx input(const cpu_fft_pass *s, const float *x, size_t p, size_t j,
   return q == 0 || s->l == 1 ? a : times(a, s->twiddle + 2 * (j * (s->radix - 1) + q - 1));
 }
 
+/* The butterflies (p, j) of a pass, in runs between which it may be stopped. */
+enum { RUN = 1 << 12 };
+#define EACH_BUTTERFLY(s, p, j)                                        \
+  for (size_t p = 0, done_ = 0; p < (s)->m && done_ < CPU_ASK_NS; p++) \
+    for (size_t j = 0, end_ = 0; next_run((s), j, &end_, &done_);)     \
+      for (; j < end_; j++)
+CPU_INLINE bool next_run(const cpu_fft_pass *s, size_t j, size_t *end, size_t *done) {
+  *end = s->l - j < RUN ? s->l : j + RUN;
+  return j < s->l && !cpu_stops_after(done, 16 * (*end - j));
+}
+
 static void pass2(const cpu_fft_pass *s, const float *x, float *y) {
-  for (size_t p = 0; p < s->m; p++)
-    for (size_t j = 0; j < s->l; j++) {
-      cplx a = input(s, x, p, j, 0), b = input(s, x, p, j, 1);
-      store(y, p * 2 * s->l + j, add(a, b));
-      store(y, (p * 2 + 1) * s->l + j, sub(a, b));
-    }
+  EACH_BUTTERFLY(s, p, j) {
+    cplx a = input(s, x, p, j, 0), b = input(s, x, p, j, 1);
+    store(y, p * 2 * s->l + j, add(a, b));
+    store(y, (p * 2 + 1) * s->l + j, sub(a, b));
+  }
 }
 
 static void pass4(const cpu_fft_pass *s, const float *x, float *y) {
-  for (size_t p = 0; p < s->m; p++)
-    for (size_t j = 0; j < s->l; j++) {
-      cplx a = input(s, x, p, j, 0), b = input(s, x, p, j, 1), c = input(s, x, p, j, 2), d = input(s, x, p, j, 3);
-      cplx even = add(a, c), odd = sub(a, c), sum = add(b, d), difference = sub(b, d);
-      cplx turned = {difference.im, vf_neg(difference.re)}; /* times -i */
-      float *to = y + 2 * L * (p * 4 * s->l + j);
-      store(to, 0, add(even, sum));
-      store(to, s->l, add(odd, turned));
-      store(to, 2 * s->l, sub(even, sum));
-      store(to, 3 * s->l, sub(odd, turned));
-    }
+  EACH_BUTTERFLY(s, p, j) {
+    cplx a = input(s, x, p, j, 0), b = input(s, x, p, j, 1), c = input(s, x, p, j, 2), d = input(s, x, p, j, 3);
+    cplx even = add(a, c), odd = sub(a, c), sum = add(b, d), difference = sub(b, d);
+    cplx turned = {difference.im, vf_neg(difference.re)}; /* times -i */
+    float *to = y + 2 * L * (p * 4 * s->l + j);
+    store(to, 0, add(even, sum));
+    store(to, s->l, add(odd, turned));
+    store(to, 2 * s->l, sub(even, sum));
+    store(to, 3 * s->l, sub(odd, turned));
+  }
 }
 
 static void pass_any(const cpu_fft_pass *s, const float *x, float *y) {
   cplx a[CPU_FFT_MOST_RADIX];
-  for (size_t p = 0; p < s->m; p++)
-    for (size_t j = 0; j < s->l; j++) {
-      for (size_t q = 0; q < s->radix; q++) a[q] = input(s, x, p, j, q);
-      for (size_t k = 0; k < s->radix; k++) {
-        cplx sum = a[0];
-        for (size_t q = 1; q < s->radix; q++) sum = add(sum, times(a[q], s->roots + 2 * (q * k % s->radix)));
-        store(y, (p * s->radix + k) * s->l + j, sum);
-      }
+  EACH_BUTTERFLY(s, p, j) {
+    for (size_t q = 0; q < s->radix; q++) a[q] = input(s, x, p, j, q);
+    for (size_t k = 0; k < s->radix; k++) {
+      cplx sum = a[0];
+      for (size_t q = 1; q < s->radix; q++) sum = add(sum, times(a[q], s->roots + 2 * (q * k % s->radix)));
+      store(y, (p * s->radix + k) * s->l + j, sum);
     }
+  }
 }
 
 static float *run_passes(const cpu_fft_plan *plan, float *x, float *room) {
-  for (size_t i = 0; i < plan->n_passes; i++) {
+  for (size_t i = 0, done = 0; i < plan->n_passes && !cpu_stops_after(&done, 8 * plan->n); i++) {
     const cpu_fft_pass *s = &plan->pass[i];
     (s->radix == 4 ? pass4 : s->radix == 2 ? pass2 : pass_any)(s, x, room);
     float *t = x;

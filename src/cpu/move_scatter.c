@@ -126,6 +126,7 @@ static void scatter_lines(void *user, size_t begin, size_t end, unsigned thread)
   (void)thread;
   rlx_lines l = rlx_lines_of(s->idx_dims, s->axis);
   int64_t n = s->x_dims->v[s->axis];
+  size_t done = 0;
   for (size_t line = begin; line < end; line++) {
     size_t start = rlx_line_start(l, line), base = 0, rest = line;
     for (int i = s->idx_dims->n - 1; i >= 0; i--) {
@@ -134,6 +135,7 @@ static void scatter_lines(void *user, size_t begin, size_t end, unsigned thread)
       rest /= (size_t)s->idx_dims->v[i];
     }
     for (size_t k = 0; k < l.n; k++) {
+      if (cpu_stops_after(&done, 4)) return;
       size_t at = start + k * l.inner;
       int64_t index = cpu_index_at(s->idx, s->wide_idx, at);
       put(s, base + (size_t)(index < 0 ? index + n : index) * s->stride[s->axis], at, 1);
@@ -147,8 +149,10 @@ static rlx_status run_scatter_elements(const cpu_call *c) {
                                                          : RLX_ATTRS(scatter_elements, c)->axis,
                        s.x_dims->n);
   size_t n = rlx_dims_count(s.idx_dims), place;
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0, done = 0; i < n; i++) {
     RLX_TRY(rlx_index_resolve("index", cpu_index_at(s.idx, s.wide_idx, i), s.x_dims->v[s.axis], &place));
+    if (cpu_stops_after(&done, 2)) return RLX_OK;
+  }
   size_t along = (size_t)s.idx_dims->v[s.axis];
   scatter_run(&s, n ? n / along : 0, 10 + 4 * (double)along, scatter_lines);
   return RLX_OK;
@@ -160,7 +164,7 @@ static rlx_status run_scatter_elements(const cpu_call *c) {
 static void scatter_runs(void *user, size_t begin, size_t end, unsigned thread) {
   scatter *s = user;
   (void)thread;
-  for (size_t i = 0; i < s->n; i++) {
+  for (size_t i = 0, done = 0; i < s->n && !cpu_stops_after(&done, 4 * (end - begin)); i++) {
     size_t place = 0;
     for (size_t d = 0; d < s->depth; d++) {
       int64_t index = cpu_index_at(s->idx, s->wide_idx, i * s->depth + d);
@@ -177,9 +181,11 @@ static rlx_status run_scatter_nd(const cpu_call *c) {
   for (int i = 0; i < s.idx_dims->n - 1; i++) s.n *= (size_t)s.idx_dims->v[i];
   for (int i = (int)s.depth; i < s.x_dims->n; i++) s.run *= (size_t)s.x_dims->v[i];
   size_t place;
-  for (size_t i = 0; i < s.n; i++)
+  for (size_t i = 0, done = 0; i < s.n; i++) {
+    if (cpu_stops_after(&done, 4)) return RLX_OK;
     for (size_t d = 0; d < s.depth; d++)
       RLX_TRY(rlx_index_resolve("index", cpu_index_at(s.idx, s.wide_idx, i * s.depth + d), s.x_dims->v[d], &place));
+  }
   scatter_run(&s, s.run, (double)s.n * (s.reduction == NONE ? 0.5 : 4), scatter_runs);
   return RLX_OK;
 }

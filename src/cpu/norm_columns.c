@@ -59,12 +59,13 @@ static void norm_block(const void *user, cpu_row_buffer *b, size_t start, size_t
   const size_t n = m->lines.n, step = m->lines.inner;
   memcpy(c.shift, cpu_rows_bring(&m->rows, b, start, w), w * sizeof *c.shift);
   for (size_t i = 0; i < w; i++) c.acc[i] = 0, c.sum[i] = 0;
-  for (size_t k = 0; k < n; k++) {
+  size_t done = 0;
+  for (size_t k = 0; k < n && !cpu_stops_after(&done, w); k++) {
     m->fns->column_sum(c.acc, cpu_rows_bring(&m->rows, b, start + k * step, w), w, c.shift);
     cpu_columns_flush(c.acc, c.sum, w, k, n);
   }
   set_means(m, &c, w);
-  for (size_t k = 0; k < n; k++) {
+  for (size_t k = 0; k < n && !cpu_stops_after(&done, w); k++) {
     m->fns->column_squares(c.acc, cpu_rows_bring(&m->rows, b, start + k * step, w), w, c.mean, c.low);
     cpu_columns_flush(c.acc, c.sum, w, k, n);
   }
@@ -72,7 +73,7 @@ static void norm_block(const void *user, cpu_row_buffer *b, size_t start, size_t
   bool plain = set_inverses(m, &c, w);
   for (size_t begin = 0, end; begin < w; begin = end) {
     for (end = begin; end < w && (plain || !isnan(c.inverse[end])); end++) {}
-    for (size_t k = 0; end > begin && k < n; k++) {
+    for (size_t k = 0; end > begin && k < n && !cpu_stops_after(&done, w); k++) {
       size_t at = start + begin + k * step;
       const float *x = cpu_rows_bring(&m->rows, b, at, end - begin);
       m->fns->column_scale(cpu_rows_place(&m->rows, b, at), x, end - begin, c.mean + begin, c.low + begin,

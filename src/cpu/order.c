@@ -12,7 +12,7 @@
 #include "cpu/move.h"
 #include "ref/ref.h"
 
-enum { MAX_TASKS = 32, SHORT = 48 };
+enum { MAX_TASKS = 32, SHORT = 48, ARG_PIECE = 1 << 20, LIST_PIECE = 1 << 16 };
 
 /* ---- argmax, argmin ---- */
 
@@ -33,18 +33,30 @@ static bool wins(const arg_work *w, size_t a, size_t b) {
   return g == g && (f != f || (w->largest ? f > g : f < g));
 }
 
+/* The best of a line whose elements before `at` have the given one. */
+static size_t arg_piece(const arg_work *w, size_t start, size_t at, size_t n, size_t best) {
+  if (w->in_vectors) {
+    const unsigned char *x = (const unsigned char *)w->x.data + (start + at) * rlx_dtype_size(w->x.dtype);
+    size_t k = at + cpu_order(w->c->isa)->extreme(w->x.dtype, x, n, w->largest);
+    return at == 0 || wins(w, start + k, start + best) ? k : best;
+  }
+  for (size_t k = at; k < at + n; k++)
+    if (wins(w, start + k * w->lines.inner, start + best * w->lines.inner)) best = k;
+  return best;
+}
+
 static void arg_lines(void *user, size_t begin, size_t end, unsigned thread) {
   arg_work *w = user;
   (void)thread;
   rlx_tensor out = w->out;
+  size_t done = 0;
   for (size_t line = begin; line < end; line++) {
     size_t start = rlx_line_start(w->lines, line), best = 0;
-    if (w->in_vectors)
-      best = cpu_order(w->c->isa)->extreme(
-        w->x.dtype, (const unsigned char *)w->x.data + start * rlx_dtype_size(w->x.dtype), w->lines.n, w->largest);
-    else
-      for (size_t k = 1; k < w->lines.n; k++)
-        if (wins(w, start + k * w->lines.inner, start + best * w->lines.inner)) best = k;
+    for (size_t at = 0, count; at < w->lines.n; at += count) {
+      count = w->lines.n - at < ARG_PIECE ? w->lines.n - at : ARG_PIECE;
+      if (cpu_stops_after(&done, w->in_vectors ? count / 4 : 4 * count)) return;
+      best = arg_piece(w, start, at, count, best);
+    }
     rlx_store_int(&out, line, (int64_t)best);
   }
 }
@@ -105,10 +117,12 @@ static bool claim_select(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
 #define KEYS(T, KEY)                                        \
   for (size_t k = 0; k < n; k++) {                          \
     T v = ((const T *)x)[k * step];                         \
-    list[k] = (uint64_t)((KEY) ^ flip) << 32 | (uint64_t)k; \
+    list[k] = (uint64_t)((KEY) ^ flip) << 32 | (first + k); \
   }
 
-static void make_list(rlx_dtype dtype, const void *x, size_t step, size_t n, bool descending, uint64_t *list) {
+/* Of n elements, the first of which is the line's element `first`. */
+static void make_list(rlx_dtype dtype, const void *x, size_t step, size_t first, size_t n, bool descending,
+                      uint64_t *list) {
   uint32_t flip = descending ? UINT32_MAX : 0;
   switch (dtype) {
     case RLX_F32: KEYS(float, cpu_order_key(v)) break;
@@ -132,14 +146,21 @@ static void sort_short(uint64_t *list, size_t n) {
 }
 
 /* By each byte of the key, least first, of a list whose positions ascend; a byte that is the same everywhere is passed
- * over. Returns the sorted one. */
+ * over. Returns the sorted one; NULL: stopped. */
 static uint64_t *sort_long(uint64_t *list, uint64_t *spare, size_t n) {
+  size_t done = 0;
   for (int shift = 32; shift < 64; shift += 8) {
     size_t count[257] = {0};
-    for (size_t i = 0; i < n; i++) count[(list[i] >> shift & 0xff) + 1]++;
+    for (size_t i = 0; i < n; i++) {
+      count[(list[i] >> shift & 0xff) + 1]++;
+      if (cpu_stops_after(&done, 1)) return NULL;
+    }
     if (count[(list[0] >> shift & 0xff) + 1] == n) continue;
     for (int b = 0; b < 256; b++) count[b + 1] += count[b];
-    for (size_t i = 0; i < n; i++) spare[count[list[i] >> shift & 0xff]++] = list[i];
+    for (size_t i = 0; i < n; i++) {
+      spare[count[list[i] >> shift & 0xff]++] = list[i];
+      if (cpu_stops_after(&done, 4)) return NULL;
+    }
     uint64_t *sorted = spare;
     spare = list;
     list = sorted;
@@ -167,17 +188,23 @@ static void heap_replace(uint64_t *heap, size_t n, uint64_t v) {
 uint64_t *cpu_order_least(uint64_t *list, uint64_t *spare, size_t n, size_t k) {
   if (k > n / 8) return sort_list(list, spare, n);
   uint64_t *heap = spare;
+  size_t done = 0;
   for (size_t i = 0; i < k; i++) { /* the first k, each risen to its place */
     size_t at = i;
     for (; at > 0 && heap[(at - 1) / 2] < list[i]; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
     heap[at] = list[i];
+    if (cpu_stops_after(&done, 16)) return NULL;
   }
-  for (size_t i = k; i < n && k; i++)
-    if (list[i] < heap[0]) heap_replace(heap, k, list[i]);
+  for (size_t i = k; i < n && k; i++) {
+    bool enters = list[i] < heap[0];
+    if (enters) heap_replace(heap, k, list[i]);
+    if (cpu_stops_after(&done, enters ? 64 : 1)) return NULL;
+  }
   for (size_t left = k; left > 1; left--) { /* the largest that is left goes to the end */
     uint64_t v = heap[left - 1];
     heap[left - 1] = heap[0];
     heap_replace(heap, left - 1, v);
+    if (cpu_stops_after(&done, 64)) return NULL;
   }
   return heap;
 }
@@ -197,14 +224,22 @@ static void select_lines(void *user, size_t begin, size_t end, unsigned thread) 
   rlx_tensor out = {.dtype = w->c->node->type.dtype, .data = w->c->out};
   size_t n = w->from.n;
   uint64_t *list = (uint64_t *)w->c->work + begin / w->grain * 2 * n;
+  size_t done = 0;
   for (size_t line = begin; line < end; line++) {
     size_t start = rlx_line_start(w->from, line), to = rlx_line_start(w->to, line);
-    make_list(w->dtype, x + start * w->size, w->from.inner, n, w->how.descending, list);
+    for (size_t at = 0, count; at < n; at += count) {
+      count = n - at < LIST_PIECE ? n - at : LIST_PIECE;
+      if (cpu_stops_after(&done, 8 * count)) return;
+      make_list(w->dtype, x + (start + at * w->from.inner) * w->size, w->from.inner, at, count, w->how.descending,
+                list + at);
+    }
     const uint64_t *best = cpu_order_least(list, list + n, n, w->to.n);
+    if (!best) return;
     for (size_t k = 0; k < w->to.n; k++) {
       size_t at = to + k * w->to.inner, position = (uint32_t)best[k];
       if (w->how.positions) rlx_store_int(&out, at, (int64_t)position);
       else memcpy((unsigned char *)out.data + at * w->size, x + (start + position * w->from.inner) * w->size, w->size);
+      if (cpu_stops_after(&done, 8)) return;
     }
   }
 }

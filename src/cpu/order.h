@@ -24,7 +24,8 @@ static inline uint32_t cpu_order_key(float f) {
 static inline uint64_t cpu_order_entry(float f, size_t position) {
   return (uint64_t)~cpu_order_key(f) << 32 | (uint64_t)position;
 }
-/* The k least of n entries whose positions ascend, sorted: in `list` or in `spare`, of n entries each. */
+/* The k least of n entries whose positions ascend, sorted: in `list` or in `spare`, of n entries each; NULL where the task
+ * was stopped. */
 uint64_t *cpu_order_least(uint64_t *list, uint64_t *spare, size_t n, size_t k);
 
 #endif

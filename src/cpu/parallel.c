@@ -1,5 +1,6 @@
 /* How work is cut for threads: by its size alone, so that the cuts, and with them every rounding, are the same whatever
  * the number of threads. */
+#include "base/budget.h"
 #include "cpu/cpu.h"
 
 /* Waking a thread costs some microseconds; a task should take a few times that. Past MAX_TASKS finer cuts balance no
@@ -10,6 +11,8 @@ enum { TASK_NS = 16000, MAX_TASKS = 128, LONG_TASK_NS = 10000000 };
 static _Thread_local bool may_stop;
 
 void cpu_set_may_stop(bool on) { may_stop = on; }
+
+bool cpu_stops(void) { return may_stop ? rlx_budget_stops() : rlx_pool_is_stopped(); }
 
 typedef struct range_work {
   cpu_range_fn fn;
@@ -24,7 +27,7 @@ static void run_range(void *user, size_t task, unsigned thread) {
 }
 
 void cpu_parallel(rlx_pool *pool, size_t n, size_t grain, cpu_range_fn fn, void *user) {
-  if (n == 0) return;
+  if (n == 0 || (may_stop && rlx_budget_is_stopped())) return; /* what it would read may not be there */
   if (grain == 0) grain = 1;
   if (n <= grain) {
     fn(user, 0, n, 0);

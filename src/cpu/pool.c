@@ -12,7 +12,7 @@
 #include "cpu/slots.h"
 #include "ir/conv_dims.h"
 
-enum { SLOTS = 32, MOST_ROWS = 64 };
+enum { SLOTS = 32, MOST_ROWS = 64, LONG_ROW = 1 << 24 }; /* LONG_ROW: taps, past which a row is taken tap by tap */
 
 typedef struct pool {
   const cpu_conv_table *table;
@@ -41,6 +41,7 @@ static bool lines_fit(const pool *p) {
   const rlx_conv_window *w = &p->window;
   if (p->type != RLX_F32 || w->stride[2] > 2 || w->kernel[0] * w->kernel[1] > MOST_ROWS || w->kernel[2] > p->in[2])
     return false;
+  if (p->out[2] > LONG_ROW / (w->kernel[2] > 0 ? w->kernel[2] : 1)) return false;
   for (int a = 0; a < RLX_SPATIAL; a++) /* a window may meet nothing where it is dilated, or the padding is wide */
     if (w->dilation[a] != 1 || w->pad_lo[a] >= w->kernel[a] || w->pad_hi[a] >= w->kernel[a] || p->in[a] < 1)
       return false;
@@ -103,7 +104,7 @@ static void reach(const pool *p, int64_t k, int64_t *begin, int64_t *end, int64_
 }
 
 /* One row of the input into the row of results. */
-static void take_row(const pool *p, const float *row, float *result) {
+static void take_row(const pool *p, const float *row, float *result, size_t *done) {
   const rlx_conv_window *w = &p->window;
   if (!p->is_max && p->out[2] == 1) { /* along the row */
     int64_t first, end;
@@ -113,7 +114,7 @@ static void take_row(const pool *p, const float *row, float *result) {
     result[0] += sum;
     return;
   }
-  for (int64_t k = 0; k < w->kernel[2]; k++) {
+  for (int64_t k = 0; k < w->kernel[2] && !cpu_stops_after(done, (size_t)p->out[2]); k++) {
     int64_t begin, end, from;
     reach(p, k, &begin, &end, &from);
     if (begin >= end) continue;
@@ -133,18 +134,18 @@ static void divide(const pool *p, int64_t z, int64_t y, float *result) {
 
 /* The rows of the window of output row (z, y). */
 static void run_row(const cpu_call *c, const pool *p, const char *plane, int64_t z, int64_t y, float *result,
-                    float *room) {
+                    float *room, size_t *done) {
   const rlx_conv_window *w = &p->window;
   int64_t first[2], end[2], place[2] = {z, y};
   for (int64_t x = 0; x < p->out[2]; x++) result[x] = p->is_max ? -INFINITY : 0;
   for (int a = 0; a < 2; a++) rlx_window_taps(w, a, place[a], p->in[a], &first[a], &end[a]);
   for (int64_t i = first[0]; i < end[0]; i++)
-    for (int64_t j = first[1]; j < end[1]; j++) {
+    for (int64_t j = first[1]; j < end[1] && !cpu_stops_after(done, (size_t)p->in[2]); j++) {
       int64_t in_z = rlx_window_start(w, 0, z) + i * w->dilation[0];
       int64_t in_y = rlx_window_start(w, 1, y) + j * w->dilation[1];
       const char *row = plane + (size_t)((in_z * p->in[1] + in_y) * p->in[2]) * rlx_dtype_size(p->type);
       if (p->room) cpu_floats_load(c->isa, p->type, row, room, (size_t)p->in[2]);
-      take_row(p, p->room ? room : (const float *)(const void *)row, result);
+      take_row(p, p->room ? room : (const float *)(const void *)row, result, done);
     }
   if (!p->is_max) divide(p, z, y, result);
 }
@@ -154,9 +155,11 @@ static void run_taps(const cpu_call *c, size_t plane, float *result) {
   size_t size = rlx_dtype_size(p->type), in = (size_t)(p->in[0] * p->in[1] * p->in[2]) * size;
   float *room = result + p->out[2];
   char *to = (char *)c->out + plane * (size_t)(p->out[0] * p->out[1] * p->out[2]) * size;
+  size_t done = 0;
   for (int64_t z = 0; z < p->out[0]; z++)
     for (int64_t y = 0; y < p->out[1]; y++, to += (size_t)p->out[2] * size) {
-      run_row(c, p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, room);
+      if (cpu_stops_after(&done, (size_t)p->out[2])) return;
+      run_row(c, p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, room, &done);
       p->table->finish(&(cpu_conv_end){.type = p->type}, result, to, (size_t)p->out[2]);
     }
 }
@@ -177,8 +180,10 @@ static void run_lines(const pool *p, const float *plane, float *out, float *line
                     .out = out,
                     .n = (size_t)p->out[2]};
   for (size_t i = 0; i < p->line; i++) line[i] = p->is_max ? -INFINITY : 0;
+  size_t done = 0, row_ns = r.n * r.kernel;
   for (int64_t z = 0; z < p->out[0]; z++)
     for (int64_t y = 0; y < p->out[1]; y++, r.out += r.n) {
+      if (cpu_stops_after(&done, row_ns)) return;
       int64_t first[2], end[2], place[2] = {z, y};
       for (int a = 0; a < 2; a++) rlx_window_taps(w, a, place[a], p->in[a], &first[a], &end[a]);
       r.n_rows = 0;

@@ -66,11 +66,12 @@ static float logit_at(rlx_dtype dtype, const void *x, size_t i) {
 
 /* Tokens at or above `least`, as cpu_order_list has them; how many. */
 static size_t list_tokens(const sampling *s, const void *x, double least, uint64_t *list) {
-  size_t count = 0;
+  size_t count = 0, done = 0;
   for (size_t i = 0; i < s->n; i++) {
     float logit = logit_at(s->dtype, x, i);
     list[count] = cpu_order_entry(logit, i);
     count += logit >= least;
+    if (cpu_stops_after(&done, 2)) return 0;
   }
   return count;
 }
@@ -111,11 +112,12 @@ static double weight_of(const sampling *s, float logit, double most) {
 
 static bounds bound_sum(const sampling *s, const void *x, const uint64_t *list, size_t n, double most) {
   double near = most - FAR * s->attrs->temperature, sum = 0;
-  size_t n_far = 0;
+  size_t n_far = 0, done = 0;
   for (size_t i = 0; i < n; i++) {
     float logit = logit_at(s->dtype, x, (uint32_t)list[i]);
     if (logit < near) n_far++;
     else sum += weight_of(s, logit, most);
+    if (cpu_stops_after(&done, 16)) break;
   }
   const double rounding = (double)(n + 8) * 0x1p-51; /* twice what n additions can lose, here and there */
   return (bounds){sum * (1 - rounding), (sum + TINY * (double)n_far) * (1 + rounding)};
@@ -150,6 +152,7 @@ static bool choose_of_few(const rlx_attrs_sample *a, const double *weight, bound
   return true;
 }
 
+/* Where it is stopped, some token. */
 static size_t draw_token(const sampling *s, const void *x, size_t row, size_t largest, uint64_t *list) {
   const rlx_attrs_sample *a = s->attrs;
   double most = (double)logit_at(s->dtype, x, largest), *weight = (double *)(void *)(list + 2 * s->n);
@@ -158,11 +161,16 @@ static size_t draw_token(const sampling *s, const void *x, size_t row, size_t la
   const double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, s->draw).v[0]);
   if (k == n && n >= 8 * FEW) { /* so that taking them leaves the list as it is */
     const uint64_t *best = cpu_order_least(list, list + s->n, n, FEW);
+    if (!best) return largest;
     for (size_t i = 0; i < FEW; i++) weight[i] = weight_of(s, logit_at(s->dtype, x, (uint32_t)best[i]), most);
     if (choose_of_few(a, weight, bound_sum(s, x, list, n, most), u, &token)) return (uint32_t)best[token];
   }
-  const uint64_t *best = cpu_order_least(list, list + s->n, n, k);
-  for (size_t i = 0; i < k; i++) weight[i] = weight_of(s, logit_at(s->dtype, x, (uint32_t)best[i]), most);
+  const uint64_t *best = n ? cpu_order_least(list, list + s->n, n, k) : NULL;
+  if (!best) return largest;
+  for (size_t i = 0, done = 0; i < k; i++) {
+    weight[i] = weight_of(s, logit_at(s->dtype, x, (uint32_t)best[i]), most);
+    if (cpu_stops_after(&done, 16)) return largest;
+  }
   return (uint32_t)best[choose(a, weight, cut(a, weight, k), u)];
 }
 
@@ -170,7 +178,7 @@ static void sample_rows(void *user, size_t begin, size_t end, unsigned thread) {
   const sampling *s = user;
   (void)thread;
   uint64_t *list = (uint64_t *)s->c->work + begin / s->grain * 3 * s->n;
-  for (size_t row = begin; row < end; row++) {
+  for (size_t row = begin, done = 0; row < end && !cpu_stops_after(&done, s->n); row++) {
     const unsigned char *x = (const unsigned char *)s->c->in[0] + row * s->n * s->size;
     size_t token = cpu_order(s->c->isa)->extreme(s->dtype, x, s->n, true); /* the first of the largest; NaN beats all */
     bool has_tokens = isfinite(logit_at(s->dtype, x, token));

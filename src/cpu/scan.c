@@ -5,7 +5,7 @@
 #include "ir/scalar.h"
 #include "ref/ref.h"
 
-enum { COLUMNS = 64 };
+enum { COLUMNS = 64, RUN = 1 << 14 };
 
 /* A value on its way: one of the two by the type of the tensors. */
 typedef union running {
@@ -48,9 +48,13 @@ static void sum_f32(const scan_work *w, size_t first) {
   const float *x = (const float *)w->x.data + first;
   float *out = (float *)w->out.data + first;
   double acc = 0;
-  for (size_t k = 0; k < w->lines.n; k++) {
-    acc += (double)x[k];
-    out[k] = (float)acc;
+  for (size_t k = 0, done = 0; k < w->lines.n;) {
+    size_t end = w->lines.n - k < RUN ? w->lines.n : k + RUN;
+    if (cpu_stops_after(&done, 2 * RUN)) return;
+    for (; k < end; k++) {
+      acc += (double)x[k];
+      out[k] = (float)acc;
+    }
   }
 }
 
@@ -61,7 +65,7 @@ static void scan_groups(void *user, size_t begin, size_t end, unsigned thread) {
   rlx_lines l = w.lines;
   size_t groups = (l.inner - 1) / w.columns + 1;
   bool plain_sum = w.x.dtype == RLX_F32 && l.inner == 1 && w.combine == rlx_scalar_add_f && !w.exclusive && !w.reverse;
-  for (size_t g = begin; g < end; g++) {
+  for (size_t g = begin, done = 0; g < end; g++) {
     size_t column = g % groups * w.columns, n = l.inner - column < w.columns ? l.inner - column : w.columns;
     size_t first = g / groups * l.n * l.inner + column;
     if (plain_sum) {
@@ -70,7 +74,8 @@ static void scan_groups(void *user, size_t begin, size_t end, unsigned thread) {
     }
     running acc[COLUMNS];
     for (size_t j = 0; j < n; j++) acc[j] = w.start;
-    for (size_t k = 0; k < l.n; k++) step_row(&w, first + (w.reverse ? l.n - 1 - k : k) * l.inner, n, acc);
+    for (size_t k = 0; k < l.n && !cpu_stops_after(&done, 8 * n); k++)
+      step_row(&w, first + (w.reverse ? l.n - 1 - k : k) * l.inner, n, acc);
   }
 }
 

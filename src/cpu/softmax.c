@@ -103,13 +103,15 @@ static void column_block(const void *user, cpu_row_buffer *b, size_t start, size
   float max[CPU_COLUMN_BLOCK], acc[CPU_COLUMN_BLOCK], last[CPU_COLUMN_BLOCK];
   double sum[CPU_COLUMN_BLOCK];
   for (size_t i = 0; i < w; i++) max[i] = -INFINITY, acc[i] = 0, sum[i] = 0;
-  for (size_t k = 0; k < n; k++) m->fns->column_max(max, cpu_rows_bring(&m->rows, b, start + k * step, w), w);
-  for (size_t k = 0; k < n; k++) {
+  size_t done = 0;
+  for (size_t k = 0; k < n && !cpu_stops_after(&done, w); k++)
+    m->fns->column_max(max, cpu_rows_bring(&m->rows, b, start + k * step, w), w);
+  for (size_t k = 0; k < n && !cpu_stops_after(&done, 2 * w); k++) {
     m->fns->column_exp_sum(acc, cpu_rows_bring(&m->rows, b, start + k * step, w), w, max);
     cpu_columns_flush(acc, sum, w, k, n);
   }
   for (size_t i = 0; i < w; i++) last[i] = last_of(m, sum[i]);
-  for (size_t k = 0; k < n; k++) {
+  for (size_t k = 0; k < n && !cpu_stops_after(&done, 2 * w); k++) {
     size_t at = start + k * step;
     const float *x = cpu_rows_bring(&m->rows, b, at, w);
     (m->logarithm ? m->fns->column_subtract : m->fns->column_exp_scale)(cpu_rows_place(&m->rows, b, at), x, w, max,

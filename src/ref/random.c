@@ -99,6 +99,7 @@ rlx_status rlx_ref_sample(rlx_ref_call *c) {
     int64_t pick = -1;
     if (isfinite(largest)) {
       rlx_ref_sort_positions(c, &(rlx_ref_keys){.f = r.logit}, true, n, &r.order, &r.spare);
+      if (c->stopped) return RLX_OK;
       double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, draw).v[0]);
       pick = (int64_t)r.order[a->temperature == 0 ? 0 : choose(c, &r, n, u)];
     }

@@ -5,6 +5,7 @@
  * and a bump for the kernels that keeps its memory. So a run allocates nothing but what control flow asks for. An input
  * that the result overwrites (a state and its update) is copied first: reference kernels expect results apart. */
 #include "base/arith.h"
+#include "base/budget.h"
 #include "runtime/instance.h"
 
 enum { STAGE_ALIGN = 64 };
@@ -91,14 +92,35 @@ rlx_status rlx_host_bind(rlx_instance *i) {
 
 /* ---- running ---- */
 
+/* Large values that are moved as they lie go in pieces, between which the caller may stop. */
+enum { PIECE_BYTES = 1 << 23 };
+
+static bool goes_in_pieces(const rlx_host_value *v) {
+  return v->at.bytes > PIECE_BYTES && !v->layout && v->tensor.dtype != RLX_BOOL; /* a bool is checked on its way */
+}
+
+static rlx_status move_pieces(rlx_device *d, const rlx_host_value *v, const rlx_type *type, bool reads) {
+  RLX_TRY(rlx_bound_check(d, &v->at, type, v->layout));
+  for (uint64_t at = 0, n; at < v->at.bytes; at += n) {
+    n = v->at.bytes - at < PIECE_BYTES ? v->at.bytes - at : PIECE_BYTES;
+    char *data = (char *)v->tensor.data + at;
+    if (at && rlx_budget_stops()) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
+    RLX_TRY(reads ? d->backend->block_read(d, v->at.block, v->at.offset + at, data, n)
+                  : d->backend->block_write(d, v->at.block, v->at.offset + at, data, n));
+  }
+  return RLX_OK;
+}
+
 static rlx_status read_value(rlx_device *d, const rlx_host_value *v) {
   rlx_type type = {v->tensor.dtype, v->tensor.shape};
+  if (goes_in_pieces(v)) return move_pieces(d, v, &type, true);
   return rlx_bound_read(d, &v->at, &type, v->layout, type.dtype, v->tensor.data, rlx_dims_count(&type.shape));
 }
 
 static rlx_status write_value(rlx_device *d, const rlx_host_value *v) {
   rlx_type type = {v->tensor.dtype, v->tensor.shape};
   if (!v->at.block) return RLX_OK; /* a result that nobody needs */
+  if (goes_in_pieces(v)) return move_pieces(d, v, &type, false);
   return rlx_bound_write(d, &v->at, &type, 0, type.dtype, v->tensor.data, rlx_dims_count(&type.shape));
 }
 
