@@ -90,6 +90,12 @@ bool rlx_budget_affords(uint64_t n) {
   return true;
 }
 
+bool rlx_budget_is_watched(void) {
+  const rlx_budget *b = innermost;
+  while (b && !b->cancel && !b->deadline_ns) b = b->outer;
+  return b != NULL;
+}
+
 bool rlx_stops(rlx_cancel_fn fn, void *user) { return (fn && fn(user)) || rlx_budget_stops(); }
 
 /* ---- memory ---- */

@@ -46,6 +46,8 @@ bool rlx_budget_is_stopped(void);
 bool rlx_budget_works(uint64_t n);
 /* Whether so many visits are left to all open calls. */
 bool rlx_budget_affords(uint64_t n);
+/* Whether one of them has a function to ask or a deadline: where work is handed over in parts, they had better be small. */
+bool rlx_budget_is_watched(void);
 /* For loops that have a cancel function of their own. */
 bool rlx_stops(rlx_cancel_fn fn, void *user);
 

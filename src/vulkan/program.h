@@ -38,8 +38,9 @@ typedef struct vk_part {
 
 typedef enum vk_manner {
   VK_PLAIN,
-  VK_TIMED, /* with a timestamp before and after each step */
-  VK_AHEAD  /* may be submitted again before it is done */
+  VK_WATCHED, /* in smaller parts, between which the caller is asked */
+  VK_TIMED,   /* with a timestamp before and after each step */
+  VK_AHEAD    /* may be submitted again before it is done */
 } vk_manner;
 
 /* A stretch of steps as command buffers. */

@@ -53,7 +53,8 @@ static rlx_status end_part(recorder *r) {
 
 /* Room for more work of this cost: in this part if it is the first or fits, else in the next. */
 static rlx_status reserve(recorder *r, size_t step, uint64_t cost) {
-  const uint64_t limit = r->p->device->submit_cost;
+  enum { WATCHED_PARTS = 4 };
+  const uint64_t limit = r->p->device->submit_cost / (r->out->manner == VK_WATCHED ? WATCHED_PARTS : 1);
   if (r->cost && (cost > limit || r->cost > limit - cost)) {
     RLX_TRY(end_part(r));
     RLX_TRY(begin_part(r, step));

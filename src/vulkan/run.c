@@ -1,5 +1,5 @@
 /* Running: the parts of a recording are submitted one behind the other and waited for; where the caller may want to stop,
- * one at a time. When it returns, the device is done: so a failure can name the nodes that were running.
+ * smaller ones and one at a time: what has been submitted ends first. When it returns, the device is done: so a failure can name the nodes that were running.
  *
  * A run ahead is not waited for, only one some way before it: the device always has the next work at hand, and never so much
  * of it that the slots of the staging ring, whose copies go between the runs, are all in use. */
@@ -20,13 +20,16 @@ static rlx_status wait_parts(rlx_program *p, const vk_part *from, const vk_part 
   return s ? frame(p, s, from->first, last->last) : RLX_OK;
 }
 
+static bool is_watched(const rlx_run_args *args) { return args->cancel || rlx_budget_is_watched(); }
+
 static rlx_status run_parts(rlx_program *p, const vk_recording *r, const rlx_run_args *args) {
   uint64_t serial = 0;
   const vk_part *v = r->parts.v, *waiting = v; /* the first part that is not known to be done */
   rlx_status s = RLX_OK;
   size_t i = 0;
+  const bool one_by_one = is_watched(args);
   for (; i < r->parts.n && !s; i++) {
-    if (args->cancel && i) {
+    if (one_by_one && i) {
       RLX_TRY(wait_parts(p, waiting, &v[i - 1], serial));
       waiting = &v[i];
     }
@@ -55,6 +58,10 @@ static rlx_status run_ahead(rlx_program *p, size_t first, size_t n) {
   for (size_t i = 0; i < r->parts.n; i++) {
     const vk_part *part = &r->parts.v[i];
     uint64_t serial;
+    if (i && rlx_budget_stops()) {
+      s = vk_wait(p->device, p->last); /* what was sent before must not run on behind the caller's back */
+      return frame(p, s ? s : RLX_FAIL(RLX_CANCELLED, "stopped by the caller"), part->first, part->first);
+    }
     s = vk_submit(p->device, part->cmd, &serial);
     if (!s) p->last = serial;
     if (!s && serial > MOST_AHEAD) s = vk_wait(p->device, serial - MOST_AHEAD);
@@ -86,7 +93,7 @@ static rlx_status read_times(rlx_program *p, const vk_recording *r, uint64_t sta
 
 static rlx_status run_stretch(rlx_program *p, size_t first, size_t n, const rlx_run_args *args, bool is_timed) {
   const vk_recording *r;
-  rlx_status s = vk_program_record(p, first, n, is_timed ? VK_TIMED : VK_PLAIN, &r);
+  rlx_status s = vk_program_record(p, first, n, is_timed ? VK_TIMED : is_watched(args) ? VK_WATCHED : VK_PLAIN, &r);
   if (s) return frame(p, s, first, first + n - 1);
   const uint64_t start_ns = is_timed ? rlx_now_ns() : 0;
   RLX_TRY(run_parts(p, r, args));
