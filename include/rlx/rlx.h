@@ -767,7 +767,7 @@ typedef struct rlx_session_desc {
   uint32_t threads;    /* of the host; 0: one per core */
   uint64_t pool_bytes; /* cap of idle device memory kept for reuse; 0: a quarter GiB */
   bool no_pool;        /* keep none */
-  uint32_t cached;     /* compiled graphs kept for reuse; 0: 64 */
+  uint32_t cached;     /* compiled graphs kept for reuse; 0: 32 */
   rlx_limits limits;   /* of every call that uses the session */
 } rlx_session_desc;
 /* desc may be NULL. Sessions in different threads are independent; one session may be used by several threads. It stays

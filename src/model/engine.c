@@ -16,6 +16,9 @@ enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MOST_SEQUENCES = 256, MOST_C
 
 /* ---- programs ---- */
 
+/* Every temperature is a program of its own, so they are kept up to a number: far more than one call uses. */
+enum { MOST_PROGRAMS = 32 };
+
 static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
   return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
          a->result == b->result &&
@@ -65,6 +68,16 @@ static rlx_status program_create(rlx_lm *lm, const lm_graph_desc *want, lm_progr
   return s || lm->is_dry ? s : make_buffers(p);
 }
 
+/* The one that was asked for longest ago makes room; the first stays, which rlx_lm_executable gives out. */
+static void make_room(rlx_lm *lm) {
+  size_t oldest = 1;
+  if (lm->programs.n < MOST_PROGRAMS) return;
+  for (size_t i = 2; i < lm->programs.n; i++)
+    if (lm->programs.v[i]->used < lm->programs.v[oldest]->used) oldest = i;
+  program_destroy(lm->programs.v[oldest]);
+  lm->programs.v[oldest] = lm->programs.v[--lm->programs.n];
+}
+
 rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **out) {
   *out = NULL;
   lm_graph_desc full = *want;
@@ -73,15 +86,18 @@ rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **ou
   for (size_t i = 0; i < lm->programs.n; i++)
     if (same_desc(&lm->programs.v[i]->desc, &full)) {
       *out = lm->programs.v[i];
+      (*out)->used = ++lm->n_uses;
       return RLX_OK;
     }
   lm_program *p;
+  make_room(lm);
   rlx_status s = program_create(lm, &full, &p);
   if (!s && !rlx_array_push(&lm->programs, p)) s = RLX_FAIL(RLX_NO_MEMORY, "the programs of the model");
   if (s) {
     program_destroy(p);
     return s;
   }
+  p->used = ++lm->n_uses;
   *out = p;
   return RLX_OK;
 }

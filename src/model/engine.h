@@ -17,6 +17,7 @@ enum { LM_MOST_AHEAD = 64 }; /* tokens in a stretch */
 
 typedef struct lm_program {
   lm_graph_desc desc;
+  uint64_t used; /* when it was asked for last */
   rlx_executable *executable;
   int32_t *tokens, *position, *length; /* inputs: [B, T], [B], [B] (NULL where T is 1) */
   int32_t draw;
@@ -45,6 +46,7 @@ struct rlx_lm {
   uint32_t holder;    /* whose rows are in `states` */
   lm_sequence *sequences;
   RLX_ARRAY(lm_program *) programs;
+  uint64_t n_uses;
   double load_seconds;
 };
 

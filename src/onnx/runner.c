@@ -11,7 +11,10 @@
 #include "onnx/runner.h"
 #include "runtime/weights.h"
 
-enum { MOST_KEPT = 4096 }; /* steps that the importer may come by until all is forgotten */
+enum {
+  MOST_KEPT = 4096, /* steps that the importer may come by until all is forgotten */
+  MOST_SIZES = 32,  /* sets of input sizes that are kept; the one that was used longest ago makes room */
+};
 
 /* ---- the tree ---- */
 
@@ -41,6 +44,23 @@ static void branches_free(onnx_branch *b) {
 static onnx_branch *find_branch(onnx_branch *b, const void *key, size_t bytes) {
   while (b && (b->key_bytes != bytes || (bytes && memcmp(b->key, key, bytes) != 0))) b = b->sibling;
   return b;
+}
+
+/* What is found comes to the front. */
+static onnx_branch *find_root(onnx_branch **roots, const void *key, size_t bytes) {
+  onnx_branch *b = find_branch(*roots, key, bytes), **at = roots;
+  if (!b) return NULL;
+  while (*at != b) at = &(*at)->sibling;
+  *at = b->sibling;
+  b->sibling = *roots;
+  return *roots = b;
+}
+
+static void keep_roots(onnx_branch *roots, size_t most) {
+  while (roots && --most) roots = roots->sibling;
+  if (!roots) return;
+  branches_free(roots->sibling);
+  roots->sibling = NULL;
 }
 
 static rlx_status add_branch(onnx_branch **list, const void *key, size_t bytes, onnx_branch **out) {
@@ -340,10 +360,11 @@ static rlx_status follow(rlx_onnx_runner *r, onnx_branch *b, bool *done) {
 static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
   bool done;
   RLX_TRY(take_inputs(r, inputs, n));
-  onnx_branch *root = find_branch(r->roots, r->key.v, r->key.n * sizeof *r->key.v);
+  onnx_branch *root = find_root(&r->roots, r->key.v, r->key.n * sizeof *r->key.v);
   RLX_TRY(follow(r, root, &done));
   if (done) return RLX_OK;
   if (!root) RLX_TRY(add_branch(&r->roots, r->key.v, r->key.n * sizeof *r->key.v, &root));
+  keep_roots(r->roots, MOST_SIZES);
   r->n_kept++;
   r->at = root;
   onnx_client client = {r, on_graph, on_value, on_host};

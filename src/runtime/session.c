@@ -7,7 +7,7 @@
 #include "base/process.h"
 #include "runtime/compiled.h"
 
-enum { DEFAULT_CACHED = 64 };
+enum { DEFAULT_CACHED = 32 };
 #define DEFAULT_POOL_BYTES ((uint64_t)256 << 20)
 
 rlx_status rlx_lock_init(pthread_mutex_t *lock, bool recursive) {
