@@ -135,11 +135,12 @@ static rlx_status work(const char *device, const rlx_graph *g, char message[1024
   return status;
 }
 
-typedef enum fault { FAIL_MEMORY, FAIL_CREATE, LOSE_AT_SUBMIT, LOSE_AT_WAIT, FAULT_COUNT } fault;
+typedef enum fault { FAIL_MEMORY, FAIL_CREATE, FAIL_CALL, LOSE_AT_SUBMIT, LOSE_AT_WAIT, FAULT_COUNT } fault;
 
 static vk_fault_plan plan_of(fault kind, uint64_t at) {
   return (vk_fault_plan){.fail_memory = kind == FAIL_MEMORY ? at : 0,
                          .fail_create = kind == FAIL_CREATE ? at : 0,
+                         .fail_call = kind == FAIL_CALL ? at : 0,
                          .lose_at_submit = kind == LOSE_AT_SUBMIT ? at : 0,
                          .lose_at_wait = kind == LOSE_AT_WAIT ? at : 0};
 }
@@ -147,16 +148,16 @@ static vk_fault_plan plan_of(fault kind, uint64_t at) {
 static bool has_happened(fault kind, uint64_t at) {
   vk_fault_counts c;
   fault_get(&c);
-  const uint64_t counts[FAULT_COUNT] = {c.memory, c.creates, c.submits, c.waits};
+  const uint64_t counts[FAULT_COUNT] = {c.memory, c.creates, c.calls, c.submits, c.waits};
   return counts[kind] >= at;
 }
 
 /* A failure tells what failed in words, and for a lost device which nodes ran, if any did. */
 static void check_message(fault kind, uint64_t at, rlx_status s, const char *message, int *n_named) {
   const rlx_status expected = kind >= LOSE_AT_SUBMIT ? RLX_DEVICE_LOST : RLX_NO_MEMORY;
-  const char *part = kind == FAIL_MEMORY   ? "the device is out of memory"
-                     : kind == FAIL_CREATE ? "the driver is out of host memory"
-                                           : "the device is lost";
+  const char *part = kind == FAIL_MEMORY ? "the device is out of memory"
+                     : kind <= FAIL_CALL ? "the driver is out of host memory"
+                                         : "the device is lost";
   if (s != expected || !strstr(message, part))
     FAIL("fault %d at %llu: expected %s with <%s>, found %s: %s", (int)kind, (unsigned long long)at,
          rlx_status_name(expected), part, rlx_status_name(s), message);
@@ -190,7 +191,8 @@ static void sweep_device(const char *device, fault kind, const rlx_graph *g) {
     if (at > 1000) FAIL("%s: no end", device);
   }
   if (n_failed == 0) FAIL("%s: fault %d never showed", device, (int)kind);
-  if (n_named == 0 && kind != FAIL_MEMORY) FAIL("%s: fault %d never named a node", device, (int)kind);
+  if (n_named == 0 && kind != FAIL_MEMORY && kind != FAIL_CALL)
+    FAIL("%s: fault %d never named a node", device, (int)kind);
 }
 
 static void sweep(fault kind) {
@@ -204,6 +206,7 @@ static void sweep(fault kind) {
 
 static void sweep_memory(void) { sweep(FAIL_MEMORY); }
 static void sweep_creations(void) { sweep(FAIL_CREATE); }
+static void sweep_calls(void) { sweep(FAIL_CALL); }
 static void sweep_submissions(void) { sweep(LOSE_AT_SUBMIT); }
 static void sweep_waits(void) { sweep(LOSE_AT_WAIT); }
 
@@ -214,6 +217,10 @@ TEST(memory_that_runs_out_at_call_n) {
 TEST(creations_that_fail_at_call_n) {
   USE_FAULT_DRIVER("0");
   in_child(sweep_creations, NULL);
+}
+TEST(other_calls_that_fail_at_call_n) {
+  USE_FAULT_DRIVER("0");
+  in_child(sweep_calls, NULL);
 }
 TEST(a_device_lost_at_submission_n) {
   USE_FAULT_DRIVER("0");

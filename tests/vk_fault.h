@@ -8,12 +8,13 @@
 typedef struct vk_fault_plan { /* calls are counted from 1 when the plan is set; 0: never */
   uint64_t fail_memory;        /* from this vkAllocateMemory on, the device is out of memory */
   uint64_t fail_create;        /* this vkCreate... is out of host memory; vkAllocate... of sets and commands, too */
+  uint64_t fail_call;          /* this binding, mapping, recording, reset or submission is out of host memory */
   uint64_t lose_at_submit;     /* this vkQueueSubmit finds the device lost */
   uint64_t lose_at_wait;       /* this wait finds it lost */
 } vk_fault_plan;
 
 typedef struct vk_fault_counts { /* since the plan was set, but for the live ones */
-  uint64_t memory, creates, submits, waits;
+  uint64_t memory, creates, calls, submits, waits;
   int64_t live; /* objects and allocations that are made and not destroyed */
 } vk_fault_counts;
 

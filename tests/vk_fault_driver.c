@@ -26,7 +26,7 @@ static VkInstance last_instance;
 /* ---- controls ---- */
 
 static vk_fault_plan plan;
-static atomic_uint_least64_t n_memory, n_creates, n_submits, n_waits;
+static atomic_uint_least64_t n_memory, n_creates, n_calls, n_submits, n_waits;
 static atomic_int_least64_t n_live;
 
 EXPORT void vk_fault_set(const vk_fault_plan *p);
@@ -34,14 +34,15 @@ EXPORT void vk_fault_set(const vk_fault_plan *p) {
   plan = *p;
   atomic_store(&n_memory, 0);
   atomic_store(&n_creates, 0);
+  atomic_store(&n_calls, 0);
   atomic_store(&n_submits, 0);
   atomic_store(&n_waits, 0);
 }
 
 EXPORT void vk_fault_get(vk_fault_counts *out);
 EXPORT void vk_fault_get(vk_fault_counts *out) {
-  *out = (vk_fault_counts){atomic_load(&n_memory), atomic_load(&n_creates), atomic_load(&n_submits),
-                           atomic_load(&n_waits), atomic_load(&n_live)};
+  *out = (vk_fault_counts){atomic_load(&n_memory),  atomic_load(&n_creates), atomic_load(&n_calls),
+                           atomic_load(&n_submits), atomic_load(&n_waits),   atomic_load(&n_live)};
 }
 
 static bool is_turn(atomic_uint_least64_t *counter, uint64_t at) { return atomic_fetch_add(counter, 1) + 1 == at; }
@@ -183,6 +184,24 @@ static VKAPI_ATTR VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice device, co
   return REAL(AllocateCommandBuffers)(device, info, out);
 }
 
+/* Calls that make nothing, and may yet be out of memory. */
+#define CALLS                                                                                                  \
+  CALL(BindBufferMemory, (VkDevice device, VkBuffer b, VkDeviceMemory m, VkDeviceSize at), (device, b, m, at)) \
+  CALL(MapMemory,                                                                                              \
+       (VkDevice device, VkDeviceMemory m, VkDeviceSize at, VkDeviceSize n, VkMemoryMapFlags f, void **out),   \
+       (device, m, at, n, f, out))                                                                             \
+  CALL(BeginCommandBuffer, (VkCommandBuffer c, const VkCommandBufferBeginInfo *info), (c, info))               \
+  CALL(EndCommandBuffer, (VkCommandBuffer c), (c))                                                             \
+  CALL(ResetFences, (VkDevice device, uint32_t n, const VkFence *fences), (device, n, fences))                 \
+  CALL(GetPipelineCacheData, (VkDevice device, VkPipelineCache c, size_t * n, void *out), (device, c, n, out))
+#define CALL(name, parameters, arguments)                                      \
+  static VKAPI_ATTR VkResult VKAPI_CALL name parameters {                      \
+    if (is_turn(&n_calls, plan.fail_call)) return VK_ERROR_OUT_OF_HOST_MEMORY; \
+    return REAL(name) arguments;                                               \
+  }
+CALLS
+#undef CALL
+
 /* A binding beyond the limit would go unseen by a driver that can do more. */
 static VKAPI_ATTR void VKAPI_CALL UpdateDescriptorSets(VkDevice device, uint32_t n, const VkWriteDescriptorSet *writes,
                                                        uint32_t n_copies, const VkCopyDescriptorSet *copies) {
@@ -193,6 +212,7 @@ static VKAPI_ATTR void VKAPI_CALL UpdateDescriptorSets(VkDevice device, uint32_t
 
 static VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t n, const VkSubmitInfo *infos, VkFence fence) {
   atomic_bool *is_lost = lost_flag(NULL, queue);
+  if (is_turn(&n_calls, plan.fail_call)) return VK_ERROR_OUT_OF_HOST_MEMORY;
   if (is_turn(&n_submits, plan.lose_at_submit)) atomic_store(is_lost, true);
   return atomic_load(is_lost) ? VK_ERROR_DEVICE_LOST : REAL(QueueSubmit)(queue, n, infos, fence);
 }
@@ -274,11 +294,13 @@ static PFN_vkVoidFunction own(const char *name) {
   } all[] = {
 #define OWN(f) {"vk" #f, (PFN_vkVoidFunction)f},
 #define OBJECT(f, handle, info) OWN(Create##f) OWN(Destroy##f)
-    OBJECTS OWN(CreateInstance) OWN(CreateDevice) OWN(DestroyDevice) OWN(GetDeviceQueue) OWN(AllocateMemory)
+#define CALL(f, parameters, arguments) OWN(f)
+    OBJECTS CALLS OWN(CreateInstance) OWN(CreateDevice) OWN(DestroyDevice) OWN(GetDeviceQueue) OWN(AllocateMemory)
       OWN(FreeMemory) OWN(CreateComputePipelines) OWN(DestroyPipeline) OWN(AllocateDescriptorSets)
         OWN(AllocateCommandBuffers) OWN(UpdateDescriptorSets) OWN(QueueSubmit) OWN(WaitSemaphores) OWN(WaitForFences)
           OWN(GetSemaphoreCounterValue) OWN(GetPhysicalDeviceProperties) OWN(GetPhysicalDeviceProperties2)
             OWN(GetDeviceProcAddr) OWN(GetInstanceProcAddr)
+#undef CALL
 #undef OBJECT
 #undef OWN
   };
