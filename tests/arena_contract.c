@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "arena_world.h"
 #include "device/registry.h"
 #include "quant/quant.h"

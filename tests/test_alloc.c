@@ -1,7 +1,7 @@
 /* The failing-allocation sweep over the whole library: three graphs, each built, printed and parsed, bound, optimised
  * (for a target that has everything and for one that has only primitive ops) and evaluated, with every single allocation
  * failing once, and with all failing from that one on. Nothing crashes, nothing leaks, what was there before is as it
- * was, and the status says that memory was short; alloc_sweep.h has the loop.
+ * was, and the status says that memory was short; faults.h has the loop.
  *
  * And every op: its reference kernel and its rewrite, on its first conformance case (on all of them with RLX_SOAK=1).
  *
@@ -9,7 +9,7 @@
  * must be able to run again. */
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "graphs.h"
 #include "rules.h"
 #include "test.h"

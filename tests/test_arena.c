@@ -2,7 +2,7 @@
  * devices that are not one. */
 #include "device/arena.h"
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "arena_contract.h"
 #include "base/mem.h"
 #include "fake_device.h"

@@ -2,7 +2,7 @@
  * their own. */
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "base/arith.h"
 #include "base/array.h"
 #include "base/bump.h"

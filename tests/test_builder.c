@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "base/half.h"
 #include "ir/text.h"
 

@@ -1,6 +1,6 @@
 /* Control flow beyond the values that the conformance cases check: what the rules refuse, how often a body's nodes
  * run, how much memory a long loop takes, and how it is stopped. */
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "rules.h"
 #include "test.h"
 

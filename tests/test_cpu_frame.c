@@ -1,7 +1,7 @@
 /* The frame of the CPU backend: its device, blocks, threads and programs. Kernels have tests of their own. */
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "cpu/cpu.h"
 #include "ref/eval.h"
 #include "test.h"

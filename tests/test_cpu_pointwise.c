@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "conform/values.h"
 #include "cpu/pointwise.h"
 #include "cpu_check.h"

@@ -1,7 +1,7 @@
 /* Custom ops: registration, what callbacks are given, and what happens when they misbehave. */
 #include <pthread.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "ir/graph.h"
 #include "test.h"
 

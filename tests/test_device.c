@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "device/block_pool.h"
 #include "device/find.h"
 #include "device/registry.h"

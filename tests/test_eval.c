@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "ir/graph.h"
 
 /* ---- helpers ---- */

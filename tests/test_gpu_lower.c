@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "conform/conform.h"
 #include "gpu/gpu.h"
 #include "test.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "ir/graph.h"
 
 /* ---- helpers ---- */

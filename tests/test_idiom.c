@@ -1,5 +1,5 @@
 /* Idioms: each op in the spellings that exporters use, and near misses that must stay as they are. */
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "pass_cases.h"
 
 #define NEAR .tolerance = 2e-6

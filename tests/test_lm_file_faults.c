@@ -1,67 +1,14 @@
 /* The system's calls failing under weight files: each once, in every way it can.
  *
- * The calls are replaced in this program by ones that do the same, but for the Nth, which is interrupted, does half of what it was
- * asked, or fails. What can be tried again must not be noticed; what cannot must be a status, and leave what was there before. */
+ * What can be tried again must not be noticed; what cannot must be a status, and leave what was there before. */
 #define _DEFAULT_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "base/mem.h"
-#include "base/status.h"
+#define FAULTS_OF_FILES
+#include "faults.h"
 #include "folder.h"
 #include "rlx/lm.h"
 #include "test.h"
 
 #ifdef __linux__
-
-typedef enum fault { INTERRUPTED, SHORT, FAILS } fault;
-enum { ON_READ = 1, ON_WRITE = 2, ON_SYNC = 4, ON_OPEN = 8 };
-
-static struct {
-  unsigned calls; /* which of them */
-  fault fault;
-  int error;
-  size_t at, seen; /* the one that fails, from 1; 0: none */
-} plan;
-
-/* Whether this call is the one. */
-static bool is_hit(unsigned call) { return plan.at && (plan.calls & call) && ++plan.seen == plan.at; }
-
-static ssize_t fail_with(int error) {
-  errno = error;
-  return -1;
-}
-
-ssize_t pread(int fd, void *data, size_t bytes, off_t offset) {
-  if (is_hit(ON_READ)) {
-    if (plan.fault == INTERRUPTED) return fail_with(EINTR);
-    if (plan.fault == FAILS) return fail_with(plan.error);
-    bytes = bytes > 1 ? bytes / 2 : bytes;
-  }
-  return syscall(SYS_pread64, fd, data, bytes, offset);
-}
-
-ssize_t write(int fd, const void *data, size_t bytes) {
-  if (fd > 2 && is_hit(ON_WRITE)) {
-    if (plan.fault == INTERRUPTED) return fail_with(EINTR);
-    if (plan.fault == FAILS) return fail_with(plan.error);
-    bytes = bytes > 1 ? bytes / 2 : bytes;
-  }
-  return syscall(SYS_write, fd, data, bytes);
-}
-
-int fsync(int fd) {
-  if (is_hit(ON_SYNC) && plan.fault != SHORT) return (int)fail_with(plan.fault == INTERRUPTED ? EINTR : plan.error);
-  return (int)syscall(SYS_fsync, fd);
-}
-
-int open(const char *path, int flags, ...) {
-  if (is_hit(ON_OPEN) && plan.fault != SHORT) return (int)fail_with(plan.fault == INTERRUPTED ? EINTR : plan.error);
-  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0666);
-}
 
 /* ---- The work: a file is written, opened, checked and converted ---- */
 
@@ -78,7 +25,8 @@ static rlx_status write_file(const char *path) {
   return s;
 }
 
-static rlx_status work(void) {
+static rlx_status work(void *user) {
+  (void)user;
   rlx_file *f;
   RLX_TRY(write_file(folder_path("a.gguf")));
   RLX_TRY(rlx_file_open(folder_path("a.gguf"), NULL, &f));
@@ -102,29 +50,18 @@ static bool is_whole(const char *path) {
   return ok;
 }
 
-/* Every call of these kinds in turn; how many there were. Files that are there before stay whole through all of it. */
-static size_t sweep(unsigned calls, fault how, int error, rlx_status expected) {
-  for (size_t at = 1;; at++) {
-    size_t live = rlx_mem_live();
-    plan.calls = calls;
-    plan.fault = how;
-    plan.error = error;
-    plan.seen = 0;
-    plan.at = at;
-    rlx_status s = work();
-    bool was_hit = plan.seen >= plan.at;
-    plan.at = 0;
-    bool ok = s == (was_hit ? expected : RLX_OK) && (s == RLX_OK || rlx_message()[0]) && rlx_mem_live() == live &&
-              is_whole(folder_path("a.gguf")) && is_whole(folder_path("b.safetensors")) && folder_count() == 2;
-    if (!ok) printf("call %zu: %s: %s\n", at, rlx_status_name(s), s ? rlx_message() : "");
-    if (!ok) return 0;
-    if (!was_hit) return at - 1;
-  }
+static bool are_whole(void *user) {
+  (void)user;
+  return is_whole(folder_path("a.gguf")) && is_whole(folder_path("b.safetensors")) && folder_count() == 2;
+}
+
+static size_t sweep(unsigned calls, file_fault how, int error, rlx_status expected) {
+  return file_sweep(&(file_faults){calls, how, error, expected}, work, NULL, are_whole);
 }
 
 static bool begin(void) {
   for (size_t i = 0; i < sizeof pattern; i++) pattern[i] = (unsigned char)(i * 31 % 251);
-  return folder_begin() && work() == RLX_OK;
+  return folder_begin() && work(NULL) == RLX_OK;
 }
 
 TEST(interruptions_and_short_calls_are_not_noticed) {

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "folder.h"
 #include "rlx/lm.h"
 #include "test.h"

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "folder.h"
 #include "io/file.h"
 #include "lm_image.h"

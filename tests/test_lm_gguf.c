@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "base/file.h"
 #include "base/half.h"
 #include "base/mem.h"

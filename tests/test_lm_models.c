@@ -4,7 +4,7 @@
  * Each way of feeding the tokens must give the same logits: that is the contract of the states. */
 #include "test.h"
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "base/mem.h"
 #include "base/status.h"
 #include "lm_models.h"

@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "folder.h"
 #include "lm_image.h"
 #include "rlx/lm.h"

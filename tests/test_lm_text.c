@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "rlx/lm.h"
 #include "test.h"
 #include "text/text.h"

@@ -1,7 +1,7 @@
 /* Matrix products, attention and rotary positions: what their rules say about open sizes and what they refuse, what a
  * run refuses, fused forms against their parts, and that nothing follows the size of an empty result. Single values are
  * the conformance cases' business. */
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "rules.h"
 #include "test.h"
 

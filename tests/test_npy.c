@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "folder.h"
 #include "test.h"
 

@@ -3,7 +3,7 @@
  * the conformance cases' business. */
 #include <math.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "ir/scalar.h"
 #include "ref/elementwise.h"
 #include "rules.h"

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "onnx_image.h"
 #include "rlx/onnx.h"
 #include "test.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "onnx_image.h"
 #include "rlx/onnx.h"
 #include "test.h"

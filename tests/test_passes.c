@@ -1,6 +1,6 @@
 /* The passes: fold, dedupe, dead and hoist one by one, the pipeline as a whole, size and memory. The rules of
  * simplify and the patterns of fuse have files of their own. */
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "pass_cases.h"
 
 /* ---- fold ---------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Placement: valid, near the bound, always the same. Every placement is checked by a sweep that knows nothing of the
  * solver; small problems by trying everything; hard ones are made from a placement, so that what must be reached is
  * known. */
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "conform/values.h"
 #include "place_cases.h"
 #include "plan/place.h"

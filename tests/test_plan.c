@@ -2,7 +2,7 @@
  * also played step by step and compared to the bit with the evaluator. */
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "big_graph.h"
 #include "plan/plan.h"
 #include "plan_graphs.h"

@@ -5,7 +5,7 @@
  * change nothing (a storage that lives longer than it must, say) is not drawn. */
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "plan/plan.h"
 #include "plan_graphs.h"
 #include "test.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "base/str.h"
 #include "pass/legalise.h"
 #include "pass/report.h"

@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "ref/eval.h"
 #include "rules.h"
 #include "run_check.h"

@@ -1,6 +1,6 @@
 /* Shape and indexing ops: what their rules say about open sizes, what they refuse, and what a run refuses. The values
  * they compute are the conformance cases' business. */
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "ir/slice.h"
 #include "rules.h"
 #include "test.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "base/str.h"
 #include "test.h"
 

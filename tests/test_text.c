@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "base/str.h"
 #include "conform/conform.h"
 #include "conform/values.h"

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "base/log.h"
 #include "test.h"
 

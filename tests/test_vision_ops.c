@@ -2,7 +2,7 @@
  * refuse, and long transforms there and back. Single values are the conformance cases' business. */
 #include <math.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "ir/conv_dims.h"
 #include "ref/ref.h"
 #include "rules.h"

@@ -9,7 +9,7 @@ TEST(vulkan_pipelines) { SKIP("this library was built without Vulkan"); }
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "alloc_sweep.h"
+#include "faults.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "device/registry.h"
