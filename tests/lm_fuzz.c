@@ -23,14 +23,18 @@ static void fail(const char *what) {
   abort();
 }
 
+void lm_fuzz_put(const char *to, const void *data, size_t bytes) {
+  FILE *f = fopen(to, "wb");
+  if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f) != 0) fail("cannot write the input");
+}
+
 static void write_input(const uint8_t *data, size_t bytes, const char *ending) {
   static bool is_registered;
   if (!is_registered) atexit(remove_files);
   is_registered = true;
   snprintf(path, sizeof path, "/tmp/rlx-fuzz-lm-%ld.%s", (long)getpid(), ending);
   snprintf(copy_path, sizeof copy_path, "/tmp/rlx-fuzz-lm-%ld-copy.%s", (long)getpid(), ending);
-  FILE *f = fopen(path, "wb");
-  if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f) != 0) fail("cannot write the input");
+  lm_fuzz_put(path, data, bytes);
 }
 
 /* Reads every byte that is offered; sanitizers see what is not there. */

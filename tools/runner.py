@@ -189,17 +189,26 @@ def clang_sanitizes():
         ["clang", "-fsanitize=fuzzer-no-link,address,undefined", probe, "-o", LOGS / "probe"], "probe.log")[0] == 0
 
 
+def seeds_of(name):
+    """The checked-in seeds of a fuzz target: its own, or those of the target whose name it extends."""
+    while name and not (ROOT / "tests" / "corpus" / name).is_dir():
+        name = name.rpartition("_")[0]
+    return [ROOT / "tests" / "corpus" / name] if name else []
+
+
+def fuzz_command(directory, name, corpus, *options):
+    corpus.mkdir(parents=True, exist_ok=True)
+    return [BUILD / directory / "tests" / name, "-rss_limit_mb=4096", f"-timeout={HANG_SECONDS}", f"-artifact_prefix={LOGS}/{name}-",
+            *options, corpus, *seeds_of(name)]
+
+
 def fuzz(report, directory, jobs, seconds, runs=None):
     """Each fuzz target for a bounded time, from its seeds in tests/corpus/<name> where there are any."""
     def one(source):
         name = source.stem
-        found = LOGS / f"corpus-{name}"
-        found.mkdir(parents=True, exist_ok=True)
-        seeds = ROOT / "tests" / "corpus" / name
-        step(report, f"{directory}/{name}", [
-            BUILD / directory / "tests" / name, f"-max_total_time={seconds}", *([f"-runs={runs}"] if runs else []),
-            "-seed=1", "-rss_limit_mb=4096", f"-timeout={HANG_SECONDS}", f"-artifact_prefix={LOGS}/{name}-",
-            found, *([seeds] if seeds.is_dir() else [])], env=SANITIZER_ENV, timeout=seconds + HANG_SECONDS)
+        step(report, f"{directory}/{name}", fuzz_command(
+            directory, name, LOGS / f"corpus-{name}", f"-max_total_time={seconds}", *([f"-runs={runs}"] if runs else []), "-seed=1"),
+            env=SANITIZER_ENV, timeout=seconds + HANG_SECONDS)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(one, test_sources("fuzz_*.c")))
 

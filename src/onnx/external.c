@@ -56,7 +56,9 @@ static int step(int folder, const char *name, bool is_last) {
 }
 
 static rlx_status walk(const char *base, const char *location, char *path, int *out) {
-  int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd;
+  do fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (fd < 0 && errno == EINTR);
   if (fd < 0) return fail_errno(location);
   for (char *p = path; *p;) {
     size_t n = strcspn(p, "/");

@@ -20,7 +20,7 @@ const char *onnx_kind_name(onnx_kind k) {
 /* ---- opening ---- */
 
 /* Files that people take for models, told by their first bytes. */
-static const char *other_format(const rlx_onnx *m) {
+static rlx_status other_format(const rlx_onnx *m, const char **what) {
   static const struct {
     const char *begin, *what;
   } others[] = {{"GGUF", "a GGUF file"},
@@ -35,11 +35,13 @@ static const char *other_format(const rlx_onnx *m) {
   char head[32] = {0};
   const wire_source *s = &m->files.v[0].source;
   size_t n = s->bytes < sizeof head - 1 ? (size_t)s->bytes : sizeof head - 1;
-  if (wire_source_read(s, 0, head, n)) return NULL;
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (strncmp(head, others[i].begin, strlen(others[i].begin)) == 0) return others[i].what;
-  if (n >= 8 && s->bytes > 8 && memcmp(head + 4, "ORTM", 4) == 0) return "a model in ONNX Runtime's own format";
-  return NULL;
+  *what = NULL;
+  RLX_TRY(wire_source_read(s, 0, head, n));
+  for (size_t i = 0; i < sizeof others / sizeof *others && !*what; i++)
+    if (strncmp(head, others[i].begin, strlen(others[i].begin)) == 0) *what = others[i].what;
+  if (!*what && n >= 8 && s->bytes > 8 && memcmp(head + 4, "ORTM", 4) == 0)
+    *what = "a model in ONNX Runtime's own format";
+  return RLX_OK;
 }
 
 static int by_op(const void *a, const void *b) {
@@ -90,7 +92,8 @@ static rlx_status list_uses(rlx_onnx *m) {
 
 static rlx_status take_in(rlx_onnx *m) {
   m->file_bytes = m->files.v[0].source.bytes;
-  const char *other = other_format(m);
+  const char *other;
+  RLX_TRY(other_format(m, &other));
   if (other) return RLX_FAIL(RLX_INVALID, "expected an ONNX model, found %s", other);
   RLX_TRY_AT(onnx_read(m), "expected an ONNX model");
   RLX_TRY(onnx_sort_functions(m));

@@ -1,0 +1,107 @@
+/* libFuzzer target: any bytes as an ONNX model, whose graph, where it is small, runs on the CPU, on a GPU (Vulkan's where
+ * RLX_FUZZ_VULKAN is set, else the emulated one) and through the reference, with the same random values. What the reference computes,
+ * all compute alike. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/graph.h"
+#include "onnx_mutate.h"
+#include "rlx/onnx.h"
+#include "run_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t cap, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t cap);
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t cap, unsigned seed) {
+  uint64_t random = (uint64_t)seed * 0x9e3779b97f4a7c15u + 1;
+  size_t n = seed % 32 ? bytes : 0;
+  for (unsigned i = 0; n && i <= seed % 3; i++) n = onnx_mutate(data, n, cap, &random);
+  return n ? n : LLVMFuzzerMutate(data, bytes, cap);
+}
+
+/* Chains of operations grow the difference of a last bit without bound (a step function behind a sum), so they are short. */
+enum { MOST_INPUTS = 8, MOST_ELEMENTS = 4096, MOST_STEPS = 3 };
+
+static void fail(const char *what, const rlx_graph *g) {
+  char *text = NULL;
+  fprintf(stderr, "%s: %s\n", what, rlx_message());
+  if (g && !rlx_graph_print(g, &text)) fprintf(stderr, "%s\n", text);
+  abort();
+}
+
+static size_t make_inputs(const rlx_onnx *m, rlx_named_tensor *in) {
+  static char memory[MOST_INPUTS][MOST_ELEMENTS * 8];
+  size_t n = 0;
+  for (uint32_t i = 0; i < rlx_onnx_inputs(m) && n < MOST_INPUTS; i++) {
+    rlx_onnx_value v;
+    rlx_tensor t = {.data = memory[n]};
+    int64_t elements = 1;
+    if (rlx_onnx_input(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_COUNT) continue;
+    t.dtype = v.dtype;
+    t.shape.n = v.rank < 0 ? 1 : v.rank;
+    for (int a = 0; a < t.shape.n && elements <= MOST_ELEMENTS; a++) {
+      t.shape.v[a] = v.rank >= 0 && v.dim[a].size >= 0 ? v.dim[a].size : 2;
+      elements = t.shape.v[a] > MOST_ELEMENTS ? MOST_ELEMENTS + 1 : elements * t.shape.v[a];
+    }
+    if (elements > MOST_ELEMENTS || rlx_tensor_bytes(t.dtype, t.shape, &t.bytes) || t.bytes > sizeof memory[n])
+      continue;
+    in[n++] = (rlx_named_tensor){v.name, t};
+  }
+  return n;
+}
+
+static bool is_small(const rlx_graph *g) {
+  uint64_t sum = 0;
+  int steps = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    size_t bytes;
+    if (rlx_tensor_bytes(rlx_node_dtype(g, id), rlx_node_shape(g, id), &bytes) || bytes > 1 << 16) return false;
+    sum += bytes;
+    rlx_op op = rlx_graph_at(g, id)->op;
+    steps += op != RLX_OP_constant && !rlx_node_name(g, id);
+  }
+  return sum < 1 << 18 && steps <= MOST_STEPS;
+}
+
+static rlx_session *open(const char *device) {
+  rlx_session *s = NULL;
+  rlx_session_desc d = {.struct_bytes = sizeof d, .device = device, .threads = 1, .no_pool = true, .cached = 1};
+  return rlx_session_create(&d, &s) ? NULL : s;
+}
+
+/* How much was really compared, for people who wonder. */
+static unsigned long n_compared;
+static void tell(void) { fprintf(stderr, "%lu graphs compared\n", n_compared); }
+
+static void check(rlx_session *s, const rlx_graph *g, const char *device, uint64_t seed) {
+  rlx_status status = s ? run_check(s, g, NULL, seed, 1, false) : RLX_OK;
+  n_compared += s && !status;
+  /* refusals and limits are not differences; those begin with the run that found them */
+  if (status == RLX_INVALID && strncmp(rlx_message(), "run 0: '", 8) == 0) fail(device, g);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+  static rlx_session *cpu, *gpu;
+  rlx_onnx *m;
+  rlx_named_tensor in[MOST_INPUTS];
+  rlx_graph *g = NULL;
+  char *cut = NULL;
+  rlx_onnx_options o = {.struct_bytes = sizeof o, .most_trips = 10};
+  if (!cpu) {
+    if (!(cpu = open("cpu"))) fail("a session", NULL);
+    atexit(tell);
+  }
+  if (!gpu) gpu = open(getenv("RLX_FUZZ_VULKAN") ? "vulkan" : "emu");
+  if (rlx_onnx_open_memory(data, bytes, &m)) return 0;
+  if (rlx_onnx_graph(m, &o, in, make_inputs(m, in), &g, &cut) == RLX_OK && !cut && is_small(g)) {
+    check(cpu, g, "cpu", bytes);
+    check(gpu, g, "gpu", bytes);
+  }
+  rlx_free(cut);
+  rlx_graph_destroy(g);
+  rlx_onnx_close(m);
+  return 0;
+}

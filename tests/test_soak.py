@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Long campaigns in pieces (tools/soak): the clock adds up over calls, turns go to the target that had least, corpora stay and get smaller.
+
+The tools run in a tree of their own with two targets that are scripts; nothing is compiled. Also: every fuzz target has seeds, and the
+files for OSS-Fuzz build every one of them."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
+
+# A target: it sleeps its time away, says how much it did, and learns one file; merging keeps every second one.
+TARGET = """#!/usr/bin/env python3
+import pathlib, sys, time
+options = [a for a in sys.argv[1:] if a.startswith("-")]
+folders = [pathlib.Path(a) for a in sys.argv[1:] if not a.startswith("-")]
+if "-merge=1" in options:
+    for i, path in enumerate(sorted(folders[-1].iterdir())):
+        if i % 2 == 0:
+            (folders[0] / path.name).write_bytes(path.read_bytes())
+    sys.exit(0)
+time.sleep(float([o for o in options if o.startswith("-max_total_time=")][0].split("=")[1]) / 20)
+(folders[0] / f"learned-{len(list(folders[0].iterdir()))}").write_text("x")
+print("stat::number_of_executed_units: 100")
+"""
+
+
+def load(tree):
+    """tools/soak of the tree, as a module that builds nothing."""
+    sys.path.insert(0, str(tree / "tools"))
+    sys.modules.pop("runner", None)
+    loader = importlib.machinery.SourceFileLoader("soak", str(tree / "tools/soak"))
+    soak = importlib.util.module_from_spec(importlib.util.spec_from_loader("soak", loader))
+    loader.exec_module(soak)
+    sys.path.pop(0)
+    soak.build = lambda *a, **k: True
+    soak.clang_sanitizes = lambda: True
+    return soak
+
+
+def run(soak, *arguments):
+    said = io.StringIO()
+    sys.argv = ["soak", *arguments]
+    with contextlib.redirect_stdout(said):
+        code = soak.main()
+    return code, said.getvalue()
+
+
+def make_tree(folder):
+    tree = pathlib.Path(folder)
+    for name in ("tools", "tests/corpus/fuzz_a", "build/fuzz/tests"):
+        (tree / name).mkdir(parents=True)
+    for name in ("soak", "runner.py"):
+        shutil.copy(ROOT / "tools" / name, tree / "tools" / name)
+    for name in ("fuzz_a", "fuzz_a_more"):
+        (tree / f"tests/{name}.c").write_text("")
+        program = tree / "build/fuzz/tests" / name
+        program.write_text(TARGET)
+        program.chmod(0o755)
+    return tree
+
+
+def check_pieces():
+    """Two calls of a second each are two seconds in all, shared evenly."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = make_tree(folder)
+        soak = load(tree)
+        for piece in range(2):
+            code, said = run(soak, "--fuzz", "--budget", "2", "--seconds", "2")
+            assert code == 0, said
+        clock = json.loads((tree / "build/soak/clock.json").read_text())
+        assert set(clock) == {"fuzz_a", "fuzz_a_more"}, clock
+        runs = {name: row["runs"] for name, row in clock.items()}
+        assert min(runs.values()) >= 200 and max(runs.values()) - min(runs.values()) <= 200, runs
+        assert all(abs(row["seconds"] - row["runs"] / 100 * 0.1) < 60 and row["seconds"] > 0 for row in clock.values()), clock
+        assert f"{sum(runs.values())} runs, 0 findings" in said and "of fuzzing in all" in said, said
+        assert run(soak, "--clock")[1].count("clock") == 3
+        corpus = tree / "build/soak/corpus/fuzz_a"
+        before = len(list(corpus.iterdir()))
+        assert before >= 2
+        code, said = run(soak, "--minimise")
+        assert code == 0 and len(list(corpus.iterdir())) == (before + 1) // 2, said
+
+
+def check_findings():
+    """A target that fails is a finding in the clock, and the campaign ends with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = make_tree(folder)
+        (tree / "build/fuzz/tests/fuzz_a").write_text("#!/bin/sh\nexit 77\n")
+        code, said = run(load(tree), "--fuzz", "--budget", "5", "--seconds", "1")
+        clock = json.loads((tree / "build/soak/clock.json").read_text())
+        assert code == 1 and clock["fuzz_a"]["findings"] == 1, said
+
+
+def check_seeds():
+    """Every target of this tree begins somewhere, and no corpus is large."""
+    with tempfile.TemporaryDirectory() as folder:
+        runner_of = load(make_tree(folder)).sys.modules["runner"]
+        runner_of.ROOT = ROOT
+        for source in sorted((ROOT / "tests").glob("fuzz_*.c")):
+            seeds = runner_of.seeds_of(source.stem)
+            assert seeds and any(seeds[0].iterdir()), f"{source.stem} has no seeds"
+    total = sum(p.stat().st_size for p in (ROOT / "tests/corpus").rglob("*") if p.is_file())
+    assert total < 1 << 20, f"the corpora are {total} bytes"
+
+
+def check_oss_fuzz():
+    files = {name: (ROOT / "tools/oss-fuzz" / name).read_text() for name in ("project.yaml", "Dockerfile", "build.sh")}
+    assert "tests/fuzz_*.c" in files["build.sh"].replace('"', "").replace("$root/", "")
+    for word in ("$CC", "$CFLAGS", "$LIB_FUZZING_ENGINE", "$OUT", "_seed_corpus.zip"):
+        assert word in files["build.sh"], word
+    assert "base-builder" in files["Dockerfile"] and "language: c" in files["project.yaml"]
+
+
+def main():
+    failed = 0
+    checks = (check_pieces, check_findings, check_seeds, check_oss_fuzz)
+    for check in checks:
+        try:
+            check()
+            print(f"pass {check.__name__}")
+        except AssertionError as why:
+            failed += 1
+            print(f"FAIL {check.__name__}: {why}")
+    print(f"{len(checks) - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
