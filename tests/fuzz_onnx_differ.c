@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     atexit(tell);
   }
   if (!gpu) gpu = open(getenv("RLX_FUZZ_VULKAN") ? "vulkan" : "emu");
-  if (rlx_onnx_open_memory(data, bytes, &m)) return 0;
+  if (rlx_onnx_open_memory(data, bytes, NULL, &m)) return 0;
   if (rlx_onnx_graph(m, &o, in, make_inputs(m, in), &g, &cut) == RLX_OK && !cut && is_small(g)) {
     check(cpu, g, "cpu", bytes);
     check(gpu, g, "gpu", bytes);

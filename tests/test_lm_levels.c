@@ -93,7 +93,7 @@ TEST(one_runner_over_many_sizes) {
   image_node(&w.f, "Add", "r,s", "y", "");
   image_value(&w.f, GRAPH_OUTPUT, "y", 1, "N,4");
   image_end(&w.f);
-  CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, &w.model));
+  CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, NULL, &w.model));
   CHECK_OK(rlx_session_create(
     &(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu", .threads = 1}, &w.session));
   CHECK_OK(rlx_onnx_runner_create(w.session, w.model, NULL, &w.runner));

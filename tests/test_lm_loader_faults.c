@@ -41,7 +41,7 @@ static rlx_status load_onnx(void *user) {
   rlx_onnx *m;
   rlx_tensor t;
   (void)user;
-  RLX_TRY(rlx_onnx_open(folder_path("m.onnx"), &m));
+  RLX_TRY(rlx_onnx_open(folder_path("m.onnx"), NULL, &m));
   rlx_status s = rlx_onnx_weight_read(m, "v", &t);
   if (!s) rlx_free(t.data);
   rlx_onnx_close(m);
@@ -52,7 +52,7 @@ static rlx_status load_external(void *user) {
   rlx_onnx *m;
   rlx_tensor t;
   (void)user;
-  RLX_TRY(rlx_onnx_open(folder_path("e.onnx"), &m));
+  RLX_TRY(rlx_onnx_open(folder_path("e.onnx"), NULL, &m));
   rlx_status s = rlx_onnx_weight_read(m, "w", &t);
   if (!s) rlx_free(t.data);
   rlx_onnx_close(m);
