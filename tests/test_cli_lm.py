@@ -220,6 +220,7 @@ def a_conversation_of_any_length():
     equal(told.count("messages are left out"), 1, told)
     long = b"abcdefgh " * 40 + b"\nhello\n"
     fails(*CHAT, "-n", "6", stdin=long, says=["the last message", "context holds 96"])
+    fails(*CHAT, "-n", "6", stdin=b"a" * (64 << 20), says="a line of more than 64 MiB")
     equal(rlx(*CHAT, "-n", "6", "--json", stdin=b"hello\n" + long, expect=1).out.count('"error"'), 1, "a document with what was said before")
 
 

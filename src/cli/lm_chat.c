@@ -101,22 +101,19 @@ static int answer(const request *r, rlx_lm *lm, conversation *c, const char *lin
 static int talk(const request *r, rlx_lm *lm, conversation *c) {
   bool is_terminal = isatty(STDIN_FILENO) != 0;
   char *line = NULL;
-  size_t room = 0;
-  ssize_t bytes;
-  int code = CLI_DONE;
+  size_t room = 0, bytes;
+  int code = CLI_DONE, end = CLI_DONE;
   if (r->system && !add(c, "system", r->system, strlen(r->system))) return cli_fail("out of memory");
   if (r->prompt) return answer(r, lm, c, r->prompt, strlen(r->prompt));
   if (is_terminal && !r->common.quiet) fprintf(stderr, "Write a line; /quit or Ctrl-D ends.\n");
   while ((!code || is_terminal) && !cli_interrupted()) {
     if (is_terminal) fprintf(stderr, "> ");
-    if ((bytes = getline(&line, &room, stdin)) < 0) break;
-    if (bytes && line[bytes - 1] == '\n') line[--bytes] = '\0';
-    if (strcmp(line, "/quit") == 0) break;
-    if (bytes) code = answer(r, lm, c, line, (size_t)bytes);
+    if (!cli_read_line(&line, &room, &bytes, &end)) break;
+    if (bytes && strcmp(line, "/quit") == 0) break;
+    if (bytes) code = answer(r, lm, c, line, bytes);
   }
-  if (!code && ferror(stdin) && !cli_interrupted()) code = cli_fail("standard input: cannot be read");
   free(line);
-  return code;
+  return end ? end : code;
 }
 
 static int list_templates(bool json) {

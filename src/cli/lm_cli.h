@@ -65,6 +65,10 @@ bool cli_lm_is_over(void *user);
  * To be freed with free; NULL: no memory. */
 char *cli_message_text(const char *text, size_t bytes);
 
+/* The next line of standard input, without its end and with a NUL behind it, in memory that grows and is freed with free. False: there is none,
+ * which *code says more about where it is no plain end: it cannot be read, or has more bytes than anybody types. */
+bool cli_read_line(char **line, size_t *room, size_t *bytes, int *code);
+
 /* A model's text as it comes, to standard output; on a terminal, which it must not steer, as cli_put_plain has it. */
 void cli_lm_show(const char *text, size_t bytes);
 

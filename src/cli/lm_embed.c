@@ -40,14 +40,9 @@ static int embed_one(const request *r, rlx_lm *lm, const char *text, size_t byte
 
 static int embed_lines(const request *r, rlx_lm *lm, vectors *to) {
   char *line = NULL;
-  size_t room = 0;
-  ssize_t bytes;
+  size_t room = 0, bytes;
   int code = CLI_DONE;
-  while (!code && (bytes = getline(&line, &room, stdin)) >= 0) {
-    if (bytes && line[bytes - 1] == '\n') bytes--;
-    code = embed_one(r, lm, line, (size_t)bytes, to);
-  }
-  if (!code && ferror(stdin)) code = cli_fail("standard input: cannot be read");
+  while (!code && cli_read_line(&line, &room, &bytes, &code)) code = embed_one(r, lm, bytes ? line : "", bytes, to);
   free(line);
   return code;
 }

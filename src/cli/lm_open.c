@@ -85,6 +85,29 @@ bool cli_lm_is_over(void *user) {
   return cli_interrupted() || ferror(stdout);
 }
 
+enum { MOST_LINE = 64 << 20 };
+
+bool cli_read_line(char **line, size_t *room, size_t *bytes, int *code) {
+  int c = 0;
+  for (*bytes = 0; *bytes < MOST_LINE && (c = getchar()) != EOF && c != '\n';) {
+    if (*bytes + 2 > *room) {
+      size_t more = *room ? *room * 2 : 256;
+      char *grown = realloc(*line, more);
+      if (!grown) {
+        *code = cli_fail("out of memory");
+        return false;
+      }
+      *line = grown;
+      *room = more;
+    }
+    (*line)[(*bytes)++] = (char)c;
+    (*line)[*bytes] = '\0';
+  }
+  if (*bytes == MOST_LINE) *code = cli_fail("standard input: a line of more than %d MiB", MOST_LINE >> 20);
+  else if (ferror(stdin) && !cli_interrupted()) *code = cli_fail("standard input: cannot be read");
+  return !*code && (c != EOF || *bytes);
+}
+
 void cli_lm_show(const char *text, size_t bytes) {
   if (isatty(STDOUT_FILENO)) cli_put_plain_bytes(stdout, text, bytes, true);
   else fwrite(text, 1, bytes, stdout);
