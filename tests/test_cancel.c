@@ -171,23 +171,23 @@ TEST(a_cancel_is_heard_inside_long_kernels_of_the_cpu) {
 
 /* ---- a GPU: between submissions ---- */
 
-/* Twelve products, all of which fit into one submission: with somebody who may stop them there are more. */
+/* Products that all fit into one submission: with somebody who may stop them there are more. */
 TEST(a_gpu_is_given_smaller_parts_where_somebody_may_stop) {
   rlx_session *s;
   rlx_graph *g;
   rlx_executable *e;
-  asked a = {.until = 3};
+  asked a = {.until = 6};
   char expr[1024] = "%a = matmul(%x, %x)";
   for (char c = 'b'; c < 'm'; c++)
     snprintf(expr + strlen(expr), sizeof expr - strlen(expr), "; %%%c = matmul(%%%c, %%x)", c, c - 1);
   snprintf(expr + strlen(expr), sizeof expr - strlen(expr), "; matmul(%%l, %%x)");
-  OPEN_SESSION("vulkan:submit=10000000", 1, &s);
+  OPEN_SESSION("vulkan:submit=700000", 1, &s);
   CHECK_OK(expr_graph("x: f32[64,64]", expr, &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_OK(write_leaves(e, g));
   rlx_executable_set_watch(e, &(rlx_watch){.cancel = at_last, .user = &a});
   CHECK_FAILS(rlx_executable_run(e), RLX_CANCELLED, "(matmul): stopped by the caller");
-  CHECK_EQ_INT(a.n, 3);
+  CHECK_EQ_INT(a.n, 6);
   rlx_executable_set_watch(e, NULL);
   CHECK_OK(rlx_executable_run(e));
   rlx_executable_destroy(e);
