@@ -15,11 +15,11 @@ static bool above(const rlx_ref_keys *k, size_t a, size_t b) {
 static void merge(rlx_ref_call *c, const rlx_ref_keys *key, bool descending, const size_t *from, size_t *to, size_t lo,
                   size_t mid, size_t hi) {
   size_t left = lo, right = mid;
-  for (size_t at = lo; at < hi && rlx_ref_goes_on(c, 1); at++) {
+  RLX_REF_EACH(c, i, hi - lo) {
     bool take_right =
       left >= mid ||
       (right < hi && (descending ? above(key, from[right], from[left]) : above(key, from[left], from[right])));
-    to[at] = take_right ? from[right++] : from[left++];
+    to[lo + i] = take_right ? from[right++] : from[left++];
   }
 }
 
@@ -28,7 +28,7 @@ void rlx_ref_sort_positions(rlx_ref_call *c, const rlx_ref_keys *key, bool desce
                             size_t **spare) {
   RLX_REF_EACH(c, i, n) (*order)[i] = i;
   for (size_t width = 1; width<n; width = width> n / 2 ? n : 2 * width) {
-    for (size_t lo = 0; lo < n && rlx_ref_goes_on(c, 1); lo += 2 * width) {
+    for (size_t lo = 0; lo < n && !c->stopped; lo += 2 * width) {
       size_t mid = n - lo > width ? lo + width : n, hi = n - mid > width ? mid + width : n;
       merge(c, key, descending, *order, *spare, lo, mid, hi);
     }
