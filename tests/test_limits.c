@@ -69,7 +69,7 @@ TEST(a_call_takes_no_more_than_its_limit) {
   void *grown = rlx_mem_realloc(q, MIB - 4096, 1);
   CHECK(grown);
   rlx_mem_free(grown);
-  CHECK_FAILS(rlx_budget_end(&b, RLX_FAIL(RLX_NO_MEMORY, "a thing")), RLX_LIMIT, "a thing: asks for 768.0 KiB");
+  CHECK_FAILS(rlx_budget_end(&b, RLX_FAIL(RLX_NO_MEMORY, "a thing")), RLX_LIMIT, "a thing: asks for 1.2 MiB");
   CHECK(rlx_budget_end(&outer, RLX_NO_MEMORY) == RLX_NO_MEMORY); /* its own limit was not met */
   CHECK((p = rlx_mem_alloc(2 * MIB)));                           /* and afterwards nothing is limited */
   rlx_mem_free(p);

@@ -647,6 +647,7 @@ RLX_API void rlx_evaluator_destroy(rlx_evaluator *e);
 RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tensor *value);
 /* Stops a run at the next node by returning true. */
 RLX_API void rlx_evaluator_set_cancel(rlx_evaluator *e, rlx_cancel_fn fn, void *user);
+RLX_API void rlx_evaluator_set_limits(rlx_evaluator *e, const rlx_limits *limits); /* of each run; NULL: the defaults */
 RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_run(rlx_evaluator *e);
 /* An output of the last run, or a state, by name: a view that lives until the next run or set. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tensor *view);
@@ -781,6 +782,7 @@ typedef struct rlx_session_stats {
   uint64_t used_bytes, idle_bytes;     /* device memory in use, and kept for reuse */
   uint64_t blocks_reused, blocks_made; /* how often the pool could help, and could not */
   uint64_t compiled, cache_hits;       /* graphs compiled, and found compiled already */
+  uint64_t limit_bytes;                /* of device memory in use, now; 0: not known */
 } rlx_session_stats;
 RLX_API RLX_MUST_CHECK rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out);
 

@@ -108,7 +108,7 @@ static bool budget_allows(rlx_budget *b, size_t bytes) {
     b->limits.host_bytes = here ? (uint64_t)taken + here / 10 * 9 : UINT64_MAX;
   }
   if ((uint64_t)taken <= b->limits.host_bytes && bytes <= b->limits.host_bytes - (uint64_t)taken) return true;
-  if (!b->refused) b->refused = bytes;
+  b->refused = bytes;
   return false;
 }
 

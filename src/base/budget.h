@@ -27,7 +27,7 @@ typedef struct rlx_budget {
   rlx_cancel_fn cancel;
   void *user;
   int64_t taken;    /* bytes of the heap: given less freed */
-  uint64_t refused; /* bytes of the first request that was over the limit */
+  uint64_t refused; /* bytes of the last request that was over the limit */
   uint64_t work;    /* visits so far */
   uint64_t deadline_ns, asked_ns;
   rlx_stop_reason stopped;

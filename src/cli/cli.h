@@ -24,8 +24,9 @@ typedef struct cli_list {
   size_t n;
 } cli_list;
 
-/* The target is a bool, a const char *, a cli_list of NAME=VALUE with no name twice, an int64_t, a double, a cli_list of texts. */
-typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_PAIRS, CLI_NUMBER, CLI_REAL, CLI_TEXTS } cli_kind;
+/* The target is a bool, a const char *, a cli_list of NAME=VALUE with no name twice, an int64_t, a double, a cli_list of texts, a
+ * uint64_t ("512M", "2G", "1000000"). */
+typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_PAIRS, CLI_NUMBER, CLI_REAL, CLI_TEXTS, CLI_BYTES } cli_kind;
 
 typedef struct cli_option {
   const char *name;  /* "--pass", or "-p, --prompt" for one with two names */
@@ -41,6 +42,8 @@ typedef struct cli_common {
   bool json, quiet, verbose;
   int64_t threads;
   const char *device;
+  uint64_t memory;   /* bytes, or 0 */
+  double time_limit; /* seconds, or 0 */
 } cli_common;
 
 typedef struct cli_command {
@@ -360,6 +363,11 @@ rlx_status cli_onnx_check(const char *path, rlx_found_fn found, void *user, uint
 /* ---- The process: main.c ---- */
 
 double cli_seconds(void); /* a clock that never goes back */
+
+/* Fails after so many seconds, wherever the process is then, unless files are being written. */
+void cli_set_time_limit(double seconds, bool json);
+/* What --memory allows, as a watch that does nothing else. */
+const rlx_watch *cli_limited(void);
 
 /* Between these an interrupt (SIGINT, SIGTERM, SIGHUP) waits: files are being written. At all other times it ends the process
  * at once, with nothing to clean up. */

@@ -72,8 +72,8 @@ static rlx_status check_onnx(const char *path, findings *out) {
 #ifdef RLX_LM
 static rlx_status check_weights(const char *path, cli_bar *bar, findings *out) {
   rlx_file *f = NULL;
-  rlx_watch watch = {.progress = cli_bar_draw, .user = bar};
-  rlx_status s = rlx_file_open(path, NULL, &f);
+  rlx_watch watch = {.progress = cli_bar_draw, .user = bar, .limits = cli_limited()->limits};
+  rlx_status s = rlx_file_open(path, cli_limited(), &f);
   if (!s) s = rlx_file_check_each(f, &watch, take_finding, out);
   note_end(s, out);
   if (!out->ended) { /* what is wrong with the numbers does not hide what is wrong with the rest */

@@ -45,6 +45,7 @@ static int run_load(const job *j, const rlx_graph *load) {
   rlx_evaluator *e;
   rlx_tensor t;
   if (cli_check(rlx_evaluator_create(load, &e), j->model.path, NULL)) return CLI_FAILED;
+  rlx_evaluator_set_limits(e, &cli_limited()->limits);
   int code = set_values(j, load, e);
   rlx_status s = code ? RLX_OK : rlx_evaluator_run(e);
   for (uint32_t i = 0; !s && !code && i < rlx_graph_outputs(load); i++) {
@@ -67,6 +68,7 @@ static int optimize(job *j) {
 static int run_graph(job *j) {
   const rlx_graph *g = graph_to_run(j), *load = j->optimized ? rlx_optimized_load(j->optimized) : NULL;
   if (cli_check(rlx_evaluator_create(g, &j->evaluator), j->model.path, NULL)) return CLI_FAILED;
+  rlx_evaluator_set_limits(j->evaluator, &cli_limited()->limits);
   if (set_values(j, g, j->evaluator)) return CLI_FAILED;
   if (load && run_load(j, load)) return CLI_FAILED;
   double begin = cli_seconds();

@@ -222,7 +222,7 @@ static verdict run_case(request *r, const char *folder) {
   rlx_onnx_runner *runner = NULL;
   rlx_onnx_options o = {.struct_bytes = sizeof o, .without = r->without, .forbid_host = r->no_host};
   snprintf(path, sizeof path, "%s/model.onnx", folder);
-  rlx_status s = rlx_onnx_open(path, NULL, &m);
+  rlx_status s = rlx_onnx_open(path, cli_limited(), &m);
   if (!s) list_ops(r, m);
   if (!s) s = rlx_onnx_runner_create(r->session, m, &o, &runner);
   verdict v = s ? take_failure(r, s) : PASSED;

@@ -6,7 +6,8 @@
 #include "cli/cli.h"
 
 int cli_session_open(const cli_common *common, const char *device, uint32_t threads, rlx_session **out) {
-  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = device, .threads = threads};
+  rlx_session_desc desc = {
+    .struct_bytes = sizeof desc, .device = device, .threads = threads, .limits = cli_limited()->limits};
   if (cli_check(rlx_session_create(&desc, out), device ? "--device" : NULL, NULL)) return CLI_FAILED;
   rlx_device_info info;
   if (common->verbose && !rlx_session_device(*out, &info)) cli_note("device %s: %s", info.backend, info.name);

@@ -34,7 +34,7 @@ static uint64_t bytes_of(const rlx_file *f) {
 static int report(const request *r, const rlx_file *in, double seconds) {
   const char *path = r->words.v[1].value;
   rlx_file *out;
-  if (cli_check(rlx_file_open(path, NULL, &out), NULL, NULL)) return CLI_FAILED;
+  if (cli_check(rlx_file_open(path, cli_limited(), &out), NULL, NULL)) return CLI_FAILED;
   if (r->common.json) {
     fputs("{\"file\":", stdout);
     cli_print_quoted(path);
@@ -74,7 +74,7 @@ static int convert(request *r) {
   double begun = cli_seconds();
   rlx_file *f;
   cli_bar bar;
-  if (cli_check(rlx_file_open(from, NULL, &f), NULL, NULL)) return CLI_FAILED;
+  if (cli_check(rlx_file_open(from, cli_limited(), &f), NULL, NULL)) return CLI_FAILED;
   cli_bar_begin(&bar, &r->common);
   rlx_convert_options o = {.struct_bytes = sizeof o,
                            .type = r->type,

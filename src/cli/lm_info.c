@@ -252,7 +252,7 @@ static int show_key(const cli_common *common, const char *path, const rlx_file *
 
 int cli_file_info(const cli_common *common, const char *path, const char *key, bool tensors) {
   rlx_file *f;
-  if (cli_check(rlx_file_open(path, NULL, &f), NULL, NULL)) return CLI_FAILED;
+  if (cli_check(rlx_file_open(path, cli_limited(), &f), NULL, NULL)) return CLI_FAILED;
   int code = CLI_DONE;
   if (key) code = show_key(common, path, f, key);
   else if (common->json) json_file(path, f);

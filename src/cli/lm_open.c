@@ -16,9 +16,11 @@ static void tell_bytes(FILE *to, const char *what, uint64_t bytes) {
 static int show_dry_run(const cli_common *common, const rlx_lm *lm, rlx_session *session) {
   rlx_lm_info i;
   rlx_device_info d;
-  if (cli_check(rlx_lm_describe(lm, &i), NULL, NULL) || cli_check(rlx_session_device(session, &d), NULL, NULL))
+  rlx_session_stats stats;
+  if (cli_check(rlx_lm_describe(lm, &i), NULL, NULL) || cli_check(rlx_session_device(session, &d), NULL, NULL) ||
+      cli_check(rlx_session_stats_get(session, &stats), NULL, NULL))
     return CLI_FAILED;
-  uint64_t all = i.weight_bytes + i.state_bytes + i.scratch_bytes, room = d.free_bytes ? d.free_bytes : d.memory_bytes;
+  uint64_t all = i.weight_bytes + i.state_bytes + i.scratch_bytes, room = stats.limit_bytes; /* as loading has it */
   bool fits = !room || all <= room;
   if (!fits)
     cli_fail("it does not fit: %.1f MiB are needed and %.1f MiB are there; a smaller --context takes less",
@@ -65,7 +67,7 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
                    .exact = options->exact,
                    .dry_run = options->dry_run};
   cli_bar_begin(&bar, common);
-  d.watch = (rlx_watch){.progress = cli_bar_draw, .user = &bar};
+  d.watch = (rlx_watch){.progress = cli_bar_draw, .user = &bar, .limits = cli_limited()->limits};
   rlx_status s = rlx_lm_load(&d, out);
   cli_bar_end(&bar);
   int code = cli_check(s, NULL, NULL);

@@ -149,7 +149,7 @@ static int run(const tokenize *o) {
   rlx_tokenizer *t = NULL;
   char *input = NULL;
   size_t bytes = 0;
-  rlx_status s = rlx_file_open(path, NULL, &file);
+  rlx_status s = rlx_file_open(path, cli_limited(), &file);
   if (!s) s = rlx_tokenizer_create(file, &t);
   int code = cli_check(s, path, NULL);
   if (!code && o->common.verbose) fprintf(stderr, "rlx: %s, %u tokens\n", rlx_tokenizer_kind(t), rlx_tokenizer_size(t));

@@ -3,11 +3,13 @@
  * This file finds the command and minds the process. An interrupt ends it at once with 130 (SIGTERM: 143, SIGHUP: 129), which
  * is safe because nothing is half done outside memory, except while files are written: then it waits. A pipe that nobody
  * reads, a full disk, a limit on the size of files or a closed standard output are failed writes, and told as such. */
+#define _DEFAULT_SOURCE /* for setitimer */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,10 +66,29 @@ static volatile sig_atomic_t n_holds, is_noting, last_signal, n_signals;
 /* Whether what has come so far ends the process now. The first Ctrl-C does not where a command notes it. */
 static bool is_over(void) { return n_holds == 0 && !(is_noting && last_signal == SIGINT && n_signals == 1); }
 
+/* Time that is over is a failure, and told as one; what interrupts is not. */
+static char time_message[160], time_document[320];
+
+static void put(int fd, const char *text) {
+  for (size_t n = strlen(text); n > 0;) {
+    ssize_t done = write(fd, text, n);
+    if (done <= 0) return;
+    text += done;
+    n -= (size_t)done;
+  }
+}
+
+static _Noreturn void end_by(int number) {
+  if (number != SIGALRM) _exit(128 + number);
+  put(STDERR_FILENO, time_message);
+  put(STDOUT_FILENO, time_document);
+  _exit(CLI_FAILED);
+}
+
 static void on_signal(int number) {
   last_signal = number;
   n_signals++;
-  if (is_over()) _exit(128 + number);
+  if (is_over()) end_by(number);
 }
 
 static void take_signal(int number, int flags) {
@@ -83,6 +104,21 @@ static void set_signals(void) {
   take_signal(SIGHUP, SA_RESTART);
   sigaction(SIGPIPE, &ignore, NULL);
   sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+void cli_set_time_limit(double seconds, bool json) {
+  snprintf(time_message, sizeof time_message, "rlx: the time limit of %g s is over\n", seconds);
+  if (json)
+    snprintf(
+      time_document, sizeof time_document,
+      "{\"error\":{\"status\":\"over a limit\",\"message\":\"the time limit of %g s is over\",\"messages\":[\"the time "
+      "limit of %g s is over\"]}}\n",
+      seconds, seconds);
+  take_signal(SIGALRM, SA_RESTART);
+  struct itimerval after = {.it_value = {.tv_sec = (time_t)seconds}};
+  after.it_value.tv_usec = (suseconds_t)((seconds - (double)after.it_value.tv_sec) * 1e6);
+  if (!after.it_value.tv_sec && !after.it_value.tv_usec) after.it_value.tv_usec = 1;
+  setitimer(ITIMER_REAL, &after, NULL);
 }
 
 void cli_note_interrupts(void) {
@@ -101,7 +137,7 @@ void cli_hold_interrupts(void) { n_holds++; }
 
 void cli_release_interrupts(void) {
   n_holds--;
-  if (n_signals && is_over()) _exit(128 + (int)last_signal);
+  if (n_signals && is_over()) end_by((int)last_signal);
 }
 
 double cli_seconds(void) {

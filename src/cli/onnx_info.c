@@ -178,7 +178,7 @@ static void json_model(const char *path, const rlx_onnx *m) {
 
 int cli_onnx_info(const cli_common *common, const char *path, bool weights) {
   rlx_onnx *m;
-  if (cli_check(rlx_onnx_open(path, NULL, &m), NULL, NULL)) return CLI_FAILED;
+  if (cli_check(rlx_onnx_open(path, cli_limited(), &m), NULL, NULL)) return CLI_FAILED;
   if (common->json) json_model(path, m);
   else print_model(path, m, weights);
   rlx_onnx_close(m);
@@ -188,7 +188,7 @@ int cli_onnx_info(const cli_common *common, const char *path, bool weights) {
 rlx_status cli_onnx_check(const char *path, rlx_found_fn found, void *user, uint32_t *n_weights, uint64_t *bytes) {
   rlx_onnx *m;
   rlx_onnx_info info = {.n_weights = 0};
-  rlx_status s = rlx_onnx_open(path, NULL, &m);
+  rlx_status s = rlx_onnx_open(path, cli_limited(), &m);
   if (!s) s = rlx_onnx_describe(m, &info);
   if (!s) *n_weights = info.n_weights, *bytes = info.weight_bytes;
   if (!s) s = rlx_onnx_check(m, found, user);

@@ -110,7 +110,7 @@ static int check_dims(const cli_onnx *o, const cli_list *dims, const char *path)
 
 int cli_onnx_open(const char *path, const cli_model_options *options, bool shapes_only, cli_onnx *o) {
   *o = (cli_onnx){.path = path};
-  if (cli_check(rlx_onnx_open(path, NULL, &o->model), NULL, NULL)) return CLI_FAILED;
+  if (cli_check(rlx_onnx_open(path, cli_limited(), &o->model), NULL, NULL)) return CLI_FAILED;
   o->given = calloc(rlx_onnx_inputs(o->model) + options->inputs.n + 1, sizeof *o->given);
   o->bindings = calloc(options->dims.n + 1, sizeof *o->bindings);
   if (!o->given || !o->bindings) return cli_fail("out of memory");

@@ -70,6 +70,22 @@ static int store_pair(const parse *p, const cli_option *o, char *text) {
   return append(list, (cli_word){text, equals + 1}) ? CLI_DONE : cli_fail("out of memory");
 }
 
+/* A number with K, M, G or T behind it (powers of 1024), or none. */
+static bool to_bytes(const char *text, uint64_t *out) {
+  static const char units[] = "KMGT";
+  char digits[24];
+  size_t n = strspn(text, "0123456789");
+  const char *unit = text[n] ? strchr(units, text[n]) : NULL;
+  int64_t number, most = INT64_MAX;
+  if (n == 0 || n >= sizeof digits || (text[n] && (!unit || text[n + 1]))) return false;
+  memcpy(digits, text, n);
+  digits[n] = '\0';
+  int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+  if (!cli_to_number(digits, 1, most >> shift, &number)) return false;
+  *out = (uint64_t)number << shift;
+  return true;
+}
+
 static int store(const parse *p, const cli_option *o, char *value) {
   switch (o->kind) {
     case CLI_FLAG: *(bool *)o->target = true; break;
@@ -80,6 +96,10 @@ static int store(const parse *p, const cli_option *o, char *value) {
       if (!to_real(value, (double)o->least, (double)o->most, o->target))
         return cli_wrong(p->command, "%s takes a number from %" PRId64 " to %" PRId64 ", found '%s'", o->name, o->least,
                          o->most, value);
+      break;
+    case CLI_BYTES:
+      if (!to_bytes(value, o->target))
+        return cli_wrong(p->command, "%s takes bytes, such as 500000000, 512M or 2G, found '%s'", o->name, value);
       break;
     case CLI_NUMBER:
       if (!cli_to_number(value, o->least, o->most, o->target))
@@ -163,12 +183,18 @@ static int check_device(const char *device) {
   return code;
 }
 
+static rlx_watch limited;
+
+const rlx_watch *cli_limited(void) { return &limited; }
+
 static int begin(const cli_common *common) {
   static rlx_log_level most = RLX_LOG_WARN;
   if (common->json) cli_json_expect();
   if (common->quiet) most = RLX_LOG_ERROR;
   if (common->verbose) most = RLX_LOG_DEBUG;
   rlx_set_log(show_log, &most);
+  limited.limits = (rlx_limits){.host_bytes = common->memory, .device_bytes = common->memory};
+  if (common->time_limit > 0) cli_set_time_limit(common->time_limit, common->json);
   return check_device(common->device);
 }
 
@@ -178,6 +204,9 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
     {"--json", NULL, "one JSON document on standard output", CLI_FLAG, &common->json, 0, 0},
     {"--device", "NAME", "where to run: name, index or UUID ('rlx devices')", CLI_TEXT, &common->device, 0, 0},
     {"--threads", "N", "threads of the host (default: one per core)", CLI_NUMBER, &common->threads, 1, MOST_THREADS},
+    {"--memory", "SIZE", "most memory to take, of the host and of the device (512M, 2G)", CLI_BYTES, &common->memory, 0,
+     0},
+    {"--time-limit", "S", "fail after so many seconds", CLI_REAL, &common->time_limit, 0, 1000000000},
     {"-q", NULL, "print less", CLI_FLAG, &common->quiet, 0, 0},
     {"-v", NULL, "say more, on standard error", CLI_FLAG, &common->verbose, 0, 0},
     {"-h, --help", NULL, "this", CLI_FLAG, NULL, 0, 0},

@@ -123,14 +123,18 @@ static rlx_status make_block(rlx_block_pool *p, uint64_t bytes, rlx_block **out)
 
 void rlx_block_pool_set_limit(rlx_block_pool *p, uint64_t bytes) { p->stats.limit_bytes = bytes; }
 
+/* Of the host's memory, where nobody set one: idle blocks would be given back first. */
+static uint64_t limit_now(const rlx_block_pool_stats *s) {
+  if (s->limit_bytes) return s->limit_bytes;
+  uint64_t here = rlx_machine_free_bytes();
+  return here ? s->used_bytes + (here + s->idle_bytes) / 10 * 9 : 0;
+}
+
 rlx_status rlx_block_pool_affords(rlx_block_pool *p, uint64_t bytes) {
   pthread_mutex_lock(&p->lock);
-  uint64_t used = p->stats.used_bytes, idle = p->stats.idle_bytes, limit = p->stats.limit_bytes;
+  rlx_block_pool_stats stats = p->stats;
   pthread_mutex_unlock(&p->lock);
-  if (!limit && bytes >= LARGE_BYTES) { /* the host's memory: idle blocks would be given back first */
-    uint64_t here = rlx_machine_free_bytes();
-    limit = here ? used + (here + idle) / 10 * 9 : 0;
-  }
+  uint64_t used = stats.used_bytes, limit = bytes < LARGE_BYTES ? stats.limit_bytes : limit_now(&stats);
   if (!limit || (used <= limit && bytes <= limit - used)) return RLX_OK;
   return RLX_FAIL(RLX_LIMIT, "%s of memory on %s, with %s in use there; the limit is %s", RLX_BYTES_TEXT(bytes),
                   p->device->info.name, RLX_BYTES_TEXT(used), RLX_BYTES_TEXT(limit));
@@ -195,4 +199,5 @@ void rlx_block_pool_stats_get(rlx_block_pool *p, rlx_block_pool_stats *out) {
   *out = p->stats;
   out->n_idle = p->idle.n;
   pthread_mutex_unlock(&p->lock);
+  out->limit_bytes = limit_now(out);
 }

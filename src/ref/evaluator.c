@@ -17,6 +17,7 @@ struct rlx_evaluator {
   uint64_t runs;
   rlx_cancel_fn cancel;
   void *cancel_user;
+  rlx_limits limits;
 };
 
 static void evaluator_free(void *object) {
@@ -65,6 +66,12 @@ void rlx_evaluator_set_cancel(rlx_evaluator *e, rlx_cancel_fn fn, void *user) {
   if (!e || !rlx_turn_wait(&e->turn)) return;
   e->cancel = fn;
   e->cancel_user = user;
+  rlx_turn_leave(&e->turn);
+}
+
+void rlx_evaluator_set_limits(rlx_evaluator *e, const rlx_limits *limits) {
+  if (!e || !rlx_turn_wait(&e->turn)) return;
+  e->limits = limits ? *limits : (rlx_limits){0};
   rlx_turn_leave(&e->turn);
 }
 
@@ -196,7 +203,7 @@ rlx_status rlx_evaluator_run(rlx_evaluator *e) {
   rlx_budget budget;
   run_storage r = {0};
   RLX_TRY(rlx_turn_take(&e->turn, "rlx_evaluator_run"));
-  rlx_budget_begin(&budget, "rlx_evaluator_run", NULL, 0, &(rlx_watch){.cancel = e->cancel, .user = e->cancel_user});
+  rlx_budget_begin(&budget, "rlx_evaluator_run", &e->limits, 0, &(rlx_watch){.cancel = e->cancel, .user = e->cancel_user});
   rlx_status s = bind_to_values(e);
   if (!s) s = run_once(e, &r);
   storage_deinit(e, &r);

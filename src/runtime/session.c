@@ -111,7 +111,8 @@ rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out) {
                              .blocks_reused = pool.n_reused,
                              .blocks_made = pool.n_created,
                              .compiled = s->n_compiled,
-                             .cache_hits = s->n_hits};
+                             .cache_hits = s->n_hits,
+                             .limit_bytes = pool.limit_bytes};
   pthread_mutex_unlock(&s->lock);
   return RLX_OK;
 }
