@@ -179,7 +179,7 @@ TEST(a_long_loop_takes_no_more_memory_than_a_short_one) {
     CHECK_EQ_INT(y, i ? 20000 : 10);
   }
   CHECK(most[0] > 0);
-  CHECK_EQ_INT(most[0], most[1]);
+  CHECK(most[1] < most[0] + 10); /* which of a trip's moments is seen depends on time; 20,000 trips do not add up */
 }
 
 static bool stop_at_zero(void *user) { return --*(int *)user <= 0; }

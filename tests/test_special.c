@@ -100,6 +100,8 @@ static const exception exceptions[] = {
   /* A factor of 1e-39 makes an angle of 1e39, whose sine is nothing that f32 could say. */
   {"rope", "f", "denormal", SKIPPED},
   {"update", "f", "denormal", SKIPPED},
+  /* Whether -0 is less than a bound of 0 is left open: the one device says so, the other takes them as equal. */
+  {"clamp", "", "-0", SKIPPED},
 };
 
 static measure measure_of(const char *op, const char *leaf, const special *s) {
@@ -112,7 +114,9 @@ static measure measure_of(const char *op, const char *leaf, const special *s) {
 }
 
 /* Cases that hold such numbers, or the largest there are, already: two of them may meet in another order. */
-static bool is_special_already(const rlx_case *c) { return strstr(c->inputs, "special") || strstr(c->name, "far"); }
+static bool is_special_already(const rlx_case *c) {
+  return strstr(c->inputs, "special") || strstr(c->name, "special") || strstr(c->name, "far");
+}
 
 /* ---- one case ---- */
 
