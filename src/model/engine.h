@@ -9,6 +9,7 @@
 #define RLX_MODEL_ENGINE_H
 
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/turn.h"
 #include "model/model.h"
 
@@ -32,6 +33,7 @@ typedef struct lm_sequence {
 
 struct rlx_lm {
   rlx_turn turn;
+  rlx_budget budget; /* of the call whose turn it is */
   rlx_file *file;
   lm_model *model;
   rlx_tokenizer *tokenizer; /* NULL: the file has none */

@@ -164,7 +164,7 @@ static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
   uint64_t begin = rlx_now_ns();
   rlx_status s = lm_catch_up(lm, o->sequence, 1, o->cancel, user);
   stats->prompt_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
-  if (s == RLX_CANCELLED) {
+  if (s == RLX_CANCELLED && !rlx_budget_is_stopped()) {
     stats->ended = "cancelled";
     return RLX_OK;
   }

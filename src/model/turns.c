@@ -1,9 +1,14 @@
 /* The calls of lm.h on a model, each in its turn: a second thread, or a callback that calls its own model, is told that it is busy
  * and changes nothing. What only looks is granted to callbacks, too. The calls themselves are in the files that engine.h names. */
 #include "model/engine.h"
+#include "runtime/session.h"
 
 static rlx_status take(rlx_lm *lm, const char *call) {
-  return lm ? rlx_turn_take(&lm->turn, call) : RLX_FAIL(RLX_INVALID, "%s: the model is NULL", call);
+  if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", call);
+  RLX_TRY(rlx_turn_take(&lm->turn, call));
+  rlx_limits limits = rlx_session_limits(lm->session, NULL);
+  rlx_budget_begin(&lm->budget, call, &limits, 0, NULL);
+  return RLX_OK;
 }
 
 static rlx_status look(const rlx_lm *lm, const char *call) {
@@ -12,6 +17,13 @@ static rlx_status look(const rlx_lm *lm, const char *call) {
 }
 
 static void leave(const rlx_lm *lm) { rlx_turn_leave(&((rlx_lm *)(uintptr_t)lm)->turn); }
+
+/* After take: the status as the caller sees it. */
+static rlx_status give_back(rlx_lm *lm, rlx_status s) {
+  s = rlx_budget_end(&lm->budget, s);
+  leave(lm);
+  return s;
+}
 
 uint32_t rlx_lm_length(const rlx_lm *lm, uint32_t sequence) {
   size_t n;
@@ -40,15 +52,13 @@ rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
 rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
   RLX_TRY(take(lm, "rlx_lm_truncate"));
   rlx_status s = lm_truncate(lm, sequence, tokens);
-  leave(lm);
-  return s;
+  return give_back(lm, s);
 }
 
 rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all, float *logits) {
   RLX_TRY(take(lm, "rlx_lm_append"));
   rlx_status s = lm_append(lm, sequence, ids, n, all, logits);
-  leave(lm);
-  return s;
+  return give_back(lm, s);
 }
 
 rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const rlx_lm_options *options,
@@ -56,8 +66,7 @@ rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const r
   if (stats) *stats = (rlx_lm_stats){0};
   RLX_TRY(take(lm, "rlx_lm_generate"));
   rlx_status s = lm_generate(lm, prompt, bytes, options, fn, user, stats);
-  leave(lm);
-  return s;
+  return give_back(lm, s);
 }
 
 rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages, size_t n,
@@ -65,8 +74,7 @@ rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_me
   if (stats) *stats = (rlx_lm_stats){0};
   RLX_TRY(take(lm, "rlx_lm_reply"));
   rlx_status s = lm_reply(lm, chat_template, messages, n, options, fn, user, stats);
-  leave(lm);
-  return s;
+  return give_back(lm, s);
 }
 
 rlx_status rlx_lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
@@ -74,8 +82,7 @@ rlx_status rlx_lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const r
   if (stats) *stats = (rlx_lm_stats){0};
   RLX_TRY(take(lm, "rlx_lm_generate_ids"));
   rlx_status s = lm_generate_ids(lm, ids, n, options, fn, user, stats);
-  leave(lm);
-  return s;
+  return give_back(lm, s);
 }
 
 rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
@@ -84,28 +91,24 @@ rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_
   if (stats) *stats = (rlx_lm_stats){0};
   RLX_TRY(take(lm, "rlx_lm_generate_batch"));
   rlx_status s = lm_generate_batch(lm, prompts, n, options, fn, user, stats);
-  leave(lm);
-  return s;
+  return give_back(lm, s);
 }
 
 rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut) {
   if (n_cut) *n_cut = 0;
   RLX_TRY(take(lm, "rlx_lm_embed"));
   rlx_status s = lm_embed(lm, text, bytes, out, n_cut);
-  leave(lm);
-  return s;
+  return give_back(lm, s);
 }
 
 rlx_status rlx_lm_save(rlx_lm *lm, uint32_t sequence, const char *path) {
   RLX_TRY(take(lm, "rlx_lm_save"));
   rlx_status s = lm_save(lm, sequence, path);
-  leave(lm);
-  return s;
+  return give_back(lm, s);
 }
 
 rlx_status rlx_lm_restore(rlx_lm *lm, uint32_t sequence, const char *path) {
   RLX_TRY(take(lm, "rlx_lm_restore"));
   rlx_status s = lm_restore(lm, sequence, path);
-  leave(lm);
-  return s;
+  return give_back(lm, s);
 }

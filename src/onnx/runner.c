@@ -391,7 +391,10 @@ static rlx_status run_in_turn(rlx_onnx_runner *r, const rlx_named_tensor *inputs
 rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
   if (!r || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_run: a NULL");
   RLX_TRY(rlx_turn_take(&r->turn, "rlx_onnx_run"));
-  rlx_status s = run_in_turn(r, inputs, n);
+  rlx_budget budget;
+  rlx_limits limits = rlx_session_limits(r->session, &r->options.watch);
+  rlx_budget_begin(&budget, "rlx_onnx_run", &limits, 0, &r->options.watch);
+  rlx_status s = rlx_budget_end(&budget, run_in_turn(r, inputs, n));
   rlx_turn_leave(&r->turn);
   return s;
 }
