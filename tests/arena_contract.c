@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "faults.h"
 #include "arena_world.h"
 #include "device/registry.h"
+#include "faults.h"
 #include "quant/quant.h"
 
 static void looking(rlx_device *d) {

@@ -2,10 +2,10 @@
  * devices that are not one. */
 #include "device/arena.h"
 
-#include "faults.h"
 #include "arena_contract.h"
 #include "base/mem.h"
 #include "fake_device.h"
+#include "faults.h"
 #include "test.h"
 
 TEST(contract_null) { arena_contract("null"); }

@@ -2,11 +2,11 @@
  * their own. */
 #include <stdlib.h>
 
-#include "faults.h"
 #include "base/arith.h"
 #include "base/array.h"
 #include "base/bump.h"
 #include "base/log.h"
+#include "faults.h"
 #include "test.h"
 
 /* ---- Status -------------------------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "faults.h"
 #include "base/half.h"
+#include "faults.h"
 #include "ir/text.h"
 
 typedef void (*any_function)(void);

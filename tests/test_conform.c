@@ -33,7 +33,8 @@ typedef struct golden_file {
 static rlx_status check_value(const rlx_tensor *y, const rlx_case_built *b, const golden_file *golden,
                               const rlx_case *c, coverage *row) {
   rlx_tensor want;
-  RLX_TRY(rlx_golden_find((const unsigned char *)golden->data, golden->bytes, c->name, rlx_golden_inputs_hash(b), &want));
+  RLX_TRY(
+    rlx_golden_find((const unsigned char *)golden->data, golden->bytes, c->name, rlx_golden_inputs_hash(b), &want));
   double error;
   /* Goldens lie unaligned in the file. */
   void *aligned = malloc(want.bytes + 1);
@@ -232,7 +233,8 @@ TEST(tolerance_of_sums_near_zero) {
   enum { PLANE = 64 };
   float r[2 * PLANE], y[2 * PLANE];
   for (int i = 0; i < 2 * PLANE; i++) r[i] = y[i] = (i < PLANE ? 5000.0f : 1.0f) * ((i & 1) ? -1.0f : 1.0f);
-  rlx_tensor want = {.dtype = RLX_F32, .shape = {.n = 4, .v = {1, 2, 8, 8}}, .data = r, .bytes = sizeof r}, found = want;
+  rlx_tensor want = {.dtype = RLX_F32, .shape = {.n = 4, .v = {1, 2, 8, 8}}, .data = r, .bytes = sizeof r},
+             found = want;
   found.data = y;
   rlx_tolerance t = rule_of("x: f32[1,16,9,9]; w: f32[2,16,2,2]", "conv(%x, %w)", false);
   double error;

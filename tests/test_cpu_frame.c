@@ -1,8 +1,8 @@
 /* The frame of the CPU backend: its device, blocks, threads and programs. Kernels have tests of their own. */
 #include <stdlib.h>
 
-#include "faults.h"
 #include "cpu/cpu.h"
+#include "faults.h"
 #include "ref/eval.h"
 #include "test.h"
 

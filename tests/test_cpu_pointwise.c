@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "faults.h"
 #include "conform/values.h"
 #include "cpu/pointwise.h"
 #include "cpu_check.h"
+#include "faults.h"
 #include "ir/scalar.h"
 #include "random_graph.h"
 #include "ref/elementwise.h"

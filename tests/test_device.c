@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "faults.h"
 #include "device/block_pool.h"
 #include "device/find.h"
 #include "device/registry.h"
 #include "fake_device.h"
+#include "faults.h"
 #include "test.h"
 
 /* ---- the choice by name, on machines that we do not have ---- */

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "faults.h"
 #include "base/file.h"
+#include "faults.h"
 #include "folder.h"
 #include "test.h"
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "faults.h"
 #include "conform/conform.h"
+#include "faults.h"
 #include "gpu/gpu.h"
 #include "test.h"
 

@@ -2,8 +2,8 @@
  * without what the constants rule out. That they compute the same is shown by every test that runs on Vulkan. */
 #include <stdlib.h>
 
-#include "faults.h"
 #include "base/mem.h"
+#include "faults.h"
 #include "gpu/kernel.h"
 #include "gpu/kernels/pointwise_ops.kh"
 #include "gpu/spirv.h"

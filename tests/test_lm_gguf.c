@@ -7,11 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "faults.h"
 #include "base/file.h"
 #include "base/half.h"
 #include "base/mem.h"
 #include "base/status.h"
+#include "faults.h"
 #include "folder.h"
 #include "lm_models.h"
 #include "model/names.h"

@@ -4,9 +4,9 @@
  * Each way of feeding the tokens must give the same logits: that is the contract of the states. */
 #include "test.h"
 
-#include "faults.h"
 #include "base/mem.h"
 #include "base/status.h"
+#include "faults.h"
 #include "lm_models.h"
 
 enum { TOKENS = 24, FOLLOW = 64, CONTEXT = 112, MAX_VOCABULARY = 128 };

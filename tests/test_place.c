@@ -1,8 +1,8 @@
 /* Placement: valid, near the bound, always the same. Every placement is checked by a sweep that knows nothing of the
  * solver; small problems by trying everything; hard ones are made from a placement, so that what must be reached is
  * known. */
-#include "faults.h"
 #include "conform/values.h"
+#include "faults.h"
 #include "place_cases.h"
 #include "plan/place.h"
 #include "test.h"

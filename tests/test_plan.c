@@ -2,8 +2,8 @@
  * also played step by step and compared to the bit with the evaluator. */
 #include <stdlib.h>
 
-#include "faults.h"
 #include "big_graph.h"
+#include "faults.h"
 #include "plan/plan.h"
 #include "plan_graphs.h"
 #include "random_graph.h"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "faults.h"
 #include "base/str.h"
+#include "faults.h"
 #include "pass/legalise.h"
 #include "pass/report.h"
 #include "rules.h"

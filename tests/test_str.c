@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "faults.h"
 #include "base/str.h"
+#include "faults.h"
 #include "test.h"
 
 TEST(text_is_appended) {

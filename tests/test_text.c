@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "faults.h"
 #include "base/str.h"
 #include "conform/conform.h"
 #include "conform/values.h"
+#include "faults.h"
 #include "graphs.h"
 
 /* ---- round trips ---- */

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "faults.h"
 #include "base/log.h"
+#include "faults.h"
 #include "test.h"
 
 enum { N_TASKS = 1000, N_RUNS = 300, N_THREADS = 4, N_CALLERS = 3 };

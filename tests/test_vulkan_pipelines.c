@@ -9,10 +9,10 @@ TEST(vulkan_pipelines) { SKIP("this library was built without Vulkan"); }
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "faults.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "device/registry.h"
+#include "faults.h"
 #include "folder.h"
 #include "rules.h"
 #include "run_check.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/machine.h"
+#include "base/mem.h"
 #include "cpu/cpu.h"
 #include "cpu/slab.h"
 #if defined(__x86_64__)

@@ -203,7 +203,8 @@ rlx_status rlx_evaluator_run(rlx_evaluator *e) {
   rlx_budget budget;
   run_storage r = {0};
   RLX_TRY(rlx_turn_take(&e->turn, "rlx_evaluator_run"));
-  rlx_budget_begin(&budget, "rlx_evaluator_run", &e->limits, 0, &(rlx_watch){.cancel = e->cancel, .user = e->cancel_user});
+  rlx_budget_begin(&budget, "rlx_evaluator_run", &e->limits, 0,
+                   &(rlx_watch){.cancel = e->cancel, .user = e->cancel_user});
   rlx_status s = bind_to_values(e);
   if (!s) s = run_once(e, &r);
   storage_deinit(e, &r);
