@@ -1,12 +1,15 @@
 /* Kernels with their constants put in and their loops unrolled: still whole modules, with nothing left to specialise, and
  * without what the constants rule out. That they compute the same is shown by every test that runs on Vulkan. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "faults.h"
 #include "gpu/kernel.h"
 #include "gpu/kernels/pointwise_ops.kh"
 #include "gpu/spirv.h"
+#include "gpu/spirv_words.h"
+#include "spirv_change.h"
 #include "test.h"
 
 enum { LABEL = 248, FUNCTION = 54, CALL = 57, SPEC_FIRST = 48, SPEC_CONSTANT = 50, LOOP_MERGE = 246, N_CONSTANTS = 97 };
@@ -143,6 +146,102 @@ TEST(not_a_module) {
   words[0] = 7;
   CHECK_EQ_INT(gpu_spirv_specialise(words, 5, NULL, 0, &out, &n), RLX_INVALID);
   CHECK(out == NULL);
+}
+
+/* Instructions that are whole one by one, and yet what would be walked past the end. */
+TEST(not_whole) {
+  enum {
+    BOUND = 10,
+    ENTRY = (4u << 16) | 15,
+    FUNCTION_OF = (5u << 16) | FUNCTION,
+    END = (1u << 16) | 56,
+    LABEL_OF = (2u << 16) | LABEL
+  };
+  enum { RETURN = (1u << 16) | 253, MERGE = (4u << 16) | LOOP_MERGE, BRANCH_SHORT = (1u << 16) | 249 };
+  static const uint32_t wrong[][12] = {
+    {FUNCTION_OF, 1, 2, 0, 3, LABEL_OF, 4},                           /* neither block nor function ends */
+    {FUNCTION_OF, 1, 2, 0, 3, LABEL_OF, 4, RETURN},                   /* the function does not */
+    {FUNCTION_OF, 1, 2, 0, 3, LABEL_OF, 4, END},                      /* the block does not */
+    {FUNCTION_OF, 1, 2, 0, 3, LABEL_OF, 4, LABEL_OF, 5, RETURN, END}, /* a block in a block */
+    {FUNCTION_OF, 1, 2, 0, 3, RETURN, END},                           /* the end of no block */
+    {FUNCTION_OF, 1, 2, 0, 3, FUNCTION_OF, 1, 4, 0, 3, END},          /* a function in a function */
+    {LABEL_OF, 4, RETURN},                                            /* a block outside of functions */
+    {MERGE, 4, 5, 1},                                                 /* a loop outside of blocks */
+    {END},
+    {(1u << 16) | LABEL}, /* too short for what they are */
+    {(2u << 16) | 15, 4},
+    {(2u << 16) | 50, 4},
+    {(2u << 16) | 71, 4},
+    {FUNCTION_OF, 1, 2, 0, 3, LABEL_OF, 4, (3u << 16) | LOOP_MERGE, 5, 6, RETURN, END},
+    {FUNCTION_OF, 1, 2, 0, 3, LABEL_OF, 4, BRANCH_SHORT, END},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    size_t n = 5, n_out;
+    uint32_t *words = malloc(17 * sizeof *words), *out;
+    memcpy(words, (uint32_t[]){0x07230203u, 0x10300, 0, BOUND, 0}, 5 * sizeof *words);
+    for (size_t k = 0; k < 12 && wrong[i][k];) {
+      const uint32_t length = wrong[i][k] >> 16;
+      memcpy(words + n, wrong[i] + k, length * sizeof *words);
+      n += length, k += length;
+    }
+    words = realloc(words, n * sizeof *words); /* so that a sanitizer sees a read past them */
+    CHECK_EQ_INT(gpu_spirv_specialise(words, n, NULL, 0, &out, &n_out), RLX_INVALID);
+    CHECK(out == NULL);
+    CHECK_EQ_INT(gpu_spirv_unroll(&words, &n), RLX_INVALID);
+    free(words);
+  }
+}
+
+/* The same three words say "a truth value", and must not be written as a number, which takes four. */
+TEST(a_truth_value_of_a_number_type) {
+  const uint32_t words[] = {0x07230203u, 0x10300, 0, 10, 0, (4u << 16) | 21, 1, 32, 0, (3u << 16) | 48, 1, 2};
+  const size_t n = sizeof words / sizeof *words;
+  uint32_t *exact = malloc(sizeof words), *out;
+  size_t n_out;
+  memcpy(exact, words, sizeof words);
+  CHECK_OK(gpu_spirv_specialise(exact, n, NULL, 0, &out, &n_out));
+  CHECK(n_out <= n && spirv_is_whole(out, n_out));
+  rlx_mem_free(out);
+  free(exact);
+}
+
+static uint32_t next(uint64_t *seed) {
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*seed >> 33);
+}
+
+/* Kernels with a few words changed: whole modules come out, or RLX_INVALID. Under sanitizers this is the test of every access. */
+TEST(changed_words) {
+  uint64_t seed = 13;
+  size_t n_taken = 0, n_refused = 0;
+  for (int round = 0; round < 3000; round++) {
+    const gpu_spirv *s = NULL;
+    do s = &gpu_kernels[next(&seed) % gpu_kernel_count]->spirv[next(&seed) % GPU_VARIANT_COUNT];
+    while (!s->words || s->n_words > 6000); /* the small ones, for time */
+    uint32_t constants[N_CONSTANTS] = {64}, *words = malloc(s->n_words * sizeof *words), *out;
+    for (int i = 1; i < N_CONSTANTS; i++) constants[i] = next(&seed) % 5;
+    size_t n = s->n_words, n_out;
+    memcpy(words, s->words, n * sizeof *words);
+    for (uint32_t i = 1 + next(&seed) % 6; i; i--) {
+      const uint32_t where = next(&seed), kind = next(&seed), value = next(&seed);
+      spirv_change(words, &n, where, kind, value);
+    }
+    uint32_t *exact = rlx_mem_alloc(n * sizeof *exact + !n); /* so that a sanitizer sees a read past them */
+    memcpy(exact, words, n * sizeof *exact);
+    const rlx_status status = gpu_spirv_specialise(exact, n, constants, N_CONSTANTS, &out, &n_out);
+    CHECK(status == RLX_OK || status == RLX_INVALID);
+    if (!status) {
+      CHECK(spirv_is_whole(out, n_out));
+      CHECK_OK(gpu_spirv_unroll(&out, &n_out));
+      CHECK(spirv_is_whole(out, n_out));
+    }
+    status ? n_refused++ : n_taken++;
+    rlx_mem_free(out);
+    CHECK_EQ_INT(gpu_spirv_unroll(&exact, &n), status); /* without its constants: the same door */
+    rlx_mem_free(exact);
+    free(words);
+  }
+  CHECK(n_taken > 500 && n_refused > 500);
 }
 
 static rlx_status once(void *user) {

@@ -10,39 +10,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "gpu/spirv_words.h"
 
-enum { /* instructions */
-       OP_UNDEF = 1,
-       OP_TYPE_BOOL = 20,
-       OP_TYPE_INT = 21,
-       OP_CONSTANT_TRUE = 41,
-       OP_CONSTANT_FALSE = 42,
-       OP_CONSTANT = 43,
-       OP_CONSTANT_COMPOSITE = 44,
-       OP_SPEC_TRUE = 48,
-       OP_SPEC_FALSE = 49,
-       OP_SPEC_CONSTANT = 50,
-       OP_SPEC_COMPOSITE = 51,
-       OP_SPEC_OP = 52,
-       OP_FUNCTION = 54,
-       OP_FUNCTION_END = 56,
-       OP_CALL = 57,
-       OP_DECORATE = 71,
-       OP_EXTRACT = 81,
-       OP_ENTRY_POINT = 15,
-       OP_PHI = 245,
-       OP_LOOP_MERGE = 246,
-       OP_SELECTION_MERGE = 247,
-       OP_LABEL = 248,
-       OP_BRANCH = 249,
-       OP_BRANCH_CONDITIONAL = 250,
-       OP_SWITCH = 251,
-       DECORATION_SPEC_ID = 1,
-       DECORATION_RELAXED = 0,
-       DECORATION_NO_CONTRACTION = 42,
-       HEADER_WORDS = 5,
-       NO_SPEC_ID = -1,
-};
+enum { DECORATION_RELAXED = 0, DECORATION_SPEC_ID = 1, DECORATION_NO_CONTRACTION = 42, NO_SPEC_ID = -1 };
 
 /* What is known of an id. */
 typedef struct id_info {
@@ -172,15 +142,15 @@ static void note_constant(module *m, size_t at) {
 
 /* ---- blocks ---- */
 
-/* Where a block's last instruction is; `at` is its label. *merge: of its merge declaration, or 0. */
+/* Where a block's last instruction is; `at` is its label. *merge: of its merge declaration, or 0. That there is a last one has
+ * been checked at the door. */
 static size_t block_end(const module *m, size_t at, size_t *merge) {
   *merge = 0;
   for (;;) {
     uint32_t op = opcode(m, at);
     if (op == OP_LOOP_MERGE || op == OP_SELECTION_MERGE) *merge = at;
-    if (op >= OP_BRANCH && op <= 255) return at; /* all of them end blocks */
+    if (op >= OP_BRANCH && op <= OP_UNREACHABLE) return at;
     at += length(m, at);
-    if (at >= m->n) return m->n;
   }
 }
 
@@ -195,9 +165,10 @@ static uint32_t only_target(module *m, size_t at) {
   return w[2];
 }
 
-static void reach(module *m, uint32_t id) {
+/* A block or a function. Words that are not right may name anything; only what is one is walked, and once. */
+static void reach(module *m, uint32_t id, uint32_t op) {
   id_info *b = info(m, id);
-  if (b->is_reached || !b->at) return;
+  if (b->is_reached || !b->at || opcode(m, b->at) != op) return;
   b->is_reached = true;
   m->stack[m->n_stack++] = id;
 }
@@ -205,12 +176,12 @@ static void reach(module *m, uint32_t id) {
 static void reach_targets(module *m, size_t at) {
   const uint32_t *w = m->w + at, n = length(m, at);
   uint32_t only = only_target(m, at);
-  if (only) reach(m, only);
-  else if (opcode(m, at) == OP_BRANCH && n >= 2) reach(m, w[1]);
-  else if (opcode(m, at) == OP_BRANCH_CONDITIONAL && n >= 4) reach(m, w[2]), reach(m, w[3]);
+  if (only) reach(m, only, OP_LABEL);
+  else if (opcode(m, at) == OP_BRANCH && n >= 2) reach(m, w[1], OP_LABEL);
+  else if (opcode(m, at) == OP_BRANCH_CONDITIONAL && n >= 4) reach(m, w[2], OP_LABEL), reach(m, w[3], OP_LABEL);
   else if (opcode(m, at) == OP_SWITCH && n >= 3) {
-    reach(m, w[2]);
-    for (uint32_t i = 4; i < n; i += 2) reach(m, w[i]);
+    reach(m, w[2], OP_LABEL);
+    for (uint32_t i = 4; i < n; i += 2) reach(m, w[i], OP_LABEL);
   }
 }
 
@@ -218,12 +189,11 @@ static void reach_block(module *m, size_t label) {
   size_t merge, end = block_end(m, label, &merge);
   for (size_t at = label; at < end; at += length(m, at))
     if (length(m, at) > 3) try_evaluate(m, at, opcode(m, at), 3);
-  if (end >= m->n) return;
   bool dropped =
     merge && opcode(m, merge) == OP_SELECTION_MERGE && opcode(m, end) == OP_BRANCH_CONDITIONAL && only_target(m, end);
   if (merge && !dropped) {
-    reach(m, m->w[merge + 1]);
-    if (opcode(m, merge) == OP_LOOP_MERGE) reach(m, m->w[merge + 2]);
+    reach(m, m->w[merge + 1], OP_LABEL);
+    if (opcode(m, merge) == OP_LOOP_MERGE) reach(m, m->w[merge + 2], OP_LABEL);
   }
   reach_targets(m, end);
 }
@@ -232,10 +202,10 @@ static void reach_block(module *m, size_t label) {
 static void reach_function(module *m, size_t at) {
   uint32_t below = m->n_stack;
   size_t end = at;
-  while (end < m->n && opcode(m, end) != OP_FUNCTION_END) {
+  while (opcode(m, end) != OP_FUNCTION_END) {
     if (opcode(m, end) == OP_LABEL) {
       info(m, m->w[end + 1])->at = (uint32_t)end;
-      if (m->n_stack == below) reach(m, m->w[end + 1]); /* the first one */
+      if (m->n_stack == below) reach(m, m->w[end + 1], OP_LABEL); /* the first one */
     }
     end += length(m, end);
   }
@@ -244,18 +214,18 @@ static void reach_function(module *m, size_t at) {
     size_t merge, last = opcode(m, i) == OP_LABEL ? block_end(m, i, &merge) : i;
     if (opcode(m, i) == OP_LABEL && info(m, m->w[i + 1])->is_reached)
       for (size_t k = i; k < last; k += length(m, k))
-        if (opcode(m, k) == OP_CALL) reach(m, m->w[k + 3]);
-    i = last + (last < m->n ? length(m, last) : 0);
+        if (opcode(m, k) == OP_CALL) reach(m, m->w[k + 3], OP_FUNCTION);
+    i = last + length(m, last);
   }
 }
 
 static void reach_all(module *m) {
   uint32_t entry = 0;
-  for (size_t at = HEADER_WORDS; at < m->n; at += length(m, at)) {
+  for (size_t at = SPIRV_HEADER_WORDS; at < m->n; at += length(m, at)) {
     if (opcode(m, at) == OP_ENTRY_POINT) entry = m->w[at + 2];
     if (opcode(m, at) == OP_FUNCTION) info(m, m->w[at + 2])->at = (uint32_t)at;
   }
-  reach(m, entry);
+  reach(m, entry, OP_FUNCTION);
   /* Functions wait below the blocks of the one that is being walked. */
   while (m->n_stack) reach_function(m, info(m, m->stack[--m->n_stack])->at);
 }
@@ -280,7 +250,7 @@ static void write_constant(module *m, size_t at) {
     put(m, (3u << 16) | (c->value ? OP_CONSTANT_TRUE : OP_CONSTANT_FALSE));
     put(m, w[1]);
     put(m, w[2]);
-  } else if (c && c->known && op >= OP_SPEC_TRUE) {
+  } else if (c && c->known && op >= OP_SPEC_TRUE && length(m, at) >= 4) { /* no longer than it was */
     put(m, (4u << 16) | OP_CONSTANT);
     put(m, w[1]);
     put(m, w[2]);
@@ -300,9 +270,8 @@ static void write_constant(module *m, size_t at) {
 /* Whether the block `from` still goes to `to`. */
 static bool leads_to(module *m, uint32_t from, uint32_t to) {
   const id_info *b = info(m, from);
-  if (!b->is_reached) return false;
+  if (!b->is_reached || opcode(m, b->at) != OP_LABEL) return false;
   size_t merge, end = block_end(m, b->at, &merge);
-  if (end >= m->n) return false;
   uint32_t only = only_target(m, end);
   return !only || only == to;
 }
@@ -334,20 +303,23 @@ static void write_block(module *m, size_t label) {
   }
 }
 
+/* Returns where the next one begins. What stands between functions stays. */
 static size_t write_function(module *m, size_t at) {
+  if (opcode(m, at) != OP_FUNCTION) {
+    copy(m, at);
+    return at + length(m, at);
+  }
   bool kept = info(m, m->w[at + 2])->is_reached;
-  for (; at < m->n; at += length(m, at)) {
+  for (;; at += length(m, at)) {
     if (opcode(m, at) == OP_LABEL) {
       size_t merge, end = block_end(m, at, &merge);
       if (kept && info(m, m->w[at + 1])->is_reached) write_block(m, at);
-      if (end >= m->n) return m->n;
       at = end;
     } else if (kept) {
       copy(m, at);
     }
     if (opcode(m, at) == OP_FUNCTION_END) return at + length(m, at);
   }
-  return at;
 }
 
 /* Functions first, into the far end of the output: the decorations before them depend on what is left. */
@@ -358,25 +330,22 @@ static void write_all(module *m) {
   for (size_t at = m->first_function; at < end; at += m->out[at] >> 16)
     if (m->out[at] >> 16 > 2) info(m, m->out[at + 2])->is_in_use = true;
   m->n_out = 0;
-  for (size_t i = 0; i < HEADER_WORDS; i++) put(m, m->w[i]);
-  for (size_t at = HEADER_WORDS; at < m->first_function; at += length(m, at)) write_constant(m, at);
+  for (size_t i = 0; i < SPIRV_HEADER_WORDS; i++) put(m, m->w[i]);
+  for (size_t at = SPIRV_HEADER_WORDS; at < m->first_function; at += length(m, at)) write_constant(m, at);
   memmove(m->out + m->n_out, m->out + m->first_function, (end - m->first_function) * sizeof(uint32_t));
   m->n_out += end - m->first_function;
 }
 
 /* ---- the door ---- */
 
-/* Whether the words are whole instructions; finds where functions begin. */
+/* Checks the words, and finds where functions begin. */
 static bool is_module(module *m) {
-  if (m->n < HEADER_WORDS || m->w[0] != 0x07230203u || m->w[3] == 0 || m->w[3] > (1u << 22)) return false;
+  if (!spirv_is_whole(m->w, m->n)) return false;
   m->bound = m->w[3];
-  m->first_function = m->n;
-  size_t at = HEADER_WORDS;
-  while (at < m->n && length(m, at) && length(m, at) <= m->n - at) {
-    if (opcode(m, at) == OP_FUNCTION && m->first_function == m->n) m->first_function = at;
-    at += length(m, at);
-  }
-  return at == m->n;
+  size_t at = SPIRV_HEADER_WORDS;
+  while (at < m->n && opcode(m, at) != OP_FUNCTION) at += length(m, at);
+  m->first_function = at;
+  return true;
 }
 
 rlx_status gpu_spirv_specialise(const uint32_t *words, size_t n_words, const uint32_t *constants, uint32_t n_constants,
@@ -390,7 +359,7 @@ rlx_status gpu_spirv_specialise(const uint32_t *words, size_t n_words, const uin
   bool ok = m.id && m.stack && m.out;
   if (ok) {
     for (uint32_t i = 0; i < m.bound; i++) m.id[i].spec_id = NO_SPEC_ID;
-    for (size_t at = HEADER_WORDS; at < m.first_function; at += length(&m, at)) note_constant(&m, at);
+    for (size_t at = SPIRV_HEADER_WORDS; at < m.first_function; at += length(&m, at)) note_constant(&m, at);
     reach_all(&m);
     write_all(&m);
     *out = m.out, *n_out = m.n_out;

@@ -15,11 +15,13 @@
 #include "base/status.h"
 
 /* constants[i] is the value of the constant with the number i; those past n_constants keep their defaults. *out is freed with
- * rlx_mem_free. RLX_INVALID where the words are no SPIR-V module. */
+ * rlx_mem_free. RLX_INVALID where the words are no SPIR-V module: cut off, functions or blocks without an end, and the like
+ * (spirv_words.h). Any words may be passed; names that mean nothing are left as they are. */
 rlx_status gpu_spirv_specialise(const uint32_t *words, size_t n_words, const uint32_t *constants, uint32_t n_constants,
                                 uint32_t **out, size_t *n_out);
 
-/* Unrolls the loops of a specialised module that are marked for it, in place (spirv_unroll.c). */
+/* Unrolls the loops of a specialised module that are marked for it, in place (spirv_unroll.c). RLX_INVALID as above, and
+ * *words stays the caller's. */
 rlx_status gpu_spirv_unroll(uint32_t **words, size_t *n_words);
 
 #endif

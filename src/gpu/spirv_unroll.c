@@ -13,52 +13,13 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "gpu/spirv.h"
+#include "gpu/spirv_words.h"
 
 enum {
-  OP_EXT_INST = 12,
-  OP_CONSTANT = 43,
-  OP_FUNCTION = 54,
-  OP_FUNCTION_END = 56,
-  OP_CALL = 57,
-  OP_LOAD = 61,
-  OP_STORE = 62,
-  OP_ACCESS_CHAIN = 65,
-  OP_DECORATE = 71,
-  OP_SHUFFLE = 79,
-  OP_CONSTRUCT = 80,
-  OP_EXTRACT = 81,
-  OP_INSERT = 82,
-  OP_COPY_OBJECT = 83,
-  OP_FIRST_PLAIN = 109, /* conversions, arithmetic, comparisons, bits: results made of names alone */
-  OP_IADD = 128,
-  OP_ULESS = 176,
-  OP_SLESS = 177,
-  OP_LAST_PLAIN = 205,
-  OP_BARRIER = 224,
-  OP_MEMORY_BARRIER = 225,
-  OP_ATOMIC_FIRST = 227,
-  OP_ATOMIC_LAST = 242,
-  OP_PHI = 245,
-  OP_LOOP_MERGE = 246,
-  OP_SELECTION_MERGE = 247,
-  OP_LABEL = 248,
-  OP_BRANCH = 249,
-  OP_BRANCH_CONDITIONAL = 250,
-  OP_SWITCH = 251,
-  OP_UNREACHABLE = 255,
-  OP_GROUP_SHUFFLE = 345,
-  OP_GROUP_SHUFFLE_XOR = 346,
-  OP_GROUP_FIRST = 349, /* sums and the like: the third operand is a number */
-  OP_GROUP_LAST = 364,
-  OP_SDOT = 4450,
-  OP_SDOT_SUM = 4453,
-  OP_MATRIX_LOAD = 4457,
-  OP_MATRIX_STORE = 4458,
-  OP_MATRIX_MUL_ADD = 4459,
   UNROLL = 1,
-  HEADER_WORDS = 5,
   MOST_TRIPS = 64,
   MOST_WORDS = 1 << 17, /* of a module */
+  MOST_STEPS = 1 << 28, /* words looked at for a module: far more than a kernel takes */
 };
 
 typedef RLX_ARRAY(uint32_t) word_list;
@@ -76,7 +37,8 @@ typedef struct unroller {
   uint32_t bound;
   uint32_t *value; /* by name, of constants of 32 bits */
   bool *known;
-  uint32_t *order;            /* by name: 1 + its place among what the loop defines; 0: defined elsewhere */
+  uint32_t *where; /* by name: where a function defines it, by an instruction that is known here; 0: nowhere */
+  uint32_t *order; /* by name: 1 + its place among what the loop defines; 0: defined elsewhere */
   uint32_t n_defined, n_kept; /* those of the header come first, and are kept */
   uint32_t *alias;            /* by name: of phis of the header, what they are in this copy */
   uint32_t *next;             /* the same for the copy after it */
@@ -95,7 +57,7 @@ static bool is_between(uint32_t op, uint32_t first, uint32_t last) { return op >
 static uint32_t result_at(uint32_t op) {
   if (op == OP_LABEL) return 1;
   if (op == OP_STORE || op == OP_BARRIER || op == OP_MEMORY_BARRIER || op == OP_MATRIX_STORE ||
-      (op >= OP_LOOP_MERGE && op <= OP_UNREACHABLE) || op == 228 /* atomic store */)
+      (op >= OP_LOOP_MERGE && op <= OP_UNREACHABLE) || op == OP_ATOMIC_STORE)
     return 0;
   return 2;
 }
@@ -129,7 +91,7 @@ static bool is_known(uint32_t op) {
                                     OP_MATRIX_LOAD,
                                     OP_MATRIX_STORE,
                                     OP_MATRIX_MUL_ADD,
-                                    1 /* undef */};
+                                    OP_UNDEF};
   if (is_between(op, OP_FIRST_PLAIN, OP_LAST_PLAIN) || is_between(op, OP_ATOMIC_FIRST, OP_ATOMIC_LAST) ||
       is_between(op, OP_GROUP_FIRST, OP_GROUP_LAST))
     return true;
@@ -162,14 +124,19 @@ static bool is_name(uint32_t op, uint32_t i) {
 
 /* ---- finding a loop ---- */
 
+/* The name that an instruction makes; 0: none, or one past the bound. */
+static uint32_t result_of(const unroller *u, const uint32_t *i) {
+  uint32_t r = result_at(op_of(i));
+  return r && length_of(i) > r && i[r] < u->bound ? i[r] : 0;
+}
+
 /* The instruction that defines a name, between two places; NULL: not there. */
 static const uint32_t *definition(const unroller *u, size_t begin, size_t end, uint32_t name) {
-  for (size_t at = begin; at < end; at += length_of(u->w + at)) {
-    uint32_t r = result_at(op_of(u->w + at));
-    if (r && is_known(op_of(u->w + at)) && u->w[at + r] == name) return u->w + at;
-  }
-  return NULL;
+  size_t at = name < u->bound ? u->where[name] : 0;
+  return at && at >= begin && at < end ? u->w + at : NULL;
 }
+
+static bool is_number(const unroller *u, uint32_t name) { return name < u->bound && u->known[name]; }
 
 static bool is_inside(const unroller *u, const loop *l, uint32_t label) {
   const uint32_t *d = definition(u, l->begin, l->end, label);
@@ -178,15 +145,15 @@ static bool is_inside(const unroller *u, const loop *l, uint32_t label) {
 
 /* The phi steps by a number from a number, and the test is against one. */
 static bool count_trips(const unroller *u, loop *l, const uint32_t *test) {
-  if (op_of(test) != OP_ULESS && op_of(test) != OP_SLESS) return false;
+  if ((op_of(test) != OP_ULESS && op_of(test) != OP_SLESS) || length_of(test) != 5) return false;
   l->induction = test[3];
   const uint32_t bound = test[4], *phi = definition(u, l->begin, l->end, l->induction);
-  if (!phi || op_of(phi) != OP_PHI || length_of(phi) != 7 || !u->known[bound]) return false;
+  if (!phi || op_of(phi) != OP_PHI || length_of(phi) != 7 || !is_number(u, bound)) return false;
   int round = is_inside(u, l, phi[4]) ? 3 : 5; /* which pair comes from within */
   uint32_t start = phi[round == 3 ? 5 : 3];
   const uint32_t *step = definition(u, l->begin, l->end, phi[round]);
-  if (!step || op_of(step) != OP_IADD || step[3] != l->induction || !u->known[step[4]] || !u->known[start])
-    return false;
+  if (!step || op_of(step) != OP_IADD || length_of(step) != 5 || step[3] != l->induction) return false;
+  if (!is_number(u, step[4]) || !is_number(u, start)) return false;
   l->type = phi[1];
   l->first = u->value[start];
   l->step = u->value[step[4]];
@@ -202,7 +169,7 @@ static bool is_simple(const unroller *u, const loop *l, uint32_t round) {
   for (size_t at = l->begin; at < l->end; at += length_of(u->w + at)) {
     const uint32_t *i = u->w + at;
     uint32_t op = op_of(i);
-    if (!is_known(op)) return false;
+    if (!is_known(op) || (result_at(op) && !result_of(u, i))) return false;
     if (op == OP_LOOP_MERGE && i[1] != l->merge && (i[3] & UNROLL)) return false;
     if (op == OP_SELECTION_MERGE && i[1] == round) is_merge++;
     if (op == OP_BRANCH || op == OP_BRANCH_CONDITIONAL || op == OP_SWITCH) {
@@ -219,7 +186,7 @@ static bool is_simple(const unroller *u, const loop *l, uint32_t round) {
 }
 
 static bool find_end(const unroller *u, loop *l) {
-  for (size_t at = l->begin; at < u->n && op_of(u->w + at) != OP_FUNCTION_END; at += length_of(u->w + at))
+  for (size_t at = l->begin; op_of(u->w + at) != OP_FUNCTION_END; at += length_of(u->w + at))
     if (op_of(u->w + at) == OP_LABEL && u->w[at + 1] == l->merge) {
       l->end = at;
       return true;
@@ -227,21 +194,21 @@ static bool find_end(const unroller *u, loop *l) {
   return false;
 }
 
-/* The first loop from `from` on that can be unrolled. */
-static bool find_loop(const unroller *u, loop *l) {
+/* The first loop that can be unrolled, found with at most *steps, of which those taken are subtracted. */
+static bool find_loop(const unroller *u, loop *l, size_t *steps) {
   size_t block = 0;
-  bool in_function = false;
-  for (size_t at = HEADER_WORDS; at < u->n; at += length_of(u->w + at)) {
+  for (size_t at = SPIRV_HEADER_WORDS; at < u->n && *steps >= u->n; at += length_of(u->w + at)) {
     const uint32_t *i = u->w + at;
-    if (op_of(i) == OP_FUNCTION) in_function = true;
-    if (in_function && op_of(i) == OP_LABEL) block = at;
+    if (op_of(i) == OP_LABEL) block = at;
     if (op_of(i) != OP_LOOP_MERGE || !(i[3] & UNROLL)) continue;
     const uint32_t *branch = i + length_of(i);
     if (op_of(branch) != OP_BRANCH_CONDITIONAL || branch[3] != i[1]) continue;
     *l = (loop){.header = u->w[block + 1], .merge = i[1], .onward = branch[2], .begin = block};
     const uint32_t *test = find_end(u, l) ? definition(u, l->begin, l->end, branch[1]) : NULL;
+    *steps -= (test ? l->end : u->n) - l->begin;
     if (!test || !count_trips(u, l, test) || !is_simple(u, l, i[2])) continue;
-    if (u->n + l->trips * (l->end - l->begin) <= MOST_WORDS) return true;
+    size_t more = l->trips * (l->end - l->begin); /* words, and more than there are new names */
+    if (u->n + more <= MOST_WORDS && u->bound + more + l->trips < SPIRV_MOST_NAMES) return true;
   }
   return false;
 }
@@ -355,9 +322,9 @@ static void unroll(unroller *u, const loop *l) {
     if (r) u->order[u->w[at + r]] = ++u->n_defined;
     if (op_of(u->w + at) == OP_LOOP_MERGE && u->w[at + 1] == l->merge) u->n_kept = u->n_defined;
   }
-  for (size_t k = 0; k < HEADER_WORDS; k++) put(u, u->w[k]);
+  for (size_t k = 0; k < SPIRV_HEADER_WORDS; k++) put(u, u->w[k]);
   bool numbers_stand = false;
-  for (size_t at = HEADER_WORDS; at < u->n && !u->failed;) {
+  for (size_t at = SPIRV_HEADER_WORDS; at < u->n && !u->failed;) {
     if (op_of(u->w + at) == OP_FUNCTION && !numbers_stand) {
       put_numbers(u, l);
       numbers_stand = true;
@@ -383,6 +350,7 @@ static void unroll(unroller *u, const loop *l) {
 static void unroller_deinit(unroller *u) {
   rlx_mem_free(u->value);
   rlx_mem_free(u->known);
+  rlx_mem_free(u->where);
   rlx_mem_free(u->order);
   rlx_mem_free(u->alias);
   rlx_mem_free(u->next);
@@ -392,23 +360,30 @@ static bool read_module(unroller *u, const uint32_t *words, size_t n_words) {
   *u = (unroller){.w = words, .n = n_words, .bound = words[3]};
   u->value = rlx_mem_calloc(u->bound, sizeof *u->value);
   u->known = rlx_mem_calloc(u->bound, sizeof *u->known);
+  u->where = rlx_mem_calloc(u->bound, sizeof *u->where);
   u->order = rlx_mem_calloc(u->bound, sizeof *u->order);
   u->alias = rlx_mem_calloc(u->bound, sizeof *u->alias);
   u->next = rlx_mem_calloc(u->bound, sizeof *u->next);
-  if (!u->value || !u->known || !u->order || !u->alias || !u->next) return false;
-  for (size_t at = HEADER_WORDS; at < n_words && op_of(words + at) != OP_FUNCTION; at += length_of(words + at))
-    if (op_of(words + at) == OP_CONSTANT && length_of(words + at) == 4) {
+  if (!u->value || !u->known || !u->where || !u->order || !u->alias || !u->next) return false;
+  size_t at = SPIRV_HEADER_WORDS;
+  for (; at < n_words && op_of(words + at) != OP_FUNCTION; at += length_of(words + at))
+    if (op_of(words + at) == OP_CONSTANT && length_of(words + at) == 4 && words[at + 2] < u->bound) {
       u->value[words[at + 2]] = words[at + 3];
       u->known[words[at + 2]] = true;
     }
+  for (; at < n_words; at += length_of(words + at))
+    if (is_known(op_of(words + at))) u->where[result_of(u, words + at)] = (uint32_t)at;
+  u->where[0] = 0; /* where those without a result were put */
   return true;
 }
 
 rlx_status gpu_spirv_unroll(uint32_t **words, size_t *n_words) {
-  for (;;) {
+  for (size_t steps = MOST_STEPS;;) {
+    if (!spirv_is_whole(*words, *n_words))
+      return RLX_FAIL(RLX_INVALID, "%zu words that are no SPIR-V module", *n_words);
     unroller u;
     loop l;
-    bool ok = read_module(&u, *words, *n_words), found = ok && find_loop(&u, &l);
+    bool ok = read_module(&u, *words, *n_words), found = ok && find_loop(&u, &l, &steps);
     if (found) unroll(&u, &l);
     ok = ok && !u.failed;
     unroller_deinit(&u);
@@ -417,6 +392,7 @@ rlx_status gpu_spirv_unroll(uint32_t **words, size_t *n_words) {
       return RLX_FAIL(RLX_NO_MEMORY, "unrolling a kernel of %zu words", *n_words);
     }
     if (!found) return RLX_OK;
+    steps -= steps < *n_words ? steps : *n_words;
     rlx_mem_free(*words);
     *words = u.out.v;
     *n_words = u.out.n;

@@ -1,0 +1,50 @@
+/* See the header. */
+#include "gpu/spirv_words.h"
+
+/* The fewest words of an instruction: what is read of it without looking at its length again. */
+static uint32_t least_words(uint32_t op) {
+  if (op >= OP_CONSTANT_TRUE && op <= OP_SPEC_OP) return 3;
+  switch (op) {
+    case OP_ENTRY_POINT: return 4;
+    case OP_FUNCTION: return 5;
+    case OP_CALL: return 4;
+    case OP_DECORATE: return 3;
+    case OP_PHI: return 3;
+    case OP_LOOP_MERGE: return 4;
+    case OP_SELECTION_MERGE: return 3;
+    case OP_LABEL: return 2;
+    case OP_BRANCH: return 2;
+    case OP_BRANCH_CONDITIONAL: return 4;
+    case OP_SWITCH: return 3;
+    default: return 1;
+  }
+}
+
+typedef enum place { OUTSIDE, IN_FUNCTION, IN_BLOCK, AFTER_MERGE } place;
+
+/* Where one is behind the instruction; false: it must not stand here. */
+static bool go_on(place *p, uint32_t op) {
+  const place from = *p;
+  switch (op) {
+    case OP_FUNCTION: *p = IN_FUNCTION; return from == OUTSIDE;
+    case OP_FUNCTION_END: *p = OUTSIDE; return from == IN_FUNCTION;
+    case OP_LABEL: *p = IN_BLOCK; return from == IN_FUNCTION;
+    case OP_LOOP_MERGE:
+    case OP_SELECTION_MERGE: *p = AFTER_MERGE; return from == IN_BLOCK;
+    default: break;
+  }
+  if (op < OP_BRANCH || op > OP_UNREACHABLE) return from != AFTER_MERGE;
+  *p = IN_FUNCTION;
+  return from == IN_BLOCK || from == AFTER_MERGE;
+}
+
+bool spirv_is_whole(const uint32_t *words, size_t n_words) {
+  if (n_words < SPIRV_HEADER_WORDS || n_words > UINT32_MAX || words[0] != 0x07230203u) return false;
+  if (words[3] == 0 || words[3] > SPIRV_MOST_NAMES) return false;
+  place p = OUTSIDE;
+  for (size_t at = SPIRV_HEADER_WORDS; at < n_words; at += words[at] >> 16) {
+    const uint32_t op = words[at] & 0xffff, n = words[at] >> 16;
+    if (n < least_words(op) || n > n_words - at || !go_on(&p, op)) return false;
+  }
+  return p == OUTSIDE;
+}
