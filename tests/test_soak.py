@@ -117,6 +117,8 @@ def check_oss_fuzz():
     assert "tests/fuzz_*.c" in files["build.sh"].replace('"', "").replace("$root/", "")
     for word in ("$CC", "$CFLAGS", "$LIB_FUZZING_ENGINE", "$OUT", "_seed_corpus.zip"):
         assert word in files["build.sh"], word
+    for name, text in files.items():  # no address that nobody gave
+        assert "://" not in text and ".example" not in text and "_contact:" not in text, name
     assert "base-builder" in files["Dockerfile"] and "language: c" in files["project.yaml"]
 
 
