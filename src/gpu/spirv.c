@@ -17,6 +17,7 @@ enum { DECORATION_RELAXED = 0, DECORATION_SPEC_ID = 1, DECORATION_NO_CONTRACTION
 /* What is known of an id. */
 typedef struct id_info {
   uint32_t at;     /* where it is defined: a constant, a label, a function */
+  uint32_t end;    /* of a label: where its block's last instruction is */
   uint32_t value;  /* where known */
   int32_t spec_id; /* NO_SPEC_ID: none */
   bool known;      /* a 32-bit number or a bool with a value */
@@ -204,7 +205,9 @@ static void reach_function(module *m, size_t at) {
   size_t end = at;
   while (opcode(m, end) != OP_FUNCTION_END) {
     if (opcode(m, end) == OP_LABEL) {
+      size_t merge;
       info(m, m->w[end + 1])->at = (uint32_t)end;
+      info(m, m->w[end + 1])->end = (uint32_t)block_end(m, end, &merge);
       if (m->n_stack == below) reach(m, m->w[end + 1], OP_LABEL); /* the first one */
     }
     end += length(m, end);
@@ -271,8 +274,7 @@ static void write_constant(module *m, size_t at) {
 static bool leads_to(module *m, uint32_t from, uint32_t to) {
   const id_info *b = info(m, from);
   if (!b->is_reached || opcode(m, b->at) != OP_LABEL) return false;
-  size_t merge, end = block_end(m, b->at, &merge);
-  uint32_t only = only_target(m, end);
+  uint32_t only = only_target(m, b->end);
   return !only || only == to;
 }
 

@@ -392,7 +392,8 @@ rlx_status gpu_spirv_unroll(uint32_t **words, size_t *n_words) {
       return RLX_FAIL(RLX_NO_MEMORY, "unrolling a kernel of %zu words", *n_words);
     }
     if (!found) return RLX_OK;
-    steps -= steps < *n_words ? steps : *n_words;
+    const size_t taken = *n_words + u.bound; /* by this walk and its tables */
+    steps -= steps < taken ? steps : taken;
     rlx_mem_free(*words);
     *words = u.out.v;
     *n_words = u.out.n;
