@@ -1,57 +1,11 @@
 /* ONNX models that are small to write and would be large to hold: all end within a second and 64 MiB beyond their own size. */
-#include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include "base/str.h"
+#include "cost.h"
 #include "onnx_image.h"
 #include "rlx/onnx.h"
 #include "test.h"
-
-enum { MOST_MIB = 64 };
-
-/* ---- what it costs ---- */
-
-typedef struct cost {
-  double seconds;
-  size_t kib; /* memory in use at most, beyond what there was */
-} cost;
-
-static size_t status_kib(const char *key) {
-  char line[256];
-  size_t kib = 0;
-  FILE *f = fopen("/proc/self/status", "r");
-  while (f && fgets(line, sizeof line, f))
-    if (strncmp(line, key, strlen(key)) == 0) kib = (size_t)strtoull(line + strlen(key), NULL, 10);
-  if (f) fclose(f);
-  return kib;
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* other processes do not count */
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static cost begin_cost(void) {
-#ifdef __GLIBC__
-  malloc_trim(0); /* what was freed before is given back, or it would hide what is taken now */
-#endif
-  FILE *f = fopen("/proc/self/clear_refs", "w"); /* the peak starts anew */
-  if (f) {
-    fputs("5", f);
-    fclose(f);
-  }
-  return (cost){now(), status_kib("VmRSS:")};
-}
-
-static cost end_cost(cost begin) {
-  size_t peak = status_kib("VmHWM:");
-  return (cost){now() - begin.seconds, peak > begin.kib ? peak - begin.kib : 0};
-}
 
 /* Opens, and if that works imports and runs; the first failure. */
 static rlx_status try_model(const onnx_image *f, cost *c) {
@@ -66,14 +20,6 @@ static rlx_status try_model(const onnx_image *f, cost *c) {
   rlx_graph_destroy(g);
   rlx_onnx_close(m);
   return s;
-}
-
-static void check_cost(const char *name, const onnx_image *f, const cost *c) {
-  if (c->seconds > test_hang_seconds()) FAIL("%s: %.2f s", name, c->seconds);
-  if (!TEST_IS_SANITIZED && c->kib > MOST_MIB * 1024 + f->n / 1024)
-    FAIL("%s: %zu MiB beyond a file of %zu KiB", name, c->kib / 1024, f->n / 1024);
-  if (getenv("RLX_TEST_COSTS"))
-    printf("%s: %.3f s, %zu MiB, file %zu KiB\n", name, c->seconds, c->kib / 1024, f->n / 1024);
 }
 
 typedef struct hostile {
@@ -95,7 +41,7 @@ static void check_all(const hostile *v, size_t n) {
     if (s != v[i].status || (s && !strstr(rlx_message(), v[i].part)))
       FAIL("%s: expected '%s' with <%s>, found '%s': %.300s", v[i].name, rlx_status_name(v[i].status), v[i].part,
            rlx_status_name(s), rlx_message());
-    check_cost(v[i].name, &f, &c);
+    check_cost(v[i].name, f.n, 1, &c);
     image_free(&f);
     if (test_has_failed()) return;
   }
@@ -391,7 +337,7 @@ TEST(colliding_names) {
   image_end(&f);
   CHECK_EQ_INT(found, N);
   CHECK_OK(try_model(&f, &c));
-  check_cost("colliding_names", &f, &c);
+  check_cost("colliding_names", f.n, 1, &c);
   image_free(&f);
 }
 

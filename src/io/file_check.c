@@ -113,10 +113,9 @@ static void check_gaps(check *c, const file_part *p) {
 
 static void check_json(check *c, const file_meta *m) {
   size_t n = strlen(m->key);
-  json_error_t e;
+  json_t *v;
   if (!m->text || n < 5 || strcmp(m->key + n - 5, ".json") != 0) return;
-  json_t *v = json_loadb(m->text, m->n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
-  if (!v) FINDING(c, "%s: line %d, column %d: %s", m->key, e.line, e.column, e.text);
+  if (json_load_whole((json_text){m->text, m->n}, m->key, json_max_vocabulary(m->n), JSON_ALLOW_NUL, &v)) note(c);
   json_decref(v);
 }
 

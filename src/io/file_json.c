@@ -7,9 +7,66 @@
 
 #include <string.h>
 
+#include "base/budget.h"
+
 /* ---- Reading a value ---- */
 
 enum { MOST_VALUE = 1 << 20 }; /* bytes of a value that is not a string: nothing in these files is so long */
+enum { MAX_DEPTH = 1024 };     /* below jansson's own, whose message would not give a number */
+enum { VALUE_BYTES = 64 };     /* of the heap, that jansson takes for a value: 40 for a number, 90 for a short text */
+
+typedef struct tally {
+  size_t values, depth; /* at most as many and as deep as jansson will see: where it finds an error it stops */
+} tally;
+
+static void skip_string(json_walk *w);
+
+/* Each value but the first comes after a bracket, a comma or a colon. */
+static tally count(json_text text) {
+  json_walk w = json_walk_begin(text, text.v);
+  tally t = {.values = 1};
+  size_t depth = 0;
+  while (w.at < w.end) {
+    char c = *w.at;
+    if (c == '"') {
+      skip_string(&w);
+      continue;
+    }
+    t.values += c == ',' || c == ':' || c == '[' || c == '{';
+    if (c == '[' || c == '{') depth++;
+    if ((c == ']' || c == '}') && depth) depth--;
+    if (depth > t.depth) t.depth = depth;
+    w.at++;
+  }
+  return t;
+}
+
+/* jansson's memory is not the heap's, so a budget would not see it: it is asked for beforehand. */
+static rlx_status check_size(json_text text, const char *name, size_t max_values) {
+  tally t = count(text);
+  if (t.depth > MAX_DEPTH)
+    return RLX_FAIL(RLX_LIMIT, "%s: JSON nested %zu deep, the limit is %d", name, t.depth, MAX_DEPTH);
+  if (t.values > max_values)
+    return RLX_FAIL(RLX_LIMIT, "%s: %zu JSON values, the limit is %zu", name, t.values, max_values);
+  if (!rlx_budget_allows(t.values * VALUE_BYTES + text.n))
+    return RLX_FAIL(RLX_NO_MEMORY, "%s: %zu JSON values", name, t.values);
+  return RLX_OK;
+}
+
+size_t json_max_vocabulary(size_t n) {
+  size_t max = ((size_t)1 << 18) + n / 5;
+  return max < (size_t)1 << 22 ? max : (size_t)1 << 22;
+}
+
+rlx_status json_load_whole(json_text text, const char *name, size_t max_values, size_t flags, json_t **out) {
+  json_error_t e;
+  *out = NULL;
+  RLX_TRY(check_size(text, name, max_values));
+  *out = json_loadb(text.v, text.n, flags | JSON_REJECT_DUPLICATES, &e);
+  if (*out) return RLX_OK;
+  if (json_error_code(&e) == json_error_out_of_memory) return RLX_FAIL(RLX_NO_MEMORY, "%s", name);
+  return RLX_FAIL(RLX_INVALID, "%s: line %d, column %d: %s", name, e.line, e.column, e.text);
+}
 
 rlx_status json_load_text(json_text text, const char *whole, json_t **out) {
   json_error_t e;
@@ -17,6 +74,7 @@ rlx_status json_load_text(json_text text, const char *whole, json_t **out) {
   *out = NULL;
   if (text.n > MOST_VALUE && text.v[0] != '"')
     return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: a value of %zu bytes, expected at most %d", at, text.n, MOST_VALUE);
+  RLX_TRY_AT(check_size(text, "a value", JSON_MAX_CONFIG), "byte %zu", at);
   *out = json_loadb(text.v, text.n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
   if (*out) return RLX_OK;
   if (json_error_code(&e) == json_error_out_of_memory) return RLX_FAIL(RLX_NO_MEMORY, "no memory to read JSON");

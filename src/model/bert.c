@@ -7,16 +7,17 @@
  * the file asks for that. */
 #include <string.h>
 
+#include "io/file_json.h"
 #include "model/family.h"
 #include "model/reader.h"
 
 /* A JSON text beside config.json; NULL: there is none, or the family does not come from a folder. */
 static json_t *load_text(lm_reader *r, const char *name) {
   rlx_meta m;
-  json_error_t why;
+  json_t *root;
   if (!r->json || !rlx_file_meta_find(r->file, name, &m) || m.kind != RLX_META_TEXT) return NULL;
-  json_t *root = json_loadb(m.text, m.n, JSON_REJECT_DUPLICATES, &why);
-  if (!root) lm_reader_fail(r, RLX_INVALID, "%s: line %d: %s", name, why.line, why.text);
+  rlx_status s = json_load_whole((json_text){m.text, m.n}, name, JSON_MAX_CONFIG, 0, &root);
+  if (s && !r->status) r->status = s;
   return root;
 }
 

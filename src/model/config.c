@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "io/file_json.h"
 #include "model/family.h"
 #include "model/reader.h"
 
@@ -502,13 +503,11 @@ static rlx_status read_file(lm_reader *r, lm_config *out) {
   if (!rlx_file_meta_find(r->file, "config.json", &m) || m.kind != RLX_META_TEXT)
     return r->is_gguf ? RLX_FAIL(RLX_INVALID, "the metadata has no 'general.architecture'")
                       : RLX_FAIL(RLX_INVALID, "there is no config.json: expected the folder of a model, or a GGUF");
-  json_error_t why;
-  json_t *root = json_loadb(m.text, m.n, JSON_REJECT_DUPLICATES, &why);
+  json_t *root;
+  RLX_TRY(json_load_whole((json_text){m.text, m.n}, "config.json", JSON_MAX_CONFIG, 0, &root));
   if (!json_is_object(root)) {
-    bool is_other = root != NULL;
     json_decref(root);
-    return RLX_FAIL(RLX_INVALID, "config.json: line %d: %s", is_other ? 1 : why.line,
-                    is_other ? "expected an object" : why.text);
+    return RLX_FAIL(RLX_INVALID, "config.json: line 1: expected an object");
   }
   r->json = root;
   rlx_status s = read_and_forget(r, out);

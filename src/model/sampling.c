@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "base/str.h"
+#include "io/file_json.h"
 #include "rlx/lm.h"
 
 typedef struct setting {
@@ -146,11 +147,11 @@ static rlx_status read_member(found *f, const char *key, json_t *v) {
 }
 
 static rlx_status read_json(const rlx_meta *m, found *f) {
-  json_error_t error;
-  json_t *root = json_loadb(m->text, m->n, JSON_REJECT_DUPLICATES, &error), *v;
+  json_t *root, *v;
   const char *key;
+  RLX_TRY(json_load_whole((json_text){m->text, m->n}, "generation_config.json", JSON_MAX_CONFIG, 0, &root));
   rlx_status s = RLX_OK;
-  if (!json_is_object(root)) s = RLX_FAIL(RLX_INVALID, "expected an object: %s", root ? "it is none" : error.text);
+  if (!json_is_object(root)) s = RLX_FAIL(RLX_INVALID, "expected an object, found %s", json_kind_name(root));
   json_object_foreach(root, key, v) {
     if (!s) s = read_member(f, key, v);
   }

@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "io/file_json.h"
 #include "text/chat.h"
 #include "text/text.h"
 
@@ -321,7 +322,9 @@ const char *rlx_chat_template_of(const rlx_file *f) {
       m.kind == RLX_META_TEXT) {
     text = (text_span){m.text, m.n};
   } else if (rlx_file_meta_find(f, "tokenizer_config.json", &m) && m.kind == RLX_META_TEXT) {
-    config = json_loadb(m.text, m.n, JSON_ALLOW_NUL, NULL);
+    if (json_load_whole((json_text){m.text, m.n}, "tokenizer_config.json", json_max_vocabulary(m.n), JSON_ALLOW_NUL,
+                        &config))
+      return NULL;
     t = template_in(config);
     if (json_is_string(t)) text = (text_span){json_string_value(t), json_string_length(t)};
   }

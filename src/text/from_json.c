@@ -29,11 +29,8 @@ static const char *text_or(json_t *j, const char *key, const char *fallback) {
 }
 
 static rlx_status parse(text_span text, const char *name, json_t **out) {
-  json_error_t e;
   if (!text.p) return RLX_OK;
-  *out = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
-  if (!*out && json_error_code(&e) == json_error_out_of_memory) return RLX_FAIL(RLX_NO_MEMORY, "%s", name);
-  if (!*out) return RLX_FAIL(RLX_INVALID, "%s: %s, in line %d", name, e.text, e.line);
+  RLX_TRY(json_load_whole((json_text){text.p, text.n}, name, json_max_vocabulary(text.n), JSON_ALLOW_NUL, out));
   if (!json_is_object(*out)) return RLX_FAIL(RLX_INVALID, "%s is not an object", name);
   return RLX_OK;
 }

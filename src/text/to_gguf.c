@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/file_json.h"
 #include "text/text.h"
 
 #define KEY(name) "tokenizer.ggml." name
@@ -345,10 +346,10 @@ static rlx_status write_all(converter *c) {
   return put_facts(c);
 }
 
-static json_t *json_of(const rlx_file *f, const char *key) {
+static rlx_status load_json(const rlx_file *f, const char *key, json_t **out) {
   rlx_meta m;
-  if (!rlx_file_meta_find(f, key, &m) || m.kind != RLX_META_TEXT) return NULL;
-  return json_loadb(m.text, m.n, JSON_ALLOW_NUL, NULL);
+  if (!rlx_file_meta_find(f, key, &m) || m.kind != RLX_META_TEXT) return RLX_OK;
+  return json_load_whole((json_text){m.text, m.n}, key, json_max_vocabulary(m.n), JSON_ALLOW_NUL, out);
 }
 
 rlx_status text_to_gguf(const rlx_file *f, size_t n_tokens, rlx_file_writer *w) {
@@ -356,11 +357,9 @@ rlx_status text_to_gguf(const rlx_file *f, size_t n_tokens, rlx_file_writer *w) 
   if (!rlx_file_meta_find(f, "tokenizer.json", &m)) return RLX_FAIL(RLX_UNSUPPORTED, "there is no tokenizer.json");
   converter c = {.f = f, .w = w, .n = n_tokens};
   rlx_status s = rlx_tokenizer_create(f, &c.t);
-  if (!s) {
-    c.root = json_of(f, "tokenizer.json");
-    c.config = json_of(f, "tokenizer_config.json");
-    s = write_all(&c);
-  }
+  if (!s) s = load_json(f, "tokenizer.json", &c.root);
+  if (!s) s = load_json(f, "tokenizer_config.json", &c.config);
+  if (!s) s = write_all(&c);
   json_decref(c.root);
   json_decref(c.config);
   rlx_tokenizer_destroy(c.t);
