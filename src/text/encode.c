@@ -467,6 +467,9 @@ static rlx_status encode(text_run *r, text_span text, unsigned flags) {
   return rlx_array_reserve(&r->ids, 1) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "tokens");
 }
 
+/* Steps of looking up tokens: ten times what the longest tokens of real vocabularies make of a byte. */
+enum { WORK_PER_BYTE = 1 << 10 };
+
 rlx_status text_encode_around(const rlx_tokenizer *t, text_span text, const text_range *content, size_t n_content,
                               unsigned flags, int32_t **ids, size_t *n) {
   *ids = NULL;
@@ -483,7 +486,8 @@ rlx_status text_encode_around(const rlx_tokenizer *t, text_span text, const text
   r->special = !(flags & RLX_TOKENS_PARSE_SPECIAL) ? SPECIAL_NONE : n_content ? SPECIAL_AROUND : SPECIAL_ALL;
   r->only_text = r->special != SPECIAL_ALL;
   rlx_budget budget;
-  rlx_budget_begin(&budget, "rlx_tokenizer_encode", &t->limits, 0, NULL);
+  uint64_t work = RLX_LOAD_WORK / 2 + WORK_PER_BYTE * (uint64_t)text.n;
+  rlx_budget_begin(&budget, "rlx_tokenizer_encode", &t->limits, work, NULL);
   rlx_status s = rlx_budget_end(&budget, encode(r, text, flags));
   if (!s) {
     *ids = r->ids.v;

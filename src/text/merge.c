@@ -14,8 +14,11 @@ enum { WALK_AT_MOST = 24 };
 
 /* ---- The table of merges ------------------------------------------------------------------------------------- */
 
-static size_t pair_slot(uint32_t left, uint32_t right) {
-  uint64_t h = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u;
+/* A product carries upwards only, so what differs in `left` is brought down between two of them: vocabularies have thousands
+ * of pairs with the same right side. */
+static size_t pair_slot(const text_merges *m, uint32_t left, uint32_t right) {
+  uint64_t h = (((uint64_t)left << 32 | right) ^ m->seed) * 0x9e3779b97f4a7c15u;
+  h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
   return (size_t)(h >> 20);
 }
 
@@ -27,6 +30,7 @@ rlx_status text_merges_init(text_merges *m, size_t n) {
   m->slots = rlx_mem_calloc(slots, sizeof *m->slots);
   if (!m->list || !m->slots) return RLX_FAIL(RLX_NO_MEMORY, "%zu merges", n);
   m->mask = slots - 1;
+  m->seed = rlx_text_hash_seed(m->slots);
   return RLX_OK;
 }
 
@@ -38,7 +42,7 @@ void text_merges_deinit(text_merges *m) {
 
 /* The slot that has the pair, or the free one where it belongs. */
 static size_t slot_of(const text_merges *m, uint32_t left, uint32_t right) {
-  size_t at = pair_slot(left, right) & m->mask;
+  size_t at = pair_slot(m, left, right) & m->mask;
   for (; m->slots[at]; at = (at + 1) & m->mask) {
     const text_merge *known = &m->list[m->slots[at] - 1];
     if (known->left == left && known->right == right) break;

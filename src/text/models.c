@@ -6,7 +6,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "text/text.h"
+
+/* A place costs as many steps as the longest token has bytes, and a file may have a token as long as it likes. The budget, which
+ * looks at the clock, is asked now and then. */
+static rlx_status count_steps(text_run *r, size_t left) {
+  enum { ASK_EVERY = 1 << 14 };
+  r->lookups += r->t->vocab.longest < left ? r->t->vocab.longest : left;
+  if (r->lookups < ASK_EVERY) return RLX_OK;
+  uint64_t n = r->lookups;
+  r->lookups = 0;
+  if (!rlx_budget_works(n)) return RLX_OK;
+  return RLX_FAIL(RLX_CANCELLED, "looking for tokens of up to %zu bytes", r->t->vocab.longest);
+}
 
 /* The longest token that `prefix` and a start of `in` make; its bytes of `in`, 0: none. */
 static size_t longest_token(text_run *r, const char *prefix, text_span in, int32_t *id) {
@@ -18,7 +31,7 @@ static size_t longest_token(text_run *r, const char *prefix, text_span in, int32
   rlx_str_add_bytes(joined, prefix, bytes);
   rlx_str_add_bytes(joined, in.p, most);
   if (joined->failed) return 0;
-  uint64_t h = text_hash(text_hash_start(), prefix, bytes);
+  uint64_t h = text_hash(v->seed, prefix, bytes);
   for (size_t i = 0; i < most; i++) {
     h = text_hash_byte(h, in.p[i]);
     int32_t found = text_find_hashed(v, h, joined->v, bytes + i + 1);
@@ -46,6 +59,7 @@ rlx_status text_wordpiece(text_run *r, text_span word) {
       r->ids.n = had; /* what begins like that are starts of words, and this is inside one */
       return text_push_unknown(r);
     }
+    RLX_TRY(count_steps(r, rest.n));
     size_t n = longest_token(r, at ? t->continuing_prefix : t->word_prefix, rest, &id);
     if (r->word.failed) return RLX_FAIL(RLX_NO_MEMORY, "a word of %zu bytes", word.n);
     if (!n) {
@@ -81,7 +95,7 @@ static void go_on_from(text_run *r, text_span in, size_t from, size_t character)
   const text_vocab *v = &r->t->vocab;
   size_t most = v->longest < in.n - from ? v->longest : in.n - from;
   bool has_single = false;
-  uint64_t h = text_hash_start();
+  uint64_t h = v->seed;
   for (size_t i = 0; i < most; i++) {
     h = text_hash_byte(h, in.p[from + i]);
     int32_t id = text_find_hashed(v, h, in.p + from, i + 1);
@@ -121,6 +135,7 @@ rlx_status text_unigram(text_run *r, text_span in) {
     int32_t code;
     size = text_character(in.p + at, in.n - at, &code);
     if (!size) size = 1;
+    RLX_TRY(count_steps(r, in.n - at));
     go_on_from(r, in, at, size);
   }
   return push_way(r, in);

@@ -16,7 +16,7 @@
   "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{" \
   "1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
 
-enum { STACK_START = 32 << 10, STACK_MOST = 8 << 20, HEAP_KIB = 256 << 10 };
+enum { STACK_START = 32 << 10, STACK_MOST = 8 << 20, HEAP_KIB = 16 << 10 };
 
 /* ---- Patterns ------------------------------------------------------------------------------------------------ */
 
@@ -153,6 +153,10 @@ rlx_status text_match(text_run *r, const pcre2_code *code, text_span in, size_t 
     return RLX_FAIL(
       RLX_LIMIT, "matching a piece of %zu bytes, from %zu: the tokenizer's pattern has taken %llu steps for %llu bytes",
       in.n, from, (unsigned long long)r->steps, (unsigned long long)r->matched);
+  if (n == PCRE2_ERROR_HEAPLIMIT)
+    return RLX_FAIL(RLX_LIMIT,
+                    "matching a piece of %zu bytes, from %zu: the tokenizer's pattern takes more than %d MiB", in.n,
+                    from, HEAP_KIB >> 10);
   if (n == PCRE2_ERROR_NOMEMORY) return RLX_FAIL(RLX_NO_MEMORY, "matching %zu bytes", in.n);
   if (n < 0 && n != PCRE2_ERROR_NOMATCH) {
     PCRE2_UCHAR why[160] = "";

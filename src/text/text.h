@@ -50,12 +50,12 @@ typedef struct text_vocab {
   double *fine_scores; /* .. some are no floats */
   uint32_t *slots;     /* a hash table of id + 1; its size is a power of two */
   size_t mask;
+  uint64_t seed;  /* where hashes begin; nobody can choose spellings that meet in one slot */
   size_t longest; /* bytes of a spelling */
 } text_vocab;
 
-/* Grows by bytes, so that all prefixes of a text cost one pass. */
+/* From the vocabulary's seed on; grows by bytes, so that all prefixes of a text cost one pass. */
 static inline uint64_t text_hash_byte(uint64_t h, char c) { return (h ^ (unsigned char)c) * 0x100000001b3u; }
-static inline uint64_t text_hash_start(void) { return 0xcbf29ce484222325u; }
 uint64_t text_hash(uint64_t h, const char *p, size_t n);
 
 static inline text_span text_spelling(const text_vocab *v, uint32_t id) {
@@ -91,6 +91,7 @@ typedef struct text_merges {
   size_t n;
   uint32_t *slots; /* a hash table of place + 1; its size is a power of two */
   size_t mask;
+  uint64_t seed; /* as a vocabulary's */
 } text_merges;
 rlx_status text_merges_init(text_merges *m, size_t n);  /* room for n */
 bool text_merges_add(text_merges *m, text_merge merge); /* false: the pair has a rank already */
@@ -275,6 +276,7 @@ typedef struct text_run {
   pcre2_match_context *context;
   pcre2_jit_stack *stack;
   uint64_t steps, matched; /* steps of matches that took many, over the whole text; bytes that matches went over */
+  uint64_t lookups;        /* steps that the budget was not told of yet */
   rlx_str normal[2];
   rlx_str scratch[TEXT_MOST_SPLITS];
   rlx_str word;

@@ -37,6 +37,7 @@ static rlx_status allocate_vocab(text_vocab *v, const text_desc *d) {
   if (has_scores && !are_floats) v->fine_scores = rlx_mem_calloc(d->n_tokens, sizeof *v->fine_scores);
   v->slots = rlx_mem_calloc(slots, sizeof *v->slots);
   v->mask = slots - 1;
+  v->seed = rlx_text_hash_seed(v->slots);
   v->n = (uint32_t)d->n_tokens;
   if (!v->pool || !v->starts || !v->flags || (has_scores && !v->scores && !v->fine_scores) || !v->slots)
     return RLX_FAIL(RLX_NO_MEMORY, "a vocabulary of %zu tokens", d->n_tokens);
@@ -44,7 +45,7 @@ static rlx_status allocate_vocab(text_vocab *v, const text_desc *d) {
 }
 
 static rlx_status enter_token(text_vocab *v, uint32_t id, text_span s) {
-  uint64_t hash = text_hash(text_hash_start(), s.p, s.n);
+  uint64_t hash = text_hash(v->seed, s.p, s.n);
   size_t at = (size_t)(hash ^ hash >> 29);
   for (; v->slots[at & v->mask]; at++) {
     uint32_t other = v->slots[at & v->mask] - 1;

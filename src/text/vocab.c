@@ -25,7 +25,7 @@ int32_t text_find_hashed(const text_vocab *v, uint64_t hash, const char *p, size
 }
 
 int32_t text_find(const text_vocab *v, const char *p, size_t n) {
-  return n > v->longest ? -1 : text_find_hashed(v, text_hash(text_hash_start(), p, n), p, n);
+  return n > v->longest ? -1 : text_find_hashed(v, text_hash(v->seed, p, n), p, n);
 }
 
 void text_vocab_deinit(text_vocab *v) {
