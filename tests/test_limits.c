@@ -251,10 +251,10 @@ static void stops_inside(const rlx_watch *watch, rlx_status want, const char *pa
   rlx_session_destroy(s);
 }
 
-/* Between its steps it is asked six times at most; the last of ten is inside one. */
+/* Between its steps it is asked six times at most; the last of ten is inside one, of the product where that is what takes long. */
 TEST(a_cancel_is_heard_inside_a_node) {
   asked a = {.until = 10};
-  stops_inside(&(rlx_watch){.cancel = at_last, .user = &a}, RLX_CANCELLED, "(matmul): stopped by the caller");
+  stops_inside(&(rlx_watch){.cancel = at_last, .user = &a}, RLX_CANCELLED, "): stopped by the caller");
   if (test_all.result == TEST_PASSED) CHECK_EQ_INT(a.n, 10);
 }
 

@@ -127,7 +127,8 @@ TEST(one_engine_over_many_requests) {
   snprintf(path, sizeof path, "%s/lm/llama", RLX_TEST_DATA);
   rlx_lm_desc d = {.struct_bytes = sizeof d, .path = path, .device = "cpu", .threads = 1, .context = 96};
   CHECK_OK(rlx_lm_load(&d, &lm));
-  check_level("one engine over requests", times(10000, 600), request, lm);
+  /* Not fewer under a sanitizer: by the first tenth the engine has to have met as many kinds of requests as it keeps programs. */
+  check_level("one engine over requests", getenv("RLX_SOAK") ? 10000 : 600, request, lm);
   rlx_lm_destroy(lm);
 }
 
