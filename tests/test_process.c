@@ -663,6 +663,7 @@ static void open_a_session(void) {
   (void)rlx_device_count();
   rlx_session *s = NULL;
   if (run_session(NULL, 1, &s) == RLX_OK) rlx_session_destroy(s);
+  if (run_session("vulkan", 1, &s) == RLX_OK) rlx_session_destroy(s);
   is_listening = false;
 }
 static void on_log(void *user, rlx_log_level level, const char *text) {
@@ -680,6 +681,9 @@ TEST(log_and_trace_callbacks_may_open_sessions) {
   rlx_set_log(on_log, NULL);
   rlx_set_trace(on_trace, NULL);
   bool ok = works_anew("cpu", NULL) && works_anew(NULL, NULL);
+  rlx_session *s = NULL;
+  if (run_session("vulkan", 1, &s) == RLX_OK) ok = ok && works_anew("vulkan", NULL);
+  rlx_session_destroy(s);
   rlx_set_log(NULL, NULL);
   rlx_set_trace(NULL, NULL);
   CHECK(ok && atomic_load(&n_logged) > 0 && atomic_load(&n_traced) > 0);

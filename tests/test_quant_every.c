@@ -228,7 +228,8 @@ static bool is_right(const parts *w, const float *x, size_t run, size_t n, float
   for (size_t i = first; i < last; i++) {
     sum += (double)x[i] * (w->a[i] + w->b[i]);
     size += fabs((double)x[i]) * (fabs(w->a[i]) + fabs(w->b[i]));
-    flushed += fabs((double)x[i]) * (double)FLT_MIN;
+    flushed += fabs((double)x[i]) * 128 *
+               (double)FLT_MIN; /* a sub-normal scale may be taken for 0, too, whatever its codes are */
   }
   *want = sum;
   if (!w->is_finite) return !isfinite(y); /* as 0 times such a weight is NaN */

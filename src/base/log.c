@@ -107,6 +107,7 @@ uint64_t rlx_now_ns(void) {
 }
 
 static void trace_write(const char *name, bool begin) {
+  if (held.depth) return;
   if (!atomic_load_explicit(&has_trace, memory_order_relaxed)) return;
   pthread_mutex_lock(&hooks_lock);
   rlx_trace_fn fn = hooks.trace;

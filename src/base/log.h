@@ -11,7 +11,7 @@ void rlx_log_write(rlx_log_level level, const char *fmt, ...) RLX_PRINTF(2, 3);
 void rlx_trace_begin(const char *name);
 void rlx_trace_end(const char *name);
 /* While held, what this thread logs waits, and comes when it is released: a callback may call back into the library, so it must
- * not run under a lock. Nests. A few messages of a line are kept; what is more is lost. */
+ * not run under a lock. Nests. A few messages of a line are kept; what is more is lost, and so are trace spans. */
 void rlx_log_hold(void);
 void rlx_log_release(void);
 /* A lock with that: for all under which something may be logged. */
