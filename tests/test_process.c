@@ -120,6 +120,7 @@ static int child_refuses(void *user) {
 }
 
 TEST(a_child_refuses_its_parents_objects_and_makes_its_own) {
+  if (TEST_IS_SANITIZED) SKIP("a sanitizer's own locks do not survive a fork among threads");
   if (IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
   world w;
   CHECK_OK(world_open(&w, "cpu"));
@@ -142,6 +143,7 @@ static int child_forks_again(void *user) {
 }
 
 TEST(children_of_children) {
+  if (TEST_IS_SANITIZED) SKIP("a sanitizer's own locks do not survive a fork among threads");
   if (IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
   world w;
   CHECK_OK(world_open(&w, "cpu"));
@@ -160,6 +162,7 @@ static int child_execs(void *user) {
 }
 
 TEST(a_child_that_only_ends_or_execs) {
+  if (TEST_IS_SANITIZED) SKIP("a sanitizer's own locks do not survive a fork among threads");
   world w;
   CHECK_OK(world_open(&w, "cpu"));
   CHECK_OK(world_run(&w));
@@ -205,6 +208,7 @@ static int child_without_vulkan(void *user) {
 }
 
 TEST(vulkan_after_a_fork) {
+  if (TEST_IS_SANITIZED) SKIP("a sanitizer's own locks do not survive a fork among threads");
   if (IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
   rlx_session *s;
   OPEN_SESSION("vulkan", 1, &s);
@@ -308,6 +312,7 @@ static int child_runs_often(void *user) {
 }
 
 TEST(stopped_and_continued) {
+  if (TEST_IS_SANITIZED) SKIP("a sanitizer's own locks do not survive a fork among threads");
   if (IS_TSAN) SKIP("the thread sanitizer ends a child that starts threads");
   world w;
   CHECK_OK(world_open(&w, "cpu"));
