@@ -37,6 +37,7 @@ rlx_bytes_text rlx_bytes_print(uint64_t bytes) {
 
 rlx_status rlx_budget_end(rlx_budget *b, rlx_status s) {
   innermost = b->outer;
+  if (s != RLX_NO_MEMORY && s != RLX_CANCELLED) return s; /* before the message is copied: most calls end well */
   char cause[512];
   snprintf(cause, sizeof cause, "%.511s", rlx_message());
   if (s == RLX_NO_MEMORY && b->refused)
