@@ -1,4 +1,4 @@
-/* Placement: how near to the bound, how fast. For each kind of problem (tests/place_cases.h) a few of each size, and the
+/* Placement: how near to the bound, how fast. For each kind of problem (tests/support/place_cases.h) a few of each size, and the
  * time against the number of values for the kind that a big graph gives.
  *
  *   place                          the table

@@ -1,4 +1,4 @@
-/* Scale: how time and memory grow with the graph. For each kind of big graph (tests/big_graph.h) and each size, the time
+/* Scale: how time and memory grow with the graph. For each kind of big graph (tests/support/big_graph.h) and each size, the time
  * per node of every step from building to destroying, each pass alone and the whole pipeline, and the peak of memory.
  *
  * The last column is the time per node at the largest size over that at the smallest: near 1 is linear; a little more is

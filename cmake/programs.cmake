@@ -1,7 +1,7 @@
 # Tests, fuzz targets, benchmarks, tools in C and examples: one executable per file.
 #
-# All but the examples may look inside the library; examples see what a user sees. Files in tests/ that are neither
-# test_* nor fuzz_* nor *_driver are shared by all tests. Tests close with the line "N passed, N failed, N skipped"; tools/test adds
+# All but the examples may look inside the library; examples see what a user sees. Tests lie in folders by room, what
+# they share in tests/support/. Tests close with the line "N passed, N failed, N skipped"; tools/test adds
 # those lines up.
 
 if(BUILD_SHARED_LIBS)
@@ -15,6 +15,7 @@ endif()
 # one_each(FOLDER PATTERN OUT): an executable FOLDER/<file name> for every file that matches; their targets in OUT.
 function(one_each folder pattern out)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/${pattern})
+  list(SORT sources)
   if(NOT lm_libraries)
     list(FILTER sources EXCLUDE REGEX "/((test|fuzz)_)?lm_[^/]*$")
   endif()
@@ -34,13 +35,12 @@ endfunction()
 # Gives a target the inside of the library.
 function(look_inside target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
-    ${PROJECT_SOURCE_DIR}/tests)
+    ${PROJECT_SOURCE_DIR}/tests/support)
   target_compile_definitions(${target} PRIVATE RLX_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/golden")
   target_link_libraries(${target} PRIVATE rlx_inside m Threads::Threads)
 endfunction()
 
-file(GLOB shared_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*.c)
-list(FILTER shared_sources EXCLUDE REGEX "/(test|fuzz)_[^/]*$|_driver\\.c$")
+file(GLOB shared_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.c)
 if(NOT lm_libraries)
   list(FILTER shared_sources EXCLUDE REGEX "/lm_[^/]*$")
 endif()
@@ -50,14 +50,14 @@ if(shared_sources)
   look_inside(rlx_tests_shared)
 endif()
 
-one_each(tests "test_*.c" tests)
+one_each(tests "*/test_*.c" tests)
 one_each(bench "*.c" benches)
 one_each(tools "*.c" tool_programs)
 one_each(examples "*.c" examples)
 
 set(fuzzers)
 if(RLX_FUZZ)
-  one_each(tests "fuzz_*.c" fuzzers)
+  one_each(tests "fuzz/fuzz_*.c" fuzzers)
   foreach(target IN LISTS fuzzers)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)
@@ -77,9 +77,9 @@ foreach(target IN LISTS tests)
   add_test(NAME ${target} COMMAND ${target})
 endforeach()
 
-# A Vulkan driver that fails on demand, which the loader loads in tests/test_vulkan_faults.c.
+# A Vulkan driver that fails on demand, which the loader loads in tests/vulkan/test_vulkan_faults.c.
 if(has_vulkan)
-  add_library(vk_fault_driver MODULE ${PROJECT_SOURCE_DIR}/tests/vk_fault_driver.c)
+  add_library(vk_fault_driver MODULE ${PROJECT_SOURCE_DIR}/tests/vulkan/vk_fault_driver.c)
   target_link_libraries(vk_fault_driver PRIVATE rlx_flags ${CMAKE_DL_LIBS})
   set_target_properties(vk_fault_driver PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_dependencies(tests_test_vulkan_faults vk_fault_driver)

@@ -7,10 +7,10 @@
 under scales that a file could hold, then blocks with odd scales: zero, sub-normal, largest, infinite, NaN. gguf has no
 decoder for q8_k; its three lines are written here.
 
-every.txt has one line per type: the hashes of what is decoded from the three sets of tests/quant_every.h, which together hold every
+every.txt has one line per type: the hashes of what is decoded from the three sets of tests/support/quant_every.h, which together hold every
 value of every field. `--only every` writes no other file.
 
-errors.txt has one line per type: the RMS error on the Gaussian numbers of tests/quant_data.h, divided by their RMS, of
+errors.txt has one line per type: the RMS error on the Gaussian numbers of tests/support/quant_data.h, divided by their RMS, of
 gguf's encoder and of ggml's C encoder ("-" where there is none). The second column needs ggml as a shared library with
 ggml_quantize_chunk (--ggml); without it the column of the existing file is kept. The output is the same on every run.
 """
@@ -96,7 +96,7 @@ def put16(blocks, at, values):
 
 
 def every_blocks(name, kind, b):
-    """Blocks number b of set `kind` of tests/quant_every.h."""
+    """Blocks number b of set `kind` of tests/support/quant_every.h."""
     offsets = TYPES[name][0]
     size = gguf.GGML_QUANT_SIZES[qtype(name)][1]
     blocks = np.empty((len(b), size), np.uint8)
@@ -139,7 +139,7 @@ def every_hash(name, kind):
 
 
 def gaussian(count):
-    """quant_gaussian of tests/quant_data.h: SplitMix64 in counter form, Box-Muller."""
+    """quant_gaussian of tests/support/quant_data.h: SplitMix64 in counter form, Box-Muller."""
     def uniform(i):
         z = (i + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -27,7 +27,7 @@ SANITIZER_ENV = {
     # Sizes that no machine has must come back as NULL, as they do without the sanitizer: tests ask for them.
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
-    "TSAN_OPTIONS": f"second_deadlock_stack=1:suppressions={ROOT / 'tests/tsan.supp'}",
+    "TSAN_OPTIONS": f"second_deadlock_stack=1:suppressions={ROOT / 'tests/support/tsan.supp'}",
 }
 
 
@@ -177,7 +177,7 @@ def run_programs(report, group, commands, jobs, env=None, timeout=6 * HANG_SECON
 
 
 def test_sources(pattern="test_*.c"):
-    return sorted((ROOT / "tests").glob(pattern))
+    return sorted((ROOT / "tests").glob(f"*/{pattern}"), key=lambda p: p.name)
 
 
 def clang_sanitizes():

@@ -5,7 +5,7 @@
  * a polynomial there, undo the identities. The coefficients are near-minimax fits of the function on its range,
  * weighted by the relative error. All but pow stay in f32; where an f32 product would round too early its error is
  * carried along. The error is a few units in the last place wherever the result is a normal number
- * (tests/test_cpu_pointwise.c measures it); infinities and NaN come out as the C library gives them. Arguments that
+ * (tests/cpu/test_cpu_pointwise.c measures it); infinities and NaN come out as the C library gives them. Arguments that
  * the reduction cannot hold (an angle beyond 8192, a power with a special operand) are computed lane by lane with
  * the C library. */
 #ifndef RLX_CPU_MATH_H

@@ -1,5 +1,5 @@
 #!/bin/bash -eu
-# Builds every fuzz target (tests/fuzz_*.c) as OSS-Fuzz wants it: the library once, with its flags, then a program per target with its
+# Builds every fuzz target (tests/fuzz/fuzz_*.c) as OSS-Fuzz wants it: the library once, with its flags, then a program per target with its
 # seeds beside it. Works outside of it, too:
 #
 #   CC=clang CXX=clang++ CFLAGS="-O1 -g -fsanitize=address,fuzzer-no-link" CXXFLAGS="$CFLAGS" \
@@ -23,10 +23,10 @@ done
 cp -r "$root/tests/golden" "$OUT/" 2>/dev/null || true
 mkdir -p "$OUT/models/shakespeare"
 cp "$root/models/shakespeare/shakespeare.gguf" "$OUT/models/shakespeare/"
-for source in "$root"/tests/fuzz_*.c; do
+for source in "$root"/tests/fuzz/fuzz_*.c; do
   name=$(basename "$source" .c)
   $CC $CFLAGS -std=c11 -D_POSIX_C_SOURCE=200809L -DRLX_LM "-DRLX_TEST_DATA=\"$OUT/golden\"" -I"$root/src" -I"$root/include" \
-    -I"$root/tests" -c "$source" -o "$WORK/$name.o"
+    -I"$root/tests/support" -c "$source" -o "$WORK/$name.o"
   $CXX $CXXFLAGS "$WORK/$name.o" $LIB_FUZZING_ENGINE "$WORK/build/librlx_tests_shared.a" "$WORK/build/librlx.a" "${libraries[@]}" \
     -lm -lpthread -ldl -o "$OUT/$name"
   seeds=$name # its own, or those of the target whose name it extends

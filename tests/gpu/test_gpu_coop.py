@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Vulkan's own kernels of attention and of products with some rows, which need matrix units, as C++ on the host: tests/coop/.
+"""Vulkan's own kernels of attention and of products with some rows, which need matrix units, as C++ on the host: tests/gpu/coop/.
 
-  tests/test_gpu_coop.py [KERNEL]      (RLX_TEST_SEED: the cases of a run before; CXX: g++ unless set)
+  tests/gpu/test_gpu_coop.py [KERNEL]      (RLX_TEST_SEED: the cases of a run before; CXX: g++ unless set)
 
 They are fresh in each run; a failure prints the command that repeats it. The last line is 'N passed, N failed, N skipped'.
 """
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
+ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
 CXX = os.environ.get("CXX") or "g++"
 SECONDS = 600 * float(os.environ.get("RLX_TEST_TIME") or 1)  # a guard against hangs, never a measure
 KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"],
@@ -29,7 +29,7 @@ def check(program_name, kernel, seed, folder):
     program = pathlib.Path(folder) / kernel
     made = subprocess.run([CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/src/gpu/kernels",
                            *(["-DCOOP_BF16"] if "bf16" in kernel or "full" in kernel or "f32" in kernel else []), f'-DKERNEL_FILE="{kernel}.glsl.k"',
-                           ROOT / f"tests/coop/{program_name}.cpp", "-o", program], capture_output=True, text=True)
+                           ROOT / f"tests/gpu/coop/{program_name}.cpp", "-o", program], capture_output=True, text=True)
     if made.returncode:
         print(f"FAIL {kernel} does not compile:\n{made.stderr}")
         return 0, 1
@@ -42,7 +42,7 @@ def check(program_name, kernel, seed, folder):
     counts = re.search(r"(\d+) passed, (\d+) failed, 0 skipped$", out.strip())
     if code == 0 and counts:
         return int(counts[1]), int(counts[2])
-    print(f"FAIL {kernel}: ended with {code}\n{out}  repeat: RLX_TEST_SEED={seed} tests/test_gpu_coop.py {kernel}")
+    print(f"FAIL {kernel}: ended with {code}\n{out}  repeat: RLX_TEST_SEED={seed} tests/gpu/test_gpu_coop.py {kernel}")
     return (int(counts[1]), int(counts[2])) if counts else (0, 1)
 
 

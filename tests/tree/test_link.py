@@ -6,7 +6,7 @@ table into data is compiled against it and linked with the library. The linker m
 missing, and must be content once it is there; and it must be content with the table as it is, or the failure would
 prove nothing.
 
-  RLX_BUILD_DIR=build/release tests/test_link.py      (or the build directory as the argument; CC: gcc unless set)
+  RLX_BUILD_DIR=build/release tests/tree/test_link.py      (or the build directory as the argument; CC: gcc unless set)
 """
 
 import os
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
+ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
 CC = os.environ.get("CC") or "gcc"
 
 OP_ROW = 'OP(nonexistent, FLOAT, (IN(x, T)), T, {rule}, (A_NONE), POINTWISE, "a row without its {part}")'

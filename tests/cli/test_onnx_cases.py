@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ONNX's own test data for its operators, through `rlx onnx-test`: what passes is pinned in tests/onnx_cases.txt. See cli.py.
+"""ONNX's own test data for its operators, through `rlx onnx-test`: what passes is pinned in tests/onnx/onnx_cases.txt. See cli.py.
 
 The data is Debian's libonnx-testdata. A case that is pinned as passing must pass: on the cpu, without the passes that rewrite and fuse,
 and on a Vulkan driver. What is refused or fails is pinned with its reason; tools/onnx_table writes the list anew.
@@ -14,7 +14,7 @@ from cli import ROOT, SECONDS, Skip, check, main, rlx, rlx_json, test
 
 DATA = pathlib.Path(os.environ.get("RLX_ONNX_DATA", "/usr/share/libonnx-testdata/data"))
 FOLDERS = ["node", "simple", "pytorch-operator", "pytorch-converted"]
-PINNED = ROOT / "tests/onnx_cases.txt"
+PINNED = ROOT / "tests/onnx/onnx_cases.txt"
 
 
 def pinned():

@@ -4,7 +4,7 @@ A test is a function marked @test; it stands in an empty folder and fails by rai
 held to what must hold always: no signal, no report of a sanitizer, no hang, one line of error for each thing that is
 wrong, nothing on standard output but the result. A script ends with `sys.exit(main())` and takes
 
-  RLX_BUILD_DIR=build/release tests/test_cli_graph.py      or: tests/test_cli_graph.py PROGRAM [PATTERN]
+  RLX_BUILD_DIR=build/release tests/cli/test_cli_graph.py      or: tests/cli/test_cli_graph.py PROGRAM [PATTERN]
 
 where PATTERN picks tests by a part of their names. The last line is 'N passed, N failed, N skipped'.
 """
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
+ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
 BUILD = pathlib.Path(os.environ.get("RLX_BUILD_DIR") or ROOT / "build/release").resolve()
 RLX = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else BUILD / "rlx"
 # A guard against hangs, not a measure: far above what anything here takes, also under a sanitizer on a busy machine. A machine

@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 
-ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
+ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
 
 # A target: it sleeps its time away, says how much it did, and learns one file; merging keeps every second one.
 TARGET = """#!/usr/bin/env python3
@@ -56,12 +56,12 @@ def run(soak, *arguments):
 
 def make_tree(folder):
     tree = pathlib.Path(folder)
-    for name in ("tools", "tests/corpus/fuzz_a", "build/fuzz/tests"):
+    for name in ("tools", "tests/fuzz", "tests/corpus/fuzz_a", "build/fuzz/tests"):
         (tree / name).mkdir(parents=True)
     for name in ("soak", "runner.py"):
         shutil.copy(ROOT / "tools" / name, tree / "tools" / name)
     for name in ("fuzz_a", "fuzz_a_more"):
-        (tree / f"tests/{name}.c").write_text("")
+        (tree / f"tests/fuzz/{name}.c").write_text("")
         program = tree / "build/fuzz/tests" / name
         program.write_text(TARGET)
         program.chmod(0o755)
@@ -105,7 +105,7 @@ def check_seeds():
     with tempfile.TemporaryDirectory() as folder:
         runner_of = load(make_tree(folder)).sys.modules["runner"]
         runner_of.ROOT = ROOT
-        for source in sorted((ROOT / "tests").glob("fuzz_*.c")):
+        for source in sorted((ROOT / "tests/fuzz").glob("fuzz_*.c")):
             seeds = runner_of.seeds_of(source.stem)
             assert seeds and any(seeds[0].iterdir()), f"{source.stem} has no seeds"
     total = sum(p.stat().st_size for p in (ROOT / "tests/corpus").rglob("*") if p.is_file())
@@ -114,7 +114,7 @@ def check_seeds():
 
 def check_oss_fuzz():
     files = {name: (ROOT / "tools/oss-fuzz" / name).read_text() for name in ("project.yaml", "Dockerfile", "build.sh")}
-    assert "tests/fuzz_*.c" in files["build.sh"].replace('"', "").replace("$root/", "")
+    assert "tests/fuzz/fuzz_*.c" in files["build.sh"].replace('"', "").replace("$root/", "")
     for word in ("$CC", "$CFLAGS", "$LIB_FUZZING_ENGINE", "$OUT", "_seed_corpus.zip"):
         assert word in files["build.sh"], word
     for name, text in files.items():  # no address that nobody gave

@@ -5,7 +5,7 @@ A librlx.so is made of the archive, two small programs are compiled against it. 
 looks for what is left; the other prints numbers in every way the library has, in the locale of C and in one with a comma, and must
 print the same.
 
-  RLX_BUILD_DIR=build/release tests/test_process_shared.py      (or the build directory as the argument; CC: gcc unless set)
+  RLX_BUILD_DIR=build/release tests/runtime/test_process_shared.py      (or the build directory as the argument; CC: gcc unless set)
 """
 
 import json
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parent.parent)
+ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
 CC = os.environ.get("CC") or "gcc"
 
 UNLOAD = r"""
