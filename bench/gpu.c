@@ -27,9 +27,9 @@ typedef struct bench_case {
   int copies;
 } bench_case;
 
-static rlx_node softmax(rlx_graph *g, rlx_node x) { return rlx_softmax(g, x, -1); }
-static rlx_node rms_norm(rlx_graph *g, rlx_node x) { return rlx_rms_norm(g, x, 0, 0, -1, 1e-5); }
-static rlx_node layer_norm(rlx_graph *g, rlx_node x) { return rlx_layer_norm(g, x, 0, 0, -1, 1e-5); }
+static rlx_node softmax(rlx_graph *g, rlx_node x) { return rlx_op_softmax(g, x, -1); }
+static rlx_node rms_norm(rlx_graph *g, rlx_node x) { return rlx_op_rms_norm(g, x, 0, 0, -1, 1e-5); }
+static rlx_node layer_norm(rlx_graph *g, rlx_node x) { return rlx_op_layer_norm(g, x, 0, 0, -1, 1e-5); }
 
 #define SQUARE(type, n, copies) \
   { "matmul_" #type "_" #n, MATMUL, type, type, n, n, n, NULL, copies }
@@ -58,11 +58,11 @@ static const bench_case cases[] = {
   ROWS(RLX_F32, softmax),
   ROWS(RLX_F32, rms_norm),
   ROWS(RLX_F32, layer_norm),
-  ROWS(RLX_F32, rlx_gelu),
+  ROWS(RLX_F32, rlx_op_gelu),
   ROWS(RLX_F16, softmax),
   ROWS(RLX_F16, rms_norm),
   ROWS(RLX_F16, layer_norm),
-  ROWS(RLX_F16, rlx_gelu),
+  ROWS(RLX_F16, rlx_op_gelu),
   {"add_RLX_F32", ADD, RLX_F32, RLX_F32, 8192, 4096, 0, NULL, 8},
   {"add_RLX_F16", ADD, RLX_F16, RLX_F16, 8192, 4096, 0, NULL, 8},
   {"transpose_RLX_F32", TRANSPOSE, RLX_F32, RLX_F32, 8192, 4096, 0, NULL, 8},
@@ -89,33 +89,33 @@ enum { HEADS = 16, HEAD_SIZE = 128, MOST = 256 };
 static rlx_node leaf(rlx_graph *g, char part, int copy, bool is_weight, rlx_dtype t, rlx_dims shape) {
   char name[16];
   snprintf(name, sizeof name, "%c%d", part, copy);
-  return is_weight ? rlx_param(g, name, t, shape) : rlx_input(g, name, t, shape);
+  return is_weight ? rlx_op_param(g, name, t, shape) : rlx_op_input(g, name, t, shape);
 }
 
 static rlx_node add_copy(rlx_graph *g, const bench_case *c, int i) {
   rlx_dtype t = c->type;
   switch (c->kind) {
     case MATMUL:
-      return rlx_matmul(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->k)),
-                        leaf(g, 'b', i, false, t, RLX_DIMS(c->k, c->n)));
+      return rlx_op_matmul(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->k)),
+                           leaf(g, 'b', i, false, t, RLX_DIMS(c->k, c->n)));
     case WEIGHT:
-      return rlx_matmul_t(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->k)),
-                          leaf(g, 'b', i, true, c->weight, RLX_DIMS(c->n, c->k)));
+      return rlx_op_matmul_t(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->k)),
+                             leaf(g, 'b', i, true, c->weight, RLX_DIMS(c->n, c->k)));
     case UNARY: return c->op(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n)));
     case ADD:
-      return rlx_add(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n)),
-                     leaf(g, 'b', i, false, t, RLX_DIMS(c->m, c->n)));
-    case TRANSPOSE: return rlx_transpose(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n)), RLX_DIMS(1, 0));
+      return rlx_op_add(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n)),
+                        leaf(g, 'b', i, false, t, RLX_DIMS(c->m, c->n)));
+    case TRANSPOSE: return rlx_op_transpose(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n)), RLX_DIMS(1, 0));
     case ATTENTION: {
       rlx_dims kv = RLX_DIMS(c->k, HEADS, c->n, HEAD_SIZE);
-      return rlx_attention(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->k, HEADS, c->m, HEAD_SIZE)),
-                           leaf(g, 'b', i, false, t, kv), leaf(g, 'c', i, false, t, kv),
-                           &(rlx_attention_desc){.layout = RLX_LAYOUT_BHSD, .causal = c->m > 1});
+      return rlx_op_attention(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->k, HEADS, c->m, HEAD_SIZE)),
+                              leaf(g, 'b', i, false, t, kv), leaf(g, 'c', i, false, t, kv),
+                              &(rlx_op_attention_desc){.layout = RLX_LAYOUT_BHSD, .causal = c->m > 1});
     }
     case CONV:
-      return rlx_conv(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n, c->k, c->k)),
-                      leaf(g, 'b', i, true, t, RLX_DIMS(c->n, c->n, 3, 3)), 0,
-                      &(rlx_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
+      return rlx_op_conv(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n, c->k, c->k)),
+                         leaf(g, 'b', i, true, t, RLX_DIMS(c->n, c->n, 3, 3)), 0,
+                         &(rlx_op_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
   }
   return 0;
 }
@@ -199,7 +199,7 @@ static rlx_status run_case(rlx_session *session, const bench_case *c) {
   rlx_status s = rlx_graph_create(&g);
   for (int i = 0; i < c->copies && !s; i++) {
     snprintf(name, sizeof name, "y%d", i);
-    rlx_output(g, name, add_copy(g, c, i));
+    rlx_graph_add_output(g, name, add_copy(g, c, i));
   }
   if (!s) s = rlx_graph_finish(g);
   uint64_t begin = rlx_now_ns(), bytes = 0;

@@ -145,12 +145,12 @@ static rlx_status build(const shape *c, rlx_graph **out) {
     for (int part = 0; part < 3; part++) {
       snprintf(name, sizeof name, "%c%d", "qkv"[part], i);
       in[part] =
-        rlx_input(*out, name, c->type, RLX_DIMS(1, part ? c->kv_heads : c->heads, part ? c->n_keys : c->n_q, c->d));
+        rlx_op_input(*out, name, c->type, RLX_DIMS(1, part ? c->kv_heads : c->heads, part ? c->n_keys : c->n_q, c->d));
     }
     snprintf(name, sizeof name, "y%d", i);
-    rlx_output(
-      *out, name,
-      rlx_attention(*out, in[0], in[1], in[2], &(rlx_attention_desc){.layout = RLX_LAYOUT_BHSD, .causal = c->n_q > 1}));
+    rlx_graph_add_output(*out, name,
+                         rlx_op_attention(*out, in[0], in[1], in[2],
+                                          &(rlx_op_attention_desc){.layout = RLX_LAYOUT_BHSD, .causal = c->n_q > 1}));
   }
   return s ? s : rlx_graph_finish(*out);
 }

@@ -77,8 +77,8 @@ static rlx_status measure(rlx_session *session, const shape *sh, int number, boo
   rlx_dims da = RLX_DIMS(sh->m, sh->k), db = sh->trans ? RLX_DIMS(sh->n, sh->k) : RLX_DIMS(sh->k, sh->n);
   for (int i = 0; i < sh->copies && !s; i++) {
     for (int j = 0; j < 3; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "aby"[j], i, number);
-    rlx_node a = rlx_input(g, name[0], sh->a, da), b = rlx_input(g, name[1], sh->b, db);
-    rlx_output(g, name[2], sh->trans ? rlx_matmul_t(g, a, b) : rlx_matmul(g, a, b));
+    rlx_node a = rlx_op_input(g, name[0], sh->a, da), b = rlx_op_input(g, name[1], sh->b, db);
+    rlx_graph_add_output(g, name[2], sh->trans ? rlx_op_matmul_t(g, a, b) : rlx_op_matmul(g, a, b));
   }
   if (!s) s = rlx_graph_finish(g);
   rlx_compile_options options = {.struct_bytes = sizeof options, .forbid_host = true};

@@ -77,9 +77,9 @@ static rlx_status measure(rlx_session *session, const shape *sh, bool check, dou
   int products = check ? 1 : 4 * copies;
   for (int i = 0; i < products && !s; i++) {
     for (int j = 0; j < 3; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "xwy"[j], i, number);
-    rlx_node x = rlx_input(g, name[0], sh->x, dx);
-    if (i < copies) w[i] = rlx_param(g, name[1], sh->w, dw);
-    rlx_output(g, name[2], rlx_matmul_t(g, x, w[i % copies]));
+    rlx_node x = rlx_op_input(g, name[0], sh->x, dx);
+    if (i < copies) w[i] = rlx_op_param(g, name[1], sh->w, dw);
+    rlx_graph_add_output(g, name[2], rlx_op_matmul_t(g, x, w[i % copies]));
   }
   if (!s) s = rlx_graph_finish(g);
   rlx_compile_options options = {.struct_bytes = sizeof options, .forbid_host = true};

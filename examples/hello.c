@@ -8,9 +8,9 @@ int main(void) {
   rlx_session *session = NULL;
   rlx_executable *program = NULL;
   rlx_status s = rlx_graph_create(&graph);
-  rlx_node in = rlx_input(graph, "x", RLX_F32, RLX_DIMS(2, 3));
-  rlx_node weight = rlx_param(graph, "w", RLX_F32, RLX_DIMS(3, 2));
-  rlx_output(graph, "y", rlx_softmax(graph, rlx_matmul(graph, in, weight), -1));
+  rlx_node in = rlx_op_input(graph, "x", RLX_F32, RLX_DIMS(2, 3));
+  rlx_node weight = rlx_op_param(graph, "w", RLX_F32, RLX_DIMS(3, 2));
+  rlx_graph_add_output(graph, "y", rlx_op_softmax(graph, rlx_op_matmul(graph, in, weight), -1));
   if (!s) s = rlx_graph_finish(graph); /* tells the first error of the calls above, if there was one */
   if (!s) s = rlx_session_create(NULL, &session);
   if (!s) s = rlx_compile(session, graph, NULL, &program);

@@ -9,15 +9,15 @@
 enum { IN = 64, HIDDEN = 128, OUT = 10 };
 
 static rlx_node layer(rlx_graph *g, rlx_node x, const char *weight, const char *bias, int64_t in, int64_t out) {
-  rlx_node w = rlx_param(g, weight, RLX_F32, RLX_DIMS(out, in)); /* [out, in], as PyTorch has it */
-  return rlx_add(g, rlx_matmul_t(g, x, w), rlx_param(g, bias, RLX_F32, RLX_DIMS(out)));
+  rlx_node w = rlx_op_param(g, weight, RLX_F32, RLX_DIMS(out, in)); /* [out, in], as PyTorch has it */
+  return rlx_op_add(g, rlx_op_matmul_t(g, x, w), rlx_op_param(g, bias, RLX_F32, RLX_DIMS(out)));
 }
 
 static void build(rlx_graph *g) {
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(rlx_symbol(g, "batch"), IN));
-  rlx_node h = rlx_gelu(g, layer(g, x, "fc1.weight", "fc1.bias", IN, HIDDEN));
-  h = rlx_gelu(g, layer(g, h, "fc2.weight", "fc2.bias", HIDDEN, HIDDEN));
-  rlx_output(g, "probabilities", rlx_softmax(g, layer(g, h, "fc3.weight", "fc3.bias", HIDDEN, OUT), -1));
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(rlx_graph_add_symbol(g, "batch"), IN));
+  rlx_node h = rlx_op_gelu(g, layer(g, x, "fc1.weight", "fc1.bias", IN, HIDDEN));
+  h = rlx_op_gelu(g, layer(g, h, "fc2.weight", "fc2.bias", HIDDEN, HIDDEN));
+  rlx_graph_add_output(g, "probabilities", rlx_op_softmax(g, layer(g, h, "fc3.weight", "fc3.bias", HIDDEN, OUT), -1));
 }
 
 /* Made-up weights; a program would read them from a file. */
@@ -27,7 +27,7 @@ static rlx_status load_weights(const rlx_graph *g, rlx_weights *weights) {
   for (rlx_node n = 1; n <= rlx_graph_size(g) && !s; n++) {
     rlx_tensor t = {RLX_F32, rlx_node_shape(g, n), v, 0};
     const char *name = rlx_node_name(g, n);
-    if (!name || rlx_size_symbol(g, t.shape.v[0])) continue; /* not a leaf, or the input */
+    if (!name || rlx_graph_symbol_name(g, t.shape.v[0])) continue; /* not a leaf, or the input */
     s = rlx_tensor_bytes(RLX_F32, t.shape, &t.bytes);
     for (size_t i = 0; i < t.bytes / sizeof *v; i++) v[i] = 0.1f * sinf((float)(i * (n + 1)));
     if (!s) s = rlx_weights_set(weights, name, &t);

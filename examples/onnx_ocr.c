@@ -43,7 +43,7 @@ static int run(rlx_onnx_runner *r, picture p, const int box[4], int w, int h, in
     q[turned ? (2 * plane + 1) * w * h - 1 - i : i] = at + (low[ax] * (1 - dx) + low[bx] * dx) * dy;
   }
   rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(1, 3, h, w), q, (size_t)(3 * w * h) * sizeof *q}};
-  int code = !q || rlx_onnx_run(r, &in, 1) || rlx_onnx_output(r, 0, NULL, y) ? fail("run", rlx_message()) : 0;
+  int code = !q || rlx_onnx_run(r, &in, 1) || rlx_onnx_runner_output(r, 0, NULL, y) ? fail("run", rlx_message()) : 0;
   free(q);
   return code;
 }
@@ -93,7 +93,7 @@ static int read_line(rlx_onnx *const m[3], rlx_onnx_runner *const r[3], picture 
   int turned = ((const float *)y.data)[1] > 0.9f, wide = (48 * (box[2] - box[0]) / (box[3] - box[1] + 1) + 15) / 8 * 8;
   if (run(r[2], page, box, wide, 48, turned, &y)) return 1;
   const char *letters = NULL, *key;
-  for (uint32_t i = 0; (key = rlx_onnx_metadata(m[2], i, &letters)); i++)
+  for (uint32_t i = 0; (key = rlx_onnx_metadata_at(m[2], i, &letters)); i++)
     if (strcmp(key, "character") == 0) break;
   print_text(&y, letters);
   return 0;

@@ -50,7 +50,8 @@ static int detect(rlx_onnx_runner *runner, const float *samples, float state[N_S
   rlx_named_tensor in[] = {{"input", {RLX_F32, RLX_DIMS(1, BEFORE + STEP), x, sizeof x}},
                            {"state", {RLX_F32, RLX_DIMS(2, 1, 128), state, N_STATE * sizeof *state}},
                            {"sr", {RLX_I64, RLX_SCALAR, &rate, sizeof rate}}};
-  if (rlx_onnx_run(runner, in, 3) || rlx_onnx_output(runner, 0, NULL, &y) || rlx_onnx_output(runner, 1, NULL, &next))
+  if (rlx_onnx_run(runner, in, 3) || rlx_onnx_runner_output(runner, 0, NULL, &y) ||
+      rlx_onnx_runner_output(runner, 1, NULL, &next))
     return 1;
   *probability = *(const float *)y.data;
   memcpy(state, next.data, N_STATE * sizeof *state);

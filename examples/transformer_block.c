@@ -9,42 +9,42 @@
 enum { CONTEXT = 16, TOKENS = 6, WIDTH = 32, HEADS = 4, KV_HEADS = 2, HEAD = 8, HIDDEN = 64 };
 
 static rlx_node linear(rlx_graph *g, rlx_node x, const char *name, int64_t in, int64_t out) {
-  return rlx_matmul(g, x, rlx_param(g, name, RLX_F32, RLX_DIMS(in, out)));
+  return rlx_op_matmul(g, x, rlx_op_param(g, name, RLX_F32, RLX_DIMS(in, out)));
 }
 
 static rlx_node norm(rlx_graph *g, rlx_node x, const char *name) {
-  return rlx_rms_norm(g, x, rlx_param(g, name, RLX_F32, RLX_DIMS(WIDTH)), RLX_NONE, -1, 1e-5);
+  return rlx_op_rms_norm(g, x, rlx_op_param(g, name, RLX_F32, RLX_DIMS(WIDTH)), RLX_NONE, -1, 1e-5);
 }
 
-static rlx_node heads(rlx_graph *g, rlx_node x, int64_t n) { return rlx_reshape(g, x, RLX_DIMS(1, 1, n, HEAD)); }
+static rlx_node heads(rlx_graph *g, rlx_node x, int64_t n) { return rlx_op_reshape(g, x, RLX_DIMS(1, 1, n, HEAD)); }
 
 /* What was in the cache, with this token's row written at its position. */
 static rlx_node remember(rlx_graph *g, const char *name, rlx_node row, rlx_node position) {
-  rlx_node cache = rlx_state(g, name, RLX_F32, RLX_DIMS(1, CONTEXT, KV_HEADS, HEAD));
-  return rlx_update(g, cache, row, position, 1);
+  rlx_node cache = rlx_op_state(g, name, RLX_F32, RLX_DIMS(1, CONTEXT, KV_HEADS, HEAD));
+  return rlx_op_update(g, cache, row, position, 1);
 }
 
 static rlx_node attention(rlx_graph *g, rlx_node x, rlx_node position) {
-  rlx_rope_desc turn = {.offset = position};
-  rlx_node q = rlx_rope(g, heads(g, linear(g, x, "wq", WIDTH, HEADS * HEAD), HEADS), &turn);
-  rlx_node k = rlx_rope(g, heads(g, linear(g, x, "wk", WIDTH, KV_HEADS * HEAD), KV_HEADS), &turn);
+  rlx_op_rope_desc turn = {.offset = position};
+  rlx_node q = rlx_op_rope(g, heads(g, linear(g, x, "wq", WIDTH, HEADS * HEAD), HEADS), &turn);
+  rlx_node k = rlx_op_rope(g, heads(g, linear(g, x, "wk", WIDTH, KV_HEADS * HEAD), KV_HEADS), &turn);
   rlx_node v = heads(g, linear(g, x, "wv", WIDTH, KV_HEADS * HEAD), KV_HEADS);
-  rlx_node seen = rlx_add(g, position, rlx_scalar(g, RLX_I32, 1)); /* keys that exist: those up to this token */
-  rlx_node y = rlx_attention(g, q, remember(g, "k", k, position), remember(g, "v", v, position),
-                             &(rlx_attention_desc){.kv_len = seen});
-  return linear(g, rlx_reshape(g, y, RLX_DIMS(1, 1, HEADS * HEAD)), "wo", HEADS * HEAD, WIDTH);
+  rlx_node seen = rlx_op_add(g, position, rlx_op_scalar(g, RLX_I32, 1)); /* keys that exist: those up to this token */
+  rlx_node y = rlx_op_attention(g, q, remember(g, "k", k, position), remember(g, "v", v, position),
+                                &(rlx_op_attention_desc){.kv_len = seen});
+  return linear(g, rlx_op_reshape(g, y, RLX_DIMS(1, 1, HEADS * HEAD)), "wo", HEADS * HEAD, WIDTH);
 }
 
 static rlx_node swiglu(rlx_graph *g, rlx_node x) {
   rlx_node gate = linear(g, x, "w_gate", WIDTH, HIDDEN), up = linear(g, x, "w_up", WIDTH, HIDDEN);
-  return linear(g, rlx_mul(g, rlx_silu(g, gate), up), "w_down", HIDDEN, WIDTH);
+  return linear(g, rlx_op_mul(g, rlx_op_silu(g, gate), up), "w_down", HIDDEN, WIDTH);
 }
 
 static void build_block(rlx_graph *g) {
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(1, 1, WIDTH)),
-           position = rlx_input(g, "position", RLX_I32, RLX_SCALAR);
-  x = rlx_add(g, x, attention(g, norm(g, x, "norm1"), position));
-  rlx_output(g, "y", rlx_add(g, x, swiglu(g, norm(g, x, "norm2"))));
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(1, 1, WIDTH)),
+           position = rlx_op_input(g, "position", RLX_I32, RLX_SCALAR);
+  x = rlx_op_add(g, x, attention(g, norm(g, x, "norm1"), position));
+  rlx_graph_add_output(g, "y", rlx_op_add(g, x, swiglu(g, norm(g, x, "norm2"))));
 }
 
 /* Made-up values for all params. */

@@ -22,13 +22,13 @@ static void *work(void *argument) {
 }
 
 static void build(rlx_graph *g) {
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(BATCH, WIDTH));
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(BATCH, WIDTH));
   for (int i = 0; i < 4; i++) {
     char name[8];
     snprintf(name, sizeof name, "w%d", i);
-    x = rlx_tanh(g, rlx_matmul(g, x, rlx_param(g, name, RLX_F32, RLX_DIMS(WIDTH, WIDTH))));
+    x = rlx_op_tanh(g, rlx_op_matmul(g, x, rlx_op_param(g, name, RLX_F32, RLX_DIMS(WIDTH, WIDTH))));
   }
-  rlx_output(g, "y", x);
+  rlx_graph_add_output(g, "y", x);
 }
 
 static rlx_status load(rlx_executable *program) {

@@ -59,7 +59,7 @@ static void add_attr(rlx_str *s, const rlx_attr_field *f, const void *at) {
 
 static void add_node(rlx_str *s, const rlx_graph *g, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(g, id);
-  const rlx_op_row *row = rlx_op_get(n->op);
+  const rlx_op_table_row *row = rlx_op_table_get(n->op);
   rlx_str_add(s, "{\"id\":%u,\"op\":\"%s\",\"dtype\":\"%s\",\"shape\":", (unsigned)id, row->name,
               rlx_dtype_name(n->type.dtype));
   add_dims(s, &n->type.shape);
@@ -87,7 +87,7 @@ static void add_graph(rlx_str *s, const rlx_graph *g) {
 static rlx_status dump_case(rlx_str *s, const char *dir, rlx_op op, const rlx_case *c, unsigned *files) {
   rlx_case_built b;
   RLX_TRY(rlx_case_build(op, c, &b));
-  rlx_str_add(s, "{\"op\":\"%s\",\"case\":\"%s\",\"inputs_hash\":\"%016llx\",\"values\":{", rlx_op_get(op)->name,
+  rlx_str_add(s, "{\"op\":\"%s\",\"case\":\"%s\",\"inputs_hash\":\"%016llx\",\"values\":{", rlx_op_table_get(op)->name,
               c->name, (unsigned long long)rlx_golden_inputs_hash(&b));
   rlx_status status = RLX_OK;
   for (size_t i = 0; i < b.n_values && !status; i++) {
@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
   rlx_str_add(&s, "{\"cases\":[\n");
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++) {
     const rlx_case_table *table = rlx_case_table_get((rlx_op)op);
-    if (!is_wanted(argc > 2 ? argv[2] : NULL, rlx_op_get((rlx_op)op)->name)) continue;
+    if (!is_wanted(argc > 2 ? argv[2] : NULL, rlx_op_table_get((rlx_op)op)->name)) continue;
     for (size_t i = 0; i < table->n; i++) {
       size_t before = s.n;
       if (cases) rlx_str_add(&s, ",\n");

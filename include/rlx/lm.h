@@ -36,10 +36,10 @@ typedef struct rlx_file_tensor {
  * config.json. watch may be NULL. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_open(const char *path, const rlx_watch *watch, rlx_file **out);
 RLX_API void rlx_file_close(rlx_file *f);
-RLX_API const char *rlx_file_format(const rlx_file *f);              /* "GGUF v3", "safetensors" */
-RLX_API uint32_t rlx_file_parts(const rlx_file *f);                  /* files with tensors */
-RLX_API const char *rlx_file_part(const rlx_file *f, uint32_t part); /* the path of one; NULL past the end */
-RLX_API uint32_t rlx_file_tensors(const rlx_file *f);
+RLX_API const char *rlx_file_format(const rlx_file *f);                 /* "GGUF v3", "safetensors" */
+RLX_API uint32_t rlx_file_part_count(const rlx_file *f);                /* files with tensors */
+RLX_API const char *rlx_file_part_at(const rlx_file *f, uint32_t part); /* the path of one; NULL past the end */
+RLX_API uint32_t rlx_file_tensor_count(const rlx_file *f);
 /* NULL past the end. Names live as long as the file. */
 RLX_API const rlx_file_tensor *rlx_file_tensor_at(const rlx_file *f, uint32_t i);
 RLX_API const rlx_file_tensor *rlx_file_tensor_find(const rlx_file *f, const char *name); /* NULL: there is none */
@@ -69,7 +69,7 @@ typedef struct rlx_meta {
   const char *text;       /* NUL-terminated; it may hold NULs before */
   const void *opaque;     /* of a list made by hand (type NULL): const rlx_meta[n], all of the first one's type */
 } rlx_meta;
-RLX_API uint32_t rlx_file_metas(const rlx_file *f);
+RLX_API uint32_t rlx_file_meta_count(const rlx_file *f);
 RLX_API bool rlx_file_meta_at(const rlx_file *f, uint32_t i, rlx_meta *out);        /* false past the end */
 RLX_API bool rlx_file_meta_find(const rlx_file *f, const char *key, rlx_meta *out); /* false: there is none */
 RLX_API bool rlx_meta_element(const rlx_meta *list, size_t i, rlx_meta *out);       /* of a list; false past its end */
@@ -165,7 +165,7 @@ typedef struct rlx_chat_message {
   const char *role; /* "system", "user", "assistant" */
   const char *text;
 } rlx_chat_message;
-RLX_API uint32_t rlx_chat_templates(void);
+RLX_API uint32_t rlx_chat_template_count(void);
 RLX_API const char *rlx_chat_template_name(uint32_t i); /* "chatml", "llama3", ..; NULL past the end */
 /* The name of the template that the file's own text is recognised as; NULL and a message that says so where it has none or one
  * that is not known. */

@@ -4,7 +4,7 @@
  *   rlx_onnx_runner *runner;
  *   if (rlx_onnx_open("model.onnx", NULL, &model) || rlx_onnx_runner_create(session, model, NULL, &runner)) puts(rlx_message());
  *   rlx_onnx_run(runner, inputs, n_inputs);
- *   rlx_onnx_output(runner, 0, &name, &tensor);
+ *   rlx_onnx_runner_output(runner, 0, &name, &tensor);
  *
  * A model is checked whole when it is opened. What it cannot run (strings, sequences, an op that RLX does not have) is told then,
  * all of it at once. Symbols (sizes that only inputs tell) become numbers with the first run; a runner compiles each set of
@@ -51,10 +51,10 @@ typedef struct rlx_onnx_value {
   } dim[RLX_MAX_RANK];
   bool has_default; /* an input with an initializer: it need not be given */
 } rlx_onnx_value;
-RLX_API uint32_t rlx_onnx_inputs(const rlx_onnx *m);
-RLX_API uint32_t rlx_onnx_outputs(const rlx_onnx *m);
-RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_input(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out);
-RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_output_declared(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out);
+RLX_API uint32_t rlx_onnx_input_count(const rlx_onnx *m);
+RLX_API uint32_t rlx_onnx_output_count(const rlx_onnx *m);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_input_at(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_output_at(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out);
 
 typedef struct rlx_onnx_info {
   const char *producer, *producer_version, *domain, *graph, *doc; /* "" where the file has none */
@@ -67,9 +67,9 @@ typedef struct rlx_onnx_info {
   uint32_t n_opsets, n_metadata;
 } rlx_onnx_info;
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_describe(const rlx_onnx *m, rlx_onnx_info *out);
-RLX_API const char *rlx_onnx_opset(const rlx_onnx *m, uint32_t i,
-                                   int64_t *version); /* its domain; "ai.onnx" is the main one */
-RLX_API const char *rlx_onnx_metadata(const rlx_onnx *m, uint32_t i, const char **value);
+RLX_API const char *rlx_onnx_opset_at(const rlx_onnx *m, uint32_t i,
+                                      int64_t *version); /* its domain; "ai.onnx" is the main one */
+RLX_API const char *rlx_onnx_metadata_at(const rlx_onnx *m, uint32_t i, const char **value);
 /* Ops that the model uses, each once, sorted by name: how often, and whether RLX has it. NULL past the end. */
 typedef struct rlx_onnx_op_use {
   const char *op, *domain;
@@ -77,8 +77,8 @@ typedef struct rlx_onnx_op_use {
   uint32_t count;
   bool supported;
 } rlx_onnx_op_use;
-RLX_API uint32_t rlx_onnx_op_uses(const rlx_onnx *m);
-RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_op_used(const rlx_onnx *m, uint32_t i, rlx_onnx_op_use *out);
+RLX_API uint32_t rlx_onnx_op_count(const rlx_onnx *m);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_op_at(const rlx_onnx *m, uint32_t i, rlx_onnx_op_use *out);
 /* Initializers of the main graph. */
 typedef struct rlx_onnx_weight {
   const char *name, *type;
@@ -115,18 +115,19 @@ RLX_API void rlx_onnx_runner_destroy(rlx_onnx_runner *r);
  * declared: it is converted. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n);
 /* An output of the last run: a view that lives until the next. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_output(const rlx_onnx_runner *r, uint32_t i, const char **name,
-                                                  rlx_tensor *view);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_runner_output(const rlx_onnx_runner *r, uint32_t i, const char **name,
+                                                         rlx_tensor *view);
 
 /* What the last run consisted of, in order: graphs on the device, and steps that the host did between them because sizes came of
  * them. */
-typedef struct rlx_onnx_part {
+typedef struct rlx_onnx_runner_part {
   rlx_executable *executable; /* NULL: a step of the host */
   const char *why;            /* what the cut after it, or the step, was for; "" for the last part */
-} rlx_onnx_part;
-RLX_API uint32_t rlx_onnx_parts(const rlx_onnx_runner *r);
-RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_part *out);
-RLX_API uint64_t rlx_onnx_compiled(const rlx_onnx_runner *r); /* graphs compiled so far */
+} rlx_onnx_runner_part;
+RLX_API uint32_t rlx_onnx_runner_part_count(const rlx_onnx_runner *r);
+RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_runner_part_at(const rlx_onnx_runner *r, uint32_t i,
+                                                          rlx_onnx_runner_part *out);
+RLX_API uint64_t rlx_onnx_runner_compile_count(const rlx_onnx_runner *r); /* graphs compiled so far */
 
 /* ---- As a graph ---------------------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
  *
  *   rlx_graph *g;
  *   rlx_graph_create(&g);
- *   rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(2, 3));
- *   rlx_output(g, "y", rlx_softmax(g, x, -1));
+ *   rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3));
+ *   rlx_graph_add_output(g, "y", rlx_op_softmax(g, x, -1));
  *   if (rlx_graph_finish(g) != RLX_OK) puts(rlx_message());
  *
  * Errors. Functions that can fail return an rlx_status; rlx_message() holds the words for it, per thread. Nothing a
@@ -164,7 +164,7 @@ RLX_API rlx_status rlx_graph_status(const rlx_graph *g);
 RLX_API RLX_MUST_CHECK rlx_status rlx_graph_verify(const rlx_graph *g);
 
 /* A size that is known only later: use it in shapes. The same name gives the same symbol. */
-RLX_API int64_t rlx_symbol(rlx_graph *g, const char *name);
+RLX_API int64_t rlx_graph_add_symbol(rlx_graph *g, const char *name);
 typedef struct rlx_binding {
   const char *symbol;
   int64_t size;
@@ -189,117 +189,118 @@ RLX_API rlx_dims rlx_node_shape(const rlx_graph *g, rlx_node n);
 RLX_API const char *rlx_node_name(const rlx_graph *g, rlx_node n); /* of an input, param or state; else NULL */
 /* An input, param or state; 0 if there is none. */
 RLX_API rlx_node rlx_graph_find(const rlx_graph *g, const char *name);
-RLX_API uint32_t rlx_graph_outputs(const rlx_graph *g);
-RLX_API rlx_node rlx_graph_output(const rlx_graph *g, uint32_t i, const char **name);
-RLX_API uint32_t rlx_graph_symbols(const rlx_graph *g);
-RLX_API const char *rlx_graph_symbol(const rlx_graph *g, uint32_t i);
+RLX_API uint32_t rlx_graph_output_count(const rlx_graph *g);
+RLX_API rlx_node rlx_graph_output_at(const rlx_graph *g, uint32_t i, const char **name);
+RLX_API uint32_t rlx_graph_symbol_count(const rlx_graph *g);
+RLX_API const char *rlx_graph_symbol_at(const rlx_graph *g, uint32_t i);
 /* The name of a size that is a symbol; NULL for a number or a size that only binding will tell (both < 0 when open). */
-RLX_API const char *rlx_size_symbol(const rlx_graph *g, int64_t size);
+RLX_API const char *rlx_graph_symbol_name(const rlx_graph *g, int64_t size);
 RLX_API bool rlx_graph_same(const rlx_graph *a, const rlx_graph *b); /* identical nodes, names, attributes, outputs */
 
 /* ---- Building: leaves and outputs ---- */
-RLX_API rlx_node rlx_input(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape);
-RLX_API rlx_node rlx_param(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape);
-RLX_API rlx_node rlx_state(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape);
-RLX_API rlx_node rlx_constant(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, const void *data, size_t bytes);
-RLX_API rlx_node rlx_scalar(rlx_graph *g, rlx_dtype dtype, double value); /* a constant of rank 0 */
-RLX_API void rlx_output(rlx_graph *g, const char *name, rlx_node n);
+RLX_API rlx_node rlx_op_input(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape);
+RLX_API rlx_node rlx_op_param(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape);
+RLX_API rlx_node rlx_op_state(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape);
+RLX_API rlx_node rlx_op_constant(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, const void *data, size_t bytes);
+RLX_API rlx_node rlx_op_scalar(rlx_graph *g, rlx_dtype dtype, double value); /* a constant of rank 0 */
+RLX_API void rlx_graph_add_output(rlx_graph *g, const char *name, rlx_node n);
 
 /* ---- Building: one function per op ---------------------------------------------------------------------------
  *
+ * rlx_op_NAME for the op NAME; nothing else begins with rlx_op_ but the op table's queries, rlx_op_table_*.
  * Each appends one node and returns it. docs/ops.md and `rlx ops NAME` say all about an op: its types, attributes and
  * shape rule. In what follows x, a, b .. are nodes; a node marked "or none" may be RLX_NONE; an axis may be negative
  * and then counts from the end; an empty list of axes means all. Attributes are parameters in the table's order, or a
  * struct where there are many or most are rarely set: there zero is the default, and NULL is a struct of zeros. */
 
 /* ---- Element-wise, one value: floats; neg, abs and sign also integers ---- */
-RLX_API rlx_node rlx_gelu(rlx_graph *g, rlx_node x);                     /* x Phi(x), exact */
-RLX_API rlx_node rlx_gelu_approx(rlx_graph *g, rlx_node x);              /* gelu, tanh form */
-RLX_API rlx_node rlx_silu(rlx_graph *g, rlx_node x);                     /* x sigmoid(x) */
-RLX_API rlx_node rlx_relu(rlx_graph *g, rlx_node x);                     /* max(x, 0) */
-RLX_API rlx_node rlx_sigmoid(rlx_graph *g, rlx_node x);                  /* 1 / (1 + e^-x) */
-RLX_API rlx_node rlx_tanh(rlx_graph *g, rlx_node x);                     /* hyperbolic tangent */
-RLX_API rlx_node rlx_exp(rlx_graph *g, rlx_node x);                      /* e^x */
-RLX_API rlx_node rlx_log(rlx_graph *g, rlx_node x);                      /* natural logarithm */
-RLX_API rlx_node rlx_sqrt(rlx_graph *g, rlx_node x);                     /* square root */
-RLX_API rlx_node rlx_rsqrt(rlx_graph *g, rlx_node x);                    /* 1 / sqrt(x) */
-RLX_API rlx_node rlx_neg(rlx_graph *g, rlx_node x);                      /* -x */
-RLX_API rlx_node rlx_abs(rlx_graph *g, rlx_node x);                      /* |x| */
-RLX_API rlx_node rlx_sin(rlx_graph *g, rlx_node x);                      /* sine */
-RLX_API rlx_node rlx_cos(rlx_graph *g, rlx_node x);                      /* cosine */
-RLX_API rlx_node rlx_tan(rlx_graph *g, rlx_node x);                      /* tangent */
-RLX_API rlx_node rlx_atan(rlx_graph *g, rlx_node x);                     /* arc tangent */
-RLX_API rlx_node rlx_round(rlx_graph *g, rlx_node x);                    /* to the nearest integer, halves to even */
-RLX_API rlx_node rlx_floor(rlx_graph *g, rlx_node x);                    /* largest integer not above x */
-RLX_API rlx_node rlx_ceil(rlx_graph *g, rlx_node x);                     /* smallest integer not below x */
-RLX_API rlx_node rlx_sign(rlx_graph *g, rlx_node x);                     /* -1, 0 or 1 */
-RLX_API rlx_node rlx_erf(rlx_graph *g, rlx_node x);                      /* error function */
-RLX_API rlx_node rlx_reciprocal(rlx_graph *g, rlx_node x);               /* 1 / x */
-RLX_API rlx_node rlx_softplus(rlx_graph *g, rlx_node x);                 /* log(1 + e^x) */
-RLX_API rlx_node rlx_hard_swish(rlx_graph *g, rlx_node x);               /* x clamp(x + 3, 0, 6) / 6 */
-RLX_API rlx_node rlx_mish(rlx_graph *g, rlx_node x);                     /* x tanh(softplus(x)) */
-RLX_API rlx_node rlx_elu(rlx_graph *g, rlx_node x, double alpha);        /* x, below 0 alpha (e^x - 1) */
-RLX_API rlx_node rlx_leaky_relu(rlx_graph *g, rlx_node x, double alpha); /* x, below 0 alpha x */
+RLX_API rlx_node rlx_op_gelu(rlx_graph *g, rlx_node x);                     /* x Phi(x), exact */
+RLX_API rlx_node rlx_op_gelu_approx(rlx_graph *g, rlx_node x);              /* gelu, tanh form */
+RLX_API rlx_node rlx_op_silu(rlx_graph *g, rlx_node x);                     /* x sigmoid(x) */
+RLX_API rlx_node rlx_op_relu(rlx_graph *g, rlx_node x);                     /* max(x, 0) */
+RLX_API rlx_node rlx_op_sigmoid(rlx_graph *g, rlx_node x);                  /* 1 / (1 + e^-x) */
+RLX_API rlx_node rlx_op_tanh(rlx_graph *g, rlx_node x);                     /* hyperbolic tangent */
+RLX_API rlx_node rlx_op_exp(rlx_graph *g, rlx_node x);                      /* e^x */
+RLX_API rlx_node rlx_op_log(rlx_graph *g, rlx_node x);                      /* natural logarithm */
+RLX_API rlx_node rlx_op_sqrt(rlx_graph *g, rlx_node x);                     /* square root */
+RLX_API rlx_node rlx_op_rsqrt(rlx_graph *g, rlx_node x);                    /* 1 / sqrt(x) */
+RLX_API rlx_node rlx_op_neg(rlx_graph *g, rlx_node x);                      /* -x */
+RLX_API rlx_node rlx_op_abs(rlx_graph *g, rlx_node x);                      /* |x| */
+RLX_API rlx_node rlx_op_sin(rlx_graph *g, rlx_node x);                      /* sine */
+RLX_API rlx_node rlx_op_cos(rlx_graph *g, rlx_node x);                      /* cosine */
+RLX_API rlx_node rlx_op_tan(rlx_graph *g, rlx_node x);                      /* tangent */
+RLX_API rlx_node rlx_op_atan(rlx_graph *g, rlx_node x);                     /* arc tangent */
+RLX_API rlx_node rlx_op_round(rlx_graph *g, rlx_node x);                    /* to the nearest integer, halves to even */
+RLX_API rlx_node rlx_op_floor(rlx_graph *g, rlx_node x);                    /* largest integer not above x */
+RLX_API rlx_node rlx_op_ceil(rlx_graph *g, rlx_node x);                     /* smallest integer not below x */
+RLX_API rlx_node rlx_op_sign(rlx_graph *g, rlx_node x);                     /* -1, 0 or 1 */
+RLX_API rlx_node rlx_op_erf(rlx_graph *g, rlx_node x);                      /* error function */
+RLX_API rlx_node rlx_op_reciprocal(rlx_graph *g, rlx_node x);               /* 1 / x */
+RLX_API rlx_node rlx_op_softplus(rlx_graph *g, rlx_node x);                 /* log(1 + e^x) */
+RLX_API rlx_node rlx_op_hard_swish(rlx_graph *g, rlx_node x);               /* x clamp(x + 3, 0, 6) / 6 */
+RLX_API rlx_node rlx_op_mish(rlx_graph *g, rlx_node x);                     /* x tanh(softplus(x)) */
+RLX_API rlx_node rlx_op_elu(rlx_graph *g, rlx_node x, double alpha);        /* x, below 0 alpha (e^x - 1) */
+RLX_API rlx_node rlx_op_leaky_relu(rlx_graph *g, rlx_node x, double alpha); /* x, below 0 alpha x */
 /* clamp(alpha x + beta, 0, 1) */
-RLX_API rlx_node rlx_hard_sigmoid(rlx_graph *g, rlx_node x, double alpha, double beta);
-RLX_API rlx_node rlx_selu(rlx_graph *g, rlx_node x); /* selu_with the constants of its paper */
-RLX_API rlx_node rlx_selu_with(rlx_graph *g, rlx_node x, double alpha, double beta); /* beta elu(x, alpha) */
+RLX_API rlx_node rlx_op_hard_sigmoid(rlx_graph *g, rlx_node x, double alpha, double beta);
+RLX_API rlx_node rlx_op_selu(rlx_graph *g, rlx_node x); /* selu_with the constants of its paper */
+RLX_API rlx_node rlx_op_selu_with(rlx_graph *g, rlx_node x, double alpha, double beta); /* beta elu(x, alpha) */
 
 /* ---- Element-wise, two values: of one type, shapes broadcast as in NumPy ---- */
-RLX_API rlx_node rlx_add(rlx_graph *g, rlx_node a, rlx_node b);     /* a + b */
-RLX_API rlx_node rlx_sub(rlx_graph *g, rlx_node a, rlx_node b);     /* a - b */
-RLX_API rlx_node rlx_mul(rlx_graph *g, rlx_node a, rlx_node b);     /* a * b */
-RLX_API rlx_node rlx_div(rlx_graph *g, rlx_node a, rlx_node b);     /* a / b; integers truncate, x/0 is 0 */
-RLX_API rlx_node rlx_max(rlx_graph *g, rlx_node a, rlx_node b);     /* the larger; NaN propagates */
-RLX_API rlx_node rlx_min(rlx_graph *g, rlx_node a, rlx_node b);     /* the smaller; NaN propagates */
-RLX_API rlx_node rlx_pow(rlx_graph *g, rlx_node a, rlx_node b);     /* a to the b */
-RLX_API rlx_node rlx_mod(rlx_graph *g, rlx_node a, rlx_node b);     /* a - floor(a / b) b: the sign of b */
-RLX_API rlx_node rlx_atan2(rlx_graph *g, rlx_node a, rlx_node b);   /* angle of the point (b, a) */
-RLX_API rlx_node rlx_bit_and(rlx_graph *g, rlx_node a, rlx_node b); /* integers: bits set in both */
-RLX_API rlx_node rlx_bit_or(rlx_graph *g, rlx_node a, rlx_node b);  /* integers: bits set in either */
-RLX_API rlx_node rlx_bit_xor(rlx_graph *g, rlx_node a, rlx_node b); /* integers: bits set in one of them */
-RLX_API rlx_node rlx_shl(rlx_graph *g, rlx_node a, rlx_node b);     /* integers: a << b */
-RLX_API rlx_node rlx_shr(rlx_graph *g, rlx_node a, rlx_node b);     /* integers: a >> b, keeping the sign */
-RLX_API rlx_node rlx_and(rlx_graph *g, rlx_node a, rlx_node b);     /* bools: both */
-RLX_API rlx_node rlx_or(rlx_graph *g, rlx_node a, rlx_node b);      /* bools: either */
-RLX_API rlx_node rlx_xor(rlx_graph *g, rlx_node a, rlx_node b);     /* bools: one of them */
-RLX_API rlx_node rlx_eq(rlx_graph *g, rlx_node a, rlx_node b);      /* a == b, as bool */
-RLX_API rlx_node rlx_ne(rlx_graph *g, rlx_node a, rlx_node b);      /* a != b */
-RLX_API rlx_node rlx_lt(rlx_graph *g, rlx_node a, rlx_node b);      /* a < b */
-RLX_API rlx_node rlx_le(rlx_graph *g, rlx_node a, rlx_node b);      /* a <= b */
-RLX_API rlx_node rlx_gt(rlx_graph *g, rlx_node a, rlx_node b);      /* a > b */
-RLX_API rlx_node rlx_ge(rlx_graph *g, rlx_node a, rlx_node b);      /* a >= b */
+RLX_API rlx_node rlx_op_add(rlx_graph *g, rlx_node a, rlx_node b);     /* a + b */
+RLX_API rlx_node rlx_op_sub(rlx_graph *g, rlx_node a, rlx_node b);     /* a - b */
+RLX_API rlx_node rlx_op_mul(rlx_graph *g, rlx_node a, rlx_node b);     /* a * b */
+RLX_API rlx_node rlx_op_div(rlx_graph *g, rlx_node a, rlx_node b);     /* a / b; integers truncate, x/0 is 0 */
+RLX_API rlx_node rlx_op_max(rlx_graph *g, rlx_node a, rlx_node b);     /* the larger; NaN propagates */
+RLX_API rlx_node rlx_op_min(rlx_graph *g, rlx_node a, rlx_node b);     /* the smaller; NaN propagates */
+RLX_API rlx_node rlx_op_pow(rlx_graph *g, rlx_node a, rlx_node b);     /* a to the b */
+RLX_API rlx_node rlx_op_mod(rlx_graph *g, rlx_node a, rlx_node b);     /* a - floor(a / b) b: the sign of b */
+RLX_API rlx_node rlx_op_atan2(rlx_graph *g, rlx_node a, rlx_node b);   /* angle of the point (b, a) */
+RLX_API rlx_node rlx_op_bit_and(rlx_graph *g, rlx_node a, rlx_node b); /* integers: bits set in both */
+RLX_API rlx_node rlx_op_bit_or(rlx_graph *g, rlx_node a, rlx_node b);  /* integers: bits set in either */
+RLX_API rlx_node rlx_op_bit_xor(rlx_graph *g, rlx_node a, rlx_node b); /* integers: bits set in one of them */
+RLX_API rlx_node rlx_op_shl(rlx_graph *g, rlx_node a, rlx_node b);     /* integers: a << b */
+RLX_API rlx_node rlx_op_shr(rlx_graph *g, rlx_node a, rlx_node b);     /* integers: a >> b, keeping the sign */
+RLX_API rlx_node rlx_op_and(rlx_graph *g, rlx_node a, rlx_node b);     /* bools: both */
+RLX_API rlx_node rlx_op_or(rlx_graph *g, rlx_node a, rlx_node b);      /* bools: either */
+RLX_API rlx_node rlx_op_xor(rlx_graph *g, rlx_node a, rlx_node b);     /* bools: one of them */
+RLX_API rlx_node rlx_op_eq(rlx_graph *g, rlx_node a, rlx_node b);      /* a == b, as bool */
+RLX_API rlx_node rlx_op_ne(rlx_graph *g, rlx_node a, rlx_node b);      /* a != b */
+RLX_API rlx_node rlx_op_lt(rlx_graph *g, rlx_node a, rlx_node b);      /* a < b */
+RLX_API rlx_node rlx_op_le(rlx_graph *g, rlx_node a, rlx_node b);      /* a <= b */
+RLX_API rlx_node rlx_op_gt(rlx_graph *g, rlx_node a, rlx_node b);      /* a > b */
+RLX_API rlx_node rlx_op_ge(rlx_graph *g, rlx_node a, rlx_node b);      /* a >= b */
 
 /* ---- Element-wise, the rest ---- */
-RLX_API rlx_node rlx_not(rlx_graph *g, rlx_node x);                           /* logical not */
-RLX_API rlx_node rlx_fma(rlx_graph *g, rlx_node a, rlx_node b, rlx_node c);   /* a * b + c, rounded once */
-RLX_API rlx_node rlx_where(rlx_graph *g, rlx_node c, rlx_node t, rlx_node f); /* t where the bool c holds, else f */
-RLX_API rlx_node rlx_clamp(rlx_graph *g, rlx_node x, double lo, double hi);   /* min(max(x, lo), hi) */
-RLX_API rlx_node rlx_cast(rlx_graph *g, rlx_node x, rlx_dtype to);            /* converts values, saturating */
+RLX_API rlx_node rlx_op_not(rlx_graph *g, rlx_node x);                           /* logical not */
+RLX_API rlx_node rlx_op_fma(rlx_graph *g, rlx_node a, rlx_node b, rlx_node c);   /* a * b + c, rounded once */
+RLX_API rlx_node rlx_op_where(rlx_graph *g, rlx_node c, rlx_node t, rlx_node f); /* t where the bool c holds, else f */
+RLX_API rlx_node rlx_op_clamp(rlx_graph *g, rlx_node x, double lo, double hi);   /* min(max(x, lo), hi) */
+RLX_API rlx_node rlx_op_cast(rlx_graph *g, rlx_node x, rlx_dtype to);            /* converts values, saturating */
 /* saturate(round(x / scale) + zero) to i8, u8, i16 or i32, and back; scale and zero (or none) scalar or per channel. */
-RLX_API rlx_node rlx_quantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, rlx_dtype to, int64_t axis);
-RLX_API rlx_node rlx_dequantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, int64_t axis);
+RLX_API rlx_node rlx_op_quantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, rlx_dtype to, int64_t axis);
+RLX_API rlx_node rlx_op_dequantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, int64_t axis);
 /* A graph of element-wise ops run as one; its i-th input is xs[i]. What fusion makes. */
-RLX_API rlx_node rlx_region(rlx_graph *g, const rlx_graph *body, const rlx_node *xs, size_t n);
+RLX_API rlx_node rlx_op_region(rlx_graph *g, const rlx_graph *body, const rlx_node *xs, size_t n);
 
 /* ---- Matrix product ---- */
 /* [.., M, K] x [.., K, N]; b may be a weight type */
-RLX_API rlx_node rlx_matmul(rlx_graph *g, rlx_node a, rlx_node b);
-RLX_API rlx_node rlx_matmul_t(rlx_graph *g, rlx_node a, rlx_node b); /* matmul with trans_b: b is [.., N, K] */
+RLX_API rlx_node rlx_op_matmul(rlx_graph *g, rlx_node a, rlx_node b);
+RLX_API rlx_node rlx_op_matmul_t(rlx_graph *g, rlx_node a, rlx_node b); /* matmul with trans_b: b is [.., N, K] */
 
-typedef struct rlx_dot_general_desc {
+typedef struct rlx_op_dot_general_desc {
   rlx_dims batch_a, batch_b, contract_a, contract_b; /* axes, pairwise */
-} rlx_dot_general_desc;
-RLX_API rlx_node rlx_dot_general(rlx_graph *g, rlx_node a, rlx_node b, const rlx_dot_general_desc *desc);
+} rlx_op_dot_general_desc;
+RLX_API rlx_node rlx_op_dot_general(rlx_graph *g, rlx_node a, rlx_node b, const rlx_op_dot_general_desc *desc);
 
 /* x w + scale (x a) b */
-RLX_API rlx_node rlx_lora_matmul(rlx_graph *g, rlx_node x, rlx_node w, rlx_node a, rlx_node b, double scale,
-                                 bool trans_b);
+RLX_API rlx_node rlx_op_lora_matmul(rlx_graph *g, rlx_node x, rlx_node w, rlx_node a, rlx_node b, double scale,
+                                    bool trans_b);
 /* Row i of x [M, K] times expert idx[i] of w: [E, K, N], or [E, N, K] with trans_b, as block types lie in files. */
-RLX_API rlx_node rlx_grouped_matmul(rlx_graph *g, rlx_node x, rlx_node w, rlx_node idx, bool trans_b);
-RLX_API rlx_node rlx_dequant_grouped_matmul(rlx_graph *g, rlx_node x, rlx_node w, rlx_node idx, bool trans_b);
+RLX_API rlx_node rlx_op_grouped_matmul(rlx_graph *g, rlx_node x, rlx_node w, rlx_node idx, bool trans_b);
+RLX_API rlx_node rlx_op_dequant_grouped_matmul(rlx_graph *g, rlx_node x, rlx_node w, rlx_node idx, bool trans_b);
 /* Experts of a block type as floats; with idx (or none) only those. */
-RLX_API rlx_node rlx_dequant_moe_weights(rlx_graph *g, rlx_node w, rlx_node idx, rlx_dtype to);
+RLX_API rlx_node rlx_op_dequant_moe_weights(rlx_graph *g, rlx_node w, rlx_node idx, rlx_dtype to);
 
 typedef enum rlx_quant_scheme {
   RLX_SCHEME_INT8,
@@ -309,32 +310,33 @@ typedef enum rlx_quant_scheme {
   RLX_SCHEME_FP8_E5M2,
   RLX_SCHEME_NVFP4
 } rlx_quant_scheme;
-typedef struct rlx_dequant_matmul_desc {
+typedef struct rlx_op_dequant_matmul_desc {
   rlx_quant_scheme scheme;
   rlx_node scale, zero, global; /* which of them, the scheme says */
   int64_t block;                /* elements along K that share a scale; 0: all */
-} rlx_dequant_matmul_desc;
-RLX_API rlx_node rlx_dequant_matmul(rlx_graph *g, rlx_node x, rlx_node w, const rlx_dequant_matmul_desc *desc);
+} rlx_op_dequant_matmul_desc;
+RLX_API rlx_node rlx_op_dequant_matmul(rlx_graph *g, rlx_node x, rlx_node w, const rlx_op_dequant_matmul_desc *desc);
 
 /* 8-bit in and out, i32 sums. The three scales are required; zeros and bias may be none. */
-typedef struct rlx_q_matmul_desc {
+typedef struct rlx_op_q_matmul_desc {
   rlx_node a_scale, b_scale, y_scale, a_zero, b_zero, y_zero, bias;
   rlx_dtype to; /* RLX_I8 or RLX_U8; 0: RLX_I8 */
-} rlx_q_matmul_desc;
-RLX_API rlx_node rlx_q_matmul(rlx_graph *g, rlx_node a, rlx_node b, const rlx_q_matmul_desc *desc);
-typedef struct rlx_q_conv2d_desc {
+} rlx_op_q_matmul_desc;
+RLX_API rlx_node rlx_op_q_matmul(rlx_graph *g, rlx_node a, rlx_node b, const rlx_op_q_matmul_desc *desc);
+typedef struct rlx_op_q_conv2d_desc {
   rlx_node x_scale, w_scale, y_scale, x_zero, w_zero, y_zero, bias;
   rlx_dims stride, dilation, pad_lo, pad_hi; /* as conv's */
   int64_t groups;                            /* 0: 1 */
   rlx_dtype to;                              /* RLX_I8 or RLX_U8; 0: RLX_I8 */
-} rlx_q_conv2d_desc;
-RLX_API rlx_node rlx_q_conv2d(rlx_graph *g, rlx_node x, rlx_node w, const rlx_q_conv2d_desc *desc);
+} rlx_op_q_conv2d_desc;
+RLX_API rlx_node rlx_op_q_conv2d(rlx_graph *g, rlx_node x, rlx_node w, const rlx_op_q_conv2d_desc *desc);
 
-RLX_API rlx_node rlx_dense_solve(rlx_graph *g, rlx_node a, rlx_node b); /* x of a x = b, a [.., N, N], b [.., N, K] */
+RLX_API rlx_node rlx_op_dense_solve(rlx_graph *g, rlx_node a,
+                                    rlx_node b); /* x of a x = b, a [.., N, N], b [.., N, K] */
 
 /* ---- Attention and positions ---- */
 typedef enum rlx_layout { RLX_LAYOUT_BSHD, RLX_LAYOUT_BHSD } rlx_layout; /* batch, sequence, heads, head size */
-typedef struct rlx_attention_desc {
+typedef struct rlx_op_attention_desc {
   rlx_layout layout;
   bool causal;                    /* key j is visible to query i iff j <= i + kv_offset */
   int64_t window;                 /* with causal: only the last `window` keys; 0: all */
@@ -342,89 +344,89 @@ typedef struct rlx_attention_desc {
   double softcap;                 /* c of c tanh(s / c); 0: none */
   rlx_node key_mask, bias, sinks; /* bool [B, Sk]; added to the scores; [H], joins the softmax with no value */
   rlx_node kv_len, kv_offset;     /* i32, scalar or [B]: keys there are; what causal adds (none: keys - Sq) */
-} rlx_attention_desc;
-RLX_API rlx_node rlx_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, const rlx_attention_desc *desc);
+} rlx_op_attention_desc;
+RLX_API rlx_node rlx_op_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, const rlx_op_attention_desc *desc);
 
 typedef enum rlx_rope_style { RLX_ROPE_NEOX, RLX_ROPE_GPTJ } rlx_rope_style; /* pairs (i, i + n/2) or (2i, 2i + 1) */
-typedef struct rlx_rope_desc {
+typedef struct rlx_op_rope_desc {
   rlx_layout layout;
   rlx_rope_style style;
   rlx_node positions, offset; /* [S] or [B, S]; or a scalar where positions begin; none: 0, 1, .. */
   rlx_node factors, cos, sin; /* divisors of the frequencies; or tables read at the position */
   int64_t n_rot;              /* leading elements turned; 0: all */
   double theta;               /* 0: 10000 */
-} rlx_rope_desc;
-RLX_API rlx_node rlx_rope(rlx_graph *g, rlx_node x, const rlx_rope_desc *desc);
+} rlx_op_rope_desc;
+RLX_API rlx_node rlx_op_rope(rlx_graph *g, rlx_node x, const rlx_op_rope_desc *desc);
 /* On a grid of `width` columns: half of the head turns with the column, half with the row. Usual theta: 10000. */
-RLX_API rlx_node rlx_axial_rope_2d(rlx_graph *g, rlx_node x, rlx_layout layout, rlx_rope_style style, int64_t width,
-                                   double theta);
+RLX_API rlx_node rlx_op_axial_rope_2d(rlx_graph *g, rlx_node x, rlx_layout layout, rlx_rope_style style, int64_t width,
+                                      double theta);
 
 /* ---- Normalisation; gamma and beta or none ---- */
 /* axes from `axis` on */
-RLX_API rlx_node rlx_layer_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, int64_t axis, double eps);
+RLX_API rlx_node rlx_op_layer_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, int64_t axis, double eps);
 /* axes from `axis` on */
-RLX_API rlx_node rlx_rms_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, int64_t axis, double eps);
+RLX_API rlx_node rlx_op_rms_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, int64_t axis, double eps);
 /* over C of [N, C, H, W] */
-RLX_API rlx_node rlx_layer_norm_2d(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, double eps);
+RLX_API rlx_node rlx_op_layer_norm_2d(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, double eps);
 /* [N, C, ..] */
-RLX_API rlx_node rlx_group_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, int64_t groups, double eps);
+RLX_API rlx_node rlx_op_group_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, int64_t groups, double eps);
 /* [N, C, ..] */
-RLX_API rlx_node rlx_instance_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, double eps);
-RLX_API rlx_node rlx_batch_norm_inference(rlx_graph *g, rlx_node x, rlx_node mean, rlx_node var, rlx_node gamma,
-                                          rlx_node beta, double eps);
-RLX_API rlx_node rlx_softmax(rlx_graph *g, rlx_node x, int64_t axis);     /* e^(x - max) / sum */
-RLX_API rlx_node rlx_log_softmax(rlx_graph *g, rlx_node x, int64_t axis); /* log(softmax(x)) */
+RLX_API rlx_node rlx_op_instance_norm(rlx_graph *g, rlx_node x, rlx_node gamma, rlx_node beta, double eps);
+RLX_API rlx_node rlx_op_batch_norm_inference(rlx_graph *g, rlx_node x, rlx_node mean, rlx_node var, rlx_node gamma,
+                                             rlx_node beta, double eps);
+RLX_API rlx_node rlx_op_softmax(rlx_graph *g, rlx_node x, int64_t axis);     /* e^(x - max) / sum */
+RLX_API rlx_node rlx_op_log_softmax(rlx_graph *g, rlx_node x, int64_t axis); /* log(softmax(x)) */
 
 /* ---- Reduction and order ---- */
-RLX_API rlx_node rlx_reduce_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
-RLX_API rlx_node rlx_reduce_mean(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
-RLX_API rlx_node rlx_reduce_max(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
-RLX_API rlx_node rlx_reduce_min(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
-RLX_API rlx_node rlx_reduce_prod(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_op_reduce_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_op_reduce_mean(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_op_reduce_max(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_op_reduce_min(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_op_reduce_prod(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
 /* Made of several nodes: */
-RLX_API rlx_node rlx_reduce_l1(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep); /* sum of |x| */
+RLX_API rlx_node rlx_op_reduce_l1(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep); /* sum of |x| */
 /* sqrt of the sum of x^2 */
-RLX_API rlx_node rlx_reduce_l2(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
-RLX_API rlx_node rlx_reduce_sum_square(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep); /* sum of x^2 */
-RLX_API rlx_node rlx_reduce_log_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);    /* log of the sum */
+RLX_API rlx_node rlx_op_reduce_l2(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_op_reduce_sum_square(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep); /* sum of x^2 */
+RLX_API rlx_node rlx_op_reduce_log_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);    /* log of the sum */
 /* log of the sum of e^x, without overflow */
-RLX_API rlx_node rlx_reduce_log_sum_exp(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
-RLX_API rlx_node rlx_cumsum(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
-RLX_API rlx_node rlx_cumprod(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
-RLX_API rlx_node rlx_cummax(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
+RLX_API rlx_node rlx_op_reduce_log_sum_exp(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep);
+RLX_API rlx_node rlx_op_cumsum(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
+RLX_API rlx_node rlx_op_cumprod(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
+RLX_API rlx_node rlx_op_cummax(rlx_graph *g, rlx_node x, int64_t axis, bool exclusive, bool reverse);
 /* Indices come as `to`: RLX_I64 or RLX_I32. The first of equals wins, and a NaN before all else. */
-RLX_API rlx_node rlx_argmax(rlx_graph *g, rlx_node x, int64_t axis, bool keep, rlx_dtype to);
-RLX_API rlx_node rlx_argmin(rlx_graph *g, rlx_node x, int64_t axis, bool keep, rlx_dtype to);
-RLX_API rlx_node rlx_top_k_values(rlx_graph *g, rlx_node x, int64_t k, int64_t axis, bool largest);
-RLX_API rlx_node rlx_top_k_indices(rlx_graph *g, rlx_node x, int64_t k, int64_t axis, bool largest, rlx_dtype to);
-RLX_API rlx_node rlx_sort(rlx_graph *g, rlx_node x, int64_t axis, bool descending); /* stable */
-RLX_API rlx_node rlx_argsort(rlx_graph *g, rlx_node x, int64_t axis, bool descending, rlx_dtype to);
+RLX_API rlx_node rlx_op_argmax(rlx_graph *g, rlx_node x, int64_t axis, bool keep, rlx_dtype to);
+RLX_API rlx_node rlx_op_argmin(rlx_graph *g, rlx_node x, int64_t axis, bool keep, rlx_dtype to);
+RLX_API rlx_node rlx_op_top_k_values(rlx_graph *g, rlx_node x, int64_t k, int64_t axis, bool largest);
+RLX_API rlx_node rlx_op_top_k_indices(rlx_graph *g, rlx_node x, int64_t k, int64_t axis, bool largest, rlx_dtype to);
+RLX_API rlx_node rlx_op_sort(rlx_graph *g, rlx_node x, int64_t axis, bool descending); /* stable */
+RLX_API rlx_node rlx_op_argsort(rlx_graph *g, rlx_node x, int64_t axis, bool descending, rlx_dtype to);
 
 /* ---- Shape and indexing ---- */
-RLX_API rlx_node rlx_reshape(rlx_graph *g, rlx_node x, rlx_dims shape);  /* one size may be -1: what is left */
-RLX_API rlx_node rlx_transpose(rlx_graph *g, rlx_node x, rlx_dims perm); /* perm empty: all axes reversed */
-typedef struct rlx_slice_desc {
+RLX_API rlx_node rlx_op_reshape(rlx_graph *g, rlx_node x, rlx_dims shape);  /* one size may be -1: what is left */
+RLX_API rlx_node rlx_op_transpose(rlx_graph *g, rlx_node x, rlx_dims perm); /* perm empty: all axes reversed */
+typedef struct rlx_op_slice_desc {
   rlx_dims axes;        /* empty: 0, 1, .. */
   rlx_dims start, stop; /* per axis; negative counts from the end; past an end is cut to it */
   rlx_dims step;        /* empty: 1; negative walks back */
-} rlx_slice_desc;
-RLX_API rlx_node rlx_slice(rlx_graph *g, rlx_node x, const rlx_slice_desc *desc);
+} rlx_op_slice_desc;
+RLX_API rlx_node rlx_op_slice(rlx_graph *g, rlx_node x, const rlx_op_slice_desc *desc);
 /* Elements start .. start + length - 1 of an axis: a slice, but reaching past the end of a known size is an error. */
-RLX_API rlx_node rlx_narrow(rlx_graph *g, rlx_node x, int64_t axis, int64_t start, int64_t length);
-RLX_API rlx_node rlx_concat(rlx_graph *g, const rlx_node *xs, size_t n, int64_t axis);
-RLX_API rlx_node rlx_expand(rlx_graph *g, rlx_node x, rlx_dims shape); /* broadcasts; -1 keeps a size */
-RLX_API rlx_node rlx_tile(rlx_graph *g, rlx_node x, rlx_dims reps);    /* copies per axis */
+RLX_API rlx_node rlx_op_narrow(rlx_graph *g, rlx_node x, int64_t axis, int64_t start, int64_t length);
+RLX_API rlx_node rlx_op_concat(rlx_graph *g, const rlx_node *xs, size_t n, int64_t axis);
+RLX_API rlx_node rlx_op_expand(rlx_graph *g, rlx_node x, rlx_dims shape); /* broadcasts; -1 keeps a size */
+RLX_API rlx_node rlx_op_tile(rlx_graph *g, rlx_node x, rlx_dims reps);    /* copies per axis */
 typedef enum rlx_pad_mode { RLX_PAD_CONSTANT, RLX_PAD_REFLECT, RLX_PAD_EDGE, RLX_PAD_WRAP } rlx_pad_mode;
 /* value: for constant */
-RLX_API rlx_node rlx_pad(rlx_graph *g, rlx_node x, rlx_dims lo, rlx_dims hi, rlx_pad_mode mode, double value);
-RLX_API rlx_node rlx_reverse(rlx_graph *g, rlx_node x, rlx_dims axes);
-RLX_API rlx_node rlx_roll(rlx_graph *g, rlx_node x, rlx_dims shifts, rlx_dims axes);
+RLX_API rlx_node rlx_op_pad(rlx_graph *g, rlx_node x, rlx_dims lo, rlx_dims hi, rlx_pad_mode mode, double value);
+RLX_API rlx_node rlx_op_reverse(rlx_graph *g, rlx_node x, rlx_dims axes);
+RLX_API rlx_node rlx_op_roll(rlx_graph *g, rlx_node x, rlx_dims shifts, rlx_dims axes);
 /* idx's shape replaces the axis */
-RLX_API rlx_node rlx_gather(rlx_graph *g, rlx_node x, rlx_node idx, int64_t axis);
+RLX_API rlx_node rlx_op_gather(rlx_graph *g, rlx_node x, rlx_node idx, int64_t axis);
 /* out[i][j] = x[idx[i][j]][j] */
-RLX_API rlx_node rlx_gather_elements(rlx_graph *g, rlx_node x, rlx_node idx, int64_t axis);
+RLX_API rlx_node rlx_op_gather_elements(rlx_graph *g, rlx_node x, rlx_node idx, int64_t axis);
 /* idx's last axis: coordinates */
-RLX_API rlx_node rlx_gather_nd(rlx_graph *g, rlx_node x, rlx_node idx, int64_t batch_dims);
+RLX_API rlx_node rlx_op_gather_nd(rlx_graph *g, rlx_node x, rlx_node idx, int64_t batch_dims);
 typedef enum rlx_scatter {
   RLX_SCATTER_NONE,
   RLX_SCATTER_ADD,
@@ -432,52 +434,52 @@ typedef enum rlx_scatter {
   RLX_SCATTER_MAX,
   RLX_SCATTER_MIN
 } rlx_scatter;
-RLX_API rlx_node rlx_scatter_elements(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, int64_t axis,
-                                      rlx_scatter reduction);
-RLX_API rlx_node rlx_scatter_nd(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, rlx_scatter reduction);
+RLX_API rlx_node rlx_op_scatter_elements(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, int64_t axis,
+                                         rlx_scatter reduction);
+RLX_API rlx_node rlx_op_scatter_nd(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, rlx_scatter reduction);
 /* scatter_elements with add */
-RLX_API rlx_node rlx_scatter_add(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, int64_t axis);
-RLX_API rlx_node rlx_one_hot(rlx_graph *g, rlx_node idx, int64_t depth, int64_t axis, double on, double off,
-                             rlx_dtype to);
+RLX_API rlx_node rlx_op_scatter_add(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, int64_t axis);
+RLX_API rlx_node rlx_op_one_hot(rlx_graph *g, rlx_node idx, int64_t depth, int64_t axis, double on, double off,
+                                rlx_dtype to);
 /* count: a number or a symbol */
-RLX_API rlx_node rlx_range(rlx_graph *g, double start, double step, int64_t count, rlx_dtype to);
-RLX_API rlx_node rlx_trilu(rlx_graph *g, rlx_node x, bool upper, int64_t k); /* one triangle of the last two axes */
-RLX_API rlx_node rlx_space_to_depth(rlx_graph *g, rlx_node x, int64_t block);
+RLX_API rlx_node rlx_op_range(rlx_graph *g, double start, double step, int64_t count, rlx_dtype to);
+RLX_API rlx_node rlx_op_trilu(rlx_graph *g, rlx_node x, bool upper, int64_t k); /* one triangle of the last two axes */
+RLX_API rlx_node rlx_op_space_to_depth(rlx_graph *g, rlx_node x, int64_t block);
 typedef enum rlx_depth_order { RLX_DEPTH_DCR, RLX_DEPTH_CRD } rlx_depth_order; /* crd: PyTorch's pixel_shuffle */
-RLX_API rlx_node rlx_depth_to_space(rlx_graph *g, rlx_node x, int64_t block, rlx_depth_order mode);
+RLX_API rlx_node rlx_op_depth_to_space(rlx_graph *g, rlx_node x, int64_t block, rlx_depth_order mode);
 /* Writes rows into a state at place `at` of an axis. The result is the state, with which the next run begins. */
-RLX_API rlx_node rlx_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at, int64_t axis);
-RLX_API rlx_node rlx_view_as_real(rlx_graph *g, rlx_node x);    /* c64 [..] as f32 [.., 2] */
-RLX_API rlx_node rlx_view_as_complex(rlx_graph *g, rlx_node x); /* f32 [.., 2] as c64 [..] */
+RLX_API rlx_node rlx_op_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at, int64_t axis);
+RLX_API rlx_node rlx_op_view_as_real(rlx_graph *g, rlx_node x);    /* c64 [..] as f32 [.., 2] */
+RLX_API rlx_node rlx_op_view_as_complex(rlx_graph *g, rlx_node x); /* f32 [.., 2] as c64 [..] */
 
 /* ---- Vision: [N, C, spatial axes ..]; per-axis lists left empty mean their default ---- */
-typedef struct rlx_conv_desc {
+typedef struct rlx_op_conv_desc {
   rlx_dims stride, dilation, pad_lo, pad_hi; /* empty: 1, 1, 0, 0 */
   int64_t groups;                            /* 0: 1 */
-} rlx_conv_desc;
+} rlx_op_conv_desc;
 /* 1 to 3 axes; bias or none */
-RLX_API rlx_node rlx_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, const rlx_conv_desc *desc);
-typedef struct rlx_conv_transpose_desc {
+RLX_API rlx_node rlx_op_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, const rlx_op_conv_desc *desc);
+typedef struct rlx_op_conv_transpose_desc {
   rlx_dims stride, dilation, pad_lo, pad_hi, output_pad; /* empty: 1, 1, 0, 0, 0 */
   int64_t groups;                                        /* 0: 1 */
-} rlx_conv_transpose_desc;
-RLX_API rlx_node rlx_conv_transpose(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias,
-                                    const rlx_conv_transpose_desc *desc);
-typedef struct rlx_pool_desc {
+} rlx_op_conv_transpose_desc;
+RLX_API rlx_node rlx_op_conv_transpose(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias,
+                                       const rlx_op_conv_transpose_desc *desc);
+typedef struct rlx_op_pool_desc {
   rlx_dims kernel;                   /* empty: the whole plane */
   rlx_dims stride;                   /* empty: kernel */
   rlx_dims dilation, pad_lo, pad_hi; /* empty: 1, 0, 0 */
   bool ceil;                         /* round the output size up */
   bool count_pad;                    /* pool_avg only: padding counts as zeros */
-} rlx_pool_desc;
-RLX_API rlx_node rlx_pool_max(rlx_graph *g, rlx_node x, const rlx_pool_desc *desc);
-RLX_API rlx_node rlx_pool_avg(rlx_graph *g, rlx_node x, const rlx_pool_desc *desc);
-RLX_API rlx_node rlx_global_pool_max(rlx_graph *g, rlx_node x); /* the pools over the whole plane */
-RLX_API rlx_node rlx_global_pool_avg(rlx_graph *g, rlx_node x);
-typedef struct rlx_im2col_desc {
+} rlx_op_pool_desc;
+RLX_API rlx_node rlx_op_pool_max(rlx_graph *g, rlx_node x, const rlx_op_pool_desc *desc);
+RLX_API rlx_node rlx_op_pool_avg(rlx_graph *g, rlx_node x, const rlx_op_pool_desc *desc);
+RLX_API rlx_node rlx_op_global_pool_max(rlx_graph *g, rlx_node x); /* the pools over the whole plane */
+RLX_API rlx_node rlx_op_global_pool_avg(rlx_graph *g, rlx_node x);
+typedef struct rlx_op_im2col_desc {
   rlx_dims kernel, stride, dilation, pad_lo, pad_hi; /* kernel is required */
-} rlx_im2col_desc;
-RLX_API rlx_node rlx_im2col(rlx_graph *g, rlx_node x, const rlx_im2col_desc *desc);
+} rlx_op_im2col_desc;
+RLX_API rlx_node rlx_op_im2col(rlx_graph *g, rlx_node x, const rlx_op_im2col_desc *desc);
 typedef enum rlx_resize_mode { RLX_RESIZE_NEAREST, RLX_RESIZE_LINEAR } rlx_resize_mode;
 typedef enum rlx_resize_coords {
   RLX_COORDS_HALF_PIXEL,
@@ -492,21 +494,22 @@ typedef enum rlx_resize_nearest {
   RLX_NEAREST_FLOOR,
   RLX_NEAREST_CEIL
 } rlx_resize_nearest;
-typedef struct rlx_resize_desc {
+typedef struct rlx_op_resize_desc {
   rlx_resize_mode mode;
   rlx_resize_coords coords;
   rlx_resize_nearest nearest;
   rlx_floats scale; /* per axis, for the coordinates; empty: size / input size */
-} rlx_resize_desc;
-RLX_API rlx_node rlx_resize(rlx_graph *g, rlx_node x, rlx_dims size, const rlx_resize_desc *desc); /* size: all axes */
+} rlx_op_resize_desc;
+RLX_API rlx_node rlx_op_resize(rlx_graph *g, rlx_node x, rlx_dims size,
+                               const rlx_op_resize_desc *desc); /* size: all axes */
 typedef enum rlx_grid_mode { RLX_GRID_LINEAR, RLX_GRID_NEAREST, RLX_GRID_CUBIC } rlx_grid_mode;
 typedef enum rlx_grid_padding {
   RLX_GRID_PADDING_ZEROS,
   RLX_GRID_PADDING_BORDER,
   RLX_GRID_PADDING_REFLECTION
 } rlx_grid_padding;
-RLX_API rlx_node rlx_grid_sample(rlx_graph *g, rlx_node x, rlx_node grid, rlx_grid_mode mode, rlx_grid_padding padding,
-                                 bool align_corners);
+RLX_API rlx_node rlx_op_grid_sample(rlx_graph *g, rlx_node x, rlx_node grid, rlx_grid_mode mode,
+                                    rlx_grid_padding padding, bool align_corners);
 
 /* ---- Sequence models. `out` says which result the node is: y of every step, or a final state ---- */
 /* c: lstm; state: causal_conv */
@@ -515,90 +518,90 @@ typedef enum rlx_direction { RLX_DIRECTION_FORWARD, RLX_DIRECTION_REVERSE, RLX_D
 typedef enum rlx_rnn_act { RLX_RNN_TANH, RLX_RNN_RELU } rlx_rnn_act;
 /* weights: per layer and direction w_ih, w_hh, b_ih, b_hh, without the last two where no_bias. In the structs: h0, c0
  * or none; hidden 0: read from the second weight; layers 0: 1; reset_before: the gate multiplies before the product. */
-typedef struct rlx_rnn_desc {
+typedef struct rlx_op_rnn_desc {
   rlx_node h0;
   int64_t hidden, layers;
   rlx_direction direction;
   bool batch_first, no_bias;
   rlx_rnn_act act;
   rlx_out out;
-} rlx_rnn_desc;
-typedef struct rlx_gru_desc {
+} rlx_op_rnn_desc;
+typedef struct rlx_op_gru_desc {
   rlx_node h0;
   int64_t hidden, layers;
   rlx_direction direction;
   bool batch_first, no_bias, reset_before;
   rlx_out out;
-} rlx_gru_desc;
-typedef struct rlx_lstm_desc {
+} rlx_op_gru_desc;
+typedef struct rlx_op_lstm_desc {
   rlx_node h0, c0;
   int64_t hidden, layers;
   rlx_direction direction;
   bool batch_first, no_bias;
   rlx_out out;
-} rlx_lstm_desc;
-RLX_API rlx_node rlx_rnn(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_rnn_desc *desc);
-RLX_API rlx_node rlx_gru(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_gru_desc *desc);
-RLX_API rlx_node rlx_lstm(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_lstm_desc *desc);
+} rlx_op_lstm_desc;
+RLX_API rlx_node rlx_op_rnn(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_op_rnn_desc *desc);
+RLX_API rlx_node rlx_op_gru(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_op_gru_desc *desc);
+RLX_API rlx_node rlx_op_lstm(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_op_lstm_desc *desc);
 /* Mamba, Mamba 2 and the gated delta net; d and h0 or none. */
-RLX_API rlx_node rlx_selective_scan(rlx_graph *g, rlx_node x, rlx_node dt, rlx_node a, rlx_node b, rlx_node c,
-                                    rlx_node d, rlx_node h0, rlx_out out);
-RLX_API rlx_node rlx_mamba2(rlx_graph *g, rlx_node x, rlx_node dt, rlx_node a, rlx_node b, rlx_node c, rlx_node d,
-                            rlx_node h0, rlx_out out);
-RLX_API rlx_node rlx_gated_delta_net(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, rlx_node decay, rlx_node beta,
-                                     rlx_node h0, rlx_out out);
+RLX_API rlx_node rlx_op_selective_scan(rlx_graph *g, rlx_node x, rlx_node dt, rlx_node a, rlx_node b, rlx_node c,
+                                       rlx_node d, rlx_node h0, rlx_out out);
+RLX_API rlx_node rlx_op_mamba2(rlx_graph *g, rlx_node x, rlx_node dt, rlx_node a, rlx_node b, rlx_node c, rlx_node d,
+                               rlx_node h0, rlx_out out);
+RLX_API rlx_node rlx_op_gated_delta_net(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, rlx_node decay, rlx_node beta,
+                                        rlx_node h0, rlx_out out);
 /* Depth-wise conv that sees only the past: x [B, C, L], w [C, K]; bias [C] and state [B, C, K-1] or none. */
-RLX_API rlx_node rlx_causal_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node state, rlx_out out);
+RLX_API rlx_node rlx_op_causal_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node state, rlx_out out);
 
 /* ---- Signal ---- */
 /* where 1/n goes, as NumPy */
 typedef enum rlx_fft_norm { RLX_FFT_BACKWARD, RLX_FFT_FORWARD, RLX_FFT_ORTHO } rlx_fft_norm;
 /* n: cut or zero-pad to this length first; 0: the axis. For irfft the result's length; 0: 2 (m - 1). */
-RLX_API rlx_node rlx_fft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
-RLX_API rlx_node rlx_ifft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
-RLX_API rlx_node rlx_rfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
-RLX_API rlx_node rlx_irfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
-typedef struct rlx_stft_desc {
+RLX_API rlx_node rlx_op_fft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
+RLX_API rlx_node rlx_op_ifft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
+RLX_API rlx_node rlx_op_rfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
+RLX_API rlx_node rlx_op_irfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
+typedef struct rlx_op_stft_desc {
   int64_t hop;     /* step between frames; 0: n_fft / 4 */
   bool no_center;  /* do not pad n_fft / 2 on both sides first */
   bool two_sided;  /* all n_fft results, not only n_fft / 2 + 1 */
   bool normalized; /* divide by sqrt(n_fft) */
-} rlx_stft_desc;
+} rlx_op_stft_desc;
 /* x [T] or [B, T], window [at most n_fft] or none; pad: how the sides are padded, usually RLX_PAD_REFLECT. */
-RLX_API rlx_node rlx_stft(rlx_graph *g, rlx_node x, rlx_node window, int64_t n_fft, rlx_pad_mode pad,
-                          const rlx_stft_desc *desc);
+RLX_API rlx_node rlx_op_stft(rlx_graph *g, rlx_node x, rlx_node window, int64_t n_fft, rlx_pad_mode pad,
+                             const rlx_op_stft_desc *desc);
 
 /* ---- Random. draw is a scalar that counts draws, or none: the run's number. Same seed and draw, same numbers ---- */
-RLX_API rlx_node rlx_rng_uniform(rlx_graph *g, rlx_node draw, rlx_dims shape, rlx_dtype to, int64_t seed, double lo,
-                                 double hi);
-RLX_API rlx_node rlx_rng_normal(rlx_graph *g, rlx_node draw, rlx_dims shape, rlx_dtype to, int64_t seed, double mean,
-                                double std);
-typedef struct rlx_sample_desc {
+RLX_API rlx_node rlx_op_rng_uniform(rlx_graph *g, rlx_node draw, rlx_dims shape, rlx_dtype to, int64_t seed, double lo,
+                                    double hi);
+RLX_API rlx_node rlx_op_rng_normal(rlx_graph *g, rlx_node draw, rlx_dims shape, rlx_dtype to, int64_t seed, double mean,
+                                   double std);
+typedef struct rlx_op_sample_desc {
   rlx_node draw;
   int64_t top_k; /* 0: all */
   double top_p;  /* smallest set of most likely tokens with this mass; 0: 1, all */
   double min_p;  /* drop what is below this share of the most likely */
   int64_t seed;
-} rlx_sample_desc;
+} rlx_op_sample_desc;
 /* i32; temperature 0: argmax; -1 for a row that holds NaN or +inf, or nothing above -inf */
-RLX_API rlx_node rlx_sample(rlx_graph *g, rlx_node logits, double temperature, const rlx_sample_desc *desc);
+RLX_API rlx_node rlx_op_sample(rlx_graph *g, rlx_node logits, double temperature, const rlx_op_sample_desc *desc);
 
 /* ---- Control flow. Sub-graphs are finished graphs, which the node retains; their inputs, in the order they were made,
  * take the values xs. Each call makes one node per value of the construct, as many as n_outs asks for, writes them to
  * outs and returns the first; outs may be NULL where n_outs is 0 and only the first is wanted ---- */
-RLX_API rlx_node rlx_if(rlx_graph *g, rlx_node cond, const rlx_graph *on_true, const rlx_graph *on_false,
-                        const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
+RLX_API rlx_node rlx_op_if(rlx_graph *g, rlx_node cond, const rlx_graph *on_true, const rlx_graph *on_false,
+                           const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 /* The first `carried` of xs go round: body's outputs are their next values. Ends when cond gives false, or after
  * max_trips; with 0 there, a loop that has not ended after 2^24 trips is RLX_LIMIT. */
-RLX_API rlx_node rlx_while(rlx_graph *g, const rlx_graph *cond, const rlx_graph *body, int64_t carried,
-                           int64_t max_trips, const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
+RLX_API rlx_node rlx_op_while(rlx_graph *g, const rlx_graph *cond, const rlx_graph *body, int64_t carried,
+                              int64_t max_trips, const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 /* Runs body over the slices of axis 0 of `scanned` values. xs: carried values, scanned values, the rest. Values: the
  * carried ones at the end, then the stacked slices that body gives. */
-RLX_API rlx_node rlx_scan(rlx_graph *g, const rlx_graph *body, int64_t carried, int64_t scanned, bool reverse,
-                          const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
+RLX_API rlx_node rlx_op_scan(rlx_graph *g, const rlx_graph *body, int64_t carried, int64_t scanned, bool reverse,
+                             const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs);
 
 /* ---- Custom: an op of rlx_custom_register; config may be NULL ---- */
-RLX_API rlx_node rlx_custom(rlx_graph *g, const char *name, const char *config, const rlx_node *xs, size_t n);
+RLX_API rlx_node rlx_op_custom(rlx_graph *g, const char *name, const char *config, const rlx_node *xs, size_t n);
 
 /* ---- Fused: what the compiler makes of the ops above; bias, gamma and beta or none ---- */
 typedef enum rlx_act {
@@ -610,25 +613,26 @@ typedef enum rlx_act {
   RLX_ACT_SIGMOID,
   RLX_ACT_TANH
 } rlx_act;
-RLX_API rlx_node rlx_fused_matmul_bias_act(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, bool trans_b,
-                                           rlx_act act);
+RLX_API rlx_node rlx_op_fused_matmul_bias_act(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, bool trans_b,
+                                              rlx_act act);
 /* act(conv(x, w, bias) + residual); bias and residual or none */
-RLX_API rlx_node rlx_fused_conv_bias_act(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node residual,
-                                         const rlx_conv_desc *desc, rlx_act act);
+RLX_API rlx_node rlx_op_fused_conv_bias_act(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node residual,
+                                            const rlx_op_conv_desc *desc, rlx_act act);
 typedef enum rlx_norm_kind { RLX_NORM_RMS, RLX_NORM_LAYER } rlx_norm_kind;
-RLX_API rlx_node rlx_fused_residual_norm(rlx_graph *g, rlx_node x, rlx_node residual, rlx_node gamma, rlx_node beta,
-                                         rlx_norm_kind kind, double eps);
-RLX_API rlx_node rlx_fused_swiglu(rlx_graph *g, rlx_node gate, rlx_node up, rlx_act act); /* act(gate) * up */
+RLX_API rlx_node rlx_op_fused_residual_norm(rlx_graph *g, rlx_node x, rlx_node residual, rlx_node gamma, rlx_node beta,
+                                            rlx_norm_kind kind, double eps);
+RLX_API rlx_node rlx_op_fused_swiglu(rlx_graph *g, rlx_node gate, rlx_node up, rlx_act act); /* act(gate) * up */
 /* act(x w_gate) * (x w_up) */
-RLX_API rlx_node rlx_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, bool trans_b, rlx_act act);
-typedef struct rlx_fused_attention_block_desc {
+RLX_API rlx_node rlx_op_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, bool trans_b,
+                                      rlx_act act);
+typedef struct rlx_op_fused_attention_block_desc {
   rlx_node b_qkv, b_out;
   int64_t heads, kv_heads, head_dim; /* 0: 1, heads, E / heads */
   bool trans_b, causal;
   double scale; /* 0: 1 / sqrt(head_dim) */
-} rlx_fused_attention_block_desc;
-RLX_API rlx_node rlx_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
-                                           const rlx_fused_attention_block_desc *desc);
+} rlx_op_fused_attention_block_desc;
+RLX_API rlx_node rlx_op_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
+                                              const rlx_op_fused_attention_block_desc *desc);
 
 /* ---- Text form ---------------------------------------------------------------------------------------------- */
 
@@ -1024,35 +1028,35 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_file_write(const char *path, const void *d
 /* ---- The op table -------------------------------------------------------------------------------------------- */
 
 /* many: 0 or more, the last */
-typedef enum rlx_op_input_mode { RLX_INPUT_REQUIRED, RLX_INPUT_OPTIONAL, RLX_INPUT_MANY } rlx_op_input_mode;
-typedef struct rlx_op_input {
+typedef enum rlx_op_table_input_mode { RLX_INPUT_REQUIRED, RLX_INPUT_OPTIONAL, RLX_INPUT_MANY } rlx_op_table_input_mode;
+typedef struct rlx_op_table_input {
   const char *name;
   /* "T": the op's type; "W": T, or with T f32 also f16, bf16 or a block type; "KV": W without block types;
    * "INDEX": i32 or i64; "BLOCK": a block type; "U": any but block types; else that very type. */
   const char *type;
-  rlx_op_input_mode mode;
-} rlx_op_input;
-typedef struct rlx_op_attribute {
+  rlx_op_table_input_mode mode;
+} rlx_op_table_input;
+typedef struct rlx_op_table_attribute {
   const char *name, *doc;
   const char *kind;  /* "int", "float", "bool", "enum", "type", "dims", "floats", "text", "graph", "data" */
   const char *names; /* of an enum, separated by blanks; else "" */
   char fallback[32]; /* the default as the text form writes it; "" where there is none: text, graph, data */
-} rlx_op_attribute;
+} rlx_op_table_attribute;
 #define RLX_OP_MAX_INPUTS 12
 #define RLX_OP_MAX_ATTRIBUTES 12
-typedef struct rlx_op_info {
+typedef struct rlx_op_table_info {
   const char *name, *doc;
   const char *result;              /* "T", "TO" (the attribute `to`), "RULE" (depends on the inputs), or a type */
   char types[96];                  /* what T may be, separated by blanks; "" where there is no T */
   char traits[96];                 /* separated by blanks: "pointwise in_place composite" */
   uint32_t min_inputs, max_inputs; /* max_inputs is UINT32_MAX where there is no limit */
   uint32_t n_inputs, n_attributes; /* entries of the lists below */
-  rlx_op_input inputs[RLX_OP_MAX_INPUTS];
-  rlx_op_attribute attributes[RLX_OP_MAX_ATTRIBUTES];
-} rlx_op_info;
-RLX_API uint32_t rlx_op_count(void);            /* ops are 0 .. count - 1, in the table's order */
-RLX_API uint32_t rlx_op_find(const char *name); /* rlx_op_count() if there is none */
-RLX_API RLX_MUST_CHECK rlx_status rlx_op_describe(uint32_t op, rlx_op_info *out);
+  rlx_op_table_input inputs[RLX_OP_MAX_INPUTS];
+  rlx_op_table_attribute attributes[RLX_OP_MAX_ATTRIBUTES];
+} rlx_op_table_info;
+RLX_API uint32_t rlx_op_table_size(void);             /* ops are 0 .. count - 1, in the table's order */
+RLX_API uint32_t rlx_op_table_find(const char *name); /* rlx_op_table_size() if there is none */
+RLX_API RLX_MUST_CHECK rlx_status rlx_op_table_describe(uint32_t op, rlx_op_table_info *out);
 
 #ifdef __cplusplus
 } /* extern "C" */

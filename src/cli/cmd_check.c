@@ -81,7 +81,7 @@ static rlx_status check_weights(const char *path, cli_bar *bar, findings *out) {
     s = s ? s : more;
   }
   if (f) snprintf(out->format, sizeof out->format, "%s", rlx_file_format(f));
-  out->n_tensors = rlx_file_tensors(f);
+  out->n_tensors = rlx_file_tensor_count(f);
   for (uint32_t i = 0; i < out->n_tensors; i++) out->bytes += rlx_file_tensor_at(f, i)->bytes;
   rlx_file_close(f);
   return s;

@@ -48,9 +48,9 @@ static int run_load(const job *j, const rlx_graph *load) {
   rlx_evaluator_set_limits(e, &cli_limited()->limits);
   int code = set_values(j, load, e);
   rlx_status s = code ? RLX_OK : rlx_evaluator_run(e);
-  for (uint32_t i = 0; !s && !code && i < rlx_graph_outputs(load); i++) {
+  for (uint32_t i = 0; !s && !code && i < rlx_graph_output_count(load); i++) {
     const char *name;
-    rlx_graph_output(load, i, &name);
+    rlx_graph_output_at(load, i, &name);
     s = rlx_evaluator_get(e, name, &t);
     if (!s) s = rlx_evaluator_set(j->evaluator, name, &t);
   }

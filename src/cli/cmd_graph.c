@@ -54,9 +54,9 @@ static void print_dot(const rlx_graph *g) {
     for (uint32_t i = 0; i < n_in; i++)
       if (in[i]) printf("  n%u -> n%u;\n", (unsigned)in[i], (unsigned)n);
   }
-  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++) {
+  for (uint32_t i = 0; i < rlx_graph_output_count(g); i++) {
     const char *name;
-    rlx_node n = rlx_graph_output(g, i, &name);
+    rlx_node n = rlx_graph_output_at(g, i, &name);
     printf("  out%u [shape=ellipse, label=", (unsigned)i);
     cli_print_quoted(name);
     printf("];\n  n%u -> out%u;\n", (unsigned)n, (unsigned)i);
@@ -83,9 +83,9 @@ static void json_leaves(const rlx_graph *g) {
 
 static void json_outputs(const rlx_graph *g) {
   fputs(",\"outputs\":[", stdout);
-  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++) {
+  for (uint32_t i = 0; i < rlx_graph_output_count(g); i++) {
     const char *name;
-    rlx_node n = rlx_graph_output(g, i, &name);
+    rlx_node n = rlx_graph_output_at(g, i, &name);
     fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
     cli_print_quoted(name);
     putchar(',');
@@ -113,9 +113,9 @@ static int print_json(const char *path, const rlx_graph *g, const rlx_graph *bef
     fputs("{\"file\":", stdout);
     cli_print_quoted(path);
     printf(",\"nodes\":%u,\"symbols\":[", (unsigned)rlx_graph_size(g));
-    for (uint32_t i = 0; i < rlx_graph_symbols(g); i++) {
+    for (uint32_t i = 0; i < rlx_graph_symbol_count(g); i++) {
       if (i) putchar(',');
-      cli_print_quoted(rlx_graph_symbol(g, i));
+      cli_print_quoted(rlx_graph_symbol_at(g, i));
     }
     putchar(']');
     json_leaves(g);

@@ -45,9 +45,9 @@ static int show_graph(const cli_common *common, const char *path) {
     is_first = false;
   }
   if (common->json) fputs("],\"outputs\":[", stdout);
-  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++) {
+  for (uint32_t i = 0; i < rlx_graph_output_count(g); i++) {
     const char *name;
-    rlx_node n = rlx_graph_output(g, i, &name);
+    rlx_node n = rlx_graph_output_at(g, i, &name);
     print_leaf("output", name, g, n, common->json, i == 0);
   }
   if (common->json) fputs("]}", stdout);

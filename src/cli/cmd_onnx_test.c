@@ -58,7 +58,7 @@ static double *as_doubles(const rlx_tensor *t) {
   rlx_evaluator *e = NULL;
   rlx_tensor view;
   rlx_status s = out ? rlx_graph_create(&g) : RLX_NO_MEMORY;
-  if (!s) rlx_output(g, "y", rlx_cast(g, rlx_input(g, "x", t->dtype, t->shape), RLX_F64));
+  if (!s) rlx_graph_add_output(g, "y", rlx_op_cast(g, rlx_op_input(g, "x", t->dtype, t->shape), RLX_F64));
   if (!s) s = rlx_graph_finish(g);
   if (!s) s = rlx_evaluator_create(g, &e);
   if (!s) s = rlx_evaluator_set(e, "x", t);
@@ -164,10 +164,10 @@ static void take_bits(rlx_dtype declared, rlx_tensor *t) {
 static void name_inputs(const rlx_onnx *m, tensors *in) {
   uint32_t required = 0;
   rlx_onnx_value v;
-  for (uint32_t i = 0; i < rlx_onnx_inputs(m); i++) required += !rlx_onnx_input(m, i, &v) && !v.has_default;
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m); i++) required += !rlx_onnx_input_at(m, i, &v) && !v.has_default;
   size_t k = 0;
-  for (uint32_t i = 0; i < rlx_onnx_inputs(m) && k < in->n; i++)
-    if (!rlx_onnx_input(m, i, &v) && (in->n > required || !v.has_default)) {
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m) && k < in->n; i++)
+    if (!rlx_onnx_input_at(m, i, &v) && (in->n > required || !v.has_default)) {
       take_bits(v.dtype, &in->v[k].tensor);
       in->v[k++].name = v.name;
     }
@@ -191,7 +191,7 @@ static verdict run_set(request *r, const rlx_onnx *m, rlx_onnx_runner *runner, c
   for (uint32_t i = 0; i < want.n && !s && v == PASSED; i++) {
     const char *name;
     rlx_tensor got;
-    s = rlx_onnx_output(runner, i, &name, &got);
+    s = rlx_onnx_runner_output(runner, i, &name, &got);
     if (!s) take_bits(got.dtype, &want.v[i].tensor);
     if (!s && !same_output(r, name, &got, &want.v[i].tensor)) v = FAILED;
   }
@@ -205,8 +205,8 @@ static verdict run_set(request *r, const rlx_onnx *m, rlx_onnx_runner *runner, c
 static void list_ops(request *r, const rlx_onnx *m) {
   rlx_onnx_op_use u;
   size_t n = 0;
-  for (uint32_t i = 0; i < rlx_onnx_op_uses(m) && n + 1 < sizeof r->ops; i++) {
-    if (rlx_onnx_op_used(m, i, &u)) return;
+  for (uint32_t i = 0; i < rlx_onnx_op_count(m) && n + 1 < sizeof r->ops; i++) {
+    if (rlx_onnx_op_at(m, i, &u)) return;
     bool is_own = strcmp(u.domain, "ai.onnx") == 0;
     r->is_random |=
       strncmp(u.op, "Random", 6) == 0 || strcmp(u.op, "Bernoulli") == 0 || strcmp(u.op, "Multinomial") == 0;

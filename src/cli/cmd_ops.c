@@ -5,11 +5,11 @@
 
 #include "cli/cli.h"
 
-static const char *mode_word(rlx_op_input_mode mode) {
+static const char *mode_word(rlx_op_table_input_mode mode) {
   return mode == RLX_INPUT_REQUIRED ? "required" : mode == RLX_INPUT_OPTIONAL ? "optional" : "any number";
 }
 
-static void json_attribute(const rlx_op_attribute *a) {
+static void json_attribute(const rlx_op_table_attribute *a) {
   printf("{\"name\":\"%s\",\"kind\":\"%s\",\"default\":", a->name, a->kind);
   cli_print_quoted(a->fallback);
   if (a->names[0]) {
@@ -21,7 +21,7 @@ static void json_attribute(const rlx_op_attribute *a) {
   putchar('}');
 }
 
-static void json_op(const rlx_op_info *op) {
+static void json_op(const rlx_op_table_info *op) {
   printf("{\"name\":\"%s\",\"arity\":{\"min\":%u,\"max\":", op->name, (unsigned)op->min_inputs);
   if (op->max_inputs == UINT32_MAX) fputs("null", stdout);
   else printf("%u", (unsigned)op->max_inputs);
@@ -43,7 +43,7 @@ static void json_op(const rlx_op_info *op) {
   putchar('}');
 }
 
-static void show_op(const rlx_op_info *op) {
+static void show_op(const rlx_op_table_info *op) {
   printf("%s: %s\n", op->name, op->doc);
   if (op->types[0]) printf("\n  T is one of: %s\n", op->types);
   if (op->n_inputs) puts("\n  inputs");
@@ -51,7 +51,7 @@ static void show_op(const rlx_op_info *op) {
     printf("    %-14s %-6s %s\n", op->inputs[i].name, op->inputs[i].type, mode_word(op->inputs[i].mode));
   if (op->n_attributes) puts("\n  attributes");
   for (uint32_t i = 0; i < op->n_attributes; i++) {
-    const rlx_op_attribute *a = &op->attributes[i];
+    const rlx_op_table_attribute *a = &op->attributes[i];
     printf("    %-14s %-6s %s", a->name, a->kind, a->doc);
     if (a->names[0]) printf(" (%s)", a->names);
     if (a->fallback[0]) printf(" [%s]", a->fallback);
@@ -67,8 +67,8 @@ static int show(const cli_common *common, const uint32_t *ops, size_t n, bool in
     fputs("{\"ops\":[", stdout);
   }
   for (size_t i = 0; i < n; i++) {
-    rlx_op_info op;
-    if (cli_check(rlx_op_describe(ops[i], &op), NULL, NULL)) return CLI_FAILED;
+    rlx_op_table_info op;
+    if (cli_check(rlx_op_table_describe(ops[i], &op), NULL, NULL)) return CLI_FAILED;
     if (common->json) {
       fputs(i ? ",\n" : "\n", stdout);
       json_op(&op);
@@ -91,9 +91,9 @@ static int show(const cli_common *common, const uint32_t *ops, size_t n, bool in
 static int tell_unknown(const char *name) {
   char guess[80];
   cli_guess g = {.word = name};
-  rlx_op_info op;
-  for (uint32_t i = 0; i < rlx_op_count(); i++)
-    if (!rlx_op_describe(i, &op)) cli_guess_try(&g, op.name, strlen(op.name));
+  rlx_op_table_info op;
+  for (uint32_t i = 0; i < rlx_op_table_size(); i++)
+    if (!rlx_op_table_describe(i, &op)) cli_guess_try(&g, op.name, strlen(op.name));
   cli_guess_text(&g, guess, sizeof guess);
   return cli_fail("there is no op '%.100s'%s; 'rlx ops' lists them", name, guess);
 }
@@ -101,10 +101,10 @@ static int tell_unknown(const char *name) {
 /* The ops that were named, or all; every unknown name is told. */
 static int find_ops(const cli_list *words, uint32_t *ops, size_t *n) {
   int code = CLI_DONE;
-  for (*n = 0; !words->n && *n < rlx_op_count(); (*n)++) ops[*n] = (uint32_t)*n;
+  for (*n = 0; !words->n && *n < rlx_op_table_size(); (*n)++) ops[*n] = (uint32_t)*n;
   for (size_t i = 0; i < words->n; i++) {
-    ops[*n] = rlx_op_find(words->v[i].value);
-    if (ops[*n] < rlx_op_count()) (*n)++;
+    ops[*n] = rlx_op_table_find(words->v[i].value);
+    if (ops[*n] < rlx_op_table_size()) (*n)++;
     else code = tell_unknown(words->v[i].value);
   }
   return code;
@@ -116,7 +116,7 @@ int cli_ops(const cli_command *self, int argc, char **argv) {
   int code;
   if (cli_parse(self, argc, argv, NULL, 0, &common, &words, &code)) {
     size_t n = 0;
-    uint32_t *ops = calloc(words.n ? words.n : rlx_op_count(), sizeof *ops);
+    uint32_t *ops = calloc(words.n ? words.n : rlx_op_table_size(), sizeof *ops);
     code = ops ? find_ops(&words, ops, &n) : cli_fail("out of memory");
     if (!code) code = show(&common, ops, n, words.n > 0);
     free(ops);

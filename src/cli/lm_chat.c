@@ -118,7 +118,7 @@ static int talk(const request *r, rlx_lm *lm, conversation *c) {
 
 static int list_templates(bool json) {
   if (json) fputs("{\"templates\":[", stdout);
-  for (uint32_t i = 0; i < rlx_chat_templates(); i++) {
+  for (uint32_t i = 0; i < rlx_chat_template_count(); i++) {
     if (json && i) putchar(',');
     if (json) cli_print_quoted(rlx_chat_template_name(i));
     else puts(rlx_chat_template_name(i));

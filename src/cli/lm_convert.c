@@ -26,7 +26,7 @@ static void tell(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype giv
 
 static uint64_t bytes_of(const rlx_file *f) {
   uint64_t sum = 0;
-  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) sum += rlx_file_tensor_at(f, i)->bytes;
+  for (uint32_t i = 0; i < rlx_file_tensor_count(f); i++) sum += rlx_file_tensor_at(f, i)->bytes;
   return sum;
 }
 
@@ -40,10 +40,10 @@ static int report(const request *r, const rlx_file *in, double seconds) {
     cli_print_quoted(path);
     printf(",\"format\":\"%s\",\"tensors\":%u,\"bytes_in\":%" PRIu64 ",\"bytes\":%" PRIu64
            ",\"other_types\":%zu,\"seconds\":%.6f}\n",
-           rlx_file_format(out), rlx_file_tensors(out), bytes_of(in), bytes_of(out), r->n_told, seconds);
+           rlx_file_format(out), rlx_file_tensor_count(out), bytes_of(in), bytes_of(out), r->n_told, seconds);
   } else if (!r->common.quiet) {
     cli_print_plain(path);
-    printf(": %s, %u tensors, ", rlx_file_format(out), rlx_file_tensors(out));
+    printf(": %s, %u tensors, ", rlx_file_format(out), rlx_file_tensor_count(out));
     cli_print_bytes(bytes_of(in));
     fputs(" -> ", stdout);
     cli_print_bytes(bytes_of(out));
@@ -91,7 +91,7 @@ static int convert(request *r) {
   int code = cli_check(s, NULL, NULL);
   if (!code && r->n_told && !r->common.quiet)
     fprintf(stderr, "rlx: not %s, since rows are not whole blocks of it: %zu of %u tensors (-v names them)\n", r->type,
-            r->n_told, rlx_file_tensors(f));
+            r->n_told, rlx_file_tensor_count(f));
   if (!code) code = report(r, f, cli_seconds() - begun);
   rlx_file_close(f);
   return code;

@@ -109,7 +109,7 @@ static size_t place_of(const totals *t, const rlx_file_tensor *x) {
 
 static totals add_up(const rlx_file *f) {
   totals t = {.all_bytes = 0};
-  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) {
+  for (uint32_t i = 0; i < rlx_file_tensor_count(f); i++) {
     const rlx_file_tensor *x = rlx_file_tensor_at(f, i);
     uint64_t elements = 1;
     for (int d = 0; d < x->shape.n; d++) elements *= (uint64_t)x->shape.v[d];
@@ -134,11 +134,11 @@ static void print_count(uint64_t n) {
 
 static void print_tensors(const rlx_file *f) {
   size_t widest = 0;
-  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) {
+  for (uint32_t i = 0; i < rlx_file_tensor_count(f); i++) {
     size_t n = strlen(rlx_file_tensor_at(f, i)->name);
     if (n > widest && n <= 64) widest = n;
   }
-  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) {
+  for (uint32_t i = 0; i < rlx_file_tensor_count(f); i++) {
     const rlx_file_tensor *t = rlx_file_tensor_at(f, i);
     size_t n = strlen(t->name);
     fputs("  ", stdout);
@@ -147,14 +147,14 @@ static void print_tensors(const rlx_file *f) {
     cli_print_sizes(t->shape);
     fputs("  ", stdout);
     cli_print_bytes(t->bytes);
-    if (rlx_file_parts(f) > 1) printf("  file %u", t->part + 1);
+    if (rlx_file_part_count(f) > 1) printf("  file %u", t->part + 1);
     putchar('\n');
   }
 }
 
 static void print_metas(const rlx_file *f) {
   rlx_meta m;
-  if (rlx_file_metas(f)) printf("\nmetadata: %u\n", rlx_file_metas(f));
+  if (rlx_file_meta_count(f)) printf("\nmetadata: %u\n", rlx_file_meta_count(f));
   for (uint32_t i = 0; rlx_file_meta_at(f, i, &m); i++) {
     size_t n = strlen(m.key);
     fputs("  ", stdout);
@@ -169,14 +169,14 @@ static void print_file(const char *path, const rlx_file *f, bool all_tensors) {
   totals t = add_up(f);
   cli_print_plain(path);
   printf(": %s", rlx_file_format(f));
-  if (rlx_file_parts(f) > 1) printf(", %u files", rlx_file_parts(f));
-  printf(", %u tensors, ", rlx_file_tensors(f));
+  if (rlx_file_part_count(f) > 1) printf(", %u files", rlx_file_part_count(f));
+  printf(", %u tensors, ", rlx_file_tensor_count(f));
   print_count(t.all_elements);
   fputs(" parameters, ", stdout);
   cli_print_bytes(t.all_bytes);
   putchar('\n');
   print_metas(f);
-  if (rlx_file_tensors(f)) printf("\ntensors: %u\n", rlx_file_tensors(f));
+  if (rlx_file_tensor_count(f)) printf("\ntensors: %u\n", rlx_file_tensor_count(f));
   if (all_tensors) print_tensors(f);
   uint64_t n_strange = 0;
   for (int d = 0; d < MOST_TYPES; d++) {
@@ -208,9 +208,9 @@ static void json_file(const char *path, const rlx_file *f) {
   cli_print_quoted(path);
   printf(",\"format\":\"%s\",\"parameters\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"parts\":[", rlx_file_format(f),
          t.all_elements, t.all_bytes);
-  for (uint32_t i = 0; i < rlx_file_parts(f); i++) {
+  for (uint32_t i = 0; i < rlx_file_part_count(f); i++) {
     if (i) putchar(',');
-    cli_print_quoted(rlx_file_part(f, i));
+    cli_print_quoted(rlx_file_part_at(f, i));
   }
   fputs("],\"types\":[", stdout);
   for (int d = 0; d < MOST_TYPES; d++) {
@@ -227,7 +227,7 @@ static void json_file(const char *path, const rlx_file *f) {
     print_value(&m, true);
   }
   fputs("},\"tensors\":[", stdout);
-  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) json_tensor(rlx_file_tensor_at(f, i), i == 0);
+  for (uint32_t i = 0; i < rlx_file_tensor_count(f); i++) json_tensor(rlx_file_tensor_at(f, i), i == 0);
   fputs("]}", stdout);
 }
 

@@ -137,7 +137,7 @@ static rlx_binding *find_binding(rlx_binding *v, size_t n, const char *symbol) {
  * the value will tell. */
 static void bind_from_shape(const rlx_graph *g, rlx_dims leaf, rlx_dims value, rlx_binding *v, size_t *n) {
   for (int i = 0; leaf.n == value.n && i < leaf.n; i++) {
-    const char *symbol = leaf.v[i] < 0 ? rlx_size_symbol(g, leaf.v[i]) : NULL;
+    const char *symbol = leaf.v[i] < 0 ? rlx_graph_symbol_name(g, leaf.v[i]) : NULL;
     if (symbol && !find_binding(v, *n, symbol)) v[(*n)++] = (rlx_binding){symbol, value.v[i]};
   }
 }
@@ -146,8 +146,8 @@ static void bind_from_shape(const rlx_graph *g, rlx_dims leaf, rlx_dims value, r
 static int tell_unbound(const char *path, const rlx_graph *g, rlx_binding *v, size_t n) {
   char names[1024] = "", *end = names;
   const char *first = NULL;
-  for (uint32_t i = 0; i < rlx_graph_symbols(g); i++) {
-    const char *symbol = rlx_graph_symbol(g, i);
+  for (uint32_t i = 0; i < rlx_graph_symbol_count(g); i++) {
+    const char *symbol = rlx_graph_symbol_at(g, i);
     size_t bytes = strlen(symbol);
     if (find_binding(v, n, symbol)) continue;
     if (!first) first = symbol;
@@ -178,8 +178,8 @@ static int bind(const char *path, const cli_list *dims, const rlx_tensor *values
 }
 
 int cli_bind(const char *path, const cli_list *dims, const rlx_tensor *values, rlx_graph **g) {
-  if (!dims->n && !rlx_graph_symbols(*g)) return CLI_DONE;
-  rlx_binding *v = calloc(dims->n + rlx_graph_symbols(*g), sizeof *v);
+  if (!dims->n && !rlx_graph_symbol_count(*g)) return CLI_DONE;
+  rlx_binding *v = calloc(dims->n + rlx_graph_symbol_count(*g), sizeof *v);
   int code = v ? bind(path, dims, values, v, g) : cli_fail("out of memory");
   free(v);
   return code;

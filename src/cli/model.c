@@ -62,9 +62,9 @@ static rlx_node random_node(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, int64
   bool is_real = dtype == RLX_F32 || dtype == RLX_F16 || dtype == RLX_BF16 || dtype == RLX_F64;
   bool is_complex = dtype == RLX_C64 && shape.n < RLX_MAX_RANK;
   if (is_complex) shape.v[shape.n++] = 2;
-  rlx_node x = rlx_rng_uniform(g, rlx_scalar(g, RLX_I64, (double)leaf), shape, RLX_F32, seed, -1, 1);
-  if (is_complex) return rlx_view_as_complex(g, x);
-  return rlx_cast(g, is_real ? x : rlx_gt(g, x, rlx_scalar(g, RLX_F32, 0)), dtype);
+  rlx_node x = rlx_op_rng_uniform(g, rlx_op_scalar(g, RLX_I64, (double)leaf), shape, RLX_F32, seed, -1, 1);
+  if (is_complex) return rlx_op_view_as_complex(g, x);
+  return rlx_op_cast(g, is_real ? x : rlx_op_gt(g, x, rlx_op_scalar(g, RLX_F32, 0)), dtype);
 }
 
 /* Random floats, encoded; the blocks are the model's to free. */
@@ -98,7 +98,8 @@ static int fill_random(cli_model *m) {
     rlx_dtype dtype = rlx_node_dtype(m->graph, n);
     if (!lacks_value(m, n)) continue;
     rlx_dtype made = is_block(dtype) ? RLX_F32 : dtype;
-    rlx_output(g, rlx_node_name(m->graph, n), random_node(g, made, rlx_node_shape(m->graph, n), m->options->seed, n));
+    rlx_graph_add_output(g, rlx_node_name(m->graph, n),
+                         random_node(g, made, rlx_node_shape(m->graph, n), m->options->seed, n));
     any = true;
   }
   if (!s && any) s = rlx_graph_finish(g);
@@ -116,7 +117,7 @@ rlx_status cli_random_tensor(rlx_dtype dtype, rlx_dims shape, int64_t seed, uint
   rlx_tensor view;
   *out = (rlx_tensor){0};
   rlx_status s = rlx_graph_create(&g);
-  if (!s) rlx_output(g, "x", random_node(g, dtype, shape, seed, number));
+  if (!s) rlx_graph_add_output(g, "x", random_node(g, dtype, shape, seed, number));
   if (!s) s = rlx_graph_finish(g);
   if (!s) s = rlx_evaluator_create(g, &e);
   if (!s) s = rlx_evaluator_run(e);

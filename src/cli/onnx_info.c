@@ -34,17 +34,17 @@ static void print_declared(const char *kind, const rlx_onnx_value *v) {
 
 static void print_values(const rlx_onnx *m) {
   rlx_onnx_value v;
-  for (uint32_t i = 0; i < rlx_onnx_inputs(m); i++)
-    if (!rlx_onnx_input(m, i, &v) && !v.has_default) print_declared("input", &v);
-  for (uint32_t i = 0; i < rlx_onnx_outputs(m); i++)
-    if (!rlx_onnx_output_declared(m, i, &v)) print_declared("output", &v);
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m); i++)
+    if (!rlx_onnx_input_at(m, i, &v) && !v.has_default) print_declared("input", &v);
+  for (uint32_t i = 0; i < rlx_onnx_output_count(m); i++)
+    if (!rlx_onnx_output_at(m, i, &v)) print_declared("output", &v);
 }
 
 static void print_ops(const rlx_onnx *m) {
   rlx_onnx_op_use u;
-  printf("\nops: %u\n", (unsigned)rlx_onnx_op_uses(m));
-  for (uint32_t i = 0; i < rlx_onnx_op_uses(m); i++) {
-    if (rlx_onnx_op_used(m, i, &u)) continue;
+  printf("\nops: %u\n", (unsigned)rlx_onnx_op_count(m));
+  for (uint32_t i = 0; i < rlx_onnx_op_count(m); i++) {
+    if (rlx_onnx_op_at(m, i, &u)) continue;
     printf("  %6u  ", (unsigned)u.count);
     cli_print_plain(u.op);
     if (strcmp(u.domain, "ai.onnx") != 0) {
@@ -80,7 +80,7 @@ static void print_model(const char *path, const rlx_onnx *m, bool weights) {
   printf(": ONNX, IR %" PRId64 ", %u nodes, %u weights, ", info.ir_version, (unsigned)info.n_nodes,
          (unsigned)info.n_weights);
   cli_print_bytes(info.weight_bytes);
-  for (uint32_t i = 0; (name = rlx_onnx_opset(m, i, &version)); i++) {
+  for (uint32_t i = 0; (name = rlx_onnx_opset_at(m, i, &version)); i++) {
     fputs(i ? ", " : "\nopsets: ", stdout);
     cli_print_plain(name);
     printf(" %" PRId64, version);
@@ -94,7 +94,7 @@ static void print_model(const char *path, const rlx_onnx *m, bool weights) {
   if (info.n_functions) printf("\nfunctions: %u", (unsigned)info.n_functions);
   puts("\n");
   print_values(m);
-  for (uint32_t i = 0; (name = rlx_onnx_metadata(m, i, &value)); i++) {
+  for (uint32_t i = 0; (name = rlx_onnx_metadata_at(m, i, &value)); i++) {
     fputs(i ? "  " : "\nmetadata:\n  ", stdout);
     cli_print_plain(name);
     size_t bytes = strlen(value);
@@ -127,8 +127,8 @@ static void json_declared(const rlx_onnx_value *v, bool is_first) {
 static void json_ops(const rlx_onnx *m) {
   rlx_onnx_op_use u;
   fputs("],\"ops\":[", stdout);
-  for (uint32_t i = 0; i < rlx_onnx_op_uses(m); i++) {
-    if (rlx_onnx_op_used(m, i, &u)) continue;
+  for (uint32_t i = 0; i < rlx_onnx_op_count(m); i++) {
+    if (rlx_onnx_op_at(m, i, &u)) continue;
     fputs(i ? ",{\"op\":" : "{\"op\":", stdout);
     cli_print_quoted(u.op);
     fputs(",\"domain\":", stdout);
@@ -152,24 +152,24 @@ static void json_model(const char *path, const rlx_onnx *m) {
          info.weight_bytes);
   cli_print_quoted(info.producer);
   fputs(",\"opsets\":{", stdout);
-  for (uint32_t i = 0; (name = rlx_onnx_opset(m, i, &version)); i++) {
+  for (uint32_t i = 0; (name = rlx_onnx_opset_at(m, i, &version)); i++) {
     if (i) putchar(',');
     cli_print_quoted(name);
     printf(":%" PRId64, version);
   }
   fputs("},\"metadata\":{", stdout);
-  for (uint32_t i = 0; (name = rlx_onnx_metadata(m, i, &value)); i++) {
+  for (uint32_t i = 0; (name = rlx_onnx_metadata_at(m, i, &value)); i++) {
     if (i) putchar(',');
     cli_print_quoted(name);
     putchar(':');
     cli_print_quoted(value);
   }
   fputs("},\"inputs\":[", stdout);
-  for (uint32_t i = 0; i < rlx_onnx_inputs(m); i++)
-    if (!rlx_onnx_input(m, i, &v)) json_declared(&v, i == 0);
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m); i++)
+    if (!rlx_onnx_input_at(m, i, &v)) json_declared(&v, i == 0);
   fputs("],\"outputs\":[", stdout);
-  for (uint32_t i = 0; i < rlx_onnx_outputs(m); i++)
-    if (!rlx_onnx_output_declared(m, i, &v)) json_declared(&v, i == 0);
+  for (uint32_t i = 0; i < rlx_onnx_output_count(m); i++)
+    if (!rlx_onnx_output_at(m, i, &v)) json_declared(&v, i == 0);
   json_ops(m);
   fputs("]}", stdout);
 }

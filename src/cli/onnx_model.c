@@ -21,8 +21,8 @@ static bool is_pb(const char *path) {
 static int read_input(const rlx_onnx *m, const cli_word *word, const char *path, rlx_named_tensor *out) {
   rlx_onnx_value v;
   bool known = false;
-  for (uint32_t i = 0; i < rlx_onnx_inputs(m) && !known; i++)
-    known = !rlx_onnx_input(m, i, &v) && strcmp(v.name, word->name) == 0;
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m) && !known; i++)
+    known = !rlx_onnx_input_at(m, i, &v) && strcmp(v.name, word->name) == 0;
   if (!known) return cli_fail("--input '%s': %s has no input of this name", word->name, path);
   out->name = word->name;
   rlx_status s = is_pb(word->value) ? rlx_onnx_tensor_read(word->value, NULL, 0, &out->tensor)
@@ -40,8 +40,8 @@ static int64_t dim_of(const cli_list *dims, const char *symbol) {
 /* What the inputs that are given say of a symbol. */
 static int64_t size_given(const rlx_onnx *m, const rlx_named_tensor *given, size_t n, const char *symbol) {
   rlx_onnx_value v;
-  for (uint32_t i = 0; symbol && i < rlx_onnx_inputs(m); i++)
-    for (size_t k = 0; k < n && !rlx_onnx_input(m, i, &v); k++) {
+  for (uint32_t i = 0; symbol && i < rlx_onnx_input_count(m); i++)
+    for (size_t k = 0; k < n && !rlx_onnx_input_at(m, i, &v); k++) {
       if (strcmp(given[k].name, v.name) != 0 || given[k].tensor.shape.n != v.rank) continue;
       for (int a = 0; a < v.rank; a++)
         if (v.dim[a].symbol && strcmp(v.dim[a].symbol, symbol) == 0) return given[k].tensor.shape.v[a];
@@ -80,10 +80,10 @@ static int draw_input(cli_onnx *o, const rlx_onnx_value *v, const cli_list *dims
 /* Inputs that must have a value and have none: drawn, or told, each. Without a seed and if `shapes_only`, their shapes are enough. */
 static int complete_inputs(cli_onnx *o, const cli_model_options *options, bool shapes_only) {
   int code = CLI_DONE;
-  for (uint32_t i = 0; i < rlx_onnx_inputs(o->model); i++) {
+  for (uint32_t i = 0; i < rlx_onnx_input_count(o->model); i++) {
     rlx_onnx_value v;
     bool is_given = false;
-    if (cli_check(rlx_onnx_input(o->model, i, &v), NULL, NULL)) return CLI_FAILED;
+    if (cli_check(rlx_onnx_input_at(o->model, i, &v), NULL, NULL)) return CLI_FAILED;
     for (size_t k = 0; k < options->inputs.n; k++) is_given |= strcmp(options->inputs.v[k].name, v.name) == 0;
     if (is_given || v.has_default) continue;
     if (options->seed >= 0) {
@@ -100,8 +100,8 @@ static int check_dims(const cli_onnx *o, const cli_list *dims, const char *path)
   for (size_t k = 0; k < dims->n; k++) {
     bool known = false;
     rlx_onnx_value v;
-    for (uint32_t i = 0; i < rlx_onnx_inputs(o->model); i++)
-      for (int a = 0; !rlx_onnx_input(o->model, i, &v) && a < v.rank; a++)
+    for (uint32_t i = 0; i < rlx_onnx_input_count(o->model); i++)
+      for (int a = 0; !rlx_onnx_input_at(o->model, i, &v) && a < v.rank; a++)
         known |= v.dim[a].symbol && strcmp(v.dim[a].symbol, dims->v[k].name) == 0;
     if (!known) code = cli_fail("--dim %s: no input of %s has this symbol", dims->v[k].name, path);
   }
@@ -111,7 +111,7 @@ static int check_dims(const cli_onnx *o, const cli_list *dims, const char *path)
 int cli_onnx_open(const char *path, const cli_model_options *options, bool shapes_only, cli_onnx *o) {
   *o = (cli_onnx){.path = path};
   if (cli_check(rlx_onnx_open(path, cli_limited(), &o->model), NULL, NULL)) return CLI_FAILED;
-  o->given = calloc(rlx_onnx_inputs(o->model) + options->inputs.n + 1, sizeof *o->given);
+  o->given = calloc(rlx_onnx_input_count(o->model) + options->inputs.n + 1, sizeof *o->given);
   o->bindings = calloc(options->dims.n + 1, sizeof *o->bindings);
   if (!o->given || !o->bindings) return cli_fail("out of memory");
   int code = check_dims(o, &options->dims, path);

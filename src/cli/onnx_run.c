@@ -9,7 +9,7 @@ static rlx_status get_output(void *user, const char *name, rlx_tensor *view) {
   const char *at;
   rlx_status s = RLX_OK;
   for (uint32_t i = 0; !s; i++) {
-    s = rlx_onnx_output(r, i, &at, view);
+    s = rlx_onnx_runner_output(r, i, &at, view);
     if (!s && strcmp(at, name) == 0) return RLX_OK;
   }
   return s;
@@ -17,10 +17,10 @@ static rlx_status get_output(void *user, const char *name, rlx_tensor *view) {
 
 static void tell(const cli_common *common, const rlx_onnx_runner *r, double seconds) {
   if (!common->verbose) return;
-  for (uint32_t i = 0; i < rlx_onnx_parts(r); i++) {
-    rlx_onnx_part part;
+  for (uint32_t i = 0; i < rlx_onnx_runner_part_count(r); i++) {
+    rlx_onnx_runner_part part;
     rlx_memory memory;
-    if (rlx_onnx_part_at(r, i, &part)) return;
+    if (rlx_onnx_runner_part_at(r, i, &part)) return;
     if (!part.executable) cli_note("part %u: on the host: %s", i, part.why);
     else if (!rlx_executable_memory(part.executable, &memory))
       fprintf(stderr, "rlx: part %u: %u steps on the device, %u on the host; weights %llu, scratch %llu bytes%s%s\n", i,
@@ -33,10 +33,10 @@ static void tell(const cli_common *common, const rlx_onnx_runner *r, double seco
 /* Names of outputs, as cli_results wants them: a graph of constants that has them. */
 static rlx_status name_outputs(const rlx_onnx *m, rlx_graph **out) {
   rlx_status s = rlx_graph_create(out);
-  for (uint32_t i = 0; i < rlx_onnx_outputs(m) && !s; i++) {
+  for (uint32_t i = 0; i < rlx_onnx_output_count(m) && !s; i++) {
     rlx_onnx_value v;
-    s = rlx_onnx_output_declared(m, i, &v);
-    if (!s) rlx_output(*out, v.name, rlx_scalar(*out, RLX_F32, 0));
+    s = rlx_onnx_output_at(m, i, &v);
+    if (!s) rlx_graph_add_output(*out, v.name, rlx_op_scalar(*out, RLX_F32, 0));
   }
   return s ? s : rlx_graph_finish(*out);
 }

@@ -35,11 +35,11 @@ static int compare_names(const void *a, const void *b) {
 
 /* Outputs whose names differ in '/' and '_' alone would overwrite each other. */
 static int check_names(const rlx_graph *g) {
-  uint32_t n = rlx_graph_outputs(g);
+  uint32_t n = rlx_graph_output_count(g);
   const char **names = calloc(n, sizeof *names);
   if (!names) return cli_fail("out of memory");
   int code = CLI_DONE;
-  for (uint32_t i = 0; i < n; i++) rlx_graph_output(g, i, &names[i]);
+  for (uint32_t i = 0; i < n; i++) rlx_graph_output_at(g, i, &names[i]);
   qsort(names, n, sizeof *names, compare_names);
   for (uint32_t i = 1; i < n; i++)
     if (compare_names(&names[i - 1], &names[i]) == 0)
@@ -51,9 +51,9 @@ static int check_names(const rlx_graph *g) {
 /* Each file by itself: no directory of its name, none that is read, no name that is too long. */
 static int check_files(const char *folder, const rlx_graph *g, const cli_reads *reads) {
   int code = CLI_DONE;
-  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++) {
+  for (uint32_t i = 0; i < rlx_graph_output_count(g); i++) {
     const char *name;
-    rlx_graph_output(g, i, &name);
+    rlx_graph_output_at(g, i, &name);
     char *path = output_path(folder, name);
     size_t bytes = strlen(name) + sizeof "output ''";
     char *where = malloc(bytes);
@@ -119,9 +119,9 @@ static int write_all(const cli_results *r) {
     cli_json_begin();
     fputs("{\"outputs\":[", stdout);
   }
-  for (uint32_t i = 0; i < rlx_graph_outputs(r->graph); i++) {
+  for (uint32_t i = 0; i < rlx_graph_output_count(r->graph); i++) {
     const char *name;
-    rlx_graph_output(r->graph, i, &name);
+    rlx_graph_output_at(r->graph, i, &name);
     if (write_output(r, name, &comma)) code = CLI_FAILED;
   }
   if (code && made) rmdir(r->folder); /* nothing was written, or this fails */

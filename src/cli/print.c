@@ -144,7 +144,7 @@ void cli_print_bytes(uint64_t bytes) {
 static void print_open_sizes(const rlx_graph *g, rlx_dims shape, bool json) {
   putchar('[');
   for (int i = 0; i < shape.n; i++) {
-    const char *symbol = shape.v[i] < 0 ? rlx_size_symbol(g, shape.v[i]) : NULL;
+    const char *symbol = shape.v[i] < 0 ? rlx_graph_symbol_name(g, shape.v[i]) : NULL;
     if (i) putchar(',');
     if (shape.v[i] >= 0) printf("%" PRId64, shape.v[i]);
     else if (json) cli_print_quoted(symbol ? symbol : "?");
@@ -189,9 +189,9 @@ rlx_status cli_print_values(const rlx_tensor *t, size_t most, bool json) {
   rlx_graph *g;
   rlx_evaluator *e = NULL;
   rlx_status s = rlx_graph_create(&g);
-  rlx_node x = rlx_input(g, "x", t->dtype, some.shape);
-  if (t->dtype == RLX_C64) x = rlx_view_as_real(g, x);
-  rlx_output(g, "y", rlx_cast(g, x, is_real(t->dtype) || t->dtype == RLX_C64 ? RLX_F64 : RLX_I64));
+  rlx_node x = rlx_op_input(g, "x", t->dtype, some.shape);
+  if (t->dtype == RLX_C64) x = rlx_op_view_as_real(g, x);
+  rlx_graph_add_output(g, "y", rlx_op_cast(g, x, is_real(t->dtype) || t->dtype == RLX_C64 ? RLX_F64 : RLX_I64));
   if (!s) s = rlx_graph_finish(g);
   if (!s) s = rlx_evaluator_create(g, &e);
   if (!s) s = rlx_evaluator_set(e, "x", &some);

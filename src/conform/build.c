@@ -119,7 +119,7 @@ static rlx_status fill(rlx_op op, const rlx_case *c, const input_spec *specs, si
     memcpy(name, specs[i].name, specs[i].name_n);
     rlx_node id = rlx_graph_find(b->graph, name);
     if (!id) return RLX_FAIL(RLX_INVALID, "inputs: '%s' is not in the graph", name);
-    const char *op_name = rlx_op_get(op)->name;
+    const char *op_name = rlx_op_table_get(op)->name;
     uint64_t seed = rlx_hash_bytes(1, op_name, strlen(op_name));
     seed = rlx_hash_bytes(seed, c->name, strlen(c->name));
     seed = rlx_hash_bytes(seed, name, strlen(name));
@@ -152,7 +152,7 @@ rlx_status rlx_case_build(rlx_op op, const rlx_case *c, rlx_case_built *out) {
   if (!s) s = fill(op, c, specs, n, out);
   if (!s) return RLX_OK;
   rlx_case_deinit(out);
-  return rlx_fail_frame(s, "case %s of %s", c->name, rlx_op_get(op)->name);
+  return rlx_fail_frame(s, "case %s of %s", c->name, rlx_op_table_get(op)->name);
 }
 
 void rlx_case_deinit(rlx_case_built *b) {

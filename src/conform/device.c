@@ -26,7 +26,7 @@ static rlx_status reference(const rlx_case_built *b, rlx_tensor *want) {
   rlx_status s = RLX_OK;
   for (size_t i = 0; i < b->n_values && !s; i++) s = rlx_evaluator_set(e, b->names[i], &b->values[i]);
   if (!s) s = rlx_evaluator_run(e);
-  rlx_graph_output(b->graph, 0, &name);
+  rlx_graph_output_at(b->graph, 0, &name);
   if (!s) s = rlx_evaluator_get(e, name, &view);
   if (!s) s = rlx_tensor_create(&rlx_graph_at(b->graph, b->graph->outputs.v[0].node)->type, want);
   if (!s && want->bytes) memcpy(want->data, view.data, want->bytes);
@@ -38,7 +38,7 @@ static rlx_status run_case(rlx_executable *e, const rlx_case_built *b, rlx_tenso
   const char *name;
   for (size_t i = 0; i < b->n_values; i++) RLX_TRY(rlx_executable_write(e, b->names[i], &b->values[i]));
   RLX_TRY(rlx_executable_run(e));
-  rlx_graph_output(b->graph, 0, &name);
+  rlx_graph_output_at(b->graph, 0, &name);
   return rlx_executable_read(e, name, found);
 }
 
@@ -106,7 +106,7 @@ static rlx_status check_case(rlx_session *session, const rlx_case_built *b, rlx_
 static rlx_status run_one(rlx_session *session, rlx_op op, const rlx_case *c, rlx_conform_row *row) {
   rlx_case_built b;
   bool unsupported = false;
-  *row = (rlx_conform_row){.op = rlx_op_get(op)->name, .name = c->name, .result = RLX_CONFORM_FAIL, .why = ""};
+  *row = (rlx_conform_row){.op = rlx_op_table_get(op)->name, .name = c->name, .result = RLX_CONFORM_FAIL, .why = ""};
   RLX_TRY(rlx_case_build(op, c, &b));
   rlx_status s = check_case(session, &b, row, &unsupported);
   rlx_case_deinit(&b);
@@ -119,10 +119,10 @@ rlx_status rlx_conform(rlx_session *session, const char *pattern, bool (*fn)(voi
   if (!session || !fn) return RLX_FAIL(RLX_INVALID, "rlx_conform: %s is NULL", session ? "fn" : "the session");
   for (rlx_op op = 1; op < RLX_OP_COUNT; op++) {
     const rlx_case_table *table = rlx_case_table_get(op);
-    if (pattern && fnmatch(pattern, rlx_op_get(op)->name, 0) != 0) continue;
+    if (pattern && fnmatch(pattern, rlx_op_table_get(op)->name, 0) != 0) continue;
     for (size_t i = 0; i < table->n; i++) {
       rlx_conform_row row;
-      RLX_TRY_AT(run_one(session, op, &table->v[i], &row), "case %s/%s", rlx_op_get(op)->name, table->v[i].name);
+      RLX_TRY_AT(run_one(session, op, &table->v[i], &row), "case %s/%s", rlx_op_table_get(op)->name, table->v[i].name);
       if (fn(user, &row)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
     }
   }

@@ -178,7 +178,7 @@ typedef struct norm_shape {
 
 static norm_shape shape_of(const rlx_graph *g, const rlx_node_rec *n) {
   const rlx_dims *x = &rlx_graph_at(g, n->in[0])->type.shape;
-  const rlx_op_row *row = rlx_op_get(n->op);
+  const rlx_op_table_row *row = rlx_op_table_get(n->op);
   norm_shape s = {.rows = 1, .n = 1, .run = 1, .groups = 1, .centre = true};
   s.eps = *(const double *)rlx_attr_named(row, n->attrs, "eps");
   if (n->op == RLX_OP_group_norm || n->op == RLX_OP_instance_norm) {

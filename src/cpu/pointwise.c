@@ -34,7 +34,7 @@ static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
   const char *why;
   cpu_pw_program *p = rlx_bump_new(memory, cpu_pw_program);
   if (!p || !cpu_pw_build(c->graph, c->node, c->isa, memory, p, &why))
-    return RLX_FAIL(RLX_NO_MEMORY, "%s: %s", rlx_op_get(c->node->op)->name, p ? why : cpu_pw_no_memory);
+    return RLX_FAIL(RLX_NO_MEMORY, "%s: %s", rlx_op_table_get(c->node->op)->name, p ? why : cpu_pw_no_memory);
   c->prepared = p;
   return RLX_OK;
 }
@@ -148,7 +148,7 @@ static rlx_status run(const cpu_call *c) {
   atomic_init(&r.failed, false);
   cpu_parallel(c->pool, p->n_tiles, cpu_grain(p->n_tiles, p->cost * (double)p->tile), run_tiles, &r);
   if (atomic_load(&r.failed))
-    return RLX_FAIL(RLX_INVALID, "%s: a block that does not decode", rlx_op_get(c->node->op)->name);
+    return RLX_FAIL(RLX_INVALID, "%s: a block that does not decode", rlx_op_table_get(c->node->op)->name);
   return RLX_OK;
 }
 

@@ -137,7 +137,7 @@ static int64_t saturate(rlx_dtype dtype, double x) {
 
 static cpu_tile_args args_of(const rlx_node_rec *n, rlx_dtype in) {
   cpu_tile_args args = {.bits = 8 * (int)rlx_dtype_size(in)};
-  const rlx_op_row *row = rlx_op_get(n->op);
+  const rlx_op_table_row *row = rlx_op_table_get(n->op);
   bool family = rlx_scalar_get(n->op)->unary != NULL; /* its attributes are alpha and beta, in this order */
   if (family && row->n_attrs > 0) args.alpha = (float)*(const double *)rlx_attr_at(n->attrs, &row->attrs[0]);
   if (family && row->n_attrs > 1) args.beta = (float)*(const double *)rlx_attr_at(n->attrs, &row->attrs[1]);

@@ -51,7 +51,7 @@ rlx_status cpu_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *o
 }
 
 static rlx_status frame(const rlx_program *p, rlx_status s, rlx_node node) {
-  return rlx_fail_frame(s, "node %u (%s)", (unsigned)node, rlx_op_get(rlx_graph_at(p->graph, node)->op)->name);
+  return rlx_fail_frame(s, "node %u (%s)", (unsigned)node, rlx_op_table_get(rlx_graph_at(p->graph, node)->op)->name);
 }
 
 /* ---- creating ---- */

@@ -45,7 +45,7 @@ typedef struct reduction {
 } reduction;
 
 static const rlx_dims *axes_of(const rlx_node_rec *n) {
-  return rlx_attr_named(rlx_op_get(n->op), n->attrs, "axes"); /* all reductions have this attribute */
+  return rlx_attr_named(rlx_op_table_get(n->op), n->attrs, "axes"); /* all reductions have this attribute */
 }
 
 static void split_axes(reduction *r, const rlx_dims *shape, const rlx_dims *axes) {

@@ -123,7 +123,7 @@ static void column_block(const void *user, cpu_row_buffer *b, size_t start, size
 /* ---- the kernel ---- */
 
 static rlx_lines lines_of(const rlx_node_rec *n) {
-  const int64_t *axis = rlx_attr_named(rlx_op_get(n->op), n->attrs, "axis");
+  const int64_t *axis = rlx_attr_named(rlx_op_table_get(n->op), n->attrs, "axis");
   return rlx_lines_of(&n->type.shape, *axis);
 }
 

@@ -251,11 +251,11 @@ void rlx_file_close(rlx_file *f) {
 /* ---- Looking ------------------------------------------------------------------------------------------------- */
 
 const char *rlx_file_format(const rlx_file *f) { return f ? f->format : NULL; }
-uint32_t rlx_file_parts(const rlx_file *f) { return f ? (uint32_t)f->parts.n : 0; }
-const char *rlx_file_part(const rlx_file *f, uint32_t part) {
+uint32_t rlx_file_part_count(const rlx_file *f) { return f ? (uint32_t)f->parts.n : 0; }
+const char *rlx_file_part_at(const rlx_file *f, uint32_t part) {
   return f && part < f->parts.n ? f->parts.v[part].path : NULL;
 }
-uint32_t rlx_file_tensors(const rlx_file *f) { return f ? (uint32_t)f->tensors.n : 0; }
+uint32_t rlx_file_tensor_count(const rlx_file *f) { return f ? (uint32_t)f->tensors.n : 0; }
 const rlx_file_tensor *rlx_file_tensor_at(const rlx_file *f, uint32_t i) {
   return f && i < f->tensors.n ? &f->tensors.v[i] : NULL;
 }

@@ -90,7 +90,7 @@ static void fill(const rlx_file *f, const file_meta *m, rlx_meta *out) {
   decode(m->type, m->value, m->type == GGUF_ARRAY ? &f->parts.v[0].lists->list.v[m->list] : NULL, out);
 }
 
-uint32_t rlx_file_metas(const rlx_file *f) { return f ? (uint32_t)f->metas.n : 0; }
+uint32_t rlx_file_meta_count(const rlx_file *f) { return f ? (uint32_t)f->metas.n : 0; }
 
 bool rlx_file_meta_at(const rlx_file *f, uint32_t i, rlx_meta *out) {
   if (!out) return false;

@@ -12,18 +12,18 @@ static int32_t count_names(const char *names) {
   return n;
 }
 
-const rlx_attr_field *rlx_attr_find(const rlx_op_row *row, const char *name, size_t n) {
+const rlx_attr_field *rlx_attr_find(const rlx_op_table_row *row, const char *name, size_t n) {
   for (uint32_t i = 0; i < row->n_attrs; i++)
     if (strlen(row->attrs[i].name) == n && memcmp(row->attrs[i].name, name, n) == 0) return &row->attrs[i];
   return NULL;
 }
 
-void *rlx_attr_named(const rlx_op_row *row, const void *attrs, const char *name) {
+void *rlx_attr_named(const rlx_op_table_row *row, const void *attrs, const char *name) {
   const rlx_attr_field *f = rlx_attr_find(row, name, strlen(name));
   return f ? rlx_attr_at(attrs, f) : NULL;
 }
 
-rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void *attrs) {
+rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_table_row *row, const void *attrs) {
   for (uint32_t i = 0; i < row->n_attrs; i++) {
     const rlx_attr_field *f = &row->attrs[i];
     const void *at = rlx_attr_at(attrs, f);
@@ -68,7 +68,7 @@ rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void
   return RLX_OK;
 }
 
-void *rlx_attrs_copy(rlx_graph *g, const rlx_op_row *row, const void *attrs) {
+void *rlx_attrs_copy(rlx_graph *g, const rlx_op_table_row *row, const void *attrs) {
   if (!row->attrs_bytes) return (void *)(uintptr_t)row->attrs_default;
   char *copy = rlx_bump_copy(&g->bump, attrs, 1, row->attrs_bytes);
   if (!copy) return NULL;
@@ -88,7 +88,7 @@ void *rlx_attrs_copy(rlx_graph *g, const rlx_op_row *row, const void *attrs) {
   return copy;
 }
 
-void rlx_attrs_release(const rlx_op_row *row, const void *attrs) {
+void rlx_attrs_release(const rlx_op_table_row *row, const void *attrs) {
   for (uint32_t i = 0; i < row->n_attrs; i++) {
     void *at = rlx_attr_at(attrs, &row->attrs[i]);
     if (row->attrs[i].kind == RLX_ATTR_GRAPH) rlx_graph_destroy(*(rlx_graph **)at);
@@ -120,7 +120,7 @@ bool rlx_attr_equal(const rlx_attr_field *f, const void *a, const void *b) {
   return false;
 }
 
-bool rlx_attrs_equal(const rlx_op_row *row, const void *a, const void *b) {
+bool rlx_attrs_equal(const rlx_op_table_row *row, const void *a, const void *b) {
   if (a == b) return true;
   for (uint32_t i = 0; i < row->n_attrs; i++)
     if (!rlx_attr_equal(&row->attrs[i], rlx_attr_at(a, &row->attrs[i]), rlx_attr_at(b, &row->attrs[i]))) return false;
@@ -143,7 +143,7 @@ uint64_t rlx_hash_bytes(uint64_t seed, const void *data, size_t bytes) {
   return h ^ (h >> 29);
 }
 
-uint64_t rlx_attrs_hash(const rlx_op_row *row, const void *attrs) {
+uint64_t rlx_attrs_hash(const rlx_op_table_row *row, const void *attrs) {
   uint64_t h = 0;
   for (uint32_t i = 0; i < row->n_attrs; i++) {
     const void *at = rlx_attr_at(attrs, &row->attrs[i]);

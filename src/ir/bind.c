@@ -23,7 +23,8 @@ rlx_node rlx_graph_copy_with(rlx_graph *g, const rlx_node_rec *n, const void *at
 }
 
 rlx_status rlx_graph_copy_outputs(rlx_graph *g, const rlx_graph *from, const rlx_node *map) {
-  for (size_t i = 0; i < from->outputs.n; i++) rlx_output(g, from->outputs.v[i].name, map[from->outputs.v[i].node]);
+  for (size_t i = 0; i < from->outputs.n; i++)
+    rlx_graph_add_output(g, from->outputs.v[i].name, map[from->outputs.v[i].node]);
   return rlx_graph_status(g);
 }
 
@@ -46,7 +47,7 @@ static rlx_status bind_subgraph(const rlx_graph *parent, const int64_t *sizes, c
   return s;
 }
 
-static rlx_status bind_attrs(const rlx_graph *g, const int64_t *sizes, const rlx_op_row *row, void *attrs) {
+static rlx_status bind_attrs(const rlx_graph *g, const int64_t *sizes, const rlx_op_table_row *row, void *attrs) {
   for (uint32_t i = 0; i < row->n_attrs; i++) { /* our own references, so that one release serves success and failure */
     if (row->attrs[i].kind == RLX_ATTR_DATA) rlx_blob_retain(*(rlx_blob **)rlx_attr_at(attrs, &row->attrs[i]));
     if (row->attrs[i].kind == RLX_ATTR_GRAPH) rlx_graph_retain(*(rlx_graph **)rlx_attr_at(attrs, &row->attrs[i]));
@@ -70,7 +71,7 @@ static rlx_status bind_attrs(const rlx_graph *g, const int64_t *sizes, const rlx
 
 static rlx_status bind_node(const rlx_graph *g, const int64_t *sizes, rlx_node id, rlx_graph *to, rlx_node *map) {
   const rlx_node_rec *n = rlx_graph_at(g, id);
-  const rlx_op_row *row = rlx_op_get(n->op);
+  const rlx_op_table_row *row = rlx_op_table_get(n->op);
   rlx_any_attrs attrs;
   memcpy(&attrs, n->attrs, row->attrs_bytes);
   rlx_status s = bind_attrs(g, sizes, row, &attrs);

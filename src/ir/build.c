@@ -12,10 +12,11 @@
 
 static bool list_ok(rlx_graph *g, rlx_op op, const rlx_node *xs, size_t n) {
   if (!g || g->error) return false;
-  const char *name = rlx_op_get(op)->name;
-  if (n && !xs) return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "rlx_%s: the list of %zu inputs is NULL", name, n));
+  const char *name = rlx_op_table_get(op)->name;
+  if (n && !xs)
+    return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "rlx_op_%s: the list of %zu inputs is NULL", name, n));
   if (n > UINT32_MAX - 8)
-    return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "rlx_%s: %zu inputs are too many", name, n));
+    return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "rlx_op_%s: %zu inputs are too many", name, n));
   return true;
 }
 
@@ -27,7 +28,8 @@ rlx_node rlx_build_after(rlx_graph *g, rlx_op op, const rlx_node *first, uint32_
                          const void *attrs) {
   if (!list_ok(g, op, xs, n)) return RLX_NONE;
   rlx_node *all = rlx_mem_calloc(n_first + n, sizeof *all);
-  if (!all) return rlx_graph_set_error(g, RLX_FAIL(RLX_NO_MEMORY, "rlx_%s: %zu inputs", rlx_op_get(op)->name, n));
+  if (!all)
+    return rlx_graph_set_error(g, RLX_FAIL(RLX_NO_MEMORY, "rlx_op_%s: %zu inputs", rlx_op_table_get(op)->name, n));
   if (n_first) memcpy(all, first, n_first * sizeof *all);
   if (n) memcpy(all + n_first, xs, n * sizeof *all);
   rlx_node node = rlx_graph_add(g, op, all, (uint32_t)(n_first + n), attrs);
@@ -45,13 +47,13 @@ static rlx_node leaf(rlx_graph *g, rlx_op op, const char *name, rlx_dtype dtype,
   return rlx_graph_add(g, op, NULL, 0, &(rlx_attrs_input){.name = name, .dtype = dtype, .shape = shape});
 }
 
-rlx_node rlx_input(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape) {
+rlx_node rlx_op_input(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape) {
   return leaf(g, RLX_OP_input, name, dtype, shape);
 }
-rlx_node rlx_param(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape) {
+rlx_node rlx_op_param(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape) {
   return leaf(g, RLX_OP_param, name, dtype, shape);
 }
-rlx_node rlx_state(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape) {
+rlx_node rlx_op_state(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims shape) {
   return leaf(g, RLX_OP_state, name, dtype, shape);
 }
 
@@ -69,7 +71,7 @@ static rlx_status copy_constant(rlx_dtype dtype, rlx_dims shape, const void *dat
   return RLX_OK;
 }
 
-rlx_node rlx_constant(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, const void *data, size_t bytes) {
+rlx_node rlx_op_constant(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, const void *data, size_t bytes) {
   if (!g || g->error) return RLX_NONE;
   rlx_blob *blob = NULL;
   rlx_status s = copy_constant(dtype, shape, data, bytes, &blob);
@@ -114,12 +116,12 @@ static rlx_status encode_scalar(rlx_dtype dtype, double value, unsigned char out
   return RLX_OK;
 }
 
-rlx_node rlx_scalar(rlx_graph *g, rlx_dtype dtype, double value) {
+rlx_node rlx_op_scalar(rlx_graph *g, rlx_dtype dtype, double value) {
   if (!g || g->error) return RLX_NONE;
   unsigned char bytes[8] = {0};
   rlx_status s = encode_scalar(dtype, value, bytes);
-  if (s) return rlx_graph_set_error(g, rlx_fail_frame(s, "rlx_scalar"));
-  return rlx_constant(g, dtype, RLX_SCALAR, bytes, rlx_dtype_size(dtype));
+  if (s) return rlx_graph_set_error(g, rlx_fail_frame(s, "rlx_op_scalar"));
+  return rlx_op_constant(g, dtype, RLX_SCALAR, bytes, rlx_dtype_size(dtype));
 }
 
 /* ---- unary: the rows without attributes are all alike ---- */
@@ -128,7 +130,7 @@ rlx_node rlx_scalar(rlx_graph *g, rlx_dtype dtype, double value) {
 #define PLAIN(attrs) PLAIN_##attrs
 #define PLAIN_(name)
 #define PLAIN_A_NONE(name) \
-  rlx_node rlx_##name(rlx_graph *g, rlx_node x) { return NODE(name, (x), NO_ATTRIBUTES); }
+  rlx_node rlx_op_##name(rlx_graph *g, rlx_node x) { return NODE(name, (x), NO_ATTRIBUTES); }
 #define UNARY(name, types, traits, attrs, formula, doc) PLAIN attrs(name)
 #include "ir/unary.def"
 #undef UNARY
@@ -137,20 +139,20 @@ rlx_node rlx_scalar(rlx_graph *g, rlx_dtype dtype, double value) {
 #undef PLAIN
 #undef A_FLOAT
 
-rlx_node rlx_elu(rlx_graph *g, rlx_node x, double alpha) { return NODE(elu, (x), .alpha = alpha); }
-rlx_node rlx_leaky_relu(rlx_graph *g, rlx_node x, double alpha) { return NODE(leaky_relu, (x), .alpha = alpha); }
-rlx_node rlx_hard_sigmoid(rlx_graph *g, rlx_node x, double alpha, double beta) {
+rlx_node rlx_op_elu(rlx_graph *g, rlx_node x, double alpha) { return NODE(elu, (x), .alpha = alpha); }
+rlx_node rlx_op_leaky_relu(rlx_graph *g, rlx_node x, double alpha) { return NODE(leaky_relu, (x), .alpha = alpha); }
+rlx_node rlx_op_hard_sigmoid(rlx_graph *g, rlx_node x, double alpha, double beta) {
   return NODE(hard_sigmoid, (x), .alpha = alpha, .beta = beta);
 }
-rlx_node rlx_selu(rlx_graph *g, rlx_node x) { return rlx_graph_add(g, RLX_OP_selu, &x, 1, NULL); }
-rlx_node rlx_selu_with(rlx_graph *g, rlx_node x, double alpha, double beta) {
+rlx_node rlx_op_selu(rlx_graph *g, rlx_node x) { return rlx_graph_add(g, RLX_OP_selu, &x, 1, NULL); }
+rlx_node rlx_op_selu_with(rlx_graph *g, rlx_node x, double alpha, double beta) {
   return NODE(selu, (x), .alpha = alpha, .beta = beta);
 }
 
 /* ---- binary and compare ---- */
 
 #define PAIR(name) \
-  rlx_node rlx_##name(rlx_graph *g, rlx_node a, rlx_node b) { return NODE(name, (a, b), NO_ATTRIBUTES); }
+  rlx_node rlx_op_##name(rlx_graph *g, rlx_node a, rlx_node b) { return NODE(name, (a, b), NO_ATTRIBUTES); }
 #define BINARY(name, types, traits, float_formula, int_formula, doc) PAIR(name)
 #define COMPARE(name, operator, traits, doc) PAIR(name)
 #include "ir/binary.def"
@@ -160,21 +162,23 @@ rlx_node rlx_selu_with(rlx_graph *g, rlx_node x, double alpha, double beta) {
 
 /* ---- the rest ---- */
 
-rlx_node rlx_not(rlx_graph *g, rlx_node x) { return NODE(not, (x), NO_ATTRIBUTES); }
-rlx_node rlx_fma(rlx_graph *g, rlx_node a, rlx_node b, rlx_node c) { return NODE(fma, (a, b, c), NO_ATTRIBUTES); }
-rlx_node rlx_where(rlx_graph *g, rlx_node c, rlx_node t, rlx_node f) { return NODE(where, (c, t, f), NO_ATTRIBUTES); }
-rlx_node rlx_clamp(rlx_graph *g, rlx_node x, double lo, double hi) { return NODE(clamp, (x), .lo = lo, .hi = hi); }
-rlx_node rlx_cast(rlx_graph *g, rlx_node x, rlx_dtype to) { return NODE(cast, (x), .to = to); }
+rlx_node rlx_op_not(rlx_graph *g, rlx_node x) { return NODE(not, (x), NO_ATTRIBUTES); }
+rlx_node rlx_op_fma(rlx_graph *g, rlx_node a, rlx_node b, rlx_node c) { return NODE(fma, (a, b, c), NO_ATTRIBUTES); }
+rlx_node rlx_op_where(rlx_graph *g, rlx_node c, rlx_node t, rlx_node f) {
+  return NODE(where, (c, t, f), NO_ATTRIBUTES);
+}
+rlx_node rlx_op_clamp(rlx_graph *g, rlx_node x, double lo, double hi) { return NODE(clamp, (x), .lo = lo, .hi = hi); }
+rlx_node rlx_op_cast(rlx_graph *g, rlx_node x, rlx_dtype to) { return NODE(cast, (x), .to = to); }
 
-rlx_node rlx_quantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, rlx_dtype to, int64_t axis) {
+rlx_node rlx_op_quantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, rlx_dtype to, int64_t axis) {
   return NODE(quantize, (x, scale, zero), .to = to, .axis = axis);
 }
 
-rlx_node rlx_dequantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, int64_t axis) {
+rlx_node rlx_op_dequantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, int64_t axis) {
   return NODE(dequantize, (x, scale, zero), .axis = axis);
 }
 
-rlx_node rlx_region(rlx_graph *g, const rlx_graph *body, const rlx_node *xs, size_t n) {
+rlx_node rlx_op_region(rlx_graph *g, const rlx_graph *body, const rlx_node *xs, size_t n) {
   /* The attribute is not const because the node's copy takes a reference, which counts. */
   return rlx_build_list(g, RLX_OP_region, xs, n, &(rlx_attrs_region){.body = (rlx_graph *)(uintptr_t)body});
 }

@@ -1,6 +1,6 @@
 /* What the builder's files share: a node in one expression.
  *
- *   rlx_node rlx_softmax(rlx_graph *g, rlx_node x, int64_t axis) { return NODE(softmax, (x), .axis = axis); }
+ *   rlx_node rlx_op_softmax(rlx_graph *g, rlx_node x, int64_t axis) { return NODE(softmax, (x), .axis = axis); }
  *
  * An attribute that is not named is zero, not its default in the table: name every one whose default is not zero. */
 #ifndef RLX_IR_BUILD_H

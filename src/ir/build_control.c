@@ -22,8 +22,8 @@ static rlx_node add_values(rlx_graph *g, rlx_op op, const values *v, const void 
   for (size_t i = 0; v->outs && i < v->n_outs; i++) v->outs[i] = RLX_NONE;
   if (!g || g->error) return RLX_NONE;
   if (v->n_outs && !v->outs)
-    return rlx_graph_set_error(
-      g, RLX_FAIL(RLX_INVALID, "rlx_%s: outs is NULL but %zu values are asked for", rlx_op_get(op)->name, v->n_outs));
+    return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "rlx_op_%s: outs is NULL but %zu values are asked for",
+                                           rlx_op_table_get(op)->name, v->n_outs));
   rlx_node first = RLX_NONE;
   for (size_t i = 0; i == 0 || i < v->n_outs; i++) {
     *index = (int64_t)i;
@@ -35,24 +35,24 @@ static rlx_node add_values(rlx_graph *g, rlx_op op, const values *v, const void 
   return first;
 }
 
-rlx_node rlx_if(rlx_graph *g, rlx_node cond, const rlx_graph *on_true, const rlx_graph *on_false, const rlx_node *xs,
-                size_t n, rlx_node *outs, size_t n_outs) {
+rlx_node rlx_op_if(rlx_graph *g, rlx_node cond, const rlx_graph *on_true, const rlx_graph *on_false, const rlx_node *xs,
+                   size_t n, rlx_node *outs, size_t n_outs) {
   rlx_attrs_if attrs = {.on_true = counted(on_true), .on_false = counted(on_false)};
   return add_values(g, RLX_OP_if, &(values){&cond, 1, xs, n, outs, n_outs}, &attrs, &attrs.index);
 }
 
-rlx_node rlx_while(rlx_graph *g, const rlx_graph *cond, const rlx_graph *body, int64_t carried, int64_t max_trips,
-                   const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs) {
+rlx_node rlx_op_while(rlx_graph *g, const rlx_graph *cond, const rlx_graph *body, int64_t carried, int64_t max_trips,
+                      const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs) {
   rlx_attrs_while attrs = {.cond = counted(cond), .body = counted(body), .carried = carried, .max_trips = max_trips};
   return add_values(g, RLX_OP_while, &(values){NULL, 0, xs, n, outs, n_outs}, &attrs, &attrs.index);
 }
 
-rlx_node rlx_scan(rlx_graph *g, const rlx_graph *body, int64_t carried, int64_t scanned, bool reverse,
-                  const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs) {
+rlx_node rlx_op_scan(rlx_graph *g, const rlx_graph *body, int64_t carried, int64_t scanned, bool reverse,
+                     const rlx_node *xs, size_t n, rlx_node *outs, size_t n_outs) {
   rlx_attrs_scan attrs = {.body = counted(body), .carried = carried, .scanned = scanned, .reverse = reverse};
   return add_values(g, RLX_OP_scan, &(values){NULL, 0, xs, n, outs, n_outs}, &attrs, &attrs.index);
 }
 
-rlx_node rlx_custom(rlx_graph *g, const char *name, const char *config, const rlx_node *xs, size_t n) {
+rlx_node rlx_op_custom(rlx_graph *g, const char *name, const char *config, const rlx_node *xs, size_t n) {
   return rlx_build_list(g, RLX_OP_custom, xs, n, &(rlx_attrs_custom){.name = name, .config = config});
 }

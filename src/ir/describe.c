@@ -52,12 +52,12 @@ static void add_word(char *list, size_t cap, const char *word) {
   snprintf(list + n, cap - n, "%s%s", n ? " " : "", word);
 }
 
-static void describe_types(uint32_t types, rlx_op_info *out) {
+static void describe_types(uint32_t types, rlx_op_table_info *out) {
   for (int t = 0; t < RLX_DTYPE_COUNT; t++)
     if (types & RLX_TYPE_BIT(t)) add_word(out->types, sizeof out->types, rlx_dtype_name((rlx_dtype)t));
 }
 
-static void describe_traits(uint32_t traits, rlx_op_info *out) {
+static void describe_traits(uint32_t traits, rlx_op_table_info *out) {
   static const struct {
     uint32_t bit;
     const char *name;
@@ -72,9 +72,10 @@ static void describe_traits(uint32_t traits, rlx_op_info *out) {
 }
 
 /* The default as the text form writes it. Texts, graphs and bytes have none. */
-static rlx_status describe_attribute(const rlx_op_row *row, const rlx_attr_field *f, rlx_op_attribute *out) {
-  *out =
-    (rlx_op_attribute){.name = f->name, .doc = f->doc, .kind = kind_word(f->kind), .names = f->names ? f->names : ""};
+static rlx_status describe_attribute(const rlx_op_table_row *row, const rlx_attr_field *f,
+                                     rlx_op_table_attribute *out) {
+  *out = (rlx_op_table_attribute){
+    .name = f->name, .doc = f->doc, .kind = kind_word(f->kind), .names = f->names ? f->names : ""};
   if (f->kind == RLX_ATTR_TEXT || f->kind == RLX_ATTR_GRAPH || f->kind == RLX_ATTR_DATA) return RLX_OK;
   rlx_str s = {0};
   char *text;
@@ -85,32 +86,32 @@ static rlx_status describe_attribute(const rlx_op_row *row, const rlx_attr_field
   return RLX_OK;
 }
 
-uint32_t rlx_op_count(void) { return RLX_OP_COUNT - 1; }
+uint32_t rlx_op_table_size(void) { return RLX_OP_COUNT - 1; }
 
-uint32_t rlx_op_find(const char *name) {
-  rlx_op op = name ? rlx_op_from_name(name, strlen(name)) : RLX_OP_INVALID;
-  return op == RLX_OP_INVALID ? rlx_op_count() : (uint32_t)op - 1;
+uint32_t rlx_op_table_find(const char *name) {
+  rlx_op op = name ? rlx_op_table_from_name(name, strlen(name)) : RLX_OP_INVALID;
+  return op == RLX_OP_INVALID ? rlx_op_table_size() : (uint32_t)op - 1;
 }
 
-rlx_status rlx_op_describe(uint32_t op, rlx_op_info *out) {
-  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_op_describe: out is NULL");
-  *out = (rlx_op_info){0};
-  if (op >= rlx_op_count())
-    return RLX_FAIL(RLX_INVALID, "rlx_op_describe: there is no op %u, only %u of them", (unsigned)op,
-                    (unsigned)rlx_op_count());
-  const rlx_op_row *row = rlx_op_get((rlx_op)(op + 1));
-  rlx_op_info info = {.name = row->name,
-                      .doc = row->doc,
-                      .result = type_word(row->result),
-                      .min_inputs = row->n_required,
-                      .max_inputs = row->many ? UINT32_MAX : row->n_inputs,
-                      .n_inputs = row->n_inputs,
-                      .n_attributes = row->n_attrs};
+rlx_status rlx_op_table_describe(uint32_t op, rlx_op_table_info *out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_op_table_describe: out is NULL");
+  *out = (rlx_op_table_info){0};
+  if (op >= rlx_op_table_size())
+    return RLX_FAIL(RLX_INVALID, "rlx_op_table_describe: there is no op %u, only %u of them", (unsigned)op,
+                    (unsigned)rlx_op_table_size());
+  const rlx_op_table_row *row = rlx_op_table_get((rlx_op)(op + 1));
+  rlx_op_table_info info = {.name = row->name,
+                            .doc = row->doc,
+                            .result = type_word(row->result),
+                            .min_inputs = row->n_required,
+                            .max_inputs = row->many ? UINT32_MAX : row->n_inputs,
+                            .n_inputs = row->n_inputs,
+                            .n_attributes = row->n_attrs};
   describe_types(row->types, &info);
   describe_traits(row->traits, &info);
   for (uint32_t i = 0; i < row->n_inputs; i++)
-    info.inputs[i] =
-      (rlx_op_input){row->inputs[i].name, type_word(row->inputs[i].type), (rlx_op_input_mode)row->inputs[i].mode};
+    info.inputs[i] = (rlx_op_table_input){row->inputs[i].name, type_word(row->inputs[i].type),
+                                          (rlx_op_table_input_mode)row->inputs[i].mode};
   for (uint32_t i = 0; i < row->n_attrs; i++) RLX_TRY(describe_attribute(row, &row->attrs[i], &info.attributes[i]));
   *out = info;
   return RLX_OK;

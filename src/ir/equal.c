@@ -6,11 +6,11 @@
 static bool node_equal(const rlx_node_rec *a, const rlx_node_rec *b) {
   return a->op == b->op && a->n_in == b->n_in && rlx_type_equal(&a->type, &b->type) &&
          (a->n_in == 0 || memcmp(a->in, b->in, a->n_in * sizeof *a->in) == 0) &&
-         rlx_attrs_equal(rlx_op_get(a->op), a->attrs, b->attrs);
+         rlx_attrs_equal(rlx_op_table_get(a->op), a->attrs, b->attrs);
 }
 
 bool rlx_node_is_sibling(const rlx_node_rec *a, const rlx_node_rec *b) {
-  const rlx_op_row *row = rlx_op_get(a->op);
+  const rlx_op_table_row *row = rlx_op_table_get(a->op);
   if (a->op != b->op || !(row->traits & RLX_TRAIT_CONTROL) || a->n_in != b->n_in ||
       memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0)
     return false;
@@ -39,7 +39,7 @@ static uint64_t hash_nodes(const rlx_graph *g) {
   uint64_t h = 1;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    uint64_t words[3] = {(uint64_t)n->op, (uint64_t)n->type.dtype, rlx_attrs_hash(rlx_op_get(n->op), n->attrs)};
+    uint64_t words[3] = {(uint64_t)n->op, (uint64_t)n->type.dtype, rlx_attrs_hash(rlx_op_table_get(n->op), n->attrs)};
     h = rlx_hash_bytes(h, words, sizeof words);
     h = rlx_hash_bytes(h, n->in, n->n_in * sizeof *n->in);
     h = rlx_hash_bytes(h, n->type.shape.v, (size_t)n->type.shape.n * sizeof n->type.shape.v[0]);

@@ -60,7 +60,7 @@ rlx_graph *rlx_graph_retain(const rlx_graph *g) {
 void rlx_graph_destroy(rlx_graph *g) {
   if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1) return;
   for (uint32_t id = 1; id < rlx_graph_end(g); id++)
-    rlx_attrs_release(rlx_op_get(g->nodes.v[id].op), g->nodes.v[id].attrs);
+    rlx_attrs_release(rlx_op_table_get(g->nodes.v[id].op), g->nodes.v[id].attrs);
   rlx_array_deinit(&g->nodes);
   rlx_array_deinit(&g->outputs);
   rlx_array_deinit(&g->symbols);
@@ -124,7 +124,7 @@ static const char *leaf_name(rlx_op op, const void *attrs) {
   }
 }
 
-static uint32_t subgraph_depth(const rlx_op_row *row, const void *attrs) {
+static uint32_t subgraph_depth(const rlx_op_table_row *row, const void *attrs) {
   uint32_t depth = 0;
   for (uint32_t i = 0; i < row->n_attrs; i++) {
     if (row->attrs[i].kind != RLX_ATTR_GRAPH) continue;
@@ -135,13 +135,13 @@ static uint32_t subgraph_depth(const rlx_op_row *row, const void *attrs) {
 }
 
 /* Absent inputs at the end are left out, so that there is one way to write a node. */
-static uint32_t trim_inputs(const rlx_op_row *row, const rlx_node *in, uint32_t n_in) {
+static uint32_t trim_inputs(const rlx_op_table_row *row, const rlx_node *in, uint32_t n_in) {
   while (n_in > 0 && n_in <= row->n_inputs && !in[n_in - 1] && row->inputs[n_in - 1].mode == RLX_IN_OPTIONAL) n_in--;
   return n_in;
 }
 
 static rlx_status append(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n_in, const void *attrs, rlx_node *out) {
-  const rlx_op_row *row = rlx_op_get(op);
+  const rlx_op_table_row *row = rlx_op_table_get(op);
   RLX_TRY(check_inputs(g, in, n_in));
   n_in = trim_inputs(row, in, n_in);
   rlx_infer c = {.graph = g, .op = op, .row = row, .attrs = attrs, .ids = in, .n_in = n_in};
@@ -152,7 +152,7 @@ static rlx_status append(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n
   const char *name = leaf_name(op, attrs);
   if (name && rlx_name_map_get(&g->leaf_names, name, &seen))
     return RLX_FAIL(RLX_INVALID, "the name '%s' is taken by node %u (%s)", name, (unsigned)seen,
-                    rlx_op_get(rlx_graph_at(g, seen)->op)->name);
+                    rlx_op_table_get(rlx_graph_at(g, seen)->op)->name);
 
   rlx_node_rec node = {.op = op, .n_in = n_in, .type = c.out};
   node.in = n_in ? rlx_bump_copy(&g->bump, in, n_in, sizeof *in) : NULL;
@@ -173,10 +173,10 @@ static rlx_status append(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n
 rlx_node rlx_graph_add(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n_in, const void *attrs) {
   if (!g || g->error) return RLX_NONE;
   if (g->finished)
-    return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "%s: the graph is finished", rlx_op_get(op)->name));
+    return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "%s: the graph is finished", rlx_op_table_get(op)->name));
   if (op <= RLX_OP_INVALID || op >= RLX_OP_COUNT)
     return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "unknown op %d", (int)op));
-  const rlx_op_row *row = rlx_op_get(op);
+  const rlx_op_table_row *row = rlx_op_table_get(op);
   rlx_node id = RLX_NONE;
   rlx_status s = append(g, op, in, n_in, attrs ? attrs : row->attrs_default, &id);
   if (s == RLX_OK) return id;
@@ -189,7 +189,7 @@ rlx_node rlx_graph_add(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n_i
 
 /* ---- outputs and symbols ---- */
 
-void rlx_output(rlx_graph *g, const char *name, rlx_node n) {
+void rlx_graph_add_output(rlx_graph *g, const char *name, rlx_node n) {
   uint32_t seen;
   if (!g || g->error) return;
   rlx_status s = RLX_OK;
@@ -217,7 +217,7 @@ static bool symbol_name_ok(const char *name) {
   return strlen(name) < 64;
 }
 
-int64_t rlx_symbol(rlx_graph *g, const char *name) {
+int64_t rlx_graph_add_symbol(rlx_graph *g, const char *name) {
   if (!g || g->error) return RLX_DIM_UNKNOWN;
   rlx_status s = RLX_OK;
   if (g->finished) s = RLX_FAIL(RLX_INVALID, "symbol: the graph is finished");
@@ -263,7 +263,7 @@ uint32_t rlx_graph_count_uses(const rlx_graph *g, uint32_t *uses) {
   for (rlx_node id = rlx_graph_end(g) - 1; id > 0; id--) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
     if (n->n_in > most_inputs) most_inputs = n->n_in;
-    if (rlx_op_has(n->op, RLX_TRAIT_EFFECT)) uses[id]++;
+    if (rlx_op_table_has(n->op, RLX_TRAIT_EFFECT)) uses[id]++;
     for (uint32_t i = 0; uses[id] && i < n->n_in; i++) uses[n->in[i]]++;
   }
   uses[RLX_NONE] = 0;
@@ -278,7 +278,7 @@ static const rlx_node_rec *node_or_none(const rlx_graph *g, rlx_node n) {
 
 const char *rlx_node_op(const rlx_graph *g, rlx_node n) {
   const rlx_node_rec *r = node_or_none(g, n);
-  return r ? rlx_op_get(r->op)->name : NULL;
+  return r ? rlx_op_table_get(r->op)->name : NULL;
 }
 
 uint32_t rlx_node_inputs(const rlx_graph *g, rlx_node n, const rlx_node **inputs) {
@@ -307,18 +307,20 @@ rlx_node rlx_graph_find(const rlx_graph *g, const char *name) {
   return g && name && rlx_name_map_get(&g->leaf_names, name, &id) ? id : RLX_NONE;
 }
 
-uint32_t rlx_graph_outputs(const rlx_graph *g) { return g ? (uint32_t)g->outputs.n : 0; }
+uint32_t rlx_graph_output_count(const rlx_graph *g) { return g ? (uint32_t)g->outputs.n : 0; }
 
-rlx_node rlx_graph_output(const rlx_graph *g, uint32_t i, const char **name) {
+rlx_node rlx_graph_output_at(const rlx_graph *g, uint32_t i, const char **name) {
   bool known = g && i < g->outputs.n;
   if (name) *name = known ? g->outputs.v[i].name : NULL;
   return known ? g->outputs.v[i].node : RLX_NONE;
 }
 
-uint32_t rlx_graph_symbols(const rlx_graph *g) { return g ? (uint32_t)g->symbols.n : 0; }
+uint32_t rlx_graph_symbol_count(const rlx_graph *g) { return g ? (uint32_t)g->symbols.n : 0; }
 
-const char *rlx_graph_symbol(const rlx_graph *g, uint32_t i) { return g && i < g->symbols.n ? g->symbols.v[i] : NULL; }
+const char *rlx_graph_symbol_at(const rlx_graph *g, uint32_t i) {
+  return g && i < g->symbols.n ? g->symbols.v[i] : NULL;
+}
 
-const char *rlx_size_symbol(const rlx_graph *g, int64_t size) {
-  return rlx_dim_is_symbol(size) ? rlx_graph_symbol(g, rlx_dim_symbol(size)) : NULL;
+const char *rlx_graph_symbol_name(const rlx_graph *g, int64_t size) {
+  return rlx_dim_is_symbol(size) ? rlx_graph_symbol_at(g, rlx_dim_symbol(size)) : NULL;
 }

@@ -96,15 +96,15 @@ static inline void *rlx_attr_at(const void *attrs, const rlx_attr_field *f) {
   return (char *)(uintptr_t)attrs + f->offset;
 }
 /* The field of this name (n bytes), NULL if the op has none; and its value in attrs. */
-const rlx_attr_field *rlx_attr_find(const rlx_op_row *row, const char *name, size_t n);
-void *rlx_attr_named(const rlx_op_row *row, const void *attrs, const char *name);
-rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_row *row, const void *attrs);
+const rlx_attr_field *rlx_attr_find(const rlx_op_table_row *row, const char *name, size_t n);
+void *rlx_attr_named(const rlx_op_table_row *row, const void *attrs, const char *name);
+rlx_status rlx_attrs_check(const rlx_graph *g, const rlx_op_table_row *row, const void *attrs);
 /* A copy in g's memory; texts are copied, graphs and bytes retained. NULL: no memory. */
-void *rlx_attrs_copy(rlx_graph *g, const rlx_op_row *row, const void *attrs);
-void rlx_attrs_release(const rlx_op_row *row, const void *attrs);           /* what the copy retained */
+void *rlx_attrs_copy(rlx_graph *g, const rlx_op_table_row *row, const void *attrs);
+void rlx_attrs_release(const rlx_op_table_row *row, const void *attrs);     /* what the copy retained */
 bool rlx_attr_equal(const rlx_attr_field *f, const void *a, const void *b); /* one field's values */
-bool rlx_attrs_equal(const rlx_op_row *row, const void *a, const void *b);
-uint64_t rlx_attrs_hash(const rlx_op_row *row, const void *attrs);
+bool rlx_attrs_equal(const rlx_op_table_row *row, const void *a, const void *b);
+uint64_t rlx_attrs_hash(const rlx_op_table_row *row, const void *attrs);
 uint64_t rlx_hash_bytes(uint64_t seed, const void *data, size_t bytes);
 
 /* Binding in pieces. sizes has an entry per symbol, -1 where it is not known: first from bindings, then also from the

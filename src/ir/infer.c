@@ -8,12 +8,12 @@ const char *rlx_infer_input_name(const rlx_infer *c, uint32_t i) {
   return n == 0 ? "input" : c->row->inputs[i < n ? i : n - 1].name;
 }
 
-static const rlx_in_field *input_field(const rlx_op_row *row, uint32_t i) {
+static const rlx_in_field *input_field(const rlx_op_table_row *row, uint32_t i) {
   return &row->inputs[i < row->n_inputs ? i : row->n_inputs - 1];
 }
 
 static rlx_status check_arity(const rlx_infer *c) {
-  const rlx_op_row *row = c->row;
+  const rlx_op_table_row *row = c->row;
   if (c->n_in < row->n_required)
     return RLX_FAIL(RLX_INVALID, "takes %s%u inputs, got %u",
                     row->n_inputs > row->n_required || row->many ? "at least " : "", (unsigned)row->n_required,

@@ -12,7 +12,7 @@
 typedef struct rlx_infer {
   const rlx_graph *graph;
   rlx_op op;
-  const rlx_op_row *row;
+  const rlx_op_table_row *row;
   const void *attrs;
   const rlx_node *ids;
   uint32_t n_in;

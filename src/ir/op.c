@@ -91,45 +91,47 @@ enum {
 };
 
 #define COUNT_OF(a) ((uint32_t)(sizeof(a) / sizeof *(a)) - 1)
-#define OP(name_, types_, inputs_, result_, shape_, attrs_, traits_, doc_)                          \
-  static const rlx_op_row *row_##name_(void) {                                                      \
-    typedef rlx_attrs_##name_ attrs_t;                                                              \
-    static const rlx_in_field ins[] = {RLX_UNPAREN inputs_{NULL, RLX_IN_U, RLX_IN_REQUIRED}};       \
-    static const rlx_attr_field fields[] = {RLX_UNPAREN attrs_{NULL, NULL, NULL, RLX_ATTR_INT, 0}}; \
-    static const rlx_op_row row = {.name = #name_,                                                  \
-                                   .doc = doc_,                                                     \
-                                   .types = (uint32_t)(types_),                                     \
-                                   .traits = (uint32_t)(traits_),                                   \
-                                   .inputs = ins,                                                   \
-                                   .n_inputs = COUNT_OF(ins),                                       \
-                                   .n_required = required_##name_,                                  \
-                                   .many = many_##name_ != 0,                                       \
-                                   .result = RLX_IN_##result_,                                      \
-                                   .shape = rlx_shape_##shape_,                                     \
-                                   .attrs = fields,                                                 \
-                                   .n_attrs = COUNT_OF(fields),                                     \
-                                   .attrs_bytes = COUNT_OF(fields) ? (uint32_t)sizeof(attrs_t) : 0, \
-                                   .attrs_default = &defaults_##name_};                             \
-    return &row;                                                                                    \
+#define OP(name_, types_, inputs_, result_, shape_, attrs_, traits_, doc_)                                \
+  static const rlx_op_table_row *row_##name_(void) {                                                      \
+    typedef rlx_attrs_##name_ attrs_t;                                                                    \
+    static const rlx_in_field ins[] = {RLX_UNPAREN inputs_{NULL, RLX_IN_U, RLX_IN_REQUIRED}};             \
+    static const rlx_attr_field fields[] = {RLX_UNPAREN attrs_{NULL, NULL, NULL, RLX_ATTR_INT, 0}};       \
+    static const rlx_op_table_row row = {.name = #name_,                                                  \
+                                         .doc = doc_,                                                     \
+                                         .types = (uint32_t)(types_),                                     \
+                                         .traits = (uint32_t)(traits_),                                   \
+                                         .inputs = ins,                                                   \
+                                         .n_inputs = COUNT_OF(ins),                                       \
+                                         .n_required = required_##name_,                                  \
+                                         .many = many_##name_ != 0,                                       \
+                                         .result = RLX_IN_##result_,                                      \
+                                         .shape = rlx_shape_##shape_,                                     \
+                                         .attrs = fields,                                                 \
+                                         .n_attrs = COUNT_OF(fields),                                     \
+                                         .attrs_bytes = COUNT_OF(fields) ? (uint32_t)sizeof(attrs_t) : 0, \
+                                         .attrs_default = &defaults_##name_};                             \
+    return &row;                                                                                          \
   }
 #include "ir/ops.def"
 #undef OP
 
-static const rlx_op_row *row_invalid(void) {
-  static const rlx_op_row row = {.name = "invalid", .doc = "no op"};
+static const rlx_op_table_row *row_invalid(void) {
+  static const rlx_op_table_row row = {.name = "invalid", .doc = "no op"};
   return &row;
 }
 
-static const rlx_op_row *(*const rows[RLX_OP_COUNT])(void) = {
+static const rlx_op_table_row *(*const rows[RLX_OP_COUNT])(void) = {
   row_invalid,
 #define OP(name, types, inputs, result, shape, attrs, traits, doc) row_##name,
 #include "ir/ops.def"
 #undef OP
 };
 
-const rlx_op_row *rlx_op_get(rlx_op op) { return rows[(unsigned)op < RLX_OP_COUNT ? op : RLX_OP_INVALID](); }
+const rlx_op_table_row *rlx_op_table_get(rlx_op op) {
+  return rows[(unsigned)op < RLX_OP_COUNT ? op : RLX_OP_INVALID]();
+}
 
-rlx_op rlx_op_from_name(const char *name, size_t n) {
+rlx_op rlx_op_table_from_name(const char *name, size_t n) {
   for (uint32_t i = 1; i < RLX_OP_COUNT; i++) {
     const char *row_name = rows[i]()->name;
     if (strlen(row_name) == n && memcmp(row_name, name, n) == 0) return (rlx_op)i;

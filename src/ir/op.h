@@ -90,7 +90,7 @@ enum rlx_trait {
 struct rlx_infer;
 typedef rlx_status (*rlx_shape_rule)(struct rlx_infer *c);
 
-typedef struct rlx_op_row {
+typedef struct rlx_op_table_row {
   const char *name;
   const char *doc;
   uint32_t types; /* bit set over rlx_dtype: what T may be; 0 if there is no T */
@@ -105,11 +105,11 @@ typedef struct rlx_op_row {
   uint32_t n_attrs;
   uint32_t attrs_bytes; /* 0 where there are none */
   const void *attrs_default;
-} rlx_op_row;
+} rlx_op_table_row;
 
-const rlx_op_row *rlx_op_get(rlx_op op);             /* never NULL for 0 < op < RLX_OP_COUNT */
-rlx_op rlx_op_from_name(const char *name, size_t n); /* RLX_OP_INVALID if unknown */
-static inline bool rlx_op_has(rlx_op op, uint32_t trait) { return (rlx_op_get(op)->traits & trait) != 0; }
+const rlx_op_table_row *rlx_op_table_get(rlx_op op);       /* never NULL for 0 < op < RLX_OP_COUNT */
+rlx_op rlx_op_table_from_name(const char *name, size_t n); /* RLX_OP_INVALID if unknown */
+static inline bool rlx_op_table_has(rlx_op op, uint32_t trait) { return (rlx_op_table_get(op)->traits & trait) != 0; }
 
 #define RLX_TYPE_BIT(dtype) (1u << (dtype))
 #define RLX_TYPES_FLOAT 0xfu

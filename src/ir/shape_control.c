@@ -81,12 +81,12 @@ static rlx_status check_subgraph(const rlx_infer *c, const char *what, const rlx
     const rlx_node_rec *node = rlx_graph_at(sub, id);
     if (node->op == RLX_OP_param || node->op == RLX_OP_state)
       return RLX_FAIL(RLX_INVALID, "%s has the %s '%s': give it to the sub-graph as an input", what,
-                      rlx_op_get(node->op)->name,
+                      rlx_op_table_get(node->op)->name,
                       node->op == RLX_OP_param ? RLX_ATTRS(param, node)->name : RLX_ATTRS(state, node)->name);
     if (node->op == RLX_OP_input) RLX_TRY(check_input(c, what, sub, id, n_inputs++, &cap));
     if (c->graph->symbols.n == 0 && rlx_dims_open(&node->type.shape))
       return RLX_FAIL(RLX_INVALID, "%s is open at node %u (%s %s) but the graph around it has no symbols", what,
-                      (unsigned)id, rlx_op_get(node->op)->name, RLX_DIMS_TEXT(node->type.shape));
+                      (unsigned)id, rlx_op_table_get(node->op)->name, RLX_DIMS_TEXT(node->type.shape));
   }
   if (n_inputs < c->n_in - cap.first)
     return RLX_FAIL(RLX_INVALID, "%s has %u inputs but is given %u values", what, (unsigned)n_inputs,
@@ -206,9 +206,10 @@ rlx_status rlx_shape_region(rlx_infer *c) {
   RLX_TRY(check_subgraph(c, "body", body, (captured){0}));
   for (rlx_node id = 1; id < rlx_graph_end(body); id++) {
     rlx_op op = rlx_graph_at(body, id)->op;
-    if (op != RLX_OP_input && op != RLX_OP_constant && (!rlx_op_has(op, RLX_TRAIT_POINTWISE) || op == RLX_OP_region))
+    if (op != RLX_OP_input && op != RLX_OP_constant &&
+        (!rlx_op_table_has(op, RLX_TRAIT_POINTWISE) || op == RLX_OP_region))
       return RLX_FAIL(RLX_INVALID, "node %u of body is %s, which a region cannot hold: only element-wise ops",
-                      (unsigned)id, rlx_op_get(op)->name);
+                      (unsigned)id, rlx_op_table_get(op)->name);
   }
   if (body->outputs.n != 1) return RLX_FAIL(RLX_INVALID, "body has %zu outputs but must have 1", body->outputs.n);
   c->out = output_type(c, body, 0);

@@ -48,7 +48,7 @@ static rlx_status parse_dims(parser *p, rlx_graph *g, bool allow_unknown, rlx_di
       size_t n;
       const char *w = rlx_lex_word(&p->lex, &n), *name;
       RLX_TRY(rlx_lex_copy(&p->lex, w, n, &name));
-      *d = rlx_symbol(g, name);
+      *d = rlx_graph_add_symbol(g, name);
       RLX_TRY(graph_status(p, g, w));
     } else if (allow_unknown && rlx_lex_accept(&p->lex, '?')) {
       *d = RLX_DIM_UNKNOWN;
@@ -115,7 +115,7 @@ static rlx_status parse_attr(parser *p, rlx_graph *g, const rlx_attr_field *f, v
 }
 
 /* "{name=value, ..}" over the defaults that attrs holds. Sub-graphs parsed so far are owned by attrs, also on failure. */
-static rlx_status parse_attrs(parser *p, rlx_graph *g, const rlx_op_row *row, void *attrs) {
+static rlx_status parse_attrs(parser *p, rlx_graph *g, const rlx_op_table_row *row, void *attrs) {
   uint32_t seen = 0;
   if (!rlx_lex_accept(&p->lex, '{') || rlx_lex_accept(&p->lex, '}')) return RLX_OK;
   do {
@@ -252,7 +252,7 @@ static rlx_status parse_leaf(parser *p, body *b, rlx_op op, rlx_node *out) {
 }
 
 static rlx_status parse_call(parser *p, body *b, rlx_op op, rlx_node *out) {
-  const rlx_op_row *row = rlx_op_get(op);
+  const rlx_op_table_row *row = rlx_op_table_get(op);
   const char *from = p->lex.at;
   RLX_TRY(parse_inputs(p, b));
   void *attrs = rlx_bump_copy(&p->lex.scratch, row->attrs_default, 1, row->attrs_bytes ? row->attrs_bytes : 1);
@@ -295,8 +295,8 @@ static rlx_status parse_node(parser *p, body *b) {
     return rlx_lex_fail(&p->lex, "the name of an op");
   }
   rlx_node id = RLX_NONE;
-  RLX_TRY(rlx_op_has((rlx_op)op, RLX_TRAIT_LEAF) ? parse_leaf(p, b, (rlx_op)op, &id)
-                                                 : parse_call(p, b, (rlx_op)op, &id));
+  RLX_TRY(rlx_op_table_has((rlx_op)op, RLX_TRAIT_LEAF) ? parse_leaf(p, b, (rlx_op)op, &id)
+                                                       : parse_call(p, b, (rlx_op)op, &id));
   return rlx_name_map_put(&b->nodes, name, id) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "parsing");
 }
 
@@ -306,7 +306,7 @@ static rlx_status parse_output(parser *p, body *b) {
   RLX_TRY(rlx_lex_string(&p->lex, &name));
   RLX_TRY(rlx_lex_expect(&p->lex, '='));
   RLX_TRY(parse_node_ref(p, b, &id));
-  rlx_output(b->graph, name, id);
+  rlx_graph_add_output(b->graph, name, id);
   return graph_status(p, b->graph, from);
 }
 
@@ -315,7 +315,7 @@ static rlx_status parse_symbols(parser *p, body *b) {
     size_t n;
     const char *w = rlx_lex_word(&p->lex, &n), *name;
     RLX_TRY(rlx_lex_copy(&p->lex, w, n, &name));
-    rlx_symbol(b->graph, name);
+    rlx_graph_add_symbol(b->graph, name);
     RLX_TRY(graph_status(p, b->graph, w));
   } while (rlx_lex_accept(&p->lex, ','));
   return RLX_OK;
@@ -352,7 +352,7 @@ static rlx_status parse_graph(parser *p, rlx_graph **out) {
 
 static rlx_status parse_all(parser *p, rlx_graph **out) {
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++)
-    if (!rlx_name_map_put(&p->ops, rlx_op_get((rlx_op)op)->name, op)) return RLX_FAIL(RLX_NO_MEMORY, "parsing");
+    if (!rlx_name_map_put(&p->ops, rlx_op_table_get((rlx_op)op)->name, op)) return RLX_FAIL(RLX_NO_MEMORY, "parsing");
   RLX_TRY(parse_graph(p, out));
   rlx_lex_skip(&p->lex);
   if (p->lex.at == p->lex.end) return RLX_OK;

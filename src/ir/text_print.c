@@ -28,7 +28,7 @@ static void print_dims(rlx_str *s, const rlx_graph *g, const rlx_dims *d) {
   for (int i = 0; i < d->n; i++) {
     if (i) rlx_str_add_char(s, ',');
     if (d->v[i] == RLX_DIM_UNKNOWN) rlx_str_add_char(s, '?');
-    else if (rlx_dim_is_symbol(d->v[i])) rlx_str_add(s, "%s", rlx_graph_symbol(g, rlx_dim_symbol(d->v[i])));
+    else if (rlx_dim_is_symbol(d->v[i])) rlx_str_add(s, "%s", rlx_graph_symbol_at(g, rlx_dim_symbol(d->v[i])));
     else rlx_str_add(s, "%" PRId64, d->v[i]);
   }
   rlx_str_add_char(s, ']');
@@ -150,7 +150,7 @@ static void print_constant(rlx_str *s, const rlx_node_rec *node) {
 
 void rlx_text_node(rlx_str *s, const rlx_graph *g, rlx_node id, int indent) {
   const rlx_node_rec *node = rlx_graph_at(g, id);
-  const rlx_op_row *row = rlx_op_get(node->op);
+  const rlx_op_table_row *row = rlx_op_table_get(node->op);
   rlx_str_add(s, "%%%u = %s", (unsigned)id, row->name);
   if (row->traits & RLX_TRAIT_LEAF) {
     const char *name = rlx_node_name(g, id);

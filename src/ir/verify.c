@@ -14,7 +14,8 @@ static rlx_status verify_node(const rlx_graph *g, rlx_node id) {
   for (uint32_t i = 0; i < n->n_in; i++)
     if (n->in[i] >= id)
       return RLX_FAIL(RLX_INVALID, "input %u is node %u, which is not earlier", (unsigned)i, (unsigned)n->in[i]);
-  rlx_infer c = {.graph = g, .op = n->op, .row = rlx_op_get(n->op), .attrs = n->attrs, .ids = n->in, .n_in = n->n_in};
+  rlx_infer c = {
+    .graph = g, .op = n->op, .row = rlx_op_table_get(n->op), .attrs = n->attrs, .ids = n->in, .n_in = n->n_in};
   RLX_TRY(rlx_infer_run(&c));
   if (!rlx_type_equal(&c.out, &n->type))
     return RLX_FAIL(RLX_INVALID, "is %s%s but its inputs give %s%s", rlx_dtype_name(n->type.dtype),
@@ -37,7 +38,7 @@ static rlx_status verify_updates(const rlx_graph *g) {
     rlx_op from = rlx_graph_at(g, of)->op;
     if (from != RLX_OP_state && from != RLX_OP_update)
       s = RLX_FAIL(RLX_INVALID, "node %u (update): its first input is node %u (%s), not a state or an update of one",
-                   (unsigned)id, (unsigned)of, rlx_op_get(from)->name);
+                   (unsigned)id, (unsigned)of, rlx_op_table_get(from)->name);
     else if (updated_by[of])
       s = RLX_FAIL(RLX_INVALID,
                    "node %u (update): node %u is already updated by node %u; update that one's result instead",
@@ -52,7 +53,7 @@ rlx_status rlx_graph_verify(const rlx_graph *g) {
   if (!g) return RLX_FAIL(RLX_INVALID, "rlx_graph_verify: the graph is NULL");
   RLX_TRY(rlx_graph_status(g));
   for (rlx_node id = 1; id < rlx_graph_end(g); id++)
-    RLX_TRY_AT(verify_node(g, id), "node %u (%s)", (unsigned)id, rlx_op_get(rlx_graph_at(g, id)->op)->name);
+    RLX_TRY_AT(verify_node(g, id), "node %u (%s)", (unsigned)id, rlx_op_table_get(rlx_graph_at(g, id)->op)->name);
   for (size_t i = 0; i < g->outputs.n; i++)
     if (!g->outputs.v[i].node || g->outputs.v[i].node >= rlx_graph_end(g))
       return RLX_FAIL(RLX_INVALID, "output '%s' is node %u, which does not exist", g->outputs.v[i].name,

@@ -108,19 +108,19 @@ static void read(lm_reader *r, lm_config *c) {
  * alone would be made into weights of their own at load, one set per size of graph, and the tables be dropped. So both come
  * from the inputs: no token is below 0, and what does not count stands where the last that counts does. */
 static rlx_node embed(lm_build *b) {
-  rlx_node none = rlx_min(b->g, b->ids, lm_i32(b, 0)), where = none;
+  rlx_node none = rlx_op_min(b->g, b->ids, lm_i32(b, 0)), where = none;
   if (b->length) {
-    rlx_node last = rlx_reshape(b->g, rlx_sub(b->g, b->length, lm_i32(b, 1)), RLX_DIMS(b->sequences, 1));
-    where = rlx_min(b->g, rlx_range(b->g, 0, 1, b->tokens, RLX_I32), last);
+    rlx_node last = rlx_op_reshape(b->g, rlx_op_sub(b->g, b->length, lm_i32(b, 1)), RLX_DIMS(b->sequences, 1));
+    where = rlx_op_min(b->g, rlx_op_range(b->g, 0, 1, b->tokens, RLX_I32), last);
   }
-  rlx_node x = rlx_add(b->g, lm_rows(b, "token_embd", b->ids), lm_rows(b, "token_types", none));
-  return lm_layer_norm(b, "token_embd_norm", 0, rlx_add(b->g, x, lm_rows(b, "position_embd", where)));
+  rlx_node x = rlx_op_add(b->g, lm_rows(b, "token_embd", b->ids), lm_rows(b, "token_types", none));
+  return lm_layer_norm(b, "token_embd_norm", 0, rlx_op_add(b->g, x, lm_rows(b, "position_embd", where)));
 }
 
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
-  x = lm_layer_norm(b, "blk.%.attn_output_norm", i, rlx_add(b->g, x, lm_attention(b, i, x)));
+  x = lm_layer_norm(b, "blk.%.attn_output_norm", i, rlx_op_add(b->g, x, lm_attention(b, i, x)));
   rlx_node h = lm_activate(b, lm_linear(b, "blk.%.ffn_up", i, x));
-  return lm_layer_norm(b, "blk.%.layer_output_norm", i, rlx_add(b->g, x, lm_linear(b, "blk.%.ffn_down", i, h)));
+  return lm_layer_norm(b, "blk.%.layer_output_norm", i, rlx_op_add(b->g, x, lm_linear(b, "blk.%.ffn_down", i, h)));
 }
 
 /* clang-format off */

@@ -17,7 +17,7 @@ rlx_node lm_weight_node(lm_build *b, const char *name, uint32_t layer) {
   if (at == SIZE_MAX) return RLX_NONE;
   const lm_weight *w = lm_model_weight(b->m, at);
   rlx_node known = rlx_graph_find(b->g, text);
-  return known ? known : rlx_param(b->g, text, w->dtype, w->shape);
+  return known ? known : rlx_op_param(b->g, text, w->dtype, w->shape);
 }
 
 /* "blk.%.attn_q" and ".bias". */
@@ -36,59 +36,59 @@ static rlx_node needed(lm_build *b, const char *name, uint32_t layer) {
 }
 
 rlx_node lm_linear(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  rlx_node y = rlx_matmul_t(b->g, x, needed(b, name, layer)), bias = part_of(b, name, ".bias", layer);
-  return bias ? rlx_add(b->g, y, bias) : y;
+  rlx_node y = rlx_op_matmul_t(b->g, x, needed(b, name, layer)), bias = part_of(b, name, ".bias", layer);
+  return bias ? rlx_op_add(b->g, y, bias) : y;
 }
 
 rlx_node lm_rms_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  return rlx_rms_norm(b->g, x, needed(b, name, layer), RLX_NONE, -1, b->c->eps);
+  return rlx_op_rms_norm(b->g, x, needed(b, name, layer), RLX_NONE, -1, b->c->eps);
 }
 
 rlx_node lm_layer_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  return rlx_layer_norm(b->g, x, needed(b, name, layer), part_of(b, name, ".bias", layer), -1, b->c->eps);
+  return rlx_op_layer_norm(b->g, x, needed(b, name, layer), part_of(b, name, ".bias", layer), -1, b->c->eps);
 }
 
 /* ---- Small arithmetic ---- */
 
 rlx_node lm_activate(lm_build *b, rlx_node x) {
   switch (b->c->act) {
-    case RLX_ACT_SILU: return rlx_silu(b->g, x);
-    case RLX_ACT_GELU: return rlx_gelu(b->g, x);
-    case RLX_ACT_GELU_APPROX: return rlx_gelu_approx(b->g, x);
-    default: return rlx_relu(b->g, x);
+    case RLX_ACT_SILU: return rlx_op_silu(b->g, x);
+    case RLX_ACT_GELU: return rlx_op_gelu(b->g, x);
+    case RLX_ACT_GELU_APPROX: return rlx_op_gelu_approx(b->g, x);
+    default: return rlx_op_relu(b->g, x);
   }
 }
 
 rlx_node lm_scale(lm_build *b, rlx_node x, double by) {
-  return by == 0 || by == 1 ? x : rlx_mul(b->g, x, rlx_scalar(b->g, RLX_F32, by));
+  return by == 0 || by == 1 ? x : rlx_op_mul(b->g, x, rlx_op_scalar(b->g, RLX_F32, by));
 }
 
 rlx_node lm_soft_cap(lm_build *b, rlx_node x, double cap) {
-  return cap == 0 ? x : lm_scale(b, rlx_tanh(b->g, lm_scale(b, x, 1 / cap)), cap);
+  return cap == 0 ? x : lm_scale(b, rlx_op_tanh(b->g, lm_scale(b, x, 1 / cap)), cap);
 }
 
-rlx_node lm_i32(lm_build *b, int32_t value) { return rlx_scalar(b->g, RLX_I32, value); }
+rlx_node lm_i32(lm_build *b, int32_t value) { return rlx_op_scalar(b->g, RLX_I32, value); }
 
 rlx_node lm_rows(lm_build *b, const char *name, rlx_node ids) {
-  rlx_node rows = rlx_gather(b->g, needed(b, name, 0), ids, 0);
-  return rlx_node_dtype(b->g, rows) == RLX_F32 ? rows : rlx_cast(b->g, rows, RLX_F32);
+  rlx_node rows = rlx_op_gather(b->g, needed(b, name, 0), ids, 0);
+  return rlx_node_dtype(b->g, rows) == RLX_F32 ? rows : rlx_op_cast(b->g, rows, RLX_F32);
 }
 
 /* ---- Attention ---- */
 
 static rlx_node split_heads(lm_build *b, rlx_node x, int64_t heads) {
-  return rlx_reshape(b->g, x, RLX_DIMS(b->sequences, b->tokens, heads, b->c->head));
+  return rlx_op_reshape(b->g, x, RLX_DIMS(b->sequences, b->tokens, heads, b->c->head));
 }
 
 static rlx_node turn(lm_build *b, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool stretched = !is_local || !c->local_is_plain;
-  return rlx_rope(b->g, x,
-                  &(rlx_rope_desc){.style = c->rope_style,
-                                   .positions = b->positions,
-                                   .factors = stretched ? b->factors : RLX_NONE,
-                                   .n_rot = c->rotated == c->head ? 0 : c->rotated,
-                                   .theta = is_local ? c->local_theta : c->theta});
+  return rlx_op_rope(b->g, x,
+                     &(rlx_op_rope_desc){.style = c->rope_style,
+                                         .positions = b->positions,
+                                         .factors = stretched ? b->factors : RLX_NONE,
+                                         .n_rot = c->rotated == c->head ? 0 : c->rotated,
+                                         .theta = is_local ? c->local_theta : c->theta});
 }
 
 /* The cache with these rows written where the sequences stand, rounded to its type. */
@@ -96,24 +96,24 @@ static rlx_node remember(lm_build *b, const char *kind, uint32_t layer, rlx_node
   char name[32];
   snprintf(name, sizeof name, "%s.%u", kind, (unsigned)layer);
   rlx_dims shape = RLX_DIMS(b->sequences, b->d->context, b->c->kv_heads, b->c->head);
-  return rlx_update(b->g, rlx_state(b->g, name, b->d->cache, shape), rows, b->position, 1);
+  return rlx_op_update(b->g, rlx_op_state(b->g, name, b->d->cache, shape), rows, b->position, 1);
 }
 
 static rlx_node join_heads(lm_build *b, rlx_node y) {
-  return rlx_reshape(b->g, y, RLX_DIMS(b->sequences, b->tokens, b->c->heads * b->c->head));
+  return rlx_op_reshape(b->g, y, RLX_DIMS(b->sequences, b->tokens, b->c->heads * b->c->head));
 }
 
 /* One token sees all that its sequence has, so the causal rule is for several, or for a window. */
 rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v) {
   const lm_config *c = b->c;
-  rlx_attention_desc how = {.scale = c->attention_scale, .softcap = c->attention_cap, .kv_len = b->seen};
-  if (c->family->is_encoder) return join_heads(b, rlx_attention(b->g, q, k, v, &how));
+  rlx_op_attention_desc how = {.scale = c->attention_scale, .softcap = c->attention_cap, .kv_len = b->seen};
+  if (c->family->is_encoder) return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
   if (c->is_local && c->is_local[layer] && c->window < b->d->context) how.window = c->window;
   how.causal = b->tokens > 1 || how.window;
   if (how.causal) how.kv_offset = b->position;
   k = remember(b, "k", layer, k);
   v = remember(b, "v", layer, v);
-  return join_heads(b, rlx_attention(b->g, q, k, v, &how));
+  return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
 }
 
 typedef struct qkv {
@@ -121,7 +121,7 @@ typedef struct qkv {
 } qkv;
 
 static rlx_node heads_of(lm_build *b, rlx_node all, int64_t first, int64_t n) {
-  return rlx_narrow(b->g, all, 2, first, n);
+  return rlx_op_narrow(b->g, all, 2, first, n);
 }
 
 /* As one product where the weights are joined (join.c), else as three. */
@@ -169,14 +169,15 @@ rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
 
 rlx_node lm_gated(lm_build *b, uint32_t layer, rlx_node x) {
   rlx_node gate = lm_linear(b, "blk.%.ffn_gate", layer, x), up = lm_linear(b, "blk.%.ffn_up", layer, x);
-  return lm_linear(b, "blk.%.ffn_down", layer, rlx_mul(b->g, lm_activate(b, gate), up));
+  return lm_linear(b, "blk.%.ffn_down", layer, rlx_op_mul(b->g, lm_activate(b, gate), up));
 }
 
 /* Each row of x times the expert that `which` names for it. */
 static rlx_node by_expert(lm_build *b, const char *name, uint32_t layer, rlx_node x, rlx_node which) {
   rlx_node w = needed(b, name, layer);
   bool is_block = rlx_node_dtype(b->g, w) >= RLX_Q4_0;
-  return is_block ? rlx_dequant_grouped_matmul(b->g, x, w, which, true) : rlx_grouped_matmul(b->g, x, w, which, true);
+  return is_block ? rlx_op_dequant_grouped_matmul(b->g, x, w, which, true)
+                  : rlx_op_grouped_matmul(b->g, x, w, which, true);
 }
 
 /* Shares of the picked experts add up to 1 (as of a softmax over their scores alone), unless all experts share. */
@@ -184,19 +185,19 @@ rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x) {
   const lm_config *c = b->c;
   rlx_graph *g = b->g;
   int64_t n = b->sequences * b->tokens, used = c->experts_used;
-  rlx_node rows = rlx_reshape(g, x, RLX_DIMS(n, c->width));
+  rlx_node rows = rlx_op_reshape(g, x, RLX_DIMS(n, c->width));
   rlx_node scores = lm_linear(b, "blk.%.ffn_gate_inp", layer, rows);
-  if (c->weigh_all_experts) scores = rlx_softmax(g, scores, -1);
-  rlx_node share = rlx_top_k_values(g, scores, used, -1, true);
-  if (!c->weigh_all_experts) share = rlx_softmax(g, share, -1);
-  rlx_node which = rlx_reshape(g, rlx_top_k_indices(g, scores, used, -1, true, RLX_I32), RLX_DIMS(n * used));
-  rlx_node wide = rlx_expand(g, rlx_reshape(g, rows, RLX_DIMS(n, 1, c->width)), RLX_DIMS(n, used, c->width));
-  rlx_node each = rlx_reshape(g, wide, RLX_DIMS(n * used, c->width));
+  if (c->weigh_all_experts) scores = rlx_op_softmax(g, scores, -1);
+  rlx_node share = rlx_op_top_k_values(g, scores, used, -1, true);
+  if (!c->weigh_all_experts) share = rlx_op_softmax(g, share, -1);
+  rlx_node which = rlx_op_reshape(g, rlx_op_top_k_indices(g, scores, used, -1, true, RLX_I32), RLX_DIMS(n * used));
+  rlx_node wide = rlx_op_expand(g, rlx_op_reshape(g, rows, RLX_DIMS(n, 1, c->width)), RLX_DIMS(n, used, c->width));
+  rlx_node each = rlx_op_reshape(g, wide, RLX_DIMS(n * used, c->width));
   rlx_node gate = by_expert(b, "blk.%.ffn_gate_exps", layer, each, which);
   rlx_node up = by_expert(b, "blk.%.ffn_up_exps", layer, each, which);
-  rlx_node y = by_expert(b, "blk.%.ffn_down_exps", layer, rlx_mul(g, lm_activate(b, gate), up), which);
-  y = rlx_mul(g, rlx_reshape(g, y, RLX_DIMS(n, used, c->width)), rlx_reshape(g, share, RLX_DIMS(n, used, 1)));
-  return rlx_reshape(g, rlx_reduce_sum(g, y, RLX_DIMS(1), false), RLX_DIMS(b->sequences, b->tokens, c->width));
+  rlx_node y = by_expert(b, "blk.%.ffn_down_exps", layer, rlx_op_mul(g, lm_activate(b, gate), up), which);
+  y = rlx_op_mul(g, rlx_op_reshape(g, y, RLX_DIMS(n, used, c->width)), rlx_op_reshape(g, share, RLX_DIMS(n, used, 1)));
+  return rlx_op_reshape(g, rlx_op_reduce_sum(g, y, RLX_DIMS(1), false), RLX_DIMS(b->sequences, b->tokens, c->width));
 }
 
 /* ---- States that are summaries ---- */
@@ -204,6 +205,6 @@ rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x) {
 rlx_node lm_fresh(lm_build *b, rlx_node state) {
   rlx_dims ones = {.n = rlx_node_shape(b->g, state).n};
   for (int i = 0; i < ones.n; i++) ones.v[i] = i ? 1 : b->sequences;
-  rlx_node begins = rlx_reshape(b->g, rlx_eq(b->g, b->position, lm_i32(b, 0)), ones);
-  return rlx_where(b->g, begins, rlx_scalar(b->g, RLX_F32, 0), state);
+  rlx_node begins = rlx_op_reshape(b->g, rlx_op_eq(b->g, b->position, lm_i32(b, 0)), ones);
+  return rlx_op_where(b->g, begins, rlx_op_scalar(b->g, RLX_F32, 0), state);
 }

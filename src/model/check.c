@@ -26,7 +26,7 @@ static void tell(checker *c, rlx_status s, bool is_remark) {
 static bool is_known(const rlx_file *f, checker *c) {
   rlx_meta m;
   if (!rlx_file_meta_find(f, "general.architecture", &m) && !rlx_file_meta_find(f, "config.json", &m)) return false;
-  if (rlx_file_tensors(f) == 0) return false; /* a vocabulary alone */
+  if (rlx_file_tensor_count(f) == 0) return false; /* a vocabulary alone */
   rlx_status s = lm_config_family(f);
   if (s == RLX_UNSUPPORTED) tell(c, s, true);
   return s != RLX_UNSUPPORTED;

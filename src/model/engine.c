@@ -45,8 +45,8 @@ static rlx_status make_buffers(lm_program *p) {
     return RLX_FAIL(RLX_NO_MEMORY, "the inputs of a program for %zu tokens", n);
   const rlx_graph *g = rlx_executable_graph(p->executable);
   const char *name;
-  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++)
-    if (rlx_graph_output(g, i, &name) && strcmp(name, "logits") == 0) p->logits = i;
+  for (uint32_t i = 0; i < rlx_graph_output_count(g); i++)
+    if (rlx_graph_output_at(g, i, &name) && strcmp(name, "logits") == 0) p->logits = i;
   if (p->desc.result != LM_TOKEN) return RLX_OK;
   RLX_TRY(rlx_executable_feed(p->executable, "token", "tokens"));
   return rlx_executable_feed(p->executable, "next", "position");

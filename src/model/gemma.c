@@ -61,10 +61,10 @@ static void read_gemma3(lm_reader *r, lm_config *c) {
 
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   rlx_node y = lm_attention(b, i, lm_rms_norm(b, "blk.%.attn_norm", i, x));
-  x = rlx_add(b->g, x, lm_rms_norm(b, "blk.%.post_attention_norm", i, y));
+  x = rlx_op_add(b->g, x, lm_rms_norm(b, "blk.%.post_attention_norm", i, y));
   x = lm_rows_that_count(b, i, x);
   y = lm_gated(b, i, lm_rms_norm(b, "blk.%.ffn_norm", i, x));
-  return rlx_add(b->g, x, lm_rms_norm(b, "blk.%.post_ffw_norm", i, y));
+  return rlx_op_add(b->g, x, lm_rms_norm(b, "blk.%.post_ffw_norm", i, y));
 }
 
 /* clang-format off */

@@ -20,23 +20,23 @@ static void read(lm_reader *r, lm_config *c) {
 
 /* Rows that do not count may stand past the end of the table; they read its last row. */
 static rlx_node embed(lm_build *b) {
-  rlx_node at = rlx_min(b->g, b->positions, lm_i32(b, (int32_t)b->c->context - 1));
-  return rlx_add(b->g, lm_rows(b, "token_embd", b->ids), lm_rows(b, "position_embd", at));
+  rlx_node at = rlx_op_min(b->g, b->positions, lm_i32(b, (int32_t)b->c->context - 1));
+  return rlx_op_add(b->g, lm_rows(b, "token_embd", b->ids), lm_rows(b, "position_embd", at));
 }
 
 /* Part i of three, by heads. */
 static rlx_node part(lm_build *b, rlx_node qkv, int64_t i) {
-  return rlx_reshape(b->g, rlx_narrow(b->g, qkv, 2, i * b->c->width, b->c->width),
-                     RLX_DIMS(b->sequences, b->tokens, b->c->heads, b->c->head));
+  return rlx_op_reshape(b->g, rlx_op_narrow(b->g, qkv, 2, i * b->c->width, b->c->width),
+                        RLX_DIMS(b->sequences, b->tokens, b->c->heads, b->c->head));
 }
 
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   rlx_node qkv = lm_linear(b, "blk.%.attn_qkv", i, lm_layer_norm(b, "blk.%.attn_norm", i, x));
   rlx_node y = lm_attend(b, i, part(b, qkv, 0), part(b, qkv, 1), part(b, qkv, 2));
-  x = rlx_add(b->g, x, lm_linear(b, "blk.%.attn_output", i, y));
+  x = rlx_op_add(b->g, x, lm_linear(b, "blk.%.attn_output", i, y));
   x = lm_rows_that_count(b, i, x);
   rlx_node h = lm_activate(b, lm_linear(b, "blk.%.ffn_up", i, lm_layer_norm(b, "blk.%.ffn_norm", i, x)));
-  return rlx_add(b->g, x, lm_linear(b, "blk.%.ffn_down", i, h));
+  return rlx_op_add(b->g, x, lm_linear(b, "blk.%.ffn_down", i, h));
 }
 
 /* clang-format off */

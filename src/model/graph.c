@@ -12,32 +12,32 @@
 static void make_inputs(lm_build *b) {
   rlx_graph *g = b->g;
   rlx_dims each = RLX_DIMS(b->sequences);
-  b->ids = rlx_input(g, "tokens", RLX_I32, RLX_DIMS(b->sequences, b->tokens));
+  b->ids = rlx_op_input(g, "tokens", RLX_I32, RLX_DIMS(b->sequences, b->tokens));
   bool is_encoder = b->c->family->is_encoder;
-  if (b->tokens > 1) b->length = rlx_input(g, "length", RLX_I32, each);
+  if (b->tokens > 1) b->length = rlx_op_input(g, "length", RLX_I32, each);
   if (is_encoder) {
     b->seen = b->length;
     return;
   }
-  b->position = rlx_input(g, "position", RLX_I32, each);
-  b->seen = rlx_add(g, b->position, b->length ? b->length : lm_i32(b, 1));
-  b->positions = rlx_reshape(g, b->position, RLX_DIMS(b->sequences, 1));
-  if (b->tokens > 1) b->positions = rlx_add(g, b->positions, rlx_range(g, 0, 1, b->tokens, RLX_I32));
+  b->position = rlx_op_input(g, "position", RLX_I32, each);
+  b->seen = rlx_op_add(g, b->position, b->length ? b->length : lm_i32(b, 1));
+  b->positions = rlx_op_reshape(g, b->position, RLX_DIMS(b->sequences, 1));
+  if (b->tokens > 1) b->positions = rlx_op_add(g, b->positions, rlx_op_range(g, 0, 1, b->tokens, RLX_I32));
   b->factors = lm_weight_node(b, "rope_freqs.weight", 0);
   if (!b->factors && b->c->rope_factors)
-    b->factors = rlx_constant(g, RLX_F32, RLX_DIMS(b->c->rotated / 2), b->c->rope_factors,
-                              (size_t)b->c->rotated / 2 * sizeof(float));
+    b->factors = rlx_op_constant(g, RLX_F32, RLX_DIMS(b->c->rotated / 2), b->c->rope_factors,
+                                 (size_t)b->c->rotated / 2 * sizeof(float));
 }
 
 /* Of each sequence the last row that counts: [B, T, width] to [B, 1, width]. */
 static rlx_node last_rows(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
   if (b->tokens == 1) return x;
-  rlx_node first = rlx_range(g, -1, (double)b->tokens, b->sequences, RLX_I32); /* of each sequence, less one */
-  rlx_node rows = rlx_reshape(g, x, RLX_DIMS(b->sequences * b->tokens, b->c->width));
-  rows = rlx_gather(g, rows, rlx_add(g, first, b->length), 0);
+  rlx_node first = rlx_op_range(g, -1, (double)b->tokens, b->sequences, RLX_I32); /* of each sequence, less one */
+  rlx_node rows = rlx_op_reshape(g, x, RLX_DIMS(b->sequences * b->tokens, b->c->width));
+  rows = rlx_op_gather(g, rows, rlx_op_add(g, first, b->length), 0);
   b->tokens = 1;
-  return rlx_reshape(g, rows, RLX_DIMS(b->sequences, 1, b->c->width));
+  return rlx_op_reshape(g, rows, RLX_DIMS(b->sequences, 1, b->c->width));
 }
 
 rlx_node lm_rows_that_count(lm_build *b, uint32_t layer, rlx_node x) {
@@ -50,16 +50,16 @@ static rlx_node pool(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
   rlx_node y;
   if (b->tokens == 1 || b->c->pooling == LM_POOL_FIRST) {
-    y = rlx_reshape(g, rlx_narrow(g, x, 1, 0, 1), RLX_DIMS(b->sequences, b->c->width));
+    y = rlx_op_reshape(g, rlx_op_narrow(g, x, 1, 0, 1), RLX_DIMS(b->sequences, b->c->width));
   } else {
-    rlx_node length = rlx_reshape(g, b->length, RLX_DIMS(b->sequences, 1));
-    rlx_node counts = rlx_lt(g, rlx_range(g, 0, 1, b->tokens, RLX_I32), length);
-    counts = rlx_reshape(g, counts, RLX_DIMS(b->sequences, b->tokens, 1));
-    x = rlx_where(g, counts, x, rlx_scalar(g, RLX_F32, 0));
-    y = rlx_div(g, rlx_reduce_sum(g, x, RLX_DIMS(1), false), rlx_cast(g, length, RLX_F32));
+    rlx_node length = rlx_op_reshape(g, b->length, RLX_DIMS(b->sequences, 1));
+    rlx_node counts = rlx_op_lt(g, rlx_op_range(g, 0, 1, b->tokens, RLX_I32), length);
+    counts = rlx_op_reshape(g, counts, RLX_DIMS(b->sequences, b->tokens, 1));
+    x = rlx_op_where(g, counts, x, rlx_op_scalar(g, RLX_F32, 0));
+    y = rlx_op_div(g, rlx_op_reduce_sum(g, x, RLX_DIMS(1), false), rlx_op_cast(g, length, RLX_F32));
   }
-  rlx_node norm = rlx_reduce_l2(g, y, RLX_DIMS(1), true);
-  return rlx_div(g, y, rlx_max(g, norm, rlx_scalar(g, RLX_F32, 1e-12)));
+  rlx_node norm = rlx_op_reduce_l2(g, y, RLX_DIMS(1), true);
+  return rlx_op_div(g, y, rlx_op_max(g, norm, rlx_op_scalar(g, RLX_F32, 1e-12)));
 }
 
 static rlx_node logits_of(lm_build *b, rlx_node x) {
@@ -71,28 +71,28 @@ static rlx_node logits_of(lm_build *b, rlx_node x) {
 
 /* Every step draws anew though only the position changes from step to step. */
 static rlx_node draw_number(lm_build *b) {
-  rlx_node first = rlx_reshape(b->g, rlx_narrow(b->g, b->position, 0, 0, 1), RLX_SCALAR);
-  return rlx_add(b->g, rlx_input(b->g, "draw", RLX_I32, RLX_SCALAR), first);
+  rlx_node first = rlx_op_reshape(b->g, rlx_op_narrow(b->g, b->position, 0, 0, 1), RLX_SCALAR);
+  return rlx_op_add(b->g, rlx_op_input(b->g, "draw", RLX_I32, RLX_SCALAR), first);
 }
 
 static void make_result(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
   const lm_graph_desc *d = b->d;
   if (d->result == LM_EMBEDDING) {
-    rlx_output(g, "embedding", pool(b, x));
+    rlx_graph_add_output(g, "embedding", pool(b, x));
     return;
   }
-  rlx_output(g, "next", b->seen);
+  rlx_graph_add_output(g, "next", b->seen);
   if (d->result == LM_NONE) return;
   rlx_node logits = logits_of(b, d->result == LM_LOGITS ? x : last_rows(b, x));
-  if (d->result != LM_LOGITS) logits = rlx_reshape(g, logits, RLX_DIMS(b->sequences, b->c->vocabulary));
+  if (d->result != LM_LOGITS) logits = rlx_op_reshape(g, logits, RLX_DIMS(b->sequences, b->c->vocabulary));
   if (d->result == LM_TOKEN) {
-    rlx_sample_desc how = {.top_k = d->top_k, .top_p = d->top_p, .min_p = d->min_p};
+    rlx_op_sample_desc how = {.top_k = d->top_k, .top_p = d->top_p, .min_p = d->min_p};
     if (d->temperature > 0) how.draw = draw_number(b);
-    rlx_node token = rlx_sample(g, logits, d->temperature, &how);
-    rlx_output(g, "token", rlx_reshape(g, token, RLX_DIMS(b->sequences, 1)));
+    rlx_node token = rlx_op_sample(g, logits, d->temperature, &how);
+    rlx_graph_add_output(g, "token", rlx_op_reshape(g, token, RLX_DIMS(b->sequences, 1)));
   } else {
-    rlx_output(g, "logits", logits);
+    rlx_graph_add_output(g, "logits", logits);
   }
 }
 

@@ -25,55 +25,55 @@ static void read(lm_reader *r, lm_config *c) {
 static rlx_node state_of(lm_build *b, const char *kind, uint32_t layer, rlx_dims shape) {
   char name[32];
   snprintf(name, sizeof name, "%s.%u", kind, (unsigned)layer);
-  return rlx_state(b->g, name, RLX_F32, shape);
+  return rlx_op_state(b->g, name, RLX_F32, shape);
 }
 
 /* Replaces the whole state. Nothing reads the result of the update, so it is an effect alone. */
-static void keep(lm_build *b, rlx_node state, rlx_node value) { rlx_update(b->g, state, value, lm_i32(b, 0), 0); }
+static void keep(lm_build *b, rlx_node state, rlx_node value) { rlx_op_update(b->g, state, value, lm_i32(b, 0), 0); }
 
 /* u [B, T, inner] through the convolution, whose last inputs before `length` are kept. */
 static rlx_node convolve(lm_build *b, uint32_t layer, rlx_node u) {
   const lm_config *c = b->c;
   rlx_graph *g = b->g;
   rlx_node state = state_of(b, "conv", layer, RLX_DIMS(b->sequences, c->inner, c->kernel - 1));
-  rlx_node before = lm_fresh(b, state), x = rlx_transpose(g, u, RLX_DIMS(0, 2, 1));
+  rlx_node before = lm_fresh(b, state), x = rlx_op_transpose(g, u, RLX_DIMS(0, 2, 1));
   rlx_node w = lm_weight_node(b, "blk.%.ssm_conv1d.weight", layer),
            bias = lm_weight_node(b, "blk.%.ssm_conv1d.bias", layer);
-  rlx_node y = rlx_causal_conv(g, x, w, bias, before, RLX_OUT_Y);
+  rlx_node y = rlx_op_causal_conv(g, x, w, bias, before, RLX_OUT_Y);
   if (!b->length) {
-    keep(b, state, rlx_causal_conv(g, x, w, bias, before, RLX_OUT_STATE));
+    keep(b, state, rlx_op_causal_conv(g, x, w, bias, before, RLX_OUT_STATE));
   } else {
     /* Of the inputs before and now, those at length .. length + kernel - 2: one index for all channels of a sequence. */
-    rlx_node all = rlx_concat(g, (rlx_node[]){before, x}, 2, 2);
-    rlx_node at =
-      rlx_add(g, rlx_reshape(g, b->length, RLX_DIMS(b->sequences, 1, 1)), rlx_range(g, 0, 1, c->kernel - 1, RLX_I32));
-    at = rlx_expand(g, at, RLX_DIMS(b->sequences, c->inner, c->kernel - 1));
-    keep(b, state, rlx_gather_elements(g, all, at, 2));
+    rlx_node all = rlx_op_concat(g, (rlx_node[]){before, x}, 2, 2);
+    rlx_node at = rlx_op_add(g, rlx_op_reshape(g, b->length, RLX_DIMS(b->sequences, 1, 1)),
+                             rlx_op_range(g, 0, 1, c->kernel - 1, RLX_I32));
+    at = rlx_op_expand(g, at, RLX_DIMS(b->sequences, c->inner, c->kernel - 1));
+    keep(b, state, rlx_op_gather_elements(g, all, at, 2));
   }
-  return rlx_transpose(g, y, RLX_DIMS(0, 2, 1));
+  return rlx_op_transpose(g, y, RLX_DIMS(0, 2, 1));
 }
 
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   const lm_config *c = b->c;
   rlx_graph *g = b->g;
   rlx_node uz = lm_linear(b, "blk.%.ssm_in", i, lm_rms_norm(b, "blk.%.attn_norm", i, x));
-  rlx_node z = rlx_narrow(g, uz, 2, c->inner, c->inner);
-  rlx_node u = rlx_silu(g, convolve(b, i, rlx_narrow(g, uz, 2, 0, c->inner)));
+  rlx_node z = rlx_op_narrow(g, uz, 2, c->inner, c->inner);
+  rlx_node u = rlx_op_silu(g, convolve(b, i, rlx_op_narrow(g, uz, 2, 0, c->inner)));
   rlx_node dbc = lm_linear(b, "blk.%.ssm_x", i, u);
-  rlx_node dt = rlx_softplus(g, lm_linear(b, "blk.%.ssm_dt", i, rlx_narrow(g, dbc, 2, 0, c->dt_rank)));
+  rlx_node dt = rlx_op_softplus(g, lm_linear(b, "blk.%.ssm_dt", i, rlx_op_narrow(g, dbc, 2, 0, c->dt_rank)));
   if (b->length) {
     rlx_node counts =
-      rlx_lt(g, rlx_range(g, 0, 1, b->tokens, RLX_I32), rlx_reshape(g, b->length, RLX_DIMS(b->sequences, 1)));
-    counts = rlx_reshape(g, counts, RLX_DIMS(b->sequences, b->tokens, 1));
-    dt = rlx_where(g, counts, dt, rlx_scalar(g, RLX_F32, 0));
+      rlx_op_lt(g, rlx_op_range(g, 0, 1, b->tokens, RLX_I32), rlx_op_reshape(g, b->length, RLX_DIMS(b->sequences, 1)));
+    counts = rlx_op_reshape(g, counts, RLX_DIMS(b->sequences, b->tokens, 1));
+    dt = rlx_op_where(g, counts, dt, rlx_op_scalar(g, RLX_F32, 0));
   }
-  rlx_node to = rlx_narrow(g, dbc, 2, c->dt_rank, c->state),
-           from = rlx_narrow(g, dbc, 2, c->dt_rank + c->state, c->state);
+  rlx_node to = rlx_op_narrow(g, dbc, 2, c->dt_rank, c->state),
+           from = rlx_op_narrow(g, dbc, 2, c->dt_rank + c->state, c->state);
   rlx_node a = lm_weight_node(b, "blk.%.ssm_a", i), d = lm_weight_node(b, "blk.%.ssm_d", i);
   rlx_node state = state_of(b, "ssm", i, RLX_DIMS(b->sequences, c->inner, c->state)), before = lm_fresh(b, state);
-  rlx_node y = rlx_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_Y);
-  keep(b, state, rlx_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_H));
-  return rlx_add(g, x, lm_linear(b, "blk.%.ssm_out", i, rlx_mul(g, y, rlx_silu(g, z))));
+  rlx_node y = rlx_op_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_Y);
+  keep(b, state, rlx_op_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_H));
+  return rlx_op_add(g, x, lm_linear(b, "blk.%.ssm_out", i, rlx_op_mul(g, y, rlx_op_silu(g, z))));
 }
 
 /* clang-format off */

@@ -264,9 +264,9 @@ static rlx_status settle_vocabulary(resolver *r) {
 static rlx_status resolve_all(resolver *r) {
   const lm_config *c = &r->m->config;
   RLX_TRY(settle_vocabulary(r));
-  if ((uint64_t)c->layers > rlx_file_tensors(r->m->file))
+  if ((uint64_t)c->layers > rlx_file_tensor_count(r->m->file))
     return RLX_FAIL(RLX_INVALID, "the configuration has %lld layers, but the file only %u tensors",
-                    (long long)c->layers, (unsigned)rlx_file_tensors(r->m->file));
+                    (long long)c->layers, (unsigned)rlx_file_tensor_count(r->m->file));
   for (size_t i = 0; i < c->family->n_tensors; i++) {
     const lm_tensor *spec = &c->family->tensors[i];
     bool has_layers = strchr(spec->name, '%') != NULL, is_used = false;
@@ -341,7 +341,7 @@ static rlx_status check_agreement(const lm_model *m) {
 static rlx_status refuse_leftovers(resolver *r) {
   lm_config *c = &r->m->config;
   leftover one = {.kind = c->is_hf ? LEFT_HF_TENSOR : LEFT_TENSOR};
-  for (uint32_t i = 0; i < rlx_file_tensors(r->m->file); i++) {
+  for (uint32_t i = 0; i < rlx_file_tensor_count(r->m->file); i++) {
     one.name = rlx_file_tensor_at(r->m->file, i)->name;
     if (!r->is_taken[i]) leftover_add(&c->left, &one);
   }
@@ -383,7 +383,7 @@ size_t lm_find_weight(const lm_model *m, const char *name) {
 }
 
 rlx_status lm_resolve(lm_model *m) {
-  resolver r = {.m = m, .is_taken = rlx_mem_calloc((size_t)rlx_file_tensors(m->file) + 1, sizeof(bool))};
+  resolver r = {.m = m, .is_taken = rlx_mem_calloc((size_t)rlx_file_tensor_count(m->file) + 1, sizeof(bool))};
   rlx_status s = r.is_taken ? resolve_all(&r) : RLX_FAIL(RLX_NO_MEMORY, "the tensors of a model");
   if (!s) s = refuse_leftovers(&r);
   rlx_str_deinit(&r.missing);

@@ -45,10 +45,10 @@ static void read_qwen3moe(lm_reader *r, lm_config *c) {
 }
 
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
-  x = rlx_add(b->g, x, lm_attention(b, i, lm_rms_norm(b, "blk.%.attn_norm", i, x)));
+  x = rlx_op_add(b->g, x, lm_attention(b, i, lm_rms_norm(b, "blk.%.attn_norm", i, x)));
   x = lm_rows_that_count(b, i, x);
   rlx_node h = lm_rms_norm(b, "blk.%.ffn_norm", i, x);
-  return rlx_add(b->g, x, lm_has_experts(b->c, i) ? lm_mixture(b, i, h) : lm_gated(b, i, h));
+  return rlx_op_add(b->g, x, lm_has_experts(b->c, i) ? lm_mixture(b, i, h) : lm_gated(b, i, h));
 }
 
 /* clang-format off */

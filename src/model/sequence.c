@@ -134,7 +134,7 @@ static rlx_status read_all_logits(rlx_lm *lm, uint32_t sequence, float *logits) 
     rlx_arena *a;
     RLX_TRY(lm_run_tokens(lm, q, size, n, LM_LOGITS, &p));
     RLX_TRY(rlx_executable_arena(p->executable, &a));
-    RLX_TRY(rlx_arena_read_raw(a, rlx_graph_output(rlx_executable_graph(p->executable), p->logits, NULL), 0, logits,
+    RLX_TRY(rlx_arena_read_raw(a, rlx_graph_output_at(rlx_executable_graph(p->executable), p->logits, NULL), 0, logits,
                                n * row));
     RLX_TRY(lm_check_logits(lm, sequence, q->done - n, logits, n));
     logits += n * n_vocab;

@@ -31,28 +31,30 @@ unsigned onnx_type_bits(onnx_type t) {
 
 /* ---- constants ---- */
 
-rlx_node onnx_number(onnx_call *c, onnx_type t, double value) { return rlx_scalar(c->g, onnx_type_carrier(t), value); }
+rlx_node onnx_number(onnx_call *c, onnx_type t, double value) {
+  return rlx_op_scalar(c->g, onnx_type_carrier(t), value);
+}
 
 rlx_node onnx_integer(onnx_call *c, int64_t value) {
-  return rlx_constant(c->g, RLX_I64, RLX_SCALAR, &value, sizeof value);
+  return rlx_op_constant(c->g, RLX_I64, RLX_SCALAR, &value, sizeof value);
 }
 
 /* ---- u16 and u64 ---- */
 
 rlx_node onnx_wrap(onnx_call *c, rlx_node n, onnx_type t) {
-  return t == ONNX_UINT16 ? rlx_bit_and(c->g, n, rlx_scalar(c->g, RLX_I32, 0xffff)) : n;
+  return t == ONNX_UINT16 ? rlx_op_bit_and(c->g, n, rlx_op_scalar(c->g, RLX_I32, 0xffff)) : n;
 }
 
 rlx_node onnx_ordered(onnx_call *c, rlx_node n, onnx_type t) {
-  return t == ONNX_UINT64 ? rlx_bit_xor(c->g, n, onnx_integer(c, INT64_MIN)) : n;
+  return t == ONNX_UINT64 ? rlx_op_bit_xor(c->g, n, onnx_integer(c, INT64_MIN)) : n;
 }
 
 static rlx_node halve_u64(onnx_call *c, rlx_node n) {
-  return rlx_bit_and(c->g, rlx_shr(c->g, n, onnx_integer(c, 1)), onnx_integer(c, INT64_MAX));
+  return rlx_op_bit_and(c->g, rlx_op_shr(c->g, n, onnx_integer(c, 1)), onnx_integer(c, INT64_MAX));
 }
 
 static rlx_node at_least_u64(onnx_call *c, rlx_node a, rlx_node b) {
-  return rlx_ge(c->g, onnx_ordered(c, a, ONNX_UINT64), onnx_ordered(c, b, ONNX_UINT64));
+  return rlx_op_ge(c->g, onnx_ordered(c, a, ONNX_UINT64), onnx_ordered(c, b, ONNX_UINT64));
 }
 
 /* Half the dividend fits a signed division; twice its quotient is right or one too small. A divisor with the top bit goes in once or
@@ -60,22 +62,22 @@ static rlx_node at_least_u64(onnx_call *c, rlx_node a, rlx_node b) {
 static rlx_node divide_u64(onnx_call *c, rlx_node a, rlx_node b) {
   rlx_graph *g = c->g;
   rlx_node zero = onnx_integer(c, 0), one = onnx_integer(c, 1);
-  rlx_node q = rlx_shl(g, rlx_div(g, halve_u64(c, a), b), one);
-  rlx_node rest = rlx_sub(g, a, rlx_mul(g, q, b));
-  q = rlx_add(g, q, rlx_cast(g, at_least_u64(c, rest, b), RLX_I64));
-  rlx_node high = rlx_cast(g, at_least_u64(c, a, b), RLX_I64);
-  q = rlx_where(g, rlx_lt(g, b, zero), high, q);
-  return rlx_where(g, rlx_eq(g, b, zero), zero, q);
+  rlx_node q = rlx_op_shl(g, rlx_op_div(g, halve_u64(c, a), b), one);
+  rlx_node rest = rlx_op_sub(g, a, rlx_op_mul(g, q, b));
+  q = rlx_op_add(g, q, rlx_op_cast(g, at_least_u64(c, rest, b), RLX_I64));
+  rlx_node high = rlx_op_cast(g, at_least_u64(c, a, b), RLX_I64);
+  q = rlx_op_where(g, rlx_op_lt(g, b, zero), high, q);
+  return rlx_op_where(g, rlx_op_eq(g, b, zero), zero, q);
 }
 
 rlx_node onnx_divide(onnx_call *c, rlx_node a, rlx_node b, onnx_type t) {
-  return t == ONNX_UINT64 ? divide_u64(c, a, b) : rlx_div(c->g, a, b);
+  return t == ONNX_UINT64 ? divide_u64(c, a, b) : rlx_op_div(c->g, a, b);
 }
 
 /* ---- conversion ---- */
 
 static rlx_node cast(onnx_call *c, rlx_node n, rlx_dtype to) {
-  return rlx_node_dtype(c->g, n) == to ? n : rlx_cast(c->g, n, to);
+  return rlx_node_dtype(c->g, n) == to ? n : rlx_op_cast(c->g, n, to);
 }
 
 /* Every value of `from` is one of `to`. */
@@ -90,10 +92,10 @@ static rlx_node integer_to_integer(onnx_call *c, rlx_node n, onnx_type from, onn
   if (holds(to, from)) return cast(c, n, onnx_type_carrier(to));
   rlx_node wide = cast(c, n, RLX_I64);
   if (bits < 64 && onnx_type_is_unsigned(to)) {
-    wide = rlx_bit_and(c->g, wide, onnx_integer(c, (int64_t)((UINT64_C(1) << bits) - 1)));
+    wide = rlx_op_bit_and(c->g, wide, onnx_integer(c, (int64_t)((UINT64_C(1) << bits) - 1)));
   } else if (bits < 64) {
     rlx_node by = onnx_integer(c, 64 - (int64_t)bits);
-    wide = rlx_shr(c->g, rlx_shl(c->g, wide, by), by);
+    wide = rlx_op_shr(c->g, rlx_op_shl(c->g, wide, by), by);
   }
   return cast(c, wide, onnx_type_carrier(to));
 }
@@ -101,17 +103,17 @@ static rlx_node integer_to_integer(onnx_call *c, rlx_node n, onnx_type from, onn
 static rlx_node u64_to_float(onnx_call *c, rlx_node n, rlx_dtype to) {
   rlx_graph *g = c->g;
   /* The bit that halving drops decides ties: it is kept in the last place. */
-  rlx_node half = rlx_bit_or(g, halve_u64(c, n), rlx_bit_and(g, n, onnx_integer(c, 1)));
-  rlx_node large = rlx_mul(g, rlx_cast(g, half, to), rlx_scalar(g, to, 2));
-  return rlx_where(g, rlx_lt(g, n, onnx_integer(c, 0)), large, rlx_cast(g, n, to));
+  rlx_node half = rlx_op_bit_or(g, halve_u64(c, n), rlx_op_bit_and(g, n, onnx_integer(c, 1)));
+  rlx_node large = rlx_op_mul(g, rlx_op_cast(g, half, to), rlx_op_scalar(g, to, 2));
+  return rlx_op_where(g, rlx_op_lt(g, n, onnx_integer(c, 0)), large, rlx_op_cast(g, n, to));
 }
 
 static rlx_node float_to_u64(onnx_call *c, rlx_node n) {
   rlx_graph *g = c->g;
   rlx_node wide = cast(c, n, rlx_node_dtype(g, n) == RLX_F64 ? RLX_F64 : RLX_F32);
-  rlx_node limit = rlx_scalar(g, rlx_node_dtype(g, wide), 0x1p63);
-  rlx_node high = onnx_ordered(c, rlx_cast(g, rlx_sub(g, wide, limit), RLX_I64), ONNX_UINT64);
-  return rlx_where(g, rlx_ge(g, wide, limit), high, rlx_cast(g, wide, RLX_I64));
+  rlx_node limit = rlx_op_scalar(g, rlx_node_dtype(g, wide), 0x1p63);
+  rlx_node high = onnx_ordered(c, rlx_op_cast(g, rlx_op_sub(g, wide, limit), RLX_I64), ONNX_UINT64);
+  return rlx_op_where(g, rlx_op_ge(g, wide, limit), high, rlx_op_cast(g, wide, RLX_I64));
 }
 
 /* Small types keep their low bits, as integers do. */
@@ -135,7 +137,7 @@ rlx_status onnx_convert(onnx_call *c, rlx_node n, onnx_type from, onnx_type to, 
 
 rlx_node onnx_widen(onnx_call *c, rlx_node x) {
   rlx_dtype dtype = rlx_node_dtype(c->g, x);
-  return dtype == RLX_F16 || dtype == RLX_BF16 ? rlx_cast(c->g, x, RLX_F32) : x;
+  return dtype == RLX_F16 || dtype == RLX_BF16 ? rlx_op_cast(c->g, x, RLX_F32) : x;
 }
 
 rlx_node onnx_narrow(onnx_call *c, rlx_node n, onnx_type t) { return n ? cast(c, n, onnx_type_carrier(t)) : n; }
@@ -173,7 +175,7 @@ rlx_status onnx_operands(onnx_call *c, rlx_node *a, rlx_node *b) {
   else if (c->opset < 7) onnx_pass_over(c, "axis");
   *a = onnx_in(c, 0);
   *b = onnx_in(c, 1);
-  if (broadcast) *b = rlx_reshape(c->g, *b, shape);
+  if (broadcast) *b = rlx_op_reshape(c->g, *b, shape);
   return RLX_OK;
 }
 

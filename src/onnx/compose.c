@@ -7,36 +7,38 @@
 
 /* ---- nodes ---- */
 
-rlx_node onnx_scalar_like(onnx_call *c, rlx_node x, double v) { return rlx_scalar(c->g, rlx_node_dtype(c->g, x), v); }
+rlx_node onnx_scalar_like(onnx_call *c, rlx_node x, double v) {
+  return rlx_op_scalar(c->g, rlx_node_dtype(c->g, x), v);
+}
 
 rlx_node onnx_times(onnx_call *c, rlx_node x, double v) {
-  return v == 1 ? x : rlx_mul(c->g, x, onnx_scalar_like(c, x, v));
+  return v == 1 ? x : rlx_op_mul(c->g, x, onnx_scalar_like(c, x, v));
 }
 
 rlx_node onnx_plus(onnx_call *c, rlx_node x, double v) {
-  return v == 0 ? x : rlx_add(c->g, x, onnx_scalar_like(c, x, v));
+  return v == 0 ? x : rlx_op_add(c->g, x, onnx_scalar_like(c, x, v));
 }
 
 rlx_node onnx_cast(onnx_call *c, rlx_node x, rlx_dtype to) {
-  return !x || rlx_node_dtype(c->g, x) == to ? x : rlx_cast(c->g, x, to);
+  return !x || rlx_node_dtype(c->g, x) == to ? x : rlx_op_cast(c->g, x, to);
 }
 
 rlx_node onnx_reshape(onnx_call *c, rlx_node x, rlx_dims shape) {
   rlx_dims have = onnx_dims(c, x);
   bool same = have.n == shape.n;
   for (int i = 0; same && i < have.n; i++) same = have.v[i] == shape.v[i];
-  return !x || same ? x : rlx_reshape(c->g, x, shape);
+  return !x || same ? x : rlx_op_reshape(c->g, x, shape);
 }
 
 rlx_node onnx_fill(onnx_call *c, rlx_dtype dtype, rlx_dims shape, double v) {
-  rlx_node x = rlx_scalar(c->g, dtype, v);
-  return shape.n ? rlx_expand(c->g, x, shape) : x;
+  rlx_node x = rlx_op_scalar(c->g, dtype, v);
+  return shape.n ? rlx_op_expand(c->g, x, shape) : x;
 }
 
 rlx_node onnx_part(onnx_call *c, rlx_node x, int axis, int64_t from, int64_t to) {
   rlx_dims shape = onnx_dims(c, x);
   if (axis < shape.n && from == 0 && to == shape.v[axis]) return x;
-  return rlx_narrow(c->g, x, axis, from, to - from);
+  return rlx_op_narrow(c->g, x, axis, from, to - from);
 }
 
 rlx_node onnx_transpose_last(onnx_call *c, rlx_node x) {
@@ -46,13 +48,13 @@ rlx_node onnx_transpose_last(onnx_call *c, rlx_node x) {
     perm.v[perm.n - 1] = perm.n - 2;
     perm.v[perm.n - 2] = perm.n - 1;
   }
-  return rlx_transpose(c->g, x, perm);
+  return rlx_op_transpose(c->g, x, perm);
 }
 
 rlx_node onnx_along(onnx_call *c, rlx_node x, int axis, int rank) {
   rlx_dims shape = {.n = rank};
   for (int i = 0; i < rank; i++) shape.v[i] = i == axis ? -1 : 1;
-  return x ? rlx_reshape(c->g, x, shape) : x;
+  return x ? rlx_op_reshape(c->g, x, shape) : x;
 }
 
 rlx_node onnx_one(onnx_call *c, rlx_node x) { return onnx_reshape(c, x, RLX_SCALAR); }
@@ -89,7 +91,7 @@ rlx_status onnx_table(onnx_call *c, int64_t count, size_t size, void *out) {
 
 static rlx_node constant(onnx_call *c, rlx_dtype dtype, rlx_dims shape, const void *v) {
   size_t bytes;
-  return rlx_tensor_bytes(dtype, shape, &bytes) ? RLX_NONE : rlx_constant(c->g, dtype, shape, v, bytes);
+  return rlx_tensor_bytes(dtype, shape, &bytes) ? RLX_NONE : rlx_op_constant(c->g, dtype, shape, v, bytes);
 }
 rlx_node onnx_constant_i32(onnx_call *c, rlx_dims shape, const int32_t *v) { return constant(c, RLX_I32, shape, v); }
 rlx_node onnx_constant_i64(onnx_call *c, rlx_dims shape, const int64_t *v) { return constant(c, RLX_I64, shape, v); }
@@ -174,13 +176,13 @@ int64_t onnx_windows(const onnx_window *w, int i, int64_t size, bool ceil) {
 /* f32 holds sums below 2^24. Longer ones are taken of the low and the high half of a's bits apart; the longest in f64. */
 rlx_node onnx_exact(onnx_call *c, rlx_node a, rlx_node b, int64_t terms, onnx_product_fn fn, const void *arg) {
   enum { EXACT = 1 << 24, WIDEST = 255, HALF = 16 };
-  if (terms <= EXACT / (WIDEST * WIDEST)) return rlx_cast(c->g, fn(c, a, b, arg), RLX_I32);
+  if (terms <= EXACT / (WIDEST * WIDEST)) return rlx_op_cast(c->g, fn(c, a, b, arg), RLX_I32);
   if (terms <= EXACT / (WIDEST * HALF)) {
-    rlx_node high = rlx_floor(c->g, onnx_times(c, a, 1.0 / HALF));
-    rlx_node low = rlx_sub(c->g, a, onnx_times(c, high, HALF));
-    rlx_node high_sum = rlx_cast(c->g, fn(c, high, b, arg), RLX_I32),
-             low_sum = rlx_cast(c->g, fn(c, low, b, arg), RLX_I32);
-    return rlx_add(c->g, rlx_mul(c->g, high_sum, rlx_scalar(c->g, RLX_I32, HALF)), low_sum);
+    rlx_node high = rlx_op_floor(c->g, onnx_times(c, a, 1.0 / HALF));
+    rlx_node low = rlx_op_sub(c->g, a, onnx_times(c, high, HALF));
+    rlx_node high_sum = rlx_op_cast(c->g, fn(c, high, b, arg), RLX_I32),
+             low_sum = rlx_op_cast(c->g, fn(c, low, b, arg), RLX_I32);
+    return rlx_op_add(c->g, rlx_op_mul(c->g, high_sum, rlx_op_scalar(c->g, RLX_I32, HALF)), low_sum);
   }
-  return rlx_cast(c->g, fn(c, rlx_cast(c->g, a, RLX_F64), rlx_cast(c->g, b, RLX_F64), arg), RLX_I32);
+  return rlx_op_cast(c->g, fn(c, rlx_op_cast(c->g, a, RLX_F64), rlx_op_cast(c->g, b, RLX_F64), arg), RLX_I32);
 }

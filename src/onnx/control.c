@@ -109,7 +109,7 @@ static rlx_status set_stacked(onnx_call *c, const trips *t, uint32_t i, int64_t 
                       (int)one->is.shape.n, (int)v[0]->is.shape.n);
     parts[reverse ? (size_t)t->n - 1 - k : k] = with_axis(c, one, at);
   }
-  rlx_node y = t->n == 1 ? parts[0] : rlx_concat(c->g, parts, (size_t)t->n, at);
+  rlx_node y = t->n == 1 ? parts[0] : rlx_op_concat(c->g, parts, (size_t)t->n, at);
   return onnx_set_as(c, to, y, v[0]->type);
 }
 
@@ -326,7 +326,7 @@ rlx_status onnx_op_scan_8(onnx_call *c) {
     rlx_node *parts = onnx_alloc(c->imp, (size_t)b.batch, sizeof *parts);
     if (!parts) return RLX_FAIL(RLX_NO_MEMORY, "a scan");
     for (int64_t k = 0; k < b.batch; k++) parts[k] = with_axis(c, b.done[(size_t)k * c->n_out + i], 0);
-    rlx_node y = b.batch == 1 ? parts[0] : rlx_concat(c->g, parts, (size_t)b.batch, 0);
+    rlx_node y = b.batch == 1 ? parts[0] : rlx_op_concat(c->g, parts, (size_t)b.batch, 0);
     RLX_TRY(onnx_set_as(c, i, y, b.done[i]->type));
   }
   return RLX_OK;

@@ -87,7 +87,7 @@ static rlx_status end_graph(onnx_importer *imp, const later *l, const char *why)
   for (size_t i = 0; i < l->v.n; i++) {
     onnx_value *v = l->v.v[i];
     RLX_TRY(onnx_live_add(imp, v, l->names.v[i]));
-    rlx_output(imp->g, v->leaf, v->node);
+    rlx_graph_add_output(imp->g, v->leaf, v->node);
     out[i] = (onnx_live){v->leaf, v->live - 1};
   }
   RLX_TRY(rlx_graph_finish(imp->g));
@@ -126,7 +126,7 @@ rlx_status onnx_finish(onnx_importer *imp) {
     if (!v) return RLX_FAIL(RLX_INVALID, "output '%s' is not computed", g->outputs[i].name);
     if (v->refused)
       return RLX_FAIL(RLX_UNSUPPORTED, "output '%s' is a tensor of %s", g->outputs[i].name, onnx_type_name(v->type));
-    rlx_output(imp->g, g->outputs[i].name, onnx_value_node(imp, v));
+    rlx_graph_add_output(imp->g, g->outputs[i].name, onnx_value_node(imp, v));
     out[i] = (onnx_live){g->outputs[i].name, i};
   }
   RLX_TRY(rlx_graph_finish(imp->g));

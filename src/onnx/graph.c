@@ -130,7 +130,7 @@ static rlx_status gather(const rlx_onnx *m, const rlx_onnx_options *o, const rlx
     const onnx_value_info *d = &m->graph->inputs[i];
     const rlx_named_tensor *t = NULL;
     rlx_onnx_value declared;
-    RLX_TRY(rlx_onnx_input(m, i, &declared));
+    RLX_TRY(rlx_onnx_input_at(m, i, &declared));
     for (size_t k = 0; k < n; k++)
       if (strcmp(v[k].name, d->name) == 0) t = &v[k];
     if (!t && declared.has_default) continue;

@@ -192,8 +192,8 @@ void rlx_onnx_close(rlx_onnx *m) {
 
 /* ---- what it says of itself ---- */
 
-uint32_t rlx_onnx_inputs(const rlx_onnx *m) { return m ? m->graph->n_inputs : 0; }
-uint32_t rlx_onnx_outputs(const rlx_onnx *m) { return m ? m->graph->n_outputs : 0; }
+uint32_t rlx_onnx_input_count(const rlx_onnx *m) { return m ? m->graph->n_inputs : 0; }
+uint32_t rlx_onnx_output_count(const rlx_onnx *m) { return m ? m->graph->n_outputs : 0; }
 
 bool onnx_has_default(const rlx_onnx *m, const char *name) {
   uint32_t ignored;
@@ -215,15 +215,15 @@ static rlx_status describe_value(const rlx_onnx *m, const onnx_value_info *v, rl
   return RLX_OK;
 }
 
-rlx_status rlx_onnx_input(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out) {
-  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_input: a NULL");
+rlx_status rlx_onnx_input_at(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out) {
+  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_input_at: a NULL");
   if (i >= m->graph->n_inputs)
     return RLX_FAIL(RLX_NOT_FOUND, "input %u of %u", (unsigned)i, (unsigned)m->graph->n_inputs);
   return describe_value(m, &m->graph->inputs[i], out);
 }
 
-rlx_status rlx_onnx_output_declared(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out) {
-  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_output_declared: a NULL");
+rlx_status rlx_onnx_output_at(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out) {
+  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_output_at: a NULL");
   if (i >= m->graph->n_outputs)
     return RLX_FAIL(RLX_NOT_FOUND, "output %u of %u", (unsigned)i, (unsigned)m->graph->n_outputs);
   return describe_value(m, &m->graph->outputs[i], out);
@@ -249,22 +249,22 @@ rlx_status rlx_onnx_describe(const rlx_onnx *m, rlx_onnx_info *out) {
   return RLX_OK;
 }
 
-const char *rlx_onnx_opset(const rlx_onnx *m, uint32_t i, int64_t *version) {
+const char *rlx_onnx_opset_at(const rlx_onnx *m, uint32_t i, int64_t *version) {
   if (!m || i >= m->n_opsets) return NULL;
   if (version) *version = m->opsets[i].version;
   return *m->opsets[i].domain ? m->opsets[i].domain : "ai.onnx";
 }
 
-const char *rlx_onnx_metadata(const rlx_onnx *m, uint32_t i, const char **value) {
+const char *rlx_onnx_metadata_at(const rlx_onnx *m, uint32_t i, const char **value) {
   if (!m || i >= m->n_metadata) return NULL;
   if (value) *value = m->metadata[i].value;
   return m->metadata[i].key;
 }
 
-uint32_t rlx_onnx_op_uses(const rlx_onnx *m) { return m ? (uint32_t)m->uses.n : 0; }
+uint32_t rlx_onnx_op_count(const rlx_onnx *m) { return m ? (uint32_t)m->uses.n : 0; }
 
-rlx_status rlx_onnx_op_used(const rlx_onnx *m, uint32_t i, rlx_onnx_op_use *out) {
-  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_op_used: a NULL");
+rlx_status rlx_onnx_op_at(const rlx_onnx *m, uint32_t i, rlx_onnx_op_use *out) {
+  if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_op_at: a NULL");
   if (i >= m->uses.n) return RLX_FAIL(RLX_NOT_FOUND, "op %u of %zu", (unsigned)i, m->uses.n);
   *out = m->uses.v[i];
   if (!*out->domain) out->domain = "ai.onnx";

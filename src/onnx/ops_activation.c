@@ -7,19 +7,19 @@ static rlx_node like_input(onnx_call *c, double v) { return onnx_number(c, onnx_
 
 /* ---- without parameters ---- */
 
-rlx_status onnx_op_hard_swish(onnx_call *c) { return set(c, rlx_hard_swish(c->g, onnx_in(c, 0))); }
-rlx_status onnx_op_mish(onnx_call *c) { return set(c, rlx_mish(c->g, onnx_in(c, 0))); }
-rlx_status onnx_op_sigmoid(onnx_call *c) { return set(c, rlx_sigmoid(c->g, onnx_in(c, 0))); }
-rlx_status onnx_op_softplus(onnx_call *c) { return set(c, rlx_softplus(c->g, onnx_in(c, 0))); }
+rlx_status onnx_op_hard_swish(onnx_call *c) { return set(c, rlx_op_hard_swish(c->g, onnx_in(c, 0))); }
+rlx_status onnx_op_mish(onnx_call *c) { return set(c, rlx_op_mish(c->g, onnx_in(c, 0))); }
+rlx_status onnx_op_sigmoid(onnx_call *c) { return set(c, rlx_op_sigmoid(c->g, onnx_in(c, 0))); }
+rlx_status onnx_op_softplus(onnx_call *c) { return set(c, rlx_op_softplus(c->g, onnx_in(c, 0))); }
 
 rlx_status onnx_op_relu(onnx_call *c) {
   rlx_node x = onnx_in(c, 0);
-  return set(c, onnx_type_is_float(onnx_in_type(c, 0)) ? rlx_relu(c->g, x) : rlx_max(c->g, x, like_input(c, 0)));
+  return set(c, onnx_type_is_float(onnx_in_type(c, 0)) ? rlx_op_relu(c->g, x) : rlx_op_max(c->g, x, like_input(c, 0)));
 }
 
 rlx_status onnx_op_softsign(onnx_call *c) {
   rlx_node x = onnx_in(c, 0);
-  return set(c, rlx_div(c->g, x, rlx_add(c->g, rlx_abs(c->g, x), like_input(c, 1))));
+  return set(c, rlx_op_div(c->g, x, rlx_op_add(c->g, rlx_op_abs(c->g, x), like_input(c, 1))));
 }
 
 /* ---- with them ---- */
@@ -27,7 +27,7 @@ rlx_status onnx_op_softsign(onnx_call *c) {
 rlx_status onnx_op_elu(onnx_call *c) {
   double alpha;
   RLX_TRY(onnx_float(c, "alpha", 1, &alpha));
-  return set(c, rlx_elu(c->g, onnx_in(c, 0), alpha));
+  return set(c, rlx_op_elu(c->g, onnx_in(c, 0), alpha));
 }
 
 /* alpha elu(x / alpha): above 0 it is x. */
@@ -36,13 +36,13 @@ rlx_status onnx_op_celu(onnx_call *c) {
   RLX_TRY(onnx_float(c, "alpha", 1, &alpha));
   if (alpha == 0) return RLX_FAIL(RLX_INVALID, "attribute 'alpha' is 0");
   rlx_node a = like_input(c, alpha);
-  return set(c, rlx_mul(c->g, rlx_elu(c->g, rlx_div(c->g, onnx_in(c, 0), a), 1), a));
+  return set(c, rlx_op_mul(c->g, rlx_op_elu(c->g, rlx_op_div(c->g, onnx_in(c, 0), a), 1), a));
 }
 
 rlx_status onnx_op_leaky_relu(onnx_call *c) {
   double alpha;
   RLX_TRY(onnx_float(c, "alpha", 0.01, &alpha));
-  return set(c, rlx_leaky_relu(c->g, onnx_in(c, 0), alpha));
+  return set(c, rlx_op_leaky_relu(c->g, onnx_in(c, 0), alpha));
 }
 
 rlx_status onnx_op_selu(onnx_call *c) {
@@ -50,14 +50,14 @@ rlx_status onnx_op_selu(onnx_call *c) {
   double alpha, gamma;
   RLX_TRY(onnx_float(c, "alpha", old ? 1.6732 : 1.67326319217681884765625, &alpha));
   RLX_TRY(onnx_float(c, "gamma", old ? 1.0507 : 1.05070102214813232421875, &gamma));
-  return set(c, rlx_selu_with(c->g, onnx_in(c, 0), alpha, gamma));
+  return set(c, rlx_op_selu_with(c->g, onnx_in(c, 0), alpha, gamma));
 }
 
 rlx_status onnx_op_hard_sigmoid(onnx_call *c) {
   double alpha, beta;
   RLX_TRY(onnx_float(c, "alpha", 0.2, &alpha));
   RLX_TRY(onnx_float(c, "beta", 0.5, &beta));
-  return set(c, rlx_hard_sigmoid(c->g, onnx_in(c, 0), alpha, beta));
+  return set(c, rlx_op_hard_sigmoid(c->g, onnx_in(c, 0), alpha, beta));
 }
 
 rlx_status onnx_op_gelu(onnx_call *c) {
@@ -65,7 +65,7 @@ rlx_status onnx_op_gelu(onnx_call *c) {
   int form;
   RLX_TRY(onnx_word(c, "approximate", forms, &form));
   rlx_node x = onnx_in(c, 0);
-  return set(c, form ? rlx_gelu_approx(c->g, x) : rlx_gelu(c->g, x));
+  return set(c, form ? rlx_op_gelu_approx(c->g, x) : rlx_op_gelu(c->g, x));
 }
 
 /* x sigmoid(alpha x) */
@@ -73,8 +73,8 @@ static rlx_status swish(onnx_call *c, rlx_node *out) {
   double alpha;
   RLX_TRY(onnx_float(c, "alpha", 1, &alpha));
   rlx_node x = onnx_in(c, 0);
-  if (alpha == 1) *out = rlx_silu(c->g, x);
-  else *out = rlx_mul(c->g, x, rlx_sigmoid(c->g, rlx_mul(c->g, x, like_input(c, alpha))));
+  if (alpha == 1) *out = rlx_op_silu(c->g, x);
+  else *out = rlx_op_mul(c->g, x, rlx_op_sigmoid(c->g, rlx_op_mul(c->g, x, like_input(c, alpha))));
   return RLX_OK;
 }
 
@@ -90,14 +90,14 @@ rlx_status onnx_op_swiglu(onnx_call *c) {
   RLX_TRY(onnx_same_type(c, 2));
   if (!rlx_dims_equal(&a, &b)) return RLX_FAIL(RLX_INVALID, "gate and value have different shapes");
   RLX_TRY(swish(c, &gate));
-  return set(c, rlx_mul(c->g, gate, onnx_in(c, 1)));
+  return set(c, rlx_op_mul(c->g, gate, onnx_in(c, 1)));
 }
 
 rlx_status onnx_op_thresholded_relu(onnx_call *c) {
   double alpha;
   RLX_TRY(onnx_float(c, "alpha", 1, &alpha));
   rlx_node x = onnx_in(c, 0);
-  return set(c, rlx_where(c->g, rlx_gt(c->g, x, like_input(c, alpha)), x, like_input(c, 0)));
+  return set(c, rlx_op_where(c->g, rlx_op_gt(c->g, x, like_input(c, alpha)), x, like_input(c, 0)));
 }
 
 /* Integers are compared with the float `lambd`, so they go through f64. */
@@ -110,8 +110,8 @@ rlx_status onnx_op_shrink(onnx_call *c) {
   RLX_TRY(onnx_float(c, "bias", 0, &bias));
   RLX_TRY(onnx_convert(c, onnx_in(c, 0), t, work, &x));
   rlx_node b = onnx_number(c, work, bias), zero = onnx_number(c, work, 0);
-  rlx_node above = rlx_where(g, rlx_gt(g, x, onnx_number(c, work, lambda)), rlx_sub(g, x, b), zero);
-  y = rlx_where(g, rlx_lt(g, x, onnx_number(c, work, -lambda)), rlx_add(g, x, b), above);
+  rlx_node above = rlx_op_where(g, rlx_op_gt(g, x, onnx_number(c, work, lambda)), rlx_op_sub(g, x, b), zero);
+  y = rlx_op_where(g, rlx_op_lt(g, x, onnx_number(c, work, -lambda)), rlx_op_add(g, x, b), above);
   RLX_TRY(onnx_convert(c, y, work, t, &y));
   return set(c, y);
 }
@@ -125,10 +125,10 @@ rlx_status onnx_op_prelu(onnx_call *c) {
   rlx_node x = onnx_in(c, 0), slope = onnx_in(c, 1);
   if (c->opset < 7 && shape.n == 1 && rank > 1) {
     for (int i = 2; i < rank; i++) shape.v[shape.n++] = 1;
-    slope = rlx_reshape(g, slope, shape);
+    slope = rlx_op_reshape(g, slope, shape);
   }
   if (onnx_in_type(c, 0) == ONNX_UINT64) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
-  return set(c, rlx_where(g, rlx_lt(g, x, like_input(c, 0)), rlx_mul(g, x, slope), x));
+  return set(c, rlx_op_where(g, rlx_op_lt(g, x, like_input(c, 0)), rlx_op_mul(g, x, slope), x));
 }
 
 /* ---- softmax and its kin ---- */
@@ -147,16 +147,16 @@ static rlx_status along(onnx_call *c, along_fn fn) {
   rlx_node x = onnx_in(c, 0);
   if (c->opset >= 13 && onnx_rank(c, 0) > 0) return set(c, fn(c->g, x, axis));
   for (int i = 0; i < shape.n; i++) flat.v[i >= axis] *= shape.v[i];
-  return set(c, rlx_reshape(c->g, fn(c->g, rlx_reshape(c->g, x, flat), 1), onnx_shape(c, 0)));
+  return set(c, rlx_op_reshape(c->g, fn(c->g, rlx_op_reshape(c->g, x, flat), 1), onnx_shape(c, 0)));
 }
 
 static rlx_node hardmax(rlx_graph *g, rlx_node x, int64_t axis) {
   rlx_dims shape = rlx_node_shape(g, x);
   if (shape.n == 0 || shape.v[axis] == 0) return x;
-  rlx_node at = rlx_argmax(g, x, axis, false, RLX_I64);
-  return rlx_one_hot(g, at, shape.v[axis], axis, 1, 0, rlx_node_dtype(g, x));
+  rlx_node at = rlx_op_argmax(g, x, axis, false, RLX_I64);
+  return rlx_op_one_hot(g, at, shape.v[axis], axis, 1, 0, rlx_node_dtype(g, x));
 }
 
-rlx_status onnx_op_softmax(onnx_call *c) { return along(c, rlx_softmax); }
-rlx_status onnx_op_log_softmax(onnx_call *c) { return along(c, rlx_log_softmax); }
+rlx_status onnx_op_softmax(onnx_call *c) { return along(c, rlx_op_softmax); }
+rlx_status onnx_op_log_softmax(onnx_call *c) { return along(c, rlx_op_log_softmax); }
 rlx_status onnx_op_hardmax(onnx_call *c) { return along(c, hardmax); }

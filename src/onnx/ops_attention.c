@@ -32,7 +32,7 @@ static rlx_status read_mask(onnx_call *c, uint32_t i, int64_t keys, rlx_dtype dt
   if (shape.n && shape.v[shape.n - 1] < keys && shape.v[shape.n - 1] != 1) {
     rlx_dims lo = {.n = shape.n}, hi = lo;
     hi.v[shape.n - 1] = keys - shape.v[shape.n - 1];
-    m = rlx_pad(c->g, m, lo, hi, RLX_PAD_CONSTANT, -RLX_INFINITY);
+    m = rlx_op_pad(c->g, m, lo, hi, RLX_PAD_CONSTANT, -RLX_INFINITY);
   }
   *out = m;
   return RLX_OK;
@@ -40,7 +40,7 @@ static rlx_status read_mask(onnx_call *c, uint32_t i, int64_t keys, rlx_dtype dt
 
 static rlx_node append(onnx_call *c, uint32_t past, rlx_node now) {
   rlx_node both[] = {onnx_in(c, past), now};
-  return onnx_has(c, past) ? rlx_concat(c->g, both, 2, 2) : now;
+  return onnx_has(c, past) ? rlx_op_concat(c->g, both, 2, 2) : now;
 }
 
 static rlx_status read_precision(onnx_call *c, rlx_dtype *out) {
@@ -133,12 +133,12 @@ rlx_status onnx_op_flex_attention(onnx_call *c) {
   rlx_dims five = RLX_DIMS(qs.v[0], kv, share, qs.v[2], ks.v[2]), four = RLX_DIMS(qs.v[0], qs.v[1], qs.v[2], ks.v[2]);
   rlx_node q = onnx_reshape(c, onnx_cast(c, onnx_in(c, 0), precision), RLX_DIMS(qs.v[0], kv, share, qs.v[2], qs.v[3]));
   rlx_node k = onnx_reshape(c, onnx_cast(c, onnx_in(c, 1), precision), RLX_DIMS(ks.v[0], kv, 1, ks.v[2], ks.v[3]));
-  x = onnx_reshape(c, onnx_times(c, rlx_matmul_t(c->g, q, k), scale), four);
+  x = onnx_reshape(c, onnx_times(c, rlx_op_matmul_t(c->g, q, k), scale), four);
   RLX_TRY(apply_graph(c, "score_mod", x, &x));
-  x = rlx_softmax(c->g, x, -1);
+  x = rlx_op_softmax(c->g, x, -1);
   RLX_TRY(apply_graph(c, "prob_mod", x, &x));
   rlx_node v = onnx_reshape(c, onnx_cast(c, onnx_in(c, 2), precision), RLX_DIMS(vs.v[0], kv, 1, vs.v[2], vs.v[3]));
-  rlx_node y = rlx_matmul(c->g, onnx_reshape(c, x, five), v);
+  rlx_node y = rlx_op_matmul(c->g, onnx_reshape(c, x, five), v);
   y = onnx_reshape(c, y, RLX_DIMS(qs.v[0], qs.v[1], qs.v[2], vs.v[3]));
   return onnx_set_like(c, 0, onnx_cast(c, y, dtype), 0);
 }
@@ -182,14 +182,14 @@ static rlx_node linear_step(onnx_call *c, const linear *l, const rlx_node x[5], 
   rlx_node v = onnx_reshape(c, x[2], RLX_DIMS(l->batch, l->kv_heads, 1, l->value));
   if (l->gated) {
     rlx_node decay = onnx_reshape(c, x[3], RLX_DIMS(l->batch, l->kv_heads, -1, 1));
-    *state = rlx_mul(g, *state, rlx_exp(g, decay));
+    *state = rlx_op_mul(g, *state, rlx_op_exp(g, decay));
   }
   if (l->delta) {
-    rlx_node known = rlx_matmul(g, onnx_transpose_last(c, k), *state);
-    v = rlx_mul(g, onnx_reshape(c, x[4], RLX_DIMS(l->batch, -1, 1, 1)), rlx_sub(g, v, known));
+    rlx_node known = rlx_op_matmul(g, onnx_transpose_last(c, k), *state);
+    v = rlx_op_mul(g, onnx_reshape(c, x[4], RLX_DIMS(l->batch, -1, 1, 1)), rlx_op_sub(g, v, known));
   }
-  *state = rlx_add(g, *state, rlx_mul(g, k, v));
-  rlx_node y = onnx_times(c, rlx_matmul(g, q, *state), l->scale);
+  *state = rlx_op_add(g, *state, rlx_op_mul(g, k, v));
+  rlx_node y = onnx_times(c, rlx_op_matmul(g, q, *state), l->scale);
   return onnx_reshape(c, y, RLX_DIMS(l->batch, l->q_heads * l->value));
 }
 
@@ -206,13 +206,13 @@ static rlx_status linear_body(onnx_call *c, const linear *l, const rlx_node xs[6
       for (int k = 1; k < shape.n; k++) shape.v[k - 1] = shape.v[k];
       shape.n--;
     }
-    rlx_node in = rlx_input(g, name, RLX_F32, shape);
+    rlx_node in = rlx_op_input(g, name, RLX_F32, shape);
     if (i) x[slot[i - 1]] = in;
     else state = in;
   }
   rlx_node y = linear_step(&inner, l, x, &state);
-  rlx_output(g, "state", state);
-  rlx_output(g, "y", y);
+  rlx_graph_add_output(g, "state", state);
+  rlx_graph_add_output(g, "y", y);
   return rlx_graph_finish(g);
 }
 
@@ -224,15 +224,15 @@ static rlx_status linear_scan(onnx_call *c, const linear *l, const rlx_node x[5]
     if (x[i]) {
       slot[n - 1] = i;
       rlx_dims tokens_first = RLX_DIMS(1, 0, 2);
-      xs[n++] = rlx_transpose(c->g, x[i], tokens_first);
+      xs[n++] = rlx_op_transpose(c->g, x[i], tokens_first);
     }
   RLX_TRY(rlx_graph_status(c->g));
   RLX_TRY(rlx_graph_create(&body));
   rlx_status s = linear_body(c, l, xs, n, slot, body);
-  if (!s) rlx_scan(c->g, body, 1, n - 1, false, xs, n, outs, 2);
+  if (!s) rlx_op_scan(c->g, body, 1, n - 1, false, xs, n, outs, 2);
   rlx_graph_destroy(body);
   *state = outs[0];
-  *y = outs[1] ? rlx_transpose(c->g, outs[1], RLX_DIMS(1, 0, 2)) : RLX_NONE;
+  *y = outs[1] ? rlx_op_transpose(c->g, outs[1], RLX_DIMS(1, 0, 2)) : RLX_NONE;
   return s;
 }
 
@@ -287,9 +287,9 @@ rlx_status onnx_op_causal_conv(onnx_call *c) {
     return RLX_FAIL(RLX_INVALID, "expected [B, C, L] and [C, 1, K]");
   rlx_node x = onnx_in(c, 0), w = onnx_reshape(c, onnx_in(c, 1), RLX_DIMS(ws.v[0], ws.v[2]));
   rlx_node state = ws.v[2] > 1 ? onnx_in(c, 3) : RLX_NONE;
-  rlx_node y = rlx_causal_conv(c->g, x, w, onnx_in(c, 2), state, RLX_OUT_Y);
-  RLX_TRY(onnx_set_like(c, 0, act ? rlx_silu(c->g, y) : y, 0));
+  rlx_node y = rlx_op_causal_conv(c->g, x, w, onnx_in(c, 2), state, RLX_OUT_Y);
+  RLX_TRY(onnx_set_like(c, 0, act ? rlx_op_silu(c->g, y) : y, 0));
   if (!onnx_wants(c, 1)) return RLX_OK;
   if (ws.v[2] == 1) return onnx_set_like(c, 1, onnx_fill(c, onnx_dtype(c, 0), RLX_DIMS(xs.v[0], xs.v[1], 0), 0), 0);
-  return onnx_set_like(c, 1, rlx_causal_conv(c->g, x, w, RLX_NONE, state, RLX_OUT_STATE), 0);
+  return onnx_set_like(c, 1, rlx_op_causal_conv(c->g, x, w, RLX_NONE, state, RLX_OUT_STATE), 0);
 }

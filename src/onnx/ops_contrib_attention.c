@@ -11,26 +11,27 @@ static rlx_status mask_bias(onnx_call *c, uint32_t i, int64_t batch, int64_t key
   rlx_dims d = onnx_shape(c, i);
   *out = RLX_NONE;
   if (!onnx_has(c, i)) return RLX_OK;
-  rlx_node m = onnx_cast(c, onnx_in(c, i), RLX_I32), seen, zero = rlx_scalar(c->g, RLX_I32, 0);
-  rlx_node j = onnx_reshape(c, rlx_range(c->g, 0, 1, keys, RLX_I32), RLX_DIMS(1, 1, 1, keys));
+  rlx_node m = onnx_cast(c, onnx_in(c, i), RLX_I32), seen, zero = rlx_op_scalar(c->g, RLX_I32, 0);
+  rlx_node j = onnx_reshape(c, rlx_op_range(c->g, 0, 1, keys, RLX_I32), RLX_DIMS(1, 1, 1, keys));
   if (d.n == 1 && d.v[0] == batch) {
-    seen = rlx_lt(c->g, j, onnx_reshape(c, m, RLX_DIMS(batch, 1, 1, 1)));
+    seen = rlx_op_lt(c->g, j, onnx_reshape(c, m, RLX_DIMS(batch, 1, 1, 1)));
   } else if (d.n == 1 && d.v[0] == 2 * batch) { /* ends, then starts */
     rlx_node ends = onnx_reshape(c, onnx_part(c, m, 0, 0, batch), RLX_DIMS(batch, 1, 1, 1));
     rlx_node starts = onnx_reshape(c, onnx_part(c, m, 0, batch, 2 * batch), RLX_DIMS(batch, 1, 1, 1));
-    seen = rlx_and(c->g, rlx_lt(c->g, j, ends), rlx_ge(c->g, j, starts));
+    seen = rlx_op_and(c->g, rlx_op_lt(c->g, j, ends), rlx_op_ge(c->g, j, starts));
   } else if (d.n == 2 && d.v[0] == batch && d.v[1] == keys) {
-    seen = rlx_ne(c->g, onnx_reshape(c, m, RLX_DIMS(batch, 1, 1, keys)), zero);
+    seen = rlx_op_ne(c->g, onnx_reshape(c, m, RLX_DIMS(batch, 1, 1, keys)), zero);
   } else if (d.n == 3 && d.v[0] == batch && d.v[2] == keys) {
-    seen = rlx_ne(c->g, onnx_reshape(c, m, RLX_DIMS(batch, 1, d.v[1], keys)), zero);
+    seen = rlx_op_ne(c->g, onnx_reshape(c, m, RLX_DIMS(batch, 1, d.v[1], keys)), zero);
   } else {
     return onnx_refuse(c, "a mask with %d axes for %" PRId64 " keys", (int)d.n, keys);
   }
-  *out = rlx_where(c->g, seen, rlx_scalar(c->g, onnx_dtype(c, 0), 0), rlx_scalar(c->g, onnx_dtype(c, 0), filter));
+  *out =
+    rlx_op_where(c->g, seen, rlx_op_scalar(c->g, onnx_dtype(c, 0), 0), rlx_op_scalar(c->g, onnx_dtype(c, 0), filter));
   return RLX_OK;
 }
 
-static rlx_node add_up(onnx_call *c, rlx_node a, rlx_node b) { return a && b ? rlx_add(c->g, a, b) : a ? a : b; }
+static rlx_node add_up(onnx_call *c, rlx_node a, rlx_node b) { return a && b ? rlx_op_add(c->g, a, b) : a ? a : b; }
 
 static rlx_status read_common(onnx_call *c, onnx_attend *a, int64_t *heads, double *filter) {
   *a = (onnx_attend){.left = -1, .right = -1, .precision = RLX_DTYPE_COUNT};
@@ -72,8 +73,8 @@ rlx_status onnx_op_contrib_attention(onnx_call *c) {
   if (rotary || onnx_has(c, 6)) return onnx_refuse(c, "rotary positions or a shared cache");
   onnx_pass_over(c, "rotary_embedding_dim");
   if (onnx_has(c, 4) && (past.n != 5 || past.v[0] != 2)) return RLX_FAIL(RLX_INVALID, "past has %d axes", (int)past.n);
-  rlx_node all = rlx_matmul(c->g, onnx_in(c, 0), onnx_in(c, 1));
-  if (onnx_has(c, 2)) all = rlx_add(c->g, all, onnx_in(c, 2));
+  rlx_node all = rlx_op_matmul(c->g, onnx_in(c, 0), onnx_in(c, 1));
+  if (onnx_has(c, 2)) all = rlx_op_add(c->g, all, onnx_in(c, 2));
   for (int i = 0; i < 3; i++) {
     part[i] = onnx_swap_heads(c, onnx_split_heads(c, onnx_part(c, all, 2, at, at + size[i]), heads));
     at += size[i];
@@ -81,7 +82,7 @@ rlx_status onnx_op_contrib_attention(onnx_call *c) {
   for (int i = 1; i < 3 && onnx_has(c, 4); i++) {
     rlx_node old = onnx_part(c, onnx_in(c, 4), 0, i - 1, i);
     rlx_node both[] = {onnx_reshape(c, old, RLX_DIMS(past.v[1], past.v[2], past.v[3], past.v[4])), part[i]};
-    part[i] = rlx_concat(c->g, both, 2, 2);
+    part[i] = rlx_op_concat(c->g, both, 2, 2);
   }
   a.q = part[0], a.k = part[1], a.v = part[2];
   a.offset = onnx_has(c, 4) ? past.v[3] : 0;
@@ -92,7 +93,7 @@ rlx_status onnx_op_contrib_attention(onnx_call *c) {
   rlx_dims ks = onnx_dims(c, a.k), one = RLX_DIMS(1, ks.v[0], ks.v[1], ks.v[2], ks.v[3]);
   if (size[2] != size[1]) return onnx_refuse(c, "present with values of another size");
   rlx_node both[] = {onnx_reshape(c, a.k, one), onnx_reshape(c, a.v, one)};
-  return onnx_set_like(c, 1, rlx_concat(c->g, both, 2, 0), 0);
+  return onnx_set_like(c, 1, rlx_op_concat(c->g, both, 2, 0), 0);
 }
 
 /* ---- MultiHeadAttention ---- */
@@ -109,7 +110,7 @@ static rlx_node multi_head_part(onnx_call *c, uint32_t i, int64_t heads, int64_t
   rlx_dims d = onnx_shape(c, i);
   rlx_node x = onnx_in(c, i);
   if (d.n == 4) return x; /* it is by heads already */
-  if (onnx_has(c, 3)) x = rlx_add(c->g, x, onnx_part(c, onnx_in(c, 3), 0, *at, *at + d.v[2]));
+  if (onnx_has(c, 3)) x = rlx_op_add(c->g, x, onnx_part(c, onnx_in(c, 3), 0, *at, *at + d.v[2]));
   *at += d.v[2];
   return onnx_swap_heads(c, onnx_split_heads(c, x, heads));
 }
@@ -154,7 +155,7 @@ rlx_status onnx_op_multi_head_attention(onnx_call *c) {
     if (onnx_rank(c, 6) != 4 || onnx_rank(c, 7) != 4)
       return RLX_FAIL(RLX_INVALID, "past_key has %d axes", onnx_rank(c, 6));
     rlx_node keys[] = {onnx_in(c, 6), a.k}, values[] = {onnx_in(c, 7), a.v};
-    a.k = rlx_concat(c->g, keys, 2, 2), a.v = rlx_concat(c->g, values, 2, 2);
+    a.k = rlx_op_concat(c->g, keys, 2, 2), a.v = rlx_op_concat(c->g, values, 2, 2);
     a.offset = onnx_shape(c, 6).v[2];
   }
   rlx_dims ks = onnx_dims(c, a.k), qs = onnx_dims(c, a.q);
@@ -186,21 +187,21 @@ static rlx_node extend(onnx_call *c, const grouped *g, uint32_t cache, rlx_node 
       rlx_dims rest = RLX_DIMS(g->batch, g->kv_heads, d.v[2] - g->total, g->size);
       parts[n++] = onnx_fill(c, onnx_dtype(c, cache), rest, 0);
     }
-    return n == 1 ? rows : rlx_concat(c->g, parts, n, 2);
+    return n == 1 ? rows : rlx_op_concat(c->g, parts, n, 2);
   }
   int64_t keys = d.v[2] > g->total ? d.v[2] : g->total;
   rlx_node zeros = onnx_fill(c, onnx_dtype(c, cache), RLX_DIMS(g->batch, g->kv_heads, 1, g->size), 0);
-  rlx_node three[] = {onnx_in(c, cache), rows, zeros}, all = rlx_concat(c->g, three, 3, 2);
-  rlx_node j = onnx_reshape(c, rlx_range(c->g, 0, 1, keys, RLX_I32), RLX_DIMS(1, keys));
+  rlx_node three[] = {onnx_in(c, cache), rows, zeros}, all = rlx_op_concat(c->g, three, 3, 2);
+  rlx_node j = onnx_reshape(c, rlx_op_range(c->g, 0, 1, keys, RLX_I32), RLX_DIMS(1, keys));
   rlx_node from = onnx_reshape(c, g->offsets, RLX_DIMS(g->batch, 1));
-  rlx_node fresh = rlx_sub(c->g, j, from); /* which of the new rows */
-  rlx_node is_new = rlx_ge(c->g, fresh, rlx_scalar(c->g, RLX_I32, 0));
-  fresh = rlx_min(c->g, fresh, rlx_scalar(c->g, RLX_I32, (double)g->steps)); /* behind the last: zeros */
-  rlx_node old = rlx_min(c->g, j, rlx_scalar(c->g, RLX_I32, (double)d.v[2] - 1));
-  rlx_node index = rlx_where(c->g, is_new, onnx_plus(c, fresh, (double)d.v[2]), old);
-  index = rlx_expand(c->g, onnx_reshape(c, index, RLX_DIMS(g->batch, 1, keys, 1)),
-                     RLX_DIMS(g->batch, g->kv_heads, keys, g->size));
-  return rlx_gather_elements(c->g, all, index, 2);
+  rlx_node fresh = rlx_op_sub(c->g, j, from); /* which of the new rows */
+  rlx_node is_new = rlx_op_ge(c->g, fresh, rlx_op_scalar(c->g, RLX_I32, 0));
+  fresh = rlx_op_min(c->g, fresh, rlx_op_scalar(c->g, RLX_I32, (double)g->steps)); /* behind the last: zeros */
+  rlx_node old = rlx_op_min(c->g, j, rlx_op_scalar(c->g, RLX_I32, (double)d.v[2] - 1));
+  rlx_node index = rlx_op_where(c->g, is_new, onnx_plus(c, fresh, (double)d.v[2]), old);
+  index = rlx_op_expand(c->g, onnx_reshape(c, index, RLX_DIMS(g->batch, 1, keys, 1)),
+                        RLX_DIMS(g->batch, g->kv_heads, keys, g->size));
+  return rlx_op_gather_elements(c->g, all, index, 2);
 }
 
 static rlx_status read_grouped(onnx_call *c, grouped *g) {
@@ -239,9 +240,9 @@ static rlx_node heads_of(onnx_call *c, uint32_t i, int64_t from, int64_t heads, 
 static rlx_node positions_of(onnx_call *c, const grouped *g) {
   if (onnx_has(c, 9)) return onnx_in(c, 9);
   rlx_node i =
-    onnx_reshape(c, rlx_range(c->g, g->offsets ? 0 : (double)g->past, 1, g->steps, RLX_I32), RLX_DIMS(1, g->steps));
-  if (g->offsets) return rlx_add(c->g, i, onnx_reshape(c, g->offsets, RLX_DIMS(g->batch, 1)));
-  return rlx_expand(c->g, i, RLX_DIMS(g->batch, g->steps));
+    onnx_reshape(c, rlx_op_range(c->g, g->offsets ? 0 : (double)g->past, 1, g->steps, RLX_I32), RLX_DIMS(1, g->steps));
+  if (g->offsets) return rlx_op_add(c->g, i, onnx_reshape(c, g->offsets, RLX_DIMS(g->batch, 1)));
+  return rlx_op_expand(c->g, i, RLX_DIMS(g->batch, g->steps));
 }
 
 static rlx_status rotate_grouped(onnx_call *c, const grouped *g, onnx_attend *a) {
@@ -331,8 +332,8 @@ rlx_status onnx_op_contrib_rotary_embedding(onnx_call *c) {
   r.n_rot = partial > 0 ? partial : 2 * t.v[1];
   r.cos = onnx_in(c, 2), r.sin = onnx_in(c, 3), r.positions = onnx_in(c, 1);
   if (p.n < 2) {
-    rlx_node i = onnx_reshape(c, rlx_range(c->g, 0, 1, steps, onnx_dtype(c, 1)), RLX_DIMS(1, steps));
-    r.positions = rlx_expand(c->g, rlx_add(c->g, i, onnx_one(c, r.positions)), RLX_DIMS(x.v[0], steps));
+    rlx_node i = onnx_reshape(c, rlx_op_range(c->g, 0, 1, steps, onnx_dtype(c, 1)), RLX_DIMS(1, steps));
+    r.positions = rlx_op_expand(c->g, rlx_op_add(c->g, i, onnx_one(c, r.positions)), RLX_DIMS(x.v[0], steps));
   }
   rlx_node in = onnx_in(c, 0);
   if (x.n == 3) in = onnx_split_heads(c, in, x.v[2] / size);

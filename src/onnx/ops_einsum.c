@@ -154,8 +154,8 @@ static void take_diagonal(equation *e, term *t, int a, int b) {
   perm.v[perm.n++] = a;
   perm.v[perm.n++] = b;
   flat.v[flat.n++] = n * n;
-  rlx_slice_desc d = {RLX_DIMS(flat.n - 1), RLX_DIMS(0), RLX_DIMS(n * n), RLX_DIMS(n + 1)};
-  t->n = rlx_slice(g, rlx_reshape(g, rlx_transpose(g, t->n, perm), flat), &d);
+  rlx_op_slice_desc d = {RLX_DIMS(flat.n - 1), RLX_DIMS(0), RLX_DIMS(n * n), RLX_DIMS(n + 1)};
+  t->n = rlx_op_slice(g, rlx_op_reshape(g, rlx_op_transpose(g, t->n, perm), flat), &d);
   drop_axis(t, b);
   drop_axis(t, a);
   t->label[t->rank++] = label;
@@ -183,7 +183,7 @@ static rlx_status prepare(equation *e, term *t) {
   }
   if (kept == t->rank) return RLX_OK;
   shape.n = t->rank = kept;
-  t->n = rlx_reshape(g, t->n, shape);
+  t->n = rlx_op_reshape(g, t->n, shape);
   return RLX_OK;
 }
 
@@ -204,7 +204,7 @@ static void sum_out(equation *e, term *t, const term *other, uint32_t from) {
     else axes.v[axes.n++] = i;
   }
   t->rank = kept;
-  if (axes.n) t->n = onnx_wrap(e->c, rlx_reduce_sum(e->c->g, t->n, axes, false), e->type);
+  if (axes.n) t->n = onnx_wrap(e->c, rlx_op_reduce_sum(e->c->g, t->n, axes, false), e->type);
 }
 
 /* ---- two operands ---- */
@@ -218,8 +218,8 @@ static rlx_node lay_out(equation *e, const term *t, const int *label, int n) {
     shape.v[i] = at < 0 ? 1 : own.v[at];
     if (at >= 0) perm.v[perm.n++] = at;
   }
-  rlx_node x = perm.n > 1 ? rlx_transpose(g, t->n, perm) : t->n;
-  return rlx_reshape(g, x, shape);
+  rlx_node x = perm.n > 1 ? rlx_op_transpose(g, t->n, perm) : t->n;
+  return rlx_op_reshape(g, x, shape);
 }
 
 /* Labels of a product in the order that dot_general gives: of both, of a alone, of b alone; then those that are contracted. */
@@ -238,7 +238,7 @@ static int order_labels(equation *e, const term *a, const term *b, uint32_t from
 }
 
 static void contract(equation *e, term *a, const term *b, const int *label, int n, int n_kept) {
-  rlx_dot_general_desc d = {0};
+  rlx_op_dot_general_desc d = {0};
   for (int i = 0; i < n; i++) {
     int at_a = find(a, label[i]), at_b = find(b, label[i]);
     if (at_a < 0 || at_b < 0) continue;
@@ -246,7 +246,7 @@ static void contract(equation *e, term *a, const term *b, const int *label, int 
     da->v[da->n++] = at_a;
     db->v[db->n++] = at_b;
   }
-  a->n = rlx_dot_general(e->c->g, a->n, b->n, &d);
+  a->n = rlx_op_dot_general(e->c->g, a->n, b->n, &d);
 }
 
 /* a becomes a times b. Without sums, and of integers, it is a product that broadcasts. */
@@ -265,8 +265,8 @@ static rlx_status multiply(equation *e, term *a, term *b, uint32_t from) {
     for (int i = 0; i < n; i++) all.v[i] = e->size[label[i]];
     RLX_TRY(onnx_check_size(e->c, &all));
     for (int i = 0; i < axes.n; i++) axes.v[i] = n_kept + i;
-    a->n = rlx_mul(g, lay_out(e, a, label, n), lay_out(e, b, label, n));
-    if (axes.n) a->n = rlx_reduce_sum(g, a->n, axes, false);
+    a->n = rlx_op_mul(g, lay_out(e, a, label, n), lay_out(e, b, label, n));
+    if (axes.n) a->n = rlx_op_reduce_sum(g, a->n, axes, false);
     a->n = onnx_wrap(e->c, a->n, e->type);
   }
   memcpy(a->label, label, (size_t)n_kept * sizeof *label);

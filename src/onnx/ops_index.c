@@ -25,7 +25,7 @@ rlx_status onnx_op_gather(onnx_call *c) {
     return onnx_refuse(c, "a result of %d axes, and RLX has at most %d", onnx_rank(c, 0) + onnx_rank(c, 1) - 1,
                        RLX_MAX_RANK);
   RLX_TRY(indices(c, 1, &at));
-  return onnx_set_like(c, 0, rlx_gather(c->g, onnx_in(c, 0), at, axis), 0);
+  return onnx_set_like(c, 0, rlx_op_gather(c->g, onnx_in(c, 0), at, axis), 0);
 }
 
 rlx_status onnx_op_gather_elements(onnx_call *c) {
@@ -33,7 +33,7 @@ rlx_status onnx_op_gather_elements(onnx_call *c) {
   rlx_node at;
   RLX_TRY(axis_of(c, 0, &axis));
   RLX_TRY(indices(c, 1, &at));
-  return onnx_set_like(c, 0, rlx_gather_elements(c->g, onnx_in(c, 0), at, axis), 0);
+  return onnx_set_like(c, 0, rlx_op_gather_elements(c->g, onnx_in(c, 0), at, axis), 0);
 }
 
 rlx_status onnx_op_gather_nd(onnx_call *c) {
@@ -41,7 +41,7 @@ rlx_status onnx_op_gather_nd(onnx_call *c) {
   rlx_node at;
   RLX_TRY(onnx_int(c, "batch_dims", 0, &batch));
   RLX_TRY(indices(c, 1, &at));
-  return onnx_set_like(c, 0, rlx_gather_nd(c->g, onnx_in(c, 0), at, batch), 0);
+  return onnx_set_like(c, 0, rlx_op_gather_nd(c->g, onnx_in(c, 0), at, batch), 0);
 }
 
 /* ---- scatter ---- */
@@ -77,7 +77,7 @@ rlx_status onnx_op_scatter_elements(onnx_call *c) {
   RLX_TRY(axis_of(c, 0, &axis));
   RLX_TRY(reduction_of(c, &way));
   RLX_TRY(indices(c, 1, &at));
-  rlx_node y = rlx_scatter_elements(c->g, taken(c, 0, way), at, taken(c, 2, way), axis, way);
+  rlx_node y = rlx_op_scatter_elements(c->g, taken(c, 0, way), at, taken(c, 2, way), axis, way);
   return set_scattered(c, y, way);
 }
 
@@ -86,19 +86,19 @@ rlx_status onnx_op_scatter_nd(onnx_call *c) {
   rlx_node at;
   RLX_TRY(reduction_of(c, &way));
   RLX_TRY(indices(c, 1, &at));
-  return set_scattered(c, rlx_scatter_nd(c->g, taken(c, 0, way), at, taken(c, 2, way), way), way);
+  return set_scattered(c, rlx_op_scatter_nd(c->g, taken(c, 0, way), at, taken(c, 2, way), way), way);
 }
 
 /* Rows [B, S, ..]: sample b's updates go to places write[b], write[b] + 1, .. */
 static rlx_node write_places(onnx_call *c, int64_t batch, int64_t n, int64_t most, bool circular) {
   rlx_graph *g = c->g;
-  rlx_node place = rlx_reshape(g, rlx_range(g, 0, 1, n, RLX_I64), RLX_DIMS(1, n));
-  if (onnx_has(c, 2)) place = rlx_add(g, place, rlx_reshape(g, onnx_in(c, 2), RLX_DIMS(batch, 1)));
-  if (circular) place = rlx_mod(g, place, onnx_integer(c, most));
-  rlx_node sample = rlx_reshape(g, rlx_range(g, 0, 1, batch, RLX_I64), RLX_DIMS(batch, 1, 1));
-  const rlx_node both[] = {rlx_expand(g, sample, RLX_DIMS(batch, n, 1)),
-                           rlx_reshape(g, rlx_expand(g, place, RLX_DIMS(batch, n)), RLX_DIMS(batch, n, 1))};
-  return rlx_concat(g, both, 2, 2);
+  rlx_node place = rlx_op_reshape(g, rlx_op_range(g, 0, 1, n, RLX_I64), RLX_DIMS(1, n));
+  if (onnx_has(c, 2)) place = rlx_op_add(g, place, rlx_op_reshape(g, onnx_in(c, 2), RLX_DIMS(batch, 1)));
+  if (circular) place = rlx_op_mod(g, place, onnx_integer(c, most));
+  rlx_node sample = rlx_op_reshape(g, rlx_op_range(g, 0, 1, batch, RLX_I64), RLX_DIMS(batch, 1, 1));
+  const rlx_node both[] = {rlx_op_expand(g, sample, RLX_DIMS(batch, n, 1)),
+                           rlx_op_reshape(g, rlx_op_expand(g, place, RLX_DIMS(batch, n)), RLX_DIMS(batch, n, 1))};
+  return rlx_op_concat(g, both, 2, 2);
 }
 
 rlx_status onnx_op_tensor_scatter(onnx_call *c) {
@@ -115,8 +115,8 @@ rlx_status onnx_op_tensor_scatter(onnx_call *c) {
   for (int i = 0; i < perm.n; i++) perm.v[i] = i == 0 ? 0 : i == 1 ? axis : i <= axis ? i - 1 : i;
   for (int i = 0; i < perm.n; i++) back.v[perm.v[i]] = i;
   rlx_node at = write_places(c, shape.v[0], update.v[axis], shape.v[axis], mode == 1);
-  rlx_node x = rlx_transpose(g, onnx_in(c, 0), perm), rows = rlx_transpose(g, onnx_in(c, 1), perm);
-  return onnx_set_like(c, 0, rlx_transpose(g, rlx_scatter_nd(g, x, at, rows, RLX_SCATTER_NONE), back), 0);
+  rlx_node x = rlx_op_transpose(g, onnx_in(c, 0), perm), rows = rlx_op_transpose(g, onnx_in(c, 1), perm);
+  return onnx_set_like(c, 0, rlx_op_transpose(g, rlx_op_scatter_nd(g, x, at, rows, RLX_SCATTER_NONE), back), 0);
 }
 
 /* ---- by place ---- */
@@ -128,7 +128,7 @@ rlx_status onnx_op_trilu(onnx_call *c) {
   RLX_TRY(onnx_flag(c, "upper", true, &upper));
   if (onnx_rank(c, 0) < 2) return RLX_FAIL(RLX_INVALID, "the input has %d axes", onnx_rank(c, 0));
   k = k > INT32_MAX ? INT32_MAX : k < -INT32_MAX ? -INT32_MAX : k; /* past any corner it is all or nothing */
-  return onnx_set_like(c, 0, rlx_trilu(c->g, onnx_in(c, 0), upper, k), 0);
+  return onnx_set_like(c, 0, rlx_op_trilu(c->g, onnx_in(c, 0), upper, k), 0);
 }
 
 rlx_status onnx_op_one_hot(onnx_call *c) {
@@ -147,10 +147,10 @@ rlx_status onnx_op_one_hot(onnx_call *c) {
   out.v[out.n++] = (int64_t)depth;
   RLX_TRY(onnx_check_size(c, &out));
   RLX_TRY(onnx_convert(c, onnx_in(c, 0), onnx_in_type(c, 0), ONNX_INT64, &index));
-  rlx_node values = onnx_in(c, 2), is = rlx_one_hot(g, index, (int64_t)depth, axis, 1, 0, RLX_BOOL);
-  rlx_node off = rlx_reshape(g, rlx_narrow(g, values, 0, 0, 1), RLX_SCALAR);
-  rlx_node on = rlx_reshape(g, rlx_narrow(g, values, 0, 1, 1), RLX_SCALAR);
-  return onnx_set_like(c, 0, rlx_where(g, is, on, off), 2);
+  rlx_node values = onnx_in(c, 2), is = rlx_op_one_hot(g, index, (int64_t)depth, axis, 1, 0, RLX_BOOL);
+  rlx_node off = rlx_op_reshape(g, rlx_op_narrow(g, values, 0, 0, 1), RLX_SCALAR);
+  rlx_node on = rlx_op_reshape(g, rlx_op_narrow(g, values, 0, 1, 1), RLX_SCALAR);
+  return onnx_set_like(c, 0, rlx_op_where(g, is, on, off), 2);
 }
 
 /* Row (t, b) is taken from time len[b] - 1 - t while that is one of the sequence's, else from its own. */
@@ -168,14 +168,14 @@ rlx_status onnx_op_reverse_sequence(onnx_call *c) {
   rlx_dims along_time = time ? RLX_DIMS(1, n) : RLX_DIMS(n, 1);
   rlx_dims along_batch = time ? RLX_DIMS(samples, 1) : RLX_DIMS(1, samples);
   RLX_TRY(onnx_convert(c, onnx_in(c, 1), onnx_in_type(c, 1), ONNX_INT64, &length));
-  rlx_node t = rlx_reshape(g, rlx_range(g, 0, 1, n, RLX_I64), along_time);
-  rlx_node b = rlx_reshape(g, rlx_range(g, 0, 1, samples, RLX_I64), along_batch);
-  length = rlx_reshape(g, length, along_batch);
-  rlx_node mirrored = rlx_sub(g, rlx_sub(g, length, onnx_integer(c, 1)), t);
-  rlx_node from = rlx_where(g, rlx_lt(g, t, length), mirrored, t);
-  rlx_node row = time ? rlx_add(g, rlx_mul(g, b, onnx_integer(c, n)), from)
-                      : rlx_add(g, rlx_mul(g, from, onnx_integer(c, samples)), b);
+  rlx_node t = rlx_op_reshape(g, rlx_op_range(g, 0, 1, n, RLX_I64), along_time);
+  rlx_node b = rlx_op_reshape(g, rlx_op_range(g, 0, 1, samples, RLX_I64), along_batch);
+  length = rlx_op_reshape(g, length, along_batch);
+  rlx_node mirrored = rlx_op_sub(g, rlx_op_sub(g, length, onnx_integer(c, 1)), t);
+  rlx_node from = rlx_op_where(g, rlx_op_lt(g, t, length), mirrored, t);
+  rlx_node row = time ? rlx_op_add(g, rlx_op_mul(g, b, onnx_integer(c, n)), from)
+                      : rlx_op_add(g, rlx_op_mul(g, from, onnx_integer(c, samples)), b);
   flat.v[0] = n * samples;
   for (int i = 2; i < shape.n; i++) flat.v[i - 1] = shape.v[i];
-  return onnx_set_like(c, 0, rlx_gather(g, rlx_reshape(g, onnx_in(c, 0), flat), row, 0), 0);
+  return onnx_set_like(c, 0, rlx_op_gather(g, rlx_op_reshape(g, onnx_in(c, 0), flat), row, 0), 0);
 }

@@ -28,30 +28,30 @@ static rlx_status bits(onnx_call *c, binary_fn fn) {
   rlx_status onnx_op_##name(onnx_call *c) { return compare(c, fn); }
 #define BITS(name, fn) \
   rlx_status onnx_op_##name(onnx_call *c) { return bits(c, fn); }
-BITS(and, rlx_and)
-BITS(or, rlx_or)
-BITS(xor, rlx_xor)
-BITS(bitwise_and, rlx_bit_and)
-BITS(bitwise_or, rlx_bit_or)
-BITS(bitwise_xor, rlx_bit_xor)
-COMPARE(equal, rlx_eq)
-COMPARE(greater, rlx_gt)
-COMPARE(greater_or_equal, rlx_ge)
-COMPARE(less, rlx_lt)
-COMPARE(less_or_equal, rlx_le)
+BITS(and, rlx_op_and)
+BITS(or, rlx_op_or)
+BITS(xor, rlx_op_xor)
+BITS(bitwise_and, rlx_op_bit_and)
+BITS(bitwise_or, rlx_op_bit_or)
+BITS(bitwise_xor, rlx_op_bit_xor)
+COMPARE(equal, rlx_op_eq)
+COMPARE(greater, rlx_op_gt)
+COMPARE(greater_or_equal, rlx_op_ge)
+COMPARE(less, rlx_op_lt)
+COMPARE(less_or_equal, rlx_op_le)
 
-rlx_status onnx_op_not(onnx_call *c) { return onnx_set(c, 0, rlx_not(c->g, onnx_in(c, 0))); }
+rlx_status onnx_op_not(onnx_call *c) { return onnx_set(c, 0, rlx_op_not(c->g, onnx_in(c, 0))); }
 
 rlx_status onnx_op_where(onnx_call *c) {
   if (onnx_in_type(c, 1) != onnx_in_type(c, 2))
     return RLX_FAIL(RLX_INVALID, "it chooses between %s and %s", onnx_type_name(onnx_in_type(c, 1)),
                     onnx_type_name(onnx_in_type(c, 2)));
-  return onnx_set_like(c, 0, rlx_where(c->g, onnx_in(c, 0), onnx_in(c, 1), onnx_in(c, 2)), 1);
+  return onnx_set_like(c, 0, rlx_op_where(c->g, onnx_in(c, 0), onnx_in(c, 1), onnx_in(c, 2)), 1);
 }
 
 rlx_status onnx_op_is_nan(onnx_call *c) {
   rlx_node x = onnx_in(c, 0);
-  return onnx_set(c, 0, rlx_ne(c->g, x, x));
+  return onnx_set(c, 0, rlx_op_ne(c->g, x, x));
 }
 
 rlx_status onnx_op_is_inf(onnx_call *c) {
@@ -61,9 +61,9 @@ rlx_status onnx_op_is_inf(onnx_call *c) {
   RLX_TRY(onnx_flag(c, "detect_negative", true, &negative));
   RLX_TRY(onnx_flag(c, "detect_positive", true, &positive));
   rlx_node x = onnx_in(c, 0);
-  if (negative && positive) x = rlx_abs(g, x);
-  rlx_node is = rlx_eq(g, x, onnx_number(c, t, positive ? RLX_INFINITY : -RLX_INFINITY));
-  if (!negative && !positive) is = rlx_and(g, is, rlx_scalar(g, RLX_BOOL, 0));
+  if (negative && positive) x = rlx_op_abs(g, x);
+  rlx_node is = rlx_op_eq(g, x, onnx_number(c, t, positive ? RLX_INFINITY : -RLX_INFINITY));
+  if (!negative && !positive) is = rlx_op_and(g, is, rlx_op_scalar(g, RLX_BOOL, 0));
   return onnx_set(c, 0, is);
 }
 
@@ -74,15 +74,15 @@ rlx_status onnx_op_bitwise_not(onnx_call *c) {
   rlx_dtype carrier = onnx_dtype(c, 0);
   if (!onnx_type_is_integer(t)) return RLX_FAIL(RLX_INVALID, "the input is %s, expected integers", onnx_type_name(t));
   double all = t == ONNX_UINT8 ? 0xff : t == ONNX_UINT16 ? 0xffff : t == ONNX_UINT32 ? 4294967295.0 : -1.0;
-  return onnx_set_like(c, 0, rlx_bit_xor(c->g, onnx_in(c, 0), rlx_scalar(c->g, carrier, all)), 0);
+  return onnx_set_like(c, 0, rlx_op_bit_xor(c->g, onnx_in(c, 0), rlx_op_scalar(c->g, carrier, all)), 0);
 }
 
 /* Zeros come in from the left: by one place first, then as often as is left, which the sign has nothing to do with. */
 static rlx_node shift_u64_right(onnx_call *c, rlx_node x, rlx_node by) {
   rlx_graph *g = c->g;
-  rlx_node one = onnx_integer(c, 1), none = rlx_eq(g, by, onnx_integer(c, 0));
-  rlx_node half = rlx_bit_and(g, rlx_shr(g, x, one), onnx_integer(c, INT64_MAX));
-  return rlx_where(g, none, x, rlx_shr(g, half, rlx_sub(g, by, one)));
+  rlx_node one = onnx_integer(c, 1), none = rlx_op_eq(g, by, onnx_integer(c, 0));
+  rlx_node half = rlx_op_bit_and(g, rlx_op_shr(g, x, one), onnx_integer(c, INT64_MAX));
+  return rlx_op_where(g, none, x, rlx_op_shr(g, half, rlx_op_sub(g, by, one)));
 }
 
 rlx_status onnx_op_bit_shift(onnx_call *c) {
@@ -93,8 +93,8 @@ rlx_status onnx_op_bit_shift(onnx_call *c) {
   if (!onnx_has_attribute(c, "direction")) return RLX_FAIL(RLX_INVALID, "attribute 'direction' is missing");
   RLX_TRY(onnx_word(c, "direction", directions, &right));
   RLX_TRY(onnx_operands(c, &x, &by));
-  if (!right) y = onnx_wrap(c, rlx_shl(c->g, x, by), t);
-  else y = t == ONNX_UINT64 ? shift_u64_right(c, x, by) : rlx_shr(c->g, x, by);
+  if (!right) y = onnx_wrap(c, rlx_op_shl(c->g, x, by), t);
+  else y = t == ONNX_UINT64 ? shift_u64_right(c, x, by) : rlx_op_shr(c->g, x, by);
   return onnx_set_like(c, 0, y, 0);
 }
 

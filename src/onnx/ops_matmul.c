@@ -6,7 +6,7 @@
 static rlx_status product(onnx_call *c, rlx_node a, rlx_node b, onnx_type t, rlx_node *out) {
   rlx_graph *g = c->g;
   rlx_dims sa = rlx_node_shape(g, a), sb = rlx_node_shape(g, b);
-  if (onnx_type_is_float(t)) return *out = rlx_matmul(g, a, b), RLX_OK;
+  if (onnx_type_is_float(t)) return *out = rlx_op_matmul(g, a, b), RLX_OK;
   if (sa.n == RLX_MAX_RANK || sb.n == RLX_MAX_RANK) return onnx_refuse(c, "integers of %d axes", RLX_MAX_RANK);
   if (sa.v[sa.n - 1] != sb.v[sb.n - 2])
     return RLX_FAIL(RLX_INVALID, "rows of %lld times columns of %lld", (long long)sa.v[sa.n - 1],
@@ -20,8 +20,8 @@ static rlx_status product(onnx_call *c, rlx_node a, rlx_node b, onnx_type t, rlx
   all.v[all.n - 1] = sa.v[sa.n - 1];
   all.v[all.n++] = sb.v[sb.n - 1];
   RLX_TRY(onnx_check_size(c, &all));
-  rlx_node each = rlx_mul(g, rlx_reshape(g, a, wide_a), rlx_reshape(g, b, wide_b));
-  *out = onnx_wrap(c, rlx_reduce_sum(g, each, RLX_DIMS(-2), false), t);
+  rlx_node each = rlx_op_mul(g, rlx_op_reshape(g, a, wide_a), rlx_op_reshape(g, b, wide_b));
+  *out = onnx_wrap(c, rlx_op_reduce_sum(g, each, RLX_DIMS(-2), false), t);
   return RLX_OK;
 }
 
@@ -33,8 +33,8 @@ rlx_status onnx_op_matmul(onnx_call *c) {
   RLX_TRY(onnx_same_type(c, 2));
   if (sa.n == 0 || sb.n == 0) return RLX_FAIL(RLX_INVALID, "a product of scalars");
   rlx_node a = onnx_in(c, 0), b = onnx_in(c, 1);
-  if (sa.n == 1) a = rlx_reshape(g, a, RLX_DIMS(1, sa.v[0]));
-  if (sb.n == 1) b = rlx_reshape(g, b, RLX_DIMS(sb.v[0], 1));
+  if (sa.n == 1) a = rlx_op_reshape(g, a, RLX_DIMS(1, sa.v[0]));
+  if (sb.n == 1) b = rlx_op_reshape(g, b, RLX_DIMS(sb.v[0], 1));
   RLX_TRY(product(c, a, b, onnx_in_type(c, 0), &y));
   RLX_TRY(rlx_graph_status(g));
   rlx_dims out = rlx_node_shape(g, y);
@@ -43,12 +43,12 @@ rlx_status onnx_op_matmul(onnx_call *c) {
     if (sb.n != 1) out.v[out.n - 2] = out.v[out.n - 1];
     out.n--;
   }
-  if (sa.n == 1 || sb.n == 1) y = rlx_reshape(g, y, out);
+  if (sa.n == 1 || sb.n == 1) y = rlx_op_reshape(g, y, out);
   return onnx_set_like(c, 0, y, 0);
 }
 
 static rlx_node scaled(onnx_call *c, rlx_node x, double by, onnx_type t) {
-  return by == 1 ? x : rlx_mul(c->g, x, onnx_number(c, t, by));
+  return by == 1 ? x : rlx_op_mul(c->g, x, onnx_number(c, t, by));
 }
 
 rlx_status onnx_op_gemm(onnx_call *c) {
@@ -65,15 +65,15 @@ rlx_status onnx_op_gemm(onnx_call *c) {
   if (onnx_rank(c, 0) != 2 || onnx_rank(c, 1) != 2)
     return RLX_FAIL(RLX_INVALID, "a has %d axes and b %d, expected 2", onnx_rank(c, 0), onnx_rank(c, 1));
   rlx_node a = onnx_in(c, 0), b = onnx_in(c, 1);
-  if (turn_a) a = rlx_transpose(g, a, RLX_DIMS(1, 0));
+  if (turn_a) a = rlx_op_transpose(g, a, RLX_DIMS(1, 0));
   if (turn_b && onnx_type_is_float(t)) {
-    y = rlx_matmul_t(g, a, b);
+    y = rlx_op_matmul_t(g, a, b);
   } else {
-    if (turn_b) b = rlx_transpose(g, b, RLX_DIMS(1, 0));
+    if (turn_b) b = rlx_op_transpose(g, b, RLX_DIMS(1, 0));
     RLX_TRY(product(c, a, b, t, &y));
   }
   y = scaled(c, y, alpha, t);
-  if (onnx_has(c, 2) && beta != 0) y = rlx_add(g, y, scaled(c, onnx_in(c, 2), beta, t));
+  if (onnx_has(c, 2) && beta != 0) y = rlx_op_add(g, y, scaled(c, onnx_in(c, 2), beta, t));
   return onnx_set_like(c, 0, y, 0);
 }
 
@@ -81,7 +81,7 @@ rlx_status onnx_op_gemm(onnx_call *c) {
 static rlx_status set_mask(onnx_call *c) {
   if (!onnx_wants(c, 1)) return RLX_OK;
   onnx_type t = c->opset < 10 ? onnx_in_type(c, 0) : ONNX_BOOL;
-  return onnx_set_as(c, 1, rlx_expand(c->g, onnx_number(c, t, 1), onnx_shape(c, 0)), t);
+  return onnx_set_as(c, 1, rlx_op_expand(c->g, onnx_number(c, t, 1), onnx_shape(c, 0)), t);
 }
 
 rlx_status onnx_op_dropout(onnx_call *c) {

@@ -19,7 +19,7 @@ rlx_status onnx_op_concat(onnx_call *c) {
   rlx_node *xs = onnx_alloc(c->imp, (size_t)c->n_in + 1, sizeof *xs);
   if (!xs) return RLX_FAIL(RLX_NO_MEMORY, "%u inputs", (unsigned)c->n_in);
   for (uint32_t i = 0; i < c->n_in; i++) xs[i] = onnx_in(c, i);
-  return onnx_set_like(c, 0, c->n_in == 1 ? xs[0] : rlx_concat(c->g, xs, c->n_in, axis), 0);
+  return onnx_set_like(c, 0, c->n_in == 1 ? xs[0] : rlx_op_concat(c->g, xs, c->n_in, axis), 0);
 }
 
 /* Sizes of the parts: given, or equal with a smaller last one. */
@@ -58,7 +58,7 @@ rlx_status onnx_op_split(onnx_call *c) {
       return RLX_FAIL(RLX_INVALID, "part %zu has %" PRId64 " of the %" PRId64 " elements that are left", i, sizes.v[i],
                       n - start);
     rlx_node x = onnx_in(c, 0);
-    if (sizes.v[i] != n) x = rlx_narrow(c->g, x, axis, start, sizes.v[i]);
+    if (sizes.v[i] != n) x = rlx_op_narrow(c->g, x, axis, start, sizes.v[i]);
     RLX_TRY(onnx_set_like(c, (uint32_t)i, x, 0));
     start += sizes.v[i];
   }
@@ -70,7 +70,7 @@ rlx_status onnx_op_split(onnx_call *c) {
 
 /* As ONNX clamps them: a start to an element (or, forward, the end), an end to one past either side. RLX counts a negative place from
  * the end, so the one before the first is written as -n - 1. */
-static void clamp_places(rlx_slice_desc *d, const rlx_dims *shape) {
+static void clamp_places(rlx_op_slice_desc *d, const rlx_dims *shape) {
   for (int i = 0; i < d->start.n; i++) {
     int64_t n = shape->v[d->axes.n ? d->axes.v[i] : i], *start = &d->start.v[i], *stop = &d->stop.v[i];
     bool back = d->step.n && d->step.v[i] < 0;
@@ -85,7 +85,7 @@ static void clamp_places(rlx_slice_desc *d, const rlx_dims *shape) {
 }
 
 rlx_status onnx_op_slice(onnx_call *c) {
-  rlx_slice_desc d = {0};
+  rlx_op_slice_desc d = {0};
   bool by_inputs = c->opset >= 10;
   if (by_inputs) {
     RLX_TRY(onnx_need_dims(c, 1, &d.start));
@@ -110,7 +110,7 @@ rlx_status onnx_op_slice(onnx_call *c) {
     if (d.step.v[i] < -INT32_MAX) d.step.v[i] = -INT32_MAX;
   }
   clamp_places(&d, &shape);
-  return onnx_set_like(c, 0, rlx_slice(c->g, onnx_in(c, 0), &d), 0);
+  return onnx_set_like(c, 0, rlx_op_slice(c->g, onnx_in(c, 0), &d), 0);
 }
 
 /* ---- repeat ---- */
@@ -127,7 +127,7 @@ rlx_status onnx_op_expand(onnx_call *c) {
     out.v[i] = a == 1 ? b : a;
   }
   RLX_TRY(onnx_check_size(c, &out));
-  return onnx_set_like(c, 0, rlx_expand(c->g, onnx_in(c, 0), out), 0);
+  return onnx_set_like(c, 0, rlx_op_expand(c->g, onnx_in(c, 0), out), 0);
 }
 
 static rlx_status tile_counts(onnx_call *c, rlx_dims *reps) {
@@ -152,8 +152,8 @@ rlx_status onnx_op_tile(onnx_call *c) {
   RLX_TRY(onnx_check_size(c, &out));
   if (out.n == 0) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
   for (int i = 0; i < out.n; i++) /* nothing is left: no copies to make */
-    if (out.v[i] == 0) return onnx_set_like(c, 0, rlx_expand(c->g, onnx_number(c, onnx_in_type(c, 0), 0), out), 0);
-  return onnx_set_like(c, 0, rlx_tile(c->g, onnx_in(c, 0), reps), 0);
+    if (out.v[i] == 0) return onnx_set_like(c, 0, rlx_op_expand(c->g, onnx_number(c, onnx_in_type(c, 0), 0), out), 0);
+  return onnx_set_like(c, 0, rlx_op_tile(c->g, onnx_in(c, 0), reps), 0);
 }
 
 /* ---- pad ---- */
@@ -191,7 +191,7 @@ static rlx_status border_of(onnx_call *c, border *b) {
 /* Negative ones cut elements off, before the others are added. */
 static rlx_status crop(onnx_call *c, border *b, rlx_node *x) {
   rlx_dims shape = rlx_node_shape(c->g, *x), out = shape;
-  rlx_slice_desc d = {.start = {.n = shape.n}, .stop = shape};
+  rlx_op_slice_desc d = {.start = {.n = shape.n}, .stop = shape};
   bool some = false;
   for (int i = 0; i < shape.n; i++) {
     int64_t lo = b->lo.v[i] < 0 ? b->lo.v[i] : 0, hi = b->hi.v[i] < 0 ? b->hi.v[i] : 0;
@@ -207,16 +207,17 @@ static rlx_status crop(onnx_call *c, border *b, rlx_node *x) {
       return RLX_FAIL(RLX_INVALID, "axis %d is padded by %" PRId64 " and %" PRId64, i, b->lo.v[i], b->hi.v[i]);
   }
   RLX_TRY(onnx_check_size(c, &out));
-  if (some) *x = rlx_slice(c->g, *x, &d);
+  if (some) *x = rlx_op_slice(c->g, *x, &d);
   return RLX_OK;
 }
 
 /* Where the value is only known in a run, it is chosen outside a mask of what was there. */
 static rlx_node pad_with(onnx_call *c, rlx_node x, const border *b, rlx_node value) {
   rlx_graph *g = c->g;
-  rlx_node there = rlx_expand(g, rlx_scalar(g, RLX_BOOL, 1), rlx_node_shape(g, x));
-  there = rlx_pad(g, there, b->lo, b->hi, RLX_PAD_CONSTANT, 0);
-  return rlx_where(g, there, rlx_pad(g, x, b->lo, b->hi, RLX_PAD_CONSTANT, 0), rlx_reshape(g, value, RLX_SCALAR));
+  rlx_node there = rlx_op_expand(g, rlx_op_scalar(g, RLX_BOOL, 1), rlx_node_shape(g, x));
+  there = rlx_op_pad(g, there, b->lo, b->hi, RLX_PAD_CONSTANT, 0);
+  return rlx_op_where(g, there, rlx_op_pad(g, x, b->lo, b->hi, RLX_PAD_CONSTANT, 0),
+                      rlx_op_reshape(g, value, RLX_SCALAR));
 }
 
 rlx_status onnx_op_pad(onnx_call *c) {
@@ -235,7 +236,7 @@ rlx_status onnx_op_pad(onnx_call *c) {
   RLX_TRY(crop(c, &b, &x));
   if (b.lo.n == 0) return onnx_set_like(c, 0, x, 0);
   if (mode == 0 && given && !known) return onnx_set_like(c, 0, pad_with(c, x, &b, onnx_in(c, 2)), 0);
-  return onnx_set_like(c, 0, rlx_pad(c->g, x, b.lo, b.hi, modes[mode], value), 0);
+  return onnx_set_like(c, 0, rlx_op_pad(c->g, x, b.lo, b.hi, modes[mode], value), 0);
 }
 
 /* Half of what is too much goes on each side, half of what is missing comes there; odd ones at the end. */
@@ -256,5 +257,5 @@ rlx_status onnx_op_center_crop_pad(onnx_call *c) {
   }
   rlx_node x = onnx_in(c, 0);
   RLX_TRY(crop(c, &b, &x));
-  return onnx_set_like(c, 0, shape.n ? rlx_pad(c->g, x, b.lo, b.hi, RLX_PAD_CONSTANT, 0) : x, 0);
+  return onnx_set_like(c, 0, shape.n ? rlx_op_pad(c->g, x, b.lo, b.hi, RLX_PAD_CONSTANT, 0) : x, 0);
 }

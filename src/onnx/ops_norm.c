@@ -25,14 +25,14 @@ static rlx_dims all_but(int rank, int axis) {
 static rlx_status batch_norm_training(onnx_call *c, rlx_dtype wide, double eps, double momentum) {
   int rank = onnx_rank(c, 0);
   rlx_dims axes = all_but(rank, 1);
-  rlx_node x = in_as(c, 0, wide), mean = rlx_reduce_mean(c->g, x, axes, false);
-  rlx_node off = rlx_sub(c->g, x, onnx_along(c, mean, 1, rank));
-  rlx_node var = rlx_reduce_mean(c->g, rlx_mul(c->g, off, off), axes, false);
-  rlx_node y = rlx_batch_norm_inference(c->g, x, mean, var, in_as(c, 1, wide), in_as(c, 2, wide), eps);
+  rlx_node x = in_as(c, 0, wide), mean = rlx_op_reduce_mean(c->g, x, axes, false);
+  rlx_node off = rlx_op_sub(c->g, x, onnx_along(c, mean, 1, rank));
+  rlx_node var = rlx_op_reduce_mean(c->g, rlx_op_mul(c->g, off, off), axes, false);
+  rlx_node y = rlx_op_batch_norm_inference(c->g, x, mean, var, in_as(c, 1, wide), in_as(c, 2, wide), eps);
   RLX_TRY(onnx_set_like(c, 0, onnx_cast(c, y, onnx_dtype(c, 0)), 0));
   for (uint32_t i = 1; i <= 2; i++) {
     rlx_node old = in_as(c, i + 2, wide), now = i == 1 ? mean : var;
-    rlx_node next = rlx_add(c->g, onnx_times(c, old, momentum), onnx_times(c, now, 1 - momentum));
+    rlx_node next = rlx_op_add(c->g, onnx_times(c, old, momentum), onnx_times(c, now, 1 - momentum));
     RLX_TRY(onnx_set_like(c, i, onnx_cast(c, next, onnx_dtype(c, i + 2)), i + 2));
   }
   return RLX_OK;
@@ -41,8 +41,8 @@ static rlx_status batch_norm_training(onnx_call *c, rlx_dtype wide, double eps, 
 /* Before opset 9, spatial 0 normalised each element by statistics of its own. */
 static rlx_status batch_norm_by_element(onnx_call *c, double eps) {
   rlx_node x = onnx_in(c, 0), var = onnx_plus(c, onnx_in(c, 4), eps);
-  rlx_node y = rlx_div(c->g, rlx_sub(c->g, x, onnx_in(c, 3)), rlx_sqrt(c->g, var));
-  return onnx_set_like(c, 0, rlx_add(c->g, rlx_mul(c->g, y, onnx_in(c, 1)), onnx_in(c, 2)), 0);
+  rlx_node y = rlx_op_div(c->g, rlx_op_sub(c->g, x, onnx_in(c, 3)), rlx_op_sqrt(c->g, var));
+  return onnx_set_like(c, 0, rlx_op_add(c->g, rlx_op_mul(c->g, y, onnx_in(c, 1)), onnx_in(c, 2)), 0);
 }
 
 rlx_status onnx_op_batch_normalization(onnx_call *c) {
@@ -63,8 +63,8 @@ rlx_status onnx_op_batch_normalization(onnx_call *c) {
   if (onnx_rank(c, 0) < 2) return RLX_FAIL(RLX_INVALID, "the input has %d axes", onnx_rank(c, 0));
   for (uint32_t i = 1; i < c->n_out; i++)
     if (onnx_wants(c, i)) return onnx_refuse(c, "output %u exists in training only", (unsigned)i);
-  rlx_node y = rlx_batch_norm_inference(c->g, in_as(c, 0, wide), in_as(c, 3, wide), in_as(c, 4, wide),
-                                        in_as(c, 1, wide), in_as(c, 2, wide), eps);
+  rlx_node y = rlx_op_batch_norm_inference(c->g, in_as(c, 0, wide), in_as(c, 3, wide), in_as(c, 4, wide),
+                                           in_as(c, 1, wide), in_as(c, 2, wide), eps);
   return onnx_set_like(c, 0, onnx_cast(c, y, onnx_dtype(c, 0)), 0);
 }
 
@@ -74,7 +74,7 @@ rlx_status onnx_op_instance_normalization(onnx_call *c) {
   double eps;
   RLX_TRY(check_floats(c));
   RLX_TRY(onnx_float(c, "epsilon", 1e-5, &eps));
-  return onnx_set_like(c, 0, rlx_instance_norm(c->g, onnx_in(c, 0), onnx_in(c, 1), onnx_in(c, 2), eps), 0);
+  return onnx_set_like(c, 0, rlx_op_instance_norm(c->g, onnx_in(c, 0), onnx_in(c, 1), onnx_in(c, 2), eps), 0);
 }
 
 /* What the first stage is computed in: stash_type, but no narrower than needed for the input's own. */
@@ -103,15 +103,16 @@ static rlx_status norm_of(onnx_call *c, bool is_layer, rlx_node x, double eps, i
   rlx_node gamma = onnx_in(c, 1), beta = onnx_in(c, 2);
   bool fits = fits_axes(&scale, &shape, axis) && (!beta || fits_axes(&bias, &shape, axis));
   if (fits && dtype == stash && onnx_dtype(c, 1) == stash && (!beta || onnx_dtype(c, 2) == stash)) {
-    *out = is_layer ? rlx_layer_norm(c->g, x, gamma, beta, axis, eps) : rlx_rms_norm(c->g, x, gamma, beta, axis, eps);
+    *out =
+      is_layer ? rlx_op_layer_norm(c->g, x, gamma, beta, axis, eps) : rlx_op_rms_norm(c->g, x, gamma, beta, axis, eps);
     return RLX_OK;
   }
   rlx_node y = onnx_cast(c, x, stash);
-  y = is_layer ? rlx_layer_norm(c->g, y, 0, 0, axis, eps) : rlx_rms_norm(c->g, y, 0, 0, axis, eps);
+  y = is_layer ? rlx_op_layer_norm(c->g, y, 0, 0, axis, eps) : rlx_op_rms_norm(c->g, y, 0, 0, axis, eps);
   rlx_dtype second = gamma ? onnx_dtype(c, 1) : dtype;
   y = onnx_cast(c, y, second);
-  if (gamma) y = rlx_mul(c->g, y, gamma);
-  if (beta) y = rlx_add(c->g, y, onnx_cast(c, beta, second));
+  if (gamma) y = rlx_op_mul(c->g, y, gamma);
+  if (beta) y = rlx_op_add(c->g, y, onnx_cast(c, beta, second));
   *out = y;
   return RLX_OK;
 }
@@ -122,10 +123,10 @@ static rlx_status set_moments(onnx_call *c, rlx_node x, double eps, int axis, rl
   if (!onnx_wants(c, 1) && !onnx_wants(c, 2)) return RLX_OK;
   for (int i = axis; i < onnx_rank(c, 0); i++) axes.v[axes.n++] = i;
   x = onnx_cast(c, x, stash);
-  rlx_node mean = rlx_reduce_mean(c->g, x, axes, true), off = rlx_sub(c->g, x, mean);
-  rlx_node var = rlx_reduce_mean(c->g, rlx_mul(c->g, off, off), axes, true);
+  rlx_node mean = rlx_op_reduce_mean(c->g, x, axes, true), off = rlx_op_sub(c->g, x, mean);
+  rlx_node var = rlx_op_reduce_mean(c->g, rlx_op_mul(c->g, off, off), axes, true);
   RLX_TRY(onnx_set(c, 1, mean));
-  return onnx_set(c, 2, rlx_rsqrt(c->g, onnx_plus(c, var, eps)));
+  return onnx_set(c, 2, rlx_op_rsqrt(c->g, onnx_plus(c, var, eps)));
 }
 
 static rlx_status norm_op(onnx_call *c, bool is_layer) {
@@ -162,15 +163,15 @@ rlx_status onnx_op_simplified_layer_normalization(onnx_call *c) {
   RLX_TRY(onnx_axis(c, at, onnx_rank(c, 0), &axis));
   RLX_TRY(read_stash(c, &stash));
   for (int i = axis; i < onnx_rank(c, 0); i++) axes.v[axes.n++] = i;
-  rlx_node x = in_as(c, 0, stash), mean = rlx_reduce_mean(c->g, rlx_mul(c->g, x, x), axes, true);
-  return onnx_set(c, 1, rlx_rsqrt(c->g, onnx_plus(c, mean, eps)));
+  rlx_node x = in_as(c, 0, stash), mean = rlx_op_reduce_mean(c->g, rlx_op_mul(c->g, x, x), axes, true);
+  return onnx_set(c, 1, rlx_op_rsqrt(c->g, onnx_plus(c, mean, eps)));
 }
 
 /* Opset 18 has one gamma and beta per group, 21 and later one per channel. */
 static rlx_node per_group(onnx_call *c, uint32_t i, int64_t groups, int64_t channels, rlx_dtype dtype) {
   rlx_node n = in_as(c, i, dtype);
   if (c->opset >= 21 || groups == channels) return n;
-  n = rlx_expand(c->g, onnx_reshape(c, n, RLX_DIMS(groups, 1)), RLX_DIMS(groups, channels / groups));
+  n = rlx_op_expand(c->g, onnx_reshape(c, n, RLX_DIMS(groups, 1)), RLX_DIMS(groups, channels / groups));
   return onnx_reshape(c, n, RLX_DIMS(channels));
 }
 
@@ -188,10 +189,10 @@ rlx_status onnx_op_group_normalization(onnx_call *c) {
   rlx_dtype dtype = onnx_dtype(c, 0);
   if (c->opset < 21) stash = onnx_wide(dtype);
   rlx_node gamma = per_group(c, 1, groups, shape.v[1], dtype), beta = per_group(c, 2, groups, shape.v[1], dtype);
-  if (stash == dtype) return onnx_set_like(c, 0, rlx_group_norm(c->g, onnx_in(c, 0), gamma, beta, groups, eps), 0);
-  rlx_node y = rlx_group_norm(c->g, in_as(c, 0, stash), RLX_NONE, RLX_NONE, groups, eps);
-  y = rlx_mul(c->g, onnx_cast(c, y, dtype), onnx_along(c, gamma, 1, shape.n));
-  return onnx_set_like(c, 0, rlx_add(c->g, y, onnx_along(c, beta, 1, shape.n)), 0);
+  if (stash == dtype) return onnx_set_like(c, 0, rlx_op_group_norm(c->g, onnx_in(c, 0), gamma, beta, groups, eps), 0);
+  rlx_node y = rlx_op_group_norm(c->g, in_as(c, 0, stash), RLX_NONE, RLX_NONE, groups, eps);
+  y = rlx_op_mul(c->g, onnx_cast(c, y, dtype), onnx_along(c, gamma, 1, shape.n));
+  return onnx_set_like(c, 0, rlx_op_add(c->g, y, onnx_along(c, beta, 1, shape.n)), 0);
 }
 
 /* x / (bias + alpha / size * sum of squares of `size` channels around)^beta. */
@@ -209,10 +210,10 @@ rlx_status onnx_op_lrn(onnx_call *c) {
   int64_t rest = 1;
   for (int i = 2; i < shape.n; i++) rest *= shape.v[i];
   int64_t before = (size - 1) / 2, after = size - 1 - before;
-  rlx_conv_desc d = {.pad_lo = RLX_DIMS(before, 0), .pad_hi = RLX_DIMS(after, 0)};
+  rlx_op_conv_desc d = {.pad_lo = RLX_DIMS(before, 0), .pad_hi = RLX_DIMS(after, 0)};
   rlx_node x = onnx_in(c, 0), ones = onnx_fill(c, onnx_dtype(c, 0), RLX_DIMS(1, 1, size, 1), 1);
-  rlx_node squares = onnx_reshape(c, rlx_mul(c->g, x, x), RLX_DIMS(shape.v[0], 1, shape.v[1], rest));
-  rlx_node sums = onnx_reshape(c, rlx_conv(c->g, squares, ones, RLX_NONE, &d), shape);
+  rlx_node squares = onnx_reshape(c, rlx_op_mul(c->g, x, x), RLX_DIMS(shape.v[0], 1, shape.v[1], rest));
+  rlx_node sums = onnx_reshape(c, rlx_op_conv(c->g, squares, ones, RLX_NONE, &d), shape);
   rlx_node base = onnx_plus(c, onnx_times(c, sums, alpha / (double)size), bias);
-  return onnx_set_like(c, 0, rlx_div(c->g, x, rlx_pow(c->g, base, onnx_scalar_like(c, x, beta))), 0);
+  return onnx_set_like(c, 0, rlx_op_div(c->g, x, rlx_op_pow(c->g, base, onnx_scalar_like(c, x, beta))), 0);
 }

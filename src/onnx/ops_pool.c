@@ -25,8 +25,8 @@ static rlx_status read_window(onnx_call *c, onnx_window *w, bool *ceil) {
   return RLX_OK;
 }
 
-static rlx_pool_desc pool_of(const onnx_window *w, bool ceil) {
-  return (rlx_pool_desc){w->kernel, w->stride, w->dilation, w->lo, w->hi, .ceil = ceil};
+static rlx_op_pool_desc pool_of(const onnx_window *w, bool ceil) {
+  return (rlx_op_pool_desc){w->kernel, w->stride, w->dilation, w->lo, w->hi, .ceil = ceil};
 }
 
 /* RLX pads less than a window: more than that is padded before. */
@@ -42,7 +42,7 @@ static rlx_node pad_before(onnx_call *c, rlx_node x, onnx_window *w, double valu
     lo.v[2 + i] = w->lo.v[i], hi.v[2 + i] = w->hi.v[i];
     w->lo.v[i] = w->hi.v[i] = 0;
   }
-  return rlx_pad(c->g, x, lo, hi, RLX_PAD_CONSTANT, value);
+  return rlx_op_pad(c->g, x, lo, hi, RLX_PAD_CONSTANT, value);
 }
 
 /* ---- sums ---- */
@@ -50,7 +50,7 @@ static rlx_node pad_before(onnx_call *c, rlx_node x, onnx_window *w, double valu
 /* The sum of each window, of `n` of them per axis: a convolution with ones. */
 static rlx_node window_sums(onnx_call *c, rlx_node x, const onnx_window *w, bool ceil) {
   rlx_dims shape = onnx_dims(c, x), flat = shape, ones = {.n = w->n + 2, .v = {1, 1}};
-  rlx_conv_desc d = {w->stride, w->dilation, w->lo, w->hi, 1};
+  rlx_op_conv_desc d = {w->stride, w->dilation, w->lo, w->hi, 1};
   flat.v[0] = shape.v[0] * shape.v[1];
   flat.v[1] = 1;
   for (int i = 0; i < w->n; i++) {
@@ -60,7 +60,7 @@ static rlx_node window_sums(onnx_call *c, rlx_node x, const onnx_window *w, bool
     d.pad_hi.v[i] = used > 0 ? used : 0;
   }
   rlx_node weight = onnx_fill(c, rlx_node_dtype(c->g, x), ones, 1);
-  rlx_node y = rlx_conv(c->g, onnx_reshape(c, x, flat), weight, RLX_NONE, &d);
+  rlx_node y = rlx_op_conv(c->g, onnx_reshape(c, x, flat), weight, RLX_NONE, &d);
   rlx_dims out = onnx_dims(c, y);
   if (out.n < 2) return RLX_NONE;
   out.v[0] = shape.v[0], out.v[1] = shape.v[1];
@@ -74,9 +74,9 @@ rlx_status onnx_op_average_pool(onnx_call *c) {
   RLX_TRY(onnx_flag(c, "count_include_pad", false, &count_pad));
   rlx_node x = onnx_in(c, 0);
   if (pads_fit(&w)) {
-    rlx_pool_desc d = pool_of(&w, ceil);
+    rlx_op_pool_desc d = pool_of(&w, ceil);
     d.count_pad = count_pad;
-    return onnx_set_like(c, 0, rlx_pool_avg(c->g, x, &d), 0);
+    return onnx_set_like(c, 0, rlx_op_pool_avg(c->g, x, &d), 0);
   }
   /* How many elements a window has: those of the input, or with padding. */
   rlx_dims one = onnx_dims(c, x);
@@ -84,19 +84,19 @@ rlx_status onnx_op_average_pool(onnx_call *c) {
   rlx_node there = onnx_fill(c, rlx_node_dtype(c->g, x), one, 1);
   rlx_node sums = window_sums(c, x, &w, ceil);
   if (count_pad) there = pad_before(c, there, &w, 1);
-  rlx_node counts = rlx_max(c->g, window_sums(c, there, &w, ceil), onnx_scalar_like(c, x, 1));
-  return onnx_set_like(c, 0, rlx_div(c->g, sums, counts), 0);
+  rlx_node counts = rlx_op_max(c->g, window_sums(c, there, &w, ceil), onnx_scalar_like(c, x, 1));
+  return onnx_set_like(c, 0, rlx_op_div(c->g, sums, counts), 0);
 }
 
 /* |x|^p summed, and the root of it. */
 static rlx_node to_power(onnx_call *c, rlx_node x, double p) {
-  x = rlx_abs(c->g, x);
+  x = rlx_op_abs(c->g, x);
   if (p == 1) return x;
-  return p == 2 ? rlx_mul(c->g, x, x) : rlx_pow(c->g, x, onnx_scalar_like(c, x, p));
+  return p == 2 ? rlx_op_mul(c->g, x, x) : rlx_op_pow(c->g, x, onnx_scalar_like(c, x, p));
 }
 static rlx_node to_root(onnx_call *c, rlx_node x, double p) {
   if (p == 1) return x;
-  return p == 2 ? rlx_sqrt(c->g, x) : rlx_pow(c->g, x, onnx_scalar_like(c, x, 1 / p));
+  return p == 2 ? rlx_op_sqrt(c->g, x) : rlx_op_pow(c->g, x, onnx_scalar_like(c, x, 1 / p));
 }
 
 /* p was a float before opset 2. */
@@ -137,25 +137,25 @@ static rlx_status global_pool(onnx_call *c, reduce_fn fn, double p) {
   rlx_dims axes;
   RLX_TRY(plane_axes(c, &axes));
   rlx_node x = onnx_in(c, 0);
-  if (!axes.n) return onnx_set_like(c, 0, p != 0 ? rlx_abs(c->g, x) : x, 0);
+  if (!axes.n) return onnx_set_like(c, 0, p != 0 ? rlx_op_abs(c->g, x) : x, 0);
   if (p == 0) return onnx_set_like(c, 0, fn(c->g, x, axes, true), 0);
   return onnx_set_like(c, 0, to_root(c, fn(c->g, to_power(c, x, p), axes, true), p), 0);
 }
 
 rlx_status onnx_op_global_average_pool(onnx_call *c) {
   int rank = onnx_rank(c, 0);
-  if (rank < 3 || rank > 5) return global_pool(c, rlx_reduce_mean, 0);
-  return onnx_set_like(c, 0, rlx_global_pool_avg(c->g, onnx_in(c, 0)), 0);
+  if (rank < 3 || rank > 5) return global_pool(c, rlx_op_reduce_mean, 0);
+  return onnx_set_like(c, 0, rlx_op_global_pool_avg(c->g, onnx_in(c, 0)), 0);
 }
 rlx_status onnx_op_global_max_pool(onnx_call *c) {
   int rank = onnx_rank(c, 0);
-  if (rank < 3 || rank > 5) return global_pool(c, rlx_reduce_max, 0);
-  return onnx_set_like(c, 0, rlx_global_pool_max(c->g, onnx_in(c, 0)), 0);
+  if (rank < 3 || rank > 5) return global_pool(c, rlx_op_reduce_max, 0);
+  return onnx_set_like(c, 0, rlx_op_global_pool_max(c->g, onnx_in(c, 0)), 0);
 }
 rlx_status onnx_op_global_lp_pool(onnx_call *c) {
   double p;
   RLX_TRY(read_power(c, &p));
-  return global_pool(c, rlx_reduce_sum, p);
+  return global_pool(c, rlx_op_reduce_sum, p);
 }
 
 /* ---- maxima ---- */
@@ -210,14 +210,14 @@ static rlx_status max_indices(onnx_call *c, rlx_node x, const onnx_window *w, bo
   RLX_TRY(onnx_product(c, &out, &n_windows));
   RLX_TRY(onnx_product(c, &w->kernel, &n_elements));
   rlx_node flat = onnx_reshape(c, x, RLX_DIMS(rows, n_plane));
-  flat = rlx_pad(c->g, flat, RLX_DIMS(0, 0), RLX_DIMS(0, 1), RLX_PAD_CONSTANT, -RLX_INFINITY);
-  rlx_node values = rlx_gather(c->g, flat, onnx_constant_i32(c, RLX_DIMS(n_windows, n_elements), places), 1);
-  rlx_node best = rlx_argmax(c->g, values, 2, true, RLX_I64); /* [rows, L, 1] */
+  flat = rlx_op_pad(c->g, flat, RLX_DIMS(0, 0), RLX_DIMS(0, 1), RLX_PAD_CONSTANT, -RLX_INFINITY);
+  rlx_node values = rlx_op_gather(c->g, flat, onnx_constant_i32(c, RLX_DIMS(n_windows, n_elements), places), 1);
+  rlx_node best = rlx_op_argmax(c->g, values, 2, true, RLX_I64); /* [rows, L, 1] */
   rlx_node table = onnx_constant_i64(c, RLX_DIMS(1, n_windows, n_elements), indices);
-  table = rlx_expand(c->g, table, RLX_DIMS(rows, n_windows, n_elements));
-  rlx_node found = onnx_reshape(c, rlx_gather_elements(c->g, table, best, 2), RLX_DIMS(rows, n_windows));
-  rlx_node first = rlx_range(c->g, 0, (double)n_plane, rows, RLX_I64);
-  *result = onnx_reshape(c, rlx_add(c->g, found, onnx_reshape(c, first, RLX_DIMS(rows, 1))), full);
+  table = rlx_op_expand(c->g, table, RLX_DIMS(rows, n_windows, n_elements));
+  rlx_node found = onnx_reshape(c, rlx_op_gather_elements(c->g, table, best, 2), RLX_DIMS(rows, n_windows));
+  rlx_node first = rlx_op_range(c->g, 0, (double)n_plane, rows, RLX_I64);
+  *result = onnx_reshape(c, rlx_op_add(c->g, found, onnx_reshape(c, first, RLX_DIMS(rows, 1))), full);
   return RLX_OK;
 }
 
@@ -230,14 +230,14 @@ rlx_status onnx_op_max_pool(onnx_call *c) {
   RLX_TRY(onnx_int(c, "storage_order", 0, &storage_order));
   rlx_node x = onnx_in(c, 0);
   rlx_dtype dtype = onnx_dtype(c, 0);
-  if (!onnx_holds_floats(dtype)) x = rlx_cast(c->g, x, RLX_F32); /* 8 bits fit */
+  if (!onnx_holds_floats(dtype)) x = rlx_op_cast(c->g, x, RLX_F32); /* 8 bits fit */
   if (onnx_wants(c, 1)) {
     RLX_TRY(max_indices(c, x, &w, ceil, storage_order == 1, &indices));
     RLX_TRY(onnx_set(c, 1, indices));
   }
   if (!pads_fit(&w)) x = pad_before(c, x, &w, -RLX_INFINITY);
-  rlx_pool_desc d = pool_of(&w, ceil);
-  return onnx_set_like(c, 0, onnx_cast(c, rlx_pool_max(c->g, x, &d), dtype), 0);
+  rlx_op_pool_desc d = pool_of(&w, ceil);
+  return onnx_set_like(c, 0, onnx_cast(c, rlx_op_pool_max(c->g, x, &d), dtype), 0);
 }
 
 /* Values go back to their indices, which count in a result of the smallest size; a larger output_shape adds zeros at the ends. */
@@ -264,8 +264,8 @@ rlx_status onnx_op_max_unpool(onnx_call *c) {
   RLX_TRY(onnx_product(c, &out, &total));
   rlx_node zeros = onnx_fill(c, onnx_dtype(c, 0), RLX_DIMS(total), 0);
   rlx_node index = onnx_reshape(c, onnx_in(c, 1), RLX_DIMS(-1)), x = onnx_reshape(c, onnx_in(c, 0), RLX_DIMS(-1));
-  rlx_node y = onnx_reshape(c, rlx_scatter_elements(c->g, zeros, index, x, 0, RLX_SCATTER_NONE), out);
-  if (wanted.n) y = rlx_pad(c->g, y, lo, hi, RLX_PAD_CONSTANT, 0);
+  rlx_node y = onnx_reshape(c, rlx_op_scatter_elements(c->g, zeros, index, x, 0, RLX_SCATTER_NONE), out);
+  if (wanted.n) y = rlx_op_pad(c->g, y, lo, hi, RLX_PAD_CONSTANT, 0);
   return onnx_set_like(c, 0, y, 0);
 }
 
@@ -325,10 +325,10 @@ rlx_status onnx_op_col2im(onnx_call *c) {
   RLX_TRY(col2im_table(c, &w, &plane, &out, n_plane, table));
   int64_t batch = shape.v[0], channels = shape.v[1] / n_elements, count = n_elements * n_windows;
   rlx_node index = onnx_constant_i32(c, RLX_DIMS(1, 1, count), table);
-  index = rlx_expand(c->g, index, RLX_DIMS(batch, channels, count));
+  index = rlx_op_expand(c->g, index, RLX_DIMS(batch, channels, count));
   rlx_node zeros = onnx_fill(c, onnx_dtype(c, 0), RLX_DIMS(batch, channels, n_plane + 1), 0);
   rlx_node x = onnx_reshape(c, onnx_in(c, 0), RLX_DIMS(batch, channels, count));
-  rlx_node y = onnx_part(c, rlx_scatter_elements(c->g, zeros, index, x, 2, RLX_SCATTER_ADD), 2, 0, n_plane);
+  rlx_node y = onnx_part(c, rlx_op_scatter_elements(c->g, zeros, index, x, 2, RLX_SCATTER_ADD), 2, 0, n_plane);
   result = (rlx_dims){.n = 2 + w.n, .v = {batch, channels}};
   for (int i = 0; i < w.n; i++) result.v[2 + i] = plane.v[i];
   return onnx_set_like(c, 0, onnx_reshape(c, y, result), 0);

@@ -48,7 +48,7 @@ static rlx_node spread(onnx_call *c, rlx_node s, const grain *how) {
   for (int i = 0; i < how->axis; i++) before *= shape.v[i];
   for (int i = how->axis + 1; i < shape.n; i++) after *= shape.v[i];
   s = onnx_reshape(c, s, RLX_DIMS(before, n, 1, after));
-  s = rlx_expand(c->g, s, RLX_DIMS(before, n, how->block, after));
+  s = rlx_op_expand(c->g, s, RLX_DIMS(before, n, how->block, after));
   s = onnx_reshape(c, s, RLX_DIMS(before, n * how->block, after));
   return onnx_reshape(c, onnx_part(c, s, 1, 0, x.v[how->axis]), x);
 }
@@ -86,21 +86,21 @@ rlx_status onnx_op_quantize_linear(onnx_call *c) {
   if (!range_of(type, &lo, &hi)) return onnx_refuse(c, "quantising to %s", onnx_type_name(type));
   RLX_TRY(read_grain(c, &how));
   rlx_node x = onnx_in(c, 0), scale = onnx_in(c, 1), zero = onnx_in(c, 2);
-  if (!onnx_holds_floats(onnx_dtype(c, 0))) x = rlx_cast(c->g, x, RLX_F32);
+  if (!onnx_holds_floats(onnx_dtype(c, 0))) x = rlx_op_cast(c->g, x, RLX_F32);
   rlx_dtype wide = precision == ONNX_DOUBLE || onnx_dtype(c, 1) == RLX_F64 ? RLX_F64 : RLX_F32;
   bool is_byte = type == ONNX_UINT8 || type == ONNX_INT8 || type == ONNX_INT16;
   if (is_byte && !how.block && wide == RLX_F32 && onnx_dtype(c, 1) == RLX_F32) {
     if (how.is_one) scale = onnx_one(c, scale), zero = onnx_one(c, zero);
-    rlx_node y = rlx_quantize(c->g, onnx_cast(c, x, RLX_F32), scale, zero, onnx_type_carrier(type), how.axis);
+    rlx_node y = rlx_op_quantize(c->g, onnx_cast(c, x, RLX_F32), scale, zero, onnx_type_carrier(type), how.axis);
     return onnx_set_as(c, 0, y, type);
   }
   /* The division is rounded to the scale's type. */
   rlx_dtype narrow = precision && precision < ONNX_TYPES ? onnx_type_carrier((onnx_type)precision) : onnx_dtype(c, 1);
-  rlx_node y = rlx_div(c->g, onnx_cast(c, x, wide), spread(c, onnx_cast(c, scale, wide), &how));
+  rlx_node y = rlx_op_div(c->g, onnx_cast(c, x, wide), spread(c, onnx_cast(c, scale, wide), &how));
   if (onnx_holds_floats(narrow)) y = onnx_cast(c, onnx_cast(c, y, narrow), wide);
-  y = rlx_round(c->g, y);
-  if (zero) y = rlx_add(c->g, y, spread(c, rlx_cast(c->g, zero, wide), &how));
-  y = rlx_cast(c->g, rlx_clamp(c->g, y, lo, hi), onnx_type_carrier(type));
+  y = rlx_op_round(c->g, y);
+  if (zero) y = rlx_op_add(c->g, y, spread(c, rlx_op_cast(c->g, zero, wide), &how));
+  y = rlx_op_cast(c->g, rlx_op_clamp(c->g, y, lo, hi), onnx_type_carrier(type));
   return onnx_set_as(c, 0, y, type);
 }
 
@@ -120,23 +120,23 @@ rlx_status onnx_op_dequantize_linear(onnx_call *c) {
   rlx_node x = onnx_in(c, 0), scale = onnx_in(c, 1), zero = onnx_in(c, 2);
   if (!how.block && to == onnx_dtype(c, 1) && (!zero || onnx_dtype(c, 2) == onnx_dtype(c, 0))) {
     if (how.is_one) scale = onnx_one(c, scale), zero = onnx_one(c, zero);
-    return onnx_set(c, 0, rlx_dequantize(c->g, x, scale, zero, how.axis));
+    return onnx_set(c, 0, rlx_op_dequantize(c->g, x, scale, zero, how.axis));
   }
-  rlx_node y = rlx_cast(c->g, x, to);
-  if (zero) y = rlx_sub(c->g, y, spread(c, rlx_cast(c->g, zero, to), &how));
-  return onnx_set(c, 0, rlx_mul(c->g, y, spread(c, onnx_cast(c, scale, to), &how)));
+  rlx_node y = rlx_op_cast(c->g, x, to);
+  if (zero) y = rlx_op_sub(c->g, y, spread(c, rlx_op_cast(c->g, zero, to), &how));
+  return onnx_set(c, 0, rlx_op_mul(c->g, y, spread(c, onnx_cast(c, scale, to), &how)));
 }
 
 /* scale = (max - min) / 255 with 0 in between, zero = where 0 goes. */
 rlx_status onnx_op_dynamic_quantize_linear(onnx_call *c) {
-  rlx_node x = onnx_in(c, 0), none = rlx_scalar(c->g, RLX_F32, 0);
+  rlx_node x = onnx_in(c, 0), none = rlx_op_scalar(c->g, RLX_F32, 0);
   if (onnx_dtype(c, 0) != RLX_F32) return RLX_FAIL(RLX_INVALID, "the input is %s", onnx_type_name(onnx_in_type(c, 0)));
-  rlx_node hi = rlx_max(c->g, rlx_reduce_max(c->g, x, RLX_SCALAR, false), none);
-  rlx_node lo = rlx_min(c->g, rlx_reduce_min(c->g, x, RLX_SCALAR, false), none);
-  rlx_node scale = rlx_div(c->g, rlx_sub(c->g, hi, lo), rlx_scalar(c->g, RLX_F32, 255));
-  rlx_node zero = rlx_round(c->g, rlx_clamp(c->g, rlx_sub(c->g, none, rlx_div(c->g, lo, scale)), 0, 255));
-  zero = rlx_cast(c->g, zero, RLX_U8);
-  RLX_TRY(onnx_set(c, 0, rlx_quantize(c->g, x, scale, zero, RLX_U8, -1)));
+  rlx_node hi = rlx_op_max(c->g, rlx_op_reduce_max(c->g, x, RLX_SCALAR, false), none);
+  rlx_node lo = rlx_op_min(c->g, rlx_op_reduce_min(c->g, x, RLX_SCALAR, false), none);
+  rlx_node scale = rlx_op_div(c->g, rlx_op_sub(c->g, hi, lo), rlx_op_scalar(c->g, RLX_F32, 255));
+  rlx_node zero = rlx_op_round(c->g, rlx_op_clamp(c->g, rlx_op_sub(c->g, none, rlx_op_div(c->g, lo, scale)), 0, 255));
+  zero = rlx_op_cast(c->g, zero, RLX_U8);
+  RLX_TRY(onnx_set(c, 0, rlx_op_quantize(c->g, x, scale, zero, RLX_U8, -1)));
   RLX_TRY(onnx_set(c, 1, scale));
   return onnx_set(c, 2, zero);
 }
@@ -145,18 +145,18 @@ rlx_status onnx_op_dynamic_quantize_linear(onnx_call *c) {
 
 static rlx_node run_matmul(onnx_call *c, rlx_node a, rlx_node b, const void *arg) {
   (void)arg;
-  return rlx_matmul(c->g, a, b);
+  return rlx_op_matmul(c->g, a, b);
 }
 
 /* Zero points are one number, or one per row of a (column of b), whose rank may be 1 or the matrix's. */
 rlx_node onnx_centred_matrix(onnx_call *c, uint32_t i, uint32_t zero, bool is_a) {
-  rlx_node x = rlx_cast(c->g, onnx_in(c, i), RLX_F32), z = onnx_in(c, zero);
+  rlx_node x = rlx_op_cast(c->g, onnx_in(c, i), RLX_F32), z = onnx_in(c, zero);
   if (!z) return x;
   rlx_dims shape = onnx_dims(c, z);
-  z = rlx_cast(c->g, z, RLX_F32);
+  z = rlx_op_cast(c->g, z, RLX_F32);
   if (rlx_dims_count(&shape) == 1) z = onnx_one(c, z);
   else if (shape.n == 1 && is_a) z = onnx_reshape(c, z, RLX_DIMS(shape.v[0], 1));
-  return rlx_sub(c->g, x, z);
+  return rlx_op_sub(c->g, x, z);
 }
 
 static rlx_status check_bytes(onnx_call *c, uint32_t i) {
@@ -208,22 +208,22 @@ rlx_status onnx_op_qlinear_matmul(onnx_call *c) {
                 bz.n <= 1 && bs.n <= 1;
   rlx_dtype to = onnx_dtype(c, 7);
   if (simple) {
-    rlx_q_matmul_desc d = {.a_scale = row_scale(c, 1, true),
-                           .b_scale = row_scale(c, 4, false),
-                           .y_scale = row_scale(c, 6, false),
-                           .a_zero = one_or_all(c, 2),
-                           .b_zero = one_or_all(c, 5),
-                           .y_zero = one_or_all(c, 7),
-                           .to = to};
-    return onnx_set_like(c, 0, rlx_q_matmul(c->g, onnx_in(c, 0), onnx_in(c, 3), &d), 7);
+    rlx_op_q_matmul_desc d = {.a_scale = row_scale(c, 1, true),
+                              .b_scale = row_scale(c, 4, false),
+                              .y_scale = row_scale(c, 6, false),
+                              .a_zero = one_or_all(c, 2),
+                              .b_zero = one_or_all(c, 5),
+                              .y_zero = one_or_all(c, 7),
+                              .to = to};
+    return onnx_set_like(c, 0, rlx_op_q_matmul(c->g, onnx_in(c, 0), onnx_in(c, 3), &d), 7);
   }
   rlx_node sum = onnx_integer_matmul(c, onnx_centred_matrix(c, 0, 2, true), onnx_centred_matrix(c, 3, 5, false));
   rlx_node y =
-    rlx_mul(c->g, rlx_cast(c->g, sum, RLX_F32), rlx_mul(c->g, row_scale(c, 1, true), row_scale(c, 4, false)));
-  y = rlx_round(c->g, rlx_div(c->g, y, row_scale(c, 6, true)));
-  rlx_node zero = rlx_cast(c->g, onnx_in(c, 7), RLX_F32);
+    rlx_op_mul(c->g, rlx_op_cast(c->g, sum, RLX_F32), rlx_op_mul(c->g, row_scale(c, 1, true), row_scale(c, 4, false)));
+  y = rlx_op_round(c->g, rlx_op_div(c->g, y, row_scale(c, 6, true)));
+  rlx_node zero = rlx_op_cast(c->g, onnx_in(c, 7), RLX_F32);
   rlx_dims zs = onnx_dims(c, zero);
   if (rlx_dims_count(&zs) == 1) zero = onnx_one(c, zero);
   else if (zs.n == 1) zero = onnx_reshape(c, zero, RLX_DIMS(zs.v[0], 1));
-  return onnx_set_like(c, 0, rlx_cast(c->g, rlx_add(c->g, y, zero), to), 7);
+  return onnx_set_like(c, 0, rlx_op_cast(c->g, rlx_op_add(c->g, y, zero), to), 7);
 }

@@ -41,8 +41,8 @@ static rlx_status draw(onnx_call *c, bool is_normal, bool is_like) {
   RLX_TRY(onnx_product(c, &shape, &count));
   if (!onnx_holds_floats(onnx_type_carrier(type))) return onnx_refuse(c, "random %s", onnx_type_name(type));
   rlx_dtype to = onnx_type_carrier(type);
-  rlx_node y = is_normal ? rlx_rng_normal(c->g, RLX_NONE, shape, to, seed, a, b)
-                         : rlx_rng_uniform(c->g, RLX_NONE, shape, to, seed, a, b);
+  rlx_node y = is_normal ? rlx_op_rng_normal(c->g, RLX_NONE, shape, to, seed, a, b)
+                         : rlx_op_rng_uniform(c->g, RLX_NONE, shape, to, seed, a, b);
   return onnx_set_as(c, 0, y, type);
 }
 
@@ -56,9 +56,9 @@ rlx_status onnx_op_bernoulli(onnx_call *c) {
   int64_t seed;
   RLX_TRY(read_dtype(c, onnx_in_type(c, 0), &type));
   RLX_TRY(read_seed(c, &seed));
-  rlx_node p = rlx_cast(c->g, onnx_in(c, 0), RLX_F32);
-  rlx_node u = rlx_rng_uniform(c->g, RLX_NONE, onnx_shape(c, 0), RLX_F32, seed, 0, 1);
-  return onnx_set_as(c, 0, rlx_cast(c->g, rlx_lt(c->g, u, p), onnx_type_carrier(type)), type);
+  rlx_node p = rlx_op_cast(c->g, onnx_in(c, 0), RLX_F32);
+  rlx_node u = rlx_op_rng_uniform(c->g, RLX_NONE, onnx_shape(c, 0), RLX_F32, seed, 0, 1);
+  return onnx_set_as(c, 0, rlx_op_cast(c->g, rlx_op_lt(c->g, u, p), onnx_type_carrier(type)), type);
 }
 
 rlx_status onnx_op_multinomial(onnx_call *c) {
@@ -71,8 +71,8 @@ rlx_status onnx_op_multinomial(onnx_call *c) {
   if (shape.n != 2 || n < 1 || n > INT32_MAX || !onnx_holds_floats(onnx_dtype(c, 0)))
     return RLX_FAIL(RLX_INVALID, "%" PRId64 " samples of an input with %d axes", n, (int)shape.n);
   rlx_node x = onnx_reshape(c, onnx_in(c, 0), RLX_DIMS(shape.v[0], 1, shape.v[1]));
-  x = rlx_expand(c->g, x, RLX_DIMS(shape.v[0], n, shape.v[1]));
-  rlx_node y = rlx_sample(c->g, x, 1, &(rlx_sample_desc){.seed = seed});
+  x = rlx_op_expand(c->g, x, RLX_DIMS(shape.v[0], n, shape.v[1]));
+  rlx_node y = rlx_op_sample(c->g, x, 1, &(rlx_op_sample_desc){.seed = seed});
   return onnx_set_as(c, 0, onnx_cast(c, y, onnx_type_carrier(type)), type);
 }
 
@@ -93,22 +93,22 @@ static rlx_status nll(onnx_call *c, rlx_node log_prob) {
   one.v[1] = 1;
   rlx_node index = onnx_in(c, 1), skip = RLX_NONE, weight = RLX_NONE, zero = onnx_scalar_like(c, log_prob, 0);
   if (onnx_has_attribute(c, "ignore_index")) {
-    skip = rlx_eq(c->g, index, onnx_scalar_like(c, index, (double)ignored));
-    index = rlx_where(c->g, skip, onnx_scalar_like(c, index, 0), index);
+    skip = rlx_op_eq(c->g, index, onnx_scalar_like(c, index, (double)ignored));
+    index = rlx_op_where(c->g, skip, onnx_scalar_like(c, index, 0), index);
   }
-  rlx_node loss = rlx_neg(c->g, rlx_gather_elements(c->g, log_prob, onnx_reshape(c, index, one), 1));
+  rlx_node loss = rlx_op_neg(c->g, rlx_op_gather_elements(c->g, log_prob, onnx_reshape(c, index, one), 1));
   loss = onnx_reshape(c, loss, target);
-  if (onnx_has(c, 2)) weight = rlx_gather(c->g, onnx_in(c, 2), index, 0);
+  if (onnx_has(c, 2)) weight = rlx_op_gather(c->g, onnx_in(c, 2), index, 0);
   if (skip && !weight) weight = onnx_fill(c, rlx_node_dtype(c->g, log_prob), target, 1);
   if (skip) {
-    weight = rlx_where(c->g, skip, zero, weight);
-    loss = rlx_where(c->g, skip, zero, loss);
+    weight = rlx_op_where(c->g, skip, zero, weight);
+    loss = rlx_op_where(c->g, skip, zero, loss);
   }
-  if (weight) loss = rlx_mul(c->g, loss, weight);
+  if (weight) loss = rlx_op_mul(c->g, loss, weight);
   if (reduction == NONE) return onnx_set_like(c, 0, loss, 0);
-  rlx_node sum = reduction == MEAN && !weight ? rlx_reduce_mean(c->g, loss, RLX_SCALAR, false)
-                                              : rlx_reduce_sum(c->g, loss, RLX_SCALAR, false);
-  if (reduction == MEAN && weight) sum = rlx_div(c->g, sum, rlx_reduce_sum(c->g, weight, RLX_SCALAR, false));
+  rlx_node sum = reduction == MEAN && !weight ? rlx_op_reduce_mean(c->g, loss, RLX_SCALAR, false)
+                                              : rlx_op_reduce_sum(c->g, loss, RLX_SCALAR, false);
+  if (reduction == MEAN && weight) sum = rlx_op_div(c->g, sum, rlx_op_reduce_sum(c->g, weight, RLX_SCALAR, false));
   return onnx_set_like(c, 0, sum, 0);
 }
 
@@ -116,7 +116,7 @@ rlx_status onnx_op_nll_loss(onnx_call *c) { return nll(c, onnx_in(c, 0)); }
 
 rlx_status onnx_op_softmax_cross_entropy_loss(onnx_call *c) {
   if (onnx_rank(c, 0) < 2) return RLX_FAIL(RLX_INVALID, "scores with %d axes", onnx_rank(c, 0));
-  rlx_node log_prob = rlx_log_softmax(c->g, onnx_in(c, 0), 1);
+  rlx_node log_prob = rlx_op_log_softmax(c->g, onnx_in(c, 0), 1);
   RLX_TRY(onnx_set_like(c, 1, log_prob, 0));
   return nll(c, log_prob);
 }

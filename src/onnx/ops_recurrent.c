@@ -132,7 +132,7 @@ static rlx_node gates_of(onnx_call *c, const recurrent *r, rlx_node w, int direc
     int from = order[r->kind][i];
     parts[i] = onnx_part(c, w, 0, from * r->hidden, (from + 1) * r->hidden);
   }
-  return rlx_concat(c->g, parts, (size_t)r->n_gates, 0);
+  return rlx_op_concat(c->g, parts, (size_t)r->n_gates, 0);
 }
 
 static rlx_node native(onnx_call *c, const recurrent *r, const rlx_node *w, size_t n, rlx_node x, rlx_node h,
@@ -142,20 +142,20 @@ static rlx_node native(onnx_call *c, const recurrent *r, const rlx_node *w, size
                                          : RLX_DIRECTION_FORWARD;
   bool no_bias = !onnx_has(c, 3);
   if (r->kind == RNN) {
-    rlx_rnn_desc desc = {.h0 = h, .hidden = r->hidden, .direction = d, .no_bias = no_bias, .out = out};
-    return rlx_rnn(c->g, x, w, n, &desc);
+    rlx_op_rnn_desc desc = {.h0 = h, .hidden = r->hidden, .direction = d, .no_bias = no_bias, .out = out};
+    return rlx_op_rnn(c->g, x, w, n, &desc);
   }
   if (r->kind == GRU) {
-    rlx_gru_desc desc = {.h0 = h,
-                         .hidden = r->hidden,
-                         .direction = d,
-                         .no_bias = no_bias,
-                         .reset_before = !r->linear_before_reset,
-                         .out = out};
-    return rlx_gru(c->g, x, w, n, &desc);
+    rlx_op_gru_desc desc = {.h0 = h,
+                            .hidden = r->hidden,
+                            .direction = d,
+                            .no_bias = no_bias,
+                            .reset_before = !r->linear_before_reset,
+                            .out = out};
+    return rlx_op_gru(c->g, x, w, n, &desc);
   }
-  rlx_lstm_desc desc = {.h0 = h, .c0 = cell, .hidden = r->hidden, .direction = d, .no_bias = no_bias, .out = out};
-  return rlx_lstm(c->g, x, w, n, &desc);
+  rlx_op_lstm_desc desc = {.h0 = h, .c0 = cell, .hidden = r->hidden, .direction = d, .no_bias = no_bias, .out = out};
+  return rlx_op_lstm(c->g, x, w, n, &desc);
 }
 
 typedef struct results {
@@ -174,7 +174,7 @@ static void run_native(onnx_call *c, const recurrent *r, rlx_node x, rlx_node h,
   }
   rlx_node y = native(c, r, w, n, x, h, cell, RLX_OUT_Y);
   y = onnx_reshape(c, y, RLX_DIMS(r->steps, r->batch, r->n_directions, r->hidden));
-  out->y = rlx_transpose(c->g, y, RLX_DIMS(0, 2, 1, 3));
+  out->y = rlx_op_transpose(c->g, y, RLX_DIMS(0, 2, 1, 3));
   if (onnx_wants(c, 1)) out->h = native(c, r, w, n, x, h, cell, RLX_OUT_H);
   if (onnx_wants(c, 2) && r->kind == LSTM) out->c = native(c, r, w, n, x, h, cell, RLX_OUT_C);
 }
@@ -183,20 +183,20 @@ static void run_native(onnx_call *c, const recurrent *r, rlx_node x, rlx_node h,
 
 static rlx_node activate(onnx_call *c, const recurrent *r, const activation *a, rlx_node x) {
   rlx_graph *g = c->g;
-  if (r->clip > 0) x = rlx_clamp(g, x, -r->clip, r->clip);
+  if (r->clip > 0) x = rlx_op_clamp(g, x, -r->clip, r->clip);
   switch (a->which) {
-    case SIGMOID: return rlx_sigmoid(g, x);
-    case RELU: return rlx_relu(g, x);
+    case SIGMOID: return rlx_op_sigmoid(g, x);
+    case RELU: return rlx_op_relu(g, x);
     case AFFINE: return onnx_plus(c, onnx_times(c, x, a->alpha), a->beta);
-    case LEAKY_RELU: return rlx_leaky_relu(g, x, a->alpha);
+    case LEAKY_RELU: return rlx_op_leaky_relu(g, x, a->alpha);
     case THRESHOLDED_RELU:
-      return rlx_where(g, rlx_ge(g, x, onnx_scalar_like(c, x, a->alpha)), x, onnx_scalar_like(c, x, 0));
-    case SCALED_TANH: return onnx_times(c, rlx_tanh(g, onnx_times(c, x, a->beta)), a->alpha);
-    case HARD_SIGMOID: return rlx_hard_sigmoid(g, x, a->alpha, a->beta);
-    case ELU: return rlx_elu(g, x, a->alpha);
-    case SOFTSIGN: return rlx_div(g, x, onnx_plus(c, rlx_abs(g, x), 1));
-    case SOFTPLUS: return rlx_softplus(g, x);
-    default: return rlx_tanh(g, x);
+      return rlx_op_where(g, rlx_op_ge(g, x, onnx_scalar_like(c, x, a->alpha)), x, onnx_scalar_like(c, x, 0));
+    case SCALED_TANH: return onnx_times(c, rlx_op_tanh(g, onnx_times(c, x, a->beta)), a->alpha);
+    case HARD_SIGMOID: return rlx_op_hard_sigmoid(g, x, a->alpha, a->beta);
+    case ELU: return rlx_op_elu(g, x, a->alpha);
+    case SOFTSIGN: return rlx_op_div(g, x, onnx_plus(c, rlx_op_abs(g, x), 1));
+    case SOFTPLUS: return rlx_op_softplus(g, x);
+    default: return rlx_op_tanh(g, x);
   }
 }
 
@@ -211,39 +211,39 @@ static rlx_node gate(onnx_call *c, const recurrent *r, rlx_node all, int i) {
 
 static rlx_node peep(onnx_call *c, const recurrent *r, const step *s, rlx_node x, int i, rlx_node cell) {
   if (!s->peepholes) return x;
-  return rlx_add(c->g, x, rlx_mul(c->g, onnx_part(c, s->peepholes, 0, i * r->hidden, (i + 1) * r->hidden), cell));
+  return rlx_op_add(c->g, x, rlx_op_mul(c->g, onnx_part(c, s->peepholes, 0, i * r->hidden, (i + 1) * r->hidden), cell));
 }
 
 static void lstm_step(onnx_call *c, const recurrent *r, const activation *f, step *s) {
   rlx_graph *g = c->g;
-  rlx_node all = rlx_add(g, s->x, rlx_matmul_t(g, s->h, s->w));
+  rlx_node all = rlx_op_add(g, s->x, rlx_op_matmul_t(g, s->h, s->w));
   rlx_node in = activate(c, r, &f[0], peep(c, r, s, gate(c, r, all, 0), 0, s->c));
-  rlx_node forget = r->input_forget ? rlx_sub(g, onnx_scalar_like(c, in, 1), in)
+  rlx_node forget = r->input_forget ? rlx_op_sub(g, onnx_scalar_like(c, in, 1), in)
                                     : activate(c, r, &f[0], peep(c, r, s, gate(c, r, all, 2), 2, s->c));
   rlx_node fresh = activate(c, r, &f[1], gate(c, r, all, 3));
-  s->c = rlx_add(g, rlx_mul(g, forget, s->c), rlx_mul(g, in, fresh));
+  s->c = rlx_op_add(g, rlx_op_mul(g, forget, s->c), rlx_op_mul(g, in, fresh));
   rlx_node out = activate(c, r, &f[0], peep(c, r, s, gate(c, r, all, 1), 1, s->c));
   recurrent unclipped = *r; /* the cell is not an input of a gate, which is what runtimes clip */
   unclipped.clip = 0;
-  s->h = rlx_mul(g, out, activate(c, &unclipped, &f[2], s->c));
+  s->h = rlx_op_mul(g, out, activate(c, &unclipped, &f[2], s->c));
 }
 
 static void gru_step(onnx_call *c, const recurrent *r, const activation *f, step *s) {
   rlx_graph *g = c->g;
   int64_t n = r->hidden;
   rlx_node w_gates = onnx_part(c, s->w, 0, 0, 2 * n), w_new = onnx_part(c, s->w, 0, 2 * n, 3 * n);
-  rlx_node both = rlx_add(g, onnx_part(c, s->x, 1, 0, 2 * n), rlx_matmul_t(g, s->h, w_gates));
+  rlx_node both = rlx_op_add(g, onnx_part(c, s->x, 1, 0, 2 * n), rlx_op_matmul_t(g, s->h, w_gates));
   rlx_node z = activate(c, r, &f[0], gate(c, r, both, 0)), reset = activate(c, r, &f[0], gate(c, r, both, 1)), past;
   if (r->linear_before_reset) {
-    past = rlx_matmul_t(g, s->h, w_new);
-    if (s->bias) past = rlx_add(g, past, s->bias);
-    past = rlx_mul(g, reset, past);
+    past = rlx_op_matmul_t(g, s->h, w_new);
+    if (s->bias) past = rlx_op_add(g, past, s->bias);
+    past = rlx_op_mul(g, reset, past);
   } else {
-    past = rlx_matmul_t(g, rlx_mul(g, reset, s->h), w_new);
-    if (s->bias) past = rlx_add(g, past, s->bias);
+    past = rlx_op_matmul_t(g, rlx_op_mul(g, reset, s->h), w_new);
+    if (s->bias) past = rlx_op_add(g, past, s->bias);
   }
-  rlx_node fresh = activate(c, r, &f[1], rlx_add(g, gate(c, r, s->x, 2), past));
-  s->h = rlx_add(g, rlx_mul(g, rlx_sub(g, onnx_scalar_like(c, z, 1), z), fresh), rlx_mul(g, z, s->h));
+  rlx_node fresh = activate(c, r, &f[1], rlx_op_add(g, gate(c, r, s->x, 2), past));
+  s->h = rlx_op_add(g, rlx_op_mul(g, rlx_op_sub(g, onnx_scalar_like(c, z, 1), z), fresh), rlx_op_mul(g, z, s->h));
 }
 
 /* The step; a sequence that has ended keeps its states and gives zeros. */
@@ -252,11 +252,11 @@ static rlx_node run_step(onnx_call *c, const recurrent *r, int direction, step *
   rlx_node h = s->h, cell = s->c;
   if (r->kind == LSTM) lstm_step(c, r, f, s);
   else if (r->kind == GRU) gru_step(c, r, f, s);
-  else s->h = activate(c, r, &f[0], rlx_add(c->g, s->x, rlx_matmul_t(c->g, s->h, s->w)));
+  else s->h = activate(c, r, &f[0], rlx_op_add(c->g, s->x, rlx_op_matmul_t(c->g, s->h, s->w)));
   if (!s->alive) return s->h;
-  rlx_node y = rlx_where(c->g, s->alive, s->h, onnx_scalar_like(c, s->h, 0));
-  s->h = rlx_where(c->g, s->alive, s->h, h);
-  if (s->c) s->c = rlx_where(c->g, s->alive, s->c, cell);
+  rlx_node y = rlx_op_where(c->g, s->alive, s->h, onnx_scalar_like(c, s->h, 0));
+  s->h = rlx_op_where(c->g, s->alive, s->h, h);
+  if (s->c) s->c = rlx_op_where(c->g, s->alive, s->c, cell);
   return y;
 }
 
@@ -275,12 +275,12 @@ static rlx_status scan_body(onnx_call *c, const recurrent *r, int direction, con
       for (int k = 1; k < d.n; k++) d.v[k - 1] = d.v[k];
       d.n--;
     }
-    *to[i] = rlx_input(g, name, rlx_node_dtype(c->g, given[i]), d);
+    *to[i] = rlx_op_input(g, name, rlx_node_dtype(c->g, given[i]), d);
   }
   rlx_node y = run_step(&inner, r, direction, &s);
-  rlx_output(g, "h", s.h);
-  if (s.c) rlx_output(g, "c", s.c);
-  rlx_output(g, "y", y);
+  rlx_graph_add_output(g, "h", s.h);
+  if (s.c) rlx_graph_add_output(g, "c", s.c);
+  rlx_graph_add_output(g, "y", y);
   return rlx_graph_finish(g);
 }
 
@@ -295,7 +295,7 @@ static rlx_status scan_direction(onnx_call *c, const recurrent *r, int direction
   RLX_TRY(rlx_graph_create(&body));
   rlx_status status = scan_body(c, r, direction, s, body);
   bool reverse = r->n_directions == 2 ? direction == 1 : r->reverse_first;
-  if (!status) rlx_scan(c->g, body, (int64_t)carried, s->alive ? 2 : 1, reverse, xs, n, got, carried + 1);
+  if (!status) rlx_op_scan(c->g, body, (int64_t)carried, s->alive ? 2 : 1, reverse, xs, n, got, carried + 1);
   rlx_graph_destroy(body);
   outs[0] = got[carried], outs[1] = got[0], outs[2] = s->c ? got[1] : RLX_NONE;
   return status;
@@ -319,7 +319,7 @@ static void write_out_direction(onnx_call *c, const recurrent *r, int direction,
     s.alive = at_step(c, alive, t);
     ys[t] = onnx_reshape(c, run_step(c, r, direction, &s), RLX_DIMS(1, r->batch, r->hidden));
   }
-  outs[0] = r->steps == 1 ? ys[0] : rlx_concat(c->g, ys, (size_t)r->steps, 0);
+  outs[0] = r->steps == 1 ? ys[0] : rlx_op_concat(c->g, ys, (size_t)r->steps, 0);
   outs[1] = s.h, outs[2] = s.c;
 }
 
@@ -340,15 +340,15 @@ static rlx_node row(onnx_call *c, rlx_node x, int d) {
 static void prepare(onnx_call *c, const recurrent *r, int d, rlx_node x, step *s) {
   int64_t gates = r->n_gates * r->hidden;
   s->w = row(c, r->recurrent, d);
-  s->x = rlx_matmul_t(c->g, x, row(c, r->w, d));
+  s->x = rlx_op_matmul_t(c->g, x, row(c, r->w, d));
   if (!onnx_has(c, 3)) return;
   rlx_node both = row(c, onnx_in(c, 3), d), w = onnx_part(c, both, 0, 0, gates),
            h = onnx_part(c, both, 0, gates, 2 * gates);
   if (r->kind == GRU) {
     s->bias = onnx_part(c, h, 0, 2 * r->hidden, 3 * r->hidden);
-    h = rlx_pad(c->g, onnx_part(c, h, 0, 0, 2 * r->hidden), RLX_DIMS(0), RLX_DIMS(r->hidden), RLX_PAD_CONSTANT, 0);
+    h = rlx_op_pad(c->g, onnx_part(c, h, 0, 0, 2 * r->hidden), RLX_DIMS(0), RLX_DIMS(r->hidden), RLX_PAD_CONSTANT, 0);
   }
-  s->x = rlx_add(c->g, s->x, rlx_add(c->g, w, h));
+  s->x = rlx_op_add(c->g, s->x, rlx_op_add(c->g, w, h));
 }
 
 static rlx_node stack(onnx_call *c, const rlx_node *x, int n, int axis) {
@@ -360,15 +360,15 @@ static rlx_node stack(onnx_call *c, const rlx_node *x, int n, int axis) {
     d.n++;
     parts[i] = onnx_reshape(c, x[i], d);
   }
-  return n == 1 ? parts[0] : rlx_concat(c->g, parts, (size_t)n, axis);
+  return n == 1 ? parts[0] : rlx_op_concat(c->g, parts, (size_t)n, axis);
 }
 
 static rlx_status run_scan(onnx_call *c, const recurrent *r, rlx_node x, rlx_node h, rlx_node cell, results *out) {
   rlx_node y[2], last[2], cells[2], got[3], alive = RLX_NONE;
   if (onnx_has(c, 4)) {
-    rlx_node t = onnx_reshape(c, rlx_range(c->g, 0, 1, r->steps, RLX_I32), RLX_DIMS(r->steps, 1, 1));
+    rlx_node t = onnx_reshape(c, rlx_op_range(c->g, 0, 1, r->steps, RLX_I32), RLX_DIMS(r->steps, 1, 1));
     rlx_node lengths = onnx_reshape(c, onnx_cast(c, onnx_in(c, 4), RLX_I32), RLX_DIMS(1, r->batch, 1));
-    alive = rlx_lt(c->g, t, lengths);
+    alive = rlx_op_lt(c->g, t, lengths);
   }
   rlx_dtype dtype = onnx_dtype(c, 0);
   for (int d = 0; d < r->n_directions; d++) {
@@ -388,7 +388,7 @@ static rlx_status run_scan(onnx_call *c, const recurrent *r, rlx_node x, rlx_nod
 
 /* ---- the ops ---- */
 
-static rlx_node swap_first(onnx_call *c, rlx_node x) { return x ? rlx_transpose(c->g, x, RLX_DIMS(1, 0, 2)) : x; }
+static rlx_node swap_first(onnx_call *c, rlx_node x) { return x ? rlx_op_transpose(c->g, x, RLX_DIMS(1, 0, 2)) : x; }
 
 /* Lengths matter unless all are whole. */
 static rlx_status all_whole(onnx_call *c, const recurrent *r, bool *out) {
@@ -414,14 +414,14 @@ static rlx_status check_state(onnx_call *c, const recurrent *r, uint32_t i) {
 
 /* W and R may be quantised, with a scale and zero point per direction or gate value: [D, I, G H], the other way round. */
 static rlx_node dequantized(onnx_call *c, uint32_t i, uint32_t scale) {
-  rlx_node parts[2] = {onnx_in(c, scale), onnx_in(c, scale + 1)}, w = rlx_cast(c->g, onnx_in(c, i), RLX_F32);
+  rlx_node parts[2] = {onnx_in(c, scale), onnx_in(c, scale + 1)}, w = rlx_op_cast(c->g, onnx_in(c, i), RLX_F32);
   for (int k = 0; k < 2; k++) {
     rlx_dims d = onnx_dims(c, parts[k]);
     if (parts[k])
       parts[k] = onnx_reshape(c, onnx_cast(c, parts[k], RLX_F32), RLX_DIMS(d.v[0], 1, d.n > 1 ? d.v[1] : 1));
   }
-  if (parts[1]) w = rlx_sub(c->g, w, parts[1]);
-  return onnx_transpose_last(c, rlx_mul(c->g, w, parts[0]));
+  if (parts[1]) w = rlx_op_sub(c->g, w, parts[1]);
+  return onnx_transpose_last(c, rlx_op_mul(c->g, w, parts[0]));
 }
 
 static rlx_dims shape_of_weight(onnx_call *c, uint32_t i, bool is_quantized) {
@@ -448,7 +448,7 @@ static rlx_status recur(onnx_call *c, kind k, bool is_quantized) {
     run_native(c, &r, x, h, cell, &out);
   else RLX_TRY(run_scan(c, &r, x, h, cell, &out));
   if (r.batch_first) {
-    out.y = rlx_transpose(c->g, out.y, RLX_DIMS(2, 0, 1, 3));
+    out.y = rlx_op_transpose(c->g, out.y, RLX_DIMS(2, 0, 1, 3));
     out.h = swap_first(c, out.h), out.c = swap_first(c, out.c);
   }
   if (onnx_wants(c, 0)) RLX_TRY(onnx_set_like(c, 0, out.y, 0));

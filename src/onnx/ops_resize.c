@@ -208,7 +208,7 @@ static rlx_status gather_axis(onnx_call *c, const resizing *r, int axis, rlx_nod
   int32_t *places;
   RLX_TRY(onnx_table(c, r->out.v[axis], sizeof *places, &places));
   for (int64_t i = 0; i < r->out.v[axis]; i++) places[i] = (int32_t)nearest_place(r, axis, i);
-  *x = rlx_gather(c->g, *x, onnx_constant_i32(c, RLX_DIMS(r->out.v[axis]), places), axis);
+  *x = rlx_op_gather(c->g, *x, onnx_constant_i32(c, RLX_DIMS(r->out.v[axis]), places), axis);
   return RLX_OK;
 }
 
@@ -226,8 +226,8 @@ static rlx_status multiply_axis(onnx_call *c, const resizing *r, int axis, rlx_n
   for (int i = axis + 1; i < shape.n; i++) after *= shape.v[i];
   rlx_node w = onnx_cast(c, onnx_constant_f32(c, RLX_DIMS(out, in), matrix), rlx_node_dtype(c->g, *x));
   shape.v[axis] = out;
-  rlx_node y = after == 1 ? rlx_matmul_t(c->g, onnx_reshape(c, *x, RLX_DIMS(before, in)), w)
-                          : rlx_matmul(c->g, w, onnx_reshape(c, *x, RLX_DIMS(before, in, after)));
+  rlx_node y = after == 1 ? rlx_op_matmul_t(c->g, onnx_reshape(c, *x, RLX_DIMS(before, in)), w)
+                          : rlx_op_matmul(c->g, w, onnx_reshape(c, *x, RLX_DIMS(before, in, after)));
   *x = onnx_reshape(c, y, shape);
   return RLX_OK;
 }
@@ -238,8 +238,8 @@ static rlx_status mask_axis(onnx_call *c, const resizing *r, int axis, rlx_node 
   RLX_TRY(onnx_table(c, r->out.v[axis], 1, &mask));
   for (int64_t i = 0; i < r->out.v[axis]; i++) any |= mask[i] = is_outside(r, axis, i);
   if (!any) return RLX_OK;
-  rlx_node m = rlx_constant(c->g, RLX_BOOL, RLX_DIMS(r->out.v[axis]), mask, (size_t)r->out.v[axis]);
-  *x = rlx_where(c->g, onnx_along(c, m, axis, r->in.n), onnx_scalar_like(c, *x, r->outside), *x);
+  rlx_node m = rlx_op_constant(c->g, RLX_BOOL, RLX_DIMS(r->out.v[axis]), mask, (size_t)r->out.v[axis]);
+  *x = rlx_op_where(c->g, onnx_along(c, m, axis, r->in.n), onnx_scalar_like(c, *x, r->outside), *x);
   return RLX_OK;
 }
 
@@ -259,14 +259,14 @@ static rlx_node resize_simple(onnx_call *c, const resizing *r, rlx_node x) {
   static const rlx_resize_coords coords[] = {
     RLX_COORDS_HALF_PIXEL, RLX_COORDS_PYTORCH_HALF_PIXEL,   RLX_COORDS_ALIGN_CORNERS, RLX_COORDS_ASYMMETRIC,
     RLX_COORDS_HALF_PIXEL, RLX_COORDS_HALF_PIXEL_SYMMETRIC, RLX_COORDS_HALF_PIXEL};
-  rlx_resize_desc d = {.mode = r->mode == NEAREST ? RLX_RESIZE_NEAREST : RLX_RESIZE_LINEAR,
-                       .coords = coords[r->coords],
-                       .nearest = (rlx_resize_nearest)r->nearest};
+  rlx_op_resize_desc d = {.mode = r->mode == NEAREST ? RLX_RESIZE_NEAREST : RLX_RESIZE_LINEAR,
+                          .coords = coords[r->coords],
+                          .nearest = (rlx_resize_nearest)r->nearest};
   bool all = true;
   for (int i = 0; i < r->in.n; i++) all &= r->is_ratio[i];
   for (int i = 0; !all && i < r->in.n; i++)
     d.scale.v[d.scale.n++] = r->is_ratio[i] && r->in.v[i] ? (double)r->out.v[i] / (double)r->in.v[i] : r->scale[i];
-  return rlx_resize(c->g, x, r->out, &d);
+  return rlx_op_resize(c->g, x, r->out, &d);
 }
 
 static rlx_status resize(onnx_call *c, const resizing *r) {
@@ -276,7 +276,7 @@ static rlx_status resize(onnx_call *c, const resizing *r) {
   rlx_node x = onnx_in(c, 0);
   if (!count) return onnx_set_like(c, 0, onnx_fill(c, dtype, r->out, 0), 0);
   bool is_exact = r->mode == NEAREST && (!onnx_holds_floats(dtype) || !is_simple(r));
-  if (!onnx_holds_floats(dtype) && !is_exact) x = rlx_cast(c->g, x, RLX_F32);
+  if (!onnx_holds_floats(dtype) && !is_exact) x = rlx_op_cast(c->g, x, RLX_F32);
   if (!is_exact && is_simple(r)) x = resize_simple(c, r, x);
   else
     for (int i = 0; i < r->in.n; i++) {

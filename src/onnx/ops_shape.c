@@ -66,11 +66,11 @@ rlx_status onnx_op_constant_of_shape(onnx_call *c) {
     RLX_TRY(onnx_value_from_tensor(c->imp, a->tensor, "value", &v));
     if (v->refused) return onnx_refuse(c, "elements of type %s", onnx_type_name(v->type));
     type = v->type;
-    one = rlx_reshape(c->g, onnx_node_of(c, v), RLX_SCALAR);
+    one = rlx_op_reshape(c->g, onnx_node_of(c, v), RLX_SCALAR);
   } else {
     one = onnx_number(c, type, 0);
   }
-  return onnx_set_as(c, 0, rlx_expand(c->g, one, shape), type);
+  return onnx_set_as(c, 0, rlx_op_expand(c->g, one, shape), type);
 }
 
 /* How many steps of `delta` from start stay short of the limit. */
@@ -91,8 +91,8 @@ static rlx_status range_of_ints(onnx_call *c) {
   uint64_t n = count_steps(start, limit, delta);
   rlx_dims shape = RLX_DIMS(n > INT64_MAX ? INT64_MAX : (int64_t)n);
   RLX_TRY(onnx_check_size(c, &shape));
-  rlx_node places = rlx_range(c->g, 0, 1, shape.v[0], RLX_I64), y;
-  y = rlx_add(c->g, rlx_mul(c->g, places, onnx_integer(c, delta)), onnx_integer(c, start));
+  rlx_node places = rlx_op_range(c->g, 0, 1, shape.v[0], RLX_I64), y;
+  y = rlx_op_add(c->g, rlx_op_mul(c->g, places, onnx_integer(c, delta)), onnx_integer(c, start));
   RLX_TRY(onnx_convert(c, y, ONNX_INT64, onnx_in_type(c, 0), &y));
   return onnx_set_like(c, 0, y, 0);
 }
@@ -108,7 +108,7 @@ rlx_status onnx_op_range(onnx_call *c) {
   if (delta == 0 || isnan(n)) return RLX_FAIL(RLX_INVALID, "a range from %g to %g by %g", start, limit, delta);
   rlx_dims shape = RLX_DIMS(n < 0 ? 0 : n > 0x1p40 ? INT64_C(1) << 40 : (int64_t)n);
   RLX_TRY(onnx_check_size(c, &shape));
-  return onnx_set_like(c, 0, rlx_range(c->g, start, delta, shape.v[0], onnx_dtype(c, 0)), 0);
+  return onnx_set_like(c, 0, rlx_op_range(c->g, start, delta, shape.v[0], onnx_dtype(c, 0)), 0);
 }
 
 rlx_status onnx_op_eye_like(onnx_call *c) {
@@ -119,9 +119,9 @@ rlx_status onnx_op_eye_like(onnx_call *c) {
   RLX_TRY(onnx_int(c, "k", 0, &k));
   if (shape.n != 2) return RLX_FAIL(RLX_INVALID, "the input has %d axes, expected 2", (int)shape.n);
   if (type <= 0 || type >= ONNX_TYPES) return RLX_FAIL(RLX_INVALID, "attribute 'dtype' is %lld", (long long)type);
-  rlx_node row = rlx_reshape(c->g, rlx_range(c->g, 0, 1, shape.v[0], RLX_I64), RLX_DIMS(shape.v[0], 1));
-  rlx_node column = rlx_range(c->g, 0, 1, shape.v[1], RLX_I64);
-  y = rlx_eq(c->g, rlx_sub(c->g, column, row), onnx_integer(c, k));
+  rlx_node row = rlx_op_reshape(c->g, rlx_op_range(c->g, 0, 1, shape.v[0], RLX_I64), RLX_DIMS(shape.v[0], 1));
+  rlx_node column = rlx_op_range(c->g, 0, 1, shape.v[1], RLX_I64);
+  y = rlx_op_eq(c->g, rlx_op_sub(c->g, column, row), onnx_integer(c, k));
   RLX_TRY(onnx_convert(c, y, ONNX_BOOL, (onnx_type)type, &y));
   return onnx_set_as(c, 0, y, (onnx_type)type);
 }
@@ -169,7 +169,7 @@ rlx_status onnx_op_reshape(onnx_call *c) {
   }
   if (n_open && n_zero) return RLX_FAIL(RLX_INVALID, "sizes 0 and -1: what is left is any number");
   if (n_open > 1) return RLX_FAIL(RLX_INVALID, "%d sizes are -1, expected at most one", n_open);
-  return onnx_set_like(c, 0, rlx_reshape(c->g, onnx_in(c, 0), to), 0);
+  return onnx_set_like(c, 0, rlx_op_reshape(c->g, onnx_in(c, 0), to), 0);
 }
 
 rlx_status onnx_op_flatten(onnx_call *c) {
@@ -179,7 +179,7 @@ rlx_status onnx_op_flatten(onnx_call *c) {
   if (axis < -shape.n || axis > shape.n) return RLX_FAIL(RLX_INVALID, "axis %lld of %d", (long long)axis, (int)shape.n);
   if (axis < 0) axis += shape.n;
   for (int i = 0; i < shape.n; i++) flat.v[i >= axis] *= shape.v[i];
-  return onnx_set_like(c, 0, rlx_reshape(c->g, onnx_in(c, 0), flat), 0);
+  return onnx_set_like(c, 0, rlx_op_reshape(c->g, onnx_in(c, 0), flat), 0);
 }
 
 static bool is_among(const rlx_dims *axes, int axis) {
@@ -199,7 +199,7 @@ rlx_status onnx_op_squeeze(onnx_call *c) {
       return RLX_FAIL(RLX_INVALID, "axis %d has %lld elements, expected one", i, (long long)shape.v[i]);
     if (!goes) to.v[to.n++] = shape.v[i];
   }
-  return onnx_set_like(c, 0, rlx_reshape(c->g, onnx_in(c, 0), to), 0);
+  return onnx_set_like(c, 0, rlx_op_reshape(c->g, onnx_in(c, 0), to), 0);
 }
 
 rlx_status onnx_op_unsqueeze(onnx_call *c) {
@@ -209,7 +209,7 @@ rlx_status onnx_op_unsqueeze(onnx_call *c) {
   if (rank > RLX_MAX_RANK) return onnx_refuse(c, "a result of %d axes, and RLX has at most %d", rank, RLX_MAX_RANK);
   RLX_TRY(onnx_axes(c, &axes, rank));
   for (int i = 0, k = 0; i < rank; i++) to.v[to.n++] = is_among(&axes, i) ? 1 : shape.v[k++];
-  return onnx_set_like(c, 0, rlx_reshape(c->g, onnx_in(c, 0), to), 0);
+  return onnx_set_like(c, 0, rlx_op_reshape(c->g, onnx_in(c, 0), to), 0);
 }
 
 rlx_status onnx_op_transpose(onnx_call *c) {
@@ -220,7 +220,7 @@ rlx_status onnx_op_transpose(onnx_call *c) {
     return RLX_FAIL(RLX_INVALID, "attribute 'perm' has %d numbers, and the input %d axes", (int)perm.n, rank);
   RLX_TRY(onnx_axes(c, &perm, rank));
   if (rank < 2) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
-  return onnx_set_like(c, 0, rlx_transpose(c->g, onnx_in(c, 0), perm), 0);
+  return onnx_set_like(c, 0, rlx_op_transpose(c->g, onnx_in(c, 0), perm), 0);
 }
 
 /* ---- blocks ---- */
@@ -241,7 +241,7 @@ rlx_status onnx_op_depth_to_space(onnx_call *c) {
   RLX_TRY(block_of(c, &block));
   RLX_TRY(onnx_word(c, "mode", modes, &mode));
   rlx_node x = onnx_in(c, 0);
-  return onnx_set_like(c, 0, rlx_depth_to_space(c->g, x, block, mode ? RLX_DEPTH_CRD : RLX_DEPTH_DCR), 0);
+  return onnx_set_like(c, 0, rlx_op_depth_to_space(c->g, x, block, mode ? RLX_DEPTH_CRD : RLX_DEPTH_DCR), 0);
 }
 
 /* [N, C, H', b, W', b] to dcr [N, b, b, C, H', W'] or crd [N, C, b, b, H', W']. */
@@ -253,12 +253,12 @@ rlx_status onnx_op_space_to_depth(onnx_call *c) {
   RLX_TRY(block_of(c, &b));
   RLX_TRY(onnx_word(c, "mode", modes, &mode));
   rlx_node x = onnx_in(c, 0);
-  if (mode == 0) return onnx_set_like(c, 0, rlx_space_to_depth(c->g, x, b), 0);
+  if (mode == 0) return onnx_set_like(c, 0, rlx_op_space_to_depth(c->g, x, b), 0);
   if (s.v[2] % b || s.v[3] % b)
     return RLX_FAIL(RLX_INVALID, "blocks of %lld do not divide %lld x %lld", (long long)b, (long long)s.v[2],
                     (long long)s.v[3]);
-  x = rlx_reshape(c->g, x, RLX_DIMS(s.v[0], s.v[1], s.v[2] / b, b, s.v[3] / b, b));
-  x = rlx_transpose(c->g, x, RLX_DIMS(0, 1, 3, 5, 2, 4));
-  x = rlx_reshape(c->g, x, RLX_DIMS(s.v[0], s.v[1] * b * b, s.v[2] / b, s.v[3] / b));
+  x = rlx_op_reshape(c->g, x, RLX_DIMS(s.v[0], s.v[1], s.v[2] / b, b, s.v[3] / b, b));
+  x = rlx_op_transpose(c->g, x, RLX_DIMS(0, 1, 3, 5, 2, 4));
+  x = rlx_op_reshape(c->g, x, RLX_DIMS(s.v[0], s.v[1] * b * b, s.v[2] / b, s.v[3] / b));
   return onnx_set_like(c, 0, x, 0);
 }

@@ -13,7 +13,7 @@ static rlx_node as_signal(onnx_call *c, uint32_t i) {
   rlx_node x = onnx_cast(c, onnx_in(c, i), RLX_F32);
   rlx_dims d = onnx_dims(c, x);
   if (d.n < 1) return RLX_NONE;
-  if (d.v[d.n - 1] == 2) return rlx_view_as_complex(c->g, x);
+  if (d.v[d.n - 1] == 2) return rlx_op_view_as_complex(c->g, x);
   d.n--;
   return onnx_reshape(c, x, d);
 }
@@ -28,16 +28,16 @@ static rlx_node transform(onnx_call *c, rlx_node x, int axis, int64_t n, bool in
   bool is_complex = rlx_node_dtype(c->g, x) == RLX_C64;
   if (inverse) {
     if (!is_complex) { /* imaginary parts of 0 */
-      rlx_node parts[] = {with_axis(c, x), rlx_sub(c->g, with_axis(c, x), with_axis(c, x))};
-      x = rlx_view_as_complex(c->g, rlx_concat(c->g, parts, 2, -1));
+      rlx_node parts[] = {with_axis(c, x), rlx_op_sub(c->g, with_axis(c, x), with_axis(c, x))};
+      x = rlx_op_view_as_complex(c->g, rlx_op_concat(c->g, parts, 2, -1));
     }
-    if (onesided) return with_axis(c, rlx_irfft(c->g, x, axis, n, RLX_FFT_BACKWARD));
-    return rlx_view_as_real(c->g, rlx_ifft(c->g, x, axis, n, RLX_FFT_BACKWARD));
+    if (onesided) return with_axis(c, rlx_op_irfft(c->g, x, axis, n, RLX_FFT_BACKWARD));
+    return rlx_op_view_as_real(c->g, rlx_op_ifft(c->g, x, axis, n, RLX_FFT_BACKWARD));
   }
-  if (onesided && !is_complex) return rlx_view_as_real(c->g, rlx_rfft(c->g, x, axis, n, RLX_FFT_BACKWARD));
-  rlx_node y = rlx_fft(c->g, x, axis, n, RLX_FFT_BACKWARD);
+  if (onesided && !is_complex) return rlx_op_view_as_real(c->g, rlx_op_rfft(c->g, x, axis, n, RLX_FFT_BACKWARD));
+  rlx_node y = rlx_op_fft(c->g, x, axis, n, RLX_FFT_BACKWARD);
   if (onesided) y = onnx_part(c, y, axis, 0, n / 2 + 1);
-  return rlx_view_as_real(c->g, y);
+  return rlx_op_view_as_real(c->g, y);
 }
 
 /* ---- DFT as a product, in f64: of doubles, which RLX's fft does not have, and of what is short ---- */
@@ -72,11 +72,11 @@ static rlx_status dft_product(onnx_call *c, const by_matrix *m, rlx_node *x) {
       v[i * width + k] = dft_weight(m, i / m->parts, (int)(i % m->parts), k / parts, (int)(k % parts));
   if (d.v[d.n - 2] > m->in) *x = onnx_part(c, *x, d.n - 2, 0, m->in);
   hi.v[d.n - 2] = m->in - d.v[d.n - 2];
-  if (hi.v[d.n - 2] > 0) *x = rlx_pad(c->g, *x, lo, hi, RLX_PAD_CONSTANT, 0);
+  if (hi.v[d.n - 2] > 0) *x = rlx_op_pad(c->g, *x, lo, hi, RLX_PAD_CONSTANT, 0);
   for (int i = 0; i < d.n - 2; i++) rows *= d.v[i];
   size_t bytes = (size_t)(m->in * m->parts * width) * sizeof *v;
-  rlx_node matrix = rlx_constant(c->g, RLX_F64, RLX_DIMS(m->in * m->parts, width), v, bytes);
-  rlx_node y = rlx_matmul(c->g, onnx_reshape(c, *x, RLX_DIMS(rows, m->in * m->parts)), matrix);
+  rlx_node matrix = rlx_op_constant(c->g, RLX_F64, RLX_DIMS(m->in * m->parts, width), v, bytes);
+  rlx_node y = rlx_op_matmul(c->g, onnx_reshape(c, *x, RLX_DIMS(rows, m->in * m->parts)), matrix);
   d.v[d.n - 2] = m->out, d.v[d.n - 1] = parts;
   *x = onnx_reshape(c, y, d);
   return RLX_OK;
@@ -90,10 +90,10 @@ static rlx_status set_by_matrix(onnx_call *c, int axis, int64_t n, bool inverse,
   else if (onesided) m.out = n / 2 + 1;
   for (int i = 0; i < d.n; i++) swap.v[i] = i;
   swap.v[axis] = d.n - 2, swap.v[d.n - 2] = axis;
-  rlx_node x = rlx_cast(c->g, onnx_in(c, 0), RLX_F64);
-  if (axis != d.n - 2) x = rlx_transpose(c->g, x, swap);
+  rlx_node x = rlx_op_cast(c->g, onnx_in(c, 0), RLX_F64);
+  if (axis != d.n - 2) x = rlx_op_transpose(c->g, x, swap);
   RLX_TRY(dft_product(c, &m, &x));
-  if (axis != d.n - 2) x = rlx_transpose(c->g, x, swap);
+  if (axis != d.n - 2) x = rlx_op_transpose(c->g, x, swap);
   return onnx_set_like(c, 0, onnx_cast(c, x, onnx_dtype(c, 0)), 0);
 }
 
@@ -127,7 +127,7 @@ static rlx_status frames_of(onnx_call *c, rlx_node x, int64_t frames, int64_t le
   RLX_TRY(onnx_table(c, frames * length, sizeof *table, &table));
   for (int64_t f = 0; f < frames; f++)
     for (int64_t i = 0; i < length; i++) table[f * length + i] = (int32_t)(f * step + i);
-  *out = rlx_gather(c->g, x, onnx_constant_i32(c, RLX_DIMS(frames, length), table), 1);
+  *out = rlx_op_gather(c->g, x, onnx_constant_i32(c, RLX_DIMS(frames, length), table), 1);
   return RLX_OK;
 }
 
@@ -148,16 +148,16 @@ rlx_status onnx_op_stft(onnx_call *c) {
                     shape.v[1]);
   rlx_node window = onnx_cast(c, onnx_in(c, 2), RLX_F32);
   if (shape.v[2] == 1) {
-    rlx_stft_desc d = {.hop = step, .no_center = true, .two_sided = !onesided};
+    rlx_op_stft_desc d = {.hop = step, .no_center = true, .two_sided = !onesided};
     x = onnx_reshape(c, onnx_cast(c, onnx_in(c, 0), RLX_F32), RLX_DIMS(shape.v[0], shape.v[1]));
-    x = rlx_transpose(c->g, rlx_stft(c->g, x, window, length, RLX_PAD_CONSTANT, &d), RLX_DIMS(0, 2, 1));
-    x = rlx_view_as_real(c->g, x);
+    x = rlx_op_transpose(c->g, rlx_op_stft(c->g, x, window, length, RLX_PAD_CONSTANT, &d), RLX_DIMS(0, 2, 1));
+    x = rlx_op_view_as_real(c->g, x);
   } else {
     int64_t frames = (shape.v[1] - length) / step + 1;
     RLX_TRY(frames_of(c, onnx_cast(c, onnx_in(c, 0), RLX_F32), frames, length, step, &x)); /* [B, F, L, 2] */
-    if (window) x = rlx_mul(c->g, x, onnx_reshape(c, window, RLX_DIMS(length, 1)));
-    x = rlx_fft(c->g, rlx_view_as_complex(c->g, x), 2, length, RLX_FFT_BACKWARD);
-    x = rlx_view_as_real(c->g, onesided ? onnx_part(c, x, 2, 0, length / 2 + 1) : x);
+    if (window) x = rlx_op_mul(c->g, x, onnx_reshape(c, window, RLX_DIMS(length, 1)));
+    x = rlx_op_fft(c->g, rlx_op_view_as_complex(c->g, x), 2, length, RLX_FFT_BACKWARD);
+    x = rlx_op_view_as_real(c->g, onesided ? onnx_part(c, x, 2, 0, length / 2 + 1) : x);
   }
   return onnx_set_like(c, 0, onnx_cast(c, x, onnx_dtype(c, 0)), 0);
 }

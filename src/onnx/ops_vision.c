@@ -23,7 +23,7 @@ rlx_status onnx_op_grid_sample(onnx_call *c) {
   if (rank == 5 && to[mode] == RLX_GRID_CUBIC) return onnx_refuse(c, "cubic interpolation in three dimensions");
   rlx_dtype dtype = onnx_dtype(c, 0), wide = onnx_holds_floats(dtype) ? dtype : RLX_F32;
   rlx_node x = onnx_cast(c, onnx_in(c, 0), wide), grid = onnx_cast(c, onnx_in(c, 1), wide);
-  rlx_node y = rlx_grid_sample(c->g, x, grid, to[mode], (rlx_grid_padding)padding, align);
+  rlx_node y = rlx_op_grid_sample(c->g, x, grid, to[mode], (rlx_grid_padding)padding, align);
   return onnx_set_like(c, 0, onnx_cast(c, y, dtype), 0);
 }
 
@@ -56,7 +56,7 @@ rlx_status onnx_op_affine_grid(onnx_call *c) {
     p[n] = 1;
   }
   rlx_node base = onnx_cast(c, onnx_constant_f32(c, RLX_DIMS(count, n + 1), places), onnx_dtype(c, 0));
-  rlx_node y = rlx_matmul_t(c->g, base, onnx_in(c, 0)); /* [N, places, n] */
+  rlx_node y = rlx_op_matmul_t(c->g, base, onnx_in(c, 0)); /* [N, places, n] */
   out = (rlx_dims){.n = n + 2, .v = {size.v[0]}};
   for (int i = 0; i < n; i++) out.v[1 + i] = plane.v[i];
   out.v[n + 1] = n;
@@ -115,7 +115,7 @@ static rlx_status grid_axis(onnx_call *c, const deform *d, int axis, int64_t siz
   rlx_node o = onnx_cast(c, onnx_in(c, 2), RLX_F32);
   o = onnx_reshape(c, o, RLX_DIMS(rows, d->n_kernel, 2, d->oh, d->ow));
   o = onnx_reshape(c, onnx_part(c, o, 2, axis, axis + 1), RLX_DIMS(rows, d->n_kernel, d->oh, d->ow));
-  o = onnx_plus(c, onnx_times(c, rlx_add(c->g, o, base), 2 / (double)size), 1 / (double)size - 1);
+  o = onnx_plus(c, onnx_times(c, rlx_op_add(c->g, o, base), 2 / (double)size), 1 / (double)size - 1);
   *out = onnx_reshape(c, o, RLX_DIMS(rows, d->n_kernel * d->oh, d->ow, 1));
   return RLX_OK;
 }
@@ -130,15 +130,16 @@ rlx_status onnx_op_deform_conv(onnx_call *c) {
   RLX_TRY(grid_axis(c, &d, 0, x.v[2], &parts[1]));
   rlx_dtype dtype = onnx_dtype(c, 0);
   int64_t rows = d.batch * d.offset_groups, each = d.channels / d.offset_groups, places = d.oh * d.ow;
-  rlx_node grid = onnx_cast(c, rlx_concat(c->g, parts, 2, 3), dtype);
+  rlx_node grid = onnx_cast(c, rlx_op_concat(c->g, parts, 2, 3), dtype);
   rlx_node image = onnx_reshape(c, onnx_in(c, 0), RLX_DIMS(rows, each, x.v[2], x.v[3]));
-  rlx_node s = rlx_grid_sample(c->g, image, grid, RLX_GRID_LINEAR, RLX_GRID_PADDING_ZEROS, false);
-  if (onnx_has(c, 4)) s = rlx_mul(c->g, s, onnx_reshape(c, onnx_in(c, 4), RLX_DIMS(rows, 1, d.n_kernel * d.oh, d.ow)));
+  rlx_node s = rlx_op_grid_sample(c->g, image, grid, RLX_GRID_LINEAR, RLX_GRID_PADDING_ZEROS, false);
+  if (onnx_has(c, 4))
+    s = rlx_op_mul(c->g, s, onnx_reshape(c, onnx_in(c, 4), RLX_DIMS(rows, 1, d.n_kernel * d.oh, d.ow)));
   int64_t terms = d.channels / d.groups * d.n_kernel;
   s = onnx_reshape(c, s, RLX_DIMS(d.batch, d.groups, terms, places));
   rlx_node w = onnx_reshape(c, onnx_in(c, 1), RLX_DIMS(d.groups, d.outputs / d.groups, terms));
-  rlx_node y = onnx_reshape(c, rlx_matmul(c->g, w, s), RLX_DIMS(d.batch, d.outputs, d.oh, d.ow));
-  if (onnx_has(c, 3)) y = rlx_add(c->g, y, onnx_along(c, onnx_in(c, 3), 1, 4));
+  rlx_node y = onnx_reshape(c, rlx_op_matmul(c->g, w, s), RLX_DIMS(d.batch, d.outputs, d.oh, d.ow));
+  if (onnx_has(c, 3)) y = rlx_op_add(c->g, y, onnx_along(c, onnx_in(c, 3), 1, 4));
   return onnx_set_like(c, 0, y, 0);
 }
 

@@ -416,41 +416,41 @@ static rlx_status output_at(const rlx_onnx_runner *r, uint32_t i, const char **n
   return RLX_OK;
 }
 
-rlx_status rlx_onnx_output(const rlx_onnx_runner *r, uint32_t i, const char **name, rlx_tensor *view) {
-  if (!view) return RLX_FAIL(RLX_INVALID, "rlx_onnx_output: a NULL");
-  RLX_TRY(look(r, "rlx_onnx_output"));
+rlx_status rlx_onnx_runner_output(const rlx_onnx_runner *r, uint32_t i, const char **name, rlx_tensor *view) {
+  if (!view) return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_output: a NULL");
+  RLX_TRY(look(r, "rlx_onnx_runner_output"));
   rlx_status s = output_at(r, i, name, view);
   leave(r);
   return s;
 }
 
-uint32_t rlx_onnx_parts(const rlx_onnx_runner *r) {
+uint32_t rlx_onnx_runner_part_count(const rlx_onnx_runner *r) {
   uint32_t n = 0;
-  if (look(r, "rlx_onnx_parts")) return 0;
+  if (look(r, "rlx_onnx_runner_part_count")) return 0;
   for (size_t i = 0; i < r->parts.n; i++) n += r->parts.v[i]->kind != ONNX_STEP_VALUE;
   leave(r);
   return n;
 }
 
-static rlx_status part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_part *out) {
+static rlx_status part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_runner_part *out) {
   for (size_t k = 0; k < r->parts.n; k++) {
     if (r->parts.v[k]->kind == ONNX_STEP_VALUE || i--) continue;
-    *out = (rlx_onnx_part){r->parts.v[k]->executable, r->parts.v[k]->why};
+    *out = (rlx_onnx_runner_part){r->parts.v[k]->executable, r->parts.v[k]->why};
     return RLX_OK;
   }
   return RLX_FAIL(RLX_NOT_FOUND, "no such part");
 }
 
-rlx_status rlx_onnx_part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_part *out) {
-  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_part_at: a NULL");
-  RLX_TRY(look(r, "rlx_onnx_part_at"));
+rlx_status rlx_onnx_runner_part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_runner_part *out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_part_at: a NULL");
+  RLX_TRY(look(r, "rlx_onnx_runner_part_at"));
   rlx_status s = part_at(r, i, out);
   leave(r);
   return s;
 }
 
-uint64_t rlx_onnx_compiled(const rlx_onnx_runner *r) {
-  if (look(r, "rlx_onnx_compiled")) return 0;
+uint64_t rlx_onnx_runner_compile_count(const rlx_onnx_runner *r) {
+  if (look(r, "rlx_onnx_runner_compile_count")) return 0;
   uint64_t n = r->n_compiled;
   leave(r);
   return n;

@@ -102,11 +102,11 @@ static rlx_status compute(onnx_importer *imp, rlx_node id, size_t most_elements)
     }
     return set_known(imp, id, b->data);
   }
-  if (rlx_op_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL)) return RLX_OK;
+  if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL)) return RLX_OK;
   if (n->n_in > MOST_INPUTS || rlx_dims_count(&n->type.shape) > most_elements || !gather_inputs(imp, n, tensors, in))
     return RLX_OK;
   if (rlx_tensor_bytes(n->type.dtype, n->type.shape, &bytes)) return RLX_OK;
-  if (rlx_op_has(n->op, RLX_TRAIT_VIEW)) return set_known(imp, id, known_at(imp, n->in[0]));
+  if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW)) return set_known(imp, id, known_at(imp, n->in[0]));
   void *data = onnx_alloc(imp, bytes + 1, 1);
   if (!data) return RLX_FAIL(RLX_NO_MEMORY, "a value of %zu bytes", bytes);
   rlx_tensor out = {n->type.dtype, n->type.shape, data, bytes};
@@ -134,7 +134,7 @@ static bool mark_cone(const onnx_importer *imp, rlx_node top, bool *needed) {
   for (rlx_node id = top; id > 0; id--) {
     const rlx_node_rec *n = rlx_graph_at(imp->g, id);
     if (!needed[id] || known_at(imp, id) || n->op == RLX_OP_param) continue;
-    if (rlx_op_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL)) return false;
+    if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL)) return false;
     for (uint32_t i = 0; i < n->n_in; i++)
       if (n->in[i]) needed[n->in[i]] = true;
   }
@@ -192,10 +192,10 @@ rlx_node onnx_value_node(onnx_importer *imp, onnx_value *v) {
   if (v->node) return v->node;
   size_t bytes;
   if (v->known && !rlx_tensor_bytes(v->is.dtype, v->is.shape, &bytes) && !v->weight) {
-    v->node = rlx_constant(imp->g, v->is.dtype, v->is.shape, v->known, bytes);
+    v->node = rlx_op_constant(imp->g, v->is.dtype, v->is.shape, v->known, bytes);
     return v->node;
   }
-  if (v->weight) v->node = rlx_param(imp->g, v->leaf, v->is.dtype, v->is.shape);
-  else if (v->live) v->node = rlx_input(imp->g, v->leaf, v->is.dtype, v->is.shape);
+  if (v->weight) v->node = rlx_op_param(imp->g, v->leaf, v->is.dtype, v->is.shape);
+  else if (v->live) v->node = rlx_op_input(imp->g, v->leaf, v->is.dtype, v->is.shape);
   return v->node;
 }

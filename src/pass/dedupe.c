@@ -24,30 +24,30 @@ static rlx_status table_init(const rlx_graph *g, table *t) {
 }
 
 /* Of an op that commutes, the first two inputs count in either order. */
-static bool is_swapped(const rlx_op_row *row, const rlx_node *in) {
+static bool is_swapped(const rlx_op_table_row *row, const rlx_node *in) {
   return (row->traits & RLX_TRAIT_COMMUTES) && in[0] > in[1];
 }
 
-static uint64_t hash_node(const rlx_node_rec *n, const rlx_op_row *row, const rlx_node *in) {
+static uint64_t hash_node(const rlx_node_rec *n, const rlx_op_table_row *row, const rlx_node *in) {
   uint64_t h = rlx_attrs_hash(row, n->attrs) + (uint64_t)n->op;
   if (!is_swapped(row, in)) return rlx_hash_bytes(h, in, n->n_in * sizeof *in);
   rlx_node two[2] = {in[1], in[0]};
   return rlx_hash_bytes(h, two, sizeof two); /* what commutes has two inputs */
 }
 
-static bool same_inputs(const rlx_op_row *row, const rlx_node *a, const rlx_node *b, uint32_t n) {
+static bool same_inputs(const rlx_op_table_row *row, const rlx_node *a, const rlx_node *b, uint32_t n) {
   if (n == 0 || memcmp(a, b, n * sizeof *a) == 0) return true;
   return (row->traits & RLX_TRAIT_COMMUTES) && n == 2 && a[0] == b[1] && a[1] == b[0];
 }
 
 static bool is_named_or_effect(rlx_op op) {
-  return rlx_op_has(op, RLX_TRAIT_EFFECT) || (rlx_op_has(op, RLX_TRAIT_LEAF) && op != RLX_OP_constant);
+  return rlx_op_table_has(op, RLX_TRAIT_EFFECT) || (rlx_op_table_has(op, RLX_TRAIT_LEAF) && op != RLX_OP_constant);
 }
 
 static rlx_status step(rlx_walk *w, table *t, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(w->in, id);
   if (is_named_or_effect(n->op)) return rlx_walk_copy(w, id);
-  const rlx_op_row *row = rlx_op_get(n->op);
+  const rlx_op_table_row *row = rlx_op_table_get(n->op);
   const rlx_node *in = rlx_walk_inputs(w, id);
   uint64_t hash = hash_node(n, row, in);
   size_t at = (size_t)hash & t->mask;

@@ -72,7 +72,7 @@ static bool affords(size_t visits) {
 }
 
 static bool fits(const rlx_graph *g, const rlx_node_rec *n, rlx_blob *const *value, size_t bytes) {
-  if (rlx_op_has(n->op, RLX_TRAIT_VIEW)) return true;
+  if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW)) return true;
   size_t in_bytes = 0, in_elements = 0, elements = rlx_dims_count(&n->type.shape);
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (!n->in[i]) continue;
@@ -82,7 +82,7 @@ static bool fits(const rlx_graph *g, const rlx_node_rec *n, rlx_blob *const *val
   if (bytes > SIZE_LIMIT && bytes > in_bytes) return false;
   /* Element-wise and moving kernels visit each element of the result once. Any other visits at most each element of its
    * inputs for each of its result's. */
-  bool once = rlx_op_has(n->op, RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES) || in_elements == 0;
+  bool once = rlx_op_table_has(n->op, RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES) || in_elements == 0;
   if (once) return elements <= WORK_LIMIT && affords(elements);
   /* A recurrent net goes over its weights once per step, also where only the last state is asked for. */
   if (n->op == RLX_OP_rnn || n->op == RLX_OP_gru || n->op == RLX_OP_lstm) elements += in_elements;
@@ -92,7 +92,8 @@ static bool fits(const rlx_graph *g, const rlx_node_rec *n, rlx_blob *const *val
 static bool is_candidate(const folder *f, rlx_node id, size_t *bytes) {
   const rlx_graph *g = f->w.in;
   const rlx_node_rec *n = rlx_graph_at(g, id);
-  if (!f->w.uses[id] || rlx_op_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL))
+  if (!f->w.uses[id] ||
+      rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL))
     return false;
   for (uint32_t i = 0; i < n->n_in; i++)
     if (n->in[i] && !f->value[n->in[i]]) return false;
@@ -103,7 +104,7 @@ static bool is_candidate(const folder *f, rlx_node id, size_t *bytes) {
 
 /* *out stays NULL where the kernel refuses its inputs. One that was stopped ends the compilation. */
 static rlx_status compute(folder *f, const rlx_node_rec *n, size_t bytes, rlx_blob **out) {
-  if (rlx_op_has(n->op, RLX_TRAIT_VIEW)) {
+  if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW)) {
     *out = rlx_blob_retain(f->value[n->in[0]]);
     return RLX_OK;
   }
@@ -134,7 +135,7 @@ static rlx_status visit(folder *f, rlx_node id) {
   size_t bytes;
   if (n->op == RLX_OP_constant) f->value[id] = rlx_blob_retain(RLX_ATTRS(constant, n)->data);
   else if (is_candidate(f, id, &bytes)) {
-    RLX_TRY_AT(compute(f, n, bytes, &f->value[id]), "node %u (%s)", (unsigned)id, rlx_op_get(n->op)->name);
+    RLX_TRY_AT(compute(f, n, bytes, &f->value[id]), "node %u (%s)", (unsigned)id, rlx_op_table_get(n->op)->name);
     f->folded[id] = f->value[id] != NULL;
   }
   for (uint32_t i = 0; i < n->n_in; i++) {

@@ -77,7 +77,7 @@ static rlx_status try_out(const rlx_fuse *f, rlx_node root, const rlx_match *m, 
   const rlx_type *want = &rlx_fuse_at(f, root)->type;
   for (uint32_t i = 0; i < m->n_in; i++) in[i] = trial_leaf(f, &m->in[i], i, trial);
   rlx_node node = rlx_graph_add(trial, m->op, in, m->n_in, &m->attrs);
-  if (node) rlx_output(trial, "y", node);
+  if (node) rlx_graph_add_output(trial, "y", node);
   rlx_status s = rlx_graph_finish(trial);
   if (s) return s == RLX_NO_MEMORY ? s : RLX_OK; /* the rule of the fused op knows a reason against it */
   const rlx_type *got = &rlx_graph_at(trial, node)->type;
@@ -90,7 +90,7 @@ static rlx_status try_out(const rlx_fuse *f, rlx_node root, const rlx_match *m, 
 /* Sub-graphs of the attributes are retained for the plan (only a region has one, and no fused op has bytes or texts).
  */
 static rlx_status record(rlx_fuse *f, rlx_node root, const rlx_match *m) {
-  const rlx_op_row *row = rlx_op_get(m->op);
+  const rlx_op_table_row *row = rlx_op_table_get(m->op);
   rlx_planned *p = rlx_bump_new(&f->bump, rlx_planned);
   if (p)
     *p = (rlx_planned){
@@ -156,14 +156,14 @@ static void find_needed(rlx_fuse *f) {
   const rlx_graph *g = f->w.in;
   bool *unneeded = f->taken;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++)
-    unneeded[id] = !rlx_op_has(rlx_fuse_at(f, id)->op, RLX_TRAIT_EFFECT);
+    unneeded[id] = !rlx_op_table_has(rlx_fuse_at(f, id)->op, RLX_TRAIT_EFFECT);
   for (size_t i = 0; i < g->outputs.n; i++) unneeded[g->outputs.v[i].node] = false;
   for (rlx_node id = rlx_graph_end(g) - 1; id > 0; id--) {
     const rlx_node_rec *n = rlx_fuse_at(f, id);
     const rlx_planned *p = f->planned[id];
     for (uint32_t i = 0; !unneeded[id] && i < (p ? p->n_in : n->n_in); i++)
       unneeded[p ? p->in[i].node : n->in[i]] = false;
-    if (rlx_op_has(n->op, RLX_TRAIT_LEAF) && n->op != RLX_OP_constant) unneeded[id] = false; /* the interface */
+    if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF) && n->op != RLX_OP_constant) unneeded[id] = false; /* the interface */
   }
 }
 
@@ -172,7 +172,7 @@ static rlx_status write_all(rlx_fuse *f) {
   for (rlx_node id = 1; id < rlx_graph_end(f->w.in); id++) {
     if (f->taken[id]) continue;
     if (f->planned[id])
-      RLX_TRY_AT(write_fused(f, id), "node %u (%s)", (unsigned)id, rlx_op_get(rlx_fuse_at(f, id)->op)->name);
+      RLX_TRY_AT(write_fused(f, id), "node %u (%s)", (unsigned)id, rlx_op_table_get(rlx_fuse_at(f, id)->op)->name);
     else RLX_TRY(rlx_walk_copy(&f->w, id));
   }
   return rlx_walk_end(&f->w, f->ctx);
@@ -181,7 +181,7 @@ static rlx_status write_all(rlx_fuse *f) {
 /* ---- the pass ---- */
 
 static void fuse_deinit(rlx_fuse *f) {
-  for (rlx_planned *p = f->all; p; p = p->next) rlx_attrs_release(rlx_op_get(p->op), p->attrs);
+  for (rlx_planned *p = f->all; p; p = p->next) rlx_attrs_release(rlx_op_table_get(p->op), p->attrs);
   rlx_mem_free(f->weight_only);
   rlx_mem_free(f->taken);
   rlx_mem_free(f->read);

@@ -64,7 +64,7 @@ static rlx_status grouping_init(rlx_fuse *f, limits most, grouping *g) {
 static bool is_plain(rlx_dtype t) { return !rlx_dtype_is_block(t) && t != RLX_C64; }
 
 static bool may_join(const rlx_fuse *f, const rlx_node_rec *n) {
-  bool element_wise = rlx_op_has(n->op, RLX_TRAIT_POINTWISE) && !rlx_op_has(n->op, RLX_TRAIT_FUSED) &&
+  bool element_wise = rlx_op_table_has(n->op, RLX_TRAIT_POINTWISE) && !rlx_op_table_has(n->op, RLX_TRAIT_FUSED) &&
                       n->op != RLX_OP_quantize && n->op != RLX_OP_dequantize;
   bool plain = element_wise && is_plain(n->type.dtype);
   for (uint32_t i = 0; plain && i < n->n_in; i++) plain = n->in[i] && is_plain(rlx_fuse_at(f, n->in[i])->type.dtype);
@@ -161,7 +161,7 @@ static rlx_status build_body(grouping *g, uint32_t r, rlx_graph *body, rlx_match
     last = rlx_graph_add(body, n->op, in, n->n_in, n->attrs);
     g->inside[id] = (struct inside){r, last};
   }
-  if (last) rlx_output(body, "y", last); /* the root has the largest id */
+  if (last) rlx_graph_add_output(body, "y", last); /* the root has the largest id */
   return rlx_graph_finish(body);
 }
 

@@ -52,7 +52,7 @@ static rlx_status hoist_init(const rlx_graph *in, rlx_pass_context *ctx, rlx_gra
 /* ---- cutting ---- */
 
 static void read_in_run(hoist *h, rlx_node id) {
-  bool computes = !rlx_op_has(rlx_graph_at(h->w.in, id)->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW);
+  bool computes = !rlx_op_table_has(rlx_graph_at(h->w.in, id)->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW);
   if (h->weight_only[id] && computes) h->hoisted[id] = true;
   else h->in_run[id] = true;
 }
@@ -64,7 +64,7 @@ static bool cut(hoist *h) {
   for (size_t i = 0; i < g->outputs.n; i++) read_in_run(h, g->outputs.v[i].node);
   for (rlx_node id = rlx_graph_end(g) - 1; id > 0; id--) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    if (rlx_op_has(n->op, RLX_TRAIT_EFFECT)) h->in_run[id] = true;
+    if (rlx_op_table_has(n->op, RLX_TRAIT_EFFECT)) h->in_run[id] = true;
     any = any || h->hoisted[id];
     h->in_load[id] = h->in_load[id] || h->hoisted[id];
     for (uint32_t i = 0; i < n->n_in; i++) {
@@ -104,7 +104,7 @@ static rlx_status write_before(hoist *h, rlx_graph *load) {
     rlx_node there = computed ? h->before->outputs.v[output].node : rlx_graph_find(h->before, name);
     h->load_map[id] = w.map[there];
     if (computed && (h->in_run[id] || !h->in_load[id]))
-      rlx_output(load, name, h->load_map[id]); /* still a param of the run graph */
+      rlx_graph_add_output(load, name, h->load_map[id]); /* still a param of the run graph */
   }
   rlx_walk_deinit(&w);
   return s ? s : rlx_graph_status(load);
@@ -130,7 +130,7 @@ static rlx_status write_run(hoist *h, rlx_graph *load) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
     if (h->hoisted[id]) {
       hoist_name name = make_name(h);
-      rlx_output(load, name.text, h->load_map[id]);
+      rlx_graph_add_output(load, name.text, h->load_map[id]);
       RLX_TRY(rlx_graph_status(load));
       h->w.map[id] =
         rlx_graph_add(h->w.out, RLX_OP_param, NULL, 0,

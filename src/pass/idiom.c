@@ -76,7 +76,7 @@ bool rlx_idiom_is_near(rlx_dtype dtype, double value, double want) {
 
 static bool is_weight_only(const rlx_idiom *p, const rlx_node_rec *n) {
   const uint32_t never = RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL;
-  bool is = n->op != RLX_OP_input && n->op != RLX_OP_state && !rlx_op_has(n->op, never);
+  bool is = n->op != RLX_OP_input && n->op != RLX_OP_state && !rlx_op_table_has(n->op, never);
   for (uint32_t i = 0; is && i < n->n_in; i++) is = !n->in[i] || p->weight_only.v[n->in[i]];
   return is;
 }
@@ -101,7 +101,7 @@ static bool is_supported(const rlx_idiom *p, rlx_node first) {
 static rlx_status check_type(const rlx_idiom *p, const rlx_node_rec *n, rlx_node made) {
   const rlx_type *got = &rlx_idiom_at(p, made)->type;
   if (rlx_type_equal(got, &n->type)) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "a rule for %s gave %s%s instead of %s%s", rlx_op_get(n->op)->name,
+  return RLX_FAIL(RLX_INVALID, "a rule for %s gave %s%s instead of %s%s", rlx_op_table_get(n->op)->name,
                   rlx_dtype_name(got->dtype), RLX_DIMS_TEXT(got->shape), rlx_dtype_name(n->type.dtype),
                   RLX_DIMS_TEXT(n->type.shape));
 }
@@ -124,9 +124,9 @@ static rlx_status try_rules(rlx_idiom *p, const rlx_node_rec *n, rlx_node *made)
 static rlx_status step(rlx_idiom *p, rlx_node id) {
   rlx_node_rec n = *rlx_graph_at(p->w.in, id);
   rlx_node made = RLX_NONE;
-  if (!rlx_op_has(n.op, RLX_TRAIT_LEAF)) {
+  if (!rlx_op_table_has(n.op, RLX_TRAIT_LEAF)) {
     n.in = rlx_walk_inputs(&p->w, id);
-    RLX_TRY_AT(try_rules(p, &n, &made), "node %u (%s)", (unsigned)id, rlx_op_get(n.op)->name);
+    RLX_TRY_AT(try_rules(p, &n, &made), "node %u (%s)", (unsigned)id, rlx_op_table_get(n.op)->name);
   }
   p->w.map[id] = made;
   if (!made) RLX_TRY(rlx_walk_copy(&p->w, id));

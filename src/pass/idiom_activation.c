@@ -229,9 +229,9 @@ rlx_node rlx_idiom_sigmoid(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *e = rlx_idiom_inner(p, power, RLX_OP_exp, 1);
   rlx_node x = e ? read_negated(p, e->in[0]) : RLX_NONE;
   if (!x || !rlx_dims_equal(rlx_idiom_shape(p, x), &n->type.shape)) return RLX_NONE;
-  if (n->op == RLX_OP_div && n->in[0] == x) return rlx_silu(p->to, x);
+  if (n->op == RLX_OP_div && n->in[0] == x) return rlx_op_silu(p->to, x);
   if (n->op == RLX_OP_div && (!rlx_idiom_number(p, n->in[0], &above) || above != 1)) return RLX_NONE;
-  return rlx_sigmoid(p->to, x);
+  return rlx_op_sigmoid(p->to, x);
 }
 
 /* max(x, 0), and a clamp at 0 alone. */
@@ -241,5 +241,5 @@ rlx_node rlx_idiom_relu(rlx_idiom *p, const rlx_node_rec *n) {
   if (!rlx_dtype_is_float(n->type.dtype)) return RLX_NONE;
   if (n->op == RLX_OP_clamp) zero = RLX_ATTRS(clamp, n)->hi == RLX_INFINITY ? RLX_ATTRS(clamp, n)->lo : 1;
   else if (!rlx_idiom_operand(p, n, &zero, &x)) return RLX_NONE;
-  return zero == 0 && !signbit(zero) ? rlx_relu(p->to, x) : RLX_NONE;
+  return zero == 0 && !signbit(zero) ? rlx_op_relu(p->to, x) : RLX_NONE;
 }

@@ -76,9 +76,9 @@ static rlx_node constant_bias(rlx_idiom *p, const hiding *h, rlx_dtype dtype) {
 /* A mask of this run. In f16 no number that swallows every score is finite. */
 static rlx_node run_time_bias(rlx_idiom *p, const hiding *h, rlx_dtype dtype) {
   if (!isinf(h->hidden) && dtype == RLX_F16) return RLX_NONE;
-  rlx_node none = rlx_scalar(p->to, dtype, 0),
-           low = rlx_scalar(p->to, dtype, isinf(h->hidden) ? -RLX_INFINITY : swallows);
-  return h->visible ? rlx_where(p->to, h->mask, none, low) : rlx_where(p->to, h->mask, low, none);
+  rlx_node none = rlx_op_scalar(p->to, dtype, 0),
+           low = rlx_op_scalar(p->to, dtype, isinf(h->hidden) ? -RLX_INFINITY : swallows);
+  return h->visible ? rlx_op_where(p->to, h->mask, none, low) : rlx_op_where(p->to, h->mask, low, none);
 }
 
 static rlx_node add_hiding(rlx_idiom *p, const rlx_node_rec *where) {
@@ -88,7 +88,7 @@ static rlx_node add_hiding(rlx_idiom *p, const rlx_node_rec *where) {
   bool constant = rlx_idiom_at(p, h.mask)->op == RLX_OP_constant;
   rlx_node bias = constant ? constant_bias(p, &h, dtype) : RLX_NONE;
   if (!bias && !(constant && isinf(h.hidden))) bias = run_time_bias(p, &h, dtype);
-  return bias ? rlx_add(p->to, h.scores, bias) : RLX_NONE;
+  return bias ? rlx_op_add(p->to, h.scores, bias) : RLX_NONE;
 }
 
 /* ---- two biases ---- */
@@ -102,8 +102,8 @@ static rlx_node join_biases(rlx_idiom *p, const rlx_node_rec *sum) {
     scores = inner->in[i % 2];
     rlx_node first = inner->in[1 - i % 2];
     if (!rlx_dims_equal(rlx_idiom_shape(p, scores), &sum->type.shape) || !is_scores(p, scores)) continue;
-    rlx_node both = rlx_add(p->to, first, outer);
-    return rlx_add(p->to, scores, both);
+    rlx_node both = rlx_op_add(p->to, first, outer);
+    return rlx_op_add(p->to, scores, both);
   }
   return RLX_NONE;
 }
@@ -113,5 +113,5 @@ rlx_node rlx_idiom_mask(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *x = rlx_idiom_at(p, n->in[0]);
   if ((axis != -1 && axis != n->type.shape.n - 1) || p->uses.v[n->in[0]] != 1) return RLX_NONE;
   rlx_node sum = x->op == RLX_OP_where ? add_hiding(p, x) : x->op == RLX_OP_add ? join_biases(p, x) : RLX_NONE;
-  return sum ? rlx_softmax(p->to, sum, -1) : RLX_NONE;
+  return sum ? rlx_op_softmax(p->to, sum, -1) : RLX_NONE;
 }

@@ -17,16 +17,16 @@ static rlx_node channel_vector(rlx_idiom *p, rlx_node id, int rank, int64_t chan
   const rlx_dims *v = rlx_idiom_shape(p, id);
   if (!p->weight_only.v[id] || v->n > rank) return RLX_NONE;
   if (rlx_dims_count(v) == 1) {
-    rlx_node one = rlx_reshape(p->to, id, RLX_DIMS(1));
-    return rlx_expand(p->to, one, RLX_DIMS(channels));
+    rlx_node one = rlx_op_reshape(p->to, id, RLX_DIMS(1));
+    return rlx_op_expand(p->to, one, RLX_DIMS(channels));
   }
   for (int i = 0; i < v->n; i++)
     if (v->v[i] != (i + rank - v->n == 1 ? channels : 1)) return RLX_NONE;
-  return rlx_reshape(p->to, id, RLX_DIMS(channels));
+  return rlx_op_reshape(p->to, id, RLX_DIMS(channels));
 }
 
 static rlx_node as_type(rlx_idiom *p, rlx_node x, rlx_dtype to) {
-  return !x || rlx_node_dtype(p->to, x) == to ? x : rlx_cast(p->to, x, to);
+  return !x || rlx_node_dtype(p->to, x) == to ? x : rlx_op_cast(p->to, x, to);
 }
 static rlx_dtype work_type(rlx_dtype t) { return t == RLX_F16 || t == RLX_BF16 ? RLX_F32 : t; }
 
@@ -34,7 +34,7 @@ static rlx_dtype work_type(rlx_dtype t) { return t == RLX_F16 || t == RLX_BF16 ?
 static rlx_node along(rlx_idiom *p, rlx_node v, int axis, int rank) {
   rlx_dims shape = {.n = rank};
   for (int i = 0; i < rank; i++) shape.v[i] = i == axis ? rlx_node_shape(p->to, v).v[0] : 1;
-  return rlx_reshape(p->to, v, shape);
+  return rlx_op_reshape(p->to, v, shape);
 }
 
 /* ---- folding ---- */
@@ -57,10 +57,10 @@ static rlx_node fold(rlx_idiom *p, rlx_node id, int axis, rlx_node scale, rlx_no
   rlx_node in[3] = {n.in[0], n.in[1], n.n_in > 2 ? n.in[2] : RLX_NONE}, bias = as_type(p, in[2], work);
   if (scale) {
     rlx_node wide = as_type(p, in[1], work), factor = along(p, scale, axis, n.type.shape.n);
-    in[1] = as_type(p, rlx_mul(p->to, wide, factor), dtype);
-    if (bias) bias = rlx_mul(p->to, bias, scale);
+    in[1] = as_type(p, rlx_op_mul(p->to, wide, factor), dtype);
+    if (bias) bias = rlx_op_mul(p->to, bias, scale);
   }
-  if (shift) bias = bias ? rlx_add(p->to, bias, shift) : shift;
+  if (shift) bias = bias ? rlx_op_add(p->to, bias, shift) : shift;
   if (scale || shift) in[2] = as_type(p, bias, dtype);
   return rlx_graph_add(p->to, n.op, in, in[2] ? 3 : 2, n.attrs);
 }
@@ -84,7 +84,7 @@ rlx_node rlx_idiom_conv_shift(rlx_idiom *p, const rlx_node_rec *n) {
     rlx_node shift = channel_vector(p, n->in[1 - side], n->type.shape.n, n->type.shape.v[1]);
     if (!shift) continue;
     shift = as_type(p, shift, work_type(n->type.dtype));
-    return fold(p, conv, axis, RLX_NONE, n->op == RLX_OP_sub ? rlx_neg(p->to, shift) : shift);
+    return fold(p, conv, axis, RLX_NONE, n->op == RLX_OP_sub ? rlx_op_neg(p->to, shift) : shift);
   }
   return RLX_NONE;
 }
@@ -93,13 +93,13 @@ rlx_node rlx_idiom_conv_shift(rlx_idiom *p, const rlx_node_rec *n) {
 
 /* gamma / sqrt(var + eps), and beta - mean times that. */
 static rlx_node norm_scale(rlx_idiom *p, const rlx_node *in, double eps, rlx_dtype work) {
-  rlx_node var = as_type(p, in[2], work), small = rlx_scalar(p->to, work, eps);
-  rlx_node root = rlx_sqrt(p->to, rlx_add(p->to, var, small));
-  return rlx_div(p->to, in[3] ? as_type(p, in[3], work) : rlx_scalar(p->to, work, 1), root);
+  rlx_node var = as_type(p, in[2], work), small = rlx_op_scalar(p->to, work, eps);
+  rlx_node root = rlx_op_sqrt(p->to, rlx_op_add(p->to, var, small));
+  return rlx_op_div(p->to, in[3] ? as_type(p, in[3], work) : rlx_op_scalar(p->to, work, 1), root);
 }
 static rlx_node norm_shift(rlx_idiom *p, const rlx_node *in, rlx_node scale, rlx_dtype work) {
-  rlx_node moved = rlx_mul(p->to, as_type(p, in[1], work), scale);
-  return in[4] ? rlx_sub(p->to, as_type(p, in[4], work), moved) : rlx_neg(p->to, moved);
+  rlx_node moved = rlx_op_mul(p->to, as_type(p, in[1], work), scale);
+  return in[4] ? rlx_op_sub(p->to, as_type(p, in[4], work), moved) : rlx_op_neg(p->to, moved);
 }
 
 rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n) {
@@ -114,8 +114,8 @@ rlx_node rlx_idiom_batch_norm(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_node scale = norm_scale(p, in, RLX_ATTRS(batch_norm_inference, n)->eps, work);
   rlx_node shift = norm_shift(p, in, scale, work);
   if (axis >= 0) return fold(p, in[0], axis, scale, shift);
-  rlx_node scaled = rlx_mul(p->to, in[0], along(p, scale, 1, rank));
-  return rlx_add(p->to, scaled, along(p, shift, 1, rank));
+  rlx_node scaled = rlx_op_mul(p->to, in[0], along(p, scale, 1, rank));
+  return rlx_op_add(p->to, scaled, along(p, shift, 1, rank));
 }
 
 /* ---- scales and shifts of scales and shifts ---- */
@@ -148,11 +148,11 @@ rlx_node rlx_idiom_channel_affine(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_node x = scaled ? read_channel_operand(p, rlx_idiom_inner(p, scaled, RLX_OP_mul, 1), &scale) : RLX_NONE;
   if (!x) return RLX_NONE;
   if (n->op == RLX_OP_mul) {
-    rlx_node factor = rlx_mul(p->to, scale, outer);
-    scaled = rlx_mul(p->to, x, factor);
-    shift = rlx_mul(p->to, shift, outer);
+    rlx_node factor = rlx_op_mul(p->to, scale, outer);
+    scaled = rlx_op_mul(p->to, x, factor);
+    shift = rlx_op_mul(p->to, shift, outer);
   } else {
-    shift = rlx_add(p->to, shift, outer);
+    shift = rlx_op_add(p->to, shift, outer);
   }
-  return rlx_add(p->to, scaled, shift);
+  return rlx_op_add(p->to, scaled, shift);
 }

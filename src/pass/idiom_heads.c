@@ -28,7 +28,7 @@ rlx_node rlx_idiom_joined_product(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_dims *a = rlx_idiom_shape(p, wide[0]), *b = rlx_idiom_shape(p, wide[1]);
   if (a->v[0] != b->v[0] || a->v[1] != b->v[1]) return RLX_NONE;
   rlx_node y = rlx_graph_add(p->to, RLX_OP_matmul, wide, 2, n->attrs);
-  return rlx_reshape(p->to, y, n->type.shape);
+  return rlx_op_reshape(p->to, y, n->type.shape);
 }
 
 /* softmax(reshape(x)) is reshape(softmax(x)) where the last axis stays; masks of x are seen to, as those of any softmax.
@@ -43,7 +43,7 @@ rlx_node rlx_idiom_joined_softmax(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_attrs_softmax last = {.axis = -1};
   rlx_node_rec wide = {.op = RLX_OP_softmax, .n_in = 1, .in = &x, .attrs = &last, .type = rlx_idiom_at(p, x)->type};
   rlx_node y = rlx_idiom_mask(p, &wide);
-  return rlx_reshape(p->to, y ? y : rlx_softmax(p->to, x, -1), n->type.shape);
+  return rlx_op_reshape(p->to, y ? y : rlx_op_softmax(p->to, x, -1), n->type.shape);
 }
 
 /* A reshape of a reshape, which the joining leaves where it meets the splitting. */
@@ -51,7 +51,7 @@ rlx_node rlx_idiom_reshape_twice(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *inner = rlx_idiom_inner(p, n->in[0], RLX_OP_reshape, 1);
   if (!inner) return RLX_NONE;
   rlx_node x = inner->in[0];
-  return rlx_dims_equal(rlx_idiom_shape(p, x), &n->type.shape) ? x : rlx_reshape(p->to, x, n->type.shape);
+  return rlx_dims_equal(rlx_idiom_shape(p, x), &n->type.shape) ? x : rlx_op_reshape(p->to, x, n->type.shape);
 }
 
 /* ---- a scale before the heads ---- */
@@ -72,6 +72,6 @@ rlx_node rlx_idiom_head_scale(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_dims split = heads->type.shape;
   int at = in[0] == x ? 0 : 1;
   if (rlx_idiom_shape(p, in[1 - at])->n > 4) return RLX_NONE;
-  in[at] = rlx_transpose(p->to, rlx_reshape(p->to, x, split), perm);
+  in[at] = rlx_op_transpose(p->to, rlx_op_reshape(p->to, x, split), perm);
   return rlx_graph_add(p->to, op, in, 2, NULL);
 }

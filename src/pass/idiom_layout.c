@@ -35,8 +35,8 @@ static bool undoes(const rlx_dims *a, const rlx_dims *b) {
 }
 
 static bool is_plain_pointwise(const rlx_node_rec *n) {
-  return rlx_op_has(n->op, RLX_TRAIT_POINTWISE) && !rlx_op_has(n->op, RLX_TRAIT_FUSED) && n->op != RLX_OP_quantize &&
-         n->op != RLX_OP_dequantize;
+  return rlx_op_table_has(n->op, RLX_TRAIT_POINTWISE) && !rlx_op_table_has(n->op, RLX_TRAIT_FUSED) &&
+         n->op != RLX_OP_quantize && n->op != RLX_OP_dequantize;
 }
 
 /* Whether the transpose of a value is to be had without one; *cancels counts those that go. */
@@ -60,7 +60,7 @@ static rlx_node turned_weight(rlx_idiom *p, rlx_node id, const rlx_dims *perm) {
   rlx_dims shape = *rlx_idiom_shape(p, id), full = {.n = perm->n};
   if (rlx_dims_count(&shape) == 1) return id;
   for (int i = 0; i < full.n; i++) full.v[i] = i < full.n - shape.n ? 1 : shape.v[i - (full.n - shape.n)];
-  return rlx_transpose(p->to, shape.n == full.n ? id : rlx_reshape(p->to, id, full), *perm);
+  return rlx_op_transpose(p->to, shape.n == full.n ? id : rlx_op_reshape(p->to, id, full), *perm);
 }
 
 static rlx_node turned(rlx_idiom *p, rlx_node id, const rlx_dims *perm) {
@@ -98,7 +98,7 @@ static rlx_node slice(rlx_idiom *p, rlx_node x, range r) {
 
 static rlx_node reshape(rlx_idiom *p, rlx_node x, rlx_dims shape) {
   const rlx_node_rec *n = rlx_idiom_at(p, x);
-  return rlx_reshape(p->to, n->op == RLX_OP_reshape ? n->in[0] : x, shape);
+  return rlx_op_reshape(p->to, n->op == RLX_OP_reshape ? n->in[0] : x, shape);
 }
 
 /* Where a reshape splits its source's last axis into those from `first` on; false if it does something else. */
@@ -117,7 +117,7 @@ static rlx_node cut(rlx_idiom *p, rlx_node x, range r) {
   int64_t inner = 1;
   for (int i = r.axis + 1; i < shape.n; i++) inner *= shape.v[i];
   shape.v[r.axis] = r.count;
-  return rlx_reshape(p->to, slice(p, n->in[0], (range){r.axis, r.start * inner, r.count * inner}), shape);
+  return rlx_op_reshape(p->to, slice(p, n->in[0], (range){r.axis, r.start * inner, r.count * inner}), shape);
 }
 
 /* The range of a transpose, cut before it. All its readers are taken to cut it likewise: then no more is transposed than
@@ -127,7 +127,7 @@ static rlx_node cut_before_transpose(rlx_idiom *p, rlx_node x, range r) {
   if (n->op != RLX_OP_transpose || r.count * (int64_t)uses_of(p, x) > n->type.shape.v[r.axis]) return RLX_NONE;
   rlx_dims perm = perm_of(n);
   r.axis = (int)perm.v[r.axis];
-  return rlx_transpose(p->to, cut(p, n->in[0], r), perm);
+  return rlx_op_transpose(p->to, cut(p, n->in[0], r), perm);
 }
 
 /* An axis of one element less; of a transpose, before it. */
@@ -146,7 +146,7 @@ static rlx_node drop(rlx_idiom *p, rlx_node x, int axis) {
   from = *rlx_idiom_shape(p, n.in[0]);
   memmove(from.v + gone, from.v + gone + 1, (size_t)(from.n - gone - 1) * sizeof *from.v);
   from.n--;
-  return rlx_transpose(p->to, reshape(p, n.in[0], from), perm);
+  return rlx_op_transpose(p->to, reshape(p, n.in[0], from), perm);
 }
 
 /* A slice of one range of one axis, behind a transpose. */
@@ -227,7 +227,7 @@ rlx_node rlx_idiom_flat_product(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_node in[2] = {flat->in[0], m->in[1]};
   const void *attrs = m->attrs;
   wide.v[wide.n - 1] = flat->type.shape.v[1];
-  if (!rlx_dims_equal(rlx_idiom_shape(p, in[0]), &wide)) in[0] = rlx_reshape(p->to, in[0], wide);
+  if (!rlx_dims_equal(rlx_idiom_shape(p, in[0]), &wide)) in[0] = rlx_op_reshape(p->to, in[0], wide);
   rlx_node y = rlx_graph_add(p->to, RLX_OP_matmul, in, 2, attrs);
-  return bias ? rlx_add(p->to, y, bias) : y;
+  return bias ? rlx_op_add(p->to, y, bias) : y;
 }

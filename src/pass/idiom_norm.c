@@ -101,8 +101,9 @@ static rlx_node build_norm(rlx_idiom *p, bool layer, rlx_node x, rlx_node gamma,
                            double eps) {
   int rank = rlx_idiom_shape(p, x)->n, axis = first_of_last(axes, rank);
   int64_t from = axis == rank - 1 ? -1 : axis;
-  if (axis < 0) return layer && is_channels(axes, rank) ? rlx_layer_norm_2d(p->to, x, gamma, beta, eps) : RLX_NONE;
-  return layer ? rlx_layer_norm(p->to, x, gamma, beta, from, eps) : rlx_rms_norm(p->to, x, gamma, beta, from, eps);
+  if (axis < 0) return layer && is_channels(axes, rank) ? rlx_op_layer_norm_2d(p->to, x, gamma, beta, eps) : RLX_NONE;
+  return layer ? rlx_op_layer_norm(p->to, x, gamma, beta, from, eps)
+               : rlx_op_rms_norm(p->to, x, gamma, beta, from, eps);
 }
 
 /* x of x - mean(x) over these axes, whose mean is read `reads` times. */
@@ -141,7 +142,7 @@ static bool lies_along(const rlx_dims *v, const rlx_dims *want, int from, int ra
 static rlx_node affine_input(rlx_idiom *p, rlx_node v, rlx_dims want, int from, int rank) {
   const rlx_dims *shape = rlx_idiom_shape(p, v);
   if (!p->weight_only.v[v] || !lies_along(shape, &want, from, rank)) return RLX_NONE;
-  return rlx_dims_equal(shape, &want) ? v : rlx_reshape(p->to, v, want);
+  return rlx_dims_equal(shape, &want) ? v : rlx_op_reshape(p->to, v, want);
 }
 
 static rlx_node norm_of(rlx_idiom *p, const rlx_node_rec *n, rlx_node d, rlx_node root, bool inverse) {
@@ -235,7 +236,7 @@ rlx_node rlx_idiom_group_norm(rlx_idiom *p, const rlx_node_rec *n) {
   if (split->op != RLX_OP_reshape || !rlx_dims_equal(rlx_idiom_shape(p, split->in[0]), shape)) return RLX_NONE;
   if (rlx_dims_count(shape) == 0 || shape->v[0] != rows->v[0] || shape->v[1] % groups) return RLX_NONE;
   double eps = layer ? RLX_ATTRS(layer_norm, norm)->eps : RLX_ATTRS(instance_norm, norm)->eps;
-  return rlx_group_norm(p->to, split->in[0], RLX_NONE, RLX_NONE, groups, eps);
+  return rlx_op_group_norm(p->to, split->in[0], RLX_NONE, RLX_NONE, groups, eps);
 }
 
 /* ---- multiplied out ---- */
@@ -326,7 +327,7 @@ rlx_node rlx_idiom_softmax(rlx_idiom *p, const rlx_node_rec *n) {
       sum = over->in[over->n_in - 1];
     }
     rlx_node x = e ? read_below_max(p, e->in[0], 1, &axis) : RLX_NONE;
-    if (x && is_sum_of(p, sum, n->in[side], axis)) return rlx_softmax(p->to, x, softmax_axis(axis, n->type.shape.n));
+    if (x && is_sum_of(p, sum, n->in[side], axis)) return rlx_op_softmax(p->to, x, softmax_axis(axis, n->type.shape.n));
   }
   return RLX_NONE;
 }
@@ -341,7 +342,7 @@ rlx_node rlx_idiom_log_softmax(rlx_idiom *p, const rlx_node_rec *n) {
   rlx_node e = read_reduction(p, logarithm->in[0], RLX_OP_reduce_sum, 1, &axes);
   const rlx_node_rec *power = e ? rlx_idiom_inner(p, e, RLX_OP_exp, 1) : NULL;
   if (!power || power->in[0] != n->in[0] || axes != (uint32_t)1 << axis) return RLX_NONE;
-  return rlx_log_softmax(p->to, x, softmax_axis(axis, n->type.shape.n));
+  return rlx_op_log_softmax(p->to, x, softmax_axis(axis, n->type.shape.n));
 }
 
 /* ---- between casts ---- */

@@ -43,7 +43,7 @@ static void stage_deinit(stage *s) {
 
 static bool ask(const rlx_pass_context *ctx, const rlx_graph *g, rlx_node id, const char **why) {
   *why = NULL;
-  if (!ctx->supports || rlx_op_has(rlx_graph_at(g, id)->op, RLX_TRAIT_LEAF)) return true;
+  if (!ctx->supports || rlx_op_table_has(rlx_graph_at(g, id)->op, RLX_TRAIT_LEAF)) return true;
   bool yes = ctx->supports(ctx->supports_user, g, id, why);
   if (yes) *why = NULL; /* a callback may write its reason before it decides */
   else if (!*why) *why = "the target does not have this op";
@@ -82,13 +82,13 @@ static rlx_status rewrite_node(rlx_rewrite_fn rewrite, const rlx_graph *from, rl
     if (!rlx_array_push(in, map[n->in[i]])) return RLX_FAIL(RLX_NO_MEMORY, "legalise");
   rlx_rewrite r = {.to = to->graph, .node = n, .type = &n->type, .in = in->v, .n_in = n->n_in};
   *replaced = rewrite(&r);
-  RLX_TRY_AT(rlx_graph_status(to->graph), "rewriting node %u (%s)", (unsigned)id, rlx_op_get(n->op)->name);
+  RLX_TRY_AT(rlx_graph_status(to->graph), "rewriting node %u (%s)", (unsigned)id, rlx_op_table_get(n->op)->name);
   if (r.why) *why = r.why;
   if (!*replaced) return RLX_OK;
   const rlx_type *got = &rlx_graph_at(to->graph, *replaced)->type;
   if (rlx_type_equal(got, &n->type)) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "rewriting node %u (%s) gave %s%s instead of %s%s", (unsigned)id,
-                  rlx_op_get(n->op)->name, rlx_dtype_name(got->dtype), RLX_DIMS_TEXT(got->shape),
+                  rlx_op_table_get(n->op)->name, rlx_dtype_name(got->dtype), RLX_DIMS_TEXT(got->shape),
                   rlx_dtype_name(n->type.dtype), RLX_DIMS_TEXT(n->type.shape));
 }
 
@@ -163,7 +163,7 @@ static rlx_status find_whole(const rlx_graph *in, const stage *final, bool **who
   for (rlx_node id = 1; id < rlx_graph_end(final->graph); id++) {
     rlx_op op = rlx_graph_at(final->graph, id)->op;
     rlx_node origin = final->origin.v[id];
-    if (rlx_op_has(op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW)) continue;
+    if (rlx_op_table_has(op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW)) continue;
     if (!parts[origin]++) (*whole)[origin] = true;
     if (!final->why.v[id]) (*whole)[origin] = false;
   }
@@ -200,7 +200,7 @@ static rlx_status run_all(const rlx_graph *in, plan *p, stage *current) {
 
 /* What a node became is told without the constants that came with it. */
 static bool is_told(const rlx_graph *final, rlx_node id) {
-  return !rlx_op_has(rlx_graph_at(final, id)->op, RLX_TRAIT_LEAF);
+  return !rlx_op_table_has(rlx_graph_at(final, id)->op, RLX_TRAIT_LEAF);
 }
 
 /* Groups the final nodes by the source node they came from: count, give each a range, fill. */
@@ -217,7 +217,7 @@ static rlx_status fill_report(const rlx_graph *in, const stage *final, rlx_repor
   for (rlx_node id = 1; id < final_end; id++) r->rows.v[final->origin.v[id]].count += is_told(final->graph, id);
   for (rlx_node id = 1; id < end; id++) {
     r->rows.v[id].first = r->rows.v[id - 1].first + r->rows.v[id - 1].count;
-    r->rows.v[id].how = rlx_op_has(rlx_graph_at(in, id)->op, RLX_TRAIT_LEAF) ? RLX_HOW_LEAF : RLX_HOW_NATIVE;
+    r->rows.v[id].how = rlx_op_table_has(rlx_graph_at(in, id)->op, RLX_TRAIT_LEAF) ? RLX_HOW_LEAF : RLX_HOW_NATIVE;
   }
   for (rlx_node id = 1; id < end; id++) r->rows.v[id].count = 0;
   for (rlx_node id = 1; id < final_end; id++) {
@@ -251,7 +251,7 @@ static rlx_status refuse_host(const stage *final) {
   size_t used = 0, count = 0, told = 0;
   for (rlx_node id = 1; id < rlx_graph_end(final->graph); id++) {
     if (!final->why.v[id]) continue;
-    const char *op = rlx_op_get(rlx_graph_at(final->graph, id)->op)->name;
+    const char *op = rlx_op_table_get(rlx_graph_at(final->graph, id)->op)->name;
     unsigned origin = (unsigned) final->origin.v[id];
     rlx_log_write(RLX_LOG_ERROR, "node %u (%s) would run on the host: %s", origin, op, final->why.v[id]);
     if (told == count++) {

@@ -78,7 +78,7 @@ void rlx_origin_follow(rlx_pass_context *ctx, const rlx_node *map);
 /* A node that nothing needs and that is no part of the graph's interface (an input, param or state is). */
 static inline bool rlx_walk_is_dead(const rlx_walk *w, rlx_node id) {
   rlx_op op = rlx_graph_at(w->in, id)->op;
-  return w->uses[id] == 0 && (op == RLX_OP_constant || !rlx_op_has(op, RLX_TRAIT_LEAF));
+  return w->uses[id] == 0 && (op == RLX_OP_constant || !rlx_op_table_has(op, RLX_TRAIT_LEAF));
 }
 
 /* Which nodes depend on params and constants alone, and so have the same value in every run: flags by node id, to be

@@ -22,7 +22,7 @@ static void add_into(const rlx_report *r, const rlx_report_row *row, rlx_str *s)
   if (row->count == 0) rlx_str_add(s, " its input");
   for (uint32_t i = 0, run; i < row->count; i += run) {
     for (run = 1; i + run < row->count && same_into(&into[i + run], &into[i]);) run++;
-    rlx_str_add(s, " %s", rlx_op_get(into[i].op)->name);
+    rlx_str_add(s, " %s", rlx_op_table_get(into[i].op)->name);
     if (run > 1) rlx_str_add(s, " x%u", (unsigned)run);
     if (into[i].host) rlx_str_add(s, " (host)");
   }
@@ -33,7 +33,7 @@ void rlx_report_text(const rlx_report *r, rlx_str *s) {
     const rlx_report_row *row = &r->rows.v[id];
     if (row->how == RLX_HOW_LEAF) continue;
     rlx_str_add(s, "%-9s %%%u = %s : ", how_words[row->how], (unsigned)id,
-                rlx_op_get(rlx_graph_at(r->graph, id)->op)->name);
+                rlx_op_table_get(rlx_graph_at(r->graph, id)->op)->name);
     rlx_text_type(s, r->graph, &rlx_graph_at(r->graph, id)->type);
     if (row->how == RLX_HOW_REWRITTEN) {
       rlx_str_add(s, " ->");
@@ -54,13 +54,13 @@ void rlx_report_json(const rlx_report *r, rlx_str *s) {
     const rlx_report_row *row = &r->rows.v[id];
     if (row->how == RLX_HOW_LEAF) continue;
     rlx_str_add(s, "%s\n{\"node\":%u,\"op\":\"%s\",\"how\":\"%s\"", comma, (unsigned)id,
-                rlx_op_get(rlx_graph_at(r->graph, id)->op)->name, how_words[row->how]);
+                rlx_op_table_get(rlx_graph_at(r->graph, id)->op)->name, how_words[row->how]);
     comma = ",";
     if (row->how == RLX_HOW_REWRITTEN) {
       rlx_str_add(s, ",\"into\":[");
       for (uint32_t i = 0; i < row->count; i++) {
         const struct rlx_report_into *into = &r->into.v[row->first + i];
-        rlx_str_add(s, "%s{\"op\":\"%s\",\"how\":\"%s\"}", i ? "," : "", rlx_op_get(into->op)->name,
+        rlx_str_add(s, "%s{\"op\":\"%s\",\"how\":\"%s\"}", i ? "," : "", rlx_op_table_get(into->op)->name,
                     into->host ? "host" : "native");
       }
       rlx_str_add_char(s, ']');

@@ -29,7 +29,7 @@ static inline rlx_dtype dtype_of(const rlx_rewrite *r, rlx_node x) { return rlx_
 
 /* A cast where one is needed. */
 static inline rlx_node as_type(const rlx_rewrite *r, rlx_node x, rlx_dtype to) {
-  return !x || dtype_of(r, x) == to ? x : rlx_cast(r->to, x, to);
+  return !x || dtype_of(r, x) == to ? x : rlx_op_cast(r->to, x, to);
 }
 
 /* The type to compute in for values of type t. */
@@ -41,19 +41,19 @@ static inline rlx_node as_result(const rlx_rewrite *r, rlx_node y) { return as_t
 
 /* A number in the type of `like`: scalar(r, x, 0.5). An integer type must be able to hold it exactly. */
 static inline rlx_node scalar(const rlx_rewrite *r, rlx_node like, double value) {
-  return rlx_scalar(r->to, dtype_of(r, like), value);
+  return rlx_op_scalar(r->to, dtype_of(r, like), value);
 }
 /* A number as `cast` would convert it: truncated and saturated for integers, != 0 for bool. */
 static inline rlx_node cast_scalar(const rlx_rewrite *r, rlx_dtype dtype, double value) {
   uint64_t storage = 0;
   rlx_tensor one = {.dtype = dtype, .data = &storage};
   rlx_store_value(&one, 0, value);
-  return rlx_constant(r->to, dtype, RLX_SCALAR, &storage, rlx_dtype_size(dtype));
+  return rlx_op_constant(r->to, dtype, RLX_SCALAR, &storage, rlx_dtype_size(dtype));
 }
 
 /* A tensor full of one number. */
 static inline rlx_node full(const rlx_rewrite *r, rlx_dtype dtype, rlx_dims shape, double value) {
-  return rlx_expand(r->to, rlx_scalar(r->to, dtype, value), shape);
+  return rlx_op_expand(r->to, rlx_op_scalar(r->to, dtype, value), shape);
 }
 
 /* ---- lists of sizes and axes ---- */
@@ -87,11 +87,11 @@ static inline int64_t dims_product(const rlx_dims *d, int from, int to) {
 
 /* A vector [n] along one axis: gamma [C] as [1, C, 1, 1]. */
 static inline rlx_node along_axis(const rlx_rewrite *r, rlx_node v, int axis, int rank) {
-  return v ? rlx_reshape(r->to, v, dims_along(shape_of(r, v).v[0], axis, rank)) : v;
+  return v ? rlx_op_reshape(r->to, v, dims_along(shape_of(r, v).v[0], axis, rank)) : v;
 }
 /* start, start + 1, .. (n of them) along one axis: coordinates. */
 static inline rlx_node coordinates(const rlx_rewrite *r, double start, int64_t n, int axis, int rank, rlx_dtype dtype) {
-  return rlx_reshape(r->to, rlx_range(r->to, start, 1.0, n, dtype), dims_along(n, axis, rank));
+  return rlx_op_reshape(r->to, rlx_op_range(r->to, start, 1.0, n, dtype), dims_along(n, axis, rank));
 }
 
 /* ---- shared by the rewrites of larger ops ---- */
@@ -107,13 +107,13 @@ static inline bool is_empty(const rlx_rewrite *r) { return rlx_dims_count(&r->ty
 static inline rlx_node nothing(const rlx_rewrite *r) { return full(r, r->type->dtype, r->type->shape, 0.0); }
 
 static inline rlx_node product(const rlx_rewrite *r, rlx_node a, rlx_node b, bool trans_b) {
-  return trans_b ? rlx_matmul_t(r->to, a, b) : rlx_matmul(r->to, a, b);
+  return trans_b ? rlx_op_matmul_t(r->to, a, b) : rlx_op_matmul(r->to, a, b);
 }
 
 /* An index for gather that may not count from the end: a negative one becomes one that is out of range everywhere. */
 static inline rlx_node plain_index(const rlx_rewrite *r, rlx_node idx) {
-  rlx_node negative = rlx_lt(r->to, idx, scalar(r, idx, 0.0));
-  return rlx_where(r->to, negative, scalar(r, idx, (double)INT32_MAX), idx);
+  rlx_node negative = rlx_op_lt(r->to, idx, scalar(r, idx, 0.0));
+  return rlx_op_where(r->to, negative, scalar(r, idx, (double)INT32_MAX), idx);
 }
 
 /* A constant whose element i is value(user, i), as `cast` would convert it. */

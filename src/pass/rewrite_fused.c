@@ -7,8 +7,8 @@
 
 static rlx_node activate(const rlx_rewrite *r, int32_t act, rlx_node x) {
   static rlx_node (*const activations[])(rlx_graph * g, rlx_node x) = {
-    [RLX_ACT_RELU] = rlx_relu, [RLX_ACT_GELU] = rlx_gelu,       [RLX_ACT_GELU_APPROX] = rlx_gelu_approx,
-    [RLX_ACT_SILU] = rlx_silu, [RLX_ACT_SIGMOID] = rlx_sigmoid, [RLX_ACT_TANH] = rlx_tanh,
+    [RLX_ACT_RELU] = rlx_op_relu, [RLX_ACT_GELU] = rlx_op_gelu,       [RLX_ACT_GELU_APPROX] = rlx_op_gelu_approx,
+    [RLX_ACT_SILU] = rlx_op_silu, [RLX_ACT_SIGMOID] = rlx_op_sigmoid, [RLX_ACT_TANH] = rlx_op_tanh,
   };
   return act == RLX_ACT_NONE ? x : activations[act](r->to, x);
 }
@@ -16,13 +16,13 @@ static rlx_node activate(const rlx_rewrite *r, int32_t act, rlx_node x) {
 /* x w + bias, x in the work type. */
 static rlx_node project(const rlx_rewrite *r, rlx_node x, rlx_node w, rlx_node bias, bool trans_b) {
   rlx_node y = product(r, x, w, trans_b);
-  return bias ? rlx_add(r->to, y, widen(r, bias)) : y;
+  return bias ? rlx_op_add(r->to, y, widen(r, bias)) : y;
 }
 
 /* The rows of input 0 in the work type, normed where the op begins with a norm, whose gamma is input 3. */
 static rlx_node left_rows(const rlx_rewrite *r, bool norm, double eps) {
   rlx_node x = wide_input(r, 0);
-  return norm ? rlx_rms_norm(r->to, x, wide_input(r, 3), RLX_NONE, -1, eps) : x;
+  return norm ? rlx_op_rms_norm(r->to, x, wide_input(r, 3), RLX_NONE, -1, eps) : x;
 }
 
 rlx_node rlx_rewrite_fused_matmul_bias_act(rlx_rewrite *r) {
@@ -33,9 +33,9 @@ rlx_node rlx_rewrite_fused_matmul_bias_act(rlx_rewrite *r) {
 
 rlx_node rlx_rewrite_fused_conv_bias_act(rlx_rewrite *r) {
   const rlx_attrs_fused_conv_bias_act *a = RLX_ATTRS(fused_conv_bias_act, r->node);
-  rlx_node y = rlx_conv(r->to, wide_input(r, 0), wide_input(r, 1), wide_input(r, 2),
-                        &(rlx_conv_desc){a->stride, a->dilation, a->pad_lo, a->pad_hi, a->groups});
-  if (input_of(r, 3)) y = rlx_add(r->to, y, wide_input(r, 3));
+  rlx_node y = rlx_op_conv(r->to, wide_input(r, 0), wide_input(r, 1), wide_input(r, 2),
+                           &(rlx_op_conv_desc){a->stride, a->dilation, a->pad_lo, a->pad_hi, a->groups});
+  if (input_of(r, 3)) y = rlx_op_add(r->to, y, wide_input(r, 3));
   return as_result(r, activate(r, a->act, y));
 }
 
@@ -46,28 +46,28 @@ rlx_node rlx_rewrite_fused_residual_norm(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_node x = wide_input(r, 0), gamma = wide_input(r, 2), beta = wide_input(r, 3);
   bool layer = attrs->kind == RLX_NORM_LAYER;
-  if (layer) x = rlx_sub(g, x, rlx_reduce_mean(g, x, RLX_DIMS(-1), true));
-  x = rlx_add(g, x, wide_input(r, 1));
-  return as_result(r, layer ? rlx_layer_norm(g, x, gamma, beta, -1, attrs->eps)
-                            : rlx_rms_norm(g, x, gamma, beta, -1, attrs->eps));
+  if (layer) x = rlx_op_sub(g, x, rlx_op_reduce_mean(g, x, RLX_DIMS(-1), true));
+  x = rlx_op_add(g, x, wide_input(r, 1));
+  return as_result(r, layer ? rlx_op_layer_norm(g, x, gamma, beta, -1, attrs->eps)
+                            : rlx_op_rms_norm(g, x, gamma, beta, -1, attrs->eps));
 }
 
 rlx_node rlx_rewrite_fused_swiglu(rlx_rewrite *r) {
-  return rlx_mul(r->to, activate(r, RLX_ATTRS(fused_swiglu, r->node)->act, r->in[0]), r->in[1]);
+  return rlx_op_mul(r->to, activate(r, RLX_ATTRS(fused_swiglu, r->node)->act, r->in[0]), r->in[1]);
 }
 
 rlx_node rlx_rewrite_fused_gate_up(rlx_rewrite *r) {
   const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, r->node);
   rlx_node x = left_rows(r, attrs->norm, attrs->eps);
   rlx_node gate = product(r, x, r->in[1], attrs->trans_b), up = product(r, x, r->in[2], attrs->trans_b);
-  return as_result(r, rlx_mul(r->to, activate(r, attrs->act, gate), up));
+  return as_result(r, rlx_op_mul(r->to, activate(r, attrs->act, gate), up));
 }
 
 /* `heads` heads of qkv [B, S, ..], from element `from` of each row on. */
 static rlx_node heads_from(const rlx_rewrite *r, rlx_node qkv, int64_t from, int64_t heads, int64_t size) {
   rlx_dims x = r->type->shape;
-  return rlx_reshape(r->to, rlx_narrow(r->to, qkv, 2, from * size, heads * size),
-                     RLX_DIMS(x.v[0], x.v[1], heads, size));
+  return rlx_op_reshape(r->to, rlx_op_narrow(r->to, qkv, 2, from * size, heads * size),
+                        RLX_DIMS(x.v[0], x.v[1], heads, size));
 }
 
 rlx_node rlx_rewrite_fused_attention_block(rlx_rewrite *r) {
@@ -78,8 +78,9 @@ rlx_node rlx_rewrite_fused_attention_block(rlx_rewrite *r) {
   rlx_node qkv = project(r, wide_input(r, 0), r->in[1], input_of(r, 3), attrs->trans_b);
   rlx_node q = heads_from(r, qkv, 0, heads, size), k = heads_from(r, qkv, heads, kv_heads, size);
   rlx_node v = heads_from(r, qkv, heads + kv_heads, kv_heads, size);
-  rlx_node seen = rlx_attention(
-    r->to, q, k, v, &(rlx_attention_desc){.layout = RLX_LAYOUT_BSHD, .causal = attrs->causal, .scale = attrs->scale});
-  rlx_node joined = rlx_reshape(r->to, seen, RLX_DIMS(shape.v[0], shape.v[1], heads * size));
+  rlx_node seen = rlx_op_attention(
+    r->to, q, k, v,
+    &(rlx_op_attention_desc){.layout = RLX_LAYOUT_BSHD, .causal = attrs->causal, .scale = attrs->scale});
+  rlx_node joined = rlx_op_reshape(r->to, seen, RLX_DIMS(shape.v[0], shape.v[1], heads * size));
   return as_result(r, project(r, joined, r->in[2], input_of(r, 4), attrs->trans_b));
 }

@@ -56,7 +56,7 @@ static rlx_node as_matrices(const rlx_rewrite *r, rlx_node x, const rlx_dims *ba
   rlx_dims order = join(batch, rows, columns);
   rlx_dims shape = RLX_DIMS(size_of(r, x, batch), size_of(r, x, rows), size_of(r, x, columns));
   if (!batch->n) shape = dims_part(&shape, 1, 3);
-  return rlx_reshape(r->to, in_order(&order) ? x : rlx_transpose(r->to, x, order), shape);
+  return rlx_op_reshape(r->to, in_order(&order) ? x : rlx_op_transpose(r->to, x, order), shape);
 }
 
 /* The result's axes are batch, rest of a, rest of b: the order in which matmul leaves them. */
@@ -70,7 +70,7 @@ rlx_node rlx_rewrite_dot_general(rlx_rewrite *r) {
   bool trans_b = in_order(&b_lies);
   a = as_matrices(r, a, &of_a.batch, &of_a.rest, &of_a.summed);
   b = as_matrices(r, b, &of_b.batch, trans_b ? &of_b.rest : &of_b.summed, trans_b ? &of_b.summed : &of_b.rest);
-  return rlx_reshape(r->to, product(r, a, b, trans_b), r->type->shape);
+  return rlx_op_reshape(r->to, product(r, a, b, trans_b), r->type->shape);
 }
 
 /* ---- lora_matmul ---- */
@@ -81,8 +81,8 @@ rlx_node rlx_rewrite_lora_matmul(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_node x = wide_input(r, 0);
   rlx_node full_rank = product(r, x, r->in[1], attrs->trans_b);
-  rlx_node low_rank = rlx_matmul(g, rlx_matmul(g, x, r->in[2]), r->in[3]);
-  return as_result(r, rlx_add(g, full_rank, rlx_mul(g, scalar(r, x, attrs->scale), low_rank)));
+  rlx_node low_rank = rlx_op_matmul(g, rlx_op_matmul(g, x, r->in[2]), r->in[3]);
+  return as_result(r, rlx_op_add(g, full_rank, rlx_op_mul(g, scalar(r, x, attrs->scale), low_rank)));
 }
 
 /* ---- experts ---- */
@@ -96,8 +96,8 @@ static double elements_of(const rlx_rewrite *r, rlx_node w, int64_t experts) {
 /* Row i of x [M, K] times matrix i of w [M, K, N], or [M, N, K] with trans_b. */
 static rlx_node each_row_times(const rlx_rewrite *r, rlx_node x, rlx_node w, bool trans_b) {
   rlx_dims shape = shape_of(r, x);
-  rlx_node rows = rlx_reshape(r->to, x, RLX_DIMS(shape.v[0], 1, shape.v[1]));
-  return rlx_reshape(r->to, product(r, rows, w, trans_b), r->type->shape);
+  rlx_node rows = rlx_op_reshape(r->to, x, RLX_DIMS(shape.v[0], 1, shape.v[1]));
+  return rlx_op_reshape(r->to, product(r, rows, w, trans_b), r->type->shape);
 }
 
 /* The matrices are copied, one per row: right for the few rows of a decoding step, not for a long prompt. */
@@ -105,7 +105,7 @@ rlx_node rlx_rewrite_grouped_matmul(rlx_rewrite *r) {
   rlx_node x = r->in[0], w = r->in[1];
   if (is_too_large(r, elements_of(r, w, r->type->shape.v[0])))
     return refuse(r, "a copy of an expert for every row would pass 2^28 elements");
-  rlx_node chosen = rlx_gather(r->to, w, plain_index(r, r->in[2]), 0);
+  rlx_node chosen = rlx_op_gather(r->to, w, plain_index(r, r->in[2]), 0);
   return each_row_times(r, x, chosen, RLX_ATTRS(grouped_matmul, r->node)->trans_b);
 }
 
@@ -116,12 +116,12 @@ rlx_node rlx_rewrite_dequant_grouped_matmul(rlx_rewrite *r) {
   int64_t rows = r->type->shape.v[0], experts = shape_of(r, w).v[0];
   if (is_too_large(r, elements_of(r, w, rows < experts ? rows : experts)))
     return refuse(r, "the decoded experts would pass 2^28 elements");
-  if (rows < experts) return each_row_times(r, x, rlx_dequant_moe_weights(r->to, w, idx, RLX_F32), trans_b);
-  return rlx_grouped_matmul(r->to, x, rlx_dequant_moe_weights(r->to, w, RLX_NONE, RLX_F32), idx, trans_b);
+  if (rows < experts) return each_row_times(r, x, rlx_op_dequant_moe_weights(r->to, w, idx, RLX_F32), trans_b);
+  return rlx_op_grouped_matmul(r->to, x, rlx_op_dequant_moe_weights(r->to, w, RLX_NONE, RLX_F32), idx, trans_b);
 }
 
 /* Gathered rows of a block type come out decoded, as f32. */
 rlx_node rlx_rewrite_dequant_moe_weights(rlx_rewrite *r) {
   rlx_node w = r->in[0], idx = input_of(r, 1);
-  return as_result(r, idx ? rlx_gather(r->to, w, plain_index(r, idx), 0) : w);
+  return as_result(r, idx ? rlx_op_gather(r->to, w, plain_index(r, idx), 0) : w);
 }

@@ -7,8 +7,8 @@
 
 /* x gamma + beta, either of which may be absent. */
 static rlx_node affine(const rlx_rewrite *r, rlx_node x, rlx_node gamma, rlx_node beta) {
-  if (gamma) x = rlx_mul(r->to, x, gamma);
-  return beta ? rlx_add(r->to, x, beta) : x;
+  if (gamma) x = rlx_op_mul(r->to, x, gamma);
+  return beta ? rlx_op_add(r->to, x, beta) : x;
 }
 
 /* ---- over the last axes ---- */
@@ -24,18 +24,18 @@ static rlx_dims axes_from(int64_t axis, int rank) {
  * d / 2^70, beside which eps is nothing. */
 static rlx_node deviation_of(const rlx_rewrite *r, rlx_node d, rlx_dims axes, double eps) {
   rlx_graph *g = r->to;
-  rlx_node variance = rlx_add(g, rlx_reduce_mean(g, rlx_mul(g, d, d), axes, true), scalar(r, d, eps));
-  rlx_node deviation = rlx_sqrt(g, variance);
+  rlx_node variance = rlx_op_add(g, rlx_op_reduce_mean(g, rlx_op_mul(g, d, d), axes, true), scalar(r, d, eps));
+  rlx_node deviation = rlx_op_sqrt(g, variance);
   if (r->type->dtype != RLX_F32 && r->type->dtype != RLX_BF16) return deviation;
-  rlx_node small = rlx_mul(g, d, scalar(r, d, 0x1p-70));
-  rlx_node huge = rlx_sqrt(g, rlx_reduce_mean(g, rlx_mul(g, small, small), axes, true));
-  rlx_node in_range = rlx_lt(g, variance, scalar(r, d, RLX_INFINITY));
-  return rlx_where(g, in_range, deviation, rlx_mul(g, huge, scalar(r, d, 0x1p70)));
+  rlx_node small = rlx_op_mul(g, d, scalar(r, d, 0x1p-70));
+  rlx_node huge = rlx_op_sqrt(g, rlx_op_reduce_mean(g, rlx_op_mul(g, small, small), axes, true));
+  rlx_node in_range = rlx_op_lt(g, variance, scalar(r, d, RLX_INFINITY));
+  return rlx_op_where(g, in_range, deviation, rlx_op_mul(g, huge, scalar(r, d, 0x1p70)));
 }
 
 /* d / deviation gamma + beta. gamma and beta have the last axes' shape, so they broadcast as they are. */
 static rlx_node scale_to_unit(const rlx_rewrite *r, rlx_node d, rlx_dims axes, double eps) {
-  rlx_node y = rlx_div(r->to, d, deviation_of(r, d, axes, eps));
+  rlx_node y = rlx_op_div(r->to, d, deviation_of(r, d, axes, eps));
   return as_result(r, affine(r, y, wide_input(r, 1), wide_input(r, 2)));
 }
 
@@ -46,8 +46,8 @@ rlx_node rlx_rewrite_layer_norm(rlx_rewrite *r) {
   rlx_graph *g = r->to;
   rlx_dims axes = axes_from(a->axis, r->type->shape.n);
   rlx_node x = wide_input(r, 0);
-  rlx_node near = rlx_sub(g, x, rlx_reduce_mean(g, x, axes, true));
-  return scale_to_unit(r, rlx_sub(g, near, rlx_reduce_mean(g, near, axes, true)), axes, a->eps);
+  rlx_node near = rlx_op_sub(g, x, rlx_op_reduce_mean(g, x, axes, true));
+  return scale_to_unit(r, rlx_op_sub(g, near, rlx_op_reduce_mean(g, near, axes, true)), axes, a->eps);
 }
 
 rlx_node rlx_rewrite_rms_norm(rlx_rewrite *r) {
@@ -60,9 +60,9 @@ rlx_node rlx_rewrite_rms_norm(rlx_rewrite *r) {
 /* Channels go last and come back. */
 rlx_node rlx_rewrite_layer_norm_2d(rlx_rewrite *r) {
   rlx_graph *g = r->to;
-  rlx_node last = rlx_transpose(g, r->in[0], RLX_DIMS(0, 2, 3, 1));
-  rlx_node y = rlx_layer_norm(g, last, input_of(r, 1), input_of(r, 2), -1, RLX_ATTRS(layer_norm_2d, r->node)->eps);
-  return rlx_transpose(g, y, RLX_DIMS(0, 3, 1, 2));
+  rlx_node last = rlx_op_transpose(g, r->in[0], RLX_DIMS(0, 2, 3, 1));
+  rlx_node y = rlx_op_layer_norm(g, last, input_of(r, 1), input_of(r, 2), -1, RLX_ATTRS(layer_norm_2d, r->node)->eps);
+  return rlx_op_transpose(g, y, RLX_DIMS(0, 3, 1, 2));
 }
 
 /* Each group of a sample is a row. gamma and beta go by channel, so they come after, and the whole is in the work type:
@@ -71,8 +71,8 @@ static rlx_node norm_groups(const rlx_rewrite *r, int64_t groups, double eps) {
   rlx_graph *g = r->to;
   const rlx_dims *shape = &r->type->shape;
   int64_t per_group = groups ? shape->v[1] / groups * dims_product(shape, 2, shape->n) : 0;
-  rlx_node rows = rlx_reshape(g, wide_input(r, 0), RLX_DIMS(shape->v[0], groups, per_group));
-  rlx_node y = rlx_reshape(g, rlx_layer_norm(g, rows, RLX_NONE, RLX_NONE, -1, eps), *shape);
+  rlx_node rows = rlx_op_reshape(g, wide_input(r, 0), RLX_DIMS(shape->v[0], groups, per_group));
+  rlx_node y = rlx_op_reshape(g, rlx_op_layer_norm(g, rows, RLX_NONE, RLX_NONE, -1, eps), *shape);
   rlx_node gamma = along_axis(r, wide_input(r, 1), 1, shape->n), beta = along_axis(r, wide_input(r, 2), 1, shape->n);
   return as_result(r, affine(r, y, gamma, beta));
 }
@@ -92,9 +92,9 @@ rlx_node rlx_rewrite_batch_norm_inference(rlx_rewrite *r) {
   int rank = r->type->shape.n;
   rlx_node mean = wide_input(r, 1), var = wide_input(r, 2), gamma = wide_input(r, 3), beta = wide_input(r, 4);
   rlx_node eps = scalar(r, var, RLX_ATTRS(batch_norm_inference, r->node)->eps);
-  rlx_node deviation = rlx_sqrt(g, rlx_add(g, var, eps));
-  rlx_node factor = rlx_div(g, gamma ? gamma : scalar(r, var, 1), deviation);
-  rlx_node centred = rlx_sub(g, wide_input(r, 0), along_axis(r, mean, 1, rank));
+  rlx_node deviation = rlx_op_sqrt(g, rlx_op_add(g, var, eps));
+  rlx_node factor = rlx_op_div(g, gamma ? gamma : scalar(r, var, 1), deviation);
+  rlx_node centred = rlx_op_sub(g, wide_input(r, 0), along_axis(r, mean, 1, rank));
   return as_result(r, affine(r, centred, along_axis(r, factor, 1, rank), along_axis(r, beta, 1, rank)));
 }
 
@@ -106,7 +106,7 @@ static rlx_node swap_last(const rlx_rewrite *r, rlx_node x, int axis, int rank) 
   for (int i = 0; i < rank; i++) perm.v[i] = i;
   perm.v[axis] = rank - 1;
   perm.v[rank - 1] = axis;
-  return rlx_transpose(r->to, x, perm);
+  return rlx_op_transpose(r->to, x, perm);
 }
 
 typedef rlx_node (*soft_fn)(rlx_graph *g, rlx_node x, int64_t axis);
@@ -116,12 +116,14 @@ static rlx_node soft(const rlx_rewrite *r, int64_t axis_attr, soft_fn fn, bool l
   rlx_graph *g = r->to;
   int rank = r->type->shape.n, axis = rlx_axis_of(axis_attr, rank);
   if (axis != rank - 1) return swap_last(r, fn(g, swap_last(r, r->in[0], axis, rank), -1), axis, rank);
-  rlx_node x = wide_input(r, 0), d = rlx_sub(g, x, rlx_reduce_max(g, x, RLX_DIMS(axis), true));
-  rlx_node e = rlx_exp(g, d), sum = rlx_reduce_sum(g, e, RLX_DIMS(axis), true);
-  return as_result(r, logarithm ? rlx_sub(g, d, rlx_log(g, sum)) : rlx_div(g, e, sum));
+  rlx_node x = wide_input(r, 0), d = rlx_op_sub(g, x, rlx_op_reduce_max(g, x, RLX_DIMS(axis), true));
+  rlx_node e = rlx_op_exp(g, d), sum = rlx_op_reduce_sum(g, e, RLX_DIMS(axis), true);
+  return as_result(r, logarithm ? rlx_op_sub(g, d, rlx_op_log(g, sum)) : rlx_op_div(g, e, sum));
 }
 
-rlx_node rlx_rewrite_softmax(rlx_rewrite *r) { return soft(r, RLX_ATTRS(softmax, r->node)->axis, rlx_softmax, false); }
+rlx_node rlx_rewrite_softmax(rlx_rewrite *r) {
+  return soft(r, RLX_ATTRS(softmax, r->node)->axis, rlx_op_softmax, false);
+}
 rlx_node rlx_rewrite_log_softmax(rlx_rewrite *r) {
-  return soft(r, RLX_ATTRS(log_softmax, r->node)->axis, rlx_log_softmax, true);
+  return soft(r, RLX_ATTRS(log_softmax, r->node)->axis, rlx_op_log_softmax, true);
 }

@@ -39,15 +39,15 @@ static rlx_node reduced_last(const rlx_rewrite *r, const reduction *d) {
         moves = moves || perm.n != i;
         perm = dims_append(perm, i);
       }
-  return moves ? rlx_transpose(r->to, r->in[0], perm) : r->in[0];
+  return moves ? rlx_op_transpose(r->to, r->in[0], perm) : r->in[0];
 }
 
 /* A scalar has no axes: reduced, it is itself. */
 static rlx_node over_last_axis(const rlx_rewrite *r, const reduction *d, reduce_fn fn) {
   rlx_graph *g = r->to;
   if (d->rank == 0) return r->in[0];
-  rlx_node rows = rlx_reshape(g, reduced_last(r, d), RLX_DIMS(d->rows, d->n));
-  return rlx_reshape(g, fn(g, rows, RLX_DIMS(1), false), r->type->shape);
+  rlx_node rows = rlx_op_reshape(g, reduced_last(r, d), RLX_DIMS(d->rows, d->n));
+  return rlx_op_reshape(g, fn(g, rows, RLX_DIMS(1), false), r->type->shape);
 }
 
 static rlx_node reduce(rlx_rewrite *r, const rlx_dims *axes, reduce_fn fn) {
@@ -57,16 +57,16 @@ static rlx_node reduce(rlx_rewrite *r, const rlx_dims *axes, reduce_fn fn) {
 }
 
 rlx_node rlx_rewrite_reduce_sum(rlx_rewrite *r) {
-  return reduce(r, &RLX_ATTRS(reduce_sum, r->node)->axes, rlx_reduce_sum);
+  return reduce(r, &RLX_ATTRS(reduce_sum, r->node)->axes, rlx_op_reduce_sum);
 }
 rlx_node rlx_rewrite_reduce_max(rlx_rewrite *r) {
-  return reduce(r, &RLX_ATTRS(reduce_max, r->node)->axes, rlx_reduce_max);
+  return reduce(r, &RLX_ATTRS(reduce_max, r->node)->axes, rlx_op_reduce_max);
 }
 rlx_node rlx_rewrite_reduce_min(rlx_rewrite *r) {
-  return reduce(r, &RLX_ATTRS(reduce_min, r->node)->axes, rlx_reduce_min);
+  return reduce(r, &RLX_ATTRS(reduce_min, r->node)->axes, rlx_op_reduce_min);
 }
 rlx_node rlx_rewrite_reduce_prod(rlx_rewrite *r) {
-  return reduce(r, &RLX_ATTRS(reduce_prod, r->node)->axes, rlx_reduce_prod);
+  return reduce(r, &RLX_ATTRS(reduce_prod, r->node)->axes, rlx_op_reduce_prod);
 }
 
 /* The sum is in the work type: of half floats it may pass their range where the mean does not. Of nothing it is 0 / 0,
@@ -74,7 +74,7 @@ rlx_node rlx_rewrite_reduce_prod(rlx_rewrite *r) {
 rlx_node rlx_rewrite_reduce_mean(rlx_rewrite *r) {
   const rlx_attrs_reduce_mean *a = RLX_ATTRS(reduce_mean, r->node);
   reduction d = reduction_of(r, &a->axes);
-  if (!is_simplest(&d)) return over_last_axis(r, &d, rlx_reduce_mean);
-  rlx_node sum = rlx_reduce_sum(r->to, wide_input(r, 0), a->axes, a->keep);
-  return as_result(r, rlx_div(r->to, sum, scalar(r, sum, (double)d.n)));
+  if (!is_simplest(&d)) return over_last_axis(r, &d, rlx_op_reduce_mean);
+  rlx_node sum = rlx_op_reduce_sum(r->to, wide_input(r, 0), a->axes, a->keep);
+  return as_result(r, rlx_op_div(r->to, sum, scalar(r, sum, (double)d.n)));
 }

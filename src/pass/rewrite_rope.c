@@ -39,11 +39,12 @@ static rlx_node turn(const rlx_rewrite *r, rlx_node x, const heads *h, int64_t p
   rlx_dims paired = dims_append(dims_with(h->shape, 3, 2), 2), wide = RLX_DIMS(batches, 1, 1, 1, 1);
   paired.v[pair_axis] = wide.v[pair_axis] = pairs;
   wide.v[h->place_axis] = h->places;
-  rlx_node both = rlx_reshape(g, x, paired), cos = rlx_reshape(g, t.cos, wide), sin = rlx_reshape(g, t.sin, wide);
-  rlx_node a = rlx_narrow(g, both, two, 0, 1), b = rlx_narrow(g, both, two, 1, 1);
-  rlx_node turned[] = {rlx_sub(g, rlx_mul(g, a, cos), rlx_mul(g, b, sin)),
-                       rlx_add(g, rlx_mul(g, a, sin), rlx_mul(g, b, cos))};
-  return rlx_reshape(g, rlx_concat(g, turned, 2, two), dims_with(h->shape, 3, 2 * pairs));
+  rlx_node both = rlx_op_reshape(g, x, paired), cos = rlx_op_reshape(g, t.cos, wide),
+           sin = rlx_op_reshape(g, t.sin, wide);
+  rlx_node a = rlx_op_narrow(g, both, two, 0, 1), b = rlx_op_narrow(g, both, two, 1, 1);
+  rlx_node turned[] = {rlx_op_sub(g, rlx_op_mul(g, a, cos), rlx_op_mul(g, b, sin)),
+                       rlx_op_add(g, rlx_op_mul(g, a, sin), rlx_op_mul(g, b, cos))};
+  return rlx_op_reshape(g, rlx_op_concat(g, turned, 2, two), dims_with(h->shape, 3, 2 * pairs));
 }
 
 /* ---- tables ---- */
@@ -68,10 +69,10 @@ static double sin_at(const void *user, int64_t i) { return sin(angle_at(user, i)
 static tables computed_tables(const rlx_rewrite *r, rlx_node positions, rlx_node factors, const rotation *t) {
   rlx_graph *g = r->to;
   rlx_node frequencies = rlx_rewrite_constant(r, RLX_F64, RLX_DIMS(t->pairs), frequency_at, t);
-  rlx_node angles = rlx_mul(g, positions, frequencies);
-  if (factors) angles = rlx_div(g, angles, rlx_cast(g, factors, RLX_F64));
+  rlx_node angles = rlx_op_mul(g, positions, frequencies);
+  if (factors) angles = rlx_op_div(g, angles, rlx_op_cast(g, factors, RLX_F64));
   rlx_dtype type = work_type(r->type->dtype);
-  return (tables){as_type(r, rlx_cos(g, angles), type), as_type(r, rlx_sin(g, angles), type)};
+  return (tables){as_type(r, rlx_op_cos(g, angles), type), as_type(r, rlx_op_sin(g, angles), type)};
 }
 
 /* Of positions that do not depend on a run: constants, unless the factors do or a graph should not hold that many. */
@@ -82,8 +83,8 @@ static tables known_tables(const rlx_rewrite *r, int64_t places, rlx_node factor
   if (!factors && (double)places * (double)t->pairs <= TABLE_LIMIT)
     return (tables){rlx_rewrite_constant(r, type, shape, cos_at, t), rlx_rewrite_constant(r, type, shape, sin_at, t)};
   rlx_node at = coordinates(r, 0.0, places, 0, 2, RLX_F64);
-  if (t->every > 1) at = rlx_floor(g, rlx_div(g, at, rlx_scalar(g, RLX_F64, (double)t->every)));
-  if (t->most < places) at = rlx_mod(g, at, rlx_scalar(g, RLX_F64, (double)t->most));
+  if (t->every > 1) at = rlx_op_floor(g, rlx_op_div(g, at, rlx_op_scalar(g, RLX_F64, (double)t->every)));
+  if (t->most < places) at = rlx_op_mod(g, at, rlx_op_scalar(g, RLX_F64, (double)t->most));
   return computed_tables(r, at, factors, t);
 }
 
@@ -95,14 +96,15 @@ enum { IN_X, IN_POSITIONS, IN_OFFSET, IN_FACTORS, IN_COS, IN_SIN, IN_GAMMA };
 static rlx_node run_positions(const rlx_rewrite *r, int64_t places, rlx_dtype type) {
   rlx_node positions = input_of(r, IN_POSITIONS), offset = input_of(r, IN_OFFSET);
   if (positions) return as_type(r, positions, type);
-  return offset ? rlx_add(r->to, rlx_range(r->to, 0.0, 1.0, places, type), as_type(r, offset, type)) : RLX_NONE;
+  return offset ? rlx_op_add(r->to, rlx_op_range(r->to, 0.0, 1.0, places, type), as_type(r, offset, type)) : RLX_NONE;
 }
 
 /* Rows of a table that is an input, in the work type. Positions stay in their own type, an offset is i32. */
 static rlx_node read_table(const rlx_rewrite *r, uint32_t table, int64_t places) {
   rlx_node given = input_of(r, IN_POSITIONS), rows = r->in[table];
   rlx_node positions = run_positions(r, places, given ? dtype_of(r, given) : RLX_I32);
-  rows = positions ? rlx_gather(r->to, rows, plain_index(r, positions), 0) : rlx_narrow(r->to, rows, 0, 0, places);
+  rows =
+    positions ? rlx_op_gather(r->to, rows, plain_index(r, positions), 0) : rlx_op_narrow(r->to, rows, 0, 0, places);
   return as_type(r, rows, work_type(r->type->dtype));
 }
 
@@ -113,24 +115,24 @@ static tables rope_tables(const rlx_rewrite *r, const heads *h, int64_t pairs) {
   rlx_node positions = run_positions(r, h->places, RLX_F64);
   if (!positions) return known_tables(r, h->places, factors, &t);
   rlx_dims column = dims_append(given ? shape_of(r, given) : RLX_DIMS(h->places), 1);
-  return computed_tables(r, rlx_reshape(r->to, positions, column), factors, &t);
+  return computed_tables(r, rlx_op_reshape(r->to, positions, column), factors, &t);
 }
 
 /* The norm goes its own way, in the work type; the turn is the same op without it. */
 static rlx_node norm_and_rope(rlx_rewrite *r) {
   const rlx_attrs_rope *a = RLX_ATTRS(rope, r->node);
   rlx_graph *g = r->to;
-  rlx_node x = rlx_rms_norm(g, widen(r, r->in[IN_X]), wide_input(r, IN_GAMMA), RLX_NONE, -1, a->eps);
-  return as_result(r, rlx_rope(g, x,
-                               &(rlx_rope_desc){.layout = (rlx_layout)a->layout,
-                                                .style = (rlx_rope_style)a->style,
-                                                .positions = input_of(r, IN_POSITIONS),
-                                                .offset = input_of(r, IN_OFFSET),
-                                                .factors = input_of(r, IN_FACTORS),
-                                                .cos = input_of(r, IN_COS),
-                                                .sin = input_of(r, IN_SIN),
-                                                .n_rot = a->n_rot,
-                                                .theta = a->theta}));
+  rlx_node x = rlx_op_rms_norm(g, widen(r, r->in[IN_X]), wide_input(r, IN_GAMMA), RLX_NONE, -1, a->eps);
+  return as_result(r, rlx_op_rope(g, x,
+                                  &(rlx_op_rope_desc){.layout = (rlx_layout)a->layout,
+                                                      .style = (rlx_rope_style)a->style,
+                                                      .positions = input_of(r, IN_POSITIONS),
+                                                      .offset = input_of(r, IN_OFFSET),
+                                                      .factors = input_of(r, IN_FACTORS),
+                                                      .cos = input_of(r, IN_COS),
+                                                      .sin = input_of(r, IN_SIN),
+                                                      .n_rot = a->n_rot,
+                                                      .theta = a->theta}));
 }
 
 rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
@@ -145,12 +147,12 @@ rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
     return refuse(r, "the tables have fewer rows than there are positions");
   if ((double)n_rot / 2 > TABLE_LIMIT) return refuse(r, TOO_WIDE);
   int64_t batches = positions && shape_of(r, positions).n == 2 ? h.shape.v[0] : 1;
-  rlx_node part = n_rot == size ? x : rlx_narrow(g, x, 3, 0, n_rot);
+  rlx_node part = n_rot == size ? x : rlx_op_narrow(g, x, 3, 0, n_rot);
   rlx_node turned = turn(r, widen(r, part), &h, n_rot / 2, attrs->style, batches, rope_tables(r, &h, n_rot / 2));
   turned = as_result(r, turned);
   if (n_rot == size) return turned;
-  rlx_node parts[] = {turned, rlx_narrow(g, x, 3, n_rot, size - n_rot)};
-  return rlx_concat(g, parts, 2, 3);
+  rlx_node parts[] = {turned, rlx_op_narrow(g, x, 3, n_rot, size - n_rot)};
+  return rlx_op_concat(g, parts, 2, 3);
 }
 
 /* ---- update ---- */
@@ -163,24 +165,24 @@ rlx_node rlx_rewrite_update(rlx_rewrite *r) {
   rlx_node rows = widen(r, r->in[1]), positions = input_of(r, 3);
   if (!positions) { /* where the rows go */
     rlx_dims at = shape_of(r, r->in[2]);
-    rlx_node first = rlx_reshape(g, r->in[2], at.n && at.v[0] != 1 ? RLX_DIMS(at.v[0], 1) : RLX_DIMS(1));
-    positions = rlx_add(g, first, rlx_range(g, 0.0, 1.0, shape_of(r, r->in[1]).v[1], dtype_of(r, r->in[2])));
+    rlx_node first = rlx_op_reshape(g, r->in[2], at.n && at.v[0] != 1 ? RLX_DIMS(at.v[0], 1) : RLX_DIMS(1));
+    positions = rlx_op_add(g, first, rlx_op_range(g, 0.0, 1.0, shape_of(r, r->in[1]).v[1], dtype_of(r, r->in[2])));
   }
-  if (a->norm) rows = rlx_rms_norm(g, rows, wide_input(r, 5), RLX_NONE, -1, a->eps);
-  rows = rlx_rope(g, rows,
-                  &(rlx_rope_desc){.style = (rlx_rope_style)a->style,
-                                   .positions = positions,
-                                   .factors = input_of(r, 4),
-                                   .n_rot = a->n_rot,
-                                   .theta = a->theta});
-  return rlx_update(g, r->in[0], as_type(r, rows, dtype_of(r, r->in[1])), r->in[2], a->axis);
+  if (a->norm) rows = rlx_op_rms_norm(g, rows, wide_input(r, 5), RLX_NONE, -1, a->eps);
+  rows = rlx_op_rope(g, rows,
+                     &(rlx_op_rope_desc){.style = (rlx_rope_style)a->style,
+                                         .positions = positions,
+                                         .factors = input_of(r, 4),
+                                         .n_rot = a->n_rot,
+                                         .theta = a->theta});
+  return rlx_op_update(g, r->in[0], as_type(r, rows, dtype_of(r, r->in[1])), r->in[2], a->axis);
 }
 
 /* ---- axial_rope_2d ---- */
 
 /* Half `side` of every head, turned. */
 static rlx_node turn_half(const rlx_rewrite *r, const heads *h, int side, int32_t style, const rotation *t) {
-  rlx_node half = rlx_narrow(r->to, r->in[0], 3, side * 2 * t->pairs, 2 * t->pairs);
+  rlx_node half = rlx_op_narrow(r->to, r->in[0], 3, side * 2 * t->pairs, 2 * t->pairs);
   return turn(r, widen(r, half), h, t->pairs, style, 1, known_tables(r, h->places, RLX_NONE, t));
 }
 
@@ -194,5 +196,5 @@ rlx_node rlx_rewrite_axial_rope_2d(rlx_rewrite *r) {
   row.most = INT64_MAX;
   if ((double)row.pairs > TABLE_LIMIT) return refuse(r, TOO_WIDE);
   rlx_node halves[] = {turn_half(r, &h, 0, attrs->style, &column), turn_half(r, &h, 1, attrs->style, &row)};
-  return as_result(r, rlx_concat(r->to, halves, 2, 3));
+  return as_result(r, rlx_op_concat(r->to, halves, 2, 3));
 }

@@ -10,11 +10,11 @@ rlx_node rlx_rewrite_causal_conv(rlx_rewrite *r) {
   int64_t channels = shape_of(r, w).v[0], kernel = shape_of(r, w).v[1], steps = shape_of(r, x).v[2];
   if (is_empty(r)) return nothing(r);
   rlx_node past[] = {state, x};
-  rlx_node line = state ? rlx_concat(g, past, 2, 2)
-                        : rlx_pad(g, x, RLX_DIMS(0, 0, kernel - 1), RLX_DIMS(0, 0, 0), RLX_PAD_CONSTANT, 0);
-  if (RLX_ATTRS(causal_conv, r->node)->out == RLX_OUT_STATE) return rlx_narrow(g, line, 2, steps, kernel - 1);
-  return rlx_conv(g, line, rlx_reshape(g, w, RLX_DIMS(channels, 1, kernel)), bias,
-                  &(rlx_conv_desc){.groups = channels});
+  rlx_node line = state ? rlx_op_concat(g, past, 2, 2)
+                        : rlx_op_pad(g, x, RLX_DIMS(0, 0, kernel - 1), RLX_DIMS(0, 0, 0), RLX_PAD_CONSTANT, 0);
+  if (RLX_ATTRS(causal_conv, r->node)->out == RLX_OUT_STATE) return rlx_op_narrow(g, line, 2, steps, kernel - 1);
+  return rlx_op_conv(g, line, rlx_op_reshape(g, w, RLX_DIMS(channels, 1, kernel)), bias,
+                     &(rlx_op_conv_desc){.groups = channels});
 }
 
 /* ---- transforms ---- */
@@ -22,8 +22,8 @@ rlx_node rlx_rewrite_causal_conv(rlx_rewrite *r) {
 rlx_node rlx_rewrite_rfft(rlx_rewrite *r) {
   const rlx_attrs_rfft *attrs = RLX_ATTRS(rfft, r->node);
   int axis = rlx_axis_of(attrs->axis, r->type->shape.n);
-  rlx_node whole = rlx_fft(r->to, r->in[0], axis, attrs->n, (rlx_fft_norm)attrs->norm);
-  return rlx_narrow(r->to, whole, axis, 0, r->type->shape.v[axis]);
+  rlx_node whole = rlx_op_fft(r->to, r->in[0], axis, attrs->n, (rlx_fft_norm)attrs->norm);
+  return rlx_op_narrow(r->to, whole, axis, 0, r->type->shape.v[axis]);
 }
 
 /* The signal with its border, x [.., T] on the last axis. */
@@ -31,7 +31,7 @@ static rlx_node bordered(const rlx_rewrite *r, rlx_node x, int64_t border, rlx_p
   int last = shape_of(r, x).n - 1;
   rlx_dims sides = {.n = last + 1};
   sides.v[last] = border;
-  return border ? rlx_pad(r->to, x, sides, sides, mode, 0) : x;
+  return border ? rlx_op_pad(r->to, x, sides, sides, mode, 0) : x;
 }
 
 /* Frames are gathered where the window looks, weighted, and filled with zeros to n_fft; then each is transformed, and
@@ -45,17 +45,17 @@ rlx_node rlx_rewrite_stft(rlx_rewrite *r) {
   int64_t n = attrs->n_fft, hop = attrs->hop ? attrs->hop : n / 4, frames = shape.v[rank - 1];
   int64_t border = attrs->center ? n / 2 : 0, size = window ? shape_of(r, window).v[0] : n, at = (n - size) / 2;
   rlx_dtype type = shape_of(r, x).v[last] + 2 * border <= INT32_MAX ? RLX_I32 : RLX_I64;
-  rlx_node starts = rlx_reshape(g, rlx_range(g, (double)at, (double)hop, frames, type), RLX_DIMS(frames, 1));
-  rlx_node places = rlx_add(g, starts, rlx_range(g, 0, 1, size, type));
+  rlx_node starts = rlx_op_reshape(g, rlx_op_range(g, (double)at, (double)hop, frames, type), RLX_DIMS(frames, 1));
+  rlx_node places = rlx_op_add(g, starts, rlx_op_range(g, 0, 1, size, type));
   rlx_node frame =
-    rlx_gather(g, bordered(r, x, border, (rlx_pad_mode)attrs->pad), places, last); /* [.., frames, size] */
-  if (window) frame = rlx_mul(g, frame, window);
+    rlx_op_gather(g, bordered(r, x, border, (rlx_pad_mode)attrs->pad), places, last); /* [.., frames, size] */
+  if (window) frame = rlx_op_mul(g, frame, window);
   if (size < n) {
     rlx_dims none = {.n = rank};
-    frame =
-      rlx_pad(g, frame, dims_with(none, rank - 1, at), dims_with(none, rank - 1, n - size - at), RLX_PAD_CONSTANT, 0);
+    frame = rlx_op_pad(g, frame, dims_with(none, rank - 1, at), dims_with(none, rank - 1, n - size - at),
+                       RLX_PAD_CONSTANT, 0);
   }
   rlx_fft_norm norm = attrs->normalized ? RLX_FFT_ORTHO : RLX_FFT_BACKWARD;
-  rlx_node bins = attrs->onesided ? rlx_rfft(g, frame, -1, n, norm) : rlx_fft(g, frame, -1, n, norm);
-  return rlx_transpose(g, bins, rank == 3 ? RLX_DIMS(0, 2, 1) : RLX_DIMS(1, 0));
+  rlx_node bins = attrs->onesided ? rlx_op_rfft(g, frame, -1, n, norm) : rlx_op_fft(g, frame, -1, n, norm);
+  return rlx_op_transpose(g, bins, rank == 3 ? RLX_DIMS(0, 2, 1) : RLX_DIMS(1, 0));
 }

@@ -21,8 +21,8 @@ static rlx_node turned_weight(const rlx_rewrite *r, rlx_node w, int64_t groups) 
     result = dims_append(result, shape.v[i]);
     spatial = dims_append(spatial, i);
   }
-  rlx_node swap = rlx_transpose(g, rlx_reshape(g, w, grouped), swapped);
-  return rlx_reverse(g, rlx_reshape(g, swap, result), spatial);
+  rlx_node swap = rlx_op_transpose(g, rlx_op_reshape(g, w, grouped), swapped);
+  return rlx_op_reverse(g, rlx_op_reshape(g, swap, result), spatial);
 }
 
 /* How far apart the elements of axis i of x come to lie; a single one has no neighbour. */
@@ -44,7 +44,7 @@ static rlx_node spread(const rlx_rewrite *r, rlx_node x, const rlx_conv_window *
     sizes->v[i] *= gap;
     any = any || gap > 1;
   }
-  return any ? rlx_reshape(g, rlx_pad(g, rlx_reshape(g, x, apart), lo, hi, RLX_PAD_CONSTANT, 0), *sizes) : x;
+  return any ? rlx_op_reshape(g, rlx_op_pad(g, rlx_op_reshape(g, x, apart), lo, hi, RLX_PAD_CONSTANT, 0), *sizes) : x;
 }
 
 static int64_t between(int64_t x, int64_t least, int64_t most) { return x < least ? least : x > most ? most : x; }
@@ -84,14 +84,14 @@ static rlx_node blocks_of(const rlx_rewrite *r, const rlx_dims *x, const rlx_dim
     order = dims_append(order, 2 + i);
   }
   for (int i = 0; i < axes; i++) parts = dims_append(parts, x->v[2 + i]);
-  rlx_node weight =
-    rlx_reshape(g, rlx_transpose(g, rlx_reshape(g, r->in[1], RLX_DIMS(w->v[0], wide)), RLX_DIMS(1, 0)), kernel);
+  rlx_node weight = rlx_op_reshape(
+    g, rlx_op_transpose(g, rlx_op_reshape(g, r->in[1], RLX_DIMS(w->v[0], wide)), RLX_DIMS(1, 0)), kernel);
   rlx_node bias = input_of(r, 2);
   if (bias)
-    bias = rlx_reshape(g, rlx_expand(g, rlx_reshape(g, bias, RLX_DIMS(w->v[1], 1)), RLX_DIMS(w->v[1], taps)),
-                       RLX_DIMS(wide));
-  rlx_node y = rlx_conv(g, r->in[0], weight, bias, NULL);
-  return rlx_reshape(g, rlx_transpose(g, rlx_reshape(g, y, parts), order), r->type->shape);
+    bias = rlx_op_reshape(g, rlx_op_expand(g, rlx_op_reshape(g, bias, RLX_DIMS(w->v[1], 1)), RLX_DIMS(w->v[1], taps)),
+                          RLX_DIMS(wide));
+  rlx_node y = rlx_op_conv(g, r->in[0], weight, bias, NULL);
+  return rlx_op_reshape(g, rlx_op_transpose(g, rlx_op_reshape(g, y, parts), order), r->type->shape);
 }
 
 /* Output place o sums over taps k the spread element at o + pad_lo - k dilation. So the conv reads, along each axis,
@@ -108,8 +108,8 @@ rlx_node rlx_rewrite_conv_transpose(rlx_rewrite *r) {
   const char *why = spreads_too_far(r, &shape, &window);
   if (why) return refuse(r, why);
   rlx_node x = spread(r, r->in[0], &window, &sizes);
-  rlx_conv_desc conv = {.dilation = attrs->dilation, .groups = attrs->groups};
-  rlx_slice_desc cut = {.axes = {.n = 0}};
+  rlx_op_conv_desc conv = {.dilation = attrs->dilation, .groups = attrs->groups};
+  rlx_op_slice_desc cut = {.axes = {.n = 0}};
   bool any_cut = false;
   for (int i = 2; i < shape.n; i++) {
     int axis = RLX_SPATIAL - window.axes + i - 2;
@@ -124,8 +124,8 @@ rlx_node rlx_rewrite_conv_transpose(rlx_rewrite *r) {
     conv.pad_lo = dims_append(conv.pad_lo, pad_lo);
     conv.pad_hi = dims_append(conv.pad_hi, wanted - pad_lo - (stop - start));
   }
-  if (any_cut) x = rlx_slice(r->to, x, &cut);
-  return rlx_conv(r->to, x, turned_weight(r, r->in[1], attrs->groups), input_of(r, 2), &conv);
+  if (any_cut) x = rlx_op_slice(r->to, x, &cut);
+  return rlx_op_conv(r->to, x, turned_weight(r, r->in[1], attrs->groups), input_of(r, 2), &conv);
 }
 
 /* ---- im2col ---- */
@@ -135,8 +135,8 @@ static rlx_node tap_places(const rlx_rewrite *r, const rlx_conv_window *w, int a
   rlx_graph *g = r->to;
   rlx_dtype type = padded <= INT32_MAX ? RLX_I32 : RLX_I64;
   int64_t taps = w->kernel[axis];
-  rlx_node tap = rlx_reshape(g, rlx_range(g, 0, (double)w->dilation[axis], taps, type), RLX_DIMS(taps, 1));
-  return rlx_add(g, tap, rlx_range(g, 0, (double)w->stride[axis], places, type));
+  rlx_node tap = rlx_op_reshape(g, rlx_op_range(g, 0, (double)w->dilation[axis], taps, type), RLX_DIMS(taps, 1));
+  return rlx_op_add(g, tap, rlx_op_range(g, 0, (double)w->stride[axis], places, type));
 }
 
 rlx_node rlx_rewrite_im2col(rlx_rewrite *r) {
@@ -156,10 +156,10 @@ rlx_node rlx_rewrite_im2col(rlx_rewrite *r) {
   double planes = (double)shape.v[0] * (double)shape.v[1] * (double)width; /* of one row each */
   if (is_too_large(r, planes * (double)height) || is_too_large(r, planes * (double)w.kernel[1] * (double)rows))
     return refuse(r, "the padded input or its rows for each tap would pass 2^28 elements");
-  if (lo.v[2] || lo.v[3] || hi.v[2] || hi.v[3]) x = rlx_pad(g, x, lo, hi, RLX_PAD_CONSTANT, 0);
-  x = rlx_gather(g, x, tap_places(r, &w, 1, rows, height), 2);   /* [N, C, KH, OH, W] */
-  x = rlx_gather(g, x, tap_places(r, &w, 2, columns, width), 4); /* [N, C, KH, OH, KW, OW] */
-  return rlx_reshape(g, rlx_transpose(g, x, RLX_DIMS(0, 1, 2, 4, 3, 5)), r->type->shape);
+  if (lo.v[2] || lo.v[3] || hi.v[2] || hi.v[3]) x = rlx_op_pad(g, x, lo, hi, RLX_PAD_CONSTANT, 0);
+  x = rlx_op_gather(g, x, tap_places(r, &w, 1, rows, height), 2);   /* [N, C, KH, OH, W] */
+  x = rlx_op_gather(g, x, tap_places(r, &w, 2, columns, width), 4); /* [N, C, KH, OH, KW, OW] */
+  return rlx_op_reshape(g, rlx_op_transpose(g, x, RLX_DIMS(0, 1, 2, 4, 3, 5)), r->type->shape);
 }
 
 /* ---- resize ---- */
@@ -197,7 +197,7 @@ static needs needs_of(const resized *z) {
 /* x read along one axis at places of the whole axis. */
 static rlx_node read_places(const rlx_rewrite *r, rlx_node x, const resized *z, double (*at)(const void *, int64_t)) {
   rlx_dtype type = z->in <= INT32_MAX ? RLX_I32 : RLX_I64;
-  return rlx_gather(r->to, x, rlx_rewrite_constant(r, type, RLX_DIMS(z->out), at, z), z->axis);
+  return rlx_op_gather(r->to, x, rlx_rewrite_constant(r, type, RLX_DIMS(z->out), at, z), z->axis);
 }
 
 /* One axis: (1 - weight) low + weight high; where the weight is 0 high is not looked at, whatever it holds. */
@@ -210,9 +210,9 @@ static rlx_node resize_axis(const rlx_rewrite *r, rlx_node x, const resized *z, 
   rlx_dims along = dims_along(z->out, z->axis, rank);
   rlx_dtype type = work_type(r->type->dtype);
   rlx_node high = read_places(r, x, z, high_at), weight = rlx_rewrite_constant(r, type, along, weight_at, z);
-  rlx_node rest = rlx_sub(g, rlx_scalar(g, type, 1), weight);
-  rlx_node mean = rlx_add(g, rlx_mul(g, rest, low), rlx_mul(g, weight, high));
-  return n.hits ? rlx_where(g, rlx_gt(g, weight, rlx_scalar(g, type, 0)), mean, low) : mean;
+  rlx_node rest = rlx_op_sub(g, rlx_op_scalar(g, type, 1), weight);
+  rlx_node mean = rlx_op_add(g, rlx_op_mul(g, rest, low), rlx_op_mul(g, weight, high));
+  return n.hits ? rlx_op_where(g, rlx_op_gt(g, weight, rlx_op_scalar(g, type, 0)), mean, low) : mean;
 }
 
 /* The axes one by one, those that shrink first, so that nothing on the way is larger than both ends. nearest only moves

@@ -20,7 +20,7 @@ rlx_rule_result rlx_draft_becomes_unary(rlx_draft *d, rlx_op op, rlx_node x, con
   d->op = op;
   d->n_in = 1;
   d->in[0] = x;
-  if (attrs) memcpy(&d->attrs, attrs, rlx_op_get(op)->attrs_bytes);
+  if (attrs) memcpy(&d->attrs, attrs, rlx_op_table_get(op)->attrs_bytes);
   return RLX_RULE_CHANGED;
 }
 
@@ -72,23 +72,23 @@ static rlx_status append_draft(rlx_simplifier *s, rlx_draft *d) {
   RLX_TRY(rlx_graph_status(s->to));
   const rlx_type *got = &rlx_graph_at(s->to, d->done)->type;
   if (rlx_type_equal(got, &d->type)) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "a rule for %s gave %s%s instead of %s%s", rlx_op_get(d->op)->name,
+  return RLX_FAIL(RLX_INVALID, "a rule for %s gave %s%s instead of %s%s", rlx_op_table_get(d->op)->name,
                   rlx_dtype_name(got->dtype), RLX_DIMS_TEXT(got->shape), rlx_dtype_name(d->type.dtype),
                   RLX_DIMS_TEXT(d->type.shape));
 }
 
 static rlx_status step(rlx_simplifier *s, rlx_walk *w, rlx_draft *d, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(w->in, id);
-  if (rlx_op_has(n->op, RLX_TRAIT_LEAF)) {
+  if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF)) {
     w->map[id] = rlx_simplify_add(s, n->op, NULL, 0, n->attrs);
     return rlx_graph_status(s->to);
   }
   d->op = n->op;
   d->n_in = n->n_in;
   for (uint32_t i = 0; i < n->n_in; i++) d->in[i] = w->map[n->in[i]];
-  memcpy(&d->attrs, n->attrs, rlx_op_get(n->op)->attrs_bytes);
+  memcpy(&d->attrs, n->attrs, rlx_op_table_get(n->op)->attrs_bytes);
   d->type = n->type;
-  RLX_TRY_AT(append_draft(s, d), "node %u (%s)", (unsigned)id, rlx_op_get(n->op)->name);
+  RLX_TRY_AT(append_draft(s, d), "node %u (%s)", (unsigned)id, rlx_op_table_get(n->op)->name);
   w->map[id] = d->done;
   return RLX_OK;
 }

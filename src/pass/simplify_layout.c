@@ -261,6 +261,6 @@ static const rlx_rule rules[RLX_OP_COUNT] = {
 
 rlx_rule_result rlx_simplify_layout(rlx_simplifier *s, rlx_draft *d) {
   if (rules[d->op]) return rules[d->op](s, d);
-  bool broadcasts = rlx_op_get(d->op)->shape == rlx_op_get(RLX_OP_add)->shape;
+  bool broadcasts = rlx_op_table_get(d->op)->shape == rlx_op_table_get(RLX_OP_add)->shape;
   return broadcasts ? drop_expanded_input(s, d) : RLX_RULE_NO;
 }

@@ -283,7 +283,7 @@ static const struct {
 };
 
 rlx_rule_result rlx_simplify_value(rlx_simplifier *s, rlx_draft *d) {
-  if (!rlx_op_has(d->op, RLX_TRAIT_POINTWISE)) return RLX_RULE_NO;
+  if (!rlx_op_table_has(d->op, RLX_TRAIT_POINTWISE)) return RLX_RULE_NO;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
     if (rules[i].op != d->op) continue;
     rlx_rule_result r = rules[i].rule(s, d);

@@ -71,7 +71,7 @@ rlx_status rlx_weight_only(const rlx_graph *g, bool **flags) {
   const uint64_t largest = largest_at_load(g);
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    is[id] = n->op != RLX_OP_input && n->op != RLX_OP_state && !rlx_op_has(n->op, never) &&
+    is[id] = n->op != RLX_OP_input && n->op != RLX_OP_state && !rlx_op_table_has(n->op, never) &&
              (n->op == RLX_OP_param || bytes_of(n) <= largest);
     for (uint32_t i = 0; is[id] && i < n->n_in; i++) is[id] = !n->in[i] || is[n->in[i]];
   }

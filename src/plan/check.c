@@ -60,7 +60,7 @@ static rlx_status resolve(checker *c, rlx_node id, uint64_t **next_end) {
   if (n->op == RLX_OP_update) c->replaced[n->in[0]] = id;
   bool is_same = (n->op == RLX_OP_cast && rlx_graph_at(c->g, n->in[0])->type.dtype == n->type.dtype) ||
                  (n->op == RLX_OP_concat && n->n_in == 1);
-  if (rlx_op_has(n->op, RLX_TRAIT_VIEW) || is_same) {
+  if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW) || is_same) {
     c->moves[id] = CHECK_VIEW;
     c->view_root[id] = c->view_root[n->in[0]];
     c->view_shift[id] = c->view_shift[n->in[0]];
@@ -197,7 +197,7 @@ static rlx_status make_tables(checker *c) {
   for (size_t i = 0; i < c->g->outputs.n; i++) c->is_needed[c->g->outputs.v[i].node] = true;
   for (rlx_node id = end - 1; id > 0; id--) {
     const rlx_node_rec *n = rlx_graph_at(c->g, id);
-    if (rlx_op_has(n->op, RLX_TRAIT_EFFECT) && c->bytes[id]) c->is_needed[id] = true;
+    if (rlx_op_table_has(n->op, RLX_TRAIT_EFFECT) && c->bytes[id]) c->is_needed[id] = true;
     for (uint32_t i = 0; c->is_needed[id] && c->bytes[id] && i < n->n_in; i++) c->is_needed[n->in[i]] = true;
   }
   c->is_needed[0] = false;
@@ -333,7 +333,7 @@ static rlx_status check_static(checker *c) {
   const rlx_plan *p = c->p;
   RLX_TRY(check_slots(c));
   for (rlx_node id = 1; id < rlx_graph_end(c->g); id++)
-    RLX_TRY_AT(check_place(c, id), "node %u (%s)", (unsigned)id, rlx_op_get(rlx_graph_at(c->g, id)->op)->name);
+    RLX_TRY_AT(check_place(c, id), "node %u (%s)", (unsigned)id, rlx_op_table_get(rlx_graph_at(c->g, id)->op)->name);
   if (p->at[0].segment != RLX_SEGMENT_NONE) return RLX_FAIL(RLX_INVALID, "no node has a place");
   for (size_t i = 0; i < p->n_storages; i++) RLX_TRY_AT(check_storage(c, i), "storage %zu", i);
   RLX_TRY(check_sizes(c));
@@ -380,9 +380,9 @@ static rlx_status check_end(checker *c) {
   for (rlx_node id = 1; id < rlx_graph_end(c->g); id++) {
     const rlx_node_rec *n = rlx_graph_at(c->g, id);
     if (!c->is_needed[id]) continue;
-    bool is_leaf = rlx_op_has(n->op, RLX_TRAIT_LEAF);
+    bool is_leaf = rlx_op_table_has(n->op, RLX_TRAIT_LEAF);
     if (!is_leaf && !c->is_made[id] && c->bytes[id] && c->moves[id] == CHECK_NONE)
-      return RLX_FAIL(RLX_INVALID, "node %u (%s) is never computed", (unsigned)id, rlx_op_get(n->op)->name);
+      return RLX_FAIL(RLX_INVALID, "node %u (%s) is never computed", (unsigned)id, rlx_op_table_get(n->op)->name);
     if (n->op == RLX_OP_input || (c->o.keep_values && p->at[id].segment == RLX_SEGMENT_SCRATCH))
       RLX_TRY_AT(rlx_plan_check_value_at(c, &p->at[id], id), "after the last step");
   }
@@ -413,7 +413,7 @@ static rlx_status check_all(checker *c) {
     RLX_TRY_AT(begin_storages(c, i, &next), "step %zu", i);
     RLX_TRY_AT(rlx_plan_check_step(c, s, i), "step %zu (%s%u, %s)", i,
                s->kind == RLX_STEP_COPY ? "copy of node " : "node ", (unsigned)s->node,
-               rlx_op_get(rlx_graph_at(c->g, s->node)->op)->name);
+               rlx_op_table_get(rlx_graph_at(c->g, s->node)->op)->name);
   }
   return check_end(c);
 }

@@ -60,7 +60,7 @@ static rlx_status check_results_form(const checker *c, const rlx_step *s) {
 
 static rlx_status check_node_form(const checker *c, const rlx_step *s) {
   const rlx_node_rec *n = rlx_graph_at(c->g, s->node);
-  if (rlx_op_has(n->op, RLX_TRAIT_LEAF)) return RLX_FAIL(RLX_INVALID, "computes a leaf");
+  if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF)) return RLX_FAIL(RLX_INVALID, "computes a leaf");
   if (s->n_in != n->n_in)
     return RLX_FAIL(RLX_INVALID, "has %u inputs, the node %u", (unsigned)s->n_in, (unsigned)n->n_in);
   RLX_TRY(check_results_form(c, s));
@@ -86,7 +86,7 @@ rlx_status rlx_plan_check_step_form(const checker *c, const rlx_step *s) {
 /* ---- what the device said ---- */
 
 static rlx_node_needs ask_needs(const checker *c, rlx_node id) {
-  const rlx_op_row *row = rlx_op_get(rlx_graph_at(c->g, id)->op);
+  const rlx_op_table_row *row = rlx_op_table_get(rlx_graph_at(c->g, id)->op);
   rlx_node_needs needs = {.native = !c->o.needs};
   if (c->o.needs) c->o.needs(c->o.needs_user, c->g, id, &needs);
   else needs.in_place = row->traits & RLX_TRAIT_POINTWISE ? ~0u : row->traits & RLX_TRAIT_IN_PLACE ? 1u : 0u;

@@ -16,7 +16,7 @@ typedef struct encoder {
 void rlx_planner_name_value(const rlx_graph *g, rlx_node n, char *text, size_t cap) {
   const rlx_node_rec *r = rlx_graph_at(g, n);
   const char *name = rlx_node_name(g, n);
-  snprintf(text, cap, "node %u (%s%s%s%s) %s%s", (unsigned)n, rlx_op_get(r->op)->name, name ? " '" : "",
+  snprintf(text, cap, "node %u (%s%s%s%s) %s%s", (unsigned)n, rlx_op_table_get(r->op)->name, name ? " '" : "",
            name ? name : "", name ? "'" : "", rlx_dtype_name(r->type.dtype), RLX_DIMS_TEXT(r->type.shape));
 }
 

@@ -23,7 +23,7 @@ int rlx_plan_report_family_of(const rlx_graph *g, rlx_node n) {
                {"pool", REDUCTION}, {"arg", REDUCTION},  {"sort", REDUCTION},    {"cum", REDUCTION},
                {"top_k", REDUCTION}};
   if (!n) return WORKSPACE;
-  const rlx_op_row *row = rlx_op_get(rlx_graph_at(g, n)->op);
+  const rlx_op_table_row *row = rlx_op_table_get(rlx_graph_at(g, n)->op);
   if (row->traits & RLX_TRAIT_LEAF) return INPUT;
   if (row->traits & RLX_TRAIT_CONTROL) return CONTROL;
   if (row->traits & RLX_TRAIT_MOVES) return MOVE;
@@ -133,7 +133,7 @@ static void add_text_value(const rlx_plan *p, rlx_node id, const report_life *li
   const rlx_window *w = &p->at[id];
   rlx_str_add(s, "%7u %7u..%-7u %-8s%4u %14llu %14llu  %s %s%s%s%s\n", (unsigned)id, (unsigned)life->first,
               (unsigned)life->last, segment_name(w->segment), (unsigned)w->block, (unsigned long long)w->offset,
-              (unsigned long long)w->bytes, rlx_op_get(n->op)->name, rlx_dtype_name(n->type.dtype),
+              (unsigned long long)w->bytes, rlx_op_table_get(n->op)->name, rlx_dtype_name(n->type.dtype),
               RLX_DIMS_TEXT(n->type.shape), name ? " " : "", name ? name : "");
 }
 
@@ -173,7 +173,7 @@ static void add_json_value(const rlx_plan *p, rlx_node id, const report_life *li
   const rlx_node_rec *n = rlx_graph_at(p->graph, id);
   const char *name = rlx_node_name(p->graph, id);
   const rlx_window *w = &p->at[id];
-  rlx_str_add(s, "{\"id\":%u,\"op\":\"%s\",\"name\":", (unsigned)id, rlx_op_get(n->op)->name);
+  rlx_str_add(s, "{\"id\":%u,\"op\":\"%s\",\"name\":", (unsigned)id, rlx_op_table_get(n->op)->name);
   if (name) rlx_str_add_quoted(s, name);
   else rlx_str_add(s, "null");
   rlx_str_add(s, ",\"dtype\":\"%s\",\"shape\":%s,\"first\":%u,\"last\":%u,", rlx_dtype_name(n->type.dtype),
@@ -186,7 +186,7 @@ static void add_json_step(const rlx_plan *p, size_t i, rlx_str *s) {
   const rlx_step *t = &p->steps[i];
   rlx_str_add(s, "%s\n{\"kind\":\"%s\",\"node\":%u,\"op\":\"%s\",\"host\":%s", i ? "," : "",
               t->kind == RLX_STEP_COPY ? "copy" : "node", (unsigned)t->node,
-              rlx_op_get(rlx_graph_at(p->graph, t->node)->op)->name, t->host ? "true" : "false");
+              rlx_op_table_get(rlx_graph_at(p->graph, t->node)->op)->name, t->host ? "true" : "false");
   add_windows(s, "in", t->in, t->n_in);
   add_windows(s, "out", t->out, t->n_out);
   rlx_str_add(s, ",\"work\":");

@@ -46,8 +46,8 @@ static rlx_status add_unit(planner *p, plan_unit u, uint32_t *out) {
 /* A device that says nothing runs everything; what is computed element by element may be written over any input. */
 static void default_needs(const rlx_node_rec *n, rlx_node_needs *out) {
   out->native = true;
-  if (rlx_op_has(n->op, RLX_TRAIT_POINTWISE)) out->in_place = UINT32_MAX;
-  else if (rlx_op_has(n->op, RLX_TRAIT_IN_PLACE)) out->in_place = 1;
+  if (rlx_op_table_has(n->op, RLX_TRAIT_POINTWISE)) out->in_place = UINT32_MAX;
+  else if (rlx_op_table_has(n->op, RLX_TRAIT_IN_PLACE)) out->in_place = 1;
 }
 
 static rlx_status add_result(planner *p, rlx_node id, uint32_t unit) {
@@ -59,7 +59,7 @@ static rlx_status add_result(planner *p, rlx_node id, uint32_t unit) {
 }
 
 static int64_t control_index(const rlx_node_rec *n) {
-  return *(const int64_t *)rlx_attr_named(rlx_op_get(n->op), n->attrs, "index");
+  return *(const int64_t *)rlx_attr_named(rlx_op_table_get(n->op), n->attrs, "index");
 }
 
 /* The builder makes siblings next to each other, so only a short run of nodes is searched; one farther away is computed
@@ -86,7 +86,7 @@ static rlx_status add_node(planner *p, rlx_node id) {
   rlx_node_needs needs = {0};
   if (p->o.needs) p->o.needs(p->o.needs_user, p->g, id, &needs);
   else default_needs(n, &needs);
-  bool is_control = rlx_op_has(n->op, RLX_TRAIT_CONTROL);
+  bool is_control = rlx_op_table_has(n->op, RLX_TRAIT_CONTROL);
   plan_unit u = {.kind = PLAN_UNIT_NODE,
                  .node = id,
                  .host = !needs.native,

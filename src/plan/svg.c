@@ -62,7 +62,7 @@ static void add_storage(const picture *d, const rlx_storage *t) {
   if (t->node) {
     const rlx_node_rec *n = rlx_graph_at(g, t->node);
     const char *name = rlx_node_name(g, t->node);
-    rlx_str_add(s, "node %u: %s %s%s ", (unsigned)t->node, rlx_op_get(n->op)->name, rlx_dtype_name(n->type.dtype),
+    rlx_str_add(s, "node %u: %s %s%s ", (unsigned)t->node, rlx_op_table_get(n->op)->name, rlx_dtype_name(n->type.dtype),
                 RLX_DIMS_TEXT(n->type.shape));
     if (name) add_escaped(s, name);
   } else {

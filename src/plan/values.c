@@ -25,7 +25,7 @@ static void mark_needed(planner *p) {
   for (rlx_node id = rlx_graph_end(p->g) - 1; id > 0; id--) {
     const rlx_node_rec *n = rlx_graph_at(p->g, id);
     plan_value *v = &p->value[id];
-    if (rlx_op_has(n->op, RLX_TRAIT_EFFECT) && v->bytes) v->kind = PLAN_STEP;
+    if (rlx_op_table_has(n->op, RLX_TRAIT_EFFECT) && v->bytes) v->kind = PLAN_STEP;
     if (v->kind == PLAN_UNUSED || !v->bytes) continue;
     for (uint32_t i = 0; i < n->n_in; i++)
       if (n->in[i]) p->value[n->in[i]].kind = PLAN_STEP;
@@ -53,7 +53,7 @@ static rlx_status slice_offset(const planner *p, const rlx_node_rec *n, bool *is
 /* Whether the node's bytes are bytes of its first input, and from where on. */
 static rlx_status find_view(const planner *p, const rlx_node_rec *n, bool *is_view, uint64_t *offset) {
   *offset = 0;
-  *is_view = rlx_op_has(n->op, RLX_TRAIT_VIEW) || (n->op == RLX_OP_concat && n->n_in == 1) ||
+  *is_view = rlx_op_table_has(n->op, RLX_TRAIT_VIEW) || (n->op == RLX_OP_concat && n->n_in == 1) ||
              (n->op == RLX_OP_cast && n->type.dtype == rlx_graph_at(p->g, n->in[0])->type.dtype);
   return n->op == RLX_OP_slice ? slice_offset(p, n, is_view, offset) : RLX_OK;
 }
@@ -67,7 +67,7 @@ static rlx_status classify(planner *p, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(p->g, id);
   plan_value *v = &p->value[id];
   v->root = id;
-  if (rlx_op_has(n->op, RLX_TRAIT_LEAF)) classify_leaf(v, id, n->op);
+  if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF)) classify_leaf(v, id, n->op);
   if (!v->bytes && v->kind != PLAN_WEIGHT && v->kind != PLAN_STATE) v->kind = PLAN_EMPTY;
   if (v->kind != PLAN_STEP) return RLX_OK;
   if (n->op == RLX_OP_update && p->value[n->in[0]].state) {

@@ -61,9 +61,9 @@ static double product_depth(const rlx_graph *g, const rlx_node_rec *n) {
 rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result) {
   const rlx_node_rec *n = rlx_graph_at(g, result);
   rlx_dtype t = n->type.dtype;
-  bool exact = !(rlx_dtype_is_float(t) || t == RLX_C64) || rlx_op_has(n->op, RLX_TRAIT_MOVES | RLX_TRAIT_LEAF);
+  bool exact = !(rlx_dtype_is_float(t) || t == RLX_C64) || rlx_op_table_has(n->op, RLX_TRAIT_MOVES | RLX_TRAIT_LEAF);
   if (exact) return (rlx_tolerance){.whole = 0};
-  double rtol = rlx_op_has(n->op, RLX_TRAIT_POINTWISE) ? 1e-5 : 1e-4;
+  double rtol = rlx_op_table_has(n->op, RLX_TRAIT_POINTWISE) ? 1e-5 : 1e-4;
   if (t == RLX_F16) rtol = 2e-3;
   if (t == RLX_BF16) rtol = 1e-2;
   if (t == RLX_F64) rtol = 1e-10;
@@ -74,7 +74,7 @@ rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result) {
 
 rlx_tolerance rlx_tolerance_strict(const rlx_graph *g, rlx_node result) {
   rlx_tolerance t = rlx_tolerance_of(g, result);
-  t.signs = rlx_op_has(rlx_graph_at(g, result)->op, RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES);
+  t.signs = rlx_op_table_has(rlx_graph_at(g, result)->op, RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES);
   return t;
 }
 

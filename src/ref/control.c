@@ -11,7 +11,7 @@
 static rlx_status runner_of(const rlx_ref_call *c, rlx_subgraph_runner **out) {
   *out = c->runner;
   return c->runner ? RLX_OK
-                   : RLX_FAIL(RLX_UNSUPPORTED, "%s runs inside an evaluator only", rlx_op_get(c->node->op)->name);
+                   : RLX_FAIL(RLX_UNSUPPORTED, "%s runs inside an evaluator only", rlx_op_table_get(c->node->op)->name);
 }
 
 static rlx_type output_type(const rlx_graph *g, size_t i) { return rlx_graph_at(g, g->outputs.v[i].node)->type; }
@@ -162,7 +162,7 @@ rlx_status rlx_control_run_all(rlx_ref_call *c, rlx_tensor *outputs) {
     }
     case RLX_OP_while: return run_while(c, outputs);
     case RLX_OP_scan: return run_scan(c, outputs);
-    default: return RLX_FAIL(RLX_INVALID, "%s is not control flow", rlx_op_get(c->node->op)->name);
+    default: return RLX_FAIL(RLX_INVALID, "%s is not control flow", rlx_op_table_get(c->node->op)->name);
   }
 }
 

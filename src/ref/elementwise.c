@@ -118,7 +118,7 @@ static element complex_compare(const context *c, const element *x) {
 
 static rlx_status unary(rlx_ref_call *c) {
   context ctx = context_of(c);
-  const rlx_op_row *row = rlx_op_get(c->node->op); /* its attributes are alpha and beta, in this order */
+  const rlx_op_table_row *row = rlx_op_table_get(c->node->op); /* its attributes are alpha and beta, in this order */
   if (row->n_attrs > 0) ctx.alpha = *(const double *)rlx_attr_at(c->attrs, &row->attrs[0]);
   if (row->n_attrs > 1) ctx.beta = *(const double *)rlx_attr_at(c->attrs, &row->attrs[1]);
   return broadcast_elements(c, &ctx, rlx_dtype_is_float(ctx.in) ? float_unary : int_unary);

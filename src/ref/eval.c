@@ -139,14 +139,16 @@ static rlx_status make_value(frame *f, rlx_node id) {
 
 /* ---- control nodes that differ only in `index` share one execution ---- */
 
-static int64_t *control_index(const rlx_op_row *row, const void *attrs) { return rlx_attr_named(row, attrs, "index"); }
+static int64_t *control_index(const rlx_op_table_row *row, const void *attrs) {
+  return rlx_attr_named(row, attrs, "index");
+}
 
 /* The builder makes siblings next to each other, so only a short run of nodes behind `id` is searched; one farther away
  * is still right, only computed again. */
 static rlx_status run_control(frame *f, rlx_ref_call *c, rlx_node id, const usage *u) {
   enum { SEARCH = 64 };
   const rlx_node_rec *n = rlx_graph_at(f->graph, id);
-  const rlx_op_row *row = rlx_op_get(n->op);
+  const rlx_op_table_row *row = rlx_op_table_get(n->op);
   uint32_t count = rlx_control_count(n);
   rlx_tensor *outputs = rlx_bump_array(c->scratch, rlx_tensor, count);
   if (!outputs) return RLX_FAIL(RLX_NO_MEMORY, "%u results", (unsigned)count);
@@ -187,7 +189,7 @@ static rlx_status run_node(frame *f, runner *r, rlx_node id, const usage *u) {
   rlx_bump scratch = {0};
   rlx_ref_call c = make_call(n, f->in, r, &scratch);
   rlx_status s;
-  if (rlx_op_has(n->op, RLX_TRAIT_CONTROL)) {
+  if (rlx_op_table_has(n->op, RLX_TRAIT_CONTROL)) {
     s = run_control(f, &c, id, u);
   } else {
     s = make_value(f, id);
@@ -207,7 +209,7 @@ static rlx_status run_nodes(frame *f, runner *r, const usage *u, rlx_loop_cache 
     if (!u->reads[id]) continue;
     if (!f->value[id].data) { /* leaves, kept values and siblings are there already */
       if (is_cancelled(r->ctx)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller at node %u", (unsigned)id);
-      RLX_TRY_AT(run_node(f, r, id, u), "node %u (%s)", (unsigned)id, rlx_op_get(n->op)->name);
+      RLX_TRY_AT(run_node(f, r, id, u), "node %u (%s)", (unsigned)id, rlx_op_table_get(n->op)->name);
     }
     if (observe && r->ctx->observe) r->ctx->observe(r->ctx->observe_user, id, &f->value[id]);
     if (loop && loop->kept[id] && f->owned[id]) { /* the cache takes it over */
@@ -310,9 +312,9 @@ static void copy_states(const frame *f, rlx_tensor *final_state, rlx_node *root)
 static rlx_status check_leaves(const rlx_graph *g, const usage *u, const rlx_tensor *const *leaves, frame *f) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    if (!rlx_op_has(n->op, RLX_TRAIT_LEAF) || n->op == RLX_OP_constant || !u->reads[id]) continue;
+    if (!rlx_op_table_has(n->op, RLX_TRAIT_LEAF) || n->op == RLX_OP_constant || !u->reads[id]) continue;
     if (!leaves[id] || !leaves[id]->data)
-      return RLX_FAIL(RLX_INVALID, "%s '%s' is not set", rlx_op_get(n->op)->name, rlx_node_name(g, id));
+      return RLX_FAIL(RLX_INVALID, "%s '%s' is not set", rlx_op_table_get(n->op)->name, rlx_node_name(g, id));
     f->value[id] = *leaves[id];
   }
   return RLX_OK;
@@ -349,7 +351,7 @@ static rlx_status run_siblings(const rlx_graph *g, const rlx_node *nodes, uint32
   rlx_tensor *outputs = rlx_bump_array(c->scratch, rlx_tensor, count);
   if (!outputs) return RLX_FAIL(RLX_NO_MEMORY, "%u results", (unsigned)count);
   for (uint32_t i = 0; i < n; i++)
-    outputs[*control_index(rlx_op_get(c->node->op), rlx_graph_at(g, nodes[i])->attrs)] = out[i];
+    outputs[*control_index(rlx_op_table_get(c->node->op), rlx_graph_at(g, nodes[i])->attrs)] = out[i];
   return rlx_control_run_all(c, outputs);
 }
 
@@ -359,7 +361,7 @@ rlx_status rlx_eval_step(const rlx_graph *g, const rlx_node *nodes, uint32_t n, 
   runner r = make_runner(ctx);
   rlx_ref_call c = make_call(node, in, &r, scratch);
   for (uint32_t i = 0; i < n; i++) poison(&out[i]);
-  if (rlx_op_has(node->op, RLX_TRAIT_CONTROL)) return run_siblings(g, nodes, n, &c, out);
+  if (rlx_op_table_has(node->op, RLX_TRAIT_CONTROL)) return run_siblings(g, nodes, n, &c, out);
   c.out = out;
   return call_kernel(&c);
 }

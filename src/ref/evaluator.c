@@ -92,7 +92,7 @@ static rlx_status set(rlx_evaluator *e, const char *name, const rlx_tensor *valu
   rlx_node id = rlx_graph_find(e->graph, name);
   if (!id) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no input, param or state '%s'", name);
   RLX_TRY_AT(rlx_graph_name_symbols(e->graph, check_value(e->graph, id, value)), "%s '%s'",
-             rlx_op_get(rlx_graph_at(e->graph, id)->op)->name, name);
+             rlx_op_table_get(rlx_graph_at(e->graph, id)->op)->name, name);
   rlx_tensor copy;
   RLX_TRY_AT(rlx_tensor_create(&(rlx_type){value->dtype, value->shape}, &copy), "'%s'", name);
   if (copy.bytes) memcpy(copy.data, value->data, copy.bytes);

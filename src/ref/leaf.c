@@ -3,7 +3,8 @@
 #include "ref/ref.h"
 
 static rlx_status given(const rlx_ref_call *c) {
-  return RLX_FAIL(RLX_INVALID, "%s has no kernel: the evaluator supplies its value", rlx_op_get(c->node->op)->name);
+  return RLX_FAIL(RLX_INVALID, "%s has no kernel: the evaluator supplies its value",
+                  rlx_op_table_get(c->node->op)->name);
 }
 
 rlx_status rlx_ref_input(rlx_ref_call *c) { return given(c); }

@@ -98,7 +98,7 @@ static rlx_status compare_step(comparison *c, const rlx_step *s) {
   for (uint32_t k = 0; k < s->n_out; k++) {
     if (s->out[k].segment == RLX_SEGMENT_NONE && want[k].bytes) continue;
     rlx_node n = s->nodes[k];
-    rlx_compare_row row = {.node = n, .op = rlx_op_get(rlx_graph_at(compiled->graph, n)->op)->name};
+    rlx_compare_row row = {.node = n, .op = rlx_op_table_get(rlx_graph_at(compiled->graph, n)->op)->name};
     RLX_TRY(compare_result(c, s, k, &want[k], &row));
     c->n_differ += !row.ok;
     if (c->row) c->row(c->user, &row);
@@ -112,11 +112,11 @@ static rlx_status compare_after(void *user, size_t step) {
   const rlx_step *s = &compiled->plan->steps[step];
   if (is_compared(s)) {
     RLX_TRY_AT(compare_step(c, s), "comparing node %u (%s)", (unsigned)s->node,
-               rlx_op_get(rlx_graph_at(compiled->graph, s->node)->op)->name);
+               rlx_op_table_get(rlx_graph_at(compiled->graph, s->node)->op)->name);
   } else if (s->host && c->row) {
     for (uint32_t k = 0; k < s->n_out; k++)
       c->row(c->user, &(rlx_compare_row){.node = s->nodes[k],
-                                         .op = rlx_op_get(rlx_graph_at(compiled->graph, s->nodes[k])->op)->name,
+                                         .op = rlx_op_table_get(rlx_graph_at(compiled->graph, s->nodes[k])->op)->name,
                                          .host = true,
                                          .ok = true});
   }

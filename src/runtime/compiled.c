@@ -230,7 +230,7 @@ static rlx_status check_forbid(const rlx_compiled *c) {
     if (c->plan->steps[i].host)
       return RLX_FAIL(RLX_UNSUPPORTED, "host execution is forbidden but node %u (%s) needs it",
                       (unsigned)c->plan->steps[i].node,
-                      rlx_op_get(rlx_graph_at(c->graph, c->plan->steps[i].node)->op)->name);
+                      rlx_op_table_get(rlx_graph_at(c->graph, c->plan->steps[i].node)->op)->name);
   return RLX_OK;
 }
 

@@ -21,7 +21,7 @@ rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, con
     .graph = g, .node = n, .layout = layout ? by_input : NULL, .exact = key->exact, .fast_conv = key->fast_conv};
   rlx_status s = d->backend->claim(d, &q, out);
   if (by_input != few) rlx_mem_free(by_input);
-  return s ? rlx_fail_frame(s, "node %u (%s)", (unsigned)n, rlx_op_get(node->op)->name) : RLX_OK;
+  return s ? rlx_fail_frame(s, "node %u (%s)", (unsigned)n, rlx_op_table_get(node->op)->name) : RLX_OK;
 }
 
 enum { NOT_MET = UINT32_MAX };
@@ -46,7 +46,7 @@ static rlx_status ask_readers(const rlx_device *d, const rlx_graph *g, const rlx
     if (!uses[id] || !reads_weight) continue;
     rlx_claim claim;
     RLX_TRY(rlx_claim_of(d, g, id, NULL, key, &claim));
-    bool plain = !claim.native || rlx_op_has(n->op, RLX_TRAIT_VIEW);
+    bool plain = !claim.native || rlx_op_table_has(n->op, RLX_TRAIT_VIEW);
     for (uint32_t i = 0; i < n->n_in; i++)
       if (n->in[i] && is_weight(g, n->in[i])) {
         bool firm = plain || i >= RLX_OP_MAX_INPUTS;

@@ -78,7 +78,7 @@ rlx_status rlx_executable_profile(rlx_executable *e, bool on) {
 /* ---- words ---- */
 
 static const char *op_of(const rlx_compiled *c, const rlx_step *s) {
-  return s->kind == RLX_STEP_COPY ? "copy" : rlx_op_get(rlx_graph_at(c->graph, s->node)->op)->name;
+  return s->kind == RLX_STEP_COPY ? "copy" : rlx_op_table_get(rlx_graph_at(c->graph, s->node)->op)->name;
 }
 
 static uint64_t bytes_of(const rlx_step *s) {

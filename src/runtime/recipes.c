@@ -32,7 +32,7 @@ static rlx_status copy(const cone *c, rlx_node *map, rlx_graph *to) {
     map[id] = rlx_graph_copy_node(to, c->from, id, map);
     RLX_TRY(rlx_graph_status(to));
   }
-  rlx_output(to, "value", map[c->last]);
+  rlx_graph_add_output(to, "value", map[c->last]);
   return rlx_graph_finish(to);
 }
 

@@ -30,7 +30,7 @@ static rlx_status run_device(runner *r, size_t first, size_t n, size_t program_f
 
 static rlx_status run_host_step(runner *r, size_t step) {
   rlx_node n = r->i->compiled->plan->steps[step].node;
-  const char *op = rlx_op_get(rlx_graph_at(r->i->compiled->graph, n)->op)->name;
+  const char *op = rlx_op_table_get(rlx_graph_at(r->i->compiled->graph, n)->op)->name;
   if (rlx_stops(r->host.cancel, r->host.cancel_user))
     return RLX_FAIL(RLX_CANCELLED, "stopped by the caller at node %u (%s)", (unsigned)n, op);
   if (r->begin_ns) r->begin_ns[step] = rlx_now_ns();

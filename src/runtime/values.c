@@ -54,7 +54,7 @@ static rlx_status check_shape(const rlx_executable *e, const rlx_leaf *l, const 
 }
 
 rlx_status rlx_value_check(const rlx_executable *e, const rlx_leaf *l, const rlx_tensor *v) {
-  const char *op = rlx_op_get(l->op)->name;
+  const char *op = rlx_op_table_get(l->op)->name;
   if (v->shape.n < 0 || v->shape.n > RLX_MAX_RANK)
     return RLX_FAIL(RLX_INVALID, "%s '%s': has rank %d", op, l->name, (int)v->shape.n);
   RLX_TRY_AT(rlx_tensor_check(v), "%s '%s'", op, l->name);
@@ -335,7 +335,8 @@ rlx_status rlx_executable_bind(rlx_executable *e, const char *name, void *data, 
   if (l && l->op == RLX_OP_input) s = bind_input(e, l, data, bytes);
   else if (output != UINT32_MAX) s = bind_output(e, output, data, bytes);
   else if (l)
-    s = RLX_FAIL(RLX_INVALID, "%s: '%s' is a %s; inputs and outputs can be bound", call, name, rlx_op_get(l->op)->name);
+    s = RLX_FAIL(RLX_INVALID, "%s: '%s' is a %s; inputs and outputs can be bound", call, name,
+                 rlx_op_table_get(l->op)->name);
   else s = unknown_name(e, call, name, "input or output");
   return rlx_leave(e, s);
 }

@@ -222,7 +222,7 @@ static double visits(const rlx_graph *g) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
     double elements = (double)rlx_dims_count(&n->type.shape), inputs = 1;
-    bool once = rlx_op_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW | RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES);
+    bool once = rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW | RLX_TRAIT_POINTWISE | RLX_TRAIT_MOVES);
     for (uint32_t i = 0; !once && i < n->n_in; i++)
       if (n->in[i]) inputs += (double)rlx_dims_count(&rlx_graph_at(g, n->in[i])->type.shape);
     all += elements * inputs;

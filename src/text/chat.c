@@ -264,7 +264,7 @@ static const chat_form forms[] = {
 };
 enum { N_FORMS = sizeof forms / sizeof *forms };
 
-uint32_t rlx_chat_templates(void) { return N_FORMS; }
+uint32_t rlx_chat_template_count(void) { return N_FORMS; }
 const char *rlx_chat_template_name(uint32_t i) { return i < N_FORMS ? forms[i].name : NULL; }
 
 static void list_names(rlx_str *out) {

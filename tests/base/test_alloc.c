@@ -18,45 +18,46 @@
 
 /* An MLP: weights, a bias, a scale of the weights that folds and hoists, and what fuses. */
 static void build_mlp(rlx_graph *g) {
-  int64_t rows = rlx_symbol(g, "B");
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(rows, 4));
-  rlx_node w1 = rlx_param(g, "w1", RLX_F32, RLX_DIMS(4, 8)), b1 = rlx_param(g, "b1", RLX_F32, RLX_DIMS(8));
-  rlx_node w2 = rlx_param(g, "w2", RLX_F32, RLX_DIMS(3, 8));
-  rlx_node two = rlx_constant(g, RLX_F32, RLX_DIMS(2), (float[]){2, 3}, 2 * sizeof(float));
-  rlx_node scale = rlx_reduce_sum(g, rlx_mul(g, two, rlx_scalar(g, RLX_F32, 0.1)), RLX_DIMS(0), false);
-  rlx_node h = rlx_gelu(g, rlx_add(g, rlx_matmul(g, x, rlx_mul(g, w1, scale)), b1));
-  rlx_node dead = rlx_exp(g, h);
+  int64_t rows = rlx_graph_add_symbol(g, "B");
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(rows, 4));
+  rlx_node w1 = rlx_op_param(g, "w1", RLX_F32, RLX_DIMS(4, 8)), b1 = rlx_op_param(g, "b1", RLX_F32, RLX_DIMS(8));
+  rlx_node w2 = rlx_op_param(g, "w2", RLX_F32, RLX_DIMS(3, 8));
+  rlx_node two = rlx_op_constant(g, RLX_F32, RLX_DIMS(2), (float[]){2, 3}, 2 * sizeof(float));
+  rlx_node scale = rlx_op_reduce_sum(g, rlx_op_mul(g, two, rlx_op_scalar(g, RLX_F32, 0.1)), RLX_DIMS(0), false);
+  rlx_node h = rlx_op_gelu(g, rlx_op_add(g, rlx_op_matmul(g, x, rlx_op_mul(g, w1, scale)), b1));
+  rlx_node dead = rlx_op_exp(g, h);
   (void)dead;
-  rlx_node y = rlx_matmul_t(g, rlx_mul(g, h, rlx_scalar(g, RLX_F32, 1)), w2);
-  rlx_output(g, "y", rlx_softmax(g, y, -1));
-  rlx_output(g, "z", rlx_tanh(g, rlx_mul(g, rlx_sigmoid(g, y), y)));
+  rlx_node y = rlx_op_matmul_t(g, rlx_op_mul(g, h, rlx_op_scalar(g, RLX_F32, 1)), w2);
+  rlx_graph_add_output(g, "y", rlx_op_softmax(g, y, -1));
+  rlx_graph_add_output(g, "z", rlx_op_tanh(g, rlx_op_mul(g, rlx_op_sigmoid(g, y), y)));
 }
 
 /* A transformer block that writes its keys and values to states at a place of the caller's. */
 static void build_block(rlx_graph *g) {
   enum { EMBED = 8, HEADS = 2, HEAD = 4, PLACES = 4, HIDDEN = 12 };
-  int64_t length = rlx_symbol(g, "S");
+  int64_t length = rlx_graph_add_symbol(g, "S");
   rlx_dims heads = RLX_DIMS(1, length, HEADS, HEAD);
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(1, length, EMBED)), at = rlx_input(g, "at", RLX_I32, RLX_SCALAR);
-  rlx_node gamma = rlx_param(g, "gamma", RLX_F32, RLX_DIMS(EMBED)),
-           normed = rlx_rms_norm(g, x, gamma, RLX_NONE, -1, 1e-5);
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(1, length, EMBED)),
+           at = rlx_op_input(g, "at", RLX_I32, RLX_SCALAR);
+  rlx_node gamma = rlx_op_param(g, "gamma", RLX_F32, RLX_DIMS(EMBED)),
+           normed = rlx_op_rms_norm(g, x, gamma, RLX_NONE, -1, 1e-5);
   rlx_node w[4], states[2];
   const char *names[4] = {"wq", "wk", "wv", "wo"}, *state_names[2] = {"keys", "values"};
-  for (int i = 0; i < 4; i++) w[i] = rlx_param(g, names[i], RLX_F32, RLX_DIMS(EMBED, HEADS * HEAD));
-  for (int i = 0; i < 2; i++) states[i] = rlx_state(g, state_names[i], RLX_F32, RLX_DIMS(1, PLACES, HEADS, HEAD));
-  rlx_rope_desc turn = {.offset = at};
-  rlx_node q = rlx_rope(g, rlx_reshape(g, rlx_matmul(g, normed, w[0]), heads), &turn);
-  rlx_node k = rlx_rope(g, rlx_reshape(g, rlx_matmul(g, normed, w[1]), heads), &turn);
-  rlx_node v = rlx_reshape(g, rlx_matmul(g, normed, w[2]), heads);
-  rlx_node keys = rlx_update(g, states[0], k, at, 1), values = rlx_update(g, states[1], v, at, 1);
-  rlx_node mixed = rlx_attention(g, q, keys, values, &(rlx_attention_desc){.causal = true, .kv_offset = at});
-  mixed = rlx_matmul(g, rlx_reshape(g, mixed, RLX_DIMS(1, length, EMBED)), w[3]);
-  rlx_node inner = rlx_rms_norm(g, rlx_add(g, x, mixed), gamma, RLX_NONE, -1, 1e-5);
-  rlx_node gate = rlx_param(g, "gate", RLX_F32, RLX_DIMS(EMBED, HIDDEN)),
-           up = rlx_param(g, "up", RLX_F32, RLX_DIMS(EMBED, HIDDEN));
-  rlx_node down = rlx_param(g, "down", RLX_F32, RLX_DIMS(HIDDEN, EMBED));
-  rlx_node hidden = rlx_mul(g, rlx_silu(g, rlx_matmul(g, inner, gate)), rlx_matmul(g, inner, up));
-  rlx_output(g, "y", rlx_add(g, inner, rlx_matmul(g, hidden, down)));
+  for (int i = 0; i < 4; i++) w[i] = rlx_op_param(g, names[i], RLX_F32, RLX_DIMS(EMBED, HEADS * HEAD));
+  for (int i = 0; i < 2; i++) states[i] = rlx_op_state(g, state_names[i], RLX_F32, RLX_DIMS(1, PLACES, HEADS, HEAD));
+  rlx_op_rope_desc turn = {.offset = at};
+  rlx_node q = rlx_op_rope(g, rlx_op_reshape(g, rlx_op_matmul(g, normed, w[0]), heads), &turn);
+  rlx_node k = rlx_op_rope(g, rlx_op_reshape(g, rlx_op_matmul(g, normed, w[1]), heads), &turn);
+  rlx_node v = rlx_op_reshape(g, rlx_op_matmul(g, normed, w[2]), heads);
+  rlx_node keys = rlx_op_update(g, states[0], k, at, 1), values = rlx_op_update(g, states[1], v, at, 1);
+  rlx_node mixed = rlx_op_attention(g, q, keys, values, &(rlx_op_attention_desc){.causal = true, .kv_offset = at});
+  mixed = rlx_op_matmul(g, rlx_op_reshape(g, mixed, RLX_DIMS(1, length, EMBED)), w[3]);
+  rlx_node inner = rlx_op_rms_norm(g, rlx_op_add(g, x, mixed), gamma, RLX_NONE, -1, 1e-5);
+  rlx_node gate = rlx_op_param(g, "gate", RLX_F32, RLX_DIMS(EMBED, HIDDEN)),
+           up = rlx_op_param(g, "up", RLX_F32, RLX_DIMS(EMBED, HIDDEN));
+  rlx_node down = rlx_op_param(g, "down", RLX_F32, RLX_DIMS(HIDDEN, EMBED));
+  rlx_node hidden = rlx_op_mul(g, rlx_op_silu(g, rlx_op_matmul(g, inner, gate)), rlx_op_matmul(g, inner, up));
+  rlx_graph_add_output(g, "y", rlx_op_add(g, inner, rlx_op_matmul(g, hidden, down)));
 }
 
 /* Sub-graphs, made while allocations fail too: NULL and what hangs on it must be taken as an error, not read. */
@@ -75,35 +76,39 @@ static rlx_graph *make_body(rlx_graph *outer, body_fn fill) {
   return NULL;
 }
 
-static void body_exp(rlx_graph *g) { rlx_output(g, "y", rlx_exp(g, rlx_input(g, "x", RLX_F32, RLX_DIMS(3)))); }
-static void body_neg(rlx_graph *g) { rlx_output(g, "y", rlx_neg(g, rlx_input(g, "x", RLX_F32, RLX_DIMS(3)))); }
+static void body_exp(rlx_graph *g) {
+  rlx_graph_add_output(g, "y", rlx_op_exp(g, rlx_op_input(g, "x", RLX_F32, RLX_DIMS(3))));
+}
+static void body_neg(rlx_graph *g) {
+  rlx_graph_add_output(g, "y", rlx_op_neg(g, rlx_op_input(g, "x", RLX_F32, RLX_DIMS(3))));
+}
 static void body_below(rlx_graph *g) {
-  rlx_output(g, "c", rlx_lt(g, rlx_input(g, "i", RLX_I32, RLX_SCALAR), rlx_scalar(g, RLX_I32, 3)));
+  rlx_graph_add_output(g, "c", rlx_op_lt(g, rlx_op_input(g, "i", RLX_I32, RLX_SCALAR), rlx_op_scalar(g, RLX_I32, 3)));
 }
 static void body_next(rlx_graph *g) {
-  rlx_output(g, "i", rlx_add(g, rlx_input(g, "i", RLX_I32, RLX_SCALAR), rlx_scalar(g, RLX_I32, 1)));
+  rlx_graph_add_output(g, "i", rlx_op_add(g, rlx_op_input(g, "i", RLX_I32, RLX_SCALAR), rlx_op_scalar(g, RLX_I32, 1)));
 }
 static void body_sum(rlx_graph *g) {
-  rlx_node s = rlx_input(g, "s", RLX_F32, RLX_DIMS(3)), x = rlx_input(g, "x", RLX_F32, RLX_DIMS(3)),
-           t = rlx_add(g, s, x);
-  rlx_output(g, "s", t);
-  rlx_output(g, "t", rlx_tanh(g, t));
+  rlx_node s = rlx_op_input(g, "s", RLX_F32, RLX_DIMS(3)), x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(3)),
+           t = rlx_op_add(g, s, x);
+  rlx_graph_add_output(g, "s", t);
+  rlx_graph_add_output(g, "t", rlx_op_tanh(g, t));
 }
 
 static void build_control(rlx_graph *g) {
-  int64_t steps = rlx_symbol(g, "T");
+  int64_t steps = rlx_graph_add_symbol(g, "T");
   rlx_graph *bodies[5];
   const body_fn fills[5] = {body_exp, body_neg, body_below, body_next, body_sum};
   for (int i = 0; i < 5; i++) bodies[i] = make_body(g, fills[i]);
-  rlx_node go = rlx_input(g, "go", RLX_BOOL, RLX_SCALAR), x = rlx_input(g, "x", RLX_F32, RLX_DIMS(3));
-  rlx_node rows = rlx_input(g, "rows", RLX_F32, RLX_DIMS(steps, 3));
-  rlx_node start = rlx_if(g, go, bodies[0], bodies[1], &x, 1, NULL, 0), zero = rlx_scalar(g, RLX_I32, 0);
-  rlx_node trips = rlx_while(g, bodies[2], bodies[3], 1, 10, &zero, 1, NULL, 0);
+  rlx_node go = rlx_op_input(g, "go", RLX_BOOL, RLX_SCALAR), x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(3));
+  rlx_node rows = rlx_op_input(g, "rows", RLX_F32, RLX_DIMS(steps, 3));
+  rlx_node start = rlx_op_if(g, go, bodies[0], bodies[1], &x, 1, NULL, 0), zero = rlx_op_scalar(g, RLX_I32, 0);
+  rlx_node trips = rlx_op_while(g, bodies[2], bodies[3], 1, 10, &zero, 1, NULL, 0);
   rlx_node carried[2] = {start, rows}, sums[2] = {RLX_NONE, RLX_NONE};
-  rlx_scan(g, bodies[4], 1, 1, false, carried, 2, sums, 2);
-  rlx_node noise = rlx_rng_normal(g, trips, RLX_DIMS(3), RLX_F32, 7, 0, 1);
-  rlx_output(g, "y", rlx_custom(g, "alloc.add", "x", (rlx_node[]){sums[0], noise}, 2));
-  rlx_output(g, "t", rlx_clamp(g, sums[1], -0.5, 0.5));
+  rlx_op_scan(g, bodies[4], 1, 1, false, carried, 2, sums, 2);
+  rlx_node noise = rlx_op_rng_normal(g, trips, RLX_DIMS(3), RLX_F32, 7, 0, 1);
+  rlx_graph_add_output(g, "y", rlx_op_custom(g, "alloc.add", "x", (rlx_node[]){sums[0], noise}, 2));
+  rlx_graph_add_output(g, "t", rlx_op_clamp(g, sums[1], -0.5, 0.5));
   for (int i = 0; i < 5; i++) rlx_graph_destroy(bodies[i]);
 }
 
@@ -233,9 +238,9 @@ static rlx_status set_leaves(rlx_evaluator *e, const rlx_graph *bound) {
 static rlx_status hash_values(const rlx_evaluator *e, const rlx_graph *g, uint64_t *hash) {
   rlx_tensor view;
   *hash = 0;
-  for (uint32_t i = 0; i < rlx_graph_outputs(g); i++) {
+  for (uint32_t i = 0; i < rlx_graph_output_count(g); i++) {
     const char *name;
-    rlx_graph_output(g, i, &name);
+    rlx_graph_output_at(g, i, &name);
     RLX_TRY(rlx_evaluator_get(e, name, &view));
     *hash = rlx_hash_bytes(*hash, view.data, view.bytes);
   }
@@ -346,7 +351,7 @@ TEST(every_op) {
       rlx_status s = rlx_case_build((rlx_op)op, &cases->v[i], &built);
       if (!s) s = alloc_sweep(work_case, &built);
       rlx_case_deinit(&built);
-      if (s) FAIL("%s/%s: %s", rlx_op_get((rlx_op)op)->name, cases->v[i].name, rlx_message());
+      if (s) FAIL("%s/%s: %s", rlx_op_table_get((rlx_op)op)->name, cases->v[i].name, rlx_message());
     }
   }
 }

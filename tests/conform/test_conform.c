@@ -65,7 +65,7 @@ static rlx_status check_case(rlx_op op, const rlx_case *c, const golden_file *go
 
 static bool check_op(rlx_op op) {
   const rlx_case_table *table = rlx_case_table_get(op);
-  const char *name = rlx_op_get(op)->name;
+  const char *name = rlx_op_table_get(op)->name;
   char path[1024];
   golden_file golden;
   bool ok = true;
@@ -97,7 +97,7 @@ typedef struct tally {
 static bool count_row(void *user, const rlx_conform_row *row) {
   tally *t = user;
   t->n[row->result]++;
-  table_rows[rlx_op_from_name(row->op, strlen(row->op))].on[t->device][row->result]++;
+  table_rows[rlx_op_table_from_name(row->op, strlen(row->op))].on[t->device][row->result]++;
   if (row->result >= RLX_CONFORM_UNSUPPORTED)
     printf("  %s: %s %s/%s: %s\n", devices[t->device], rlx_conform_result_name(row->result), row->op, row->name,
            row->why);
@@ -161,7 +161,7 @@ static void write_table(FILE *to) {
   size_t cases = 0;
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++) {
     const coverage *row = &table_rows[op];
-    fprintf(to, "| %s | %zu | %s | %.2g |", rlx_op_get((rlx_op)op)->name, row->passed + row->failed,
+    fprintf(to, "| %s | %zu | %s | %.2g |", rlx_op_table_get((rlx_op)op)->name, row->passed + row->failed,
             row->failed ? "FAIL" : "PASS", row->worst);
     write_device(to, row->on[0]);
     write_device(to, row->on[4]);

@@ -199,10 +199,10 @@ TEST(some_nodes_are_refused_unasked) {
   rlx_graph *g;
   CHECK_OK(cpu->open(0, &(rlx_open_options){.variant = NULL}, &d));
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(4, 4)), soft = rlx_softmax(g, x, -1),
-           move = rlx_transpose(g, x, RLX_DIMS(1, 0));
-  rlx_node wide = rlx_softmax(g, rlx_cast(g, x, RLX_F64), -1);
-  rlx_output(g, "a", soft), rlx_output(g, "b", move), rlx_output(g, "c", wide);
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(4, 4)), soft = rlx_op_softmax(g, x, -1),
+           move = rlx_op_transpose(g, x, RLX_DIMS(1, 0));
+  rlx_node wide = rlx_op_softmax(g, rlx_op_cast(g, x, RLX_F64), -1);
+  rlx_graph_add_output(g, "a", soft), rlx_graph_add_output(g, "b", move), rlx_graph_add_output(g, "c", wide);
   CHECK_OK(rlx_graph_finish(g));
   const uint32_t plain[] = {CPU_LAYOUT_PLAIN}, packed[] = {CPU_LAYOUT_GEMM};
   const struct {
@@ -238,9 +238,9 @@ static rlx_status fixture_open(fixture *f) {
   *f = (fixture){0};
   RLX_TRY(cpu->open(0, &(rlx_open_options){.variant = NULL}, &f->d));
   RLX_TRY(rlx_graph_create(&f->g));
-  f->x = rlx_input(f->g, "x", RLX_F32, RLX_DIMS(2, 3));
-  f->y = rlx_transpose(f->g, f->x, RLX_DIMS(1, 0));
-  rlx_output(f->g, "y", f->y);
+  f->x = rlx_op_input(f->g, "x", RLX_F32, RLX_DIMS(2, 3));
+  f->y = rlx_op_transpose(f->g, f->x, RLX_DIMS(1, 0));
+  rlx_graph_add_output(f->g, "y", f->y);
   RLX_TRY(rlx_graph_finish(f->g));
   RLX_TRY(cpu->block_create(f->d, 1024, &f->block));
   f->in = (rlx_bound){f->block, 0, 24};

@@ -606,8 +606,8 @@ TEST(null_runs_copies_and_nothing_else) {
   rlx_graph *g;
   rlx_program *p;
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node x = rlx_input(g, "x", RLX_U8, RLX_DIMS(4)), y = rlx_bit_or(g, x, x);
-  rlx_output(g, "y", y);
+  rlx_node x = rlx_op_input(g, "x", RLX_U8, RLX_DIMS(4)), y = rlx_op_bit_or(g, x, x);
+  rlx_graph_add_output(g, "y", y);
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(rlx_device_acquire("null", &d));
   const rlx_backend *n = d->backend;

@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     *end = 0;
     p = end + 1;
   }
-  check_conversation(rlx_chat_template_name((unsigned char)text[0] % (rlx_chat_templates() + 1)), m, n);
+  check_conversation(rlx_chat_template_name((unsigned char)text[0] % (rlx_chat_template_count() + 1)), m, n);
   if (data[1] % 16 == 0) check_template(m[0].text); /* writing is slow: some of them */
   free(text);
   return 0;

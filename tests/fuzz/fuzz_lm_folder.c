@@ -38,10 +38,10 @@ static void look_at(const rlx_file *f) {
   size_t sum = 0;
   for (uint32_t i = 0; rlx_file_meta_at(f, i, &m); i++)
     sum += strlen(m.key) + (m.kind == RLX_META_TEXT ? strlen(m.text) : 0);
-  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) {
+  for (uint32_t i = 0; i < rlx_file_tensor_count(f); i++) {
     const rlx_file_tensor *t = rlx_file_tensor_at(f, i);
     size_t n = t->bytes < sizeof bytes ? t->bytes : sizeof bytes;
-    if (t->part >= rlx_file_parts(f)) fail("a tensor in a part that is not there");
+    if (t->part >= rlx_file_part_count(f)) fail("a tensor in a part that is not there");
     if (t->dtype != RLX_DTYPE_COUNT && rlx_file_read_tensor(f, t, 0, bytes, n)) fail("a tensor cannot be read");
     sum += strlen(t->name);
   }

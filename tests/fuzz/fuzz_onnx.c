@@ -37,14 +37,14 @@ static void look_at(const rlx_onnx *m) {
   size_t sum = 0;
   if (rlx_onnx_describe(m, &info)) fail("describe");
   sum += strlen(info.producer) + strlen(info.graph) + strlen(info.doc) + strlen(info.domain);
-  for (uint32_t i = 0; i < info.n_opsets; i++) sum += strlen(rlx_onnx_opset(m, i, NULL));
-  for (uint32_t i = 0; i < info.n_metadata; i++) sum += strlen(rlx_onnx_metadata(m, i, &value)) + strlen(value);
-  for (uint32_t i = 0; i < rlx_onnx_inputs(m); i++)
-    if (!rlx_onnx_input(m, i, &v)) sum += strlen(v.name) + strlen(v.type);
-  for (uint32_t i = 0; i < rlx_onnx_outputs(m); i++)
-    if (!rlx_onnx_output_declared(m, i, &v)) sum += strlen(v.name) + strlen(v.type);
-  for (uint32_t i = 0; i < rlx_onnx_op_uses(m); i++)
-    if (rlx_onnx_op_used(m, i, &use) || !use.count) fail("an op in use");
+  for (uint32_t i = 0; i < info.n_opsets; i++) sum += strlen(rlx_onnx_opset_at(m, i, NULL));
+  for (uint32_t i = 0; i < info.n_metadata; i++) sum += strlen(rlx_onnx_metadata_at(m, i, &value)) + strlen(value);
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m); i++)
+    if (!rlx_onnx_input_at(m, i, &v)) sum += strlen(v.name) + strlen(v.type);
+  for (uint32_t i = 0; i < rlx_onnx_output_count(m); i++)
+    if (!rlx_onnx_output_at(m, i, &v)) sum += strlen(v.name) + strlen(v.type);
+  for (uint32_t i = 0; i < rlx_onnx_op_count(m); i++)
+    if (rlx_onnx_op_at(m, i, &use) || !use.count) fail("an op in use");
   for (uint32_t i = 0; i < info.n_initializers; i++) {
     rlx_tensor t;
     if (rlx_onnx_weight_at(m, i, &w)) fail("a weight");
@@ -57,10 +57,10 @@ static void look_at(const rlx_onnx *m) {
 /* Inputs of the declared sizes, 2 where none is, with small numbers. */
 static size_t make_inputs(const rlx_onnx *m, rlx_named_tensor *in, void **memory) {
   size_t n = 0;
-  for (uint32_t i = 0; i < rlx_onnx_inputs(m) && n < MOST_INPUTS; i++) {
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m) && n < MOST_INPUTS; i++) {
     rlx_onnx_value v;
     size_t bytes;
-    if (rlx_onnx_input(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_COUNT) continue;
+    if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_COUNT) continue;
     rlx_tensor t = {.dtype = v.dtype, .shape = {.n = v.rank < 0 ? 1 : v.rank}};
     int64_t elements = 1;
     for (int a = 0; a < t.shape.n && elements <= MOST_ELEMENTS; a++) {
@@ -100,10 +100,10 @@ static void run(rlx_session *session, rlx_onnx *m, const rlx_onnx_options *o, co
       if (!*rlx_message()) fail("no words");
       break;
     }
-    for (uint32_t i = 0; i < rlx_onnx_outputs(m); i++) {
+    for (uint32_t i = 0; i < rlx_onnx_output_count(m); i++) {
       rlx_tensor t;
       const char *name;
-      if (rlx_onnx_output(r, i, &name, &t)) fail("an output that is not there");
+      if (rlx_onnx_runner_output(r, i, &name, &t)) fail("an output that is not there");
     }
   }
   rlx_onnx_runner_destroy(r);

@@ -35,11 +35,11 @@ static void fail(const char *what, const rlx_graph *g) {
 static size_t make_inputs(const rlx_onnx *m, rlx_named_tensor *in) {
   static char memory[MOST_INPUTS][MOST_ELEMENTS * 8];
   size_t n = 0;
-  for (uint32_t i = 0; i < rlx_onnx_inputs(m) && n < MOST_INPUTS; i++) {
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m) && n < MOST_INPUTS; i++) {
     rlx_onnx_value v;
     rlx_tensor t = {.data = memory[n]};
     int64_t elements = 1;
-    if (rlx_onnx_input(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_COUNT) continue;
+    if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_COUNT) continue;
     t.dtype = v.dtype;
     t.shape.n = v.rank < 0 ? 1 : v.rank;
     for (int a = 0; a < t.shape.n && elements <= MOST_ELEMENTS; a++) {

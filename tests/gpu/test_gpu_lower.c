@@ -56,7 +56,7 @@ static bool lower_case(const gpu_caps *caps, rlx_op op, const rlx_case *c, size_
   for (rlx_node id = 1; id < rlx_graph_end(b.graph) && !s; id++)
     for (int exact = 0; exact < 2 && !s; exact++)
       if (gpu_lower_get(rlx_graph_at(b.graph, id)->op)) s = lower_node(caps, b.graph, id, exact, native);
-  if (s) printf("  %s/%s: %s\n", rlx_op_get(op)->name, c->name, rlx_message());
+  if (s) printf("  %s/%s: %s\n", rlx_op_table_get(op)->name, c->name, rlx_message());
   rlx_case_deinit(&b);
   return !s;
 }

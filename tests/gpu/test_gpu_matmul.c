@@ -210,9 +210,9 @@ static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, in
   rlx_graph *g;
   names[0] = 0;
   if (rlx_graph_create(&g)) return names;
-  rlx_node x = rlx_input(g, "a", a, RLX_DIMS(m, k));
-  rlx_node w = rlx_param(g, "b", b, trans ? RLX_DIMS(n, k) : RLX_DIMS(k, n));
-  rlx_node y = trans ? rlx_matmul_t(g, x, w) : rlx_matmul(g, x, w);
+  rlx_node x = rlx_op_input(g, "a", a, RLX_DIMS(m, k));
+  rlx_node w = rlx_op_param(g, "b", b, trans ? RLX_DIMS(n, k) : RLX_DIMS(k, n));
+  rlx_node y = trans ? rlx_op_matmul_t(g, x, w) : rlx_op_matmul(g, x, w);
   gpu_lowering l;
   rlx_status s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = y}, &l);
   for (size_t i = 0; i < l.dispatches.n && !s && l.claim.native; i++)

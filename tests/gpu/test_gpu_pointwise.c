@@ -87,7 +87,7 @@ TEST(unary_floats) {
       snprintf(inputs, sizeof inputs, "x: %s[%d] %s", type, any_length(&seed),
                halves ? "range(0.01,9)" : unary[i].range);
       snprintf(expr, sizeof expr, "%s(%%x)", unary[i].op);
-      CHECK(gpu_check_text(rlx_op_from_name(unary[i].op, strlen(unary[i].op)), inputs, expr));
+      CHECK(gpu_check_text(rlx_op_table_from_name(unary[i].op, strlen(unary[i].op)), inputs, expr));
     }
 }
 
@@ -96,7 +96,7 @@ TEST(special_values_of_halves) {
     char expr[64];
     if (is(unary[i].op, "sin") || is(unary[i].op, "cos") || is(unary[i].op, "tan")) continue;
     snprintf(expr, sizeof expr, "%s(%%x)", unary[i].op);
-    CHECK(gpu_check_text(rlx_op_from_name(unary[i].op, strlen(unary[i].op)),
+    CHECK(gpu_check_text(rlx_op_table_from_name(unary[i].op, strlen(unary[i].op)),
                          i % 2 ? "x: f16[50] special" : "x: bf16[50] special", expr));
   }
 }

@@ -81,7 +81,7 @@ TEST(every_type_reads_back) {
         fill_pattern((uint32_t)d * 16 + (uint32_t)k);
         CHECK(memcmp(back, pattern, t->bytes) == 0);
       }
-    CHECK_EQ_INT(rlx_file_tensors(f), n);
+    CHECK_EQ_INT(rlx_file_tensor_count(f), n);
     rlx_file_close(f);
   }
   CHECK_EQ_INT(folder_count(), 2);
@@ -166,7 +166,7 @@ TEST(metadata_reads_back) {
   CHECK_OK(rlx_file_writer_finish(w));
   rlx_file_writer_destroy(w);
   CHECK_OK(rlx_file_open(folder_path("a.gguf"), NULL, &f));
-  CHECK_EQ_INT(rlx_file_metas(f), N_METAS);
+  CHECK_EQ_INT(rlx_file_meta_count(f), N_METAS);
   for (size_t i = 0; i < N_METAS; i++) {
     CHECK(rlx_file_meta_at(f, (uint32_t)i, &m));
     CHECK_EQ_STR(m.key, metas[i].key);
@@ -381,7 +381,7 @@ TEST(a_split_model_opens_by_any_part) {
   CHECK_OK(write_part(part_path(3), 2, 3, "ccc", 3));
   for (int i = 0; i <= 3; i++) {
     CHECK_OK(rlx_file_open(i ? part_path(i) : folder_name(), NULL, &f));
-    CHECK(rlx_file_parts(f) == 3 && rlx_file_tensors(f) == 3);
+    CHECK(rlx_file_part_count(f) == 3 && rlx_file_tensor_count(f) == 3);
     CHECK(rlx_file_meta_find(f, "general.name", &m));
     CHECK_EQ_STR(m.text, "a");
     const rlx_file_tensor *t = rlx_file_tensor_find(f, "ccc");
@@ -539,7 +539,7 @@ TEST(metadata_survives_the_way_there_and_back) {
   rlx_file *f; /* who opens it sees what the GGUF had */
   rlx_meta m;
   CHECK_OK(rlx_file_open(folder_path("b.safetensors"), NULL, &f));
-  CHECK_EQ_INT(rlx_file_metas(f), n);
+  CHECK_EQ_INT(rlx_file_meta_count(f), n);
   for (size_t i = 0; i < n; i++) CHECK(rlx_file_meta_find(f, given[i].key, &m) && same(&given[i], &m));
   rlx_file_close(f);
   CHECK_OK(convert("b.safetensors", "c.gguf", NULL, false, &n_told));

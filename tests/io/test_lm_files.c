@@ -53,10 +53,10 @@ TEST(a_file_reads_as_it_stands) {
     lm_image_poke(&image, at[AT_VERSION], version, 4);
     CHECK_OK(open_image(&f));
     CHECK_EQ_STR(rlx_file_format(f), version == 2 ? "GGUF v2" : "GGUF v3");
-    CHECK_EQ_INT(rlx_file_parts(f), 1);
-    CHECK_EQ_STR(rlx_file_part(f, 0), folder_path("x.gguf"));
-    CHECK(rlx_file_part(f, 1) == NULL);
-    CHECK_EQ_INT(rlx_file_metas(f), 5);
+    CHECK_EQ_INT(rlx_file_part_count(f), 1);
+    CHECK_EQ_STR(rlx_file_part_at(f, 0), folder_path("x.gguf"));
+    CHECK(rlx_file_part_at(f, 1) == NULL);
+    CHECK_EQ_INT(rlx_file_meta_count(f), 5);
     CHECK(rlx_file_meta_find(f, "a.text", &m) && m.kind == RLX_META_TEXT && m.n == 5);
     CHECK_EQ_STR(m.text, "hello");
     CHECK_EQ_STR(m.type, "string");
@@ -80,7 +80,7 @@ TEST(tensors_are_found_and_read) {
   unsigned char blocks[68];
   lm_image_gguf(&image, at);
   CHECK_OK(open_image(&f));
-  CHECK_EQ_INT(rlx_file_tensors(f), 2);
+  CHECK_EQ_INT(rlx_file_tensor_count(f), 2);
   CHECK(rlx_file_tensor_at(f, 2) == NULL && rlx_file_tensor_find(f, "t2") == NULL);
   const rlx_file_tensor *t = rlx_file_tensor_find(f, "t0");
   CHECK(t && t == rlx_file_tensor_at(f, 0) && t->dtype == RLX_F32 && t->shape.n == 2);
@@ -216,7 +216,7 @@ TEST(lists_that_are_dropped) {
   CHECK_OK(open_image(&f));
   for (int round = 0; round < 2; round++) {
     file_drop_lists(f);
-    CHECK_EQ_INT(rlx_file_metas(f), 5);
+    CHECK_EQ_INT(rlx_file_meta_count(f), 5);
     CHECK(rlx_file_meta_find(f, "words", &m) && m.n == 0 && !rlx_meta_element(&m, 0, &e));
     CHECK(rlx_file_meta_find(f, "numbers", &m) && m.n == 0 && !rlx_meta_element(&m, 0, &e));
     CHECK(rlx_file_meta_find(f, "words again", &m) && m.n == 0);
@@ -524,8 +524,8 @@ TEST(bad_arguments) {
   CHECK_FAILS(rlx_file_open("x", NULL, NULL), RLX_INVALID, "out is NULL");
   CHECK_FAILS(rlx_file_read_tensor(NULL, NULL, 0, NULL, 0), RLX_INVALID, "file is NULL");
   CHECK_FAILS(rlx_file_check(NULL, NULL, NULL), RLX_INVALID, "file is NULL");
-  CHECK(rlx_file_tensors(NULL) == 0 && rlx_file_metas(NULL) == 0 && rlx_file_parts(NULL) == 0);
-  CHECK(!rlx_file_format(NULL) && !rlx_file_part(NULL, 0) && !rlx_file_tensor_at(NULL, 0));
+  CHECK(rlx_file_tensor_count(NULL) == 0 && rlx_file_meta_count(NULL) == 0 && rlx_file_part_count(NULL) == 0);
+  CHECK(!rlx_file_format(NULL) && !rlx_file_part_at(NULL, 0) && !rlx_file_tensor_at(NULL, 0));
   CHECK(!rlx_file_meta_at(NULL, 0, &m) && !rlx_file_meta_find(NULL, "x", &m) && !rlx_meta_element(NULL, 0, &m));
   CHECK(!rlx_file_meta_at(NULL, 0, NULL) && !rlx_meta_element(&(rlx_meta){.kind = RLX_META_LIST}, 0, &m));
   rlx_file_close(NULL);

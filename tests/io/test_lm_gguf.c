@@ -347,7 +347,7 @@ TEST(architectures_that_are_not_known) {
 
 /* All tensors of a golden model as f16, also norms and biases, with something before their names. */
 static rlx_status write_half(const lm_golden *g, const char *prefix, rlx_file_writer *w) {
-  uint32_t n = rlx_file_tensors(g->file);
+  uint32_t n = rlx_file_tensor_count(g->file);
   for (uint32_t i = 0; i < n; i++) {
     const rlx_file_tensor *t = rlx_file_tensor_at(g->file, i);
     char name[256];

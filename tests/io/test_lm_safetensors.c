@@ -33,10 +33,10 @@ TEST(a_file_reads_as_it_stands) {
   for (size_t i = 0; i < 24; i++) image.v[data + i] = (unsigned char)i;
   CHECK_OK(open_image(&f));
   CHECK_EQ_STR(rlx_file_format(f), "safetensors");
-  CHECK(rlx_file_metas(f) == 2 && rlx_file_meta_find(f, "format", &m) && m.kind == RLX_META_TEXT && m.n == 2);
+  CHECK(rlx_file_meta_count(f) == 2 && rlx_file_meta_find(f, "format", &m) && m.kind == RLX_META_TEXT && m.n == 2);
   CHECK_EQ_STR(m.text, "pt");
   CHECK(rlx_file_meta_find(f, "empty", &m) && m.n == 0 && m.text[0] == '\0');
-  CHECK_EQ_INT(rlx_file_tensors(f), 3); /* in the order of their bytes */
+  CHECK_EQ_INT(rlx_file_tensor_count(f), 3); /* in the order of their bytes */
   CHECK_EQ_STR(rlx_file_tensor_at(f, 0)->name, "a");
   CHECK_EQ_STR(rlx_file_tensor_at(f, 1)->name, "none");
   const rlx_file_tensor *t = rlx_file_tensor_find(f, "b");
@@ -184,7 +184,7 @@ TEST(header_lengths) {
   }
   lm_image_safetensors(&image, "{}", 0);
   CHECK_OK(open_image(&f));
-  CHECK_EQ_INT(rlx_file_tensors(f), 0);
+  CHECK_EQ_INT(rlx_file_tensor_count(f), 0);
   rlx_file_close(f);
 }
 
@@ -282,8 +282,8 @@ TEST(an_index_opens_its_files) {
   CHECK(mkdir(folder_path("1_Pooling"), 0700) == 0 && write_text("1_Pooling/config.json", "{}"));
   for (int by_folder = 0; by_folder < 2; by_folder++) {
     CHECK_OK(rlx_file_open(by_folder ? folder_name() : folder_path("model.safetensors.index.json"), NULL, &f));
-    CHECK_EQ_INT(rlx_file_parts(f), 2);
-    CHECK(strstr(rlx_file_part(f, 1), "m-2.safetensors"));
+    CHECK_EQ_INT(rlx_file_part_count(f), 2);
+    CHECK(strstr(rlx_file_part_at(f, 1), "m-2.safetensors"));
     const rlx_file_tensor *t = rlx_file_tensor_find(f, "b");
     CHECK(t && t->part == 1 && t->dtype == RLX_I32 && rlx_file_tensor_find(f, "a")->part == 0);
     CHECK(rlx_file_meta_find(f, "config.json", &m) && m.kind == RLX_META_TEXT);
@@ -338,7 +338,7 @@ TEST(folders) {
   CHECK_FAILS(rlx_file_open(folder_name(), NULL, &f), RLX_INVALID, "several files *.safetensors and no index");
   CHECK(unlink(folder_path("m-2.safetensors")) == 0);
   CHECK_OK(rlx_file_open(folder_name(), NULL, &f));
-  CHECK_EQ_INT(rlx_file_tensors(f), 1);
+  CHECK_EQ_INT(rlx_file_tensor_count(f), 1);
   rlx_file_close(f);
   CHECK(unlink(folder_path("m-1.safetensors")) == 0);
   size_t at[LM_PLACES];

@@ -16,13 +16,13 @@
 
 typedef void (*any_function)(void);
 static const any_function builders[] = {
-#define OP(name, types, inputs, result, shape, attrs, traits, doc) (any_function) rlx_##name,
+#define OP(name, types, inputs, result, shape, attrs, traits, doc) (any_function) rlx_op_##name,
 #include "ir/ops.def"
 #undef OP
 };
 
 TEST(every_op_has_a_function) {
-  CHECK_EQ_INT(sizeof builders / sizeof *builders, rlx_op_count());
+  CHECK_EQ_INT(sizeof builders / sizeof *builders, rlx_op_table_size());
   for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) CHECK(builders[i] != NULL);
 }
 
@@ -30,7 +30,7 @@ TEST(every_op_has_a_function) {
 
 static void write_node(rlx_str *s, const rlx_graph *g, rlx_node id) {
   const rlx_node_rec *n = rlx_graph_at(g, id);
-  const rlx_op_row *row = rlx_op_get(n->op);
+  const rlx_op_table_row *row = rlx_op_table_get(n->op);
   rlx_str_add(s, "%s(", row->name);
   for (uint32_t i = 0; i < n->n_in; i++) {
     const char *name = n->in[i] ? rlx_node_name(g, n->in[i]) : "_";
@@ -85,34 +85,34 @@ typedef struct leaves {
 
 static leaves make_leaves(rlx_graph *g) {
   leaves l;
-  l.x = rlx_input(g, "x", RLX_F32, RLX_DIMS(2, 3));
-  l.y = rlx_input(g, "y", RLX_F32, RLX_DIMS(2, 3));
-  l.v = rlx_input(g, "v", RLX_F32, RLX_DIMS(3));
-  l.n = rlx_input(g, "n", RLX_I32, RLX_DIMS(2, 3));
-  l.idx = rlx_input(g, "idx", RLX_I64, RLX_DIMS(2, 3));
-  l.i = rlx_input(g, "i", RLX_I32, RLX_DIMS(2));
-  l.b = rlx_input(g, "b", RLX_BOOL, RLX_DIMS(2, 3));
-  l.c = rlx_input(g, "c", RLX_C64, RLX_DIMS(2, 8));
-  l.img = rlx_input(g, "img", RLX_F32, RLX_DIMS(1, 4, 6, 6));
-  l.w = rlx_param(g, "w", RLX_F32, RLX_DIMS(3, 5));
-  l.vec = rlx_param(g, "vec", RLX_F32, RLX_DIMS(4));
-  l.q = rlx_input(g, "q", RLX_F32, RLX_DIMS(1, 5, 4, 8));
-  l.k = rlx_input(g, "k", RLX_F32, RLX_DIMS(1, 7, 2, 8));
-  l.state = rlx_state(g, "state", RLX_F32, RLX_DIMS(4, 3));
-  l.q8 = rlx_param(g, "q8", RLX_Q8_0, RLX_DIMS(2, 5, 32));
-  l.draw = rlx_input(g, "draw", RLX_I64, RLX_SCALAR);
-  l.s = rlx_input(g, "s", RLX_F32, RLX_SCALAR);
+  l.x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3));
+  l.y = rlx_op_input(g, "y", RLX_F32, RLX_DIMS(2, 3));
+  l.v = rlx_op_input(g, "v", RLX_F32, RLX_DIMS(3));
+  l.n = rlx_op_input(g, "n", RLX_I32, RLX_DIMS(2, 3));
+  l.idx = rlx_op_input(g, "idx", RLX_I64, RLX_DIMS(2, 3));
+  l.i = rlx_op_input(g, "i", RLX_I32, RLX_DIMS(2));
+  l.b = rlx_op_input(g, "b", RLX_BOOL, RLX_DIMS(2, 3));
+  l.c = rlx_op_input(g, "c", RLX_C64, RLX_DIMS(2, 8));
+  l.img = rlx_op_input(g, "img", RLX_F32, RLX_DIMS(1, 4, 6, 6));
+  l.w = rlx_op_param(g, "w", RLX_F32, RLX_DIMS(3, 5));
+  l.vec = rlx_op_param(g, "vec", RLX_F32, RLX_DIMS(4));
+  l.q = rlx_op_input(g, "q", RLX_F32, RLX_DIMS(1, 5, 4, 8));
+  l.k = rlx_op_input(g, "k", RLX_F32, RLX_DIMS(1, 7, 2, 8));
+  l.state = rlx_op_state(g, "state", RLX_F32, RLX_DIMS(4, 3));
+  l.q8 = rlx_op_param(g, "q8", RLX_Q8_0, RLX_DIMS(2, 5, 32));
+  l.draw = rlx_op_input(g, "draw", RLX_I64, RLX_SCALAR);
+  l.s = rlx_op_input(g, "s", RLX_F32, RLX_SCALAR);
   return l;
 }
 
 static void build_leaves(rlx_graph *g, const leaves *l) {
   (void)l;
-  BUILDS(rlx_input(g, "in", RLX_U32, RLX_DIMS(2)), "input() {name=\"in\", dtype=u32, shape=[2]} : u32[2]");
-  BUILDS(rlx_param(g, "par", RLX_Q4_K, RLX_DIMS(2, 256)),
+  BUILDS(rlx_op_input(g, "in", RLX_U32, RLX_DIMS(2)), "input() {name=\"in\", dtype=u32, shape=[2]} : u32[2]");
+  BUILDS(rlx_op_param(g, "par", RLX_Q4_K, RLX_DIMS(2, 256)),
          "param() {name=\"par\", dtype=q4_k, shape=[2,256]} : q4_k[2,256]");
-  BUILDS(rlx_state(g, "st", RLX_F32, RLX_SCALAR), "state() {name=\"st\"} : f32[]");
-  BUILDS(rlx_constant(g, RLX_F16, RLX_DIMS(2), "\1\2\3\4", 4), "constant() {data=, dtype=f16, shape=[2]} : f16[2]");
-  BUILDS(rlx_scalar(g, RLX_F64, 0.5), "constant() {data=, dtype=f64} : f64[]");
+  BUILDS(rlx_op_state(g, "st", RLX_F32, RLX_SCALAR), "state() {name=\"st\"} : f32[]");
+  BUILDS(rlx_op_constant(g, RLX_F16, RLX_DIMS(2), "\1\2\3\4", 4), "constant() {data=, dtype=f16, shape=[2]} : f16[2]");
+  BUILDS(rlx_op_scalar(g, RLX_F64, 0.5), "constant() {data=, dtype=f64} : f64[]");
 }
 
 static void build_elementwise(rlx_graph *g, const leaves *l) {
@@ -120,7 +120,7 @@ static void build_elementwise(rlx_graph *g, const leaves *l) {
 #define A_FLOAT(name, fallback, doc)
 #define PLAIN(attrs) PLAIN_##attrs
 #define PLAIN_(name)
-#define PLAIN_A_NONE(name) BUILDS(rlx_##name(g, l->x), #name "(x) : f32[2,3]");
+#define PLAIN_A_NONE(name) BUILDS(rlx_op_##name(g, l->x), #name "(x) : f32[2,3]");
 #define UNARY(name, types, traits, attrs, formula, doc) PLAIN attrs(name)
 #include "ir/unary.def"
 #undef UNARY
@@ -128,13 +128,13 @@ static void build_elementwise(rlx_graph *g, const leaves *l) {
 #undef PLAIN_
 #undef PLAIN
 #undef A_FLOAT
-  BUILDS(rlx_selu(g, l->x), "selu(x) : f32[2,3]");
-  BUILDS(rlx_elu(g, l->x, 0.5), "elu(x) {alpha=0.5} : f32[2,3]");
-  BUILDS(rlx_leaky_relu(g, l->x, 0), "leaky_relu(x) {alpha=0} : f32[2,3]");
-  BUILDS(rlx_hard_sigmoid(g, l->x, 0.25, 0.125), "hard_sigmoid(x) {alpha=0.25, beta=0.125} : f32[2,3]");
-  BUILDS(rlx_selu_with(g, l->x, 2, 3), "selu(x) {alpha=2, beta=3} : f32[2,3]");
+  BUILDS(rlx_op_selu(g, l->x), "selu(x) : f32[2,3]");
+  BUILDS(rlx_op_elu(g, l->x, 0.5), "elu(x) {alpha=0.5} : f32[2,3]");
+  BUILDS(rlx_op_leaky_relu(g, l->x, 0), "leaky_relu(x) {alpha=0} : f32[2,3]");
+  BUILDS(rlx_op_hard_sigmoid(g, l->x, 0.25, 0.125), "hard_sigmoid(x) {alpha=0.25, beta=0.125} : f32[2,3]");
+  BUILDS(rlx_op_selu_with(g, l->x, 2, 3), "selu(x) {alpha=2, beta=3} : f32[2,3]");
 #define PAIR(name, left, right, type) \
-  BUILDS(rlx_##name(g, l->left, l->right), #name "(" #left ", " #right ") : " type "[2,3]")
+  BUILDS(rlx_op_##name(g, l->left, l->right), #name "(" #left ", " #right ") : " type "[2,3]")
   PAIR(add, x, v, "f32");
   PAIR(sub, x, v, "f32");
   PAIR(mul, x, v, "f32");
@@ -159,274 +159,290 @@ static void build_elementwise(rlx_graph *g, const leaves *l) {
   PAIR(gt, v, x, "bool");
   PAIR(ge, n, n, "bool");
 #undef PAIR
-  BUILDS(rlx_not(g, l->b), "not(b) : bool[2,3]");
-  BUILDS(rlx_fma(g, l->x, l->v, l->y), "fma(x, v, y) : f32[2,3]");
-  BUILDS(rlx_where(g, l->b, l->x, l->v), "where(b, x, v) : f32[2,3]");
-  BUILDS(rlx_clamp(g, l->x, -1, 6), "clamp(x) {lo=-1, hi=6} : f32[2,3]");
-  BUILDS(rlx_cast(g, l->x, RLX_BF16), "cast(x) {to=bf16} : bf16[2,3]");
-  BUILDS(rlx_quantize(g, l->x, l->v, RLX_NONE, RLX_U8, 1), "quantize(x, v) {to=u8, axis=1} : u8[2,3]");
-  BUILDS(rlx_dequantize(g, l->n, l->v, RLX_NONE, 1), "dequantize(n, v) {axis=1} : f32[2,3]");
+  BUILDS(rlx_op_not(g, l->b), "not(b) : bool[2,3]");
+  BUILDS(rlx_op_fma(g, l->x, l->v, l->y), "fma(x, v, y) : f32[2,3]");
+  BUILDS(rlx_op_where(g, l->b, l->x, l->v), "where(b, x, v) : f32[2,3]");
+  BUILDS(rlx_op_clamp(g, l->x, -1, 6), "clamp(x) {lo=-1, hi=6} : f32[2,3]");
+  BUILDS(rlx_op_cast(g, l->x, RLX_BF16), "cast(x) {to=bf16} : bf16[2,3]");
+  BUILDS(rlx_op_quantize(g, l->x, l->v, RLX_NONE, RLX_U8, 1), "quantize(x, v) {to=u8, axis=1} : u8[2,3]");
+  BUILDS(rlx_op_dequantize(g, l->n, l->v, RLX_NONE, 1), "dequantize(n, v) {axis=1} : f32[2,3]");
 }
 
 static void build_products(rlx_graph *g, const leaves *l) {
-  rlx_node wt = rlx_param(g, "wt", RLX_F16, RLX_DIMS(5, 3)), la = rlx_param(g, "la", RLX_F32, RLX_DIMS(3, 2));
-  rlx_node lb = rlx_param(g, "lb", RLX_F32, RLX_DIMS(2, 5)),
-           experts = rlx_param(g, "experts", RLX_F32, RLX_DIMS(4, 3, 5));
-  rlx_node x32 = rlx_input(g, "x32", RLX_F32, RLX_DIMS(2, 32)), codes = rlx_param(g, "codes", RLX_I8, RLX_DIMS(3, 5));
-  rlx_node scale = rlx_param(g, "scale", RLX_F32, RLX_DIMS(2, 5)), zero = rlx_param(g, "zero", RLX_I8, RLX_DIMS(2, 5));
-  rlx_node a8 = rlx_input(g, "a8", RLX_I8, RLX_DIMS(2, 3)), z8 = rlx_input(g, "z8", RLX_I8, RLX_SCALAR);
-  rlx_node zu8 = rlx_input(g, "zu8", RLX_U8, RLX_SCALAR), bias = rlx_param(g, "bias", RLX_I32, RLX_DIMS(5));
-  rlx_node x8 = rlx_input(g, "x8", RLX_I8, RLX_DIMS(1, 4, 6, 6)), w8 = rlx_param(g, "w8", RLX_I8, RLX_DIMS(2, 2, 3, 3));
-  rlx_node square = rlx_input(g, "square", RLX_F32, RLX_DIMS(2, 2));
-  BUILDS(rlx_matmul(g, l->x, l->w), "matmul(x, w) : f32[2,5]");
-  BUILDS(rlx_matmul_t(g, l->x, wt), "matmul(x, wt) {trans_b=true} : f32[2,5]");
-  BUILDS(rlx_dot_general(
+  rlx_node wt = rlx_op_param(g, "wt", RLX_F16, RLX_DIMS(5, 3)), la = rlx_op_param(g, "la", RLX_F32, RLX_DIMS(3, 2));
+  rlx_node lb = rlx_op_param(g, "lb", RLX_F32, RLX_DIMS(2, 5)),
+           experts = rlx_op_param(g, "experts", RLX_F32, RLX_DIMS(4, 3, 5));
+  rlx_node x32 = rlx_op_input(g, "x32", RLX_F32, RLX_DIMS(2, 32)),
+           codes = rlx_op_param(g, "codes", RLX_I8, RLX_DIMS(3, 5));
+  rlx_node scale = rlx_op_param(g, "scale", RLX_F32, RLX_DIMS(2, 5)),
+           zero = rlx_op_param(g, "zero", RLX_I8, RLX_DIMS(2, 5));
+  rlx_node a8 = rlx_op_input(g, "a8", RLX_I8, RLX_DIMS(2, 3)), z8 = rlx_op_input(g, "z8", RLX_I8, RLX_SCALAR);
+  rlx_node zu8 = rlx_op_input(g, "zu8", RLX_U8, RLX_SCALAR), bias = rlx_op_param(g, "bias", RLX_I32, RLX_DIMS(5));
+  rlx_node x8 = rlx_op_input(g, "x8", RLX_I8, RLX_DIMS(1, 4, 6, 6)),
+           w8 = rlx_op_param(g, "w8", RLX_I8, RLX_DIMS(2, 2, 3, 3));
+  rlx_node square = rlx_op_input(g, "square", RLX_F32, RLX_DIMS(2, 2));
+  BUILDS(rlx_op_matmul(g, l->x, l->w), "matmul(x, w) : f32[2,5]");
+  BUILDS(rlx_op_matmul_t(g, l->x, wt), "matmul(x, wt) {trans_b=true} : f32[2,5]");
+  BUILDS(rlx_op_dot_general(
            g, l->x, l->y,
-           &(rlx_dot_general_desc){
+           &(rlx_op_dot_general_desc){
              .batch_a = RLX_DIMS(0), .batch_b = RLX_DIMS(0), .contract_a = RLX_DIMS(1), .contract_b = RLX_DIMS(1)}),
          "dot_general(x, y) {batch_a=[0], batch_b=[0], contract_a=[1], contract_b=[1]} : f32[2]");
-  BUILDS(rlx_dot_general(g, l->x, l->v, NULL), "dot_general(x, v) : f32[2,3,3]");
-  BUILDS(rlx_lora_matmul(g, l->x, wt, la, lb, 0.5, true),
+  BUILDS(rlx_op_dot_general(g, l->x, l->v, NULL), "dot_general(x, v) : f32[2,3,3]");
+  BUILDS(rlx_op_lora_matmul(g, l->x, wt, la, lb, 0.5, true),
          "lora_matmul(x, wt, la, lb) {scale=0.5, trans_b=true} : f32[2,5]");
-  BUILDS(rlx_grouped_matmul(g, l->x, experts, l->i, false), "grouped_matmul(x, experts, i) : f32[2,5]");
-  BUILDS(rlx_dequant_grouped_matmul(g, x32, l->q8, l->i, true), "dequant_grouped_matmul(x32, q8, i) : f32[2,5]");
-  BUILDS(rlx_dequant_moe_weights(g, l->q8, RLX_NONE, RLX_F16), "dequant_moe_weights(q8) {to=f16} : f16[2,5,32]");
-  BUILDS(rlx_dequant_moe_weights(g, l->q8, l->i, RLX_F32), "dequant_moe_weights(q8, i) : f32[2,5,32]");
-  BUILDS(rlx_dequant_matmul(
+  BUILDS(rlx_op_grouped_matmul(g, l->x, experts, l->i, false), "grouped_matmul(x, experts, i) : f32[2,5]");
+  BUILDS(rlx_op_dequant_grouped_matmul(g, x32, l->q8, l->i, true), "dequant_grouped_matmul(x32, q8, i) : f32[2,5]");
+  BUILDS(rlx_op_dequant_moe_weights(g, l->q8, RLX_NONE, RLX_F16), "dequant_moe_weights(q8) {to=f16} : f16[2,5,32]");
+  BUILDS(rlx_op_dequant_moe_weights(g, l->q8, l->i, RLX_F32), "dequant_moe_weights(q8, i) : f32[2,5,32]");
+  BUILDS(rlx_op_dequant_matmul(
            g, l->x, codes,
-           &(rlx_dequant_matmul_desc){.scheme = RLX_SCHEME_INT8_ASYM, .scale = scale, .zero = zero, .block = 2}),
+           &(rlx_op_dequant_matmul_desc){.scheme = RLX_SCHEME_INT8_ASYM, .scale = scale, .zero = zero, .block = 2}),
          "dequant_matmul(x, codes, scale, zero) {scheme=int8_asym, block=2} : f32[2,5]");
+  BUILDS(rlx_op_q_matmul(
+           g, a8, codes,
+           &(rlx_op_q_matmul_desc){.a_scale = l->s, .b_scale = l->s, .y_scale = l->s, .b_zero = z8, .bias = bias}),
+         "q_matmul(a8, codes, s, s, s, _, z8, _, bias) : i8[2,5]");
   BUILDS(
-    rlx_q_matmul(g, a8, codes,
-                 &(rlx_q_matmul_desc){.a_scale = l->s, .b_scale = l->s, .y_scale = l->s, .b_zero = z8, .bias = bias}),
-    "q_matmul(a8, codes, s, s, s, _, z8, _, bias) : i8[2,5]");
-  BUILDS(rlx_q_matmul(g, a8, codes,
-                      &(rlx_q_matmul_desc){
-                        .a_scale = l->s, .b_scale = l->s, .y_scale = l->s, .a_zero = z8, .y_zero = zu8, .to = RLX_U8}),
-         "q_matmul(a8, codes, s, s, s, z8, _, zu8) {to=u8} : u8[2,5]");
-  BUILDS(rlx_q_conv2d(g, x8, w8,
-                      &(rlx_q_conv2d_desc){.x_scale = l->s,
-                                           .w_scale = l->s,
-                                           .y_scale = l->s,
-                                           .stride = RLX_DIMS(2, 2),
-                                           .pad_lo = RLX_DIMS(1, 1),
-                                           .groups = 2}),
+    rlx_op_q_matmul(g, a8, codes,
+                    &(rlx_op_q_matmul_desc){
+                      .a_scale = l->s, .b_scale = l->s, .y_scale = l->s, .a_zero = z8, .y_zero = zu8, .to = RLX_U8}),
+    "q_matmul(a8, codes, s, s, s, z8, _, zu8) {to=u8} : u8[2,5]");
+  BUILDS(rlx_op_q_conv2d(g, x8, w8,
+                         &(rlx_op_q_conv2d_desc){.x_scale = l->s,
+                                                 .w_scale = l->s,
+                                                 .y_scale = l->s,
+                                                 .stride = RLX_DIMS(2, 2),
+                                                 .pad_lo = RLX_DIMS(1, 1),
+                                                 .groups = 2}),
          "q_conv2d(x8, w8, s, s, s) {stride=[2,2], pad_lo=[1,1], groups=2} : i8[1,2,3,3]");
-  BUILDS(rlx_dense_solve(g, square, l->x), "dense_solve(square, x) : f32[2,3]");
+  BUILDS(rlx_op_dense_solve(g, square, l->x), "dense_solve(square, x) : f32[2,3]");
 }
 
 static void build_attention(rlx_graph *g, const leaves *l) {
-  rlx_node mask = rlx_input(g, "mask", RLX_BOOL, RLX_DIMS(1, 7)), len = rlx_input(g, "len", RLX_I32, RLX_SCALAR);
-  rlx_node bias = rlx_input(g, "abias", RLX_F32, RLX_DIMS(5, 7)), positions = rlx_input(g, "pos", RLX_I32, RLX_DIMS(5));
-  rlx_node table = rlx_param(g, "table", RLX_F32, RLX_DIMS(9, 2)),
-           factors = rlx_param(g, "factors", RLX_F32, RLX_DIMS(2));
-  BUILDS(rlx_attention(g, l->q, l->k, l->k, NULL), "attention(q, k, k) : f32[1,5,4,8]");
-  BUILDS(rlx_attention(g, l->q, l->k, l->k,
-                       &(rlx_attention_desc){
-                         .causal = true, .window = 3, .scale = 0.25, .softcap = 30, .sinks = l->vec, .kv_len = len}),
+  rlx_node mask = rlx_op_input(g, "mask", RLX_BOOL, RLX_DIMS(1, 7)), len = rlx_op_input(g, "len", RLX_I32, RLX_SCALAR);
+  rlx_node bias = rlx_op_input(g, "abias", RLX_F32, RLX_DIMS(5, 7)),
+           positions = rlx_op_input(g, "pos", RLX_I32, RLX_DIMS(5));
+  rlx_node table = rlx_op_param(g, "table", RLX_F32, RLX_DIMS(9, 2)),
+           factors = rlx_op_param(g, "factors", RLX_F32, RLX_DIMS(2));
+  BUILDS(rlx_op_attention(g, l->q, l->k, l->k, NULL), "attention(q, k, k) : f32[1,5,4,8]");
+  BUILDS(rlx_op_attention(g, l->q, l->k, l->k,
+                          &(rlx_op_attention_desc){
+                            .causal = true, .window = 3, .scale = 0.25, .softcap = 30, .sinks = l->vec, .kv_len = len}),
          "attention(q, k, k, _, _, vec, len) {scale=0.25, softcap=30, causal=true, window=3} : f32[1,5,4,8]");
-  BUILDS(rlx_attention(g, l->q, l->k, l->k, &(rlx_attention_desc){.key_mask = mask, .bias = bias, .kv_offset = len}),
-         "attention(q, k, k, mask, abias, _, _, len) : f32[1,5,4,8]");
-  BUILDS(rlx_rope(g, l->q, NULL), "rope(q) : f32[1,5,4,8]");
-  BUILDS(rlx_rope(g, l->q,
-                  &(rlx_rope_desc){
-                    .style = RLX_ROPE_GPTJ, .positions = positions, .factors = factors, .n_rot = 4, .theta = 500}),
+  BUILDS(
+    rlx_op_attention(g, l->q, l->k, l->k, &(rlx_op_attention_desc){.key_mask = mask, .bias = bias, .kv_offset = len}),
+    "attention(q, k, k, mask, abias, _, _, len) : f32[1,5,4,8]");
+  BUILDS(rlx_op_rope(g, l->q, NULL), "rope(q) : f32[1,5,4,8]");
+  BUILDS(rlx_op_rope(g, l->q,
+                     &(rlx_op_rope_desc){
+                       .style = RLX_ROPE_GPTJ, .positions = positions, .factors = factors, .n_rot = 4, .theta = 500}),
          "rope(q, pos, _, factors) {style=gptj, n_rot=4, theta=500} : f32[1,5,4,8]");
-  BUILDS(rlx_rope(g, l->q,
-                  &(rlx_rope_desc){.layout = RLX_LAYOUT_BHSD, .offset = len, .cos = table, .sin = table, .n_rot = 4}),
-         "rope(q, _, len, _, table, table) {layout=bhsd, n_rot=4} : f32[1,5,4,8]");
-  BUILDS(rlx_axial_rope_2d(g, l->q, RLX_LAYOUT_BHSD, RLX_ROPE_NEOX, 2, 100),
+  BUILDS(
+    rlx_op_rope(g, l->q,
+                &(rlx_op_rope_desc){.layout = RLX_LAYOUT_BHSD, .offset = len, .cos = table, .sin = table, .n_rot = 4}),
+    "rope(q, _, len, _, table, table) {layout=bhsd, n_rot=4} : f32[1,5,4,8]");
+  BUILDS(rlx_op_axial_rope_2d(g, l->q, RLX_LAYOUT_BHSD, RLX_ROPE_NEOX, 2, 100),
          "axial_rope_2d(q) {layout=bhsd, style=neox, width=2, theta=100} : f32[1,5,4,8]");
 }
 
 static void build_norms(rlx_graph *g, const leaves *l) {
-  BUILDS(rlx_layer_norm(g, l->x, l->v, l->v, 1, 1e-6), "layer_norm(x, v, v) {axis=1, eps=1e-06} : f32[2,3]");
-  BUILDS(rlx_rms_norm(g, l->x, l->v, RLX_NONE, -1, 1e-5), "rms_norm(x, v) : f32[2,3]");
-  BUILDS(rlx_layer_norm_2d(g, l->img, l->vec, l->vec, 0.5), "layer_norm_2d(img, vec, vec) {eps=0.5} : f32[1,4,6,6]");
-  BUILDS(rlx_group_norm(g, l->img, RLX_NONE, l->vec, 2, 0.5),
+  BUILDS(rlx_op_layer_norm(g, l->x, l->v, l->v, 1, 1e-6), "layer_norm(x, v, v) {axis=1, eps=1e-06} : f32[2,3]");
+  BUILDS(rlx_op_rms_norm(g, l->x, l->v, RLX_NONE, -1, 1e-5), "rms_norm(x, v) : f32[2,3]");
+  BUILDS(rlx_op_layer_norm_2d(g, l->img, l->vec, l->vec, 0.5), "layer_norm_2d(img, vec, vec) {eps=0.5} : f32[1,4,6,6]");
+  BUILDS(rlx_op_group_norm(g, l->img, RLX_NONE, l->vec, 2, 0.5),
          "group_norm(img, _, vec) {groups=2, eps=0.5} : f32[1,4,6,6]");
-  BUILDS(rlx_instance_norm(g, l->img, l->vec, l->vec, 0), "instance_norm(img, vec, vec) {eps=0} : f32[1,4,6,6]");
-  BUILDS(rlx_batch_norm_inference(g, l->img, l->vec, l->vec, l->vec, RLX_NONE, 0.5),
+  BUILDS(rlx_op_instance_norm(g, l->img, l->vec, l->vec, 0), "instance_norm(img, vec, vec) {eps=0} : f32[1,4,6,6]");
+  BUILDS(rlx_op_batch_norm_inference(g, l->img, l->vec, l->vec, l->vec, RLX_NONE, 0.5),
          "batch_norm_inference(img, vec, vec, vec) {eps=0.5} : f32[1,4,6,6]");
-  BUILDS(rlx_softmax(g, l->x, 0), "softmax(x) {axis=0} : f32[2,3]");
-  BUILDS(rlx_log_softmax(g, l->x, -1), "log_softmax(x) : f32[2,3]");
+  BUILDS(rlx_op_softmax(g, l->x, 0), "softmax(x) {axis=0} : f32[2,3]");
+  BUILDS(rlx_op_log_softmax(g, l->x, -1), "log_softmax(x) : f32[2,3]");
 }
 
 static void build_reductions(rlx_graph *g, const leaves *l) {
-  BUILDS(rlx_reduce_sum(g, l->x, RLX_DIMS(0), false), "reduce_sum(x) {axes=[0]} : f32[3]");
-  BUILDS(rlx_reduce_mean(g, l->x, RLX_DIMS(-1), true), "reduce_mean(x) {axes=[-1], keep=true} : f32[2,1]");
-  BUILDS(rlx_reduce_max(g, l->n, RLX_SCALAR, false), "reduce_max(n) : i32[]");
-  BUILDS(rlx_reduce_min(g, l->n, RLX_DIMS(0, 1), true), "reduce_min(n) {axes=[0,1], keep=true} : i32[1,1]");
-  BUILDS(rlx_reduce_prod(g, l->x, RLX_DIMS(1), false), "reduce_prod(x) {axes=[1]} : f32[2]");
-  BUILDS(rlx_cumsum(g, l->x, 0, true, false), "cumsum(x) {axis=0, exclusive=true} : f32[2,3]");
-  BUILDS(rlx_cumprod(g, l->x, 1, false, true), "cumprod(x) {axis=1, reverse=true} : f32[2,3]");
-  BUILDS(rlx_cummax(g, l->x, -1, false, false), "cummax(x) : f32[2,3]");
-  BUILDS(rlx_argmax(g, l->x, 0, true, RLX_I32), "argmax(x) {axis=0, keep=true, to=i32} : i32[1,3]");
-  BUILDS(rlx_argmin(g, l->x, -1, false, RLX_I64), "argmin(x) : i64[2]");
-  BUILDS(rlx_top_k_values(g, l->x, 2, 0, false), "top_k_values(x) {k=2, axis=0, largest=false} : f32[2,3]");
-  BUILDS(rlx_top_k_indices(g, l->x, 2, -1, true, RLX_I32), "top_k_indices(x) {k=2, to=i32} : i32[2,2]");
-  BUILDS(rlx_sort(g, l->x, 0, true), "sort(x) {axis=0, descending=true} : f32[2,3]");
-  BUILDS(rlx_argsort(g, l->x, -1, false, RLX_I64), "argsort(x) : i64[2,3]");
+  BUILDS(rlx_op_reduce_sum(g, l->x, RLX_DIMS(0), false), "reduce_sum(x) {axes=[0]} : f32[3]");
+  BUILDS(rlx_op_reduce_mean(g, l->x, RLX_DIMS(-1), true), "reduce_mean(x) {axes=[-1], keep=true} : f32[2,1]");
+  BUILDS(rlx_op_reduce_max(g, l->n, RLX_SCALAR, false), "reduce_max(n) : i32[]");
+  BUILDS(rlx_op_reduce_min(g, l->n, RLX_DIMS(0, 1), true), "reduce_min(n) {axes=[0,1], keep=true} : i32[1,1]");
+  BUILDS(rlx_op_reduce_prod(g, l->x, RLX_DIMS(1), false), "reduce_prod(x) {axes=[1]} : f32[2]");
+  BUILDS(rlx_op_cumsum(g, l->x, 0, true, false), "cumsum(x) {axis=0, exclusive=true} : f32[2,3]");
+  BUILDS(rlx_op_cumprod(g, l->x, 1, false, true), "cumprod(x) {axis=1, reverse=true} : f32[2,3]");
+  BUILDS(rlx_op_cummax(g, l->x, -1, false, false), "cummax(x) : f32[2,3]");
+  BUILDS(rlx_op_argmax(g, l->x, 0, true, RLX_I32), "argmax(x) {axis=0, keep=true, to=i32} : i32[1,3]");
+  BUILDS(rlx_op_argmin(g, l->x, -1, false, RLX_I64), "argmin(x) : i64[2]");
+  BUILDS(rlx_op_top_k_values(g, l->x, 2, 0, false), "top_k_values(x) {k=2, axis=0, largest=false} : f32[2,3]");
+  BUILDS(rlx_op_top_k_indices(g, l->x, 2, -1, true, RLX_I32), "top_k_indices(x) {k=2, to=i32} : i32[2,2]");
+  BUILDS(rlx_op_sort(g, l->x, 0, true), "sort(x) {axis=0, descending=true} : f32[2,3]");
+  BUILDS(rlx_op_argsort(g, l->x, -1, false, RLX_I64), "argsort(x) : i64[2,3]");
 }
 
 static void build_shapes(rlx_graph *g, const leaves *l) {
-  rlx_node xs[] = {l->x, l->y, l->x}, complex_pairs = rlx_input(g, "pairs", RLX_F32, RLX_DIMS(3, 2));
-  BUILDS(rlx_reshape(g, l->x, RLX_DIMS(-1)), "reshape(x) {shape=[-1]} : f32[6]");
-  BUILDS(rlx_transpose(g, l->x, RLX_DIMS(1, 0)), "transpose(x) {perm=[1,0]} : f32[3,2]");
-  BUILDS(rlx_slice(
-           g, l->x,
-           &(rlx_slice_desc){.axes = RLX_DIMS(1), .start = RLX_DIMS(-1), .stop = RLX_DIMS(-9), .step = RLX_DIMS(-2)}),
+  rlx_node xs[] = {l->x, l->y, l->x}, complex_pairs = rlx_op_input(g, "pairs", RLX_F32, RLX_DIMS(3, 2));
+  BUILDS(rlx_op_reshape(g, l->x, RLX_DIMS(-1)), "reshape(x) {shape=[-1]} : f32[6]");
+  BUILDS(rlx_op_transpose(g, l->x, RLX_DIMS(1, 0)), "transpose(x) {perm=[1,0]} : f32[3,2]");
+  BUILDS(rlx_op_slice(g, l->x,
+                      &(rlx_op_slice_desc){
+                        .axes = RLX_DIMS(1), .start = RLX_DIMS(-1), .stop = RLX_DIMS(-9), .step = RLX_DIMS(-2)}),
          "slice(x) {axes=[1], start=[-1], stop=[-9], step=[-2]} : f32[2,2]");
-  BUILDS(rlx_slice(g, l->x, NULL), "slice(x) : f32[2,3]");
-  BUILDS(rlx_narrow(g, l->x, -1, 1, 2), "slice(x) {axes=[-1], start=[1], stop=[3]} : f32[2,2]");
-  BUILDS(rlx_concat(g, xs, 3, 1), "concat(x, y, x) {axis=1} : f32[2,9]");
-  BUILDS(rlx_expand(g, l->v, RLX_DIMS(4, -1)), "expand(v) {shape=[4,-1]} : f32[4,3]");
-  BUILDS(rlx_tile(g, l->x, RLX_DIMS(2, 1)), "tile(x) {reps=[2,1]} : f32[4,3]");
-  BUILDS(rlx_pad(g, l->x, RLX_DIMS(0, 1), RLX_DIMS(0, 2), RLX_PAD_REFLECT, 0),
+  BUILDS(rlx_op_slice(g, l->x, NULL), "slice(x) : f32[2,3]");
+  BUILDS(rlx_op_narrow(g, l->x, -1, 1, 2), "slice(x) {axes=[-1], start=[1], stop=[3]} : f32[2,2]");
+  BUILDS(rlx_op_concat(g, xs, 3, 1), "concat(x, y, x) {axis=1} : f32[2,9]");
+  BUILDS(rlx_op_expand(g, l->v, RLX_DIMS(4, -1)), "expand(v) {shape=[4,-1]} : f32[4,3]");
+  BUILDS(rlx_op_tile(g, l->x, RLX_DIMS(2, 1)), "tile(x) {reps=[2,1]} : f32[4,3]");
+  BUILDS(rlx_op_pad(g, l->x, RLX_DIMS(0, 1), RLX_DIMS(0, 2), RLX_PAD_REFLECT, 0),
          "pad(x) {lo=[0,1], hi=[0,2], mode=reflect} : f32[2,6]");
-  BUILDS(rlx_pad(g, l->x, RLX_DIMS(0, 1), RLX_DIMS(0, 0), RLX_PAD_CONSTANT, -2),
+  BUILDS(rlx_op_pad(g, l->x, RLX_DIMS(0, 1), RLX_DIMS(0, 0), RLX_PAD_CONSTANT, -2),
          "pad(x) {lo=[0,1], hi=[0,0], value=-2} : f32[2,4]");
-  BUILDS(rlx_reverse(g, l->x, RLX_DIMS(0)), "reverse(x) {axes=[0]} : f32[2,3]");
-  BUILDS(rlx_roll(g, l->x, RLX_DIMS(1), RLX_DIMS(1)), "roll(x) {shifts=[1], axes=[1]} : f32[2,3]");
-  BUILDS(rlx_gather(g, l->w, l->idx, 1), "gather(w, idx) {axis=1} : f32[3,2,3]");
-  BUILDS(rlx_gather_elements(g, l->x, l->idx, 1), "gather_elements(x, idx) {axis=1} : f32[2,3]");
-  BUILDS(rlx_gather_nd(g, l->state, l->i, 0), "gather_nd(state, i) : f32[]");
-  BUILDS(rlx_scatter_elements(g, l->x, l->idx, l->y, 1, RLX_SCATTER_MAX),
+  BUILDS(rlx_op_reverse(g, l->x, RLX_DIMS(0)), "reverse(x) {axes=[0]} : f32[2,3]");
+  BUILDS(rlx_op_roll(g, l->x, RLX_DIMS(1), RLX_DIMS(1)), "roll(x) {shifts=[1], axes=[1]} : f32[2,3]");
+  BUILDS(rlx_op_gather(g, l->w, l->idx, 1), "gather(w, idx) {axis=1} : f32[3,2,3]");
+  BUILDS(rlx_op_gather_elements(g, l->x, l->idx, 1), "gather_elements(x, idx) {axis=1} : f32[2,3]");
+  BUILDS(rlx_op_gather_nd(g, l->state, l->i, 0), "gather_nd(state, i) : f32[]");
+  BUILDS(rlx_op_scatter_elements(g, l->x, l->idx, l->y, 1, RLX_SCATTER_MAX),
          "scatter_elements(x, idx, y) {axis=1, reduction=max} : f32[2,3]");
-  BUILDS(rlx_scatter_nd(g, l->x, l->i, l->s, RLX_SCATTER_ADD), "scatter_nd(x, i, s) {reduction=add} : f32[2,3]");
-  BUILDS(rlx_scatter_add(g, l->x, l->idx, l->y, 0), "scatter_add(x, idx, y) : f32[2,3]");
-  BUILDS(rlx_one_hot(g, l->i, 4, 0, 0, 1, RLX_I8), "one_hot(i) {depth=4, axis=0, on=0, off=1, to=i8} : i8[4,2]");
-  BUILDS(rlx_range(g, 1, 0.5, 7, RLX_F32), "range() {start=1, step=0.5, count=[7], to=f32} : f32[7]");
-  BUILDS(rlx_trilu(g, l->x, true, -1), "trilu(x) {upper=true, k=-1} : f32[2,3]");
-  BUILDS(rlx_space_to_depth(g, l->img, 3), "space_to_depth(img) {block=3} : f32[1,36,2,2]");
-  BUILDS(rlx_depth_to_space(g, l->img, 2, RLX_DEPTH_CRD), "depth_to_space(img) {mode=crd} : f32[1,1,12,12]");
-  BUILDS(rlx_update(g, l->state, l->x, l->draw, 0), "update(state, x, draw) : f32[4,3]");
-  BUILDS(rlx_view_as_real(g, l->c), "view_as_real(c) : f32[2,8,2]");
-  BUILDS(rlx_view_as_complex(g, complex_pairs), "view_as_complex(pairs) : c64[3]");
+  BUILDS(rlx_op_scatter_nd(g, l->x, l->i, l->s, RLX_SCATTER_ADD), "scatter_nd(x, i, s) {reduction=add} : f32[2,3]");
+  BUILDS(rlx_op_scatter_add(g, l->x, l->idx, l->y, 0), "scatter_add(x, idx, y) : f32[2,3]");
+  BUILDS(rlx_op_one_hot(g, l->i, 4, 0, 0, 1, RLX_I8), "one_hot(i) {depth=4, axis=0, on=0, off=1, to=i8} : i8[4,2]");
+  BUILDS(rlx_op_range(g, 1, 0.5, 7, RLX_F32), "range() {start=1, step=0.5, count=[7], to=f32} : f32[7]");
+  BUILDS(rlx_op_trilu(g, l->x, true, -1), "trilu(x) {upper=true, k=-1} : f32[2,3]");
+  BUILDS(rlx_op_space_to_depth(g, l->img, 3), "space_to_depth(img) {block=3} : f32[1,36,2,2]");
+  BUILDS(rlx_op_depth_to_space(g, l->img, 2, RLX_DEPTH_CRD), "depth_to_space(img) {mode=crd} : f32[1,1,12,12]");
+  BUILDS(rlx_op_update(g, l->state, l->x, l->draw, 0), "update(state, x, draw) : f32[4,3]");
+  BUILDS(rlx_op_view_as_real(g, l->c), "view_as_real(c) : f32[2,8,2]");
+  BUILDS(rlx_op_view_as_complex(g, complex_pairs), "view_as_complex(pairs) : c64[3]");
 }
 
 static void build_vision(rlx_graph *g, const leaves *l) {
-  rlx_node w = rlx_param(g, "cw", RLX_F32, RLX_DIMS(4, 2, 3, 3)),
-           grid = rlx_input(g, "grid", RLX_F32, RLX_DIMS(1, 2, 3, 2));
-  BUILDS(rlx_conv(g, l->img, w, l->vec,
-                  &(rlx_conv_desc){.stride = RLX_DIMS(2, 1),
-                                   .dilation = RLX_DIMS(1, 2),
-                                   .pad_lo = RLX_DIMS(1, 0),
-                                   .pad_hi = RLX_DIMS(0, 1),
-                                   .groups = 2}),
+  rlx_node w = rlx_op_param(g, "cw", RLX_F32, RLX_DIMS(4, 2, 3, 3)),
+           grid = rlx_op_input(g, "grid", RLX_F32, RLX_DIMS(1, 2, 3, 2));
+  BUILDS(rlx_op_conv(g, l->img, w, l->vec,
+                     &(rlx_op_conv_desc){.stride = RLX_DIMS(2, 1),
+                                         .dilation = RLX_DIMS(1, 2),
+                                         .pad_lo = RLX_DIMS(1, 0),
+                                         .pad_hi = RLX_DIMS(0, 1),
+                                         .groups = 2}),
          "conv(img, cw, vec) {stride=[2,1], dilation=[1,2], pad_lo=[1,0], pad_hi=[0,1], groups=2} : f32[1,4,3,3]");
+  BUILDS(rlx_op_conv(g,
+                     rlx_op_slice(g, l->img,
+                                  &(rlx_op_slice_desc){.axes = RLX_DIMS(1), .start = RLX_DIMS(0), .stop = RLX_DIMS(2)}),
+                     w, RLX_NONE, NULL),
+         "conv(?, cw) : f32[1,4,4,4]");
+  BUILDS(rlx_op_conv_transpose(
+           g, l->img, w, RLX_NONE,
+           &(rlx_op_conv_transpose_desc){.stride = RLX_DIMS(2, 2), .output_pad = RLX_DIMS(1, 0), .groups = 2}),
+         "conv_transpose(img, cw) {stride=[2,2], output_pad=[1,0], groups=2} : f32[1,4,14,13]");
   BUILDS(
-    rlx_conv(g, rlx_slice(g, l->img, &(rlx_slice_desc){.axes = RLX_DIMS(1), .start = RLX_DIMS(0), .stop = RLX_DIMS(2)}),
-             w, RLX_NONE, NULL),
-    "conv(?, cw) : f32[1,4,4,4]");
-  BUILDS(
-    rlx_conv_transpose(g, l->img, w, RLX_NONE,
-                       &(rlx_conv_transpose_desc){.stride = RLX_DIMS(2, 2), .output_pad = RLX_DIMS(1, 0), .groups = 2}),
-    "conv_transpose(img, cw) {stride=[2,2], output_pad=[1,0], groups=2} : f32[1,4,14,13]");
-  BUILDS(rlx_pool_max(g, l->img, &(rlx_pool_desc){.kernel = RLX_DIMS(3, 3), .stride = RLX_DIMS(2, 2), .ceil = true}),
-         "pool_max(img) {kernel=[3,3], stride=[2,2], ceil=true} : f32[1,4,3,3]");
-  BUILDS(rlx_pool_avg(g, l->img,
-                      &(rlx_pool_desc){.kernel = RLX_DIMS(2, 2),
-                                       .dilation = RLX_DIMS(2, 2),
-                                       .pad_lo = RLX_DIMS(1, 1),
-                                       .pad_hi = RLX_DIMS(1, 1),
-                                       .count_pad = true}),
+    rlx_op_pool_max(g, l->img, &(rlx_op_pool_desc){.kernel = RLX_DIMS(3, 3), .stride = RLX_DIMS(2, 2), .ceil = true}),
+    "pool_max(img) {kernel=[3,3], stride=[2,2], ceil=true} : f32[1,4,3,3]");
+  BUILDS(rlx_op_pool_avg(g, l->img,
+                         &(rlx_op_pool_desc){.kernel = RLX_DIMS(2, 2),
+                                             .dilation = RLX_DIMS(2, 2),
+                                             .pad_lo = RLX_DIMS(1, 1),
+                                             .pad_hi = RLX_DIMS(1, 1),
+                                             .count_pad = true}),
          "pool_avg(img) {kernel=[2,2], dilation=[2,2], pad_lo=[1,1], pad_hi=[1,1], count_pad=true} : f32[1,4,3,3]");
-  BUILDS(rlx_global_pool_max(g, l->img), "pool_max(img) : f32[1,4,1,1]");
-  BUILDS(rlx_global_pool_avg(g, l->img), "pool_avg(img) : f32[1,4,1,1]");
-  BUILDS(rlx_im2col(g, l->img, &(rlx_im2col_desc){.kernel = RLX_DIMS(3, 3), .stride = RLX_DIMS(3, 3)}),
+  BUILDS(rlx_op_global_pool_max(g, l->img), "pool_max(img) : f32[1,4,1,1]");
+  BUILDS(rlx_op_global_pool_avg(g, l->img), "pool_avg(img) : f32[1,4,1,1]");
+  BUILDS(rlx_op_im2col(g, l->img, &(rlx_op_im2col_desc){.kernel = RLX_DIMS(3, 3), .stride = RLX_DIMS(3, 3)}),
          "im2col(img) {kernel=[3,3], stride=[3,3]} : f32[1,36,4]");
-  BUILDS(rlx_resize(g, l->img, RLX_DIMS(1, 4, 12, 9),
-                    &(rlx_resize_desc){
-                      .mode = RLX_RESIZE_LINEAR, .coords = RLX_COORDS_ASYMMETRIC, .scale = {{1, 1, 2, 1.5}, 4}}),
+  BUILDS(rlx_op_resize(g, l->img, RLX_DIMS(1, 4, 12, 9),
+                       &(rlx_op_resize_desc){
+                         .mode = RLX_RESIZE_LINEAR, .coords = RLX_COORDS_ASYMMETRIC, .scale = {{1, 1, 2, 1.5}, 4}}),
          "resize(img) {size=[1,4,12,9], scale=[1,1,2,1.5], mode=linear, coords=asymmetric} : f32[1,4,12,9]");
-  BUILDS(rlx_resize(g, l->img, RLX_DIMS(1, 4, 3, 3), NULL), "resize(img) {size=[1,4,3,3]} : f32[1,4,3,3]");
-  BUILDS(rlx_resize(g, l->img, RLX_DIMS(1, 4, 3, 3), &(rlx_resize_desc){.nearest = RLX_NEAREST_CEIL}),
+  BUILDS(rlx_op_resize(g, l->img, RLX_DIMS(1, 4, 3, 3), NULL), "resize(img) {size=[1,4,3,3]} : f32[1,4,3,3]");
+  BUILDS(rlx_op_resize(g, l->img, RLX_DIMS(1, 4, 3, 3), &(rlx_op_resize_desc){.nearest = RLX_NEAREST_CEIL}),
          "resize(img) {size=[1,4,3,3], nearest=ceil} : f32[1,4,3,3]");
-  BUILDS(rlx_grid_sample(g, l->img, grid, RLX_GRID_CUBIC, RLX_GRID_PADDING_BORDER, true),
+  BUILDS(rlx_op_grid_sample(g, l->img, grid, RLX_GRID_CUBIC, RLX_GRID_PADDING_BORDER, true),
          "grid_sample(img, grid) {mode=cubic, padding=border, align_corners=true} : f32[1,4,2,3]");
 }
 
 static void build_sequences(rlx_graph *g, const leaves *l) {
   (void)l;
-  rlx_node x = rlx_input(g, "seq", RLX_F32, RLX_DIMS(5, 2, 3)), h0 = rlx_input(g, "h0", RLX_F32, RLX_DIMS(1, 2, 4));
-  rlx_node rnn[] = {rlx_param(g, "r_ih", RLX_F32, RLX_DIMS(4, 3)), rlx_param(g, "r_hh", RLX_F32, RLX_DIMS(4, 4)),
-                    rlx_param(g, "r_bi", RLX_F32, RLX_DIMS(4)), rlx_param(g, "r_bh", RLX_F32, RLX_DIMS(4))};
-  rlx_node gru[] = {rlx_param(g, "g_ih", RLX_F32, RLX_DIMS(12, 3)), rlx_param(g, "g_hh", RLX_F32, RLX_DIMS(12, 4)),
-                    rlx_param(g, "g_bi", RLX_F32, RLX_DIMS(12)), rlx_param(g, "g_bh", RLX_F32, RLX_DIMS(12))};
-  rlx_node lstm[] = {rlx_param(g, "l_ih", RLX_F32, RLX_DIMS(16, 3)), rlx_param(g, "l_hh", RLX_F32, RLX_DIMS(16, 4))};
-  BUILDS(rlx_rnn(g, x, rnn, 4, NULL), "rnn(seq, _, r_ih, r_hh, r_bi, r_bh) {hidden=4} : f32[5,2,4]");
-  BUILDS(rlx_rnn(g, x, rnn, 2,
-                 &(rlx_rnn_desc){.h0 = h0,
-                                 .hidden = 4,
-                                 .layers = 1,
-                                 .direction = RLX_DIRECTION_REVERSE,
-                                 .no_bias = true,
-                                 .act = RLX_RNN_RELU,
-                                 .out = RLX_OUT_H}),
+  rlx_node x = rlx_op_input(g, "seq", RLX_F32, RLX_DIMS(5, 2, 3)),
+           h0 = rlx_op_input(g, "h0", RLX_F32, RLX_DIMS(1, 2, 4));
+  rlx_node rnn[] = {rlx_op_param(g, "r_ih", RLX_F32, RLX_DIMS(4, 3)), rlx_op_param(g, "r_hh", RLX_F32, RLX_DIMS(4, 4)),
+                    rlx_op_param(g, "r_bi", RLX_F32, RLX_DIMS(4)), rlx_op_param(g, "r_bh", RLX_F32, RLX_DIMS(4))};
+  rlx_node gru[] = {rlx_op_param(g, "g_ih", RLX_F32, RLX_DIMS(12, 3)),
+                    rlx_op_param(g, "g_hh", RLX_F32, RLX_DIMS(12, 4)), rlx_op_param(g, "g_bi", RLX_F32, RLX_DIMS(12)),
+                    rlx_op_param(g, "g_bh", RLX_F32, RLX_DIMS(12))};
+  rlx_node lstm[] = {rlx_op_param(g, "l_ih", RLX_F32, RLX_DIMS(16, 3)),
+                     rlx_op_param(g, "l_hh", RLX_F32, RLX_DIMS(16, 4))};
+  BUILDS(rlx_op_rnn(g, x, rnn, 4, NULL), "rnn(seq, _, r_ih, r_hh, r_bi, r_bh) {hidden=4} : f32[5,2,4]");
+  BUILDS(rlx_op_rnn(g, x, rnn, 2,
+                    &(rlx_op_rnn_desc){.h0 = h0,
+                                       .hidden = 4,
+                                       .layers = 1,
+                                       .direction = RLX_DIRECTION_REVERSE,
+                                       .no_bias = true,
+                                       .act = RLX_RNN_RELU,
+                                       .out = RLX_OUT_H}),
          "rnn(seq, h0, r_ih, r_hh) {hidden=4, direction=reverse, bias=false, act=relu, out=h} : f32[1,2,4]");
-  BUILDS(rlx_gru(g, x, gru, 4, &(rlx_gru_desc){.batch_first = true, .reset_before = true, .out = RLX_OUT_H}),
+  BUILDS(rlx_op_gru(g, x, gru, 4, &(rlx_op_gru_desc){.batch_first = true, .reset_before = true, .out = RLX_OUT_H}),
          "gru(seq, _, g_ih, g_hh, g_bi, g_bh) {hidden=4, batch_first=true, reset_after=false, out=h} : f32[1,5,4]");
-  BUILDS(rlx_gru(g, x, gru, 4, NULL), "gru(seq, _, g_ih, g_hh, g_bi, g_bh) {hidden=4} : f32[5,2,4]");
-  BUILDS(rlx_lstm(g, x, lstm, 2, &(rlx_lstm_desc){.c0 = h0, .no_bias = true, .out = RLX_OUT_C}),
+  BUILDS(rlx_op_gru(g, x, gru, 4, NULL), "gru(seq, _, g_ih, g_hh, g_bi, g_bh) {hidden=4} : f32[5,2,4]");
+  BUILDS(rlx_op_lstm(g, x, lstm, 2, &(rlx_op_lstm_desc){.c0 = h0, .no_bias = true, .out = RLX_OUT_C}),
          "lstm(seq, _, h0, l_ih, l_hh) {hidden=4, bias=false, out=c} : f32[1,2,4]");
-  rlx_node xs = rlx_input(g, "xs", RLX_F32, RLX_DIMS(1, 5, 4)), a = rlx_param(g, "a", RLX_F32, RLX_DIMS(4, 2));
-  rlx_node bc = rlx_input(g, "bc", RLX_F32, RLX_DIMS(1, 5, 2)), d = rlx_param(g, "d", RLX_F32, RLX_DIMS(4));
-  BUILDS(rlx_selective_scan(g, xs, xs, a, bc, bc, d, RLX_NONE, RLX_OUT_Y),
+  rlx_node xs = rlx_op_input(g, "xs", RLX_F32, RLX_DIMS(1, 5, 4)), a = rlx_op_param(g, "a", RLX_F32, RLX_DIMS(4, 2));
+  rlx_node bc = rlx_op_input(g, "bc", RLX_F32, RLX_DIMS(1, 5, 2)), d = rlx_op_param(g, "d", RLX_F32, RLX_DIMS(4));
+  BUILDS(rlx_op_selective_scan(g, xs, xs, a, bc, bc, d, RLX_NONE, RLX_OUT_Y),
          "selective_scan(xs, xs, a, bc, bc, d) : f32[1,5,4]");
-  rlx_node xm = rlx_input(g, "xm", RLX_F32, RLX_DIMS(1, 5, 4, 3)),
-           bm = rlx_input(g, "bm", RLX_F32, RLX_DIMS(1, 5, 2, 6));
-  BUILDS(rlx_mamba2(g, xm, xs, d, bm, bm, RLX_NONE, RLX_NONE, RLX_OUT_H),
+  rlx_node xm = rlx_op_input(g, "xm", RLX_F32, RLX_DIMS(1, 5, 4, 3)),
+           bm = rlx_op_input(g, "bm", RLX_F32, RLX_DIMS(1, 5, 2, 6));
+  BUILDS(rlx_op_mamba2(g, xm, xs, d, bm, bm, RLX_NONE, RLX_NONE, RLX_OUT_H),
          "mamba2(xm, xs, d, bm, bm) {out=h} : f32[1,4,3,6]");
-  BUILDS(rlx_gated_delta_net(g, xm, xm, xm, xs, xs, RLX_NONE, RLX_OUT_H),
+  BUILDS(rlx_op_gated_delta_net(g, xm, xm, xm, xs, xs, RLX_NONE, RLX_OUT_H),
          "gated_delta_net(xm, xm, xm, xs, xs) {out=h} : f32[1,4,3,3]");
-  rlx_node cx = rlx_input(g, "cx", RLX_F32, RLX_DIMS(1, 4, 9)), cs = rlx_input(g, "cs", RLX_F32, RLX_DIMS(1, 4, 1));
-  BUILDS(rlx_causal_conv(g, cx, a, d, RLX_NONE, RLX_OUT_Y), "causal_conv(cx, a, d) : f32[1,4,9]");
-  BUILDS(rlx_causal_conv(g, cx, a, RLX_NONE, cs, RLX_OUT_STATE), "causal_conv(cx, a, _, cs) {out=state} : f32[1,4,1]");
+  rlx_node cx = rlx_op_input(g, "cx", RLX_F32, RLX_DIMS(1, 4, 9)),
+           cs = rlx_op_input(g, "cs", RLX_F32, RLX_DIMS(1, 4, 1));
+  BUILDS(rlx_op_causal_conv(g, cx, a, d, RLX_NONE, RLX_OUT_Y), "causal_conv(cx, a, d) : f32[1,4,9]");
+  BUILDS(rlx_op_causal_conv(g, cx, a, RLX_NONE, cs, RLX_OUT_STATE),
+         "causal_conv(cx, a, _, cs) {out=state} : f32[1,4,1]");
 }
 
 static void build_signal_and_random(rlx_graph *g, const leaves *l) {
-  rlx_node sound = rlx_input(g, "sound", RLX_F32, RLX_DIMS(32)), window = rlx_param(g, "window", RLX_F32, RLX_DIMS(8));
-  BUILDS(rlx_fft(g, l->c, 1, 0, RLX_FFT_BACKWARD), "fft(c) {axis=1} : c64[2,8]");
-  BUILDS(rlx_ifft(g, l->c, -1, 4, RLX_FFT_ORTHO), "ifft(c) {n=4, norm=ortho} : c64[2,4]");
-  BUILDS(rlx_rfft(g, l->x, -1, 8, RLX_FFT_FORWARD), "rfft(x) {n=8, norm=forward} : c64[2,5]");
-  BUILDS(rlx_irfft(g, l->c, -1, 0, RLX_FFT_BACKWARD), "irfft(c) : f32[2,14]");
-  BUILDS(rlx_stft(g, sound, window, 8, RLX_PAD_REFLECT, NULL), "stft(sound, window) {n_fft=8} : c64[5,17]");
-  BUILDS(rlx_stft(g, sound, RLX_NONE, 8, RLX_PAD_EDGE,
-                  &(rlx_stft_desc){.hop = 4, .no_center = true, .two_sided = true, .normalized = true}),
+  rlx_node sound = rlx_op_input(g, "sound", RLX_F32, RLX_DIMS(32)),
+           window = rlx_op_param(g, "window", RLX_F32, RLX_DIMS(8));
+  BUILDS(rlx_op_fft(g, l->c, 1, 0, RLX_FFT_BACKWARD), "fft(c) {axis=1} : c64[2,8]");
+  BUILDS(rlx_op_ifft(g, l->c, -1, 4, RLX_FFT_ORTHO), "ifft(c) {n=4, norm=ortho} : c64[2,4]");
+  BUILDS(rlx_op_rfft(g, l->x, -1, 8, RLX_FFT_FORWARD), "rfft(x) {n=8, norm=forward} : c64[2,5]");
+  BUILDS(rlx_op_irfft(g, l->c, -1, 0, RLX_FFT_BACKWARD), "irfft(c) : f32[2,14]");
+  BUILDS(rlx_op_stft(g, sound, window, 8, RLX_PAD_REFLECT, NULL), "stft(sound, window) {n_fft=8} : c64[5,17]");
+  BUILDS(rlx_op_stft(g, sound, RLX_NONE, 8, RLX_PAD_EDGE,
+                     &(rlx_op_stft_desc){.hop = 4, .no_center = true, .two_sided = true, .normalized = true}),
          "stft(sound) {n_fft=8, hop=4, center=false, pad=edge, onesided=false, normalized=true} : c64[8,7]");
-  BUILDS(rlx_rng_uniform(g, RLX_NONE, RLX_DIMS(2, 2), RLX_F16, 7, -1, 1),
+  BUILDS(rlx_op_rng_uniform(g, RLX_NONE, RLX_DIMS(2, 2), RLX_F16, 7, -1, 1),
          "rng_uniform() {shape=[2,2], to=f16, seed=7, lo=-1} : f16[2,2]");
-  BUILDS(rlx_rng_normal(g, l->draw, RLX_DIMS(3), RLX_F32, 7, 1, 2),
+  BUILDS(rlx_op_rng_normal(g, l->draw, RLX_DIMS(3), RLX_F32, 7, 1, 2),
          "rng_normal(draw) {shape=[3], seed=7, mean=1, std=2} : f32[3]");
-  BUILDS(rlx_sample(g, l->x, 0, NULL), "sample(x) {temperature=0} : i32[2]");
-  BUILDS(
-    rlx_sample(g, l->x, 0.5, &(rlx_sample_desc){.draw = l->draw, .top_k = 2, .top_p = 0.5, .min_p = 0.25, .seed = 3}),
-    "sample(x, draw) {temperature=0.5, top_k=2, top_p=0.5, min_p=0.25, seed=3} : i32[2]");
+  BUILDS(rlx_op_sample(g, l->x, 0, NULL), "sample(x) {temperature=0} : i32[2]");
+  BUILDS(rlx_op_sample(g, l->x, 0.5,
+                       &(rlx_op_sample_desc){.draw = l->draw, .top_k = 2, .top_p = 0.5, .min_p = 0.25, .seed = 3}),
+         "sample(x, draw) {temperature=0.5, top_k=2, top_p=0.5, min_p=0.25, seed=3} : i32[2]");
 }
 
 static void build_fused(rlx_graph *g, const leaves *l) {
-  rlx_node bias = rlx_param(g, "fbias", RLX_F32, RLX_DIMS(5)), w2 = rlx_param(g, "w2", RLX_F32, RLX_DIMS(3, 5));
-  rlx_node tokens = rlx_input(g, "tokens", RLX_F32, RLX_DIMS(1, 5, 8)),
-           qkv = rlx_param(g, "qkv", RLX_F32, RLX_DIMS(16, 8));
-  rlx_node out = rlx_param(g, "out", RLX_F32, RLX_DIMS(8, 8)), b_out = rlx_param(g, "b_out", RLX_F32, RLX_DIMS(8));
-  BUILDS(rlx_fused_matmul_bias_act(g, l->x, l->w, bias, false, RLX_ACT_GELU),
+  rlx_node bias = rlx_op_param(g, "fbias", RLX_F32, RLX_DIMS(5)), w2 = rlx_op_param(g, "w2", RLX_F32, RLX_DIMS(3, 5));
+  rlx_node tokens = rlx_op_input(g, "tokens", RLX_F32, RLX_DIMS(1, 5, 8)),
+           qkv = rlx_op_param(g, "qkv", RLX_F32, RLX_DIMS(16, 8));
+  rlx_node out = rlx_op_param(g, "out", RLX_F32, RLX_DIMS(8, 8)),
+           b_out = rlx_op_param(g, "b_out", RLX_F32, RLX_DIMS(8));
+  BUILDS(rlx_op_fused_matmul_bias_act(g, l->x, l->w, bias, false, RLX_ACT_GELU),
          "fused_matmul_bias_act(x, w, fbias) {act=gelu} : f32[2,5]");
-  rlx_node planes = rlx_input(g, "planes", RLX_F32, RLX_DIMS(1, 3, 4, 4)),
-           kernel = rlx_param(g, "kernel", RLX_F32, RLX_DIMS(3, 1, 3, 3));
-  BUILDS(rlx_fused_conv_bias_act(g, planes, kernel, RLX_NONE, planes,
-                                 &(rlx_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1), .groups = 3},
-                                 RLX_ACT_RELU),
+  rlx_node planes = rlx_op_input(g, "planes", RLX_F32, RLX_DIMS(1, 3, 4, 4)),
+           kernel = rlx_op_param(g, "kernel", RLX_F32, RLX_DIMS(3, 1, 3, 3));
+  BUILDS(rlx_op_fused_conv_bias_act(
+           g, planes, kernel, RLX_NONE, planes,
+           &(rlx_op_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1), .groups = 3}, RLX_ACT_RELU),
          "fused_conv_bias_act(planes, kernel, _, planes) {pad_lo=[1,1], pad_hi=[1,1], groups=3, act=relu} : "
          "f32[1,3,4,4]");
-  BUILDS(rlx_fused_residual_norm(g, l->x, l->y, l->v, RLX_NONE, RLX_NORM_LAYER, 1e-5),
+  BUILDS(rlx_op_fused_residual_norm(g, l->x, l->y, l->v, RLX_NONE, RLX_NORM_LAYER, 1e-5),
          "fused_residual_norm(x, y, v) {kind=layer} : f32[2,3]");
-  BUILDS(rlx_fused_swiglu(g, l->x, l->y, RLX_ACT_SILU), "fused_swiglu(x, y) : f32[2,3]");
-  BUILDS(rlx_fused_gate_up(g, l->x, l->w, w2, false, RLX_ACT_NONE), "fused_gate_up(x, w, w2) {act=none} : f32[2,5]");
+  BUILDS(rlx_op_fused_swiglu(g, l->x, l->y, RLX_ACT_SILU), "fused_swiglu(x, y) : f32[2,3]");
+  BUILDS(rlx_op_fused_gate_up(g, l->x, l->w, w2, false, RLX_ACT_NONE), "fused_gate_up(x, w, w2) {act=none} : f32[2,5]");
   BUILDS(
-    rlx_fused_attention_block(
+    rlx_op_fused_attention_block(
       g, tokens, qkv, out,
-      &(rlx_fused_attention_block_desc){.b_out = b_out, .heads = 4, .kv_heads = 2, .trans_b = true, .causal = true}),
+      &(rlx_op_fused_attention_block_desc){.b_out = b_out, .heads = 4, .kv_heads = 2, .trans_b = true, .causal = true}),
     "fused_attention_block(tokens, qkv, out, _, b_out) {heads=4, kv_heads=2, trans_b=true, causal=true} : f32[1,5,8]");
 }
 
@@ -436,9 +452,9 @@ static void build_fused(rlx_graph *g, const leaves *l) {
 static rlx_graph *make_body(void) {
   rlx_graph *g;
   if (rlx_graph_create(&g)) return NULL;
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(2, 3));
-  rlx_output(g, "e", rlx_exp(g, x));
-  rlx_output(g, "d", rlx_add(g, x, x));
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3));
+  rlx_graph_add_output(g, "e", rlx_op_exp(g, x));
+  rlx_graph_add_output(g, "d", rlx_op_add(g, x, x));
   if (rlx_graph_finish(g) == RLX_OK) return g;
   rlx_graph_destroy(g);
   return NULL;
@@ -451,19 +467,19 @@ static rlx_graph *make_graph(rlx_dims shape, size_t n, rlx_node (*f)(rlx_graph *
   if (rlx_graph_create(&g)) return NULL;
   rlx_node first = RLX_NONE;
   for (size_t i = 0; i < n; i++) {
-    rlx_node p = rlx_input(g, names[i], RLX_F32, shape);
+    rlx_node p = rlx_op_input(g, names[i], RLX_F32, shape);
     if (i == 0) first = p;
   }
-  rlx_output(g, "y", f(g, first));
+  rlx_graph_add_output(g, "y", f(g, first));
   if (rlx_graph_finish(g) == RLX_OK) return g;
   rlx_graph_destroy(g);
   return NULL;
 }
 
 static rlx_node is_small(rlx_graph *g, rlx_node x) {
-  return rlx_lt(g, rlx_reduce_sum(g, x, RLX_SCALAR, false), rlx_scalar(g, RLX_F32, 100));
+  return rlx_op_lt(g, rlx_op_reduce_sum(g, x, RLX_SCALAR, false), rlx_op_scalar(g, RLX_F32, 100));
 }
-static rlx_node doubled(rlx_graph *g, rlx_node x) { return rlx_add(g, x, x); }
+static rlx_node doubled(rlx_graph *g, rlx_node x) { return rlx_op_add(g, x, x); }
 
 static rlx_status double_shape(rlx_custom_call *call) {
   call->output->dtype = call->inputs[0]->dtype;
@@ -478,13 +494,13 @@ static rlx_status double_kernel(rlx_custom_call *call) {
 
 static void build_control_with(rlx_graph *g, const leaves *l, rlx_graph *body, rlx_graph *twice, rlx_graph *row,
                                rlx_graph *cond) {
-  rlx_node yes = rlx_input(g, "yes", RLX_BOOL, RLX_SCALAR), outs[2] = {77, 77}, xs[] = {l->x, l->y};
-  BUILDS(rlx_if(g, yes, body, body, &l->x, 1, outs, 2), "if(yes, x) : f32[2,3]");
+  rlx_node yes = rlx_op_input(g, "yes", RLX_BOOL, RLX_SCALAR), outs[2] = {77, 77}, xs[] = {l->x, l->y};
+  BUILDS(rlx_op_if(g, yes, body, body, &l->x, 1, outs, 2), "if(yes, x) : f32[2,3]");
   BUILDS(outs[1], "if(yes, x) {index=1} : f32[2,3]");
-  BUILDS(rlx_while(g, cond, twice, 1, 5, xs, 2, NULL, 0), "while(x, y) {max_trips=5} : f32[2,3]");
-  BUILDS(rlx_scan(g, row, 0, 1, true, &l->x, 1, outs, 1), "scan(x) {reverse=true} : f32[2,3]");
-  BUILDS(rlx_region(g, twice, xs, 2), "region(x, y) : f32[2,3]");
-  BUILDS(rlx_custom(g, "test.double", "fast", &l->x, 1),
+  BUILDS(rlx_op_while(g, cond, twice, 1, 5, xs, 2, NULL, 0), "while(x, y) {max_trips=5} : f32[2,3]");
+  BUILDS(rlx_op_scan(g, row, 0, 1, true, &l->x, 1, outs, 1), "scan(x) {reverse=true} : f32[2,3]");
+  BUILDS(rlx_op_region(g, twice, xs, 2), "region(x, y) : f32[2,3]");
+  BUILDS(rlx_op_custom(g, "test.double", "fast", &l->x, 1),
          "custom(x) {name=\"test.double\", config=\"fast\"} : f32[2,3]");
 }
 
@@ -520,15 +536,15 @@ TEST(every_function_builds_its_node) {
     if (test_has_failed()) return;
   }
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++)
-    if (!built[op]) FAIL("no call makes %s", rlx_op_get((rlx_op)op)->name);
+    if (!built[op]) FAIL("no call makes %s", rlx_op_table_get((rlx_op)op)->name);
 }
 
 TEST(no_graph_gives_no_node) {
   now = NO_GRAPH;
   leaves l = make_leaves(NULL);
   for (size_t i = 0; i < sizeof sections / sizeof *sections && !test_has_failed(); i++) sections[i](NULL, &l);
-  rlx_output(NULL, "y", 1);
-  CHECK_EQ_INT(rlx_symbol(NULL, "B"), RLX_DIM_UNKNOWN);
+  rlx_graph_add_output(NULL, "y", 1);
+  CHECK_EQ_INT(rlx_graph_add_symbol(NULL, "B"), RLX_DIM_UNKNOWN);
 }
 
 TEST(a_failed_graph_keeps_its_first_error) {
@@ -537,11 +553,11 @@ TEST(a_failed_graph_keeps_its_first_error) {
   CHECK_OK(rlx_graph_create(&g));
   leaves l = make_leaves(g);
   uint32_t size = rlx_graph_size(g);
-  CHECK_EQ_INT(rlx_add(g, l.x, l.w), RLX_NONE);
+  CHECK_EQ_INT(rlx_op_add(g, l.x, l.w), RLX_NONE);
   for (size_t i = 0; i < sizeof sections / sizeof *sections && !test_has_failed(); i++) sections[i](g, &l);
-  rlx_output(g, "y", l.x);
+  rlx_graph_add_output(g, "y", l.x);
   CHECK_EQ_INT(rlx_graph_size(g), size);
-  CHECK_EQ_INT(rlx_graph_outputs(g), 0);
+  CHECK_EQ_INT(rlx_graph_output_count(g), 0);
   CHECK_FAILS(rlx_graph_finish(g), RLX_INVALID, "(add): shapes [2,3] and [3,5] do not broadcast");
   rlx_graph_destroy(g);
 }
@@ -630,19 +646,19 @@ TEST(enums_are_in_the_order_of_the_table) {
   /* clang-format on */
 #undef E
   size_t n_cases = sizeof cases / sizeof *cases, n_words = 0;
-  for (uint32_t op = 0; op < rlx_op_count(); op++) {
-    rlx_op_info info;
-    CHECK_OK(rlx_op_describe(op, &info));
+  for (uint32_t op = 0; op < rlx_op_table_size(); op++) {
+    rlx_op_table_info info;
+    CHECK_OK(rlx_op_table_describe(op, &info));
     for (uint32_t a = 0; a < info.n_attributes; a++)
       if (strcmp(info.attributes[a].kind, "enum") == 0) n_words += (size_t)count_words(info.attributes[a].names);
   }
   CHECK_EQ_INT(n_cases, n_words); /* every name of every enum has its constant, and the other way round */
   for (size_t i = 0; i < n_cases; i++) {
     const enum_case *c = &cases[i];
-    rlx_op_info info;
+    rlx_op_table_info info;
     uint32_t a = 0;
     char expected[96], word[64];
-    CHECK_OK(rlx_op_describe(rlx_op_find(c->op), &info));
+    CHECK_OK(rlx_op_table_describe(rlx_op_table_find(c->op), &info));
     while (a < info.n_attributes && strcmp(info.attributes[a].name, c->attr) != 0) a++;
     CHECK(a < info.n_attributes);
     CHECK(c->value >= 0 && c->value < count_words(info.attributes[a].names));
@@ -655,16 +671,16 @@ TEST(enums_are_in_the_order_of_the_table) {
 /* ---- the table described ---- */
 
 TEST(every_row_can_be_described) {
-  for (uint32_t op = 0; op < rlx_op_count(); op++) {
-    rlx_op_info info;
-    CHECK_OK(rlx_op_describe(op, &info));
-    CHECK_EQ_INT(rlx_op_find(info.name), op);
+  for (uint32_t op = 0; op < rlx_op_table_size(); op++) {
+    rlx_op_table_info info;
+    CHECK_OK(rlx_op_table_describe(op, &info));
+    CHECK_EQ_INT(rlx_op_table_find(info.name), op);
     CHECK(info.doc[0] != 0);
     CHECK(strlen(info.types) < sizeof info.types - 1 && strlen(info.traits) < sizeof info.traits - 1);
     CHECK(info.min_inputs <= info.n_inputs && info.max_inputs >= info.n_inputs);
     for (uint32_t i = 0; i < info.n_inputs; i++) CHECK(info.inputs[i].name && info.inputs[i].type);
     for (uint32_t i = 0; i < info.n_attributes; i++) {
-      const rlx_op_attribute *a = &info.attributes[i];
+      const rlx_op_table_attribute *a = &info.attributes[i];
       bool has_none = strcmp(a->kind, "text") == 0 || strcmp(a->kind, "graph") == 0 || strcmp(a->kind, "data") == 0;
       CHECK(a->name && *a->doc && strlen(a->fallback) < sizeof a->fallback - 1);
       CHECK(has_none == (a->fallback[0] == 0));
@@ -674,8 +690,8 @@ TEST(every_row_can_be_described) {
 }
 
 TEST(a_row_is_described_in_full) {
-  rlx_op_info o;
-  CHECK_OK(rlx_op_describe(rlx_op_find("attention"), &o));
+  rlx_op_table_info o;
+  CHECK_OK(rlx_op_table_describe(rlx_op_table_find("attention"), &o));
   CHECK_EQ_STR(o.types, "f32 f16 bf16 f64");
   CHECK_EQ_STR(o.result, "T");
   CHECK_EQ_INT(o.min_inputs, 3);
@@ -689,30 +705,30 @@ TEST(a_row_is_described_in_full) {
   CHECK_EQ_STR(o.attributes[0].names, "bshd bhsd");
   CHECK_EQ_STR(o.attributes[0].fallback, "bshd");
   CHECK_EQ_STR(o.attributes[3].fallback, "false");
-  CHECK_OK(rlx_op_describe(rlx_op_find("concat"), &o));
+  CHECK_OK(rlx_op_table_describe(rlx_op_table_find("concat"), &o));
   CHECK_EQ_INT(o.inputs[0].mode, RLX_INPUT_MANY);
   CHECK_EQ_INT(o.max_inputs, UINT32_MAX);
   CHECK_EQ_STR(o.types, "f32 f16 bf16 f64 i8 u8 i16 i32 u32 i64 bool c64");
-  CHECK_OK(rlx_op_describe(rlx_op_find("clamp"), &o));
+  CHECK_OK(rlx_op_table_describe(rlx_op_table_find("clamp"), &o));
   CHECK_EQ_STR(o.attributes[0].fallback, "-inf");
-  CHECK_OK(rlx_op_describe(rlx_op_find("relu"), &o));
+  CHECK_OK(rlx_op_table_describe(rlx_op_table_find("relu"), &o));
   CHECK_EQ_STR(o.traits, "pointwise in_place composite");
-  CHECK_OK(rlx_op_describe(rlx_op_find("cast"), &o));
+  CHECK_OK(rlx_op_table_describe(rlx_op_table_find("cast"), &o));
   CHECK_EQ_STR(o.result, "TO");
   CHECK_EQ_STR(o.attributes[0].fallback, "f32");
-  CHECK_OK(rlx_op_describe(rlx_op_find("reduce_sum"), &o));
+  CHECK_OK(rlx_op_table_describe(rlx_op_table_find("reduce_sum"), &o));
   CHECK_EQ_STR(o.attributes[0].fallback, "[]");
 }
 
 TEST(describing_refuses_bad_calls) {
-  rlx_op_info o;
-  CHECK_FAILS(rlx_op_describe(0, NULL), RLX_INVALID, "out is NULL");
-  CHECK_FAILS(rlx_op_describe(rlx_op_count(), &o), RLX_INVALID, "there is no op");
+  rlx_op_table_info o;
+  CHECK_FAILS(rlx_op_table_describe(0, NULL), RLX_INVALID, "out is NULL");
+  CHECK_FAILS(rlx_op_table_describe(rlx_op_table_size(), &o), RLX_INVALID, "there is no op");
   CHECK(o.name == NULL && o.n_inputs == 0);
-  CHECK_EQ_INT(rlx_op_find(NULL), rlx_op_count());
-  CHECK_EQ_INT(rlx_op_find(""), rlx_op_count());
-  CHECK_EQ_INT(rlx_op_find("invalid"), rlx_op_count());
-  CHECK_EQ_INT(rlx_op_find("ADD"), rlx_op_count());
+  CHECK_EQ_INT(rlx_op_table_find(NULL), rlx_op_table_size());
+  CHECK_EQ_INT(rlx_op_table_find(""), rlx_op_table_size());
+  CHECK_EQ_INT(rlx_op_table_find("invalid"), rlx_op_table_size());
+  CHECK_EQ_INT(rlx_op_table_find("ADD"), rlx_op_table_size());
 }
 
 /* ---- functions with a mind of their own ---- */
@@ -732,74 +748,75 @@ TEST(describing_refuses_bad_calls) {
   } while (0)
 
 TEST(lists_may_not_be_null) {
-  REFUSED(rlx_concat(g, NULL, 2, 0), "rlx_concat: the list of 2 inputs is NULL");
-  REFUSED(rlx_region(g, NULL, NULL, 1), "rlx_region: the list of 1 inputs is NULL");
-  REFUSED(rlx_rnn(g, l.x, NULL, 4, NULL), "rlx_rnn: the list of 4 inputs is NULL");
-  REFUSED(rlx_gru(g, l.x, NULL, 4, NULL), "rlx_gru: the list of 4 inputs is NULL");
-  REFUSED(rlx_lstm(g, l.x, NULL, 4, NULL), "rlx_lstm: the list of 4 inputs is NULL");
-  REFUSED(rlx_custom(g, "x", NULL, NULL, 1), "rlx_custom: the list of 1 inputs is NULL");
-  REFUSED(rlx_if(g, l.b, NULL, NULL, NULL, 1, NULL, 0), "rlx_if: the list of 1 inputs is NULL");
-  REFUSED(rlx_while(g, NULL, NULL, 1, 0, NULL, 1, NULL, 0), "rlx_while: the list of 1 inputs is NULL");
-  REFUSED(rlx_scan(g, NULL, 0, 1, false, NULL, 1, NULL, 0), "rlx_scan: the list of 1 inputs is NULL");
-  REFUSED(rlx_if(g, l.b, NULL, NULL, NULL, 0, NULL, 2), "rlx_if: outs is NULL but 2 values");
-  REFUSED(rlx_concat(g, &l.x, SIZE_MAX, 0), "are too many");
-  REFUSED(rlx_concat(g, NULL, 0, 0), "(concat): takes at least 1 input, got 0");
-  REFUSED(rlx_if(g, l.b, NULL, NULL, NULL, 0, NULL, 0), "(if): on_true is missing");
+  REFUSED(rlx_op_concat(g, NULL, 2, 0), "rlx_op_concat: the list of 2 inputs is NULL");
+  REFUSED(rlx_op_region(g, NULL, NULL, 1), "rlx_op_region: the list of 1 inputs is NULL");
+  REFUSED(rlx_op_rnn(g, l.x, NULL, 4, NULL), "rlx_op_rnn: the list of 4 inputs is NULL");
+  REFUSED(rlx_op_gru(g, l.x, NULL, 4, NULL), "rlx_op_gru: the list of 4 inputs is NULL");
+  REFUSED(rlx_op_lstm(g, l.x, NULL, 4, NULL), "rlx_op_lstm: the list of 4 inputs is NULL");
+  REFUSED(rlx_op_custom(g, "x", NULL, NULL, 1), "rlx_op_custom: the list of 1 inputs is NULL");
+  REFUSED(rlx_op_if(g, l.b, NULL, NULL, NULL, 1, NULL, 0), "rlx_op_if: the list of 1 inputs is NULL");
+  REFUSED(rlx_op_while(g, NULL, NULL, 1, 0, NULL, 1, NULL, 0), "rlx_op_while: the list of 1 inputs is NULL");
+  REFUSED(rlx_op_scan(g, NULL, 0, 1, false, NULL, 1, NULL, 0), "rlx_op_scan: the list of 1 inputs is NULL");
+  REFUSED(rlx_op_if(g, l.b, NULL, NULL, NULL, 0, NULL, 2), "rlx_op_if: outs is NULL but 2 values");
+  REFUSED(rlx_op_concat(g, &l.x, SIZE_MAX, 0), "are too many");
+  REFUSED(rlx_op_concat(g, NULL, 0, 0), "(concat): takes at least 1 input, got 0");
+  REFUSED(rlx_op_if(g, l.b, NULL, NULL, NULL, 0, NULL, 0), "(if): on_true is missing");
 }
 
 TEST(narrow_stays_inside) {
-  REFUSED(rlx_narrow(g, l.x, 1, 2, 2), "rlx_narrow of node 1: 2 elements from 2 on are not inside axis 1 of [2,3]");
-  REFUSED(rlx_narrow(g, l.x, 1, -1, 1), "1 elements from -1");
-  REFUSED(rlx_narrow(g, l.x, 1, 1, -1), "-1 elements from 1");
-  REFUSED(rlx_narrow(g, l.x, 2, 0, 1), "axis 2 is not in -2..1");
-  REFUSED(rlx_narrow(g, l.x, 1, INT64_MAX, INT64_MAX), "are not inside");
-  REFUSED(rlx_narrow(g, 999, 0, 0, 1), "axis 0 is not in");
+  REFUSED(rlx_op_narrow(g, l.x, 1, 2, 2),
+          "rlx_op_narrow of node 1: 2 elements from 2 on are not inside axis 1 of [2,3]");
+  REFUSED(rlx_op_narrow(g, l.x, 1, -1, 1), "1 elements from -1");
+  REFUSED(rlx_op_narrow(g, l.x, 1, 1, -1), "-1 elements from 1");
+  REFUSED(rlx_op_narrow(g, l.x, 2, 0, 1), "axis 2 is not in -2..1");
+  REFUSED(rlx_op_narrow(g, l.x, 1, INT64_MAX, INT64_MAX), "are not inside");
+  REFUSED(rlx_op_narrow(g, 999, 0, 0, 1), "axis 0 is not in");
   rlx_graph *g;
   CHECK_OK(rlx_graph_create(&g));
-  int64_t b = rlx_symbol(g, "B");
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(b, 3));
-  rlx_output(g, "two", rlx_narrow(g, x, 0, 0, 2));
-  rlx_output(g, "all", rlx_narrow(g, x, 0, 0, b));
+  int64_t b = rlx_graph_add_symbol(g, "B");
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(b, 3));
+  rlx_graph_add_output(g, "two", rlx_op_narrow(g, x, 0, 0, 2));
+  rlx_graph_add_output(g, "all", rlx_op_narrow(g, x, 0, 0, b));
   rlx_graph *bound;
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(rlx_graph_bind(g, &(rlx_binding){"B", 5}, 1, &bound));
-  CHECK_EQ_INT(rlx_node_shape(bound, rlx_graph_output(bound, 0, NULL)).v[0], 2);
-  CHECK_EQ_INT(rlx_node_shape(bound, rlx_graph_output(bound, 1, NULL)).v[0], 5);
+  CHECK_EQ_INT(rlx_node_shape(bound, rlx_graph_output_at(bound, 0, NULL)).v[0], 2);
+  CHECK_EQ_INT(rlx_node_shape(bound, rlx_graph_output_at(bound, 1, NULL)).v[0], 5);
   rlx_graph_destroy(bound);
   rlx_graph_destroy(g);
 }
 
 TEST(counting_padding_is_for_means) {
-  REFUSED(rlx_pool_max(g, l.img, &(rlx_pool_desc){.count_pad = true}), "count_pad is for pool_avg");
+  REFUSED(rlx_op_pool_max(g, l.img, &(rlx_op_pool_desc){.count_pad = true}), "count_pad is for pool_avg");
 }
 
 TEST(constants_are_checked) {
   float two[2] = {1, 2};
-  REFUSED(rlx_constant(g, RLX_F32, RLX_DIMS(2), NULL, 8), "(constant): the data is NULL");
-  REFUSED(rlx_constant(g, RLX_F32, RLX_DIMS(2), two, 7), "(constant): f32[2] needs 8 bytes, got 7");
-  REFUSED(rlx_constant(g, RLX_F32, RLX_DIMS(2), two, SIZE_MAX), "needs 8 bytes");
-  REFUSED(rlx_constant(g, RLX_F32, RLX_DIMS(-2), two, 8), "is negative");
-  REFUSED(rlx_constant(g, RLX_F32, RLX_DIMS(INT64_MAX, INT64_MAX), two, 8), "overflow");
-  REFUSED(rlx_constant(g, (rlx_dtype)99, RLX_DIMS(2), two, 8), "unknown dtype 99");
-  REFUSED(rlx_constant(g, RLX_F32, ((rlx_dims){.n = 9}), two, 8), "rank 9");
-  REFUSED(rlx_constant(g, RLX_F32, RLX_DIMS(rlx_symbol(g, "B")), two, 8), "is not bound to a number");
-  REFUSED(rlx_constant(g, RLX_BOOL, RLX_DIMS(2), "\1\2", 2), "element 1 of a bool constant is 2");
-  REFUSED(rlx_constant(g, RLX_Q8_0, RLX_DIMS(31), two, 8), "not a multiple of the block of 32");
-  REFUSED(rlx_scalar(g, RLX_Q8_0, 1), "rlx_scalar: q8_0 is not an element type");
-  REFUSED(rlx_scalar(g, (rlx_dtype)-1, 1), "is not an element type");
-  REFUSED(rlx_scalar(g, RLX_I8, 128), "rlx_scalar: 128 is not a value of i8");
-  REFUSED(rlx_scalar(g, RLX_I64, 0x1p63), "is not a value of i64");
-  REFUSED(rlx_scalar(g, RLX_U32, -1), "-1 is not a value of u32");
-  REFUSED(rlx_scalar(g, RLX_I32, 0.5), "0.5 is not a value of i32");
-  REFUSED(rlx_scalar(g, RLX_I32, (double)NAN), "nan is not a value of i32");
-  REFUSED(rlx_scalar(g, RLX_BOOL, 2), "2 is not a value of bool");
+  REFUSED(rlx_op_constant(g, RLX_F32, RLX_DIMS(2), NULL, 8), "(constant): the data is NULL");
+  REFUSED(rlx_op_constant(g, RLX_F32, RLX_DIMS(2), two, 7), "(constant): f32[2] needs 8 bytes, got 7");
+  REFUSED(rlx_op_constant(g, RLX_F32, RLX_DIMS(2), two, SIZE_MAX), "needs 8 bytes");
+  REFUSED(rlx_op_constant(g, RLX_F32, RLX_DIMS(-2), two, 8), "is negative");
+  REFUSED(rlx_op_constant(g, RLX_F32, RLX_DIMS(INT64_MAX, INT64_MAX), two, 8), "overflow");
+  REFUSED(rlx_op_constant(g, (rlx_dtype)99, RLX_DIMS(2), two, 8), "unknown dtype 99");
+  REFUSED(rlx_op_constant(g, RLX_F32, ((rlx_dims){.n = 9}), two, 8), "rank 9");
+  REFUSED(rlx_op_constant(g, RLX_F32, RLX_DIMS(rlx_graph_add_symbol(g, "B")), two, 8), "is not bound to a number");
+  REFUSED(rlx_op_constant(g, RLX_BOOL, RLX_DIMS(2), "\1\2", 2), "element 1 of a bool constant is 2");
+  REFUSED(rlx_op_constant(g, RLX_Q8_0, RLX_DIMS(31), two, 8), "not a multiple of the block of 32");
+  REFUSED(rlx_op_scalar(g, RLX_Q8_0, 1), "rlx_op_scalar: q8_0 is not an element type");
+  REFUSED(rlx_op_scalar(g, (rlx_dtype)-1, 1), "is not an element type");
+  REFUSED(rlx_op_scalar(g, RLX_I8, 128), "rlx_op_scalar: 128 is not a value of i8");
+  REFUSED(rlx_op_scalar(g, RLX_I64, 0x1p63), "is not a value of i64");
+  REFUSED(rlx_op_scalar(g, RLX_U32, -1), "-1 is not a value of u32");
+  REFUSED(rlx_op_scalar(g, RLX_I32, 0.5), "0.5 is not a value of i32");
+  REFUSED(rlx_op_scalar(g, RLX_I32, (double)NAN), "nan is not a value of i32");
+  REFUSED(rlx_op_scalar(g, RLX_BOOL, 2), "2 is not a value of bool");
 }
 
 /* The bytes of a scalar constant, from the graph. */
 static void check_scalar(rlx_dtype dtype, double value, const void *bytes, size_t n) {
   rlx_graph *g;
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node node = rlx_scalar(g, dtype, value);
+  rlx_node node = rlx_op_scalar(g, dtype, value);
   CHECK_OK(rlx_graph_status(g));
   CHECK_EQ_INT(rlx_node_dtype(g, node), dtype);
   CHECK_EQ_INT(rlx_node_shape(g, node).n, 0);
@@ -839,7 +856,7 @@ static void check_reduction(reduction f, const float x[6], const float expected[
   rlx_evaluator *e;
   rlx_tensor y, in = {RLX_F32, RLX_DIMS(2, 3), (void *)(uintptr_t)x, 24};
   CHECK_OK(rlx_graph_create(&g));
-  rlx_output(g, "y", f(g, rlx_input(g, "x", RLX_F32, RLX_DIMS(2, 3)), RLX_DIMS(1), keep));
+  rlx_graph_add_output(g, "y", f(g, rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3)), RLX_DIMS(1), keep));
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(rlx_evaluator_create(g, &e));
   CHECK_OK(rlx_evaluator_set(e, "x", &in));
@@ -863,13 +880,13 @@ TEST(composed_reductions_have_their_values) {
   const float odd[6] = {-inf, -inf, -inf, inf, 0, -inf}, odd_result[2] = {-inf, inf};
   const float not_numbers[6] = {NAN, 0, 0, inf, NAN, 1}, nan_result[2] = {NAN, NAN};
   for (int keep = 0; keep < 2 && !test_has_failed(); keep++) {
-    check_reduction(rlx_reduce_l1, x, l1, keep);
-    check_reduction(rlx_reduce_l2, x, l2, keep);
-    check_reduction(rlx_reduce_sum_square, x, squares, keep);
-    check_reduction(rlx_reduce_log_sum, positive, log_sum, keep);
-    check_reduction(rlx_reduce_log_sum_exp, large, log_sum_exp, keep);
-    check_reduction(rlx_reduce_log_sum_exp, odd, odd_result, keep);
-    check_reduction(rlx_reduce_log_sum_exp, not_numbers, nan_result, keep);
+    check_reduction(rlx_op_reduce_l1, x, l1, keep);
+    check_reduction(rlx_op_reduce_l2, x, l2, keep);
+    check_reduction(rlx_op_reduce_sum_square, x, squares, keep);
+    check_reduction(rlx_op_reduce_log_sum, positive, log_sum, keep);
+    check_reduction(rlx_op_reduce_log_sum_exp, large, log_sum_exp, keep);
+    check_reduction(rlx_op_reduce_log_sum_exp, odd, odd_result, keep);
+    check_reduction(rlx_op_reduce_log_sum_exp, not_numbers, nan_result, keep);
   }
 }
 
@@ -880,7 +897,7 @@ static void check_half(reduction f, double a, double b, double expected) {
   uint16_t x[2] = {rlx_f64_to_f16(a), rlx_f64_to_f16(b)};
   rlx_tensor y, in = {RLX_F16, RLX_DIMS(2), x, sizeof x};
   CHECK_OK(rlx_graph_create(&g));
-  rlx_output(g, "y", f(g, rlx_input(g, "x", RLX_F16, RLX_DIMS(2)), RLX_DIMS(0), false));
+  rlx_graph_add_output(g, "y", f(g, rlx_op_input(g, "x", RLX_F16, RLX_DIMS(2)), RLX_DIMS(0), false));
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(rlx_evaluator_create(g, &e));
   CHECK_OK(rlx_evaluator_set(e, "x", &in));
@@ -893,12 +910,12 @@ static void check_half(reduction f, double a, double b, double expected) {
 }
 
 TEST(composed_reductions_of_halves_round_once) {
-  check_half(rlx_reduce_l2, 300, -400, 500);
-  check_half(rlx_reduce_l2, 0x1p-13, 0, 0x1p-13);
-  check_half(rlx_reduce_sum_square, 0x1.8p-13, 0x1.8p-13, 0x1.2p-24); /* each square alone rounds up to 0x1p-24 */
-  check_half(rlx_reduce_log_sum, 60000, 60000, log(120000));
-  check_half(rlx_reduce_log_sum_exp, 60000, 0, 60000);
-  check_half(rlx_reduce_l1, -0.5, 3, 3.5);
+  check_half(rlx_op_reduce_l2, 300, -400, 500);
+  check_half(rlx_op_reduce_l2, 0x1p-13, 0, 0x1p-13);
+  check_half(rlx_op_reduce_sum_square, 0x1.8p-13, 0x1.8p-13, 0x1.2p-24); /* each square alone rounds up to 0x1p-24 */
+  check_half(rlx_op_reduce_log_sum, 60000, 60000, log(120000));
+  check_half(rlx_op_reduce_log_sum_exp, 60000, 0, 60000);
+  check_half(rlx_op_reduce_l1, -0.5, 3, 3.5);
 }
 
 /* ---- memory that runs out ---- */
@@ -909,19 +926,19 @@ static rlx_status build_a_bit_of_everything(void *user) {
   RLX_TRY(rlx_graph_create(&g));
   leaves l = make_leaves(g);
   rlx_node outs[2], xs[] = {l.x, l.y};
-  rlx_output(g, "cat", rlx_concat(g, xs, 2, 0));
-  rlx_output(g, "lse", rlx_reduce_log_sum_exp(g, l.x, RLX_DIMS(1), false));
+  rlx_graph_add_output(g, "cat", rlx_op_concat(g, xs, 2, 0));
+  rlx_graph_add_output(g, "lse", rlx_op_reduce_log_sum_exp(g, l.x, RLX_DIMS(1), false));
   rlx_status s = rlx_graph_create(&body);
   if (!s) {
-    rlx_output(body, "y", rlx_exp(body, rlx_input(body, "x", RLX_F32, RLX_DIMS(3))));
+    rlx_graph_add_output(body, "y", rlx_op_exp(body, rlx_op_input(body, "x", RLX_F32, RLX_DIMS(3))));
     s = rlx_graph_finish(body);
   }
-  if (!s) rlx_output(g, "scan", rlx_scan(g, body, 0, 1, false, &l.x, 1, outs, 1));
-  rlx_symbol(g, "B");
-  rlx_output(g, "state", rlx_update(g, l.state, l.x, rlx_scalar(g, RLX_I32, 0), 0));
+  if (!s) rlx_graph_add_output(g, "scan", rlx_op_scan(g, body, 0, 1, false, &l.x, 1, outs, 1));
+  rlx_graph_add_symbol(g, "B");
+  rlx_graph_add_output(g, "state", rlx_op_update(g, l.state, l.x, rlx_op_scalar(g, RLX_I32, 0), 0));
   if (!s) s = rlx_graph_finish(g);
-  rlx_op_info info;
-  if (!s) s = rlx_op_describe(rlx_op_find("clamp"), &info);
+  rlx_op_table_info info;
+  if (!s) s = rlx_op_table_describe(rlx_op_table_find("clamp"), &info);
   rlx_graph_destroy(body);
   rlx_graph_destroy(g);
   return s;

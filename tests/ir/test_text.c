@@ -26,7 +26,7 @@ TEST(every_conformance_case_round_trips) {
       CHECK_OK(rlx_case_build((rlx_op)op, &table->v[i], &built));
       rlx_status s = graph_round_trip(built.graph);
       rlx_case_deinit(&built);
-      if (s) FAIL("%s %s: %s", rlx_op_get((rlx_op)op)->name, table->v[i].name, rlx_message());
+      if (s) FAIL("%s %s: %s", rlx_op_table_get((rlx_op)op)->name, table->v[i].name, rlx_message());
       n++;
     }
   }
@@ -44,33 +44,36 @@ static void check_round_trip(rlx_graph *g) {
 TEST(attributes_of_every_kind_round_trip) {
   rlx_graph *g;
   CHECK_OK(rlx_graph_create(&g));
-  int64_t b = rlx_symbol(g, "B"), s = rlx_symbol(g, "_S.1");
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(b, 4)), v = rlx_input(g, "v", RLX_F32, RLX_DIMS(s));
-  rlx_node img = rlx_input(g, "img", RLX_F32, RLX_DIMS(1, 1, 4, 6));
-  rlx_output(g, "int", rlx_softmax(g, x, -2));
-  rlx_output(g, "least int", rlx_rng_uniform(g, RLX_NONE, RLX_DIMS(b, s), RLX_F64, INT64_MIN, -1e300, 1e-300));
-  rlx_output(g, "largest int", rlx_rng_normal(g, RLX_NONE, RLX_SCALAR, RLX_BF16, INT64_MAX, -0.0, 0x1p-1074));
-  rlx_output(g, "floats", rlx_clamp(g, x, -RLX_INFINITY, 0.1));
-  rlx_output(g, "default", rlx_clamp(g, x, -RLX_INFINITY, RLX_INFINITY));
-  rlx_output(g, "nan", rlx_pad(g, v, RLX_DIMS(1), RLX_DIMS(2), RLX_PAD_CONSTANT, (double)NAN));
-  rlx_output(g, "-nan", rlx_pad(g, v, RLX_DIMS(1), RLX_DIMS(2), RLX_PAD_CONSTANT, -(double)NAN));
-  rlx_output(g, "-0", rlx_elu(g, v, -0.0));
-  rlx_output(g, "bool", rlx_cumsum(g, x, 0, true, true));
-  rlx_output(g, "type", rlx_cast(g, x, RLX_C64 - 1));
-  rlx_output(g, "symbols", rlx_reshape(g, x, RLX_DIMS(4, b)));
-  rlx_output(
+  int64_t b = rlx_graph_add_symbol(g, "B"), s = rlx_graph_add_symbol(g, "_S.1");
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(b, 4)), v = rlx_op_input(g, "v", RLX_F32, RLX_DIMS(s));
+  rlx_node img = rlx_op_input(g, "img", RLX_F32, RLX_DIMS(1, 1, 4, 6));
+  rlx_graph_add_output(g, "int", rlx_op_softmax(g, x, -2));
+  rlx_graph_add_output(g, "least int",
+                       rlx_op_rng_uniform(g, RLX_NONE, RLX_DIMS(b, s), RLX_F64, INT64_MIN, -1e300, 1e-300));
+  rlx_graph_add_output(g, "largest int",
+                       rlx_op_rng_normal(g, RLX_NONE, RLX_SCALAR, RLX_BF16, INT64_MAX, -0.0, 0x1p-1074));
+  rlx_graph_add_output(g, "floats", rlx_op_clamp(g, x, -RLX_INFINITY, 0.1));
+  rlx_graph_add_output(g, "default", rlx_op_clamp(g, x, -RLX_INFINITY, RLX_INFINITY));
+  rlx_graph_add_output(g, "nan", rlx_op_pad(g, v, RLX_DIMS(1), RLX_DIMS(2), RLX_PAD_CONSTANT, (double)NAN));
+  rlx_graph_add_output(g, "-nan", rlx_op_pad(g, v, RLX_DIMS(1), RLX_DIMS(2), RLX_PAD_CONSTANT, -(double)NAN));
+  rlx_graph_add_output(g, "-0", rlx_op_elu(g, v, -0.0));
+  rlx_graph_add_output(g, "bool", rlx_op_cumsum(g, x, 0, true, true));
+  rlx_graph_add_output(g, "type", rlx_op_cast(g, x, RLX_C64 - 1));
+  rlx_graph_add_output(g, "symbols", rlx_op_reshape(g, x, RLX_DIMS(4, b)));
+  rlx_graph_add_output(
     g, "ends",
-    rlx_slice(g, v,
-              &(rlx_slice_desc){.start = RLX_DIMS(INT64_MAX), .stop = RLX_DIMS(-INT64_MAX / 2), .step = RLX_DIMS(-1)}));
-  rlx_output(g, "enum and list",
-             rlx_resize(g, img, RLX_DIMS(1, 1, 8, 6),
-                        &(rlx_resize_desc){.mode = RLX_RESIZE_LINEAR,
-                                           .coords = RLX_COORDS_ALIGN_CORNERS,
-                                           .scale = {{1, 1, 2, 1.0 / 3}, 4}}));
-  rlx_output(g, "unknown size", rlx_concat(g, ((const rlx_node[]){v, v}), 2, 0));
-  rlx_output(g, "absent between",
-             rlx_group_norm(g, img, RLX_NONE, rlx_param(g, "beta", RLX_F32, RLX_DIMS(1)), 1, 1e-5));
-  rlx_output(g, "count", rlx_range(g, 0.5, 0.25, b, RLX_F16));
+    rlx_op_slice(
+      g, v,
+      &(rlx_op_slice_desc){.start = RLX_DIMS(INT64_MAX), .stop = RLX_DIMS(-INT64_MAX / 2), .step = RLX_DIMS(-1)}));
+  rlx_graph_add_output(g, "enum and list",
+                       rlx_op_resize(g, img, RLX_DIMS(1, 1, 8, 6),
+                                     &(rlx_op_resize_desc){.mode = RLX_RESIZE_LINEAR,
+                                                           .coords = RLX_COORDS_ALIGN_CORNERS,
+                                                           .scale = {{1, 1, 2, 1.0 / 3}, 4}}));
+  rlx_graph_add_output(g, "unknown size", rlx_op_concat(g, ((const rlx_node[]){v, v}), 2, 0));
+  rlx_graph_add_output(g, "absent between",
+                       rlx_op_group_norm(g, img, RLX_NONE, rlx_op_param(g, "beta", RLX_F32, RLX_DIMS(1)), 1, 1e-5));
+  rlx_graph_add_output(g, "count", rlx_op_range(g, 0.5, 0.25, b, RLX_F16));
   check_round_trip(g);
 }
 
@@ -83,16 +86,16 @@ TEST(odd_names_round_trip) {
   rlx_graph *g;
   CHECK_OK(rlx_graph_create(&g));
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    rlx_node x = i % 3 == 0   ? rlx_input(g, names[i], RLX_F32, RLX_SCALAR)
-                 : i % 3 == 1 ? rlx_param(g, names[i], RLX_F32, RLX_SCALAR)
-                              : rlx_state(g, names[i], RLX_F32, RLX_SCALAR);
-    rlx_output(g, names[i], x);
+    rlx_node x = i % 3 == 0   ? rlx_op_input(g, names[i], RLX_F32, RLX_SCALAR)
+                 : i % 3 == 1 ? rlx_op_param(g, names[i], RLX_F32, RLX_SCALAR)
+                              : rlx_op_state(g, names[i], RLX_F32, RLX_SCALAR);
+    rlx_graph_add_output(g, names[i], x);
   }
   char *name = malloc(100001);
   CHECK(name != NULL);
   memset(name, 'n', 100000);
   name[100000] = 0;
-  rlx_output(g, name, rlx_input(g, name, RLX_F32, RLX_SCALAR));
+  rlx_graph_add_output(g, name, rlx_op_input(g, name, RLX_F32, RLX_SCALAR));
   free(name);
   check_round_trip(g);
 }
@@ -117,7 +120,8 @@ TEST(constants_of_every_type_round_trip) {
       char name[8];
       fill(data, bytes, (rlx_dtype)t, &state);
       snprintf(name, sizeof name, "c%zu", i);
-      rlx_output(g, name, rlx_constant(g, (rlx_dtype)t, RLX_DIMS(1, counts[i] * info->block_elements), data, bytes));
+      rlx_graph_add_output(
+        g, name, rlx_op_constant(g, (rlx_dtype)t, RLX_DIMS(1, counts[i] * info->block_elements), data, bytes));
     }
     check_round_trip(g);
     if (test_has_failed()) return;
@@ -137,8 +141,9 @@ TEST(special_numbers_round_trip) {
   static const int64_t i64[] = {INT64_MIN, INT64_MAX, -1, 0};
   static const uint32_t u32[] = {0, UINT32_MAX};
   static const int8_t i8[] = {-128, 127};
-#define SPECIAL(dtype, values) \
-  rlx_output(g, #values, rlx_constant(g, dtype, RLX_DIMS(sizeof values / sizeof *values), values, sizeof values))
+#define SPECIAL(dtype, values)     \
+  rlx_graph_add_output(g, #values, \
+                       rlx_op_constant(g, dtype, RLX_DIMS(sizeof values / sizeof *values), values, sizeof values))
   rlx_graph *g;
   CHECK_OK(rlx_graph_create(&g));
   SPECIAL(RLX_F32, f32);
@@ -169,8 +174,8 @@ TEST(every_half_reads_back) {
   for (uint32_t first = 0; first < 65536; first += 16) {
     uint16_t values[16];
     for (uint32_t i = 0; i < 16; i++) values[i] = (uint16_t)(first + i);
-    rlx_node c = rlx_constant(g, RLX_F16, RLX_DIMS(16), values, sizeof values);
-    if (first == 0) rlx_output(g, "y", c);
+    rlx_node c = rlx_op_constant(g, RLX_F16, RLX_DIMS(16), values, sizeof values);
+    if (first == 0) rlx_graph_add_output(g, "y", c);
   }
   check_round_trip(g);
 }
@@ -249,9 +254,9 @@ TEST(a_large_graph_round_trips) {
   rlx_graph *g;
   struct timespec from, to;
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(2, 2)), last = x;
-  for (int i = 1; i < NODES; i++) last = i % 3 ? rlx_add(g, last, x) : rlx_softmax(g, last, i % 2);
-  rlx_output(g, "y", last);
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 2)), last = x;
+  for (int i = 1; i < NODES; i++) last = i % 3 ? rlx_op_add(g, last, x) : rlx_op_softmax(g, last, i % 2);
+  rlx_graph_add_output(g, "y", last);
   clock_gettime(CLOCK_MONOTONIC, &from);
   check_round_trip(g);
   clock_gettime(CLOCK_MONOTONIC, &to);

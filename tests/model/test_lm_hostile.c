@@ -523,7 +523,7 @@ TEST(conversations) {
   messages = calloc(n_messages, sizeof *messages);
   CHECK(messages);
   for (size_t i = 0; i < n_messages; i++) messages[i] = (rlx_chat_message){i % 2 ? "assistant" : "user", "hello"};
-  for (uint32_t i = 0; i < rlx_chat_templates(); i++) {
+  for (uint32_t i = 0; i < rlx_chat_template_count(); i++) {
     rlx_str name = {0}, counted = {.n = n_messages * (sizeof *messages + 14)};
     rlx_str_add(&name, "chat, 10^6 messages, %s", rlx_chat_template_name(i));
     /* markers of a template are longer than these messages, and the text is in a buffer that doubles */

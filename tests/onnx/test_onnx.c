@@ -47,7 +47,7 @@ static void close_world(world *w) {
 /* Output i of the last run, as floats. */
 static bool output_is(const rlx_onnx_runner *r, uint32_t i, const float *want, size_t n) {
   rlx_tensor t;
-  if (rlx_onnx_output(r, i, NULL, &t) || t.dtype != RLX_F32 || t.bytes != n * sizeof *want) return false;
+  if (rlx_onnx_runner_output(r, i, NULL, &t) || t.dtype != RLX_F32 || t.bytes != n * sizeof *want) return false;
   for (size_t k = 0; k < n; k++)
     if (((const float *)t.data)[k] != want[k]) return false;
   return true;
@@ -92,27 +92,27 @@ TEST(describe) {
   CHECK_EQ_STR(info.graph, "simple");
   CHECK(info.n_nodes == 2 && info.n_initializers == 1 && info.n_functions == 0 && info.ir_version == 8);
   CHECK(info.file_bytes == f.n && info.weight_bytes == 8);
-  CHECK_EQ_STR(rlx_onnx_opset(m, 0, &version), "ai.onnx");
+  CHECK_EQ_STR(rlx_onnx_opset_at(m, 0, &version), "ai.onnx");
   CHECK(version == 17);
-  CHECK_EQ_STR(rlx_onnx_opset(m, 1, NULL), "com.microsoft");
-  CHECK(!rlx_onnx_opset(m, 2, NULL));
-  CHECK_EQ_STR(rlx_onnx_metadata(m, 0, &text), "author");
+  CHECK_EQ_STR(rlx_onnx_opset_at(m, 1, NULL), "com.microsoft");
+  CHECK(!rlx_onnx_opset_at(m, 2, NULL));
+  CHECK_EQ_STR(rlx_onnx_metadata_at(m, 0, &text), "author");
   CHECK_EQ_STR(text, "nobody");
-  CHECK(!rlx_onnx_metadata(m, 1, NULL));
-  CHECK(rlx_onnx_inputs(m) == 1 && rlx_onnx_outputs(m) == 2);
-  CHECK_OK(rlx_onnx_input(m, 0, &v));
+  CHECK(!rlx_onnx_metadata_at(m, 1, NULL));
+  CHECK(rlx_onnx_input_count(m) == 1 && rlx_onnx_output_count(m) == 2);
+  CHECK_OK(rlx_onnx_input_at(m, 0, &v));
   CHECK_EQ_STR(v.name, "x");
   CHECK_EQ_STR(v.type, "float");
   CHECK_EQ_STR(v.dim[0].symbol, "N");
   CHECK(v.dtype == RLX_F32 && v.rank == 2 && v.dim[0].size == -1 && v.dim[1].size == 2 && !v.has_default);
-  CHECK_FAILS(rlx_onnx_input(m, 1, &v), RLX_NOT_FOUND, "input 1 of 1");
-  CHECK_OK(rlx_onnx_output_declared(m, 1, &v));
-  CHECK_FAILS(rlx_onnx_output_declared(m, 2, &v), RLX_NOT_FOUND, "output 2 of 2");
-  CHECK(rlx_onnx_op_uses(m) == 2);
-  CHECK_OK(rlx_onnx_op_used(m, 0, &use));
+  CHECK_FAILS(rlx_onnx_input_at(m, 1, &v), RLX_NOT_FOUND, "input 1 of 1");
+  CHECK_OK(rlx_onnx_output_at(m, 1, &v));
+  CHECK_FAILS(rlx_onnx_output_at(m, 2, &v), RLX_NOT_FOUND, "output 2 of 2");
+  CHECK(rlx_onnx_op_count(m) == 2);
+  CHECK_OK(rlx_onnx_op_at(m, 0, &use));
   CHECK_EQ_STR(use.op, "Add");
   CHECK(use.count == 1 && use.opset == 17 && use.supported);
-  CHECK_FAILS(rlx_onnx_op_used(m, 2, &use), RLX_NOT_FOUND, "op 2 of 2");
+  CHECK_FAILS(rlx_onnx_op_at(m, 2, &use), RLX_NOT_FOUND, "op 2 of 2");
   CHECK_OK(rlx_onnx_weight_at(m, 0, &weight));
   CHECK_EQ_STR(weight.name, "w");
   CHECK(weight.shape.n == 1 && weight.shape.v[0] == 2 && !weight.external);
@@ -131,7 +131,7 @@ TEST(nulls) {
   rlx_onnx_value v;
   rlx_onnx_op_use use;
   rlx_onnx_weight weight;
-  rlx_onnx_part part;
+  rlx_onnx_runner_part part;
   rlx_tensor t;
   rlx_graph *g;
   rlx_onnx *m;
@@ -145,12 +145,12 @@ TEST(nulls) {
   CHECK_FAILS(rlx_onnx_supported(NULL), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_describe(NULL, &info), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_describe(w.model, NULL), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_input(NULL, 0, &v), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_input(w.model, 0, NULL), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_output_declared(NULL, 0, &v), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_output_declared(w.model, 0, NULL), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_op_used(NULL, 0, &use), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_op_used(w.model, 0, NULL), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_input_at(NULL, 0, &v), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_input_at(w.model, 0, NULL), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_output_at(NULL, 0, &v), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_output_at(w.model, 0, NULL), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_op_at(NULL, 0, &use), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_op_at(w.model, 0, NULL), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_weight_at(NULL, 0, &weight), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_weight_at(w.model, 0, NULL), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_weight_read(NULL, "w", &t), RLX_INVALID, "NULL");
@@ -165,16 +165,18 @@ TEST(nulls) {
               "struct_bytes is 3");
   CHECK_FAILS(rlx_onnx_run(NULL, NULL, 0), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_run(w.runner, NULL, 1), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_output(NULL, 0, NULL, &t), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_output(w.runner, 0, NULL, NULL), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_part_at(NULL, 0, &part), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_onnx_part_at(w.runner, 0, NULL), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_runner_output(NULL, 0, NULL, &t), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_runner_output(w.runner, 0, NULL, NULL), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_runner_part_at(NULL, 0, &part), RLX_INVALID, "NULL");
+  CHECK_FAILS(rlx_onnx_runner_part_at(w.runner, 0, NULL), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_graph(NULL, NULL, NULL, 0, &g, NULL), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_graph(w.model, NULL, NULL, 0, NULL, NULL), RLX_INVALID, "out is NULL");
   CHECK_FAILS(rlx_onnx_graph(w.model, NULL, NULL, 1, &g, NULL), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_onnx_load(NULL, NULL, NULL, NULL), RLX_INVALID, "NULL");
-  CHECK(!rlx_onnx_inputs(NULL) && !rlx_onnx_outputs(NULL) && !rlx_onnx_op_uses(NULL) && !rlx_onnx_parts(NULL));
-  CHECK(!rlx_onnx_compiled(NULL) && !rlx_onnx_opset(NULL, 0, NULL) && !rlx_onnx_metadata(NULL, 0, NULL));
+  CHECK(!rlx_onnx_input_count(NULL) && !rlx_onnx_output_count(NULL) && !rlx_onnx_op_count(NULL) &&
+        !rlx_onnx_runner_part_count(NULL));
+  CHECK(!rlx_onnx_runner_compile_count(NULL) && !rlx_onnx_opset_at(NULL, 0, NULL) &&
+        !rlx_onnx_metadata_at(NULL, 0, NULL));
   rlx_onnx_close(NULL);
   rlx_onnx_runner_destroy(NULL);
   close_world(&w);
@@ -189,7 +191,7 @@ TEST(each_size_is_compiled_once) {
   const char *name;
   simple(&w.f);
   CHECK_OK(open_world(&w));
-  CHECK_FAILS(rlx_onnx_output(w.runner, 0, NULL, &t), RLX_INVALID, "before a run");
+  CHECK_FAILS(rlx_onnx_runner_output(w.runner, 0, NULL, &t), RLX_INVALID, "before a run");
   for (int round = 0; round < 3; round++) {
     rlx_named_tensor one = floats_of("x", RLX_DIMS(1, 2), x, 2), three = floats_of("x", RLX_DIMS(3, 2), x, 6);
     CHECK_OK(rlx_onnx_run(w.runner, &one, 1));
@@ -197,12 +199,12 @@ TEST(each_size_is_compiled_once) {
     CHECK_OK(rlx_onnx_run(w.runner, &three, 1));
     CHECK(output_is(w.runner, 0, (const float[]){10, 21, 12, 20, 13, 23}, 6));
     CHECK(output_is(w.runner, 1, x, 6));
-    CHECK_EQ_INT(rlx_onnx_compiled(w.runner), 2);
+    CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner), 2);
   }
-  CHECK_OK(rlx_onnx_output(w.runner, 1, &name, &t));
+  CHECK_OK(rlx_onnx_runner_output(w.runner, 1, &name, &t));
   CHECK_EQ_STR(name, "x");
-  CHECK_FAILS(rlx_onnx_output(w.runner, 2, NULL, &t), RLX_NOT_FOUND, "output 2 of 2");
-  CHECK_EQ_INT(rlx_onnx_parts(w.runner), 1);
+  CHECK_FAILS(rlx_onnx_runner_output(w.runner, 2, NULL, &t), RLX_NOT_FOUND, "output 2 of 2");
+  CHECK_EQ_INT(rlx_onnx_runner_part_count(w.runner), 1);
   /* The model and the session may go first. */
   rlx_onnx_close(w.model);
   rlx_session_destroy(w.session);
@@ -321,26 +323,27 @@ TEST(cut_in_the_middle) {
   world w = {0};
   float x[4] = {-1, 5, 0, 2}, y[4] = {1, 1, 1, 1};
   rlx_tensor t;
-  rlx_onnx_part part;
+  rlx_onnx_runner_part part;
   cut_model(&w.f);
   CHECK_OK(open_world(&w));
   rlx_named_tensor first = floats_of("x", RLX_DIMS(4), x, 4), second = floats_of("x", RLX_DIMS(4), y, 4);
   for (int round = 0; round < 3; round++) {
     CHECK_OK(rlx_onnx_run(w.runner, &first, 1));
-    CHECK_OK(rlx_onnx_output(w.runner, 0, NULL, &t));
+    CHECK_OK(rlx_onnx_runner_output(w.runner, 0, NULL, &t));
     CHECK(t.dtype == RLX_I64 && t.shape.n == 2 && t.shape.v[1] == 2 && ((int64_t *)t.data)[1] == 9);
     CHECK(output_is(w.runner, 1, (const float[]){0, 5, 0, 2}, 4));
     CHECK_OK(rlx_onnx_run(w.runner, &second, 1));
-    CHECK_OK(rlx_onnx_output(w.runner, 0, NULL, &t));
+    CHECK_OK(rlx_onnx_runner_output(w.runner, 0, NULL, &t));
     CHECK(t.shape.v[1] == 4 && ((int64_t *)t.data)[3] == 9);
-    CHECK_EQ_INT(rlx_onnx_compiled(w.runner), 3); /* the part before, and one after for two places and for four */
+    CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner),
+                 3); /* the part before, and one after for two places and for four */
   }
-  CHECK_EQ_INT(rlx_onnx_parts(w.runner), 3);
-  CHECK_OK(rlx_onnx_part_at(w.runner, 1, &part));
+  CHECK_EQ_INT(rlx_onnx_runner_part_count(w.runner), 3);
+  CHECK_OK(rlx_onnx_runner_part_at(w.runner, 1, &part));
   CHECK(!part.executable && strstr(part.why, "NonZero"));
-  CHECK_OK(rlx_onnx_part_at(w.runner, 2, &part));
+  CHECK_OK(rlx_onnx_runner_part_at(w.runner, 2, &part));
   CHECK(part.executable && !*part.why);
-  CHECK_FAILS(rlx_onnx_part_at(w.runner, 3, &part), RLX_NOT_FOUND, "no such part");
+  CHECK_FAILS(rlx_onnx_runner_part_at(w.runner, 3, &part), RLX_NOT_FOUND, "no such part");
   rlx_graph *g;
   char *cut;
   CHECK_OK(rlx_onnx_graph(w.model, NULL, &first, 1, &g, &cut));
@@ -395,12 +398,12 @@ TEST(input_as_data_and_as_shape) {
   rlx_named_tensor in = ints_of("s", RLX_DIMS(2), s, 2);
   for (int round = 0; round < 2; round++) {
     CHECK_OK(rlx_onnx_run(w.runner, &in, 1));
-    CHECK_OK(rlx_onnx_output(w.runner, 0, NULL, &t));
+    CHECK_OK(rlx_onnx_runner_output(w.runner, 0, NULL, &t));
     CHECK(t.shape.n == 2 && t.shape.v[0] == 2 && t.shape.v[1] == 2 && ((int64_t *)t.data)[0] == 8);
   }
   s[0] = 1, s[1] = 2;
   CHECK_OK(rlx_onnx_run(w.runner, &in, 1));
-  CHECK_OK(rlx_onnx_output(w.runner, 0, NULL, &t));
+  CHECK_OK(rlx_onnx_runner_output(w.runner, 0, NULL, &t));
   CHECK(t.shape.v[0] == 1 && ((int64_t *)t.data)[1] == 8);
   s[0] = 3;
   CHECK_FAILS(rlx_onnx_run(w.runner, &in, 1), RLX_INVALID, "(Reshape)");
@@ -454,7 +457,7 @@ TEST(both_branches) {
     c = 0;
     CHECK_OK(rlx_onnx_run(w.runner, in, 2));
     CHECK(output_is(w.runner, 0, (const float[]){0, 4}, 2));
-    CHECK_EQ_INT(rlx_onnx_compiled(w.runner), 2);
+    CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner), 2);
   }
   c = 7;
   CHECK_FAILS(rlx_onnx_run(w.runner, in, 2), RLX_INVALID, "input 'c': element 0 is 7, not 0 or 1");
@@ -495,10 +498,10 @@ TEST(loop_by_an_input) {
     for (n = 0; n < 4; n++) {
       CHECK_OK(rlx_onnx_run(w.runner, in, 2));
       CHECK(output_is(w.runner, 0, (const float[]){(float)(n + 1), (float)(2 * n + 2)}, 2));
-      CHECK_OK(rlx_onnx_output(w.runner, 1, NULL, &t));
+      CHECK_OK(rlx_onnx_runner_output(w.runner, 1, NULL, &t));
       CHECK(t.shape.n == 1 && t.shape.v[0] == n && (n == 0 || ((int64_t *)t.data)[n - 1] == n - 1));
     }
-  CHECK_EQ_INT(rlx_onnx_compiled(w.runner), 4);
+  CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner), 4);
   close_world(&w);
 }
 
@@ -568,7 +571,7 @@ TEST(input_with_default) {
   image_value(&w.f, GRAPH_OUTPUT, "y", 1, "2");
   image_end(&w.f);
   CHECK_OK(open_world(&w));
-  CHECK_OK(rlx_onnx_input(w.model, 1, &v));
+  CHECK_OK(rlx_onnx_input_at(w.model, 1, &v));
   CHECK(v.has_default);
   rlx_named_tensor in[2] = {floats_of("x", RLX_DIMS(2), x, 2), floats_of("b", RLX_DIMS(2), bias, 2)};
   for (int round = 0; round < 2; round++) {
@@ -577,7 +580,7 @@ TEST(input_with_default) {
     CHECK_OK(rlx_onnx_run(w.runner, in, 2));
     CHECK(output_is(w.runner, 0, (const float[]){6, 7}, 2));
   }
-  CHECK_EQ_INT(rlx_onnx_compiled(w.runner), 2);
+  CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner), 2);
   close_world(&w);
 }
 
@@ -619,10 +622,10 @@ TEST(weights_are_params) {
     for (c = 0; c < 2; c++) {
       in[0] = floats_of("x", RLX_DIMS(n, 512), x, (size_t)n * 512);
       CHECK_OK(rlx_onnx_run(w.runner, in, 2));
-      CHECK_OK(rlx_onnx_output(w.runner, 0, NULL, &t));
+      CHECK_OK(rlx_onnx_runner_output(w.runner, 0, NULL, &t));
       CHECK(((const float *)t.data)[n * 512 - 1] == (c ? 0 : 1022));
     }
-  CHECK_EQ_INT(rlx_onnx_compiled(w.runner), 4);
+  CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner), 4);
   rlx_graph *g;
   c = 0;
   CHECK_OK(rlx_onnx_graph(w.model, NULL, in, 2, &g, NULL));
@@ -662,9 +665,9 @@ TEST(large_weights_come_in_pieces) {
   x[0] = 1, x[K - 1] = 2;
   rlx_named_tensor in = floats_of("x", RLX_DIMS(1, K), x, K);
   CHECK_OK(rlx_onnx_run(w.runner, &in, 1));
-  CHECK_OK(rlx_onnx_output(w.runner, 0, NULL, &t));
+  CHECK_OK(rlx_onnx_runner_output(w.runner, 0, NULL, &t));
   for (size_t i = 0; i < N; i++) CHECK(((const float *)t.data)[i] == big[i * K] + 2 * big[i * K + K - 1]);
-  CHECK_OK(rlx_onnx_output(w.runner, 1, NULL, &t));
+  CHECK_OK(rlx_onnx_runner_output(w.runner, 1, NULL, &t));
   for (size_t i = 0; i < (size_t)N * K; i++) CHECK(((const float *)t.data)[i] == big[i] + x[i % K]);
   free(big);
   free(x);
@@ -794,7 +797,7 @@ TEST(runs_after_a_failed_one) {
     rlx_mem_set_hook(NULL, NULL);
     CHECK(s == RLX_OK || s == RLX_NO_MEMORY);
     CHECK_OK(rlx_onnx_run(w.runner, &in, 1));
-    CHECK_OK(rlx_onnx_output(w.runner, 0, NULL, &t));
+    CHECK_OK(rlx_onnx_runner_output(w.runner, 0, NULL, &t));
     CHECK(t.shape.v[1] == 2 && ((int64_t *)t.data)[1] == 9);
     close_world(&w);
   }
@@ -814,7 +817,7 @@ static void *run_in_thread(void *user) {
   for (int64_t n = 1; n <= 32 && j->ok; n++) {
     rlx_named_tensor in = floats_of("x", RLX_DIMS(n, 2), x, (size_t)n * 2);
     rlx_tensor t;
-    j->ok = !rlx_onnx_run(r, &in, 1) && !rlx_onnx_output(r, 0, NULL, &t) && ((float *)t.data)[2 * n - 1] == 20;
+    j->ok = !rlx_onnx_run(r, &in, 1) && !rlx_onnx_runner_output(r, 0, NULL, &t) && ((float *)t.data)[2 * n - 1] == 20;
   }
   rlx_onnx_runner_destroy(r);
   return NULL;

@@ -218,7 +218,7 @@ static rlx_status run(rlx_onnx *m, rlx_onnx_runner *r, float *y) {
   rlx_tensor t;
   (void)m;
   rlx_status s = rlx_onnx_run(r, &in, 1);
-  if (!s) s = rlx_onnx_output(r, 0, NULL, &t);
+  if (!s) s = rlx_onnx_runner_output(r, 0, NULL, &t);
   if (!s) memcpy(y, t.data, sizeof x);
   return s;
 }

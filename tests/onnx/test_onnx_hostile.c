@@ -15,7 +15,7 @@ static rlx_status try_model(const onnx_image *f, cost *c) {
   rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), x, sizeof x}};
   *c = begin_cost();
   rlx_status s = rlx_onnx_open_memory(f->v, f->n, NULL, &m);
-  if (!s) s = rlx_onnx_graph(m, NULL, &in, rlx_onnx_inputs(m) ? 1 : 0, &g, NULL);
+  if (!s) s = rlx_onnx_graph(m, NULL, &in, rlx_onnx_input_count(m) ? 1 : 0, &g, NULL);
   *c = end_cost(*c);
   rlx_graph_destroy(g);
   rlx_onnx_close(m);

@@ -27,9 +27,9 @@ static rlx_status run_case(const onnx_image *f, rlx_session *session) {
   rlx_onnx_runner *r = NULL;
   size_t n = 0;
   rlx_status s = rlx_onnx_open_memory(f->v, f->n, NULL, &m);
-  for (uint32_t i = 0; !s && i < rlx_onnx_inputs(m) && i < MOST_INPUTS; i++) {
+  for (uint32_t i = 0; !s && i < rlx_onnx_input_count(m) && i < MOST_INPUTS; i++) {
     rlx_onnx_value v;
-    s = rlx_onnx_input(m, i, &v);
+    s = rlx_onnx_input_at(m, i, &v);
     if (s) break;
     rlx_tensor *t = &in[n].tensor;
     *t = (rlx_tensor){.dtype = v.dtype, .shape = {.n = v.rank}, .data = memory[n]};

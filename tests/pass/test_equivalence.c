@@ -183,11 +183,11 @@ static rlx_graph *make_smaller(const rlx_graph *g, const uint8_t *exactness, rlx
     char name[24];
     snprintf(name, sizeof name, "cut%u", (unsigned)id);
     const rlx_type *t = &rlx_graph_at(g, id)->type;
-    map[id] = id == cut ? rlx_input(out, name, t->dtype, t->shape) : rlx_graph_copy_node(out, g, id, map);
+    map[id] = id == cut ? rlx_op_input(out, name, t->dtype, t->shape) : rlx_graph_copy_node(out, g, id, map);
     if (map[id]) exact[map[id]] = exactness[id];
   }
   for (size_t i = 0; i < g->outputs.n; i++)
-    if (keep == SIZE_MAX || keep == i) rlx_output(out, g->outputs.v[i].name, map[g->outputs.v[i].node]);
+    if (keep == SIZE_MAX || keep == i) rlx_graph_add_output(out, g->outputs.v[i].name, map[g->outputs.v[i].node]);
   if (rlx_graph_finish(out)) {
     rlx_graph_destroy(out);
     out = NULL;
@@ -214,7 +214,7 @@ static bool shrink_once(experiment *e, rlx_graph **g, uint8_t **exactness) {
     if (take_if_failing(e, g, exactness, RLX_NONE, keep)) return true;
   for (rlx_node cut = rlx_graph_end(*g) - 1; cut > 0; cut--) {
     rlx_op op = rlx_graph_at(*g, cut)->op;
-    if (rlx_op_has(op, RLX_TRAIT_LEAF) && op != RLX_OP_constant) continue;
+    if (rlx_op_table_has(op, RLX_TRAIT_LEAF) && op != RLX_OP_constant) continue;
     if (take_if_failing(e, g, exactness, cut, SIZE_MAX)) return true;
   }
   return false;

@@ -160,7 +160,7 @@ TEST(hoist_twice_extends_the_load_graph) {
   rlx_pass_context ctx = {.load = NULL};
   const rlx_pass hoist = {"hoist", "", rlx_pass_hoist};
   CHECK_OK(rlx_pass_run(&hoist, g, &ctx, &once));
-  CHECK_EQ_INT(rlx_graph_outputs(ctx.load), 2);
+  CHECK_EQ_INT(rlx_graph_output_count(ctx.load), 2);
   /* The same graph with another weight-only node on top of a hoisted one and of an old param. */
   rlx_graph *more =
     parse(X "%n = param \"hoisted.0\" : f32[3]; %e = param \"hoisted.1\" : f32[3]; %w = param \"w\" : f32[3]; "
@@ -372,7 +372,7 @@ static rlx_graph *deep_graph(uint32_t n) {
     rlx_node s = rlx_graph_add(g, rlx_graph_size(g) % 8 ? RLX_OP_sin : RLX_OP_softmax, &x, 1, NULL), two[2] = {x, s};
     x = rlx_graph_add(g, RLX_OP_add, two, 2, NULL);
   }
-  rlx_output(g, "y", x);
+  rlx_graph_add_output(g, "y", x);
   if (rlx_graph_finish(g)) {
     rlx_graph_destroy(g);
     return NULL;

@@ -19,7 +19,7 @@
 #define REFUSED "the test's target lacks it"
 #define EVERY_COMPOSITE RLX_OP_COUNT
 
-static bool is_composite(rlx_op op) { return rlx_op_has(op, RLX_TRAIT_COMPOSITE | RLX_TRAIT_FUSED); }
+static bool is_composite(rlx_op op) { return rlx_op_table_has(op, RLX_TRAIT_COMPOSITE | RLX_TRAIT_FUSED); }
 
 /* user: the op that is refused, or EVERY_COMPOSITE. */
 static bool lacks_one(void *user, const rlx_graph *g, rlx_node n, const char **why) {
@@ -56,7 +56,7 @@ static rlx_status compare(const rlx_graph *g, bool to_the_bit, const rlx_tensor 
   rlx_node result = g->outputs.v[0].node;
   double error;
   RLX_TRY(rlx_compare(y, want, rlx_tolerance_strict(g, result), &error));
-  bool exact = to_the_bit || rlx_op_has(rlx_graph_at(g, result)->op, RLX_TRAIT_MOVES);
+  bool exact = to_the_bit || rlx_op_table_has(rlx_graph_at(g, result)->op, RLX_TRAIT_MOVES);
   if (!exact || !want->bytes || memcmp(y->data, want->data, want->bytes) == 0) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "the bits differ");
 }
@@ -80,10 +80,10 @@ static rlx_status check_report(const rlx_report *report, rlx_op op, rlx_op refus
       const struct rlx_report_into *into = &report->into.v[row->first + i];
       bool lacking = refused == EVERY_COMPOSITE ? is_composite(into->op) : into->op == refused;
       if (lacking != into->host)
-        return RLX_FAIL(RLX_INVALID, "%s is %s by the report", rlx_op_get(into->op)->name,
+        return RLX_FAIL(RLX_INVALID, "%s is %s by the report", rlx_op_table_get(into->op)->name,
                         into->host ? "on the host" : "native");
       if (lacking && (!row->why || strcmp(row->why, REFUSED) == 0))
-        return RLX_FAIL(RLX_INVALID, "%s remains and no rewrite said why", rlx_op_get(into->op)->name);
+        return RLX_FAIL(RLX_INVALID, "%s remains and no rewrite said why", rlx_op_table_get(into->op)->name);
     }
     if (rlx_graph_at(report->graph, id)->op != op) continue;
     t->rewritten += row->how == RLX_HOW_REWRITTEN;
@@ -117,7 +117,8 @@ static bool check_both(rlx_op op, const rlx_case *c, tally *t) {
     rlx_status s = check_case(op, c, refused[i], i == 0 ? t : &other);
     if (!s) continue;
     ok = false;
-    printf("  %s/%s, without %s: %s\n", rlx_op_get(op)->name, c->name, i == 0 ? "it" : "any composite", rlx_message());
+    printf("  %s/%s, without %s: %s\n", rlx_op_table_get(op)->name, c->name, i == 0 ? "it" : "any composite",
+           rlx_message());
   }
   return ok;
 }
@@ -129,7 +130,7 @@ static bool check_op(rlx_op op) {
   tally t = {0};
   bool ok = true;
   for (size_t i = 0; i < table->n; i++) ok = check_both(op, &table->v[i], &t) && ok;
-  printf("  %s: %zu rewritten, %zu kept%s%s\n", rlx_op_get(op)->name, t.rewritten, t.kept, t.reason ? ": " : "",
+  printf("  %s: %zu rewritten, %zu kept%s%s\n", rlx_op_table_get(op)->name, t.rewritten, t.kept, t.reason ? ": " : "",
          t.reason ? t.reason : "");
   return ok && t.rewritten > 0;
 }
@@ -141,7 +142,8 @@ static bool check_op(rlx_op op) {
 
 TEST(the_rewrites_are_those_of_the_composite_ops) {
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++)
-    if (is_composite((rlx_op)op) != (rlx_rewrite_get((rlx_op)op) != NULL)) FAIL("%s", rlx_op_get((rlx_op)op)->name);
+    if (is_composite((rlx_op)op) != (rlx_rewrite_get((rlx_op)op) != NULL))
+      FAIL("%s", rlx_op_table_get((rlx_op)op)->name);
   CHECK(!rlx_rewrite_get(RLX_OP_INVALID) && !rlx_rewrite_get(RLX_OP_COUNT));
 }
 
@@ -151,7 +153,7 @@ static bool check_cases(rlx_op op, const rlx_case *cases, size_t n) {
   bool ok = true;
   tally t = {0};
   for (size_t i = 0; i < n; i++) ok = check_both(op, &cases[i], &t) && ok;
-  if (t.kept) printf("  %s: %zu of %zu were not rewritten: %s\n", rlx_op_get(op)->name, t.kept, n, t.reason);
+  if (t.kept) printf("  %s: %zu of %zu were not rewritten: %s\n", rlx_op_table_get(op)->name, t.kept, n, t.reason);
   return ok && t.kept == 0;
 }
 
@@ -330,7 +332,7 @@ static void check_tails(rlx_op op) {
   rlx_case c = {
     "tails", "x: f32[16] values(-80, -60, -40, -20, -12, -7, -1e-2, -1e-4, -1e-6, 1e-6, 1e-3, 5, 12, 19, 21, 88)", ""};
   char expr[64];
-  snprintf(expr, sizeof expr, "%s(%%x)", rlx_op_get(op)->name);
+  snprintf(expr, sizeof expr, "%s(%%x)", rlx_op_table_get(op)->name);
   c.expr = expr;
   rlx_case_built b;
   CHECK_OK(rlx_case_build(op, &c, &b));
@@ -350,7 +352,7 @@ static void check_tails(rlx_op op) {
   rlx_graph_destroy(rewritten);
   rlx_case_deinit(&b);
   CHECK_OK(s);
-  if (!(worst < 1e-6)) FAIL("%s: relative error %g", rlx_op_get(op)->name, worst);
+  if (!(worst < 1e-6)) FAIL("%s: relative error %g", rlx_op_table_get(op)->name, worst);
 }
 
 TEST(activations_keep_their_digits_in_the_tails) {
@@ -512,9 +514,9 @@ TEST(forbid_host_of_many) {
   enum { N = 100 };
   rlx_graph *g = NULL, *out = NULL;
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(4));
-  for (int i = 0; i < N; i++) x = rlx_sort(g, x, 0, i % 2 == 0);
-  rlx_output(g, "y", x);
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(4));
+  for (int i = 0; i < N; i++) x = rlx_op_sort(g, x, 0, i % 2 == 0);
+  rlx_graph_add_output(g, "y", x);
   rlx_status s = rlx_graph_finish(g);
   size_t lines = 0;
   rlx_set_log(count_line, &lines);
@@ -529,9 +531,9 @@ TEST(forbid_host_of_many) {
 
 /* ---- rewrites that misbehave ---- */
 
-static rlx_node relu_again(rlx_rewrite *r) { return rlx_relu(r->to, r->in[0]); }
-static rlx_node relu_as_f64(rlx_rewrite *r) { return rlx_cast(r->to, r->in[0], RLX_F64); }
-static rlx_node relu_fails(rlx_rewrite *r) { return rlx_matmul(r->to, r->in[0], r->in[0]); }
+static rlx_node relu_again(rlx_rewrite *r) { return rlx_op_relu(r->to, r->in[0]); }
+static rlx_node relu_as_f64(rlx_rewrite *r) { return rlx_op_cast(r->to, r->in[0], RLX_F64); }
+static rlx_node relu_fails(rlx_rewrite *r) { return rlx_op_matmul(r->to, r->in[0], r->in[0]); }
 static rlx_rewrite_fn again(rlx_op op) { return op == RLX_OP_relu ? relu_again : NULL; }
 static rlx_rewrite_fn as_f64(rlx_op op) { return op == RLX_OP_relu ? relu_as_f64 : NULL; }
 static rlx_rewrite_fn fails(rlx_op op) { return op == RLX_OP_relu ? relu_fails : NULL; }
@@ -539,7 +541,7 @@ static rlx_rewrite_fn fails(rlx_op op) { return op == RLX_OP_relu ? relu_fails :
 static rlx_status legalise_relu(rlx_rewrite_table rewrites) {
   rlx_graph *g, *out = NULL;
   RLX_TRY(rlx_graph_create(&g));
-  rlx_output(g, "y", rlx_relu(g, rlx_input(g, "x", RLX_F32, RLX_DIMS(2, 3))));
+  rlx_graph_add_output(g, "y", rlx_op_relu(g, rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3))));
   rlx_status s = rlx_graph_finish(g);
   rlx_pass_context ctx = {.supports = lacks_one, .supports_user = &(rlx_op){RLX_OP_relu}};
   if (!s) s = legalise(g, &ctx, rewrites, &out);

@@ -39,15 +39,15 @@ static bool disjoint(const rlx_window *a, const rlx_window *b) {
          b->offset + b->bytes <= a->offset;
 }
 
-static rlx_node x_of(rlx_graph *g, int64_t n) { return rlx_input(g, "x", RLX_F32, RLX_DIMS(n)); }
+static rlx_node x_of(rlx_graph *g, int64_t n) { return rlx_op_input(g, "x", RLX_F32, RLX_DIMS(n)); }
 
 /* A value of n elements that is not computed in place: a product. */
 static rlx_node dense(rlx_graph *g, rlx_node x, int64_t n) {
   char name[32];
   int64_t k = rlx_node_shape(g, x).v[0];
   snprintf(name, sizeof name, "w%u", (unsigned)rlx_graph_size(g));
-  rlx_node w = rlx_param(g, name, RLX_F32, RLX_DIMS(k, n));
-  return rlx_reshape(g, rlx_matmul(g, rlx_reshape(g, x, RLX_DIMS(1, k)), w), RLX_DIMS(n));
+  rlx_node w = rlx_op_param(g, name, RLX_F32, RLX_DIMS(k, n));
+  return rlx_op_reshape(g, rlx_op_matmul(g, rlx_op_reshape(g, x, RLX_DIMS(1, k)), w), RLX_DIMS(n));
 }
 
 /* ---- views ---- */
@@ -55,10 +55,10 @@ static rlx_node dense(rlx_graph *g, rlx_node x, int64_t n) {
 TEST(views_take_no_memory) {
   rlx_graph *g = begin();
   rlx_node x = x_of(g, 64), y = dense(g, x, 128);
-  rlx_node square = rlx_reshape(g, y, RLX_DIMS(8, 16)), same = rlx_cast(g, square, RLX_F32);
-  rlx_node rows = rlx_narrow(g, same, 0, 2, 3), columns = rlx_narrow(g, same, 1, 2, 3);
-  rlx_output(g, "rows", rlx_neg(g, rows));
-  rlx_output(g, "columns", rlx_neg(g, columns));
+  rlx_node square = rlx_op_reshape(g, y, RLX_DIMS(8, 16)), same = rlx_op_cast(g, square, RLX_F32);
+  rlx_node rows = rlx_op_narrow(g, same, 0, 2, 3), columns = rlx_op_narrow(g, same, 1, 2, 3);
+  rlx_graph_add_output(g, "rows", rlx_op_neg(g, rows));
+  rlx_graph_add_output(g, "columns", rlx_op_neg(g, columns));
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(inside(&p->at[same], &p->at[y]) && p->at[same].offset == p->at[y].offset);
@@ -72,9 +72,9 @@ TEST(views_take_no_memory) {
 TEST(a_view_that_misses_the_alignment_is_copied) {
   rlx_graph *g = begin();
   rlx_node y = dense(g, x_of(g, 64), 128);
-  rlx_node a = rlx_narrow(g, y, 0, 64, 8), b = rlx_narrow(g, y, 0, 63, 8);
-  rlx_output(g, "a", rlx_neg(g, a));
-  rlx_output(g, "b", rlx_neg(g, b));
+  rlx_node a = rlx_op_narrow(g, y, 0, 64, 8), b = rlx_op_narrow(g, y, 0, 63, 8);
+  rlx_graph_add_output(g, "a", rlx_op_neg(g, a));
+  rlx_graph_add_output(g, "b", rlx_op_neg(g, b));
   rlx_plan *p = plan_with(g, &(rlx_plan_options){.view_align = 256});
   if (!p) return;
   CHECK(inside(&p->at[a], &p->at[y]));
@@ -86,10 +86,10 @@ TEST(a_view_that_misses_the_alignment_is_copied) {
 TEST(a_concat_is_written_in_place) {
   rlx_graph *g = begin();
   rlx_node x = x_of(g, 64), a = dense(g, x, 32), b = dense(g, x, 96);
-  rlx_node inner = rlx_concat(g, (rlx_node[]){a, b}, 2, 0);
-  rlx_node c = dense(g, x, 16), outer = rlx_concat(g, (rlx_node[]){inner, x, c}, 3, 0);
-  rlx_output(g, "inner", rlx_neg(g, rlx_narrow(g, inner, 0, 0, 128)));
-  rlx_output(g, "outer", outer);
+  rlx_node inner = rlx_op_concat(g, (rlx_node[]){a, b}, 2, 0);
+  rlx_node c = dense(g, x, 16), outer = rlx_op_concat(g, (rlx_node[]){inner, x, c}, 3, 0);
+  rlx_graph_add_output(g, "inner", rlx_op_neg(g, rlx_op_narrow(g, inner, 0, 0, 128)));
+  rlx_graph_add_output(g, "outer", outer);
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK_EQ_INT(p->at[a].offset, p->at[outer].offset);
@@ -103,9 +103,9 @@ TEST(a_concat_is_written_in_place) {
 TEST(a_part_of_two_concats_stays_apart) {
   rlx_graph *g = begin();
   rlx_node x = x_of(g, 64), a = dense(g, x, 32), b = dense(g, x, 96), c = dense(g, x, 96);
-  rlx_node u = rlx_concat(g, (rlx_node[]){a, b}, 2, 0), v = rlx_concat(g, (rlx_node[]){a, c}, 2, 0);
-  rlx_output(g, "u", u);
-  rlx_output(g, "v", v);
+  rlx_node u = rlx_op_concat(g, (rlx_node[]){a, b}, 2, 0), v = rlx_op_concat(g, (rlx_node[]){a, c}, 2, 0);
+  rlx_graph_add_output(g, "u", u);
+  rlx_graph_add_output(g, "v", v);
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(disjoint(&p->at[a], &p->at[u]) && disjoint(&p->at[a], &p->at[v]));
@@ -116,9 +116,9 @@ TEST(a_part_of_two_concats_stays_apart) {
 
 TEST(a_concat_that_costs_more_in_place_is_a_step) {
   rlx_graph *g = begin(); /* in place, all of the concat would be held over the large middle */
-  rlx_node x = x_of(g, 16), skip = dense(g, x, 1024), middle = dense(g, rlx_tanh(g, skip), 16384);
-  rlx_node up = dense(g, rlx_tanh(g, middle), 8192), y = rlx_concat(g, (rlx_node[]){skip, up}, 2, 0);
-  rlx_output(g, "y", rlx_reduce_sum(g, y, RLX_DIMS(0), false));
+  rlx_node x = x_of(g, 16), skip = dense(g, x, 1024), middle = dense(g, rlx_op_tanh(g, skip), 16384);
+  rlx_node up = dense(g, rlx_op_tanh(g, middle), 8192), y = rlx_op_concat(g, (rlx_node[]){skip, up}, 2, 0);
+  rlx_graph_add_output(g, "y", rlx_op_reduce_sum(g, y, RLX_DIMS(0), false));
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(disjoint(&p->at[skip], &p->at[y]));
@@ -130,9 +130,9 @@ TEST(a_concat_that_costs_more_in_place_is_a_step) {
 
 TEST(results_take_over_inputs_that_die) {
   rlx_graph *g = begin();
-  rlx_node x = x_of(g, 64), a = dense(g, x, 100), b = rlx_relu(g, a), c = rlx_add(g, b, b), d = rlx_exp(g, c);
-  rlx_node e = rlx_add(g, d, dense(g, x, 100));
-  rlx_output(g, "y", e);
+  rlx_node x = x_of(g, 64), a = dense(g, x, 100), b = rlx_op_relu(g, a), c = rlx_op_add(g, b, b), d = rlx_op_exp(g, c);
+  rlx_node e = rlx_op_add(g, d, dense(g, x, 100));
+  rlx_graph_add_output(g, "y", e);
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(p->at[a].offset == p->at[b].offset && p->at[b].offset == p->at[c].offset);
@@ -143,11 +143,11 @@ TEST(results_take_over_inputs_that_die) {
 
 TEST(what_lives_on_is_not_taken_over) {
   rlx_graph *g = begin();
-  rlx_node x = x_of(g, 64), in = rlx_relu(g, x), a = dense(g, x, 64), part = rlx_narrow(g, a, 0, 0, 4);
-  rlx_node b = rlx_relu(g, a), out = rlx_exp(g, in);
-  rlx_output(g, "in", in); /* an output may not be overwritten by exp, the input not by relu */
-  rlx_output(g, "out", out);
-  rlx_output(g, "both", rlx_add(g, rlx_narrow(g, b, 0, 0, 4), part)); /* a lives on through its part */
+  rlx_node x = x_of(g, 64), in = rlx_op_relu(g, x), a = dense(g, x, 64), part = rlx_op_narrow(g, a, 0, 0, 4);
+  rlx_node b = rlx_op_relu(g, a), out = rlx_op_exp(g, in);
+  rlx_graph_add_output(g, "in", in); /* an output may not be overwritten by exp, the input not by relu */
+  rlx_graph_add_output(g, "out", out);
+  rlx_graph_add_output(g, "both", rlx_op_add(g, rlx_op_narrow(g, b, 0, 0, 4), part)); /* a lives on through its part */
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(disjoint(&p->at[x], &p->at[in]) && disjoint(&p->at[in], &p->at[out]) && disjoint(&p->at[a], &p->at[b]));
@@ -156,11 +156,11 @@ TEST(what_lives_on_is_not_taken_over) {
 
 TEST(a_result_does_not_overwrite_what_the_same_step_reads_elsewhere) {
   rlx_graph *g = begin();
-  rlx_node x = x_of(g, 64), a = dense(g, x, 16), idx = rlx_input(g, "idx", RLX_I32, RLX_DIMS(16));
-  rlx_node b = rlx_scatter_elements(g, a, idx, a, 0, RLX_SCATTER_NONE);
-  rlx_node c = dense(g, x, 16), d = rlx_add(g, c, rlx_narrow(g, c, 0, 3, 1));
-  rlx_output(g, "b", b);
-  rlx_output(g, "d", d);
+  rlx_node x = x_of(g, 64), a = dense(g, x, 16), idx = rlx_op_input(g, "idx", RLX_I32, RLX_DIMS(16));
+  rlx_node b = rlx_op_scatter_elements(g, a, idx, a, 0, RLX_SCATTER_NONE);
+  rlx_node c = dense(g, x, 16), d = rlx_op_add(g, c, rlx_op_narrow(g, c, 0, 3, 1));
+  rlx_graph_add_output(g, "b", b);
+  rlx_graph_add_output(g, "d", d);
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(disjoint(&p->at[a], &p->at[b]));
@@ -170,14 +170,14 @@ TEST(a_result_does_not_overwrite_what_the_same_step_reads_elsewhere) {
 
 /* ---- states ---- */
 
-static rlx_node state_of(rlx_graph *g) { return rlx_state(g, "s", RLX_F32, RLX_DIMS(32)); }
+static rlx_node state_of(rlx_graph *g) { return rlx_op_state(g, "s", RLX_F32, RLX_DIMS(32)); }
 
 TEST(an_update_waits_for_readers_of_the_old_value) {
   rlx_graph *g = begin();
-  rlx_node x = x_of(g, 8), s = state_of(g), u = rlx_update(g, s, x, rlx_scalar(g, RLX_I32, 3), 0);
-  rlx_node old = rlx_neg(g, s), now = rlx_neg(g, u);
-  rlx_output(g, "old", old);
-  rlx_output(g, "now", now);
+  rlx_node x = x_of(g, 8), s = state_of(g), u = rlx_op_update(g, s, x, rlx_op_scalar(g, RLX_I32, 3), 0);
+  rlx_node old = rlx_op_neg(g, s), now = rlx_op_neg(g, u);
+  rlx_graph_add_output(g, "old", old);
+  rlx_graph_add_output(g, "now", now);
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK_EQ_INT(p->n_copies, 0);
@@ -189,8 +189,8 @@ TEST(an_update_waits_for_readers_of_the_old_value) {
 
 TEST(an_old_value_that_must_live_on_is_copied) {
   rlx_graph *g = begin();
-  rlx_node x = x_of(g, 8), s = state_of(g), u = rlx_update(g, s, x, rlx_scalar(g, RLX_I32, 3), 0);
-  rlx_output(g, "y", rlx_sub(g, u, s)); /* reads both */
+  rlx_node x = x_of(g, 8), s = state_of(g), u = rlx_op_update(g, s, x, rlx_op_scalar(g, RLX_I32, 3), 0);
+  rlx_graph_add_output(g, "y", rlx_op_sub(g, u, s)); /* reads both */
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK_EQ_INT(p->n_copies, 1);
@@ -198,11 +198,11 @@ TEST(an_old_value_that_must_live_on_is_copied) {
   rlx_plan_destroy(p);
 
   g = begin();
-  x = x_of(g, 8), s = state_of(g), u = rlx_update(g, s, x, rlx_scalar(g, RLX_I32, 3), 0);
-  rlx_node again = rlx_update(g, u, x, rlx_scalar(g, RLX_I32, 4), 0);
-  rlx_output(g, "old", s);
-  rlx_output(g, "middle", rlx_reshape(g, u, RLX_DIMS(4, 8)));
-  rlx_output(g, "last", again);
+  x = x_of(g, 8), s = state_of(g), u = rlx_op_update(g, s, x, rlx_op_scalar(g, RLX_I32, 3), 0);
+  rlx_node again = rlx_op_update(g, u, x, rlx_op_scalar(g, RLX_I32, 4), 0);
+  rlx_graph_add_output(g, "old", s);
+  rlx_graph_add_output(g, "middle", rlx_op_reshape(g, u, RLX_DIMS(4, 8)));
+  rlx_graph_add_output(g, "last", again);
   p = plan(g);
   if (!p) return;
   CHECK_EQ_INT(p->n_copies, 2);
@@ -212,8 +212,8 @@ TEST(an_old_value_that_must_live_on_is_copied) {
 
   g = begin(); /* rows that are the state itself */
   s = state_of(g);
-  rlx_update(g, s, rlx_narrow(g, s, 0, 4, 8), rlx_scalar(g, RLX_I32, 0), 0);
-  rlx_output(g, "y", x_of(g, 1));
+  rlx_op_update(g, s, rlx_op_narrow(g, s, 0, 4, 8), rlx_op_scalar(g, RLX_I32, 0), 0);
+  rlx_graph_add_output(g, "y", x_of(g, 1));
   p = plan(g);
   if (!p) return;
   CHECK_EQ_INT(p->n_copies, 1);
@@ -224,14 +224,15 @@ TEST(an_old_value_that_must_live_on_is_copied) {
 
 TEST(leaves_may_be_outputs) {
   rlx_graph *g = begin();
-  rlx_node x = x_of(g, 8), w = rlx_param(g, "w", RLX_F16, RLX_DIMS(3)), c = rlx_scalar(g, RLX_F64, 1), s = state_of(g);
-  rlx_node dead = rlx_neg(g, x);
-  rlx_output(g, "x", x);
-  rlx_output(g, "w", w);
-  rlx_output(g, "c", c);
-  rlx_output(g, "s", s);
-  rlx_output(g, "again", rlx_reshape(g, w, RLX_DIMS(3, 1)));
-  rlx_output(g, "x2", x);
+  rlx_node x = x_of(g, 8), w = rlx_op_param(g, "w", RLX_F16, RLX_DIMS(3)), c = rlx_op_scalar(g, RLX_F64, 1),
+           s = state_of(g);
+  rlx_node dead = rlx_op_neg(g, x);
+  rlx_graph_add_output(g, "x", x);
+  rlx_graph_add_output(g, "w", w);
+  rlx_graph_add_output(g, "c", c);
+  rlx_graph_add_output(g, "s", s);
+  rlx_graph_add_output(g, "again", rlx_op_reshape(g, w, RLX_DIMS(3, 1)));
+  rlx_graph_add_output(g, "x2", x);
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK_EQ_INT(p->n_steps, 0);
@@ -243,7 +244,7 @@ TEST(leaves_may_be_outputs) {
 
 TEST(constants_alone_need_no_scratch) {
   rlx_graph *g = begin();
-  rlx_output(g, "c", rlx_scalar(g, RLX_F32, 2));
+  rlx_graph_add_output(g, "c", rlx_op_scalar(g, RLX_F32, 2));
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(p->n_steps == 0 && p->scratch_bytes == 0 && p->n_scratch == 1 && p->lower_bound == 0);
@@ -252,12 +253,12 @@ TEST(constants_alone_need_no_scratch) {
 
 TEST(values_without_elements_have_a_place_and_no_step) {
   rlx_graph *g = begin();
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(0, 4)), w = rlx_param(g, "w", RLX_F32, RLX_DIMS(4, 3));
-  rlx_node y = rlx_matmul(g, x, w), big = rlx_input(g, "big", RLX_F32, RLX_DIMS(5, 3));
-  rlx_node z = rlx_concat(g, (rlx_node[]){y, big}, 2, 0);
-  rlx_output(g, "y", y);
-  rlx_output(g, "z", z);
-  rlx_output(g, "sum", rlx_reduce_sum(g, y, RLX_DIMS(0), false)); /* of nothing: 3 zeros, computed */
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(0, 4)), w = rlx_op_param(g, "w", RLX_F32, RLX_DIMS(4, 3));
+  rlx_node y = rlx_op_matmul(g, x, w), big = rlx_op_input(g, "big", RLX_F32, RLX_DIMS(5, 3));
+  rlx_node z = rlx_op_concat(g, (rlx_node[]){y, big}, 2, 0);
+  rlx_graph_add_output(g, "y", y);
+  rlx_graph_add_output(g, "z", z);
+  rlx_graph_add_output(g, "sum", rlx_op_reduce_sum(g, y, RLX_DIMS(0), false)); /* of nothing: 3 zeros, computed */
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(p->at[y].segment == RLX_SEGMENT_SCRATCH && p->at[y].bytes == 0 && p->at[x].bytes == 0);
@@ -268,21 +269,22 @@ TEST(values_without_elements_have_a_place_and_no_step) {
 
 static rlx_graph *counting_body(void) {
   rlx_graph *b = begin();
-  rlx_node sum = rlx_input(b, "sum", RLX_F32, RLX_DIMS(4)), x = rlx_input(b, "x", RLX_F32, RLX_DIMS(4));
-  rlx_node next = rlx_add(b, sum, x);
-  rlx_output(b, "next", next);
-  rlx_output(b, "twice", rlx_add(b, next, next));
-  rlx_output(b, "unused", rlx_neg(b, next));
+  rlx_node sum = rlx_op_input(b, "sum", RLX_F32, RLX_DIMS(4)), x = rlx_op_input(b, "x", RLX_F32, RLX_DIMS(4));
+  rlx_node next = rlx_op_add(b, sum, x);
+  rlx_graph_add_output(b, "next", next);
+  rlx_graph_add_output(b, "twice", rlx_op_add(b, next, next));
+  rlx_graph_add_output(b, "unused", rlx_op_neg(b, next));
   return rlx_graph_finish(b) ? NULL : b;
 }
 
 TEST(control_siblings_are_one_step) {
   rlx_graph *g = begin(), *body = counting_body();
-  rlx_node xs[2] = {rlx_input(g, "start", RLX_F32, RLX_DIMS(4)), rlx_input(g, "xs", RLX_F32, RLX_DIMS(7, 4))}, outs[3];
-  rlx_scan(g, body, 1, 1, false, xs, 2, outs, 3);
+  rlx_node xs[2] = {rlx_op_input(g, "start", RLX_F32, RLX_DIMS(4)), rlx_op_input(g, "xs", RLX_F32, RLX_DIMS(7, 4))},
+           outs[3];
+  rlx_op_scan(g, body, 1, 1, false, xs, 2, outs, 3);
   rlx_graph_destroy(body);
-  rlx_output(g, "last", outs[0]);
-  rlx_output(g, "all", outs[1]);
+  rlx_graph_add_output(g, "last", outs[0]);
+  rlx_graph_add_output(g, "all", outs[1]);
   rlx_plan *p = plan(g);
   if (!p) return;
   CHECK(p->n_steps == 1 && p->steps[0].n_out == 2);
@@ -302,8 +304,8 @@ static void needs_some(void *user, const rlx_graph *g, rlx_node n, rlx_node_need
 
 TEST(the_device_says_host_workspace_and_in_place) {
   rlx_graph *g = begin();
-  rlx_node x = x_of(g, 64), a = dense(g, x, 100), b = rlx_exp(g, rlx_relu(g, a));
-  rlx_output(g, "y", b);
+  rlx_node x = x_of(g, 64), a = dense(g, x, 100), b = rlx_op_exp(g, rlx_op_relu(g, a));
+  rlx_graph_add_output(g, "y", b);
   rlx_plan *p = plan_with(g, &(rlx_plan_options){.needs = needs_some});
   if (!p) return;
   CHECK_EQ_INT(p->n_host, 1);
@@ -319,12 +321,12 @@ static rlx_graph *wide_graph(void) {
   enum { WIDE = 40 };
   rlx_graph *g = begin();
   rlx_node x = x_of(g, 64), v[WIDE], sum = RLX_NONE;
-  for (int i = 0; i < WIDE; i++) v[i] = rlx_tile(g, x, RLX_DIMS(16 + i));
+  for (int i = 0; i < WIDE; i++) v[i] = rlx_op_tile(g, x, RLX_DIMS(16 + i));
   for (int i = 0; i < WIDE; i++) {
-    rlx_node part = rlx_reduce_sum(g, v[i], RLX_DIMS(0), false);
-    sum = i ? rlx_add(g, sum, part) : part;
+    rlx_node part = rlx_op_reduce_sum(g, v[i], RLX_DIMS(0), false);
+    sum = i ? rlx_op_add(g, sum, part) : part;
   }
-  rlx_output(g, "y", sum);
+  rlx_graph_add_output(g, "y", sum);
   return rlx_graph_finish(g) ? NULL : g;
 }
 
@@ -350,7 +352,7 @@ TEST(scratch_is_split_for_small_blocks) {
 TEST(a_value_above_a_limit_is_named) {
   rlx_graph *g = begin();
   rlx_node a = dense(g, x_of(g, 64), 4096);
-  rlx_output(g, "y", rlx_neg(g, a));
+  rlx_graph_add_output(g, "y", rlx_op_neg(g, a));
   CHECK_OK(rlx_graph_finish(g));
   rlx_plan *p;
   rlx_plan_options o = {.max_block_bytes = 16383};
@@ -375,7 +377,7 @@ static bool always(void *user) {
 
 TEST(planning_can_be_cancelled) {
   rlx_graph *g = begin();
-  rlx_output(g, "y", rlx_neg(g, x_of(g, 4)));
+  rlx_graph_add_output(g, "y", rlx_op_neg(g, x_of(g, 4)));
   CHECK_OK(rlx_graph_finish(g));
   rlx_plan *p;
   CHECK_FAILS(rlx_plan_build(g, &(rlx_plan_options){.cancel = always}, &p), RLX_CANCELLED, "stopped");
@@ -465,13 +467,13 @@ TEST(long_chains_are_no_recursion) {
   uint32_t n = TEST_IS_SANITIZED ? 100000 : 1000000;
   for (int kind = 0; kind < 3; kind++) { /* in place, views, nested concats */
     rlx_graph *g = begin();
-    rlx_node x = x_of(g, 4), y = dense(g, x, 4), one = rlx_scalar(g, RLX_F32, 1);
-    rlx_node piece = rlx_reshape(g, one, RLX_DIMS(1));
+    rlx_node x = x_of(g, 4), y = dense(g, x, 4), one = rlx_op_scalar(g, RLX_F32, 1);
+    rlx_node piece = rlx_op_reshape(g, one, RLX_DIMS(1));
     for (uint32_t i = 0; i < (kind == 2 ? n / 20 : n); i++)
-      y = kind == 0   ? rlx_neg(g, y)
-          : kind == 1 ? rlx_reshape(g, y, i % 2 ? RLX_DIMS(4) : RLX_DIMS(2, 2))
-                      : rlx_concat(g, (rlx_node[]){y, piece}, 2, 0);
-    rlx_output(g, "y", y);
+      y = kind == 0   ? rlx_op_neg(g, y)
+          : kind == 1 ? rlx_op_reshape(g, y, i % 2 ? RLX_DIMS(4) : RLX_DIMS(2, 2))
+                      : rlx_op_concat(g, (rlx_node[]){y, piece}, 2, 0);
+    rlx_graph_add_output(g, "y", y);
     rlx_plan *p = plan(g);
     if (!p) return;
     CHECK(kind == 2 || p->scratch_bytes <= 768);
@@ -633,8 +635,8 @@ TEST(played_plans_of_all_ops_equal_the_evaluator) {
 
 TEST(reports_say_what_scripts_and_people_read) {
   rlx_graph *g = begin();
-  rlx_node x = rlx_input(g, "a<b>&\"c\"", RLX_F32, RLX_DIMS(64));
-  rlx_output(g, "y", rlx_relu(g, dense(g, x, 2048)));
+  rlx_node x = rlx_op_input(g, "a<b>&\"c\"", RLX_F32, RLX_DIMS(64));
+  rlx_graph_add_output(g, "y", rlx_op_relu(g, dense(g, x, 2048)));
   rlx_plan *p = plan(g);
   if (!p) return;
   rlx_str s = {0};
@@ -684,10 +686,10 @@ static rlx_status plan_and_report(void *user) {
 
 TEST(every_allocation_may_fail) {
   rlx_graph *g = begin();
-  rlx_node x = x_of(g, 16), s = rlx_state(g, "s", RLX_F32, RLX_DIMS(8)), a = dense(g, x, 8), b = dense(g, x, 4);
-  rlx_node u = rlx_update(g, s, b, rlx_scalar(g, RLX_I32, 0), 0);
-  rlx_output(g, "y", rlx_concat(g, (rlx_node[]){a, rlx_relu(g, b), x}, 3, 0));
-  rlx_output(g, "z", rlx_sub(g, u, s));
+  rlx_node x = x_of(g, 16), s = rlx_op_state(g, "s", RLX_F32, RLX_DIMS(8)), a = dense(g, x, 8), b = dense(g, x, 4);
+  rlx_node u = rlx_op_update(g, s, b, rlx_op_scalar(g, RLX_I32, 0), 0);
+  rlx_graph_add_output(g, "y", rlx_op_concat(g, (rlx_node[]){a, rlx_op_relu(g, b), x}, 3, 0));
+  rlx_graph_add_output(g, "z", rlx_op_sub(g, u, s));
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(alloc_sweep(plan_and_report, g));
   rlx_graph_destroy(g);

@@ -200,7 +200,7 @@ static bool node_as_copy(damage *d) {
   if (!s) return false;
   rlx_step *t = change(d, s, sizeof *s);
   /* What only moves bytes may well be a copy. */
-  bool moves = rlx_op_has(rlx_graph_at(d->p->graph, s->node)->op, RLX_TRAIT_MOVES);
+  bool moves = rlx_op_table_has(rlx_graph_at(d->p->graph, s->node)->op, RLX_TRAIT_MOVES);
   t->kind = draw(d, 2) && !moves ? RLX_STEP_COPY : (rlx_step_kind)7;
   return true;
 }

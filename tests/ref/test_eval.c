@@ -243,9 +243,9 @@ TEST(a_chain_a_million_deep_runs) {
   rlx_graph *g;
   rlx_evaluator *e;
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node last = rlx_input(g, "x", RLX_F32, RLX_DIMS(1));
-  for (int i = 1; i < NODES; i++) last = rlx_neg(g, last);
-  rlx_output(g, "y", last);
+  rlx_node last = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(1));
+  for (int i = 1; i < NODES; i++) last = rlx_op_neg(g, last);
+  rlx_graph_add_output(g, "y", last);
   CHECK_OK(evaluator_of(g, &e));
   CHECK_OK(rlx_evaluator_set(e, "x", F32(RLX_DIMS(1), 7)));
   CHECK_OK(rlx_evaluator_run(e));
@@ -453,12 +453,12 @@ static rlx_status make_loop(int64_t max_trips, bool through_text, rlx_evaluator 
   rlx_status s = rlx_graph_parse(body_text, sizeof body_text - 1, &body);
   if (!s) s = rlx_graph_create(&g);
   if (!s) {
-    rlx_node xs[3] = {rlx_scalar(g, RLX_F32, 0), rlx_input(g, "t", RLX_F32, RLX_DIMS(1)),
-                      rlx_input(g, "w", RLX_F32, RLX_DIMS(1))},
+    rlx_node xs[3] = {rlx_op_scalar(g, RLX_F32, 0), rlx_op_input(g, "t", RLX_F32, RLX_DIMS(1)),
+                      rlx_op_input(g, "w", RLX_F32, RLX_DIMS(1))},
              outs[2];
-    rlx_while(g, cond, body, 2, max_trips, xs, 3, outs, 2);
-    rlx_output(g, "i", outs[0]);
-    rlx_output(g, "t", outs[1]);
+    rlx_op_while(g, cond, body, 2, max_trips, xs, 3, outs, 2);
+    rlx_graph_add_output(g, "i", outs[0]);
+    rlx_graph_add_output(g, "t", outs[1]);
     s = through_text ? evaluator_of_printed(g, out) : evaluator_of(g, out);
   }
   rlx_graph_destroy(cond);
@@ -502,19 +502,19 @@ TEST(a_scan_walks_and_carries) {
   for (int reverse = 0; reverse < 2; reverse++) {
     rlx_graph *body, *g;
     CHECK_OK(rlx_graph_create(&body));
-    rlx_node total = rlx_input(body, "total", RLX_F32, RLX_SCALAR), x = rlx_input(body, "x", RLX_F32, RLX_SCALAR);
-    rlx_node c = rlx_input(body, "c", RLX_F32, RLX_SCALAR), kept = rlx_custom(body, "test.count", NULL, &c, 1);
-    rlx_node next = rlx_add(body, total, x), varying = rlx_custom(body, "test.count", NULL, &next, 1);
-    rlx_output(body, "next", next);
-    rlx_output(body, "y", rlx_mul(body, varying, kept));
+    rlx_node total = rlx_op_input(body, "total", RLX_F32, RLX_SCALAR), x = rlx_op_input(body, "x", RLX_F32, RLX_SCALAR);
+    rlx_node c = rlx_op_input(body, "c", RLX_F32, RLX_SCALAR), kept = rlx_op_custom(body, "test.count", NULL, &c, 1);
+    rlx_node next = rlx_op_add(body, total, x), varying = rlx_op_custom(body, "test.count", NULL, &next, 1);
+    rlx_graph_add_output(body, "next", next);
+    rlx_graph_add_output(body, "y", rlx_op_mul(body, varying, kept));
     CHECK_OK(rlx_graph_finish(body));
     CHECK_OK(rlx_graph_create(&g));
-    rlx_node outs[2], xs[3] = {rlx_input(g, "start", RLX_F32, RLX_SCALAR), rlx_input(g, "x", RLX_F32, RLX_DIMS(3)),
-                               rlx_input(g, "c", RLX_F32, RLX_SCALAR)};
-    rlx_scan(g, body, 1, 1, reverse, xs, 3, outs, 2);
+    rlx_node outs[2], xs[3] = {rlx_op_input(g, "start", RLX_F32, RLX_SCALAR),
+                               rlx_op_input(g, "x", RLX_F32, RLX_DIMS(3)), rlx_op_input(g, "c", RLX_F32, RLX_SCALAR)};
+    rlx_op_scan(g, body, 1, 1, reverse, xs, 3, outs, 2);
     rlx_graph_destroy(body);
-    rlx_output(g, "total", outs[0]);
-    rlx_output(g, "y", outs[1]);
+    rlx_graph_add_output(g, "total", outs[0]);
+    rlx_graph_add_output(g, "y", outs[1]);
     CHECK_OK(evaluator_of(g, &e));
     CHECK_OK(rlx_evaluator_set(e, "start", F32(RLX_SCALAR, 10)));
     CHECK_OK(rlx_evaluator_set(e, "x", F32(RLX_DIMS(3), 1, 2, 3)));

@@ -129,7 +129,7 @@ TEST(integers_at_their_limits) {
 /* The table has functions for exactly what the op table calls element-wise families. */
 TEST(scalars_by_op) {
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++) {
-    const rlx_op_row *row = rlx_op_get((rlx_op)op);
+    const rlx_op_table_row *row = rlx_op_table_get((rlx_op)op);
     const rlx_scalar_row *s = rlx_scalar_get((rlx_op)op);
     int families = (s->unary != NULL) + (s->binary != NULL) + (s->compare != NULL);
     if (families > 1 || (families && !(row->traits & RLX_TRAIT_POINTWISE)))

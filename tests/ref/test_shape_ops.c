@@ -192,7 +192,7 @@ TEST(attributes_that_look_like_symbols) {
       rlx_node y = rlx_graph_add(g, calls[k].op, &x, calls[k].op == RLX_OP_range ? 0 : 1, calls[k].attrs);
       rlx_status s = rlx_graph_status(g);
       rlx_graph_destroy(g);
-      if (y || s != RLX_INVALID) FAIL("%s took %lld", rlx_op_get(calls[k].op)->name, (long long)v);
+      if (y || s != RLX_INVALID) FAIL("%s took %lld", rlx_op_table_get(calls[k].op)->name, (long long)v);
     }
   }
 }
@@ -203,7 +203,7 @@ static rlx_status bound_shape(const char *leaves, const char *node, int64_t b, r
   rlx_graph *g, *bound = NULL;
   RLX_TRY(expr_graph(leaves, node, &g));
   rlx_status s = rlx_graph_bind(g, &(rlx_binding){"B", b}, 1, &bound);
-  if (!s) *out = rlx_node_shape(bound, rlx_graph_output(bound, 0, NULL));
+  if (!s) *out = rlx_node_shape(bound, rlx_graph_output_at(bound, 0, NULL));
   rlx_graph_destroy(bound);
   rlx_graph_destroy(g);
   return s;

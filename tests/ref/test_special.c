@@ -155,7 +155,7 @@ static rlx_status run_on(device *d, const rlx_case_built *b, const rlx_tensor *w
   for (size_t i = 0; i < b->n_values; i++) RLX_TRY(rlx_executable_write(d->executable, b->names[i], &b->values[i]));
   RLX_TRY(rlx_executable_run(d->executable));
   rlx_node result = b->graph->outputs.v[0].node;
-  rlx_graph_output(b->graph, 0, &name);
+  rlx_graph_output_at(b->graph, 0, &name);
   RLX_TRY(rlx_tensor_create(&rlx_graph_at(b->graph, result)->type, &found));
   rlx_status s = rlx_executable_read(d->executable, name, &found);
   if (!s) s = compare(&found, want, rlx_tolerance_strict(b->graph, result), how);
@@ -166,11 +166,11 @@ static rlx_status run_on(device *d, const rlx_case_built *b, const rlx_tensor *w
 /* All run as often as the reference: draws of random numbers count runs. */
 static void run_planted(rlx_op op, const rlx_case *c, rlx_case_built *b, rlx_evaluator *e, size_t leaf,
                         const special *s, counts *n) {
-  measure how = measure_of(rlx_op_get(op)->name, b->names[leaf], s);
+  measure how = measure_of(rlx_op_table_get(op)->name, b->names[leaf], s);
   rlx_tensor want;
   rlx_status status = RLX_OK;
   const char *name;
-  rlx_graph_output(b->graph, 0, &name);
+  rlx_graph_output_at(b->graph, 0, &name);
   for (size_t i = 0; i < b->n_values && !status; i++) status = rlx_evaluator_set(e, b->names[i], &b->values[i]);
   if (!status) status = rlx_evaluator_run(e);
   if (!status) status = rlx_evaluator_get(e, name, &want);
@@ -180,8 +180,8 @@ static void run_planted(rlx_op op, const rlx_case *c, rlx_case_built *b, rlx_eva
     rlx_status found = status || how == SKIPPED ? RLX_OK : run_on(&devices[i], b, &want, how);
     if (!found) continue;
     if (n->failures++ < 8)
-      printf("  %s: %s/%s, %s in %s: %s\n", devices[i].name, rlx_op_get(op)->name, c->name, s->name, b->names[leaf],
-             rlx_message());
+      printf("  %s: %s/%s, %s in %s: %s\n", devices[i].name, rlx_op_table_get(op)->name, c->name, s->name,
+             b->names[leaf], rlx_message());
   }
 }
 

@@ -117,7 +117,7 @@ static void fill(rlx_tensor *t) {
 
 static rlx_status write_leaves(rlx_executable *e, const rlx_graph *g) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
-    if (!rlx_op_has(rlx_graph_at(g, id)->op, RLX_TRAIT_LEAF)) continue;
+    if (!rlx_op_table_has(rlx_graph_at(g, id)->op, RLX_TRAIT_LEAF)) continue;
     rlx_tensor value;
     RLX_TRY(rlx_tensor_create(&rlx_graph_at(g, id)->type, &value));
     fill(&value);

@@ -69,12 +69,12 @@ TEST(sub_graphs_are_bound_with_their_graph) {
                "scan(%s, %x) {carried=1, index=1, body=graph { %s = input \"s\" : f32[N]; %x = input \"x\" : f32[N];"
                "%t = add(%s, %x); output \"s\" = %t; output \"t\" = %t }}",
                &g));
-  rlx_dims y = rlx_node_shape(g, rlx_graph_output(g, 0, NULL));
-  CHECK_EQ_STR(rlx_graph_symbol(g, rlx_dim_symbol(y.v[0])), "T");
-  CHECK_EQ_STR(rlx_graph_symbol(g, rlx_dim_symbol(y.v[1])),
+  rlx_dims y = rlx_node_shape(g, rlx_graph_output_at(g, 0, NULL));
+  CHECK_EQ_STR(rlx_graph_symbol_at(g, rlx_dim_symbol(y.v[0])), "T");
+  CHECK_EQ_STR(rlx_graph_symbol_at(g, rlx_dim_symbol(y.v[1])),
                "N"); /* the body's N is the graph's, though numbered apart */
   CHECK_OK(rlx_graph_bind(g, (rlx_binding[]){{"N", 3}, {"T", 5}}, 2, &bound));
-  y = rlx_node_shape(bound, rlx_graph_output(bound, 0, NULL));
+  y = rlx_node_shape(bound, rlx_graph_output_at(bound, 0, NULL));
   CHECK(y.v[0] == 5 && y.v[1] == 3);
   char *text;
   rlx_graph *again = NULL;
@@ -209,7 +209,7 @@ TEST(a_region_or_loop_needs_an_evaluator) {
   float data[3] = {1, 2, 3}, result[3];
   rlx_tensor x = {RLX_F32, RLX_DIMS(3), data, sizeof data}, y = {RLX_F32, RLX_DIMS(3), result, sizeof result};
   const rlx_tensor *in[] = {&x};
-  const rlx_node_rec *n = rlx_graph_at(g, rlx_graph_output(g, 0, NULL));
+  const rlx_node_rec *n = rlx_graph_at(g, rlx_graph_output_at(g, 0, NULL));
   rlx_bump scratch = {0};
   rlx_ref_call call = {.node = n, .attrs = n->attrs, .in = in, .n_in = 1, .out = &y, .scratch = &scratch};
   CHECK_FAILS(rlx_ref_region(&call), RLX_UNSUPPORTED, "region runs inside an evaluator only");

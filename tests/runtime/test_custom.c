@@ -122,10 +122,10 @@ TEST(sizes_may_be_open) {
   CHECK_OK(parse("graph { %a = input \"a\" : f32[N]; %b = input \"b\" : f32[3]; %y = custom(%a, %b) {name=\"t.join\"}; "
                  "%z = custom(%a) {name=\"t.join\"}; output \"y\" = %y; output \"z\" = %z }",
                  &g));
-  CHECK(rlx_node_shape(g, rlx_graph_output(g, 0, NULL)).v[0] == RLX_DIM_UNKNOWN);
-  CHECK(rlx_dim_is_symbol(rlx_node_shape(g, rlx_graph_output(g, 1, NULL)).v[0]));
+  CHECK(rlx_node_shape(g, rlx_graph_output_at(g, 0, NULL)).v[0] == RLX_DIM_UNKNOWN);
+  CHECK(rlx_dim_is_symbol(rlx_node_shape(g, rlx_graph_output_at(g, 1, NULL)).v[0]));
   CHECK_OK(rlx_graph_bind(g, &(rlx_binding){"N", 4}, 1, &bound));
-  CHECK_EQ_INT(rlx_node_shape(bound, rlx_graph_output(bound, 0, NULL)).v[0], 7);
+  CHECK_EQ_INT(rlx_node_shape(bound, rlx_graph_output_at(bound, 0, NULL)).v[0], 7);
   rlx_graph_destroy(bound);
   rlx_graph_destroy(g);
   CHECK_OK(rlx_custom_unregister("t.join"));

@@ -367,7 +367,7 @@ static rlx_status use_executable(void *object, unsigned what) {
     case 13:
       s = rlx_executable_arena(e, &arena);
       g = rlx_executable_graph(e);
-      if (!s && g) s = rlx_arena_read(arena, rlx_graph_output(g, 0, NULL), RLX_F32, y, N * N);
+      if (!s && g) s = rlx_arena_read(arena, rlx_graph_output_at(g, 0, NULL), RLX_F32, y, N * N);
       break;
     default: return rlx_executable_compare(e, NULL, NULL, NULL);
   }
@@ -495,12 +495,13 @@ static rlx_status onnx_world_run(rlx_onnx_runner *r, int64_t rows) {
 
 static rlx_status use_runner(void *object, unsigned what) {
   rlx_tensor t;
-  rlx_onnx_part part;
+  rlx_onnx_runner_part part;
   rlx_status s;
   switch (what % 5) {
-    case 0: s = rlx_onnx_output(object, 0, NULL, &t); return s == RLX_INVALID ? RLX_OK : s; /* nothing ran yet */
-    case 1: s = rlx_onnx_part_at(object, 0, &part); return s == RLX_NOT_FOUND ? RLX_OK : s;
-    case 2: return rlx_onnx_parts(object) + rlx_onnx_compiled(object) < 1000 ? RLX_OK : RLX_INVALID;
+    case 0: s = rlx_onnx_runner_output(object, 0, NULL, &t); return s == RLX_INVALID ? RLX_OK : s; /* nothing ran yet */
+    case 1: s = rlx_onnx_runner_part_at(object, 0, &part); return s == RLX_NOT_FOUND ? RLX_OK : s;
+    case 2:
+      return rlx_onnx_runner_part_count(object) + rlx_onnx_runner_compile_count(object) < 1000 ? RLX_OK : RLX_INVALID;
     default: return onnx_world_run(object, 1 + what / 5 % 6);
   }
 }

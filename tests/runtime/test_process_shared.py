@@ -162,9 +162,9 @@ int main(int argc, char **argv) {
   rlx_free(text);
   rlx_graph *bad;
   if (rlx_graph_create(&bad)) return 17;
-  rlx_node x = rlx_input(bad, "x", RLX_F32, RLX_DIMS(2));
-  rlx_clamp(bad, x, 1.5, -2.25);
-  rlx_rms_norm(bad, x, 0, 0, -1, -1.5);
+  rlx_node x = rlx_op_input(bad, "x", RLX_F32, RLX_DIMS(2));
+  rlx_op_clamp(bad, x, 1.5, -2.25);
+  rlx_op_rms_norm(bad, x, 0, 0, -1, -1.5);
   if (rlx_graph_finish(bad)) puts(rlx_message());
   rlx_session_desc d = {.struct_bytes = sizeof d, .device = "cpu", .threads = 1};
   if (rlx_session_create(&d, &s) || rlx_compile(s, g, NULL, &e)) return puts(rlx_message()), 7;

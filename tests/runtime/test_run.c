@@ -287,7 +287,7 @@ TEST(draws_count_up_and_can_be_set) {
     float a[4], b[4], again[4];
     OPEN_SESSION(devices[d], 1, &s);
     CHECK_OK(rlx_graph_create(&g));
-    rlx_output(g, "y", rlx_rng_uniform(g, RLX_NONE, RLX_DIMS(4), RLX_F32, 11, 0, 1));
+    rlx_graph_add_output(g, "y", rlx_op_rng_uniform(g, RLX_NONE, RLX_DIMS(4), RLX_F32, 11, 0, 1));
     CHECK_OK(rlx_graph_finish(g));
     CHECK_OK(rlx_compile(s, g, NULL, &e));
     read_draw(e, a), read_draw(e, b);

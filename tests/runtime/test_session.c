@@ -259,9 +259,10 @@ DEVICE_TEST(feeds_go_around) {
   rlx_executable *e;
   float a[2] = {1, 10}, b[2] = {1, 10}, out[2];
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node y = rlx_input(g, "b", RLX_F32, RLX_DIMS(2)), x = rlx_input(g, "a", RLX_F32, RLX_DIMS(2));
-  rlx_output(g, "sum", rlx_add(g, x, y));
-  rlx_output(g, "last", y); /* an output that is an input, which is fed: the feeds must not run into each other */
+  rlx_node y = rlx_op_input(g, "b", RLX_F32, RLX_DIMS(2)), x = rlx_op_input(g, "a", RLX_F32, RLX_DIMS(2));
+  rlx_graph_add_output(g, "sum", rlx_op_add(g, x, y));
+  rlx_graph_add_output(g, "last",
+                       y); /* an output that is an input, which is fed: the feeds must not run into each other */
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_OK(rlx_executable_feed(e, "sum", "b"));
@@ -462,8 +463,9 @@ DEVICE_TEST(values_can_be_watched_compared_and_found) {
   seen o = {0};
   uint32_t differ;
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node in = rlx_input(g, "x", RLX_F32, RLX_DIMS(4)), root = rlx_sqrt(g, in), sorted = rlx_sort(g, root, 0, true);
-  rlx_output(g, "y", rlx_cumsum(g, sorted, 0, false, false));
+  rlx_node in = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(4)), root = rlx_op_sqrt(g, in),
+           sorted = rlx_op_sort(g, root, 0, true);
+  rlx_graph_add_output(g, "y", rlx_op_cumsum(g, sorted, 0, false, false));
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(rlx_compile(s, g, OPTIONS(.keep_values = true), &e));
   CHECK_OK(rlx_executable_write(e, "x", VALUE(x, 4)));
@@ -542,10 +544,11 @@ TEST(nodes_are_followed_through_the_passes) {
   rlx_executable *e;
   OPEN_SESSION("null", 1, &s);
   CHECK_OK(rlx_graph_create(&g));
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(2, 3)), w = rlx_param(g, "w", RLX_F32, RLX_DIMS(3, 3));
-  rlx_node unused = rlx_exp(g, x), same = rlx_reshape(g, x, RLX_DIMS(2, 3)), turned = rlx_reverse(g, w, RLX_DIMS(0));
-  rlx_node product_node = rlx_matmul(g, same, turned), y = rlx_softmax(g, product_node, -1);
-  rlx_output(g, "y", y);
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3)), w = rlx_op_param(g, "w", RLX_F32, RLX_DIMS(3, 3));
+  rlx_node unused = rlx_op_exp(g, x), same = rlx_op_reshape(g, x, RLX_DIMS(2, 3)),
+           turned = rlx_op_reverse(g, w, RLX_DIMS(0));
+  rlx_node product_node = rlx_op_matmul(g, same, turned), y = rlx_op_softmax(g, product_node, -1);
+  rlx_graph_add_output(g, "y", y);
   CHECK_OK(rlx_graph_finish(g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   const rlx_graph *made = rlx_executable_graph(e);
@@ -554,7 +557,7 @@ TEST(nodes_are_followed_through_the_passes) {
   CHECK(rlx_executable_node(e, unused) == RLX_NONE);                        /* dead */
   CHECK_EQ_STR(rlx_node_op(made, rlx_executable_node(e, turned)), "param"); /* computed at load */
   CHECK_EQ_STR(rlx_node_op(made, rlx_executable_node(e, product_node)), "matmul");
-  CHECK(rlx_executable_node(e, y) == rlx_graph_output(made, 0, NULL)); /* rewritten: the last of what it became */
+  CHECK(rlx_executable_node(e, y) == rlx_graph_output_at(made, 0, NULL)); /* rewritten: the last of what it became */
   CHECK(rlx_executable_node(e, 1000) == RLX_NONE);
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);

@@ -301,10 +301,10 @@ enum { W_ROWS = 96, W_COLS = 512, W_COUNT = W_ROWS * W_COLS };
 static uint32_t wished_layout(rlx_device *d, rlx_dtype dtype, bool is_transposed) {
   rlx_graph *g;
   if (rlx_graph_create(&g)) return 0;
-  rlx_node x = rlx_input(g, "x", RLX_F32, RLX_DIMS(1, is_transposed ? W_COLS : W_ROWS));
-  rlx_node w = rlx_param(g, "w", dtype, RLX_DIMS(W_ROWS, W_COLS));
-  rlx_node y = is_transposed ? rlx_matmul_t(g, x, w) : rlx_matmul(g, x, w);
-  rlx_output(g, "y", y);
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(1, is_transposed ? W_COLS : W_ROWS));
+  rlx_node w = rlx_op_param(g, "w", dtype, RLX_DIMS(W_ROWS, W_COLS));
+  rlx_node y = is_transposed ? rlx_op_matmul_t(g, x, w) : rlx_op_matmul(g, x, w);
+  rlx_graph_add_output(g, "y", y);
   rlx_claim claim = {0};
   rlx_status s = rlx_graph_finish(g);
   if (!s) s = d->backend->claim(d, &(rlx_claim_query){.graph = g, .node = y}, &claim);

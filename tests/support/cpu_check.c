@@ -376,7 +376,8 @@ static rlx_status check_case(rlx_op op, const rlx_case *text, cpu_check_counts *
 /* ---- public ---- */
 
 static bool tell(rlx_status s, rlx_op op, const rlx_case *c) {
-  if (s) printf("  %s/%s: \"%s\", \"%s\": %s\n", rlx_op_get(op)->name, c->name, c->inputs, c->expr, rlx_message());
+  if (s)
+    printf("  %s/%s: \"%s\", \"%s\": %s\n", rlx_op_table_get(op)->name, c->name, c->inputs, c->expr, rlx_message());
   return s == RLX_OK;
 }
 
@@ -390,7 +391,7 @@ static void add_counts(cpu_check_counts *to, const cpu_check_counts *more) {
 
 static bool some_native(rlx_op op, const cpu_check_counts *mine, const cpu_check_counts *counts) {
   if (counts || mine->native) return true;
-  printf("  %s: no node is native\n", rlx_op_get(op)->name);
+  printf("  %s: no node is native\n", rlx_op_table_get(op)->name);
   return false;
 }
 
@@ -409,7 +410,7 @@ bool cpu_check_text(rlx_op op, const char *inputs, const char *expr, cpu_check_c
   bool ok = tell(check_case(op, &c, &mine), op, &c);
   add_counts(counts, &mine);
   if (ok && !counts && mine.not_claimed) {
-    printf("  %s: not native: \"%s\", \"%s\"\n", rlx_op_get(op)->name, inputs, expr);
+    printf("  %s: not native: \"%s\", \"%s\"\n", rlx_op_table_get(op)->name, inputs, expr);
     return false;
   }
   return ok && some_native(op, &mine, counts);
@@ -420,7 +421,7 @@ bool cpu_check_random(rlx_op op, size_t n, cpu_check_write write, cpu_check_coun
   bool ok = true;
   for (size_t i = 0; i < n; i++) {
     cpu_check_line *line = calloc(1, sizeof *line);
-    uint64_t seed = rlx_hash_bytes(i + 1, rlx_op_get(op)->name, strlen(rlx_op_get(op)->name));
+    uint64_t seed = rlx_hash_bytes(i + 1, rlx_op_table_get(op)->name, strlen(rlx_op_table_get(op)->name));
     char name[32];
     snprintf(name, sizeof name, "random %zu", i);
     write(&seed, line);

@@ -81,7 +81,7 @@ static rlx_status reference(const rlx_case_built *b, rlx_tensor *want) {
   rlx_status s = RLX_OK;
   for (size_t i = 0; i < b->n_values && !s; i++) s = rlx_evaluator_set(e, b->names[i], &b->values[i]);
   if (!s) s = rlx_evaluator_run(e);
-  rlx_graph_output(b->graph, 0, &name);
+  rlx_graph_output_at(b->graph, 0, &name);
   if (!s) s = rlx_evaluator_get(e, name, &view);
   if (!s) s = copy_of(&view, want);
   rlx_evaluator_destroy(e);
@@ -108,7 +108,7 @@ static rlx_status run_twice(rlx_executable *e, const rlx_case_built *b, const rl
   const char *name;
   rlx_tensor found;
   RLX_TRY(copy_of(want, &found));
-  rlx_graph_output(b->graph, 0, &name);
+  rlx_graph_output_at(b->graph, 0, &name);
   rlx_status s = RLX_OK;
   for (int run = 0; run < 2 && !s; run++) {
     for (size_t i = 0; i < b->n_values && !s; i++) s = rlx_executable_write(e, b->names[i], &b->values[i]);
@@ -150,7 +150,7 @@ static bool check_case(rlx_op op, const rlx_case *c, measure how, const rlx_tens
     s = check_on(all.session[i], &b, &want, how);
   }
   if (s) {
-    printf("%s on %s: %s <%s> %s: %s\n", rlx_op_get(op)->name, where, c->name, c->inputs, c->expr, rlx_message());
+    printf("%s on %s: %s <%s> %s: %s\n", rlx_op_table_get(op)->name, where, c->name, c->inputs, c->expr, rlx_message());
     printf("  repeat: RLX_TEST_SEED=%llu RLX_TEST_DEVICES=%s %s %s\n", (unsigned long long)all.seed,
            where_to_repeat(where), test_all.program, test_all.current->name);
   }
@@ -185,7 +185,7 @@ static bool check_random(rlx_op op, size_t n, gpu_check_write write, measure how
   for (size_t i = 0; i < n; i++) {
     gpu_check_line *line = calloc(1, sizeof *line);
     if (!line) return false;
-    uint64_t seed = rlx_hash_bytes(all.seed * 1000 + i, rlx_op_get(op)->name, strlen(rlx_op_get(op)->name));
+    uint64_t seed = rlx_hash_bytes(all.seed * 1000 + i, rlx_op_table_get(op)->name, strlen(rlx_op_table_get(op)->name));
     char name[48];
     snprintf(name, sizeof name, "random %zu of %llu", i, (unsigned long long)all.seed);
     write(&seed, line);

@@ -63,5 +63,5 @@ rlx_status graph_set_leaves(rlx_evaluator *e, const rlx_graph *g, const rlx_eval
 bool only_primitives(void *user, const rlx_graph *g, rlx_node n, const char **why) {
   (void)user;
   (void)why;
-  return !rlx_op_has(rlx_graph_at(g, n)->op, RLX_TRAIT_COMPOSITE);
+  return !rlx_op_table_has(rlx_graph_at(g, n)->op, RLX_TRAIT_COMPOSITE);
 }

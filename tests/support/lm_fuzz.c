@@ -78,7 +78,7 @@ static void check_again(const rlx_file *f) {
   rlx_convert_options o = {.struct_bytes = sizeof o, .threads = 1};
   if (rlx_file_convert(f, copy_path, &o)) fail("what was read cannot be written");
   if (rlx_file_open(copy_path, NULL, &again)) fail("what was written cannot be read");
-  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) {
+  for (uint32_t i = 0; i < rlx_file_tensor_count(f); i++) {
     const rlx_file_tensor *t = rlx_file_tensor_at(f, i);
     if (!same_tensor(t, rlx_file_tensor_find(again, t->name))) fail("a tensor changed on the way");
   }
@@ -99,7 +99,7 @@ void lm_fuzz_file(const uint8_t *data, size_t bytes, const char *ending) {
     return;
   }
   for (uint32_t i = 0; rlx_file_meta_at(f, i, &m); i++) look_at(&m, 0);
-  for (uint32_t i = 0; i < rlx_file_tensors(f); i++) check_tensor(f, rlx_file_tensor_at(f, i));
+  for (uint32_t i = 0; i < rlx_file_tensor_count(f); i++) check_tensor(f, rlx_file_tensor_at(f, i));
   uint32_t more;
   rlx_status s = rlx_file_check(f, NULL, &more);
   if (s != RLX_OK && s != RLX_INVALID && s != RLX_UNSUPPORTED) fail("a check that ended otherwise");

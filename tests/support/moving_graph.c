@@ -23,7 +23,7 @@ static bool chance(maker *m, uint32_t one_in) { return below(m, one_in) == 0; }
 static const rlx_type *type_of(const maker *m, rlx_node id) { return &rlx_graph_at(m->g, id)->type; }
 
 static rlx_node propose(maker *m, rlx_op op, const rlx_node *in, uint32_t n_in, const void *attrs) {
-  const rlx_op_row *row = rlx_op_get(op);
+  const rlx_op_table_row *row = rlx_op_table_get(op);
   if (!attrs) attrs = row->attrs_default;
   for (uint32_t i = 0; i < n_in; i++)
     if (!in[i]) return RLX_NONE;
@@ -48,7 +48,7 @@ static rlx_dtype random_dtype(maker *m) {
 
 static rlx_node leaf(maker *m, rlx_op op, rlx_dtype dtype, rlx_dims shape) {
   char name[24];
-  snprintf(name, sizeof name, "%s%u", rlx_op_get(op)->name, (unsigned)m->n_leaves++);
+  snprintf(name, sizeof name, "%s%u", rlx_op_table_get(op)->name, (unsigned)m->n_leaves++);
   return propose(m, op, NULL, 0, &(rlx_attrs_input){.name = name, .dtype = dtype, .shape = shape});
 }
 
@@ -245,10 +245,10 @@ static rlx_node make_update(maker *m) {
 static rlx_graph *make_body(maker *m, const rlx_type *t, bool other) {
   rlx_graph *g;
   if (rlx_graph_create(&g)) return NULL;
-  rlx_node a = rlx_input(g, "a", t->dtype, t->shape), b = rlx_input(g, "b", t->dtype, t->shape);
-  rlx_node mix = other ? rlx_max(g, a, b) : rlx_sub(g, a, b);
-  rlx_output(g, "p", chance(m, 3) ? b : mix);
-  rlx_output(g, "q", chance(m, 3) ? mix : a);
+  rlx_node a = rlx_op_input(g, "a", t->dtype, t->shape), b = rlx_op_input(g, "b", t->dtype, t->shape);
+  rlx_node mix = other ? rlx_op_max(g, a, b) : rlx_op_sub(g, a, b);
+  rlx_graph_add_output(g, "p", chance(m, 3) ? b : mix);
+  rlx_graph_add_output(g, "q", chance(m, 3) ? mix : a);
   if (!rlx_graph_finish(g)) return g;
   rlx_graph_destroy(g);
   return NULL;
@@ -266,7 +266,7 @@ static rlx_node make_if(maker *m) {
   if (t.dtype == RLX_BOOL) return RLX_NONE;
   rlx_node cond = leaf(m, RLX_OP_input, RLX_BOOL, RLX_SCALAR), outs[2] = {0};
   rlx_graph *yes = make_body(m, &t, false), *no = make_body(m, &t, true);
-  if (yes && no && cond) rlx_if(m->g, cond, yes, no, (rlx_node[]){a, b ? b : a}, 2, outs, 1 + below(m, 2));
+  if (yes && no && cond) rlx_op_if(m->g, cond, yes, no, (rlx_node[]){a, b ? b : a}, 2, outs, 1 + below(m, 2));
   rlx_graph_destroy(yes);
   rlx_graph_destroy(no);
   return outs[0];
@@ -289,7 +289,7 @@ static void add_outputs(maker *m) {
     for (int copies = chance(m, 8) ? 2 : 1; copies > 0; copies--) {
       char name[16];
       snprintf(name, sizeof name, "y%u", (unsigned)n++);
-      rlx_output(m->g, name, id);
+      rlx_graph_add_output(m->g, name, id);
     }
   }
 }
@@ -297,7 +297,7 @@ static void add_outputs(maker *m) {
 rlx_status moving_graph_make(uint64_t seed, uint32_t n_nodes, bool with_symbol, rlx_graph **out) {
   maker m = {.random = seed};
   RLX_TRY(rlx_graph_create(&m.g));
-  if (with_symbol) m.symbol = rlx_symbol(m.g, "N");
+  if (with_symbol) m.symbol = rlx_graph_add_symbol(m.g, "N");
   while (with_symbol && rlx_graph_end(m.g) < 2 && !rlx_graph_status(m.g))
     leaf(&m, RLX_OP_input, random_dtype(&m), RLX_DIMS(m.symbol, 1 + (int64_t)below(&m, 3)));
   while (rlx_graph_end(m.g) < 4 && !rlx_graph_status(m.g)) make_leaf(&m);

@@ -74,10 +74,10 @@ static inline void check_once(const rlx_graph *before, const rlx_graph *after, c
   if (!s && load) s = run_graph(load, how, NULL, &l);
   if (!s) s = run_graph(after, how, l, &b);
   bool ok = s == RLX_OK;
-  for (uint32_t i = 0; ok && i < rlx_graph_outputs(before); i++) {
+  for (uint32_t i = 0; ok && i < rlx_graph_output_count(before); i++) {
     const char *name;
     rlx_tensor x, y;
-    rlx_graph_output(before, i, &name);
+    rlx_graph_output_at(before, i, &name);
     ok = !rlx_evaluator_get(a, name, &x) && !rlx_evaluator_get(b, name, &y) && close_enough(&y, &x, tolerance);
   }
   rlx_evaluator_destroy(a);

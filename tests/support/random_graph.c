@@ -26,8 +26,8 @@ static const rlx_type *type_of(const maker *m, rlx_node id) { return &rlx_graph_
 
 /* How exact the result of an op is, given how exact its inputs are. */
 static uint8_t own_looseness(rlx_op op) {
-  if (rlx_op_has(op, RLX_TRAIT_MOVES | RLX_TRAIT_LEAF)) return 0;
-  if (rlx_op_has(op, RLX_TRAIT_POINTWISE)) return rlx_op_has(op, RLX_TRAIT_COMPOSITE) ? LOOSE_REWRITE : 0;
+  if (rlx_op_table_has(op, RLX_TRAIT_MOVES | RLX_TRAIT_LEAF)) return 0;
+  if (rlx_op_table_has(op, RLX_TRAIT_POINTWISE)) return rlx_op_table_has(op, RLX_TRAIT_COMPOSITE) ? LOOSE_REWRITE : 0;
   return LOOSE_FUSED | LOOSE_REWRITE;
 }
 
@@ -75,7 +75,7 @@ static bool is_fragile(rlx_op op, const void *attrs) {
 
 /* Adds the node if inference accepts it, its size is small and exactness allows; else 0. */
 static rlx_node propose(maker *m, rlx_op op, const rlx_node *in, uint32_t n_in, const void *attrs) {
-  const rlx_op_row *row = rlx_op_get(op);
+  const rlx_op_table_row *row = rlx_op_table_get(op);
   if (!attrs) attrs = row->attrs_default;
   uint8_t exactness = own_looseness(op);
   uint32_t depth = exactness ? 1 : 0, deepest = 0;
@@ -564,7 +564,7 @@ static rlx_node make_no_op(maker *m) {
 static rlx_node make_twin(maker *m) {
   rlx_node id = pick(m, RLX_DTYPE_COUNT);
   const rlx_node_rec *n = rlx_graph_at(m->g, id);
-  if (rlx_op_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_EFFECT) || n->n_in > 4) return RLX_NONE;
+  if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_EFFECT) || n->n_in > 4) return RLX_NONE;
   rlx_node in[4];
   for (uint32_t i = 0; i < n->n_in; i++) in[i] = n->in[i];
   rlx_node twin = propose(m, n->op, in, n->n_in, n->attrs);
@@ -599,7 +599,8 @@ static bool has_extremes(const rlx_case_built *b) {
 static rlx_node copy_case_leaf(maker *m, const rlx_graph *from, rlx_node id, rlx_op op, const char *case_name) {
   char name[256];
   rlx_attrs_input attrs = *RLX_ATTRS(input, rlx_graph_at(from, id)); /* input, param and state share their layout */
-  snprintf(name, sizeof name, "%s/%s/%s#%u", rlx_op_get(op)->name, case_name, attrs.name, (unsigned)m->n_leaves++);
+  snprintf(name, sizeof name, "%s/%s/%s#%u", rlx_op_table_get(op)->name, case_name, attrs.name,
+           (unsigned)m->n_leaves++);
   attrs.name = name;
   return propose(m, rlx_graph_at(from, id)->op, NULL, 0, &attrs);
 }
@@ -623,7 +624,7 @@ static rlx_node copy_case(maker *m, const rlx_graph *from, rlx_op op, const char
 static rlx_node make_case(maker *m) {
   rlx_op op = (rlx_op)(1 + below(m, RLX_OP_COUNT - 1));
   const rlx_case_table *table = rlx_case_table_get(op);
-  if (rlx_op_has(op, RLX_TRAIT_LEAF) || !table->n) return RLX_NONE;
+  if (rlx_op_table_has(op, RLX_TRAIT_LEAF) || !table->n) return RLX_NONE;
   const rlx_case *c = &table->v[below(m, (uint32_t)table->n)];
   rlx_case_built b;
   if (rlx_case_build(op, c, &b)) return RLX_NONE;
@@ -634,7 +635,7 @@ static rlx_node make_case(maker *m) {
 
 static rlx_status case_leaf_value(const char *name, const char *slash, rlx_tensor *t) {
   const char *second = strchr(slash + 1, '/'), *hash = strrchr(name, '#');
-  rlx_op op = rlx_op_from_name(name, (size_t)(slash - name));
+  rlx_op op = rlx_op_table_from_name(name, (size_t)(slash - name));
   const rlx_case_table *table = rlx_case_table_get(op);
   for (size_t i = 0; i < table->n; i++) {
     const rlx_case *c = &table->v[i];
@@ -677,10 +678,10 @@ static bool add_outputs(maker *m) {
     for (uint32_t i = 0; i < rlx_graph_at(m->g, id)->n_in; i++) is_read[rlx_graph_at(m->g, id)->in[i]] = true;
   for (rlx_node id = end - 1; id > 0; id--) {
     if (n && (is_read[id] ? !chance(m, 12) : chance(m, 4))) continue;
-    if (n > 1 && rlx_op_has(rlx_graph_at(m->g, id)->op, RLX_TRAIT_LEAF)) continue;
+    if (n > 1 && rlx_op_table_has(rlx_graph_at(m->g, id)->op, RLX_TRAIT_LEAF)) continue;
     char name[16];
     snprintf(name, sizeof name, "y%u", (unsigned)n++);
-    rlx_output(m->g, name, id);
+    rlx_graph_add_output(m->g, name, id);
   }
   rlx_mem_free(is_read);
   return true;

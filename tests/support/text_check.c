@@ -14,7 +14,7 @@ static bool is_small(const rlx_graph *g, size_t *elements, size_t *nodes) {
   if (g->symbols.n) return false;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    const rlx_op_row *row = rlx_op_get(n->op);
+    const rlx_op_table_row *row = rlx_op_table_get(n->op);
     size_t count = 1;
     for (int i = 0; i < n->type.shape.n; i++) { /* not rlx_dims_count: 0 elements may hide a huge size behind it */
       if (n->type.shape.v[i] > MAX_ELEMENTS) return false;

@@ -30,7 +30,7 @@ static const char *random_number(uint64_t *random) {
 }
 
 static const char *random_op(uint64_t *random) {
-  return rlx_op_get((rlx_op)(1 + random_below(random, RLX_OP_COUNT - 1)))->name;
+  return rlx_op_table_get((rlx_op)(1 + random_below(random, RLX_OP_COUNT - 1)))->name;
 }
 
 /* A word to stand in place of another: mostly one of its kind, or the parser would refuse nearly all. */
@@ -42,14 +42,14 @@ static const char *random_word(const char *old, size_t n, uint64_t *random) {
   /* clang-format on */
   char name[64] = {0};
   if (n < sizeof name) memcpy(name, old, n);
-  const rlx_op_row *row = rlx_op_get((rlx_op)(1 + random_below(random, RLX_OP_COUNT - 1)));
+  const rlx_op_table_row *row = rlx_op_table_get((rlx_op)(1 + random_below(random, RLX_OP_COUNT - 1)));
   if (random_below(random, 8) == 0) return PICK(words);
   if ((*name >= '0' && *name <= '9') || *name == '-') return random_number(random);
   if (strcmp(name, "true") == 0) return "false";
   if (strcmp(name, "false") == 0) return "true";
   if (rlx_dtype_from_name(name) != RLX_DTYPE_COUNT)
     return rlx_dtype_name((rlx_dtype)random_below(random, RLX_DTYPE_COUNT));
-  if (rlx_op_from_name(name, strlen(name)) != RLX_OP_INVALID) return random_op(random);
+  if (rlx_op_table_from_name(name, strlen(name)) != RLX_OP_INVALID) return random_op(random);
   return row->n_attrs ? row->attrs[random_below(random, row->n_attrs)].name : random_op(random);
 }
 

@@ -229,7 +229,7 @@ TEST(harmless_conversations_have_the_tokens_of_their_text) {
   for (kind k = 0; k < N_KINDS; k++) {
     rlx_tokenizer *t;
     CHECK_OK(make(k, &t));
-    for (uint32_t i = 0; i < rlx_chat_templates(); i++)
+    for (uint32_t i = 0; i < rlx_chat_template_count(); i++)
       for (size_t n = 1; n <= 6; n++) {
         const char *form = rlx_chat_template_name(i);
         list text = {0}, chat = {0}, parsed = {0};
@@ -280,7 +280,7 @@ TEST(no_message_becomes_a_special_token) {
   for (kind k = 0; k < N_KINDS; k++) {
     rlx_tokenizer *t;
     CHECK_OK(make(k, &t));
-    for (uint32_t i = 0; i < rlx_chat_templates(); i++)
+    for (uint32_t i = 0; i < rlx_chat_template_count(); i++)
       for (size_t s = 1; s < N_SPECIALS; s++) {
         const char *form = rlx_chat_template_name(i), *text = specials[s];
         /* Of a file that calls its markers text, they are kept from content where the template has them. */

@@ -369,7 +369,7 @@ static rlx_status format_chat(void *user) {
 
 TEST(failing_allocations_elsewhere) {
   CHECK_OK(alloc_sweep(make_spm, NULL));
-  for (uint32_t i = 0; i < rlx_chat_templates(); i++)
+  for (uint32_t i = 0; i < rlx_chat_template_count(); i++)
     CHECK_OK(alloc_sweep(format_chat, (void *)rlx_chat_template_name(i)));
 }
 
@@ -417,7 +417,7 @@ TEST(chat_templates) {
   CHECK(rlx_chat_format("chatml", &(rlx_chat_message){"tool", "x"}, 1, true, &text) == RLX_INVALID &&
         strstr(rlx_message(), "'tool'"));
   CHECK(rlx_chat_format("chatml", &(rlx_chat_message){"user", NULL}, 1, true, &text) == RLX_INVALID);
-  CHECK(!rlx_chat_template_name(rlx_chat_templates()) && rlx_chat_template_name(0));
+  CHECK(!rlx_chat_template_name(rlx_chat_template_count()) && rlx_chat_template_name(0));
 }
 
 static bool is_form(const char *pieces, const char *name) {

@@ -24,7 +24,7 @@ OP_ROW = 'OP(nonexistent, FLOAT, (IN(x, T)), T, {rule}, (A_NONE), POINTWISE, "a 
 # What is tried: the part that is left out, the file that refers to it, rows by table, a function of that file (so that
 # the link needs it), the symbol that must be missing, and how to supply it.
 TRIALS = [
-    ("shape rule", "ir/op.c", {"ir/ops.def": OP_ROW.format(rule="nonexistent", part="shape rule")}, "rlx_op_get",
+    ("shape rule", "ir/op.c", {"ir/ops.def": OP_ROW.format(rule="nonexistent", part="shape rule")}, "rlx_op_table_get",
      "rlx_shape_nonexistent", "int rlx_shape_nonexistent(void *c) { return c == 0; }"),
     ("reference", "ref/dispatch.c", {"ir/ops.def": OP_ROW.format(rule="same", part="reference")}, "rlx_ref_get",
      "rlx_ref_nonexistent", "int rlx_ref_nonexistent(void *c) { return c == 0; }"),

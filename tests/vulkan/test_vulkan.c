@@ -280,8 +280,8 @@ static void copies_open(copies *c, const char *device, const uint8_t (*pairs)[2]
   *c = (copies){0};
   ACQUIRE(device, &c->d);
   CHECK_OK(rlx_graph_create(&c->g));
-  rlx_node x = rlx_input(c->g, "x", RLX_U8, RLX_DIMS(CELL));
-  rlx_output(c->g, "y", x);
+  rlx_node x = rlx_op_input(c->g, "x", RLX_U8, RLX_DIMS(CELL));
+  rlx_graph_add_output(c->g, "y", x);
   CHECK_OK(rlx_graph_finish(c->g));
   for (size_t i = 0; i < sizeof image; i++) image[i] = (unsigned char)('0' + i / CELL);
   CHECK_OK(c->d->backend->block_create(c->d, sizeof image, &c->b));
