@@ -256,7 +256,8 @@ int main(int argc, char **argv) {
   for (size_t i = 0; argc == 4 && i < N_SHAPES; i++)
     if (strcmp(shapes[i].name, argv[1]) == 0) s = &shapes[i];
   maker m = {.dtype = argc == 4 ? rlx_dtype_from_name(argv[2]) : RLX_DTYPE_COUNT};
-  bool known = m.dtype == RLX_F32 || m.dtype == RLX_F16 || (m.dtype >= RLX_Q4_0 && m.dtype < RLX_DTYPE_COUNT);
+  const rlx_dtype_info *info = rlx_dtype_describe(m.dtype);
+  bool known = m.dtype == RLX_F32 || m.dtype == RLX_F16 || (info && info->block_elements > 1);
   if (argc == 1) return 0; /* `make bench` calls every program here */
   if (!s || !known) {
     fprintf(stderr, "usage: lm_make SHAPE TYPE OUT.gguf\nshapes:");

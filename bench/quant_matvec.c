@@ -141,8 +141,9 @@ static void measure_rows(const buffers *b, rlx_dtype dtype, double budget) {
 }
 
 static const rlx_dtype types[] = {
-#define TYPE(T, name) RLX_##T,
-  RLX_BLOCK_TYPES(TYPE)
+#define RLX_BLOCK_BLOCK(T, name) RLX_##T,
+#define TYPE(T, number, name, class_, ...) RLX_BLOCK_##class_(T, name)
+  RLX_TYPE_TABLE(TYPE)
 #undef TYPE
 };
 enum { N_TYPES = sizeof types / sizeof *types };

@@ -28,7 +28,7 @@ static void fill_range(rlx_tensor *t, size_t count, arguments *a) {
 }
 
 static void fill_plain(rlx_tensor *t, size_t count, arguments *a) {
-  bool is_unsigned = t->dtype == RLX_U8 || t->dtype == RLX_U32;
+  bool is_unsigned = rlx_dtype_is_int(t->dtype) && rlx_dtype_is_unsigned(t->dtype);
   a->v[0] = t->dtype == RLX_BOOL ? 0 : rlx_dtype_is_float(t->dtype) ? -2 : is_unsigned ? 0 : -8;
   a->v[1] = t->dtype == RLX_BOOL ? 2 : rlx_dtype_is_float(t->dtype) ? 2 : is_unsigned ? 16 : 8;
   fill_range(t, count, a);
@@ -51,7 +51,7 @@ static void fill_special(rlx_tensor *t, size_t count, arguments *a) {
 
 static void fill_distinct(rlx_tensor *t, size_t count, arguments *a) {
   for (size_t i = 0; i < count; i++) {
-    bool is_unsigned = t->dtype == RLX_U8 || t->dtype == RLX_U32;
+    bool is_unsigned = rlx_dtype_is_int(t->dtype) && rlx_dtype_is_unsigned(t->dtype);
     double v = (double)i - (is_unsigned ? 0 : (double)(count / 2));
     rlx_store_value(t, i, rlx_dtype_is_float(t->dtype) ? v / 8 : v);
   }

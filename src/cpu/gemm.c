@@ -78,7 +78,7 @@ static bool worth_packing(const cpu_gemm_table *t, size_t n, size_t k) {
 }
 
 bool cpu_gemm_claim(const cpu_product_shape *s, cpu_product_claim *out) {
-  if (s->a_type > RLX_BF16 || s->b_type > RLX_BF16) {
+  if (!rlx_dtype_is_weight_float(s->a_type) || !rlx_dtype_is_weight_float(s->b_type)) {
     out->why = s->a_type == RLX_F64 ? "f64 runs through the reference" : "a product of these types";
     return false;
   }

@@ -17,7 +17,7 @@ typedef struct weight {
 
 static bool read_type(cpu_isa isa, uint32_t layout, const rlx_type *type, weight *w, uint64_t *bytes) {
   if (layout != CPU_LAYOUT_GEMM_KN && layout != CPU_LAYOUT_GEMM_NK) return false;
-  if (type->dtype > RLX_BF16 || type->shape.n < 2) return false;
+  if (!rlx_dtype_is_weight_float(type->dtype) || type->shape.n < 2) return false;
   const int64_t *tail = type->shape.v + type->shape.n - 2;
   rlx_dims lead = type->shape;
   lead.n -= 2;

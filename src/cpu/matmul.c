@@ -48,7 +48,7 @@ static uint64_t matrix_bytes(const cpu_product *p) {
 }
 
 uint32_t cpu_product_wish(cpu_isa isa, const rlx_type *matrix) {
-  bool floats = matrix->dtype <= RLX_BF16;
+  bool floats = rlx_dtype_is_weight_float(matrix->dtype);
   if (matrix->shape.n != 2 || !(floats || rlx_dtype_is_block(matrix->dtype))) return CPU_LAYOUT_PLAIN;
   cpu_product p = {.shape = {.m = 1,
                              .n = (size_t)matrix->shape.v[0],

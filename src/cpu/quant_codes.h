@@ -43,6 +43,14 @@ CPU_INLINE vi q_u8(const uint8_t *b, size_t r, int field, int i) {
 
 /* ---- what a type is ---- */
 
+/* The block types that the inner loops know; others are decoded first (quant.c). */
+/* clang-format off */
+#define CPU_QUANT_TYPES(X)                                                                                \
+  X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(Q8_0, q8_0) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4) \
+  X(Q2_K, q2_k) X(Q3_K, q3_k) X(Q4_K, q4_k) X(Q5_K, q5_k) X(Q6_K, q6_k) X(Q8_K, q8_k) X(IQ4_XS, iq4_xs)   \
+  X(TQ1_0, tq1_0) X(TQ2_0, tq2_0)
+/* clang-format on */
+
 CPU_INLINE bool q_is_super(rlx_dtype T) {
   return T == RLX_Q2_K || T == RLX_Q3_K || T == RLX_Q4_K || T == RLX_Q5_K || T == RLX_Q6_K || T == RLX_Q8_K ||
          T == RLX_IQ4_XS || T == RLX_TQ1_0 || T == RLX_TQ2_0;
@@ -51,7 +59,7 @@ CPU_INLINE bool q_is_super(rlx_dtype T) {
 CPU_INLINE size_t q_step(rlx_dtype T) {
 #define Q_STEP(TYPE, name) \
   if (T == RLX_##TYPE) return (size_t)CPU_QUANT_ROWS * TYPE##_BYTES;
-  RLX_BLOCK_TYPES(Q_STEP)
+  CPU_QUANT_TYPES(Q_STEP)
 #undef Q_STEP
   return 0;
 }

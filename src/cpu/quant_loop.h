@@ -87,10 +87,10 @@ CPU_INLINE void q_group(rlx_dtype T, int tile, const uint8_t *group, size_t n_bl
     q_group(RLX_##TYPE, tile, group, n_blocks, rows, k, at, sums);                                                     \
   }
 #define Q_TYPE_FUNCTIONS_(TYPE, name) Q_TILES(Q_FUNCTION_, TYPE, name)
-#define Q_FUNCTIONS RLX_BLOCK_TYPES(Q_TYPE_FUNCTIONS_)
+#define Q_FUNCTIONS CPU_QUANT_TYPES(Q_TYPE_FUNCTIONS_)
 #define Q_ENTRY_(TYPE, name, tile) dot_##name##_##tile,
 #define Q_TYPE_ENTRIES_(TYPE, name) [RLX_##TYPE] = {Q_TILES(Q_ENTRY_, TYPE, name)},
 #define Q_TABLE \
-  { RLX_BLOCK_TYPES(Q_TYPE_ENTRIES_) }
+  { CPU_QUANT_TYPES(Q_TYPE_ENTRIES_) }
 
 #endif

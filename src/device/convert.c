@@ -56,7 +56,7 @@ LOOP(bool_from_bool, uint8_t, uint8_t, x != 0)
 #undef LOOP
 
 typedef void (*convert_loop)(void *dst, const void *src, size_t count);
-static const convert_loop loops[RLX_C64][RLX_C64] = {
+static const convert_loop loops[RLX_DTYPE_COUNT][RLX_DTYPE_COUNT] = {
   [RLX_F32] = {[RLX_F16] = f32_from_f16, [RLX_BF16] = f32_from_bf16, [RLX_F64] = f32_from_f64},
   [RLX_F16] = {[RLX_F32] = f16_from_f32},
   [RLX_BF16] = {[RLX_F32] = bf16_from_f32},
@@ -92,8 +92,7 @@ static rlx_status decode_piece(void *dst, rlx_dtype from, const void *src, size_
 
 rlx_status rlx_convert_array(rlx_dtype to, void *dst, rlx_dtype from, const void *src, size_t count) {
   if (count == 0) return RLX_OK;
-  const bool is_plain = to < RLX_C64 && from < RLX_C64;
-  if (is_plain && loops[to][from]) {
+  if (loops[to][from]) {
     loops[to][from](dst, src, count);
     return RLX_OK;
   }
@@ -105,8 +104,8 @@ rlx_status rlx_convert_array(rlx_dtype to, void *dst, rlx_dtype from, const void
     size_t n = count - at < PIECE ? count - at : PIECE;
     char *d = (char *)dst + rlx_elements_bytes(to, at);
     const char *s = (const char *)src + rlx_elements_bytes(from, at);
-    if (is_plain) convert_piece(to, d, from, s, n);
-    else RLX_TRY(decode_piece(d, from, s, n));
+    if (rlx_dtype_is_block(from)) RLX_TRY(decode_piece(d, from, s, n));
+    else convert_piece(to, d, from, s, n);
   }
   return RLX_OK;
 }

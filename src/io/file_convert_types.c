@@ -107,15 +107,4 @@ rlx_status convert_type_of(const convert_types *c, const rlx_file_tensor *t, rlx
   return RLX_OK;
 }
 
-int convert_file_type(rlx_dtype type) {
-  /* clang-format off */
-  static const struct { rlx_dtype type; int number; } numbers[] = {
-    {RLX_F32, 0}, {RLX_F16, 1}, {RLX_Q4_0, 2}, {RLX_Q4_1, 3}, {RLX_Q8_0, 7}, {RLX_Q5_0, 8}, {RLX_Q5_1, 9}, {RLX_Q2_K, 10},
-    {RLX_Q3_K, 12}, {RLX_Q4_K, 15}, {RLX_Q5_K, 17}, {RLX_Q6_K, 18}, {RLX_IQ4_NL, 25}, {RLX_IQ4_XS, 30}, {RLX_BF16, 32},
-    {RLX_TQ1_0, 36}, {RLX_TQ2_0, 37}, {RLX_MXFP4, 38},
-  };
-  /* clang-format on */
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    if (numbers[i].type == type) return numbers[i].number;
-  return -1;
-}
+int convert_file_type(rlx_dtype type) { return rlx_type_get(type)->file_type; }

@@ -19,18 +19,13 @@
 #include "ir/op.h"
 #include "ir/shape.h"
 
-/* clang-format off */
-static const struct {
-  const char *descr;
-  rlx_dtype dtype;
-} descrs[] = { /* the first of a type is the one to write */
-  {"<f4", RLX_F32}, {"<f2", RLX_F16}, {"<V2", RLX_BF16}, {"<f8", RLX_F64},
-  {"|i1", RLX_I8},  {"|u1", RLX_U8},  {"<i2", RLX_I16},  {"<i4", RLX_I32}, {"<u4", RLX_U32}, {"<i8", RLX_I64},
-  {"|b1", RLX_BOOL}, {"<c8", RLX_C64},
-  {"|V2", RLX_BF16}, {"<i1", RLX_I8}, {"<u1", RLX_U8}, {"<b1", RLX_BOOL},
-};
-/* clang-format on */
-enum { N_DESCRS = sizeof descrs / sizeof *descrs };
+/* Whether a file's type string is that of a type: '<' and '|' (no byte order) are the same for bytes and plain bits. */
+static bool is_descr(const char *text, const rlx_type_row *t) {
+  if (!*t->npy) return false;
+  bool either = t->info.block_bytes == 1 || t->npy[1] == 'V';
+  bool order = text[0] == t->npy[0] || (either && (text[0] == '<' || text[0] == '|'));
+  return order && strcmp(text + 1, t->npy + 1) == 0;
+}
 
 /* ---- The header's dictionary --------------------------------------------------------------------------------- */
 
@@ -72,9 +67,9 @@ static rlx_status parse_descr(cursor *c, header *h) {
   char text[32];
   if (accept(c, "[")) return RLX_FAIL(RLX_UNSUPPORTED, "expected an array of plain numbers, found a structured one");
   if (!accept_string(c, text, sizeof text)) return RLX_FAIL(RLX_INVALID, "expected a type such as '<f4' for descr");
-  for (size_t i = 0; i < N_DESCRS; i++) {
-    if (strcmp(text, descrs[i].descr) != 0) continue;
-    h->dtype = descrs[i].dtype;
+  for (int d = 0; *text && d < RLX_DTYPE_COUNT; d++) {
+    if (!is_descr(text, rlx_type_get((rlx_dtype)d))) continue;
+    h->dtype = (rlx_dtype)d;
     return RLX_OK;
   }
   if (text[0] == '>') return RLX_FAIL(RLX_UNSUPPORTED, "expected little-endian numbers, found '%s'", text);
@@ -274,16 +269,16 @@ static size_t write_head(const char *descr, const rlx_dims *shape, char head[HEA
 }
 
 static rlx_status write_tensor(const char *path, const rlx_tensor *t) {
-  size_t bytes, i = 0, total;
+  size_t bytes, total;
   RLX_TRY(rlx_tensor_bytes(t->dtype, t->shape, &bytes));
   if (bytes != t->bytes || (bytes && !t->data))
     return RLX_FAIL(RLX_INVALID, "%s%s takes %zu bytes but the tensor has %zu%s", rlx_dtype_name(t->dtype),
                     RLX_DIMS_TEXT(t->shape), bytes, t->bytes, t->data ? "" : " and no data");
-  while (i < N_DESCRS && descrs[i].dtype != t->dtype) i++;
-  if (i == N_DESCRS) return RLX_FAIL(RLX_UNSUPPORTED, ".npy has no type for %s", rlx_dtype_name(t->dtype));
+  const char *descr = rlx_type_get(t->dtype)->npy;
+  if (!*descr) return RLX_FAIL(RLX_UNSUPPORTED, ".npy has no type for %s", rlx_dtype_name(t->dtype));
   if (t->dtype == RLX_BOOL) RLX_TRY(check_bools(t->data, bytes));
   char head[HEAD_BYTES];
-  size_t head_bytes = write_head(descrs[i].descr, &t->shape, head);
+  size_t head_bytes = write_head(descr, &t->shape, head);
   char *file = rlx_add_size(head_bytes, bytes, &total) ? rlx_mem_alloc(total) : NULL;
   if (!file) return RLX_FAIL(RLX_NO_MEMORY, "no memory for %zu bytes and a header", bytes);
   memcpy(file, head, head_bytes);

@@ -12,14 +12,12 @@ typedef struct layout {
 } layout;
 
 static layout layout_of(rlx_dtype dtype) {
-  switch (dtype) {
-    case RLX_F16: return (layout){2, 0x7c00, 0x7fff};
-    case RLX_BF16: return (layout){2, 0x7f80, 0x7fff};
-    case RLX_F32:
-    case RLX_C64: return (layout){4, 0x7f800000, 0x7fffffff};
-    case RLX_F64: return (layout){8, UINT64_C(0x7ff) << 52, UINT64_MAX >> 1};
-    default: return (layout){0, 0, 0};
-  }
+  const rlx_type_row *t = rlx_type_get(dtype);
+  if (t->exponent == 0) return (layout){0, 0, 0};
+  int mantissa = t->digits - 1; /* its leading one is not stored */
+  return (layout){.size = dtype == RLX_C64 ? 4 : t->info.block_bytes,
+                  .exponent = ((UINT64_C(1) << t->exponent) - 1) << mantissa,
+                  .magnitude = (UINT64_C(1) << (t->exponent + mantissa)) - 1};
 }
 
 static uint64_t bits_at(const unsigned char *p, size_t size) {

@@ -86,14 +86,8 @@ rlx_node rlx_op_constant(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, const vo
 
 /* The integers of a type as doubles: [least, end). Both ends are powers of two (or 0), so the comparison is exact. */
 static bool fits_int(rlx_dtype dtype, double value) {
-  static const struct {
-    double least, end;
-  } ranges[RLX_DTYPE_COUNT] = {
-    [RLX_I8] = {-0x1p7, 0x1p7},    [RLX_U8] = {0, 0x1p8},   [RLX_I16] = {-0x1p15, 0x1p15},
-    [RLX_I32] = {-0x1p31, 0x1p31}, [RLX_U32] = {0, 0x1p32}, [RLX_I64] = {-0x1p63, 0x1p63},
-    [RLX_BOOL] = {0, 2},
-  };
-  return value == floor(value) && value >= ranges[dtype].least && value < ranges[dtype].end;
+  double end = ldexp(1, rlx_type_get(dtype)->digits), least = rlx_dtype_is_unsigned(dtype) ? 0 : -end;
+  return value == floor(value) && value >= least && value < end;
 }
 
 /* One element of any type but the block types, in the first bytes of `out`; floats round, integers must be exact. */

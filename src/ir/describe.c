@@ -52,9 +52,9 @@ static void add_word(char *list, size_t cap, const char *word) {
   snprintf(list + n, cap - n, "%s%s", n ? " " : "", word);
 }
 
-static void describe_types(uint32_t types, rlx_op_table_info *out) {
+static void describe_types(rlx_type_set types, rlx_op_table_info *out) {
   for (int t = 0; t < RLX_DTYPE_COUNT; t++)
-    if (types & RLX_TYPE_BIT(t)) add_word(out->types, sizeof out->types, rlx_dtype_name((rlx_dtype)t));
+    if (rlx_type_in(types, (rlx_dtype)t)) add_word(out->types, sizeof out->types, rlx_dtype_name((rlx_dtype)t));
 }
 
 static void describe_traits(uint32_t traits, rlx_op_table_info *out) {

@@ -1,38 +1,55 @@
-/* Element and block types: names and sizes, one row each, in the order of the enum. */
+/* The type table as data: names, sizes, ranges. */
+#include "ir/dtype.h"
+
 #include <string.h>
 
 #include "base/arith.h"
-#include "ir/op.h"
 #include "ir/shape.h"
 
-static const rlx_dtype_info types[RLX_DTYPE_COUNT] = {
-  [RLX_F32] = {"f32", 1, 4},           [RLX_F16] = {"f16", 1, 2},       [RLX_BF16] = {"bf16", 1, 2},
-  [RLX_F64] = {"f64", 1, 8},           [RLX_I8] = {"i8", 1, 1},         [RLX_U8] = {"u8", 1, 1},
-  [RLX_I16] = {"i16", 1, 2},           [RLX_I32] = {"i32", 1, 4},       [RLX_U32] = {"u32", 1, 4},
-  [RLX_I64] = {"i64", 1, 8},           [RLX_BOOL] = {"bool", 1, 1},     [RLX_C64] = {"c64", 1, 8},
-  [RLX_Q4_0] = {"q4_0", 32, 18},       [RLX_Q4_1] = {"q4_1", 32, 20},   [RLX_Q5_0] = {"q5_0", 32, 22},
-  [RLX_Q5_1] = {"q5_1", 32, 24},       [RLX_Q8_0] = {"q8_0", 32, 34},   [RLX_Q2_K] = {"q2_k", 256, 84},
-  [RLX_Q3_K] = {"q3_k", 256, 110},     [RLX_Q4_K] = {"q4_k", 256, 144}, [RLX_Q5_K] = {"q5_k", 256, 176},
-  [RLX_Q6_K] = {"q6_k", 256, 210},     [RLX_Q8_K] = {"q8_k", 256, 292}, [RLX_IQ4_NL] = {"iq4_nl", 32, 18},
-  [RLX_IQ4_XS] = {"iq4_xs", 256, 136}, [RLX_MXFP4] = {"mxfp4", 32, 17}, [RLX_TQ1_0] = {"tq1_0", 256, 54},
-  [RLX_TQ2_0] = {"tq2_0", 256, 66},
-};
+/* A row of the table is a type of rlx.h, each once and in the order of the numbers, and a set of types holds them all. */
+#define CHECK_(ID, number_, ...) _Static_assert((int)RLX_##ID == number_, "types.def and rlx.h differ in " #ID);
+RLX_TYPE_TABLE(CHECK_)
+#define COUNT_(...) +1
+_Static_assert((0 RLX_TYPE_TABLE(COUNT_)) == RLX_DTYPE_COUNT && RLX_DTYPE_COUNT < 63, "types.def lacks a type");
+
+#define ROW_(ID, number_, name_, class_, elements, bytes, digits_, exponent_, sign, gguf_, file, tensors, onnx_, npy_) \
+  [RLX_##ID] = {.info = {#name_, elements, bytes},                                                                     \
+                .class = RLX_CLASS_##class_,                                                                           \
+                .digits = digits_,                                                                                     \
+                .exponent = exponent_,                                                                                 \
+                .is_signed = sign,                                                                                     \
+                .gguf = gguf_,                                                                                         \
+                .file_type = file,                                                                                     \
+                .onnx = onnx_,                                                                                         \
+                .safetensors = tensors,                                                                                \
+                .npy = npy_},
+static const rlx_type_row types[RLX_DTYPE_COUNT] = {RLX_TYPE_TABLE(ROW_)};
+
+const rlx_type_row *rlx_type_get(rlx_dtype t) { return (unsigned)t < RLX_DTYPE_COUNT ? &types[t] : NULL; }
 
 const rlx_dtype_info *rlx_dtype_describe(rlx_dtype dtype) {
-  return (unsigned)dtype < RLX_DTYPE_COUNT ? &types[dtype] : NULL;
+  return (unsigned)dtype < RLX_DTYPE_COUNT ? &types[dtype].info : NULL;
 }
 
 rlx_dtype rlx_dtype_from_name(const char *name) {
   for (int i = 0; name && i < RLX_DTYPE_COUNT; i++)
-    if (strcmp(types[i].name, name) == 0) return (rlx_dtype)i;
+    if (strcmp(types[i].info.name, name) == 0) return (rlx_dtype)i;
   return RLX_DTYPE_COUNT;
 }
 
-const char *rlx_dtype_name(rlx_dtype t) { return (unsigned)t < RLX_DTYPE_COUNT ? types[t].name : "?"; }
+const char *rlx_dtype_name(rlx_dtype t) { return (unsigned)t < RLX_DTYPE_COUNT ? types[t].info.name : "?"; }
 
 size_t rlx_dtype_size(rlx_dtype t) {
-  return (unsigned)t < RLX_DTYPE_COUNT && types[t].block_elements == 1 ? types[t].block_bytes : 0;
+  return (unsigned)t < RLX_DTYPE_COUNT && types[t].info.block_elements == 1 ? types[t].info.block_bytes : 0;
 }
+
+static bool is_whole(rlx_dtype t) { return rlx_dtype_is_int(t) || t == RLX_BOOL; }
+
+bool rlx_dtype_is_unsigned(rlx_dtype t) { return is_whole(t) && !types[t].is_signed; }
+int64_t rlx_dtype_max(rlx_dtype t) {
+  return !is_whole(t) ? 0 : types[t].digits >= 63 ? INT64_MAX : (INT64_C(1) << types[t].digits) - 1;
+}
+int64_t rlx_dtype_min(rlx_dtype t) { return is_whole(t) && types[t].is_signed ? -rlx_dtype_max(t) - 1 : 0; }
 
 rlx_status rlx_tensor_bytes(rlx_dtype dtype, rlx_dims shape, size_t *bytes) {
   if (!bytes) return RLX_FAIL(RLX_INVALID, "rlx_tensor_bytes: bytes is NULL");

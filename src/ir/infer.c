@@ -81,7 +81,7 @@ static rlx_status infer_types(rlx_infer *c) {
   rlx_dtype t = find_t(c);
   bool weight_only = c->row->n_inputs && c->row->inputs[0].type == RLX_IN_W && t < RLX_DTYPE_COUNT &&
                      rlx_dtype_is_block(t); /* cast, gather */
-  if (t != RLX_DTYPE_COUNT && c->row->types && !weight_only && !(c->row->types & RLX_TYPE_BIT(t)))
+  if (t != RLX_DTYPE_COUNT && c->row->types && !weight_only && !(rlx_type_in(c->row->types, t)))
     return RLX_FAIL(RLX_INVALID, "does not take %s", rlx_dtype_name(t));
   for (uint32_t i = 0; i < c->n_in; i++) {
     const rlx_type *in = rlx_infer_in(c, i);

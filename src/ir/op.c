@@ -68,15 +68,15 @@
 #define A_NONE
 
 /* The table's short words; only here. */
+#define NONE 0
+#define FLOAT RLX_TYPES_FLOAT
+#define INTEGER RLX_TYPES_INTEGER
+#define NUMBER (FLOAT | INTEGER)
+#define BOOLEAN RLX_TYPE_BIT(RLX_BOOL)
+#define COMPLEX RLX_TYPE_BIT(RLX_C64)
+#define F32_ONLY RLX_TYPE_BIT(RLX_F32)
+#define ANYTHING (NUMBER | BOOLEAN | COMPLEX)
 enum {
-  NONE = 0,
-  FLOAT = RLX_TYPES_FLOAT,
-  INTEGER = RLX_TYPES_INTEGER,
-  NUMBER = FLOAT | INTEGER,
-  BOOLEAN = 1 << RLX_BOOL,
-  COMPLEX = 1 << RLX_C64,
-  F32_ONLY = 1 << RLX_F32,
-  ANYTHING = NUMBER | BOOLEAN | COMPLEX,
   LEAF = RLX_TRAIT_LEAF,
   POINTWISE = RLX_TRAIT_POINTWISE,
   COMMUTES = RLX_TRAIT_COMMUTES,
@@ -98,7 +98,7 @@ enum {
     static const rlx_attr_field fields[] = {RLX_UNPAREN attrs_{NULL, NULL, NULL, RLX_ATTR_INT, 0}};       \
     static const rlx_op_table_row row = {.name = #name_,                                                  \
                                          .doc = doc_,                                                     \
-                                         .types = (uint32_t)(types_),                                     \
+                                         .types = (types_),                                               \
                                          .traits = (uint32_t)(traits_),                                   \
                                          .inputs = ins,                                                   \
                                          .n_inputs = COUNT_OF(ins),                                       \

@@ -6,7 +6,7 @@
 #ifndef RLX_IR_OP_H
 #define RLX_IR_OP_H
 
-#include "base/status.h"
+#include "ir/dtype.h"
 
 typedef struct rlx_blob rlx_blob; /* a constant's bytes, shared between graphs (graph.h) */
 
@@ -93,7 +93,7 @@ typedef rlx_status (*rlx_shape_rule)(struct rlx_infer *c);
 typedef struct rlx_op_table_row {
   const char *name;
   const char *doc;
-  uint32_t types; /* bit set over rlx_dtype: what T may be; 0 if there is no T */
+  rlx_type_set types; /* what T may be; 0 if there is no T */
   uint32_t traits;
   const rlx_in_field *inputs;
   uint32_t n_inputs; /* fields; the last may be MANY */
@@ -110,16 +110,5 @@ typedef struct rlx_op_table_row {
 const rlx_op_table_row *rlx_op_table_get(rlx_op op);       /* never NULL for 0 < op < RLX_OP_COUNT */
 rlx_op rlx_op_table_from_name(const char *name, size_t n); /* RLX_OP_INVALID if unknown */
 static inline bool rlx_op_table_has(rlx_op op, uint32_t trait) { return (rlx_op_table_get(op)->traits & trait) != 0; }
-
-#define RLX_TYPE_BIT(dtype) (1u << (dtype))
-#define RLX_TYPES_FLOAT 0xfu
-#define RLX_TYPES_INTEGER 0x3f0u
-#define RLX_TYPES_BLOCK (((1u << RLX_DTYPE_COUNT) - 1u) & ~((1u << RLX_Q4_0) - 1u))
-static inline bool rlx_dtype_is_float(rlx_dtype t) { return t <= RLX_F64; }
-static inline bool rlx_dtype_is_int(rlx_dtype t) { return t >= RLX_I8 && t <= RLX_I64; }
-static inline bool rlx_dtype_is_block(rlx_dtype t) { return t >= RLX_Q4_0 && t < RLX_DTYPE_COUNT; }
-/* Bytes of one element; 0 for a block type. */
-size_t rlx_dtype_size(rlx_dtype t);
-const char *rlx_dtype_name(rlx_dtype t); /* "?" if unknown */
 
 #endif

@@ -163,14 +163,8 @@ static rlx_status parse_list(parser *p, rlx_type type, rlx_blob *b) {
     if (type.dtype == RLX_BOOL && rlx_lex_accept_word(&p->lex, "true")) n = 1;
     else if (type.dtype == RLX_BOOL && rlx_lex_accept_word(&p->lex, "false")) n = 0;
     else RLX_TRY(rlx_dtype_is_float(type.dtype) ? rlx_lex_double(&p->lex, &f) : rlx_lex_int(&p->lex, &n));
-    int64_t kept = type.dtype == RLX_I64   ? n
-                   : type.dtype == RLX_I32 ? (int32_t)n
-                   : type.dtype == RLX_U32 ? (int64_t)(uint32_t)n
-                   : type.dtype == RLX_I16 ? (int16_t)n
-                   : type.dtype == RLX_I8  ? (int8_t)n
-                   : type.dtype == RLX_U8  ? (int64_t)(uint8_t)n
-                                           : n != 0;
-    if (kept != n) return rlx_lex_fail(&p->lex, "numbers that fit the type before this");
+    if (n < rlx_dtype_min(type.dtype) || n > rlx_dtype_max(type.dtype))
+      return rlx_lex_fail(&p->lex, "numbers that fit the type before this");
     store_number(b->data + i * size, type.dtype, f, n);
   }
   return rlx_lex_expect(&p->lex, ']');

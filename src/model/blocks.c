@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/dtype.h"
 #include "model/family.h"
 #include "model/graph.h"
 #include "model/names.h"
@@ -175,7 +176,7 @@ rlx_node lm_gated(lm_build *b, uint32_t layer, rlx_node x) {
 /* Each row of x times the expert that `which` names for it. */
 static rlx_node by_expert(lm_build *b, const char *name, uint32_t layer, rlx_node x, rlx_node which) {
   rlx_node w = needed(b, name, layer);
-  bool is_block = rlx_node_dtype(b->g, w) >= RLX_Q4_0;
+  bool is_block = rlx_dtype_is_block(rlx_node_dtype(b->g, w));
   return is_block ? rlx_op_dequant_grouped_matmul(b->g, x, w, which, true)
                   : rlx_op_grouped_matmul(b->g, x, w, which, true);
 }

@@ -18,6 +18,7 @@
 #include "base/half.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ir/dtype.h"
 
 /* What may stand before a Hugging Face name: models are saved alone, inside a head, or inside one that also sees. */
 static const char *const prefixes[] = {"",
@@ -135,9 +136,7 @@ static const rlx_file_tensor *find_hf(resolver *r, const char *pattern, uint32_t
   return NULL;
 }
 
-static bool is_weight_type(rlx_dtype t) {
-  return t == RLX_F32 || t == RLX_F16 || t == RLX_BF16 || (t >= RLX_Q4_0 && t < RLX_DTYPE_COUNT);
-}
+static bool is_weight_type(rlx_dtype t) { return rlx_dtype_is_weight_float(t) || rlx_dtype_is_block(t); }
 
 static bool wants_f32(const lm_config *c, const lm_tensor *spec, const rlx_dims *shape) {
   return spec->as_f32 || shape->n == 1 ||
@@ -153,7 +152,7 @@ static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i,
   if (!is_weight_type(t->dtype))
     return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; weights are f32, f16, bf16 or blocks", t->name,
                     rlx_dtype_describe(t->dtype)->name);
-  bool is_block = t->dtype >= RLX_Q4_0;
+  bool is_block = rlx_dtype_is_block(t->dtype);
   if (is_block && (wants_f32(c, s->spec, &s->weight.shape) || (c->is_hf && s->spec->recipe == LM_TRANSPOSED)))
     return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s; this one must be f32, f16 or bf16", t->name,
                     rlx_dtype_describe(t->dtype)->name);

@@ -74,8 +74,7 @@ rlx_status onnx_need_ints(onnx_call *c, uint32_t i, onnx_ints *out) {
   out->n = rlx_tensor_count(&t);
   out->v = t.data;
   if (t.dtype == RLX_I64) return RLX_OK;
-  if (t.dtype != RLX_I32 && t.dtype != RLX_I16 && t.dtype != RLX_I8 && t.dtype != RLX_U8 && t.dtype != RLX_U32 &&
-      t.dtype != RLX_BOOL)
+  if (!rlx_dtype_is_int(t.dtype) && t.dtype != RLX_BOOL)
     return RLX_FAIL(RLX_INVALID, "input %u is %s, expected integers", (unsigned)i, onnx_type_name(c->in[i]->type));
   int64_t *v = onnx_alloc(c->imp, out->n + 1, sizeof *v);
   if (!v) return RLX_FAIL(RLX_NO_MEMORY, "%zu integers", out->n);

@@ -59,7 +59,7 @@ rlx_node onnx_along(onnx_call *c, rlx_node x, int axis, int rank) {
 
 rlx_node onnx_one(onnx_call *c, rlx_node x) { return onnx_reshape(c, x, RLX_SCALAR); }
 
-bool onnx_holds_floats(rlx_dtype t) { return t == RLX_F32 || t == RLX_F16 || t == RLX_BF16 || t == RLX_F64; }
+bool onnx_holds_floats(rlx_dtype t) { return rlx_dtype_is_float(t); }
 rlx_dtype onnx_wide(rlx_dtype t) { return t == RLX_F64 ? RLX_F64 : RLX_F32; }
 
 /* ---- sizes ---- */

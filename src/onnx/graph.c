@@ -8,18 +8,15 @@
 
 /* ---- inputs ---- */
 
-static bool is_float(rlx_dtype d) { return d == RLX_F32 || d == RLX_F16 || d == RLX_BF16 || d == RLX_F64; }
-static bool is_integer(rlx_dtype d) {
-  return d == RLX_I8 || d == RLX_U8 || d == RLX_I16 || d == RLX_I32 || d == RLX_U32 || d == RLX_I64 || d == RLX_BOOL;
-}
+static bool is_integer(rlx_dtype d) { return rlx_dtype_is_int(d) || d == RLX_BOOL; }
 
 rlx_status onnx_check_input(const onnx_value_info *d, const rlx_tensor *t) {
   rlx_dtype carrier = onnx_type_carrier(d->type);
   if (strcmp(d->kind, "tensor") != 0 || carrier == RLX_DTYPE_COUNT)
     return RLX_FAIL(RLX_UNSUPPORTED, "input '%s' is a %s of %s, which RLX does not have", d->name,
                     *d->kind ? d->kind : "value", onnx_type_name(d->type));
-  bool fits =
-    t->dtype == carrier || (is_float(t->dtype) && is_float(carrier)) || (is_integer(t->dtype) && is_integer(carrier));
+  bool fits = t->dtype == carrier || (rlx_dtype_is_float(t->dtype) && rlx_dtype_is_float(carrier)) ||
+              (is_integer(t->dtype) && is_integer(carrier));
   if (!fits)
     return RLX_FAIL(RLX_INVALID, "input '%s' is %s, expected %s", d->name, rlx_dtype_describe(t->dtype)->name,
                     onnx_type_name(d->type));

@@ -12,36 +12,39 @@
 /* clang-format off */
 static const struct {
   const char *name;
-  uint8_t bits;      /* in a file */
-  rlx_dtype carrier; /* RLX_DTYPE_COUNT: none */
+  uint8_t bits;       /* in a file */
+  uint8_t stand_in;   /* 1 + the type that carries it where ir/types.def has none of this number; 0: none does */
 } types[ONNX_TYPES] = {
-  [ONNX_UNDEFINED] = {"undefined", 0, RLX_DTYPE_COUNT},
-  [ONNX_FLOAT] = {"float", 32, RLX_F32},        [ONNX_UINT8] = {"uint8", 8, RLX_U8},
-  [ONNX_INT8] = {"int8", 8, RLX_I8},            [ONNX_UINT16] = {"uint16", 16, RLX_I32},
-  [ONNX_INT16] = {"int16", 16, RLX_I16},        [ONNX_INT32] = {"int32", 32, RLX_I32},
-  [ONNX_INT64] = {"int64", 64, RLX_I64},        [ONNX_STRING] = {"string", 0, RLX_DTYPE_COUNT},
-  [ONNX_BOOL] = {"bool", 8, RLX_BOOL},          [ONNX_FLOAT16] = {"float16", 16, RLX_F16},
-  [ONNX_DOUBLE] = {"double", 64, RLX_F64},      [ONNX_UINT32] = {"uint32", 32, RLX_U32},
-  [ONNX_UINT64] = {"uint64", 64, RLX_I64},      [ONNX_COMPLEX64] = {"complex64", 64, RLX_C64},
-  [ONNX_COMPLEX128] = {"complex128", 128, RLX_DTYPE_COUNT},
-  [ONNX_BFLOAT16] = {"bfloat16", 16, RLX_BF16},
-  [ONNX_FLOAT8E4M3FN] = {"float8e4m3fn", 8, RLX_DTYPE_COUNT}, [ONNX_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", 8, RLX_DTYPE_COUNT},
-  [ONNX_FLOAT8E5M2] = {"float8e5m2", 8, RLX_DTYPE_COUNT},     [ONNX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", 8, RLX_DTYPE_COUNT},
-  [ONNX_UINT4] = {"uint4", 4, RLX_U8},          [ONNX_INT4] = {"int4", 4, RLX_I8},
-  [ONNX_FLOAT4E2M1] = {"float4e2m1", 4, RLX_DTYPE_COUNT},     [ONNX_FLOAT8E8M0] = {"float8e8m0", 8, RLX_DTYPE_COUNT},
-  [ONNX_UINT2] = {"uint2", 2, RLX_U8},          [ONNX_INT2] = {"int2", 2, RLX_I8},
+  [ONNX_UNDEFINED] = {"undefined", 0, 0},
+  [ONNX_FLOAT] = {"float", 32, 0},             [ONNX_UINT8] = {"uint8", 8, 0},
+  [ONNX_INT8] = {"int8", 8, 0},                [ONNX_UINT16] = {"uint16", 16, 1 + RLX_I32},
+  [ONNX_INT16] = {"int16", 16, 0},             [ONNX_INT32] = {"int32", 32, 0},
+  [ONNX_INT64] = {"int64", 64, 0},             [ONNX_STRING] = {"string", 0, 0},
+  [ONNX_BOOL] = {"bool", 8, 0},                [ONNX_FLOAT16] = {"float16", 16, 0},
+  [ONNX_DOUBLE] = {"double", 64, 0},           [ONNX_UINT32] = {"uint32", 32, 0},
+  [ONNX_UINT64] = {"uint64", 64, 1 + RLX_I64}, [ONNX_COMPLEX64] = {"complex64", 64, 0},
+  [ONNX_COMPLEX128] = {"complex128", 128, 0},  [ONNX_BFLOAT16] = {"bfloat16", 16, 0},
+  [ONNX_FLOAT8E4M3FN] = {"float8e4m3fn", 8, 0}, [ONNX_FLOAT8E4M3FNUZ] = {"float8e4m3fnuz", 8, 0},
+  [ONNX_FLOAT8E5M2] = {"float8e5m2", 8, 0},    [ONNX_FLOAT8E5M2FNUZ] = {"float8e5m2fnuz", 8, 0},
+  [ONNX_UINT4] = {"uint4", 4, 1 + RLX_U8},     [ONNX_INT4] = {"int4", 4, 1 + RLX_I8},
+  [ONNX_FLOAT4E2M1] = {"float4e2m1", 4, 0},    [ONNX_FLOAT8E8M0] = {"float8e8m0", 8, 0},
+  [ONNX_UINT2] = {"uint2", 2, 1 + RLX_U8},     [ONNX_INT2] = {"int2", 2, 1 + RLX_I8},
 };
 /* clang-format on */
 
 const char *onnx_type_name(onnx_type t) { return (unsigned)t < ONNX_TYPES ? types[t].name : "?"; }
-rlx_dtype onnx_type_carrier(onnx_type t) { return (unsigned)t < ONNX_TYPES ? types[t].carrier : RLX_DTYPE_COUNT; }
+
+rlx_dtype onnx_type_carrier(onnx_type t) {
+  if (t <= ONNX_UNDEFINED || t >= ONNX_TYPES) return RLX_DTYPE_COUNT;
+  if (types[t].stand_in) return (rlx_dtype)(types[t].stand_in - 1);
+  for (int d = 0; d < RLX_DTYPE_COUNT; d++)
+    if (rlx_type_get((rlx_dtype)d)->onnx == (int)t) return (rlx_dtype)d;
+  return RLX_DTYPE_COUNT;
+}
 
 onnx_type onnx_type_of(rlx_dtype dtype) {
-  static const onnx_type own[] = {ONNX_FLOAT, ONNX_UINT8,   ONNX_INT8,   ONNX_INT16,  ONNX_INT32,     ONNX_INT64,
-                                  ONNX_BOOL,  ONNX_FLOAT16, ONNX_DOUBLE, ONNX_UINT32, ONNX_COMPLEX64, ONNX_BFLOAT16};
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-    if (types[own[i]].carrier == dtype) return own[i];
-  return ONNX_UNDEFINED;
+  const rlx_type_row *row = rlx_type_get(dtype);
+  return row ? (onnx_type)row->onnx : ONNX_UNDEFINED;
 }
 
 rlx_status onnx_check_extent(const rlx_dims *d) {

@@ -107,7 +107,7 @@ static rlx_rule_result drop_again(rlx_simplifier *s, rlx_draft *d) { /* abs, rel
 
 static rlx_rule_result drop_abs_of_neg(rlx_simplifier *s, rlx_draft *d) { /* unsigned: -x wraps and abs does nothing */
   const rlx_node_rec *x = rlx_draft_in(s, d, 0);
-  if (x->op != RLX_OP_neg || d->type.dtype == RLX_U8 || d->type.dtype == RLX_U32) return RLX_RULE_NO;
+  if (x->op != RLX_OP_neg || rlx_dtype_is_unsigned(d->type.dtype)) return RLX_RULE_NO;
   d->in[0] = x->in[0];
   return RLX_RULE_CHANGED;
 }
@@ -153,21 +153,12 @@ static rlx_rule_result drop_where(rlx_simplifier *s, rlx_draft *d) {
 
 /* ---- cast ---- */
 
-/* What values a type holds: whole numbers of `bits` bits (and a sign), or floats with such a mantissa and exponent. */
-static const struct {
-  int bits, exponent;
-  bool sign;
-} holds[RLX_DTYPE_COUNT] = {
-  [RLX_F32] = {24, 8, true},  [RLX_F16] = {11, 5, true}, [RLX_BF16] = {8, 8, true},  [RLX_F64] = {53, 11, true},
-  [RLX_I8] = {7, 0, true},    [RLX_U8] = {8, 0, false},  [RLX_I16] = {15, 0, true},  [RLX_I32] = {31, 0, true},
-  [RLX_U32] = {32, 0, false}, [RLX_I64] = {63, 0, true}, [RLX_BOOL] = {1, 0, false},
-};
-
 /* Whether every value of a is a value of b. */
 static bool is_lossless(rlx_dtype a, rlx_dtype b) {
   if (rlx_dtype_is_block(a)) return b == RLX_F32; /* what decoding gives */
   if (a == RLX_C64 || b == RLX_C64) return a == b;
-  return holds[a].bits <= holds[b].bits && holds[a].exponent <= holds[b].exponent && holds[a].sign <= holds[b].sign;
+  const rlx_type_row *x = rlx_type_get(a), *y = rlx_type_get(b);
+  return x->digits <= y->digits && x->exponent <= y->exponent && x->is_signed <= y->is_signed;
 }
 
 static rlx_rule_result drop_cast(rlx_simplifier *s, rlx_draft *d) {

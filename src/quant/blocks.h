@@ -1,4 +1,4 @@
-/* Inside the room: the list of block types and where each field of a block lies.
+/* Inside the room: where each field of a block lies.
  *
  * A block is an array of bytes and is read as one: no struct is laid over it, so neither the alignment of a mapped file
  * nor the byte order of the machine matters. The offsets below are the whole description of a layout; how codes are
@@ -12,23 +12,23 @@
 #include <string.h>
 
 #include "base/half.h"
-
-/* Every block type once: the suffix in rlx_dtype and the name of its functions. */
-/* clang-format off */
-#define RLX_BLOCK_TYPES(X)                                                                                \
-  X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(Q8_0, q8_0) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4) \
-  X(Q2_K, q2_k) X(Q3_K, q3_k) X(Q4_K, q4_k) X(Q5_K, q5_k) X(Q6_K, q6_k) X(Q8_K, q8_k) X(IQ4_XS, iq4_xs)   \
-  X(TQ1_0, tq1_0) X(TQ2_0, tq2_0)
-/* clang-format on */
+#include "ir/dtype.h"
 
 typedef void rlx_block_decode(const uint8_t *block, float *dst);
 typedef void rlx_block_encode(const float *src, uint8_t *dst, size_t n_blocks);
 
-#define RLX_BLOCK_DECLARE(TYPE, name)   \
+/* Every row of the type table with the class BLOCK has both. */
+#define RLX_BLOCK_FLOAT(ID, name)
+#define RLX_BLOCK_INTEGER(ID, name)
+#define RLX_BLOCK_BOOL(ID, name)
+#define RLX_BLOCK_COMPLEX(ID, name)
+#define RLX_BLOCK_BLOCK(ID, name)       \
   rlx_block_decode rlx_##name##_decode; \
   rlx_block_encode rlx_##name##_encode;
-RLX_BLOCK_TYPES(RLX_BLOCK_DECLARE)
+#define RLX_BLOCK_DECLARE(ID, number, name, class_, ...) RLX_BLOCK_##class_(ID, name)
+RLX_TYPE_TABLE(RLX_BLOCK_DECLARE)
 #undef RLX_BLOCK_DECLARE
+#undef RLX_BLOCK_BLOCK /* others give it their own meaning: quant.c */
 
 enum { SMALL_BLOCK = 32, SUPER_BLOCK = 256 }; /* elements */
 

@@ -1,5 +1,5 @@
-/* Block types: the table and the two public calls. A row is made for every type of RLX_BLOCK_TYPES, so a type listed
- * there without a decoder or an encoder does not link. Sizes are those of the type table (rlx_dtype_describe). */
+/* Block types: the table and the two public calls. A row is made for every block type of ir/types.def, so a type
+ * listed there without a decoder or an encoder does not link. Sizes are those of the type table (rlx_dtype_describe). */
 #include "quant/quant.h"
 
 #include "quant/blocks.h"
@@ -9,8 +9,9 @@ typedef struct codec {
   rlx_block_encode *encode;
 } codec;
 
-#define ROW(TYPE, name) [RLX_##TYPE] = {rlx_##name##_decode, rlx_##name##_encode},
-static const codec codecs[RLX_DTYPE_COUNT] = {RLX_BLOCK_TYPES(ROW)};
+#define RLX_BLOCK_BLOCK(ID, name) [RLX_##ID] = {rlx_##name##_decode, rlx_##name##_encode},
+#define ROW(ID, number, name, class_, ...) RLX_BLOCK_##class_(ID, name)
+static const codec codecs[RLX_DTYPE_COUNT] = {RLX_TYPE_TABLE(ROW)};
 #undef ROW
 
 bool rlx_quant_is_block(rlx_dtype dtype) { return (unsigned)dtype < RLX_DTYPE_COUNT && codecs[dtype].decode != NULL; }

@@ -7,22 +7,14 @@
 
 /* ---- conversion ---- */
 
-static const struct {
-  int64_t lo, hi;
-} int_range[RLX_DTYPE_COUNT] = {
-  [RLX_I8] = {INT8_MIN, INT8_MAX},    [RLX_U8] = {0, UINT8_MAX},   [RLX_I16] = {INT16_MIN, INT16_MAX},
-  [RLX_I32] = {INT32_MIN, INT32_MAX}, [RLX_U32] = {0, UINT32_MAX}, [RLX_I64] = {INT64_MIN, INT64_MAX},
-};
-
 void rlx_store_value(rlx_tensor *dst, size_t k, double x) {
   if (rlx_dtype_is_float(dst->dtype)) {
     rlx_store(dst, k, x);
   } else if (dst->dtype == RLX_BOOL) {
     rlx_store_int(dst, k, x != 0); /* NaN is not 0 */
   } else {
-    double lo = (double)int_range[dst->dtype].lo, hi = (double)int_range[dst->dtype].hi;
-    int64_t v = x != x ? 0 : x <= lo ? int_range[dst->dtype].lo : x >= hi ? int_range[dst->dtype].hi : (int64_t)x;
-    rlx_store_int(dst, k, v);
+    int64_t lo = rlx_dtype_min(dst->dtype), hi = rlx_dtype_max(dst->dtype);
+    rlx_store_int(dst, k, x != x ? 0 : x <= (double)lo ? lo : x >= (double)hi ? hi : (int64_t)x);
   }
 }
 
@@ -44,10 +36,9 @@ void rlx_convert(rlx_tensor *dst, size_t k, const rlx_tensor *src, size_t i) {
     rlx_store(dst, k, dst->dtype == RLX_F64 ? (double)v : int_to_odd(v));
     return;
   }
+  int64_t lo = rlx_dtype_min(dst->dtype), hi = rlx_dtype_max(dst->dtype);
   if (dst->dtype == RLX_BOOL) v = v != 0;
-  else if (v < int_range[dst->dtype].lo) v = int_range[dst->dtype].lo;
-  else if (v > int_range[dst->dtype].hi) v = int_range[dst->dtype].hi;
-  rlx_store_int(dst, k, v);
+  rlx_store_int(dst, k, v < lo ? lo : v > hi ? hi : v);
 }
 
 /* Where it stops, the visits stay at the mark, so that every loop asks here again and ends. */

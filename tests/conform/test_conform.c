@@ -18,8 +18,8 @@ enum { N_DEVICES = sizeof devices / sizeof *devices };
 /* What the table says of an op. */
 typedef struct coverage {
   size_t passed, failed;
-  double worst;   /* the largest error, as a share of the tolerance */
-  uint32_t types; /* results seen */
+  double worst;       /* the largest error, as a share of the tolerance */
+  rlx_type_set types; /* results seen */
   size_t on[N_DEVICES][RLX_CONFORM_FAIL + 1];
 } coverage;
 static coverage table_rows[RLX_OP_COUNT];

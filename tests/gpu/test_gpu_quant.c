@@ -20,8 +20,9 @@ typedef struct block_type {
 } block_type;
 
 static const block_type types[] = {
-#define TYPE(T, name) {RLX_##T, #name, T##_BYTES},
-  RLX_BLOCK_TYPES(TYPE)
+#define RLX_BLOCK_BLOCK(T, name) {RLX_##T, #name, T##_BYTES},
+#define TYPE(T, number, name, class_, ...) RLX_BLOCK_##class_(T, name)
+  RLX_TYPE_TABLE(TYPE)
 #undef TYPE
 };
 enum { N_TYPES = sizeof types / sizeof *types };

@@ -8,6 +8,7 @@
 #include "faults.h"
 #include "folder.h"
 #include "io/file.h"
+#include "ir/dtype.h"
 #include "lm_image.h"
 #include "rlx/lm.h"
 #include "test.h"
@@ -658,7 +659,8 @@ static void mark(void *user, bool is_remark, const char *text) {
 
 TEST(check_finds_infinities_and_nan_in_blocks) {
   CHECK(folder_begin());
-  for (rlx_dtype d = RLX_Q4_0; d < RLX_DTYPE_COUNT; d++) {
+  for (rlx_dtype d = 0; d < RLX_DTYPE_COUNT; d++) {
+    if (!rlx_dtype_is_block(d)) continue;
     const rlx_dtype_info *info = rlx_dtype_describe(d);
     static bool found[MOST_BLOCK * N_PATTERNS];
     rlx_file_writer *w;

@@ -369,7 +369,8 @@ static void check_layout(rlx_device *d, rlx_dtype dtype, uint32_t layout) {
 static void packed_weights(rlx_device *d) {
   for (int dtype = 0; dtype < RLX_DTYPE_COUNT; dtype++)
     for (int is_transposed = 0; is_transposed < 2; is_transposed++) {
-      if (dtype > RLX_BF16 && !rlx_quant_is_block((rlx_dtype)dtype)) continue; /* what a matmul takes */
+      if (!rlx_dtype_is_weight_float((rlx_dtype)dtype) && !rlx_quant_is_block((rlx_dtype)dtype))
+        continue; /* what a matmul takes */
       const uint32_t layout = wished_layout(d, (rlx_dtype)dtype, is_transposed);
       if (layout) check_layout(d, (rlx_dtype)dtype, layout);
       STOP_IF_FAILED;

@@ -1,0 +1,55 @@
+/* Element and block types by class, and sets of types: what types.def says, for all that must ask. */
+#ifndef RLX_IR_DTYPE_H
+#define RLX_IR_DTYPE_H
+
+#include "base/status.h"
+#include "ir/types.def"
+
+/* clang-format off */
+typedef enum rlx_type_class {
+  RLX_CLASS_FLOAT, RLX_CLASS_INTEGER, RLX_CLASS_BOOL, RLX_CLASS_COMPLEX, RLX_CLASS_BLOCK
+} rlx_type_class;
+/* clang-format on */
+
+/* A type as the table has it; rlx_dtype_describe gives the public part. */
+typedef struct rlx_type_row {
+  rlx_dtype_info info;
+  rlx_type_class class;
+  int16_t digits, exponent; /* bits of a whole number or of a mantissa; of an exponent */
+  bool is_signed;
+  int16_t gguf, file_type, onnx; /* numbers in formats; -1 or, for ONNX, 0: none */
+  const char *safetensors, *npy; /* "": none */
+} rlx_type_row;
+const rlx_type_row *rlx_type_get(rlx_dtype t); /* NULL for an unknown value */
+
+typedef uint64_t rlx_type_set;
+#define RLX_TYPE_BIT(dtype) (UINT64_C(1) << (dtype))
+/* The bit of a row in the set of a class. Each pastes its class by itself: what is pasted is not taken for a macro. */
+#define RLX_TYPE_IF_(number, is_in) ((is_in) ? RLX_TYPE_BIT(number) : 0) |
+#define RLX_TYPE_FLOAT_(ID, number, name, class_, ...) RLX_TYPE_IF_(number, RLX_CLASS_##class_ == RLX_CLASS_FLOAT)
+#define RLX_TYPE_INTEGER_(ID, number, name, class_, ...) RLX_TYPE_IF_(number, RLX_CLASS_##class_ == RLX_CLASS_INTEGER)
+#define RLX_TYPE_BLOCK_(ID, number, name, class_, ...) RLX_TYPE_IF_(number, RLX_CLASS_##class_ == RLX_CLASS_BLOCK)
+#define RLX_TYPES_FLOAT (RLX_TYPE_TABLE(RLX_TYPE_FLOAT_) 0)
+#define RLX_TYPES_INTEGER (RLX_TYPE_TABLE(RLX_TYPE_INTEGER_) 0)
+#define RLX_TYPES_BLOCK (RLX_TYPE_TABLE(RLX_TYPE_BLOCK_) 0)
+
+/* t is a type of the table, or one that means none. */
+static inline bool rlx_type_in(rlx_type_set set, rlx_dtype t) { return set >> ((unsigned)t & 63) & 1; }
+static inline bool rlx_dtype_is_float(rlx_dtype t) { return rlx_type_in(RLX_TYPES_FLOAT, t); }
+static inline bool rlx_dtype_is_int(rlx_dtype t) { return rlx_type_in(RLX_TYPES_INTEGER, t); }
+static inline bool rlx_dtype_is_block(rlx_dtype t) { return rlx_type_in(RLX_TYPES_BLOCK, t); }
+/* The floats that matrix products take beside f64. */
+static inline bool rlx_dtype_is_weight_float(rlx_dtype t) {
+  return rlx_type_in(RLX_TYPE_BIT(RLX_F32) | RLX_TYPE_BIT(RLX_F16) | RLX_TYPE_BIT(RLX_BF16), t);
+}
+/* An integer type or bool whose values are 0 and up. */
+bool rlx_dtype_is_unsigned(rlx_dtype t);
+/* The least and largest whole number of an integer type or bool. */
+int64_t rlx_dtype_min(rlx_dtype t);
+int64_t rlx_dtype_max(rlx_dtype t);
+
+/* Bytes of one element; 0 for a block type. */
+size_t rlx_dtype_size(rlx_dtype t);
+const char *rlx_dtype_name(rlx_dtype t); /* "?" if unknown */
+
+#endif
