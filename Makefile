@@ -34,7 +34,7 @@ test: ## everything that is checked before a change is accepted; last line: N pa
 	@tools/setup test
 	@python3 tools/test -j $(JOBS)
 
-soak: ## long campaigns: tests with RLX_SOAK=1 and a turn of each fuzz target (SECONDS_EACH=60); BUDGET=600: fuzzing alone, in pieces that add up
+soak: ## long campaigns: tests with RLX_SOAK=1 and each fuzz target for a while (SECONDS_EACH=60); BUDGET=600: fuzzing alone, in pieces that add up
 	@tools/setup test
 	@python3 tools/soak -j $(JOBS) --seconds $(or $(SECONDS_EACH),60) $(if $(BUDGET),--fuzz --budget $(BUDGET))
 
