@@ -796,7 +796,7 @@ typedef struct rlx_weights rlx_weights;
 RLX_API RLX_MUST_CHECK rlx_status rlx_weights_create(rlx_session *s, rlx_weights **out);
 RLX_API void rlx_weights_destroy(rlx_weights *w); /* the bytes live on while an executable uses them */
 /* Sets a weight; the bytes are copied (and packed for the device) and may go away. Stored once, in its own type. A weight
- * that a compiled graph reads must have its type and shape. Not while an executable that reads it runs. A weight that
+ * that a compiled graph reads must have its type and shape. RLX_BUSY while an executable that reads it runs. A weight that
  * compiled graphs read only through others that are computed from it at load is dropped once those are there: who needs it
  * itself later is told to set it again. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_weights_set(rlx_weights *w, const char *name, const rlx_tensor *value);

@@ -110,8 +110,10 @@ rlx_status rlx_steps_send(rlx_executable *e);
 rlx_status rlx_steps_settle(rlx_executable *e, rlx_status s);
 /* Names that a call wants to read: outputs of the graph, each once. */
 rlx_status rlx_outputs_check(rlx_executable *e, const char *call, const rlx_named_tensor *outputs, size_t n);
-/* Everything before the steps, and with them and after them. */
-rlx_status rlx_run_prepare(rlx_executable *e);
+/* Everything before the steps. While it holds, weights that the run reads cannot be set: rlx_run_end, unless it failed. */
+rlx_status rlx_run_begin(rlx_executable *e);
+void rlx_run_end(rlx_executable *e);
+/* A run from begin to end. */
 rlx_status rlx_run_whole(rlx_executable *e, const rlx_step_visitor *visitor);
 
 /* profile.c */

@@ -240,3 +240,10 @@ rlx_status rlx_instance_ready(rlx_instance *i, const rlx_watch *watch) {
   }
   return i->is_bound ? RLX_OK : bind(i);
 }
+
+void rlx_instance_begin_reading(rlx_instance *i) {
+  i->reading = (rlx_weight_reading){.holds = i->holds, .n = (uint32_t)i->compiled->plan->n_weights};
+  rlx_weights_begin_reading(i->weights, &i->reading);
+}
+
+void rlx_instance_end_reading(rlx_instance *i) { rlx_weights_end_reading(i->weights, &i->reading); }

@@ -31,7 +31,8 @@ typedef struct rlx_instance {
   rlx_weights *weights;
   rlx_states *states;
   rlx_arena *arena;
-  rlx_weight_hold *holds;    /* by slot; constants have none */
+  rlx_weight_hold *holds; /* by slot; constants have none */
+  rlx_weight_reading reading;
   rlx_state_entry **state;   /* by slot */
   uint64_t ready_generation; /* of the store when all weights were last seen to be ready; 0: never */
   bool is_bound;
@@ -51,6 +52,10 @@ rlx_status rlx_instance_create(rlx_session *s, rlx_compiled *c, rlx_weights *w, 
 void rlx_instance_destroy(rlx_instance *i); /* NULL is fine */
 /* All weights there (computed where they have recipes), all steps bound. Costs one comparison when nothing changed. */
 rlx_status rlx_instance_ready(rlx_instance *i, const rlx_watch *watch);
+
+/* Between the two nobody sets a weight that the instance reads. */
+void rlx_instance_begin_reading(rlx_instance *i);
+void rlx_instance_end_reading(rlx_instance *i);
 
 /* A window of the plan as bytes of a block. */
 rlx_bound rlx_instance_bound(const rlx_instance *i, const rlx_window *w);

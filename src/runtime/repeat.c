@@ -150,10 +150,9 @@ static rlx_status send_all(const repeating *r, uint32_t *done) {
   return RLX_OK;
 }
 
-static rlx_status run_behind(repeating *r) {
+static rlx_status send_and_settle(repeating *r) {
   rlx_executable *e = r->e;
   uint32_t done = 0;
-  RLX_TRY(rlx_run_prepare(e));
   RLX_TRY(make_ring(r));
   e->now->has_run = false;
   rlx_status s = rlx_steps_settle(e, send_all(r, &done));
@@ -161,6 +160,13 @@ static rlx_status run_behind(repeating *r) {
   if (s) return s;
   e->now->has_run = true;
   return rlx_results_download(e);
+}
+
+static rlx_status run_behind(repeating *r) {
+  RLX_TRY(rlx_run_begin(r->e));
+  rlx_status s = send_and_settle(r);
+  rlx_run_end(r->e);
+  return s;
 }
 
 /* ---- the call ---- */

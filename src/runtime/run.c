@@ -135,12 +135,21 @@ static rlx_status show(void *user, size_t step) {
 
 /* ---- whole runs ---- */
 
-rlx_status rlx_run_prepare(rlx_executable *e) {
-  RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
+static rlx_status prepare(rlx_executable *e) {
   if (rlx_stops(e->watch.cancel, e->watch.user)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
   RLX_TRY(rlx_instance_ready(e->now, &e->watch));
   return rlx_values_upload(e);
 }
+
+rlx_status rlx_run_begin(rlx_executable *e) {
+  RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
+  rlx_instance_begin_reading(e->now);
+  rlx_status s = prepare(e);
+  if (s) rlx_run_end(e);
+  return s;
+}
+
+void rlx_run_end(rlx_executable *e) { rlx_instance_end_reading(e->now); }
 
 /* The steps, with whoever wants to see them. */
 static rlx_status run_steps(rlx_executable *e, const rlx_step_visitor *visitor) {
@@ -174,9 +183,8 @@ static bool is_sent(const rlx_executable *e, const rlx_step_visitor *visitor, si
   return reads && !visitor && !e->session->device->info.is_mapped && rlx_steps_can_send(e);
 }
 
-static rlx_status run_whole(rlx_executable *e, const rlx_step_visitor *visitor, const rlx_named_tensor *outputs,
-                            size_t n_outputs) {
-  RLX_TRY(rlx_run_prepare(e));
+static rlx_status run_prepared(rlx_executable *e, const rlx_step_visitor *visitor, const rlx_named_tensor *outputs,
+                               size_t n_outputs) {
   e->now->has_run = false;
   const bool sent = is_sent(e, visitor, n_outputs);
   rlx_status s = sent ? rlx_steps_send(e) : run_steps(e, visitor);
@@ -189,6 +197,14 @@ static rlx_status run_whole(rlx_executable *e, const rlx_step_visitor *visitor, 
   if (sent) s = rlx_steps_settle(e, s);
   if (sent && s) e->now->has_run = false;
   return sent && s && !failed ? frame_steps(e, s) : s;
+}
+
+static rlx_status run_whole(rlx_executable *e, const rlx_step_visitor *visitor, const rlx_named_tensor *outputs,
+                            size_t n_outputs) {
+  RLX_TRY(rlx_run_begin(e));
+  rlx_status s = run_prepared(e, visitor, outputs, n_outputs);
+  rlx_run_end(e);
+  return s;
 }
 
 rlx_status rlx_run_whole(rlx_executable *e, const rlx_step_visitor *visitor) { return run_whole(e, visitor, NULL, 0); }

@@ -209,6 +209,37 @@ void rlx_weights_let_go(rlx_weights *w, rlx_weight_hold *h) {
   *h = (rlx_weight_hold){0};
 }
 
+/* ---- reading by runs ---- */
+
+void rlx_weights_begin_reading(rlx_weights *w, rlx_weight_reading *r) {
+  pthread_mutex_lock(&w->lock);
+  r->next = w->readings;
+  w->readings = r;
+  pthread_mutex_unlock(&w->lock);
+}
+
+void rlx_weights_end_reading(rlx_weights *w, rlx_weight_reading *r) {
+  pthread_mutex_lock(&w->lock);
+  rlx_weight_reading **at = &w->readings;
+  while (*at != r) at = &(*at)->next;
+  *at = r->next;
+  pthread_mutex_unlock(&w->lock);
+}
+
+static bool depends_on(const rlx_weight *weight, const rlx_weight *source) {
+  bool found = weight == source;
+  for (size_t k = 0; k < weight->sources.n && !found; k++) found = weight->sources.v[k] == source;
+  return found;
+}
+
+/* A run reads its weights without a lock, and computing one anew writes where it reads. */
+static bool is_being_read(const rlx_weights *w, const rlx_weight *weight) {
+  for (const rlx_weight_reading *r = w->readings; r; r = r->next)
+    for (uint32_t k = 0; k < r->n; k++)
+      if (r->holds[k].weight && depends_on(r->holds[k].weight, weight)) return true;
+  return false;
+}
+
 /* ---- setting ---- */
 
 rlx_status rlx_weight_fill(rlx_weights *w, rlx_weight *weight, const rlx_tensor *value) {
@@ -230,6 +261,8 @@ rlx_status rlx_weight_fill(rlx_weights *w, rlx_weight *weight, const rlx_tensor 
 static rlx_status put(rlx_weights *w, const char *name, const rlx_type *type, const rlx_tensor *value, bool replace) {
   rlx_weight *weight;
   RLX_TRY(rlx_weights_named(w, name, &weight));
+  if (is_being_read(w, weight))
+    return RLX_FAIL(RLX_BUSY, "weight '%s' cannot be set while an executable that reads it runs", name);
   RLX_TRY(rlx_weight_take_type(w, weight, type, replace));
   RLX_TRY(rlx_weight_fill(w, weight, value));
   rlx_weights_changed(w, weight);

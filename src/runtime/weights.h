@@ -46,6 +46,19 @@ typedef struct rlx_weight_source {
   void *user;
 } rlx_weight_source;
 
+/* A weight in the layout that a compiled graph reads it in, for as long as it is held. */
+typedef struct rlx_weight_hold {
+  rlx_weight *weight;
+  rlx_weight_copy *copy;
+} rlx_weight_hold;
+
+/* A run in progress and what it holds. While it is on the store's list, those weights cannot be set. */
+typedef struct rlx_weight_reading {
+  struct rlx_weight_reading *next;
+  const rlx_weight_hold *holds;
+  uint32_t n;
+} rlx_weight_reading;
+
 struct rlx_weights {
   atomic_uint refs;
   rlx_session *session;
@@ -55,6 +68,7 @@ struct rlx_weights {
   atomic_uint_least64_t generation; /* counts changes: who has seen this number need not look again */
   uint64_t bytes;
   rlx_weight_source source; /* or none */
+  rlx_weight_reading *readings;
 };
 
 /* Where values that are not here can be had again, so that who computes others from them need not keep them. */
@@ -63,17 +77,15 @@ void rlx_weights_set_source(rlx_weights *w, rlx_weight_source source);
 rlx_weights *rlx_weights_retain(rlx_weights *w);
 void rlx_weights_release(rlx_weights *w); /* NULL is fine */
 
-/* A weight in the layout that a compiled graph reads it in, for as long as it is held. A named one gets its block now,
- * one with a recipe when it is computed. */
-typedef struct rlx_weight_hold {
-  rlx_weight *weight;
-  rlx_weight_copy *copy;
-} rlx_weight_hold;
+/* A named weight gets its block now, one with a recipe when it is computed. */
 rlx_status rlx_weights_hold(rlx_weights *w, const char *name, const rlx_graph *recipe, const rlx_type *type,
                             uint32_t layout, rlx_weight_hold *out);
 /* Whether a named weight has memory on the device already, in any layout. */
 bool rlx_weights_has_memory(rlx_weights *w, const char *name);
 void rlx_weights_let_go(rlx_weights *w, rlx_weight_hold *h); /* a zeroed one is fine */
+/* Between the two a run reads r->holds; who sets one of those weights meanwhile, or one that they are computed from, gets RLX_BUSY. */
+void rlx_weights_begin_reading(rlx_weights *w, rlx_weight_reading *r);
+void rlx_weights_end_reading(rlx_weights *w, rlx_weight_reading *r);
 /* Sees to it that the weight has its value, computing it where it has a recipe; an error names what is missing. Asks
  * cancel between nodes. *computed: something was. */
 rlx_status rlx_weights_ready(rlx_weights *w, const rlx_weight_hold *h, const rlx_watch *watch, bool *computed);

@@ -173,6 +173,49 @@ DEVICE_TEST(computed_weights_drop_their_sources) {
   rlx_graph_destroy(g);
 }
 
+/* Sets a weight from inside a run. */
+typedef struct meddler {
+  rlx_weights *store;
+  const rlx_tensor *value;
+  rlx_status read, source, other;
+} meddler;
+
+static void meddle(void *user, const char *stage, uint64_t done, uint64_t of) {
+  meddler *m = user;
+  (void)done, (void)of;
+  if (strcmp(stage, "run")) return;
+  m->read = rlx_weights_set(m->store, "w", m->value);
+  m->source = rlx_weights_set(m->store, "v", m->value);
+  m->other = rlx_weights_set(m->store, "u", m->value);
+}
+
+DEVICE_TEST(a_weight_that_a_run_reads_is_busy) {
+  rlx_executable *e;
+  rlx_graph *g;
+  enum { N = 16 };
+  static float w[N * N], x[N];
+  meddler m = {.value = VALUE(w, N, N)};
+  CHECK_OK(expr_graph("x: f32[1,16]; param w: f32[16,16]; param v: f32[16,16]",
+                      "%r = reverse(%v) {axes=[0]}; %c = concat(%r, %w) {axis=1}; %m = matmul(%x, %c); "
+                      "%p = matmul(%x, %w); concat(%m, %p) {axis=1}",
+                      &g));
+  CHECK_OK(rlx_weights_create(s, &m.store));
+  CHECK_OK(rlx_compile(s, g, OPTIONS(.weights = m.store), &e));
+  CHECK_OK(rlx_weights_set(m.store, "w", m.value));
+  CHECK_OK(rlx_weights_set(m.store, "v", m.value));
+  CHECK_OK(rlx_executable_write(e, "x", VALUE(x, 1, N)));
+  rlx_executable_set_watch(e, &(rlx_watch){.progress = meddle, .user = &m});
+  CHECK_OK(rlx_executable_run(e));
+  CHECK_EQ_INT(m.read, RLX_BUSY);
+  CHECK_EQ_INT(m.source, RLX_BUSY); /* a weight that is read was computed from it */
+  CHECK_EQ_INT(m.other, RLX_OK);
+  CHECK_OK(rlx_weights_set(m.store, "w", m.value));
+  CHECK_OK(rlx_weights_set(m.store, "v", m.value));
+  rlx_executable_destroy(e);
+  rlx_weights_destroy(m.store);
+  rlx_graph_destroy(g);
+}
+
 DEVICE_TEST(weights_of_another_type_are_refused) {
   rlx_weights *store;
   rlx_executable *e;
