@@ -42,7 +42,7 @@ rlx_status rlx_budget_end(rlx_budget *b, rlx_status s);
 bool rlx_budget_stops(void);
 /* Whether it was found so before; asks nobody. */
 bool rlx_budget_is_stopped(void);
-/* The same, with n more visits done. */
+/* rlx_budget_stops, with n more visits done. */
 bool rlx_budget_works(uint64_t n);
 /* Whether so many visits are left to all open calls. */
 bool rlx_budget_affords(uint64_t n);
