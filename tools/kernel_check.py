@@ -1,8 +1,8 @@
 """Gives the generated kernel texts to real compilers: a part of tools/kernels --validate, run by the Python of build/tools.
 
-    kernel_check.py wgsl NAME...    a compute pipeline of each src/gpu/gen/NAME.wgsl, made by wgpu-native on a Vulkan driver
-    kernel_check.py cuda NAME...    each src/gpu/gen/NAME.cu compiled for sm_90 by NVRTC, which needs no GPU; by nvcc where
-                                    there is no NVRTC
+    kernel_check.py wgsl FOLDER NAME...    a compute pipeline of each FOLDER/NAME.wgsl, made by wgpu-native on a Vulkan driver
+    kernel_check.py cuda FOLDER NAME...    each FOLDER/NAME.cu compiled for sm_90 by NVRTC, which needs no GPU; by nvcc where
+                                           there is no NVRTC
 
 Specialisation constants have their defaults, the group size is 128. What fails is named with the compiler's words. The last
 line is 'N passed, N failed, N skipped'; where a compiler or a driver cannot be had, all texts are skipped, for that reason.
@@ -19,7 +19,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-GEN = pathlib.Path(__file__).resolve().parent.parent / "src/gpu/gen"
+TEXTS = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".")
 GROUP = 128
 
 
@@ -29,7 +29,7 @@ class Missing(Exception):
 
 def defaults(name):
     """The kernel's constants and their defaults, by number: WGSL has both."""
-    found = re.findall(r"@id\((\d+)\) override \w+ : u32 = (\d+)u", (GEN / f"{name}.wgsl").read_text())
+    found = re.findall(r"@id\((\d+)\) override \w+ : u32 = (\d+)u", (TEXTS / f"{name}.wgsl").read_text())
     return {**{int(i): int(v) for i, v in found}, 0: GROUP}
 
 
@@ -57,7 +57,7 @@ def check_wgsl(names):
 
     def one(name):
         try:
-            module = device.create_shader_module(code=(GEN / f"{name}.wgsl").read_text())
+            module = device.create_shader_module(code=(TEXTS / f"{name}.wgsl").read_text())
             device.create_compute_pipeline(layout="auto", compute={
                 "module": module, "entry_point": name, "constants": {"0": GROUP}})
         except Exception as error:  # what the binding raises has no common type
@@ -89,7 +89,7 @@ class Nvrtc:
     def compile(self, name):
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
         options = [o.encode() for o in cuda_options(name)]
-        text = (GEN / f"{name}.cu").read_text().encode()
+        text = (TEXTS / f"{name}.cu").read_text().encode()
         if self.library.nvrtcCreateProgram(ctypes.byref(program), text, f"{name}.cu".encode(), 0, None, None):
             return "nvrtcCreateProgram failed"
         failed = self.library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
@@ -102,7 +102,7 @@ class Nvrtc:
 
 def nvcc_compile(name):
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(["nvcc", *cuda_options(name), "-cubin", "-o", f"{folder}/k.cubin", GEN / f"{name}.cu"],
+        done = subprocess.run(["nvcc", *cuda_options(name), "-cubin", "-o", f"{folder}/k.cubin", TEXTS / f"{name}.cu"],
                               capture_output=True, text=True)
     return done.stdout + done.stderr if done.returncode else None
 
@@ -119,7 +119,7 @@ def check_cuda(names):
 
 
 def main():
-    kind, names = sys.argv[1], sys.argv[2:]
+    kind, names = sys.argv[1], sys.argv[3:]
     try:
         results = {"wgsl": check_wgsl, "cuda": check_cuda}[kind](names)
     except Missing as missing:

@@ -1,35 +1,58 @@
-/* The kernel table. One gpu_kernel per kernels/NAME.k, in gen/NAME.c, made by tools/kernels; gen/kernels.h declares them
- * all, with gpu_params_NAME, the struct of each kernel's parameters.
+/* The kernel table: a row for each kernels/NAME.k, made by tools/kernels. gen/kernels.h declares gpu_kernel_NAME, the row, and
+ * gpu_params_NAME, the struct of the kernel's parameters.
  *
- * A kernel exists in variants, of which a device uses the last it has the features for: `base` needs Vulkan 1.1 alone,
- * `subgroup` sub-group arithmetic, `dot8` that and packed dot products of bytes. A kernel whose file is NAME.glsl.k is Vulkan's own (a native override): it has one
- * variant, and its lowering asks the capabilities before using it. */
+ * The code of the kernels stands in columns, one for each target: gpu_column_TARGET, made from gen/TARGET/ and in the library where a
+ * backend for that target is. A field of a column is a pack: the kernel's variants, each packed and with the features that it needs, in
+ * rising order; a device uses the last one that it has all features for. An empty pack: the target does not have the kernel. So
+ * SPIR-V alone has the kernels NAME.glsl.k (native overrides), whose lowerings ask the capabilities first. */
 #ifndef RLX_GPU_KERNEL_H
 #define RLX_GPU_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum gpu_variant { GPU_VARIANT_BASE, GPU_VARIANT_SUBGROUP, GPU_VARIANT_DOT8, GPU_VARIANT_COUNT } gpu_variant;
-
-typedef struct gpu_spirv {
-  const uint32_t *words; /* NULL: not in this variant */
-  size_t n_words;
-} gpu_spirv;
-
 typedef struct gpu_kernel {
   const char *name;
-  uint32_t index; /* in gpu_kernels */
+  uint32_t index; /* in gpu_kernels and in every column */
   uint32_t n_windows;
   uint32_t writes;       /* bit i: window i is written */
   uint32_t n_constants;  /* beside the group size, which is constant 0; ids 1 .. n_constants */
   uint32_t params_bytes; /* groups included */
-  gpu_spirv spirv[GPU_VARIANT_COUNT];
 } gpu_kernel;
 
 #include "gpu/gen/kernels.h"
 
-extern const gpu_kernel *const gpu_kernels[];
-extern const uint32_t gpu_kernel_count;
+extern const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT];
+
+/* ---- the columns ---- */
+
+typedef struct gpu_pack {
+  const unsigned char *bytes;
+  size_t n_bytes;
+} gpu_pack;
+
+extern const gpu_pack gpu_column_spirv[GPU_KERNEL_COUNT]; /* words, by glslang and spirv-opt */
+extern const gpu_pack gpu_column_cuda[GPU_KERNEL_COUNT];  /* text for NVRTC */
+extern const gpu_pack gpu_column_wgsl[GPU_KERNEL_COUNT];  /* text */
+
+/* features.def: what a variant may need, bit by bit in that order. */
+enum {
+#define GPU_FEATURE(name, has) GPU_FEATURE_##name,
+#include "gpu/features.def"
+#undef GPU_FEATURE
+};
+
+typedef struct gpu_variant {
+  uint32_t needs; /* bit GPU_FEATURE_x: that feature */
+  gpu_pack blob;  /* for gpu_unpack */
+} gpu_variant;
+
+/* Variant i of a pack; false: there are not so many. */
+bool gpu_pack_at(const gpu_pack *p, uint32_t i, gpu_variant *out);
+/* The last variant that needs no more than these features; false: there is none. */
+bool gpu_pack_pick(const gpu_pack *p, uint32_t features, gpu_variant *out);
+/* Of all code in a column, by its checksums: names what is kept on disk of it. */
+uint64_t gpu_column_hash(const gpu_pack *column);
 
 #endif

@@ -29,18 +29,6 @@ static uint64_t hash_bytes(uint64_t h, const void *data, size_t n) {
   return h;
 }
 
-/* By words: the kernels are megabytes, and this is done whenever a device is opened. */
-static uint64_t hash_kernels(void) {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (uint32_t k = 0; k < gpu_kernel_count; k++)
-    for (uint32_t v = 0; v < GPU_VARIANT_COUNT; v++) {
-      const gpu_spirv *code = &gpu_kernels[k]->spirv[v];
-      for (size_t i = 0; i < code->n_words; i++) h = (h ^ code->words[i]) * 0x100000001b3u;
-      h = (h ^ code->n_words) * 0x100000001b3u;
-    }
-  return h;
-}
-
 static void make_head(const vk_device *d, const void *data, size_t bytes, head *h) {
   const VkPhysicalDeviceProperties *p = &d->physical->properties;
   *h = (head){.magic = "rlxvkpc1",
@@ -101,7 +89,7 @@ rlx_status vk_pipeline_cache_open(vk_device *d, vk_pipeline_cache *c) {
   char path[MAX_PATH_BYTES], *text = NULL;
   size_t bytes = 0;
   VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
-  c->build = hash_kernels();
+  c->build = gpu_column_hash(gpu_column_spirv);
   if (vk_pipeline_cache_path(d, path, sizeof path) && access(path, R_OK) == 0 &&
       rlx_file_read(path, MAX_CACHE_BYTES, &text, &bytes) == RLX_OK) {
     if (is_ours(d, text, bytes)) {

@@ -40,6 +40,7 @@ rlx_status vk_pipelines_init(vk_device *d) {
   if (pthread_mutex_init(&p->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
   p->has_lock = true;
   p->max_idle = d->physical->kind == RLX_DEVICE_SOFTWARE ? MAX_IDLE_SOFTWARE : MAX_IDLE;
+  RLX_TRY(gpu_codes_init(&p->codes, gpu_column_spirv, &d->caps));
   for (uint32_t n = 0; n <= GPU_MAX_WINDOWS; n++) {
     VkResult r = make_layout(d, n);
     if (r) return vk_fail(d, r, "a pipeline layout of %u windows", (unsigned)n);
@@ -65,6 +66,7 @@ void vk_pipelines_deinit(vk_device *d) {
     if (p->layouts[n]) d->DestroyPipelineLayout(d->handle, p->layouts[n], NULL);
     if (p->set_layouts[n]) d->DestroyDescriptorSetLayout(d->handle, p->set_layouts[n], NULL);
   }
+  gpu_codes_deinit(&p->codes);
   if (p->has_lock) pthread_mutex_destroy(&p->lock);
 }
 
@@ -92,28 +94,14 @@ static vk_pipeline *look_up(vk_pipelines *p, const vk_pipeline_wish *w, uint64_t
   return NULL;
 }
 
-/* The last variant whose features the device has. */
-static rlx_status pick_variant(const vk_device *d, const gpu_kernel *k, gpu_variant *out) {
-  for (int v = GPU_VARIANT_COUNT - 1; v >= 0; v--) {
-    if (!k->spirv[v].words || (v >= GPU_VARIANT_SUBGROUP && !d->caps.subgroup)) continue;
-    if (v == GPU_VARIANT_DOT8 && !d->caps.has_dot8) continue;
-    *out = (gpu_variant)v;
-    return RLX_OK;
-  }
-  return RLX_FAIL(RLX_UNSUPPORTED, "vulkan: kernel %s has no variant for this device", k->name);
-}
-
 static rlx_status add(vk_device *d, const vk_pipeline_wish *w, uint64_t hash, vk_pipeline **out) {
   const size_t bytes = w->kernel->n_constants * sizeof(uint32_t);
-  gpu_variant variant;
-  RLX_TRY(pick_variant(d, w->kernel, &variant));
+  if (!gpu_codes_has(&d->pipelines.codes, w->kernel))
+    return RLX_FAIL(RLX_UNSUPPORTED, "vulkan: kernel %s has no variant for this device", w->kernel->name);
   vk_pipeline *q = rlx_mem_alloc(sizeof *q + bytes);
   if (!q) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: pipeline of kernel %s", w->kernel->name);
-  *q = (vk_pipeline){.kernel = w->kernel,
-                     .variant = variant,
-                     .group_size = w->group_size,
-                     .constants = (uint32_t *)(void *)(q + 1),
-                     .hash = hash};
+  *q = (vk_pipeline){
+    .kernel = w->kernel, .group_size = w->group_size, .constants = (uint32_t *)(void *)(q + 1), .hash = hash};
   if (bytes) memcpy(q->constants, w->constants, bytes);
   vk_pipeline **at = bucket(&d->pipelines, hash);
   q->next = *at;
@@ -163,13 +151,14 @@ void vk_pipeline_release(vk_device *d, vk_pipeline *q) {
 
 /* The kernel with its constants put in: the driver sees only what is left of it. */
 static VkResult make_module(vk_device *d, const vk_pipeline *q, VkShaderModule *out) {
-  const gpu_spirv *code = &q->kernel->spirv[q->variant];
+  const gpu_code *code;
   const uint32_t n = GPU_CONSTANT_HALVES + 1;
   uint32_t values[GPU_CONSTANT_HALVES + 1] = {q->group_size}, *words;
   for (uint32_t i = 0; i < q->kernel->n_constants; i++) values[i + 1] = q->constants[i];
   values[GPU_CONSTANT_HALVES] = d->caps.packs_halves;
   size_t n_words;
-  if (gpu_spirv_specialise(code->words, code->n_words, values, n, &words, &n_words)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  if (gpu_codes_get(&d->pipelines.codes, q->kernel, &code)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  if (gpu_spirv_specialise(code->words, code->n, values, n, &words, &n_words)) return VK_ERROR_OUT_OF_HOST_MEMORY;
   if (gpu_spirv_unroll(&words, &n_words)) {
     rlx_mem_free(words);
     return VK_ERROR_OUT_OF_HOST_MEMORY;

@@ -9,12 +9,11 @@
 
 #include <pthread.h>
 
-#include "gpu/gpu.h"
+#include "gpu/codes.h"
 #include "vulkan/pipeline_cache.h"
 
 typedef struct vk_pipeline {
   const gpu_kernel *kernel;
-  gpu_variant variant;
   uint32_t group_size;
   uint32_t *constants; /* behind this struct */
   VkPipeline handle;
@@ -35,6 +34,7 @@ typedef struct vk_pipelines {
   size_t n_made, n_saved;                                 /* since the device was opened, and up to the last saving */
   VkDescriptorSetLayout set_layouts[GPU_MAX_WINDOWS + 1]; /* by number of windows */
   VkPipelineLayout layouts[GPU_MAX_WINDOWS + 1];
+  gpu_codes codes;
   vk_pipeline_cache cache;
 } vk_pipelines;
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "gpu/kernel.h"
 #include "gpu/spirv.h"
 #include "gpu/spirv_words.h"
 #include "spirv_change.h"
+#include "spirv_code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -50,10 +50,10 @@ static void check(const uint32_t *from, size_t n, const uint32_t *constants, boo
  * between. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   if (bytes < HEAD) return 0;
-  const gpu_kernel *k = gpu_kernels[read_bytes(data, 2) % gpu_kernel_count];
-  const gpu_spirv *s = &k->spirv[data[2] % GPU_VARIANT_COUNT];
-  if (!s->words) return 0;
-  size_t n_changes = data[3] >> 4, end = bytes, n = s->n_words;
+  const gpu_kernel *k = gpu_kernels[read_bytes(data, 2) % GPU_KERNEL_COUNT];
+  const gpu_code *s = spirv_code(k, data[2] % SPIRV_MAX_VARIANTS);
+  if (!s) return 0;
+  size_t n_changes = data[3] >> 4, end = bytes, n = s->n;
   uint32_t constants[N_CONSTANTS] = {1u << (data[3] & 15) % 11}, *words = malloc(n * sizeof *words);
   memcpy(words, s->words, n * sizeof *words);
   for (; n_changes && end >= HEAD + CHANGE_BYTES; n_changes--, end -= CHANGE_BYTES) {

@@ -5,12 +5,15 @@
 
 #include "base/mem.h"
 #include "faults.h"
-#include "gpu/kernel.h"
 #include "gpu/kernels/pointwise_ops.kh"
 #include "gpu/spirv.h"
 #include "gpu/spirv_words.h"
 #include "spirv_change.h"
+#include "spirv_code.h"
 #include "test.h"
+
+#define SKIP_WITHOUT_SPIRV \
+  if (!spirv_code(&gpu_kernel_pointwise, 0)) SKIP("built without Vulkan: no SPIR-V")
 
 enum { LABEL = 248, FUNCTION = 54, CALL = 57, SPEC_FIRST = 48, SPEC_CONSTANT = 50, LOOP_MERGE = 246, N_CONSTANTS = 97 };
 
@@ -49,9 +52,9 @@ static void examine(code *c) {
   for (size_t at = 5; at < c->n; at += c->w[at] >> 16) look(c, c->w + at, c->w[at] & 0xffff, c->w[at] >> 16);
 }
 
-static bool specialise(const gpu_spirv *s, const uint32_t *constants, code *c) {
+static bool specialise(const gpu_code *s, const uint32_t *constants, code *c) {
   *c = (code){.n = 0};
-  if (gpu_spirv_specialise(s->words, s->n_words, constants, N_CONSTANTS, &c->w, &c->n)) return false;
+  if (gpu_spirv_specialise(s->words, s->n, constants, N_CONSTANTS, &c->w, &c->n)) return false;
   examine(c);
   return true;
 }
@@ -62,27 +65,28 @@ static void code_free(code *c) {
 }
 
 TEST(every_kernel_stays_whole) {
+  SKIP_WITHOUT_SPIRV;
   uint32_t constants[N_CONSTANTS];
-  for (uint32_t k = 0; k < gpu_kernel_count; k++)
-    for (int v = 0; v < GPU_VARIANT_COUNT; v++)
+  for (uint32_t k = 0; k < GPU_KERNEL_COUNT; k++)
+    for (uint32_t v = 0; v < SPIRV_MAX_VARIANTS; v++)
       for (uint32_t value = 0; value < 4; value++) {
-        const gpu_spirv *s = &gpu_kernels[k]->spirv[v];
-        if (!s->words) continue;
+        const gpu_code *s = spirv_code(gpu_kernels[k], v);
+        if (!s) continue;
         for (uint32_t i = 0; i < N_CONSTANTS; i++) constants[i] = i ? value : 64;
         code c;
         CHECK(specialise(s, constants, &c));
-        if (c.n_missing || c.n_spec || c.n > s->n_words)
-          printf("kernel %s, constants %u\n", gpu_kernels[k]->name, value);
+        if (c.n_missing || c.n_spec || c.n > s->n) printf("kernel %s, constants %u\n", gpu_kernels[k]->name, value);
         CHECK_EQ_INT(c.n_missing, 0);
         CHECK_EQ_INT(c.n_spec, 0);
-        CHECK(c.n <= s->n_words && c.n_functions >= 1);
+        CHECK(c.n <= s->n && c.n_functions >= 1);
         code_free(&c);
       }
 }
 
 /* One sum out of all element-wise operations. */
 TEST(what_is_not_meant_goes) {
-  const gpu_spirv *s = &gpu_kernel_pointwise.spirv[GPU_VARIANT_BASE];
+  SKIP_WITHOUT_SPIRV;
+  const gpu_code *s = spirv_code(&gpu_kernel_pointwise, 0);
   uint32_t constants[N_CONSTANTS] = {64};
   constants[1] = PW_STEP(PW_ADD, 0u, 1u, 0u, 0u);
   constants[17] = 1, constants[20] = 3, constants[21] = 1, constants[22] = 3; /* one step, two flat inputs */
@@ -91,7 +95,7 @@ TEST(what_is_not_meant_goes) {
   for (uint32_t i = 1; i <= 16; i++) constants[i] = PW_STEP(16u * (i % 13 + 1), 0u, 1u, 0u, 1u);
   constants[17] = 16;
   CHECK(specialise(s, constants, &all));
-  CHECK(one.n * 3 < s->n_words);
+  CHECK(one.n * 3 < s->n);
   CHECK(one.n_functions * 3 < all.n_functions);
   code_free(&one);
   code_free(&all);
@@ -99,13 +103,14 @@ TEST(what_is_not_meant_goes) {
 
 /* Again and again until nothing is left to do; and what it makes is a module. */
 TEST(unrolled_kernels_are_whole) {
+  SKIP_WITHOUT_SPIRV;
   uint32_t constants[N_CONSTANTS];
   size_t n_unrolled = 0;
-  for (uint32_t k = 0; k < gpu_kernel_count; k++)
-    for (int v = 0; v < GPU_VARIANT_COUNT; v++)
+  for (uint32_t k = 0; k < GPU_KERNEL_COUNT; k++)
+    for (uint32_t v = 0; v < SPIRV_MAX_VARIANTS; v++)
       for (uint32_t value = 1; value <= 4; value *= 2) {
-        const gpu_spirv *s = &gpu_kernels[k]->spirv[v];
-        if (!s->words) continue;
+        const gpu_code *s = spirv_code(gpu_kernels[k], v);
+        if (!s) continue;
         for (uint32_t i = 0; i < N_CONSTANTS; i++) constants[i] = i ? value : 64;
         code before, after = {.n = 0};
         CHECK(specialise(s, constants, &before));
@@ -125,7 +130,8 @@ TEST(unrolled_kernels_are_whole) {
 
 /* Rows held in registers: no loop over them may be left, or they would lie in memory. */
 TEST(rows_stay_in_registers) {
-  const gpu_spirv *s = &gpu_kernel_normalize4.spirv[GPU_VARIANT_SUBGROUP];
+  SKIP_WITHOUT_SPIRV;
+  const gpu_code *s = spirv_code(&gpu_kernel_normalize4, 1);
   uint32_t constants[N_CONSTANTS] = {256, 0, 256, 4, 0, 1};
   code c;
   CHECK(specialise(s, constants, &c));
@@ -212,15 +218,16 @@ static uint32_t next(uint64_t *seed) {
 
 /* Kernels with a few words changed: whole modules come out, or RLX_INVALID. Under sanitizers this is the test of every access. */
 TEST(changed_words) {
+  SKIP_WITHOUT_SPIRV;
   uint64_t seed = 13;
   size_t n_taken = 0, n_refused = 0;
   for (int round = 0; round < 3000; round++) {
-    const gpu_spirv *s = NULL;
-    do s = &gpu_kernels[next(&seed) % gpu_kernel_count]->spirv[next(&seed) % GPU_VARIANT_COUNT];
-    while (!s->words || s->n_words > 12000); /* not the largest, for time */
-    uint32_t constants[N_CONSTANTS] = {64}, *words = malloc(s->n_words * sizeof *words), *out;
+    const gpu_code *s = NULL;
+    do s = spirv_code(gpu_kernels[next(&seed) % GPU_KERNEL_COUNT], next(&seed) % SPIRV_MAX_VARIANTS);
+    while (!s || s->n > 12000); /* not the largest, for time */
+    uint32_t constants[N_CONSTANTS] = {64}, *words = malloc(s->n * sizeof *words), *out;
     for (int i = 1; i < N_CONSTANTS; i++) constants[i] = next(&seed) % 5;
-    size_t n = s->n_words, n_out;
+    size_t n = s->n, n_out;
     memcpy(words, s->words, n * sizeof *words);
     for (uint32_t i = 1 + next(&seed) % 6; i; i--) {
       const uint32_t where = next(&seed), kind = next(&seed), value = next(&seed);
@@ -246,12 +253,15 @@ TEST(changed_words) {
 
 static rlx_status once(void *user) {
   (void)user;
-  const gpu_spirv *s = &gpu_kernel_pointwise.spirv[GPU_VARIANT_BASE];
+  const gpu_code *s = spirv_code(&gpu_kernel_pointwise, 0);
   uint32_t *out;
   size_t n;
-  rlx_status status = gpu_spirv_specialise(s->words, s->n_words, NULL, 0, &out, &n);
+  rlx_status status = gpu_spirv_specialise(s->words, s->n, NULL, 0, &out, &n);
   if (!status) status = gpu_spirv_unroll(&out, &n);
   rlx_mem_free(out);
   return status;
 }
-TEST(allocations_may_fail) { CHECK_OK(alloc_sweep(once, NULL)); }
+TEST(allocations_may_fail) {
+  SKIP_WITHOUT_SPIRV;
+  CHECK_OK(alloc_sweep(once, NULL));
+}

@@ -106,6 +106,7 @@ enum {
   GPU_INDEX_transpose,
   GPU_INDEX_transpose8,
   GPU_INDEX_turn_rows,
+  GPU_KERNEL_COUNT
 };
 
 typedef struct gpu_params_arg { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t chunks; uint32_t chunk; } gpu_params_arg;

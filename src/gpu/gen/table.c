@@ -2,7 +2,109 @@
 
 #include "gpu/kernel.h"
 
-const gpu_kernel *const gpu_kernels[] = {
+/* name, index, windows, writes, constants, bytes of parameters */
+const gpu_kernel gpu_kernel_arg = {"arg", GPU_INDEX_arg, 3, 0x6, 7, sizeof(gpu_params_arg)};
+const gpu_kernel gpu_kernel_attention = {"attention", GPU_INDEX_attention, 8, 0x80, 17, sizeof(gpu_params_attention)};
+const gpu_kernel gpu_kernel_attention4 = {"attention4", GPU_INDEX_attention4, 8, 0x80, 17, sizeof(gpu_params_attention4)};
+const gpu_kernel gpu_kernel_attention_combine = {"attention_combine", GPU_INDEX_attention_combine, 3, 0x4, 3, sizeof(gpu_params_attention_combine)};
+const gpu_kernel gpu_kernel_attention_coop128 = {"attention_coop128", GPU_INDEX_attention_coop128, 7, 0x60, 7, sizeof(gpu_params_attention_coop128)};
+const gpu_kernel gpu_kernel_attention_coop128_bf16 = {"attention_coop128_bf16", GPU_INDEX_attention_coop128_bf16, 7, 0x60, 7, sizeof(gpu_params_attention_coop128_bf16)};
+const gpu_kernel gpu_kernel_attention_coop64 = {"attention_coop64", GPU_INDEX_attention_coop64, 7, 0x60, 7, sizeof(gpu_params_attention_coop64)};
+const gpu_kernel gpu_kernel_attention_coop64_bf16 = {"attention_coop64_bf16", GPU_INDEX_attention_coop64_bf16, 7, 0x60, 7, sizeof(gpu_params_attention_coop64_bf16)};
+const gpu_kernel gpu_kernel_attention_decode = {"attention_decode", GPU_INDEX_attention_decode, 8, 0x80, 20, sizeof(gpu_params_attention_decode)};
+const gpu_kernel gpu_kernel_causal_conv = {"causal_conv", GPU_INDEX_causal_conv, 5, 0x10, 5, sizeof(gpu_params_causal_conv)};
+const gpu_kernel gpu_kernel_conv_coop = {"conv_coop", GPU_INDEX_conv_coop, 5, 0x10, 8, sizeof(gpu_params_conv_coop)};
+const gpu_kernel gpu_kernel_conv_coop_bf16 = {"conv_coop_bf16", GPU_INDEX_conv_coop_bf16, 5, 0x10, 8, sizeof(gpu_params_conv_coop_bf16)};
+const gpu_kernel gpu_kernel_conv_depthwise = {"conv_depthwise", GPU_INDEX_conv_depthwise, 4, 0x8, 9, sizeof(gpu_params_conv_depthwise)};
+const gpu_kernel gpu_kernel_conv_direct = {"conv_direct", GPU_INDEX_conv_direct, 4, 0x8, 3, sizeof(gpu_params_conv_direct)};
+const gpu_kernel gpu_kernel_conv_sum = {"conv_sum", GPU_INDEX_conv_sum, 3, 0x4, 2, sizeof(gpu_params_conv_sum)};
+const gpu_kernel gpu_kernel_conv_tile = {"conv_tile", GPU_INDEX_conv_tile, 7, 0x40, 10, sizeof(gpu_params_conv_tile)};
+const gpu_kernel gpu_kernel_conv_transpose = {"conv_transpose", GPU_INDEX_conv_transpose, 4, 0x8, 3, sizeof(gpu_params_conv_transpose)};
+const gpu_kernel gpu_kernel_convert = {"convert", GPU_INDEX_convert, 2, 0x2, 2, sizeof(gpu_params_convert)};
+const gpu_kernel gpu_kernel_decode = {"decode", GPU_INDEX_decode, 3, 0x4, 4, sizeof(gpu_params_decode)};
+const gpu_kernel gpu_kernel_fft = {"fft", GPU_INDEX_fft, 4, 0x2, 4, sizeof(gpu_params_fft)};
+const gpu_kernel gpu_kernel_fft_out = {"fft_out", GPU_INDEX_fft_out, 3, 0x2, 3, sizeof(gpu_params_fft_out)};
+const gpu_kernel gpu_kernel_fragments = {"fragments", GPU_INDEX_fragments, 1, 0x1, 0, sizeof(gpu_params_fragments)};
+const gpu_kernel gpu_kernel_fragments_bf16 = {"fragments_bf16", GPU_INDEX_fragments_bf16, 1, 0x1, 0, sizeof(gpu_params_fragments_bf16)};
+const gpu_kernel gpu_kernel_grid_sample = {"grid_sample", GPU_INDEX_grid_sample, 3, 0x4, 6, sizeof(gpu_params_grid_sample)};
+const gpu_kernel gpu_kernel_halves = {"halves", GPU_INDEX_halves, 1, 0x1, 0, sizeof(gpu_params_halves)};
+const gpu_kernel gpu_kernel_im2col = {"im2col", GPU_INDEX_im2col, 2, 0x2, 1, sizeof(gpu_params_im2col)};
+const gpu_kernel gpu_kernel_linear_scan = {"linear_scan", GPU_INDEX_linear_scan, 8, 0x80, 11, sizeof(gpu_params_linear_scan)};
+const gpu_kernel gpu_kernel_matmul4 = {"matmul4", GPU_INDEX_matmul4, 8, 0xc0, 19, sizeof(gpu_params_matmul4)};
+const gpu_kernel gpu_kernel_matmul8 = {"matmul8", GPU_INDEX_matmul8, 8, 0xc0, 19, sizeof(gpu_params_matmul8)};
+const gpu_kernel gpu_kernel_matmul_blocks = {"matmul_blocks", GPU_INDEX_matmul_blocks, 8, 0xc0, 20, sizeof(gpu_params_matmul_blocks)};
+const gpu_kernel gpu_kernel_matmul_codes = {"matmul_codes", GPU_INDEX_matmul_codes, 8, 0xc0, 22, sizeof(gpu_params_matmul_codes)};
+const gpu_kernel gpu_kernel_matmul_coop2 = {"matmul_coop2", GPU_INDEX_matmul_coop2, 6, 0x30, 17, sizeof(gpu_params_matmul_coop2)};
+const gpu_kernel gpu_kernel_matmul_coop2_bf16 = {"matmul_coop2_bf16", GPU_INDEX_matmul_coop2_bf16, 6, 0x30, 17, sizeof(gpu_params_matmul_coop2_bf16)};
+const gpu_kernel gpu_kernel_matmul_coop4 = {"matmul_coop4", GPU_INDEX_matmul_coop4, 6, 0x30, 17, sizeof(gpu_params_matmul_coop4)};
+const gpu_kernel gpu_kernel_matmul_coop4_bf16 = {"matmul_coop4_bf16", GPU_INDEX_matmul_coop4_bf16, 6, 0x30, 17, sizeof(gpu_params_matmul_coop4_bf16)};
+const gpu_kernel gpu_kernel_matmul_sum = {"matmul_sum", GPU_INDEX_matmul_sum, 6, 0x18, 6, sizeof(gpu_params_matmul_sum)};
+const gpu_kernel gpu_kernel_matvec1 = {"matvec1", GPU_INDEX_matvec1, 8, 0x80, 13, sizeof(gpu_params_matvec1)};
+const gpu_kernel gpu_kernel_matvec1_norm = {"matvec1_norm", GPU_INDEX_matvec1_norm, 8, 0x80, 13, sizeof(gpu_params_matvec1_norm)};
+const gpu_kernel gpu_kernel_matvec8 = {"matvec8", GPU_INDEX_matvec8, 8, 0x80, 13, sizeof(gpu_params_matvec8)};
+const gpu_kernel gpu_kernel_matvec_kn = {"matvec_kn", GPU_INDEX_matvec_kn, 8, 0x80, 14, sizeof(gpu_params_matvec_kn)};
+const gpu_kernel gpu_kernel_moe_rows = {"moe_rows", GPU_INDEX_moe_rows, 2, 0x2, 1, sizeof(gpu_params_moe_rows)};
+const gpu_kernel gpu_kernel_moe_tiles = {"moe_tiles", GPU_INDEX_moe_tiles, 1, 0x1, 0, sizeof(gpu_params_moe_tiles)};
+const gpu_kernel gpu_kernel_normalize = {"normalize", GPU_INDEX_normalize, 6, 0x30, 11, sizeof(gpu_params_normalize)};
+const gpu_kernel gpu_kernel_normalize4 = {"normalize4", GPU_INDEX_normalize4, 8, 0x30, 10, sizeof(gpu_params_normalize4)};
+const gpu_kernel gpu_kernel_one_hot = {"one_hot", GPU_INDEX_one_hot, 2, 0x2, 2, sizeof(gpu_params_one_hot)};
+const gpu_kernel gpu_kernel_pick = {"pick", GPU_INDEX_pick, 6, 0x18, 4, sizeof(gpu_params_pick)};
+const gpu_kernel gpu_kernel_place = {"place", GPU_INDEX_place, 8, 0x80, 4, sizeof(gpu_params_place)};
+const gpu_kernel gpu_kernel_place4 = {"place4", GPU_INDEX_place4, 8, 0x80, 4, sizeof(gpu_params_place4)};
+const gpu_kernel gpu_kernel_pointwise = {"pointwise", GPU_INDEX_pointwise, 8, 0x80, 22, sizeof(gpu_params_pointwise)};
+const gpu_kernel gpu_kernel_pointwise4 = {"pointwise4", GPU_INDEX_pointwise4, 8, 0x80, 23, sizeof(gpu_params_pointwise4)};
+const gpu_kernel gpu_kernel_pointwise64 = {"pointwise64", GPU_INDEX_pointwise64, 8, 0x80, 22, sizeof(gpu_params_pointwise64)};
+const gpu_kernel gpu_kernel_pool = {"pool", GPU_INDEX_pool, 2, 0x2, 3, sizeof(gpu_params_pool)};
+const gpu_kernel gpu_kernel_pool_lanes = {"pool_lanes", GPU_INDEX_pool_lanes, 2, 0x2, 4, sizeof(gpu_params_pool_lanes)};
+const gpu_kernel gpu_kernel_q_channels = {"q_channels", GPU_INDEX_q_channels, 8, 0x80, 8, sizeof(gpu_params_q_channels)};
+const gpu_kernel gpu_kernel_q_conv2d = {"q_conv2d", GPU_INDEX_q_conv2d, 4, 0x8, 3, sizeof(gpu_params_q_conv2d)};
+const gpu_kernel gpu_kernel_q_matmul = {"q_matmul", GPU_INDEX_q_matmul, 4, 0x8, 5, sizeof(gpu_params_q_matmul)};
+const gpu_kernel gpu_kernel_quant_coop = {"quant_coop", GPU_INDEX_quant_coop, 8, 0xc0, 11, sizeof(gpu_params_quant_coop)};
+const gpu_kernel gpu_kernel_quant_halves = {"quant_halves", GPU_INDEX_quant_halves, 3, 0x6, 3, sizeof(gpu_params_quant_halves)};
+const gpu_kernel gpu_kernel_quant_matvec = {"quant_matvec", GPU_INDEX_quant_matvec, 8, 0x80, 10, sizeof(gpu_params_quant_matvec)};
+const gpu_kernel gpu_kernel_quant_matvec_norm = {"quant_matvec_norm", GPU_INDEX_quant_matvec_norm, 8, 0x80, 10, sizeof(gpu_params_quant_matvec_norm)};
+const gpu_kernel gpu_kernel_quant_rows = {"quant_rows", GPU_INDEX_quant_rows, 2, 0x2, 0, sizeof(gpu_params_quant_rows)};
+const gpu_kernel gpu_kernel_range = {"range", GPU_INDEX_range, 1, 0x1, 1, sizeof(gpu_params_range)};
+const gpu_kernel gpu_kernel_recurrent_loop = {"recurrent_loop", GPU_INDEX_recurrent_loop, 6, 0x30, 6, sizeof(gpu_params_recurrent_loop)};
+const gpu_kernel gpu_kernel_recurrent_pack = {"recurrent_pack", GPU_INDEX_recurrent_pack, 3, 0x4, 1, sizeof(gpu_params_recurrent_pack)};
+const gpu_kernel gpu_kernel_recurrent_start = {"recurrent_start", GPU_INDEX_recurrent_start, 3, 0x4, 4, sizeof(gpu_params_recurrent_start)};
+const gpu_kernel gpu_kernel_recurrent_step = {"recurrent_step", GPU_INDEX_recurrent_step, 6, 0x38, 5, sizeof(gpu_params_recurrent_step)};
+const gpu_kernel gpu_kernel_reduce = {"reduce", GPU_INDEX_reduce, 2, 0x2, 8, sizeof(gpu_params_reduce)};
+const gpu_kernel gpu_kernel_resize = {"resize", GPU_INDEX_resize, 3, 0x4, 1, sizeof(gpu_params_resize)};
+const gpu_kernel gpu_kernel_resize_rows = {"resize_rows", GPU_INDEX_resize_rows, 4, 0x8, 2, sizeof(gpu_params_resize_rows)};
+const gpu_kernel gpu_kernel_resolve = {"resolve", GPU_INDEX_resolve, 3, 0x4, 2, sizeof(gpu_params_resolve)};
+const gpu_kernel gpu_kernel_rng = {"rng", GPU_INDEX_rng, 2, 0x2, 3, sizeof(gpu_params_rng)};
+const gpu_kernel gpu_kernel_rope = {"rope", GPU_INDEX_rope, 6, 0x20, 5, sizeof(gpu_params_rope)};
+const gpu_kernel gpu_kernel_rope4 = {"rope4", GPU_INDEX_rope4, 6, 0x20, 5, sizeof(gpu_params_rope4)};
+const gpu_kernel gpu_kernel_rows_coop1 = {"rows_coop1", GPU_INDEX_rows_coop1, 5, 0x18, 8, sizeof(gpu_params_rows_coop1)};
+const gpu_kernel gpu_kernel_rows_coop1_bf16 = {"rows_coop1_bf16", GPU_INDEX_rows_coop1_bf16, 5, 0x18, 8, sizeof(gpu_params_rows_coop1_bf16)};
+const gpu_kernel gpu_kernel_rows_coop2 = {"rows_coop2", GPU_INDEX_rows_coop2, 5, 0x18, 8, sizeof(gpu_params_rows_coop2)};
+const gpu_kernel gpu_kernel_rows_coop2_bf16 = {"rows_coop2_bf16", GPU_INDEX_rows_coop2_bf16, 5, 0x18, 8, sizeof(gpu_params_rows_coop2_bf16)};
+const gpu_kernel gpu_kernel_rows_coop4 = {"rows_coop4", GPU_INDEX_rows_coop4, 5, 0x18, 8, sizeof(gpu_params_rows_coop4)};
+const gpu_kernel gpu_kernel_rows_coop4_bf16 = {"rows_coop4_bf16", GPU_INDEX_rows_coop4_bf16, 5, 0x18, 8, sizeof(gpu_params_rows_coop4_bf16)};
+const gpu_kernel gpu_kernel_rows_direct1 = {"rows_direct1", GPU_INDEX_rows_direct1, 6, 0x18, 10, sizeof(gpu_params_rows_direct1)};
+const gpu_kernel gpu_kernel_rows_direct2 = {"rows_direct2", GPU_INDEX_rows_direct2, 6, 0x18, 10, sizeof(gpu_params_rows_direct2)};
+const gpu_kernel gpu_kernel_rows_direct2_blocks = {"rows_direct2_blocks", GPU_INDEX_rows_direct2_blocks, 7, 0x18, 11, sizeof(gpu_params_rows_direct2_blocks)};
+const gpu_kernel gpu_kernel_rows_direct_blocks = {"rows_direct_blocks", GPU_INDEX_rows_direct_blocks, 7, 0x18, 11, sizeof(gpu_params_rows_direct_blocks)};
+const gpu_kernel gpu_kernel_rows_direct_f32 = {"rows_direct_f32", GPU_INDEX_rows_direct_f32, 6, 0x18, 10, sizeof(gpu_params_rows_direct_f32)};
+const gpu_kernel gpu_kernel_rows_full1 = {"rows_full1", GPU_INDEX_rows_full1, 5, 0x18, 8, sizeof(gpu_params_rows_full1)};
+const gpu_kernel gpu_kernel_rows_full2 = {"rows_full2", GPU_INDEX_rows_full2, 5, 0x18, 8, sizeof(gpu_params_rows_full2)};
+const gpu_kernel gpu_kernel_rows_full4 = {"rows_full4", GPU_INDEX_rows_full4, 5, 0x18, 8, sizeof(gpu_params_rows_full4)};
+const gpu_kernel gpu_kernel_sample_pick = {"sample_pick", GPU_INDEX_sample_pick, 4, 0x8, 2, sizeof(gpu_params_sample_pick)};
+const gpu_kernel gpu_kernel_sample_sums = {"sample_sums", GPU_INDEX_sample_sums, 2, 0x2, 0, sizeof(gpu_params_sample_sums)};
+const gpu_kernel gpu_kernel_scan = {"scan", GPU_INDEX_scan, 3, 0x2, 8, sizeof(gpu_params_scan)};
+const gpu_kernel gpu_kernel_scatter = {"scatter", GPU_INDEX_scatter, 4, 0x4, 5, sizeof(gpu_params_scatter)};
+const gpu_kernel gpu_kernel_scatter_few = {"scatter_few", GPU_INDEX_scatter_few, 4, 0x4, 5, sizeof(gpu_params_scatter_few)};
+const gpu_kernel gpu_kernel_softmax = {"softmax", GPU_INDEX_softmax, 3, 0x6, 8, sizeof(gpu_params_softmax)};
+const gpu_kernel gpu_kernel_softmax4 = {"softmax4", GPU_INDEX_softmax4, 3, 0x6, 5, sizeof(gpu_params_softmax4)};
+const gpu_kernel gpu_kernel_sort_block = {"sort_block", GPU_INDEX_sort_block, 4, 0xc, 8, sizeof(gpu_params_sort_block)};
+const gpu_kernel gpu_kernel_sort_merge = {"sort_merge", GPU_INDEX_sort_merge, 4, 0xc, 3, sizeof(gpu_params_sort_merge)};
+const gpu_kernel gpu_kernel_strided = {"strided", GPU_INDEX_strided, 5, 0xc, 4, sizeof(gpu_params_strided)};
+const gpu_kernel gpu_kernel_transpose = {"transpose", GPU_INDEX_transpose, 2, 0x2, 2, sizeof(gpu_params_transpose)};
+const gpu_kernel gpu_kernel_transpose8 = {"transpose8", GPU_INDEX_transpose8, 2, 0x2, 0, sizeof(gpu_params_transpose8)};
+const gpu_kernel gpu_kernel_turn_rows = {"turn_rows", GPU_INDEX_turn_rows, 8, 0x20, 12, sizeof(gpu_params_turn_rows)};
+
+const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_arg,
   &gpu_kernel_attention,
   &gpu_kernel_attention4,
@@ -104,4 +206,3 @@ const gpu_kernel *const gpu_kernels[] = {
   &gpu_kernel_transpose8,
   &gpu_kernel_turn_rows,
 };
-const uint32_t gpu_kernel_count = sizeof gpu_kernels / sizeof gpu_kernels[0];
