@@ -108,14 +108,16 @@ static rlx_node add_copy(rlx_graph *g, const bench_case *c, int i) {
     case TRANSPOSE: return rlx_op_transpose(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n)), RLX_DIMS(1, 0));
     case ATTENTION: {
       rlx_dims kv = RLX_DIMS(c->k, HEADS, c->n, HEAD_SIZE);
-      return rlx_op_attention(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->k, HEADS, c->m, HEAD_SIZE)),
-                              leaf(g, 'b', i, false, t, kv), leaf(g, 'c', i, false, t, kv),
-                              &(rlx_op_attention_desc){.layout = RLX_LAYOUT_BHSD, .causal = c->m > 1});
+      return rlx_op_attention(
+        g, leaf(g, 'a', i, false, t, RLX_DIMS(c->k, HEADS, c->m, HEAD_SIZE)), leaf(g, 'b', i, false, t, kv),
+        leaf(g, 'c', i, false, t, kv),
+        &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .layout = RLX_LAYOUT_BHSD, .causal = c->m > 1});
     }
     case CONV:
-      return rlx_op_conv(g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n, c->k, c->k)),
-                         leaf(g, 'b', i, true, t, RLX_DIMS(c->n, c->n, 3, 3)), 0,
-                         &(rlx_op_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
+      return rlx_op_conv(
+        g, leaf(g, 'a', i, false, t, RLX_DIMS(c->m, c->n, c->k, c->k)),
+        leaf(g, 'b', i, true, t, RLX_DIMS(c->n, c->n, 3, 3)), 0,
+        &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
   }
   return 0;
 }
@@ -203,9 +205,7 @@ static rlx_status run_case(rlx_session *session, const bench_case *c) {
   }
   if (!s) s = rlx_graph_finish(g);
   uint64_t begin = rlx_now_ns(), bytes = 0;
-  if (!s)
-    s = rlx_compile(session, g,
-                    &(rlx_compile_options){.struct_bytes = sizeof(rlx_compile_options), .forbid_host = true}, &e);
+  if (!s) s = rlx_compile(session, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .forbid_host = true}, &e);
   for (int i = 0; i < c->copies && !s; i++)
     for (char part = 'a'; part <= 'c' && !s; part++) {
       snprintf(name, sizeof name, "%c%d", part, i);
@@ -240,10 +240,9 @@ int main(int argc, char **argv) {
     else pattern = argv[i];
   }
   rlx_session *session = NULL;
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   if (rlx_session_create(
-        &(rlx_session_desc){
-          .struct_bytes = sizeof(rlx_session_desc), .device = device, .pool_bytes = 1ull << 36, .no_pool = no_pool},
+        &(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .pool_bytes = 1ull << 36, .no_pool = no_pool},
         &session) ||
       rlx_session_device(session, &info)) {
     fprintf(stderr, "bench/gpu: %s\n", rlx_message());

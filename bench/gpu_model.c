@@ -37,7 +37,7 @@ static rlx_status fill_leaf(rlx_executable *e, const char *name) {
 }
 
 static void print_counts(const rlx_executable *e, const char *name) {
-  rlx_memory m;
+  rlx_memory_info m = {RLX_MEMORY_INFO_INIT};
   if (rlx_executable_memory(e, &m)) return;
 #ifdef RLX_VULKAN
   if (strcmp(e->session->device->backend->name, "vulkan") == 0) {
@@ -89,7 +89,7 @@ static rlx_status run_one(rlx_session *s, const plan_graph_kind *kind, bool is_w
 static rlx_status run_all(const char *device, const char *only, bool is_warm) {
   rlx_session *s = NULL;
   uint64_t begin = rlx_now_ns();
-  RLX_TRY(rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = device}, &s));
+  RLX_TRY(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device}, &s));
   printf("device opened in %.3f s\n", since(begin));
   rlx_status status = RLX_OK;
   for (size_t i = 0; i < plan_graph_kinds_count && !status; i++) {

@@ -70,7 +70,7 @@ static bool take_id(void *user, int32_t id) {
 
 /* Tokens a second. */
 static double generate_once(rlx_lm *lm, uint32_t n) {
-  rlx_lm_options options = {.struct_bytes = sizeof options, .tokens = n, .ignore_end = true};
+  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .tokens = n, .ignore_end = true};
   int32_t first = 1;
   need(rlx_lm_truncate(lm, 0, 0), "forgetting");
   double begin = seconds();
@@ -106,14 +106,11 @@ typedef struct request {
 static void measure(const char *path, unsigned threads, const request *r, const unsigned char *bytes) {
   double reads[MOST_ROUNDS], rates[MOST_ROUNDS];
   rlx_lm *lm;
-  rlx_lm_info info;
+  rlx_lm_info info = {RLX_LM_INFO_INIT};
   rlx_pool *pool;
-  rlx_lm_desc desc = {.struct_bytes = sizeof desc,
-                      .path = path,
-                      .device = "cpu",
-                      .threads = threads,
-                      .context = r->tokens + 1,
-                      .cache_type = RLX_LM_CACHE_F16};
+  rlx_lm_desc desc = {RLX_LM_DESC_INIT,         .path = path,
+                      .device = "cpu",          .threads = threads,
+                      .context = r->tokens + 1, .cache_type = RLX_LM_CACHE_F16};
   need(rlx_lm_load(&desc, &lm), path);
   need(rlx_lm_describe(lm, &info), path);
   if (info.experts || info.is_encoder) {

@@ -47,8 +47,8 @@ typedef struct outcome {
 static rlx_status solve(const place_case *c, const settings *set, outcome *out) {
   uint64_t *offsets = rlx_mem_calloc(c->n, sizeof *offsets);
   if (!offsets) return RLX_FAIL(RLX_NO_MEMORY, "offsets");
-  rlx_place_options options = {.struct_bytes = sizeof options, .capacity = c->capacity, .budget = set->budget};
-  rlx_place_result r;
+  rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .capacity = c->capacity, .budget = set->budget};
+  rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   double start = now();
   rlx_status s = rlx_place(c->items, c->n, &options, offsets, &r);
   out->seconds = now() - start;

@@ -108,8 +108,7 @@ static rlx_status bench_passes(bench *b, const rlx_graph *g) {
 static rlx_status bench_pipeline(bench *b, const rlx_graph *g, rlx_supports_fn supports, const char *name) {
   rlx_optimized *o = NULL;
   begin(b);
-  RLX_TRY(
-    rlx_optimize(g, &(rlx_optimize_options){.struct_bytes = sizeof(rlx_optimize_options), .supports = supports}, &o));
+  RLX_TRY(rlx_optimize(g, &(rlx_optimize_options){RLX_OPTIMIZE_OPTIONS_INIT, .supports = supports}, &o));
   end(b, name);
   rlx_optimized_destroy(o);
   return RLX_OK;

@@ -150,7 +150,8 @@ static rlx_status build(const shape *c, rlx_graph **out) {
     snprintf(name, sizeof name, "y%d", i);
     rlx_graph_add_output(*out, name,
                          rlx_op_attention(*out, in[0], in[1], in[2],
-                                          &(rlx_op_attention_desc){.layout = RLX_LAYOUT_BHSD, .causal = c->n_q > 1}));
+                                          &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT,
+                                                                   .layout = RLX_LAYOUT_BHSD, .causal = c->n_q > 1}));
   }
   return s ? s : rlx_graph_finish(*out);
 }
@@ -163,9 +164,8 @@ static rlx_status run_way(rlx_session *session, const shape *c, const way *w, bo
   gpu_attention_force = w->choice;
   rlx_status s = build(c, &g);
   if (!s)
-    s = rlx_compile(
-      session, g,
-      &(rlx_compile_options){.struct_bytes = sizeof(rlx_compile_options), .forbid_host = true, .no_cache = true}, &e);
+    s = rlx_compile(session, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .forbid_host = true, .no_cache = true},
+                    &e);
   for (int i = c->copies - 1; i >= 0 && !s; i--)
     for (int part = 0; part < 3 && !s; part++) {
       snprintf(name, sizeof name, "%c%d", "qkv"[part], i);
@@ -203,7 +203,7 @@ int main(int argc, char **argv) {
     else pattern = argv[i];
   }
   rlx_session *session = NULL;
-  if (rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = device}, &session)) {
+  if (rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device}, &session)) {
     fprintf(stderr, "bench/vk_attention: %s\n", rlx_message());
     return 1;
   }

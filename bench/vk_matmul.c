@@ -81,7 +81,7 @@ static rlx_status measure(rlx_session *session, const shape *sh, int number, boo
     rlx_graph_add_output(g, name[2], sh->trans ? rlx_op_matmul_t(g, a, b) : rlx_op_matmul(g, a, b));
   }
   if (!s) s = rlx_graph_finish(g);
-  rlx_compile_options options = {.struct_bytes = sizeof options, .forbid_host = true};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .forbid_host = true};
   if (!s) s = rlx_compile(session, g, &options, &e);
   for (int i = 0; i < sh->copies && !s; i++) {
     for (int j = 0; j < 2; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "ab"[j], i, number);
@@ -174,7 +174,7 @@ int main(int argc, char **argv) {
     else pattern = argv[i];
   }
   rlx_session *session;
-  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = device};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = device};
   if (rlx_session_create(&desc, &session)) return printf("SKIP: %s\n", rlx_message()), 0;
   const shape *list = check ? checks : shapes;
   size_t n = check ? sizeof checks / sizeof *checks : sizeof shapes / sizeof *shapes;

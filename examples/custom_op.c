@@ -41,7 +41,7 @@ static const char text[] = "graph {\n"
 
 int main(void) {
   float x[2][4] = {{1, 2, 3, 4}, {8, 0, 4, 0}}, y[2][4] = {{0}};
-  rlx_custom_desc desc = {.struct_bytes = sizeof desc, .name = "example.running_mean"};
+  rlx_custom_desc desc = {RLX_CUSTOM_DESC_INIT, .name = "example.running_mean"};
   desc.shape = running_mean_type;
   desc.kernel = running_mean;
   rlx_graph *g = NULL;

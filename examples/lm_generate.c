@@ -19,9 +19,9 @@ int main(int argc, char **argv) {
     return 0;
   }
   const char *question = argc > 2 ? argv[2] : "What is gravity?";
-  rlx_lm_desc desc = {.struct_bytes = sizeof desc, .path = argv[1]};
-  rlx_lm_options options = {.struct_bytes = sizeof options, .tokens = 64};
-  rlx_lm_stats stats = {0};
+  rlx_lm_desc desc = {RLX_LM_DESC_INIT, .path = argv[1]};
+  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .tokens = 64};
+  rlx_lm_stats stats = {RLX_LM_STATS_INIT};
   rlx_lm *lm = NULL;
   rlx_status s = rlx_lm_load(&desc, &lm);
   if (!s && rlx_chat_template_of(rlx_lm_file(lm))) {

@@ -41,7 +41,7 @@ static rlx_status classify(rlx_executable *program, int64_t batch) {
   rlx_named_tensor input = {"x", {RLX_F32, RLX_DIMS(batch, IN), x, (size_t)batch * IN * sizeof *x}};
   rlx_named_tensor output = {"probabilities", {.data = y, .bytes = (size_t)batch * OUT * sizeof *y}};
   rlx_status s = x && y ? rlx_run(program, &input, 1, &output, 1) : RLX_NO_MEMORY;
-  rlx_memory memory;
+  rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   if (!s) s = rlx_executable_memory(program, &memory);
   if (!s)
     printf("batch %3d: first row %.4f %.4f %.4f ..; weights %llu bytes, scratch %llu\n", (int)batch, (double)y[0],
@@ -59,10 +59,9 @@ int main(void) {
   rlx_status s = rlx_graph_create(&g);
   build(g);
   if (!s) s = rlx_graph_finish(g);
-  if (!s)
-    s = rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu"}, &session);
+  if (!s) s = rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu"}, &session);
   if (!s) s = rlx_weights_create(session, &weights);
-  rlx_compile_options options = {.struct_bytes = sizeof options, .weights = weights};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .weights = weights};
   if (!s) s = rlx_compile(session, g, &options, &program);
   if (!s) s = load_weights(g, weights);
   if (!s) s = classify(program, 1);

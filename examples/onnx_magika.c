@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
   if (argc < 4) return fprintf(stderr, "usage: onnx_magika MODEL.onnx CONFIG.json FILE...\n"), 2;
   char *text = read_labels(argv[2], labels, &n_labels);
   int code = n_labels ? 0 : (fprintf(stderr, "onnx_magika: no labels in %s\n", argv[2]), 1);
-  rlx_session_desc cpu = {.struct_bytes = sizeof cpu, .device = "cpu"};
+  rlx_session_desc cpu = {RLX_SESSION_DESC_INIT, .device = "cpu"};
   if (!code && (rlx_session_create(&cpu, &session) || rlx_onnx_open(argv[1], NULL, &model) ||
                 rlx_onnx_runner_create(session, model, NULL, &runner)))
     code = fail(argv[1]);

@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
   picture page;
   if (argc != 5) return fprintf(stderr, "usage: onnx_ocr DET CLS REC PICTURE.ppm\n"), 2;
   if (read_ppm(argv[4], &page)) return 1;
-  rlx_session_desc cpu = {.struct_bytes = sizeof cpu, .device = "cpu"};
+  rlx_session_desc cpu = {RLX_SESSION_DESC_INIT, .device = "cpu"};
   int code = rlx_session_create(&cpu, &s) ? fail("cpu", rlx_message()) : 0;
   for (int i = 0; i < 3 && !code; i++)
     if (rlx_onnx_open(argv[1 + i], NULL, &m[i]) || rlx_onnx_runner_create(s, m[i], NULL, &r[i]))

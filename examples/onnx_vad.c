@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   float state[N_STATE] = {0};
   int code = 0;
   if (argc != 2) return fprintf(stderr, "usage: onnx_vad SILERO_VAD.onnx\n"), 2;
-  rlx_session_desc cpu = {.struct_bytes = sizeof cpu, .device = "cpu"};
+  rlx_session_desc cpu = {RLX_SESSION_DESC_INIT, .device = "cpu"};
   if (rlx_session_create(&cpu, &session) || rlx_onnx_open(argv[1], NULL, &model) ||
       rlx_onnx_runner_create(session, model, NULL, &runner))
     code = fail(argv[1]);

@@ -25,13 +25,13 @@ static rlx_node remember(rlx_graph *g, const char *name, rlx_node row, rlx_node 
 }
 
 static rlx_node attention(rlx_graph *g, rlx_node x, rlx_node position) {
-  rlx_op_rope_desc turn = {.offset = position};
+  rlx_op_rope_desc turn = {RLX_OP_ROPE_DESC_INIT, .offset = position};
   rlx_node q = rlx_op_rope(g, heads(g, linear(g, x, "wq", WIDTH, HEADS * HEAD), HEADS), &turn);
   rlx_node k = rlx_op_rope(g, heads(g, linear(g, x, "wk", WIDTH, KV_HEADS * HEAD), KV_HEADS), &turn);
   rlx_node v = heads(g, linear(g, x, "wv", WIDTH, KV_HEADS * HEAD), KV_HEADS);
   rlx_node seen = rlx_op_add(g, position, rlx_op_scalar(g, RLX_I32, 1)); /* keys that exist: those up to this token */
   rlx_node y = rlx_op_attention(g, q, remember(g, "k", k, position), remember(g, "v", v, position),
-                                &(rlx_op_attention_desc){.kv_len = seen});
+                                &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .kv_len = seen});
   return linear(g, rlx_op_reshape(g, y, RLX_DIMS(1, 1, HEADS * HEAD)), "wo", HEADS * HEAD, WIDTH);
 }
 

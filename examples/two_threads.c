@@ -54,7 +54,7 @@ int main(void) {
   pthread_t threads[2];
   rlx_graph *g = NULL;
   rlx_session *session = NULL;
-  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = "cpu", .threads = 1};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1};
   rlx_status s = rlx_graph_create(&g);
   build(g);
   if (!s) s = rlx_graph_finish(g);

@@ -1,9 +1,8 @@
 /* RLX: language models. Weight files, tokenizers, chat templates, generation and embeddings, on top of rlx.h.
  *
  *   rlx_lm *lm;
- *   if (rlx_lm_load(&(rlx_lm_desc){.struct_bytes = sizeof(rlx_lm_desc), .path = "model.gguf"}, &lm)) puts(rlx_message());
- *   rlx_lm_generate(lm, "Once upon a time", 16, &(rlx_lm_options){.struct_bytes = sizeof(rlx_lm_options), .tokens = 64}, say, NULL,
- *                   NULL);
+ *   if (rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = "model.gguf"}, &lm)) puts(rlx_message());
+ *   rlx_lm_generate(lm, "Once upon a time", 16, &(rlx_lm_options){RLX_LM_OPTIONS_INIT, .tokens = 64}, say, NULL, NULL);
  *
  * This part is a header of its own because it can be left out of the library (-DRLX_LM=OFF): it is the only one that links
  * others' libraries (jansson, PCRE2, utf8proc). The rules of rlx.h for errors, ownership and threads hold here too. */
@@ -102,7 +101,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_finish(rlx_file_writer *w);
 /* Writes a file again, as the format of the path's ending and with other types. Names and metadata stay as they are; a GGUF
  * gets general.file_type. */
 typedef struct rlx_convert_options {
-  size_t struct_bytes; /* sizeof(rlx_convert_options) */
+  size_t struct_bytes;
   const char
     *type;   /* of matrices: "f16", "q4_k". NULL: as they are, with f16 for blocks that the format does not have */
   bool pure; /* all matrices alike; else those that suffer most (the output's, routers, ..) keep more bits */
@@ -112,6 +111,7 @@ typedef struct rlx_convert_options {
   void (*told)(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given);
   void *user; /* of told */
 } rlx_convert_options;
+#define RLX_CONVERT_OPTIONS_INIT RLX_SIZED(rlx_convert_options)
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_convert(const rlx_file *f, const char *path,
                                                    const rlx_convert_options *options);
 /* A model of a supported family in a Hugging Face folder as a GGUF that other programs run, too: with GGUF's names, metadata,
@@ -190,7 +190,7 @@ typedef struct rlx_lm rlx_lm;
  * what every token reads, for an error below that of 8-bit weights. */
 typedef enum rlx_lm_cache { RLX_LM_CACHE_F16, RLX_LM_CACHE_F32 } rlx_lm_cache;
 typedef struct rlx_lm_desc {
-  size_t struct_bytes;  /* sizeof(rlx_lm_desc) */
+  size_t struct_bytes;
   const char *path;     /* as rlx_file_open */
   rlx_session *session; /* NULL: one of its own, on `device` with `threads` */
   const char *device;
@@ -203,12 +203,14 @@ typedef struct rlx_lm_desc {
   bool dry_run;    /* find out what it takes; load nothing */
   rlx_watch watch; /* of loading */
 } rlx_lm_desc;
+#define RLX_LM_DESC_INIT RLX_SIZED(rlx_lm_desc)
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out);
 /* Waits for a call in another thread; inside a callback of a call it does not, and the model is freed when that call ends. All calls on
  * a model but rlx_lm_file and _tokenizer are one at a time: a second caller gets RLX_BUSY (of a length or tokens: none). */
 RLX_API void rlx_lm_destroy(rlx_lm *lm);
 
 typedef struct rlx_lm_info {
+  size_t struct_bytes;
   char family[32];  /* "llama" */
   char name[128];   /* what the file calls itself */
   char weights[64]; /* "q4_1", "f16, q6_k": types, by bytes */
@@ -220,6 +222,7 @@ typedef struct rlx_lm_info {
   uint64_t weight_bytes, state_bytes, scratch_bytes; /* on the device */
   double load_seconds;
 } rlx_lm_info;
+#define RLX_LM_INFO_INIT RLX_SIZED(rlx_lm_info)
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out);
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_device(const rlx_lm *lm, rlx_device_info *out);
 /* The program of one token, which generation runs again and again (of an encoder: of a text): for rlx_executable_report,
@@ -248,11 +251,11 @@ typedef enum rlx_lm_special {
   RLX_LM_SPECIAL_PARSE,
 } rlx_lm_special;
 typedef struct rlx_lm_options {
-  size_t struct_bytes; /* sizeof(rlx_lm_options) */
-  uint32_t tokens;     /* at most; 0: until the model ends or the context is full */
-  double temperature;  /* 0: always the likeliest */
-  uint32_t top_k;      /* 0: all */
-  double top_p;        /* 0 or 1: all */
+  size_t struct_bytes;
+  uint32_t tokens;    /* at most; 0: until the model ends or the context is full */
+  double temperature; /* 0: always the likeliest */
+  uint32_t top_k;     /* 0: all */
+  double top_p;       /* 0 or 1: all */
   double min_p;
   uint64_t seed;
   uint32_t sequence;
@@ -268,9 +271,11 @@ typedef struct rlx_lm_options {
   uint32_t ahead;
   rlx_lm_special special;
 } rlx_lm_options;
+#define RLX_LM_OPTIONS_INIT RLX_SIZED(rlx_lm_options)
 /* How the model's authors want tokens to be drawn, from its file: general.sampling.* of a GGUF, generation_config.json of a
  * folder. Nobody applies it by itself: options that are 0 take the likeliest token, which in long answers ends in loops. */
 typedef struct rlx_lm_sampling {
+  size_t struct_bytes;
   bool is_given; /* the file says something about it */
   double temperature;
   uint32_t top_k;
@@ -279,13 +284,16 @@ typedef struct rlx_lm_sampling {
     not_applied[256]; /* what it asks for and rlx_lm_options has not, by name: "repetition_penalty 1.1"; "": nothing */
   double repetition_penalty; /* as the file has it, 1: none; see not_applied */
 } rlx_lm_sampling;
+#define RLX_LM_SAMPLING_INIT RLX_SIZED(rlx_lm_sampling)
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_sampling_of(const rlx_file *f, rlx_lm_sampling *out);
 typedef struct rlx_lm_stats {
+  size_t struct_bytes;
   uint32_t prompt_tokens, tokens;
   double prompt_seconds, seconds; /* of the prompt, which ends with the first token; of the tokens after it */
   const char *ended;              /* "end", "length", "stop", "cancelled", "context" */
   uint32_t dropped; /* messages of a conversation that were left out, for the context has no room for them */
 } rlx_lm_stats;
+#define RLX_LM_STATS_INIT RLX_SIZED(rlx_lm_stats)
 /* Called with each piece of text, whole UTF-8 characters. */
 typedef void (*rlx_lm_text_fn)(void *user, const char *text, size_t bytes);
 /* Continues the sequence with a prompt and what the model makes of it, which the sequence holds afterwards. In the first prompt

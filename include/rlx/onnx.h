@@ -41,6 +41,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_check(const rlx_onnx *m, rlx_found_fn
 /* An input or output as the file declares it. `type` is ONNX's name of its elements ("float", "uint16"). Types that RLX does not have
  * are carried by one that holds all their values: u16 in i32, u64 in i64 (bit for bit), int4 and uint4 in i8 and u8. */
 typedef struct rlx_onnx_value {
+  size_t struct_bytes;
   const char *name;
   const char *type;
   rlx_dtype dtype; /* what carries it; RLX_DTYPE_COUNT: nothing does */
@@ -51,12 +52,14 @@ typedef struct rlx_onnx_value {
   } dim[RLX_MAX_RANK];
   bool has_default; /* an input with an initializer: it need not be given */
 } rlx_onnx_value;
+#define RLX_ONNX_VALUE_INIT RLX_SIZED(rlx_onnx_value)
 RLX_API uint32_t rlx_onnx_input_count(const rlx_onnx *m);
 RLX_API uint32_t rlx_onnx_output_count(const rlx_onnx *m);
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_input_at(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out);
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_output_at(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out);
 
 typedef struct rlx_onnx_info {
+  size_t struct_bytes;
   const char *producer, *producer_version, *domain, *graph, *doc; /* "" where the file has none */
   int64_t ir_version, model_version;
   uint64_t file_bytes;           /* with external data */
@@ -66,27 +69,32 @@ typedef struct rlx_onnx_info {
   uint32_t n_nodes, n_functions; /* nodes: of sub-graphs and functions, too */
   uint32_t n_opsets, n_metadata;
 } rlx_onnx_info;
+#define RLX_ONNX_INFO_INIT RLX_SIZED(rlx_onnx_info)
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_describe(const rlx_onnx *m, rlx_onnx_info *out);
 RLX_API const char *rlx_onnx_opset_at(const rlx_onnx *m, uint32_t i,
                                       int64_t *version); /* its domain; "ai.onnx" is the main one */
 RLX_API const char *rlx_onnx_metadata_at(const rlx_onnx *m, uint32_t i, const char **value);
 /* Ops that the model uses, each once, sorted by name: how often, and whether RLX has it. NULL past the end. */
 typedef struct rlx_onnx_op_use {
+  size_t struct_bytes;
   const char *op, *domain;
   int64_t opset;
   uint32_t count;
   bool supported;
 } rlx_onnx_op_use;
+#define RLX_ONNX_OP_USE_INIT RLX_SIZED(rlx_onnx_op_use)
 RLX_API uint32_t rlx_onnx_op_count(const rlx_onnx *m);
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_op_at(const rlx_onnx *m, uint32_t i, rlx_onnx_op_use *out);
 /* Initializers of the main graph. */
 typedef struct rlx_onnx_weight {
+  size_t struct_bytes;
   const char *name, *type;
   rlx_dtype dtype;
   rlx_dims shape;
   uint64_t bytes; /* in the file */
   bool external;
 } rlx_onnx_weight;
+#define RLX_ONNX_WEIGHT_INIT RLX_SIZED(rlx_onnx_weight)
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_weight_at(const rlx_onnx *m, uint32_t i, rlx_onnx_weight *out);
 /* The value of an initializer, or of a param of rlx_onnx_graph, by name. rlx_free(out->data). */
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_weight_read(const rlx_onnx *m, const char *name, rlx_tensor *out);
@@ -97,7 +105,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_tensor_read(const char *path, char *n
 /* ---- Running ------------------------------------------------------------------------------------------------- */
 
 typedef struct rlx_onnx_options {
-  size_t struct_bytes;         /* sizeof(rlx_onnx_options) */
+  size_t struct_bytes;
   const rlx_binding *bindings; /* sizes of symbols, for what inputs do not tell */
   size_t n_bindings;
   const char *without; /* as rlx_compile_options */
@@ -105,6 +113,7 @@ typedef struct rlx_onnx_options {
   uint64_t most_trips; /* of a loop; 0: a million */
   rlx_watch watch;     /* of compiling and running */
 } rlx_onnx_options;
+#define RLX_ONNX_OPTIONS_INIT RLX_SIZED(rlx_onnx_options)
 
 typedef struct rlx_onnx_runner rlx_onnx_runner; /* one caller at a time; a second one gets RLX_BUSY */
 /* options may be NULL. The session and the model may be let go afterwards. */
@@ -121,9 +130,11 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_runner_output(const rlx_onnx_runner *
 /* What the last run consisted of, in order: graphs on the device, and steps that the host did between them because sizes came of
  * them. */
 typedef struct rlx_onnx_runner_part {
+  size_t struct_bytes;
   rlx_executable *executable; /* NULL: a step of the host */
   const char *why;            /* what the cut after it, or the step, was for; "" for the last part */
 } rlx_onnx_runner_part;
+#define RLX_ONNX_RUNNER_PART_INIT RLX_SIZED(rlx_onnx_runner_part)
 RLX_API uint32_t rlx_onnx_runner_part_count(const rlx_onnx_runner *r);
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_runner_part_at(const rlx_onnx_runner *r, uint32_t i,
                                                           rlx_onnx_runner_part *out);

@@ -38,6 +38,21 @@
 #define RLX_MUST_CHECK
 #endif
 
+/* Structs whose first field is struct_bytes may grow in later versions. Begin one with its own RLX_*_INIT, and all else is zero:
+ *
+ *   rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu"}, &session);
+ *   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
+ *
+ * Of a struct that is passed, the library takes a shorter one than its own as if the rest were zero, and a longer one unless a field
+ * that it does not know is set: RLX_UNSUPPORTED. Of a struct that it fills, it writes no more than struct_bytes, with zeros for fields
+ * that it does not know. All other structs keep their layout, but that those which the library gives out by pointer may get further
+ * fields at the end. In C++: auto desc = rlx_init<rlx_session_desc>(); */
+#if !defined(__cplusplus) || __cplusplus >= 202002L
+#define RLX_SIZED(type) .struct_bytes = sizeof(type)
+#else
+#define RLX_SIZED(type) sizeof(type)
+#endif
+
 #define RLX_VERSION_MAJOR 0
 #define RLX_VERSION_MINOR 1
 #define RLX_VERSION_PATCH 0
@@ -86,7 +101,8 @@ typedef struct rlx_limits {
   /* Elements that the host's plain loops may visit (folding, sizes that depend on values, loops, the reference): a count, so that
    * what is refused does not depend on speed. 0: 2^28 for opening, importing and compiling; none for running. */
   uint64_t work;
-  double seconds; /* that the call may take; 0: no limit */
+  double seconds;       /* that the call may take; 0: no limit */
+  uint64_t reserved[4]; /* zero: this struct lies inside others, so it cannot grow */
 } rlx_limits;
 typedef bool (*rlx_cancel_fn)(void *user);
 
@@ -289,8 +305,10 @@ RLX_API rlx_node rlx_op_matmul(rlx_graph *g, rlx_node a, rlx_node b);
 RLX_API rlx_node rlx_op_matmul_t(rlx_graph *g, rlx_node a, rlx_node b); /* matmul with trans_b: b is [.., N, K] */
 
 typedef struct rlx_op_dot_general_desc {
+  size_t struct_bytes;
   rlx_dims batch_a, batch_b, contract_a, contract_b; /* axes, pairwise */
 } rlx_op_dot_general_desc;
+#define RLX_OP_DOT_GENERAL_DESC_INIT RLX_SIZED(rlx_op_dot_general_desc)
 RLX_API rlx_node rlx_op_dot_general(rlx_graph *g, rlx_node a, rlx_node b, const rlx_op_dot_general_desc *desc);
 
 /* x w + scale (x a) b */
@@ -311,24 +329,30 @@ typedef enum rlx_quant_scheme {
   RLX_SCHEME_NVFP4
 } rlx_quant_scheme;
 typedef struct rlx_op_dequant_matmul_desc {
+  size_t struct_bytes;
   rlx_quant_scheme scheme;
-  rlx_node scale, zero, global; /* which of them, the scheme says */
+  rlx_node scale, zero, global; /* which of them the scheme wants: see its doc */
   int64_t block;                /* elements along K that share a scale; 0: all */
 } rlx_op_dequant_matmul_desc;
+#define RLX_OP_DEQUANT_MATMUL_DESC_INIT RLX_SIZED(rlx_op_dequant_matmul_desc)
 RLX_API rlx_node rlx_op_dequant_matmul(rlx_graph *g, rlx_node x, rlx_node w, const rlx_op_dequant_matmul_desc *desc);
 
 /* 8-bit in and out, i32 sums. The three scales are required; zeros and bias may be none. */
 typedef struct rlx_op_q_matmul_desc {
-  rlx_node a_scale, b_scale, y_scale, a_zero, b_zero, y_zero, bias;
+  size_t struct_bytes;
   rlx_dtype to; /* RLX_I8 or RLX_U8; 0: RLX_I8 */
+  rlx_node a_scale, b_scale, y_scale, a_zero, b_zero, y_zero, bias;
 } rlx_op_q_matmul_desc;
+#define RLX_OP_Q_MATMUL_DESC_INIT RLX_SIZED(rlx_op_q_matmul_desc)
 RLX_API rlx_node rlx_op_q_matmul(rlx_graph *g, rlx_node a, rlx_node b, const rlx_op_q_matmul_desc *desc);
 typedef struct rlx_op_q_conv2d_desc {
+  size_t struct_bytes;
+  rlx_dtype to; /* RLX_I8 or RLX_U8; 0: RLX_I8 */
   rlx_node x_scale, w_scale, y_scale, x_zero, w_zero, y_zero, bias;
   rlx_dims stride, dilation, pad_lo, pad_hi; /* as conv's */
   int64_t groups;                            /* 0: 1 */
-  rlx_dtype to;                              /* RLX_I8 or RLX_U8; 0: RLX_I8 */
 } rlx_op_q_conv2d_desc;
+#define RLX_OP_Q_CONV2D_DESC_INIT RLX_SIZED(rlx_op_q_conv2d_desc)
 RLX_API rlx_node rlx_op_q_conv2d(rlx_graph *g, rlx_node x, rlx_node w, const rlx_op_q_conv2d_desc *desc);
 
 RLX_API rlx_node rlx_op_dense_solve(rlx_graph *g, rlx_node a,
@@ -337,18 +361,21 @@ RLX_API rlx_node rlx_op_dense_solve(rlx_graph *g, rlx_node a,
 /* ---- Attention and positions ---- */
 typedef enum rlx_layout { RLX_LAYOUT_BSHD, RLX_LAYOUT_BHSD } rlx_layout; /* batch, sequence, heads, head size */
 typedef struct rlx_op_attention_desc {
+  size_t struct_bytes;
   rlx_layout layout;
   bool causal;                    /* key j is visible to query i iff j <= i + kv_offset */
+  rlx_node key_mask, bias, sinks; /* bool [B, Sk]; added to the scores; [H], joins the softmax with no value */
+  rlx_node kv_len, kv_offset;     /* i32, scalar or [B]: keys there are; what causal adds (none: keys - Sq) */
   int64_t window;                 /* with causal: only the last `window` keys; 0: all */
   double scale;                   /* 0: 1 / sqrt(head size) */
   double softcap;                 /* c of c tanh(s / c); 0: none */
-  rlx_node key_mask, bias, sinks; /* bool [B, Sk]; added to the scores; [H], joins the softmax with no value */
-  rlx_node kv_len, kv_offset;     /* i32, scalar or [B]: keys there are; what causal adds (none: keys - Sq) */
 } rlx_op_attention_desc;
+#define RLX_OP_ATTENTION_DESC_INIT RLX_SIZED(rlx_op_attention_desc)
 RLX_API rlx_node rlx_op_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, const rlx_op_attention_desc *desc);
 
 typedef enum rlx_rope_style { RLX_ROPE_NEOX, RLX_ROPE_GPTJ } rlx_rope_style; /* pairs (i, i + n/2) or (2i, 2i + 1) */
 typedef struct rlx_op_rope_desc {
+  size_t struct_bytes;
   rlx_layout layout;
   rlx_rope_style style;
   rlx_node positions, offset; /* [S] or [B, S]; or a scalar where positions begin; none: 0, 1, .. */
@@ -356,6 +383,7 @@ typedef struct rlx_op_rope_desc {
   int64_t n_rot;              /* leading elements turned; 0: all */
   double theta;               /* 0: 10000 */
 } rlx_op_rope_desc;
+#define RLX_OP_ROPE_DESC_INIT RLX_SIZED(rlx_op_rope_desc)
 RLX_API rlx_node rlx_op_rope(rlx_graph *g, rlx_node x, const rlx_op_rope_desc *desc);
 /* On a grid of `width` columns: half of the head turns with the column, half with the row. Usual theta: 10000. */
 RLX_API rlx_node rlx_op_axial_rope_2d(rlx_graph *g, rlx_node x, rlx_layout layout, rlx_rope_style style, int64_t width,
@@ -406,10 +434,12 @@ RLX_API rlx_node rlx_op_argsort(rlx_graph *g, rlx_node x, int64_t axis, bool des
 RLX_API rlx_node rlx_op_reshape(rlx_graph *g, rlx_node x, rlx_dims shape);  /* one size may be -1: what is left */
 RLX_API rlx_node rlx_op_transpose(rlx_graph *g, rlx_node x, rlx_dims perm); /* perm empty: all axes reversed */
 typedef struct rlx_op_slice_desc {
+  size_t struct_bytes;
   rlx_dims axes;        /* empty: 0, 1, .. */
   rlx_dims start, stop; /* per axis; negative counts from the end; past an end is cut to it */
   rlx_dims step;        /* empty: 1; negative walks back */
 } rlx_op_slice_desc;
+#define RLX_OP_SLICE_DESC_INIT RLX_SIZED(rlx_op_slice_desc)
 RLX_API rlx_node rlx_op_slice(rlx_graph *g, rlx_node x, const rlx_op_slice_desc *desc);
 /* Elements start .. start + length - 1 of an axis: a slice, but reaching past the end of a known size is an error. */
 RLX_API rlx_node rlx_op_narrow(rlx_graph *g, rlx_node x, int64_t axis, int64_t start, int64_t length);
@@ -454,31 +484,39 @@ RLX_API rlx_node rlx_op_view_as_complex(rlx_graph *g, rlx_node x); /* f32 [.., 2
 
 /* ---- Vision: [N, C, spatial axes ..]; per-axis lists left empty mean their default ---- */
 typedef struct rlx_op_conv_desc {
+  size_t struct_bytes;
   rlx_dims stride, dilation, pad_lo, pad_hi; /* empty: 1, 1, 0, 0 */
   int64_t groups;                            /* 0: 1 */
 } rlx_op_conv_desc;
+#define RLX_OP_CONV_DESC_INIT RLX_SIZED(rlx_op_conv_desc)
 /* 1 to 3 axes; bias or none */
 RLX_API rlx_node rlx_op_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, const rlx_op_conv_desc *desc);
 typedef struct rlx_op_conv_transpose_desc {
+  size_t struct_bytes;
   rlx_dims stride, dilation, pad_lo, pad_hi, output_pad; /* empty: 1, 1, 0, 0, 0 */
   int64_t groups;                                        /* 0: 1 */
 } rlx_op_conv_transpose_desc;
+#define RLX_OP_CONV_TRANSPOSE_DESC_INIT RLX_SIZED(rlx_op_conv_transpose_desc)
 RLX_API rlx_node rlx_op_conv_transpose(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias,
                                        const rlx_op_conv_transpose_desc *desc);
 typedef struct rlx_op_pool_desc {
+  size_t struct_bytes;
+  bool ceil;                         /* round the output size up */
+  bool count_pad;                    /* pool_avg only: padding counts as zeros */
   rlx_dims kernel;                   /* empty: the whole plane */
   rlx_dims stride;                   /* empty: kernel */
   rlx_dims dilation, pad_lo, pad_hi; /* empty: 1, 0, 0 */
-  bool ceil;                         /* round the output size up */
-  bool count_pad;                    /* pool_avg only: padding counts as zeros */
 } rlx_op_pool_desc;
+#define RLX_OP_POOL_DESC_INIT RLX_SIZED(rlx_op_pool_desc)
 RLX_API rlx_node rlx_op_pool_max(rlx_graph *g, rlx_node x, const rlx_op_pool_desc *desc);
 RLX_API rlx_node rlx_op_pool_avg(rlx_graph *g, rlx_node x, const rlx_op_pool_desc *desc);
 RLX_API rlx_node rlx_op_global_pool_max(rlx_graph *g, rlx_node x); /* the pools over the whole plane */
 RLX_API rlx_node rlx_op_global_pool_avg(rlx_graph *g, rlx_node x);
 typedef struct rlx_op_im2col_desc {
+  size_t struct_bytes;
   rlx_dims kernel, stride, dilation, pad_lo, pad_hi; /* kernel is required */
 } rlx_op_im2col_desc;
+#define RLX_OP_IM2COL_DESC_INIT RLX_SIZED(rlx_op_im2col_desc)
 RLX_API rlx_node rlx_op_im2col(rlx_graph *g, rlx_node x, const rlx_op_im2col_desc *desc);
 typedef enum rlx_resize_mode { RLX_RESIZE_NEAREST, RLX_RESIZE_LINEAR } rlx_resize_mode;
 typedef enum rlx_resize_coords {
@@ -495,11 +533,13 @@ typedef enum rlx_resize_nearest {
   RLX_NEAREST_CEIL
 } rlx_resize_nearest;
 typedef struct rlx_op_resize_desc {
+  size_t struct_bytes;
   rlx_resize_mode mode;
   rlx_resize_coords coords;
   rlx_resize_nearest nearest;
   rlx_floats scale; /* per axis, for the coordinates; empty: size / input size */
 } rlx_op_resize_desc;
+#define RLX_OP_RESIZE_DESC_INIT RLX_SIZED(rlx_op_resize_desc)
 RLX_API rlx_node rlx_op_resize(rlx_graph *g, rlx_node x, rlx_dims size,
                                const rlx_op_resize_desc *desc); /* size: all axes */
 typedef enum rlx_grid_mode { RLX_GRID_LINEAR, RLX_GRID_NEAREST, RLX_GRID_CUBIC } rlx_grid_mode;
@@ -519,27 +559,33 @@ typedef enum rlx_rnn_act { RLX_RNN_TANH, RLX_RNN_RELU } rlx_rnn_act;
 /* weights: per layer and direction w_ih, w_hh, b_ih, b_hh, without the last two where no_bias. In the structs: h0, c0
  * or none; hidden 0: read from the second weight; layers 0: 1; reset_before: the gate multiplies before the product. */
 typedef struct rlx_op_rnn_desc {
-  rlx_node h0;
-  int64_t hidden, layers;
+  size_t struct_bytes;
   rlx_direction direction;
-  bool batch_first, no_bias;
   rlx_rnn_act act;
   rlx_out out;
-} rlx_op_rnn_desc;
-typedef struct rlx_op_gru_desc {
+  bool batch_first, no_bias;
   rlx_node h0;
   int64_t hidden, layers;
+} rlx_op_rnn_desc;
+#define RLX_OP_RNN_DESC_INIT RLX_SIZED(rlx_op_rnn_desc)
+typedef struct rlx_op_gru_desc {
+  size_t struct_bytes;
   rlx_direction direction;
-  bool batch_first, no_bias, reset_before;
   rlx_out out;
+  bool batch_first, no_bias, reset_before;
+  rlx_node h0;
+  int64_t hidden, layers;
 } rlx_op_gru_desc;
+#define RLX_OP_GRU_DESC_INIT RLX_SIZED(rlx_op_gru_desc)
 typedef struct rlx_op_lstm_desc {
+  size_t struct_bytes;
+  rlx_direction direction;
+  rlx_out out;
+  bool batch_first, no_bias;
   rlx_node h0, c0;
   int64_t hidden, layers;
-  rlx_direction direction;
-  bool batch_first, no_bias;
-  rlx_out out;
 } rlx_op_lstm_desc;
+#define RLX_OP_LSTM_DESC_INIT RLX_SIZED(rlx_op_lstm_desc)
 RLX_API rlx_node rlx_op_rnn(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_op_rnn_desc *desc);
 RLX_API rlx_node rlx_op_gru(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_op_gru_desc *desc);
 RLX_API rlx_node rlx_op_lstm(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_op_lstm_desc *desc);
@@ -562,11 +608,13 @@ RLX_API rlx_node rlx_op_ifft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, 
 RLX_API rlx_node rlx_op_rfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
 RLX_API rlx_node rlx_op_irfft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
 typedef struct rlx_op_stft_desc {
-  int64_t hop;     /* step between frames; 0: n_fft / 4 */
+  size_t struct_bytes;
   bool no_center;  /* do not pad n_fft / 2 on both sides first */
   bool two_sided;  /* all n_fft results, not only n_fft / 2 + 1 */
   bool normalized; /* divide by sqrt(n_fft) */
+  int64_t hop;     /* step between frames; 0: n_fft / 4 */
 } rlx_op_stft_desc;
+#define RLX_OP_STFT_DESC_INIT RLX_SIZED(rlx_op_stft_desc)
 /* x [T] or [B, T], window [at most n_fft] or none; pad: how the sides are padded, usually RLX_PAD_REFLECT. */
 RLX_API rlx_node rlx_op_stft(rlx_graph *g, rlx_node x, rlx_node window, int64_t n_fft, rlx_pad_mode pad,
                              const rlx_op_stft_desc *desc);
@@ -577,12 +625,14 @@ RLX_API rlx_node rlx_op_rng_uniform(rlx_graph *g, rlx_node draw, rlx_dims shape,
 RLX_API rlx_node rlx_op_rng_normal(rlx_graph *g, rlx_node draw, rlx_dims shape, rlx_dtype to, int64_t seed, double mean,
                                    double std);
 typedef struct rlx_op_sample_desc {
+  size_t struct_bytes;
   rlx_node draw;
   int64_t top_k; /* 0: all */
   double top_p;  /* smallest set of most likely tokens with this mass; 0: 1, all */
   double min_p;  /* drop what is below this share of the most likely */
   int64_t seed;
 } rlx_op_sample_desc;
+#define RLX_OP_SAMPLE_DESC_INIT RLX_SIZED(rlx_op_sample_desc)
 /* i32; temperature 0: argmax; -1 for a row that holds NaN or +inf, or nothing above -inf */
 RLX_API rlx_node rlx_op_sample(rlx_graph *g, rlx_node logits, double temperature, const rlx_op_sample_desc *desc);
 
@@ -626,11 +676,13 @@ RLX_API rlx_node rlx_op_fused_swiglu(rlx_graph *g, rlx_node gate, rlx_node up, r
 RLX_API rlx_node rlx_op_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, bool trans_b,
                                       rlx_act act);
 typedef struct rlx_op_fused_attention_block_desc {
+  size_t struct_bytes;
   rlx_node b_qkv, b_out;
   int64_t heads, kv_heads, head_dim; /* 0: 1, heads, E / heads */
   bool trans_b, causal;
   double scale; /* 0: 1 / sqrt(head_dim) */
 } rlx_op_fused_attention_block_desc;
+#define RLX_OP_FUSED_ATTENTION_BLOCK_DESC_INIT RLX_SIZED(rlx_op_fused_attention_block_desc)
 RLX_API rlx_node rlx_op_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
                                               const rlx_op_fused_attention_block_desc *desc);
 
@@ -674,11 +726,12 @@ typedef rlx_status (*rlx_custom_fn)(rlx_custom_call *call);
 #define RLX_SIZE_UNKNOWN INT64_MIN
 
 typedef struct rlx_custom_desc {
-  size_t struct_bytes; /* sizeof(rlx_custom_desc) */
-  const char *name;    /* copied; names that begin with "rlx." are the library's own */
+  size_t struct_bytes;
+  const char *name; /* copied; names that begin with "rlx." are the library's own */
   rlx_custom_fn shape, kernel;
   void *user;
 } rlx_custom_desc;
+#define RLX_CUSTOM_DESC_INIT RLX_SIZED(rlx_custom_desc)
 
 /* Registers an op for the whole process, so that builders and the text form can name it; any thread may call these. A
  * name that is registered is RLX_INVALID; a graph that names an unknown op is RLX_NOT_FOUND. Callbacks may be called from
@@ -692,7 +745,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_custom_unregister(const char *name);
 typedef bool (*rlx_supports_fn)(void *user, const rlx_graph *g, rlx_node n, const char **why);
 
 typedef struct rlx_optimize_options {
-  size_t struct_bytes;      /* sizeof(rlx_optimize_options) */
+  size_t struct_bytes;
   const char *passes;       /* comma-separated, in order; NULL: all */
   const char *without;      /* comma-separated passes to leave out of that; NULL: none */
   rlx_supports_fn supports; /* NULL: everything is supported */
@@ -701,6 +754,7 @@ typedef struct rlx_optimize_options {
   void (*after)(void *user, const char *pass, const rlx_graph *g); /* sees the graph after each pass; may be NULL */
   void *after_user;
 } rlx_optimize_options;
+#define RLX_OPTIMIZE_OPTIONS_INIT RLX_SIZED(rlx_optimize_options)
 
 typedef struct rlx_optimized rlx_optimized;
 /* Runs the passes on a graph without symbols. options may be NULL. */
@@ -729,6 +783,7 @@ typedef enum rlx_device_kind {
 } rlx_device_kind;
 
 typedef struct rlx_device_info {
+  size_t struct_bytes;
   char name[128];   /* "AMD EPYC" */
   char backend[16]; /* "cpu" */
   char uuid[40];    /* the same for the same device in every process: 8-4-4-4-12 hexadecimal digits */
@@ -744,6 +799,7 @@ typedef struct rlx_device_info {
   uint64_t view_align;       /* of a tensor that begins inside another */
   bool is_mapped;            /* the host reads and writes its memory directly */
 } rlx_device_info;
+#define RLX_DEVICE_INFO_INIT RLX_SIZED(rlx_device_info)
 
 RLX_API uint32_t rlx_device_count(void);
 RLX_API RLX_MUST_CHECK rlx_status rlx_device_describe(uint32_t index, rlx_device_info *out);
@@ -760,6 +816,7 @@ typedef struct rlx_watch {
   rlx_cancel_fn cancel;
   void *user;
   rlx_limits limits; /* what is 0 here is the session's */
+  void *reserved[2]; /* NULL, as in rlx_limits */
 } rlx_watch;
 
 /* Told each thing that a check of a file finds. A remark may be meant so: a tensor of zeros. `text` lives during the call. */
@@ -767,7 +824,7 @@ typedef void (*rlx_found_fn)(void *user, bool is_remark, const char *text);
 
 typedef struct rlx_session rlx_session; /* a device, threads, freed blocks waiting for reuse, compiled graphs */
 typedef struct rlx_session_desc {
-  size_t struct_bytes; /* sizeof(rlx_session_desc) */
+  size_t struct_bytes;
   const char *device;  /* name, index or UUID; "cpu" always works; NULL: the best real device */
   uint32_t threads;    /* of the host; 0: one per core */
   uint64_t pool_bytes; /* cap of idle device memory kept for reuse; 0: a quarter GiB */
@@ -775,6 +832,7 @@ typedef struct rlx_session_desc {
   uint32_t cached;     /* compiled graphs kept for reuse; 0: 32 */
   rlx_limits limits;   /* of every call that uses the session */
 } rlx_session_desc;
+#define RLX_SESSION_DESC_INIT RLX_SIZED(rlx_session_desc)
 /* desc may be NULL. Sessions in different threads are independent; one session may be used by several threads. It stays
  * alive as long as something made from it does. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out);
@@ -783,11 +841,13 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_session_device(const rlx_session *s, rlx_d
 /* Gives idle device memory above `keep_bytes` back to the system. */
 RLX_API void rlx_session_trim(rlx_session *s, uint64_t keep_bytes);
 typedef struct rlx_session_stats {
+  size_t struct_bytes;
   uint64_t used_bytes, idle_bytes;     /* device memory in use, and kept for reuse */
   uint64_t blocks_reused, blocks_made; /* how often the pool could help, and could not */
   uint64_t compiled, cache_hits;       /* graphs compiled, and found compiled already */
   uint64_t limit_bytes;                /* of device memory in use, now; 0: not known */
 } rlx_session_stats;
+#define RLX_SESSION_STATS_INIT RLX_SIZED(rlx_session_stats)
 RLX_API RLX_MUST_CHECK rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out);
 
 /* ---- Weights and states: shared by the executables that are given them; any thread may use them ---- */
@@ -811,7 +871,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_states_zero(rlx_states *st); /* all of the
 /* ---- Compiling ----------------------------------------------------------------------------------------------- */
 
 typedef struct rlx_compile_options {
-  size_t struct_bytes;         /* sizeof(rlx_compile_options) */
+  size_t struct_bytes;
   const rlx_binding *bindings; /* sizes of symbols; what is left open is inferred from the inputs of each run */
   size_t n_bindings;
   rlx_weights *weights; /* shared; NULL: the executable's own */
@@ -830,6 +890,7 @@ typedef struct rlx_compile_options {
   bool no_views, no_in_place, no_reorder, no_search;
   rlx_watch watch; /* of this call */
 } rlx_compile_options;
+#define RLX_COMPILE_OPTIONS_INIT RLX_SIZED(rlx_compile_options)
 
 typedef struct rlx_executable rlx_executable;
 /* options may be NULL. The graph may be destroyed afterwards. */
@@ -884,14 +945,16 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_executable_set_draw(rlx_executable *e, uin
 
 /* ---- Looking at an executable ---- */
 
-typedef struct rlx_memory {
+typedef struct rlx_memory_info {
+  size_t struct_bytes;
   uint64_t weights, state, scratch; /* bytes on the device by segment, as planned */
   uint64_t lower_bound;             /* the most scratch bytes live at one step */
   uint64_t naive;                   /* scratch if every value had its own memory */
   uint32_t native, host;            /* steps the device runs, and the host */
   double plan_seconds, compile_seconds;
-} rlx_memory;
-RLX_API RLX_MUST_CHECK rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory *out);
+} rlx_memory_info;
+#define RLX_MEMORY_INFO_INIT RLX_SIZED(rlx_memory_info)
+RLX_API RLX_MUST_CHECK rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory_info *out);
 typedef enum rlx_report_kind {
   RLX_REPORT_PLAN,     /* segments, bounds, each value's steps, offset and bytes; also as SVG */
   RLX_REPORT_DISPATCH, /* what runs where, and why */
@@ -940,11 +1003,13 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_executable_compare(rlx_executable *e,
 typedef enum rlx_segment { RLX_SEGMENT_NONE, RLX_SEGMENT_WEIGHTS, RLX_SEGMENT_STATE, RLX_SEGMENT_SCRATCH } rlx_segment;
 typedef struct rlx_arena rlx_arena;
 typedef struct rlx_arena_place {
+  size_t struct_bytes;
   rlx_segment segment;
   uint32_t block;            /* of the segment */
   uint64_t offset, capacity; /* in the block; the bytes that are reserved */
   uint64_t used;             /* the bytes of the value */
 } rlx_arena_place;
+#define RLX_ARENA_PLACE_INIT RLX_SIZED(rlx_arena_place)
 /* Takes device memory if plan_only put that off. Lives as long as the executable, or until a run with other sizes. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_arena(rlx_executable *e, rlx_arena **out);
 RLX_API bool rlx_arena_has(const rlx_arena *a, rlx_node n);
@@ -997,18 +1062,21 @@ typedef struct rlx_place_item {
   uint64_t bytes;
 } rlx_place_item;
 typedef struct rlx_place_options {
-  size_t struct_bytes; /* sizeof(rlx_place_options) */
-  uint64_t align;      /* of every offset; 0: 1 */
-  uint64_t capacity;   /* stop searching once the peak is not above this; 0: aim at the lower bound */
-  uint64_t budget; /* of the search, in steps of its work, so that results do not depend on the clock; 0: a default */
-  bool no_search;  /* greedy orders only */
+  size_t struct_bytes;
+  bool no_search;    /* greedy orders only */
+  uint64_t align;    /* of every offset; 0: 1 */
+  uint64_t capacity; /* stop searching once the peak is not above this; 0: aim at the lower bound */
+  uint64_t budget;   /* of the search, in steps of its work, so that results do not depend on the clock; 0: a default */
 } rlx_place_options;
+#define RLX_PLACE_OPTIONS_INIT RLX_SIZED(rlx_place_options)
 typedef struct rlx_place_result {
+  size_t struct_bytes;
   uint64_t peak;
   uint64_t lower_bound; /* the most bytes live at one time: no placement is below it */
   uint64_t greedy;      /* the peak of greedy-by-size alone */
   uint64_t steps;       /* of the budget that were used */
 } rlx_place_result;
+#define RLX_PLACE_RESULT_INIT RLX_SIZED(rlx_place_result)
 /* Writes n offsets. The same problem gives the same offsets, always; the peak is never above greedy-by-size. A peak above
  * `capacity` is not an error of this call. options may be NULL. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_place(const rlx_place_item *items, size_t n, const rlx_place_options *options,
@@ -1030,36 +1098,45 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_file_write(const char *path, const void *d
 /* many: 0 or more, the last */
 typedef enum rlx_op_table_input_mode { RLX_INPUT_REQUIRED, RLX_INPUT_OPTIONAL, RLX_INPUT_MANY } rlx_op_table_input_mode;
 typedef struct rlx_op_table_input {
+  size_t struct_bytes;
   const char *name;
   /* "T": the op's type; "W": T, or with T f32 also f16, bf16 or a block type; "KV": W without block types;
    * "INDEX": i32 or i64; "BLOCK": a block type; "U": any but block types; else that very type. */
   const char *type;
   rlx_op_table_input_mode mode;
 } rlx_op_table_input;
+#define RLX_OP_TABLE_INPUT_INIT RLX_SIZED(rlx_op_table_input)
 typedef struct rlx_op_table_attribute {
+  size_t struct_bytes;
   const char *name, *doc;
   const char *kind;  /* "int", "float", "bool", "enum", "type", "dims", "floats", "text", "graph", "data" */
   const char *names; /* of an enum, separated by blanks; else "" */
   char fallback[32]; /* the default as the text form writes it; "" where there is none: text, graph, data */
 } rlx_op_table_attribute;
-#define RLX_OP_MAX_INPUTS 12
-#define RLX_OP_MAX_ATTRIBUTES 12
+#define RLX_OP_TABLE_ATTRIBUTE_INIT RLX_SIZED(rlx_op_table_attribute)
 typedef struct rlx_op_table_info {
+  size_t struct_bytes;
   const char *name, *doc;
   const char *result;              /* "T", "TO" (the attribute `to`), "RULE" (depends on the inputs), or a type */
-  char types[96];                  /* what T may be, separated by blanks; "" where there is no T */
+  char types[160];                 /* what T may be, separated by blanks; "" where there is no T */
   char traits[96];                 /* separated by blanks: "pointwise in_place composite" */
   uint32_t min_inputs, max_inputs; /* max_inputs is UINT32_MAX where there is no limit */
-  uint32_t n_inputs, n_attributes; /* entries of the lists below */
-  rlx_op_table_input inputs[RLX_OP_MAX_INPUTS];
-  rlx_op_table_attribute attributes[RLX_OP_MAX_ATTRIBUTES];
+  uint32_t n_inputs, n_attributes; /* rlx_op_table_input_at, rlx_op_table_attribute_at */
 } rlx_op_table_info;
+#define RLX_OP_TABLE_INFO_INIT RLX_SIZED(rlx_op_table_info)
 RLX_API uint32_t rlx_op_table_size(void);             /* ops are 0 .. count - 1, in the table's order */
 RLX_API uint32_t rlx_op_table_find(const char *name); /* rlx_op_table_size() if there is none */
 RLX_API RLX_MUST_CHECK rlx_status rlx_op_table_describe(uint32_t op, rlx_op_table_info *out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_op_table_input_at(uint32_t op, uint32_t i, rlx_op_table_input *out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_op_table_attribute_at(uint32_t op, uint32_t i, rlx_op_table_attribute *out);
 
 #ifdef __cplusplus
 } /* extern "C" */
+template <class T> inline T rlx_init() {
+  T value = T();
+  value.struct_bytes = sizeof(T);
+  return value;
+}
 template <class... T> inline rlx_dims rlx_make_dims(T... size) {
   return rlx_dims{{static_cast<int64_t>(size)...}, static_cast<int32_t>(sizeof...(T))};
 }

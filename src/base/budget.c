@@ -25,6 +25,22 @@ void rlx_budget_begin(rlx_budget *b, const char *call, const rlx_limits *limits,
   innermost = b;
 }
 
+rlx_status rlx_limits_check(const char *call, const rlx_limits *limits) {
+  for (size_t i = 0; limits && i < sizeof limits->reserved / sizeof *limits->reserved; i++)
+    if (limits->reserved[i])
+      return RLX_FAIL(RLX_UNSUPPORTED, "%s: limits.reserved[%zu] is set; version %s knows no such limit", call, i,
+                      rlx_version());
+  return RLX_OK;
+}
+
+rlx_status rlx_watch_check(const char *call, const rlx_watch *watch) {
+  for (size_t i = 0; watch && i < sizeof watch->reserved / sizeof *watch->reserved; i++)
+    if (watch->reserved[i])
+      return RLX_FAIL(RLX_UNSUPPORTED, "%s: watch.reserved[%zu] is set; version %s knows no such field", call, i,
+                      rlx_version());
+  return watch ? rlx_limits_check(call, &watch->limits) : RLX_OK;
+}
+
 rlx_bytes_text rlx_bytes_print(uint64_t bytes) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   rlx_bytes_text t;

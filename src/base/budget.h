@@ -33,6 +33,10 @@ typedef struct rlx_budget {
   rlx_stop_reason stopped;
 } rlx_budget;
 
+/* RLX_UNSUPPORTED where a reserved field is set: a newer header's, with a meaning that is not known here. NULL is fine. */
+rlx_status rlx_limits_check(const char *call, const rlx_limits *limits);
+rlx_status rlx_watch_check(const char *call, const rlx_watch *watch);
+
 /* What is 0 in `limits` is the machine's; work that is 0 there is `work` (0: no limit). watch may be NULL. */
 void rlx_budget_begin(rlx_budget *b, const char *call, const rlx_limits *limits, uint64_t work, const rlx_watch *watch);
 /* The status as the caller sees it. */

@@ -45,7 +45,7 @@ typedef struct job {
 /* ---- Measuring ------------------------------------------------------------------------------------------------ */
 
 static int open_runner(const job *j, const cli_common *common, const cli_onnx *o, setting *s) {
-  rlx_onnx_options options = {.struct_bytes = sizeof options,
+  rlx_onnx_options options = {RLX_ONNX_OPTIONS_INIT,
                               .bindings = o->bindings,
                               .n_bindings = o->n_bindings,
                               .without = j->r->engine.without,
@@ -69,7 +69,7 @@ static int open_settings(job *j, const cli_model *m) {
     s->samples = calloc((size_t)j->r->repeats, sizeof *s->samples);
     if (!s->samples) return cli_fail("out of memory");
     code = m->onnx ? open_runner(j, &common, m->onnx, s) : cli_engine_open(&common, &j->r->engine, m, &s->engine);
-    rlx_device_info info;
+    rlx_device_info info = {RLX_DEVICE_INFO_INIT};
     if (!code && !s->what.device[0] && !rlx_session_device(s->engine.session, &info))
       snprintf(s->what.device, sizeof s->what.device, "%s", info.backend);
   }

@@ -40,7 +40,7 @@ static bool take_row(void *user, const rlx_conform_row *row) {
 
 static int conform(const cli_common *common, const char *pattern) {
   rlx_session *session;
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &session)) return CLI_FAILED;
   tally t = {.common = common, .is_terminal = !common->json && !common->quiet && isatty(2) == 1};
   rlx_status s = rlx_session_device(session, &info);

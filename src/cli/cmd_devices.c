@@ -67,7 +67,7 @@ static int list(bool json) {
     fputs("{\"devices\":[", stdout);
   }
   for (uint32_t i = 0; i < rlx_device_count() && !code; i++) {
-    rlx_device_info info;
+    rlx_device_info info = {RLX_DEVICE_INFO_INIT};
     code = cli_check(rlx_device_describe(i, &info), "device", NULL);
     if (code) continue;
     if (json) json_device(i, &info);

@@ -60,7 +60,7 @@ static int run_load(const job *j, const rlx_graph *load) {
 
 static int optimize(job *j) {
   const request *r = j->r;
-  rlx_optimize_options options = {.struct_bytes = sizeof options, .without = r->without};
+  rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .without = r->without};
   if (r->pass && strcmp(r->pass, "all") != 0) options.passes = r->pass;
   return cli_check(rlx_optimize(j->model.graph, &options, &j->optimized), j->model.path, NULL);
 }

@@ -178,7 +178,7 @@ static int run_passes(const request *r, const char *path, const rlx_graph *g) {
     if (print_text(g, true)) return CLI_FAILED;
   }
   char *report = NULL, *last = NULL;
-  rlx_optimize_options options = {.struct_bytes = sizeof options, .without = r->without, .after_user = &last};
+  rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .without = r->without, .after_user = &last};
   if (r->pass && strcmp(r->pass, "all") != 0) options.passes = r->pass;
   if (r->each && text) options.after = show_after;
   rlx_optimized *o;

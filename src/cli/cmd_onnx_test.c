@@ -163,7 +163,7 @@ static void take_bits(rlx_dtype declared, rlx_tensor *t) {
 /* Data sets give the model's inputs in their order; those with defaults only where all are given. */
 static void name_inputs(const rlx_onnx *m, tensors *in) {
   uint32_t required = 0;
-  rlx_onnx_value v;
+  rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
   for (uint32_t i = 0; i < rlx_onnx_input_count(m); i++) required += !rlx_onnx_input_at(m, i, &v) && !v.has_default;
   size_t k = 0;
   for (uint32_t i = 0; i < rlx_onnx_input_count(m) && k < in->n; i++)
@@ -203,7 +203,7 @@ static verdict run_set(request *r, const rlx_onnx *m, rlx_onnx_runner *runner, c
 
 /* An op of another domain is written with it. */
 static void list_ops(request *r, const rlx_onnx *m) {
-  rlx_onnx_op_use u;
+  rlx_onnx_op_use u = {RLX_ONNX_OP_USE_INIT};
   size_t n = 0;
   for (uint32_t i = 0; i < rlx_onnx_op_count(m) && n + 1 < sizeof r->ops; i++) {
     if (rlx_onnx_op_at(m, i, &u)) return;
@@ -220,7 +220,7 @@ static verdict run_case(request *r, const char *folder) {
   char path[MOST_PATH];
   rlx_onnx *m = NULL;
   rlx_onnx_runner *runner = NULL;
-  rlx_onnx_options o = {.struct_bytes = sizeof o, .without = r->without, .forbid_host = r->no_host};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .without = r->without, .forbid_host = r->no_host};
   snprintf(path, sizeof path, "%s/model.onnx", folder);
   rlx_status s = rlx_onnx_open(path, cli_limited(), &m);
   if (!s) list_ops(r, m);

@@ -21,18 +21,22 @@ static void json_attribute(const rlx_op_table_attribute *a) {
   putchar('}');
 }
 
-static void json_op(const rlx_op_table_info *op) {
+static void json_op(uint32_t index, const rlx_op_table_info *op) {
   printf("{\"name\":\"%s\",\"arity\":{\"min\":%u,\"max\":", op->name, (unsigned)op->min_inputs);
   if (op->max_inputs == UINT32_MAX) fputs("null", stdout);
   else printf("%u", (unsigned)op->max_inputs);
   fputs("},\"inputs\":[", stdout);
-  for (uint32_t i = 0; i < op->n_inputs; i++)
-    printf("%s{\"name\":\"%s\",\"type\":\"%s\",\"mode\":\"%s\"}", i ? "," : "", op->inputs[i].name, op->inputs[i].type,
-           mode_word(op->inputs[i].mode));
+  for (uint32_t i = 0; i < op->n_inputs; i++) {
+    rlx_op_table_input in = {RLX_OP_TABLE_INPUT_INIT};
+    if (rlx_op_table_input_at(index, i, &in)) break;
+    printf("%s{\"name\":\"%s\",\"type\":\"%s\",\"mode\":\"%s\"}", i ? "," : "", in.name, in.type, mode_word(in.mode));
+  }
   fputs("],\"attributes\":[", stdout);
   for (uint32_t i = 0; i < op->n_attributes; i++) {
+    rlx_op_table_attribute a = {RLX_OP_TABLE_ATTRIBUTE_INIT};
+    if (rlx_op_table_attribute_at(index, i, &a)) break;
     if (i) putchar(',');
-    json_attribute(&op->attributes[i]);
+    json_attribute(&a);
   }
   fputs("],\"types\":", stdout);
   cli_print_words(op->types);
@@ -43,18 +47,21 @@ static void json_op(const rlx_op_table_info *op) {
   putchar('}');
 }
 
-static void show_op(const rlx_op_table_info *op) {
+static void show_op(uint32_t index, const rlx_op_table_info *op) {
   printf("%s: %s\n", op->name, op->doc);
   if (op->types[0]) printf("\n  T is one of: %s\n", op->types);
   if (op->n_inputs) puts("\n  inputs");
-  for (uint32_t i = 0; i < op->n_inputs; i++)
-    printf("    %-14s %-6s %s\n", op->inputs[i].name, op->inputs[i].type, mode_word(op->inputs[i].mode));
+  for (uint32_t i = 0; i < op->n_inputs; i++) {
+    rlx_op_table_input in = {RLX_OP_TABLE_INPUT_INIT};
+    if (!rlx_op_table_input_at(index, i, &in)) printf("    %-14s %-6s %s\n", in.name, in.type, mode_word(in.mode));
+  }
   if (op->n_attributes) puts("\n  attributes");
   for (uint32_t i = 0; i < op->n_attributes; i++) {
-    const rlx_op_table_attribute *a = &op->attributes[i];
-    printf("    %-14s %-6s %s", a->name, a->kind, a->doc);
-    if (a->names[0]) printf(" (%s)", a->names);
-    if (a->fallback[0]) printf(" [%s]", a->fallback);
+    rlx_op_table_attribute a = {RLX_OP_TABLE_ATTRIBUTE_INIT};
+    if (rlx_op_table_attribute_at(index, i, &a)) break;
+    printf("    %-14s %-6s %s", a.name, a.kind, a.doc);
+    if (a.names[0]) printf(" (%s)", a.names);
+    if (a.fallback[0]) printf(" [%s]", a.fallback);
     putchar('\n');
   }
   printf("\n  result         %s\n", op->result);
@@ -67,16 +74,16 @@ static int show(const cli_common *common, const uint32_t *ops, size_t n, bool in
     fputs("{\"ops\":[", stdout);
   }
   for (size_t i = 0; i < n; i++) {
-    rlx_op_table_info op;
+    rlx_op_table_info op = {RLX_OP_TABLE_INFO_INIT};
     if (cli_check(rlx_op_table_describe(ops[i], &op), NULL, NULL)) return CLI_FAILED;
     if (common->json) {
       fputs(i ? ",\n" : "\n", stdout);
-      json_op(&op);
+      json_op(ops[i], &op);
     } else if (common->quiet) {
       puts(op.name);
     } else if (in_detail) {
       if (i) putchar('\n');
-      show_op(&op);
+      show_op(ops[i], &op);
     } else {
       printf("%-24s %s\n", op.name, op.doc);
     }
@@ -91,7 +98,7 @@ static int show(const cli_common *common, const uint32_t *ops, size_t n, bool in
 static int tell_unknown(const char *name) {
   char guess[80];
   cli_guess g = {.word = name};
-  rlx_op_table_info op;
+  rlx_op_table_info op = {RLX_OP_TABLE_INFO_INIT};
   for (uint32_t i = 0; i < rlx_op_table_size(); i++)
     if (!rlx_op_table_describe(i, &op)) cli_guess_try(&g, op.name, strlen(op.name));
   cli_guess_text(&g, guess, sizeof guess);

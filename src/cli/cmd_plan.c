@@ -47,16 +47,11 @@ static int plan_graph(const request *r, rlx_graph **g, cli_engine *e) {
   if (cli_load_any(path, &r->model, &r->common, g)) return CLI_FAILED;
   if (!cli_is_onnx(path) && cli_bind(path, &r->model.dims, NULL, g)) return CLI_FAILED;
   if (cli_session_open(&r->common, r->common.device, (uint32_t)r->common.threads, &e->session)) return CLI_FAILED;
-  rlx_compile_options options = {.struct_bytes = sizeof options,
-                                 .without = r->engine.without,
-                                 .exact = r->engine.exact,
-                                 .fast_conv = r->engine.fast_conv,
-                                 .forbid_host = r->engine.no_host,
-                                 .plan_only = true,
-                                 .no_views = r->no_views,
-                                 .no_in_place = r->no_in_place,
-                                 .no_reorder = r->no_reorder,
-                                 .no_search = r->no_search};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT,         .without = r->engine.without,
+                                 .exact = r->engine.exact,         .fast_conv = r->engine.fast_conv,
+                                 .forbid_host = r->engine.no_host, .plan_only = true,
+                                 .no_views = r->no_views,          .no_in_place = r->no_in_place,
+                                 .no_reorder = r->no_reorder,      .no_search = r->no_search};
   if (cli_check(rlx_compile(e->session, *g, &options, &e->executable), path, NULL)) return CLI_FAILED;
   return report(r, e->executable);
 }

@@ -20,7 +20,7 @@ static int check_folder(const cli_task *t, const cli_model *m) {
 }
 
 static void tell(const cli_task *t, const cli_engine *e, double seconds) {
-  rlx_memory memory;
+  rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   if (!t->common.verbose || rlx_executable_memory(e->executable, &memory)) return;
   fprintf(stderr,
           "rlx: %u steps on the device, %u on the host, %.3f ms; weights %llu, state %llu, scratch %llu bytes\n",

@@ -6,10 +6,10 @@
 #include "cli/cli.h"
 
 int cli_session_open(const cli_common *common, const char *device, uint32_t threads, rlx_session **out) {
-  rlx_session_desc desc = {
-    .struct_bytes = sizeof desc, .device = device, .threads = threads, .limits = cli_limited()->limits};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = device, .threads = threads,
+                           .limits = cli_limited()->limits};
   if (cli_check(rlx_session_create(&desc, out), device ? "--device" : NULL, NULL)) return CLI_FAILED;
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   if (common->verbose && !rlx_session_device(*out, &info)) cli_note("device %s: %s", info.backend, info.name);
   return CLI_DONE;
 }
@@ -28,11 +28,8 @@ static int write_values(const cli_model *m, rlx_executable *e) {
 int cli_engine_open(const cli_common *common, const cli_engine_options *options, const cli_model *m, cli_engine *e) {
   *e = (cli_engine){0};
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &e->session)) return CLI_FAILED;
-  rlx_compile_options compile = {.struct_bytes = sizeof compile,
-                                 .without = options->without,
-                                 .exact = options->exact,
-                                 .fast_conv = options->fast_conv,
-                                 .forbid_host = options->no_host};
+  rlx_compile_options compile = {RLX_COMPILE_OPTIONS_INIT, .without = options->without, .exact = options->exact,
+                                 .fast_conv = options->fast_conv, .forbid_host = options->no_host};
   if (m->onnx) {
     if (cli_check(rlx_weights_create(e->session, &e->weights), m->path, NULL)) return CLI_FAILED;
     compile.weights = e->weights;

@@ -31,6 +31,7 @@ static int open_setting(job *j, setting *s) {
   s->prompt = calloc(j->r->repeats, sizeof *s->prompt);
   s->tokens = calloc(j->r->repeats, sizeof *s->tokens);
   if (!s->prompt || !s->tokens) return cli_fail("out of memory");
+  j->info = (rlx_lm_info){RLX_LM_INFO_INIT};
   int code = cli_lm_open(&common, &options, j->r->path, &s->lm);
   return code ? code : cli_check(rlx_lm_describe(s->lm, &j->info), NULL, NULL);
 }
@@ -78,7 +79,7 @@ static rlx_status sample_prompt(const job *j, const setting *s, double *seconds)
 
 static rlx_status sample_tokens(const job *j, const setting *s, double *seconds) {
   if (!j->r->tokens) return RLX_OK;
-  rlx_lm_options options = {.struct_bytes = sizeof options, .tokens = (uint32_t)j->r->tokens, .ignore_end = true};
+  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .tokens = (uint32_t)j->r->tokens, .ignore_end = true};
   rlx_status status = rlx_lm_truncate(s->lm, 0, 0);
   double begin = cli_seconds();
   if (!status) status = rlx_lm_generate_ids(s->lm, j->ids, 1, &options, take_id, NULL, NULL);
@@ -104,7 +105,7 @@ static int measure(job *j) {
 /* Tokens per second of each sample, then their mean and spread. */
 static void print_row(const job *j, const setting *s, const char *what, int64_t n, double *samples) {
   char test[32];
-  rlx_device_info d;
+  rlx_device_info d = {RLX_DEVICE_INFO_INIT};
   const char *format = j->r->format;
   bool first = (*j->r->n_printed)++ == 0;
   for (size_t i = 0; i < j->r->repeats; i++) samples[i] = (double)n / samples[i];

@@ -73,7 +73,7 @@ static void tell_turn(const rlx_lm *lm, conversation *c, const rlx_lm_stats *sta
 
 static int answer(const request *r, rlx_lm *lm, conversation *c, const char *line, size_t bytes) {
   rlx_lm_options options;
-  rlx_lm_stats stats;
+  rlx_lm_stats stats = {RLX_LM_STATS_INIT};
   const char **stops;
   if (!add(c, "user", line, bytes)) return cli_fail("out of memory");
   if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;

@@ -76,7 +76,7 @@ static int convert(request *r) {
   cli_bar bar;
   if (cli_check(rlx_file_open(from, cli_limited(), &f), NULL, NULL)) return CLI_FAILED;
   cli_bar_begin(&bar, &r->common);
-  rlx_convert_options o = {.struct_bytes = sizeof o,
+  rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT,
                            .type = r->type,
                            .pure = r->pure,
                            .threads = (uint32_t)r->common.threads,

@@ -82,7 +82,7 @@ static int show(const request *r, const vectors *all) {
 }
 
 static int embed_all(const request *r, rlx_lm *lm) {
-  rlx_lm_info info;
+  rlx_lm_info info = {RLX_LM_INFO_INIT};
   vectors all = {0};
   int code = cli_check(rlx_lm_describe(lm, &info), NULL, NULL);
   all.width = info.width;

@@ -67,7 +67,7 @@ static int save(const request *r, rlx_lm *lm) {
 
 static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t bytes) {
   rlx_lm_options options;
-  rlx_lm_stats stats = {0};
+  rlx_lm_stats stats = {RLX_LM_STATS_INIT};
   const char **stops;
   text_out out = {.keep = r->common.json};
   if (cli_sampling_fill(&r->sampling, &options, &stops)) return CLI_FAILED;

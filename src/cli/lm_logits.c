@@ -33,7 +33,7 @@ static int read_tokens(const request *r, int32_t **ids, size_t *n) {
 }
 
 static int write_logits(const request *r, rlx_lm *lm, const int32_t *ids, size_t n) {
-  rlx_lm_info info;
+  rlx_lm_info info = {RLX_LM_INFO_INIT};
   if (cli_check(rlx_lm_describe(lm, &info), NULL, NULL)) return CLI_FAILED;
   size_t bytes;
   rlx_dims shape = {.v = {(int64_t)n, info.vocabulary}, .n = 2};

@@ -14,9 +14,9 @@ static void tell_bytes(FILE *to, const char *what, uint64_t bytes) {
 }
 
 static int show_dry_run(const cli_common *common, const rlx_lm *lm, rlx_session *session) {
-  rlx_lm_info i;
-  rlx_device_info d;
-  rlx_session_stats stats;
+  rlx_lm_info i = {RLX_LM_INFO_INIT};
+  rlx_device_info d = {RLX_DEVICE_INFO_INIT};
+  rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
   if (cli_check(rlx_lm_describe(lm, &i), NULL, NULL) || cli_check(rlx_session_device(session, &d), NULL, NULL) ||
       cli_check(rlx_session_stats_get(session, &stats), NULL, NULL))
     return CLI_FAILED;
@@ -58,7 +58,7 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
   if (cache != RLX_F16 && cache != RLX_F32) return cli_fail("--cache takes f32 or f16, found '%s'", options->cache);
   rlx_session *session;
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &session)) return CLI_FAILED;
-  rlx_lm_desc d = {.struct_bytes = sizeof d,
+  rlx_lm_desc d = {RLX_LM_DESC_INIT,
                    .path = path,
                    .session = session,
                    .context = (uint32_t)options->context,
@@ -138,7 +138,7 @@ static double per_second(double n, double seconds) { return seconds > 0 ? n / se
 static double later_tokens(const rlx_lm_stats *s) { return s->tokens > 1 ? (double)s->tokens - 1 : 0; }
 
 void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *s) {
-  rlx_lm_info i;
+  rlx_lm_info i = {RLX_LM_INFO_INIT};
   if (rlx_lm_describe(lm, &i)) return;
   fprintf(stderr, "prompt: %" PRIu32 " tokens, %.1f tokens/s (first token after %.0f ms)\n", s->prompt_tokens,
           per_second(s->prompt_tokens, s->prompt_seconds), 1e3 * s->prompt_seconds);
@@ -152,7 +152,7 @@ void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *s) {
 }
 
 void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *s) {
-  rlx_lm_info i = {0};
+  rlx_lm_info i = {RLX_LM_INFO_INIT};
   if (rlx_lm_describe(lm, &i)) return;
   printf("\"prompt_tokens\":%" PRIu32 ",\"tokens\":%" PRIu32 ",\"prompt_seconds\":%.6f,\"seconds\":%.6f,",
          s->prompt_tokens, s->tokens, s->prompt_seconds, s->seconds);

@@ -59,7 +59,7 @@ static void show_progress(const request *r, const score *s, size_t n) {
 }
 
 static int judge(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, score *s) {
-  rlx_lm_info info;
+  rlx_lm_info info = {RLX_LM_INFO_INIT};
   if (cli_check(rlx_lm_describe(lm, &info), NULL, NULL)) return CLI_FAILED;
   size_t window = r->window ? (size_t)r->window : info.context < 512 ? info.context : 512;
   if (window > info.context)

@@ -10,7 +10,8 @@
 
 #include "cli/lm_cli.h"
 
-static const rlx_lm_sampling likeliest = {.temperature = 0, .top_p = 1}, lively = {.temperature = 0.7, .top_p = 0.95};
+static const rlx_lm_sampling likeliest = {RLX_LM_SAMPLING_INIT, .temperature = 0, .top_p = 1},
+                             lively = {RLX_LM_SAMPLING_INIT, .temperature = 0.7, .top_p = 0.95};
 
 static int64_t fresh_seed(void) {
   struct timespec now = {0};
@@ -60,7 +61,7 @@ int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***
   *stops = calloc(o->stops.n + 1, sizeof **stops);
   if (!*stops) return cli_fail("out of memory");
   for (size_t i = 0; i < o->stops.n; i++) (*stops)[i] = o->stops.v[i].value;
-  *out = (rlx_lm_options){.struct_bytes = sizeof *out,
+  *out = (rlx_lm_options){RLX_LM_OPTIONS_INIT,
                           .tokens = (uint32_t)o->tokens,
                           .temperature = o->temperature,
                           .top_k = (uint32_t)o->top_k,

@@ -33,7 +33,7 @@ static void print_declared(const char *kind, const rlx_onnx_value *v) {
 }
 
 static void print_values(const rlx_onnx *m) {
-  rlx_onnx_value v;
+  rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
   for (uint32_t i = 0; i < rlx_onnx_input_count(m); i++)
     if (!rlx_onnx_input_at(m, i, &v) && !v.has_default) print_declared("input", &v);
   for (uint32_t i = 0; i < rlx_onnx_output_count(m); i++)
@@ -41,7 +41,7 @@ static void print_values(const rlx_onnx *m) {
 }
 
 static void print_ops(const rlx_onnx *m) {
-  rlx_onnx_op_use u;
+  rlx_onnx_op_use u = {RLX_ONNX_OP_USE_INIT};
   printf("\nops: %u\n", (unsigned)rlx_onnx_op_count(m));
   for (uint32_t i = 0; i < rlx_onnx_op_count(m); i++) {
     if (rlx_onnx_op_at(m, i, &u)) continue;
@@ -57,7 +57,7 @@ static void print_ops(const rlx_onnx *m) {
 }
 
 static void print_weights(const rlx_onnx *m, const rlx_onnx_info *info) {
-  rlx_onnx_weight w;
+  rlx_onnx_weight w = {RLX_ONNX_WEIGHT_INIT};
   puts("\nweights:");
   for (uint32_t i = 0; i < info->n_initializers; i++) {
     if (rlx_onnx_weight_at(m, i, &w)) continue;
@@ -72,7 +72,7 @@ static void print_weights(const rlx_onnx *m, const rlx_onnx_info *info) {
 }
 
 static void print_model(const char *path, const rlx_onnx *m, bool weights) {
-  rlx_onnx_info info;
+  rlx_onnx_info info = {RLX_ONNX_INFO_INIT};
   const char *name, *value;
   int64_t version;
   if (rlx_onnx_describe(m, &info)) return;
@@ -125,7 +125,7 @@ static void json_declared(const rlx_onnx_value *v, bool is_first) {
 }
 
 static void json_ops(const rlx_onnx *m) {
-  rlx_onnx_op_use u;
+  rlx_onnx_op_use u = {RLX_ONNX_OP_USE_INIT};
   fputs("],\"ops\":[", stdout);
   for (uint32_t i = 0; i < rlx_onnx_op_count(m); i++) {
     if (rlx_onnx_op_at(m, i, &u)) continue;
@@ -139,8 +139,8 @@ static void json_ops(const rlx_onnx *m) {
 }
 
 static void json_model(const char *path, const rlx_onnx *m) {
-  rlx_onnx_info info;
-  rlx_onnx_value v;
+  rlx_onnx_info info = {RLX_ONNX_INFO_INIT};
+  rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
   const char *name, *value;
   int64_t version;
   if (rlx_onnx_describe(m, &info)) return;
@@ -187,7 +187,7 @@ int cli_onnx_info(const cli_common *common, const char *path, bool weights) {
 
 rlx_status cli_onnx_check(const char *path, rlx_found_fn found, void *user, uint32_t *n_weights, uint64_t *bytes) {
   rlx_onnx *m;
-  rlx_onnx_info info = {.n_weights = 0};
+  rlx_onnx_info info = {RLX_ONNX_INFO_INIT};
   rlx_status s = rlx_onnx_open(path, cli_limited(), &m);
   if (!s) s = rlx_onnx_describe(m, &info);
   if (!s) *n_weights = info.n_weights, *bytes = info.weight_bytes;

@@ -19,7 +19,7 @@ static bool is_pb(const char *path) {
 /* ---- Inputs -------------------------------------------------------------------------------------------------- */
 
 static int read_input(const rlx_onnx *m, const cli_word *word, const char *path, rlx_named_tensor *out) {
-  rlx_onnx_value v;
+  rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
   bool known = false;
   for (uint32_t i = 0; i < rlx_onnx_input_count(m) && !known; i++)
     known = !rlx_onnx_input_at(m, i, &v) && strcmp(v.name, word->name) == 0;
@@ -39,7 +39,7 @@ static int64_t dim_of(const cli_list *dims, const char *symbol) {
 
 /* What the inputs that are given say of a symbol. */
 static int64_t size_given(const rlx_onnx *m, const rlx_named_tensor *given, size_t n, const char *symbol) {
-  rlx_onnx_value v;
+  rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
   for (uint32_t i = 0; symbol && i < rlx_onnx_input_count(m); i++)
     for (size_t k = 0; k < n && !rlx_onnx_input_at(m, i, &v); k++) {
       if (strcmp(given[k].name, v.name) != 0 || given[k].tensor.shape.n != v.rank) continue;
@@ -81,7 +81,7 @@ static int draw_input(cli_onnx *o, const rlx_onnx_value *v, const cli_list *dims
 static int complete_inputs(cli_onnx *o, const cli_model_options *options, bool shapes_only) {
   int code = CLI_DONE;
   for (uint32_t i = 0; i < rlx_onnx_input_count(o->model); i++) {
-    rlx_onnx_value v;
+    rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     bool is_given = false;
     if (cli_check(rlx_onnx_input_at(o->model, i, &v), NULL, NULL)) return CLI_FAILED;
     for (size_t k = 0; k < options->inputs.n; k++) is_given |= strcmp(options->inputs.v[k].name, v.name) == 0;
@@ -99,7 +99,7 @@ static int check_dims(const cli_onnx *o, const cli_list *dims, const char *path)
   int code = CLI_DONE;
   for (size_t k = 0; k < dims->n; k++) {
     bool known = false;
-    rlx_onnx_value v;
+    rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     for (uint32_t i = 0; i < rlx_onnx_input_count(o->model); i++)
       for (int a = 0; !rlx_onnx_input_at(o->model, i, &v) && a < v.rank; a++)
         known |= v.dim[a].symbol && strcmp(v.dim[a].symbol, dims->v[k].name) == 0;
@@ -138,7 +138,7 @@ void cli_onnx_close(cli_onnx *o) {
 
 int cli_onnx_graph(const cli_onnx *o, const cli_common *common, rlx_graph **out) {
   char *cut = NULL;
-  rlx_onnx_options options = {.struct_bytes = sizeof options, .bindings = o->bindings, .n_bindings = o->n_bindings};
+  rlx_onnx_options options = {RLX_ONNX_OPTIONS_INIT, .bindings = o->bindings, .n_bindings = o->n_bindings};
   if (cli_check(rlx_onnx_graph(o->model, &options, o->given, o->n_given, out, &cut), o->path, NULL)) return CLI_FAILED;
   if (cut && !(common && common->quiet))
     cli_note("%s: sizes depend on values, so this is the first of several graphs: %s", o->path, cut);

@@ -18,8 +18,8 @@ static rlx_status get_output(void *user, const char *name, rlx_tensor *view) {
 static void tell(const cli_common *common, const rlx_onnx_runner *r, double seconds) {
   if (!common->verbose) return;
   for (uint32_t i = 0; i < rlx_onnx_runner_part_count(r); i++) {
-    rlx_onnx_runner_part part;
-    rlx_memory memory;
+    rlx_onnx_runner_part part = {RLX_ONNX_RUNNER_PART_INIT};
+    rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
     if (rlx_onnx_runner_part_at(r, i, &part)) return;
     if (!part.executable) cli_note("part %u: on the host: %s", i, part.why);
     else if (!rlx_executable_memory(part.executable, &memory))
@@ -34,7 +34,7 @@ static void tell(const cli_common *common, const rlx_onnx_runner *r, double seco
 static rlx_status name_outputs(const rlx_onnx *m, rlx_graph **out) {
   rlx_status s = rlx_graph_create(out);
   for (uint32_t i = 0; i < rlx_onnx_output_count(m) && !s; i++) {
-    rlx_onnx_value v;
+    rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     s = rlx_onnx_output_at(m, i, &v);
     if (!s) rlx_graph_add_output(*out, v.name, rlx_op_scalar(*out, RLX_F32, 0));
   }
@@ -45,7 +45,7 @@ static int run(const cli_onnx_task *t, cli_onnx *o, rlx_session *session, rlx_on
                const rlx_graph *names) {
   cli_bar bar;
   cli_bar_begin(&bar, t->common);
-  rlx_onnx_options options = {.struct_bytes = sizeof options,
+  rlx_onnx_options options = {RLX_ONNX_OPTIONS_INIT,
                               .bindings = o->bindings,
                               .n_bindings = o->n_bindings,
                               .without = t->engine->without,

@@ -162,11 +162,9 @@ static void print_text(const problem *p, const rlx_place_result *r, double secon
 static int solve(problem *p, const cli_common *common) {
   p->offsets = calloc(p->n + 1, sizeof *p->offsets);
   if (!p->offsets) return cli_fail("out of memory");
-  rlx_place_options options = {.struct_bytes = sizeof options,
-                               .capacity = (uint64_t)p->o->capacity,
-                               .budget = (uint64_t)p->o->budget,
-                               .no_search = p->o->no_search};
-  rlx_place_result r;
+  rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .capacity = (uint64_t)p->o->capacity,
+                               .budget = (uint64_t)p->o->budget, .no_search = p->o->no_search};
+  rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   double begin = cli_seconds();
   if (cli_check(rlx_place(p->items, p->n, &options, p->offsets, &r), p->o->path, NULL)) return CLI_FAILED;
   double seconds = cli_seconds() - begin;

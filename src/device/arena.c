@@ -12,6 +12,7 @@
 
 #include "base/arith.h"
 #include "base/array.h"
+#include "base/sized.h"
 #include "device/convert.h"
 #include "device/registry.h"
 
@@ -168,12 +169,12 @@ bool rlx_arena_has(const rlx_arena *a, rlx_node n) { return rlx_arena_get(a, n) 
 
 rlx_status rlx_arena_where(const rlx_arena *a, rlx_node n, rlx_arena_place *out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_arena_where: out is NULL");
-  *out = (rlx_arena_place){0};
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_arena_place", out));
   const rlx_arena_entry *e;
   RLX_TRY(find(a, n, &e));
-  *out = (rlx_arena_place){
+  rlx_arena_place place = {
     .segment = e->segment, .block = e->block, .offset = e->at.offset, .capacity = e->capacity, .used = e->at.bytes};
-  return RLX_OK;
+  return RLX_SIZED_WRITE("rlx_arena_place", &place, out);
 }
 
 uint64_t rlx_arena_bytes(const rlx_arena *a, rlx_segment segment) {

@@ -82,7 +82,7 @@ static const char *list_devices(const rlx_backend_list *all, listing *l) {
     uint32_t n = rlx_backend_devices(b, &why);
     if (n == 0) list_add(l, "%s%s: none (%s)", l->n ? "; " : "", b->name, why);
     for (uint32_t k = 0; k < n; k++, number++) {
-      rlx_device_info info;
+      rlx_device_info info = {RLX_DEVICE_INFO_INIT};
       bool is_known = b->describe(k, &info) == RLX_OK;
       list_add(l, "%s%u is %s:%u (%s)", l->n ? "; " : "", (unsigned)number, b->name, (unsigned)k,
                is_known ? info.name : "it does not answer");
@@ -136,7 +136,7 @@ static bool by_fit(const rlx_backend_list *all, const char *name, bool (*fits)(c
   rlx_device_place place;
   uint32_t n_fit = 0;
   for (uint32_t number = 0; rlx_device_at(all, number, &place); number++) {
-    rlx_device_info info;
+    rlx_device_info info = {RLX_DEVICE_INFO_INIT};
     if (place.backend->describe(place.index, &info) || !fits(&info, name)) continue;
     if (n_fit++ == 0) *out = place;
   }
@@ -164,7 +164,7 @@ static rlx_status find_best(const rlx_backend_list *all, rlx_device_place *out) 
   rlx_device_kind best = RLX_DEVICE_NULL;
   rlx_device_place place;
   for (uint32_t number = 0; rlx_device_at(all, number, &place); number++) {
-    rlx_device_info info;
+    rlx_device_info info = {RLX_DEVICE_INFO_INIT};
     if (place.backend->describe(place.index, &info) || info.kind >= best) continue;
     best = info.kind;
     *out = place;

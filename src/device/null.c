@@ -52,7 +52,7 @@ static rlx_status null_describe(uint32_t index, rlx_device_info *out) {
 /* The registry opens a device at most once at a time, so nothing here is shared. */
 static rlx_status null_open(uint32_t index, const rlx_open_options *options, rlx_device **out) {
   *out = NULL;
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   RLX_TRY(null_describe(index, &info));
   if (options->variant && *options->variant)
     return RLX_FAIL(RLX_NOT_FOUND, "null device: there is no variant '%s', nor any other", options->variant);

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "device/find.h"
 
 #define BACKEND(name) &rlx_backend_##name,
@@ -51,14 +52,14 @@ uint32_t rlx_device_count(void) {
 
 rlx_status rlx_device_describe(uint32_t index, rlx_device_info *out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_device_describe: out is NULL");
-  *out = (rlx_device_info){0};
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_device_info", out));
+  rlx_device_info info;
   rlx_device_place place;
   if (!rlx_device_at(&all_backends, index, &place))
     return RLX_FAIL(RLX_NOT_FOUND, "device %u: there are %u, counted from 0", (unsigned)index,
                     (unsigned)rlx_device_count());
-  rlx_status s = place.backend->describe(place.index, out);
-  if (s) *out = (rlx_device_info){0};
-  return s;
+  RLX_TRY(place.backend->describe(place.index, &info));
+  return RLX_SIZED_WRITE("rlx_device_info", &info, out);
 }
 
 const char *rlx_device_kind_name(rlx_device_kind kind) {

@@ -97,7 +97,7 @@ static rlx_status emu_describe(uint32_t index, rlx_device_info *out) {
 
 static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_device **out) {
   *out = NULL;
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   RLX_TRY(emu_describe(index, &info));
   if (options->variant && *options->variant)
     return RLX_FAIL(RLX_NOT_FOUND, "emulated device: there is no variant '%s', nor any other", options->variant);

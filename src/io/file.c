@@ -203,6 +203,7 @@ rlx_status rlx_file_open(const char *path, const rlx_watch *watch, rlx_file **ou
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_file_open: out is NULL");
   *out = NULL;
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_file_open: path is NULL");
+  RLX_TRY(rlx_watch_check("rlx_file_open", watch));
   rlx_file *f = rlx_new(rlx_file);
   if (!f) return RLX_FAIL(RLX_NO_MEMORY, "no memory to open '%s'", path);
   rlx_budget budget;

@@ -14,7 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/budget.h"
 #include "base/half.h"
+#include "base/sized.h"
 #include "base/thread.h"
 #include "io/file_write.h"
 #include "ir/op.h"
@@ -214,11 +216,11 @@ static rlx_status write_whole_metas(void *user, rlx_file_writer *writer) {
 }
 
 rlx_status rlx_file_convert(const rlx_file *f, const char *path, const rlx_convert_options *options) {
-  static const rlx_convert_options defaults = {.struct_bytes = sizeof defaults};
-  const rlx_convert_options *o = options ? options : &defaults;
+  rlx_convert_options own;
+  const rlx_convert_options *o = &own;
   if (!f || !path) return RLX_FAIL(RLX_INVALID, "rlx_file_convert: %s is NULL", f ? "path" : "the file");
-  if (o->struct_bytes != sizeof *o)
-    return RLX_FAIL(RLX_INVALID, "rlx_file_convert: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_convert_options", options, &own), "rlx_file_convert");
+  RLX_TRY(rlx_watch_check("rlx_file_convert", &o->watch));
   const file_format *format;
   RLX_TRY(file_format_of(path, &format));
   RLX_TRY_AT(file_check_types(f), "converting to '%s'", path);

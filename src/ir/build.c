@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "base/sized.h"
 
 /* ---- lists of inputs ---- */
 
@@ -35,6 +36,16 @@ rlx_node rlx_build_after(rlx_graph *g, rlx_op op, const rlx_node *first, uint32_
   rlx_node node = rlx_graph_add(g, op, all, (uint32_t)(n_first + n), attrs);
   rlx_mem_free(all);
   return node;
+}
+
+/* ---- descriptions ---- */
+
+const void *rlx_build_desc(rlx_graph *g, const char *type, const void *desc, void *own, size_t bytes) {
+  if (!g || g->error) return NULL;
+  rlx_status s = rlx_sized_read(type, desc, own, bytes);
+  if (!s) return own;
+  rlx_graph_set_error(g, s);
+  return NULL;
 }
 
 /* ---- leaves ---- */

@@ -20,6 +20,10 @@ rlx_node rlx_build_list(rlx_graph *g, rlx_op op, const rlx_node *xs, size_t n, c
 rlx_node rlx_build_after(rlx_graph *g, rlx_op op, const rlx_node *first, uint32_t n_first, const rlx_node *xs, size_t n,
                          const void *attrs);
 
+/* The builder's `desc` as the library knows it, NULL being all zeros; NULL where it is refused, and the graph has the error. */
+#define DESC(type) \
+  ((const type *)rlx_build_desc(g, #type, (1 ? desc : (const type *)NULL), &(type){RLX_SIZED(type)}, sizeof(type)))
+const void *rlx_build_desc(rlx_graph *g, const char *type, const void *desc, void *own, size_t bytes);
 /* A zero in a desc stands for the default. */
 static inline int64_t rlx_or_one(int64_t x) { return x ? x : 1; }
 

@@ -7,7 +7,8 @@ rlx_node rlx_op_matmul(rlx_graph *g, rlx_node a, rlx_node b) { return NODE(matmu
 rlx_node rlx_op_matmul_t(rlx_graph *g, rlx_node a, rlx_node b) { return NODE(matmul, (a, b), .trans_b = true); }
 
 rlx_node rlx_op_dot_general(rlx_graph *g, rlx_node a, rlx_node b, const rlx_op_dot_general_desc *desc) {
-  const rlx_op_dot_general_desc *d = desc ? desc : &(rlx_op_dot_general_desc){.batch_a = {.n = 0}};
+  const rlx_op_dot_general_desc *d = DESC(rlx_op_dot_general_desc);
+  if (!d) return RLX_NONE;
   return NODE(dot_general, (a, b), .batch_a = d->batch_a, .batch_b = d->batch_b, .contract_a = d->contract_a,
               .contract_b = d->contract_b);
 }
@@ -29,7 +30,8 @@ rlx_node rlx_op_dequant_moe_weights(rlx_graph *g, rlx_node w, rlx_node idx, rlx_
 }
 
 rlx_node rlx_op_dequant_matmul(rlx_graph *g, rlx_node x, rlx_node w, const rlx_op_dequant_matmul_desc *desc) {
-  const rlx_op_dequant_matmul_desc *d = desc ? desc : &(rlx_op_dequant_matmul_desc){.block = 0};
+  const rlx_op_dequant_matmul_desc *d = DESC(rlx_op_dequant_matmul_desc);
+  if (!d) return RLX_NONE;
   return NODE(dequant_matmul, (x, w, d->scale, d->zero, d->global), .scheme = (int32_t)d->scheme, .block = d->block);
 }
 
@@ -37,13 +39,15 @@ rlx_node rlx_op_dequant_matmul(rlx_graph *g, rlx_node x, rlx_node w, const rlx_o
 static rlx_dtype or_i8(rlx_dtype to) { return to == RLX_F32 ? RLX_I8 : to; }
 
 rlx_node rlx_op_q_matmul(rlx_graph *g, rlx_node a, rlx_node b, const rlx_op_q_matmul_desc *desc) {
-  const rlx_op_q_matmul_desc *d = desc ? desc : &(rlx_op_q_matmul_desc){.bias = RLX_NONE};
+  const rlx_op_q_matmul_desc *d = DESC(rlx_op_q_matmul_desc);
+  if (!d) return RLX_NONE;
   return NODE(q_matmul, (a, b, d->a_scale, d->b_scale, d->y_scale, d->a_zero, d->b_zero, d->y_zero, d->bias),
               .to = or_i8(d->to));
 }
 
 rlx_node rlx_op_q_conv2d(rlx_graph *g, rlx_node x, rlx_node w, const rlx_op_q_conv2d_desc *desc) {
-  const rlx_op_q_conv2d_desc *d = desc ? desc : &(rlx_op_q_conv2d_desc){.bias = RLX_NONE};
+  const rlx_op_q_conv2d_desc *d = DESC(rlx_op_q_conv2d_desc);
+  if (!d) return RLX_NONE;
   return NODE(q_conv2d, (x, w, d->x_scale, d->w_scale, d->y_scale, d->x_zero, d->w_zero, d->y_zero, d->bias),
               .to = or_i8(d->to), .stride = d->stride, .dilation = d->dilation, .pad_lo = d->pad_lo,
               .pad_hi = d->pad_hi, .groups = rlx_or_one(d->groups));
@@ -54,14 +58,16 @@ rlx_node rlx_op_dense_solve(rlx_graph *g, rlx_node a, rlx_node b) { return NODE(
 /* ---- attention and positions ---- */
 
 rlx_node rlx_op_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, const rlx_op_attention_desc *desc) {
-  const rlx_op_attention_desc *d = desc ? desc : &(rlx_op_attention_desc){.causal = false};
+  const rlx_op_attention_desc *d = DESC(rlx_op_attention_desc);
+  if (!d) return RLX_NONE;
   return NODE(attention, (q, k, v, d->key_mask, d->bias, d->sinks, d->kv_len, d->kv_offset),
               .layout = (int32_t)d->layout, .scale = d->scale, .softcap = d->softcap, .causal = d->causal,
               .window = d->window);
 }
 
 rlx_node rlx_op_rope(rlx_graph *g, rlx_node x, const rlx_op_rope_desc *desc) {
-  const rlx_op_rope_desc *d = desc ? desc : &(rlx_op_rope_desc){.n_rot = 0};
+  const rlx_op_rope_desc *d = DESC(rlx_op_rope_desc);
+  if (!d) return RLX_NONE;
   return NODE(rope, (x, d->positions, d->offset, d->factors, d->cos, d->sin), .layout = (int32_t)d->layout,
               .style = (int32_t)d->style, .n_rot = d->n_rot, .theta = d->theta != 0 ? d->theta : 10000.0);
 }
@@ -122,7 +128,8 @@ rlx_node rlx_op_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_nod
 
 rlx_node rlx_op_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
                                       const rlx_op_fused_attention_block_desc *desc) {
-  const rlx_op_fused_attention_block_desc *d = desc ? desc : &(rlx_op_fused_attention_block_desc){.causal = false};
+  const rlx_op_fused_attention_block_desc *d = DESC(rlx_op_fused_attention_block_desc);
+  if (!d) return RLX_NONE;
   return NODE(fused_attention_block, (x, w_qkv, w_out, d->b_qkv, d->b_out), .heads = rlx_or_one(d->heads),
               .kv_heads = d->kv_heads, .head_dim = d->head_dim, .trans_b = d->trans_b, .causal = d->causal,
               .scale = d->scale);

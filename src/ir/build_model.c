@@ -4,27 +4,31 @@
 /* ---- vision ---- */
 
 rlx_node rlx_op_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, const rlx_op_conv_desc *desc) {
-  const rlx_op_conv_desc *d = desc ? desc : &(rlx_op_conv_desc){.groups = 0};
+  const rlx_op_conv_desc *d = DESC(rlx_op_conv_desc);
+  if (!d) return RLX_NONE;
   return NODE(conv, (x, w, bias), .stride = d->stride, .dilation = d->dilation, .pad_lo = d->pad_lo,
               .pad_hi = d->pad_hi, .groups = rlx_or_one(d->groups));
 }
 
 rlx_node rlx_op_fused_conv_bias_act(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node residual,
                                     const rlx_op_conv_desc *desc, rlx_act act) {
-  const rlx_op_conv_desc *d = desc ? desc : &(rlx_op_conv_desc){.groups = 0};
+  const rlx_op_conv_desc *d = DESC(rlx_op_conv_desc);
+  if (!d) return RLX_NONE;
   return NODE(fused_conv_bias_act, (x, w, bias, residual), .stride = d->stride, .dilation = d->dilation,
               .pad_lo = d->pad_lo, .pad_hi = d->pad_hi, .groups = rlx_or_one(d->groups), .act = (int32_t)act);
 }
 
 rlx_node rlx_op_conv_transpose(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias,
                                const rlx_op_conv_transpose_desc *desc) {
-  const rlx_op_conv_transpose_desc *d = desc ? desc : &(rlx_op_conv_transpose_desc){.groups = 0};
+  const rlx_op_conv_transpose_desc *d = DESC(rlx_op_conv_transpose_desc);
+  if (!d) return RLX_NONE;
   return NODE(conv_transpose, (x, w, bias), .stride = d->stride, .dilation = d->dilation, .pad_lo = d->pad_lo,
               .pad_hi = d->pad_hi, .output_pad = d->output_pad, .groups = rlx_or_one(d->groups));
 }
 
 rlx_node rlx_op_pool_max(rlx_graph *g, rlx_node x, const rlx_op_pool_desc *desc) {
-  const rlx_op_pool_desc *d = desc ? desc : &(rlx_op_pool_desc){.ceil = false};
+  const rlx_op_pool_desc *d = DESC(rlx_op_pool_desc);
+  if (!d) return RLX_NONE;
   if (g && !g->error && d->count_pad)
     return rlx_graph_set_error(
       g, RLX_FAIL(RLX_INVALID, "rlx_op_pool_max: count_pad is for pool_avg; padding is never the largest"));
@@ -33,7 +37,8 @@ rlx_node rlx_op_pool_max(rlx_graph *g, rlx_node x, const rlx_op_pool_desc *desc)
 }
 
 rlx_node rlx_op_pool_avg(rlx_graph *g, rlx_node x, const rlx_op_pool_desc *desc) {
-  const rlx_op_pool_desc *d = desc ? desc : &(rlx_op_pool_desc){.ceil = false};
+  const rlx_op_pool_desc *d = DESC(rlx_op_pool_desc);
+  if (!d) return RLX_NONE;
   return NODE(pool_avg, (x), .kernel = d->kernel, .stride = d->stride, .dilation = d->dilation, .pad_lo = d->pad_lo,
               .pad_hi = d->pad_hi, .ceil = d->ceil, .count_pad = d->count_pad);
 }
@@ -42,13 +47,15 @@ rlx_node rlx_op_global_pool_max(rlx_graph *g, rlx_node x) { return rlx_op_pool_m
 rlx_node rlx_op_global_pool_avg(rlx_graph *g, rlx_node x) { return rlx_op_pool_avg(g, x, NULL); }
 
 rlx_node rlx_op_im2col(rlx_graph *g, rlx_node x, const rlx_op_im2col_desc *desc) {
-  const rlx_op_im2col_desc *d = desc ? desc : &(rlx_op_im2col_desc){.kernel = {.n = 0}};
+  const rlx_op_im2col_desc *d = DESC(rlx_op_im2col_desc);
+  if (!d) return RLX_NONE;
   return NODE(im2col, (x), .kernel = d->kernel, .stride = d->stride, .dilation = d->dilation, .pad_lo = d->pad_lo,
               .pad_hi = d->pad_hi);
 }
 
 rlx_node rlx_op_resize(rlx_graph *g, rlx_node x, rlx_dims size, const rlx_op_resize_desc *desc) {
-  const rlx_op_resize_desc *d = desc ? desc : &(rlx_op_resize_desc){.scale = {.n = 0}};
+  const rlx_op_resize_desc *d = DESC(rlx_op_resize_desc);
+  if (!d) return RLX_NONE;
   return NODE(resize, (x), .size = size, .scale = d->scale, .mode = (int32_t)d->mode, .coords = (int32_t)d->coords,
               .nearest = (int32_t)d->nearest);
 }
@@ -73,19 +80,22 @@ static int64_t hidden_of(const rlx_graph *g, int64_t hidden, const rlx_node *wei
   .batch_first = d->batch_first, .bias = !d->no_bias, .out = (int32_t)d->out
 
 rlx_node rlx_op_rnn(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_op_rnn_desc *desc) {
-  const rlx_op_rnn_desc *d = desc ? desc : &(rlx_op_rnn_desc){.h0 = RLX_NONE};
+  const rlx_op_rnn_desc *d = DESC(rlx_op_rnn_desc);
+  if (!d) return RLX_NONE;
   rlx_attrs_rnn attrs = {RECURRENT, .act = (int32_t)d->act};
   return rlx_build_after(g, RLX_OP_rnn, (const rlx_node[]){x, d->h0}, 2, weights, n, &attrs);
 }
 
 rlx_node rlx_op_gru(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_op_gru_desc *desc) {
-  const rlx_op_gru_desc *d = desc ? desc : &(rlx_op_gru_desc){.h0 = RLX_NONE};
+  const rlx_op_gru_desc *d = DESC(rlx_op_gru_desc);
+  if (!d) return RLX_NONE;
   rlx_attrs_gru attrs = {RECURRENT, .reset_after = !d->reset_before};
   return rlx_build_after(g, RLX_OP_gru, (const rlx_node[]){x, d->h0}, 2, weights, n, &attrs);
 }
 
 rlx_node rlx_op_lstm(rlx_graph *g, rlx_node x, const rlx_node *weights, size_t n, const rlx_op_lstm_desc *desc) {
-  const rlx_op_lstm_desc *d = desc ? desc : &(rlx_op_lstm_desc){.h0 = RLX_NONE};
+  const rlx_op_lstm_desc *d = DESC(rlx_op_lstm_desc);
+  if (!d) return RLX_NONE;
   rlx_attrs_lstm attrs = {RECURRENT};
   return rlx_build_after(g, RLX_OP_lstm, (const rlx_node[]){x, d->h0, d->c0}, 3, weights, n, &attrs);
 }
@@ -124,7 +134,8 @@ TRANSFORM(irfft)
 
 rlx_node rlx_op_stft(rlx_graph *g, rlx_node x, rlx_node window, int64_t n_fft, rlx_pad_mode pad,
                      const rlx_op_stft_desc *desc) {
-  const rlx_op_stft_desc *d = desc ? desc : &(rlx_op_stft_desc){.hop = 0};
+  const rlx_op_stft_desc *d = DESC(rlx_op_stft_desc);
+  if (!d) return RLX_NONE;
   return NODE(stft, (x, window), .n_fft = n_fft, .hop = d->hop, .center = !d->no_center, .pad = (int32_t)pad,
               .onesided = !d->two_sided, .normalized = d->normalized);
 }
@@ -142,7 +153,8 @@ rlx_node rlx_op_rng_normal(rlx_graph *g, rlx_node draw, rlx_dims shape, rlx_dtyp
 }
 
 rlx_node rlx_op_sample(rlx_graph *g, rlx_node logits, double temperature, const rlx_op_sample_desc *desc) {
-  const rlx_op_sample_desc *d = desc ? desc : &(rlx_op_sample_desc){.seed = 0};
+  const rlx_op_sample_desc *d = DESC(rlx_op_sample_desc);
+  if (!d) return RLX_NONE;
   return NODE(sample, (logits, d->draw), .temperature = temperature, .top_k = d->top_k,
               .top_p = d->top_p != 0 ? d->top_p : 1.0, .min_p = d->min_p, .seed = d->seed);
 }

@@ -101,7 +101,8 @@ rlx_node rlx_op_reshape(rlx_graph *g, rlx_node x, rlx_dims shape) { return NODE(
 rlx_node rlx_op_transpose(rlx_graph *g, rlx_node x, rlx_dims perm) { return NODE(transpose, (x), .perm = perm); }
 
 rlx_node rlx_op_slice(rlx_graph *g, rlx_node x, const rlx_op_slice_desc *desc) {
-  const rlx_op_slice_desc *d = desc ? desc : &(rlx_op_slice_desc){.axes = {.n = 0}};
+  const rlx_op_slice_desc *d = DESC(rlx_op_slice_desc);
+  if (!d) return RLX_NONE;
   return NODE(slice, (x), .axes = d->axes, .start = d->start, .stop = d->stop, .step = d->step);
 }
 

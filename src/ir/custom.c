@@ -6,6 +6,7 @@
 
 #include "base/arith.h"
 #include "base/mem.h"
+#include "base/sized.h"
 
 enum { MAX_NAME = 255 };
 
@@ -59,9 +60,9 @@ static rlx_status check_name(const char *function, const char *name) {
 
 rlx_status rlx_custom_register(const rlx_custom_desc *desc) {
   if (!desc) return RLX_FAIL(RLX_INVALID, "rlx_custom_register: desc is NULL");
-  if (desc->struct_bytes != sizeof *desc)
-    return RLX_FAIL(RLX_INVALID, "rlx_custom_register: struct_bytes is %zu, expected %zu", desc->struct_bytes,
-                    sizeof *desc);
+  rlx_custom_desc own;
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_custom_desc", desc, &own), "rlx_custom_register");
+  desc = &own;
   RLX_TRY(check_name("rlx_custom_register", desc->name));
   if (!desc->shape || !desc->kernel)
     return RLX_FAIL(RLX_INVALID, "rlx_custom_register: '%s' has no %s", desc->name,

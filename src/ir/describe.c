@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/str.h"
 #include "ir/text.h"
 
-/* The structs' lists are long enough for every row. */
+/* What backends keep per input is long enough for every row. */
 #define IN_NONE
 #define IN(name, type) 1 +
 #define OPT(name, type) 1 +
@@ -22,9 +23,8 @@
 #define A_TEXT(name, doc) 1 +
 #define A_GRAPH(name, doc) 1 +
 #define A_DATA(name, doc) 1 +
-#define OP(name, types, inputs, result, shape, attrs, traits, doc)                             \
-  _Static_assert(RLX_UNPAREN inputs 0 <= RLX_OP_MAX_INPUTS, "RLX_OP_MAX_INPUTS is too small"); \
-  _Static_assert(RLX_UNPAREN attrs 0 <= RLX_OP_MAX_ATTRIBUTES, "RLX_OP_MAX_ATTRIBUTES is too small");
+#define OP(name, types, inputs, result, shape, attrs, traits, doc) \
+  _Static_assert(RLX_UNPAREN inputs 0 <= RLX_OP_MAX_INPUTS, "RLX_OP_MAX_INPUTS is too small");
 #include "ir/ops.def"
 #undef OP
 
@@ -86,6 +86,8 @@ static rlx_status describe_attribute(const rlx_op_table_row *row, const rlx_attr
   return RLX_OK;
 }
 
+/* ---- the calls ---- */
+
 uint32_t rlx_op_table_size(void) { return RLX_OP_COUNT - 1; }
 
 uint32_t rlx_op_table_find(const char *name) {
@@ -93,13 +95,19 @@ uint32_t rlx_op_table_find(const char *name) {
   return op == RLX_OP_INVALID ? rlx_op_table_size() : (uint32_t)op - 1;
 }
 
-rlx_status rlx_op_table_describe(uint32_t op, rlx_op_table_info *out) {
-  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_op_table_describe: out is NULL");
-  *out = (rlx_op_table_info){0};
+static rlx_status find_row(const char *call, uint32_t op, const rlx_op_table_row **row) {
   if (op >= rlx_op_table_size())
-    return RLX_FAIL(RLX_INVALID, "rlx_op_table_describe: there is no op %u, only %u of them", (unsigned)op,
+    return RLX_FAIL(RLX_INVALID, "%s: there is no op %u, only %u of them", call, (unsigned)op,
                     (unsigned)rlx_op_table_size());
-  const rlx_op_table_row *row = rlx_op_table_get((rlx_op)(op + 1));
+  *row = rlx_op_table_get((rlx_op)(op + 1));
+  return RLX_OK;
+}
+
+rlx_status rlx_op_table_describe(uint32_t op, rlx_op_table_info *out) {
+  const rlx_op_table_row *row;
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_op_table_describe: out is NULL");
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_op_table_info", out));
+  RLX_TRY(find_row("rlx_op_table_describe", op, &row));
   rlx_op_table_info info = {.name = row->name,
                             .doc = row->doc,
                             .result = type_word(row->result),
@@ -109,10 +117,32 @@ rlx_status rlx_op_table_describe(uint32_t op, rlx_op_table_info *out) {
                             .n_attributes = row->n_attrs};
   describe_types(row->types, &info);
   describe_traits(row->traits, &info);
-  for (uint32_t i = 0; i < row->n_inputs; i++)
-    info.inputs[i] = (rlx_op_table_input){row->inputs[i].name, type_word(row->inputs[i].type),
-                                          (rlx_op_table_input_mode)row->inputs[i].mode};
-  for (uint32_t i = 0; i < row->n_attrs; i++) RLX_TRY(describe_attribute(row, &row->attrs[i], &info.attributes[i]));
-  *out = info;
-  return RLX_OK;
+  return RLX_SIZED_WRITE("rlx_op_table_info", &info, out);
+}
+
+rlx_status rlx_op_table_input_at(uint32_t op, uint32_t i, rlx_op_table_input *out) {
+  const rlx_op_table_row *row;
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_op_table_input_at: out is NULL");
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_op_table_input", out));
+  RLX_TRY(find_row("rlx_op_table_input_at", op, &row));
+  if (i >= row->n_inputs)
+    return RLX_FAIL(RLX_INVALID, "rlx_op_table_input_at: %s has %u inputs, not %u", row->name, (unsigned)row->n_inputs,
+                    (unsigned)i + 1);
+  rlx_op_table_input input = {.name = row->inputs[i].name,
+                              .type = type_word(row->inputs[i].type),
+                              .mode = (rlx_op_table_input_mode)row->inputs[i].mode};
+  return RLX_SIZED_WRITE("rlx_op_table_input", &input, out);
+}
+
+rlx_status rlx_op_table_attribute_at(uint32_t op, uint32_t i, rlx_op_table_attribute *out) {
+  const rlx_op_table_row *row;
+  rlx_op_table_attribute attribute;
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_op_table_attribute_at: out is NULL");
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_op_table_attribute", out));
+  RLX_TRY(find_row("rlx_op_table_attribute_at", op, &row));
+  if (i >= row->n_attrs)
+    return RLX_FAIL(RLX_INVALID, "rlx_op_table_attribute_at: %s has %u attributes, not %u", row->name,
+                    (unsigned)row->n_attrs, (unsigned)i + 1);
+  RLX_TRY(describe_attribute(row, &row->attrs[i], &attribute));
+  return RLX_SIZED_WRITE("rlx_op_table_attribute", &attribute, out);
 }

@@ -90,6 +90,8 @@ enum rlx_trait {
 struct rlx_infer;
 typedef rlx_status (*rlx_shape_rule)(struct rlx_infer *c);
 
+#define RLX_OP_MAX_INPUTS 12 /* that a row names */
+
 typedef struct rlx_op_table_row {
   const char *name;
   const char *doc;

@@ -123,9 +123,6 @@ static rlx_status run(batch *b, const rlx_lm_prompt *prompts, row_fn fn, void *u
 
 rlx_status lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
                              bool (*fn)(void *user, uint32_t sequence, int32_t id), void *user, rlx_lm_stats *stats) {
-  rlx_lm_stats own;
-  if (!stats) stats = &own;
-  *stats = (rlx_lm_stats){0};
   if (!options || !fn || !prompts)
     return RLX_FAIL(RLX_INVALID, "rlx_lm_generate_batch: %s is NULL", !options ? "options" : !fn ? "fn" : "prompts");
   RLX_TRY(lm_check_options(lm, options));

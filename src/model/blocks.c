@@ -85,8 +85,7 @@ static rlx_node turn(lm_build *b, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool stretched = !is_local || !c->local_is_plain;
   return rlx_op_rope(b->g, x,
-                     &(rlx_op_rope_desc){.style = c->rope_style,
-                                         .positions = b->positions,
+                     &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = c->rope_style, .positions = b->positions,
                                          .factors = stretched ? b->factors : RLX_NONE,
                                          .n_rot = c->rotated == c->head ? 0 : c->rotated,
                                          .theta = is_local ? c->local_theta : c->theta});
@@ -107,7 +106,8 @@ static rlx_node join_heads(lm_build *b, rlx_node y) {
 /* One token sees all that its sequence has, so the causal rule is for several, or for a window. */
 rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v) {
   const lm_config *c = b->c;
-  rlx_op_attention_desc how = {.scale = c->attention_scale, .softcap = c->attention_cap, .kv_len = b->seen};
+  rlx_op_attention_desc how = {RLX_OP_ATTENTION_DESC_INIT, .scale = c->attention_scale, .softcap = c->attention_cap,
+                               .kv_len = b->seen};
   if (c->family->is_encoder) return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
   if (c->is_local && c->is_local[layer] && c->window < b->d->context) how.window = c->window;
   how.causal = b->tokens > 1 || how.window;

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "io/file_convert.h"
 #include "model/names.h"
 #include "model/reader.h"
@@ -74,7 +75,7 @@ static rlx_status write_encoder(const conversion *c, rlx_file_writer *w) {
 
 /* What generation_config.json says about drawing, by the names that a GGUF has for it. */
 static rlx_status write_sampling(const conversion *c, rlx_file_writer *w) {
-  rlx_lm_sampling s;
+  rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
   RLX_TRY(rlx_lm_sampling_of(c->m->file, &s));
   const struct {
     const char *key;
@@ -206,11 +207,10 @@ static rlx_status convert(conversion *c, const char *path, const rlx_convert_opt
 }
 
 rlx_status rlx_lm_convert(const rlx_file *f, const char *path, const rlx_convert_options *options) {
-  static const rlx_convert_options defaults = {.struct_bytes = sizeof defaults};
-  const rlx_convert_options *o = options ? options : &defaults;
+  rlx_convert_options own;
+  const rlx_convert_options *o = &own;
   if (!f || !path) return RLX_FAIL(RLX_INVALID, "rlx_lm_convert: %s is NULL", f ? "path" : "the file");
-  if (o->struct_bytes != sizeof *o)
-    return RLX_FAIL(RLX_INVALID, "rlx_lm_convert: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_convert_options", options, &own), "rlx_lm_convert");
   size_t n = strlen(path);
   if (n < 5 || strcmp(path + n - 5, ".gguf") != 0)
     return RLX_FAIL(RLX_INVALID, "rlx_lm_convert: expected a path that ends in .gguf, found '%s'", path);

@@ -7,6 +7,7 @@
 #include "base/budget.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "io/file.h"
 #include "runtime/weights.h"
 
@@ -58,10 +59,8 @@ static rlx_status program_create(rlx_lm *lm, const lm_graph_desc *want, lm_progr
   if (!p) return RLX_FAIL(RLX_NO_MEMORY, "a program of the model");
   p->desc = *want;
   RLX_TRY(lm_graph_build(lm->model, want, &g));
-  rlx_compile_options options = {.struct_bytes = sizeof options,
-                                 .weights = lm->weights,
-                                 .states = want->sequences > 1 ? lm->batch : lm->states,
-                                 .exact = lm->exact,
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .weights = lm->weights,
+                                 .states = want->sequences > 1 ? lm->batch : lm->states, .exact = lm->exact,
                                  .plan_only = lm->is_dry};
   rlx_status s = rlx_compile(lm->session, g, &options, &p->executable);
   rlx_graph_destroy(g);
@@ -139,12 +138,12 @@ static rlx_status load_weights(rlx_lm *lm, const rlx_watch *watch) {
 
 static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
   if (!lm->session) {
-    rlx_session_desc sd = {
-      .struct_bytes = sizeof sd, .device = d->device, .threads = d->threads, .limits = d->watch.limits};
+    rlx_session_desc sd = {RLX_SESSION_DESC_INIT, .device = d->device, .threads = d->threads,
+                           .limits = d->watch.limits};
     sd.limits.seconds = 0; /* which are loading's */
     RLX_TRY(rlx_session_create(&sd, &lm->session));
   }
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   RLX_TRY(rlx_session_device(lm->session, &info));
   lm->ahead = info.kind == RLX_DEVICE_DISCRETE || info.kind == RLX_DEVICE_INTEGRATED ? GPU_AHEAD : 1;
   RLX_TRY(rlx_weights_create(lm->session, &lm->weights));
@@ -232,9 +231,12 @@ static void lm_free(void *object) {
 rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: out is NULL");
   *out = NULL;
-  if (!desc || !desc->path) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: %s is NULL", desc ? "the path" : "desc");
-  if (desc->struct_bytes != sizeof *desc)
-    return RLX_FAIL(RLX_INVALID, "rlx_lm_load: struct_bytes is %zu, expected %zu", desc->struct_bytes, sizeof *desc);
+  if (!desc) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: desc is NULL");
+  rlx_lm_desc own;
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_lm_desc", desc, &own), "rlx_lm_load");
+  desc = &own;
+  if (!desc->path) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: the path is NULL");
+  RLX_TRY(rlx_watch_check("rlx_lm_load", &desc->watch));
   uint64_t begin = rlx_now_ns();
   rlx_lm *lm = rlx_new(rlx_lm);
   if (!lm) return RLX_FAIL(RLX_NO_MEMORY, "a model");
@@ -282,7 +284,8 @@ static void tell_types(const rlx_lm *lm, char *out, size_t room) {
 
 rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
   const lm_facts *f = lm_model_facts(lm->model);
-  *out = (rlx_lm_info){.layers = f->n_layers,
+  *out = (rlx_lm_info){RLX_LM_INFO_INIT,
+                       .layers = f->n_layers,
                        .width = f->width,
                        .heads = f->n_heads,
                        .kv_heads = f->n_kv_heads,
@@ -307,7 +310,7 @@ rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
   if (!lm->is_dry) out->weight_bytes = rlx_weights_bytes(lm->weights);
   bool counted[2] = {false, false}; /* states of one sequence, of several */
   for (size_t i = 0; i < lm->programs.n; i++) {
-    rlx_memory m;
+    rlx_memory_info m = {RLX_MEMORY_INFO_INIT};
     RLX_TRY(rlx_executable_memory(lm->programs.v[i]->executable, &m));
     out->scratch_bytes += m.scratch;
     bool several = lm->programs.v[i]->desc.sequences > 1;

@@ -67,7 +67,7 @@ static void look(void *user, rlx_node node, const rlx_tensor *value) {
   note_weight(s, node);
   if (value->dtype != RLX_F32 && value->dtype != RLX_F16 && value->dtype != RLX_BF16) return;
   /* A state holds rows of tokens that come later too, from before. */
-  rlx_arena_place place;
+  rlx_arena_place place = {RLX_ARENA_PLACE_INIT};
   if (rlx_arena_where(s->arena, node, &place) == RLX_OK && place.segment == RLX_SEGMENT_STATE) return;
   size_t at = find_element(value);
   if (at == rlx_dims_count(&value->shape)) return;

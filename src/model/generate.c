@@ -31,8 +31,6 @@ lm_graph_desc lm_drawing(const rlx_lm_options *o, uint32_t sequences) {
 }
 
 rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
-  if (o->struct_bytes != sizeof *o)
-    return RLX_FAIL(RLX_INVALID, "rlx_lm_options: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
   if (!(o->temperature >= 0 && o->temperature <= 1000))
     return RLX_FAIL(RLX_INVALID, "a temperature of %g: expected 0 to 1000", o->temperature);
   if (!(o->top_p >= 0 && o->top_p <= 1)) return RLX_FAIL(RLX_INVALID, "top_p of %g: expected 0 to 1", o->top_p);
@@ -173,9 +171,6 @@ static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
 
 rlx_status lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
                            bool (*fn)(void *user, int32_t id), void *user, rlx_lm_stats *stats) {
-  rlx_lm_stats own;
-  if (!stats) stats = &own;
-  *stats = (rlx_lm_stats){0};
   if (!options || !fn || (n && !ids))
     return RLX_FAIL(RLX_INVALID, "rlx_lm_generate_ids: %s is NULL", !options ? "options" : !fn ? "fn" : "ids");
   RLX_TRY(lm_check_options(lm, options));
@@ -268,9 +263,6 @@ rlx_status lm_check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_o
 
 rlx_status lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const rlx_lm_options *options, rlx_lm_text_fn fn,
                        void *user, rlx_lm_stats *stats) {
-  rlx_lm_stats own;
-  if (!stats) stats = &own;
-  *stats = (rlx_lm_stats){0};
   RLX_TRY(lm_check_text_call(lm, "rlx_lm_generate", options, fn != NULL));
   if (bytes && !prompt) return RLX_FAIL(RLX_INVALID, "rlx_lm_generate: the prompt is NULL");
   bool begins = lm->sequences[options->sequence].ids.n == 0;

@@ -87,7 +87,7 @@ static void make_result(lm_build *b, rlx_node x) {
   rlx_node logits = logits_of(b, d->result == LM_LOGITS ? x : last_rows(b, x));
   if (d->result != LM_LOGITS) logits = rlx_op_reshape(g, logits, RLX_DIMS(b->sequences, b->c->vocabulary));
   if (d->result == LM_TOKEN) {
-    rlx_op_sample_desc how = {.top_k = d->top_k, .top_p = d->top_p, .min_p = d->min_p};
+    rlx_op_sample_desc how = {RLX_OP_SAMPLE_DESC_INIT, .top_k = d->top_k, .top_p = d->top_p, .min_p = d->min_p};
     if (d->temperature > 0) how.draw = draw_number(b);
     rlx_node token = rlx_op_sample(g, logits, d->temperature, &how);
     rlx_graph_add_output(g, "token", rlx_op_reshape(g, token, RLX_DIMS(b->sequences, 1)));

@@ -91,9 +91,6 @@ static rlx_status reply(conversation *c, rlx_lm_text_fn fn, void *user, rlx_lm_s
 
 rlx_status lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages, size_t n,
                     const rlx_lm_options *options, rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
-  rlx_lm_stats own;
-  if (!stats) stats = &own;
-  *stats = (rlx_lm_stats){0};
   RLX_TRY(lm_check_text_call(lm, "rlx_lm_reply", options, fn != NULL));
   if (!messages || !n) return RLX_FAIL(RLX_INVALID, "rlx_lm_reply: there are no messages");
   if (n > UINT32_MAX) return RLX_FAIL(RLX_INVALID, "rlx_lm_reply: %zu messages", n);

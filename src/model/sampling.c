@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "io/file_json.h"
@@ -163,23 +164,24 @@ static rlx_status read_json(const rlx_meta *m, found *f) {
 
 rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
   if (!file || !out) return RLX_FAIL(RLX_INVALID, "rlx_lm_sampling_of: %s is NULL", file ? "out" : "file");
-  *out = (rlx_lm_sampling){.temperature = 0};
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_lm_sampling", out));
+  rlx_lm_sampling own = {RLX_LM_SAMPLING_INIT};
   found f = {.penalty = 1};
   rlx_meta m;
   bool has_json = rlx_file_meta_find(file, "generation_config.json", &m) && m.kind == RLX_META_TEXT;
   rlx_status s = has_json ? read_json(&m, &f) : read_gguf(file, &f);
   if (!s && f.others.failed) s = RLX_FAIL(RLX_NO_MEMORY, "the settings of a model");
   if (!s) {
-    for (int i = 0; i < N_APPLIED; i++) out->is_given |= f.has[i];
-    out->is_given |= f.is_greedy || f.samples;
+    for (int i = 0; i < N_APPLIED; i++) own.is_given |= f.has[i];
+    own.is_given |= f.is_greedy || f.samples;
     /* One that draws and does not say how hot draws as the model foresees. */
-    out->temperature = f.is_greedy ? 0 : f.has[TEMPERATURE] ? f.value[TEMPERATURE] : out->is_given ? 1 : 0;
-    out->top_k = (uint32_t)f.value[TOP_K];
-    out->top_p = f.has[TOP_P] ? f.value[TOP_P] : 1;
-    out->min_p = f.value[MIN_P];
-    out->repetition_penalty = f.penalty;
-    snprintf(out->not_applied, sizeof out->not_applied, "%s", f.others.v ? f.others.v : "");
+    own.temperature = f.is_greedy ? 0 : f.has[TEMPERATURE] ? f.value[TEMPERATURE] : own.is_given ? 1 : 0;
+    own.top_k = (uint32_t)f.value[TOP_K];
+    own.top_p = f.has[TOP_P] ? f.value[TOP_P] : 1;
+    own.min_p = f.value[MIN_P];
+    own.repetition_penalty = f.penalty;
+    snprintf(own.not_applied, sizeof own.not_applied, "%s", f.others.v ? f.others.v : "");
   }
   rlx_str_deinit(&f.others);
-  return s;
+  return s ? s : RLX_SIZED_WRITE("rlx_lm_sampling", &own, out);
 }

@@ -1,5 +1,6 @@
 /* The calls of lm.h on a model, each in its turn: a second thread, or a callback that calls its own model, is told that it is busy
  * and changes nothing. What only looks is granted to callbacks, too. The calls themselves are in the files that engine.h names. */
+#include "base/sized.h"
 #include "model/engine.h"
 #include "runtime/session.h"
 
@@ -42,11 +43,13 @@ const int32_t *rlx_lm_tokens(const rlx_lm *lm, uint32_t sequence, size_t *n) {
 }
 
 rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
+  rlx_lm_info info;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_describe: out is NULL");
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_lm_info", out));
   RLX_TRY(look(lm, "rlx_lm_describe"));
-  rlx_status s = lm_describe(lm, out);
+  rlx_status s = lm_describe(lm, &info);
   leave(lm);
-  return s;
+  return s ? s : RLX_SIZED_WRITE("rlx_lm_info", &info, out);
 }
 
 rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
@@ -61,37 +64,58 @@ rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size
   return give_back(lm, s);
 }
 
+/* ---- generating: the caller's options and statistics may be of an older header or a newer one ---- */
+
+typedef struct generation {
+  rlx_lm_options own;
+  const rlx_lm_options *options; /* NULL where the caller's is */
+  rlx_lm_stats stats;
+} generation;
+
+static rlx_status begin(generation *c, rlx_lm *lm, const char *call, const rlx_lm_options *options,
+                        rlx_lm_stats *stats) {
+  *c = (generation){.options = options ? &c->own : NULL, .stats = {RLX_LM_STATS_INIT}};
+  if (stats) RLX_TRY_AT(RLX_SIZED_CLEAR("rlx_lm_stats", stats), "%s", call);
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_lm_options", options, &c->own), "%s", call);
+  return take(lm, call);
+}
+
+static rlx_status end(const generation *c, rlx_lm *lm, rlx_lm_stats *stats, rlx_status s) {
+  if (stats) (void)RLX_SIZED_WRITE("rlx_lm_stats", &c->stats, stats); /* its size was checked as the call began */
+  return give_back(lm, s);
+}
+
 rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const rlx_lm_options *options,
                            rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
-  if (stats) *stats = (rlx_lm_stats){0};
-  RLX_TRY(take(lm, "rlx_lm_generate"));
-  rlx_status s = lm_generate(lm, prompt, bytes, options, fn, user, stats);
-  return give_back(lm, s);
+  generation c;
+  RLX_TRY(begin(&c, lm, "rlx_lm_generate", options, stats));
+  rlx_status s = lm_generate(lm, prompt, bytes, c.options, fn, user, &c.stats);
+  return end(&c, lm, stats, s);
 }
 
 rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages, size_t n,
                         const rlx_lm_options *options, rlx_lm_text_fn fn, void *user, rlx_lm_stats *stats) {
-  if (stats) *stats = (rlx_lm_stats){0};
-  RLX_TRY(take(lm, "rlx_lm_reply"));
-  rlx_status s = lm_reply(lm, chat_template, messages, n, options, fn, user, stats);
-  return give_back(lm, s);
+  generation c;
+  RLX_TRY(begin(&c, lm, "rlx_lm_reply", options, stats));
+  rlx_status s = lm_reply(lm, chat_template, messages, n, c.options, fn, user, &c.stats);
+  return end(&c, lm, stats, s);
 }
 
 rlx_status rlx_lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options,
                                bool (*fn)(void *user, int32_t id), void *user, rlx_lm_stats *stats) {
-  if (stats) *stats = (rlx_lm_stats){0};
-  RLX_TRY(take(lm, "rlx_lm_generate_ids"));
-  rlx_status s = lm_generate_ids(lm, ids, n, options, fn, user, stats);
-  return give_back(lm, s);
+  generation c;
+  RLX_TRY(begin(&c, lm, "rlx_lm_generate_ids", options, stats));
+  rlx_status s = lm_generate_ids(lm, ids, n, c.options, fn, user, &c.stats);
+  return end(&c, lm, stats, s);
 }
 
 rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n, const rlx_lm_options *options,
                                  bool (*fn)(void *user, uint32_t sequence, int32_t id), void *user,
                                  rlx_lm_stats *stats) {
-  if (stats) *stats = (rlx_lm_stats){0};
-  RLX_TRY(take(lm, "rlx_lm_generate_batch"));
-  rlx_status s = lm_generate_batch(lm, prompts, n, options, fn, user, stats);
-  return give_back(lm, s);
+  generation c;
+  RLX_TRY(begin(&c, lm, "rlx_lm_generate_batch", options, stats));
+  rlx_status s = lm_generate_batch(lm, prompts, n, c.options, fn, user, &c.stats);
+  return end(&c, lm, stats, s);
 }
 
 rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut) {

@@ -100,13 +100,10 @@ rlx_node onnx_attention(onnx_call *c, const onnx_attend *a, onnx_scores *scores)
   double scale = isnan(a->scale) ? 1 / sqrt((double)(qs.v[3] ? qs.v[3] : 1)) : a->scale;
   if (scores) return spelled_out(c, a, scale, scores);
   int at = a->by_sequence ? 1 : 2;
-  rlx_op_attention_desc d = {.layout = a->by_sequence ? RLX_LAYOUT_BSHD : RLX_LAYOUT_BHSD,
-                             .causal = a->causal,
-                             .scale = scale,
-                             .softcap = a->softcap,
-                             .bias = a->bias,
-                             .sinks = a->sinks,
-                             .kv_len = a->lengths};
+  rlx_op_attention_desc d = {RLX_OP_ATTENTION_DESC_INIT, .layout = a->by_sequence ? RLX_LAYOUT_BSHD : RLX_LAYOUT_BHSD,
+                             .causal = a->causal,        .scale = scale,
+                             .softcap = a->softcap,      .bias = a->bias,
+                             .sinks = a->sinks,          .kv_len = a->lengths};
   if (a->causal) d.kv_offset = a->offsets ? a->offsets : rlx_op_scalar(c->g, RLX_I32, (double)a->offset);
   onnx_attend rest = *a;
   if (a->causal && a->left >= 0) d.window = a->left + 1, rest.left = -1;
@@ -120,7 +117,8 @@ rlx_node onnx_attention(onnx_call *c, const onnx_attend *a, onnx_scores *scores)
 
 rlx_node onnx_rotate(onnx_call *c, rlx_node x, const onnx_rope *r) {
   rlx_dims table = onnx_dims(c, r->cos);
-  rlx_op_rope_desc d = {.layout = r->by_heads ? RLX_LAYOUT_BHSD : RLX_LAYOUT_BSHD,
+  rlx_op_rope_desc d = {RLX_OP_ROPE_DESC_INIT,
+                        .layout = r->by_heads ? RLX_LAYOUT_BHSD : RLX_LAYOUT_BSHD,
                         .style = r->interleaved ? RLX_ROPE_GPTJ : RLX_ROPE_NEOX,
                         .positions = r->positions,
                         .cos = onnx_cast(c, r->cos, RLX_F32),

@@ -4,6 +4,7 @@
 
 #include "base/budget.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "onnx/runner.h"
 
 /* ---- inputs ---- */
@@ -126,7 +127,7 @@ static rlx_status gather(const rlx_onnx *m, const rlx_onnx_options *o, const rlx
   for (uint32_t i = 0; i < m->graph->n_inputs; i++) {
     const onnx_value_info *d = &m->graph->inputs[i];
     const rlx_named_tensor *t = NULL;
-    rlx_onnx_value declared;
+    rlx_onnx_value declared = {RLX_ONNX_VALUE_INIT};
     RLX_TRY(rlx_onnx_input_at(m, i, &declared));
     for (size_t k = 0; k < n; k++)
       if (strcmp(v[k].name, d->name) == 0) t = &v[k];
@@ -146,14 +147,12 @@ static rlx_status gather(const rlx_onnx *m, const rlx_onnx_options *o, const rlx
 static rlx_status import_single(rlx_onnx *m, const rlx_onnx_options *o, single *s, onnx_input *given) {
   onnx_client client = {s, take_graph, take_value, take_host};
   RLX_TRY(gather(m, o, s->v, s->n, given, s->boxes, &s->n_given));
-  rlx_status status = onnx_import(m, given, s->n_given, o ? o->most_trips : 0, &client);
+  rlx_status status = onnx_import(m, given, s->n_given, o->most_trips, &client);
   return status == RLX_CANCELLED && s->cut ? RLX_OK : status;
 }
 
 static rlx_status check_options(const rlx_onnx_options *o) {
-  if (!o) return RLX_OK;
-  if (o->struct_bytes != sizeof *o)
-    return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  RLX_TRY(rlx_watch_check("rlx_onnx_graph", &o->watch));
   if (o->n_bindings && !o->bindings) return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: bindings is NULL");
   for (size_t i = 0; i < o->n_bindings; i++) {
     if (!o->bindings[i].symbol) return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: binding %zu has no symbol", i);
@@ -185,17 +184,18 @@ rlx_status rlx_onnx_graph(rlx_onnx *m, const rlx_onnx_options *options, const rl
   *out = NULL;
   if (cut) *cut = NULL;
   if (!m || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: a NULL");
-  RLX_TRY(check_options(options));
+  rlx_onnx_options o;
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_onnx_options", options, &o), "rlx_onnx_graph");
+  RLX_TRY(check_options(&o));
   RLX_TRY(check_given(m, inputs, n));
   RLX_TRY(rlx_onnx_supported(m));
   size_t most = (size_t)m->graph->n_inputs + 1;
   onnx_input *given = rlx_mem_calloc(most, sizeof *given);
   single s = {.m = m, .given = given, .v = inputs, .n = n, .boxes = rlx_mem_calloc(most, sizeof *s.boxes)};
-  const rlx_watch *watch = options ? &options->watch : NULL;
   rlx_budget budget;
-  rlx_budget_begin(&budget, "rlx_onnx_graph", watch ? &watch->limits : NULL, RLX_LOAD_WORK, watch);
+  rlx_budget_begin(&budget, "rlx_onnx_graph", &o.watch.limits, RLX_LOAD_WORK, &o.watch);
   rlx_status status =
-    given && s.boxes ? import_single(m, options, &s, given) : RLX_FAIL(RLX_NO_MEMORY, "the inputs of a model");
+    given && s.boxes ? import_single(m, &o, &s, given) : RLX_FAIL(RLX_NO_MEMORY, "the inputs of a model");
   status = rlx_budget_end(&budget, status);
   for (size_t i = 0; s.boxes && i < most; i++) rlx_mem_free(s.boxes[i].own);
   rlx_mem_free(s.boxes);

@@ -8,6 +8,7 @@
 #include "base/arith.h"
 #include "base/budget.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "onnx/import.h"
 
 const char *onnx_kind_name(onnx_kind k) {
@@ -57,7 +58,7 @@ static rlx_status list_nodes(rlx_onnx *m, const onnx_node *nodes, uint32_t n, co
                              uint32_t n_opsets) {
   for (uint32_t i = 0; i < n; i++) {
     int64_t opset = onnx_opset_version(opsets, n_opsets, nodes[i].domain);
-    rlx_onnx_op_use u = {nodes[i].op, nodes[i].domain, opset, 1, is_function(m, &nodes[i])};
+    rlx_onnx_op_use u = {RLX_ONNX_OP_USE_INIT, nodes[i].op, nodes[i].domain, opset, 1, is_function(m, &nodes[i])};
     if (!rlx_array_push(&m->uses, u)) return RLX_FAIL(RLX_NO_MEMORY, "the list of ops");
     for (uint32_t k = 0; k < nodes[i].n_attributes; k++) {
       const onnx_graph *g = nodes[i].attributes[k].graph;
@@ -148,6 +149,7 @@ rlx_status rlx_onnx_open(const char *path, const rlx_watch *watch, rlx_onnx **ou
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open: out is NULL");
   *out = NULL;
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open: path is NULL");
+  RLX_TRY(rlx_watch_check("rlx_onnx_open", watch));
   rlx_budget budget;
   rlx_budget_begin(&budget, "rlx_onnx_open", watch ? &watch->limits : NULL, RLX_LOAD_WORK, watch);
   rlx_status s = create(&m);
@@ -160,6 +162,7 @@ rlx_status rlx_onnx_open_memory(const void *data, size_t bytes, const rlx_watch 
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open_memory: out is NULL");
   *out = NULL;
   if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_onnx_open_memory: data is NULL");
+  RLX_TRY(rlx_watch_check("rlx_onnx_open_memory", watch));
   rlx_budget budget;
   rlx_budget_begin(&budget, "rlx_onnx_open_memory", watch ? &watch->limits : NULL, RLX_LOAD_WORK, watch);
   rlx_status s = create(&m);
@@ -202,17 +205,17 @@ bool onnx_has_default(const rlx_onnx *m, const char *name) {
 
 static rlx_status describe_value(const rlx_onnx *m, const onnx_value_info *v, rlx_onnx_value *out) {
   bool is_tensor = strcmp(v->kind, "tensor") == 0;
-  *out = (rlx_onnx_value){
+  rlx_onnx_value d = {
     .name = v->name, .type = is_tensor ? onnx_type_name(v->type) : v->kind, .dtype = RLX_DTYPE_COUNT, .rank = -1};
-  if (is_tensor) out->dtype = onnx_type_carrier(v->type);
+  if (is_tensor) d.dtype = onnx_type_carrier(v->type);
   if (v->rank > RLX_MAX_RANK) return RLX_FAIL(RLX_UNSUPPORTED, "'%s' has %d axes", v->name, (int)v->rank);
-  out->rank = v->rank;
+  d.rank = v->rank;
   for (int i = 0; i < v->rank; i++) {
-    out->dim[i].size = v->dims[i].size;
-    out->dim[i].symbol = v->dims[i].symbol;
+    d.dim[i].size = v->dims[i].size;
+    d.dim[i].symbol = v->dims[i].symbol;
   }
-  out->has_default = onnx_has_default(m, v->name);
-  return RLX_OK;
+  d.has_default = onnx_has_default(m, v->name);
+  return RLX_SIZED_WRITE("rlx_onnx_value", &d, out);
 }
 
 rlx_status rlx_onnx_input_at(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out) {
@@ -231,22 +234,22 @@ rlx_status rlx_onnx_output_at(const rlx_onnx *m, uint32_t i, rlx_onnx_value *out
 
 rlx_status rlx_onnx_describe(const rlx_onnx *m, rlx_onnx_info *out) {
   if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_describe: a NULL");
-  *out = (rlx_onnx_info){.producer = m->producer,
-                         .producer_version = m->producer_version,
-                         .domain = m->domain,
-                         .graph = m->graph->name,
-                         .doc = m->doc,
-                         .ir_version = m->ir_version,
-                         .model_version = m->model_version,
-                         .file_bytes = m->file_bytes,
-                         .weight_bytes = m->weight_bytes,
-                         .n_weights = m->n_weights,
-                         .n_initializers = m->graph->n_initializers,
-                         .n_nodes = m->n_nodes,
-                         .n_functions = m->n_functions,
-                         .n_opsets = m->n_opsets,
-                         .n_metadata = m->n_metadata};
-  return RLX_OK;
+  rlx_onnx_info info = {.producer = m->producer,
+                        .producer_version = m->producer_version,
+                        .domain = m->domain,
+                        .graph = m->graph->name,
+                        .doc = m->doc,
+                        .ir_version = m->ir_version,
+                        .model_version = m->model_version,
+                        .file_bytes = m->file_bytes,
+                        .weight_bytes = m->weight_bytes,
+                        .n_weights = m->n_weights,
+                        .n_initializers = m->graph->n_initializers,
+                        .n_nodes = m->n_nodes,
+                        .n_functions = m->n_functions,
+                        .n_opsets = m->n_opsets,
+                        .n_metadata = m->n_metadata};
+  return RLX_SIZED_WRITE("rlx_onnx_info", &info, out);
 }
 
 const char *rlx_onnx_opset_at(const rlx_onnx *m, uint32_t i, int64_t *version) {
@@ -266,9 +269,9 @@ uint32_t rlx_onnx_op_count(const rlx_onnx *m) { return m ? (uint32_t)m->uses.n :
 rlx_status rlx_onnx_op_at(const rlx_onnx *m, uint32_t i, rlx_onnx_op_use *out) {
   if (!m || !out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_op_at: a NULL");
   if (i >= m->uses.n) return RLX_FAIL(RLX_NOT_FOUND, "op %u of %zu", (unsigned)i, m->uses.n);
-  *out = m->uses.v[i];
-  if (!*out->domain) out->domain = "ai.onnx";
-  return RLX_OK;
+  rlx_onnx_op_use use = m->uses.v[i];
+  if (!*use.domain) use.domain = "ai.onnx";
+  return RLX_SIZED_WRITE("rlx_onnx_op_use", &use, out);
 }
 
 rlx_status rlx_onnx_weight_at(const rlx_onnx *m, uint32_t i, rlx_onnx_weight *out) {
@@ -276,13 +279,13 @@ rlx_status rlx_onnx_weight_at(const rlx_onnx *m, uint32_t i, rlx_onnx_weight *ou
   if (i >= m->graph->n_initializers)
     return RLX_FAIL(RLX_NOT_FOUND, "weight %u of %u", (unsigned)i, (unsigned)m->graph->n_initializers);
   const onnx_tensor *t = &m->graph->initializers[i];
-  *out = (rlx_onnx_weight){.name = t->name,
-                           .type = onnx_type_name(t->type),
-                           .dtype = onnx_type_carrier(t->type),
-                           .shape = t->dims,
-                           .bytes = t->bytes,
-                           .external = t->file != 0};
-  return RLX_OK;
+  rlx_onnx_weight w = {.name = t->name,
+                       .type = onnx_type_name(t->type),
+                       .dtype = onnx_type_carrier(t->type),
+                       .shape = t->dims,
+                       .bytes = t->bytes,
+                       .external = t->file != 0};
+  return RLX_SIZED_WRITE("rlx_onnx_weight", &w, out);
 }
 
 /* ---- single tensors ---- */

@@ -232,7 +232,7 @@ rlx_status onnx_op_matmul_nbits(onnx_call *c) {
   if (float_zero) {
     y = rlx_op_matmul_t(c->g, x, decode(c, &b, codes, scale));
   } else {
-    rlx_op_dequant_matmul_desc d = {.scheme = RLX_SCHEME_INT4, .block = b.block};
+    rlx_op_dequant_matmul_desc d = {RLX_OP_DEQUANT_MATMUL_DESC_INIT, .scheme = RLX_SCHEME_INT4, .block = b.block};
     RLX_TRY(zero_points(c, &b, &zero));
     codes = onnx_transpose_last(c, onnx_part(c, codes, 1, 0, b.bits == 4 ? (b.k + 1) / 2 : b.k));
     if (b.bits == 8) {

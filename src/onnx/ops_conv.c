@@ -23,7 +23,7 @@ static rlx_status read_conv(onnx_call *c, uint32_t x, uint32_t w, rlx_op_conv_de
   onnx_window win;
   RLX_TRY(check_input(c, x, w));
   RLX_TRY(onnx_window_of(c, &kernel, &sizes, &win));
-  *d = (rlx_op_conv_desc){win.stride, win.dilation, win.lo, win.hi, 1};
+  *d = (rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, win.stride, win.dilation, win.lo, win.hi, 1};
   return read_groups(c, &d->groups);
 }
 
@@ -48,7 +48,8 @@ static void transpose_pads(const rlx_dims *sizes, const rlx_dims *wanted, const 
 
 /* Padding below 0 adds zeros. output_padding does, too, where padding at the end does not cut them again. */
 static rlx_node transpose_conv(onnx_call *c, const onnx_window *w, const rlx_dims *extra, int64_t groups) {
-  rlx_op_conv_transpose_desc d = {w->stride, w->dilation, w->lo, w->hi, *extra, groups};
+  rlx_op_conv_transpose_desc d = {
+    RLX_OP_CONV_TRANSPOSE_DESC_INIT, w->stride, w->dilation, w->lo, w->hi, *extra, groups};
   rlx_dims lo = {.n = w->n + 2}, hi = lo;
   bool padded = false;
   for (int i = 0; i < w->n; i++) {
@@ -137,19 +138,13 @@ static rlx_node per_channel(onnx_call *c, uint32_t i) {
 
 /* 2-d is RLX's own op; 1-d is 2-d with a first axis of one. */
 static rlx_node q_conv(onnx_call *c, const rlx_op_conv_desc *d) {
-  rlx_op_q_conv2d_desc q = {.x_scale = onnx_cast(c, per_channel(c, 1), RLX_F32),
-                            .x_zero = per_channel(c, 2),
-                            .w_scale = onnx_cast(c, per_channel(c, 4), RLX_F32),
-                            .w_zero = per_channel(c, 5),
-                            .y_scale = onnx_cast(c, per_channel(c, 6), RLX_F32),
-                            .y_zero = per_channel(c, 7),
-                            .bias = onnx_in(c, 8),
-                            .stride = d->stride,
-                            .dilation = d->dilation,
-                            .pad_lo = d->pad_lo,
-                            .pad_hi = d->pad_hi,
-                            .groups = d->groups,
-                            .to = onnx_dtype(c, 7)};
+  rlx_op_q_conv2d_desc q = {RLX_OP_Q_CONV2D_DESC_INIT,   .x_scale = onnx_cast(c, per_channel(c, 1), RLX_F32),
+                            .x_zero = per_channel(c, 2), .w_scale = onnx_cast(c, per_channel(c, 4), RLX_F32),
+                            .w_zero = per_channel(c, 5), .y_scale = onnx_cast(c, per_channel(c, 6), RLX_F32),
+                            .y_zero = per_channel(c, 7), .bias = onnx_in(c, 8),
+                            .stride = d->stride,         .dilation = d->dilation,
+                            .pad_lo = d->pad_lo,         .pad_hi = d->pad_hi,
+                            .groups = d->groups,         .to = onnx_dtype(c, 7)};
   rlx_node x = onnx_in(c, 0), w = onnx_in(c, 3);
   if (onnx_rank(c, 0) == 4) return rlx_op_q_conv2d(c->g, x, w, &q);
   rlx_dims xs = onnx_shape(c, 0), ws = onnx_shape(c, 3);

@@ -154,7 +154,7 @@ static void take_diagonal(equation *e, term *t, int a, int b) {
   perm.v[perm.n++] = a;
   perm.v[perm.n++] = b;
   flat.v[flat.n++] = n * n;
-  rlx_op_slice_desc d = {RLX_DIMS(flat.n - 1), RLX_DIMS(0), RLX_DIMS(n * n), RLX_DIMS(n + 1)};
+  rlx_op_slice_desc d = {RLX_OP_SLICE_DESC_INIT, RLX_DIMS(flat.n - 1), RLX_DIMS(0), RLX_DIMS(n * n), RLX_DIMS(n + 1)};
   t->n = rlx_op_slice(g, rlx_op_reshape(g, rlx_op_transpose(g, t->n, perm), flat), &d);
   drop_axis(t, b);
   drop_axis(t, a);
@@ -238,7 +238,7 @@ static int order_labels(equation *e, const term *a, const term *b, uint32_t from
 }
 
 static void contract(equation *e, term *a, const term *b, const int *label, int n, int n_kept) {
-  rlx_op_dot_general_desc d = {0};
+  rlx_op_dot_general_desc d = {RLX_OP_DOT_GENERAL_DESC_INIT};
   for (int i = 0; i < n; i++) {
     int at_a = find(a, label[i]), at_b = find(b, label[i]);
     if (at_a < 0 || at_b < 0) continue;

@@ -85,7 +85,7 @@ static void clamp_places(rlx_op_slice_desc *d, const rlx_dims *shape) {
 }
 
 rlx_status onnx_op_slice(onnx_call *c) {
-  rlx_op_slice_desc d = {0};
+  rlx_op_slice_desc d = {RLX_OP_SLICE_DESC_INIT};
   bool by_inputs = c->opset >= 10;
   if (by_inputs) {
     RLX_TRY(onnx_need_dims(c, 1, &d.start));
@@ -191,7 +191,7 @@ static rlx_status border_of(onnx_call *c, border *b) {
 /* Negative ones cut elements off, before the others are added. */
 static rlx_status crop(onnx_call *c, border *b, rlx_node *x) {
   rlx_dims shape = rlx_node_shape(c->g, *x), out = shape;
-  rlx_op_slice_desc d = {.start = {.n = shape.n}, .stop = shape};
+  rlx_op_slice_desc d = {RLX_OP_SLICE_DESC_INIT, .start = {.n = shape.n}, .stop = shape};
   bool some = false;
   for (int i = 0; i < shape.n; i++) {
     int64_t lo = b->lo.v[i] < 0 ? b->lo.v[i] : 0, hi = b->hi.v[i] < 0 ? b->hi.v[i] : 0;

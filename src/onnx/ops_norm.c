@@ -210,7 +210,7 @@ rlx_status onnx_op_lrn(onnx_call *c) {
   int64_t rest = 1;
   for (int i = 2; i < shape.n; i++) rest *= shape.v[i];
   int64_t before = (size - 1) / 2, after = size - 1 - before;
-  rlx_op_conv_desc d = {.pad_lo = RLX_DIMS(before, 0), .pad_hi = RLX_DIMS(after, 0)};
+  rlx_op_conv_desc d = {RLX_OP_CONV_DESC_INIT, .pad_lo = RLX_DIMS(before, 0), .pad_hi = RLX_DIMS(after, 0)};
   rlx_node x = onnx_in(c, 0), ones = onnx_fill(c, onnx_dtype(c, 0), RLX_DIMS(1, 1, size, 1), 1);
   rlx_node squares = onnx_reshape(c, rlx_op_mul(c->g, x, x), RLX_DIMS(shape.v[0], 1, shape.v[1], rest));
   rlx_node sums = onnx_reshape(c, rlx_op_conv(c->g, squares, ones, RLX_NONE, &d), shape);

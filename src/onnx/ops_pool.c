@@ -26,7 +26,8 @@ static rlx_status read_window(onnx_call *c, onnx_window *w, bool *ceil) {
 }
 
 static rlx_op_pool_desc pool_of(const onnx_window *w, bool ceil) {
-  return (rlx_op_pool_desc){w->kernel, w->stride, w->dilation, w->lo, w->hi, .ceil = ceil};
+  return (rlx_op_pool_desc){RLX_OP_POOL_DESC_INIT,   .ceil = ceil,    .kernel = w->kernel, .stride = w->stride,
+                            .dilation = w->dilation, .pad_lo = w->lo, .pad_hi = w->hi};
 }
 
 /* RLX pads less than a window: more than that is padded before. */
@@ -50,7 +51,7 @@ static rlx_node pad_before(onnx_call *c, rlx_node x, onnx_window *w, double valu
 /* The sum of each window, of `n` of them per axis: a convolution with ones. */
 static rlx_node window_sums(onnx_call *c, rlx_node x, const onnx_window *w, bool ceil) {
   rlx_dims shape = onnx_dims(c, x), flat = shape, ones = {.n = w->n + 2, .v = {1, 1}};
-  rlx_op_conv_desc d = {w->stride, w->dilation, w->lo, w->hi, 1};
+  rlx_op_conv_desc d = {RLX_OP_CONV_DESC_INIT, w->stride, w->dilation, w->lo, w->hi, 1};
   flat.v[0] = shape.v[0] * shape.v[1];
   flat.v[1] = 1;
   for (int i = 0; i < w->n; i++) {

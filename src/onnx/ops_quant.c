@@ -208,13 +208,10 @@ rlx_status onnx_op_qlinear_matmul(onnx_call *c) {
                 bz.n <= 1 && bs.n <= 1;
   rlx_dtype to = onnx_dtype(c, 7);
   if (simple) {
-    rlx_op_q_matmul_desc d = {.a_scale = row_scale(c, 1, true),
-                              .b_scale = row_scale(c, 4, false),
-                              .y_scale = row_scale(c, 6, false),
-                              .a_zero = one_or_all(c, 2),
-                              .b_zero = one_or_all(c, 5),
-                              .y_zero = one_or_all(c, 7),
-                              .to = to};
+    rlx_op_q_matmul_desc d = {RLX_OP_Q_MATMUL_DESC_INIT,         .a_scale = row_scale(c, 1, true),
+                              .b_scale = row_scale(c, 4, false), .y_scale = row_scale(c, 6, false),
+                              .a_zero = one_or_all(c, 2),        .b_zero = one_or_all(c, 5),
+                              .y_zero = one_or_all(c, 7),        .to = to};
     return onnx_set_like(c, 0, rlx_op_q_matmul(c->g, onnx_in(c, 0), onnx_in(c, 3), &d), 7);
   }
   rlx_node sum = onnx_integer_matmul(c, onnx_centred_matrix(c, 0, 2, true), onnx_centred_matrix(c, 3, 5, false));

@@ -72,7 +72,7 @@ rlx_status onnx_op_multinomial(onnx_call *c) {
     return RLX_FAIL(RLX_INVALID, "%" PRId64 " samples of an input with %d axes", n, (int)shape.n);
   rlx_node x = onnx_reshape(c, onnx_in(c, 0), RLX_DIMS(shape.v[0], 1, shape.v[1]));
   x = rlx_op_expand(c->g, x, RLX_DIMS(shape.v[0], n, shape.v[1]));
-  rlx_node y = rlx_op_sample(c->g, x, 1, &(rlx_op_sample_desc){.seed = seed});
+  rlx_node y = rlx_op_sample(c->g, x, 1, &(rlx_op_sample_desc){RLX_OP_SAMPLE_DESC_INIT, .seed = seed});
   return onnx_set_as(c, 0, onnx_cast(c, y, onnx_type_carrier(type)), type);
 }
 

@@ -142,11 +142,13 @@ static rlx_node native(onnx_call *c, const recurrent *r, const rlx_node *w, size
                                          : RLX_DIRECTION_FORWARD;
   bool no_bias = !onnx_has(c, 3);
   if (r->kind == RNN) {
-    rlx_op_rnn_desc desc = {.h0 = h, .hidden = r->hidden, .direction = d, .no_bias = no_bias, .out = out};
+    rlx_op_rnn_desc desc = {RLX_OP_RNN_DESC_INIT, .h0 = h,   .hidden = r->hidden, .direction = d,
+                            .no_bias = no_bias,   .out = out};
     return rlx_op_rnn(c->g, x, w, n, &desc);
   }
   if (r->kind == GRU) {
-    rlx_op_gru_desc desc = {.h0 = h,
+    rlx_op_gru_desc desc = {RLX_OP_GRU_DESC_INIT,
+                            .h0 = h,
                             .hidden = r->hidden,
                             .direction = d,
                             .no_bias = no_bias,
@@ -154,7 +156,8 @@ static rlx_node native(onnx_call *c, const recurrent *r, const rlx_node *w, size
                             .out = out};
     return rlx_op_gru(c->g, x, w, n, &desc);
   }
-  rlx_op_lstm_desc desc = {.h0 = h, .c0 = cell, .hidden = r->hidden, .direction = d, .no_bias = no_bias, .out = out};
+  rlx_op_lstm_desc desc = {RLX_OP_LSTM_DESC_INIT, .h0 = h,   .c0 = cell, .hidden = r->hidden, .direction = d,
+                           .no_bias = no_bias,    .out = out};
   return rlx_op_lstm(c->g, x, w, n, &desc);
 }
 

@@ -259,9 +259,8 @@ static rlx_node resize_simple(onnx_call *c, const resizing *r, rlx_node x) {
   static const rlx_resize_coords coords[] = {
     RLX_COORDS_HALF_PIXEL, RLX_COORDS_PYTORCH_HALF_PIXEL,   RLX_COORDS_ALIGN_CORNERS, RLX_COORDS_ASYMMETRIC,
     RLX_COORDS_HALF_PIXEL, RLX_COORDS_HALF_PIXEL_SYMMETRIC, RLX_COORDS_HALF_PIXEL};
-  rlx_op_resize_desc d = {.mode = r->mode == NEAREST ? RLX_RESIZE_NEAREST : RLX_RESIZE_LINEAR,
-                          .coords = coords[r->coords],
-                          .nearest = (rlx_resize_nearest)r->nearest};
+  rlx_op_resize_desc d = {RLX_OP_RESIZE_DESC_INIT, .mode = r->mode == NEAREST ? RLX_RESIZE_NEAREST : RLX_RESIZE_LINEAR,
+                          .coords = coords[r->coords], .nearest = (rlx_resize_nearest)r->nearest};
   bool all = true;
   for (int i = 0; i < r->in.n; i++) all &= r->is_ratio[i];
   for (int i = 0; !all && i < r->in.n; i++)

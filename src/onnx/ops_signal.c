@@ -148,7 +148,7 @@ rlx_status onnx_op_stft(onnx_call *c) {
                     shape.v[1]);
   rlx_node window = onnx_cast(c, onnx_in(c, 2), RLX_F32);
   if (shape.v[2] == 1) {
-    rlx_op_stft_desc d = {.hop = step, .no_center = true, .two_sided = !onesided};
+    rlx_op_stft_desc d = {RLX_OP_STFT_DESC_INIT, .hop = step, .no_center = true, .two_sided = !onesided};
     x = onnx_reshape(c, onnx_cast(c, onnx_in(c, 0), RLX_F32), RLX_DIMS(shape.v[0], shape.v[1]));
     x = rlx_op_transpose(c->g, rlx_op_stft(c->g, x, window, length, RLX_PAD_CONSTANT, &d), RLX_DIMS(0, 2, 1));
     x = rlx_op_view_as_real(c->g, x);

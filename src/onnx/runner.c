@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sized.h"
 #include "onnx/import.h"
 #include "onnx/runner.h"
 #include "runtime/weights.h"
@@ -218,12 +219,9 @@ static rlx_status add_link(onnx_step *s, const onnx_live *l) {
 }
 
 static rlx_status compile(rlx_onnx_runner *r, rlx_graph *g, onnx_step *s) {
-  rlx_compile_options o = {.struct_bytes = sizeof o,
-                           .weights = r->weights,
-                           .without = r->without,
-                           .forbid_host = r->options.forbid_host,
-                           .exact = r->options.exact,
-                           .fast_conv = r->options.fast_conv,
+  rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT,  .weights = r->weights,
+                           .without = r->without,     .forbid_host = r->options.forbid_host,
+                           .exact = r->options.exact, .fast_conv = r->options.fast_conv,
                            .watch = r->options.watch};
   RLX_TRY(rlx_compile(r->session, g, &o, &s->executable));
   r->n_compiled++;
@@ -435,8 +433,8 @@ uint32_t rlx_onnx_runner_part_count(const rlx_onnx_runner *r) {
 static rlx_status part_at(const rlx_onnx_runner *r, uint32_t i, rlx_onnx_runner_part *out) {
   for (size_t k = 0; k < r->parts.n; k++) {
     if (r->parts.v[k]->kind == ONNX_STEP_VALUE || i--) continue;
-    *out = (rlx_onnx_runner_part){r->parts.v[k]->executable, r->parts.v[k]->why};
-    return RLX_OK;
+    rlx_onnx_runner_part part = {RLX_ONNX_RUNNER_PART_INIT, r->parts.v[k]->executable, r->parts.v[k]->why};
+    return RLX_SIZED_WRITE("rlx_onnx_runner_part", &part, out);
   }
   return RLX_FAIL(RLX_NOT_FOUND, "no such part");
 }
@@ -517,9 +515,9 @@ rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_op
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_create: out is NULL");
   *out = NULL;
   if (!s || !m) return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_create: %s is NULL", s ? "the model" : "the session");
-  if (options && options->struct_bytes != sizeof *options)
-    return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_create: struct_bytes is %zu, expected %zu", options->struct_bytes,
-                    sizeof *options);
+  rlx_onnx_options o;
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_onnx_options", options, &o), "rlx_onnx_runner_create");
+  RLX_TRY(rlx_watch_check("rlx_onnx_runner_create", &o.watch));
   RLX_TRY(rlx_session_check(s, "rlx_onnx_runner_create"));
   rlx_onnx_runner *r = rlx_new(rlx_onnx_runner);
   if (!r) return RLX_FAIL(RLX_NO_MEMORY, "a runner");
@@ -528,7 +526,7 @@ rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_op
     rlx_mem_free(r);
     return status;
   }
-  if (options) r->options = *options;
+  r->options = o;
   r->session = rlx_session_retain(s);
   r->model = onnx_retain(m);
   status = set_up(r, s);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/budget.h"
+#include "base/sized.h"
 #include "base/str.h"
 #include "pass/pass.h"
 #include "pass/report.h"
@@ -151,13 +152,12 @@ rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options,
 
 rlx_status rlx_optimize_stoppable(const rlx_graph *g, const rlx_optimize_options *options, const rlx_stop *stop,
                                   rlx_optimized **out) {
-  static const rlx_optimize_options defaults = {.struct_bytes = sizeof defaults};
-  const rlx_optimize_options *o = options ? options : &defaults;
+  rlx_optimize_options own;
+  const rlx_optimize_options *o = &own;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_optimize: out is NULL");
   *out = NULL;
   RLX_TRY(check_graph(g));
-  if (o->struct_bytes != sizeof *o)
-    return RLX_FAIL(RLX_INVALID, "rlx_optimize: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_optimize_options", options, &own), "rlx_optimize");
   pass_list list = {0};
   rlx_optimized *result = NULL;
   rlx_status s = choose_passes(o, &list);

@@ -144,11 +144,9 @@ rlx_node rlx_rewrite_q_conv2d(rlx_rewrite *r) {
   rlx_dtype type = exact_type(r, (double)w.v[1] * (double)w.v[2] * (double)w.v[3], &bound);
   if (type == RLX_DTYPE_COUNT) return refuse(r, "the sums are too long to be exact in f64");
   rlx_node x = centred(r, IN_A, IN_A_ZERO, 1, type), weight = centred(r, IN_B, IN_B_ZERO, 4, type);
-  rlx_node sums = rlx_op_conv(r->to, x, weight, RLX_NONE,
-                              &(rlx_op_conv_desc){.stride = attrs->stride,
-                                                  .dilation = attrs->dilation,
-                                                  .pad_lo = attrs->pad_lo,
-                                                  .pad_hi = attrs->pad_hi,
-                                                  .groups = attrs->groups});
+  rlx_node sums =
+    rlx_op_conv(r->to, x, weight, RLX_NONE,
+                &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .stride = attrs->stride, .dilation = attrs->dilation,
+                                    .pad_lo = attrs->pad_lo, .pad_hi = attrs->pad_hi, .groups = attrs->groups});
   return requantise(r, sums, bound, 3);
 }

@@ -33,8 +33,9 @@ rlx_node rlx_rewrite_fused_matmul_bias_act(rlx_rewrite *r) {
 
 rlx_node rlx_rewrite_fused_conv_bias_act(rlx_rewrite *r) {
   const rlx_attrs_fused_conv_bias_act *a = RLX_ATTRS(fused_conv_bias_act, r->node);
-  rlx_node y = rlx_op_conv(r->to, wide_input(r, 0), wide_input(r, 1), wide_input(r, 2),
-                           &(rlx_op_conv_desc){a->stride, a->dilation, a->pad_lo, a->pad_hi, a->groups});
+  rlx_node y =
+    rlx_op_conv(r->to, wide_input(r, 0), wide_input(r, 1), wide_input(r, 2),
+                &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, a->stride, a->dilation, a->pad_lo, a->pad_hi, a->groups});
   if (input_of(r, 3)) y = rlx_op_add(r->to, y, wide_input(r, 3));
   return as_result(r, activate(r, a->act, y));
 }
@@ -78,9 +79,9 @@ rlx_node rlx_rewrite_fused_attention_block(rlx_rewrite *r) {
   rlx_node qkv = project(r, wide_input(r, 0), r->in[1], input_of(r, 3), attrs->trans_b);
   rlx_node q = heads_from(r, qkv, 0, heads, size), k = heads_from(r, qkv, heads, kv_heads, size);
   rlx_node v = heads_from(r, qkv, heads + kv_heads, kv_heads, size);
-  rlx_node seen = rlx_op_attention(
-    r->to, q, k, v,
-    &(rlx_op_attention_desc){.layout = RLX_LAYOUT_BSHD, .causal = attrs->causal, .scale = attrs->scale});
+  rlx_node seen = rlx_op_attention(r->to, q, k, v,
+                                   &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .layout = RLX_LAYOUT_BSHD,
+                                                            .causal = attrs->causal, .scale = attrs->scale});
   rlx_node joined = rlx_op_reshape(r->to, seen, RLX_DIMS(shape.v[0], shape.v[1], heads * size));
   return as_result(r, project(r, joined, r->in[2], input_of(r, 4), attrs->trans_b));
 }

@@ -25,7 +25,7 @@ rlx_node rlx_rewrite_tile(rlx_rewrite *r) {
 /* A slice that walks back, from the last element to the one before the first. */
 rlx_node rlx_rewrite_reverse(rlx_rewrite *r) {
   const rlx_dims *axes = &RLX_ATTRS(reverse, r->node)->axes, *shape = &r->type->shape;
-  rlx_op_slice_desc back = {.axes = *axes};
+  rlx_op_slice_desc back = {RLX_OP_SLICE_DESC_INIT, .axes = *axes};
   for (int i = 0; axes->n == 0 && i < shape->n; i++) back.axes = dims_append(back.axes, i);
   for (int i = 0; i < back.axes.n; i++) {
     back.start = dims_append(back.start, -1);

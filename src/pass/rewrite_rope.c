@@ -123,16 +123,13 @@ static rlx_node norm_and_rope(rlx_rewrite *r) {
   const rlx_attrs_rope *a = RLX_ATTRS(rope, r->node);
   rlx_graph *g = r->to;
   rlx_node x = rlx_op_rms_norm(g, widen(r, r->in[IN_X]), wide_input(r, IN_GAMMA), RLX_NONE, -1, a->eps);
-  return as_result(r, rlx_op_rope(g, x,
-                                  &(rlx_op_rope_desc){.layout = (rlx_layout)a->layout,
-                                                      .style = (rlx_rope_style)a->style,
-                                                      .positions = input_of(r, IN_POSITIONS),
-                                                      .offset = input_of(r, IN_OFFSET),
-                                                      .factors = input_of(r, IN_FACTORS),
-                                                      .cos = input_of(r, IN_COS),
-                                                      .sin = input_of(r, IN_SIN),
-                                                      .n_rot = a->n_rot,
-                                                      .theta = a->theta}));
+  return as_result(
+    r, rlx_op_rope(g, x,
+                   &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .layout = (rlx_layout)a->layout,
+                                       .style = (rlx_rope_style)a->style, .positions = input_of(r, IN_POSITIONS),
+                                       .offset = input_of(r, IN_OFFSET), .factors = input_of(r, IN_FACTORS),
+                                       .cos = input_of(r, IN_COS), .sin = input_of(r, IN_SIN), .n_rot = a->n_rot,
+                                       .theta = a->theta}));
 }
 
 rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
@@ -169,12 +166,10 @@ rlx_node rlx_rewrite_update(rlx_rewrite *r) {
     positions = rlx_op_add(g, first, rlx_op_range(g, 0.0, 1.0, shape_of(r, r->in[1]).v[1], dtype_of(r, r->in[2])));
   }
   if (a->norm) rows = rlx_op_rms_norm(g, rows, wide_input(r, 5), RLX_NONE, -1, a->eps);
-  rows = rlx_op_rope(g, rows,
-                     &(rlx_op_rope_desc){.style = (rlx_rope_style)a->style,
-                                         .positions = positions,
-                                         .factors = input_of(r, 4),
-                                         .n_rot = a->n_rot,
-                                         .theta = a->theta});
+  rows =
+    rlx_op_rope(g, rows,
+                &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = (rlx_rope_style)a->style, .positions = positions,
+                                    .factors = input_of(r, 4), .n_rot = a->n_rot, .theta = a->theta});
   return rlx_op_update(g, r->in[0], as_type(r, rows, dtype_of(r, r->in[1])), r->in[2], a->axis);
 }
 

@@ -14,7 +14,7 @@ rlx_node rlx_rewrite_causal_conv(rlx_rewrite *r) {
                         : rlx_op_pad(g, x, RLX_DIMS(0, 0, kernel - 1), RLX_DIMS(0, 0, 0), RLX_PAD_CONSTANT, 0);
   if (RLX_ATTRS(causal_conv, r->node)->out == RLX_OUT_STATE) return rlx_op_narrow(g, line, 2, steps, kernel - 1);
   return rlx_op_conv(g, line, rlx_op_reshape(g, w, RLX_DIMS(channels, 1, kernel)), bias,
-                     &(rlx_op_conv_desc){.groups = channels});
+                     &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .groups = channels});
 }
 
 /* ---- transforms ---- */

@@ -108,8 +108,8 @@ rlx_node rlx_rewrite_conv_transpose(rlx_rewrite *r) {
   const char *why = spreads_too_far(r, &shape, &window);
   if (why) return refuse(r, why);
   rlx_node x = spread(r, r->in[0], &window, &sizes);
-  rlx_op_conv_desc conv = {.dilation = attrs->dilation, .groups = attrs->groups};
-  rlx_op_slice_desc cut = {.axes = {.n = 0}};
+  rlx_op_conv_desc conv = {RLX_OP_CONV_DESC_INIT, .dilation = attrs->dilation, .groups = attrs->groups};
+  rlx_op_slice_desc cut = {RLX_OP_SLICE_DESC_INIT, .axes = {.n = 0}};
   bool any_cut = false;
   for (int i = 2; i < shape.n; i++) {
     int axis = RLX_SPATIAL - window.axes + i - 2;

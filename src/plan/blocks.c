@@ -32,8 +32,8 @@ static rlx_status place(planner *p, plan_order *o, const uint32_t *which, size_t
     const plan_storage *t = &o->storage[which[i]];
     items[i] = (rlx_place_item){t->first, (int64_t)t->last + 1, t->bytes};
   }
-  rlx_place_options options = {
-    .struct_bytes = sizeof options, .align = p->o.align, .budget = p->o.place_budget, .no_search = p->o.no_search};
+  rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .align = p->o.align, .budget = p->o.place_budget,
+                               .no_search = p->o.no_search};
   if (!s) s = rlx_place(items, n, &options, offsets, result);
   for (size_t i = 0; !s && i < n; i++) o->storage[which[i]].offset = offsets[i];
   rlx_mem_free(items);
@@ -109,7 +109,7 @@ static rlx_status fill_block(deal *d, uint32_t block, load *t) {
     load_add(t, 1, 0, last, s, bytes);
     d->here[n_here++] = d->todo[i];
   }
-  rlx_place_result result;
+  rlx_place_result result = {RLX_PLACE_RESULT_INIT};
   RLX_TRY(place(p, d->o, d->here, n_here, &result));
   size_t n_kept = 0;
   for (size_t i = 0; i < n_here; i++) n_kept += fits(p, &d->o->storage[d->here[i]]);
@@ -170,7 +170,7 @@ rlx_status rlx_planner_place(planner *p, plan_order *o, rlx_plan *out) {
   uint32_t *which = rlx_bump_array(&p->mem, uint32_t, o->n_storages);
   if (!which) return rlx_planner_no_memory(p);
   for (uint32_t i = 0; i < o->n_storages; i++) which[i] = i + 1;
-  rlx_place_result result = {0};
+  rlx_place_result result = {RLX_PLACE_RESULT_INIT};
   RLX_TRY(place(p, o, which, o->n_storages, &result));
   out->lower_bound = o->bound;
   out->greedy_bytes = result.greedy;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sized.h"
 #include "plan/place.h"
 
 /* In steps, one or two nanoseconds each: a second or less for a problem that never meets its bound, a few seconds where
@@ -119,11 +120,10 @@ rlx_status rlx_place(const rlx_place_item *items, size_t n, const rlx_place_opti
                      rlx_place_result *result) {
   if (!result || (n > 0 && (!items || !offsets)))
     return RLX_FAIL(RLX_INVALID, "rlx_place: expected items, offsets and a result, found NULL");
-  rlx_place_options opt = {.struct_bytes = sizeof opt};
-  if (options) opt = *options;
-  if (opt.struct_bytes != sizeof opt)
-    return RLX_FAIL(RLX_INVALID, "rlx_place: struct_bytes is %zu, expected %zu", opt.struct_bytes, sizeof opt);
-  *result = (rlx_place_result){0};
+  rlx_place_options opt;
+  rlx_place_result found = {RLX_PLACE_RESULT_INIT};
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_place_options", options, &opt), "rlx_place");
+  RLX_TRY_AT(RLX_SIZED_CLEAR("rlx_place_result", result), "rlx_place");
   solver v = {.no_search = opt.no_search, .budget = opt.budget};
   RLX_TRY(rlx_place_problem_init(&v.problem, items, n, opt.align ? opt.align : 1));
   const place_problem *p = &v.problem;
@@ -138,10 +138,10 @@ rlx_status rlx_place(const rlx_place_item *items, size_t n, const rlx_place_opti
   }
   for (uint32_t i = 0; !s && i < p->n; i++) offsets[p->origin[i]] = v.offsets[i] * p->unit;
   if (!s && p->n > 0)
-    *result = (rlx_place_result){.peak = peak_of(p, v.offsets) * p->unit,
-                                 .lower_bound = p->bound * p->unit,
-                                 .greedy = v.greedy * p->unit,
-                                 .steps = v.steps};
+    found = (rlx_place_result){.peak = peak_of(p, v.offsets) * p->unit,
+                               .lower_bound = p->bound * p->unit,
+                               .greedy = v.greedy * p->unit,
+                               .steps = v.steps};
   deinit(&v);
-  return s;
+  return s ? s : RLX_SIZED_WRITE("rlx_place_result", &found, result);
 }

@@ -136,14 +136,9 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
   rlx_graph *bound;
   RLX_TRY(rlx_graph_bind_sizes(k->graph, k->sizes, &bound));
   target t = {.device = c->device, .key = k};
-  rlx_optimize_options o = {.struct_bytes = sizeof o,
-                            .passes = k->passes,
-                            .without = k->without,
-                            .supports = supports,
-                            .supports_user = &t,
-                            .forbid_host = k->forbid_host,
-                            .after = tell_pass,
-                            .after_user = p};
+  rlx_optimize_options o = {RLX_OPTIMIZE_OPTIONS_INIT, .passes = k->passes, .without = k->without,
+                            .supports = supports,      .supports_user = &t, .forbid_host = k->forbid_host,
+                            .after = tell_pass,        .after_user = p};
   rlx_stop stop = stop_of(watch);
   rlx_status s = rlx_optimize_stoppable(bound, &o, &stop, &c->optimized);
   rlx_graph_destroy(bound);

@@ -1,5 +1,6 @@
 /* Executables: making them, cloning them, finding the instance for the sizes at hand. */
 #include "runtime/executable.h"
+#include "base/sized.h"
 
 #include <errno.h>
 #include <string.h>
@@ -245,8 +246,7 @@ static rlx_status check_options(const rlx_session *s, const rlx_graph *g, const 
   RLX_TRY(rlx_session_check(s, "rlx_compile"));
   RLX_TRY(rlx_graph_status(g));
   if (!g->finished) return RLX_FAIL(RLX_INVALID, "rlx_compile: the graph is not finished");
-  if (o->struct_bytes != sizeof *o)
-    return RLX_FAIL(RLX_INVALID, "rlx_compile: struct_bytes is %zu, expected %zu", o->struct_bytes, sizeof *o);
+  RLX_TRY(rlx_watch_check("rlx_compile", &o->watch));
   if (o->n_bindings && !o->bindings) return RLX_FAIL(RLX_INVALID, "rlx_compile: bindings is NULL");
   /* told now: where sizes are open, the passes run only later */
   RLX_TRY(rlx_optimize_check(
@@ -260,10 +260,11 @@ static rlx_status check_options(const rlx_session *s, const rlx_graph *g, const 
 }
 
 rlx_status rlx_compile(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options, rlx_executable **out) {
-  static const rlx_compile_options defaults = {.struct_bytes = sizeof defaults};
-  const rlx_compile_options *o = options ? options : &defaults;
+  rlx_compile_options own;
+  const rlx_compile_options *o = &own;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_compile: out is NULL");
   *out = NULL;
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_compile_options", options, &own), "rlx_compile");
   RLX_TRY(check_options(s, g, o));
   int64_t *sizes = rlx_mem_calloc(g->symbols.n, sizeof *sizes);
   if (!sizes) return RLX_FAIL(RLX_NO_MEMORY, "the sizes of symbols");

@@ -1,4 +1,5 @@
 /* Reports: what an executable says about itself. The words come from the rooms that know: plan, pass, profile. */
+#include "base/sized.h"
 #include "runtime/executable.h"
 
 static rlx_status check_known(const rlx_executable *e, const char *call) {
@@ -6,28 +7,30 @@ static rlx_status check_known(const rlx_executable *e, const char *call) {
   return RLX_FAIL(RLX_INVALID, "%s: not all sizes are known yet: run once, or bind all symbols", call);
 }
 
-static rlx_status tell_memory(const rlx_executable *e, rlx_memory *out) {
+static rlx_status tell_memory(const rlx_executable *e, rlx_memory_info *out) {
   RLX_TRY(check_known(e, "rlx_executable_memory"));
   const rlx_plan *p = e->compiled->plan;
-  *out = (rlx_memory){.weights = p->weights_bytes,
-                      .state = p->state_bytes,
-                      .scratch = p->scratch_bytes,
-                      .lower_bound = p->lower_bound,
-                      .naive = p->naive_bytes,
-                      .native = (uint32_t)(p->n_steps - p->n_host),
-                      .host = p->n_host,
-                      .plan_seconds = p->seconds,
-                      .compile_seconds = e->compiled->seconds};
+  *out = (rlx_memory_info){RLX_MEMORY_INFO_INIT,
+                           .weights = p->weights_bytes,
+                           .state = p->state_bytes,
+                           .scratch = p->scratch_bytes,
+                           .lower_bound = p->lower_bound,
+                           .naive = p->naive_bytes,
+                           .native = (uint32_t)(p->n_steps - p->n_host),
+                           .host = p->n_host,
+                           .plan_seconds = p->seconds,
+                           .compile_seconds = e->compiled->seconds};
   return RLX_OK;
 }
 
-rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory *out) {
+rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory_info *out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_executable_memory: out is NULL");
-  *out = (rlx_memory){0};
+  rlx_memory_info info;
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_memory_info", out));
   RLX_TRY(rlx_look(e, "rlx_executable_memory"));
-  rlx_status s = tell_memory(e, out);
+  rlx_status s = tell_memory(e, &info);
   rlx_look_away(e);
-  return s;
+  return s ? s : RLX_SIZED_WRITE("rlx_memory_info", &info, out);
 }
 
 typedef rlx_status (*report_fn)(const rlx_executable *e, rlx_report_format format, rlx_str *out);

@@ -5,6 +5,7 @@
 #include "runtime/session.h"
 
 #include "base/process.h"
+#include "base/sized.h"
 #include "runtime/compiled.h"
 
 enum { DEFAULT_CACHED = 32 };
@@ -63,12 +64,12 @@ static rlx_status session_fill(rlx_session *s, const rlx_session_desc *d) {
 }
 
 rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
-  static const rlx_session_desc defaults = {.struct_bytes = sizeof defaults};
-  const rlx_session_desc *d = desc ? desc : &defaults;
+  rlx_session_desc own;
+  const rlx_session_desc *d = &own;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_session_create: out is NULL");
   *out = NULL;
-  if (d->struct_bytes != sizeof *d)
-    return RLX_FAIL(RLX_INVALID, "rlx_session_create: struct_bytes is %zu, expected %zu", d->struct_bytes, sizeof *d);
+  RLX_TRY_AT(RLX_SIZED_READ("rlx_session_desc", desc, &own), "rlx_session_create");
+  RLX_TRY(rlx_limits_check("rlx_session_create", &d->limits));
   if (!(d->limits.seconds >= 0))
     return RLX_FAIL(RLX_INVALID, "rlx_session_create: limits.seconds is %g", d->limits.seconds);
   rlx_session *s = rlx_new(rlx_session);
@@ -91,9 +92,9 @@ void rlx_session_destroy(rlx_session *s) { rlx_session_release(s); }
 
 rlx_status rlx_session_device(const rlx_session *s, rlx_device_info *out) {
   if (!s || !out) return RLX_FAIL(RLX_INVALID, "rlx_session_device: %s is NULL", s ? "out" : "the session");
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_device_info", out));
   RLX_TRY(rlx_session_check(s, "rlx_session_device"));
-  *out = s->device->info;
-  return RLX_OK;
+  return RLX_SIZED_WRITE("rlx_device_info", &s->device->info, out);
 }
 
 void rlx_session_trim(rlx_session *s, uint64_t keep_bytes) {
@@ -102,11 +103,12 @@ void rlx_session_trim(rlx_session *s, uint64_t keep_bytes) {
 
 rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out) {
   if (!s || !out) return RLX_FAIL(RLX_INVALID, "rlx_session_stats_get: %s is NULL", s ? "out" : "the session");
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_session_stats", out));
   RLX_TRY(rlx_session_check(s, "rlx_session_stats_get"));
   rlx_block_pool_stats pool;
   rlx_block_pool_stats_get(s->blocks, &pool);
   pthread_mutex_lock(&s->lock);
-  *out = (rlx_session_stats){.used_bytes = pool.used_bytes,
+  rlx_session_stats stats = {.used_bytes = pool.used_bytes,
                              .idle_bytes = pool.idle_bytes,
                              .blocks_reused = pool.n_reused,
                              .blocks_made = pool.n_created,
@@ -114,5 +116,5 @@ rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out) {
                              .cache_hits = s->n_hits,
                              .limit_bytes = pool.limit_bytes};
   pthread_mutex_unlock(&s->lock);
-  return RLX_OK;
+  return RLX_SIZED_WRITE("rlx_session_stats", &stats, out);
 }

@@ -12,7 +12,7 @@ static rlx_status describe(uint32_t index, rlx_device_info *out) {
 }
 
 static rlx_status open_device(uint32_t index, const rlx_open_options *options, rlx_device **out) {
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   (void)options;
   *out = NULL;
   return describe(index, &info);

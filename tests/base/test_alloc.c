@@ -45,12 +45,13 @@ static void build_block(rlx_graph *g) {
   const char *names[4] = {"wq", "wk", "wv", "wo"}, *state_names[2] = {"keys", "values"};
   for (int i = 0; i < 4; i++) w[i] = rlx_op_param(g, names[i], RLX_F32, RLX_DIMS(EMBED, HEADS * HEAD));
   for (int i = 0; i < 2; i++) states[i] = rlx_op_state(g, state_names[i], RLX_F32, RLX_DIMS(1, PLACES, HEADS, HEAD));
-  rlx_op_rope_desc turn = {.offset = at};
+  rlx_op_rope_desc turn = {RLX_OP_ROPE_DESC_INIT, .offset = at};
   rlx_node q = rlx_op_rope(g, rlx_op_reshape(g, rlx_op_matmul(g, normed, w[0]), heads), &turn);
   rlx_node k = rlx_op_rope(g, rlx_op_reshape(g, rlx_op_matmul(g, normed, w[1]), heads), &turn);
   rlx_node v = rlx_op_reshape(g, rlx_op_matmul(g, normed, w[2]), heads);
   rlx_node keys = rlx_op_update(g, states[0], k, at, 1), values = rlx_op_update(g, states[1], v, at, 1);
-  rlx_node mixed = rlx_op_attention(g, q, keys, values, &(rlx_op_attention_desc){.causal = true, .kv_offset = at});
+  rlx_node mixed = rlx_op_attention(
+    g, q, keys, values, &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .causal = true, .kv_offset = at});
   mixed = rlx_op_matmul(g, rlx_op_reshape(g, mixed, RLX_DIMS(1, length, EMBED)), w[3]);
   rlx_node inner = rlx_op_rms_norm(g, rlx_op_add(g, x, mixed), gamma, RLX_NONE, -1, 1e-5);
   rlx_node gate = rlx_op_param(g, "gate", RLX_F32, RLX_DIMS(EMBED, HIDDEN)),
@@ -188,7 +189,7 @@ static rlx_status work_bind(void *user) {
 }
 
 static rlx_status optimise(const subject *t, uint64_t *hash) {
-  rlx_optimize_options options = {.struct_bytes = sizeof options, .supports = t->supports};
+  rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .supports = t->supports};
   rlx_optimized *o = NULL;
   char *report = NULL;
   RLX_TRY(rlx_optimize(t->bound, &options, &o));
@@ -303,8 +304,7 @@ static void subject_deinit(subject *t) {
 
 /* Sweeps one kind of work over all graphs. */
 static rlx_status sweep(alloc_sweep_fn work, rlx_supports_fn supports) {
-  rlx_custom_desc desc = {
-    .struct_bytes = sizeof desc, .name = "alloc.add", .shape = custom_shape, .kernel = custom_add};
+  rlx_custom_desc desc = {RLX_CUSTOM_DESC_INIT, .name = "alloc.add", .shape = custom_shape, .kernel = custom_add};
   RLX_TRY(rlx_custom_register(&desc));
   rlx_status s = RLX_OK;
   for (size_t i = 0; i < N_GRAPHS && !s; i++) {
@@ -331,7 +331,7 @@ TEST(evaluating) { CHECK_OK(sweep(work_evaluate, NULL)); }
 
 static rlx_status work_case(void *user) {
   const rlx_case_built *b = user;
-  rlx_optimize_options options = {.struct_bytes = sizeof options, .supports = only_primitives};
+  rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .supports = only_primitives};
   rlx_optimized *o = NULL;
   rlx_evaluator *e = NULL;
   rlx_tensor y;

@@ -14,7 +14,7 @@ TEST(one_device_that_describes_itself) {
   const char *why = "x";
   CHECK_EQ_INT(cpu->count(&why), 1);
   CHECK(!why);
-  rlx_device_info info, again;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT}, again = {RLX_DEVICE_INFO_INIT};
   CHECK_OK(cpu->describe(0, &info));
   CHECK_OK(cpu->describe(0, &again));
   CHECK_EQ_STR(info.backend, "cpu");

@@ -349,8 +349,7 @@ static rlx_status check_fused(uint64_t seed, size_t *n_compared) {
   random_graph r;
   RLX_TRY(random_graph_make(seed, 60, &r));
   rlx_optimized *o = NULL;
-  rlx_status s =
-    rlx_optimize(r.graph, &(rlx_optimize_options){.struct_bytes = sizeof(rlx_optimize_options), .passes = "fuse"}, &o);
+  rlx_status s = rlx_optimize(r.graph, &(rlx_optimize_options){RLX_OPTIMIZE_OPTIONS_INIT, .passes = "fuse"}, &o);
   const rlx_graph *g = s ? r.graph : rlx_optimized_graph(o);
   rlx_tensor *leaves = NULL;
   if (!s) s = random_leaves(g, seed, &leaves);

@@ -160,7 +160,7 @@ TEST(listing) {
   uint32_t n = rlx_device_count(), n_null = 0;
   CHECK(n >= 1);
   for (uint32_t i = 0; i < n; i++) {
-    rlx_device_info info;
+    rlx_device_info info = {RLX_DEVICE_INFO_INIT};
     CHECK_OK(rlx_device_describe(i, &info));
     CHECK(info.name[0] && info.backend[0] && strlen(info.uuid) == 36);
     CHECK(info.align && (info.align & (info.align - 1)) == 0);
@@ -175,7 +175,7 @@ TEST(listing) {
     rlx_device_release(by_uuid);
   }
   CHECK_EQ_INT(n_null, 1);
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   CHECK_FAILS(rlx_device_describe(n, &info), RLX_NOT_FOUND, "counted from 0");
   CHECK_EQ_INT(info.name[0], 0);
   CHECK_FAILS(rlx_device_describe(UINT32_MAX, &info), RLX_NOT_FOUND, "device 4294967295");
@@ -593,7 +593,7 @@ TEST(null_checks_every_range) {
   n->block_destroy(d, b);
   n->block_destroy(d, NULL);
   CHECK_OK(n->sync(d));
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   CHECK_FAILS(n->describe(1, &info), RLX_NOT_FOUND, "index 0");
   rlx_device_release(d);
 }

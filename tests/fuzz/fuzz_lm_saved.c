@@ -18,8 +18,7 @@ static void fail(const char *what) {
 
 static rlx_lm *model(void) {
   static rlx_lm *lm;
-  rlx_lm_desc d = {
-    .struct_bytes = sizeof d, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 16};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 16};
   if (lm) return lm;
   if (rlx_lm_load(&d, &lm)) fail("the model");
   snprintf(path, sizeof path, "/tmp/rlx-fuzz-saved-%ld.safetensors", (long)getpid());
@@ -49,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (n != 3 || memcmp(now, ids, sizeof *ids * 3) != 0) fail("a refused file changed the sequence");
     return 0;
   }
-  rlx_lm_info info;
+  rlx_lm_info info = {RLX_LM_INFO_INIT};
   size_t n;
   const int32_t *now = rlx_lm_tokens(lm, 0, &n);
   if (rlx_lm_describe(lm, &info) || n > info.context) fail("more tokens than the context");

@@ -29,10 +29,10 @@ static void fail(const char *what) {
 
 /* Every text and number that is offered. */
 static void look_at(const rlx_onnx *m) {
-  rlx_onnx_info info;
-  rlx_onnx_value v;
-  rlx_onnx_op_use use;
-  rlx_onnx_weight w;
+  rlx_onnx_info info = {RLX_ONNX_INFO_INIT};
+  rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
+  rlx_onnx_op_use use = {RLX_ONNX_OP_USE_INIT};
+  rlx_onnx_weight w = {RLX_ONNX_WEIGHT_INIT};
   const char *value;
   size_t sum = 0;
   if (rlx_onnx_describe(m, &info)) fail("describe");
@@ -58,7 +58,7 @@ static void look_at(const rlx_onnx *m) {
 static size_t make_inputs(const rlx_onnx *m, rlx_named_tensor *in, void **memory) {
   size_t n = 0;
   for (uint32_t i = 0; i < rlx_onnx_input_count(m) && n < MOST_INPUTS; i++) {
-    rlx_onnx_value v;
+    rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     size_t bytes;
     if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_COUNT) continue;
     rlx_tensor t = {.dtype = v.dtype, .shape = {.n = v.rank < 0 ? 1 : v.rank}};
@@ -116,8 +116,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   void *memory[MOST_INPUTS] = {0};
   rlx_graph *g;
   char *cut;
-  rlx_onnx_options o = {.struct_bytes = sizeof o, .most_trips = 100};
-  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = "cpu", .threads = 1, .no_pool = true, .cached = 1};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .most_trips = 100};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .no_pool = true, .cached = 1};
   if (!session && rlx_session_create(&desc, &session)) fail("a session");
   if (rlx_onnx_open_memory(data, bytes, NULL, &m)) {
     if (m || !*rlx_message()) fail("refused without words");

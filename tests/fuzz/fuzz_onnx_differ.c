@@ -36,7 +36,7 @@ static size_t make_inputs(const rlx_onnx *m, rlx_named_tensor *in) {
   static char memory[MOST_INPUTS][MOST_ELEMENTS * 8];
   size_t n = 0;
   for (uint32_t i = 0; i < rlx_onnx_input_count(m) && n < MOST_INPUTS; i++) {
-    rlx_onnx_value v;
+    rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     rlx_tensor t = {.data = memory[n]};
     int64_t elements = 1;
     if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_COUNT) continue;
@@ -68,7 +68,7 @@ static bool is_small(const rlx_graph *g) {
 
 static rlx_session *open(const char *device) {
   rlx_session *s = NULL;
-  rlx_session_desc d = {.struct_bytes = sizeof d, .device = device, .threads = 1, .no_pool = true, .cached = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .threads = 1, .no_pool = true, .cached = 1};
   return rlx_session_create(&d, &s) ? NULL : s;
 }
 
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   rlx_named_tensor in[MOST_INPUTS];
   rlx_graph *g = NULL;
   char *cut = NULL;
-  rlx_onnx_options o = {.struct_bytes = sizeof o, .most_trips = 10};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .most_trips = 10};
   if (!cpu) {
     if (!(cpu = open("cpu"))) fail("a session", NULL);
     atexit(tell);

@@ -116,8 +116,9 @@ static bool lowers_to(int64_t side, const uint32_t *layout, const char *kernel, 
   gpu_lowering l;
   if (rlx_graph_create(&g)) return false;
   rlx_node x = rlx_op_input(g, "x", RLX_F16, RLX_DIMS(1, 20, side, side));
-  rlx_node y = rlx_op_conv(g, x, rlx_op_param(g, "w", RLX_F16, RLX_DIMS(32, 20, 3, 3)), 0,
-                           &(rlx_op_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
+  rlx_node y =
+    rlx_op_conv(g, x, rlx_op_param(g, "w", RLX_F16, RLX_DIMS(32, 20, 3, 3)), 0,
+                &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
   rlx_claim_query q = {.graph = g, .node = y, .layout = layout};
   bool ok = y && gpu_lower(&caps, &q, &l) == RLX_OK && l.claim.native && l.claim.layout[1] == wish;
   bool found = false;

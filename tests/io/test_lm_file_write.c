@@ -449,8 +449,8 @@ static void count_told(void *user, const char *tensor, rlx_dtype wanted, rlx_dty
 static rlx_status convert(const char *from, const char *to, const char *type, bool pure, int *n_told) {
   rlx_file *f;
   *n_told = 0;
-  rlx_convert_options o = {
-    .struct_bytes = sizeof o, .type = type, .pure = pure, .threads = 2, .told = count_told, .user = n_told};
+  rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .type = type,  .pure = pure, .threads = 2,
+                           .told = count_told,       .user = n_told};
   RLX_TRY(rlx_file_open(folder_path(from), NULL, &f));
   rlx_status s = rlx_file_convert(f, folder_path(to), &o);
   rlx_file_close(f);
@@ -612,7 +612,7 @@ TEST(what_cannot_be_converted) {
   CHECK_FAILS(convert("l.gguf", "q.gguf", "q8_0", false, &n_told), RLX_INVALID,
               "tensor 'infinite' holds numbers that are not");
   CHECK_OK(rlx_file_open(folder_path("m.gguf"), NULL, &f));
-  rlx_convert_options o = {.struct_bytes = sizeof o, .watch = {.cancel = stop, .user = &calls}};
+  rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .watch = {.cancel = stop, .user = &calls}};
   CHECK_FAILS(rlx_file_convert(f, folder_path("q.gguf"), &o), RLX_CANCELLED, "");
   CHECK_FAILS(rlx_file_convert(f, folder_path("q.gguf"), &(rlx_convert_options){0}), RLX_INVALID, "struct_bytes");
   CHECK_FAILS(rlx_file_convert(f, NULL, NULL), RLX_INVALID, "path is NULL");

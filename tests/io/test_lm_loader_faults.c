@@ -81,8 +81,7 @@ static rlx_status load_sequence(void *user) {
 }
 static rlx_status load_model(void *user) {
   rlx_lm *lm;
-  rlx_lm_desc d = {
-    .struct_bytes = sizeof d, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 8};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 8};
   (void)user;
   RLX_TRY(rlx_lm_load(&d, &lm));
   rlx_lm_destroy(lm);
@@ -184,8 +183,7 @@ TEST(allocations_of_every_loader) {
 TEST(models_and_saved_sequences) {
   begin();
   if (test_has_failed()) return;
-  rlx_lm_desc d = {
-    .struct_bytes = sizeof d, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 8};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 8};
   CHECK_OK(rlx_lm_load(&d, &model));
   CHECK_OK(rlx_lm_append(model, 0, ids, 3, false, NULL));
   CHECK_OK(rlx_lm_save(model, 0, folder_path("s.safetensors")));

@@ -183,10 +183,10 @@ static void build_products(rlx_graph *g, const leaves *l) {
   rlx_node square = rlx_op_input(g, "square", RLX_F32, RLX_DIMS(2, 2));
   BUILDS(rlx_op_matmul(g, l->x, l->w), "matmul(x, w) : f32[2,5]");
   BUILDS(rlx_op_matmul_t(g, l->x, wt), "matmul(x, wt) {trans_b=true} : f32[2,5]");
-  BUILDS(rlx_op_dot_general(
-           g, l->x, l->y,
-           &(rlx_op_dot_general_desc){
-             .batch_a = RLX_DIMS(0), .batch_b = RLX_DIMS(0), .contract_a = RLX_DIMS(1), .contract_b = RLX_DIMS(1)}),
+  BUILDS(rlx_op_dot_general(g, l->x, l->y,
+                            &(rlx_op_dot_general_desc){RLX_OP_DOT_GENERAL_DESC_INIT, .batch_a = RLX_DIMS(0),
+                                                       .batch_b = RLX_DIMS(0), .contract_a = RLX_DIMS(1),
+                                                       .contract_b = RLX_DIMS(1)}),
          "dot_general(x, y) {batch_a=[0], batch_b=[0], contract_a=[1], contract_b=[1]} : f32[2]");
   BUILDS(rlx_op_dot_general(g, l->x, l->v, NULL), "dot_general(x, v) : f32[2,3,3]");
   BUILDS(rlx_op_lora_matmul(g, l->x, wt, la, lb, 0.5, true),
@@ -195,25 +195,22 @@ static void build_products(rlx_graph *g, const leaves *l) {
   BUILDS(rlx_op_dequant_grouped_matmul(g, x32, l->q8, l->i, true), "dequant_grouped_matmul(x32, q8, i) : f32[2,5]");
   BUILDS(rlx_op_dequant_moe_weights(g, l->q8, RLX_NONE, RLX_F16), "dequant_moe_weights(q8) {to=f16} : f16[2,5,32]");
   BUILDS(rlx_op_dequant_moe_weights(g, l->q8, l->i, RLX_F32), "dequant_moe_weights(q8, i) : f32[2,5,32]");
-  BUILDS(rlx_op_dequant_matmul(
-           g, l->x, codes,
-           &(rlx_op_dequant_matmul_desc){.scheme = RLX_SCHEME_INT8_ASYM, .scale = scale, .zero = zero, .block = 2}),
-         "dequant_matmul(x, codes, scale, zero) {scheme=int8_asym, block=2} : f32[2,5]");
-  BUILDS(rlx_op_q_matmul(
-           g, a8, codes,
-           &(rlx_op_q_matmul_desc){.a_scale = l->s, .b_scale = l->s, .y_scale = l->s, .b_zero = z8, .bias = bias}),
-         "q_matmul(a8, codes, s, s, s, _, z8, _, bias) : i8[2,5]");
   BUILDS(
-    rlx_op_q_matmul(g, a8, codes,
-                    &(rlx_op_q_matmul_desc){
-                      .a_scale = l->s, .b_scale = l->s, .y_scale = l->s, .a_zero = z8, .y_zero = zu8, .to = RLX_U8}),
-    "q_matmul(a8, codes, s, s, s, z8, _, zu8) {to=u8} : u8[2,5]");
+    rlx_op_dequant_matmul(g, l->x, codes,
+                          &(rlx_op_dequant_matmul_desc){RLX_OP_DEQUANT_MATMUL_DESC_INIT, .scheme = RLX_SCHEME_INT8_ASYM,
+                                                        .scale = scale, .zero = zero, .block = 2}),
+    "dequant_matmul(x, codes, scale, zero) {scheme=int8_asym, block=2} : f32[2,5]");
+  BUILDS(rlx_op_q_matmul(g, a8, codes,
+                         &(rlx_op_q_matmul_desc){RLX_OP_Q_MATMUL_DESC_INIT, .a_scale = l->s, .b_scale = l->s,
+                                                 .y_scale = l->s, .b_zero = z8, .bias = bias}),
+         "q_matmul(a8, codes, s, s, s, _, z8, _, bias) : i8[2,5]");
+  BUILDS(rlx_op_q_matmul(g, a8, codes,
+                         &(rlx_op_q_matmul_desc){RLX_OP_Q_MATMUL_DESC_INIT, .a_scale = l->s, .b_scale = l->s,
+                                                 .y_scale = l->s, .a_zero = z8, .y_zero = zu8, .to = RLX_U8}),
+         "q_matmul(a8, codes, s, s, s, z8, _, zu8) {to=u8} : u8[2,5]");
   BUILDS(rlx_op_q_conv2d(g, x8, w8,
-                         &(rlx_op_q_conv2d_desc){.x_scale = l->s,
-                                                 .w_scale = l->s,
-                                                 .y_scale = l->s,
-                                                 .stride = RLX_DIMS(2, 2),
-                                                 .pad_lo = RLX_DIMS(1, 1),
+                         &(rlx_op_q_conv2d_desc){RLX_OP_Q_CONV2D_DESC_INIT, .x_scale = l->s, .w_scale = l->s,
+                                                 .y_scale = l->s, .stride = RLX_DIMS(2, 2), .pad_lo = RLX_DIMS(1, 1),
                                                  .groups = 2}),
          "q_conv2d(x8, w8, s, s, s) {stride=[2,2], pad_lo=[1,1], groups=2} : i8[1,2,3,3]");
   BUILDS(rlx_op_dense_solve(g, square, l->x), "dense_solve(square, x) : f32[2,3]");
@@ -227,21 +224,22 @@ static void build_attention(rlx_graph *g, const leaves *l) {
            factors = rlx_op_param(g, "factors", RLX_F32, RLX_DIMS(2));
   BUILDS(rlx_op_attention(g, l->q, l->k, l->k, NULL), "attention(q, k, k) : f32[1,5,4,8]");
   BUILDS(rlx_op_attention(g, l->q, l->k, l->k,
-                          &(rlx_op_attention_desc){
-                            .causal = true, .window = 3, .scale = 0.25, .softcap = 30, .sinks = l->vec, .kv_len = len}),
+                          &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .causal = true, .window = 3,
+                                                   .scale = 0.25, .softcap = 30, .sinks = l->vec, .kv_len = len}),
          "attention(q, k, k, _, _, vec, len) {scale=0.25, softcap=30, causal=true, window=3} : f32[1,5,4,8]");
-  BUILDS(
-    rlx_op_attention(g, l->q, l->k, l->k, &(rlx_op_attention_desc){.key_mask = mask, .bias = bias, .kv_offset = len}),
-    "attention(q, k, k, mask, abias, _, _, len) : f32[1,5,4,8]");
+  BUILDS(rlx_op_attention(
+           g, l->q, l->k, l->k,
+           &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .key_mask = mask, .bias = bias, .kv_offset = len}),
+         "attention(q, k, k, mask, abias, _, _, len) : f32[1,5,4,8]");
   BUILDS(rlx_op_rope(g, l->q, NULL), "rope(q) : f32[1,5,4,8]");
   BUILDS(rlx_op_rope(g, l->q,
-                     &(rlx_op_rope_desc){
-                       .style = RLX_ROPE_GPTJ, .positions = positions, .factors = factors, .n_rot = 4, .theta = 500}),
+                     &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = RLX_ROPE_GPTJ, .positions = positions,
+                                         .factors = factors, .n_rot = 4, .theta = 500}),
          "rope(q, pos, _, factors) {style=gptj, n_rot=4, theta=500} : f32[1,5,4,8]");
-  BUILDS(
-    rlx_op_rope(g, l->q,
-                &(rlx_op_rope_desc){.layout = RLX_LAYOUT_BHSD, .offset = len, .cos = table, .sin = table, .n_rot = 4}),
-    "rope(q, _, len, _, table, table) {layout=bhsd, n_rot=4} : f32[1,5,4,8]");
+  BUILDS(rlx_op_rope(g, l->q,
+                     &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .layout = RLX_LAYOUT_BHSD, .offset = len, .cos = table,
+                                         .sin = table, .n_rot = 4}),
+         "rope(q, _, len, _, table, table) {layout=bhsd, n_rot=4} : f32[1,5,4,8]");
   BUILDS(rlx_op_axial_rope_2d(g, l->q, RLX_LAYOUT_BHSD, RLX_ROPE_NEOX, 2, 100),
          "axial_rope_2d(q) {layout=bhsd, style=neox, width=2, theta=100} : f32[1,5,4,8]");
 }
@@ -281,8 +279,8 @@ static void build_shapes(rlx_graph *g, const leaves *l) {
   BUILDS(rlx_op_reshape(g, l->x, RLX_DIMS(-1)), "reshape(x) {shape=[-1]} : f32[6]");
   BUILDS(rlx_op_transpose(g, l->x, RLX_DIMS(1, 0)), "transpose(x) {perm=[1,0]} : f32[3,2]");
   BUILDS(rlx_op_slice(g, l->x,
-                      &(rlx_op_slice_desc){
-                        .axes = RLX_DIMS(1), .start = RLX_DIMS(-1), .stop = RLX_DIMS(-9), .step = RLX_DIMS(-2)}),
+                      &(rlx_op_slice_desc){RLX_OP_SLICE_DESC_INIT, .axes = RLX_DIMS(1), .start = RLX_DIMS(-1),
+                                           .stop = RLX_DIMS(-9), .step = RLX_DIMS(-2)}),
          "slice(x) {axes=[1], start=[-1], stop=[-9], step=[-2]} : f32[2,2]");
   BUILDS(rlx_op_slice(g, l->x, NULL), "slice(x) : f32[2,3]");
   BUILDS(rlx_op_narrow(g, l->x, -1, 1, 2), "slice(x) {axes=[-1], start=[1], stop=[3]} : f32[2,2]");
@@ -316,41 +314,41 @@ static void build_vision(rlx_graph *g, const leaves *l) {
   rlx_node w = rlx_op_param(g, "cw", RLX_F32, RLX_DIMS(4, 2, 3, 3)),
            grid = rlx_op_input(g, "grid", RLX_F32, RLX_DIMS(1, 2, 3, 2));
   BUILDS(rlx_op_conv(g, l->img, w, l->vec,
-                     &(rlx_op_conv_desc){.stride = RLX_DIMS(2, 1),
-                                         .dilation = RLX_DIMS(1, 2),
-                                         .pad_lo = RLX_DIMS(1, 0),
-                                         .pad_hi = RLX_DIMS(0, 1),
-                                         .groups = 2}),
+                     &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .stride = RLX_DIMS(2, 1), .dilation = RLX_DIMS(1, 2),
+                                         .pad_lo = RLX_DIMS(1, 0), .pad_hi = RLX_DIMS(0, 1), .groups = 2}),
          "conv(img, cw, vec) {stride=[2,1], dilation=[1,2], pad_lo=[1,0], pad_hi=[0,1], groups=2} : f32[1,4,3,3]");
   BUILDS(rlx_op_conv(g,
                      rlx_op_slice(g, l->img,
-                                  &(rlx_op_slice_desc){.axes = RLX_DIMS(1), .start = RLX_DIMS(0), .stop = RLX_DIMS(2)}),
+                                  &(rlx_op_slice_desc){RLX_OP_SLICE_DESC_INIT, .axes = RLX_DIMS(1),
+                                                       .start = RLX_DIMS(0), .stop = RLX_DIMS(2)}),
                      w, RLX_NONE, NULL),
          "conv(?, cw) : f32[1,4,4,4]");
-  BUILDS(rlx_op_conv_transpose(
-           g, l->img, w, RLX_NONE,
-           &(rlx_op_conv_transpose_desc){.stride = RLX_DIMS(2, 2), .output_pad = RLX_DIMS(1, 0), .groups = 2}),
+  BUILDS(rlx_op_conv_transpose(g, l->img, w, RLX_NONE,
+                               &(rlx_op_conv_transpose_desc){RLX_OP_CONV_TRANSPOSE_DESC_INIT, .stride = RLX_DIMS(2, 2),
+                                                             .output_pad = RLX_DIMS(1, 0), .groups = 2}),
          "conv_transpose(img, cw) {stride=[2,2], output_pad=[1,0], groups=2} : f32[1,4,14,13]");
+  BUILDS(rlx_op_pool_max(g, l->img,
+                         &(rlx_op_pool_desc){RLX_OP_POOL_DESC_INIT, .kernel = RLX_DIMS(3, 3), .stride = RLX_DIMS(2, 2),
+                                             .ceil = true}),
+         "pool_max(img) {kernel=[3,3], stride=[2,2], ceil=true} : f32[1,4,3,3]");
   BUILDS(
-    rlx_op_pool_max(g, l->img, &(rlx_op_pool_desc){.kernel = RLX_DIMS(3, 3), .stride = RLX_DIMS(2, 2), .ceil = true}),
-    "pool_max(img) {kernel=[3,3], stride=[2,2], ceil=true} : f32[1,4,3,3]");
-  BUILDS(rlx_op_pool_avg(g, l->img,
-                         &(rlx_op_pool_desc){.kernel = RLX_DIMS(2, 2),
-                                             .dilation = RLX_DIMS(2, 2),
-                                             .pad_lo = RLX_DIMS(1, 1),
-                                             .pad_hi = RLX_DIMS(1, 1),
-                                             .count_pad = true}),
-         "pool_avg(img) {kernel=[2,2], dilation=[2,2], pad_lo=[1,1], pad_hi=[1,1], count_pad=true} : f32[1,4,3,3]");
+    rlx_op_pool_avg(g, l->img,
+                    &(rlx_op_pool_desc){RLX_OP_POOL_DESC_INIT, .kernel = RLX_DIMS(2, 2), .dilation = RLX_DIMS(2, 2),
+                                        .pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1), .count_pad = true}),
+    "pool_avg(img) {kernel=[2,2], dilation=[2,2], pad_lo=[1,1], pad_hi=[1,1], count_pad=true} : f32[1,4,3,3]");
   BUILDS(rlx_op_global_pool_max(g, l->img), "pool_max(img) : f32[1,4,1,1]");
   BUILDS(rlx_op_global_pool_avg(g, l->img), "pool_avg(img) : f32[1,4,1,1]");
-  BUILDS(rlx_op_im2col(g, l->img, &(rlx_op_im2col_desc){.kernel = RLX_DIMS(3, 3), .stride = RLX_DIMS(3, 3)}),
-         "im2col(img) {kernel=[3,3], stride=[3,3]} : f32[1,36,4]");
+  BUILDS(
+    rlx_op_im2col(g, l->img,
+                  &(rlx_op_im2col_desc){RLX_OP_IM2COL_DESC_INIT, .kernel = RLX_DIMS(3, 3), .stride = RLX_DIMS(3, 3)}),
+    "im2col(img) {kernel=[3,3], stride=[3,3]} : f32[1,36,4]");
   BUILDS(rlx_op_resize(g, l->img, RLX_DIMS(1, 4, 12, 9),
-                       &(rlx_op_resize_desc){
-                         .mode = RLX_RESIZE_LINEAR, .coords = RLX_COORDS_ASYMMETRIC, .scale = {{1, 1, 2, 1.5}, 4}}),
+                       &(rlx_op_resize_desc){RLX_OP_RESIZE_DESC_INIT, .mode = RLX_RESIZE_LINEAR,
+                                             .coords = RLX_COORDS_ASYMMETRIC, .scale = {{1, 1, 2, 1.5}, 4}}),
          "resize(img) {size=[1,4,12,9], scale=[1,1,2,1.5], mode=linear, coords=asymmetric} : f32[1,4,12,9]");
   BUILDS(rlx_op_resize(g, l->img, RLX_DIMS(1, 4, 3, 3), NULL), "resize(img) {size=[1,4,3,3]} : f32[1,4,3,3]");
-  BUILDS(rlx_op_resize(g, l->img, RLX_DIMS(1, 4, 3, 3), &(rlx_op_resize_desc){.nearest = RLX_NEAREST_CEIL}),
+  BUILDS(rlx_op_resize(g, l->img, RLX_DIMS(1, 4, 3, 3),
+                       &(rlx_op_resize_desc){RLX_OP_RESIZE_DESC_INIT, .nearest = RLX_NEAREST_CEIL}),
          "resize(img) {size=[1,4,3,3], nearest=ceil} : f32[1,4,3,3]");
   BUILDS(rlx_op_grid_sample(g, l->img, grid, RLX_GRID_CUBIC, RLX_GRID_PADDING_BORDER, true),
          "grid_sample(img, grid) {mode=cubic, padding=border, align_corners=true} : f32[1,4,2,3]");
@@ -369,19 +367,18 @@ static void build_sequences(rlx_graph *g, const leaves *l) {
                      rlx_op_param(g, "l_hh", RLX_F32, RLX_DIMS(16, 4))};
   BUILDS(rlx_op_rnn(g, x, rnn, 4, NULL), "rnn(seq, _, r_ih, r_hh, r_bi, r_bh) {hidden=4} : f32[5,2,4]");
   BUILDS(rlx_op_rnn(g, x, rnn, 2,
-                    &(rlx_op_rnn_desc){.h0 = h0,
-                                       .hidden = 4,
-                                       .layers = 1,
-                                       .direction = RLX_DIRECTION_REVERSE,
-                                       .no_bias = true,
-                                       .act = RLX_RNN_RELU,
+                    &(rlx_op_rnn_desc){RLX_OP_RNN_DESC_INIT, .h0 = h0, .hidden = 4, .layers = 1,
+                                       .direction = RLX_DIRECTION_REVERSE, .no_bias = true, .act = RLX_RNN_RELU,
                                        .out = RLX_OUT_H}),
          "rnn(seq, h0, r_ih, r_hh) {hidden=4, direction=reverse, bias=false, act=relu, out=h} : f32[1,2,4]");
-  BUILDS(rlx_op_gru(g, x, gru, 4, &(rlx_op_gru_desc){.batch_first = true, .reset_before = true, .out = RLX_OUT_H}),
-         "gru(seq, _, g_ih, g_hh, g_bi, g_bh) {hidden=4, batch_first=true, reset_after=false, out=h} : f32[1,5,4]");
+  BUILDS(
+    rlx_op_gru(g, x, gru, 4,
+               &(rlx_op_gru_desc){RLX_OP_GRU_DESC_INIT, .batch_first = true, .reset_before = true, .out = RLX_OUT_H}),
+    "gru(seq, _, g_ih, g_hh, g_bi, g_bh) {hidden=4, batch_first=true, reset_after=false, out=h} : f32[1,5,4]");
   BUILDS(rlx_op_gru(g, x, gru, 4, NULL), "gru(seq, _, g_ih, g_hh, g_bi, g_bh) {hidden=4} : f32[5,2,4]");
-  BUILDS(rlx_op_lstm(g, x, lstm, 2, &(rlx_op_lstm_desc){.c0 = h0, .no_bias = true, .out = RLX_OUT_C}),
-         "lstm(seq, _, h0, l_ih, l_hh) {hidden=4, bias=false, out=c} : f32[1,2,4]");
+  BUILDS(
+    rlx_op_lstm(g, x, lstm, 2, &(rlx_op_lstm_desc){RLX_OP_LSTM_DESC_INIT, .c0 = h0, .no_bias = true, .out = RLX_OUT_C}),
+    "lstm(seq, _, h0, l_ih, l_hh) {hidden=4, bias=false, out=c} : f32[1,2,4]");
   rlx_node xs = rlx_op_input(g, "xs", RLX_F32, RLX_DIMS(1, 5, 4)), a = rlx_op_param(g, "a", RLX_F32, RLX_DIMS(4, 2));
   rlx_node bc = rlx_op_input(g, "bc", RLX_F32, RLX_DIMS(1, 5, 2)), d = rlx_op_param(g, "d", RLX_F32, RLX_DIMS(4));
   BUILDS(rlx_op_selective_scan(g, xs, xs, a, bc, bc, d, RLX_NONE, RLX_OUT_Y),
@@ -408,7 +405,8 @@ static void build_signal_and_random(rlx_graph *g, const leaves *l) {
   BUILDS(rlx_op_irfft(g, l->c, -1, 0, RLX_FFT_BACKWARD), "irfft(c) : f32[2,14]");
   BUILDS(rlx_op_stft(g, sound, window, 8, RLX_PAD_REFLECT, NULL), "stft(sound, window) {n_fft=8} : c64[5,17]");
   BUILDS(rlx_op_stft(g, sound, RLX_NONE, 8, RLX_PAD_EDGE,
-                     &(rlx_op_stft_desc){.hop = 4, .no_center = true, .two_sided = true, .normalized = true}),
+                     &(rlx_op_stft_desc){RLX_OP_STFT_DESC_INIT, .hop = 4, .no_center = true, .two_sided = true,
+                                         .normalized = true}),
          "stft(sound) {n_fft=8, hop=4, center=false, pad=edge, onesided=false, normalized=true} : c64[8,7]");
   BUILDS(rlx_op_rng_uniform(g, RLX_NONE, RLX_DIMS(2, 2), RLX_F16, 7, -1, 1),
          "rng_uniform() {shape=[2,2], to=f16, seed=7, lo=-1} : f16[2,2]");
@@ -416,7 +414,8 @@ static void build_signal_and_random(rlx_graph *g, const leaves *l) {
          "rng_normal(draw) {shape=[3], seed=7, mean=1, std=2} : f32[3]");
   BUILDS(rlx_op_sample(g, l->x, 0, NULL), "sample(x) {temperature=0} : i32[2]");
   BUILDS(rlx_op_sample(g, l->x, 0.5,
-                       &(rlx_op_sample_desc){.draw = l->draw, .top_k = 2, .top_p = 0.5, .min_p = 0.25, .seed = 3}),
+                       &(rlx_op_sample_desc){RLX_OP_SAMPLE_DESC_INIT, .draw = l->draw, .top_k = 2, .top_p = 0.5,
+                                             .min_p = 0.25, .seed = 3}),
          "sample(x, draw) {temperature=0.5, top_k=2, top_p=0.5, min_p=0.25, seed=3} : i32[2]");
 }
 
@@ -432,7 +431,8 @@ static void build_fused(rlx_graph *g, const leaves *l) {
            kernel = rlx_op_param(g, "kernel", RLX_F32, RLX_DIMS(3, 1, 3, 3));
   BUILDS(rlx_op_fused_conv_bias_act(
            g, planes, kernel, RLX_NONE, planes,
-           &(rlx_op_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1), .groups = 3}, RLX_ACT_RELU),
+           &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1), .groups = 3},
+           RLX_ACT_RELU),
          "fused_conv_bias_act(planes, kernel, _, planes) {pad_lo=[1,1], pad_hi=[1,1], groups=3, act=relu} : "
          "f32[1,3,4,4]");
   BUILDS(rlx_op_fused_residual_norm(g, l->x, l->y, l->v, RLX_NONE, RLX_NORM_LAYER, 1e-5),
@@ -440,9 +440,10 @@ static void build_fused(rlx_graph *g, const leaves *l) {
   BUILDS(rlx_op_fused_swiglu(g, l->x, l->y, RLX_ACT_SILU), "fused_swiglu(x, y) : f32[2,3]");
   BUILDS(rlx_op_fused_gate_up(g, l->x, l->w, w2, false, RLX_ACT_NONE), "fused_gate_up(x, w, w2) {act=none} : f32[2,5]");
   BUILDS(
-    rlx_op_fused_attention_block(
-      g, tokens, qkv, out,
-      &(rlx_op_fused_attention_block_desc){.b_out = b_out, .heads = 4, .kv_heads = 2, .trans_b = true, .causal = true}),
+    rlx_op_fused_attention_block(g, tokens, qkv, out,
+                                 &(rlx_op_fused_attention_block_desc){RLX_OP_FUSED_ATTENTION_BLOCK_DESC_INIT,
+                                                                      .b_out = b_out, .heads = 4, .kv_heads = 2,
+                                                                      .trans_b = true, .causal = true}),
     "fused_attention_block(tokens, qkv, out, _, b_out) {heads=4, kv_heads=2, trans_b=true, causal=true} : f32[1,5,8]");
 }
 
@@ -647,22 +648,23 @@ TEST(enums_are_in_the_order_of_the_table) {
 #undef E
   size_t n_cases = sizeof cases / sizeof *cases, n_words = 0;
   for (uint32_t op = 0; op < rlx_op_table_size(); op++) {
-    rlx_op_table_info info;
+    rlx_op_table_info info = {RLX_OP_TABLE_INFO_INIT};
     CHECK_OK(rlx_op_table_describe(op, &info));
-    for (uint32_t a = 0; a < info.n_attributes; a++)
-      if (strcmp(info.attributes[a].kind, "enum") == 0) n_words += (size_t)count_words(info.attributes[a].names);
+    for (uint32_t i = 0; i < info.n_attributes; i++) {
+      rlx_op_table_attribute a = {RLX_OP_TABLE_ATTRIBUTE_INIT};
+      CHECK_OK(rlx_op_table_attribute_at(op, i, &a));
+      if (strcmp(a.kind, "enum") == 0) n_words += (size_t)count_words(a.names);
+    }
   }
   CHECK_EQ_INT(n_cases, n_words); /* every name of every enum has its constant, and the other way round */
   for (size_t i = 0; i < n_cases; i++) {
     const enum_case *c = &cases[i];
-    rlx_op_table_info info;
-    uint32_t a = 0;
+    rlx_op_table_attribute a = {RLX_OP_TABLE_ATTRIBUTE_INIT, .name = ""};
     char expected[96], word[64];
-    CHECK_OK(rlx_op_table_describe(rlx_op_table_find(c->op), &info));
-    while (a < info.n_attributes && strcmp(info.attributes[a].name, c->attr) != 0) a++;
-    CHECK(a < info.n_attributes);
-    CHECK(c->value >= 0 && c->value < count_words(info.attributes[a].names));
-    word_at(info.attributes[a].names, c->value, word, sizeof word);
+    for (uint32_t k = 0; strcmp(a.name, c->attr) != 0; k++)
+      CHECK_OK(rlx_op_table_attribute_at(rlx_op_table_find(c->op), k, &a));
+    CHECK(c->value >= 0 && c->value < count_words(a.names));
+    word_at(a.names, c->value, word, sizeof word);
     snprintf(expected, sizeof expected, "%s%s", c->prefix, word);
     CHECK_EQ_STR(c->constant, expected);
   }
@@ -672,15 +674,20 @@ TEST(enums_are_in_the_order_of_the_table) {
 
 TEST(every_row_can_be_described) {
   for (uint32_t op = 0; op < rlx_op_table_size(); op++) {
-    rlx_op_table_info info;
+    rlx_op_table_info info = {RLX_OP_TABLE_INFO_INIT};
     CHECK_OK(rlx_op_table_describe(op, &info));
     CHECK_EQ_INT(rlx_op_table_find(info.name), op);
     CHECK(info.doc[0] != 0);
     CHECK(strlen(info.types) < sizeof info.types - 1 && strlen(info.traits) < sizeof info.traits - 1);
     CHECK(info.min_inputs <= info.n_inputs && info.max_inputs >= info.n_inputs);
-    for (uint32_t i = 0; i < info.n_inputs; i++) CHECK(info.inputs[i].name && info.inputs[i].type);
+    for (uint32_t i = 0; i < info.n_inputs; i++) {
+      rlx_op_table_input in = {RLX_OP_TABLE_INPUT_INIT};
+      CHECK_OK(rlx_op_table_input_at(op, i, &in));
+      CHECK(in.name && in.type);
+    }
     for (uint32_t i = 0; i < info.n_attributes; i++) {
-      const rlx_op_table_attribute *a = &info.attributes[i];
+      rlx_op_table_attribute own = {RLX_OP_TABLE_ATTRIBUTE_INIT}, *a = &own;
+      CHECK_OK(rlx_op_table_attribute_at(op, i, a));
       bool has_none = strcmp(a->kind, "text") == 0 || strcmp(a->kind, "graph") == 0 || strcmp(a->kind, "data") == 0;
       CHECK(a->name && *a->doc && strlen(a->fallback) < sizeof a->fallback - 1);
       CHECK(has_none == (a->fallback[0] == 0));
@@ -689,39 +696,60 @@ TEST(every_row_can_be_described) {
   }
 }
 
+static rlx_op_table_input input_of(const char *op, uint32_t i) {
+  rlx_op_table_input in = {RLX_OP_TABLE_INPUT_INIT};
+  if (rlx_op_table_input_at(rlx_op_table_find(op), i, &in)) in.name = in.type = rlx_message();
+  return in;
+}
+
+static rlx_op_table_attribute attribute_of(const char *op, uint32_t i) {
+  rlx_op_table_attribute a = {RLX_OP_TABLE_ATTRIBUTE_INIT};
+  if (rlx_op_table_attribute_at(rlx_op_table_find(op), i, &a)) a.kind = a.names = rlx_message();
+  return a;
+}
+
 TEST(a_row_is_described_in_full) {
-  rlx_op_table_info o;
+  rlx_op_table_info o = {RLX_OP_TABLE_INFO_INIT};
   CHECK_OK(rlx_op_table_describe(rlx_op_table_find("attention"), &o));
   CHECK_EQ_STR(o.types, "f32 f16 bf16 f64");
   CHECK_EQ_STR(o.result, "T");
   CHECK_EQ_INT(o.min_inputs, 3);
   CHECK_EQ_INT(o.max_inputs, 8);
-  CHECK_EQ_STR(o.inputs[1].name, "k");
-  CHECK_EQ_STR(o.inputs[1].type, "KV");
-  CHECK_EQ_INT(o.inputs[1].mode, RLX_INPUT_REQUIRED);
-  CHECK_EQ_INT(o.inputs[7].mode, RLX_INPUT_OPTIONAL);
-  CHECK_EQ_STR(o.inputs[7].type, "i32");
-  CHECK_EQ_STR(o.attributes[0].kind, "enum");
-  CHECK_EQ_STR(o.attributes[0].names, "bshd bhsd");
-  CHECK_EQ_STR(o.attributes[0].fallback, "bshd");
-  CHECK_EQ_STR(o.attributes[3].fallback, "false");
+  CHECK_EQ_STR(input_of("attention", 1).name, "k");
+  CHECK_EQ_STR(input_of("attention", 1).type, "KV");
+  CHECK_EQ_INT(input_of("attention", 1).mode, RLX_INPUT_REQUIRED);
+  CHECK_EQ_INT(input_of("attention", 7).mode, RLX_INPUT_OPTIONAL);
+  CHECK_EQ_STR(input_of("attention", 7).type, "i32");
+  CHECK_EQ_STR(attribute_of("attention", 0).kind, "enum");
+  CHECK_EQ_STR(attribute_of("attention", 0).names, "bshd bhsd");
+  CHECK_EQ_STR(attribute_of("attention", 0).fallback, "bshd");
+  CHECK_EQ_STR(attribute_of("attention", 3).fallback, "false");
   CHECK_OK(rlx_op_table_describe(rlx_op_table_find("concat"), &o));
-  CHECK_EQ_INT(o.inputs[0].mode, RLX_INPUT_MANY);
+  CHECK_EQ_INT(input_of("concat", 0).mode, RLX_INPUT_MANY);
   CHECK_EQ_INT(o.max_inputs, UINT32_MAX);
   CHECK_EQ_STR(o.types, "f32 f16 bf16 f64 i8 u8 i16 i32 u32 i64 bool c64");
   CHECK_OK(rlx_op_table_describe(rlx_op_table_find("clamp"), &o));
-  CHECK_EQ_STR(o.attributes[0].fallback, "-inf");
+  CHECK_EQ_STR(attribute_of("clamp", 0).fallback, "-inf");
   CHECK_OK(rlx_op_table_describe(rlx_op_table_find("relu"), &o));
   CHECK_EQ_STR(o.traits, "pointwise in_place composite");
   CHECK_OK(rlx_op_table_describe(rlx_op_table_find("cast"), &o));
   CHECK_EQ_STR(o.result, "TO");
-  CHECK_EQ_STR(o.attributes[0].fallback, "f32");
+  CHECK_EQ_STR(attribute_of("cast", 0).fallback, "f32");
   CHECK_OK(rlx_op_table_describe(rlx_op_table_find("reduce_sum"), &o));
-  CHECK_EQ_STR(o.attributes[0].fallback, "[]");
+  CHECK_EQ_STR(attribute_of("reduce_sum", 0).fallback, "[]");
 }
 
 TEST(describing_refuses_bad_calls) {
-  rlx_op_table_info o;
+  rlx_op_table_info o = {RLX_OP_TABLE_INFO_INIT};
+  rlx_op_table_input in = {RLX_OP_TABLE_INPUT_INIT};
+  rlx_op_table_attribute a = {RLX_OP_TABLE_ATTRIBUTE_INIT};
+  uint32_t add = rlx_op_table_find("add");
+  CHECK_FAILS(rlx_op_table_input_at(add, 0, NULL), RLX_INVALID, "out is NULL");
+  CHECK_FAILS(rlx_op_table_input_at(add, 2, &in), RLX_INVALID, "add has 2 inputs, not 3");
+  CHECK_FAILS(rlx_op_table_input_at(UINT32_MAX, 0, &in), RLX_INVALID, "there is no op");
+  CHECK_FAILS(rlx_op_table_attribute_at(add, 0, NULL), RLX_INVALID, "out is NULL");
+  CHECK_FAILS(rlx_op_table_attribute_at(add, 0, &a), RLX_INVALID, "add has 0 attributes, not 1");
+  CHECK_FAILS(rlx_op_table_attribute_at(UINT32_MAX, 0, &a), RLX_INVALID, "there is no op");
   CHECK_FAILS(rlx_op_table_describe(0, NULL), RLX_INVALID, "out is NULL");
   CHECK_FAILS(rlx_op_table_describe(rlx_op_table_size(), &o), RLX_INVALID, "there is no op");
   CHECK(o.name == NULL && o.n_inputs == 0);
@@ -787,7 +815,8 @@ TEST(narrow_stays_inside) {
 }
 
 TEST(counting_padding_is_for_means) {
-  REFUSED(rlx_op_pool_max(g, l.img, &(rlx_op_pool_desc){.count_pad = true}), "count_pad is for pool_avg");
+  REFUSED(rlx_op_pool_max(g, l.img, &(rlx_op_pool_desc){RLX_OP_POOL_DESC_INIT, .count_pad = true}),
+          "count_pad is for pool_avg");
 }
 
 TEST(constants_are_checked) {
@@ -937,7 +966,7 @@ static rlx_status build_a_bit_of_everything(void *user) {
   rlx_graph_add_symbol(g, "B");
   rlx_graph_add_output(g, "state", rlx_op_update(g, l.state, l.x, rlx_op_scalar(g, RLX_I32, 0), 0));
   if (!s) s = rlx_graph_finish(g);
-  rlx_op_table_info info;
+  rlx_op_table_info info = {RLX_OP_TABLE_INFO_INIT};
   if (!s) s = rlx_op_table_describe(rlx_op_table_find("clamp"), &info);
   rlx_graph_destroy(body);
   rlx_graph_destroy(g);

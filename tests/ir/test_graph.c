@@ -115,7 +115,8 @@ TEST(ranks_out_of_range_are_refused) {
   INVALID(rlx_op_input(g, "y", RLX_F32, rank_of(-1)), "shape has -1 entries");
   INVALID(rlx_op_reshape(g, x, rank_of(INT32_MAX)), "shape has 2147483647 entries");
   INVALID(rlx_op_reduce_sum(g, x, rank_of(9), false), "axes has 9 entries");
-  INVALID(rlx_op_resize(g, x, rank_of(2), &(rlx_op_resize_desc){.scale = {.n = 9}}), "scale has 9 entries");
+  INVALID(rlx_op_resize(g, x, rank_of(2), &(rlx_op_resize_desc){RLX_OP_RESIZE_DESC_INIT, .scale = {.n = 9}}),
+          "scale has 9 entries");
   INVALID(rlx_op_one_hot(g, rlx_op_input(g, "k", RLX_I32, rank_of(8)), 2, -1, 1, 0, RLX_F32), "(one_hot)");
   INVALID(rlx_op_view_as_real(g, rlx_op_input(g, "c", RLX_C64, rank_of(8))), "(view_as_real)");
   INVALID(rlx_op_gather(g, rlx_op_input(g, "y", RLX_F32, rank_of(8)), rlx_op_input(g, "k", RLX_I32, rank_of(2)), 0),
@@ -152,12 +153,14 @@ TEST(sizes_out_of_range_are_refused) {
   INVALID(rlx_op_range(g, 0, 1, INT64_MAX, RLX_I32), "overflow");
   INVALID(rlx_op_one_hot(g, i, INT64_MAX, -1, 1, 0, RLX_F32), "overflow");
   INVALID(rlx_op_rng_uniform(g, RLX_NONE, RLX_DIMS(INT64_MAX, INT64_MAX), RLX_F32, 0, 0, 1), "overflow");
-  INVALID(rlx_op_conv(
-            g, rlx_op_input(g, "im", RLX_F32, RLX_DIMS(1, 1, 4, 4)),
-            rlx_op_input(g, "k", RLX_F32, RLX_DIMS(1, 1, 3, 3)), RLX_NONE,
-            &(rlx_op_conv_desc){.pad_lo = RLX_DIMS(INT64_MAX, INT64_MAX), .pad_hi = RLX_DIMS(INT64_MAX, INT64_MAX)}),
+  INVALID(rlx_op_conv(g, rlx_op_input(g, "im", RLX_F32, RLX_DIMS(1, 1, 4, 4)),
+                      rlx_op_input(g, "k", RLX_F32, RLX_DIMS(1, 1, 3, 3)), RLX_NONE,
+                      &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .pad_lo = RLX_DIMS(INT64_MAX, INT64_MAX),
+                                          .pad_hi = RLX_DIMS(INT64_MAX, INT64_MAX)}),
           "(conv)");
-  INVALID(rlx_op_slice(g, x, &(rlx_op_slice_desc){.start = RLX_DIMS(0), .stop = RLX_DIMS(1), .step = RLX_DIMS(0)}),
+  INVALID(rlx_op_slice(g, x,
+                       &(rlx_op_slice_desc){RLX_OP_SLICE_DESC_INIT, .start = RLX_DIMS(0), .stop = RLX_DIMS(1),
+                                            .step = RLX_DIMS(0)}),
           "step of axis 0 is 0");
   CHECK_FAILS(rlx_tensor_bytes(RLX_F32, RLX_DIMS(-1), &bytes), RLX_INVALID, "axis 0 of f32[-1] is negative");
 }
@@ -201,7 +204,8 @@ TEST(unknown_enum_values_are_refused) {
   INVALID(rlx_op_pad(g, x, RLX_DIMS(0, 0), RLX_DIMS(0, 0), (rlx_pad_mode)4, 0),
           "mode is 4, not one of: constant reflect edge wrap");
   INVALID(rlx_op_pad(g, x, RLX_DIMS(0, 0), RLX_DIMS(0, 0), (rlx_pad_mode)-1, 0), "mode is -1");
-  INVALID(rlx_op_rope(g, x, &(rlx_op_rope_desc){.layout = (rlx_layout)2}), "layout is 2, not one of: bshd bhsd");
+  INVALID(rlx_op_rope(g, x, &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .layout = (rlx_layout)2}),
+          "layout is 2, not one of: bshd bhsd");
   INVALID(rlx_op_fft(g, x, 0, 0, (rlx_fft_norm)3), "norm is 3");
   INVALID(rlx_op_fused_swiglu(g, x, x, (rlx_act)1000), "act is 1000");
   INVALID(rlx_op_scatter_nd(g, x, i, x, (rlx_scatter)9), "reduction is 9");

@@ -38,7 +38,7 @@ static rlx_status check_value(const rlx_graph *g, const rlx_graph *load, double 
 typedef rlx_status (*check_fn)(const rlx_graph *g, const rlx_graph *load, const void *user);
 
 static rlx_status check_optimised(const rlx_graph *g, rlx_supports_fn supports, check_fn check, const void *user) {
-  rlx_optimize_options options = {.struct_bytes = sizeof options, .supports = supports};
+  rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .supports = supports};
   rlx_optimized *o = NULL;
   RLX_TRY_AT(rlx_optimize(g, &options, &o), "optimising");
   rlx_status s = rlx_graph_verify(rlx_optimized_graph(o));
@@ -111,7 +111,7 @@ TEST(mix_for_primitives) { CHECK_OK(check_wide(MIDDLE, only_primitives)); }
 
 static rlx_status size_after(const char *pass, const rlx_graph *g, uint32_t *size) {
   rlx_optimized *o = NULL;
-  RLX_TRY(rlx_optimize(g, &(rlx_optimize_options){.struct_bytes = sizeof(rlx_optimize_options), .passes = pass}, &o));
+  RLX_TRY(rlx_optimize(g, &(rlx_optimize_options){RLX_OPTIMIZE_OPTIONS_INIT, .passes = pass}, &o));
   *size = rlx_graph_size(rlx_optimized_graph(o));
   rlx_optimized_destroy(o);
   return RLX_OK;

@@ -60,16 +60,15 @@ TEST(attributes_of_every_kind_round_trip) {
   rlx_graph_add_output(g, "bool", rlx_op_cumsum(g, x, 0, true, true));
   rlx_graph_add_output(g, "type", rlx_op_cast(g, x, RLX_C64 - 1));
   rlx_graph_add_output(g, "symbols", rlx_op_reshape(g, x, RLX_DIMS(4, b)));
+  rlx_graph_add_output(g, "ends",
+                       rlx_op_slice(g, v,
+                                    &(rlx_op_slice_desc){RLX_OP_SLICE_DESC_INIT, .start = RLX_DIMS(INT64_MAX),
+                                                         .stop = RLX_DIMS(-INT64_MAX / 2), .step = RLX_DIMS(-1)}));
   rlx_graph_add_output(
-    g, "ends",
-    rlx_op_slice(
-      g, v,
-      &(rlx_op_slice_desc){.start = RLX_DIMS(INT64_MAX), .stop = RLX_DIMS(-INT64_MAX / 2), .step = RLX_DIMS(-1)}));
-  rlx_graph_add_output(g, "enum and list",
-                       rlx_op_resize(g, img, RLX_DIMS(1, 1, 8, 6),
-                                     &(rlx_op_resize_desc){.mode = RLX_RESIZE_LINEAR,
-                                                           .coords = RLX_COORDS_ALIGN_CORNERS,
-                                                           .scale = {{1, 1, 2, 1.0 / 3}, 4}}));
+    g, "enum and list",
+    rlx_op_resize(g, img, RLX_DIMS(1, 1, 8, 6),
+                  &(rlx_op_resize_desc){RLX_OP_RESIZE_DESC_INIT, .mode = RLX_RESIZE_LINEAR,
+                                        .coords = RLX_COORDS_ALIGN_CORNERS, .scale = {{1, 1, 2, 1.0 / 3}, 4}}));
   rlx_graph_add_output(g, "unknown size", rlx_op_concat(g, ((const rlx_node[]){v, v}), 2, 0));
   rlx_graph_add_output(g, "absent between",
                        rlx_op_group_norm(g, img, RLX_NONE, rlx_op_param(g, "beta", RLX_F32, RLX_DIMS(1)), 1, 1e-5));

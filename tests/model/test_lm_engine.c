@@ -56,7 +56,7 @@ static const int32_t *ids_of(const rlx_tensor *t) { return t->data; }
 static rlx_lm_cache cache_type = RLX_LM_CACHE_F32;
 
 static rlx_status load_with(rlx_lm_desc d, const char *family, rlx_lm **out) {
-  d.struct_bytes = sizeof d;
+  d.struct_bytes = sizeof d; /* as its RLX_LM_DESC_INIT */
   if (d.cache_type == RLX_LM_CACHE_F16) d.cache_type = cache_type;
   d.path = path_of(family);
   if (!d.device) d.device = "cpu";
@@ -76,7 +76,7 @@ static bool hear(void *user, int32_t id) {
 }
 
 static rlx_lm_options greedy(uint32_t tokens) {
-  return (rlx_lm_options){.struct_bytes = sizeof(rlx_lm_options), .tokens = tokens, .ignore_end = true};
+  return (rlx_lm_options){RLX_LM_OPTIONS_INIT, .tokens = tokens, .ignore_end = true};
 }
 
 static rlx_status speak(rlx_lm *lm, const int32_t *ids, size_t n, uint32_t tokens, said *to) {
@@ -179,7 +179,7 @@ TEST(ended_by_the_listener) {
   rlx_lm *lm = NULL;
   said s = {.most = 5};
   rlx_lm_options o = greedy(0);
-  rlx_lm_stats stats;
+  rlx_lm_stats stats = {RLX_LM_STATS_INIT};
   CHECK_OK(golden_open("llama", &g));
   CHECK_OK(load_with((rlx_lm_desc){0}, "llama", &lm));
   CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, &stats));
@@ -198,7 +198,7 @@ TEST(cancelled) {
   rlx_lm *lm = NULL;
   said s = {0};
   rlx_lm_options o = greedy(9);
-  rlx_lm_stats stats;
+  rlx_lm_stats stats = {RLX_LM_STATS_INIT};
   o.cancel = at_once;
   CHECK_OK(golden_open("llama", &g));
   CHECK_OK(load_with((rlx_lm_desc){.chunk = 8}, "llama", &lm));
@@ -334,6 +334,7 @@ TEST(options_that_make_no_sense) {
   REFUSED(o.ahead = 65, "65 tokens ahead");
   REFUSED(o.special = (rlx_lm_special)3, "special is 3");
   REFUSED(o.struct_bytes = 3, "struct_bytes");
+  o = greedy(1);
   int32_t bad = (int32_t)g.n_vocab;
   CHECK_FAILS(speak(lm, &bad, 1, 1, &s), RLX_INVALID, "vocabulary");
   CHECK_FAILS(speak(lm, NULL, 0, 1, &s), RLX_INVALID, "nothing to continue");
@@ -353,7 +354,7 @@ TEST(options_that_make_no_sense) {
 
 TEST(a_look_takes_no_memory) {
   rlx_lm *lm = NULL;
-  rlx_lm_info info;
+  rlx_lm_info info = {RLX_LM_INFO_INIT};
   CHECK_OK(load_with((rlx_lm_desc){.dry_run = true}, "llama", &lm));
   CHECK_OK(rlx_lm_describe(lm, &info));
   CHECK(info.weight_bytes > 50000 && info.state_bytes > 0 && info.scratch_bytes > 0 &&
@@ -408,10 +409,9 @@ TEST(saved_and_restored) {
 /* Whoever says nothing gets f16. */
 TEST(one_default_for_keys_and_values) {
   rlx_lm *lm[2] = {NULL, NULL};
-  rlx_lm_info info[2];
+  rlx_lm_info info[2] = {{RLX_LM_INFO_INIT}, {RLX_LM_INFO_INIT}};
   for (int i = 0; i < 2; i++) {
-    rlx_lm_desc d = {
-      .struct_bytes = sizeof d, .path = path_of("llama"), .device = "cpu", .context = 64, .dry_run = true};
+    rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path_of("llama"), .device = "cpu", .context = 64, .dry_run = true};
     if (i) d.cache_type = RLX_LM_CACHE_F32;
     CHECK_OK(rlx_lm_load(&d, &lm[i]));
     CHECK_OK(rlx_lm_describe(lm[i], &info[i]));
@@ -480,7 +480,7 @@ static void check_stops(const char *family, const char *device) {
   o.ahead = 8;
   for (size_t most = 1; most <= 20; most += most < 10 ? 1 : 5) {
     said s = {.most = most};
-    rlx_lm_stats stats;
+    rlx_lm_stats stats = {RLX_LM_STATS_INIT};
     CHECK_OK(rlx_lm_truncate(lm, 0, 0));
     CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, &stats));
     CHECK(s.n == most && stats.tokens == most && strcmp(stats.ended, "stop") == 0);
@@ -516,7 +516,7 @@ TEST(cancelled_within_a_stretch) {
   golden g;
   rlx_lm *lm = NULL;
   rlx_lm_options o = greedy(60);
-  rlx_lm_stats stats;
+  rlx_lm_stats stats = {RLX_LM_STATS_INIT};
   patience p = {.most = 6}; /* 1, 2, and then within four */
   o.cancel = has_enough, o.ahead = 8;
   CHECK_OK(golden_open("llama", &g));

@@ -49,7 +49,7 @@ static const char *damage(const char *family, const char *tensor, size_t at, flo
 
 static rlx_lm *load(const char *path, rlx_lm_desc d) {
   rlx_lm *lm = NULL;
-  d.struct_bytes = sizeof d;
+  d.struct_bytes = sizeof d; /* as its RLX_LM_DESC_INIT */
   d.path = path;
   if (!d.device) d.device = "cpu";
   d.context = 64;
@@ -64,10 +64,7 @@ static bool hear(void *user, int32_t id) {
 }
 
 static rlx_lm_options options(double temperature, uint32_t ahead) {
-  return (rlx_lm_options){.struct_bytes = sizeof(rlx_lm_options),
-                          .tokens = 6,
-                          .ignore_end = true,
-                          .temperature = temperature,
+  return (rlx_lm_options){RLX_LM_OPTIONS_INIT, .tokens = 6, .ignore_end = true, .temperature = temperature,
                           .ahead = ahead};
 }
 

@@ -81,7 +81,7 @@ static rlx_status open_tokenizer(const char *path) {
 
 static rlx_status open_model(const char *path) {
   rlx_lm *lm;
-  rlx_lm_desc d = {.struct_bytes = sizeof d, .path = path, .device = "cpu", .threads = 1};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .device = "cpu", .threads = 1};
   rlx_status s = rlx_lm_load(&d, &lm);
   rlx_lm_destroy(lm);
   return s;
@@ -89,7 +89,7 @@ static rlx_status open_model(const char *path) {
 
 static rlx_status open_sampling(const char *path) {
   rlx_file *f;
-  rlx_lm_sampling settings;
+  rlx_lm_sampling settings = {RLX_LM_SAMPLING_INIT};
   rlx_status s = rlx_file_open(path, NULL, &f);
   if (!s) s = rlx_lm_sampling_of(f, &settings);
   rlx_file_close(f);
@@ -552,8 +552,7 @@ static rlx_lm *lm;
 static rlx_status restore(const char *path) { return rlx_lm_restore(lm, 0, path); }
 
 TEST(saved_sequences) {
-  rlx_lm_desc d = {
-    .struct_bytes = sizeof d, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 16};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 16};
   rlx_str s = {0}, h = {0};
   CHECK(folder_begin());
   CHECK_OK(rlx_lm_load(&d, &lm));

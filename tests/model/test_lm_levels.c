@@ -94,8 +94,7 @@ TEST(one_runner_over_many_sizes) {
   image_value(&w.f, GRAPH_OUTPUT, "y", 1, "N,4");
   image_end(&w.f);
   CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, NULL, &w.model));
-  CHECK_OK(rlx_session_create(
-    &(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu", .threads = 1}, &w.session));
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1}, &w.session));
   CHECK_OK(rlx_onnx_runner_create(w.session, w.model, NULL, &w.runner));
   check_level("one runner over input sizes", 500, run_size, &w);
   rlx_onnx_runner_destroy(w.runner);
@@ -113,7 +112,7 @@ static rlx_status request(void *user, unsigned i) {
   int32_t prompt[24];
   const size_t n = 1 + i % 24;
   for (size_t k = 0; k < n; k++) prompt[k] = (int32_t)((i * 7 + k * 13) % 60);
-  rlx_lm_options o = {.struct_bytes = sizeof o, .tokens = 1 + i % 5, .seed = i, .ignore_end = true};
+  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .tokens = 1 + i % 5, .seed = i, .ignore_end = true};
   if (i % 2) o.temperature = 0.5 + 0.001 * (double)(i % 977); /* everybody has another */
   if (i % 3 == 0) o.top_p = 0.9;
   if (i % 5 == 0) o.top_k = 1 + i % 7;
@@ -125,7 +124,7 @@ TEST(one_engine_over_many_requests) {
   char path[1024];
   rlx_lm *lm;
   snprintf(path, sizeof path, "%s/lm/llama", RLX_TEST_DATA);
-  rlx_lm_desc d = {.struct_bytes = sizeof d, .path = path, .device = "cpu", .threads = 1, .context = 96};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .device = "cpu", .threads = 1, .context = 96};
   CHECK_OK(rlx_lm_load(&d, &lm));
   /* Not fewer under a sanitizer: by the first tenth the engine has to have met as many kinds of requests as it keeps programs. */
   check_level("one engine over requests", getenv("RLX_SOAK") ? 10000 : 600, request, lm);
@@ -140,7 +139,7 @@ static rlx_status use_session(void *user, unsigned i) {
   rlx_executable *e = NULL;
   float x[4] = {1, 2, 3, 4}, y[4];
   rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(4), x, sizeof x}}, out = {"y", {.data = y, .bytes = sizeof y}};
-  rlx_session_desc d = {.struct_bytes = sizeof d, .device = "cpu", .threads = 1 + i % 3};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1 + i % 3};
   rlx_status status = rlx_session_create(&d, &s);
   if (!status) status = rlx_compile(s, g, NULL, &e);
   if (!status) status = rlx_run(e, &in, 1, &out, 1);

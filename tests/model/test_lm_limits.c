@@ -8,11 +8,7 @@
 #define MIB ((uint64_t)1 << 20)
 
 static rlx_status load(rlx_limits limits, uint32_t context, rlx_lm **out) {
-  return rlx_lm_load(&(rlx_lm_desc){.struct_bytes = sizeof(rlx_lm_desc),
-                                    .path = MODEL,
-                                    .device = "cpu",
-                                    .threads = 1,
-                                    .context = context,
+  return rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = MODEL, .device = "cpu", .threads = 1, .context = context,
                                     .watch = {.limits = limits}},
                      out);
 }
@@ -42,14 +38,12 @@ static void count(void *user, const char *text, size_t bytes) {
 TEST(a_generation_that_takes_too_long) {
   rlx_session *s;
   rlx_lm *lm;
-  rlx_session_desc sd = {.struct_bytes = sizeof sd, .device = "cpu", .threads = 1, .limits = {.seconds = 0.25}};
+  rlx_session_desc sd = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .limits = {.seconds = 0.25}};
   CHECK_OK(rlx_session_create(&sd, &s));
   CHECK_OK(rlx_lm_load(
-    &(rlx_lm_desc){
-      .struct_bytes = sizeof(rlx_lm_desc), .path = MODEL, .session = s, .watch = {.limits = {.seconds = 600}}},
-    &lm));
+    &(rlx_lm_desc){RLX_LM_DESC_INIT, .path = MODEL, .session = s, .watch = {.limits = {.seconds = 600}}}, &lm));
   told t = {0};
-  rlx_lm_options o = {.struct_bytes = sizeof o, .ignore_end = true, .shift = true};
+  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .ignore_end = true, .shift = true};
   CHECK_FAILS(rlx_lm_generate(lm, "ROMEO:", 6, &o, count, &t, NULL), RLX_LIMIT, "the time limit of 0.25 s is over");
   CHECK_FAILS(rlx_lm_generate(lm, "ROMEO:", 6, &o, count, &t, NULL), RLX_LIMIT, "rlx_lm_generate"); /* and lives */
   rlx_lm_destroy(lm);

@@ -25,7 +25,7 @@ static rlx_status read_settings(const char *json, rlx_lm_sampling *out) {
 static bool near_to(double a, double b) { return a > b - 1e-9 && a < b + 1e-9; }
 
 TEST(what_is_applied) {
-  rlx_lm_sampling s;
+  rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
   CHECK_OK(read_settings(NULL, &s));
   CHECK(!s.is_given && !s.not_applied[0]);
   CHECK_OK(read_settings("{\"_from_model_config\":true,\"eos_token_id\":[1,2],\"transformers_version\":\"4\"}", &s));
@@ -42,7 +42,7 @@ TEST(what_is_applied) {
 }
 
 TEST(what_is_not_applied_is_named) {
-  rlx_lm_sampling s;
+  rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
   CHECK_OK(
     read_settings("{\"repetition_penalty\":1.1,\"num_beams\":1,\"no_repeat_ngram_size\":3,\"a_new_way\":true}", &s));
   CHECK(near_to(s.repetition_penalty, 1.1));
@@ -51,7 +51,7 @@ TEST(what_is_not_applied_is_named) {
 }
 
 TEST(what_is_refused) {
-  rlx_lm_sampling s;
+  rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
   CHECK_FAILS(read_settings("{\"temperature\":-1}", &s), RLX_INVALID, "temperature: expected a number from 0 to 1000");
   CHECK_FAILS(read_settings("{\"top_p\":1.5}", &s), RLX_INVALID, "generation_config.json");
   CHECK_FAILS(read_settings("{\"top_k\":2.5}", &s), RLX_INVALID, "whole number");

@@ -8,8 +8,7 @@
 #include "test.h"
 
 static rlx_status open_session(rlx_session **out) {
-  return rlx_session_create(
-    &(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu", .threads = 1}, out);
+  return rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1}, out);
 }
 
 static rlx_named_tensor floats_of(const char *name, rlx_dims shape, float *v, size_t n) {
@@ -78,10 +77,10 @@ static void simple(onnx_image *f) {
 TEST(describe) {
   onnx_image f = {0};
   rlx_onnx *m;
-  rlx_onnx_info info;
-  rlx_onnx_value v;
-  rlx_onnx_op_use use;
-  rlx_onnx_weight weight;
+  rlx_onnx_info info = {RLX_ONNX_INFO_INIT};
+  rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
+  rlx_onnx_op_use use = {RLX_ONNX_OP_USE_INIT};
+  rlx_onnx_weight weight = {RLX_ONNX_WEIGHT_INIT};
   rlx_tensor t;
   const char *text;
   int64_t version;
@@ -127,11 +126,11 @@ TEST(describe) {
 
 TEST(nulls) {
   world w = {0};
-  rlx_onnx_info info;
-  rlx_onnx_value v;
-  rlx_onnx_op_use use;
-  rlx_onnx_weight weight;
-  rlx_onnx_runner_part part;
+  rlx_onnx_info info = {RLX_ONNX_INFO_INIT};
+  rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
+  rlx_onnx_op_use use = {RLX_ONNX_OP_USE_INIT};
+  rlx_onnx_weight weight = {RLX_ONNX_WEIGHT_INIT};
+  rlx_onnx_runner_part part = {RLX_ONNX_RUNNER_PART_INIT};
   rlx_tensor t;
   rlx_graph *g;
   rlx_onnx *m;
@@ -323,7 +322,7 @@ TEST(cut_in_the_middle) {
   world w = {0};
   float x[4] = {-1, 5, 0, 2}, y[4] = {1, 1, 1, 1};
   rlx_tensor t;
-  rlx_onnx_runner_part part;
+  rlx_onnx_runner_part part = {RLX_ONNX_RUNNER_PART_INIT};
   cut_model(&w.f);
   CHECK_OK(open_world(&w));
   rlx_named_tensor first = floats_of("x", RLX_DIMS(4), x, 4), second = floats_of("x", RLX_DIMS(4), y, 4);
@@ -361,7 +360,7 @@ TEST(graph_without_cut) {
   rlx_graph *g;
   char *cut = "";
   rlx_binding n = {"N", 3}, bad = {"N", -3}, nameless = {NULL, 3};
-  rlx_onnx_options o = {.struct_bytes = sizeof o, .bindings = &n, .n_bindings = 1};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .bindings = &n, .n_bindings = 1};
   simple(&f);
   CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
   CHECK_FAILS(rlx_onnx_graph(m, NULL, NULL, 0, &g, &cut), RLX_INVALID, "no size is given for N");
@@ -546,7 +545,7 @@ static void function_model(onnx_image *f) {
 TEST(functions_with_attributes) {
   world w = {0};
   float x[2] = {3, 3};
-  rlx_onnx_info info;
+  rlx_onnx_info info = {RLX_ONNX_INFO_INIT};
   function_model(&w.f);
   CHECK_OK(open_world(&w));
   CHECK_OK(rlx_onnx_describe(w.model, &info));
@@ -561,7 +560,7 @@ TEST(functions_with_attributes) {
 TEST(input_with_default) {
   world w = {0};
   float x[2] = {1, 2}, bias[2] = {5, 5};
-  rlx_onnx_value v;
+  rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
   image_model(&w.f, 17);
   image_begin(&w.f, MODEL_GRAPH);
   image_value(&w.f, GRAPH_INPUT, "x", 1, "2");

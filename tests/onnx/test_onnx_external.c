@@ -227,8 +227,7 @@ static rlx_status run(rlx_onnx *m, rlx_onnx_runner *r, float *y) {
 TEST(files_that_shrink) {
   static const char *const files[] = {"w.bin", "model.onnx"};
   rlx_session *session;
-  CHECK_OK(
-    rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu"}, &session));
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu"}, &session));
   for (size_t i = 0; i < 2; i++) {
     rlx_onnx *m;
     rlx_onnx_runner *r;
@@ -263,8 +262,8 @@ TEST(files_that_shrink) {
 
 TEST(two_tensors_of_one_file) {
   rlx_onnx *m;
-  rlx_onnx_info info;
-  rlx_onnx_weight w;
+  rlx_onnx_info info = {RLX_ONNX_INFO_INIT};
+  rlx_onnx_weight w = {RLX_ONNX_WEIGHT_INIT};
   rlx_tensor t;
   onnx_image f = {0};
   CHECK(make_folder());

@@ -468,7 +468,7 @@ TEST(loop_on_values) {
   rlx_onnx_runner *r;
   float x[2] = {1, 2};
   rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), x, sizeof x}};
-  rlx_onnx_options o = {.struct_bytes = sizeof o, .most_trips = 50};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .most_trips = 50};
   begin(&f);
   image_value(&f, GRAPH_INPUT, "x", 1, "2");
   image_tensor(&f, GRAPH_INITIALIZER, "c", 9, "", "\1", 1);
@@ -487,8 +487,7 @@ TEST(loop_on_values) {
   image_value(&f, GRAPH_OUTPUT, "y", 1, NULL);
   image_end(&f);
   CHECK_OK(rlx_onnx_open_memory(f.v, f.n, NULL, &m));
-  CHECK_OK(
-    rlx_session_create(&(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "cpu"}, &session));
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu"}, &session));
   CHECK_OK(rlx_onnx_runner_create(session, m, &o, &r));
   CHECK_FAILS(rlx_onnx_run(r, &in, 1), RLX_UNSUPPORTED, "not ended after 50 trips");
   CHECK_FAILS(rlx_onnx_run(r, &in, 1), RLX_UNSUPPORTED, "not ended after 50 trips");

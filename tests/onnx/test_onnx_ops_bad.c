@@ -28,7 +28,7 @@ static rlx_status run_case(const onnx_image *f, rlx_session *session) {
   size_t n = 0;
   rlx_status s = rlx_onnx_open_memory(f->v, f->n, NULL, &m);
   for (uint32_t i = 0; !s && i < rlx_onnx_input_count(m) && i < MOST_INPUTS; i++) {
-    rlx_onnx_value v;
+    rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     s = rlx_onnx_input_at(m, i, &v);
     if (s) break;
     rlx_tensor *t = &in[n].tensor;
@@ -41,9 +41,7 @@ static rlx_status run_case(const onnx_image *f, rlx_session *session) {
     for (size_t k = 0; t->dtype == RLX_I64 && k < t->bytes / 8; k++) ((int64_t *)t->data)[k] = 1;
     in[n++].name = v.name;
   }
-  if (!s)
-    s = rlx_onnx_runner_create(session, m,
-                               &(rlx_onnx_options){.struct_bytes = sizeof(rlx_onnx_options), .most_trips = 1000}, &r);
+  if (!s) s = rlx_onnx_runner_create(session, m, &(rlx_onnx_options){RLX_ONNX_OPTIONS_INIT, .most_trips = 1000}, &r);
   if (!s) s = rlx_onnx_run(r, in, n);
   rlx_onnx_runner_destroy(r);
   rlx_onnx_close(m);
@@ -52,7 +50,7 @@ static rlx_status run_case(const onnx_image *f, rlx_session *session) {
 
 static rlx_session *open_session(void) {
   rlx_session *s = NULL;
-  rlx_session_desc d = {.struct_bytes = sizeof d, .device = "cpu", .threads = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1};
   return rlx_session_create(&d, &s) ? NULL : s;
 }
 

@@ -746,7 +746,7 @@ TEST(an_exported_layer_is_five_products_an_attention_and_a_norm) {
   check_results(g, found, rlx_optimized_load(o), 1e-5, "an exported layer");
   rlx_optimized_destroy(o);
 
-  rlx_optimize_options options = {.struct_bytes = sizeof options, .without = "idiom"};
+  rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .without = "idiom"};
   CHECK_OK(rlx_optimize(g, &options, &o));
   CHECK_EQ_INT(count_op(rlx_optimized_graph(o), "attention"), 0);
   check_results(g, rlx_optimized_graph(o), rlx_optimized_load(o), 1e-5, "an exported layer, left as it is");

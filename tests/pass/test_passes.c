@@ -260,8 +260,8 @@ TEST(each_pass_alone_and_each_left_out) {
     const char *name = rlx_pass_name(i, NULL);
     for (int without = 0; without < 2; without++) {
       rlx_optimized *o = NULL;
-      rlx_optimize_options options = {
-        .struct_bytes = sizeof options, .passes = without ? NULL : name, .without = without ? name : NULL};
+      rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .passes = without ? NULL : name,
+                                      .without = without ? name : NULL};
       CHECK_OK(rlx_optimize(g, &options, &o));
       check_results(g, rlx_optimized_graph(o), rlx_optimized_load(o), 1e-5, name);
       rlx_optimized_destroy(o);
@@ -288,7 +288,7 @@ TEST(passes_are_chosen_by_name) {
   CHECK(g != NULL);
   seen_passes seen = {.names = ""};
   rlx_optimized *o;
-  rlx_optimize_options options = {.struct_bytes = sizeof options, .after = note_pass, .after_user = &seen};
+  rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .after = note_pass, .after_user = &seen};
   CHECK_OK(rlx_optimize(g, &options, &o));
   CHECK_EQ_STR(seen.names, "fold dedupe dead simplify idiom fuse legalise cleanup hoist ");
   CHECK_EQ_INT(seen.last_size, 1);
@@ -323,20 +323,16 @@ TEST(bad_calls) {
   rlx_optimized *o = (rlx_optimized *)&o;
   char *text;
   CHECK(g && open);
-  CHECK_FAILS(
-    rlx_optimize(g, &(rlx_optimize_options){.struct_bytes = sizeof(rlx_optimize_options), .passes = "fold,fodl"}, &o),
-    RLX_NOT_FOUND, "'fodl'");
+  CHECK_FAILS(rlx_optimize(g, &(rlx_optimize_options){RLX_OPTIMIZE_OPTIONS_INIT, .passes = "fold,fodl"}, &o),
+              RLX_NOT_FOUND, "'fodl'");
   CHECK(strstr(rlx_message(), names) != NULL);
   CHECK(o == NULL);
-  CHECK_FAILS(
-    rlx_optimize(g, &(rlx_optimize_options){.struct_bytes = sizeof(rlx_optimize_options), .without = "x"}, &o),
-    RLX_NOT_FOUND, names);
+  CHECK_FAILS(rlx_optimize(g, &(rlx_optimize_options){RLX_OPTIMIZE_OPTIONS_INIT, .without = "x"}, &o), RLX_NOT_FOUND,
+              names);
   CHECK_FAILS(rlx_optimize(g, &(rlx_optimize_options){.struct_bytes = 3}, &o), RLX_INVALID, "struct_bytes is 3");
-  CHECK_FAILS(rlx_optimize(g,
-                           &(rlx_optimize_options){
-                             .struct_bytes = sizeof(rlx_optimize_options), .forbid_host = true, .without = "legalise"},
-                           &o),
-              RLX_INVALID, "legalise");
+  CHECK_FAILS(
+    rlx_optimize(g, &(rlx_optimize_options){RLX_OPTIMIZE_OPTIONS_INIT, .forbid_host = true, .without = "legalise"}, &o),
+    RLX_INVALID, "legalise");
   CHECK_FAILS(rlx_optimize(NULL, NULL, &o), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_optimize(g, NULL, NULL), RLX_INVALID, "out is NULL");
   CHECK_FAILS(rlx_optimize(open, NULL, &o), RLX_INVALID, "'S'");

@@ -132,11 +132,9 @@ TEST(random_problems_are_placed_validly) {
   for (int round = 0; round < 4000; round++) {
     place_case c = {items, rlx_random_below(&state, MAX_SMALL), 0};
     random_items(&state, &c);
-    rlx_place_options options = {.struct_bytes = sizeof options,
-                                 .align = aligns[rlx_random_below(&state, 5)],
-                                 .budget = 20000,
+    rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .align = aligns[rlx_random_below(&state, 5)], .budget = 20000,
                                  .no_search = round % 4 == 0};
-    rlx_place_result r;
+    rlx_place_result r = {RLX_PLACE_RESULT_INIT};
     place_checked(&c, &options, offsets, &r);
     if (test_has_failed()) return;
     uint64_t bound;
@@ -152,9 +150,8 @@ TEST(greedy_is_greedy_by_size) {
     place_case c = {items, rlx_random_below(&state, MAX_SMALL), 0};
     random_items(&state, &c);
     for (size_t i = 0; i < c.n; i++) items[i].bytes += 1, items[i].upper += 1;
-    rlx_place_result r;
-    CHECK_OK(rlx_place(items, c.n, &(rlx_place_options){.struct_bytes = sizeof(rlx_place_options), .no_search = true},
-                       offsets, &r));
+    rlx_place_result r = {RLX_PLACE_RESULT_INIT};
+    CHECK_OK(rlx_place(items, c.n, &(rlx_place_options){RLX_PLACE_OPTIONS_INIT, .no_search = true}, offsets, &r));
     CHECK(r.greedy == slow_greedy(items, c.n));
   }
 }
@@ -176,7 +173,7 @@ TEST(small_problems_reach_the_optimum) {
     if (round > 0) changed->upper += (int64_t)rlx_random_below(&state, 2);
     place_case c = {items, N, 0};
     uint64_t offsets[N];
-    rlx_place_result r = {0};
+    rlx_place_result r = {RLX_PLACE_RESULT_INIT};
     place_checked(&c, NULL, offsets, &r);
     if (test_has_failed()) return;
     all_orders all = {.c = &c, .best = r.peak};
@@ -213,10 +210,8 @@ TEST(hard_problems_are_met) {
     place_case c;
     CHECK_OK(hard_cases[k].make(hard_cases[k].seed, hard_cases[k].n, &c));
     uint64_t *offsets = rlx_mem_calloc(c.n, sizeof *offsets);
-    rlx_place_result r = {0};
-    if (offsets)
-      place_checked(&c, &(rlx_place_options){.struct_bytes = sizeof(rlx_place_options), .capacity = c.capacity},
-                    offsets, &r);
+    rlx_place_result r = {RLX_PLACE_RESULT_INIT};
+    if (offsets) place_checked(&c, &(rlx_place_options){RLX_PLACE_OPTIONS_INIT, .capacity = c.capacity}, offsets, &r);
     uint64_t capacity = c.capacity;
     rlx_mem_free(offsets);
     place_case_deinit(&c);
@@ -290,8 +285,8 @@ TEST(every_kind_of_case_is_placed) {
       place_case c;
       CHECK_OK(place_case_kinds[k].make(seed, 100 * seed, &c));
       uint64_t *offsets = rlx_mem_calloc(c.n, sizeof *offsets), *again = rlx_mem_calloc(c.n, sizeof *again);
-      rlx_place_options options = {.struct_bytes = sizeof options, .capacity = c.capacity, .budget = 10000000};
-      rlx_place_result r = {0}, r2 = {0};
+      rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .capacity = c.capacity, .budget = 10000000};
+      rlx_place_result r = {RLX_PLACE_RESULT_INIT}, r2 = {RLX_PLACE_RESULT_INIT};
       bool same = false;
       if (offsets && again) {
         place_checked(&c, &options, offsets, &r);
@@ -314,7 +309,7 @@ TEST(many_values_are_placed) {
   place_case c;
   CHECK_OK(place_case_network(1, 25000, &c));
   uint64_t *offsets = rlx_mem_calloc(c.n, sizeof *offsets);
-  rlx_place_result r = {0};
+  rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   rlx_status s = offsets ? rlx_place(c.items, c.n, NULL, offsets, &r) : RLX_NO_MEMORY;
   bool valid = !s && is_valid(c.items, c.n, 1, offsets, r.peak);
   rlx_mem_free(offsets);
@@ -330,8 +325,8 @@ TEST(the_budget_bounds_the_steps) {
   uint64_t *offsets = rlx_mem_calloc(c.n, sizeof *offsets), before = UINT64_MAX;
   bool ok = offsets != NULL;
   for (uint64_t budget = 1; ok && budget <= 100000000; budget *= 100) {
-    rlx_place_options options = {.struct_bytes = sizeof options, .budget = budget};
-    rlx_place_result r;
+    rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .budget = budget};
+    rlx_place_result r = {RLX_PLACE_RESULT_INIT};
     ok = rlx_place(c.items, c.n, &options, offsets, &r) == RLX_OK && r.steps <= budget + 4000000 && r.peak <= before;
     before = r.peak;
   }
@@ -344,8 +339,8 @@ TEST(a_capacity_ends_the_search) {
   place_case c;
   CHECK_OK(place_case_cuts(7919, 150, &c));
   uint64_t *offsets = rlx_mem_calloc(c.n, sizeof *offsets);
-  rlx_place_result tight = {0}, loose = {0};
-  rlx_place_options options = {.struct_bytes = sizeof options, .capacity = c.capacity};
+  rlx_place_result tight = {RLX_PLACE_RESULT_INIT}, loose = {RLX_PLACE_RESULT_INIT};
+  rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .capacity = c.capacity};
   bool ok = offsets && rlx_place(c.items, c.n, &options, offsets, &tight) == RLX_OK;
   options.capacity = tight.greedy;
   ok = ok && rlx_place(c.items, c.n, &options, offsets, &loose) == RLX_OK;
@@ -359,7 +354,7 @@ TEST(a_capacity_ends_the_search) {
 }
 
 TEST(what_takes_no_room_lies_at_zero) {
-  rlx_place_result r;
+  rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   CHECK_OK(rlx_place(NULL, 0, NULL, NULL, &r));
   CHECK(r.peak == 0 && r.lower_bound == 0 && r.greedy == 0 && r.steps == 0);
   rlx_place_item items[] = {{0, 10, 0}, {5, 5, 100}, {INT64_MIN, INT64_MAX, 7}, {3, 4, 0}, {INT64_MAX, INT64_MAX, 9}};
@@ -372,7 +367,7 @@ TEST(what_takes_no_room_lies_at_zero) {
 TEST(touching_lives_share_and_the_ends_of_time_count) {
   rlx_place_item items[] = {{INT64_MIN, 0, 8}, {0, INT64_MAX, 8}, {INT64_MIN, INT64_MAX, 8}};
   uint64_t offsets[3];
-  rlx_place_result r;
+  rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   CHECK_OK(rlx_place(items, 3, NULL, offsets, &r));
   CHECK(r.peak == 16);
   CHECK(is_valid(items, 3, 1, offsets, r.peak));
@@ -381,7 +376,7 @@ TEST(touching_lives_share_and_the_ends_of_time_count) {
 TEST(wrong_calls_are_refused) {
   rlx_place_item items[] = {{0, 1, 8}, {4, 3, 8}};
   uint64_t offsets[2], bound;
-  rlx_place_result r;
+  rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   CHECK_FAILS(rlx_place(items, 2, NULL, offsets, &r), RLX_INVALID, "item 1: expected lower <= upper");
   CHECK_FAILS(rlx_place(NULL, 2, NULL, offsets, &r), RLX_INVALID, "found NULL");
   CHECK_FAILS(rlx_place(items, 1, NULL, NULL, &r), RLX_INVALID, "found NULL");
@@ -392,9 +387,9 @@ TEST(wrong_calls_are_refused) {
 }
 
 TEST(sums_beyond_63_bits_are_refused) {
-  rlx_place_options options = {.struct_bytes = sizeof options, .align = 256};
+  rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .align = 256};
   uint64_t offsets[2];
-  rlx_place_result r;
+  rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   rlx_place_item huge[] = {{0, 1, UINT64_MAX}, {0, 1, 1}};
   CHECK_FAILS(rlx_place(huge, 2, NULL, offsets, &r), RLX_UNSUPPORTED, "item 0");
   huge[0].bytes = INT64_MAX; /* only the padding is too much */
@@ -410,13 +405,13 @@ TEST(sums_beyond_63_bits_are_refused) {
 static rlx_status place_case_once(void *user) {
   place_case c = {0};
   uint64_t *offsets = NULL;
-  rlx_place_result r;
+  rlx_place_result r = {RLX_PLACE_RESULT_INIT};
   rlx_status s = place_case_cuts(*(uint64_t *)user, 40, &c);
   if (!s) {
     offsets = rlx_mem_calloc(c.n, sizeof *offsets);
     if (!offsets) s = RLX_FAIL(RLX_NO_MEMORY, "offsets");
   }
-  rlx_place_options options = {.struct_bytes = sizeof options, .budget = 3000000};
+  rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .budget = 3000000};
   if (!s) s = rlx_place(c.items, c.n, &options, offsets, &r);
   rlx_mem_free(offsets);
   place_case_deinit(&c);

@@ -123,7 +123,7 @@ static size_t find_devices(void) {
 /* NULL where the machine does not have it. */
 static rlx_session *open_device(const char *name) {
   rlx_session *s = NULL;
-  rlx_session_desc d = {.struct_bytes = sizeof d, .device = name, .threads = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = name, .threads = 1};
   if (rlx_session_create(&d, &s)) printf("  %s: %s\n", name, rlx_message());
   return s;
 }
@@ -131,7 +131,7 @@ static rlx_session *open_device(const char *name) {
 static rlx_executable *compile(rlx_session *s, const char *text, bool exact) {
   rlx_graph *g = NULL;
   rlx_executable *e = NULL;
-  rlx_compile_options o = {.struct_bytes = sizeof o, .exact = exact};
+  rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .exact = exact};
   if (rlx_graph_parse(text, strlen(text), &g) || rlx_compile(s, g, &o, &e)) printf("%s: %s\n", text, rlx_message());
   rlx_graph_destroy(g);
   return e;

@@ -83,7 +83,7 @@ TEST(every_pattern_of_16_bits) {
   char *rest = NULL; /* not strtok: drivers call it */
   for (char *at = strtok_r(names, ",", &rest); at && !test_has_failed(); at = strtok_r(NULL, ",", &rest)) {
     rlx_session *s = NULL;
-    rlx_session_desc d = {.struct_bytes = sizeof d, .device = at, .threads = 1};
+    rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = at, .threads = 1};
     if (rlx_session_create(&d, &s)) {
       printf("  %s: %s\n", at, rlx_message());
       continue;

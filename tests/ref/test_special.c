@@ -32,7 +32,7 @@ static void open_devices(void) {
   snprintf(names, sizeof names, "%s", chosen ? chosen : "cpu:base,cpu:avx2,cpu,emu");
   char *rest = NULL; /* not strtok: drivers call it */
   for (char *at = strtok_r(names, ",", &rest); at && n_devices < MAX_DEVICES; at = strtok_r(NULL, ",", &rest)) {
-    rlx_session_desc d = {.struct_bytes = sizeof d, .device = at, .threads = 1};
+    rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = at, .threads = 1};
     devices[n_devices].name = at;
     if (rlx_session_create(&d, &devices[n_devices].session)) printf("  %s: %s\n", at, rlx_message());
     else n_devices++;
@@ -192,7 +192,7 @@ static void run_case(rlx_op op, const rlx_case *c, rlx_case_built *b, counts *n)
   if (size > MAX_ELEMENTS || rlx_dims_count(&rlx_graph_at(b->graph, b->graph->outputs.v[0].node)->type.shape) == 0)
     return;
   for (size_t i = 0; i < n_devices; i++) {
-    rlx_compile_options o = {.struct_bytes = sizeof o, .exact = true};
+    rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .exact = true};
     if (size > MAX_ELEMENTS_EMULATED && strncmp(devices[i].name, "cpu", 3) != 0) continue;
     if (rlx_compile(devices[i].session, b->graph, &o, &devices[i].executable)) devices[i].executable = NULL;
   }

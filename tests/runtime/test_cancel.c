@@ -188,7 +188,7 @@ TEST(a_gpu_is_given_smaller_parts_where_somebody_may_stop) {
     snprintf(expr + strlen(expr), sizeof expr - strlen(expr), "; %%%c = matmul(%%%c, %%x)", c, c - 1);
   snprintf(expr + strlen(expr), sizeof expr - strlen(expr), "; matmul(%%l, %%x)");
   OPEN_SESSION("vulkan:submit=700000", 1, &s);
-  rlx_device_info info;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   CHECK_OK(rlx_session_device(s, &info));
   if (info.kind != RLX_DEVICE_SOFTWARE) {
     rlx_session_destroy(s);

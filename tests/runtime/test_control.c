@@ -127,11 +127,8 @@ static rlx_status run_i32(const char *expr, rlx_cancel_fn cancel, void *user, in
 
 static rlx_status count_calls(const char *expr, int32_t *y, unsigned *calls) {
   *calls = 0;
-  RLX_TRY(rlx_custom_register(&(rlx_custom_desc){.struct_bytes = sizeof(rlx_custom_desc),
-                                                 .name = "t.count",
-                                                 .shape = count_shape,
-                                                 .kernel = count_kernel,
-                                                 .user = calls}));
+  RLX_TRY(rlx_custom_register(&(rlx_custom_desc){RLX_CUSTOM_DESC_INIT, .name = "t.count", .shape = count_shape,
+                                                 .kernel = count_kernel, .user = calls}));
   rlx_status s = run_i32(expr, NULL, NULL, y);
   rlx_status end = rlx_custom_unregister("t.count");
   return s ? s : end;

@@ -37,8 +37,8 @@ static rlx_status join_kernel(rlx_custom_call *call) {
 }
 
 static rlx_custom_desc join_desc(join_log *log) {
-  return (rlx_custom_desc){
-    .struct_bytes = sizeof(rlx_custom_desc), .name = "t.join", .shape = join_shape, .kernel = join_kernel, .user = log};
+  return (rlx_custom_desc){RLX_CUSTOM_DESC_INIT, .name = "t.join", .shape = join_shape, .kernel = join_kernel,
+                           .user = log};
 }
 
 static rlx_status parse(const char *text, rlx_graph **out) { return rlx_graph_parse(text, strlen(text), out); }
@@ -90,8 +90,10 @@ TEST(bad_registrations_are_refused) {
   join_log log;
   rlx_custom_desc good = join_desc(&log), bad = good;
   CHECK_FAILS(rlx_custom_register(NULL), RLX_INVALID, "desc is NULL");
-  bad.struct_bytes = 8;
-  CHECK_FAILS(rlx_custom_register(&bad), RLX_INVALID, "struct_bytes is 8");
+  bad.struct_bytes = 9; /* no struct has that size */
+  CHECK_FAILS(rlx_custom_register(&bad), RLX_INVALID, "struct_bytes is 9");
+  bad.struct_bytes = sizeof bad.struct_bytes; /* one that has no field yet: all else is zero */
+  CHECK_FAILS(rlx_custom_register(&bad), RLX_INVALID, "the name is missing");
   bad = good;
   bad.name = NULL;
   CHECK_FAILS(rlx_custom_register(&bad), RLX_INVALID, "the name is missing");
@@ -157,8 +159,7 @@ static rlx_status bad_kernel(rlx_custom_call *call) {
 }
 
 static rlx_status commit(misdeed m) {
-  rlx_custom_desc desc = {
-    .struct_bytes = sizeof desc, .name = "t.bad", .shape = bad_shape, .kernel = bad_kernel, .user = &m};
+  rlx_custom_desc desc = {RLX_CUSTOM_DESC_INIT, .name = "t.bad", .shape = bad_shape, .kernel = bad_kernel, .user = &m};
   rlx_graph *g = NULL;
   rlx_evaluator *e = NULL;
   RLX_TRY(rlx_custom_register(&desc));

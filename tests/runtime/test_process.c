@@ -97,9 +97,9 @@ static int child_refuses(void *user) {
   rlx_executable *other;
   rlx_weights *weights;
   rlx_states *states;
-  rlx_device_info info;
-  rlx_session_stats stats;
-  rlx_memory memory;
+  rlx_device_info info = {RLX_DEVICE_INFO_INIT};
+  rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
+  rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   rlx_tensor t = {RLX_F32, RLX_DIMS(N, N), w->y, sizeof w->y};
   if (!is_foreign(world_run(w))) return 1;
   if (!is_foreign(rlx_executable_run(w->e))) return 2;
@@ -344,7 +344,7 @@ static rlx_status use_executable(void *object, unsigned what) {
   float y[N * N];
   rlx_tensor x = {RLX_F32, RLX_DIMS(N, N), w->x, sizeof w->x}, out = {.dtype = RLX_F32, .data = y, .bytes = sizeof y};
   rlx_named_tensor in = {"x", x}, result = {"y", out};
-  rlx_memory memory;
+  rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   rlx_arena *arena;
   rlx_executable *clone = NULL;
   char *text = NULL;
@@ -475,7 +475,7 @@ static rlx_status onnx_world_open(onnx_world *w, const rlx_watch *watch) {
   w->f = f;
   rlx_status s = rlx_onnx_open_memory(f.v, f.n, NULL, &w->model);
   if (!s) s = run_session("cpu", 1, &w->session);
-  rlx_onnx_options o = {.struct_bytes = sizeof o};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT};
   if (watch) o.watch = *watch;
   return s ? s : rlx_onnx_runner_create(w->session, w->model, &o, &w->runner);
 }
@@ -495,7 +495,7 @@ static rlx_status onnx_world_run(rlx_onnx_runner *r, int64_t rows) {
 
 static rlx_status use_runner(void *object, unsigned what) {
   rlx_tensor t;
-  rlx_onnx_runner_part part;
+  rlx_onnx_runner_part part = {RLX_ONNX_RUNNER_PART_INIT};
   rlx_status s;
   switch (what % 5) {
     case 0: s = rlx_onnx_runner_output(object, 0, NULL, &t); return s == RLX_INVALID ? RLX_OK : s; /* nothing ran yet */
@@ -607,8 +607,7 @@ TEST(destroy_while_compiling) {
   rlx_executable *e;
   CHECK_OK(world_open(&doomed, "cpu"));
   CHECK_OK(rlx_compile(doomed.session, doomed.graph,
-                       &(rlx_compile_options){.struct_bytes = sizeof(rlx_compile_options),
-                                              .no_cache = true,
+                       &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .no_cache = true,
                                               .watch = {.cancel = destroy_once, .progress = destroy_on_progress}},
                        &e));
   CHECK(!doomed.e);

@@ -49,7 +49,7 @@ typedef struct variant {
 } variant;
 
 #define WITH(...) \
-  { .struct_bytes = sizeof(rlx_compile_options), __VA_ARGS__ }
+  { RLX_COMPILE_OPTIONS_INIT, __VA_ARGS__ }
 static const variant variants[] = {
   {"defaults", WITH(.exact = true)},
   {"no passes", WITH(.exact = true, .passes = "")},

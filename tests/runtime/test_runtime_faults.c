@@ -22,7 +22,7 @@
 
 #define VALUE(data_, ...) \
   (&(rlx_tensor){.dtype = RLX_F32, .shape = RLX_DIMS(__VA_ARGS__), .data = (data_), .bytes = sizeof(data_)})
-#define OPTIONS(...) (&(rlx_compile_options){.struct_bytes = sizeof(rlx_compile_options), __VA_ARGS__})
+#define OPTIONS(...) (&(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, __VA_ARGS__})
 
 /* ---- arguments ---- */
 
@@ -52,7 +52,7 @@ TEST(null_and_wrong_arguments_are_told) {
   CHECK_FAILS(rlx_executable_run(NULL), RLX_INVALID, "executable is NULL");
   CHECK_FAILS(rlx_executable_write(NULL, "x", &t), RLX_INVALID, "executable is NULL");
   CHECK_FAILS(rlx_executable_clone(NULL, &e), RLX_INVALID, "executable is NULL");
-  CHECK_FAILS(rlx_executable_memory(NULL, &(rlx_memory){0}), RLX_INVALID, "executable is NULL");
+  CHECK_FAILS(rlx_executable_memory(NULL, &(rlx_memory_info){RLX_MEMORY_INFO_INIT}), RLX_INVALID, "executable is NULL");
   CHECK(rlx_executable_graph(NULL) == NULL && rlx_executable_node(NULL, 1) == RLX_NONE);
   rlx_executable_destroy(NULL);
   rlx_session_destroy(NULL);
@@ -394,7 +394,7 @@ static void check_stops(const char *device) {
   }
   CHECK_OK(status);
   CHECK(n_stopped > 3 && k.told[1] > 0 && k.told[2] > 0);
-  rlx_memory memory;
+  rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   CHECK_OK(rlx_executable_memory(e, &memory));
   n_stopped = 0;
   status = RLX_CANCELLED;

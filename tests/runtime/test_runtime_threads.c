@@ -9,7 +9,7 @@
 #include "test.h"
 
 enum { THREADS = 8, RUNS = 20, SESSION_THREADS = 16, N = 16 };
-#define OPTIONS(...) (&(rlx_compile_options){.struct_bytes = sizeof(rlx_compile_options), __VA_ARGS__})
+#define OPTIONS(...) (&(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, __VA_ARGS__})
 
 typedef struct shared {
   const char *device;

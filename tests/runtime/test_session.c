@@ -11,7 +11,7 @@
   {                                                                     \
     (name_), { RLX_F32, RLX_DIMS(__VA_ARGS__), (data_), sizeof(data_) } \
   }
-#define OPTIONS(...) (&(rlx_compile_options){.struct_bytes = sizeof(rlx_compile_options), __VA_ARGS__})
+#define OPTIONS(...) (&(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, __VA_ARGS__})
 
 /* A test that runs once per device, in `s`. */
 #define DEVICE_TEST(name)                     \
@@ -327,7 +327,7 @@ DEVICE_TEST(feeds_go_around) {
 DEVICE_TEST(symbols_follow_the_inputs) {
   rlx_graph *g = product("N", 0);
   rlx_executable *e;
-  rlx_session_stats stats;
+  rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
   float x[30], w[6] = {1, 0, 0, 0, 1, 1}, y[40];
   for (int i = 0; i < 30; i++) x[i] = (float)i;
   CHECK(g);
@@ -437,7 +437,7 @@ DEVICE_TEST(unbound_inputs_keep_their_value_for_other_sizes) {
 DEVICE_TEST(clones_share_weights_but_not_inputs) {
   rlx_graph *g = product(NULL, 1);
   rlx_executable *e, *twin;
-  rlx_session_stats stats;
+  rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
   float x[3] = {1, 2, 3}, w[6] = {1, 0, 0, 0, 1, 1}, y[4];
   CHECK(g);
   CHECK_OK(rlx_compile(s, g, NULL, &e));
@@ -458,9 +458,9 @@ DEVICE_TEST(clones_share_weights_but_not_inputs) {
 
 TEST(cache_keeps_the_last_used) {
   rlx_session *s;
-  rlx_session_stats stats;
-  CHECK_OK(rlx_session_create(
-    &(rlx_session_desc){.struct_bytes = sizeof(rlx_session_desc), .device = "null", .threads = 1, .cached = 2}, &s));
+  rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
+  CHECK_OK(
+    rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "null", .threads = 1, .cached = 2}, &s));
   static const int order[] = {1, 2, 1, 3, 1, 2}; /* 3 pushes 2 out, 1 stays */
   for (int i = 0; i < 6; i++) {
     rlx_graph *g = product(NULL, order[i]);
@@ -536,12 +536,12 @@ DEVICE_TEST(reports_say_something) {
   rlx_executable *e;
   char *text;
   float x[3] = {1, 2, 3}, w[6] = {0};
-  rlx_memory memory;
+  rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   CHECK(g);
   CHECK_OK(rlx_compile(s, g, OPTIONS(.plan_only = true), &e));
   CHECK_OK(rlx_executable_memory(e, &memory));
   CHECK(memory.scratch > 0 && memory.weights > 0 && memory.native + memory.host > 0);
-  rlx_session_stats stats;
+  rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
   CHECK_OK(rlx_session_stats_get(s, &stats));
   CHECK(stats.used_bytes == 0); /* plan_only */
   for (int format = RLX_TEXT; format <= RLX_SVG; format++) {

@@ -15,7 +15,7 @@ static void looking(rlx_device *d) {
   const rlx_type types[] = {TYPE(RLX_F32, 2, 3), TYPE(RLX_U8, 5)};
   world_open(&w, d, types, 2);
   STOP_IF_FAILED;
-  rlx_arena_place p;
+  rlx_arena_place p = {RLX_ARENA_PLACE_INIT};
   CHECK(rlx_arena_has(w.a, 1) && rlx_arena_has(w.a, 2) && !rlx_arena_has(w.a, 3));
   CHECK(!rlx_arena_has(w.a, 0) && !rlx_arena_has(w.a, 4) && !rlx_arena_has(w.a, UINT32_MAX) && !rlx_arena_has(NULL, 1));
   CHECK_OK(rlx_arena_where(w.a, 2, &p));

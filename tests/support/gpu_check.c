@@ -31,7 +31,7 @@ static void close_all(void) {
 
 static rlx_status add_device(const char *name) {
   rlx_session *s;
-  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = name, .threads = 1};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .threads = 1};
   rlx_status status = rlx_session_create(&desc, &s);
   if (status == RLX_NOT_FOUND) return RLX_OK;
   if (status || all.n == MOST_DEVICES) return status;
@@ -123,8 +123,8 @@ static rlx_status run_twice(rlx_executable *e, const rlx_case_built *b, const rl
 
 static rlx_status check_on(rlx_session *session, const rlx_case_built *b, const rlx_tensor *want, measure how) {
   rlx_executable *e;
-  rlx_compile_options options = {
-    .struct_bytes = sizeof options, .exact = how != ROUNDED, .forbid_host = true, .without = "fold,cleanup"};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .exact = how != ROUNDED, .forbid_host = true,
+                                 .without = "fold,cleanup"};
   RLX_TRY(rlx_compile(session, b->graph, &options, &e));
   rlx_status s = run_twice(e, b, want, how);
   rlx_executable_destroy(e);

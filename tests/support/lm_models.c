@@ -60,7 +60,7 @@ static rlx_status put_weight(void *to, const char *name, const rlx_tensor *value
 
 rlx_status lm_world_open(const lm_model *m, const char *device, lm_world *out) {
   *out = (lm_world){.model = m};
-  rlx_session_desc d = {.struct_bytes = sizeof d, .device = device, .threads = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .threads = 1};
   RLX_TRY(rlx_session_create(&d, &out->session));
   RLX_TRY(rlx_weights_create(out->session, &out->weights));
   RLX_TRY(rlx_states_create(out->session, &out->states));
@@ -78,8 +78,7 @@ rlx_status lm_world_compile(lm_world *w, const lm_graph_desc *d, rlx_executable 
   *out = NULL;
   rlx_graph *g;
   RLX_TRY(lm_graph_build(w->model, d, &g));
-  rlx_compile_options options = {
-    .struct_bytes = sizeof options, .weights = w->weights, .states = w->states, .exact = true};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .weights = w->weights, .states = w->states, .exact = true};
   rlx_status s = rlx_compile(w->session, g, &options, out);
   rlx_graph_destroy(g);
   return s;

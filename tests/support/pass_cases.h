@@ -113,7 +113,7 @@ static inline rlx_graph *parse(const char *statements) {
 
 static inline rlx_optimized *optimize(const rlx_graph *g, const char *passes, rlx_supports_fn supports) {
   rlx_optimized *o = NULL;
-  rlx_optimize_options options = {.struct_bytes = sizeof options, .passes = passes, .supports = supports};
+  rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .passes = passes, .supports = supports};
   if (rlx_optimize(g, &options, &o)) printf("%s\n", rlx_message());
   return o;
 }

@@ -38,7 +38,7 @@ static rlx_node heads_of(decoder *d, rlx_node x, int64_t n_heads, bool turns) {
   y = rlx_op_reshape(g, y, RLX_DIMS(1, d->n_tokens, n_heads, HEAD));
   if (!turns) return y;
   y = rlx_op_rms_norm(g, y, weight(g, RLX_DIMS(HEAD)), RLX_NONE, -1, 1e-6);
-  return rlx_op_rope(g, y, &(rlx_op_rope_desc){.offset = d->at, .theta = 1e6});
+  return rlx_op_rope(g, y, &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .offset = d->at, .theta = 1e6});
 }
 
 static rlx_node cache(decoder *d, const char *kind, int layer, rlx_node rows) {
@@ -53,8 +53,9 @@ static rlx_node attend(decoder *d, rlx_node x, int layer) {
   rlx_node q = heads_of(d, x, HEADS, true);
   rlx_node k = cache(d, "k", layer, heads_of(d, x, KV_HEADS, true));
   rlx_node v = cache(d, "v", layer, heads_of(d, x, KV_HEADS, false));
-  rlx_node y =
-    rlx_op_attention(g, q, k, v, &(rlx_op_attention_desc){.causal = true, .kv_len = d->length, .kv_offset = d->at});
+  rlx_node y = rlx_op_attention(
+    g, q, k, v,
+    &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .causal = true, .kv_len = d->length, .kv_offset = d->at});
   y = rlx_op_reshape(g, y, RLX_DIMS(1, d->n_tokens, HEADS * HEAD));
   return rlx_op_matmul_t(g, y, weight(g, RLX_DIMS(WIDTH, HEADS * HEAD)));
 }
@@ -91,7 +92,7 @@ static rlx_node conv_block(rlx_graph *g, rlx_node x, int64_t to) {
   for (int i = 0; i < 2; i++) {
     rlx_dims shape = rlx_node_shape(g, x);
     x = rlx_op_conv(g, x, weight(g, RLX_DIMS(to, shape.v[1], 3, 3)), weight(g, RLX_DIMS(to)),
-                    &(rlx_op_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
+                    &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
     x = rlx_op_group_norm(g, x, weight(g, RLX_DIMS(to)), weight(g, RLX_DIMS(to)), 8, 1e-5);
     x = rlx_op_silu(g, x);
   }
@@ -104,7 +105,7 @@ static void build_unet(rlx_graph *g) {
   int64_t channels = 32;
   for (int i = 0; i < LEVELS; i++, channels *= 2) {
     skip[i] = conv_block(g, x, channels);
-    x = rlx_op_pool_max(g, skip[i], &(rlx_op_pool_desc){.kernel = RLX_DIMS(2, 2)});
+    x = rlx_op_pool_max(g, skip[i], &(rlx_op_pool_desc){RLX_OP_POOL_DESC_INIT, .kernel = RLX_DIMS(2, 2)});
   }
   x = conv_block(g, x, channels);
   for (int i = LEVELS - 1; i >= 0; i--) {
@@ -126,21 +127,22 @@ static rlx_node dense_layer(rlx_graph *g, rlx_node x, int64_t growth) {
   rlx_node y = rlx_op_relu(g, rlx_op_batch_norm_inference(g, x, c, c, c, c, 1e-5));
   y = rlx_op_relu(g, rlx_op_conv(g, y, weight(g, RLX_DIMS(4 * growth, shape.v[1], 1, 1)), RLX_NONE, NULL));
   return rlx_op_conv(g, y, weight(g, RLX_DIMS(growth, 4 * growth, 3, 3)), RLX_NONE,
-                     &(rlx_op_conv_desc){.pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
+                     &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
 }
 
 static void build_densenet(rlx_graph *g) {
   static const int layers[] = {6, 12, 24, 16};
   rlx_node x = rlx_op_input(g, "image", RLX_F32, RLX_DIMS(1, 3, 224, 224));
   x = rlx_op_conv(g, x, weight(g, RLX_DIMS(64, 3, 7, 7)), RLX_NONE,
-                  &(rlx_op_conv_desc){.stride = RLX_DIMS(2, 2), .pad_lo = RLX_DIMS(3, 3), .pad_hi = RLX_DIMS(3, 3)});
-  x = rlx_op_pool_max(g, rlx_op_relu(g, x), &(rlx_op_pool_desc){.kernel = RLX_DIMS(2, 2)});
+                  &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .stride = RLX_DIMS(2, 2), .pad_lo = RLX_DIMS(3, 3),
+                                      .pad_hi = RLX_DIMS(3, 3)});
+  x = rlx_op_pool_max(g, rlx_op_relu(g, x), &(rlx_op_pool_desc){RLX_OP_POOL_DESC_INIT, .kernel = RLX_DIMS(2, 2)});
   for (size_t block = 0; block < sizeof layers / sizeof *layers; block++) {
     for (int i = 0; i < layers[block]; i++) x = rlx_op_concat(g, (rlx_node[]){x, dense_layer(g, x, 32)}, 2, 1);
     if (block == 3) break;
     int64_t half = rlx_node_shape(g, x).v[1] / 2;
     x = rlx_op_conv(g, x, weight(g, RLX_DIMS(half, 2 * half, 1, 1)), RLX_NONE, NULL);
-    x = rlx_op_pool_avg(g, x, &(rlx_op_pool_desc){.kernel = RLX_DIMS(2, 2)});
+    x = rlx_op_pool_avg(g, x, &(rlx_op_pool_desc){RLX_OP_POOL_DESC_INIT, .kernel = RLX_DIMS(2, 2)});
   }
   int64_t channels = rlx_node_shape(g, x).v[1];
   x = rlx_op_reshape(g, rlx_op_global_pool_avg(g, x), RLX_DIMS(1, channels));
@@ -219,9 +221,9 @@ static rlx_node add_binary(random_plan *r) {
 static rlx_node cut(random_plan *r, rlx_node x) {
   int64_t n = length_of(r, x), start = (int64_t)draw(r, (uint32_t)n),
           stop = start + 1 + (int64_t)draw(r, (uint32_t)(n - start));
-  return rlx_op_slice(
-    r->g, x,
-    &(rlx_op_slice_desc){.start = RLX_DIMS(start), .stop = RLX_DIMS(stop), .step = RLX_DIMS(draw(r, 5) ? 1 : 2)});
+  return rlx_op_slice(r->g, x,
+                      &(rlx_op_slice_desc){RLX_OP_SLICE_DESC_INIT, .start = RLX_DIMS(start), .stop = RLX_DIMS(stop),
+                                           .step = RLX_DIMS(draw(r, 5) ? 1 : 2)});
 }
 
 static rlx_node add_slice(random_plan *r) { return cut(r, pick(r)); }

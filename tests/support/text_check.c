@@ -77,7 +77,7 @@ static rlx_status run_optimised(const rlx_optimized *o) {
 
 static rlx_status check_passes(const rlx_graph *g, bool runs, rlx_supports_fn supports) {
   rlx_optimized *o = NULL;
-  rlx_optimize_options options = {.struct_bytes = sizeof options, .supports = supports};
+  rlx_optimize_options options = {RLX_OPTIMIZE_OPTIONS_INIT, .supports = supports};
   RLX_TRY_AT(rlx_optimize(g, &options, &o), "optimising");
   rlx_status s = runs ? run_optimised(o) : RLX_OK;
   if (s == RLX_CANCELLED) s = RLX_OK; /* it may take more steps */

@@ -18,7 +18,7 @@ TEST(vulkan) { SKIP("this library was built without Vulkan"); }
 #include "runtime/executable.h"
 #include "vulkan/program.h"
 
-#define OPTIONS(...) (&(rlx_compile_options){.struct_bytes = sizeof(rlx_compile_options), __VA_ARGS__})
+#define OPTIONS(...) (&(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, __VA_ARGS__})
 
 /* Holds the device of this name until the end of the test; a test without one is skipped. */
 #define ACQUIRE(name, out)                                    \
@@ -48,7 +48,7 @@ TEST(devices_come_best_first) {
   CHECK(why == NULL);
   rlx_device_kind last = RLX_DEVICE_DISCRETE;
   for (uint32_t i = 0; i < n; i++) {
-    rlx_device_info info;
+    rlx_device_info info = {RLX_DEVICE_INFO_INIT};
     CHECK_OK(rlx_backend_vulkan.describe(i, &info));
     CHECK(info.name[0] && info.driver[0] && info.features[0] && strlen(info.uuid) == 36);
     CHECK(info.kind >= last && info.kind != RLX_DEVICE_CPU && info.kind != RLX_DEVICE_NULL);
@@ -56,7 +56,7 @@ TEST(devices_come_best_first) {
     CHECK(info.max_block_bytes >= 1 << 30 && info.max_window_bytes >= 128 << 20 && info.max_window_bytes % 16 == 0);
     last = info.kind;
   }
-  rlx_device_info none;
+  rlx_device_info none = {RLX_DEVICE_INFO_INIT};
   CHECK_FAILS(rlx_backend_vulkan.describe(n, &none), RLX_NOT_FOUND, "there are");
 }
 
@@ -535,7 +535,7 @@ TEST(an_arena_of_300_mib_and_bindings_of_128) {
   OPEN_SESSION("vulkan:window=134217728", 1, &s);
   CHECK_OK(softmax_graph("[25600,1024]", &g));
   CHECK_OK(rlx_compile(s, g, OPTIONS(.keep_values = true, .no_in_place = true, .forbid_host = true), &e));
-  rlx_memory memory;
+  rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   CHECK_OK(rlx_executable_memory(e, &memory));
   CHECK(memory.scratch >= (uint64_t)300 << 20);
   float *x = malloc(bytes);

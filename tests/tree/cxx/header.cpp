@@ -10,7 +10,7 @@ rlx_status build_and_run(const float *data) {
   int64_t batch = rlx_graph_add_symbol(g, "B");
   rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(batch, 3, 8, 8));
   rlx_node w = rlx_op_param(g, "w", RLX_F32, RLX_DIMS(4, 3, 3, 3));
-  rlx_op_conv_desc conv = {};
+  auto conv = rlx_init<rlx_op_conv_desc>();
   conv.stride = RLX_DIMS(2, 2);
   rlx_node y = rlx_op_relu(g, rlx_op_conv(g, x, w, RLX_NONE, &conv));
   y = rlx_op_reduce_mean(g, y, RLX_DIMS(2, 3), false);
@@ -19,7 +19,7 @@ rlx_status build_and_run(const float *data) {
   rlx_graph_add_output(g, "y", rlx_op_softmax(g, rlx_op_concat(g, both, 2, -1), -1));
   rlx_graph_add_output(g, "one", rlx_op_constant(g, RLX_F32, RLX_SCALAR, data, sizeof *data));
   rlx_status s = rlx_graph_finish(g);
-  rlx_op_table_info info;
+  auto info = rlx_init<rlx_op_table_info>();
   if (!s) s = rlx_op_table_describe(rlx_op_table_find("conv"), &info);
   rlx_evaluator *e = nullptr;
   if (!s) s = rlx_evaluator_create(g, &e);

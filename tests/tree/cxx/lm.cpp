@@ -4,13 +4,11 @@
 static void show(void *, const char *, size_t) {}
 
 rlx_status ask(const char *path, const char *question) {
-  rlx_lm_desc desc = {};
-  desc.struct_bytes = sizeof desc;
+  auto desc = rlx_init<rlx_lm_desc>();
   desc.path = path;
   rlx_lm *lm = nullptr;
   rlx_status status = rlx_lm_load(&desc, &lm);
-  rlx_lm_options options = {};
-  options.struct_bytes = sizeof options;
+  auto options = rlx_init<rlx_lm_options>();
   options.tokens = 16;
   rlx_chat_message message = {"user", question};
   if (!status) status = rlx_lm_reply(lm, nullptr, &message, 1, &options, show, nullptr, nullptr);
