@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "cpu/simd.h"
+#include "ir/act.h"
 
 CPU_INLINE vf vf_copysign(vf magnitude, vf sign) {
   return vf_from_bits(vi_or(vi_and(vf_bits(magnitude), vi_set(INT32_MAX)), vi_and(vf_bits(sign), vi_set(INT32_MIN))));
@@ -367,17 +368,18 @@ CPU_INLINE vf vf_pow(vf a, vf b, double (*scalar)(double a, double b)) {
   return vm_any(rest) ? vf_patch(power, a, b, rest, scalar) : power;
 }
 
+/* -0 becomes 0, NaN stays. */
+CPU_INLINE vf vf_relu(vf x) { return vf_select(vf_le(x, vf_zero()), vf_zero(), x); }
+
 /* The activations of fused ops: RLX_ACT_. */
 CPU_INLINE vf vf_activate(int32_t act, vf x) {
+#define FORMULA(NAME, op) \
+  case RLX_ACT_##NAME: return vf_##op(x);
   switch (act) {
-    case RLX_ACT_RELU: return vf_select(vf_lt(x, vf_zero()), vf_zero(), x); /* NaN stays NaN */
-    case RLX_ACT_GELU: return vf_gelu(x);
-    case RLX_ACT_GELU_APPROX: return vf_gelu_approx(x);
-    case RLX_ACT_SILU: return vf_silu(x);
-    case RLX_ACT_SIGMOID: return vf_sigmoid(x);
-    case RLX_ACT_TANH: return vf_tanh(x);
+    RLX_ACTS(FORMULA)
     default: return x;
   }
+#undef FORMULA
 }
 
 #endif

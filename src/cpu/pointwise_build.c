@@ -8,6 +8,7 @@
  *
  * Everything is decided here, from the types and shapes alone; pointwise.c only walks the steps. */
 #include "cpu/pointwise.h"
+#include "ir/act.h"
 #include "ref/elementwise.h"
 #include "ref/ref.h"
 
@@ -164,14 +165,8 @@ static uint16_t build_cast(builder *b, const rlx_node_rec *n, rlx_dtype from, ui
 }
 
 static uint16_t build_swiglu(builder *b, const rlx_node_rec *n, const uint16_t in[3]) {
-  static const rlx_op acts[] = {
-    [RLX_ACT_NONE] = RLX_OP_INVALID, [RLX_ACT_RELU] = RLX_OP_relu,
-    [RLX_ACT_GELU] = RLX_OP_gelu,    [RLX_ACT_GELU_APPROX] = RLX_OP_gelu_approx,
-    [RLX_ACT_SILU] = RLX_OP_silu,    [RLX_ACT_SIGMOID] = RLX_OP_sigmoid,
-    [RLX_ACT_TANH] = RLX_OP_tanh,
-  };
   const cpu_tile_args none = {.bits = 0};
-  rlx_op act = acts[RLX_ATTRS(fused_swiglu, n)->act];
+  rlx_op act = rlx_act_op(RLX_ATTRS(fused_swiglu, n)->act);
   uint16_t gate = in[0];
   if (act) gate = fit(b, emit1(b, b->ops[CPU_FLOATS]->op[act], CPU_FLOATS, gate, &none), n->type.dtype);
   b->cost += (double)op_cost[act];

@@ -41,7 +41,7 @@ CPU_INLINE vf elu_(vf x, float alpha) {
 MAP1(gelu, vf_gelu(x))
 MAP1(gelu_approx, vf_gelu_approx(x))
 MAP1(silu, vf_silu(x))
-MAP1(relu, vf_select(vf_le(x, vf_zero()), vf_zero(), x)) /* -0 becomes 0, NaN stays */
+MAP1(relu, vf_relu(x))
 MAP1(sigmoid, vf_sigmoid(x))
 MAP1(tanh, vf_tanh(x))
 MAP1(exp, vf_exp(x))

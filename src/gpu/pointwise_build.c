@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu/pointwise.h"
+#include "ir/act.h"
 #include "ref/ref.h"
 
 enum {
@@ -267,12 +268,9 @@ static value build_dequantize(builder *b, const rlx_node_rec *n, const value in[
 }
 
 static value build_swiglu(builder *b, const rlx_node_rec *n, const value in[3]) {
-  static const uint16_t acts[] = {
-    [RLX_ACT_NONE] = 0,       [RLX_ACT_RELU] = PW_RELU,
-    [RLX_ACT_GELU] = PW_GELU, [RLX_ACT_GELU_APPROX] = PW_GELU_APPROX,
-    [RLX_ACT_SILU] = PW_SILU, [RLX_ACT_SIGMOID] = PW_SIGMOID,
-    [RLX_ACT_TANH] = PW_TANH,
-  };
+#define STEP_OF(NAME, op) [RLX_ACT_##NAME] = PW_##NAME,
+  static const uint16_t acts[] = {[RLX_ACT_NONE] = 0, RLX_ACTS(STEP_OF)};
+#undef STEP_OF
   uint32_t act = acts[RLX_ATTRS(fused_swiglu, n)->act];
   value gate = act ? step1(b, act, in[0], n->type.dtype) : in[0];
   return step(b, PW_MUL, gate, in[1], in[1], n->type.dtype);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "ir/act.h"
 #include "ir/infer.h"
 
 /* ---- shape rules, declared from the table ---- */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/act.h"
 #include "ir/dtype.h"
 #include "model/family.h"
 #include "model/graph.h"
@@ -52,12 +53,13 @@ rlx_node lm_layer_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x
 /* ---- Small arithmetic ---- */
 
 rlx_node lm_activate(lm_build *b, rlx_node x) {
+#define BUILT(NAME, op) \
+  case RLX_ACT_##NAME: return rlx_op_##op(b->g, x);
   switch (b->c->act) {
-    case RLX_ACT_SILU: return rlx_op_silu(b->g, x);
-    case RLX_ACT_GELU: return rlx_op_gelu(b->g, x);
-    case RLX_ACT_GELU_APPROX: return rlx_op_gelu_approx(b->g, x);
-    default: return rlx_op_relu(b->g, x);
+    RLX_ACTS(BUILT)
+    default: return x;
   }
+#undef BUILT
 }
 
 rlx_node lm_scale(lm_build *b, rlx_node x, double by) {

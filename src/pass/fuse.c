@@ -8,6 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/act.h"
+
+#define ENDS_NORM_MATMUL(NAME, op) {RLX_OP_##op, rlx_fuse_norm_matmul},
+#define ENDS_MATMUL(NAME, op) {RLX_OP_##op, rlx_fuse_matmul},
+#define ENDS_CONV(NAME, op) {RLX_OP_##op, rlx_fuse_conv},
 /* Per root op, in the order they are tried. */
 static const struct {
   rlx_op root;
@@ -22,27 +27,9 @@ static const struct {
   {RLX_OP_mul, rlx_fuse_swiglu},
   {RLX_OP_matmul, rlx_fuse_norm_matmul},
   {RLX_OP_add, rlx_fuse_norm_matmul},
-  {RLX_OP_relu, rlx_fuse_norm_matmul},
-  {RLX_OP_gelu, rlx_fuse_norm_matmul},
-  {RLX_OP_gelu_approx, rlx_fuse_norm_matmul},
-  {RLX_OP_silu, rlx_fuse_norm_matmul},
-  {RLX_OP_sigmoid, rlx_fuse_norm_matmul},
-  {RLX_OP_tanh, rlx_fuse_norm_matmul},
-  {RLX_OP_add, rlx_fuse_matmul},
-  {RLX_OP_relu, rlx_fuse_matmul},
-  {RLX_OP_gelu, rlx_fuse_matmul},
-  {RLX_OP_gelu_approx, rlx_fuse_matmul},
-  {RLX_OP_silu, rlx_fuse_matmul},
-  {RLX_OP_sigmoid, rlx_fuse_matmul},
-  {RLX_OP_tanh, rlx_fuse_matmul},
-  {RLX_OP_add, rlx_fuse_conv},
-  {RLX_OP_relu, rlx_fuse_conv},
-  {RLX_OP_gelu, rlx_fuse_conv},
-  {RLX_OP_gelu_approx, rlx_fuse_conv},
-  {RLX_OP_silu, rlx_fuse_conv},
-  {RLX_OP_sigmoid, rlx_fuse_conv},
-  {RLX_OP_tanh, rlx_fuse_conv},
-  {RLX_OP_update, rlx_fuse_turned_update},
+  RLX_ACTS(ENDS_NORM_MATMUL){RLX_OP_add, rlx_fuse_matmul},
+  RLX_ACTS(ENDS_MATMUL){RLX_OP_add, rlx_fuse_conv},
+  RLX_ACTS(ENDS_CONV){RLX_OP_update, rlx_fuse_turned_update},
   {RLX_OP_rope, rlx_fuse_norm_rope},
   {RLX_OP_rms_norm, rlx_fuse_residual_norm},
   {RLX_OP_layer_norm, rlx_fuse_residual_norm},

@@ -68,7 +68,6 @@ bool rlx_fuse_attention_bshd(rlx_fuse *f, rlx_node root, rlx_match *m);  /* root
 bool rlx_fuse_read_attention(rlx_fuse *f, rlx_node id, rlx_match *m);
 bool rlx_fuse_before_head_swap(const rlx_fuse *f, rlx_fuse_in *x);
 bool rlx_fuse_conv(rlx_fuse *f, rlx_node root, rlx_match *m);        /* fuse_conv.c */
-int32_t rlx_fuse_activation_of(rlx_op op);                           /* RLX_ACT_NONE: the op is none of them */
 bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m);      /* fuse_matmul.c */
 bool rlx_fuse_norm_matmul(rlx_fuse *f, rlx_node root, rlx_match *m); /* with the norm that comes before */
 bool rlx_fuse_norm_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m);

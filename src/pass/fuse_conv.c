@@ -1,4 +1,5 @@
 /* Fusion around a convolution: act(conv + residual). */
+#include "ir/act.h"
 #include "pass/fuse.h"
 
 /* The convolution that `id` is; where it is a sum, the one that it adds to a value of the same shape. */
@@ -22,7 +23,7 @@ static const rlx_node_rec *find_conv(const rlx_fuse *f, rlx_node id, rlx_match *
 /* Root is the activation, or the sum. */
 bool rlx_fuse_conv(rlx_fuse *f, rlx_node root, rlx_match *m) {
   const rlx_node_rec *n = rlx_fuse_at(f, root), *conv = NULL;
-  int32_t act = rlx_fuse_activation_of(n->op);
+  int32_t act = rlx_act_of(n->op);
   rlx_node sum = act ? n->in[0] : root, residual = RLX_NONE;
   if (act && (conv = rlx_fuse_inner(f, sum, RLX_OP_conv))) rlx_match_take(m, sum);
   if (!conv && (!act || rlx_fuse_may_take(f, sum))) {

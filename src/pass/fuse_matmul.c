@@ -2,19 +2,8 @@
  * before its norm. With a norm before it, a product is fused for targets that take the norm on the way. */
 #include <string.h>
 
+#include "ir/act.h"
 #include "pass/fuse.h"
-
-int32_t rlx_fuse_activation_of(rlx_op op) {
-  switch (op) {
-    case RLX_OP_relu: return RLX_ACT_RELU;
-    case RLX_OP_gelu: return RLX_ACT_GELU;
-    case RLX_OP_gelu_approx: return RLX_ACT_GELU_APPROX;
-    case RLX_OP_silu: return RLX_ACT_SILU;
-    case RLX_OP_sigmoid: return RLX_ACT_SIGMOID;
-    case RLX_OP_tanh: return RLX_ACT_TANH;
-    default: return RLX_ACT_NONE;
-  }
-}
 
 /* ---- product and bias ---- */
 
@@ -68,7 +57,7 @@ static bool ends_attention(rlx_fuse *f, const rlx_match *m) {
 bool rlx_fuse_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
   const rlx_node_rec *n = rlx_fuse_at(f, root);
   rlx_product_match p;
-  int32_t act = rlx_fuse_activation_of(n->op);
+  int32_t act = rlx_act_of(n->op);
   if (!rlx_fuse_product(f, act ? n->in[0] : root, !act, m, &p) || ends_attention(f, m)) return false;
   m->op = RLX_OP_fused_matmul_bias_act;
   m->attrs.fused_matmul_bias_act_ = (rlx_attrs_fused_matmul_bias_act){.trans_b = p.trans_b, .act = act};
@@ -118,7 +107,7 @@ bool rlx_fuse_norm_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m) {
 /* Which side of a product is an activation that may be taken in; 2 if none. */
 static uint32_t gate_side(const rlx_fuse *f, const rlx_node_rec *mul) {
   for (uint32_t side = 0; side < 2; side++)
-    if (rlx_fuse_activation_of(rlx_fuse_at(f, mul->in[side])->op) && rlx_fuse_may_take(f, mul->in[side])) return side;
+    if (rlx_act_of(rlx_fuse_at(f, mul->in[side])->op) && rlx_fuse_may_take(f, mul->in[side])) return side;
   return 2;
 }
 
@@ -133,8 +122,8 @@ bool rlx_fuse_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m) {
   if (!gate || !up || gate->in[0] != up->in[0] || RLX_ATTRS(matmul, gate)->trans_b != RLX_ATTRS(matmul, up)->trans_b)
     return false;
   m->op = RLX_OP_fused_gate_up;
-  m->attrs.fused_gate_up_ = (rlx_attrs_fused_gate_up){.trans_b = RLX_ATTRS(matmul, gate)->trans_b,
-                                                      .act = rlx_fuse_activation_of(rlx_fuse_at(f, act)->op)};
+  m->attrs.fused_gate_up_ =
+    (rlx_attrs_fused_gate_up){.trans_b = RLX_ATTRS(matmul, gate)->trans_b, .act = rlx_act_of(rlx_fuse_at(f, act)->op)};
   rlx_match_add(m, gate->in[0]);
   rlx_match_add(m, gate->in[1]);
   rlx_match_add(m, up->in[1]);
@@ -151,7 +140,7 @@ bool rlx_fuse_swiglu(rlx_fuse *f, rlx_node root, rlx_match *m) {
   if (side == 2) return false;
   rlx_node act = mul->in[side];
   m->op = RLX_OP_fused_swiglu;
-  m->attrs.fused_swiglu_ = (rlx_attrs_fused_swiglu){.act = rlx_fuse_activation_of(rlx_fuse_at(f, act)->op)};
+  m->attrs.fused_swiglu_ = (rlx_attrs_fused_swiglu){.act = rlx_act_of(rlx_fuse_at(f, act)->op)};
   rlx_match_add(m, rlx_fuse_at(f, act)->in[0]);
   rlx_match_add(m, mul->in[1 - side]);
   rlx_match_take(m, act);

@@ -3,14 +3,11 @@
  * A fused op rounds once, at its end; so do these, by working in f32 where the type is narrower. Weights stay as they
  * are: a matmul with a wide left side takes narrow and block-type weights. fused_swiglu is element-wise, rounds where
  * its two parts would have, and so is not widened. */
+#include "ir/act.h"
 #include "pass/rewrite.h"
 
 static rlx_node activate(const rlx_rewrite *r, int32_t act, rlx_node x) {
-  static rlx_node (*const activations[])(rlx_graph * g, rlx_node x) = {
-    [RLX_ACT_RELU] = rlx_op_relu, [RLX_ACT_GELU] = rlx_op_gelu,       [RLX_ACT_GELU_APPROX] = rlx_op_gelu_approx,
-    [RLX_ACT_SILU] = rlx_op_silu, [RLX_ACT_SIGMOID] = rlx_op_sigmoid, [RLX_ACT_TANH] = rlx_op_tanh,
-  };
-  return act == RLX_ACT_NONE ? x : activations[act](r->to, x);
+  return act == RLX_ACT_NONE ? x : rlx_graph_add(r->to, rlx_act_op(act), &x, 1, NULL);
 }
 
 /* x w + bias, x in the work type. */

@@ -6,23 +6,20 @@
 #include <math.h>
 
 #include "base/arith.h"
+#include "ir/act.h"
 #include "ir/scalar.h"
 #include "ref/norm.h"
 #include "ref/product.h"
 
-static double scalar_none(double x, double alpha, double beta) {
-  (void)alpha, (void)beta;
-  return x;
+double rlx_ref_activate(int32_t act, double x) {
+#define FORMULA(NAME, op) \
+  case RLX_ACT_##NAME: return rlx_scalar_##op(x, 0, 0);
+  switch (act) {
+    RLX_ACTS(FORMULA)
+    default: return x;
+  }
+#undef FORMULA
 }
-
-static double (*const activations[])(double x, double alpha, double beta) = {
-  [RLX_ACT_NONE] = scalar_none,     [RLX_ACT_RELU] = rlx_scalar_relu,
-  [RLX_ACT_GELU] = rlx_scalar_gelu, [RLX_ACT_GELU_APPROX] = rlx_scalar_gelu_approx,
-  [RLX_ACT_SILU] = rlx_scalar_silu, [RLX_ACT_SIGMOID] = rlx_scalar_sigmoid,
-  [RLX_ACT_TANH] = rlx_scalar_tanh,
-};
-
-double rlx_ref_activate(int32_t act, double x) { return activations[act](x, 0, 0); }
 
 /* x as an element of this type would hold it. */
 static double round_to(rlx_dtype dtype, double x) {
