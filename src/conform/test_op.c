@@ -7,7 +7,9 @@
 
 #include "base/str.h"
 #include "ir/custom.h"
-#include "ref/ref.h"
+#include "ir/dtype.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 
 static rlx_status refuse(rlx_custom_call *call, const char *why) {
   strncpy(call->message, why, sizeof call->message - 1);

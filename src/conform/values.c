@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "ir/element.h"
 #include "quant/quant.h"
-#include "ref/ref.h"
 
 enum { MAX_ARGS = 64 };
 

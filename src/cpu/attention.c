@@ -10,10 +10,11 @@
 #include "cpu/attention.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cpu/pointwise.h"
 #include "cpu/slots.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 enum {
   KEYS = CPU_ATTENTION_KEYS,

@@ -6,12 +6,13 @@
  * convolution of a small image needs no panel: the image lies as one (direct). */
 #include "cpu/conv.h"
 
+#include <string.h>
+
 #include "cpu/conv_depthwise.h"
 #include "cpu/conv_image.h"
 #include "cpu/conv_winograd.h"
 #include "cpu/pointwise.h"
 #include "cpu/slots.h"
-#include "ref/ref.h"
 
 enum {
   LANE = CPU_CONV_CHANNELS,

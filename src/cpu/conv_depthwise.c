@@ -7,11 +7,12 @@
  * neighbours. A task is a plane; a slot of work memory holds its ring and one row of sums. */
 #include "cpu/conv_depthwise.h"
 
+#include <string.h>
+
 #include "cpu/conv.h"
 #include "cpu/pointwise.h"
 #include "cpu/slots.h"
 #include "ir/conv_dims.h"
-#include "ref/ref.h"
 
 enum {
   SLOTS = 32,

@@ -7,9 +7,10 @@
 #include "cpu/fft.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cpu/slots.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 enum { SLOTS = 16, MOST_WORK = 128 << 20 };
 

@@ -14,7 +14,7 @@
 #include "base/arith.h"
 #include "cpu/gemm.h"
 #include "cpu/quant.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 typedef enum matmul_kind { ONE, GATE_UP, LOW_RANK, EXPERTS } matmul_kind;
 

@@ -9,8 +9,10 @@
 
 #include "cpu/matmul.h"
 #include "cpu/move.h"
+#include "ir/definitions.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 #include "quant/quant.h"
-#include "ref/ref.h"
 
 /* ---- what they share ---- */
 

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "cpu/move.h"
+#include "ir/element.h"
 #include "ir/slice.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 enum { MAX_BOXES = 4096 };
 

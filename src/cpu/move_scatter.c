@@ -11,8 +11,9 @@
 
 #include "base/arith.h"
 #include "cpu/move.h"
-#include "ref/elementwise.h"
-#include "ref/ref.h"
+#include "ir/element.h"
+#include "ir/scalar_table.h"
+#include "ir/walk.h"
 
 enum { NONE, ADD, MUL, MAX, MIN }; /* as the rows list them */
 

@@ -7,6 +7,7 @@
  * nothing; pieces of a row are added in double. Rows for which f32 is not enough (squares that overflow or vanish,
  * infinities, NaN) are done again in double, as the reference does all. */
 #include "cpu/norm.h"
+#include "ir/element.h"
 
 typedef struct norm {
   const cpu_norm_fns *fns;

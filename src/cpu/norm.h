@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "cpu/pointwise.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 /* The mean in two parts, so that values far from zero lose nothing when it is taken away, and 1 / deviation. */
 typedef struct cpu_norm_stats {

@@ -1,7 +1,10 @@
 /* layer_norm_2d: the channels at each pixel of [N, C, H, W], which lie H W apart. A block of pixels is computed
  * together, column by column, in the three passes of norm.c; a pixel for which f32 is not enough is done again in
  * double. */
+#include <string.h>
+
 #include "cpu/norm.h"
+#include "ir/element.h"
 
 typedef struct norm2d {
   const cpu_norm_fns *fns;

@@ -10,7 +10,8 @@
 
 #include "base/arith.h"
 #include "cpu/move.h"
-#include "ref/ref.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 
 enum { MAX_TASKS = 32, SHORT = 48, ARG_PIECE = 1 << 20, LIST_PIECE = 1 << 16 };
 

@@ -2,7 +2,7 @@
  * is one axis, and an axis of size 1 is none. What is left of a bias added to [8, 16, 128] is [128, 128] with
  * strides 0 and 1. */
 #include "cpu/pointwise.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 void cpu_axes_begin(cpu_axes *x, const rlx_dims *shape) {
   *x = (cpu_axes){.n = shape->n};

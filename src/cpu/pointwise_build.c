@@ -9,8 +9,8 @@
  * Everything is decided here, from the types and shapes alone; pointwise.c only walks the steps. */
 #include "cpu/pointwise.h"
 #include "ir/act.h"
-#include "ref/elementwise.h"
-#include "ref/ref.h"
+#include "ir/element.h"
+#include "ir/scalar_table.h"
 
 const char cpu_pw_no_memory[] = "no memory for an element-wise program";
 

@@ -6,8 +6,9 @@
  * few results and much to fold, the units are cut into segments of fixed size that are folded apart and joined in
  * order: the cut depends on the shape alone, and so do the bits. */
 #include "cpu/reduce.h"
+#include "ir/element.h"
 #include "ir/scalar.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 enum {
   PIECE = 2048,         /* elements brought at a time, and the longest row folded in f32 */

@@ -6,9 +6,11 @@
  * for one token in each of a fixed number of slots, which take the tokens in turns. */
 #include "cpu/rope.h"
 
+#include <string.h>
+
 #include "cpu/slots.h"
-#include "ref/ref.h"
-#include "ref/rope.h"
+#include "ir/definitions.h"
+#include "ir/walk.h"
 
 enum { SLOTS = 32 };
 

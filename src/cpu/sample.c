@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/half.h"
+#include "base/philox.h"
 #include "cpu/move.h"
 #include "cpu/order.h"
-#include "ref/philox.h"
-#include "ref/ref.h"
 
 enum { MAX_TASKS = 8 };
 

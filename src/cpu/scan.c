@@ -2,8 +2,9 @@
  * bits and wrap when stored, as in the reference; lines are shared out among threads, and where they lie across
  * memory, several neighbours are walked together so that whole rows are read. */
 #include "cpu/cpu.h"
+#include "ir/element.h"
 #include "ir/scalar.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 enum { COLUMNS = 64, RUN = 1 << 14 };
 

@@ -2,8 +2,8 @@
  * buffers; the pairs that weights and activations come in have loops of their own, which give the same bits. */
 #include "device/convert.h"
 
+#include "ir/element.h"
 #include "quant/quant.h"
-#include "ref/ref.h"
 
 /* Elements at a time: whole blocks of every block type. */
 enum { PIECE = 256 };

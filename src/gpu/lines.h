@@ -4,7 +4,8 @@
 #define RLX_GPU_LINES_H
 
 #include "gpu/gpu.h"
-#include "ref/ref.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 
 enum { GPU_LANE_HOLDS = 32 }; /* elements of a line that a lane has in registers */
 

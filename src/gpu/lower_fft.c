@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/status.h"
 #include "gpu/gpu.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 enum {
   F_COMPLEX,

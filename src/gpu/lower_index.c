@@ -8,7 +8,9 @@
 #include "base/status.h"
 #include "gpu/move.h"
 #include "gpu/quant.h"
-#include "ref/ref.h"
+#include "ir/definitions.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 
 static const gpu_window none = {GPU_NONE, 0, 0, 0};
 

@@ -2,7 +2,7 @@
  * block) is rewritten into these and moves, most of which are views. */
 #include "gpu/lines.h"
 #include "gpu/matmul_plan.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 gpu_product gpu_product_of(const gpu_lowering *l, uint32_t a_in, uint32_t b_in, bool trans_b) {
   const rlx_type *a = gpu_in_type(l, a_in), *b = gpu_in_type(l, b_in), *y = gpu_out_type(l);

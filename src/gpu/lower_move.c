@@ -2,8 +2,9 @@
 #include <string.h>
 
 #include "gpu/move.h"
+#include "ir/element.h"
 #include "ir/slice.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 /* ---- arithmetic ---- */
 

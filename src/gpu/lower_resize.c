@@ -1,7 +1,7 @@
 /* resize and grid_sample: planes read at places between elements. */
 #include "base/mem.h"
 #include "gpu/window.h"
-#include "ref/resize.h"
+#include "ir/definitions.h"
 
 /* ---- resize ---- */
 

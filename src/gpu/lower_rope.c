@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "gpu/lines.h"
 #include "gpu/move.h"
-#include "ref/rope.h"
+#include "ir/definitions.h"
 
 enum { X, POSITIONS, OFFSET, FACTORS, COSINES, SINES, GAMMA }; /* inputs of rope */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gpu/move.h"
-#include "ref/ref.h"
+#include "ir/walk.h"
 
 enum { NONE, ADD, MUL, MAX, MIN };                          /* as the rows list them, and scatter.k */
 enum { KIND_FLOAT, KIND_SIGNED, KIND_UNSIGNED, KIND_LONG }; /* as scatter.k */

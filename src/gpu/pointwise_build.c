@@ -8,7 +8,8 @@
 
 #include "gpu/pointwise.h"
 #include "ir/act.h"
-#include "ref/ref.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 
 enum {
   MAX_NODES = 160, /* of a body, leaves included */

@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/element.h"
+#include "ir/walk.h"
 #include "onnx/importer.h"
-#include "ref/ref.h"
 
 /* ---- inputs ---- */
 

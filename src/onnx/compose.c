@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "ref/ref.h"
-
 /* ---- nodes ---- */
 
 rlx_node onnx_scalar_like(onnx_call *c, rlx_node x, double v) {

@@ -4,9 +4,10 @@
 
 #include "base/arith.h"
 #include "base/mem.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 #include "onnx/carry.h"
 #include "onnx/ops.h"
-#include "ref/ref.h"
 
 /* A tensor of this type and shape with memory of its own. */
 static rlx_status allocate(rlx_tensor *t, rlx_dtype dtype, rlx_dims shape) {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/walk.h"
 #include "onnx/carry.h"
 #include "onnx/ops.h"
-#include "ref/ref.h"
 
 typedef rlx_node (*binary_fn)(rlx_graph *g, rlx_node a, rlx_node b);
 

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 #include "onnx/compose.h"
-#include "ref/ref.h"
 
 static rlx_status read_window(onnx_call *c, onnx_window *w, bool *ceil) {
   rlx_dims shape = onnx_shape(c, 0), sizes = onnx_spatial(&shape, 2);

@@ -5,8 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ir/element.h"
+#include "ir/walk.h"
 #include "onnx/compose.h"
-#include "ref/ref.h"
 
 enum { NEAREST, LINEAR, CUBIC };
 enum {

@@ -5,7 +5,6 @@
 #include "base/arith.h"
 #include "onnx/carry.h"
 #include "onnx/ops.h"
-#include "ref/ref.h"
 
 rlx_status onnx_op_identity(onnx_call *c) {
   onnx_set_value(c, 0, c->in[0]);

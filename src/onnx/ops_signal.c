@@ -1,8 +1,8 @@
 /* Signals: Fourier transforms, windows and the mel matrix. */
 #include <inttypes.h>
 
+#include "ir/element.h"
 #include "onnx/compose.h"
-#include "ref/ref.h"
 
 #define PI 3.14159265358979323846
 

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 #include "onnx/compose.h"
-#include "ref/ref.h"
 
 /* ---- grids ---- */
 

@@ -4,7 +4,6 @@
 
 #include "base/arith.h"
 #include "onnx/import.h"
-#include "ref/ref.h"
 
 enum { MOST_DENSE = 1 << 22 }; /* elements: what is written out is far larger than the file */
 

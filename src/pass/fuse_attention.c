@@ -13,8 +13,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/element.h"
+#include "ir/walk.h"
 #include "pass/fuse.h"
-#include "ref/ref.h"
 
 enum { LAYOUT_BSHD, LAYOUT_BHSD };
 enum { Q, K, V };

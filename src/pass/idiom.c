@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "ref/ref.h"
+#include "ir/element.h"
 
 /* Per root op, in the order they are tried. */
 static const struct {

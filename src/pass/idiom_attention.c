@@ -9,8 +9,8 @@
  * scores + bias + mask, as windows and relative positions have it, becomes scores + (bias + mask). */
 #include <math.h>
 
+#include "ir/element.h"
 #include "pass/idiom.h"
-#include "ref/ref.h"
 
 /* What a number must be to mean "hidden": e^-10000 is 0 in every type, whatever scores there are beside it. */
 static const double hides = -1e4;

@@ -12,9 +12,9 @@
  * Nothing is computed otherwise here, so results are the same to the bit. */
 #include <string.h>
 
+#include "ir/element.h"
 #include "ir/slice.h"
 #include "pass/idiom.h"
-#include "ref/ref.h"
 
 static rlx_dims perm_of(const rlx_node_rec *transpose) {
   return rlx_perm_of(&RLX_ATTRS(transpose, transpose)->perm, transpose->type.shape.n);

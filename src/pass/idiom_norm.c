@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/element.h"
 #include "ir/infer.h"
 #include "pass/idiom.h"
-#include "ref/ref.h"
 
 /* ---- reductions ---- */
 

@@ -11,8 +11,8 @@
 #ifndef RLX_PASS_REWRITE_H
 #define RLX_PASS_REWRITE_H
 
+#include "ir/element.h"
 #include "pass/pass.h"
-#include "ref/ref.h"
 
 /* The rewrite does not apply; the static text says why. */
 static inline rlx_node refuse(rlx_rewrite *r, const char *why) {

@@ -1,5 +1,6 @@
 /* Constants that a rewrite computes: tables of angles, places to read, decoded codes. Each is a function of its
  * element's number, called once per element and stored by the rules of cast. */
+#include "ir/walk.h"
 #include "pass/rewrite.h"
 
 rlx_node rlx_rewrite_constant(const rlx_rewrite *r, rlx_dtype dtype, rlx_dims shape,

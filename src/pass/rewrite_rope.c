@@ -6,8 +6,8 @@
  * graph runs. Angles are always found in f64: a position of 10^5 times a frequency has no digits left in f32. */
 #include <math.h>
 
+#include "ir/definitions.h"
 #include "pass/rewrite.h"
-#include "ref/rope.h"
 
 #define TABLE_LIMIT 0x1p22 /* elements of a constant table: 16 MiB of f32 */
 #define TOO_WIDE "the table of frequencies would pass 2^22 elements"

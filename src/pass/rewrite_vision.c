@@ -4,8 +4,8 @@
  * resize are gathers along one axis at a time: all that is left to say is which places each output reads, and that is
  * taken from where the reference takes it (conv_dims.h, ref/resize.h). */
 #include "ir/conv_dims.h"
+#include "ir/definitions.h"
 #include "pass/rewrite.h"
-#include "ref/resize.h"
 
 /* ---- conv_transpose ---- */
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ref/ref.h"
+#include "ir/element.h"
 
 enum {
   MAX_ROUNDS = 4,

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/element.h"
 #include "ir/scalar.h"
 #include "pass/simplify.h"
-#include "ref/ref.h"
 
 /* ---- operands that change nothing, or decide everything ---- */
 

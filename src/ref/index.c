@@ -6,8 +6,9 @@
 #include <math.h>
 
 #include "base/arith.h"
+#include "ir/definitions.h"
+#include "ir/scalar_table.h"
 #include "quant/quant.h"
-#include "ref/elementwise.h"
 #include "ref/ref.h"
 #include "ref/rope.h"
 
@@ -224,19 +225,6 @@ rlx_status rlx_ref_one_hot(rlx_ref_call *c) {
         rlx_store_value(c->out, (o * l.n + k) * l.inner + i, (int64_t)k == index ? a->on : a->off);
     }
   return RLX_OK;
-}
-
-static bool is_whole(double x) { return x == floor(x) && x >= -0x1p63 && x < 0x1p63; }
-
-void rlx_range_fill(const rlx_attrs_range *a, rlx_tensor *out, size_t begin, size_t end) {
-  bool whole = rlx_dtype_is_int(out->dtype) && is_whole(a->start) && is_whole(a->step);
-  for (size_t i = begin; i < end; i++) {
-    int64_t v;
-    const rlx_tensor exact = {.dtype = RLX_I64, .data = &v};
-    if (whole && rlx_mul_i64((int64_t)i, (int64_t)a->step, &v) && rlx_add_i64((int64_t)a->start, v, &v))
-      rlx_convert(out, i, &exact, 0);
-    else rlx_store_value(out, i, a->start + (double)i * a->step);
-  }
 }
 
 rlx_status rlx_ref_range(rlx_ref_call *c) {

@@ -11,8 +11,8 @@
  *      the running weight exceeds u times the weight of all that are left. */
 #include <math.h>
 
+#include "base/philox.h"
 #include "ref/order.h"
-#include "ref/philox.h"
 
 /* The draw number: the optional input, else the run's. */
 static uint64_t draw_number(const rlx_ref_call *c, uint32_t input) {

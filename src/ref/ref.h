@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-#include "base/half.h"
+#include "ir/element.h"
 #include "ir/graph.h"
+#include "ir/walk.h"
 
 typedef struct rlx_ref_call {
   const rlx_node_rec *node;
@@ -35,12 +36,11 @@ typedef rlx_status (*rlx_ref_fn)(rlx_ref_call *c);
 
 rlx_ref_fn rlx_ref_get(rlx_op op);
 
-/* Input i or NULL, also past the end. */
 /* The activation RLX_ACT_.. of a fused op. */
 double rlx_ref_activate(int32_t act, double x);
 
+/* Input i or NULL, also past the end. */
 static inline const rlx_tensor *rlx_ref_in(const rlx_ref_call *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
-static inline size_t rlx_tensor_count(const rlx_tensor *t) { return rlx_dims_count(&t->shape); }
 
 /* The condition of a kernel's loops: counts the elements that the next trip visits, and every so often asks whether there is to
  * be one. Once the answer was no, it stays no: all loops end. A kernel that is stopped returns as if it were done; who called it
@@ -68,96 +68,6 @@ static inline bool rlx_ref_next_run(rlx_ref_call *c, size_t at, size_t n, size_t
 void rlx_ref_copy(rlx_ref_call *c, void *to, const void *from, size_t bytes);
 /* n elements of a block type as f32, asking in between. */
 rlx_status rlx_ref_decode(rlx_ref_call *c, rlx_dtype dtype, const void *blocks, float *out, size_t n);
-
-/* ---- one element ----
- * load/store carry any float type through double (one rounding); load_int/store_int carry integers and bool through
- * int64 (stored modulo the width). load also reads integers, as the nearest double. */
-static inline double rlx_load(const rlx_tensor *t, size_t i) {
-  switch (t->dtype) {
-    case RLX_F32: return (double)((const float *)t->data)[i];
-    case RLX_F64: return ((const double *)t->data)[i];
-    case RLX_F16: return (double)rlx_f16_to_f32(((const uint16_t *)t->data)[i]);
-    case RLX_BF16: return (double)rlx_bf16_to_f32(((const uint16_t *)t->data)[i]);
-    case RLX_I8: return ((const int8_t *)t->data)[i];
-    case RLX_U8:
-    case RLX_BOOL: return ((const uint8_t *)t->data)[i];
-    case RLX_I16: return ((const int16_t *)t->data)[i];
-    case RLX_I32: return ((const int32_t *)t->data)[i];
-    case RLX_U32: return ((const uint32_t *)t->data)[i];
-    case RLX_I64: return (double)((const int64_t *)t->data)[i];
-    default: return 0;
-  }
-}
-
-static inline void rlx_store(rlx_tensor *t, size_t i, double x) {
-  switch (t->dtype) {
-    case RLX_F32: ((float *)t->data)[i] = (float)x; break;
-    case RLX_F64: ((double *)t->data)[i] = x; break;
-    case RLX_F16: ((uint16_t *)t->data)[i] = rlx_f64_to_f16(x); break;
-    case RLX_BF16: ((uint16_t *)t->data)[i] = rlx_f64_to_bf16(x); break;
-    default: break; /* integers go through rlx_store_int or rlx_convert */
-  }
-}
-
-static inline int64_t rlx_load_int(const rlx_tensor *t, size_t i) {
-  switch (t->dtype) {
-    case RLX_I8: return ((const int8_t *)t->data)[i];
-    case RLX_U8:
-    case RLX_BOOL: return ((const uint8_t *)t->data)[i];
-    case RLX_I16: return ((const int16_t *)t->data)[i];
-    case RLX_I32: return ((const int32_t *)t->data)[i];
-    case RLX_U32: return ((const uint32_t *)t->data)[i];
-    case RLX_I64: return ((const int64_t *)t->data)[i];
-    default: return 0;
-  }
-}
-
-static inline void rlx_store_int(rlx_tensor *t, size_t i, int64_t x) {
-  switch (t->dtype) {
-    case RLX_I8:
-    case RLX_U8:
-    case RLX_BOOL: ((uint8_t *)t->data)[i] = (uint8_t)x; break;
-    case RLX_I16: ((uint16_t *)t->data)[i] = (uint16_t)x; break;
-    case RLX_I32:
-    case RLX_U32: ((uint32_t *)t->data)[i] = (uint32_t)x; break;
-    case RLX_I64: ((int64_t *)t->data)[i] = x; break;
-    default: break;
-  }
-}
-
-/* Element i of src as element k of dst under the rules of `cast` (truncate, saturate, NaN to 0, bool is != 0). */
-void rlx_convert(rlx_tensor *dst, size_t k, const rlx_tensor *src, size_t i);
-/* The double x stored into dst under the rules of `cast`. */
-void rlx_store_value(rlx_tensor *dst, size_t k, double x);
-
-/* Elements begin .. end - 1 of a range. */
-void rlx_range_fill(const rlx_attrs_range *a, rlx_tensor *out, size_t begin, size_t end);
-
-/* ---- walking shapes ---- */
-/* Row-major strides in elements. */
-void rlx_strides(const rlx_dims *shape, size_t stride[RLX_MAX_RANK]);
-/* Strides for reading `shape` as if broadcast to `to` (0 on broadcast axes), aligned at the last axis. */
-void rlx_broadcast_strides(const rlx_dims *shape, const rlx_dims *to, size_t stride[RLX_MAX_RANK]);
-/* For each axis of x, the step in the result of a reduction (axes empty: over all): 0 along a reduced axis. */
-void rlx_reduced_strides(const rlx_dims *x, const rlx_dims *axes, size_t stride[RLX_MAX_RANK]);
-/* Advances idx over shape in row-major order; false when it wraps around to all zeros. */
-bool rlx_next_index(const rlx_dims *shape, int64_t idx[RLX_MAX_RANK]);
-static inline size_t rlx_offset(int n, const int64_t *idx, const size_t *stride) {
-  size_t at = 0;
-  for (int i = 0; i < n; i++) at += (size_t)idx[i] * stride[i];
-  return at;
-}
-/* Views an axis as [outer, n, inner]: element k along the axis of line (o, i) is at (o * n + k) * inner + i. */
-typedef struct rlx_lines {
-  size_t outer, n, inner;
-} rlx_lines;
-rlx_lines rlx_lines_of(const rlx_dims *shape, int64_t axis); /* axis may be negative */
-/* The first element of a line, counted over (o, i); the others follow in steps of `inner`. */
-static inline size_t rlx_line_start(rlx_lines l, size_t line) {
-  return line / l.inner * l.n * l.inner + line % l.inner;
-}
-/* An index read from a tensor, negative counting from the end; fails when outside -n .. n-1 (message names `what`). */
-rlx_status rlx_index_resolve(const char *what, int64_t index, int64_t n, size_t *out);
 
 /* A weight as f32 values, whatever its type (decoded into scratch; f32 itself is returned as it is). */
 rlx_status rlx_ref_as_f32(rlx_ref_call *c, const rlx_tensor *t, const float **out);

@@ -5,6 +5,7 @@
  * the leading n_rot elements; axial_rope_2d fills two, from a token's column and row, and turns one half of the head
  * with each. */
 #include "ref/rope.h"
+#include "ir/definitions.h"
 
 #include <math.h>
 

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "ref/ref.h"
+#include "ir/element.h"
+#include "ir/walk.h"
 #include "runtime/executable.h"
 
 typedef struct comparison {

@@ -11,7 +11,7 @@
 #include "faults.h"
 #include "ir/scalar.h"
 #include "random_graph.h"
-#include "ref/elementwise.h"
+#include "ir/scalar_table.h"
 #include "ref/eval.h"
 #include "test.h"
 

@@ -5,7 +5,7 @@
 
 #include "faults.h"
 #include "ir/scalar.h"
-#include "ref/elementwise.h"
+#include "ir/scalar_table.h"
 #include "rules.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* Philox against the authors' known answers, and the random ops built on it: what draws they use, how the numbers are
  * spread, which tokens may be sampled. */
-#include "ref/philox.h"
+#include "base/philox.h"
 
 #include <math.h>
 

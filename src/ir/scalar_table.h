@@ -5,8 +5,8 @@
  * to the node's own type. A chain of element-wise nodes evaluated one by one therefore has the same bits as the same
  * chain inside a region, as long as each step of the region is stored in (or rounded to) its own type: running the
  * kernels rlx_ref_get(op) of the body's nodes in order does exactly that. */
-#ifndef RLX_REF_ELEMENTWISE_H
-#define RLX_REF_ELEMENTWISE_H
+#ifndef RLX_IR_SCALAR_TABLE_H
+#define RLX_IR_SCALAR_TABLE_H
 
 #include "ir/op.h"
 

@@ -1,0 +1,38 @@
+/* Conversion of one element between types, by the rules of `cast`. */
+#include "ir/element.h"
+
+#include "ir/dtype.h"
+
+void rlx_store_value(rlx_tensor *dst, size_t k, double x) {
+  if (rlx_dtype_is_float(dst->dtype)) {
+    rlx_store(dst, k, x);
+  } else if (dst->dtype == RLX_BOOL) {
+    rlx_store_int(dst, k, x != 0); /* NaN is not 0 */
+  } else {
+    int64_t lo = rlx_dtype_min(dst->dtype), hi = rlx_dtype_max(dst->dtype);
+    rlx_store_int(dst, k, x != x ? 0 : x <= (double)lo ? lo : x >= (double)hi ? hi : (int64_t)x);
+  }
+}
+
+/* An integer on its way to a float type narrower than f64: what a double cannot hold sets its last bit (round to odd),
+ * so that the rounding to the narrow type is right and not a second one. */
+static double int_to_odd(int64_t v) {
+  uint64_t m = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+  if (m >> 53) m = (m >> 11 | ((m & 0x7ff) != 0)) << 11;
+  return v < 0 ? -(double)m : (double)m;
+}
+
+void rlx_convert(rlx_tensor *dst, size_t k, const rlx_tensor *src, size_t i) {
+  if (rlx_dtype_is_float(src->dtype)) {
+    rlx_store_value(dst, k, rlx_load(src, i));
+    return;
+  }
+  int64_t v = rlx_load_int(src, i);
+  if (rlx_dtype_is_float(dst->dtype)) {
+    rlx_store(dst, k, dst->dtype == RLX_F64 ? (double)v : int_to_odd(v));
+    return;
+  }
+  int64_t lo = rlx_dtype_min(dst->dtype), hi = rlx_dtype_max(dst->dtype);
+  if (dst->dtype == RLX_BOOL) v = v != 0;
+  rlx_store_int(dst, k, v < lo ? lo : v > hi ? hi : v);
+}

@@ -1,0 +1,69 @@
+/* One element of a tensor in host memory, whatever its type.
+ *
+ * load and store carry any float type through double (one rounding); load_int and store_int carry integers and bool through
+ * int64 (stored modulo the width). load also reads integers, as the nearest double. */
+#ifndef RLX_IR_ELEMENT_H
+#define RLX_IR_ELEMENT_H
+
+#include "base/half.h"
+#include "ir/shape.h"
+
+static inline double rlx_load(const rlx_tensor *t, size_t i) {
+  switch (t->dtype) {
+    case RLX_F32: return (double)((const float *)t->data)[i];
+    case RLX_F64: return ((const double *)t->data)[i];
+    case RLX_F16: return (double)rlx_f16_to_f32(((const uint16_t *)t->data)[i]);
+    case RLX_BF16: return (double)rlx_bf16_to_f32(((const uint16_t *)t->data)[i]);
+    case RLX_I8: return ((const int8_t *)t->data)[i];
+    case RLX_U8:
+    case RLX_BOOL: return ((const uint8_t *)t->data)[i];
+    case RLX_I16: return ((const int16_t *)t->data)[i];
+    case RLX_I32: return ((const int32_t *)t->data)[i];
+    case RLX_U32: return ((const uint32_t *)t->data)[i];
+    case RLX_I64: return (double)((const int64_t *)t->data)[i];
+    default: return 0;
+  }
+}
+
+static inline void rlx_store(rlx_tensor *t, size_t i, double x) {
+  switch (t->dtype) {
+    case RLX_F32: ((float *)t->data)[i] = (float)x; break;
+    case RLX_F64: ((double *)t->data)[i] = x; break;
+    case RLX_F16: ((uint16_t *)t->data)[i] = rlx_f64_to_f16(x); break;
+    case RLX_BF16: ((uint16_t *)t->data)[i] = rlx_f64_to_bf16(x); break;
+    default: break; /* integers go through rlx_store_int or rlx_convert */
+  }
+}
+
+static inline int64_t rlx_load_int(const rlx_tensor *t, size_t i) {
+  switch (t->dtype) {
+    case RLX_I8: return ((const int8_t *)t->data)[i];
+    case RLX_U8:
+    case RLX_BOOL: return ((const uint8_t *)t->data)[i];
+    case RLX_I16: return ((const int16_t *)t->data)[i];
+    case RLX_I32: return ((const int32_t *)t->data)[i];
+    case RLX_U32: return ((const uint32_t *)t->data)[i];
+    case RLX_I64: return ((const int64_t *)t->data)[i];
+    default: return 0;
+  }
+}
+
+static inline void rlx_store_int(rlx_tensor *t, size_t i, int64_t x) {
+  switch (t->dtype) {
+    case RLX_I8:
+    case RLX_U8:
+    case RLX_BOOL: ((uint8_t *)t->data)[i] = (uint8_t)x; break;
+    case RLX_I16: ((uint16_t *)t->data)[i] = (uint16_t)x; break;
+    case RLX_I32:
+    case RLX_U32: ((uint32_t *)t->data)[i] = (uint32_t)x; break;
+    case RLX_I64: ((int64_t *)t->data)[i] = x; break;
+    default: break;
+  }
+}
+
+/* Element i of src as element k of dst under the rules of `cast` (truncate, saturate, NaN to 0, bool is != 0). */
+void rlx_convert(rlx_tensor *dst, size_t k, const rlx_tensor *src, size_t i);
+/* The double x stored into dst under the rules of `cast`. */
+void rlx_store_value(rlx_tensor *dst, size_t k, double x);
+
+#endif
