@@ -4,12 +4,34 @@
 # they share in tests/support/. Tests close with the line "N passed, N failed, N skipped"; tools/test adds
 # those lines up.
 
-if(BUILD_SHARED_LIBS)
-  add_library(rlx_inside STATIC $<TARGET_OBJECTS:rlx_objects> ${simd_objects})
-  set_target_properties(rlx_inside PROPERTIES LINKER_LANGUAGE C)
-  target_link_libraries(rlx_inside PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} ${lm_libraries} rlx_flags)
-else()
-  add_library(rlx_inside ALIAS rlx)
+# The emulated GPU (src/emu) runs every GPU kernel on the host, for tests alone: it is in the library that tests link, never in the
+# one that is installed.
+file(GLOB emulator_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/*.c)
+file(GLOB emulated_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/gen/*.c)
+# Kernels are written in the rules of four languages at once; some of C's warnings are not among them.
+set_source_files_properties(${emulated_sources} PROPERTIES COMPILE_OPTIONS
+  "-Wno-conversion;-Wno-shadow;-Wno-unused-variable;-Wno-unused-but-set-variable;-Wno-type-limits;-Wno-parentheses;-Wno-unknown-pragmas")
+add_library(rlx_emulator OBJECT ${emulator_sources} ${emulated_sources})
+if(NOT kernel_targets) # the library has no GPU backend, and so no lowerings; tests look at SPIR-V all the same
+  kernel_column(spirv column)
+  target_sources(rlx_emulator PRIVATE ${gpu_sources} ${column})
+endif()
+target_include_directories(rlx_emulator PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_compile_definitions(rlx_emulator PRIVATE RLX_EMU)
+target_link_libraries(rlx_emulator PRIVATE rlx_flags Threads::Threads)
+add_registry(rlx_registry_with_emulator)
+target_compile_definitions(rlx_registry_with_emulator PRIVATE RLX_EMU)
+
+add_library(rlx_inside STATIC $<TARGET_OBJECTS:rlx_objects> $<TARGET_OBJECTS:rlx_registry_with_emulator>
+  $<TARGET_OBJECTS:rlx_emulator> ${simd_objects})
+set_target_properties(rlx_inside PROPERTIES LINKER_LANGUAGE C)
+target_link_libraries(rlx_inside PRIVATE m Threads::Threads ${CMAKE_DL_LIBS} ${lm_libraries} rlx_flags)
+
+# The command with the emulated GPU: `build/release/tools/rlx_emu conform --device emu`.
+if(TARGET rlx_cli)
+  add_executable(rlx_emu $<TARGET_OBJECTS:rlx_cli>)
+  set_target_properties(rlx_emu PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
+  target_link_libraries(rlx_emu PRIVATE rlx_inside rlx_flags m)
 endif()
 
 # one_each(FOLDER PATTERN OUT): an executable FOLDER/<file name> for every file that matches; their targets in OUT.

@@ -32,6 +32,7 @@ BLOCK = """graph {
 def devices():
     listed = rlx_json("devices")["devices"]
     equal([d["backend"] for d in listed][:1], ["cpu"], "the first device of a machine without a GPU")
+    check("emu" not in [d["backend"] for d in listed], "the emulated GPU, which is for tests, is in the command")
     for d in listed:
         check(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", d["uuid"]), f"uuid {d['uuid']}")
         check(d["kind"] in ("discrete", "integrated", "cpu", "software", "null"), d["kind"])

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifdef RLX_VULKAN
 static gpu_code codes[GPU_KERNEL_COUNT][SPIRV_MAX_VARIANTS];
 
 const gpu_code *spirv_code(const gpu_kernel *k, uint32_t variant) {
@@ -16,9 +15,3 @@ const gpu_code *spirv_code(const gpu_kernel *k, uint32_t variant) {
   }
   return code;
 }
-#else /* a library without Vulkan has no SPIR-V */
-const gpu_code *spirv_code(const gpu_kernel *k, uint32_t variant) {
-  (void)k, (void)variant;
-  return NULL;
-}
-#endif

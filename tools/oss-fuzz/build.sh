@@ -10,8 +10,8 @@ mkdir -p "$OUT" "$WORK"
 
 # Vulkan is left out: its drivers are not what is fuzzed here. The emulated GPU runs the same kernels.
 cmake -S "$root" -B "$WORK/build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$CFLAGS" \
-  -DRLX_VULKAN=OFF -DRLX_EMU=ON -DBUILD_SHARED_LIBS=OFF
-ninja -C "$WORK/build" ${JOBS:+-j$JOBS} librlx.a librlx_tests_shared.a
+  -DRLX_VULKAN=OFF -DBUILD_SHARED_LIBS=OFF
+ninja -C "$WORK/build" ${JOBS:+-j$JOBS} librlx_inside.a librlx_tests_shared.a
 
 # Their archives, so that the programs run where nothing is installed; the shared ones where there are no archives.
 libraries=()
@@ -27,7 +27,7 @@ for source in "$root"/tests/fuzz/fuzz_*.c; do
   name=$(basename "$source" .c)
   $CC $CFLAGS -std=c11 -D_POSIX_C_SOURCE=200809L -DRLX_LM "-DRLX_TEST_DATA=\"$OUT/golden\"" -I"$root/src" -I"$root/include" \
     -I"$root/tests/support" -c "$source" -o "$WORK/$name.o"
-  $CXX $CXXFLAGS "$WORK/$name.o" $LIB_FUZZING_ENGINE "$WORK/build/librlx_tests_shared.a" "$WORK/build/librlx.a" "${libraries[@]}" \
+  $CXX $CXXFLAGS "$WORK/$name.o" $LIB_FUZZING_ENGINE "$WORK/build/librlx_tests_shared.a" "$WORK/build/librlx_inside.a" "${libraries[@]}" \
     -lm -lpthread -ldl -o "$OUT/$name"
   seeds=$name # its own, or those of the target whose name it extends
   while [ -n "$seeds" ] && [ ! -d "$root/tests/corpus/$seeds" ]; do
