@@ -11,9 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "rlx/onnx.h"
 
@@ -27,18 +25,15 @@ static double now(void) {
   return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-static double resident_mib(void) {
-  unsigned long all = 0, resident = 0;
-  FILE *f = fopen("/proc/self/statm", "r");
-  if (!f || fscanf(f, "%lu %lu", &all, &resident) != 2) resident = 0;
+/* A line of what Linux says about this process, in MiB: the heap's peak since the program began, not its parent's. */
+static double memory_mib(const char *line) {
+  char text[128];
+  double kib = 0;
+  FILE *f = fopen("/proc/self/status", "r");
+  while (f && fgets(text, sizeof text, f))
+    if (strncmp(text, line, strlen(line)) == 0) kib = strtod(text + strlen(line), NULL);
   if (f) fclose(f);
-  return (double)resident * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
-}
-
-static double peak_mib(void) {
-  struct rusage u;
-  getrusage(RUSAGE_SELF, &u);
-  return (double)u.ru_maxrss / 1024;
+  return kib / 1024;
 }
 
 /* ---- inputs ---- */
@@ -153,7 +148,7 @@ static void print_summary(measured *m, size_t n, uint64_t n_compiled) {
     printf("run: median %.2f, longest %.2f ms; ", m[1 + (n - 1) / 2].run, m[n - 1].run);
   }
   printf("within 3 runs + 5 ms: %zu of %zu; peak %.0f, at the end %.0f MiB; %llu compiled; sum %.9g\n", within, n - 1,
-         peak_mib(), resident_mib(), (unsigned long long)n_compiled, sum);
+         memory_mib("VmHWM:"), memory_mib("VmRSS:"), (unsigned long long)n_compiled, sum);
 }
 
 static rlx_status bench(rlx_onnx *model, int64_t from, int64_t step, size_t count, const input *in, int n_in,
@@ -170,7 +165,7 @@ static rlx_status bench(rlx_onnx *model, int64_t from, int64_t step, size_t coun
     s = measure(r, rlx_onnx_output_count(model), in, n_in, &m[i]);
     if (verbose && !s)
       printf("%6lld: new %8.2f ms, again %8.2f ms; %.0f MiB\n", (long long)m[i].size, m[i].first, m[i].run,
-             resident_mib());
+             memory_mib("VmRSS:"));
   }
   if (!s && count) print_summary(m, count, rlx_onnx_runner_compile_count(r));
   rlx_onnx_runner_destroy(r);

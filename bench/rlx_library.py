@@ -15,7 +15,7 @@ class Tensor(ctypes.Structure):
 
 class SessionDesc(ctypes.Structure):
     _fields_ = [("struct_bytes", ctypes.c_size_t), ("device", ctypes.c_char_p), ("threads", ctypes.c_uint32),
-                ("pool_bytes", ctypes.c_uint64), ("no_pool", ctypes.c_bool), ("cached", ctypes.c_uint32)]
+                ("pool_bytes", ctypes.c_uint64), ("no_pool", ctypes.c_bool), ("cache_bytes", ctypes.c_uint64)]
 
 
 class CompileOptions(ctypes.Structure):

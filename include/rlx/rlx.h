@@ -829,8 +829,10 @@ typedef struct rlx_session_desc {
   uint32_t threads;    /* of the host; 0: one per core */
   uint64_t pool_bytes; /* cap of idle device memory kept for reuse; 0: a quarter GiB */
   bool no_pool;        /* keep none */
-  uint32_t cached;     /* compiled graphs kept for reuse; 0: 32 */
-  rlx_limits limits;   /* of every call that uses the session */
+  /* budget of programs kept for reuse: compiled graphs, those for other sizes, ONNX runners' and language models'; 0: a 64th
+   * of the machine's free memory, 16 to 256 MiB */
+  uint64_t cache_bytes;
+  rlx_limits limits; /* of every call that uses the session */
 } rlx_session_desc;
 #define RLX_SESSION_DESC_INIT RLX_SIZED(rlx_session_desc)
 /* desc may be NULL. Sessions in different threads are independent; one session may be used by several threads. It stays
@@ -845,6 +847,8 @@ typedef struct rlx_session_stats {
   uint64_t used_bytes, idle_bytes;     /* device memory in use, and kept for reuse */
   uint64_t blocks_reused, blocks_made; /* how often the pool could help, and could not */
   uint64_t compiled, cache_hits;       /* graphs compiled, and found compiled already */
+  uint64_t cache_bytes, cache_budget;  /* of programs that are kept; what is in use may take more than the budget */
+  uint64_t cache_evicted;              /* programs that made room for others */
   uint64_t limit_bytes;                /* of device memory in use, now; 0: not known */
 } rlx_session_stats;
 #define RLX_SESSION_STATS_INIT RLX_SIZED(rlx_session_stats)

@@ -25,8 +25,8 @@ typedef struct slot_list {
 struct rlx_arena {
   rlx_device *device;
   rlx_block_pool *pool;
-  rlx_block **scratch;
-  uint64_t *scratch_bytes; /* as asked: the pool's blocks may be larger */
+  rlx_scratch *scratch;
+  uint64_t *scratch_bytes; /* as asked: the blocks may be larger */
   uint32_t n_scratch, n_nodes;
   rlx_arena_entry *entries; /* by node, [0] unused */
   slot_list weights, states;
@@ -37,8 +37,7 @@ struct rlx_arena {
 
 void rlx_arena_destroy(rlx_arena *a) {
   if (!a) return;
-  for (uint32_t i = 0; a->scratch && i < a->n_scratch; i++) rlx_block_pool_put(a->pool, a->scratch[i]);
-  rlx_mem_free(a->scratch);
+  rlx_scratch_release(a->scratch);
   rlx_mem_free(a->scratch_bytes);
   rlx_mem_free(a->entries);
   rlx_array_deinit(&a->weights.owner);
@@ -52,20 +51,20 @@ static rlx_status arena_fill(rlx_arena *a, const uint64_t *scratch) {
   size_t n_entries;
   if (!rlx_add_size(a->n_nodes, 1, &n_entries)) return RLX_FAIL(RLX_NO_MEMORY, "arena of %u nodes", a->n_nodes);
   a->entries = rlx_mem_calloc(n_entries, sizeof *a->entries);
-  a->scratch = rlx_mem_calloc(a->n_scratch, sizeof *a->scratch);
   a->scratch_bytes = rlx_mem_calloc(a->n_scratch, sizeof *a->scratch_bytes);
-  if (!a->entries || !a->scratch || !a->scratch_bytes)
-    return RLX_FAIL(RLX_NO_MEMORY, "arena of %u nodes", (unsigned)a->n_nodes);
-  for (uint32_t i = 0; i < a->n_scratch; i++) {
-    RLX_TRY_AT(rlx_block_pool_get(a->pool, scratch[i], false, &a->scratch[i]), "scratch block %u of %u", (unsigned)i,
-               (unsigned)a->n_scratch);
-    a->scratch_bytes[i] = scratch[i];
-  }
-  return RLX_OK;
+  if (!a->entries || !a->scratch_bytes) return RLX_FAIL(RLX_NO_MEMORY, "arena of %u nodes", (unsigned)a->n_nodes);
+  for (uint32_t i = 0; i < a->n_scratch; i++) a->scratch_bytes[i] = scratch[i];
+  if (!a->scratch) RLX_TRY(rlx_scratch_create(a->pool, &a->scratch));
+  return rlx_scratch_fit(a->scratch, scratch, a->n_scratch);
 }
 
 rlx_status rlx_arena_create(rlx_device *d, rlx_block_pool *pool, const uint64_t *scratch, uint32_t n_scratch,
                             uint32_t n_nodes, rlx_arena **out) {
+  return rlx_arena_create_in(d, pool, NULL, scratch, n_scratch, n_nodes, out);
+}
+
+rlx_status rlx_arena_create_in(rlx_device *d, rlx_block_pool *pool, rlx_scratch *blocks, const uint64_t *scratch,
+                               uint32_t n_scratch, uint32_t n_nodes, rlx_arena **out) {
   *out = NULL;
   if (!d || !pool || (!scratch && n_scratch))
     return RLX_FAIL(RLX_INVALID, "arena: the %s missing", !d ? "device is" : !pool ? "pool is" : "sizes are");
@@ -73,6 +72,7 @@ rlx_status rlx_arena_create(rlx_device *d, rlx_block_pool *pool, const uint64_t 
   if (!a) return RLX_FAIL(RLX_NO_MEMORY, "arena of %u nodes", (unsigned)n_nodes);
   a->device = rlx_device_retain(d);
   a->pool = rlx_block_pool_retain(pool);
+  a->scratch = blocks ? rlx_scratch_retain(blocks) : NULL;
   a->n_scratch = n_scratch;
   a->n_nodes = n_nodes;
   rlx_status s = arena_fill(a, scratch);
@@ -84,7 +84,9 @@ rlx_status rlx_arena_create(rlx_device *d, rlx_block_pool *pool, const uint64_t 
   return RLX_OK;
 }
 
-rlx_block *rlx_arena_scratch(const rlx_arena *a, uint32_t i) { return a && i < a->n_scratch ? a->scratch[i] : NULL; }
+rlx_block *rlx_arena_scratch(const rlx_arena *a, uint32_t i) {
+  return a && i < a->n_scratch ? rlx_scratch_block(a->scratch, i) : NULL;
+}
 
 static slot_list *slots_of(const rlx_arena *a, rlx_segment segment) {
   rlx_arena *owner = (rlx_arena *)(uintptr_t)a;
@@ -407,8 +409,8 @@ static rlx_status copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segment
   if (segment != RLX_SEGMENT_SCRATCH)
     return RLX_FAIL(RLX_INVALID, "copy of a segment: %d is none of weights, state and scratch", (int)segment);
   for (uint32_t i = 0; to != from && i < to->n_scratch; i++)
-    RLX_TRY(move(to, &(rlx_bound){.block = to->scratch[i]}, 0, &(rlx_bound){.block = from->scratch[i]}, 0,
-                 to->scratch_bytes[i]));
+    RLX_TRY(move(to, &(rlx_bound){.block = rlx_arena_scratch(to, i)}, 0,
+                 &(rlx_bound){.block = rlx_arena_scratch(from, i)}, 0, to->scratch_bytes[i]));
   return RLX_OK;
 }
 

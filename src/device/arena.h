@@ -7,7 +7,7 @@
 #define RLX_DEVICE_ARENA_H
 
 #include "base/turn.h"
-#include "device/block_pool.h"
+#include "device/scratch.h"
 
 typedef struct rlx_arena_entry {
   rlx_segment segment; /* NONE: the node has no place */
@@ -22,6 +22,9 @@ typedef struct rlx_arena_entry {
  * place. */
 rlx_status rlx_arena_create(rlx_device *d, rlx_block_pool *pool, const uint64_t *scratch, uint32_t n_scratch,
                             uint32_t n_nodes, rlx_arena **out);
+/* The same in blocks that others use too, which must fit; it is retained. When they move, nodes are put again. */
+rlx_status rlx_arena_create_in(rlx_device *d, rlx_block_pool *pool, rlx_scratch *blocks, const uint64_t *scratch,
+                               uint32_t n_scratch, uint32_t n_nodes, rlx_arena **out);
 void rlx_arena_destroy(rlx_arena *a); /* NULL is fine; gives the scratch blocks back */
 /* From now on the calls of rlx.h that move bytes are made in this turn. NULL: in none. */
 void rlx_arena_set_turn(rlx_arena *a, rlx_turn *turn);

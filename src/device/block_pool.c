@@ -176,10 +176,10 @@ rlx_status rlx_block_pool_get(rlx_block_pool *p, uint64_t bytes, bool zeroed, rl
 
 /* The block goes in first and the oldest go out after it: two threads that give back at once cannot both find room. An
  * empty block is not kept, since it costs nothing to make and no cap would ever drop it. */
-void rlx_block_pool_put(rlx_block_pool *p, rlx_block *b) {
+static void give_back(rlx_block_pool *p, rlx_block *b, bool keep) {
   if (!p || !b) return;
   uint64_t cap_bytes = p->stats.cap_bytes; /* never changes */
-  bool is_kept = b->bytes > 0 && b->bytes <= cap_bytes;
+  bool is_kept = keep && b->bytes > 0 && b->bytes <= cap_bytes;
   pthread_mutex_lock(&p->lock);
   p->stats.n_used--;
   p->stats.used_bytes -= b->bytes;
@@ -191,6 +191,9 @@ void rlx_block_pool_put(rlx_block_pool *p, rlx_block *b) {
   if (is_kept) rlx_block_pool_trim(p, cap_bytes);
   else destroy_block(p, b);
 }
+
+void rlx_block_pool_put(rlx_block_pool *p, rlx_block *b) { give_back(p, b, true); }
+void rlx_block_pool_drop(rlx_block_pool *p, rlx_block *b) { give_back(p, b, false); }
 
 void rlx_block_pool_stats_get(rlx_block_pool *p, rlx_block_pool_stats *out) {
   *out = (rlx_block_pool_stats){0};

@@ -23,7 +23,8 @@ void rlx_block_pool_release(rlx_block_pool *p); /* NULL is fine; the last one de
 /* A block of at least `bytes` (a block more than twice as large is not given away for it); zeroed where promised. When the
  * device is out of memory, idle blocks are trimmed and it is asked once more. */
 rlx_status rlx_block_pool_get(rlx_block_pool *p, uint64_t bytes, bool zeroed, rlx_block **out);
-void rlx_block_pool_put(rlx_block_pool *p, rlx_block *b); /* NULL is fine */
+void rlx_block_pool_put(rlx_block_pool *p, rlx_block *b);  /* NULL is fine */
+void rlx_block_pool_drop(rlx_block_pool *p, rlx_block *b); /* the same of one that nobody will want: it is not kept */
 void rlx_block_pool_trim(rlx_block_pool *p, uint64_t keep_bytes);
 void rlx_block_pool_stats_get(rlx_block_pool *p, rlx_block_pool_stats *out);
 

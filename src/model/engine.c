@@ -1,6 +1,7 @@
 /* Loading a model: the file, its configuration, programs, weights. */
 #include "model/engine.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,9 +17,6 @@ enum { GPU_AHEAD = 8 };
 enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MOST_SEQUENCES = 256, MOST_CHUNK = 4096 };
 
 /* ---- programs ---- */
-
-/* Every temperature is a program of its own, so they are kept up to a number: far more than one call uses. */
-enum { MOST_PROGRAMS = 32 };
 
 static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
   return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
@@ -62,43 +60,75 @@ static rlx_status program_create(rlx_lm *lm, const lm_graph_desc *want, lm_progr
   rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .weights = lm->weights,
                                  .states = want->sequences > 1 ? lm->batch : lm->states, .exact = lm->exact,
                                  .plan_only = lm->is_dry};
-  rlx_status s = rlx_compile(lm->session, g, &options, &p->executable);
+  rlx_status s = rlx_compile_sharing(lm->session, g, &options, lm->scratch, &p->executable);
   rlx_graph_destroy(g);
   return s || lm->is_dry ? s : make_buffers(p);
 }
 
-/* The one that was asked for longest ago makes room; the first stays, which rlx_lm_executable gives out. */
-static void make_room(rlx_lm *lm) {
-  size_t oldest = 1;
-  if (lm->programs.n < MOST_PROGRAMS) return;
-  for (size_t i = 2; i < lm->programs.n; i++)
-    if (lm->programs.v[i]->used < lm->programs.v[oldest]->used) oldest = i;
-  program_destroy(lm->programs.v[oldest]);
-  lm->programs.v[oldest] = lm->programs.v[--lm->programs.n];
+static lm_program *program_of(rlx_cached *c) { return (lm_program *)((char *)c - offsetof(lm_program, cached)); }
+
+static void take_program(rlx_cached *c) {
+  rlx_lm *lm = program_of(c)->lm;
+  size_t i = 0;
+  while (lm->programs.v[i] != program_of(c)) i++;
+  for (; i + 1 < lm->programs.n; i++) lm->programs.v[i] = lm->programs.v[i + 1];
+  lm->programs.n--;
+}
+
+static void free_program(rlx_cached *c) { program_destroy(program_of(c)); }
+
+static lm_program *find_program(rlx_lm *lm, const lm_graph_desc *want) {
+  lm_program *p = NULL;
+  rlx_cache_lock(&lm->session->cache);
+  for (size_t i = 0; i < lm->programs.n && !p; i++)
+    if (same_desc(&lm->programs.v[i]->desc, want)) p = lm->programs.v[i];
+  if (p && !p->is_used) rlx_cache_use(&lm->session->cache, &p->cached);
+  if (p) p->is_used = true;
+  rlx_cache_unlock(&lm->session->cache);
+  return p;
+}
+
+/* The first is in use for good: rlx_lm_executable gives it out. */
+static rlx_status add_program(rlx_lm *lm, lm_program *p) {
+  static const rlx_cached_class class = {NULL, take_program, free_program};
+  rlx_cache *cache = &lm->session->cache;
+  p->lm = lm;
+  rlx_cache_lock(cache);
+  bool has_room = rlx_array_push(&lm->programs, p);
+  if (has_room) rlx_cache_add(cache, &p->cached, &class, sizeof *p + rlx_executable_host_bytes(p->executable));
+  if (has_room && lm->programs.n == 1) rlx_cache_use(cache, &p->cached);
+  p->is_used = has_room;
+  rlx_cache_unlock(cache);
+  rlx_cache_trim(cache);
+  return has_room ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the programs of the model");
 }
 
 rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **out) {
-  *out = NULL;
   lm_graph_desc full = *want;
   full.context = lm->context;
   full.cache = lm->cache;
-  for (size_t i = 0; i < lm->programs.n; i++)
-    if (same_desc(&lm->programs.v[i]->desc, &full)) {
-      *out = lm->programs.v[i];
-      (*out)->used = ++lm->n_uses;
-      return RLX_OK;
-    }
+  if ((*out = find_program(lm, &full))) return RLX_OK;
   lm_program *p;
-  make_room(lm);
   rlx_status s = program_create(lm, &full, &p);
-  if (!s && !rlx_array_push(&lm->programs, p)) s = RLX_FAIL(RLX_NO_MEMORY, "the programs of the model");
+  if (!s) s = add_program(lm, p);
   if (s) {
     program_destroy(p);
     return s;
   }
-  p->used = ++lm->n_uses;
   *out = p;
   return RLX_OK;
+}
+
+void lm_programs_leave(rlx_lm *lm) {
+  rlx_cache *cache = &lm->session->cache;
+  rlx_cache_lock(cache);
+  for (size_t i = 0; i < lm->programs.n; i++) {
+    lm_program *p = lm->programs.v[i];
+    if (p->is_used) rlx_cache_leave(cache, &p->cached);
+    p->is_used = false;
+  }
+  rlx_cache_unlock(cache);
+  rlx_cache_trim(cache);
 }
 
 rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
@@ -146,6 +176,7 @@ static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   RLX_TRY(rlx_session_device(lm->session, &info));
   lm->ahead = info.kind == RLX_DEVICE_DISCRETE || info.kind == RLX_DEVICE_INTEGRATED ? GPU_AHEAD : 1;
+  RLX_TRY(rlx_scratch_create(lm->session->blocks, &lm->scratch));
   RLX_TRY(rlx_weights_create(lm->session, &lm->weights));
   RLX_TRY(rlx_states_create(lm->session, &lm->states));
   if (lm->n_sequences > 1) RLX_TRY(rlx_states_create(lm->session, &lm->batch));
@@ -213,8 +244,12 @@ static rlx_status load(rlx_lm *lm, const rlx_lm_desc *d) {
 
 static void lm_free(void *object) {
   rlx_lm *lm = object;
+  if (lm->session) rlx_cache_lock(&lm->session->cache);
+  for (size_t i = 0; i < lm->programs.n; i++) rlx_cache_remove(&lm->session->cache, &lm->programs.v[i]->cached);
+  if (lm->session) rlx_cache_unlock(&lm->session->cache);
   for (size_t i = 0; i < lm->programs.n; i++) program_destroy(lm->programs.v[i]);
   rlx_array_deinit(&lm->programs);
+  rlx_scratch_release(lm->scratch);
   for (uint32_t i = 0; lm->sequences && i < lm->n_sequences; i++) rlx_array_deinit(&lm->sequences[i].ids);
   rlx_mem_free(lm->sequences);
   rlx_states_destroy(lm->batch);
@@ -252,6 +287,7 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
     lm_free(lm);
     return s;
   }
+  lm_programs_leave(lm);
   lm->load_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
   *out = lm;
   return RLX_OK;
@@ -282,6 +318,24 @@ static void tell_types(const rlx_lm *lm, char *out, size_t room) {
   }
 }
 
+/* Under the lock, since another thread may take programs that are not in use. */
+static rlx_status count_programs(const rlx_lm *lm, rlx_lm_info *out) {
+  bool counted[2] = {false, false}; /* states of one sequence, of several */
+  rlx_status s = RLX_OK;
+  rlx_cache_lock(&lm->session->cache);
+  for (size_t i = 0; i < lm->programs.n && !s; i++) {
+    rlx_memory_info m = {RLX_MEMORY_INFO_INIT};
+    s = rlx_executable_memory(lm->programs.v[i]->executable, &m);
+    if (s) break;
+    if (m.scratch > out->scratch_bytes) out->scratch_bytes = m.scratch; /* which all of them compute in */
+    bool several = lm->programs.v[i]->desc.sequences > 1;
+    if (!counted[several]) out->state_bytes += m.state;
+    counted[several] = true;
+  }
+  rlx_cache_unlock(&lm->session->cache);
+  return s;
+}
+
 rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
   const lm_facts *f = lm_model_facts(lm->model);
   *out = (rlx_lm_info){RLX_LM_INFO_INIT,
@@ -308,16 +362,7 @@ rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
     if (lm->is_dry) out->weight_bytes += w->bytes;
   }
   if (!lm->is_dry) out->weight_bytes = rlx_weights_bytes(lm->weights);
-  bool counted[2] = {false, false}; /* states of one sequence, of several */
-  for (size_t i = 0; i < lm->programs.n; i++) {
-    rlx_memory_info m = {RLX_MEMORY_INFO_INIT};
-    RLX_TRY(rlx_executable_memory(lm->programs.v[i]->executable, &m));
-    out->scratch_bytes += m.scratch;
-    bool several = lm->programs.v[i]->desc.sequences > 1;
-    if (!counted[several]) out->state_bytes += m.state;
-    counted[several] = true;
-  }
-  return RLX_OK;
+  return count_programs(lm, out);
 }
 
 rlx_status rlx_lm_device(const rlx_lm *lm, rlx_device_info *out) {

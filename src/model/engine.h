@@ -1,7 +1,7 @@
 /* A language model on a device: what engine.c, sequence.c, generate.c, reply.c, embed.c and save.c share.
  *
  * All programs (compiled graphs) of a model share its weights and states. There is one per number of tokens and per kind of
- * result, made when it is first needed:
+ * result, made when it is first needed and kept in the session's cache of programs:
  *   a prompt goes through programs of 512, 128, 32, 8 tokens that only remember (no logits, so most of the last layer is not
  *   computed); its last token, like every token after it, through a program of one token that draws the next one. That one
  *   feeds itself on the device: token into tokens, next into position. */
@@ -12,13 +12,16 @@
 #include "base/budget.h"
 #include "base/turn.h"
 #include "model/model.h"
+#include "runtime/executable.h"
 
 #define LM_NOBODY UINT32_MAX
 enum { LM_MOST_AHEAD = 64 }; /* tokens in a stretch */
 
 typedef struct lm_program {
   lm_graph_desc desc;
-  uint64_t used; /* when it was asked for last */
+  rlx_cached cached;
+  rlx_lm *lm;
+  bool is_used; /* by the call whose turn it is */
   rlx_executable *executable;
   int32_t *tokens, *position, *length; /* inputs: [B, T], [B], [B] (NULL where T is 1) */
   int32_t draw;
@@ -47,8 +50,8 @@ struct rlx_lm {
   rlx_states *batch;  /* of all, where there are several */
   uint32_t holder;    /* whose rows are in `states` */
   lm_sequence *sequences;
-  RLX_ARRAY(lm_program *) programs;
-  uint64_t n_uses;
+  rlx_scratch *scratch;             /* of all programs: one runs at a time, and its inputs are written before */
+  RLX_ARRAY(lm_program *) programs; /* under the lock of the session's cache; the first stays */
   double load_seconds;
 };
 
@@ -71,6 +74,7 @@ rlx_status lm_restore(rlx_lm *lm, uint32_t sequence, const char *path);
 
 /* The program for this, made where it is not there yet. B is 1: on `states`; more: on `batch`. */
 rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **out);
+void lm_programs_leave(rlx_lm *lm); /* the call ends: all but the first may make room for others */
 /* Hands over what is in tokens, position, length and draw. */
 rlx_status lm_program_write(rlx_lm *lm, lm_program *p);
 

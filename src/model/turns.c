@@ -21,6 +21,7 @@ static void leave(const rlx_lm *lm) { rlx_turn_leave(&((rlx_lm *)(uintptr_t)lm)-
 
 /* After take: the status as the caller sees it. */
 static rlx_status give_back(rlx_lm *lm, rlx_status s) {
+  lm_programs_leave(lm);
   s = rlx_budget_end(&lm->budget, s);
   leave(lm);
   return s;

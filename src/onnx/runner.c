@@ -1,9 +1,13 @@
 /* Running a model: import it for the sizes at hand, keep what was compiled, and follow the same path the next time.
  *
+ * Paths are kept in the session's cache of programs: the one that was used longest ago goes where the budget is over. All of them compute
+ * in the same scratch, for a runner runs one at a time.
+ *
  * A run is a path of steps: graphs on the device, values that are looked at, steps of the host. What comes after a step depends on what
  * it gave: nothing, after a graph; the bytes, after a value was looked at; the sizes, after a step of the host. So paths form a tree, and
  * a run walks down it as far as it goes. Where a branch is missing the model is imported again from the start, the same answers lead
  * it to the same place (without running anything twice), and from there on it adds steps to the tree as it meets them. */
+#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -12,10 +16,7 @@
 #include "onnx/runner.h"
 #include "runtime/weights.h"
 
-enum {
-  MOST_KEPT = 4096, /* steps that the importer may come by until all is forgotten */
-  MOST_SIZES = 32,  /* sets of input sizes that are kept; the one that was used longest ago makes room */
-};
+enum { MOST_KEPT = 4096 }; /* steps that the importer may come by until all is forgotten */
 
 /* ---- the tree ---- */
 
@@ -47,23 +48,6 @@ static onnx_branch *find_branch(onnx_branch *b, const void *key, size_t bytes) {
   return b;
 }
 
-/* What is found comes to the front. */
-static onnx_branch *find_root(onnx_branch **roots, const void *key, size_t bytes) {
-  onnx_branch *b = find_branch(*roots, key, bytes), **at = roots;
-  if (!b) return NULL;
-  while (*at != b) at = &(*at)->sibling;
-  *at = b->sibling;
-  b->sibling = *roots;
-  return *roots = b;
-}
-
-static void keep_roots(onnx_branch *roots, size_t most) {
-  while (roots && --most) roots = roots->sibling;
-  if (!roots) return;
-  branches_free(roots->sibling);
-  roots->sibling = NULL;
-}
-
 static rlx_status add_branch(onnx_branch **list, const void *key, size_t bytes, onnx_branch **out) {
   onnx_branch *b = rlx_new(onnx_branch);
   void *copy = rlx_mem_alloc(bytes);
@@ -76,6 +60,86 @@ static rlx_status add_branch(onnx_branch **list, const void *key, size_t bytes, 
   *b = (onnx_branch){.key = copy, .key_bytes = bytes, .sibling = *list};
   *list = *out = b;
   return RLX_OK;
+}
+
+/* ---- paths ---- */
+
+static onnx_path *path_of(rlx_cached *c) { return (onnx_path *)((char *)c - offsetof(onnx_path, cached)); }
+
+static void take_path(rlx_cached *c) {
+  onnx_path *p = path_of(c), **at = &p->runner->paths;
+  while (*at != p) at = &(*at)->next;
+  *at = p->next;
+}
+
+static void path_free(onnx_path *p) {
+  step_free(p->root.step);
+  rlx_mem_free(p->root.key);
+  rlx_mem_free(p);
+}
+
+static void free_path(rlx_cached *c) { path_free(path_of(c)); }
+
+static void forget_paths(rlx_onnx_runner *r) {
+  rlx_cache *cache = &r->session->cache;
+  rlx_cache_lock(cache);
+  onnx_path *all = r->paths;
+  for (onnx_path *p = all; p; p = p->next) rlx_cache_remove(cache, &p->cached);
+  r->paths = r->path = NULL;
+  rlx_cache_unlock(cache);
+  for (onnx_path *next; all; all = next) {
+    next = all->next;
+    path_free(all);
+  }
+}
+
+static bool has_key(const onnx_path *p, const void *key, size_t bytes) {
+  return p->root.key_bytes == bytes && (!bytes || memcmp(p->root.key, key, bytes) == 0);
+}
+
+/* The path for these sizes, now in use instead of the last one; made where there is none. */
+static rlx_status use_path(rlx_onnx_runner *r, const void *key, size_t bytes) {
+  static const rlx_cached_class class = {NULL, take_path, free_path};
+  rlx_cache *cache = &r->session->cache;
+  if (r->path && has_key(r->path, key, bytes)) return RLX_OK;
+  rlx_cache_lock(cache);
+  onnx_path *p = r->paths;
+  while (p && !has_key(p, key, bytes)) p = p->next;
+  if (p) rlx_cache_use(cache, &p->cached);
+  if (r->path) rlx_cache_leave(cache, &r->path->cached);
+  r->path = p;
+  rlx_cache_unlock(cache);
+  if (p) return RLX_OK;
+  void *copy = rlx_mem_alloc(bytes);
+  if (!copy || !(p = rlx_new(onnx_path))) {
+    rlx_mem_free(copy);
+    return RLX_FAIL(RLX_NO_MEMORY, "a path of a model");
+  }
+  if (bytes) memcpy(copy, key, bytes);
+  p->runner = r;
+  p->bytes = sizeof *p + bytes;
+  p->root = (onnx_branch){.key = copy, .key_bytes = bytes};
+  rlx_cache_lock(cache);
+  rlx_cache_add(cache, &p->cached, &class, p->bytes);
+  p->next = r->paths;
+  r->paths = r->path = p;
+  rlx_cache_unlock(cache);
+  return RLX_OK;
+}
+
+static uint64_t step_bytes(const onnx_step *s) {
+  return sizeof *s + sizeof(onnx_branch) + s->links.n * (sizeof *s->links.v + 16) +
+         (s->executable ? rlx_executable_host_bytes(s->executable) : 0);
+}
+
+/* What a run added to its path is counted, and room made where that is too much. */
+static void count_path(rlx_onnx_runner *r) {
+  rlx_cache *cache = &r->session->cache;
+  if (!r->path || r->path->cached.bytes == r->path->bytes) return;
+  rlx_cache_lock(cache);
+  rlx_cache_resize(cache, &r->path->cached, r->path->bytes);
+  rlx_cache_unlock(cache);
+  rlx_cache_trim(cache);
 }
 
 /* ---- values between steps ---- */
@@ -181,6 +245,7 @@ static void key_of(const rlx_onnx_runner *r, const onnx_step *s, key *k) {
 /* The step that comes now: there already, or made; done unless it was in this run. The importer goes on behind it. */
 static rlx_status arrive(rlx_onnx_runner *r, onnx_step *made) {
   onnx_step *s = r->at->step;
+  if (!s) r->path->bytes += step_bytes(made);
   if (!s) s = r->at->step = made;
   else if (made != s) step_free(made);
   if (r->n_met++ >= r->n_done) RLX_TRY(do_step(r, s));
@@ -218,33 +283,50 @@ static rlx_status add_link(onnx_step *s, const onnx_live *l) {
   return RLX_OK;
 }
 
-static rlx_status compile(rlx_onnx_runner *r, rlx_graph *g, onnx_step *s) {
+/* Graph i of every path computes in scratch i: parts of one run keep their values beside each other. */
+static rlx_status scratch_at(rlx_onnx_runner *r, size_t i, rlx_scratch **out) {
+  while (r->scratch.n <= i) {
+    rlx_scratch *s;
+    RLX_TRY(rlx_scratch_create(r->session->blocks, &s));
+    if (!rlx_array_push(&r->scratch, s)) {
+      rlx_scratch_release(s);
+      return RLX_FAIL(RLX_NO_MEMORY, "scratch of a runner");
+    }
+  }
+  *out = r->scratch.v[i];
+  return RLX_OK;
+}
+
+static rlx_status compile(rlx_onnx_runner *r, rlx_graph *g, size_t index, onnx_step *s) {
   rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT,  .weights = r->weights,
                            .without = r->without,     .forbid_host = r->options.forbid_host,
                            .exact = r->options.exact, .fast_conv = r->options.fast_conv,
                            .watch = r->options.watch};
-  RLX_TRY(rlx_compile(r->session, g, &o, &s->executable));
+  rlx_scratch *scratch;
+  RLX_TRY(scratch_at(r, index, &scratch));
+  RLX_TRY(rlx_compile_sharing(r->session, g, &o, scratch, &s->executable));
   r->n_compiled++;
   rlx_executable_set_watch(s->executable, &r->options.watch);
   return RLX_OK; /* weights are read from the file when the first run asks for them */
 }
 
 static rlx_status graph_step(rlx_onnx_runner *r, rlx_graph *g, const onnx_live *in, size_t n_in, const onnx_live *out,
-                             size_t n_out, onnx_step *s) {
+                             size_t n_out, size_t index, onnx_step *s) {
   for (size_t i = 0; i < n_in; i++) RLX_TRY(add_link(s, &in[i]));
   s->n_links_in = n_in;
   for (size_t i = 0; i < n_out; i++) RLX_TRY(add_link(s, &out[i]));
-  return compile(r, g, s);
+  return compile(r, g, index, s);
 }
 
 static rlx_status on_graph(void *user, rlx_graph *g, const onnx_live *in, size_t n_in, const onnx_live *out,
                            size_t n_out, const char *why) {
   rlx_onnx_runner *r = user;
   onnx_step *s = r->at->step;
+  size_t index = r->n_graphs++;
   if (!s) {
     RLX_TRY(new_step(ONNX_STEP_GRAPH, why, &s));
     s->is_last = !why;
-    rlx_status status = graph_step(r, g, in, n_in, out, n_out, s);
+    rlx_status status = graph_step(r, g, in, n_in, out, n_out, index, s);
     if (status) {
       step_free(s);
       return status;
@@ -358,27 +440,25 @@ static rlx_status follow(rlx_onnx_runner *r, onnx_branch *b, bool *done) {
 static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
   bool done;
   RLX_TRY(take_inputs(r, inputs, n));
-  onnx_branch *root = find_root(&r->roots, r->key.v, r->key.n * sizeof *r->key.v);
-  RLX_TRY(follow(r, root, &done));
+  RLX_TRY(use_path(r, r->key.v, r->key.n * sizeof *r->key.v));
+  RLX_TRY(follow(r, &r->path->root, &done));
   if (done) return RLX_OK;
-  if (!root) RLX_TRY(add_branch(&r->roots, r->key.v, r->key.n * sizeof *r->key.v, &root));
-  keep_roots(r->roots, MOST_SIZES);
   r->n_kept++;
-  r->at = root;
+  r->at = &r->path->root;
   onnx_client client = {r, on_graph, on_value, on_host};
   return onnx_import(r->model, r->given, r->n_given, r->options.most_trips, &client);
 }
 
 static rlx_status run_in_turn(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
+  r->parts.n = 0;
+  r->n_done = r->n_met = r->n_graphs = 0;
+  r->has_run = false;
   if (r->n_kept > MOST_KEPT) { /* values that differ from run to run would make it grow without end */
-    branches_free(r->roots);
-    r->roots = NULL;
+    forget_paths(r);
     r->n_kept = 0;
   }
-  r->parts.n = 0;
-  r->n_done = r->n_met = 0;
-  r->has_run = false;
   rlx_status s = run(r, inputs, n);
+  count_path(r);
   r->has_run = !s;
   /* Values that are the caller's are not his to be read any more. */
   for (size_t i = 0; i < r->n_given && i < r->live.n; i++)
@@ -484,7 +564,9 @@ static rlx_status copy_text(const char *text, char **out) {
 
 static void runner_free(void *object) {
   rlx_onnx_runner *r = object;
-  branches_free(r->roots);
+  if (r->session) forget_paths(r);
+  for (size_t i = 0; i < r->scratch.n; i++) rlx_scratch_release(r->scratch.v[i]);
+  rlx_array_deinit(&r->scratch);
   for (size_t i = 0; i < r->live.n; i++) box_clear(&r->live.v[i]);
   for (uint32_t i = 0; r->outputs && i < r->model->graph->n_outputs; i++) box_clear(&r->outputs[i]);
   rlx_array_deinit(&r->live);

@@ -5,7 +5,7 @@
 #include "base/turn.h"
 #include "onnx/import.h"
 #include "ref/eval.h"
-#include "runtime/session.h"
+#include "runtime/executable.h"
 
 typedef enum onnx_step_kind { ONNX_STEP_GRAPH, ONNX_STEP_VALUE, ONNX_STEP_HOST } onnx_step_kind;
 
@@ -42,6 +42,15 @@ struct onnx_step {
   uint32_t n_in, n_out;
 };
 
+/* All that was compiled for one set of input sizes. */
+typedef struct onnx_path {
+  rlx_cached cached; /* one path is in use: that of the last run, whose parts may be looked at */
+  rlx_onnx_runner *runner;
+  struct onnx_path *next; /* under the cache's lock */
+  onnx_branch root;       /* its key: the sizes */
+  uint64_t bytes;         /* of its steps, but for what the cache counts by itself: compiled graphs and instances */
+} onnx_path;
+
 typedef struct onnx_box {
   rlx_tensor tensor;
   void *own; /* NULL: the bytes are the caller's */
@@ -55,7 +64,9 @@ struct rlx_onnx_runner {
   rlx_weights *weights;
   rlx_onnx_options options;
   char *without;
-  onnx_branch *roots;
+  onnx_path *paths, *path;          /* all, and the one in use; NULL: none */
+  RLX_ARRAY(rlx_scratch *) scratch; /* of the first graph of every path, of the second .. */
+  size_t n_graphs;                  /* that the importer has come by in this run */
   RLX_ARRAY(onnx_box) live;
   RLX_ARRAY(int64_t) key; /* of this run's inputs */
   RLX_ARRAY(onnx_step *) parts;

@@ -5,6 +5,7 @@
  * same graph at the same time may both compile it; the second to finish takes the first one's. */
 #include "runtime/compiled.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -290,6 +291,9 @@ static rlx_status compile(rlx_session *s, const rlx_compile_key *key, uint64_t h
   rlx_trace_begin("compile");
   if (!status) status = run_pipeline(c, watch);
   rlx_trace_end("compile");
+  c->bytes = budget.taken > 0 ? (uint64_t)budget.taken : 0;
+  for (uint32_t i = 0; !status && i < c->plan->n_weights; i++)
+    if (c->slots[i].kind == RLX_WEIGHT_CONSTANT) c->bytes += c->slots[i].bytes;
   status = rlx_budget_end(&budget, status);
   c->seconds = (double)(rlx_now_ns() - begin) * 1e-9;
   if (status) compiled_free(c);
@@ -299,26 +303,42 @@ static rlx_status compile(rlx_session *s, const rlx_compile_key *key, uint64_t h
 
 /* ---- the cache ---- */
 
-/* Under the lock. What is found moves to the end: it was used last. */
+static rlx_compiled *compiled_of(const rlx_cached *e) {
+  return (rlx_compiled *)((char *)(uintptr_t)e - offsetof(rlx_compiled, cached));
+}
+
+/* Besides the cache, which is the only place where somebody can come by one that nobody has. */
+static bool is_used(const rlx_cached *e) { return atomic_load(&compiled_of(e)->refs) > 1; }
+
+static void take_cached(rlx_cached *e) {
+  rlx_compiled *c = compiled_of(e);
+  rlx_session *s = c->session;
+  size_t i = 0;
+  while (s->compiled.v[i] != c) i++;
+  s->compiled.v[i] = s->compiled.v[--s->compiled.n];
+}
+
+static void free_cached(rlx_cached *e) { rlx_compiled_release(compiled_of(e)); }
+
+/* Under the lock. */
 static rlx_compiled *find_cached(rlx_session *s, const rlx_compile_key *key, uint64_t hash) {
-  for (size_t i = s->cache.n; i-- > 0;) {
-    rlx_compiled *c = s->cache.v[i];
+  for (size_t i = 0; i < s->compiled.n; i++) {
+    rlx_compiled *c = s->compiled.v[i];
     if (c->hash != hash || !key_same(&c->key, key)) continue;
-    memmove(&s->cache.v[i], &s->cache.v[i + 1], (s->cache.n - i - 1) * sizeof *s->cache.v);
-    s->cache.v[s->cache.n - 1] = c;
+    rlx_cache_use(&s->cache, &c->cached);
+    rlx_cache_leave(&s->cache, &c->cached); /* its references say whether it is in use */
     return rlx_compiled_retain(c);
   }
   return NULL;
 }
 
-/* Under the lock. A cache that cannot grow is only a cache the less. *old is to be released without the lock. */
-static void keep_cached(rlx_session *s, rlx_compiled *c, rlx_compiled **old) {
-  *old = NULL;
-  if (s->cache.n >= s->cached) {
-    *old = s->cache.v[0];
-    memmove(s->cache.v, s->cache.v + 1, --s->cache.n * sizeof *s->cache.v);
-  }
-  if (rlx_array_push(&s->cache, c)) rlx_compiled_retain(c);
+/* Under the lock. A cache that cannot grow is only a cache the less. */
+static void keep_cached(rlx_session *s, rlx_compiled *c) {
+  static const rlx_cached_class class = {is_used, take_cached, free_cached};
+  if (!rlx_array_push(&s->compiled, c)) return;
+  c->session = s;
+  rlx_cache_add(&s->cache, &rlx_compiled_retain(c)->cached, &class, c->bytes);
+  rlx_cache_leave(&s->cache, &c->cached);
 }
 
 rlx_status rlx_compiled_get(rlx_session *s, const rlx_compile_key *key, bool no_cache, const rlx_watch *watch,
@@ -326,21 +346,21 @@ rlx_status rlx_compiled_get(rlx_session *s, const rlx_compile_key *key, bool no_
   uint64_t hash = key_hash(key);
   *out = NULL;
   if (!no_cache) {
-    pthread_mutex_lock(&s->lock);
+    rlx_cache_lock(&s->cache);
     *out = find_cached(s, key, hash);
     s->n_hits += *out != NULL;
-    pthread_mutex_unlock(&s->lock);
+    rlx_cache_unlock(&s->cache);
     if (*out) return RLX_OK;
   }
-  rlx_compiled *c, *old = NULL;
+  rlx_compiled *c;
   RLX_TRY(compile(s, key, hash, watch, &c));
-  pthread_mutex_lock(&s->lock);
+  rlx_cache_lock(&s->cache);
   s->n_compiled++;
   rlx_compiled *twin = no_cache ? NULL : find_cached(s, key, hash);
-  if (!no_cache && !twin) keep_cached(s, c, &old);
-  pthread_mutex_unlock(&s->lock);
-  rlx_compiled_release(old);
+  if (!no_cache && !twin) keep_cached(s, c);
+  rlx_cache_unlock(&s->cache);
   if (twin) rlx_compiled_release(c);
   *out = twin ? twin : c;
+  rlx_cache_trim(&s->cache);
   return RLX_OK;
 }

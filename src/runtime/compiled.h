@@ -42,7 +42,10 @@ typedef struct rlx_stretch {
 struct rlx_compiled {
   atomic_uint refs;
   rlx_compile_key key;
-  uint64_t hash; /* of the key */
+  uint64_t hash;        /* of the key */
+  rlx_session *session; /* in whose cache it is, which holds it; not retained */
+  rlx_cached cached;
+  uint64_t bytes; /* of the host's memory, and of constants on the device */
   rlx_device *device;
   rlx_optimized *optimized;
   const rlx_graph *graph; /* what runs */

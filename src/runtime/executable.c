@@ -3,10 +3,8 @@
 #include "base/sized.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
-
-/* An instance per set of sizes is kept for reuse, up to so many. */
-enum { MAX_INSTANCES = 8 };
 
 /* ---- turns ---- */
 
@@ -92,22 +90,50 @@ static rlx_status get_compiled(rlx_executable *e, const rlx_watch *watch, rlx_co
   return rlx_compiled_get(e->session, &key, e->no_cache, watch, out);
 }
 
-/* The one that was used longest ago makes room. */
-static void make_room(rlx_executable *e) {
-  if (e->instances.n < MAX_INSTANCES) return;
-  size_t oldest = 0;
-  for (size_t i = 1; i < e->instances.n; i++)
-    if (e->instances.v[i]->used < e->instances.v[oldest]->used) oldest = i;
-  rlx_instance_destroy(e->instances.v[oldest]);
-  e->instances.v[oldest] = e->instances.v[--e->instances.n];
+static rlx_instance *instance_of(rlx_cached *c) { return (rlx_instance *)((char *)c - offsetof(rlx_instance, cached)); }
+
+static void take_instance(rlx_cached *c) {
+  rlx_instance *i = instance_of(c);
+  rlx_executable *e = i->executable;
+  size_t k = 0;
+  while (e->instances.v[k] != i) k++;
+  e->instances.v[k] = e->instances.v[--e->instances.n];
 }
 
+static void free_instance(rlx_cached *c) { rlx_instance_destroy(instance_of(c)); }
+
+/* In use by the executable, as that which is found. */
 static rlx_status add_instance(rlx_executable *e, rlx_compiled *c, rlx_instance **out) {
-  make_room(e);
-  if (!rlx_array_reserve(&e->instances, 1)) return RLX_FAIL(RLX_NO_MEMORY, "an instance");
-  RLX_TRY(rlx_instance_create(e->session, c, e->weights, e->states, out));
-  e->instances.v[e->instances.n++] = *out;
-  return RLX_OK;
+  static const rlx_cached_class class = {NULL, take_instance, free_instance};
+  rlx_cache *cache = &e->session->cache;
+  RLX_TRY(rlx_instance_create(e->session, c, e->weights, e->states, e->scratch, out));
+  rlx_cache_lock(cache);
+  bool has_room = rlx_array_push(&e->instances, *out);
+  if (has_room) rlx_cache_add(cache, &(*out)->cached, &class, (*out)->bytes);
+  (*out)->executable = e;
+  rlx_cache_unlock(cache);
+  if (has_room) return RLX_OK;
+  rlx_instance_destroy(*out);
+  *out = NULL;
+  return RLX_FAIL(RLX_NO_MEMORY, "an instance");
+}
+
+static rlx_instance *use_instance(rlx_executable *e) {
+  rlx_instance *i = NULL;
+  rlx_cache_lock(&e->session->cache);
+  for (size_t k = 0; k < e->instances.n && !i; k++)
+    if (has_sizes(e->instances.v[k]->compiled, e)) i = e->instances.v[k];
+  if (i) rlx_cache_use(&e->session->cache, &i->cached);
+  rlx_cache_unlock(&e->session->cache);
+  return i;
+}
+
+/* The one before it may go from here on. */
+static void set_now(rlx_executable *e, rlx_instance *i) {
+  rlx_cache_lock(&e->session->cache);
+  if (e->now) rlx_cache_leave(&e->session->cache, &e->now->cached);
+  e->now = i;
+  rlx_cache_unlock(&e->session->cache);
 }
 
 /* A state of an executable's own begins again where the sizes give it another shape, unless it was just written. */
@@ -131,7 +157,7 @@ static void leave_taken(rlx_leaf *l) {
 static rlx_status switch_to(rlx_executable *e, rlx_instance *i) {
   for (uint32_t k = 0; e->now && i->states->by_type && k < i->compiled->plan->n_states; k++)
     RLX_TRY(begin_state(e, i, k));
-  e->now = i;
+  set_now(e, i);
   for (size_t k = 0; k < e->n_leaves; k++) {
     rlx_leaf *l = &e->leaves[k];
     l->here = rlx_graph_find(i->compiled->graph, l->name);
@@ -150,9 +176,7 @@ static void use_compiled(rlx_executable *e, rlx_compiled *c) {
 
 /* The instance for the sizes at hand; without one, and where only the plan is asked for, *out stays NULL. */
 static rlx_status find_instance(rlx_executable *e, const rlx_watch *watch, bool plan_only, rlx_instance **out) {
-  *out = NULL;
-  for (size_t i = 0; i < e->instances.n && !*out; i++)
-    if (has_sizes(e->instances.v[i]->compiled, e)) *out = e->instances.v[i];
+  *out = use_instance(e);
   if (*out) {
     use_compiled(e, rlx_compiled_retain((*out)->compiled));
     return RLX_OK;
@@ -165,25 +189,44 @@ static rlx_status find_instance(rlx_executable *e, const rlx_watch *watch, bool 
   return plan_only ? RLX_OK : add_instance(e, e->compiled, out);
 }
 
+/* Values that were in the scratch are gone where another program has used it: what is held is written again, what is not is not set. */
+static rlx_status take_scratch(rlx_executable *e) {
+  bool lost;
+  RLX_TRY(rlx_instance_take(e->now, &lost));
+  for (size_t k = 0; lost && k < e->n_leaves; k++) {
+    rlx_leaf *l = &e->leaves[k];
+    if (l->op != RLX_OP_input) continue;
+    l->is_dirty = l->held.data != NULL;
+    l->has_value = l->has_value && l->is_dirty;
+    l->is_taken = false;
+  }
+  return RLX_OK;
+}
+
 rlx_status rlx_executable_resolve(rlx_executable *e, const rlx_watch *watch, bool plan_only) {
   if (e->is_open || !e->compiled) RLX_TRY(infer_sizes(e));
   if (!e->now || (e->is_open && !has_sizes(e->now->compiled, e))) {
     rlx_instance *i;
     RLX_TRY(find_instance(e, watch, plan_only, &i));
     rlx_status s = i ? switch_to(e, i) : RLX_OK;
-    if (s) e->now = NULL; /* so that the next call begins anew */
+    if (s && e->now != i) set_now(e, i); /* so that it is left, too */
+    if (s) set_now(e, NULL);             /* and the next call begins anew */
+    rlx_cache_trim(&e->session->cache);
     RLX_TRY(s);
   }
-  if (e->now) e->now->used = ++e->n_uses;
-  return RLX_OK;
+  return e->now && !plan_only ? take_scratch(e) : RLX_OK;
 }
 
 /* ---- making ---- */
 
 static void executable_free(void *object) {
   rlx_executable *e = object;
+  rlx_cache_lock(&e->session->cache);
+  for (size_t i = 0; i < e->instances.n; i++) rlx_cache_remove(&e->session->cache, &e->instances.v[i]->cached);
+  rlx_cache_unlock(&e->session->cache);
   for (size_t i = 0; i < e->instances.n; i++) rlx_instance_destroy(e->instances.v[i]);
   rlx_array_deinit(&e->instances);
+  rlx_scratch_release(e->scratch);
   for (size_t i = 0; e->leaves && i < e->n_leaves; i++) rlx_tensor_deinit(&e->leaves[i].held);
   rlx_mem_free(e->leaves);
   rlx_mem_free(e->results);
@@ -218,6 +261,7 @@ typedef struct making {
   const rlx_compile_key *key;
   rlx_weights *weights; /* NULL: its own */
   rlx_states *states;   /* likewise */
+  rlx_scratch *scratch; /* likewise */
   bool no_cache, plan_only;
   const rlx_watch *watch;
 } making;
@@ -234,7 +278,9 @@ static rlx_status make(const making *m, rlx_executable **out) {
   e->session = rlx_session_retain(m->session);
   e->no_cache = m->no_cache;
   e->plan_only = m->plan_only;
-  s = fill(e, m->key, m->weights, m->states);
+  if (m->scratch) e->scratch = rlx_scratch_retain(m->scratch);
+  else s = rlx_scratch_create(e->session->blocks, &e->scratch);
+  if (!s) s = fill(e, m->key, m->weights, m->states);
   if (!s && !e->is_open) s = rlx_executable_resolve(e, m->watch, m->plan_only);
   if (s) executable_free(e);
   else *out = e;
@@ -260,6 +306,11 @@ static rlx_status check_options(const rlx_session *s, const rlx_graph *g, const 
 }
 
 rlx_status rlx_compile(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options, rlx_executable **out) {
+  return rlx_compile_sharing(s, g, options, NULL, out);
+}
+
+rlx_status rlx_compile_sharing(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options,
+                               rlx_scratch *scratch, rlx_executable **out) {
   rlx_compile_options own;
   const rlx_compile_options *o = &own;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_compile: out is NULL");
@@ -281,7 +332,7 @@ rlx_status rlx_compile(rlx_session *s, const rlx_graph *g, const rlx_compile_opt
                          .no_reorder = o->no_reorder,
                          .no_search = o->no_search};
   rlx_status status = rlx_graph_sizes(g, o->bindings, o->n_bindings, sizes);
-  making m = {s, &key, o->weights, o->states, o->no_cache, o->plan_only, &o->watch};
+  making m = {s, &key, o->weights, o->states, scratch, o->no_cache, o->plan_only, &o->watch};
   if (!status) status = make(&m, out);
   rlx_mem_free(sizes);
   return status;
@@ -292,7 +343,7 @@ rlx_status rlx_executable_clone(const rlx_executable *e, rlx_executable **out) {
   *out = NULL;
   if (!e) return RLX_FAIL(RLX_INVALID, "rlx_executable_clone: the executable is NULL");
   RLX_TRY(rlx_session_check(e->session, "rlx_executable_clone"));
-  making m = {e->session, &e->key, e->weights, e->states, e->no_cache, e->plan_only, NULL};
+  making m = {e->session, &e->key, e->weights, e->states, NULL, e->no_cache, e->plan_only, NULL};
   RLX_TRY(make(&m, out));
   atomic_store(&(*out)->draw, atomic_load(&e->draw));
   return RLX_OK;
@@ -300,6 +351,12 @@ rlx_status rlx_executable_clone(const rlx_executable *e, rlx_executable **out) {
 
 void rlx_executable_destroy(rlx_executable *e) {
   if (e) rlx_turn_end(&e->turn);
+}
+
+uint64_t rlx_executable_host_bytes(const rlx_executable *e) {
+  uint64_t bytes = sizeof *e + e->n_leaves * sizeof *e->leaves + e->n_results * sizeof *e->results;
+  for (size_t i = 0; i < e->n_leaves; i++) bytes += e->leaves[i].held_cap;
+  return bytes;
 }
 
 /* ---- settings ---- */

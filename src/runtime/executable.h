@@ -4,6 +4,9 @@
  * symbols are open, sizes follow from the shapes of what is written: inputs are held on the host until a run, which knows
  * all of them, finds or makes the instance and gives it what it has not seen yet.
  *
+ * The instance in use, `now`, stays; the others are kept in the session's cache of programs (cache.h), and may be taken out of the
+ * list at any time, under the cache's lock. All of them compute in one scratch, so only `now` has values.
+ *
  * `turn` is held by whoever uses the executable; all others are told that it is busy. */
 #ifndef RLX_RUNTIME_EXECUTABLE_H
 #define RLX_RUNTIME_EXECUTABLE_H
@@ -51,12 +54,12 @@ struct rlx_executable {
   size_t n_leaves;
   rlx_result *results; /* by output */
   size_t n_results;
-  RLX_ARRAY(rlx_instance *) instances;
-  uint64_t n_uses;
-  rlx_instance *now;           /* NULL until there is one */
-  rlx_compiled *compiled;      /* likewise; of `now`, or without memory yet */
-  unsigned char *feed_staging; /* where feeds read what others write; else NULL */
-  rlx_block *ring;             /* outputs of runs that were sent (repeat.c); NULL until needed */
+  rlx_scratch *scratch;
+  RLX_ARRAY(rlx_instance *) instances; /* under the cache's lock */
+  rlx_instance *now;                   /* NULL until there is one */
+  rlx_compiled *compiled;              /* likewise; of `now`, or without memory yet */
+  unsigned char *feed_staging;         /* where feeds read what others write; else NULL */
+  rlx_block *ring;                     /* outputs of runs that were sent (repeat.c); NULL until needed */
   uint64_t mark;
   atomic_uint_least64_t draw;
   rlx_watch watch;
@@ -73,6 +76,14 @@ rlx_status rlx_leave(rlx_executable *e, rlx_status s);
 /* Looking is for callbacks of its own run too, and takes nothing: it has no budget. */
 rlx_status rlx_look(const rlx_executable *e, const char *call);
 void rlx_look_away(const rlx_executable *e);
+
+/* rlx_compile for programs that never run at the same time and have each input written before each run: they compute in one scratch.
+ * An input or output of one is gone once another runs, and says so. */
+rlx_status rlx_compile_sharing(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options,
+                               rlx_scratch *scratch, rlx_executable **out);
+
+/* Of the host, without instances and what was compiled. */
+uint64_t rlx_executable_host_bytes(const rlx_executable *e);
 
 rlx_leaf *rlx_leaf_find(const rlx_executable *e, const char *name);
 /* The index of an output, or UINT32_MAX. */

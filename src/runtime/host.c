@@ -131,8 +131,8 @@ rlx_status rlx_host_run_step(rlx_instance *i, size_t step, const rlx_eval_contex
   for (uint32_t k = 0; k < s->n_in; k++)
     if (h->in[k].staged) RLX_TRY(read_value(d, &h->in[k]));
   rlx_status status =
-    rlx_eval_step(i->compiled->graph, s->nodes, s->n_out, ctx, h->in_tensors, h->out_tensors, &i->scratch);
-  rlx_bump_reset(&i->scratch);
+    rlx_eval_step(i->compiled->graph, s->nodes, s->n_out, ctx, h->in_tensors, h->out_tensors, &i->step_memory);
+  rlx_bump_reset(&i->step_memory);
   for (uint32_t k = 0; k < s->n_out && !status; k++)
     if (h->out[k].staged) status = write_value(d, &h->out[k]);
   return status;

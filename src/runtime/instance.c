@@ -3,15 +3,26 @@
 
 #include <stdlib.h>
 
+#include "base/budget.h"
+
 /* ---- memory ---- */
+
+static void unbind(rlx_instance *i) {
+  if (i->program) i->session->device->backend->program_destroy(i->program);
+  i->program = NULL;
+  rlx_mem_free(i->staging);
+  i->staging = NULL;
+  rlx_bump_deinit(&i->bump);
+  i->is_bound = false;
+}
 
 void rlx_instance_destroy(rlx_instance *i) {
   if (!i) return;
-  if (i->program) i->session->device->backend->program_destroy(i->program);
-  rlx_bump_deinit(&i->bump);
-  rlx_bump_deinit(&i->scratch);
-  rlx_mem_free(i->staging);
+  unbind(i);
+  rlx_bump_deinit(&i->step_memory);
+  if (i->scratch) rlx_scratch_forget_owner(i->scratch, i);
   rlx_arena_destroy(i->arena);
+  rlx_scratch_release(i->scratch);
   for (uint32_t k = 0; i->holds && k < i->compiled->plan->n_weights; k++) rlx_weights_let_go(i->weights, &i->holds[k]);
   rlx_mem_free(i->holds);
   rlx_mem_free(i->state);
@@ -93,7 +104,7 @@ static bool is_there(const rlx_instance *i, const rlx_weight_slot *slot) {
 /* Before anything is allocated: what is not there yet, all of it together, must be affordable. */
 static rlx_status check_room(const rlx_instance *i) {
   const rlx_compiled *c = i->compiled;
-  uint64_t weights = 0, state = 0, scratch = 0;
+  uint64_t weights = 0, state = 0, scratch;
   for (uint32_t k = 0; k < c->plan->n_weights; k++)
     if (!is_there(i, &c->slots[k])) weights += c->slots[k].bytes;
   for (uint32_t k = 0; k < c->plan->n_states; k++) {
@@ -103,7 +114,7 @@ static rlx_status check_room(const rlx_instance *i) {
     RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &bytes));
     if (!rlx_states_has(i->states, rlx_node_name(c->graph, n), type)) state += bytes;
   }
-  for (uint32_t k = 0; k < c->plan->n_scratch; k++) scratch += c->plan->scratch[k];
+  scratch = rlx_scratch_growth(i->scratch, c->plan->scratch, c->plan->n_scratch);
   RLX_TRY_AT(rlx_block_pool_affords(i->session->blocks, weights + state + scratch),
              "weights of %s, states of %s and scratch of %s are not there yet", RLX_BYTES_TEXT(weights),
              RLX_BYTES_TEXT(state), RLX_BYTES_TEXT(scratch));
@@ -115,12 +126,19 @@ static rlx_status fill(rlx_instance *i) {
   RLX_TRY(check_room(i));
   RLX_TRY(hold_weights(i));
   RLX_TRY(hold_states(i));
-  RLX_TRY(rlx_arena_create(i->session->device, i->session->blocks, p->scratch, p->n_scratch,
-                           rlx_graph_size(i->compiled->graph), &i->arena));
-  return note_places(i, false);
+  RLX_TRY(rlx_scratch_fit(i->scratch, p->scratch, p->n_scratch));
+  rlx_budget meter; /* counts, and limits nothing */
+  rlx_budget_begin(&meter, "an instance", NULL, 0, NULL);
+  rlx_status s = rlx_arena_create_in(i->session->device, i->session->blocks, i->scratch, p->scratch, p->n_scratch,
+                                     rlx_graph_size(i->compiled->graph), &i->arena);
+  s = rlx_budget_end(&meter, s);
+  i->bytes = sizeof *i + (meter.taken > 0 ? (uint64_t)meter.taken : 0);
+  i->generation = rlx_scratch_generation(i->scratch);
+  return s ? s : note_places(i, false);
 }
 
-rlx_status rlx_instance_create(rlx_session *s, rlx_compiled *c, rlx_weights *w, rlx_states *st, rlx_instance **out) {
+rlx_status rlx_instance_create(rlx_session *s, rlx_compiled *c, rlx_weights *w, rlx_states *st, rlx_scratch *scratch,
+                               rlx_instance **out) {
   *out = NULL;
   rlx_instance *i = rlx_new(rlx_instance);
   if (!i) return RLX_FAIL(RLX_NO_MEMORY, "an instance");
@@ -128,6 +146,7 @@ rlx_status rlx_instance_create(rlx_session *s, rlx_compiled *c, rlx_weights *w, 
   i->compiled = rlx_compiled_retain(c);
   i->weights = rlx_weights_retain(w);
   i->states = rlx_states_retain(st);
+  i->scratch = rlx_scratch_retain(scratch);
   rlx_status status = fill(i);
   if (status) rlx_instance_destroy(i);
   else *out = i;
@@ -179,17 +198,35 @@ static rlx_status make_program(rlx_instance *i) {
 
 static rlx_status bind(rlx_instance *i) {
   RLX_TRY(note_places(i, true));
+  rlx_budget meter;
+  rlx_budget_begin(&meter, "a program", NULL, 0, NULL);
   rlx_status s = make_program(i);
   if (!s) s = rlx_host_bind(i);
+  s = rlx_budget_end(&meter, s);
   i->is_bound = !s;
-  if (s) { /* so that the next run begins anew */
-    if (i->program) i->session->device->backend->program_destroy(i->program);
-    i->program = NULL;
-    rlx_mem_free(i->staging);
-    i->staging = NULL;
-    rlx_bump_deinit(&i->bump);
-  }
+  if (s) unbind(i); /* so that the next run begins anew */
+  i->program_bytes = !s && meter.taken > 0 ? (uint64_t)meter.taken : 0;
   return s;
+}
+
+/* ---- the scratch, which others use too ---- */
+
+bool rlx_instance_holds(const rlx_instance *i) { return rlx_scratch_owner(i->scratch) == i; }
+
+rlx_status rlx_instance_take(rlx_instance *i, bool *lost) {
+  const rlx_plan *p = i->compiled->plan;
+  *lost = !rlx_instance_holds(i);
+  if (!*lost) return RLX_OK;
+  i->has_run = false;
+  RLX_TRY(rlx_scratch_fit(i->scratch, p->scratch, p->n_scratch));
+  if (i->generation != rlx_scratch_generation(i->scratch)) {
+    bool with_computed = i->is_bound; /* then all of them have their blocks */
+    unbind(i);
+    RLX_TRY(note_places(i, with_computed));
+    i->generation = rlx_scratch_generation(i->scratch);
+  }
+  rlx_scratch_set_owner(i->scratch, i);
+  return RLX_OK;
 }
 
 /* ---- before a run ---- */

@@ -135,9 +135,19 @@ static rlx_status show(void *user, size_t step) {
 
 /* ---- whole runs ---- */
 
+/* What binding made is known now. */
+static void count_program(rlx_executable *e) {
+  uint64_t bytes = e->now->bytes + e->now->program_bytes;
+  if (e->now->cached.bytes == bytes) return;
+  rlx_cache_lock(&e->session->cache);
+  rlx_cache_resize(&e->session->cache, &e->now->cached, bytes);
+  rlx_cache_unlock(&e->session->cache);
+}
+
 static rlx_status prepare(rlx_executable *e) {
   if (rlx_stops(e->watch.cancel, e->watch.user)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller");
   RLX_TRY(rlx_instance_ready(e->now, &e->watch));
+  count_program(e);
   return rlx_values_upload(e);
 }
 

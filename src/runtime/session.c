@@ -8,7 +8,6 @@
 #include "base/sized.h"
 #include "runtime/compiled.h"
 
-enum { DEFAULT_CACHED = 32 };
 #define DEFAULT_POOL_BYTES ((uint64_t)256 << 20)
 
 rlx_status rlx_lock_init(pthread_mutex_t *lock, bool recursive) {
@@ -21,12 +20,12 @@ rlx_status rlx_lock_init(pthread_mutex_t *lock, bool recursive) {
 }
 
 static void session_free(rlx_session *s) {
-  for (size_t i = 0; i < s->cache.n; i++) rlx_compiled_release(s->cache.v[i]);
-  rlx_array_deinit(&s->cache);
+  for (size_t i = 0; i < s->compiled.n; i++) rlx_compiled_release(s->compiled.v[i]);
+  rlx_array_deinit(&s->compiled);
   rlx_block_pool_release(s->blocks);
   rlx_pool_destroy(s->threads);
   rlx_device_release(s->device);
-  pthread_mutex_destroy(&s->lock);
+  rlx_cache_deinit(&s->cache);
   rlx_mem_free(s);
 }
 
@@ -74,14 +73,13 @@ rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
     return RLX_FAIL(RLX_INVALID, "rlx_session_create: limits.seconds is %g", d->limits.seconds);
   rlx_session *s = rlx_new(rlx_session);
   if (!s) return RLX_FAIL(RLX_NO_MEMORY, "a session");
-  rlx_status status = rlx_lock_init(&s->lock, false);
+  rlx_status status = rlx_cache_init(&s->cache, d->cache_bytes);
   if (status) {
     rlx_mem_free(s);
     return status;
   }
   atomic_init(&s->refs, 1);
   s->process = rlx_process_number();
-  s->cached = d->cached ? d->cached : DEFAULT_CACHED;
   status = session_fill(s, d);
   if (status) session_free(s);
   else *out = s;
@@ -107,14 +105,17 @@ rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out) {
   RLX_TRY(rlx_session_check(s, "rlx_session_stats_get"));
   rlx_block_pool_stats pool;
   rlx_block_pool_stats_get(s->blocks, &pool);
-  pthread_mutex_lock(&s->lock);
+  rlx_cache_lock(&s->cache);
   rlx_session_stats stats = {.used_bytes = pool.used_bytes,
                              .idle_bytes = pool.idle_bytes,
                              .blocks_reused = pool.n_reused,
                              .blocks_made = pool.n_created,
                              .compiled = s->n_compiled,
                              .cache_hits = s->n_hits,
+                             .cache_bytes = s->cache.bytes,
+                             .cache_budget = s->cache.budget,
+                             .cache_evicted = s->cache.n_evicted,
                              .limit_bytes = pool.limit_bytes};
-  pthread_mutex_unlock(&s->lock);
+  rlx_cache_unlock(&s->cache);
   return RLX_SIZED_WRITE("rlx_session_stats", &stats, out);
 }

@@ -12,6 +12,7 @@
 #include "base/budget.h"
 #include "device/block_pool.h"
 #include "device/registry.h"
+#include "runtime/cache.h"
 
 typedef struct rlx_compiled rlx_compiled; /* compiled.h */
 
@@ -22,9 +23,8 @@ struct rlx_session {
   rlx_pool *threads;
   rlx_block_pool *blocks;
   rlx_limits limits;
-  uint32_t cached;                 /* at most so many */
-  pthread_mutex_t lock;            /* of what follows */
-  RLX_ARRAY(rlx_compiled *) cache; /* the last used comes last */
+  rlx_cache cache;                    /* of programs; its lock is that of what follows */
+  RLX_ARRAY(rlx_compiled *) compiled; /* those in the cache */
   uint64_t n_compiled, n_hits;
 };
 

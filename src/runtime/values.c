@@ -192,7 +192,8 @@ rlx_status rlx_result_room(const rlx_executable *e, uint32_t output, rlx_tensor 
 
 rlx_status rlx_result_read(rlx_executable *e, uint32_t output, const rlx_tensor *out) {
   const char *name = e->key.graph->outputs.v[output].name;
-  if (!e->now || !e->now->has_run) return RLX_FAIL(RLX_INVALID, "output '%s' has no value: nothing ran yet", name);
+  if (!e->now || !e->now->has_run || !rlx_instance_holds(e->now))
+    return RLX_FAIL(RLX_INVALID, "output '%s' has no value: nothing ran yet", name);
   RLX_TRY_AT(rlx_arena_read(e->now->arena, e->results[output].here, out->dtype, out->data, rlx_dims_count(&out->shape)),
              "output '%s'", name);
   return RLX_OK;
@@ -206,7 +207,8 @@ static rlx_status read_output(rlx_executable *e, uint32_t output, rlx_tensor *ou
 static rlx_status read_input(rlx_executable *e, const rlx_leaf *l, const rlx_tensor *out) {
   size_t count = rlx_dims_count(&out->shape);
   if (l->is_dirty && l->held.data) return rlx_convert_array(out->dtype, out->data, l->held.dtype, l->held.data, count);
-  if (!l->has_value && !(l->bound && e->now && e->now->has_run))
+  bool is_here = e->now && rlx_instance_holds(e->now);
+  if (!is_here || (!l->has_value && !(l->bound && e->now->has_run)))
     return RLX_FAIL(RLX_INVALID, "input '%s' is not set", l->name);
   if (!l->here || !rlx_arena_has(e->now->arena, l->here))
     return RLX_FAIL(RLX_UNSUPPORTED, "input '%s' was not kept: nothing reads it", l->name);
@@ -286,7 +288,7 @@ static rlx_status check_bytes(const char *name, const rlx_type *type, size_t byt
 /* What the last run took from the caller's memory stays the input's value. Where sizes are open it is held, as written
  * values are, for the instance that the next run may want. */
 static rlx_status keep_last(rlx_executable *e, rlx_leaf *l) {
-  if (!l->is_taken || !e->now) return RLX_OK;
+  if (!l->is_taken || !e->now || !rlx_instance_holds(e->now)) return RLX_OK;
   l->has_value = !e->is_open || (l->here && rlx_arena_has(e->now->arena, l->here));
   if (!e->is_open || !l->has_value) return RLX_OK;
   rlx_type type = leaf_type(e, l, e->now->compiled->key.sizes);

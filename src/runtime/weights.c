@@ -204,7 +204,8 @@ void rlx_weights_let_go(rlx_weights *w, rlx_weight_hold *h) {
   pthread_mutex_lock(&w->lock);
   h->copy->users--;
   /* Where nobody is left, one copy with the value stays. */
-  rlx_weight_drop_unused(w, h->weight, rlx_weight_is_held(h->weight) ? NULL : rlx_weight_filled(h->weight));
+  if (!rlx_weights_forget(w, h->weight))
+    rlx_weight_drop_unused(w, h->weight, rlx_weight_is_held(h->weight) ? NULL : rlx_weight_filled(h->weight));
   pthread_mutex_unlock(&w->lock);
   *h = (rlx_weight_hold){0};
 }
@@ -325,10 +326,10 @@ uint64_t rlx_weights_bytes(const rlx_weights *w) {
 /* ---- the store ---- */
 
 static void weights_free(rlx_weights *w) {
+  rlx_weights_forget_all(w);
   for (size_t i = 0; i < w->all.n; i++) rlx_weight_free(w, w->all.v[i]);
   rlx_array_deinit(&w->all);
   rlx_name_map_deinit(&w->names);
-  rlx_name_map_deinit(&w->recipes);
   pthread_mutex_destroy(&w->lock);
   rlx_session_release(w->session);
   rlx_mem_free(w);

@@ -3,7 +3,8 @@
  * A weight has a name and is set by the caller, or a recipe and is computed from others. Its bytes lie in copies, one per
  * layout that somebody reads; nearly always that is one copy. While an executable is bound to a copy (users > 0) its block
  * stays where it is: setting the weight again writes into it. A copy that nobody is bound to is only kept where it is the
- * last one of a weight that has a value.
+ * last one of a weight that has a value, and not at all where that can be computed again: a recipe for one size of a model would
+ * stay when that size is forgotten.
  *
  * Weights that only recipes read lie plain until all those recipes have been computed, and are dropped then: every value
  * is on the device once. */
@@ -32,8 +33,8 @@ typedef struct rlx_weight {
   rlx_weight_copy *copies;
   RLX_ARRAY(struct rlx_weight *) readers; /* recipes that read it */
   uint32_t n_waiting;                     /* those of them that have not seen this version */
-  char key[20];                           /* of a recipe: its hash in digits, */
-  struct rlx_weight *next_recipe;         /* and the next with the same */
+  uint64_t hash;                          /* of a recipe, */
+  struct rlx_weight *next_recipe;         /* and the next in its bucket */
   RLX_ARRAY(struct rlx_weight *) sources; /* of a recipe, by its params in node order */
   uint64_t *seen;                         /* their versions when it was computed; 0: never */
 } rlx_weight;
@@ -64,7 +65,8 @@ struct rlx_weights {
   rlx_session *session;
   pthread_mutex_t lock; /* recursive: progress and cancel functions may look at the store */
   RLX_ARRAY(rlx_weight *) all;
-  rlx_name_map names, recipes;      /* to `all`: by name, and by key the newest */
+  rlx_name_map names;               /* to `all`, which have one */
+  rlx_weight *recipes[64];          /* the others, by hash */
   atomic_uint_least64_t generation; /* counts changes: who has seen this number need not look again */
   uint64_t bytes;
   rlx_weight_source source; /* or none */

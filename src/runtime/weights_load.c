@@ -6,14 +6,12 @@
  * that nobody reads but recipes is dropped when the last of them has seen it. */
 #include "runtime/weights_load.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- making one ---- */
 
-static rlx_weight *find_recipe(const rlx_weights *w, const char *key) {
-  uint32_t i;
-  return rlx_name_map_get(&w->recipes, key, &i) ? w->all.v[i] : NULL;
+static rlx_weight **bucket_of(rlx_weights *w, uint64_t hash) {
+  return &w->recipes[hash % (sizeof w->recipes / sizeof *w->recipes)];
 }
 
 /* All that can fail, so that joining the others cannot. */
@@ -28,21 +26,17 @@ static rlx_status add_sources(rlx_weights *w, rlx_weight *weight) {
       return RLX_FAIL(RLX_NO_MEMORY, "the sources of a weight");
   }
   weight->seen = rlx_mem_calloc(weight->sources.n, sizeof *weight->seen);
-  weight->next_recipe = find_recipe(w, weight->key);
-  if (!weight->seen || !rlx_array_reserve(&w->all, 1) ||
-      !rlx_name_map_put(&w->recipes, weight->key, (uint32_t)w->all.n))
-    return RLX_FAIL(RLX_NO_MEMORY, "the sources of a weight");
-  return RLX_OK;
+  return weight->seen ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the sources of a weight");
 }
 
 rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe, rlx_weight **out) {
-  char key[sizeof(*out)->key];
-  snprintf(key, sizeof key, "%016llx", (unsigned long long)rlx_graph_hash(recipe));
-  for (*out = find_recipe(w, key); *out; *out = (*out)->next_recipe)
-    if (rlx_graph_same((*out)->recipe, recipe)) return RLX_OK;
+  const uint64_t hash = rlx_graph_hash(recipe);
+  rlx_weight **bucket = bucket_of(w, hash);
+  for (*out = *bucket; *out; *out = (*out)->next_recipe)
+    if ((*out)->hash == hash && rlx_graph_same((*out)->recipe, recipe)) return RLX_OK;
   rlx_weight *weight = rlx_new(rlx_weight);
   if (!weight) return RLX_FAIL(RLX_NO_MEMORY, "a computed weight");
-  memcpy(weight->key, key, sizeof key);
+  weight->hash = hash;
   weight->recipe = rlx_graph_retain(recipe);
   rlx_status s = add_sources(w, weight);
   if (s) {
@@ -54,8 +48,44 @@ rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe, rlx_wei
     source->readers.v[source->readers.n++] = weight;
     source->n_waiting++;
   }
-  w->all.v[w->all.n++] = *out = weight;
+  weight->next_recipe = *bucket;
+  *bucket = *out = weight;
   return RLX_OK;
+}
+
+/* ---- letting one go ---- */
+
+/* Sources whose bytes went into it and are nowhere else make it the only one that has them. */
+static bool can_be_made_again(const rlx_weights *w, const rlx_weight *weight) {
+  for (size_t i = 0; i < weight->sources.n; i++)
+    if (!weight->sources.v[i]->has_value && !w->source.read) return false;
+  return true;
+}
+
+static void leave_source(rlx_weight *weight, size_t i) {
+  rlx_weight *source = weight->sources.v[i];
+  size_t k = 0;
+  while (source->readers.v[k] != weight) k++;
+  source->readers.v[k] = source->readers.v[--source->readers.n];
+  if (weight->seen[i] != source->version) source->n_waiting--;
+}
+
+bool rlx_weights_forget(rlx_weights *w, rlx_weight *weight) {
+  if (!weight->recipe || rlx_weight_is_held(weight) || !can_be_made_again(w, weight)) return false;
+  rlx_weight **at = bucket_of(w, weight->hash);
+  while (*at != weight) at = &(*at)->next_recipe;
+  *at = weight->next_recipe;
+  for (size_t i = 0; i < weight->sources.n; i++) leave_source(weight, i);
+  rlx_weight_free(w, weight);
+  return true;
+}
+
+void rlx_weights_forget_all(rlx_weights *w) {
+  for (size_t i = 0; i < sizeof w->recipes / sizeof *w->recipes; i++)
+    for (rlx_weight *weight = w->recipes[i], *next; weight; weight = next) {
+      next = weight->next_recipe;
+      rlx_weight_free(w, weight);
+    }
 }
 
 /* ---- old and new values ---- */

@@ -19,7 +19,11 @@ void rlx_weight_drop_unused(rlx_weights *w, rlx_weight *weight, const rlx_weight
 
 /* weights_load.c */
 rlx_status rlx_weights_computed(rlx_weights *w, const rlx_graph *recipe,
-                                rlx_weight **out);            /* made where there is none */
+                                rlx_weight **out); /* made where there is none */
+/* Lets a recipe's weight go that nobody holds and that can be computed again when it is wanted; true: it is gone. And all of them, when
+ * the store goes. */
+bool rlx_weights_forget(rlx_weights *w, rlx_weight *weight);
+void rlx_weights_forget_all(rlx_weights *w);
 void rlx_weights_changed(rlx_weights *w, rlx_weight *weight); /* it has a new value */
 rlx_status rlx_weight_check_value(const rlx_weight *weight);
 

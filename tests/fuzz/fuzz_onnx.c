@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   rlx_graph *g;
   char *cut;
   rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .most_trips = 100};
-  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .no_pool = true, .cached = 1};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .no_pool = true, .cache_bytes = 1};
   if (!session && rlx_session_create(&desc, &session)) fail("a session");
   if (rlx_onnx_open_memory(data, bytes, NULL, &m)) {
     if (m || !*rlx_message()) fail("refused without words");

@@ -68,7 +68,7 @@ static bool is_small(const rlx_graph *g) {
 
 static rlx_session *open(const char *device) {
   rlx_session *s = NULL;
-  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .threads = 1, .no_pool = true, .cached = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .threads = 1, .no_pool = true, .cache_bytes = 1};
   return rlx_session_create(&d, &s) ? NULL : s;
 }
 

@@ -62,6 +62,12 @@ static unsigned times(unsigned whole, unsigned part) {
   return getenv("RLX_SOAK") ? whole : TEST_IS_SANITIZED ? part / 2 : part;
 }
 
+/* With a budget of programs that is used up within a tenth. */
+static rlx_status cpu_session(uint64_t cache_bytes, rlx_session **out) {
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .cache_bytes = cache_bytes};
+  return rlx_session_create(&d, out);
+}
+
 /* ---- one runner, sizes that never come again ---- */
 
 typedef struct runner_world {
@@ -94,7 +100,7 @@ TEST(one_runner_over_many_sizes) {
   image_value(&w.f, GRAPH_OUTPUT, "y", 1, "N,4");
   image_end(&w.f);
   CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, NULL, &w.model));
-  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1}, &w.session));
+  CHECK_OK(cpu_session(512 << 10, &w.session));
   CHECK_OK(rlx_onnx_runner_create(w.session, w.model, NULL, &w.runner));
   check_level("one runner over input sizes", 500, run_size, &w);
   rlx_onnx_runner_destroy(w.runner);
@@ -123,9 +129,12 @@ static rlx_status request(void *user, unsigned i) {
 TEST(one_engine_over_many_requests) {
   char path[1024];
   rlx_lm *lm;
+  rlx_session *session;
   snprintf(path, sizeof path, "%s/lm/llama", RLX_TEST_DATA);
-  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .device = "cpu", .threads = 1, .context = 96};
+  CHECK_OK(cpu_session(1 << 20, &session));
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .session = session, .context = 96};
   CHECK_OK(rlx_lm_load(&d, &lm));
+  rlx_session_destroy(session);
   /* Not fewer under a sanitizer: by the first tenth the engine has to have met as many kinds of requests as it keeps programs. */
   check_level("one engine over requests", getenv("RLX_SOAK") ? 10000 : 600, request, lm);
   rlx_lm_destroy(lm);

@@ -215,6 +215,40 @@ TEST(each_size_is_compiled_once) {
   close_world(&w);
 }
 
+/* Hundreds of sizes with room for a few: results stay right, memory level, and the last sizes are not compiled again. */
+TEST(sizes_beyond_the_budget) {
+  enum { SIZES = 400 };
+  static float x[2 * SIZES];
+  world w = {0};
+  size_t blocks = 0;
+  rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
+  simple(&w.f);
+  for (int i = 0; i < 2 * SIZES; i++) x[i] = (float)(i % 5) - 2;
+  CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, NULL, &w.model));
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .cache_bytes = 128 << 10};
+  CHECK_OK(rlx_session_create(&desc, &w.session));
+  CHECK_OK(rlx_onnx_runner_create(w.session, w.model, NULL, &w.runner));
+  for (int64_t n = SIZES; n > 0; n--) { /* the largest first: scratch and outputs have their size then */
+    rlx_tensor t;
+    rlx_named_tensor in = floats_of("x", RLX_DIMS(n, 2), x, 2 * (size_t)n);
+    CHECK_OK(rlx_onnx_run(w.runner, &in, 1));
+    CHECK_OK(rlx_onnx_runner_output(w.runner, 0, NULL, &t));
+    const float *y = t.data, last = x[2 * n - 1] > 0 ? x[2 * n - 1] : 0;
+    CHECK(t.shape.v[0] == n && y[0] == 10 && y[2 * n - 1] == 20 + last);
+    if (n == SIZES - 100) blocks = rlx_mem_live();
+  }
+  CHECK(rlx_mem_live() <= blocks + 64);
+  CHECK_OK(rlx_session_stats_get(w.session, &stats));
+  CHECK(stats.cache_evicted > 100 && stats.cache_bytes <= stats.cache_budget);
+  CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner), SIZES);
+  for (int64_t n = 2; n > 0; n--) {
+    rlx_named_tensor in = floats_of("x", RLX_DIMS(n, 2), x, 2 * (size_t)n);
+    CHECK_OK(rlx_onnx_run(w.runner, &in, 1));
+  }
+  CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner), SIZES);
+  close_world(&w);
+}
+
 TEST(an_axis_of_no_elements) {
   world w = {0};
   simple(&w.f);

@@ -456,28 +456,6 @@ DEVICE_TEST(clones_share_weights_but_not_inputs) {
   rlx_graph_destroy(g);
 }
 
-TEST(cache_keeps_the_last_used) {
-  rlx_session *s;
-  rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
-  CHECK_OK(
-    rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "null", .threads = 1, .cached = 2}, &s));
-  static const int order[] = {1, 2, 1, 3, 1, 2}; /* 3 pushes 2 out, 1 stays */
-  for (int i = 0; i < 6; i++) {
-    rlx_graph *g = product(NULL, order[i]);
-    rlx_executable *e;
-    CHECK(g);
-    CHECK_OK(rlx_compile(s, g, NULL, &e));
-    rlx_executable_destroy(e);
-    CHECK_OK(rlx_compile(s, g, OPTIONS(.no_cache = true, .plan_only = true), &e));
-    rlx_executable_destroy(e);
-    rlx_graph_destroy(g);
-  }
-  CHECK_OK(rlx_session_stats_get(s, &stats));
-  CHECK_EQ_INT(stats.cache_hits, 2);
-  CHECK_EQ_INT(stats.compiled, 4 + 6);
-  rlx_session_destroy(s);
-}
-
 /* ---- looking ---- */
 
 typedef struct seen {
