@@ -104,10 +104,12 @@ gpu_window gpu_part(gpu_window w, uint64_t offset, uint64_t bytes) {
 void gpu_emit(gpu_lowering *l, const gpu_launch *d) {
   if (gpu_failed(l) || !d->groups) return;
   const gpu_kernel *k = d->kernel;
-  if (d->n_constants != k->n_constants || d->params_bytes != k->params_bytes || k->n_constants > GPU_MAX_CONSTANTS) {
-    l->status = RLX_FAIL(RLX_INVALID, "kernel %s: %u constants and %u bytes of parameters given, %u and %u wanted",
-                         k->name, (unsigned)d->n_constants, (unsigned)d->params_bytes, (unsigned)k->n_constants,
-                         (unsigned)k->params_bytes);
+  const uint32_t constants_bytes = k->n_constants * (uint32_t)sizeof(uint32_t);
+  if (d->constants_bytes != constants_bytes || d->params_bytes != k->params_bytes ||
+      k->n_constants > GPU_MAX_CONSTANTS) {
+    l->status = RLX_FAIL(RLX_INVALID, "kernel %s: expected %u bytes of constants and %u of parameters, got %u and %u",
+                         k->name, (unsigned)constants_bytes, (unsigned)k->params_bytes, (unsigned)d->constants_bytes,
+                         (unsigned)d->params_bytes);
     return;
   }
   gpu_dispatch out = {.kernel = k, .groups = d->groups, .group_size = d->group_size, .cost = d->cost};
@@ -117,7 +119,7 @@ void gpu_emit(gpu_lowering *l, const gpu_launch *d) {
                          (unsigned)out.group_size, (unsigned)l->caps->max_group);
     return;
   }
-  if (d->n_constants) memcpy(out.constants, d->constants, d->n_constants * sizeof(uint32_t));
+  if (constants_bytes) memcpy(out.constants, d->constants, constants_bytes);
   memcpy(out.params, d->params, d->params_bytes);
   out.params[0] = d->groups;
   for (uint32_t i = 0; i < k->n_windows; i++) {
@@ -131,7 +133,7 @@ void gpu_emit(gpu_lowering *l, const gpu_launch *d) {
 
 void gpu_convert(gpu_lowering *l, gpu_window from, rlx_dtype from_type, gpu_window to, rlx_dtype to_type, uint32_t n) {
   gpu_params_convert p = {.n = n};
-  uint32_t c[] = {(uint32_t)from_type, (uint32_t)to_type};
+  gpu_constants_convert c = {.tx = (uint32_t)from_type, .ty = (uint32_t)to_type};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(convert, p, c),
                             .groups = gpu_ceil_div(gpu_ceil_div(n, gpu_elements_per_word(to_type)), 128),
                             .group_size = 128, .windows = {from, to}});

@@ -145,24 +145,26 @@ typedef struct gpu_launch {
   const gpu_kernel *kernel;
   uint32_t groups;
   uint32_t group_size; /* 0: 128, at most what the device has */
-  const uint32_t *constants;
-  uint32_t n_constants; /* must be the kernel's */
+  const void *constants;
+  uint32_t constants_bytes; /* must be the kernel's */
   const void *params;
   uint32_t params_bytes; /* must be the kernel's */
   gpu_window windows[GPU_MAX_WINDOWS];
   uint64_t cost; /* 0: the bytes of its windows */
 } gpu_launch;
 void gpu_emit(gpu_lowering *l, const gpu_launch *d);
-/* gpu_launch for kernel NAME with its own params struct and a list of constants:
- *   gpu_emit(l, &(gpu_launch){GPU_KERNEL(softmax, p, c), .groups = rows, .windows = {gpu_in(l, 0), gpu_out(l)}}); */
-#define GPU_KERNEL(name, p, c)                                                                           \
-  .kernel = &gpu_kernel_##name, .constants = (c), .n_constants = (uint32_t)(sizeof(c) / sizeof((c)[0])), \
-  .params = &(p), .params_bytes = (uint32_t)sizeof(gpu_params_##name) + 0 * (uint32_t)sizeof((p).groups)
+/* gpu_launch for kernel NAME with its own structs of parameters and constants:
+ *   gpu_emit(l, &(gpu_launch){GPU_KERNEL(softmax, p, c), .groups = rows, .windows = {gpu_in(l, 0), gpu_out(l)}});
+ * The conditions only let the compiler compare types. */
+#define GPU_KERNEL(name, p, c) .kernel = &gpu_kernel_##name, GPU_CONSTANTS(name, c), GPU_PARAMS(name, p)
+#define GPU_CONSTANTS(name, c) \
+  .constants = 1 ? &(c) : (const gpu_constants_##name *)0, .constants_bytes = (uint32_t)sizeof(gpu_constants_##name)
+#define GPU_PARAMS(name, p) \
+  .params = 1 ? &(p) : (const gpu_params_##name *)0, .params_bytes = (uint32_t)sizeof(gpu_params_##name)
 /* n elements of one type into another of the same kind (floats, or integers up to 32 bits): for kernels whose narrow rows
  * do not end at words, which write f32 to work memory first. */
 void gpu_convert(gpu_lowering *l, gpu_window from, rlx_dtype from_type, gpu_window to, rlx_dtype to_type, uint32_t n);
 /* One with no constants of its own. */
-#define GPU_KERNEL0(name, p) \
-  .kernel = &gpu_kernel_##name, .params = &(p), .params_bytes = (uint32_t)sizeof(gpu_params_##name)
+#define GPU_KERNEL0(name, p) .kernel = &gpu_kernel_##name, GPU_PARAMS(name, p)
 
 #endif

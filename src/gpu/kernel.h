@@ -1,5 +1,6 @@
 /* The kernel table: a row for each kernels/NAME.k, made by tools/kernels. gen/kernels.h declares gpu_kernel_NAME, the row, and
- * gpu_params_NAME, the struct of the kernel's parameters.
+ * two structs: gpu_params_NAME, the kernel's parameters, and gpu_constants_NAME, its specialisation constants by their names in lower
+ * case. Kernels with the same constants share one struct, so that one of them can be chosen at run time.
  *
  * The code of the kernels stands in columns, one for each target: gpu_column_TARGET, made from gen/TARGET/ and in the library where a
  * backend for that target is. A field of a column is a pack: the kernel's variants, each packed and with the features that it needs, in

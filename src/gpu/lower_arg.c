@@ -9,7 +9,13 @@ void gpu_arg_emit(gpu_lowering *l, const gpu_arg *a) {
     .lines = a->lines.lines, .n = a->lines.n, .inner = a->lines.inner, .chunks = cut.chunks, .chunk = cut.chunk};
   gpu_window best = {0};
   if (cut.chunks > 1) best = gpu_work(l, (uint64_t)a->lines.lines * cut.chunks * 12);
-  uint32_t c[] = {(uint32_t)a->t, a->smallest, cut.lanes, axes.across, cut.chunks > 1, (uint32_t)a->to, a->is_token};
+  gpu_constants_arg c = {.t = (uint32_t)a->t,
+                         .smallest = a->smallest,
+                         .lanes = cut.lanes,
+                         .strided = axes.across,
+                         .stage = cut.chunks > 1,
+                         .to = (uint32_t)a->to,
+                         .is_token = a->is_token};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(arg, p, c),
                             .groups = gpu_ceil_div(a->lines.lines, cut.group / cut.lanes) * cut.chunks,
                             .group_size = cut.group, .windows = {gpu_in(l, 0), gpu_out(l), best}});
@@ -18,7 +24,7 @@ void gpu_arg_emit(gpu_lowering *l, const gpu_arg *a) {
   gpu_fold_axes parts = {.lines = a->lines.lines, .n = cut.chunks};
   gpu_fold_cut second = gpu_fold_cut_of(l->caps, &parts);
   p = (gpu_params_arg){.lines = a->lines.lines, .n = cut.chunks, .inner = 1, .chunks = 1, .chunk = cut.chunks};
-  c[2] = second.lanes, c[3] = 0, c[4] = 2;
+  c.lanes = second.lanes, c.strided = 0, c.stage = 2;
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(arg, p, c), .groups = gpu_ceil_div(a->lines.lines, second.group / second.lanes),
                             .group_size = second.group, .windows = {gpu_in(l, 0), gpu_out(l), best}});
 }

@@ -116,7 +116,8 @@ static void combine(gpu_lowering *l, const attention *a, gpu_window parts) {
   /* Narrow rows that do not end at words pass through f32. */
   bool odd = a->dv % gpu_elements_per_word(a->q_type) != 0;
   gpu_window y = odd ? gpu_work(l, (uint64_t)rows * a->dv * 4) : gpu_out(l);
-  uint32_t c[] = {(uint32_t)a->q_type, odd ? RLX_F32 : (uint32_t)a->q_type, gpu_has_in(l, SINKS)};
+  gpu_constants_attention_combine c = {
+    .t_q = (uint32_t)a->q_type, .t_y = odd ? RLX_F32 : (uint32_t)a->q_type, .has_sinks = gpu_has_in(l, SINKS)};
   uint32_t words = odd ? a->dv : a->dv / gpu_elements_per_word(a->q_type), size = power_of_2_from(a->splits);
   if (size < 64) size = 64;
   while (size < words * smaller(a->splits, 8) && 2 * size <= smaller(l->caps->max_group, 512)) size *= 2;
@@ -212,23 +213,23 @@ static void lower_tiles(gpu_lowering *l, attention *a) {
   uint32_t extra = gpu_has_in(l, OFFSET) ? 1 : gpu_has_in(l, SINKS) && !partial ? 2 : 0;
   gpu_window y = partial ? parts_window(l, a) : gpu_out(l);
   gpu_params_attention p = params_of(l, a, blocks);
-  uint32_t c[] = {(uint32_t)a->q_type,
-                  (uint32_t)a->k_type,
-                  (uint32_t)a->v_type,
-                  t.rows_each,
-                  t.cols,
-                  t.depth,
-                  t.v_step,
-                  t.piece,
-                  t.red,
-                  t.in_lanes,
-                  a->causal,
-                  gpu_has_in(l, MASK),
-                  gpu_has_in(l, BIAS),
-                  a->softcap > 0,
-                  gpu_has_in(l, LEN),
-                  extra,
-                  partial};
+  gpu_constants_attention c = {.t_q = (uint32_t)a->q_type,
+                               .t_k = (uint32_t)a->k_type,
+                               .t_v = (uint32_t)a->v_type,
+                               .rows_each = t.rows_each,
+                               .cols = t.cols,
+                               .depth = t.depth,
+                               .v_step = t.v_step,
+                               .piece = t.piece,
+                               .red = t.red,
+                               .in_lanes = t.in_lanes,
+                               .causal = a->causal,
+                               .has_mask = gpu_has_in(l, MASK),
+                               .has_bias = gpu_has_in(l, BIAS),
+                               .has_cap = a->softcap > 0,
+                               .has_len = gpu_has_in(l, LEN),
+                               .extra = extra,
+                               .partial = partial};
   gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = pieces * a->splits, .group_size = t.group_size,
                        .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, MASK), gpu_in(l, BIAS),
                                    gpu_in(l, LEN), gpu_in(l, extra == 2 ? SINKS : OFFSET), y},
@@ -305,30 +306,33 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
   if (!whole) a->splits = splits_of(l->caps, a, pieces, per_unit, 64);
   gpu_window parts = whole ? gpu_out(l) : parts_window(l, a);
   gpu_params_attention p = params_of(l, a, blocks);
-  uint32_t c[] = {(uint32_t)a->q_type,
-                  (uint32_t)a->k_type,
-                  (uint32_t)a->v_type,
-                  rows,
-                  t.lanes,
-                  t.k_vecs,
-                  t.v_vecs,
-                  t.unroll,
-                  a->causal,
-                  gpu_has_in(l, MASK),
-                  gpu_has_in(l, BIAS),
-                  a->softcap > 0,
-                  gpu_has_in(l, LEN),
-                  gpu_has_in(l, OFFSET),
-                  t.red,
-                  t.query,
-                  t.joined,
-                  (a->causal && a->n_q > 1) || gpu_has_in(l, BIAS),
-                  t.in_regs,
-                  whole};
-  gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = pieces * a->splits, .group_size = t.group_size,
+  gpu_constants_attention_decode c = {.t_q = (uint32_t)a->q_type,
+                                      .t_k = (uint32_t)a->k_type,
+                                      .t_v = (uint32_t)a->v_type,
+                                      .rows = rows,
+                                      .lanes = t.lanes,
+                                      .k_vecs = t.k_vecs,
+                                      .v_vecs = t.v_vecs,
+                                      .unroll = t.unroll,
+                                      .causal = a->causal,
+                                      .has_mask = gpu_has_in(l, MASK),
+                                      .has_bias = gpu_has_in(l, BIAS),
+                                      .has_cap = a->softcap > 0,
+                                      .has_len = gpu_has_in(l, LEN),
+                                      .extra = gpu_has_in(l, OFFSET),
+                                      .red = t.red,
+                                      .query = t.query,
+                                      .joined = t.joined,
+                                      .careful = (a->causal && a->n_q > 1) || gpu_has_in(l, BIAS),
+                                      .in_regs = t.in_regs,
+                                      .whole = whole};
+  gpu_launch launch = {.kernel = &gpu_kernel_attention_decode,
+                       GPU_CONSTANTS(attention_decode, c),
+                       GPU_PARAMS(attention, p), /* the same for all kernels of attention */
+                       .groups = pieces * a->splits,
+                       .group_size = t.group_size,
                        .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, MASK), gpu_in(l, BIAS),
                                    gpu_in(l, LEN), gpu_in(l, OFFSET), parts}};
-  launch.kernel = &gpu_kernel_attention_decode;
   gpu_emit(l, &launch);
   if (!whole) combine(l, a, parts);
   return true;
@@ -370,15 +374,23 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
     stats = gpu_part(parts, at, parts.bytes - at);
   }
   gpu_params_attention p = params_of(l, a, blocks);
-  uint32_t c[] = {subs, a->causal, a->softcap > 0, gpu_has_in(l, LEN), extra, partial, split};
-  gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = pieces * a->splits, .group_size = 32 * subs,
-                       .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, LEN),
-                                   gpu_in(l, extra == 2 ? SINKS : OFFSET), y, stats},
-                       .cost = (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 64};
+  gpu_constants_attention_coop128 c = {.subs = subs,
+                                       .causal = a->causal,
+                                       .has_cap = a->softcap > 0,
+                                       .has_len = gpu_has_in(l, LEN),
+                                       .extra = extra,
+                                       .partial = partial,
+                                       .split = split};
   static const gpu_kernel *const kernels[2][2] = {{&gpu_kernel_attention_coop64, &gpu_kernel_attention_coop64_bf16},
                                                   {&gpu_kernel_attention_coop128, &gpu_kernel_attention_coop128_bf16}};
-  launch.kernel = kernels[wide == 128][bf16];
-  gpu_emit(l, &launch);
+  gpu_emit(l, &(gpu_launch){.kernel = kernels[wide == 128][bf16],
+                            GPU_CONSTANTS(attention_coop128, c),
+                            GPU_PARAMS(attention, p),
+                            .groups = pieces * a->splits,
+                            .group_size = 32 * subs,
+                            .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, LEN),
+                                        gpu_in(l, extra == 2 ? SINKS : OFFSET), y, stats},
+                            .cost = (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 64});
   if (partial) combine(l, a, parts);
   return true;
 }

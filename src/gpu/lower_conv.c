@@ -51,7 +51,7 @@ static bool conv_init(gpu_lowering *l, const rlx_conv_window *w, int64_t groups,
 
 static void lower_direct(gpu_lowering *l, const conv *c) {
   uint32_t words = gpu_words(gpu_out_type(l)), n = gpu_count(gpu_out_type(l));
-  uint32_t constants[] = {(uint32_t)c->t, (uint32_t)c->tw, c->has_bias};
+  gpu_constants_conv_direct constants = {.t = (uint32_t)c->t, .tw = (uint32_t)c->tw, .has_bias = c->has_bias};
   gpu_divider channels = gpu_divider_of(c->out_channels);
   gpu_params_conv_direct p = {GPU_WINDOW_PARAMS(c->v), GPU_DIVIDER(channels, channels), .in_channels = c->in_channels,
                               .each_in = c->each_in,   .each_out = c->each_out,         .n = n};
@@ -61,7 +61,7 @@ static void lower_direct(gpu_lowering *l, const conv *c) {
 
 static void lower_gather(gpu_lowering *l, const conv *c) {
   uint32_t words = gpu_words(gpu_out_type(l)), n = gpu_count(gpu_out_type(l));
-  uint32_t constants[] = {(uint32_t)c->t, (uint32_t)c->tw, c->has_bias};
+  gpu_constants_conv_transpose constants = {.t = (uint32_t)c->t, .tw = (uint32_t)c->tw, .has_bias = c->has_bias};
   gpu_divider channels = gpu_divider_of(c->out_channels);
   gpu_params_conv_transpose p = {GPU_WINDOW_PARAMS(c->v),       GPU_DIVIDER(channels, channels),
                                  .in_channels = c->in_channels, .each_in = c->each_in,
@@ -92,15 +92,15 @@ static void lower_depthwise(gpu_lowering *l, const conv *c) {
                                  GPU_DIVIDER(channels, channels),
                                  .each_out = c->each_out,
                                  .n = c->batch * c->out_channels * blocks.d * words.d};
-  uint32_t constants[] = {(uint32_t)c->t,
-                          (uint32_t)c->tw,
-                          c->has_bias,
-                          v->kernel[1],
-                          v->kernel[2],
-                          (uint32_t)v->stride[1],
-                          (uint32_t)v->stride[2],
-                          (uint32_t)v->dilation[1],
-                          (uint32_t)v->dilation[2]};
+  gpu_constants_conv_depthwise constants = {.t = (uint32_t)c->t,
+                                            .tw = (uint32_t)c->tw,
+                                            .has_bias = c->has_bias,
+                                            .ky = v->kernel[1],
+                                            .kx = v->kernel[2],
+                                            .sy = (uint32_t)v->stride[1],
+                                            .sx = (uint32_t)v->stride[2],
+                                            .dy = (uint32_t)v->dilation[1],
+                                            .dx = (uint32_t)v->dilation[2]};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(conv_depthwise, p, constants), .groups = gpu_ceil_div(p.n, 128),
                             .group_size = 128, .windows = {gpu_in(l, 0), gpu_in(l, 1), gpu_in(l, 2), gpu_out(l)}});
 }
@@ -235,16 +235,16 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
                                  .tiles_o = gpu_ceil_div(c->each_out, 8 * rows),
                                  .tiles_p = gpu_ceil_div(c->batch * plane, TILE),
                                  .conv_groups = c->groups};
-  uint32_t constants[] = {(uint32_t)c->t,
-                          (uint32_t)c->tw,
-                          TILE / rows,
-                          rows,
-                          4 * (8 * rows + 2),
-                          p->is_masked,
-                          is_tabled,
-                          !is_tabled && c->tw == RLX_F32 && k % 4 == 0,
-                          t->is_final && c->has_bias,
-                          c->transposed};
+  gpu_constants_conv_tile constants = {.t = (uint32_t)c->t,
+                                       .tw = (uint32_t)c->tw,
+                                       .cols = TILE / rows,
+                                       .each = rows,
+                                       .size_w = 4 * (8 * rows + 2),
+                                       .masked = p->is_masked,
+                                       .tabled = is_tabled,
+                                       .w4 = !is_tabled && c->tw == RLX_F32 && k % 4 == 0,
+                                       .has_bias = t->is_final && c->has_bias,
+                                       .stepped = c->transposed};
   gpu_emit(l,
            &(gpu_launch){GPU_KERNEL(conv_tile, params, constants),
                          .groups = t->parts * c->groups * params.tiles_p * params.tiles_o, .group_size = TILE,
@@ -261,7 +261,7 @@ static void emit_sum(gpu_lowering *l, const conv *c, const target *t) {
   gpu_divider channels = gpu_divider_of(c->out_channels);
   gpu_params_conv_sum p = {GPU_DIVIDER(plane, c->v.plane), GPU_DIVIDER(channels, channels), .parts = t->parts,
                            .n = gpu_count(y)};
-  uint32_t constants[] = {(uint32_t)c->t, c->has_bias};
+  gpu_constants_conv_sum constants = {.t = (uint32_t)c->t, .has_bias = c->has_bias};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(conv_sum, p, constants), .groups = gpu_ceil_div(gpu_words(y), 128),
                             .group_size = 128, .windows = {t->to, gpu_in(l, 2), gpu_out(l)}});
 }
@@ -374,8 +374,14 @@ static void emit_coop(gpu_lowering *l, const product *p, const target *t, uint32
                                  .taps = c->v.taps,
                                  .tiles_o = gpu_ceil_div(c->out_channels, bm),
                                  .tiles_p = gpu_ceil_div(c->batch * out_plane(c), bn)};
-  uint32_t constants[] = {across,         down,        stages,     5 * stages * bm, 5 * stages * (bm + bn),
-                          (uint32_t)c->t, t->is_final, c->has_bias};
+  gpu_constants_conv_coop constants = {.sx = across,
+                                       .sy = down,
+                                       .stages = stages,
+                                       .size_a = 5 * stages * bm,
+                                       .size_tile = 5 * stages * (bm + bn),
+                                       .t = (uint32_t)c->t,
+                                       .final = t->is_final,
+                                       .has_bias = c->has_bias};
   gpu_window x = turned(l, gpu_in(l, 0), c->batch, c->in_channels, in_plane(c), 8 * cv);
   gpu_window w = gpu_in(l, 1);
   if (!c->is_turned) w = turned(l, w, c->out_channels, c->in_channels, c->v.taps, 8 * cv);

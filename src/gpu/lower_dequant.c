@@ -27,8 +27,9 @@ void gpu_lower_dequant_matmul(gpu_lowering *l) {
                      .scale = gpu_in(l, 2),
                      .more = gpu_in(l, gpu_has_in(l, 4) ? 4 : 3),
                      .number = (uint32_t)block,
-                     .constants = {(uint32_t)attrs->scheme, gpu_has_in(l, 2), gpu_has_in(l, 3)},
-                     .n_constants = 3};
+                     .scheme = (uint32_t)attrs->scheme,
+                     .has_scale = gpu_has_in(l, 2),
+                     .has_zero = gpu_has_in(l, 3)};
   product_choice choice;
   if ((uint64_t)k * n > INT32_MAX) gpu_refuse(l, "a weight of more than 2^31 elements");
   else if (gpu_coded_tile(l->caps, &p, p.m, 1, &choice)) gpu_coded_product(l, &p, &codes, &choice, NULL);
@@ -44,14 +45,14 @@ static gpu_window emit_channels(gpu_lowering *l, uint32_t n) {
   gpu_window to = gpu_work(l, (uint64_t)n * 32);
   uint32_t zeros = !gpu_has_in(l, B_ZERO) ? 0 : gpu_count(gpu_in_type(l, B_ZERO)) == 1 ? 2 : 1;
   gpu_params_q_channels p = {.n = n};
-  uint32_t c[] = {(uint32_t)gpu_in_type(l, A)->dtype,
-                  (uint32_t)gpu_in_type(l, B)->dtype,
-                  (uint32_t)gpu_out_type(l)->dtype,
-                  gpu_count(gpu_in_type(l, B_SCALE)) != 1,
-                  zeros,
-                  gpu_has_in(l, A_ZERO),
-                  gpu_has_in(l, Y_ZERO),
-                  gpu_has_in(l, BIAS)};
+  gpu_constants_q_channels c = {.ta = (uint32_t)gpu_in_type(l, A)->dtype,
+                                .tb = (uint32_t)gpu_in_type(l, B)->dtype,
+                                .ty = (uint32_t)gpu_out_type(l)->dtype,
+                                .scales = gpu_count(gpu_in_type(l, B_SCALE)) != 1,
+                                .zeros = zeros,
+                                .has_a_zero = gpu_has_in(l, A_ZERO),
+                                .has_y_zero = gpu_has_in(l, Y_ZERO),
+                                .has_bias = gpu_has_in(l, BIAS)};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(q_channels, p, c), .groups = gpu_ceil_div(n, 128), .group_size = 128,
                             .windows = {gpu_in(l, A_SCALE), gpu_in(l, B_SCALE), gpu_in(l, Y_SCALE), gpu_in(l, A_ZERO),
                                         gpu_in(l, B_ZERO), gpu_in(l, Y_ZERO), gpu_in(l, BIAS), to}});
@@ -74,7 +75,8 @@ void gpu_lower_q_matmul(gpu_lowering *l) {
                                 .last_a = p.k ? gpu_words(a) - 1 : 0,
                                 .last_b = p.k ? gpu_words(b) - 1 : 0,
                                 PRODUCT_AXES(&p)};
-  uint32_t c[] = {(uint32_t)a->dtype, (uint32_t)b->dtype, (uint32_t)y->dtype, packs, p.n_axes};
+  gpu_constants_q_matmul c = {
+    .ta = (uint32_t)a->dtype, .tb = (uint32_t)b->dtype, .ty = (uint32_t)y->dtype, .packed = packs, .axes = p.n_axes};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(q_matmul, params, c),
                             .groups = params.tiles_m * params.tiles_n * gpu_product_batches(&p), .group_size = GROUP,
                             .windows = {gpu_in(l, A), gpu_in(l, B), channels, to}, .cost = (uint64_t)count * p.k / 8});
@@ -111,7 +113,7 @@ void gpu_lower_q_conv2d(gpu_lowering *l) {
                            .dilation_w = s.dilation[2],
                            .pad_h = s.pad[1],
                            .pad_w = s.pad[2]};
-  uint32_t c[] = {(uint32_t)x->dtype, (uint32_t)w->dtype, (uint32_t)y->dtype};
+  gpu_constants_q_conv2d c = {.tx = (uint32_t)x->dtype, .tw = (uint32_t)w->dtype, .ty = (uint32_t)y->dtype};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(q_conv2d, p, c), .groups = gpu_ceil_div(gpu_ceil_div(count, 4), 128),
                             .group_size = 128, .windows = {gpu_in(l, A), gpu_in(l, B), channels, gpu_out(l)},
                             .cost = (uint64_t)count * p.in_each * s.taps});

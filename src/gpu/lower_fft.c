@@ -233,7 +233,7 @@ static void emit_pass(gpu_lowering *l, const transform *t, const pass *s) {
                       .high_at = t->high_at[s->index],
                       .turn_at = t->turn_at,
                       .chirp_at = t->chirp_at};
-  uint32_t c[] = {s->in_mode, s->out_mode, s->is_inverse, s->blue};
+  gpu_constants_fft c = {.in_mode = s->in_mode, .out_mode = s->out_mode, .inverse = s->is_inverse, .blue = s->blue};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(fft, p, c), .groups = gpu_ceil_div(p.rows, per_group), .group_size = group,
                             .windows = {s->from, s->to, t->table, t->filter}});
 }
@@ -267,7 +267,7 @@ static void emit_out(gpu_lowering *l, const transform *t, gpu_window z) {
                           .scale = (float)t->scale,
                           .turn_at = t->turn_at,
                           .chirp_at = t->chirp_at};
-  uint32_t c[] = {t->out_mode, t->is_inverse, t->is_convolved};
+  gpu_constants_fft_out c = {.out_mode = t->out_mode, .inverse = t->is_inverse, .blue = t->is_convolved};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(fft_out, p, c), .groups = gpu_ceil_div(p.count, 128), .group_size = 128,
                             .windows = {z, gpu_out(l), t->table}});
 }

@@ -63,7 +63,10 @@ static void emit_rows(gpu_lowering *l, const rows *r) {
   p.items = p.rows * (unit < 4 ? (p.run + per_word - 2) / per_word + 1 : p.run);
   gpu_grid grid = gpu_grid_of(l, p.items);
   p.step = grid.step;
-  uint32_t c[] = {r->n, r->at.from == GPU_NONE ? 0 : (uint32_t)r->at_type, log_of(unit), (uint32_t)r->round};
+  gpu_constants_place c = {.parts = r->n,
+                           .at_t = r->at.from == GPU_NONE ? 0 : (uint32_t)r->at_type,
+                           .log = log_of(unit),
+                           .round_t = (uint32_t)r->round};
   gpu_launch d = {GPU_KERNEL(place, p, c), .groups = grid.groups, .group_size = grid.size};
   if (wide) d.kernel = &gpu_kernel_place4; /* which has the same parameters and constants */
   for (uint32_t i = 0; i < MOST_PARTS; i++) d.windows[i] = i < r->n ? r->part[i] : none;
@@ -217,7 +220,8 @@ static void emit_pick(gpu_lowering *l, pick *k) {
   gpu_grid grid = gpu_grid_of(l, p.items);
   p.step = grid.step;
   bool wide = log == 4;
-  uint32_t c[] = {log, gpu_axes_rank(&axes), k->depth, (uint32_t)gpu_in_type(l, 1)->dtype};
+  gpu_constants_pick c = {
+    .log = log, .rank = gpu_axes_rank(&axes), .depth = k->depth, .idx_t = (uint32_t)gpu_in_type(l, 1)->dtype};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(pick, p, c), .groups = grid.groups, .group_size = grid.size,
                             .windows = {wide ? none : in, wide ? in : none, gpu_in(l, 1), wide ? none : out,
                                         wide ? out : none, table}});
@@ -280,7 +284,8 @@ void gpu_lower_one_hot(gpu_lowering *l) {
   rlx_store_value(&(rlx_tensor){.dtype = out->dtype, .data = on}, 0, a->on);
   rlx_store_value(&(rlx_tensor){.dtype = out->dtype, .data = off}, 0, a->off);
   p.on = on[0], p.on_hi = on[1], p.off = off[0], p.off_hi = off[1];
-  uint32_t c[] = {log, (uint32_t)gpu_in_type(l, 0)->dtype}, items = log < 2 ? gpu_words(out) : p.elements;
+  gpu_constants_one_hot c = {.log = log, .idx_t = (uint32_t)gpu_in_type(l, 0)->dtype};
+  uint32_t items = log < 2 ? gpu_words(out) : p.elements;
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(one_hot, p, c), .groups = gpu_ceil_div(items, 128), .group_size = 128,
                             .windows = {gpu_in(l, 0), gpu_out(l)}});
 }
@@ -329,7 +334,8 @@ void gpu_lower_range(gpu_lowering *l) {
                         .start_hi = (uint32_t)((uint64_t)start >> 32),
                         .step = (uint32_t)step,
                         .step_hi = (uint32_t)((uint64_t)step >> 32)};
-  uint32_t c[] = {(uint32_t)out->dtype}, items = out->dtype == RLX_I64 ? p.elements : gpu_words(out);
+  gpu_constants_range c = {.t = (uint32_t)out->dtype};
+  uint32_t items = out->dtype == RLX_I64 ? p.elements : gpu_words(out);
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(range, p, c), .groups = gpu_ceil_div(items, 128), .group_size = 128,
                             .windows = {gpu_out(l)}});
 }

@@ -201,7 +201,7 @@ static void emit_transpose(gpu_lowering *l, const gpu_box *b, int rows, gpu_wind
     emit_transpose8(l, p, groups / (p.tiles_a * p.tiles_b), from, to);
     return;
   }
-  uint32_t c[] = {log_of(b->size), side_log};
+  gpu_constants_transpose c = {.log = log_of(b->size), .side_log = side_log};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(transpose, p, c), .groups = groups,
                             .group_size = l->caps->max_group < 256 ? 128 : 256, .windows = {from, to}});
 }
@@ -229,7 +229,7 @@ static void emit_strided(gpu_lowering *l, const gpu_box *b, gpu_window from, gpu
   memcpy(&p.d0, axes.words, 4 * sizeof axes.words[0]);
   if (b->triangle) p.d0 = b->columns, p.d1 = b->rows; /* one axis, whose size the kernel does not need */
   bool wide = b->size == 16;
-  uint32_t c[] = {log_of(b->size), gpu_axes_rank(&axes), maps, b->triangle};
+  gpu_constants_strided c = {.log = log_of(b->size), .rank = gpu_axes_rank(&axes), .maps = maps, .tri = b->triangle};
   gpu_emit(
     l, &(gpu_launch){GPU_KERNEL(strided, p, c), .groups = grid.groups, .group_size = grid.size,
                      .windows = {wide ? none : from, wide ? from : none, wide ? none : to, wide ? to : none, table}});

@@ -49,9 +49,16 @@ static void emit_vectors(gpu_lowering *l, const norm *m, const gpu_line_cut *cut
   bool even = m->t == RLX_F16 && m->centre && !has_residual && cut->chunks == 1 && p.n == cut->lanes * cut->per;
   if (cut->chunks > 1) stats = gpu_work(l, (uint64_t)m->lines.lines * cut->chunks * STATS_BYTES);
   for (uint32_t stage = cut->chunks > 1; stage <= (cut->chunks > 1 ? 2 : 0); stage++) {
-    uint32_t c[] = {
-      (uint32_t)m->t,           cut->lanes, cut->per, stage, m->centre, has_residual, w->gamma.from != GPU_NONE,
-      w->beta.from != GPU_NONE, by_channel, even};
+    gpu_constants_normalize4 c = {.t = (uint32_t)m->t,
+                                  .lanes = cut->lanes,
+                                  .vecs = cut->per,
+                                  .stage = stage,
+                                  .centre = m->centre,
+                                  .has_residual = has_residual,
+                                  .has_gamma = w->gamma.from != GPU_NONE,
+                                  .has_beta = w->beta.from != GPU_NONE,
+                                  .by_channel = by_channel,
+                                  .even = even};
     gpu_emit(l, &(gpu_launch){GPU_KERNEL(normalize4, p, c), .groups = cut->groups, .group_size = cut->group,
                               .windows = {w->x, w->residual, w->gamma, w->beta, w->y, stats, w->gamma, w->beta}});
   }
@@ -89,17 +96,17 @@ static void any_lines(gpu_lowering *l, const norm *m) {
   gpu_window y = gpu_line_result(l, &cut, m->t, count, &type), stats = {0};
   if (cut.chunks > 1) stats = gpu_work(l, (uint64_t)m->lines.lines * cut.chunks * STATS_BYTES);
   for (uint32_t stage = cut.chunks > 1; stage <= (cut.chunks > 1 ? 2 : 0); stage++) {
-    uint32_t c[] = {(uint32_t)m->t,
-                    (uint32_t)type,
-                    cut.unit,
-                    cut.lanes,
-                    cut.per,
-                    cut.is_across,
-                    stage,
-                    m->centre,
-                    gpu_has_in(l, m->residual),
-                    gpu_has_in(l, m->gamma),
-                    gpu_has_in(l, m->beta)};
+    gpu_constants_normalize c = {.t = (uint32_t)m->t,
+                                 .ty = (uint32_t)type,
+                                 .unit = cut.unit,
+                                 .lanes = cut.lanes,
+                                 .per = cut.per,
+                                 .strided = cut.is_across,
+                                 .stage = stage,
+                                 .centre = m->centre,
+                                 .has_residual = gpu_has_in(l, m->residual),
+                                 .has_gamma = gpu_has_in(l, m->gamma),
+                                 .has_beta = gpu_has_in(l, m->beta)};
     gpu_emit(l, &(gpu_launch){GPU_KERNEL(normalize, p, c), .groups = cut.groups, .group_size = cut.group,
                               .windows = {gpu_in(l, 0), gpu_in(l, m->residual), gpu_in(l, m->gamma), gpu_in(l, m->beta),
                                           y, stats}});

@@ -3,6 +3,7 @@
  * pointwise_build.c makes the program; here its axes are merged, the kernel is chosen and the program bound to it.
  * pointwise4 takes what lies in vectors of 16 bytes (most of what models do), pointwise64 what has 64-bit values, and
  * pointwise the rest. A long flat run whose end does not fill a vector is cut in two: vectors, and a short end. */
+#include <stddef.h>
 #include <string.h>
 
 #include "gpu/move.h"
@@ -95,25 +96,25 @@ static void walk_words(const pw_program *p, const pw_axes *x, const pw_units *u,
 /* ---- binding ---- */
 
 /* The constants that all kernels begin with, for operands in these registers. */
-enum { COMMON_CONSTANTS = 21 };
-static void common_constants(const gpu_lowering *l, const pw_program *p, const uint32_t *registers, uint32_t rank,
-                             uint32_t *c) {
-  memset(c, 0, COMMON_CONSTANTS * sizeof *c);
+static gpu_constants_pointwise common_constants(const gpu_lowering *l, const pw_program *p, const uint32_t *registers,
+                                                uint32_t rank) {
+  gpu_constants_pointwise c = {.steps = p->n_steps, .ty = (uint32_t)gpu_out_type(l)->dtype, .rank = rank};
+  uint32_t steps[PW_STEPS] = {0};
   for (uint32_t i = 0; i < p->n_steps; i++) {
     uint32_t s = p->steps[i], moved = s & ~PW_STEP(0u, 63u, 63u, 63u, 0u);
     for (uint32_t shift = 9; shift <= 21; shift += 6) {
       uint32_t at = s >> shift & 63;
       moved |= (at < p->n_operands ? registers[at] : at < PW_FIRST_IMMEDIATE ? 0 : at) << shift;
     }
-    c[i] = moved;
+    steps[i] = moved;
   }
-  c[16] = p->n_steps;
+  _Static_assert(offsetof(gpu_constants_pointwise, steps) == sizeof steps, "s0 to s15");
+  memcpy(&c, steps, sizeof steps);
   for (uint32_t k = 0; k < p->n_operands; k++) {
-    c[17] |= (uint32_t)p->operands[k].dtype << (4 * registers[k]);
-    c[19] |= 1u << registers[k];
+    c.tx |= (uint32_t)p->operands[k].dtype << (4 * registers[k]);
+    c.used |= 1u << registers[k];
   }
-  c[18] = (uint32_t)gpu_out_type(l)->dtype;
-  c[20] = rank;
+  return c;
 }
 
 static uint32_t group_size(const gpu_lowering *l) { return l->caps->max_group < 256 ? l->caps->max_group : 256; }
@@ -152,9 +153,8 @@ static uint32_t flat_inputs(const pw_program *p, const pw_axes *x) {
 static void emit_words(gpu_lowering *l, const pw_program *p, const pw_axes *x, stretch s) {
   gpu_params_pointwise params = {.n = s.n};
   memcpy(&params.c0, p->low, sizeof p->low);
-  uint32_t c[COMMON_CONSTANTS + 1];
-  common_constants(l, p, identity, x->n, c);
-  c[COMMON_CONSTANTS] = flat_inputs(p, x);
+  gpu_constants_pointwise c = common_constants(l, p, identity, x->n);
+  c.flat = flat_inputs(p, x);
   gpu_launch d = {GPU_KERNEL(pointwise, params, c), .group_size = group_size(l)};
   for (uint32_t k = 0; k < p->n_operands; k++) d.windows[k] = part_of(&p->operands[k], s.first, s.n, s.all);
   d.windows[PW_INPUTS] = result_part(l, s);
@@ -171,9 +171,8 @@ static void emit_wide(gpu_lowering *l, const pw_program *p, const pw_axes *x) {
   gpu_params_pointwise64 params = {.n = n};
   memcpy(&params.c0, p->low, sizeof p->low);
   memcpy(&params.h0, p->high, sizeof p->high);
-  uint32_t c[COMMON_CONSTANTS + 1];
-  common_constants(l, p, identity, x->n, c);
-  c[COMMON_CONSTANTS] = flat_inputs(p, x);
+  gpu_constants_pointwise c = common_constants(l, p, identity, x->n);
+  c.flat = flat_inputs(p, x);
   gpu_launch d = {GPU_KERNEL(pointwise64, params, c), .group_size = group_size(l)};
   for (uint32_t k = 0; k < p->n_operands; k++) d.windows[k] = p->operands[k].window;
   d.windows[PW_INPUTS] = gpu_out(l);
@@ -217,18 +216,18 @@ static void emit_vectors(gpu_lowering *l, const pw_program *p, const pw_axes *x,
   uint32_t chunks = s.n / v->chunk;
   gpu_params_pointwise4 params = {.n = chunks};
   memcpy(&params.c0, p->low, sizeof p->low);
-  uint32_t c[COMMON_CONSTANTS + 2];
-  common_constants(l, p, v->registers, x->n, c);
+  const gpu_constants_pointwise common = common_constants(l, p, v->registers, x->n);
+  gpu_constants_pointwise4 c = {.chunk = v->log_chunk, .units = units_of(v, chunks, group_size(l), l->caps)};
+  _Static_assert(offsetof(gpu_constants_pointwise4, chunk) == offsetof(gpu_constants_pointwise, flat), "what all share");
+  memcpy(&c, &common, offsetof(gpu_constants_pointwise4, chunk));
   gpu_launch d = {GPU_KERNEL(pointwise4, params, c), .group_size = group_size(l)};
-  c[COMMON_CONSTANTS] = v->log_chunk;
-  c[COMMON_CONSTANTS + 1] = units_of(v, chunks, d.group_size, l->caps);
   for (uint32_t k = 0; k < p->n_operands; k++)
     d.windows[v->registers[k]] = part_of(&p->operands[k], s.first, s.n, s.all);
   pw_units units = {v->registers, v->unit, v->chunk};
   if (x->n <= NEAR_AXES) walk_words(p, x, &units, &params.d0);
   else d.windows[PW_INPUTS - 1] = walk_table(l, p, x, &units);
   d.windows[PW_INPUTS] = result_part(l, s);
-  d.groups = gpu_ceil_div(chunks, d.group_size * c[COMMON_CONSTANTS + 1]);
+  d.groups = gpu_ceil_div(chunks, d.group_size * c.units);
   gpu_emit(l, &d);
 }
 

@@ -13,7 +13,10 @@ static void emit_decode(gpu_lowering *l, uint32_t w, gpu_params_decode p, const 
   const rlx_type *t = gpu_in_type(l, w);
   gpu_wish_planes(l, w);
   p.n_blocks = gpu_blocks(t);
-  uint32_t c[] = {(uint32_t)t->dtype, gpu_in_planes(l, w), (uint32_t)type, chosen ? (uint32_t)chosen->dtype : 0};
+  gpu_constants_decode c = {.t = (uint32_t)t->dtype,
+                            .planes = gpu_in_planes(l, w),
+                            .ty = (uint32_t)type,
+                            .ti = chosen ? (uint32_t)chosen->dtype : 0};
   uint32_t stores = gpu_ceil_div(p.n, gpu_elements_per_word(type));
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(decode, p, c), .groups = gpu_ceil_div(stores, 128), .group_size = 128,
                             .windows = {gpu_in(l, w), idx, to}});

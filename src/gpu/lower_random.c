@@ -27,7 +27,7 @@ static void numbers(gpu_lowering *l, random_op r) {
                       .seed_high = (uint32_t)((uint64_t)r.seed >> 32),
                       .start = (float)r.start,
                       .scale = (float)r.scale};
-  uint32_t c[] = {(uint32_t)y->dtype, r.is_normal, type};
+  gpu_constants_rng c = {.t = (uint32_t)y->dtype, .is_normal = r.is_normal, .draw = type};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(rng, p, c), .groups = gpu_ceil_div(gpu_words(y), group), .group_size = group,
                             .windows = {draw, gpu_out(l)}});
 }
@@ -70,7 +70,7 @@ static void choose(gpu_lowering *l, const rlx_attrs_sample *a, gpu_items items, 
                               .top_p = fraction_of(a->top_p),
                               .seed_low = (uint32_t)(uint64_t)a->seed,
                               .seed_high = (uint32_t)((uint64_t)a->seed >> 32)};
-  uint32_t c[] = {a->top_p < 1, type};
+  gpu_constants_sample_pick c = {.is_cut = a->top_p < 1, .draw = type};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(sample_pick, p, c), .groups = rows, .group_size = group,
                             .windows = {items.window, sums, draw, gpu_out(l)}});
 }

@@ -93,7 +93,7 @@ static gpu_window input_products(gpu_lowering *l, const recurrent *r, uint32_t c
 
 static void start(gpu_lowering *l, const recurrent *r, uint32_t cell, gpu_window state) {
   gpu_params_recurrent_start p = {.n = state_of(r), .at = cell * state_of(r)};
-  uint32_t c[] = {(uint32_t)r->type, 0, r->has_h0, r->has_c0};
+  gpu_constants_recurrent_start c = {.t = (uint32_t)r->type, .what = 0, .has_h0 = r->has_h0, .has_c0 = r->has_c0};
   gpu_window h0 = gpu_in(l, 1), c0 = r->has_c0 ? gpu_in(l, 2) : (gpu_window){GPU_NONE, 0, 0, 0};
   gpu_emit(
     l, &(gpu_launch){GPU_KERNEL(recurrent_start, p, c), .groups = gpu_ceil_div(p.n, 128), .windows = {h0, c0, state}});
@@ -121,7 +121,7 @@ static void emit_loop(gpu_lowering *l, const recurrent *r, const cell_run *run) 
   uint32_t rows = r->gates * r->hidden, group = loop_group(l->caps, r);
   gpu_window turned = f32_work(l, rows * r->hidden);
   gpu_params_recurrent_start turn = {.n = rows * r->hidden, .rows = rows, .hidden = r->hidden};
-  uint32_t t[] = {(uint32_t)r->type, 1, 0, 0};
+  gpu_constants_recurrent_start t = {.t = (uint32_t)r->type, .what = 1, .has_h0 = 0, .has_c0 = 0};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(recurrent_start, turn, t), .groups = gpu_ceil_div(turn.n, 128),
                             .windows = {weight(l, r, run->cell, 1), {GPU_NONE, 0, 0, 0}, turned}});
   gpu_params_recurrent_loop p = {.batches = r->batches,
@@ -131,8 +131,12 @@ static void emit_loop(gpu_lowering *l, const recurrent *r, const cell_run *run) 
                                  .is_reverse = run->reverse,
                                  .last_at = run->cell * state_of(r),
                                  .wants = r->wants};
-  uint32_t c[] = {(uint32_t)r->type, r->kind,   r->gates,
-                  r->bias,           r->hidden, rows <= group && r->hidden <= 64 ? r->hidden : 0};
+  gpu_constants_recurrent_loop c = {.t = (uint32_t)r->type,
+                                    .kind = r->kind,
+                                    .gates = r->gates,
+                                    .has_bias = r->bias,
+                                    .hidden = r->hidden,
+                                    .row_most = rows <= group && r->hidden <= 64 ? r->hidden : 0};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(recurrent_loop, p, c), .groups = r->batches, .group_size = group,
                             .windows = {turned, weight(l, r, run->cell, 3), run->from_x, run->state, run->y, run->last},
                             .cost = (uint64_t)lines_of(r) * rows * r->hidden * 4});
@@ -153,7 +157,8 @@ static void emit_step(gpu_lowering *l, const recurrent *r, const cell_run *run, 
                                  .wants = is_last ? r->wants : 0};
   gpu_window last = is_last ? run->last : (gpu_window){GPU_NONE, 0, 0, 0};
   for (uint32_t phase = r->kind == GRU_BEFORE ? 1 : 0, end = phase ? 2 : 0; phase <= end; phase++) {
-    uint32_t c[] = {(uint32_t)r->type, r->kind, r->gates, phase, r->bias};
+    gpu_constants_recurrent_step c = {
+      .t = (uint32_t)r->type, .kind = r->kind, .gates = r->gates, .phase = phase, .has_bias = r->bias};
     gpu_emit(l, &(gpu_launch){GPU_KERNEL(recurrent_step, p, c),
                               .groups = gpu_ceil_div(r->hidden, 4) * gpu_ceil_div(r->batches, 4), .group_size = 128,
                               .windows = {weight(l, r, run->cell, 1), weight(l, r, run->cell, 3), run->from_x, run->y,
@@ -189,7 +194,7 @@ static gpu_window layer(gpu_lowering *l, const recurrent *r, uint32_t index, gpu
     return runs[0].y;
   }
   gpu_params_recurrent_pack p = {.n = 2 * lines_of(r) * r->hidden, .hidden = r->hidden};
-  uint32_t c[] = {is_result ? (uint32_t)r->type : (uint32_t)RLX_F32};
+  gpu_constants_recurrent_pack c = {.t_y = is_result ? (uint32_t)r->type : (uint32_t)RLX_F32};
   gpu_window y = is_result ? gpu_out(l) : f32_work(l, p.n);
   gpu_emit(l,
            &(gpu_launch){GPU_KERNEL(recurrent_pack, p, c),
@@ -202,13 +207,13 @@ static gpu_window layer(gpu_lowering *l, const recurrent *r, uint32_t index, gpu
 static void lower_no_steps(gpu_lowering *l, const recurrent *r) {
   uint32_t n = r->layers * r->directions * state_of(r);
   gpu_params_recurrent_start p = {.n = n};
-  uint32_t c[] = {(uint32_t)r->type, 0, r->has_h0, r->has_c0};
+  gpu_constants_recurrent_start c = {.t = (uint32_t)r->type, .what = 0, .has_h0 = r->has_h0, .has_c0 = r->has_c0};
   gpu_window both = f32_work(l, 2 * n + GPU_ALIGN), h0 = gpu_in(l, 1);
   gpu_window c0 = r->has_c0 ? gpu_in(l, 2) : (gpu_window){GPU_NONE, 0, 0, 0};
   if (r->wants == 2) { /* h and c change places, so that what is wanted comes first */
     gpu_window was = h0;
     h0 = c0, c0 = was;
-    c[2] = r->has_c0, c[3] = r->has_h0;
+    c.has_h0 = r->has_c0, c.has_c0 = r->has_h0;
   }
   gpu_emit(l,
            &(gpu_launch){GPU_KERNEL(recurrent_start, p, c), .groups = gpu_ceil_div(n, 128), .windows = {h0, c0, both}});

@@ -135,7 +135,14 @@ void gpu_fold_emit(gpu_lowering *l, const gpu_fold_launch *f) {
                          .neutral_high = f->fold.neutral[1],
                          .count = f->count > 0 ? (float)f->count : 1,
                          .empty = f->count == 0};
-  uint32_t c[] = {(uint32_t)f->t, (uint32_t)f->fold.op, f->cut.lanes, a->across, f->stage, f->each, a->n_axes, BATCH};
+  gpu_constants_reduce c = {.t = (uint32_t)f->t,
+                            .op = (uint32_t)f->fold.op,
+                            .lanes = f->cut.lanes,
+                            .strided = a->across,
+                            .stage = f->stage,
+                            .each = f->each,
+                            .axes = a->n_axes,
+                            .batch = BATCH};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(reduce, p, c),
                             .groups = gpu_ceil_div(a->lines, f->cut.group / f->cut.lanes) * f->cut.chunks,
                             .group_size = f->cut.group, .windows = {f->from, f->to}});

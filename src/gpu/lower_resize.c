@@ -99,7 +99,7 @@ static void lower_rows(gpu_lowering *l, const axis *a, int n) {
     gpu_divider by_row = gpu_divider_of(fours), by_plane = gpu_divider_of(rows->size);
     gpu_params_resize_rows p = {GPU_DIVIDER(fours, by_row), GPU_DIVIDER(rows, by_plane),
                                 .in_plane = a[0].in_size * rows->in_size, .n = gpu_words(y) / 4};
-    uint32_t c[] = {(uint32_t)y->dtype, linear};
+    gpu_constants_resize_rows c = {.t = (uint32_t)y->dtype, .linear = linear};
     gpu_emit(l, &(gpu_launch){GPU_KERNEL(resize_rows, p, c), .groups = gpu_ceil_div(p.n, 128), .group_size = 128,
                               .windows = {gpu_in(l, 0), gpu_table(l, columns.v, (uint32_t)columns.n),
                                           gpu_table(l, lines.v, (uint32_t)lines.n), gpu_out(l)}});
@@ -124,7 +124,7 @@ static void lower_any(gpu_lowering *l, const axis *a, int n) {
     if (a[i].changes) push_entries(l, &a[i], &table);
   if (!n) push(l, &table, 0); /* a scalar: a table has a word at least */
   gpu_params_resize p = {.axes = (uint32_t)n, .changed = changed, .n = gpu_count(y)};
-  uint32_t c[] = {(uint32_t)y->dtype};
+  gpu_constants_resize c = {.t = (uint32_t)y->dtype};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(resize, p, c), .groups = gpu_ceil_div(gpu_words(y), 128), .group_size = 128,
                             .windows = {gpu_in(l, 0), gpu_table(l, table.v, (uint32_t)table.n), gpu_out(l)}});
   rlx_array_deinit(&table);
@@ -165,8 +165,12 @@ void gpu_lower_grid_sample(gpu_lowering *l) {
                               GPU_DIVIDER(words, words),
                               GPU_DIVIDER(chunks, chunks),
                               .n = (uint32_t)x->shape.v[0] * chunks.d * words.d};
-  uint32_t c[] = {(uint32_t)x->dtype, (uint32_t)to,         (uint32_t)x->shape.n - 2,
-                  (uint32_t)a->mode,  (uint32_t)a->padding, a->align_corners};
+  gpu_constants_grid_sample c = {.t = (uint32_t)x->dtype,
+                                 .to = (uint32_t)to,
+                                 .axes = (uint32_t)x->shape.n - 2,
+                                 .mode = (uint32_t)a->mode,
+                                 .padding = (uint32_t)a->padding,
+                                 .align = a->align_corners};
   gpu_window result = packs ? gpu_out(l) : gpu_work(l, (uint64_t)gpu_count(y) * 4);
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(grid_sample, p, c), .groups = gpu_ceil_div(p.n, 128), .group_size = 128,
                             .windows = {gpu_in(l, 0), gpu_in(l, 1), result}});

@@ -74,7 +74,11 @@ static void emit(gpu_lowering *l, const rope *r) {
                        .width = r->width,
                        .heads_each = 1};
   if (r->angles == 2) p.table_rows = (uint32_t)gpu_in_type(l, COSINES)->shape.v[0];
-  uint32_t c[] = {(uint32_t)r->type, (uint32_t)r->index_type, r->positions, r->angles, r->is_gptj};
+  gpu_constants_rope c = {.t = (uint32_t)r->type,
+                          .t_index = (uint32_t)r->index_type,
+                          .positions = r->positions,
+                          .angles = r->angles,
+                          .is_gptj = r->is_gptj};
   gpu_window factors = r->angles == 0 ? table : gpu_in(l, r->angles == 1 ? FACTORS : COSINES);
   gpu_launch launch = {GPU_KERNEL(rope, p, c), .groups = gpu_ceil_div(gpu_ceil_div(p.n, per_word), 128),
                        .windows = {gpu_in(l, X), gpu_in(l, r->positions == 1 ? OFFSET : POSITIONS), factors,
@@ -128,18 +132,18 @@ static void emit_turn_rows(gpu_lowering *l, const rope *r, const turned_rows *t)
                             .limit = t->limit,
                             .per_at = t->at && gpu_count(t->at) > 1};
   if (r->angles == 2) p.table_rows = (uint32_t)gpu_in_type(l, COSINES)->shape.v[0];
-  uint32_t c[] = {(uint32_t)r->type,
-                  (uint32_t)r->index_type,
-                  r->positions,
-                  r->angles,
-                  r->is_gptj,
-                  lanes,
-                  gpu_ceil_div(units, lanes),
-                  t->norm,
-                  t->gamma.from != GPU_NONE,
-                  t->at != NULL,
-                  t->at ? (uint32_t)t->at->dtype : RLX_I32,
-                  (uint32_t)gpu_out_type(l)->dtype};
+  gpu_constants_turn_rows c = {.t = (uint32_t)r->type,
+                               .t_index = (uint32_t)r->index_type,
+                               .positions = r->positions,
+                               .angles = r->angles,
+                               .is_gptj = r->is_gptj,
+                               .lanes = lanes,
+                               .per = gpu_ceil_div(units, lanes),
+                               .norm = t->norm,
+                               .gamma = t->gamma.from != GPU_NONE,
+                               .placed = t->at != NULL,
+                               .at_t = t->at ? (uint32_t)t->at->dtype : RLX_I32,
+                               .to = (uint32_t)gpu_out_type(l)->dtype};
   gpu_emit(l,
            &(gpu_launch){GPU_KERNEL(turn_rows, p, c), .groups = gpu_ceil_div(p.n, group / lanes), .group_size = group,
                          .windows = {t->x, t->positions, r->angles == 0 ? table : t->factors, t->sines, table,

@@ -62,8 +62,14 @@ static void lower(gpu_lowering *l, scan s) {
                        .chunk = s.chunk,
                        .neutral = s.fold.neutral[0],
                        .neutral_high = s.fold.neutral[1]};
-  uint32_t c[] = {(uint32_t)s.t, (uint32_t)s.fold.op, s.lanes, s.lines.inner > 1,
-                  s.exclusive,   s.reverse,           packed,  s.chunks > 1};
+  gpu_constants_scan c = {.t = (uint32_t)s.t,
+                          .op = (uint32_t)s.fold.op,
+                          .lanes = s.lanes,
+                          .strided = s.lines.inner > 1,
+                          .exclusive = s.exclusive,
+                          .reverse = s.reverse,
+                          .packed = packed,
+                          .cut = s.chunks > 1};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(scan, p, c), .groups = gpu_ceil_div(s.lines.lines, s.group / s.lanes) * s.chunks,
                             .group_size = s.group, .windows = {gpu_in(l, 0), to, folds}});
   if (written != s.t) gpu_convert(l, to, written, gpu_out(l), s.t, count);

@@ -52,7 +52,7 @@ static gpu_window emit_places(gpu_lowering *l, const scatter *s) {
   for (uint32_t d = 0; d < s->depth; d++) words[2 * d] = (uint32_t)s->size[d], words[2 * d + 1] = (uint32_t)s->step[d];
   gpu_window table = gpu_table(l, words, 2 * (uint32_t)s->depth + 1), places = gpu_work(l, s->tuples * 4);
   gpu_params_resolve p = {.tuples = (uint32_t)s->tuples};
-  uint32_t c[] = {(uint32_t)s->depth, (uint32_t)gpu_in_type(l, 1)->dtype};
+  gpu_constants_resolve c = {.depth = (uint32_t)s->depth, .idx_t = (uint32_t)gpu_in_type(l, 1)->dtype};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(resolve, p, c), .groups = gpu_ceil_div(p.tuples, 128), .group_size = 128,
                             .windows = {gpu_in(l, 1), table, places}});
   return places;
@@ -101,7 +101,8 @@ static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window place
                           .stride = (uint32_t)s->stride};
   p.ranges = gpu_ceil_div((uint32_t)s->places, p.range_size);
   memcpy(&p.d0, axes.words, 4 * sizeof axes.words[0]);
-  uint32_t c[] = {(uint32_t)how.as, how.kind, how.meet, s->columns, gpu_axes_rank(&axes)};
+  gpu_constants_scatter c = {
+    .tu = (uint32_t)how.as, .kind = how.kind, .meet = how.meet, .columns = s->columns, .rank = gpu_axes_rank(&axes)};
   gpu_launch d = {GPU_KERNEL(scatter, p, c),
                   .groups = few ? p.lines * p.ranges : gpu_ceil_div(p.lines * p.ranges, group), .group_size = group,
                   .windows = {places, gpu_in(l, 2), y, table}};

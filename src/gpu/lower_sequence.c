@@ -62,17 +62,17 @@ static void emit_scan(gpu_lowering *l, const scan *s) {
                               .n = s->n,
                               .blocks = blocks,
                               .scale = (float)s->scale};
-  uint32_t c[] = {(uint32_t)type,
-                  s->mode,
-                  shape.lanes,
-                  shape.fours,
-                  shape.steps,
-                  gpu_has_in(l, s->d),
-                  gpu_has_in(l, s->h0),
-                  s->wants_h,
-                  packs ? (uint32_t)type : (uint32_t)RLX_F32,
-                  shape.red,
-                  4 * shape.lanes * shape.fours != s->n};
+  gpu_constants_linear_scan c = {.t = (uint32_t)type,
+                                 .mode = s->mode,
+                                 .lanes = shape.lanes,
+                                 .fours = shape.fours,
+                                 .steps = shape.steps,
+                                 .has_d = gpu_has_in(l, s->d),
+                                 .has_h0 = gpu_has_in(l, s->h0),
+                                 .wants_h = s->wants_h,
+                                 .t_y = packs ? (uint32_t)type : (uint32_t)RLX_F32,
+                                 .red = shape.red,
+                                 .padded = 4 * shape.lanes * shape.fours != s->n};
   gpu_emit(l,
            &(gpu_launch){GPU_KERNEL(linear_scan, p, c), .groups = s->batches * s->outers * blocks, .group_size = GROUP,
                          .windows = {gpu_in(l, s->x), gpu_in(l, s->dt), gpu_in(l, s->a), gpu_in(l, s->first),
@@ -164,8 +164,11 @@ void gpu_lower_causal_conv(gpu_lowering *l) {
   if (!packs) per = 1;
   p.pieces = wants_state ? gpu_ceil_div(n, per) : gpu_ceil_div(gpu_ceil_div(p.steps, per), PIECE);
   gpu_window y = packs ? gpu_out(l) : gpu_work(l, (uint64_t)n * 4);
-  uint32_t c[] = {(uint32_t)type, packs ? (uint32_t)type : (uint32_t)RLX_F32, gpu_has_in(l, BIAS), gpu_has_in(l, STATE),
-                  wants_state};
+  gpu_constants_causal_conv c = {.t = (uint32_t)type,
+                                 .t_y = packs ? (uint32_t)type : (uint32_t)RLX_F32,
+                                 .has_bias = gpu_has_in(l, BIAS),
+                                 .has_state = gpu_has_in(l, STATE),
+                                 .wants_state = wants_state};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(causal_conv, p, c),
                             .groups = gpu_ceil_div(wants_state ? p.pieces : p.lines * p.pieces, GROUP),
                             .group_size = GROUP,

@@ -9,7 +9,8 @@ static void rows_of_vectors(gpu_lowering *l, gpu_lines x, rlx_dtype t, uint32_t 
   gpu_window stats = {0};
   if (cut.chunks > 1) stats = gpu_work(l, (uint64_t)x.lines * cut.chunks * 8);
   for (uint32_t stage = cut.chunks > 1; stage <= (cut.chunks > 1 ? 2 : 0); stage++) {
-    uint32_t c[] = {(uint32_t)t, is_log, cut.lanes, cut.per, stage};
+    gpu_constants_softmax4 c = {
+      .t = (uint32_t)t, .is_log = is_log, .lanes = cut.lanes, .vecs = cut.per, .stage = stage};
     gpu_emit(l, &(gpu_launch){GPU_KERNEL(softmax4, p, c), .groups = cut.groups, .group_size = cut.group,
                               .windows = {gpu_in(l, 0), gpu_out(l), stats}});
   }
@@ -23,7 +24,14 @@ static void any_lines(gpu_lowering *l, gpu_lines x, rlx_dtype t, uint32_t is_log
   gpu_window y = gpu_line_result(l, &cut, t, count, &type), stats = {0};
   if (cut.chunks > 1) stats = gpu_work(l, (uint64_t)x.lines * cut.chunks * 8);
   for (uint32_t stage = cut.chunks > 1; stage <= (cut.chunks > 1 ? 2 : 0); stage++) {
-    uint32_t c[] = {(uint32_t)t, (uint32_t)type, cut.unit, cut.lanes, cut.per, cut.is_across, stage, is_log};
+    gpu_constants_softmax c = {.t = (uint32_t)t,
+                               .ty = (uint32_t)type,
+                               .unit = cut.unit,
+                               .lanes = cut.lanes,
+                               .per = cut.per,
+                               .strided = cut.is_across,
+                               .stage = stage,
+                               .is_log = is_log};
     gpu_emit(l, &(gpu_launch){GPU_KERNEL(softmax, p, c), .groups = cut.groups, .group_size = cut.group,
                               .windows = {gpu_in(l, 0), y, stats}});
   }

@@ -32,14 +32,14 @@ static uint32_t kept_of(const sort_round *r) {
 
 static void sort_blocks(gpu_lowering *l, const gpu_sort *s, const sort_round *r) {
   uint32_t pieces = gpu_ceil_div(r->items, r->size), capacity = r->size < 256 ? 256 : r->size;
-  uint32_t c[] = {(uint32_t)s->t,
-                  s->positions ? (uint32_t)s->to : 0,
-                  s->descending,
-                  r->size,
-                  capacity,
-                  s->t == RLX_I64 ? capacity : 1,
-                  r->from.from != GPU_NONE,
-                  r->to.from == GPU_NONE};
+  gpu_constants_sort_block c = {.t = (uint32_t)s->t,
+                                .to = s->positions ? (uint32_t)s->to : 0,
+                                .descending = s->descending,
+                                .size = r->size,
+                                .capacity = capacity,
+                                .highs = s->t == RLX_I64 ? capacity : 1,
+                                .from_items = r->from.from != GPU_NONE,
+                                .final = r->to.from == GPU_NONE};
   gpu_params_sort_block p = {.lines = s->lines.lines,
                              .n = s->lines.n,
                              .inner = s->lines.inner,
@@ -54,7 +54,8 @@ static void sort_blocks(gpu_lowering *l, const gpu_sort *s, const sort_round *r)
 }
 
 static void sort_merge(gpu_lowering *l, const gpu_sort *s, uint32_t run, gpu_window from, gpu_window to) {
-  uint32_t c[] = {(uint32_t)s->t, s->positions ? (uint32_t)s->to : 0, to.from == GPU_NONE};
+  gpu_constants_sort_merge c = {
+    .t = (uint32_t)s->t, .to = s->positions ? (uint32_t)s->to : 0, .final = to.from == GPU_NONE};
   gpu_params_sort_merge p = {
     .lines = s->lines.lines, .n = s->lines.n, .inner = s->lines.inner, .run = run, .take = s->take};
   uint32_t group = gpu_group_of(l->caps, 256);

@@ -60,7 +60,7 @@ void gpu_lower_pool(gpu_lowering *l) {
   if (v.taps < LANES_FROM) {
     gpu_params_pool p = {GPU_WINDOW_PARAMS(v), .padded_z = padded(&v, 0), .padded_y = padded(&v, 1),
                          .padded_x = padded(&v, 2), .n = gpu_count(y)};
-    uint32_t c[] = {(uint32_t)x->dtype, is_max, w.count_pad};
+    gpu_constants_pool c = {.t = (uint32_t)x->dtype, .is_max = is_max, .count_pad = w.count_pad};
     gpu_emit(l, &(gpu_launch){GPU_KERNEL(pool, p, c), .groups = gpu_ceil_div(words, 128), .group_size = 128,
                               .windows = {gpu_in(l, 0), gpu_out(l)}});
     return;
@@ -68,7 +68,7 @@ void gpu_lower_pool(gpu_lowering *l) {
   gpu_params_pool_lanes p = {GPU_WINDOW_PARAMS(v), .padded_z = padded(&v, 0), .padded_y = padded(&v, 1),
                              .padded_x = padded(&v, 2), .n = gpu_count(y)};
   uint32_t lanes = v.taps < 2048 ? 32 : 128;
-  uint32_t c[] = {(uint32_t)x->dtype, is_max, w.count_pad, lanes};
+  gpu_constants_pool_lanes c = {.t = (uint32_t)x->dtype, .is_max = is_max, .count_pad = w.count_pad, .lanes = lanes};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(pool_lanes, p, c), .groups = gpu_ceil_div(words, 128 / lanes), .group_size = 128,
                             .windows = {gpu_in(l, 0), gpu_out(l)}});
 }
@@ -91,7 +91,7 @@ void gpu_lower_im2col(gpu_lowering *l) {
   gpu_divider kw = gpu_divider_of(v.kernel[2]), kh = gpu_divider_of(v.kernel[1]);
   gpu_params_im2col p = {GPU_WINDOW_PARAMS(v), GPU_DIVIDER(kw, kw), GPU_DIVIDER(kh, kh), .n = gpu_count(y)};
   uint32_t bytes = (uint32_t)rlx_dtype_size(x->dtype), each = bytes < 4 ? 4 / bytes : 1;
-  uint32_t c[] = {bytes};
+  gpu_constants_im2col c = {.bytes = bytes};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(im2col, p, c), .groups = gpu_ceil_div(gpu_ceil_div(p.n, each), 128),
                             .group_size = 128, .windows = {gpu_in(l, 0), gpu_out(l)}});
 }

@@ -90,21 +90,22 @@ void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_pla
                                           .tiles = tiles};
   if (planes) params.a1 = planes->a1, params.a2 = planes->a2, params.b1 = planes->b1;
   bool vec_y = to.type == RLX_F32 && p->n % 4 == 0;
-  uint32_t c[] = {s.subs,
-                  s.ahead,
-                  halved ? HALVED : (uint32_t)p->a_type,
-                  vec_y,
-                  (uint32_t)to.type,
-                  to.extra,
-                  (uint32_t)to.act,
-                  (uint32_t)to.extra_type,
-                  p->m <= 8,
-                  s.down,
-                  (uint32_t)p->b_type};
+  gpu_constants_rows_direct_blocks c = {.subs = s.subs,
+                                        .ahead = s.ahead,
+                                        .tx = halved ? HALVED : (uint32_t)p->a_type,
+                                        .vec_y = vec_y,
+                                        .ty = (uint32_t)to.type,
+                                        .extra = to.extra,
+                                        .act = (uint32_t)to.act,
+                                        .te = (uint32_t)to.extra_type,
+                                        .packed = p->m <= 8,
+                                        .down = s.down,
+                                        .tb = (uint32_t)p->b_type};
   gpu_launch launch = {.kernel = of->kernels[more],
-                       .constants = c,
-                       .n_constants = (uint32_t)(sizeof c / sizeof c[0]) - !planes,
-                       .params = &params, /* those of the dense kernels are the first of them */
+                       /* Constants and parameters of the dense kernels are the first of these. */
+                       .constants = &c,
+                       .constants_bytes = planes ? sizeof c : sizeof(gpu_constants_rows_direct1),
+                       .params = &params,
                        .params_bytes = planes ? sizeof params : sizeof(gpu_params_rows_direct1),
                        .groups = tiles * splits,
                        .group_size = 32u * s.subs,

@@ -27,7 +27,8 @@ product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool wit
   product_halves h = {.a = gpu_work(l, (uint64_t)rows * p->k * (with_rest ? 4 : 2))};
   h.scales = gpu_work(l, (uint64_t)p->m * 4);
   gpu_params_quant_halves params = {.k = p->k, .rest = rows * (p->k / 8)};
-  uint32_t c[] = {with_rest, order != PRODUCT_BY_ROWS, order == PRODUCT_BY_EIGHTS_CROSSED};
+  gpu_constants_quant_halves c = {
+    .rest = with_rest, .eights = order != PRODUCT_BY_ROWS, .crossed = order == PRODUCT_BY_EIGHTS_CROSSED};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_halves, params, c), .groups = p->m,
                             .group_size = p->m > MANY_ROWS || l->caps->max_group < WIDE_GROUP ? GROUP : WIDE_GROUP,
                             .windows = {p->a, h.a, h.scales}});

@@ -37,8 +37,12 @@ void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window pa
   uint32_t count = gpu_product_batches(p) * p->m * p->n;
   bool vectors = count % 4 == 0;
   gpu_params_matmul_sum params = {.n = p->n, .count = count, .splits = splits};
-  uint32_t c[] = {vectors,          (uint32_t)p->y_type,     p->extra,
-                  (uint32_t)p->act, (uint32_t)p->extra_type, scales.from != GPU_NONE};
+  gpu_constants_matmul_sum c = {.vec_y = vectors,
+                                .ty = (uint32_t)p->y_type,
+                                .extra = p->extra,
+                                .act = (uint32_t)p->act,
+                                .te = (uint32_t)p->extra_type,
+                                .scaled = scales.from != GPU_NONE};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(matmul_sum, params, c), .groups = gpu_ceil_div(gpu_ceil_div(count, 4), 128),
                             .group_size = 128,
                             .windows = {gpu_window_if(!vectors, parts), gpu_window_if(vectors, parts), p->extra_window,
@@ -134,7 +138,7 @@ product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32
   uint32_t counts = 3 * n_tiles, starts = counts + classes, list = starts + classes;
   gpu_window window = gpu_work(l, ((uint64_t)list + m) * 4);
   gpu_params_moe_rows p = {.m = m, .experts = e->n_experts, .counts = counts, .starts = starts, .list = list};
-  uint32_t c[] = {(uint32_t)e->index_type};
+  gpu_constants_moe_rows c = {.ti = (uint32_t)e->index_type};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(moe_rows, p, c), .groups = classes, .windows = {e->index, window}});
   gpu_params_moe_tiles t = {
     .experts = e->n_experts, .counts = counts, .starts = starts, .height = height, .n_tiles = n_tiles};

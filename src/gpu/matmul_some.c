@@ -93,16 +93,20 @@ void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_
   gpu_params_rows_coop1 params = {
     .m = p->m, .n = p->n, .k = p->k, .k_part = gpu_ceil_div(gpu_ceil_div(p->k, splits), CHUNK) * CHUNK, .tiles = tiles};
   bool vec_y = to.type == RLX_F32 && p->n % 4 == 0;
-  uint32_t c[] = {s->subs,           s->ahead, p->a_type,        vec_y,
-                  (uint32_t)to.type, to.extra, (uint32_t)to.act, (uint32_t)to.extra_type};
+  gpu_constants_rows_coop1 c = {.subs = s->subs,
+                                .ahead = s->ahead,
+                                .tx = p->a_type,
+                                .vec_y = vec_y,
+                                .ty = (uint32_t)to.type,
+                                .extra = to.extra,
+                                .act = (uint32_t)to.act,
+                                .te = (uint32_t)to.extra_type};
   gpu_launch launch = {
     .kernel = of->kernels[p->m <= 16   ? 0
                           : p->m <= 32 ? 1
                                        : 2],
-    .constants = c,
-    .n_constants = sizeof c / sizeof c[0],
-    .params = &params,
-    .params_bytes = sizeof params,
+    GPU_CONSTANTS(rows_coop1, c),
+    GPU_PARAMS(rows_coop1, params),
     .groups = tiles * splits,
     .group_size = 32u * s->subs,
     .windows = {p->a, p->b, to.extra_window, gpu_window_if(!vec_y, to.y), gpu_window_if(vec_y, to.y)}};

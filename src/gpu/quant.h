@@ -38,12 +38,12 @@ void gpu_lower_gather_blocks(gpu_lowering *l); /* gather's rows of a block type 
 
 /* ---- tiled products whose right side is decoded on its way (kernels/matmul_tile.kh) ---- */
 
-enum { GPU_CODED_CONSTANTS = 3 };
 typedef struct gpu_coded {
   const gpu_kernel *kernel; /* matmul_blocks, matmul_codes */
   gpu_window scale, more;   /* matmul_codes: its scales; zero points or a global scale */
   uint32_t number;          /* the kernel's own parameter: blocks of the weight, or elements that share a scale */
-  uint32_t constants[GPU_CODED_CONSTANTS], n_constants; /* and its own constants */
+  uint32_t planes;          /* matmul_blocks: its own constant */
+  uint32_t scheme, has_scale, has_zero; /* matmul_codes: its own constants */
 } gpu_coded;
 /* As gpu_product_choose and gpu_product_in_tiles; p->b is the codes, in words. */
 bool gpu_coded_tile(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out);

@@ -11,6 +11,7 @@
  * unlucky sum. */
 #include "gpu/quant.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "gpu/lines.h"
@@ -128,16 +129,16 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
                                     .two_23 = 0x4b000000,
                                     .eps = p->eps};
   gpu_window x = s.mode == 2 ? round_rows(l, p, &params.runs) : p->x;
-  uint32_t c[] = {(uint32_t)gpu_in_type(l, p->w)->dtype,
-                  s.rows,
-                  s.cols,
-                  s.lanes,
-                  s.group / meet * sums,
-                  s.mode,
-                  p->v != 0,
-                  p->extra,
-                  (uint32_t)p->act,
-                  p->idx ? (uint32_t)p->idx->dtype : 0};
+  gpu_constants_quant_matvec c = {.t = (uint32_t)gpu_in_type(l, p->w)->dtype,
+                                  .rows = s.rows,
+                                  .cols = s.cols,
+                                  .lanes = s.lanes,
+                                  .red = s.group / meet * sums,
+                                  .mode = s.mode,
+                                  .dual = p->v != 0,
+                                  .extra = p->extra,
+                                  .act = (uint32_t)p->act,
+                                  .ti = p->idx ? (uint32_t)p->idx->dtype : 0};
   gpu_launch launch = {
     GPU_KERNEL(quant_matvec, params, c), .groups = params.tiles * gpu_ceil_div(p->m, p->idx ? 1 : s.cols),
     .group_size = s.group,
@@ -158,7 +159,6 @@ bool gpu_coded_tile(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint
 
 void gpu_coded_product(gpu_lowering *l, const gpu_product *p, const gpu_coded *b, const product_choice *choice,
                        const product_rows *rows) {
-  enum { SHARED_CONSTANTS = 19 };
   const product_tile *t = &choice->tile;
   product_target to = gpu_product_target(l, p, choice->splits);
   uint32_t bm = gpu_tile_rows(t), bn = gpu_tile_columns(t), batches = gpu_product_batches(p);
@@ -174,29 +174,35 @@ void gpu_coded_product(gpu_lowering *l, const gpu_product *p, const gpu_coded *b
                                      PRODUCT_AXES(p),
                                      .n_blocks = b->number};
   bool vec_a = gpu_product_vectors(p->a_type, p->k), vec_y = to.type == RLX_F32 && p->n % 4 == 0;
-  uint32_t c[SHARED_CONSTANTS + GPU_CODED_CONSTANTS] = {t->across,
-                                                        t->down,
-                                                        t->depth,
-                                                        t->stages,
-                                                        t->stages * t->depth * bm / 4u,
-                                                        t->stages * t->depth * bn / 4u,
-                                                        rows ? bm + 1 : 1,
-                                                        (uint32_t)p->a_type,
-                                                        (uint32_t)p->b_type,
-                                                        p->trans_b,
-                                                        vec_a,
-                                                        0, /* b comes in words */
-                                                        vec_y,
-                                                        p->n_axes,
-                                                        rows != NULL,
-                                                        (uint32_t)to.type,
-                                                        to.extra,
-                                                        (uint32_t)to.act,
-                                                        (uint32_t)to.extra_type};
-  memcpy(c + SHARED_CONSTANTS, b->constants, b->n_constants * sizeof *c);
+  gpu_constants_matmul8 shared = {.wx = t->across,
+                                  .wy = t->down,
+                                  .bk = t->depth,
+                                  .stages = t->stages,
+                                  .size_a = t->stages * t->depth * bm / 4u,
+                                  .size_b = t->stages * t->depth * bn / 4u,
+                                  .size_rows = rows ? bm + 1 : 1,
+                                  .ta = (uint32_t)p->a_type,
+                                  .tb = (uint32_t)p->b_type,
+                                  .trans = p->trans_b,
+                                  .vec_a = vec_a,
+                                  .vec_b = 0,
+                                  /* b comes in words */ .vec_y = vec_y,
+                                  .axes = p->n_axes,
+                                  .gather = rows != NULL,
+                                  .ty = (uint32_t)to.type,
+                                  .extra = to.extra,
+                                  .act = (uint32_t)to.act,
+                                  .te = (uint32_t)to.extra_type};
+  gpu_constants_matmul_blocks blocks = {.planes = b->planes};
+  gpu_constants_matmul_codes codes = {.scheme = b->scheme, .has_scale = b->has_scale, .has_zero = b->has_zero};
+  _Static_assert(offsetof(gpu_constants_matmul_blocks, planes) == sizeof shared, "the first constants of both kernels");
+  _Static_assert(offsetof(gpu_constants_matmul_codes, scheme) == sizeof shared, "the first constants of both kernels");
+  memcpy(&blocks, &shared, sizeof shared);
+  memcpy(&codes, &shared, sizeof shared);
+  const bool is_blocks = b->kernel == &gpu_kernel_matmul_blocks;
   gpu_emit(l, &(gpu_launch){.kernel = b->kernel,
-                            .constants = c,
-                            .n_constants = SHARED_CONSTANTS + b->n_constants,
+                            .constants = is_blocks ? (const void *)&blocks : &codes,
+                            .constants_bytes = is_blocks ? sizeof blocks : sizeof codes,
                             .params = &params, /* of both kernels; the last one is the kernel's own */
                             .params_bytes = sizeof params,
                             .groups = params.tiles_m * params.tiles_n * batches * choice->splits,
@@ -211,10 +217,8 @@ void gpu_coded_product(gpu_lowering *l, const gpu_product *p, const gpu_coded *b
 
 static void emit_tiles(gpu_lowering *l, const gpu_product *p, uint32_t w, const product_choice *choice,
                        const product_rows *rows) {
-  gpu_coded b = {.kernel = &gpu_kernel_matmul_blocks,
-                 .number = gpu_blocks(gpu_in_type(l, w)),
-                 .constants = {gpu_in_planes(l, w)},
-                 .n_constants = 1};
+  gpu_coded b = {
+    .kernel = &gpu_kernel_matmul_blocks, .number = gpu_blocks(gpu_in_type(l, w)), .planes = gpu_in_planes(l, w)};
   gpu_coded_product(l, p, &b, choice, rows);
 }
 
@@ -277,9 +281,17 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_
                                   .b1 = b.b1,
                                   .two_23 = 0x4b000000};
   bool vec_y = p->n % 4 == 0;
-  uint32_t c[] = {
-    (uint32_t)p->b_type, COOP_ACROSS, down,         COOP_DEPTH, bm * line,       (bm + COOP_COLUMNS) * line,
-    rows ? bm + 1 : 1,   vec_y,       rows != NULL, to.extra,   (uint32_t)to.act};
+  gpu_constants_quant_coop c = {.tb = (uint32_t)p->b_type,
+                                .sx = COOP_ACROSS,
+                                .sy = down,
+                                .bk = COOP_DEPTH,
+                                .size_a = bm * line,
+                                .size_tile = (bm + COOP_COLUMNS) * line,
+                                .size_rows = rows ? bm + 1 : 1,
+                                .vec_y = vec_y,
+                                .gather = rows != NULL,
+                                .extra = to.extra,
+                                .act = (uint32_t)to.act};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_coop, params, c), .groups = tiles_m * tiles_n * splits,
                             .group_size = 32 * COOP_ACROSS * down,
                             .windows = {x.a, b.wide, b.narrow, x.scales, to.extra_window, rows ? rows->window : none,

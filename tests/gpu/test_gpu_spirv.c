@@ -83,12 +83,13 @@ TEST(every_kernel_stays_whole) {
 TEST(what_is_not_meant_goes) {
   const gpu_code *s = spirv_code(&gpu_kernel_pointwise, 0);
   uint32_t constants[N_CONSTANTS] = {64};
-  constants[1] = PW_STEP(PW_ADD, 0u, 1u, 0u, 0u);
-  constants[17] = 1, constants[20] = 3, constants[21] = 1, constants[22] = 3; /* one step, two flat inputs */
+  gpu_constants_pointwise c = {
+    .s0 = PW_STEP(PW_ADD, 0u, 1u, 0u, 0u), .steps = 1, .used = 3, .rank = 1, .flat = 3}; /* two flat inputs */
+  memcpy(constants + 1, &c, sizeof c);
   code one, all;
   CHECK(specialise(s, constants, &one));
   for (uint32_t i = 1; i <= 16; i++) constants[i] = PW_STEP(16u * (i % 13 + 1), 0u, 1u, 0u, 1u);
-  constants[17] = 16;
+  constants[17] = 16; /* steps */
   CHECK(specialise(s, constants, &all));
   CHECK(one.n * 3 < s->n);
   CHECK(one.n_functions * 3 < all.n_functions);
@@ -125,7 +126,9 @@ TEST(unrolled_kernels_are_whole) {
 /* Rows held in registers: no loop over them may be left, or they would lie in memory. */
 TEST(rows_stay_in_registers) {
   const gpu_code *s = spirv_code(&gpu_kernel_normalize4, 1);
-  uint32_t constants[N_CONSTANTS] = {256, 0, 256, 4, 0, 1};
+  uint32_t constants[N_CONSTANTS] = {256};
+  memcpy(constants + 1, &(gpu_constants_normalize4){.lanes = 256, .vecs = 4, .centre = 1},
+         sizeof(gpu_constants_normalize4));
   code c;
   CHECK(specialise(s, constants, &c));
   CHECK(c.n_marked > 0);
