@@ -255,7 +255,7 @@ int main(int argc, char **argv) {
   const shape *s = NULL;
   for (size_t i = 0; argc == 4 && i < N_SHAPES; i++)
     if (strcmp(shapes[i].name, argv[1]) == 0) s = &shapes[i];
-  maker m = {.dtype = argc == 4 ? rlx_dtype_from_name(argv[2]) : RLX_DTYPE_COUNT};
+  maker m = {.dtype = argc == 4 ? rlx_dtype_from_name(argv[2]) : RLX_DTYPE_UNKNOWN};
   const rlx_dtype_info *info = rlx_dtype_describe(m.dtype);
   bool known = m.dtype == RLX_F32 || m.dtype == RLX_F16 || (info && info->block_elements > 1);
   if (argc == 1) return 0; /* `make bench` calls every program here */

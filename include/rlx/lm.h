@@ -23,7 +23,7 @@ extern "C" {
 typedef struct rlx_file rlx_file;
 typedef struct rlx_file_tensor {
   const char *name; /* as in the file */
-  rlx_dtype dtype;  /* RLX_DTYPE_COUNT: one that RLX does not have; such a tensor can be looked at, not read */
+  rlx_dtype dtype;  /* RLX_DTYPE_UNKNOWN: one that RLX does not have; such a tensor can be looked at, not read */
   const char *type; /* the type's name, which a dtype that RLX does not have has too: "iq1_s" */
   rlx_dims shape;   /* row-major, as everywhere in RLX: a GGUF's sizes the other way round */
   size_t bytes;
@@ -50,12 +50,12 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_file_read_tensor(const rlx_file *f, const 
 /* Metadata: a GGUF's keys; of safetensors the texts under __metadata__, of a folder also "config.json" (and others) as one
  * text each. */
 typedef enum rlx_meta_kind {
-  RLX_META_NONE,
-  RLX_META_BOOL,
-  RLX_META_INT,
-  RLX_META_FLOAT,
-  RLX_META_TEXT,
-  RLX_META_LIST
+  RLX_META_NONE = 0,
+  RLX_META_BOOL = 1,
+  RLX_META_INT = 2,
+  RLX_META_FLOAT = 3,
+  RLX_META_TEXT = 4,
+  RLX_META_LIST = 5
 } rlx_meta_kind;
 typedef struct rlx_meta {
   const char *key;
@@ -188,7 +188,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_chat_format(const char *name, const rlx_ch
 typedef struct rlx_lm rlx_lm;
 /* What keys and values are kept as. f16 is the default everywhere, here and of the command: it halves what grows with the context and
  * what every token reads, for an error below that of 8-bit weights. */
-typedef enum rlx_lm_cache { RLX_LM_CACHE_F16, RLX_LM_CACHE_F32 } rlx_lm_cache;
+typedef enum rlx_lm_cache { RLX_LM_CACHE_F16 = 0, RLX_LM_CACHE_F32 = 1 } rlx_lm_cache;
 typedef struct rlx_lm_desc {
   size_t struct_bytes;
   const char *path;     /* as rlx_file_open */
@@ -243,12 +243,12 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence,
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all,
                                                 float *logits);
 
-/* What the spelling of a special token in a text is: its letters, or that token. */
+/* What the spelling of a special token in a text is: its letters, or that token. By default rlx_lm_reply takes letters, since a message
+ * is what somebody typed, and rlx_lm_generate the token, since a prompt is the program's, which may write a template of its own. */
 typedef enum rlx_lm_special {
-  RLX_LM_SPECIAL_DEFAULT, /* rlx_lm_reply: letters, since a message is what somebody typed; rlx_lm_generate: the token, since a
-                             prompt is the program's, which may write a template of its own */
-  RLX_LM_SPECIAL_TEXT,
-  RLX_LM_SPECIAL_PARSE,
+  RLX_LM_SPECIAL_DEFAULT = 0,
+  RLX_LM_SPECIAL_TEXT = 1,
+  RLX_LM_SPECIAL_PARSE = 2,
 } rlx_lm_special;
 typedef struct rlx_lm_options {
   size_t struct_bytes;

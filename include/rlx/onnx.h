@@ -44,7 +44,7 @@ typedef struct rlx_onnx_value {
   size_t struct_bytes;
   const char *name;
   const char *type;
-  rlx_dtype dtype; /* what carries it; RLX_DTYPE_COUNT: nothing does */
+  rlx_dtype dtype; /* what carries it; RLX_DTYPE_UNKNOWN: nothing does */
   int32_t rank;    /* -1: not declared */
   struct {
     int64_t size;       /* -1: not declared or a symbol */

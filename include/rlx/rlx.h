@@ -66,16 +66,15 @@ extern "C" {
 
 typedef enum rlx_status {
   RLX_OK = 0,
-  RLX_INVALID,     /* an argument, graph or file content is wrong */
-  RLX_NO_MEMORY,   /* an allocation failed */
-  RLX_NOT_FOUND,   /* a name, file or device that does not exist */
-  RLX_UNSUPPORTED, /* right, but not possible here */
-  RLX_IO,          /* the system refused a read or write */
-  RLX_BUSY,        /* the object is in use by another thread */
-  RLX_CANCELLED,   /* a callback asked to stop */
-  RLX_DEVICE_LOST, /* the device died; the process lives */
-  RLX_LIMIT,       /* a budget would be exceeded: see rlx_limits */
-  RLX_STATUS_COUNT
+  RLX_INVALID = 1,     /* an argument, graph or file content is wrong */
+  RLX_NO_MEMORY = 2,   /* an allocation failed */
+  RLX_NOT_FOUND = 3,   /* a name, file or device that does not exist */
+  RLX_UNSUPPORTED = 4, /* right, but not possible here */
+  RLX_IO = 5,          /* the system refused a read or write */
+  RLX_BUSY = 6,        /* the object is in use by another thread */
+  RLX_CANCELLED = 7,   /* a callback asked to stop */
+  RLX_DEVICE_LOST = 8, /* the device died; the process lives */
+  RLX_LIMIT = 9,       /* a budget would be exceeded: see rlx_limits */
 } rlx_status;
 
 RLX_API const char *rlx_version(void);                  /* "0.1.0" */
@@ -83,7 +82,7 @@ RLX_API const char *rlx_status_name(rlx_status status); /* "invalid" */
 /* What the last failure on this thread was, with context frames from the outside in; "" if there was none. */
 RLX_API const char *rlx_message(void);
 
-typedef enum rlx_log_level { RLX_LOG_ERROR, RLX_LOG_WARN, RLX_LOG_INFO, RLX_LOG_DEBUG } rlx_log_level;
+typedef enum rlx_log_level { RLX_LOG_ERROR = 0, RLX_LOG_WARN = 1, RLX_LOG_INFO = 2, RLX_LOG_DEBUG = 3 } rlx_log_level;
 typedef void (*rlx_log_fn)(void *user, rlx_log_level level, const char *text);
 RLX_API void rlx_set_log(rlx_log_fn fn, void *user); /* NULL: silence, the default */
 typedef void (*rlx_trace_fn)(void *user, const char *name, bool begin, uint64_t nanoseconds);
@@ -110,15 +109,15 @@ typedef bool (*rlx_cancel_fn)(void *user);
 
 /* clang-format off */
 typedef enum rlx_dtype {
-  RLX_F32 = 0, RLX_F16, RLX_BF16, RLX_F64,
-  RLX_I8, RLX_U8, RLX_I16, RLX_I32, RLX_U32, RLX_I64,
-  RLX_BOOL,
-  RLX_C64, /* interleaved re, im f32 */
+  RLX_F32 = 0, RLX_F16 = 1, RLX_BF16 = 2, RLX_F64 = 3,
+  RLX_I8 = 4, RLX_U8 = 5, RLX_I16 = 6, RLX_I32 = 7, RLX_U32 = 8, RLX_I64 = 9,
+  RLX_BOOL = 10,
+  RLX_C64 = 11, /* interleaved re, im f32 */
   /* Block types: weights only, packed along the last axis, GGUF layouts. */
-  RLX_Q4_0, RLX_Q4_1, RLX_Q5_0, RLX_Q5_1, RLX_Q8_0,
-  RLX_Q2_K, RLX_Q3_K, RLX_Q4_K, RLX_Q5_K, RLX_Q6_K, RLX_Q8_K,
-  RLX_IQ4_NL, RLX_IQ4_XS, RLX_MXFP4, RLX_TQ1_0, RLX_TQ2_0,
-  RLX_DTYPE_COUNT
+  RLX_Q4_0 = 12, RLX_Q4_1 = 13, RLX_Q5_0 = 14, RLX_Q5_1 = 15, RLX_Q8_0 = 16,
+  RLX_Q2_K = 17, RLX_Q3_K = 18, RLX_Q4_K = 19, RLX_Q5_K = 20, RLX_Q6_K = 21, RLX_Q8_K = 22,
+  RLX_IQ4_NL = 23, RLX_IQ4_XS = 24, RLX_MXFP4 = 25, RLX_TQ1_0 = 26, RLX_TQ2_0 = 27,
+  RLX_DTYPE_UNKNOWN = 255 /* a type that this library does not have; no type will ever have this number */
 } rlx_dtype;
 /* clang-format on */
 
@@ -128,8 +127,9 @@ typedef struct rlx_dtype_info {
   uint32_t block_bytes;    /* bytes of one element or block */
 } rlx_dtype_info;
 
+RLX_API uint32_t rlx_dtype_count(void);                            /* types are 0 .. count - 1 */
 RLX_API const rlx_dtype_info *rlx_dtype_describe(rlx_dtype dtype); /* NULL for an unknown value */
-RLX_API rlx_dtype rlx_dtype_from_name(const char *name);           /* RLX_DTYPE_COUNT if unknown */
+RLX_API rlx_dtype rlx_dtype_from_name(const char *name);           /* RLX_DTYPE_UNKNOWN if there is none */
 
 #define RLX_MAX_RANK 8
 
@@ -321,12 +321,12 @@ RLX_API rlx_node rlx_op_dequant_grouped_matmul(rlx_graph *g, rlx_node x, rlx_nod
 RLX_API rlx_node rlx_op_dequant_moe_weights(rlx_graph *g, rlx_node w, rlx_node idx, rlx_dtype to);
 
 typedef enum rlx_quant_scheme {
-  RLX_SCHEME_INT8,
-  RLX_SCHEME_INT8_ASYM,
-  RLX_SCHEME_INT4,
-  RLX_SCHEME_FP8_E4M3,
-  RLX_SCHEME_FP8_E5M2,
-  RLX_SCHEME_NVFP4
+  RLX_SCHEME_INT8 = 0,
+  RLX_SCHEME_INT8_ASYM = 1,
+  RLX_SCHEME_INT4 = 2,
+  RLX_SCHEME_FP8_E4M3 = 3,
+  RLX_SCHEME_FP8_E5M2 = 4,
+  RLX_SCHEME_NVFP4 = 5
 } rlx_quant_scheme;
 typedef struct rlx_op_dequant_matmul_desc {
   size_t struct_bytes;
@@ -359,7 +359,7 @@ RLX_API rlx_node rlx_op_dense_solve(rlx_graph *g, rlx_node a,
                                     rlx_node b); /* x of a x = b, a [.., N, N], b [.., N, K] */
 
 /* ---- Attention and positions ---- */
-typedef enum rlx_layout { RLX_LAYOUT_BSHD, RLX_LAYOUT_BHSD } rlx_layout; /* batch, sequence, heads, head size */
+typedef enum rlx_layout { RLX_LAYOUT_BSHD = 0, RLX_LAYOUT_BHSD = 1 } rlx_layout; /* batch, sequence, heads, head size */
 typedef struct rlx_op_attention_desc {
   size_t struct_bytes;
   rlx_layout layout;
@@ -373,7 +373,10 @@ typedef struct rlx_op_attention_desc {
 #define RLX_OP_ATTENTION_DESC_INIT RLX_SIZED(rlx_op_attention_desc)
 RLX_API rlx_node rlx_op_attention(rlx_graph *g, rlx_node q, rlx_node k, rlx_node v, const rlx_op_attention_desc *desc);
 
-typedef enum rlx_rope_style { RLX_ROPE_NEOX, RLX_ROPE_GPTJ } rlx_rope_style; /* pairs (i, i + n/2) or (2i, 2i + 1) */
+typedef enum rlx_rope_style {
+  RLX_ROPE_NEOX = 0,
+  RLX_ROPE_GPTJ = 1
+} rlx_rope_style; /* pairs (i, i + n/2) or (2i, 2i + 1) */
 typedef struct rlx_op_rope_desc {
   size_t struct_bytes;
   rlx_layout layout;
@@ -446,7 +449,12 @@ RLX_API rlx_node rlx_op_narrow(rlx_graph *g, rlx_node x, int64_t axis, int64_t s
 RLX_API rlx_node rlx_op_concat(rlx_graph *g, const rlx_node *xs, size_t n, int64_t axis);
 RLX_API rlx_node rlx_op_expand(rlx_graph *g, rlx_node x, rlx_dims shape); /* broadcasts; -1 keeps a size */
 RLX_API rlx_node rlx_op_tile(rlx_graph *g, rlx_node x, rlx_dims reps);    /* copies per axis */
-typedef enum rlx_pad_mode { RLX_PAD_CONSTANT, RLX_PAD_REFLECT, RLX_PAD_EDGE, RLX_PAD_WRAP } rlx_pad_mode;
+typedef enum rlx_pad_mode {
+  RLX_PAD_CONSTANT = 0,
+  RLX_PAD_REFLECT = 1,
+  RLX_PAD_EDGE = 2,
+  RLX_PAD_WRAP = 3
+} rlx_pad_mode;
 /* value: for constant */
 RLX_API rlx_node rlx_op_pad(rlx_graph *g, rlx_node x, rlx_dims lo, rlx_dims hi, rlx_pad_mode mode, double value);
 RLX_API rlx_node rlx_op_reverse(rlx_graph *g, rlx_node x, rlx_dims axes);
@@ -458,11 +466,11 @@ RLX_API rlx_node rlx_op_gather_elements(rlx_graph *g, rlx_node x, rlx_node idx, 
 /* idx's last axis: coordinates */
 RLX_API rlx_node rlx_op_gather_nd(rlx_graph *g, rlx_node x, rlx_node idx, int64_t batch_dims);
 typedef enum rlx_scatter {
-  RLX_SCATTER_NONE,
-  RLX_SCATTER_ADD,
-  RLX_SCATTER_MUL,
-  RLX_SCATTER_MAX,
-  RLX_SCATTER_MIN
+  RLX_SCATTER_NONE = 0,
+  RLX_SCATTER_ADD = 1,
+  RLX_SCATTER_MUL = 2,
+  RLX_SCATTER_MAX = 3,
+  RLX_SCATTER_MIN = 4
 } rlx_scatter;
 RLX_API rlx_node rlx_op_scatter_elements(rlx_graph *g, rlx_node x, rlx_node idx, rlx_node updates, int64_t axis,
                                          rlx_scatter reduction);
@@ -475,7 +483,10 @@ RLX_API rlx_node rlx_op_one_hot(rlx_graph *g, rlx_node idx, int64_t depth, int64
 RLX_API rlx_node rlx_op_range(rlx_graph *g, double start, double step, int64_t count, rlx_dtype to);
 RLX_API rlx_node rlx_op_trilu(rlx_graph *g, rlx_node x, bool upper, int64_t k); /* one triangle of the last two axes */
 RLX_API rlx_node rlx_op_space_to_depth(rlx_graph *g, rlx_node x, int64_t block);
-typedef enum rlx_depth_order { RLX_DEPTH_DCR, RLX_DEPTH_CRD } rlx_depth_order; /* crd: PyTorch's pixel_shuffle */
+typedef enum rlx_depth_order {
+  RLX_DEPTH_DCR = 0,
+  RLX_DEPTH_CRD = 1
+} rlx_depth_order; /* crd: PyTorch's pixel_shuffle */
 RLX_API rlx_node rlx_op_depth_to_space(rlx_graph *g, rlx_node x, int64_t block, rlx_depth_order mode);
 /* Writes rows into a state at place `at` of an axis. The result is the state, with which the next run begins. */
 RLX_API rlx_node rlx_op_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at, int64_t axis);
@@ -518,19 +529,19 @@ typedef struct rlx_op_im2col_desc {
 } rlx_op_im2col_desc;
 #define RLX_OP_IM2COL_DESC_INIT RLX_SIZED(rlx_op_im2col_desc)
 RLX_API rlx_node rlx_op_im2col(rlx_graph *g, rlx_node x, const rlx_op_im2col_desc *desc);
-typedef enum rlx_resize_mode { RLX_RESIZE_NEAREST, RLX_RESIZE_LINEAR } rlx_resize_mode;
+typedef enum rlx_resize_mode { RLX_RESIZE_NEAREST = 0, RLX_RESIZE_LINEAR = 1 } rlx_resize_mode;
 typedef enum rlx_resize_coords {
-  RLX_COORDS_HALF_PIXEL,
-  RLX_COORDS_ALIGN_CORNERS,
-  RLX_COORDS_ASYMMETRIC,
-  RLX_COORDS_PYTORCH_HALF_PIXEL,
-  RLX_COORDS_HALF_PIXEL_SYMMETRIC
+  RLX_COORDS_HALF_PIXEL = 0,
+  RLX_COORDS_ALIGN_CORNERS = 1,
+  RLX_COORDS_ASYMMETRIC = 2,
+  RLX_COORDS_PYTORCH_HALF_PIXEL = 3,
+  RLX_COORDS_HALF_PIXEL_SYMMETRIC = 4
 } rlx_resize_coords;
 typedef enum rlx_resize_nearest {
-  RLX_NEAREST_ROUND_PREFER_FLOOR,
-  RLX_NEAREST_ROUND_PREFER_CEIL,
-  RLX_NEAREST_FLOOR,
-  RLX_NEAREST_CEIL
+  RLX_NEAREST_ROUND_PREFER_FLOOR = 0,
+  RLX_NEAREST_ROUND_PREFER_CEIL = 1,
+  RLX_NEAREST_FLOOR = 2,
+  RLX_NEAREST_CEIL = 3
 } rlx_resize_nearest;
 typedef struct rlx_op_resize_desc {
   size_t struct_bytes;
@@ -542,11 +553,11 @@ typedef struct rlx_op_resize_desc {
 #define RLX_OP_RESIZE_DESC_INIT RLX_SIZED(rlx_op_resize_desc)
 RLX_API rlx_node rlx_op_resize(rlx_graph *g, rlx_node x, rlx_dims size,
                                const rlx_op_resize_desc *desc); /* size: all axes */
-typedef enum rlx_grid_mode { RLX_GRID_LINEAR, RLX_GRID_NEAREST, RLX_GRID_CUBIC } rlx_grid_mode;
+typedef enum rlx_grid_mode { RLX_GRID_LINEAR = 0, RLX_GRID_NEAREST = 1, RLX_GRID_CUBIC = 2 } rlx_grid_mode;
 typedef enum rlx_grid_padding {
-  RLX_GRID_PADDING_ZEROS,
-  RLX_GRID_PADDING_BORDER,
-  RLX_GRID_PADDING_REFLECTION
+  RLX_GRID_PADDING_ZEROS = 0,
+  RLX_GRID_PADDING_BORDER = 1,
+  RLX_GRID_PADDING_REFLECTION = 2
 } rlx_grid_padding;
 RLX_API rlx_node rlx_op_grid_sample(rlx_graph *g, rlx_node x, rlx_node grid, rlx_grid_mode mode,
                                     rlx_grid_padding padding, bool align_corners);
@@ -554,8 +565,12 @@ RLX_API rlx_node rlx_op_grid_sample(rlx_graph *g, rlx_node x, rlx_node grid, rlx
 /* ---- Sequence models. `out` says which result the node is: y of every step, or a final state ---- */
 /* c: lstm; state: causal_conv */
 typedef enum rlx_out { RLX_OUT_Y = 0, RLX_OUT_H = 1, RLX_OUT_C = 2, RLX_OUT_STATE = 1 } rlx_out;
-typedef enum rlx_direction { RLX_DIRECTION_FORWARD, RLX_DIRECTION_REVERSE, RLX_DIRECTION_BOTH } rlx_direction;
-typedef enum rlx_rnn_act { RLX_RNN_TANH, RLX_RNN_RELU } rlx_rnn_act;
+typedef enum rlx_direction {
+  RLX_DIRECTION_FORWARD = 0,
+  RLX_DIRECTION_REVERSE = 1,
+  RLX_DIRECTION_BOTH = 2
+} rlx_direction;
+typedef enum rlx_rnn_act { RLX_RNN_TANH = 0, RLX_RNN_RELU = 1 } rlx_rnn_act;
 /* weights: per layer and direction w_ih, w_hh, b_ih, b_hh, without the last two where no_bias. In the structs: h0, c0
  * or none; hidden 0: read from the second weight; layers 0: 1; reset_before: the gate multiplies before the product. */
 typedef struct rlx_op_rnn_desc {
@@ -601,7 +616,7 @@ RLX_API rlx_node rlx_op_causal_conv(rlx_graph *g, rlx_node x, rlx_node w, rlx_no
 
 /* ---- Signal ---- */
 /* where 1/n goes, as NumPy */
-typedef enum rlx_fft_norm { RLX_FFT_BACKWARD, RLX_FFT_FORWARD, RLX_FFT_ORTHO } rlx_fft_norm;
+typedef enum rlx_fft_norm { RLX_FFT_BACKWARD = 0, RLX_FFT_FORWARD = 1, RLX_FFT_ORTHO = 2 } rlx_fft_norm;
 /* n: cut or zero-pad to this length first; 0: the axis. For irfft the result's length; 0: 2 (m - 1). */
 RLX_API rlx_node rlx_op_fft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
 RLX_API rlx_node rlx_op_ifft(rlx_graph *g, rlx_node x, int64_t axis, int64_t n, rlx_fft_norm norm);
@@ -655,20 +670,20 @@ RLX_API rlx_node rlx_op_custom(rlx_graph *g, const char *name, const char *confi
 
 /* ---- Fused: what the compiler makes of the ops above; bias, gamma and beta or none ---- */
 typedef enum rlx_act {
-  RLX_ACT_NONE,
-  RLX_ACT_RELU,
-  RLX_ACT_GELU,
-  RLX_ACT_GELU_APPROX,
-  RLX_ACT_SILU,
-  RLX_ACT_SIGMOID,
-  RLX_ACT_TANH
+  RLX_ACT_NONE = 0,
+  RLX_ACT_RELU = 1,
+  RLX_ACT_GELU = 2,
+  RLX_ACT_GELU_APPROX = 3,
+  RLX_ACT_SILU = 4,
+  RLX_ACT_SIGMOID = 5,
+  RLX_ACT_TANH = 6
 } rlx_act;
 RLX_API rlx_node rlx_op_fused_matmul_bias_act(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, bool trans_b,
                                               rlx_act act);
 /* act(conv(x, w, bias) + residual); bias and residual or none */
 RLX_API rlx_node rlx_op_fused_conv_bias_act(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node residual,
                                             const rlx_op_conv_desc *desc, rlx_act act);
-typedef enum rlx_norm_kind { RLX_NORM_RMS, RLX_NORM_LAYER } rlx_norm_kind;
+typedef enum rlx_norm_kind { RLX_NORM_RMS = 0, RLX_NORM_LAYER = 1 } rlx_norm_kind;
 RLX_API rlx_node rlx_op_fused_residual_norm(rlx_graph *g, rlx_node x, rlx_node residual, rlx_node gamma, rlx_node beta,
                                             rlx_norm_kind kind, double eps);
 RLX_API rlx_node rlx_op_fused_swiglu(rlx_graph *g, rlx_node gate, rlx_node up, rlx_act act); /* act(gate) * up */
@@ -775,11 +790,11 @@ RLX_API const char *rlx_pass_name(size_t i, const char **doc); /* NULL past the 
 
 /* Null computes nothing: every op runs on the host. It is never chosen unasked, nor is a software device over a real one. */
 typedef enum rlx_device_kind {
-  RLX_DEVICE_DISCRETE,
-  RLX_DEVICE_INTEGRATED,
-  RLX_DEVICE_CPU,
-  RLX_DEVICE_SOFTWARE,
-  RLX_DEVICE_NULL
+  RLX_DEVICE_DISCRETE = 0,
+  RLX_DEVICE_INTEGRATED = 1,
+  RLX_DEVICE_CPU = 2,
+  RLX_DEVICE_SOFTWARE = 3,
+  RLX_DEVICE_NULL = 4
 } rlx_device_kind;
 
 typedef struct rlx_device_info {
@@ -960,12 +975,12 @@ typedef struct rlx_memory_info {
 #define RLX_MEMORY_INFO_INIT RLX_SIZED(rlx_memory_info)
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory_info *out);
 typedef enum rlx_report_kind {
-  RLX_REPORT_PLAN,     /* segments, bounds, each value's steps, offset and bytes; also as SVG */
-  RLX_REPORT_DISPATCH, /* what runs where, and why */
-  RLX_REPORT_PROFILE,  /* time per node of the profiled runs */
-  RLX_REPORT_TRACE     /* the last profiled run as Chrome trace (JSON) */
+  RLX_REPORT_PLAN = 0,     /* segments, bounds, each value's steps, offset and bytes; also as SVG */
+  RLX_REPORT_DISPATCH = 1, /* what runs where, and why */
+  RLX_REPORT_PROFILE = 2,  /* time per node of the profiled runs */
+  RLX_REPORT_TRACE = 3     /* the last profiled run as Chrome trace (JSON) */
 } rlx_report_kind;
-typedef enum rlx_report_format { RLX_TEXT, RLX_JSON, RLX_SVG } rlx_report_format;
+typedef enum rlx_report_format { RLX_TEXT = 0, RLX_JSON = 1, RLX_SVG = 2 } rlx_report_format;
 /* Free the text with rlx_free. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_report(const rlx_executable *e, rlx_report_kind kind,
                                                         rlx_report_format format, char **text);
@@ -1004,7 +1019,12 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_executable_compare(rlx_executable *e,
  * Nodes are those of rlx_executable_graph. A value that is fused away, or that nothing needs, has no place. Scratch values
  * are overwritten by later steps unless they are inputs or outputs (or the executable keeps all values). Every size is
  * checked: a call moves all bytes or none. */
-typedef enum rlx_segment { RLX_SEGMENT_NONE, RLX_SEGMENT_WEIGHTS, RLX_SEGMENT_STATE, RLX_SEGMENT_SCRATCH } rlx_segment;
+typedef enum rlx_segment {
+  RLX_SEGMENT_NONE = 0,
+  RLX_SEGMENT_WEIGHTS = 1,
+  RLX_SEGMENT_STATE = 2,
+  RLX_SEGMENT_SCRATCH = 3
+} rlx_segment;
 typedef struct rlx_arena rlx_arena;
 typedef struct rlx_arena_place {
   size_t struct_bytes;
@@ -1042,10 +1062,10 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_arena_copy_segment(rlx_arena *to, const rl
 /* ---- Conformance: every case of every op on a session's device, against the reference ---- */
 
 typedef enum rlx_conform_result {
-  RLX_CONFORM_PASS,        /* right, and the device ran all of it */
-  RLX_CONFORM_HOST,        /* right, with the host's help */
-  RLX_CONFORM_UNSUPPORTED, /* refused, with a reason */
-  RLX_CONFORM_FAIL
+  RLX_CONFORM_PASS = 0,        /* right, and the device ran all of it */
+  RLX_CONFORM_HOST = 1,        /* right, with the host's help */
+  RLX_CONFORM_UNSUPPORTED = 2, /* refused, with a reason */
+  RLX_CONFORM_FAIL = 3
 } rlx_conform_result;
 typedef struct rlx_conform_row {
   const char *op, *name;
@@ -1100,7 +1120,11 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_file_write(const char *path, const void *d
 /* ---- The op table -------------------------------------------------------------------------------------------- */
 
 /* many: 0 or more, the last */
-typedef enum rlx_op_table_input_mode { RLX_INPUT_REQUIRED, RLX_INPUT_OPTIONAL, RLX_INPUT_MANY } rlx_op_table_input_mode;
+typedef enum rlx_op_table_input_mode {
+  RLX_INPUT_REQUIRED = 0,
+  RLX_INPUT_OPTIONAL = 1,
+  RLX_INPUT_MANY = 2
+} rlx_op_table_input_mode;
 typedef struct rlx_op_table_input {
   size_t struct_bytes;
   const char *name;

@@ -17,6 +17,8 @@
 #define RLX_PRINTF(fmt_at, args_at)
 #endif
 
+#define RLX_STATUS_COUNT ((int)RLX_LIMIT + 1) /* not public: a program must not keep it */
+
 /* Replaces the thread's message and returns `code`. */
 rlx_status rlx_fail(rlx_status code, const char *fmt, ...) RLX_PRINTF(2, 3);
 /* Puts "<frame>: " before the thread's message and returns `code` unchanged. A frame that does not fit is cut; the

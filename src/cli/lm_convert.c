@@ -101,7 +101,7 @@ static int tell_types(const cli_command *self, const char *found) {
   static const float zeros[256];
   unsigned char block[1024];
   char names[512] = "";
-  for (int t = 0; t < RLX_DTYPE_COUNT; t++) {
+  for (uint32_t t = 0; t < rlx_dtype_count(); t++) {
     const rlx_dtype_info *info = rlx_dtype_describe((rlx_dtype)t);
     bool can = t == RLX_F32 || t == RLX_F16 || t == RLX_BF16;
     if (info->block_elements > 1 && info->block_elements <= 256 && info->block_bytes <= sizeof block)
@@ -123,7 +123,7 @@ int cli_convert(const cli_command *self, int argc, char **argv) {
   };
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
     if (r.words.n != 2) code = cli_wrong(self, "expected two files, found %zu", r.words.n);
-    else if (r.type && rlx_dtype_from_name(r.type) == RLX_DTYPE_COUNT) code = tell_types(self, r.type);
+    else if (r.type && rlx_dtype_from_name(r.type) == RLX_DTYPE_UNKNOWN) code = tell_types(self, r.type);
     else code = convert(&r);
   }
   cli_list_deinit(&r.words);

@@ -91,19 +91,19 @@ static void print_bare(const rlx_meta *m) {
 
 /* ---- Totals -------------------------------------------------------------------------------------------------- */
 
-enum { MOST_TYPES = RLX_DTYPE_COUNT + 32 };
+enum { MAX_TYPES = 128 };
 
 typedef struct totals {
   struct {
     const char *name;
     uint64_t n_tensors, elements, bytes;
-  } of[MOST_TYPES]; /* by dtype; behind them, in the order they come, types that RLX does not have */
+  } of[MAX_TYPES]; /* by dtype; behind them, in the order they come, types that RLX does not have */
   uint64_t all_elements, all_bytes;
 } totals;
 
 static size_t place_of(const totals *t, const rlx_file_tensor *x) {
-  size_t i = x->dtype;
-  while (i < MOST_TYPES - 1 && t->of[i].name && strcmp(t->of[i].name, x->type) != 0) i++;
+  size_t i = x->dtype == RLX_DTYPE_UNKNOWN ? rlx_dtype_count() : x->dtype;
+  while (i < MAX_TYPES - 1 && t->of[i].name && strcmp(t->of[i].name, x->type) != 0) i++;
   return i;
 }
 
@@ -179,8 +179,8 @@ static void print_file(const char *path, const rlx_file *f, bool all_tensors) {
   if (rlx_file_tensor_count(f)) printf("\ntensors: %u\n", rlx_file_tensor_count(f));
   if (all_tensors) print_tensors(f);
   uint64_t n_strange = 0;
-  for (int d = 0; d < MOST_TYPES; d++) {
-    if (d >= RLX_DTYPE_COUNT) n_strange += t.of[d].n_tensors;
+  for (uint32_t d = 0; d < MAX_TYPES; d++) {
+    if (d >= rlx_dtype_count()) n_strange += t.of[d].n_tensors;
     if (!t.of[d].n_tensors || all_tensors) continue;
     printf("  %-7s %6" PRIu64 " tensors  ", t.of[d].name, t.of[d].n_tensors);
     cli_print_bytes(t.of[d].bytes);
@@ -213,7 +213,7 @@ static void json_file(const char *path, const rlx_file *f) {
     cli_print_quoted(rlx_file_part_at(f, i));
   }
   fputs("],\"types\":[", stdout);
-  for (int d = 0; d < MOST_TYPES; d++) {
+  for (uint32_t d = 0; d < MAX_TYPES; d++) {
     if (!t.of[d].n_tensors) continue;
     printf("%s{\"dtype\":\"%s\",\"tensors\":%" PRIu64 ",\"elements\":%" PRIu64 ",\"bytes\":%" PRIu64 "}",
            is_first ? "" : ",", t.of[d].name, t.of[d].n_tensors, t.of[d].elements, t.of[d].bytes);

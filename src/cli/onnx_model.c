@@ -67,7 +67,7 @@ static int shape_of(const cli_onnx *o, const rlx_onnx_value *v, const cli_list *
 
 static int draw_input(cli_onnx *o, const rlx_onnx_value *v, const cli_list *dims, int64_t seed, uint32_t number) {
   rlx_dims shape;
-  if (v->dtype == RLX_DTYPE_COUNT)
+  if (v->dtype == RLX_DTYPE_UNKNOWN)
     return cli_fail("input '%s' is of type %s, which RLX does not have", v->name, v->type);
   if (shape_of(o, v, dims, &shape)) return CLI_FAILED;
   rlx_named_tensor *t = &o->given[o->n_given];

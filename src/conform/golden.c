@@ -39,7 +39,7 @@ rlx_status rlx_golden_find(const unsigned char *file, size_t bytes, const char *
     at += length + 1;
     rlx_tensor t = {0};
     if (sscanf(line, "case %95s %llx %15s %95s", name, &hash, dtype, sizes) != 4 || !parse_sizes(sizes, &t.shape) ||
-        (t.dtype = rlx_dtype_from_name(dtype)) == RLX_DTYPE_COUNT || rlx_tensor_bytes(t.dtype, t.shape, &t.bytes) ||
+        (t.dtype = rlx_dtype_from_name(dtype)) == RLX_DTYPE_UNKNOWN || rlx_tensor_bytes(t.dtype, t.shape, &t.bytes) ||
         t.bytes + 1 > bytes - at)
       return RLX_FAIL(RLX_INVALID, "the golden file is broken at '%s'", line);
     t.data = (void *)(uintptr_t)(file + at);

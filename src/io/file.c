@@ -82,7 +82,7 @@ rlx_status file_check_types(const rlx_file *f) {
   size_t n = 0, n_said = 0;
   for (size_t i = 0; i < f->tensors.n; i++) {
     const rlx_file_tensor *t = &f->tensors.v[i];
-    if (t->dtype != RLX_DTYPE_COUNT) continue;
+    if (t->dtype != RLX_DTYPE_UNKNOWN) continue;
     n++;
     if (said.n >= MOST_SAID) continue;
     rlx_str_add(&said, "%s'%.*s' is %s", n_said ? ", " : "", MOST_NAME, t->name, t->type);
@@ -273,7 +273,7 @@ rlx_status rlx_file_read_tensor(const rlx_file *f, const rlx_file_tensor *t, siz
   /* The caller may have a copy, or another file's tensor: what it says is checked against this file. */
   if (t->part >= f->parts.n || t->bytes > f->parts.v[t->part].bytes || t->offset > f->parts.v[t->part].bytes - t->bytes)
     return RLX_FAIL(RLX_INVALID, "rlx_file_read_tensor: the tensor is not of this file");
-  if (t->dtype == RLX_DTYPE_COUNT)
+  if (t->dtype == RLX_DTYPE_UNKNOWN)
     return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is %s, a type that RLX does not have", t->name, t->type);
   if (from > t->bytes || bytes > t->bytes - from)
     return RLX_FAIL(RLX_INVALID, "tensor '%s' has %zu bytes, asked for %zu from %zu on", t->name, t->bytes, bytes,

@@ -11,7 +11,7 @@
 #include "ir/op.h"
 #include "ir/shape.h"
 
-#define NONE RLX_DTYPE_COUNT
+#define NONE RLX_DTYPE_UNKNOWN
 /* What GGUF has beside the types of ir/types.def. */
 static const struct extra {
   uint32_t number;

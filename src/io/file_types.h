@@ -1,5 +1,5 @@
 /* How the formats call tensor types, for their readers and writers. What RLX does not have
- * is refused by name, or, where a GGUF may have it, has RLX_DTYPE_COUNT for a dtype. */
+ * is refused by name, or, where a GGUF may have it, has RLX_DTYPE_UNKNOWN for a dtype. */
 #ifndef RLX_IO_FILE_TYPES_H
 #define RLX_IO_FILE_TYPES_H
 

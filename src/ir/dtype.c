@@ -9,8 +9,9 @@
 /* A row of the table is a type of rlx.h, each once and in the order of the numbers, and a set of types holds them all. */
 #define CHECK_(ID, number_, ...) _Static_assert((int)RLX_##ID == number_, "types.def and rlx.h differ in " #ID);
 RLX_TYPE_TABLE(CHECK_)
-#define COUNT_(...) +1
-_Static_assert((0 RLX_TYPE_TABLE(COUNT_)) == RLX_DTYPE_COUNT && RLX_DTYPE_COUNT < 63, "types.def lacks a type");
+_Static_assert(RLX_DTYPE_COUNT < 63, "a set of types is 64 bits, the last of which stands for none");
+
+uint32_t rlx_dtype_count(void) { return RLX_DTYPE_COUNT; }
 
 #define ROW_(ID, number_, name_, class_, elements, bytes, digits_, exponent_, sign, gguf_, file, tensors, onnx_, npy_) \
   [RLX_##ID] = {.info = {#name_, elements, bytes},                                                                     \
@@ -34,7 +35,7 @@ const rlx_dtype_info *rlx_dtype_describe(rlx_dtype dtype) {
 rlx_dtype rlx_dtype_from_name(const char *name) {
   for (int i = 0; name && i < RLX_DTYPE_COUNT; i++)
     if (strcmp(types[i].info.name, name) == 0) return (rlx_dtype)i;
-  return RLX_DTYPE_COUNT;
+  return RLX_DTYPE_UNKNOWN;
 }
 
 const char *rlx_dtype_name(rlx_dtype t) { return (unsigned)t < RLX_DTYPE_COUNT ? types[t].info.name : "?"; }

@@ -11,6 +11,9 @@ typedef enum rlx_type_class {
 } rlx_type_class;
 /* clang-format on */
 
+#define RLX_TYPE_ONE_(...) +1
+#define RLX_DTYPE_COUNT (0 RLX_TYPE_TABLE(RLX_TYPE_ONE_)) /* types are 0 .. count - 1 */
+
 /* A type as the table has it; rlx_dtype_describe gives the public part. */
 typedef struct rlx_type_row {
   rlx_dtype_info info;

@@ -289,7 +289,7 @@ uint32_t rlx_node_inputs(const rlx_graph *g, rlx_node n, const rlx_node **inputs
 
 rlx_dtype rlx_node_dtype(const rlx_graph *g, rlx_node n) {
   const rlx_node_rec *r = node_or_none(g, n);
-  return r ? r->type.dtype : RLX_DTYPE_COUNT;
+  return r ? r->type.dtype : RLX_DTYPE_UNKNOWN;
 }
 
 rlx_dims rlx_node_shape(const rlx_graph *g, rlx_node n) {

@@ -27,15 +27,15 @@ static rlx_status check_arity(const rlx_infer *c) {
 }
 
 /* The T of this node: the type of its first input declared T, or W / KV (whose T is their own type, unless another
- * input declares T). RLX_DTYPE_COUNT if there is none. */
+ * input declares T). RLX_DTYPE_UNKNOWN if there is none. */
 static rlx_dtype find_t(const rlx_infer *c) {
-  rlx_dtype weight = RLX_DTYPE_COUNT;
+  rlx_dtype weight = RLX_DTYPE_UNKNOWN;
   for (uint32_t i = 0; i < c->n_in; i++) {
     const rlx_type *t = rlx_infer_in(c, i);
     if (!t) continue;
     rlx_in_type want = input_field(c->row, i)->type;
     if (want == RLX_IN_T) return t->dtype;
-    if ((want == RLX_IN_W || want == RLX_IN_KV) && weight == RLX_DTYPE_COUNT) weight = t->dtype;
+    if ((want == RLX_IN_W || want == RLX_IN_KV) && weight == RLX_DTYPE_UNKNOWN) weight = t->dtype;
   }
   return weight;
 }
@@ -81,7 +81,7 @@ static rlx_status infer_types(rlx_infer *c) {
   rlx_dtype t = find_t(c);
   bool weight_only = c->row->n_inputs && c->row->inputs[0].type == RLX_IN_W && t < RLX_DTYPE_COUNT &&
                      rlx_dtype_is_block(t); /* cast, gather */
-  if (t != RLX_DTYPE_COUNT && c->row->types && !weight_only && !(rlx_type_in(c->row->types, t)))
+  if (t != RLX_DTYPE_UNKNOWN && c->row->types && !weight_only && !(rlx_type_in(c->row->types, t)))
     return RLX_FAIL(RLX_INVALID, "does not take %s", rlx_dtype_name(t));
   for (uint32_t i = 0; i < c->n_in; i++) {
     const rlx_type *in = rlx_infer_in(c, i);
@@ -97,7 +97,7 @@ static rlx_status infer_types(rlx_infer *c) {
     case RLX_IN_I32: c->out.dtype = RLX_I32; break;
     case RLX_IN_BOOL: c->out.dtype = RLX_BOOL; break;
     case RLX_IN_C64: c->out.dtype = RLX_C64; break;
-    default: c->out.dtype = RLX_DTYPE_COUNT; break; /* the shape rule says */
+    default: c->out.dtype = RLX_DTYPE_UNKNOWN; break; /* the shape rule says */
   }
   return RLX_OK;
 }

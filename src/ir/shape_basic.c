@@ -5,7 +5,7 @@
 rlx_status rlx_shape_leaf(rlx_infer *c) {
   /* The four leaves keep dtype and shape in fields of the same names. */
   rlx_dims shape = {.n = 0};
-  rlx_dtype dtype = RLX_DTYPE_COUNT;
+  rlx_dtype dtype = RLX_DTYPE_UNKNOWN;
   for (uint32_t i = 0; i < c->row->n_attrs; i++) {
     const rlx_attr_field *f = &c->row->attrs[i];
     if (f->kind == RLX_ATTR_DIMS) shape = *(rlx_dims *)rlx_attr_at(c->attrs, f);

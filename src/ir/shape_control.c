@@ -242,7 +242,7 @@ static rlx_status call_custom_rule(rlx_infer *c, const rlx_custom_entry *entry, 
     types[i] = (rlx_tensor){.dtype = rlx_infer_in(c, i)->dtype, .shape = *rlx_infer_shape(c, i)};
     inputs[i] = &types[i];
   }
-  rlx_tensor out = {.dtype = RLX_DTYPE_COUNT};
+  rlx_tensor out = {.dtype = RLX_DTYPE_UNKNOWN};
   rlx_custom_call call = {.inputs = inputs, .n_inputs = c->n_in, .output = &out, .config = a->config ? a->config : ""};
   RLX_TRY(rlx_custom_invoke(entry, "shape rule", entry->shape, &call));
   RLX_TRY_AT(check_custom_result(c, &out), "'%s'", a->name);

@@ -30,7 +30,7 @@ static rlx_status parse_dtype(parser *p, rlx_dtype *out) {
   char name[16] = {0};
   if (n && n < sizeof name) memcpy(name, w, n);
   *out = rlx_dtype_from_name(name);
-  if (*out != RLX_DTYPE_COUNT) return RLX_OK;
+  if (*out != RLX_DTYPE_UNKNOWN) return RLX_OK;
   p->lex.at = w;
   return rlx_lex_fail(&p->lex, "an element type");
 }

@@ -189,8 +189,8 @@ static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t laye
   for (size_t i = 0; i < s->n_from; i++) {
     s->from[i] = find_part(r, pattern, layer, (uint32_t)i);
     if (s->from[i]) r->is_taken[s->from[i] - rlx_file_tensor_at(r->m->file, 0)] = true;
-    if (s->from[i] && s->from[i]->dtype == RLX_DTYPE_COUNT) note_strange(r, s->from[i]);
-    if (!s->from[i] || s->from[i]->dtype == RLX_DTYPE_COUNT) {
+    if (s->from[i] && s->from[i]->dtype == RLX_DTYPE_UNKNOWN) note_strange(r, s->from[i]);
+    if (!s->from[i] || s->from[i]->dtype == RLX_DTYPE_UNKNOWN) {
       s->from = NULL;
       return RLX_OK;
     }

@@ -65,7 +65,7 @@ static rlx_node repeat_heads(onnx_call *c, rlx_node x, int64_t heads) {
 static rlx_node weights_of(onnx_call *c, rlx_node scores, rlx_node bias, rlx_dtype precision) {
   rlx_dtype dtype = rlx_node_dtype(c->g, scores);
   rlx_node p = scores;
-  if (precision != RLX_DTYPE_COUNT) p = onnx_cast(c, p, precision);
+  if (precision != RLX_DTYPE_UNKNOWN) p = onnx_cast(c, p, precision);
   p = rlx_op_softmax(c->g, p, -1);
   if (bias) {
     rlx_node most = rlx_op_reduce_max(c->g, bias, RLX_DIMS(-1), true);

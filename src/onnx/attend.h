@@ -13,7 +13,7 @@ typedef struct onnx_attend {
   rlx_node offsets, lengths; /* i32 [B]; and how many keys there are; none: all */
   int64_t left, right;       /* how far from its own place a query sees; -1: all */
   double scale, softcap;     /* scale NAN: 1 / sqrt(D) */
-  rlx_dtype precision;       /* of the softmax where scores are asked for; RLX_DTYPE_COUNT: the values' */
+  rlx_dtype precision;       /* of the softmax where scores are asked for; RLX_DTYPE_UNKNOWN: the values' */
   rlx_node sinks;            /* [H] */
 } onnx_attend;
 /* The scores at stages of the way, which come with the result. */

@@ -12,7 +12,7 @@
 rlx_node onnx_node_of(onnx_call *c, onnx_value *v) { return onnx_value_node(c->imp, v); }
 rlx_node onnx_in(onnx_call *c, uint32_t i) { return onnx_has(c, i) ? onnx_value_node(c->imp, c->in[i]) : RLX_NONE; }
 rlx_dims onnx_shape(const onnx_call *c, uint32_t i) { return onnx_has(c, i) ? c->in[i]->is.shape : RLX_SCALAR; }
-rlx_dtype onnx_dtype(const onnx_call *c, uint32_t i) { return onnx_has(c, i) ? c->in[i]->is.dtype : RLX_DTYPE_COUNT; }
+rlx_dtype onnx_dtype(const onnx_call *c, uint32_t i) { return onnx_has(c, i) ? c->in[i]->is.dtype : RLX_DTYPE_UNKNOWN; }
 onnx_type onnx_in_type(const onnx_call *c, uint32_t i) { return onnx_has(c, i) ? c->in[i]->type : ONNX_UNDEFINED; }
 
 /* ---- known values ---- */
@@ -357,7 +357,7 @@ rlx_status onnx_on_host(onnx_call *c, onnx_host_fn fn, const int64_t p[ONNX_HOST
   snprintf(why, sizeof why, "node %u '%.100s' (%.60s): the size of its result depends on values",
            (unsigned)c->node->number, c->node->name, c->node->op);
   for (uint32_t i = 0; i < c->n_in; i++) {
-    known[i].dtype = RLX_DTYPE_COUNT;
+    known[i].dtype = RLX_DTYPE_UNKNOWN;
     if (!c->in[i]) continue;
     RLX_TRY(onnx_know(imp, c->in[i]));
     if (c->in[i]->known) RLX_TRY(tensor_of(c->in[i], &known[i]));
@@ -372,7 +372,7 @@ rlx_status onnx_on_host(onnx_call *c, onnx_host_fn fn, const int64_t p[ONNX_HOST
   RLX_TRY(
     onnx_stop(imp, imp->client->host(imp->client->user, fn, p, live, known, c->n_in, first, types, c->n_out, why)));
   for (uint32_t i = 0; i < c->n_out; i++) {
-    if (types[i].dtype == RLX_DTYPE_COUNT && *c->node->out[i])
+    if (types[i].dtype == RLX_DTYPE_UNKNOWN && *c->node->out[i])
       return RLX_FAIL(RLX_INVALID, "output %u ('%s') is not one of this op", (unsigned)i, c->node->out[i]);
     RLX_TRY(make_live(c, i, &types[i]));
   }

@@ -25,7 +25,7 @@ bool onnx_type_is_integer(onnx_type t) {
 
 unsigned onnx_type_bits(onnx_type t) {
   size_t bytes;
-  if (onnx_type_carrier(t) == RLX_DTYPE_COUNT || onnx_raw_bytes(t, 8, &bytes)) return 0;
+  if (onnx_type_carrier(t) == RLX_DTYPE_UNKNOWN || onnx_raw_bytes(t, 8, &bytes)) return 0;
   return (unsigned)bytes;
 }
 
@@ -125,7 +125,7 @@ static rlx_node float_to_integer(onnx_call *c, rlx_node n, onnx_type to) {
 
 rlx_status onnx_convert(onnx_call *c, rlx_node n, onnx_type from, onnx_type to, rlx_node *out) {
   rlx_dtype carrier = onnx_type_carrier(to);
-  if (carrier == RLX_DTYPE_COUNT || !onnx_type_bits(to) || from == ONNX_COMPLEX64 || to == ONNX_COMPLEX64)
+  if (carrier == RLX_DTYPE_UNKNOWN || !onnx_type_bits(to) || from == ONNX_COMPLEX64 || to == ONNX_COMPLEX64)
     return onnx_refuse(c, "a conversion from %s to %s", onnx_type_name(from), onnx_type_name(to));
   if (from == to) *out = n;
   else if (onnx_type_is_integer(from) && onnx_type_is_integer(to)) *out = integer_to_integer(c, n, from, to);

@@ -79,7 +79,7 @@ static rlx_node with_axis(onnx_call *c, onnx_value *v, int axis) {
 /* No trip: nothing of the shape that the body declares. */
 static rlx_status set_empty(onnx_call *c, const onnx_value_info *info, int axis, uint32_t to) {
   rlx_tensor t = {.dtype = onnx_type_carrier(info->type), .data = onnx_alloc(c->imp, 1, 1)};
-  if (t.dtype == RLX_DTYPE_COUNT) return onnx_refuse(c, "no trip, and '%s' has no type", info->name);
+  if (t.dtype == RLX_DTYPE_UNKNOWN) return onnx_refuse(c, "no trip, and '%s' has no type", info->name);
   t.shape.n = (info->rank > 0 ? info->rank : 0) + 1;
   if (!t.data) return RLX_FAIL(RLX_NO_MEMORY, "an empty result");
   if (t.shape.n > RLX_MAX_RANK || axis >= t.shape.n) return onnx_refuse(c, "a result with %d axes", (int)t.shape.n);

@@ -42,7 +42,7 @@ static rlx_status look(checker *c, const onnx_tensor *t, const char *name, const
 
 static rlx_status check_tensor(checker *c, const onnx_tensor *t, const char *name) {
   size_t bytes;
-  if (onnx_type_carrier(t->type) == RLX_DTYPE_COUNT) return RLX_OK; /* rlx_onnx_supported tells who reads it */
+  if (onnx_type_carrier(t->type) == RLX_DTYPE_UNKNOWN) return RLX_OK; /* rlx_onnx_supported tells who reads it */
   RLX_TRY_AT(onnx_tensor_bytes(t, &bytes), "weight '%s'", name);
   void *data = rlx_mem_alloc(bytes ? bytes : 1);
   if (!data) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", name, bytes);

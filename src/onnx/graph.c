@@ -13,7 +13,7 @@ static bool is_integer(rlx_dtype d) { return rlx_dtype_is_int(d) || d == RLX_BOO
 
 rlx_status onnx_check_input(const onnx_value_info *d, const rlx_tensor *t) {
   rlx_dtype carrier = onnx_type_carrier(d->type);
-  if (strcmp(d->kind, "tensor") != 0 || carrier == RLX_DTYPE_COUNT)
+  if (strcmp(d->kind, "tensor") != 0 || carrier == RLX_DTYPE_UNKNOWN)
     return RLX_FAIL(RLX_UNSUPPORTED, "input '%s' is a %s of %s, which RLX does not have", d->name,
                     *d->kind ? d->kind : "value", onnx_type_name(d->type));
   bool fits = t->dtype == carrier || (rlx_dtype_is_float(t->dtype) && rlx_dtype_is_float(carrier)) ||

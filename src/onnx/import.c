@@ -280,7 +280,7 @@ static rlx_status check_shape(const onnx_value_info *d, const rlx_dims *shape) {
 
 static rlx_status add_input(onnx_importer *imp, onnx_scope *s, const onnx_value_info *d, const onnx_input *given) {
   rlx_dtype carrier = onnx_type_carrier(d->type);
-  if (strcmp(d->kind, "tensor") != 0 || carrier == RLX_DTYPE_COUNT)
+  if (strcmp(d->kind, "tensor") != 0 || carrier == RLX_DTYPE_UNKNOWN)
     return RLX_FAIL(RLX_UNSUPPORTED, "input '%s' is a %s%s%s", d->name, *d->kind ? d->kind : "value of no type",
                     strcmp(d->kind, "tensor") ? "" : " of ", strcmp(d->kind, "tensor") ? "" : onnx_type_name(d->type));
   RLX_TRY(check_shape(d, &given->type.shape));

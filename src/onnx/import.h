@@ -34,7 +34,7 @@ typedef struct onnx_value {
 /* What a step of the host gets and makes. `out[i].data` is rlx_mem_alloc'ed by it; type and shape are set. */
 typedef struct onnx_host_call {
   const rlx_tensor *in;
-  uint32_t n_in; /* absent ones have no data and dtype RLX_DTYPE_COUNT */
+  uint32_t n_in; /* absent ones have no data and dtype RLX_DTYPE_UNKNOWN */
   rlx_tensor *out;
   uint32_t n_out;
   const int64_t *p; /* what the op's attributes came to: ONNX_HOST_NUMBERS of them */

@@ -206,7 +206,7 @@ bool onnx_has_default(const rlx_onnx *m, const char *name) {
 static rlx_status describe_value(const rlx_onnx *m, const onnx_value_info *v, rlx_onnx_value *out) {
   bool is_tensor = strcmp(v->kind, "tensor") == 0;
   rlx_onnx_value d = {
-    .name = v->name, .type = is_tensor ? onnx_type_name(v->type) : v->kind, .dtype = RLX_DTYPE_COUNT, .rank = -1};
+    .name = v->name, .type = is_tensor ? onnx_type_name(v->type) : v->kind, .dtype = RLX_DTYPE_UNKNOWN, .rank = -1};
   if (is_tensor) d.dtype = onnx_type_carrier(v->type);
   if (v->rank > RLX_MAX_RANK) return RLX_FAIL(RLX_UNSUPPORTED, "'%s' has %d axes", v->name, (int)v->rank);
   d.rank = v->rank;

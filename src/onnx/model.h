@@ -64,7 +64,7 @@ typedef enum onnx_type {
   ONNX_TYPES
 } onnx_type;
 const char *onnx_type_name(onnx_type t);  /* "float"; "type 99" is "?" */
-rlx_dtype onnx_type_carrier(onnx_type t); /* RLX_DTYPE_COUNT: none */
+rlx_dtype onnx_type_carrier(onnx_type t); /* RLX_DTYPE_UNKNOWN: none */
 onnx_type onnx_type_of(rlx_dtype dtype);  /* the one that is stored just so */
 
 typedef struct onnx_text {

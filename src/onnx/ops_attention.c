@@ -48,7 +48,7 @@ static rlx_status read_precision(onnx_call *c, rlx_dtype *out) {
   RLX_TRY(onnx_int(c, "softmax_precision", 0, &t));
   if (t < 0 || t >= ONNX_TYPES || (t && !onnx_holds_floats(onnx_type_carrier((onnx_type)t))))
     return RLX_FAIL(RLX_INVALID, "softmax_precision is %" PRId64, t);
-  *out = t ? onnx_type_carrier((onnx_type)t) : RLX_DTYPE_COUNT;
+  *out = t ? onnx_type_carrier((onnx_type)t) : RLX_DTYPE_UNKNOWN;
   return RLX_OK;
 }
 
@@ -128,7 +128,7 @@ rlx_status onnx_op_flex_attention(onnx_call *c) {
   if (qs.n != 4 || ks.n != 4 || vs.n != 4 || ks.v[1] < 1 || qs.v[1] % ks.v[1])
     return RLX_FAIL(RLX_INVALID, "expected [B, H, S, D] three times");
   RLX_TRY(onnx_float(c, "scale", 1 / sqrt((double)(qs.v[3] ? qs.v[3] : 1)), &scale));
-  if (precision == RLX_DTYPE_COUNT) precision = onnx_wide(dtype);
+  if (precision == RLX_DTYPE_UNKNOWN) precision = onnx_wide(dtype);
   int64_t kv = ks.v[1], share = qs.v[1] / kv;
   rlx_dims five = RLX_DIMS(qs.v[0], kv, share, qs.v[2], ks.v[2]), four = RLX_DIMS(qs.v[0], qs.v[1], qs.v[2], ks.v[2]);
   rlx_node q = onnx_reshape(c, onnx_cast(c, onnx_in(c, 0), precision), RLX_DIMS(qs.v[0], kv, share, qs.v[2], qs.v[3]));

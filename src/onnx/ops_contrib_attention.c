@@ -34,7 +34,7 @@ static rlx_status mask_bias(onnx_call *c, uint32_t i, int64_t batch, int64_t key
 static rlx_node add_up(onnx_call *c, rlx_node a, rlx_node b) { return a && b ? rlx_op_add(c->g, a, b) : a ? a : b; }
 
 static rlx_status read_common(onnx_call *c, onnx_attend *a, int64_t *heads, double *filter) {
-  *a = (onnx_attend){.left = -1, .right = -1, .precision = RLX_DTYPE_COUNT};
+  *a = (onnx_attend){.left = -1, .right = -1, .precision = RLX_DTYPE_UNKNOWN};
   RLX_TRY(onnx_int(c, "num_heads", 0, heads));
   RLX_TRY(onnx_float(c, "scale", 0, &a->scale));
   RLX_TRY(onnx_flag(c, "unidirectional", false, &a->causal));
@@ -278,7 +278,7 @@ static rlx_status check_no_quant(onnx_call *c) {
 
 rlx_status onnx_op_group_query_attention(onnx_call *c) {
   grouped g = {0};
-  onnx_attend a = {.left = -1, .right = -1, .precision = RLX_DTYPE_COUNT, .causal = true};
+  onnx_attend a = {.left = -1, .right = -1, .precision = RLX_DTYPE_UNKNOWN, .causal = true};
   int64_t window;
   bool smooth;
   RLX_TRY(read_grouped(c, &g));

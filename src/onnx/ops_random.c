@@ -20,7 +20,7 @@ static rlx_status read_seed(onnx_call *c, int64_t *seed) {
 static rlx_status read_dtype(onnx_call *c, onnx_type fallback, onnx_type *out) {
   int64_t t;
   RLX_TRY(onnx_int(c, "dtype", fallback, &t));
-  if (t < 1 || t >= ONNX_TYPES || onnx_type_carrier((onnx_type)t) == RLX_DTYPE_COUNT)
+  if (t < 1 || t >= ONNX_TYPES || onnx_type_carrier((onnx_type)t) == RLX_DTYPE_UNKNOWN)
     return onnx_refuse(c, "results of type %" PRId64, t);
   *out = (onnx_type)t;
   return RLX_OK;

@@ -167,7 +167,7 @@ rlx_status onnx_op_stft(onnx_call *c) {
 static rlx_status result_type(onnx_call *c, const char *name, rlx_tensor *t) {
   int64_t type;
   RLX_TRY(onnx_int(c, name, ONNX_FLOAT, &type));
-  if (type < 1 || type >= ONNX_TYPES || onnx_type_carrier((onnx_type)type) == RLX_DTYPE_COUNT)
+  if (type < 1 || type >= ONNX_TYPES || onnx_type_carrier((onnx_type)type) == RLX_DTYPE_UNKNOWN)
     return onnx_refuse(c, "%s %" PRId64, name, type);
   t->dtype = onnx_type_carrier((onnx_type)type);
   int64_t count;

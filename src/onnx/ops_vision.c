@@ -290,8 +290,8 @@ static size_t keep_best(box *v, size_t n, size_t most, double threshold) {
 }
 
 static double number_or(const onnx_host_call *h, uint32_t i, double fallback) {
-  return i < h->n_in && h->in[i].dtype != RLX_DTYPE_COUNT && rlx_tensor_count(&h->in[i]) ? rlx_load(&h->in[i], 0)
-                                                                                         : fallback;
+  return i < h->n_in && h->in[i].dtype != RLX_DTYPE_UNKNOWN && rlx_tensor_count(&h->in[i]) ? rlx_load(&h->in[i], 0)
+                                                                                           : fallback;
 }
 
 typedef struct found {

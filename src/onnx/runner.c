@@ -197,7 +197,7 @@ static rlx_status run_host(rlx_onnx_runner *r, onnx_step *s) {
     }
     onnx_box *box = &r->live.v[s->first + i];
     box_clear(box);
-    if (!out[i].data) out[i].dtype = RLX_DTYPE_COUNT; /* it was not made */
+    if (!out[i].data) out[i].dtype = RLX_DTYPE_UNKNOWN; /* it was not made */
     *box = (onnx_box){.tensor = out[i], .own = out[i].data, .cap = out[i].bytes};
   }
   return status;
@@ -353,7 +353,7 @@ static rlx_status host_step(onnx_host_fn fn, const int64_t *p, const uint32_t *i
   memcpy(s->p, p, sizeof s->p);
   for (; s->n_in < n_in; s->n_in++) {
     s->in[s->n_in] = in[s->n_in];
-    s->known[s->n_in] = (rlx_tensor){.dtype = RLX_DTYPE_COUNT};
+    s->known[s->n_in] = (rlx_tensor){.dtype = RLX_DTYPE_UNKNOWN};
     if (in[s->n_in] || !known[s->n_in].data) continue;
     rlx_tensor t = known[s->n_in];
     t.data = rlx_mem_alloc(t.bytes);

@@ -46,7 +46,7 @@ rlx_status onnx_value_from_sparse(onnx_importer *imp, const onnx_sparse *s, onnx
   size_t count, bytes, width = 0;
   rlx_dtype carrier = onnx_type_carrier(s->values.type);
   RLX_TRY(check(s, &count));
-  if (carrier == RLX_DTYPE_COUNT)
+  if (carrier == RLX_DTYPE_UNKNOWN)
     return RLX_FAIL(RLX_UNSUPPORTED, "sparse tensor '%s' is of type %s", s->values.name,
                     onnx_type_name(s->values.type));
   RLX_TRY(rlx_tensor_bytes(carrier, RLX_SCALAR, &width));

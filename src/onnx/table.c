@@ -92,7 +92,7 @@ static void refuse_attributes(const rlx_onnx *m, const onnx_node *nodes, uint32_
 static void refuse_values(const char *what, const onnx_value_info *v, uint32_t n, refusals *r) {
   for (uint32_t i = 0; i < n; i++) {
     bool is_tensor = strcmp(v[i].kind, "tensor") == 0;
-    if ((is_tensor && onnx_type_carrier(v[i].type) != RLX_DTYPE_COUNT) || !*v[i].kind) continue;
+    if ((is_tensor && onnx_type_carrier(v[i].type) != RLX_DTYPE_UNKNOWN) || !*v[i].kind) continue;
     r->n++;
     if (r->text.n < MOST_TOLD)
       rlx_str_add(&r->text, "; %s '%s': RLX has no %s%s", what, v[i].name, is_tensor ? "tensors of " : v[i].kind,

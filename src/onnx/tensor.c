@@ -35,11 +35,11 @@ static const struct {
 const char *onnx_type_name(onnx_type t) { return (unsigned)t < ONNX_TYPES ? types[t].name : "?"; }
 
 rlx_dtype onnx_type_carrier(onnx_type t) {
-  if (t <= ONNX_UNDEFINED || t >= ONNX_TYPES) return RLX_DTYPE_COUNT;
+  if (t <= ONNX_UNDEFINED || t >= ONNX_TYPES) return RLX_DTYPE_UNKNOWN;
   if (types[t].stand_in) return (rlx_dtype)(types[t].stand_in - 1);
   for (int d = 0; d < RLX_DTYPE_COUNT; d++)
     if (rlx_type_get((rlx_dtype)d)->onnx == (int)t) return (rlx_dtype)d;
-  return RLX_DTYPE_COUNT;
+  return RLX_DTYPE_UNKNOWN;
 }
 
 onnx_type onnx_type_of(rlx_dtype dtype) {
@@ -71,7 +71,7 @@ rlx_status onnx_raw_bytes(onnx_type t, size_t n, size_t *bytes) {
 
 rlx_status onnx_tensor_bytes(const onnx_tensor *t, size_t *bytes) {
   rlx_dtype carrier = onnx_type_carrier(t->type);
-  if (carrier == RLX_DTYPE_COUNT)
+  if (carrier == RLX_DTYPE_UNKNOWN)
     return RLX_FAIL(RLX_UNSUPPORTED, "tensor '%s' is of type %s, which RLX does not have", t->name,
                     onnx_type_name(t->type));
   return rlx_tensor_bytes(carrier, t->dims, bytes);

@@ -42,7 +42,7 @@ rlx_status onnx_value_from_tensor(onnx_importer *imp, const onnx_tensor *t, cons
   if (!v) return RLX_NO_MEMORY;
   *out = v;
   v->type = t->type;
-  if (onnx_type_carrier(t->type) == RLX_DTYPE_COUNT) {
+  if (onnx_type_carrier(t->type) == RLX_DTYPE_UNKNOWN) {
     v->refused = true; /* who reads it says so */
     return RLX_OK;
   }

@@ -91,10 +91,10 @@ static double reach(const rlx_rewrite *r, uint32_t codes, uint32_t zero) {
   return dtype_of(r, r->in[codes]) == RLX_I8 && !input_of(r, zero) ? 128 : 255;
 }
 
-/* A bound of the sums of `terms` products, and the type that is exact up to it; RLX_DTYPE_COUNT if none is. */
+/* A bound of the sums of `terms` products, and the type that is exact up to it; RLX_DTYPE_UNKNOWN if none is. */
 static rlx_dtype exact_type(const rlx_rewrite *r, double terms, double *bound) {
   *bound = terms * reach(r, IN_A, IN_A_ZERO) * reach(r, IN_B, IN_B_ZERO);
-  return *bound <= 0x1p24 ? RLX_F32 : *bound <= 0x1p52 ? RLX_F64 : RLX_DTYPE_COUNT;
+  return *bound <= 0x1p24 ? RLX_F32 : *bound <= 0x1p52 ? RLX_F64 : RLX_DTYPE_UNKNOWN;
 }
 
 /* What is given once per channel, ready to meet a tensor whose channel axis has rank - 1 axes behind it. */
@@ -131,7 +131,7 @@ rlx_node rlx_rewrite_q_matmul(rlx_rewrite *r) {
   rlx_dims a = shape_of(r, r->in[IN_A]);
   double bound;
   rlx_dtype type = exact_type(r, (double)a.v[a.n - 1], &bound);
-  if (type == RLX_DTYPE_COUNT) return refuse(r, "the sums are too long to be exact in f64");
+  if (type == RLX_DTYPE_UNKNOWN) return refuse(r, "the sums are too long to be exact in f64");
   rlx_node left = centred(r, IN_A, IN_A_ZERO, 1, type), right = centred(r, IN_B, IN_B_ZERO, 1, type);
   return requantise(r, rlx_op_matmul(r->to, left, right), bound, 1);
 }
@@ -142,7 +142,7 @@ rlx_node rlx_rewrite_q_conv2d(rlx_rewrite *r) {
   rlx_dims w = shape_of(r, r->in[IN_B]);
   double bound;
   rlx_dtype type = exact_type(r, (double)w.v[1] * (double)w.v[2] * (double)w.v[3], &bound);
-  if (type == RLX_DTYPE_COUNT) return refuse(r, "the sums are too long to be exact in f64");
+  if (type == RLX_DTYPE_UNKNOWN) return refuse(r, "the sums are too long to be exact in f64");
   rlx_node x = centred(r, IN_A, IN_A_ZERO, 1, type), weight = centred(r, IN_B, IN_B_ZERO, 4, type);
   rlx_node sums =
     rlx_op_conv(r->to, x, weight, RLX_NONE,

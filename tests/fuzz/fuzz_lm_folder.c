@@ -42,7 +42,7 @@ static void look_at(const rlx_file *f) {
     const rlx_file_tensor *t = rlx_file_tensor_at(f, i);
     size_t n = t->bytes < sizeof bytes ? t->bytes : sizeof bytes;
     if (t->part >= rlx_file_part_count(f)) fail("a tensor in a part that is not there");
-    if (t->dtype != RLX_DTYPE_COUNT && rlx_file_read_tensor(f, t, 0, bytes, n)) fail("a tensor cannot be read");
+    if (t->dtype != RLX_DTYPE_UNKNOWN && rlx_file_read_tensor(f, t, 0, bytes, n)) fail("a tensor cannot be read");
     sum += strlen(t->name);
   }
   if (sum > 1 << 28) fail("more text than there is");

@@ -48,7 +48,7 @@ static void look_at(const rlx_onnx *m) {
   for (uint32_t i = 0; i < info.n_initializers; i++) {
     rlx_tensor t;
     if (rlx_onnx_weight_at(m, i, &w)) fail("a weight");
-    if (w.dtype == RLX_DTYPE_COUNT || rlx_onnx_weight_read(m, w.name, &t)) continue;
+    if (w.dtype == RLX_DTYPE_UNKNOWN || rlx_onnx_weight_read(m, w.name, &t)) continue;
     rlx_free(t.data);
   }
   if (sum > 64 * info.file_bytes + (1 << 20)) fail("more text than the file holds");
@@ -60,7 +60,7 @@ static size_t make_inputs(const rlx_onnx *m, rlx_named_tensor *in, void **memory
   for (uint32_t i = 0; i < rlx_onnx_input_count(m) && n < MOST_INPUTS; i++) {
     rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     size_t bytes;
-    if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_COUNT) continue;
+    if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_UNKNOWN) continue;
     rlx_tensor t = {.dtype = v.dtype, .shape = {.n = v.rank < 0 ? 1 : v.rank}};
     int64_t elements = 1;
     for (int a = 0; a < t.shape.n && elements <= MOST_ELEMENTS; a++) {

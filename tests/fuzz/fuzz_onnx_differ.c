@@ -39,7 +39,7 @@ static size_t make_inputs(const rlx_onnx *m, rlx_named_tensor *in) {
     rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     rlx_tensor t = {.data = memory[n]};
     int64_t elements = 1;
-    if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_COUNT) continue;
+    if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_UNKNOWN) continue;
     t.dtype = v.dtype;
     t.shape.n = v.rank < 0 ? 1 : v.rank;
     for (int a = 0; a < t.shape.n && elements <= MOST_ELEMENTS; a++) {

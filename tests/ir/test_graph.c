@@ -88,7 +88,7 @@ TEST(looking_at_nothing_gives_nothing) {
     CHECK(rlx_node_op(g, bad[k]) == NULL);
     CHECK_EQ_INT(rlx_node_inputs(g, bad[k], &inputs), 0);
     CHECK(inputs == NULL);
-    CHECK_EQ_INT(rlx_node_dtype(g, bad[k]), RLX_DTYPE_COUNT);
+    CHECK_EQ_INT(rlx_node_dtype(g, bad[k]), RLX_DTYPE_UNKNOWN);
     CHECK_EQ_INT(rlx_node_shape(g, bad[k]).n, 0);
     CHECK(rlx_node_name(g, bad[k]) == NULL);
   }
@@ -102,7 +102,7 @@ TEST(looking_at_nothing_gives_nothing) {
   CHECK_EQ_INT(
     rlx_graph_size(NULL) + rlx_graph_output_count(NULL) + rlx_graph_symbol_count(NULL) + rlx_graph_find(NULL, "x"), 0);
   CHECK(rlx_node_op(NULL, 1) == NULL && rlx_node_name(NULL, 1) == NULL && rlx_graph_symbol_at(NULL, 0) == NULL);
-  CHECK_EQ_INT(rlx_node_dtype(NULL, 1), RLX_DTYPE_COUNT);
+  CHECK_EQ_INT(rlx_node_dtype(NULL, 1), RLX_DTYPE_UNKNOWN);
   CHECK_EQ_INT(rlx_graph_output_at(NULL, 0, &name), 0);
   CHECK(rlx_graph_same(NULL, NULL) && !rlx_graph_same(g, NULL) && rlx_graph_same(g, g));
   rlx_graph_destroy(g);
@@ -193,7 +193,7 @@ TEST(wrong_types_are_refused) {
     "input 1 (b) is q4_0 but must be f16");
   INVALID(rlx_op_input(g, "y", (rlx_dtype)99, RLX_SCALAR), "dtype is the unknown dtype 99");
   INVALID(rlx_op_input(g, "y", (rlx_dtype)-1, RLX_SCALAR), "unknown dtype");
-  INVALID(rlx_op_input(g, "y", RLX_DTYPE_COUNT, RLX_SCALAR), "unknown dtype");
+  INVALID(rlx_op_input(g, "y", RLX_DTYPE_UNKNOWN, RLX_SCALAR), "unknown dtype");
   INVALID(rlx_op_cast(g, x, (rlx_dtype)1000), "to is the unknown dtype 1000");
   INVALID(rlx_op_cast(g, x, RLX_Q8_0), "cannot encode to the block type q8_0");
   INVALID(rlx_op_argmax(g, x, 0, false, RLX_F32), "gives i64 or i32, not f32");

@@ -35,7 +35,7 @@ static rlx_status run_case(const onnx_image *f, rlx_session *session) {
     *t = (rlx_tensor){.dtype = v.dtype, .shape = {.n = v.rank}, .data = memory[n]};
     for (int a = 0; a < v.rank; a++) t->shape.v[a] = v.dim[a].size;
     s = rlx_tensor_bytes(t->dtype, t->shape, &t->bytes);
-    if (t->bytes > sizeof memory[0]) return RLX_STATUS_COUNT;
+    if (t->bytes > sizeof memory[0]) return RLX_LIMIT;
     memset(t->data, 0, t->bytes);
     for (size_t k = 0; t->dtype == RLX_F32 && k < t->bytes / 4; k++) ((float *)t->data)[k] = 1;
     for (size_t k = 0; t->dtype == RLX_I64 && k < t->bytes / 8; k++) ((int64_t *)t->data)[k] = 1;

@@ -179,7 +179,7 @@ TEST(callbacks_that_fail_or_lie_are_told) {
   CHECK_FAILS(commit((misdeed){.kernel = RLX_IO}), RLX_IO, "the kernel of 't.bad' returned io");
   CHECK_FAILS(commit((misdeed){.kernel = (rlx_status)77}), RLX_INVALID, "an unknown status");
   CHECK_FAILS(commit((misdeed){.dtype = RLX_Q4_0, .dims = RLX_DIMS(32)}), RLX_INVALID, "not an element type");
-  CHECK_FAILS(commit((misdeed){.dtype = RLX_DTYPE_COUNT}), RLX_INVALID, "not an element type");
+  CHECK_FAILS(commit((misdeed){.dtype = RLX_DTYPE_UNKNOWN}), RLX_INVALID, "not an element type");
   CHECK_FAILS(commit((misdeed){.dims = {.n = 9}}), RLX_INVALID, "rank 9");
   CHECK_FAILS(commit((misdeed){.dims = {.n = -1}}), RLX_INVALID, "rank -1");
   CHECK_FAILS(commit((misdeed){.dims = RLX_DIMS(-2)}), RLX_INVALID, "the size -2");

@@ -58,7 +58,7 @@ static void check_tensor(const rlx_file *f, const rlx_file_tensor *t) {
   static char bytes[MOST_BYTES];
   size_t wanted;
   if (!t->type || !t->type[0]) fail("a tensor without a type's name");
-  if (t->dtype == RLX_DTYPE_COUNT) {
+  if (t->dtype == RLX_DTYPE_UNKNOWN) {
     if (rlx_file_read_tensor(f, t, 0, bytes, 0) != RLX_UNSUPPORTED) fail("a type that is not there is read");
     return;
   }

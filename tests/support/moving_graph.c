@@ -84,18 +84,18 @@ static rlx_node make_constant(maker *m) {
   return id;
 }
 
-/* Any node, the later the likelier; RLX_DTYPE_COUNT: of any type. */
+/* Any node, the later the likelier; RLX_DTYPE_UNKNOWN: of any type. */
 static rlx_node pick(maker *m, rlx_dtype want) {
   uint32_t end = rlx_graph_end(m->g);
   for (int tries = 0; tries < 12; tries++) {
     uint32_t a = 1 + below(m, end - 1), b = 1 + below(m, end - 1);
     rlx_node id = a > b ? a : b;
-    if (want == RLX_DTYPE_COUNT || type_of(m, id)->dtype == want) return id;
+    if (want == RLX_DTYPE_UNKNOWN || type_of(m, id)->dtype == want) return id;
   }
-  return want == RLX_DTYPE_COUNT ? 1 : RLX_NONE;
+  return want == RLX_DTYPE_UNKNOWN ? 1 : RLX_NONE;
 }
 
-static rlx_node pick_any(maker *m) { return pick(m, RLX_DTYPE_COUNT); }
+static rlx_node pick_any(maker *m) { return pick(m, RLX_DTYPE_UNKNOWN); }
 
 /* ---- moves ---- */
 

@@ -163,16 +163,16 @@ static rlx_node random_leaf(maker *m) {
   return kind == 0 ? constant(m, dtype, shape) : leaf(m, kind < 3 ? RLX_OP_param : RLX_OP_input, dtype, shape);
 }
 
-/* A node of the graph, the later the likelier; of a type where want is not RLX_DTYPE_COUNT. */
+/* A node of the graph, the later the likelier; of a type where want is not RLX_DTYPE_UNKNOWN. */
 static rlx_node pick(maker *m, rlx_dtype want) {
   uint32_t end = rlx_graph_end(m->g);
   for (int tries = 0; tries < 12; tries++) {
     uint32_t a = 1 + below(m, end - 1), b = 1 + below(m, end - 1);
     rlx_node id = a > b ? a : b;
     rlx_dtype have = type_of(m, id)->dtype;
-    if (want == RLX_DTYPE_COUNT ? !rlx_dtype_is_block(have) : have == want) return id;
+    if (want == RLX_DTYPE_UNKNOWN ? !rlx_dtype_is_block(have) : have == want) return id;
   }
-  return want == RLX_DTYPE_COUNT ? 1 : RLX_NONE; /* node 1 is a plain leaf */
+  return want == RLX_DTYPE_UNKNOWN ? 1 : RLX_NONE; /* node 1 is a plain leaf */
 }
 
 /* A partner that broadcasts with a: an existing node, or a fresh leaf of a compatible shape. */
@@ -201,7 +201,7 @@ static rlx_node make_unary(maker *m) {
                      RLX_OP_atan, RLX_OP_round, RLX_OP_floor, RLX_OP_ceil, RLX_OP_sign, RLX_OP_erf, RLX_OP_reciprocal,
                      RLX_OP_softplus, RLX_OP_elu, RLX_OP_leaky_relu, RLX_OP_hard_sigmoid, RLX_OP_hard_swish,
                      RLX_OP_mish, RLX_OP_selu, RLX_OP_neg, RLX_OP_abs, RLX_OP_relu, RLX_OP_not);
-  return propose1(m, op, pick(m, op == RLX_OP_not ? RLX_BOOL : RLX_DTYPE_COUNT), NULL);
+  return propose1(m, op, pick(m, op == RLX_OP_not ? RLX_BOOL : RLX_DTYPE_UNKNOWN), NULL);
 }
 
 static rlx_node make_binary(maker *m) {
@@ -209,20 +209,20 @@ static rlx_node make_binary(maker *m) {
                      RLX_OP_atan2, RLX_OP_bit_and, RLX_OP_bit_or, RLX_OP_bit_xor, RLX_OP_shl, RLX_OP_shr, RLX_OP_and,
                      RLX_OP_or, RLX_OP_xor, RLX_OP_eq, RLX_OP_ne, RLX_OP_lt, RLX_OP_le, RLX_OP_gt, RLX_OP_ge,
                      RLX_OP_add, RLX_OP_mul, RLX_OP_sub, RLX_OP_add, RLX_OP_mul);
-  rlx_node a = pick(m, RLX_DTYPE_COUNT);
+  rlx_node a = pick(m, RLX_DTYPE_UNKNOWN);
   rlx_node b = partner(m, a);
   return chance(m, 2) ? propose2(m, op, a, b, NULL) : propose2(m, op, b, a, NULL);
 }
 
 static rlx_node make_ternary(maker *m) {
-  rlx_node a = pick(m, RLX_DTYPE_COUNT), b = partner(m, a);
+  rlx_node a = pick(m, RLX_DTYPE_UNKNOWN), b = partner(m, a);
   if (!b) return RLX_NONE;
   if (chance(m, 2)) return propose(m, RLX_OP_fma, (rlx_node[]){a, b, partner(m, a)}, 3, NULL);
   return propose(m, RLX_OP_where, (rlx_node[]){pick(m, RLX_BOOL), a, b}, 3, NULL);
 }
 
 static rlx_node make_cast_or_clamp(maker *m) {
-  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   if (chance(m, 3)) {
     double lo = -1 + rlx_random_unit(&m->random), hi = lo + rlx_random_unit(&m->random);
     return propose1(
@@ -242,7 +242,7 @@ static rlx_dims random_axes(maker *m, int rank) {
 static int64_t random_axis(maker *m, int rank) { return rank ? (int64_t)below(m, (uint32_t)(2 * rank)) - rank : 0; }
 
 static rlx_node make_reduce(maker *m) {
-  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   int rank = type_of(m, x)->shape.n;
   rlx_op op = ONE_OF(RLX_OP_reduce_sum, RLX_OP_reduce_mean, RLX_OP_reduce_max, RLX_OP_reduce_min, RLX_OP_reduce_prod);
   return propose1(
@@ -251,7 +251,7 @@ static rlx_node make_reduce(maker *m) {
 }
 
 static rlx_node make_axis_op(maker *m) {
-  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   int64_t axis = random_axis(m, type_of(m, x)->shape.n);
   switch (below(m, 7)) {
     case 0: return propose1(m, RLX_OP_softmax, x, &(rlx_attrs_softmax){.axis = axis});
@@ -272,7 +272,7 @@ static rlx_node make_axis_op(maker *m) {
 }
 
 static rlx_node make_reshape(maker *m) {
-  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   const rlx_dims *s = &type_of(m, x)->shape;
   rlx_dims to = *s;
   int64_t count = (int64_t)rlx_dims_count(s);
@@ -288,7 +288,7 @@ static rlx_node make_reshape(maker *m) {
 }
 
 static rlx_node make_transpose(maker *m) {
-  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   rlx_dims perm = {.n = type_of(m, x)->shape.n};
   for (int i = 0; i < perm.n; i++) perm.v[i] = i;
   for (int i = perm.n; i > 1; i--) {
@@ -300,7 +300,7 @@ static rlx_node make_transpose(maker *m) {
 }
 
 static rlx_node make_move(maker *m) {
-  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   rlx_dims s = type_of(m, x)->shape;
   int64_t axis = random_axis(m, s.n);
   switch (below(m, 9)) {
@@ -346,7 +346,7 @@ static rlx_node make_move(maker *m) {
 
 /* Row indices 0, 1, .. k-1 of some axis as a constant-free input: range, so that they are always in bounds. */
 static rlx_node make_gather(maker *m) {
-  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   rlx_dims s = type_of(m, x)->shape;
   if (!s.n) return RLX_NONE;
   int64_t axis = random_axis(m, s.n), n = s.v[axis < 0 ? axis + s.n : axis];
@@ -513,7 +513,7 @@ static rlx_node make_spelled_norm(maker *m) {
 
 /* Element-wise ops between a transpose and its inverse; or a piece of a transposed tensor. */
 static rlx_node make_turned(maker *m) {
-  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   rlx_dims s = type_of(m, x)->shape, perm = {.n = s.n}, back = {.n = s.n};
   if (s.n < 2) return RLX_NONE;
   int64_t by = 1 + below(m, (uint32_t)s.n - 1);
@@ -544,7 +544,7 @@ static rlx_node make_scaled_conv(maker *m) {
 }
 
 static rlx_node make_no_op(maker *m) {
-  rlx_node x = pick(m, RLX_DTYPE_COUNT);
+  rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   rlx_dtype dtype = type_of(m, x)->dtype;
   switch (below(m, 8)) {
     case 0: return propose2(m, RLX_OP_mul, x, scalar(m, dtype, 1), NULL);
@@ -562,7 +562,7 @@ static rlx_node make_no_op(maker *m) {
 
 /* The same node again. */
 static rlx_node make_twin(maker *m) {
-  rlx_node id = pick(m, RLX_DTYPE_COUNT);
+  rlx_node id = pick(m, RLX_DTYPE_UNKNOWN);
   const rlx_node_rec *n = rlx_graph_at(m->g, id);
   if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_EFFECT) || n->n_in > 4) return RLX_NONE;
   rlx_node in[4];

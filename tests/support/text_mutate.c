@@ -47,7 +47,7 @@ static const char *random_word(const char *old, size_t n, uint64_t *random) {
   if ((*name >= '0' && *name <= '9') || *name == '-') return random_number(random);
   if (strcmp(name, "true") == 0) return "false";
   if (strcmp(name, "false") == 0) return "true";
-  if (rlx_dtype_from_name(name) != RLX_DTYPE_COUNT)
+  if (rlx_dtype_from_name(name) != RLX_DTYPE_UNKNOWN)
     return rlx_dtype_name((rlx_dtype)random_below(random, RLX_DTYPE_COUNT));
   if (rlx_op_table_from_name(name, strlen(name)) != RLX_OP_INVALID) return random_op(random);
   return row->n_attrs ? row->attrs[random_below(random, row->n_attrs)].name : random_op(random);

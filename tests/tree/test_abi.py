@@ -1,22 +1,33 @@
 #!/usr/bin/env python3
-"""Whether programs of an older header and of a newer one run with this library.
+"""Whether programs of an older header and of a newer one run with this library, and whether its interface is what is checked in.
 
 A librlx.so is made of the archive. One program is compiled three times: against the header as it is, against one whose growing structs
 (those that begin with struct_bytes) lack their last field, and against one in which each has a field more. It passes such structs,
 has others filled with guards behind them, and sets the field that the library cannot know.
 
+The interface is what the public headers declare, as a program sees it: a library of empty functions is compiled from them and compared
+by abidiff (Debian: abigail-tools) with tests/tree/rlx.abi.gz. New functions, new enumerators and new fields at the end of growing structs
+pass; all else is a break. Where one is meant, write the file anew:
+
+  tests/tree/test_abi.py --write
   RLX_BUILD_DIR=build/release tests/tree/test_abi.py      (or the build directory as the argument; CC: gcc unless set)
 """
 
+import gzip
+
 import os
 import pathlib
+import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(os.environ.get("RLX_SOURCE_DIR") or pathlib.Path(__file__).resolve().parents[2])
 CC = os.environ.get("CC") or "gcc"
+HEADERS = sorted((ROOT / "include/rlx").glob("*.h"))
+DESCRIPTION = ROOT / "tests/tree/rlx.abi.gz"
 SIZED = re.compile(r"typedef struct (rlx_\w+) \{\s*size_t struct_bytes;(.*?)\n\} \1;", re.S)
 
 PROGRAM = r"""
@@ -171,6 +182,10 @@ class Problem(Exception):
     pass
 
 
+class Skip(Exception):
+    pass
+
+
 def must(command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode != 0:
@@ -194,8 +209,8 @@ def headers(folder, change):
     where = folder / "rlx"
     where.mkdir(parents=True)
     names = []
-    for path in sorted((ROOT / "include/rlx").glob("*.h")):
-        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+    for path in HEADERS:
+        text = code(path)
 
         def one(m):
             names.append(m[1])
@@ -210,8 +225,8 @@ def make_library(folder, build):
     if not library.is_file():
         raise Problem(f"there is no library {library}: build it first")
     lm = ["-ljansson", "-lpcre2-8", "-lutf8proc"] if " T rlx_lm_load" in must(["nm", library]) else []
-    must([CC, "-shared", "-o", folder / "librlx.so", "-Wl,--whole-archive", library, "-Wl,--no-whole-archive", "-lm", "-lpthread",
-          "-ldl", *lm])
+    must([CC, "-shared", "-o", folder / "librlx.so", f"-Wl,--version-script={ROOT}/src/rlx.map", "-Wl,--whole-archive", library,
+          "-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl", *lm])
 
 
 def run_program(folder, name, include, defines=()):
@@ -240,11 +255,75 @@ def check_newer(folder):
     run_program(folder, "newer", folder / "newer", ["-DNEWER"])
 
 
+def code(path):
+    """A header without comments."""
+    return re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+
+
+def check_symbols(folder):
+    """the library exports the functions of the headers and nothing else, under their version"""
+    names = must(["nm", "-D", "--defined-only", folder / "librlx.so"])
+    exported = {line.split()[-1] for line in names.splitlines()} - {"RLX_0"}
+    has_lm = any(name.startswith("rlx_lm_load@") for name in exported)
+    declared = set()
+    for path in HEADERS:
+        if has_lm or path.name != "lm.h":
+            declared |= set(re.findall(r"^RLX_API [^;(]*?\b(rlx_\w+)\(", code(path), flags=re.M))
+    if exported != {f"{name}@@RLX_0" for name in declared}:
+        raise Problem(" ".join(sorted(exported ^ {f"{name}@@RLX_0" for name in declared})))
+
+
+def stub(folder):
+    """A library of empty functions, compiled from the headers with debug information."""
+    text = ""
+    for path in [ROOT / "include/rlx/rlx.h", *(p for p in HEADERS if p.name != "rlx.h")]:
+        body = re.sub(r"^RLX_API ([^;]*);", r"RLX_API \1 { for (;;) ; }", code(path), flags=re.M)
+        text += re.sub(r'#include [<"]rlx/.*', "", body)
+    (folder / "stub.c").write_text(text)
+    must([CC, "-std=c11", "-g", "-O0", "-shared", "-fPIC", folder / "stub.c", "-o", folder / "stub.so"])
+    return folder / "stub.so"
+
+
+def describe(library):
+    return must(["abidw", "--no-corpus-path", "--no-show-locs", "--no-comp-dir-path", "--no-elf-needed", "--no-parameter-names", library])
+
+
+def check_interface(folder):
+    """the headers' interface is the one that is checked in, or grew"""
+    if not shutil.which("abidiff"):
+        raise Skip("abidiff is not installed (abigail-tools)")
+    if platform.machine() != "x86_64":
+        raise Skip("the description is of x86-64")
+    known = folder / "rlx.abi"
+    known.write_bytes(gzip.decompress(DESCRIPTION.read_bytes()))
+    growing = "|".join(name for path in HEADERS for name, _ in SIZED.findall(code(path)))
+    (folder / "growing.ini").write_text("[suppress_type]\n  type_kind = struct\n  has_data_member_inserted_at = end\n"
+                                        f"  name_regexp = ^({growing})$\n")
+    done = subprocess.run(["abidiff", "--no-added-syms", "--suppressions", folder / "growing.ini", known, stub(folder)],
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise Problem(f"abidiff ends with {done.returncode}; where it is meant: tests/tree/test_abi.py --write\n{done.stdout[:3000]}")
+
+
+def write_description():
+    with tempfile.TemporaryDirectory() as folder:
+        DESCRIPTION.write_bytes(gzip.compress(describe(stub(pathlib.Path(folder))).encode(), mtime=0))
+
+
+def check_enums(_):
+    """every enumerator has its number written down"""
+    for path in HEADERS:
+        for name, body in re.findall(r"typedef enum (rlx_\w+) \{(.*?)\} \1;", code(path), flags=re.S):
+            for item in filter(None, (i.strip() for i in body.split(","))):
+                if not re.fullmatch(r"RLX_\w+ = \d+", item):
+                    raise Problem(f"{name}: {item}")
+
+
 def check_padding(folder):
     """no struct that is passed ends in padding, where a later field would read what an older program never wrote"""
-    lines = ['#include <stddef.h>', *(f'#include "{p}"' for p in sorted((ROOT / "include/rlx").glob("*.h")))]
-    for path in sorted((ROOT / "include/rlx").glob("*.h")):
-        for name, body in SIZED.findall(re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)):
+    lines = ['#include <stddef.h>', *(f'#include "{p}"' for p in HEADERS)]
+    for path in HEADERS:
+        for name, body in SIZED.findall(code(path)):
             if re.search(r"_(desc|options)$", name):
                 last = re.findall(r"\w+", re.sub(r"\[.*?\]|\(void.*|\{.*\}", "", fields(body)[-1], flags=re.S))[-1]
                 lines.append(f'_Static_assert(offsetof({name}, {last}) + sizeof((({name} *)0)->{last}) == sizeof({name}), '
@@ -257,16 +336,18 @@ def check_padding(folder):
 
 def check_initialisers(folder):
     """every growing struct has its RLX_*_INIT"""
-    text = "".join(p.read_text() for p in sorted((ROOT / "include/rlx").glob("*.h")))
+    text = "".join(p.read_text() for p in HEADERS)
     without = [n for n, _ in SIZED.findall(text) if f"#define {n.upper()}_INIT RLX_SIZED({n})\n" not in text]
     if without or "struct_bytes" not in text:
         raise Problem(f"without: {' '.join(without)}")
 
 
 def main():
+    if sys.argv[1:] == ["--write"]:
+        return write_description()
     build = os.environ.get("RLX_BUILD_DIR") or (sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build/release"))
-    checks = [check_same, check_older, check_newer, check_padding, check_initialisers]
-    failed = 0
+    checks = [check_same, check_older, check_newer, check_padding, check_initialisers, check_enums, check_symbols, check_interface]
+    failed = skipped = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         try:
@@ -278,10 +359,13 @@ def main():
             try:
                 check(folder)
                 print(f"pass {check.__doc__}")
+            except Skip as s:
+                skipped += 1
+                print(f"SKIP {check.__doc__}: {s}")
             except Problem as p:
                 failed += 1
                 print(f"FAIL {check.__doc__}: {p}")
-    print(f"{len(checks) - failed} passed, {failed} failed, 0 skipped")
+    print(f"{len(checks) - failed - skipped} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
