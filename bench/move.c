@@ -41,6 +41,7 @@ typedef struct bench {
   rlx_graph *g;
   rlx_node y;
   rlx_bound in[MAX_IN], out, from, to, work;
+  rlx_claim claim;
   rlx_bound_step steps[2]; /* the node, and a copy of as many bytes between blocks of its own */
   rlx_program *p;
 } bench;
@@ -83,14 +84,13 @@ static rlx_status bench_open(bench *b, const rlx_case *c) {
   size_t bytes;
   RLX_TRY(rlx_tensor_bytes(n->type.dtype, n->type.shape, &bytes));
   if (n->op == RLX_OP_argmax) bytes = (size_t)b->in[0].bytes; /* what is read is what counts */
-  rlx_claim claim = {0};
-  RLX_TRY(rlx_backend_cpu.claim(b->d, &(rlx_claim_query){.graph = b->g, .node = b->y}, &claim));
+  RLX_TRY(rlx_backend_cpu.claim(b->d, &(rlx_claim_query){.graph = b->g, .node = b->y}, &b->claim));
   RLX_TRY(make_block(b, bytes, &b->out));
   RLX_TRY(make_block(b, bytes, &b->from));
   RLX_TRY(make_block(b, bytes, &b->to));
-  RLX_TRY(make_block(b, claim.work_bytes, &b->work));
-  b->steps[0] =
-    (rlx_bound_step){.node = b->y, .n_in = n->n_in, .n_out = 1, .in = b->in, .out = &b->out, .work = b->work};
+  RLX_TRY(make_block(b, b->claim.work_bytes, &b->work));
+  b->steps[0] = (rlx_bound_step){
+    .node = b->y, .n_in = n->n_in, .n_out = 1, .in = b->in, .out = &b->out, .claim = &b->claim, .work = b->work};
   b->steps[1] = (rlx_bound_step){.node = b->y, .copy = true, .n_in = 1, .n_out = 1, .in = &b->from, .out = &b->to};
   rlx_program_desc desc = {.graph = b->g, .steps = b->steps, .n_steps = 2};
   return rlx_backend_cpu.program_create(b->d, &desc, &b->p);

@@ -51,12 +51,10 @@ static bool has_blocks(const rlx_case_built *b) {
 /* What the device says to the first step that it leaves to the host. */
 static const char *why_host(const rlx_executable *e) {
   const rlx_compiled *c = e->compiled;
-  const rlx_device *d = e->session->device;
   for (size_t i = 0; i < c->plan->n_steps; i++) {
     if (!c->plan->steps[i].host) continue;
-    rlx_claim claim = {0};
-    rlx_claim_query q = {.graph = c->graph, .node = c->plan->steps[i].node};
-    return d->backend->claim(d, &q, &claim) || !claim.why ? "" : claim.why;
+    const rlx_claim *claim;
+    return rlx_claims_get(c->claims, c->graph, c->plan->steps[i].node, NULL, &claim) || !claim->why ? "" : claim->why;
   }
   return "";
 }

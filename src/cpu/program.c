@@ -1,6 +1,6 @@
 /* Programs: planned steps turned into calls of kernels, once, and then run again and again.
  *
- * Creating one looks up each step's kernel, checks that it claims the node as it is now bound, resolves its windows to
+ * Creating one looks up each step's kernel, checks that the node was claimed, resolves its windows to
  * pointers and lets the kernel prepare. A run is then a loop that calls functions: it allocates nothing. What changes
  * from run to run (the draw number, the threads) is written into each call, which is why a program runs in one thread
  * at a time.
@@ -123,17 +123,12 @@ static rlx_status bind_node(rlx_program *p, const cpu_device *d, const rlx_progr
   s->call.exact = desc->exact;
   s->call.layout = b->layout ? b->layout : no_layout;
   RLX_TRY(check_sizes(p, b, s, d));
-  rlx_claim claim = {0};
-  rlx_claim_query q = {.graph = desc->graph,
-                       .node = b->node,
-                       .layout = s->call.layout,
-                       .exact = desc->exact,
-                       .fast_conv = desc->fast_conv};
-  RLX_TRY(cpu_claim(&d->base, &q, &claim));
-  if (!claim.native) return RLX_FAIL(RLX_UNSUPPORTED, "%s", claim.why);
-  if (claim.work_bytes > (b->work.block ? b->work.bytes : 0))
-    return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, found %llu", (unsigned long long)claim.work_bytes,
-                    (unsigned long long)(b->work.block ? b->work.bytes : 0));
+  const rlx_claim *claim = b->claim;
+  if (!claim || !claim->native)
+    return RLX_FAIL(RLX_UNSUPPORTED, "%s", claim && claim->why ? claim->why : "it has not been claimed");
+  if (claim->work_bytes > (b->work.block ? b->work.bytes : 0))
+    return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, found %llu",
+                    (unsigned long long)claim->work_bytes, (unsigned long long)(b->work.block ? b->work.bytes : 0));
   if (rlx_dims_count(&n->type.shape) == 0) return RLX_OK; /* complete as it is */
   const cpu_kernel *k = cpu_kernel_get(n->op);
   s->run = k->run;

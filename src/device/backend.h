@@ -44,6 +44,8 @@ typedef struct rlx_claim_query {
   bool fast_conv;         /* convolutions may trade memory and accuracy for time */
 } rlx_claim_query;
 
+typedef struct rlx_lowering rlx_lowering; /* how a device runs a node: a backend's own */
+
 typedef struct rlx_claim {
   bool native;
   const char *why;     /* where not native: a text that lives forever */
@@ -58,6 +60,8 @@ typedef struct rlx_claim {
    * reader has one. It should be what the likeliest other reader would wish for (a table of embeddings: a matrix product
    * with its rows), so that a program without that reader shares the weight with one that has it. */
   uint32_t yields;
+  /* For the layouts in the query; of a native node of a backend that keeps one. Freed with rlx_claim_deinit (claims.h). */
+  rlx_lowering *lowering;
 } rlx_claim;
 
 /* ---- programs ---- */
@@ -68,6 +72,7 @@ typedef struct rlx_bound_step {
   uint32_t n_in, n_out;
   const rlx_bound *in, *out;
   const uint32_t *layout; /* by input */
+  const rlx_claim *claim; /* of the node, with those layouts; of a copy not looked at */
   rlx_bound work;
 } rlx_bound_step;
 
@@ -75,7 +80,7 @@ typedef struct rlx_program_desc { /* all of it outlives the program */
   const rlx_graph *graph;
   const rlx_bound_step *steps;
   size_t n_steps;
-  bool exact, fast_conv;
+  bool exact;
 } rlx_program_desc;
 
 typedef struct rlx_run_args {
@@ -104,9 +109,11 @@ struct rlx_backend {
   rlx_status (*open)(uint32_t index, const rlx_open_options *options, rlx_device **out);
   void (*close)(rlx_device *d);
 
-  /* *out is zeroed before. A node that it does not run is RLX_OK and a reason; a status is what ends the compilation, as
+  /* *out is zeroed before. What is said depends on the node's op and attributes, its types, which of its inputs are one value, and
+   * the rest of the query alone: one claim serves all equal nodes (claims.h), and programs get it back. A node that it does not run is RLX_OK and a reason; a status is what ends the compilation, as
    * memory that cannot be had: it must not look like a refusal, which moves the node to the host. */
   rlx_status (*claim)(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out);
+  void (*lowering_destroy)(rlx_lowering *l); /* NULL: claims have none */
   /* The bytes of a weight of this type in a layout (0 for a layout it does not know), and the weight moved between the
    * graph's layout and that one, in host memory. Only where claims wish for layouts; may be NULL. */
   uint64_t (*layout_bytes)(const rlx_device *d, uint32_t layout, const rlx_type *type);

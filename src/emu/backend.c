@@ -23,7 +23,7 @@ typedef struct emu_device {
 typedef struct emu_step {
   rlx_node node;
   bool copy;
-  gpu_lowering lowered;
+  const rlx_lowering *lowered;           /* its claim's */
   rlx_bound (*windows)[GPU_MAX_WINDOWS]; /* by dispatch */
 } emu_step;
 
@@ -161,10 +161,7 @@ static rlx_status block_zero(rlx_device *d, rlx_block *b, uint64_t offset, uint6
 
 static void program_destroy(rlx_program *p) {
   if (!p) return;
-  for (size_t i = 0; i < p->n_steps; i++) {
-    gpu_lowering_deinit(&p->steps[i].lowered);
-    rlx_mem_free(p->steps[i].windows);
-  }
+  for (size_t i = 0; i < p->n_steps; i++) rlx_mem_free(p->steps[i].windows);
   rlx_mem_free(p->steps);
   rlx_mem_free(p);
 }
@@ -172,19 +169,17 @@ static void program_destroy(rlx_program *p) {
 /* Tables and the run's words are bound at run time: their blocks here stand for host arrays. */
 static rlx_block table_block, run_block;
 
-static rlx_status bind_step(rlx_program *p, const rlx_bound_step *b, emu_step *s) {
+static rlx_status bind_step(const rlx_bound_step *b, emu_step *s) {
   s->node = b->node;
   s->copy = b->copy;
   if (b->copy) return RLX_OK;
-  rlx_claim_query q = {.graph = p->desc->graph, .node = b->node, .layout = b->layout, .exact = p->desc->exact};
-  RLX_TRY(gpu_lower(&p->device->caps, &q, &s->lowered));
-  if (!s->lowered.claim.native) return RLX_FAIL(RLX_UNSUPPORTED, "%s", s->lowered.claim.why);
-  size_t n = s->lowered.dispatches.n;
+  RLX_TRY(gpu_lowering_of(b, &s->lowered));
+  size_t n = s->lowered->dispatches.n;
   s->windows = rlx_mem_alloc((n + 1) * sizeof *s->windows);
   if (!s->windows) return RLX_FAIL(RLX_NO_MEMORY, "%zu dispatches", n);
-  rlx_bound table = {&table_block, 0, s->lowered.table.n * 4}, run = {&run_block, 0, 16};
+  rlx_bound table = {&table_block, 0, s->lowered->table.n * 4}, run = {&run_block, 0, 16};
   for (size_t i = 0; i < n; i++) {
-    const gpu_dispatch *d = &s->lowered.dispatches.v[i];
+    const gpu_dispatch *d = &s->lowered->dispatches.v[i];
     for (uint32_t w = 0; w < d->kernel->n_windows; w++)
       RLX_TRY_AT(gpu_bind(&d->windows[w], b, &table, &run, &s->windows[i][w]), "kernel %s, window %u", d->kernel->name,
                  (unsigned)w);
@@ -204,7 +199,7 @@ static rlx_status program_create(rlx_device *d, const rlx_program_desc *desc, rl
   p->desc = desc;
   for (size_t i = 0; i < desc->n_steps; i++) {
     p->n_steps = i + 1;
-    rlx_status s = bind_step(p, &desc->steps[i], &p->steps[i]);
+    rlx_status s = bind_step(&desc->steps[i], &p->steps[i]);
     if (s) {
       s =
         rlx_fail_frame(s, "node %u (%s)", (unsigned)desc->steps[i].node, rlx_node_op(desc->graph, desc->steps[i].node));
@@ -217,7 +212,7 @@ static rlx_status program_create(rlx_device *d, const rlx_program_desc *desc, rl
 }
 
 static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words, uint32_t max_x) {
-  const gpu_dispatch *d = &s->lowered.dispatches.v[i];
+  const gpu_dispatch *d = &s->lowered->dispatches.v[i];
   if (gpu_is_idle(d, s->windows[i])) return RLX_OK;
   const emu_kernel *k = emu_kernels[d->kernel->index];
   if (!k) return RLX_FAIL(RLX_UNSUPPORTED, "kernel %s is Vulkan's own", d->kernel->name);
@@ -225,7 +220,7 @@ static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words,
   for (uint32_t w = 0; w < d->kernel->n_windows; w++) {
     const rlx_bound *b = &s->windows[i][w];
     if (!b->block) continue;
-    unsigned char *base = b->block == &table_block ? (unsigned char *)s->lowered.table.v
+    unsigned char *base = b->block == &table_block ? (unsigned char *)s->lowered->table.v
                           : b->block == &run_block ? (unsigned char *)run_words
                                                    : (unsigned char *)b->block->map;
     windows[w] = (emu_window){base + b->offset, (b->bytes + 3) / 4 * 4};
@@ -252,7 +247,7 @@ static rlx_status run_step(rlx_program *p, size_t index, uint64_t draw) {
   uint32_t run_words[4] = {(uint32_t)draw, (uint32_t)(draw >> 32), 0, 0};
   rlx_status status = RLX_OK;
   pthread_mutex_lock(&one_group);
-  for (size_t i = 0; i < s->lowered.dispatches.n && !status; i++)
+  for (size_t i = 0; i < s->lowered->dispatches.n && !status; i++)
     status = run_dispatch(s, i, run_words, p->device->caps.max_groups_x);
   pthread_mutex_unlock(&one_group);
   return status;
@@ -285,6 +280,7 @@ const rlx_backend rlx_backend_emu = {
   .open = emu_open,
   .close = emu_close,
   .claim = claim,
+  .lowering_destroy = gpu_lowering_destroy,
   .layout_bytes = layout_bytes,
   .repack = repack,
   .block_create = block_create,

@@ -178,12 +178,42 @@ void gpu_lowering_deinit(gpu_lowering *l) {
   rlx_array_deinit(&l->plain);
 }
 
+void gpu_lowering_destroy(rlx_lowering *l) {
+  rlx_array_deinit(&l->dispatches);
+  rlx_array_deinit(&l->table);
+  rlx_mem_free(l);
+}
+
+/* Moves the lists into an object of their own. */
+static rlx_status keep(gpu_lowering *l) {
+  if (!l->claim.native) return RLX_OK;
+  rlx_lowering *kept = rlx_new(rlx_lowering);
+  if (!kept) return RLX_FAIL(RLX_NO_MEMORY, "a lowering");
+  memcpy(&kept->dispatches, &l->dispatches, sizeof kept->dispatches);
+  memcpy(&kept->table, &l->table, sizeof kept->table);
+  memset(&l->dispatches, 0, sizeof l->dispatches);
+  memset(&l->table, 0, sizeof l->table);
+  l->claim.lowering = kept;
+  return RLX_OK;
+}
+
 rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out) {
   gpu_lowering l;
   rlx_status s = gpu_lower(caps, q, &l);
+  if (!s) s = keep(&l);
   if (!s) *out = l.claim;
   gpu_lowering_deinit(&l);
   return s;
+}
+
+rlx_status gpu_lowering_of(const rlx_bound_step *b, const rlx_lowering **out) {
+  const rlx_claim *c = b->claim;
+  if (!c || !c->lowering) return RLX_FAIL(RLX_UNSUPPORTED, "%s", c && c->why ? c->why : "it has not been claimed");
+  if (c->work_bytes > (b->work.block ? b->work.bytes : 0))
+    return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, found %llu", (unsigned long long)c->work_bytes,
+                    (unsigned long long)(b->work.block ? b->work.bytes : 0));
+  *out = c->lowering;
+  return RLX_OK;
 }
 
 rlx_status gpu_bind(const gpu_window *w, const rlx_bound_step *step, const rlx_bound *table, const rlx_bound *run,

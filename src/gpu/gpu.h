@@ -5,9 +5,8 @@
  * result", "work memory from byte 4096". So a list depends on the graph's node and the device's capabilities alone; the
  * backend binds the names to blocks when a program is made, records once, and runs again and again.
  *
- * Lowering an op is one function of lower.def, gpu_lower_fn. It is called when the planner asks for a claim (its list is
- * thrown away, its refusal, work memory and wishes are the claim) and again when a program is made: so what is claimed is
- * what runs. The functions gpu_* below are its vocabulary; they are sticky, so a lowering needs no error checks: after the
+ * Lowering an op is one function of lower.def, gpu_lower_fn. It is called for the claim, which keeps the list for the program: so
+ * what is claimed is what runs. The functions gpu_* below are its vocabulary; they are sticky, so a lowering needs no error checks: after the
  * first failure or refusal all of them do nothing. */
 #ifndef RLX_GPU_GPU_H
 #define RLX_GPU_GPU_H
@@ -95,8 +94,17 @@ gpu_lower_fn gpu_lower_get(rlx_op op); /* NULL: no GPU has it */
 rlx_status gpu_lower(const gpu_caps *caps, const rlx_claim_query *q, gpu_lowering *l);
 void gpu_lowering_deinit(gpu_lowering *l);
 
-/* The backends' claim, layout_bytes and repack. */
+/* What is kept of a lowering, in its claim: all that a program needs. */
+struct rlx_lowering {
+  RLX_ARRAY(gpu_dispatch) dispatches;
+  RLX_ARRAY(uint32_t) table;
+};
+/* The lowering of a step; fails where its claim has none, or the step has less work memory than was claimed. */
+rlx_status gpu_lowering_of(const rlx_bound_step *b, const rlx_lowering **out);
+
+/* The backends' claim, lowering_destroy, layout_bytes and repack. */
 rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out);
+void gpu_lowering_destroy(rlx_lowering *l);
 uint64_t gpu_layout_bytes(uint32_t layout, const rlx_type *type);
 rlx_status gpu_repack(uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                       rlx_pool *pool);

@@ -95,19 +95,21 @@ static rlx_stop stop_of(const rlx_watch *w) {
 /* ---- the pipeline ---- */
 
 typedef struct target {
-  const rlx_device *device;
-  const rlx_compile_key *key;
+  rlx_claims *claims;
   const uint32_t *layout; /* NULL while the passes run */
   rlx_status failed;      /* the first failure of a callback, which cannot say so, and its words */
   char message[256];
 } target;
 
-static void ask(target *t, const rlx_graph *g, rlx_node n, const uint32_t *layout, rlx_claim *out) {
-  rlx_status s = rlx_claim_of(t->device, g, n, layout, t->key, out);
+static const rlx_claim *ask(target *t, const rlx_graph *g, rlx_node n) {
+  static const rlx_claim refused = {0};
+  const rlx_claim *claim;
+  rlx_status s = rlx_claims_get(t->claims, g, n, t->layout, &claim);
   if (s && !t->failed) {
     t->failed = s;
     snprintf(t->message, sizeof t->message, "%s", rlx_message());
   }
+  return s ? &refused : claim;
 }
 
 /* What came of asking: a failure there comes before `s`, which followed from it. */
@@ -116,27 +118,23 @@ static rlx_status answered(const target *t, rlx_status s) {
 }
 
 static bool supports(void *user, const rlx_graph *g, rlx_node n, const char **why) {
-  target *t = user;
-  rlx_claim claim;
-  ask(t, g, n, NULL, &claim);
-  *why = claim.why;
-  return claim.native;
+  const rlx_claim *claim = ask(user, g, n);
+  *why = claim->why;
+  return claim->native;
 }
 
 static void needs(void *user, const rlx_graph *g, rlx_node n, rlx_node_needs *out) {
-  target *t = user;
-  rlx_claim claim;
-  ask(t, g, n, t->layout, &claim);
-  *out = (rlx_node_needs){.native = claim.native,
-                          .in_place = claim.native ? claim.in_place : 0,
-                          .work_bytes = claim.native ? claim.work_bytes : 0};
+  const rlx_claim *claim = ask(user, g, n);
+  *out = (rlx_node_needs){.native = claim->native,
+                          .in_place = claim->native ? claim->in_place : 0,
+                          .work_bytes = claim->native ? claim->work_bytes : 0};
 }
 
 static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *p) {
   const rlx_compile_key *k = &c->key;
   rlx_graph *bound;
   RLX_TRY(rlx_graph_bind_sizes(k->graph, k->sizes, &bound));
-  target t = {.device = c->device, .key = k};
+  target t = {.claims = c->claims};
   rlx_optimize_options o = {RLX_OPTIMIZE_OPTIONS_INIT, .passes = k->passes, .without = k->without,
                             .supports = supports,      .supports_user = &t, .forbid_host = k->forbid_host,
                             .after = tell_pass,        .after_user = p};
@@ -151,7 +149,7 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
 static rlx_status make_plan(rlx_compiled *c, const rlx_watch *watch) {
   const rlx_compile_key *k = &c->key;
   const rlx_device_info *info = &c->device->info;
-  target t = {.device = c->device, .key = k, .layout = c->layout};
+  target t = {.claims = c->claims, .layout = c->layout};
   rlx_stop stop = stop_of(watch);
   rlx_plan_options o = {.align = info->align,
                         .view_align = info->view_align,
@@ -220,6 +218,16 @@ static rlx_status make_stretches(rlx_compiled *c) {
   return RLX_OK;
 }
 
+static rlx_status note_claims(rlx_compiled *c) {
+  const rlx_plan *p = c->plan;
+  c->step_claims = rlx_mem_calloc(p->n_steps, sizeof *c->step_claims);
+  if (!c->step_claims) return RLX_FAIL(RLX_NO_MEMORY, "the claims of %zu steps", p->n_steps);
+  for (size_t i = 0; i < p->n_steps; i++)
+    if (!p->steps[i].host && p->steps[i].kind == RLX_STEP_NODE)
+      RLX_TRY(rlx_claims_get(c->claims, c->graph, p->steps[i].node, c->layout, &c->step_claims[i]));
+  return RLX_OK;
+}
+
 /* The plan has the last word on what the host runs: a node may be native alone and not with the layouts of its weights. */
 static rlx_status check_forbid(const rlx_compiled *c) {
   for (size_t i = 0; c->key.forbid_host && i < c->plan->n_steps; i++)
@@ -232,15 +240,17 @@ static rlx_status check_forbid(const rlx_compiled *c) {
 
 static rlx_status run_pipeline(rlx_compiled *c, const rlx_watch *watch) {
   progress p = {.watch = watch, .total = rlx_pass_count() + 3};
+  RLX_TRY(rlx_claims_create(c->device, c->key.exact, c->key.fast_conv, &c->claims));
   RLX_TRY(run_passes(c, watch, &p));
   p.done = rlx_pass_count(); /* where some were left out */
-  RLX_TRY(rlx_layouts_decide(c->device, c->graph, &c->key, &c->layout));
+  RLX_TRY(rlx_layouts_decide(c->device, c->graph, c->claims, &c->layout));
   tell(&p);
   RLX_TRY_AT(make_plan(c, watch), "planning");
   tell(&p);
   RLX_TRY(check_forbid(c));
   RLX_TRY(make_slots(c));
   RLX_TRY(make_stretches(c));
+  RLX_TRY(note_claims(c));
   tell(&p);
   return RLX_OK;
 }
@@ -252,6 +262,8 @@ static void compiled_free(rlx_compiled *c) {
   for (uint32_t i = 0; c->slots && i < c->plan->n_weights; i++) rlx_graph_destroy(c->slots[i].recipe);
   rlx_mem_free(c->slots);
   rlx_mem_free(c->stretches);
+  rlx_mem_free(c->step_claims);
+  rlx_claims_release(c->claims);
   rlx_mem_free(c->layout);
   rlx_mem_free(c->uses);
   rlx_plan_destroy(c->plan);

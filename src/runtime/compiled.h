@@ -7,6 +7,7 @@
 #ifndef RLX_RUNTIME_COMPILED_H
 #define RLX_RUNTIME_COMPILED_H
 
+#include "device/claims.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
 #include "runtime/session.h"
@@ -49,9 +50,11 @@ struct rlx_compiled {
   rlx_device *device;
   rlx_optimized *optimized;
   const rlx_graph *graph; /* what runs */
+  rlx_claims *claims;
   rlx_plan *plan;
-  uint32_t *layout; /* by node; 0 for all but weights */
-  uint32_t *uses;   /* by node; 0: nothing needs it */
+  const rlx_claim **step_claims; /* by step of the plan; NULL for the host's and for copies */
+  uint32_t *layout;              /* by node; 0 for all but weights */
+  uint32_t *uses;                /* by node; 0: nothing needs it */
   rlx_weight_slot *slots;
   rlx_stretch *stretches;
   size_t n_stretches, n_device_steps;
@@ -72,11 +75,8 @@ void rlx_compiled_release(rlx_compiled *c); /* NULL is fine */
 rlx_status rlx_compile_key_copy(const rlx_compile_key *from, rlx_compile_key *to);
 void rlx_compile_key_deinit(rlx_compile_key *k);
 
-/* What the device says of a node, with the layouts that were decided (`layout` by node) or, where NULL, its wishes. */
-rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, const uint32_t *layout,
-                        const rlx_compile_key *key, rlx_claim *out);
 /* Decides how each param and constant lies: an array by node. layouts.c */
-rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, const rlx_compile_key *key, uint32_t **out);
+rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, rlx_claims *claims, uint32_t **out);
 /* The part of a load graph that computes output i alone, as a graph of that one output "value". recipes.c */
 rlx_status rlx_recipe_make(const rlx_graph *load, uint32_t output, rlx_graph **out);
 /* Puts the constants on the device, the first time it is called. constants.c */

@@ -163,13 +163,15 @@ static rlx_status bind_windows(rlx_instance *i, const rlx_window *from, uint32_t
   return RLX_OK;
 }
 
-static rlx_status bind_step(rlx_instance *i, const rlx_step *from, rlx_bound_step *to) {
+static rlx_status bind_step(rlx_instance *i, size_t step, rlx_bound_step *to) {
   const rlx_compiled *c = i->compiled;
+  const rlx_step *from = &c->plan->steps[step];
   const rlx_node_rec *n = rlx_graph_at(c->graph, from->node);
   *to = (rlx_bound_step){.node = from->node,
                          .copy = from->kind == RLX_STEP_COPY,
                          .n_in = from->n_in,
                          .n_out = from->n_out,
+                         .claim = c->step_claims[step],
                          .work = rlx_instance_bound(i, &from->work)};
   uint32_t *layout = rlx_bump_array(&i->bump, uint32_t, from->n_in);
   if (!layout) return RLX_FAIL(RLX_NO_MEMORY, "%u layouts", (unsigned)from->n_in);
@@ -187,12 +189,9 @@ static rlx_status make_program(rlx_instance *i) {
   if (!i->device_steps) return RLX_FAIL(RLX_NO_MEMORY, "%zu steps", c->n_device_steps);
   size_t next = 0;
   for (size_t k = 0; k < c->plan->n_steps; k++)
-    if (!c->plan->steps[k].host) RLX_TRY(bind_step(i, &c->plan->steps[k], &i->device_steps[next++]));
-  i->desc = (rlx_program_desc){.graph = c->graph,
-                               .steps = i->device_steps,
-                               .n_steps = c->n_device_steps,
-                               .exact = c->key.exact,
-                               .fast_conv = c->key.fast_conv};
+    if (!c->plan->steps[k].host) RLX_TRY(bind_step(i, k, &i->device_steps[next++]));
+  i->desc = (rlx_program_desc){
+    .graph = c->graph, .steps = i->device_steps, .n_steps = c->n_device_steps, .exact = c->key.exact};
   return d->backend->program_create(d, &i->desc, &i->program);
 }
 

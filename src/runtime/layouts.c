@@ -7,23 +7,6 @@
  * wish for what others are likely to want, so that executables with only some of the readers do too. */
 #include "runtime/compiled.h"
 
-/* Lists are short; a node with many inputs (concat) gets no packed ones beyond the claim's own room. */
-rlx_status rlx_claim_of(const rlx_device *d, const rlx_graph *g, rlx_node n, const uint32_t *layout,
-                        const rlx_compile_key *key, rlx_claim *out) {
-  enum { FEW = 32 };
-  const rlx_node_rec *node = rlx_graph_at(g, n);
-  uint32_t few[FEW], *by_input = few;
-  *out = (rlx_claim){0};
-  if (layout && node->n_in > FEW && !(by_input = rlx_mem_alloc(node->n_in * sizeof *by_input)))
-    return RLX_FAIL(RLX_NO_MEMORY, "the layouts of %u inputs", (unsigned)node->n_in);
-  for (uint32_t i = 0; layout && i < node->n_in; i++) by_input[i] = layout[node->in[i]];
-  rlx_claim_query q = {
-    .graph = g, .node = n, .layout = layout ? by_input : NULL, .exact = key->exact, .fast_conv = key->fast_conv};
-  rlx_status s = d->backend->claim(d, &q, out);
-  if (by_input != few) rlx_mem_free(by_input);
-  return s ? rlx_fail_frame(s, "node %u (%s)", (unsigned)n, rlx_op_table_get(node->op)->name) : RLX_OK;
-}
-
 enum { NOT_MET = UINT32_MAX };
 
 static bool is_weight(const rlx_graph *g, rlx_node n) {
@@ -37,21 +20,21 @@ static void meet(uint32_t *layout, uint32_t wish) {
   else if (*layout != wish) *layout = 0;
 }
 
-static rlx_status ask_readers(const rlx_device *d, const rlx_graph *g, const rlx_compile_key *key, const uint32_t *uses,
-                              uint32_t *layout, uint32_t *yielding) {
+static rlx_status ask_readers(const rlx_graph *g, rlx_claims *claims, const uint32_t *uses, uint32_t *layout,
+                              uint32_t *yielding) {
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
     bool reads_weight = false;
     for (uint32_t i = 0; i < n->n_in && !reads_weight; i++) reads_weight = n->in[i] && is_weight(g, n->in[i]);
     if (!uses[id] || !reads_weight) continue;
-    rlx_claim claim;
-    RLX_TRY(rlx_claim_of(d, g, id, NULL, key, &claim));
-    bool plain = !claim.native || rlx_op_table_has(n->op, RLX_TRAIT_VIEW);
+    const rlx_claim *claim;
+    RLX_TRY(rlx_claims_get(claims, g, id, NULL, &claim));
+    bool plain = !claim->native || rlx_op_table_has(n->op, RLX_TRAIT_VIEW);
     for (uint32_t i = 0; i < n->n_in; i++)
       if (n->in[i] && is_weight(g, n->in[i])) {
         bool firm = plain || i >= RLX_OP_MAX_INPUTS;
-        bool yields = !firm && (claim.yields >> i & 1);
-        meet(yields ? &yielding[n->in[i]] : &layout[n->in[i]], firm ? 0 : claim.layout[i]);
+        bool yields = !firm && (claim->yields >> i & 1);
+        meet(yields ? &yielding[n->in[i]] : &layout[n->in[i]], firm ? 0 : claim->layout[i]);
       }
   }
   return RLX_OK;
@@ -61,7 +44,7 @@ static bool is_known(const rlx_device *d, uint32_t layout, const rlx_type *type)
   return d->backend->layout_bytes && d->backend->repack && d->backend->layout_bytes(d, layout, type) > 0;
 }
 
-rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, const rlx_compile_key *key, uint32_t **out) {
+rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, rlx_claims *claims, uint32_t **out) {
   uint32_t end = rlx_graph_end(g);
   uint32_t *layout = rlx_mem_alloc(end * sizeof *layout), *yielding = rlx_mem_alloc(end * sizeof *yielding);
   uint32_t *uses = rlx_mem_calloc(end, sizeof *uses);
@@ -72,7 +55,7 @@ rlx_status rlx_layouts_decide(const rlx_device *d, const rlx_graph *g, const rlx
     rlx_graph_count_uses(g, uses);
     for (rlx_node id = 0; id < end; id++) layout[id] = yielding[id] = NOT_MET;
     for (size_t i = 0; i < g->outputs.n; i++) layout[g->outputs.v[i].node] = 0;
-    s = ask_readers(d, g, key, uses, layout, yielding);
+    s = ask_readers(g, claims, uses, layout, yielding);
   }
   for (rlx_node id = 0; id < end && !s; id++) {
     if (layout[id] == NOT_MET) layout[id] = yielding[id];

@@ -37,6 +37,7 @@ const rlx_backend rlx_backend_vulkan = {
   .open = vk_device_open,
   .close = vk_device_close,
   .claim = claim,
+  .lowering_destroy = gpu_lowering_destroy,
   .layout_bytes = layout_bytes,
   .repack = repack,
   .block_create = vk_block_create,

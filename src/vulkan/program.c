@@ -1,4 +1,4 @@
-/* Making a program: each node is lowered to dispatches, tables go into one block, pipelines are looked up or compiled,
+/* Making a program: each node brings its dispatches in its claim, tables go into one block, pipelines are looked up or compiled,
  * and every dispatch gets a descriptor set with its windows. All of it is checked here: a run only submits. */
 #include "vulkan/program.h"
 
@@ -70,25 +70,14 @@ static rlx_status add_dispatch(rlx_program *p, const rlx_bound_step *b, const gp
   return rlx_array_push(&p->dispatches, to) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "a list of dispatches");
 }
 
-static rlx_status add_lowered(rlx_program *p, const rlx_bound_step *b, const gpu_lowering *l) {
-  if (!l->claim.native) return RLX_FAIL(RLX_UNSUPPORTED, "%s", l->claim.why);
-  if (l->claim.work_bytes > (b->work.block ? b->work.bytes : 0))
-    return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, found %llu",
-                    (unsigned long long)l->claim.work_bytes, (unsigned long long)(b->work.block ? b->work.bytes : 0));
+static rlx_status add_node(rlx_program *p, const rlx_bound_step *b) {
+  const rlx_lowering *l;
+  RLX_TRY(gpu_lowering_of(b, &l));
   const rlx_bound table = {&table_mark, p->table.n * sizeof(uint32_t), l->table.n * sizeof(uint32_t)};
   if (!rlx_array_reserve(&p->table, l->table.n)) return RLX_FAIL(RLX_NO_MEMORY, "a table of %zu words", l->table.n);
   for (size_t i = 0; i < l->table.n; i++) p->table.v[p->table.n++] = l->table.v[i];
   for (size_t i = 0; i < l->dispatches.n; i++) RLX_TRY(add_dispatch(p, b, &l->dispatches.v[i], &table));
   return RLX_OK;
-}
-
-static rlx_status add_node(rlx_program *p, const rlx_program_desc *desc, const rlx_bound_step *b) {
-  const rlx_claim_query q = {.graph = desc->graph, .node = b->node, .layout = b->layout, .exact = desc->exact};
-  gpu_lowering l;
-  rlx_status s = gpu_lower(&p->device->caps, &q, &l);
-  if (!s) s = add_lowered(p, b, &l);
-  gpu_lowering_deinit(&l);
-  return s;
 }
 
 static rlx_status add_steps(rlx_program *p, const rlx_program_desc *desc) {
@@ -100,7 +89,7 @@ static rlx_status add_steps(rlx_program *p, const rlx_program_desc *desc) {
     vk_step *s = &p->steps[i];
     *s = (vk_step){.node = b->node, .first = p->dispatches.n};
     rlx_status status = check_windows(b);
-    if (!status) status = b->copy ? add_copy(b, s) : add_node(p, desc, b);
+    if (!status) status = b->copy ? add_copy(b, s) : add_node(p, b);
     if (status) return frame(p, status, b->node);
     s->n = p->dispatches.n - s->first;
     p->n_steps++;

@@ -230,6 +230,7 @@ typedef struct fixture {
   rlx_node x, y;
   rlx_block *block;
   rlx_bound in, out;
+  rlx_claim claim;
   rlx_bound_step steps[2];
   rlx_program_desc desc;
 } fixture;
@@ -245,7 +246,8 @@ static rlx_status fixture_open(fixture *f) {
   RLX_TRY(cpu->block_create(f->d, 1024, &f->block));
   f->in = (rlx_bound){f->block, 0, 24};
   f->out = (rlx_bound){f->block, 256, 24};
-  f->steps[0] = (rlx_bound_step){.node = f->y, .n_in = 1, .n_out = 1, .in = &f->in, .out = &f->out};
+  RLX_TRY(cpu->claim(f->d, &(rlx_claim_query){.graph = f->g, .node = f->y}, &f->claim));
+  f->steps[0] = (rlx_bound_step){.node = f->y, .n_in = 1, .n_out = 1, .in = &f->in, .out = &f->out, .claim = &f->claim};
   f->steps[1] = f->steps[0];
   f->steps[1].copy = true;
   f->desc = (rlx_program_desc){.graph = f->g, .steps = f->steps, .n_steps = 2};
@@ -311,7 +313,8 @@ TEST(programs_check_their_windows) {
   f.steps[0].n_in = 0;
   CHECK_FAILS(cpu->program_create(f.d, &f.desc, &p), RLX_INVALID, "expected 1 inputs, found 0");
   f.steps[0].node = f.x;
-  CHECK_FAILS(cpu->program_create(f.d, &f.desc, &p), RLX_UNSUPPORTED, "node 1 (input)");
+  f.steps[0].claim = NULL;
+  CHECK_FAILS(cpu->program_create(f.d, &f.desc, &p), RLX_UNSUPPORTED, "node 1 (input): it has not been claimed");
   fixture_close(&f);
 }
 

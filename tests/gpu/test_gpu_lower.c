@@ -82,6 +82,7 @@ static rlx_status claim(void *user) {
   const rlx_graph *g = user;
   rlx_claim claimed = {0};
   RLX_TRY(gpu_claim(&large, &(rlx_claim_query){.graph = g, .node = g->outputs.v[0].node}, &claimed));
+  if (claimed.lowering) gpu_lowering_destroy(claimed.lowering);
   return claimed.native ? RLX_OK : RLX_FAIL(RLX_INVALID, "refused: %s", claimed.why);
 }
 

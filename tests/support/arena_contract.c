@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "arena_world.h"
+#include "device/claims.h"
 #include "device/registry.h"
 #include "faults.h"
 #include "quant/quant.h"
@@ -309,6 +310,7 @@ static uint32_t wished_layout(rlx_device *d, rlx_dtype dtype, bool is_transposed
   rlx_status s = rlx_graph_finish(g);
   if (!s) s = d->backend->claim(d, &(rlx_claim_query){.graph = g, .node = y}, &claim);
   rlx_graph_destroy(g);
+  rlx_claim_deinit(d, &claim);
   return !s && claim.native ? claim.layout[1] : 0;
 }
 

@@ -206,8 +206,7 @@ static rlx_status check_after(node_check *n, variant v, const window *in, const 
 }
 
 static rlx_status run_program(node_check *n, variant v, const rlx_bound_step *step) {
-  rlx_program_desc desc = {
-    .graph = n->c->built.graph, .steps = step, .n_steps = 1, .exact = n->exact, .fast_conv = !n->exact};
+  rlx_program_desc desc = {.graph = n->c->built.graph, .steps = step, .n_steps = 1, .exact = n->exact};
   rlx_program *p;
   RLX_TRY(rlx_backend_cpu.program_create(devices[n->isa], &desc, &p));
   n_allocations = 0;
@@ -230,6 +229,7 @@ static rlx_status run_windows(node_check *n, variant v, window *in, window *out,
                          .in = bound,
                          .out = v.in_place < 0 ? &out->bound : &in[v.in_place].bound,
                          .layout = n->layout,
+                         .claim = &n->claim,
                          .work = work->bound};
   rlx_status s = run_program(n, v, &step);
   free(bound);
