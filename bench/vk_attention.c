@@ -14,7 +14,7 @@
 
 #include "base/half.h"
 #include "device_time.h"
-#include "gpu/attention.h"
+#include "gpu_choice.h"
 #include "rlx/rlx.h"
 
 typedef struct shape {
@@ -161,7 +161,7 @@ static rlx_status run_way(rlx_session *session, const shape *c, const way *w, bo
   rlx_executable *e = NULL;
   rlx_tensor t[3] = {{0}}, y = {0};
   char name[16];
-  gpu_attention_force = w->choice;
+  gpu_choose(session, (gpu_choices){.attention = w->choice});
   rlx_status s = build(c, &g);
   if (!s)
     s = rlx_compile(session, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .forbid_host = true, .no_cache = true},

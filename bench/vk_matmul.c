@@ -12,6 +12,7 @@
 
 #include "device_time.h"
 #include "gpu/matmul_plan.h"
+#include "gpu_choice.h"
 #include "products.h"
 
 typedef struct shape {
@@ -115,9 +116,9 @@ static bool report(rlx_session *session, const shape *s, const product_tile *t, 
   static int number;
   char what[64];
   double error = 0;
-  gpu_product_force = (product_force){t, splits};
+  gpu_choose(session, (gpu_choices){.tile = t, .tile_splits = splits});
   rlx_status status = measure(session, s, number++, warm, seconds, &error);
-  gpu_product_force = (product_force){NULL, 0};
+  gpu_choose(session, (gpu_choices){0});
   tile_name(what, sizeof what, t, splits);
   double size_a = s->a == RLX_F32 ? 4 : 2, size_b = s->b == RLX_F32 ? 4 : 2;
   double bytes = (double)(s->m * s->k) * size_a + (double)(s->k * s->n) * size_b + (double)(s->m * s->n) * size_a;

@@ -12,6 +12,7 @@
 
 #include "device_time.h"
 #include "gpu/matmul_plan.h"
+#include "gpu_choice.h"
 #include "products.h"
 
 typedef struct shape {
@@ -113,9 +114,9 @@ static int report(rlx_session *session, const shape *s, const product_some *way,
   else if (way)
     snprintf(what, sizeof what, "%u sub-groups, %u ahead, %u parts", (unsigned)way->subs, (unsigned)way->ahead,
              (unsigned)way->splits);
-  gpu_some_force = way;
+  gpu_choose(session, (gpu_choices){.some = way});
   rlx_status status = measure(session, s, check, &seconds, &error);
-  gpu_some_force = NULL;
+  gpu_choose(session, (gpu_choices){0});
   snprintf(name, sizeof name, "%s %s %dx%dx%d", rlx_dtype_name(s->x), rlx_dtype_name(s->w), (int)s->m, (int)s->n,
            (int)s->k);
   bool right = !status && is_right(s, error);

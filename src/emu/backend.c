@@ -115,6 +115,8 @@ static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_
   return RLX_OK;
 }
 
+gpu_caps *emu_caps(rlx_device *d) { return &((emu_device *)d)->caps; }
+
 static void emu_close(rlx_device *d) {
   emu_fibers_free();
   rlx_mem_free(d);

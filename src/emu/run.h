@@ -5,7 +5,9 @@
 #include <stdbool.h>
 
 #include "emu/emu.h"
+#include "gpu/gpu.h"
 
+gpu_caps *emu_caps(rlx_device *d);                                    /* of an emulated device, for tests that choose */
 bool emu_run_group(void (*run)(void), uint32_t group, uint32_t size); /* false: no memory */
 void emu_fibers_free(void);
 

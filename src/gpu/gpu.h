@@ -15,6 +15,7 @@
 #include "base/bump.h"
 #include "device/backend.h"
 #include "gpu/kernel.h"
+#include "gpu/tuning.h"
 
 enum {
   GPU_MAX_PARAM_WORDS = 32, /* the least that Vulkan promises for push constants; word 0 is the number of groups */
@@ -40,7 +41,11 @@ typedef struct gpu_caps {
   bool knows_fragments;  /* has_coopmat, and matrices lie in invocations as kernels/rows_matrix.kh has them */
   bool knows_fragments_bf16;
   bool packs_halves; /* its packing rounds f32 to the nearest f16, halves to even, small numbers too */
+  gpu_class device_class;
+  gpu_choices choices; /* all zeros outside of benchmarks and tests */
 } gpu_caps;
+
+static inline const gpu_tuning *gpu_tuned(const gpu_caps *caps) { return &gpu_tunings[caps->device_class]; }
 
 /* ---- dispatches ---- */
 

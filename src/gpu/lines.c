@@ -29,7 +29,6 @@ bool gpu_lines_are_vectors(gpu_lines l, rlx_dtype t) {
 enum {
   ROW_LANES =
     32, /* a row gets as many as it has items, up to this, then `wanted` items for each lane, then more lanes */
-  LONG_ROW = 16384, /* elements from which a few rows are cut, so that more of the device works on them */
 };
 
 /* Rows of n items of which a lane holds at most `holds` and would like `wanted`. */
@@ -54,7 +53,7 @@ gpu_line_cut gpu_cut_vectors(const gpu_caps *caps, gpu_lines l, rlx_dtype t) {
   uint32_t wanted = 4, n = l.n / each;
   while (wanted > 1 && n / wanted < 512 && (uint64_t)l.lines * n / wanted < (uint64_t)caps->units * ROW_LANES)
     wanted /= 2;
-  gpu_line_cut c = cut_rows(caps, l.lines, n, wanted, GPU_LANE_HOLDS / each, l.n >= LONG_ROW);
+  gpu_line_cut c = cut_rows(caps, l.lines, n, wanted, GPU_LANE_HOLDS / each, l.n >= gpu_tuned(caps)->line_long_row);
   c.groups = (uint32_t)(((uint64_t)l.lines * c.chunks + c.group / c.lanes - 1) / (c.group / c.lanes));
   return c;
 }
@@ -73,7 +72,8 @@ static gpu_line_cut cut_across(const gpu_caps *caps, gpu_lines l) {
 gpu_line_cut gpu_cut_elements(const gpu_caps *caps, gpu_lines l, rlx_dtype t) {
   bool pairs = l.inner == 1 && gpu_elements_per_word(t) == 2 && l.n % 2 == 0;
   uint32_t unit = pairs ? 2 : 1;
-  gpu_line_cut c = l.inner == 1 ? cut_rows(caps, l.lines, l.n / unit, 16 / unit, GPU_LANE_HOLDS / unit, l.n >= LONG_ROW)
+  gpu_line_cut c = l.inner == 1 ? cut_rows(caps, l.lines, l.n / unit, 16 / unit, GPU_LANE_HOLDS / unit,
+                                           l.n >= gpu_tuned(caps)->line_long_row)
                                 : cut_across(caps, l);
   c.unit = unit;
   if (l.inner == 1) c.per *= unit, c.chunk *= unit;

@@ -10,10 +10,7 @@
  * no buffer grows with queries times keys. */
 #include <math.h>
 
-#include "gpu/attention.h"
 #include "gpu/gpu.h"
-
-gpu_attention_choice gpu_attention_force;
 
 enum { Q, K, V, MASK, BIAS, SINKS, LEN, OFFSET }; /* inputs */
 enum { MOST_SPLITS = 256 };                       /* attention_combine.k has room for so many */
@@ -206,7 +203,8 @@ static gpu_params_attention params_of(const gpu_lowering *l, const attention *a,
 static void lower_tiles(gpu_lowering *l, attention *a) {
   tile t = choose_tile(l->caps, a);
   uint32_t blocks = gpu_ceil_div(a->rows, t.group_size / 16 * t.rows_each), pieces = a->n_kv * a->n_batch * blocks;
-  a->splits = splits_of(l->caps, a, pieces, 2, 128);
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  a->splits = splits_of(l->caps, a, pieces, tuned->attention_tile_groups, tuned->attention_tile_min_keys);
   /* Narrow rows that do not end at words are packed by the combining kernel, which also takes sinks that find no window. */
   bool odd = a->dv % gpu_elements_per_word(a->q_type) != 0;
   bool partial = a->splits > 1 || odd || (gpu_has_in(l, SINKS) && gpu_has_in(l, OFFSET));
@@ -251,15 +249,17 @@ typedef struct decode {
 static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows, uint32_t size, decode *out) {
   uint32_t k_fours = a->k_type == RLX_F32 ? 1 : 2, v_fours = a->v_type == RLX_F32 ? 1 : 2;
   uint32_t k_units = a->d / (4 * k_fours), v_units = gpu_ceil_div(a->dv, 4 * v_fours);
-  uint32_t wanted = gpu_attention_force.group_size ? gpu_attention_force.group_size : size;
+  const gpu_attention_choice *chosen = &caps->choices.attention;
+  uint32_t wanted = chosen->group_size ? chosen->group_size : size;
   decode t = {.group_size = smaller(caps->max_group, wanted), .rows = rows};
   t.lanes = smaller(power_of_2_from(k_units > v_units ? k_units : v_units), caps->subgroup ? caps->subgroup : 32);
   t.lanes = smaller(t.lanes, 32);
   t.k_vecs = gpu_ceil_div(k_units, t.lanes);
   t.v_vecs = gpu_ceil_div(v_units, t.lanes);
-  t.unroll = gpu_attention_force.unroll
-               ? gpu_attention_force.unroll
-               : 4; /* without sub-groups the scores pass through shared memory: few at a time */
+  t.unroll =
+    chosen->unroll
+      ? chosen->unroll
+      : gpu_tuned(caps)->attention_unroll; /* without sub-groups the scores pass through shared memory: few at a time */
   while (t.unroll > 1 &&
          (t.unroll * t.k_vecs > 8 || t.unroll * t.v_vecs > 8 || t.unroll * rows > (caps->subgroup ? 16u : 4u)))
     t.unroll /= 2;
@@ -278,12 +278,11 @@ static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows,
 
 /* Up to so many keys a second dispatch takes longer than a group does that walks over all of them by itself. Such a group is
  * large, and rows share one only where there are more groups than units. */
-enum { WHOLE_KEYS = 1024, WHOLE_GROUP = 512 };
-
 static bool takes_whole(const gpu_lowering *l, const attention *a, decode *t) {
-  bool few_keys = a->n_keys <= WHOLE_KEYS || a->window - 1 < WHOLE_KEYS;
-  if (!few_keys || gpu_has_in(l, SINKS) || gpu_attention_force.groups_per_unit) return false;
-  uint32_t size = l->caps->subgroup >= 16 ? WHOLE_GROUP : 128, rows = 1;
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  bool few_keys = a->n_keys <= tuned->attention_whole_keys || a->window - 1 < tuned->attention_whole_keys;
+  if (!few_keys || gpu_has_in(l, SINKS) || l->caps->choices.attention.groups_per_unit) return false;
+  uint32_t size = l->caps->subgroup >= 16 ? tuned->attention_whole_group : 128, rows = 1;
   while (rows < 8 && rows < a->rows &&
          (uint64_t)a->n_kv * a->n_batch * gpu_ceil_div(a->rows, rows) > 2ull * l->caps->units)
     rows *= 2;
@@ -301,9 +300,12 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
   if (!rows) return false;
   uint32_t blocks = gpu_ceil_div(a->rows, rows), pieces = a->n_kv * a->n_batch * blocks;
   /* So many groups of 128 run on a unit at once, by the registers they take: all of them in one go. */
-  uint32_t per_unit = rows <= 2 ? 6 : rows <= 4 ? 4 : 2;
-  if (gpu_attention_force.groups_per_unit) per_unit = gpu_attention_force.groups_per_unit;
-  if (!whole) a->splits = splits_of(l->caps, a, pieces, per_unit, 64);
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  uint32_t per_unit = rows <= 2   ? tuned->attention_groups_2_rows
+                      : rows <= 4 ? tuned->attention_groups_4_rows
+                                  : tuned->attention_groups_8_rows;
+  if (l->caps->choices.attention.groups_per_unit) per_unit = l->caps->choices.attention.groups_per_unit;
+  if (!whole) a->splits = splits_of(l->caps, a, pieces, per_unit, tuned->attention_decode_min_keys);
   gpu_window parts = whole ? gpu_out(l) : parts_window(l, a);
   gpu_params_attention p = params_of(l, a, blocks);
   gpu_constants_attention_decode c = {.t_q = (uint32_t)a->q_type,
@@ -340,8 +342,6 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
 
 /* ---- matrix units ---- */
 
-enum { COOP_LEAST_ROWS = 17 }; /* of a key head; fewer are better off where k and v are read but once */
-
 static uint32_t coop_shared(uint32_t wide, uint32_t subs) { return 16 * (2 * 64 * (wide / 8 + 1) + subs * 80) + 16; }
 
 static bool coop_fits(const gpu_caps *caps, uint32_t wide, uint32_t subs) {
@@ -349,13 +349,13 @@ static bool coop_fits(const gpu_caps *caps, uint32_t wide, uint32_t subs) {
 }
 
 static bool lower_coop(gpu_lowering *l, attention *a) {
-  const gpu_attention_choice *force = &gpu_attention_force;
+  const gpu_attention_choice *force = &l->caps->choices.attention;
   bool one_type = a->q_type == a->k_type && a->q_type == a->v_type, bf16 = a->q_type == RLX_BF16;
   bool has_units = a->q_type == RLX_F16 ? l->caps->has_coopmat : bf16 && l->caps->has_coopmat_bf16;
   uint32_t wide = a->d <= 64 && a->dv <= 64 ? 64 : 128, tiles = a->n_kv * a->n_batch * gpu_ceil_div(a->rows, 128);
   uint32_t subs = force->subs ? force->subs : tiles < l->caps->units ? 4 : 8; /* small tiles where large are too few */
   if (!has_units || force->no_coop || !one_type || !a->by_16_bytes) return false;
-  if (a->d > wide || a->dv > wide || a->dv == 0 || a->rows < COOP_LEAST_ROWS) return false;
+  if (a->d > wide || a->dv > wide || a->dv == 0 || a->rows < gpu_tuned(l->caps)->attention_coop_min_rows) return false;
   if (gpu_has_in(l, MASK) || gpu_has_in(l, BIAS)) return false;
   if (!coop_fits(l->caps, wide, subs)) subs = 4;
   if (!coop_fits(l->caps, wide, subs)) return false;

@@ -13,11 +13,8 @@
 enum {
   TILE = 128,       /* output places of a tile, and invocations */
   STEP = 16,        /* k of a step */
-  FEW_CHANNELS = 4, /* fewer output channels in a group: directly */
   MOST_MASKED = 31, /* taps of which an invocation keeps a bit each */
   MOST_PHASES = 32,
-  MOST_PARTS = 16,
-  PART_STEPS = 8 /* a part of a sum has at least so many steps */
 };
 
 typedef struct conv {
@@ -184,9 +181,10 @@ static uint32_t tile_rows(const conv *c) {
 /* Into how many parts to cut the sums so that all units have about the same to do: the largest share of a unit, and a little
  * for each part's way through memory. */
 static uint32_t parts_of(const gpu_lowering *l, uint32_t tiles, uint32_t k, uint64_t bytes) {
-  uint32_t units = l->caps->units, most = gpu_ceil_div(k, STEP) / PART_STEPS, best = 1;
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  uint32_t units = l->caps->units, most = gpu_ceil_div(k, STEP) / tuned->conv_part_steps, best = 1;
   double least = 0;
-  for (uint32_t parts = 1; parts <= MOST_PARTS && (parts == 1 || parts <= most); parts++) {
+  for (uint32_t parts = 1; parts <= tuned->conv_max_parts && (parts == 1 || parts <= most); parts++) {
     double share = (double)gpu_ceil_div(tiles * parts, units) / parts;
     double alone = tiles * parts < 2 * units ? 1.25 : 1; /* one tile leaves a unit waiting for memory */
     double cost = share * alone + 0.03 * share * (parts > 1 ? 1 + parts : 0);
@@ -429,7 +427,7 @@ void gpu_lower_conv(gpu_lowering *l) {
   if (l->layouts_open && wants_matrices(l, &c)) gpu_wish(l, 1, GPU_LAYOUT_TURNED);
   if (lower_coop(l, &c)) return;
   if (is_depthwise(&c)) lower_depthwise(l, &c);
-  else if (c.each_out >= FEW_CHANNELS && lower_tiles(l, &c)) return;
+  else if (c.each_out >= gpu_tuned(l->caps)->conv_min_channels && lower_tiles(l, &c)) return;
   else if (c.is_turned) gpu_refuse(l, "a convolution whose sums do not fit a binding");
   else lower_direct(l, &c);
 }
@@ -495,5 +493,5 @@ void gpu_lower_conv_transpose(gpu_lowering *l) {
     return;
   }
   if (!conv_init(l, &window, a->groups, true, &c)) return;
-  if (c.each_out < FEW_CHANNELS || !lower_phases(l, &c)) lower_gather(l, &c);
+  if (c.each_out < gpu_tuned(l->caps)->conv_min_channels || !lower_phases(l, &c)) lower_gather(l, &c);
 }

@@ -35,7 +35,7 @@ gpu_window gpu_axes_table(gpu_lowering *l, gpu_axes *a) {
 /* Few items go one to an invocation: then more of them are under way at once. */
 gpu_grid gpu_grid_of(const gpu_lowering *l, uint32_t items) {
   uint32_t size = l->caps->max_group < 256 ? 128 : 256, single = gpu_ceil_div(items, size);
-  uint32_t enough = 8 * l->caps->units, groups = gpu_ceil_div(single, 4);
+  uint32_t enough = gpu_tuned(l->caps)->move_groups * l->caps->units, groups = gpu_ceil_div(single, 4);
   if (groups < enough) groups = single < enough ? single : enough;
   return (gpu_grid){groups, size, groups * size};
 }

@@ -13,7 +13,6 @@ enum {
   MAX_VECTOR_INPUTS = 4, /* windows of pointwise4 that are read in vectors */
   FIRST_SINGLE = 4,      /* its registers of inputs that stay the same over a chunk */
   CUT = 256,             /* elements: a multiple of it is a multiple of GPU_ALIGN bytes in every type */
-  WORTH_CUTTING = 1 << 15,
 };
 
 /* ---- axes ---- */
@@ -209,7 +208,7 @@ static bool find_vectors(const gpu_lowering *l, const pw_program *p, const pw_ax
 /* Loads under way per invocation: enough that memory is never waited for, few enough for the registers. */
 static uint32_t units_of(const pw_vectors *v, uint32_t chunks, uint32_t group, const gpu_caps *caps) {
   uint32_t units = v->log_chunk <= 3 && v->n_vectors <= 2 ? 2 : 1; /* 16 words of an input at most */
-  return chunks / group < 8 * caps->units ? 1 : units;
+  return chunks / group < gpu_tuned(caps)->pointwise_groups * caps->units ? 1 : units;
 }
 
 static void emit_vectors(gpu_lowering *l, const pw_program *p, const pw_axes *x, const pw_vectors *v, stretch s) {
@@ -218,7 +217,8 @@ static void emit_vectors(gpu_lowering *l, const pw_program *p, const pw_axes *x,
   memcpy(&params.c0, p->low, sizeof p->low);
   const gpu_constants_pointwise common = common_constants(l, p, v->registers, x->n);
   gpu_constants_pointwise4 c = {.chunk = v->log_chunk, .units = units_of(v, chunks, group_size(l), l->caps)};
-  _Static_assert(offsetof(gpu_constants_pointwise4, chunk) == offsetof(gpu_constants_pointwise, flat), "what all share");
+  _Static_assert(offsetof(gpu_constants_pointwise4, chunk) == offsetof(gpu_constants_pointwise, flat),
+                 "what all share");
   memcpy(&c, &common, offsetof(gpu_constants_pointwise4, chunk));
   gpu_launch d = {GPU_KERNEL(pointwise4, params, c), .group_size = group_size(l)};
   for (uint32_t k = 0; k < p->n_operands; k++)
@@ -260,7 +260,7 @@ void gpu_lower_pointwise(gpu_lowering *l) {
     emit_wide(l, &p, &x);
   } else if (fits && inner % v.chunk == 0) {
     emit_vectors(l, &p, &x, &v, (stretch){0, n, true});
-  } else if (fits && x.n == 1 && n >= WORTH_CUTTING) {
+  } else if (fits && x.n == 1 && n >= gpu_tuned(l->caps)->pointwise_cut_from) {
     uint32_t cut = n / CUT * CUT;
     emit_vectors(l, &p, &x, &v, (stretch){0, cut, false});
     emit_words(l, &p, &x, (stretch){cut, n - cut, false});

@@ -101,7 +101,7 @@ gpu_fold_cut gpu_fold_cut_of(const gpu_caps *caps, const gpu_fold_axes *a) {
     wanted = a->n < 32 ? gpu_power_of_two(a->n) : 32;
   }
   gpu_fold_cut c = {.lanes = wanted < most ? wanted : most, .group = group, .chunks = 1, .chunk = a->n ? a->n : 1};
-  uint32_t groups = gpu_ceil_div(a->lines, group / c.lanes), enough = 8 * caps->units;
+  uint32_t groups = gpu_ceil_div(a->lines, group / c.lanes), enough = gpu_tuned(caps)->reduce_groups * caps->units;
   uint32_t smallest = c.lanes * BATCH * 2;
   if (groups >= enough / 2 || a->n < 2 * smallest) return c;
   uint32_t chunks = gpu_ceil_div(enough, groups), fit = gpu_ceil_div(a->n, smallest);

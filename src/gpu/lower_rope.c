@@ -86,7 +86,8 @@ static void emit(gpu_lowering *l, const rope *r) {
   if (goes_by_16_bytes(r)) {
     uint32_t per = 4 * per_word, units = (r->is_gptj ? r->d : r->d - r->n_rot / 2) / per;
     /* One angle serves several heads where enough invocations are left to fill the device. */
-    while (r->positions != 4 && p.heads_each < 8 && (uint64_t)rows * units / p.heads_each > 4096ull * l->caps->units)
+    while (r->positions != 4 && p.heads_each < 8 &&
+           (uint64_t)rows * units / p.heads_each > (uint64_t)gpu_tuned(l->caps)->rope_invocations * l->caps->units)
       p.heads_each *= 2;
     p.n = r->batches * r->tokens * gpu_ceil_div(r->heads, p.heads_each) * units;
     launch.kernel = &gpu_kernel_rope4;

@@ -21,7 +21,8 @@ static void cut(const gpu_caps *caps, scan *s) {
   s->lanes = gpu_power_of_two(s->blocks);
   if (s->lanes > most) s->lanes = most;
   s->chunks = 1, s->chunk = gpu_ceil_div(s->blocks, s->lanes) * s->lanes;
-  uint32_t groups = gpu_ceil_div(s->lines.lines, s->group / s->lanes), enough = 4 * caps->units;
+  uint32_t groups = gpu_ceil_div(s->lines.lines, s->group / s->lanes),
+           enough = gpu_tuned(caps)->scan_groups * caps->units;
   uint32_t tiles = gpu_ceil_div(s->blocks, s->lanes), each = gpu_ceil_div(tiles, gpu_ceil_div(enough, groups));
   if (groups >= enough / 2 || tiles < 4) return;
   s->chunk = (each > 2 ? each : 2) * s->lanes;

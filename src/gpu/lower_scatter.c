@@ -93,7 +93,9 @@ static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window place
   gpu_window table = gpu_axes_table(l, &axes);
   bool few = is_few(s, lines);
   uint32_t group = few && l->caps->max_group >= 256 ? 256 : 128;
-  uint32_t ranges = ranges_of(s, lines, (uint64_t)l->caps->units * (few ? 4 : 512));
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  uint32_t per_unit = few ? tuned->scatter_few_groups : tuned->scatter_lines;
+  uint32_t ranges = ranges_of(s, lines, (uint64_t)l->caps->units * per_unit);
   gpu_params_scatter p = {.lines = (uint32_t)lines,
                           .range_size = gpu_ceil_div((uint32_t)s->places, ranges),
                           .count = (uint32_t)s->count,

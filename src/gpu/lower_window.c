@@ -1,8 +1,6 @@
 /* Windows that slide: the parameters all of their kernels share, pools and im2col. Convolutions are in lower_conv.c. */
 #include "gpu/window.h"
 
-enum { LANES_FROM = 48 /* taps from which several invocations share a window */ };
-
 /* ---- parameters ---- */
 
 /* A stride that is never taken and a dilation that never spreads may be any number; 1 does as well. */
@@ -57,7 +55,7 @@ void gpu_lower_pool(gpu_lowering *l) {
   }
   if (!gpu_count(y) || !gpu_sliding_init(l, &w.window, &x->shape, &y->shape, false, &v)) return;
   uint32_t is_max = l->node->op == RLX_OP_pool_max, words = gpu_words(y);
-  if (v.taps < LANES_FROM) {
+  if (v.taps < gpu_tuned(l->caps)->pool_lanes_from) {
     gpu_params_pool p = {GPU_WINDOW_PARAMS(v), .padded_z = padded(&v, 0), .padded_y = padded(&v, 1),
                          .padded_x = padded(&v, 2), .n = gpu_count(y)};
     gpu_constants_pool c = {.t = (uint32_t)x->dtype, .is_max = is_max, .count_pad = w.count_pad};
@@ -67,7 +65,7 @@ void gpu_lower_pool(gpu_lowering *l) {
   }
   gpu_params_pool_lanes p = {GPU_WINDOW_PARAMS(v), .padded_z = padded(&v, 0), .padded_y = padded(&v, 1),
                              .padded_x = padded(&v, 2), .n = gpu_count(y)};
-  uint32_t lanes = v.taps < 2048 ? 32 : 128;
+  uint32_t lanes = v.taps < gpu_tuned(l->caps)->pool_many_taps ? 32 : 128;
   gpu_constants_pool_lanes c = {.t = (uint32_t)x->dtype, .is_max = is_max, .count_pad = w.count_pad, .lanes = lanes};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(pool_lanes, p, c), .groups = gpu_ceil_div(words, 128 / lanes), .group_size = 128,
                             .windows = {gpu_in(l, 0), gpu_out(l)}});

@@ -8,51 +8,58 @@
 #include "gpu/matmul_plan.h"
 
 enum {
-  LEAST_K = 256,
-  LEAST_N = 64,
   ROWS_OF_SUB = 32, /* of the weight, for a sub-group */
   SOME_ROWS = 16,   /* of x that a kernel of the first kind takes, */
   MOST_ROWS = 32,   /* and one of the second */
   MOST_SUBS = 16,
-  MOST_DOWN = 3,
-  K_UNIT = 256,      /* parts of k are multiples of this: whole blocks */
-  LEAST_PART = 2048, /* of k */
-  MOST_SPLITS = 16,
+  K_UNIT = 256,         /* parts of k are multiples of this: whole blocks */
   SHARED_OF_SUB = 2560, /* bytes */
   HALVED = 99,          /* T_HALVED of kernels/rows_matrix.kh */
 };
 
-/* Of the types of a weight: its kernels, for up to 16 and up to 32 rows of x; the least rows of x for which they were the fastest
- * on an H200 (bench/vk_rows), and how a group was: how many sub-groups on a multiprocessor, at least and at most so many in a
- * group, and units on their way. */
+/* Of the types of a weight: its kernels, for up to 16 and up to 32 rows of x (none: it has none); the rows of x from which they are the
+ * fastest; sub-groups in a group, at least and at most; and units on their way. */
 typedef struct kind {
   const gpu_kernel *kernels[2];
-  uint8_t least, per_unit, least_subs, most_subs, ahead[2];
+  uint32_t min_rows, min_subs, max_subs, ahead[2];
 } kind;
-static const kind halves = {{&gpu_kernel_rows_direct1, &gpu_kernel_rows_direct2}, 3, 8, 8, 16, {2, 1}};
-static const kind full = {{&gpu_kernel_rows_direct_f32}, 4, 8, 4, 16, {2}};
-static const kind blocks = {{&gpu_kernel_rows_direct_blocks, &gpu_kernel_rows_direct2_blocks}, 2, 8, 2, 16, {1, 1}};
 
-static const kind *kind_of(rlx_dtype weight) {
-  if (weight == RLX_F16) return &halves;
-  if (weight == RLX_F32) return &full;
-  return rlx_dtype_is_block(weight) && weight != RLX_TQ1_0 ? &blocks : NULL;
+static kind kind_of(const gpu_tuning *t, rlx_dtype weight) {
+  if (weight == RLX_F16)
+    return (kind){{&gpu_kernel_rows_direct1, &gpu_kernel_rows_direct2},
+                  t->direct_f16_min_rows,
+                  t->direct_f16_min_subs,
+                  t->direct_f16_max_subs,
+                  {t->direct_f16_ahead, t->direct_f16_ahead_many}};
+  if (weight == RLX_F32)
+    return (kind){{&gpu_kernel_rows_direct_f32},
+                  t->direct_f32_min_rows,
+                  t->direct_f32_min_subs,
+                  t->direct_f32_max_subs,
+                  {t->direct_f32_ahead}};
+  if (!rlx_dtype_is_block(weight) || weight == RLX_TQ1_0) return (kind){{NULL}, 0, 0, 0, {0}};
+  return (kind){{&gpu_kernel_rows_direct_blocks, &gpu_kernel_rows_direct2_blocks},
+                t->direct_block_min_rows,
+                t->direct_block_min_subs,
+                t->direct_block_max_subs,
+                {t->direct_block_ahead, t->direct_block_ahead}};
 }
 
 static product_some shape_of(const gpu_lowering *l, const gpu_product *p) {
-  const kind *of = kind_of(p->b_type);
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  const kind of = kind_of(tuned, p->b_type);
   uint32_t tiles = gpu_ceil_div(p->n, ROWS_OF_SUB), units = l->caps->units;
-  if (gpu_some_force) {
-    product_some forced = *gpu_some_force;
+  if (l->caps->choices.some) {
+    product_some forced = *l->caps->choices.some;
     if (!forced.down) forced.down = 1;
     return forced;
   }
-  product_some s = {.subs = of->least_subs, .ahead = of->ahead[p->m > SOME_ROWS], .down = 1};
+  product_some s = {.subs = (uint8_t)of.min_subs, .ahead = (uint8_t)of.ahead[p->m > SOME_ROWS], .down = 1};
   if (p->m > SOME_ROWS) {
-    while (s.down < MOST_DOWN && tiles > s.down * units) s.down++;
+    while (s.down < tuned->direct_max_down && tiles > s.down * units) s.down++;
     s.subs = s.down == 3 ? 12 : MOST_SUBS;
   } else {
-    while (s.subs < of->most_subs && s.subs * tiles * 2 <= of->per_unit * units * 3 / 2) s.subs *= 2;
+    while (s.subs < of.max_subs && s.subs * tiles * 2 <= tuned->direct_subs_per_unit * units * 3 / 2) s.subs *= 2;
   }
   return s;
 }
@@ -63,22 +70,26 @@ static bool fits(const gpu_caps *caps, const product_some *s) {
 }
 
 bool gpu_product_is_direct(const gpu_lowering *l, const gpu_product *p) {
-  const kind *of = kind_of(p->b_type);
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  const kind of = kind_of(tuned, p->b_type);
   bool known = p->b_type == RLX_F32 ? l->caps->knows_fragments_bf16 : l->caps->knows_fragments;
   bool types = p->a_type == RLX_F32 ? !l->exact : p->a_type == RLX_F16 && p->b_type == RLX_F16;
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
-  if (!of || !known || !types || !vectors || gpu_product_force.tile) return false;
-  if (p->m < of->least || p->m > (of->kernels[1] ? MOST_ROWS : SOME_ROWS)) return false;
+  if (!of.kernels[0] || !known || !types || !vectors || l->caps->choices.tile) return false;
+  if (p->m < of.min_rows || p->m > (of.kernels[1] ? MOST_ROWS : SOME_ROWS)) return false;
   product_some s = shape_of(l, p);
-  return fits(l->caps, &s) && p->k >= LEAST_K && p->n >= LEAST_N;
+  return fits(l->caps, &s) && p->k >= tuned->direct_min_k && p->n >= tuned->direct_min_n;
 }
 
 void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
-  const kind *of = kind_of(p->b_type);
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  const kind of = kind_of(tuned, p->b_type);
   product_some s = shape_of(l, p);
   bool more = p->m > SOME_ROWS, halved = more && p->a_type == RLX_F32;
   uint32_t tiles = gpu_ceil_div(p->n, ROWS_OF_SUB * s.down), splits = 1;
-  while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= LEAST_PART && splits < MOST_SPLITS) splits *= 2;
+  while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= tuned->direct_min_part &&
+         splits < tuned->direct_max_splits)
+    splits *= 2;
   if (s.splits) splits = s.splits;
   product_target to = gpu_product_target(l, p, splits);
   product_halves x = {.a = p->a};
@@ -101,7 +112,7 @@ void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_pla
                                         .packed = p->m <= 8,
                                         .down = s.down,
                                         .tb = (uint32_t)p->b_type};
-  gpu_launch launch = {.kernel = of->kernels[more],
+  gpu_launch launch = {.kernel = of.kernels[more],
                        /* Constants and parameters of the dense kernels are the first of these. */
                        .constants = &c,
                        .constants_bytes = planes ? sizeof c : sizeof(gpu_constants_rows_direct1),

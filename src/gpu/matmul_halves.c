@@ -8,18 +8,12 @@
  * Not with `exact`: an infinite element of b times a rest of 0 is NaN, where f32 says infinite. */
 #include "gpu/matmul_plan.h"
 
-enum {
-  LEAST_ELEMENTS = 1 << 15, /* of b: a small product takes next to no time, and not three dispatches */
-  GROUP = 128,
-  MANY_ROWS = 128, /* with fewer, a group for each is not enough work for the device: a larger one is quicker */
-  WIDE_GROUP = 512,
-};
-
 bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p) {
   uint64_t parts = 8ull * p->m * p->n; /* bytes, if k is not split: of so large a result it is not */
   return parts <= l->caps->max_window_bytes && !l->exact && l->caps->has_coopmat && p->a_type == RLX_F32 &&
          p->b_type == RLX_F16 && p->n_axes == 0 && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) &&
-         p->m > PRODUCT_FEW_ROWS && (uint64_t)p->n * p->k >= LEAST_ELEMENTS && !gpu_product_force.tile;
+         p->m > PRODUCT_FEW_ROWS && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->halves_min_elements &&
+         !l->caps->choices.tile;
 }
 
 product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order) {
@@ -29,8 +23,10 @@ product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool wit
   gpu_params_quant_halves params = {.k = p->k, .rest = rows * (p->k / 8)};
   gpu_constants_quant_halves c = {
     .rest = with_rest, .eights = order != PRODUCT_BY_ROWS, .crossed = order == PRODUCT_BY_EIGHTS_CROSSED};
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  const bool wide = p->m <= tuned->halves_many_rows && l->caps->max_group >= tuned->halves_wide_group;
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_halves, params, c), .groups = p->m,
-                            .group_size = p->m > MANY_ROWS || l->caps->max_group < WIDE_GROUP ? GROUP : WIDE_GROUP,
+                            .group_size = wide ? tuned->halves_wide_group : tuned->halves_group,
                             .windows = {p->a, h.a, h.scales}});
   return h;
 }

@@ -88,7 +88,7 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   if (is_empty(given)) return;
   gpu_product p = given->n == 1 && given->m > PRODUCT_FEW_ROWS ? turned(given) : *given;
   product_choice choice;
-  bool some = gpu_product_has_some_rows(l, &p), few = !some && gpu_product_has_few_rows(&p, p.m);
+  bool some = gpu_product_has_some_rows(l, &p), few = !some && gpu_product_has_few_rows(l->caps, &p, p.m);
   if (!few) gpu_product_norm_first(l, &p);
   if (some) gpu_product_some_rows(l, &p, NULL);
   else if (few) gpu_product_few_rows(l, &p, NULL, NULL);
@@ -103,7 +103,7 @@ void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
 void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up, rlx_dtype up_type) {
   enum { MOST_ROWS_KN = 4 };
   if (is_empty(gate)) return;
-  bool few = gpu_product_has_few_rows(gate, gate->m) && (gate->trans_b || gate->m <= MOST_ROWS_KN) &&
+  bool few = gpu_product_has_few_rows(l->caps, gate, gate->m) && (gate->trans_b || gate->m <= MOST_ROWS_KN) &&
              !gpu_product_has_some_rows(l, gate);
   if (few && up_type == gate->b_type) {
     gpu_product_few_rows(l, gate, &up, NULL);
@@ -128,11 +128,6 @@ void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up
 
 /* ---- experts ---- */
 
-enum {
-  ROWS_PER_EXPERT = 2, /* up to which each row walks through its expert by itself; */
-  FEW_ROWS_IN_ALL = 16 /* or up to so many rows */
-};
-
 product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32_t m, uint32_t height) {
   uint32_t classes = e->n_experts + 1, n_tiles = m / height + (classes < m ? classes : m);
   uint32_t counts = 3 * n_tiles, starts = counts + classes, list = starts + classes;
@@ -149,8 +144,9 @@ product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32
 void gpu_product_experts(gpu_lowering *l, const gpu_product *p, const gpu_experts *e) {
   if (is_empty(p)) return;
   product_rows rows = {.window = e->index, .index_type = e->index_type, .n_experts = e->n_experts};
-  bool few = p->m <= FEW_ROWS_IN_ALL || p->m / ROWS_PER_EXPERT <= e->n_experts;
-  if (few && gpu_product_has_few_rows(p, 1)) {
+  const gpu_tuning *tuned = gpu_tuned(l->caps); /* few: each row goes through its expert by itself */
+  bool few = p->m <= tuned->expert_rows_in_all || p->m / tuned->expert_rows <= e->n_experts;
+  if (few && gpu_product_has_few_rows(l->caps, p, 1)) {
     gpu_product_few_rows(l, p, NULL, &rows);
     return;
   }

@@ -60,7 +60,7 @@ product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32
 
 enum { PRODUCT_FEW_ROWS = 8 };
 /* Whether m rows are few enough. */
-bool gpu_product_has_few_rows(const gpu_product *p, uint32_t m);
+bool gpu_product_has_few_rows(const gpu_caps *caps, const gpu_product *p, uint32_t m);
 /* up: a second weight of the same type and shape, the result being act(a b) * (a up); NULL: none. Where b is [k, n], at most
  * four rows may have one. rows: NULL, or the experts of p's m rows. */
 void gpu_product_few_rows(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows);
@@ -79,13 +79,6 @@ void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_
 /* The same where the layout of matrices is known (matmul_direct.c), which the two before choose where they can. */
 bool gpu_product_is_direct(const gpu_lowering *l, const gpu_product *p);
 void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_planes *planes);
-
-/* How a group works: sub-groups (0: not these kernels), and chunks of the weight that each has on its way (1, 2 or 4); parts of k, 0: as it seems
- * best; sub-groups side by side along n (matmul_direct.c). For benchmarks and tests as gpu_product_force: the shape where it fits, instead of the usual one. */
-typedef struct product_some {
-  uint8_t subs, ahead, splits, down;
-} product_some;
-extern const product_some *gpu_some_force;
 
 /* ---- tiles ---- */
 
@@ -132,13 +125,5 @@ typedef enum product_order { /* of their vectors: kernels/quant_halves.k */
 } product_order;
 product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order);
 void gpu_product_of_halves(gpu_lowering *l, const gpu_product *p, const product_halves *a);
-
-/* For benchmarks and tests: the choice is this tile (and so many parts of k) wherever the device can run it on the operands'
- * types; a few rows become tiles too. Not for use while another thread compiles. */
-typedef struct product_force {
-  const product_tile *tile; /* NULL: nothing is forced */
-  uint32_t splits;
-} product_force;
-extern product_force gpu_product_force;
 
 #endif

@@ -6,26 +6,22 @@
 #include "gpu/matmul_plan.h"
 
 enum {
-  WARPS_PER_UNIT = 24, /* groups of 32 invocations on a multiprocessor that keep the memory busy */
-  LEAST_VECTORS = 2,   /* that a lane takes of a row, or rows that it takes four of */
-  LEAST_K = 64,        /* below, teams along k are mostly idle: tiles */
   GROUP_NK = 128,
   GROUP_KN = 256,
   WIDEST_KN = 16, /* lanes side by side: 256 bytes */
   NARROWEST_KN = 4,
-  MOST_SPLITS = 64,
 };
 
-bool gpu_product_has_few_rows(const gpu_product *p, uint32_t m) {
-  return m <= PRODUCT_FEW_ROWS && (!p->trans_b || p->k >= LEAST_K) && !gpu_product_force.tile;
+bool gpu_product_has_few_rows(const gpu_caps *caps, const gpu_product *p, uint32_t m) {
+  return m <= PRODUCT_FEW_ROWS && (!p->trans_b || p->k >= gpu_tuned(caps)->rows_min_k) && !caps->choices.tile;
 }
 
 static uint32_t at_most(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* How many parts of k bring `warps` to what is wanted, each part at least `least` long. */
-static uint32_t parts_of_k(uint64_t warps, uint64_t wanted, uint32_t k, uint32_t least) {
+static uint32_t parts_of_k(const gpu_tuning *tuned, uint64_t warps, uint64_t wanted, uint32_t k, uint32_t least) {
   uint32_t splits = 1;
-  while (warps * splits < wanted && splits < MOST_SPLITS && k / (2 * splits) >= least) splits *= 2;
+  while (warps * splits < wanted && splits < tuned->rows_max_splits && k / (2 * splits) >= least) splits *= 2;
   return splits;
 }
 
@@ -59,17 +55,21 @@ static void close_few(gpu_lowering *l, const gpu_product *p, bool dual, const fe
 }
 
 static void few_rows_nk(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
   few f = open_few(l, p, up, rows);
   bool vectors = gpu_product_vectors(p->a_type, p->k) && gpu_product_vectors(p->b_type, p->k);
   uint32_t wide = vectors ? 4 * gpu_elements_per_word(p->b_type) : 1, rows_of_b = f.m > 1 ? 8 : 4,
            takes = up ? rows_of_b / 2 : rows_of_b;
-  uint64_t teams = (uint64_t)gpu_ceil_div(p->n, takes) * f.batches, wanted = (uint64_t)l->caps->units * WARPS_PER_UNIT;
+  uint64_t teams = (uint64_t)gpu_ceil_div(p->n, takes) * f.batches,
+           wanted = (uint64_t)l->caps->units * tuned->rows_warps_per_unit;
   f.group = at_most(GROUP_NK, f.group);
   f.team = 32;
-  while (f.team < f.group && teams * f.team / 32 < wanted && p->k / (2 * f.team * wide) >= LEAST_VECTORS) f.team *= 2;
+  while (f.team < f.group && teams * f.team / 32 < wanted && p->k / (2 * f.team * wide) >= tuned->rows_min_vectors)
+    f.team *= 2;
   f.parts = gpu_ceil_div(p->n, takes * (f.group / f.team));
   bool normed = p->gamma.from != GPU_NONE;
-  if (!up && !normed) f.splits = parts_of_k(teams * f.team / 32, wanted / 4, p->k, f.team * wide * LEAST_VECTORS);
+  if (!up && !normed)
+    f.splits = parts_of_k(tuned, teams * f.team / 32, wanted / 4, p->k, f.team * wide * tuned->rows_min_vectors);
   set_target(l, p, up != NULL, f.team * wide, &f);
   gpu_params_matvec1 params = {.n = p->n,
                                .k = p->k,
@@ -104,10 +104,11 @@ static void few_rows_nk(gpu_lowering *l, const gpu_product *p, const gpu_window 
 }
 
 static void few_rows_kn(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
   few f = open_few(l, p, up, rows);
   bool vec_x = gpu_product_vectors(p->a_type, p->k), vec_w = gpu_product_vectors(p->b_type, p->n);
   uint32_t vectors = gpu_ceil_div(p->n, vec_w ? 4 * gpu_elements_per_word(p->b_type) : 4);
-  uint64_t wanted = (uint64_t)l->caps->units * WARPS_PER_UNIT;
+  uint64_t wanted = (uint64_t)l->caps->units * tuned->rows_warps_per_unit;
   f.group = at_most(GROUP_KN, f.group);
   while (f.group > 32 && p->k < f.group / 2) f.group /= 2; /* little k to share */
   f.team = f.group < 128 ? f.group / 4 : WIDEST_KN;
@@ -115,7 +116,7 @@ static void few_rows_kn(gpu_lowering *l, const gpu_product *p, const gpu_window 
     f.team /= 2;
   f.parts = gpu_ceil_div(vectors, f.team);
   uint64_t warps = (uint64_t)f.parts * f.batches * f.group / 32;
-  if (!up) f.splits = parts_of_k(warps, wanted / 2, p->k, f.group / f.team * 4 * LEAST_VECTORS);
+  if (!up) f.splits = parts_of_k(tuned, warps, wanted / 2, p->k, f.group / f.team * 4 * tuned->rows_min_vectors);
   set_target(l, p, up != NULL, 8, &f);
   gpu_params_matvec_kn params = {.n = p->n,
                                  .k = p->k,

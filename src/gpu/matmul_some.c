@@ -10,37 +10,30 @@ enum {
   LEAST_ROWS = 2, /* that the kernels can take, */
   MOST_ROWS = 64,
   CHUNK = 64, /* of k, that a sub-group takes at a time */
-  LEAST_K = 256,
-  LEAST_N = 64,
-  LEAST_CHUNKS = 4, /* that a sub-group should have of a part of k */
-  MOST_SPLITS = 16,
 };
-const product_some *gpu_some_force;
 
-/* Of the types of a weight: its kernels, by 16, 32 and 64 rows; the columns of the result that a group makes; the rows for which
- * they were the fastest, and the shape of a group that was (bench/vk_rows on an H200). */
+/* Of the types of a weight: its kernels, by 16, 32 and 64 rows; the columns of the result that a group makes; the rows from which they
+ * are the fastest, and the shape of a group. */
 typedef struct kind {
   const gpu_kernel *kernels[3];
-  uint32_t columns, least, most;
+  uint32_t columns, min_rows;
   product_some shape;
 } kind;
-static const kind halves = {
-  {&gpu_kernel_rows_coop1, &gpu_kernel_rows_coop2, &gpu_kernel_rows_coop4}, 32, 4, 64, {.subs = 8, .ahead = 1}};
-static const kind brains = {{&gpu_kernel_rows_coop1_bf16, &gpu_kernel_rows_coop2_bf16, &gpu_kernel_rows_coop4_bf16},
-                            32,
-                            4,
-                            64,
-                            {.subs = 8, .ahead = 1}};
-static const kind full = {
-  {&gpu_kernel_rows_full1, &gpu_kernel_rows_full2, &gpu_kernel_rows_full4}, 16, 9, 64, {.subs = 8, .ahead = 2}};
-enum { MOST_F32_ROWS = 32 }; /* of f32 with f16: past that, matmul_halves.c */
 
-static const kind *kind_of(rlx_dtype weight) {
-  switch (weight) {
-    case RLX_F32: return &full;
-    case RLX_F16: return &halves;
-    default: return &brains;
-  }
+static kind kind_of(const gpu_tuning *t, rlx_dtype weight) {
+  const product_some shape = {.subs = (uint8_t)t->narrow_subs};
+  kind f32 = {
+    {&gpu_kernel_rows_full1, &gpu_kernel_rows_full2, &gpu_kernel_rows_full4}, 16, t->narrow_f32_min_rows, shape};
+  kind f16 = {
+    {&gpu_kernel_rows_coop1, &gpu_kernel_rows_coop2, &gpu_kernel_rows_coop4}, 32, t->narrow_f16_min_rows, shape};
+  kind bf16 = {{&gpu_kernel_rows_coop1_bf16, &gpu_kernel_rows_coop2_bf16, &gpu_kernel_rows_coop4_bf16},
+               32,
+               t->narrow_bf16_min_rows,
+               shape};
+  f32.shape.ahead = (uint8_t)t->narrow_f32_ahead;
+  f16.shape.ahead = (uint8_t)t->narrow_f16_ahead;
+  bf16.shape.ahead = (uint8_t)t->narrow_bf16_ahead;
+  return weight == RLX_F32 ? f32 : weight == RLX_F16 ? f16 : bf16;
 }
 
 static uint32_t shared_bytes(uint32_t subs) { return subs * 16 * 144 + (2 * MOST_ROWS + 1) * 4; }
@@ -51,30 +44,31 @@ static bool fits(const gpu_caps *caps, const product_some *s) {
 
 /* Whether the operands are ones that the kernels can take. */
 static bool can(const gpu_lowering *l, const gpu_product *p, bool has_units) {
-  const kind *of = kind_of(p->b_type);
+  const kind of = kind_of(gpu_tuned(l->caps), p->b_type);
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
-  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= MOST_ROWS && fits(l->caps, &of->shape) &&
-         !gpu_product_force.tile;
+  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= MOST_ROWS && fits(l->caps, &of.shape) &&
+         !l->caps->choices.tile;
 }
-static bool is_worth_it(const gpu_product *p) {
-  const kind *of = kind_of(p->b_type);
-  uint32_t most = p->b_type == RLX_F16 && p->a_type == RLX_F32 ? MOST_F32_ROWS : of->most;
-  if (gpu_some_force) return gpu_some_force->subs > 0;
-  return p->m >= of->least && p->m <= most && p->k >= LEAST_K && p->n >= LEAST_N;
+static bool is_worth_it(const gpu_caps *caps, const gpu_product *p) {
+  const gpu_tuning *tuned = gpu_tuned(caps);
+  uint32_t most = p->b_type == RLX_F16 && p->a_type == RLX_F32 ? tuned->narrow_mixed_max_rows : MOST_ROWS;
+  if (caps->choices.some) return caps->choices.some->subs > 0;
+  return p->m >= kind_of(tuned, p->b_type).min_rows && p->m <= most && p->k >= tuned->narrow_min_k &&
+         p->n >= tuned->narrow_min_n;
 }
 
 bool gpu_product_has_some_rows(const gpu_lowering *l, const gpu_product *p) {
-  if (gpu_some_force && !gpu_some_force->subs) return false;
+  if (l->caps->choices.some && !l->caps->choices.some->subs) return false;
   if (gpu_product_is_direct(l, p)) return true;
   bool half = p->b_type == RLX_F16 && l->caps->has_coopmat;
   bool brain = (p->b_type == RLX_BF16 || p->b_type == RLX_F32) && l->caps->has_coopmat_bf16;
   if (p->b_type == RLX_F32 && l->exact) return false;
   bool types = p->a_type == p->b_type || (p->a_type == RLX_F32 && !l->exact);
-  return types && can(l, p, half || brain) && is_worth_it(p);
+  return types && can(l, p, half || brain) && is_worth_it(l->caps, p);
 }
 
 bool gpu_product_some_blocks(const gpu_lowering *l, const gpu_product *p) {
-  return (!gpu_some_force || gpu_some_force->subs) && gpu_product_is_direct(l, p);
+  return (!l->caps->choices.some || l->caps->choices.some->subs) && gpu_product_is_direct(l, p);
 }
 
 void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
@@ -82,11 +76,13 @@ void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_
     gpu_product_direct(l, p, planes);
     return;
   }
-  const kind *of = kind_of(p->b_type);
-  const product_some *s = &of->shape;
-  if (gpu_some_force && fits(l->caps, gpu_some_force)) s = gpu_some_force;
-  uint32_t tiles = gpu_ceil_div(p->n, of->columns), splits = 1, step = s->subs * CHUNK;
-  while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= LEAST_CHUNKS * step && splits < MOST_SPLITS)
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
+  const kind of = kind_of(tuned, p->b_type);
+  const product_some *s = &of.shape, *chosen = l->caps->choices.some;
+  if (chosen && fits(l->caps, chosen)) s = chosen;
+  uint32_t tiles = gpu_ceil_div(p->n, of.columns), splits = 1, step = s->subs * CHUNK;
+  while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= tuned->narrow_min_chunks * step &&
+         splits < tuned->narrow_max_splits)
     splits *= 2;
   if (s->splits) splits = s->splits;
   product_target to = gpu_product_target(l, p, splits);
@@ -102,9 +98,9 @@ void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_
                                 .act = (uint32_t)to.act,
                                 .te = (uint32_t)to.extra_type};
   gpu_launch launch = {
-    .kernel = of->kernels[p->m <= 16   ? 0
-                          : p->m <= 32 ? 1
-                                       : 2],
+    .kernel = of.kernels[p->m <= 16   ? 0
+                         : p->m <= 32 ? 1
+                                      : 2],
     GPU_CONSTANTS(rows_coop1, c),
     GPU_PARAMS(rows_coop1, params),
     .groups = tiles * splits,

@@ -41,7 +41,6 @@ const product_tile gpu_product_tiles[] = {
 };
 /* clang-format on */
 const size_t gpu_product_tile_count = sizeof gpu_product_tiles / sizeof gpu_product_tiles[0];
-product_force gpu_product_force;
 
 typedef struct speeds {  /* of one kind of arithmetic */
   uint32_t full;         /* invocations that keep a multiprocessor busy */
@@ -49,14 +48,10 @@ typedef struct speeds {  /* of one kind of arithmetic */
   uint32_t pass;         /* a second pass: about 2 us */
   uint32_t part_traffic; /* one element of a part, written and read back */
 } speeds;
-static const speeds plain_speeds = {.full = 256, .prologue = 48, .pass = 500000, .part_traffic = 60};
-static const speeds coop_speeds = {.full = 256, .prologue = 96, .pass = 2500000, .part_traffic = 300};
-enum {
-  LEAST_PART = 128, /* k of a split */
-  MOST_SPLITS = 64,
-  LEAST_COOP_K = 32, /* below, matrix units are mostly idle */
-  LEAST_COOP_N = 16,
-};
+static speeds speeds_of(const gpu_tuning *t, bool coop) {
+  if (coop) return (speeds){t->tile_coop_full, t->tile_coop_prologue, t->tile_coop_pass, t->tile_coop_traffic};
+  return (speeds){t->tile_plain_full, t->tile_plain_prologue, t->tile_plain_pass, t->tile_plain_traffic};
+}
 
 /* ---- tiles ---- */
 
@@ -99,8 +94,8 @@ static bool can_coop(const gpu_caps *caps, const gpu_product *p) {
   bool has = p->a_type == RLX_F16 ? caps->has_coopmat : p->a_type == RLX_BF16 && caps->has_coopmat_bf16;
   return has && p->b_type == p->a_type && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0);
 }
-static bool suits_coop(const gpu_product *p, uint32_t rows) {
-  return p->k >= LEAST_COOP_K && p->n >= LEAST_COOP_N && rows > PRODUCT_FEW_ROWS;
+static bool suits_coop(const gpu_tuning *tuned, const gpu_product *p, uint32_t rows) {
+  return p->k >= tuned->tile_coop_min_k && p->n >= tuned->tile_coop_min_n && rows > PRODUCT_FEW_ROWS;
 }
 
 /* Whether an invocation brings no more of a tile than its kernel has registers for: eight vectors of each operand, or two
@@ -132,23 +127,27 @@ static uint64_t time_of(const product_tile *t, const speeds *s, uint32_t units, 
 }
 
 static bool forced(const gpu_caps *caps, const gpu_product *p, product_choice *out) {
-  const product_force *f = &gpu_product_force;
+  const gpu_choices *f = &caps->choices;
   if (!f->tile || (is_coop(f->tile) && !can_coop(caps, p))) return false;
-  *out = (product_choice){*f->tile, f->splits ? f->splits : 1};
+  *out = (product_choice){*f->tile, f->tile_splits ? f->tile_splits : 1};
   return fit(caps, p->trans_b, &out->tile);
 }
 
 bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out) {
   if (forced(caps, p, out)) return true;
-  bool coop = can_coop(caps, p) && suits_coop(p, m * batches);
+  const gpu_tuning *tuned = gpu_tuned(caps);
+  bool coop = can_coop(caps, p) && suits_coop(tuned, p, m * batches);
+  const speeds speed = speeds_of(tuned, coop);
   uint64_t best = UINT64_MAX, outputs = (uint64_t)m * p->n * batches;
   for (size_t i = 0; i < gpu_product_tile_count; i++) {
     product_tile t = gpu_product_tiles[i];
     t.rate = p->trans_b ? t.rate_t : t.rate;
     if (!t.rate || is_coop(&t) != coop || !fit(caps, p->trans_b, &t)) continue;
     uint64_t groups = (uint64_t)gpu_ceil_div(m, gpu_tile_rows(&t)) * gpu_ceil_div(p->n, gpu_tile_columns(&t)) * batches;
-    for (uint32_t s = 1; s <= MOST_SPLITS && (s == 1 || (p->k / s >= LEAST_PART && outputs * s < INT32_MAX)); s *= 2) {
-      uint64_t time = time_of(&t, coop ? &coop_speeds : &plain_speeds, caps->units, groups, p->k, s, outputs);
+    for (uint32_t s = 1;
+         s <= tuned->tile_max_splits && (s == 1 || (p->k / s >= tuned->tile_min_part && outputs * s < INT32_MAX));
+         s *= 2) {
+      uint64_t time = time_of(&t, &speed, caps->units, groups, p->k, s, outputs);
       if (time >= best) continue;
       best = time;
       *out = (product_choice){t, s};

@@ -17,13 +17,8 @@
 #include "gpu/lines.h"
 
 enum {
-  MOST_ROWS = 8,        /* of x that go over the weight at once */
-  ROUND_FROM = 1 << 15, /* elements of a weight */
-  ROUND_IN_PLACE = 2,   /* rows of x up to which every group rounds them itself: a dispatch for it takes longer */
+  MOST_ROWS = 8, /* of x that go over the weight at once */
   GROUP = 128,
-  INVOCATIONS =
-    1024, /* per multiprocessor that keep its memory busy with units of 16 elements, half as many with longer ones, */
-  LEAST_INVOCATIONS = 256, /* and that a small weight should have, if with fewer rows for each */
 };
 
 /* One product of an input with a weight, or with two (gate and up). */
@@ -81,22 +76,24 @@ typedef struct matvec_shape {
 } matvec_shape;
 
 static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
   rlx_dtype t = gpu_in_type(l, p->w)->dtype;
   uint32_t m = p->idx ? 1 : p->m, units = p->k / unit_elements(t), width;
   matvec_shape s = {.group = GROUP, .cols = m <= 2 ? m : m <= 4 ? 4 : 8};
-  bool rounds = !l->exact && l->caps->has_dot8 && (uint64_t)p->n * p->k >= ROUND_FROM;
-  s.mode = !rounds ? 0 : m <= ROUND_IN_PLACE ? 1 : 2;
+  bool rounds = !l->exact && l->caps->has_dot8 && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
+  s.mode = !rounds ? 0 : m <= tuned->block_round_in_place ? 1 : 2;
   /* Eight rows is much code, at which the compilers of the narrowest (software) devices take minutes and gigabytes. */
   bool narrow = l->caps->subgroup ? l->caps->subgroup < 8 : l->caps->max_group < 256;
   s.rows = s.cols > 1 || has_high_bits(t) || narrow ? 4 : 8;
   uint32_t longest = gpu_power_of_two(units) < s.group ? gpu_power_of_two(units) : s.group;
-  uint64_t wanted = (uint64_t)l->caps->units * LEAST_INVOCATIONS, columns = (uint64_t)p->n * gpu_ceil_div(p->m, s.cols);
+  uint64_t wanted = (uint64_t)l->caps->units * tuned->block_min_invocations,
+           columns = (uint64_t)p->n * gpu_ceil_div(p->m, s.cols);
   while (s.rows > 2 && columns * longest * (p->v ? 2 : 1) / s.rows < wanted) s.rows /= 2;
   width = p->v ? s.rows / 2 : s.rows;
   /* As many lanes as keep the device busy, while there is work for them. */
   uint64_t sets = (uint64_t)gpu_ceil_div(p->n, width) * gpu_ceil_div(p->m, s.cols);
   for (s.lanes = 32; s.lanes > 4 && s.lanes / 2 >= units;) s.lanes /= 2;
-  uint64_t busy = (uint64_t)l->caps->units * (unit_elements(t) > 16 ? INVOCATIONS / 2 : INVOCATIONS);
+  uint64_t busy = (uint64_t)l->caps->units * (tuned->block_invocations / (unit_elements(t) > 16 ? 2 : 1));
   while (s.lanes < s.group && s.lanes < units && sets * s.lanes < busy) s.lanes *= 2;
   return s;
 }
@@ -229,8 +226,6 @@ enum {
   COOP_ROWS = 32,  /* of x, for each sub-group along m */
   COOP_COLUMNS = 32 * COOP_ACROSS,
   COOP_DEPTH = 64,
-  COOP_GROUPS = 4, /* per multiprocessor that keep it busy */
-  COOP_LEAST_PART = 512,
 };
 
 /* Whether matrix units, which take f16, may have the weight: tq1_0 has no units of 16 (quant_units.kh), and the scales of mxfp4
@@ -240,7 +235,7 @@ static bool goes_to_f16(rlx_dtype t) { return t != RLX_TQ1_0 && t != RLX_MXFP4 &
 static bool takes_coop(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
   bool fits = l->caps->max_group >= 32 * COOP_ACROSS && l->caps->max_shared >= 32 * 1024;
   return !l->exact && l->caps->has_coopmat && fits && p->trans_b && p->n_axes == 0 && gpu_in_planes(l, w) &&
-         goes_to_f16(p->b_type) && (uint64_t)p->n * p->k >= ROUND_FROM;
+         goes_to_f16(p->b_type) && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
 }
 
 /* Sub-groups along m: two where there are rows for them. */
@@ -251,7 +246,7 @@ static uint32_t coop_down(const gpu_caps *caps, uint32_t m) {
 /* Some rows: matmul_some.c. */
 static bool takes_some(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
   return gpu_in_planes(l, w) && goes_to_f16(p->b_type) && gpu_product_some_blocks(l, p) &&
-         (uint64_t)p->n * p->k >= ROUND_FROM;
+         (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
 }
 static void emit_some(gpu_lowering *l, const gpu_product *p, uint32_t w) {
   planes b = open_planes(l, w);
@@ -261,8 +256,10 @@ static void emit_some(gpu_lowering *l, const gpu_product *p, uint32_t w) {
 static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_t down, const product_rows *rows) {
   uint32_t bm = COOP_ROWS * down, line = COOP_DEPTH / 8 + 1;
   uint32_t tiles_m = rows ? rows->n_tiles : gpu_ceil_div(p->m, bm), tiles_n = gpu_ceil_div(p->n, COOP_COLUMNS);
-  uint32_t splits = 1, wanted = l->caps->units * COOP_GROUPS;
-  while ((uint64_t)tiles_m * tiles_n * splits < wanted && p->k / (2 * splits) >= COOP_LEAST_PART) splits *= 2;
+  uint32_t splits = 1, wanted = l->caps->units * gpu_tuned(l->caps)->block_coop_groups;
+  while ((uint64_t)tiles_m * tiles_n * splits < wanted &&
+         p->k / (2 * splits) >= gpu_tuned(l->caps)->block_coop_min_part)
+    splits *= 2;
   product_target to = gpu_product_target(l, p, splits);
   product_halves x = gpu_product_halve(l, p, false, PRODUCT_BY_ROWS);
   gpu_window none = {0};
@@ -380,7 +377,7 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l) {
 }
 
 void gpu_lower_grouped_blocks(gpu_lowering *l) {
-  enum { ROWS_PER_EXPERT = 4, FEW_ROWS_IN_ALL = 16 }; /* up to which each row reads its expert by itself */
+  const gpu_tuning *tuned = gpu_tuned(l->caps);
   const rlx_type *x = gpu_in_type(l, 0), *w = gpu_in_type(l, 1), *y = gpu_out_type(l), *idx = gpu_in_type(l, 2);
   gpu_wish_planes(l, 1);
   gpu_product p = {.m = (uint32_t)y->shape.v[0],
@@ -397,7 +394,7 @@ void gpu_lower_grouped_blocks(gpu_lowering *l) {
   if (is_empty(&p)) return;
   product few = few_rows(&p, 1);
   few.idx = idx, few.idx_window = e.index, few.experts = e.n_experts;
-  bool is_few = p.m <= FEW_ROWS_IN_ALL || p.m / ROWS_PER_EXPERT <= e.n_experts;
+  bool is_few = p.m <= tuned->block_expert_rows_in_all || p.m / tuned->block_expert_rows <= e.n_experts;
   if (is_few && takes_matvec(l, &few, p.trans_b)) {
     emit_matvec(l, &few);
     return;

@@ -19,15 +19,6 @@
 #include "vulkan/probe.h"
 #include "vulkan/vk.h"
 
-enum { CHUNK_DISCRETE = 64 << 20, CHUNK_SHARED_MEMORY = 8 << 20 };
-
-/* A submission should end well within a second, so that no driver takes the device for hung: by measurement, about how
- * many bytes or operations that is. */
-static const uint64_t submit_cost[] = {[RLX_DEVICE_DISCRETE] = 20000000000u,
-                                       [RLX_DEVICE_INTEGRATED] = 2000000000u,
-                                       [RLX_DEVICE_CPU] = 500000000u,
-                                       [RLX_DEVICE_SOFTWARE] = 500000000u};
-
 /* ---- failures ---- */
 
 static const char *result_name(VkResult r) {
@@ -153,7 +144,7 @@ static void apply_variant(vk_device *d, const variant *v) {
   least(&c->max_window_bytes, v->window);
   c->max_window_bytes -= c->max_window_bytes > 16 ? c->max_window_bytes % 16 : 0;
   info->max_window_bytes = c->max_window_bytes;
-  d->submit_cost = v->submit ? v->submit : submit_cost[d->physical->kind];
+  d->submit_cost = v->submit ? v->submit : (uint64_t)gpu_tuned(&d->caps)->submit_millions * 1000000;
   char caps[160];
   vk_caps_text(c, caps, sizeof caps);
   if (v->minimal) snprintf(info->features, sizeof info->features, "vulkan1.1 %s", caps);
@@ -228,7 +219,7 @@ static rlx_status pick_memory(vk_device *d, const variant *v) {
   d->host_heap.is_mapped = true;
   if (d->device_heap.type == UINT32_MAX || d->host_heap.type == UINT32_MAX)
     return RLX_FAIL(RLX_UNSUPPORTED, "vulkan: %.100s has no memory for buffers", d->base.info.name);
-  d->device_heap.chunk_bytes = is_discrete ? CHUNK_DISCRETE : CHUNK_SHARED_MEMORY;
+  d->device_heap.chunk_bytes = gpu_tuned(&d->caps)->heap_chunk_bytes;
   d->host_heap.chunk_bytes = 64 << 10;
   least(&d->device_heap.chunk_bytes,
         (d->base.info.max_block_bytes + VK_RANGE_ALIGN - 1) / VK_RANGE_ALIGN * VK_RANGE_ALIGN);

@@ -193,6 +193,9 @@ static void fill_caps(const vk_instance *i, vk_physical *p, const vk_features *f
     .subgroup = pick_subgroup(p, q),
     .has_dot8 = f->dot.shaderIntegerDotProduct && q->dot.integerDotProduct4x8BitPackedSignedAccelerated,
     .has_f16 = f->float16_int8.shaderFloat16 && f->storage_16bit.storageBuffer16BitAccess,
+    .device_class = p->kind == RLX_DEVICE_DISCRETE     ? GPU_DISCRETE
+                    : p->kind == RLX_DEVICE_INTEGRATED ? GPU_INTEGRATED
+                                                       : GPU_SOFTWARE,
   };
   /* Where the size of sub-groups is fixed, so many of them make a group. */
   const uint64_t most = (uint64_t)c->subgroup * q->subgroup_size.maxComputeWorkgroupSubgroups;

@@ -9,9 +9,6 @@
 #include "gpu/spirv.h"
 #include "vulkan/vk.h"
 
-/* Of idle pipelines; those of software drivers are large. */
-enum { MAX_IDLE = 1024, MAX_IDLE_SOFTWARE = 64 };
-
 /* ---- layouts ---- */
 
 static VkResult make_layout(vk_device *d, uint32_t n) {
@@ -39,7 +36,7 @@ rlx_status vk_pipelines_init(vk_device *d) {
   vk_pipelines *p = &d->pipelines;
   if (pthread_mutex_init(&p->lock, NULL)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a mutex");
   p->has_lock = true;
-  p->max_idle = d->physical->kind == RLX_DEVICE_SOFTWARE ? MAX_IDLE_SOFTWARE : MAX_IDLE;
+  p->max_idle = gpu_tuned(&d->caps)->idle_pipelines;
   RLX_TRY(gpu_codes_init(&p->codes, gpu_column_spirv, &d->caps));
   for (uint32_t n = 0; n <= GPU_MAX_WINDOWS; n++) {
     VkResult r = make_layout(d, n);

@@ -7,8 +7,6 @@
 
 #include "vulkan/vk.h"
 
-enum { SLOT_BYTES_DISCRETE = 8 << 20, SLOT_BYTES = 1 << 20 };
-
 /* ---- the ring ---- */
 
 rlx_status vk_staging_init(vk_device *d) {
@@ -44,7 +42,7 @@ static rlx_status make_commands(vk_device *d) {
 static rlx_status ready(vk_device *d) {
   vk_staging *s = &d->staging;
   if (s->is_ready) return RLX_OK;
-  s->slot_bytes = d->physical->kind == RLX_DEVICE_DISCRETE ? SLOT_BYTES_DISCRETE : SLOT_BYTES;
+  s->slot_bytes = gpu_tuned(&d->caps)->staging_slot_bytes;
   if (!s->memory.chunk && !d->base.info.is_mapped)
     RLX_TRY(vk_range_alloc(d, &d->host_heap, s->slot_bytes * VK_N_SLOTS, "the staging ring", &s->memory));
   RLX_TRY(make_commands(d));

@@ -28,9 +28,14 @@ static const gpu_caps odd = {.max_group = 384, /* no power of two */
                              .max_window_bytes = (uint64_t)1 << 30,
                              .units = 7,
                              .subgroup = 64,
-                             .has_f16 = true};
-static const gpu_caps least = {
-  .max_group = 128, .max_shared = 16 * 1024, .max_groups_x = 65535, .max_window_bytes = 128 << 20, .units = 1};
+                             .has_f16 = true,
+                             .device_class = GPU_INTEGRATED};
+static const gpu_caps least = {.max_group = 128,
+                               .max_shared = 16 * 1024,
+                               .max_groups_x = 65535,
+                               .max_window_bytes = 128 << 20,
+                               .units = 1,
+                               .device_class = GPU_SOFTWARE};
 
 /* Once before layouts are decided, and once with those it wishes for. */
 static rlx_status lower_node(const gpu_caps *caps, const rlx_graph *g, rlx_node node, bool exact, size_t *native) {
@@ -174,6 +179,18 @@ TEST(attention_on_matrix_units) {
   gpu_caps without = large;
   without.has_coopmat_bf16 = false;
   CHECK_EQ_STR(prefill(&without, "bf16", 2048, 128), "attention4");
+  gpu_caps chosen = large;
+  chosen.choices.attention.no_coop = true;
+  CHECK_EQ_STR(prefill(&chosen, "f16", 2048, 128), "attention4");
+}
+
+/* A number that nobody filled in would divide by zero or never be met. */
+TEST(every_class_is_tuned) {
+  for (int k = 0; k < GPU_CLASS_COUNT; k++) {
+    uint32_t numbers[sizeof(gpu_tuning) / sizeof(uint32_t)];
+    memcpy(numbers, &gpu_tunings[k], sizeof numbers);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) CHECK(numbers[i] > 0);
+  }
 }
 
 /* One number per weight is less than SPEC section 8 wants, for f16 as for bf16. */

@@ -183,9 +183,9 @@ TEST(tiles) {
                trans ? k : n, type, n);
       snprintf(expr, sizeof expr, "fused_matmul_bias_act(%%a, %%b, %%c) {act=relu, trans_b=%s}",
                trans ? "true" : "false");
-      gpu_product_force = (product_force){t, splits};
+      gpu_check_choose((gpu_choices){.tile = t, .tile_splits = splits});
       bool right = gpu_check_text(RLX_OP_fused_matmul_bias_act, inputs, expr);
-      gpu_product_force = (product_force){NULL, 0};
+      gpu_check_choose((gpu_choices){0});
       CHECK(right);
     }
   }
@@ -227,11 +227,11 @@ TEST(tiles_fit) {
   for (size_t i = 0; i < gpu_product_tile_count; i++) {
     const product_tile *t = &gpu_product_tiles[i];
     rlx_dtype type = t->unit < PRODUCT_COOP4 ? RLX_F32 : RLX_F16;
-    gpu_product_force = (product_force){t, 1};
+    gpu_caps chosen = large;
+    chosen.choices = (gpu_choices){.tile = t, .tile_splits = 1};
     gpu_product p = {.m = 512, .n = 512, .k = 512, .a_type = type, .b_type = type, .y_type = type, .trans_b = true};
     product_choice choice = {.splits = 0};
-    bool found = gpu_product_choose(&large, &p, p.m, 1, &choice);
-    gpu_product_force = (product_force){NULL, 0};
+    bool found = gpu_product_choose(&chosen, &p, p.m, 1, &choice);
     CHECK(found && memcmp(&choice.tile, t, sizeof *t) == 0);
   }
 }

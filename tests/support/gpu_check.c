@@ -58,6 +58,11 @@ static rlx_status open_all(void) {
   return all.n ? RLX_OK : RLX_FAIL(RLX_NOT_FOUND, "there is no device to test");
 }
 
+void gpu_check_choose(gpu_choices choices) {
+  if (open_all()) return; /* which the check that follows reports */
+  for (int i = 0; i < all.n; i++) gpu_choose(all.session[i], choices);
+}
+
 bool gpu_check_has(const char *device) {
   if (open_all()) return false;
   for (int i = 0; i < all.n; i++)

@@ -18,6 +18,7 @@
 #define RLX_TESTS_GPU_CHECK_H
 
 #include "conform/conform.h"
+#include "gpu_choice.h"
 
 bool gpu_check_text(rlx_op op, const char *inputs, const char *expr);
 bool gpu_check_bits(rlx_op op, const char *inputs, const char *expr);
@@ -25,6 +26,9 @@ bool gpu_check_bits(rlx_op op, const char *inputs, const char *expr);
 bool gpu_check_rounded(rlx_op op, const char *inputs, const char *expr);
 /* An f32 result to the bit, where the reference has none: it refuses a bad index, a device reads zeros there. */
 bool gpu_check_values(rlx_op op, const char *inputs, const char *expr, rlx_dims shape, const float *want);
+
+/* For what is checked from now on, on all devices. */
+void gpu_check_choose(gpu_choices choices);
 
 typedef struct gpu_check_line {
   char inputs[1024], expr[1024];
