@@ -11,7 +11,7 @@ int main(void) {
   rlx_node in = rlx_op_input(graph, "x", RLX_F32, RLX_DIMS(2, 3));
   rlx_node weight = rlx_op_param(graph, "w", RLX_F32, RLX_DIMS(3, 2));
   rlx_graph_add_output(graph, "y", rlx_op_softmax(graph, rlx_op_matmul(graph, in, weight), -1));
-  if (!s) s = rlx_graph_finish(graph); /* tells the first error of the calls above, if there was one */
+  if (!s) s = rlx_graph_finish(graph); /* reports the first error of the calls above, if there was one */
   if (!s) s = rlx_session_create(NULL, &session);
   if (!s) s = rlx_compile(session, graph, NULL, &program);
   if (!s) s = rlx_executable_write(program, "w", &(rlx_tensor){RLX_F32, RLX_DIMS(3, 2), w, sizeof w});
