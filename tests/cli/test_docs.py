@@ -61,6 +61,23 @@ def commands_for_onnx_models_work():
 
 
 @test
+def links_lead_somewhere():
+    documents = [*ROOT.glob("*.md"), ROOT / "models/README.md", *(ROOT / "docs").rglob("*.md")]
+    for document in documents:
+        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text()):
+            check((document.parent / link).exists(), f"{document.relative_to(ROOT)}: no file {link}")
+
+
+@test
+def the_tour_names_what_is_there():
+    hops = re.findall(r"^\| `([^`]+)` \| `(\w+)` \|", (ROOT / "docs/tour.md").read_text(), re.MULTILINE)
+    check(len(hops) > 20, "docs/tour.md has no hops")
+    for path, function in hops:
+        check((ROOT / path).is_file(), f"docs/tour.md: no file {path}")
+        check(re.search(rf"\b{function}\(", (ROOT / path).read_text()), f"docs/tour.md: no {function} in {path}")
+
+
+@test
 def readme_and_first_example_are_one():
     readme = (ROOT / "README.md").read_text()
     example = re.search(r"^<!-- example: \w+ -->\n+```c\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
