@@ -1,7 +1,7 @@
 # cmake -DTARGET=spirv -DFOLDER=src/gpu/gen/spirv -DOUT=FILE.c -P kernel_column.cmake
 #
-# Makes a column of the kernel table (src/gpu/kernel.h) of the packs in a folder, as C: any compiler takes that, and nothing but CMake
-# is needed.
+# Makes a column of the kernel table (src/gpu/kernel.h) of the packs in a folder, as C: any compiler takes that, and
+# nothing but CMake is needed.
 file(GLOB packs ${FOLDER}/*.pack)
 set(arrays "")
 set(rows "")
@@ -13,5 +13,6 @@ foreach(pack IN LISTS packs)
   string(APPEND arrays "static const unsigned char pack_${name}[] = {\n${bytes}};\n")
   string(APPEND rows "  [GPU_INDEX_${name}] = {pack_${name}, sizeof pack_${name}},\n")
 endforeach()
-file(WRITE ${OUT} "/* Made by cmake/kernel_column.cmake from src/gpu/gen/${TARGET}/. */\n#include \"gpu/kernel.h\"\n\n${arrays}\n"
+file(WRITE ${OUT} "/* Made by cmake/kernel_column.cmake from src/gpu/gen/${TARGET}/. */\n#include \"gpu/kernel.h\"\n\n"
+  "${arrays}\n"
   "const gpu_pack gpu_column_${TARGET}[GPU_KERNEL_COUNT] = {\n${rows}};\n")

@@ -4,13 +4,14 @@
 # they share in tests/support/. Tests close with the line "N passed, N failed, N skipped"; tools/test adds
 # those lines up.
 
-# The emulated GPU (src/emu) runs every GPU kernel on the host, for tests alone: it is in the library that tests link, never in the
-# one that is installed.
+# The emulated GPU (src/emu) runs every GPU kernel on the host, for tests alone: it is in the library that tests link,
+# never in the one that is installed.
 file(GLOB emulator_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/*.c)
 file(GLOB emulated_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/emu/gen/*.c)
 # Kernels are written in the rules of four languages at once; some of C's warnings are not among them.
 set_source_files_properties(${emulated_sources} PROPERTIES COMPILE_OPTIONS
-  "-Wno-conversion;-Wno-shadow;-Wno-unused-variable;-Wno-unused-but-set-variable;-Wno-type-limits;-Wno-parentheses;-Wno-unknown-pragmas")
+  "-Wno-conversion;-Wno-shadow;-Wno-unused-variable;-Wno-unused-but-set-variable;-Wno-type-limits;-Wno-parentheses\
+;-Wno-unknown-pragmas")
 add_library(rlx_emulator OBJECT ${emulator_sources} ${emulated_sources})
 if(NOT kernel_targets) # the library has no GPU backend, and so no lowerings; tests look at SPIR-V all the same
   kernel_column(spirv column)

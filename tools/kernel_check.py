@@ -1,8 +1,8 @@
 """Gives the generated kernel texts to real compilers: a part of tools/kernels --validate, run by the Python of build/tools.
 
-    kernel_check.py wgsl FOLDER NAME...    a compute pipeline of each FOLDER/NAME.wgsl, made by wgpu-native on a Vulkan driver
-    kernel_check.py cuda FOLDER NAME...    each FOLDER/NAME.cu compiled for sm_90 by NVRTC, which needs no GPU; by nvcc where
-                                           there is no NVRTC
+    kernel_check.py wgsl FOLDER NAME...    a compute pipeline of each FOLDER/NAME.wgsl, by wgpu-native on a Vulkan driver
+    kernel_check.py cuda FOLDER NAME...    each FOLDER/NAME.cu compiled for sm_90 by NVRTC, which needs no GPU; by nvcc
+                                           where there is no NVRTC
 
 Specialisation constants have their defaults, the group size is 128. What fails is named with the compiler's words. The last
 line is 'N passed, N failed, N skipped'; where a compiler or a driver cannot be had, all texts are skipped, for that reason.

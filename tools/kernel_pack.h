@@ -1,4 +1,5 @@
-/* The encoder of packed kernel code (src/gpu/pack.h): for tools/kernel_pack.c and the tests; the library only decodes. */
+/* The encoder of packed kernel code (src/gpu/pack.h): for tools/kernel_pack.c and the tests; the library only
+ * decodes. */
 #ifndef RLX_TOOLS_KERNEL_PACK_H
 #define RLX_TOOLS_KERNEL_PACK_H
 
@@ -53,7 +54,8 @@ static inline uint32_t pack_symbol(const pack_model *m, uint32_t word) {
   return kind << PACK_KIND_SHIFT | (value & PACK_VALUE_MASK);
 }
 
-/* The blob of n words, or of the bytes of a text one to a word: its head, then the coded bytes. To be freed with free; NULL: no memory. */
+/* The blob of n words, or of the bytes of a text one to a word: its head, then the coded bytes. To be freed with
+ * free; NULL: no memory. */
 static inline unsigned char *pack_encode(const uint32_t *symbols, size_t n, bool is_text, size_t *n_bytes) {
   const uint32_t slot_bits = pack_slot_bits(n);
   uint32_t *odds = malloc(sizeof *odds << PACK_ODDS_BITS);

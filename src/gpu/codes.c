@@ -1,4 +1,5 @@
-/* Packs, and what of them has been unpacked. A pack is a list of variants: what one needs, the size of its blob, the blob. */
+/* Packs, and what of them has been unpacked. A pack is a list of variants: what one needs, the size of its blob, the
+ * blob. */
 #include "gpu/codes.h"
 
 enum { VARIANT_HEAD_BYTES = 8 };

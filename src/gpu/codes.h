@@ -1,5 +1,5 @@
-/* The code of a device's kernels, unpacked when it is first asked for and kept until the device is closed: a kernel becomes several
- * pipelines, with other constants, and unpacking takes up to some milliseconds. Any thread may ask. */
+/* The code of a device's kernels, unpacked when it is first asked for and kept until the device is closed: a kernel
+ * becomes several pipelines, with other constants, and unpacking takes up to some milliseconds. Any thread may ask. */
 #ifndef RLX_GPU_CODES_H
 #define RLX_GPU_CODES_H
 

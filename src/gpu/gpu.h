@@ -1,13 +1,14 @@
-/* What all GPUs share: a node becomes a list of dispatches, the same list on every GPU; a backend only carries it out.
+/* What all GPUs share: a node becomes a list of dispatches, the same list on every GPU; a backend only carries it
+ * out.
  *
- * A dispatch is a kernel (kernels/NAME.k, written once for all targets), its specialisation constants, its parameters (at
- * most 128 bytes), the windows it sees and a number of work groups. Windows are named, not bound: "input 1", "the
- * result", "work memory from byte 4096". So a list depends on the graph's node and the device's capabilities alone; the
- * backend binds the names to blocks when a program is made, records once, and runs again and again.
+ * A dispatch is a kernel (kernels/NAME.k, written once for all targets), its specialisation constants, its parameters
+ * (at most 128 bytes), the windows it sees and a number of work groups. Windows are named, not bound: "input 1", "the
+ * result", "work memory from byte 4096". So a list depends on the graph's node and the device's capabilities alone;
+ * the backend binds the names to blocks when a program is made, records once, and runs again and again.
  *
- * Lowering an op is one function of lower.def, gpu_lower_fn. It is called for the claim, which keeps the list for the program: so
- * what is claimed is what runs. The functions gpu_* below are its vocabulary; they are sticky, so a lowering needs no error checks: after the
- * first failure or refusal all of them do nothing. */
+ * Lowering an op is one function of lower.def, gpu_lower_fn. It is called for the claim, which keeps the list for the
+ * program: so what is claimed is what runs. The functions gpu_* below are its vocabulary; they are sticky, so a
+ * lowering needs no error checks: after the first failure or refusal all of them do nothing. */
 #ifndef RLX_GPU_GPU_H
 #define RLX_GPU_GPU_H
 
@@ -70,8 +71,8 @@ typedef struct gpu_dispatch {
   bool copies;                           /* the bytes of one window to another as they are: see gpu_is_idle */
 } gpu_dispatch;
 
-/* GPU_RUN is a window of 4 words that change from run to run, which the backend writes before each: the draw number (low
- * word, high word), two zeros. */
+/* GPU_RUN is a window of 4 words that change from run to run, which the backend writes before each: the draw number
+ * (low word, high word), two zeros. */
 
 typedef struct gpu_lowering {
   /* what is lowered */
@@ -114,8 +115,9 @@ uint64_t gpu_layout_bytes(uint32_t layout, const rlx_type *type);
 rlx_status gpu_repack(uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                       rlx_pool *pool);
 
-/* Where a window lies for a step: `table` and `run` are the program's own. GPU_NONE: no block. Its bytes are as the window
- * says and inside the step's; RLX_INVALID where the step's windows are too small, which a planner's mistake would be. */
+/* Where a window lies for a step: `table` and `run` are the program's own. GPU_NONE: no block. Its bytes are as the
+ * window says and inside the step's; RLX_INVALID where the step's windows are too small, which a planner's mistake
+ * would be. */
 rlx_status gpu_bind(const gpu_window *w, const rlx_bound_step *step, const rlx_bound *table, const rlx_bound *run,
                     rlx_bound *out);
 
@@ -152,8 +154,8 @@ gpu_window gpu_table(gpu_lowering *l, const uint32_t *words, uint32_t n); /* a c
 gpu_window gpu_run_window(void);
 gpu_window gpu_part(gpu_window w, uint64_t offset, uint64_t bytes); /* offset: a multiple of GPU_ALIGN */
 
-/* Adds a dispatch. Windows that a kernel does not use in this case may be GPU_NONE: the backend binds something harmless.
- * `params` is the kernel's gpu_params_NAME (its groups field is filled in). Zero groups add nothing. */
+/* Adds a dispatch. Windows that a kernel does not use in this case may be GPU_NONE: the backend binds something
+ * harmless. `params` is the kernel's gpu_params_NAME (its groups field is filled in). Zero groups add nothing. */
 typedef struct gpu_launch {
   const gpu_kernel *kernel;
   uint32_t groups;
@@ -174,8 +176,8 @@ void gpu_emit(gpu_lowering *l, const gpu_launch *d);
   .constants = 1 ? &(c) : (const gpu_constants_##name *)0, .constants_bytes = (uint32_t)sizeof(gpu_constants_##name)
 #define GPU_PARAMS(name, p) \
   .params = 1 ? &(p) : (const gpu_params_##name *)0, .params_bytes = (uint32_t)sizeof(gpu_params_##name)
-/* n elements of one type into another of the same kind (floats, or integers up to 32 bits): for kernels whose narrow rows
- * do not end at words, which write f32 to work memory first. */
+/* n elements of one type into another of the same kind (floats, or integers up to 32 bits): for kernels whose narrow
+ * rows do not end at words, which write f32 to work memory first. */
 void gpu_convert(gpu_lowering *l, gpu_window from, rlx_dtype from_type, gpu_window to, rlx_dtype to_type, uint32_t n);
 /* One with no constants of its own. */
 #define GPU_KERNEL0(name, p) .kernel = &gpu_kernel_##name, GPU_PARAMS(name, p)

@@ -1,11 +1,13 @@
-/* The kernel table: a row for each kernels/NAME.k, made by tools/kernels. gen/kernels.h declares gpu_kernel_NAME, the row, and
- * two structs: gpu_params_NAME, the kernel's parameters, and gpu_constants_NAME, its specialisation constants by their names in lower
- * case. Kernels with the same constants share one struct, so that one of them can be chosen at run time.
+/* The kernel table: a row for each kernels/NAME.k, made by tools/kernels. gen/kernels.h declares gpu_kernel_NAME, the
+ * row, and two structs: gpu_params_NAME, the kernel's parameters, and gpu_constants_NAME, its specialisation
+ * constants by their names in lower case. Kernels with the same constants share one struct, so that one of them can
+ * be chosen at run time.
  *
- * The code of the kernels stands in columns, one for each target: gpu_column_TARGET, made from gen/TARGET/ and in the library where a
- * backend for that target is. A field of a column is a pack: the kernel's variants, each packed and with the features that it needs, in
- * rising order; a device uses the last one that it has all features for. An empty pack: the target does not have the kernel. So
- * SPIR-V alone has the kernels NAME.glsl.k (native overrides), whose lowerings ask the capabilities first. */
+ * The code of the kernels stands in columns, one for each target: gpu_column_TARGET, made from gen/TARGET/ and in the
+ * library where a backend for that target is. A field of a column is a pack: the kernel's variants, each packed and
+ * with the features that it needs, in rising order; a device uses the last one that it has all features for. An empty
+ * pack: the target does not have the kernel. So SPIR-V alone has the kernels NAME.glsl.k (native overrides), whose
+ * lowerings ask the capabilities first. */
 #ifndef RLX_GPU_KERNEL_H
 #define RLX_GPU_KERNEL_H
 

@@ -1,10 +1,11 @@
-/* Matrix products with some rows, up to 32, on matrix units whose layout is known (kernels/rows_direct.kh): bound by the bytes of the
- * weight [n, k], which go from memory into matrices with nothing between.
+/* Matrix products with some rows, up to 32, on matrix units whose layout is known (kernels/rows_direct.kh): bound by
+ * the bytes of the weight [n, k], which go from memory into matrices with nothing between.
  *
- * A group owns 32 rows of the weight for each of the sub-groups that lie side by side (`down`), and the others share k. x comes from the
- * cache, for every group again: so where there are more rows of x, and more groups than multiprocessors, more lie side by
- * side. Where there are fewer groups than half the multiprocessors, k is split, if enough of it is left for each part to be
- * worth the second pass. More than 16 rows of f32 become f16 before (matmul_halves.c). */
+ * A group owns 32 rows of the weight for each of the sub-groups that lie side by side (`down`), and the others share
+ * k. x comes from the cache, for every group again: so where there are more rows of x, and more groups than
+ * multiprocessors, more lie side by side. Where there are fewer groups than half the multiprocessors, k is split, if
+ * enough of it is left for each part to be worth the second pass. More than 16 rows of f32 become f16 before
+ * (matmul_halves.c). */
 #include "gpu/matmul_plan.h"
 
 enum {
@@ -17,8 +18,8 @@ enum {
   HALVED = 99,          /* T_HALVED of kernels/rows_matrix.kh */
 };
 
-/* Of the types of a weight: its kernels, for up to 16 and up to 32 rows of x (none: it has none); the rows of x from which they are the
- * fastest; sub-groups in a group, at least and at most; and units on their way. */
+/* Of the types of a weight: its kernels, for up to 16 and up to 32 rows of x (none: it has none); the rows of x from
+ * which they are the fastest; sub-groups in a group, at least and at most; and units on their way. */
 typedef struct kind {
   const gpu_kernel *kernels[2];
   uint32_t min_rows, min_subs, max_subs, ahead[2];

@@ -7,8 +7,7 @@
  *   matmul_direct.c the same where the layout of matrices is known
  *   matmul_halves.c f32 times f16 as two f16 products
  *
- * The numbers that were found by measuring are the tables in matmul_tiles.c, matmul_some.c and matmul_direct.c and the enums beside them and in
- * matmul_rows.c. */
+ * The numbers that were found by measuring are in tuning.def, but for the rates of tiles (matmul_tiles.c). */
 #ifndef RLX_GPU_MATMUL_PLAN_H
 #define RLX_GPU_MATMUL_PLAN_H
 
@@ -61,8 +60,8 @@ product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32
 enum { PRODUCT_FEW_ROWS = 8 };
 /* Whether m rows are few enough. */
 bool gpu_product_has_few_rows(const gpu_caps *caps, const gpu_product *p, uint32_t m);
-/* up: a second weight of the same type and shape, the result being act(a b) * (a up); NULL: none. Where b is [k, n], at most
- * four rows may have one. rows: NULL, or the experts of p's m rows. */
+/* up: a second weight of the same type and shape, the result being act(a b) * (a up); NULL: none. Where b is [k, n],
+ * at most four rows may have one. rows: NULL, or the experts of p's m rows. */
 void gpu_product_few_rows(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows);
 
 /* ---- some rows, on matrix units: dense, or with a weight of a block type ---- */

@@ -1,6 +1,6 @@
-/* Matrix products with some rows, two to 64, on matrix units, bound by the bytes of the weight [n, k] as those with few rows are,
- * where products one by one would not keep up. Where the layout of matrices is known, matmul_direct.c makes those up to 32 rows;
- * the others, and those of bf16, are made here, by kernels/rows_coop.kh.
+/* Matrix products with some rows, two to 64, on matrix units, bound by the bytes of the weight [n, k] as those with
+ * few rows are, where products one by one would not keep up. Where the layout of matrices is known, matmul_direct.c
+ * makes those up to 32 rows; the others, and those of bf16, are made here, by kernels/rows_coop.kh.
  *
  * A group owns 32 rows of the weight (16, of f32), its sub-groups share k. Where there are fewer groups than half the
  * multiprocessors, k is split, if enough of it is left for each part to be worth the second pass. */
@@ -12,8 +12,8 @@ enum {
   CHUNK = 64, /* of k, that a sub-group takes at a time */
 };
 
-/* Of the types of a weight: its kernels, by 16, 32 and 64 rows; the columns of the result that a group makes; the rows from which they
- * are the fastest, and the shape of a group. */
+/* Of the types of a weight: its kernels, by 16, 32 and 64 rows; the columns of the result that a group makes; the
+ * rows from which they are the fastest, and the shape of a group. */
 typedef struct kind {
   const gpu_kernel *kernels[3];
   uint32_t columns, min_rows;

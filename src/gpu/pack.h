@@ -1,16 +1,19 @@
 /* How packed kernel code is modelled: what the decoder (unpack.c) and the encoder (tools/kernel_pack.c) share.
  *
- * Code is a sequence of symbols, SPIR-V words or the bytes of a text. For each symbol two contexts are looked up, the last eight
- * symbols and the last three; each remembers the two symbols that followed it last. These guesses are tried in that order, one
- * yes-or-no decision each; where none is right the symbol is spelled out bit by bit. All decisions go through a
- * binary arithmetic coder with adaptive odds, so a guess that is nearly always right costs nearly nothing.
+ * Code is a sequence of symbols, SPIR-V words or the bytes of a text. For each symbol two contexts are looked up, the
+ * last eight symbols and the last three; each remembers the two symbols that followed it last. These guesses are
+ * tried in that order, one yes-or-no decision each; where none is right the symbol is spelled out bit by bit. All
+ * decisions go through a binary arithmetic coder with adaptive odds, so a guess that is nearly always right costs
+ * nearly nothing.
  *
- * SPIR-V is full of ids, whose numbers differ where the code is the same. A symbol is therefore an id's distance to the newest id (0:
- * a new one), for ids of types and constants the id itself, and for the first word of an instruction a number in the list of such
- * words seen so far. This needs no grammar of SPIR-V, only its instruction lengths: any words can be packed.
+ * SPIR-V is full of ids, whose numbers differ where the code is the same. A symbol is therefore an id's distance to
+ * the newest id (0: a new one), for ids of types and constants the id itself, and for the first word of an
+ * instruction a number in the list of such words seen so far. This needs no grammar of SPIR-V, only its instruction
+ * lengths: any words can be packed.
  *
- * The includer defines pack_bit, which codes one decision: the encoder writes `bit`, the decoder ignores it and returns its own. Both
- * run pack_word(pack_guess(..)) for every symbol, so they cannot disagree; the decoder passes zeros for what it does not know yet. tools/kernels packs 7.2 MB of SPIR-V into 0.5 MB. */
+ * The includer defines pack_bit, which codes one decision: the encoder writes `bit`, the decoder ignores it and
+ * returns its own. Both run pack_word(pack_guess(..)) for every symbol, so they cannot disagree; the decoder passes
+ * zeros for what it does not know yet. tools/kernels packs 7.2 MB of SPIR-V into 0.5 MB. */
 #ifndef RLX_GPU_PACK_H
 #define RLX_GPU_PACK_H
 
@@ -107,7 +110,8 @@ static inline uint32_t pack_decide(pack_model *m, pack_coder *c, uint32_t contex
   return got;
 }
 
-/* A number: how many bits it has, then those below the first. The leading `deep` of them are learned by all above them. */
+/* A number: how many bits it has, then those below the first. The leading `deep` of them are learned by all above
+ * them. */
 static inline uint32_t pack_number(pack_model *m, pack_coder *c, uint32_t context, uint32_t deep, uint32_t number) {
   uint32_t bits = 0, node = 1, made;
   while (bits < 32 && number >> bits) bits++;
@@ -138,8 +142,8 @@ static inline void pack_remember(pack_slot *s, uint16_t check, uint32_t symbol) 
   else *s = (pack_slot){{symbol, s->symbol[0]}, check, s->hits > 3 ? (uint16_t)(s->hits / 2) : 1};
 }
 
-/* Codes a symbol by what followed the contexts that end here. A context's hash is multiplied by a number with 4, or 11, zero bits below
- * for each symbol, so that what is older than 8, or 3, has left its 32 bits. */
+/* Codes a symbol by what followed the contexts that end here. A context's hash is multiplied by a number with 4, or
+ * 11, zero bits below for each symbol, so that what is older than 8, or 3, has left its 32 bits. */
 static inline uint32_t pack_guess(pack_model *m, pack_coder *c, uint32_t symbol) {
   static const uint32_t ages[PACK_CONTEXTS] = {0x9e3779b1u << 4, 0x9e3779b1u << 11};
   const uint32_t place = m->is_text ? 5 : pack_mix(m->op * 16, m->left ? m->at < 15 ? m->at : 15 : 16);

@@ -1,5 +1,6 @@
-/* Numbers that were measured: one table (tuning.def), a column for each class of device, and what benchmarks and tests may choose instead
- * of a lowering. Both belong to a device (gpu_caps); nothing here changes while a program runs. */
+/* Numbers that were measured: one table (tuning.def), a column for each class of device, and what benchmarks and
+ * tests may choose instead of a lowering. Both belong to a device (gpu_caps); nothing here changes while a program
+ * runs. */
 #ifndef RLX_GPU_TUNING_H
 #define RLX_GPU_TUNING_H
 
@@ -17,8 +18,9 @@ extern const gpu_tuning gpu_tunings[GPU_CLASS_COUNT];
 
 /* ---- choices ---- */
 
-/* Of the kernels for products with some rows on matrix units: sub-groups in a group (0: not these kernels), chunks of the weight that
- * each has on its way (1, 2 or 4), parts of k (0: as it seems best), sub-groups side by side along n (matmul_direct.c). */
+/* Of the kernels for products with some rows on matrix units: sub-groups in a group (0: not these kernels), chunks of
+ * the weight that each has on its way (1, 2 or 4), parts of k (0: as it seems best), sub-groups side by side along n
+ * (matmul_direct.c). */
 typedef struct product_some {
   uint8_t subs, ahead, splits, down;
 } product_some;
@@ -33,8 +35,8 @@ typedef struct gpu_attention_choice {
   uint32_t groups_per_unit; /* few rows: how many the keys are split for */
 } gpu_attention_choice;
 
-/* What benchmarks and tests choose for a device, before they compile for it. What does not fit the device, the types or the shapes is not
- * taken. All zeros: nothing is chosen. */
+/* What benchmarks and tests choose for a device, before they compile for it. What does not fit the device, the types
+ * or the shapes is not taken. All zeros: nothing is chosen. */
 typedef struct gpu_choices {
   const struct product_tile
     *tile;                  /* of products wherever the device can run it, few rows too; NULL: the lowering's own */

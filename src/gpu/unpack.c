@@ -1,5 +1,5 @@
-/* The decoder: asks the model of pack.h for symbols until there are as many as the head says. Bytes past the end read as zeros and every
- * symbol has a word, so any bytes decode, into something that the checksum then refuses. */
+/* The decoder: asks the model of pack.h for symbols until there are as many as the head says. Bytes past the end read
+ * as zeros and every symbol has a word, so any bytes decode, into something that the checksum then refuses. */
 #include "gpu/unpack.h"
 
 #include "base/mem.h"

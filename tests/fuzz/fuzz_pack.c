@@ -1,4 +1,5 @@
-/* libFuzzer target: any bytes as the pack of a kernel. Each variant unpacks into as many words as its head says, or is refused. */
+/* libFuzzer target: any bytes as the pack of a kernel. Each variant unpacks into as many words as its head says, or
+ * is refused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

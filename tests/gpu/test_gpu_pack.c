@@ -1,5 +1,6 @@
-/* Packed kernel code: what the encoder makes comes back, whatever it was; every kernel of every target unpacks; bytes that were changed
- * are refused. That the packs are what the kernels' sources make is shown by tools/kernels --check. */
+/* Packed kernel code: what the encoder makes comes back, whatever it was; every kernel of every target unpacks; bytes
+ * that were changed are refused. That the packs are what the kernels' sources make is shown by tools/kernels --check.
+ * */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
