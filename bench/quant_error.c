@@ -44,8 +44,8 @@ int main(void) {
     fprintf(stderr, "cannot open %s/quant/errors.txt\n", RLX_TEST_DATA);
     return 1;
   }
-  printf("| type   | bits/weight | RMS error | /gguf  | /ggml  | encode ns | decode ns |\n");
-  printf("|--------|-------------|-----------|--------|--------|-----------|-----------|\n");
+  printf("| type    | bits/weight | RMS error | /gguf  | /ggml  | encode ns | decode ns |\n");
+  printf("|---------|-------------|-----------|--------|--------|-----------|-----------|\n");
   char name[16], gguf[16], ggml[16];
   int status = 0;
   while (fscanf(f, "%15s %15s %15s", name, gguf, ggml) == 3) {
@@ -57,7 +57,7 @@ int main(void) {
       status = 1;
       continue;
     }
-    printf("| %-6s | %11.4f | %9.6f |", name, 8.0 * info->block_bytes / info->block_elements, error);
+    printf("| %-7s | %11.4f | %9.6f |", name, 8.0 * info->block_bytes / info->block_elements, error);
     print_ratio(error, gguf);
     print_ratio(error, ggml);
     printf(" %9.1f | %9.2f |\n", encode, decode);

@@ -21,4 +21,9 @@ def files(root):
     packed = sum((4 // min(size, 4)).bit_length() - 1 << 2 * number
                  for _, number, _, kind, _, size in rows(root) if kind != "BLOCK" and number < 16)
     lines += ["/* log2 of the elements in a word, two bits per type. */", f"#define K_SHIFTS {packed}u", ""]
+    shift = "8u"
+    for elements in (64, 32):  # of a block; most have 256
+        few = " || ".join(f"(T) == T_{i}" for i, _, _, kind, n, _ in rows(root) if kind == "BLOCK" and n == elements)
+        shift = f"SELECT({few}, {elements.bit_length() - 1}u, {shift})"
+    lines[-1:] = ["/* log2 of the elements in a block. */", f"#define K_BLOCK_SHIFT(T) {shift}", ""]
     return {"src/gpu/gen/types.kh": "\n".join(lines)}

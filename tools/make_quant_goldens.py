@@ -28,7 +28,8 @@ TYPES = {
     "q4_0": ([0], 12), "q4_1": ([0, 2], 12), "q5_0": ([0], 12), "q5_1": ([0, 2], 12), "q8_0": ([0], 12),
     "iq4_nl": ([0], 12), "mxfp4": ([], 12), "q2_k": ([80, 82], 3), "q3_k": ([108], 3), "q4_k": ([0, 2], 3),
     "q5_k": ([0, 2], 3), "q6_k": ([208], 3), "q8_k": ([], 3), "iq4_xs": ([0], 3), "tq1_0": ([52], 5),
-    "tq2_0": ([64], 3),
+    "tq2_0": ([64], 3), "iq1_s": ([0], 3), "iq1_m": ([], 3), "iq2_xxs": ([0], 3), "iq2_xs": ([0], 3), "iq2_s": ([0], 3),
+    "iq3_xxs": ([0], 3), "iq3_s": ([0], 3), "nvfp4": ([], 8),
 }
 # zero, minus zero, the least sub-normal, the largest, infinity, NaN
 ODD_F16 = [0x0000, 0x8000, 0x0001, 0x7BFF, 0xFC00, 0x7E00]
@@ -63,6 +64,13 @@ def make_blocks(name, rng):
             block[0:4] = np.array([rng.standard_normal()], "<f4").view(np.uint8)
         elif odd < 0 and name == "mxfp4":
             block[0] = rng.integers(100, 140)
+        elif odd < 0 and name == "iq1_m":
+            put_pieces(block[None], int(np.array([rng.standard_normal()], "<f2").view("<u2")[0]))
+        elif odd >= 0 and name == "iq1_m":
+            put_pieces(block[None], ODD_F16[odd])
+        elif odd >= 0 and name == "nvfp4":
+            block[0:4] = [[0, 1, 7, 8], [126, 127, 128, 129], [255, 254, 120, 56], [64, 32, 16, 4], [2, 3, 5, 6],
+                          [9, 200, 250, 100]][odd]
         elif odd >= 0 and name == "q8_k":
             block[0:4] = np.array([ODD_F32[odd]], "<u4").view(np.uint8)
         elif odd >= 0 and name == "mxfp4":
@@ -75,7 +83,8 @@ def make_blocks(name, rng):
 
 # first and last of the bytes that hold small scales
 SMALL = {"mxfp4": (0, 1), "q2_k": (0, 16), "q3_k": (96, 108), "q4_k": (4, 16), "q5_k": (4, 16), "q6_k": (192, 208),
-         "iq4_xs": (2, 8)}
+         "iq4_xs": (2, 8), "iq1_s": (34, 50), "iq1_m": (32, 56), "iq2_xxs": (2, 66), "iq2_xs": (66, 74), "iq2_s": (66, 82),
+         "iq3_xxs": (66, 98), "iq3_s": (66, 74), "nvfp4": (0, 4)}
 
 
 def mix(z):
@@ -93,6 +102,13 @@ def every_random(kind, blocks, at):
 def put16(blocks, at, values):
     blocks[:, at] = values & 255
     blocks[:, at + 1] = values >> 8
+
+
+def put_pieces(blocks, values):
+    """The f16 of iq1_m, which lies in the top nibbles of four words."""
+    for i in range(4):
+        at = 49 + 2 * i
+        blocks[:, at] = (blocks[:, at] & 15) | (values >> 4 * i & 15) << 4
 
 
 def every_blocks(name, kind, b):
@@ -113,11 +129,15 @@ def every_blocks(name, kind, b):
         put16(blocks, 2, (r >> 16 & 0x807F) | ((122 + (r & 7)) << 7))
     if kind == 2 and name in SMALL:
         blocks[:, SMALL[name][0]:SMALL[name][1]] = (b >> 8)[:, None]
+    if name == "iq1_m":
+        put_pieces(blocks, (r & 0x83FF) | ((10 + (r >> 16 & 7)) << 10))
     if kind == 0:
         blocks[np.arange(len(b)), b // 256] = b & 255
     if kind == 1:
         if name == "q8_k":
             put16(blocks, 2, b)
+        if name == "iq1_m":
+            put_pieces(blocks, b)
         for at, values in zip(offsets, (b, b * 40503 & 0xFFFF)):
             put16(blocks, at, values)
     return blocks
@@ -125,7 +145,7 @@ def every_blocks(name, kind, b):
 
 def every_hash(name, kind):
     elements, size = gguf.GGML_QUANT_SIZES[qtype(name)]
-    has_scale = bool(TYPES[name][0]) or name == "q8_k"
+    has_scale = bool(TYPES[name][0]) or name in ("q8_k", "iq1_m")
     count = [size * 256, 65536 if has_scale else 0, 65536 if name in SMALL else 256][kind]
     total = 0
     for first in range(0, count, 4096):

@@ -117,6 +117,8 @@ typedef enum rlx_dtype {
   RLX_Q4_0 = 12, RLX_Q4_1 = 13, RLX_Q5_0 = 14, RLX_Q5_1 = 15, RLX_Q8_0 = 16,
   RLX_Q2_K = 17, RLX_Q3_K = 18, RLX_Q4_K = 19, RLX_Q5_K = 20, RLX_Q6_K = 21, RLX_Q8_K = 22,
   RLX_IQ4_NL = 23, RLX_IQ4_XS = 24, RLX_MXFP4 = 25, RLX_TQ1_0 = 26, RLX_TQ2_0 = 27,
+  RLX_IQ1_S = 28, RLX_IQ1_M = 29, RLX_IQ2_XXS = 30, RLX_IQ2_XS = 31, RLX_IQ2_S = 32, RLX_IQ3_XXS = 33, RLX_IQ3_S = 34,
+  RLX_NVFP4 = 35,
   RLX_DTYPE_UNKNOWN = 255 /* a type that this library does not have; no type will ever have this number */
 } rlx_dtype;
 /* clang-format on */

@@ -31,8 +31,9 @@ static bool rounded_row_bytes(size_t k, size_t *out) {
  * whole is no average, but may be that of one unlucky sum. By the weight alone, so that a row's result does not depend on
  * how many rows there are. */
 enum { ROUND_FROM = 1 << 15 };
+static bool has_loops(const cpu_product_shape *s) { return cpu_quant(s->isa)->dot[s->b_type][0] != NULL; }
 static bool is_rounded(const cpu_product_shape *s) {
-  return s->trans_b && !s->exact && s->k > 0 && s->n >= (ROUND_FROM + s->k - 1) / s->k;
+  return has_loops(s) && s->trans_b && !s->exact && s->k > 0 && s->n >= (ROUND_FROM + s->k - 1) / s->k;
 }
 
 uint64_t cpu_quant_matrix_bytes(const cpu_product_shape *s) {
@@ -46,7 +47,7 @@ bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out) {
     out->why = "a block-type weight takes f32 activations";
     return false;
   }
-  if (s->trans_b && s->n >= CPU_QUANT_ROWS && s->k > 0) out->wish = CPU_LAYOUT_QUANT_ROWS;
+  if (has_loops(s) && s->trans_b && s->n >= CPU_QUANT_ROWS && s->k > 0) out->wish = CPU_LAYOUT_QUANT_ROWS;
   if (!is_rounded(s)) return true;
   size_t row_bytes, bytes; /* a row, and a byte that says whether it runs exact */
   if (!rounded_row_bytes(s->k, &row_bytes) || !rlx_mul_size(row_bytes + 1, s->m, &bytes)) {
@@ -215,6 +216,43 @@ static void run_along_k(quant_run *q) {
   cpu_parallel(q->p->pool, n_groups, grain, run_units, q);
 }
 
+/* ---- blocks along k of a type without inner loops ---- */
+
+enum {
+  DECODED = 1024,
+  DECODED_ROWS = 64
+}; /* elements at a time; rows of a for which a row of the weight is decoded once */
+
+/* The columns begin .. end, 16 at a time, for all rows of a. */
+static void run_decoded(void *user, size_t begin, size_t end, unsigned thread) {
+  (void)thread;
+  const quant_run *q = user;
+  const cpu_product_shape *s = &q->p->shape;
+  _Alignas(64) float w[DECODED], sums[DECODED_ROWS][CPU_QUANT_ROWS];
+  for (size_t i = 0; i < s->m; i += DECODED_ROWS) {
+    size_t rows = s->m - i < DECODED_ROWS ? s->m - i : DECODED_ROWS;
+    for (size_t g = begin; g < end; g++) {
+      size_t first = g * CPU_QUANT_ROWS, n = s->n - first < CPU_QUANT_ROWS ? s->n - first : CPU_QUANT_ROWS;
+      memset(sums, 0, sizeof sums);
+      for (size_t j = 0; j < n; j++)
+        for (size_t at = 0; at < s->k; at += DECODED) {
+          size_t count = s->k - at < DECODED ? s->k - at : DECODED;
+          const uint8_t *b =
+            (const uint8_t *)q->p->b + (first + j) * q->row_bytes + at / q->block_elements * q->block_bytes;
+          if (rlx_quant_decode(s->b_type, b, w, count) != RLX_OK) return; /* whole blocks: it does not */
+          for (size_t r = 0; r < rows; r++) sums[r][j] += q->table->dot_floats(a_row(q->p, i + r) + at, w, count);
+        }
+      for (size_t r = 0; r < rows; r++) finish(q->p, i + r, 1, first, sums[r], CPU_QUANT_ROWS, n);
+    }
+  }
+}
+
+static void run_along_k_decoded(quant_run *q) {
+  const cpu_product_shape *s = &q->p->shape;
+  double cost = (double)s->k * CPU_QUANT_ROWS * (2 + 0.1 * (double)s->m);
+  cpu_parallel(q->p->pool, groups_of(q->p), cpu_grain(groups_of(q->p), cost), run_decoded, q);
+}
+
 /* ---- blocks along n ---- */
 
 enum { SPAN = 256, SPAN_ROWS = 16 }; /* columns and rows of a task's sums */
@@ -249,7 +287,8 @@ static void run_along_n(quant_run *q) {
 bool cpu_quant_joins(const cpu_product *a, const cpu_product *b) {
   const cpu_product_shape *s = &a->shape, *t = &b->shape;
   return a->a == b->a && a->a_row == b->a_row && a->rows == b->rows && s->m == t->m && s->k == t->k &&
-         s->b_type == t->b_type && s->trans_b && t->trans_b && is_rounded(s) == is_rounded(t) && s->isa == t->isa;
+         s->b_type == t->b_type && has_loops(s) && s->trans_b && t->trans_b && is_rounded(s) == is_rounded(t) &&
+         s->isa == t->isa;
 }
 
 void cpu_quant_products(const cpu_product *const *list, size_t n) {
@@ -266,7 +305,8 @@ void cpu_quant_products(const cpu_product *const *list, size_t n) {
                  .n_blocks = (s->trans_b ? s->k : s->n) / info->block_elements};
   q.row_bytes = q.n_blocks * q.block_bytes;
   if (s->m == 0) return;
-  if (s->trans_b) run_along_k(&q);
+  if (s->trans_b && !has_loops(s)) run_along_k_decoded(&q);
+  else if (s->trans_b) run_along_k(&q);
   else if (s->n > 0) run_along_n(&q);
 }
 

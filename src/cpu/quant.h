@@ -5,8 +5,8 @@
  * quant_dot.simd.c, quant_exact.simd.c   the inner loops, over quant_loop.h and quant_codes.h
  *
  * By default the rows of a are rounded to 8 bits per 32 elements, each 32 with a scale, and the products are of integers;
- * with `exact` codes become f32 in registers and a stays as it is. Blocks that run along n (b is [k, n]) are decoded and
- * multiplied in f32. */
+ * with `exact` codes become f32 in registers and a stays as it is. Blocks that run along n (b is [k, n]), and types that the
+ * inner loops do not know (CPU_QUANT_TYPES), are decoded and multiplied in f32. */
 #ifndef RLX_CPU_QUANT_H
 #define RLX_CPU_QUANT_H
 
@@ -51,8 +51,9 @@ typedef struct cpu_quant_table {
   cpu_quant_dot_fn *dot[RLX_DTYPE_COUNT][CPU_QUANT_TILE_COUNT]; /* NULL: no such tile */
   /* n_words words of 4 bytes of each of 16 rows, row_bytes apart: word i of row r goes to 64 i + 4 r. */
   void (*turn)(const uint8_t *rows, size_t row_bytes, size_t n_words, uint8_t *out);
-  /* y += x w, n elements */
+  /* y += x w, n elements; the sum of a w, n elements */
   void (*add_scaled)(float *y, const float *w, float x, size_t n);
+  float (*dot_floats)(const float *a, const float *w, size_t n);
 } cpu_quant_table;
 CPU_TABLES(cpu_quant_table, cpu_quant)
 

@@ -280,6 +280,14 @@ static void add_scaled(float *y, const float *w, float x, size_t n) {
   if (i < n) vf_store_n(y + i, vf_fma(vf_load_n(w + i, n - i), factor, vf_load_n(y + i, n - i)), n - i);
 }
 
+static float dot_floats(const float *a, const float *w, size_t n) {
+  size_t i = 0;
+  vf sum = vf_zero();
+  for (; i + VF_LANES <= n; i += VF_LANES) sum = vf_fma(vf_load(a + i), vf_load(w + i), sum);
+  if (i < n) sum = vf_fma(vf_load_n(a + i, n - i), vf_load_n(w + i, n - i), sum);
+  return vf_sum(sum);
+}
+
 Q_FUNCTIONS
 const cpu_quant_table CPU_TABLE(cpu_quant) = {
-  .quantise = quantise, .dot = Q_TABLE, .turn = turn, .add_scaled = add_scaled};
+  .quantise = quantise, .dot = Q_TABLE, .turn = turn, .add_scaled = add_scaled, .dot_floats = dot_floats};

@@ -131,6 +131,7 @@ typedef struct rows_of {
 
 static bool open_rows(uint32_t layout, const rlx_type *type, rows_of *out) {
   if (layout != CPU_LAYOUT_QUANT_ROWS || !rlx_dtype_is_block(type->dtype) || type->shape.n < 2) return false;
+  if (!fields_of[type->dtype][0].bytes) return false; /* a type without inner loops */
   const rlx_dtype_info *info = rlx_dtype_describe(type->dtype);
   const rlx_dims *s = &type->shape;
   size_t n_matrices = 1, k = (size_t)s->v[s->n - 1], n_rows, bytes;

@@ -1,12 +1,23 @@
 /* Block types: decoding them. */
 #include "gpu/quant.h"
 
+#include "quant/blocks.h"
+
 void gpu_wish_planes(gpu_lowering *l, uint32_t i) {
   const rlx_type *t = gpu_in_type(l, i);
-  if (t && rlx_dtype_is_block(t->dtype)) gpu_wish(l, i, GPU_LAYOUT_PLANES);
+  if (t && rlx_dtype_is_block(t->dtype) && gpu_planes_of(t->dtype)->bytes) gpu_wish(l, i, GPU_LAYOUT_PLANES);
 }
 
 uint32_t gpu_blocks(const rlx_type *t) { return gpu_count(t) / rlx_dtype_describe(t->dtype)->block_elements; }
+
+gpu_window gpu_block_grid(gpu_lowering *l, rlx_dtype dtype) {
+  enum { MOST_WORDS = 1024 };
+  uint32_t n, words[MOST_WORDS];
+  const uint16_t *grid = rlx_grid_of(dtype, &n);
+  if (!grid) return (gpu_window){0};
+  for (uint32_t i = 0; i < n / 2; i++) words[i] = grid[2 * i] | (uint32_t)grid[2 * i + 1] << 16;
+  return gpu_table(l, words, n / 2);
+}
 
 static void emit_decode(gpu_lowering *l, uint32_t w, gpu_params_decode p, const rlx_type *chosen, gpu_window idx,
                         rlx_dtype type, gpu_window to) {
@@ -19,7 +30,7 @@ static void emit_decode(gpu_lowering *l, uint32_t w, gpu_params_decode p, const 
                             .ti = chosen ? (uint32_t)chosen->dtype : 0};
   uint32_t stores = gpu_ceil_div(p.n, gpu_elements_per_word(type));
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(decode, p, c), .groups = gpu_ceil_div(stores, 128), .group_size = 128,
-                            .windows = {gpu_in(l, w), idx, to}});
+                            .windows = {gpu_in(l, w), idx, to, gpu_block_grid(l, t->dtype)}});
 }
 
 void gpu_decode(gpu_lowering *l, uint32_t i, rlx_dtype type, gpu_window to) {

@@ -20,7 +20,7 @@ typedef struct gpu_plane {
 } gpu_plane;
 enum { GPU_MAX_PLANES = 4 };
 
-const gpu_plane *gpu_planes_of(rlx_dtype dtype);                              /* GPU_MAX_PLANES of them */
+const gpu_plane *gpu_planes_of(rlx_dtype dtype); /* GPU_MAX_PLANES of them; none: 0 bytes */
 uint64_t gpu_plane_start(rlx_dtype dtype, uint64_t n_blocks, uint32_t plane); /* bytes; GPU_MAX_PLANES: the end */
 uint64_t gpu_planes_bytes(const rlx_type *type);                              /* 0: not of blocks */
 rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *src, void *dst, rlx_pool *pool);
@@ -30,6 +30,8 @@ rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *s
 void gpu_wish_planes(gpu_lowering *l, uint32_t i);
 static inline uint32_t gpu_in_planes(const gpu_lowering *l, uint32_t i) { return l->layout[i] == GPU_LAYOUT_PLANES; }
 uint32_t gpu_blocks(const rlx_type *t);
+/* The grid of a type of iq1 to iq3, two entries to a word; no window where it has none. */
+gpu_window gpu_block_grid(gpu_lowering *l, rlx_dtype dtype);
 /* Input i, all of it, to this float type and window. */
 void gpu_decode(gpu_lowering *l, uint32_t i, rlx_dtype type, gpu_window to);
 
@@ -41,6 +43,7 @@ void gpu_lower_gather_blocks(gpu_lowering *l); /* gather's rows of a block type 
 typedef struct gpu_coded {
   const gpu_kernel *kernel; /* matmul_blocks, matmul_codes */
   gpu_window scale, more;   /* matmul_codes: its scales; zero points or a global scale */
+  gpu_window grid;          /* matmul_blocks */
   uint32_t number;          /* the kernel's own parameter: blocks of the weight, or elements that share a scale */
   uint32_t planes;          /* matmul_blocks: its own constant */
   uint32_t scheme, has_scale, has_zero; /* matmul_codes: its own constants */

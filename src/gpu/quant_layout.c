@@ -15,7 +15,8 @@
 #include "gpu/quant.h"
 #include "quant/blocks.h"
 
-/* In the order of the planes: offset in the plain block, bytes. */
+/* In the order of the planes: offset in the plain block, bytes. The types that kernels read only as files have them (those with a
+ * grid, nvfp4) are not here. */
 static const gpu_plane planes_of[RLX_DTYPE_COUNT][GPU_MAX_PLANES] = {
   [RLX_Q4_0] = {{Q4_0_QS, 16}, {Q4_0_D, 2}},
   [RLX_Q4_1] = {{Q4_1_QS, 16}, {Q4_1_D, 4}},
@@ -40,7 +41,7 @@ const gpu_plane *gpu_planes_of(rlx_dtype dtype) { return planes_of[dtype]; }
 /* The number of blocks of a tensor; false where it is none of blocks, or too large. */
 static bool count_blocks(const rlx_type *type, uint64_t *out) {
   size_t bytes;
-  if (!rlx_dtype_is_block(type->dtype) || rlx_tensor_bytes(type->dtype, type->shape, &bytes)) return false;
+  if (!rlx_dtype_is_block(type->dtype) || !planes_of[type->dtype]->bytes || rlx_tensor_bytes(type->dtype, type->shape, &bytes)) return false;
   *out = bytes / rlx_dtype_describe(type->dtype)->block_bytes;
   return true;
 }

@@ -204,18 +204,19 @@ void gpu_coded_product(gpu_lowering *l, const gpu_product *p, const gpu_coded *b
                             .params_bytes = sizeof params,
                             .groups = params.tiles_m * params.tiles_n * batches * choice->splits,
                             .group_size = gpu_tile_group(t),
-                            .windows = {gpu_window_if(!vec_a, p->a), gpu_window_if(vec_a, p->a), p->b,
-                                        (gpu_window){GPU_NONE, 0, 0, 0}, b->more.from ? b->more : to.extra_window,
-                                        rows ? rows->window : b->scale, gpu_window_if(!vec_y, to.y),
-                                        gpu_window_if(vec_y, to.y)},
+                            .windows = {gpu_window_if(!vec_a, p->a), gpu_window_if(vec_a, p->a), p->b, b->grid,
+                                        b->more.from ? b->more : to.extra_window, rows ? rows->window : b->scale,
+                                        gpu_window_if(!vec_y, to.y), gpu_window_if(vec_y, to.y)},
                             .cost = (uint64_t)batches * p->m * p->n * p->k / 8});
   if (to.is_part) gpu_product_sum(l, p, to.y, choice->splits);
 }
 
 static void emit_tiles(gpu_lowering *l, const gpu_product *p, uint32_t w, const product_choice *choice,
                        const product_rows *rows) {
-  gpu_coded b = {
-    .kernel = &gpu_kernel_matmul_blocks, .number = gpu_blocks(gpu_in_type(l, w)), .planes = gpu_in_planes(l, w)};
+  gpu_coded b = {.kernel = &gpu_kernel_matmul_blocks,
+                 .number = gpu_blocks(gpu_in_type(l, w)),
+                 .planes = gpu_in_planes(l, w),
+                 .grid = gpu_block_grid(l, gpu_in_type(l, w)->dtype)};
   gpu_coded_product(l, p, &b, choice, rows);
 }
 

@@ -30,7 +30,7 @@ RLX_TYPE_TABLE(RLX_BLOCK_DECLARE)
 #undef RLX_BLOCK_DECLARE
 #undef RLX_BLOCK_BLOCK /* others give it their own meaning: quant.c */
 
-enum { SMALL_BLOCK = 32, SUPER_BLOCK = 256 }; /* elements */
+enum { SMALL_BLOCK = 32, NVFP4_ELEMENTS = 64, SUPER_BLOCK = 256 }; /* elements */
 
 /* Byte offsets. D is the f16 scale (Q8_K: f32), M or DMIN the f16 offset or its scale, QS the low bits of the codes, QH
  * the high ones; BYTES is the whole, as in the type table. */
@@ -48,6 +48,14 @@ enum { Q5_K_D = 0, Q5_K_DMIN = 2, Q5_K_SCALES = 4, Q5_K_QH = 16, Q5_K_QS = 48, Q
 enum { Q6_K_QL = 0, Q6_K_QH = 128, Q6_K_SCALES = 192, Q6_K_D = 208, Q6_K_BYTES = 210 };
 enum { Q8_K_D = 0, Q8_K_QS = 4, Q8_K_SUMS = 260, Q8_K_BYTES = 292 };
 enum { IQ4_XS_D = 0, IQ4_XS_SCALES_H = 2, IQ4_XS_SCALES_L = 4, IQ4_XS_QS = 8, IQ4_XS_BYTES = 136 };
+enum { IQ1_S_D = 0, IQ1_S_QS = 2, IQ1_S_QH = 34, IQ1_S_BYTES = 50 };
+enum { IQ1_M_QS = 0, IQ1_M_QH = 32, IQ1_M_SCALES = 48, IQ1_M_BYTES = 56 };
+enum { IQ2_XXS_D = 0, IQ2_XXS_QS = 2, IQ2_XXS_BYTES = 66 };
+enum { IQ2_XS_D = 0, IQ2_XS_QS = 2, IQ2_XS_SCALES = 66, IQ2_XS_BYTES = 74 };
+enum { IQ2_S_D = 0, IQ2_S_QS = 2, IQ2_S_SIGNS = 34, IQ2_S_QH = 66, IQ2_S_SCALES = 74, IQ2_S_BYTES = 82 };
+enum { IQ3_XXS_D = 0, IQ3_XXS_QS = 2, IQ3_XXS_SIGNS = 66, IQ3_XXS_BYTES = 98 };
+enum { IQ3_S_D = 0, IQ3_S_QS = 2, IQ3_S_QH = 66, IQ3_S_SIGNS = 74, IQ3_S_SCALES = 106, IQ3_S_BYTES = 110 };
+enum { NVFP4_SCALES = 0, NVFP4_QS = 4, NVFP4_BYTES = 36 };
 enum { TQ1_0_QS = 0, TQ1_0_QH = 48, TQ1_0_D = 52, TQ1_0_BYTES = 54 };
 enum { TQ2_0_QS = 0, TQ2_0_D = 64, TQ2_0_BYTES = 66 };
 
@@ -56,6 +64,16 @@ extern const int8_t rlx_iq4_levels[16];
 /* The values of the e2m1 codes, doubled to be whole, so the scale that goes with them is halved: 2^(e-128). */
 extern const int8_t rlx_mxfp4_levels[16];
 float rlx_mxfp4_scale(uint8_t e);
+/* The same levels under a scale of e4m3 without a sign: half of the number. As files of this type are read, 0x7f is 0. */
+float rlx_nvfp4_scale(uint8_t e);
+
+/* The grids of the iq types, and the levels of their entries' codes (decode_iq.c). */
+extern const uint16_t rlx_iq1_grid[2048], rlx_iq2_xxs_grid[256], rlx_iq2_xs_grid[512], rlx_iq2_s_grid[1024];
+extern const uint16_t rlx_iq3_xxs_grid[256], rlx_iq3_s_grid[512];
+extern const int8_t rlx_iq1_levels[2][4], rlx_iq2_levels[4], rlx_iq3_xxs_levels[8], rlx_iq3_s_levels[8];
+/* The grid of a type and the number of its entries, an even one; NULL: it has none. */
+const uint16_t *rlx_grid_of(rlx_dtype dtype, uint32_t *n);
+uint16_t rlx_iq1_m_scale(const uint8_t *block); /* its f16, which lies in pieces */
 
 static inline uint16_t load_le16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline uint32_t load_le32(const uint8_t *p) { return load_le16(p) | (uint32_t)load_le16(p + 2) << 16; }

@@ -1,10 +1,11 @@
-/* Decoders of the 32-element block types.
+/* Decoders of the 32-element block types, and of nvfp4 with 64.
  *
  * A value is scale * code, or scale * code + offset, computed in f32. An f16 scale has 11 significant bits and a code
  * at most 8, so the product is exact and the sum is the only rounding: the result is the same with and without fused
  * multiply-add, on every machine. A damaged file may hold infinite or NaN scales; they give infinities and NaNs, no
- * more. Not here: the 256-element types, decode_k.c. */
+ * more. Not here: the 256-element types, decode_k.c and decode_iq.c. */
 #include "quant/blocks.h"
+#include "quant/codes.h"
 
 const int8_t rlx_iq4_levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 const int8_t rlx_mxfp4_levels[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
@@ -54,4 +55,18 @@ float rlx_mxfp4_scale(uint8_t e) { return rlx_f32_from_bits(e < 2 ? 0x00200000u 
 void rlx_mxfp4_decode(const uint8_t *block, float *dst) {
   float d = rlx_mxfp4_scale(block[MXFP4_E]);
   for (int i = 0; i < SMALL_BLOCK; i++) dst[i] = d * (float)rlx_mxfp4_levels[nibble(block + MXFP4_QS, i)];
+}
+
+float rlx_nvfp4_scale(uint8_t e) {
+  float v = rlx_e4m3_to_f32(e & 127);
+  return e == 127 ? 0 : e == 255 ? 240 : v * 0.5f; /* with its unused bit set, 0x7f is the number that it would be */
+}
+
+/* Four times 16 elements, each 16 with a scale: low nibbles are its elements 0-7, high ones 8-15. */
+void rlx_nvfp4_decode(const uint8_t *block, float *dst) {
+  for (int i = 0; i < NVFP4_ELEMENTS; i++) {
+    uint8_t byte = block[NVFP4_QS + i / 16 * 8 + i % 8];
+    float d = rlx_nvfp4_scale(block[NVFP4_SCALES + i / 16]);
+    dst[i] = d * (float)rlx_mxfp4_levels[i % 16 < 8 ? byte & 15 : byte >> 4];
+  }
 }

@@ -1,9 +1,10 @@
 /* Encoders of the 32-element block types: fit a scale (and an offset), round it to what the block stores, take the
- * nearest codes under the stored value, pack them.
+ * nearest codes under the stored value, pack them. And of nvfp4, whose 16 elements with a scale are a block by themselves.
  *
  * Any input gives a block that decodes to finite numbers. NaN is encoded as 0; an infinity as the largest f32. A scale
- * beyond f16 is stored as the largest f16 and the numbers it cannot reach take the last level. Numbers too small for an
- * f16 scale come out as 0 or a multiple of its least step. Packing mirrors decode.c. */
+ * beyond what is stored becomes the largest, and the numbers it cannot reach take the last level. Numbers too small for
+ * a scale come out as 0 or a multiple of its least step. Packing mirrors decode.c. */
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -179,4 +180,38 @@ void rlx_mxfp4_encode(const float *src, uint8_t *dst, size_t n_blocks) {
       pack_nibbles(codes, block + MXFP4_QS);
     }
   }
+}
+
+/* Every scale is tried: of 127 numbers, each a search for the nearest of eight levels, the best there is. */
+static void encode_16(const double *x, uint8_t *scale, uint8_t *codes) {
+  double least = INFINITY;
+  for (int e = 0; e < 127; e++) {
+    double d = (double)rlx_nvfp4_scale((uint8_t)e), error = 0;
+    uint8_t tried[16];
+    for (int i = 0; i < 16; i++) {
+      double v = d > 0 ? fabs(x[i]) / d : 0;
+      int c = v < 3.5 ? (int)(v + 0.5) : v < 5 ? 4 : v < 7 ? 5 : v < 10 ? 6 : 7;
+      double y = d * (double)rlx_mxfp4_levels[c];
+      tried[i] = (uint8_t)(x[i] < 0 && c ? c | 8 : c);
+      error += y * (y - 2 * fabs(x[i])); /* beyond that of zeros: what is out of reach does not drown the rest */
+    }
+    if (error >= least) continue;
+    least = error;
+    *scale = (uint8_t)e;
+    memcpy(codes, tried, sizeof tried);
+  }
+}
+
+void rlx_nvfp4_encode(const float *src, uint8_t *dst, size_t n) {
+  for (size_t at = 0; at < n; at++, src += NVFP4_ELEMENTS, dst += NVFP4_BYTES)
+    for (int j = 0; j < NVFP4_ELEMENTS / 16; j++) {
+      double x[16];
+      uint8_t codes[16];
+      for (int i = 0; i < 16; i++) {
+        double v = (double)src[16 * j + i];
+        x[i] = isnan(v) ? 0 : fmax(-(double)FLT_MAX, fmin((double)FLT_MAX, v));
+      }
+      encode_16(x, dst + NVFP4_SCALES + j, codes);
+      for (int i = 0; i < 8; i++) dst[NVFP4_QS + 8 * j + i] = (uint8_t)(codes[i] | codes[i + 8] << 4);
+    }
 }

@@ -72,18 +72,18 @@ def info_of_a_gguf():
 def info_of_types_that_are_not_there():
     need_lm()
     names = [f"blk.{i}.ffn_up.weight" for i in range(40)]
-    gguf("m.gguf", METAS, [("norm.weight", [256], 0, floats(256)), ("a.weight", [256, 2], 16, bytes(132)),
-                           *((name, [256], 19, bytes(50)) for name in names)])
+    gguf("m.gguf", METAS, [("norm.weight", [256], 0, floats(256)), ("a.weight", [256, 2], 41, bytes(72)),
+                           *((name, [256], 9, bytes(288)) for name in names)])
     told = rlx("info", "m.gguf", expect=0)
     for part in ("42 tensors, 11008 parameters", "f32          1 tensors  1.00 KiB",
-                 "iq2_xxs      1 tensors", "iq1_s       40 tensors", "41 tensors are of types that RLX does not have"):
+                 "q1_0         1 tensors", "q8_1        40 tensors", "41 tensors are of types that RLX does not have"):
         check(part in told.out, f"{part!r} is not in {told.out}")
-    check("blk.39.ffn_up.weight  iq1_s[256]" in rlx("info", "m.gguf", "--tensors", expect=0).out, "--tensors")
+    check("blk.39.ffn_up.weight  q8_1[256]" in rlx("info", "m.gguf", "--tensors", expect=0).out, "--tensors")
     found = file_json("info", "m.gguf")
-    equal(found["types"][1:], [{"dtype": "iq2_xxs", "tensors": 1, "elements": 512, "bytes": 132},
-                               {"dtype": "iq1_s", "tensors": 40, "elements": 10240, "bytes": 2000}])
-    equal((found["tensors"][1]["dtype"], found["tensors"][1]["shape"]), ("iq2_xxs", [2, 256]))
-    says = "41 of 42 tensors are of types that RLX does not have: 'a.weight' is iq2_xxs, 'blk.0.ffn_up.weight' is iq1_s"
+    equal(found["types"][1:], [{"dtype": "q1_0", "tensors": 1, "elements": 512, "bytes": 72},
+                               {"dtype": "q8_1", "tensors": 40, "elements": 10240, "bytes": 11520}])
+    equal((found["tensors"][1]["dtype"], found["tensors"][1]["shape"]), ("q1_0", [2, 256]))
+    says = "41 of 42 tensors are of types that RLX does not have: 'a.weight' is q1_0, 'blk.0.ffn_up.weight' is q8_1"
     fails("check", "m.gguf", says=says)
     fails("convert", "m.gguf", "q.gguf", "--type", "q8_0", says=says)
     equal(os.listdir(), ["m.gguf"])

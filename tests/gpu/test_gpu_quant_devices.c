@@ -35,6 +35,18 @@ TEST(many_rows) {
   CHECK(check_product("q6_k", 33, 67, 512));
 }
 
+/* Types that lie plain, and whose grid is a window. */
+TEST(grids) {
+  CHECK(check_product("iq2_s", 1, 37, 512));
+  CHECK(check_product("iq1_m", 3, 40, 512));
+  CHECK(check_product("iq3_xxs", 20, 33, 512));
+  CHECK(check_product("nvfp4", 2, 70, 448));
+  CHECK(gpu_check_bits(RLX_OP_gather, "param w: iq2_xxs[9,512]; idx: i32[5] range(0,9)", "gather(%w, %idx)"));
+  CHECK(gpu_check_bits(RLX_OP_cast, "param w: iq1_s[5,256]", "cast(%w) {to=f32}"));
+  CHECK(gpu_check_bits(RLX_OP_cast, "param w: iq2_xs[5,256]", "cast(%w) {to=f32}"));
+  CHECK(gpu_check_bits(RLX_OP_cast, "param w: iq3_s[5,256]", "cast(%w) {to=f32}"));
+}
+
 TEST(gate_up) {
   CHECK(check_both(RLX_OP_fused_gate_up, "x: f32[1,512]; param g: q4_k[70,512]; param u: q4_k[70,512]",
                    "fused_gate_up(%x, %g, %u) {trans_b=true}"));

@@ -23,14 +23,16 @@ typedef struct every_type {
   int small_first, small_last; /* bytes that hold small scales */
 } every_type;
 
-enum { EVERY_TYPES = 16, EVERY_MOST_BYTES = 292 };
+enum { EVERY_TYPES = 24, EVERY_MOST_BYTES = 292 };
 static const every_type every_types[EVERY_TYPES] = {
-  {RLX_Q4_0, {0, -1}, 0, 0},   {RLX_Q4_1, {0, 2}, 0, 0},    {RLX_Q5_0, {0, -1}, 0, 0},
-  {RLX_Q5_1, {0, 2}, 0, 0},    {RLX_Q8_0, {0, -1}, 0, 0},   {RLX_IQ4_NL, {0, -1}, 0, 0},
-  {RLX_MXFP4, {-1, -1}, 0, 1}, {RLX_Q2_K, {80, 82}, 0, 16}, {RLX_Q3_K, {108, -1}, 96, 108},
-  {RLX_Q4_K, {0, 2}, 4, 16},   {RLX_Q5_K, {0, 2}, 4, 16},   {RLX_Q6_K, {208, -1}, 192, 208},
-  {RLX_Q8_K, {-1, -1}, 0, 0},  {RLX_IQ4_XS, {0, -1}, 2, 8}, {RLX_TQ1_0, {52, -1}, 0, 0},
-  {RLX_TQ2_0, {64, -1}, 0, 0},
+  {RLX_Q4_0, {0, -1}, 0, 0},      {RLX_Q4_1, {0, 2}, 0, 0},      {RLX_Q5_0, {0, -1}, 0, 0},
+  {RLX_Q5_1, {0, 2}, 0, 0},       {RLX_Q8_0, {0, -1}, 0, 0},     {RLX_IQ4_NL, {0, -1}, 0, 0},
+  {RLX_MXFP4, {-1, -1}, 0, 1},    {RLX_Q2_K, {80, 82}, 0, 16},   {RLX_Q3_K, {108, -1}, 96, 108},
+  {RLX_Q4_K, {0, 2}, 4, 16},      {RLX_Q5_K, {0, 2}, 4, 16},     {RLX_Q6_K, {208, -1}, 192, 208},
+  {RLX_Q8_K, {-1, -1}, 0, 0},     {RLX_IQ4_XS, {0, -1}, 2, 8},   {RLX_TQ1_0, {52, -1}, 0, 0},
+  {RLX_TQ2_0, {64, -1}, 0, 0},    {RLX_IQ1_S, {0, -1}, 34, 50},  {RLX_IQ1_M, {-1, -1}, 32, 56},
+  {RLX_IQ2_XXS, {0, -1}, 2, 66},  {RLX_IQ2_XS, {0, -1}, 66, 74}, {RLX_IQ2_S, {0, -1}, 66, 82},
+  {RLX_IQ3_XXS, {0, -1}, 66, 98}, {RLX_IQ3_S, {0, -1}, 66, 74},  {RLX_NVFP4, {-1, -1}, 0, 4},
 };
 
 static inline uint64_t every_mix(uint64_t z) {
@@ -46,12 +48,18 @@ static inline uint32_t every_random(every_set set, size_t block, size_t at) {
 
 static inline size_t every_count(const every_type *t, every_set set) {
   size_t bytes = rlx_dtype_describe(t->dtype)->block_bytes;
-  bool has_scale = t->f16_at[0] >= 0 || t->dtype == RLX_Q8_K, has_small = t->small_last > t->small_first;
+  bool has_scale = t->f16_at[0] >= 0 || t->dtype == RLX_Q8_K || t->dtype == RLX_IQ1_M,
+       has_small = t->small_last > t->small_first;
   if (set == EVERY_BYTE) return bytes * 256;
   return set == EVERY_SCALE ? (has_scale ? 65536 : 0) : has_small ? 65536 : 256;
 }
 
 static inline void every_put16(uint8_t *p, uint32_t v) { p[0] = (uint8_t)v, p[1] = (uint8_t)(v >> 8); }
+
+/* The f16 of iq1_m, which lies in the top nibbles of four words. */
+static inline void every_put_pieces(uint8_t *block, uint32_t v) {
+  for (int i = 0; i < 4; i++) block[49 + 2 * i] = (uint8_t)((block[49 + 2 * i] & 15) | (v >> 4 * i & 15) << 4);
+}
 
 /* Scales that a file could hold: f16 of either sign between 2^-5 and 2^3. */
 static inline void every_sane_scales(const every_type *t, every_set set, size_t block, uint8_t *out) {
@@ -73,9 +81,14 @@ static inline void every_block(const every_type *t, every_set set, size_t b, uin
   if (set == EVERY_PRODUCT) memset(out, (int)(b & 255), (size_t)bytes);
   every_sane_scales(t, set, b, out);
   if (set == EVERY_PRODUCT) memset(out + t->small_first, (int)(b >> 8), (size_t)(t->small_last - t->small_first));
+  if (t->dtype == RLX_IQ1_M) {
+    uint32_t r = every_random(set, b, 1002);
+    every_put_pieces(out, (r & 0x83ff) | (10 + (r >> 16 & 7)) << 10);
+  }
   if (set == EVERY_BYTE) out[b / 256] = (uint8_t)b;
   if (set != EVERY_SCALE) return;
   if (t->dtype == RLX_Q8_K) every_put16(out + 2, (uint32_t)b);
+  if (t->dtype == RLX_IQ1_M) every_put_pieces(out, (uint32_t)b);
   if (t->f16_at[0] >= 0) every_put16(out + t->f16_at[0], (uint32_t)b);
   if (t->f16_at[1] >= 0) every_put16(out + t->f16_at[1], (uint32_t)b * 40503 & 0xffff); /* odd: all of them, too */
 }

@@ -14,6 +14,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   w = windows[0];
   idx = windows[1];
   y = windows[2];
+  grid = windows[3];
 }
 static void k_group(void) {
 }

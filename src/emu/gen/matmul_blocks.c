@@ -30,7 +30,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   a = windows[0];
   a4 = windows[1];
   b = windows[2];
-  b4 = windows[3];
+  grid = windows[3];
   extra = windows[4];
   rows = windows[5];
   y = windows[6];

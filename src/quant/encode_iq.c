@@ -1,0 +1,375 @@
+/* Encoders of the block types whose codes are indices into a grid: iq1, iq2, iq3.
+ *
+ * The measure is the plain sum of squared errors of what will be decoded; no element counts for more than another, so no importance
+ * matrix is needed (files in the wild were often made with one, which weighs the squares by how large the activations are). Signs
+ * are those of the numbers; where seven bits stand for eight signs and their number would be odd, the smallest number takes the
+ * wrong one. Then, from the smallest part to the whole:
+ *
+ *   an entry      under a given scale the error of an entry is the sum over its two bytes, so two tables of 256 sums are made
+ *                 and the best entry of the grid is found
+ *   a scale       of 16 or 32 elements: a few first guesses, each with the best entries and then the best scale for these
+ *   the f16       so that the largest scale has the largest code; for every scale the codes next to it are tried; then the best f16
+ *                 for what was chosen, and all of it again under that
+ *
+ * Any input gives a block that decodes to finite numbers and whose error is at most that of zeros. NaN is encoded as 0, an
+ * infinity as the largest f32. Packing mirrors decode_iq.c. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "quant/blocks.h"
+#include "quant/fit.h"
+
+enum { MOST_SUBS = 16, MOST_ENTRIES = 64, GROUP = 8, GROUPS = SUPER_BLOCK / GROUP };
+
+/* How a type is made. A value is d * (2 code + 1) * unit * level. */
+typedef struct grid_type {
+  const uint16_t *grid;
+  int n_grid;
+  int bits;              /* of an element in an entry: 2 or 4 */
+  int n_levels;          /* 3 or 8 */
+  const int8_t *levels;  /* of iq1 with the eighth added */
+  const int8_t *shifted; /* of iq1 with it taken away; else NULL */
+  int sub;               /* elements that share a scale */
+  int most_code;         /* of a scale */
+  double unit;
+  bool signs, even;  /* signs beside the entries; an even number of them in eight elements */
+  bool shift_of_sub; /* whether to take away is said once for a scale, not for eight elements */
+} grid_type;
+
+/* What was chosen for a block. */
+typedef struct grid_block {
+  uint16_t d;
+  uint8_t code[MOST_SUBS];
+  uint16_t index[MOST_ENTRIES];
+  uint8_t signs[GROUPS];
+  bool shifted[GROUPS];
+} grid_block;
+
+/* A choice's error beyond that of zeros (so that what is beyond reach does not drown the rest), and the sums that say which scale is best for it: of number times level, and of level times level. */
+typedef struct fit {
+  double error, dot, square;
+} fit;
+
+static void add_fit(fit *to, fit f) {
+  to->error += f.error;
+  to->dot += f.dot;
+  to->square += f.square;
+}
+
+/* ---- an entry ---- */
+
+/* Entries with the same high byte, which follow each other: a grid ascends. */
+typedef struct runs {
+  int n;
+  uint8_t byte[256];
+  uint16_t start[257];
+} runs;
+
+static void find_runs(const grid_type *g, runs *r) {
+  r->n = 0;
+  for (int i = 0; i < g->n_grid; i++) {
+    if (i && g->grid[i] >> 8 == g->grid[i - 1] >> 8) continue;
+    r->byte[r->n] = (uint8_t)(g->grid[i] >> 8);
+    r->start[r->n++] = (uint16_t)i;
+  }
+  r->start[r->n] = (uint16_t)g->n_grid;
+}
+
+/* The errors of every byte of an entry, whose elements are t[0], t[1], ... under s. Returns the least. */
+static double make_table(const grid_type *g, const int8_t *levels, const double *t, double s, double *table) {
+  double miss[4][8], total = 0;
+  const int per = 8 / g->bits;
+  for (int i = 0; i < per; i++) {
+    double least = INFINITY;
+    for (int c = 0; c < g->n_levels; c++) {
+      double v = s * (double)levels[c];
+      miss[i][c] = v * (v - 2 * t[i]);
+      least = fmin(least, miss[i][c]);
+    }
+    total += least;
+  }
+  for (int a = 0; a < g->n_levels; a++)
+    for (int b = 0; b < g->n_levels; b++) {
+      double two = miss[0][a] + miss[1][b];
+      if (per == 2) table[a | b << 4] = two;
+      for (int c = 0; per == 4 && c < g->n_levels; c++)
+        for (int e = 0; e < g->n_levels; e++) table[a | b << 2 | c << 4 | e << 6] = two + miss[2][c] + miss[3][e];
+    }
+  return total;
+}
+
+/* The best entry for the numbers t under s. */
+static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, const double *t, double s,
+                      uint16_t *index) {
+  double low[256], high[256];
+  const int n = 16 / g->bits;
+  double least_low = make_table(g, levels, t, s, low);
+  make_table(g, levels, t + n / 2, s, high);
+  fit f = {.error = INFINITY};
+  *index = 0;
+  int likely = 0;
+  for (int k = 1; k < r->n; k++)
+    if (high[r->byte[k]] < high[r->byte[likely]]) likely = k;
+  for (int k = -1; k < r->n; k++) { /* first the run that is likely to have it: then most others need no look */
+    int run = k < 0 ? likely : k;
+    double above = high[r->byte[run]];
+    for (int i = r->start[run]; above + least_low < f.error && i < r->start[run + 1]; i++) {
+      double e = low[g->grid[i] & 255] + above;
+      if (e < f.error) f.error = e, *index = (uint16_t)i;
+    }
+  }
+  for (int i = 0; i < n; i++) {
+    double level = levels[g->grid[*index] >> g->bits * i & ((1 << g->bits) - 1)];
+    f.dot += t[i] * level;
+    f.square += level * level;
+  }
+  return f;
+}
+
+/* ---- eight elements ---- */
+
+/* Their signs, and the numbers as the entries are to have them. */
+static uint8_t take_signs(const grid_type *g, const double *x, double *t) {
+  unsigned signs = 0, ones = 0;
+  int smallest = 0;
+  for (int i = 0; i < GROUP; i++) {
+    if (g->signs && x[i] < 0) signs |= 1u << i, ones++;
+    if (fabs(x[i]) < fabs(x[smallest])) smallest = i;
+  }
+  if (g->even && ones % 2) signs ^= 1u << smallest;
+  for (int i = 0; i < GROUP; i++) t[i] = signs >> i & 1 ? -x[i] : x[i];
+  return (uint8_t)signs;
+}
+
+/* Group number `at` of a block under s; levels are chosen before. */
+static fit fit_group(const grid_type *g, const runs *r, const int8_t *levels, const double *x, double s, int at,
+                     grid_block *out) {
+  double t[GROUP];
+  fit sum = {0};
+  const int n = 16 / g->bits;
+  out->signs[at] = take_signs(g, x + GROUP * at, t);
+  out->shifted[at] = levels == g->shifted;
+  for (int i = 0; i < GROUP; i += n)
+    add_fit(&sum, best_entry(g, r, levels, t + i, s, &out->index[(GROUP * at + i) / n]));
+  return sum;
+}
+
+/* With whichever levels are better. */
+static fit fit_either(const grid_type *g, const runs *r, const double *x, double s, int at, grid_block *out) {
+  fit a = fit_group(g, r, g->levels, x, s, at, out);
+  if (!g->shifted) return a;
+  uint16_t index = out->index[at]; /* such types have one entry for the eight */
+  fit b = fit_group(g, r, g->shifted, x, s, at, out);
+  if (b.error < a.error) return b;
+  out->index[at] = index;
+  out->shifted[at] = false;
+  return a;
+}
+
+/* ---- elements that share a scale ---- */
+
+static fit fit_sub(const grid_type *g, const runs *r, const double *x, double s, int j, grid_block *out) {
+  const int n = g->sub / GROUP;
+  fit sum = {0};
+  if (!g->shift_of_sub) {
+    for (int i = 0; i < n; i++) add_fit(&sum, fit_either(g, r, x, s, n * j + i, out));
+    return sum;
+  }
+  uint16_t index[SMALL_BLOCK / GROUP];
+  fit other = {0};
+  for (int i = 0; i < n; i++) add_fit(&sum, fit_group(g, r, g->levels, x, s, n * j + i, out));
+  for (int i = 0; i < n; i++) index[i] = out->index[n * j + i];
+  for (int i = 0; i < n; i++) add_fit(&other, fit_group(g, r, g->shifted, x, s, n * j + i, out));
+  if (other.error < sum.error) return other;
+  for (int i = 0; i < n; i++) out->index[n * j + i] = index[i], out->shifted[n * j + i] = false;
+  return sum;
+}
+
+/* The scale that the numbers would like, as a factor of levels. */
+static double like_scale(const grid_type *g, const runs *r, const double *x, int j) {
+  /* The largest number as the highest level, and as one beyond it: with few levels the far ones are few. Where numbers are all of a
+   * size, also as the lowest and the next: a grid may not have what is wanted higher up. */
+  const double guesses[] = {1, 0.8, 0.62, (double)g->levels[g->n_levels - 1] / abs(g->levels[0]),
+                            (double)g->levels[g->n_levels - 1] / g->levels[1]};
+  double largest = 0, squares = 0, best = 0, least = INFINITY;
+  for (int i = 0; i < g->sub; i++) {
+    largest = fmax(largest, fabs(x[g->sub * j + i]));
+    squares += x[g->sub * j + i] * x[g->sub * j + i];
+  }
+  if (largest == 0) return 0;
+  grid_block scratch;
+  for (int k = 0; k < (squares > 0.6 * g->sub * largest * largest ? 5 : 3); k++) {
+    double s = largest * guesses[k] / (double)g->levels[g->n_levels - 1];
+    for (int round = 0; round < 2; round++) {
+      fit f = fit_sub(g, r, x, s, j, &scratch);
+      if (f.error < least) least = f.error, best = s;
+      if (!(f.square > 0) || !(f.dot > 0)) break;
+      s = f.dot / f.square;
+    }
+  }
+  return best;
+}
+
+/* ---- a block ---- */
+
+/* Everything under this f16; returns the error, and in *better the scale that would suit the choice best. */
+static double fit_block(const grid_type *g, const runs *r, const double *x, const double *liked, uint16_t d,
+                        double *better, grid_block *out) {
+  double unit = (double)rlx_f16_to_f32(d) * g->unit, error = 0, dot = 0, square = 0;
+  out->d = d;
+  for (int j = 0; j < SUPER_BLOCK / g->sub; j++) {
+    double code = (liked[j] / unit - 1) / 2;
+    int near = code > g->most_code ? g->most_code : code > 0 ? (int)(code + 0.5) : 0;
+    fit best = {.error = INFINITY};
+    grid_block tried, kept = {0};
+    for (int c = near - 1; c <= near + 1; c++) {
+      if (c < 0 || c > g->most_code) continue;
+      double odd = 2 * c + 1;
+      fit f = fit_sub(g, r, x, unit * odd, j, &tried);
+      if (f.error >= best.error) continue;
+      best = (fit){f.error, f.dot * odd, f.square * odd * odd};
+      out->code[j] = (uint8_t)c;
+      kept = tried;
+    }
+    const int groups = g->sub / GROUP, entries = g->sub * g->bits / 16;
+    memcpy(out->index + entries * j, kept.index + entries * j, (size_t)entries * sizeof *out->index);
+    memcpy(out->signs + groups * j, kept.signs + groups * j, (size_t)groups * sizeof *out->signs);
+    memcpy(out->shifted + groups * j, kept.shifted + groups * j, (size_t)groups * sizeof *out->shifted);
+    error += best.error, dot += best.dot, square += best.square;
+  }
+  *better = square > 0 ? dot / square / g->unit : 0;
+  return error;
+}
+
+static void encode_block(const grid_type *g, const runs *r, const float *src, grid_block *out) {
+  double x[SUPER_BLOCK], liked[MOST_SUBS], top = 0, least = 0, better;
+  for (int i = 0; i < SUPER_BLOCK; i++)
+    x[i] = isnan(src[i]) ? 0 : fmax(-(double)FLT_MAX, fmin((double)FLT_MAX, (double)src[i]));
+  *out = (grid_block){0};
+  for (int j = 0; j < SUPER_BLOCK / g->sub; j++) top = fmax(top, liked[j] = like_scale(g, r, x, j));
+  if (top == 0) return;
+  /* The largest scale with the largest code, and with one below: the others then have finer steps. */
+  for (int shrink = 0; shrink < 2; shrink++) {
+    double d = top / (g->unit * (2 * g->most_code + 1 + 4 * shrink));
+    for (int round = 0; round < 2; round++) {
+      grid_block tried = {0};
+      uint16_t h = rlx_fit_f16(d);
+      double error = fit_block(g, r, x, liked, h ? h : 1, &better, &tried);
+      if (error < least) least = error, *out = tried;
+      if (better <= 0 || rlx_fit_f16(better) == tried.d) break;
+      d = better;
+    }
+  }
+}
+
+/* ---- the types ---- */
+
+static const grid_type iq2_xxs = {rlx_iq2_xxs_grid, 256, 2, 3, rlx_iq2_levels, NULL, 32, 15, 0.125, true, true, false};
+static const grid_type iq2_xs = {rlx_iq2_xs_grid, 512, 2, 3, rlx_iq2_levels, NULL, 16, 15, 0.125, true, true, false};
+static const grid_type iq2_s = {rlx_iq2_s_grid, 1024, 2, 3, rlx_iq2_levels, NULL, 16, 15, 0.125, true, false, false};
+static const grid_type iq3_xxs = {
+  rlx_iq3_xxs_grid, 256, 4, 8, rlx_iq3_xxs_levels, NULL, 32, 15, 0.25, true, true, false};
+static const grid_type iq3_s = {rlx_iq3_s_grid, 512, 4, 8, rlx_iq3_s_levels, NULL, 32, 15, 1, true, false, false};
+static const grid_type iq1_s = {rlx_iq1_grid, 2048,  2,     3,   rlx_iq1_levels[0], rlx_iq1_levels[1], 32, 7,
+                                0.125,        false, false, true};
+static const grid_type iq1_m = {rlx_iq1_grid, 2048,  2,     3,    rlx_iq1_levels[0], rlx_iq1_levels[1], 16, 7,
+                                0.125,        false, false, false};
+
+/* Four times seven signs and a scale's code. */
+static uint32_t signs_and_code(const grid_block *b, int j) {
+  uint32_t word = (uint32_t)b->code[j] << 28;
+  for (int i = 0; i < 4; i++) word |= (uint32_t)(b->signs[4 * j + i] & 127) << 7 * i;
+  return word;
+}
+
+static void lay_iq2_xxs(const grid_block *b, uint8_t *block) {
+  store_le16(block + IQ2_XXS_D, b->d);
+  for (int j = 0; j < 8; j++) {
+    for (int i = 0; i < 4; i++) block[IQ2_XXS_QS + 8 * j + i] = (uint8_t)b->index[4 * j + i];
+    store_le32(block + IQ2_XXS_QS + 8 * j + 4, signs_and_code(b, j));
+  }
+}
+
+/* Two codes of scales in a byte. */
+static void lay_nibbles(const uint8_t *code, int n, uint8_t *to) {
+  for (int i = 0; i < n; i++) to[i] = (uint8_t)(code[2 * i] | code[2 * i + 1] << 4);
+}
+
+static void lay_iq2_xs(const grid_block *b, uint8_t *block) {
+  store_le16(block + IQ2_XS_D, b->d);
+  for (int i = 0; i < 32; i++)
+    store_le16(block + IQ2_XS_QS + 2 * i, (uint16_t)(b->index[i] | (b->signs[i] & 127) << 9));
+  lay_nibbles(b->code, 8, block + IQ2_XS_SCALES);
+}
+
+static void lay_iq2_s(const grid_block *b, uint8_t *block) {
+  store_le16(block + IQ2_S_D, b->d);
+  memset(block + IQ2_S_QH, 0, 8);
+  for (int i = 0; i < 32; i++) {
+    block[IQ2_S_QS + i] = (uint8_t)b->index[i];
+    block[IQ2_S_QH + i / 4] |= (uint8_t)(b->index[i] >> 8 << (i % 4 * 2));
+    block[IQ2_S_SIGNS + i] = b->signs[i];
+  }
+  lay_nibbles(b->code, 8, block + IQ2_S_SCALES);
+}
+
+static void lay_iq3_xxs(const grid_block *b, uint8_t *block) {
+  store_le16(block + IQ3_XXS_D, b->d);
+  for (int i = 0; i < 64; i++) block[IQ3_XXS_QS + i] = (uint8_t)b->index[i];
+  for (int j = 0; j < 8; j++) store_le32(block + IQ3_XXS_SIGNS + 4 * j, signs_and_code(b, j));
+}
+
+static void lay_iq3_s(const grid_block *b, uint8_t *block) {
+  store_le16(block + IQ3_S_D, b->d);
+  memset(block + IQ3_S_QH, 0, 8);
+  for (int i = 0; i < 64; i++) {
+    block[IQ3_S_QS + i] = (uint8_t)b->index[i];
+    block[IQ3_S_QH + i / 8] |= (uint8_t)(b->index[i] >> 8 << i % 8);
+  }
+  memcpy(block + IQ3_S_SIGNS, b->signs, 32);
+  lay_nibbles(b->code, 4, block + IQ3_S_SCALES);
+}
+
+static void lay_iq1_s(const grid_block *b, uint8_t *block) {
+  store_le16(block + IQ1_S_D, b->d);
+  for (int j = 0; j < 8; j++) {
+    uint32_t high = (uint32_t)b->code[j] << 12 | (uint32_t)b->shifted[4 * j] << 15;
+    for (int i = 0; i < 4; i++) {
+      block[IQ1_S_QS + 4 * j + i] = (uint8_t)b->index[4 * j + i];
+      high |= (uint32_t)(b->index[4 * j + i] >> 8) << 3 * i;
+    }
+    store_le16(block + IQ1_S_QH + 2 * j, (uint16_t)high);
+  }
+}
+
+static void lay_iq1_m(const grid_block *b, uint8_t *block) {
+  memset(block + IQ1_M_QH, 0, 16);
+  for (int i = 0; i < 32; i++) {
+    block[IQ1_M_QS + i] = (uint8_t)b->index[i];
+    block[IQ1_M_QH + i / 2] |= (uint8_t)((b->index[i] >> 8 | b->shifted[i] << 3) << (i % 2 * 4));
+  }
+  for (int i = 0; i < 4; i++) {
+    uint32_t scales = (uint32_t)(b->d >> 4 * i & 15) << 12;
+    for (int k = 0; k < 4; k++) scales |= (uint32_t)b->code[4 * i + k] << 3 * k;
+    store_le16(block + IQ1_M_SCALES + 2 * i, (uint16_t)scales);
+  }
+}
+
+#define ENCODER(name, TYPE)                                            \
+  void rlx_##name##_encode(const float *src, uint8_t *dst, size_t n) { \
+    grid_block b;                                                      \
+    runs r;                                                            \
+    find_runs(&name, &r);                                              \
+    for (size_t i = 0; i < n; i++) {                                   \
+      encode_block(&name, &r, src + i * SUPER_BLOCK, &b);              \
+      lay_##name(&b, dst + i * TYPE##_BYTES);                          \
+    }                                                                  \
+  }
+ENCODER(iq1_s, IQ1_S)
+ENCODER(iq1_m, IQ1_M)
+ENCODER(iq2_xxs, IQ2_XXS)
+ENCODER(iq2_xs, IQ2_XS)
+ENCODER(iq2_s, IQ2_S)
+ENCODER(iq3_xxs, IQ3_XXS)
+ENCODER(iq3_s, IQ3_S)
