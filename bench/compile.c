@@ -138,8 +138,8 @@ static double now(void) {
 static rlx_status compile(const char *device, const char *graph, double *seconds) {
   rlx_graph *g = NULL;
   rlx_session *s = NULL;
-  rlx_session_desc desc = {.struct_bytes = sizeof desc, .device = device, .threads = 1};
-  rlx_compile_options options = {.struct_bytes = sizeof options, .plan_only = true, .no_cache = true};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = device, .n_threads = 1};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .plan_only = true, .no_cache = true};
   rlx_status status = rlx_graph_parse(graph, strlen(graph), &g);
   if (!status) status = rlx_session_create(&desc, &s);
   *seconds = 1e9;

@@ -45,13 +45,13 @@ static void print_counts(const rlx_executable *e, const char *name) {
     vk_program_counts(e->now->program, &c);
     printf(
       "%s: %u nodes run, %u on the host; %llu dispatches (%.2f per node), %llu barriers (%.2f per dispatch), %llu copies\n",
-      name, (unsigned)m.native, (unsigned)m.host, (unsigned long long)c.dispatches,
-      (double)c.dispatches / (m.native ? m.native : 1), (unsigned long long)c.barriers,
+      name, (unsigned)m.n_native, (unsigned)m.n_host, (unsigned long long)c.dispatches,
+      (double)c.dispatches / (m.n_native ? m.n_native : 1), (unsigned long long)c.barriers,
       (double)c.barriers / (double)(c.dispatches ? c.dispatches : 1), (unsigned long long)c.copies);
     return;
   }
 #endif
-  printf("%s: %u nodes run, %u on the host\n", name, (unsigned)m.native, (unsigned)m.host);
+  printf("%s: %u nodes run, %u on the host\n", name, (unsigned)m.n_native, (unsigned)m.n_host);
 }
 
 static rlx_status run_one(rlx_session *s, const plan_graph_kind *kind, bool is_warm) {

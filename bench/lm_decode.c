@@ -70,7 +70,7 @@ static bool take_id(void *user, int32_t id) {
 
 /* Tokens a second. */
 static double generate_once(rlx_lm *lm, uint32_t n) {
-  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .tokens = n, .ignore_end = true};
+  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .max_tokens = n, .ignore_end = true};
   int32_t first = 1;
   need(rlx_lm_truncate(lm, 0, 0), "forgetting");
   double begin = seconds();
@@ -109,11 +109,11 @@ static void measure(const char *path, unsigned threads, const request *r, const 
   rlx_lm_info info = {RLX_LM_INFO_INIT};
   rlx_pool *pool;
   rlx_lm_desc desc = {RLX_LM_DESC_INIT,         .path = path,
-                      .device = "cpu",          .threads = threads,
+                      .device = "cpu",          .n_threads = threads,
                       .context = r->tokens + 1, .cache_type = RLX_LM_CACHE_F16};
   need(rlx_lm_load(&desc, &lm), path);
   need(rlx_lm_describe(lm, &info), path);
-  if (info.experts || info.is_encoder) {
+  if (info.n_experts || info.is_encoder) {
     fprintf(stderr, "lm_decode: %s: not a model that reads all its weights for a token\n", path);
     exit(1);
   }

@@ -64,7 +64,7 @@ static void bench_close(bench *b) {
 /* "range(0,32000)" behind an index's type; nothing for the others. */
 static rlx_status fill_input(bench *b, const rlx_case *c, rlx_node id, uint32_t i) {
   const rlx_type *t = &rlx_graph_at(b->g, id)->type;
-  rlx_tensor value = {t->dtype, t->shape, b->in[i].block->map, (size_t)b->in[i].bytes};
+  rlx_tensor value = {t->dtype, t->shape, {b->in[i].block->map}, (size_t)b->in[i].bytes};
   const char *range = strstr(c->inputs, "range(");
   bool is_index = t->dtype == RLX_I32 && range;
   return rlx_values_fill(&value, is_index ? range : "", is_index ? strlen(range) : 0, i + 1);

@@ -157,7 +157,7 @@ static rlx_status bench(rlx_onnx *model, int64_t from, int64_t step, size_t coun
   rlx_session *session = NULL;
   rlx_onnx_runner *r = NULL;
   rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = getenv("RLX_DEVICE") ? getenv("RLX_DEVICE") : "cpu"};
-  if (in_processor_time) desc.threads = 1;
+  if (in_processor_time) desc.n_threads = 1;
   rlx_status s = rlx_session_create(&desc, &session);
   if (!s) s = rlx_onnx_runner_create(session, model, NULL, &r);
   for (size_t i = 0; i < count && !s; i++) {

@@ -51,7 +51,7 @@ int main(void) {
   if (!s) s = rlx_graph_parse(text, strlen(text), &g);
   if (!s) s = rlx_session_create(NULL, &session);
   if (!s) s = rlx_compile(session, g, NULL, &program); /* the kernel is a host step between the device's own */
-  rlx_named_tensor input = {"x", {RLX_F32, RLX_DIMS(2, 4), x, sizeof x}},
+  rlx_named_tensor input = {"x", {RLX_F32, RLX_DIMS(2, 4), {x}, sizeof x}},
                    output = {"y", {.data = y, .bytes = sizeof y}};
   if (!s) s = rlx_run(program, &input, 1, &output, 1);
   if (s) fprintf(stderr, "%s: %s\n", rlx_status_name(s), rlx_message());

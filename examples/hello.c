@@ -14,8 +14,8 @@ int main(void) {
   if (!s) s = rlx_graph_finish(graph); /* reports the first error of the calls above, if there was one */
   if (!s) s = rlx_session_create(NULL, &session);
   if (!s) s = rlx_compile(session, graph, NULL, &program);
-  if (!s) s = rlx_executable_write(program, "w", &(rlx_tensor){RLX_F32, RLX_DIMS(3, 2), w, sizeof w});
-  rlx_named_tensor input = {"x", {RLX_F32, RLX_DIMS(2, 3), x, sizeof x}},
+  if (!s) s = rlx_executable_write(program, "w", &(rlx_tensor){RLX_F32, RLX_DIMS(3, 2), {w}, sizeof w});
+  rlx_named_tensor input = {"x", {RLX_F32, RLX_DIMS(2, 3), {x}, sizeof x}},
                    output = {"y", {.data = y, .bytes = sizeof y}};
   if (!s) s = rlx_run(program, &input, 1, &output, 1);
   if (s) printf("%s: %s\n", rlx_status_name(s), rlx_message());

@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   }
   const char *question = argc > 2 ? argv[2] : "What is gravity?";
   rlx_lm_desc desc = {RLX_LM_DESC_INIT, .path = argv[1]};
-  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .tokens = 64};
+  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .max_tokens = 64};
   rlx_lm_stats stats = {RLX_LM_STATS_INIT};
   rlx_lm *lm = NULL;
   rlx_status s = rlx_lm_load(&desc, &lm);
@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
     s = rlx_lm_generate(lm, question, strlen(question), &options, show, NULL, &stats);
   }
   if (s) fprintf(stderr, "%s: %s\n", rlx_status_name(s), rlx_message());
-  else printf("\n[%u tokens, ended by %s]\n", (unsigned)stats.tokens, stats.ended);
+  else printf("\n[%u tokens, ended by %s]\n", (unsigned)stats.n_tokens, stats.ended);
   rlx_lm_destroy(lm);
   return s != RLX_OK;
 }

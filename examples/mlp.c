@@ -25,7 +25,7 @@ static rlx_status load_weights(const rlx_graph *g, rlx_weights *weights) {
   static float v[HIDDEN * HIDDEN];
   rlx_status s = RLX_OK;
   for (rlx_node n = 1; n <= rlx_graph_size(g) && !s; n++) {
-    rlx_tensor t = {RLX_F32, rlx_node_shape(g, n), v, 0};
+    rlx_tensor t = {RLX_F32, rlx_node_shape(g, n), {v}, 0};
     const char *name = rlx_node_name(g, n);
     if (!name || rlx_graph_symbol_name(g, t.shape.v[0])) continue; /* not a leaf, or the input */
     s = rlx_tensor_bytes(RLX_F32, t.shape, &t.bytes);
@@ -38,7 +38,7 @@ static rlx_status load_weights(const rlx_graph *g, rlx_weights *weights) {
 static rlx_status classify(rlx_executable *program, int64_t batch) {
   float *x = calloc((size_t)batch * IN, sizeof *x), *y = calloc((size_t)batch * OUT, sizeof *y);
   for (int64_t i = 0; x && i < batch * IN; i++) x[i] = cosf((float)i * 0.3f);
-  rlx_named_tensor input = {"x", {RLX_F32, RLX_DIMS(batch, IN), x, (size_t)batch * IN * sizeof *x}};
+  rlx_named_tensor input = {"x", {RLX_F32, RLX_DIMS(batch, IN), {x}, (size_t)batch * IN * sizeof *x}};
   rlx_named_tensor output = {"probabilities", {.data = y, .bytes = (size_t)batch * OUT * sizeof *y}};
   rlx_status s = x && y ? rlx_run(program, &input, 1, &output, 1) : RLX_NO_MEMORY;
   rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};

@@ -55,7 +55,7 @@ static int classify(rlx_onnx_runner *runner, const char *path, char *const *labe
   int32_t x[2 * EACH];
   rlx_tensor y;
   if (read_features(path, x)) return fprintf(stderr, "onnx_magika: cannot read %s\n", path), 1;
-  rlx_named_tensor in = {"bytes", {RLX_I32, RLX_DIMS(1, 2 * EACH), x, sizeof x}};
+  rlx_named_tensor in = {"bytes", {RLX_I32, RLX_DIMS(1, 2 * EACH), {x}, sizeof x}};
   if (rlx_onnx_run(runner, &in, 1) || rlx_onnx_runner_output(runner, 0, NULL, &y)) return fail(path);
   const float *score = y.data;
   size_t best = 0, n = y.bytes / sizeof *score;

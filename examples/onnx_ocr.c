@@ -42,7 +42,7 @@ static int run(rlx_onnx_runner *r, picture p, const int box[4], int w, int h, in
     float dx = fx - (float)ax, dy = fy - (float)ay, at = (up[ax] * (1 - dx) + up[bx] * dx) * (1 - dy);
     q[turned ? (2 * plane + 1) * w * h - 1 - i : i] = at + (low[ax] * (1 - dx) + low[bx] * dx) * dy;
   }
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(1, 3, h, w), q, (size_t)(3 * w * h) * sizeof *q}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(1, 3, h, w), {q}, (size_t)(3 * w * h) * sizeof *q}};
   int code = !q || rlx_onnx_run(r, &in, 1) || rlx_onnx_runner_output(r, 0, NULL, y) ? fail("run", rlx_message()) : 0;
   free(q);
   return code;

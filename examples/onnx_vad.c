@@ -47,9 +47,9 @@ static int detect(rlx_onnx_runner *runner, const float *samples, float state[N_S
   float x[BEFORE + STEP];
   rlx_tensor y, next;
   memcpy(x, samples, sizeof x);
-  rlx_named_tensor in[] = {{"input", {RLX_F32, RLX_DIMS(1, BEFORE + STEP), x, sizeof x}},
-                           {"state", {RLX_F32, RLX_DIMS(2, 1, 128), state, N_STATE * sizeof *state}},
-                           {"sr", {RLX_I64, RLX_SCALAR, &rate, sizeof rate}}};
+  rlx_named_tensor in[] = {{"input", {RLX_F32, RLX_DIMS(1, BEFORE + STEP), {x}, sizeof x}},
+                           {"state", {RLX_F32, RLX_DIMS(2, 1, 128), {state}, N_STATE * sizeof *state}},
+                           {"sr", {RLX_I64, RLX_SCALAR, {&rate}, sizeof rate}}};
   if (rlx_onnx_run(runner, in, 3) || rlx_onnx_runner_output(runner, 0, NULL, &y) ||
       rlx_onnx_runner_output(runner, 1, NULL, &next))
     return 1;

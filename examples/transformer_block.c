@@ -52,7 +52,7 @@ static rlx_status fill(const rlx_graph *g, rlx_executable *program) {
   static float v[WIDTH * HIDDEN];
   rlx_status s = RLX_OK;
   for (rlx_node n = 1; n <= rlx_graph_size(g) && !s; n++) {
-    rlx_tensor t = {RLX_F32, rlx_node_shape(g, n), v, 0};
+    rlx_tensor t = {RLX_F32, rlx_node_shape(g, n), {v}, 0};
     if (rlx_node_op(g, n)[0] != 'p') continue; /* param */
     s = rlx_tensor_bytes(t.dtype, t.shape, &t.bytes);
     for (size_t i = 0; i < WIDTH * HIDDEN; i++) v[i] = 0.3f * sinf((float)(i * (2 * n + 1)));

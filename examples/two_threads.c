@@ -38,7 +38,7 @@ static rlx_status load(rlx_executable *program) {
     char name[8];
     snprintf(name, sizeof name, "w%d", i);
     for (int k = 0; k < WIDTH * WIDTH; k++) w[k] = 0.1f * sinf((float)(k * (i + 1)));
-    s = rlx_executable_write(program, name, &(rlx_tensor){RLX_F32, RLX_DIMS(WIDTH, WIDTH), w, sizeof w});
+    s = rlx_executable_write(program, name, &(rlx_tensor){RLX_F32, RLX_DIMS(WIDTH, WIDTH), {w}, sizeof w});
   }
   return s;
 }
@@ -54,7 +54,7 @@ int main(void) {
   pthread_t threads[2];
   rlx_graph *g = NULL;
   rlx_session *session = NULL;
-  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1};
   rlx_status s = rlx_graph_create(&g);
   build(g);
   if (!s) s = rlx_graph_finish(g);

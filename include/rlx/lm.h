@@ -2,7 +2,7 @@
  *
  *   rlx_lm *lm;
  *   if (rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = "model.gguf"}, &lm)) puts(rlx_message());
- *   rlx_lm_generate(lm, "Once upon a time", 16, &(rlx_lm_options){RLX_LM_OPTIONS_INIT, .tokens = 64}, say, NULL, NULL);
+ *   rlx_lm_generate(lm, "Once upon a time", 16, &(rlx_lm_options){RLX_LM_OPTIONS_INIT, .max_tokens = 64}, say, NULL, NULL);
  *
  * This part is a header of its own because it can be left out of the library (-DRLX_LM=OFF): it is the only one that links
  * others' libraries (jansson, PCRE2, utf8proc). The rules of rlx.h for errors, ownership and threads hold here too. */
@@ -105,7 +105,7 @@ typedef struct rlx_convert_options {
   const char
     *type;   /* of matrices: "f16", "q4_k". NULL: as they are, with f16 for blocks that the format does not have */
   bool pure; /* all matrices alike; else those that suffer most (the output's, routers, ..) keep more bits */
-  uint32_t threads; /* 0: one per core */
+  uint32_t n_threads; /* 0: one per core */
   rlx_watch watch;
   /* Told of a matrix that gets another type than asked for, since its rows are not whole blocks; may be NULL. */
   void (*told)(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given);
@@ -192,12 +192,12 @@ typedef enum rlx_lm_cache { RLX_LM_CACHE_F16 = 0, RLX_LM_CACHE_F32 = 1 } rlx_lm_
 typedef struct rlx_lm_desc {
   size_t struct_bytes;
   const char *path;     /* as rlx_file_open */
-  rlx_session *session; /* NULL: one of its own, on `device` with `threads` */
+  rlx_session *session; /* NULL: one of its own, on `device` with `n_threads` */
   const char *device;
-  uint32_t threads;
-  uint32_t context;   /* tokens a sequence can hold; 0: the model's own, at most 4096 */
-  uint32_t sequences; /* at once in one step; 0: 1 */
-  uint32_t chunk;     /* tokens of a prompt that are computed together; 0: 512 */
+  uint32_t n_threads;
+  uint32_t context;     /* tokens a sequence can hold; 0: the model's own, at most 4096 */
+  uint32_t n_sequences; /* at once in one step; 0: 1 */
+  uint32_t chunk;       /* tokens of a prompt that are computed together; 0: 512 */
   rlx_lm_cache cache_type;
   bool exact;      /* as rlx_compile_options */
   bool dry_run;    /* find out what it takes; load nothing */
@@ -214,11 +214,11 @@ typedef struct rlx_lm_info {
   char family[32];  /* "llama" */
   char name[128];   /* what the file calls itself */
   char weights[64]; /* "q4_1", "f16, q6_k": types, by bytes */
-  uint32_t layers, width, heads, kv_heads, vocabulary, experts;
+  uint32_t n_layers, width, n_heads, n_kv_heads, n_vocabulary, n_experts;
   uint32_t context, model_context; /* here, and what the model was made for */
-  uint32_t sequences, chunk;
+  uint32_t n_sequences, chunk;
   bool is_encoder; /* embeds, does not generate */
-  uint64_t parameters;
+  uint64_t n_parameters;
   uint64_t weight_bytes, state_bytes, scratch_bytes; /* on the device */
   double load_seconds;
 } rlx_lm_info;
@@ -252,10 +252,10 @@ typedef enum rlx_lm_special {
 } rlx_lm_special;
 typedef struct rlx_lm_options {
   size_t struct_bytes;
-  uint32_t tokens;    /* at most; 0: until the model ends or the context is full */
-  double temperature; /* 0: always the likeliest */
-  uint32_t top_k;     /* 0: all */
-  double top_p;       /* 0 or 1: all */
+  uint32_t max_tokens; /* at most; 0: until the model ends or the context is full */
+  double temperature;  /* 0: always the likeliest */
+  uint32_t top_k;      /* 0: all */
+  double top_p;        /* 0 or 1: all */
   double min_p;
   uint64_t seed;
   uint32_t sequence;
@@ -288,10 +288,10 @@ typedef struct rlx_lm_sampling {
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_sampling_of(const rlx_file *f, rlx_lm_sampling *out);
 typedef struct rlx_lm_stats {
   size_t struct_bytes;
-  uint32_t prompt_tokens, tokens;
+  uint32_t n_prompt_tokens, n_tokens;
   double prompt_seconds, seconds; /* of the prompt, which ends with the first token; of the tokens after it */
   const char *ended;              /* "end", "length", "stop", "cancelled", "context" */
-  uint32_t dropped; /* messages of a conversation that were left out, for the context has no room for them */
+  uint32_t n_dropped; /* messages of a conversation that were left out, for the context has no room for them */
 } rlx_lm_stats;
 #define RLX_LM_STATS_INIT RLX_SIZED(rlx_lm_stats)
 /* Called with each piece of text, whole UTF-8 characters. */
@@ -303,7 +303,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt
                                                   rlx_lm_stats *stats);
 /* The next turn of a conversation, whose messages are all given each time: what the sequence holds of them already is kept, the
  * rest computed. With `shift` it may be of any length: where the context has no room for all, the oldest turns are left out, but
- * for the system's at the start (stats.dropped). chat_template: its name; NULL: the file's own. */
+ * for the system's at the start (stats.n_dropped). chat_template: its name; NULL: the file's own. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_message *messages,
                                                size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn, void *user,
                                                rlx_lm_stats *stats);
@@ -313,7 +313,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_generate_ids(rlx_lm *lm, const int32_t 
                                                       void *user, rlx_lm_stats *stats);
 
 /* Several sequences in one step: prompts[i] continues sequence i, 0 < n <= sequences. fn is told whose token it is and ends that
- * sequence by returning false. `tokens` counts for each; stats.tokens for all together. No `shift` here. */
+ * sequence by returning false. `max_tokens` counts for each; stats.n_tokens for all together. No `shift` here. */
 typedef struct rlx_lm_prompt {
   const int32_t *ids;
   size_t n;

@@ -79,7 +79,7 @@ typedef struct rlx_onnx_op_use {
   size_t struct_bytes;
   const char *op, *domain;
   int64_t opset;
-  uint32_t count;
+  uint32_t n_uses;
   bool supported;
 } rlx_onnx_op_use;
 #define RLX_ONNX_OP_USE_INIT RLX_SIZED(rlx_onnx_op_use)
@@ -110,8 +110,8 @@ typedef struct rlx_onnx_options {
   size_t n_bindings;
   const char *without; /* as rlx_compile_options */
   bool forbid_host, exact, fast_conv;
-  uint64_t most_trips; /* of a loop; 0: a million */
-  rlx_watch watch;     /* of compiling and running */
+  uint64_t max_trips; /* of a loop; 0: a million */
+  rlx_watch watch;    /* of compiling and running */
 } rlx_onnx_options;
 #define RLX_ONNX_OPTIONS_INIT RLX_SIZED(rlx_onnx_options)
 

@@ -1,6 +1,6 @@
 /* RLX: an ML compiler and runtime in C.
  *
- * This is the one public header. Build or parse a graph, optimise it, evaluate it:
+ * Build or parse a graph, optimise it, evaluate it, run it on a device:
  *
  *   rlx_graph *g;
  *   rlx_graph_create(&g);
@@ -25,8 +25,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_WIN32)
+/* The library's own build sets RLX_BUILDING; a program that links the static library on Windows sets RLX_STATIC. */
+#if defined(_WIN32) && defined(RLX_STATIC)
+#define RLX_API
+#elif defined(_WIN32) && defined(RLX_BUILDING)
 #define RLX_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define RLX_API __declspec(dllimport)
 #elif defined(__GNUC__)
 #define RLX_API __attribute__((visibility("default")))
 #else
@@ -150,11 +155,15 @@ typedef struct rlx_floats {
 #define RLX_SCALAR ((rlx_dims){.n = 0})
 #endif
 
-/* A tensor in host memory: row-major, contiguous. */
+/* A tensor in host memory: row-major, contiguous. What is only read (an input, a weight) may lie in const memory: a function that takes
+ * a const rlx_tensor never writes to its data. */
 typedef struct rlx_tensor {
   rlx_dtype dtype;
   rlx_dims shape;
-  void *data;
+  union {
+    void *data;
+    const void *const_data; /* the same pointer: {.const_data = weights} */
+  };
   size_t bytes;
 } rlx_tensor;
 
@@ -298,8 +307,6 @@ RLX_API rlx_node rlx_op_cast(rlx_graph *g, rlx_node x, rlx_dtype to);           
 /* saturate(round(x / scale) + zero) to i8, u8, i16 or i32, and back; scale and zero (or none) scalar or per channel. */
 RLX_API rlx_node rlx_op_quantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, rlx_dtype to, int64_t axis);
 RLX_API rlx_node rlx_op_dequantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node zero, int64_t axis);
-/* A graph of element-wise ops run as one; its i-th input is xs[i]. What fusion makes. */
-RLX_API rlx_node rlx_op_region(rlx_graph *g, const rlx_graph *body, const rlx_node *xs, size_t n);
 
 /* ---- Matrix product ---- */
 /* [.., M, K] x [.., K, N]; b may be a weight type */
@@ -670,39 +677,6 @@ RLX_API rlx_node rlx_op_scan(rlx_graph *g, const rlx_graph *body, int64_t carrie
 /* ---- Custom: an op of rlx_custom_register; config may be NULL ---- */
 RLX_API rlx_node rlx_op_custom(rlx_graph *g, const char *name, const char *config, const rlx_node *xs, size_t n);
 
-/* ---- Fused: what the compiler makes of the ops above; bias, gamma and beta or none ---- */
-typedef enum rlx_act {
-  RLX_ACT_NONE = 0,
-  RLX_ACT_RELU = 1,
-  RLX_ACT_GELU = 2,
-  RLX_ACT_GELU_APPROX = 3,
-  RLX_ACT_SILU = 4,
-  RLX_ACT_SIGMOID = 5,
-  RLX_ACT_TANH = 6
-} rlx_act;
-RLX_API rlx_node rlx_op_fused_matmul_bias_act(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, bool trans_b,
-                                              rlx_act act);
-/* act(conv(x, w, bias) + residual); bias and residual or none */
-RLX_API rlx_node rlx_op_fused_conv_bias_act(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node residual,
-                                            const rlx_op_conv_desc *desc, rlx_act act);
-typedef enum rlx_norm_kind { RLX_NORM_RMS = 0, RLX_NORM_LAYER = 1 } rlx_norm_kind;
-RLX_API rlx_node rlx_op_fused_residual_norm(rlx_graph *g, rlx_node x, rlx_node residual, rlx_node gamma, rlx_node beta,
-                                            rlx_norm_kind kind, double eps);
-RLX_API rlx_node rlx_op_fused_swiglu(rlx_graph *g, rlx_node gate, rlx_node up, rlx_act act); /* act(gate) * up */
-/* act(x w_gate) * (x w_up) */
-RLX_API rlx_node rlx_op_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, bool trans_b,
-                                      rlx_act act);
-typedef struct rlx_op_fused_attention_block_desc {
-  size_t struct_bytes;
-  rlx_node b_qkv, b_out;
-  int64_t heads, kv_heads, head_dim; /* 0: 1, heads, E / heads */
-  bool trans_b, causal;
-  double scale; /* 0: 1 / sqrt(head_dim) */
-} rlx_op_fused_attention_block_desc;
-#define RLX_OP_FUSED_ATTENTION_BLOCK_DESC_INIT RLX_SIZED(rlx_op_fused_attention_block_desc)
-RLX_API rlx_node rlx_op_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
-                                              const rlx_op_fused_attention_block_desc *desc);
-
 /* ---- Text form ---------------------------------------------------------------------------------------------- */
 
 /* The graph as text that rlx_graph_parse reads back to an identical graph. Free with rlx_free. */
@@ -807,7 +781,7 @@ typedef struct rlx_device_info {
   char driver[128];
   char features[256]; /* separated by blanks: "avx2 fma f16c" */
   rlx_device_kind kind;
-  uint32_t units;            /* cores, or what the device calls so */
+  uint32_t n_units;          /* cores, or what the device calls so */
   uint64_t memory_bytes;     /* 0: not known */
   uint64_t free_bytes;       /* 0: not known */
   uint64_t max_block_bytes;  /* largest allocation; 0: no limit */
@@ -843,7 +817,7 @@ typedef struct rlx_session rlx_session; /* a device, threads, freed blocks waiti
 typedef struct rlx_session_desc {
   size_t struct_bytes;
   const char *device;  /* name, index or UUID; "cpu" always works; NULL: the best real device */
-  uint32_t threads;    /* of the host; 0: one per core */
+  uint32_t n_threads;  /* of the host; 0: one per core */
   uint64_t pool_bytes; /* cap of idle device memory kept for reuse; 0: a quarter GiB */
   bool no_pool;        /* keep none */
   /* budget of programs kept for reuse: compiled graphs, those for other sizes, ONNX runners' and language models'; 0: a 64th
@@ -861,12 +835,12 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_session_device(const rlx_session *s, rlx_d
 RLX_API void rlx_session_trim(rlx_session *s, uint64_t keep_bytes);
 typedef struct rlx_session_stats {
   size_t struct_bytes;
-  uint64_t used_bytes, idle_bytes;     /* device memory in use, and kept for reuse */
-  uint64_t blocks_reused, blocks_made; /* how often the pool could help, and could not */
-  uint64_t compiled, cache_hits;       /* graphs compiled, and found compiled already */
-  uint64_t cache_bytes, cache_budget;  /* of programs that are kept; what is in use may take more than the budget */
-  uint64_t cache_evicted;              /* programs that made room for others */
-  uint64_t limit_bytes;                /* of device memory in use, now; 0: not known */
+  uint64_t used_bytes, idle_bytes;         /* device memory in use, and kept for reuse */
+  uint64_t n_blocks_reused, n_blocks_made; /* how often the pool could help, and could not */
+  uint64_t n_compiled, n_cache_hits;       /* graphs compiled, and found compiled already */
+  uint64_t cache_bytes, cache_budget;      /* of programs that are kept; what is in use may take more than the budget */
+  uint64_t cache_evicted;                  /* programs that made room for others */
+  uint64_t limit_bytes;                    /* of device memory in use, now; 0: not known */
 } rlx_session_stats;
 #define RLX_SESSION_STATS_INIT RLX_SIZED(rlx_session_stats)
 RLX_API RLX_MUST_CHECK rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out);
@@ -971,7 +945,7 @@ typedef struct rlx_memory_info {
   uint64_t weights, state, scratch; /* bytes on the device by segment, as planned */
   uint64_t lower_bound;             /* the most scratch bytes live at one step */
   uint64_t naive;                   /* scratch if every value had its own memory */
-  uint32_t native, host;            /* steps the device runs, and the host */
+  uint32_t n_native, n_host;        /* steps the device runs, and the host */
   double plan_seconds, compile_seconds;
 } rlx_memory_info;
 #define RLX_MEMORY_INFO_INIT RLX_SIZED(rlx_memory_info)
@@ -1010,7 +984,7 @@ typedef struct rlx_compare_row {
   size_t at;     /* of which element */
   char why[256]; /* where not ok */
   /* Elements that the device made NaN or infinite: the first row that has some is where that began. */
-  size_t not_finite;
+  size_t n_not_finite;
 } rlx_compare_row;
 RLX_API RLX_MUST_CHECK rlx_status rlx_executable_compare(rlx_executable *e,
                                                          void (*row)(void *user, const rlx_compare_row *row),
@@ -1061,60 +1035,10 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_arena_copy_prefix(rlx_arena *to, rlx_node 
 /* A whole segment into a twin: an arena with the same nodes at the same places. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_arena_copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segment segment);
 
-/* ---- Conformance: every case of every op on a session's device, against the reference ---- */
-
-typedef enum rlx_conform_result {
-  RLX_CONFORM_PASS = 0,        /* right, and the device ran all of it */
-  RLX_CONFORM_HOST = 1,        /* right, with the host's help */
-  RLX_CONFORM_UNSUPPORTED = 2, /* refused, with a reason */
-  RLX_CONFORM_FAIL = 3
-} rlx_conform_result;
-typedef struct rlx_conform_row {
-  const char *op, *name;
-  rlx_conform_result result;
-  const char *why; /* why not, or what the host had to run and why; "" where the device ran all of it */
-  double error;    /* the largest error as a share of the tolerance */
-} rlx_conform_row;
-RLX_API const char *rlx_conform_result_name(rlx_conform_result r); /* "PASS" */
-/* pattern: ops whose name has this shape (* and ? stand for any), NULL: all. fn returns true to stop: RLX_CANCELLED. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_conform(rlx_session *s, const char *pattern,
-                                              bool (*fn)(void *user, const rlx_conform_row *row), void *user);
-
-/* ---- Placement: the planner's heart, for anybody's values ----------------------------------------------------- */
-
-/* A value that takes `bytes` at the times lower <= t < upper. */
-typedef struct rlx_place_item {
-  int64_t lower, upper;
-  uint64_t bytes;
-} rlx_place_item;
-typedef struct rlx_place_options {
-  size_t struct_bytes;
-  bool no_search;    /* greedy orders only */
-  uint64_t align;    /* of every offset; 0: 1 */
-  uint64_t capacity; /* stop searching once the peak is not above this; 0: aim at the lower bound */
-  uint64_t budget;   /* of the search, in steps of its work, so that results do not depend on the clock; 0: a default */
-} rlx_place_options;
-#define RLX_PLACE_OPTIONS_INIT RLX_SIZED(rlx_place_options)
-typedef struct rlx_place_result {
-  size_t struct_bytes;
-  uint64_t peak;
-  uint64_t lower_bound; /* the most bytes live at one time: no placement is below it */
-  uint64_t greedy;      /* the peak of greedy-by-size alone */
-  uint64_t steps;       /* of the budget that were used */
-} rlx_place_result;
-#define RLX_PLACE_RESULT_INIT RLX_SIZED(rlx_place_result)
-/* Writes n offsets. The same problem gives the same offsets, always; the peak is never above greedy-by-size. A peak above
- * `capacity` is not an error of this call. options may be NULL. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_place(const rlx_place_item *items, size_t n, const rlx_place_options *options,
-                                            uint64_t *offsets, rlx_place_result *result);
-
 /* ---- Files -------------------------------------------------------------------------------------------------- */
 
 /* A graph in text form from a file. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_graph_read(const char *path, rlx_graph **out);
-/* NumPy's .npy. The tensor read owns its data: rlx_free(tensor.data). Writing replaces the file whole or not at all. */
-RLX_API RLX_MUST_CHECK rlx_status rlx_npy_read(const char *path, rlx_tensor *out);
-RLX_API RLX_MUST_CHECK rlx_status rlx_npy_write(const char *path, const rlx_tensor *tensor);
 /* Bytes as a file, whole or not at all: they are written beside it, flushed to disk with their folder, and renamed over it. Where
  * something that is not a regular file has the name, RLX_INVALID. Signals to the calling thread wait meanwhile. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_write(const char *path, const void *data, size_t bytes);

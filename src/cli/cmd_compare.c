@@ -16,7 +16,7 @@ static void print_row(const table *t, const rlx_compare_row *row) {
   printf("%-5s %%%-5u %-24s ", row->host ? "host" : row->ok ? "ok" : "DIFF", row->node, row->op);
   cli_print_type(t->graph, row->node);
   if (!row->host) printf("  error %.3g of the tolerance, at most %.3g (element %zu)", row->error, row->worst, row->at);
-  if (row->not_finite) printf(", %zu not finite", row->not_finite);
+  if (row->n_not_finite) printf(", %zu not finite", row->n_not_finite);
   if (row->why[0]) fputs(": ", stdout), cli_print_plain(row->why);
   putchar('\n');
 }
@@ -28,7 +28,7 @@ static void json_row(const table *t, const rlx_compare_row *row) {
   cli_json_real(row->error, 6);
   fputs(",\"worst\":", stdout);
   cli_json_real(row->worst, 6);
-  printf(",\"at\":%zu,\"not_finite\":%zu,\"why\":", row->at, row->not_finite);
+  printf(",\"at\":%zu,\"not_finite\":%zu,\"why\":", row->at, row->n_not_finite);
   cli_print_quoted(row->why);
   putchar('}');
 }
@@ -40,7 +40,7 @@ static void take_row(void *user, const rlx_compare_row *row) {
   t->rows++;
   if (!row->host) t->native++;
   if (!row->ok && !t->first.node) t->first = *row;
-  if (row->not_finite && !t->odd.node) t->odd = *row;
+  if (row->n_not_finite && !t->odd.node) t->odd = *row;
 }
 
 static int compare(const cli_task *task, const cli_model *m, cli_engine *e) {
@@ -56,7 +56,7 @@ static int compare(const cli_task *task, const cli_model *m, cli_engine *e) {
     printf("%zu of %zu steps compared (the host ran the others), %u differ\n", t.native, t.rows, differ);
   if (!code && t.odd.node && !task->common.json && !task->common.quiet)
     printf("the first numbers that are not finite: node %u (%s), %zu of its elements\n", t.odd.node, t.odd.op,
-           t.odd.not_finite);
+           t.odd.n_not_finite);
   if (differ)
     code = cli_fail("%s: first difference at node %u (%s): %s", m->path, t.first.node, t.first.op, t.first.why);
   if (task->common.json) {

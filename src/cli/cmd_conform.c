@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "rlx/experimental.h"
 
 typedef struct tally {
   const cli_common *common;

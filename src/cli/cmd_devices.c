@@ -10,7 +10,7 @@ static void print_device(uint32_t index, const rlx_device_info *d) {
   printf(" (%s)\n", rlx_device_kind_name(d->kind));
   printf("   uuid      %s\n", d->uuid);
   if (d->driver[0]) fputs("   driver    ", stdout), cli_print_plain(d->driver), putchar('\n');
-  if (d->units) printf("   units     %u\n", d->units);
+  if (d->n_units) printf("   units     %u\n", d->n_units);
   if (d->memory_bytes) {
     fputs("   memory    ", stdout);
     cli_print_bytes(d->memory_bytes);
@@ -35,7 +35,7 @@ static void json_device(uint32_t index, const rlx_device_info *d) {
   cli_print_quoted(d->driver);
   printf(",\"units\":%u,\"memory\":%" PRIu64 ",\"free\":%" PRIu64 ",\"max_block\":%" PRIu64 ",\"max_window\":%" PRIu64
          ",\"align\":%" PRIu64 ",\"view_align\":%" PRIu64 ",\"mapped\":%s,\"features\":",
-         d->units, d->memory_bytes, d->free_bytes, d->max_block_bytes, d->max_window_bytes, d->align, d->view_align,
+         d->n_units, d->memory_bytes, d->free_bytes, d->max_block_bytes, d->max_window_bytes, d->align, d->view_align,
          d->is_mapped ? "true" : "false");
   cli_print_words(d->features);
   putchar('}');

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
+#include "rlx/experimental.h"
 
 typedef struct request {
   cli_task task; /* first, so that a task is a request */
@@ -24,7 +25,7 @@ static void tell(const cli_task *t, const cli_engine *e, double seconds) {
   if (!t->common.verbose || rlx_executable_memory(e->executable, &memory)) return;
   fprintf(stderr,
           "rlx: %u steps on the device, %u on the host, %.3f ms; weights %llu, state %llu, scratch %llu bytes\n",
-          memory.native, memory.host, seconds * 1e3, (unsigned long long)memory.weights,
+          memory.n_native, memory.n_host, seconds * 1e3, (unsigned long long)memory.weights,
           (unsigned long long)memory.state, (unsigned long long)memory.scratch);
 }
 

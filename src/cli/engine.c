@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 int cli_session_open(const cli_common *common, const char *device, uint32_t threads, rlx_session **out) {
-  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = device, .threads = threads,
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = device, .n_threads = threads,
                            .limits = cli_limited()->limits};
   if (cli_check(rlx_session_create(&desc, out), device ? "--device" : NULL, NULL)) return CLI_FAILED;
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};

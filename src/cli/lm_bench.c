@@ -46,9 +46,9 @@ static int open_settings(job *j) {
   }
   if (code) return code;
   j->ids = calloc((size_t)j->r->prompt + 1, sizeof *j->ids);
-  j->logits = calloc(j->info.vocabulary, sizeof *j->logits);
+  j->logits = calloc(j->info.n_vocabulary, sizeof *j->logits);
   if (!j->ids || !j->logits) return cli_fail("out of memory");
-  for (int64_t i = 0; i <= j->r->prompt; i++) j->ids[i] = (int32_t)((uint32_t)i * 7919u % j->info.vocabulary);
+  for (int64_t i = 0; i <= j->r->prompt; i++) j->ids[i] = (int32_t)((uint32_t)i * 7919u % j->info.n_vocabulary);
   return CLI_DONE;
 }
 
@@ -79,7 +79,7 @@ static rlx_status sample_prompt(const job *j, const setting *s, double *seconds)
 
 static rlx_status sample_tokens(const job *j, const setting *s, double *seconds) {
   if (!j->r->tokens) return RLX_OK;
-  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .tokens = (uint32_t)j->r->tokens, .ignore_end = true};
+  rlx_lm_options options = {RLX_LM_OPTIONS_INIT, .max_tokens = (uint32_t)j->r->tokens, .ignore_end = true};
   rlx_status status = rlx_lm_truncate(s->lm, 0, 0);
   double begin = cli_seconds();
   if (!status) status = rlx_lm_generate_ids(s->lm, j->ids, 1, &options, take_id, NULL, NULL);
@@ -117,7 +117,7 @@ static void print_row(const job *j, const setting *s, const char *what, int64_t 
     fputs("\"model\":", stdout);
     cli_print_quoted(j->r->path);
     printf(",\"family\":\"%s\",\"weights\":\"%s\",\"bytes\":%" PRIu64 ",\"parameters\":%" PRIu64 ",\"device\":",
-           j->info.family, j->info.weights, j->info.weight_bytes, j->info.parameters);
+           j->info.family, j->info.weights, j->info.weight_bytes, j->info.n_parameters);
     cli_print_quoted(device);
     printf(",\"threads\":%u,\"test\":\"%s\",\"tokens_per_second\":", s->what.threads, test);
     cli_json_real(rate.mean, 9);
@@ -127,12 +127,12 @@ static void print_row(const job *j, const setting *s, const char *what, int64_t 
   } else if (strcmp(format, "csv") == 0) {
     if (first) puts("model,family,bytes,parameters,device,threads,test,tokens_per_second,spread");
     printf("%s,%s,%" PRIu64 ",%" PRIu64 ",%s,%u,%s,%.4f,%.4f\n", j->r->path, j->info.family, j->info.weight_bytes,
-           j->info.parameters, device, s->what.threads, test, rate.mean, rate.spread);
+           j->info.n_parameters, device, s->what.threads, test, rate.mean, rate.spread);
   } else {
     if (first)
       puts("| model | size | params | device | threads | test | tokens/s |\n|---|---:|---:|---|---:|---:|---:|");
     printf("| %s %s | %.1f MiB | %.1f M | %s | ", j->info.family, j->info.weights,
-           (double)j->info.weight_bytes / (1 << 20), (double)j->info.parameters / 1e6, device);
+           (double)j->info.weight_bytes / (1 << 20), (double)j->info.n_parameters / 1e6, device);
     if (s->what.threads) printf("%u", s->what.threads);
     else fputs("all", stdout);
     printf(" | %s | %.2f ± %.2f |\n", test, rate.mean, rate.spread);

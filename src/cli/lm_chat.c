@@ -66,7 +66,7 @@ static void tell_turn(const rlx_lm *lm, conversation *c, const rlx_lm_stats *sta
   cli_print_quoted(c->v[c->n - 2].text);
   printf(",\"text\":");
   cli_print_quoted_bytes(c->answer ? c->answer : "", c->bytes);
-  printf(",\"dropped\":%" PRIu32 ",", stats->dropped);
+  printf(",\"dropped\":%" PRIu32 ",", stats->n_dropped);
   cli_lm_json(lm, stats);
   putchar('}');
 }
@@ -89,9 +89,9 @@ static int answer(const request *r, rlx_lm *lm, conversation *c, const char *lin
     return code;
   }
   if (c->failed || !add(c, "assistant", c->answer ? c->answer : "", c->bytes)) return cli_fail("out of memory");
-  if (stats.dropped && !c->dropped && !r->common.quiet && !c->is_kept)
+  if (stats.n_dropped && !c->dropped && !r->common.quiet && !c->is_kept)
     fprintf(stderr, "rlx: the conversation has outgrown the context: from now on its oldest messages are left out\n");
-  c->dropped = stats.dropped;
+  c->dropped = stats.n_dropped;
   if (c->is_kept) tell_turn(lm, c, &stats);
   else if (r->common.verbose || (r->prompt && !r->common.quiet)) cli_lm_tell(lm, &stats);
   return CLI_DONE;

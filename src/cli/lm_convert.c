@@ -79,7 +79,7 @@ static int convert(request *r) {
   rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT,
                            .type = r->type,
                            .pure = r->pure,
-                           .threads = (uint32_t)r->common.threads,
+                           .n_threads = (uint32_t)r->common.threads,
                            .watch = {.progress = cli_bar_draw, .cancel = cli_is_interrupted, .user = &bar},
                            .told = tell,
                            .user = r};

@@ -64,12 +64,12 @@ static int write_file(const request *r, const vectors *all, const rlx_tensor *t)
 
 static int show(const request *r, const vectors *all) {
   rlx_tensor t = {
-    RLX_F32, {.v = {(int64_t)all->n, (int64_t)all->width}, .n = 2}, all->v, all->n * all->width * sizeof *all->v};
+    RLX_F32, {.v = {(int64_t)all->n, (int64_t)all->width}, .n = 2}, {all->v}, all->n * all->width * sizeof *all->v};
   if (r->out) return write_file(r, all, &t);
   if (r->common.json) cli_json_begin(), printf("{\"embeddings\":[");
   for (size_t i = 0; i < all->n; i++) {
     rlx_tensor row = {
-      RLX_F32, {.v = {(int64_t)all->width}, .n = 1}, all->v + i * all->width, all->width * sizeof *all->v};
+      RLX_F32, {.v = {(int64_t)all->width}, .n = 1}, {all->v + i * all->width}, all->width * sizeof *all->v};
     if (r->common.json) printf("%s[", i ? "," : "");
     if (cli_check(cli_print_values(&row, all->width, r->common.json), NULL, NULL)) return CLI_FAILED;
     printf(r->common.json ? "]" : "\n");

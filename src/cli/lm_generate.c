@@ -49,7 +49,7 @@ static void print_json(const request *r, const rlx_lm *lm, const text_out *o, co
   printf("{\"text\":");
   cli_print_quoted_bytes(o->v ? o->v : "", o->n);
   printf(",\"ids\":[");
-  for (size_t i = n < stats->tokens ? 0 : n - stats->tokens, first = i; i < n; i++)
+  for (size_t i = n < stats->n_tokens ? 0 : n - stats->n_tokens, first = i; i < n; i++)
     printf("%s%" PRId32, i == first ? "" : ",", ids[i]);
   printf("],");
   cli_lm_json(lm, stats);

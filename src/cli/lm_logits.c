@@ -36,12 +36,12 @@ static int write_logits(const request *r, rlx_lm *lm, const int32_t *ids, size_t
   rlx_lm_info info = {RLX_LM_INFO_INIT};
   if (cli_check(rlx_lm_describe(lm, &info), NULL, NULL)) return CLI_FAILED;
   size_t bytes;
-  rlx_dims shape = {.v = {(int64_t)n, info.vocabulary}, .n = 2};
+  rlx_dims shape = {.v = {(int64_t)n, info.n_vocabulary}, .n = 2};
   if (cli_check(rlx_tensor_bytes(RLX_F32, shape, &bytes), NULL, NULL)) return CLI_FAILED;
   float *logits = malloc(bytes);
   if (!logits) return cli_fail("out of memory");
   int code = cli_check(rlx_lm_append(lm, 0, ids, n, true, logits), NULL, NULL);
-  rlx_tensor t = {RLX_F32, shape, logits, bytes};
+  rlx_tensor t = {RLX_F32, shape, {logits}, bytes};
   if (!code) code = cli_write_array(r->out, &t);
   if (!code && r->common.json) {
     cli_json_array(r->out, &t);

@@ -35,11 +35,11 @@ static int show_dry_run(const cli_common *common, const rlx_lm *lm, rlx_session 
     cli_print_quoted(d.backend);
     printf(",\"parameters\":%" PRIu64 ",\"context\":%" PRIu32 ",\"weights\":%" PRIu64 ",\"state\":%" PRIu64
            ",\"scratch\":%" PRIu64 ",\"room\":%" PRIu64 ",\"fits\":%s",
-           i.parameters, i.context, i.weight_bytes, i.state_bytes, i.scratch_bytes, room, fits ? "true" : "false");
+           i.n_parameters, i.context, i.weight_bytes, i.state_bytes, i.scratch_bytes, room, fits ? "true" : "false");
     cli_json_end();
   } else {
-    printf("%s, %.1f million parameters (%s), on %s: %s\n", i.family, (double)i.parameters / 1e6, i.weights, d.backend,
-           d.name);
+    printf("%s, %.1f million parameters (%s), on %s: %s\n", i.family, (double)i.n_parameters / 1e6, i.weights,
+           d.backend, d.name);
     tell_bytes(stdout, "  weights", i.weight_bytes);
     tell_bytes(stdout, "\n  state  ", i.state_bytes);
     printf(" (a context of %" PRIu32 " tokens)", i.context);
@@ -135,14 +135,14 @@ char *cli_message_text(const char *text, size_t bytes) {
 static double per_second(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
 
 /* The first token belongs to the prompt's time: so many were drawn after it. */
-static double later_tokens(const rlx_lm_stats *s) { return s->tokens > 1 ? (double)s->tokens - 1 : 0; }
+static double later_tokens(const rlx_lm_stats *s) { return s->n_tokens > 1 ? (double)s->n_tokens - 1 : 0; }
 
 void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *s) {
   rlx_lm_info i = {RLX_LM_INFO_INIT};
   if (rlx_lm_describe(lm, &i)) return;
-  fprintf(stderr, "prompt: %" PRIu32 " tokens, %.1f tokens/s (first token after %.0f ms)\n", s->prompt_tokens,
-          per_second(s->prompt_tokens, s->prompt_seconds), 1e3 * s->prompt_seconds);
-  fprintf(stderr, "generation: %" PRIu32 " tokens, %.1f tokens/s%s%s\n", s->tokens,
+  fprintf(stderr, "prompt: %" PRIu32 " tokens, %.1f tokens/s (first token after %.0f ms)\n", s->n_prompt_tokens,
+          per_second(s->n_prompt_tokens, s->prompt_seconds), 1e3 * s->prompt_seconds);
+  fprintf(stderr, "generation: %" PRIu32 " tokens, %.1f tokens/s%s%s\n", s->n_tokens,
           per_second(later_tokens(s), s->seconds), s->ended ? "; ended by: " : "", s->ended ? s->ended : "");
   fprintf(stderr, "memory:");
   tell_bytes(stderr, " weights", i.weight_bytes);
@@ -155,9 +155,9 @@ void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *s) {
   rlx_lm_info i = {RLX_LM_INFO_INIT};
   if (rlx_lm_describe(lm, &i)) return;
   printf("\"prompt_tokens\":%" PRIu32 ",\"tokens\":%" PRIu32 ",\"prompt_seconds\":%.6f,\"seconds\":%.6f,",
-         s->prompt_tokens, s->tokens, s->prompt_seconds, s->seconds);
+         s->n_prompt_tokens, s->n_tokens, s->prompt_seconds, s->seconds);
   printf("\"prompt_tokens_per_second\":%.3f,\"tokens_per_second\":%.3f,\"ended\":\"%s\",",
-         per_second(s->prompt_tokens, s->prompt_seconds), per_second(later_tokens(s), s->seconds),
+         per_second(s->n_prompt_tokens, s->prompt_seconds), per_second(later_tokens(s), s->seconds),
          s->ended ? s->ended : "");
   printf("\"weights\":%" PRIu64 ",\"state\":%" PRIu64 ",\"scratch\":%" PRIu64 ",\"load_seconds\":%.6f", i.weight_bytes,
          i.state_bytes, i.scratch_bytes, i.load_seconds);

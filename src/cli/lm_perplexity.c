@@ -66,13 +66,13 @@ static int judge(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, sco
     return cli_fail("--window is %zu, but the context holds %" PRIu32 " tokens", window, info.context);
   size_t stride = r->stride ? (size_t)r->stride : (window + 1) / 2;
   if (stride >= window) stride = window - 1;
-  float *logits = malloc(sizeof *logits * PIECE * info.vocabulary);
+  float *logits = malloc(sizeof *logits * PIECE * info.n_vocabulary);
   if (!logits) return cli_fail("out of memory");
   rlx_status status = RLX_OK;
   size_t first = 1, to = window < n ? window : n, from = 0;
   while (!status && first < n && !cli_interrupted()) {
     from = to > window ? to - window : 0;
-    status = judge_window(lm, ids, from, first, to, logits, info.vocabulary, s);
+    status = judge_window(lm, ids, from, first, to, logits, info.n_vocabulary, s);
     if (status) break;
     s->seen = first = to;
     to = to + stride < n ? to + stride : n;

@@ -62,7 +62,7 @@ int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***
   if (!*stops) return cli_fail("out of memory");
   for (size_t i = 0; i < o->stops.n; i++) (*stops)[i] = o->stops.v[i].value;
   *out = (rlx_lm_options){RLX_LM_OPTIONS_INIT,
-                          .tokens = (uint32_t)o->tokens,
+                          .max_tokens = (uint32_t)o->tokens,
                           .temperature = o->temperature,
                           .top_k = (uint32_t)o->top_k,
                           .top_p = o->top_p,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "rlx/experimental.h"
 
 enum { LIMIT_BYTES = 1 << 30, FIRST_BYTES = 1 << 16 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "rlx/experimental.h"
 
 /* ---- Values that are given ----------------------------------------------------------------------------------- */
 
@@ -76,7 +77,7 @@ static rlx_status encode_random(cli_model *m, rlx_node n, const rlx_tensor *floa
   if (s) return s;
   void *blocks = malloc(bytes ? bytes : 1);
   if (!blocks) return RLX_NO_MEMORY;
-  *t = (rlx_tensor){dtype, floats->shape, blocks, bytes};
+  *t = (rlx_tensor){dtype, floats->shape, {blocks}, bytes};
   m->encoded[n] = true;
   return rlx_quant_encode(dtype, floats->data, blocks, floats->bytes / sizeof(float));
 }

@@ -45,7 +45,7 @@ static void print_ops(const rlx_onnx *m) {
   printf("\nops: %u\n", (unsigned)rlx_onnx_op_count(m));
   for (uint32_t i = 0; i < rlx_onnx_op_count(m); i++) {
     if (rlx_onnx_op_at(m, i, &u)) continue;
-    printf("  %6u  ", (unsigned)u.count);
+    printf("  %6u  ", (unsigned)u.n_uses);
     cli_print_plain(u.op);
     if (strcmp(u.domain, "ai.onnx") != 0) {
       fputs(" (", stdout);
@@ -133,7 +133,7 @@ static void json_ops(const rlx_onnx *m) {
     cli_print_quoted(u.op);
     fputs(",\"domain\":", stdout);
     cli_print_quoted(u.domain);
-    printf(",\"opset\":%" PRId64 ",\"count\":%u,\"supported\":%s}", u.opset, (unsigned)u.count,
+    printf(",\"opset\":%" PRId64 ",\"count\":%u,\"supported\":%s}", u.opset, (unsigned)u.n_uses,
            u.supported ? "true" : "false");
   }
 }

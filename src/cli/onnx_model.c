@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "cli/cli.h"
+#include "rlx/experimental.h"
 
 bool cli_is_onnx(const char *path) {
   size_t n = strlen(path);

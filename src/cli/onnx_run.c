@@ -24,7 +24,7 @@ static void tell(const cli_common *common, const rlx_onnx_runner *r, double seco
     if (!part.executable) cli_note("part %u: on the host: %s", i, part.why);
     else if (!rlx_executable_memory(part.executable, &memory))
       fprintf(stderr, "rlx: part %u: %u steps on the device, %u on the host; weights %llu, scratch %llu bytes%s%s\n", i,
-              memory.native, memory.host, (unsigned long long)memory.weights, (unsigned long long)memory.scratch,
+              memory.n_native, memory.n_host, (unsigned long long)memory.weights, (unsigned long long)memory.scratch,
               *part.why ? "; cut: " : "", part.why);
   }
   fprintf(stderr, "rlx: %.3f ms\n", seconds * 1e3);

@@ -177,7 +177,7 @@ static void show_log(void *user, rlx_log_level level, const char *text) {
 static int check_device(const char *device) {
   rlx_session *session = NULL;
   if (!device || strchr(device, ',')) return CLI_DONE;
-  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = device, .threads = 1};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = device, .n_threads = 1};
   int code = cli_check(rlx_session_create(&desc, &session), "--device", NULL);
   rlx_session_destroy(session);
   return code;

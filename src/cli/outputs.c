@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "rlx/experimental.h"
 
 enum { SHOWN_VALUES = 8, MOST_NAME = 255 }; /* bytes of a file's name on every system we know */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "rlx/experimental.h"
 
 enum { ID, LOWER, UPPER, SIZE, N_COLUMNS, MOST_FIELDS = 64 };
 static const char *const column_names[N_COLUMNS] = {"id", "lower", "upper", "size"};

@@ -185,7 +185,7 @@ rlx_status cli_print_values(const rlx_tensor *t, size_t most, bool json) {
   const rlx_dtype_info *type = rlx_dtype_describe(t->dtype);
   size_t count = t->bytes / type->block_bytes;
   if (count > most) count = most;
-  rlx_tensor some = {t->dtype, RLX_DIMS((int64_t)count), t->data, count * type->block_bytes}, values;
+  rlx_tensor some = {t->dtype, RLX_DIMS((int64_t)count), {t->data}, count * type->block_bytes}, values;
   rlx_graph *g;
   rlx_evaluator *e = NULL;
   rlx_status s = rlx_graph_create(&g);

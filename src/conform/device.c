@@ -78,7 +78,7 @@ static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const
   if (!s) s = run_case(e, b, &found);
   if (!s) s = rlx_compare(&found, want, tol, &error);
   if (error > row->error || error != error) row->error = error;
-  if (!s && memory.host) {
+  if (!s && memory.n_host) {
     row->result = RLX_CONFORM_HOST;
     row->why = why_host(e);
   }

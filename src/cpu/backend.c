@@ -81,7 +81,7 @@ static void fill_info(cpu_isa isa, rlx_device_info *out) {
   snprintf(out->driver, sizeof out->driver, "rlx %s %s", rlx_version(), cpu_isa_name(isa));
   snprintf(out->features, sizeof out->features, "%s", isa_features[isa]);
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  out->units = cores > 0 ? (uint32_t)cores : 1;
+  out->n_units = cores > 0 ? (uint32_t)cores : 1;
 #if defined(_SC_PHYS_PAGES)
   out->memory_bytes = pages_as_bytes(sysconf(_SC_PHYS_PAGES));
 #endif

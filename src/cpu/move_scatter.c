@@ -81,7 +81,7 @@ static inline void put(scatter *s, size_t place, size_t from, size_t n) {
 static void widen(void *user, size_t begin, size_t end, unsigned thread) {
   const scatter *s = user;
   (void)thread;
-  const rlx_tensor x = {.dtype = s->dtype, .data = (void *)(uintptr_t)s->c->in[0]};
+  const rlx_tensor x = {.dtype = s->dtype, .const_data = s->c->in[0]};
   for (size_t i = begin; i < end; i++) s->sums[i] = rlx_load(&x, i);
 }
 
@@ -102,7 +102,7 @@ static scatter scatter_begin(const cpu_call *c) {
                .reduction = reduction_of(c->node),
                .sums = is_wide(c->node) ? c->work : NULL,
                .out = {.dtype = x->dtype, .data = c->out},
-               .updates = {.dtype = x->dtype, .data = (void *)(uintptr_t)c->in[2]},
+               .updates = {.dtype = x->dtype, .const_data = c->in[2]},
                .x_dims = &x->shape,
                .idx_dims = &cpu_in_type(c, 1)->shape};
   s.meet = rlx_scalar_get((x->dtype == RLX_BOOL ? meet_bool : meet_op)[s.reduction]);

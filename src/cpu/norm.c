@@ -96,8 +96,8 @@ static bool set_inverse(const norm *m, cpu_norm_stats *st, double squares) {
 }
 
 static double wide_element(const norm *m, size_t at) {
-  rlx_tensor x = {.dtype = m->dtype, .data = (void *)(uintptr_t)m->rows.x};
-  rlx_tensor added = {.dtype = m->dtype, .data = (void *)(uintptr_t)m->rows.added};
+  rlx_tensor x = {.dtype = m->dtype, .const_data = m->rows.x};
+  rlx_tensor added = {.dtype = m->dtype, .const_data = m->rows.added};
   return rlx_load(&x, at) + (added.data ? rlx_load(&added, at) : 0);
 }
 

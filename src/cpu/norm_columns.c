@@ -94,7 +94,7 @@ static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
 }
 
 static rlx_tensor whole(const cpu_call *c, uint32_t input) {
-  return (rlx_tensor){.dtype = c->node->type.dtype, .data = (void *)(uintptr_t)cpu_in(c, input)};
+  return (rlx_tensor){.dtype = c->node->type.dtype, .const_data = cpu_in(c, input)};
 }
 
 static rlx_status run(const cpu_call *c) {

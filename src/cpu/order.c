@@ -66,7 +66,7 @@ static rlx_status run_arg(const cpu_call *c) {
   const rlx_type *x = cpu_in_type(c, 0);
   bool largest = c->node->op == RLX_OP_argmax;
   arg_work w = {.c = c,
-                .x = {.dtype = x->dtype, .data = (void *)(uintptr_t)c->in[0]},
+                .x = {.dtype = x->dtype, .const_data = c->in[0]},
                 .out = {.dtype = c->node->type.dtype, .data = c->out},
                 .lines = rlx_lines_of(&x->shape, largest ? RLX_ATTRS(argmax, c)->axis : RLX_ATTRS(argmin, c)->axis),
                 .largest = largest,

@@ -82,7 +82,7 @@ static void scan_groups(void *user, size_t begin, size_t end, unsigned thread) {
 
 static rlx_status run_scan(const cpu_call *c, int64_t axis, scan_work w, double neutral) {
   const rlx_type *x = cpu_in_type(c, 0);
-  w.x = (rlx_tensor){.dtype = x->dtype, .data = (void *)(uintptr_t)c->in[0]};
+  w.x = (rlx_tensor){.dtype = x->dtype, .const_data = c->in[0]};
   w.out = (rlx_tensor){.dtype = x->dtype, .data = c->out};
   w.lines = rlx_lines_of(&x->shape, axis);
   w.columns = w.lines.inner < COLUMNS ? w.lines.inner : COLUMNS;

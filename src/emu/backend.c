@@ -87,7 +87,7 @@ static rlx_status emu_describe(uint32_t index, rlx_device_info *out) {
     .uuid = "656d7500-0000-8000-8000-000000000000",
     .driver = "none",
     .kind = RLX_DEVICE_SOFTWARE,
-    .units = 4,
+    .n_units = 4,
     .align = 256,
     .view_align = 256,
     .is_mapped = true,

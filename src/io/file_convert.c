@@ -161,7 +161,7 @@ static rlx_status make_room(convert *c) {
 
 static rlx_status run(convert *c, const char *path) {
   RLX_TRY(make_room(c));
-  RLX_TRY(rlx_pool_create(c->types.options->threads, &c->pool));
+  RLX_TRY(rlx_pool_create(c->types.options->n_threads, &c->pool));
   RLX_TRY(rlx_file_writer_create(path, &c->w));
   RLX_TRY(c->source->write_metas(c->source->user, c->w));
   RLX_TRY(convert_type_metas(&c->types, c->w));

@@ -7,6 +7,7 @@
 #define RLX_IR_OP_H
 
 #include "ir/dtype.h"
+#include "rlx/experimental.h"
 
 typedef struct rlx_blob rlx_blob; /* a constant's bytes, shared between graphs (graph.h) */
 

@@ -30,9 +30,9 @@ static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
     RLX_TRY_AT(lm_push(lm, sequence, prompts[i].ids, prompts[i].n), "sequence %u", (unsigned)sequence);
     if (!q->ids.n) return RLX_FAIL(RLX_INVALID, "sequence %u has no tokens to continue", (unsigned)sequence);
     lm_take_back(lm, sequence, (uint32_t)q->ids.n - 1);
-    b->stats->prompt_tokens += (uint32_t)q->ids.n - q->done;
+    b->stats->n_prompt_tokens += (uint32_t)q->ids.n - q->done;
     RLX_TRY(lm_catch_up(lm, sequence, 1, b->options->cancel, user));
-    b->left[i] = b->options->tokens ? b->options->tokens : UINT32_MAX;
+    b->left[i] = b->options->max_tokens ? b->options->max_tokens : UINT32_MAX;
   }
   b->running = b->n;
   return lm_release(lm);
@@ -82,7 +82,7 @@ static rlx_status take(batch *b, uint32_t i, int32_t id, row_fn fn, void *user) 
   const rlx_tokenizer *t = b->lm->tokenizer;
   if (id < 0) return lm_fail_not_finite(b->lm, i, q->done);
   q->done++;
-  b->stats->tokens++;
+  b->stats->n_tokens++;
   bool ends = !b->options->ignore_end && t && rlx_tokenizer_is_end(t, id);
   if (q->ids.n == b->lm->context) {
     b->left[i] = 0; /* no room even for this one */

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "io/file_leftover.h"
+#include "rlx/experimental.h"
 #include "rlx/lm.h"
 
 #define LM_MAX_SIZE ((int64_t)1 << 30)

@@ -134,14 +134,14 @@ void lm_programs_leave(rlx_lm *lm) {
 rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
   int64_t n_seq = p->desc.sequences;
   rlx_executable *e = p->executable;
-  rlx_tensor tokens = {RLX_I32, {.v = {n_seq, p->desc.tokens}, .n = 2}, p->tokens, 0};
-  rlx_tensor row = {RLX_I32, {.v = {n_seq}, .n = 1}, p->position, (size_t)n_seq * sizeof *p->position};
+  rlx_tensor tokens = {RLX_I32, {.v = {n_seq, p->desc.tokens}, .n = 2}, {p->tokens}, 0};
+  rlx_tensor row = {RLX_I32, {.v = {n_seq}, .n = 1}, {p->position}, (size_t)n_seq * sizeof *p->position};
   tokens.bytes = row.bytes * p->desc.tokens;
   RLX_TRY(rlx_executable_write(e, "tokens", &tokens));
   if (!lm_model_facts(lm->model)->is_encoder) RLX_TRY(rlx_executable_write(e, "position", &row));
   row.data = p->length;
   if (p->length) RLX_TRY(rlx_executable_write(e, "length", &row));
-  rlx_tensor draw = {RLX_I32, {.n = 0}, &p->draw, sizeof p->draw};
+  rlx_tensor draw = {RLX_I32, {.n = 0}, {&p->draw}, sizeof p->draw};
   bool draws = p->desc.result == LM_TOKEN && p->desc.temperature > 0;
   return draws ? rlx_executable_write(e, "draw", &draw) : RLX_OK;
 }
@@ -168,7 +168,7 @@ static rlx_status load_weights(rlx_lm *lm, const rlx_watch *watch) {
 
 static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
   if (!lm->session) {
-    rlx_session_desc sd = {RLX_SESSION_DESC_INIT, .device = d->device, .threads = d->threads,
+    rlx_session_desc sd = {RLX_SESSION_DESC_INIT, .device = d->device, .n_threads = d->n_threads,
                            .limits = d->watch.limits};
     sd.limits.seconds = 0; /* which are loading's */
     RLX_TRY(rlx_session_create(&sd, &lm->session));
@@ -190,8 +190,8 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
                     (int)d->cache_type, (int)RLX_LM_CACHE_F16, (int)RLX_LM_CACHE_F32);
   if (d->context > (1u << 24))
     return RLX_FAIL(RLX_INVALID, "a context of %u tokens: at most 2^24", (unsigned)d->context);
-  if (d->sequences > MOST_SEQUENCES)
-    return RLX_FAIL(RLX_INVALID, "%u sequences at once: at most %d", (unsigned)d->sequences, (int)MOST_SEQUENCES);
+  if (d->n_sequences > MOST_SEQUENCES)
+    return RLX_FAIL(RLX_INVALID, "%u sequences at once: at most %d", (unsigned)d->n_sequences, (int)MOST_SEQUENCES);
   if (d->chunk > MOST_CHUNK)
     return RLX_FAIL(RLX_INVALID, "chunks of %u tokens: at most %d", (unsigned)d->chunk, (int)MOST_CHUNK);
   uint32_t own = facts->context ? facts->context : DEFAULT_CONTEXT;
@@ -204,7 +204,7 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
                   (unsigned)lm->context, (unsigned)own);
   lm->chunk = d->chunk ? d->chunk : DEFAULT_CHUNK;
   if (lm->chunk > lm->context) lm->chunk = lm->context;
-  lm->n_sequences = d->sequences ? d->sequences : 1;
+  lm->n_sequences = d->n_sequences ? d->n_sequences : 1;
   lm->holder = LM_NOBODY;
   lm->cache = d->cache_type == RLX_LM_CACHE_F32 ? RLX_F32 : RLX_F16;
   lm->exact = d->exact;
@@ -339,15 +339,15 @@ static rlx_status count_programs(const rlx_lm *lm, rlx_lm_info *out) {
 rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
   const lm_facts *f = lm_model_facts(lm->model);
   *out = (rlx_lm_info){RLX_LM_INFO_INIT,
-                       .layers = f->n_layers,
+                       .n_layers = f->n_layers,
                        .width = f->width,
-                       .heads = f->n_heads,
-                       .kv_heads = f->n_kv_heads,
-                       .vocabulary = f->n_vocab,
-                       .experts = f->n_experts,
+                       .n_heads = f->n_heads,
+                       .n_kv_heads = f->n_kv_heads,
+                       .n_vocabulary = f->n_vocab,
+                       .n_experts = f->n_experts,
                        .context = lm->context,
                        .model_context = f->context,
-                       .sequences = lm->n_sequences,
+                       .n_sequences = lm->n_sequences,
                        .chunk = lm->chunk,
                        .is_encoder = f->is_encoder,
                        .load_seconds = lm->load_seconds};
@@ -358,7 +358,7 @@ rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
     const lm_weight *w = lm_model_weight(lm->model, i);
     uint64_t n = 1;
     for (int k = 0; k < w->shape.n; k++) n *= (uint64_t)w->shape.v[k];
-    out->parameters += n;
+    out->n_parameters += n;
     if (lm->is_dry) out->weight_bytes += w->bytes;
   }
   if (!lm->is_dry) out->weight_bytes = rlx_weights_bytes(lm->weights);

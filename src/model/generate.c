@@ -78,8 +78,8 @@ uint32_t lm_stretch(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, ui
 
 /* How many tokens there can be at most. */
 static uint32_t room_of(const run_of *r) {
-  uint32_t room = r->lm->context - (uint32_t)r->q->ids.n, left = r->options->tokens - r->stats->tokens;
-  return r->options->tokens && left < room ? left : room;
+  uint32_t room = r->lm->context - (uint32_t)r->q->ids.n, left = r->options->max_tokens - r->stats->n_tokens;
+  return r->options->max_tokens && left < room ? left : room;
 }
 
 static rlx_status draw_stretch(run_of *r) {
@@ -118,7 +118,7 @@ static rlx_status make_room(run_of *r, uint32_t left) {
     return lm_catch_up(r->lm, r->options->sequence, 1, NULL, NULL);
   }
   r->stats->ended = "context";
-  if (!r->options->tokens) return RLX_OK;
+  if (!r->options->max_tokens) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "the context of %u tokens is full, %u of the tokens asked for are missing",
                   (unsigned)r->lm->context, (unsigned)left);
 }
@@ -130,17 +130,17 @@ static rlx_status draw_tokens(run_of *r, id_fn fn, void *user) {
   uint64_t begin = rlx_now_ns();
   while (!st->ended) {
     int32_t id;
-    RLX_TRY(make_room(r, o->tokens - st->tokens));
+    RLX_TRY(make_room(r, o->max_tokens - st->n_tokens));
     if (st->ended) break;
     RLX_TRY(draw_next(r, &id));
-    if (st->tokens++ == 0) {
+    if (st->n_tokens++ == 0) {
       st->prompt_seconds += 1e-9 * (double)(rlx_now_ns() - begin);
       begin = rlx_now_ns();
     }
     RLX_TRY(lm_push(r->lm, o->sequence, &id, 1));
     if (!o->ignore_end && t && rlx_tokenizer_is_end(t, id)) st->ended = "end";
     else if (!fn(user, id)) st->ended = "stop";
-    else if (o->tokens && st->tokens == o->tokens) st->ended = "length";
+    else if (o->max_tokens && st->n_tokens == o->max_tokens) st->ended = "length";
     else if (o->cancel && o->cancel(user)) st->ended = "cancelled";
     st->seconds = 1e-9 * (double)(rlx_now_ns() - begin);
   }
@@ -157,7 +157,7 @@ static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
     return RLX_FAIL(RLX_INVALID, "nothing to continue: the prompt is empty and the model has no token to begin with");
   /* What follows the last token must be drawn, so it is computed (again) even where the states have it. */
   lm_take_back(lm, o->sequence, (uint32_t)r.q->ids.n - 1);
-  stats->prompt_tokens = (uint32_t)r.q->ids.n - r.q->done;
+  stats->n_prompt_tokens = (uint32_t)r.q->ids.n - r.q->done;
   RLX_TRY(lm_program_get(lm, &want, &r.program));
   uint64_t begin = rlx_now_ns();
   rlx_status s = lm_catch_up(lm, o->sequence, 1, o->cancel, user);

@@ -42,7 +42,7 @@ static size_t next_start(const conversation *c, size_t from) {
 
 /* Leaves room for an answer: for the tokens that may come, at most a quarter of the context. */
 static bool leaves_room(const conversation *c) {
-  size_t quarter = c->lm->context / 4, room = c->options->tokens;
+  size_t quarter = c->lm->context / 4, room = c->options->max_tokens;
   if (!room || room > quarter) room = quarter;
   return c->n_ids + room <= c->lm->context;
 }
@@ -85,7 +85,7 @@ static rlx_status reply(conversation *c, rlx_lm_text_fn fn, void *user, rlx_lm_s
   while (same < q->ids.n && same < c->n_ids && q->ids.v[same] == c->ids[same]) same++;
   RLX_TRY(lm_truncate(c->lm, c->options->sequence, (uint32_t)same));
   q->dropped = dropped;
-  stats->dropped = (uint32_t)dropped;
+  stats->n_dropped = (uint32_t)dropped;
   return lm_generate_text(c->lm, c->ids + same, c->n_ids - same, c->options, fn, user, stats);
 }
 

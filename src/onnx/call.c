@@ -18,7 +18,7 @@ onnx_type onnx_in_type(const onnx_call *c, uint32_t i) { return onnx_has(c, i) ?
 /* ---- known values ---- */
 
 static rlx_status tensor_of(const onnx_value *v, rlx_tensor *out) {
-  *out = (rlx_tensor){.dtype = v->is.dtype, .shape = v->is.shape, .data = (void *)(uintptr_t)v->known};
+  *out = (rlx_tensor){.dtype = v->is.dtype, .shape = v->is.shape, .const_data = v->known};
   return rlx_tensor_bytes(v->is.dtype, v->is.shape, &out->bytes);
 }
 

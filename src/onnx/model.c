@@ -79,7 +79,7 @@ static rlx_status list_uses(rlx_onnx *m) {
   for (size_t i = 0; i < m->uses.n; i++) {
     rlx_onnx_op_use *last = n ? &m->uses.v[n - 1] : NULL;
     if (last && by_op(last, &m->uses.v[i]) == 0) {
-      last->count++;
+      last->n_uses++;
       last->supported &= m->uses.v[i].supported;
     } else {
       m->uses.v[n++] = m->uses.v[i];
@@ -308,7 +308,7 @@ rlx_status rlx_onnx_weight_read(const rlx_onnx *m, const char *name, rlx_tensor 
   if (!data) return RLX_FAIL(RLX_NO_MEMORY, "weight '%s': %zu bytes", name, bytes);
   rlx_status s = onnx_tensor_read(m, t, data);
   if (s) rlx_mem_free(data);
-  else *out = (rlx_tensor){onnx_type_carrier(t->type), t->dims, data, bytes};
+  else *out = (rlx_tensor){onnx_type_carrier(t->type), t->dims, {data}, bytes};
   return s;
 }
 
@@ -325,7 +325,7 @@ static rlx_status read_tensor(rlx_onnx *m, char *name, size_t cap, rlx_tensor *o
     rlx_mem_free(data);
     return s;
   }
-  *out = (rlx_tensor){onnx_type_carrier(t.type), t.dims, data, bytes};
+  *out = (rlx_tensor){onnx_type_carrier(t.type), t.dims, {data}, bytes};
   if (name && cap) {
     size_t n = strlen(t.name) < cap - 1 ? strlen(t.name) : cap - 1;
     memcpy(name, t.name, n);

@@ -375,7 +375,7 @@ static rlx_status max_roi_pool(onnx_host_call *h) {
   double scale;
   size_t at = 0;
   memcpy(&scale, &h->p[2], sizeof scale);
-  rlx_tensor out = {x->dtype, RLX_DIMS(rois->shape.v[0], x->shape.v[1], h->p[0], h->p[1]), NULL, 0};
+  rlx_tensor out = {x->dtype, RLX_DIMS(rois->shape.v[0], x->shape.v[1], h->p[0], h->p[1]), {NULL}, 0};
   RLX_TRY(rlx_tensor_bytes(out.dtype, out.shape, &out.bytes));
   if (!(out.data = rlx_mem_alloc(out.bytes + 1))) return RLX_FAIL(RLX_NO_MEMORY, "MaxRoiPool: %zu bytes", out.bytes);
   h->out[0] = out;

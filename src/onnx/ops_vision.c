@@ -217,7 +217,7 @@ static rlx_status run_roi_align(onnx_host_call *h) {
   const rlx_tensor *x = &h->in[0], *rois = &h->in[1], *images = &h->in[2];
   roi_align r = {.x = x, .oh = h->p[0], .ow = h->p[1], .ratio = h->p[2], .is_max = h->p[3] & 1, .is_half = h->p[3] & 2};
   memcpy(&r.scale, &h->p[4], sizeof r.scale);
-  rlx_tensor out = {x->dtype, RLX_DIMS(rois->shape.v[0], x->shape.v[1], r.oh, r.ow), NULL, 0};
+  rlx_tensor out = {x->dtype, RLX_DIMS(rois->shape.v[0], x->shape.v[1], r.oh, r.ow), {NULL}, 0};
   RLX_TRY(rlx_tensor_bytes(out.dtype, out.shape, &out.bytes));
   if (!(out.data = rlx_mem_alloc(out.bytes + 1))) return RLX_FAIL(RLX_NO_MEMORY, "RoiAlign: %zu bytes", out.bytes);
   h->out[0] = out;
@@ -332,7 +332,7 @@ static rlx_status non_max_suppression(onnx_host_call *h) {
   if (!s && !data) s = RLX_FAIL(RLX_NO_MEMORY, "NonMaxSuppression");
   if (!s) {
     if (bytes) memcpy(data, out.v.v, bytes);
-    h->out[0] = (rlx_tensor){RLX_I64, RLX_DIMS((int64_t)(out.v.n / 3), 3), data, bytes};
+    h->out[0] = (rlx_tensor){RLX_I64, RLX_DIMS((int64_t)(out.v.n / 3), 3), {data}, bytes};
   }
   rlx_array_deinit(&out.v);
   return s;

@@ -162,7 +162,7 @@ static rlx_status box_fit(onnx_box *b, const rlx_tensor *like) {
     b->cap = b->own ? like->bytes : 0;
     if (!b->own) return RLX_FAIL(RLX_NO_MEMORY, "a value of %zu bytes", like->bytes);
   }
-  b->tensor = (rlx_tensor){like->dtype, like->shape, b->own, like->bytes};
+  b->tensor = (rlx_tensor){like->dtype, like->shape, {b->own}, like->bytes};
   return RLX_OK;
 }
 
@@ -446,7 +446,7 @@ static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t
   r->n_kept++;
   r->at = &r->path->root;
   onnx_client client = {r, on_graph, on_value, on_host};
-  return onnx_import(r->model, r->given, r->n_given, r->options.most_trips, &client);
+  return onnx_import(r->model, r->given, r->n_given, r->options.max_trips, &client);
 }
 
 static rlx_status run_in_turn(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {

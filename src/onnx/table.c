@@ -62,7 +62,7 @@ static void refuse_ops(const rlx_onnx *m, refusals *r) {
     r->n++;
     if (r->text.n < MOST_TOLD)
       rlx_str_add(&r->text, "; %s (%s %lld), %u node%s: %s", u->op, *u->domain ? u->domain : "ai.onnx",
-                  (long long)u->opset, (unsigned)u->count, u->count == 1 ? "" : "s",
+                  (long long)u->opset, (unsigned)u->n_uses, u->n_uses == 1 ? "" : "s",
                   u->opset ? "RLX does not have this op" : "its domain is not imported");
   }
 }

@@ -80,7 +80,7 @@ static bool gather_inputs(const onnx_importer *imp, const rlx_node_rec *n, rlx_t
     const void *bytes = known_at(imp, n->in[i]);
     const rlx_type *t = &rlx_graph_at(imp->g, n->in[i])->type;
     if (!bytes) return false;
-    tensors[i] = (rlx_tensor){.dtype = t->dtype, .shape = t->shape, .data = (void *)(uintptr_t)bytes};
+    tensors[i] = (rlx_tensor){.dtype = t->dtype, .shape = t->shape, .const_data = bytes};
     if (rlx_tensor_bytes(t->dtype, t->shape, &tensors[i].bytes)) return false;
     in[i] = &tensors[i];
   }
@@ -109,7 +109,7 @@ static rlx_status compute(onnx_importer *imp, rlx_node id, size_t most_elements)
   if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW)) return set_known(imp, id, known_at(imp, n->in[0]));
   void *data = onnx_alloc(imp, bytes + 1, 1);
   if (!data) return RLX_FAIL(RLX_NO_MEMORY, "a value of %zu bytes", bytes);
-  rlx_tensor out = {n->type.dtype, n->type.shape, data, bytes};
+  rlx_tensor out = {n->type.dtype, n->type.shape, {data}, bytes};
   rlx_status s = rlx_eval_node(n, &(rlx_eval_context){0}, in, &out);
   if (s == RLX_NO_MEMORY || s == RLX_CANCELLED) return s;
   return s ? RLX_OK : set_known(imp, id, data);

@@ -13,6 +13,7 @@
 #define RLX_PLAN_PLACE_H
 
 #include "base/status.h"
+#include "rlx/experimental.h"
 
 /* The largest sum of bytes (each rounded up to align) that are live at one time: no placement can be below it. */
 rlx_status rlx_place_lower_bound(const rlx_place_item *items, size_t n, uint64_t align, uint64_t *out);

@@ -212,7 +212,7 @@ rlx_status rlx_ref_cast(rlx_ref_call *c) {
   if (rlx_dtype_is_block(x->dtype)) {
     const float *values;
     RLX_TRY(rlx_ref_as_f32(c, x, &values));
-    source = (rlx_tensor){.dtype = RLX_F32, .shape = x->shape, .data = (void *)(uintptr_t)values};
+    source = (rlx_tensor){.dtype = RLX_F32, .shape = x->shape, .const_data = values};
   }
   RLX_REF_EACH(c, i, n) rlx_convert(c->out, i, &source, i);
   return RLX_OK;

@@ -129,7 +129,7 @@ static const char *line_element(const rlx_tensor *x, const rlx_tensor *state, si
 }
 
 static double value_at(rlx_dtype dtype, const char *element) {
-  rlx_tensor one = {.dtype = dtype, .data = (void *)(uintptr_t)element};
+  rlx_tensor one = {.dtype = dtype, .const_data = element};
   return element ? rlx_load(&one, 0) : 0;
 }
 

@@ -81,7 +81,7 @@ static rlx_status compare_result(comparison *c, const rlx_step *s, uint32_t k, c
   rlx_difference d;
   row->ok = rlx_compare_values(&got, want, tol, &d) == RLX_OK;
   row->error = d.error, row->worst = d.worst, row->at = d.at;
-  row->not_finite = count_not_finite(&got);
+  row->n_not_finite = count_not_finite(&got);
   if (!row->ok) snprintf(row->why, sizeof row->why, "%s", rlx_message());
   return RLX_OK;
 }

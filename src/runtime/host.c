@@ -21,7 +21,7 @@ static rlx_status make_value(const rlx_instance *i, const rlx_window *w, rlx_nod
   const rlx_type *type = &rlx_graph_at(i->compiled->graph, n)->type;
   size_t bytes;
   RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &bytes));
-  *out = (rlx_host_value){.tensor = {type->dtype, type->shape, NULL, bytes},
+  *out = (rlx_host_value){.tensor = {type->dtype, type->shape, {NULL}, bytes},
                           .at = rlx_instance_bound(i, w),
                           .layout = w->segment == RLX_SEGMENT_WEIGHTS ? i->compiled->layout[n] : 0};
   out->staged = bytes > 0 && (out->layout || !out->at.block || !out->at.block->map);

@@ -45,7 +45,7 @@ static rlx_status describe_one(const repeating *r, rlx_named_tensor *out, taken 
                     all);
   if (all && !out->tensor.data) return RLX_FAIL(RLX_INVALID, "'%s' has no memory to read into", out->name);
   t->all = out->tensor.data;
-  out->tensor = (rlx_tensor){type->dtype, type->shape, out->tensor.data, all};
+  out->tensor = (rlx_tensor){type->dtype, type->shape, {out->tensor.data}, all};
   return RLX_OK;
 }
 
@@ -57,7 +57,7 @@ static rlx_status run_one(const repeating *r, uint32_t i) {
   for (size_t k = 0; k < r->n; k++) {
     const taken *t = &r->outputs[k];
     const rlx_type *type = &rlx_graph_at(e->now->compiled->graph, e->results[t->output].here)->type;
-    const rlx_tensor to = {type->dtype, type->shape, t->bytes ? t->all + i * t->bytes : t->all, t->bytes};
+    const rlx_tensor to = {type->dtype, type->shape, {t->bytes ? t->all + i * t->bytes : t->all}, t->bytes};
     RLX_TRY(rlx_result_read(e, t->output, &to));
   }
   return rlx_feeds_run(e);

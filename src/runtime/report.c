@@ -16,8 +16,8 @@ static rlx_status tell_memory(const rlx_executable *e, rlx_memory_info *out) {
                            .scratch = p->scratch_bytes,
                            .lower_bound = p->lower_bound,
                            .naive = p->naive_bytes,
-                           .native = (uint32_t)(p->n_steps - p->n_host),
-                           .host = p->n_host,
+                           .n_native = (uint32_t)(p->n_steps - p->n_host),
+                           .n_host = p->n_host,
                            .plan_seconds = p->seconds,
                            .compile_seconds = e->compiled->seconds};
   return RLX_OK;

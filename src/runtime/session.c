@@ -54,7 +54,7 @@ void rlx_session_release(rlx_session *s) {
 
 static rlx_status session_fill(rlx_session *s, const rlx_session_desc *d) {
   RLX_TRY(rlx_device_acquire(d->device, &s->device));
-  RLX_TRY(rlx_pool_create(d->threads, &s->threads));
+  RLX_TRY(rlx_pool_create(d->n_threads, &s->threads));
   uint64_t cap = d->no_pool ? 0 : d->pool_bytes ? d->pool_bytes : DEFAULT_POOL_BYTES;
   s->limits = d->limits;
   RLX_TRY(rlx_block_pool_create(s->device, cap, &s->blocks));
@@ -108,10 +108,10 @@ rlx_status rlx_session_stats_get(rlx_session *s, rlx_session_stats *out) {
   rlx_cache_lock(&s->cache);
   rlx_session_stats stats = {.used_bytes = pool.used_bytes,
                              .idle_bytes = pool.idle_bytes,
-                             .blocks_reused = pool.n_reused,
-                             .blocks_made = pool.n_created,
-                             .compiled = s->n_compiled,
-                             .cache_hits = s->n_hits,
+                             .n_blocks_reused = pool.n_reused,
+                             .n_blocks_made = pool.n_created,
+                             .n_compiled = s->n_compiled,
+                             .n_cache_hits = s->n_hits,
                              .cache_bytes = s->cache.bytes,
                              .cache_budget = s->cache.budget,
                              .cache_evicted = s->cache.n_evicted,

@@ -70,7 +70,7 @@ static rlx_status hold_value(rlx_leaf *l, const rlx_tensor *v) {
     l->held.data = room;
     l->held_cap = v->bytes;
   }
-  l->held = (rlx_tensor){v->dtype, v->shape, l->held.data, v->bytes};
+  l->held = (rlx_tensor){v->dtype, v->shape, {l->held.data}, v->bytes};
   if (v->bytes) memcpy(l->held.data, v->data, v->bytes);
   l->is_dirty = true;
   return RLX_OK;

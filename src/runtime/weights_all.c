@@ -39,7 +39,7 @@ static rlx_status set_in_order(rlx_weights *w, const rlx_weight_item *items, siz
       return RLX_FAIL(RLX_CANCELLED, "loading was stopped");
     RLX_TRY(passage_fit(p, item));
     RLX_TRY(reader.read(reader.user, item->at, p->data));
-    rlx_tensor value = {item->type.dtype, item->type.shape, p->data, item->bytes};
+    rlx_tensor value = {item->type.dtype, item->type.shape, {p->data}, item->bytes};
     RLX_TRY(rlx_weights_set(w, item->name, &value));
     done += item->bytes;
     if (watch && watch->progress) watch->progress(watch->user, "load", done, total);

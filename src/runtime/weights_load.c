@@ -202,7 +202,7 @@ static rlx_status load_source(const rlx_weights *w, const rlx_weight *source, rl
   const rlx_type *type = &source->type;
   *owned = c->layout != 0 || !c->block->map;
   if (!*owned) {
-    *value = (rlx_tensor){type->dtype, type->shape, c->block->map, (size_t)c->bytes};
+    *value = (rlx_tensor){type->dtype, type->shape, {c->block->map}, (size_t)c->bytes};
     return RLX_OK;
   }
   rlx_bound at = rlx_weight_copy_at(c);

@@ -325,7 +325,7 @@ void vk_physical_describe(const vk_instance *i, const vk_physical *p, rlx_device
   const uint64_t align = p->properties.limits.minStorageBufferOffsetAlignment;
   *out = (rlx_device_info){.backend = "vulkan",
                            .kind = p->kind,
-                           .units = p->caps.units,
+                           .n_units = p->caps.units,
                            .max_block_bytes = p->max_block_bytes,
                            .max_window_bytes = p->caps.max_window_bytes,
                            .align = GPU_ALIGN,

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "folder.h"
 #include "onnx_image.h"
+#include "rlx/experimental.h"
 #include "rlx/lm.h"
 #include "rlx/onnx.h"
 #include "test.h"
@@ -128,7 +129,7 @@ TEST(arrays_that_change_while_they_are_read) {
   char *text;
   size_t bytes;
   const char *path = folder_path("a.npy");
-  CHECK_OK(rlx_npy_write(path, &(rlx_tensor){RLX_F32, RLX_DIMS(100000), values, sizeof values}));
+  CHECK_OK(rlx_npy_write(path, &(rlx_tensor){RLX_F32, RLX_DIMS(100000), {values}, sizeof values}));
   CHECK_OK(rlx_file_read(path, SIZE_MAX, &text, &bytes));
   /* two allocations: the header and the data */
   size_t noticed = change_during(read_array, path, text, bytes, 2);

@@ -106,7 +106,7 @@ static bool count_row(void *user, const rlx_conform_row *row) {
 
 static void conform_on(size_t device, tally *t) {
   rlx_session *session;
-  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = devices[device], .threads = 2};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = devices[device], .n_threads = 2};
   *t = (tally){.device = device};
   rlx_status s = rlx_session_create(&desc, &session);
   if (s == RLX_NOT_FOUND || s == RLX_UNSUPPORTED) SKIP(rlx_message());

@@ -25,7 +25,7 @@ TEST(one_device_that_describes_itself) {
     CHECK(dash ? info.uuid[i] == '-' : strchr("0123456789abcdef", info.uuid[i]) != NULL);
   }
   CHECK(info.name[0] && info.features[0] && info.driver[0]);
-  CHECK(info.kind == RLX_DEVICE_CPU && info.is_mapped && info.units >= 1);
+  CHECK(info.kind == RLX_DEVICE_CPU && info.is_mapped && info.n_units >= 1);
   CHECK(info.memory_bytes >= info.free_bytes && info.memory_bytes > 0);
   CHECK_EQ_INT(info.align, 256);
   CHECK_EQ_INT(info.view_align, 1);

@@ -216,7 +216,7 @@ static rlx_status write_values(rlx_executable *e, const char *name, const rlx_ty
   for (size_t i = 0; i < n && !s; i++)
     x[i] = (float)((int)((seed = seed * 1664525u + 1013904223u) >> 20) - 2048) / 2048;
   if (!s && type->dtype != RLX_F32) s = rlx_quant_encode(type->dtype, x, blocks, n);
-  if (!s) s = rlx_executable_write(e, name, &(rlx_tensor){type->dtype, type->shape, type->dtype ? blocks : x, bytes});
+  if (!s) s = rlx_executable_write(e, name, &(rlx_tensor){type->dtype, type->shape, {type->dtype ? blocks : x}, bytes});
   rlx_mem_free(blocks);
   rlx_mem_free(x);
   return s;

@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   const int32_t *now = rlx_lm_tokens(lm, 0, &n);
   if (rlx_lm_describe(lm, &info) || n > info.context) fail("more tokens than the context");
   for (size_t i = 0; i < n; i++)
-    if (now[i] < 0 || (uint32_t)now[i] >= info.vocabulary) fail("a token that the model has not");
+    if (now[i] < 0 || (uint32_t)now[i] >= info.n_vocabulary) fail("a token that the model has not");
   if (n < info.context && rlx_lm_append(lm, 0, ids, 1, false, NULL) && !*rlx_message()) fail("no words");
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rlx/rlx.h"
+#include "rlx/experimental.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -44,7 +44,7 @@ static void look_at(const rlx_onnx *m) {
   for (uint32_t i = 0; i < rlx_onnx_output_count(m); i++)
     if (!rlx_onnx_output_at(m, i, &v)) sum += strlen(v.name) + strlen(v.type);
   for (uint32_t i = 0; i < rlx_onnx_op_count(m); i++)
-    if (rlx_onnx_op_at(m, i, &use) || !use.count) fail("an op in use");
+    if (rlx_onnx_op_at(m, i, &use) || !use.n_uses) fail("an op in use");
   for (uint32_t i = 0; i < info.n_initializers; i++) {
     rlx_tensor t;
     if (rlx_onnx_weight_at(m, i, &w)) fail("a weight");
@@ -116,8 +116,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   void *memory[MOST_INPUTS] = {0};
   rlx_graph *g;
   char *cut;
-  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .most_trips = 100};
-  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .no_pool = true, .cache_bytes = 1};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .max_trips = 100};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1, .no_pool = true, .cache_bytes = 1};
   if (!session && rlx_session_create(&desc, &session)) fail("a session");
   if (rlx_onnx_open_memory(data, bytes, NULL, &m)) {
     if (m || !*rlx_message()) fail("refused without words");

@@ -68,7 +68,7 @@ static bool is_small(const rlx_graph *g) {
 
 static rlx_session *open(const char *device) {
   rlx_session *s = NULL;
-  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .threads = 1, .no_pool = true, .cache_bytes = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .n_threads = 1, .no_pool = true, .cache_bytes = 1};
   return rlx_session_create(&d, &s) ? NULL : s;
 }
 
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   rlx_named_tensor in[MOST_INPUTS];
   rlx_graph *g = NULL;
   char *cut = NULL;
-  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .most_trips = 10};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .max_trips = 10};
   if (!cpu) {
     if (!(cpu = open("cpu"))) fail("a session", NULL);
     atexit(tell);

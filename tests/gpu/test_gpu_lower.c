@@ -94,7 +94,7 @@ static rlx_status claim(void *user) {
 static rlx_status compile(void *user) {
   rlx_session *session = NULL;
   rlx_executable *e = NULL;
-  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "emu", .threads = 1};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "emu", .n_threads = 1};
   rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .forbid_host = true};
   rlx_status s = rlx_session_create(&desc, &session);
   if (!s) s = rlx_compile(session, user, &options, &e);

@@ -32,8 +32,8 @@ static rlx_status work(void *user) {
   RLX_TRY(rlx_file_open(folder_path("a.gguf"), NULL, &f));
   rlx_status s = rlx_file_check(f, NULL, NULL);
   if (!s)
-    s =
-      rlx_file_convert(f, folder_path("b.safetensors"), &(rlx_convert_options){RLX_CONVERT_OPTIONS_INIT, .threads = 1});
+    s = rlx_file_convert(f, folder_path("b.safetensors"),
+                         &(rlx_convert_options){RLX_CONVERT_OPTIONS_INIT, .n_threads = 1});
   rlx_file_close(f);
   return s;
 }

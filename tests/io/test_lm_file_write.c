@@ -449,8 +449,8 @@ static void count_told(void *user, const char *tensor, rlx_dtype wanted, rlx_dty
 static rlx_status convert(const char *from, const char *to, const char *type, bool pure, int *n_told) {
   rlx_file *f;
   *n_told = 0;
-  rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .type = type,  .pure = pure, .threads = 2,
-                           .told = count_told,       .user = n_told};
+  rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .type = type,       .pure = pure,
+                           .n_threads = 2,           .told = count_told, .user = n_told};
   RLX_TRY(rlx_file_open(folder_path(from), NULL, &f));
   rlx_status s = rlx_file_convert(f, folder_path(to), &o);
   rlx_file_close(f);

@@ -4,6 +4,7 @@
 #include "faults.h"
 #include "folder.h"
 #include "onnx_image.h"
+#include "rlx/experimental.h"
 #include "rlx/lm.h"
 #include "rlx/onnx.h"
 #include "test.h"
@@ -81,7 +82,7 @@ static rlx_status load_sequence(void *user) {
 }
 static rlx_status load_model(void *user) {
   rlx_lm *lm;
-  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 8};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .n_threads = 1, .context = 8};
   (void)user;
   RLX_TRY(rlx_lm_load(&d, &lm));
   rlx_lm_destroy(lm);
@@ -135,7 +136,7 @@ static bool put(const char *path, const char *text, size_t n) {
 static void begin(void) {
   static const char graph[] = "graph { %x = input \"x\" : f32[4]; %y = softmax(%x); output \"y\" = %y }";
   float v[4] = {1, 2, 3, 4};
-  const rlx_tensor t = {RLX_F32, RLX_DIMS(4), v, sizeof v};
+  const rlx_tensor t = {RLX_F32, RLX_DIMS(4), {v}, sizeof v};
   CHECK(folder_begin());
   CHECK_OK(make_weights(folder_path("a.gguf"), false));
   CHECK_OK(make_weights(folder_path("t.gguf"), true));
@@ -183,7 +184,7 @@ TEST(allocations_of_every_loader) {
 TEST(models_and_saved_sequences) {
   begin();
   if (test_has_failed()) return;
-  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 8};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .n_threads = 1, .context = 8};
   CHECK_OK(rlx_lm_load(&d, &model));
   CHECK_OK(rlx_lm_append(model, 0, ids, 3, false, NULL));
   CHECK_OK(rlx_lm_save(model, 0, folder_path("s.safetensors")));

@@ -11,6 +11,7 @@
 #include "faults.h"
 #include "folder.h"
 #include "ir/dtype.h"
+#include "rlx/experimental.h"
 #include "test.h"
 
 /* ---- Bytes ---- */
@@ -146,7 +147,7 @@ TEST(versions_and_spellings) {
     " { 'descr' : '<f4' , 'fortran_order' : False , 'shape' : ( 2 , 3 ) , } ",
   };
   fill_pattern(RLX_F32);
-  rlx_tensor want = {RLX_F32, RLX_DIMS(2, 3), pattern, 24}, t;
+  rlx_tensor want = {RLX_F32, RLX_DIMS(2, 3), {pattern}, 24}, t;
   static image f;
   for (unsigned major = 1; major <= 3; major++) {
     for (size_t i = 0; i < sizeof dicts / sizeof *dicts; i++) {
@@ -391,7 +392,7 @@ TEST(bools_are_0_or_1) {
   unsigned char values[4] = {1, 0, 2, 1};
   make(&f, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }\n", values, 4);
   CHECK_REFUSED(&f, RLX_INVALID, "element 2 is 2, not a bool");
-  rlx_tensor t = {RLX_BOOL, RLX_DIMS(4), values, 4};
+  rlx_tensor t = {RLX_BOOL, RLX_DIMS(4), {values}, 4};
   CHECK_FAILS(rlx_npy_write(folder_path("b.npy"), &t), RLX_INVALID, "element 2 is 2");
 }
 
@@ -431,14 +432,14 @@ TEST(bad_arguments) {
   CHECK(folder_begin());
   const char *path = folder_path("a.npy");
   float v[6] = {0};
-  rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), v, sizeof v}, bad;
+  rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), {v}, sizeof v}, bad;
   rlx_graph *g = NULL;
   CHECK_FAILS(rlx_npy_read(NULL, &t), RLX_INVALID, "path is NULL");
   CHECK_FAILS(rlx_npy_read(path, NULL), RLX_INVALID, "out is NULL");
   CHECK_FAILS(rlx_graph_read(NULL, &g), RLX_INVALID, "path is NULL");
   CHECK_FAILS(rlx_graph_read(path, NULL), RLX_INVALID, "out is NULL");
   CHECK_FAILS(rlx_npy_write(path, NULL), RLX_INVALID, "tensor is NULL");
-  t = (rlx_tensor){RLX_F32, RLX_DIMS(2, 3), v, sizeof v};
+  t = (rlx_tensor){RLX_F32, RLX_DIMS(2, 3), {v}, sizeof v};
   CHECK_FAILS(rlx_npy_write(NULL, &t), RLX_INVALID, "path is NULL");
 #define CHECK_BAD(field, value, code, part)           \
   bad = t;                                            \
@@ -453,7 +454,7 @@ TEST(bad_arguments) {
   CHECK_BAD(shape.n, 9, RLX_INVALID, "rank 9");
   CHECK_BAD(shape.v[0], -2, RLX_INVALID, "negative");
   unsigned char blocks[34] = {0};
-  bad = (rlx_tensor){RLX_Q8_0, RLX_DIMS(32), blocks, sizeof blocks};
+  bad = (rlx_tensor){RLX_Q8_0, RLX_DIMS(32), {blocks}, sizeof blocks};
   CHECK_FAILS(rlx_npy_write(path, &bad), RLX_UNSUPPORTED, ".npy has no type for q8_0");
   CHECK_EQ_INT(folder_count(), 0);
 }
@@ -463,7 +464,7 @@ TEST(bad_arguments) {
 TEST(unwritable_paths_leave_nothing) {
   CHECK(folder_begin());
   float v[6] = {0};
-  rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), v, sizeof v};
+  rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), {v}, sizeof v};
   CHECK(write_bytes(folder_path("file"), "old", 3));
   CHECK_FAILS(rlx_npy_write(folder_path("absent/a.npy"), &t), RLX_NOT_FOUND, "absent/a.npy");
   CHECK_FAILS(rlx_npy_write(folder_path("file/a.npy"), &t), RLX_NOT_FOUND, "file/a.npy");
@@ -476,7 +477,7 @@ TEST(unwritable_folder_leaves_nothing) {
   CHECK(folder_begin());
   if (geteuid() == 0) SKIP("root may write anywhere");
   float v[6] = {0};
-  rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), v, sizeof v};
+  rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), {v}, sizeof v};
   CHECK(chmod(folder_name(), 0500) == 0);
   rlx_status s = rlx_npy_write(folder_path("a.npy"), &t);
   chmod(folder_name(), 0700);
@@ -489,7 +490,7 @@ TEST(a_full_disk_keeps_the_old_file) {
   CHECK(folder_begin());
   const char *path = folder_path("a.npy");
   unsigned char got[64];
-  rlx_tensor t = {RLX_U8, RLX_DIMS(4096), pattern, sizeof pattern};
+  rlx_tensor t = {RLX_U8, RLX_DIMS(4096), {pattern}, sizeof pattern};
   CHECK(write_bytes(path, "old", 3));
   struct rlimit old, small;
   CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
@@ -509,7 +510,8 @@ TEST(a_full_disk_keeps_the_old_file) {
 
 TEST(writing_replaces) {
   CHECK(folder_begin());
-  rlx_tensor large = {RLX_U8, RLX_DIMS(4096), pattern, sizeof pattern}, small = {RLX_U8, RLX_DIMS(3), pattern, 3}, t;
+  rlx_tensor large = {RLX_U8, RLX_DIMS(4096), {pattern}, sizeof pattern}, small = {RLX_U8, RLX_DIMS(3), {pattern}, 3},
+             t;
   CHECK_OK(rlx_npy_write(folder_path("a.npy"), &large));
   CHECK_OK(rlx_npy_write(folder_path("a.npy"), &small));
   CHECK_OK(rlx_npy_read(folder_path("a.npy"), &t));
@@ -530,7 +532,7 @@ static rlx_status read_once(void *user) {
 }
 
 static rlx_status write_once(void *user) {
-  rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), pattern, 24};
+  rlx_tensor t = {RLX_F32, RLX_DIMS(2, 3), {pattern}, 24};
   return rlx_npy_write(user, &t);
 }
 

@@ -883,7 +883,7 @@ typedef rlx_node (*reduction)(rlx_graph *, rlx_node, rlx_dims, bool);
 static void check_reduction(reduction f, const float x[6], const float expected[2], bool keep) {
   rlx_graph *g;
   rlx_evaluator *e;
-  rlx_tensor y, in = {RLX_F32, RLX_DIMS(2, 3), (void *)(uintptr_t)x, 24};
+  rlx_tensor y, in = {RLX_F32, RLX_DIMS(2, 3), {.const_data = x}, 24};
   CHECK_OK(rlx_graph_create(&g));
   rlx_graph_add_output(g, "y", f(g, rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3)), RLX_DIMS(1), keep));
   CHECK_OK(rlx_graph_finish(g));
@@ -924,7 +924,7 @@ static void check_half(reduction f, double a, double b, double expected) {
   rlx_graph *g;
   rlx_evaluator *e;
   uint16_t x[2] = {rlx_f64_to_f16(a), rlx_f64_to_f16(b)};
-  rlx_tensor y, in = {RLX_F16, RLX_DIMS(2), x, sizeof x};
+  rlx_tensor y, in = {RLX_F16, RLX_DIMS(2), {x}, sizeof x};
   CHECK_OK(rlx_graph_create(&g));
   rlx_graph_add_output(g, "y", f(g, rlx_op_input(g, "x", RLX_F16, RLX_DIMS(2)), RLX_DIMS(0), false));
   CHECK_OK(rlx_graph_finish(g));

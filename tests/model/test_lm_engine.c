@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "folder.h"
+#include "rlx/experimental.h"
 #include "rlx/lm.h"
 #include "test.h"
 
@@ -76,7 +77,7 @@ static bool hear(void *user, int32_t id) {
 }
 
 static rlx_lm_options greedy(uint32_t tokens) {
-  return (rlx_lm_options){RLX_LM_OPTIONS_INIT, .tokens = tokens, .ignore_end = true};
+  return (rlx_lm_options){RLX_LM_OPTIONS_INIT, .max_tokens = tokens, .ignore_end = true};
 }
 
 static rlx_status speak(rlx_lm *lm, const int32_t *ids, size_t n, uint32_t tokens, said *to) {
@@ -109,7 +110,7 @@ TEST(greedy_answers_of_every_family) {
 }
 
 TEST(as_much_context_as_is_needed) { check_greedy("llama", (rlx_lm_desc){.context = 24 + N_GREEDY, .chunk = 16}); }
-TEST(among_several_sequences) { check_greedy("qwen3", (rlx_lm_desc){.sequences = 3}); }
+TEST(among_several_sequences) { check_greedy("qwen3", (rlx_lm_desc){.n_sequences = 3}); }
 
 static double difference(const float *a, const float *b, size_t n) {
   double most = 0, size = 0;
@@ -183,7 +184,7 @@ TEST(ended_by_the_listener) {
   CHECK_OK(golden_open("llama", &g));
   CHECK_OK(load_with((rlx_lm_desc){0}, "llama", &lm));
   CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, &stats));
-  CHECK(s.n == 5 && strcmp(stats.ended, "stop") == 0 && stats.tokens == 5 && stats.prompt_tokens == g.n);
+  CHECK(s.n == 5 && strcmp(stats.ended, "stop") == 0 && stats.n_tokens == 5 && stats.n_prompt_tokens == g.n);
   s.most = 0;
   CHECK_OK(speak(lm, NULL, 0, N_GREEDY - 5, &s));
   CHECK(memcmp(s.ids, g.greedy.data, sizeof(int32_t) * N_GREEDY) == 0);
@@ -267,7 +268,7 @@ static void check_batch(const char *family) {
   said_all s = {0};
   rlx_lm_options o = greedy(20);
   CHECK_OK(golden_open(family, &g));
-  CHECK_OK(load_with((rlx_lm_desc){.sequences = 3, .chunk = 8}, family, &lm));
+  CHECK_OK(load_with((rlx_lm_desc){.n_sequences = 3, .chunk = 8}, family, &lm));
   CHECK_OK(load_with((rlx_lm_desc){.chunk = 8}, family, &one));
   const int32_t *ids = ids_of(&g.tokens);
   rlx_lm_prompt prompts[3] = {{ids, g.n}, {ids + 3, 1}, {ids + 5, 11}};
@@ -306,7 +307,7 @@ TEST(the_same_seed_gives_the_same_tokens) {
     rlx_lm *lm = NULL;
     rlx_lm_options o = greedy(60);
     o.temperature = 1.5, o.top_k = 40, o.top_p = 0.95, o.seed = i == 3 ? 8 : 7;
-    CHECK_OK(load_with((rlx_lm_desc){.threads = i == 1 ? 1 : 2, .chunk = i == 2 ? 4 : 0}, "llama", &lm));
+    CHECK_OK(load_with((rlx_lm_desc){.n_threads = i == 1 ? 1 : 2, .chunk = i == 2 ? 4 : 0}, "llama", &lm));
     CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s[i], NULL));
     rlx_lm_destroy(lm);
   }
@@ -344,7 +345,7 @@ TEST(options_that_make_no_sense) {
   rlx_lm_destroy(lm);
   lm = NULL;
   CHECK_FAILS(load_with((rlx_lm_desc){.cache_type = (rlx_lm_cache)7}, "llama", &lm), RLX_INVALID, "f16 (0) or f32 (1)");
-  CHECK_FAILS(load_with((rlx_lm_desc){.sequences = 100000}, "llama", &lm), RLX_INVALID, "sequences");
+  CHECK_FAILS(load_with((rlx_lm_desc){.n_sequences = 100000}, "llama", &lm), RLX_INVALID, "sequences");
   CHECK_FAILS(load_with((rlx_lm_desc){.chunk = 1u << 30}, "llama", &lm), RLX_INVALID, "chunks");
   CHECK_FAILS(load_with((rlx_lm_desc){.context = 1u << 30}, "llama", &lm), RLX_INVALID, "context");
   CHECK_FAILS(load_with((rlx_lm_desc){0}, "no-such-model", &lm), RLX_NOT_FOUND, "no-such-model");
@@ -359,7 +360,7 @@ TEST(a_look_takes_no_memory) {
   CHECK_OK(rlx_lm_describe(lm, &info));
   CHECK(info.weight_bytes > 50000 && info.state_bytes > 0 && info.scratch_bytes > 0 &&
         strcmp(info.family, "llama") == 0);
-  CHECK(info.context == 128 && info.vocabulary == 101 && info.parameters * 4 == info.weight_bytes);
+  CHECK(info.context == 128 && info.n_vocabulary == 101 && info.n_parameters * 4 == info.weight_bytes);
   CHECK_FAILS(rlx_lm_append(lm, 0, (int32_t[1]){1}, 1, false, NULL), RLX_INVALID, "dry_run");
   rlx_lm_destroy(lm);
 }
@@ -483,7 +484,7 @@ static void check_stops(const char *family, const char *device) {
     rlx_lm_stats stats = {RLX_LM_STATS_INIT};
     CHECK_OK(rlx_lm_truncate(lm, 0, 0));
     CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, &stats));
-    CHECK(s.n == most && stats.tokens == most && strcmp(stats.ended, "stop") == 0);
+    CHECK(s.n == most && stats.n_tokens == most && strcmp(stats.ended, "stop") == 0);
     CHECK(rlx_lm_length(lm, 0) == g.n + most);
     if (most % 3 == 0) {
       CHECK_OK(rlx_lm_save(lm, 0, folder_path("stopped.safetensors")));
@@ -541,7 +542,7 @@ TEST(a_full_context_within_a_stretch) {
     CHECK_OK(load_with((rlx_lm_desc){.context = 41, .chunk = 16}, "llama", &lm));
     CHECK_FAILS(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, NULL), RLX_INVALID, "context of 41");
     CHECK(s.n == 17 && memcmp(s.ids, g.greedy.data, 17 * sizeof(int32_t)) == 0);
-    o.tokens = 100, o.shift = true, o.temperature = 1;
+    o.max_tokens = 100, o.shift = true, o.temperature = 1;
     CHECK_OK(rlx_lm_generate_ids(lm, NULL, 0, &o, hear, &shifted[i], NULL));
     CHECK(shifted[i].n == 100 && memcmp(shifted[i].ids, shifted[0].ids, sizeof shifted[0].ids) == 0);
     rlx_lm_destroy(lm);
@@ -559,7 +560,7 @@ static void check_batch_ahead(const char *device) {
     rlx_lm *lm = NULL;
     rlx_lm_options o = greedy(30);
     o.ahead = ahead_of[i], o.temperature = 1.5, o.seed = 3;
-    rlx_status status = load_with((rlx_lm_desc){.device = device, .sequences = 3, .context = 50}, "llama", &lm);
+    rlx_status status = load_with((rlx_lm_desc){.device = device, .n_sequences = 3, .context = 50}, "llama", &lm);
     if (status == RLX_NOT_FOUND) SKIP(rlx_message());
     CHECK_OK(status);
     const int32_t *ids = ids_of(&g.tokens);
@@ -573,7 +574,7 @@ static void check_batch_ahead(const char *device) {
     CHECK(on.v[0].n == 30 && memcmp(&on.v[1], &s[i].v[1], 2 * sizeof on.v[0]) == 0);
     s[i].v[0].most = 12;
     CHECK_OK(rlx_lm_truncate(lm, 0, 6));
-    o.tokens = 7;
+    o.max_tokens = 7;
     CHECK_OK(rlx_lm_truncate(lm, 1, 30));
     CHECK_OK(rlx_lm_generate_batch(lm, (rlx_lm_prompt[3]){{0}}, 3, &o, hear_one, &s[i], NULL));
     CHECK(s[i].v[0].n == 12 && s[i].v[1].n == 33 && s[i].v[2].n == 37);

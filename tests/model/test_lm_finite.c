@@ -64,7 +64,7 @@ static bool hear(void *user, int32_t id) {
 }
 
 static rlx_lm_options options(double temperature, uint32_t ahead) {
-  return (rlx_lm_options){RLX_LM_OPTIONS_INIT, .tokens = 6, .ignore_end = true, .temperature = temperature,
+  return (rlx_lm_options){RLX_LM_OPTIONS_INIT, .max_tokens = 6, .ignore_end = true, .temperature = temperature,
                           .ahead = ahead};
 }
 
@@ -168,7 +168,7 @@ TEST(one_of_several_sequences) {
   int heard[2] = {0};
   rlx_lm_options o = options(0, 0);
   rlx_lm *lm =
-    load(damage("llama", "model.embed_tokens.weight", 9 * WIDTH, NAN), (rlx_lm_desc){.sequences = 2, .chunk = 4});
+    load(damage("llama", "model.embed_tokens.weight", 9 * WIDTH, NAN), (rlx_lm_desc){.n_sequences = 2, .chunk = 4});
   CHECK(lm != NULL);
   rlx_lm_prompt prompts[2] = {{prompt + 4, 5}, {prompt, 6}};
   CHECK_FAILS(rlx_lm_generate_batch(lm, prompts, 2, &o, hear_one, heard, NULL), RLX_INVALID,

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cost.h"
 #include "folder.h"
+#include "rlx/experimental.h"
 #include "rlx/lm.h"
 #include "test.h"
 
@@ -81,7 +82,7 @@ static rlx_status open_tokenizer(const char *path) {
 
 static rlx_status open_model(const char *path) {
   rlx_lm *lm;
-  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .device = "cpu", .threads = 1};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .device = "cpu", .n_threads = 1};
   rlx_status s = rlx_lm_load(&d, &lm);
   rlx_lm_destroy(lm);
   return s;
@@ -552,7 +553,7 @@ static rlx_lm *lm;
 static rlx_status restore(const char *path) { return rlx_lm_restore(lm, 0, path); }
 
 TEST(saved_sequences) {
-  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 16};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .n_threads = 1, .context = 16};
   rlx_str s = {0}, h = {0};
   CHECK(folder_begin());
   CHECK_OK(rlx_lm_load(&d, &lm));

@@ -64,7 +64,7 @@ static unsigned times(unsigned whole, unsigned part) {
 
 /* With a budget of programs that is used up within a tenth. */
 static rlx_status cpu_session(uint64_t cache_bytes, rlx_session **out) {
-  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .cache_bytes = cache_bytes};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1, .cache_bytes = cache_bytes};
   return rlx_session_create(&d, out);
 }
 
@@ -81,7 +81,7 @@ static rlx_status run_size(void *user, unsigned i) {
   runner_world *w = user;
   static float x[600 * 4];
   int64_t rows = 1 + (int64_t)i * 263 % 500; /* all of them, in no order */
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(rows, 4), x, (size_t)rows * 4 * sizeof *x}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(rows, 4), {x}, (size_t)rows * 4 * sizeof *x}};
   return rlx_onnx_run(w->runner, &in, 1);
 }
 
@@ -118,7 +118,7 @@ static rlx_status request(void *user, unsigned i) {
   int32_t prompt[24];
   const size_t n = 1 + i % 24;
   for (size_t k = 0; k < n; k++) prompt[k] = (int32_t)((i * 7 + k * 13) % 60);
-  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .tokens = 1 + i % 5, .seed = i, .ignore_end = true};
+  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 1 + i % 5, .seed = i, .ignore_end = true};
   if (i % 2) o.temperature = 0.5 + 0.001 * (double)(i % 977); /* everybody has another */
   if (i % 3 == 0) o.top_p = 0.9;
   if (i % 5 == 0) o.top_k = 1 + i % 7;
@@ -147,8 +147,8 @@ static rlx_status use_session(void *user, unsigned i) {
   rlx_session *s = NULL;
   rlx_executable *e = NULL;
   float x[4] = {1, 2, 3, 4}, y[4];
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(4), x, sizeof x}}, out = {"y", {.data = y, .bytes = sizeof y}};
-  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1 + i % 3};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(4), {x}, sizeof x}}, out = {"y", {.data = y, .bytes = sizeof y}};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1 + i % 3};
   rlx_status status = rlx_session_create(&d, &s);
   if (!status) status = rlx_compile(s, g, NULL, &e);
   if (!status) status = rlx_run(e, &in, 1, &out, 1);

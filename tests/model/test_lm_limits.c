@@ -8,8 +8,8 @@
 #define MIB ((uint64_t)1 << 20)
 
 static rlx_status load(rlx_limits limits, uint32_t context, rlx_lm **out) {
-  return rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = MODEL, .device = "cpu", .threads = 1, .context = context,
-                                    .watch = {.limits = limits}},
+  return rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = MODEL, .device = "cpu", .n_threads = 1,
+                                    .context = context, .watch = {.limits = limits}},
                      out);
 }
 
@@ -38,7 +38,7 @@ static void count(void *user, const char *text, size_t bytes) {
 TEST(a_generation_that_takes_too_long) {
   rlx_session *s;
   rlx_lm *lm;
-  rlx_session_desc sd = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .limits = {.seconds = 0.25}};
+  rlx_session_desc sd = {RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1, .limits = {.seconds = 0.25}};
   CHECK_OK(rlx_session_create(&sd, &s));
   CHECK_OK(rlx_lm_load(
     &(rlx_lm_desc){RLX_LM_DESC_INIT, .path = MODEL, .session = s, .watch = {.limits = {.seconds = 600}}}, &lm));

@@ -241,7 +241,7 @@ static rlx_status check_draws(const lm_golden *g, lm_world *w) {
   int n_other = 0;
   for (int32_t i = 0; i < 20 && !s; i++) {
     int32_t draw = i / 2;
-    rlx_tensor t = {RLX_I32, RLX_SCALAR, &draw, sizeof draw};
+    rlx_tensor t = {RLX_I32, RLX_SCALAR, {&draw}, sizeof draw};
     s = rlx_executable_write(e, "draw", &t);
     if (!s) s = lm_step_run(e, &d, &(lm_step){g->tokens.data, &position, &length, "token", &token[i], sizeof *token});
     if (!s && i % 2 && token[i] != token[i - 1]) s = rlx_fail(RLX_INVALID, "draw %d gave two tokens", (int)draw);

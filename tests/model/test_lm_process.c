@@ -13,7 +13,7 @@
 static rlx_status load(rlx_lm **out, rlx_session *session, const rlx_watch *watch) {
   static char path[1024];
   snprintf(path, sizeof path, "%s/lm/llama", RLX_TEST_DATA);
-  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .device = "cpu", .threads = 1, .context = 64};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = path, .device = "cpu", .n_threads = 1, .context = 64};
   d.session = session;
   if (watch) d.watch = *watch;
   return rlx_lm_load(&d, out);
@@ -23,7 +23,7 @@ static const int32_t prompt[] = {1, 2, 3, 4};
 static bool more(void *user, int32_t id) { return (void)user, (void)id, true; }
 
 static rlx_status speak(rlx_lm *lm, bool (*fn)(void *user, int32_t id), void *user) {
-  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .tokens = 4, .ignore_end = true};
+  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 4, .ignore_end = true};
   return rlx_lm_generate_ids(lm, prompt, 4, &o, fn, user, NULL);
 }
 
@@ -37,7 +37,7 @@ static rlx_status use(rlx_lm *lm, unsigned what) {
   size_t n;
   rlx_status s;
   rlx_lm_prompt p = {prompt, 2};
-  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .tokens = 2};
+  rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .max_tokens = 2};
   switch (what % 7) {
     case 0: s = speak(lm, more, NULL); break;
     case 1: return rlx_lm_append(lm, 0, prompt, 1, false, logits);
@@ -174,7 +174,7 @@ TEST(a_file_closed_inside_a_callback) {
   snprintf(path, sizeof path, "%s/lm/llama", RLX_TEST_DATA);
   CHECK(folder_begin());
   const rlx_watch watch = {.cancel = close_file};
-  const rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .threads = 1, .watch = watch};
+  const rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .n_threads = 1, .watch = watch};
   CHECK_OK(rlx_file_open(path, NULL, &doomed_file));
   CHECK_OK(rlx_file_check(doomed_file, &watch, NULL));
   CHECK(!doomed_file);

@@ -8,17 +8,17 @@
 #include "test.h"
 
 static rlx_status open_session(rlx_session **out) {
-  return rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1}, out);
+  return rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1}, out);
 }
 
 static rlx_named_tensor floats_of(const char *name, rlx_dims shape, float *v, size_t n) {
-  return (rlx_named_tensor){name, {RLX_F32, shape, v, n * sizeof *v}};
+  return (rlx_named_tensor){name, {RLX_F32, shape, {v}, n * sizeof *v}};
 }
 static rlx_named_tensor ints_of(const char *name, rlx_dims shape, int64_t *v, size_t n) {
-  return (rlx_named_tensor){name, {RLX_I64, shape, v, n * sizeof *v}};
+  return (rlx_named_tensor){name, {RLX_I64, shape, {v}, n * sizeof *v}};
 }
 static rlx_named_tensor flag_of(const char *name, uint8_t *v) {
-  return (rlx_named_tensor){name, {RLX_BOOL, RLX_SCALAR, v, 1}};
+  return (rlx_named_tensor){name, {RLX_BOOL, RLX_SCALAR, {v}, 1}};
 }
 
 /* A model, a session and a runner of it. */
@@ -110,7 +110,7 @@ TEST(describe) {
   CHECK(rlx_onnx_op_count(m) == 2);
   CHECK_OK(rlx_onnx_op_at(m, 0, &use));
   CHECK_EQ_STR(use.op, "Add");
-  CHECK(use.count == 1 && use.opset == 17 && use.supported);
+  CHECK(use.n_uses == 1 && use.opset == 17 && use.supported);
   CHECK_FAILS(rlx_onnx_op_at(m, 2, &use), RLX_NOT_FOUND, "op 2 of 2");
   CHECK_OK(rlx_onnx_weight_at(m, 0, &weight));
   CHECK_EQ_STR(weight.name, "w");
@@ -225,7 +225,7 @@ TEST(sizes_beyond_the_budget) {
   simple(&w.f);
   for (int i = 0; i < 2 * SIZES; i++) x[i] = (float)(i % 5) - 2;
   CHECK_OK(rlx_onnx_open_memory(w.f.v, w.f.n, NULL, &w.model));
-  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1, .cache_bytes = 128 << 10};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1, .cache_bytes = 128 << 10};
   CHECK_OK(rlx_session_create(&desc, &w.session));
   CHECK_OK(rlx_onnx_runner_create(w.session, w.model, NULL, &w.runner));
   for (int64_t n = SIZES; n > 0; n--) { /* the largest first: scratch and outputs have their size then */
@@ -304,7 +304,7 @@ TEST(inputs_are_converted) {
   double x[2] = {-3, 4};
   simple(&w.f);
   CHECK_OK(open_world(&w));
-  rlx_named_tensor in = {"x", {RLX_F64, RLX_DIMS(1, 2), x, sizeof x}};
+  rlx_named_tensor in = {"x", {RLX_F64, RLX_DIMS(1, 2), {x}, sizeof x}};
   for (int round = 0; round < 2; round++) {
     CHECK_OK(rlx_onnx_run(w.runner, &in, 1));
     CHECK(output_is(w.runner, 0, (const float[]){10, 24}, 2));

@@ -214,7 +214,7 @@ TEST(nul_in_path) {
 
 static rlx_status run(rlx_onnx *m, rlx_onnx_runner *r, float *y) {
   float x[2] = {0, 0};
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), x, sizeof x}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), {x}, sizeof x}};
   rlx_tensor t;
   (void)m;
   rlx_status s = rlx_onnx_run(r, &in, 1);

@@ -12,7 +12,7 @@ static rlx_status try_model(const onnx_image *f, cost *c) {
   rlx_onnx *m;
   rlx_graph *g = NULL;
   float x[2] = {1, 2};
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), x, sizeof x}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), {x}, sizeof x}};
   *c = begin_cost();
   rlx_status s = rlx_onnx_open_memory(f->v, f->n, NULL, &m);
   if (!s) s = rlx_onnx_graph(m, NULL, &in, rlx_onnx_input_count(m) ? 1 : 0, &g, NULL);
@@ -467,8 +467,8 @@ TEST(loop_on_values) {
   rlx_session *session;
   rlx_onnx_runner *r;
   float x[2] = {1, 2};
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), x, sizeof x}};
-  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .most_trips = 50};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2), {x}, sizeof x}};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .max_trips = 50};
   begin(&f);
   image_value(&f, GRAPH_INPUT, "x", 1, "2");
   image_tensor(&f, GRAPH_INITIALIZER, "c", 9, "", "\1", 1);

@@ -41,7 +41,7 @@ static rlx_status run_case(const onnx_image *f, rlx_session *session) {
     for (size_t k = 0; t->dtype == RLX_I64 && k < t->bytes / 8; k++) ((int64_t *)t->data)[k] = 1;
     in[n++].name = v.name;
   }
-  if (!s) s = rlx_onnx_runner_create(session, m, &(rlx_onnx_options){RLX_ONNX_OPTIONS_INIT, .most_trips = 1000}, &r);
+  if (!s) s = rlx_onnx_runner_create(session, m, &(rlx_onnx_options){RLX_ONNX_OPTIONS_INIT, .max_trips = 1000}, &r);
   if (!s) s = rlx_onnx_run(r, in, n);
   rlx_onnx_runner_destroy(r);
   rlx_onnx_close(m);
@@ -50,7 +50,7 @@ static rlx_status run_case(const onnx_image *f, rlx_session *session) {
 
 static rlx_session *open_session(void) {
   rlx_session *s = NULL;
-  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1};
   return rlx_session_create(&d, &s) ? NULL : s;
 }
 

@@ -523,13 +523,13 @@ static rlx_status play_step(const played *m, const rlx_step *s) {
   for (uint32_t i = 0; i < s->n_in; i++) {
     if (!n->in[i]) continue;
     const rlx_type *t = &rlx_graph_at(g, n->in[i])->type;
-    in[i] = (rlx_tensor){t->dtype, t->shape, rlx_bump_copy(&mem, window_data(m, &s->in[i]), s->in[i].bytes, 1),
-                         s->in[i].bytes};
+    in[i] = (rlx_tensor){
+      t->dtype, t->shape, {rlx_bump_copy(&mem, window_data(m, &s->in[i]), s->in[i].bytes, 1)}, s->in[i].bytes};
     list[i] = &in[i];
   }
   for (uint32_t i = 0; i < s->n_out; i++) {
     const rlx_type *t = &rlx_graph_at(g, s->nodes[i])->type;
-    out[i] = (rlx_tensor){t->dtype, t->shape, window_data(m, &s->out[i]), s->out[i].bytes};
+    out[i] = (rlx_tensor){t->dtype, t->shape, {window_data(m, &s->out[i])}, s->out[i].bytes};
   }
   if (s->work.bytes) memset(window_data(m, &s->work), 0x5a, s->work.bytes);
   rlx_status status = rlx_eval_step(g, s->nodes, s->n_out, &(rlx_eval_context){0}, list, out, &mem);

@@ -124,7 +124,7 @@ static size_t find_devices(void) {
 /* NULL where the machine does not have it. */
 static rlx_session *open_device(const char *name) {
   rlx_session *s = NULL;
-  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = name, .threads = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = name, .n_threads = 1};
   if (rlx_session_create(&d, &s)) printf("  %s: %s\n", name, rlx_message());
   return s;
 }
@@ -140,7 +140,7 @@ static rlx_executable *compile(rlx_session *s, const char *text, bool exact) {
 
 static rlx_status put_weight(rlx_executable *e, const every_type *t, size_t rows, uint8_t *blocks) {
   return rlx_executable_write(
-    e, "w", &(rlx_tensor){t->dtype, RLX_DIMS((int64_t)rows, (int64_t)elements_of(t)), blocks, rows * bytes_of(t)});
+    e, "w", &(rlx_tensor){t->dtype, RLX_DIMS((int64_t)rows, (int64_t)elements_of(t)), {blocks}, rows * bytes_of(t)});
 }
 
 /* Blocks `first` on of a set; past EVERY_SETS the design: each byte takes each value four times in ROWS blocks. */
@@ -254,7 +254,7 @@ static void check_product(rlx_session *s, const char *device, const every_type *
   double share = !exact && strcmp(device, "vulkan") == 0 ? 1e-3 : 4e-6;
   rlx_executable *e = compile(s, text, exact);
   CHECK(e != NULL);
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS((int64_t)m, (int64_t)k), x, m * k * sizeof *x}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS((int64_t)m, (int64_t)k), {x}, m * k * sizeof *x}};
   rlx_named_tensor out = {"y", {.data = y, .bytes = m * ROWS * sizeof *y}};
   for (size_t b = first; b < first + count; b += ROWS) {
     fill(t, set, b, blocks);
@@ -343,9 +343,9 @@ static void check_fp8(rlx_session *s, const char *device, bool is_e5m2) {
       want[i] = is_e5m2 ? rlx_e5m2_to_f32(codes[i]) : rlx_e4m3_to_f32(codes[i]);
       if (with_scale) want[i] = (float)((double)want[i] * (double)scale[i]);
     }
-    rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, 1), &x, sizeof x}},
-                             {"w", {RLX_U8, RLX_DIMS(1, 256), codes, sizeof codes}},
-                             {"s", {RLX_F32, RLX_DIMS(256), scale, sizeof scale}}};
+    rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, 1), {&x}, sizeof x}},
+                             {"w", {RLX_U8, RLX_DIMS(1, 256), {codes}, sizeof codes}},
+                             {"s", {RLX_F32, RLX_DIMS(256), {scale}, sizeof scale}}};
     static const char *const texts[2][2] = {
       {SCHEME("%2 = input \"w\" : u8[1,256]\n", "%1, %2) {scheme=fp8_e4m3}"),
        SCHEME("%2 = input \"w\" : u8[1,256]\n", "%1, %2) {scheme=fp8_e5m2}")},
@@ -365,10 +365,10 @@ static void check_nvfp4(rlx_session *s, const char *device) {
     scales[i] = (uint8_t)(i >> 4);
     want[i] = 2 * rlx_e2m1_to_f32(codes[i]) * (rlx_e4m3_to_f32(scales[i]) * global);
   }
-  rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, 1), &x, sizeof x}},
-                           {"w", {RLX_U8, RLX_DIMS(1, 4096), codes, sizeof codes}},
-                           {"s", {RLX_U8, RLX_DIMS(1, 4096), scales, sizeof scales}},
-                           {"g", {RLX_F32, RLX_SCALAR, &global, sizeof global}}};
+  rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, 1), {&x}, sizeof x}},
+                           {"w", {RLX_U8, RLX_DIMS(1, 4096), {codes}, sizeof codes}},
+                           {"s", {RLX_U8, RLX_DIMS(1, 4096), {scales}, sizeof scales}},
+                           {"g", {RLX_F32, RLX_SCALAR, {&global}, sizeof global}}};
   check_scheme(s, device,
                SCHEME("%2 = input \"w\" : u8[1,4096]\n%3 = input \"s\" : u8[1,4096]\n%4 = input \"g\" : f32[]\n",
                       "%1, %2, %3, _, %4) {scheme=nvfp4}"),
@@ -386,9 +386,9 @@ static void check_int4(rlx_session *s, const char *device) {
     scales[i] = odd[i >> 4];
     want[i] = (float)((i & 15) - 8) * scales[i];
   }
-  rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, 1), &x, sizeof x}},
-                           {"w", {RLX_U8, RLX_DIMS(1, 256), codes, sizeof codes}},
-                           {"s", {RLX_F32, RLX_DIMS(1, 256), scales, sizeof scales}}};
+  rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, 1), {&x}, sizeof x}},
+                           {"w", {RLX_U8, RLX_DIMS(1, 256), {codes}, sizeof codes}},
+                           {"s", {RLX_F32, RLX_DIMS(1, 256), {scales}, sizeof scales}}};
   check_scheme(s, device,
                SCHEME("%2 = input \"w\" : u8[1,256]\n%3 = input \"s\" : f32[1,256]\n", "%1, %2, %3) {scheme=int4}"), in,
                3, want, 256);

@@ -36,7 +36,7 @@ static void check_widening(rlx_session *s, const char *device, bool is_f16) {
   rlx_executable *e = compile(s, is_f16 ? "f16" : "bf16", "f32");
   CHECK(e != NULL);
   for (int i = 0; i < PATTERNS; i++) x[i] = (uint16_t)i;
-  rlx_named_tensor in = {"x", {is_f16 ? RLX_F16 : RLX_BF16, RLX_DIMS(PATTERNS), x, sizeof x}};
+  rlx_named_tensor in = {"x", {is_f16 ? RLX_F16 : RLX_BF16, RLX_DIMS(PATTERNS), {x}, sizeof x}};
   rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
   CHECK_OK(rlx_run(e, &in, 1, &out, 1));
   for (int i = 0; i < PATTERNS; i++)
@@ -60,7 +60,7 @@ static void check_rounding(rlx_session *s, const char *device, bool is_f16) {
   static uint16_t y[PATTERNS];
   rlx_executable *e = compile(s, "f32", is_f16 ? "f16" : "bf16");
   CHECK(e != NULL);
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(PATTERNS), x, sizeof x}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(PATTERNS), {x}, sizeof x}};
   rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
   for (int k = 0; k < 6; k++) {
     for (int i = 0; i < PATTERNS; i++) x[i] = around(is_f16, (uint16_t)i, k);
@@ -83,7 +83,7 @@ TEST(every_pattern_of_16_bits) {
   char *rest = NULL; /* not strtok: drivers call it */
   for (char *at = strtok_r(names, ",", &rest); at && !test_has_failed(); at = strtok_r(NULL, ",", &rest)) {
     rlx_session *s = NULL;
-    rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = at, .threads = 1};
+    rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = at, .n_threads = 1};
     if (rlx_session_create(&d, &s)) {
       printf("  %s: %s\n", at, rlx_message());
       continue;

@@ -12,8 +12,7 @@
 /* ---- helpers ---- */
 
 #define VALUE(type, shape_, ...) \
-  (&(rlx_tensor){                \
-    .dtype = (type), .shape = shape_, .data = (void *)(uintptr_t)(__VA_ARGS__), .bytes = sizeof(__VA_ARGS__)})
+  (&(rlx_tensor){.dtype = (type), .shape = shape_, .const_data = (__VA_ARGS__), .bytes = sizeof(__VA_ARGS__)})
 #define F32(shape_, ...) VALUE(RLX_F32, shape_, (const float[]){__VA_ARGS__})
 #define I32(shape_, ...) VALUE(RLX_I32, shape_, (const int32_t[]){__VA_ARGS__})
 
@@ -124,20 +123,20 @@ TEST(values_that_do_not_fit_are_refused) {
   float two[2] = {1, 2};
   CHECK_OK(evaluator_of_text(adder, &e));
 #define SET(name, ...) rlx_evaluator_set(e, name, &(rlx_tensor){__VA_ARGS__})
-  CHECK_FAILS(SET("z", RLX_F32, RLX_DIMS(2), two, 8), RLX_NOT_FOUND, "the graph has no input, param or state 'z'");
-  CHECK_FAILS(SET("y", RLX_F32, RLX_DIMS(2), two, 8), RLX_NOT_FOUND, "no input, param or state 'y'");
-  CHECK_FAILS(SET("", RLX_F32, RLX_DIMS(2), two, 8), RLX_NOT_FOUND, "''");
-  CHECK_FAILS(SET("x", RLX_I32, RLX_DIMS(2), two, 8), RLX_INVALID, "input 'x': is i32 but must be f32");
-  CHECK_FAILS(SET("x", (rlx_dtype)77, RLX_DIMS(2), two, 8), RLX_INVALID, "input 'x': is ? but must be f32");
-  CHECK_FAILS(SET("w", RLX_F32, RLX_DIMS(3), two, 8), RLX_INVALID, "param 'w': is [3] but must be [2]");
-  CHECK_FAILS(SET("s", RLX_F32, RLX_DIMS(2, 1), two, 8), RLX_INVALID, "state 's': is [2,1] but must be [2]");
-  CHECK_FAILS(SET("x", RLX_F32, RLX_SCALAR, two, 8), RLX_INVALID, "is [] but must be [2]");
-  CHECK_FAILS(SET("x", RLX_F32, {.n = 9}, two, 8), RLX_INVALID, "but must be [2]");
-  CHECK_FAILS(SET("x", RLX_F32, {.n = -1}, two, 8), RLX_INVALID, "but must be [2]");
-  CHECK_FAILS(SET("x", RLX_F32, RLX_DIMS(2), two, 7), RLX_INVALID, "input 'x': has 7 bytes but f32[2] takes 8");
-  CHECK_FAILS(SET("x", RLX_F32, RLX_DIMS(2), two, SIZE_MAX), RLX_INVALID, "bytes but f32[2] takes 8");
-  CHECK_FAILS(SET("x", RLX_F32, RLX_DIMS(2), NULL, 8), RLX_INVALID, "input 'x': has no data");
-  CHECK_FAILS(SET("b", RLX_BOOL, RLX_DIMS(2), (void *)(uintptr_t) "\0\2", 2), RLX_INVALID,
+  CHECK_FAILS(SET("z", RLX_F32, RLX_DIMS(2), {two}, 8), RLX_NOT_FOUND, "the graph has no input, param or state 'z'");
+  CHECK_FAILS(SET("y", RLX_F32, RLX_DIMS(2), {two}, 8), RLX_NOT_FOUND, "no input, param or state 'y'");
+  CHECK_FAILS(SET("", RLX_F32, RLX_DIMS(2), {two}, 8), RLX_NOT_FOUND, "''");
+  CHECK_FAILS(SET("x", RLX_I32, RLX_DIMS(2), {two}, 8), RLX_INVALID, "input 'x': is i32 but must be f32");
+  CHECK_FAILS(SET("x", (rlx_dtype)77, RLX_DIMS(2), {two}, 8), RLX_INVALID, "input 'x': is ? but must be f32");
+  CHECK_FAILS(SET("w", RLX_F32, RLX_DIMS(3), {two}, 8), RLX_INVALID, "param 'w': is [3] but must be [2]");
+  CHECK_FAILS(SET("s", RLX_F32, RLX_DIMS(2, 1), {two}, 8), RLX_INVALID, "state 's': is [2,1] but must be [2]");
+  CHECK_FAILS(SET("x", RLX_F32, RLX_SCALAR, {two}, 8), RLX_INVALID, "is [] but must be [2]");
+  CHECK_FAILS(SET("x", RLX_F32, {.n = 9}, {two}, 8), RLX_INVALID, "but must be [2]");
+  CHECK_FAILS(SET("x", RLX_F32, {.n = -1}, {two}, 8), RLX_INVALID, "but must be [2]");
+  CHECK_FAILS(SET("x", RLX_F32, RLX_DIMS(2), {two}, 7), RLX_INVALID, "input 'x': has 7 bytes but f32[2] takes 8");
+  CHECK_FAILS(SET("x", RLX_F32, RLX_DIMS(2), {two}, SIZE_MAX), RLX_INVALID, "bytes but f32[2] takes 8");
+  CHECK_FAILS(SET("x", RLX_F32, RLX_DIMS(2), {NULL}, 8), RLX_INVALID, "input 'x': has no data");
+  CHECK_FAILS(SET("b", RLX_BOOL, RLX_DIMS(2), {.const_data = "\0\2"}, 2), RLX_INVALID,
               "input 'b': element 1 is 2, not 0 or 1");
 #undef SET
   rlx_evaluator_destroy(e);
@@ -169,7 +168,7 @@ TEST(a_value_is_copied_and_stays) {
   rlx_evaluator *e;
   float x[2] = {1, 2};
   CHECK_OK(evaluator_of_text(adder, &e));
-  rlx_tensor value = {RLX_F32, RLX_DIMS(2), x, sizeof x};
+  rlx_tensor value = {RLX_F32, RLX_DIMS(2), {x}, sizeof x};
   CHECK_OK(rlx_evaluator_set(e, "x", &value));
   x[0] = 100;
   CHECK_OK(rlx_evaluator_set(e, "w", F32(RLX_DIMS(2), 10, 20)));
@@ -214,8 +213,8 @@ TEST(empty_values_are_values) {
     "graph { %x = input \"x\" : f32[1000000000000,0,3]; %y = softmax(%x) {axis=1}; output \"y\" = %y\n"
     "%z = input \"z\" : f32[0,3]; %s = reduce_sum(%z) {axes=[0]}; output \"s\" = %s }",
     &e));
-  CHECK_OK(rlx_evaluator_set(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(1000000000000, 0, 3), NULL, 0}));
-  CHECK_OK(rlx_evaluator_set(e, "z", &(rlx_tensor){RLX_F32, RLX_DIMS(0, 3), NULL, 0}));
+  CHECK_OK(rlx_evaluator_set(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(1000000000000, 0, 3), {NULL}, 0}));
+  CHECK_OK(rlx_evaluator_set(e, "z", &(rlx_tensor){RLX_F32, RLX_DIMS(0, 3), {NULL}, 0}));
   CHECK_OK(rlx_evaluator_run(e));
   CHECK_OK(rlx_evaluator_get(e, "y", &y));
   CHECK(y.bytes == 0 && y.shape.v[0] == 1000000000000);
@@ -380,11 +379,12 @@ TEST(symbols_come_from_the_inputs) {
   CHECK_OK(rlx_evaluator_set(e, "x", F32(RLX_DIMS(1, 3), 1, 1, 1)));
   CHECK_OK(rlx_evaluator_run(e));
   CHECK_VALUES(e, "y", 111);
-  CHECK_OK(rlx_evaluator_set(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(0, 3), NULL, 0}));
+  CHECK_OK(rlx_evaluator_set(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(0, 3), {NULL}, 0}));
   CHECK_OK(rlx_evaluator_run(e));
   CHECK_OK(rlx_evaluator_get(e, "y", &y));
   CHECK(y.bytes == 0 && y.shape.n == 1 && y.shape.v[0] == 0);
-  CHECK_FAILS(rlx_evaluator_set(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(-1, 3), NULL, 0}), RLX_INVALID, "is negative");
+  CHECK_FAILS(rlx_evaluator_set(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(-1, 3), {NULL}, 0}), RLX_INVALID,
+              "is negative");
   rlx_evaluator_destroy(e);
 }
 

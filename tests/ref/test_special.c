@@ -32,7 +32,7 @@ static void open_devices(void) {
   snprintf(names, sizeof names, "%s", chosen ? chosen : "cpu:base,cpu:avx2,cpu,emu");
   char *rest = NULL; /* not strtok: drivers call it */
   for (char *at = strtok_r(names, ",", &rest); at && n_devices < MAX_DEVICES; at = strtok_r(NULL, ",", &rest)) {
-    rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = at, .threads = 1};
+    rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = at, .n_threads = 1};
     devices[n_devices].name = at;
     if (rlx_session_create(&d, &devices[n_devices].session)) printf("  %s: %s\n", at, rlx_message());
     else n_devices++;

@@ -12,12 +12,12 @@
 
 static rlx_status open_session(const char *device, uint64_t cache_bytes, rlx_session **out) {
   return rlx_session_create(
-    &(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .threads = 1, .cache_bytes = cache_bytes}, out);
+    &(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .n_threads = 1, .cache_bytes = cache_bytes}, out);
 }
 
 static rlx_session_stats stats_of(rlx_session *s) {
   rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
-  if (rlx_session_stats_get(s, &stats)) stats.compiled = UINT64_MAX;
+  if (rlx_session_stats_get(s, &stats)) stats.n_compiled = UINT64_MAX;
   return stats;
 }
 
@@ -49,8 +49,8 @@ TEST(the_one_used_longest_ago_goes) {
   static const int64_t order[] = {1, 2, 1, 3, 1, 2};     /* 3 pushes 2 out, 1 stays */
   for (int i = 0; i < 6; i++) compile_size(s, g, order[i]);
   rlx_session_stats stats = stats_of(s);
-  CHECK_EQ_INT(stats.cache_hits, 2);
-  CHECK_EQ_INT(stats.compiled, 4);
+  CHECK_EQ_INT(stats.n_cache_hits, 2);
+  CHECK_EQ_INT(stats.n_compiled, 4);
   CHECK_EQ_INT(stats.cache_evicted, 2);
   CHECK(stats.cache_bytes <= stats.cache_budget);
   rlx_graph_destroy(g);
@@ -72,7 +72,7 @@ enum { MAX_ROWS = 600 };
 static rlx_status run_rows(rlx_executable *e, int64_t n) {
   static _Thread_local float x[MAX_ROWS * 3], y[MAX_ROWS * 3];
   for (int64_t i = 0; i < 3 * n; i++) x[i] = (float)(i % 7) * 0.25f, y[i] = -1;
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(n, 3), x, 12 * (size_t)n}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(n, 3), {x}, 12 * (size_t)n}};
   rlx_named_tensor out = {"y", {.data = y, .bytes = 12 * (size_t)n}};
   RLX_TRY(rlx_run(e, &in, 1, &out, 1));
   for (int64_t i = 0; i < 3 * n; i++) {
@@ -120,9 +120,9 @@ TEST(what_is_in_use_stays) {
   rlx_tensor t = {.dtype = RLX_F32, .data = y, .bytes = sizeof y};
   CHECK_OK(rlx_executable_read(a, "y", &t)); /* of its last run */
   CHECK(y[0] > 0.99f && y[0] < 1.01f && y[1] > 1.24f && y[1] < 1.26f);
-  uint64_t compiled = stats_of(s).compiled;
+  uint64_t compiled = stats_of(s).n_compiled;
   CHECK_OK(run_rows(a, 10)); /* and nothing is compiled again */
-  CHECK_EQ_INT(stats_of(s).compiled, compiled);
+  CHECK_EQ_INT(stats_of(s).n_compiled, compiled);
   CHECK(stats_of(s).cache_evicted >= 18);
   rlx_executable_destroy(a);
   rlx_executable_destroy(b);
@@ -145,7 +145,7 @@ TEST(sizes_share_one_scratch) {
   CHECK_OK(run_rows(e, 600));                    /* grows, moves, */
   CHECK_OK(run_rows(e, 495));                    /* and those from before are bound again */
   CHECK_OK(run_rows(e, 500));
-  CHECK_EQ_INT(stats_of(s).compiled, 12);
+  CHECK_EQ_INT(stats_of(s).n_compiled, 12);
   rlx_executable_destroy(e);
   rlx_graph_destroy(g);
   rlx_session_destroy(s);

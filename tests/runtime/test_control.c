@@ -204,7 +204,7 @@ TEST(a_region_or_loop_needs_an_evaluator) {
   rlx_graph *g = NULL;
   CHECK_OK(expr_graph("x: f32[3]", "region(%x) {body=" SAME "}", &g));
   float data[3] = {1, 2, 3}, result[3];
-  rlx_tensor x = {RLX_F32, RLX_DIMS(3), data, sizeof data}, y = {RLX_F32, RLX_DIMS(3), result, sizeof result};
+  rlx_tensor x = {RLX_F32, RLX_DIMS(3), {data}, sizeof data}, y = {RLX_F32, RLX_DIMS(3), {result}, sizeof result};
   const rlx_tensor *in[] = {&x};
   const rlx_node_rec *n = rlx_graph_at(g, rlx_graph_output_at(g, 0, NULL));
   rlx_bump scratch = {0};

@@ -16,7 +16,7 @@
 
 static rlx_status limited_session(const char *device, rlx_limits limits, rlx_session **out) {
   return rlx_session_create(
-    &(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .threads = 2, .limits = limits}, out);
+    &(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .n_threads = 2, .limits = limits}, out);
 }
 
 /* ---- what the machine has ---- */
@@ -85,7 +85,7 @@ TEST(a_run_on_the_host_is_limited) {
   CHECK_OK(
     expr_graph("n: i32[]", "%e = expand(%n) {shape=[1000000]}; %s = sort(%e) {axis=0}; reduce_max(%s) {axes=[0]}", &g));
   rlx_status status = rlx_compile(s, g, NULL, &e);
-  rlx_named_tensor in = {"n", {RLX_I32, RLX_SCALAR, &n, sizeof n}}, out = {"y", {.data = &n, .bytes = sizeof n}};
+  rlx_named_tensor in = {"n", {RLX_I32, RLX_SCALAR, {&n}, sizeof n}}, out = {"y", {.data = &n, .bytes = sizeof n}};
   if (!status) status = rlx_run(e, &in, 1, &out, 1);
   CHECK_FAILS(status, RLX_LIMIT, "the limit of this call is 1.0 MiB");
   rlx_executable_destroy(e);
@@ -193,9 +193,9 @@ TEST(weights_are_computed_by_the_device) {
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   rlx_memory_info m = {RLX_MEMORY_INFO_INIT};
   CHECK_OK(rlx_executable_memory(e, &m));
-  CHECK(m.native == 1); /* the other product is at load */
-  rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, N), x, sizeof x}},
-                           {"w", {RLX_F32, RLX_DIMS(N, N), w, sizeof(float) * N * N}}};
+  CHECK(m.n_native == 1); /* the other product is at load */
+  rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, N), {x}, sizeof x}},
+                           {"w", {RLX_F32, RLX_DIMS(N, N), {w}, sizeof(float) * N * N}}};
   rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
   /* The count is of the reference's visits: the device has none. */
   rlx_executable_set_watch(e, &(rlx_watch){.limits = {.work = 1 << 24}});
@@ -236,7 +236,7 @@ static void stops_inside(const rlx_watch *watch, rlx_status want, const char *pa
                       "%m = matmul(%a, %b); reduce_max(%m) {axes=[0,1]}",
                       &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_SCALAR, &x, sizeof x}}, out = {"y", {.data = &y, .bytes = sizeof y}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_SCALAR, {&x}, sizeof x}}, out = {"y", {.data = &y, .bytes = sizeof y}};
   rlx_executable_set_watch(e, watch);
   const uint64_t begin_ns = rlx_now_ns();
   rlx_status status = rlx_run(e, &in, 1, &out, 1);
@@ -271,7 +271,7 @@ TEST(a_loop_without_an_end_is_limited) {
   rlx_graph *g;
   rlx_executable *e;
   int64_t n = 1;
-  rlx_named_tensor in = {"n", {RLX_I64, RLX_SCALAR, &n, sizeof n}}, out = {"y", {.data = &n, .bytes = sizeof n}};
+  rlx_named_tensor in = {"n", {RLX_I64, RLX_SCALAR, {&n}, sizeof n}}, out = {"y", {.data = &n, .bytes = sizeof n}};
   CHECK_OK(run_session("cpu", 1, &s));
   CHECK_OK(expr_graph("n: i64[]", endless, &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));

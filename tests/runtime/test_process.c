@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "folder.h"
 #include "onnx_image.h"
+#include "rlx/experimental.h"
 #include "rlx/onnx.h"
 #include "rules.h"
 #include "run_check.h"
@@ -58,7 +59,7 @@ static void world_close(world *w) {
 }
 
 static rlx_status world_run(world *w) {
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(N, N), w->x, sizeof w->x}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(N, N), {w->x}, sizeof w->x}};
   rlx_named_tensor out = {"y", {.data = w->y, .bytes = sizeof w->y}};
   return rlx_run(w->e, &in, 1, &out, 1);
 }
@@ -100,7 +101,7 @@ static int child_refuses(void *user) {
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
   rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
-  rlx_tensor t = {RLX_F32, RLX_DIMS(N, N), w->y, sizeof w->y};
+  rlx_tensor t = {RLX_F32, RLX_DIMS(N, N), {w->y}, sizeof w->y};
   if (!is_foreign(world_run(w))) return 1;
   if (!is_foreign(rlx_executable_run(w->e))) return 2;
   if (!is_foreign(rlx_compile(w->session, w->graph, NULL, &other))) return 3;
@@ -269,7 +270,7 @@ TEST(interrupted_calls_are_tried_again) {
   struct itimerval fast = {{0, 200}, {0, 200}}, none = {{0, 0}, {0, 0}};
   const size_t n = 1 << 18;
   float *v = malloc(n * sizeof *v);
-  rlx_tensor t = {RLX_F32, RLX_DIMS((int64_t)n), v, n * sizeof *v}, back = {0};
+  rlx_tensor t = {RLX_F32, RLX_DIMS((int64_t)n), {v}, n * sizeof *v}, back = {0};
   world w;
   CHECK(v && folder_begin());
   for (size_t i = 0; i < n; i++) v[i] = (float)i;
@@ -342,7 +343,7 @@ static rlx_status use_executable(void *object, unsigned what) {
   world *w = object;
   rlx_executable *e = w->e;
   float y[N * N];
-  rlx_tensor x = {RLX_F32, RLX_DIMS(N, N), w->x, sizeof w->x}, out = {.dtype = RLX_F32, .data = y, .bytes = sizeof y};
+  rlx_tensor x = {RLX_F32, RLX_DIMS(N, N), {w->x}, sizeof w->x}, out = {.dtype = RLX_F32, .data = y, .bytes = sizeof y};
   rlx_named_tensor in = {"x", x}, result = {"y", out};
   rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   rlx_arena *arena;
@@ -431,7 +432,7 @@ TEST(threads_in_one_executable_on_null) { check_executable_crowd("null"); }
 
 static rlx_status use_evaluator(void *object, unsigned what) {
   float x[N * N] = {1};
-  rlx_tensor t = {RLX_F32, RLX_DIMS(N, N), x, sizeof x};
+  rlx_tensor t = {RLX_F32, RLX_DIMS(N, N), {x}, sizeof x};
   rlx_status s;
   switch (what % 4) {
     case 0: return rlx_evaluator_set(object, "x", &t);
@@ -489,7 +490,7 @@ static void onnx_world_close(onnx_world *w) {
 
 static rlx_status onnx_world_run(rlx_onnx_runner *r, int64_t rows) {
   float x[64] = {1, -1};
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(rows, 2), x, (size_t)rows * 2 * sizeof *x}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(rows, 2), {x}, (size_t)rows * 2 * sizeof *x}};
   return rlx_onnx_run(r, &in, 1);
 }
 
@@ -528,7 +529,7 @@ static bool try_everything(void *user) {
   rlx_executable *e = n->w->e, *clone = NULL;
   if (n->done) return false;
   n->done = true;
-  rlx_tensor t = {RLX_F32, RLX_DIMS(N, N), n->w->x, sizeof n->w->x}, d;
+  rlx_tensor t = {RLX_F32, RLX_DIMS(N, N), {n->w->x}, sizeof n->w->x}, d;
   n->ran = rlx_executable_run(e);
   n->read = rlx_executable_read(e, "x", &t);
   n->wrote = rlx_executable_write(e, "x", &t);

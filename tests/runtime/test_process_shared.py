@@ -25,7 +25,7 @@ UNLOAD = r"""
 #include <dirent.h>
 #include <dlfcn.h>
 #include <malloc.h>
-#include <rlx/rlx.h>
+#include <rlx/experimental.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static int once(const char *path, const char *device) {
   rlx_graph *g = NULL;
   rlx_session *s = NULL;
   rlx_executable *e = NULL;
-  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .threads = 4};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .n_threads = 4};
   rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(64, 64), x, sizeof x}}, out = {"y", {.data = y, .bytes = sizeof y}};
   rlx_status status = rlx_graph_parse_(text, sizeof text - 1, &g);
   if (!status) status = rlx_session_create_(&d, &s);
@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
 NUMBERS = r"""
 #include <locale.h>
 #include <rlx/onnx.h>
-#include <rlx/rlx.h>
+#include <rlx/experimental.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,7 @@ static int language_model(const char *folder, const char *temporary) {
   rlx_file *f;
   rlx_meta m;
   char path[1024];
-  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = folder, .device = "cpu", .threads = 1, .context = 64};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = folder, .device = "cpu", .n_threads = 1, .context = 64};
   int32_t ids[] = {1, 2, 3};
   float logits[4096];
   if (rlx_lm_load(&d, &lm)) return 10;
@@ -126,7 +126,7 @@ static int language_model(const char *folder, const char *temporary) {
   for (int i = 0; i < 8; i++) printf("logit %llx\n", bits((double)logits[i]));
   rlx_lm_destroy(lm);
   snprintf(path, sizeof path, "%s/x.gguf", temporary);
-  rlx_convert_options c = {RLX_CONVERT_OPTIONS_INIT, .threads = 1};
+  rlx_convert_options c = {RLX_CONVERT_OPTIONS_INIT, .n_threads = 1};
   if (rlx_file_open(folder, NULL, &f) || rlx_lm_convert(f, path, &c)) return 12;
   rlx_file_close(f);
   if (rlx_file_open(path, NULL, &f)) return 13;
@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
   rlx_op_clamp(bad, x, 1.5, -2.25);
   rlx_op_rms_norm(bad, x, 0, 0, -1, -1.5);
   if (rlx_graph_finish(bad)) puts(rlx_message());
-  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .threads = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1};
   if (rlx_session_create(&d, &s) || rlx_compile(s, g, NULL, &e)) return puts(rlx_message()), 7;
   float v[16], y[16];
   for (int i = 0; i < 16; i++) v[i] = (float)i - 7.5f;

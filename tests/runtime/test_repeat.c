@@ -165,7 +165,7 @@ DEVICE_TEST(outputs_that_are_large) {
   CHECK_OK(expr_graph("x: f32[1048576]", "add(%x, %x)", &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_OK(rlx_executable_feed(e, "y", "x"));
-  CHECK_OK(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(N), x, sizeof *x * N}));
+  CHECK_OK(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(N), {x}, sizeof *x * N}));
   rlx_named_tensor out = {"y", {.data = all, .bytes = sizeof *all * TIMES * N}};
   CHECK_OK(rlx_executable_repeat(e, TIMES, &out, 1));
   for (int k = 0; k < TIMES; k++)

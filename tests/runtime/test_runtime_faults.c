@@ -81,13 +81,13 @@ TEST(wrong_values_are_refused_and_change_nothing) {
   CHECK_FAILS(rlx_executable_write(e, "x", NULL), RLX_INVALID, "value is NULL");
   CHECK_FAILS(rlx_executable_write(e, "x", VALUE(x, 3, 2)), RLX_INVALID, "must be [2,3]");
   CHECK_FAILS(rlx_executable_write(e, "x", VALUE(x, 2, 2)), RLX_INVALID, "24 bytes");
-  CHECK_FAILS(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, {{0}, 9}, x, 24}), RLX_INVALID, "rank 9");
-  CHECK_FAILS(rlx_executable_write(e, "x", &(rlx_tensor){(rlx_dtype)99, RLX_DIMS(2, 3), x, 24}), RLX_INVALID, "x");
-  CHECK_FAILS(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(2, 3), NULL, 24}), RLX_INVALID, "no data");
-  CHECK_FAILS(rlx_executable_write(e, "c", &(rlx_tensor){RLX_BOOL, RLX_DIMS(3), flags, 3}), RLX_INVALID,
+  CHECK_FAILS(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, {{0}, 9}, {x}, 24}), RLX_INVALID, "rank 9");
+  CHECK_FAILS(rlx_executable_write(e, "x", &(rlx_tensor){(rlx_dtype)99, RLX_DIMS(2, 3), {x}, 24}), RLX_INVALID, "x");
+  CHECK_FAILS(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(2, 3), {NULL}, 24}), RLX_INVALID, "no data");
+  CHECK_FAILS(rlx_executable_write(e, "c", &(rlx_tensor){RLX_BOOL, RLX_DIMS(3), {flags}, 3}), RLX_INVALID,
               "element 2 is 2");
   flags[2] = 1;
-  rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(2, 3), x, 24}}, {"c", {RLX_BOOL, RLX_DIMS(3), flags, 3}}};
+  rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(2, 3), {x}, 24}}, {"c", {RLX_BOOL, RLX_DIMS(3), {flags}, 3}}};
   rlx_named_tensor twice[] = {in[0], in[0]}, outs[] = {{"y", out}, {"y", out}};
   CHECK_FAILS(rlx_run(e, twice, 2, outs, 1), RLX_INVALID, "given twice");
   CHECK_FAILS(rlx_run(e, in, 2, outs, 2), RLX_INVALID, "asked for twice");
@@ -135,7 +135,7 @@ TEST(a_fault_at_run_time_leaves_a_usable_executable) {
   rlx_executable *e;
   float x[3] = {1, 2, 3}, y;
   int32_t at = 7;
-  rlx_tensor index = {RLX_I32, RLX_DIMS(1), &at, sizeof at}, out = {.dtype = RLX_F32, .data = &y, .bytes = sizeof y};
+  rlx_tensor index = {RLX_I32, RLX_DIMS(1), {&at}, sizeof at}, out = {.dtype = RLX_F32, .data = &y, .bytes = sizeof y};
   OPEN_SESSION("null", 1, &s);
   CHECK_OK(expr_graph("x: f32[3]; i: i32[1]", "gather(%x, %i) {axis=0}", &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
@@ -171,7 +171,7 @@ static rlx_status use(rlx_executable *e, rlx_executable **twin) {
   RLX_TRY(rlx_executable_write(e, "w", VALUE(w, 2, 4)));
   RLX_TRY(rlx_executable_write(e, "at", &(rlx_tensor){.dtype = RLX_I32, .data = &at, .bytes = sizeof at}));
   for (int64_t n = 1; n < 3; n++) {
-    rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(n, 4), x, 16 * (size_t)n}}, result = {"y", out};
+    rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(n, 4), {x}, 16 * (size_t)n}}, result = {"y", out};
     RLX_TRY(rlx_run(e, &in, 1, &result, 1));
   }
   RLX_TRY(rlx_executable_profile(e, true));
@@ -403,7 +403,7 @@ static void check_stops(const char *device) {
     status = rlx_executable_run(e); /* nothing to load now: once before the steps, and once for each */
   }
   CHECK_OK(status);
-  CHECK_EQ_INT(n_stopped - 1, 1 + memory.native + memory.host);
+  CHECK_EQ_INT(n_stopped - 1, 1 + memory.n_native + memory.n_host);
   CHECK_OK(run_compare(e, want, g, false));
   rlx_evaluator_destroy(want);
   rlx_executable_destroy(e);

@@ -30,7 +30,7 @@ typedef struct worker {
 
 static rlx_status run_many(const shared *k, rlx_executable *e, int runs) {
   float y[2 * N];
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(1, N), (void *)(uintptr_t)k->x, sizeof k->x}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(1, N), {.const_data = k->x}, sizeof k->x}};
   rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
   for (int i = 0; i < runs; i++) {
     memset(y, 0xa5, sizeof y);
@@ -76,7 +76,7 @@ static rlx_status shared_session(const shared *k) {
 static rlx_status all_own(const shared *k) {
   rlx_session *s = NULL;
   rlx_executable *e = NULL;
-  rlx_tensor w = {RLX_F32, RLX_DIMS(N, N), (void *)(uintptr_t)k->w, sizeof k->w};
+  rlx_tensor w = {RLX_F32, RLX_DIMS(N, N), {.const_data = k->w}, sizeof k->w};
   rlx_status status = run_session(k->device, 1, &s);
   if (!status) status = rlx_compile(s, k->g, NULL, &e);
   rlx_session_destroy(s); /* lives on in the executable */
@@ -122,9 +122,9 @@ static rlx_status prepare(const char *device, shared *k) {
   RLX_TRY(expr_graph("x: f32[1,16]; param w: f32[16,16]",
                      "%r = reverse(%w) {axes=[0]}; %c = concat(%r, %w) {axis=1}; %m = matmul(%x, %c); softmax(%m)",
                      &k->g));
-  rlx_tensor w = {RLX_F32, RLX_DIMS(N, N), k->w, sizeof k->w},
+  rlx_tensor w = {RLX_F32, RLX_DIMS(N, N), {k->w}, sizeof k->w},
              y = {.dtype = RLX_F32, .data = k->want, .bytes = sizeof k->want};
-  rlx_tensor x = {RLX_F32, RLX_DIMS(1, N), k->x, sizeof k->x};
+  rlx_tensor x = {RLX_F32, RLX_DIMS(1, N), {k->x}, sizeof k->x};
   RLX_TRY(rlx_compile(k->session, k->g, OPTIONS(.no_cache = true), &k->first));
   RLX_TRY(rlx_executable_write(k->first, "w", &w));
   RLX_TRY(rlx_executable_write(k->first, "x", &x));

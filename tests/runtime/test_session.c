@@ -7,9 +7,14 @@
 
 #define VALUE(data_, ...) \
   (&(rlx_tensor){.dtype = RLX_F32, .shape = RLX_DIMS(__VA_ARGS__), .data = (data_), .bytes = sizeof(data_)})
-#define NAMED(name_, data_, ...)                                        \
-  {                                                                     \
-    (name_), { RLX_F32, RLX_DIMS(__VA_ARGS__), (data_), sizeof(data_) } \
+#define NAMED(name_, data_, ...)      \
+  {                                   \
+    .name = (name_), .tensor = {      \
+      .dtype = RLX_F32,               \
+      .shape = RLX_DIMS(__VA_ARGS__), \
+      .const_data = (data_),          \
+      .bytes = sizeof(data_)          \
+    }                                 \
   }
 #define OPTIONS(...) (&(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, __VA_ARGS__})
 
@@ -79,7 +84,7 @@ DEVICE_TEST(weights_are_shared_and_stored_once) {
   }
   rlx_weights_destroy(store); /* lives on in the executables */
   for (int i = 0; i < 2; i++) {
-    rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(i + 1, 3), x, 12 * (size_t)(i + 1)}};
+    rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(i + 1, 3), {x}, 12 * (size_t)(i + 1)}};
     rlx_named_tensor out = {"y", {.data = y, .bytes = 16 * (size_t)(i + 1)}};
     CHECK_OK(rlx_run(e[i], &in, 1, &out, 1));
     CHECK(y[0] == 1 && y[1] == 5);
@@ -119,7 +124,7 @@ DEVICE_TEST(a_table_is_stored_once) {
     for (int i = 0; i < 3; i++) {
       int which = (first + i) % 3;
       if (which != 1)
-        CHECK_OK(rlx_executable_write(e[i], "i", &(rlx_tensor){RLX_I32, RLX_DIMS(2), (int32_t[]){5, 69}, 8}));
+        CHECK_OK(rlx_executable_write(e[i], "i", &(rlx_tensor){RLX_I32, RLX_DIMS(2), {(int32_t[]){5, 69}}, 8}));
       if (which == 1) CHECK_OK(rlx_executable_write(e[i], "x", VALUE(x, 1, K)));
       CHECK_OK(rlx_executable_run(e[i]));
       read_f32(e[i], "y", y, (which ? N : 2 * K) * sizeof *y);
@@ -240,7 +245,7 @@ DEVICE_TEST(writes_and_reads_convert) {
   double x[4] = {1, 2.5, 70000, -3}, y[4];
   CHECK_OK(expr_graph("x: f16[4]", "add(%x, %x)", &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
-  CHECK_OK(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F64, RLX_DIMS(4), x, sizeof x}));
+  CHECK_OK(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F64, RLX_DIMS(4), {x}, sizeof x}));
   CHECK_OK(rlx_executable_run(e));
   rlx_tensor out = {.dtype = RLX_F64, .data = y, .bytes = sizeof y};
   CHECK_OK(rlx_executable_read(e, "y", &out));
@@ -338,18 +343,18 @@ DEVICE_TEST(symbols_follow_the_inputs) {
   static const int64_t sizes[] = {2, 5, 2, 10, 1, 5};
   for (int k = 0; k < 6; k++) {
     size_t n = (size_t)sizes[k];
-    rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(sizes[k], 3), x, n * 12}},
+    rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(sizes[k], 3), {x}, n * 12}},
                      out = {"y", {.data = y, .bytes = sizeof y}};
     CHECK_OK(rlx_run(e, &in, 1, &out, 1));
     CHECK(out.tensor.shape.v[0] == sizes[k] && out.tensor.bytes == n * 16);
     for (size_t i = 0; i < n; i++) CHECK(y[4 * i] == x[3 * i] && y[4 * i + 1] == x[3 * i + 1] + x[3 * i + 2]);
   }
   CHECK_OK(rlx_session_stats_get(s, &stats));
-  CHECK(stats.compiled == 4);
+  CHECK(stats.n_compiled == 4);
   rlx_executable_destroy(e);
   CHECK_OK(rlx_compile(s, g, OPTIONS(.bindings = &(rlx_binding){"N", 5}, .n_bindings = 1), &e));
   CHECK_OK(rlx_session_stats_get(s, &stats));
-  CHECK(stats.compiled == 4 && stats.cache_hits >= 1); /* known from the runs above */
+  CHECK(stats.n_compiled == 4 && stats.n_cache_hits >= 1); /* known from the runs above */
   CHECK_FAILS(rlx_executable_write(e, "x", VALUE(x, 10, 3)), RLX_INVALID, "must be [5,3]");
   rlx_executable_destroy(e);
   CHECK_FAILS(rlx_compile(s, g, OPTIONS(.bindings = &(rlx_binding){"M", 5}, .n_bindings = 1), &e), RLX_NOT_FOUND,
@@ -369,7 +374,8 @@ DEVICE_TEST(symbols_in_states_begin_again) {
   CHECK_OK(rlx_executable_write(e, "at", &at));
   for (int k = 0; k < 5; k++) {
     size_t n = k == 2 ? 4 : 2; /* 2, 2, 4, 2, 2 */
-    rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS((int64_t)n), x, n * 4}}, out = {"y", {.data = y, .bytes = sizeof y}};
+    rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS((int64_t)n), {x}, n * 4}},
+                     out = {"y", {.data = y, .bytes = sizeof y}};
     CHECK_OK(rlx_run(e, &in, 1, &out, 1));
     CHECK(y[1] == (k == 1 || k == 4 ? 4 : 2));
   }
@@ -415,12 +421,12 @@ DEVICE_TEST(unbound_inputs_keep_their_value_for_other_sizes) {
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_OK(rlx_executable_write(e, "k", VALUE(old, 2)));
   CHECK_OK(rlx_executable_bind(e, "k", k, sizeof k));
-  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2, 2), x, 16}}, out = {"y", {.data = y, .bytes = sizeof y}};
+  rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2, 2), {x}, 16}}, out = {"y", {.data = y, .bytes = sizeof y}};
   CHECK_OK(rlx_run(e, &in, 1, &out, 1));
   CHECK(y[0] == 11 && y[3] == 24);
   CHECK_OK(rlx_executable_bind(e, "k", NULL, 0));
   k[0] = k[1] = 0; /* the memory is the caller's again */
-  in.tensor = (rlx_tensor){RLX_F32, RLX_DIMS(1, 2), x, 8};
+  in.tensor = (rlx_tensor){RLX_F32, RLX_DIMS(1, 2), {x}, 8};
   CHECK_OK(rlx_run(e, &in, 1, &out, 1));
   CHECK(y[0] == 11 && y[1] == 22);
   CHECK_OK(rlx_executable_write(e, "k", VALUE(old, 2)));
@@ -451,7 +457,7 @@ DEVICE_TEST(clones_share_weights_but_not_inputs) {
   read_f32(twin, "y", y, sizeof y);
   CHECK(y[0] == 1 && y[1] == 5);
   CHECK_OK(rlx_session_stats_get(s, &stats));
-  CHECK(stats.compiled == 1 && stats.cache_hits == 1);
+  CHECK(stats.n_compiled == 1 && stats.n_cache_hits == 1);
   rlx_executable_destroy(twin);
   rlx_graph_destroy(g);
 }
@@ -518,7 +524,7 @@ DEVICE_TEST(reports_say_something) {
   CHECK(g);
   CHECK_OK(rlx_compile(s, g, OPTIONS(.plan_only = true), &e));
   CHECK_OK(rlx_executable_memory(e, &memory));
-  CHECK(memory.scratch > 0 && memory.weights > 0 && memory.native + memory.host > 0);
+  CHECK(memory.scratch > 0 && memory.weights > 0 && memory.n_native + memory.n_host > 0);
   rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
   CHECK_OK(rlx_session_stats_get(s, &stats));
   CHECK(stats.used_bytes == 0); /* plan_only */

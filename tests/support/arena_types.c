@@ -33,7 +33,7 @@ static void fill(rlx_dtype dtype, void *data, size_t count) {
 }
 
 static void expect_cast(rlx_dtype to, void *dst, rlx_dtype from, const void *src, size_t count) {
-  rlx_tensor d = {.dtype = to, .data = dst}, s = {.dtype = from, .data = (void *)(uintptr_t)src};
+  rlx_tensor d = {.dtype = to, .data = dst}, s = {.dtype = from, .const_data = src};
   if (rlx_dtype_is_block(from) && to == RLX_F32) CHECK_OK(rlx_quant_decode(from, src, dst, count));
   else if (to == from && to != RLX_BOOL) memcpy(dst, src, elements_bytes(to, count));
   else
@@ -43,7 +43,7 @@ static void expect_cast(rlx_dtype to, void *dst, rlx_dtype from, const void *src
 /* Equal bits, or NaN and NaN. */
 static bool is_equal(rlx_dtype dtype, const void *a, const void *b, size_t count, bool is_converted) {
   if (!is_converted || !rlx_dtype_is_float(dtype)) return memcmp(a, b, elements_bytes(dtype, count)) == 0;
-  rlx_tensor ta = {.dtype = dtype, .data = (void *)(uintptr_t)a}, tb = {.dtype = dtype, .data = (void *)(uintptr_t)b};
+  rlx_tensor ta = {.dtype = dtype, .const_data = a}, tb = {.dtype = dtype, .const_data = b};
   size_t size = rlx_dtype_size(dtype);
   for (size_t i = 0; i < count; i++) {
     double x = rlx_load(&ta, i), y = rlx_load(&tb, i);

@@ -31,7 +31,7 @@ static void close_all(void) {
 
 static rlx_status add_device(const char *name) {
   rlx_session *s;
-  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .threads = 1};
+  rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .n_threads = 1};
   rlx_status status = rlx_session_create(&desc, &s);
   if (status == RLX_NOT_FOUND) return RLX_OK;
   if (status || all.n == MOST_DEVICES) return status;
@@ -179,7 +179,7 @@ bool gpu_check_rounded(rlx_op op, const char *inputs, const char *expr) {
 }
 
 bool gpu_check_values(rlx_op op, const char *inputs, const char *expr, rlx_dims shape, const float *want) {
-  rlx_tensor given = {.dtype = RLX_F32, .shape = shape, .data = (void *)(uintptr_t)want};
+  rlx_tensor given = {.dtype = RLX_F32, .shape = shape, .const_data = want};
   if (rlx_tensor_bytes(given.dtype, shape, &given.bytes)) return false;
   return check_case(op, &(rlx_case){"values", inputs, expr}, BITS, &given);
 }

@@ -75,7 +75,7 @@ static bool same_tensor(const rlx_file_tensor *a, const rlx_file_tensor *b) {
 static void check_again(const rlx_file *f) {
   rlx_file *again;
   rlx_meta a, b;
-  rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .threads = 1};
+  rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .n_threads = 1};
   if (rlx_file_convert(f, copy_path, &o)) fail("what was read cannot be written");
   if (rlx_file_open(copy_path, NULL, &again)) fail("what was written cannot be read");
   for (uint32_t i = 0; i < rlx_file_tensor_count(f); i++) {

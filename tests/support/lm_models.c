@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/status.h"
+#include "rlx/experimental.h"
 
 static rlx_status read_golden(const char *name, const char *what, rlx_tensor *out) {
   char path[1024];
@@ -45,7 +46,7 @@ static rlx_status each_weight(const lm_model *m, rlx_status (*put)(void *to, con
                               void *to) {
   for (size_t i = 0; i < lm_model_weights(m); i++) {
     const lm_weight *w = lm_model_weight(m, i);
-    rlx_tensor t = {w->dtype, w->shape, rlx_mem_alloc(w->bytes), w->bytes};
+    rlx_tensor t = {w->dtype, w->shape, {rlx_mem_alloc(w->bytes)}, w->bytes};
     rlx_status s = t.data ? lm_model_read(m, i, t.data) : RLX_FAIL(RLX_NO_MEMORY, "weight '%s'", w->name);
     if (!s) s = put(to, w->name, &t);
     rlx_mem_free(t.data);
@@ -60,7 +61,7 @@ static rlx_status put_weight(void *to, const char *name, const rlx_tensor *value
 
 rlx_status lm_world_open(const lm_model *m, const char *device, lm_world *out) {
   *out = (lm_world){.model = m};
-  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .threads = 1};
+  rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = device, .n_threads = 1};
   RLX_TRY(rlx_session_create(&d, &out->session));
   RLX_TRY(rlx_weights_create(out->session, &out->weights));
   RLX_TRY(rlx_states_create(out->session, &out->states));
@@ -85,7 +86,7 @@ rlx_status lm_world_compile(lm_world *w, const lm_graph_desc *d, rlx_executable 
 }
 
 static rlx_named_tensor input(const char *name, rlx_dims shape, const int32_t *data, size_t n) {
-  return (rlx_named_tensor){name, {RLX_I32, shape, (void *)(uintptr_t)data, n * sizeof *data}};
+  return (rlx_named_tensor){name, {RLX_I32, shape, {.const_data = data}, n * sizeof *data}};
 }
 
 /* The inputs that a graph of this description has; returns how many. */

@@ -19,6 +19,7 @@
 #define RLX_TESTS_PLACE_CASES_H
 
 #include "base/status.h"
+#include "rlx/experimental.h"
 
 typedef struct place_case {
   rlx_place_item *items;

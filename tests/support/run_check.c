@@ -10,7 +10,7 @@
 #include "runtime/executable.h"
 
 rlx_status run_session(const char *device, uint32_t threads, rlx_session **out) {
-  return rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .threads = threads}, out);
+  return rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .n_threads = threads}, out);
 }
 
 /* ---- leaves ---- */

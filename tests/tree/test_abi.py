@@ -31,7 +31,7 @@ DESCRIPTION = ROOT / "tests/tree/rlx.abi.gz"
 SIZED = re.compile(r"typedef struct (rlx_\w+) \{\s*size_t struct_bytes;(.*?)\n\} \1;", re.S)
 
 PROGRAM = r"""
-#include <rlx/rlx.h>
+#include <rlx/experimental.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,9 +141,9 @@ int main(void) {
   if (!g || rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu", .no_pool = true}, &s) ||
       rlx_compile(s, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .exact = true}, &e))
     return printf("set up: %s\n", rlx_message()), 1;
-  rlx_tensor value = {RLX_F32, RLX_DIMS(3, 2), x, sizeof x}, input = {RLX_F32, RLX_DIMS(2, 3), x, sizeof x};
+  rlx_tensor value = {RLX_F32, RLX_DIMS(3, 2), {x}, sizeof x}, input = {RLX_F32, RLX_DIMS(2, 3), {x}, sizeof x};
   CHECK(rlx_executable_write(e, "w", &value) == RLX_OK);
-  rlx_named_tensor out = {"y", {RLX_F32, RLX_DIMS(2, 2), y, sizeof y}}, in = {"x", input};
+  rlx_named_tensor out = {"y", {RLX_F32, RLX_DIMS(2, 2), {y}, sizeof y}}, in = {"x", input};
   CHECK(rlx_run(e, &in, 1, &out, 1) == RLX_OK);
   CHECK(y[0] == 22 && y[3] == 64);
   CHECK(rlx_executable_arena(e, &arena) == RLX_OK);
@@ -151,7 +151,7 @@ int main(void) {
 
   FILLS(rlx_device_info, RLX_DEVICE_INFO_INIT, rlx_device_describe(0, out), out->backend[0] != 0);
   FILLS(rlx_device_info, RLX_DEVICE_INFO_INIT, rlx_session_device(s, out), strcmp(out->backend, "cpu") == 0);
-  FILLS(rlx_session_stats, RLX_SESSION_STATS_INIT, rlx_session_stats_get(s, out), out->blocks_made > 0);
+  FILLS(rlx_session_stats, RLX_SESSION_STATS_INIT, rlx_session_stats_get(s, out), out->n_blocks_made > 0);
   FILLS(rlx_memory_info, RLX_MEMORY_INFO_INIT, rlx_executable_memory(e, out), out->weights >= 24);
   FILLS(rlx_arena_place, RLX_ARENA_PLACE_INIT, rlx_arena_where(arena, at, out), out->capacity >= 24);
   FILLS(rlx_place_result, RLX_PLACE_RESULT_INIT, rlx_place(items, 2, NULL, offsets, out), out->peak == 96);
@@ -334,6 +334,16 @@ def check_padding(folder):
     must([CC, "-std=c11", "-fsyntax-only", f"-I{ROOT}/include", folder / "padding.c"])
 
 
+def check_import(folder):
+    """on Windows a program imports the functions, the library exports them, and a static one does neither"""
+    (folder / "windows.c").write_text("#include <rlx/lm.h>\n#include <rlx/onnx.h>\n#include <rlx/experimental.h>\n")
+    for define, wanted in ("-DPROGRAM", "dllimport"), ("-DRLX_BUILDING", "dllexport"), ("-DRLX_STATIC", ""):
+        text = must([CC, "-E", "-D_WIN32", define, f"-I{ROOT}/include", folder / "windows.c"])
+        found = set(re.findall(r"__declspec\((\w+)\)", text))
+        if found != ({wanted} if wanted else set()):
+            raise Problem(f"with {define}: {found}")
+
+
 def check_initialisers(folder):
     """every growing struct has its RLX_*_INIT"""
     text = "".join(p.read_text() for p in HEADERS)
@@ -346,7 +356,7 @@ def main():
     if sys.argv[1:] == ["--write"]:
         return write_description()
     build = os.environ.get("RLX_BUILD_DIR") or (sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build/release"))
-    checks = [check_same, check_older, check_newer, check_padding, check_initialisers, check_enums, check_symbols, check_interface]
+    checks = [check_same, check_older, check_newer, check_padding, check_initialisers, check_import, check_enums, check_symbols, check_interface]
     failed = skipped = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -52,7 +52,7 @@ TEST(devices_come_best_first) {
     CHECK_OK(rlx_backend_vulkan.describe(i, &info));
     CHECK(info.name[0] && info.driver[0] && info.features[0] && strlen(info.uuid) == 36);
     CHECK(info.kind >= last && info.kind != RLX_DEVICE_CPU && info.kind != RLX_DEVICE_NULL);
-    CHECK(info.align >= info.view_align && info.view_align >= 16 && info.units > 0 && info.memory_bytes > 0);
+    CHECK(info.align >= info.view_align && info.view_align >= 16 && info.n_units > 0 && info.memory_bytes > 0);
     CHECK(info.max_block_bytes >= 1 << 30 && info.max_window_bytes >= 128 << 20 && info.max_window_bytes % 16 == 0);
     last = info.kind;
   }
@@ -541,7 +541,7 @@ TEST(an_arena_of_300_mib_and_bindings_of_128) {
   float *x = malloc(bytes);
   CHECK(x);
   for (size_t i = 0; i < ROWS * COLS; i++) x[i] = (float)(i % COLS) * 0.001f;
-  rlx_status status = rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(ROWS, COLS), x, bytes});
+  rlx_status status = rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(ROWS, COLS), {x}, bytes});
   if (status == RLX_NO_MEMORY) {
     free(x);
     rlx_executable_destroy(e);

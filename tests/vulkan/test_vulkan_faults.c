@@ -119,7 +119,7 @@ static rlx_status work(const char *device, const rlx_graph *g, char message[1024
   static float x[ROWS * COLS], y[ROWS * COLS];
   rlx_session *s = NULL;
   rlx_executable *e = NULL;
-  rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), x, sizeof x};
+  rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), {x}, sizeof x};
   rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
   memset(y, 0xff, sizeof y);
   rlx_status status = run_session(device, 1, &s);
@@ -239,7 +239,7 @@ static void lose_and_go_on(void) {
   rlx_session *s;
   rlx_executable *e;
   static float x[ROWS * COLS];
-  const rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), x, sizeof x};
+  const rlx_tensor in = {RLX_F32, RLX_DIMS(ROWS, COLS), {x}, sizeof x};
   find_controls();
   if (test_has_failed()) return;
   rlx_graph *g = make_graph();
@@ -359,7 +359,7 @@ static void run_ahead_on(const char *device, const rlx_graph *g) {
   CHECK_OK(run_session(device, 1, &s));
   CHECK_OK(rlx_compile(s, g, NULL, &e));
   CHECK_OK(rlx_executable_feed(e, "y", "s"));
-  CHECK_OK(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(ROWS, COLS), x, sizeof x}));
+  CHECK_OK(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(ROWS, COLS), {x}, sizeof x}));
   for (int i = 0; i < 2; i++) CHECK_OK(rlx_executable_repeat(e, N_AHEAD, &out, 1));
   CHECK(all[N_AHEAD - 1][0] > all[0][0]);
   rlx_executable_destroy(e);
@@ -380,7 +380,7 @@ static void run_validated(void) {
   CHECK_OK(rlx_executable_feed(e, "y", "s"));
   CHECK_OK(rlx_executable_profile(e, true)); /* timestamps */
   static float x[ROWS * COLS];
-  CHECK_OK(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(ROWS, COLS), x, sizeof x}));
+  CHECK_OK(rlx_executable_write(e, "x", &(rlx_tensor){RLX_F32, RLX_DIMS(ROWS, COLS), {x}, sizeof x}));
   for (int i = 0; i < 3; i++) CHECK_OK(rlx_executable_run(e));
   rlx_executable_destroy(e);
   rlx_session_destroy(s);

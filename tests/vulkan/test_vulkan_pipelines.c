@@ -67,7 +67,7 @@ static rlx_status sweep_work(void *user) {
   const rlx_executable *e = user;
   rlx_executable *own;
   float x[2 * 33] = {0}, y[2 * 33];
-  const rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2, 33), x, sizeof x}};
+  const rlx_named_tensor in = {"x", {RLX_F32, RLX_DIMS(2, 33), {x}, sizeof x}};
   rlx_named_tensor out = {"y", {.data = y, .bytes = sizeof y}};
   rlx_status s = rlx_executable_clone(e, &own);
   if (!s) s = rlx_run(own, &in, 1, &out, 1);
@@ -85,7 +85,7 @@ TEST(failing_allocations_of_the_host) {
   if (acquired == RLX_NOT_FOUND) SKIP(rlx_message());
   CHECK_OK(acquired);
   ((vk_device *)d)->pipelines.max_idle = 0; /* so that each round makes its own, */
-  const rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .threads = 1, .no_pool = true};
+  const rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .n_threads = 1, .no_pool = true};
   CHECK_OK(rlx_session_create(&desc, &s)); /* and its own blocks */
   CHECK_OK(expr_graph("x: f32[2,33]", "%a = softmax(%x); log_softmax(%a)", &g));
   CHECK_OK(rlx_compile(s, g, NULL, &e));

@@ -1,6 +1,6 @@
 // The public header as C++ sees it: compiled (g++ -std=c++17 -fsyntax-only -Wall -Wextra -Iinclude), never run.
 // What could break is what C and C++ write differently: RLX_DIMS, RLX_SCALAR, structs by name, enums as arguments.
-#include "rlx/rlx.h"
+#include "rlx/experimental.h"
 
 static_assert(RLX_OK == 0, "zero is success");
 
@@ -23,7 +23,9 @@ rlx_status build_and_run(const float *data) {
   if (!s) s = rlx_op_table_describe(rlx_op_table_find("conv"), &info);
   rlx_evaluator *e = nullptr;
   if (!s) s = rlx_evaluator_create(g, &e);
-  rlx_tensor value = {RLX_F32, RLX_DIMS(1, 3, 8, 8), nullptr, 0};
+  rlx_tensor value = {RLX_F32, RLX_DIMS(1, 3, 8, 8), {nullptr}, 0};
+  if (!s) s = rlx_evaluator_set(e, "x", &value);
+  value.const_data = data; /* an input may be const */
   if (!s) s = rlx_evaluator_set(e, "x", &value);
   rlx_evaluator_destroy(e);
   rlx_graph_destroy(g);

@@ -9,7 +9,7 @@ rlx_status ask(const char *path, const char *question) {
   rlx_lm *lm = nullptr;
   rlx_status status = rlx_lm_load(&desc, &lm);
   auto options = rlx_init<rlx_lm_options>();
-  options.tokens = 16;
+  options.max_tokens = 16;
   rlx_chat_message message = {"user", question};
   if (!status) status = rlx_lm_reply(lm, nullptr, &message, 1, &options, show, nullptr, nullptr);
   rlx_lm_destroy(lm);

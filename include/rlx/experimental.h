@@ -1,0 +1,104 @@
+/* RLX: what experts use, on top of rlx.h. It is installed and works like the rest, but it follows the compiler's inside: any version may
+ * change it, and the promise of rlx.h, that a program goes on running with later libraries, does not hold here. */
+#ifndef RLX_EXPERIMENTAL_H
+#define RLX_EXPERIMENTAL_H
+
+#include <rlx/rlx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Fused: what the compiler makes of the ops above; bias, gamma and beta or none ---- */
+typedef enum rlx_act {
+  RLX_ACT_NONE = 0,
+  RLX_ACT_RELU = 1,
+  RLX_ACT_GELU = 2,
+  RLX_ACT_GELU_APPROX = 3,
+  RLX_ACT_SILU = 4,
+  RLX_ACT_SIGMOID = 5,
+  RLX_ACT_TANH = 6
+} rlx_act;
+RLX_API rlx_node rlx_op_fused_matmul_bias_act(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, bool trans_b,
+                                              rlx_act act);
+/* act(conv(x, w, bias) + residual); bias and residual or none */
+RLX_API rlx_node rlx_op_fused_conv_bias_act(rlx_graph *g, rlx_node x, rlx_node w, rlx_node bias, rlx_node residual,
+                                            const rlx_op_conv_desc *desc, rlx_act act);
+typedef enum rlx_norm_kind { RLX_NORM_RMS = 0, RLX_NORM_LAYER = 1 } rlx_norm_kind;
+RLX_API rlx_node rlx_op_fused_residual_norm(rlx_graph *g, rlx_node x, rlx_node residual, rlx_node gamma, rlx_node beta,
+                                            rlx_norm_kind kind, double eps);
+RLX_API rlx_node rlx_op_fused_swiglu(rlx_graph *g, rlx_node gate, rlx_node up, rlx_act act); /* act(gate) * up */
+/* act(x w_gate) * (x w_up) */
+RLX_API rlx_node rlx_op_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, bool trans_b,
+                                      rlx_act act);
+typedef struct rlx_op_fused_attention_block_desc {
+  size_t struct_bytes;
+  rlx_node b_qkv, b_out;
+  int64_t heads, kv_heads, head_dim; /* 0: 1, heads, E / heads */
+  bool trans_b, causal;
+  double scale; /* 0: 1 / sqrt(head_dim) */
+} rlx_op_fused_attention_block_desc;
+#define RLX_OP_FUSED_ATTENTION_BLOCK_DESC_INIT RLX_SIZED(rlx_op_fused_attention_block_desc)
+RLX_API rlx_node rlx_op_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
+                                              const rlx_op_fused_attention_block_desc *desc);
+
+/* A graph of element-wise ops run as one; its i-th input is xs[i]. What fusion makes. */
+RLX_API rlx_node rlx_op_region(rlx_graph *g, const rlx_graph *body, const rlx_node *xs, size_t n);
+
+/* ---- Conformance: every case of every op on a session's device, against the reference ---- */
+
+typedef enum rlx_conform_result {
+  RLX_CONFORM_PASS = 0,        /* right, and the device ran all of it */
+  RLX_CONFORM_HOST = 1,        /* right, with the host's help */
+  RLX_CONFORM_UNSUPPORTED = 2, /* refused, with a reason */
+  RLX_CONFORM_FAIL = 3
+} rlx_conform_result;
+typedef struct rlx_conform_row {
+  const char *op, *name;
+  rlx_conform_result result;
+  const char *why; /* why not, or what the host had to run and why; "" where the device ran all of it */
+  double error;    /* the largest error as a share of the tolerance */
+} rlx_conform_row;
+RLX_API const char *rlx_conform_result_name(rlx_conform_result r); /* "PASS" */
+/* pattern: ops whose name has this shape (* and ? stand for any), NULL: all. fn returns true to stop: RLX_CANCELLED. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_conform(rlx_session *s, const char *pattern,
+                                              bool (*fn)(void *user, const rlx_conform_row *row), void *user);
+
+/* ---- Placement: the planner's heart, for anybody's values ----------------------------------------------------- */
+
+/* A value that takes `bytes` at the times lower <= t < upper. */
+typedef struct rlx_place_item {
+  int64_t lower, upper;
+  uint64_t bytes;
+} rlx_place_item;
+typedef struct rlx_place_options {
+  size_t struct_bytes;
+  bool no_search;    /* greedy orders only */
+  uint64_t align;    /* of every offset; 0: 1 */
+  uint64_t capacity; /* stop searching once the peak is not above this; 0: aim at the lower bound */
+  uint64_t budget;   /* of the search, in steps of its work, so that results do not depend on the clock; 0: a default */
+} rlx_place_options;
+#define RLX_PLACE_OPTIONS_INIT RLX_SIZED(rlx_place_options)
+typedef struct rlx_place_result {
+  size_t struct_bytes;
+  uint64_t peak;
+  uint64_t lower_bound; /* the most bytes live at one time: no placement is below it */
+  uint64_t greedy;      /* the peak of greedy-by-size alone */
+  uint64_t steps;       /* of the budget that were used */
+} rlx_place_result;
+#define RLX_PLACE_RESULT_INIT RLX_SIZED(rlx_place_result)
+/* Writes n offsets. The same problem gives the same offsets, always; the peak is never above greedy-by-size. A peak above
+ * `capacity` is not an error of this call. options may be NULL. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_place(const rlx_place_item *items, size_t n, const rlx_place_options *options,
+                                            uint64_t *offsets, rlx_place_result *result);
+
+/* ---- Files ---- */
+
+/* NumPy's .npy. The tensor read owns its data: rlx_free(tensor.data). Writing replaces the file whole or not at all. */
+RLX_API RLX_MUST_CHECK rlx_status rlx_npy_read(const char *path, rlx_tensor *out);
+RLX_API RLX_MUST_CHECK rlx_status rlx_npy_write(const char *path, const rlx_tensor *tensor);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+#endif
