@@ -31,6 +31,18 @@ RLX_API rlx_node rlx_op_fused_swiglu(rlx_graph *g, rlx_node gate, rlx_node up, r
 /* act(x w_gate) * (x w_up) */
 RLX_API rlx_node rlx_op_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, bool trans_b,
                                       rlx_act act);
+/* The same of rms_norm(a) gamma in place of a, and of rms_norm(x) gamma in place of x; gamma or none */
+RLX_API rlx_node rlx_op_fused_norm_matmul(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, rlx_node gamma,
+                                          bool trans_b, rlx_act act, double eps);
+RLX_API rlx_node rlx_op_fused_norm_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, rlx_node gamma,
+                                           bool trans_b, rlx_act act, double eps);
+/* rope(rms_norm(x) gamma), the norm of each head */
+RLX_API rlx_node rlx_op_fused_norm_rope(rlx_graph *g, rlx_node x, rlx_node gamma, const rlx_op_rope_desc *desc,
+                                        double eps);
+/* update along axis 1 with rope(rows), or with norm rope(rms_norm(rows) gamma). Of the desc: style, positions (none: those
+ * that the rows have in the state), factors, n_rot and theta. */
+RLX_API rlx_node rlx_op_fused_rope_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at,
+                                          const rlx_op_rope_desc *desc, bool norm, rlx_node gamma, double eps);
 typedef struct rlx_op_fused_attention_block_desc {
   size_t struct_bytes;
   rlx_node b_qkv, b_out;

@@ -22,15 +22,7 @@ CASES(fused_matmul_bias_act,
   {"special",          "a: f32[4,3] special; b: f32[3,3]; c: f32[3]",    "fused_matmul_bias_act(%a, %b, %c) {act=relu}"},
   {"f16",              "a: f16[3,9]; b: f16[9,5]; c: f16[5]",            "fused_matmul_bias_act(%a, %b, %c) {act=gelu}"},
   {"bf16",             "a: bf16[3,9]; b: bf16[9,5]; c: bf16[5]",         "fused_matmul_bias_act(%a, %b, %c) {act=silu}"},
-  {"f64",              "a: f64[3,9]; b: f64[9,5]; c: f64[5]",            "fused_matmul_bias_act(%a, %b, %c) {act=tanh}"},
-  {"norm",             "a: f32[3,9]; b: f32[9,5]; g: f32[9]",            "fused_matmul_bias_act(%a, %b, _, %g) {norm=true, eps=1e-5}"},
-  {"norm_plain",       "a: f32[2,3,8]; b: f32[5,8]; k: f32[5]",          "fused_matmul_bias_act(%a, %b, %k) {norm=true, eps=0.1, trans_b=true, act=relu}"},
-  {"norm_row",         "a: f32[1,1,128]; param b: f32[37,128]; k: f32[37]; g: f32[128]", "fused_matmul_bias_act(%a, %b, %k, %g) {norm=true, eps=1e-6, trans_b=true}"},
-  {"norm_row_f16",     "a: f32[1,264]; param b: f16[70,264]; g: f32[264]", "fused_matmul_bias_act(%a, %b, _, %g) {norm=true, eps=1e-6, trans_b=true, act=gelu}"},
-  {"norm_row_q4_k",    "a: f32[1,512]; param b: q4_k[33,512]; k: f32[33]; g: f32[512]", "fused_matmul_bias_act(%a, %b, %k, %g) {norm=true, eps=1e-6, trans_b=true}"},
-  {"norm_far",         "a: f32[1,128] range(1e30,3e38); param b: bf16[6,128]; g: f32[128] range(50,100)", "fused_matmul_bias_act(%a, %b, _, %g) {norm=true, eps=1e-6, trans_b=true}"},
-  {"norm_far_q8_0",    "a: f32[1,128] range(1e30,3e38); param b: q8_0[6,128]; g: f32[128] range(50,100)", "fused_matmul_bias_act(%a, %b, _, %g) {norm=true, eps=1e-6, trans_b=true}"},
-  {"norm_near",        "a: f32[1,128] range(-1e-25,1e-25); param b: f32[6,128]; g: f32[128]", "fused_matmul_bias_act(%a, %b, _, %g) {norm=true, eps=1e-6, trans_b=true}"});
+  {"f64",              "a: f64[3,9]; b: f64[9,5]; c: f64[5]",            "fused_matmul_bias_act(%a, %b, %c) {act=tanh}"});
 
 CASES(fused_conv_bias_act,
   {"tiny",             "x: f32[1,1,3,3]; w: f32[1,1,2,2]",                         "fused_conv_bias_act(%x, %w)"},
@@ -103,13 +95,52 @@ CASES(fused_gate_up,
   {"larger",           "x: f32[9,129] range(-0.5,0.5); g: f32[129,33] range(-0.5,0.5); u: f32[129,33] range(-0.5,0.5)", "fused_gate_up(%x, %g, %u)"},
   {"f16",              "x: f16[3,9]; g: f16[9,5]; u: f16[9,5]",          "fused_gate_up(%x, %g, %u)"},
   {"bf16",             "x: bf16[3,9]; g: bf16[9,5]; u: bf16[9,5]",       "fused_gate_up(%x, %g, %u)"},
-  {"f64",              "x: f64[3,9]; g: f64[9,5]; u: f64[9,5]",          "fused_gate_up(%x, %g, %u) {act=tanh}"},
-  {"norm",             "x: f32[3,9]; g: f32[9,5]; u: f32[9,5]; n: f32[9]", "fused_gate_up(%x, %g, %u, %n) {norm=true, eps=1e-5}"},
-  {"norm_row",         "x: f32[1,128]; param g: f32[37,128]; param u: f32[37,128]; n: f32[128]", "fused_gate_up(%x, %g, %u, %n) {norm=true, eps=1e-6, trans_b=true}"},
-  {"norm_row_f16",     "x: f32[1,1,264]; param g: f16[37,264]; param u: f16[37,264]; n: f32[264]", "fused_gate_up(%x, %g, %u, %n) {norm=true, eps=1e-6, trans_b=true, act=gelu}"},
-  {"norm_row_q6_k",    "x: f32[1,512]; param g: q6_k[33,512]; param u: q6_k[33,512]; n: f32[512]", "fused_gate_up(%x, %g, %u, %n) {norm=true, eps=1e-6, trans_b=true}"},
-  {"norm_two_types",   "x: f32[1,256]; param g: q4_0[5,256]; param u: q8_0[5,256]; n: f32[256]", "fused_gate_up(%x, %g, %u, %n) {norm=true, eps=1e-6, trans_b=true}"},
-  {"norm_far",         "x: f32[1,128] range(1e30,3e38); param g: f16[6,128]; param u: f16[6,128]; n: f32[128] range(50,100)", "fused_gate_up(%x, %g, %u, %n) {norm=true, eps=1e-6, trans_b=true}"});
+  {"f64",              "x: f64[3,9]; g: f64[9,5]; u: f64[9,5]",          "fused_gate_up(%x, %g, %u) {act=tanh}"});
+
+CASES(fused_norm_matmul,
+  {"norm",             "a: f32[3,9]; b: f32[9,5]; g: f32[9]",            "fused_norm_matmul(%a, %b, _, %g) {eps=1e-5}"},
+  {"norm_plain",       "a: f32[2,3,8]; b: f32[5,8]; k: f32[5]",          "fused_norm_matmul(%a, %b, %k) {eps=0.1, trans_b=true, act=relu}"},
+  {"norm_row",         "a: f32[1,1,128]; param b: f32[37,128]; k: f32[37]; g: f32[128]", "fused_norm_matmul(%a, %b, %k, %g) {eps=1e-6, trans_b=true}"},
+  {"norm_row_f16",     "a: f32[1,264]; param b: f16[70,264]; g: f32[264]", "fused_norm_matmul(%a, %b, _, %g) {eps=1e-6, trans_b=true, act=gelu}"},
+  {"norm_row_q4_k",    "a: f32[1,512]; param b: q4_k[33,512]; k: f32[33]; g: f32[512]", "fused_norm_matmul(%a, %b, %k, %g) {eps=1e-6, trans_b=true}"},
+  {"norm_far",         "a: f32[1,128] range(1e30,3e38); param b: bf16[6,128]; g: f32[128] range(50,100)", "fused_norm_matmul(%a, %b, _, %g) {eps=1e-6, trans_b=true}"},
+  {"norm_far_q8_0",    "a: f32[1,128] range(1e30,3e38); param b: q8_0[6,128]; g: f32[128] range(50,100)", "fused_norm_matmul(%a, %b, _, %g) {eps=1e-6, trans_b=true}"},
+  {"norm_near",        "a: f32[1,128] range(-1e-25,1e-25); param b: f32[6,128]; g: f32[128]", "fused_norm_matmul(%a, %b, _, %g) {eps=1e-6, trans_b=true}"});
+
+CASES(fused_norm_gate_up,
+  {"norm",             "x: f32[3,9]; g: f32[9,5]; u: f32[9,5]; n: f32[9]", "fused_norm_gate_up(%x, %g, %u, %n) {eps=1e-5}"},
+  {"norm_row",         "x: f32[1,128]; param g: f32[37,128]; param u: f32[37,128]; n: f32[128]", "fused_norm_gate_up(%x, %g, %u, %n) {eps=1e-6, trans_b=true}"},
+  {"norm_row_f16",     "x: f32[1,1,264]; param g: f16[37,264]; param u: f16[37,264]; n: f32[264]", "fused_norm_gate_up(%x, %g, %u, %n) {eps=1e-6, trans_b=true, act=gelu}"},
+  {"norm_row_q6_k",    "x: f32[1,512]; param g: q6_k[33,512]; param u: q6_k[33,512]; n: f32[512]", "fused_norm_gate_up(%x, %g, %u, %n) {eps=1e-6, trans_b=true}"},
+  {"norm_two_types",   "x: f32[1,256]; param g: q4_0[5,256]; param u: q8_0[5,256]; n: f32[256]", "fused_norm_gate_up(%x, %g, %u, %n) {eps=1e-6, trans_b=true}"},
+  {"norm_far",         "x: f32[1,128] range(1e30,3e38); param g: f16[6,128]; param u: f16[6,128]; n: f32[128] range(50,100)", "fused_norm_gate_up(%x, %g, %u, %n) {eps=1e-6, trans_b=true}"});
+
+CASES(fused_norm_rope,
+  {"norm",             "x: f32[2,3,2,6]; g: f32[6]; o: i32[] values(11)",                   "fused_norm_rope(%x, _, %o, _, _, _, %g) {eps=1e-5}"},
+  {"norm_plain",       "x: f32[1,3,2,8]",                                                   "fused_norm_rope(%x) {eps=0.1, n_rot=4, style=gptj}"},
+  {"norm_heads",       "x: f32[1,2,5,64]; p: i32[1,2] values(70,71); g: f32[64]",           "fused_norm_rope(%x, %p, _, _, _, _, %g) {eps=1e-6}"},
+  {"norm_partial",     "x: f32[2,3,2,32]; p: i32[3] values(70,71,5); f: f32[8] range(0.5,8); g: f32[32]", "fused_norm_rope(%x, %p, _, %f, _, _, %g) {eps=1e-6, n_rot=16}"},
+  {"norm_gptj",        "x: f32[1,3,4,128]; p: i64[4] values(70,71,5,9); g: f32[128]",       "fused_norm_rope(%x, %p, _, _, _, _, %g) {eps=1e-6, style=gptj, layout=bhsd}"},
+  {"norm_far",         "x: f32[1,1,3,64] range(1e30,3e38); g: f32[64] range(50,100)",       "fused_norm_rope(%x, _, _, _, _, _, %g) {eps=1e-6}"},
+  {"norm_f16",         "x: f16[1,2,3,64]; g: f16[64]",                                      "fused_norm_rope(%x, _, _, _, _, _, %g) {eps=1e-6}"});
+
+CASES(fused_rope_update,
+  {"plain", "state s: f32[2,7,3,6]; rows: f32[2,2,3,6]; at: i32[] values(4); p: i32[2] values(4,5)",
+   "fused_rope_update(%s, %rows, %at, %p)"},
+  {"gptj", "state s: f16[2,7,3,8]; rows: f32[2,2,3,8]; at: i32[2] values(4,1); p: i32[2,2] values(4,5,1,2); f: f32[3] "
+   "range(0.5,8)", "fused_rope_update(%s, %rows, %at, %p, %f) {style=gptj, n_rot=6, theta=500.0}"},
+  {"normed", "state s: f16[1,9,3,64]; rows: f32[1,1,3,64]; at: i32[1] values(7); p: i32[1,1] values(7); g: f32[64]",
+   "fused_rope_update(%s, %rows, %at, %p, _, %g) {norm=true, eps=1e-6}"},
+  {"rows", "state s: bf16[2,9,2,32]; rows: f32[2,3,2,32]; at: i64[2] values(6,0); p: i64[2,3] values(6,7,8,0,1,2); g: "
+   "f32[32]", "fused_rope_update(%s, %rows, %at, %p, _, %g) {style=gptj, norm=true, eps=1e-6}"},
+  {"there", "state s: f16[2,9,2,32]; rows: f32[2,3,2,32]; at: i32[2] values(5,1)",
+   "fused_rope_update(%s, %rows, %at) {n_rot=16}"},
+  {"there_one", "state s: f32[2,9,2,8]; rows: f32[2,3,2,8]; at: i64[] values(5); g: f32[8]",
+   "fused_rope_update(%s, %rows, %at, _, _, %g) {style=gptj, norm=true, eps=1e-5}"},
+  {"last", "state s: f16[1,9,2,32]; rows: f32[1,3,2,32]; at: i32[] values(6)",
+   "fused_rope_update(%s, %rows, %at)"},
+  {"f32", "state s: f32[1,9,2,32]; rows: f32[1,3,2,32]; at: i32[] values(5); p: i32[3] values(5,6,7)",
+   "fused_rope_update(%s, %rows, %at, %p) {n_rot=16}"});
 
 CASES(fused_attention_block,
   {"tiny",             "x: f32[1,2,4]; w: f32[4,12]; o: f32[4,4]",       "fused_attention_block(%x, %w, %o)"},

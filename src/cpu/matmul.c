@@ -177,16 +177,9 @@ static const char *describe_experts(const source *s, bool trans_b, matmul *m) {
   return m->n_experts < UINT32_MAX && m->main.shape.m < UINT32_MAX ? NULL : "so many rows or experts";
 }
 
-/* A norm of the rows of a comes before the product: not here. */
-static bool begins_with_norm(const rlx_node_rec *n) {
-  return (n->op == RLX_OP_fused_matmul_bias_act && RLX_ATTRS(fused_matmul_bias_act, n)->norm) ||
-         (n->op == RLX_OP_fused_gate_up && RLX_ATTRS(fused_gate_up, n)->norm);
-}
-
 /* NULL, or why not. */
 static const char *describe(const source *s, matmul *m) {
   const void *attrs = s->node->attrs;
-  if (begins_with_norm(s->node)) return "the norm is better on its own";
   *m = (matmul){.kind = ONE, .n_walked = 1};
   switch (s->node->op) {
     case RLX_OP_matmul: set_product(s, 0, 1, ((const rlx_attrs_matmul *)attrs)->trans_b, &m->main); break;

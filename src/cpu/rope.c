@@ -56,10 +56,6 @@ static size_t turn_floats(const rope *r) { return 3 * ((r->pairs + 15) / 16 * 16
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   rope r;
-  if (n->op == RLX_OP_rope && RLX_ATTRS(rope, n)->norm) {
-    c->why = "the norm is better on its own";
-    return false;
-  }
   rope_init(n, isa, &r);
   c->in_place = 1; /* a head is read whole before it is written, pair by pair */
   c->work_bytes = r.slots * turn_floats(&r) * sizeof(float);

@@ -120,10 +120,6 @@ void gpu_lower_update(gpu_lowering *l) {
   int64_t axis = RLX_ATTRS(update, l->node)->axis;
   gpu_in_place(l, 0);
   if (gpu_count(gpu_in_type(l, 1)) == 0) return;
-  if (RLX_ATTRS(update, l->node)->turn) {
-    gpu_lower_turned_update(l);
-    return;
-  }
   const rlx_type *at = gpu_in_type(l, 2);
   rlx_lines state = rlx_lines_of(&gpu_in_type(l, 0)->shape, axis), new = rlx_lines_of(&gpu_in_type(l, 1)->shape, axis);
   uint64_t positions = gpu_count(at), numbers[] = {new.n *new.inner, state.inner};

@@ -55,40 +55,63 @@ static bool is_block_input(const gpu_lowering *l, uint32_t i) { return rlx_dtype
 
 void gpu_lower_matmul(gpu_lowering *l) {
   if (is_block_input(l, 1)) {
-    gpu_lower_matmul_blocks(l);
+    gpu_lower_matmul_blocks(l, &(gpu_fused_product){.trans_b = RLX_ATTRS(matmul, l->node)->trans_b});
     return;
   }
   gpu_product p = gpu_product_of(l, 0, 1, RLX_ATTRS(matmul, l->node)->trans_b);
   gpu_product_emit(l, &p);
 }
 
-void gpu_lower_fused_matmul(gpu_lowering *l) {
+void gpu_product_end(gpu_lowering *l, gpu_product *p, const gpu_fused_product *f) {
+  p->act = (rlx_act)f->act;
+  if (gpu_has_in(l, 2)) {
+    p->extra = GPU_EXTRA_BIAS;
+    p->extra_type = gpu_in_type(l, 2)->dtype;
+    p->extra_window = gpu_in(l, 2);
+  }
+  gpu_product_norm(l, p, 3, f->norm, f->eps);
+}
+
+/* act(a b + bias), of the normed rows of a where `norm`. */
+static void lower_biased(gpu_lowering *l, const gpu_fused_product *f) {
   if (is_block_input(l, 1)) {
-    gpu_lower_matmul_blocks(l);
+    gpu_lower_matmul_blocks(l, f);
     return;
   }
-  const rlx_attrs_fused_matmul_bias_act *attrs = RLX_ATTRS(fused_matmul_bias_act, l->node);
-  gpu_product p = gpu_product_of(l, 0, 1, attrs->trans_b);
-  p.act = (rlx_act)attrs->act;
-  if (gpu_has_in(l, 2)) {
-    p.extra = GPU_EXTRA_BIAS;
-    p.extra_type = gpu_in_type(l, 2)->dtype;
-    p.extra_window = gpu_in(l, 2);
-  }
-  gpu_product_norm(l, &p, 3, attrs->norm, attrs->eps);
+  gpu_product p = gpu_product_of(l, 0, 1, f->trans_b);
+  gpu_product_end(l, &p, f);
   gpu_product_emit(l, &p);
 }
 
-void gpu_lower_gate_up(gpu_lowering *l) {
+void gpu_lower_fused_matmul(gpu_lowering *l) {
+  const rlx_attrs_fused_matmul_bias_act *a = RLX_ATTRS(fused_matmul_bias_act, l->node);
+  lower_biased(l, &(gpu_fused_product){.trans_b = a->trans_b, .act = a->act});
+}
+
+void gpu_lower_norm_matmul(gpu_lowering *l) {
+  const rlx_attrs_fused_norm_matmul *a = RLX_ATTRS(fused_norm_matmul, l->node);
+  lower_biased(l, &(gpu_fused_product){.trans_b = a->trans_b, .act = a->act, .norm = true, .eps = a->eps});
+}
+
+static void lower_gate_up(gpu_lowering *l, const gpu_fused_product *f) {
   if (is_block_input(l, 1) || is_block_input(l, 2)) {
-    gpu_lower_gate_up_blocks(l);
+    gpu_lower_gate_up_blocks(l, f);
     return;
   }
-  const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, l->node);
-  gpu_product p = gpu_product_of(l, 0, 1, attrs->trans_b);
-  p.act = (rlx_act)attrs->act;
-  gpu_product_norm(l, &p, 3, attrs->norm, attrs->eps);
+  gpu_product p = gpu_product_of(l, 0, 1, f->trans_b);
+  p.act = (rlx_act)f->act;
+  gpu_product_norm(l, &p, 3, f->norm, f->eps);
   gpu_product_gate_up(l, &p, gpu_in(l, 2), gpu_in_type(l, 2)->dtype);
+}
+
+void gpu_lower_gate_up(gpu_lowering *l) {
+  const rlx_attrs_fused_gate_up *a = RLX_ATTRS(fused_gate_up, l->node);
+  lower_gate_up(l, &(gpu_fused_product){.trans_b = a->trans_b, .act = a->act});
+}
+
+void gpu_lower_norm_gate_up(gpu_lowering *l) {
+  const rlx_attrs_fused_norm_gate_up *a = RLX_ATTRS(fused_norm_gate_up, l->node);
+  lower_gate_up(l, &(gpu_fused_product){.trans_b = a->trans_b, .act = a->act, .norm = true, .eps = a->eps});
 }
 
 void gpu_lower_grouped_matmul(gpu_lowering *l) {

@@ -164,9 +164,12 @@ static void normed(gpu_lowering *l, const rope *r, double eps) {
   emit_turn_rows(l, r, &t);
 }
 
-void gpu_lower_turned_update(gpu_lowering *l) {
-  enum { ROWS = 1, AT, UPDATE_POSITIONS, UPDATE_FACTORS, UPDATE_GAMMA };
-  const rlx_attrs_update *attrs = RLX_ATTRS(update, l->node);
+/* The result is the state itself: the planner lays no update anywhere else. */
+void gpu_lower_rope_update(gpu_lowering *l) {
+  enum { STATE, ROWS, AT, UPDATE_POSITIONS, UPDATE_FACTORS, UPDATE_GAMMA };
+  const rlx_attrs_fused_rope_update *attrs = RLX_ATTRS(fused_rope_update, l->node);
+  gpu_in_place(l, STATE);
+  if (gpu_count(gpu_in_type(l, ROWS)) == 0) return;
   rope r = read_heads(l, ROWS, RLX_LAYOUT_BSHD, attrs->style, attrs->theta);
   r.n_rot = attrs->n_rot ? (uint32_t)attrs->n_rot : r.d;
   r.positions = 5; /* where the rows go */
@@ -192,11 +195,10 @@ void gpu_lower_turned_update(gpu_lowering *l) {
 
 /* ---- the ops ---- */
 
-void gpu_lower_rope(gpu_lowering *l) {
-  const rlx_attrs_rope *attrs = RLX_ATTRS(rope, l->node);
-  if (gpu_count(gpu_out_type(l)) == 0) return;
-  rope r = read_heads(l, X, attrs->layout, attrs->style, attrs->theta);
-  r.n_rot = attrs->n_rot ? (uint32_t)attrs->n_rot : r.d;
+/* x, and the inputs that say where it stands. */
+static rope read_rope(const gpu_lowering *l, int32_t layout, int32_t style, double theta, int64_t n_rot) {
+  rope r = read_heads(l, X, layout, style, theta);
+  r.n_rot = n_rot ? (uint32_t)n_rot : r.d;
   if (gpu_has_in(l, POSITIONS)) {
     r.positions = gpu_in_type(l, POSITIONS)->shape.n == 2 ? 3 : 2;
     r.index_type = gpu_in_type(l, POSITIONS)->dtype;
@@ -204,8 +206,21 @@ void gpu_lower_rope(gpu_lowering *l) {
     r.positions = 1;
   }
   r.angles = gpu_has_in(l, COSINES) ? 2 : gpu_has_in(l, FACTORS) ? 1 : 0;
-  if (attrs->norm) normed(l, &r, attrs->eps);
-  else emit(l, &r);
+  return r;
+}
+
+void gpu_lower_rope(gpu_lowering *l) {
+  const rlx_attrs_rope *a = RLX_ATTRS(rope, l->node);
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  rope r = read_rope(l, a->layout, a->style, a->theta, a->n_rot);
+  emit(l, &r);
+}
+
+void gpu_lower_norm_rope(gpu_lowering *l) {
+  const rlx_attrs_fused_norm_rope *a = RLX_ATTRS(fused_norm_rope, l->node);
+  if (gpu_count(gpu_out_type(l)) == 0) return;
+  rope r = read_rope(l, a->layout, a->style, a->theta, a->n_rot);
+  normed(l, &r, a->eps);
 }
 
 void gpu_lower_axial_rope(gpu_lowering *l) {

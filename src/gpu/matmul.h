@@ -60,8 +60,17 @@ typedef struct gpu_experts {
 } gpu_experts;
 void gpu_product_experts(gpu_lowering *l, const gpu_product *p, const gpu_experts *e);
 
-void gpu_lower_matmul_blocks(gpu_lowering *l);  /* matmul, fused_matmul_bias_act: input 1 is of a block type */
-void gpu_lower_gate_up_blocks(gpu_lowering *l); /* fused_gate_up: input 1 or input 2 is of a block type */
-void gpu_lower_grouped_blocks(gpu_lowering *l); /* dequant_grouped_matmul */
+/* What a fused product is beside its two factors: bias (input 2), gamma of the norm of a's rows (input 3). */
+typedef struct gpu_fused_product {
+  bool trans_b;
+  int32_t act;
+  bool norm;
+  double eps;
+} gpu_fused_product;
+/* Activation, bias and norm of a product that has them. */
+void gpu_product_end(gpu_lowering *l, gpu_product *p, const gpu_fused_product *f);
+void gpu_lower_matmul_blocks(gpu_lowering *l, const gpu_fused_product *f);  /* input 1 is of a block type */
+void gpu_lower_gate_up_blocks(gpu_lowering *l, const gpu_fused_product *f); /* input 1 or input 2 is */
+void gpu_lower_grouped_blocks(gpu_lowering *l);                             /* dequant_grouped_matmul */
 
 #endif

@@ -67,6 +67,5 @@ gpu_grid gpu_grid_of(const gpu_lowering *l, uint32_t items);
 uint32_t gpu_unit_log(uint32_t size, const uint64_t *numbers, int n);
 
 /* update, where its rows are turned first (lower_rope.c). */
-void gpu_lower_turned_update(gpu_lowering *l);
 
 #endif

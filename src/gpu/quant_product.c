@@ -334,37 +334,25 @@ static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
   else gpu_refuse(l, gpu_no_tile);
 }
 
-void gpu_lower_matmul_blocks(gpu_lowering *l) {
+void gpu_lower_matmul_blocks(gpu_lowering *l, const gpu_fused_product *f) {
   gpu_wish_planes(l, 1);
-  bool is_fused = l->node->op == RLX_OP_fused_matmul_bias_act;
-  bool trans_b = is_fused ? RLX_ATTRS(fused_matmul_bias_act, l->node)->trans_b : RLX_ATTRS(matmul, l->node)->trans_b;
-  gpu_product p = gpu_product_of(l, 0, 1, trans_b);
-  if (is_fused) p.act = (rlx_act)RLX_ATTRS(fused_matmul_bias_act, l->node)->act;
-  if (is_fused && gpu_has_in(l, 2)) {
-    p.extra = GPU_EXTRA_BIAS;
-    p.extra_type = gpu_in_type(l, 2)->dtype;
-    p.extra_window = gpu_in(l, 2);
-  }
-  if (is_fused) {
-    const rlx_attrs_fused_matmul_bias_act *attrs = RLX_ATTRS(fused_matmul_bias_act, l->node);
-    gpu_product_norm(l, &p, 3, attrs->norm, attrs->eps);
-  }
+  gpu_product p = gpu_product_of(l, 0, 1, f->trans_b);
+  gpu_product_end(l, &p, f);
   emit_product(l, &p, 1);
 }
 
-void gpu_lower_gate_up_blocks(gpu_lowering *l) {
+void gpu_lower_gate_up_blocks(gpu_lowering *l, const gpu_fused_product *f) {
   gpu_wish_planes(l, 1);
   gpu_wish_planes(l, 2);
-  const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, l->node);
-  gpu_product gate = gpu_product_of(l, 0, 1, attrs->trans_b);
+  gpu_product gate = gpu_product_of(l, 0, 1, f->trans_b);
   if (is_empty(&gate)) return;
-  gpu_product_norm(l, &gate, 3, attrs->norm, attrs->eps);
+  gpu_product_norm(l, &gate, 3, f->norm, f->eps);
   product both = few_rows(&gate, 1);
-  both.v = 2, both.act = attrs->act;
+  both.v = 2, both.act = f->act;
   gpu_product up = gate;
   up.b_type = gpu_in_type(l, 2)->dtype;
   bool some = takes_some(l, &gate, 1) && takes_some(l, &up, 2);
-  if (!some && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, attrs->trans_b)) {
+  if (!some && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, f->trans_b)) {
     emit_matvec(l, &both);
     return;
   }
@@ -372,7 +360,7 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l) {
   up = gate;
   gate.y = gpu_work(l, (uint64_t)gpu_count(gpu_out_type(l)) * 4);
   emit_product(l, &gate, 1);
-  up.act = (rlx_act)attrs->act;
+  up.act = (rlx_act)f->act;
   up.extra = GPU_EXTRA_GATE, up.extra_type = RLX_F32, up.extra_window = gate.y;
   emit_product(l, &up, 2);
 }

@@ -126,6 +126,32 @@ rlx_node rlx_op_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_nod
   return NODE(fused_gate_up, (x, w_gate, w_up), .trans_b = trans_b, .act = (int32_t)act);
 }
 
+rlx_node rlx_op_fused_norm_matmul(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, rlx_node gamma, bool trans_b,
+                                  rlx_act act, double eps) {
+  return NODE(fused_norm_matmul, (a, b, bias, gamma), .trans_b = trans_b, .act = (int32_t)act, .eps = eps);
+}
+
+rlx_node rlx_op_fused_norm_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, rlx_node gamma,
+                                   bool trans_b, rlx_act act, double eps) {
+  return NODE(fused_norm_gate_up, (x, w_gate, w_up, gamma), .trans_b = trans_b, .act = (int32_t)act, .eps = eps);
+}
+
+rlx_node rlx_op_fused_norm_rope(rlx_graph *g, rlx_node x, rlx_node gamma, const rlx_op_rope_desc *desc, double eps) {
+  const rlx_op_rope_desc *d = DESC(rlx_op_rope_desc);
+  if (!d) return RLX_NONE;
+  return NODE(fused_norm_rope, (x, d->positions, d->offset, d->factors, d->cos, d->sin, gamma),
+              .layout = (int32_t)d->layout, .style = (int32_t)d->style, .n_rot = d->n_rot,
+              .theta = d->theta != 0 ? d->theta : 10000.0, .eps = eps);
+}
+
+rlx_node rlx_op_fused_rope_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at,
+                                  const rlx_op_rope_desc *desc, bool norm, rlx_node gamma, double eps) {
+  const rlx_op_rope_desc *d = DESC(rlx_op_rope_desc);
+  if (!d) return RLX_NONE;
+  return NODE(fused_rope_update, (state, rows, at, d->positions, d->factors, gamma), .style = (int32_t)d->style,
+              .n_rot = d->n_rot, .theta = d->theta != 0 ? d->theta : 10000.0, .norm = norm, .eps = eps);
+}
+
 rlx_node rlx_op_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
                                       const rlx_op_fused_attention_block_desc *desc) {
   const rlx_op_fused_attention_block_desc *d = DESC(rlx_op_fused_attention_block_desc);

@@ -193,5 +193,5 @@ rlx_node rlx_op_trilu(rlx_graph *g, rlx_node x, bool upper, int64_t k) {
 }
 
 rlx_node rlx_op_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at, int64_t axis) {
-  return NODE(update, (state, rows, at), .axis = axis, .theta = 10000.0);
+  return NODE(update, (state, rows, at), .axis = axis);
 }

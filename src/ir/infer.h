@@ -50,10 +50,10 @@ rlx_status rlx_expect_shape(const rlx_infer *c, uint32_t i, rlx_dims want);
 rlx_status rlx_expect_scalar_or_vector(const rlx_infer *c, uint32_t i, int64_t n);
 /* The result holds positions along an axis of n elements: i32 or i64, and wide enough. */
 rlx_status rlx_expect_index_result(const rlx_infer *c, int64_t n);
-/* The norm that an op with the attributes `norm` and `eps` begins with, over rows of this size: input `gamma` scales them. */
+/* The norm that an op with the attribute `eps` begins with, over rows of this size: input `gamma` scales them. */
 rlx_status rlx_expect_row_norm(const rlx_infer *c, uint32_t gamma, int64_t size);
-/* An update's inputs and attributes that turn its rows. */
-rlx_status rlx_expect_turned_rows(const rlx_infer *c);
+/* Input 0 is a state, input 1 rows for it along an axis, input 2 where they go; the result is the state. */
+rlx_status rlx_expect_rows_of_state(rlx_infer *c, int axis);
 const char *rlx_infer_input_name(const rlx_infer *c, uint32_t i);
 
 #endif

@@ -113,5 +113,7 @@ typedef struct rlx_op_table_row {
 const rlx_op_table_row *rlx_op_table_get(rlx_op op);       /* never NULL for 0 < op < RLX_OP_COUNT */
 rlx_op rlx_op_table_from_name(const char *name, size_t n); /* RLX_OP_INVALID if unknown */
 static inline bool rlx_op_table_has(rlx_op op, uint32_t trait) { return (rlx_op_table_get(op)->traits & trait) != 0; }
+/* Its value is a state, input 0, with new rows: what the state takes over when a run ends. */
+static inline bool rlx_op_is_update(rlx_op op) { return op == RLX_OP_update || op == RLX_OP_fused_rope_update; }
 
 #endif

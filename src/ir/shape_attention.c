@@ -99,15 +99,21 @@ static rlx_status rotated_pairs(const rlx_infer *c, uint32_t i, int64_t size, in
   return RLX_OK;
 }
 
-rlx_status rlx_shape_rope(rlx_infer *c) {
-  const rlx_attrs_rope *attrs = c->attrs;
-  head_dims x;
+typedef struct rotation {
+  int32_t layout;
+  int64_t n_rot;
+  double theta;
+} rotation;
+
+/* x and what says where it stands: rope's first six inputs. */
+static rlx_status check_rope(rlx_infer *c, const rotation *r, head_dims *x) {
   int64_t pairs;
-  RLX_TRY(read_heads(c, 0, attrs->layout, &x));
-  RLX_TRY(rotated_pairs(c, 0, x.size, attrs->n_rot, attrs->theta, &pairs));
+  RLX_TRY(read_heads(c, 0, r->layout, x));
+  RLX_TRY(rotated_pairs(c, 0, x->size, r->n_rot, r->theta, &pairs));
   const rlx_dims *positions = rlx_infer_shape(c, 1);
   if (positions && rlx_infer_in(c, 2)) return RLX_FAIL(RLX_INVALID, "takes positions or offset, not both");
-  if (positions) RLX_TRY(rlx_expect_shape(c, 1, positions->n == 2 ? RLX_DIMS(x.batch, x.places) : RLX_DIMS(x.places)));
+  if (positions)
+    RLX_TRY(rlx_expect_shape(c, 1, positions->n == 2 ? RLX_DIMS(x->batch, x->places) : RLX_DIMS(x->places)));
   if (rlx_infer_in(c, 2)) RLX_TRY(rlx_expect_scalar_or_vector(c, 2, 1));
   if (rlx_infer_in(c, 3)) RLX_TRY(rlx_expect_shape(c, 3, RLX_DIMS(pairs)));
   const rlx_dims *cos_table = rlx_infer_shape(c, 4), *sin_table = rlx_infer_shape(c, 5);
@@ -117,27 +123,34 @@ rlx_status rlx_shape_rope(rlx_infer *c) {
     RLX_TRY(rlx_expect_shape(c, 4, RLX_DIMS(RLX_DIM_UNKNOWN, pairs)));
     RLX_TRY(rlx_expect_shape(c, 5, RLX_DIMS(cos_table->v[0], pairs)));
   }
-  RLX_TRY(rlx_expect_row_norm(c, 6, x.size));
   c->out.shape = *rlx_infer_shape(c, 0);
   return RLX_OK;
 }
 
-rlx_status rlx_expect_turned_rows(const rlx_infer *c) {
-  const rlx_attrs_update *attrs = c->attrs;
-  bool turned = attrs->turn;
-  if (!turned && (attrs->norm || rlx_infer_in(c, 3) || rlx_infer_in(c, 4) || rlx_infer_in(c, 5)))
-    return RLX_FAIL(RLX_INVALID, "takes positions, factors and a norm only where the rows are turned");
-  if (!turned) return RLX_OK;
+rlx_status rlx_shape_rope(rlx_infer *c) {
+  const rlx_attrs_rope *a = c->attrs;
+  head_dims x;
+  return check_rope(c, &(rotation){a->layout, a->n_rot, a->theta}, &x);
+}
+
+rlx_status rlx_shape_norm_rope(rlx_infer *c) {
+  const rlx_attrs_fused_norm_rope *a = c->attrs;
+  head_dims x;
+  RLX_TRY(check_rope(c, &(rotation){a->layout, a->n_rot, a->theta}, &x));
+  return rlx_expect_row_norm(c, 6, x.size);
+}
+
+rlx_status rlx_shape_rope_update(rlx_infer *c) {
+  const rlx_attrs_fused_rope_update *a = c->attrs;
   head_dims x;
   int64_t pairs;
-  if (attrs->axis != 1) return RLX_FAIL(RLX_INVALID, "turns rows along axis 1 alone, not %lld", (long long)attrs->axis);
-  if (!rlx_dtype_is_float(rlx_infer_in(c, 1)->dtype))
-    return RLX_FAIL(RLX_INVALID, "cannot turn rows of %s", rlx_dtype_name(rlx_infer_in(c, 1)->dtype));
   RLX_TRY(read_heads(c, 1, RLX_LAYOUT_BSHD, &x));
-  RLX_TRY(rotated_pairs(c, 1, x.size, attrs->n_rot, attrs->theta, &pairs));
+  RLX_TRY(rlx_expect_rows_of_state(c, 1));
+  RLX_TRY(rotated_pairs(c, 1, x.size, a->n_rot, a->theta, &pairs));
   const rlx_dims *positions = rlx_infer_shape(c, 3);
   if (positions) RLX_TRY(rlx_expect_shape(c, 3, positions->n == 2 ? RLX_DIMS(x.batch, x.places) : RLX_DIMS(x.places)));
   if (rlx_infer_in(c, 4)) RLX_TRY(rlx_expect_shape(c, 4, RLX_DIMS(pairs)));
+  if (!a->norm && rlx_infer_in(c, 5)) return RLX_FAIL(RLX_INVALID, "takes gamma only with norm");
   return rlx_expect_row_norm(c, 5, x.size);
 }
 

@@ -145,9 +145,13 @@ rlx_status rlx_shape_range(rlx_infer *c) {
 /* ---- state ---- */
 
 rlx_status rlx_shape_update(rlx_infer *c) {
-  const rlx_dims *state = rlx_infer_shape(c, 0), *rows = rlx_infer_shape(c, 1);
   int axis;
-  RLX_TRY(rlx_axis_resolve(RLX_ATTRS(update, c)->axis, state->n, "axis", &axis));
+  RLX_TRY(rlx_axis_resolve(RLX_ATTRS(update, c)->axis, rlx_infer_shape(c, 0)->n, "axis", &axis));
+  return rlx_expect_rows_of_state(c, axis);
+}
+
+rlx_status rlx_expect_rows_of_state(rlx_infer *c, int axis) {
+  const rlx_dims *state = rlx_infer_shape(c, 0), *rows = rlx_infer_shape(c, 1);
   bool fits = rows->n == state->n;
   int64_t same;
   for (int i = 0; fits && i < state->n; i++) {
@@ -158,7 +162,6 @@ rlx_status rlx_shape_update(rlx_infer *c) {
     return RLX_FAIL(RLX_INVALID, "rows are %s, which do not fit along axis %d of %s", RLX_DIMS_TEXT(*rows), axis,
                     RLX_DIMS_TEXT(*state));
   RLX_TRY(rlx_expect_scalar_or_vector(c, 2, axis > 0 ? state->v[0] : 1));
-  RLX_TRY(rlx_expect_turned_rows(c));
   c->out.dtype = rlx_infer_in(c, 0)->dtype;
   c->out.shape = *state;
   return RLX_OK;

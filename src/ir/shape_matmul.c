@@ -259,19 +259,33 @@ static int64_t last_size(const rlx_infer *c, uint32_t i) {
   return s->v[s->n - 1];
 }
 
+static rlx_status biased_product(rlx_infer *c, bool trans_b) {
+  RLX_TRY(product_shape(c, 0, 1, trans_b, &c->out.shape));
+  return rlx_infer_in(c, 2) ? rlx_expect_shape(c, 2, RLX_DIMS(c->out.shape.v[c->out.shape.n - 1])) : RLX_OK;
+}
+
 rlx_status rlx_shape_fused_matmul(rlx_infer *c) {
-  RLX_TRY(product_shape(c, 0, 1, RLX_ATTRS(fused_matmul_bias_act, c)->trans_b, &c->out.shape));
-  if (rlx_infer_in(c, 2)) RLX_TRY(rlx_expect_shape(c, 2, RLX_DIMS(c->out.shape.v[c->out.shape.n - 1])));
+  return biased_product(c, RLX_ATTRS(fused_matmul_bias_act, c)->trans_b);
+}
+
+rlx_status rlx_shape_norm_matmul(rlx_infer *c) {
+  RLX_TRY(biased_product(c, RLX_ATTRS(fused_norm_matmul, c)->trans_b));
   return rlx_expect_row_norm(c, 3, last_size(c, 0));
 }
 
-rlx_status rlx_shape_gate_up(rlx_infer *c) {
-  bool trans_b = RLX_ATTRS(fused_gate_up, c)->trans_b;
+static rlx_status two_products(rlx_infer *c, bool trans_b) {
   RLX_TRY(rlx_expect_shape(c, 2, *rlx_infer_shape(c, 1)));
   rlx_dims up;
   RLX_TRY(product_shape(c, 0, 1, trans_b, &c->out.shape));
   RLX_TRY(product_shape(c, 0, 2, trans_b, &up));
   for (int i = 0; i < up.n; i++)
     (void)rlx_dim_unify(c->out.shape.v[i], up.v[i], &c->out.shape.v[i]); /* they agree: keep the better known */
+  return RLX_OK;
+}
+
+rlx_status rlx_shape_gate_up(rlx_infer *c) { return two_products(c, RLX_ATTRS(fused_gate_up, c)->trans_b); }
+
+rlx_status rlx_shape_norm_gate_up(rlx_infer *c) {
+  RLX_TRY(two_products(c, RLX_ATTRS(fused_norm_gate_up, c)->trans_b));
   return rlx_expect_row_norm(c, 3, last_size(c, 0));
 }

@@ -9,11 +9,8 @@ static rlx_status check_eps(const rlx_infer *c) {
 }
 
 rlx_status rlx_expect_row_norm(const rlx_infer *c, uint32_t gamma, int64_t size) {
-  bool normed = *(const bool *)rlx_attr_named(c->row, c->attrs, "norm");
   RLX_TRY(check_eps(c));
-  if (!rlx_infer_in(c, gamma)) return RLX_OK;
-  if (!normed) return RLX_FAIL(RLX_INVALID, "takes gamma only with norm");
-  return rlx_expect_shape(c, gamma, RLX_DIMS(size));
+  return rlx_infer_in(c, gamma) ? rlx_expect_shape(c, gamma, RLX_DIMS(size)) : RLX_OK;
 }
 
 /* Every input after x has this shape, where it is given. */

@@ -26,17 +26,17 @@ static rlx_status verify_node(const rlx_graph *g, rlx_node id) {
 /* Each value of a state is the first input of at most one update, and updates reach back to a state. */
 static rlx_status verify_updates(const rlx_graph *g) {
   bool any = false;
-  for (rlx_node id = 1; id < rlx_graph_end(g) && !any; id++) any = rlx_graph_at(g, id)->op == RLX_OP_update;
+  for (rlx_node id = 1; id < rlx_graph_end(g) && !any; id++) any = rlx_op_is_update(rlx_graph_at(g, id)->op);
   if (!any) return RLX_OK;
   rlx_node *updated_by = rlx_mem_calloc(rlx_graph_end(g), sizeof *updated_by);
   if (!updated_by) return RLX_FAIL(RLX_NO_MEMORY, "verifying");
   rlx_status s = RLX_OK;
   for (rlx_node id = 1; id < rlx_graph_end(g) && s == RLX_OK; id++) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    if (n->op != RLX_OP_update) continue;
+    if (!rlx_op_is_update(n->op)) continue;
     rlx_node of = n->in[0];
     rlx_op from = rlx_graph_at(g, of)->op;
-    if (from != RLX_OP_state && from != RLX_OP_update)
+    if (from != RLX_OP_state && !rlx_op_is_update(from))
       s = RLX_FAIL(RLX_INVALID, "node %u (update): its first input is node %u (%s), not a state or an update of one",
                    (unsigned)id, (unsigned)of, rlx_op_table_get(from)->name);
     else if (updated_by[of])

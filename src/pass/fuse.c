@@ -29,7 +29,7 @@ static const struct {
   {RLX_OP_add, rlx_fuse_norm_matmul},
   RLX_ACTS(ENDS_NORM_MATMUL){RLX_OP_add, rlx_fuse_matmul},
   RLX_ACTS(ENDS_MATMUL){RLX_OP_add, rlx_fuse_conv},
-  RLX_ACTS(ENDS_CONV){RLX_OP_update, rlx_fuse_turned_update},
+  RLX_ACTS(ENDS_CONV){RLX_OP_update, rlx_fuse_rope_update},
   {RLX_OP_rope, rlx_fuse_norm_rope},
   {RLX_OP_rms_norm, rlx_fuse_residual_norm},
   {RLX_OP_layer_norm, rlx_fuse_residual_norm},

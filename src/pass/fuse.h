@@ -76,7 +76,7 @@ bool rlx_fuse_swiglu(rlx_fuse *f, rlx_node root, rlx_match *m);
 bool rlx_fuse_residual_norm(rlx_fuse *f, rlx_node root, rlx_match *m);
 
 bool rlx_fuse_norm_rope(rlx_fuse *f, rlx_node root, rlx_match *m); /* fuse_rope.c */
-bool rlx_fuse_turned_update(rlx_fuse *f, rlx_node root, rlx_match *m);
+bool rlx_fuse_rope_update(rlx_fuse *f, rlx_node root, rlx_match *m);
 /* The norm that makes `id`, where an op may begin with it: an rms_norm of the last axis with gamma alone. Others may read
  * it too: to take it again costs next to nothing, and where all its readers do, it goes. */
 const rlx_node_rec *rlx_fuse_norm_before(const rlx_fuse *f, rlx_node id);

@@ -78,13 +78,12 @@ const rlx_node_rec *rlx_fuse_norm_before(const rlx_fuse *f, rlx_node id) {
 }
 
 /* Puts the norm's input in place of its result, which input 0 of the match is, and gamma as input 3. */
-static bool take_norm(const rlx_fuse *f, rlx_match *m, bool *normed, double *eps) {
+static bool take_norm(const rlx_fuse *f, rlx_match *m, double *eps) {
   const rlx_node_rec *norm = rlx_fuse_norm_before(f, m->in[0].node);
   if (!norm) return false;
   m->in[0].node = norm->in[0];
   while (m->n_in < 3) rlx_match_add(m, RLX_NONE);
   rlx_match_add(m, norm->in[1]);
-  *normed = true;
   *eps = RLX_ATTRS(rms_norm, norm)->eps;
   return true;
 }
@@ -92,14 +91,18 @@ static bool take_norm(const rlx_fuse *f, rlx_match *m, bool *normed, double *eps
 /* act(norm(a) b + bias); root as of rlx_fuse_matmul, or the product. */
 bool rlx_fuse_norm_matmul(rlx_fuse *f, rlx_node root, rlx_match *m) {
   if (!rlx_fuse_matmul(f, root, m)) return false;
-  rlx_attrs_fused_matmul_bias_act *a = &m->attrs.fused_matmul_bias_act_;
-  return take_norm(f, m, &a->norm, &a->eps);
+  rlx_attrs_fused_matmul_bias_act a = m->attrs.fused_matmul_bias_act_;
+  m->op = RLX_OP_fused_norm_matmul;
+  m->attrs.fused_norm_matmul_ = (rlx_attrs_fused_norm_matmul){.trans_b = a.trans_b, .act = a.act};
+  return take_norm(f, m, &m->attrs.fused_norm_matmul_.eps);
 }
 
 bool rlx_fuse_norm_gate_up(rlx_fuse *f, rlx_node root, rlx_match *m) {
   if (!rlx_fuse_gate_up(f, root, m)) return false;
-  rlx_attrs_fused_gate_up *a = &m->attrs.fused_gate_up_;
-  return take_norm(f, m, &a->norm, &a->eps);
+  rlx_attrs_fused_gate_up a = m->attrs.fused_gate_up_;
+  m->op = RLX_OP_fused_norm_gate_up;
+  m->attrs.fused_norm_gate_up_ = (rlx_attrs_fused_norm_gate_up){.trans_b = a.trans_b, .act = a.act};
+  return take_norm(f, m, &m->attrs.fused_norm_gate_up_.eps);
 }
 
 /* ---- gates ---- */

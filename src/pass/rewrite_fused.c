@@ -16,15 +16,20 @@ static rlx_node project(const rlx_rewrite *r, rlx_node x, rlx_node w, rlx_node b
   return bias ? rlx_op_add(r->to, y, widen(r, bias)) : y;
 }
 
-/* The rows of input 0 in the work type, normed where the op begins with a norm, whose gamma is input 3. */
-static rlx_node left_rows(const rlx_rewrite *r, bool norm, double eps) {
-  rlx_node x = wide_input(r, 0);
-  return norm ? rlx_op_rms_norm(r->to, x, wide_input(r, 3), RLX_NONE, -1, eps) : x;
+/* rms_norm(input 0) gamma in the work type; gamma is input 3. */
+static rlx_node normed_rows(const rlx_rewrite *r, double eps) {
+  return rlx_op_rms_norm(r->to, wide_input(r, 0), wide_input(r, 3), RLX_NONE, -1, eps);
 }
 
 rlx_node rlx_rewrite_fused_matmul_bias_act(rlx_rewrite *r) {
   const rlx_attrs_fused_matmul_bias_act *attrs = RLX_ATTRS(fused_matmul_bias_act, r->node);
-  rlx_node y = project(r, left_rows(r, attrs->norm, attrs->eps), r->in[1], input_of(r, 2), attrs->trans_b);
+  rlx_node y = project(r, wide_input(r, 0), r->in[1], input_of(r, 2), attrs->trans_b);
+  return as_result(r, activate(r, attrs->act, y));
+}
+
+rlx_node rlx_rewrite_fused_norm_matmul(rlx_rewrite *r) {
+  const rlx_attrs_fused_norm_matmul *attrs = RLX_ATTRS(fused_norm_matmul, r->node);
+  rlx_node y = project(r, normed_rows(r, attrs->eps), r->in[1], input_of(r, 2), attrs->trans_b);
   return as_result(r, activate(r, attrs->act, y));
 }
 
@@ -54,11 +59,19 @@ rlx_node rlx_rewrite_fused_swiglu(rlx_rewrite *r) {
   return rlx_op_mul(r->to, activate(r, RLX_ATTRS(fused_swiglu, r->node)->act, r->in[0]), r->in[1]);
 }
 
+static rlx_node gate_and_up(const rlx_rewrite *r, rlx_node x, bool trans_b, int32_t act) {
+  rlx_node gate = product(r, x, r->in[1], trans_b), up = product(r, x, r->in[2], trans_b);
+  return as_result(r, rlx_op_mul(r->to, activate(r, act, gate), up));
+}
+
 rlx_node rlx_rewrite_fused_gate_up(rlx_rewrite *r) {
   const rlx_attrs_fused_gate_up *attrs = RLX_ATTRS(fused_gate_up, r->node);
-  rlx_node x = left_rows(r, attrs->norm, attrs->eps);
-  rlx_node gate = product(r, x, r->in[1], attrs->trans_b), up = product(r, x, r->in[2], attrs->trans_b);
-  return as_result(r, rlx_op_mul(r->to, activate(r, attrs->act, gate), up));
+  return gate_and_up(r, wide_input(r, 0), attrs->trans_b, attrs->act);
+}
+
+rlx_node rlx_rewrite_fused_norm_gate_up(rlx_rewrite *r) {
+  const rlx_attrs_fused_norm_gate_up *attrs = RLX_ATTRS(fused_norm_gate_up, r->node);
+  return gate_and_up(r, normed_rows(r, attrs->eps), attrs->trans_b, attrs->act);
 }
 
 /* `heads` heads of qkv [B, S, ..], from element `from` of each row on. */

@@ -118,24 +118,9 @@ static tables rope_tables(const rlx_rewrite *r, const heads *h, int64_t pairs) {
   return computed_tables(r, rlx_op_reshape(r->to, positions, column), factors, &t);
 }
 
-/* The norm goes its own way, in the work type; the turn is the same op without it. */
-static rlx_node norm_and_rope(rlx_rewrite *r) {
-  const rlx_attrs_rope *a = RLX_ATTRS(rope, r->node);
-  rlx_graph *g = r->to;
-  rlx_node x = rlx_op_rms_norm(g, widen(r, r->in[IN_X]), wide_input(r, IN_GAMMA), RLX_NONE, -1, a->eps);
-  return as_result(
-    r, rlx_op_rope(g, x,
-                   &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .layout = (rlx_layout)a->layout,
-                                       .style = (rlx_rope_style)a->style, .positions = input_of(r, IN_POSITIONS),
-                                       .offset = input_of(r, IN_OFFSET), .factors = input_of(r, IN_FACTORS),
-                                       .cos = input_of(r, IN_COS), .sin = input_of(r, IN_SIN), .n_rot = a->n_rot,
-                                       .theta = a->theta}));
-}
-
 rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
   const rlx_attrs_rope *attrs = RLX_ATTRS(rope, r->node);
   rlx_graph *g = r->to;
-  if (attrs->norm) return is_empty(r) ? r->in[IN_X] : norm_and_rope(r);
   rlx_node x = r->in[IN_X], positions = input_of(r, IN_POSITIONS), table = input_of(r, IN_COS);
   if (is_empty(r)) return x;
   heads h = heads_of(r, attrs->layout);
@@ -152,13 +137,27 @@ rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
   return rlx_op_concat(g, parts, 2, 3);
 }
 
-/* ---- update ---- */
+/* ---- fused forms ---- */
 
-/* Rows that are turned first: a norm, a rope, a plain update. */
-rlx_node rlx_rewrite_update(rlx_rewrite *r) {
-  const rlx_attrs_update *a = RLX_ATTRS(update, r->node);
+/* The norm goes its own way, in the work type. */
+rlx_node rlx_rewrite_fused_norm_rope(rlx_rewrite *r) {
+  const rlx_attrs_fused_norm_rope *a = RLX_ATTRS(fused_norm_rope, r->node);
   rlx_graph *g = r->to;
-  if (!a->turn) return refuse(r, "there is nothing simpler");
+  if (is_empty(r)) return r->in[IN_X];
+  rlx_node x = rlx_op_rms_norm(g, widen(r, r->in[IN_X]), wide_input(r, IN_GAMMA), RLX_NONE, -1, a->eps);
+  return as_result(
+    r, rlx_op_rope(g, x,
+                   &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .layout = (rlx_layout)a->layout,
+                                       .style = (rlx_rope_style)a->style, .positions = input_of(r, IN_POSITIONS),
+                                       .offset = input_of(r, IN_OFFSET), .factors = input_of(r, IN_FACTORS),
+                                       .cos = input_of(r, IN_COS), .sin = input_of(r, IN_SIN), .n_rot = a->n_rot,
+                                       .theta = a->theta}));
+}
+
+/* A norm, a rope, an update. */
+rlx_node rlx_rewrite_fused_rope_update(rlx_rewrite *r) {
+  const rlx_attrs_fused_rope_update *a = RLX_ATTRS(fused_rope_update, r->node);
+  rlx_graph *g = r->to;
   rlx_node rows = widen(r, r->in[1]), positions = input_of(r, 3);
   if (!positions) { /* where the rows go */
     rlx_dims at = shape_of(r, r->in[2]);
@@ -170,7 +169,7 @@ rlx_node rlx_rewrite_update(rlx_rewrite *r) {
     rlx_op_rope(g, rows,
                 &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = (rlx_rope_style)a->style, .positions = positions,
                                     .factors = input_of(r, 4), .n_rot = a->n_rot, .theta = a->theta});
-  return rlx_op_update(g, r->in[0], as_type(r, rows, dtype_of(r, r->in[1])), r->in[2], a->axis);
+  return rlx_op_update(g, r->in[0], as_type(r, rows, dtype_of(r, r->in[1])), r->in[2], 1);
 }
 
 /* ---- axial_rope_2d ---- */

@@ -57,7 +57,7 @@ static rlx_status resolve(checker *c, rlx_node id, uint64_t **next_end) {
   if (!bytes || n->n_in == 0) return RLX_OK;
   if (n->op == RLX_OP_slice) return resolve_slice(c, id);
   if (n->op == RLX_OP_concat && n->n_in > 1) resolve_concat(c, id, next_end);
-  if (n->op == RLX_OP_update) c->replaced[n->in[0]] = id;
+  if (rlx_op_is_update(n->op)) c->replaced[n->in[0]] = id;
   bool is_same = (n->op == RLX_OP_cast && rlx_graph_at(c->g, n->in[0])->type.dtype == n->type.dtype) ||
                  (n->op == RLX_OP_concat && n->n_in == 1);
   if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW) || is_same) {

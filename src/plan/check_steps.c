@@ -99,7 +99,7 @@ static rlx_node_needs ask_needs(const checker *c, rlx_node id) {
 static bool may_overlap(const checker *c, const rlx_step *s, uint32_t i, const rlx_node_needs *needs) {
   const rlx_node_rec *n = rlx_graph_at(c->g, s->node);
   if (!is_equal(&s->in[i], &s->out[0])) return false;
-  if (n->op == RLX_OP_update) return i == 0;
+  if (rlx_op_is_update(n->op)) return i == 0;
   return i < 32 && (needs->in_place >> i & 1) != 0 && !c->o.no_in_place && !c->o.keep_values &&
          rlx_dtype_size(rlx_graph_at(c->g, n->in[i])->type.dtype) == rlx_dtype_size(n->type.dtype);
 }
@@ -156,9 +156,9 @@ static rlx_status check_state_rule(const checker *c, const rlx_step *s) {
   for (uint32_t i = 0; i < s->n_out; i++) {
     const rlx_window *w = &s->out[i];
     if (w->segment == RLX_SEGMENT_WEIGHTS) return RLX_FAIL(RLX_INVALID, "writes weights");
-    if ((w->segment == RLX_SEGMENT_STATE) != (n->op == RLX_OP_update))
+    if ((w->segment == RLX_SEGMENT_STATE) != rlx_op_is_update(n->op))
       return RLX_FAIL(RLX_INVALID, "an update writes a state, and nothing else does");
-    if (n->op == RLX_OP_update && !is_equal(w, &s->in[0]))
+    if (rlx_op_is_update(n->op) && !is_equal(w, &s->in[0]))
       return RLX_FAIL(RLX_INVALID, "an update is written elsewhere than the value it replaces");
   }
   return RLX_OK;
@@ -170,7 +170,7 @@ static rlx_status check_read(checker *c, const rlx_step *s, uint32_t i, size_t a
   rlx_op from = rlx_graph_at(c->g, c->view_root[id])->op;
   RLX_TRY(rlx_plan_check_value_at(c, &s->in[i], id));
   RLX_TRY(rlx_plan_check_in_storage(c, &s->in[i], at));
-  return is_equal(&s->in[i], &c->p->at[id]) || from == RLX_OP_state || from == RLX_OP_update
+  return is_equal(&s->in[i], &c->p->at[id]) || from == RLX_OP_state || rlx_op_is_update(from)
            ? RLX_OK
            : RLX_FAIL(RLX_INVALID, "node %u is read elsewhere than where it is said to lie", (unsigned)id);
 }

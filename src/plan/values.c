@@ -70,7 +70,7 @@ static rlx_status classify(planner *p, rlx_node id) {
   if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF)) classify_leaf(v, id, n->op);
   if (!v->bytes && v->kind != PLAN_WEIGHT && v->kind != PLAN_STATE) v->kind = PLAN_EMPTY;
   if (v->kind != PLAN_STEP) return RLX_OK;
-  if (n->op == RLX_OP_update && p->value[n->in[0]].state) {
+  if (rlx_op_is_update(n->op) && p->value[n->in[0]].state) {
     v->kind = PLAN_UPDATE;
     p->has_updates = true;
     v->state = p->value[n->in[0]].state;

@@ -37,6 +37,8 @@ static double product_depth(const rlx_graph *g, const rlx_node_rec *n) {
     case RLX_OP_dequant_matmul:
     case RLX_OP_dequant_grouped_matmul:
     case RLX_OP_fused_matmul_bias_act:
+    case RLX_OP_fused_norm_matmul:
+    case RLX_OP_fused_norm_gate_up:
     case RLX_OP_fused_gate_up: of = &rlx_graph_at(g, n->in[0])->type.shape; break;
     case RLX_OP_fused_attention_block: /* w_out: [K, E], or [E, K] */
       of = &rlx_graph_at(g, n->in[2])->type.shape;
@@ -45,6 +47,8 @@ static double product_depth(const rlx_graph *g, const rlx_node_rec *n) {
   }
   return (double)of->v[of->n - 1];
 }
+
+static bool multiplies_twice(rlx_op op) { return op == RLX_OP_fused_gate_up || op == RLX_OP_fused_norm_gate_up; }
 
 /* One rule for the products: the error of a sum of K terms grows with sqrt(K), whichever op the sum is made in.
  *
@@ -68,7 +72,7 @@ rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result) {
   if (t == RLX_BF16) rtol = 1e-2;
   if (t == RLX_F64) rtol = 1e-10;
   double scale = fmax(1, sqrt(product_depth(g, n)));
-  size_t size_of = n->op == RLX_OP_fused_gate_up ? SIZE_MAX : is_conv(n->op) ? plane_elements(&n->type.shape) : 0;
+  size_t size_of = multiplies_twice(n->op) ? SIZE_MAX : is_conv(n->op) ? plane_elements(&n->type.shape) : 0;
   return (rlx_tolerance){.rtol = rtol * scale, .atol = rtol * scale, .whole = rtol / 10, .size_of = size_of};
 }
 
@@ -103,7 +107,7 @@ rlx_tolerance rlx_tolerance_rounded(const rlx_graph *g, rlx_node result) {
   if (!has_block_weights(g, n)) return t;
   /* 1e-2 is of one product. Relative errors of two that are multiplied add up: 2e-2. Behind a softmax nothing can be promised:
    * scores of size s that are off by 1e-2 s change its weights by any factor once s is large. */
-  double whole = n->op == RLX_OP_fused_gate_up ? 2e-2 : n->op == RLX_OP_fused_attention_block ? (double)INFINITY : 1e-2;
+  double whole = multiplies_twice(n->op) ? 2e-2 : n->op == RLX_OP_fused_attention_block ? (double)INFINITY : 1e-2;
   return (rlx_tolerance){.atol = (double)INFINITY, .whole = whole};
 }
 

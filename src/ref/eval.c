@@ -302,8 +302,8 @@ static runner make_runner(const rlx_eval_context *ctx) {
 static void copy_states(const frame *f, rlx_tensor *final_state, rlx_node *root) {
   for (rlx_node id = 1; id < rlx_graph_end(f->graph); id++) {
     const rlx_node_rec *n = rlx_graph_at(f->graph, id);
-    root[id] = n->op == RLX_OP_state ? id : n->op == RLX_OP_update ? root[n->in[0]] : RLX_NONE;
-    if (n->op != RLX_OP_update || !root[id] || !final_state[root[id]].data) continue;
+    root[id] = n->op == RLX_OP_state ? id : rlx_op_is_update(n->op) ? root[n->in[0]] : RLX_NONE;
+    if (!rlx_op_is_update(n->op) || !root[id] || !final_state[root[id]].data) continue;
     memcpy(final_state[root[id]].data, f->value[id].data,
            f->value[id].bytes); /* a later link of the chain overwrites it */
   }

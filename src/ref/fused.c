@@ -69,31 +69,46 @@ static rlx_status project(rlx_ref_call *c, const rlx_tensor *a, const rlx_tensor
 
 rlx_status rlx_ref_fused_matmul_bias_act(rlx_ref_call *c) {
   const rlx_attrs_fused_matmul_bias_act *attrs = c->attrs;
+  return project(c, c->in[0], c->in[1], rlx_ref_in(c, 2), attrs->trans_b, attrs->act, c->out);
+}
+
+rlx_status rlx_ref_fused_norm_matmul(rlx_ref_call *c) {
+  const rlx_attrs_fused_norm_matmul *attrs = c->attrs;
   rlx_tensor own;
   const rlx_tensor *a;
-  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm, attrs->eps, rlx_ref_in(c, 3), &own, &a));
+  RLX_TRY(rlx_norm_rows(c, c->in[0], true, attrs->eps, rlx_ref_in(c, 3), &own, &a));
   return project(c, a, c->in[1], rlx_ref_in(c, 2), attrs->trans_b, attrs->act, c->out);
 }
 
-rlx_status rlx_ref_fused_gate_up(rlx_ref_call *c) {
-  const rlx_attrs_fused_gate_up *attrs = c->attrs;
+/* act(x w_gate) * (x w_up) */
+static rlx_status gate_and_up(rlx_ref_call *c, const rlx_tensor *x, bool trans_b, int32_t act) {
   size_t count = rlx_tensor_count(c->out);
   if (count == 0) return RLX_OK;
   rlx_product gate, up;
   double *gate_row, *up_row;
-  rlx_tensor own;
-  const rlx_tensor *x;
-  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm, attrs->eps, rlx_ref_in(c, 3), &own, &x));
-  RLX_TRY(rlx_product_open(c, x, c->in[1], attrs->trans_b, &c->out->shape, &gate));
-  RLX_TRY(rlx_product_open(c, x, c->in[2], attrs->trans_b, &c->out->shape, &up));
+  RLX_TRY(rlx_product_open(c, x, c->in[1], trans_b, &c->out->shape, &gate));
+  RLX_TRY(rlx_product_open(c, x, c->in[2], trans_b, &c->out->shape, &up));
   RLX_TRY(rlx_ref_scratch(c, gate.n, sizeof *gate_row, &gate_row));
   RLX_TRY(rlx_ref_scratch(c, up.n, sizeof *up_row, &up_row));
   for (size_t r = 0; r < count / gate.n && rlx_ref_goes_on(c, 1); r++) {
     rlx_product_row(c, &gate, r, gate_row);
     rlx_product_row(c, &up, r, up_row);
-    RLX_REF_EACH(c, j, gate.n) rlx_store(c->out, r * gate.n + j, rlx_ref_activate(attrs->act, gate_row[j]) * up_row[j]);
+    RLX_REF_EACH(c, j, gate.n) rlx_store(c->out, r * gate.n + j, rlx_ref_activate(act, gate_row[j]) * up_row[j]);
   }
   return RLX_OK;
+}
+
+rlx_status rlx_ref_fused_gate_up(rlx_ref_call *c) {
+  const rlx_attrs_fused_gate_up *attrs = c->attrs;
+  return gate_and_up(c, c->in[0], attrs->trans_b, attrs->act);
+}
+
+rlx_status rlx_ref_fused_norm_gate_up(rlx_ref_call *c) {
+  const rlx_attrs_fused_norm_gate_up *attrs = c->attrs;
+  rlx_tensor own;
+  const rlx_tensor *x;
+  RLX_TRY(rlx_norm_rows(c, c->in[0], true, attrs->eps, rlx_ref_in(c, 3), &own, &x));
+  return gate_and_up(c, x, attrs->trans_b, attrs->act);
 }
 
 /* norm(x + residual) over the last axis; the sum is not rounded in between. */

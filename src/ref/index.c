@@ -242,12 +242,9 @@ static void put_rows(rlx_ref_call *c, rlx_tensor *to, size_t to_at, const rlx_te
     RLX_REF_EACH(c, i, n) rlx_store(to, to_at + i, rlx_load(from, from_at + i));
 }
 
-rlx_status rlx_ref_update(rlx_ref_call *c) {
-  const rlx_tensor *state = c->in[0], *rows, *at = c->in[2];
-  rlx_tensor own;
-  RLX_TRY(rlx_rope_rows(c, &own, &rows));
-  rlx_lines l = rlx_lines_of(&state->shape, RLX_ATTRS(update, c)->axis),
-            r = rlx_lines_of(&rows->shape, RLX_ATTRS(update, c)->axis);
+static rlx_status update_with(rlx_ref_call *c, const rlx_tensor *rows, int64_t axis) {
+  const rlx_tensor *state = c->in[0], *at = c->in[2];
+  rlx_lines l = rlx_lines_of(&state->shape, axis), r = rlx_lines_of(&rows->shape, axis);
   size_t positions = rlx_tensor_count(at), run = r.n * r.inner;
   for (size_t p = 0; p < positions; p++) {
     int64_t first = rlx_load_int(at, p);
@@ -261,4 +258,13 @@ rlx_status rlx_ref_update(rlx_ref_call *c) {
     put_rows(c, c->out, (o * l.n + (size_t)rlx_load_int(at, p)) * l.inner, rows, o * run, run);
   }
   return RLX_OK;
+}
+
+rlx_status rlx_ref_update(rlx_ref_call *c) { return update_with(c, c->in[1], RLX_ATTRS(update, c)->axis); }
+
+rlx_status rlx_ref_fused_rope_update(rlx_ref_call *c) {
+  rlx_tensor own;
+  const rlx_tensor *rows;
+  RLX_TRY(rlx_rope_rows(c, &own, &rows));
+  return update_with(c, rows, 1);
 }

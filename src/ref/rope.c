@@ -92,12 +92,8 @@ static void keep_rest(const rlx_tensor *x, rlx_tensor *out, size_t at, size_t n)
     for (size_t i = at; i < at + n; i++) rlx_store(out, i, rlx_load(x, i));
 }
 
-rlx_status rlx_ref_rope(rlx_ref_call *c) {
-  const rlx_attrs_rope *attrs = c->attrs;
-  rlx_tensor own;
-  const rlx_tensor *x;
-  if (rlx_tensor_count(c->in[0]) == 0) return RLX_OK;
-  RLX_TRY(rlx_norm_rows(c, c->in[0], attrs->norm, attrs->eps, rlx_ref_in(c, 6), &own, &x));
+/* x, whose type may be wider than the result's, rotated. */
+static rlx_status rotate(rlx_ref_call *c, const rlx_attrs_rope *attrs, const rlx_tensor *x) {
   heads h = heads_of(x, attrs->layout);
   size_t n_rot = attrs->n_rot ? (size_t)attrs->n_rot : h.d;
   turn t;
@@ -116,6 +112,17 @@ rlx_status rlx_ref_rope(rlx_ref_call *c) {
   return RLX_OK;
 }
 
+rlx_status rlx_ref_rope(rlx_ref_call *c) { return rlx_tensor_count(c->in[0]) ? rotate(c, c->attrs, c->in[0]) : RLX_OK; }
+
+rlx_status rlx_ref_fused_norm_rope(rlx_ref_call *c) {
+  const rlx_attrs_fused_norm_rope *a = c->attrs;
+  rlx_tensor own;
+  const rlx_tensor *x;
+  if (rlx_tensor_count(c->in[0]) == 0) return RLX_OK;
+  RLX_TRY(rlx_norm_rows(c, c->in[0], true, a->eps, rlx_ref_in(c, 6), &own, &x));
+  return rotate(c, &(rlx_attrs_rope){.layout = a->layout, .style = a->style, .n_rot = a->n_rot, .theta = a->theta}, x);
+}
+
 /* The positions of an update's rows: given, or where they go. */
 static rlx_status update_positions(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **out) {
   *out = rlx_ref_in(c, 3);
@@ -131,25 +138,24 @@ static rlx_status update_positions(rlx_ref_call *c, rlx_tensor *own, const rlx_t
 }
 
 rlx_status rlx_rope_rows(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **out) {
-  const rlx_attrs_update *a = c->attrs;
+  const rlx_attrs_fused_rope_update *a = c->attrs;
   *out = c->in[1];
   size_t count = rlx_tensor_count(c->in[1]);
-  if (!a->turn || !count) return RLX_OK;
-  rlx_attrs_rope attrs = {
-    .layout = RLX_LAYOUT_BSHD, .style = a->style, .n_rot = a->n_rot, .theta = a->theta, .norm = a->norm, .eps = a->eps};
-  rlx_tensor counted;
-  const rlx_tensor *positions;
+  if (!count) return RLX_OK;
+  rlx_tensor counted, normed;
+  const rlx_tensor *positions, *x;
   RLX_TRY(update_positions(c, &counted, &positions));
+  RLX_TRY(rlx_norm_rows(c, c->in[1], a->norm, a->eps, rlx_ref_in(c, 5), &normed, &x));
   *own = (rlx_tensor){.dtype = RLX_F64, .shape = c->in[1]->shape, .bytes = count * sizeof(double)};
   RLX_TRY(rlx_ref_scratch(c, count, sizeof(double), &own->data));
-  const rlx_tensor *in[] = {c->in[1], positions, NULL, rlx_ref_in(c, 4), NULL, NULL, rlx_ref_in(c, 5)};
+  const rlx_attrs_rope attrs = {.layout = RLX_LAYOUT_BSHD, .style = a->style, .n_rot = a->n_rot, .theta = a->theta};
+  const rlx_tensor *in[] = {x, positions, NULL, rlx_ref_in(c, 4)};
   rlx_ref_call turning = *c;
-  turning.attrs = &attrs;
   turning.in = in;
   turning.n_in = sizeof in / sizeof *in;
   turning.out = own;
   *out = own;
-  rlx_status s = rlx_ref_rope(&turning);
+  rlx_status s = rotate(&turning, &attrs, x);
   c->visits = turning.visits;
   c->stopped = turning.stopped;
   return s;

@@ -4,7 +4,7 @@
 
 #include "ref/ref.h"
 
-/* The rows of an update, turned where it says so: unrounded, in memory of the call; *own is where their tensor is. */
+/* The rows of fused_rope_update as it writes them: unrounded, in memory of the call; *own is where their tensor is. */
 rlx_status rlx_rope_rows(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **out);
 
 #endif

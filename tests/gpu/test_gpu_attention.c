@@ -156,11 +156,11 @@ static void any_normed_rope(uint64_t *seed, gpu_check_line *l) {
                   "x: f32[2,%d,%d,%d] range(%s); p: i32[2,%d] range(0,500); o: i32[] values(%d); g: f32[%d]",
                   places_first ? tokens : heads, places_first ? heads : tokens, d,
                   GPU_CHECK_PICK(seed, "-1,1", "-1,1", "1e18,1e30"), tokens, gpu_check_int(seed, 0, 900), d);
-  gpu_check_print(&l->expr, "rope(%%x, %s, _, _, _, %s) {layout=%s, style=%s, n_rot=%d, norm=true, eps=1e-6}",
+  gpu_check_print(&l->expr, "fused_norm_rope(%%x, %s, _, _, _, %s) {layout=%s, style=%s, n_rot=%d, eps=1e-6}",
                   GPU_CHECK_PICK(seed, "%p, _", "_, %o"), GPU_CHECK_PICK(seed, "%g", "_"),
                   places_first ? "bshd" : "bhsd", GPU_CHECK_PICK(seed, "neox", "gptj"), rot);
 }
-static void any_turned_update(uint64_t *seed, gpu_check_line *l) {
+static void any_rotated_update(uint64_t *seed, gpu_check_line *l) {
   int d = 8 * gpu_check_int(seed, 1, 20), tokens = gpu_check_int(seed, 1, 4), heads = gpu_check_int(seed, 1, 5);
   int room = tokens + gpu_check_int(seed, 0, 5), batch = gpu_check_int(seed, 1, 3);
   char each[16] = ""; /* a place for all of them, or for each */
@@ -171,13 +171,13 @@ static void any_turned_update(uint64_t *seed, gpu_check_line *l) {
                   GPU_CHECK_PICK(seed, "f32", "f16", "bf16"), batch, room, heads, d, batch, tokens, heads, d, each,
                   room - tokens + 1, batch, tokens, d / 2, d);
   const char *norm = GPU_CHECK_PICK(seed, "true", "false");
-  gpu_check_print(&l->expr, "update(%%s, %%r, %%a, %s, %s, %s) {axis=1, turn=true, style=%s, norm=%s, eps=1e-6}",
+  gpu_check_print(&l->expr, "fused_rope_update(%%s, %%r, %%a, %s, %s, %s) {style=%s, norm=%s, eps=1e-6}",
                   GPU_CHECK_PICK(seed, "%p", "_"), GPU_CHECK_PICK(seed, "%f", "_"), norm[0] == 't' ? "%g" : "_",
                   GPU_CHECK_PICK(seed, "neox", "gptj"), norm);
 }
 TEST(normed_and_turned_random) {
-  CHECK(gpu_check_random(RLX_OP_rope, TEST_IS_SANITIZED ? 12 : 24, any_normed_rope));
-  CHECK(gpu_check_random(RLX_OP_update, TEST_IS_SANITIZED ? 12 : 24, any_turned_update));
+  CHECK(gpu_check_random(RLX_OP_fused_norm_rope, TEST_IS_SANITIZED ? 12 : 24, any_normed_rope));
+  CHECK(gpu_check_random(RLX_OP_fused_rope_update, TEST_IS_SANITIZED ? 12 : 24, any_rotated_update));
 }
 
 static void any_axial(uint64_t *seed, gpu_check_line *l) {

@@ -117,7 +117,7 @@ static void any_normed(uint64_t *seed, gpu_check_line *l) {
   bool far = gpu_check_int(seed, 0, 4) == 0;
   gpu_check_print(&l->inputs, "a: f32[1,%d,%d] range(%s); param b: %s[%d,%d] range(-0.3,0.3); c: f32[%d]; n: f32[%d]",
                   m, k, far ? "1e18,1e30" : GPU_CHECK_PICK(seed, "-1,1", "-1e-20,1e-20", "-1e6,1e6"), b, n, k, n, k);
-  gpu_check_print(&l->expr, "fused_matmul_bias_act(%%a, %%b, %s, %%n) {act=%s, trans_b=true, norm=true, eps=%s}",
+  gpu_check_print(&l->expr, "fused_norm_matmul(%%a, %%b, %s, %%n) {act=%s, trans_b=true, eps=%s}",
                   GPU_CHECK_PICK(seed, "%c", "_"), ANY_ACT(seed), GPU_CHECK_PICK(seed, "1e-6", "0.01"));
 }
 
@@ -127,13 +127,12 @@ static void any_normed_gate(uint64_t *seed, gpu_check_line *l) {
   gpu_check_print(&l->inputs,
                   "x: f32[1,%d]; param g: %s[%d,%d] range(-0.1,0.1); param u: %s[%d,%d] range(-0.1,0.1); n: f32[%d]", k,
                   g, n, k, u, n, k, k);
-  gpu_check_print(&l->expr, "fused_gate_up(%%x, %%g, %%u, %%n) {act=%s, trans_b=true, norm=true, eps=1e-6}",
-                  ANY_ACT(seed));
+  gpu_check_print(&l->expr, "fused_norm_gate_up(%%x, %%g, %%u, %%n) {act=%s, trans_b=true, eps=1e-6}", ANY_ACT(seed));
 }
 
 TEST(random_norms_before) {
-  CHECK(gpu_check_random(RLX_OP_fused_matmul_bias_act, many(40), any_normed));
-  CHECK(gpu_check_random(RLX_OP_fused_gate_up, many(30), any_normed_gate));
+  CHECK(gpu_check_random(RLX_OP_fused_norm_matmul, many(40), any_normed));
+  CHECK(gpu_check_random(RLX_OP_fused_norm_gate_up, many(30), any_normed_gate));
 }
 
 TEST(random_ends) {

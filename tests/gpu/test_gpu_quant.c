@@ -174,7 +174,7 @@ static void any_normed(uint64_t *seed, gpu_check_line *l) {
   int n = gpu_check_int(seed, 1, 130), k = 256 * gpu_check_int(seed, 1, 3);
   gpu_check_print(&l->inputs, "a: f32[1,1,%d] range(%s); param w: %s[%d,%d]; c: f32[%d]; g: f32[%d]", k,
                   GPU_CHECK_PICK(seed, "-1,1", "-1,1", "1e18,1e30"), t->name, n, k, n, k);
-  gpu_check_print(&l->expr, "fused_matmul_bias_act(%%a, %%w, %s, %%g) {act=%s, trans_b=true, norm=true, eps=1e-6}",
+  gpu_check_print(&l->expr, "fused_norm_matmul(%%a, %%w, %s, %%g) {act=%s, trans_b=true, eps=1e-6}",
                   GPU_CHECK_PICK(seed, "%c", "_"), GPU_CHECK_PICK(seed, "none", "relu"));
 }
 static void any_normed_gate(uint64_t *seed, gpu_check_line *l) {
@@ -182,22 +182,22 @@ static void any_normed_gate(uint64_t *seed, gpu_check_line *l) {
   int n = gpu_check_int(seed, 1, 60), k = 256 * gpu_check_int(seed, 1, 2);
   gpu_check_print(&l->inputs, "x: f32[1,%d]; param g: %s[%d,%d]; param u: %s[%d,%d]; n: f32[%d] range(-0.1,0.1)", k,
                   t->name, n, k, u->name, n, k, k);
-  gpu_check_print(&l->expr, "fused_gate_up(%%x, %%g, %%u, %%n) {trans_b=true, norm=true, eps=1e-6}");
+  gpu_check_print(&l->expr, "fused_norm_gate_up(%%x, %%g, %%u, %%n) {trans_b=true, eps=1e-6}");
 }
 TEST(random_norms_before) {
-  CHECK(gpu_check_random(RLX_OP_fused_matmul_bias_act, 40, any_normed));
-  CHECK(gpu_check_random(RLX_OP_fused_gate_up, 24, any_normed_gate));
+  CHECK(gpu_check_random(RLX_OP_fused_norm_matmul, 40, any_normed));
+  CHECK(gpu_check_random(RLX_OP_fused_norm_gate_up, 24, any_normed_gate));
 }
 
 TEST(norms_before_rounded) {
-  CHECK(gpu_check_rounded(RLX_OP_fused_matmul_bias_act, "x: f32[1,1024]; param w: q4_k[70,1024]; n: f32[1024]",
-                          "fused_matmul_bias_act(%x, %w, _, %n) {trans_b=true, norm=true, eps=1e-6}"));
-  CHECK(gpu_check_rounded(RLX_OP_fused_matmul_bias_act,
+  CHECK(gpu_check_rounded(RLX_OP_fused_norm_matmul, "x: f32[1,1024]; param w: q4_k[70,1024]; n: f32[1024]",
+                          "fused_norm_matmul(%x, %w, _, %n) {trans_b=true, eps=1e-6}"));
+  CHECK(gpu_check_rounded(RLX_OP_fused_norm_matmul,
                           "x: f32[1,1024] range(1e29,1e30); param w: q8_0[70,1024]; n: f32[1024] range(-2,2)",
-                          "fused_matmul_bias_act(%x, %w, _, %n) {trans_b=true, norm=true, eps=1e-6}"));
-  CHECK(gpu_check_rounded(RLX_OP_fused_gate_up,
+                          "fused_norm_matmul(%x, %w, _, %n) {trans_b=true, eps=1e-6}"));
+  CHECK(gpu_check_rounded(RLX_OP_fused_norm_gate_up,
                           "x: f32[1,512]; param g: q6_k[70,512]; param u: q6_k[70,512]; n: f32[512]",
-                          "fused_gate_up(%x, %g, %u, %n) {trans_b=true, norm=true, eps=1e-6}"));
+                          "fused_norm_gate_up(%x, %g, %u, %n) {trans_b=true, eps=1e-6}"));
 }
 
 TEST(gate_up_rounded) {

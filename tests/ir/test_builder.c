@@ -439,6 +439,17 @@ static void build_fused(rlx_graph *g, const leaves *l) {
          "fused_residual_norm(x, y, v) {kind=layer} : f32[2,3]");
   BUILDS(rlx_op_fused_swiglu(g, l->x, l->y, RLX_ACT_SILU), "fused_swiglu(x, y) : f32[2,3]");
   BUILDS(rlx_op_fused_gate_up(g, l->x, l->w, w2, false, RLX_ACT_NONE), "fused_gate_up(x, w, w2) {act=none} : f32[2,5]");
+  BUILDS(rlx_op_fused_norm_matmul(g, l->x, l->w, RLX_NONE, l->v, false, RLX_ACT_RELU, 1e-6),
+         "fused_norm_matmul(x, w, _, v) {act=relu, eps=1e-06} : f32[2,5]");
+  BUILDS(rlx_op_fused_norm_gate_up(g, l->x, l->w, w2, l->v, false, RLX_ACT_NONE, 1e-5),
+         "fused_norm_gate_up(x, w, w2, v) {act=none} : f32[2,5]");
+  BUILDS(rlx_op_fused_norm_rope(g, l->q, RLX_NONE, &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .n_rot = 4}, 1e-6),
+         "fused_norm_rope(q) {n_rot=4, eps=1e-06} : f32[1,5,4,8]");
+  rlx_node past = rlx_op_state(g, "past", RLX_F16, RLX_DIMS(1, 9, 4, 8)),
+           at = rlx_op_input(g, "at", RLX_I32, RLX_SCALAR);
+  BUILDS(rlx_op_fused_rope_update(g, past, l->q, at, &(rlx_op_rope_desc){RLX_OP_ROPE_DESC_INIT, .style = RLX_ROPE_GPTJ},
+                                  true, RLX_NONE, 1e-5),
+         "fused_rope_update(past, q, at) {style=gptj, norm=true} : f16[1,9,4,8]");
   BUILDS(
     rlx_op_fused_attention_block(g, tokens, qkv, out,
                                  &(rlx_op_fused_attention_block_desc){RLX_OP_FUSED_ATTENTION_BLOCK_DESC_INIT,
@@ -635,13 +646,16 @@ TEST(enums_are_in_the_order_of_the_table) {
     E("ifft", "norm", RLX_FFT_, BACKWARD), E("ifft", "norm", RLX_FFT_, FORWARD), E("ifft", "norm", RLX_FFT_, ORTHO),
     E("rfft", "norm", RLX_FFT_, BACKWARD), E("rfft", "norm", RLX_FFT_, FORWARD), E("rfft", "norm", RLX_FFT_, ORTHO),
     E("irfft", "norm", RLX_FFT_, BACKWARD), E("irfft", "norm", RLX_FFT_, FORWARD), E("irfft", "norm", RLX_FFT_, ORTHO),
-    E("update", "style", RLX_ROPE_, NEOX), E("update", "style", RLX_ROPE_, GPTJ),
+    E("fused_rope_update", "style", RLX_ROPE_, NEOX), E("fused_rope_update", "style", RLX_ROPE_, GPTJ),
+    E("fused_norm_rope", "style", RLX_ROPE_, NEOX), E("fused_norm_rope", "style", RLX_ROPE_, GPTJ),
+    E("fused_norm_rope", "layout", RLX_LAYOUT_, BSHD), E("fused_norm_rope", "layout", RLX_LAYOUT_, BHSD),
     E("fused_residual_norm", "kind", RLX_NORM_, RMS), E("fused_residual_norm", "kind", RLX_NORM_, LAYER),
 #define ACTS(op)                                                                                    \
     E(op, "act", RLX_ACT_, NONE), E(op, "act", RLX_ACT_, RELU), E(op, "act", RLX_ACT_, GELU),       \
     E(op, "act", RLX_ACT_, GELU_APPROX), E(op, "act", RLX_ACT_, SILU), E(op, "act", RLX_ACT_, SIGMOID), \
     E(op, "act", RLX_ACT_, TANH)
     ACTS("fused_matmul_bias_act"), ACTS("fused_conv_bias_act"), ACTS("fused_swiglu"), ACTS("fused_gate_up"),
+    ACTS("fused_norm_matmul"), ACTS("fused_norm_gate_up"),
 #undef ACTS
   };
   /* clang-format on */

@@ -90,23 +90,22 @@ TEST(fuse_norm_into_products) {
 #define UP "%u = param \"u\" : f32[3,4]; "
   CASES_OF("fuse",
            BECOMES(X W G "%n = rms_norm(%x, %g) {eps=1e-6}; %r = matmul(%n, %w); " Y(r),
-                   X W G "%r = fused_matmul_bias_act(%x, %w, _, %g) {norm=true, eps=1e-6}; " Y(r), .tolerance = 1e-5),
+                   X W G "%r = fused_norm_matmul(%x, %w, _, %g) {eps=1e-6}; " Y(r), .tolerance = 1e-5),
            BECOMES(X W BIAS G
                    "%n = rms_norm(%x, %g) {axis=1}; %m = matmul(%n, %w); %a = add(%m, %k); %r = relu(%a); " Y(r),
-                   X W BIAS G "%r = fused_matmul_bias_act(%x, %w, %k, %g) {act=relu, norm=true, eps=1e-5}; " Y(r),
-                   .tolerance = 1e-5),
+                   X W BIAS G "%r = fused_norm_matmul(%x, %w, %k, %g) {act=relu, eps=1e-5}; " Y(r), .tolerance = 1e-5),
            BECOMES(X W UP G "%n = rms_norm(%x, %g); %p = matmul(%n, %w); %s = silu(%p); %q = matmul(%n, %u); "
                             "%r = mul(%s, %q); " Y(r),
-                   X W UP G "%r = fused_gate_up(%x, %w, %u, %g) {norm=true, eps=1e-5}; " Y(r), .tolerance = 1e-5),
+                   X W UP G "%r = fused_norm_gate_up(%x, %w, %u, %g) {eps=1e-5}; " Y(r), .tolerance = 1e-5),
            /* several readers: each takes the norm; one that cannot leaves it there for itself */
            BECOMES(X W UP G "%n = rms_norm(%x, %g); %p = matmul(%n, %w); %q = matmul(%n, %u); output \"p\" = %p; "
                             "output \"q\" = %q",
-                   X W UP G "%p = fused_matmul_bias_act(%x, %w, _, %g) {norm=true, eps=1e-5}; "
-                            "%q = fused_matmul_bias_act(%x, %u, _, %g) {norm=true, eps=1e-5}; output \"p\" = %p; "
+                   X W UP G "%p = fused_norm_matmul(%x, %w, _, %g) {eps=1e-5}; "
+                            "%q = fused_norm_matmul(%x, %u, _, %g) {eps=1e-5}; output \"p\" = %p; "
                             "output \"q\" = %q",
                    .tolerance = 1e-5),
            BECOMES(X W G "%n = rms_norm(%x, %g); %p = matmul(%n, %w); output \"p\" = %p; output \"n\" = %n",
-                   X W G "%n = rms_norm(%x, %g); %p = fused_matmul_bias_act(%x, %w, _, %g) {norm=true, eps=1e-5}; "
+                   X W G "%n = rms_norm(%x, %g); %p = fused_norm_matmul(%x, %w, _, %g) {eps=1e-5}; "
                          "output \"p\" = %p; output \"n\" = %n",
                    .tolerance = 1e-5),
            /* no gamma, a beta, another axis, another norm, the right side */
@@ -126,12 +125,12 @@ TEST(fuse_around_rotary_positions) {
   CASES_OF(
     "fuse",
     BECOMES(H "%n = rms_norm(%h, %g) {eps=1e-6}; %r = rope(%n, _, %o) {style=gptj, theta=100.0}; " Y(r),
-            H "%r = rope(%h, _, %o, _, _, _, %g) {style=gptj, theta=100.0, norm=true, eps=1e-6}; " Y(r),
+            H "%r = fused_norm_rope(%h, _, %o, _, _, _, %g) {style=gptj, theta=100.0, eps=1e-6}; " Y(r),
             .tolerance = 1e-5),
     BECOMES(H "%p = input \"p\" : i32[2]; %n = rms_norm(%h, %g) {axis=3}; %r = rope(%n, %p) {n_rot=2}; "
               "output \"r\" = %r; output \"n\" = %n",
             H "%p = input \"p\" : i32[2]; %n = rms_norm(%h, %g) {axis=3}; "
-              "%r = rope(%h, %p, _, _, _, _, %g) {n_rot=2, norm=true, eps=1e-5}; output \"r\" = %r; output \"n\" = %n",
+              "%r = fused_norm_rope(%h, %p, _, _, _, _, %g) {n_rot=2, eps=1e-5}; output \"r\" = %r; output \"n\" = %n",
             .tolerance = 1e-5),
     STAYS(H "%n = rms_norm(%h) {eps=1e-6}; %r = rope(%n, _, %o); " Y(r), .tolerance = 1e-5));
 #undef H
@@ -146,21 +145,20 @@ TEST(fuse_turned_updates) {
     "fuse",
     BECOMES(H P S "%n = rms_norm(%h, %g) {eps=1e-6}; %r = rope(%n, %p) {style=gptj}; "
                   "%u = update(%s, %r, %at) {axis=1}; " Y(u),
-            H P S "%u = update(%s, %h, %at, %p, _, %g) {axis=1, turn=true, style=gptj, norm=true, eps=1e-6}; " Y(u),
+            H P S "%u = fused_rope_update(%s, %h, %at, %p, _, %g) {style=gptj, norm=true, eps=1e-6}; " Y(u),
             .tolerance = 1e-5),
     BECOMES(H P S "%r = rope(%h, %p, _, %f) {n_rot=4, theta=50.0}; %u = update(%s, %r, %at) {axis=1}; " Y(u),
-            H P S "%u = update(%s, %h, %at, %p, %f) {axis=1, turn=true, n_rot=4, theta=50.0}; " Y(u),
-            .tolerance = 1e-5),
+            H P S "%u = fused_rope_update(%s, %h, %at, %p, %f) {n_rot=4, theta=50.0}; " Y(u), .tolerance = 1e-5),
     /* counted from where the rows go */
     BECOMES(H S "%r = rope(%h, _, %at); %u = update(%s, %r, %at) {axis=1}; " Y(u),
-            H S "%u = update(%s, %h, %at) {axis=1, turn=true}; " Y(u), .tolerance = 1e-5),
+            H S "%u = fused_rope_update(%s, %h, %at); " Y(u), .tolerance = 1e-5),
     /* some of the heads: the rope stays for the others */
     BECOMES(H P "%s = state \"s\" : f32[1,5,1,4]; %r = rope(%h, %p); "
                 "%q = slice(%r) {axes=[2], start=[0], stop=[2]}; %k = slice(%r) {axes=[2], start=[2], stop=[3]}; "
                 "%u = update(%s, %k, %at) {axis=1}; output \"q\" = %q; output \"u\" = %u",
             H P "%s = state \"s\" : f32[1,5,1,4]; %r = rope(%h, %p); "
                 "%q = slice(%r) {axes=[2], start=[0], stop=[2]}; %k = slice(%h) {axes=[2], start=[2], stop=[3]}; "
-                "%u = update(%s, %k, %at, %p) {axis=1, turn=true}; output \"q\" = %q; output \"u\" = %u",
+                "%u = fused_rope_update(%s, %k, %at, %p); output \"q\" = %q; output \"u\" = %u",
             .tolerance = 1e-5),
     /* positions from elsewhere, none, tables, another axis */
     STAYS(H S "%o = constant : i32[] = [1]; %r = rope(%h, _, %o); %u = update(%s, %r, %at) {axis=1}; " Y(u),

@@ -219,7 +219,7 @@ TEST(the_pipeline_fuses_a_transformer_block) {
     "%wg = param \"wg\" : f32[16,8]; %wu = param \"wu\" : f32[16,8]; %wd = param \"wd\" : f32[8,16]; "
     "%h = rms_norm(%x, %g1); %w = param \"hoisted.0\" : f32[8,24]; "
     "%ao = fused_attention_block(%h, %w, %wo, _, %bo) {heads=2, causal=true, scale=0.25}; %r1 = add(%x, %ao); "
-    "%gu = fused_gate_up(%r1, %wg, %wu, %g2) {trans_b=true, norm=true, eps=1e-5}; %down = matmul(%gu, %wd) {trans_b=true}; "
+    "%gu = fused_norm_gate_up(%r1, %wg, %wu, %g2) {trans_b=true, eps=1e-5}; %down = matmul(%gu, %wd) {trans_b=true}; "
     "%r = region(%r1, %down) {body=graph { %p = input \"x0\" : f32[1,4,8]; %q = input \"x1\" : f32[1,4,8]; "
     "%s = add(%p, %q); %c = constant : f32[] = [2]; %z = mul(%s, %c); "
     "%t = tanh(%z); output \"y\" = %t }}; output \"y\" = %r",

@@ -244,15 +244,15 @@ def frequencies(n, theta):
 
 def normed(x, gamma, attrs):
     """The rms_norm of the last axis that some ops begin with."""
-    if not attrs["norm"] or x.numel() == 0:
+    if x.numel() == 0:
         return x
     return F.rms_norm(x, [x.shape[-1]], None if gamma is None else gamma.double(), attrs["eps"])
 
 
-@golden("rope")
+@golden("rope", "fused_norm_rope")
 def rope(attrs, ins, out):
     x, positions, offset, factors, cosines, sines, gamma = inputs(ins, 7)
-    x = normed(x.double(), gamma, attrs)
+    x = normed(x.double(), gamma, attrs) if "eps" in attrs else x.double()
     x = x if attrs["layout"] == "bshd" else x.transpose(1, 2)
     n = attrs["n_rot"] or x.shape[-1]
     if positions is None:
@@ -282,10 +282,10 @@ def axial_rope_2d(attrs, ins, out):
 # ---- fused forms ----
 
 
-@golden("fused_matmul_bias_act")
+@golden("fused_matmul_bias_act", "fused_norm_matmul")
 def fused_matmul_bias_act(attrs, ins, out):
     a, b, bias, gamma = inputs(ins, 4)
-    y = torch.matmul(normed(a.double(), gamma, attrs), weight(b, attrs))
+    y = torch.matmul(normed(a.double(), gamma, attrs) if "eps" in attrs else a.double(), weight(b, attrs))
     return ACTIVATIONS[attrs["act"]](y if bias is None else y + bias.double())
 
 
@@ -298,9 +298,9 @@ def fused_swiglu(attrs, ins, out):
     return rounded.double() * up.double()
 
 
-@golden("fused_gate_up")
+@golden("fused_gate_up", "fused_norm_gate_up")
 def fused_gate_up(attrs, ins, out):
-    x = normed(ins[0].double(), inputs(ins, 4)[3], attrs)
+    x = normed(ins[0].double(), inputs(ins, 4)[3], attrs) if "eps" in attrs else ins[0].double()
     return ACTIVATIONS[attrs["act"]](torch.matmul(x, weight(ins[1], attrs))) * torch.matmul(x, weight(ins[2], attrs))
 
 

@@ -219,17 +219,21 @@ def range_(attrs, ins, out):
     return np.array(values, INTS.get(dtype, np.float64))
 
 
+@golden("fused_rope_update")
+def fused_rope_update(attrs, ins, out):
+    import ops_matmul
+    positions, factors, gamma = (list(ins[3:]) + [None] * 3)[:3]
+    if positions is None:
+        first = ins[2].reshape(-1, 1).expand(ins[1].shape[0], 1)
+        positions = first + torch.arange(ins[1].shape[1])
+    how = {name: attrs[name] for name in attrs if name != "eps" or attrs["norm"]}
+    rows = ops_matmul.rope({**how, "layout": "bshd"}, [ins[1], positions, None, factors, None, None, gamma], out)
+    return update({"axis": 1}, [ins[0], rows, ins[2]], out)
+
+
 @golden("update")
 def update(attrs, ins, out):
     state, rows, at = array(ins[0]).copy(), array(ins[1]), array(ins[2])
-    if attrs["turn"]:
-        import ops_matmul
-        positions, factors, gamma = (list(ins[3:]) + [None] * 3)[:3]
-        if positions is None:
-            first = ins[2].reshape(-1, 1).expand(rows.shape[0], 1)
-            positions = first + torch.arange(rows.shape[1])
-        rows = array(ops_matmul.rope({**attrs, "layout": "bshd"},
-                                     [ins[1], positions, None, factors, None, None, gamma], out))
     axis, n = attrs["axis"] % state.ndim, rows.shape[attrs["axis"]]
     if axis == 0 or at.size == 1:
         first = int(at.reshape(()))
