@@ -1,7 +1,7 @@
 """The numbers of types for GPU kernels, made from the type table: src/gpu/gen/types.kh, which elements.kh includes.
 
-tools/kernels writes and checks it with the rest. A kernel's T is a specialisation constant with the value of rlx_dtype, so the
-preprocessor must know the numbers; a kernel is no C and cannot include rlx.h."""
+tools/kernels writes and checks it with the rest. A kernel's T is a specialisation constant with the value of
+rlx_dtype, so the preprocessor must know the numbers; a kernel is no C and cannot include rlx.h."""
 
 import re
 

@@ -83,8 +83,8 @@ def make_blocks(name, rng):
 
 # first and last of the bytes that hold small scales
 SMALL = {"mxfp4": (0, 1), "q2_k": (0, 16), "q3_k": (96, 108), "q4_k": (4, 16), "q5_k": (4, 16), "q6_k": (192, 208),
-         "iq4_xs": (2, 8), "iq1_s": (34, 50), "iq1_m": (32, 56), "iq2_xxs": (2, 66), "iq2_xs": (66, 74), "iq2_s": (66, 82),
-         "iq3_xxs": (66, 98), "iq3_s": (66, 74), "nvfp4": (0, 4)}
+         "iq4_xs": (2, 8), "iq1_s": (34, 50), "iq1_m": (32, 56), "iq2_xxs": (2, 66), "iq2_xs": (66, 74),
+         "iq2_s": (66, 82), "iq3_xxs": (66, 98), "iq3_s": (66, 74), "nvfp4": (0, 4)}
 
 
 def mix(z):

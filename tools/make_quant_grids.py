@@ -3,9 +3,9 @@
 
     pip install gguf numpy && python3 tools/make_quant_grids.py
 
-A grid is a fact of the format: the list of the points, of 8 or 4 elements, that an index in a block names. An entry here is 16
-bits, the codes of its elements from the lowest bits on: two bits each where there are 8, four where there are 4. What level a code
-stands for is at the decoders (src/quant/decode_iq.c). The output is the same on every run.
+A grid is a fact of the format: the list of the points, of 8 or 4 elements, that an index in a block names. An entry
+here is 16 bits, the codes of its elements from the lowest bits on: two bits each where there are 8, four where there
+are 4. What level a code stands for is at the decoders (src/quant/decode_iq.c). The output is the same on every run.
 """
 import pathlib
 
@@ -26,11 +26,13 @@ def entries(kind):
 
 
 def lines(numbers, form, per_line):
-    return ["  " + ", ".join(form.format(n) for n in numbers[i:i + per_line]) + "," for i in range(0, len(numbers), per_line)]
+    rows = [numbers[i:i + per_line] for i in range(0, len(numbers), per_line)]
+    return ["  " + ", ".join(form.format(n) for n in row) + "," for row in rows]
 
 
 def main():
-    c = ["/* Made by tools/make_quant_grids.py: the grids of the iq types (blocks.h). */", '#include "quant/blocks.h"', ""]
+    c = ["/* Made by tools/make_quant_grids.py: the grids of the iq types (blocks.h). */",
+         '#include "quant/blocks.h"', ""]
     for name, kind in GRIDS.items():
         e = entries(kind)
         c += [f"const uint16_t rlx_{name}_grid[{len(e)}] = {{", *lines(e, "0x{:04x}", 14), "};"]

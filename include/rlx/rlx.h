@@ -124,6 +124,8 @@ typedef enum rlx_dtype {
   RLX_IQ4_NL = 23, RLX_IQ4_XS = 24, RLX_MXFP4 = 25, RLX_TQ1_0 = 26, RLX_TQ2_0 = 27,
   RLX_IQ1_S = 28, RLX_IQ1_M = 29, RLX_IQ2_XXS = 30, RLX_IQ2_XS = 31, RLX_IQ2_S = 32, RLX_IQ3_XXS = 33, RLX_IQ3_S = 34,
   RLX_NVFP4 = 35,
+  /* Element types again. The floats of 8 bits and u64 are stored, moved, compared for equality and cast, no more. */
+  RLX_U16 = 36, RLX_U64 = 37, RLX_F8E4M3 = 38, RLX_F8E5M2 = 39,
   RLX_DTYPE_UNKNOWN = 255 /* a type that this library does not have; no type will ever have this number */
 } rlx_dtype;
 /* clang-format on */

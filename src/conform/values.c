@@ -27,10 +27,12 @@ static void fill_range(rlx_tensor *t, size_t count, arguments *a) {
   }
 }
 
+static bool has_floats(rlx_dtype t) { return rlx_dtype_is_float(t) || rlx_dtype_is_float8(t); }
+
 static void fill_plain(rlx_tensor *t, size_t count, arguments *a) {
-  bool is_unsigned = rlx_dtype_is_int(t->dtype) && rlx_dtype_is_unsigned(t->dtype);
-  a->v[0] = t->dtype == RLX_BOOL ? 0 : rlx_dtype_is_float(t->dtype) ? -2 : is_unsigned ? 0 : -8;
-  a->v[1] = t->dtype == RLX_BOOL ? 2 : rlx_dtype_is_float(t->dtype) ? 2 : is_unsigned ? 16 : 8;
+  bool is_unsigned = t->dtype == RLX_U64 || (rlx_dtype_is_int(t->dtype) && rlx_dtype_is_unsigned(t->dtype));
+  a->v[0] = t->dtype == RLX_BOOL ? 0 : has_floats(t->dtype) ? -2 : is_unsigned ? 0 : -8;
+  a->v[1] = t->dtype == RLX_BOOL ? 2 : has_floats(t->dtype) ? 2 : is_unsigned ? 16 : 8;
   fill_range(t, count, a);
 }
 

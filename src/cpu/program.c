@@ -30,8 +30,9 @@ struct rlx_program {
 };
 
 /* Why no kernel is even asked; NULL: one is. */
-static const char *refusal(const cpu_kernel *k, const rlx_node_rec *n, const uint32_t *layout) {
+static const char *refusal(const cpu_kernel *k, const rlx_graph *g, const rlx_node_rec *n, const uint32_t *layout) {
   if (!k) return "the CPU has no kernel for this op";
+  if (rlx_graph_computes_with(g, n, RLX_TYPES_MOVED)) return "u16, u64 and floats of 8 bits are only moved here";
   if (k->no_f64 && n->type.dtype == RLX_F64) return "f64 runs through the reference";
   for (uint32_t i = 0; layout && !k->takes_layouts && i < n->n_in; i++)
     if (layout[i] != CPU_LAYOUT_PLAIN) return "the CPU kernel reads row-major tensors only";
@@ -42,7 +43,7 @@ rlx_status cpu_claim(const rlx_device *d, const rlx_claim_query *q, rlx_claim *o
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   const cpu_kernel *k = cpu_kernel_get(n->op);
   out->native = false;
-  out->why = refusal(k, n, q->layout);
+  out->why = refusal(k, q->graph, n, q->layout);
   if (out->why) return RLX_OK;
   out->native = !k->claim || k->claim(q, ((const cpu_device *)d)->isa, out);
   if (out->native) out->why = NULL;

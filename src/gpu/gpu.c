@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "base/mem.h"
 #include "base/status.h"
+#include "gpu/quant.h"
 
 #define GPU_LOWER(op, function) extern void function(gpu_lowering *l);
 #include "gpu/lower.def"
@@ -144,10 +145,13 @@ void gpu_convert(gpu_lowering *l, gpu_window from, rlx_dtype from_type, gpu_wind
 /* What no lowering takes, said once. */
 static const char *refusal(const gpu_lowering *l) {
   const uint64_t most = INT32_MAX;
+  if (rlx_graph_computes_with(l->graph, l->node, RLX_TYPES_MOVED))
+    return "u16, u64 and floats of 8 bits are only moved on a GPU";
   for (uint32_t i = 0; i <= l->node->n_in; i++) {
     const rlx_type *t = i < l->node->n_in ? gpu_in_type(l, i) : &l->node->type;
     if (!t) continue;
     if (t->dtype == RLX_F64) return "f64 runs on the host";
+    if (rlx_dtype_is_block(t->dtype) && !gpu_decodes(t->dtype)) return "a block type that GPU kernels do not decode";
     if ((uint64_t)rlx_dims_count(&t->shape) > most) return "a tensor of more than 2^31 elements";
   }
   return NULL;

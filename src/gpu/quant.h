@@ -20,6 +20,7 @@ typedef struct gpu_plane {
 } gpu_plane;
 enum { GPU_MAX_PLANES = 4 };
 
+bool gpu_decodes(rlx_dtype dtype);               /* whether kernels/blocks.kh knows the block type */
 const gpu_plane *gpu_planes_of(rlx_dtype dtype); /* GPU_MAX_PLANES of them; none: 0 bytes */
 uint64_t gpu_plane_start(rlx_dtype dtype, uint64_t n_blocks, uint32_t plane); /* bytes; GPU_MAX_PLANES: the end */
 uint64_t gpu_planes_bytes(const rlx_type *type);                              /* 0: not of blocks */

@@ -38,10 +38,17 @@ static const gpu_plane planes_of[RLX_DTYPE_COUNT][GPU_MAX_PLANES] = {
 
 const gpu_plane *gpu_planes_of(rlx_dtype dtype) { return planes_of[dtype]; }
 
+bool gpu_decodes(rlx_dtype dtype) {
+  uint32_t n;
+  return planes_of[dtype]->bytes || rlx_grid_of(dtype, &n) || dtype == RLX_NVFP4;
+}
+
 /* The number of blocks of a tensor; false where it is none of blocks, or too large. */
 static bool count_blocks(const rlx_type *type, uint64_t *out) {
   size_t bytes;
-  if (!rlx_dtype_is_block(type->dtype) || !planes_of[type->dtype]->bytes || rlx_tensor_bytes(type->dtype, type->shape, &bytes)) return false;
+  if (!rlx_dtype_is_block(type->dtype) || !planes_of[type->dtype]->bytes ||
+      rlx_tensor_bytes(type->dtype, type->shape, &bytes))
+    return false;
   *out = bytes / rlx_dtype_describe(type->dtype)->block_bytes;
   return true;
 }

@@ -1,7 +1,8 @@
 /* How the formats call tensor types: the columns of ir/types.def, and what GGUF has beside.
  *
- * GGUF numbers its types. Those that RLX does not have are listed here with the size of their blocks, so that a file with such
- * tensors can be looked at; those that were withdrawn only by name, so that a refusal can say what it refuses. */
+ * GGUF numbers its types. Those that RLX does not have are listed here with the size of their blocks, so that a file
+ * with such tensors can be looked at; those that were withdrawn only by name, so that a refusal can say what it
+ * refuses. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

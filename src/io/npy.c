@@ -73,7 +73,7 @@ static rlx_status parse_descr(cursor *c, header *h) {
     return RLX_OK;
   }
   if (text[0] == '>') return RLX_FAIL(RLX_UNSUPPORTED, "expected little-endian numbers, found '%s'", text);
-  return RLX_FAIL(RLX_UNSUPPORTED, "expected a type of f2 f4 f8 i1 i2 i4 i8 u1 u4 b1 c8 V2, found '%s'", text);
+  return RLX_FAIL(RLX_UNSUPPORTED, "expected a type of f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 c8 V2, found '%s'", text);
 }
 
 static rlx_status parse_order(cursor *c, header *h) {

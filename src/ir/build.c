@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float8.h"
 #include "base/half.h"
 #include "base/sized.h"
 
@@ -97,7 +98,7 @@ rlx_node rlx_op_constant(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, const vo
 
 /* The integers of a type as doubles: [least, end). Both ends are powers of two (or 0), so the comparison is exact. */
 static bool fits_int(rlx_dtype dtype, double value) {
-  double end = ldexp(1, rlx_type_get(dtype)->digits), least = rlx_dtype_is_unsigned(dtype) ? 0 : -end;
+  double end = ldexp(1, rlx_type_get(dtype)->digits), least = rlx_type_get(dtype)->is_signed ? -end : 0;
   return value == floor(value) && value >= least && value < end;
 }
 
@@ -113,10 +114,12 @@ static rlx_status encode_scalar(rlx_dtype dtype, double value, unsigned char out
     case RLX_F64: memcpy(out, &value, sizeof value); return RLX_OK;
     case RLX_F16:
     case RLX_BF16: memcpy(out, &half, sizeof half); return RLX_OK;
+    case RLX_F8E4M3: out[0] = rlx_f64_to_e4m3(value); return RLX_OK;
+    case RLX_F8E5M2: out[0] = rlx_f64_to_e5m2(value); return RLX_OK;
     default: break;
   }
   if (!fits_int(dtype, value)) return RLX_FAIL(RLX_INVALID, "%g is not a value of %s", value, rlx_dtype_name(dtype));
-  int64_t number = (int64_t)value;
+  uint64_t number = value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value;
   memcpy(out, &number, sizeof number); /* the low bytes come first, as in every format read here */
   return RLX_OK;
 }

@@ -6,7 +6,8 @@
 #include "base/arith.h"
 #include "ir/shape.h"
 
-/* A row of the table is a type of rlx.h, each once and in the order of the numbers, and a set of types holds them all. */
+/* A row of the table is a type of rlx.h, each once and in the order of the numbers, and a set of types holds them
+ * all. */
 #define CHECK_(ID, number_, ...) _Static_assert((int)RLX_##ID == number_, "types.def and rlx.h differ in " #ID);
 RLX_TYPE_TABLE(CHECK_)
 _Static_assert(RLX_DTYPE_COUNT < 63, "a set of types is 64 bits, the last of which stands for none");

@@ -7,7 +7,8 @@
 
 /* clang-format off */
 typedef enum rlx_type_class {
-  RLX_CLASS_FLOAT, RLX_CLASS_INTEGER, RLX_CLASS_BOOL, RLX_CLASS_COMPLEX, RLX_CLASS_BLOCK
+  RLX_CLASS_FLOAT, RLX_CLASS_INTEGER, RLX_CLASS_BOOL, RLX_CLASS_COMPLEX, RLX_CLASS_BLOCK,
+  RLX_CLASS_FLOAT8, RLX_CLASS_UINT64
 } rlx_type_class;
 /* clang-format on */
 
@@ -32,13 +33,18 @@ typedef uint64_t rlx_type_set;
 #define RLX_TYPE_FLOAT_(ID, number, name, class_, ...) RLX_TYPE_IF_(number, RLX_CLASS_##class_ == RLX_CLASS_FLOAT)
 #define RLX_TYPE_INTEGER_(ID, number, name, class_, ...) RLX_TYPE_IF_(number, RLX_CLASS_##class_ == RLX_CLASS_INTEGER)
 #define RLX_TYPE_BLOCK_(ID, number, name, class_, ...) RLX_TYPE_IF_(number, RLX_CLASS_##class_ == RLX_CLASS_BLOCK)
+#define RLX_TYPE_FLOAT8_(ID, number, name, class_, ...) RLX_TYPE_IF_(number, RLX_CLASS_##class_ == RLX_CLASS_FLOAT8)
 #define RLX_TYPES_FLOAT (RLX_TYPE_TABLE(RLX_TYPE_FLOAT_) 0)
 #define RLX_TYPES_INTEGER (RLX_TYPE_TABLE(RLX_TYPE_INTEGER_) 0)
 #define RLX_TYPES_BLOCK (RLX_TYPE_TABLE(RLX_TYPE_BLOCK_) 0)
+#define RLX_TYPES_FLOAT8 (RLX_TYPE_TABLE(RLX_TYPE_FLOAT8_) 0)
+/* What devices move, and leave to the reference to compute with. */
+#define RLX_TYPES_MOVED (RLX_TYPES_FLOAT8 | RLX_TYPE_BIT(RLX_U16) | RLX_TYPE_BIT(RLX_U64))
 
 /* t is a type of the table, or one that means none. */
 static inline bool rlx_type_in(rlx_type_set set, rlx_dtype t) { return set >> ((unsigned)t & 63) & 1; }
 static inline bool rlx_dtype_is_float(rlx_dtype t) { return rlx_type_in(RLX_TYPES_FLOAT, t); }
+static inline bool rlx_dtype_is_float8(rlx_dtype t) { return rlx_type_in(RLX_TYPES_FLOAT8, t); }
 static inline bool rlx_dtype_is_int(rlx_dtype t) { return rlx_type_in(RLX_TYPES_INTEGER, t); }
 static inline bool rlx_dtype_is_block(rlx_dtype t) { return rlx_type_in(RLX_TYPES_BLOCK, t); }
 /* The floats that matrix products take beside f64. */

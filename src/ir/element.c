@@ -3,9 +3,14 @@
 
 #include "ir/dtype.h"
 
+static bool holds_floats(rlx_dtype t) { return rlx_dtype_is_float(t) || rlx_dtype_is_float8(t); }
+
 void rlx_store_value(rlx_tensor *dst, size_t k, double x) {
-  if (rlx_dtype_is_float(dst->dtype)) {
+  if (holds_floats(dst->dtype)) {
     rlx_store(dst, k, x);
+  } else if (dst->dtype == RLX_U64) {
+    uint64_t v = !(x > 0) ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x;
+    rlx_store_int(dst, k, (int64_t)v);
   } else if (dst->dtype == RLX_BOOL) {
     rlx_store_int(dst, k, x != 0); /* NaN is not 0 */
   } else {
@@ -16,19 +21,34 @@ void rlx_store_value(rlx_tensor *dst, size_t k, double x) {
 
 /* An integer on its way to a float type narrower than f64: what a double cannot hold sets its last bit (round to odd),
  * so that the rounding to the narrow type is right and not a second one. */
-static double int_to_odd(int64_t v) {
-  uint64_t m = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+static double whole_to_odd(uint64_t m) {
   if (m >> 53) m = (m >> 11 | ((m & 0x7ff) != 0)) << 11;
-  return v < 0 ? -(double)m : (double)m;
+  return (double)m;
+}
+static double int_to_odd(int64_t v) { return v < 0 ? -whole_to_odd(0 - (uint64_t)v) : whole_to_odd((uint64_t)v); }
+
+/* A number past the largest int64. */
+static void convert_large(rlx_tensor *dst, size_t k, uint64_t v) {
+  if (holds_floats(dst->dtype)) rlx_store(dst, k, dst->dtype == RLX_F64 ? (double)v : whole_to_odd(v));
+  else if (dst->dtype == RLX_U64) rlx_store_int(dst, k, (int64_t)v);
+  else rlx_store_int(dst, k, rlx_dtype_max(dst->dtype)); /* of bool 1 */
 }
 
 void rlx_convert(rlx_tensor *dst, size_t k, const rlx_tensor *src, size_t i) {
-  if (rlx_dtype_is_float(src->dtype)) {
+  if (holds_floats(src->dtype)) {
     rlx_store_value(dst, k, rlx_load(src, i));
     return;
   }
   int64_t v = rlx_load_int(src, i);
-  if (rlx_dtype_is_float(dst->dtype)) {
+  if (src->dtype == RLX_U64 && v < 0) {
+    convert_large(dst, k, (uint64_t)v);
+    return;
+  }
+  if (dst->dtype == RLX_U64) {
+    rlx_store_int(dst, k, v < 0 ? 0 : v);
+    return;
+  }
+  if (holds_floats(dst->dtype)) {
     rlx_store(dst, k, dst->dtype == RLX_F64 ? (double)v : int_to_odd(v));
     return;
   }

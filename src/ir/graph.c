@@ -287,6 +287,13 @@ uint32_t rlx_node_inputs(const rlx_graph *g, rlx_node n, const rlx_node **inputs
   return r ? r->n_in : 0;
 }
 
+bool rlx_graph_computes_with(const rlx_graph *g, const rlx_node_rec *n, rlx_type_set types) {
+  bool has = rlx_type_in(types, n->type.dtype);
+  for (uint32_t i = 0; !has && i < n->n_in; i++)
+    has = n->in[i] && rlx_type_in(types, rlx_graph_at(g, n->in[i])->type.dtype);
+  return has && !rlx_op_table_has(n->op, RLX_TRAIT_MOVES | RLX_TRAIT_VIEW);
+}
+
 rlx_dtype rlx_node_dtype(const rlx_graph *g, rlx_node n) {
   const rlx_node_rec *r = node_or_none(g, n);
   return r ? r->type.dtype : RLX_DTYPE_UNKNOWN;

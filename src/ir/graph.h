@@ -95,6 +95,8 @@ void rlx_name_map_deinit(rlx_name_map *m);
 static inline void *rlx_attr_at(const void *attrs, const rlx_attr_field *f) {
   return (char *)(uintptr_t)attrs + f->offset;
 }
+/* Whether a node does more than move elements and has a type of this set, as its own or as an input's. */
+bool rlx_graph_computes_with(const rlx_graph *g, const rlx_node_rec *n, rlx_type_set types);
 /* The field of this name (n bytes), NULL if the op has none; and its value in attrs. */
 const rlx_attr_field *rlx_attr_find(const rlx_op_table_row *row, const char *name, size_t n);
 void *rlx_attr_named(const rlx_op_table_row *row, const void *attrs, const char *name);

@@ -59,8 +59,11 @@ rlx_status rlx_shape_broadcast(rlx_infer *c) {
   rlx_dims shape = *rlx_infer_shape(c, 0);
   for (uint32_t i = 1; i < c->n_in; i++) RLX_TRY(rlx_dims_broadcast(&shape, rlx_infer_shape(c, i)));
   c->out.shape = shape;
-  if (c->row->result == RLX_IN_BOOL && rlx_infer_in(c, 0)->dtype == RLX_C64 && c->op != RLX_OP_eq && c->op != RLX_OP_ne)
-    return RLX_FAIL(RLX_INVALID, "complex values have no order");
+  rlx_dtype first = rlx_infer_in(c, 0)->dtype;
+  if (c->row->result != RLX_IN_BOOL || c->op == RLX_OP_eq || c->op == RLX_OP_ne) return RLX_OK;
+  if (first == RLX_C64) return RLX_FAIL(RLX_INVALID, "complex values have no order");
+  if (first == RLX_U64 || rlx_dtype_is_float8(first))
+    return RLX_FAIL(RLX_INVALID, "compares %s for equality only: cast it first", rlx_dtype_name(first));
   return RLX_OK;
 }
 

@@ -10,4 +10,7 @@ void rlx_text_node(rlx_str *s, const rlx_graph *g, rlx_node id, int indent); /* 
 /* One attribute's value. g names the symbols; indent is for sub-graphs. */
 void rlx_text_attr(rlx_str *s, const rlx_graph *g, const rlx_attr_field *f, const void *at, int indent);
 
+/* Whether a constant's elements may be a list of numbers; else they are bytes. */
+static inline bool rlx_text_lists(rlx_dtype t) { return rlx_dtype_is_float(t) || rlx_dtype_is_int(t) || t == RLX_BOOL; }
+
 #endif

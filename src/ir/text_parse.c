@@ -7,6 +7,7 @@
 
 #include "base/half.h"
 #include "ir/graph.h"
+#include "ir/text.h"
 #include "ir/text_lex.h"
 
 typedef struct parser {
@@ -154,7 +155,7 @@ static void store_number(unsigned char *at, rlx_dtype dtype, double f, int64_t n
 
 static rlx_status parse_list(parser *p, rlx_type type, rlx_blob *b) {
   size_t count = rlx_dims_count(&type.shape), size = rlx_dtype_size(type.dtype);
-  if (!size || type.dtype == RLX_C64) return rlx_lex_fail(&p->lex, "hex bytes for this type");
+  if (!rlx_text_lists(type.dtype)) return rlx_lex_fail(&p->lex, "hex bytes for this type");
   RLX_TRY(rlx_lex_expect(&p->lex, '['));
   for (size_t i = 0; i < count; i++) {
     double f = 0;

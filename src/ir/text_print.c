@@ -102,15 +102,16 @@ static bool load_number(const rlx_blob *b, rlx_dtype dtype, size_t i, double *f,
     case RLX_U8:
     case RLX_BOOL: *n = v.u8; return false;
     case RLX_I16: *n = v.i16; return false;
+    case RLX_U16: *n = v.u16; return false;
     case RLX_I32: *n = v.i32; return false;
     case RLX_U32: *n = v.u32; return false;
     default: *n = v.i64; return false;
   }
 }
 
-/* NaN has many bit patterns and block types have no elements to list: those go as bytes. */
+/* NaN has many bit patterns and block types have no elements to list: those go as bytes, and what few read: small floats, u64. */
 static bool can_list(const rlx_blob *b, rlx_dtype dtype, size_t count) {
-  if (count > LIST_LIMIT || rlx_dtype_is_block(dtype) || dtype == RLX_C64) return false;
+  if (count > LIST_LIMIT || !rlx_text_lists(dtype)) return false;
   for (size_t i = 0; rlx_dtype_is_float(dtype) && i < count; i++) {
     double f = 0;
     int64_t n;

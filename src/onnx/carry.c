@@ -13,6 +13,8 @@ bool onnx_type_is_float(onnx_type t) {
   return t == ONNX_FLOAT || t == ONNX_FLOAT16 || t == ONNX_BFLOAT16 || t == ONNX_DOUBLE;
 }
 
+bool onnx_type_is_float8(onnx_type t) { return t == ONNX_FLOAT8E4M3FN || t == ONNX_FLOAT8E5M2; }
+
 bool onnx_type_is_unsigned(onnx_type t) {
   return t == ONNX_UINT8 || t == ONNX_UINT16 || t == ONNX_UINT32 || t == ONNX_UINT64 || t == ONNX_UINT4 ||
          t == ONNX_UINT2;
@@ -123,12 +125,32 @@ static rlx_node float_to_integer(onnx_call *c, rlx_node n, onnx_type to) {
   return cast(c, n, onnx_type_carrier(to));
 }
 
+/* Without `saturate`, what rounds past the largest number is infinite, or NaN where there is no infinity. */
+rlx_node onnx_to_float8(onnx_call *c, rlx_node n, onnx_type to, bool saturate) {
+  rlx_graph *g = c->g;
+  rlx_dtype carrier = onnx_type_carrier(to), wide = rlx_node_dtype(g, n);
+  if (saturate) return rlx_op_cast(g, n, carrier);
+  bool is_e5m2 = to == ONNX_FLOAT8E5M2;
+  rlx_node limit = rlx_op_scalar(g, wide, is_e5m2 ? 61440 : 464),
+           size = rlx_op_abs(g, n);                                                /* half way to the next one */
+  rlx_node past = is_e5m2 ? rlx_op_ge(g, size, limit) : rlx_op_gt(g, size, limit); /* a tie goes to the even one */
+  const uint8_t codes[2] = {is_e5m2 ? 0x7c : 0x7f, is_e5m2 ? 0xfc : 0xff};
+  rlx_node far[2];
+  for (int i = 0; i < 2; i++) far[i] = rlx_op_constant(g, carrier, RLX_SCALAR, &codes[i], 1);
+  rlx_node sign = rlx_op_lt(g, n, rlx_op_scalar(g, wide, 0));
+  return rlx_op_where(g, past, rlx_op_where(g, sign, far[1], far[0]), rlx_op_cast(g, n, carrier));
+}
+
 rlx_status onnx_convert(onnx_call *c, rlx_node n, onnx_type from, onnx_type to, rlx_node *out) {
   rlx_dtype carrier = onnx_type_carrier(to);
   if (carrier == RLX_DTYPE_UNKNOWN || !onnx_type_bits(to) || from == ONNX_COMPLEX64 || to == ONNX_COMPLEX64)
     return onnx_refuse(c, "a conversion from %s to %s", onnx_type_name(from), onnx_type_name(to));
   if (from == to) *out = n;
-  else if (onnx_type_is_integer(from) && onnx_type_is_integer(to)) *out = integer_to_integer(c, n, from, to);
+  else if (onnx_type_is_float8(from)) return onnx_convert(c, rlx_op_cast(c->g, n, RLX_F32), ONNX_FLOAT, to, out);
+  else if (onnx_type_is_float8(to) && !onnx_type_is_float(from)) {
+    RLX_TRY(onnx_convert(c, n, from, ONNX_DOUBLE, &n));
+    *out = onnx_to_float8(c, n, to, true);
+  } else if (onnx_type_is_integer(from) && onnx_type_is_integer(to)) *out = integer_to_integer(c, n, from, to);
   else if (from == ONNX_UINT64 && onnx_type_is_float(to)) *out = u64_to_float(c, n, carrier);
   else if (onnx_type_is_float(from) && onnx_type_is_integer(to)) *out = float_to_integer(c, n, to);
   else *out = cast(c, n, carrier);

@@ -9,6 +9,7 @@
 
 bool onnx_type_is_float(onnx_type t);
 bool onnx_type_is_integer(onnx_type t); /* of any width; not bool */
+bool onnx_type_is_float8(onnx_type t);
 bool onnx_type_is_unsigned(onnx_type t);
 unsigned onnx_type_bits(onnx_type t); /* of an element; 0: no number */
 
@@ -20,6 +21,7 @@ rlx_node onnx_ordered(onnx_call *c, rlx_node n, onnx_type t);
 rlx_node onnx_number(onnx_call *c, onnx_type t, double value);
 rlx_node onnx_integer(onnx_call *c, int64_t value); /* an i64, all bits of it */
 /* As Cast: integers keep their low bits, floats are cut toward zero. Fails (with words) where there is no carrier. */
+rlx_node onnx_to_float8(onnx_call *c, rlx_node n, onnx_type to, bool saturate); /* of a float type */
 rlx_status onnx_convert(onnx_call *c, rlx_node n, onnx_type from, onnx_type to, rlx_node *out);
 rlx_node onnx_divide(onnx_call *c, rlx_node a, rlx_node b, onnx_type t);
 

@@ -102,7 +102,17 @@ rlx_status onnx_op_bit_shift(onnx_call *c) {
 
 static rlx_status cast_to(onnx_call *c, onnx_type to) {
   rlx_node y;
+  bool saturate; /* of floats of 8 bits alone */
+  RLX_TRY(onnx_flag(c, "saturate", true, &saturate));
   if (to == onnx_in_type(c, 0)) return onnx_set_value(c, 0, c->in[0]), RLX_OK;
+  if (onnx_type_is_float8(to)) {
+    rlx_node x;
+    onnx_type wide =
+      onnx_type_is_float(onnx_in_type(c, 0)) ? onnx_in_type(c, 0) : ONNX_DOUBLE; /* integers: rounded once */
+    if (onnx_type_is_float8(onnx_in_type(c, 0))) wide = ONNX_FLOAT;
+    RLX_TRY(onnx_convert(c, onnx_in(c, 0), onnx_in_type(c, 0), wide, &x));
+    return onnx_set_as(c, 0, onnx_to_float8(c, x, to, saturate), to);
+  }
   RLX_TRY(onnx_convert(c, onnx_in(c, 0), onnx_in_type(c, 0), to, &y));
   return onnx_set_as(c, 0, y, to);
 }

@@ -1,6 +1,7 @@
 /* Quantised values: integers with a scale and a zero point, for the whole tensor, along an axis, or by blocks of an axis. */
 #include <inttypes.h>
 
+#include "onnx/carry.h"
 #include "onnx/compose.h"
 
 /* ---- granularity ---- */
@@ -78,12 +79,14 @@ static rlx_status quantized_type(onnx_call *c, onnx_type *out) {
 
 rlx_status onnx_op_quantize_linear(onnx_call *c) {
   onnx_type type;
-  double lo, hi;
+  double lo = 0, hi = 0;
   grain how;
   int64_t precision;
   RLX_TRY(quantized_type(c, &type));
   RLX_TRY(onnx_int(c, "precision", 0, &precision));
-  if (!range_of(type, &lo, &hi)) return onnx_refuse(c, "quantising to %s", onnx_type_name(type));
+  bool is_float8 = onnx_type_is_float8(type), saturate;
+  RLX_TRY(onnx_flag(c, "saturate", true, &saturate));
+  if (!is_float8 && !range_of(type, &lo, &hi)) return onnx_refuse(c, "quantising to %s", onnx_type_name(type));
   RLX_TRY(read_grain(c, &how));
   rlx_node x = onnx_in(c, 0), scale = onnx_in(c, 1), zero = onnx_in(c, 2);
   if (!onnx_holds_floats(onnx_dtype(c, 0))) x = rlx_op_cast(c->g, x, RLX_F32);
@@ -98,9 +101,10 @@ rlx_status onnx_op_quantize_linear(onnx_call *c) {
   rlx_dtype narrow = precision && precision < ONNX_TYPES ? onnx_type_carrier((onnx_type)precision) : onnx_dtype(c, 1);
   rlx_node y = rlx_op_div(c->g, onnx_cast(c, x, wide), spread(c, onnx_cast(c, scale, wide), &how));
   if (onnx_holds_floats(narrow)) y = onnx_cast(c, onnx_cast(c, y, narrow), wide);
-  y = rlx_op_round(c->g, y);
+  if (!is_float8) y = rlx_op_round(c->g, y);
   if (zero) y = rlx_op_add(c->g, y, spread(c, rlx_op_cast(c->g, zero, wide), &how));
-  y = rlx_op_cast(c->g, rlx_op_clamp(c->g, y, lo, hi), onnx_type_carrier(type));
+  y = is_float8 ? onnx_to_float8(c, y, type, saturate)
+                : rlx_op_cast(c->g, rlx_op_clamp(c->g, y, lo, hi), onnx_type_carrier(type));
   return onnx_set_as(c, 0, y, type);
 }
 
@@ -118,7 +122,8 @@ rlx_status onnx_op_dequantize_linear(onnx_call *c) {
     return RLX_FAIL(RLX_INVALID, "%s with a scale of %s", onnx_type_name(onnx_in_type(c, 0)),
                     onnx_type_name(onnx_in_type(c, 1)));
   rlx_node x = onnx_in(c, 0), scale = onnx_in(c, 1), zero = onnx_in(c, 2);
-  if (!how.block && to == onnx_dtype(c, 1) && (!zero || onnx_dtype(c, 2) == onnx_dtype(c, 0))) {
+  if (!onnx_type_is_float8(onnx_in_type(c, 0)) && !how.block && to == onnx_dtype(c, 1) &&
+      (!zero || onnx_dtype(c, 2) == onnx_dtype(c, 0))) {
     if (how.is_one) scale = onnx_one(c, scale), zero = onnx_one(c, zero);
     return onnx_set(c, 0, rlx_op_dequantize(c->g, x, scale, zero, how.axis));
   }

@@ -61,7 +61,7 @@ static rlx_status grouping_init(rlx_fuse *f, limits most, grouping *g) {
 
 /* ---- growing ---- */
 
-static bool is_plain(rlx_dtype t) { return !rlx_dtype_is_block(t) && t != RLX_C64; }
+static bool is_plain(rlx_dtype t) { return !rlx_dtype_is_block(t) && t != RLX_C64 && !rlx_type_in(RLX_TYPES_MOVED, t); }
 
 static bool may_join(const rlx_fuse *f, const rlx_node_rec *n) {
   bool element_wise = rlx_op_table_has(n->op, RLX_TRAIT_POINTWISE) && !rlx_op_table_has(n->op, RLX_TRAIT_FUSED) &&

@@ -22,6 +22,8 @@ typedef void rlx_block_encode(const float *src, uint8_t *dst, size_t n_blocks);
 #define RLX_BLOCK_INTEGER(ID, name)
 #define RLX_BLOCK_BOOL(ID, name)
 #define RLX_BLOCK_COMPLEX(ID, name)
+#define RLX_BLOCK_FLOAT8(ID, name)
+#define RLX_BLOCK_UINT64(ID, name)
 #define RLX_BLOCK_BLOCK(ID, name)       \
   rlx_block_decode rlx_##name##_decode; \
   rlx_block_encode rlx_##name##_encode;

@@ -1,10 +1,11 @@
 /* Decoders of the block types whose codes are indices into a grid: iq1, iq2, iq3.
  *
- * An index names one of the points that a grid lists: eight elements, or four. A grid's entry is 16 bits, the codes of its
- * elements from the lowest bits on (grids.c); the decoder knows which level a code is. The iq2 and iq3 types have signs beside
- * it, a bit per element; where a block has only seven for eight elements, the eighth makes their number even. A value is
- * d * scale * level, the scale of 16 or 32 elements being an odd number (twice its code plus one) times a power of two. The f16
- * has 11 significant bits, scale and level together at most 11: the products are exact, and so the same on every machine. */
+ * An index names one of the points that a grid lists: eight elements, or four. A grid's entry is 16 bits, the codes
+ * of its elements from the lowest bits on (grids.c); the decoder knows which level a code is. The iq2 and iq3 types
+ * have signs beside it, a bit per element; where a block has only seven for eight elements, the eighth makes their
+ * number even. A value is d * scale * level, the scale of 16 or 32 elements being an odd number (twice its code plus
+ * one) times a power of two. The f16 has 11 significant bits, scale and level together at most 11: the products are
+ * exact, and so the same on every machine. */
 #include "quant/blocks.h"
 
 const int8_t rlx_iq2_levels[4] = {8, 25, 43, 0}; /* a grid has no code 3 */
@@ -84,7 +85,8 @@ void rlx_iq3_s_decode(const uint8_t *block, float *dst) {
   }
 }
 
-/* For 32 elements 16 bits in qh: the high three bits of four indices, the scale's code, and whether the eighth is taken away. */
+/* For 32 elements 16 bits in qh: the high three bits of four indices, the scale's code, and whether the eighth is
+ * taken away. */
 void rlx_iq1_s_decode(const uint8_t *block, float *dst) {
   float d = load_f16(block + IQ1_S_D);
   for (int i = 0; i < 32; i++) {
@@ -101,8 +103,8 @@ uint16_t rlx_iq1_m_scale(const uint8_t *block) {
   return (uint16_t)d;
 }
 
-/* A nibble of qh for eight elements: the high three bits of the index, and whether the eighth is taken away. Three bits of scale
- * for 16. */
+/* A nibble of qh for eight elements: the high three bits of the index, and whether the eighth is taken away. Three
+ * bits of scale for 16. */
 void rlx_iq1_m_decode(const uint8_t *block, float *dst) {
   float d = rlx_f16_to_f32(rlx_iq1_m_scale(block));
   for (int i = 0; i < 32; i++) {

@@ -1,18 +1,18 @@
 /* Encoders of the block types whose codes are indices into a grid: iq1, iq2, iq3.
  *
- * The measure is the plain sum of squared errors of what will be decoded; no element counts for more than another, so no importance
- * matrix is needed (files in the wild were often made with one, which weighs the squares by how large the activations are). Signs
- * are those of the numbers; where seven bits stand for eight signs and their number would be odd, the smallest number takes the
- * wrong one. Then, from the smallest part to the whole:
+ * The measure is the plain sum of squared errors of what will be decoded; no element counts for more than another, so
+ * no importance matrix is needed (files in the wild were often made with one, which weighs the squares by how large
+ * the activations are). Signs are those of the numbers; where seven bits stand for eight signs and their number would
+ * be odd, the smallest number takes the wrong one. Then, from the smallest part to the whole:
  *
- *   an entry      under a given scale the error of an entry is the sum over its two bytes, so two tables of 256 sums are made
- *                 and the best entry of the grid is found
- *   a scale       of 16 or 32 elements: a few first guesses, each with the best entries and then the best scale for these
- *   the f16       so that the largest scale has the largest code; for every scale the codes next to it are tried; then the best f16
- *                 for what was chosen, and all of it again under that
+ *   an entry   Under a given scale the error of an entry is the sum over its two bytes, so two tables of 256 sums
+ *              are made and the best entry of the grid is found.
+ *   a scale    Of 16 or 32 elements: a few first guesses, each with the best entries and then the best scale for these.
+ *   the f16    So that the largest scale has the largest code. For every scale the codes next to it are tried; then
+ *              the best f16 for what was chosen, and all of it again under that.
  *
- * Any input gives a block that decodes to finite numbers and whose error is at most that of zeros. NaN is encoded as 0, an
- * infinity as the largest f32. Packing mirrors decode_iq.c. */
+ * Any input gives a block that decodes to finite numbers and whose error is at most that of zeros. NaN is encoded as
+ * 0, an infinity as the largest f32. Packing mirrors decode_iq.c. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +46,8 @@ typedef struct grid_block {
   bool shifted[GROUPS];
 } grid_block;
 
-/* A choice's error beyond that of zeros (so that what is beyond reach does not drown the rest), and the sums that say which scale is best for it: of number times level, and of level times level. */
+/* A choice's error beyond that of zeros (so that what is beyond reach does not drown the rest), and the sums that say
+ * which scale is best for it: of number times level, and of level times level. */
 typedef struct fit {
   double error, dot, square;
 } fit;
@@ -188,8 +189,8 @@ static fit fit_sub(const grid_type *g, const runs *r, const double *x, double s,
 
 /* The scale that the numbers would like, as a factor of levels. */
 static double like_scale(const grid_type *g, const runs *r, const double *x, int j) {
-  /* The largest number as the highest level, and as one beyond it: with few levels the far ones are few. Where numbers are all of a
-   * size, also as the lowest and the next: a grid may not have what is wanted higher up. */
+  /* The largest number as the highest level, and as one beyond it: with few levels the far ones are few. Where
+   * numbers are all of a size, also as the lowest and the next: a grid may not have what is wanted higher up. */
   const double guesses[] = {1, 0.8, 0.62, (double)g->levels[g->n_levels - 1] / abs(g->levels[0]),
                             (double)g->levels[g->n_levels - 1] / g->levels[1]};
   double largest = 0, squares = 0, best = 0, least = INFINITY;

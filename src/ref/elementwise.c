@@ -5,7 +5,7 @@
  * small function, and the families are not even that: their formulas come from the tables through ir/scalar.h.
  *
  * Elements travel as a double (any float type), an int64 (integers and bool) or a pair (c64), never one as another: an
- * i64 must not lose bits in a double. */
+ * i64 must not lose bits in a double. Floats of 8 bits travel as their codes: where picks them as they are. */
 #include "ir/scalar.h"
 #include "ir/scalar_table.h"
 #include "ref/ref.h"
@@ -110,12 +110,17 @@ static rlx_status binary(rlx_ref_call *c) {
   return broadcast_elements(c, &ctx, rlx_dtype_is_float(ctx.in) ? float_binary : int_binary);
 }
 
+static element float8_compare(const context *c, const element *x) {
+  float (*decode)(uint8_t) = c->in == RLX_F8E4M3 ? rlx_e4m3_to_f32 : rlx_e5m2_to_f32;
+  return (element){.i = c->row->compare((double)decode((uint8_t)x[0].i), (double)decode((uint8_t)x[1].i))};
+}
+
 static rlx_status compare(rlx_ref_call *c) {
   context ctx = context_of(c);
-  return broadcast_elements(c, &ctx,
-                            ctx.in == RLX_C64            ? complex_compare
-                            : rlx_dtype_is_float(ctx.in) ? float_compare
-                                                         : int_compare);
+  element_fn fn = rlx_dtype_is_float(ctx.in) ? float_compare : int_compare;
+  if (ctx.in == RLX_C64) fn = complex_compare;
+  if (rlx_dtype_is_float8(ctx.in)) fn = float8_compare;
+  return broadcast_elements(c, &ctx, fn);
 }
 
 #define UNARY(name, types, traits, attrs, formula, doc) \

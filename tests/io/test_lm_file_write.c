@@ -29,7 +29,9 @@ enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 static bool is_written(const char *name, rlx_dtype d) {
   bool is_gguf = strcmp(name, "w.gguf") == 0;
-  return is_gguf ? d != RLX_U8 && d != RLX_U32 && d != RLX_BOOL && d != RLX_C64 : !rlx_dtype_is_block(d);
+  if (!is_gguf) return !rlx_dtype_is_block(d);
+  return d != RLX_U8 && d != RLX_U16 && d != RLX_U32 && d != RLX_U64 && d != RLX_BOOL && d != RLX_C64 &&
+         !rlx_dtype_is_float8(d);
 }
 
 static void name_tensor(char out[32], int d, size_t k) {

@@ -92,7 +92,7 @@ enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 TEST(every_type_and_rank_reads_back) {
   CHECK(folder_begin());
   for (int d = 0; d < RLX_DTYPE_COUNT; d++) {
-    if (rlx_dtype_is_block((rlx_dtype)d)) continue;
+    if (rlx_dtype_is_block((rlx_dtype)d) || rlx_dtype_is_float8((rlx_dtype)d)) continue; /* .npy has no such types */
     fill_pattern((rlx_dtype)d);
     for (size_t i = 0; i < N_SHAPES; i++) {
       rlx_tensor t = {.dtype = (rlx_dtype)d, .shape = shapes[i], .data = pattern}, back;
@@ -339,8 +339,8 @@ static const struct {
   {"{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "little-endian numbers, found '>f4'"},
   {"{'descr': '=f4', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "found '=f4'"},
   {"{'descr': '<f16', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "found '<f16'"},
-  {"{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "found '<u2'"},
-  {"{'descr': '<u8', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "found '<u8'"},
+  {"{'descr': '<u3', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "found '<u3'"},
+  {"{'descr': '<u5', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "found '<u5'"},
   {"{'descr': '<c16', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "found '<c16'"},
   {"{'descr': '|O', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "found '|O'"},
   {"{'descr': '<U3', 'fortran_order': False, 'shape': (2, 3)}", RLX_UNSUPPORTED, "found '<U3'"},

@@ -741,7 +741,7 @@ TEST(a_row_is_described_in_full) {
   CHECK_OK(rlx_op_table_describe(rlx_op_table_find("concat"), &o));
   CHECK_EQ_INT(input_of("concat", 0).mode, RLX_INPUT_MANY);
   CHECK_EQ_INT(o.max_inputs, UINT32_MAX);
-  CHECK_EQ_STR(o.types, "f32 f16 bf16 f64 i8 u8 i16 i32 u32 i64 bool c64");
+  CHECK_EQ_STR(o.types, "f32 f16 bf16 f64 i8 u8 i16 i32 u32 i64 bool c64 u16 u64 f8e4m3 f8e5m2");
   CHECK_OK(rlx_op_table_describe(rlx_op_table_find("clamp"), &o));
   CHECK_EQ_STR(attribute_of("clamp", 0).fallback, "-inf");
   CHECK_OK(rlx_op_table_describe(rlx_op_table_find("relu"), &o));
@@ -850,6 +850,10 @@ TEST(constants_are_checked) {
   REFUSED(rlx_op_scalar(g, RLX_I8, 128), "rlx_op_scalar: 128 is not a value of i8");
   REFUSED(rlx_op_scalar(g, RLX_I64, 0x1p63), "is not a value of i64");
   REFUSED(rlx_op_scalar(g, RLX_U32, -1), "-1 is not a value of u32");
+  REFUSED(rlx_op_scalar(g, RLX_U64, -1), "-1 is not a value of u64");
+  REFUSED(rlx_op_scalar(g, RLX_U64, 0x1p64), "is not a value of u64");
+  REFUSED(rlx_op_lt(g, rlx_op_scalar(g, RLX_U64, 1), rlx_op_scalar(g, RLX_U64, 2)), "compares u64 for equality only");
+  REFUSED(rlx_op_add(g, rlx_op_scalar(g, RLX_F8E4M3, 1), rlx_op_scalar(g, RLX_F8E4M3, 2)), "does not take f8e4m3");
   REFUSED(rlx_op_scalar(g, RLX_I32, 0.5), "0.5 is not a value of i32");
   REFUSED(rlx_op_scalar(g, RLX_I32, (double)NAN), "nan is not a value of i32");
   REFUSED(rlx_op_scalar(g, RLX_BOOL, 2), "2 is not a value of bool");
@@ -881,12 +885,16 @@ TEST(a_scalar_has_the_bytes_of_its_type) {
   SCALAR(RLX_U32, uint32_t, 4294967295u);
   SCALAR(RLX_I64, int64_t, INT64_MIN);
   SCALAR(RLX_BOOL, uint8_t, 1);
+  SCALAR(RLX_U16, uint16_t, 65535);
+  SCALAR(RLX_U64, uint64_t, UINT64_C(1) << 63);
 #undef SCALAR
   uint16_t half = 0x3555, brain = 0x3eab; /* a third, rounded to nearest even */
   float complex_two[2] = {2, 0};
   check_scalar(RLX_F16, 1.0 / 3, &half, 2);
   check_scalar(RLX_BF16, 1.0 / 3, &brain, 2);
   check_scalar(RLX_C64, 2, complex_two, 8);
+  check_scalar(RLX_F8E4M3, -1.5, &(uint8_t){0xbc}, 1);
+  check_scalar(RLX_F8E5M2, 1e9, &(uint8_t){0x7b}, 1);
 }
 
 /* ---- functions made of several nodes, by their values ---- */

@@ -140,6 +140,9 @@ TEST(special_numbers_round_trip) {
   static const int64_t i64[] = {INT64_MIN, INT64_MAX, -1, 0};
   static const uint32_t u32[] = {0, UINT32_MAX};
   static const int8_t i8[] = {-128, 127};
+  static const uint16_t u16[] = {0, UINT16_MAX};
+  static const uint64_t u64[] = {1, UINT64_MAX};
+  static const uint8_t f8[] = {0x7e, 0x80};
 #define SPECIAL(dtype, values)     \
   rlx_graph_add_output(g, #values, \
                        rlx_op_constant(g, dtype, RLX_DIMS(sizeof values / sizeof *values), values, sizeof values))
@@ -154,6 +157,9 @@ TEST(special_numbers_round_trip) {
   SPECIAL(RLX_I64, i64);
   SPECIAL(RLX_U32, u32);
   SPECIAL(RLX_I8, i8);
+  SPECIAL(RLX_U16, u16);
+  SPECIAL(RLX_U64, u64);
+  SPECIAL(RLX_F8E4M3, f8);
 #undef SPECIAL
   char *text;
   CHECK_OK(rlx_graph_finish(g));
@@ -161,6 +167,8 @@ TEST(special_numbers_round_trip) {
   CHECK(
     strstr(text, "= [0, -0, inf, -inf, 1e-45, -1e-45, 1.1754942e-38, 1.1754944e-38, 3.4028235e+38, 1.0000001, 0.1]"));
   CHECK(strstr(text, "= [-9223372036854775808, 9223372036854775807, -1, 0]"));
+  CHECK(strstr(text, "u16[2] = [0, 65535]"));
+  CHECK(strstr(text, "f8e4m3[2] = hex \"7e80\""));
   CHECK(strstr(text, "= hex \"0000c07f0000c0ff0100807fffffff7f\""));
   rlx_free(text);
   check_round_trip(g);
