@@ -17,6 +17,7 @@
 #include "base/philox.h"
 #include "cpu/move.h"
 #include "cpu/order.h"
+#include "ir/sampling.h"
 
 enum { MAX_TASKS = 8 };
 
@@ -28,7 +29,8 @@ enum { FEW = 256 };
 
 typedef struct sampling {
   const cpu_call *c;
-  const rlx_attrs_sample *attrs;
+  rlx_sampling how;
+  int64_t seed;
   rlx_dtype dtype;
   size_t n, size;
   size_t grain; /* rows of a task */
@@ -36,6 +38,8 @@ typedef struct sampling {
 } sampling;
 
 static size_t count_tasks(size_t rows) { return rows < MAX_TASKS ? rows : MAX_TASKS; }
+
+static bool has_settings(const rlx_node_rec *node) { return node->n_in > 2 && node->in[2]; }
 
 static bool claim_sample(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   (void)isa;
@@ -48,7 +52,7 @@ static bool claim_sample(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
     return false;
   }
   /* Two lists to sort with, and the weights. */
-  if (a->temperature > 0 &&
+  if ((a->temperature > 0 || has_settings(node)) &&
       (!rlx_mul_size(count_tasks(rlx_dims_count(&node->type.shape)), 3 * sizeof(uint64_t), &work) ||
        !rlx_mul_size(work, n, &work))) {
     c->why = "its lists would not fit in memory";
@@ -83,7 +87,7 @@ static double sum_weights(const double *weight, size_t n) {
 }
 
 /* The reference's own steps 5 to 7, over the n tokens that top_p left; returns which of them. */
-static size_t choose(const rlx_attrs_sample *a, const double *weight, size_t n, double u) {
+static size_t choose(const rlx_sampling *a, const double *weight, size_t n, double u) {
   while (n > 1 && weight[n - 1] < a->min_p) n--;
   double mark = u * sum_weights(weight, n), sum = 0;
   for (size_t i = 0; i + 1 < n; i++)
@@ -92,7 +96,7 @@ static size_t choose(const rlx_attrs_sample *a, const double *weight, size_t n, 
 }
 
 /* Step 4: how many of n tokens in order have top_p of the weight. */
-static size_t cut(const rlx_attrs_sample *a, const double *weight, size_t n) {
+static size_t cut(const rlx_sampling *a, const double *weight, size_t n) {
   if (!(a->top_p < 1)) return n;
   double mass = a->top_p * sum_weights(weight, n), sum = 0;
   for (size_t i = 0; i < n; i++)
@@ -107,11 +111,11 @@ typedef struct bounds { /* of a sum of weights, however it was added up */
 } bounds;
 
 static double weight_of(const sampling *s, float logit, double most) {
-  return (double)logit == most ? 1 : exp(((double)logit - most) / s->attrs->temperature);
+  return (double)logit == most ? 1 : exp(((double)logit - most) / s->how.temperature);
 }
 
 static bounds bound_sum(const sampling *s, const void *x, const uint64_t *list, size_t n, double most) {
-  double near = most - FAR * s->attrs->temperature, sum = 0;
+  double near = most - FAR * s->how.temperature, sum = 0;
   size_t n_far = 0, done = 0;
   for (size_t i = 0; i < n; i++) {
     float logit = logit_at(s->dtype, x, (uint32_t)list[i]);
@@ -138,7 +142,7 @@ static bool find_mark(const double *weight, size_t n, double share, bounds of, b
 }
 
 /* Which of the first FEW of all tokens; false: that takes more of them. */
-static bool choose_of_few(const rlx_attrs_sample *a, const double *weight, bounds total, double u, size_t *out) {
+static bool choose_of_few(const rlx_sampling *a, const double *weight, bounds total, double u, size_t *out) {
   size_t n = FEW;
   if (a->top_p < 1) {
     if (!find_mark(weight, FEW, a->top_p, total, false, &n)) return false;
@@ -154,11 +158,11 @@ static bool choose_of_few(const rlx_attrs_sample *a, const double *weight, bound
 
 /* Where it is stopped, some token. */
 static size_t draw_token(const sampling *s, const void *x, size_t row, size_t largest, uint64_t *list) {
-  const rlx_attrs_sample *a = s->attrs;
+  const rlx_sampling *a = &s->how;
   double most = (double)logit_at(s->dtype, x, largest), *weight = (double *)(void *)(list + 2 * s->n);
   size_t n = list_tokens(s, x, most - NEGLIGIBLE * a->temperature, list), token;
-  size_t k = a->top_k > 0 && (uint64_t)a->top_k < n ? (size_t)a->top_k : n;
-  const double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, s->draw).v[0]);
+  size_t k = a->top_k > 0 && a->top_k < n ? (size_t)a->top_k : n;
+  const double u = rlx_philox_unit(rlx_philox((uint64_t)s->seed, row, s->draw).v[0]);
   if (k == n && n >= 8 * FEW) { /* so that taking them leaves the list as it is */
     const uint64_t *best = cpu_order_least(list, list + s->n, n, FEW);
     if (!best) return largest;
@@ -182,23 +186,26 @@ static void sample_rows(void *user, size_t begin, size_t end, unsigned thread) {
     const unsigned char *x = (const unsigned char *)s->c->in[0] + row * s->n * s->size;
     size_t token = cpu_order(s->c->isa)->extreme(s->dtype, x, s->n, true); /* the first of the largest; NaN beats all */
     bool has_tokens = isfinite(logit_at(s->dtype, x, token));
-    if (has_tokens && s->attrs->temperature > 0) token = draw_token(s, x, row, token, list);
+    if (has_tokens && s->how.temperature > 0) token = draw_token(s, x, row, token, list);
     ((int32_t *)s->c->out)[row] = has_tokens ? (int32_t)token : -1;
   }
 }
 
 static rlx_status run_sample(const cpu_call *c) {
   const rlx_type *x = cpu_in_type(c, 0), *draw = cpu_in_type(c, 1);
+  const rlx_attrs_sample *a = c->attrs;
   sampling s = {.c = c,
-                .attrs = c->attrs,
+                .how = {a->temperature, a->top_p, a->min_p, (uint64_t)a->top_k},
+                .seed = a->seed,
                 .dtype = x->dtype,
                 .n = (size_t)x->shape.v[x->shape.n - 1],
                 .size = rlx_dtype_size(x->dtype),
                 .draw = draw ? (uint64_t)cpu_index_at(c->in[1], draw->dtype == RLX_I64, 0) : c->draw};
+  if (has_settings(c->node)) s.how = rlx_sampling_read(c->in[2], (uint64_t)a->top_k);
   size_t rows = rlx_dims_count(&c->node->type.shape);
   s.grain = (rows - 1) / count_tasks(rows) + 1;
   /* Few short rows are not worth a second thread. */
-  if ((double)rows * (double)s.n * (s.attrs->temperature > 0 ? 20 : 0.1) < 16000) s.grain = rows;
+  if ((double)rows * (double)s.n * (s.how.temperature > 0 ? 20 : 0.1) < 16000) s.grain = rows;
   cpu_parallel(c->pool, rows, s.grain, sample_rows, &s);
   return RLX_OK;
 }

@@ -52,6 +52,8 @@ static uint32_t fraction_of(double p) { return p <= 0 ? 0 : p >= 1 ? UINT32_MAX 
 static void choose(gpu_lowering *l, const rlx_attrs_sample *a, gpu_items items, uint32_t rows, uint32_t n) {
   uint32_t chunks = gpu_ceil_div(n, CHUNK), group = gpu_group_of(l->caps, n > 512 ? 256 : 64), type;
   gpu_window sums = gpu_work(l, (uint64_t)rows * chunks * SUM_BYTES), draw = draw_window(l, 1, &type);
+  const uint32_t has_settings = gpu_in_type(l, 2) != NULL;
+  gpu_window settings = has_settings ? gpu_in(l, 2) : items.window;
   gpu_params_sample_sums s = {
 
     .n = n,
@@ -60,8 +62,10 @@ static void choose(gpu_lowering *l, const rlx_attrs_sample *a, gpu_items items, 
     .chunk = CHUNK,
     .temperature = (float)a->temperature,
     .min_p = (float)a->min_p};
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL0(sample_sums, s), .groups = rows * chunks, .group_size = group,
-                            .windows = {items.window, sums}});
+  gpu_constants_sample_sums sums_c = {.has_settings = has_settings};
+  gpu_constants_sample_pick c = {.has_settings = has_settings, .draw = type};
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(sample_sums, s, sums_c), .groups = rows * chunks, .group_size = group,
+                            .windows = {items.window, settings, sums}});
   gpu_params_sample_pick p = {.n = n,
                               .pitch = items.per_line,
                               .chunks = chunks,
@@ -70,9 +74,8 @@ static void choose(gpu_lowering *l, const rlx_attrs_sample *a, gpu_items items, 
                               .top_p = fraction_of(a->top_p),
                               .seed_low = (uint32_t)(uint64_t)a->seed,
                               .seed_high = (uint32_t)((uint64_t)a->seed >> 32)};
-  gpu_constants_sample_pick c = {.is_cut = a->top_p < 1, .draw = type};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(sample_pick, p, c), .groups = rows, .group_size = group,
-                            .windows = {items.window, sums, draw, gpu_out(l)}});
+                            .windows = {items.window, sums, draw, settings, gpu_out(l)}});
 }
 
 void gpu_lower_sample(gpu_lowering *l) {
@@ -81,7 +84,7 @@ void gpu_lower_sample(gpu_lowering *l) {
   uint32_t rows = gpu_count(gpu_out_type(l));
   if (rows == 0) return;
   gpu_lines lines = gpu_lines_of(&x->shape, -1);
-  if (a->temperature == 0) {
+  if (a->temperature == 0 && !gpu_in_type(l, 2)) {
     gpu_arg_emit(l, &(gpu_arg){.lines = lines, .t = x->dtype, .to = RLX_I32, .is_token = true});
     return;
   }

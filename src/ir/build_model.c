@@ -155,6 +155,6 @@ rlx_node rlx_op_rng_normal(rlx_graph *g, rlx_node draw, rlx_dims shape, rlx_dtyp
 rlx_node rlx_op_sample(rlx_graph *g, rlx_node logits, double temperature, const rlx_op_sample_desc *desc) {
   const rlx_op_sample_desc *d = DESC(rlx_op_sample_desc);
   if (!d) return RLX_NONE;
-  return NODE(sample, (logits, d->draw), .temperature = temperature, .top_k = d->top_k,
+  return NODE(sample, (logits, d->draw, d->settings), .temperature = temperature, .top_k = d->top_k,
               .top_p = d->top_p != 0 ? d->top_p : 1.0, .min_p = d->min_p, .seed = d->seed);
 }

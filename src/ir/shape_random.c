@@ -38,6 +38,7 @@ rlx_status rlx_shape_sample(rlx_infer *c) {
   const rlx_attrs_sample *a = c->attrs;
   const rlx_dims *x = rlx_infer_shape(c, 0);
   RLX_TRY(check_draw(c, 1));
+  if (rlx_infer_in(c, 2)) RLX_TRY(rlx_expect_shape(c, 2, RLX_DIMS(4)));
   if (x->n < 1) return RLX_FAIL(RLX_INVALID, "input 0 (logits) is a scalar but must have an axis of tokens");
   int64_t tokens = x->v[x->n - 1];
   if (!rlx_dim_is_open(tokens) && (tokens < 1 || tokens > INT32_MAX))

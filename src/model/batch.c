@@ -104,8 +104,7 @@ static rlx_status take_step(batch *b, const int32_t *drawn, row_fn fn, void *use
 }
 
 static rlx_status run(batch *b, const rlx_lm_prompt *prompts, row_fn fn, void *user) {
-  lm_graph_desc want = lm_drawing(b->options, b->lm->n_sequences);
-  RLX_TRY(lm_program_get(b->lm, &want, &b->program));
+  RLX_TRY(lm_program_for(b->lm, b->options, b->lm->n_sequences, &b->program));
   uint64_t begin = rlx_now_ns();
   RLX_TRY(start(b, prompts, user));
   b->stats->prompt_seconds = 1e-9 * (double)(rlx_now_ns() - begin);

@@ -20,9 +20,7 @@ enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MOST_SEQUENCES = 256, MOST_C
 
 static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
   return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
-         a->result == b->result &&
-         (a->result != LM_TOKEN ||
-          (a->temperature == b->temperature && a->top_p == b->top_p && a->min_p == b->min_p && a->top_k == b->top_k));
+         a->result == b->result && a->is_drawn == b->is_drawn && a->max_k == b->max_k;
 }
 
 static void program_destroy(lm_program *p) {
@@ -142,8 +140,9 @@ rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
   row.data = p->length;
   if (p->length) RLX_TRY(rlx_executable_write(e, "length", &row));
   rlx_tensor draw = {RLX_I32, {.n = 0}, {&p->draw}, sizeof p->draw};
-  bool draws = p->desc.result == LM_TOKEN && p->desc.temperature > 0;
-  return draws ? rlx_executable_write(e, "draw", &draw) : RLX_OK;
+  if (!p->desc.is_drawn) return RLX_OK;
+  RLX_TRY(rlx_executable_write(e, "draw", &draw));
+  return rlx_executable_write(e, "sampling", &(rlx_tensor){RLX_F32, RLX_DIMS(4), {p->sampling}, sizeof p->sampling});
 }
 
 /* ---- loading ---- */
@@ -175,7 +174,8 @@ static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
   }
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   RLX_TRY(rlx_session_device(lm->session, &info));
-  lm->ahead = info.kind == RLX_DEVICE_DISCRETE || info.kind == RLX_DEVICE_INTEGRATED ? GPU_AHEAD : 1;
+  lm->is_gpu = info.kind == RLX_DEVICE_DISCRETE || info.kind == RLX_DEVICE_INTEGRATED;
+  lm->ahead = lm->is_gpu ? GPU_AHEAD : 1;
   RLX_TRY(rlx_scratch_create(lm->session->blocks, &lm->scratch));
   RLX_TRY(rlx_weights_create(lm->session, &lm->weights));
   RLX_TRY(rlx_states_create(lm->session, &lm->states));

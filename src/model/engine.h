@@ -25,7 +25,8 @@ typedef struct lm_program {
   rlx_executable *executable;
   int32_t *tokens, *position, *length; /* inputs: [B, T], [B], [B] (NULL where T is 1) */
   int32_t draw;
-  uint32_t logits; /* which output they are */
+  float sampling[4]; /* temperature, top_k, top_p, min_p: inputs, so that no setting compiles anything */
+  uint32_t logits;   /* which output they are */
 } lm_program;
 
 typedef struct lm_sequence {
@@ -41,7 +42,7 @@ struct rlx_lm {
   lm_model *model;
   rlx_tokenizer *tokenizer; /* NULL: the file has none */
   rlx_session *session;
-  bool exact, is_dry;
+  bool exact, is_dry, is_gpu;
   rlx_dtype cache;
   uint32_t context, chunk, n_sequences;
   uint32_t ahead; /* tokens in a stretch where the caller has no wish: what pays on this device */
@@ -96,7 +97,7 @@ rlx_status lm_release(rlx_lm *lm);
 /* Of options: whether they make sense, the program that draws so, and the number of the first draw. Seeds that are near each
  * other begin at places of the random stream that are not. */
 rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o);
-lm_graph_desc lm_drawing(const rlx_lm_options *o, uint32_t sequences);
+rlx_status lm_program_for(rlx_lm *lm, const rlx_lm_options *o, uint32_t sequences, lm_program **out);
 int32_t lm_first_draw(uint64_t seed);
 /* Of calls that write text: whether options and the rest make sense; tokens in, text out. */
 rlx_status lm_check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn);

@@ -20,14 +20,16 @@ int32_t lm_first_draw(uint64_t seed) {
   return (int32_t)((seed ^ (seed >> 31)) & 0x3fffffff);
 }
 
-lm_graph_desc lm_drawing(const rlx_lm_options *o, uint32_t sequences) {
-  lm_graph_desc d = {.sequences = sequences, .tokens = 1, .result = LM_TOKEN};
-  if (o->temperature == 0) return d; /* the same program for all: the one that every model has from the start */
-  d.temperature = o->temperature;
-  d.top_k = o->top_k;
-  d.top_p = o->top_p > 0 ? o->top_p : 1;
-  d.min_p = o->min_p;
-  return d;
+/* A GPU finds the few best in fewer dispatches than it sorts all: two programs, each for all settings of its kind. */
+enum { FEW_TOKENS = 64 };
+
+rlx_status lm_program_for(rlx_lm *lm, const rlx_lm_options *o, uint32_t sequences, lm_program **out) {
+  lm_graph_desc d = {.sequences = sequences, .tokens = 1, .result = LM_TOKEN, .is_drawn = o->temperature > 0};
+  if (d.is_drawn && lm->is_gpu && o->top_k > 0 && o->top_k <= FEW_TOKENS) d.max_k = FEW_TOKENS;
+  RLX_TRY(lm_program_get(lm, &d, out));
+  const double how[4] = {o->temperature, o->top_k, o->top_p > 0 ? o->top_p : 1, o->min_p};
+  for (int i = 0; i < 4; i++) (*out)->sampling[i] = (float)how[i];
+  return RLX_OK;
 }
 
 rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
@@ -149,7 +151,6 @@ static rlx_status draw_tokens(run_of *r, id_fn fn, void *user) {
 
 static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *o, id_fn fn, void *user,
                            rlx_lm_stats *stats) {
-  lm_graph_desc want = lm_drawing(o, 1);
   run_of r = {.lm = lm, .options = o, .q = &lm->sequences[o->sequence], .stats = stats};
   while (o->shift && n <= lm->context && r.q->ids.n > lm->context - n) forget_half(lm, r.q);
   RLX_TRY(lm_push(lm, o->sequence, ids, n));
@@ -158,7 +159,7 @@ static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
   /* What follows the last token must be drawn, so it is computed (again) even where the states have it. */
   lm_take_back(lm, o->sequence, (uint32_t)r.q->ids.n - 1);
   stats->n_prompt_tokens = (uint32_t)r.q->ids.n - r.q->done;
-  RLX_TRY(lm_program_get(lm, &want, &r.program));
+  RLX_TRY(lm_program_for(lm, o, 1, &r.program));
   uint64_t begin = rlx_now_ns();
   rlx_status s = lm_catch_up(lm, o->sequence, 1, o->cancel, user);
   stats->prompt_seconds = 1e-9 * (double)(rlx_now_ns() - begin);

@@ -87,9 +87,10 @@ static void make_result(lm_build *b, rlx_node x) {
   rlx_node logits = logits_of(b, d->result == LM_LOGITS ? x : last_rows(b, x));
   if (d->result != LM_LOGITS) logits = rlx_op_reshape(g, logits, RLX_DIMS(b->sequences, b->c->vocabulary));
   if (d->result == LM_TOKEN) {
-    rlx_op_sample_desc how = {RLX_OP_SAMPLE_DESC_INIT, .top_k = d->top_k, .top_p = d->top_p, .min_p = d->min_p};
-    if (d->temperature > 0) how.draw = draw_number(b);
-    rlx_node token = rlx_op_sample(g, logits, d->temperature, &how);
+    rlx_op_sample_desc how = {RLX_OP_SAMPLE_DESC_INIT, .top_k = d->max_k};
+    if (d->is_drawn) how.draw = draw_number(b);
+    if (d->is_drawn) how.settings = rlx_op_input(g, "sampling", RLX_F32, RLX_DIMS(4));
+    rlx_node token = rlx_op_sample(g, logits, d->is_drawn ? 1 : 0, &how);
     rlx_graph_add_output(g, "token", rlx_op_reshape(g, token, RLX_DIMS(b->sequences, 1)));
   } else {
     rlx_graph_add_output(g, "logits", logits);

@@ -45,6 +45,7 @@ rlx_status lm_model_read(const lm_model *m, size_t i, void *data);
  *          position  i32 [B]      how many tokens the sequence had before
  *          length    i32 [B]      how many of its T tokens count (1 .. T); absent where T is 1
  *          draw      i32 scalar   where tokens are drawn with a temperature above 0: draw + position[0] is the draw's number
+ *          sampling  f32 [4]      there too: temperature, top_k, top_p, min_p
  * States   k.N, v.N  [B, context, kv heads, head]   (or what the family remembers: conv.N, ssm.N)
  * Outputs  see lm_result; with states also next i32 [B]: position + length
  * Rows past `length` are written into the states and hidden from all that count: the next tokens overwrite them, so context
@@ -61,8 +62,8 @@ typedef struct lm_graph_desc {
   uint32_t context;
   rlx_dtype cache; /* of k and v */
   lm_result result;
-  double temperature, top_p, min_p; /* of LM_TOKEN, as the op sample has them */
-  uint32_t top_k;
+  bool is_drawn;  /* of LM_TOKEN: by the input `sampling`; else the likeliest */
+  uint32_t max_k; /* of those, the most that top_k will be; 0: all tokens */
 } lm_graph_desc;
 rlx_status lm_graph_build(const lm_model *m, const lm_graph_desc *d, rlx_graph **out);
 

@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "base/philox.h"
+#include "ir/sampling.h"
 #include "ref/order.h"
 
 /* The draw number: the optional input, else the run's. */
@@ -43,6 +44,14 @@ rlx_status rlx_ref_rng_normal(rlx_ref_call *c) {
 
 /* ---- sample ---- */
 
+/* The attributes, or what the optional input says instead. */
+static rlx_sampling sampling_of(const rlx_ref_call *c) {
+  const rlx_attrs_sample *a = c->attrs;
+  const rlx_tensor *settings = rlx_ref_in(c, 2);
+  if (!settings) return (rlx_sampling){a->temperature, a->top_p, a->min_p, (uint64_t)a->top_k};
+  return rlx_sampling_read(settings->data, (uint64_t)a->top_k);
+}
+
 /* A row of logits, the order of its tokens and, in that order, their weights. */
 typedef struct row_order {
   double *logit, *weight;
@@ -64,9 +73,8 @@ static size_t reach(const double *weight, size_t n, double mass) {
 }
 
 /* The place in the order of the token that u picks; the first of the row is finite. */
-static size_t choose(rlx_ref_call *c, const row_order *row, size_t n, double u) {
-  const rlx_attrs_sample *a = c->attrs;
-  if (a->top_k > 0 && (uint64_t)a->top_k < n) n = (size_t)a->top_k;
+static size_t choose(rlx_ref_call *c, const rlx_sampling *a, const row_order *row, size_t n, double u) {
+  if (a->top_k > 0 && a->top_k < n) n = (size_t)a->top_k;
   double largest = row->logit[row->order[0]];
   RLX_REF_EACH(c, i, n) {
     double logit = row->logit[row->order[i]];
@@ -82,6 +90,7 @@ static size_t choose(rlx_ref_call *c, const row_order *row, size_t n, double u) 
 
 rlx_status rlx_ref_sample(rlx_ref_call *c) {
   const rlx_attrs_sample *a = c->attrs;
+  const rlx_sampling how = sampling_of(c);
   const rlx_tensor *logits = c->in[0];
   size_t n = (size_t)logits->shape.v[logits->shape.n - 1];
   uint64_t draw = draw_number(c, 1);
@@ -101,7 +110,7 @@ rlx_status rlx_ref_sample(rlx_ref_call *c) {
       rlx_ref_sort_positions(c, &(rlx_ref_keys){.f = r.logit}, true, n, &r.order, &r.spare);
       if (c->stopped) return RLX_OK;
       double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, draw).v[0]);
-      pick = (int64_t)r.order[a->temperature == 0 ? 0 : choose(c, &r, n, u)];
+      pick = (int64_t)r.order[how.temperature == 0 ? 0 : choose(c, &how, &r, n, u)];
     }
     rlx_store_int(c->out, row, pick);
   }

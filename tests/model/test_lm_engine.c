@@ -317,6 +317,44 @@ TEST(the_same_seed_gives_the_same_tokens) {
   golden_close(&g);
 }
 
+/* Settings are inputs of one program: the second one of them compiles nothing, and a setting that comes again draws the same. */
+static void check_settings(const char *device) {
+  golden g;
+  said s[12] = {0};
+  rlx_session *session = NULL;
+  rlx_lm *lm = NULL;
+  rlx_session_stats before = {RLX_SESSION_STATS_INIT}, after = {RLX_SESSION_STATS_INIT};
+  CHECK_OK(golden_open("llama", &g));
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .threads = 1}, &session));
+  CHECK_OK(load_with((rlx_lm_desc){.session = session}, "llama", &lm));
+  for (int i = 0; i < 12; i++) {
+    rlx_lm_options o = greedy(20);
+    const int k = i % 6; /* all of them twice */
+    o.seed = 5, o.temperature = 0.7 + 0.3 * k, o.top_k = (uint32_t)(k % 3) * 20;
+    o.top_p = k == 1 ? 0.9 : 0, o.min_p = k == 4 ? 0.05 : 0;
+    CHECK_OK(rlx_lm_truncate(lm, 0, 0));
+    CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s[i], NULL));
+    if (i == 0) CHECK_OK(rlx_session_stats_get(session, &before));
+    if (i >= 6) CHECK(memcmp(s[i].ids, s[i - 6].ids, sizeof s[0].ids) == 0);
+  }
+  CHECK(memcmp(s[0].ids, s[5].ids, sizeof s[0].ids) != 0);
+  CHECK_OK(rlx_session_stats_get(session, &after));
+  CHECK_EQ_INT(after.compiled, before.compiled);
+  rlx_lm_destroy(lm);
+  rlx_session_destroy(session);
+  golden_close(&g);
+}
+
+TEST(a_changed_setting_compiles_nothing) { check_settings("cpu"); }
+
+TEST(a_changed_setting_compiles_nothing_on_vulkan) {
+  rlx_session *session;
+  if (rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "vulkan", .threads = 1}, &session))
+    SKIP(rlx_message());
+  rlx_session_destroy(session);
+  check_settings("vulkan");
+}
+
 TEST(options_that_make_no_sense) {
   golden g;
   rlx_lm *lm = NULL;

@@ -233,7 +233,7 @@ TEST(families_on_vulkan) {
 
 /* The same draw at the same position gives the same token, and other draws give others now and then. */
 static rlx_status check_draws(const lm_golden *g, lm_world *w) {
-  lm_graph_desc d = {.sequences = 1, .tokens = TOKENS, .context = CONTEXT, .result = LM_TOKEN, .temperature = 5};
+  lm_graph_desc d = {.sequences = 1, .tokens = TOKENS, .context = CONTEXT, .result = LM_TOKEN, .is_drawn = true};
   rlx_executable *e;
   RLX_TRY(lm_world_compile(w, &d, &e));
   int32_t position = 0, length = TOKENS, token[20];
@@ -243,6 +243,8 @@ static rlx_status check_draws(const lm_golden *g, lm_world *w) {
     int32_t draw = i / 2;
     rlx_tensor t = {RLX_I32, RLX_SCALAR, {&draw}, sizeof draw};
     s = rlx_executable_write(e, "draw", &t);
+    rlx_tensor how = {RLX_F32, RLX_DIMS(4), {(float[]){5, 0, 1, 0}}, 4 * sizeof(float)};
+    if (!s) s = rlx_executable_write(e, "sampling", &how);
     if (!s) s = lm_step_run(e, &d, &(lm_step){g->tokens.data, &position, &length, "token", &token[i], sizeof *token});
     if (!s && i % 2 && token[i] != token[i - 1]) s = rlx_fail(RLX_INVALID, "draw %d gave two tokens", (int)draw);
     n_other += i > 0 && !s && token[i] != token[0];

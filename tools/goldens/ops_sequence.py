@@ -229,6 +229,12 @@ def sample_row(logits, attrs, u):
 def sample(attrs, ins, out):
     logits = ins[0].double().numpy()
     rows = logits.reshape(-1, logits.shape[-1])
+    if len(ins) > 2 and ins[2] is not None:
+        temperature, top_k, top_p, min_p = ins[2].double().numpy()
+        k = int(top_k) if top_k >= 1 else 0
+        bound = attrs["top_k"]
+        attrs = dict(attrs, temperature=max(temperature, 0), top_k=min(k, bound) if k and bound else k or bound,
+                     top_p=1 if np.isnan(top_p) else min(max(top_p, 0), 1), min_p=min(max(min_p, 0), 1))
     u = unit(philox(attrs["seed"], np.arange(len(rows)), draw_of(ins, 1))[0])
     return np.array([sample_row(row, attrs, x) for row, x in zip(rows, u)], np.int64).reshape(out["shape"])
 

@@ -7,12 +7,13 @@
 static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_window *windows) {
   (void)constants;
   memcpy(&p, params, sizeof p);
-  IS_CUT = constants[0];
+  HAS_SETTINGS = constants[0];
   DRAW = constants[1];
   items = windows[0];
   sums = windows[1];
   draw = windows[2];
-  y = windows[3];
+  settings = windows[3];
+  y = windows[4];
 }
 static void k_group(void) {
   low = emu_shared(sizeof *low * (GROUP));

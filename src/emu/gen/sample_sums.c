@@ -7,8 +7,10 @@
 static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_window *windows) {
   (void)constants;
   memcpy(&p, params, sizeof p);
+  HAS_SETTINGS = constants[0];
   items = windows[0];
-  sums = windows[1];
+  settings = windows[1];
+  sums = windows[2];
 }
 static void k_group(void) {
   low = emu_shared(sizeof *low * (GROUP));

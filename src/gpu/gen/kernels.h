@@ -453,10 +453,11 @@ typedef gpu_constants_rows_coop1 gpu_constants_rows_full4;
 extern const struct gpu_kernel gpu_kernel_rows_full4;
 
 typedef struct gpu_params_sample_pick { uint32_t groups; uint32_t n; uint32_t pitch; uint32_t chunks; uint32_t chunk; float temperature; uint32_t top_p; uint32_t seed_low; uint32_t seed_high; } gpu_params_sample_pick;
-typedef struct gpu_constants_sample_pick { uint32_t is_cut; uint32_t draw; } gpu_constants_sample_pick;
+typedef struct gpu_constants_sample_pick { uint32_t has_settings; uint32_t draw; } gpu_constants_sample_pick;
 extern const struct gpu_kernel gpu_kernel_sample_pick;
 
 typedef struct gpu_params_sample_sums { uint32_t groups; uint32_t n; uint32_t pitch; uint32_t chunks; uint32_t chunk; float temperature; float min_p; } gpu_params_sample_sums;
+typedef struct gpu_constants_sample_sums { uint32_t has_settings; } gpu_constants_sample_sums;
 extern const struct gpu_kernel gpu_kernel_sample_sums;
 
 typedef struct gpu_params_scan { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t blocks; uint32_t chunks; uint32_t chunk; uint32_t neutral; uint32_t neutral_high; } gpu_params_scan;
