@@ -41,6 +41,7 @@ rlx_status onnx_force(onnx_call *c, onnx_value *v, const char *why, rlx_tensor *
   onnx_importer *imp = c->imp;
   if (v->refused) return RLX_UNSUPPORTED;
   RLX_TRY(onnx_know(imp, v));
+  if (!v->known && imp->inner) return RLX_FAIL(RLX_UNSUPPORTED, "%s, in a loop", why);
   if (!v->known && !v->live) RLX_TRY(onnx_cut(imp, v, why));
   if (!v->known) RLX_TRY(onnx_stop(imp, imp->client->value(imp->client->user, v->live - 1, &v->known)));
   v->node = 0; /* what read it as an input of the graph goes on; who reads it from now on reads a constant */
@@ -364,6 +365,7 @@ rlx_status onnx_on_host(onnx_call *c, onnx_host_fn fn, const int64_t p[ONNX_HOST
     else all = false, cut |= !c->in[i]->live;
   }
   if (all) return compute_now(c, fn, p, known, c->n_in);
+  if (imp->inner) return RLX_FAIL(RLX_UNSUPPORTED, "%s, in a loop", why);
   if (cut) RLX_TRY(onnx_cut(imp, NULL, why));
   c->g = imp->g;
   for (uint32_t i = 0; i < c->n_in; i++)

@@ -1,11 +1,13 @@
 /* Control flow: decided while importing.
  *
- * If asks for its condition and imports that branch. Loop and Scan import their body trip by trip, so that values may change their shapes
- * on the way; results of trips are stacked at the end. Where the graph is cut in between, what was collected is held. */
+ * If asks for its condition and imports that branch. Loop and Scan become one node where their body can be a graph of its own (inner.c);
+ * else they import it trip by trip, so that values may change their shapes on the way; results of trips are stacked at the end.
+ * Where the graph is cut in between, what was collected is held. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "onnx/compose.h"
+#include "onnx/inner.h"
 
 rlx_status onnx_op_if(onnx_call *c) {
   bool cond;
@@ -153,6 +155,43 @@ static rlx_status loop_trips(onnx_call *c, trips *t, int64_t most, bool cond) {
   return RLX_OK;
 }
 
+/* The numbers of the trips, for a loop that walks over them. */
+static rlx_node trip_numbers(onnx_call *c, void *user, uint32_t i) {
+  const int64_t *n = user;
+  int64_t *v = onnx_alloc(c->imp, (size_t)*n, sizeof *v);
+  (void)i;
+  if (!v) return rlx_graph_set_error(c->g, RLX_FAIL(RLX_NO_MEMORY, "%" PRId64 " trips", *n));
+  for (int64_t k = 0; k < *n; k++) v[k] = k;
+  return onnx_constant_i64(c, RLX_DIMS(*n), v);
+}
+
+/* A Loop of a known number of trips that nothing ends before: a scan over their numbers. */
+static rlx_status loop_as_graph(onnx_call *c, trips *t, int64_t most, bool *done) {
+  const rlx_type number = {RLX_I64, {.n = 0}};
+  const onnx_type type = ONNX_INT64;
+  onnx_loop l = {.body = t->body,
+                 .trips = most,
+                 .carried = t->held,
+                 .n_carried = t->n_carried,
+                 .carried_at = 2,
+                 .first_out = 1,
+                 .scanned = trip_numbers,
+                 .user = &most,
+                 .scanned_type = &type,
+                 .slice = &number,
+                 .n_scanned = 1,
+                 .always_at = 1};
+  *done = false;
+  if (most < 1 || (uint64_t)most > onnx_most_trips(c)) return RLX_OK;
+  RLX_TRY(known_bool(c, true, &l.always));
+  if (!(l.result_type = onnx_alloc(c->imp, (size_t)t->body->n_outputs + 1, sizeof *l.result_type)))
+    return RLX_FAIL(RLX_NO_MEMORY, "a loop");
+  RLX_TRY(onnx_loop_as_graph(c, &l, done));
+  for (uint32_t i = 0; *done && i < t->n_carried + t->n_scan; i++)
+    if (onnx_wants(c, i)) RLX_TRY(onnx_set_as(c, i, l.results[i], l.result_type[i]));
+  return RLX_OK;
+}
+
 rlx_status onnx_op_loop(onnx_call *c) {
   trips t = {0};
   int64_t most = -1;
@@ -173,6 +212,9 @@ rlx_status onnx_op_loop(onnx_call *c) {
   for (uint32_t i = 0; i < t.n_carried; i++)
     if (!(t.held[i] = i + 2 < c->n_in ? c->in[i + 2] : NULL))
       return RLX_FAIL(RLX_INVALID, "input %u is left out", i + 2);
+  bool done = false;
+  if (cond) RLX_TRY(loop_as_graph(c, &t, most, &done));
+  if (done) return RLX_OK;
   RLX_TRY(loop_trips(c, &t, most, cond));
   for (uint32_t i = 0; i < t.n_carried; i++) onnx_set_value(c, i, t.held[i]);
   for (uint32_t i = 0; i < t.n_scan; i++) RLX_TRY(set_stacked(c, &t, i, 0, false, t.n_carried + i));
@@ -248,6 +290,72 @@ static rlx_status read_scan(onnx_call *c, scan *s, uint32_t *n_state) {
   return onnx_ints_of(c, "scan_output_directions", &s->out_reverse);
 }
 
+/* ---- as one node ---- */
+
+typedef struct scan_graph {
+  const scan *s;
+  int *axis; /* of each walked input */
+} scan_graph;
+
+/* One axis from a place to another, the others in order. */
+static rlx_node move_axis(onnx_call *c, rlx_node x, int from, int to) {
+  rlx_dims perm = {.n = onnx_dims(c, x).n};
+  for (int i = 0, k = 0; i < perm.n; i++) perm.v[i] = i == to ? from : k == from ? (k += 2) - 1 : k++;
+  return from == to ? x : rlx_op_transpose(c->g, x, perm);
+}
+
+static rlx_node walked(onnx_call *c, void *user, uint32_t i) {
+  const scan_graph *g = user;
+  return move_axis(c, onnx_node_of(c, c->in[g->s->first + i]), g->axis[i], 0);
+}
+
+/* One direction for all: a slice's results then lie where the slice did. */
+static bool is_one_way(const scan *s, bool *reverse) {
+  *reverse = entry(&s->in_reverse, 0) != 0;
+  for (uint32_t i = 0; i < s->n_inputs; i++)
+    if ((entry(&s->in_reverse, i) != 0) != *reverse) return false;
+  for (uint32_t i = 0; i < s->t.n_scan; i++)
+    if ((entry(&s->out_reverse, i) != 0) != *reverse) return false;
+  return true;
+}
+
+static rlx_status scan_as_graph(onnx_call *c, const scan *s, bool *done) {
+  onnx_loop l = {.body = s->t.body,
+                 .trips = s->length,
+                 .carried = s->t.held,
+                 .n_carried = s->t.n_carried,
+                 .scanned = walked,
+                 .n_scanned = s->n_inputs,
+                 .scanned_at = s->t.n_carried};
+  scan_graph g = {s, onnx_alloc(c->imp, s->n_inputs, sizeof *g.axis)};
+  onnx_type *types = onnx_alloc(c->imp, s->n_inputs, sizeof *types);
+  rlx_type *slice = onnx_alloc(c->imp, s->n_inputs, sizeof *slice);
+  *done = false;
+  l.user = &g, l.scanned_type = types, l.slice = slice;
+  l.result_type = onnx_alloc(c->imp, (size_t)s->t.body->n_outputs + 1, sizeof *l.result_type);
+  if (!g.axis || !types || !slice || !l.result_type) return RLX_FAIL(RLX_NO_MEMORY, "a scan");
+  if (!is_one_way(s, &l.reverse)) return RLX_OK;
+  for (uint32_t i = 0; i < s->n_inputs; i++) {
+    const onnx_value *v = c->in[s->first + i];
+    RLX_TRY(onnx_axis(c, entry(&s->in_axes, i), v->is.shape.n, &g.axis[i]));
+    types[i] = v->type;
+    slice[i] = (rlx_type){v->is.dtype, {.n = v->is.shape.n - 1}};
+    for (int k = 0; k < slice[i].shape.n; k++) slice[i].shape.v[k] = v->is.shape.v[k + (k >= g.axis[i])];
+  }
+  RLX_TRY(onnx_loop_as_graph(c, &l, done));
+  for (uint32_t i = 0; *done && i < s->t.body->n_outputs; i++) {
+    int to = 0;
+    rlx_node y = l.results[i];
+    if (!onnx_wants(c, i)) continue;
+    if (i >= s->t.n_carried) {
+      RLX_TRY(onnx_axis(c, entry(&s->out_axes, i - s->t.n_carried), onnx_dims(c, y).n, &to));
+      y = move_axis(c, y, 0, to);
+    }
+    RLX_TRY(onnx_set_as(c, i, y, l.result_type[i]));
+  }
+  return RLX_OK;
+}
+
 rlx_status onnx_op_scan(onnx_call *c) {
   scan s = {0};
   uint32_t n_state = 0;
@@ -257,6 +365,9 @@ rlx_status onnx_op_scan(onnx_call *c) {
   for (uint32_t i = 0; i < n_state; i++)
     if (!(s.t.held[i] = i < c->n_in ? c->in[i] : NULL))
       return RLX_FAIL(RLX_INVALID, "input %u is left out", (unsigned)i);
+  bool done;
+  RLX_TRY(scan_as_graph(c, &s, &done));
+  if (done) return RLX_OK;
   RLX_TRY(scan_trips(c, &s, n_state));
   for (uint32_t i = 0; i < n_state; i++) onnx_set_value(c, i, s.t.held[i]);
   for (uint32_t i = 0; i < s.t.n_scan; i++)

@@ -145,7 +145,7 @@ static rlx_status gather(const rlx_onnx *m, const rlx_onnx_options *o, const rlx
 }
 
 static rlx_status import_single(rlx_onnx *m, const rlx_onnx_options *o, single *s, onnx_input *given) {
-  onnx_client client = {s, take_graph, take_value, take_host};
+  onnx_client client = {s, take_graph, take_value, take_host, .no_loops = o->forbid_host};
   RLX_TRY(gather(m, o, s->v, s->n, given, s->boxes, &s->n_given));
   rlx_status status = onnx_import(m, given, s->n_given, o->max_trips, &client);
   return status == RLX_CANCELLED && s->cut ? RLX_OK : status;

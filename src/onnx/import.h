@@ -7,7 +7,8 @@
  * Where it asks for a value that is not known (it depends on what inputs hold), the graph is cut: what is built so far ends with all
  * values that are used later as outputs, the client runs it, and a new graph begins in which those are inputs and the value asked for is
  * known. Ops whose result's size depends on values (NonZero) are steps of the host between two graphs. Branches and loops are decided
- * the same way: If asks for its condition and imports the branch; Loop imports its body trip by trip.
+ * the same way: If asks for its condition and imports the branch; Loop and Scan import their body trip by trip, or as a graph of its
+ * own where its shapes hold and it is cheap (inner.c).
  *
  * All of it is deterministic: the same model, sizes and answers give the same graphs, which is what lets a runner keep them. */
 #ifndef RLX_ONNX_IMPORT_H
@@ -62,6 +63,7 @@ typedef struct onnx_client {
    * their types here. */
   rlx_status (*host)(void *user, onnx_host_fn fn, const int64_t *p, const uint32_t *in, const rlx_tensor *known,
                      uint32_t n_in, uint32_t first, rlx_type *out, uint32_t n_out, const char *why);
+  bool no_loops; /* control flow would run on the host: every trip is to be written out */
 } onnx_client;
 
 typedef struct onnx_input {

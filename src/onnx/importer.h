@@ -25,6 +25,13 @@ struct onnx_scope {
   int depth;
 };
 
+/* A body that is being imported as a graph of its own: inner.c. */
+typedef struct onnx_inner {
+  uint32_t n_outer;                 /* values from before it, which are captured where it reads them */
+  RLX_ARRAY(onnx_value *) captured; /* in the order of the inputs that they became */
+  RLX_ARRAY(const void *) known;    /* of the graph around it */
+} onnx_inner;
+
 struct onnx_importer {
   rlx_onnx *m;
   const onnx_client *client;
@@ -35,6 +42,7 @@ struct onnx_importer {
   RLX_ARRAY(rlx_blob *) blobs;   /* of constants that known bytes lie in */
   rlx_node folded;               /* nodes before it have been tried */
   onnx_scope *scope;             /* the innermost */
+  onnx_inner *inner;             /* NULL: none */
   RLX_ARRAY(onnx_live) live;     /* all so far, by number */
   onnx_value *asked;             /* for ONNX_AGAIN */
   char why[256];                 /* it is asked for */
@@ -63,6 +71,8 @@ rlx_status onnx_fold_new(onnx_importer *imp);   /* computes what can be of the n
 void onnx_take_known(onnx_importer *imp, onnx_value *v);
 rlx_status onnx_know(onnx_importer *imp, onnx_value *v); /* its bytes, if no run is needed for them */
 rlx_node onnx_value_node(onnx_importer *imp, onnx_value *v);
+/* inner.c: an input of the body that stands for a value of the graphs around it. */
+rlx_node onnx_capture(onnx_importer *imp, onnx_value *v);
 /* cut.c */
 rlx_status onnx_live_add(onnx_importer *imp, onnx_value *v, const char *name);
 /* Ends the graph with what is used later as outputs, and begins another. `also`: what must be among them, or NULL. */

@@ -445,7 +445,7 @@ static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t
   if (done) return RLX_OK;
   r->n_kept++;
   r->at = &r->path->root;
-  onnx_client client = {r, on_graph, on_value, on_host};
+  onnx_client client = {r, on_graph, on_value, on_host, .no_loops = r->options.forbid_host};
   return onnx_import(r->model, r->given, r->n_given, r->options.max_trips, &client);
 }
 

@@ -195,6 +195,7 @@ rlx_node onnx_value_node(onnx_importer *imp, onnx_value *v) {
     v->node = rlx_op_constant(imp->g, v->is.dtype, v->is.shape, v->known, bytes);
     return v->node;
   }
+  if (imp->inner && v->index < imp->inner->n_outer) return onnx_capture(imp, v);
   if (v->weight) v->node = rlx_op_param(imp->g, v->leaf, v->is.dtype, v->is.shape);
   else if (v->live) v->node = rlx_op_input(imp->g, v->leaf, v->is.dtype, v->is.shape);
   return v->node;

@@ -25,7 +25,41 @@ static void map_linear(rlx_ref_call *c, map *m, int axis, size_t stride) {
   RLX_REF_EACH(c, i, (size_t)m->shape.v[axis]) m->source[axis][i] = i * stride;
 }
 
+/* Whether the last axis shows neighbours side by side, and no border: then a row of the result is one piece of the source. */
+static bool has_rows(const map *m) {
+  const int last = m->shape.n - 1;
+  const int64_t n = last < 0 ? 0 : m->shape.v[last];
+  for (int64_t i = 0; i < n; i++)
+    if (m->source[last][i] == BORDER || m->source[last][i] != m->source[last][0] + (size_t)i) return false;
+  return n > 1;
+}
+
+static void map_rows(rlx_ref_call *c, map m, const void *border) {
+  const size_t size = rlx_dtype_size(c->out->dtype), n = (size_t)m.shape.v[--m.shape.n];
+  const size_t first = m.source[m.shape.n][0];
+  const unsigned char *from = c->in[0]->data;
+  unsigned char *to = c->out->data;
+  int64_t idx[RLX_MAX_RANK] = {0};
+  do {
+    size_t at = first;
+    bool inside = true;
+    for (int i = 0; i < m.shape.n; i++) {
+      size_t step = m.source[i][idx[i]];
+      if (step == BORDER) inside = false;
+      else at += step;
+    }
+    if (inside) rlx_ref_copy(c, to, from + at * size, n * size);
+    else
+      RLX_REF_EACH(c, k, n) memcpy(to + k * size, border, size);
+    to += n * size;
+  } while (rlx_next_index(&m.shape, idx) && !c->stopped);
+}
+
 static void map_run(rlx_ref_call *c, const map *m, const void *border) {
+  if (has_rows(m)) {
+    map_rows(c, *m, border);
+    return;
+  }
   size_t size = rlx_dtype_size(c->out->dtype);
   const unsigned char *from = c->in[0]->data;
   unsigned char *to = c->out->data;

@@ -213,6 +213,19 @@ static rlx_status load_source(const rlx_weights *w, const rlx_weight *source, rl
 
 /* Beyond this a device's kernels are faster by more than compiling for it costs: some tens of milliseconds of plain loops. */
 #define REFERENCE_VISITS 4e6
+/* What is made of constants alone is made anew for every size of a model. Where no bit of it depends on who computes it, the device does so
+ * as soon as that pays. */
+#define EXACT_VISITS 1e5
+
+/* Whether elements are only moved, or whole numbers. */
+static bool is_exact(const rlx_graph *g) {
+  for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
+    const rlx_node_rec *n = rlx_graph_at(g, id);
+    bool is_whole = rlx_dtype_is_int(n->type.dtype) || n->type.dtype == RLX_BOOL;
+    if (!is_whole && !rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_VIEW | RLX_TRAIT_MOVES)) return false;
+  }
+  return true;
+}
 
 typedef struct kitchen {
   rlx_tensor *values; /* by source */
@@ -281,7 +294,9 @@ static rlx_status compute(rlx_weights *w, rlx_weight *weight, const rlx_watch *w
   rlx_eval_context ctx = {.cancel = watch ? watch->cancel : NULL, .cancel_user = watch ? watch->user : NULL};
   kitchen k;
   rlx_status s = kitchen_init(w, weight, &k);
-  if (!s && visits(weight->recipe) > REFERENCE_VISITS) s = compute_on_device(w, weight, &k, watch);
+  double n = visits(weight->recipe);
+  bool on_device = n > REFERENCE_VISITS || (n > EXACT_VISITS && !weight->sources.n && is_exact(weight->recipe));
+  if (!s && on_device) s = compute_on_device(w, weight, &k, watch);
   else if (!s) s = rlx_eval_graph(weight->recipe, &ctx, k.leaves, &k.result, NULL);
   if (!s) s = rlx_weight_fill(w, weight, &k.result);
   kitchen_deinit(weight, &k);

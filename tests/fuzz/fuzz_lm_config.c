@@ -50,7 +50,7 @@ static void use_model(size_t i) {
 }
 
 static void build(const lm_model *m, lm_result result, uint32_t tokens) {
-  lm_graph_desc d = {.sequences = 2, .tokens = tokens, .context = 16, .result = result, .temperature = 1};
+  lm_graph_desc d = {.sequences = 2, .tokens = tokens, .context = 16, .result = result, .is_drawn = true};
   rlx_graph *g;
   if (lm_graph_build(m, &d, &g)) fail("a model that opened makes no graph");
   rlx_graph_destroy(g);

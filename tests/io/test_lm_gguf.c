@@ -532,7 +532,7 @@ static rlx_status open_and_build(void *user) {
   lm_model *m;
   rlx_graph *g = NULL;
   RLX_TRY(lm_model_open(user, &m));
-  lm_graph_desc d = {.sequences = 1, .tokens = 2, .context = 4, .result = LM_TOKEN, .temperature = 1};
+  lm_graph_desc d = {.sequences = 1, .tokens = 2, .context = 4, .result = LM_TOKEN, .is_drawn = true};
   rlx_status s = lm_graph_build(m, &d, &g);
   for (size_t i = 0; i < lm_model_weights(m) && !s; i++) {
     static double data[4096];

@@ -325,7 +325,7 @@ static void check_settings(const char *device) {
   rlx_lm *lm = NULL;
   rlx_session_stats before = {RLX_SESSION_STATS_INIT}, after = {RLX_SESSION_STATS_INIT};
   CHECK_OK(golden_open("llama", &g));
-  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .threads = 1}, &session));
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = device, .n_threads = 1}, &session));
   CHECK_OK(load_with((rlx_lm_desc){.session = session}, "llama", &lm));
   for (int i = 0; i < 12; i++) {
     rlx_lm_options o = greedy(20);
@@ -339,7 +339,7 @@ static void check_settings(const char *device) {
   }
   CHECK(memcmp(s[0].ids, s[5].ids, sizeof s[0].ids) != 0);
   CHECK_OK(rlx_session_stats_get(session, &after));
-  CHECK_EQ_INT(after.compiled, before.compiled);
+  CHECK_EQ_INT(after.n_compiled, before.n_compiled);
   rlx_lm_destroy(lm);
   rlx_session_destroy(session);
   golden_close(&g);
@@ -349,7 +349,7 @@ TEST(a_changed_setting_compiles_nothing) { check_settings("cpu"); }
 
 TEST(a_changed_setting_compiles_nothing_on_vulkan) {
   rlx_session *session;
-  if (rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "vulkan", .threads = 1}, &session))
+  if (rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "vulkan", .n_threads = 1}, &session))
     SKIP(rlx_message());
   rlx_session_destroy(session);
   check_settings("vulkan");

@@ -538,6 +538,124 @@ TEST(loop_by_an_input) {
   close_world(&w);
 }
 
+/* ---- loops that are one node ---- */
+
+static uint32_t count_nodes(const rlx_graph *g, const char *op) {
+  uint32_t n = 0;
+  for (rlx_node id = 1; id <= rlx_graph_size(g); id++) n += strcmp(rlx_node_op(g, id), op) == 0;
+  return n;
+}
+
+/* Many trips of a body whose shapes hold: one node, with what it reads around it captured; few trips are written out. */
+TEST(a_loop_of_many_trips_is_one_node) {
+  world w = {0};
+  float x[2] = {1, 2};
+  int64_t n = 100;
+  rlx_tensor t;
+  rlx_graph *g;
+  char *cut;
+  loop_model(&w.f);
+  CHECK_OK(open_world(&w));
+  rlx_named_tensor in[2] = {ints_of("n", RLX_SCALAR, &n, 1), floats_of("x", RLX_DIMS(2), x, 2)};
+  for (int round = 0; round < 2; round++) {
+    CHECK_OK(rlx_onnx_run(w.runner, in, 2));
+    CHECK(output_is(w.runner, 0, (const float[]){101, 202}, 2));
+    CHECK_OK(rlx_onnx_runner_output(w.runner, 1, NULL, &t));
+    CHECK(t.shape.n == 1 && t.shape.v[0] == 100 && ((int64_t *)t.data)[0] == 0 && ((int64_t *)t.data)[99] == 99);
+  }
+  CHECK_EQ_INT(rlx_onnx_runner_compile_count(w.runner), 1);
+  CHECK_OK(rlx_onnx_graph(w.model, NULL, in, 2, &g, &cut));
+  CHECK(!cut && count_nodes(g, "scan") == 2 && count_nodes(g, "add") == 0);
+  rlx_graph_destroy(g);
+  n = 5;
+  CHECK_OK(rlx_onnx_graph(w.model, NULL, in, 2, &g, &cut));
+  CHECK(!cut && count_nodes(g, "scan") == 0 && count_nodes(g, "add") == 5);
+  rlx_graph_destroy(g);
+  n = 100; /* where the host may not run anything */
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .forbid_host = true};
+  CHECK_OK(rlx_onnx_graph(w.model, &o, in, 2, &g, &cut));
+  CHECK(!cut && count_nodes(g, "scan") == 0 && count_nodes(g, "add") == 100);
+  rlx_graph_destroy(g);
+  close_world(&w);
+}
+
+/* a goes round as a + row; y stacks what was so far along axis 1, both backwards or both forwards. */
+static void scan_model(onnx_image *f, const char *attributes) {
+  image_model(f, 17);
+  image_begin(f, MODEL_GRAPH);
+  image_value(f, GRAPH_INPUT, "a", 1, "2");
+  image_value(f, GRAPH_INPUT, "x", 1, "2,N");
+  image_node_begin(f, "Scan", "a,x", "last,all", attributes);
+  image_branch_begin(f, "body");
+  image_value(f, GRAPH_INPUT, "p", 1, "2");
+  image_value(f, GRAPH_INPUT, "s", 1, "2");
+  image_node(f, "Add", "p,s", "q", "");
+  image_node(f, "Identity", "q", "r", "");
+  image_value(f, GRAPH_OUTPUT, "q", 1, "2");
+  image_value(f, GRAPH_OUTPUT, "r", 1, "2");
+  image_branch_end(f);
+  image_end(f);
+  image_value(f, GRAPH_OUTPUT, "last", 1, "2");
+  image_value(f, GRAPH_OUTPUT, "all", 1, NULL);
+  image_end(f);
+}
+
+TEST(a_scan_along_other_axes_and_backwards) {
+  enum { N = 40 };
+  float a[2] = {100, 200}, x[2 * N];
+  for (int i = 0; i < 2 * N; i++) x[i] = (float)(i % N);
+  for (int back = 0; back < 2; back++) {
+    world w = {0};
+    rlx_tensor t;
+    scan_model(&w.f, back ? "num_scan_inputs=1 scan_input_axes=[1] scan_output_axes=[1] scan_input_directions=[1] "
+                            "scan_output_directions=[1]"
+                          : "num_scan_inputs=1 scan_input_axes=[1] scan_output_axes=[1]");
+    CHECK_OK(open_world(&w));
+    rlx_named_tensor in[2] = {floats_of("a", RLX_DIMS(2), a, 2), floats_of("x", RLX_DIMS(2, N), x, 2 * N)};
+    CHECK_OK(rlx_onnx_run(w.runner, in, 2));
+    CHECK(output_is(w.runner, 0, (const float[]){100 + N * (N - 1) / 2, 200 + N * (N - 1) / 2}, 2));
+    CHECK_OK(rlx_onnx_runner_output(w.runner, 1, NULL, &t));
+    const float *y = t.data, first = back ? 100 + N * (N - 1) / 2 : 100;
+    CHECK(t.shape.n == 2 && t.shape.v[0] == 2 && t.shape.v[1] == N);
+    CHECK(y[0] == first && y[N] == first + 100 && y[N - 1] == (back ? 100 + N - 1 : 100 + N * (N - 1) / 2));
+    close_world(&w);
+  }
+}
+
+/* A body whose value grows is written out, and so is one that looks at what it holds. */
+static void growing_model(onnx_image *f) {
+  image_model(f, 17);
+  image_begin(f, MODEL_GRAPH);
+  image_value(f, GRAPH_INPUT, "n", 7, "");
+  image_value(f, GRAPH_INPUT, "x", 1, "1");
+  image_node_begin(f, "Loop", "n,,x", "y", "");
+  image_branch_begin(f, "body");
+  image_value(f, GRAPH_INPUT, "i", 7, "");
+  image_value(f, GRAPH_INPUT, "go", 9, "");
+  image_value(f, GRAPH_INPUT, "a", 1, NULL);
+  image_node(f, "Concat", "a,x", "b", "axis=0");
+  image_value(f, GRAPH_OUTPUT, "go", 9, "");
+  image_value(f, GRAPH_OUTPUT, "b", 1, NULL);
+  image_branch_end(f);
+  image_end(f);
+  image_value(f, GRAPH_OUTPUT, "y", 1, NULL);
+  image_end(f);
+}
+
+TEST(a_loop_whose_value_grows) {
+  world w = {0};
+  float x[1] = {3};
+  int64_t n = 50;
+  rlx_tensor t;
+  growing_model(&w.f);
+  CHECK_OK(open_world(&w));
+  rlx_named_tensor in[2] = {ints_of("n", RLX_SCALAR, &n, 1), floats_of("x", RLX_DIMS(1), x, 1)};
+  CHECK_OK(rlx_onnx_run(w.runner, in, 2));
+  CHECK_OK(rlx_onnx_runner_output(w.runner, 0, NULL, &t));
+  CHECK(t.shape.n == 1 && t.shape.v[0] == 51 && ((float *)t.data)[50] == 3);
+  close_world(&w);
+}
+
 /* ---- functions, defaults, weights ---- */
 
 /* F(x) = Softmax(x, axis = @a) with a = 0 by default; the model calls it once with a = 1 and once without. */
