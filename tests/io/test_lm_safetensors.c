@@ -107,7 +107,7 @@ static const struct {
   {"{\"t\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]}}", RLX_INVALID, "duplicate"},
   {TENSOR("\"F33\"", "[6]", "[0,24]"), RLX_UNSUPPORTED, "tensor 't': dtype 'F33'"},
   {TENSOR("\"f32\"", "[6]", "[0,24]"), RLX_UNSUPPORTED, "dtype 'f32'"},
-  {TENSOR("\"F8_E4M3\"", "[24]", "[0,24]"), RLX_UNSUPPORTED, "dtype 'F8_E4M3'"},
+  {TENSOR("\"F8_E8M0\"", "[24]", "[0,24]"), RLX_UNSUPPORTED, "dtype 'F8_E8M0'"},
   {TENSOR("\"\"", "[6]", "[0,24]"), RLX_UNSUPPORTED, "dtype ''"},
   {TENSOR("3", "[6]", "[0,24]"), RLX_INVALID, "a string for dtype, found an integer"},
   {TENSOR("null", "[6]", "[0,24]"), RLX_INVALID, "a string for dtype, found null"},
