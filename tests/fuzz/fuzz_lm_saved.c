@@ -18,7 +18,7 @@ static void fail(const char *what) {
 
 static rlx_lm *model(void) {
   static rlx_lm *lm;
-  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .threads = 1, .context = 16};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT, .path = RLX_TEST_DATA "/lm/llama", .device = "cpu", .n_threads = 1, .context = 16};
   if (lm) return lm;
   if (rlx_lm_load(&d, &lm)) fail("the model");
   snprintf(path, sizeof path, "/tmp/rlx-fuzz-saved-%ld.safetensors", (long)getpid());
