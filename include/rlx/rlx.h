@@ -653,11 +653,11 @@ RLX_API rlx_node rlx_op_rng_normal(rlx_graph *g, rlx_node draw, rlx_dims shape, 
 typedef struct rlx_op_sample_desc {
   size_t struct_bytes;
   rlx_node draw;
-  int64_t top_k; /* 0: all */
-  double top_p;  /* smallest set of most likely tokens with this mass; 0: 1, all */
-  double min_p;  /* drop what is below this share of the most likely */
+  rlx_node settings; /* f32[4]: temperature, top_k (at most top_k below, unless 0), top_p and min_p of each run */
+  int64_t top_k;     /* 0: all */
+  double top_p;      /* smallest set of most likely tokens with this mass; 0: 1, all */
+  double min_p;      /* drop what is below this share of the most likely */
   int64_t seed;
-  rlx_node settings; /* f32[4]: temperature, top_k (at most top_k above, unless 0), top_p and min_p of each run */
 } rlx_op_sample_desc;
 #define RLX_OP_SAMPLE_DESC_INIT RLX_SIZED(rlx_op_sample_desc)
 /* i32; temperature 0: argmax; -1 for a row that holds NaN or +inf, or nothing above -inf */
