@@ -317,8 +317,9 @@ TEST(the_same_seed_gives_the_same_tokens) {
   golden_close(&g);
 }
 
-/* Settings are inputs of one program: the second one of them compiles nothing, and a setting that comes again draws the same. */
-static void check_settings(const char *device) {
+/* Settings are inputs of one program: the second one of them compiles nothing, and a setting that comes again draws the same. GPUs have
+ * two such programs, with and without a top_k of at most 64: the first two settings need both. */
+static void check_settings(const char *device, int warm_up) {
   golden g;
   said s[12] = {0};
   rlx_session *session = NULL;
@@ -334,7 +335,7 @@ static void check_settings(const char *device) {
     o.top_p = k == 1 ? 0.9 : 0, o.min_p = k == 4 ? 0.05 : 0;
     CHECK_OK(rlx_lm_truncate(lm, 0, 0));
     CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s[i], NULL));
-    if (i == 0) CHECK_OK(rlx_session_stats_get(session, &before));
+    if (i + 1 == warm_up) CHECK_OK(rlx_session_stats_get(session, &before));
     if (i >= 6) CHECK(memcmp(s[i].ids, s[i - 6].ids, sizeof s[0].ids) == 0);
   }
   CHECK(memcmp(s[0].ids, s[5].ids, sizeof s[0].ids) != 0);
@@ -345,14 +346,14 @@ static void check_settings(const char *device) {
   golden_close(&g);
 }
 
-TEST(a_changed_setting_compiles_nothing) { check_settings("cpu"); }
+TEST(a_changed_setting_compiles_nothing) { check_settings("cpu", 1); }
 
 TEST(a_changed_setting_compiles_nothing_on_vulkan) {
   rlx_session *session;
   if (rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "vulkan", .n_threads = 1}, &session))
     SKIP(rlx_message());
   rlx_session_destroy(session);
-  check_settings("vulkan");
+  check_settings("vulkan", 2);
 }
 
 TEST(options_that_make_no_sense) {
