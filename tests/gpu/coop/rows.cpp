@@ -155,6 +155,9 @@ static void draw_w(a_case &c) {
 #endif
   c.ws.resize((size_t)p.n * p.k);
 #define WORD(i) all[i]
+/* Types with a grid have no such kernel (they need grid_blocks.kh). */
+#define k_is_grid(T) false
+#define K_QUAD_GRID(W, T, b, q, codes, scale)
   for (u32 i = 0; i < p.n * p.k; i++) {
     f32 v;
     BLOCK_ELEMENT(WORD, TB, 1u, n_blocks, i >> shift, (i & ((1u << shift) - 1u)), v)
