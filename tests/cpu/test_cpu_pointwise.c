@@ -10,8 +10,8 @@
 #include "cpu_check.h"
 #include "faults.h"
 #include "ir/scalar.h"
-#include "random_graph.h"
 #include "ir/scalar_table.h"
+#include "random_graph.h"
 #include "ref/eval.h"
 #include "test.h"
 
