@@ -12,6 +12,7 @@
 #include "base/budget.h"
 #include "base/log.h"
 #include "cpu/move.h"
+#include "device/claims.h"
 
 typedef struct cpu_step {
   cpu_call call;
@@ -124,12 +125,7 @@ static rlx_status bind_node(rlx_program *p, const cpu_device *d, const rlx_progr
   s->call.exact = desc->exact;
   s->call.layout = b->layout ? b->layout : no_layout;
   RLX_TRY(check_sizes(p, b, s, d));
-  const rlx_claim *claim = b->claim;
-  if (!claim || !claim->native)
-    return RLX_FAIL(RLX_UNSUPPORTED, "%s", claim && claim->why ? claim->why : "it has not been claimed");
-  if (claim->work_bytes > (b->work.block ? b->work.bytes : 0))
-    return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, found %llu",
-                    (unsigned long long)claim->work_bytes, (unsigned long long)(b->work.block ? b->work.bytes : 0));
+  RLX_TRY(rlx_claim_check(b));
   if (rlx_dims_count(&n->type.shape) == 0) return RLX_OK; /* complete as it is */
   const cpu_kernel *k = cpu_kernel_get(n->op);
   s->run = k->run;

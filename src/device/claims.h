@@ -21,6 +21,9 @@ void rlx_claims_release(rlx_claims *c); /* NULL is fine */
 rlx_status rlx_claims_get(rlx_claims *c, const rlx_graph *g, rlx_node n, const uint32_t *layout, const rlx_claim **out);
 size_t rlx_claims_count(const rlx_claims *c); /* how often the device was asked */
 
+/* Whether a step of a program was claimed and has the work memory that was. */
+rlx_status rlx_claim_check(const rlx_bound_step *b);
+
 /* Frees what a claim of this device holds; a zeroed one is fine. */
 void rlx_claim_deinit(const rlx_device *d, rlx_claim *claim);
 

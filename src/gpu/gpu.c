@@ -6,6 +6,7 @@
 #include "base/arith.h"
 #include "base/mem.h"
 #include "base/status.h"
+#include "device/claims.h"
 #include "gpu/quant.h"
 
 #define GPU_LOWER(op, function) extern void function(gpu_lowering *l);
@@ -211,12 +212,8 @@ rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *
 }
 
 rlx_status gpu_lowering_of(const rlx_bound_step *b, const rlx_lowering **out) {
-  const rlx_claim *c = b->claim;
-  if (!c || !c->lowering) return RLX_FAIL(RLX_UNSUPPORTED, "%s", c && c->why ? c->why : "it has not been claimed");
-  if (c->work_bytes > (b->work.block ? b->work.bytes : 0))
-    return RLX_FAIL(RLX_INVALID, "expected %llu bytes of work memory, found %llu", (unsigned long long)c->work_bytes,
-                    (unsigned long long)(b->work.block ? b->work.bytes : 0));
-  *out = c->lowering;
+  RLX_TRY(rlx_claim_check(b));
+  *out = b->claim->lowering; /* a native claim has one: gpu_claim */
   return RLX_OK;
 }
 
