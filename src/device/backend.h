@@ -109,9 +109,10 @@ struct rlx_backend {
   rlx_status (*open)(uint32_t index, const rlx_open_options *options, rlx_device **out);
   void (*close)(rlx_device *d);
 
-  /* *out is zeroed before. What is said depends on the node's op and attributes, its types, which of its inputs are one value, and
-   * the rest of the query alone: one claim serves all equal nodes (claims.h), and programs get it back. A node that it does not run is RLX_OK and a reason; a status is what ends the compilation, as
-   * memory that cannot be had: it must not look like a refusal, which moves the node to the host. */
+  /* *out is zeroed before. What is said depends on the node's op and attributes, its types, which of its inputs are one
+   * value, and the rest of the query alone: one claim serves all equal nodes (claims.h), and programs get it back. A node
+   * that it does not run is RLX_OK and a reason; a status is what ends the compilation, as memory that cannot be had: it
+   * must not look like a refusal, which moves the node to the host. */
   rlx_status (*claim)(const rlx_device *d, const rlx_claim_query *q, rlx_claim *out);
   void (*lowering_destroy)(rlx_lowering *l); /* NULL: claims have none */
   /* The bytes of a weight of this type in a layout (0 for a layout it does not know), and the weight moved between the

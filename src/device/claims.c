@@ -23,13 +23,12 @@ typedef struct entry {
 } entry;
 
 struct rlx_claims {
-  atomic_uint refs;
   rlx_device *device;
   bool exact, fast_conv;
   rlx_graph *attrs; /* holds copies of attributes, and no node */
   rlx_bump memory;
   entry **v;
-  size_t n, cap; /* cap is 0 or a power of two */
+  size_t n, cap; /* cap is a power of two */
 };
 
 void rlx_claim_deinit(const rlx_device *d, rlx_claim *claim) {
@@ -48,7 +47,25 @@ rlx_status rlx_claim_check(const rlx_bound_step *b) {
 
 /* ---- the object ---- */
 
-static void claims_free(rlx_claims *c) {
+static rlx_status make_room(rlx_claims *c) {
+  if (c->n * 2 < c->cap) return RLX_OK;
+  size_t cap = c->cap ? c->cap * 2 : 64;
+  entry **larger = rlx_mem_calloc(cap, sizeof *larger);
+  if (!larger) return RLX_FAIL(RLX_NO_MEMORY, "%zu claims", cap);
+  for (size_t i = 0; i < c->cap; i++) {
+    if (!c->v[i]) continue;
+    size_t at = (size_t)c->v[i]->hash & (cap - 1);
+    while (larger[at]) at = (at + 1) & (cap - 1);
+    larger[at] = c->v[i];
+  }
+  rlx_mem_free(c->v);
+  c->v = larger;
+  c->cap = cap;
+  return RLX_OK;
+}
+
+void rlx_claims_destroy(rlx_claims *c) {
+  if (!c) return;
   for (size_t i = 0; i < c->cap; i++) {
     if (!c->v[i]) continue;
     rlx_claim_deinit(c->device, &c->v[i]->claim);
@@ -65,23 +82,14 @@ rlx_status rlx_claims_create(rlx_device *d, bool exact, bool fast_conv, rlx_clai
   *out = NULL;
   rlx_claims *c = rlx_new(rlx_claims);
   if (!c) return RLX_FAIL(RLX_NO_MEMORY, "a table of claims");
-  atomic_init(&c->refs, 1);
   c->device = rlx_device_retain(d);
   c->exact = exact;
   c->fast_conv = fast_conv;
   rlx_status s = rlx_graph_create(&c->attrs);
-  if (s) claims_free(c);
+  if (!s) s = make_room(c);
+  if (s) rlx_claims_destroy(c);
   else *out = c;
   return s;
-}
-
-rlx_claims *rlx_claims_retain(rlx_claims *c) {
-  atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
-  return c;
-}
-
-void rlx_claims_release(rlx_claims *c) {
-  if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) claims_free(c);
 }
 
 size_t rlx_claims_count(const rlx_claims *c) { return c->n; }
@@ -143,23 +151,6 @@ static entry **place_of(const rlx_claims *c, uint64_t hash, const question *q) {
   return &c->v[at];
 }
 
-static rlx_status make_room(rlx_claims *c) {
-  if (c->n * 2 < c->cap) return RLX_OK;
-  size_t cap = c->cap ? c->cap * 2 : 64;
-  entry **larger = rlx_mem_calloc(cap, sizeof *larger);
-  if (!larger) return RLX_FAIL(RLX_NO_MEMORY, "%zu claims", cap);
-  for (size_t i = 0; i < c->cap; i++) {
-    if (!c->v[i]) continue;
-    size_t at = (size_t)c->v[i]->hash & (cap - 1);
-    while (larger[at]) at = (at + 1) & (cap - 1);
-    larger[at] = c->v[i];
-  }
-  rlx_mem_free(c->v);
-  c->v = larger;
-  c->cap = cap;
-  return RLX_OK;
-}
-
 /* ---- asking ---- */
 
 static rlx_status describe(rlx_claims *c, const question *q, entry *e) {
@@ -200,6 +191,7 @@ static const rlx_claim *plain_claim(const rlx_claims *c, const question *q) {
 }
 
 static rlx_status ask(rlx_claims *c, const question *q, rlx_node id, uint64_t hash, const rlx_claim **out) {
+  RLX_TRY(make_room(c));
   entry *e = rlx_bump_array(&c->memory, entry, 1);
   if (!e) return RLX_FAIL(RLX_NO_MEMORY, "a claim");
   *e = (entry){.hash = hash};
@@ -220,10 +212,9 @@ static rlx_status ask(rlx_claims *c, const question *q, rlx_node id, uint64_t ha
 rlx_status rlx_claims_get(rlx_claims *c, const rlx_graph *g, rlx_node n, const uint32_t *layout,
                           const rlx_claim **out) {
   question q = {g, rlx_graph_at(g, n), layout};
-  *out = NULL;
-  rlx_status s = make_room(c);
-  if (!s) *out = plain_claim(c, &q);
-  if (s || *out) return s;
+  rlx_status s = RLX_OK;
+  *out = plain_claim(c, &q);
+  if (*out) return RLX_OK;
   uint64_t hash = hash_of(&q);
   const entry *known = *place_of(c, hash, &q);
   if (known) *out = &known->claim;

@@ -14,8 +14,7 @@
 typedef struct rlx_claims rlx_claims;
 
 rlx_status rlx_claims_create(rlx_device *d, bool exact, bool fast_conv, rlx_claims **out);
-rlx_claims *rlx_claims_retain(rlx_claims *c);
-void rlx_claims_release(rlx_claims *c); /* NULL is fine */
+void rlx_claims_destroy(rlx_claims *c); /* NULL is fine */
 
 /* `layout` is by node: how weights lie; NULL: not decided. */
 rlx_status rlx_claims_get(rlx_claims *c, const rlx_graph *g, rlx_node n, const uint32_t *layout, const rlx_claim **out);

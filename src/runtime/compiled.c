@@ -263,7 +263,7 @@ static void compiled_free(rlx_compiled *c) {
   rlx_mem_free(c->slots);
   rlx_mem_free(c->stretches);
   rlx_mem_free(c->step_claims);
-  rlx_claims_release(c->claims);
+  rlx_claims_destroy(c->claims);
   rlx_mem_free(c->layout);
   rlx_mem_free(c->uses);
   rlx_plan_destroy(c->plan);

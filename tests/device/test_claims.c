@@ -58,9 +58,8 @@ TEST(equal_nodes_share_a_claim) {
   CHECK_OK(rlx_claims_get(c, twin, z[3], NULL, &other)); /* the table needs no graph but the one that is asked about */
   CHECK(other == claim[3]);
   rlx_graph_destroy(twin);
-  rlx_claims_release(rlx_claims_retain(c));
-  rlx_claims_release(c);
-  rlx_claims_release(NULL);
+  rlx_claims_destroy(c);
+  rlx_claims_destroy(NULL);
   rlx_device_release(d);
 }
 
@@ -98,7 +97,7 @@ static void check_cases(const char *device) {
     }
   }
   CHECK(asked > 1000 && rlx_claims_count(c) < asked);
-  rlx_claims_release(c);
+  rlx_claims_destroy(c);
   rlx_device_release(d);
 }
 
@@ -116,7 +115,7 @@ static rlx_status work(void *user) {
   if (!s) s = make_graph(&g, y);
   for (int i = 0; !s && i < 6; i++) s = rlx_claims_get(c, g, y[i], NULL, &claim);
   rlx_graph_destroy(g);
-  rlx_claims_release(c);
+  rlx_claims_destroy(c);
   return s;
 }
 
