@@ -20,6 +20,7 @@ extern "C" {
  * All of them are named tensors and metadata. Opening reads and checks the description of everything; the bytes of tensors
  * are read when asked for, and a file that has shrunk since is an error, never a fault of memory. */
 
+/* Threads: once open, any number may read it. */
 typedef struct rlx_file rlx_file;
 typedef struct rlx_file_tensor {
   const char *name; /* as in the file */
@@ -86,7 +87,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_check(const rlx_file *f, rlx_found_fn f
 
 /* Writing: replaces the file whole or not at all. Give all metadata and tensors, then finish; destroy without finishing leaves
  * nothing behind. Kind is by the path's ending: .gguf or .safetensors. */
-typedef struct rlx_file_writer rlx_file_writer;
+typedef struct rlx_file_writer rlx_file_writer; /* threads: one at a time, which the caller sees to */
 RLX_API RLX_MUST_CHECK rlx_status rlx_file_writer_create(const char *path, rlx_file_writer **out);
 RLX_API void rlx_file_writer_destroy(rlx_file_writer *w);
 /* As read; or by hand, key, kind and value, with a type ("u16") or without: a GGUF then has u32 for an integer that fits, i64
@@ -122,6 +123,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_lm_convert(const rlx_file *f, const char *
 
 /* ---- Tokenizers -------------------------------------------------------------------------------------------------- */
 
+/* Threads: it does not change, so any number may use it. */
 typedef struct rlx_tokenizer rlx_tokenizer;
 /* From a GGUF's metadata (one with no tensors will do) or a folder's tokenizer.json. The file may be closed afterwards. A
  * pre-tokenizer that is not known is refused by name. */
@@ -151,7 +153,7 @@ RLX_API int32_t rlx_tokenizer_eos(const rlx_tokenizer *t);
 RLX_API int32_t rlx_tokenizer_find(const rlx_tokenizer *t, const char *spelling); /* -1: none */
 
 /* Tokens as they come: whole UTF-8 characters alone are given out, the rest waits for the next token. */
-typedef struct rlx_decoder rlx_decoder;
+typedef struct rlx_decoder rlx_decoder; /* threads: one at a time, which the caller sees to */
 RLX_API RLX_MUST_CHECK rlx_status rlx_decoder_create(const rlx_tokenizer *t, bool special, rlx_decoder **out);
 RLX_API void rlx_decoder_destroy(rlx_decoder *d);
 /* *text (NUL-terminated, *bytes long) lives until the next call. */
@@ -185,6 +187,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_chat_format(const char *name, const rlx_ch
 
 /* ---- Language models --------------------------------------------------------------------------------------------- */
 
+/* Threads: one caller at a time; a second one gets RLX_BUSY. Its file and tokenizer any number may use. */
 typedef struct rlx_lm rlx_lm;
 /* What keys and values are kept as. f16 is the default everywhere, here and of the command: it halves what grows with the context and
  * what every token reads, for an error below that of 8-bit weights. */

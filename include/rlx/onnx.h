@@ -21,7 +21,7 @@ extern "C" {
 
 /* ---- A model ------------------------------------------------------------------------------------------------- */
 
-typedef struct rlx_onnx rlx_onnx; /* does not change once open: threads may share it */
+typedef struct rlx_onnx rlx_onnx; /* threads: it does not change once open, so any number may use it */
 
 /* Weights stay in the file, which stays open, and are read when they are needed. Data beside the model ("external data") is opened
  * beneath the model's folder only: no symbolic link, no absolute path, no file with several names. watch may be NULL. */
@@ -115,7 +115,7 @@ typedef struct rlx_onnx_options {
 } rlx_onnx_options;
 #define RLX_ONNX_OPTIONS_INIT RLX_SIZED(rlx_onnx_options)
 
-typedef struct rlx_onnx_runner rlx_onnx_runner; /* one caller at a time; a second one gets RLX_BUSY */
+typedef struct rlx_onnx_runner rlx_onnx_runner; /* threads: one caller at a time; a second one gets RLX_BUSY */
 /* options may be NULL. The session and the model may be let go afterwards. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_options *options,
                                                          rlx_onnx_runner **out);

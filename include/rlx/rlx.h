@@ -178,8 +178,11 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_quant_encode(rlx_dtype dtype, const float 
 
 /* ---- Graph -------------------------------------------------------------------------------------------------- */
 
+/* Threads: one builds it; once finished, any number may read it. */
 typedef struct rlx_graph rlx_graph;
-typedef uint32_t rlx_node; /* a node of one graph; 0 is none: an absent optional input, or a call that failed */
+/* A node of one graph: its number in the low half, from 1, and in the high half which graph it is of, so that a node of another graph is
+ * refused. 0 is none: an absent optional input, or a call that failed. */
+typedef uint64_t rlx_node;
 #define RLX_NONE ((rlx_node)0)
 
 RLX_API RLX_MUST_CHECK rlx_status rlx_graph_create(rlx_graph **out);
@@ -209,10 +212,12 @@ typedef struct rlx_named_shape {
 RLX_API RLX_MUST_CHECK rlx_status rlx_graph_bind_inputs(const rlx_graph *g, const rlx_named_shape *inputs, size_t n,
                                                         rlx_graph **out);
 
-/* Looking at a graph. Nodes are 1 .. rlx_graph_size(g). Unknown nodes and indices give 0, NULL or zeroed structs. */
+/* Looking at a graph. These also take a node's number alone, 1 .. rlx_graph_size(g). Unknown nodes, those of other graphs, and unknown
+ * indices give 0, NULL or zeroed structs. */
 RLX_API uint32_t rlx_graph_size(const rlx_graph *g);
 RLX_API const char *rlx_node_op(const rlx_graph *g, rlx_node n); /* "matmul" */
-RLX_API uint32_t rlx_node_inputs(const rlx_graph *g, rlx_node n, const rlx_node **inputs);
+RLX_API uint32_t rlx_node_input_count(const rlx_graph *g, rlx_node n);
+RLX_API rlx_node rlx_node_input_at(const rlx_graph *g, rlx_node n, uint32_t i); /* 0: an optional one that is absent */
 RLX_API rlx_dtype rlx_node_dtype(const rlx_graph *g, rlx_node n);
 RLX_API rlx_dims rlx_node_shape(const rlx_graph *g, rlx_node n);
 RLX_API const char *rlx_node_name(const rlx_graph *g, rlx_node n); /* of an input, param or state; else NULL */
@@ -689,6 +694,7 @@ RLX_API void rlx_free(void *p); /* what the library allocated for the caller */
 
 /* ---- Evaluator: the reference, slow and exact ---------------------------------------------------------------- */
 
+/* Threads: one caller at a time; a second one gets RLX_BUSY. */
 typedef struct rlx_evaluator rlx_evaluator;
 /* Symbols of the graph are inferred from the inputs that are set. The graph is retained. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out);
@@ -750,6 +756,7 @@ typedef struct rlx_optimize_options {
 } rlx_optimize_options;
 #define RLX_OPTIMIZE_OPTIONS_INIT RLX_SIZED(rlx_optimize_options)
 
+/* Threads: it does not change, so any number may read it. */
 typedef struct rlx_optimized rlx_optimized;
 /* Runs the passes on a graph without symbols. options may be NULL. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_optimize(const rlx_graph *g, const rlx_optimize_options *options,
@@ -816,7 +823,8 @@ typedef struct rlx_watch {
 /* Told each thing that a check of a file finds. A remark may be meant so: a tensor of zeros. `text` lives during the call. */
 typedef void (*rlx_found_fn)(void *user, bool is_remark, const char *text);
 
-typedef struct rlx_session rlx_session; /* a device, threads, freed blocks waiting for reuse, compiled graphs */
+/* A device, threads, freed blocks waiting for reuse, compiled graphs. Threads: any, at any time. */
+typedef struct rlx_session rlx_session;
 typedef struct rlx_session_desc {
   size_t struct_bytes;
   const char *device;  /* name, index or UUID; "cpu" always works; NULL: the best real device */
@@ -827,6 +835,10 @@ typedef struct rlx_session_desc {
    * of the machine's free memory, 16 to 256 MiB */
   uint64_t cache_bytes;
   rlx_limits limits; /* of every call that uses the session */
+  /* Told what such calls log, in place of rlx_set_log's; NULL: that one. Any thread that uses the session may call it, several at a
+   * time; what the session's own threads log goes to rlx_set_log's. It is called until the last thing made from the session is gone. */
+  rlx_log_fn log;
+  void *log_user;
 } rlx_session_desc;
 #define RLX_SESSION_DESC_INIT RLX_SIZED(rlx_session_desc)
 /* desc may be NULL. Sessions in different threads are independent; one session may be used by several threads. It stays
@@ -850,6 +862,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_session_stats_get(rlx_session *s, rlx_sess
 
 /* ---- Weights and states: shared by the executables that are given them; any thread may use them ---- */
 
+/* Threads: any, at any time; setting one that a running executable reads is RLX_BUSY. */
 typedef struct rlx_weights rlx_weights;
 RLX_API RLX_MUST_CHECK rlx_status rlx_weights_create(rlx_session *s, rlx_weights **out);
 RLX_API void rlx_weights_destroy(rlx_weights *w); /* the bytes live on while an executable uses them */
@@ -861,6 +874,7 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_weights_set(rlx_weights *w, const char *na
 RLX_API bool rlx_weights_has(const rlx_weights *w, const char *name); /* it has been set */
 RLX_API uint64_t rlx_weights_bytes(const rlx_weights *w);             /* on the device, as stored */
 
+/* Threads: any, at any time. */
 typedef struct rlx_states rlx_states;
 RLX_API RLX_MUST_CHECK rlx_status rlx_states_create(rlx_session *s, rlx_states **out);
 RLX_API void rlx_states_destroy(rlx_states *st);
@@ -890,6 +904,7 @@ typedef struct rlx_compile_options {
 } rlx_compile_options;
 #define RLX_COMPILE_OPTIONS_INIT RLX_SIZED(rlx_compile_options)
 
+/* Threads: one caller at a time; a second one gets RLX_BUSY. For parallel runs there is rlx_executable_clone. */
 typedef struct rlx_executable rlx_executable;
 /* options may be NULL. The graph may be destroyed afterwards. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_compile(rlx_session *s, const rlx_graph *g, const rlx_compile_options *options,
@@ -1004,7 +1019,7 @@ typedef enum rlx_segment {
   RLX_SEGMENT_STATE = 2,
   RLX_SEGMENT_SCRATCH = 3
 } rlx_segment;
-typedef struct rlx_arena rlx_arena;
+typedef struct rlx_arena rlx_arena; /* threads: as its executable, with which it shares the one caller */
 typedef struct rlx_arena_place {
   size_t struct_bytes;
   rlx_segment segment;

@@ -18,11 +18,23 @@ void rlx_budget_begin(rlx_budget *b, const char *call, const rlx_limits *limits,
                       const rlx_watch *watch) {
   *b = (rlx_budget){.outer = innermost, .call = call, .cancel = watch ? watch->cancel : NULL};
   b->user = watch ? watch->user : NULL;
+  b->log = rlx_budget_log(&b->log_user); /* of the call outside */
   if (limits) b->limits = *limits;
   if (!b->limits.work) b->limits.work = work;
   b->asked_ns = rlx_now_ns();
   if (b->limits.seconds > 0) b->deadline_ns = b->asked_ns + (uint64_t)(b->limits.seconds * 1e9);
   innermost = b;
+}
+
+void rlx_budget_set_log(rlx_log_fn fn, void *user) {
+  if (!innermost || !fn) return;
+  innermost->log = fn;
+  innermost->log_user = user;
+}
+
+rlx_log_fn rlx_budget_log(void **user) {
+  *user = innermost ? innermost->log_user : NULL;
+  return innermost ? innermost->log : NULL;
 }
 
 rlx_status rlx_limits_check(const char *call, const rlx_limits *limits) {

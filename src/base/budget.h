@@ -31,6 +31,8 @@ typedef struct rlx_budget {
   uint64_t work;    /* visits so far */
   uint64_t deadline_ns, asked_ns;
   rlx_stop_reason stopped;
+  rlx_log_fn log; /* where what the thread logs meanwhile goes; NULL: where rlx_set_log says */
+  void *log_user;
 } rlx_budget;
 
 /* RLX_UNSUPPORTED where a reserved field is set: a newer header's, with a meaning that is not known here. NULL is fine. */
@@ -39,6 +41,9 @@ rlx_status rlx_watch_check(const char *call, const rlx_watch *watch);
 
 /* What is 0 in `limits` is the machine's; work that is 0 there is `work` (0: no limit). watch may be NULL. */
 void rlx_budget_begin(rlx_budget *b, const char *call, const rlx_limits *limits, uint64_t work, const rlx_watch *watch);
+/* From now on what the thread logs goes there, until the innermost call ends; fn NULL changes nothing. A session's log. */
+void rlx_budget_set_log(rlx_log_fn fn, void *user);
+rlx_log_fn rlx_budget_log(void **user); /* NULL: where rlx_set_log says */
 /* The status as the caller sees it. */
 rlx_status rlx_budget_end(rlx_budget *b, rlx_status s);
 

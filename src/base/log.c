@@ -3,13 +3,15 @@
  * A callback and its argument must change together even while other threads log, so the pair is behind a lock; and
  * logging with no callback must cost nothing, so an atomic flag in front says whether there is one. The callback runs
  * outside the lock: it may call back into the library, and log. One that has just been replaced may therefore still be
- * finishing a call in another thread. */
+ * finishing a call in another thread. A session may have a log of its own; the thread's budget knows whose call this is. */
 #include "base/log.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+
+#include "base/budget.h"
 
 enum { LOG_BYTES = 1024, HELD_BYTES = 256, MAX_HELD = 8 };
 
@@ -26,6 +28,8 @@ static atomic_bool has_log, has_trace;
 static _Thread_local struct {
   unsigned depth, n;
   struct {
+    rlx_log_fn own; /* NULL: the process's */
+    void *user;
     rlx_log_level level;
     char text[HELD_BYTES];
   } v[MAX_HELD];
@@ -54,7 +58,11 @@ void rlx_set_trace(rlx_trace_fn fn, void *user) {
   pthread_mutex_unlock(&hooks_lock);
 }
 
-static void deliver(rlx_log_level level, const char *text) {
+static void deliver(rlx_log_fn own, void *own_user, rlx_log_level level, const char *text) {
+  if (own) {
+    own(own_user, level, text);
+    return;
+  }
   pthread_mutex_lock(&hooks_lock);
   rlx_log_fn fn = hooks.log;
   void *user = hooks.log_user;
@@ -63,7 +71,9 @@ static void deliver(rlx_log_level level, const char *text) {
 }
 
 void rlx_log_write(rlx_log_level level, const char *fmt, ...) {
-  if (!atomic_load_explicit(&has_log, memory_order_relaxed)) return;
+  void *user;
+  rlx_log_fn own = rlx_budget_log(&user);
+  if (!own && !atomic_load_explicit(&has_log, memory_order_relaxed)) return;
   char text[LOG_BYTES];
   const bool waits = held.depth > 0;
   if (waits && held.n == MAX_HELD) return;
@@ -72,8 +82,13 @@ void rlx_log_write(rlx_log_level level, const char *fmt, ...) {
   if (waits) rlx_format_fixed(held.v[held.n].text, HELD_BYTES, fmt, args);
   else rlx_format_fixed(text, sizeof text, fmt, args);
   va_end(args);
-  if (waits) held.v[held.n++].level = level;
-  else deliver(level, text);
+  if (!waits) {
+    deliver(own, user, level, text);
+    return;
+  }
+  held.v[held.n].own = own;
+  held.v[held.n].user = user;
+  held.v[held.n++].level = level;
 }
 
 void rlx_log_hold(void) { held.depth++; }
@@ -84,9 +99,11 @@ void rlx_log_release(void) {
   while (held.n) {
     char text[HELD_BYTES];
     const rlx_log_level level = held.v[0].level;
+    const rlx_log_fn own = held.v[0].own;
+    void *const user = held.v[0].user;
     memcpy(text, held.v[0].text, sizeof text);
     memmove(&held.v[0], &held.v[1], --held.n * sizeof held.v[0]);
-    deliver(level, text);
+    deliver(own, user, level, text);
   }
 }
 

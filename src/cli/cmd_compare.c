@@ -13,7 +13,7 @@ typedef struct table {
 } table;
 
 static void print_row(const table *t, const rlx_compare_row *row) {
-  printf("%-5s %%%-5u %-24s ", row->host ? "host" : row->ok ? "ok" : "DIFF", row->node, row->op);
+  printf("%-5s %%%-5u %-24s ", row->host ? "host" : row->ok ? "ok" : "DIFF", (unsigned)row->node, row->op);
   cli_print_type(t->graph, row->node);
   if (!row->host) printf("  error %.3g of the tolerance, at most %.3g (element %zu)", row->error, row->worst, row->at);
   if (row->n_not_finite) printf(", %zu not finite", row->n_not_finite);
@@ -22,7 +22,7 @@ static void print_row(const table *t, const rlx_compare_row *row) {
 }
 
 static void json_row(const table *t, const rlx_compare_row *row) {
-  printf("%s{\"node\":%u,\"op\":\"%s\",", t->rows ? "," : "", row->node, row->op);
+  printf("%s{\"node\":%u,\"op\":\"%s\",", t->rows ? "," : "", (unsigned)row->node, row->op);
   cli_json_type(t->graph, row->node);
   printf(",\"host\":%s,\"ok\":%s,\"error\":", row->host ? "true" : "false", row->ok ? "true" : "false");
   cli_json_real(row->error, 6);
@@ -55,12 +55,14 @@ static int compare(const cli_task *task, const cli_model *m, cli_engine *e) {
   if (!code && !task->common.json && !task->common.quiet)
     printf("%zu of %zu steps compared (the host ran the others), %u differ\n", t.native, t.rows, differ);
   if (!code && t.odd.node && !task->common.json && !task->common.quiet)
-    printf("the first numbers that are not finite: node %u (%s), %zu of its elements\n", t.odd.node, t.odd.op,
+    printf("the first numbers that are not finite: node %u (%s), %zu of its elements\n", (unsigned)t.odd.node, t.odd.op,
            t.odd.n_not_finite);
   if (differ)
-    code = cli_fail("%s: first difference at node %u (%s): %s", m->path, t.first.node, t.first.op, t.first.why);
+    code =
+      cli_fail("%s: first difference at node %u (%s): %s", m->path, (unsigned)t.first.node, t.first.op, t.first.why);
   if (task->common.json) {
-    printf("],\"differ\":%u,\"first\":%u,\"first_not_finite\":%u", differ, t.first.node, t.odd.node);
+    printf("],\"differ\":%u,\"first\":%u,\"first_not_finite\":%u", differ, (unsigned)t.first.node,
+           (unsigned)t.odd.node);
     cli_json_end();
   }
   return code;

@@ -41,7 +41,6 @@ static void print_dot(const rlx_graph *g) {
   puts("digraph rlx {\n  node [shape=box, fontname=\"monospace\"];");
   for (rlx_node n = 1; n <= rlx_graph_size(g); n++) {
     const char *name = rlx_node_name(g, n);
-    const rlx_node *in;
     printf("  n%u [label=\"%%%u %s\\n", (unsigned)n, (unsigned)n, rlx_node_op(g, n));
     cli_print_type(g, n);
     putchar('"');
@@ -50,9 +49,10 @@ static void print_dot(const rlx_graph *g) {
       cli_print_quoted(name);
     }
     puts("];");
-    uint32_t n_in = rlx_node_inputs(g, n, &in);
-    for (uint32_t i = 0; i < n_in; i++)
-      if (in[i]) printf("  n%u -> n%u;\n", (unsigned)in[i], (unsigned)n);
+    for (uint32_t i = 0; i < rlx_node_input_count(g, n); i++) {
+      rlx_node in = rlx_node_input_at(g, n, i);
+      if (in) printf("  n%u -> n%u;\n", (unsigned)in, (unsigned)n);
+    }
   }
   for (uint32_t i = 0; i < rlx_graph_output_count(g); i++) {
     const char *name;

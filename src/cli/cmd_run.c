@@ -40,7 +40,7 @@ typedef struct dump {
 static void dump_value(void *user, rlx_node node, const rlx_tensor *value) {
   dump *d = user;
   char path[4096];
-  int n = snprintf(path, sizeof path, "%s/%u_%s.npy", d->folder, node, rlx_node_op(d->graph, node));
+  int n = snprintf(path, sizeof path, "%s/%u_%s.npy", d->folder, (unsigned)node, rlx_node_op(d->graph, node));
   if (n < 0 || (size_t)n >= sizeof path) d->code = cli_fail("--dump: the folder's name is too long");
   if (d->code) return; /* one is enough: the folder, or the disk, is at fault */
   cli_hold_interrupts();

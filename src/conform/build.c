@@ -117,7 +117,7 @@ static rlx_status fill(rlx_op op, const rlx_case *c, const input_spec *specs, si
     char name[64] = {0};
     if (specs[i].name_n >= sizeof name) return RLX_FAIL(RLX_INVALID, "inputs: a name is too long");
     memcpy(name, specs[i].name, specs[i].name_n);
-    rlx_node id = rlx_graph_find(b->graph, name);
+    rlx_node id = rlx_graph_leaf(b->graph, name);
     if (!id) return RLX_FAIL(RLX_INVALID, "inputs: '%s' is not in the graph", name);
     const char *op_name = rlx_op_table_get(op)->name;
     uint64_t seed = rlx_hash_bytes(1, op_name, strlen(op_name));

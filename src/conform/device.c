@@ -21,13 +21,11 @@ const char *rlx_conform_result_name(rlx_conform_result r) {
 static rlx_status reference(const rlx_case_built *b, rlx_tensor *want) {
   rlx_evaluator *e;
   rlx_tensor view;
-  const char *name;
   RLX_TRY(rlx_evaluator_create(b->graph, &e));
   rlx_status s = RLX_OK;
   for (size_t i = 0; i < b->n_values && !s; i++) s = rlx_evaluator_set(e, b->names[i], &b->values[i]);
   if (!s) s = rlx_evaluator_run(e);
-  rlx_graph_output_at(b->graph, 0, &name);
-  if (!s) s = rlx_evaluator_get(e, name, &view);
+  if (!s) s = rlx_evaluator_get(e, b->graph->outputs.v[0].name, &view);
   if (!s) s = rlx_tensor_create(&rlx_graph_at(b->graph, b->graph->outputs.v[0].node)->type, want);
   if (!s && want->bytes) memcpy(want->data, view.data, want->bytes);
   rlx_evaluator_destroy(e);
@@ -35,11 +33,9 @@ static rlx_status reference(const rlx_case_built *b, rlx_tensor *want) {
 }
 
 static rlx_status run_case(rlx_executable *e, const rlx_case_built *b, rlx_tensor *found) {
-  const char *name;
   for (size_t i = 0; i < b->n_values; i++) RLX_TRY(rlx_executable_write(e, b->names[i], &b->values[i]));
   RLX_TRY(rlx_executable_run(e));
-  rlx_graph_output_at(b->graph, 0, &name);
-  return rlx_executable_read(e, name, found);
+  return rlx_executable_read(e, b->graph->outputs.v[0].name, found);
 }
 
 static bool has_blocks(const rlx_case_built *b) {

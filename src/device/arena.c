@@ -28,6 +28,7 @@ struct rlx_arena {
   rlx_scratch *scratch;
   uint64_t *scratch_bytes; /* as asked: the blocks may be larger */
   uint32_t n_scratch, n_nodes;
+  uint32_t serial;          /* of the graph whose nodes these are; 0: none */
   rlx_arena_entry *entries; /* by node, [0] unused */
   slot_list weights, states;
   rlx_turn *turn; /* of the executable; NULL: none */
@@ -132,9 +133,16 @@ static rlx_status check_entry(const rlx_arena *a, const rlx_arena_entry *e) {
   return RLX_OK;
 }
 
+/* A node of the arena's graph, or its number. */
+static bool has_node(const rlx_arena *a, rlx_node n) {
+  return (uint32_t)n && (uint32_t)n <= a->n_nodes && (n >> 32 == 0 || n >> 32 == a->serial);
+}
+
 static rlx_status check_node(const rlx_arena *a, rlx_node n) {
   if (!a) return RLX_FAIL(RLX_INVALID, "the arena is NULL");
-  if (n == RLX_NONE || n > a->n_nodes)
+  if (n >> 32 && n >> 32 != a->serial)
+    return RLX_FAIL(RLX_INVALID, "node %u is of another graph than the executable's", (unsigned)n);
+  if (!has_node(a, n))
     return RLX_FAIL(RLX_INVALID, "node %u: the arena's nodes are 1 to %u", (unsigned)n, (unsigned)a->n_nodes);
   return RLX_OK;
 }
@@ -152,9 +160,11 @@ rlx_status rlx_arena_put(rlx_arena *a, rlx_node n, const rlx_arena_entry *entry)
   return RLX_OK;
 }
 
+void rlx_arena_set_serial(rlx_arena *a, uint32_t serial) { a->serial = serial; }
+
 const rlx_arena_entry *rlx_arena_get(const rlx_arena *a, rlx_node n) {
-  if (!a || n == RLX_NONE || n > a->n_nodes || a->entries[n].segment == RLX_SEGMENT_NONE) return NULL;
-  return &a->entries[n];
+  if (!a || !has_node(a, n) || a->entries[(uint32_t)n].segment == RLX_SEGMENT_NONE) return NULL;
+  return &a->entries[(uint32_t)n];
 }
 
 /* ---- looking ---- */

@@ -26,6 +26,8 @@ rlx_status rlx_arena_create(rlx_device *d, rlx_block_pool *pool, const uint64_t 
 rlx_status rlx_arena_create_in(rlx_device *d, rlx_block_pool *pool, rlx_scratch *blocks, const uint64_t *scratch,
                                uint32_t n_scratch, uint32_t n_nodes, rlx_arena **out);
 void rlx_arena_destroy(rlx_arena *a); /* NULL is fine; gives the scratch blocks back */
+/* The graph whose nodes these are, so that those of others are refused. */
+void rlx_arena_set_serial(rlx_arena *a, uint32_t serial);
 /* From now on the calls of rlx.h that move bytes are made in this turn. NULL: in none. */
 void rlx_arena_set_turn(rlx_arena *a, rlx_turn *turn);
 rlx_block *rlx_arena_scratch(const rlx_arena *a, uint32_t i);

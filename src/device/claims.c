@@ -85,7 +85,7 @@ rlx_status rlx_claims_create(rlx_device *d, bool exact, bool fast_conv, rlx_clai
   c->device = rlx_device_retain(d);
   c->exact = exact;
   c->fast_conv = fast_conv;
-  rlx_status s = rlx_graph_create(&c->attrs);
+  rlx_status s = rlx_graph_begin(&c->attrs);
   if (!s) s = make_room(c);
   if (s) rlx_claims_destroy(c);
   else *out = c;

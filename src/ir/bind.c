@@ -96,7 +96,7 @@ static rlx_status bind_all(const rlx_graph *g, const int64_t *sizes, rlx_graph *
 static rlx_status bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph **out) {
   rlx_graph *to;
   *out = NULL;
-  RLX_TRY(rlx_graph_create(&to));
+  RLX_TRY(rlx_graph_begin(&to));
   rlx_status s = bind_all(g, sizes, to);
   if (s) rlx_graph_destroy(to);
   else *out = to;
@@ -127,7 +127,7 @@ typedef struct named_shapes {
 /* The first of them that has the symbol; NULL if none has. */
 static const char *giver_of(const rlx_graph *g, size_t symbol, named_shapes inputs) {
   for (size_t i = 0; i < inputs.n; i++) {
-    const rlx_dims *shape = &rlx_graph_at(g, rlx_graph_find(g, inputs.v[i].name))->type.shape;
+    const rlx_dims *shape = &rlx_graph_at(g, rlx_graph_leaf(g, inputs.v[i].name))->type.shape;
     for (int k = 0; k < shape->n; k++)
       if (rlx_dim_is_symbol(shape->v[k]) && rlx_dim_symbol(shape->v[k]) == symbol) return inputs.v[i].name;
   }
@@ -181,7 +181,7 @@ rlx_status rlx_graph_bind(const rlx_graph *g, const rlx_binding *bindings, size_
 }
 
 static rlx_status set_from_shape(const rlx_graph *g, const rlx_named_shape *in, int64_t *sizes) {
-  rlx_node id = rlx_graph_find(g, in->name);
+  rlx_node id = rlx_graph_leaf(g, in->name);
   if (!id) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no input, param or state '%s'", in->name ? in->name : "NULL");
   const rlx_dims *want = &rlx_graph_at(g, id)->type.shape;
   if (in->shape.n != want->n)

@@ -122,7 +122,8 @@ static rlx_status check_narrow(const rlx_graph *g, rlx_node x, int64_t axis, int
 rlx_node rlx_op_narrow(rlx_graph *g, rlx_node x, int64_t axis, int64_t start, int64_t length) {
   if (!g || g->error) return RLX_NONE;
   int64_t stop = 0;
-  rlx_status s = check_narrow(g, x, axis, start, length, &stop);
+  /* A node that is not there is refused below, as everywhere. */
+  rlx_status s = rlx_node_op(g, x) ? check_narrow(g, x, axis, start, length, &stop) : RLX_OK;
   if (s) return rlx_graph_set_error(g, rlx_fail_frame(s, "rlx_op_narrow of node %u", (unsigned)x));
   return NODE(slice, (x), .axes = RLX_DIMS(axis), .start = RLX_DIMS(start), .stop = RLX_DIMS(stop));
 }

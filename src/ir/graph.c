@@ -37,8 +37,23 @@ void rlx_blob_release(rlx_blob *b) {
 
 /* ---- create, retain, destroy ---- */
 
+/* Every graph that a program sees has a number of its own, but that they begin again after 2^32 graphs. */
+static uint32_t next_serial(void) {
+  static atomic_uint last;
+  uint32_t serial;
+  do serial = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+  while (serial == 0);
+  return serial;
+}
+
 rlx_status rlx_graph_create(rlx_graph **out) {
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_graph_create: out is NULL");
+  RLX_TRY(rlx_graph_begin(out));
+  (*out)->serial = next_serial();
+  return RLX_OK;
+}
+
+rlx_status rlx_graph_begin(rlx_graph **out) {
   *out = NULL;
   rlx_graph *g = rlx_new(rlx_graph);
   if (!g) return RLX_FAIL(RLX_NO_MEMORY, "a graph");
@@ -107,11 +122,21 @@ rlx_status rlx_graph_name_symbols(const rlx_graph *g, rlx_status status) {
 
 static rlx_status check_inputs(const rlx_graph *g, const rlx_node *in, uint32_t n_in) {
   if (n_in && !in) return RLX_FAIL(RLX_INVALID, "has %u inputs but the list is NULL", (unsigned)n_in);
-  for (uint32_t i = 0; i < n_in; i++)
-    if (in[i] >= rlx_graph_end(g))
+  for (uint32_t i = 0; i < n_in; i++) {
+    if (in[i] && in[i] >> 32 != g->serial)
+      return RLX_FAIL(RLX_INVALID, "input %u is node %u of another graph", (unsigned)i, (unsigned)in[i]);
+    if ((uint32_t)in[i] >= rlx_graph_end(g))
       return RLX_FAIL(RLX_INVALID, "input %u is node %u, but this graph has only %u", (unsigned)i, (unsigned)in[i],
                       (unsigned)(rlx_graph_end(g) - 1));
+  }
   return RLX_OK;
+}
+
+/* The list of inputs in the graph's memory, as numbers. */
+static const rlx_node *copy_inputs(rlx_graph *g, const rlx_node *in, uint32_t n_in) {
+  rlx_node *copy = rlx_bump_copy(&g->bump, in, n_in, sizeof *in);
+  for (uint32_t i = 0; copy && i < n_in; i++) copy[i] = (uint32_t)copy[i];
+  return copy;
 }
 
 /* Leaves with names must be unique by name. */
@@ -144,6 +169,9 @@ static rlx_status append(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n
   const rlx_op_table_row *row = rlx_op_table_get(op);
   RLX_TRY(check_inputs(g, in, n_in));
   n_in = trim_inputs(row, in, n_in);
+  rlx_node_rec node = {.op = op, .n_in = n_in};
+  if (n_in && !(in = node.in = copy_inputs(g, in, n_in)))
+    return RLX_FAIL(RLX_NO_MEMORY, "node %u", (unsigned)rlx_graph_end(g));
   rlx_infer c = {.graph = g, .op = op, .row = row, .attrs = attrs, .ids = in, .n_in = n_in};
   RLX_TRY(rlx_infer_run(&c));
   uint32_t depth = subgraph_depth(row, attrs), seen;
@@ -154,10 +182,9 @@ static rlx_status append(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n
     return RLX_FAIL(RLX_INVALID, "the name '%s' is taken by node %u (%s)", name, (unsigned)seen,
                     rlx_op_table_get(rlx_graph_at(g, seen)->op)->name);
 
-  rlx_node_rec node = {.op = op, .n_in = n_in, .type = c.out};
-  node.in = n_in ? rlx_bump_copy(&g->bump, in, n_in, sizeof *in) : NULL;
-  node.attrs = (n_in && !node.in) ? NULL : rlx_attrs_copy(g, row, attrs);
-  rlx_node id = rlx_graph_end(g);
+  node.type = c.out;
+  node.attrs = rlx_attrs_copy(g, row, attrs);
+  uint32_t id = rlx_graph_end(g);
   bool ok = node.attrs && rlx_array_push(&g->nodes, node);
   if (!ok) {
     if (node.attrs) rlx_attrs_release(row, node.attrs);
@@ -166,7 +193,7 @@ static rlx_status append(rlx_graph *g, rlx_op op, const rlx_node *in, uint32_t n
   if (name && !rlx_name_map_put(&g->leaf_names, leaf_name(op, node.attrs), id))
     return RLX_FAIL(RLX_NO_MEMORY, "node %u", (unsigned)id);
   if (depth > g->depth) g->depth = depth;
-  *out = id;
+  *out = rlx_node_of(g, id);
   return RLX_OK;
 }
 
@@ -195,14 +222,16 @@ void rlx_graph_add_output(rlx_graph *g, const char *name, rlx_node n) {
   rlx_status s = RLX_OK;
   if (g->finished) s = RLX_FAIL(RLX_INVALID, "output: the graph is finished");
   else if (!name || !*name || !rlx_text_is_utf8(name)) s = RLX_FAIL(RLX_INVALID, "output: needs a name in UTF-8");
-  else if (!n || n >= rlx_graph_end(g))
+  else if (n && n >> 32 != g->serial)
+    s = RLX_FAIL(RLX_INVALID, "output '%s': node %u is of another graph", name, (unsigned)n);
+  else if (!n || (uint32_t)n >= rlx_graph_end(g))
     s = RLX_FAIL(RLX_INVALID, "output '%s': node %u does not exist", name, (unsigned)n);
   else if (rlx_name_map_get(&g->output_names, name, &seen))
     s = RLX_FAIL(RLX_INVALID, "output '%s' is named twice", name);
   else {
     const char *copy = rlx_bump_text(&g->bump, name, strlen(name));
     uint32_t at = (uint32_t)g->outputs.n;
-    if (!copy || !rlx_array_push(&g->outputs, ((rlx_output_rec){copy, n})) ||
+    if (!copy || !rlx_array_push(&g->outputs, ((rlx_output_rec){copy, (uint32_t)n})) ||
         !rlx_name_map_put(&g->output_names, copy, at))
       s = RLX_FAIL(RLX_NO_MEMORY, "output '%s'", name);
   }
@@ -251,6 +280,7 @@ rlx_status rlx_graph_finish(rlx_graph *g) {
     return s;
   }
   g->finished = true;
+  if (!g->serial) g->serial = next_serial();
   return RLX_OK;
 }
 
@@ -273,7 +303,8 @@ uint32_t rlx_graph_count_uses(const rlx_graph *g, uint32_t *uses) {
 uint32_t rlx_graph_size(const rlx_graph *g) { return g ? rlx_graph_end(g) - 1 : 0; }
 
 static const rlx_node_rec *node_or_none(const rlx_graph *g, rlx_node n) {
-  return g && n && n < rlx_graph_end(g) ? rlx_graph_at(g, n) : NULL;
+  bool known = g && (uint32_t)n && (uint32_t)n < rlx_graph_end(g) && rlx_node_is_of(g, n);
+  return known ? rlx_graph_at(g, n) : NULL;
 }
 
 const char *rlx_node_op(const rlx_graph *g, rlx_node n) {
@@ -281,9 +312,8 @@ const char *rlx_node_op(const rlx_graph *g, rlx_node n) {
   return r ? rlx_op_table_get(r->op)->name : NULL;
 }
 
-uint32_t rlx_node_inputs(const rlx_graph *g, rlx_node n, const rlx_node **inputs) {
+uint32_t rlx_node_input_count(const rlx_graph *g, rlx_node n) {
   const rlx_node_rec *r = node_or_none(g, n);
-  if (inputs) *inputs = r ? r->in : NULL;
   return r ? r->n_in : 0;
 }
 
@@ -292,6 +322,11 @@ bool rlx_graph_computes_with(const rlx_graph *g, const rlx_node_rec *n, rlx_type
   for (uint32_t i = 0; !has && i < n->n_in; i++)
     has = n->in[i] && rlx_type_in(types, rlx_graph_at(g, n->in[i])->type.dtype);
   return has && !rlx_op_table_has(n->op, RLX_TRAIT_MOVES | RLX_TRAIT_VIEW);
+}
+
+rlx_node rlx_node_input_at(const rlx_graph *g, rlx_node n, uint32_t i) {
+  const rlx_node_rec *r = node_or_none(g, n);
+  return r && i < r->n_in ? rlx_node_of(g, r->in[i]) : RLX_NONE;
 }
 
 rlx_dtype rlx_node_dtype(const rlx_graph *g, rlx_node n) {
@@ -310,6 +345,10 @@ const char *rlx_node_name(const rlx_graph *g, rlx_node n) {
 }
 
 rlx_node rlx_graph_find(const rlx_graph *g, const char *name) {
+  return g ? rlx_node_of(g, rlx_graph_leaf(g, name)) : RLX_NONE;
+}
+
+rlx_node rlx_graph_leaf(const rlx_graph *g, const char *name) {
   uint32_t id;
   return g && name && rlx_name_map_get(&g->leaf_names, name, &id) ? id : RLX_NONE;
 }
@@ -319,7 +358,7 @@ uint32_t rlx_graph_output_count(const rlx_graph *g) { return g ? (uint32_t)g->ou
 rlx_node rlx_graph_output_at(const rlx_graph *g, uint32_t i, const char **name) {
   bool known = g && i < g->outputs.n;
   if (name) *name = known ? g->outputs.v[i].name : NULL;
-  return known ? g->outputs.v[i].node : RLX_NONE;
+  return known ? rlx_node_of(g, g->outputs.v[i].node) : RLX_NONE;
 }
 
 uint32_t rlx_graph_symbol_count(const rlx_graph *g) { return g ? (uint32_t)g->symbols.n : 0; }

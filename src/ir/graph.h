@@ -1,9 +1,13 @@
 /* The graph: an append-only list of nodes in one piece of memory.
  *
- * Node ids are u32, from 1; 0 is "no node". A node's inputs are earlier nodes, so the list is its own topological order
+ * Nodes are numbered from 1; 0 is "no node". A node's inputs are earlier nodes, so the list is its own topological order
  * and every walk is a loop, never a recursion. Names, inputs and attributes live in the graph's bump allocator. A
  * finished graph does not change; graphs and constants' bytes are reference-counted, because graphs derived by passes
- * and sub-graph attributes share them. */
+ * and sub-graph attributes share them.
+ *
+ * A node that a program holds names its graph in the high half (rlx.h). Inside the library a node is its number alone: what the library
+ * builds has no serial until it is finished, and records, outputs and maps hold numbers. Whole nodes come in and go out at the builder's
+ * one door (rlx_graph_add), rlx_graph_add_output, the questions of rlx.h, and what an executable tells (rlx_node_of). */
 #ifndef RLX_IR_GRAPH_H
 #define RLX_IR_GRAPH_H
 
@@ -47,6 +51,7 @@ typedef struct rlx_name_map {
 
 struct rlx_graph {
   atomic_uint refs;
+  uint32_t serial; /* the high half of its nodes; 0 while the library builds it */
   rlx_bump bump;
   RLX_ARRAY(rlx_node_rec) nodes; /* [0] is the node that is none */
   RLX_ARRAY(rlx_output_rec) outputs;
@@ -59,8 +64,19 @@ struct rlx_graph {
   char message[512];
 };
 
-static inline const rlx_node_rec *rlx_graph_at(const rlx_graph *g, rlx_node id) { return &g->nodes.v[id]; }
+static inline const rlx_node_rec *rlx_graph_at(const rlx_graph *g, rlx_node id) { return &g->nodes.v[(uint32_t)id]; }
 static inline uint32_t rlx_graph_end(const rlx_graph *g) { return (uint32_t)g->nodes.n; } /* ids are 1 .. end-1 */
+
+/* A number as the node that a program is given; whether a node is the graph's, or a number. */
+static inline rlx_node rlx_node_of(const rlx_graph *g, rlx_node number) {
+  return number ? (rlx_node)g->serial << 32 | (uint32_t)number : RLX_NONE;
+}
+static inline bool rlx_node_is_of(const rlx_graph *g, rlx_node n) { return n >> 32 == g->serial || n >> 32 == 0; }
+
+/* A graph that the library builds: its nodes are numbers. */
+rlx_status rlx_graph_begin(rlx_graph **out);
+/* The number of an input, param or state; 0 if there is none. */
+rlx_node rlx_graph_leaf(const rlx_graph *g, const char *name);
 
 /* The attributes of a node as their struct: RLX_ATTRS(softmax, node)->axis. */
 #define RLX_ATTRS(op_name, node) ((const rlx_attrs_##op_name *)(node)->attrs)

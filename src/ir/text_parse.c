@@ -210,7 +210,8 @@ static rlx_status parse_node_ref(parser *p, const body *b, rlx_node *out) {
   if (n && n < sizeof name) {
     memcpy(name, w, n);
     name[n] = 0;
-    if (rlx_name_map_get(&b->nodes, name, out)) return RLX_OK;
+    uint32_t id;
+    if (rlx_name_map_get(&b->nodes, name, &id)) return *out = id, RLX_OK;
   }
   p->lex.at = w;
   return rlx_lex_fail(&p->lex, "the name of an earlier node");
@@ -292,7 +293,7 @@ static rlx_status parse_node(parser *p, body *b) {
   rlx_node id = RLX_NONE;
   RLX_TRY(rlx_op_table_has((rlx_op)op, RLX_TRAIT_LEAF) ? parse_leaf(p, b, (rlx_op)op, &id)
                                                        : parse_call(p, b, (rlx_op)op, &id));
-  return rlx_name_map_put(&b->nodes, name, id) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "parsing");
+  return rlx_name_map_put(&b->nodes, name, (uint32_t)id) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "parsing");
 }
 
 static rlx_status parse_output(parser *p, body *b) {
@@ -334,7 +335,7 @@ static rlx_status parse_graph(parser *p, rlx_graph **out) {
   RLX_TRY(rlx_lex_expect(&p->lex, '{'));
   if (p->depth > RLX_MAX_DEPTH) return rlx_lex_fail(&p->lex, "sub-graphs nested at most 16 deep");
   body b = {0};
-  RLX_TRY(rlx_graph_create(&b.graph));
+  RLX_TRY(rlx_graph_begin(&b.graph));
   p->depth++;
   rlx_status s = parse_statements(p, &b);
   p->depth--;

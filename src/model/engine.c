@@ -282,6 +282,7 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
   }
   rlx_budget budget;
   rlx_budget_begin(&budget, "rlx_lm_load", &desc->watch.limits, 0, &desc->watch);
+  if (desc->session) rlx_budget_set_log(desc->session->log, desc->session->log_user);
   s = rlx_budget_end(&budget, load(lm, desc));
   if (s) {
     lm_free(lm);

@@ -7,8 +7,7 @@
 static rlx_status take(rlx_lm *lm, const char *call) {
   if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", call);
   RLX_TRY(rlx_turn_take(&lm->turn, call));
-  rlx_limits limits = rlx_session_limits(lm->session, NULL);
-  rlx_budget_begin(&lm->budget, call, &limits, 0, NULL);
+  rlx_session_begin(lm->session, &lm->budget, call, 0, NULL);
   return RLX_OK;
 }
 

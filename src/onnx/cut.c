@@ -73,7 +73,7 @@ static rlx_status list_inputs(onnx_importer *imp, onnx_live **out, size_t *n) {
   *out = rlx_bump_array(&imp->bump, onnx_live, most + 1);
   if (!*out) return RLX_FAIL(RLX_NO_MEMORY, "%zu inputs of a graph", most);
   for (size_t i = 0; i < imp->live.n && *n < most; i++) {
-    rlx_node id = rlx_graph_find(imp->g, imp->live.v[i].leaf);
+    rlx_node id = rlx_graph_leaf(imp->g, imp->live.v[i].leaf);
     if (id && rlx_graph_at(imp->g, id)->op == RLX_OP_input) (*out)[(*n)++] = imp->live.v[i];
   }
   return RLX_OK;
@@ -100,7 +100,7 @@ static rlx_status begin_graph(onnx_importer *imp) {
   imp->g = NULL;
   imp->known.n = 0;
   imp->folded = 1;
-  return rlx_graph_create(&imp->g);
+  return rlx_graph_begin(&imp->g);
 }
 
 rlx_status onnx_cut(onnx_importer *imp, onnx_value *also, const char *why) {

@@ -312,7 +312,7 @@ static rlx_status add_inputs(onnx_importer *imp, onnx_scope *s, const onnx_input
 /* Outputs that were refused are told by their nodes; one that is an input of an odd type is not. */
 static rlx_status import_main(onnx_importer *imp, onnx_scope *s, const onnx_input *inputs, size_t n) {
   imp->scope = s;
-  RLX_TRY(rlx_graph_create(&imp->g));
+  RLX_TRY(rlx_graph_begin(&imp->g));
   RLX_TRY(add_inputs(imp, s, inputs, n));
   RLX_TRY(add_initializers(imp, s, imp->m->graph));
   if (!(s->outputs = output_names(imp, imp->m->graph))) return RLX_FAIL(RLX_NO_MEMORY, "the outputs");

@@ -24,7 +24,8 @@ typedef struct outside { /* what the importer had before */
   rlx_graph *g;
   rlx_node *nodes; /* by value */
   onnx_inner *inner;
-  uint32_t n_refused, folded;
+  uint32_t n_refused;
+  rlx_node folded;
   size_t refused_bytes;
   bool is_stopped;
 } outside;
@@ -40,7 +41,7 @@ static rlx_status enter(onnx_importer *imp, onnx_inner *in, outside *o) {
   *in = (onnx_inner){.n_outer = (uint32_t)imp->values.n};
   rlx_graph *g;
   if (!(o->nodes = rlx_mem_alloc(imp->values.n * sizeof *o->nodes))) return RLX_FAIL(RLX_NO_MEMORY, "a loop");
-  rlx_status s = rlx_graph_create(&g);
+  rlx_status s = rlx_graph_begin(&g);
   if (s) {
     rlx_mem_free(o->nodes);
     return s;

@@ -227,7 +227,7 @@ static rlx_status linear_scan(onnx_call *c, const linear *l, const rlx_node x[5]
       xs[n++] = rlx_op_transpose(c->g, x[i], tokens_first);
     }
   RLX_TRY(rlx_graph_status(c->g));
-  RLX_TRY(rlx_graph_create(&body));
+  RLX_TRY(rlx_graph_begin(&body));
   rlx_status s = linear_body(c, l, xs, n, slot, body);
   if (!s) rlx_op_scan(c->g, body, 1, n - 1, false, xs, n, outs, 2);
   rlx_graph_destroy(body);

@@ -295,7 +295,7 @@ static rlx_status scan_direction(onnx_call *c, const recurrent *r, int direction
   for (size_t i = 0; i < sizeof given / sizeof *given; i++)
     if (given[i]) xs[n++] = given[i];
   RLX_TRY(rlx_graph_status(c->g));
-  RLX_TRY(rlx_graph_create(&body));
+  RLX_TRY(rlx_graph_begin(&body));
   rlx_status status = scan_body(c, r, direction, s, body);
   bool reverse = r->n_directions == 2 ? direction == 1 : r->reverse_first;
   if (!status) rlx_op_scan(c->g, body, (int64_t)carried, s->alive ? 2 : 1, reverse, xs, n, got, carried + 1);

@@ -470,8 +470,7 @@ rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size
   if (!r || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_run: a NULL");
   RLX_TRY(rlx_turn_take(&r->turn, "rlx_onnx_run"));
   rlx_budget budget;
-  rlx_limits limits = rlx_session_limits(r->session, &r->options.watch);
-  rlx_budget_begin(&budget, "rlx_onnx_run", &limits, 0, &r->options.watch);
+  rlx_session_begin(r->session, &budget, "rlx_onnx_run", 0, &r->options.watch);
   rlx_status s = rlx_budget_end(&budget, run_in_turn(r, inputs, n));
   rlx_turn_leave(&r->turn);
   return s;

@@ -95,7 +95,7 @@ static rlx_status record(rlx_fuse *f, rlx_node root, const rlx_match *m) {
 rlx_status rlx_fuse_plan(rlx_fuse *f, rlx_node root, const rlx_match *m, bool *accepted) {
   rlx_graph *trial;
   *accepted = false;
-  RLX_TRY(rlx_graph_create(&trial));
+  RLX_TRY(rlx_graph_begin(&trial));
   rlx_status s = try_out(f, root, m, trial, accepted);
   rlx_graph_destroy(trial);
   return s || !*accepted ? s : record(f, root, m);

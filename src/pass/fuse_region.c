@@ -171,7 +171,7 @@ static rlx_status fuse_region(grouping *g, uint32_t r, rlx_match *m) {
   m->op = RLX_OP_region;
   m->n_in = m->n_inner = 0;
   rlx_graph *body;
-  RLX_TRY(rlx_graph_create(&body));
+  RLX_TRY(rlx_graph_begin(&body));
   rlx_status s = build_body(g, r, body, m);
   m->attrs.region_ = (rlx_attrs_region){.body = body};
   bool accepted = false;

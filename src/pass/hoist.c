@@ -84,9 +84,9 @@ static hoist_name make_name(hoist *h) {
   uint32_t seen;
   do {
     snprintf(name.text, sizeof name.text, "hoisted.%u", (unsigned)h->next_name++);
-  } while (rlx_graph_find(h->w.in, name.text) ||
+  } while (rlx_graph_leaf(h->w.in, name.text) ||
            (h->before &&
-            (rlx_graph_find(h->before, name.text) || rlx_name_map_get(&h->before->output_names, name.text, &seen))));
+            (rlx_graph_leaf(h->before, name.text) || rlx_name_map_get(&h->before->output_names, name.text, &seen))));
   return name;
 }
 
@@ -101,7 +101,7 @@ static rlx_status write_before(hoist *h, rlx_graph *load) {
     const char *name = RLX_ATTRS(param, rlx_graph_at(g, id))->name;
     uint32_t output;
     bool computed = rlx_name_map_get(&h->before->output_names, name, &output);
-    rlx_node there = computed ? h->before->outputs.v[output].node : rlx_graph_find(h->before, name);
+    rlx_node there = computed ? h->before->outputs.v[output].node : rlx_graph_leaf(h->before, name);
     h->load_map[id] = w.map[there];
     if (computed && (h->in_run[id] || !h->in_load[id]))
       rlx_graph_add_output(load, name, h->load_map[id]); /* still a param of the run graph */
@@ -154,7 +154,7 @@ rlx_status rlx_pass_hoist(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph 
   rlx_graph *load = NULL;
   rlx_status s = hoist_init(in, ctx, out, &h);
   if (!s && cut(&h)) {
-    s = rlx_graph_create(&load);
+    s = rlx_graph_begin(&load);
     if (!s) s = write_load(&h, load);
     if (!s) s = write_run(&h, load);
     if (!s) s = rlx_graph_finish(load);

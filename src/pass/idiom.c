@@ -150,7 +150,7 @@ static rlx_status walk(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *to
 
 rlx_status rlx_pass_idiom(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out) {
   rlx_graph *found;
-  RLX_TRY(rlx_graph_create(&found));
+  RLX_TRY(rlx_graph_begin(&found));
   rlx_status s = walk(in, ctx, found);
   if (!s) s = rlx_pass_dead(found, ctx, out);
   rlx_graph_destroy(found);

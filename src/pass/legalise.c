@@ -115,7 +115,7 @@ static rlx_status run_round(const plan *p, const stage *from, stage *to) {
   uint32_t end = rlx_graph_end(from->graph);
   rlx_node *map = rlx_mem_calloc(end, sizeof *map);
   input_list in = {0};
-  rlx_status s = map ? rlx_graph_create(&to->graph) : RLX_FAIL(RLX_NO_MEMORY, "legalise");
+  rlx_status s = map ? rlx_graph_begin(&to->graph) : RLX_FAIL(RLX_NO_MEMORY, "legalise");
   if (!s) s = note(to, RLX_NONE, NULL);
   for (rlx_node id = 1; id < end && !s; id++) s = step(p, from, id, to, map, &in);
   if (!s) {

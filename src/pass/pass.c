@@ -13,7 +13,7 @@ const size_t rlx_passes_count = sizeof rlx_passes / sizeof *rlx_passes;
 rlx_status rlx_pass_run(const rlx_pass *pass, const rlx_graph *in, rlx_pass_context *ctx, rlx_graph **out) {
   *out = NULL;
   rlx_graph *g;
-  RLX_TRY(rlx_graph_create(&g));
+  RLX_TRY(rlx_graph_begin(&g));
   rlx_trace_begin(pass->name);
   rlx_status s = pass->run(in, ctx, g);
   if (!s) s = rlx_graph_finish(g);

@@ -122,7 +122,7 @@ rlx_status rlx_pass_simplify(const rlx_graph *in, rlx_pass_context *ctx, rlx_gra
   bool changed = true;
   for (int round = 0; round < MAX_ROUNDS && changed && !s; round++) {
     rlx_graph *next = NULL;
-    s = rlx_graph_create(&next);
+    s = rlx_graph_begin(&next);
     if (!s) s = run_round(current, ctx, next, &changed);
     rlx_graph_destroy(current);
     current = next;

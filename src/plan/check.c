@@ -129,7 +129,7 @@ bool rlx_plan_check_holds(checker *c, const rlx_window *w, rlx_node v, check_ran
   bool is_weight = w->segment == RLX_SEGMENT_WEIGHTS;
   while (done < w->bytes) {
     check_range r = {0};
-    if (is_weight) r = (check_range){c->p->weights[w->block], w->offset + done, w->bytes - done};
+    if (is_weight) r = (check_range){(uint32_t)c->p->weights[w->block], w->offset + done, w->bytes - done};
     else r = rlx_plan_check_map_at(&c->content, rlx_plan_check_room(c, w), w->offset + done);
     uint64_t run = r.bytes < w->bytes - done ? r.bytes : w->bytes - done;
     *other = r;
@@ -140,7 +140,7 @@ bool rlx_plan_check_holds(checker *c, const rlx_window *w, rlx_node v, check_ran
   if (!is_weight && w->bytes && c->moves[v] == CHECK_CONCAT &&
       rlx_plan_check_map_has_point(&c->content, rlx_plan_check_room(c, w), w->offset) &&
       rlx_plan_check_map_has_point(&c->content, rlx_plan_check_room(c, w), w->offset + w->bytes))
-    rlx_plan_check_map_write(&c->content, rlx_plan_check_room(c, w), w->offset, w->bytes, v, 0);
+    rlx_plan_check_map_write(&c->content, rlx_plan_check_room(c, w), w->offset, w->bytes, (uint32_t)v, 0);
   return true;
 }
 
@@ -169,7 +169,7 @@ rlx_status rlx_plan_check_in_storage(checker *c, const rlx_window *w, size_t ste
 }
 
 void rlx_plan_check_write(checker *c, const rlx_window *w, rlx_node v) {
-  if (w->bytes) rlx_plan_check_map_write(&c->content, rlx_plan_check_room(c, w), w->offset, w->bytes, v, 0);
+  if (w->bytes) rlx_plan_check_map_write(&c->content, rlx_plan_check_room(c, w), w->offset, w->bytes, (uint32_t)v, 0);
 }
 
 /* ---- tables ---- */

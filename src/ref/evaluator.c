@@ -89,7 +89,7 @@ static rlx_status check_value(const rlx_graph *g, rlx_node id, const rlx_tensor 
 }
 
 static rlx_status set(rlx_evaluator *e, const char *name, const rlx_tensor *value) {
-  rlx_node id = rlx_graph_find(e->graph, name);
+  rlx_node id = rlx_graph_leaf(e->graph, name);
   if (!id) return RLX_FAIL(RLX_NOT_FOUND, "the graph has no input, param or state '%s'", name);
   RLX_TRY_AT(rlx_graph_name_symbols(e->graph, check_value(e->graph, id, value)), "%s '%s'",
              rlx_op_table_get(rlx_graph_at(e->graph, id)->op)->name, name);
@@ -220,7 +220,7 @@ static rlx_status get(const rlx_evaluator *e, const char *name, rlx_tensor *view
     *view = e->outputs[i];
     return RLX_OK;
   }
-  rlx_node id = rlx_graph_find(e->graph, name);
+  rlx_node id = rlx_graph_leaf(e->graph, name);
   if (!id || rlx_graph_at(e->graph, id)->op != RLX_OP_state)
     return RLX_FAIL(RLX_NOT_FOUND, "the graph has no output or state '%s'", name);
   if (!e->leaves[id].data) return RLX_FAIL(RLX_INVALID, "state '%s' has no value: nothing ran yet", name);

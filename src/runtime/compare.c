@@ -99,7 +99,7 @@ static rlx_status compare_step(comparison *c, const rlx_step *s) {
   for (uint32_t k = 0; k < s->n_out; k++) {
     if (s->out[k].segment == RLX_SEGMENT_NONE && want[k].bytes) continue;
     rlx_node n = s->nodes[k];
-    rlx_compare_row row = {.node = n, .op = rlx_op_table_get(rlx_graph_at(compiled->graph, n)->op)->name};
+    rlx_compare_row row = {.node = rlx_node_of(compiled->graph, n), .op = rlx_op_table_get(rlx_graph_at(compiled->graph, n)->op)->name};
     RLX_TRY(compare_result(c, s, k, &want[k], &row));
     c->n_differ += !row.ok;
     if (c->row) c->row(c->user, &row);

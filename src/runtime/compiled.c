@@ -298,8 +298,7 @@ static rlx_status compile(rlx_session *s, const rlx_compile_key *key, uint64_t h
   c->device = rlx_device_retain(s->device);
   status = rlx_compile_key_copy(key, &c->key);
   rlx_budget budget;
-  rlx_limits limits = rlx_session_limits(s, watch);
-  rlx_budget_begin(&budget, "compiling", &limits, RLX_LOAD_WORK, watch);
+  rlx_session_begin(s, &budget, "compiling", RLX_LOAD_WORK, watch);
   rlx_trace_begin("compile");
   if (!status) status = run_pipeline(c, watch);
   rlx_trace_end("compile");

@@ -11,8 +11,7 @@
 rlx_status rlx_enter(rlx_executable *e, const char *call) {
   if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
   RLX_TRY(rlx_turn_take(&e->turn, call));
-  rlx_limits limits = rlx_session_limits(e->session, &e->watch);
-  rlx_budget_begin(&e->budget, call, &limits, 0, &e->watch);
+  rlx_session_begin(e->session, &e->budget, call, 0, &e->watch);
   return RLX_OK;
 }
 
@@ -32,7 +31,7 @@ void rlx_look_away(const rlx_executable *e) { rlx_turn_leave(&((rlx_executable *
 /* ---- names ---- */
 
 rlx_leaf *rlx_leaf_find(const rlx_executable *e, const char *name) {
-  rlx_node node = name ? rlx_graph_find(e->key.graph, name) : RLX_NONE;
+  rlx_node node = name ? rlx_graph_leaf(e->key.graph, name) : RLX_NONE;
   size_t low = 0, high = e->n_leaves;
   while (node && low < high) {
     size_t middle = low + (high - low) / 2;
@@ -160,7 +159,7 @@ static rlx_status switch_to(rlx_executable *e, rlx_instance *i) {
   set_now(e, i);
   for (size_t k = 0; k < e->n_leaves; k++) {
     rlx_leaf *l = &e->leaves[k];
-    l->here = rlx_graph_find(i->compiled->graph, l->name);
+    l->here = rlx_graph_leaf(i->compiled->graph, l->name);
     leave_taken(l);
     l->is_dirty = l->op == RLX_OP_input && l->held.data;
   }
@@ -391,7 +390,9 @@ const rlx_graph *rlx_executable_graph(const rlx_executable *e) {
 
 rlx_node rlx_executable_node(const rlx_executable *e, rlx_node source) {
   if (rlx_look(e, "rlx_executable_node")) return RLX_NONE;
-  rlx_node n = e->compiled ? rlx_optimized_origin(e->compiled->optimized, source) : RLX_NONE;
+  rlx_node n = RLX_NONE;
+  if (e->compiled && rlx_node_is_of(e->key.graph, source))
+    n = rlx_node_of(e->compiled->graph, rlx_optimized_origin(e->compiled->optimized, (uint32_t)source));
   rlx_look_away(e);
   return n;
 }

@@ -131,6 +131,7 @@ static rlx_status fill(rlx_instance *i) {
   rlx_budget_begin(&meter, "an instance", NULL, 0, NULL);
   rlx_status s = rlx_arena_create_in(i->session->device, i->session->blocks, i->scratch, p->scratch, p->n_scratch,
                                      rlx_graph_size(i->compiled->graph), &i->arena);
+  if (!s) rlx_arena_set_serial(i->arena, i->compiled->graph->serial);
   s = rlx_budget_end(&meter, s);
   i->bytes = sizeof *i + (meter.taken > 0 ? (uint64_t)meter.taken : 0);
   i->generation = rlx_scratch_generation(i->scratch);

@@ -42,7 +42,7 @@ rlx_status rlx_recipe_make(const rlx_graph *load, uint32_t output, rlx_graph **o
   rlx_node *map = rlx_mem_calloc(end, sizeof *map);
   *out = NULL;
   rlx_graph *g = NULL;
-  rlx_status s = c.needed && map ? rlx_graph_create(&g) : RLX_FAIL(RLX_NO_MEMORY, "a recipe");
+  rlx_status s = c.needed && map ? rlx_graph_begin(&g) : RLX_FAIL(RLX_NO_MEMORY, "a recipe");
   if (!s) {
     mark(&c);
     s = copy(&c, map, g);

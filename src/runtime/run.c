@@ -128,7 +128,7 @@ static rlx_status show(void *user, size_t step) {
     value.data = rlx_bump_alloc(&o->memory, value.bytes, 1);
     if (!value.data) return RLX_FAIL(RLX_NO_MEMORY, "observing %zu bytes", value.bytes);
     RLX_TRY(rlx_bound_read(o->e->session->device, &at, type, 0, type->dtype, value.data, rlx_dims_count(&type->shape)));
-    o->e->observe(o->e->observe_user, s->nodes[k], &value);
+    o->e->observe(o->e->observe_user, rlx_node_of(c->graph, s->nodes[k]), &value);
   }
   return RLX_OK;
 }

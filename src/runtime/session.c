@@ -29,13 +29,14 @@ static void session_free(rlx_session *s) {
   rlx_mem_free(s);
 }
 
-rlx_limits rlx_session_limits(const rlx_session *s, const rlx_watch *watch) {
+void rlx_session_begin(const rlx_session *s, rlx_budget *b, const char *call, uint64_t work, const rlx_watch *watch) {
   rlx_limits l = watch ? watch->limits : (rlx_limits){0};
   if (!l.host_bytes) l.host_bytes = s->limits.host_bytes;
   if (!l.device_bytes) l.device_bytes = s->limits.device_bytes;
   if (!l.work) l.work = s->limits.work;
   if (!(l.seconds > 0)) l.seconds = s->limits.seconds;
-  return l;
+  rlx_budget_begin(b, call, &l, work, watch);
+  rlx_budget_set_log(s->log, s->log_user);
 }
 
 rlx_session *rlx_session_retain(rlx_session *s) {
@@ -80,7 +81,12 @@ rlx_status rlx_session_create(const rlx_session_desc *desc, rlx_session **out) {
   }
   atomic_init(&s->refs, 1);
   s->process = rlx_process_number();
-  status = session_fill(s, d);
+  s->log = d->log;
+  s->log_user = d->log_user;
+  rlx_budget opening; /* limits nothing: it knows the log */
+  rlx_budget_begin(&opening, "rlx_session_create", NULL, 0, NULL);
+  rlx_budget_set_log(d->log, d->log_user);
+  status = rlx_budget_end(&opening, session_fill(s, d));
   if (status) session_free(s);
   else *out = s;
   return status;

@@ -23,13 +23,16 @@ struct rlx_session {
   rlx_pool *threads;
   rlx_block_pool *blocks;
   rlx_limits limits;
+  rlx_log_fn log; /* NULL: the process's */
+  void *log_user;
   rlx_cache cache;                    /* of programs; its lock is that of what follows */
   RLX_ARRAY(rlx_compiled *) compiled; /* those in the cache */
   uint64_t n_compiled, n_hits;
 };
 
-/* The limits of a call on it: the watch's (which may be NULL), and where that says nothing the session's. */
-rlx_limits rlx_session_limits(const rlx_session *s, const rlx_watch *watch);
+/* Opens the budget of a call on it: with the watch's limits (which may be NULL), and where that says nothing the session's; what is
+ * logged meanwhile goes to the session's log. */
+void rlx_session_begin(const rlx_session *s, rlx_budget *b, const char *call, uint64_t work, const rlx_watch *watch);
 rlx_session *rlx_session_retain(rlx_session *s);
 void rlx_session_release(rlx_session *s); /* NULL is fine */
 

@@ -773,6 +773,85 @@ TEST(describing_refuses_bad_calls) {
   CHECK_EQ_INT(rlx_op_table_find("ADD"), rlx_op_table_size());
 }
 
+/* ---- nodes of other graphs ---- */
+
+/* Every op refuses one at every place, whatever its other inputs are. */
+TEST(no_op_takes_a_node_of_another_graph) {
+  rlx_graph *other;
+  CHECK_OK(rlx_graph_create(&other));
+  rlx_node foreign = rlx_op_input(other, "x", RLX_F32, RLX_DIMS(2, 3));
+  for (uint32_t op = 0; op < rlx_op_table_size(); op++) {
+    rlx_op_table_info info = {RLX_OP_TABLE_INFO_INIT};
+    CHECK_OK(rlx_op_table_describe(op, &info));
+    for (uint32_t at = 0; at < info.n_inputs; at++) {
+      rlx_graph *g;
+      rlx_node in[RLX_OP_MAX_INPUTS];
+      CHECK_OK(rlx_graph_create(&g));
+      rlx_node own = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3));
+      CHECK((uint32_t)own == (uint32_t)foreign && own != foreign); /* the same number */
+      for (uint32_t i = 0; i < info.n_inputs; i++) in[i] = i == at ? foreign : own;
+      CHECK_EQ_INT(rlx_graph_add(g, (rlx_op)(op + 1), in, info.n_inputs, NULL), 0);
+      CHECK_FAILS(rlx_graph_status(g), RLX_INVALID, "is node 1 of another graph");
+      rlx_graph_destroy(g);
+    }
+  }
+  rlx_graph_destroy(other);
+}
+
+/* The same through functions of the header: plain inputs, lists, fields of structs, outputs, several values. */
+TEST(no_builder_takes_a_node_of_another_graph) {
+  rlx_graph *other;
+  CHECK_OK(rlx_graph_create(&other));
+  rlx_node no = rlx_op_input(other, "x", RLX_F32, RLX_DIMS(1, 2, 2, 4));
+#define MIXES(call)                                                    \
+  do {                                                                 \
+    rlx_graph *g;                                                      \
+    CHECK_OK(rlx_graph_create(&g));                                    \
+    rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(1, 2, 2, 4));  \
+    CHECK(x != no);                                                    \
+    call;                                                              \
+    CHECK_FAILS(rlx_graph_status(g), RLX_INVALID, "of another graph"); \
+    rlx_graph_destroy(g);                                              \
+  } while (0)
+  MIXES(rlx_op_relu(g, no));
+  MIXES(rlx_op_matmul(g, x, no));
+  MIXES(rlx_op_narrow(g, no, 0, 0, 1));
+  MIXES(rlx_op_reduce_log_sum_exp(g, no, RLX_DIMS(0), false));
+  MIXES(rlx_op_concat(g, ((rlx_node[]){x, no}), 2, 0));
+  MIXES(rlx_op_attention(g, x, x, x, &(rlx_op_attention_desc){RLX_OP_ATTENTION_DESC_INIT, .bias = no}));
+  MIXES(rlx_op_attention(g, x, x, no, NULL));
+  MIXES(rlx_op_rnn(g, x, ((rlx_node[]){x, no, x, x}), 4, NULL));
+  MIXES(rlx_op_sample(g, x, 1, &(rlx_op_sample_desc){RLX_OP_SAMPLE_DESC_INIT, .draw = no}));
+  MIXES(rlx_graph_add_output(g, "y", no));
+  MIXES(rlx_graph_add_output(g, "y", (uint32_t)x)); /* a number alone names no graph */
+  MIXES(rlx_op_relu(g, (uint32_t)x));
+#undef MIXES
+  rlx_graph_destroy(other);
+}
+
+TEST(looking_takes_a_graphs_own_nodes_and_their_numbers) {
+  rlx_graph *g, *other, *parsed;
+  char *text;
+  CHECK_OK(rlx_graph_create(&g));
+  rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(2, 3)), y = rlx_op_relu(g, x);
+  rlx_graph_add_output(g, "y", y);
+  CHECK_OK(rlx_graph_finish(g));
+  CHECK_OK(rlx_graph_create(&other));
+  rlx_node z = rlx_op_input(other, "z", RLX_F32, RLX_DIMS(2, 3));
+  CHECK(rlx_graph_find(g, "x") == x && rlx_graph_output_at(g, 0, NULL) == y && rlx_node_input_at(g, y, 0) == x);
+  CHECK_EQ_STR(rlx_node_op(g, y), "relu");
+  CHECK_EQ_STR(rlx_node_op(g, (uint32_t)y), "relu");
+  CHECK(rlx_node_op(g, z) == NULL && rlx_node_name(g, z) == NULL && rlx_node_input_count(g, z) == 0);
+  CHECK_OK(rlx_graph_print(g, &text));
+  CHECK_OK(rlx_graph_parse(text, strlen(text), &parsed)); /* what the library builds has nodes of its own, too */
+  rlx_free(text);
+  CHECK(rlx_graph_find(parsed, "x") != x && (uint32_t)rlx_graph_find(parsed, "x") == (uint32_t)x);
+  CHECK(rlx_node_op(parsed, x) == NULL && rlx_node_op(g, rlx_graph_find(parsed, "x")) == NULL);
+  rlx_graph_destroy(parsed);
+  rlx_graph_destroy(other);
+  rlx_graph_destroy(g);
+}
+
 /* ---- functions with a mind of their own ---- */
 
 /* Each expression must fail on a fresh graph with this message. */
@@ -812,7 +891,7 @@ TEST(narrow_stays_inside) {
   REFUSED(rlx_op_narrow(g, l.x, 1, 1, -1), "-1 elements from 1");
   REFUSED(rlx_op_narrow(g, l.x, 2, 0, 1), "axis 2 is not in -2..1");
   REFUSED(rlx_op_narrow(g, l.x, 1, INT64_MAX, INT64_MAX), "are not inside");
-  REFUSED(rlx_op_narrow(g, 999, 0, 0, 1), "axis 0 is not in");
+  REFUSED(rlx_op_narrow(g, 999, 0, 0, 1), "node 999 of another graph");
   rlx_graph *g;
   CHECK_OK(rlx_graph_create(&g));
   int64_t b = rlx_graph_add_symbol(g, "B");

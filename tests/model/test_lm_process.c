@@ -88,6 +88,102 @@ TEST(threads_in_one_model) {
   rlx_lm_destroy(lm);
 }
 
+/* A file and a tokenizer do not change: threads read them at the same time and get the same. */
+typedef struct reader {
+  pthread_t thread;
+  const rlx_file *file;
+  const rlx_tokenizer *tokenizer;
+  uint64_t sum;
+  rlx_status status;
+} reader;
+
+static void *read_shared(void *user) {
+  reader *r = user;
+  static const char text[] = "the quick brown fox, 42 times";
+  for (int round = 0; round < 20 && !r->status; round++) {
+    int32_t *ids = NULL;
+    size_t n = 0;
+    unsigned char bytes[64];
+    r->status = rlx_tokenizer_encode(r->tokenizer, text, sizeof text - 1, RLX_TOKENS_ADD_SPECIAL, &ids, &n);
+    for (size_t i = 0; i < n; i++) r->sum = r->sum * 31 + (uint64_t)ids[i];
+    rlx_free(ids);
+    for (uint32_t i = 0; i < rlx_file_tensor_count(r->file) && !r->status; i++) {
+      const rlx_file_tensor *t = rlx_file_tensor_at(r->file, i);
+      size_t some = t->bytes < sizeof bytes ? t->bytes : sizeof bytes;
+      r->status = rlx_file_read_tensor(r->file, t, 0, bytes, some);
+      for (size_t k = 0; k < some && !r->status; k++) r->sum = r->sum * 31 + bytes[k];
+    }
+  }
+  return NULL;
+}
+
+TEST(threads_that_read_one_file_and_tokenizer) {
+  rlx_file *file;
+  rlx_tokenizer *tokenizer;
+  reader r[3];
+  CHECK_OK(rlx_file_open(RLX_TEST_DATA "/../../models/shakespeare/shakespeare.gguf", NULL, &file));
+  CHECK_OK(rlx_tokenizer_create(file, &tokenizer));
+  for (int i = 0; i < 3; i++) {
+    r[i] = (reader){.file = file, .tokenizer = tokenizer};
+    CHECK(pthread_create(&r[i].thread, NULL, read_shared, &r[i]) == 0);
+  }
+  for (int i = 0; i < 3; i++) pthread_join(r[i].thread, NULL);
+  for (int i = 0; i < 3; i++) CHECK_OK(r[i].status);
+  CHECK(r[0].sum == r[1].sum && r[1].sum == r[2].sum && r[0].sum != 0);
+  rlx_tokenizer_destroy(tokenizer);
+  rlx_file_close(file);
+}
+
+/* ---- a log per session ---- */
+
+typedef struct listener {
+  pthread_t thread;
+  rlx_session *session;
+  rlx_status status;
+  int n;
+} listener;
+
+static void hear_log(void *user, rlx_log_level level, const char *text) {
+  listener *l = user;
+  if (level != RLX_LOG_WARN || !strstr(text, "a context of 9000 tokens")) return;
+  l->n++;
+}
+
+/* A context longer than the model was made for is worth a warning. */
+static void *load_long(void *user) {
+  listener *l = user;
+  char path[1024];
+  rlx_lm *lm = NULL;
+  snprintf(path, sizeof path, "%s/lm/llama", RLX_TEST_DATA);
+  l->status = rlx_lm_load(&(rlx_lm_desc){RLX_LM_DESC_INIT, .path = path, .session = l->session, .context = 9000}, &lm);
+  rlx_lm_destroy(lm);
+  return NULL;
+}
+
+TEST(sessions_with_logs_of_their_own) {
+  listener all = {0}, own[2] = {{0}, {0}};
+  rlx_set_log(hear_log, &all);
+  for (int i = 0; i < 2; i++) {
+    rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = "cpu", .n_threads = 1, .log = hear_log, .log_user = &own[i]};
+    CHECK_OK(rlx_session_create(&d, &own[i].session));
+    CHECK(pthread_create(&own[i].thread, NULL, load_long, &own[i]) == 0);
+  }
+  for (int i = 0; i < 2; i++) pthread_join(own[i].thread, NULL);
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(own[i].status);
+    CHECK_EQ_INT(own[i].n, 1);
+    rlx_session_destroy(own[i].session);
+  }
+  CHECK_EQ_INT(all.n, 0);
+  listener without = {0}; /* a session that has none, in the default one's hands */
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu"}, &without.session));
+  load_long(&without);
+  rlx_session_destroy(without.session);
+  rlx_set_log(NULL, NULL);
+  CHECK_OK(without.status);
+  CHECK_EQ_INT(all.n, 1);
+}
+
 /* ---- callbacks ---- */
 
 typedef struct nosy {

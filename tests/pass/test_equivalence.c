@@ -23,7 +23,7 @@ typedef struct source {
 } source;
 
 static const rlx_tensor *find_leaf(const source *s, const char *name) {
-  rlx_node id = rlx_graph_find(s->graph, name);
+  rlx_node id = rlx_graph_leaf(s->graph, name);
   return id ? &s->leaves[id] : NULL;
 }
 
@@ -172,7 +172,7 @@ static rlx_graph *make_smaller(const rlx_graph *g, const uint8_t *exactness, rlx
   bool *live = calloc(end, sizeof *live);
   uint8_t *exact = calloc(end, sizeof *exact);
   *new_exactness = exact;
-  if (!map || !live || !exact || rlx_graph_create(&out)) goto done;
+  if (!map || !live || !exact || rlx_graph_begin(&out)) goto done;
   for (size_t i = 0; i < g->outputs.n; i++)
     if (keep == SIZE_MAX || keep == i) live[g->outputs.v[i].node] = true;
   for (rlx_node id = end - 1; id > 0; id--)

@@ -14,7 +14,7 @@
 
 static rlx_graph *begin(void) {
   rlx_graph *g = NULL;
-  return rlx_graph_create(&g) ? NULL : g;
+  return rlx_graph_begin(&g) ? NULL : g;
 }
 
 /* Finishes and plans; the graph goes with the plan. NULL: the test has failed. */

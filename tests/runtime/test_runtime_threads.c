@@ -72,6 +72,28 @@ static rlx_status shared_session(const shared *k) {
   return status;
 }
 
+/* A finished graph does not change: it is bound, printed, looked at and optimised by all at the same time. */
+static rlx_status read_graph(const shared *k) {
+  rlx_status status = RLX_OK;
+  for (int i = 0; i < 4 && !status; i++) {
+    char *text = NULL;
+    rlx_graph *copy = NULL, *bound = NULL;
+    rlx_optimized *done = NULL;
+    status = rlx_graph_print(k->g, &text);
+    if (!status) status = rlx_graph_parse(text, strlen(text), &copy);
+    if (!status && !rlx_graph_same(copy, k->g)) status = RLX_FAIL(RLX_INVALID, "another graph");
+    if (!status) status = rlx_graph_verify(k->g);
+    if (!status) status = rlx_graph_bind(k->g, NULL, 0, &bound);
+    if (!status) status = rlx_optimize(bound, NULL, &done);
+    if (!status && !rlx_graph_find(k->g, "x")) status = RLX_FAIL(RLX_INVALID, "no x");
+    rlx_optimized_destroy(done);
+    rlx_graph_destroy(bound);
+    rlx_graph_destroy(copy);
+    rlx_free(text);
+  }
+  return status;
+}
+
 /* Everything of its own, from the device on: nothing is shared but what the library shares inside. */
 static rlx_status all_own(const shared *k) {
   rlx_session *s = NULL;
@@ -154,3 +176,4 @@ TEST(one_session_compiles_for_all_on_null) { check_threads("null", shared_sessio
 TEST(one_session_compiles_for_all_on_cpu) { check_threads("cpu", shared_session, THREADS); }
 TEST(sessions_come_and_go_on_null) { check_threads("null", all_own, SESSION_THREADS); }
 TEST(sessions_come_and_go_on_cpu) { check_threads("cpu", all_own, SESSION_THREADS); }
+TEST(threads_read_one_graph) { check_threads("null", read_graph, THREADS); }

@@ -565,6 +565,36 @@ TEST(a_forbidden_host_is_told_with_all_nodes) {
   rlx_session_destroy(s);
 }
 
+/* Nodes of the source, of the compiled graph and of a stranger are not taken for each other. */
+TEST(nodes_of_other_graphs_are_refused) {
+  rlx_session *s = NULL;
+  rlx_executable *e = NULL;
+  rlx_arena *arena;
+  rlx_graph *g, *other;
+  float x[4];
+  CHECK_OK(rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu"}, &s));
+  CHECK_OK(rlx_graph_create(&g));
+  rlx_node in = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(4));
+  rlx_graph_add_output(g, "y", rlx_op_exp(g, in));
+  CHECK_OK(rlx_graph_finish(g));
+  CHECK_OK(rlx_graph_create(&other));
+  rlx_node foreign = rlx_op_input(other, "x", RLX_F32, RLX_DIMS(4));
+  CHECK_OK(rlx_compile(s, g, NULL, &e));
+  CHECK_OK(rlx_executable_arena(e, &arena));
+  rlx_node there = rlx_executable_node(e, in);
+  CHECK(there && there != in && there == rlx_graph_find(rlx_executable_graph(e), "x"));
+  CHECK(rlx_executable_node(e, foreign) == RLX_NONE && rlx_executable_node(e, there) == RLX_NONE);
+  CHECK_OK(rlx_arena_read(arena, there, RLX_F32, x, 4));
+  CHECK_OK(rlx_arena_read(arena, (uint32_t)there, RLX_F32, x, 4));
+  CHECK_FAILS(rlx_arena_read(arena, in, RLX_F32, x, 4), RLX_INVALID, "of another graph");
+  CHECK_FAILS(rlx_arena_write(arena, foreign, RLX_F32, x, 4), RLX_INVALID, "of another graph");
+  CHECK(rlx_arena_has(arena, there) && !rlx_arena_has(arena, in));
+  rlx_executable_destroy(e);
+  rlx_graph_destroy(other);
+  rlx_graph_destroy(g);
+  rlx_session_destroy(s);
+}
+
 TEST(nodes_are_followed_through_the_passes) {
   rlx_session *s;
   rlx_graph *g;

@@ -208,7 +208,7 @@ static void mix_one(mixer *m) {
 
 static rlx_graph *make_branch(bool which) {
   rlx_graph *g = NULL;
-  if (rlx_graph_create(&g)) return NULL;
+  if (rlx_graph_begin(&g)) return NULL;
   rlx_node a = rlx_op_input(g, "a", RLX_F32, RLX_DIMS(4, 8)), b = rlx_op_input(g, "b", RLX_F32, RLX_DIMS(4, 8));
   rlx_graph_add_output(g, "r", which ? rlx_op_max(g, a, b) : rlx_op_tanh(g, rlx_op_sub(g, a, b)));
   if (rlx_graph_finish(g) == RLX_OK) return g;
@@ -284,7 +284,7 @@ const big_graph_kind *big_graph_find(const char *name) {
 rlx_status big_graph_make(const big_graph_kind *kind, uint32_t n_nodes, big_graph *out) {
   *out = (big_graph){0};
   rlx_graph *g = NULL;
-  RLX_TRY(rlx_graph_create(&g));
+  RLX_TRY(rlx_graph_begin(&g));
   kind->build(g, n_nodes, &out->value);
   rlx_status s = rlx_graph_finish(g);
   if (s) rlx_graph_destroy(g);

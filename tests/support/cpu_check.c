@@ -61,7 +61,7 @@ static rlx_status evaluate(run_case *c) {
   const rlx_tensor **leaves = calloc(end, sizeof *leaves);
   rlx_tensor *outputs = calloc(g->outputs.n, sizeof *outputs); /* none is wanted: all are kept as they come */
   c->value = calloc(end, sizeof *c->value);
-  for (size_t i = 0; i < c->built.n_values; i++) leaves[rlx_graph_find(g, c->built.names[i])] = &c->built.values[i];
+  for (size_t i = 0; i < c->built.n_values; i++) leaves[rlx_graph_leaf(g, c->built.names[i])] = &c->built.values[i];
   rlx_eval_context ctx = {.observe = keep_value, .observe_user = c, .draw = 7};
   rlx_status s = rlx_eval_graph(g, &ctx, leaves, outputs, NULL);
   free(leaves);

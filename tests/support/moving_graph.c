@@ -244,7 +244,7 @@ static rlx_node make_update(maker *m) {
 /* Two inputs, two outputs that mix them. */
 static rlx_graph *make_body(maker *m, const rlx_type *t, bool other) {
   rlx_graph *g;
-  if (rlx_graph_create(&g)) return NULL;
+  if (rlx_graph_begin(&g)) return NULL;
   rlx_node a = rlx_op_input(g, "a", t->dtype, t->shape), b = rlx_op_input(g, "b", t->dtype, t->shape);
   rlx_node mix = other ? rlx_op_max(g, a, b) : rlx_op_sub(g, a, b);
   rlx_graph_add_output(g, "p", chance(m, 3) ? b : mix);
@@ -296,7 +296,7 @@ static void add_outputs(maker *m) {
 
 rlx_status moving_graph_make(uint64_t seed, uint32_t n_nodes, bool with_symbol, rlx_graph **out) {
   maker m = {.random = seed};
-  RLX_TRY(rlx_graph_create(&m.g));
+  RLX_TRY(rlx_graph_begin(&m.g));
   if (with_symbol) m.symbol = rlx_graph_add_symbol(m.g, "N");
   while (with_symbol && rlx_graph_end(m.g) < 2 && !rlx_graph_status(m.g))
     leaf(&m, RLX_OP_input, random_dtype(&m), RLX_DIMS(m.symbol, 1 + (int64_t)below(&m, 3)));

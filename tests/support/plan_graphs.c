@@ -156,7 +156,7 @@ const plan_graph_kind plan_graph_kinds[] = {
 const size_t plan_graph_kinds_count = sizeof plan_graph_kinds / sizeof *plan_graph_kinds;
 
 rlx_status plan_graph_build(const plan_graph_kind *kind, rlx_graph **out) {
-  RLX_TRY(rlx_graph_create(out));
+  RLX_TRY(rlx_graph_begin(out));
   kind->build(*out);
   rlx_status s = rlx_graph_finish(*out);
   if (!s) return RLX_OK;
@@ -273,7 +273,7 @@ static void grow(random_plan *r, uint32_t n_nodes) {
 }
 
 rlx_status plan_graph_random(uint64_t seed, uint32_t n_nodes, uint32_t longest, rlx_graph **out) {
-  RLX_TRY(rlx_graph_create(out));
+  RLX_TRY(rlx_graph_begin(out));
   random_plan r = {
     .g = *out, .seed = seed, .longest = longest, .values = rlx_mem_calloc((size_t)n_nodes + 16, sizeof *r.values)};
   rlx_status s = r.values ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "a random graph");

@@ -690,7 +690,7 @@ static bool add_outputs(maker *m) {
 rlx_status random_graph_make(uint64_t seed, uint32_t n_nodes, random_graph *out) {
   *out = (random_graph){0};
   maker m = {.random = seed};
-  RLX_TRY(rlx_graph_create(&m.g));
+  RLX_TRY(rlx_graph_begin(&m.g));
   bool ok = rlx_array_push(&m.exactness, 0) && rlx_array_push(&m.depth, 0);
   for (int i = 0; i < 3; i++)
     while (ok && !random_leaf(&m)) ok = rlx_graph_status(m.g) == RLX_OK;

@@ -344,6 +344,16 @@ def check_import(folder):
             raise Problem(f"with {define}: {found}")
 
 
+def check_numbers(_):
+    """inside the library nodes are numbers: only the command and the models' graphs, which are programs, ask for whole ones"""
+    asks = re.compile(r"\b(rlx_graph_create|rlx_graph_find|rlx_graph_output_at|rlx_node_input_at)\(")
+    for path in sorted((ROOT / "src").rglob("*.[ch]")):
+        room = path.relative_to(ROOT / "src").parts[0]
+        found = asks.search(path.read_text())
+        if found and room not in ("cli", "model") and path.name != "graph.c":
+            raise Problem(f"{path.relative_to(ROOT)} calls {found[1]}: rlx_graph_begin, rlx_graph_leaf and records give numbers")
+
+
 def check_initialisers(folder):
     """every growing struct has its RLX_*_INIT"""
     text = "".join(p.read_text() for p in HEADERS)
@@ -356,7 +366,7 @@ def main():
     if sys.argv[1:] == ["--write"]:
         return write_description()
     build = os.environ.get("RLX_BUILD_DIR") or (sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build/release"))
-    checks = [check_same, check_older, check_newer, check_padding, check_initialisers, check_import, check_enums, check_symbols, check_interface]
+    checks = [check_same, check_older, check_newer, check_padding, check_initialisers, check_numbers, check_import, check_enums, check_symbols, check_interface]
     failed = skipped = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
