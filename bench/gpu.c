@@ -84,7 +84,7 @@ static const bench_case cases[] = {
 
 /* ---- graphs ---- */
 
-enum { HEADS = 16, HEAD_SIZE = 128, MOST = 256 };
+enum { HEADS = 16, HEAD_SIZE = 128, MAX = 256 };
 
 static rlx_node leaf(rlx_graph *g, char part, int copy, bool is_weight, rlx_dtype t, rlx_dims shape) {
   char name[16];
@@ -183,13 +183,13 @@ static rlx_status measure_step(rlx_executable *e, double *seconds) {
   for (int i = 0; i < 5 && !s; i++) s = rlx_executable_run(e);
   char *text = NULL;
   if (!s) s = rlx_executable_report(e, RLX_REPORT_PROFILE, RLX_JSON, &text);
-  double least = 0;
+  double min = 0;
   for (const char *at = text; !s && (at = strstr(at, "\"least_ns\":"));) {
     at += strlen("\"least_ns\":");
     double ns = strtod(at, NULL);
-    if (ns > 0 && (least == 0 || ns < least)) least = ns;
+    if (ns > 0 && (min == 0 || ns < min)) min = ns;
   }
-  *seconds = least * 1e-9;
+  *seconds = min * 1e-9;
   rlx_free(text);
   return s;
 }

@@ -15,7 +15,7 @@
 #include "base/thread.h"
 #include "rlx/lm.h"
 
-enum { READ_BYTES = 512 << 20, READ_TASKS = 256, MOST_ROUNDS = 101, MOST_THREADS = 64 };
+enum { READ_BYTES = 512 << 20, READ_TASKS = 256, MAX_ROUNDS = 101, MAX_THREADS = 64 };
 
 static double seconds(void) {
   struct timespec t;
@@ -97,14 +97,14 @@ static double median(double *v, int n) {
 }
 
 typedef struct request {
-  unsigned threads[MOST_THREADS];
+  unsigned threads[MAX_THREADS];
   size_t n_threads;
   uint32_t tokens;
   int rounds;
 } request;
 
 static void measure(const char *path, unsigned threads, const request *r, const unsigned char *bytes) {
-  double reads[MOST_ROUNDS], rates[MOST_ROUNDS];
+  double reads[MAX_ROUNDS], rates[MAX_ROUNDS];
   rlx_lm *lm;
   rlx_lm_info info = {RLX_LM_INFO_INIT};
   rlx_pool *pool;
@@ -135,7 +135,7 @@ static void measure(const char *path, unsigned threads, const request *r, const 
 
 static bool parse_threads(const char *text, request *r) {
   r->n_threads = 0;
-  while (*text && r->n_threads < MOST_THREADS) {
+  while (*text && r->n_threads < MAX_THREADS) {
     char *end;
     long n = strtol(text, &end, 10);
     if (end == text || n < 1 || n > 1024 || (*end && *end != ',')) return false;
@@ -153,7 +153,7 @@ int main(int argc, char **argv) {
     bool ok = true, has_value = i + 1 < argc;
     if (strcmp(argv[i], "-t") == 0) ok = has_value && parse_threads(argv[++i], &r);
     else if (strcmp(argv[i], "-n") == 0) ok = has_value && (r.tokens = (uint32_t)strtoul(argv[++i], NULL, 10)) > 0;
-    else if (strcmp(argv[i], "-r") == 0) ok = has_value && (r.rounds = atoi(argv[++i])) > 0 && r.rounds <= MOST_ROUNDS;
+    else if (strcmp(argv[i], "-r") == 0) ok = has_value && (r.rounds = atoi(argv[++i])) > 0 && r.rounds <= MAX_ROUNDS;
     else argv[1 + n_models++] = argv[i];
     if (!ok) n_models = 0, i = argc;
   }

@@ -23,7 +23,7 @@ static const shape shapes[] = {
   {"tiny", "llama", 2, 256, 4, 2, 64, 512, 512, 256, false, false},
   {"tiny-qwen3", "qwen3", 2, 256, 4, 2, 64, 512, 512, 256, true, true},
 };
-enum { N_SHAPES = sizeof shapes / sizeof *shapes, STRETCH = 1 << 20 };
+enum { N_SHAPES = sizeof shapes / sizeof *shapes, SPAN = 1 << 20 };
 
 static void fail(const char *what) {
   fprintf(stderr, "lm_make: %s: %s\n", what, rlx_message());
@@ -182,7 +182,7 @@ static void tensor(maker *m, const char *name, int64_t rows, int64_t columns) {
   size_t bytes;
   need(rlx_tensor_bytes(dtype, sizes, &bytes), name);
   if (!m->writing) need(rlx_file_writer_tensor(m->w, name, dtype, sizes), name);
-  else if (is_norm) write_bytes(m, name, m->ones, STRETCH * sizeof(float), bytes);
+  else if (is_norm) write_bytes(m, name, m->ones, SPAN * sizeof(float), bytes);
   else write_bytes(m, name, m->random, m->random_bytes, bytes);
 }
 
@@ -214,9 +214,9 @@ static void tensors(maker *m, const shape *s) {
 
 /* Sums of uniform numbers, near enough to normal ones; about 1/sqrt(width) in size. */
 static float *random_values(void) {
-  float *v = malloc(STRETCH * sizeof *v);
+  float *v = malloc(SPAN * sizeof *v);
   uint64_t seed = 88172645463325252u;
-  for (size_t i = 0; v && i < STRETCH; i++) {
+  for (size_t i = 0; v && i < SPAN; i++) {
     double sum = 0;
     for (int k = 0; k < 4; k++) {
       seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
@@ -239,15 +239,15 @@ static uint16_t to_f16(float x) { /* of numbers well inside f16's normal range, 
 static void fill(maker *m) {
   float *v = random_values();
   uint32_t per = rlx_dtype_describe(m->dtype)->block_elements, bytes = rlx_dtype_describe(m->dtype)->block_bytes;
-  m->random_bytes = STRETCH / per * bytes;
+  m->random_bytes = SPAN / per * bytes;
   m->random = malloc(m->random_bytes);
-  float *ones = malloc(STRETCH * sizeof *ones);
+  float *ones = malloc(SPAN * sizeof *ones);
   if (!m->random || !ones) fail("out of memory");
-  for (size_t i = 0; i < STRETCH; i++) ones[i] = 1;
+  for (size_t i = 0; i < SPAN; i++) ones[i] = 1;
   m->ones = ones;
-  if (per > 1) need(rlx_quant_encode(m->dtype, v, m->random, STRETCH), "encoding");
+  if (per > 1) need(rlx_quant_encode(m->dtype, v, m->random, SPAN), "encoding");
   else if (m->dtype == RLX_F32) memcpy(m->random, v, m->random_bytes);
-  for (size_t i = 0; m->dtype == RLX_F16 && i < STRETCH; i++) ((uint16_t *)m->random)[i] = to_f16(v[i]);
+  for (size_t i = 0; m->dtype == RLX_F16 && i < SPAN; i++) ((uint16_t *)m->random)[i] = to_f16(v[i]);
   free(v);
 }
 

@@ -106,7 +106,7 @@ static double worst_difference(const operands *o, int runner) {
 }
 
 /* Times all runners in turn; prints a row. The lowest ratio is kept in *least. */
-static void measure(const blas *l, operands *o, unsigned n_threads, double seconds, double *least) {
+static void measure(const blas *l, operands *o, unsigned n_threads, double seconds, double *min) {
   double best[N_RUNNERS], flops = 2.0 * (double)o->s.m * (double)o->s.n * (double)o->s.k;
   for (int i = 0; i < N_RUNNERS; i++) best[i] = INFINITY;
   double begin = now(2);
@@ -117,8 +117,8 @@ static void measure(const blas *l, operands *o, unsigned n_threads, double secon
       if (n_threads > 1) nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
       /* The first runs bring what is read into the cache, if it fits; and the system takes some milliseconds to give a
        * thread that it woke on a busy core a core of its own. */
-      double turn_begin = now(2);
-      for (int turn = 0; turn < 4 || now(2) - turn_begin < (n_threads > 1 ? 0.06 : 0.01); turn++) {
+      double call_begin = now(2);
+      for (int turn = 0; turn < 4 || now(2) - call_begin < (n_threads > 1 ? 0.06 : 0.01); turn++) {
         double start = now(n_threads);
         run(l, o, i);
         best[i] = fmin(best[i], now(n_threads) - start);
@@ -132,7 +132,7 @@ static void measure(const blas *l, operands *o, unsigned n_threads, double secon
          flops / theirs * 1e-9, flops / best[PACKED] * 1e-9, flops / best[PLAIN] * 1e-9, theirs / best[PACKED],
          theirs / best[PLAIN], off < 1e-5 ? "" : "  WRONG");
   fflush(stdout);
-  *least = fmin(*least, theirs / best[PACKED]);
+  *min = fmin(*min, theirs / best[PACKED]);
 }
 
 static bool open_operands(shape s, operands *o) {
@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
          l.config());
   printf("%5s %5s %5s %7s %10s %10s %10s %8s %8s\n", "M", "N", "K", "threads", "OpenBLAS", "packed", "run-time b",
          "ratio", "ratio");
-  double least = INFINITY;
+  double min = INFINITY;
   for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
     rlx_pool *pool = NULL;
     if (rlx_pool_create(n_threads, &pool) != RLX_OK) return printf("%s\n", rlx_message()), 1;
@@ -175,11 +175,11 @@ int main(int argc, char **argv) {
       operands o;
       if (!open_operands(shapes[i], &o)) return printf("no memory for the operands\n"), 1;
       o.pool = pool;
-      measure(&l, &o, n_threads, argc > 1 ? atof(argv[1]) : 0.5, &least);
+      measure(&l, &o, n_threads, argc > 1 ? atof(argv[1]) : 0.5, &min);
       close_operands(&o);
     }
     rlx_pool_destroy(pool);
   }
-  printf("least ratio with packed weights: %.2f\n", least);
+  printf("least ratio with packed weights: %.2f\n", min);
   return 0;
 }

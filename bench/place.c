@@ -66,7 +66,7 @@ static rlx_status solve(const place_case *c, const settings *set, outcome *out) 
 
 static rlx_status print_row(const place_case_kind *kind, size_t n, const settings *set) {
   outcome sum = {0};
-  double most = 0, worst = 0;
+  double max = 0, worst = 0;
   unsigned n_met = 0;
   for (uint64_t seed = 1; seed <= set->n_seeds; seed++) {
     place_case c;
@@ -78,13 +78,13 @@ static rlx_status print_row(const place_case_kind *kind, size_t n, const setting
     sum.greedy += one.greedy;
     sum.found += one.found;
     sum.seconds += one.seconds;
-    if (one.seconds > most) most = one.seconds;
+    if (one.seconds > max) max = one.seconds;
     if (one.found > worst) worst = one.found;
     n_met += one.is_met;
   }
   double count = (double)set->n_seeds;
   printf("| %-9s | %7zu | %6.3f | %6.4f | %6.4f | %3u of %-3u | %7.3f | %7.3f |\n", kind->name, n, sum.greedy / count,
-         sum.found / count, worst, n_met, (unsigned)set->n_seeds, sum.seconds / count, most);
+         sum.found / count, worst, n_met, (unsigned)set->n_seeds, sum.seconds / count, max);
   return RLX_OK;
 }
 

@@ -102,7 +102,7 @@ static rlx_status fill(rlx_executable *e, const char *name, rlx_tensor *out) {
 static double row_error(const shape *c, const rlx_tensor t[3], const rlx_tensor *y, int64_t h, int64_t i) {
   int64_t kv = h / (c->heads / c->kv_heads), seen = i + c->n_keys - c->n_q + 1;
   if (c->n_q == 1) seen = c->n_keys;
-  double *w = malloc((size_t)c->n_keys * sizeof *w), most = -INFINITY, total = 0, worst = 0;
+  double *w = malloc((size_t)c->n_keys * sizeof *w), max = -INFINITY, total = 0, worst = 0;
   double allowed = c->type == RLX_F32 ? 1e-4 : c->type == RLX_F16 ? 2e-3 : 1e-2;
   if (!w) return INFINITY;
   for (int64_t j = 0; j < seen; j++) {
@@ -111,9 +111,9 @@ static double row_error(const shape *c, const rlx_tensor t[3], const rlx_tensor 
       dot += (double)value_at(&t[0], (size_t)((h * c->n_q + i) * c->d + d)) *
              (double)value_at(&t[1], (size_t)((kv * c->n_keys + j) * c->d + d));
     w[j] = dot / sqrt((double)c->d);
-    most = fmax(most, w[j]);
+    max = fmax(max, w[j]);
   }
-  for (int64_t j = 0; j < seen; j++) total += w[j] = exp(w[j] - most);
+  for (int64_t j = 0; j < seen; j++) total += w[j] = exp(w[j] - max);
   for (int64_t d = 0; d < c->d; d++) {
     double sum = 0;
     for (int64_t j = 0; j < seen; j++) sum += w[j] * (double)value_at(&t[2], (size_t)((kv * c->n_keys + j) * c->d + d));
@@ -212,9 +212,9 @@ int main(int argc, char **argv) {
   int wrong = 0;
   for (size_t i = 0; i < n; i++) {
     if (!strstr(list[i].name, pattern)) continue;
-    bool is_few = list[i].n_q <= 2;
-    size_t ways = is_few ? sizeof few / sizeof *few : list[i].type == RLX_F32 ? 1 : sizeof many / sizeof *many;
-    for (size_t k = 0; k < ways; k++) run_way(session, &list[i], &(is_few ? few : many)[k], is_check, &wrong);
+    bool is_skinny = list[i].n_q <= 2;
+    size_t ways = is_skinny ? sizeof few / sizeof *few : list[i].type == RLX_F32 ? 1 : sizeof many / sizeof *many;
+    for (size_t k = 0; k < ways; k++) run_way(session, &list[i], &(is_skinny ? few : many)[k], is_check, &wrong);
   }
   printf("%d wrong\n", wrong);
   rlx_session_destroy(session);

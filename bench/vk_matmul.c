@@ -136,7 +136,7 @@ static bool report(rlx_session *session, const shape *s, const product_tile *t, 
 /* Whether a tile is worth a try: of the right kind, and not mostly empty. */
 static bool suits(const shape *s, const product_tile *t) {
   bool coop = t->unit >= PRODUCT_COOP4, narrow_types = s->a != RLX_F32;
-  return coop == narrow_types && gpu_tile_rows(t) < 4 * (uint64_t)s->m + 32 && (coop || s->m > PRODUCT_FEW_ROWS) &&
+  return coop == narrow_types && gpu_tile_rows(t) < 4 * (uint64_t)s->m + 32 && (coop || s->m > PRODUCT_SKINNY_ROWS) &&
          s->m > 1;
 }
 
@@ -152,8 +152,8 @@ static int run_shape(rlx_session *session, const shape *s, bool check) {
     if (!suits(s, t)) continue;
     uint64_t groups =
       (uint64_t)gpu_ceil_div((uint32_t)s->m, gpu_tile_rows(t)) * gpu_ceil_div((uint32_t)s->n, gpu_tile_columns(t));
-    uint32_t most = check ? 2 : groups > 200 ? 1 : groups > 64 ? 4 : 8;
-    for (uint32_t splits = 1; splits <= most; splits *= 2) {
+    uint32_t max = check ? 2 : groups > 200 ? 1 : groups > 64 ? 4 : 8;
+    for (uint32_t splits = 1; splits <= max; splits *= 2) {
       wrong += !report(session, s, t, splits, !check, &seconds);
       if (seconds > 0 && seconds < best) best = seconds, best_tile = t, best_splits = splits;
     }

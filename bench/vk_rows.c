@@ -1,5 +1,5 @@
 /* Products of some rows of f32 (or f16) with a weight [n, k] of f16, bf16 or a block type: what the kernels for matrix units take
- * (gpu/matmul_some.c), in every shape of a group, beside what is taken without them; with the results checked.
+ * (gpu/matmul_narrow.c), in every shape of a group, beside what is taken without them; with the results checked.
  *
  *   bench/vk_rows [--device NAME] [--check] [--quick] [PATTERN]
  *
@@ -49,13 +49,13 @@ static const shape shapes[] = {
   {RLX_F32, RLX_Q4_K, 32, 11008, 4096}, {RLX_F32, RLX_F16, 16, 11008, 4096}, {RLX_F32, RLX_F32, 16, 4096, 4096},
   {RLX_F32, RLX_Q8_0, 16, 4096, 4096},  {RLX_F32, RLX_Q4_K, 16, 4096, 4096},
 };
-static const product_some none;
-static const product_some ways[] = {
+static const product_narrow none;
+static const product_narrow ways[] = {
   {.subs = 4, .ahead = 1}, {.subs = 4, .ahead = 2},  {.subs = 8, .ahead = 1},  {.subs = 8, .ahead = 2},
   {.subs = 8, .ahead = 4}, {.subs = 16, .ahead = 1}, {.subs = 16, .ahead = 2}, {.subs = 8, .ahead = 2, .down = 2}};
 
 static bench_values of_x, of_w;
-enum { MOST_COPIES = 20 };
+enum { MAX_COPIES = 20 };
 
 /* ---- one measurement ---- */
 
@@ -72,9 +72,9 @@ static rlx_status measure(rlx_session *session, const shape *sh, bool check, dou
   char name[3][32];
   rlx_dims dx = RLX_DIMS(sh->m, sh->k), dw = RLX_DIMS(sh->n, sh->k);
   int copies = check ? 1 : (int)(160e6 / weight_bytes(sh)) + 1;
-  if (copies > MOST_COPIES) copies = MOST_COPIES;
+  if (copies > MAX_COPIES) copies = MAX_COPIES;
   rlx_status s = rlx_graph_create(&g);
-  rlx_node w[MOST_COPIES];
+  rlx_node w[MAX_COPIES];
   int products = check ? 1 : 4 * copies;
   for (int i = 0; i < products && !s; i++) {
     for (int j = 0; j < 3; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "xwy"[j], i, number);
@@ -107,14 +107,14 @@ static bool is_right(const shape *s, double error) {
 }
 
 /* way NULL: the library's choice. Prints a line; 1 if the result is wrong. */
-static int report(rlx_session *session, const shape *s, const product_some *way, bool check) {
+static int report(rlx_session *session, const shape *s, const product_narrow *way, bool check) {
   char what[64] = "(the library's choice)", name[64];
   double error = 0, seconds = 0;
   if (way == &none) snprintf(what, sizeof what, "without");
   else if (way)
     snprintf(what, sizeof what, "%u sub-groups, %u ahead, %u parts", (unsigned)way->subs, (unsigned)way->ahead,
              (unsigned)way->splits);
-  gpu_choose(session, (gpu_choices){.some = way});
+  gpu_choose(session, (gpu_choices){.narrow = way});
   rlx_status status = measure(session, s, check, &seconds, &error);
   gpu_choose(session, (gpu_choices){0});
   snprintf(name, sizeof name, "%s %s %dx%dx%d", rlx_dtype_name(s->x), rlx_dtype_name(s->w), (int)s->m, (int)s->n,

@@ -10,7 +10,7 @@
 
 #include "rlx/onnx.h"
 
-enum { EACH = 1024, BLOCK = 4096, PADDING = 256, MOST_LABELS = 512 };
+enum { EACH = 1024, BLOCK = 4096, PADDING = 256, MAX_LABELS = 512 };
 
 static int fail(const char *what) {
   fprintf(stderr, "onnx_magika: %s: %s\n", what, rlx_message());
@@ -18,13 +18,13 @@ static int fail(const char *what) {
 }
 
 /* The labels are the strings of a list in the configuration. */
-static char *read_labels(const char *path, char *labels[MOST_LABELS], size_t *n) {
+static char *read_labels(const char *path, char *labels[MAX_LABELS], size_t *n) {
   FILE *f = fopen(path, "rb");
   char *text = calloc(1, 1 << 20);
   if (f && text && fread(text, 1, (1 << 20) - 1, f) == 0) *text = '\0';
   if (f) fclose(f);
   char *at = text ? strstr(text, "\"target_labels_space\":[") : NULL;
-  for (at = at ? strchr(at, '[') : NULL; at && *at != ']' && *n < MOST_LABELS; at += strcspn(at, ",]")) {
+  for (at = at ? strchr(at, '[') : NULL; at && *at != ']' && *n < MAX_LABELS; at += strcspn(at, ",]")) {
     char *begin = strchr(at, '"'), *end = begin ? strchr(begin + 1, '"') : NULL;
     if (!end) break;
     labels[(*n)++] = begin + 1;
@@ -66,7 +66,7 @@ static int classify(rlx_onnx_runner *runner, const char *path, char *const *labe
 }
 
 int main(int argc, char **argv) {
-  char *labels[MOST_LABELS];
+  char *labels[MAX_LABELS];
   size_t n_labels = 0;
   rlx_session *session = NULL;
   rlx_onnx *model = NULL;

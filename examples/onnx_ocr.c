@@ -28,7 +28,7 @@ static int read_ppm(const char *path, picture *out) {
   return fclose(f);
 }
 
-static float between(float x, float least, float most) { return x < least ? least : x > most ? most : x; }
+static float between(float x, float min, float max) { return x < min ? min : x > max ? max : x; }
 
 /* Runs a model on a part of a picture (left, top, right, bottom), in another size by the four nearest points, turned by half if asked for. */
 static int run(rlx_onnx_runner *r, picture p, const int box[4], int w, int h, int turned, rlx_tensor *y) {

@@ -27,7 +27,7 @@ static void make_devices(void) {
                           .subgroup = 32,
                           .has_dot8 = true,
                           .has_f16 = true,
-                          .packs_halves = true};
+                          .packs_f16 = true};
   devices[WITHOUT_MATRICES] = devices[WITH_MATRICES] = devices[WITH_FRAGMENTS] = large;
   for (int i = WITH_FRAGMENTS; i <= WITH_MATRICES; i++) {
     devices[i].has_coopmat = devices[i].has_coopmat_bf16 = true;

@@ -109,7 +109,7 @@ typedef struct rlx_convert_options {
   uint32_t n_threads; /* 0: one per core */
   rlx_watch watch;
   /* Told of a matrix that gets another type than asked for, since its rows are not whole blocks; may be NULL. */
-  void (*told)(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given);
+  void (*report)(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given);
   void *user; /* of told */
 } rlx_convert_options;
 #define RLX_CONVERT_OPTIONS_INIT RLX_SIZED(rlx_convert_options)

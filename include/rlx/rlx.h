@@ -215,6 +215,8 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_graph_bind_inputs(const rlx_graph *g, cons
 /* Looking at a graph. These also take a node's number alone, 1 .. rlx_graph_size(g). Unknown nodes, those of other graphs, and unknown
  * indices give 0, NULL or zeroed structs. */
 RLX_API uint32_t rlx_graph_size(const rlx_graph *g);
+/* A node is not an index: this is its place, for arrays of rlx_graph_size(g) + 1 elements. */
+RLX_API uint32_t rlx_node_number(const rlx_graph *g, rlx_node n);
 RLX_API const char *rlx_node_op(const rlx_graph *g, rlx_node n); /* "matmul" */
 RLX_API uint32_t rlx_node_input_count(const rlx_graph *g, rlx_node n);
 RLX_API rlx_node rlx_node_input_at(const rlx_graph *g, rlx_node n, uint32_t i); /* 0: an optional one that is absent */

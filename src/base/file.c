@@ -316,11 +316,11 @@ static rlx_status write_whole(const char *path, const void *data, size_t bytes) 
  * not wait, and other threads take theirs as ever. */
 rlx_status rlx_file_write(const char *path, const void *data, size_t bytes) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
-  sigset_t most, before;
+  sigset_t max, before;
   if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_file_write: data is NULL");
-  sigfillset(&most);
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&most, faults[i]);
-  bool is_held = pthread_sigmask(SIG_BLOCK, &most, &before) == 0;
+  sigfillset(&max);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&max, faults[i]);
+  bool is_held = pthread_sigmask(SIG_BLOCK, &max, &before) == 0;
   rlx_status s = write_whole(path, data, bytes);
   if (is_held) pthread_sigmask(SIG_SETMASK, &before, NULL);
   return s;

@@ -34,7 +34,7 @@ static uint64_t number_at(const char *folder, const char *file, const char *key)
   return n > 0 && (size_t)n < sizeof path ? number_in(path, key) : UINT64_MAX;
 }
 
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* What one group leaves: version 2, or version 1. */
 static uint64_t left_in_group(const char *folder) {
@@ -46,7 +46,7 @@ static uint64_t left_in_group(const char *folder) {
     cached = number_at(folder, "memory.stat", "total_inactive_file ");
   }
   if (limit == UINT64_MAX || used == UINT64_MAX) return UINT64_MAX;
-  if (cached != UINT64_MAX) used -= least(cached, used);
+  if (cached != UINT64_MAX) used -= min(cached, used);
   return limit > used ? limit - used : 0;
 }
 
@@ -57,7 +57,7 @@ static uint64_t left_in_groups(const char *mount, const char *group) {
   int n = snprintf(folder, sizeof folder, "%s%s", mount, group);
   if (n < 0 || (size_t)n >= sizeof folder) return left;
   for (;;) {
-    left = least(left, left_in_group(folder));
+    left = min(left, left_in_group(folder));
     char *slash = strrchr(folder, '/');
     if (!slash || strlen(folder) <= strlen(mount)) return left;
     *slash = '\0';
@@ -78,7 +78,7 @@ static uint64_t left_in_all_groups(const char *root) {
     bool is_second = names[1] == '\0', has_memory = strstr(names, "memory") != NULL;
     if (!is_second && !has_memory) continue;
     snprintf(mount, sizeof mount, "%.900s/sys/fs/cgroup%s", root, is_second ? "" : "/memory");
-    left = least(left, left_in_groups(mount, strcmp(group, "/") == 0 ? "" : group));
+    left = min(left, left_in_groups(mount, strcmp(group, "/") == 0 ? "" : group));
   }
   if (f) fclose(f);
   return left;
@@ -100,7 +100,7 @@ uint64_t rlx_machine_free_bytes_at(const char *root) {
   snprintf(path, sizeof path, "%.900s/proc/meminfo", root);
   uint64_t kib = number_in(path, "MemAvailable:");
   uint64_t bytes = kib > UINT64_MAX / 1024 ? UINT64_MAX : kib * 1024;
-  bytes = least(bytes, least(left_in_all_groups(root), left_in_address_space(root)));
+  bytes = min(bytes, min(left_in_all_groups(root), left_in_address_space(root)));
   return bytes == UINT64_MAX ? 0 : bytes ? bytes : 1; /* nothing left is known, too */
 }
 

@@ -29,8 +29,8 @@ size_t rlx_format_fixed(char *out, size_t cap, const char *fmt, va_list args) RL
 
 /* Shows the compiler what it cannot see in rlx_fail: the code comes back, so a failure is not RLX_OK, and a result that
  * a failed call left unset is not read. */
-static inline rlx_status rlx_fail_code(rlx_status code, rlx_status told) {
-  (void)told;
+static inline rlx_status rlx_fail_code(rlx_status code, rlx_status reported) {
+  (void)reported;
   return code;
 }
 

@@ -113,10 +113,10 @@ static void add_shortest(rlx_str *s, double x, bool as_float) {
     return;
   }
   char number[40];
-  int sure = as_float ? 6 : 15, most = as_float ? 9 : 17;
+  int sure = as_float ? 6 : 15, max = as_float ? 9 : 17;
   bool subnormal = as_float ? fpclassify((float)x) == FP_SUBNORMAL : fpclassify(x) == FP_SUBNORMAL;
   const locale_t before = rlx_c_locale_begin();
-  for (int digits = subnormal ? 1 : sure; digits <= most; digits++) {
+  for (int digits = subnormal ? 1 : sure; digits <= max; digits++) {
     snprintf(number, sizeof number, "%.*g", digits, x);
     if (reads_back(number, x, as_float)) break;
   }

@@ -53,8 +53,8 @@ typedef struct worker {
 } worker;
 
 struct rlx_pool {
-  pthread_mutex_t turn; /* held by the caller whose run it is */
-  pthread_mutex_t lock; /* of the two conditions */
+  pthread_mutex_t run_lock; /* held by the caller whose run it is */
+  pthread_mutex_t lock;     /* of the two conditions */
   pthread_cond_t wake, idle;
   int n_made;      /* how many of the four above exist */
   worker *workers; /* started ones, newest first */
@@ -186,7 +186,7 @@ static rlx_status add_worker(rlx_pool *p, unsigned index) {
 }
 
 static rlx_status make_locks(rlx_pool *p) {
-  bool ok = pthread_mutex_init(&p->turn, NULL) == 0 && ++p->n_made && pthread_mutex_init(&p->lock, NULL) == 0 &&
+  bool ok = pthread_mutex_init(&p->run_lock, NULL) == 0 && ++p->n_made && pthread_mutex_init(&p->lock, NULL) == 0 &&
             ++p->n_made && pthread_cond_init(&p->wake, NULL) == 0 && ++p->n_made &&
             pthread_cond_init(&p->idle, NULL) == 0 && ++p->n_made;
   return ok ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "the system refused lock %d of a thread pool", p->n_made + 1);
@@ -244,7 +244,7 @@ void rlx_pool_destroy(rlx_pool *p) {
   if (p->n_made > 3) pthread_cond_destroy(&p->idle);
   if (p->n_made > 2) pthread_cond_destroy(&p->wake);
   if (p->n_made > 1) pthread_mutex_destroy(&p->lock);
-  if (p->n_made > 0) pthread_mutex_destroy(&p->turn);
+  if (p->n_made > 0) pthread_mutex_destroy(&p->run_lock);
   rlx_mem_free(p);
 }
 
@@ -306,13 +306,13 @@ static void run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user, bool 
     return;
   }
   if (n_tasks == 0) return;
-  pthread_mutex_lock(&p->turn);
+  pthread_mutex_lock(&p->run_lock);
   p->stoppable = stoppable;
   atomic_store_explicit(&p->is_stopped, false, memory_order_relaxed);
   open_run(p, n_tasks, fn, user);
   claim_tasks(p, 0);
   close_run(p);
-  pthread_mutex_unlock(&p->turn);
+  pthread_mutex_unlock(&p->run_lock);
 }
 
 void rlx_pool_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) { run(p, n_tasks, fn, user, false); }

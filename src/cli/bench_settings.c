@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 static int add_setting(const cli_command *self, cli_settings *to, const char *device, int64_t threads) {
-  if (to->n == CLI_MOST_SETTINGS) return cli_wrong(self, "more than %d settings to compare", CLI_MOST_SETTINGS);
+  if (to->n == CLI_MAX_SETTINGS) return cli_wrong(self, "more than %d settings to compare", CLI_MAX_SETTINGS);
   cli_setting *s = &to->v[to->n++];
   snprintf(s->device, sizeof s->device, "%s", device ? device : "");
   s->threads = (uint32_t)threads;

@@ -34,7 +34,7 @@ typedef struct cli_option {
   const char *doc;
   cli_kind kind;
   void *target;
-  int64_t least, most; /* of a number; of the VALUEs of pairs, where most is not 0 */
+  int64_t min, max; /* of a number; of the VALUEs of pairs, where most is not 0 */
 } cli_option;
 
 /* What every command takes. */
@@ -60,7 +60,7 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
                cli_common *common, cli_list *words, int *exit_code);
 void cli_list_deinit(cli_list *list);
 /* A whole text as a decimal number in least .. most. */
-bool cli_to_number(const char *text, int64_t least, int64_t most, int64_t *out);
+bool cli_to_number(const char *text, int64_t min, int64_t max, int64_t *out);
 
 /* ---- Messages and printing: print.c ---- */
 
@@ -128,8 +128,8 @@ void cli_print_sizes(rlx_dims shape);
 void cli_print_bytes(uint64_t bytes);                /* "1.50 MiB" */
 void cli_print_type(const rlx_graph *g, rlx_node n); /* f32[B,3] */
 void cli_json_type(const rlx_graph *g, rlx_node n);  /* "dtype":"f32","shape":["B",3] */
-/* The first `most` elements, separated; in JSON what is not finite is a string. */
-rlx_status cli_print_values(const rlx_tensor *t, size_t most, bool json);
+/* The first `max` elements, separated; in JSON what is not finite is a string. */
+rlx_status cli_print_values(const rlx_tensor *t, size_t max, bool json);
 
 /* ---- A bar that shows how far a long call is: bar.c ---- */
 
@@ -152,7 +152,7 @@ int cli_bind(const char *path, const cli_list *dims, const rlx_tensor *values, r
 
 /* A file ("-": standard input) of at most so many bytes, which may be any, with a NUL behind them; its text, which holds no
  * NUL. To be freed with free. And a file written whole or not at all. */
-int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes);
+int cli_read_bytes(const char *path, size_t max, char **text, size_t *bytes);
 int cli_read_file(const char *path, char **text);
 int cli_write_file(const char *path, const char *text, size_t bytes);
 int cli_write_array(const char *path, const rlx_tensor *t); /* the same as .npy */
@@ -203,7 +203,7 @@ typedef struct cli_model {
   const cli_model_options *options;
   const char *path;
   rlx_graph *graph;
-  rlx_tensor *values;    /* by node of graph; NULL data where there is none */
+  rlx_tensor *values;    /* by number of a node of graph; NULL data where there is none */
   bool *encoded;         /* by node: the value is blocks made here */
   rlx_evaluator *random; /* owns the values that are random */
   cli_onnx *onnx;        /* where it came from; owns the values of inputs; NULL: a text graph */
@@ -218,6 +218,7 @@ int cli_model_bind(cli_model *m);
 /* Random elements that equal seeds and numbers give again. free(out->data). */
 rlx_status cli_random_tensor(rlx_dtype dtype, rlx_dims shape, int64_t seed, uint32_t number, rlx_tensor *out);
 void cli_model_deinit(cli_model *m);
+uint32_t cli_leaf_number(const rlx_graph *g, const char *name); /* 0: there is none */
 
 /* ---- Where files are to be written, judged before the work: target.c ---- */
 
@@ -290,13 +291,13 @@ rlx_status cli_engine_get(void *engine, const char *name, rlx_tensor *view);
 
 /* ---- What to compare, and samples of it: bench_settings.c ---- */
 
-enum { CLI_MOST_SETTINGS = 32 };
+enum { CLI_MAX_SETTINGS = 32 };
 typedef struct cli_setting { /* one device ("": the best) with one number of threads (0: all) */
   char device[128];
   uint32_t threads;
 } cli_setting;
 typedef struct cli_settings {
-  cli_setting v[CLI_MOST_SETTINGS];
+  cli_setting v[CLI_MAX_SETTINGS];
   size_t n;
 } cli_settings;
 /* --device a,b with each of -t 1,2. */

@@ -38,7 +38,7 @@ typedef struct job {
   request *r;
   const char *name;
   double flops, bytes; /* 0: not known */
-  setting v[CLI_MOST_SETTINGS];
+  setting v[CLI_MAX_SETTINGS];
   size_t n;
 } job;
 

@@ -15,12 +15,12 @@ static bool is_graph(const char *path) {
   return n > 4 && strcmp(path + n - 4, ".rlx") == 0;
 }
 
-enum { MOST_TOLD = 50 };
+enum { MAX_REPORT = 50 };
 
 /* Findings or remarks of one file: the first are printed, all are counted. */
 typedef struct texts {
-  char *v[MOST_TOLD];
-  size_t told, n;
+  char *v[MAX_REPORT];
+  size_t reported, n;
 } texts;
 
 /* What was found of a file: its format, tensors and bytes; or of a graph, its nodes. */
@@ -34,11 +34,11 @@ typedef struct findings {
 
 static void add_text(texts *t, const char *text) {
   t->n++;
-  if (t->told < MOST_TOLD && (t->v[t->told] = strdup(text))) t->told++;
+  if (t->reported < MAX_REPORT && (t->v[t->reported] = strdup(text))) t->reported++;
 }
 
 static void drop_texts(texts *t) {
-  for (size_t i = 0; i < t->told; i++) free(t->v[i]);
+  for (size_t i = 0; i < t->reported; i++) free(t->v[i]);
 }
 
 static void take_finding(void *user, bool is_remark, const char *text) {
@@ -48,7 +48,7 @@ static void take_finding(void *user, bool is_remark, const char *text) {
 
 /* A check that comes to its end has its first finding as message. */
 static void note_end(rlx_status s, findings *r) {
-  r->ended = s && !(r->wrong.told && strncmp(rlx_message(), r->wrong.v[0], strlen(rlx_message())) == 0);
+  r->ended = s && !(r->wrong.reported && strncmp(rlx_message(), r->wrong.v[0], strlen(rlx_message())) == 0);
 }
 
 static rlx_status check_graph(const char *path, findings *out) {
@@ -105,7 +105,7 @@ static bool check_by_name(const char *path, cli_bar *bar, findings *out, rlx_sta
 
 static void print_texts(const char *key, const texts *t) {
   printf(",\"%s\":[", key);
-  for (size_t i = 0; i < t->told; i++) {
+  for (size_t i = 0; i < t->reported; i++) {
     if (i) putchar(',');
     cli_print_quoted(t->v[i]);
   }
@@ -120,7 +120,7 @@ static void print_json(const char *path, rlx_status s, const findings *r, bool i
   cli_print_quoted(r->format);
   printf(",\"tensors\":%u,\"bytes\":%" PRIu64 ",\"findings\":%zu,\"message\":", r->n_tensors, r->bytes,
          r->wrong.n + r->ended);
-  cli_print_quoted(!s ? "" : r->wrong.told ? r->wrong.v[0] : rlx_message());
+  cli_print_quoted(!s ? "" : r->wrong.reported ? r->wrong.v[0] : rlx_message());
   print_texts("wrong", &r->wrong);
   print_texts("remarks", &r->remarks);
   putchar('}');
@@ -135,22 +135,22 @@ static void print_good(const char *path, const findings *r) {
 
 /* Each finding on a line of its own, with the file's name before it. */
 static int print_bad(const char *path, rlx_status s, const findings *r) {
-  for (size_t i = 0; i < r->wrong.told; i++) {
+  for (size_t i = 0; i < r->wrong.reported; i++) {
     bool is_named = strstr(r->wrong.v[i], path) != NULL;
     cli_fail("%s%s%s", is_named ? "" : path, is_named ? "" : ": ", r->wrong.v[i]);
   }
-  if (r->wrong.n > r->wrong.told) cli_fail("%s: and %zu more findings", path, r->wrong.n - r->wrong.told);
+  if (r->wrong.n > r->wrong.reported) cli_fail("%s: and %zu more findings", path, r->wrong.n - r->wrong.reported);
   return r->ended ? cli_check(s, strstr(rlx_message(), path) ? NULL : path, NULL) : CLI_FAILED;
 }
 
 static void print_remarks(const char *path, const findings *r) {
-  for (size_t i = 0; i < r->remarks.told; i++) {
+  for (size_t i = 0; i < r->remarks.reported; i++) {
     cli_print_plain(path);
     fputs(": remark: ", stdout);
     cli_print_plain(r->remarks.v[i]);
     putchar('\n');
   }
-  if (r->remarks.n > r->remarks.told) printf("and %zu more remarks\n", r->remarks.n - r->remarks.told);
+  if (r->remarks.n > r->remarks.reported) printf("and %zu more remarks\n", r->remarks.n - r->remarks.reported);
 }
 
 static int check_one(const cli_common *common, const char *path, bool is_first) {

@@ -32,7 +32,7 @@ static int set_values(const job *j, const rlx_graph *g, rlx_evaluator *e) {
   int code = CLI_DONE;
   for (rlx_node n = 1; n <= rlx_graph_size(g); n++) {
     const char *name = rlx_node_name(g, n);
-    rlx_node from = name ? rlx_graph_find(j->model.graph, name) : RLX_NONE;
+    uint32_t from = name ? cli_leaf_number(j->model.graph, name) : 0;
     if (from && j->model.values[from].data &&
         cli_check(rlx_evaluator_set(e, name, &j->model.values[from]), j->model.path, NULL))
       code = CLI_FAILED;

@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 #include "rlx/onnx.h"
 
-enum { MOST_PATH = 4096, MOST_TENSORS = 64, MOST_DEPTH = 8 };
+enum { MAX_PATH = 4096, MAX_TENSORS = 64, MAX_DEPTH = 8 };
 
 typedef enum verdict { PASSED, FAILED, SKIPPED } verdict;
 static const char *const verdict_names[] = {"PASS", "FAIL", "SKIP"};
@@ -31,7 +31,7 @@ typedef struct request {
 } request;
 
 typedef struct tensors {
-  rlx_named_tensor v[MOST_TENSORS];
+  rlx_named_tensor v[MAX_TENSORS];
   size_t n;
 } tensors;
 
@@ -142,8 +142,8 @@ static bool exists(const char *path) {
 
 /* input_0.pb, input_1.pb, .. of a data set. */
 static rlx_status read_all(const char *folder, const char *kind, tensors *out) {
-  char path[MOST_PATH];
-  for (out->n = 0; out->n < MOST_TENSORS; out->n++) {
+  char path[MAX_PATH];
+  for (out->n = 0; out->n < MAX_TENSORS; out->n++) {
     int n = snprintf(path, sizeof path, "%s/%s_%zu.pb", folder, kind, out->n);
     if (n < 0 || (size_t)n >= sizeof path || !exists(path)) return RLX_OK;
     rlx_status s = rlx_onnx_tensor_read(path, NULL, 0, &out->v[out->n].tensor);
@@ -217,7 +217,7 @@ static void list_ops(request *r, const rlx_onnx *m) {
 }
 
 static verdict run_case(request *r, const char *folder) {
-  char path[MOST_PATH];
+  char path[MAX_PATH];
   rlx_onnx *m = NULL;
   rlx_onnx_runner *runner = NULL;
   rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .without = r->without, .forbid_host = r->no_host};
@@ -253,7 +253,7 @@ static bool fits(const char *pattern, const char *text) {
   return *text && (*pattern == '?' || *pattern == *text) && fits(pattern + 1, text + 1);
 }
 
-static void tell(request *r, const char *folder, const char *name, verdict v) {
+static void report(request *r, const char *folder, const char *name, verdict v) {
   if (r->common.json) {
     printf("%s{\"case\":", r->n[0] + r->n[1] + r->n[2] > 1 ? "," : "");
     cli_print_quoted(name);
@@ -286,7 +286,7 @@ static int walk(request *r, const char *folder, int depth, size_t *found);
 static int walk_entries(request *r, const char *folder, char **names, size_t n, int depth, size_t *found) {
   int code = CLI_DONE;
   for (size_t i = 0; i < n; i++) {
-    char path[MOST_PATH];
+    char path[MAX_PATH];
     struct stat st;
     int k = snprintf(path, sizeof path, "%s/%s", folder, names[i]);
     if (k > 0 && (size_t)k < sizeof path && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
@@ -321,10 +321,10 @@ static int walk_folder(request *r, const char *folder, int depth, size_t *found)
 }
 
 static int walk(request *r, const char *folder, int depth, size_t *found) {
-  char path[MOST_PATH];
+  char path[MAX_PATH];
   int n = snprintf(path, sizeof path, "%s/model.onnx", folder);
   if (n < 0 || (size_t)n >= sizeof path) return cli_fail("%s: the path is too long", folder);
-  if (!exists(path)) return depth < MOST_DEPTH ? walk_folder(r, folder, depth, found) : CLI_DONE;
+  if (!exists(path)) return depth < MAX_DEPTH ? walk_folder(r, folder, depth, found) : CLI_DONE;
   const char *slash = strrchr(folder, '/'), *name = slash && slash[1] ? slash + 1 : folder;
   ++*found;
   if (r->only && !fits(r->only, name)) return CLI_DONE;
@@ -332,7 +332,7 @@ static int walk(request *r, const char *folder, int depth, size_t *found) {
   r->is_random = false;
   verdict v = run_case(r, folder);
   r->n[v]++;
-  tell(r, folder, name, v);
+  report(r, folder, name, v);
   return CLI_DONE;
 }
 

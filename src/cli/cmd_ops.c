@@ -95,7 +95,7 @@ static int show(const cli_common *common, const uint32_t *ops, size_t n, bool in
   return CLI_DONE;
 }
 
-static int tell_unknown(const char *name) {
+static int report_unknown(const char *name) {
   char guess[80];
   cli_guess g = {.word = name};
   rlx_op_table_info op = {RLX_OP_TABLE_INFO_INIT};
@@ -112,7 +112,7 @@ static int find_ops(const cli_list *words, uint32_t *ops, size_t *n) {
   for (size_t i = 0; i < words->n; i++) {
     ops[*n] = rlx_op_table_find(words->v[i].value);
     if (ops[*n] < rlx_op_table_size()) (*n)++;
-    else code = tell_unknown(words->v[i].value);
+    else code = report_unknown(words->v[i].value);
   }
   return code;
 }

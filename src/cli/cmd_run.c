@@ -20,7 +20,7 @@ static int check_folder(const cli_task *t, const cli_model *m) {
   return cli_results_check(r->out, m->graph, &(cli_reads){m->path, &t->model.inputs});
 }
 
-static void tell(const cli_task *t, const cli_engine *e, double seconds) {
+static void report(const cli_task *t, const cli_engine *e, double seconds) {
   rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   if (!t->common.verbose || rlx_executable_memory(e->executable, &memory)) return;
   fprintf(stderr,
@@ -61,7 +61,7 @@ static int run(const cli_task *t, const cli_model *m, cli_engine *e) {
   double begin = cli_seconds(); /* a dump has run already, and a second run would count states twice */
   if (!request_of(t)->dump && cli_check(rlx_executable_run(e->executable), m->path, NULL)) return CLI_FAILED;
   double seconds = cli_seconds() - begin;
-  tell(t, e, seconds);
+  report(t, e, seconds);
   return cli_results_write(&(cli_results){.common = &t->common,
                                           .graph = m->graph,
                                           .folder = request_of(t)->out,

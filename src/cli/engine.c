@@ -78,10 +78,10 @@ static int run_parsed(const cli_task *t) {
 
 int cli_task_run(cli_task *t, const cli_option *own, size_t n, int argc, char **argv) {
   const cli_option shared[] = {CLI_MODEL_OPTIONS(t->model), CLI_ENGINE_OPTIONS(t->engine)};
-  enum { SHARED = sizeof shared / sizeof *shared, MOST = 16 };
-  cli_option options[MOST];
+  enum { SHARED = sizeof shared / sizeof *shared, MAX = 16 };
+  cli_option options[MAX];
   int code = CLI_FAILED;
-  if (SHARED + n > MOST) return cli_fail("too many options"); /* a mistake of ours */
+  if (SHARED + n > MAX) return cli_fail("too many options"); /* a mistake of ours */
   memcpy(options, shared, sizeof shared);
   if (n) memcpy(options + SHARED, own, n * sizeof *own);
   if (cli_parse(t->self, argc, argv, options, SHARED + n, &t->common, &t->words, &code)) code = run_parsed(t);

@@ -12,47 +12,47 @@
 
 #include "cli/cli.h"
 
-enum { MOST_FAILURES = 256 };
+enum { MAX_FAILURES = 256 };
 
 static struct {
   bool is_json, is_begun;
-  const char *statuses[MOST_FAILURES];
-  char *messages[MOST_FAILURES];
+  const char *statuses[MAX_FAILURES];
+  char *messages[MAX_FAILURES];
   size_t n;
-} told;
+} reported;
 
-void cli_json_expect(void) { told.is_json = true; }
+void cli_json_expect(void) { reported.is_json = true; }
 
-size_t cli_failures(void) { return told.n; }
+size_t cli_failures(void) { return reported.n; }
 
 void cli_failure_add(const char *status, const char *message) {
-  if (!told.is_json || told.n == MOST_FAILURES) return;
+  if (!reported.is_json || reported.n == MAX_FAILURES) return;
   size_t bytes = strlen(message) + 1;
   char *copy = malloc(bytes);
   if (!copy) return; /* it has been told to people */
   memcpy(copy, message, bytes);
-  told.statuses[told.n] = status;
-  told.messages[told.n++] = copy;
+  reported.statuses[reported.n] = status;
+  reported.messages[reported.n++] = copy;
 }
 
 void cli_json_error(size_t from) {
-  bool any = from < told.n;
+  bool any = from < reported.n;
   fputs("{\"status\":", stdout);
-  cli_print_quoted(any ? told.statuses[from] : "failed");
+  cli_print_quoted(any ? reported.statuses[from] : "failed");
   fputs(",\"message\":", stdout);
-  cli_print_quoted(any ? told.messages[from] : "");
+  cli_print_quoted(any ? reported.messages[from] : "");
   fputs(",\"messages\":[", stdout);
-  for (size_t i = from; i < told.n; i++) {
+  for (size_t i = from; i < reported.n; i++) {
     if (i > from) putchar(',');
-    cli_print_quoted(told.messages[i]);
+    cli_print_quoted(reported.messages[i]);
   }
   fputs("]}", stdout);
 }
 
-void cli_json_begin(void) { told.is_begun = true; }
+void cli_json_begin(void) { reported.is_begun = true; }
 
 void cli_json_end(void) {
-  if (told.n) {
+  if (reported.n) {
     fputs(",\"error\":", stdout);
     cli_json_error(0);
   }
@@ -78,13 +78,13 @@ void cli_json_files_end(void) {
 }
 
 void cli_json_finish(int code) {
-  if (code == CLI_FAILED && told.is_json && !told.is_begun && told.n) {
+  if (code == CLI_FAILED && reported.is_json && !reported.is_begun && reported.n) {
     fputs("{\"error\":", stdout);
     cli_json_error(0);
     puts("}");
   }
-  for (size_t i = 0; i < told.n; i++) free(told.messages[i]);
-  told.n = 0;
+  for (size_t i = 0; i < reported.n; i++) free(reported.messages[i]);
+  reported.n = 0;
 }
 
 void cli_json_real(double v, int digits) {

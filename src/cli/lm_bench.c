@@ -18,7 +18,7 @@ typedef struct job {
   rlx_lm_info info;
   int32_t *ids; /* of the prompt: any */
   float *logits;
-  setting v[CLI_MOST_SETTINGS];
+  setting v[CLI_MAX_SETTINGS];
   size_t n;
 } job;
 
@@ -26,8 +26,8 @@ static int open_setting(job *j, setting *s) {
   cli_common common = *j->r->common;
   common.device = s->what.device[0] ? s->what.device : NULL;
   common.threads = s->what.threads;
-  int64_t most = j->r->prompt > j->r->tokens ? j->r->prompt : j->r->tokens;
-  cli_lm_options options = {.context = most + 1, .exact = j->r->exact};
+  int64_t max = j->r->prompt > j->r->tokens ? j->r->prompt : j->r->tokens;
+  cli_lm_options options = {.context = max + 1, .exact = j->r->exact};
   s->prompt = calloc(j->r->repeats, sizeof *s->prompt);
   s->tokens = calloc(j->r->repeats, sizeof *s->tokens);
   if (!s->prompt || !s->tokens) return cli_fail("out of memory");

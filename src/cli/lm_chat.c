@@ -23,9 +23,9 @@ typedef struct conversation {
   size_t n;
   char *answer;
   size_t bytes;
-  uint32_t dropped; /* messages that the last turn left out */
-  size_t n_told;    /* turns in the JSON document */
-  bool is_kept;     /* the answer goes into a document and is not printed as it comes */
+  uint32_t dropped;  /* messages that the last turn left out */
+  size_t n_reported; /* turns in the JSON document */
+  bool is_kept;      /* the answer goes into a document and is not printed as it comes */
   bool failed;
 } conversation;
 
@@ -60,9 +60,9 @@ static void take_text(void *user, const char *text, size_t bytes) {
 }
 
 /* A turn of the document: {"turns":[{"user","text",..}],..}. */
-static void tell_turn(const rlx_lm *lm, conversation *c, const rlx_lm_stats *stats) {
+static void report_turn(const rlx_lm *lm, conversation *c, const rlx_lm_stats *stats) {
   cli_json_begin();
-  printf("%s{\"user\":", c->n_told++ ? "," : "{\"turns\":[");
+  printf("%s{\"user\":", c->n_reported++ ? "," : "{\"turns\":[");
   cli_print_quoted(c->v[c->n - 2].text);
   printf(",\"text\":");
   cli_print_quoted_bytes(c->answer ? c->answer : "", c->bytes);
@@ -92,8 +92,8 @@ static int answer(const request *r, rlx_lm *lm, conversation *c, const char *lin
   if (stats.n_dropped && !c->dropped && !r->common.quiet && !c->is_kept)
     fprintf(stderr, "rlx: the conversation has outgrown the context: from now on its oldest messages are left out\n");
   c->dropped = stats.n_dropped;
-  if (c->is_kept) tell_turn(lm, c, &stats);
-  else if (r->common.verbose || (r->prompt && !r->common.quiet)) cli_lm_tell(lm, &stats);
+  if (c->is_kept) report_turn(lm, c, &stats);
+  else if (r->common.verbose || (r->prompt && !r->common.quiet)) cli_lm_report(lm, &stats);
   return CLI_DONE;
 }
 
@@ -139,8 +139,8 @@ static int run(request *r) {
   if (lm && !code) {
     cli_note_interrupts();
     code = talk(r, lm, &c);
-    if (c.is_kept && (c.n_told || !code)) {
-      printf(c.n_told ? "]," : "{\"turns\":[],");
+    if (c.is_kept && (c.n_reported || !code)) {
+      printf(c.n_reported ? "]," : "{\"turns\":[],");
       cli_sampling_json(&r->sampling);
       cli_json_end();
     }

@@ -73,7 +73,7 @@ bool cli_read_line(char **line, size_t *room, size_t *bytes, int *code);
 void cli_lm_show(const char *text, size_t bytes);
 
 /* Speed and memory, to standard error. */
-void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *stats);
+void cli_lm_report(const rlx_lm *lm, const rlx_lm_stats *stats);
 /* The same as members of a JSON object: "prompt_tokens":.., without braces. */
 void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *stats);
 

@@ -13,12 +13,12 @@ typedef struct request {
   cli_list words;
   const char *type;
   bool pure;
-  size_t n_told;
+  size_t n_reported;
 } request;
 
-static void tell(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given) {
+static void report_one(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given) {
   request *r = user;
-  r->n_told++;
+  r->n_reported++;
   if (r->common.verbose)
     cli_note("%s: its rows are not whole blocks of %s, so it is %s", tensor, rlx_dtype_describe(wanted)->name,
              rlx_dtype_describe(given)->name);
@@ -40,7 +40,7 @@ static int report(const request *r, const rlx_file *in, double seconds) {
     cli_print_quoted(path);
     printf(",\"format\":\"%s\",\"tensors\":%u,\"bytes_in\":%" PRIu64 ",\"bytes\":%" PRIu64
            ",\"other_types\":%zu,\"seconds\":%.6f}\n",
-           rlx_file_format(out), rlx_file_tensor_count(out), bytes_of(in), bytes_of(out), r->n_told, seconds);
+           rlx_file_format(out), rlx_file_tensor_count(out), bytes_of(in), bytes_of(out), r->n_reported, seconds);
   } else if (!r->common.quiet) {
     cli_print_plain(path);
     printf(": %s, %u tensors, ", rlx_file_format(out), rlx_file_tensor_count(out));
@@ -81,7 +81,7 @@ static int convert(request *r) {
                            .pure = r->pure,
                            .n_threads = (uint32_t)r->common.threads,
                            .watch = {.progress = cli_bar_draw, .cancel = cli_is_interrupted, .user = &bar},
-                           .told = tell,
+                           .report = report_one,
                            .user = r};
   cli_hold_interrupts();
   rlx_status s = write_file(r, f, to, &o);
@@ -89,15 +89,15 @@ static int convert(request *r) {
   if (s == RLX_CANCELLED) rlx_file_close(f), f = NULL;
   cli_release_interrupts(); /* one that waited ends us here */
   int code = cli_check(s, NULL, NULL);
-  if (!code && r->n_told && !r->common.quiet)
+  if (!code && r->n_reported && !r->common.quiet)
     fprintf(stderr, "rlx: not %s, since rows are not whole blocks of it: %zu of %u tensors (-v names them)\n", r->type,
-            r->n_told, rlx_file_tensor_count(f));
+            r->n_reported, rlx_file_tensor_count(f));
   if (!code) code = report(r, f, cli_seconds() - begun);
   rlx_file_close(f);
   return code;
 }
 
-static int tell_types(const cli_command *self, const char *found) {
+static int report_types(const cli_command *self, const char *found) {
   static const float zeros[256];
   unsigned char block[1024];
   char names[512] = "";
@@ -123,7 +123,7 @@ int cli_convert(const cli_command *self, int argc, char **argv) {
   };
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
     if (r.words.n != 2) code = cli_wrong(self, "expected two files, found %zu", r.words.n);
-    else if (r.type && rlx_dtype_from_name(r.type) == RLX_DTYPE_UNKNOWN) code = tell_types(self, r.type);
+    else if (r.type && rlx_dtype_from_name(r.type) == RLX_DTYPE_UNKNOWN) code = report_types(self, r.type);
     else code = convert(&r);
   }
   cli_list_deinit(&r.words);

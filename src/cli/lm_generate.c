@@ -7,7 +7,7 @@
 
 #include "cli/lm_cli.h"
 
-enum { MOST_PROMPT = 256 << 20 };
+enum { MAX_PROMPT = 256 << 20 };
 
 typedef struct request {
   const cli_command *self;
@@ -82,7 +82,7 @@ static int generate(const request *r, rlx_lm *lm, const char *prompt, size_t byt
   if (!r->common.json) {
     putchar('\n');
     fflush(stdout);
-    if (!r->common.quiet && !code) cli_lm_tell(lm, &stats);
+    if (!r->common.quiet && !code) cli_lm_report(lm, &stats);
   }
   free(out.v);
   free(stops);
@@ -95,7 +95,7 @@ static int run(request *r) {
   if (r->save && cli_target_check("--save", r->save, &(cli_reads){r->words.v[0].value, NULL}, false)) return CLI_FAILED;
   char *text = NULL;
   size_t bytes = r->prompt ? strlen(r->prompt) : 0;
-  if (r->file && cli_read_bytes(r->file, MOST_PROMPT, &text, &bytes)) return CLI_FAILED;
+  if (r->file && cli_read_bytes(r->file, MAX_PROMPT, &text, &bytes)) return CLI_FAILED;
   rlx_lm *lm;
   int code = cli_lm_open(&r->common, &r->lm, r->words.v[0].value, &lm);
   if (lm && r->restore) code = cli_check(rlx_lm_restore(lm, 0, r->restore), NULL, NULL);

@@ -14,10 +14,10 @@ enum { SHOWN_BYTES = 60, JSON_BYTES = 4096, SHOWN_ELEMENTS = 6, JSON_ELEMENTS = 
 
 /* ---- Values -------------------------------------------------------------------------------------------------- */
 
-/* At most `most` bytes of a text, in quotes, cut between characters. */
-static void print_text(const rlx_meta *m, size_t most) {
+/* At most `max` bytes of a text, in quotes, cut between characters. */
+static void print_text(const rlx_meta *m, size_t max) {
   char cut[JSON_BYTES + 1];
-  size_t n = m->n < most ? m->n : most;
+  size_t n = m->n < max ? m->n : max;
   memcpy(cut, m->text, n);
   while (n < m->n && n > 0 && ((unsigned char)m->text[n] & 0xc0) == 0x80) n--;
   cut[n] = '\0';
@@ -41,24 +41,24 @@ static void print_float(double x, bool is_f32) {
 static void print_value(const rlx_meta *m, bool json);
 
 static void print_list(const rlx_meta *m, bool json) {
-  size_t most = json ? JSON_ELEMENTS : SHOWN_ELEMENTS;
-  bool is_cut = json && m->n > most;
+  size_t max = json ? JSON_ELEMENTS : SHOWN_ELEMENTS;
+  bool is_cut = json && m->n > max;
   if (is_cut) printf("{\"length\":%zu,\"first\":", m->n);
   putchar('[');
-  for (size_t i = 0; i < m->n && i < most; i++) {
+  for (size_t i = 0; i < m->n && i < max; i++) {
     rlx_meta e;
     if (!rlx_meta_element(m, i, &e)) break;
     if (i) fputs(json ? "," : ", ", stdout);
     print_value(&e, json);
   }
-  if (!json && m->n > most) printf(", ... %zu in all", m->n);
+  if (!json && m->n > max) printf(", ... %zu in all", m->n);
   putchar(']');
   if (is_cut) putchar('}');
 }
 
 static void print_value(const rlx_meta *m, bool json) {
-  size_t most = json ? JSON_BYTES : SHOWN_BYTES;
-  bool is_cut = json && m->kind == RLX_META_TEXT && m->n > most;
+  size_t max = json ? JSON_BYTES : SHOWN_BYTES;
+  bool is_cut = json && m->kind == RLX_META_TEXT && m->n > max;
   switch (m->kind) {
     case RLX_META_BOOL: fputs(m->integer ? "true" : "false", stdout); break;
     case RLX_META_INT: printf("%" PRId64, m->integer); break;
@@ -68,9 +68,9 @@ static void print_value(const rlx_meta *m, bool json) {
       break;
     case RLX_META_TEXT:
       if (is_cut) printf("{\"bytes\":%zu,\"first\":", m->n);
-      print_text(m, most);
+      print_text(m, max);
       if (is_cut) putchar('}');
-      else if (m->n > most) printf("... %zu bytes", m->n);
+      else if (m->n > max) printf("... %zu bytes", m->n);
       break;
     case RLX_META_LIST: print_list(m, json); break;
     default: fputs("null", stdout);

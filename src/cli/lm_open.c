@@ -9,7 +9,7 @@
 
 /* ---- Loading ------------------------------------------------------------------------------------------------- */
 
-static void tell_bytes(FILE *to, const char *what, uint64_t bytes) {
+static void report_bytes(FILE *to, const char *what, uint64_t bytes) {
   fprintf(to, "%s %.1f MiB", what, (double)bytes / (1 << 20));
 }
 
@@ -40,12 +40,12 @@ static int show_dry_run(const cli_common *common, const rlx_lm *lm, rlx_session 
   } else {
     printf("%s, %.1f million parameters (%s), on %s: %s\n", i.family, (double)i.n_parameters / 1e6, i.weights,
            d.backend, d.name);
-    tell_bytes(stdout, "  weights", i.weight_bytes);
-    tell_bytes(stdout, "\n  state  ", i.state_bytes);
+    report_bytes(stdout, "  weights", i.weight_bytes);
+    report_bytes(stdout, "\n  state  ", i.state_bytes);
     printf(" (a context of %" PRIu32 " tokens)", i.context);
-    tell_bytes(stdout, "\n  scratch", i.scratch_bytes);
-    tell_bytes(stdout, "\n  together", all);
-    if (room) tell_bytes(stdout, fits ? "; it fits: there are" : "; it does NOT fit: there are", room);
+    report_bytes(stdout, "\n  scratch", i.scratch_bytes);
+    report_bytes(stdout, "\n  together", all);
+    if (room) report_bytes(stdout, fits ? "; it fits: there are" : "; it does NOT fit: there are", room);
     printf("\n");
   }
   return fits ? CLI_DONE : CLI_FAILED;
@@ -87,11 +87,11 @@ bool cli_lm_is_over(void *user) {
   return cli_interrupted() || ferror(stdout);
 }
 
-enum { MOST_LINE = 64 << 20 };
+enum { MAX_LINE = 64 << 20 };
 
 bool cli_read_line(char **line, size_t *room, size_t *bytes, int *code) {
   int c = 0;
-  for (*bytes = 0; *bytes < MOST_LINE && (c = getchar()) != EOF && c != '\n';) {
+  for (*bytes = 0; *bytes < MAX_LINE && (c = getchar()) != EOF && c != '\n';) {
     if (*bytes + 2 > *room) {
       size_t more = *room ? *room * 2 : 256;
       char *grown = realloc(*line, more);
@@ -105,7 +105,7 @@ bool cli_read_line(char **line, size_t *room, size_t *bytes, int *code) {
     (*line)[(*bytes)++] = (char)c;
     (*line)[*bytes] = '\0';
   }
-  if (*bytes == MOST_LINE) *code = cli_fail("standard input: a line of more than %d MiB", MOST_LINE >> 20);
+  if (*bytes == MAX_LINE) *code = cli_fail("standard input: a line of more than %d MiB", MAX_LINE >> 20);
   else if (ferror(stdin) && !cli_interrupted()) *code = cli_fail("standard input: cannot be read");
   return !*code && (c != EOF || *bytes);
 }
@@ -137,7 +137,7 @@ static double per_second(double n, double seconds) { return seconds > 0 ? n / se
 /* The first token belongs to the prompt's time: so many were drawn after it. */
 static double later_tokens(const rlx_lm_stats *s) { return s->n_tokens > 1 ? (double)s->n_tokens - 1 : 0; }
 
-void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *s) {
+void cli_lm_report(const rlx_lm *lm, const rlx_lm_stats *s) {
   rlx_lm_info i = {RLX_LM_INFO_INIT};
   if (rlx_lm_describe(lm, &i)) return;
   fprintf(stderr, "prompt: %" PRIu32 " tokens, %.1f tokens/s (first token after %.0f ms)\n", s->n_prompt_tokens,
@@ -145,9 +145,9 @@ void cli_lm_tell(const rlx_lm *lm, const rlx_lm_stats *s) {
   fprintf(stderr, "generation: %" PRIu32 " tokens, %.1f tokens/s%s%s\n", s->n_tokens,
           per_second(later_tokens(s), s->seconds), s->ended ? "; ended by: " : "", s->ended ? s->ended : "");
   fprintf(stderr, "memory:");
-  tell_bytes(stderr, " weights", i.weight_bytes);
-  tell_bytes(stderr, ", state", i.state_bytes);
-  tell_bytes(stderr, ", scratch", i.scratch_bytes);
+  report_bytes(stderr, " weights", i.weight_bytes);
+  report_bytes(stderr, ", state", i.state_bytes);
+  report_bytes(stderr, ", scratch", i.scratch_bytes);
   fprintf(stderr, "; loaded in %.2f s\n", i.load_seconds);
 }
 

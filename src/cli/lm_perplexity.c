@@ -10,14 +10,14 @@
 
 #include "cli/lm_cli.h"
 
-enum { PIECE = 64, MOST_TEXT = 1 << 30 };
+enum { PIECE = 64, MAX_TEXT = 1 << 30 };
 
 typedef struct request {
   const cli_command *self;
   cli_common common;
   cli_list words;
   cli_lm_options lm;
-  int64_t window, stride, most;
+  int64_t window, stride, max;
 } request;
 
 typedef struct score {
@@ -28,10 +28,10 @@ typedef struct score {
 
 /* -log of the probability of one token. */
 static double surprise(const float *logits, size_t n, int32_t id) {
-  double most = (double)logits[0], others = -1; /* the likeliest counts 1, below */
-  for (size_t i = 1; i < n; i++) most = fmax(most, (double)logits[i]);
-  for (size_t i = 0; i < n; i++) others += exp((double)logits[i] - most);
-  return log1p(others) + most - (double)logits[id];
+  double max = (double)logits[0], others = -1; /* the likeliest counts 1, below */
+  for (size_t i = 1; i < n; i++) max = fmax(max, (double)logits[i]);
+  for (size_t i = 0; i < n; i++) others += exp((double)logits[i] - max);
+  return log1p(others) + max - (double)logits[id];
 }
 
 /* Tokens [from, to) of the text, of which those from `first` on are judged. */
@@ -91,12 +91,12 @@ static int judge_text(const request *r, rlx_lm *lm, const char *text, size_t byt
   const rlx_tokenizer *t = rlx_lm_tokenizer(lm);
   if (!t) return cli_fail("the model has no tokenizer that is known here");
   if (cli_check(rlx_tokenizer_encode(t, text, bytes, RLX_TOKENS_ADD_SPECIAL, &ids, &n), NULL, NULL)) return CLI_FAILED;
-  if (r->most && n > (size_t)r->most) n = (size_t)r->most;
+  if (r->max && n > (size_t)r->max) n = (size_t)r->max;
   int code = n < 2 ? cli_fail("%s: %zu tokens; two at least are needed", r->words.v[1].value, n) : CLI_DONE;
   if (!code) code = judge(r, lm, ids, n, &s);
   rlx_free(ids);
   if (code) return code;
-  double mean = s.nats / (double)s.tokens, per_byte = r->most ? NAN : s.nats / log(2) / (double)bytes;
+  double mean = s.nats / (double)s.tokens, per_byte = r->max ? NAN : s.nats / log(2) / (double)bytes;
   if (r->common.json) {
     fputs("{\"perplexity\":", stdout);
     cli_json_real(exp(mean), 9); /* infinite from 710 nats on */
@@ -119,7 +119,7 @@ int cli_perplexity(const cli_command *self, int argc, char **argv) {
     {"--window", "N", "tokens that are seen at once (default: 512, or the context)", CLI_NUMBER, &r.window, 2,
      16777216},
     {"--stride", "N", "tokens that count in each window (default: half of it)", CLI_NUMBER, &r.stride, 1, 16777216},
-    {"--tokens", "N", "only the first N tokens of the text", CLI_NUMBER, &r.most, 2, INT64_MAX},
+    {"--tokens", "N", "only the first N tokens of the text", CLI_NUMBER, &r.max, 2, INT64_MAX},
     CLI_LM_OPTIONS(r.lm),
   };
   rlx_lm *lm = NULL;
@@ -128,7 +128,7 @@ int cli_perplexity(const cli_command *self, int argc, char **argv) {
   int code;
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
     if (r.words.n != 2) code = cli_wrong(self, "expected a model and a text, found %zu words", r.words.n);
-    else code = cli_read_bytes(r.words.v[1].value, MOST_TEXT, &text, &bytes);
+    else code = cli_read_bytes(r.words.v[1].value, MAX_TEXT, &text, &bytes);
     if (!code) code = cli_lm_open(&r.common, &r.lm, r.words.v[0].value, &lm);
     if (lm && !code) {
       cli_note_interrupts();

@@ -22,7 +22,7 @@ static int64_t fresh_seed(void) {
   return (int64_t)((v ^ (v >> 31)) & 0x7fffffff);
 }
 
-static void tell_chat(const cli_sampling *o, const char *whose) {
+static void report_chat(const cli_sampling *o, const char *whose) {
   bool draws = o->temperature > 0;
   fprintf(stderr, "rlx: sampling: temperature %g", o->temperature);
   if (draws && o->top_k) fprintf(stderr, ", top-k %" PRId64, o->top_k);
@@ -47,7 +47,7 @@ int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm 
   if (o->min_p < 0) o->min_p = own.min_p;
   if (!has_seed) o->seed = o->temperature > 0 ? fresh_seed() : 0;
   if (common->quiet || common->json) return CLI_DONE;
-  if (is_chat) tell_chat(o, whose);
+  if (is_chat) report_chat(o, whose);
   else if (o->temperature > 0 && !has_seed) fprintf(stderr, "rlx: seed %" PRId64 "\n", o->seed);
   return CLI_DONE;
 }

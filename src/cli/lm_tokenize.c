@@ -7,7 +7,7 @@
 
 #include "cli/lm_cli.h"
 
-enum { MOST_TEXT = 1 << 30 };
+enum { MAX_TEXT = 1 << 30 };
 
 typedef struct tokenize {
   cli_common common;
@@ -87,9 +87,9 @@ static int encode_all(const tokenize *o, const rlx_tokenizer *t, const char *tex
 /* The input as a conversation: the user's text, or several that end with NUL, of the user and the assistant in turn. */
 static int encode_chat(const tokenize *o, const rlx_file *file, const rlx_tokenizer *t, const char *text,
                        size_t bytes) {
-  size_t n = 0, most = 2;
-  for (size_t i = 0; i < bytes && o->many; i++) most += text[i] == '\0';
-  rlx_chat_message *messages = calloc(most, sizeof *messages);
+  size_t n = 0, max = 2;
+  for (size_t i = 0; i < bytes && o->many; i++) max += text[i] == '\0';
+  rlx_chat_message *messages = calloc(max, sizeof *messages);
   const char *form = o->form ? o->form : rlx_chat_template_of(file);
   char *plain = o->many ? NULL : cli_message_text(text, bytes);
   int32_t *ids = NULL;
@@ -100,7 +100,7 @@ static int encode_chat(const tokenize *o, const rlx_file *file, const rlx_tokeni
     return cli_fail("%s", form ? "out of memory" : rlx_message());
   }
   if (o->system) messages[n++] = (rlx_chat_message){"system", o->system};
-  for (const char *p = text, *end = text + bytes; p < end && n < most; p += o->many ? strlen(p) + 1 : bytes) {
+  for (const char *p = text, *end = text + bytes; p < end && n < max; p += o->many ? strlen(p) + 1 : bytes) {
     bool is_user = (n - (o->system != NULL)) % 2 == 0;
     messages[n++] = (rlx_chat_message){is_user ? "user" : "assistant", plain ? plain : p};
   }
@@ -153,7 +153,7 @@ static int run(const tokenize *o) {
   if (!s) s = rlx_tokenizer_create(file, &t);
   int code = cli_check(s, path, NULL);
   if (!code && o->common.verbose) fprintf(stderr, "rlx: %s, %u tokens\n", rlx_tokenizer_kind(t), rlx_tokenizer_size(t));
-  if (!code) code = cli_read_bytes("-", MOST_TEXT, &input, &bytes);
+  if (!code) code = cli_read_bytes("-", MAX_TEXT, &input, &bytes);
   if (!code && o->chat) code = encode_chat(o, file, t, input, bytes);
   else if (!code) code = o->decode ? decode(o, t, input, bytes) : encode_all(o, t, input, bytes);
   free(input);

@@ -14,9 +14,9 @@ enum { LIMIT_BYTES = 1 << 30, FIRST_BYTES = 1 << 16 };
 
 /* ---- Files --------------------------------------------------------------------------------------------------- */
 
-/* Reads until the end, growing the buffer, which has room for one byte more; 0, or the error. More than `most`
+/* Reads until the end, growing the buffer, which has room for one byte more; 0, or the error. More than `max`
  * bytes are an error. */
-static int read_all(int fd, size_t most, char **text, size_t *bytes) {
+static int read_all(int fd, size_t max, char **text, size_t *bytes) {
   size_t cap = 0;
   for (;;) {
     if (*bytes + 1 >= cap) {
@@ -29,7 +29,7 @@ static int read_all(int fd, size_t most, char **text, size_t *bytes) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got ? errno : 0;
     *bytes += (size_t)got;
-    if (*bytes > most) return EFBIG;
+    if (*bytes > max) return EFBIG;
   }
 }
 
@@ -43,7 +43,7 @@ static int load_input(rlx_graph **out) {
   return code;
 }
 
-int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes) {
+int cli_read_bytes(const char *path, size_t max, char **text, size_t *bytes) {
   bool is_input = strcmp(path, "-") == 0;
   struct stat st;
   *text = NULL;
@@ -53,7 +53,7 @@ int cli_read_bytes(const char *path, size_t most, char **text, size_t *bytes) {
     close(fd);
     return cli_fail("%s: expected a regular file", path);
   }
-  if (!error) error = read_all(fd, most, text, bytes);
+  if (!error) error = read_all(fd, max, text, bytes);
   if (!is_input && fd >= 0) close(fd);
   if (!error) {
     (*text)[*bytes] = '\0';
@@ -144,7 +144,7 @@ static void bind_from_shape(const rlx_graph *g, rlx_dims leaf, rlx_dims value, r
 }
 
 /* Every symbol without a size, in one line: all of them, and what would help. */
-static int tell_unbound(const char *path, const rlx_graph *g, rlx_binding *v, size_t n) {
+static int report_unbound(const char *path, const rlx_graph *g, rlx_binding *v, size_t n) {
   char names[1024] = "", *end = names;
   const char *first = NULL;
   for (uint32_t i = 0; i < rlx_graph_symbol_count(g); i++) {
@@ -170,7 +170,7 @@ static int bind(const char *path, const cli_list *dims, const rlx_tensor *values
   for (rlx_node id = 1; values && id <= rlx_graph_size(*g); id++)
     if (values[id].data && values[id].dtype == rlx_node_dtype(*g, id))
       bind_from_shape(*g, rlx_node_shape(*g, id), values[id].shape, v, &n);
-  if (tell_unbound(path, *g, v, n)) return CLI_FAILED;
+  if (report_unbound(path, *g, v, n)) return CLI_FAILED;
   rlx_graph *bound;
   if (cli_check(rlx_graph_bind(*g, v, n, &bound), path, NULL)) return CLI_FAILED;
   rlx_graph_destroy(*g);

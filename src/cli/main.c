@@ -160,8 +160,8 @@ static int close_output(int code) {
   if (fflush(stdout) == 0 && !failed_before) return code;
   if (!errno && putchar('\n') == '\n') fflush(stdout);
   const char *why = errno ? strerror(errno) : "a write failed";
-  int told = cli_fail("cannot write standard output: %s", why);
-  return code == CLI_DONE ? told : code;
+  int reported = cli_fail("cannot write standard output: %s", why);
+  return code == CLI_DONE ? reported : code;
 }
 
 /* ---- The commands -------------------------------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static bool is_one_of(const char *word, const char *a, const char *b) {
   return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-static int tell_unknown(const char *name) {
+static int report_unknown(const char *name) {
   char guess[80];
   cli_guess g = {.word = name};
   for (size_t i = 0; i < N_COMMANDS; i++) cli_guess_try(&g, commands[i].name, strlen(commands[i].name));
@@ -202,7 +202,7 @@ static int run_help(int argc, char **argv) {
     char flag[] = "--help", *words[] = {argv[2], flag, NULL};
     return command->run(command, 2, words);
   }
-  if (argc == 3 && !is_one_of(argv[2], "-h", "--help")) return tell_unknown(argv[2]);
+  if (argc == 3 && !is_one_of(argv[2], "-h", "--help")) return report_unknown(argv[2]);
   print_help(stdout);
   return CLI_DONE;
 }
@@ -222,7 +222,7 @@ static int run_command(int argc, char **argv) {
     return CLI_DONE;
   }
   const cli_command *command = find_command(argv[1]);
-  return command ? command->run(command, argc - 1, argv + 1) : tell_unknown(argv[1]);
+  return command ? command->run(command, argc - 1, argv + 1) : report_unknown(argv[1]);
 }
 
 int main(int argc, char **argv) {

@@ -11,8 +11,10 @@
 
 /* ---- Values that are given ----------------------------------------------------------------------------------- */
 
+uint32_t cli_leaf_number(const rlx_graph *g, const char *name) { return rlx_node_number(g, rlx_graph_find(g, name)); }
+
 static int read_value(const cli_model *m, const cli_word *input) {
-  rlx_node n = rlx_graph_find(m->graph, input->name);
+  uint32_t n = cli_leaf_number(m->graph, input->name);
   if (!n) return cli_fail("--input '%s': %s has no input, param or state of this name", input->name, m->path);
   return cli_check(rlx_npy_read(input->value, &m->values[n]), "--input", input->name);
 }
@@ -161,7 +163,7 @@ int cli_model_bind(cli_model *m) {
 
 void cli_model_deinit(cli_model *m) {
   for (size_t i = 0; m->values && !m->onnx && i < m->options->inputs.n; i++) /* unknown: entry 0, which is empty */
-    rlx_free(m->values[rlx_graph_find(m->graph, m->options->inputs.v[i].name)].data);
+    rlx_free(m->values[cli_leaf_number(m->graph, m->options->inputs.v[i].name)].data);
   for (rlx_node n = 1; m->encoded && n <= rlx_graph_size(m->graph); n++)
     if (m->encoded[n]) m->onnx ? rlx_free(m->values[n].data) : free(m->values[n].data);
   free(m->values);

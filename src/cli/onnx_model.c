@@ -169,7 +169,7 @@ int cli_model_load_onnx(const char *path, const cli_model_options *options, cli_
   m->encoded = calloc(n, sizeof *m->encoded);
   if (!m->values || !m->encoded) return cli_fail("out of memory");
   for (size_t i = 0; i < m->onnx->n_given; i++) {
-    rlx_node node = rlx_graph_find(m->graph, m->onnx->given[i].name);
+    uint32_t node = cli_leaf_number(m->graph, m->onnx->given[i].name);
     if (node) m->values[node] = m->onnx->given[i].tensor;
   }
   return CLI_DONE;

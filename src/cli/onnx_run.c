@@ -15,7 +15,7 @@ static rlx_status get_output(void *user, const char *name, rlx_tensor *view) {
   return s;
 }
 
-static void tell(const cli_common *common, const rlx_onnx_runner *r, double seconds) {
+static void report(const cli_common *common, const rlx_onnx_runner *r, double seconds) {
   if (!common->verbose) return;
   for (uint32_t i = 0; i < rlx_onnx_runner_part_count(r); i++) {
     rlx_onnx_runner_part part = {RLX_ONNX_RUNNER_PART_INIT};
@@ -59,7 +59,7 @@ static int run(const cli_onnx_task *t, cli_onnx *o, rlx_session *session, rlx_on
   double seconds = cli_seconds() - begin;
   cli_bar_end(&bar);
   if (cli_check(s, t->path, NULL)) return CLI_FAILED;
-  tell(t->common, *runner, seconds);
+  report(t->common, *runner, seconds);
   return cli_results_write(&(cli_results){
     .common = t->common, .graph = names, .folder = t->out, .get = get_output, .user = *runner, .seconds = seconds});
 }

@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 
-enum { MOST_THREADS = 1024 };
+enum { MAX_THREADS = 1024 };
 
 /* ---- Lists --------------------------------------------------------------------------------------------------- */
 
@@ -29,20 +29,20 @@ void cli_list_deinit(cli_list *list) {
 
 /* ---- Values -------------------------------------------------------------------------------------------------- */
 
-bool cli_to_number(const char *text, int64_t least, int64_t most, int64_t *out) {
+bool cli_to_number(const char *text, int64_t min, int64_t max, int64_t *out) {
   char *end;
   errno = 0;
   long long v = strtoll(text, &end, 10);
-  bool ok = !errno && end != text && !*end && strchr("-0123456789", text[0]) && v >= least && v <= most;
+  bool ok = !errno && end != text && !*end && strchr("-0123456789", text[0]) && v >= min && v <= max;
   if (ok) *out = v;
   return ok;
 }
 
 /* The program never sets a locale, so the point is a point. */
-static bool to_real(const char *text, double least, double most, double *out) {
+static bool to_real(const char *text, double min, double max, double *out) {
   char *end;
   double v = strtod(text, &end);
-  bool ok = end != text && !*end && strchr("+-.0123456789", text[0]) && v >= least && v <= most; /* not NaN */
+  bool ok = end != text && !*end && strchr("+-.0123456789", text[0]) && v >= min && v <= max; /* not NaN */
   if (ok) *out = v;
   return ok;
 }
@@ -62,7 +62,7 @@ static int store_pair(const parse *p, const cli_option *o, char *text) {
   char *equals = strchr(text, '=');
   int64_t number;
   bool ok = equals && equals != text && equals[1];
-  if (ok && o->most) ok = cli_to_number(equals + 1, o->least, o->most, &number);
+  if (ok && o->max) ok = cli_to_number(equals + 1, o->min, o->max, &number);
   if (!ok) return cli_wrong(p->command, "%s takes %s, found '%s'", o->name, o->value, text);
   *equals = '\0';
   for (size_t i = 0; i < list->n; i++)
@@ -76,12 +76,12 @@ static bool to_bytes(const char *text, uint64_t *out) {
   char digits[24];
   size_t n = strspn(text, "0123456789");
   const char *unit = text[n] ? strchr(units, text[n]) : NULL;
-  int64_t number, most = INT64_MAX;
+  int64_t number, max = INT64_MAX;
   if (n == 0 || n >= sizeof digits || (text[n] && (!unit || text[n + 1]))) return false;
   memcpy(digits, text, n);
   digits[n] = '\0';
   int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-  if (!cli_to_number(digits, 1, most >> shift, &number)) return false;
+  if (!cli_to_number(digits, 1, max >> shift, &number)) return false;
   *out = (uint64_t)number << shift;
   return true;
 }
@@ -93,18 +93,18 @@ static int store(const parse *p, const cli_option *o, char *value) {
     case CLI_PAIRS: return store_pair(p, o, value);
     case CLI_TEXTS: return append(o->target, (cli_word){NULL, value}) ? CLI_DONE : cli_fail("out of memory");
     case CLI_REAL:
-      if (!to_real(value, (double)o->least, (double)o->most, o->target))
-        return cli_wrong(p->command, "%s takes a number from %" PRId64 " to %" PRId64 ", found '%s'", o->name, o->least,
-                         o->most, value);
+      if (!to_real(value, (double)o->min, (double)o->max, o->target))
+        return cli_wrong(p->command, "%s takes a number from %" PRId64 " to %" PRId64 ", found '%s'", o->name, o->min,
+                         o->max, value);
       break;
     case CLI_BYTES:
       if (!to_bytes(value, o->target))
         return cli_wrong(p->command, "%s takes bytes, such as 500000000, 512M or 2G, found '%s'", o->name, value);
       break;
     case CLI_NUMBER:
-      if (!cli_to_number(value, o->least, o->most, o->target))
+      if (!cli_to_number(value, o->min, o->max, o->target))
         return cli_wrong(p->command, "%s takes a whole number from %" PRId64 " to %" PRId64 ", found '%s'", o->name,
-                         o->least, o->most, value);
+                         o->min, o->max, value);
       break;
   }
   return CLI_DONE;
@@ -137,7 +137,7 @@ static const cli_option *find_option(const parse *p, const char *word, size_t by
   return NULL;
 }
 
-static int tell_unknown(const parse *p, const char *word, size_t bytes) {
+static int report_unknown(const parse *p, const char *word, size_t bytes) {
   char name[100], guess[80];
   snprintf(name, sizeof name, "%.*s", bytes < sizeof name ? (int)bytes : (int)sizeof name - 1, word);
   cli_guess g = {.word = name};
@@ -160,7 +160,7 @@ static int take_option(parse *p) {
     if (o && o->kind == CLI_FLAG) o = NULL;
     value = word + 2;
   }
-  if (!o) return tell_unknown(p, word, bytes);
+  if (!o) return report_unknown(p, word, bytes);
   if (o->kind == CLI_FLAG && value) return cli_wrong(p->command, "%s takes no value", o->name);
   if (o->kind != CLI_FLAG && !value) value = p->at + 1 < p->argc ? p->argv[++p->at] : NULL;
   if (o->kind != CLI_FLAG && !value) return cli_wrong(p->command, "%s needs a value: %s", o->name, o->value);
@@ -188,11 +188,11 @@ static rlx_watch limited;
 const rlx_watch *cli_limited(void) { return &limited; }
 
 static int begin(const cli_common *common) {
-  static rlx_log_level most = RLX_LOG_WARN;
+  static rlx_log_level max = RLX_LOG_WARN;
   if (common->json) cli_json_expect();
-  if (common->quiet) most = RLX_LOG_ERROR;
-  if (common->verbose) most = RLX_LOG_DEBUG;
-  rlx_set_log(show_log, &most);
+  if (common->quiet) max = RLX_LOG_ERROR;
+  if (common->verbose) max = RLX_LOG_DEBUG;
+  rlx_set_log(show_log, &max);
   limited.limits = (rlx_limits){.host_bytes = common->memory, .device_bytes = common->memory};
   if (common->time_limit > 0) cli_set_time_limit(common->time_limit, common->json);
   return check_device(common->device);
@@ -203,7 +203,7 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
   const cli_option shared[] = {
     {"--json", NULL, "one JSON document on standard output", CLI_FLAG, &common->json, 0, 0},
     {"--device", "NAME", "where to run: name, index or UUID ('rlx devices')", CLI_TEXT, &common->device, 0, 0},
-    {"--threads", "N", "threads of the host (default: one per core)", CLI_NUMBER, &common->threads, 1, MOST_THREADS},
+    {"--threads", "N", "threads of the host (default: one per core)", CLI_NUMBER, &common->threads, 1, MAX_THREADS},
     {"--memory", "SIZE", "most memory to take, of the host and of the device (512M, 2G)", CLI_BYTES, &common->memory, 0,
      0},
     {"--time-limit", "S", "fail after so many seconds", CLI_REAL, &common->time_limit, 0, 1000000000},
@@ -211,10 +211,10 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
     {"-v", NULL, "say more, on standard error", CLI_FLAG, &common->verbose, 0, 0},
     {"-h, --help", NULL, "this", CLI_FLAG, NULL, 0, 0},
   };
-  enum { N_SHARED = sizeof shared / sizeof *shared, MOST = 48 };
-  cli_option all[MOST];
+  enum { N_SHARED = sizeof shared / sizeof *shared, MAX = 48 };
+  cli_option all[MAX];
   *exit_code = CLI_FAILED;
-  if (n + N_SHARED > MOST) return cli_fail("too many options"), false; /* a mistake of ours */
+  if (n + N_SHARED > MAX) return cli_fail("too many options"), false; /* a mistake of ours */
   if (n) memcpy(all, options, n * sizeof *options);
   memcpy(all + n, shared, sizeof shared);
   parse p = {.command = command, .argc = argc, .argv = argv, .words = words, .options = all, .n = n + N_SHARED};

@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "rlx/experimental.h"
 
-enum { SHOWN_VALUES = 8, MOST_NAME = 255 }; /* bytes of a file's name on every system we know */
+enum { SHOWN_VALUES = 8, MAX_NAME = 255 }; /* bytes of a file's name on every system we know */
 
 /* ---- Outputs ------------------------------------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ static int check_files(const char *folder, const rlx_graph *g, const cli_reads *
     char *where = malloc(bytes);
     if (where) snprintf(where, bytes, "output '%s'", name);
     if (!path || !where) code = cli_fail("out of memory");
-    else if (strlen(name) + strlen(".npy") > MOST_NAME) code = cli_fail("%s: its file's name would be too long", where);
+    else if (strlen(name) + strlen(".npy") > MAX_NAME) code = cli_fail("%s: its file's name would be too long", where);
     else if (cli_target_check_file(where, path, reads, false)) code = CLI_FAILED;
     free(where);
     free(path);

@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "rlx/experimental.h"
 
-enum { ID, LOWER, UPPER, SIZE, N_COLUMNS, MOST_FIELDS = 64 };
+enum { ID, LOWER, UPPER, SIZE, N_COLUMNS, MAX_FIELDS = 64 };
 static const char *const column_names[N_COLUMNS] = {"id", "lower", "upper", "size"};
 
 typedef struct problem {
@@ -41,7 +41,7 @@ static char *trim(char *s) {
 /* Splits a line at its commas, in place; the number of fields. */
 static size_t split(char *line, char **fields) {
   size_t n = 0;
-  for (char *p = line; n < MOST_FIELDS; n++) {
+  for (char *p = line; n < MAX_FIELDS; n++) {
     char *comma = strchr(p, ',');
     if (comma) *comma = '\0';
     fields[n] = trim(p);
@@ -52,7 +52,7 @@ static size_t split(char *line, char **fields) {
 }
 
 static int read_header(problem *p, char *line) {
-  char *fields[MOST_FIELDS];
+  char *fields[MAX_FIELDS];
   size_t n = split(line, fields);
   for (int c = 0; c < N_COLUMNS; c++) {
     size_t i = 0;
@@ -65,13 +65,13 @@ static int read_header(problem *p, char *line) {
 }
 
 static int read_row(problem *p, char *line, size_t number) {
-  char *fields[MOST_FIELDS];
+  char *fields[MAX_FIELDS];
   size_t n = split(line, fields);
   int64_t value[N_COLUMNS];
   for (int c = 0; c < N_COLUMNS; c++) {
     if (p->column[c] >= n) return cli_fail("%s: line %zu: '%s' is missing", p->o->path, number, column_names[c]);
-    int64_t least = c == SIZE ? 0 : INT64_MIN;
-    if (c != ID && !cli_to_number(fields[p->column[c]], least, INT64_MAX, &value[c]))
+    int64_t min = c == SIZE ? 0 : INT64_MIN;
+    if (c != ID && !cli_to_number(fields[p->column[c]], min, INT64_MAX, &value[c]))
       return cli_fail("%s: line %zu: %s '%s' is not a whole number%s", p->o->path, number, column_names[c],
                       fields[p->column[c]], c == SIZE ? " from 0 on" : "");
   }

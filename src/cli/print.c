@@ -11,7 +11,7 @@
 
 /* One line, whatever is in it: names and paths come from anywhere, and what would steer the terminal must not break the
  * line or reach it. */
-static void tell(const char *status, const char *fmt, va_list args, const cli_command *help) {
+static void report(const char *status, const char *fmt, va_list args, const cli_command *help) {
   char text[8192];
   fflush(stdout);
   int n = vsnprintf(text, sizeof text, fmt, args);
@@ -25,37 +25,37 @@ static void tell(const char *status, const char *fmt, va_list args, const cli_co
 int cli_fail(const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  tell("failed", fmt, args, NULL);
+  report("failed", fmt, args, NULL);
   va_end(args);
   return CLI_FAILED;
 }
 
-static void tell_status(rlx_status s, const char *fmt, ...) CLI_PRINTF(2);
-static void tell_status(rlx_status s, const char *fmt, ...) {
+static void report_status(rlx_status s, const char *fmt, ...) CLI_PRINTF(2);
+static void report_status(rlx_status s, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  tell(rlx_status_name(s), fmt, args, NULL);
+  report(rlx_status_name(s), fmt, args, NULL);
   va_end(args);
 }
 
 int cli_check(rlx_status s, const char *where, const char *name) {
   if (s == RLX_OK) return CLI_DONE;
-  tell_status(s, "%s%s%s%s%s%s%s", where ? where : "", name ? " '" : "", name ? name : "", name ? "'" : "",
-              where ? ": " : "", s == RLX_NO_MEMORY ? "out of memory: " : "", rlx_message());
+  report_status(s, "%s%s%s%s%s%s%s", where ? where : "", name ? " '" : "", name ? name : "", name ? "'" : "",
+                where ? ": " : "", s == RLX_NO_MEMORY ? "out of memory: " : "", rlx_message());
   return CLI_FAILED;
 }
 
 void cli_note(const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  tell(NULL, fmt, args, NULL);
+  report(NULL, fmt, args, NULL);
   va_end(args);
 }
 
 int cli_wrong(const cli_command *command, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  tell("usage", fmt, args, command);
+  report("usage", fmt, args, command);
   va_end(args);
   return CLI_USAGE;
 }
@@ -181,20 +181,20 @@ static void print_converted(const rlx_tensor *t, rlx_dtype from, bool json) {
 }
 
 /* The library converts: one cast, to f64 or i64, both of which hold every value of what is cast to them. */
-rlx_status cli_print_values(const rlx_tensor *t, size_t most, bool json) {
+rlx_status cli_print_values(const rlx_tensor *t, size_t max, bool json) {
   const rlx_dtype_info *type = rlx_dtype_describe(t->dtype);
   size_t count = t->bytes / type->block_bytes;
-  if (count > most) count = most;
-  rlx_tensor some = {t->dtype, RLX_DIMS((int64_t)count), {t->data}, count * type->block_bytes}, values;
+  if (count > max) count = max;
+  rlx_tensor first = {t->dtype, RLX_DIMS((int64_t)count), {t->data}, count * type->block_bytes}, values;
   rlx_graph *g;
   rlx_evaluator *e = NULL;
   rlx_status s = rlx_graph_create(&g);
-  rlx_node x = rlx_op_input(g, "x", t->dtype, some.shape);
+  rlx_node x = rlx_op_input(g, "x", t->dtype, first.shape);
   if (t->dtype == RLX_C64) x = rlx_op_view_as_real(g, x);
   rlx_graph_add_output(g, "y", rlx_op_cast(g, x, is_real(t->dtype) || t->dtype == RLX_C64 ? RLX_F64 : RLX_I64));
   if (!s) s = rlx_graph_finish(g);
   if (!s) s = rlx_evaluator_create(g, &e);
-  if (!s) s = rlx_evaluator_set(e, "x", &some);
+  if (!s) s = rlx_evaluator_set(e, "x", &first);
   if (!s) s = rlx_evaluator_run(e);
   if (!s) s = rlx_evaluator_get(e, "y", &values);
   if (!s) print_converted(&values, t->dtype, json);

@@ -6,21 +6,21 @@
 
 #include "cli/cli.h"
 
-enum { MOST_LETTERS = 32 };
+enum { MAX_LETTERS = 32 };
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t min(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Row by row; of the rows before only two are needed, the second for swaps. */
 static size_t distance(const char *a, size_t n, const char *b, size_t m) {
-  size_t rows[3][MOST_LETTERS + 1];
+  size_t rows[3][MAX_LETTERS + 1];
   for (size_t j = 0; j <= m; j++) rows[0][j] = j;
   for (size_t i = 1; i <= n; i++) {
     size_t *now = rows[i % 3];
     const size_t *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
     now[0] = i;
     for (size_t j = 1; j <= m; j++) {
-      size_t best = least(least(now[j - 1], above[j]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) best = least(best, before[j - 2] + 1);
+      size_t best = min(min(now[j - 1], above[j]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) best = min(best, before[j - 2] + 1);
       now[j] = best;
     }
   }
@@ -29,7 +29,7 @@ static size_t distance(const char *a, size_t n, const char *b, size_t m) {
 
 void cli_guess_try(cli_guess *g, const char *name, size_t bytes) {
   size_t n = strlen(g->word);
-  if (n < 2 || n > MOST_LETTERS || bytes > MOST_LETTERS) return;
+  if (n < 2 || n > MAX_LETTERS || bytes > MAX_LETTERS) return;
   bool is_start = n >= 4 && n < bytes && memcmp(g->word, name, n) == 0;
   size_t d = is_start ? 1 : distance(g->word, n, name, bytes);
   if (d > (n + 2) / 4 || (g->name && d >= g->distance)) return;

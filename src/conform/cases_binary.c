@@ -85,10 +85,10 @@ LOGIC_CASES(or);
 LOGIC_CASES(xor);
 
 /* Few values, so that many pairs are equal. */
-#define FEW "values(1, 2, 3, 2, 1, 0, -0.0)"
-#define FEW_TOO "values(1, 3, 2, 2, 0)"
+#define RANKS "values(1, 2, 3, 2, 1, 0, -0.0)"
+#define RANKS_TOO "values(1, 3, 2, 2, 0)"
 #define COMPARE_CASES(op, ...) CASES(op,                                                                         \
-  FLOATS(#op "(%a, %b)", FEW, FEW_TOO),                                                                          \
+  FLOATS(#op "(%a, %b)", RANKS, RANKS_TOO),                                                                          \
   {"random", "a: f32[40]; b: f32[40]", #op "(%a, %b)"},                                                          \
   {"i8", "a: i8[8,8]; b: i8[8,8]", #op "(%a, %b)"},                                                              \
   {"u8", "a: u8[5,9] values(0, 127, 128, 255); b: u8[5,9] values(128, 127, 255)", #op "(%a, %b)"},               \

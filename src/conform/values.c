@@ -44,9 +44,9 @@ static void fill_special(rlx_tensor *t, size_t count, arguments *a) {
   fill_plain(t, count, a);
   bool is_double = t->dtype == RLX_F64, is_half = t->dtype == RLX_F16;
   double largest = is_double ? 1.7976931348623157e308 : is_half ? 65504 : 0x1.fep127;
-  double least = is_double ? 0x1p-1022 : is_half ? 0x1p-14 : 0x1p-126;
-  double list[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0, largest, -largest,
-                   least,       -least,           least / 8,         1,   -1};
+  double min = is_double ? 0x1p-1022 : is_half ? 0x1p-14 : 0x1p-126;
+  double list[] = {
+    (double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0, largest, -largest, min, -min, min / 8, 1, -1};
   for (size_t i = 0; rlx_dtype_is_float(t->dtype) && i < count; i += 2)
     rlx_store_value(t, i, list[(i / 2) % (sizeof list / sizeof *list)]);
 }

@@ -19,7 +19,7 @@
 enum {
   KEYS = CPU_ATTENTION_KEYS,
   CHUNK_KEYS = 512, /* keys of a task where keys are split */
-  MOST_SLOTS = 32   /* tasks that run at one time, each with scratch memory of its own */
+  MAX_SLOTS = 32    /* tasks that run at one time, each with scratch memory of its own */
 };
 
 typedef struct heads { /* strides in elements */
@@ -69,7 +69,7 @@ static void set_tasks(attention *a) {
   a->blocks = (a->rows + block - 1) / block;
   a->chunks = a->blocks <= 1 && a->n_keys > 2 * CHUNK_KEYS ? (a->n_keys + CHUNK_KEYS - 1) / CHUNK_KEYS : 1;
   size_t tasks = a->n_batch * a->n_kv * a->blocks * a->chunks;
-  a->slots = tasks < MOST_SLOTS ? tasks : MOST_SLOTS;
+  a->slots = tasks < MAX_SLOTS ? tasks : MAX_SLOTS;
   size_t wide = a->d > a->d_v ? a->d : a->d_v;
   a->slot_floats = block * a->d + block * KEYS + KEYS * wide + block * a->d_v + 3 * block;
   a->slot_floats = (a->slot_floats + 15) / 16 * 16;
@@ -242,11 +242,11 @@ static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk
     hide_keys(t, r, key, 1);
     s = *score_at(t, r, 0);
     if (s == -INFINITY) continue;
-    float most = s > m ? s : m, base = most == -INFINITY ? 0 : most;
+    float max = s > m ? s : m, base = max == -INFINITY ? 0 : max;
     shrink = expf(m - base);
     float p = expf(s - base);
     l = l * shrink + p;
-    m = most;
+    m = max;
     const float *v = tile_of(t, cpu_in(t->c, 2), a->v_type, &a->v, a->d_v, key, 1, t->v_tile, &stride);
     for (size_t e = 0; e < a->d_v; e++) acc[e] = acc[e] * shrink + p * v[e];
   }
@@ -386,10 +386,10 @@ static void merge_row(const task *t, size_t row) {
   for (size_t chunk = 1; chunk < a->chunks; chunk++) {
     const float *part = part_of(t, chunk) + row * (a->d_v + 2);
     if (part[0] == -INFINITY && part[1] == 0) continue;
-    float most = part[0] > into[0] ? part[0] : into[0], base = most == -INFINITY ? 0 : most;
+    float max = part[0] > into[0] ? part[0] : into[0], base = max == -INFINITY ? 0 : max;
     float old = expf(into[0] - base), new = expf(part[0] - base);
     for (size_t e = 1; e < a->d_v + 2; e++) into[e] = into[e] * old + part[e] * new;
-    into[0] = most;
+    into[0] = max;
   }
   store_row(t, row, into + 2, into[1]);
 }

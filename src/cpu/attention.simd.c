@@ -100,15 +100,15 @@ static void divide(float *x, size_t n, float by) {
 CPU_INLINE vf finite_or_zero(vf m) { return vf_select(vf_eq(m, vf_set(-INFINITY)), vf_zero(), m); }
 
 CPU_INLINE void softmax_vector(float *s, size_t keys, float *m, float *l, float *shrink) {
-  vf old = vf_load(m), most = old, sum = vf_zero();
-  for (size_t i = 0; i < keys; i++) most = vf_max(vf_load(s + i * ROWS), most); /* a NaN score is not the largest */
-  vf base = finite_or_zero(most), factor = vf_exp(vf_sub(old, base));
+  vf old = vf_load(m), max = old, sum = vf_zero();
+  for (size_t i = 0; i < keys; i++) max = vf_max(vf_load(s + i * ROWS), max); /* a NaN score is not the largest */
+  vf base = finite_or_zero(max), factor = vf_exp(vf_sub(old, base));
   for (size_t i = 0; i < keys; i++) {
     vf p = vf_exp(vf_sub(vf_load(s + i * ROWS), base));
     sum = vf_add(sum, p);
     vf_store(s + i * ROWS, p);
   }
-  vf_store(m, most);
+  vf_store(m, max);
   vf_store(l, vf_fma(vf_load(l), factor, sum));
   vf_store(shrink, factor);
 }
@@ -119,10 +119,10 @@ static void softmax_lanes(float *s, size_t keys, float *m, float *l, float *shri
 }
 
 static void softmax_row(float *s, size_t keys, float *m, float *l, float *shrink) {
-  vf most = vf_set(-INFINITY), sum = vf_zero();
+  vf max = vf_set(-INFINITY), sum = vf_zero();
   size_t whole = keys / VF_LANES * VF_LANES, left = keys - whole;
-  for (size_t i = 0; i < whole; i += VF_LANES) most = vf_max(vf_load(s + i), most);
-  float top = vf_hmax(most);
+  for (size_t i = 0; i < whole; i += VF_LANES) max = vf_max(vf_load(s + i), max);
+  float top = vf_hmax(max);
   for (size_t i = whole; i < keys; i++) top = s[i] > top ? s[i] : top;
   if (!(top > *m)) top = *m;
   float base = top == -INFINITY ? 0 : top;

@@ -20,9 +20,9 @@ enum {
   SMALL_K = 32,            /* with fewer taps, */
   IN_ROW = 4,              /* so many panels together: results are then written in longer pieces */
   SLOTS = 32,              /* tasks at one time, each with memory of its own */
-  FEW_TASKS = 16,          /* with fewer, the output channels are cut too */
+  MIN_TASKS = 16,          /* with fewer, the output channels are cut too */
   SHARED_FLOATS = 2 << 20, /* most of all panels that are filled before */
-  MOST_TAPS = 256,         /* of a kernel whose image is made ready */
+  MAX_TAPS = 256,          /* of a kernel whose image is made ready */
   DIRECT_PLACES = 1024,    /* of an image that is its own panel: wider rows lie on a page each, */
   DIRECT_CHANNELS = 32     /* which counts where a panel is read more often than this */
 };
@@ -84,10 +84,10 @@ cpu_conv_end cpu_conv_end_of(const cpu_call *c, int32_t act, size_t channel, siz
 
 /* Panel i begins at place i * CPU_CONV_VECS * lanes; the last takes the places that fill no vector. */
 static void set_panels(conv *v) {
-  size_t lanes = v->table->lanes, most = CPU_CONV_VECS * lanes;
-  v->panels = v->places < lanes ? v->places > 0 : (v->places - lanes) / most + 1;
-  v->widest = v->panels ? round_up(v->places - (v->panels - 1) * most, lanes) : 0;
-  if (v->panels > 1 && v->widest < most) v->widest = most;
+  size_t lanes = v->table->lanes, max = CPU_CONV_VECS * lanes;
+  v->panels = v->places < lanes ? v->places > 0 : (v->places - lanes) / max + 1;
+  v->widest = v->panels ? round_up(v->places - (v->panels - 1) * max, lanes) : 0;
+  if (v->panels > 1 && v->widest < max) v->widest = max;
 }
 
 static bool is_plain(const rlx_conv_window *w) {
@@ -106,18 +106,18 @@ static void set_tasks(conv *v) {
   size_t panels = v->n_batch * v->groups * v->panels, lanes = (v->each_out + LANE - 1) / LANE;
   bool fits = v->k > 0 && v->widest > 0 && panels < SHARED_FLOATS / v->widest / v->k;
   bool is_spare = v->weight_at > 0; /* what Winograd's way cannot take: rare, so it is done with little memory */
-  if (v->type == RLX_F32 && v->taps <= MOST_TAPS && !is_spare)
+  if (v->type == RLX_F32 && v->taps <= MAX_TAPS && !is_spare)
     v->image = cpu_conv_image_plan(v->table, &v->window, v->in, v->out, v->n_batch * v->n_in);
   bool plain = v->type == RLX_F32 && (is_plain(&v->window) || (v->image.is_used && v->taps == 1));
   v->kind = plain && (v->places <= DIRECT_PLACES || v->each_out <= DIRECT_CHANNELS) ? DIRECT
-            : panels < FEW_TASKS && fits && !is_spare                               ? SHARED
+            : panels < MIN_TASKS && fits && !is_spare                               ? SHARED
                                                                                     : OWN;
   v->in_row =
-    v->kind == OWN && v->type == RLX_F32 && v->k > 0 && v->k <= SMALL_K && panels >= 4 * FEW_TASKS ? IN_ROW : 1;
-  v->parts = panels && panels < FEW_TASKS ? (FEW_TASKS + panels - 1) / panels : 1;
-  size_t most =
+    v->kind == OWN && v->type == RLX_F32 && v->k > 0 && v->k <= SMALL_K && panels >= 4 * MIN_TASKS ? IN_ROW : 1;
+  v->parts = panels && panels < MIN_TASKS ? (MIN_TASKS + panels - 1) / panels : 1;
+  size_t max =
     v->kind == OWN ? (lanes + 3) / 4 : lanes; /* a panel that is filled for each part should be used a few times */
-  if (v->parts > most) v->parts = most ? most : 1;
+  if (v->parts > max) v->parts = max ? max : 1;
   v->part_out = round_up((v->each_out + v->parts - 1) / v->parts, LANE);
   v->parts = v->part_out ? (v->each_out + v->part_out - 1) / v->part_out : 0;
   size_t tasks = v->n_batch * v->groups * runs_of(v) * v->parts;
@@ -158,9 +158,9 @@ static uint64_t work_bytes(const conv *v) {
   return (v->slots * v->slot_floats + v->shared_floats + v->packed_floats + v->image_floats) * sizeof(float);
 }
 
-static uint32_t wish(const rlx_claim_query *q, const rlx_node_rec *n, cpu_isa isa, size_t groups) {
+static uint32_t preferred(const rlx_claim_query *q, const rlx_node_rec *n, cpu_isa isa, size_t groups) {
   const rlx_type *w = &rlx_graph_at(q->graph, n->in[1])->type;
-  if (w->dtype != RLX_F32 || groups > CPU_CONV_MOST_GROUPS) return CPU_LAYOUT_PLAIN;
+  if (w->dtype != RLX_F32 || groups > CPU_CONV_MAX_GROUPS) return CPU_LAYOUT_PLAIN;
   return q->fast_conv && cpu_winograd_pays(q->graph, n, isa) ? CPU_LAYOUT_WINOGRAD : CPU_LAYOUT_CONV + (uint32_t)groups;
 }
 
@@ -180,7 +180,7 @@ static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
     c->why = "its sizes are too large";
     return false;
   }
-  uint32_t best = wish(q, n, isa, v.groups);
+  uint32_t best = preferred(q, n, isa, v.groups);
   if (layout != CPU_LAYOUT_PLAIN && layout != best && layout != CPU_LAYOUT_CONV + v.groups) {
     c->why = "a weight in a layout of another op";
     return false;
@@ -282,7 +282,7 @@ static void pack_lane(void *user, size_t begin, size_t end, unsigned thread) {
 
 /* ---- panels ---- */
 
-enum { MOST_RUNS = CPU_CONV_MOST_COLUMNS }; /* a column can be a run of its own */
+enum { MAX_RUNS = CPU_CONV_MAX_COLUMNS }; /* a column can be a run of its own */
 
 /* Part of a row of the result that lies in a panel: columns `column` and on are its elements x and on. */
 typedef struct piece {
@@ -291,7 +291,7 @@ typedef struct piece {
   int64_t z, y; /* of its first tap in the image */
 } piece;
 
-static size_t find_pieces(const conv *v, size_t first, size_t columns, piece pieces[MOST_RUNS]) {
+static size_t find_pieces(const conv *v, size_t first, size_t columns, piece pieces[MAX_RUNS]) {
   size_t n = 0, width = (size_t)v->out[2], row = first / width, x = first % width;
   for (size_t j = 0; j < columns; row++, x = 0) {
     size_t length = width - x < columns - j ? width - x : columns - j;
@@ -304,7 +304,7 @@ static size_t find_pieces(const conv *v, size_t first, size_t columns, piece pie
 
 /* What one tap reads for the pieces of a panel. */
 static size_t find_runs(const conv *v, const piece *pieces, size_t n_pieces, const int64_t tap[RLX_SPATIAL],
-                        cpu_conv_run runs[MOST_RUNS]) {
+                        cpu_conv_run runs[MAX_RUNS]) {
   const rlx_conv_window *w = &v->window;
   int64_t from = tap[2] * w->dilation[2] - w->pad_lo[2], stride = w->stride[2]; /* input column of output column 0 */
   size_t n = 0;
@@ -330,7 +330,7 @@ static size_t plane_floats(const conv *v) {
 /* The same from the image that was made ready. */
 static void fill_from_image(const conv *v, const float *channel, size_t channels, size_t first, size_t columns,
                             size_t step, float *panel) {
-  cpu_conv_piece pieces[MOST_RUNS];
+  cpu_conv_piece pieces[MAX_RUNS];
   size_t n = 0, width = (size_t)v->out[2], row = first / width, x = first % width;
   for (size_t j = 0, length; j < columns; j += length, row++, x = 0) {
     length = width - x < columns - j ? width - x : columns - j;
@@ -349,8 +349,8 @@ static void fill_panel(const conv *v, const char *plane, size_t channels, size_t
     return;
   }
   size_t tap = 0, plane_bytes = plane_floats(v) * rlx_dtype_size(v->type);
-  cpu_conv_run runs[MOST_RUNS];
-  piece pieces[MOST_RUNS];
+  cpu_conv_run runs[MAX_RUNS];
+  piece pieces[MAX_RUNS];
   size_t n_pieces = find_pieces(v, first, columns, pieces);
   for (int64_t z = 0; z < v->window.kernel[0]; z++)
     for (int64_t y = 0; y < v->window.kernel[1]; y++)
@@ -370,8 +370,8 @@ typedef struct task {
 } task;
 
 static task panel_task(const cpu_call *c, const conv *v, size_t index) {
-  size_t plane = index / v->panels, most = CPU_CONV_VECS * v->table->lanes;
-  task t = {.sample = plane / v->groups, .group = plane % v->groups, .index = index, .first = index % v->panels * most};
+  size_t plane = index / v->panels, max = CPU_CONV_VECS * v->table->lanes;
+  task t = {.sample = plane / v->groups, .group = plane % v->groups, .index = index, .first = index % v->panels * max};
   t.columns = cpu_conv_columns(v->table, v->places - t.first);
   t.step = v->kind == DIRECT ? v->places : round_up(t.columns, v->table->lanes);
   size_t channel = t.sample * v->n_in + t.group * v->each_in;

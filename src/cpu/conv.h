@@ -16,9 +16,9 @@
 #include "ir/conv_dims.h"
 
 enum {
-  CPU_CONV_CHANNELS = 16,    /* output channels of a block of weights */
-  CPU_CONV_VECS = 3,         /* vectors of columns that a panel has, */
-  CPU_CONV_MOST_COLUMNS = 64 /* and its columns at most, with those that fill no vector */
+  CPU_CONV_CHANNELS = 16,   /* output channels of a block of weights */
+  CPU_CONV_VECS = 3,        /* vectors of columns that a panel has, */
+  CPU_CONV_MAX_COLUMNS = 64 /* and its columns at most, with those that fill no vector */
 };
 
 /* Part of a row of a panel that comes from the image: `length` columns from `to` on, whose elements begin at `from` in the
@@ -125,11 +125,11 @@ cpu_conv_end cpu_conv_end_of(const cpu_call *c, int32_t act, size_t channel, siz
 
 /* Columns that come next where `left` are: whole vectors, and with the last of them those that fill none. */
 static inline size_t cpu_conv_columns(const cpu_conv_table *t, size_t left) {
-  size_t most = CPU_CONV_VECS * t->lanes;
-  return left < most + t->lanes ? left : most;
+  size_t max = CPU_CONV_VECS * t->lanes;
+  return left < max + t->lanes ? left : max;
 }
 
 /* Layouts of weights: CPU_LAYOUT_CONV + groups, and this. */
-enum { CPU_LAYOUT_WINOGRAD = CPU_LAYOUT_CONV + 0xff, CPU_CONV_MOST_GROUPS = 0xfe };
+enum { CPU_LAYOUT_WINOGRAD = CPU_LAYOUT_CONV + 0xff, CPU_CONV_MAX_GROUPS = 0xfe };
 
 #endif

@@ -16,8 +16,8 @@ enum {
   TOGETHER = 4,
 #endif
   AHEAD = 32, /* steps of k that weights are asked for before they are needed: they may lie beyond all caches */
-  FEW = VF_LANES == 16 ? 8 : 4, /* places taken one by one together, */
-  WIDE = CHANNELS / VF_LANES    /* and the vectors of their channels */
+  TAIL = VF_LANES == 16 ? 8 : 4, /* places taken one by one together, */
+  WIDE = CHANNELS / VF_LANES     /* and the vectors of their channels */
 };
 
 static void finish(const cpu_conv_end *end, const float *x, void *dst, size_t n) {
@@ -179,7 +179,7 @@ CPU_INLINE void put_column(const block *b, size_t column, float sums[CHANNELS]) 
  * constants. */
 CPU_INLINE void multiply_places(const int n, const int sums, const block *b, size_t first) {
   const float *panel = b->panel + first, *w = b->w;
-  vf sum[4][FEW][WIDE];
+  vf sum[4][TAIL][WIDE];
   for (int s = 0; s < sums; s++)
     for (int j = 0; j < n; j++)
       for (int v = 0; v < WIDE; v++) sum[s][j][v] = vf_zero();
@@ -203,9 +203,9 @@ CPU_INLINE void multiply_places(const int n, const int sums, const block *b, siz
   }
 }
 
-static void multiply_few(size_t n, const block *b, size_t first) {
+static void multiply_tail(size_t n, const block *b, size_t first) {
 #define PLACES(k, sums) \
-  case k: multiply_places(k < FEW ? k : FEW, sums, b, first); break;
+  case k: multiply_places(k < TAIL ? k : TAIL, sums, b, first); break;
   switch (n) { PLACES(1, 4) PLACES(2, 2) PLACES(3, 2) PLACES(4, 1) PLACES(5, 1) PLACES(6, 1) PLACES(7, 1) PLACES(8, 1) }
 }
 
@@ -216,7 +216,8 @@ static void multiply(const float *w, const float *panel, size_t ldb, size_t rows
   for (size_t c = 0; vecs == 3 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 3, &b, c);
   for (size_t c = 0; vecs == 2 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 2, &b, c);
   for (size_t c = 0; vecs == 1 && c < channels; c += 2 * TOGETHER) multiply_vectors(2 * TOGETHER, 1, &b, c);
-  for (size_t j = vecs * VF_LANES; j < columns; j += FEW) multiply_few(columns - j < FEW ? columns - j : FEW, &b, j);
+  for (size_t j = vecs * VF_LANES; j < columns; j += TAIL)
+    multiply_tail(columns - j < TAIL ? columns - j : TAIL, &b, j);
 }
 
 /* ---- Winograd's F(4x4, 3x3) ---- */
@@ -224,11 +225,11 @@ static void multiply(const float *w, const float *panel, size_t ldb, size_t rows
 enum { TILE = CPU_WINOGRAD_TILE };
 
 /* Beyond this the sums of a transform and of the product could leave what f32 holds, where the direct ones do not. */
-#define MOST_VALUE 1e15f
+#define MAX_VALUE 1e15f
 
 static bool split_row(const float *row, size_t tiles, float *to, size_t step) {
-  vf most = vf_set(MOST_VALUE), least = vf_set(-MOST_VALUE);
-  vm fine = vf_eq(most, most);
+  vf max = vf_set(MAX_VALUE), min = vf_set(-MAX_VALUE);
+  vm fine = vf_eq(max, max);
   for (size_t t = 0; t < tiles; t += VF_LANES) {
     size_t n = tiles - t < VF_LANES ? tiles - t : VF_LANES;
     for (int half = 0; half < 2; half++) { /* places 0 to 3 of a tile; then 4 and 5, which are 0 and 1 of the next */
@@ -238,7 +239,7 @@ static bool split_row(const float *row, size_t tiles, float *to, size_t step) {
       vf p[4] = {SHUFFLE(even0, even1, EVEN), SHUFFLE(odd0, odd1, EVEN), SHUFFLE(even0, even1, ODD),
                  SHUFFLE(odd0, odd1, ODD)};
       for (size_t s = 0; s < (half ? 2 : 4); s++) {
-        fine = vm_and(fine, vm_and(vf_le(p[s], most), vf_le(least, p[s])));
+        fine = vm_and(fine, vm_and(vf_le(p[s], max), vf_le(min, p[s])));
         vf_store_n(to + (4 * (size_t)half + s) * step + t, p[s], n);
       }
     }

@@ -17,10 +17,10 @@
 enum {
   SLOTS = 32,
   FEWER_SLOTS = 8,
-  MOST_RING_FLOATS = 1 << 20,
-  MOST_PLANE_FLOATS = 1 << 17,
+  MAX_RING_FLOATS = 1 << 20,
+  MAX_PLANE_FLOATS = 1 << 17,
   SMALL_FLOATS = 1 << 12,
-  MOST_TAPS = 512
+  MAX_TAPS = 512
 };
 
 typedef struct depthwise {
@@ -52,8 +52,8 @@ static void set_planes(depthwise *d) {
     return;
   }
   d->padded_rows = (size_t)((d->out[1] - 1) * v->stride[1] + v->kernel[1]);
-  if (d->out[1] < 1 || d->out[2] < 1 || d->padded_rows > MOST_PLANE_FLOATS || d->row > MOST_PLANE_FLOATS ||
-      d->padded_rows * d->row > MOST_PLANE_FLOATS || d->padded_rows < (size_t)v->pad_lo[1] ||
+  if (d->out[1] < 1 || d->out[2] < 1 || d->padded_rows > MAX_PLANE_FLOATS || d->row > MAX_PLANE_FLOATS ||
+      d->padded_rows * d->row > MAX_PLANE_FLOATS || d->padded_rows < (size_t)v->pad_lo[1] ||
       d->phase < (size_t)v->pad_lo[2] || (size_t)v->pad_lo[2] > 2 * d->table->lanes)
     return;
   d->by_planes = true;
@@ -89,8 +89,8 @@ bool cpu_depthwise_fits(const rlx_graph *g, const rlx_node_rec *n) {
   const rlx_type *x = &rlx_graph_at(g, n->in[0])->type, *w = &rlx_graph_at(g, n->in[1])->type;
   depthwise d;
   return w->shape.v[1] == 1 && x->shape.n < 5 && !depthwise_init(g, n, CPU_ISA_base, &d) && d.groups == x->shape.v[1] &&
-         d.ring < MOST_RING_FLOATS && d.row < MOST_RING_FLOATS && d.ring * d.row < MOST_RING_FLOATS &&
-         d.window.kernel[1] * d.window.kernel[2] <= MOST_TAPS;
+         d.ring < MAX_RING_FLOATS && d.row < MAX_RING_FLOATS && d.ring * d.row < MAX_RING_FLOATS &&
+         d.window.kernel[1] * d.window.kernel[2] <= MAX_TAPS;
 }
 
 uint64_t cpu_depthwise_work(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa) {
@@ -136,7 +136,7 @@ static void copy_row(const cpu_call *c, const depthwise *d, const char *plane, i
 
 static void run_row(const depthwise *d, const float *ring, int64_t y, const float *weights, float *sums) {
   const rlx_conv_window *w = &d->window;
-  const float *taps[MOST_TAPS];
+  const float *taps[MAX_TAPS];
   size_t n = 0, stride = (size_t)w->stride[2];
   for (int64_t ky = 0; ky < w->kernel[1]; ky++) {
     int64_t from = y * w->stride[1] + ky * w->dilation[1]; /* in rows of the padded image */
@@ -152,20 +152,20 @@ static void run_row(const depthwise *d, const float *ring, int64_t y, const floa
 static void run_plane(const cpu_call *c, size_t plane, float *ring) {
   const depthwise *d = c->prepared;
   const rlx_conv_window *w = &d->window;
-  float few[MOST_TAPS], *sums = ring + d->ring * d->row;
+  float widened[MAX_TAPS], *sums = ring + d->ring * d->row;
   size_t channel = plane % d->n_out, size = rlx_dtype_size(d->type), w_size = rlx_dtype_size(d->w_type);
   size_t source = plane / d->n_out * d->n_in + channel / d->multiple, taps = (size_t)(w->kernel[1] * w->kernel[2]);
   const char *x = (const char *)cpu_in(c, 0) + source * (size_t)(d->in[1] * d->in[2]) * size;
   const char *weights = (const char *)cpu_in(c, 1) + channel * taps * w_size;
   bool is_direct = d->w_type == RLX_F32;
-  if (!is_direct) cpu_floats_load(c->isa, d->w_type, weights, few, taps);
+  if (!is_direct) cpu_floats_load(c->isa, d->w_type, weights, widened, taps);
   int64_t have = 0; /* rows of the padded image copied so far */
   size_t done = 0, row_ns = (size_t)d->out[2] * taps / 8 + 1;
   for (int64_t y = 0; y < d->out[1] && !cpu_stops_after(&done, row_ns); y++) {
     int64_t first = y * w->stride[1], end = first + (int64_t)d->ring;
     if (have < first) have = first; /* rows that the stride steps over */
     for (; have < end; have++) copy_row(c, d, x, have - w->pad_lo[1], ring + (size_t)have % d->ring * d->row);
-    run_row(d, ring, y, is_direct ? (const float *)(const void *)weights : few, sums);
+    run_row(d, ring, y, is_direct ? (const float *)(const void *)weights : widened, sums);
     size_t at = (plane * (size_t)d->out[1] + (size_t)y) * (size_t)d->out[2];
     cpu_conv_end how = cpu_conv_end_of(c, d->act, channel, at);
     d->table->finish(&how, sums, (char *)c->out + at * size, (size_t)d->out[2]);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_FLOATS = 2 << 20, MOST_SIZE = 1 << 20 };
+enum { MAX_FLOATS = 2 << 20, MAX_SIZE = 1 << 20 };
 
 cpu_conv_image cpu_conv_image_plan(const cpu_conv_table *t, const rlx_conv_window *w, const int64_t in[RLX_SPATIAL],
                                    const int64_t out[RLX_SPATIAL], size_t channels) {
@@ -12,13 +12,13 @@ cpu_conv_image cpu_conv_image_plan(const cpu_conv_table *t, const rlx_conv_windo
   if (w->kernel[0] != 1 || in[0] != 1 || out[0] != 1 || out[1] < 1 || out[2] < 1 || channels == 0) return m;
   if (taps == 1 && w->stride[2] == 1) return m;
   for (int a = 1; a < RLX_SPATIAL; a++)
-    if (out[a] > MOST_SIZE || w->stride[a] > 64 || w->kernel[a] > 64 || w->dilation[a] > 64) return m;
+    if (out[a] > MAX_SIZE || w->stride[a] > 64 || w->kernel[a] > 64 || w->dilation[a] > 64) return m;
   if (w->kernel[1] > 1) m.row_step = (size_t)w->stride[1];
   m.rows = (size_t)(out[1] - 1) * m.row_step + (size_t)((w->kernel[1] - 1) * w->dilation[1] + 1);
   m.pitch = (size_t)(out[2] + (w->kernel[2] - 1) * w->dilation[2] / w->stride[2]);
   m.phases = w->kernel[2] > 1 ? (size_t)w->stride[2] : 1;
   m.channel_floats = m.phases * m.rows * m.pitch;
-  if (m.channel_floats > MOST_FLOATS / channels) return m;
+  if (m.channel_floats > MAX_FLOATS / channels) return m;
   m.floats = channels * m.channel_floats + 2 * t->lanes;
   m.is_used = true;
   return m;

@@ -29,9 +29,9 @@ enum {
   SLOTS = 16,
   CHUNK = 128,            /* channels of a step: what stays in the first cache */
   BATCH_FLOATS = 3 << 18, /* of transformed tiles, about */
-  MOST_TILES = 1024,      /* in a row of them */
-  LEAST_CHANNELS = 8,
-  FEW_TASKS = 16,
+  MAX_TILES = 1024,       /* in a row of them */
+  MIN_CHANNELS = 8,
+  MIN_TASKS = 16,
   LINE = 16 /* floats: steps of whole pages would meet in one place of the cache */
 };
 
@@ -97,7 +97,7 @@ static void set_sizes(cpu_winograd *v) {
   if (v->batch_rows > v->rows) v->batch_rows = v->rows;
   size_t n = v->batch_rows * v->row, blocks = count_blocks(v->table, n);
   v->v_floats = blocks * SPOTS * spot_step(v->n_in, widest(v->table));
-  v->part = blocks * ((v->blocks_out + 1) / 2) < FEW_TASKS ? 1 : 2;
+  v->part = blocks * ((v->blocks_out + 1) / 2) < MIN_TASKS ? 1 : 2;
   v->split_step = (v->batch_rows + 1) * v->row + 4 * v->table->lanes;
   size_t split = 4 * TILE * v->split_step + OUT * v->row + 8 * v->table->lanes + LINE;
   size_t products = SPOTS * spot_step(v->part * LANE, widest(v->table)) + OUT * OUT * widest(v->table);
@@ -123,8 +123,7 @@ bool cpu_winograd_pays(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa) {
   if (cpu_conv_read(g, n, &node) || node.groups != 1 || read_node(g, n, isa, &v)) return false;
   for (int a = 1; a < RLX_SPATIAL; a++)
     if (node.window.stride[a] != 1 || node.window.dilation[a] != 1 || node.window.pad_lo[a] > 2) return false;
-  if (v.n_in < LEAST_CHANNELS || v.n_out < LEAST_CHANNELS || v.row == 0 || v.rows == 0 || v.row > MOST_TILES)
-    return false;
+  if (v.n_in < MIN_CHANNELS || v.n_out < MIN_CHANNELS || v.row == 0 || v.rows == 0 || v.row > MAX_TILES) return false;
   return v.n_in < 1 << 14 && v.n_out < 1 << 14 && is_faster(&v);
 }
 

@@ -63,7 +63,7 @@ bool cpu_isa_find(const char *name, cpu_isa *out); /* false: unknown, or beyond 
 
 /* ---- kernels ---- */
 
-enum { CPU_MOST_JOINED = 4 };
+enum { CPU_MAX_JOINED = 4 };
 typedef struct cpu_call cpu_call;
 typedef rlx_status (*cpu_run_fn)(const cpu_call *c);
 
@@ -93,7 +93,7 @@ typedef struct cpu_kernel {
   rlx_status (*prepare)(cpu_call *c, rlx_bump *memory);
   cpu_run_fn run;
   /* May be NULL. Whether two prepared nodes that follow each other, which do not read each other's results, are better run
-   * together; and up to CPU_MOST_JOINED such nodes (each joins the first), in the first one's work memory. */
+   * together; and up to CPU_MAX_JOINED such nodes (each joins the first), in the first one's work memory. */
   bool (*joins)(const cpu_call *first, const cpu_call *next);
   rlx_status (*run_joined)(const cpu_call *const *calls, size_t n);
   /* Known before `claim` is asked. */

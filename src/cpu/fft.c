@@ -12,7 +12,7 @@
 #include "cpu/slots.h"
 #include "ir/walk.h"
 
-enum { SLOTS = 16, MOST_WORK = 128 << 20 };
+enum { SLOTS = 16, MAX_WORK = 128 << 20 };
 
 typedef enum kind { FROM_COMPLEX, FROM_REAL, TO_HALF, FROM_HALF } kind;
 
@@ -20,12 +20,12 @@ typedef struct fft {
   const cpu_fft_table *table;
   const cpu_fft_plan *plan;
   kind what;
-  bool is_inverse, halves; /* halves: the plan has half the length */
-  size_t n;                /* of the transform */
+  bool is_inverse, is_half; /* halves: the plan has half the length */
+  size_t n;                 /* of the transform */
   rlx_lines in, out;
   size_t lines, groups, slots, slot_floats;
   float scale;
-  float *turn; /* e^(-2 pi i k / n), k <= n/2, where halves */
+  float *twiddle; /* e^(-2 pi i k / n), k <= n/2, where halves */
 } fft;
 
 static void fft_init(const rlx_graph *g, const rlx_node_rec *node, cpu_isa isa, fft *f) {
@@ -39,13 +39,13 @@ static void fft_init(const rlx_graph *g, const rlx_node_rec *node, cpu_isa isa, 
             : x->dtype == RLX_C64      ? FROM_COMPLEX
                                        : FROM_REAL;
   f->n = f->what != TO_HALF ? f->out.n : a->n ? (size_t)a->n : f->in.n;
-  f->halves = f->what >= TO_HALF && f->n % 2 == 0 && f->n > 0;
+  f->is_half = f->what >= TO_HALF && f->n % 2 == 0 && f->n > 0;
   f->lines = f->out.outer * f->out.inner;
   f->groups = (f->lines + f->table->lanes - 1) / f->table->lanes;
   f->slots = f->groups < SLOTS ? f->groups : SLOTS;
-  size_t room = cpu_fft_plan_size(f->halves ? f->n / 2 : f->n) + 1;
+  size_t room = cpu_fft_plan_size(f->is_half ? f->n / 2 : f->n) + 1;
   f->slot_floats = 2 * room * 2 * f->table->lanes;
-  while (f->slots > 1 && f->slots * f->slot_floats > MOST_WORK / sizeof(float)) f->slots--;
+  while (f->slots > 1 && f->slots * f->slot_floats > MAX_WORK / sizeof(float)) f->slots--;
   double n = (double)f->n;
   f->scale = (float)(a->norm == RLX_FFT_ORTHO                         ? 1 / sqrt(n)
                      : (a->norm == RLX_FFT_BACKWARD) == f->is_inverse ? 1 / n
@@ -55,7 +55,7 @@ static void fft_init(const rlx_graph *g, const rlx_node_rec *node, cpu_isa isa, 
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   fft f;
   fft_init(q->graph, rlx_graph_at(q->graph, q->node), isa, &f);
-  if (f.slots && f.slot_floats > MOST_WORK / sizeof(float)) {
+  if (f.slots && f.slot_floats > MAX_WORK / sizeof(float)) {
     c->why = "lines so long run through the reference";
     return false;
   }
@@ -69,15 +69,15 @@ static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
   fft_init(c->graph, c->node, c->isa, f);
   c->prepared = f;
   if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
-  if (f->halves) {
-    f->turn = rlx_bump_array(memory, float, f->n + 2);
-    if (!f->turn) return RLX_FAIL(RLX_NO_MEMORY, "fft");
+  if (f->is_half) {
+    f->twiddle = rlx_bump_array(memory, float, f->n + 2);
+    if (!f->twiddle) return RLX_FAIL(RLX_NO_MEMORY, "fft");
     for (size_t k = 0; k <= f->n / 2; k++) {
       double angle = 6.283185307179586476925 * (double)k / (double)f->n;
-      f->turn[2 * k] = (float)cos(angle), f->turn[2 * k + 1] = (float)-sin(angle);
+      f->twiddle[2 * k] = (float)cos(angle), f->twiddle[2 * k + 1] = (float)-sin(angle);
     }
   }
-  return cpu_fft_plan_create(f->halves ? f->n / 2 : f->n, memory, &f->plan);
+  return cpu_fft_plan_create(f->is_half ? f->n / 2 : f->n, memory, &f->plan);
 }
 
 /* ---- lines in ---- */
@@ -106,7 +106,7 @@ static void put_together(const fft *f, const float *x, size_t line, size_t lane,
     take_half(f, x, line, k, &a_re, &a_im);
     take_half(f, x, line, m - k, &b_re, &b_im);
     float even_re = a_re + b_re, even_im = a_im - b_im, d_re = a_re - b_re, d_im = a_im + b_im;
-    float c = f->turn[2 * k], s = -f->turn[2 * k + 1]; /* e^(+2 pi i k / n) */
+    float c = f->twiddle[2 * k], s = -f->twiddle[2 * k + 1]; /* e^(+2 pi i k / n) */
     float odd_re = d_re * c - d_im * s, odd_im = d_re * s + d_im * c;
     to[2 * lanes * k + lane] = even_re - odd_im;
     to[2 * lanes * k + lanes + lane] = even_im + odd_re;
@@ -115,13 +115,13 @@ static void put_together(const fft *f, const float *x, size_t line, size_t lane,
 
 static void read_line(const fft *f, const float *x, size_t line, size_t lane, float *to) {
   size_t lanes = f->table->lanes, n = f->plan->n;
-  if (f->what == FROM_HALF && f->halves) {
+  if (f->what == FROM_HALF && f->is_half) {
     put_together(f, x, line, lane, to);
     return;
   }
   for (size_t k = 0; k < n; k++) {
     float re, im;
-    if (f->halves) { /* TO_HALF */
+    if (f->is_half) { /* TO_HALF */
       float none;
       take(f, x, line, 2 * k, &re, &none);
       take(f, x, line, 2 * k + 1, &im, &none);
@@ -155,7 +155,7 @@ static void take_apart(const fft *f, const float *z, size_t lane, size_t k, floa
   float b_re = z[2 * lanes * mirror + lane], b_im = -z[2 * lanes * mirror + lanes + lane];
   float even_re = 0.5f * (a_re + b_re), even_im = 0.5f * (a_im + b_im);
   float odd_re = 0.5f * (a_im - b_im), odd_im = -0.5f * (a_re - b_re); /* (a - b) / 2i */
-  float c = f->turn[2 * k], s = f->turn[2 * k + 1];
+  float c = f->twiddle[2 * k], s = f->twiddle[2 * k + 1];
   *re = even_re + odd_re * c - odd_im * s;
   *im = even_im + odd_re * s + odd_im * c;
 }
@@ -166,12 +166,12 @@ static void write_line(const fft *f, const float *z, size_t lane, size_t line, f
     size_t at = start + k * f->out.inner;
     float re, im;
     if (f->what == FROM_HALF) {
-      size_t from = f->halves ? k / 2 : k;
-      bool odd = f->halves && k % 2;
+      size_t from = f->is_half ? k / 2 : k;
+      bool odd = f->is_half && k % 2;
       y[at] = z[2 * lanes * from + (odd ? lanes : 0) + lane] * f->scale;
       continue;
     }
-    if (f->halves) take_apart(f, z, lane, k, &re, &im);
+    if (f->is_half) take_apart(f, z, lane, k, &re, &im);
     else re = z[2 * lanes * k + lane], im = z[2 * lanes * k + lanes + lane];
     y[2 * at] = re * f->scale;
     y[2 * at + 1] = im * f->scale;

@@ -7,7 +7,7 @@
 
 #include "cpu/cpu.h"
 
-enum { CPU_FFT_MOST_RADIX = 13, CPU_FFT_MOST_PASSES = 64 };
+enum { CPU_FFT_MAX_RADIX = 13, CPU_FFT_MAX_PASSES = 64 };
 
 /* Joins `radix` transforms of length l into one, m times. */
 typedef struct cpu_fft_pass {
@@ -19,7 +19,7 @@ typedef struct cpu_fft_pass {
 typedef struct cpu_fft_plan {
   size_t n; /* the length */
   size_t n_passes;
-  cpu_fft_pass pass[CPU_FFT_MOST_PASSES];
+  cpu_fft_pass pass[CPU_FFT_MAX_PASSES];
   /* Bluestein, where n has a large prime factor: a convolution of length inner->n with a chirp. */
   const struct cpu_fft_plan *inner; /* NULL: the passes do it */
   const float *chirp;               /* [n] */

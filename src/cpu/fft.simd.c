@@ -52,17 +52,17 @@ static void pass4(const cpu_fft_pass *s, const float *x, float *y) {
   EACH_BUTTERFLY(s, p, j) {
     cplx a = input(s, x, p, j, 0), b = input(s, x, p, j, 1), c = input(s, x, p, j, 2), d = input(s, x, p, j, 3);
     cplx even = add(a, c), odd = sub(a, c), sum = add(b, d), difference = sub(b, d);
-    cplx turned = {difference.im, vf_neg(difference.re)}; /* times -i */
+    cplx rotated = {difference.im, vf_neg(difference.re)}; /* times -i */
     float *to = y + 2 * L * (p * 4 * s->l + j);
     store(to, 0, add(even, sum));
-    store(to, s->l, add(odd, turned));
+    store(to, s->l, add(odd, rotated));
     store(to, 2 * s->l, sub(even, sum));
-    store(to, 3 * s->l, sub(odd, turned));
+    store(to, 3 * s->l, sub(odd, rotated));
   }
 }
 
 static void pass_any(const cpu_fft_pass *s, const float *x, float *y) {
-  cplx a[CPU_FFT_MOST_RADIX];
+  cplx a[CPU_FFT_MAX_RADIX];
   EACH_BUTTERFLY(s, p, j) {
     for (size_t q = 0; q < s->radix; q++) a[q] = input(s, x, p, j, q);
     for (size_t k = 0; k < s->radix; k++) {

@@ -26,7 +26,7 @@ enum {
   WIDE_ALONE = 8,                      /* and with one group */
   STEP_PLAIN = 32,                     /* of k, where b's rows are used as they lie, */
   STEP_DIRECT = 1024,                  /* and where they lie in panels already */
-  LEAST_UNITS = 8,
+  MIN_UNITS = 8,
   FAR_BYTES = 24 << 20, /* a matrix that no cache keeps from one product to the next */
   ROW_COLUMNS = 1024,   /* most of b's columns that one row takes together */
   WORK_BYTES = 4 << 20, /* of packed a, about */
@@ -52,7 +52,7 @@ typedef struct gemm {
   const cpu_gemm_table *t;
   const cpu_product *p;
   factor main, plus, times;
-  size_t k_most;           /* of the factors */
+  size_t k_max;            /* of the factors */
   size_t width, n_columns; /* of a unit, and how many units lie side by side */
   /* What is being worked on: `n_items` matrices of the batch from first_item on, rows `row` and on of each. */
   size_t first_item, n_items, row, n_rows;
@@ -89,7 +89,8 @@ bool cpu_gemm_claim(const cpu_product_shape *s, cpu_product_claim *out) {
     return false;
   }
   out->work_bytes = elements * sizeof(float);
-  out->wish = worth_packing(cpu_gemm(s->isa), s->n, s->k) ? (s->trans_b ? CPU_LAYOUT_GEMM_NK : CPU_LAYOUT_GEMM_KN) : 0;
+  out->preferred =
+    worth_packing(cpu_gemm(s->isa), s->n, s->k) ? (s->trans_b ? CPU_LAYOUT_GEMM_NK : CPU_LAYOUT_GEMM_KN) : 0;
   return true;
 }
 
@@ -336,11 +337,11 @@ static size_t unit_width(const gemm *g) {
   const cpu_product_shape *s = &g->p->shape;
   bool plain = false;
   for (int i = 0; i < 3; i++) plain = plain || (all[i]->p && !all[i]->is_packed && !all[i]->as_columns);
-  size_t nr = g->t->nr, least = CPU_GEMM_ROW_PANELS * nr;
-  if (s->m == 1) { return !plain ? least : s->n < 4 * ROW_COLUMNS ? ROW_COLUMNS / 2 : ROW_COLUMNS; }
+  size_t nr = g->t->nr, min = CPU_GEMM_ROW_PANELS * nr;
+  if (s->m == 1) { return !plain ? min : s->n < 4 * ROW_COLUMNS ? ROW_COLUMNS / 2 : ROW_COLUMNS; }
   size_t n_blocks = ((s->m - 1) / BLOCK_ROWS + 1) * s->n_batch;
   size_t panels = !plain ? 1 : s->m <= g->t->mr ? WIDE_ALONE : WIDE;
-  while (panels > 1 && s->n / (panels * nr) * n_blocks < LEAST_UNITS) panels /= 2;
+  while (panels > 1 && s->n / (panels * nr) * n_blocks < MIN_UNITS) panels /= 2;
   return panels * nr;
 }
 
@@ -360,19 +361,19 @@ static bool swaps(const cpu_product *p) {
 }
 
 void cpu_gemm_product(const cpu_product *given) {
-  cpu_product turned;
+  cpu_product transposed;
   const cpu_product *p = given;
   if (swaps(p)) {
-    turned = *p;
-    turned.shape.m = 1;
-    turned.shape.n = p->shape.m;
-    turned.shape.a_type = p->shape.b_type;
-    turned.shape.b_type = p->shape.a_type;
-    turned.shape.trans_b = true;
-    turned.a = p->b;
-    turned.b = p->a;
-    turned.out_row = p->shape.m;
-    p = &turned;
+    transposed = *p;
+    transposed.shape.m = 1;
+    transposed.shape.n = p->shape.m;
+    transposed.shape.a_type = p->shape.b_type;
+    transposed.shape.b_type = p->shape.a_type;
+    transposed.shape.trans_b = true;
+    transposed.a = p->b;
+    transposed.b = p->a;
+    transposed.out_row = p->shape.m;
+    p = &transposed;
   }
   const cpu_product_shape *s = &p->shape;
   if (s->m == 0 || s->n == 0 || s->n_batch == 0) return;
@@ -384,9 +385,9 @@ void cpu_gemm_product(const cpu_product *given) {
   g.plus = make_factor(&g, p->plus, true);
   g.width = unit_width(&g);
   g.n_columns = (s->n - 1) / g.width + 1;
-  g.k_most = s->k;
-  if (p->plus && p->plus->shape.k > g.k_most) g.k_most = p->plus->shape.k;
-  size_t rows = chunk_rows(g.k_most), items = rows / s->m > 0 ? rows / s->m : 1;
+  g.k_max = s->k;
+  if (p->plus && p->plus->shape.k > g.k_max) g.k_max = p->plus->shape.k;
+  size_t rows = chunk_rows(g.k_max), items = rows / s->m > 0 ? rows / s->m : 1;
   for (g.first_item = 0; g.first_item < s->n_batch; g.first_item += items) {
     g.n_items = s->n_batch - g.first_item < items ? s->n_batch - g.first_item : items;
     for (g.row = 0; g.row < s->m; g.row += rows) {

@@ -245,7 +245,7 @@ CPU_INLINE void dot_rows(const int rows, const rlx_dtype type, size_t n, size_t 
       r[i] = __builtin_shufflevector(a, b, LANES_A(d));       \
       r[i + (d)] = __builtin_shufflevector(a, b, LANES_B(d)); \
     }
-CPU_INLINE void turn(vf r[VF_LANES]) {
+CPU_INLINE void transpose(vf r[VF_LANES]) {
 #if VF_LANES == 16
   SWAP_STAGE(8)
 #endif
@@ -258,8 +258,8 @@ CPU_INLINE void turn(vf r[VF_LANES]) {
 
 /* k elements of each of n rows (n <= VF_LANES) to dst[p * ldd + i]. Whole vectors are stored where what follows the n
  * elements may be written: up to `end`, because it is zeros' place or comes later and is put over it. */
-CPU_INLINE void turn_rows(const rlx_dtype type, size_t n, size_t k, const void *const *rows, float *dst, size_t ldd,
-                          const float *end) {
+CPU_INLINE void transpose_rows(const rlx_dtype type, size_t n, size_t k, const void *const *rows, float *dst,
+                               size_t ldd, const float *end) {
   for (size_t p = 0; p < k; p += VF_LANES) {
     size_t steps = k - p < VF_LANES ? k - p : VF_LANES;
     vf r[VF_LANES];
@@ -267,7 +267,7 @@ CPU_INLINE void turn_rows(const rlx_dtype type, size_t n, size_t k, const void *
       r[i] = i >= n              ? vf_zero()
              : steps == VF_LANES ? vf_load_as(type, rows[i], p)
                                  : vf_load_as_n(type, rows[i], p, steps);
-    turn(r);
+    transpose(r);
     for (size_t s = 0; s < steps; s++) {
       float *to = dst + (p + s) * ldd;
       if (end - to >= VF_LANES) vf_store(to, r[s]);
@@ -290,7 +290,7 @@ CPU_INLINE void pack_group(const rlx_dtype type, size_t rows, size_t k, const vo
     size_t n = rows - i < VF_LANES ? rows - i : VF_LANES;
     /* A part of the rows that does not fill its vectors has no room behind it but its own last elements. */
     bool room = rows <= VF_LANES || n == VF_LANES;
-    turn_rows(type, n, k, row + i, group + i, rows, room ? group + k * rows : group);
+    transpose_rows(type, n, k, row + i, group + i, rows, room ? group + k * rows : group);
   }
 }
 
@@ -317,8 +317,8 @@ CPU_INLINE void pack_columns(const rlx_dtype type, size_t k, size_t n, const voi
   const void *row[NR];
   for (size_t j = 0; j < n; j++) row[j] = skip_as(type, b, j * ldb);
   size_t low = n < VF_LANES ? n : VF_LANES;
-  turn_rows(type, low, k, row, panel, NR, panel + k * NR);
-  turn_rows(type, n - low, k, row + low, panel + VF_LANES, NR, panel + k * NR);
+  transpose_rows(type, low, k, row, panel, NR, panel + k * NR);
+  transpose_rows(type, n - low, k, row + low, panel + VF_LANES, NR, panel + k * NR);
 }
 
 /* ---- results ---- */

@@ -264,10 +264,10 @@ CPU_INLINE vf vf_cos_small(vf z) {
 CPU_INLINE vm vf_angle_is_far(vf x) { return vm_not(vf_lt(vf_abs(x), vf_set(VF_ANGLE_LIMIT))); }
 
 /* sin(x + turn pi/2) */
-CPU_INLINE vf vf_sin_turned(vf x, int turn) {
+CPU_INLINE vf vf_sin_shifted(vf x, int quarters) {
   vi q;
   vf r = vf_angle_reduce(x, &q), z = vf_mul(r, r);
-  q = vi_add(q, vi_set(turn));
+  q = vi_add(q, vi_set(quarters));
   vm odd = vi_eq(vi_and(q, vi_set(1)), vi_set(1));
   vf y = vf_select(odd, vf_cos_small(z), vf_sin_small(r, z));
   return vf_from_bits(vi_xor(vf_bits(y), vi_shl(vi_and(q, vi_set(2)), 30)));
@@ -276,12 +276,12 @@ static inline double vf_sin_lane_(double a, double b) { return (void)b, sin(a); 
 static inline double vf_cos_lane_(double a, double b) { return (void)b, cos(a); }
 static inline double vf_tan_lane_(double a, double b) { return (void)b, tan(a); }
 CPU_INLINE vf vf_sin(vf x) {
-  vf y = vf_or_zero(x, vf_sin_turned(x, 0));
+  vf y = vf_or_zero(x, vf_sin_shifted(x, 0));
   vm far = vf_angle_is_far(x);
   return vm_any(far) ? vf_patch(y, x, x, far, vf_sin_lane_) : y;
 }
 CPU_INLINE vf vf_cos(vf x) {
-  vf y = vf_sin_turned(x, 1);
+  vf y = vf_sin_shifted(x, 1);
   vm far = vf_angle_is_far(x);
   return vm_any(far) ? vf_patch(y, x, x, far, vf_cos_lane_) : y;
 }

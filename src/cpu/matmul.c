@@ -47,7 +47,7 @@ static uint64_t matrix_bytes(const cpu_product *p) {
   return is_block(p) ? cpu_quant_matrix_bytes(&p->shape) : cpu_gemm_matrix_bytes(&p->shape);
 }
 
-uint32_t cpu_product_wish(cpu_isa isa, const rlx_type *matrix) {
+uint32_t cpu_product_layout(cpu_isa isa, const rlx_type *matrix) {
   bool floats = rlx_dtype_is_weight_float(matrix->dtype);
   if (matrix->shape.n != 2 || !(floats || rlx_dtype_is_block(matrix->dtype))) return CPU_LAYOUT_PLAIN;
   cpu_product p = {.shape = {.m = 1,
@@ -60,7 +60,7 @@ uint32_t cpu_product_wish(cpu_isa isa, const rlx_type *matrix) {
                              .trans_b = true,
                              .isa = isa}};
   cpu_product_claim claim;
-  return product_claim(&p, &claim) ? claim.wish : CPU_LAYOUT_PLAIN;
+  return product_claim(&p, &claim) ? claim.preferred : CPU_LAYOUT_PLAIN;
 }
 
 /* ---- reading a node ---- */
@@ -234,22 +234,22 @@ static bool lay_work(matmul *m, uint64_t main, uint64_t other, uint64_t low, siz
 }
 
 /* Claims all products of a described node; wish has the layouts by input. */
-static const char *claim_products(matmul *m, uint32_t *wish, size_t *bytes) {
+static const char *claim_products(matmul *m, uint32_t *preferred, size_t *bytes) {
   cpu_product_claim main, other = {0}, low = {0};
   walk_batch(m);
   if (!product_claim(&m->main, &main)) return main.why;
   if ((m->kind == GATE_UP || m->kind == LOW_RANK) && !product_claim(&m->other, &other)) return other.why;
   if (m->kind == LOW_RANK && !product_claim(&m->low, &low)) return low.why;
-  wish[1] = main.wish;
-  if (m->kind == GATE_UP) wish[2] = other.wish;
-  if (m->kind == LOW_RANK) wish[2] = low.wish, wish[3] = other.wish;
+  preferred[1] = main.preferred;
+  if (m->kind == GATE_UP) preferred[2] = other.preferred;
+  if (m->kind == LOW_RANK) preferred[2] = low.preferred, preferred[3] = other.preferred;
   return lay_work(m, main.work_bytes, other.work_bytes, low.work_bytes, bytes) ? NULL : "it needs too much memory";
 }
 
 /* A layout we did not wish for is not ours to read. */
-static bool knows_layouts(const source *s, const uint32_t *wish) {
+static bool knows_layouts(const source *s, const uint32_t *preferred) {
   for (uint32_t i = 0; s->layout && i < s->node->n_in; i++)
-    if (s->layout[i] != CPU_LAYOUT_PLAIN && s->layout[i] != wish[i]) return false;
+    if (s->layout[i] != CPU_LAYOUT_PLAIN && s->layout[i] != preferred[i]) return false;
   return true;
 }
 
@@ -264,17 +264,17 @@ static bool is_matrix(const source *s, const matmul *m) {
 static bool matmul_claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   source s = {q->graph, rlx_graph_at(q->graph, q->node), q->layout, isa, q->exact};
   matmul m;
-  uint32_t wish[RLX_OP_MAX_INPUTS] = {0};
+  uint32_t preferred[RLX_OP_MAX_INPUTS] = {0};
   size_t bytes = 0;
   c->why = describe(&s, &m);
-  if (!c->why) c->why = claim_products(&m, wish, &bytes);
+  if (!c->why) c->why = claim_products(&m, preferred, &bytes);
   if (c->why) return false;
-  if (s.node->op == RLX_OP_dot_general && !is_matrix(&s, &m)) wish[1] = 0;
-  if (!knows_layouts(&s, wish)) {
+  if (s.node->op == RLX_OP_dot_general && !is_matrix(&s, &m)) preferred[1] = 0;
+  if (!knows_layouts(&s, preferred)) {
     c->why = "a weight in a layout of another op";
     return false;
   }
-  for (uint32_t i = 0; i < RLX_OP_MAX_INPUTS; i++) c->layout[i] = wish[i];
+  for (uint32_t i = 0; i < RLX_OP_MAX_INPUTS; i++) c->layout[i] = preferred[i];
   c->work_bytes = bytes;
   return true;
 }
@@ -285,10 +285,10 @@ static rlx_status matmul_prepare(cpu_call *c, rlx_bump *memory) {
   source s = {c->graph, c->node, c->layout, c->isa, c->exact};
   matmul *m = rlx_bump_new(memory, matmul);
   if (!m) return RLX_FAIL(RLX_NO_MEMORY, "no memory to prepare a matrix product");
-  uint32_t wish[RLX_OP_MAX_INPUTS] = {0};
+  uint32_t preferred[RLX_OP_MAX_INPUTS] = {0};
   size_t bytes;
   const char *why = describe(&s, m);
-  if (!why) why = claim_products(m, wish, &bytes);
+  if (!why) why = claim_products(m, preferred, &bytes);
   if (why) return RLX_FAIL(RLX_INVALID, "matrix product: %s", why);
   char *work = c->work;
   m->main.a = c->in[0];
@@ -423,8 +423,8 @@ static bool matmul_joins(const cpu_call *a, const cpu_call *b) {
 }
 
 static rlx_status matmul_run_joined(const cpu_call *const *calls, size_t n) {
-  cpu_product products[CPU_MOST_JOINED];
-  const cpu_product *list[CPU_MOST_JOINED];
+  cpu_product products[CPU_MAX_JOINED];
+  const cpu_product *list[CPU_MAX_JOINED];
   for (size_t i = 0; i < n; i++) {
     products[i] = ((const matmul *)calls[i]->prepared)->main;
     products[i].pool = calls[i]->pool;

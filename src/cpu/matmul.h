@@ -72,8 +72,8 @@ static inline size_t cpu_batch_offset(const cpu_product *p, const size_t *stride
 /* What a product needs: in the words of rlx_claim, for one weight matrix. */
 typedef struct cpu_product_claim {
   uint64_t work_bytes; /* grows with m: enough for every smaller m too */
-  uint32_t wish;   /* the layout that b should have where it is a weight; by b's type, its shape and trans_b alone */
-  const char *why; /* where false was returned */
+  uint32_t preferred; /* the layout that b should have where it is a weight; by b's type, its shape and trans_b alone */
+  const char *why;    /* where false was returned */
 } cpu_product_claim;
 
 /* gemm.c. b_type is f32, f16 or bf16: a_type, or any of the three beside an f32 a. */
@@ -81,7 +81,7 @@ bool cpu_gemm_claim(const cpu_product_shape *s, cpu_product_claim *out);
 void cpu_gemm_product(const cpu_product *p);
 
 /* What a product with the rows of this matrix ([n, k], trans_b) wishes for: matmul.c. */
-uint32_t cpu_product_wish(cpu_isa isa, const rlx_type *matrix);
+uint32_t cpu_product_layout(cpu_isa isa, const rlx_type *matrix);
 
 /* quant.h declares, for block types of b, with the same meaning:
  *   bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out);

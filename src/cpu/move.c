@@ -48,14 +48,14 @@ static void simplify(cpu_box *b) {
 
 static bool is_short(size_t unit) { return unit == 1 || unit == 2 || unit == 4 || unit == 8; }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t min(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Square, unless an axis is shorter: then the other side is longer. */
 static void set_tile(cpu_box *b, int a) {
   size_t side = b->unit == 1 ? 2 * SIDE : b->unit == 8 ? SIDE / 2 : SIDE, elements = TILE_BYTES / b->unit;
-  b->tile_b = least(b->dim[a + 1], side);
-  b->tile_a = least(b->dim[a], b->tile_b < side ? elements / b->tile_b : side);
-  if (b->tile_a < side) b->tile_b = least(b->dim[a + 1], elements / b->tile_a);
+  b->tile_b = min(b->dim[a + 1], side);
+  b->tile_a = min(b->dim[a], b->tile_b < side ? elements / b->tile_b : side);
+  if (b->tile_a < side) b->tile_b = min(b->dim[a + 1], elements / b->tile_a);
 }
 
 /* The axis whose elements are neighbours in the source goes beside the last, if tiles fit. */
@@ -205,8 +205,8 @@ static tile tile_at(const move_work *m, size_t at) {
   walk w = walk_at(b, a, at / per_plane);
   size_t at_a = at % per_plane / across * b->tile_a, at_b = at % per_plane % across * b->tile_b;
   return (tile){m->from + w.from + (ptrdiff_t)at_a * b->from[a] + (ptrdiff_t)at_b * b->from[a + 1],
-                m->to + w.to + (ptrdiff_t)at_a * b->to[a] + (ptrdiff_t)at_b * b->to[a + 1],
-                least(n_a - at_a, b->tile_a), least(n_b - at_b, b->tile_b)};
+                m->to + w.to + (ptrdiff_t)at_a * b->to[a] + (ptrdiff_t)at_b * b->to[a + 1], min(n_a - at_a, b->tile_a),
+                min(n_b - at_b, b->tile_b)};
 }
 
 /* Rows a multiple of this apart share so few places of the cache that they push one another out of it. */

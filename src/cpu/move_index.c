@@ -49,7 +49,7 @@ static inline size_t resolve(index_work *w, size_t i, int64_t n) {
 }
 
 /* Tells of the first bad index: `period` sizes of axes take turns. */
-static rlx_status tell_bad(index_work *w, const int64_t *sizes, size_t period) {
+static rlx_status report_bad(index_work *w, const int64_t *sizes, size_t period) {
   if (!atomic_load_explicit(&w->is_bad, memory_order_relaxed)) return RLX_OK;
   size_t place;
   for (size_t i = 0; i < w->n_idx; i++)
@@ -127,7 +127,7 @@ static bool claim_gather(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   const rlx_type *x = &rlx_graph_at(q->graph, n->in[0])->type;
   bool is_matrix = x->shape.n == 2 && rlx_axis_of(RLX_ATTRS(gather, n)->axis, 2) == 0;
-  if (is_matrix) c->layout[0] = cpu_product_wish(isa, x), c->yields = 1;
+  if (is_matrix) c->layout[0] = cpu_product_layout(isa, x), c->weak = 1;
   uint32_t layout = q->layout ? q->layout[0] : CPU_LAYOUT_PLAIN;
   const cpu_layout_family *family = cpu_layout_family_of(layout);
   if (layout == CPU_LAYOUT_PLAIN || (is_matrix && family && family->read_row)) return true;
@@ -144,7 +144,7 @@ static rlx_status run_gather(const cpu_call *c) {
   bool packed = c->layout[0] != CPU_LAYOUT_PLAIN;
   double cost = blocks || packed ? (double)w.lines.inner : row_cost(w.lines.inner * w.size);
   cpu_parallel(c->pool, rows, cpu_grain(rows, cost), packed ? gather_packed : blocks ? gather_blocks : gather_rows, &w);
-  return tell_bad(&w, (const int64_t[]){(int64_t)w.lines.n}, 1);
+  return report_bad(&w, (const int64_t[]){(int64_t)w.lines.n}, 1);
 }
 
 /* ---- gather_elements: idx has x's rank; each names one element along the axis ---- */
@@ -180,7 +180,7 @@ static rlx_status run_gather_elements(const cpu_call *c) {
   index_work w = work_of(c);
   cpu_parallel(c->pool, w.n_idx, cpu_grain(w.n_idx, 1.5), gather_each, &w);
   int axis = rlx_axis_of(RLX_ATTRS(gather_elements, c)->axis, x->n);
-  return tell_bad(&w, (const int64_t[]){x->v[axis]}, 1);
+  return report_bad(&w, (const int64_t[]){x->v[axis]}, 1);
 }
 
 /* ---- gather_nd: tuples of coordinates, each naming a run of elements ---- */
@@ -224,7 +224,7 @@ static rlx_status run_gather_nd(const cpu_call *c) {
   for (int i = t.batch; i < idx->n - 1; i++) t.per_batch *= (size_t)idx->v[i];
   for (int i = t.batch + t.depth; i < x->n; i++) t.run *= (size_t)x->v[i];
   cpu_parallel(c->pool, t.n, cpu_grain(t.n, row_cost(t.run * t.w.size)), gather_tuples, &t);
-  return tell_bad(&t.w, x->v + t.batch, (size_t)t.depth);
+  return report_bad(&t.w, x->v + t.batch, (size_t)t.depth);
 }
 
 /* ---- one_hot ---- */

@@ -48,11 +48,11 @@ void cpu_rows_store(const cpu_rows *r, cpu_row_buffer *b, size_t at, size_t n) {
 
 /* ---- tasks of rows ---- */
 
-enum { FEW_ROWS = 16, LONG_ROW = 1 << 15, PART = 1 << 14 };
+enum { MAX_SPLIT_ROWS = 16, LONG_ROW = 1 << 15, PART = 1 << 14 };
 
 cpu_row_cut cpu_row_cut_of(size_t rows, size_t n) {
   cpu_row_cut cut = {.rows = rows, .n = n, .parts = 1, .length = n};
-  if (rows < FEW_ROWS && n >= LONG_ROW) cut.parts = (n - 1) / PART + 1, cut.length = PART;
+  if (rows < MAX_SPLIT_ROWS && n >= LONG_ROW) cut.parts = (n - 1) / PART + 1, cut.length = PART;
   return cut;
 }
 

@@ -186,7 +186,7 @@ static void heap_replace(uint64_t *heap, size_t n, uint64_t v) {
   heap[at] = v;
 }
 
-uint64_t *cpu_order_least(uint64_t *list, uint64_t *spare, size_t n, size_t k) {
+uint64_t *cpu_order_smallest(uint64_t *list, uint64_t *spare, size_t n, size_t k) {
   if (k > n / 8) return sort_list(list, spare, n);
   uint64_t *heap = spare;
   size_t done = 0;
@@ -234,7 +234,7 @@ static void select_lines(void *user, size_t begin, size_t end, unsigned thread) 
       make_list(w->dtype, x + (start + at * w->from.inner) * w->size, w->from.inner, at, count, w->how.descending,
                 list + at);
     }
-    const uint64_t *best = cpu_order_least(list, list + n, n, w->to.n);
+    const uint64_t *best = cpu_order_smallest(list, list + n, n, w->to.n);
     if (!best) return;
     for (size_t k = 0; k < w->to.n; k++) {
       size_t at = to + k * w->to.inner, position = (uint32_t)best[k];

@@ -26,6 +26,6 @@ static inline uint64_t cpu_order_entry(float f, size_t position) {
 }
 /* The k least of n entries whose positions ascend, sorted: in `list` or in `spare`, of n entries each; NULL where the task
  * was stopped. */
-uint64_t *cpu_order_least(uint64_t *list, uint64_t *spare, size_t n, size_t k);
+uint64_t *cpu_order_smallest(uint64_t *list, uint64_t *spare, size_t n, size_t k);
 
 #endif

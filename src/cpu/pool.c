@@ -12,7 +12,7 @@
 #include "cpu/slots.h"
 #include "ir/conv_dims.h"
 
-enum { SLOTS = 32, MOST_ROWS = 64, LONG_ROW = 1 << 24 }; /* LONG_ROW: taps, past which a row is taken tap by tap */
+enum { SLOTS = 32, MAX_ROWS = 64, LONG_ROW = 1 << 24 }; /* LONG_ROW: taps, past which a row is taken tap by tap */
 
 typedef struct pool {
   const cpu_conv_table *table;
@@ -39,7 +39,7 @@ static int64_t taps_at(const pool *p, int axis, int64_t o) {
 
 static bool lines_fit(const pool *p) {
   const rlx_conv_window *w = &p->window;
-  if (p->type != RLX_F32 || w->stride[2] > 2 || w->kernel[0] * w->kernel[1] > MOST_ROWS || w->kernel[2] > p->in[2])
+  if (p->type != RLX_F32 || w->stride[2] > 2 || w->kernel[0] * w->kernel[1] > MAX_ROWS || w->kernel[2] > p->in[2])
     return false;
   if (p->out[2] > LONG_ROW / (w->kernel[2] > 0 ? w->kernel[2] : 1)) return false;
   for (int a = 0; a < RLX_SPATIAL; a++) /* a window may meet nothing where it is dilated, or the padding is wide */
@@ -168,7 +168,7 @@ static void run_taps(const cpu_call *c, size_t plane, float *result) {
 
 static void run_lines(const pool *p, const float *plane, float *out, float *line) {
   const rlx_conv_window *w = &p->window;
-  const float *rows[MOST_ROWS];
+  const float *rows[MAX_ROWS];
   cpu_pool_row r = {.rows = rows,
                     .width = (size_t)p->in[2],
                     .line = line,

@@ -159,7 +159,7 @@ static bool may_join(const rlx_program *p, const rlx_program_desc *desc, size_t 
 static rlx_status join_steps(rlx_program *p, const rlx_program_desc *desc) {
   for (size_t first = 0, n; first < p->n_steps; first += n) {
     cpu_step *s = &p->steps[first];
-    for (n = 1; n < CPU_MOST_JOINED && first + n < p->n_steps && may_join(p, desc, first, first + n);) n++;
+    for (n = 1; n < CPU_MAX_JOINED && first + n < p->n_steps && may_join(p, desc, first, first + n);) n++;
     if (n == 1 || meet(&desc->steps[first].out[0], &desc->steps[first].work)) continue;
     const cpu_call **calls = rlx_bump_array(&p->memory, const cpu_call *, n);
     if (!calls) return RLX_FAIL(RLX_NO_MEMORY, "%zu joined steps", n);

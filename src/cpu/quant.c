@@ -47,7 +47,7 @@ bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out) {
     out->why = "a block-type weight takes f32 activations";
     return false;
   }
-  if (has_loops(s) && s->trans_b && s->n >= CPU_QUANT_ROWS && s->k > 0) out->wish = CPU_LAYOUT_QUANT_ROWS;
+  if (has_loops(s) && s->trans_b && s->n >= CPU_QUANT_ROWS && s->k > 0) out->preferred = CPU_LAYOUT_QUANT_ROWS;
   if (!is_rounded(s)) return true;
   size_t row_bytes, bytes; /* a row, and a byte that says whether it runs exact */
   if (!rounded_row_bytes(s->k, &row_bytes) || !rlx_mul_size(row_bytes + 1, s->m, &bytes)) {
@@ -107,8 +107,8 @@ static void round_rows(void *user, size_t begin, size_t end, unsigned thread) {
 typedef float sums_of_row[CPU_QUANT_ROWS];
 enum {
   PAIR = 2,      /* groups whose sums go to the result together: as many columns as the widest tile that finish has */
-  MANY_ROWS = 8, /* from here on a task has at least FEW_GROUPS, so that a row is read for all of them */
-  FEW_GROUPS = 4
+  MANY_ROWS = 8, /* from here on a task has at least MIN_GROUPS, so that a row is read for all of them */
+  MIN_GROUPS = 4
 };
 
 /* Rows of a that go over the weights together. A tile that lacks rows repeats its last one. */
@@ -212,7 +212,7 @@ static void run_along_k(quant_run *q) {
   for (size_t i = 0; i < q->n_all; i++) n_groups += groups_of(q->all[i]);
   if (q->p->then) cost *= 2;
   size_t grain = cpu_grain(n_groups, cost);
-  if (s->m >= MANY_ROWS && grain < FEW_GROUPS) grain = FEW_GROUPS;
+  if (s->m >= MANY_ROWS && grain < MIN_GROUPS) grain = MIN_GROUPS;
   cpu_parallel(q->p->pool, n_groups, grain, run_units, q);
 }
 

@@ -50,7 +50,7 @@ typedef struct cpu_quant_table {
   bool (*quantise)(rlx_dtype dtype, const float *a, size_t k, void *row);
   cpu_quant_dot_fn *dot[RLX_DTYPE_COUNT][CPU_QUANT_TILE_COUNT]; /* NULL: no such tile */
   /* n_words words of 4 bytes of each of 16 rows, row_bytes apart: word i of row r goes to 64 i + 4 r. */
-  void (*turn)(const uint8_t *rows, size_t row_bytes, size_t n_words, uint8_t *out);
+  void (*transpose)(const uint8_t *rows, size_t row_bytes, size_t n_words, uint8_t *out);
   /* y += x w, n elements; the sum of a w, n elements */
   void (*add_scaled)(float *y, const float *w, float x, size_t n);
   float (*dot_floats)(const float *a, const float *w, size_t n);

@@ -75,14 +75,14 @@ CPU_INLINE vf row_sum(const uint8_t *row, size_t k, size_t sub) {
 /* 32 elements to whole numbers of 8 bits and the sums of the two halves (which wrap where the elements are not finite);
  * returns the scale. *bad gathers what is not finite: x * 0 is NaN then. */
 CPU_INLINE float round_part(const float *a, int8_t *q, uint32_t *sum, vf *bad, bool *in_range) {
-  vf most = vf_zero();
+  vf max = vf_zero();
   Q_UNROLL
   for (int i = 0; i < 32; i += VF_LANES) {
     vf x = vf_load(a + i);
-    most = vf_max(most, vf_abs(x));
+    max = vf_max(max, vf_abs(x));
     *bad = vf_fma(x, vf_zero(), *bad);
   }
-  float largest = vf_hmax(most);
+  float largest = vf_hmax(max);
   /* Outside, a scale or its reciprocal would leave the normal numbers. */
   *in_range = *in_range && (largest == 0 || (largest >= 1e-30f && largest <= 1e30f));
   vf up = vf_set(largest > 0 ? 127 / largest : 0);
@@ -232,7 +232,7 @@ CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const
 
 /* Four rows lie in the lanes of 128 bits of four vectors, rows 4 i + c in lane i of vector c: turning the 4 x 4 words of
  * each lane leaves word w of all 16 rows, in order, in vector w. */
-static void turn(const uint8_t *rows, size_t row_bytes, size_t n_words, uint8_t *out) {
+static void transpose(const uint8_t *rows, size_t row_bytes, size_t n_words, uint8_t *out) {
   size_t w = 0;
 #if VF_LANES == 16
   for (; w + 4 <= n_words; w += 4) {
@@ -290,4 +290,4 @@ static float dot_floats(const float *a, const float *w, size_t n) {
 
 Q_FUNCTIONS
 const cpu_quant_table CPU_TABLE(cpu_quant) = {
-  .quantise = quantise, .dot = Q_TABLE, .turn = turn, .add_scaled = add_scaled, .dot_floats = dot_floats};
+  .quantise = quantise, .dot = Q_TABLE, .transpose = transpose, .add_scaled = add_scaled, .dot_floats = dot_floats};

@@ -77,7 +77,7 @@ static void copy_units(const field *f, const uint8_t *src, size_t from, uint8_t 
 }
 
 /* One number of 2 bytes of each of 16 rows. */
-static void pack_halves(const uint8_t *rows, size_t row_bytes, uint8_t *to) {
+static void pack_pairs(const uint8_t *rows, size_t row_bytes, uint8_t *to) {
   for (size_t r = 0; r < CPU_QUANT_ROWS; r++) memcpy(to + 2 * r, rows + r * row_bytes, 2);
 }
 
@@ -94,8 +94,8 @@ void cpu_quant_pack(cpu_isa isa, rlx_dtype dtype, const uint8_t *rows, size_t ro
     for (const field *f = fields_of[dtype]; offset < block_bytes; offset += f->bytes, f++) {
       uint8_t *to = group + CPU_QUANT_ROWS * offset;
       if (n_rows == CPU_QUANT_ROWS && (f->bytes == 2 || (f->unit == 4 && !f->fifth_bits))) {
-        if (f->bytes == 2) pack_halves(rows + offset, row_bytes, to);
-        else table->turn(rows + offset, row_bytes, f->bytes / 4, to);
+        if (f->bytes == 2) pack_pairs(rows + offset, row_bytes, to);
+        else table->transpose(rows + offset, row_bytes, f->bytes / 4, to);
         continue;
       }
       for (size_t r = 0; r < n_rows; r++) {

@@ -51,14 +51,14 @@ static void rope_init(const rlx_node_rec *n, cpu_isa isa, rope *r) {
   r->slots = tokens < SLOTS ? tokens : SLOTS;
 }
 
-static size_t turn_floats(const rope *r) { return 3 * ((r->pairs + 15) / 16 * 16); } /* angles, cosines, sines */
+static size_t rotate_floats(const rope *r) { return 3 * ((r->pairs + 15) / 16 * 16); } /* angles, cosines, sines */
 
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   rope r;
   rope_init(n, isa, &r);
   c->in_place = 1; /* a head is read whole before it is written, pair by pair */
-  c->work_bytes = r.slots * turn_floats(&r) * sizeof(float);
+  c->work_bytes = r.slots * rotate_floats(&r) * sizeof(float);
   return true;
 }
 
@@ -102,17 +102,17 @@ static rlx_status check_positions(const cpu_call *c, const rope *r) {
 
 /* ---- turns ---- */
 
-typedef struct turn {
+typedef struct rotation {
   float *angle, *cosine, *sine;
-} turn;
+} rotation;
 
-static void set_turn(const rope *r, double position, const float *factors, turn *t) {
+static void set_rotation(const rope *r, double position, const float *factors, rotation *t) {
   const double circle = 6.283185307179586476925;
   for (size_t i = 0; i < r->pairs; i++) {
     double angle = position * r->frequency[i] / (factors ? (double)factors[i] : 1.0);
     t->angle[i] = (float)(angle - circle * rint(angle / circle));
   }
-  r->table->turns(t->angle, t->cosine, t->sine, r->pairs);
+  r->table->cosines(t->angle, t->cosine, t->sine, r->pairs);
 }
 
 static void apply(const cpu_call *c, const rope *r, size_t b, size_t s, size_t part, const float *cosine,
@@ -123,16 +123,16 @@ static void apply(const cpu_call *c, const rope *r, size_t b, size_t s, size_t p
     const char *x = (const char *)cpu_in(c, 0) + at;
     char *y = (char *)c->out + at;
     (r->style == RLX_ROPE_NEOX ? r->table->neox : r->table->gptj)(r->type, x, y, cosine, sine, r->pairs);
-    size_t turned = 2 * r->pairs;
-    if (!r->width && turned < r->d && x != y) memcpy(y + turned * size, x + turned * size, (r->d - turned) * size);
+    size_t rotated = 2 * r->pairs;
+    if (!r->width && rotated < r->d && x != y) memcpy(y + rotated * size, x + rotated * size, (r->d - rotated) * size);
   }
 }
 
-static void turn_token(const cpu_call *c, const rope *r, size_t b, size_t s, turn *t) {
+static void rotate_token(const cpu_call *c, const rope *r, size_t b, size_t s, rotation *t) {
   if (r->width) {
-    set_turn(r, (double)(s % (size_t)r->width), NULL, t);
+    set_rotation(r, (double)(s % (size_t)r->width), NULL, t);
     apply(c, r, b, s, 0, t->cosine, t->sine);
-    set_turn(r, (double)(s / (size_t)r->width), NULL, t);
+    set_rotation(r, (double)(s / (size_t)r->width), NULL, t);
     apply(c, r, b, s, r->d / 2, t->cosine, t->sine);
     return;
   }
@@ -142,15 +142,15 @@ static void turn_token(const cpu_call *c, const rope *r, size_t b, size_t s, tur
     apply(c, r, b, s, 0, (const float *)cpu_in(c, 4) + row, (const float *)cpu_in(c, 5) + row);
     return;
   }
-  set_turn(r, (double)position, cpu_in(c, 3), t);
+  set_rotation(r, (double)position, cpu_in(c, 3), t);
   apply(c, r, b, s, 0, t->cosine, t->sine);
 }
 
 static void run_token(const cpu_call *c, size_t i, float *memory) {
   const rope *r = c->prepared;
-  size_t room = turn_floats(r) / 3;
-  turn t = {memory, memory + room, memory + 2 * room};
-  turn_token(c, r, i / r->n_places, i % r->n_places, &t);
+  size_t room = rotate_floats(r) / 3;
+  rotation t = {memory, memory + room, memory + 2 * room};
+  rotate_token(c, r, i / r->n_places, i % r->n_places, &t);
 }
 
 static rlx_status run(const cpu_call *c) {
@@ -158,7 +158,7 @@ static rlx_status run(const cpu_call *c) {
   if (rlx_dims_count(&c->node->type.shape) == 0) return RLX_OK;
   RLX_TRY(check_positions(c, r));
   double token_cost = 10.0 * (double)r->pairs + 0.5 * (double)(r->n_heads * r->d); /* about nanoseconds */
-  cpu_slots_run(c, r->n_batch * r->n_places, r->slots, turn_floats(r), token_cost, run_token);
+  cpu_slots_run(c, r->n_batch * r->n_places, r->slots, rotate_floats(r), token_cost, run_token);
   return RLX_OK;
 }
 

@@ -6,7 +6,7 @@
 
 typedef struct cpu_rope_table {
   /* Cosines and sines of n angles in -pi .. pi. */
-  void (*turns)(const float *angle, float *cosine, float *sine, size_t n);
+  void (*cosines)(const float *angle, float *cosine, float *sine, size_t n);
   /* Turns 2 * pairs elements of one type (f32, f16, bf16): pairs (i, i + pairs), or (2i, 2i + 1). y may be x. */
   void (*neox)(rlx_dtype type, const void *x, void *y, const float *cosine, const float *sine, size_t pairs);
   void (*gptj)(rlx_dtype type, const void *x, void *y, const float *cosine, const float *sine, size_t pairs);

@@ -3,7 +3,7 @@
 
 #include "cpu/math.h"
 
-static void turns(const float *angle, float *cosine, float *sine, size_t n) {
+static void cosines(const float *angle, float *cosine, float *sine, size_t n) {
   for (size_t i = 0; i < n; i += VF_LANES) {
     size_t left = n - i < VF_LANES ? n - i : VF_LANES;
     vf a = vf_load_n(angle + i, left);
@@ -31,4 +31,4 @@ static void gptj(rlx_dtype type, const void *x, void *y, const float *cosine, co
   }
 }
 
-const cpu_rope_table CPU_TABLE(cpu_rope) = {.turns = turns, .neox = neox, .gptj = gptj};
+const cpu_rope_table CPU_TABLE(cpu_rope) = {.cosines = cosines, .neox = neox, .gptj = gptj};

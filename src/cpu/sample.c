@@ -25,7 +25,7 @@ enum { MAX_TASKS = 8 };
 static const double NEGLIGIBLE = 40;
 /* Nearly so: tokens this far down have weights of at most TINY, of which the bounds of the sum count how many there are. */
 static const double FAR = 25, TINY = 1.4e-11;
-enum { FEW = 256 };
+enum { LIST = 256 };
 
 typedef struct sampling {
   const cpu_call *c;
@@ -68,13 +68,13 @@ static float logit_at(rlx_dtype dtype, const void *x, size_t i) {
   return dtype == RLX_F16 ? rlx_f16_to_f32(half) : rlx_bf16_to_f32(half);
 }
 
-/* Tokens at or above `least`, as cpu_order_list has them; how many. */
-static size_t list_tokens(const sampling *s, const void *x, double least, uint64_t *list) {
+/* Tokens at or above `min`, as cpu_order_list has them; how many. */
+static size_t list_tokens(const sampling *s, const void *x, double min, uint64_t *list) {
   size_t count = 0, done = 0;
   for (size_t i = 0; i < s->n; i++) {
     float logit = logit_at(s->dtype, x, i);
     list[count] = cpu_order_entry(logit, i);
-    count += logit >= least;
+    count += logit >= min;
     if (cpu_stops_after(&done, 2)) return 0;
   }
   return count;
@@ -110,17 +110,17 @@ typedef struct bounds { /* of a sum of weights, however it was added up */
   double low, high;
 } bounds;
 
-static double weight_of(const sampling *s, float logit, double most) {
-  return (double)logit == most ? 1 : exp(((double)logit - most) / s->how.temperature);
+static double weight_of(const sampling *s, float logit, double max) {
+  return (double)logit == max ? 1 : exp(((double)logit - max) / s->how.temperature);
 }
 
-static bounds bound_sum(const sampling *s, const void *x, const uint64_t *list, size_t n, double most) {
-  double near = most - FAR * s->how.temperature, sum = 0;
+static bounds bound_sum(const sampling *s, const void *x, const uint64_t *list, size_t n, double max) {
+  double near = max - FAR * s->how.temperature, sum = 0;
   size_t n_far = 0, done = 0;
   for (size_t i = 0; i < n; i++) {
     float logit = logit_at(s->dtype, x, (uint32_t)list[i]);
     if (logit < near) n_far++;
-    else sum += weight_of(s, logit, most);
+    else sum += weight_of(s, logit, max);
     if (cpu_stops_after(&done, 16)) break;
   }
   const double rounding = (double)(n + 8) * 0x1p-51; /* twice what n additions can lose, here and there */
@@ -142,14 +142,14 @@ static bool find_mark(const double *weight, size_t n, double share, bounds of, b
 }
 
 /* Which of the first FEW of all tokens; false: that takes more of them. */
-static bool choose_of_few(const rlx_sampling *a, const double *weight, bounds total, double u, size_t *out) {
-  size_t n = FEW;
+static bool choose_of_list(const rlx_sampling *a, const double *weight, bounds total, double u, size_t *out) {
+  size_t n = LIST;
   if (a->top_p < 1) {
-    if (!find_mark(weight, FEW, a->top_p, total, false, &n)) return false;
+    if (!find_mark(weight, LIST, a->top_p, total, false, &n)) return false;
     n++;
   } else if (!(a->min_p > 0)) {
-    return find_mark(weight, FEW, u, total, true, out);
-  } else if (weight[FEW - 1] >= a->min_p) {
+    return find_mark(weight, LIST, u, total, true, out);
+  } else if (weight[LIST - 1] >= a->min_p) {
     return false; /* and perhaps more of them, whose sum is not known */
   }
   *out = choose(a, weight, n, u);
@@ -159,20 +159,20 @@ static bool choose_of_few(const rlx_sampling *a, const double *weight, bounds to
 /* Where it is stopped, some token. */
 static size_t draw_token(const sampling *s, const void *x, size_t row, size_t largest, uint64_t *list) {
   const rlx_sampling *a = &s->how;
-  double most = (double)logit_at(s->dtype, x, largest), *weight = (double *)(void *)(list + 2 * s->n);
-  size_t n = list_tokens(s, x, most - NEGLIGIBLE * a->temperature, list), token;
+  double max = (double)logit_at(s->dtype, x, largest), *weight = (double *)(void *)(list + 2 * s->n);
+  size_t n = list_tokens(s, x, max - NEGLIGIBLE * a->temperature, list), token;
   size_t k = a->top_k > 0 && a->top_k < n ? (size_t)a->top_k : n;
   const double u = rlx_philox_unit(rlx_philox((uint64_t)s->seed, row, s->draw).v[0]);
-  if (k == n && n >= 8 * FEW) { /* so that taking them leaves the list as it is */
-    const uint64_t *best = cpu_order_least(list, list + s->n, n, FEW);
+  if (k == n && n >= 8 * LIST) { /* so that taking them leaves the list as it is */
+    const uint64_t *best = cpu_order_smallest(list, list + s->n, n, LIST);
     if (!best) return largest;
-    for (size_t i = 0; i < FEW; i++) weight[i] = weight_of(s, logit_at(s->dtype, x, (uint32_t)best[i]), most);
-    if (choose_of_few(a, weight, bound_sum(s, x, list, n, most), u, &token)) return (uint32_t)best[token];
+    for (size_t i = 0; i < LIST; i++) weight[i] = weight_of(s, logit_at(s->dtype, x, (uint32_t)best[i]), max);
+    if (choose_of_list(a, weight, bound_sum(s, x, list, n, max), u, &token)) return (uint32_t)best[token];
   }
-  const uint64_t *best = n ? cpu_order_least(list, list + s->n, n, k) : NULL;
+  const uint64_t *best = n ? cpu_order_smallest(list, list + s->n, n, k) : NULL;
   if (!best) return largest;
   for (size_t i = 0, done = 0; i < k; i++) {
-    weight[i] = weight_of(s, logit_at(s->dtype, x, (uint32_t)best[i]), most);
+    weight[i] = weight_of(s, logit_at(s->dtype, x, (uint32_t)best[i]), max);
     if (cpu_stops_after(&done, 16)) return largest;
   }
   return (uint32_t)best[choose(a, weight, cut(a, weight, k), u)];

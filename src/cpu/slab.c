@@ -16,7 +16,7 @@
 #include "base/arith.h"
 #include "base/mem.h"
 
-enum { SLAB_BYTES = 16 << 20, LEAST = 32 << 10, MOST = 4 << 20, N_OPEN = 16 };
+enum { SLAB_BYTES = 16 << 20, MIN = 32 << 10, MAX = 4 << 20, N_OPEN = 16 };
 
 struct cpu_slab {
   char *memory;
@@ -81,10 +81,10 @@ static bool shares(size_t bytes) { return (void)bytes, false; }
 #if __has_feature(address_sanitizer)
 static bool shares(size_t bytes) { return (void)bytes, false; }
 #else
-static bool shares(size_t bytes) { return bytes >= LEAST && bytes < MOST; }
+static bool shares(size_t bytes) { return bytes >= MIN && bytes < MAX; }
 #endif
 #else
-static bool shares(size_t bytes) { return bytes >= LEAST && bytes < MOST; }
+static bool shares(size_t bytes) { return bytes >= MIN && bytes < MAX; }
 #endif
 
 void *cpu_slab_alloc(size_t bytes, size_t align, cpu_slab **slab) {

@@ -31,7 +31,7 @@ struct rlx_arena {
   uint32_t serial;          /* of the graph whose nodes these are; 0: none */
   rlx_arena_entry *entries; /* by node, [0] unused */
   slot_list weights, states;
-  rlx_turn *turn; /* of the executable; NULL: none */
+  rlx_lock *lock; /* of the executable; NULL: none */
 };
 
 /* ---- building ---- */
@@ -426,14 +426,14 @@ static rlx_status copy_segment(rlx_arena *to, const rlx_arena *from, rlx_segment
 
 /* ---- the calls that move bytes, each in the turn of the executables whose arenas they are ---- */
 
-void rlx_arena_set_turn(rlx_arena *a, rlx_turn *turn) { a->turn = turn; }
+void rlx_arena_set_lock(rlx_arena *a, rlx_lock *lock) { a->lock = lock; }
 
 static rlx_status enter(const rlx_arena *a, const char *call) {
-  return a && a->turn ? rlx_turn_look(a->turn, call) : RLX_OK;
+  return a && a->lock ? rlx_lock_try_nested(a->lock, call) : RLX_OK;
 }
 
 static void leave(const rlx_arena *a) {
-  if (a && a->turn) rlx_turn_leave(a->turn);
+  if (a && a->lock) rlx_lock_release(a->lock);
 }
 
 static rlx_status enter_both(const rlx_arena *a, const rlx_arena *b, const char *call) {

@@ -6,7 +6,7 @@
 #ifndef RLX_DEVICE_ARENA_H
 #define RLX_DEVICE_ARENA_H
 
-#include "base/turn.h"
+#include "base/lock.h"
 #include "device/scratch.h"
 
 typedef struct rlx_arena_entry {
@@ -29,7 +29,7 @@ void rlx_arena_destroy(rlx_arena *a); /* NULL is fine; gives the scratch blocks 
 /* The graph whose nodes these are, so that those of others are refused. */
 void rlx_arena_set_serial(rlx_arena *a, uint32_t serial);
 /* From now on the calls of rlx.h that move bytes are made in this turn. NULL: in none. */
-void rlx_arena_set_turn(rlx_arena *a, rlx_turn *turn);
+void rlx_arena_set_lock(rlx_arena *a, rlx_lock *lock);
 rlx_block *rlx_arena_scratch(const rlx_arena *a, uint32_t i);
 /* Says where a node lies, or (segment NONE) that it has no place. at.bytes must be what the type and layout need, and the
  * capacity be inside the block, of scratch inside what was asked of the pool. A value without bytes needs no block.

@@ -59,7 +59,7 @@ typedef struct rlx_claim {
   /* Bit i: input i is read in whatever layout of this device it lies, so the wish yields: it counts only where no other
    * reader has one. It should be what the likeliest other reader would wish for (a table of embeddings: a matrix product
    * with its rows), so that a program without that reader shares the weight with one that has it. */
-  uint32_t yields;
+  uint32_t weak;
   /* For the layouts in the query; of a native node of a backend that keeps one. Freed with rlx_claim_deinit (claims.h). */
   rlx_lowering *lowering;
 } rlx_claim;

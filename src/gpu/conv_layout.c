@@ -4,33 +4,34 @@
 
 #include "gpu/window.h"
 
-typedef struct turn {
+typedef struct transposed {
   uint64_t outer, channels, taps, filled;
-} turn;
+} transposed;
 
-static bool turn_of(const rlx_type *type, turn *t) {
+static bool transpose_of(const rlx_type *type, transposed *t) {
   if (rlx_dtype_size(type->dtype) != 2 || type->shape.n < 3) return false;
-  *t = (turn){(uint64_t)type->shape.v[0], (uint64_t)type->shape.v[1], 1, ((uint64_t)type->shape.v[1] + 7) / 8 * 8};
+  *t =
+    (transposed){(uint64_t)type->shape.v[0], (uint64_t)type->shape.v[1], 1, ((uint64_t)type->shape.v[1] + 7) / 8 * 8};
   for (int i = 2; i < type->shape.n; i++) t->taps *= (uint64_t)type->shape.v[i];
   return true;
 }
 
-uint64_t gpu_turned_bytes(const rlx_type *type) {
-  turn t;
-  return turn_of(type, &t) ? t.outer * t.taps * t.filled * 2 : 0;
+uint64_t gpu_transposed_bytes(const rlx_type *type) {
+  transposed t;
+  return transpose_of(type, &t) ? t.outer * t.taps * t.filled * 2 : 0;
 }
 
-rlx_status gpu_turned_repack(const rlx_type *type, bool to_layout, const void *src, void *dst) {
-  turn t;
-  if (!turn_of(type, &t)) return RLX_FAIL(RLX_INVALID, "weights of this type have no turned layout");
-  if (to_layout) memset(dst, 0, (size_t)gpu_turned_bytes(type));
+rlx_status gpu_transposed_repack(const rlx_type *type, bool to_layout, const void *src, void *dst) {
+  transposed t;
+  if (!transpose_of(type, &t)) return RLX_FAIL(RLX_INVALID, "weights of this type have no turned layout");
+  if (to_layout) memset(dst, 0, (size_t)gpu_transposed_bytes(type));
   const uint16_t *from = src;
   uint16_t *to = dst;
   for (uint64_t o = 0; o < t.outer; o++)
     for (uint64_t c = 0; c < t.channels; c++)
       for (uint64_t k = 0; k < t.taps; k++) {
-        uint64_t plain = (o * t.channels + c) * t.taps + k, turned = (o * t.taps + k) * t.filled + c;
-        to[to_layout ? turned : plain] = from[to_layout ? plain : turned];
+        uint64_t plain = (o * t.channels + c) * t.taps + k, to_at = (o * t.taps + k) * t.filled + c;
+        to[to_layout ? to_at : plain] = from[to_layout ? plain : to_at];
       }
   return RLX_OK;
 }

@@ -63,7 +63,7 @@ void gpu_in_place(gpu_lowering *l, uint32_t input) {
   if (input < 32) l->claim.in_place |= 1u << input;
 }
 
-void gpu_wish(gpu_lowering *l, uint32_t input, uint32_t layout) {
+void gpu_prefer_layout(gpu_lowering *l, uint32_t input, uint32_t layout) {
   if (input < RLX_OP_MAX_INPUTS) l->claim.layout[input] = layout;
 }
 
@@ -145,7 +145,7 @@ void gpu_convert(gpu_lowering *l, gpu_window from, rlx_dtype from_type, gpu_wind
 
 /* What no lowering takes, said once. */
 static const char *refusal(const gpu_lowering *l) {
-  const uint64_t most = INT32_MAX;
+  const uint64_t max = INT32_MAX;
   if (rlx_graph_computes_with(l->graph, l->node, RLX_TYPES_MOVED))
     return "u16, u64 and floats of 8 bits are only moved on a GPU";
   for (uint32_t i = 0; i <= l->node->n_in; i++) {
@@ -153,7 +153,7 @@ static const char *refusal(const gpu_lowering *l) {
     if (!t) continue;
     if (t->dtype == RLX_F64) return "f64 runs on the host";
     if (rlx_dtype_is_block(t->dtype) && !gpu_decodes(t->dtype)) return "a block type that GPU kernels do not decode";
-    if ((uint64_t)rlx_dims_count(&t->shape) > most) return "a tensor of more than 2^31 elements";
+    if ((uint64_t)rlx_dims_count(&t->shape) > max) return "a tensor of more than 2^31 elements";
   }
   return NULL;
 }

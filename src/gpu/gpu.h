@@ -22,8 +22,8 @@ enum {
   GPU_MAX_PARAM_WORDS = 32, /* the least that Vulkan promises for push constants; word 0 is the number of groups */
   GPU_MAX_WINDOWS = 8,
   GPU_MAX_CONSTANTS = 96,
-  GPU_CONSTANT_HALVES = 97, /* a device's own constant, in every kernel: gpu_caps.packs_halves */
-  GPU_ALIGN = 256,          /* of windows inside work memory and tables */
+  GPU_CONSTANT_PACKS_F16 = 97, /* a device's own constant, in every kernel: gpu_caps.packs_f16 */
+  GPU_ALIGN = 256,             /* of windows inside work memory and tables */
 };
 
 /* ---- what a device can do ---- */
@@ -41,7 +41,7 @@ typedef struct gpu_caps {
   bool has_coopmat_bf16; /* the same of bf16 */
   bool knows_fragments;  /* has_coopmat, and matrices lie in invocations as kernels/rows_matrix.kh has them */
   bool knows_fragments_bf16;
-  bool packs_halves; /* its packing rounds f32 to the nearest f16, halves to even, small numbers too */
+  bool packs_f16; /* its packing rounds f32 to the nearest f16, halves to even, small numbers too */
   gpu_class device_class;
   gpu_choices choices; /* all zeros outside of benchmarks and tests */
 } gpu_caps;
@@ -145,7 +145,7 @@ uint32_t gpu_f32_bits(double v); /* a float parameter or constant */
 bool gpu_failed(const gpu_lowering *l);             /* refused or out of memory: nothing matters any more */
 void gpu_refuse(gpu_lowering *l, const char *why);  /* not native; `why` lives forever and says what is lacking */
 void gpu_in_place(gpu_lowering *l, uint32_t input); /* the result may be written over this input */
-void gpu_wish(gpu_lowering *l, uint32_t input, uint32_t layout); /* see rlx_claim.layout */
+void gpu_prefer_layout(gpu_lowering *l, uint32_t input, uint32_t layout); /* see rlx_claim.layout */
 
 gpu_window gpu_in(const gpu_lowering *l, uint32_t i); /* all of input i, in its layout; absent: GPU_NONE */
 gpu_window gpu_out(const gpu_lowering *l);

@@ -4,13 +4,13 @@
 #include "gpu/window.h"
 
 uint64_t gpu_layout_bytes(uint32_t layout, const rlx_type *type) {
-  if (layout == GPU_LAYOUT_TURNED) return gpu_turned_bytes(type);
+  if (layout == GPU_LAYOUT_TRANSPOSED) return gpu_transposed_bytes(type);
   return layout == GPU_LAYOUT_PLANES ? gpu_planes_bytes(type) : 0;
 }
 
 rlx_status gpu_repack(uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                       rlx_pool *pool) {
-  if (layout == GPU_LAYOUT_TURNED) return gpu_turned_repack(type, to_layout, src, dst);
+  if (layout == GPU_LAYOUT_TRANSPOSED) return gpu_transposed_repack(type, to_layout, src, dst);
   if (layout == GPU_LAYOUT_PLANES) return gpu_planes_repack(type, to_layout, src, dst, pool);
   return RLX_FAIL(RLX_INVALID, "there is no weight layout %u", (unsigned)layout);
 }

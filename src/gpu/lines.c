@@ -12,13 +12,13 @@ uint32_t gpu_power_of_two(uint32_t n) {
   return p;
 }
 
-uint32_t gpu_group_of(const gpu_caps *caps, uint32_t most) {
-  while (most > caps->max_group) most /= 2;
-  return most;
+uint32_t gpu_group_of(const gpu_caps *caps, uint32_t max) {
+  while (max > caps->max_group) max /= 2;
+  return max;
 }
 
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
+static uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 bool gpu_lines_are_vectors(gpu_lines l, rlx_dtype t) {
   return l.inner == 1 && l.n % (16 / (uint32_t)rlx_dtype_size(t)) == 0;
@@ -36,14 +36,14 @@ static gpu_line_cut cut_rows(const gpu_caps *caps, uint32_t rows, uint32_t n, ui
                              bool is_long) {
   gpu_line_cut c = {.unit = 1};
   uint32_t largest = gpu_group_of(caps, 1024);
-  c.lanes = n <= ROW_LANES * wanted ? least(gpu_power_of_two(n), ROW_LANES) : gpu_power_of_two(gpu_ceil_div(n, wanted));
-  c.lanes = least(c.lanes, largest);
+  c.lanes = n <= ROW_LANES * wanted ? min(gpu_power_of_two(n), ROW_LANES) : gpu_power_of_two(gpu_ceil_div(n, wanted));
+  c.lanes = min(c.lanes, largest);
   bool cut = n > c.lanes * holds || (is_long && rows <= caps->units / 2);
   if (cut) c.lanes = gpu_group_of(caps, 256);
   c.per = cut ? wanted : gpu_ceil_div(n, c.lanes);
   c.chunk = c.lanes * c.per;
   c.chunks = gpu_ceil_div(n, c.chunk);
-  c.group = most(c.lanes, gpu_group_of(caps, 128));
+  c.group = max(c.lanes, gpu_group_of(caps, 128));
   return c;
 }
 
@@ -61,9 +61,9 @@ gpu_line_cut gpu_cut_vectors(const gpu_caps *caps, gpu_lines l, rlx_dtype t) {
 /* Lines that lie beside each other: neighbouring invocations take neighbouring lines, so that they read together. */
 static gpu_line_cut cut_across(const gpu_caps *caps, gpu_lines l) {
   gpu_line_cut c = {.unit = 1, .is_across = 1, .group = gpu_group_of(caps, 256)};
-  uint32_t beside = least(gpu_power_of_two(l.inner), 32);
-  c.lanes = least(gpu_power_of_two(gpu_ceil_div(l.n, 16)), c.group / beside);
-  c.per = least(gpu_power_of_two(gpu_ceil_div(l.n, c.lanes)), GPU_LANE_HOLDS);
+  uint32_t beside = min(gpu_power_of_two(l.inner), 32);
+  c.lanes = min(gpu_power_of_two(gpu_ceil_div(l.n, 16)), c.group / beside);
+  c.per = min(gpu_power_of_two(gpu_ceil_div(l.n, c.lanes)), GPU_LANE_HOLDS);
   c.chunk = c.lanes * c.per;
   c.chunks = gpu_ceil_div(l.n, c.chunk);
   return c;

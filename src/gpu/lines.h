@@ -24,8 +24,8 @@ typedef struct gpu_line_cut {
 
 gpu_lines gpu_lines_of(const rlx_dims *shape, int64_t axis);
 uint32_t gpu_power_of_two(uint32_t n); /* the least that is >= n; n <= 2^31 */
-/* The largest group the device has that is no larger than `most`, a power of two. */
-uint32_t gpu_group_of(const gpu_caps *caps, uint32_t most);
+/* The largest group the device has that is no larger than `max`, a power of two. */
+uint32_t gpu_group_of(const gpu_caps *caps, uint32_t max);
 
 /* Whether lines are rows of whole 16-byte vectors. */
 bool gpu_lines_are_vectors(gpu_lines l, rlx_dtype t);

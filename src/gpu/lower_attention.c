@@ -13,7 +13,7 @@
 #include "gpu/gpu.h"
 
 enum { Q, K, V, MASK, BIAS, SINKS, LEN, OFFSET }; /* inputs */
-enum { MOST_SPLITS = 256 };                       /* attention_combine.k has room for so many */
+enum { MAX_SPLITS = 256 };                        /* attention_combine.k has room for so many */
 
 typedef struct heads { /* strides in elements */
   uint32_t place, head;
@@ -159,12 +159,12 @@ static tile choose_tile(const gpu_caps *caps, const attention *a) {
 }
 
 /* Splits of the keys so that `groups` groups become `wanted` per unit, and no more: a few too many would run alone at the
- * end. None takes fewer than `least` keys. */
-static uint32_t splits_of(const gpu_caps *caps, const attention *a, uint32_t groups, uint32_t wanted, uint32_t least) {
+ * end. None takes fewer than `min` keys. */
+static uint32_t splits_of(const gpu_caps *caps, const attention *a, uint32_t groups, uint32_t wanted, uint32_t min) {
   uint64_t enough = (uint64_t)caps->units * wanted;
-  uint32_t most = smaller(a->n_keys / least, caps->max_group < MOST_SPLITS ? 128 : MOST_SPLITS);
+  uint32_t max = smaller(a->n_keys / min, caps->max_group < MAX_SPLITS ? 128 : MAX_SPLITS);
   uint32_t splits = (uint32_t)(enough / groups);
-  if (splits > most) splits = most;
+  if (splits > max) splits = max;
   return splits ? splits : 1;
 }
 
@@ -264,9 +264,8 @@ static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows,
          (t.unroll * t.k_vecs > 8 || t.unroll * t.v_vecs > 8 || t.unroll * rows > (caps->subgroup ? 16u : 4u)))
     t.unroll /= 2;
   /* Unrolled products; small sub-groups are software's, whose compilers take seconds over many of them. */
-  uint32_t products = rows * t.unroll * (t.k_vecs * k_fours + t.v_vecs * v_fours),
-           most = caps->subgroup >= 16 ? 64 : 16;
-  if (rows > 1 && products > most) return false;
+  uint32_t products = rows * t.unroll * (t.k_vecs * k_fours + t.v_vecs * v_fours), max = caps->subgroup >= 16 ? 64 : 16;
+  if (rows > 1 && products > max) return false;
   t.red = caps->subgroup ? 1 : t.unroll * rows * (t.group_size + t.group_size / t.lanes);
   t.in_regs = caps->subgroup && rows * k_fours * t.k_vecs <= 4;
   t.query = t.in_regs ? 1 : rows * k_fours * t.lanes * t.k_vecs;
@@ -280,8 +279,8 @@ static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows,
  * large, and rows share one only where there are more groups than units. */
 static bool takes_whole(const gpu_lowering *l, const attention *a, decode *t) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  bool few_keys = a->n_keys <= tuned->attention_whole_keys || a->window - 1 < tuned->attention_whole_keys;
-  if (!few_keys || gpu_has_in(l, SINKS) || l->caps->choices.attention.groups_per_unit) return false;
+  bool is_short = a->n_keys <= tuned->attention_whole_keys || a->window - 1 < tuned->attention_whole_keys;
+  if (!is_short || gpu_has_in(l, SINKS) || l->caps->choices.attention.groups_per_unit) return false;
   uint32_t size = l->caps->subgroup >= 16 ? tuned->attention_whole_group : 128, rows = 1;
   while (rows < 8 && rows < a->rows &&
          (uint64_t)a->n_kv * a->n_batch * gpu_ceil_div(a->rows, rows) > 2ull * l->caps->units)

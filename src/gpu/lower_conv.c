@@ -11,10 +11,10 @@
 #include "gpu/window.h"
 
 enum {
-  TILE = 128,       /* output places of a tile, and invocations */
-  STEP = 16,        /* k of a step */
-  MOST_MASKED = 31, /* taps of which an invocation keeps a bit each */
-  MOST_PHASES = 32,
+  TILE = 128,      /* output places of a tile, and invocations */
+  STEP = 16,       /* k of a step */
+  MAX_MASKED = 31, /* taps of which an invocation keeps a bit each */
+  MAX_PHASES = 32,
 };
 
 typedef struct conv {
@@ -23,7 +23,7 @@ typedef struct conv {
   uint32_t each_in, each_out; /* channels of a group */
   rlx_dtype t, tw;
   bool has_bias, transposed;
-  bool is_turned; /* the weight lies as conv_layout.c says */
+  bool is_transposed; /* the weight lies as conv_layout.c says */
 } conv;
 
 /* false where there is nothing to do, or the lowering refused. */
@@ -40,7 +40,7 @@ static bool conv_init(gpu_lowering *l, const rlx_conv_window *w, int64_t groups,
   c->tw = gpu_in_type(l, 1)->dtype;
   c->has_bias = gpu_has_in(l, 2);
   c->transposed = transposed;
-  c->is_turned = l->layout[1] == GPU_LAYOUT_TURNED;
+  c->is_transposed = l->layout[1] == GPU_LAYOUT_TRANSPOSED;
   return true;
 }
 
@@ -156,7 +156,7 @@ static void push_table(gpu_lowering *l, const product *p, word_list *to) {
         int64_t in = (d[0] * c->v.in[1] + d[1]) * c->v.in[2] + d[2];
         offset[e] = there ? (uint32_t)((int64_t)((j + e) / n * in_plane(c)) + in) : 0;
         for (int a = 0; a < RLX_SPATIAL; a++) met[a][e] = there ? (uint32_t)d[a] : 1u << 30;
-        if (p->is_masked) met[0][e] = there ? number : MOST_MASKED;
+        if (p->is_masked) met[0][e] = there ? number : MAX_MASKED;
       }
       push4(l, to, offset);
       for (int a = 0; a < (p->is_masked ? 1 : RLX_SPATIAL); a++) push4(l, to, met[a]);
@@ -169,7 +169,7 @@ static void push_weights(gpu_lowering *l, const product *p, word_list *to) {
   uint32_t n = (uint32_t)p->taps.n, filled = filled_channels(c);
   for (uint32_t i = 0; i < c->each_in * n; i++) {
     uint32_t channel = i / n, at = p->taps.v[i % n].w;
-    push(l, to, c->is_turned ? at * filled + channel : channel * c->each_out * c->v.taps + at);
+    push(l, to, c->is_transposed ? at * filled + channel : channel * c->each_out * c->v.taps + at);
   }
 }
 
@@ -182,14 +182,14 @@ static uint32_t tile_rows(const conv *c) {
  * for each part's way through memory. */
 static uint32_t parts_of(const gpu_lowering *l, uint32_t tiles, uint32_t k, uint64_t bytes) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  uint32_t units = l->caps->units, most = gpu_ceil_div(k, STEP) / tuned->conv_part_steps, best = 1;
-  double least = 0;
-  for (uint32_t parts = 1; parts <= tuned->conv_max_parts && (parts == 1 || parts <= most); parts++) {
+  uint32_t units = l->caps->units, max = gpu_ceil_div(k, STEP) / tuned->conv_part_steps, best = 1;
+  double min = 0;
+  for (uint32_t parts = 1; parts <= tuned->conv_max_parts && (parts == 1 || parts <= max); parts++) {
     double share = (double)gpu_ceil_div(tiles * parts, units) / parts;
     double alone = tiles * parts < 2 * units ? 1.25 : 1; /* one tile leaves a unit waiting for memory */
     double cost = share * alone + 0.03 * share * (parts > 1 ? 1 + parts : 0);
     if (parts > 1 && bytes * parts > l->caps->max_window_bytes) break;
-    if (parts == 1 || cost < least) least = cost, best = parts;
+    if (parts == 1 || cost < min) min = cost, best = parts;
   }
   return tiles < 1u << 20 ? best : 1;
 }
@@ -204,7 +204,7 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
   const conv *c = p->c;
   word_list table = {0}, weights = {0};
   push_table(l, p, &table);
-  bool is_tabled = c->transposed || c->is_turned;
+  bool is_tabled = c->transposed || c->is_transposed;
   if (is_tabled) push_weights(l, p, &weights);
   uint32_t rows = tile_rows(c), plane = p->out[0] * p->out[1] * p->out[2], k = c->each_in * (uint32_t)p->taps.n;
   uint32_t steps = gpu_ceil_div(k, STEP);
@@ -223,9 +223,9 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
                                  .y_plane = out_plane(c),
                                  .y_part = gpu_count(gpu_out_type(l)),
                                  .w_group = c->each_in * c->each_out * c->v.taps,
-                                 .w_channel = c->is_turned    ? c->v.taps * filled_channels(c)
-                                              : c->transposed ? c->v.taps
-                                                              : k,
+                                 .w_channel = c->is_transposed ? c->v.taps * filled_channels(c)
+                                              : c->transposed  ? c->v.taps
+                                                               : k,
                                  .each_out = c->each_out,
                                  .k = k,
                                  .k_part = gpu_ceil_div(steps, t->parts) * STEP,
@@ -291,7 +291,7 @@ static void conv_product(gpu_lowering *l, const conv *c, product *p) {
       for (uint32_t k = 0; k < v->kernel[2]; k++, n++)
         push_tap(l, p,
                  (tap){{(int64_t)i * v->dilation[0], (int64_t)j * v->dilation[1], (int64_t)k * v->dilation[2]}, n});
-  p->is_masked = p->taps.n <= MOST_MASKED;
+  p->is_masked = p->taps.n <= MAX_MASKED;
 }
 
 static bool lower_tiles(gpu_lowering *l, const conv *c) {
@@ -316,8 +316,8 @@ static bool lower_tiles(gpu_lowering *l, const conv *c) {
 /* By what the weight and the op are alone: then the weight is wished to be turned. */
 static bool wants_matrices(const gpu_lowering *l, const conv *c) {
   bool has = c->t == RLX_F16 ? l->caps->has_coopmat : c->t == RLX_BF16 && l->caps->has_coopmat_bf16;
-  return has && c->tw == c->t && c->groups == 1 && !c->transposed && c->v.taps <= MOST_MASKED &&
-         c->out_channels >= 16 && c->in_channels * c->v.taps >= 32;
+  return has && c->tw == c->t && c->groups == 1 && !c->transposed && c->v.taps <= MAX_MASKED && c->out_channels >= 16 &&
+         c->in_channels * c->v.taps >= 32;
 }
 
 static bool fits_matrices(const gpu_lowering *l, const conv *c) {
@@ -326,8 +326,8 @@ static bool fits_matrices(const gpu_lowering *l, const conv *c) {
 }
 
 /* [outer, channels, inner] as [outer, inner, channels], these filled up with zeros. */
-static gpu_window turned(gpu_lowering *l, gpu_window from, uint32_t outer, uint32_t channels, uint32_t inner,
-                         uint32_t filled) {
+static gpu_window transposed(gpu_lowering *l, gpu_window from, uint32_t outer, uint32_t channels, uint32_t inner,
+                             uint32_t filled) {
   gpu_box box = {.n = 3, .size = 2};
   box.axis[0] = (gpu_axis){.dim = outer, .stride = (int64_t)channels * inner};
   box.axis[1] = (gpu_axis){.dim = inner, .stride = 1};
@@ -380,9 +380,9 @@ static void emit_coop(gpu_lowering *l, const product *p, const target *t, uint32
                                        .t = (uint32_t)c->t,
                                        .final = t->is_final,
                                        .has_bias = c->has_bias};
-  gpu_window x = turned(l, gpu_in(l, 0), c->batch, c->in_channels, in_plane(c), 8 * cv);
+  gpu_window x = transposed(l, gpu_in(l, 0), c->batch, c->in_channels, in_plane(c), 8 * cv);
   gpu_window w = gpu_in(l, 1);
-  if (!c->is_turned) w = turned(l, w, c->out_channels, c->in_channels, c->v.taps, 8 * cv);
+  if (!c->is_transposed) w = transposed(l, w, c->out_channels, c->in_channels, c->v.taps, 8 * cv);
   gpu_launch launch = {GPU_KERNEL(conv_coop, params, constants), .groups = t->parts * params.tiles_p * params.tiles_o,
                        .group_size = 32 * groups,
                        .windows = {x, w, gpu_in(l, 2), gpu_table(l, table.v, (uint32_t)table.n), t->to},
@@ -424,11 +424,11 @@ void gpu_lower_conv(gpu_lowering *l) {
     return;
   }
   if (!conv_init(l, &window, a->groups, false, &c)) return;
-  if (l->layouts_open && wants_matrices(l, &c)) gpu_wish(l, 1, GPU_LAYOUT_TURNED);
+  if (l->layouts_open && wants_matrices(l, &c)) gpu_prefer_layout(l, 1, GPU_LAYOUT_TRANSPOSED);
   if (lower_coop(l, &c)) return;
   if (is_depthwise(&c)) lower_depthwise(l, &c);
   else if (c.each_out >= gpu_tuned(l->caps)->conv_min_channels && lower_tiles(l, &c)) return;
-  else if (c.is_turned) gpu_refuse(l, "a convolution whose sums do not fit a binding");
+  else if (c.is_transposed) gpu_refuse(l, "a convolution whose sums do not fit a binding");
   else lower_direct(l, &c);
 }
 
@@ -458,7 +458,7 @@ static void phase_product(gpu_lowering *l, const conv *c, const uint32_t phase[R
             reaches(v, 2, phase[2], k, &t.d[2]))
           push_tap(l, p, t);
       }
-  p->is_masked = p->taps.n <= MOST_MASKED;
+  p->is_masked = p->taps.n <= MAX_MASKED;
 }
 
 static uint32_t phases_of(const gpu_sliding *v, int a) {
@@ -470,7 +470,7 @@ static bool lower_phases(gpu_lowering *l, const conv *c) {
   target t;
   uint64_t all = 1;
   for (int a = 0; a < RLX_SPATIAL; a++) all *= n[a] = phases_of(&c->v, a);
-  if (all > MOST_PHASES || !choose_target(l, c, 1, &t)) return false;
+  if (all > MAX_PHASES || !choose_target(l, c, 1, &t)) return false;
   for (uint32_t i = 0; i < n[0]; i++)
     for (uint32_t j = 0; j < n[1]; j++)
       for (uint32_t k = 0; k < n[2]; k++) {

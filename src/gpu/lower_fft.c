@@ -24,7 +24,7 @@ enum {
   F_CIRCLE,
   F_APART = F_MIRROR
 }; /* fft.kh */
-enum { MOST_PASSES = 8 };
+enum { MAX_PASSES = 8 };
 
 typedef RLX_ARRAY(uint32_t) word_list;
 
@@ -38,8 +38,8 @@ typedef struct transform {
   uint32_t group; /* the largest that the device has room for */
   /* passes */
   int n_passes;
-  uint32_t log_r[MOST_PASSES], roots_at[MOST_PASSES], low_at[MOST_PASSES], low_log[MOST_PASSES], high_at[MOST_PASSES];
-  uint32_t turn_at, chirp_at;
+  uint32_t log_r[MAX_PASSES], roots_at[MAX_PASSES], low_at[MAX_PASSES], low_log[MAX_PASSES], high_at[MAX_PASSES];
+  uint32_t twiddle_at, chirp_at;
   gpu_window table, filter;
 } transform;
 
@@ -163,8 +163,8 @@ static bool init(const gpu_lowering *l, transform *t) {
   t->lines = (uint32_t)(t->out.outer * t->out.inner);
   set_modes(l, t);
   t->is_convolved = (t->zn & (t->zn - 1)) != 0;
-  uint64_t least = t->is_convolved ? 2 * (uint64_t)t->zn - 1 : t->zn;
-  while (((uint64_t)1 << t->log_n) < least) t->log_n++;
+  uint64_t min = t->is_convolved ? 2 * (uint64_t)t->zn - 1 : t->zn;
+  while (((uint64_t)1 << t->log_n) < min) t->log_n++;
   bool is_scaled = (a->norm == RLX_FFT_BACKWARD) == t->is_inverse;
   t->scale = a->norm == RLX_FFT_ORTHO ? 1 / sqrt((double)t->n) : is_scaled ? 1 / (double)t->n : 1;
   if (t->is_convolved) t->scale /= (double)((uint64_t)1 << t->log_n);
@@ -182,10 +182,10 @@ static uint32_t log_of(uint32_t x) {
 
 /* As few passes as fit, of nearly equal radix; then the tables. */
 static void plan(gpu_lowering *l, transform *t) {
-  uint32_t most = 3 + log_of(t->group), left = t->log_n, log_l = 0;
-  if (t->log_n > most) most -= 2; /* four rows to a group at least, whose numbers are neighbours in memory */
+  uint32_t max = 3 + log_of(t->group), left = t->log_n, log_l = 0;
+  if (t->log_n > max) max -= 2; /* four rows to a group at least, whose numbers are neighbours in memory */
   word_list words = {0};
-  t->n_passes = t->log_n ? (int)gpu_ceil_div(t->log_n, most) : 1;
+  t->n_passes = t->log_n ? (int)gpu_ceil_div(t->log_n, max) : 1;
   for (int i = 0; i < t->n_passes; i++) {
     t->log_r[i] = gpu_ceil_div(left, (uint32_t)(t->n_passes - i));
     push_pass(l, t, &words, i, log_l);
@@ -193,7 +193,7 @@ static void plan(gpu_lowering *l, transform *t) {
     log_l += t->log_r[i];
   }
   if (t->in_mode == F_TOGETHER || t->out_mode == F_APART)
-    t->turn_at = push_roots(l, &words, (uint64_t)t->zn + 1, 1, t->n);
+    t->twiddle_at = push_roots(l, &words, (uint64_t)t->zn + 1, 1, t->n);
   if (t->is_convolved) t->chirp_at = push_chirp(l, t, &words);
   if (!gpu_failed(l)) t->table = gpu_table(l, words.v, (uint32_t)words.n);
   rlx_array_deinit(&words);
@@ -231,7 +231,7 @@ static void emit_pass(gpu_lowering *l, const transform *t, const pass *s) {
                       .low_at = t->low_at[s->index],
                       .low_log = t->low_log[s->index],
                       .high_at = t->high_at[s->index],
-                      .turn_at = t->turn_at,
+                      .twiddle_at = t->twiddle_at,
                       .chirp_at = t->chirp_at};
   gpu_constants_fft c = {.in_mode = s->in_mode, .out_mode = s->out_mode, .inverse = s->is_inverse, .blue = s->blue};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(fft, p, c), .groups = gpu_ceil_div(p.rows, per_group), .group_size = group,
@@ -265,7 +265,7 @@ static void emit_out(gpu_lowering *l, const transform *t, gpu_window z) {
                           .zn = t->zn,
                           .n_out = (uint32_t)t->out.n,
                           .scale = (float)t->scale,
-                          .turn_at = t->turn_at,
+                          .twiddle_at = t->twiddle_at,
                           .chirp_at = t->chirp_at};
   gpu_constants_fft_out c = {.out_mode = t->out_mode, .inverse = t->is_inverse, .blue = t->is_convolved};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(fft_out, p, c), .groups = gpu_ceil_div(p.count, 128), .group_size = 128,

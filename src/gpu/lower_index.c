@@ -24,16 +24,16 @@ static uint32_t log_of(uint32_t size) {
 
 /* ---- rows laid into a result ---- */
 
-enum { MOST_PARTS = 6 }; /* windows of place.k */
+enum { MAX_PARTS = 6 }; /* windows of place.k */
 
 typedef struct rows {
   uint64_t rows, pitch, first; /* in elements */
   uint64_t inner, limit, per;  /* of a position */
   gpu_window at;               /* GPU_NONE: no position */
   rlx_dtype at_type;
-  uint32_t n;               /* parts */
-  uint64_t run[MOST_PARTS]; /* elements of a row of each */
-  gpu_window part[MOST_PARTS];
+  uint32_t n;              /* parts */
+  uint64_t run[MAX_PARTS]; /* elements of a row of each */
+  gpu_window part[MAX_PARTS];
   uint32_t log;    /* of the longest item that all of it allows, see gpu_unit_log */
   rlx_dtype round; /* f16, bf16: the one part is f32, and items are words; else 0 */
 } rows;
@@ -46,10 +46,10 @@ static void emit_rows(gpu_lowering *l, const rows *r) {
            size = element_bytes(l); /* words are pairs of words too */
   uint64_t run = 0;
   gpu_params_place p = {.rows = (uint32_t)r->rows};
-  uint32_t *ends[MOST_PARTS] = {&p.end0, &p.end1, &p.end2, &p.end3, &p.end4};
+  uint32_t *ends[MAX_PARTS] = {&p.end0, &p.end1, &p.end2, &p.end3, &p.end4};
   for (uint32_t i = 0; i < r->n; i++) {
     run += r->run[i];
-    if (i < MOST_PARTS - 1) *ends[i] = (uint32_t)(run * size / unit);
+    if (i < MAX_PARTS - 1) *ends[i] = (uint32_t)(run * size / unit);
   }
   if (!run || !r->rows) return;
   p.run = (uint32_t)(run * size / unit);
@@ -69,7 +69,7 @@ static void emit_rows(gpu_lowering *l, const rows *r) {
                            .round_t = (uint32_t)r->round};
   gpu_launch d = {GPU_KERNEL(place, p, c), .groups = grid.groups, .group_size = grid.size};
   if (wide) d.kernel = &gpu_kernel_place4; /* which has the same parameters and constants */
-  for (uint32_t i = 0; i < MOST_PARTS; i++) d.windows[i] = i < r->n ? r->part[i] : none;
+  for (uint32_t i = 0; i < MAX_PARTS; i++) d.windows[i] = i < r->n ? r->part[i] : none;
   d.windows[6] = r->at;
   d.windows[7] = gpu_out(l);
   gpu_emit(l, &d);
@@ -90,7 +90,7 @@ void gpu_lower_concat(gpu_lowering *l) {
   for (uint32_t i = 0; i < l->node->n_in; i++) {
     rlx_lines part = rlx_lines_of(&gpu_in_type(l, i)->shape, axis);
     if (part.n == 0) continue;
-    if (r.n == MOST_PARTS) {
+    if (r.n == MAX_PARTS) {
       emit_rows(l, &r);
       for (uint32_t k = 0; k < r.n; k++) r.first += r.run[k];
       r.n = 0;
@@ -294,16 +294,16 @@ static bool is_exact_range(const rlx_attrs_range *a, const rlx_type *out, int64_
   if (!is_whole(a->start) || !is_whole(a->step)) return false;
   *start = (int64_t)a->start, *step = (int64_t)a->step;
   if (!rlx_mul_i64((int64_t)gpu_count(out) - 1, *step, &last) || !rlx_add_i64(*start, last, &last)) return false;
-  const int64_t most = (int64_t)1 << 24; /* of f32: all integers up to here */
-  return !gpu_is_float(out->dtype) || (*start >= -most && *start <= most && last >= -most && last <= most);
+  const int64_t max = (int64_t)1 << 24; /* of f32: all integers up to here */
+  return !gpu_is_float(out->dtype) || (*start >= -max && *start <= max && last >= -max && last <= max);
 }
 
 /* Fractions are rounded as the host rounds them: by the host, into a table. */
 static void lower_fractions(gpu_lowering *l, const rlx_attrs_range *a) {
-  enum { MOST_WORDS = 1 << 22 };
+  enum { MAX_WORDS = 1 << 22 };
   const rlx_type *out = gpu_out_type(l);
   uint32_t n = gpu_words(out), *words;
-  if (n > MOST_WORDS) {
+  if (n > MAX_WORDS) {
     gpu_refuse(l, "a range of fractions of more than 16 MiB");
     return;
   }

@@ -124,11 +124,11 @@ static gpu_window part_of(const pw_operand *o, uint32_t first, uint32_t n, bool 
   return all || o->stride[0] == 0 ? o->window : gpu_part(o->window, first * size, n * size);
 }
 
-typedef struct stretch { /* of the result, in elements */
+typedef struct span { /* of the result, in elements */
   uint32_t first, n;
   bool all;
-} stretch;
-static gpu_window result_part(const gpu_lowering *l, stretch s) {
+} span;
+static gpu_window result_part(const gpu_lowering *l, span s) {
   uint64_t size = rlx_dtype_size(gpu_out_type(l)->dtype);
   return s.all ? gpu_out(l) : gpu_part(gpu_out(l), s.first * size, s.n * size);
 }
@@ -149,7 +149,7 @@ static uint32_t flat_inputs(const pw_program *p, const pw_axes *x) {
   return flat;
 }
 
-static void emit_words(gpu_lowering *l, const pw_program *p, const pw_axes *x, stretch s) {
+static void emit_words(gpu_lowering *l, const pw_program *p, const pw_axes *x, span s) {
   gpu_params_pointwise params = {.n = s.n};
   memcpy(&params.c0, p->low, sizeof p->low);
   gpu_constants_pointwise c = common_constants(l, p, identity, x->n);
@@ -211,7 +211,7 @@ static uint32_t units_of(const pw_vectors *v, uint32_t chunks, uint32_t group, c
   return chunks / group < gpu_tuned(caps)->pointwise_groups * caps->units ? 1 : units;
 }
 
-static void emit_vectors(gpu_lowering *l, const pw_program *p, const pw_axes *x, const pw_vectors *v, stretch s) {
+static void emit_vectors(gpu_lowering *l, const pw_program *p, const pw_axes *x, const pw_vectors *v, span s) {
   uint32_t chunks = s.n / v->chunk;
   gpu_params_pointwise4 params = {.n = chunks};
   memcpy(&params.c0, p->low, sizeof p->low);
@@ -259,13 +259,13 @@ void gpu_lower_pointwise(gpu_lowering *l) {
   if (p.is_wide) {
     emit_wide(l, &p, &x);
   } else if (fits && inner % v.chunk == 0) {
-    emit_vectors(l, &p, &x, &v, (stretch){0, n, true});
+    emit_vectors(l, &p, &x, &v, (span){0, n, true});
   } else if (fits && x.n == 1 && n >= gpu_tuned(l->caps)->pointwise_cut_from) {
     uint32_t cut = n / CUT * CUT;
-    emit_vectors(l, &p, &x, &v, (stretch){0, cut, false});
-    emit_words(l, &p, &x, (stretch){cut, n - cut, false});
+    emit_vectors(l, &p, &x, &v, (span){0, cut, false});
+    emit_words(l, &p, &x, (span){cut, n - cut, false});
   } else {
-    emit_words(l, &p, &x, (stretch){0, n, true});
+    emit_words(l, &p, &x, (span){0, n, true});
   }
 }
 

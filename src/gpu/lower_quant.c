@@ -3,16 +3,16 @@
 
 #include "quant/blocks.h"
 
-void gpu_wish_planes(gpu_lowering *l, uint32_t i) {
+void gpu_prefer_planes(gpu_lowering *l, uint32_t i) {
   const rlx_type *t = gpu_in_type(l, i);
-  if (t && rlx_dtype_is_block(t->dtype) && gpu_planes_of(t->dtype)->bytes) gpu_wish(l, i, GPU_LAYOUT_PLANES);
+  if (t && rlx_dtype_is_block(t->dtype) && gpu_planes_of(t->dtype)->bytes) gpu_prefer_layout(l, i, GPU_LAYOUT_PLANES);
 }
 
 uint32_t gpu_blocks(const rlx_type *t) { return gpu_count(t) / rlx_dtype_describe(t->dtype)->block_elements; }
 
 gpu_window gpu_block_grid(gpu_lowering *l, rlx_dtype dtype) {
-  enum { MOST_WORDS = 1024 };
-  uint32_t n, words[MOST_WORDS];
+  enum { MAX_WORDS = 1024 };
+  uint32_t n, words[MAX_WORDS];
   const uint16_t *grid = rlx_grid_of(dtype, &n);
   if (!grid) return (gpu_window){0};
   for (uint32_t i = 0; i < n / 2; i++) words[i] = grid[2 * i] | (uint32_t)grid[2 * i + 1] << 16;
@@ -22,7 +22,7 @@ gpu_window gpu_block_grid(gpu_lowering *l, rlx_dtype dtype) {
 static void emit_decode(gpu_lowering *l, uint32_t w, gpu_params_decode p, const rlx_type *chosen, gpu_window idx,
                         rlx_dtype type, gpu_window to) {
   const rlx_type *t = gpu_in_type(l, w);
-  gpu_wish_planes(l, w);
+  gpu_prefer_planes(l, w);
   p.n_blocks = gpu_blocks(t);
   gpu_constants_decode c = {.t = (uint32_t)t->dtype,
                             .planes = gpu_in_planes(l, w),

@@ -13,7 +13,7 @@
 enum kind { RNN_TANH, RNN_RELU, GRU_AFTER, GRU_BEFORE, LSTM }; /* as in kernels/recurrent.kh */
 enum {
   LOOP_WEIGHTS = 65536, /* weights of h up to which a group reads them anew each step: 256 KiB stay near it */
-  MOST_STEPS = 65536    /* dispatches of one node */
+  MAX_STEPS = 65536     /* dispatches of one node */
 };
 
 typedef struct recurrent {
@@ -107,23 +107,23 @@ typedef struct cell_run {
 } cell_run;
 
 static uint32_t loop_group(const gpu_caps *caps, const recurrent *r) {
-  uint32_t size = 32, most = caps->max_group < 256 ? caps->max_group : 256;
-  while (size < most && size < r->gates * r->hidden) size *= 2;
+  uint32_t size = 32, max = caps->max_group < 256 ? caps->max_group : 256;
+  while (size < max && size < r->gates * r->hidden) size *= 2;
   return size;
 }
 
 static bool loops(const gpu_caps *caps, const recurrent *r) {
   uint64_t weights = (uint64_t)r->gates * r->hidden * r->hidden, steps = (uint64_t)r->steps * r->layers * r->directions;
-  return r->hidden <= loop_group(caps, r) && (weights <= LOOP_WEIGHTS || steps > MOST_STEPS / 8);
+  return r->hidden <= loop_group(caps, r) && (weights <= LOOP_WEIGHTS || steps > MAX_STEPS / 8);
 }
 
 static void emit_loop(gpu_lowering *l, const recurrent *r, const cell_run *run) {
   uint32_t rows = r->gates * r->hidden, group = loop_group(l->caps, r);
-  gpu_window turned = f32_work(l, rows * r->hidden);
-  gpu_params_recurrent_start turn = {.n = rows * r->hidden, .rows = rows, .hidden = r->hidden};
+  gpu_window transposed = f32_work(l, rows * r->hidden);
+  gpu_params_recurrent_start transpose = {.n = rows * r->hidden, .rows = rows, .hidden = r->hidden};
   gpu_constants_recurrent_start t = {.t = (uint32_t)r->type, .what = 1, .has_h0 = 0, .has_c0 = 0};
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL(recurrent_start, turn, t), .groups = gpu_ceil_div(turn.n, 128),
-                            .windows = {weight(l, r, run->cell, 1), {GPU_NONE, 0, 0, 0}, turned}});
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(recurrent_start, transpose, t), .groups = gpu_ceil_div(transpose.n, 128),
+                            .windows = {weight(l, r, run->cell, 1), {GPU_NONE, 0, 0, 0}, transposed}});
   gpu_params_recurrent_loop p = {.batches = r->batches,
                                  .steps = r->steps,
                                  .line_step = r->batch_first ? r->steps : 1,
@@ -136,10 +136,11 @@ static void emit_loop(gpu_lowering *l, const recurrent *r, const cell_run *run) 
                                     .gates = r->gates,
                                     .has_bias = r->bias,
                                     .hidden = r->hidden,
-                                    .row_most = rows <= group && r->hidden <= 64 ? r->hidden : 0};
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL(recurrent_loop, p, c), .groups = r->batches, .group_size = group,
-                            .windows = {turned, weight(l, r, run->cell, 3), run->from_x, run->state, run->y, run->last},
-                            .cost = (uint64_t)lines_of(r) * rows * r->hidden * 4});
+                                    .row_max = rows <= group && r->hidden <= 64 ? r->hidden : 0};
+  gpu_emit(
+    l, &(gpu_launch){GPU_KERNEL(recurrent_loop, p, c), .groups = r->batches, .group_size = group,
+                     .windows = {transposed, weight(l, r, run->cell, 3), run->from_x, run->state, run->y, run->last},
+                     .cost = (uint64_t)lines_of(r) * rows * r->hidden * 4});
 }
 
 /* Step i of a cell. */
@@ -227,7 +228,7 @@ void gpu_lower_recurrent(gpu_lowering *l) {
     lower_no_steps(l, &r);
     return;
   }
-  if (!loops(l->caps, &r) && (uint64_t)r.steps * r.layers * r.directions > MOST_STEPS) {
+  if (!loops(l->caps, &r) && (uint64_t)r.steps * r.layers * r.directions > MAX_STEPS) {
     gpu_refuse(l, "a sequence too long for so large a hidden state");
     return;
   }

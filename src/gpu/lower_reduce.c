@@ -11,7 +11,7 @@
 static uint32_t float_key(uint32_t bits) { return bits >> 31 ? ~bits : bits | 0x80000000u; }
 
 /* The least value of a type as a key; for a minimum the largest, turned round. */
-static gpu_fold least_key(gpu_fold f, rlx_dtype t) {
+static gpu_fold min_key(gpu_fold f, rlx_dtype t) {
   bool smallest = f.op == GPU_FOLD_MIN;
   uint32_t key = 0; /* right as it is where the type fills its words */
   switch (t) {
@@ -29,7 +29,7 @@ static gpu_fold least_key(gpu_fold f, rlx_dtype t) {
 
 gpu_fold gpu_fold_of(gpu_fold_op op, rlx_dtype t) {
   gpu_fold f = {.op = op};
-  if (op == GPU_FOLD_MAX || op == GPU_FOLD_MIN) return least_key(f, t);
+  if (op == GPU_FOLD_MAX || op == GPU_FOLD_MIN) return min_key(f, t);
   if (op == GPU_FOLD_PROD) f.neutral[0] = gpu_is_float(t) ? gpu_f32_bits(1) : 1;
   return f;
 }
@@ -93,14 +93,14 @@ static uint32_t items_of_words(gpu_fold_axes *a, rlx_dtype t) {
 enum { BATCH = 8 }; /* items a lane loads together */
 
 gpu_fold_cut gpu_fold_cut_of(const gpu_caps *caps, const gpu_fold_axes *a) {
-  uint32_t group = gpu_group_of(caps, 256), wanted = gpu_power_of_two(gpu_ceil_div(a->n, BATCH)), most = group;
+  uint32_t group = gpu_group_of(caps, 256), wanted = gpu_power_of_two(gpu_ceil_div(a->n, BATCH)), max = group;
   if (a->across) { /* as many lines beside each other as make a sub-group's read whole */
     uint32_t beside = gpu_power_of_two(a->kept[3]);
-    most = group / (beside < 32 ? beside : 32);
+    max = group / (beside < 32 ? beside : 32);
   } else if (wanted < 32) {
     wanted = a->n < 32 ? gpu_power_of_two(a->n) : 32;
   }
-  gpu_fold_cut c = {.lanes = wanted < most ? wanted : most, .group = group, .chunks = 1, .chunk = a->n ? a->n : 1};
+  gpu_fold_cut c = {.lanes = wanted < max ? wanted : max, .group = group, .chunks = 1, .chunk = a->n ? a->n : 1};
   uint32_t groups = gpu_ceil_div(a->lines, group / c.lanes), enough = gpu_tuned(caps)->reduce_groups * caps->units;
   uint32_t smallest = c.lanes * BATCH * 2;
   if (groups >= enough / 2 || a->n < 2 * smallest) return c;

@@ -37,15 +37,15 @@ static rope read_heads(const gpu_lowering *l, uint32_t input, int32_t layout, in
 }
 
 /* Per pair: turns per position, before the point and 64 bits after it. */
-static gpu_window turns_table(gpu_lowering *l, const rope *r) {
+static gpu_window angle_table(gpu_lowering *l, const rope *r) {
   uint32_t pairs = r->n_rot / 2, *words = rlx_mem_alloc(3 * sizeof *words * (size_t)pairs);
   if (!words) {
     l->status = RLX_FAIL(RLX_NO_MEMORY, "frequencies of %u pairs", (unsigned)pairs);
     return (gpu_window){GPU_NONE, 0, 0, 0};
   }
   for (uint32_t i = 0; i < pairs; i++) {
-    double turn = rlx_rope_frequency(r->theta, i, pairs) / (2 * 3.14159265358979323846);
-    double whole = floor(turn), rest = (turn - whole) * 4294967296.0, high = floor(rest);
+    double revolutions = rlx_rope_frequency(r->theta, i, pairs) / (2 * 3.14159265358979323846);
+    double whole = floor(revolutions), rest = (revolutions - whole) * 4294967296.0, high = floor(rest);
     words[3 * i] = (uint32_t)(int64_t)fmod(whole, 4294967296.0);
     words[3 * i + 1] = (uint32_t)high;
     words[3 * i + 2] = (uint32_t)((rest - high) * 4294967296.0);
@@ -63,7 +63,7 @@ static bool goes_by_16_bytes(const rope *r) {
 static void emit(gpu_lowering *l, const rope *r) {
   uint32_t rows = r->batches * r->heads * r->tokens, per_word = gpu_elements_per_word(r->type);
   gpu_window table = {GPU_NONE, 0, 0, 0};
-  if (r->angles < 2) table = turns_table(l, r);
+  if (r->angles < 2) table = angle_table(l, r);
   gpu_params_rope p = {.n = rows * r->d,
                        .d = r->d,
                        .n_rot = r->n_rot,
@@ -99,69 +99,69 @@ static void emit(gpu_lowering *l, const rope *r) {
 
 /* ---- with a norm, or into a state ---- */
 
-typedef struct turned_rows {
+typedef struct rotated_rows {
   gpu_window x, positions, factors, sines, gamma, places;
   bool norm;
   double eps;
   uint32_t capacity, limit; /* of a state; 0: the result is like x */
   const rlx_type *at;
-} turned_rows;
+} rotated_rows;
 
-enum { MOST_LANES = 32, MOST_UNITS = 4 * MOST_LANES }; /* of turn_rows */
+enum { MAX_LANES = 32, MAX_UNITS = 4 * MAX_LANES }; /* of rotate_rows */
 
 static uint32_t units_of(const rope *r) { return r->n_rot / (r->is_gptj ? 4 : 8) + (r->d - r->n_rot) / 4; }
 
-static bool takes_turn_rows(const rope *r, const turned_rows *t) {
-  return r->type == RLX_F32 && goes_by_16_bytes(r) && units_of(r) <= MOST_UNITS && (!t->norm || t->eps >= 1e-30);
+static bool takes_rotate_rows(const rope *r, const rotated_rows *t) {
+  return r->type == RLX_F32 && goes_by_16_bytes(r) && units_of(r) <= MAX_UNITS && (!t->norm || t->eps >= 1e-30);
 }
 
-static void emit_turn_rows(gpu_lowering *l, const rope *r, const turned_rows *t) {
-  uint32_t units = units_of(r), lanes = gpu_power_of_two(units < MOST_LANES ? units : MOST_LANES), group = 128;
+static void emit_rotate_rows(gpu_lowering *l, const rope *r, const rotated_rows *t) {
+  uint32_t units = units_of(r), lanes = gpu_power_of_two(units < MAX_LANES ? units : MAX_LANES), group = 128;
   gpu_window table = {GPU_NONE, 0, 0, 0};
-  if (r->angles < 2) table = turns_table(l, r);
-  gpu_params_turn_rows p = {.n = r->batches * r->heads * r->tokens,
-                            .d = r->d,
-                            .n_rot = r->n_rot,
-                            .heads = r->heads,
-                            .tokens = r->tokens,
-                            .head_rows = r->places_first ? 1 : r->tokens,
-                            .token_rows = r->places_first ? r->heads : 1,
-                            .width = r->width,
-                            .heads_each = 1,
-                            .eps = (float)t->eps,
-                            .capacity = t->capacity,
-                            .limit = t->limit,
-                            .per_at = t->at && gpu_count(t->at) > 1};
+  if (r->angles < 2) table = angle_table(l, r);
+  gpu_params_rotate_rows p = {.n = r->batches * r->heads * r->tokens,
+                              .d = r->d,
+                              .n_rot = r->n_rot,
+                              .heads = r->heads,
+                              .tokens = r->tokens,
+                              .head_rows = r->places_first ? 1 : r->tokens,
+                              .token_rows = r->places_first ? r->heads : 1,
+                              .width = r->width,
+                              .heads_each = 1,
+                              .eps = (float)t->eps,
+                              .capacity = t->capacity,
+                              .limit = t->limit,
+                              .per_at = t->at && gpu_count(t->at) > 1};
   if (r->angles == 2) p.table_rows = (uint32_t)gpu_in_type(l, COSINES)->shape.v[0];
-  gpu_constants_turn_rows c = {.t = (uint32_t)r->type,
-                               .t_index = (uint32_t)r->index_type,
-                               .positions = r->positions,
-                               .angles = r->angles,
-                               .is_gptj = r->is_gptj,
-                               .lanes = lanes,
-                               .per = gpu_ceil_div(units, lanes),
-                               .norm = t->norm,
-                               .gamma = t->gamma.from != GPU_NONE,
-                               .placed = t->at != NULL,
-                               .at_t = t->at ? (uint32_t)t->at->dtype : RLX_I32,
-                               .to = (uint32_t)gpu_out_type(l)->dtype};
+  gpu_constants_rotate_rows c = {.t = (uint32_t)r->type,
+                                 .t_index = (uint32_t)r->index_type,
+                                 .positions = r->positions,
+                                 .angles = r->angles,
+                                 .is_gptj = r->is_gptj,
+                                 .lanes = lanes,
+                                 .per = gpu_ceil_div(units, lanes),
+                                 .norm = t->norm,
+                                 .gamma = t->gamma.from != GPU_NONE,
+                                 .placed = t->at != NULL,
+                                 .at_t = t->at ? (uint32_t)t->at->dtype : RLX_I32,
+                                 .to = (uint32_t)gpu_out_type(l)->dtype};
   gpu_emit(l,
-           &(gpu_launch){GPU_KERNEL(turn_rows, p, c), .groups = gpu_ceil_div(p.n, group / lanes), .group_size = group,
+           &(gpu_launch){GPU_KERNEL(rotate_rows, p, c), .groups = gpu_ceil_div(p.n, group / lanes), .group_size = group,
                          .windows = {t->x, t->positions, r->angles == 0 ? table : t->factors, t->sines, table,
                                      gpu_out(l), t->gamma, t->places}});
 }
 
 static void normed(gpu_lowering *l, const rope *r, double eps) {
-  turned_rows t = {.x = gpu_in(l, X),
-                   .positions = gpu_in(l, r->positions == 1 ? OFFSET : POSITIONS),
-                   .factors = gpu_in(l, r->angles == 1 ? FACTORS : COSINES),
-                   .sines = gpu_in(l, SINES),
-                   .gamma = gpu_in(l, GAMMA),
-                   .norm = true,
-                   .eps = eps};
-  if (!takes_turn_rows(r, &t)) gpu_refuse(l, "a norm of heads that are not f32 in vectors");
+  rotated_rows t = {.x = gpu_in(l, X),
+                    .positions = gpu_in(l, r->positions == 1 ? OFFSET : POSITIONS),
+                    .factors = gpu_in(l, r->angles == 1 ? FACTORS : COSINES),
+                    .sines = gpu_in(l, SINES),
+                    .gamma = gpu_in(l, GAMMA),
+                    .norm = true,
+                    .eps = eps};
+  if (!takes_rotate_rows(r, &t)) gpu_refuse(l, "a norm of heads that are not f32 in vectors");
   gpu_in_place(l, X);
-  emit_turn_rows(l, r, &t);
+  emit_rotate_rows(l, r, &t);
 }
 
 /* The result is the state itself: the planner lays no update anywhere else. */
@@ -179,17 +179,17 @@ void gpu_lower_rope_update(gpu_lowering *l) {
   }
   r.angles = gpu_has_in(l, UPDATE_FACTORS);
   uint32_t capacity = (uint32_t)gpu_out_type(l)->shape.v[1];
-  turned_rows t = {.x = gpu_in(l, ROWS),
-                   .positions = gpu_in(l, UPDATE_POSITIONS),
-                   .factors = gpu_in(l, UPDATE_FACTORS),
-                   .gamma = gpu_in(l, UPDATE_GAMMA),
-                   .places = gpu_in(l, AT),
-                   .norm = attrs->norm,
-                   .eps = attrs->eps,
-                   .capacity = capacity,
-                   .limit = capacity - r.tokens,
-                   .at = gpu_in_type(l, AT)};
-  if (takes_turn_rows(&r, &t)) emit_turn_rows(l, &r, &t);
+  rotated_rows t = {.x = gpu_in(l, ROWS),
+                    .positions = gpu_in(l, UPDATE_POSITIONS),
+                    .factors = gpu_in(l, UPDATE_FACTORS),
+                    .gamma = gpu_in(l, UPDATE_GAMMA),
+                    .places = gpu_in(l, AT),
+                    .norm = attrs->norm,
+                    .eps = attrs->eps,
+                    .capacity = capacity,
+                    .limit = capacity - r.tokens,
+                    .at = gpu_in_type(l, AT)};
+  if (takes_rotate_rows(&r, &t)) emit_rotate_rows(l, &r, &t);
   else gpu_refuse(l, "rows turned on their way into a state that are not f32 in vectors");
 }
 

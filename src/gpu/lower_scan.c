@@ -15,11 +15,11 @@ typedef struct scan {
 } scan;
 
 static void cut(const gpu_caps *caps, scan *s) {
-  uint32_t most = s->group = gpu_group_of(caps, 256);
+  uint32_t max = s->group = gpu_group_of(caps, 256);
   s->blocks = gpu_ceil_div(s->lines.n, BLOCK);
-  if (s->lines.inner > 1) most /= s->lines.inner < 32 ? gpu_power_of_two(s->lines.inner) : 32;
+  if (s->lines.inner > 1) max /= s->lines.inner < 32 ? gpu_power_of_two(s->lines.inner) : 32;
   s->lanes = gpu_power_of_two(s->blocks);
-  if (s->lanes > most) s->lanes = most;
+  if (s->lanes > max) s->lanes = max;
   s->chunks = 1, s->chunk = gpu_ceil_div(s->blocks, s->lanes) * s->lanes;
   uint32_t groups = gpu_ceil_div(s->lines.lines, s->group / s->lanes),
            enough = gpu_tuned(caps)->scan_groups * caps->units;

@@ -1,7 +1,7 @@
 /* The scatter family: x with places that an index tensor names replaced by updates, or combined with them.
  *
  * Three or four dispatches: indices become places (resolve.k); x is copied, or widened into work memory where its elements
- * are narrower than a word; updates meet it in order (scatter.k, scatter_few.k); and what was widened is narrowed into the result. Floats that are
+ * are narrower than a word; updates meet it in order (scatter.k, scatter_split.k); and what was widened is narrowed into the result. Floats that are
  * combined are rounded to a narrow type once, at the end. */
 #include <string.h>
 
@@ -78,7 +78,7 @@ static uint32_t ranges_of(const scatter *s, uint64_t lines, uint64_t enough) {
 }
 
 /* Whether groups should share the walk along a line: where there are few lines, long ones, whose places lie together. */
-static bool is_few(const scatter *s, uint64_t lines) {
+static bool splits(const scatter *s, uint64_t lines) {
   return lines <= 16 && s->count >= 1024 && (s->columns || s->u_step == 1);
 }
 
@@ -91,10 +91,10 @@ static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window place
     lines *= s->dim[i];
   }
   gpu_window table = gpu_axes_table(l, &axes);
-  bool few = is_few(s, lines);
-  uint32_t group = few && l->caps->max_group >= 256 ? 256 : 128;
+  bool is_split = splits(s, lines);
+  uint32_t group = is_split && l->caps->max_group >= 256 ? 256 : 128;
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  uint32_t per_unit = few ? tuned->scatter_few_groups : tuned->scatter_lines;
+  uint32_t per_unit = is_split ? tuned->scatter_split_groups : tuned->scatter_lines;
   uint32_t ranges = ranges_of(s, lines, (uint64_t)l->caps->units * per_unit);
   gpu_params_scatter p = {.lines = (uint32_t)lines,
                           .range_size = gpu_ceil_div((uint32_t)s->places, ranges),
@@ -106,9 +106,9 @@ static void emit_meet(gpu_lowering *l, scatter *s, carrier how, gpu_window place
   gpu_constants_scatter c = {
     .tu = (uint32_t)how.as, .kind = how.kind, .meet = how.meet, .columns = s->columns, .rank = gpu_axes_rank(&axes)};
   gpu_launch d = {GPU_KERNEL(scatter, p, c),
-                  .groups = few ? p.lines * p.ranges : gpu_ceil_div(p.lines * p.ranges, group), .group_size = group,
-                  .windows = {places, gpu_in(l, 2), y, table}};
-  if (few) d.kernel = &gpu_kernel_scatter_few; /* which has the same parameters and constants */
+                  .groups = is_split ? p.lines * p.ranges : gpu_ceil_div(p.lines * p.ranges, group),
+                  .group_size = group, .windows = {places, gpu_in(l, 2), y, table}};
+  if (is_split) d.kernel = &gpu_kernel_scatter_split; /* which has the same parameters and constants */
   gpu_emit(l, &d);
 }
 

@@ -27,13 +27,13 @@ static uint32_t power_of_2_from(uint32_t n) {
 
 /* How many invocations share a channel's state and how many steps lie in shared memory; false: the state is too large. */
 static bool choose_shape(const gpu_caps *caps, const scan *s, scan_shape *out) {
-  uint32_t fours = gpu_ceil_div(s->n, 4), most_lanes = caps->subgroup && caps->subgroup < 32 ? caps->subgroup : 32;
+  uint32_t fours = gpu_ceil_div(s->n, 4), max_lanes = caps->subgroup && caps->subgroup < 32 ? caps->subgroup : 32;
   uint64_t channels = (uint64_t)s->batches * s->outers * s->inner;
   uint32_t per_lane = channels >= (uint64_t)gpu_tuned(caps)->linear_scan_channels * caps->units
                         ? 4
                         : 2; /* few channels: more lanes to each */
   scan_shape t = {.lanes = power_of_2_from(gpu_ceil_div(fours, per_lane)), .steps = 16};
-  if (t.lanes > most_lanes) t.lanes = most_lanes;
+  if (t.lanes > max_lanes) t.lanes = max_lanes;
   t.fours = fours ? gpu_ceil_div(fours, t.lanes) : 1;
   t.red = s->mode == 2 && !caps->subgroup ? GROUP : 1;
   for (;; t.steps /= 2) {

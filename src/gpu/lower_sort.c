@@ -16,7 +16,7 @@ static uint32_t capacity_of(const gpu_caps *caps, rlx_dtype t) {
   return capacity;
 }
 
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* One round of sort_block. */
 typedef struct sort_round {
@@ -27,7 +27,7 @@ typedef struct sort_round {
 
 static uint32_t kept_of(const sort_round *r) {
   uint32_t pieces = gpu_ceil_div(r->items, r->size), rest = r->items - (pieces - 1) * r->size;
-  return (pieces - 1) * r->take + least(rest, r->take);
+  return (pieces - 1) * r->take + min(rest, r->take);
 }
 
 static void sort_blocks(gpu_lowering *l, const gpu_sort *s, const sort_round *r) {

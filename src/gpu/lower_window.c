@@ -5,13 +5,13 @@
 
 /* A stride that is never taken and a dilation that never spreads may be any number; 1 does as well. */
 static bool fits(gpu_sliding *v, int a, int64_t steps) {
-  const int64_t most = 1 << 30;
+  const int64_t max = 1 << 30;
   rlx_conv_window *w = &v->window;
   if (steps <= 1) w->stride[a] = 1;
   if (w->kernel[a] == 1) w->dilation[a] = 1;
-  if (w->stride[a] > most || w->dilation[a] > most || w->kernel[a] > most || w->pad_lo[a] > most || w->pad_hi[a] > most)
+  if (w->stride[a] > max || w->dilation[a] > max || w->kernel[a] > max || w->pad_lo[a] > max || w->pad_hi[a] > max)
     return false;
-  return steps * w->stride[a] + w->kernel[a] * w->dilation[a] + w->pad_lo[a] + w->pad_hi[a] < most;
+  return steps * w->stride[a] + w->kernel[a] * w->dilation[a] + w->pad_lo[a] + w->pad_hi[a] < max;
 }
 
 bool gpu_sliding_init(gpu_lowering *l, const rlx_conv_window *w, const rlx_dims *x, const rlx_dims *y, bool transposed,

@@ -5,14 +5,14 @@
  * k. x comes from the cache, for every group again: so where there are more rows of x, and more groups than
  * multiprocessors, more lie side by side. Where there are fewer groups than half the multiprocessors, k is split, if
  * enough of it is left for each part to be worth the second pass. More than 16 rows of f32 become f16 before
- * (matmul_halves.c). */
+ * (matmul_f16.c). */
 #include "gpu/matmul_plan.h"
 
 enum {
   ROWS_OF_SUB = 32, /* of the weight, for a sub-group */
-  SOME_ROWS = 16,   /* of x that a kernel of the first kind takes, */
-  MOST_ROWS = 32,   /* and one of the second */
-  MOST_SUBS = 16,
+  NARROW_ROWS = 16, /* of x that a kernel of the first kind takes, */
+  MAX_ROWS = 32,    /* and one of the second */
+  MAX_SUBS = 16,
   K_UNIT = 256,         /* parts of k are multiples of this: whole blocks */
   SHARED_OF_SUB = 2560, /* bytes */
   HALVED = 99,          /* T_HALVED of kernels/rows_matrix.kh */
@@ -46,27 +46,27 @@ static kind kind_of(const gpu_tuning *t, rlx_dtype weight) {
                 {t->direct_block_ahead, t->direct_block_ahead}};
 }
 
-static product_some shape_of(const gpu_lowering *l, const gpu_product *p) {
+static product_narrow shape_of(const gpu_lowering *l, const gpu_product *p) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   const kind of = kind_of(tuned, p->b_type);
   uint32_t tiles = gpu_ceil_div(p->n, ROWS_OF_SUB), units = l->caps->units;
-  if (l->caps->choices.some) {
-    product_some forced = *l->caps->choices.some;
+  if (l->caps->choices.narrow) {
+    product_narrow forced = *l->caps->choices.narrow;
     if (!forced.down) forced.down = 1;
     return forced;
   }
-  product_some s = {.subs = (uint8_t)of.min_subs, .ahead = (uint8_t)of.ahead[p->m > SOME_ROWS], .down = 1};
-  if (p->m > SOME_ROWS) {
+  product_narrow s = {.subs = (uint8_t)of.min_subs, .ahead = (uint8_t)of.ahead[p->m > NARROW_ROWS], .down = 1};
+  if (p->m > NARROW_ROWS) {
     while (s.down < tuned->direct_max_down && tiles > s.down * units) s.down++;
-    s.subs = s.down == 3 ? 12 : MOST_SUBS;
+    s.subs = s.down == 3 ? 12 : MAX_SUBS;
   } else {
     while (s.subs < of.max_subs && s.subs * tiles * 2 <= tuned->direct_subs_per_unit * units * 3 / 2) s.subs *= 2;
   }
   return s;
 }
 
-static bool fits(const gpu_caps *caps, const product_some *s) {
-  uint32_t shared = SHARED_OF_SUB * (uint32_t)s->subs + (2 * MOST_ROWS + 1) * 4;
+static bool fits(const gpu_caps *caps, const product_narrow *s) {
+  uint32_t shared = SHARED_OF_SUB * (uint32_t)s->subs + (2 * MAX_ROWS + 1) * 4;
   return s->subs && s->subs % s->down == 0 && caps->max_group >= 32u * s->subs && caps->max_shared >= shared;
 }
 
@@ -77,24 +77,24 @@ bool gpu_product_is_direct(const gpu_lowering *l, const gpu_product *p) {
   bool types = p->a_type == RLX_F32 ? !l->exact : p->a_type == RLX_F16 && p->b_type == RLX_F16;
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
   if (!of.kernels[0] || !known || !types || !vectors || l->caps->choices.tile) return false;
-  if (p->m < of.min_rows || p->m > (of.kernels[1] ? MOST_ROWS : SOME_ROWS)) return false;
-  product_some s = shape_of(l, p);
+  if (p->m < of.min_rows || p->m > (of.kernels[1] ? MAX_ROWS : NARROW_ROWS)) return false;
+  product_narrow s = shape_of(l, p);
   return fits(l->caps, &s) && p->k >= tuned->direct_min_k && p->n >= tuned->direct_min_n;
 }
 
 void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   const kind of = kind_of(tuned, p->b_type);
-  product_some s = shape_of(l, p);
-  bool more = p->m > SOME_ROWS, halved = more && p->a_type == RLX_F32;
+  product_narrow s = shape_of(l, p);
+  bool more = p->m > NARROW_ROWS, halved = more && p->a_type == RLX_F32;
   uint32_t tiles = gpu_ceil_div(p->n, ROWS_OF_SUB * s.down), splits = 1;
   while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= tuned->direct_min_part &&
          splits < tuned->direct_max_splits)
     splits *= 2;
   if (s.splits) splits = s.splits;
   product_target to = gpu_product_target(l, p, splits);
-  product_halves x = {.a = p->a};
-  if (halved) x = gpu_product_halve(l, p, !planes, planes ? PRODUCT_BY_EIGHTS_CROSSED : PRODUCT_BY_EIGHTS);
+  product_f16 x = {.a = p->a};
+  if (halved) x = gpu_product_to_f16(l, p, !planes, planes ? PRODUCT_BY_EIGHTS_CROSSED : PRODUCT_BY_EIGHTS);
   gpu_params_rows_direct_blocks params = {.m = p->m,
                                           .n = p->n,
                                           .k = p->k,

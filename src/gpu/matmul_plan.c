@@ -1,8 +1,8 @@
 /* Matrix products of windows: which kind of kernel makes one, and what goes around the kernels.
  *
- *   four to 64 rows     rows_coop* or rows_full* (matmul_some.c) where b is [n, k] and there are matrix units: by the bytes of b
+ *   four to 64 rows     rows_coop* or rows_full* (matmul_narrow.c) where b is [n, k] and there are matrix units: by the bytes of b
  *   one to eight rows   matvec1, matvec8 or matvec_kn (matmul_rows.c): bound by the bytes of b
- *   more, f32 x f16     two f16 products in tiles (matmul_halves.c) where there are matrix units
+ *   more, f32 x f16     two f16 products in tiles (matmul_f16.c) where there are matrix units
  *   else                tiles (matmul_tiles.c): bound by arithmetic
  *
  * Where k is split, or a narrow result's rows do not end at words, the kernel writes f32 parts to work memory and a second
@@ -75,7 +75,7 @@ const char gpu_no_tile[] = "no tile of a matrix product fits the device";
 static bool is_empty(const gpu_product *p) { return p->m == 0 || p->n == 0 || gpu_product_batches(p) == 0; }
 
 /* [m, k] x [k, 1] is [1, k] x [m, k]^T, and its result lies the same way. */
-static gpu_product turned(const gpu_product *p) {
+static gpu_product transposed(const gpu_product *p) {
   gpu_product t = *p;
   t.m = 1, t.n = p->m, t.trans_b = true;
   t.a = p->b, t.b = p->a, t.a_type = p->b_type, t.b_type = p->a_type;
@@ -86,27 +86,27 @@ static gpu_product turned(const gpu_product *p) {
 
 void gpu_product_emit(gpu_lowering *l, const gpu_product *given) {
   if (is_empty(given)) return;
-  gpu_product p = given->n == 1 && given->m > PRODUCT_FEW_ROWS ? turned(given) : *given;
+  gpu_product p = given->n == 1 && given->m > PRODUCT_SKINNY_ROWS ? transposed(given) : *given;
   product_choice choice;
-  bool some = gpu_product_has_some_rows(l, &p), few = !some && gpu_product_has_few_rows(l->caps, &p, p.m);
-  if (!few) gpu_product_norm_first(l, &p);
-  if (some) gpu_product_some_rows(l, &p, NULL);
-  else if (few) gpu_product_few_rows(l, &p, NULL, NULL);
-  else if (gpu_product_takes_halves(l, &p)) {
-    product_halves a = gpu_product_halve(l, &p, true, PRODUCT_BY_ROWS);
-    gpu_product_of_halves(l, &p, &a);
+  bool is_narrow = gpu_product_is_narrow(l, &p), is_skinny = !is_narrow && gpu_product_is_skinny(l->caps, &p, p.m);
+  if (!is_skinny) gpu_product_norm_first(l, &p);
+  if (is_narrow) gpu_product_narrow(l, &p, NULL);
+  else if (is_skinny) gpu_product_skinny(l, &p, NULL, NULL);
+  else if (gpu_product_takes_f16(l, &p)) {
+    product_f16 a = gpu_product_to_f16(l, &p, true, PRODUCT_BY_ROWS);
+    gpu_product_of_f16(l, &p, &a);
   } else if (gpu_product_choose(l->caps, &p, p.m, gpu_product_batches(&p), &choice))
     gpu_product_in_tiles(l, &p, &choice, NULL);
   else gpu_refuse(l, gpu_no_tile);
 }
 
 void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up, rlx_dtype up_type) {
-  enum { MOST_ROWS_KN = 4 };
+  enum { MAX_ROWS_KN = 4 };
   if (is_empty(gate)) return;
-  bool few = gpu_product_has_few_rows(l->caps, gate, gate->m) && (gate->trans_b || gate->m <= MOST_ROWS_KN) &&
-             !gpu_product_has_some_rows(l, gate);
-  if (few && up_type == gate->b_type) {
-    gpu_product_few_rows(l, gate, &up, NULL);
+  bool is_skinny = gpu_product_is_skinny(l->caps, gate, gate->m) && (gate->trans_b || gate->m <= MAX_ROWS_KN) &&
+                   !gpu_product_is_narrow(l, gate);
+  if (is_skinny && up_type == gate->b_type) {
+    gpu_product_skinny(l, gate, &up, NULL);
     return;
   }
   gpu_product first = *gate;
@@ -116,10 +116,10 @@ void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up
   first.y = gpu_work(l, bytes), first.y_type = RLX_F32, first.act = RLX_ACT_NONE;
   second.b = up, second.b_type = up_type;
   second.extra = GPU_EXTRA_GATE, second.extra_window = first.y, second.extra_type = RLX_F32;
-  if (!few && gpu_product_takes_halves(l, &first) && gpu_product_takes_halves(l, &second)) {
-    product_halves a = gpu_product_halve(l, &first, true, PRODUCT_BY_ROWS); /* once for both */
-    gpu_product_of_halves(l, &first, &a);
-    gpu_product_of_halves(l, &second, &a);
+  if (!is_skinny && gpu_product_takes_f16(l, &first) && gpu_product_takes_f16(l, &second)) {
+    product_f16 a = gpu_product_to_f16(l, &first, true, PRODUCT_BY_ROWS); /* once for both */
+    gpu_product_of_f16(l, &first, &a);
+    gpu_product_of_f16(l, &second, &a);
     return;
   }
   gpu_product_emit(l, &first);
@@ -145,9 +145,9 @@ void gpu_product_experts(gpu_lowering *l, const gpu_product *p, const gpu_expert
   if (is_empty(p)) return;
   product_rows rows = {.window = e->index, .index_type = e->index_type, .n_experts = e->n_experts};
   const gpu_tuning *tuned = gpu_tuned(l->caps); /* few: each row goes through its expert by itself */
-  bool few = p->m <= tuned->expert_rows_in_all || p->m / tuned->expert_rows <= e->n_experts;
-  if (few && gpu_product_has_few_rows(l->caps, p, 1)) {
-    gpu_product_few_rows(l, p, NULL, &rows);
+  bool is_skinny = p->m <= tuned->expert_rows_in_all || p->m / tuned->expert_rows <= e->n_experts;
+  if (is_skinny && gpu_product_is_skinny(l->caps, p, 1)) {
+    gpu_product_skinny(l, p, NULL, &rows);
     return;
   }
   uint32_t used = e->n_experts < p->m ? e->n_experts + !e->n_experts : p->m;

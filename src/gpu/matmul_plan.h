@@ -3,9 +3,9 @@
  *   matmul_plan.c   which kind of kernel; products with a gate; experts; the second pass
  *   matmul_tiles.c  the tiled kernels: the table of tiles, the model that chooses one, their dispatches
  *   matmul_rows.c   the kernels for a few rows
- *   matmul_some.c   the kernels for some rows, on matrix units
+ *   matmul_narrow.c   the kernels for some rows, on matrix units
  *   matmul_direct.c the same where the layout of matrices is known
- *   matmul_halves.c f32 times f16 as two f16 products
+ *   matmul_f16.c f32 times f16 as two f16 products
  *
  * The numbers that were found by measuring are in tuning.def, but for the rates of tiles (matmul_tiles.c). */
 #ifndef RLX_GPU_MATMUL_PLAN_H
@@ -57,12 +57,12 @@ product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32
 
 /* ---- a few rows ---- */
 
-enum { PRODUCT_FEW_ROWS = 8 };
+enum { PRODUCT_SKINNY_ROWS = 8 };
 /* Whether m rows are few enough. */
-bool gpu_product_has_few_rows(const gpu_caps *caps, const gpu_product *p, uint32_t m);
+bool gpu_product_is_skinny(const gpu_caps *caps, const gpu_product *p, uint32_t m);
 /* up: a second weight of the same type and shape, the result being act(a b) * (a up); NULL: none. Where b is [k, n],
  * at most four rows may have one. rows: NULL, or the experts of p's m rows. */
-void gpu_product_few_rows(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows);
+void gpu_product_skinny(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows);
 
 /* ---- some rows, on matrix units: dense, or with a weight of a block type ---- */
 
@@ -70,10 +70,10 @@ typedef struct product_planes { /* of such a weight: quant_units.kh */
   gpu_window wide, narrow;      /* of whole vectors of 16 bytes, and the rest */
   uint32_t a1, a2, b1;
 } product_planes;
-bool gpu_product_has_some_rows(const gpu_lowering *l, const gpu_product *p);
-bool gpu_product_some_blocks(const gpu_lowering *l,
-                             const gpu_product *p); /* the weight lies in planes, and is not tq1_0 */
-void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_planes *planes); /* NULL: dense */
+bool gpu_product_is_narrow(const gpu_lowering *l, const gpu_product *p);
+bool gpu_product_narrow_blocks(const gpu_lowering *l,
+                               const gpu_product *p); /* the weight lies in planes, and is not tq1_0 */
+void gpu_product_narrow(gpu_lowering *l, const gpu_product *p, const product_planes *planes); /* NULL: dense */
 
 /* The same where the layout of matrices is known (matmul_direct.c), which the two before choose where they can. */
 bool gpu_product_is_direct(const gpu_lowering *l, const gpu_product *p);
@@ -111,18 +111,18 @@ void gpu_product_in_tiles(gpu_lowering *l, const gpu_product *p, const product_c
 /* The f32 parts [split, batch, m, n] alone, in work memory. */
 gpu_window gpu_product_parts(gpu_lowering *l, const gpu_product *p, const product_choice *choice);
 
-/* ---- f32 times f16 on matrix units (matmul_halves.c) ---- */
+/* ---- f32 times f16 on matrix units (matmul_f16.c) ---- */
 
-typedef struct product_halves { /* rows of a as one or two f16 each, and their scales */
+typedef struct product_f16 { /* rows of a as one or two f16 each, and their scales */
   gpu_window a, scales;
-} product_halves;
-bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p);
-typedef enum product_order { /* of their vectors: kernels/quant_halves.k */
+} product_f16;
+bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p);
+typedef enum product_order { /* of their vectors: kernels/quant_f16.k */
                              PRODUCT_BY_ROWS,
                              PRODUCT_BY_EIGHTS,
                              PRODUCT_BY_EIGHTS_CROSSED,
 } product_order;
-product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order);
-void gpu_product_of_halves(gpu_lowering *l, const gpu_product *p, const product_halves *a);
+product_f16 gpu_product_to_f16(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order);
+void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16 *a);
 
 #endif

@@ -12,51 +12,51 @@ enum {
   NARROWEST_KN = 4,
 };
 
-bool gpu_product_has_few_rows(const gpu_caps *caps, const gpu_product *p, uint32_t m) {
-  return m <= PRODUCT_FEW_ROWS && (!p->trans_b || p->k >= gpu_tuned(caps)->rows_min_k) && !caps->choices.tile;
+bool gpu_product_is_skinny(const gpu_caps *caps, const gpu_product *p, uint32_t m) {
+  return m <= PRODUCT_SKINNY_ROWS && (!p->trans_b || p->k >= gpu_tuned(caps)->rows_min_k) && !caps->choices.tile;
 }
 
 static uint32_t at_most(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* How many parts of k bring `warps` to what is wanted, each part at least `least` long. */
-static uint32_t parts_of_k(const gpu_tuning *tuned, uint64_t warps, uint64_t wanted, uint32_t k, uint32_t least) {
+/* How many parts of k bring `warps` to what is wanted, each part at least `min` long. */
+static uint32_t parts_of_k(const gpu_tuning *tuned, uint64_t warps, uint64_t wanted, uint32_t k, uint32_t min) {
   uint32_t splits = 1;
-  while (warps * splits < wanted && splits < tuned->rows_max_splits && k / (2 * splits) >= least) splits *= 2;
+  while (warps * splits < wanted && splits < tuned->rows_max_splits && k / (2 * splits) >= min) splits *= 2;
   return splits;
 }
 
-typedef struct few { /* what both kernels are told */
+typedef struct skinny { /* what both kernels are told */
   uint32_t m, batches;
   uint32_t group, team, parts;
   uint32_t splits, k_part;
   product_target to;
   gpu_window up;
-} few;
+} skinny;
 
 /* With two weights the activation is the kernel's own, and a second pass only narrows. */
-static few open_few(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
-  return (few){.m = rows ? 1 : p->m,
-               .batches = rows ? p->m : gpu_product_batches(p),
-               .splits = 1,
-               .k_part = p->k,
-               .up = up ? *up : (gpu_window){GPU_NONE, 0, 0, 0},
-               .group = l->caps->max_group};
+static skinny open_skinny(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+  return (skinny){.m = rows ? 1 : p->m,
+                  .batches = rows ? p->m : gpu_product_batches(p),
+                  .splits = 1,
+                  .k_part = p->k,
+                  .up = up ? *up : (gpu_window){GPU_NONE, 0, 0, 0},
+                  .group = l->caps->max_group};
 }
-static void set_target(gpu_lowering *l, const gpu_product *p, bool dual, uint32_t unit, few *f) {
+static void set_target(gpu_lowering *l, const gpu_product *p, bool dual, uint32_t unit, skinny *f) {
   if (f->splits > 1) f->k_part = gpu_ceil_div(gpu_ceil_div(p->k, f->splits), unit) * unit;
   f->to = gpu_product_target(l, p, f->splits);
   if (dual) f->to.act = p->act;
 }
-static void close_few(gpu_lowering *l, const gpu_product *p, bool dual, const few *f) {
+static void close_skinny(gpu_lowering *l, const gpu_product *p, bool dual, const skinny *f) {
   if (!f->to.is_part) return;
   gpu_product rest = *p;
   if (dual) rest.act = RLX_ACT_NONE;
   gpu_product_sum(l, &rest, f->to.y, f->splits);
 }
 
-static void few_rows_nk(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+static void skinny_nk(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  few f = open_few(l, p, up, rows);
+  skinny f = open_skinny(l, p, up, rows);
   bool vectors = gpu_product_vectors(p->a_type, p->k) && gpu_product_vectors(p->b_type, p->k);
   uint32_t wide = vectors ? 4 * gpu_elements_per_word(p->b_type) : 1, rows_of_b = f.m > 1 ? 8 : 4,
            takes = up ? rows_of_b / 2 : rows_of_b;
@@ -100,12 +100,12 @@ static void few_rows_nk(gpu_lowering *l, const gpu_product *p, const gpu_window 
   if (f.m > 1) launch.kernel = &gpu_kernel_matvec8; /* which have the same parameters and constants */
   if (normed) launch.kernel = &gpu_kernel_matvec1_norm;
   gpu_emit(l, &launch);
-  close_few(l, p, up != NULL, &f);
+  close_skinny(l, p, up != NULL, &f);
 }
 
-static void few_rows_kn(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+static void skinny_kn(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  few f = open_few(l, p, up, rows);
+  skinny f = open_skinny(l, p, up, rows);
   bool vec_x = gpu_product_vectors(p->a_type, p->k), vec_w = gpu_product_vectors(p->b_type, p->n);
   uint32_t vectors = gpu_ceil_div(p->n, vec_w ? 4 * gpu_elements_per_word(p->b_type) : 4);
   uint64_t wanted = (uint64_t)l->caps->units * tuned->rows_warps_per_unit;
@@ -144,10 +144,10 @@ static void few_rows_kn(gpu_lowering *l, const gpu_product *p, const gpu_window 
                      .windows = {gpu_window_if(!vec_x, p->a), gpu_window_if(vec_x, p->a), gpu_window_if(!vec_w, p->b),
                                  gpu_window_if(vec_w, p->b), gpu_window_if(!vec_w, f.up), gpu_window_if(vec_w, f.up),
                                  rows ? rows->window : f.to.extra_window, f.to.y}});
-  close_few(l, p, up != NULL, &f);
+  close_skinny(l, p, up != NULL, &f);
 }
 
-void gpu_product_few_rows(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
-  if (p->trans_b) few_rows_nk(l, p, up, rows);
-  else few_rows_kn(l, p, up, rows);
+void gpu_product_skinny(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
+  if (p->trans_b) skinny_nk(l, p, up, rows);
+  else skinny_kn(l, p, up, rows);
 }

@@ -79,8 +79,8 @@ static tile_sizes sizes_of(const product_tile *t, bool trans_b, bool gathers) {
   s.a = buffers(t) * (is_coop(t) ? bm * line : t->depth * bm / 4u);
   if (!is_coop(t)) s.b = buffers(t) * t->depth * bn / 4u;
   else s.b = buffers(t) * (trans_b ? bn * line : t->depth * (bn / 8u + 1));
-  uint32_t least = is_coop(t) ? 144u * t->across * t->down : 0; /* where its sums pass through */
-  if (s.a + s.b < least) s.b = least - s.a;
+  uint32_t min = is_coop(t) ? 144u * t->across * t->down : 0; /* where its sums pass through */
+  if (s.a + s.b < min) s.b = min - s.a;
   return s;
 }
 
@@ -95,7 +95,7 @@ static bool can_coop(const gpu_caps *caps, const gpu_product *p) {
   return has && p->b_type == p->a_type && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0);
 }
 static bool suits_coop(const gpu_tuning *tuned, const gpu_product *p, uint32_t rows) {
-  return p->k >= tuned->tile_coop_min_k && p->n >= tuned->tile_coop_min_n && rows > PRODUCT_FEW_ROWS;
+  return p->k >= tuned->tile_coop_min_k && p->n >= tuned->tile_coop_min_n && rows > PRODUCT_SKINNY_ROWS;
 }
 
 /* Whether an invocation brings no more of a tile than its kernel has registers for: eight vectors of each operand, or two
@@ -109,9 +109,9 @@ static bool can_bring(const product_tile *t) {
 /* The tile with as many buffers and as much depth as the device has memory for; false where it does not fit at all. */
 static bool fit(const gpu_caps *caps, bool trans_b, product_tile *t) {
   if (gpu_tile_group(t) > caps->max_group || !can_bring(t)) return false;
-  uint8_t least = is_coop(t) ? 16 : 8;
+  uint8_t min = is_coop(t) ? 16 : 8;
   if (shared_bytes(t, trans_b) > caps->max_shared && t->stages > 1) t->stages = 1;
-  while (shared_bytes(t, trans_b) > caps->max_shared && t->depth > least) t->depth /= 2;
+  while (shared_bytes(t, trans_b) > caps->max_shared && t->depth > min) t->depth /= 2;
   return shared_bytes(t, trans_b) <= caps->max_shared;
 }
 

@@ -161,7 +161,7 @@ static int64_t saturate(rlx_dtype dtype, double x) {
   rlx_store_value(&one, 0, x);
   return rlx_load_int(&one, 0);
 }
-static value least(builder *b, rlx_dtype t) { return int_immediate(b, saturate(t, -RLX_INFINITY)); }
+static value min(builder *b, rlx_dtype t) { return int_immediate(b, saturate(t, -RLX_INFINITY)); }
 static value largest(builder *b, rlx_dtype t) { return int_immediate(b, saturate(t, RLX_INFINITY)); }
 
 /* What a step takes beside the node's inputs: attributes, a width. */
@@ -208,7 +208,7 @@ static value cast_from_float(builder *b, value x, rlx_dtype to) {
   if (to == RLX_BOOL) return step1(b, PW_F_TO_BOOL, x, to);
   if (to == RLX_I64) return step1(b, PW_F_TO_L, x, to);
   if (to == RLX_U32) return step1(b, PW_F_TO_U, x, to);
-  return step(b, PW_F_TO_I, x, least(b, to), largest(b, to), to);
+  return step(b, PW_F_TO_I, x, min(b, to), largest(b, to), to);
 }
 
 /* To bf16, which is narrower than what f32 keeps of an integer, by way of an f32 that remembers what it lost. */
@@ -226,13 +226,13 @@ static value cast_integer(builder *b, value x, rlx_dtype to) {
   if (to == RLX_BOOL) return step1(b, from == WIDE ? PW_L_TO_BOOL : PW_I_TO_BOOL, x, to);
   if (from == WIDE) {
     if (to == RLX_U32) return step1(b, PW_L_TO_U, x, to);
-    return step(b, PW_L_TO_I, x, least(b, to), largest(b, to), to);
+    return step(b, PW_L_TO_I, x, min(b, to), largest(b, to), to);
   }
   bool is_unsigned = from == UNSIGNED || x.dtype == RLX_U8 || x.dtype == RLX_BOOL;
   if (to == RLX_I64) return step1(b, is_unsigned ? PW_U_TO_L : PW_I_TO_L, x, to);
   if (to == RLX_U32) return is_unsigned ? step1(b, PW_COPY, x, to) : step(b, PW_MAX_I, x, int_immediate(b, 0), x, to);
   if (from == UNSIGNED) return step(b, PW_MIN_U, x, largest(b, to), x, to);
-  return step(b, PW_CLAMP_I, x, least(b, to), largest(b, to), to);
+  return step(b, PW_CLAMP_I, x, min(b, to), largest(b, to), to);
 }
 
 /* All bits as they are. */
@@ -254,7 +254,7 @@ static value build_quantize(builder *b, const rlx_node_rec *n, const value in[3]
   rlx_dtype to = n->type.dtype;
   value zero = n->n_in > 2 && n->in[2] ? in[2] : int_immediate(b, 0);
   value code = step_fit(b, PW_QUANTIZE, in[0], in[1], zero, RLX_I32, RLX_I32);
-  return to == RLX_I32 ? code : step(b, PW_CLAMP_I, code, least(b, to), largest(b, to), to);
+  return to == RLX_I32 ? code : step(b, PW_CLAMP_I, code, min(b, to), largest(b, to), to);
 }
 
 static value build_dequantize(builder *b, const rlx_node_rec *n, const value in[3]) {

@@ -5,7 +5,7 @@
  * quant_product.c  products with block types on the right (the seam to dense products is matmul.h)
  * lower_dequant.c  dequant_matmul, whose scales are inputs; the 8-bit integer products
  *
- * kernels/blocks.kh decodes both layouts. A lowering that reads a block type wishes for planes with gpu_wish_planes and
+ * kernels/blocks.kh decodes both layouts. A lowering that reads a block type wishes for planes with gpu_prefer_planes and
  * tells its kernel which layout came with gpu_in_planes. */
 #ifndef RLX_GPU_QUANT_H
 #define RLX_GPU_QUANT_H
@@ -28,7 +28,7 @@ rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *s
 
 /* Input i is wished to lie in planes (nothing happens where it is of no block type); how it lies, for the constant PLANES of
  * a kernel; its number of blocks. */
-void gpu_wish_planes(gpu_lowering *l, uint32_t i);
+void gpu_prefer_planes(gpu_lowering *l, uint32_t i);
 static inline uint32_t gpu_in_planes(const gpu_lowering *l, uint32_t i) { return l->layout[i] == GPU_LAYOUT_PLANES; }
 uint32_t gpu_blocks(const rlx_type *t);
 /* The grid of a type of iq1 to iq3, two entries to a word; no window where it has none. */

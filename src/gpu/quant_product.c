@@ -17,7 +17,7 @@
 #include "gpu/lines.h"
 
 enum {
-  MOST_ROWS = 8, /* of x that go over the weight at once */
+  MAX_ROWS = 8, /* of x that go over the weight at once */
   GROUP = 128,
 };
 
@@ -68,7 +68,7 @@ static bool has_high_bits(rlx_dtype t) { return t == RLX_Q3_K || t == RLX_Q5_K |
 static bool takes_matvec(const gpu_lowering *l, const product *p, bool trans_b) {
   rlx_dtype t = gpu_in_type(l, p->w)->dtype;
   bool same = !p->v || (gpu_in_type(l, p->v)->dtype == t && gpu_in_planes(l, p->v));
-  return trans_b && gpu_in_planes(l, p->w) && same && t != RLX_TQ1_0 && (p->idx || p->m <= MOST_ROWS);
+  return trans_b && gpu_in_planes(l, p->w) && same && t != RLX_TQ1_0 && (p->idx || p->m <= MAX_ROWS);
 }
 
 typedef struct matvec_shape {
@@ -244,14 +244,14 @@ static uint32_t coop_down(const gpu_caps *caps, uint32_t m) {
   return m > COOP_ROWS && caps->max_group >= 64 * COOP_ACROSS ? 2 : 1;
 }
 
-/* Some rows: matmul_some.c. */
-static bool takes_some(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
-  return gpu_in_planes(l, w) && goes_to_f16(p->b_type) && gpu_product_some_blocks(l, p) &&
+/* Some rows: matmul_narrow.c. */
+static bool takes_narrow(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
+  return gpu_in_planes(l, w) && goes_to_f16(p->b_type) && gpu_product_narrow_blocks(l, p) &&
          (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
 }
-static void emit_some(gpu_lowering *l, const gpu_product *p, uint32_t w) {
+static void emit_narrow(gpu_lowering *l, const gpu_product *p, uint32_t w) {
   planes b = open_planes(l, w);
-  gpu_product_some_rows(l, p, &b);
+  gpu_product_narrow(l, p, &b);
 }
 
 static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_t down, const product_rows *rows) {
@@ -262,7 +262,7 @@ static void emit_coop(gpu_lowering *l, const gpu_product *p, uint32_t w, uint32_
          p->k / (2 * splits) >= gpu_tuned(l->caps)->block_coop_min_part)
     splits *= 2;
   product_target to = gpu_product_target(l, p, splits);
-  product_halves x = gpu_product_halve(l, p, false, PRODUCT_BY_ROWS);
+  product_f16 x = gpu_product_to_f16(l, p, false, PRODUCT_BY_ROWS);
   gpu_window none = {0};
   planes b = open_planes(l, w);
   gpu_params_quant_coop params = {.m = p->m,
@@ -321,29 +321,29 @@ static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
   p->b_type = gpu_in_type(l, w)->dtype;
   p->b = gpu_in(l, w);
   if (is_empty(p)) return;
-  product few = few_rows(p, w);
-  bool is_block = rlx_dtype_is_block(p->b_type), some = is_block && takes_some(l, p, w),
-       takes = is_block && !some && p->n_axes == 0 && takes_matvec(l, &few, p->trans_b);
+  product skinny = few_rows(p, w);
+  bool is_block = rlx_dtype_is_block(p->b_type), narrow = is_block && takes_narrow(l, p, w),
+       takes = is_block && !narrow && p->n_axes == 0 && takes_matvec(l, &skinny, p->trans_b);
   if (is_block && !takes) gpu_product_norm_first(l, p);
   product_choice choice;
   if (!is_block) gpu_product_emit(l, p);
-  else if (some) emit_some(l, p, w);
-  else if (takes) emit_matvec(l, &few);
+  else if (narrow) emit_narrow(l, p, w);
+  else if (takes) emit_matvec(l, &skinny);
   else if (takes_coop(l, p, w)) emit_coop(l, p, w, coop_down(l->caps, p->m), NULL);
   else if (gpu_coded_tile(l->caps, p, p->m, gpu_product_batches(p), &choice)) emit_tiles(l, p, w, &choice, NULL);
   else gpu_refuse(l, gpu_no_tile);
 }
 
 void gpu_lower_matmul_blocks(gpu_lowering *l, const gpu_fused_product *f) {
-  gpu_wish_planes(l, 1);
+  gpu_prefer_planes(l, 1);
   gpu_product p = gpu_product_of(l, 0, 1, f->trans_b);
   gpu_product_end(l, &p, f);
   emit_product(l, &p, 1);
 }
 
 void gpu_lower_gate_up_blocks(gpu_lowering *l, const gpu_fused_product *f) {
-  gpu_wish_planes(l, 1);
-  gpu_wish_planes(l, 2);
+  gpu_prefer_planes(l, 1);
+  gpu_prefer_planes(l, 2);
   gpu_product gate = gpu_product_of(l, 0, 1, f->trans_b);
   if (is_empty(&gate)) return;
   gpu_product_norm(l, &gate, 3, f->norm, f->eps);
@@ -351,8 +351,8 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l, const gpu_fused_product *f) {
   both.v = 2, both.act = f->act;
   gpu_product up = gate;
   up.b_type = gpu_in_type(l, 2)->dtype;
-  bool some = takes_some(l, &gate, 1) && takes_some(l, &up, 2);
-  if (!some && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, f->trans_b)) {
+  bool narrow = takes_narrow(l, &gate, 1) && takes_narrow(l, &up, 2);
+  if (!narrow && gate.n_axes == 0 && rlx_dtype_is_block(gate.b_type) && takes_matvec(l, &both, f->trans_b)) {
     emit_matvec(l, &both);
     return;
   }
@@ -368,7 +368,7 @@ void gpu_lower_gate_up_blocks(gpu_lowering *l, const gpu_fused_product *f) {
 void gpu_lower_grouped_blocks(gpu_lowering *l) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   const rlx_type *x = gpu_in_type(l, 0), *w = gpu_in_type(l, 1), *y = gpu_out_type(l), *idx = gpu_in_type(l, 2);
-  gpu_wish_planes(l, 1);
+  gpu_prefer_planes(l, 1);
   gpu_product p = {.m = (uint32_t)y->shape.v[0],
                    .n = (uint32_t)y->shape.v[1],
                    .k = (uint32_t)x->shape.v[1],
@@ -381,11 +381,11 @@ void gpu_lower_grouped_blocks(gpu_lowering *l) {
                    .y = gpu_out(l)};
   gpu_experts e = {.index = gpu_in(l, 2), .index_type = idx->dtype, .n_experts = (uint32_t)w->shape.v[0]};
   if (is_empty(&p)) return;
-  product few = few_rows(&p, 1);
-  few.idx = idx, few.idx_window = e.index, few.experts = e.n_experts;
-  bool is_few = p.m <= tuned->block_expert_rows_in_all || p.m / tuned->block_expert_rows <= e.n_experts;
-  if (is_few && takes_matvec(l, &few, p.trans_b)) {
-    emit_matvec(l, &few);
+  product skinny = few_rows(&p, 1);
+  skinny.idx = idx, skinny.idx_window = e.index, skinny.experts = e.n_experts;
+  bool is_skinny = p.m <= tuned->block_expert_rows_in_all || p.m / tuned->block_expert_rows <= e.n_experts;
+  if (is_skinny && takes_matvec(l, &skinny, p.trans_b)) {
+    emit_matvec(l, &skinny);
     return;
   }
   uint32_t used = e.n_experts < p.m ? e.n_experts + !e.n_experts : p.m;

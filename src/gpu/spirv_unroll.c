@@ -17,9 +17,9 @@
 
 enum {
   UNROLL = 1,
-  MOST_TRIPS = 64,
-  MOST_WORDS = 1 << 17, /* of a module */
-  MOST_STEPS = 1 << 28, /* words looked at for a module: far more than a kernel takes */
+  MAX_TRIPS = 64,
+  MAX_WORDS = 1 << 17, /* of a module */
+  MAX_STEPS = 1 << 28, /* words looked at for a module: far more than a kernel takes */
 };
 
 typedef RLX_ARRAY(uint32_t) word_list;
@@ -158,9 +158,9 @@ static bool count_trips(const unroller *u, loop *l, const uint32_t *test) {
   l->first = u->value[start];
   l->step = u->value[step[4]];
   uint32_t last = u->value[bound];
-  if (!l->step || l->step > MOST_TRIPS || l->first > INT32_MAX || last > INT32_MAX) return false;
+  if (!l->step || l->step > MAX_TRIPS || l->first > INT32_MAX || last > INT32_MAX) return false;
   l->trips = last > l->first ? (last - l->first + l->step - 1) / l->step : 0;
-  return l->trips <= MOST_TRIPS;
+  return l->trips <= MAX_TRIPS;
 }
 
 /* Nothing leaves but by the test; one way leads round; everything is known; no loop inside waits to be unrolled. */
@@ -208,7 +208,7 @@ static bool find_loop(const unroller *u, loop *l, size_t *steps) {
     *steps -= (test ? l->end : u->n) - l->begin;
     if (!test || !count_trips(u, l, test) || !is_simple(u, l, i[2])) continue;
     size_t more = l->trips * (l->end - l->begin); /* words, and more than there are new names */
-    if (u->n + more <= MOST_WORDS && u->bound + more + l->trips < SPIRV_MOST_NAMES) return true;
+    if (u->n + more <= MAX_WORDS && u->bound + more + l->trips < SPIRV_MAX_NAMES) return true;
   }
   return false;
 }
@@ -378,7 +378,7 @@ static bool read_module(unroller *u, const uint32_t *words, size_t n_words) {
 }
 
 rlx_status gpu_spirv_unroll(uint32_t **words, size_t *n_words) {
-  for (size_t steps = MOST_STEPS;;) {
+  for (size_t steps = MAX_STEPS;;) {
     if (!spirv_is_whole(*words, *n_words))
       return RLX_FAIL(RLX_INVALID, "%zu words that are no SPIR-V module", *n_words);
     unroller u;

@@ -2,7 +2,7 @@
 #include "gpu/spirv_words.h"
 
 /* The fewest words of an instruction: what is read of it without looking at its length again. */
-static uint32_t least_words(uint32_t op) {
+static uint32_t min_words(uint32_t op) {
   if (op >= OP_CONSTANT_TRUE && op <= OP_SPEC_OP) return 3;
   switch (op) {
     case OP_ENTRY_POINT: return 4;
@@ -40,11 +40,11 @@ static bool go_on(place *p, uint32_t op) {
 
 bool spirv_is_whole(const uint32_t *words, size_t n_words) {
   if (n_words < SPIRV_HEADER_WORDS || n_words > UINT32_MAX || words[0] != 0x07230203u) return false;
-  if (words[3] == 0 || words[3] > SPIRV_MOST_NAMES) return false;
+  if (words[3] == 0 || words[3] > SPIRV_MAX_NAMES) return false;
   place p = OUTSIDE;
   for (size_t at = SPIRV_HEADER_WORDS; at < n_words; at += words[at] >> 16) {
     const uint32_t op = words[at] & 0xffff, n = words[at] >> 16;
-    if (n < least_words(op) || n > n_words - at || !go_on(&p, op)) return false;
+    if (n < min_words(op) || n > n_words - at || !go_on(&p, op)) return false;
   }
   return p == OUTSIDE;
 }

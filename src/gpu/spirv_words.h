@@ -64,7 +64,7 @@ enum { /* instructions */
 
 enum {
   SPIRV_HEADER_WORDS = 5,
-  SPIRV_MOST_NAMES = 1 << 22, /* SPIR-V's own limit, which keeps tables by name small */
+  SPIRV_MAX_NAMES = 1 << 22, /* SPIR-V's own limit, which keeps tables by name small */
 };
 
 /* Whether the words are whole instructions, each as long as its readers here take for granted, functions that end, and blocks

@@ -21,9 +21,9 @@ extern const gpu_tuning gpu_tunings[GPU_CLASS_COUNT];
 /* Of the kernels for products with some rows on matrix units: sub-groups in a group (0: not these kernels), chunks of
  * the weight that each has on its way (1, 2 or 4), parts of k (0: as it seems best), sub-groups side by side along n
  * (matmul_direct.c). */
-typedef struct product_some {
+typedef struct product_narrow {
   uint8_t subs, ahead, splits, down;
-} product_some;
+} product_narrow;
 
 /* 0 in a field: the lowering's own choice. */
 typedef struct gpu_attention_choice {
@@ -39,9 +39,9 @@ typedef struct gpu_attention_choice {
  * or the shapes is not taken. All zeros: nothing is chosen. */
 typedef struct gpu_choices {
   const struct product_tile
-    *tile;                  /* of products wherever the device can run it, few rows too; NULL: the lowering's own */
-  uint32_t tile_splits;     /* parts of k, with `tile` */
-  const product_some *some; /* NULL: the lowering's own */
+    *tile;                      /* of products wherever the device can run it, few rows too; NULL: the lowering's own */
+  uint32_t tile_splits;         /* parts of k, with `tile` */
+  const product_narrow *narrow; /* NULL: the lowering's own */
   gpu_attention_choice attention;
 } gpu_choices;
 

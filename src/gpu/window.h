@@ -32,10 +32,10 @@ bool gpu_sliding_init(gpu_lowering *l, const rlx_conv_window *w, const rlx_dims 
 /* A conv's weight turned for matrix units (conv_layout.c); 0 bytes: not of such a type. */
 enum {
   GPU_LAYOUT_CONV = 0x300,
-  GPU_LAYOUT_TURNED = GPU_LAYOUT_CONV + 1
+  GPU_LAYOUT_TRANSPOSED = GPU_LAYOUT_CONV + 1
 }; /* a family in the high byte, as on the CPU */
-uint64_t gpu_turned_bytes(const rlx_type *type);
-rlx_status gpu_turned_repack(const rlx_type *type, bool to_layout, const void *src, void *dst);
+uint64_t gpu_transposed_bytes(const rlx_type *type);
+rlx_status gpu_transposed_repack(const rlx_type *type, bool to_layout, const void *src, void *dst);
 
 /* WINDOW_FIELDS, in an initialiser. */
 #define GPU_WINDOW_PARAMS(v)                                                                                        \

@@ -24,8 +24,8 @@ rlx_status file_watch(const rlx_watch *watch, const char *stage, uint64_t done, 
 }
 
 rlx_status file_add_part(rlx_file *f, const char *path, uint32_t *out) {
-  if (f->parts.n == FILE_MOST_PARTS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d files of one model", FILE_MOST_PARTS);
+  if (f->parts.n == FILE_MAX_PARTS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d files of one model", FILE_MAX_PARTS);
   size_t n = strlen(path) + 1;
   file_part p = {.fd = -1, .path = rlx_mem_alloc(n), .first_tensor = (uint32_t)f->tensors.n, .alignment = 1};
   rlx_status s = p.path ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory for the path '%s'", path);
@@ -44,8 +44,8 @@ rlx_status file_add_part(rlx_file *f, const char *path, uint32_t *out) {
 }
 
 rlx_status file_read_text(const rlx_file *f, const char *path, char **text, size_t *bytes) {
-  if (strcmp(path, f->named) == 0) return rlx_file_read(path, FILE_MOST_JSON, text, bytes);
-  return rlx_file_read_beneath(f->folder, path, FILE_MOST_JSON, text, bytes);
+  if (strcmp(path, f->named) == 0) return rlx_file_read(path, FILE_MAX_JSON, text, bytes);
+  return rlx_file_read_beneath(f->folder, path, FILE_MAX_JSON, text, bytes);
 }
 
 rlx_status file_read_part(const rlx_file *f, uint32_t part, uint64_t offset, void *data, size_t bytes) {
@@ -60,8 +60,8 @@ rlx_status file_keep_text(rlx_file *f, const char *text, size_t n, const char **
 
 rlx_status file_add_text(rlx_file *f, const char *key, const char *text, size_t n) {
   file_meta m = {.n = n};
-  if (f->metas.n == FILE_MOST_METAS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d keys of metadata", FILE_MOST_METAS);
+  if (f->metas.n == FILE_MAX_METAS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d keys of metadata", FILE_MAX_METAS);
   RLX_TRY(file_keep_text(f, key, strlen(key), &m.key));
   RLX_TRY(file_keep_text(f, text, n, &m.text));
   return rlx_array_push(&f->metas, m) ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory for the metadata '%s'", key);
@@ -69,23 +69,23 @@ rlx_status file_add_text(rlx_file *f, const char *key, const char *text, size_t 
 
 rlx_status file_check_name(const char *what, const char *name, size_t bytes) {
   if (bytes == 0) return RLX_FAIL(RLX_INVALID, "%s is empty", what);
-  if (bytes > FILE_MOST_NAME)
-    return RLX_FAIL(RLX_INVALID, "%s has %zu bytes, expected at most %d", what, bytes, FILE_MOST_NAME);
+  if (bytes > FILE_MAX_NAME)
+    return RLX_FAIL(RLX_INVALID, "%s has %zu bytes, expected at most %d", what, bytes, FILE_MAX_NAME);
   if (memchr(name, 0, bytes)) return RLX_FAIL(RLX_INVALID, "%s holds a NUL after '%s'", what, name);
   if (!rlx_text_is_utf8(name)) return RLX_FAIL(RLX_INVALID, "%s is not UTF-8", what);
   return RLX_OK;
 }
 
 rlx_status file_check_types(const rlx_file *f) {
-  enum { MOST_SAID = 400, MOST_NAME = 100 }; /* bytes: what a message has room for */
+  enum { MAX_REPORT = 400, MAX_NAME = 100 }; /* bytes: what a message has room for */
   rlx_str said = {0};
   size_t n = 0, n_said = 0;
   for (size_t i = 0; i < f->tensors.n; i++) {
     const rlx_file_tensor *t = &f->tensors.v[i];
     if (t->dtype != RLX_DTYPE_UNKNOWN) continue;
     n++;
-    if (said.n >= MOST_SAID) continue;
-    rlx_str_add(&said, "%s'%.*s' is %s", n_said ? ", " : "", MOST_NAME, t->name, t->type);
+    if (said.n >= MAX_REPORT) continue;
+    rlx_str_add(&said, "%s'%.*s' is %s", n_said ? ", " : "", MAX_NAME, t->name, t->type);
     n_said++;
   }
   if (n == 0) return RLX_OK;

@@ -18,15 +18,15 @@
 #include "rlx/lm.h"
 
 enum {
-  FILE_MOST_HEAD = 128 << 20,     /* bytes of a GGUF's metadata and tensor list */
-  FILE_MOST_JSON = 100 * 1000000, /* bytes of a safetensors header, of an index, of any JSON file of a folder */
-  FILE_MOST_TENSORS = 1 << 18,
-  FILE_MOST_METAS = 1 << 16,
-  FILE_MOST_NAME = 65535, /* bytes of a key or of a tensor's name */
-  FILE_MOST_PARTS = 10000,
-  FILE_MOST_LISTS = 1 << 16, /* lists of a GGUF, those inside lists too */
-  FILE_MOST_DEPTH = 8,       /* lists in lists */
-  FILE_MOST_TYPED = 1 << 21, /* elements of lists in a safetensors' metadata */
+  FILE_MAX_HEAD = 128 << 20,     /* bytes of a GGUF's metadata and tensor list */
+  FILE_MAX_JSON = 100 * 1000000, /* bytes of a safetensors header, of an index, of any JSON file of a folder */
+  FILE_MAX_TENSORS = 1 << 18,
+  FILE_MAX_METAS = 1 << 16,
+  FILE_MAX_NAME = 65535, /* bytes of a key or of a tensor's name */
+  FILE_MAX_PARTS = 10000,
+  FILE_MAX_LISTS = 1 << 16, /* lists of a GGUF, those inside lists too */
+  FILE_MAX_DEPTH = 8,       /* lists in lists */
+  FILE_MAX_TYPED = 1 << 21, /* elements of lists in a safetensors' metadata */
 };
 
 /* ---- GGUF's values: file_meta.c ---- */
@@ -145,7 +145,7 @@ rlx_file *file_use(const rlx_file *f);
 /* Opens another part; *out is its number. What was not named by the caller must lie in the model's folder, here and below. */
 rlx_status file_add_part(rlx_file *f, const char *path, uint32_t *out);
 rlx_status file_read_part(const rlx_file *f, uint32_t part, uint64_t offset, void *data, size_t bytes);
-/* A whole file as text (free with rlx_mem_free) of at most FILE_MOST_JSON bytes. */
+/* A whole file as text (free with rlx_mem_free) of at most FILE_MAX_JSON bytes. */
 rlx_status file_read_text(const rlx_file *f, const char *path, char **text, size_t *bytes);
 /* A copy that lives as long as the file. */
 rlx_status file_keep_text(rlx_file *f, const char *text, size_t n, const char **out);

@@ -17,7 +17,7 @@
 #include "io/values.h"
 #include "ir/op.h"
 
-enum { CHUNK = 1 << 18, MOST_BLOCKS = 1024 };
+enum { CHUNK = 1 << 18, MAX_BLOCKS = 1024 };
 
 typedef struct check {
   const rlx_file *f;
@@ -78,13 +78,13 @@ static void remark(const check *c, const rlx_file_tensor *t) {
 
 static rlx_status check_tensor(check *c, const rlx_file_tensor *t) {
   const rlx_dtype_info *type = rlx_dtype_describe(t->dtype);
-  size_t most = CHUNK / type->block_bytes;
-  if (type->block_elements > 1 && most > MOST_BLOCKS) most = MOST_BLOCKS;
-  most *= type->block_bytes;
+  size_t max = CHUNK / type->block_bytes;
+  if (type->block_elements > 1 && max > MAX_BLOCKS) max = MAX_BLOCKS;
+  max *= type->block_bytes;
   bool is_bad = false;
   c->is_zero = true;
   for (size_t from = 0, n; from < t->bytes && !is_bad; from += n) {
-    n = t->bytes - from < most ? t->bytes - from : most;
+    n = t->bytes - from < max ? t->bytes - from : max;
     RLX_TRY(check_chunk(c, t, from, n, &is_bad));
     RLX_TRY(file_watch(c->watch, "check", c->done + from + n, c->total));
   }
@@ -121,7 +121,7 @@ static void check_json(check *c, const file_meta *m) {
 
 static rlx_status check_all(check *c) {
   c->bytes = rlx_mem_alloc(CHUNK);
-  c->values = rlx_mem_calloc((size_t)MOST_BLOCKS * 256, sizeof *c->values);
+  c->values = rlx_mem_calloc((size_t)MAX_BLOCKS * 256, sizeof *c->values);
   if (!c->bytes || !c->values) return RLX_FAIL(RLX_NO_MEMORY, "no memory to check a file");
   for (size_t i = 0; i < c->f->tensors.n; i++) c->total += c->f->tensors.v[i].bytes;
   for (size_t i = 0; i < c->f->parts.n && c->f->is_gguf; i++) check_gaps(c, &c->f->parts.v[i]);

@@ -138,7 +138,7 @@ static rlx_status name_tensor(convert *c, const rlx_file_tensor *t) {
   rlx_dtype wanted, to;
   const rlx_convert_options *o = c->types.options;
   RLX_TRY(convert_type_of(&c->types, t, &wanted, &to));
-  if (to != wanted && o->told) o->told(o->user, t->name, wanted, to);
+  if (to != wanted && o->report) o->report(o->user, t->name, wanted, to);
   c->total += t->bytes;
   return rlx_file_writer_tensor(c->w, t->name, to, t->shape);
 }
@@ -147,15 +147,15 @@ static rlx_status name_tensor(convert *c, const rlx_file_tensor *t) {
 
 /* Room for a piece of any tensor: of a small file it is small. */
 static rlx_status make_room(convert *c) {
-  size_t most = 256;
+  size_t max = 256;
   for (size_t i = 0; i < c->source->n; i++) {
     const rlx_dtype_info *t = rlx_dtype_describe(c->source->tensors[i].dtype);
     size_t n = c->source->tensors[i].bytes / t->block_bytes * t->block_elements;
-    if (n > most) most = n < PIECE ? n : PIECE;
+    if (n > max) max = n < PIECE ? n : PIECE;
   }
-  c->from = rlx_mem_calloc(most, 8);
-  c->to = rlx_mem_calloc(most, 4);
-  c->values = rlx_mem_calloc(most, sizeof *c->values);
+  c->from = rlx_mem_calloc(max, 8);
+  c->to = rlx_mem_calloc(max, 4);
+  c->values = rlx_mem_calloc(max, sizeof *c->values);
   return c->from && c->to && c->values ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "no memory to convert");
 }
 

@@ -98,8 +98,8 @@ static rlx_status add_entry(index *x, const json_t *key, const json_t *file) {
   if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strlen(name) > 255)
     return RLX_FAIL(RLX_INVALID, "tensor '%s': expected the plain name of a file beside the index, found '%.100s'",
                     tensor, name);
-  if (x->entries.n == FILE_MOST_TENSORS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d tensors", FILE_MOST_TENSORS);
+  if (x->entries.n == FILE_MAX_TENSORS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d tensors", FILE_MAX_TENSORS);
   entry e = {.tensor = rlx_bump_text(&x->names, tensor, strlen(tensor))};
   const entry *last = x->entries.n ? &x->entries.v[x->entries.n - 1] : NULL;
   e.file = last && strcmp(last->file, name) == 0 ? last->file : rlx_bump_text(&x->names, name, strlen(name));

@@ -25,7 +25,7 @@
 #include "ir/shape.h"
 
 /* A key or a tensor takes at least this many bytes of the file. */
-enum { LEAST_META = 8 + 1 + 4 + 1, LEAST_TENSOR = 8 + 1 + 4 + 8 + 4 + 8, FIRST_READ = 64 << 10 };
+enum { MIN_META = 8 + 1 + 4 + 1, MIN_TENSOR = 8 + 1 + 4 + 8 + 4 + 8, FIRST_READ = 64 << 10 };
 
 typedef struct raw_meta {
   size_t key, value; /* places in the head */
@@ -68,9 +68,9 @@ static rlx_status need(reader *r, uint64_t n, const char *what) {
   if (n > r->file_bytes - r->at)
     return RLX_FAIL(RLX_INVALID, "%s of %" PRIu64 " bytes at byte %zu goes past the file's end at %zu", what, n, r->at,
                     r->file_bytes);
-  if (n > FILE_MOST_HEAD - r->at)
+  if (n > FILE_MAX_HEAD - r->at)
     return RLX_FAIL(RLX_UNSUPPORTED, "%s at byte %zu: expected at most %d bytes of metadata", what, r->at,
-                    FILE_MOST_HEAD);
+                    FILE_MAX_HEAD);
   return r->at + n > r->have ? grow(r, r->at + n) : RLX_OK;
 }
 
@@ -102,12 +102,12 @@ static rlx_status take_name(reader *r, const char *what, size_t *at) {
 }
 
 /* A count from the file: as many items as that must fit what is left of it. */
-static rlx_status check_count(const reader *r, const char *what, uint64_t n, size_t least_bytes, uint64_t most) {
+static rlx_status check_count(const reader *r, const char *what, uint64_t n, size_t min_bytes, uint64_t max) {
   size_t left = r->file_bytes - r->at;
-  if (n > left / least_bytes)
+  if (n > left / min_bytes)
     return RLX_FAIL(RLX_INVALID, "%" PRIu64 " %s at byte %zu, but the file has only %zu bytes more", n, what, r->at,
                     left);
-  if (n > most) return RLX_FAIL(RLX_UNSUPPORTED, "%" PRIu64 " %s: expected at most %" PRIu64, n, what, most);
+  if (n > max) return RLX_FAIL(RLX_UNSUPPORTED, "%" PRIu64 " %s: expected at most %" PRIu64, n, what, max);
   return RLX_OK;
 }
 
@@ -150,11 +150,11 @@ static rlx_status take_list(reader *r, size_t record, int depth);
 static rlx_status take_lists(reader *r, size_t n, int depth) {
   gguf_lists *all = r->lists;
   size_t first = all->list.n;
-  if (depth + 1 == FILE_MOST_DEPTH)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected lists nested at most %d deep, found more at byte %zu", FILE_MOST_DEPTH,
+  if (depth + 1 == FILE_MAX_DEPTH)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected lists nested at most %d deep, found more at byte %zu", FILE_MAX_DEPTH,
                     r->at);
-  if (n > FILE_MOST_LISTS - first)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d lists, found more at byte %zu", FILE_MOST_LISTS, r->at);
+  if (n > FILE_MAX_LISTS - first)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d lists, found more at byte %zu", FILE_MAX_LISTS, r->at);
   if (!rlx_array_reserve(&all->list, n)) return no_memory();
   all->list.n += n;
   for (size_t i = 0; i < n; i++) RLX_TRY(take_list(r, first + i, depth + 1));
@@ -166,8 +166,8 @@ static rlx_status take_list(reader *r, size_t record, int depth) {
   uint64_t n;
   RLX_TRY(take_type(r, &l.type));
   RLX_TRY(take(r, 8, "a list's length", &n));
-  size_t least = l.type == GGUF_STRING ? 8 : l.type == GGUF_ARRAY ? 12 : gguf_type_size(l.type);
-  RLX_TRY(check_count(r, "elements of a list", n, least, UINT64_MAX));
+  size_t min = l.type == GGUF_STRING ? 8 : l.type == GGUF_ARRAY ? 12 : gguf_type_size(l.type);
+  RLX_TRY(check_count(r, "elements of a list", n, min, UINT64_MAX));
   l.n = (size_t)n;
   l.at = r->at;
   l.first = l.type == GGUF_STRING ? r->lists->marks.n : r->lists->list.n;
@@ -183,7 +183,7 @@ static rlx_status take_value(reader *r, raw_meta *m) {
   if (m->type == GGUF_STRING) return take_text(r, "a text", &m->value);
   if (m->type != GGUF_ARRAY) return take_numbers(r, m->type, 1);
   m->list = r->lists->list.n;
-  if (m->list == FILE_MOST_LISTS) return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d lists", FILE_MOST_LISTS);
+  if (m->list == FILE_MAX_LISTS) return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d lists", FILE_MAX_LISTS);
   if (!rlx_array_push(&r->lists->list, ((gguf_list){.n = 0}))) return no_memory();
   return take_list(r, m->list, 0);
 }
@@ -299,8 +299,8 @@ static rlx_status take_start(reader *r, uint64_t *n_tensors, uint64_t *n_metas) 
   snprintf(r->f->format, sizeof r->f->format, "GGUF v%u", (unsigned)version);
   RLX_TRY(take(r, 8, "the number of tensors", n_tensors));
   RLX_TRY(take(r, 8, "the number of keys", n_metas));
-  RLX_TRY(check_count(r, "tensors", *n_tensors, LEAST_TENSOR, FILE_MOST_TENSORS - r->f->tensors.n));
-  return check_count(r, "keys", *n_metas, LEAST_META, FILE_MOST_METAS);
+  RLX_TRY(check_count(r, "tensors", *n_tensors, MIN_TENSOR, FILE_MAX_TENSORS - r->f->tensors.n));
+  return check_count(r, "keys", *n_metas, MIN_META, FILE_MAX_METAS);
 }
 
 /* The head does not move any more: places become pointers. */
@@ -331,9 +331,9 @@ static rlx_status read_alignment(const reader *r, uint32_t *out) {
   if (m->type != GGUF_U32)
     return RLX_FAIL(RLX_INVALID, "expected a u32 for general.alignment, found %s", gguf_type_name(m->type));
   *out = (uint32_t)gguf_load(m->value, 4);
-  if (*out < 8 || *out > GGUF_MOST_ALIGNMENT || (*out & (*out - 1)))
+  if (*out < 8 || *out > GGUF_MAX_ALIGNMENT || (*out & (*out - 1)))
     return RLX_FAIL(RLX_INVALID, "expected a power of two from 8 to %d for general.alignment, found %u",
-                    GGUF_MOST_ALIGNMENT, (unsigned)*out);
+                    GGUF_MAX_ALIGNMENT, (unsigned)*out);
   return RLX_OK;
 }
 
@@ -343,7 +343,7 @@ static rlx_status read_head(reader *r) {
   if (!r->lists) return no_memory();
   RLX_TRY(take_start(r, &n_tensors, &n_metas));
   RLX_TRY(take_metas(r, n_metas));
-  RLX_TRY(check_count(r, "tensors", n_tensors, LEAST_TENSOR, FILE_MOST_TENSORS));
+  RLX_TRY(check_count(r, "tensors", n_tensors, MIN_TENSOR, FILE_MAX_TENSORS));
   RLX_TRY(take_tensors(r, n_tensors));
   RLX_TRY(settle(r));
   RLX_TRY(read_alignment(r, &r->f->parts.v[r->part].alignment));
@@ -393,7 +393,7 @@ static rlx_status read_split(const reader *r, split *out) {
   bool has_count = read_whole(r, "split.count", &count), has_number = read_whole(r, "split.no", &number);
   read_whole(r, "split.tensors.count", &out->tensors);
   if (!has_count || count == 0 || (count == 1 && !has_number)) return RLX_OK;
-  if (count < 0 || count > FILE_MOST_PARTS || !has_number || number < 0 || number >= count)
+  if (count < 0 || count > FILE_MAX_PARTS || !has_number || number < 0 || number >= count)
     return RLX_FAIL(RLX_INVALID, "split.no %" PRId64 " is not a part of split.count %" PRId64, number, count);
   out->number = (uint32_t)number + 1;
   out->count = (uint32_t)count;
@@ -447,25 +447,25 @@ static rlx_status read_one(rlx_file *f, const char *path, split *out) {
   return s ? rlx_fail_frame(s, "%s", path) : RLX_OK;
 }
 
-static rlx_status read_part(rlx_file *f, const char *any, uint32_t number, uint32_t count, split *told) {
+static rlx_status read_part(rlx_file *f, const char *any, uint32_t number, uint32_t count, split *reported) {
   char *path;
   RLX_TRY(part_path(any, number, count, &path));
-  rlx_status s = read_one(f, path, told);
+  rlx_status s = read_one(f, path, reported);
   if (s == RLX_NOT_FOUND) s = rlx_fail_frame(s, "part %u of %u is missing", (unsigned)number, (unsigned)count);
-  else if (!s && (told->count != count || told->number != number))
+  else if (!s && (reported->count != count || reported->number != number))
     s = RLX_FAIL(RLX_INVALID, "%s: by its name it is part %u of %u, by its metadata %u of %u", path, (unsigned)number,
-                 (unsigned)count, (unsigned)told->number, (unsigned)told->count);
+                 (unsigned)count, (unsigned)reported->number, (unsigned)reported->count);
   rlx_mem_free(path);
   return s;
 }
 
 static rlx_status read_parts(rlx_file *f, const char *path, uint32_t count, const rlx_watch *watch) {
-  split told;
+  split reported;
   int64_t tensors = -1;
   for (uint32_t k = 1; k <= count; k++) {
     RLX_TRY(file_watch(watch, "open", k - 1, count));
-    RLX_TRY(read_part(f, path, k, count, &told));
-    if (k == 1) tensors = told.tensors;
+    RLX_TRY(read_part(f, path, k, count, &reported));
+    if (k == 1) tensors = reported.tensors;
   }
   if (tensors >= 0 && (uint64_t)tensors != f->tensors.n)
     return RLX_FAIL(RLX_INVALID, "%s: its %u parts have %zu tensors, but split.tensors.count is %" PRId64, path,
@@ -474,13 +474,14 @@ static rlx_status read_parts(rlx_file *f, const char *path, uint32_t count, cons
 }
 
 rlx_status file_open_gguf(rlx_file *f, const char *path, const rlx_watch *watch) {
-  split named = split_of_name(path), told;
+  split named = split_of_name(path), reported;
   f->is_gguf = true;
   if (named.count > 1) return read_parts(f, path, named.count, watch);
   RLX_TRY(file_watch(watch, "open", 0, 1));
-  RLX_TRY(read_one(f, path, &told));
-  if (told.count > 1)
+  RLX_TRY(read_one(f, path, &reported));
+  if (reported.count > 1)
     return RLX_FAIL(RLX_INVALID, "%s: it is part %u of %u, so its name should end in '-%05u-of-%05u.gguf'", path,
-                    (unsigned)told.number, (unsigned)told.count, (unsigned)told.number, (unsigned)told.count);
+                    (unsigned)reported.number, (unsigned)reported.count, (unsigned)reported.number,
+                    (unsigned)reported.count);
   return RLX_OK;
 }

@@ -11,9 +11,9 @@
 
 /* ---- Reading a value ---- */
 
-enum { MOST_VALUE = 1 << 20 }; /* bytes of a value that is not a string: nothing in these files is so long */
-enum { MAX_DEPTH = 1024 };     /* below jansson's own, whose message would not give a number */
-enum { VALUE_BYTES = 64 };     /* of the heap, that jansson takes for a value: 40 for a number, 90 for a short text */
+enum { MAX_VALUE = 1 << 20 }; /* bytes of a value that is not a string: nothing in these files is so long */
+enum { MAX_DEPTH = 1024 };    /* below jansson's own, whose message would not give a number */
+enum { VALUE_BYTES = 64 };    /* of the heap, that jansson takes for a value: 40 for a number, 90 for a short text */
 
 typedef struct tally {
   size_t values, depth; /* at most as many and as deep as jansson will see: where it finds an error it stops */
@@ -72,8 +72,8 @@ rlx_status json_load_text(json_text text, const char *whole, json_t **out) {
   json_error_t e;
   size_t at = (size_t)(text.v - whole);
   *out = NULL;
-  if (text.n > MOST_VALUE && text.v[0] != '"')
-    return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: a value of %zu bytes, expected at most %d", at, text.n, MOST_VALUE);
+  if (text.n > MAX_VALUE && text.v[0] != '"')
+    return RLX_FAIL(RLX_INVALID, "JSON, byte %zu: a value of %zu bytes, expected at most %d", at, text.n, MAX_VALUE);
   RLX_TRY_AT(check_size(text, "a value", JSON_MAX_CONFIG), "byte %zu", at);
   *out = json_loadb(text.v, text.n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
   if (*out) return RLX_OK;

@@ -106,17 +106,17 @@ static void say_value(rlx_str *s, const rlx_meta *v) {
 }
 
 void leftover_add(leftovers *all, const leftover *one) {
-  enum { MOST_SAID = 1200 }; /* bytes: what a message has room for */
+  enum { MAX_REPORT = 1200 }; /* bytes: what a message has room for */
   static const char *const words[LEFT_KINDS] = {"tensor",        "tensor",        "key", "key",
                                                 "config.json's", "config.json's", "file"};
   if (is_harmless(all, one)) return;
   all->n++;
-  if (all->said.n >= MOST_SAID) return;
+  if (all->said.n >= MAX_REPORT) return;
   const char *need = need_of(all, one);
   rlx_str_add(&all->said, "%s%s '%.100s'", all->said.n ? ", " : "", words[one->kind], one->name);
   say_value(&all->said, &one->value);
   if (need) rlx_str_add(&all->said, " (needs %s)", need);
-  if (all->said.n >= MOST_SAID) rlx_str_add(&all->said, ", ..");
+  if (all->said.n >= MAX_REPORT) rlx_str_add(&all->said, ", ..");
 }
 
 rlx_status leftover_refuse(const leftovers *all) {

@@ -77,8 +77,8 @@ static rlx_status add_tensor(rlx_file *f, uint32_t part, const json_t *key, json
   json_t *v;
   const char *name = json_string_value(key);
   RLX_TRY(file_check_name("a tensor's name", name, json_string_length(key)));
-  if (f->tensors.n == FILE_MOST_TENSORS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d tensors", FILE_MOST_TENSORS);
+  if (f->tensors.n == FILE_MAX_TENSORS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d tensors", FILE_MAX_TENSORS);
   rlx_status s = json_load_text(text, whole, &v);
   if (!s) s = parse_tensor(v, p->bytes - p->data, &t);
   json_decref(v);
@@ -164,8 +164,8 @@ static rlx_status read_header(const rlx_file *f, uint32_t part, char **out, size
   RLX_TRY(file_read_part(f, part, 0, size, sizeof size));
   uint64_t n = gguf_load(size, 8);
   if (n < 2) return RLX_FAIL(RLX_INVALID, "a header of %" PRIu64 " bytes cannot hold '{}'", n);
-  if (n > FILE_MOST_JSON)
-    return RLX_FAIL(RLX_INVALID, "a header of %" PRIu64 " bytes, expected at most %d", n, FILE_MOST_JSON);
+  if (n > FILE_MAX_JSON)
+    return RLX_FAIL(RLX_INVALID, "a header of %" PRIu64 " bytes, expected at most %d", n, FILE_MAX_JSON);
   if (n > p->bytes - 8)
     return RLX_FAIL(RLX_INVALID, "a header of %" PRIu64 " bytes goes past the file's end at %zu", n, p->bytes);
   char *header = rlx_mem_alloc((size_t)n);

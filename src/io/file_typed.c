@@ -86,8 +86,8 @@ static rlx_status add_list(typed *t, gguf_type type, json_text text) {
   for (;; n++) {
     RLX_TRY(json_walk_element(&w, &element));
     if (!element.v) break;
-    if (++t->n_elements > FILE_MOST_TYPED)
-      return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d elements in all lists", FILE_MOST_TYPED);
+    if (++t->n_elements > FILE_MAX_TYPED)
+      return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d elements in all lists", FILE_MAX_TYPED);
     RLX_TRY_AT(add_value(s, type, element), "element %zu", (size_t)n);
   }
   for (size_t i = 0; !s->failed && i < 8; i++) s->v[at + i] = (char)(n >> 8 * i & 255);
@@ -107,8 +107,8 @@ static rlx_status add_typed(typed *t, size_t i, const char *type_name) {
   json_text text = {m->text, m->n};
   RLX_TRY(is_list ? add_list(t, type, text) : add_value(&t->bytes, type, text));
   if (t->bytes.failed || !rlx_array_push(&t->which, i)) return RLX_FAIL(RLX_NO_MEMORY, "no memory for its value");
-  if (t->bytes.n > FILE_MOST_HEAD)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata", FILE_MOST_HEAD);
+  if (t->bytes.n > FILE_MAX_HEAD)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata", FILE_MAX_HEAD);
   return RLX_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "rlx/lm.h"
 
-enum { GGUF_ALIGNMENT = 32, GGUF_MOST_ALIGNMENT = 1 << 20 };
+enum { GGUF_ALIGNMENT = 32, GGUF_MAX_ALIGNMENT = 1 << 20 };
 
 /* Fills in dtype, type and bytes, by the shape that is there. */
 rlx_status gguf_tensor_type(uint64_t type, rlx_file_tensor *t);

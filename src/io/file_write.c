@@ -73,7 +73,7 @@ rlx_status rlx_file_writer_meta(rlx_file_writer *w, const rlx_meta *m) {
   const char *key;
   RLX_TRY(check_state(w, false));
   if (!m) return RLX_FAIL(RLX_INVALID, "rlx_file_writer_meta: the value is NULL");
-  if (w->keys.n == FILE_MOST_METAS) return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d keys", FILE_MOST_METAS);
+  if (w->keys.n == FILE_MAX_METAS) return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d keys", FILE_MAX_METAS);
   RLX_TRY(keep_name(w, "a key", m->key, &key));
   size_t before = w->metas.n;
   rlx_status s = w->format->add_meta(w, m);
@@ -102,8 +102,8 @@ static rlx_status place(rlx_file_writer *w, rlx_file_tensor *t) {
 rlx_status rlx_file_writer_tensor(rlx_file_writer *w, const char *name, rlx_dtype dtype, rlx_dims shape) {
   rlx_file_tensor t = {.dtype = dtype, .shape = shape};
   RLX_TRY(check_state(w, false));
-  if (w->tensors.n == FILE_MOST_TENSORS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d tensors", FILE_MOST_TENSORS);
+  if (w->tensors.n == FILE_MAX_TENSORS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d tensors", FILE_MAX_TENSORS);
   RLX_TRY(keep_name(w, "a tensor's name", name, &t.name));
   rlx_status s = rlx_tensor_bytes(dtype, shape, &t.bytes);
   if (!s) s = w->format->check_tensor(&t);

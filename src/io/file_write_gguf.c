@@ -49,9 +49,9 @@ static rlx_status type_of(const rlx_meta *m, gguf_type *out) {
 static rlx_status add_int(rlx_str *s, gguf_type type, const rlx_meta *m) {
   bool is_signed = type == GGUF_I8 || type == GGUF_I16 || type == GGUF_I32 || type == GGUF_I64;
   unsigned bits = 8 * (unsigned)gguf_type_size(type) - (is_signed ? 1u : 0u);
-  int64_t least = is_signed ? -(int64_t)(((uint64_t)1 << bits) - 1) - 1 : 0;
-  int64_t most = bits >= 63 ? INT64_MAX : (int64_t)(((uint64_t)1 << bits) - 1);
-  if (m->integer < least || m->integer > most)
+  int64_t min = is_signed ? -(int64_t)(((uint64_t)1 << bits) - 1) - 1 : 0;
+  int64_t max = bits >= 63 ? INT64_MAX : (int64_t)(((uint64_t)1 << bits) - 1);
+  if (m->integer < min || m->integer > max)
     return RLX_FAIL(RLX_INVALID, "%" PRId64 " does not fit %s", m->integer, gguf_type_name(type));
   gguf_add_number(s, (uint64_t)m->integer, gguf_type_size(type));
   return RLX_OK;
@@ -87,7 +87,7 @@ static rlx_status list_type(const rlx_meta *m, gguf_type *out) {
 
 static rlx_status add_list(rlx_str *s, const rlx_meta *m, int depth) {
   gguf_type type;
-  if (depth > FILE_MOST_DEPTH) return RLX_FAIL(RLX_INVALID, "lists nested more than %d deep", FILE_MOST_DEPTH);
+  if (depth > FILE_MAX_DEPTH) return RLX_FAIL(RLX_INVALID, "lists nested more than %d deep", FILE_MAX_DEPTH);
   RLX_TRY(list_type(m, &type));
   gguf_add_number(s, type, 4);
   gguf_add_number(s, m->n, 8);
@@ -124,15 +124,15 @@ static rlx_status add_meta(rlx_file_writer *w, const rlx_meta *m) {
   RLX_TRY(type_of(m, &type));
   if (strcmp(m->key, "general.alignment") == 0) {
     bool ok =
-      type == GGUF_U32 && m->integer >= 8 && m->integer <= GGUF_MOST_ALIGNMENT && !(m->integer & (m->integer - 1));
-    if (!ok) return RLX_FAIL(RLX_INVALID, "expected a power of two from 8 to %d as u32", GGUF_MOST_ALIGNMENT);
+      type == GGUF_U32 && m->integer >= 8 && m->integer <= GGUF_MAX_ALIGNMENT && !(m->integer & (m->integer - 1));
+    if (!ok) return RLX_FAIL(RLX_INVALID, "expected a power of two from 8 to %d as u32", GGUF_MAX_ALIGNMENT);
     w->alignment = (size_t)m->integer;
   }
   gguf_add_text(&w->metas, m->key, strlen(m->key));
   gguf_add_number(&w->metas, type, 4);
   RLX_TRY(add_value(&w->metas, type, m, 0));
-  if (w->metas.n > FILE_MOST_HEAD)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata", FILE_MOST_HEAD);
+  if (w->metas.n > FILE_MAX_HEAD)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata", FILE_MAX_HEAD);
   return RLX_OK;
 }
 
@@ -166,8 +166,8 @@ static rlx_status make_head(const rlx_file_writer *w, rlx_str *head) {
   gguf_add_number(head, w->keys.n, 8);
   rlx_str_add_bytes(head, w->metas.v, w->metas.n);
   for (size_t i = 0; i < w->tensors.n; i++) add_tensor(head, &w->tensors.v[i]);
-  if (!rlx_pad_size(head->n, w->alignment, &padded) || padded > FILE_MOST_HEAD)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata and tensor list", FILE_MOST_HEAD);
+  if (!rlx_pad_size(head->n, w->alignment, &padded) || padded > FILE_MAX_HEAD)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata and tensor list", FILE_MAX_HEAD);
   while (!head->failed && head->n < padded) rlx_str_add_char(head, '\0');
   return RLX_OK;
 }

@@ -38,7 +38,7 @@ static rlx_status add_json(rlx_str *s, const rlx_meta *m, int depth) {
     case RLX_META_LIST: break;
     default: return RLX_FAIL(RLX_INVALID, "%d is no kind of a value that can be written", (int)m->kind);
   }
-  if (depth == FILE_MOST_DEPTH) return RLX_FAIL(RLX_INVALID, "lists nested more than %d deep", FILE_MOST_DEPTH);
+  if (depth == FILE_MAX_DEPTH) return RLX_FAIL(RLX_INVALID, "lists nested more than %d deep", FILE_MAX_DEPTH);
   rlx_str_add_char(s, '[');
   for (size_t i = 0; i < m->n; i++) {
     rlx_meta e;
@@ -64,8 +64,8 @@ static rlx_status add_meta(rlx_file_writer *w, const rlx_meta *m) {
     if (!s) rlx_str_add_quoted(&w->metas, text.v);
   }
   rlx_str_deinit(&text);
-  if (!s && w->metas.n > FILE_MOST_JSON)
-    s = RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata", FILE_MOST_JSON);
+  if (!s && w->metas.n > FILE_MAX_JSON)
+    s = RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of metadata", FILE_MAX_JSON);
   return s;
 }
 
@@ -101,7 +101,7 @@ static rlx_status make_head(const rlx_file_writer *w, rlx_str *head) {
   while (!head->failed && head->n % 8) rlx_str_add_char(head, ' ');
   if (head->failed) return RLX_OK;
   uint64_t n = head->n - 8;
-  if (n > FILE_MOST_JSON) return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of header", FILE_MOST_JSON);
+  if (n > FILE_MAX_JSON) return RLX_FAIL(RLX_UNSUPPORTED, "expected at most %d bytes of header", FILE_MAX_JSON);
   for (size_t i = 0; i < 8; i++) head->v[i] = (char)(n >> 8 * i & 255);
   return RLX_OK;
 }

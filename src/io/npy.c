@@ -143,7 +143,7 @@ static rlx_status parse_header(const char *text, size_t n, header *h) {
 
 /* ---- Reading ------------------------------------------------------------------------------------------------- */
 
-enum { MOST_HEADER = 1 << 20 }; /* bytes; NumPy itself refuses one of more than 10,000 unless told otherwise */
+enum { MAX_HEADER = 1 << 20 }; /* bytes; NumPy itself refuses one of more than 10,000 unless told otherwise */
 
 typedef struct source {
   const char *path;
@@ -169,8 +169,8 @@ static rlx_status find_header(const source *f, size_t *at, size_t *length) {
   if (major > 1) *length |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
   if (bytes < *at || *length > bytes - *at)
     return RLX_FAIL(RLX_INVALID, "the header of %zu bytes does not fit the file of %zu", *length, bytes);
-  if (*length > MOST_HEADER)
-    return RLX_FAIL(RLX_UNSUPPORTED, "expected a header of at most %d bytes, found %zu", MOST_HEADER, *length);
+  if (*length > MAX_HEADER)
+    return RLX_FAIL(RLX_UNSUPPORTED, "expected a header of at most %d bytes, found %zu", MAX_HEADER, *length);
   return RLX_OK;
 }
 

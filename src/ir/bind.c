@@ -13,12 +13,12 @@ rlx_node rlx_graph_copy_node(rlx_graph *g, const rlx_graph *from, rlx_node id, c
 }
 
 rlx_node rlx_graph_copy_with(rlx_graph *g, const rlx_node_rec *n, const void *attrs, const rlx_node *map) {
-  rlx_node few[16] = {0}, *in = few;
+  rlx_node on_stack[16] = {0}, *in = on_stack;
   if (n->n_in > 16 && !(in = rlx_mem_calloc(n->n_in, sizeof *in)))
     return rlx_graph_set_error(g, RLX_FAIL(RLX_NO_MEMORY, "copying a node"));
   for (uint32_t i = 0; i < n->n_in; i++) in[i] = n->in[i] ? map[n->in[i]] : RLX_NONE;
   rlx_node copy = rlx_graph_add(g, n->op, in, n->n_in, attrs);
-  if (in != few) rlx_mem_free(in);
+  if (in != on_stack) rlx_mem_free(in);
   return copy;
 }
 
@@ -125,7 +125,7 @@ typedef struct named_shapes {
 } named_shapes;
 
 /* The first of them that has the symbol; NULL if none has. */
-static const char *giver_of(const rlx_graph *g, size_t symbol, named_shapes inputs) {
+static const char *input_with_symbol(const rlx_graph *g, size_t symbol, named_shapes inputs) {
   for (size_t i = 0; i < inputs.n; i++) {
     const rlx_dims *shape = &rlx_graph_at(g, rlx_graph_leaf(g, inputs.v[i].name))->type.shape;
     for (int k = 0; k < shape->n; k++)
@@ -135,11 +135,11 @@ static const char *giver_of(const rlx_graph *g, size_t symbol, named_shapes inpu
 }
 
 /* A node cannot have these sizes: its message gets them in front, with the input that each came from. */
-static rlx_status tell_sizes(const rlx_graph *g, rlx_status s, const int64_t *sizes, named_shapes inputs) {
+static rlx_status report_sizes(const rlx_graph *g, rlx_status s, const int64_t *sizes, named_shapes inputs) {
   enum { ENOUGH = 200 };
   rlx_str text = {0};
   for (size_t i = 0; i < g->symbols.n && text.n < ENOUGH; i++) {
-    const char *from = giver_of(g, i, inputs);
+    const char *from = input_with_symbol(g, i, inputs);
     rlx_str_add(&text, "%s%s = %lld", i ? ", " : "with ", g->symbols.v[i], (long long)sizes[i]);
     if (from) rlx_str_add(&text, " of '%s'", from);
   }
@@ -153,7 +153,7 @@ static rlx_status end(const rlx_graph *g, rlx_status s, int64_t *sizes, named_sh
     if (sizes[i] == UNBOUND) s = RLX_FAIL(RLX_INVALID, "symbol '%s' is not bound", g->symbols.v[i]);
   if (!s) {
     s = bind_sizes(g, sizes, out);
-    if (s == RLX_INVALID) s = tell_sizes(g, s, sizes, inputs);
+    if (s == RLX_INVALID) s = report_sizes(g, s, sizes, inputs);
   }
   rlx_mem_free(sizes);
   return s;

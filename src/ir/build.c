@@ -98,8 +98,8 @@ rlx_node rlx_op_constant(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, const vo
 
 /* The integers of a type as doubles: [least, end). Both ends are powers of two (or 0), so the comparison is exact. */
 static bool fits_int(rlx_dtype dtype, double value) {
-  double end = ldexp(1, rlx_type_get(dtype)->digits), least = rlx_type_get(dtype)->is_signed ? -end : 0;
-  return value == floor(value) && value >= least && value < end;
+  double end = ldexp(1, rlx_type_get(dtype)->digits), min = rlx_type_get(dtype)->is_signed ? -end : 0;
+  return value == floor(value) && value >= min && value < end;
 }
 
 /* One element of any type but the block types, in the first bytes of `out`; floats round, integers must be exact. */

@@ -8,14 +8,14 @@
 #include "base/arith.h"
 
 /* One attribute list into the last `axes` places of to[]. */
-static rlx_status read_list(const char *what, const rlx_dims *list, int axes, int64_t fallback, int64_t least,
+static rlx_status read_list(const char *what, const rlx_dims *list, int axes, int64_t fallback, int64_t min,
                             int64_t *to) {
   if (list->n != 0 && list->n != axes)
     return RLX_FAIL(RLX_INVALID, "%s %s must be empty or have one number for each of %d spatial axes", what,
                     RLX_DIMS_TEXT(*list), axes);
   for (int i = 0; i < list->n; i++)
-    if (list->v[i] < least)
-      return RLX_FAIL(RLX_INVALID, "%s %s must be at least %d on every axis", what, RLX_DIMS_TEXT(*list), (int)least);
+    if (list->v[i] < min)
+      return RLX_FAIL(RLX_INVALID, "%s %s must be at least %d on every axis", what, RLX_DIMS_TEXT(*list), (int)min);
   int lead = RLX_SPATIAL - axes;
   for (int i = 0; i < RLX_SPATIAL; i++) to[i] = i < lead || list->n == 0 ? fallback : list->v[i - lead];
   return RLX_OK;
@@ -56,7 +56,7 @@ static bool reach_of(const rlx_conv_window *w, int axis, int64_t *reach) {
 }
 
 rlx_status rlx_window_out(const rlx_conv_window *w, int axis, int64_t in, bool ceil, int64_t *out) {
-  int64_t reach, pads, padded, most;
+  int64_t reach, pads, padded, max;
   *out = RLX_DIM_UNKNOWN;
   if (rlx_dim_is_open(w->kernel[axis])) return RLX_OK;
   if (!reach_of(w, axis, &reach) || !rlx_add_i64(w->pad_lo[axis], w->pad_hi[axis], &pads)) return too_large(w, axis);
@@ -65,8 +65,7 @@ rlx_status rlx_window_out(const rlx_conv_window *w, int axis, int64_t in, bool c
     return RLX_OK;
   }
   /* With ceil the last window may end past the padding; its places, and the sum below, must still be numbers. */
-  if (!rlx_add_i64(in, pads, &padded) || !rlx_add_i64(padded, reach, &most) ||
-      !rlx_add_i64(most, w->stride[axis], &most))
+  if (!rlx_add_i64(in, pads, &padded) || !rlx_add_i64(padded, reach, &max) || !rlx_add_i64(max, w->stride[axis], &max))
     return too_large(w, axis);
   if (padded <= reach)
     return RLX_FAIL(RLX_INVALID,

@@ -288,16 +288,16 @@ rlx_status rlx_graph_finish(rlx_graph *g) {
 
 /* Counts reads from the end to the start: by the time a node is met, all its readers have been. */
 uint32_t rlx_graph_count_uses(const rlx_graph *g, uint32_t *uses) {
-  uint32_t most_inputs = 0;
+  uint32_t max_inputs = 0;
   for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.v[i].node]++;
   for (rlx_node id = rlx_graph_end(g) - 1; id > 0; id--) {
     const rlx_node_rec *n = rlx_graph_at(g, id);
-    if (n->n_in > most_inputs) most_inputs = n->n_in;
+    if (n->n_in > max_inputs) max_inputs = n->n_in;
     if (rlx_op_table_has(n->op, RLX_TRAIT_EFFECT)) uses[id]++;
     for (uint32_t i = 0; uses[id] && i < n->n_in; i++) uses[n->in[i]]++;
   }
   uses[RLX_NONE] = 0;
-  return most_inputs;
+  return max_inputs;
 }
 
 uint32_t rlx_graph_size(const rlx_graph *g) { return g ? rlx_graph_end(g) - 1 : 0; }
@@ -311,6 +311,8 @@ const char *rlx_node_op(const rlx_graph *g, rlx_node n) {
   const rlx_node_rec *r = node_or_none(g, n);
   return r ? rlx_op_table_get(r->op)->name : NULL;
 }
+
+uint32_t rlx_node_number(const rlx_graph *g, rlx_node n) { return node_or_none(g, n) ? (uint32_t)n : 0; }
 
 uint32_t rlx_node_input_count(const rlx_graph *g, rlx_node n) {
   const rlx_node_rec *r = node_or_none(g, n);

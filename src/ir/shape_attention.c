@@ -21,10 +21,10 @@ static rlx_status read_heads(const rlx_infer *c, uint32_t i, int32_t layout, hea
   return RLX_OK;
 }
 
-static rlx_status expect_at_most_head_size(const rlx_infer *c, uint32_t i, int64_t size, int64_t least) {
-  if (rlx_dim_is_open(size) || (size >= least && size <= MAX_HEAD_SIZE)) return RLX_OK;
+static rlx_status expect_at_most_head_size(const rlx_infer *c, uint32_t i, int64_t size, int64_t min) {
+  if (rlx_dim_is_open(size) || (size >= min && size <= MAX_HEAD_SIZE)) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "input %u (%s) has heads of %lld elements, not %lld to %d", (unsigned)i,
-                  rlx_infer_input_name(c, i), (long long)size, (long long)least, MAX_HEAD_SIZE);
+                  rlx_infer_input_name(c, i), (long long)size, (long long)min, MAX_HEAD_SIZE);
 }
 
 /* Grouped queries: a key head serves heads / kv_heads query heads. */

@@ -110,9 +110,9 @@ static rlx_status carry(const rlx_infer *c, const rlx_graph *body, uint32_t i, r
 
 /* ---- the rules ---- */
 
-static rlx_status check_carried(const rlx_infer *c, int64_t carried, int least) {
-  if (carried >= least && carried <= c->n_in) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "carried is %lld but must be %d..%u, the values given", (long long)carried, least,
+static rlx_status check_carried(const rlx_infer *c, int64_t carried, int min) {
+  if (carried >= min && carried <= c->n_in) return RLX_OK;
+  return RLX_FAIL(RLX_INVALID, "carried is %lld but must be %d..%u, the values given", (long long)carried, min,
                   (unsigned)c->n_in);
 }
 

@@ -30,9 +30,9 @@ rlx_status rlx_shape_fft(rlx_infer *c) {
 /* How wide each way of filling the border may make it. */
 static rlx_status check_border(int32_t mode, int64_t border, int64_t length) {
   enum { constant, reflect, edge, wrap };
-  int64_t most = mode == reflect ? length - 1 : mode == wrap ? length : mode == edge && length == 0 ? 0 : INT64_MAX;
+  int64_t max = mode == reflect ? length - 1 : mode == wrap ? length : mode == edge && length == 0 ? 0 : INT64_MAX;
   static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
-  if (border > most)
+  if (border > max)
     return RLX_FAIL(RLX_INVALID, "cannot pad %" PRId64 " elements with %" PRId64 " on each side by %s", length, border,
                     names[mode]);
   return RLX_OK;

@@ -16,7 +16,7 @@ typedef struct batch {
   size_t n;       /* sequences that were asked for */
   size_t running; /* of them */
   uint32_t *left; /* tokens each may still draw */
-  int32_t *drawn; /* a stretch: [LM_MOST_AHEAD, sequences] */
+  int32_t *drawn; /* a stretch: [LM_MAX_SPAN, sequences] */
   uint32_t n_drawn;
   uint64_t token_ns;
   uint32_t step; /* counts draws: so every step has a number of its own, also when the first sequence rests */
@@ -45,14 +45,14 @@ static void place_idle(rlx_lm *lm, lm_sequence *q) {
 
 /* How many steps come next: one, where some sequences rest, for these would go on as well. */
 static uint32_t choose_steps(const batch *b) {
-  uint32_t room = LM_MOST_AHEAD;
+  uint32_t room = LM_MAX_SPAN;
   if (b->running < b->lm->n_sequences) return 1;
   for (size_t i = 0; i < b->n; i++) {
     uint32_t places = b->lm->context - (uint32_t)b->lm->sequences[i].ids.n;
     if (b->left[i] < room) room = b->left[i];
     if (places < room) room = places;
   }
-  return lm_stretch(b->lm, b->options, b->n_drawn, b->token_ns, room);
+  return lm_span_tokens(b->lm, b->options, b->n_drawn, b->token_ns, room);
 }
 
 static rlx_status draw_steps(batch *b) {
@@ -130,7 +130,7 @@ rlx_status lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_t n,
   for (size_t i = 0; i < n; i++)
     if (prompts[i].n && !prompts[i].ids) return RLX_FAIL(RLX_INVALID, "rlx_lm_generate_batch: prompt %zu is NULL", i);
   batch b = {.lm = lm, .options = options, .stats = stats, .n = n, .left = rlx_mem_calloc(n, sizeof *b.left)};
-  b.drawn = rlx_mem_calloc((size_t)lm->n_sequences * LM_MOST_AHEAD, sizeof *b.drawn);
+  b.drawn = rlx_mem_calloc((size_t)lm->n_sequences * LM_MAX_SPAN, sizeof *b.drawn);
   rlx_status s = b.left && b.drawn ? run(&b, prompts, fn, user) : RLX_FAIL(RLX_NO_MEMORY, "%zu sequences", n);
   rlx_mem_free(b.left);
   rlx_mem_free(b.drawn);

@@ -52,13 +52,13 @@ static void read_pooling(lm_reader *r, lm_config *c) {
 
 /* Sentence encoders are used with fewer tokens than they have positions; what they were tuned for stands in a file of its own. */
 static void read_limit(lm_reader *r, lm_config *c) {
-  json_t *limits = load_text(r, "sentence_bert_config.json"), *most = json_object_get(limits, "max_seq_length");
-  if (most && !json_is_null(most) && (!json_is_integer(most) || json_integer_value(most) < 1))
+  json_t *limits = load_text(r, "sentence_bert_config.json"), *max = json_object_get(limits, "max_seq_length");
+  if (max && !json_is_null(max) && (!json_is_integer(max) || json_integer_value(max) < 1))
     lm_reader_fail(r, RLX_INVALID, "sentence_bert_config.json's max_seq_length is no number of tokens");
   if (json_is_true(json_object_get(limits, "do_lower_case")))
     lm_reader_fail(r, RLX_UNSUPPORTED,
                    "sentence_bert_config.json's do_lower_case is true, which a tokenizer here does by its own file");
-  if (json_integer_value(most) > 0 && json_integer_value(most) < c->context) c->most_tokens = json_integer_value(most);
+  if (json_integer_value(max) > 0 && json_integer_value(max) < c->context) c->max_tokens = json_integer_value(max);
   json_decref(limits);
 }
 
@@ -85,9 +85,9 @@ static void check_modules(lm_reader *r) {
 /* Of a GGUF the tokenizer has the number. */
 static int64_t read_types(const lm_reader *r) {
   rlx_meta m;
-  bool is_told =
+  bool is_reported =
     !r->json && rlx_file_meta_find(r->file, "tokenizer.ggml.token_type_count", &m) && m.kind == RLX_META_INT;
-  return is_told && m.integer > 0 && m.integer <= LM_MAX_SIZE ? m.integer : 2;
+  return is_reported && m.integer > 0 && m.integer <= LM_MAX_SIZE ? m.integer : 2;
 }
 
 static void read(lm_reader *r, lm_config *c) {

@@ -83,7 +83,7 @@ static rlx_node split_heads(lm_build *b, rlx_node x, int64_t heads) {
   return rlx_op_reshape(b->g, x, RLX_DIMS(b->sequences, b->tokens, heads, b->c->head));
 }
 
-static rlx_node turn(lm_build *b, rlx_node x, bool is_local) {
+static rlx_node lock(lm_build *b, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool stretched = !is_local || !c->local_is_plain;
   return rlx_op_rope(b->g, x,
@@ -140,13 +140,13 @@ static qkv project(lm_build *b, uint32_t layer, rlx_node x) {
 }
 
 /* Of one token q and k lie one after the other, so both turn in one go; of several tokens they would have to be copied. */
-static qkv project_and_turn(lm_build *b, uint32_t layer, rlx_node x, bool is_local) {
+static qkv project_and_rotate(lm_build *b, uint32_t layer, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool is_joined = lm_weight_node(b, "blk.%.attn_qkv.weight", layer) != RLX_NONE;
   if (is_joined && !c->norms_heads && c->rotated && b->sequences * b->tokens == 1) {
     rlx_node all = split_heads(b, lm_linear(b, "blk.%.attn_qkv", layer, x), c->heads + 2 * c->kv_heads);
-    rlx_node turned = turn(b, heads_of(b, all, 0, c->heads + c->kv_heads), is_local);
-    return (qkv){heads_of(b, turned, 0, c->heads), heads_of(b, turned, c->heads, c->kv_heads),
+    rlx_node rotated = lock(b, heads_of(b, all, 0, c->heads + c->kv_heads), is_local);
+    return (qkv){heads_of(b, rotated, 0, c->heads), heads_of(b, rotated, c->heads, c->kv_heads),
                  heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
   }
   qkv h = project(b, layer, x);
@@ -155,8 +155,8 @@ static qkv project_and_turn(lm_build *b, uint32_t layer, rlx_node x, bool is_loc
     h.k = lm_rms_norm(b, "blk.%.attn_k_norm", layer, h.k);
   }
   if (c->rotated) {
-    h.q = turn(b, h.q, is_local);
-    h.k = turn(b, h.k, is_local);
+    h.q = lock(b, h.q, is_local);
+    h.k = lock(b, h.k, is_local);
   }
   return h;
 }
@@ -164,7 +164,7 @@ static qkv project_and_turn(lm_build *b, uint32_t layer, rlx_node x, bool is_loc
 rlx_node lm_attention(lm_build *b, uint32_t layer, rlx_node x) {
   const lm_config *c = b->c;
   bool is_local = c->is_local && c->is_local[layer];
-  qkv h = project_and_turn(b, layer, x, is_local);
+  qkv h = project_and_rotate(b, layer, x, is_local);
   return lm_linear(b, "blk.%.attn_output", layer, lm_attend(b, layer, h.q, h.k, h.v));
 }
 

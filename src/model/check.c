@@ -15,7 +15,7 @@ typedef struct checker {
   rlx_status status;
 } checker;
 
-static void tell(checker *c, rlx_status s, bool is_remark) {
+static void report(checker *c, rlx_status s, bool is_remark) {
   if (c->found) c->found(c->user, is_remark, rlx_message());
   if (is_remark || c->status) return;
   c->status = s;
@@ -28,7 +28,7 @@ static bool is_known(const rlx_file *f, checker *c) {
   if (!rlx_file_meta_find(f, "general.architecture", &m) && !rlx_file_meta_find(f, "config.json", &m)) return false;
   if (rlx_file_tensor_count(f) == 0) return false; /* a vocabulary alone */
   rlx_status s = lm_config_family(f);
-  if (s == RLX_UNSUPPORTED) tell(c, s, true);
+  if (s == RLX_UNSUPPORTED) report(c, s, true);
   return s != RLX_UNSUPPORTED;
 }
 
@@ -38,10 +38,10 @@ rlx_status rlx_lm_check(const rlx_file *f, rlx_found_fn found, void *user) {
   lm_model *m = NULL;
   rlx_tokenizer *t = NULL;
   rlx_status s = is_known(f, &c) ? lm_model_open(f, &m) : RLX_OK;
-  if (s) tell(&c, s, false);
+  if (s) report(&c, s, false);
   if (s != RLX_NO_MEMORY) {
     s = rlx_tokenizer_create(f, &t);
-    if (s && s != RLX_NOT_FOUND) tell(&c, s, false);
+    if (s && s != RLX_NOT_FOUND) report(&c, s, false);
   }
   rlx_tokenizer_destroy(t);
   lm_model_close(m);

@@ -136,7 +136,7 @@ static void fail_missing(lm_reader *r, const char *gguf, const char *hf) {
   else lm_reader_fail(r, RLX_INVALID, "the metadata has no '%s.%s'", r->prefix, gguf ? gguf : "");
 }
 
-static int64_t read_size(lm_reader *r, const char *gguf, const char *hf, int64_t least, int64_t fallback) {
+static int64_t read_size(lm_reader *r, const char *gguf, const char *hf, int64_t min, int64_t fallback) {
   fact v = read_fact(r, gguf, hf);
   if (v.kind == RLX_META_NONE) {
     if (fallback == LM_NEEDED) fail_missing(r, gguf, hf);
@@ -144,8 +144,8 @@ static int64_t read_size(lm_reader *r, const char *gguf, const char *hf, int64_t
   }
   if (v.kind != RLX_META_INT)
     lm_reader_fail(r, RLX_INVALID, "%s is not a whole number (nor the same one for all layers)", v.name);
-  else if (v.number < (double)least || v.number > (double)LM_MAX_SIZE)
-    lm_reader_fail(r, RLX_INVALID, "%s is %.0f; expected %d to %lld", v.name, v.number, (int)least,
+  else if (v.number < (double)min || v.number > (double)LM_MAX_SIZE)
+    lm_reader_fail(r, RLX_INVALID, "%s is %.0f; expected %d to %lld", v.name, v.number, (int)min,
                    (long long)LM_MAX_SIZE);
   else if (v.number > 0) return (int64_t)v.number;
   return fallback == LM_NEEDED ? 1 : fallback;
@@ -163,18 +163,19 @@ static double read_number(lm_reader *r, const char *gguf, const char *hf, double
 }
 
 void lm_note_size(lm_reader *r, const char *gguf, int64_t value) {
-  if (r->told && gguf && value > 0)
-    r->told(r->user, gguf, &(rlx_meta){.type = "u32", .kind = RLX_META_INT, .integer = value, .number = (double)value});
+  if (r->reported && gguf && value > 0)
+    r->reported(r->user, gguf,
+                &(rlx_meta){.type = "u32", .kind = RLX_META_INT, .integer = value, .number = (double)value});
 }
 
 void lm_note_number(lm_reader *r, const char *gguf, double value) {
-  if (r->told && gguf && value > 0)
-    r->told(r->user, gguf, &(rlx_meta){.type = "f32", .kind = RLX_META_FLOAT, .number = value});
+  if (r->reported && gguf && value > 0)
+    r->reported(r->user, gguf, &(rlx_meta){.type = "f32", .kind = RLX_META_FLOAT, .number = value});
 }
 
 void lm_note_text(lm_reader *r, const char *gguf, const char *value) {
-  if (r->told)
-    r->told(r->user, gguf, &(rlx_meta){.type = "string", .kind = RLX_META_TEXT, .text = value, .n = strlen(value)});
+  if (r->reported)
+    r->reported(r->user, gguf, &(rlx_meta){.type = "string", .kind = RLX_META_TEXT, .text = value, .n = strlen(value)});
 }
 
 int64_t lm_key_size(lm_reader *r, const char *gguf, const char *hf, int64_t fallback) {
@@ -518,8 +519,8 @@ static rlx_status read_file(lm_reader *r, lm_config *out) {
 rlx_status lm_config_read(const rlx_file *f, lm_config *out) { return lm_config_read_aloud(f, out, NULL, NULL); }
 
 rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
-                                void (*told)(void *user, const char *gguf, const rlx_meta *value), void *user) {
-  lm_reader r = {.file = f, .told = told, .user = user};
+                                void (*reported)(void *user, const char *gguf, const rlx_meta *value), void *user) {
+  lm_reader r = {.file = f, .reported = reported, .user = user};
   return read_file(&r, out);
 }
 

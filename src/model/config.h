@@ -35,8 +35,8 @@ typedef struct lm_config {
   bool is_hf; /* tensors have Hugging Face's names and forms */
   char name[128];
   int64_t layers, width, vocabulary, context;
-  int64_t most_tokens; /* of a text, where that is less than the context; else 0 */
-  int64_t hidden;      /* of the feed-forward part */
+  int64_t max_tokens; /* of a text, where that is less than the context; else 0 */
+  int64_t hidden;     /* of the feed-forward part */
 
   int64_t heads, kv_heads, head; /* head: elements of one */
   double attention_scale;        /* of q k; 0: 1 / sqrt(head) */

@@ -4,11 +4,11 @@
 #include "base/mem.h"
 #include "model/engine.h"
 
-enum { LEAST_TOKENS = 16 };
+enum { MIN_TOKENS = 16 };
 
 static rlx_status run(rlx_lm *lm, const int32_t *ids, size_t n, float *out) {
   const lm_facts *facts = lm_model_facts(lm->model);
-  lm_graph_desc want = {.sequences = 1, .tokens = LEAST_TOKENS, .result = LM_EMBEDDING};
+  lm_graph_desc want = {.sequences = 1, .tokens = MIN_TOKENS, .result = LM_EMBEDDING};
   while (want.tokens < n) want.tokens *= 2;
   if (want.tokens > lm->context) want.tokens = lm->context;
   lm_program *p;

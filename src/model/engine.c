@@ -14,7 +14,7 @@
 
 /* A stretch of eight hides all but an eighth of what asking the device costs. */
 enum { GPU_AHEAD = 8 };
-enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MOST_SEQUENCES = 256, MOST_CHUNK = 4096 };
+enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MAX_SEQUENCES = 256, MAX_CHUNK = 4096 };
 
 /* ---- programs ---- */
 
@@ -190,10 +190,10 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
                     (int)d->cache_type, (int)RLX_LM_CACHE_F16, (int)RLX_LM_CACHE_F32);
   if (d->context > (1u << 24))
     return RLX_FAIL(RLX_INVALID, "a context of %u tokens: at most 2^24", (unsigned)d->context);
-  if (d->n_sequences > MOST_SEQUENCES)
-    return RLX_FAIL(RLX_INVALID, "%u sequences at once: at most %d", (unsigned)d->n_sequences, (int)MOST_SEQUENCES);
-  if (d->chunk > MOST_CHUNK)
-    return RLX_FAIL(RLX_INVALID, "chunks of %u tokens: at most %d", (unsigned)d->chunk, (int)MOST_CHUNK);
+  if (d->n_sequences > MAX_SEQUENCES)
+    return RLX_FAIL(RLX_INVALID, "%u sequences at once: at most %d", (unsigned)d->n_sequences, (int)MAX_SEQUENCES);
+  if (d->chunk > MAX_CHUNK)
+    return RLX_FAIL(RLX_INVALID, "chunks of %u tokens: at most %d", (unsigned)d->chunk, (int)MAX_CHUNK);
   uint32_t own = facts->context ? facts->context : DEFAULT_CONTEXT;
   lm->context = d->context ? d->context : own < DEFAULT_CONTEXT ? own : DEFAULT_CONTEXT;
   if (facts->is_encoder && lm->context > own)
@@ -205,7 +205,7 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
   lm->chunk = d->chunk ? d->chunk : DEFAULT_CHUNK;
   if (lm->chunk > lm->context) lm->chunk = lm->context;
   lm->n_sequences = d->n_sequences ? d->n_sequences : 1;
-  lm->holder = LM_NOBODY;
+  lm->holder = LM_NO_SEQUENCE;
   lm->cache = d->cache_type == RLX_LM_CACHE_F32 ? RLX_F32 : RLX_F16;
   lm->exact = d->exact;
   lm->is_dry = d->dry_run;
@@ -259,7 +259,7 @@ static void lm_free(void *object) {
   rlx_tokenizer_destroy(lm->tokenizer);
   lm_model_close(lm->model);
   rlx_file_close(lm->file);
-  rlx_turn_deinit(&lm->turn);
+  rlx_lock_deinit(&lm->lock);
   rlx_mem_free(lm);
 }
 
@@ -275,7 +275,7 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
   uint64_t begin = rlx_now_ns();
   rlx_lm *lm = rlx_new(rlx_lm);
   if (!lm) return RLX_FAIL(RLX_NO_MEMORY, "a model");
-  rlx_status s = rlx_turn_init(&lm->turn, "model", lm_free, lm);
+  rlx_status s = rlx_lock_init(&lm->lock, "model", lm_free, lm);
   if (s) {
     rlx_mem_free(lm);
     return s;
@@ -295,13 +295,13 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
 }
 
 void rlx_lm_destroy(rlx_lm *lm) {
-  if (lm) rlx_turn_end(&lm->turn);
+  if (lm) rlx_lock_end(&lm->lock);
 }
 
 /* ---- looking ---- */
 
 /* The types of weights, those with most bytes first. */
-static void tell_types(const rlx_lm *lm, char *out, size_t room) {
+static void report_types(const rlx_lm *lm, char *out, size_t room) {
   uint64_t bytes[RLX_DTYPE_COUNT] = {0};
   size_t used = 0;
   for (size_t i = 0; i < lm_model_weights(lm->model); i++) {
@@ -309,13 +309,13 @@ static void tell_types(const rlx_lm *lm, char *out, size_t room) {
     bytes[w->dtype] += w->bytes;
   }
   for (out[0] = 0; used < room;) {
-    int most = 0;
+    int max = 0;
     for (int t = 1; t < RLX_DTYPE_COUNT; t++)
-      if (bytes[t] > bytes[most]) most = t;
-    if (!bytes[most]) break;
-    int n = snprintf(out + used, room - used, "%s%s", used ? ", " : "", rlx_dtype_describe((rlx_dtype)most)->name);
+      if (bytes[t] > bytes[max]) max = t;
+    if (!bytes[max]) break;
+    int n = snprintf(out + used, room - used, "%s%s", used ? ", " : "", rlx_dtype_describe((rlx_dtype)max)->name);
     used += n > 0 ? (size_t)n : room;
-    bytes[most] = 0;
+    bytes[max] = 0;
   }
 }
 
@@ -354,7 +354,7 @@ rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
                        .load_seconds = lm->load_seconds};
   snprintf(out->family, sizeof out->family, "%s", f->family);
   snprintf(out->name, sizeof out->name, "%s", f->name ? f->name : "");
-  tell_types(lm, out->weights, sizeof out->weights);
+  report_types(lm, out->weights, sizeof out->weights);
   for (size_t i = 0; i < lm_model_weights(lm->model); i++) {
     const lm_weight *w = lm_model_weight(lm->model, i);
     uint64_t n = 1;

@@ -10,12 +10,12 @@
 
 #include "base/array.h"
 #include "base/budget.h"
-#include "base/turn.h"
+#include "base/lock.h"
 #include "model/model.h"
 #include "runtime/executable.h"
 
-#define LM_NOBODY UINT32_MAX
-enum { LM_MOST_AHEAD = 64 }; /* tokens in a stretch */
+#define LM_NO_SEQUENCE UINT32_MAX
+enum { LM_MAX_SPAN = 64 }; /* tokens in a stretch */
 
 typedef struct lm_program {
   lm_graph_desc desc;
@@ -36,7 +36,7 @@ typedef struct lm_sequence {
 } lm_sequence;
 
 struct rlx_lm {
-  rlx_turn turn;
+  rlx_lock lock;
   rlx_budget budget; /* of the call whose turn it is */
   rlx_file *file;
   lm_model *model;
@@ -105,7 +105,7 @@ rlx_status lm_generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_
                             void *user, rlx_lm_stats *stats);
 /* How many tokens to draw next, one at least, after `last` of them (0: the first is drawn alone), which took so long each, and
  * with room for so many. A summary cannot take tokens back, so there each is looked at before the next. */
-uint32_t lm_stretch(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room);
+uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room);
 
 /* finite.c: whether all numbers are finite, the same of rows of logits, the first of which is of the token at `position`, and the
  * failure where they are not, which says where that began. */

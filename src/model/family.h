@@ -21,7 +21,7 @@ typedef enum lm_size {
   LM_KV_ROWS,  /* kv_heads * head */
   LM_QKV_ROWS, /* both, keys and values */
   LM_HEAD,
-  LM_TURNS, /* rotated / 2 */
+  LM_ROPE_PAIRS, /* rotated / 2 */
   LM_EXPERTS,
   LM_EXPERT_HIDDEN,
   LM_INNER,

@@ -21,11 +21,11 @@ int32_t lm_first_draw(uint64_t seed) {
 }
 
 /* A GPU finds the few best in fewer dispatches than it sorts all: two programs, each for all settings of its kind. */
-enum { FEW_TOKENS = 64 };
+enum { SMALL_BATCH = 64 };
 
 rlx_status lm_program_for(rlx_lm *lm, const rlx_lm_options *o, uint32_t sequences, lm_program **out) {
   lm_graph_desc d = {.sequences = sequences, .tokens = 1, .result = LM_TOKEN, .is_drawn = o->temperature > 0};
-  if (d.is_drawn && lm->is_gpu && o->top_k > 0 && o->top_k <= FEW_TOKENS) d.max_k = FEW_TOKENS;
+  if (d.is_drawn && lm->is_gpu && o->top_k > 0 && o->top_k <= SMALL_BATCH) d.max_k = SMALL_BATCH;
   RLX_TRY(lm_program_get(lm, &d, out));
   const double how[4] = {o->temperature, o->top_k, o->top_p > 0 ? o->top_p : 1, o->min_p};
   for (int i = 0; i < 4; i++) (*out)->sampling[i] = (float)how[i];
@@ -37,8 +37,8 @@ rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
     return RLX_FAIL(RLX_INVALID, "a temperature of %g: expected 0 to 1000", o->temperature);
   if (!(o->top_p >= 0 && o->top_p <= 1)) return RLX_FAIL(RLX_INVALID, "top_p of %g: expected 0 to 1", o->top_p);
   if (!(o->min_p >= 0 && o->min_p <= 1)) return RLX_FAIL(RLX_INVALID, "min_p of %g: expected 0 to 1", o->min_p);
-  if (o->ahead > LM_MOST_AHEAD)
-    return RLX_FAIL(RLX_INVALID, "%u tokens ahead: at most %d", (unsigned)o->ahead, (int)LM_MOST_AHEAD);
+  if (o->ahead > LM_MAX_SPAN)
+    return RLX_FAIL(RLX_INVALID, "%u tokens ahead: at most %d", (unsigned)o->ahead, (int)LM_MAX_SPAN);
   if (o->special < RLX_LM_SPECIAL_DEFAULT || o->special > RLX_LM_SPECIAL_PARSE)
     return RLX_FAIL(RLX_INVALID, "special is %d: expected 0 to %d", (int)o->special, (int)RLX_LM_SPECIAL_PARSE);
   if (o->n_stops && !o->stops) return RLX_FAIL(RLX_INVALID, "the stop texts are NULL");
@@ -55,7 +55,7 @@ static void forget_half(const rlx_lm *lm, lm_sequence *q) {
   q->done = 0;
 }
 
-enum { STRETCH_NS = 30 * 1000 * 1000 }; /* of one stretch, at most */
+enum { SPAN_NS = 30 * 1000 * 1000 }; /* of one stretch, at most */
 
 typedef struct run_of {
   rlx_lm *lm;
@@ -63,18 +63,18 @@ typedef struct run_of {
   lm_sequence *q;
   lm_program *program;
   rlx_lm_stats *stats;
-  bool primed;                  /* the program has fed itself with what comes next */
-  int32_t drawn[LM_MOST_AHEAD]; /* the stretch, of which `next` to n_drawn - 1 are not handed out yet */
+  bool primed;                /* the program has fed itself with what comes next */
+  int32_t drawn[LM_MAX_SPAN]; /* the stretch, of which `next` to n_drawn - 1 are not handed out yet */
   uint32_t n_drawn, next;
   uint64_t token_ns; /* what one took in it */
 } run_of;
 
-uint32_t lm_stretch(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room) {
-  uint32_t most = o->ahead ? o->ahead : lm->ahead, n = 2 * last;
+uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room) {
+  uint32_t max = o->ahead ? o->ahead : lm->ahead, n = 2 * last;
   if (lm_model_facts(lm->model)->is_recurrent) return 1;
-  if (!o->ahead && token_ns && most > STRETCH_NS / token_ns) most = (uint32_t)(STRETCH_NS / token_ns);
-  if (most > room) most = room;
-  if (n > most) n = most;
+  if (!o->ahead && token_ns && max > SPAN_NS / token_ns) max = (uint32_t)(SPAN_NS / token_ns);
+  if (max > room) max = room;
+  if (n > max) n = max;
   return n ? n : 1;
 }
 
@@ -84,9 +84,9 @@ static uint32_t room_of(const run_of *r) {
   return r->options->max_tokens && left < room ? left : room;
 }
 
-static rlx_status draw_stretch(run_of *r) {
+static rlx_status draw_span(run_of *r) {
   lm_program *p = r->program;
-  const uint32_t n = lm_stretch(r->lm, r->options, r->n_drawn, r->token_ns, room_of(r));
+  const uint32_t n = lm_span_tokens(r->lm, r->options, r->n_drawn, r->token_ns, room_of(r));
   if (!r->primed) {
     p->tokens[0] = r->q->ids.v[r->q->done];
     p->position[0] = (int32_t)r->q->done;
@@ -105,7 +105,7 @@ static rlx_status draw_stretch(run_of *r) {
 }
 
 static rlx_status draw_next(run_of *r, int32_t *id) {
-  if (r->next == r->n_drawn) RLX_TRY(draw_stretch(r));
+  if (r->next == r->n_drawn) RLX_TRY(draw_span(r));
   *id = r->drawn[r->next++];
   if (*id < 0) return lm_fail_not_finite(r->lm, r->options->sequence, r->q->done);
   r->q->done++;

@@ -35,7 +35,7 @@ static const lm_tensor tensors[] = {
   LM_TENSOR("token_embd.weight", "embed_tokens.weight", {LM_VOCABULARY, LM_WIDTH}),
   LM_TENSOR("output_norm.weight", "norm.weight", {LM_WIDTH}),
   LM_TENSOR("output.weight", "lm_head.weight", {LM_VOCABULARY, LM_WIDTH}, .when = LM_MAYBE),
-  LM_TENSOR("rope_freqs.weight", NULL, {LM_TURNS}, .when = LM_MAYBE, .recipe = LM_ROPE_FACTORS),
+  LM_TENSOR("rope_freqs.weight", NULL, {LM_ROPE_PAIRS}, .when = LM_MAYBE, .recipe = LM_ROPE_FACTORS),
   LM_TENSOR("blk.%.attn_norm.weight", "layers.%.input_layernorm.weight", {LM_WIDTH}),
   LM_TENSOR("blk.%.attn_q.weight", "layers.%.self_attn.q_proj.weight", {LM_Q_ROWS, LM_WIDTH}, .recipe = LM_PAIR_ROWS),
   LM_TENSOR("blk.%.attn_k.weight", "layers.%.self_attn.k_proj.weight", {LM_KV_ROWS, LM_WIDTH}, .recipe = LM_PAIR_ROWS),

@@ -16,7 +16,7 @@ static rlx_status open_model(lm_model *m) {
                         .n_kv_heads = (uint32_t)c->kv_heads,
                         .n_vocab = (uint32_t)c->vocabulary,
                         .n_experts = (uint32_t)c->experts,
-                        .context = (uint32_t)(c->most_tokens ? c->most_tokens : c->context),
+                        .context = (uint32_t)(c->max_tokens ? c->max_tokens : c->context),
                         .is_encoder = c->family->is_encoder,
                         .is_recurrent = c->family->is_recurrent};
   return RLX_OK;

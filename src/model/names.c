@@ -56,7 +56,7 @@ static int64_t size_of(const lm_config *c, lm_size size) {
     case LM_KV_ROWS: return c->kv_heads * c->head;
     case LM_QKV_ROWS: return (c->heads + 2 * c->kv_heads) * c->head;
     case LM_HEAD: return c->head;
-    case LM_TURNS: return c->rotated / 2;
+    case LM_ROPE_PAIRS: return c->rotated / 2;
     case LM_EXPERTS: return c->experts;
     case LM_EXPERT_HIDDEN: return c->expert_hidden;
     case LM_INNER: return c->inner;
@@ -110,7 +110,7 @@ static shape_text say_shape(const rlx_dims *d) {
 
 /* ---- Resolving ---- */
 
-enum { MOST_SAID = 600 }; /* bytes of names of what is missing: what a message has room for */
+enum { MAX_REPORT = 600 }; /* bytes of names of what is missing: what a message has room for */
 
 typedef struct resolver {
   lm_model *m;
@@ -165,7 +165,7 @@ static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i,
 
 static void note_strange(resolver *r, const rlx_file_tensor *t) {
   r->n_strange++;
-  if (r->strange.n < MOST_SAID) rlx_str_add(&r->strange, "%s'%s' is %s", r->strange.n ? ", " : "", t->name, t->type);
+  if (r->strange.n < MAX_REPORT) rlx_str_add(&r->strange, "%s'%s' is %s", r->strange.n ? ", " : "", t->name, t->type);
 }
 
 /* One tensor of the file: the whole weight, or that of one expert. */
@@ -203,7 +203,7 @@ static void note_missing(resolver *r, const lm_tensor *spec, uint32_t layer, con
   char hf[192] = "";
   if (r->m->config.is_hf && spec->hf) lm_write_name(hf, sizeof hf, spec->hf, layer, 0);
   r->n_missing++;
-  if (r->missing.n < MOST_SAID) rlx_str_add(&r->missing, "%s%s", r->missing.n ? ", " : "", *hf ? hf : name);
+  if (r->missing.n < MAX_REPORT) rlx_str_add(&r->missing, "%s%s", r->missing.n ? ", " : "", *hf ? hf : name);
 }
 
 static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer) {
@@ -278,10 +278,10 @@ static rlx_status resolve_all(resolver *r) {
   }
   if (r->n_strange)
     return RLX_FAIL(RLX_UNSUPPORTED, "%zu tensors are of types that RLX does not have: %s%s", r->n_strange,
-                    r->strange.v ? r->strange.v : "", r->strange.n >= MOST_SAID ? ", .." : "");
+                    r->strange.v ? r->strange.v : "", r->strange.n >= MAX_REPORT ? ", .." : "");
   if (!r->n_missing) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "%zu tensors are missing: %s%s", r->n_missing, r->missing.v ? r->missing.v : "",
-                  r->missing.n >= MOST_SAID ? ", .." : "");
+                  r->missing.n >= MAX_REPORT ? ", .." : "");
 }
 
 /* ---- Does it agree? ---- */

@@ -23,7 +23,7 @@ struct lm_reader {
   rlx_status status;
   RLX_ARRAY(lm_asked) asked; /* names that the family knows: what the file has besides is left over */
   /* Told each fact under GGUF's name for it, where one converts; NULL: nobody asks. The last about a key counts. */
-  void (*told)(void *user, const char *gguf, const rlx_meta *value);
+  void (*reported)(void *user, const char *gguf, const rlx_meta *value);
   void *user;
 };
 
@@ -33,7 +33,7 @@ void lm_note_size(lm_reader *r, const char *gguf, int64_t value);
 void lm_note_text(lm_reader *r, const char *gguf, const char *value);
 /* lm_config_read, with an ear. */
 rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
-                                void (*told)(void *user, const char *gguf, const rlx_meta *value), void *user);
+                                void (*reported)(void *user, const char *gguf, const rlx_meta *value), void *user);
 
 /* Marks names as known, for the family has seen that they do not matter here. As lm_key_size has them. */
 void lm_reader_take(lm_reader *r, const char *gguf, const char *hf);

@@ -35,12 +35,12 @@ static bool make_factors(lm_reader *r, lm_config *c) {
   return c->rope_factors != NULL;
 }
 
-static void stretch_linear(lm_reader *r, lm_config *c, double factor) {
+static void scale_linear(lm_reader *r, lm_config *c, double factor) {
   if (factor == 1 || !make_factors(r, c)) return;
   for (int64_t i = 0; i < c->rotated / 2; i++) c->rope_factors[i] = (float)factor;
 }
 
-static void stretch_llama3(lm_reader *r, lm_config *c, const json_t *scaling) {
+static void scale_llama3(lm_reader *r, lm_config *c, const json_t *scaling) {
   double factor = number_at(r, scaling, "factor", 8), low = number_at(r, scaling, "low_freq_factor", 1),
          high = number_at(r, scaling, "high_freq_factor", 4),
          first = number_at(r, scaling, "original_max_position_embeddings", 8192);
@@ -49,8 +49,8 @@ static void stretch_llama3(lm_reader *r, lm_config *c, const json_t *scaling) {
   if (r->status || !make_factors(r, c)) return;
   c->factors_are_weights = true;
   for (int64_t i = 0; i < c->rotated / 2; i++) {
-    double turns = first * pow(c->theta, -2.0 * (double)i / (double)c->rotated) / (2 * acos(-1.0));
-    double fast = (turns - low) / (high - low);
+    double rotations = first * pow(c->theta, -2.0 * (double)i / (double)c->rotated) / (2 * acos(-1.0));
+    double fast = (rotations - low) / (high - low);
     fast = fast < 0 ? 0 : fast > 1 ? 1 : fast;
     c->rope_factors[i] = (float)(1 / ((1 - fast) / factor + fast));
   }
@@ -62,12 +62,12 @@ typedef struct yarn {
 } yarn;
 
 /* The pair, as a number with a fraction, that turns so many times within the first context. */
-static double pair_of(const lm_config *c, const yarn *y, double turns) {
-  return (double)c->rotated * log(y->first / (turns * 2 * acos(-1.0))) / (2 * log(c->theta));
+static double pair_of(const lm_config *c, const yarn *y, double rotations) {
+  return (double)c->rotated * log(y->first / (rotations * 2 * acos(-1.0))) / (2 * log(c->theta));
 }
 
 /* Growing q and k is growing scores by the square, if all elements of a head turn. */
-static void stretch_yarn(lm_reader *r, lm_config *c, const yarn *y) {
+static void scale_yarn(lm_reader *r, lm_config *c, const yarn *y) {
   if (c->rotated != c->head || c->theta <= 1 || y->factor < 1)
     lm_reader_fail(r, RLX_UNSUPPORTED, "yarn with a factor of %g, base %g, on %lld of %lld elements of a head",
                    y->factor, c->theta, (long long)c->rotated, (long long)c->head);
@@ -102,7 +102,7 @@ static void read_hf_yarn(lm_reader *r, lm_config *c, const json_t *set) {
   lm_note_number(r, "rope.scaling.yarn_beta_fast", y.fast);
   lm_note_number(r, "rope.scaling.yarn_beta_slow", y.slow);
   lm_note_number(r, "rope.scaling.attn_factor", y.attention / usual_growth(y.factor, 1));
-  stretch_yarn(r, c, &y);
+  scale_yarn(r, c, &y);
 }
 
 /* What a set holds beyond what all have and these words: read by nobody. */
@@ -148,8 +148,8 @@ static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
     lm_note_text(r, "rope.scaling.type", name);
     lm_note_number(r, "rope.scaling.factor", factor);
   }
-  if (strcmp(name, "linear") == 0) stretch_linear(r, c, factor);
-  else if (strcmp(name, "llama3") == 0) stretch_llama3(r, c, scaling);
+  if (strcmp(name, "linear") == 0) scale_linear(r, c, factor);
+  else if (strcmp(name, "llama3") == 0) scale_llama3(r, c, scaling);
   else if (strcmp(name, "yarn") == 0) read_hf_yarn(r, c, scaling);
   else
     lm_reader_fail(r, RLX_UNSUPPORTED, "config.json scales rotary positions by '%s'; linear, llama3 and yarn are known",
@@ -217,7 +217,7 @@ static void read_gguf_scaling(lm_reader *r, lm_config *c) {
     pass_over_yarn(r);
   } else if (strcmp(kind, "linear") == 0) {
     pass_over_yarn(r);
-    stretch_linear(r, c, factor);
+    scale_linear(r, c, factor);
   } else if (strcmp(kind, "yarn") == 0) {
     if (factor <= 0) factor = 1;
     yarn y = {.factor = factor,
@@ -225,7 +225,7 @@ static void read_gguf_scaling(lm_reader *r, lm_config *c) {
               .fast = lm_key_number(r, "rope.scaling.yarn_beta_fast", NULL, 32),
               .slow = lm_key_number(r, "rope.scaling.yarn_beta_slow", NULL, 1)};
     y.attention = lm_key_number(r, "rope.scaling.attn_factor", NULL, 1) * usual_growth(factor, 1);
-    stretch_yarn(r, c, &y);
+    scale_yarn(r, c, &y);
   } else {
     lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.type is '%s'; none, linear and yarn are known", r->prefix,
                    kind);

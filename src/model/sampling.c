@@ -22,7 +22,7 @@ typedef struct setting {
 enum { TEMPERATURE, TOP_K, TOP_P, MIN_P, N_APPLIED };
 static const struct {
   const char *gguf, *json;
-  double most;
+  double max;
 } applied[N_APPLIED] = {
   {"temp", "temperature", 1000}, {"top_k", "top_k", 1e6}, {"top_p", "top_p", 1}, {"min_p", "min_p", 1}};
 
@@ -71,9 +71,9 @@ typedef struct found {
 } found;
 
 static rlx_status take(found *f, int which, const char *where, double v) {
-  if (!(v >= 0 && v <= applied[which].most) || (which == TOP_K && v != floor(v)))
+  if (!(v >= 0 && v <= applied[which].max) || (which == TOP_K && v != floor(v)))
     return RLX_FAIL(RLX_INVALID, "%s: expected %s from 0 to %g, found %g", where,
-                    which == TOP_K ? "a whole number" : "a number", applied[which].most, v);
+                    which == TOP_K ? "a whole number" : "a number", applied[which].max, v);
   f->has[which] = true;
   f->value[which] = v;
   return RLX_OK;

@@ -57,9 +57,9 @@ static rlx_status copy_states(rlx_lm *lm, uint32_t sequence, bool in) {
 }
 
 rlx_status lm_release(rlx_lm *lm) {
-  if (lm->n_sequences == 1 || lm->holder == LM_NOBODY) return RLX_OK;
+  if (lm->n_sequences == 1 || lm->holder == LM_NO_SEQUENCE) return RLX_OK;
   RLX_TRY(copy_states(lm, lm->holder, false));
-  lm->holder = LM_NOBODY;
+  lm->holder = LM_NO_SEQUENCE;
   return RLX_OK;
 }
 
@@ -74,17 +74,17 @@ rlx_status lm_hold(rlx_lm *lm, uint32_t sequence) {
 
 /* ---- computing ---- */
 
-enum { LEAST_CHUNK = 8 };
+enum { MIN_CHUNK = 8 };
 
 /* How many tokens the next program takes, for n that wait. Sizes are the chunk and quarters of it. A program reads all weights
  * whatever it takes, so a few empty places are cheaper than a second program; where there is no room for them, a size below n. */
 static uint32_t choose_size(const rlx_lm *lm, uint32_t n, uint32_t room) {
   uint32_t size = lm->chunk;
   if (n >= size) return size;
-  while (size / 4 >= LEAST_CHUNK && size / 4 >= n) size /= 4; /* the smallest with room for n */
-  bool few_empty = size - n <= n || size <= 2 * LEAST_CHUNK;
-  if (n > 1 && size <= room && few_empty) return size;
-  while (size > n && size / 4 >= LEAST_CHUNK) size /= 4;
+  while (size / 4 >= MIN_CHUNK && size / 4 >= n) size /= 4; /* the smallest with room for n */
+  bool is_half_full = size - n <= n || size <= 2 * MIN_CHUNK;
+  if (n > 1 && size <= room && is_half_full) return size;
+  while (size > n && size / 4 >= MIN_CHUNK) size /= 4;
   return size <= n ? size : 1;
 }
 
@@ -124,10 +124,10 @@ rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_
 static rlx_status read_all_logits(rlx_lm *lm, uint32_t sequence, float *logits) {
   lm_sequence *q = &lm->sequences[sequence];
   size_t n_vocab = lm_model_facts(lm->model)->n_vocab, row = n_vocab * sizeof *logits;
-  uint32_t most = lm->chunk;
-  while (most > 1 && most * row > (32u << 20)) most /= 2;
+  uint32_t max = lm->chunk;
+  while (max > 1 && max * row > (32u << 20)) max /= 2;
   while (q->done < q->ids.n) {
-    uint32_t n = (uint32_t)q->ids.n - q->done, size = most;
+    uint32_t n = (uint32_t)q->ids.n - q->done, size = max;
     if (size > lm->context - q->done) size = 1;
     if (n > size) n = size;
     lm_program *p;

@@ -68,8 +68,8 @@ static rlx_node weights_of(onnx_call *c, rlx_node scores, rlx_node bias, rlx_dty
   if (precision != RLX_DTYPE_UNKNOWN) p = onnx_cast(c, p, precision);
   p = rlx_op_softmax(c->g, p, -1);
   if (bias) {
-    rlx_node most = rlx_op_reduce_max(c->g, bias, RLX_DIMS(-1), true);
-    rlx_node empty = rlx_op_eq(c->g, most, onnx_scalar_like(c, bias, -RLX_INFINITY));
+    rlx_node max = rlx_op_reduce_max(c->g, bias, RLX_DIMS(-1), true);
+    rlx_node empty = rlx_op_eq(c->g, max, onnx_scalar_like(c, bias, -RLX_INFINITY));
     p = rlx_op_where(c->g, empty, onnx_scalar_like(c, p, 0), p);
   }
   return onnx_cast(c, p, dtype);

@@ -48,12 +48,12 @@ static bool is_harmless(const char *op, const char *attribute) {
 /* ---- by the tables ---- */
 
 static void say(rlx_str *s, const char *attribute, const row *span) {
-  enum { MOST_SAID = 800 }; /* bytes: what a message has room for */
-  if (s->n > MOST_SAID) return;
+  enum { MAX_REPORT = 800 }; /* bytes: what a message has room for */
+  if (s->n > MAX_REPORT) return;
   rlx_str_add(s, "%s'%.60s'", s->n ? ", " : "", attribute);
   if (span && span->until) rlx_str_add(s, " (of opsets %d to %d)", span->since, span->until);
   else if (span) rlx_str_add(s, " (of opsets from %d on)", span->since);
-  if (s->n > MOST_SAID) rlx_str_add(s, ", ..");
+  if (s->n > MAX_REPORT) rlx_str_add(s, ", ..");
 }
 
 static bool function_has(const onnx_function *f, const char *attribute) {

@@ -68,7 +68,7 @@ rlx_status onnx_force_holding(onnx_call *c, onnx_value *v, const char *why, onnx
   return status;
 }
 
-uint64_t onnx_most_trips(const onnx_call *c) { return c->imp->most_trips; }
+uint64_t onnx_max_trips(const onnx_call *c) { return c->imp->max_trips; }
 
 rlx_status onnx_need_ints(onnx_call *c, uint32_t i, onnx_ints *out) {
   rlx_tensor t;
@@ -317,13 +317,13 @@ rlx_status onnx_refuse(onnx_call *c, const char *fmt, ...) {
 /* ---- steps of the host ---- */
 
 /* All that there could be: a function may make more than the node names. */
-static void free_outputs(rlx_tensor out[ONNX_HOST_MOST]) {
-  for (uint32_t i = 0; i < ONNX_HOST_MOST; i++) rlx_mem_free(out[i].data);
+static void free_outputs(rlx_tensor out[ONNX_HOST_MAX]) {
+  for (uint32_t i = 0; i < ONNX_HOST_MAX; i++) rlx_mem_free(out[i].data);
 }
 
 /* All inputs are known: the results are, too. */
 static rlx_status compute_now(onnx_call *c, onnx_host_fn fn, const int64_t *p, const rlx_tensor *in, uint32_t n_in) {
-  rlx_tensor out[ONNX_HOST_MOST] = {{0}};
+  rlx_tensor out[ONNX_HOST_MAX] = {{0}};
   onnx_host_call h = {.in = in, .n_in = n_in, .out = out, .n_out = c->n_out, .p = p};
   rlx_status s = fn(&h);
   for (uint32_t i = 0; i < c->n_out && !s; i++) {
@@ -348,12 +348,12 @@ static rlx_status make_live(onnx_call *c, uint32_t i, const rlx_type *type) {
 
 rlx_status onnx_on_host(onnx_call *c, onnx_host_fn fn, const int64_t p[ONNX_HOST_NUMBERS]) {
   onnx_importer *imp = c->imp;
-  rlx_tensor known[ONNX_HOST_MOST] = {{0}};
-  uint32_t live[ONNX_HOST_MOST] = {0};
-  rlx_type types[ONNX_HOST_MOST];
+  rlx_tensor known[ONNX_HOST_MAX] = {{0}};
+  uint32_t live[ONNX_HOST_MAX] = {0};
+  rlx_type types[ONNX_HOST_MAX];
   char why[256];
   bool all = true, cut = false;
-  if (c->n_in > ONNX_HOST_MOST || c->n_out > ONNX_HOST_MOST)
+  if (c->n_in > ONNX_HOST_MAX || c->n_out > ONNX_HOST_MAX)
     return RLX_FAIL(RLX_INVALID, "%u inputs and %u outputs", (unsigned)c->n_in, (unsigned)c->n_out);
   snprintf(why, sizeof why, "node %u '%.100s' (%.60s): the size of its result depends on values",
            (unsigned)c->node->number, c->node->name, c->node->op);

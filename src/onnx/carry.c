@@ -5,7 +5,7 @@
 
 #include "base/arith.h"
 
-enum { MOST_ELEMENTS = INT32_MAX };
+enum { MAX_ELEMENTS = INT32_MAX };
 
 /* ---- kinds ---- */
 
@@ -55,7 +55,7 @@ static rlx_node halve_u64(onnx_call *c, rlx_node n) {
   return rlx_op_bit_and(c->g, rlx_op_shr(c->g, n, onnx_integer(c, 1)), onnx_integer(c, INT64_MAX));
 }
 
-static rlx_node at_least_u64(onnx_call *c, rlx_node a, rlx_node b) {
+static rlx_node max_u64(onnx_call *c, rlx_node a, rlx_node b) {
   return rlx_op_ge(c->g, onnx_ordered(c, a, ONNX_UINT64), onnx_ordered(c, b, ONNX_UINT64));
 }
 
@@ -66,8 +66,8 @@ static rlx_node divide_u64(onnx_call *c, rlx_node a, rlx_node b) {
   rlx_node zero = onnx_integer(c, 0), one = onnx_integer(c, 1);
   rlx_node q = rlx_op_shl(g, rlx_op_div(g, halve_u64(c, a), b), one);
   rlx_node rest = rlx_op_sub(g, a, rlx_op_mul(g, q, b));
-  q = rlx_op_add(g, q, rlx_op_cast(g, at_least_u64(c, rest, b), RLX_I64));
-  rlx_node high = rlx_op_cast(g, at_least_u64(c, a, b), RLX_I64);
+  q = rlx_op_add(g, q, rlx_op_cast(g, max_u64(c, rest, b), RLX_I64));
+  rlx_node high = rlx_op_cast(g, max_u64(c, a, b), RLX_I64);
   q = rlx_op_where(g, rlx_op_lt(g, b, zero), high, q);
   return rlx_op_where(g, rlx_op_eq(g, b, zero), zero, q);
 }
@@ -215,6 +215,6 @@ rlx_status onnx_check_size(onnx_call *c, const rlx_dims *shape) {
   }
   for (int i = 0; i < shape->n; i++)
     if (shape->v[i] == 0) return RLX_OK;
-  if (n > MOST_ELEMENTS) return onnx_refuse(c, "a result of more than %d elements", (int)MOST_ELEMENTS);
+  if (n > MAX_ELEMENTS) return onnx_refuse(c, "a result of more than %d elements", (int)MAX_ELEMENTS);
   return RLX_OK;
 }

@@ -200,8 +200,8 @@ static rlx_status visit_calls(const rlx_onnx *m, const onnx_node *nodes, uint32_
 static rlx_status visit_function(const rlx_onnx *m, const onnx_function *f, seen *all, int depth) {
   seen *s = &all[f - m->functions];
   if (s->state == OPEN) return RLX_FAIL(RLX_INVALID, "function '%s' calls itself", f->name);
-  if (depth + s->depth > ONNX_MOST_DEPTH)
-    return RLX_FAIL(RLX_UNSUPPORTED, "functions in functions more than %d deep", ONNX_MOST_DEPTH);
+  if (depth + s->depth > ONNX_MAX_DEPTH)
+    return RLX_FAIL(RLX_UNSUPPORTED, "functions in functions more than %d deep", ONNX_MAX_DEPTH);
   if (s->state == DONE) return RLX_OK;
   s->state = OPEN;
   RLX_TRY(visit_calls(m, f->nodes, f->n_nodes, all, s, depth));
@@ -228,13 +228,13 @@ static rlx_status visit_node(const rlx_onnx *m, const onnx_node *n, seen *all, s
     RLX_TRY(visit_calls(m, g->nodes, g->n_nodes, all, &inner, depth + 1));
     add_seen(out, &inner);
   }
-  if (out->size <= ONNX_MOST_IMPORTED) return RLX_OK;
-  return RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes, with functions written out", ONNX_MOST_IMPORTED);
+  if (out->size <= ONNX_MAX_IMPORTED) return RLX_OK;
+  return RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes, with functions written out", ONNX_MAX_IMPORTED);
 }
 
 static rlx_status visit_calls(const rlx_onnx *m, const onnx_node *nodes, uint32_t n, seen *all, seen *out, int depth) {
-  if (depth > ONNX_MOST_DEPTH)
-    return RLX_FAIL(RLX_UNSUPPORTED, "graphs and functions more than %d deep", ONNX_MOST_DEPTH);
+  if (depth > ONNX_MAX_DEPTH)
+    return RLX_FAIL(RLX_UNSUPPORTED, "graphs and functions more than %d deep", ONNX_MAX_DEPTH);
   for (uint32_t i = 0; i < n; i++) RLX_TRY(visit_node(m, &nodes[i], all, out, depth));
   return RLX_OK;
 }

@@ -78,9 +78,9 @@ rlx_status onnx_product(onnx_call *c, const rlx_dims *d, int64_t *out) {
 
 rlx_status onnx_table(onnx_call *c, int64_t count, size_t size, void *out) {
   void *p = NULL;
-  if (count < 0 || count > ONNX_MOST_TABLE)
+  if (count < 0 || count > ONNX_MAX_TABLE)
     return RLX_FAIL(RLX_UNSUPPORTED, "it needs a table of %" PRId64 " elements, and %d are the most", count,
-                    ONNX_MOST_TABLE);
+                    ONNX_MAX_TABLE);
   if (!(p = onnx_alloc(c->imp, (size_t)count + 1, size)))
     return RLX_FAIL(RLX_NO_MEMORY, "a table of %" PRId64 " elements", count);
   *(void **)out = p;
@@ -103,8 +103,8 @@ rlx_dims onnx_spatial(const rlx_dims *shape, int from) {
   return d;
 }
 
-rlx_status onnx_list(const onnx_call *c, const char *name, int n, int64_t least, int64_t fallback, rlx_dims *out) {
-  enum { MOST = INT32_MAX };
+rlx_status onnx_list(const onnx_call *c, const char *name, int n, int64_t min, int64_t fallback, rlx_dims *out) {
+  enum { MAX = INT32_MAX };
   RLX_TRY(onnx_dims_of(c, name, out));
   if (!out->n && n) {
     out->n = n;
@@ -112,7 +112,7 @@ rlx_status onnx_list(const onnx_call *c, const char *name, int n, int64_t least,
   }
   if (out->n != n) return RLX_FAIL(RLX_INVALID, "attribute '%s' has %d numbers, expected %d", name, (int)out->n, n);
   for (int i = 0; i < n; i++)
-    if (out->v[i] < least || out->v[i] > MOST)
+    if (out->v[i] < min || out->v[i] > MAX)
       return RLX_FAIL(RLX_INVALID, "attribute '%s': number %d is %" PRId64, name, i, out->v[i]);
   return RLX_OK;
 }

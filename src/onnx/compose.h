@@ -4,7 +4,7 @@
 
 #include "onnx/ops.h"
 
-enum { ONNX_MOST_TABLE = 1 << 24 /* elements of a table that is made while importing */ };
+enum { ONNX_MAX_TABLE = 1 << 24 /* elements of a table that is made while importing */ };
 
 /* ---- nodes ---- */
 static inline rlx_dims onnx_dims(const onnx_call *c, rlx_node n) { return rlx_node_shape(c->g, n); }
@@ -42,8 +42,8 @@ typedef struct onnx_window {
 /* Attributes kernel_shape, strides, dilations, pads, auto_pad for an input with these spatial sizes; the kernel is `kernel` unless
  * that is NULL and an attribute must tell. */
 rlx_status onnx_window_of(const onnx_call *c, const rlx_dims *kernel, const rlx_dims *sizes, onnx_window *w);
-/* A list of n numbers, each at least `least`, as an attribute or `fallback`. */
-rlx_status onnx_list(const onnx_call *c, const char *name, int n, int64_t least, int64_t fallback, rlx_dims *out);
+/* A list of n numbers, each at least `min`, as an attribute or `fallback`. */
+rlx_status onnx_list(const onnx_call *c, const char *name, int n, int64_t min, int64_t fallback, rlx_dims *out);
 static inline int64_t onnx_reach(const onnx_window *w, int i) { return (w->kernel.v[i] - 1) * w->dilation.v[i] + 1; }
 /* How many windows fit along axis i of this size. */
 int64_t onnx_windows(const onnx_window *w, int i, int64_t size, bool ceil);

@@ -142,15 +142,15 @@ static rlx_status goes_on(onnx_call *c, const trips *t, onnx_value *cond, bool *
   return RLX_OK;
 }
 
-static rlx_status loop_trips(onnx_call *c, trips *t, int64_t most, bool cond) {
-  uint64_t bound = onnx_most_trips(c);
-  for (int64_t i = 0; (most < 0 || i < most) && cond; i++) {
+static rlx_status loop_trips(onnx_call *c, trips *t, int64_t max, bool cond) {
+  uint64_t bound = onnx_max_trips(c);
+  for (int64_t i = 0; (max < 0 || i < max) && cond; i++) {
     if (t->n >= bound) return RLX_FAIL(RLX_UNSUPPORTED, "loop has not ended after %" PRIu64 " trips", bound);
     RLX_TRY(known_int(c, i, &t->in[0]));
     RLX_TRY(known_bool(c, true, &t->in[1]));
     for (uint32_t k = 0; k < t->n_carried; k++) t->in[2 + k] = t->held[k];
     RLX_TRY(one_trip(c, t, 1));
-    if (most < 0 || i + 1 < most) RLX_TRY(goes_on(c, t, t->out[0], &cond));
+    if (max < 0 || i + 1 < max) RLX_TRY(goes_on(c, t, t->out[0], &cond));
   }
   return RLX_OK;
 }
@@ -166,23 +166,23 @@ static rlx_node trip_numbers(onnx_call *c, void *user, uint32_t i) {
 }
 
 /* A Loop of a known number of trips that nothing ends before: a scan over their numbers. */
-static rlx_status loop_as_graph(onnx_call *c, trips *t, int64_t most, bool *done) {
+static rlx_status loop_as_graph(onnx_call *c, trips *t, int64_t max, bool *done) {
   const rlx_type number = {RLX_I64, {.n = 0}};
   const onnx_type type = ONNX_INT64;
   onnx_loop l = {.body = t->body,
-                 .trips = most,
+                 .trips = max,
                  .carried = t->held,
                  .n_carried = t->n_carried,
                  .carried_at = 2,
                  .first_out = 1,
                  .scanned = trip_numbers,
-                 .user = &most,
+                 .user = &max,
                  .scanned_type = &type,
                  .slice = &number,
                  .n_scanned = 1,
                  .always_at = 1};
   *done = false;
-  if (most < 1 || (uint64_t)most > onnx_most_trips(c)) return RLX_OK;
+  if (max < 1 || (uint64_t)max > onnx_max_trips(c)) return RLX_OK;
   RLX_TRY(known_bool(c, true, &l.always));
   if (!(l.result_type = onnx_alloc(c->imp, (size_t)t->body->n_outputs + 1, sizeof *l.result_type)))
     return RLX_FAIL(RLX_NO_MEMORY, "a loop");
@@ -194,11 +194,11 @@ static rlx_status loop_as_graph(onnx_call *c, trips *t, int64_t most, bool *done
 
 rlx_status onnx_op_loop(onnx_call *c) {
   trips t = {0};
-  int64_t most = -1;
+  int64_t max = -1;
   bool cond = true;
   if (onnx_has(c, 0)) {
-    RLX_TRY(onnx_need_int(c, 0, &most));
-    if (most < 0) most = 0;
+    RLX_TRY(onnx_need_int(c, 0, &max));
+    if (max < 0) max = 0;
   }
   if (onnx_has(c, 1)) RLX_TRY(onnx_need_bool(c, 1, &cond));
   RLX_TRY(onnx_graph_of(c, "body", &t.body));
@@ -213,9 +213,9 @@ rlx_status onnx_op_loop(onnx_call *c) {
     if (!(t.held[i] = i + 2 < c->n_in ? c->in[i + 2] : NULL))
       return RLX_FAIL(RLX_INVALID, "input %u is left out", i + 2);
   bool done = false;
-  if (cond) RLX_TRY(loop_as_graph(c, &t, most, &done));
+  if (cond) RLX_TRY(loop_as_graph(c, &t, max, &done));
   if (done) return RLX_OK;
-  RLX_TRY(loop_trips(c, &t, most, cond));
+  RLX_TRY(loop_trips(c, &t, max, cond));
   for (uint32_t i = 0; i < t.n_carried; i++) onnx_set_value(c, i, t.held[i]);
   for (uint32_t i = 0; i < t.n_scan; i++) RLX_TRY(set_stacked(c, &t, i, 0, false, t.n_carried + i));
   return RLX_OK;
@@ -253,9 +253,9 @@ static rlx_status scan_length(onnx_call *c, scan *s) {
                       v->is.shape.v[axis]);
     s->length = v->is.shape.v[axis];
   }
-  return (uint64_t)s->length <= onnx_most_trips(c)
+  return (uint64_t)s->length <= onnx_max_trips(c)
            ? RLX_OK
-           : RLX_FAIL(RLX_UNSUPPORTED, "scan has not ended after %" PRIu64 " trips", onnx_most_trips(c));
+           : RLX_FAIL(RLX_UNSUPPORTED, "scan has not ended after %" PRIu64 " trips", onnx_max_trips(c));
 }
 
 static rlx_status scan_trips(onnx_call *c, scan *s, uint32_t n_state) {
@@ -427,8 +427,8 @@ rlx_status onnx_op_scan_8(onnx_call *c) {
     b.batch = d.v[0];
     if (walked) s->length = d.v[1];
   }
-  if ((uint64_t)s->length > onnx_most_trips(c) / (uint64_t)b.batch || c->n_out > b.n_state + s->t.n_scan)
-    return RLX_FAIL(RLX_UNSUPPORTED, "scan has not ended after %" PRIu64 " trips", onnx_most_trips(c));
+  if ((uint64_t)s->length > onnx_max_trips(c) / (uint64_t)b.batch || c->n_out > b.n_state + s->t.n_scan)
+    return RLX_FAIL(RLX_UNSUPPORTED, "scan has not ended after %" PRIu64 " trips", onnx_max_trips(c));
   RLX_TRY(begin_trips(c, &s->t));
   if (!(b.done = onnx_alloc(c->imp, (size_t)b.batch * c->n_out + 1, sizeof *b.done)))
     return RLX_FAIL(RLX_NO_MEMORY, "a scan");

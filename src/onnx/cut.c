@@ -67,12 +67,12 @@ static rlx_status use_scope(later *l, const onnx_scope *s) {
 /* Live values that the graph reads: its inputs, which have their names. A value whose bytes came to be known may be an input in one
  * place and a constant in another. */
 static rlx_status list_inputs(onnx_importer *imp, onnx_live **out, size_t *n) {
-  size_t most = 0;
-  for (rlx_node id = 1; id < rlx_graph_end(imp->g); id++) most += rlx_graph_at(imp->g, id)->op == RLX_OP_input;
+  size_t max = 0;
+  for (rlx_node id = 1; id < rlx_graph_end(imp->g); id++) max += rlx_graph_at(imp->g, id)->op == RLX_OP_input;
   *n = 0;
-  *out = rlx_bump_array(&imp->bump, onnx_live, most + 1);
-  if (!*out) return RLX_FAIL(RLX_NO_MEMORY, "%zu inputs of a graph", most);
-  for (size_t i = 0; i < imp->live.n && *n < most; i++) {
+  *out = rlx_bump_array(&imp->bump, onnx_live, max + 1);
+  if (!*out) return RLX_FAIL(RLX_NO_MEMORY, "%zu inputs of a graph", max);
+  for (size_t i = 0; i < imp->live.n && *n < max; i++) {
     rlx_node id = rlx_graph_leaf(imp->g, imp->live.v[i].leaf);
     if (id && rlx_graph_at(imp->g, id)->op == RLX_OP_input) (*out)[(*n)++] = imp->live.v[i];
   }
@@ -105,8 +105,8 @@ static rlx_status begin_graph(onnx_importer *imp) {
 
 rlx_status onnx_cut(onnx_importer *imp, onnx_value *also, const char *why) {
   later l = {.imp = imp};
-  if (++imp->walk > ONNX_MOST_CUTS)
-    return onnx_stop(imp, RLX_FAIL(RLX_UNSUPPORTED, "the graph is cut more than %d times: %s", ONNX_MOST_CUTS, why));
+  if (++imp->walk > ONNX_MAX_CUTS)
+    return onnx_stop(imp, RLX_FAIL(RLX_UNSUPPORTED, "the graph is cut more than %d times: %s", ONNX_MAX_CUTS, why));
   rlx_status s = also ? use(&l, also, no_name) : RLX_OK;
   for (const onnx_scope *scope = imp->scope; scope && !s; scope = scope->caller) s = use_scope(&l, scope);
   if (!s && l.v.n) s = end_graph(imp, &l, why);

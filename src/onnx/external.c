@@ -132,8 +132,8 @@ rlx_status onnx_external_open(rlx_onnx *m, const char *location, uint32_t *file)
     *file = (uint32_t)i;
     return RLX_OK;
   }
-  if (m->files.n > ONNX_MOST_FILES)
-    return RLX_FAIL(RLX_UNSUPPORTED, "external data in more than %d files", ONNX_MOST_FILES);
+  if (m->files.n > ONNX_MAX_FILES)
+    return RLX_FAIL(RLX_UNSUPPORTED, "external data in more than %d files", ONNX_MAX_FILES);
   onnx_file f = {.source.fd = -1};
   rlx_status s = open_file(m, location, &f);
   if (!s && !rlx_array_push(&m->files, f)) s = RLX_FAIL(RLX_NO_MEMORY, "external data '%s'", location);

@@ -18,7 +18,7 @@ typedef struct checker {
   char first[1024];
 } checker;
 
-static void tell(checker *c, rlx_status s, bool is_remark, const char *text) {
+static void report(checker *c, rlx_status s, bool is_remark, const char *text) {
   if (c->found) c->found(c->user, is_remark, text);
   if (is_remark || c->status) return;
   c->status = s;
@@ -35,7 +35,7 @@ static rlx_status look(checker *c, const onnx_tensor *t, const char *name, const
   else if (bytes > ONNX_CONSTANT_BYTES && values_should_differ(name, dtype) && values_are_zero(dtype, data, bytes))
     rlx_str_add(&s, "weight '%s': all elements are 0", name);
   rlx_status status = s.failed ? RLX_FAIL(RLX_NO_MEMORY, "a finding") : RLX_OK;
-  if (s.n && !s.failed) tell(c, RLX_INVALID, !what || is_infinite, s.v);
+  if (s.n && !s.failed) report(c, RLX_INVALID, !what || is_infinite, s.v);
   rlx_str_deinit(&s);
   return status;
 }
@@ -63,6 +63,6 @@ rlx_status rlx_onnx_check(const rlx_onnx *m, rlx_found_fn found, void *user) {
   }
   rlx_status s = rlx_onnx_supported(m);
   if (s == RLX_NO_MEMORY) return s;
-  if (s) tell(&c, s, false, rlx_message());
+  if (s) report(&c, s, false, rlx_message());
   return c.status ? RLX_FAIL(c.status, "%s", c.first) : RLX_OK;
 }

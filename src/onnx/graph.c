@@ -189,15 +189,15 @@ rlx_status rlx_onnx_graph(rlx_onnx *m, const rlx_onnx_options *options, const rl
   RLX_TRY(check_options(&o));
   RLX_TRY(check_given(m, inputs, n));
   RLX_TRY(rlx_onnx_supported(m));
-  size_t most = (size_t)m->graph->n_inputs + 1;
-  onnx_input *given = rlx_mem_calloc(most, sizeof *given);
-  single s = {.m = m, .given = given, .v = inputs, .n = n, .boxes = rlx_mem_calloc(most, sizeof *s.boxes)};
+  size_t max = (size_t)m->graph->n_inputs + 1;
+  onnx_input *given = rlx_mem_calloc(max, sizeof *given);
+  single s = {.m = m, .given = given, .v = inputs, .n = n, .boxes = rlx_mem_calloc(max, sizeof *s.boxes)};
   rlx_budget budget;
   rlx_budget_begin(&budget, "rlx_onnx_graph", &o.watch.limits, RLX_LOAD_WORK, &o.watch);
   rlx_status status =
     given && s.boxes ? import_single(m, &o, &s, given) : RLX_FAIL(RLX_NO_MEMORY, "the inputs of a model");
   status = rlx_budget_end(&budget, status);
-  for (size_t i = 0; s.boxes && i < most; i++) rlx_mem_free(s.boxes[i].own);
+  for (size_t i = 0; s.boxes && i < max; i++) rlx_mem_free(s.boxes[i].own);
   rlx_mem_free(s.boxes);
   rlx_mem_free(given);
   if (status || !cut) rlx_mem_free(s.cut);

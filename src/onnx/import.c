@@ -6,7 +6,7 @@
 
 #include "onnx/importer.h"
 
-enum { MOST_TOLD = 2500 /* bytes of a message about what cannot be imported */ };
+enum { MAX_REPORT = 2500 /* bytes of a message about what cannot be imported */ };
 
 /* ---- names ---- */
 
@@ -27,10 +27,10 @@ static rlx_status name_value(onnx_scope *s, const char *name, const onnx_value *
 static const char *domain_text(const char *domain) { return *domain ? domain : "ai.onnx"; }
 
 /* One line per node; long lists are cut, and counted. */
-static void tell_refused(onnx_importer *imp, const onnx_scope *s, const onnx_node *n, int64_t opset,
-                         const char *reason) {
+static void report_refused(onnx_importer *imp, const onnx_scope *s, const onnx_node *n, int64_t opset,
+                           const char *reason) {
   imp->n_refused++;
-  if (imp->refused.n > MOST_TOLD) return;
+  if (imp->refused.n > MAX_REPORT) return;
   rlx_str_add(&imp->refused, "; node %u '%s': %s (%s %" PRId64 ")%s%s: %s", (unsigned)n->number, n->name, n->op,
               domain_text(n->domain), opset, s->function ? " in function " : "", s->function ? s->function->name : "",
               reason);
@@ -40,7 +40,7 @@ static rlx_status fail_refused(const onnx_importer *imp) {
   if (!imp->n_refused) return RLX_OK;
   return RLX_FAIL(RLX_UNSUPPORTED, "%u node%s cannot be imported%s%s", (unsigned)imp->n_refused,
                   imp->n_refused == 1 ? "" : "s", imp->refused.v ? imp->refused.v : "",
-                  imp->refused.n > MOST_TOLD ? "; .." : "");
+                  imp->refused.n > MAX_REPORT ? "; .." : "");
 }
 
 static rlx_status refuse_outputs(onnx_importer *imp, onnx_scope *s, const onnx_node *n) {
@@ -85,8 +85,8 @@ static rlx_status add_initializers(onnx_importer *imp, onnx_scope *s, const onnx
 
 /* Runs a scope from its first node to its last. */
 static rlx_status enter(onnx_importer *imp, onnx_scope *s) {
-  if (s->depth > ONNX_MOST_DEPTH)
-    return onnx_stop(imp, RLX_FAIL(RLX_UNSUPPORTED, "graphs and functions more than %d deep", ONNX_MOST_DEPTH));
+  if (s->depth > ONNX_MAX_DEPTH)
+    return onnx_stop(imp, RLX_FAIL(RLX_UNSUPPORTED, "graphs and functions more than %d deep", ONNX_MAX_DEPTH));
   imp->scope = s;
   rlx_status status = import_nodes(imp, s);
   imp->scope = s->caller;
@@ -196,20 +196,20 @@ static rlx_status call_node(onnx_call *c) {
   const onnx_value *odd = odd_type(c);
   if (odd) {
     snprintf(reason, sizeof reason, "it reads elements of type %s", onnx_type_name(odd->type));
-    tell_refused(imp, c->scope, c->node, c->opset, reason);
+    report_refused(imp, c->scope, c->node, c->opset, reason);
     return RLX_UNSUPPORTED;
   }
   if (reads_refused(c)) return RLX_UNSUPPORTED; /* told already */
   if (f) return call_function(c, f);
   const onnx_op_row *row = onnx_op_find(c->node->domain, c->node->op, c->opset);
   if (!row) {
-    tell_refused(imp, c->scope, c->node, c->opset, "RLX does not have this op");
+    report_refused(imp, c->scope, c->node, c->opset, "RLX does not have this op");
     return RLX_UNSUPPORTED;
   }
   uint32_t before = imp->n_refused;
   rlx_status s = call_row(c, row);
   if (s == RLX_UNSUPPORTED && imp->n_refused == before && !imp->is_stopped)
-    tell_refused(imp, c->scope, c->node, c->opset, rlx_message());
+    report_refused(imp, c->scope, c->node, c->opset, rlx_message());
   return s;
 }
 
@@ -235,9 +235,9 @@ static rlx_status run_call(onnx_call *c) {
 
 static rlx_status import_node(onnx_importer *imp, onnx_scope *s, const onnx_node *n) {
   onnx_call c = {.imp = imp, .scope = s, .node = n, .g = imp->g, .n_in = n->n_in, .n_out = n->n_out};
-  if (++imp->n_imported > ONNX_MOST_IMPORTED)
+  if (++imp->n_imported > ONNX_MAX_IMPORTED)
     return onnx_stop(
-      imp, RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes, with loops and functions written out", ONNX_MOST_IMPORTED));
+      imp, RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes, with loops and functions written out", ONNX_MAX_IMPORTED));
   c.in = rlx_bump_array(&imp->bump, onnx_value *, (size_t)n->n_in + 1);
   c.out = rlx_bump_array(&imp->bump, onnx_value *, (size_t)n->n_out + 1);
   c.asked = rlx_bump_array(&imp->bump, bool, (size_t)n->n_attributes + 1);
@@ -323,9 +323,8 @@ static rlx_status import_main(onnx_importer *imp, onnx_scope *s, const onnx_inpu
   return onnx_finish(imp);
 }
 
-rlx_status onnx_import(rlx_onnx *m, const onnx_input *inputs, size_t n, uint64_t most_trips,
-                       const onnx_client *client) {
-  onnx_importer imp = {.m = m, .client = client, .folded = 1, .most_trips = most_trips ? most_trips : 1000000};
+rlx_status onnx_import(rlx_onnx *m, const onnx_input *inputs, size_t n, uint64_t max_trips, const onnx_client *client) {
+  onnx_importer imp = {.m = m, .client = client, .folded = 1, .max_trips = max_trips ? max_trips : 1000000};
   onnx_scope s = {.nodes = m->graph->nodes,
                   .n_nodes = m->graph->n_nodes,
                   .n_outputs = m->graph->n_outputs,

@@ -41,7 +41,7 @@ typedef struct onnx_host_call {
   const int64_t *p; /* what the op's attributes came to: ONNX_HOST_NUMBERS of them */
 } onnx_host_call;
 typedef rlx_status (*onnx_host_fn)(onnx_host_call *c);
-enum { ONNX_HOST_NUMBERS = 6, ONNX_HOST_MOST = 6 /* inputs, and outputs */ };
+enum { ONNX_HOST_NUMBERS = 6, ONNX_HOST_MAX = 6 /* inputs, and outputs */ };
 
 /* ---- the client: who runs graphs and knows values ---- */
 
@@ -72,7 +72,7 @@ typedef struct onnx_input {
 } onnx_input;
 
 /* Imports the model for inputs of these types: one for each of the model's inputs that has no default or is given (in any order). */
-rlx_status onnx_import(rlx_onnx *m, const onnx_input *inputs, size_t n, uint64_t most_trips, const onnx_client *client);
+rlx_status onnx_import(rlx_onnx *m, const onnx_input *inputs, size_t n, uint64_t max_trips, const onnx_client *client);
 
 /* ---- what the functions of ops work with ---- */
 
@@ -187,6 +187,6 @@ rlx_status onnx_force(onnx_call *c, onnx_value *v, const char *why, rlx_tensor *
 /* The same where values that no name leads to must outlive a cut. */
 rlx_status onnx_force_holding(onnx_call *c, onnx_value *v, const char *why, onnx_value *const *held, size_t n_held,
                               rlx_tensor *out);
-uint64_t onnx_most_trips(const onnx_call *c);
+uint64_t onnx_max_trips(const onnx_call *c);
 
 #endif

@@ -49,7 +49,7 @@ struct onnx_importer {
   rlx_str refused;
   uint32_t n_refused;
   bool is_stopped; /* by a limit or by the client: what fails then is no matter of single nodes */
-  uint64_t n_imported, most_trips;
+  uint64_t n_imported, max_trips;
   uint32_t walk; /* number of the last walk that marked values */
 };
 

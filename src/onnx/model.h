@@ -15,22 +15,22 @@
 
 /* Limits, far above what models have, keep what a hostile file costs near its own size. */
 enum {
-  ONNX_MOST_NODES = 1 << 17,
-  ONNX_MOST_ATTRIBUTES = 1 << 19,
-  ONNX_MOST_TEXTS = 1 << 19,
-  ONNX_MOST_BYTES = 24 << 20,   /* of structs, beyond the file's own size */
-  ONNX_MOST_IMPORTED = 1 << 17, /* nodes, with loops and functions written out */
-  ONNX_MOST_NUMBERS = 1 << 22,  /* in lists of attributes, and sizes of tensors */
-  ONNX_MOST_TENSORS = 1 << 18,
-  ONNX_MOST_CUTS = 1 << 12, /* of a run: sizes and branches that depend on values */
-  ONNX_MOST_FILES = 1024,   /* of external data */
-  ONNX_MOST_OPSETS = 64,
-  ONNX_MOST_PER_NODE = 256, /* attributes */
-  ONNX_MOST_DEPTH = 32,     /* graphs in graphs, functions in functions */
-  ONNX_NEWEST_OPSET = 28,   /* of ai.onnx: what the table of ops was written from */
+  ONNX_MAX_NODES = 1 << 17,
+  ONNX_MAX_ATTRIBUTES = 1 << 19,
+  ONNX_MAX_TEXTS = 1 << 19,
+  ONNX_MAX_BYTES = 24 << 20,   /* of structs, beyond the file's own size */
+  ONNX_MAX_IMPORTED = 1 << 17, /* nodes, with loops and functions written out */
+  ONNX_MAX_NUMBERS = 1 << 22,  /* in lists of attributes, and sizes of tensors */
+  ONNX_MAX_TENSORS = 1 << 18,
+  ONNX_MAX_CUTS = 1 << 12, /* of a run: sizes and branches that depend on values */
+  ONNX_MAX_FILES = 1024,   /* of external data */
+  ONNX_MAX_OPSETS = 64,
+  ONNX_MAX_PER_NODE = 256, /* attributes */
+  ONNX_MAX_DEPTH = 32,     /* graphs in graphs, functions in functions */
+  ONNX_NEWEST_OPSET = 28,  /* of ai.onnx: what the table of ops was written from */
 };
 
-#define ONNX_MOST_EXTENT ((int64_t)1 << 44) /* product of a shape's sizes, with 1 for 0 */
+#define ONNX_MAX_EXTENT ((int64_t)1 << 44) /* product of a shape's sizes, with 1 for 0 */
 
 /* Element types, with ONNX's numbers. */
 typedef enum onnx_type {

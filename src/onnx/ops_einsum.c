@@ -8,7 +8,7 @@
 #include "onnx/carry.h"
 #include "onnx/ops.h"
 
-enum { LETTERS = 52, LABELS = LETTERS + RLX_MAX_RANK, MOST_TERMS = 64 };
+enum { LETTERS = 52, LABELS = LETTERS + RLX_MAX_RANK, MAX_TERMS = 64 };
 
 /* An operand: the label of each axis. */
 typedef struct term {
@@ -20,7 +20,7 @@ typedef struct term {
 typedef struct equation {
   onnx_call *c;
   onnx_type type;
-  term in[MOST_TERMS];
+  term in[MAX_TERMS];
   uint32_t n;
   int64_t size[LABELS]; /* -1: the label is not used */
   int uses[LABELS];
@@ -278,7 +278,7 @@ rlx_status onnx_op_einsum(onnx_call *c) {
   const char *text;
   equation *e = onnx_alloc(c->imp, 1, sizeof *e);
   if (!e) return RLX_FAIL(RLX_NO_MEMORY, "an equation");
-  if (c->n_in > MOST_TERMS) return onnx_refuse(c, "of %u operands", (unsigned)c->n_in);
+  if (c->n_in > MAX_TERMS) return onnx_refuse(c, "of %u operands", (unsigned)c->n_in);
   *e = (equation){.c = c, .type = onnx_in_type(c, 0)};
   for (int i = 0; i < LABELS; i++) e->size[i] = -1;
   RLX_TRY(onnx_text_of(c, "equation", NULL, &text));

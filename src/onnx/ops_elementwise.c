@@ -184,7 +184,7 @@ rlx_status onnx_op_pow(onnx_call *c) {
 
 /* ---- any number of them ---- */
 
-static rlx_status need_some(const onnx_call *c) {
+static rlx_status need_inputs(const onnx_call *c) {
   for (uint32_t i = 0; i < c->n_in; i++)
     if (!c->in[i]) return RLX_FAIL(RLX_INVALID, "input %u is left out", (unsigned)i);
   if (!c->n_in) return RLX_FAIL(RLX_INVALID, "no input");
@@ -199,19 +199,19 @@ static rlx_node fold(onnx_call *c, binary_fn fn) {
 }
 
 rlx_status onnx_op_max(onnx_call *c) {
-  RLX_TRY(need_some(c));
+  RLX_TRY(need_inputs(c));
   return onnx_set_like(c, 0, fold(c, rlx_op_max), 0);
 }
 rlx_status onnx_op_min(onnx_call *c) {
-  RLX_TRY(need_some(c));
+  RLX_TRY(need_inputs(c));
   return onnx_set_like(c, 0, fold(c, rlx_op_min), 0);
 }
 rlx_status onnx_op_sum(onnx_call *c) {
-  RLX_TRY(need_some(c));
+  RLX_TRY(need_inputs(c));
   return onnx_set_like(c, 0, fold(c, rlx_op_add), 0);
 }
 rlx_status onnx_op_mean(onnx_call *c) {
-  RLX_TRY(need_some(c));
+  RLX_TRY(need_inputs(c));
   rlx_node n = onnx_number(c, onnx_in_type(c, 0), (double)c->n_in);
   return onnx_set_like(c, 0, rlx_op_div(c->g, fold(c, rlx_op_add), n), 0);
 }

@@ -74,8 +74,8 @@ static rlx_status take_slices(const rlx_tensor *x, int64_t axis, const size_t *c
 
 static rlx_status compress(onnx_host_call *h) {
   const rlx_tensor *x = &h->in[0], *keep = &h->in[1];
-  size_t n = rlx_tensor_count(keep), most = slices_of(x, h->p[0]).n, found = 0;
-  if (n > most) return RLX_FAIL(RLX_INVALID, "Compress: %zu conditions for %zu elements", n, most);
+  size_t n = rlx_tensor_count(keep), max = slices_of(x, h->p[0]).n, found = 0;
+  if (n > max) return RLX_FAIL(RLX_INVALID, "Compress: %zu conditions for %zu elements", n, max);
   size_t *chosen = rlx_mem_calloc(n + 1, sizeof *chosen);
   if (!chosen) return RLX_FAIL(RLX_NO_MEMORY, "Compress: %zu places", n);
   for (size_t i = 0; i < n; i++)

@@ -90,11 +90,11 @@ rlx_status onnx_op_scatter_nd(onnx_call *c) {
 }
 
 /* Rows [B, S, ..]: sample b's updates go to places write[b], write[b] + 1, .. */
-static rlx_node write_places(onnx_call *c, int64_t batch, int64_t n, int64_t most, bool circular) {
+static rlx_node write_places(onnx_call *c, int64_t batch, int64_t n, int64_t max, bool circular) {
   rlx_graph *g = c->g;
   rlx_node place = rlx_op_reshape(g, rlx_op_range(g, 0, 1, n, RLX_I64), RLX_DIMS(1, n));
   if (onnx_has(c, 2)) place = rlx_op_add(g, place, rlx_op_reshape(g, onnx_in(c, 2), RLX_DIMS(batch, 1)));
-  if (circular) place = rlx_op_mod(g, place, onnx_integer(c, most));
+  if (circular) place = rlx_op_mod(g, place, onnx_integer(c, max));
   rlx_node sample = rlx_op_reshape(g, rlx_op_range(g, 0, 1, batch, RLX_I64), RLX_DIMS(batch, 1, 1));
   const rlx_node both[] = {rlx_op_expand(g, sample, RLX_DIMS(batch, n, 1)),
                            rlx_op_reshape(g, rlx_op_expand(g, place, RLX_DIMS(batch, n)), RLX_DIMS(batch, n, 1))};

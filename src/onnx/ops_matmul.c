@@ -54,22 +54,22 @@ static rlx_node scaled(onnx_call *c, rlx_node x, double by, onnx_type t) {
 rlx_status onnx_op_gemm(onnx_call *c) {
   rlx_graph *g = c->g;
   double alpha, beta;
-  bool turn_a, turn_b;
+  bool trans_a, trans_b;
   onnx_type t = onnx_in_type(c, 0);
   rlx_node y;
   RLX_TRY(onnx_float(c, "alpha", 1, &alpha));
   RLX_TRY(onnx_float(c, "beta", 1, &beta));
-  RLX_TRY(onnx_flag(c, "transA", false, &turn_a));
-  RLX_TRY(onnx_flag(c, "transB", false, &turn_b));
+  RLX_TRY(onnx_flag(c, "transA", false, &trans_a));
+  RLX_TRY(onnx_flag(c, "transB", false, &trans_b));
   RLX_TRY(onnx_same_type(c, 3));
   if (onnx_rank(c, 0) != 2 || onnx_rank(c, 1) != 2)
     return RLX_FAIL(RLX_INVALID, "a has %d axes and b %d, expected 2", onnx_rank(c, 0), onnx_rank(c, 1));
   rlx_node a = onnx_in(c, 0), b = onnx_in(c, 1);
-  if (turn_a) a = rlx_op_transpose(g, a, RLX_DIMS(1, 0));
-  if (turn_b && onnx_type_is_float(t)) {
+  if (trans_a) a = rlx_op_transpose(g, a, RLX_DIMS(1, 0));
+  if (trans_b && onnx_type_is_float(t)) {
     y = rlx_op_matmul_t(g, a, b);
   } else {
-    if (turn_b) b = rlx_op_transpose(g, b, RLX_DIMS(1, 0));
+    if (trans_b) b = rlx_op_transpose(g, b, RLX_DIMS(1, 0));
     RLX_TRY(product(c, a, b, t, &y));
   }
   y = scaled(c, y, alpha, t);

@@ -74,11 +74,11 @@ static void clamp_places(rlx_op_slice_desc *d, const rlx_dims *shape) {
   for (int i = 0; i < d->start.n; i++) {
     int64_t n = shape->v[d->axes.n ? d->axes.v[i] : i], *start = &d->start.v[i], *stop = &d->stop.v[i];
     bool back = d->step.n && d->step.v[i] < 0;
-    int64_t most = back ? n - 1 : n, least = back ? -1 : 0;
+    int64_t max = back ? n - 1 : n, min = back ? -1 : 0;
     if (*start < 0) *start += n;
     if (*stop < 0) *stop += n;
-    *start = *start > most ? most : *start < 0 ? 0 : *start;
-    *stop = *stop > most ? most : *stop < least ? least : *stop;
+    *start = *start > max ? max : *start < 0 ? 0 : *start;
+    *stop = *stop > max ? max : *stop < min ? min : *stop;
     if (n == 0) *start = *stop = 0;
     else if (*stop < 0) *stop = -n - 1;
   }
@@ -192,13 +192,13 @@ static rlx_status border_of(onnx_call *c, border *b) {
 static rlx_status crop(onnx_call *c, border *b, rlx_node *x) {
   rlx_dims shape = rlx_node_shape(c->g, *x), out = shape;
   rlx_op_slice_desc d = {RLX_OP_SLICE_DESC_INIT, .start = {.n = shape.n}, .stop = shape};
-  bool some = false;
+  bool any = false;
   for (int i = 0; i < shape.n; i++) {
     int64_t lo = b->lo.v[i] < 0 ? b->lo.v[i] : 0, hi = b->hi.v[i] < 0 ? b->hi.v[i] : 0;
     if (lo < -shape.v[i] || hi < -shape.v[i] || lo + hi + shape.v[i] < 0)
       return RLX_FAIL(RLX_INVALID, "axis %d has %" PRId64 " elements and loses %" PRId64 " and %" PRId64, i, shape.v[i],
                       lo, hi);
-    some |= lo || hi;
+    any |= lo || hi;
     d.start.v[i] = -lo;
     d.stop.v[i] = shape.v[i] + hi;
     b->lo.v[i] -= lo;
@@ -207,7 +207,7 @@ static rlx_status crop(onnx_call *c, border *b, rlx_node *x) {
       return RLX_FAIL(RLX_INVALID, "axis %d is padded by %" PRId64 " and %" PRId64, i, b->lo.v[i], b->hi.v[i]);
   }
   RLX_TRY(onnx_check_size(c, &out));
-  if (some) *x = rlx_op_slice(c->g, *x, &d);
+  if (any) *x = rlx_op_slice(c->g, *x, &d);
   return RLX_OK;
 }
 

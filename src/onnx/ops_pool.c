@@ -184,7 +184,7 @@ static rlx_status window_tables(onnx_call *c, const onnx_window *w, const rlx_di
   RLX_TRY(onnx_product(c, plane, &n_plane));
   RLX_TRY(onnx_product(c, out, &n_windows));
   RLX_TRY(onnx_product(c, &w->kernel, &n_elements));
-  if (n_plane >= INT32_MAX || n_elements > ONNX_MOST_TABLE / (n_windows ? n_windows : 1))
+  if (n_plane >= INT32_MAX || n_elements > ONNX_MAX_TABLE / (n_windows ? n_windows : 1))
     return onnx_refuse(c, "indices of %" PRId64 " windows of %" PRId64 " elements", n_windows, n_elements);
   RLX_TRY(onnx_table(c, n_windows * n_elements, sizeof **places, places));
   RLX_TRY(onnx_table(c, n_windows * n_elements, sizeof **indices, indices));
@@ -318,7 +318,7 @@ rlx_status onnx_op_col2im(onnx_call *c) {
   RLX_TRY(onnx_product(c, &plane, &n_plane));
   RLX_TRY(onnx_product(c, &out, &n_windows));
   RLX_TRY(onnx_product(c, &w.kernel, &n_elements));
-  if (n_plane >= INT32_MAX || n_elements > ONNX_MOST_TABLE / (n_windows ? n_windows : 1))
+  if (n_plane >= INT32_MAX || n_elements > ONNX_MAX_TABLE / (n_windows ? n_windows : 1))
     return onnx_refuse(c, "%" PRId64 " blocks of %" PRId64 " elements", n_windows, n_elements);
   if (shape.n != 3 || shape.v[2] != n_windows || shape.v[1] % n_elements)
     return RLX_FAIL(RLX_INVALID, "the input has %d axes; expected [N, C %" PRId64 ", %" PRId64 "]", (int)shape.n,

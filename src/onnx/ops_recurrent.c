@@ -9,7 +9,7 @@
 
 #include "onnx/compose.h"
 
-enum { FEW_STEPS = 32 };
+enum { MAX_UNROLLED = 32 };
 
 typedef enum kind { RNN, GRU, LSTM } kind;
 
@@ -314,7 +314,7 @@ static rlx_node at_step(onnx_call *c, rlx_node x, int64_t t) {
 }
 
 static void write_out_direction(onnx_call *c, const recurrent *r, int direction, step s, rlx_node outs[3]) {
-  rlx_node ys[FEW_STEPS], x = s.x, alive = s.alive;
+  rlx_node ys[MAX_UNROLLED], x = s.x, alive = s.alive;
   bool reverse = r->n_directions == 2 ? direction == 1 : r->reverse_first;
   for (int64_t i = 0; i < r->steps; i++) {
     int64_t t = reverse ? r->steps - 1 - i : i;
@@ -326,8 +326,8 @@ static void write_out_direction(onnx_call *c, const recurrent *r, int direction,
   outs[1] = s.h, outs[2] = s.c;
 }
 
-static bool are_few_steps(const onnx_call *c, const recurrent *r) {
-  return r->steps > 0 && r->steps <= FEW_STEPS && onnx_dtype(c, 0) == RLX_F32;
+static bool is_unrolled(const onnx_call *c, const recurrent *r) {
+  return r->steps > 0 && r->steps <= MAX_UNROLLED && onnx_dtype(c, 0) == RLX_F32;
 }
 
 /* Row d of [D, ..]. */
@@ -379,7 +379,7 @@ static rlx_status run_scan(onnx_call *c, const recurrent *r, rlx_node x, rlx_nod
     if (!s.h) s.h = onnx_fill(c, dtype, RLX_DIMS(r->batch, r->hidden), 0);
     if (!s.c && r->kind == LSTM) s.c = onnx_fill(c, dtype, RLX_DIMS(r->batch, r->hidden), 0);
     prepare(c, r, d, x, &s);
-    if (are_few_steps(c, r)) write_out_direction(c, r, d, s, got);
+    if (is_unrolled(c, r)) write_out_direction(c, r, d, s, got);
     else RLX_TRY(scan_direction(c, r, d, &s, got));
     y[d] = got[0], last[d] = got[1], cells[d] = got[2];
   }
@@ -446,7 +446,7 @@ static rlx_status recur(onnx_call *c, kind k, bool is_quantized) {
   r.recurrent = is_quantized ? dequantized(c, 2, 10) : onnx_in(c, 2);
   rlx_node x = onnx_in(c, 0), h = onnx_in(c, 5), cell = k == LSTM ? onnx_in(c, 6) : RLX_NONE;
   if (r.batch_first) x = swap_first(c, x), h = swap_first(c, h), cell = swap_first(c, cell);
-  if (whole && !are_few_steps(c, &r) && r.has_default_acts && !(r.clip > 0) && !r.input_forget && !onnx_has(c, 7) &&
+  if (whole && !is_unrolled(c, &r) && r.has_default_acts && !(r.clip > 0) && !r.input_forget && !onnx_has(c, 7) &&
       r.steps > 0)
     run_native(c, &r, x, h, cell, &out);
   else RLX_TRY(run_scan(c, &r, x, h, cell, &out));

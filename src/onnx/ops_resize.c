@@ -218,7 +218,7 @@ static rlx_status multiply_axis(onnx_call *c, const resizing *r, int axis, rlx_n
   rlx_dims shape = onnx_dims(c, *x);
   float *matrix;
   if (shape.n <= axis) return RLX_FAIL(RLX_INVALID, "axis %d", axis);
-  if (in > INT32_MAX || out > ONNX_MOST_TABLE / (in ? in : 1))
+  if (in > INT32_MAX || out > ONNX_MAX_TABLE / (in ? in : 1))
     return onnx_refuse(c, "resizing %" PRId64 " elements to %" PRId64, in, out);
   RLX_TRY(onnx_table(c, in * out, sizeof *matrix, &matrix));
   memset(matrix, 0, (size_t)(in * out) * sizeof *matrix);

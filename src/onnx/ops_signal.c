@@ -123,7 +123,7 @@ rlx_status onnx_op_dft(onnx_call *c) {
 /* Frames [B, frames, length] of a complex signal [B, L]. */
 static rlx_status frames_of(onnx_call *c, rlx_node x, int64_t frames, int64_t length, int64_t step, rlx_node *out) {
   int32_t *table;
-  if (frames > ONNX_MOST_TABLE / length) return onnx_refuse(c, "%" PRId64 " frames", frames);
+  if (frames > ONNX_MAX_TABLE / length) return onnx_refuse(c, "%" PRId64 " frames", frames);
   RLX_TRY(onnx_table(c, frames * length, sizeof *table, &table));
   for (int64_t f = 0; f < frames; f++)
     for (int64_t i = 0; i < length; i++) table[f * length + i] = (int32_t)(f * step + i);
@@ -172,7 +172,7 @@ static rlx_status result_type(onnx_call *c, const char *name, rlx_tensor *t) {
   t->dtype = onnx_type_carrier((onnx_type)type);
   int64_t count;
   RLX_TRY(onnx_product(c, &t->shape, &count));
-  if (count > ONNX_MOST_TABLE) return onnx_refuse(c, "%" PRId64 " elements", count);
+  if (count > ONNX_MAX_TABLE) return onnx_refuse(c, "%" PRId64 " elements", count);
   RLX_TRY(rlx_tensor_bytes(t->dtype, t->shape, &t->bytes));
   RLX_TRY(onnx_table(c, (int64_t)t->bytes, 1, &t->data));
   return RLX_OK;

@@ -49,7 +49,7 @@ rlx_status onnx_op_affine_grid(onnx_call *c) {
     if (size.v[i] < 0) return RLX_FAIL(RLX_INVALID, "size %d is %" PRId64, i, size.v[i]);
   plane = onnx_spatial(&size, 2);
   RLX_TRY(onnx_product(c, &plane, &count));
-  if (count > ONNX_MOST_TABLE / (n + 1)) return onnx_refuse(c, "a grid of %" PRId64, count);
+  if (count > ONNX_MAX_TABLE / (n + 1)) return onnx_refuse(c, "a grid of %" PRId64, count);
   RLX_TRY(onnx_table(c, count * (n + 1), sizeof *places, &places));
   for (int64_t k = 0; k < count; k++, rlx_next_index(&plane, at)) {
     float *p = places + k * (n + 1);
@@ -96,7 +96,7 @@ static rlx_status base_places(onnx_call *c, const deform *d, int axis, rlx_node 
   const onnx_window *w = &d->w;
   float *v;
   size_t at = 0;
-  if (d->oh * d->ow > ONNX_MOST_TABLE / d->n_kernel) return onnx_refuse(c, "%" PRId64 " windows", d->oh * d->ow);
+  if (d->oh * d->ow > ONNX_MAX_TABLE / d->n_kernel) return onnx_refuse(c, "%" PRId64 " windows", d->oh * d->ow);
   RLX_TRY(onnx_table(c, d->n_kernel * d->oh * d->ow, sizeof *v, &v));
   for (int64_t k = 0; k < d->n_kernel; k++)
     for (int64_t i = 0; i < d->oh; i++)
@@ -190,7 +190,7 @@ static double roi_bin(const roi_align *r, size_t plane, const double start[2], c
 }
 
 static rlx_status roi_one(const roi_align *r, const rlx_tensor *rois, size_t i, size_t image, rlx_tensor *out) {
-  enum { MOST_SAMPLES = 1 << 12 };
+  enum { MAX_SAMPLES = 1 << 12 };
   double offset = r->is_half ? 0.5 : 0, from[2], size[2], bin[2];
   int64_t n[2], parts[2] = {r->oh, r->ow};
   size_t plane = (size_t)(r->x->shape.v[2] * r->x->shape.v[3]), channels = (size_t)r->x->shape.v[1];
@@ -200,7 +200,7 @@ static rlx_status roi_one(const roi_align *r, const rlx_tensor *rois, size_t i, 
     if (!r->is_half && !(size[a] >= 1)) size[a] = 1;
     bin[a] = size[a] / (double)parts[a];
     double samples = r->ratio > 0 ? (double)r->ratio : ceil(bin[a]);
-    if (!(samples <= MOST_SAMPLES)) return RLX_FAIL(RLX_INVALID, "RoiAlign: region %zu is too large", i);
+    if (!(samples <= MAX_SAMPLES)) return RLX_FAIL(RLX_INVALID, "RoiAlign: region %zu is too large", i);
     n[a] = samples < 0 ? 0 : (int64_t)samples;
   }
   size_t at = i * channels * (size_t)(r->oh * r->ow);
@@ -279,9 +279,9 @@ static double overlap(const box *a, const box *b) {
 }
 
 /* Of sorted boxes, those that no better one covers; they move to the front. */
-static size_t keep_best(box *v, size_t n, size_t most, double threshold) {
+static size_t keep_best(box *v, size_t n, size_t max, double threshold) {
   size_t kept = 0;
-  for (size_t i = 0; i < n && kept < most; i++) {
+  for (size_t i = 0; i < n && kept < max; i++) {
     bool covered = false;
     for (size_t k = 0; k < kept && !covered; k++) covered = overlap(&v[k], &v[i]) > threshold;
     if (!covered) v[kept++] = v[i];
@@ -301,16 +301,16 @@ typedef struct found {
 static rlx_status suppress_class(const onnx_host_call *h, size_t image, size_t class_, box *v, found *out) {
   const rlx_tensor *boxes = &h->in[0], *scores = &h->in[1];
   size_t n = (size_t)boxes->shape.v[1], classes = (size_t)scores->shape.v[1], used = 0;
-  double most = number_or(h, 2, 0), threshold = number_or(h, 3, 0), least = number_or(h, 4, -RLX_INFINITY);
+  double max = number_or(h, 2, 0), threshold = number_or(h, 3, 0), min = number_or(h, 4, -RLX_INFINITY);
   for (size_t i = 0; i < n; i++) {
     double score = rlx_load(scores, (image * classes + class_) * n + i);
-    if (!(score > least) && least != -RLX_INFINITY) continue;
+    if (!(score > min) && min != -RLX_INFINITY) continue;
     v[used] = load_box(boxes, image * n + i, h->p[0]);
     v[used].score = score;
     v[used++].index = i;
   }
   qsort(v, used, sizeof *v, by_score);
-  size_t kept = keep_best(v, used, most > 0 ? most < (double)n ? (size_t)most : n : 0, threshold);
+  size_t kept = keep_best(v, used, max > 0 ? max < (double)n ? (size_t)max : n : 0, threshold);
   for (size_t i = 0; i < kept; i++)
     if (!rlx_array_push(&out->v, (int64_t)image) || !rlx_array_push(&out->v, (int64_t)class_) ||
         !rlx_array_push(&out->v, (int64_t)v[i].index))

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "onnx/model.h"
 
-enum { MOST_FIELDS = 27, MOST_NAME = 65535 };
+enum { MAX_FIELDS = 27, MAX_NAME = 65535 };
 
 /* What reading is about: the model, and how deep graphs lie in graphs. */
 typedef struct reader {
@@ -22,12 +22,12 @@ static rlx_status no_memory(const char *what) { return RLX_FAIL(RLX_NO_MEMORY, "
 /* Fewer fields than were counted a moment ago. */
 static rlx_status changed(void) { return RLX_FAIL(RLX_IO, "the file changed while it was read"); }
 
-static rlx_status count_fields(wire w, uint32_t counts[MOST_FIELDS]) {
+static rlx_status count_fields(wire w, uint32_t counts[MAX_FIELDS]) {
   wire_field f;
-  memset(counts, 0, MOST_FIELDS * sizeof *counts);
+  memset(counts, 0, MAX_FIELDS * sizeof *counts);
   do {
     RLX_TRY(wire_next(&w, &f));
-    if (f.number < MOST_FIELDS) counts[f.number]++;
+    if (f.number < MAX_FIELDS) counts[f.number]++;
   } while (f.number);
   return RLX_OK;
 }
@@ -35,11 +35,11 @@ static rlx_status count_fields(wire w, uint32_t counts[MOST_FIELDS]) {
 /* What structs take beyond the file's own size is bounded: a few bytes of a message may stand for a large struct. */
 static rlx_status allocate(reader *r, size_t n, size_t size, const char *what, void *out) {
   rlx_onnx *m = r->m;
-  uint64_t most = ONNX_MOST_BYTES + m->files.v[0].source.bytes;
+  uint64_t max = ONNX_MAX_BYTES + m->files.v[0].source.bytes;
   void *p = NULL;
-  if (n && (m->bump.total > most || n > (most - m->bump.total) / size))
+  if (n && (m->bump.total > max || n > (max - m->bump.total) / size))
     return RLX_FAIL(RLX_UNSUPPORTED, "the model takes more memory than %d MiB and its own size: %zu more of %s",
-                    ONNX_MOST_BYTES >> 20, n, what);
+                    ONNX_MAX_BYTES >> 20, n, what);
   if (n && !(p = rlx_bump_alloc(&m->bump, n, size))) return no_memory(what);
   memcpy(out, &p, sizeof p);
   return RLX_OK;
@@ -51,7 +51,7 @@ static rlx_status allocate(reader *r, size_t n, size_t size, const char *what, v
 
 static rlx_status read_bytes(reader *r, const wire *w, const wire_field *f, onnx_text *out) {
   RLX_TRY(wire_expect(f, WIRE_BYTES, "a text"));
-  if (++r->m->n_texts > ONNX_MOST_TEXTS) return RLX_FAIL(RLX_UNSUPPORTED, "more than %d texts", ONNX_MOST_TEXTS);
+  if (++r->m->n_texts > ONNX_MAX_TEXTS) return RLX_FAIL(RLX_UNSUPPORTED, "more than %d texts", ONNX_MAX_TEXTS);
   char *text;
   ALLOCATE(r, char, (size_t)f->bytes + 1, &text);
   *out = (onnx_text){text, (size_t)f->bytes};
@@ -65,8 +65,8 @@ static rlx_status read_text(reader *r, const wire *w, const wire_field *f, const
     *out = "";
     return RLX_OK;
   }
-  if (f->type == WIRE_BYTES && f->bytes > MOST_NAME)
-    return RLX_FAIL(RLX_INVALID, "%s has %" PRIu64 " bytes, expected at most %d", what, f->bytes, MOST_NAME);
+  if (f->type == WIRE_BYTES && f->bytes > MAX_NAME)
+    return RLX_FAIL(RLX_INVALID, "%s has %" PRIu64 " bytes, expected at most %d", what, f->bytes, MAX_NAME);
   RLX_TRY_AT(read_bytes(r, w, f, &t), "%s", what);
   if (memchr(t.v, 0, t.n)) return RLX_FAIL(RLX_INVALID, "%s holds a NUL after '%s'", what, t.v);
   if (!rlx_text_is_utf8(t.v)) return RLX_FAIL(RLX_INVALID, "%s is not UTF-8", what);
@@ -78,7 +78,7 @@ static rlx_status read_text(reader *r, const wire *w, const wire_field *f, const
 static rlx_status read_remark(reader *r, const wire *w, const wire_field *f, const char **out) {
   onnx_text t;
   *out = "";
-  if (f->type != WIRE_BYTES || f->bytes == 0 || f->bytes > MOST_NAME) return RLX_OK;
+  if (f->type != WIRE_BYTES || f->bytes == 0 || f->bytes > MAX_NAME) return RLX_OK;
   RLX_TRY(read_bytes(r, w, f, &t));
   if (!memchr(t.v, 0, t.n) && rlx_text_is_utf8(t.v)) *out = t.v;
   return RLX_OK;
@@ -148,8 +148,8 @@ static rlx_status read_numbers(reader *r, wire w, uint32_t number, wire_type typ
   }
   *out = (numbers){.type = type, .cap = n};
   r->m->n_numbers += n;
-  if (r->m->n_numbers > ONNX_MOST_NUMBERS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "lists of more than %d numbers", ONNX_MOST_NUMBERS);
+  if (r->m->n_numbers > ONNX_MAX_NUMBERS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "lists of more than %d numbers", ONNX_MAX_NUMBERS);
   ALLOCATE(r, uint64_t, n, &out->v);
   for (wire walk = w; n;) {
     RLX_TRY(wire_next(&walk, &f));
@@ -303,13 +303,12 @@ static rlx_status place_inside(reader *r, wire w, const uint32_t *counts, const 
 }
 
 static rlx_status read_tensor_of(reader *r, wire w, onnx_tensor *t) {
-  uint32_t counts[MOST_FIELDS];
+  uint32_t counts[MAX_FIELDS];
   wire_field f, raw = {0};
   external e = {0};
   uint64_t location = 0;
   *t = (onnx_tensor){.name = ""};
-  if (++r->m->n_tensors > ONNX_MOST_TENSORS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "more than %d tensors", ONNX_MOST_TENSORS);
+  if (++r->m->n_tensors > ONNX_MAX_TENSORS) return RLX_FAIL(RLX_UNSUPPORTED, "more than %d tensors", ONNX_MAX_TENSORS);
   RLX_TRY(count_fields(w, counts));
   for (wire walk = w;;) {
     RLX_TRY(wire_next(&walk, &f));
@@ -378,12 +377,12 @@ static rlx_status read_dim(reader *r, wire w, struct onnx_dim *out) {
 }
 
 static rlx_status read_shape(reader *r, wire w, onnx_value_info *out) {
-  uint32_t counts[MOST_FIELDS], n = 0;
+  uint32_t counts[MAX_FIELDS], n = 0;
   wire_field f;
   struct onnx_dim *dims;
   RLX_TRY(count_fields(w, counts));
-  if ((r->m->n_numbers += counts[1]) > ONNX_MOST_NUMBERS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "more than %d sizes", ONNX_MOST_NUMBERS);
+  if ((r->m->n_numbers += counts[1]) > ONNX_MAX_NUMBERS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "more than %d sizes", ONNX_MAX_NUMBERS);
   ALLOCATE(r, struct onnx_dim, counts[1], &dims);
   do {
     wire inner;
@@ -456,8 +455,8 @@ static rlx_status read_graph(reader *r, wire w, onnx_graph *out);
 
 static rlx_status read_sub_graph(reader *r, wire w, const onnx_graph **out) {
   onnx_graph *g;
-  if (r->depth >= ONNX_MOST_DEPTH)
-    return RLX_FAIL(RLX_UNSUPPORTED, "graphs in graphs more than %d deep", ONNX_MOST_DEPTH);
+  if (r->depth >= ONNX_MAX_DEPTH)
+    return RLX_FAIL(RLX_UNSUPPORTED, "graphs in graphs more than %d deep", ONNX_MAX_DEPTH);
   ALLOCATE(r, onnx_graph, 1, &g);
   *out = g;
   r->depth++;
@@ -542,11 +541,11 @@ static rlx_status check_attribute(const onnx_attribute *a, const uint32_t *count
 }
 
 static rlx_status read_attribute(reader *r, wire w, onnx_attribute *a) {
-  uint32_t counts[MOST_FIELDS];
+  uint32_t counts[MAX_FIELDS];
   wire_field f;
   *a = (onnx_attribute){.name = "", .refers = "", .s.v = ""};
-  if (++r->m->n_attributes > ONNX_MOST_ATTRIBUTES)
-    return RLX_FAIL(RLX_UNSUPPORTED, "more than %d attributes", ONNX_MOST_ATTRIBUTES);
+  if (++r->m->n_attributes > ONNX_MAX_ATTRIBUTES)
+    return RLX_FAIL(RLX_UNSUPPORTED, "more than %d attributes", ONNX_MAX_ATTRIBUTES);
   RLX_TRY(count_fields(w, counts));
   for (wire walk = w;;) {
     RLX_TRY(wire_next(&walk, &f));
@@ -569,15 +568,15 @@ static rlx_status read_attribute(reader *r, wire w, onnx_attribute *a) {
 
 /* How often each repeated field comes, as arrays. */
 static rlx_status read_node(reader *r, wire w, onnx_node *n) {
-  uint32_t counts[MOST_FIELDS], n_in = 0, n_out = 0, n_attributes = 0;
+  uint32_t counts[MAX_FIELDS], n_in = 0, n_out = 0, n_attributes = 0;
   wire_field f;
   const char **in, **out;
   onnx_attribute *attributes;
   uint32_t number = n->number;
   *n = (onnx_node){.name = "", .op = "", .domain = "", .overload = "", .number = number};
-  if (++r->m->n_nodes > ONNX_MOST_NODES) return RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes", ONNX_MOST_NODES);
+  if (++r->m->n_nodes > ONNX_MAX_NODES) return RLX_FAIL(RLX_UNSUPPORTED, "more than %d nodes", ONNX_MAX_NODES);
   RLX_TRY(count_fields(w, counts));
-  if (counts[1] > ONNX_MOST_TEXTS || counts[2] > ONNX_MOST_TEXTS || counts[5] > ONNX_MOST_PER_NODE)
+  if (counts[1] > ONNX_MAX_TEXTS || counts[2] > ONNX_MAX_TEXTS || counts[5] > ONNX_MAX_PER_NODE)
     return RLX_FAIL(RLX_UNSUPPORTED, "a node of %u inputs, %u outputs, %u attributes", counts[1], counts[2], counts[5]);
   ALLOCATE(r, const char *, counts[1], &in);
   ALLOCATE(r, const char *, counts[2], &out);
@@ -635,8 +634,8 @@ static rlx_status read_node(reader *r, wire w, onnx_node *n) {
 
 static rlx_status read_nodes(reader *r, wire w, uint32_t field, uint32_t n, const onnx_node **out) {
   onnx_node *v;
-  if (n > ONNX_MOST_NODES)
-    return RLX_FAIL(RLX_UNSUPPORTED, "%u nodes, expected at most %d", (unsigned)n, ONNX_MOST_NODES);
+  if (n > ONNX_MAX_NODES)
+    return RLX_FAIL(RLX_UNSUPPORTED, "%u nodes, expected at most %d", (unsigned)n, ONNX_MAX_NODES);
   ALLOCATE(r, onnx_node, n, &v);
   for (uint32_t i = 0; i < n; i++) v[i].number = i;
   READ_ALL(r, w, field, n, v, read_node, "node");
@@ -646,7 +645,7 @@ static rlx_status read_nodes(reader *r, wire w, uint32_t field, uint32_t n, cons
 
 static rlx_status read_value_infos(reader *r, wire w, uint32_t field, uint32_t n, const onnx_value_info **out) {
   onnx_value_info *v;
-  if (n > ONNX_MOST_NODES) return RLX_FAIL(RLX_UNSUPPORTED, "%u values", (unsigned)n);
+  if (n > ONNX_MAX_NODES) return RLX_FAIL(RLX_UNSUPPORTED, "%u values", (unsigned)n);
   ALLOCATE(r, onnx_value_info, n, &v);
   READ_ALL(r, w, field, n, v, read_value_info, field == 11 ? "input" : "output");
   *out = v;
@@ -654,7 +653,7 @@ static rlx_status read_value_infos(reader *r, wire w, uint32_t field, uint32_t n
 }
 
 static rlx_status read_graph(reader *r, wire w, onnx_graph *g) {
-  uint32_t counts[MOST_FIELDS];
+  uint32_t counts[MAX_FIELDS];
   wire_field f;
   onnx_tensor *initializers;
   onnx_sparse *sparse;
@@ -670,8 +669,8 @@ static rlx_status read_graph(reader *r, wire w, onnx_graph *g) {
   g->n_inputs = counts[11];
   g->n_outputs = counts[12];
   g->n_sparse = counts[15];
-  if (g->n_initializers > ONNX_MOST_TENSORS || g->n_sparse > ONNX_MOST_TENSORS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "more than %d tensors", ONNX_MOST_TENSORS);
+  if (g->n_initializers > ONNX_MAX_TENSORS || g->n_sparse > ONNX_MAX_TENSORS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "more than %d tensors", ONNX_MAX_TENSORS);
   ALLOCATE(r, onnx_tensor, g->n_initializers, &initializers);
   READ_ALL(r, w, 5, g->n_initializers, initializers, read_tensor_of, "initializer");
   ALLOCATE(r, onnx_sparse, g->n_sparse, &sparse);
@@ -702,7 +701,7 @@ static rlx_status read_opset(reader *r, wire w, onnx_opset *out) {
 
 static rlx_status read_opsets(reader *r, wire w, uint32_t field, uint32_t n, const onnx_opset **out) {
   onnx_opset *v;
-  if (n > ONNX_MOST_OPSETS) return RLX_FAIL(RLX_UNSUPPORTED, "%u opsets", (unsigned)n);
+  if (n > ONNX_MAX_OPSETS) return RLX_FAIL(RLX_UNSUPPORTED, "%u opsets", (unsigned)n);
   ALLOCATE(r, onnx_opset, n, &v);
   READ_ALL(r, w, field, n, v, read_opset, "opset");
   *out = v;
@@ -710,14 +709,14 @@ static rlx_status read_opsets(reader *r, wire w, uint32_t field, uint32_t n, con
 }
 
 static rlx_status read_function(reader *r, wire w, onnx_function *fn) {
-  uint32_t counts[MOST_FIELDS], n_in = 0, n_out = 0, n_names = 0;
+  uint32_t counts[MAX_FIELDS], n_in = 0, n_out = 0, n_names = 0;
   wire_field f;
   const char **in, **out, **names;
   onnx_attribute *defaults;
   *fn = (onnx_function){.domain = "", .name = "", .overload = ""};
   RLX_TRY(count_fields(w, counts));
-  if (counts[4] > ONNX_MOST_TEXTS || counts[5] > ONNX_MOST_TEXTS || counts[6] > ONNX_MOST_TEXTS ||
-      counts[11] > ONNX_MOST_PER_NODE)
+  if (counts[4] > ONNX_MAX_TEXTS || counts[5] > ONNX_MAX_TEXTS || counts[6] > ONNX_MAX_TEXTS ||
+      counts[11] > ONNX_MAX_PER_NODE)
     return RLX_FAIL(RLX_UNSUPPORTED, "a function of %u inputs", (unsigned)counts[4]);
   ALLOCATE(r, const char *, counts[4], &in);
   ALLOCATE(r, const char *, counts[5], &out);
@@ -799,7 +798,7 @@ static rlx_status read_head(reader *r, wire w) {
 
 static rlx_status read_model(reader *r, wire w) {
   rlx_onnx *m = r->m;
-  uint32_t counts[MOST_FIELDS];
+  uint32_t counts[MAX_FIELDS];
   struct onnx_pair *metadata;
   onnx_function *functions;
   onnx_graph *graph;
@@ -809,7 +808,7 @@ static rlx_status read_model(reader *r, wire w) {
   RLX_TRY(read_head(r, w));
   RLX_TRY(read_opsets(r, w, 8, counts[8], &m->opsets));
   m->n_opsets = counts[8];
-  if (counts[14] > ONNX_MOST_ATTRIBUTES || counts[25] > ONNX_MOST_NODES)
+  if (counts[14] > ONNX_MAX_ATTRIBUTES || counts[25] > ONNX_MAX_NODES)
     return RLX_FAIL(RLX_UNSUPPORTED, "%u entries of metadata, %u functions", (unsigned)counts[14],
                     (unsigned)counts[25]);
   ALLOCATE(r, struct onnx_pair, counts[14], &metadata);

@@ -16,7 +16,7 @@
 #include "onnx/runner.h"
 #include "runtime/weights.h"
 
-enum { MOST_KEPT = 4096 }; /* steps that the importer may come by until all is forgotten */
+enum { MAX_KEPT = 4096 }; /* steps that the importer may come by until all is forgotten */
 
 /* ---- the tree ---- */
 
@@ -185,11 +185,11 @@ static rlx_status run_graph(rlx_onnx_runner *r, onnx_step *s) {
 }
 
 static rlx_status run_host(rlx_onnx_runner *r, onnx_step *s) {
-  rlx_tensor in[ONNX_HOST_MOST], out[ONNX_HOST_MOST] = {{0}};
+  rlx_tensor in[ONNX_HOST_MAX], out[ONNX_HOST_MAX] = {{0}};
   for (uint32_t i = 0; i < s->n_in; i++) in[i] = s->in[i] ? r->live.v[s->in[i] - 1].tensor : s->known[i];
   onnx_host_call h = {.in = in, .n_in = s->n_in, .out = out, .n_out = s->n_out, .p = s->p};
   rlx_status status = s->fn(&h);
-  for (uint32_t i = 0; i < ONNX_HOST_MOST; i++) {
+  for (uint32_t i = 0; i < ONNX_HOST_MAX; i++) {
     if (!status && i < s->n_out) status = live_reserve(r, s->first + i);
     if (status || i >= s->n_out) {
       rlx_mem_free(out[i].data);
@@ -218,7 +218,7 @@ static rlx_status do_step(rlx_onnx_runner *r, onnx_step *s) {
 typedef struct key {
   const void *v;
   size_t bytes;
-  int64_t sizes[ONNX_HOST_MOST * (RLX_MAX_RANK + 2)];
+  int64_t sizes[ONNX_HOST_MAX * (RLX_MAX_RANK + 2)];
 } key;
 
 static void key_of(const rlx_onnx_runner *r, const onnx_step *s, key *k) {
@@ -449,11 +449,11 @@ static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t
   return onnx_import(r->model, r->given, r->n_given, r->options.max_trips, &client);
 }
 
-static rlx_status run_in_turn(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
+static rlx_status run_locked(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
   r->parts.n = 0;
   r->n_done = r->n_met = r->n_graphs = 0;
   r->has_run = false;
-  if (r->n_kept > MOST_KEPT) { /* values that differ from run to run would make it grow without end */
+  if (r->n_kept > MAX_KEPT) { /* values that differ from run to run would make it grow without end */
     forget_paths(r);
     r->n_kept = 0;
   }
@@ -468,21 +468,21 @@ static rlx_status run_in_turn(rlx_onnx_runner *r, const rlx_named_tensor *inputs
 
 rlx_status rlx_onnx_run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t n) {
   if (!r || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_run: a NULL");
-  RLX_TRY(rlx_turn_take(&r->turn, "rlx_onnx_run"));
+  RLX_TRY(rlx_lock_try(&r->lock, "rlx_onnx_run"));
   rlx_budget budget;
   rlx_session_begin(r->session, &budget, "rlx_onnx_run", 0, &r->options.watch);
-  rlx_status s = rlx_budget_end(&budget, run_in_turn(r, inputs, n));
-  rlx_turn_leave(&r->turn);
+  rlx_status s = rlx_budget_end(&budget, run_locked(r, inputs, n));
+  rlx_lock_release(&r->lock);
   return s;
 }
 
 /* Callbacks of a run may look at it, too. */
 static rlx_status look(const rlx_onnx_runner *r, const char *call) {
   if (!r) return RLX_FAIL(RLX_INVALID, "%s: a NULL", call);
-  return rlx_turn_look(&((rlx_onnx_runner *)(uintptr_t)r)->turn, call); /* nothing else changes */
+  return rlx_lock_try_nested(&((rlx_onnx_runner *)(uintptr_t)r)->lock, call); /* nothing else changes */
 }
 
-static void leave(const rlx_onnx_runner *r) { rlx_turn_leave(&((rlx_onnx_runner *)(uintptr_t)r)->turn); }
+static void leave(const rlx_onnx_runner *r) { rlx_lock_release(&((rlx_onnx_runner *)(uintptr_t)r)->lock); }
 
 static rlx_status output_at(const rlx_onnx_runner *r, uint32_t i, const char **name, rlx_tensor *view) {
   if (i >= r->model->graph->n_outputs)
@@ -577,7 +577,7 @@ static void runner_free(void *object) {
   rlx_weights_destroy(r->weights);
   rlx_session_release(r->session);
   rlx_onnx_close(r->model);
-  rlx_turn_deinit(&r->turn);
+  rlx_lock_deinit(&r->lock);
   rlx_mem_free(r);
 }
 
@@ -602,7 +602,7 @@ rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_op
   RLX_TRY(rlx_session_check(s, "rlx_onnx_runner_create"));
   rlx_onnx_runner *r = rlx_new(rlx_onnx_runner);
   if (!r) return RLX_FAIL(RLX_NO_MEMORY, "a runner");
-  rlx_status status = rlx_turn_init(&r->turn, "runner", runner_free, r);
+  rlx_status status = rlx_lock_init(&r->lock, "runner", runner_free, r);
   if (status) {
     rlx_mem_free(r);
     return status;
@@ -617,5 +617,5 @@ rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_op
 }
 
 void rlx_onnx_runner_destroy(rlx_onnx_runner *r) {
-  if (r) rlx_turn_end(&r->turn);
+  if (r) rlx_lock_end(&r->lock);
 }

@@ -2,7 +2,7 @@
 #ifndef RLX_ONNX_RUNNER_H
 #define RLX_ONNX_RUNNER_H
 
-#include "base/turn.h"
+#include "base/lock.h"
 #include "onnx/import.h"
 #include "ref/eval.h"
 #include "runtime/executable.h"
@@ -37,8 +37,8 @@ struct onnx_step {
   /* a step of the host */
   onnx_host_fn fn;
   int64_t p[ONNX_HOST_NUMBERS];
-  uint32_t in[ONNX_HOST_MOST]; /* a live value's number + 1; 0: known, or left out */
-  rlx_tensor known[ONNX_HOST_MOST];
+  uint32_t in[ONNX_HOST_MAX]; /* a live value's number + 1; 0: known, or left out */
+  rlx_tensor known[ONNX_HOST_MAX];
   uint32_t n_in, n_out;
 };
 
@@ -58,7 +58,7 @@ typedef struct onnx_box {
 } onnx_box;
 
 struct rlx_onnx_runner {
-  rlx_turn turn;
+  rlx_lock lock;
   rlx_session *session;
   rlx_onnx *model;
   rlx_weights *weights;

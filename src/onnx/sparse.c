@@ -5,7 +5,7 @@
 #include "base/arith.h"
 #include "onnx/import.h"
 
-enum { MOST_DENSE = 1 << 22 }; /* elements: what is written out is far larger than the file */
+enum { MAX_DENSE = 1 << 22 }; /* elements: what is written out is far larger than the file */
 
 /* Indices are places in the flat tensor [n], or coordinates [n, rank]. */
 static rlx_status place_of(const onnx_sparse *s, const int64_t *indices, size_t i, size_t count, size_t *place) {
@@ -32,9 +32,9 @@ static rlx_status check(const onnx_sparse *s, size_t *count) {
   size_t n = s->values.elements, per = s->indices.dims.n == 1 ? 1 : (size_t)s->dims.n;
   *count = 1;
   for (int i = 0; i < s->dims.n; i++)
-    if (s->dims.v[i] < 0 || !rlx_mul_size(*count, (size_t)s->dims.v[i], count) || *count > MOST_DENSE)
+    if (s->dims.v[i] < 0 || !rlx_mul_size(*count, (size_t)s->dims.v[i], count) || *count > MAX_DENSE)
       return RLX_FAIL(RLX_UNSUPPORTED, "sparse tensor '%s' would have more than %d elements", s->values.name,
-                      (int)MOST_DENSE);
+                      (int)MAX_DENSE);
   if (s->indices.type != ONNX_INT64 || s->indices.dims.n < 1 || s->indices.dims.n > 2 ||
       s->indices.elements / (per ? per : 1) != n || s->indices.elements % (per ? per : 1))
     return RLX_FAIL(RLX_INVALID, "sparse tensor '%s': %zu indices for %zu values of rank %d", s->values.name,

@@ -48,7 +48,7 @@ const onnx_op_row *onnx_op_find(const char *domain, const char *name, int64_t op
 
 /* ---- what a model needs and RLX does not have ---- */
 
-enum { MOST_TOLD = 2500 }; /* bytes */
+enum { MAX_REPORT = 2500 }; /* bytes */
 
 typedef struct refusals {
   rlx_str text;
@@ -60,7 +60,7 @@ static void refuse_ops(const rlx_onnx *m, refusals *r) {
     const rlx_onnx_op_use *u = &m->uses.v[i];
     if (u->supported) continue;
     r->n++;
-    if (r->text.n < MOST_TOLD)
+    if (r->text.n < MAX_REPORT)
       rlx_str_add(&r->text, "; %s (%s %lld), %u node%s: %s", u->op, *u->domain ? u->domain : "ai.onnx",
                   (long long)u->opset, (unsigned)u->n_uses, u->n_uses == 1 ? "" : "s",
                   u->opset ? "RLX does not have this op" : "its domain is not imported");
@@ -77,7 +77,7 @@ static void refuse_attributes(const rlx_onnx *m, const onnx_node *nodes, uint32_
     rlx_str names = {0};
     uint32_t count = f || onnx_op_find(x->domain, x->op, opset) ? onnx_list_foreign(x, opset, f, &names) : 0;
     r->n += count;
-    if (count && r->text.n < MOST_TOLD)
+    if (count && r->text.n < MAX_REPORT)
       rlx_str_add(&r->text, "; node %u '%s': %s (%s %lld) does not have the attribute%s %s", (unsigned)x->number,
                   x->name, x->op, *x->domain ? x->domain : "ai.onnx", (long long)opset, count == 1 ? "" : "s",
                   names.v ? names.v : "");
@@ -94,7 +94,7 @@ static void refuse_values(const char *what, const onnx_value_info *v, uint32_t n
     bool is_tensor = strcmp(v[i].kind, "tensor") == 0;
     if ((is_tensor && onnx_type_carrier(v[i].type) != RLX_DTYPE_UNKNOWN) || !*v[i].kind) continue;
     r->n++;
-    if (r->text.n < MOST_TOLD)
+    if (r->text.n < MAX_REPORT)
       rlx_str_add(&r->text, "; %s '%s': RLX has no %s%s", what, v[i].name, is_tensor ? "tensors of " : v[i].kind,
                   is_tensor ? onnx_type_name(v[i].type) : "s");
   }
@@ -111,7 +111,7 @@ rlx_status rlx_onnx_supported(const rlx_onnx *m) {
   refuse_values("input", m->graph->inputs, m->graph->n_inputs, &r);
   refuse_values("output", m->graph->outputs, m->graph->n_outputs, &r);
   rlx_status s = r.n ? RLX_FAIL(RLX_UNSUPPORTED, "%u thing%s that RLX cannot import%s%s", (unsigned)r.n,
-                                r.n == 1 ? "" : "s", r.text.v ? r.text.v : "", r.text.n < MOST_TOLD ? "" : "; ..")
+                                r.n == 1 ? "" : "s", r.text.v ? r.text.v : "", r.text.n < MAX_REPORT ? "" : "; ..")
                      : RLX_OK;
   rlx_str_deinit(&r.text);
   return s;

@@ -51,7 +51,7 @@ rlx_status onnx_check_extent(const rlx_dims *d) {
   int64_t extent = 1;
   for (int i = 0; i < d->n; i++) {
     if (d->v[i] == 0) continue;
-    if (d->v[i] < 0 || d->v[i] > ONNX_MOST_EXTENT / extent)
+    if (d->v[i] < 0 || d->v[i] > ONNX_MAX_EXTENT / extent)
       return RLX_FAIL(RLX_INVALID, "a size that no memory has: dimension %d is %" PRId64, i, d->v[i]);
     extent *= d->v[i];
   }

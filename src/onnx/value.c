@@ -88,11 +88,11 @@ static bool gather_inputs(const onnx_importer *imp, const rlx_node_rec *n, rlx_t
 }
 
 /* Computes one node if it can be. A kernel that refuses its inputs leaves the node to the run, where it fails the same way. */
-static rlx_status compute(onnx_importer *imp, rlx_node id, size_t most_elements) {
-  enum { MOST_INPUTS = 64 };
+static rlx_status compute(onnx_importer *imp, rlx_node id, size_t max_elements) {
+  enum { MAX_INPUTS = 64 };
   const rlx_node_rec *n = rlx_graph_at(imp->g, id);
-  rlx_tensor tensors[MOST_INPUTS];
-  const rlx_tensor *in[MOST_INPUTS];
+  rlx_tensor tensors[MAX_INPUTS];
+  const rlx_tensor *in[MAX_INPUTS];
   size_t bytes;
   if (n->op == RLX_OP_constant) {
     rlx_blob *b = rlx_blob_retain(RLX_ATTRS(constant, n)->data); /* the graph may end before the import does */
@@ -103,7 +103,7 @@ static rlx_status compute(onnx_importer *imp, rlx_node id, size_t most_elements)
     return set_known(imp, id, b->data);
   }
   if (rlx_op_table_has(n->op, RLX_TRAIT_LEAF | RLX_TRAIT_RANDOM | RLX_TRAIT_EFFECT | RLX_TRAIT_CONTROL)) return RLX_OK;
-  if (n->n_in > MOST_INPUTS || rlx_dims_count(&n->type.shape) > most_elements || !gather_inputs(imp, n, tensors, in))
+  if (n->n_in > MAX_INPUTS || rlx_dims_count(&n->type.shape) > max_elements || !gather_inputs(imp, n, tensors, in))
     return RLX_OK;
   if (rlx_tensor_bytes(n->type.dtype, n->type.shape, &bytes)) return RLX_OK;
   if (rlx_op_table_has(n->op, RLX_TRAIT_VIEW)) return set_known(imp, id, known_at(imp, n->in[0]));

@@ -39,7 +39,7 @@ static void folder_deinit(folder *f) {
 }
 
 static rlx_status folder_init(const rlx_graph *in, rlx_graph *out, folder *f) {
-  uint32_t end = rlx_graph_end(in), most_inputs = 0;
+  uint32_t end = rlx_graph_end(in), max_inputs = 0;
   *f = (folder){.value = NULL};
   RLX_TRY(rlx_walk_init(in, out, &f->w));
   f->value = rlx_mem_calloc(end, sizeof *f->value);
@@ -50,15 +50,15 @@ static rlx_status folder_init(const rlx_graph *in, rlx_graph *out, folder *f) {
     return RLX_FAIL(RLX_NO_MEMORY, "folding %u nodes", (unsigned)end);
   for (rlx_node id = 1; id < end; id++) {
     const rlx_node_rec *n = rlx_graph_at(in, id);
-    if (n->n_in > most_inputs) most_inputs = n->n_in;
+    if (n->n_in > max_inputs) max_inputs = n->n_in;
     for (uint32_t i = 0; i < n->n_in; i++) f->left[n->in[i]]++;
   }
   for (size_t i = 0; i < in->outputs.n; i++) {
     f->left[in->outputs.v[i].node]++;
     f->kept[in->outputs.v[i].node] = true;
   }
-  f->tensors = rlx_mem_calloc((size_t)most_inputs + 1, sizeof *f->tensors);
-  f->in = rlx_mem_calloc((size_t)most_inputs + 1, sizeof *f->in);
+  f->tensors = rlx_mem_calloc((size_t)max_inputs + 1, sizeof *f->tensors);
+  f->in = rlx_mem_calloc((size_t)max_inputs + 1, sizeof *f->in);
   return f->tensors && f->in ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "folding %u nodes", (unsigned)end);
 }
 

@@ -210,10 +210,10 @@ static rlx_node before_repeat(const rlx_fuse *f, rlx_node id) {
 /* Query heads that share a key head read it where it is once. */
 static void undo_repeat(const rlx_fuse *f, rlx_fuse_in *k, rlx_fuse_in *v) {
   if (k->perm.n) return;
-  rlx_node few_k = before_repeat(f, k->node), few_v = before_repeat(f, v->node);
-  if (!few_k || !few_v || rlx_fuse_shape(f, few_k)->v[1] != rlx_fuse_shape(f, few_v)->v[1]) return;
-  *k = (rlx_fuse_in){.node = few_k, .shared = true};
-  *v = (rlx_fuse_in){.node = few_v, .shared = true};
+  rlx_node grouped_k = before_repeat(f, k->node), grouped_v = before_repeat(f, v->node);
+  if (!grouped_k || !grouped_v || rlx_fuse_shape(f, grouped_k)->v[1] != rlx_fuse_shape(f, grouped_v)->v[1]) return;
+  *k = (rlx_fuse_in){.node = grouped_k, .shared = true};
+  *v = (rlx_fuse_in){.node = grouped_v, .shared = true};
 }
 
 /* ---- the patterns ---- */

@@ -47,9 +47,9 @@ static void grouping_deinit(grouping *g) {
   rlx_mem_free(g->inside);
 }
 
-static rlx_status grouping_init(rlx_fuse *f, limits most, grouping *g) {
+static rlx_status grouping_init(rlx_fuse *f, limits max, grouping *g) {
   uint32_t end = rlx_graph_end(f->w.in);
-  *g = (grouping){.f = f, .limits = most};
+  *g = (grouping){.f = f, .limits = max};
   g->reader = rlx_mem_calloc(end, sizeof *g->reader);
   g->next = rlx_mem_calloc(end, sizeof *g->next);
   g->inside = rlx_mem_calloc(end, sizeof *g->inside);
@@ -77,23 +77,23 @@ static bool goes_inside(const rlx_fuse *f, rlx_node id) {
   return n->op == RLX_OP_constant && rlx_dims_count(&n->type.shape) == 1;
 }
 
-static bool add_input(region *r, rlx_node id, uint32_t most) {
+static bool add_input(region *r, rlx_node id, uint32_t max) {
   for (uint32_t i = 0; i < r->n_inputs; i++)
     if (r->inputs[i] == id) return true;
-  if (r->n_inputs == most) return false;
+  if (r->n_inputs == max) return false;
   r->inputs[r->n_inputs++] = id;
   return true;
 }
 
 /* The region with this node in it, where that keeps to the limits. */
-static bool grow(const rlx_fuse *f, limits most, region *r, rlx_node id) {
+static bool grow(const rlx_fuse *f, limits max, region *r, rlx_node id) {
   region larger = *r;
-  if (larger.n_nodes == most.nodes) return false;
+  if (larger.n_nodes == max.nodes) return false;
   for (uint32_t i = 0; i < larger.n_inputs; i++)
     if (larger.inputs[i] == id) larger.inputs[i] = larger.inputs[--larger.n_inputs];
   const rlx_node_rec *n = rlx_fuse_at(f, id);
   for (uint32_t i = 0; i < n->n_in; i++)
-    if (!goes_inside(f, n->in[i]) && !add_input(&larger, n->in[i], most.inputs)) return false;
+    if (!goes_inside(f, n->in[i]) && !add_input(&larger, n->in[i], max.inputs)) return false;
   larger.n_nodes++;
   larger.first = id;
   *r = larger;
@@ -182,10 +182,10 @@ static rlx_status fuse_region(grouping *g, uint32_t r, rlx_match *m) {
   return s;
 }
 
-static rlx_status group(rlx_fuse *f, limits most, bool *was_refused) {
+static rlx_status group(rlx_fuse *f, limits max, bool *was_refused) {
   grouping g;
   rlx_match m = {.n_in = 0};
-  rlx_status s = grouping_init(f, most, &g);
+  rlx_status s = grouping_init(f, max, &g);
   for (rlx_node id = rlx_graph_end(f->w.in) - 1; id > 0 && !s; id--) s = visit(&g, id);
   for (uint32_t r = 1; r < g.regions.n && !s; r++) s = fuse_region(&g, r, &m);
   *was_refused = g.was_refused;

@@ -40,7 +40,7 @@ static bool is_plain_pointwise(const rlx_node_rec *n) {
 }
 
 /* Whether the transpose of a value is to be had without one; *cancels counts those that go. */
-static bool turns_back(const rlx_idiom *p, rlx_node id, const rlx_dims *perm, int depth, int *cancels) {
+static bool absorbs(const rlx_idiom *p, rlx_node id, const rlx_dims *perm, int depth, int *cancels) {
   const rlx_node_rec *n = rlx_idiom_at(p, id);
   if (p->weight_only.v[id]) return n->type.shape.n <= perm->n && !rlx_dtype_is_block(n->type.dtype);
   if (n->type.shape.n != perm->n) return false;
@@ -51,24 +51,24 @@ static bool turns_back(const rlx_idiom *p, rlx_node id, const rlx_dims *perm, in
   }
   if (depth == 0 || p->uses.v[id] != 1 || !is_plain_pointwise(n) || n->n_in > MAX_INPUTS) return false;
   for (uint32_t i = 0; i < n->n_in; i++)
-    if (!n->in[i] || !turns_back(p, n->in[i], perm, depth - 1, cancels)) return false;
+    if (!n->in[i] || !absorbs(p, n->in[i], perm, depth - 1, cancels)) return false;
   return true;
 }
 
 /* A weight, transposed at load; one number stays as it is. */
-static rlx_node turned_weight(rlx_idiom *p, rlx_node id, const rlx_dims *perm) {
+static rlx_node transposed_weight(rlx_idiom *p, rlx_node id, const rlx_dims *perm) {
   rlx_dims shape = *rlx_idiom_shape(p, id), full = {.n = perm->n};
   if (rlx_dims_count(&shape) == 1) return id;
   for (int i = 0; i < full.n; i++) full.v[i] = i < full.n - shape.n ? 1 : shape.v[i - (full.n - shape.n)];
   return rlx_op_transpose(p->to, shape.n == full.n ? id : rlx_op_reshape(p->to, id, full), *perm);
 }
 
-static rlx_node turned(rlx_idiom *p, rlx_node id, const rlx_dims *perm) {
+static rlx_node transposed(rlx_idiom *p, rlx_node id, const rlx_dims *perm) {
   rlx_node_rec n = *rlx_idiom_at(p, id); /* a copy: it moves when a node is appended */
   rlx_node in[MAX_INPUTS] = {0};
-  if (p->weight_only.v[id]) return turned_weight(p, id, perm);
+  if (p->weight_only.v[id]) return transposed_weight(p, id, perm);
   if (n.op == RLX_OP_transpose) return n.in[0];
-  for (uint32_t i = 0; i < n.n_in; i++) in[i] = turned(p, n.in[i], perm);
+  for (uint32_t i = 0; i < n.n_in; i++) in[i] = transposed(p, n.in[i], perm);
   return rlx_graph_add(p->to, n.op, in, n.n_in, n.attrs);
 }
 
@@ -78,8 +78,8 @@ rlx_node rlx_idiom_transposes(rlx_idiom *p, const rlx_node_rec *n) {
   const rlx_node_rec *x = rlx_idiom_at(p, n->in[0]);
   int cancels = 0;
   if (!is_plain_pointwise(x) || p->weight_only.v[n->in[0]]) return RLX_NONE;
-  if (!turns_back(p, n->in[0], &perm, MAX_DEPTH, &cancels) || cancels == 0) return RLX_NONE;
-  return turned(p, n->in[0], &perm);
+  if (!absorbs(p, n->in[0], &perm, MAX_DEPTH, &cancels) || cancels == 0) return RLX_NONE;
+  return transposed(p, n->in[0], &perm);
 }
 
 /* ---- cuts and dropped axes ---- */

@@ -199,7 +199,7 @@ static rlx_status run_all(const rlx_graph *in, plan *p, stage *current) {
 /* ---- the report ---- */
 
 /* What a node became is told without the constants that came with it. */
-static bool is_told(const rlx_graph *final, rlx_node id) {
+static bool is_reported(const rlx_graph *final, rlx_node id) {
   return !rlx_op_table_has(rlx_graph_at(final, id)->op, RLX_TRAIT_LEAF);
 }
 
@@ -214,14 +214,14 @@ static rlx_status fill_report(const rlx_graph *in, const stage *final, rlx_repor
   memset(r->into.v, 0, final_end * sizeof *r->into.v);
   r->rows.n = end;
   r->into.n = final_end;
-  for (rlx_node id = 1; id < final_end; id++) r->rows.v[final->origin.v[id]].count += is_told(final->graph, id);
+  for (rlx_node id = 1; id < final_end; id++) r->rows.v[final->origin.v[id]].count += is_reported(final->graph, id);
   for (rlx_node id = 1; id < end; id++) {
     r->rows.v[id].first = r->rows.v[id - 1].first + r->rows.v[id - 1].count;
     r->rows.v[id].how = rlx_op_table_has(rlx_graph_at(in, id)->op, RLX_TRAIT_LEAF) ? RLX_HOW_LEAF : RLX_HOW_NATIVE;
   }
   for (rlx_node id = 1; id < end; id++) r->rows.v[id].count = 0;
   for (rlx_node id = 1; id < final_end; id++) {
-    if (!is_told(final->graph, id)) continue;
+    if (!is_reported(final->graph, id)) continue;
     rlx_report_row *row = &r->rows.v[final->origin.v[id]];
     r->into.v[row->first + row->count++] =
       (struct rlx_report_into){rlx_graph_at(final->graph, id)->op, final->why.v[id] != NULL};
@@ -248,24 +248,24 @@ static rlx_status fill_report(const rlx_graph *in, const stage *final, rlx_repor
 /* All nodes that would run on the host: each to the log, and as many as fit into the message. */
 static rlx_status refuse_host(const stage *final) {
   char list[400] = "";
-  size_t used = 0, count = 0, told = 0;
+  size_t used = 0, count = 0, reported = 0;
   for (rlx_node id = 1; id < rlx_graph_end(final->graph); id++) {
     if (!final->why.v[id]) continue;
     const char *op = rlx_op_table_get(rlx_graph_at(final->graph, id)->op)->name;
     unsigned origin = (unsigned) final->origin.v[id];
     rlx_log_write(RLX_LOG_ERROR, "node %u (%s) would run on the host: %s", origin, op, final->why.v[id]);
-    if (told == count++) {
+    if (reported == count++) {
       int n =
         snprintf(list + used, sizeof list - used, "%s%u (%s: %s)", used ? ", " : "", origin, op, final->why.v[id]);
       bool fits = n > 0 && (size_t)n < sizeof list - used;
       used += fits ? (size_t)n : 0;
-      told += fits;
+      reported += fits;
     }
   }
   list[used] = 0;
   if (!count) return RLX_OK;
   return RLX_FAIL(RLX_UNSUPPORTED, "host execution is forbidden but %zu node%s it: %s%s", count,
-                  count == 1 ? " needs" : "s need", list, told < count ? ", .." : "");
+                  count == 1 ? " needs" : "s need", list, reported < count ? ", .." : "");
 }
 
 static rlx_status finish(const rlx_graph *in, rlx_pass_context *ctx, const stage *final, rlx_graph *out) {

@@ -80,7 +80,7 @@ rlx_node rlx_rewrite_scatter_add(rlx_rewrite *r) {
 }
 
 /* Coordinates up to this size. */
-static rlx_dtype coordinate_type(int64_t most) { return most < INT32_MAX ? RLX_I32 : RLX_I64; }
+static rlx_dtype coordinate_type(int64_t max) { return max < INT32_MAX ? RLX_I32 : RLX_I64; }
 
 /* Whether a coordinate along the new axis is the index, of which a negative one counts from the end. What is out of
  * range equals no coordinate, and a sum that wraps is one that is not chosen. */

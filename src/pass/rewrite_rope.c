@@ -32,8 +32,8 @@ static heads heads_of(const rlx_rewrite *r, int32_t layout) {
 }
 
 /* Turns x, which has the heads' sizes but 2 `pairs` elements each; tables of `batches` rows (1: the same for all). */
-static rlx_node turn(const rlx_rewrite *r, rlx_node x, const heads *h, int64_t pairs, int32_t style, int64_t batches,
-                     tables t) {
+static rlx_node rotate(const rlx_rewrite *r, rlx_node x, const heads *h, int64_t pairs, int32_t style, int64_t batches,
+                       tables t) {
   rlx_graph *g = r->to;
   int two = style == RLX_ROPE_NEOX ? 3 : 4, pair_axis = 7 - two;
   rlx_dims paired = dims_append(dims_with(h->shape, 3, 2), 2), wide = RLX_DIMS(batches, 1, 1, 1, 1);
@@ -42,16 +42,16 @@ static rlx_node turn(const rlx_rewrite *r, rlx_node x, const heads *h, int64_t p
   rlx_node both = rlx_op_reshape(g, x, paired), cos = rlx_op_reshape(g, t.cos, wide),
            sin = rlx_op_reshape(g, t.sin, wide);
   rlx_node a = rlx_op_narrow(g, both, two, 0, 1), b = rlx_op_narrow(g, both, two, 1, 1);
-  rlx_node turned[] = {rlx_op_sub(g, rlx_op_mul(g, a, cos), rlx_op_mul(g, b, sin)),
-                       rlx_op_add(g, rlx_op_mul(g, a, sin), rlx_op_mul(g, b, cos))};
-  return rlx_op_reshape(g, rlx_op_concat(g, turned, 2, two), dims_with(h->shape, 3, 2 * pairs));
+  rlx_node rotated[] = {rlx_op_sub(g, rlx_op_mul(g, a, cos), rlx_op_mul(g, b, sin)),
+                        rlx_op_add(g, rlx_op_mul(g, a, sin), rlx_op_mul(g, b, cos))};
+  return rlx_op_reshape(g, rlx_op_concat(g, rotated, 2, two), dims_with(h->shape, 3, 2 * pairs));
 }
 
 /* ---- tables ---- */
 
 /* Frequencies, and positions that do not depend on a run: token s is at s / every % most. */
 typedef struct rotation {
-  int64_t every, most, pairs;
+  int64_t every, max, pairs;
   double theta;
 } rotation;
 
@@ -60,7 +60,7 @@ static double frequency_at(const void *user, int64_t i) {
   return rlx_rope_frequency(t->theta, i, t->pairs);
 }
 static double angle_at(const rotation *t, int64_t i) {
-  return (double)(i / t->pairs / t->every % t->most) * frequency_at(t, i % t->pairs);
+  return (double)(i / t->pairs / t->every % t->max) * frequency_at(t, i % t->pairs);
 }
 static double cos_at(const void *user, int64_t i) { return cos(angle_at(user, i)); }
 static double sin_at(const void *user, int64_t i) { return sin(angle_at(user, i)); }
@@ -84,7 +84,7 @@ static tables known_tables(const rlx_rewrite *r, int64_t places, rlx_node factor
     return (tables){rlx_rewrite_constant(r, type, shape, cos_at, t), rlx_rewrite_constant(r, type, shape, sin_at, t)};
   rlx_node at = coordinates(r, 0.0, places, 0, 2, RLX_F64);
   if (t->every > 1) at = rlx_op_floor(g, rlx_op_div(g, at, rlx_op_scalar(g, RLX_F64, (double)t->every)));
-  if (t->most < places) at = rlx_op_mod(g, at, rlx_op_scalar(g, RLX_F64, (double)t->most));
+  if (t->max < places) at = rlx_op_mod(g, at, rlx_op_scalar(g, RLX_F64, (double)t->max));
   return computed_tables(r, at, factors, t);
 }
 
@@ -110,7 +110,7 @@ static rlx_node read_table(const rlx_rewrite *r, uint32_t table, int64_t places)
 
 static tables rope_tables(const rlx_rewrite *r, const heads *h, int64_t pairs) {
   rlx_node given = input_of(r, IN_POSITIONS), factors = input_of(r, IN_FACTORS);
-  rotation t = {.every = 1, .most = INT64_MAX, .pairs = pairs, .theta = RLX_ATTRS(rope, r->node)->theta};
+  rotation t = {.every = 1, .max = INT64_MAX, .pairs = pairs, .theta = RLX_ATTRS(rope, r->node)->theta};
   if (input_of(r, IN_COS)) return (tables){read_table(r, IN_COS, h->places), read_table(r, IN_SIN, h->places)};
   rlx_node positions = run_positions(r, h->places, RLX_F64);
   if (!positions) return known_tables(r, h->places, factors, &t);
@@ -130,10 +130,10 @@ rlx_node rlx_rewrite_rope(rlx_rewrite *r) {
   if ((double)n_rot / 2 > TABLE_LIMIT) return refuse(r, TOO_WIDE);
   int64_t batches = positions && shape_of(r, positions).n == 2 ? h.shape.v[0] : 1;
   rlx_node part = n_rot == size ? x : rlx_op_narrow(g, x, 3, 0, n_rot);
-  rlx_node turned = turn(r, widen(r, part), &h, n_rot / 2, attrs->style, batches, rope_tables(r, &h, n_rot / 2));
-  turned = as_result(r, turned);
-  if (n_rot == size) return turned;
-  rlx_node parts[] = {turned, rlx_op_narrow(g, x, 3, n_rot, size - n_rot)};
+  rlx_node rotated = rotate(r, widen(r, part), &h, n_rot / 2, attrs->style, batches, rope_tables(r, &h, n_rot / 2));
+  rotated = as_result(r, rotated);
+  if (n_rot == size) return rotated;
+  rlx_node parts[] = {rotated, rlx_op_narrow(g, x, 3, n_rot, size - n_rot)};
   return rlx_op_concat(g, parts, 2, 3);
 }
 
@@ -175,9 +175,9 @@ rlx_node rlx_rewrite_fused_rope_update(rlx_rewrite *r) {
 /* ---- axial_rope_2d ---- */
 
 /* Half `side` of every head, turned. */
-static rlx_node turn_half(const rlx_rewrite *r, const heads *h, int side, int32_t style, const rotation *t) {
+static rlx_node rotate_half(const rlx_rewrite *r, const heads *h, int side, int32_t style, const rotation *t) {
   rlx_node half = rlx_op_narrow(r->to, r->in[0], 3, side * 2 * t->pairs, 2 * t->pairs);
-  return turn(r, widen(r, half), h, t->pairs, style, 1, known_tables(r, h->places, RLX_NONE, t));
+  return rotate(r, widen(r, half), h, t->pairs, style, 1, known_tables(r, h->places, RLX_NONE, t));
 }
 
 /* The first half turns with the column, the second with the row. */
@@ -185,10 +185,10 @@ rlx_node rlx_rewrite_axial_rope_2d(rlx_rewrite *r) {
   const rlx_attrs_axial_rope_2d *attrs = RLX_ATTRS(axial_rope_2d, r->node);
   if (is_empty(r)) return r->in[0];
   heads h = heads_of(r, attrs->layout);
-  rotation column = {.every = 1, .most = attrs->width, .pairs = h.shape.v[3] / 4, .theta = attrs->theta}, row = column;
+  rotation column = {.every = 1, .max = attrs->width, .pairs = h.shape.v[3] / 4, .theta = attrs->theta}, row = column;
   row.every = attrs->width;
-  row.most = INT64_MAX;
+  row.max = INT64_MAX;
   if ((double)row.pairs > TABLE_LIMIT) return refuse(r, TOO_WIDE);
-  rlx_node halves[] = {turn_half(r, &h, 0, attrs->style, &column), turn_half(r, &h, 1, attrs->style, &row)};
+  rlx_node halves[] = {rotate_half(r, &h, 0, attrs->style, &column), rotate_half(r, &h, 1, attrs->style, &row)};
   return as_result(r, rlx_op_concat(r->to, halves, 2, 3));
 }

@@ -10,7 +10,7 @@
 /* ---- conv_transpose ---- */
 
 /* w [C, O/groups, ..] as conv wants it: [O, C/groups, ..], turned round on its spatial axes. */
-static rlx_node turned_weight(const rlx_rewrite *r, rlx_node w, int64_t groups) {
+static rlx_node transposed_weight(const rlx_rewrite *r, rlx_node w, int64_t groups) {
   rlx_graph *g = r->to;
   rlx_dims shape = shape_of(r, w), spatial = {.n = 0};
   rlx_dims grouped = RLX_DIMS(groups, shape.v[0] / groups, shape.v[1]), swapped = RLX_DIMS(0, 2, 1);
@@ -47,7 +47,7 @@ static rlx_node spread(const rlx_rewrite *r, rlx_node x, const rlx_conv_window *
   return any ? rlx_op_reshape(g, rlx_op_pad(g, rlx_op_reshape(g, x, apart), lo, hi, RLX_PAD_CONSTANT, 0), *sizes) : x;
 }
 
-static int64_t between(int64_t x, int64_t least, int64_t most) { return x < least ? least : x > most ? most : x; }
+static int64_t between(int64_t x, int64_t min, int64_t max) { return x < min ? min : x > max ? max : x; }
 
 /* From the first tap of the kernel to the last. */
 static int64_t reach_of(const rlx_conv_window *w, int axis) { return w->dilation[axis] * (w->kernel[axis] - 1); }
@@ -125,7 +125,7 @@ rlx_node rlx_rewrite_conv_transpose(rlx_rewrite *r) {
     conv.pad_hi = dims_append(conv.pad_hi, wanted - pad_lo - (stop - start));
   }
   if (any_cut) x = rlx_op_slice(r->to, x, &cut);
-  return rlx_op_conv(r->to, x, turned_weight(r, r->in[1], attrs->groups), input_of(r, 2), &conv);
+  return rlx_op_conv(r->to, x, transposed_weight(r, r->in[1], attrs->groups), input_of(r, 2), &conv);
 }
 
 /* ---- im2col ---- */

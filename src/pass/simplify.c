@@ -95,10 +95,10 @@ static rlx_status step(rlx_simplifier *s, rlx_walk *w, rlx_draft *d, rlx_node id
 
 /* Room for the inputs of any draft of this graph. */
 static rlx_node *draft_room(const rlx_graph *g) {
-  uint32_t most = 4;
+  uint32_t max = 4;
   for (rlx_node id = 1; id < rlx_graph_end(g); id++)
-    if (rlx_graph_at(g, id)->n_in > most) most = rlx_graph_at(g, id)->n_in;
-  return rlx_mem_calloc(most, sizeof(rlx_node));
+    if (rlx_graph_at(g, id)->n_in > max) max = rlx_graph_at(g, id)->n_in;
+  return rlx_mem_calloc(max, sizeof(rlx_node));
 }
 
 static rlx_status run_round(const rlx_graph *in, rlx_pass_context *ctx, rlx_graph *out, bool *changed) {

@@ -45,28 +45,28 @@ static rlx_status place(planner *p, plan_order *o, const uint32_t *which, size_t
 
 /* The load of a block over the steps: a tree with what was added to whole nodes and the most below them. */
 typedef struct load {
-  uint64_t *most, *added;
+  uint64_t *max, *added;
 } load;
 
 static void load_add(load *t, uint32_t node, uint32_t lo, uint32_t hi, const plan_storage *s, uint64_t bytes) {
   if (s->last < lo || s->first > hi) return;
   if (s->first <= lo && hi <= s->last) {
-    t->most[node] += bytes;
+    t->max[node] += bytes;
     t->added[node] += bytes;
     return;
   }
   uint32_t mid = lo + (hi - lo) / 2;
   load_add(t, 2 * node, lo, mid, s, bytes);
   load_add(t, 2 * node + 1, mid + 1, hi, s, bytes);
-  uint64_t a = t->most[2 * node], b = t->most[2 * node + 1];
-  t->most[node] = t->added[node] + (a > b ? a : b);
+  uint64_t a = t->max[2 * node], b = t->max[2 * node + 1];
+  t->max[node] = t->added[node] + (a > b ? a : b);
 }
 
-static uint64_t load_most(const load *t, uint32_t node, uint32_t lo, uint32_t hi, const plan_storage *s) {
+static uint64_t load_max(const load *t, uint32_t node, uint32_t lo, uint32_t hi, const plan_storage *s) {
   if (s->last < lo || s->first > hi) return 0;
-  if (s->first <= lo && hi <= s->last) return t->most[node];
+  if (s->first <= lo && hi <= s->last) return t->max[node];
   uint32_t mid = lo + (hi - lo) / 2;
-  uint64_t a = load_most(t, 2 * node, lo, mid, s), b = load_most(t, 2 * node + 1, mid + 1, hi, s);
+  uint64_t a = load_max(t, 2 * node, lo, mid, s), b = load_max(t, 2 * node + 1, mid + 1, hi, s);
   return t->added[node] + (a > b ? a : b);
 }
 
@@ -101,8 +101,8 @@ static rlx_status fill_block(deal *d, uint32_t block, load *t) {
   size_t n_here = 0, n_left = 0;
   for (size_t i = 0; i < d->n_todo; i++) {
     plan_storage *s = &d->o->storage[d->todo[i]];
-    uint64_t bytes = rlx_planner_padded(p, s->bytes), most = load_most(t, 1, 0, last, s);
-    if (most > room || bytes > room - most) {
+    uint64_t bytes = rlx_planner_padded(p, s->bytes), max = load_max(t, 1, 0, last, s);
+    if (max > room || bytes > room - max) {
       d->todo[n_left++] = d->todo[i];
       continue;
     }
@@ -136,15 +136,15 @@ static rlx_status split(planner *p, plan_order *o, uint32_t *which, uint32_t *n_
   size_t n_nodes = 4 * ((size_t)p->n_steps + 1);
   deal d = {.p = p, .o = o, .todo = which, .n_todo = o->n_storages};
   d.here = rlx_bump_array(&p->mem, uint32_t, o->n_storages);
-  load t = {rlx_mem_calloc(n_nodes, sizeof *t.most), rlx_mem_calloc(n_nodes, sizeof *t.added)};
-  rlx_status s = d.here && t.most && t.added ? RLX_OK : rlx_planner_no_memory(p);
+  load t = {rlx_mem_calloc(n_nodes, sizeof *t.max), rlx_mem_calloc(n_nodes, sizeof *t.added)};
+  rlx_status s = d.here && t.max && t.added ? RLX_OK : rlx_planner_no_memory(p);
   *n_blocks = 0;
   while (!s && d.n_todo) {
     s = sort_todo(&d);
-    for (size_t i = 0; i < n_nodes; i++) t.most[i] = t.added[i] = 0;
+    for (size_t i = 0; i < n_nodes; i++) t.max[i] = t.added[i] = 0;
     if (!s) s = fill_block(&d, (*n_blocks)++, &t);
   }
-  rlx_mem_free(t.most);
+  rlx_mem_free(t.max);
   rlx_mem_free(t.added);
   return s;
 }

@@ -302,7 +302,7 @@ static rlx_status check_storage(const checker *c, size_t i) {
 /* The block sizes and the bound, from the storages. */
 static rlx_status check_sizes(checker *c) {
   const rlx_plan *p = c->p;
-  uint64_t *end = rlx_bump_array(&c->mem, uint64_t, p->n_scratch), total = 0, now = 0, most = 0;
+  uint64_t *end = rlx_bump_array(&c->mem, uint64_t, p->n_scratch), total = 0, now = 0, max = 0;
   uint64_t *dies = rlx_bump_array(&c->mem, uint64_t, p->n_steps + 1);
   if (!end || !dies) return no_memory();
   for (size_t i = 0, step = 0; i < p->n_storages; i++) {
@@ -313,7 +313,7 @@ static rlx_status check_sizes(checker *c) {
     if (to > end[s->at.block]) end[s->at.block] = to;
     now += size;
     dies[s->last] += size;
-    if (now > most) most = now;
+    if (now > max) max = now;
   }
   for (uint32_t b = 0; b < p->n_scratch; b++) {
     total += p->scratch[b];
@@ -321,10 +321,10 @@ static rlx_status check_sizes(checker *c) {
       return RLX_FAIL(RLX_INVALID, "block %u has %llu bytes, its storages end at %llu", (unsigned)b,
                       (unsigned long long)p->scratch[b], (unsigned long long)end[b]);
   }
-  if (total != p->scratch_bytes || most != p->lower_bound)
+  if (total != p->scratch_bytes || max != p->lower_bound)
     return RLX_FAIL(RLX_INVALID, "%llu bytes of scratch and a bound of %llu, but they are %llu and %llu",
                     (unsigned long long)p->scratch_bytes, (unsigned long long)p->lower_bound, (unsigned long long)total,
-                    (unsigned long long)most);
+                    (unsigned long long)max);
   return RLX_OK;
 }
 

@@ -128,11 +128,11 @@ static rlx_status check_needs(const checker *c, const rlx_step *s) {
   if (s->work.bytes != needs.work_bytes)
     return RLX_FAIL(RLX_INVALID, "it has a workspace of %llu bytes and needs %llu", (unsigned long long)s->work.bytes,
                     (unsigned long long)needs.work_bytes);
-  uint64_t most = s->work.bytes, limit = c->o.max_window_bytes;
-  for (uint32_t i = 0; i < s->n_in; i++) most = s->in[i].bytes > most ? s->in[i].bytes : most;
-  for (uint32_t i = 0; i < s->n_out; i++) most = s->out[i].bytes > most ? s->out[i].bytes : most;
-  if (limit && !s->host && most > limit)
-    return RLX_FAIL(RLX_INVALID, "it binds %llu bytes, the limit is %llu", (unsigned long long)most,
+  uint64_t max = s->work.bytes, limit = c->o.max_window_bytes;
+  for (uint32_t i = 0; i < s->n_in; i++) max = s->in[i].bytes > max ? s->in[i].bytes : max;
+  for (uint32_t i = 0; i < s->n_out; i++) max = s->out[i].bytes > max ? s->out[i].bytes : max;
+  if (limit && !s->host && max > limit)
+    return RLX_FAIL(RLX_INVALID, "it binds %llu bytes, the limit is %llu", (unsigned long long)max,
                     (unsigned long long)limit);
   return check_overlaps(c, s, &needs);
 }

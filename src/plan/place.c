@@ -24,11 +24,11 @@ typedef enum greedy_order { BY_SIZE, BY_AREA, BY_LENGTH, BY_LOAD, N_ORDERS } gre
 /* The largest load among an item's sections tells how near to the bound it lives; looking at a few of them will do. */
 static uint64_t load_around(const place_problem *p, uint32_t i) {
   enum { MAX_LOOKS = 16 };
-  uint64_t most = 0;
+  uint64_t max = 0;
   uint32_t step = 1 + (p->to[i] - p->from[i]) / MAX_LOOKS;
   for (uint32_t s = p->from[i]; s < p->to[i]; s += step)
-    if (p->load[s] > most) most = p->load[s];
-  return most;
+    if (p->load[s] > max) max = p->load[s];
+  return max;
 }
 
 static void order_items(const place_problem *p, greedy_order by, uint64_t *keys, uint32_t *order, uint32_t *scratch) {

@@ -15,7 +15,7 @@
 
 enum {
   MAX_BLOCKS = 1500, /* all pairs are looked at */
-  NOBODY = -1,
+  NO_OWNER = -1,
 };
 #define NEVER 1e9             /* a key: not to be merged */
 #define LAST_RESORT 50.0      /* likewise: of stacks that nothing speaks for */
@@ -113,7 +113,7 @@ static void consider(merger *m, uint32_t i, uint32_t j) {
 }
 
 static void find_best(merger *m, uint32_t i) {
-  m->blocks[i].best = NOBODY;
+  m->blocks[i].best = NO_OWNER;
   m->blocks[i].key = NEVER;
   for (uint32_t k = 0; k < m->n_live; k++) consider(m, i, m->live[k]);
   m->steps += 8 * m->n_live;
@@ -148,13 +148,13 @@ static bool merge(merger *m, uint32_t i, uint32_t j) {
 
 /* Merges the best pair, or learns that it cannot be. False: there is none. */
 static bool merge_best(merger *m) {
-  int64_t at = NOBODY;
+  int64_t at = NO_OWNER;
   for (uint32_t k = 0; k < m->n_live; k++) {
     const merge_block *b = &m->blocks[m->live[k]];
-    if (b->best != NOBODY && (at == NOBODY || b->key < m->blocks[at].key)) at = m->live[k];
+    if (b->best != NO_OWNER && (at == NO_OWNER || b->key < m->blocks[at].key)) at = m->live[k];
   }
   m->steps += m->n_live;
-  if (at == NOBODY) return false;
+  if (at == NO_OWNER) return false;
   uint32_t i = (uint32_t)at, j = (uint32_t)m->blocks[at].best;
   bool is_merged = merge(m, i, j);
   if (!is_merged) {

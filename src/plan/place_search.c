@@ -432,14 +432,14 @@ static uint64_t next_random(place_search *s) { return rlx_place_mix(s->random +=
 /* Ranks for one run. Long life first has proved best, and takes every second turn. */
 static void rank_items(place_search *s, uint32_t run) {
   enum { BY_LENGTH, BY_SIZE, BY_AREA };
-  static const int turns[] = {BY_LENGTH, BY_SIZE, BY_LENGTH, BY_AREA};
-  enum { N_TURNS = sizeof turns / sizeof *turns };
+  static const int merits[] = {BY_LENGTH, BY_SIZE, BY_LENGTH, BY_AREA};
+  enum { N_MERITS = sizeof merits / sizeof *merits };
   for (uint32_t i = 0; i < s->n; i++) {
     double length = (double)(s->to[i] - s->from[i]), size = (double)s->size[i] / (double)s->capacity;
     double merit = length * size;
-    if (turns[run % N_TURNS] == BY_LENGTH) merit = length + size;
-    else if (turns[run % N_TURNS] == BY_SIZE) merit = size + 1e-9 * length;
-    double shake = run < N_TURNS ? 0 : (double)(next_random(s) >> 11) * 0x1p-52 - 1;
+    if (merits[run % N_MERITS] == BY_LENGTH) merit = length + size;
+    else if (merits[run % N_MERITS] == BY_SIZE) merit = size + 1e-9 * length;
+    double shake = run < N_MERITS ? 0 : (double)(next_random(s) >> 11) * 0x1p-52 - 1;
     merit *= 1 + shake * SHAKE_PERCENT / 100;
     uint64_t bits; /* of positive doubles, in their order */
     memcpy(&bits, &merit, sizeof bits);

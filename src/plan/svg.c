@@ -101,11 +101,11 @@ static void add_head(const picture *d, size_t n_drawn) {
   rlx_str_add(s, "</text>\n");
 }
 
-/* A step between ticks that people like: 1, 2 or 5 times a power of ten, with at most eight ticks up to `most`. */
-static uint64_t tick_step(uint64_t most) {
+/* A step between ticks that people like: 1, 2 or 5 times a power of ten, with at most eight ticks up to `max`. */
+static uint64_t tick_step(uint64_t max) {
   uint64_t power = 1;
-  while (most / 8 >= power * 10) power *= 10;
-  return most / 8 < power ? power : most / 8 < 2 * power ? 2 * power : most / 8 < 5 * power ? 5 * power : 10 * power;
+  while (max / 8 >= power * 10) power *= 10;
+  return max / 8 < power ? power : max / 8 < 2 * power ? 2 * power : max / 8 < 5 * power ? 5 * power : 10 * power;
 }
 
 static void add_axes(const picture *d) {

@@ -184,7 +184,7 @@ void rlx_mxfp4_encode(const float *src, uint8_t *dst, size_t n_blocks) {
 
 /* Every scale is tried: of 127 numbers, each a search for the nearest of eight levels, the best there is. */
 static void encode_16(const double *x, uint8_t *scale, uint8_t *codes) {
-  double least = INFINITY;
+  double min = INFINITY;
   for (int e = 0; e < 127; e++) {
     double d = (double)rlx_nvfp4_scale((uint8_t)e), error = 0;
     uint8_t tried[16];
@@ -195,8 +195,8 @@ static void encode_16(const double *x, uint8_t *scale, uint8_t *codes) {
       tried[i] = (uint8_t)(x[i] < 0 && c ? c | 8 : c);
       error += y * (y - 2 * fabs(x[i])); /* beyond that of zeros: what is out of reach does not drown the rest */
     }
-    if (error >= least) continue;
-    least = error;
+    if (error >= min) continue;
+    min = error;
     *scale = (uint8_t)e;
     memcpy(codes, tried, sizeof tried);
   }

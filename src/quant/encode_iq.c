@@ -20,7 +20,7 @@
 #include "quant/blocks.h"
 #include "quant/fit.h"
 
-enum { MOST_SUBS = 16, MOST_ENTRIES = 64, GROUP = 8, GROUPS = SUPER_BLOCK / GROUP };
+enum { MAX_SUBS = 16, MAX_ENTRIES = 64, GROUP = 8, GROUPS = SUPER_BLOCK / GROUP };
 
 /* How a type is made. A value is d * (2 code + 1) * unit * level. */
 typedef struct grid_type {
@@ -31,7 +31,7 @@ typedef struct grid_type {
   const int8_t *levels;  /* of iq1 with the eighth added */
   const int8_t *shifted; /* of iq1 with it taken away; else NULL */
   int sub;               /* elements that share a scale */
-  int most_code;         /* of a scale */
+  int max_code;          /* of a scale */
   double unit;
   bool signs, even;  /* signs beside the entries; an even number of them in eight elements */
   bool shift_of_sub; /* whether to take away is said once for a scale, not for eight elements */
@@ -40,8 +40,8 @@ typedef struct grid_type {
 /* What was chosen for a block. */
 typedef struct grid_block {
   uint16_t d;
-  uint8_t code[MOST_SUBS];
-  uint16_t index[MOST_ENTRIES];
+  uint8_t code[MAX_SUBS];
+  uint16_t index[MAX_ENTRIES];
   uint8_t signs[GROUPS];
   bool shifted[GROUPS];
 } grid_block;
@@ -82,13 +82,13 @@ static double make_table(const grid_type *g, const int8_t *levels, const double 
   double miss[4][8], total = 0;
   const int per = 8 / g->bits;
   for (int i = 0; i < per; i++) {
-    double least = INFINITY;
+    double min = INFINITY;
     for (int c = 0; c < g->n_levels; c++) {
       double v = s * (double)levels[c];
       miss[i][c] = v * (v - 2 * t[i]);
-      least = fmin(least, miss[i][c]);
+      min = fmin(min, miss[i][c]);
     }
-    total += least;
+    total += min;
   }
   for (int a = 0; a < g->n_levels; a++)
     for (int b = 0; b < g->n_levels; b++) {
@@ -105,7 +105,7 @@ static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, c
                       uint16_t *index) {
   double low[256], high[256];
   const int n = 16 / g->bits;
-  double least_low = make_table(g, levels, t, s, low);
+  double min_low = make_table(g, levels, t, s, low);
   make_table(g, levels, t + n / 2, s, high);
   fit f = {.error = INFINITY};
   *index = 0;
@@ -115,7 +115,7 @@ static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, c
   for (int k = -1; k < r->n; k++) { /* first the run that is likely to have it: then most others need no look */
     int run = k < 0 ? likely : k;
     double above = high[r->byte[run]];
-    for (int i = r->start[run]; above + least_low < f.error && i < r->start[run + 1]; i++) {
+    for (int i = r->start[run]; above + min_low < f.error && i < r->start[run + 1]; i++) {
       double e = low[g->grid[i] & 255] + above;
       if (e < f.error) f.error = e, *index = (uint16_t)i;
     }
@@ -193,7 +193,7 @@ static double like_scale(const grid_type *g, const runs *r, const double *x, int
    * numbers are all of a size, also as the lowest and the next: a grid may not have what is wanted higher up. */
   const double guesses[] = {1, 0.8, 0.62, (double)g->levels[g->n_levels - 1] / abs(g->levels[0]),
                             (double)g->levels[g->n_levels - 1] / g->levels[1]};
-  double largest = 0, squares = 0, best = 0, least = INFINITY;
+  double largest = 0, squares = 0, best = 0, min = INFINITY;
   for (int i = 0; i < g->sub; i++) {
     largest = fmax(largest, fabs(x[g->sub * j + i]));
     squares += x[g->sub * j + i] * x[g->sub * j + i];
@@ -204,7 +204,7 @@ static double like_scale(const grid_type *g, const runs *r, const double *x, int
     double s = largest * guesses[k] / (double)g->levels[g->n_levels - 1];
     for (int round = 0; round < 2; round++) {
       fit f = fit_sub(g, r, x, s, j, &scratch);
-      if (f.error < least) least = f.error, best = s;
+      if (f.error < min) min = f.error, best = s;
       if (!(f.square > 0) || !(f.dot > 0)) break;
       s = f.dot / f.square;
     }
@@ -221,11 +221,11 @@ static double fit_block(const grid_type *g, const runs *r, const double *x, cons
   out->d = d;
   for (int j = 0; j < SUPER_BLOCK / g->sub; j++) {
     double code = (liked[j] / unit - 1) / 2;
-    int near = code > g->most_code ? g->most_code : code > 0 ? (int)(code + 0.5) : 0;
+    int near = code > g->max_code ? g->max_code : code > 0 ? (int)(code + 0.5) : 0;
     fit best = {.error = INFINITY};
     grid_block tried, kept = {0};
     for (int c = near - 1; c <= near + 1; c++) {
-      if (c < 0 || c > g->most_code) continue;
+      if (c < 0 || c > g->max_code) continue;
       double odd = 2 * c + 1;
       fit f = fit_sub(g, r, x, unit * odd, j, &tried);
       if (f.error >= best.error) continue;
@@ -244,7 +244,7 @@ static double fit_block(const grid_type *g, const runs *r, const double *x, cons
 }
 
 static void encode_block(const grid_type *g, const runs *r, const float *src, grid_block *out) {
-  double x[SUPER_BLOCK], liked[MOST_SUBS], top = 0, least = 0, better;
+  double x[SUPER_BLOCK], liked[MAX_SUBS], top = 0, min = 0, better;
   for (int i = 0; i < SUPER_BLOCK; i++)
     x[i] = isnan(src[i]) ? 0 : fmax(-(double)FLT_MAX, fmin((double)FLT_MAX, (double)src[i]));
   *out = (grid_block){0};
@@ -252,12 +252,12 @@ static void encode_block(const grid_type *g, const runs *r, const float *src, gr
   if (top == 0) return;
   /* The largest scale with the largest code, and with one below: the others then have finer steps. */
   for (int shrink = 0; shrink < 2; shrink++) {
-    double d = top / (g->unit * (2 * g->most_code + 1 + 4 * shrink));
+    double d = top / (g->unit * (2 * g->max_code + 1 + 4 * shrink));
     for (int round = 0; round < 2; round++) {
       grid_block tried = {0};
       uint16_t h = rlx_fit_f16(d);
       double error = fit_block(g, r, x, liked, h ? h : 1, &better, &tried);
-      if (error < least) least = error, *out = tried;
+      if (error < min) min = error, *out = tried;
       if (better <= 0 || rlx_fit_f16(better) == tried.d) break;
       d = better;
     }

@@ -115,17 +115,17 @@ static void encode_iq4_xs(const rlx_super_shape *shape, const float *src, uint8_
 
 /* An f32 that is 0 only if the scale is, and no larger than what 127 can multiply without overflow. */
 static float q8_k_scale(double scale) {
-  const double most = (double)FLT_MAX / 128, least = 0x1p-149;
+  const double max = (double)FLT_MAX / 128, lower = 0x1p-149;
   double size = fabs(scale);
-  if (size > most) size = most;
-  if (size > 0 && size < least) size = least;
+  if (size > max) size = max;
+  if (size > 0 && size < lower) size = lower;
   return (float)copysign(size, scale);
 }
 
 /* All lanes are one block: lane j is elements 32 j and on. */
 static void encode_q8_k(const float *src, uint8_t *block) {
   rlx_group g;
-  rlx_lanes level[FIT_MOST];
+  rlx_lanes level[FIT_MAX];
   rlx_affine map = {0};
   uint8_t codes[SUPER_BLOCK];
   rlx_fit_load(src, 32, LANES, 1, RLX_EXPONENT_SHARED, &g);
@@ -189,9 +189,9 @@ static float next_scale(const rlx_group *g, float scale) {
 
 static uint16_t fit_ternary(const float *src, uint8_t *codes) {
   rlx_group g;
-  rlx_lanes level[FIT_MOST], error;
+  rlx_lanes level[FIT_MAX], error;
   uint16_t best = 0;
-  float least = INFINITY;
+  float lower = INFINITY;
   rlx_affine map = {0}, kept = {0};
   rlx_fit_load(src, 32, LANES, 1, RLX_EXPONENT_SHARED, &g);
   float scale = first_scale(&g);
@@ -204,8 +204,8 @@ static uint16_t fit_ternary(const float *src, uint8_t *codes) {
     for (int j = 0; j < LANES; j++) map.scale.v[j] = rlx_fit_scaled(&g, j, (double)rlx_f16_to_f32((uint16_t)h));
     rlx_fit_error(&ternary_levels, &g, &map, &error);
     for (int j = 0; j < LANES; j++) sum += error.v[j];
-    if (sum < least) {
-      least = sum;
+    if (sum < lower) {
+      lower = sum;
       best = (uint16_t)h;
       kept = map;
     }

@@ -97,8 +97,8 @@ double rlx_fit_true(const rlx_group *g, int lane, float v) { return (double)v * 
 
 /* Kept so small that a whole number times it is finite; all it is asked for is then far below 1. */
 float rlx_fit_scaled(const rlx_group *g, int lane, double v) {
-  double scaled = v * power_of_two(-g->exponent[lane]), most = 0x1p100;
-  return (float)(scaled > most ? most : scaled < -most ? -most : scaled);
+  double scaled = v * power_of_two(-g->exponent[lane]), max = 0x1p100;
+  return (float)(scaled > max ? max : scaled < -max ? -max : scaled);
 }
 
 /* The least and the greatest number of each lane. */
@@ -152,15 +152,15 @@ static void load_group(const float *src, int n, int lanes, rlx_group *g) {
 }
 
 void rlx_fit_load(const float *src, int n, int lanes, int groups, rlx_exponents exponents, rlx_group *out) {
-  int most = NO_EXPONENT;
+  int max = NO_EXPONENT;
   for (int k = 0; k < groups; k++) {
     load_group(src + k * LANES * n, n, lanes - k * LANES, &out[k]);
     find_exponents(&out[k]);
-    EACH_LANE most = out[k].exponent[j] > most ? out[k].exponent[j] : most;
+    EACH_LANE max = out[k].exponent[j] > max ? out[k].exponent[j] : max;
   }
   for (int k = 0; k < groups; k++) {
     EACH_LANE {
-      if (exponents == RLX_EXPONENT_SHARED) out[k].exponent[j] = most;
+      if (exponents == RLX_EXPONENT_SHARED) out[k].exponent[j] = max;
       if (out[k].exponent[j] == NO_EXPONENT) out[k].exponent[j] = 0;
     }
     bring_near_one(&out[k]);
@@ -247,11 +247,11 @@ void rlx_fit_scale(const rlx_levels *levels, const rlx_group *g, rlx_lanes *scal
 }
 
 float rlx_fit_one_scale(const rlx_levels *levels, const rlx_group *g) {
-  float peak[LANES], most = 0;
+  float peak[LANES], max = 0;
   rlx_lanes scale;
   find_peaks(g, peak);
-  EACH_LANE if (fabsf(peak[j]) > fabsf(most)) most = peak[j];
-  EACH_LANE peak[j] = most;
+  EACH_LANE if (fabsf(peak[j]) > fabsf(max)) max = peak[j];
+  EACH_LANE peak[j] = max;
   search_scale(levels, g, peak, true, &scale);
   return scale.v[0];
 }
@@ -347,12 +347,12 @@ uint16_t rlx_fit_f16(double v) { return rlx_f64_to_f16(v > f16_max ? f16_max : v
 
 void rlx_fit_f16_scale(const rlx_levels *levels, const rlx_group *g, rlx_affine *map, uint16_t *stored) {
   uint16_t nearest_f16[LANES];
-  float least[LANES];
+  float min[LANES];
   rlx_affine try = {.offset = map->offset};
   EACH_LANE {
     nearest_f16[j] = stored[j] = rlx_fit_f16(rlx_fit_true(g, j, map->scale.v[j]));
-    least[j] = INFINITY;
-    if (map->scale.v[j] == 0) least[j] = 0;
+    min[j] = INFINITY;
+    if (map->scale.v[j] == 0) min[j] = 0;
   }
   for (int step = -1; step <= 1; step++) {
     uint16_t h[LANES];
@@ -365,8 +365,8 @@ void rlx_fit_f16_scale(const rlx_levels *levels, const rlx_group *g, rlx_affine 
       try.scale.v[j] = rlx_fit_scaled(g, j, (double)rlx_f16_to_f32(h[j]));
     }
     rlx_fit_error(levels, g, &try, &error);
-    EACH_LANE if (error.v[j] < least[j]) {
-      least[j] = error.v[j];
+    EACH_LANE if (error.v[j] < min[j]) {
+      min[j] = error.v[j];
       stored[j] = h[j];
     }
   }

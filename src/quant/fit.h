@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-enum { LANES = 8, FIT_MOST = 32, BOOK_STEPS = 512 };
+enum { LANES = 8, FIT_MAX = 32, BOOK_STEPS = 512 };
 
 /* Per book: the nearest entry of every half step from -128 on, and its index. Books hold whole numbers, so the middle
  * between two is a whole number of half steps, and looking up is exact. */
@@ -67,8 +67,8 @@ typedef struct rlx_affine {
 /* Eight blocks, or sub-blocks, of n numbers. */
 typedef struct rlx_group {
   int n;
-  int exponent[LANES];   /* the numbers are x times 2 to this */
-  rlx_lanes x[FIT_MOST]; /* element i of all lanes */
+  int exponent[LANES];  /* the numbers are x times 2 to this */
+  rlx_lanes x[FIT_MAX]; /* element i of all lanes */
 } rlx_group;
 
 /* Which offsets a layout can store. */

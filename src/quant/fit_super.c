@@ -10,7 +10,7 @@
 #include "base/half.h"
 #include "quant/fit.h"
 
-enum { MOST_GROUPS = 2, ROUNDS = 2, REACH = 1 }; /* REACH: how far from the wanted integer to look */
+enum { MAX_GROUPS = 2, ROUNDS = 2, REACH = 1 }; /* REACH: how far from the wanted integer to look */
 
 #define EACH_LANE for (int j = 0; j < LANES; j++)
 
@@ -23,7 +23,7 @@ typedef struct subs {
   rlx_group g;
   rlx_affine wanted;
   rlx_lanes scale, min;
-  rlx_lanes level[FIT_MOST];
+  rlx_lanes level[FIT_MAX];
 } subs;
 
 static inline float clamped(float v, float lo, float hi) {
@@ -145,8 +145,8 @@ static void keep(const rlx_super_shape *shape, const subs *all, int groups, rlx_
 
 void rlx_fit_super(const rlx_super_shape *shape, const float *src, rlx_super *out) {
   int groups = shape->subs / LANES, n = 256 / shape->subs;
-  rlx_group loaded[MOST_GROUPS];
-  subs all[MOST_GROUPS];
+  rlx_group loaded[MAX_GROUPS];
+  subs all[MAX_GROUPS];
   rlx_fit_load(src, n, shape->subs, groups, RLX_EXPONENT_SHARED, loaded);
   for (int k = 0; k < groups; k++) all[k].g = loaded[k];
   const rlx_group *g = &all[0].g;

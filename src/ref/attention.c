@@ -65,18 +65,18 @@ static void attend(rlx_ref_call *c, const rlx_attention_args *a, const batch_vie
                    const size_t *bias_stride, double *scores, double *sums) {
   size_t first, end;
   first_and_end(a, view, i, &first, &end);
-  double most = a->sinks ? rlx_load(a->sinks, h) : -RLX_INFINITY;
+  double max = a->sinks ? rlx_load(a->sinks, h) : -RLX_INFINITY;
   double total = 0;
   for (size_t j = first; j < end && rlx_ref_goes_on(c, a->d + 1); j++) {
     bool seen = !a->key_mask || rlx_load_int(a->key_mask, b * a->n_keys + j);
     scores[j] = seen ? score(a, b, i, h, j, bias_stride) : -RLX_INFINITY;
-    if (scores[j] > most) most = scores[j];
+    if (scores[j] > max) max = scores[j];
   }
-  if (a->sinks && most != -RLX_INFINITY) total = exp(rlx_load(a->sinks, h) - most);
+  if (a->sinks && max != -RLX_INFINITY) total = exp(rlx_load(a->sinks, h) - max);
   for (size_t d = 0; d < a->d_v; d++) sums[d] = 0;
   for (size_t j = first; j < end && rlx_ref_goes_on(c, a->d_v + 1); j++) {
     if (scores[j] == -RLX_INFINITY) continue;
-    double weight = exp(scores[j] - most);
+    double weight = exp(scores[j] - max);
     size_t v_at = head_at(&a->v, b, j, h / (a->n_heads / a->n_kv_heads));
     total += weight;
     for (size_t d = 0; d < a->d_v; d++) sums[d] += weight * rlx_operand_at(&a->v.values, v_at + d);

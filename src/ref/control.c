@@ -30,11 +30,11 @@ static rlx_status loop_init(rlx_ref_call *c, const rlx_graph *body, size_t n_car
   *l = (loop){.body = body, .n_carried = n_carried, .n_outputs = body->outputs.n};
   RLX_TRY(rlx_ref_scratch(c, c->n_in, sizeof *l->now, &l->now));
   memcpy(l->now, c->in, c->n_in * sizeof *l->now);
-  for (int turn = 0; turn < 2; turn++) {
-    RLX_TRY(rlx_ref_scratch(c, l->n_outputs, sizeof(rlx_tensor), &l->next[turn]));
+  for (int side = 0; side < 2; side++) {
+    RLX_TRY(rlx_ref_scratch(c, l->n_outputs, sizeof(rlx_tensor), &l->next[side]));
     for (size_t i = 0; i < l->n_outputs; i++) {
       rlx_type t = output_type(body, i);
-      rlx_tensor *value = &l->next[turn][i];
+      rlx_tensor *value = &l->next[side][i];
       *value = (rlx_tensor){.dtype = t.dtype, .shape = t.shape};
       RLX_TRY(rlx_tensor_bytes(t.dtype, t.shape, &value->bytes));
       if (i < n_carried) RLX_TRY(rlx_ref_scratch(c, value->bytes, 1, &value->data));

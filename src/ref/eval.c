@@ -13,7 +13,7 @@ enum { POISON = 0xcb };
 /* What a graph needs before any run: who is live and how often each value is read. */
 typedef struct usage {
   uint32_t *reads; /* by node; outputs and the ends of update chains count once more; 0: not run */
-  uint32_t most_inputs;
+  uint32_t max_inputs;
 } usage;
 
 /* Values of one run. */
@@ -75,7 +75,7 @@ static void usage_deinit(usage *u) {
 static rlx_status usage_init(const rlx_graph *g, usage *u) {
   *u = (usage){.reads = rlx_mem_calloc(rlx_graph_end(g), sizeof *u->reads)};
   if (!u->reads) return RLX_FAIL(RLX_NO_MEMORY, "evaluating %u nodes", (unsigned)rlx_graph_end(g));
-  u->most_inputs = rlx_graph_count_uses(g, u->reads);
+  u->max_inputs = rlx_graph_count_uses(g, u->reads);
   return RLX_OK;
 }
 
@@ -96,7 +96,7 @@ static rlx_status frame_init(const rlx_graph *g, const usage *u, frame *f) {
                .value = rlx_mem_calloc(end, sizeof *f->value),
                .owned = rlx_mem_calloc(end, sizeof *f->owned),
                .left = rlx_mem_alloc(end * sizeof *f->left),
-               .in = rlx_mem_calloc((size_t)u->most_inputs + 1, sizeof *f->in)};
+               .in = rlx_mem_calloc((size_t)u->max_inputs + 1, sizeof *f->in)};
   if (!f->value || !f->owned || !f->left || !f->in) {
     frame_deinit(f);
     return RLX_FAIL(RLX_NO_MEMORY, "evaluating %u nodes", (unsigned)end);

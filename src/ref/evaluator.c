@@ -4,11 +4,11 @@
  * bound graph is kept until a value of another shape is set. A run that fails or is cancelled leaves all states and the
  * outputs of the last good run as they were. */
 #include "base/budget.h"
-#include "base/turn.h"
+#include "base/lock.h"
 #include "ref/eval.h"
 
 struct rlx_evaluator {
-  rlx_turn turn;
+  rlx_lock lock;
   rlx_graph *graph;    /* as given: the leaf names and node ids that callers speak of */
   rlx_graph *bound;    /* numbers only; NULL until the shapes are known. Same node ids */
   rlx_tensor *leaves;  /* by node id; data NULL until set */
@@ -29,12 +29,12 @@ static void evaluator_free(void *object) {
   rlx_mem_free(e->outputs);
   rlx_graph_destroy(e->bound);
   rlx_graph_destroy(e->graph);
-  rlx_turn_deinit(&e->turn);
+  rlx_lock_deinit(&e->lock);
   rlx_mem_free(e);
 }
 
 void rlx_evaluator_destroy(rlx_evaluator *e) {
-  if (e) rlx_turn_end(&e->turn);
+  if (e) rlx_lock_end(&e->lock);
 }
 
 rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out) {
@@ -45,7 +45,7 @@ rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out) {
   if (!g->finished) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_create: the graph is not finished");
   rlx_evaluator *e = rlx_new(rlx_evaluator);
   if (!e) return RLX_FAIL(RLX_NO_MEMORY, "an evaluator");
-  rlx_status s = rlx_turn_init(&e->turn, "evaluator", evaluator_free, e);
+  rlx_status s = rlx_lock_init(&e->lock, "evaluator", evaluator_free, e);
   if (s) {
     rlx_mem_free(e);
     return s;
@@ -63,16 +63,16 @@ rlx_status rlx_evaluator_create(const rlx_graph *g, rlx_evaluator **out) {
 }
 
 void rlx_evaluator_set_cancel(rlx_evaluator *e, rlx_cancel_fn fn, void *user) {
-  if (!e || !rlx_turn_wait(&e->turn)) return;
+  if (!e || !rlx_lock_wait(&e->lock)) return;
   e->cancel = fn;
   e->cancel_user = user;
-  rlx_turn_leave(&e->turn);
+  rlx_lock_release(&e->lock);
 }
 
 void rlx_evaluator_set_limits(rlx_evaluator *e, const rlx_limits *limits) {
-  if (!e || !rlx_turn_wait(&e->turn)) return;
+  if (!e || !rlx_lock_wait(&e->lock)) return;
   e->limits = limits ? *limits : (rlx_limits){0};
-  rlx_turn_leave(&e->turn);
+  rlx_lock_release(&e->lock);
 }
 
 /* ---- setting values ---- */
@@ -110,9 +110,9 @@ static rlx_status set(rlx_evaluator *e, const char *name, const rlx_tensor *valu
 rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tensor *value) {
   if (!e || !name || !value)
     return RLX_FAIL(RLX_INVALID, "rlx_evaluator_set: %s is NULL", !e ? "the evaluator" : !name ? "name" : "value");
-  RLX_TRY(rlx_turn_take(&e->turn, "rlx_evaluator_set"));
+  RLX_TRY(rlx_lock_try(&e->lock, "rlx_evaluator_set"));
   rlx_status s = set(e, name, value);
-  rlx_turn_leave(&e->turn);
+  rlx_lock_release(&e->lock);
   return s;
 }
 
@@ -202,14 +202,14 @@ rlx_status rlx_evaluator_run(rlx_evaluator *e) {
   if (!e) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_run: the evaluator is NULL");
   rlx_budget budget;
   run_storage r = {0};
-  RLX_TRY(rlx_turn_take(&e->turn, "rlx_evaluator_run"));
+  RLX_TRY(rlx_lock_try(&e->lock, "rlx_evaluator_run"));
   rlx_budget_begin(&budget, "rlx_evaluator_run", &e->limits, 0,
                    &(rlx_watch){.cancel = e->cancel, .user = e->cancel_user});
   rlx_status s = bind_to_values(e);
   if (!s) s = run_once(e, &r);
   storage_deinit(e, &r);
   s = rlx_budget_end(&budget, s);
-  rlx_turn_leave(&e->turn);
+  rlx_lock_release(&e->lock);
   return s;
 }
 
@@ -232,9 +232,9 @@ rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tenso
   if (!view) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: view is NULL");
   *view = (rlx_tensor){0};
   if (!e || !name) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: %s is NULL", e ? "name" : "the evaluator");
-  rlx_turn *turn = &((rlx_evaluator *)(uintptr_t)e)->turn; /* nothing else changes */
-  RLX_TRY(rlx_turn_look(turn, "rlx_evaluator_get"));
+  rlx_lock *lock = &((rlx_evaluator *)(uintptr_t)e)->lock; /* nothing else changes */
+  RLX_TRY(rlx_lock_try_nested(lock, "rlx_evaluator_get"));
   rlx_status s = get(e, name, view);
-  rlx_turn_leave(turn);
+  rlx_lock_release(lock);
   return s;
 }

@@ -11,13 +11,13 @@
 
 enum { mode_linear, mode_nearest, mode_cubic };
 enum { pad_zeros, pad_border, pad_reflection };
-enum { spatial = 3, most_taps = 4 };
+enum { spatial = 3, max_taps = 4 };
 
 typedef struct {
   int n;
-  bool inside[most_taps];
-  int64_t index[most_taps];
-  double weight[most_taps];
+  bool inside[max_taps];
+  int64_t index[max_taps];
+  double weight[max_taps];
 } taps;
 
 /* From -1 .. 1 to places: the centres of the corner elements, or their outer edges. */

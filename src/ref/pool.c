@@ -33,15 +33,15 @@ static bool sees_row(rlx_ref_call *c, const view *v) {
 
 static double largest(rlx_ref_call *c, const view *v, bool count_pad) {
   (void)count_pad;
-  double most = -INFINITY;
+  double max = -INFINITY;
   for (int64_t i = v->first[0]; i < v->end[0]; i++)
     for (int64_t j = v->first[1]; j < v->end[1] && sees_row(c, v); j++)
       for (int64_t k = v->first[2]; k < v->end[2]; k++) {
         double x = element(v, i, j, k);
-        if (x > most || isnan(x)) most = x;
-        if (isnan(most)) return most;
+        if (x > max || isnan(x)) max = x;
+        if (isnan(max)) return max;
       }
-  return most;
+  return max;
 }
 
 static double mean(rlx_ref_call *c, const view *v, bool count_pad) {

@@ -11,20 +11,20 @@
 
 #include "ref/norm.h"
 
-typedef struct turn {
+typedef struct rotation {
   int32_t style;
   size_t pairs;
   double *cos, *sin; /* one per pair */
-} turn;
+} rotation;
 
-static rlx_status open_turn(rlx_ref_call *c, int32_t style, size_t pairs, turn *out) {
-  *out = (turn){.style = style, .pairs = pairs};
+static rlx_status open_rotation(rlx_ref_call *c, int32_t style, size_t pairs, rotation *out) {
+  *out = (rotation){.style = style, .pairs = pairs};
   RLX_TRY(rlx_ref_scratch(c, pairs, sizeof(double), &out->cos));
   return rlx_ref_scratch(c, pairs, sizeof(double), &out->sin);
 }
 
 /* Frequencies theta^(-i / pairs), each divided by its factor. */
-static void set_angles(turn *t, double position, double theta, const rlx_tensor *factors) {
+static void set_angles(rotation *t, double position, double theta, const rlx_tensor *factors) {
   for (size_t i = 0; i < t->pairs; i++) {
     double frequency = rlx_rope_frequency(theta, (int64_t)i, (int64_t)t->pairs);
     double angle = position * frequency / (factors ? rlx_load(factors, i) : 1.0);
@@ -34,7 +34,7 @@ static void set_angles(turn *t, double position, double theta, const rlx_tensor 
 }
 
 /* Turns the 2 pairs elements from `at`; both of a pair are read before either is written. */
-static void apply_turn(const turn *t, const rlx_tensor *x, rlx_tensor *out, size_t at) {
+static void apply_rotation(const rotation *t, const rlx_tensor *x, rlx_tensor *out, size_t at) {
   for (size_t i = 0; i < t->pairs; i++) {
     size_t first = at + (t->style == RLX_ROPE_NEOX ? i : 2 * i),
            second = first + (t->style == RLX_ROPE_NEOX ? t->pairs : 1);
@@ -71,7 +71,7 @@ static int64_t position_of(const rlx_ref_call *c, const heads *h, size_t b, size
   return (offset ? rlx_load_int(offset, 0) : 0) + (int64_t)s;
 }
 
-static rlx_status read_tables(const rlx_ref_call *c, int64_t position, turn *t) {
+static rlx_status read_tables(const rlx_ref_call *c, int64_t position, rotation *t) {
   const rlx_tensor *cos_table = c->in[4], *sin_table = c->in[5];
   int64_t rows = cos_table->shape.v[0];
   if (position < 0 || position >= rows)
@@ -96,8 +96,8 @@ static void keep_rest(const rlx_tensor *x, rlx_tensor *out, size_t at, size_t n)
 static rlx_status rotate(rlx_ref_call *c, const rlx_attrs_rope *attrs, const rlx_tensor *x) {
   heads h = heads_of(x, attrs->layout);
   size_t n_rot = attrs->n_rot ? (size_t)attrs->n_rot : h.d;
-  turn t;
-  RLX_TRY(open_turn(c, attrs->style, n_rot / 2, &t));
+  rotation t;
+  RLX_TRY(open_rotation(c, attrs->style, n_rot / 2, &t));
   for (size_t b = 0; b < h.batches && rlx_ref_goes_on(c, 1); b++)
     for (size_t s = 0; s < h.places && rlx_ref_goes_on(c, 4 * t.pairs); s++) {
       int64_t position = position_of(c, &h, b, s);
@@ -105,7 +105,7 @@ static rlx_status rotate(rlx_ref_call *c, const rlx_attrs_rope *attrs, const rlx
       else set_angles(&t, (double)position, attrs->theta, rlx_ref_in(c, 3));
       for (size_t k = 0; k < h.heads && rlx_ref_goes_on(c, h.d); k++) {
         size_t at = b * h.batch + s * h.place + k * h.head;
-        apply_turn(&t, x, c->out, at);
+        apply_rotation(&t, x, c->out, at);
         keep_rest(x, c->out, at + n_rot, h.d - n_rot);
       }
     }
@@ -150,14 +150,14 @@ rlx_status rlx_rope_rows(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **ou
   RLX_TRY(rlx_ref_scratch(c, count, sizeof(double), &own->data));
   const rlx_attrs_rope attrs = {.layout = RLX_LAYOUT_BSHD, .style = a->style, .n_rot = a->n_rot, .theta = a->theta};
   const rlx_tensor *in[] = {x, positions, NULL, rlx_ref_in(c, 4)};
-  rlx_ref_call turning = *c;
-  turning.in = in;
-  turning.n_in = sizeof in / sizeof *in;
-  turning.out = own;
+  rlx_ref_call rotating = *c;
+  rotating.in = in;
+  rotating.n_in = sizeof in / sizeof *in;
+  rotating.out = own;
   *out = own;
-  rlx_status s = rotate(&turning, &attrs, x);
-  c->visits = turning.visits;
-  c->stopped = turning.stopped;
+  rlx_status s = rotate(&rotating, &attrs, x);
+  c->visits = rotating.visits;
+  c->stopped = rotating.stopped;
   return s;
 }
 
@@ -168,17 +168,17 @@ rlx_status rlx_ref_axial_rope_2d(rlx_ref_call *c) {
   const rlx_tensor *x = c->in[0];
   if (rlx_tensor_count(x) == 0) return RLX_OK;
   heads h = heads_of(x, attrs->layout);
-  turn column, row;
-  RLX_TRY(open_turn(c, attrs->style, h.d / 4, &column));
-  RLX_TRY(open_turn(c, attrs->style, h.d / 4, &row));
+  rotation column, row;
+  RLX_TRY(open_rotation(c, attrs->style, h.d / 4, &column));
+  RLX_TRY(open_rotation(c, attrs->style, h.d / 4, &row));
   for (size_t s = 0; s < h.places && rlx_ref_goes_on(c, 4 * h.d); s++) {
     set_angles(&column, (double)(s % (size_t)attrs->width), attrs->theta, NULL);
     set_angles(&row, (double)(s / (size_t)attrs->width), attrs->theta, NULL);
     for (size_t b = 0; b < h.batches && rlx_ref_goes_on(c, 1); b++)
       for (size_t k = 0; k < h.heads && rlx_ref_goes_on(c, h.d); k++) {
         size_t at = b * h.batch + s * h.place + k * h.head;
-        apply_turn(&column, x, c->out, at);
-        apply_turn(&row, x, c->out, at + h.d / 2);
+        apply_rotation(&column, x, c->out, at);
+        apply_rotation(&row, x, c->out, at + h.d / 2);
       }
   }
   return RLX_OK;

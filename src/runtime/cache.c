@@ -14,7 +14,7 @@ static uint64_t default_budget(void) {
 
 rlx_status rlx_cache_init(rlx_cache *c, uint64_t budget) {
   *c = (rlx_cache){.budget = budget ? budget : default_budget()};
-  return rlx_lock_init(&c->lock, false);
+  return rlx_mutex_init(&c->lock, false);
 }
 
 void rlx_cache_deinit(rlx_cache *c) { pthread_mutex_destroy(&c->lock); }

@@ -77,15 +77,15 @@ typedef struct progress {
   uint64_t done, total;
 } progress;
 
-static void tell(progress *p) {
+static void report(progress *p) {
   p->done++;
   if (p->watch && p->watch->progress) p->watch->progress(p->watch->user, "compile", p->done, p->total);
 }
 
-static void tell_pass(void *user, const char *pass, const rlx_graph *g) {
+static void report_pass(void *user, const char *pass, const rlx_graph *g) {
   (void)pass;
   (void)g;
-  tell(user);
+  report(user);
 }
 
 static rlx_stop stop_of(const rlx_watch *w) {
@@ -137,7 +137,7 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
   target t = {.claims = c->claims};
   rlx_optimize_options o = {RLX_OPTIMIZE_OPTIONS_INIT, .passes = k->passes, .without = k->without,
                             .supports = supports,      .supports_user = &t, .forbid_host = k->forbid_host,
-                            .after = tell_pass,        .after_user = p};
+                            .after = report_pass,      .after_user = p};
   rlx_stop stop = stop_of(watch);
   rlx_status s = rlx_optimize_stoppable(bound, &o, &stop, &c->optimized);
   rlx_graph_destroy(bound);
@@ -202,17 +202,16 @@ static rlx_status make_slots(rlx_compiled *c) {
 
 /* ---- stretches ---- */
 
-static rlx_status make_stretches(rlx_compiled *c) {
+static rlx_status make_spans(rlx_compiled *c) {
   const rlx_plan *p = c->plan;
   size_t count = 0;
   for (size_t i = 0; i < p->n_steps; i++) count += i == 0 || p->steps[i].host != p->steps[i - 1].host;
-  c->stretches = rlx_mem_calloc(count, sizeof *c->stretches);
-  if (!c->stretches) return RLX_FAIL(RLX_NO_MEMORY, "%zu stretches", count);
+  c->spans = rlx_mem_calloc(count, sizeof *c->spans);
+  if (!c->spans) return RLX_FAIL(RLX_NO_MEMORY, "%zu stretches", count);
   for (size_t i = 0; i < p->n_steps; i++) {
     if (i == 0 || p->steps[i].host != p->steps[i - 1].host)
-      c->stretches[c->n_stretches++] =
-        (rlx_stretch){.host = p->steps[i].host, .first = i, .program_first = c->n_device_steps};
-    c->stretches[c->n_stretches - 1].n++;
+      c->spans[c->n_spans++] = (rlx_span){.host = p->steps[i].host, .first = i, .program_first = c->n_device_steps};
+    c->spans[c->n_spans - 1].n++;
     c->n_device_steps += !p->steps[i].host;
   }
   return RLX_OK;
@@ -244,14 +243,14 @@ static rlx_status run_pipeline(rlx_compiled *c, const rlx_watch *watch) {
   RLX_TRY(run_passes(c, watch, &p));
   p.done = rlx_pass_count(); /* where some were left out */
   RLX_TRY(rlx_layouts_decide(c->device, c->graph, c->claims, &c->layout));
-  tell(&p);
+  report(&p);
   RLX_TRY_AT(make_plan(c, watch), "planning");
-  tell(&p);
+  report(&p);
   RLX_TRY(check_forbid(c));
   RLX_TRY(make_slots(c));
-  RLX_TRY(make_stretches(c));
+  RLX_TRY(make_spans(c));
   RLX_TRY(note_claims(c));
-  tell(&p);
+  report(&p);
   return RLX_OK;
 }
 
@@ -261,7 +260,7 @@ static void compiled_free(rlx_compiled *c) {
   rlx_compiled_constants_free(c);
   for (uint32_t i = 0; c->slots && i < c->plan->n_weights; i++) rlx_graph_destroy(c->slots[i].recipe);
   rlx_mem_free(c->slots);
-  rlx_mem_free(c->stretches);
+  rlx_mem_free(c->spans);
   rlx_mem_free(c->step_claims);
   rlx_claims_destroy(c->claims);
   rlx_mem_free(c->layout);
@@ -288,7 +287,7 @@ static rlx_status compile(rlx_session *s, const rlx_compile_key *key, uint64_t h
   uint64_t begin = rlx_now_ns();
   rlx_compiled *c = rlx_new(rlx_compiled);
   if (!c) return RLX_FAIL(RLX_NO_MEMORY, "a compiled graph");
-  rlx_status status = rlx_lock_init(&c->lock, false);
+  rlx_status status = rlx_mutex_init(&c->lock, false);
   if (status) {
     rlx_mem_free(c);
     return status;

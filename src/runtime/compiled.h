@@ -34,11 +34,11 @@ typedef struct rlx_weight_slot {
 } rlx_weight_slot;
 
 /* Steps that one side runs in one go. */
-typedef struct rlx_stretch {
+typedef struct rlx_span {
   bool host;
   size_t first, n;      /* steps of the plan */
   size_t program_first; /* where they are among the device's own steps */
-} rlx_stretch;
+} rlx_span;
 
 struct rlx_compiled {
   atomic_uint refs;
@@ -56,8 +56,8 @@ struct rlx_compiled {
   uint32_t *layout;              /* by node; 0 for all but weights */
   uint32_t *uses;                /* by node; 0: nothing needs it */
   rlx_weight_slot *slots;
-  rlx_stretch *stretches;
-  size_t n_stretches, n_device_steps;
+  rlx_span *spans;
+  size_t n_spans, n_device_steps;
   double seconds;
 
   pthread_mutex_t lock; /* of the constants */

@@ -10,23 +10,23 @@
 
 rlx_status rlx_enter(rlx_executable *e, const char *call) {
   if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
-  RLX_TRY(rlx_turn_take(&e->turn, call));
+  RLX_TRY(rlx_lock_try(&e->lock, call));
   rlx_session_begin(e->session, &e->budget, call, 0, &e->watch);
   return RLX_OK;
 }
 
 rlx_status rlx_leave(rlx_executable *e, rlx_status s) {
   s = rlx_budget_end(&e->budget, s);
-  rlx_turn_leave(&e->turn);
+  rlx_lock_release(&e->lock);
   return s;
 }
 
 rlx_status rlx_look(const rlx_executable *e, const char *call) {
   if (!e) return RLX_FAIL(RLX_INVALID, "%s: the executable is NULL", call);
-  return rlx_turn_look(&((rlx_executable *)(uintptr_t)e)->turn, call); /* only its turn changes */
+  return rlx_lock_try_nested(&((rlx_executable *)(uintptr_t)e)->lock, call); /* only its turn changes */
 }
 
-void rlx_look_away(const rlx_executable *e) { rlx_turn_leave(&((rlx_executable *)(uintptr_t)e)->turn); }
+void rlx_look_away(const rlx_executable *e) { rlx_lock_release(&((rlx_executable *)(uintptr_t)e)->lock); }
 
 /* ---- names ---- */
 
@@ -164,7 +164,7 @@ static rlx_status switch_to(rlx_executable *e, rlx_instance *i) {
     l->is_dirty = l->op == RLX_OP_input && l->held.data;
   }
   for (size_t k = 0; k < e->n_results; k++) e->results[k].here = i->compiled->graph->outputs.v[k].node;
-  rlx_arena_set_turn(i->arena, &e->turn);
+  rlx_arena_set_lock(i->arena, &e->lock);
   return rlx_feeds_prepare(e);
 }
 
@@ -238,7 +238,7 @@ static void executable_free(void *object) {
   rlx_weights_release(e->weights);
   rlx_states_release(e->states);
   rlx_session_release(e->session);
-  rlx_turn_deinit(&e->turn);
+  rlx_lock_deinit(&e->lock);
   rlx_mem_free(e);
 }
 
@@ -269,7 +269,7 @@ static rlx_status make(const making *m, rlx_executable **out) {
   *out = NULL;
   rlx_executable *e = rlx_new(rlx_executable);
   if (!e) return RLX_FAIL(RLX_NO_MEMORY, "an executable");
-  rlx_status s = rlx_turn_init(&e->turn, "executable", executable_free, e);
+  rlx_status s = rlx_lock_init(&e->lock, "executable", executable_free, e);
   if (s) {
     rlx_mem_free(e);
     return s;
@@ -349,7 +349,7 @@ rlx_status rlx_executable_clone(const rlx_executable *e, rlx_executable **out) {
 }
 
 void rlx_executable_destroy(rlx_executable *e) {
-  if (e) rlx_turn_end(&e->turn);
+  if (e) rlx_lock_end(&e->lock);
 }
 
 uint64_t rlx_executable_host_bytes(const rlx_executable *e) {
@@ -361,9 +361,9 @@ uint64_t rlx_executable_host_bytes(const rlx_executable *e) {
 /* ---- settings ---- */
 
 void rlx_executable_set_watch(rlx_executable *e, const rlx_watch *watch) {
-  if (!e || !rlx_turn_wait(&e->turn)) return;
+  if (!e || !rlx_lock_wait(&e->lock)) return;
   e->watch = watch ? *watch : (rlx_watch){0};
-  rlx_turn_leave(&e->turn);
+  rlx_lock_release(&e->lock);
 }
 
 rlx_status rlx_executable_set_draw(rlx_executable *e, uint64_t draw) {

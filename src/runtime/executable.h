@@ -7,11 +7,11 @@
  * The instance in use, `now`, stays; the others are kept in the session's cache of programs (cache.h), and may be taken out of the
  * list at any time, under the cache's lock. All of them compute in one scratch, so only `now` has values.
  *
- * `turn` is held by whoever uses the executable; all others are told that it is busy. */
+ * `lock` is held by whoever uses the executable; all others are told that it is busy. */
 #ifndef RLX_RUNTIME_EXECUTABLE_H
 #define RLX_RUNTIME_EXECUTABLE_H
 
-#include "base/turn.h"
+#include "base/lock.h"
 #include "runtime/instance.h"
 
 /* An input, param or state of the graph as given. */
@@ -43,7 +43,7 @@ typedef struct rlx_result { /* an output */
 typedef struct rlx_profile rlx_profile; /* profile.c */
 
 struct rlx_executable {
-  rlx_turn turn;
+  rlx_lock lock;
   rlx_session *session;
   rlx_weights *weights;
   rlx_states *states;

@@ -62,15 +62,15 @@ static bool stage_step(const rlx_step *s, rlx_host_step *h, unsigned char *base,
 
 static rlx_status make_staging(rlx_instance *i) {
   const rlx_plan *p = i->compiled->plan;
-  size_t most = STAGE_ALIGN, used;
+  size_t max = STAGE_ALIGN, used;
   for (size_t k = 0; k < p->n_steps; k++) {
     if (!p->steps[k].host) continue;
     if (!stage_step(&p->steps[k], &i->host_steps[k], NULL, &used))
       return RLX_FAIL(RLX_NO_MEMORY, "node %u is too large for the host", (unsigned)p->steps[k].node);
-    if (used > most) most = used;
+    if (used > max) max = used;
   }
-  i->staging = rlx_mem_alloc(most);
-  if (!i->staging) return RLX_FAIL(RLX_NO_MEMORY, "%zu bytes to run steps on the host", most);
+  i->staging = rlx_mem_alloc(max);
+  if (!i->staging) return RLX_FAIL(RLX_NO_MEMORY, "%zu bytes to run steps on the host", max);
   for (size_t k = 0; k < p->n_steps; k++) {
     rlx_host_step *h = &i->host_steps[k];
     if (!p->steps[k].host) continue;

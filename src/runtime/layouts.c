@@ -15,9 +15,9 @@ static bool is_weight(const rlx_graph *g, rlx_node n) {
 }
 
 /* One reader's wish meets what the readers before it wished. */
-static void meet(uint32_t *layout, uint32_t wish) {
-  if (*layout == NOT_MET) *layout = wish;
-  else if (*layout != wish) *layout = 0;
+static void meet(uint32_t *layout, uint32_t preferred) {
+  if (*layout == NOT_MET) *layout = preferred;
+  else if (*layout != preferred) *layout = 0;
 }
 
 static rlx_status ask_readers(const rlx_graph *g, rlx_claims *claims, const uint32_t *uses, uint32_t *layout,
@@ -33,8 +33,8 @@ static rlx_status ask_readers(const rlx_graph *g, rlx_claims *claims, const uint
     for (uint32_t i = 0; i < n->n_in; i++)
       if (n->in[i] && is_weight(g, n->in[i])) {
         bool firm = plain || i >= RLX_OP_MAX_INPUTS;
-        bool yields = !firm && (claim->yields >> i & 1);
-        meet(yields ? &yielding[n->in[i]] : &layout[n->in[i]], firm ? 0 : claim->layout[i]);
+        bool weak = !firm && (claim->weak >> i & 1);
+        meet(weak ? &yielding[n->in[i]] : &layout[n->in[i]], firm ? 0 : claim->layout[i]);
       }
   }
   return RLX_OK;

@@ -8,7 +8,7 @@
 #include "runtime/executable.h"
 
 typedef struct step_time {
-  uint64_t runs, sum_ns, least_ns, most_ns;
+  uint64_t runs, sum_ns, min_ns, max_ns;
 } step_time;
 
 struct rlx_profile {
@@ -60,8 +60,8 @@ void rlx_profile_end(rlx_profile *p) {
   for (size_t i = 0; i < p->n_steps; i++) {
     uint64_t ns = p->end_ns[i] > p->begin_ns[i] ? p->end_ns[i] - p->begin_ns[i] : 0;
     step_time *t = &p->steps[i];
-    t->least_ns = t->runs && t->least_ns < ns ? t->least_ns : ns;
-    t->most_ns = t->most_ns > ns ? t->most_ns : ns;
+    t->min_ns = t->runs && t->min_ns < ns ? t->min_ns : ns;
+    t->max_ns = t->max_ns > ns ? t->max_ns : ns;
     t->sum_ns += ns;
     t->runs++;
   }
@@ -103,8 +103,8 @@ static void text_row(const rlx_profile *p, const rlx_compiled *c, size_t i, uint
   const rlx_step *s = &c->plan->steps[i];
   const step_time *t = &p->steps[i];
   rlx_str_add(out, "%6zu %6u %-24s %-6s %12.3f %12.3f %12.3f %6.2f  ", i, (unsigned)s->node, op_of(c, s),
-              s->host ? "host" : "device", (double)t->sum_ns * 1e-3 / (double)t->runs, (double)t->least_ns * 1e-3,
-              (double)t->most_ns * 1e-3, total ? 100.0 * (double)t->sum_ns / (double)total : 0.0);
+              s->host ? "host" : "device", (double)t->sum_ns * 1e-3 / (double)t->runs, (double)t->min_ns * 1e-3,
+              (double)t->max_ns * 1e-3, total ? 100.0 * (double)t->sum_ns / (double)total : 0.0);
   add_type(out, c->graph, s->node);
   rlx_str_add(out, "\n");
 }
@@ -116,8 +116,8 @@ static void json_row(const rlx_profile *p, const rlx_compiled *c, size_t i, rlx_
               (unsigned)s->node, op_of(c, s), s->host ? "true" : "false");
   add_type(out, c->graph, s->node);
   rlx_str_add(out, "\",\"bytes\":%llu,\"sum_ns\":%llu,\"least_ns\":%llu,\"most_ns\":%llu}",
-              (unsigned long long)bytes_of(s), (unsigned long long)t->sum_ns, (unsigned long long)t->least_ns,
-              (unsigned long long)t->most_ns);
+              (unsigned long long)bytes_of(s), (unsigned long long)t->sum_ns, (unsigned long long)t->min_ns,
+              (unsigned long long)t->max_ns);
 }
 
 void rlx_profile_text(const rlx_profile *p, bool json, rlx_str *out) {
@@ -160,9 +160,9 @@ static void trace_event(const rlx_profile *p, const rlx_compiled *c, size_t i, u
   add_type(out, c->graph, s->node);
   rlx_str_add(out, "\",\"inputs\":[");
   const rlx_node_rec *n = rlx_graph_at(c->graph, s->node);
-  for (uint32_t k = 0, told = 0; s->kind == RLX_STEP_NODE && k < n->n_in; k++) {
+  for (uint32_t k = 0, reported = 0; s->kind == RLX_STEP_NODE && k < n->n_in; k++) {
     if (!n->in[k]) continue;
-    rlx_str_add(out, "%s\"", told++ ? "," : "");
+    rlx_str_add(out, "%s\"", reported++ ? "," : "");
     add_type(out, c->graph, n->in[k]);
     rlx_str_add(out, "\"");
   }

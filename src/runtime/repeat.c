@@ -63,7 +63,7 @@ static rlx_status run_one(const repeating *r, uint32_t i) {
   return rlx_feeds_run(e);
 }
 
-static rlx_status run_in_turn(const repeating *r) {
+static rlx_status run_locked(const repeating *r) {
   for (uint32_t i = 0; i < r->times; i++)
     RLX_TRY_AT(run_one(r, i), "run %u of %u", (unsigned)i + 1, (unsigned)r->times);
   return RLX_OK;
@@ -176,13 +176,13 @@ static rlx_status repeat(rlx_executable *e, uint32_t times, rlx_named_tensor *ou
   if (!times) return RLX_FAIL(RLX_INVALID, "%s: times is 0", call);
   RLX_TRY(rlx_outputs_check(e, call, outputs, n));
   RLX_TRY(rlx_executable_resolve(e, &e->watch, false));
-  taken few[4] = {{0}};
-  repeating r = {.e = e, .times = times, .n = n, .outputs = few};
+  taken on_stack[4] = {{0}};
+  repeating r = {.e = e, .times = times, .n = n, .outputs = on_stack};
   if (n > 4 && !(r.outputs = rlx_mem_calloc(n, sizeof *r.outputs))) return RLX_FAIL(RLX_NO_MEMORY, "%zu outputs", n);
   rlx_status s = RLX_OK;
   for (size_t k = 0; k < n && !s; k++) s = describe_one(&r, &outputs[k], &r.outputs[k]);
-  if (!s) s = can_send(&r) ? run_behind(&r) : run_in_turn(&r);
-  if (r.outputs != few) rlx_mem_free(r.outputs);
+  if (!s) s = can_send(&r) ? run_behind(&r) : run_locked(&r);
+  if (r.outputs != on_stack) rlx_mem_free(r.outputs);
   return s;
 }
 

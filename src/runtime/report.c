@@ -7,7 +7,7 @@ static rlx_status check_known(const rlx_executable *e, const char *call) {
   return RLX_FAIL(RLX_INVALID, "%s: not all sizes are known yet: run once, or bind all symbols", call);
 }
 
-static rlx_status tell_memory(const rlx_executable *e, rlx_memory_info *out) {
+static rlx_status report_memory(const rlx_executable *e, rlx_memory_info *out) {
   RLX_TRY(check_known(e, "rlx_executable_memory"));
   const rlx_plan *p = e->compiled->plan;
   *out = (rlx_memory_info){RLX_MEMORY_INFO_INIT,
@@ -28,7 +28,7 @@ rlx_status rlx_executable_memory(const rlx_executable *e, rlx_memory_info *out) 
   rlx_memory_info info;
   RLX_TRY(RLX_SIZED_CLEAR("rlx_memory_info", out));
   RLX_TRY(rlx_look(e, "rlx_executable_memory"));
-  rlx_status s = tell_memory(e, &info);
+  rlx_status s = report_memory(e, &info);
   rlx_look_away(e);
   return s ? s : RLX_SIZED_WRITE("rlx_memory_info", &info, out);
 }

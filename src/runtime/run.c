@@ -39,7 +39,7 @@ static rlx_status run_host_step(runner *r, size_t step) {
   return RLX_OK;
 }
 
-static rlx_status run_stretch(runner *r, const rlx_stretch *s) {
+static rlx_status run_span(runner *r, const rlx_span *s) {
   if (!s->host) return run_device(r, s->first, s->n, s->program_first);
   rlx_device *d = r->i->session->device;
   RLX_TRY(d->backend->sync(d)); /* the host is about to look */
@@ -47,12 +47,12 @@ static rlx_status run_stretch(runner *r, const rlx_stretch *s) {
   return RLX_OK;
 }
 
-static rlx_status visit_stretch(runner *r, const rlx_stretch *s) {
+static rlx_status visit_span(runner *r, const rlx_span *s) {
   const rlx_step_visitor *v = r->visitor;
   for (size_t k = 0; k < s->n; k++) {
     size_t step = s->first + k;
     if (v->before) RLX_TRY(v->before(v->user, step));
-    RLX_TRY(run_stretch(r, &(rlx_stretch){s->host, step, 1, s->program_first + k}));
+    RLX_TRY(run_span(r, &(rlx_span){s->host, step, 1, s->program_first + k}));
     if (v->after) RLX_TRY(v->after(v->user, step));
   }
   return RLX_OK;
@@ -71,9 +71,9 @@ rlx_status rlx_steps_run(rlx_executable *e, const rlx_step_visitor *visitor) {
     RLX_TRY(rlx_profile_begin(e->profile, c));
     rlx_profile_times(e->profile, &r.begin_ns, &r.end_ns);
   }
-  for (size_t k = 0; k < c->n_stretches; k++) {
-    const rlx_stretch *s = &c->stretches[k];
-    RLX_TRY(visitor ? visit_stretch(&r, s) : run_stretch(&r, s));
+  for (size_t k = 0; k < c->n_spans; k++) {
+    const rlx_span *s = &c->spans[k];
+    RLX_TRY(visitor ? visit_span(&r, s) : run_span(&r, s));
     if (w->progress) w->progress(w->user, "run", s->first + s->n, c->plan->n_steps);
   }
   rlx_device *d = e->session->device;
@@ -88,8 +88,8 @@ bool rlx_steps_can_send(const rlx_executable *e) {
   const rlx_compiled *c = e->now->compiled;
   if (!e->session->device->backend->block_copy_behind || e->observe || e->profile) return false;
   if (e->watch.cancel || e->watch.progress) return false;
-  for (size_t k = 0; k < c->n_stretches; k++)
-    if (c->stretches[k].host) return false;
+  for (size_t k = 0; k < c->n_spans; k++)
+    if (c->spans[k].host) return false;
   return true;
 }
 
@@ -97,7 +97,7 @@ rlx_status rlx_steps_send(rlx_executable *e) {
   const rlx_compiled *c = e->now->compiled;
   runner r = {.e = e, .i = e->now, .args = {.pool = e->session->threads, .ahead = true}};
   r.args.draw = atomic_load_explicit(&e->draw, memory_order_relaxed);
-  for (size_t k = 0; k < c->n_stretches; k++) RLX_TRY(run_stretch(&r, &c->stretches[k]));
+  for (size_t k = 0; k < c->n_spans; k++) RLX_TRY(run_span(&r, &c->spans[k]));
   return RLX_OK;
 }
 

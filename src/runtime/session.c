@@ -10,7 +10,7 @@
 
 #define DEFAULT_POOL_BYTES ((uint64_t)256 << 20)
 
-rlx_status rlx_lock_init(pthread_mutex_t *lock, bool recursive) {
+rlx_status rlx_mutex_init(pthread_mutex_t *lock, bool recursive) {
   pthread_mutexattr_t attr;
   int error = pthread_mutexattr_init(&attr);
   if (!error && recursive) error = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);

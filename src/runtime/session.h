@@ -40,6 +40,6 @@ void rlx_session_release(rlx_session *s); /* NULL is fine */
 rlx_status rlx_session_check(const rlx_session *s, const char *call);
 
 /* A mutex, or the words for why there is none. */
-rlx_status rlx_lock_init(pthread_mutex_t *lock, bool recursive);
+rlx_status rlx_mutex_init(pthread_mutex_t *lock, bool recursive);
 
 #endif

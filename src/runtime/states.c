@@ -113,7 +113,7 @@ rlx_status rlx_states_create(rlx_session *s, rlx_states **out) {
   RLX_TRY(rlx_session_check(s, "rlx_states_create"));
   rlx_states *st = rlx_new(rlx_states);
   if (!st) return RLX_FAIL(RLX_NO_MEMORY, "states");
-  rlx_status status = rlx_lock_init(&st->lock, false);
+  rlx_status status = rlx_mutex_init(&st->lock, false);
   if (status) {
     rlx_mem_free(st);
     return status;

@@ -352,7 +352,7 @@ rlx_status rlx_weights_create(rlx_session *s, rlx_weights **out) {
   RLX_TRY(rlx_session_check(s, "rlx_weights_create"));
   rlx_weights *w = rlx_new(rlx_weights);
   if (!w) return RLX_FAIL(RLX_NO_MEMORY, "a weight store");
-  rlx_status status = rlx_lock_init(&w->lock, true);
+  rlx_status status = rlx_mutex_init(&w->lock, true);
   if (status) {
     rlx_mem_free(w);
     return status;

@@ -216,17 +216,17 @@ static rlx_status cut_normal(text_run *r, text_span in, bool is_first, text_spec
 }
 
 /* A character that no text has, no token is spelled with and no normal form changes: U+FDD0. */
-#define NOBODYS "\xef\xb7\x90"
-enum { NOBODYS_BYTES = 3 };
+#define RESERVED "\xef\xb7\x90"
+enum { RESERVED_BYTES = 3 };
 
-static const char *find_nobodys(const char *p, const char *end) {
-  for (; end - p >= NOBODYS_BYTES; p++)
-    if (memcmp(p, NOBODYS, NOBODYS_BYTES) == 0) return p;
+static const char *find_reserved(const char *p, const char *end) {
+  for (; end - p >= RESERVED_BYTES; p++)
+    if (memcmp(p, RESERVED, RESERVED_BYTES) == 0) return p;
   return NULL;
 }
 
 /* The part's next stretch of one kind, from a place of the text on: content, or what is between. */
-static bool next_stretch(const text_run *r, size_t at, size_t end, text_span *out) {
+static bool next_span(const text_run *r, size_t at, size_t end, text_span *out) {
   size_t i = content_after(r, at), stop = end;
   bool is_content = i < r->n_content && r->content[i].start <= at;
   if (i < r->n_content) stop = is_content ? r->content[i].end : r->content[i].start;
@@ -243,17 +243,17 @@ typedef struct aligned {
 } aligned;
 static bool add_normal_content(text_run *r, text_span in, aligned *out, rlx_status *s) {
   rlx_str between = {0};
-  rlx_str_add(&between, NOBODYS);
+  rlx_str_add(&between, RESERVED);
   rlx_str_add_bytes(&between, in.p, in.n);
-  rlx_str_add(&between, NOBODYS);
+  rlx_str_add(&between, RESERVED);
   text_span form = {between.v, between.n};
   *s = between.failed ? RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n) : normalize(r, &form);
   const char *end = form.n ? form.p + form.n : form.p;
-  const char *first = *s || !form.n ? NULL : find_nobodys(form.p, end), *last = first;
-  for (const char *p = first; p; p = find_nobodys(p + 1, end)) last = p;
+  const char *first = *s || !form.n ? NULL : find_reserved(form.p, end), *last = first;
+  for (const char *p = first; p; p = find_reserved(p + 1, end)) last = p;
   bool ok = first && last > first;
   if (ok) {
-    const char *p = first + NOBODYS_BYTES;
+    const char *p = first + RESERVED_BYTES;
     text_range range = {out->text.n, out->text.n + (size_t)(last - p)};
     rlx_str_add_bytes(&out->text, p, (size_t)(last - p));
     for (; p < last && *p == ' '; p++) range.start++;
@@ -271,23 +271,23 @@ static bool add_normal_content(text_run *r, text_span in, aligned *out, rlx_stat
 static bool align(text_run *r, text_span in, aligned *out, rlx_status *s) {
   size_t base = (size_t)(in.p - r->text), end = base + in.n;
   rlx_str around = {0}, form = {0};
-  text_span stretch;
-  for (size_t at = base; at < end; at += stretch.n)
-    if (next_stretch(r, at, end, &stretch)) rlx_str_add(&around, NOBODYS);
-    else rlx_str_add_bytes(&around, stretch.p, stretch.n);
+  text_span span;
+  for (size_t at = base; at < end; at += span.n)
+    if (next_span(r, at, end, &span)) rlx_str_add(&around, RESERVED);
+    else rlx_str_add_bytes(&around, span.p, span.n);
   text_span normal = {around.v, around.n};
   *s = around.failed ? RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n) : normalize(r, &normal);
   rlx_str_add_bytes(&form, normal.p, *s ? 0 : normal.n); /* of nothing, too: it has a place */
   bool ok = !*s && !form.failed;
   const char *p = form.v, *stop = ok ? p + form.n : p;
-  for (size_t at = base; ok && !*s && at < end; at += stretch.n) {
-    if (!next_stretch(r, at, end, &stretch)) continue;
-    const char *here = find_nobodys(p, stop);
+  for (size_t at = base; ok && !*s && at < end; at += span.n) {
+    if (!next_span(r, at, end, &span)) continue;
+    const char *here = find_reserved(p, stop);
     ok = here != NULL;
     if (!ok) break;
     rlx_str_add_bytes(&out->text, p, (size_t)(here - p));
-    ok = add_normal_content(r, stretch, out, s);
-    p = here + NOBODYS_BYTES;
+    ok = add_normal_content(r, span, out, s);
+    p = here + RESERVED_BYTES;
   }
   if (ok) rlx_str_add_bytes(&out->text, p, (size_t)(stop - p));
   if (!*s && (form.failed || out->text.failed)) *s = RLX_FAIL(RLX_NO_MEMORY, "%zu bytes", in.n);
@@ -317,11 +317,11 @@ static rlx_status cut_mixed(text_run *r, text_span in, bool is_first) {
     r->content = content;
     r->n_content = n_content;
   }
-  text_span stretch;
+  text_span span;
   size_t base = (size_t)(in.p - r->text), end = base + in.n;
-  for (size_t at = base; !s && !ok && at < end; at += stretch.n) {
-    bool is_content = next_stretch(r, at, end, &stretch);
-    s = cut_normal(r, stretch, is_first && at == base, is_content ? SPECIAL_NONE : SPECIAL_ALL);
+  for (size_t at = base; !s && !ok && at < end; at += span.n) {
+    bool is_content = next_span(r, at, end, &span);
+    s = cut_normal(r, span, is_first && at == base, is_content ? SPECIAL_NONE : SPECIAL_ALL);
   }
   rlx_str_deinit(&a.text);
   rlx_array_deinit(&a.content);
@@ -367,7 +367,7 @@ static void run_deinit(text_run *r) {
   rlx_array_deinit(&r->came);
   text_match_deinit(r);
   for (size_t i = 0; i < 2; i++) rlx_str_deinit(&r->normal[i]);
-  for (size_t i = 0; i < TEXT_MOST_SPLITS; i++) rlx_str_deinit(&r->scratch[i]);
+  for (size_t i = 0; i < TEXT_MAX_SPLITS; i++) rlx_str_deinit(&r->scratch[i]);
   rlx_str_deinit(&r->word);
   rlx_str_deinit(&r->valid);
   rlx_array_deinit(&r->moved);

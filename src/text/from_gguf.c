@@ -294,7 +294,7 @@ static rlx_status read_wordpiece(reader *r) {
   text_desc *d = &r->d;
   d->model = TEXT_WORDPIECE;
   d->word_prefix = TEXT_MARK;
-  d->most_characters = 100; /* as BERT's authors have it; the format does not say */
+  d->max_characters = 100; /* as BERT's authors have it; the format does not say */
   d->clean_up = true;
   snprintf(r->kind, sizeof r->kind, "wordpiece");
   read_bos_eos(r, id_or(r, KEY("cls_token_id"), 101), -1, 100);

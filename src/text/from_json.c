@@ -9,7 +9,7 @@
 #include "io/file_json.h"
 #include "text/text.h"
 
-enum { MOST_AROUND = 32, MOST_GAP = 1 << 20 };
+enum { MAX_AROUND = 32, MAX_GAP = 1 << 20 };
 
 typedef struct reader {
   json_t *root, *config, *model_config, *generation;
@@ -18,7 +18,7 @@ typedef struct reader {
   text_token *tokens;
   text_pair *merges;
   bool *is_there; /* of ids */
-  int32_t before[MOST_AROUND], after[MOST_AROUND];
+  int32_t before[MAX_AROUND], after[MAX_AROUND];
 } reader;
 
 static text_span span_of(json_t *s) { return (text_span){json_string_value(s), json_string_length(s)}; }
@@ -57,15 +57,15 @@ static rlx_status enter(reader *r, size_t id, text_span spelling, const char *wh
 static size_t greatest_id(json_t *vocab, json_t *added) {
   const char *key;
   json_t *v;
-  size_t i, most = json_is_array(vocab) ? json_array_size(vocab) : 0;
+  size_t i, max = json_is_array(vocab) ? json_array_size(vocab) : 0;
   json_object_foreach(vocab, key, v) {
-    if (json_integer_value(v) >= 0 && (size_t)json_integer_value(v) >= most) most = (size_t)json_integer_value(v) + 1;
+    if (json_integer_value(v) >= 0 && (size_t)json_integer_value(v) >= max) max = (size_t)json_integer_value(v) + 1;
   }
   for (i = 0; (v = json_array_get(added, i)); i++) {
     json_int_t id = json_integer_value(json_object_get(v, "id"));
-    if (id >= 0 && (size_t)id >= most) most = (size_t)id + 1;
+    if (id >= 0 && (size_t)id >= max) max = (size_t)id + 1;
   }
-  return most;
+  return max;
 }
 
 static rlx_status read_object(reader *r, json_t *vocab) {
@@ -114,7 +114,7 @@ static rlx_status read_tokens(reader *r) {
   json_t *vocab = json_object_get(r->model, "vocab"), *added = json_object_get(r->root, "added_tokens");
   size_t given = json_object_size(vocab) + json_array_size(vocab) + json_array_size(added);
   size_t n = greatest_id(vocab, added);
-  if (n > given + MOST_GAP)
+  if (n > given + MAX_GAP)
     return RLX_FAIL(RLX_INVALID, "%zu tokens, but ids up to %zu: too many are missing", given, n - 1);
   r->d.n_tokens = n;
   r->tokens = rlx_mem_calloc(n ? n : 1, sizeof *r->tokens);
@@ -184,11 +184,11 @@ static rlx_status read_bpe(reader *r) {
 
 static rlx_status read_wordpiece(reader *r) {
   text_desc *d = &r->d;
-  json_t *most = json_object_get(r->model, "max_input_chars_per_word");
+  json_t *max = json_object_get(r->model, "max_input_chars_per_word");
   d->model = TEXT_WORDPIECE;
   d->kind = "wordpiece";
   d->continuing_prefix = text_or(r->model, "continuing_subword_prefix", "##");
-  d->most_characters = json_integer_value(most) > 0 ? (size_t)json_integer_value(most) : 100;
+  d->max_characters = json_integer_value(max) > 0 ? (size_t)json_integer_value(max) : 100;
   d->unknown = find_token(r, text_or(r->model, "unk_token", "[UNK]"));
   if (d->unknown >= 0) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "the unknown token '%.100s' is not in the vocabulary",
@@ -224,8 +224,8 @@ static rlx_status read_model(reader *r) {
 static rlx_status add_around(reader *r, bool is_before, json_t *id) {
   size_t *n = is_before ? &r->d.n_before : &r->d.n_after;
   RLX_TRY(check_id(id, r->d.n_tokens, "post_processor: a token", ""));
-  if (*n == MOST_AROUND)
-    return RLX_FAIL(RLX_UNSUPPORTED, "post_processor: more than %d tokens around a text", MOST_AROUND);
+  if (*n == MAX_AROUND)
+    return RLX_FAIL(RLX_UNSUPPORTED, "post_processor: more than %d tokens around a text", MAX_AROUND);
   (is_before ? r->before : r->after)[(*n)++] = (int32_t)json_integer_value(id);
   return RLX_OK;
 }
@@ -318,24 +318,24 @@ static int32_t named_token(const reader *r, const char *key) {
 static rlx_status read_id(const reader *r, const char *where, const char *key, const json_t *id, int32_t *out) {
   json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
   json_int_t rows = json_integer_value(json_object_get(r->model_config, "vocab_size"));
-  json_int_t most = (json_int_t)r->d.n_tokens > rows ? (json_int_t)r->d.n_tokens : rows;
+  json_int_t max = (json_int_t)r->d.n_tokens > rows ? (json_int_t)r->d.n_tokens : rows;
   *out = v >= 0 && (uint64_t)v < r->d.n_tokens ? (int32_t)v : -1;
-  if (!id || json_is_null(id) || (json_is_integer(id) && v >= -1 && v < most)) return RLX_OK;
+  if (!id || json_is_null(id) || (json_is_integer(id) && v >= -1 && v < max)) return RLX_OK;
   if (!json_is_integer(id))
     return RLX_FAIL(RLX_INVALID, "%s's %s is %s, expected the number of a token", where, key, json_kind_name(id));
-  return RLX_FAIL(RLX_INVALID, "%s's %s is %lld, but there are %lld tokens", where, key, (long long)v, (long long)most);
+  return RLX_FAIL(RLX_INVALID, "%s's %s is %lld, but there are %lld tokens", where, key, (long long)v, (long long)max);
 }
 
 typedef struct end_list {
-  int32_t v[2 * MOST_AROUND];
+  int32_t v[2 * MAX_AROUND];
   size_t n;
 } end_list;
 
 static rlx_status add_ends(const reader *r, const char *where, const json_t *config, end_list *to) {
   const json_t *eos = json_object_get(config, "eos_token_id"), *id;
-  if (json_array_size(eos) >= MOST_AROUND)
+  if (json_array_size(eos) >= MAX_AROUND)
     return RLX_FAIL(RLX_UNSUPPORTED, "%s's eos_token_id has %zu tokens, expected fewer than %d", where,
-                    json_array_size(eos), MOST_AROUND);
+                    json_array_size(eos), MAX_AROUND);
   if (!json_is_array(eos)) return read_id(r, where, "eos_token_id", eos, &to->v[to->n++]);
   for (size_t i = 0; (id = json_array_get(eos, i)); i++)
     RLX_TRY(read_id(r, where, "eos_token_id", id, &to->v[to->n++]));

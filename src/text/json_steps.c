@@ -7,7 +7,7 @@
 
 #include "text/text.h"
 
-enum { MOST_DEPTH = 16 };
+enum { MAX_DEPTH = 16 };
 
 /* ---- What all need ------------------------------------------------------------------------------------------- */
 
@@ -290,7 +290,7 @@ static const step_type split_types[] = {{"ByteLevel", byte_level},
 static rlx_status add_steps(json_t *j, const char *what, const char *list, const step_type *types, int depth,
                             text_desc *d) {
   if (!j || json_is_null(j)) return RLX_OK;
-  if (depth > MOST_DEPTH) return RLX_FAIL(RLX_UNSUPPORTED, "%s: sequences inside sequences, %d deep", what, depth);
+  if (depth > MAX_DEPTH) return RLX_FAIL(RLX_UNSUPPORTED, "%s: sequences inside sequences, %d deep", what, depth);
   if (!json_is_object(j)) return RLX_FAIL(RLX_INVALID, "%s is not an object", what);
   if (strcmp(type_of(j), "Sequence") == 0) {
     json_t *steps = json_object_get(j, list), *step;

@@ -127,8 +127,8 @@ static void sift_up(text_candidate *heap, size_t at) {
   heap[at] = c;
 }
 
-static text_candidate take_least(text_run *r) {
-  text_candidate *heap = r->heap.v, least = heap[0], c = heap[--r->heap.n];
+static text_candidate take_min(text_run *r) {
+  text_candidate *heap = r->heap.v, min = heap[0], c = heap[--r->heap.n];
   size_t at = 0;
   for (;;) {
     size_t child = 2 * at + 1;
@@ -139,7 +139,7 @@ static text_candidate take_least(text_run *r) {
     at = child;
   }
   heap[at] = c;
-  return least;
+  return min;
 }
 
 /* A candidate remembers how long its two symbols were: lengths only grow, so other lengths mean that it is overtaken. */
@@ -158,7 +158,7 @@ static rlx_status merge_by_heap(text_run *r, const char *text) {
   r->heap.n = 0;
   for (uint32_t i = 0; i + 1 < r->symbols.n; i++) RLX_TRY(offer(r, text, i));
   while (r->heap.n > 0) {
-    text_candidate c = take_least(r);
+    text_candidate c = take_min(r);
     uint32_t left = (uint32_t)c.order;
     const text_symbol *a = &r->symbols.v[left];
     if (a->bytes != c.left_bytes || a->next == NONE || r->symbols.v[a->next].bytes != c.right_bytes) continue;

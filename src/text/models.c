@@ -25,14 +25,14 @@ static rlx_status count_steps(text_run *r, size_t left) {
 static size_t longest_token(text_run *r, const char *prefix, text_span in, int32_t *id) {
   const text_vocab *v = &r->t->vocab;
   rlx_str *joined = &r->word;
-  size_t bytes = strlen(prefix), most = v->longest > bytes ? v->longest - bytes : 0, best = 0;
-  if (most > in.n) most = in.n;
+  size_t bytes = strlen(prefix), max = v->longest > bytes ? v->longest - bytes : 0, best = 0;
+  if (max > in.n) max = in.n;
   joined->n = 0;
   rlx_str_add_bytes(joined, prefix, bytes);
-  rlx_str_add_bytes(joined, in.p, most);
+  rlx_str_add_bytes(joined, in.p, max);
   if (joined->failed) return 0;
   uint64_t h = text_hash(v->seed, prefix, bytes);
-  for (size_t i = 0; i < most; i++) {
+  for (size_t i = 0; i < max; i++) {
     h = text_hash_byte(h, in.p[i]);
     int32_t found = text_find_hashed(v, h, joined->v, bytes + i + 1);
     if (!text_may_be(r, found)) continue;
@@ -51,7 +51,7 @@ static size_t characters(text_span in) {
 rlx_status text_wordpiece(text_run *r, text_span word) {
   const rlx_tokenizer *t = r->t;
   size_t had = r->ids.n, at = 0, begins = strlen(t->word_prefix);
-  if (t->most_characters && characters(word) > t->most_characters) return text_push_unknown(r);
+  if (t->max_characters && characters(word) > t->max_characters) return text_push_unknown(r);
   while (at < word.n) {
     int32_t id = -1;
     text_span rest = {word.p + at, word.n - at};
@@ -93,10 +93,10 @@ static void try_way(text_run *r, size_t from, size_t to, double score, int32_t i
 
 static void go_on_from(text_run *r, text_span in, size_t from, size_t character) {
   const text_vocab *v = &r->t->vocab;
-  size_t most = v->longest < in.n - from ? v->longest : in.n - from;
+  size_t max = v->longest < in.n - from ? v->longest : in.n - from;
   bool has_single = false;
   uint64_t h = v->seed;
-  for (size_t i = 0; i < most; i++) {
+  for (size_t i = 0; i < max; i++) {
     h = text_hash_byte(h, in.p[from + i]);
     int32_t id = text_find_hashed(v, h, in.p + from, i + 1);
     if (!text_may_be(r, id) || (!r->t->match_special && v->flags[id] & (TOKEN_CONTROL | TOKEN_UNKNOWN | TOKEN_BYTE)))

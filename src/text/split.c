@@ -16,7 +16,7 @@
   "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{" \
   "1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}"
 
-enum { STACK_START = 32 << 10, STACK_MOST = 8 << 20, HEAP_KIB = 256 << 10 };
+enum { STACK_START = 32 << 10, STACK_MAX = 8 << 20, HEAP_KIB = 256 << 10 };
 
 /* ---- Patterns ------------------------------------------------------------------------------------------------ */
 
@@ -113,7 +113,7 @@ static rlx_status prepare_match(text_run *r) {
   if (heap) {
     r->match = pcre2_match_data_create(1, heap);
     r->context = pcre2_match_context_create(heap);
-    r->stack = pcre2_jit_stack_create(STACK_START, STACK_MOST, heap);
+    r->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, heap);
   }
   pcre2_general_context_free(heap);
   if (!r->match || !r->context) {

@@ -214,7 +214,7 @@ typedef struct text_desc {
   const int32_t *before, *after; /* what is added around a text */
   size_t n_before, n_after;
   const char *word_prefix, *continuing_prefix; /* of WordPiece */
-  size_t most_characters;                      /* of a word; 0: any */
+  size_t max_characters;                       /* of a word; 0: any */
   bool keep_leading_space;                     /* when a text is put together again */
   bool space_is_mark;                          /* U+2581 stands for a blank */
   bool clean_up;                               /* " ." becomes ".", as BERT's does */
@@ -247,7 +247,7 @@ struct rlx_tokenizer {
   int32_t *around;      /* n_before and n_after of them */
   size_t n_before, n_after;
   char *word_prefix, *continuing_prefix;
-  size_t most_characters;
+  size_t max_characters;
   bool keep_leading_space, space_is_mark, clean_up;
 };
 
@@ -262,7 +262,7 @@ typedef struct text_candidate {
   uint32_t left_bytes, right_bytes;
   int32_t id;
 } text_candidate;
-enum { TEXT_MOST_SPLITS = 16 };
+enum { TEXT_MAX_SPLITS = 16 };
 /* Where special tokens are looked for: nowhere, everywhere, or in what is not content. */
 typedef enum text_special { SPECIAL_NONE, SPECIAL_ALL, SPECIAL_AROUND } text_special;
 typedef struct text_run {
@@ -278,7 +278,7 @@ typedef struct text_run {
   uint64_t steps, matched; /* steps of matches that took many, over the whole text; bytes that matches went over */
   uint64_t lookups;        /* steps that the budget was not told of yet */
   rlx_str normal[2];
-  rlx_str scratch[TEXT_MOST_SPLITS];
+  rlx_str scratch[TEXT_MAX_SPLITS];
   rlx_str word;
   text_special special;
   bool only_text;            /* what is left of the text makes no token that is TOKEN_NOT_TEXT */

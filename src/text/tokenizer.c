@@ -12,7 +12,7 @@
 #include "io/file.h"
 #include "text/text.h"
 
-enum { MOST_TOKENS = 1 << 26 };
+enum { MAX_TOKENS = 1 << 26 };
 
 /* ---- The vocabulary ------------------------------------------------------------------------------------------ */
 
@@ -20,8 +20,8 @@ static rlx_status allocate_vocab(text_vocab *v, const text_desc *d) {
   size_t bytes = 0, slots = 16;
   bool has_scores = false, are_floats = true;
   if (d->n_tokens == 0) return RLX_FAIL(RLX_INVALID, "the vocabulary has no tokens");
-  if (d->n_tokens > MOST_TOKENS)
-    return RLX_FAIL(RLX_INVALID, "a vocabulary of %zu tokens: at most %d are possible", d->n_tokens, MOST_TOKENS);
+  if (d->n_tokens > MAX_TOKENS)
+    return RLX_FAIL(RLX_INVALID, "a vocabulary of %zu tokens: at most %d are possible", d->n_tokens, MAX_TOKENS);
   for (size_t i = 0; i < d->n_tokens; i++) {
     if (!rlx_add_size(bytes, d->tokens[i].spelling.n + 1, &bytes) || bytes > UINT32_MAX)
       return RLX_FAIL(RLX_INVALID, "the spellings have more than 2^32 bytes together");
@@ -167,13 +167,13 @@ static bool keeps_to_words(const text_vocab *v) {
   return true;
 }
 
-static double least_score(const text_vocab *v) {
-  double least = INFINITY;
+static double min_score(const text_vocab *v) {
+  double min = INFINITY;
   for (uint32_t i = 0; i < v->n; i++)
     if (!(v->flags[i] & (TOKEN_CONTROL | TOKEN_ADDED | TOKEN_UNKNOWN | TOKEN_BYTE | TOKEN_UNUSED)) &&
-        text_score(v, i) < least)
-      least = text_score(v, i);
-  return least == INFINITY ? 0 : least;
+        text_score(v, i) < min)
+      min = text_score(v, i);
+  return min == INFINITY ? 0 : min;
 }
 
 static bool needs_characters(const rlx_tokenizer *t) {
@@ -194,8 +194,8 @@ static rlx_status copy_text(const char *text, char **out) {
   return RLX_OK;
 }
 
-static rlx_status check_id(const rlx_tokenizer *t, const char *what, int32_t id, int32_t least) {
-  if (id >= least && (id < 0 || (uint32_t)id < t->vocab.n)) return RLX_OK;
+static rlx_status check_id(const rlx_tokenizer *t, const char *what, int32_t id, int32_t min) {
+  if (id >= min && (id < 0 || (uint32_t)id < t->vocab.n)) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "the %s token is %d, but there are %u tokens", what, id, t->vocab.n);
 }
 
@@ -211,8 +211,8 @@ static rlx_status fill_around(rlx_tokenizer *t, const text_desc *d) {
 }
 
 static rlx_status fill(rlx_tokenizer *t, const text_desc *d) {
-  if (t->n_splits > TEXT_MOST_SPLITS)
-    return RLX_FAIL(RLX_UNSUPPORTED, "%zu steps that cut text: at most %d", t->n_splits, TEXT_MOST_SPLITS);
+  if (t->n_splits > TEXT_MAX_SPLITS)
+    return RLX_FAIL(RLX_UNSUPPORTED, "%zu steps that cut text: at most %d", t->n_splits, TEXT_MAX_SPLITS);
   RLX_TRY(fill_vocab(&t->vocab, d));
   RLX_TRY(check_id(t, "BOS", d->bos, -1));
   RLX_TRY(check_id(t, "EOS", d->eos, -1));
@@ -226,7 +226,7 @@ static rlx_status fill(rlx_tokenizer *t, const text_desc *d) {
   fill_bytes(t);
   t->needs_characters = needs_characters(t);
   t->cuts_at_marks = d->space_is_mark && d->model != TEXT_WORDPIECE && keeps_to_words(&t->vocab);
-  t->unknown_score = least_score(&t->vocab) - 10; /* as SentencePiece has it */
+  t->unknown_score = min_score(&t->vocab) - 10; /* as SentencePiece has it */
   return RLX_OK;
 }
 
@@ -267,7 +267,7 @@ rlx_status text_build(text_desc *d, rlx_tokenizer **out) {
   t->bos = d->bos;
   t->eos = d->eos;
   t->unknown = d->unknown;
-  t->most_characters = d->most_characters;
+  t->max_characters = d->max_characters;
   t->keep_leading_space = d->keep_leading_space;
   t->space_is_mark = d->space_is_mark;
   t->clean_up = d->clean_up;

@@ -120,7 +120,7 @@ static rlx_status read_variant(const char *text, variant *v) {
   return RLX_OK;
 }
 
-static void least(uint64_t *v, uint64_t limit) {
+static void min(uint64_t *v, uint64_t limit) {
   if (limit && limit < *v) *v = limit;
 }
 
@@ -136,12 +136,12 @@ static void apply_variant(vk_device *d, const variant *v) {
                     .max_groups_x = 65535,
                     .max_window_bytes = c->max_window_bytes,
                     .units = c->units};
-    least(&c->max_window_bytes, 128 << 20);
-    least(&info->max_block_bytes, 1 << 30);
+    min(&c->max_window_bytes, 128 << 20);
+    min(&info->max_block_bytes, 1 << 30);
     info->view_align = 256;
   }
-  least(&info->max_block_bytes, v->block);
-  least(&c->max_window_bytes, v->window);
+  min(&info->max_block_bytes, v->block);
+  min(&c->max_window_bytes, v->window);
   c->max_window_bytes -= c->max_window_bytes > 16 ? c->max_window_bytes % 16 : 0;
   info->max_window_bytes = c->max_window_bytes;
   d->submit_cost = v->submit ? v->submit : (uint64_t)gpu_tuned(&d->caps)->submit_millions * 1000000;
@@ -221,8 +221,8 @@ static rlx_status pick_memory(vk_device *d, const variant *v) {
     return RLX_FAIL(RLX_UNSUPPORTED, "vulkan: %.100s has no memory for buffers", d->base.info.name);
   d->device_heap.chunk_bytes = gpu_tuned(&d->caps)->heap_chunk_bytes;
   d->host_heap.chunk_bytes = 64 << 10;
-  least(&d->device_heap.chunk_bytes,
-        (d->base.info.max_block_bytes + VK_RANGE_ALIGN - 1) / VK_RANGE_ALIGN * VK_RANGE_ALIGN);
+  min(&d->device_heap.chunk_bytes,
+      (d->base.info.max_block_bytes + VK_RANGE_ALIGN - 1) / VK_RANGE_ALIGN * VK_RANGE_ALIGN);
   return RLX_OK;
 }
 
@@ -243,7 +243,7 @@ static rlx_status fill(vk_device *d, const rlx_open_options *options) {
   RLX_TRY(vk_pipelines_init(d));
   /* A processor's driver gains nothing from packing, and tests open it thousands of times. */
   if (v.minimal || (d->physical->kind == RLX_DEVICE_SOFTWARE && !v.probe)) return RLX_OK;
-  RLX_TRY(vk_probe_halves(d, &d->caps.packs_halves));
+  RLX_TRY(vk_probe_f16(d, &d->caps.packs_f16));
   return vk_probe_fragments(d, &d->caps);
 }
 

@@ -198,8 +198,8 @@ static void fill_caps(const vk_instance *i, vk_physical *p, const vk_features *f
                                                        : GPU_SOFTWARE,
   };
   /* Where the size of sub-groups is fixed, so many of them make a group. */
-  const uint64_t most = (uint64_t)c->subgroup * q->subgroup_size.maxComputeWorkgroupSubgroups;
-  if (p->has_subgroup_size && most && most < c->max_group) c->max_group = (uint32_t)most;
+  const uint64_t max = (uint64_t)c->subgroup * q->subgroup_size.maxComputeWorkgroupSubgroups;
+  if (p->has_subgroup_size && max && max < c->max_group) c->max_group = (uint32_t)max;
   bool matrices = f->cooperative_matrix.cooperativeMatrix && c->has_f16 && c->subgroup == 32 &&
                   f->memory_model.vulkanMemoryModel && p->api >= VK_API_VERSION_1_3;
   c->has_coopmat = matrices && has_matrix(i, p, VK_COMPONENT_TYPE_FLOAT16_KHR);
@@ -208,9 +208,9 @@ static void fill_caps(const vk_instance *i, vk_physical *p, const vk_features *f
 }
 
 static void fill_limits(vk_physical *p, const properties *q) {
-  uint64_t most = q->maintenance3.maxMemoryAllocationSize;
-  if (q->maintenance4.maxBufferSize && q->maintenance4.maxBufferSize < most) most = q->maintenance4.maxBufferSize;
-  p->max_block_bytes = most >> 16 << 16; /* a buffer may need a little more than its bytes */
+  uint64_t max = q->maintenance3.maxMemoryAllocationSize;
+  if (q->maintenance4.maxBufferSize && q->maintenance4.maxBufferSize < max) max = q->maintenance4.maxBufferSize;
+  p->max_block_bytes = max >> 16 << 16; /* a buffer may need a little more than its bytes */
   memcpy(p->uuid, q->id.deviceUUID, sizeof p->uuid);
   uint32_t v = p->properties.driverVersion;
   if (q->driver.driverName[0])
@@ -278,20 +278,20 @@ static uint32_t bits_in(VkMemoryPropertyFlags v) {
 }
 
 uint32_t vk_memory_type(const VkPhysicalDeviceMemoryProperties *memory, uint32_t allowed, VkMemoryPropertyFlags flags,
-                        VkMemoryPropertyFlags wished) {
+                        VkMemoryPropertyFlags preferred) {
   /* Types for special uses: content that the host never sees, memory that is there only when touched. */
   const VkMemoryPropertyFlags never = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
                                       VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
-  uint32_t best = UINT32_MAX, best_wishes = 0;
+  uint32_t best = UINT32_MAX, best_matches = 0;
   uint64_t best_bytes = 0;
   for (uint32_t k = 0; k < memory->memoryTypeCount; k++) {
     VkMemoryPropertyFlags own = memory->memoryTypes[k].propertyFlags;
     if (!(allowed >> k & 1) || (own & flags) != flags || (own & never)) continue;
-    uint32_t wishes = bits_in(own & wished);
+    uint32_t matches = bits_in(own & preferred);
     uint64_t bytes = memory->memoryHeaps[memory->memoryTypes[k].heapIndex].size;
-    if (best != UINT32_MAX && (wishes < best_wishes || (wishes == best_wishes && bytes <= best_bytes))) continue;
+    if (best != UINT32_MAX && (matches < best_matches || (matches == best_matches && bytes <= best_bytes))) continue;
     best = k;
-    best_wishes = wishes;
+    best_matches = matches;
     best_bytes = bytes;
   }
   return best;

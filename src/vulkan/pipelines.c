@@ -74,7 +74,7 @@ static uint64_t hash_words(uint64_t h, const uint32_t *v, size_t n) {
   return h;
 }
 
-static uint64_t hash_wish(const vk_pipeline_wish *w) {
+static uint64_t hash_request(const vk_pipeline_request *w) {
   const uint32_t head[] = {w->kernel->index, w->group_size};
   return hash_words(hash_words(0xcbf29ce484222325u, head, 2), w->constants, w->kernel->n_constants);
 }
@@ -83,7 +83,7 @@ static vk_pipeline **bucket(vk_pipelines *p, uint64_t hash) {
   return &p->buckets[(hash ^ hash >> 32) % VK_PIPELINE_BUCKETS];
 }
 
-static vk_pipeline *look_up(vk_pipelines *p, const vk_pipeline_wish *w, uint64_t hash) {
+static vk_pipeline *look_up(vk_pipelines *p, const vk_pipeline_request *w, uint64_t hash) {
   for (vk_pipeline *q = *bucket(p, hash); q; q = q->next)
     if (q->hash == hash && q->kernel == w->kernel && q->group_size == w->group_size &&
         (!w->kernel->n_constants || memcmp(q->constants, w->constants, w->kernel->n_constants * sizeof(uint32_t)) == 0))
@@ -91,7 +91,7 @@ static vk_pipeline *look_up(vk_pipelines *p, const vk_pipeline_wish *w, uint64_t
   return NULL;
 }
 
-static rlx_status add(vk_device *d, const vk_pipeline_wish *w, uint64_t hash, vk_pipeline **out) {
+static rlx_status add(vk_device *d, const vk_pipeline_request *w, uint64_t hash, vk_pipeline **out) {
   const size_t bytes = w->kernel->n_constants * sizeof(uint32_t);
   if (!gpu_codes_has(&d->pipelines.codes, w->kernel))
     return RLX_FAIL(RLX_UNSUPPORTED, "vulkan: kernel %s has no variant for this device", w->kernel->name);
@@ -149,10 +149,10 @@ void vk_pipeline_release(vk_device *d, vk_pipeline *q) {
 /* The kernel with its constants put in: the driver sees only what is left of it. */
 static VkResult make_module(vk_device *d, const vk_pipeline *q, VkShaderModule *out) {
   const gpu_code *code;
-  const uint32_t n = GPU_CONSTANT_HALVES + 1;
-  uint32_t values[GPU_CONSTANT_HALVES + 1] = {q->group_size}, *words;
+  const uint32_t n = GPU_CONSTANT_PACKS_F16 + 1;
+  uint32_t values[GPU_CONSTANT_PACKS_F16 + 1] = {q->group_size}, *words;
   for (uint32_t i = 0; i < q->kernel->n_constants; i++) values[i + 1] = q->constants[i];
-  values[GPU_CONSTANT_HALVES] = d->caps.packs_halves;
+  values[GPU_CONSTANT_PACKS_F16] = d->caps.packs_f16;
   size_t n_words;
   if (gpu_codes_get(&d->pipelines.codes, q->kernel, &code)) return VK_ERROR_OUT_OF_HOST_MEMORY;
   if (gpu_spirv_specialise(code->words, code->n, values, n, &words, &n_words)) return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -219,27 +219,27 @@ static void compile_all(job_list *l) {
 /* ---- wishes ---- */
 
 /* Finds or adds what each wish wants; those that are new become jobs. */
-static rlx_status collect(vk_device *d, vk_pipeline_wish *wishes, size_t n, job_list *l, size_t *failed) {
+static rlx_status collect(vk_device *d, vk_pipeline_request *requests, size_t n, job_list *l, size_t *failed) {
   for (size_t i = 0; i < n; i++) {
-    uint64_t hash = hash_wish(&wishes[i]);
-    vk_pipeline *q = look_up(&d->pipelines, &wishes[i], hash);
+    uint64_t hash = hash_request(&requests[i]);
+    vk_pipeline *q = look_up(&d->pipelines, &requests[i], hash);
     *failed = i;
     if (!q) {
       if (!rlx_array_reserve(&l->jobs, 1)) return RLX_FAIL(RLX_NO_MEMORY, "vulkan: a list of pipelines");
-      RLX_TRY(add(d, &wishes[i], hash, &q));
+      RLX_TRY(add(d, &requests[i], hash, &q));
       l->jobs.v[l->jobs.n++] = (job){.pipeline = q};
     }
-    wishes[i].made = q;
+    requests[i].made = q;
   }
   return RLX_OK;
 }
 
 /* What went wrong first, and who wished for it. */
-static rlx_status judge(vk_device *d, const vk_pipeline_wish *wishes, const job_list *l, size_t *failed) {
+static rlx_status judge(vk_device *d, const vk_pipeline_request *requests, const job_list *l, size_t *failed) {
   for (size_t k = 0; k < l->jobs.n; k++) {
     const vk_pipeline *q = l->jobs.v[k].pipeline;
     if (l->jobs.v[k].result == VK_SUCCESS && q->handle) continue;
-    for (*failed = 0; wishes[*failed].made != q;) (*failed)++;
+    for (*failed = 0; requests[*failed].made != q;) (*failed)++;
     return vk_fail(d, l->jobs.v[k].result, "the pipeline of kernel %s with groups of %u", q->kernel->name,
                    (unsigned)q->group_size);
   }
@@ -262,18 +262,18 @@ static void keep(vk_device *d, size_t n_new) {
   p->n_saved = p->n_made;
 }
 
-rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_wish *wishes, size_t n, size_t *failed) {
+rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_request *requests, size_t n, size_t *failed) {
   vk_pipelines *p = &d->pipelines;
   job_list l = {.device = d};
   rlx_trace_begin("vulkan pipelines");
   rlx_log_lock(&p->lock);
-  rlx_status s = collect(d, wishes, n, &l, failed);
+  rlx_status s = collect(d, requests, n, &l, failed);
   if (!s) {
     compile_all(&l);
-    s = judge(d, wishes, &l, failed);
+    s = judge(d, requests, &l, failed);
   }
   for (size_t k = 0; s && k < l.jobs.n; k++) drop(d, l.jobs.v[k].pipeline);
-  for (size_t i = 0; !s && i < n; i++) hold(p, wishes[i].made);
+  for (size_t i = 0; !s && i < n; i++) hold(p, requests[i].made);
   if (!s && l.jobs.n) keep(d, l.jobs.n);
   rlx_log_unlock(&p->lock);
   rlx_trace_end("vulkan pipelines");

@@ -39,17 +39,17 @@ typedef struct vk_pipelines {
 } vk_pipelines;
 
 /* A pipeline that a program wants, and where it is told. */
-typedef struct vk_pipeline_wish {
+typedef struct vk_pipeline_request {
   const gpu_kernel *kernel;
   uint32_t group_size;
   const uint32_t *constants; /* kernel->n_constants of them */
   vk_pipeline *made;
-} vk_pipeline_wish;
+} vk_pipeline_request;
 
 rlx_status vk_pipelines_init(vk_device *d);
 void vk_pipelines_deinit(vk_device *d);
 /* Fulfils all wishes, or none and *failed is the first that could not be. */
-rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_wish *wishes, size_t n, size_t *failed);
+rlx_status vk_pipelines_get(vk_device *d, vk_pipeline_request *requests, size_t n, size_t *failed);
 /* One wish's worth is not needed any more; NULL is fine. */
 void vk_pipeline_release(vk_device *d, vk_pipeline *q);
 

@@ -1,12 +1,12 @@
 /* What only trying tells: whether the device's packing of two f32 as f16s rounds to the nearest, halves to even, small numbers
- * too (kernels/halves.k compares it with arithmetic that does); and which elements of a matrix an invocation holds
+ * too (kernels/probe_f16.k compares it with arithmetic that does); and which elements of a matrix an invocation holds
  * (kernels/fragments.glsl.k). The specification leaves both open. */
 #include "vulkan/probe.h"
 
 #include "vulkan/vk.h"
 
 typedef struct probe {
-  vk_pipeline_wish wish;
+  vk_pipeline_request request;
   const void *params;
   uint32_t params_bytes, groups;
   vk_range word; /* that the kernel sets where it is not as is wanted */
@@ -16,7 +16,7 @@ typedef struct probe {
   VkCommandBuffer cmd;
 } probe;
 
-enum { N_HALVES = 0x7c01, GROUP = 128 };
+enum { N_F16 = 0x7c01, GROUP = 128 };
 
 static rlx_status bind(vk_device *d, probe *p) {
   const VkDescriptorPoolSize size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = 1};
@@ -54,7 +54,7 @@ static rlx_status record(vk_device *d, probe *p) {
   if (!r) r = d->BeginCommandBuffer(p->cmd, &begin);
   if (r) return vk_fail(d, r, "a command buffer");
   VkPipelineLayout layout = d->pipelines.layouts[1];
-  d->CmdBindPipeline(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, p->wish.made->handle);
+  d->CmdBindPipeline(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, p->request.made->handle);
   d->CmdBindDescriptorSets(p->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &p->set, 0, NULL);
   d->CmdPushConstants(p->cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, p->params_bytes, p->params);
   d->CmdDispatch(p->cmd, p->groups, 1, 1);
@@ -67,7 +67,7 @@ static rlx_status run(vk_device *d, probe *p, bool *as_wanted) {
   size_t failed;
   uint64_t serial;
   RLX_TRY(vk_range_alloc(d, &d->host_heap, 16, "a first question", &p->word));
-  RLX_TRY(vk_pipelines_get(d, &p->wish, 1, &failed));
+  RLX_TRY(vk_pipelines_get(d, &p->request, 1, &failed));
   RLX_TRY(bind(d, p));
   RLX_TRY(record(d, p));
   uint32_t *word = vk_range_map(&p->word);
@@ -82,14 +82,14 @@ static rlx_status ask(vk_device *d, probe *p, bool *as_wanted) {
   rlx_status s = run(d, p, as_wanted);
   if (p->commands) d->DestroyCommandPool(d->handle, p->commands, NULL);
   if (p->sets) d->DestroyDescriptorPool(d->handle, p->sets, NULL);
-  vk_pipeline_release(d, p->wish.made);
+  vk_pipeline_release(d, p->request.made);
   vk_range_free(d, &d->host_heap, &p->word);
   return s;
 }
 
-rlx_status vk_probe_halves(vk_device *d, bool *rounds) {
-  const gpu_params_halves params = {.groups = gpu_ceil_div(N_HALVES, GROUP), .n = N_HALVES, .nan = 0x7fc00000};
-  probe p = {.wish = {.kernel = &gpu_kernel_halves, .group_size = GROUP},
+rlx_status vk_probe_f16(vk_device *d, bool *rounds) {
+  const gpu_params_probe_f16 params = {.groups = gpu_ceil_div(N_F16, GROUP), .n = N_F16, .nan = 0x7fc00000};
+  probe p = {.request = {.kernel = &gpu_kernel_probe_f16, .group_size = GROUP},
              .params = &params,
              .params_bytes = sizeof params,
              .groups = params.groups};
@@ -100,7 +100,7 @@ rlx_status vk_probe_halves(vk_device *d, bool *rounds) {
 static rlx_status ask_fragments(vk_device *d, const gpu_kernel *kernel, bool *are_known) {
   const gpu_params_fragments params = {.groups = 1};
   probe p = {
-    .wish = {.kernel = kernel, .group_size = 32}, .params = &params, .params_bytes = sizeof params, .groups = 1};
+    .request = {.kernel = kernel, .group_size = 32}, .params = &params, .params_bytes = sizeof params, .groups = 1};
   rlx_status s = ask(d, &p, are_known);
   return s ? rlx_fail_frame(s, "vulkan: how matrices lie") : RLX_OK;
 }

@@ -117,16 +117,16 @@ static rlx_status make_memory(rlx_program *p) {
 
 static rlx_status find_pipelines(rlx_program *p) {
   size_t n = p->dispatches.n, failed = 0;
-  vk_pipeline_wish *wishes = rlx_mem_calloc(n ? n : 1, sizeof *wishes);
-  if (!wishes) return RLX_FAIL(RLX_NO_MEMORY, "%zu pipelines", n);
+  vk_pipeline_request *requests = rlx_mem_calloc(n ? n : 1, sizeof *requests);
+  if (!requests) return RLX_FAIL(RLX_NO_MEMORY, "%zu pipelines", n);
   for (size_t i = 0; i < n; i++) {
     const vk_dispatch *q = &p->dispatches.v[i];
-    wishes[i] = (vk_pipeline_wish){.kernel = q->kernel, .group_size = q->group_size, .constants = q->constants};
+    requests[i] = (vk_pipeline_request){.kernel = q->kernel, .group_size = q->group_size, .constants = q->constants};
   }
-  rlx_status s = vk_pipelines_get(p->device, wishes, n, &failed);
+  rlx_status s = vk_pipelines_get(p->device, requests, n, &failed);
   if (s) s = frame(p, s, p->steps[p->dispatches.v[failed].step].node);
-  for (size_t i = 0; !s && i < n; i++) p->dispatches.v[i].pipeline = wishes[i].made;
-  rlx_mem_free(wishes);
+  for (size_t i = 0; !s && i < n; i++) p->dispatches.v[i].pipeline = requests[i].made;
+  rlx_mem_free(requests);
   return s;
 }
 

@@ -49,7 +49,7 @@ static rlx_status run_parts(rlx_program *p, const vk_recording *r, const rlx_run
 /* ---- ahead ---- */
 
 /* Submissions that are not done. */
-enum { MOST_AHEAD = VK_N_SLOTS - 1 };
+enum { MAX_AHEAD = VK_N_SLOTS - 1 };
 
 static rlx_status run_ahead(rlx_program *p, size_t first, size_t n) {
   const vk_recording *r;
@@ -64,7 +64,7 @@ static rlx_status run_ahead(rlx_program *p, size_t first, size_t n) {
     }
     s = vk_submit(p->device, part->cmd, &serial);
     if (!s) p->last = serial;
-    if (!s && serial > MOST_AHEAD) s = vk_wait(p->device, serial - MOST_AHEAD);
+    if (!s && serial > MAX_AHEAD) s = vk_wait(p->device, serial - MAX_AHEAD);
     if (s) return frame(p, s, part->first, part->last);
   }
   return RLX_OK;
@@ -91,7 +91,7 @@ static rlx_status read_times(rlx_program *p, const vk_recording *r, uint64_t sta
   return RLX_OK;
 }
 
-static rlx_status run_stretch(rlx_program *p, size_t first, size_t n, const rlx_run_args *args, bool is_timed) {
+static rlx_status run_span(rlx_program *p, size_t first, size_t n, const rlx_run_args *args, bool is_timed) {
   const vk_recording *r;
   rlx_status s = vk_program_record(p, first, n, is_timed ? VK_TIMED : is_watched(args) ? VK_WATCHED : VK_PLAIN, &r);
   if (s) return frame(p, s, first, first + n - 1);
@@ -104,7 +104,7 @@ static rlx_status run_stretch(rlx_program *p, size_t first, size_t n, const rlx_
 static rlx_status run_singly(rlx_program *p, size_t first, size_t n, const rlx_run_args *args) {
   for (size_t i = 0; i < n; i++) {
     if (args->begin_ns) args->begin_ns[i] = rlx_now_ns();
-    RLX_TRY(run_stretch(p, first + i, 1, args, false));
+    RLX_TRY(run_span(p, first + i, 1, args, false));
     if (args->end_ns) args->end_ns[i] = rlx_now_ns();
   }
   return RLX_OK;
@@ -125,5 +125,5 @@ rlx_status vk_program_run(rlx_program *p, size_t first, size_t n, const rlx_run_
   }
   if (args->ahead) return run_ahead(p, first, n);
   if (wants_times && (!p->device->physical->timestamp_bits || n >= UINT32_MAX)) return run_singly(p, first, n, args);
-  return run_stretch(p, first, n, args, wants_times);
+  return run_span(p, first, n, args, wants_times);
 }

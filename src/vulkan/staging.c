@@ -214,9 +214,9 @@ static rlx_status write_piece(vk_device *d, const vk_range *to, uint64_t offset,
 static rlx_status write_large(vk_device *d, const vk_range *to, uint64_t offset, const unsigned char *src,
                               uint64_t bytes) {
   RLX_TRY(ready(d));
-  const uint64_t most = d->staging.slot_bytes;
-  for (uint64_t at = 0; at < bytes; at += most)
-    RLX_TRY(write_piece(d, to, offset + at, src + at, bytes - at < most ? bytes - at : most));
+  const uint64_t max = d->staging.slot_bytes;
+  for (uint64_t at = 0; at < bytes; at += max)
+    RLX_TRY(write_piece(d, to, offset + at, src + at, bytes - at < max ? bytes - at : max));
   return RLX_OK;
 }
 
@@ -245,7 +245,7 @@ static rlx_status read_pieces(vk_device *d, const vk_range *from, uint64_t offse
   uint32_t n = 0;
   uint64_t asked = 0;
   rlx_status s = ready(d);
-  const uint64_t most = d->staging.slot_bytes;
+  const uint64_t max = d->staging.slot_bytes;
   while (!s && (asked < bytes || n)) {
     vk_slot *slot = NULL, *oldest;
     if (asked < bytes && n < VK_N_SLOTS) {
@@ -253,7 +253,7 @@ static rlx_status read_pieces(vk_device *d, const vk_range *from, uint64_t offse
       else s = take(d, &slot);
     }
     if (slot) {
-      uint64_t piece = bytes - asked < most ? bytes - asked : most;
+      uint64_t piece = bytes - asked < max ? bytes - asked : max;
       s = ask_piece(d, from, from->offset + offset + asked, slot, piece);
       if (!s) ahead[n++] = (read_piece){slot, dst + asked, piece};
       asked += piece;

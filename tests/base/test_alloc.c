@@ -129,8 +129,8 @@ static const struct {
   const char *name;
   void (*build)(rlx_graph *g);
   rlx_binding binding;
-  uint32_t least_nodes; /* so that a builder that stops early is noticed, */
-  bool hoists;          /* and a hoist that does nothing */
+  uint32_t min_nodes; /* so that a builder that stops early is noticed, */
+  bool hoists;        /* and a hoist that does nothing */
 } graphs[] = {{"mlp", build_mlp, {"B", 2}, 20, true},
               {"block", build_block, {"S", 2}, 30, false},
               {"control", build_control, {"T", 2}, 10, false}};
@@ -214,11 +214,11 @@ static rlx_status work_optimise(void *user) {
 /* ---- evaluation ---- */
 
 static rlx_status set_leaf(rlx_evaluator *e, const rlx_graph *g, rlx_node id) {
-  enum { MOST = 128 };
-  float floats[MOST];
+  enum { MAX = 128 };
+  float floats[MAX];
   static int32_t zero = 0;
   static bool yes = true;
-  for (int i = 0; i < MOST; i++) floats[i] = (float)((i * 7 + (int)id) % 11 - 5) * 0.125f;
+  for (int i = 0; i < MAX; i++) floats[i] = (float)((i * 7 + (int)id) % 11 - 5) * 0.125f;
   rlx_tensor t = {.dtype = rlx_node_dtype(g, id), .shape = rlx_node_shape(g, id)};
   t.data = t.dtype == RLX_F32 ? (void *)floats : t.dtype == RLX_BOOL ? (void *)&yes : (void *)&zero;
   RLX_TRY(rlx_tensor_bytes(t.dtype, t.shape, &t.bytes));
@@ -288,7 +288,7 @@ static rlx_status subject_make(size_t which, rlx_supports_fn supports, subject *
   RLX_TRY(rlx_graph_create(&t->open));
   graphs[which].build(t->open);
   RLX_TRY(rlx_graph_finish(t->open));
-  if (rlx_graph_size(t->open) < graphs[which].least_nodes)
+  if (rlx_graph_size(t->open) < graphs[which].min_nodes)
     return RLX_FAIL(RLX_INVALID, "has only %u nodes", (unsigned)rlx_graph_size(t->open));
   RLX_TRY(rlx_graph_print(t->open, &t->text));
   RLX_TRY(rlx_graph_bind(t->open, &graphs[which].binding, 1, &t->bound));

@@ -89,7 +89,7 @@ static uint64_t f64(double v) {
 }
 
 TEST(conversions_of_the_new_types) {
-  const uint64_t most = UINT64_MAX, high = UINT64_C(1) << 63;
+  const uint64_t max = UINT64_MAX, high = UINT64_C(1) << 63;
   struct {
     rlx_dtype from;
     uint64_t bits;
@@ -107,18 +107,18 @@ TEST(conversions_of_the_new_types) {
     {RLX_U16, 3, RLX_BOOL, 1},
     {RLX_F32, f32(-1), RLX_U64, 0},
     {RLX_F32, f32(NAN), RLX_U64, 0},
-    {RLX_F32, f32(INFINITY), RLX_U64, most},
+    {RLX_F32, f32(INFINITY), RLX_U64, max},
     {RLX_F32, f32(0x1p63f), RLX_U64, high},
-    {RLX_F64, f64(0x1p64), RLX_U64, most},
+    {RLX_F64, f64(0x1p64), RLX_U64, max},
     {RLX_F64, f64(12.9), RLX_U64, 12},
     {RLX_I8, 0xff, RLX_U64, 0},
     {RLX_I64, INT64_MAX, RLX_U64, INT64_MAX},
     {RLX_U32, UINT32_MAX, RLX_U64, UINT32_MAX},
-    {RLX_U64, most, RLX_U32, UINT32_MAX},
-    {RLX_U64, most, RLX_I64, INT64_MAX},
+    {RLX_U64, max, RLX_U32, UINT32_MAX},
+    {RLX_U64, max, RLX_I64, INT64_MAX},
     {RLX_U64, high, RLX_I8, 127},
-    {RLX_U64, most, RLX_F32, f32(0x1p64f)},
-    {RLX_U64, most, RLX_F64, f64(0x1p64)},
+    {RLX_U64, max, RLX_F32, f32(0x1p64f)},
+    {RLX_U64, max, RLX_F64, f64(0x1p64)},
     {RLX_U64, high + 1, RLX_F64, f64(0x1p63)},
     {RLX_U64, high + (UINT64_C(1) << 39), RLX_F32, f32(0x1p63f)},            /* half way: to the even one */
     {RLX_U64, high + (UINT64_C(1) << 39) + 1, RLX_F32, f32(0x1.000002p63f)}, /* a bit beyond that no double has */

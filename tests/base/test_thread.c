@@ -126,7 +126,7 @@ static void *call_often(void *user) {
   return NULL;
 }
 
-TEST(callers_take_turns) {
+TEST(second_callers_are_busy) {
   rlx_pool *p;
   CHECK_OK(rlx_pool_create(N_THREADS, &p));
   unsigned scratch[N_THREADS] = {0}, total = 0;

@@ -28,7 +28,7 @@ def text_of(*args, **how):
 
 
 @test
-def a_text_and_what_is_told():
+def a_text_and_what_is_reported():
     model()
     found = rlx_json("generate", "m.gguf", "-p", "the cab", "-n", "12", "--ignore-end", *ON_CPU)
     equal((found["tokens"], found["ended"]), (12, "length"), "tokens")

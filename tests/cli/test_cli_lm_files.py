@@ -154,7 +154,7 @@ def names_that_are_no_good_text():
 
 
 @test
-def check_tells_of_all_files():
+def check_reports_of_all_files():
     need_lm()
     small("good.gguf")
     gguf("nan.gguf", [], [("a", [2], 0, struct.pack("<2f", 1, float("nan"))), ("b", [1], 0, struct.pack("<f", float("nan")))])
@@ -362,7 +362,7 @@ def we_read_what_gguf_splits():
 
 
 @test
-def big_endian_is_told():
+def big_endian_is_reported():
     need_lm()
     package("gguf")
     import gguf as other

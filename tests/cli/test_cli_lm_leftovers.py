@@ -120,7 +120,7 @@ def biases_of_the_feed_forward_part_are_applied():
 
 
 @test
-def tensors_that_nobody_uses():
+def tensors_that_are_unused():
     need_lm()
     vocabulary = tiny_llama_parts()[1]["token_embd.weight"][0][0]
     for name, shape, need in (("blk.0.attn_q_norm.weight", (8,), "norms of heads"), ("blk.1.attn_k_norm.weight", (8,), "norms of heads"),
@@ -644,7 +644,7 @@ def names_with_a_nul_in_json():
 
 
 @test
-def check_tells_what_would_be_unused():
+def check_reports_what_would_be_unused():
     need_lm()
     tiny({"llama.logit_scale": ("f32", 0.5)}, {"output.bias": ROW})
     fails("check", "m.gguf", says=("m.gguf: family llama: 2 things of the file would be ignored", "key 'llama.logit_scale'", "tensor 'output.bias'"),

@@ -102,7 +102,7 @@ def vulkan_says_what_the_cpu_says():
 
 
 @test
-def memory_is_what_is_told():
+def memory_is_what_is_reported():
     """The peak of a process, less weights, state and scratch: under 20 MB. Sanitizers take memory of their own."""
     if b"__asan_init" in RLX.read_bytes() or b"__tsan_init" in RLX.read_bytes():
         raise Skip("a sanitizer takes memory of its own")

@@ -86,7 +86,7 @@ def a_pattern_picks_cases():
 
 
 @test
-def folders_without_cases_are_told():
+def folders_without_cases_are_reported():
     check("no folder in it has a model.onnx" in rlx("onnx-test", ".", expect=1).err, "an empty folder")
     check("cannot be opened" in rlx("onnx-test", "missing", expect=1).err, "no folder")
     rlx("onnx-test", expect=2)

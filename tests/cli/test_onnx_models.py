@@ -96,7 +96,7 @@ def draw(text, path, scale=9, thick=2.2):
 
 
 @test
-def files_are_told_apart():
+def files_are_reported_apart():
     folder = model("magika")
     pathlib.Path("page.html").write_text("<!DOCTYPE html><html><head><title>x</title></head><body><p>hello</p></body></html>")
     out = example("onnx_magika", folder / "model.onnx", folder / "config.min.json", ROOT / "README.md", ROOT / "tools/test", "page.html")

@@ -137,7 +137,7 @@ TEST(blocks_do_not_meet) {
   cpu->close(d);
 }
 
-TEST(layouts_that_nobody_knows) {
+TEST(layouts_that_are_unknown) {
   rlx_device *d;
   CHECK_OK(cpu->open(0, &(rlx_open_options){.variant = NULL}, &d));
   rlx_type type = {RLX_F32, RLX_DIMS(2, 2)};

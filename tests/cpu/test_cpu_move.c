@@ -314,7 +314,7 @@ TEST(large_index_ops) {
   CHECK(cpu_check_text(RLX_OP_range, "", "range() {start=5, step=3, count=[100001], to=i64}", NULL));
 }
 
-TEST(bad_indices_are_told_and_touch_nothing) {
+TEST(bad_indices_are_reported_and_touch_nothing) {
   static const struct {
     rlx_op op;
     const char *inputs, *expr, *part;
@@ -348,9 +348,9 @@ CASES_OF(cumprod)
 CASES_OF(cummax)
 
 /* Whole numbers in a narrow range meet often, so that ties are tried; specials bring NaN, infinities and both zeros. */
-static void any_line(uint64_t *seed, cpu_check_line *l, const char *types[], size_t n_types, int most) {
+static void any_line(uint64_t *seed, cpu_check_line *l, const char *types[], size_t n_types, int max) {
   const char *type = types[cpu_check_int(seed, 0, (int)n_types - 1)];
-  int n = cpu_check_int(seed, 0, 2) ? cpu_check_int(seed, 1, 70) : cpu_check_int(seed, 1, most);
+  int n = cpu_check_int(seed, 0, 2) ? cpu_check_int(seed, 1, 70) : cpu_check_int(seed, 1, max);
   bool is_float = type[0] == 'f' || type[0] == 'b';
   const char *values = is_float ? CPU_CHECK_PICK(seed, "special", "", "values(1,0,-1,-0,1,2,0.5)") : "range(0,9)";
   if (cpu_check_int(seed, 0, 1)) cpu_check_print(&l->inputs, "x: %s[3,%d,2] %s", type, n, values);

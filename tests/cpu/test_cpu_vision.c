@@ -10,14 +10,14 @@ TEST(pool_max_cases) { CHECK(cpu_check_cases(RLX_OP_pool_max, NULL)); }
 TEST(pool_avg_cases) { CHECK(cpu_check_cases(RLX_OP_pool_avg, NULL)); }
 
 /* Sizes of one spatial axis for which the window fits. */
-static void any_axis(uint64_t *seed, int most, int *in, int *kernel, int *stride, int *dilation, int *lo, int *hi) {
+static void any_axis(uint64_t *seed, int max, int *in, int *kernel, int *stride, int *dilation, int *lo, int *hi) {
   *kernel = cpu_check_int(seed, 1, 4);
   *stride = cpu_check_int(seed, 1, 3);
   *dilation = cpu_check_int(seed, 1, 2);
   *lo = cpu_check_int(seed, 0, (*kernel - 1) * *dilation);
   *hi = cpu_check_int(seed, 0, (*kernel - 1) * *dilation);
-  int least = (*kernel - 1) * *dilation + 1 - *lo - *hi;
-  *in = cpu_check_int(seed, least < 1 ? 1 : least, most);
+  int min = (*kernel - 1) * *dilation + 1 - *lo - *hi;
+  *in = cpu_check_int(seed, min < 1 ? 1 : min, max);
 }
 
 static void any_conv(uint64_t *seed, cpu_check_line *l) {

@@ -200,7 +200,7 @@ TEST(bound_windows) {
 
 /* ---- devices that fail, and devices that differ ---- */
 
-TEST(a_lost_device_is_told) {
+TEST(a_lost_device_is_reported) {
   for (int is_mapped = 0; is_mapped < 2; is_mapped++) {
     fake_device f;
     fake_device_init(&f, is_mapped);

@@ -64,9 +64,9 @@ TEST(equal_nodes_share_a_claim) {
 }
 
 static bool same_claim(const rlx_claim *a, const rlx_claim *b) {
-  return a->native == b->native && a->in_place == b->in_place && a->work_bytes == b->work_bytes &&
-         a->yields == b->yields && memcmp(a->layout, b->layout, sizeof a->layout) == 0 &&
-         !a->lowering == !b->lowering && (a->why == b->why || (a->why && b->why && strcmp(a->why, b->why) == 0));
+  return a->native == b->native && a->in_place == b->in_place && a->work_bytes == b->work_bytes && a->weak == b->weak &&
+         memcmp(a->layout, b->layout, sizeof a->layout) == 0 && !a->lowering == !b->lowering &&
+         (a->why == b->why || (a->why && b->why && strcmp(a->why, b->why) == 0));
 }
 
 /* One table for the nodes of all conformance cases. */

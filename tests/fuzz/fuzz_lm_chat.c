@@ -10,7 +10,7 @@
 #include "lm_fuzz.h"
 #include "rlx/lm.h"
 
-enum { MOST_MESSAGES = 12 };
+enum { MAX_MESSAGES = 12 };
 
 static char path[96];
 static void remove_file(void) { unlink(path); }
@@ -76,7 +76,7 @@ static void check_conversation(const char *name, rlx_chat_message *m, size_t n) 
   rlx_free(text);
   const rlx_tokenizer *t = tokenizer();
   if (!t) return;
-  rlx_chat_message harmless[MOST_MESSAGES];
+  rlx_chat_message harmless[MAX_MESSAGES];
   for (size_t i = 0; i < n; i++) harmless[i] = (rlx_chat_message){m[i].role, "x"};
   bool ok, other;
   size_t special = count_special(t, name, m, n, &ok), wanted = count_special(t, name, harmless, n, &other);
@@ -90,9 +90,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   if (!text) abort();
   memcpy(text, data, bytes);
   text[bytes] = 0;
-  rlx_chat_message m[MOST_MESSAGES];
+  rlx_chat_message m[MAX_MESSAGES];
   size_t n = 0;
-  for (char *p = text + 1; n < MOST_MESSAGES; n++) { /* messages are divided by bytes below 5, which give their role */
+  for (char *p = text + 1; n < MAX_MESSAGES; n++) { /* messages are divided by bytes below 5, which give their role */
     char *end = p;
     while (end < text + bytes && (unsigned char)*end >= 5) end++;
     m[n] = (rlx_chat_message){roles[end < text + bytes ? (unsigned char)*end : 1], p};

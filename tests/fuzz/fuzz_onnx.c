@@ -20,7 +20,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t cap, unsigned
   return n ? n : LLVMFuzzerMutate(data, bytes, cap);
 }
 
-enum { MOST_ELEMENTS = 1 << 10, MOST_INPUTS = 16, MOST_GRAPH = 1 << 20 };
+enum { MAX_ELEMENTS = 1 << 10, MAX_INPUTS = 16, MAX_GRAPH = 1 << 20 };
 
 static void fail(const char *what) {
   fprintf(stderr, "%s: %s\n", what, rlx_message());
@@ -57,17 +57,17 @@ static void look_at(const rlx_onnx *m) {
 /* Inputs of the declared sizes, 2 where none is, with small numbers. */
 static size_t make_inputs(const rlx_onnx *m, rlx_named_tensor *in, void **memory) {
   size_t n = 0;
-  for (uint32_t i = 0; i < rlx_onnx_input_count(m) && n < MOST_INPUTS; i++) {
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m) && n < MAX_INPUTS; i++) {
     rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     size_t bytes;
     if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_UNKNOWN) continue;
     rlx_tensor t = {.dtype = v.dtype, .shape = {.n = v.rank < 0 ? 1 : v.rank}};
     int64_t elements = 1;
-    for (int a = 0; a < t.shape.n && elements <= MOST_ELEMENTS; a++) {
+    for (int a = 0; a < t.shape.n && elements <= MAX_ELEMENTS; a++) {
       t.shape.v[a] = v.rank >= 0 && v.dim[a].size >= 0 ? v.dim[a].size : 2;
-      elements = t.shape.v[a] > MOST_ELEMENTS ? MOST_ELEMENTS + 1 : elements * t.shape.v[a];
+      elements = t.shape.v[a] > MAX_ELEMENTS ? MAX_ELEMENTS + 1 : elements * t.shape.v[a];
     }
-    if (elements > MOST_ELEMENTS || rlx_tensor_bytes(t.dtype, t.shape, &bytes)) continue;
+    if (elements > MAX_ELEMENTS || rlx_tensor_bytes(t.dtype, t.shape, &bytes)) continue;
     memory[n] = t.data = calloc(1, bytes + 8);
     t.bytes = bytes;
     if (!t.data) abort();
@@ -86,10 +86,10 @@ static bool is_small(const rlx_graph *g) {
   if (rlx_graph_size(g) > 2000) return false;
   for (rlx_node id = 1; id <= rlx_graph_size(g); id++) {
     size_t bytes;
-    if (rlx_tensor_bytes(rlx_node_dtype(g, id), rlx_node_shape(g, id), &bytes) || bytes > MOST_GRAPH) return false;
+    if (rlx_tensor_bytes(rlx_node_dtype(g, id), rlx_node_shape(g, id), &bytes) || bytes > MAX_GRAPH) return false;
     sum += bytes;
   }
-  return sum < MOST_GRAPH;
+  return sum < MAX_GRAPH;
 }
 
 static void run(rlx_session *session, rlx_onnx *m, const rlx_onnx_options *o, const rlx_named_tensor *in, size_t n) {
@@ -112,8 +112,8 @@ static void run(rlx_session *session, rlx_onnx *m, const rlx_onnx_options *o, co
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   static rlx_session *session;
   rlx_onnx *m;
-  rlx_named_tensor in[MOST_INPUTS];
-  void *memory[MOST_INPUTS] = {0};
+  rlx_named_tensor in[MAX_INPUTS];
+  void *memory[MAX_INPUTS] = {0};
   rlx_graph *g;
   char *cut;
   rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .max_trips = 100};

@@ -23,7 +23,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t cap, unsigned
 }
 
 /* Chains of operations grow the difference of a last bit without bound (a step function behind a sum), so they are short. */
-enum { MOST_INPUTS = 8, MOST_ELEMENTS = 4096, MOST_STEPS = 3 };
+enum { MAX_INPUTS = 8, MAX_ELEMENTS = 4096, MAX_STEPS = 3 };
 
 static void fail(const char *what, const rlx_graph *g) {
   char *text = NULL;
@@ -33,21 +33,20 @@ static void fail(const char *what, const rlx_graph *g) {
 }
 
 static size_t make_inputs(const rlx_onnx *m, rlx_named_tensor *in) {
-  static char memory[MOST_INPUTS][MOST_ELEMENTS * 8];
+  static char memory[MAX_INPUTS][MAX_ELEMENTS * 8];
   size_t n = 0;
-  for (uint32_t i = 0; i < rlx_onnx_input_count(m) && n < MOST_INPUTS; i++) {
+  for (uint32_t i = 0; i < rlx_onnx_input_count(m) && n < MAX_INPUTS; i++) {
     rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     rlx_tensor t = {.data = memory[n]};
     int64_t elements = 1;
     if (rlx_onnx_input_at(m, i, &v) || v.has_default || v.dtype == RLX_DTYPE_UNKNOWN) continue;
     t.dtype = v.dtype;
     t.shape.n = v.rank < 0 ? 1 : v.rank;
-    for (int a = 0; a < t.shape.n && elements <= MOST_ELEMENTS; a++) {
+    for (int a = 0; a < t.shape.n && elements <= MAX_ELEMENTS; a++) {
       t.shape.v[a] = v.rank >= 0 && v.dim[a].size >= 0 ? v.dim[a].size : 2;
-      elements = t.shape.v[a] > MOST_ELEMENTS ? MOST_ELEMENTS + 1 : elements * t.shape.v[a];
+      elements = t.shape.v[a] > MAX_ELEMENTS ? MAX_ELEMENTS + 1 : elements * t.shape.v[a];
     }
-    if (elements > MOST_ELEMENTS || rlx_tensor_bytes(t.dtype, t.shape, &t.bytes) || t.bytes > sizeof memory[n])
-      continue;
+    if (elements > MAX_ELEMENTS || rlx_tensor_bytes(t.dtype, t.shape, &t.bytes) || t.bytes > sizeof memory[n]) continue;
     in[n++] = (rlx_named_tensor){v.name, t};
   }
   return n;
@@ -63,7 +62,7 @@ static bool is_small(const rlx_graph *g) {
     rlx_op op = rlx_graph_at(g, id)->op;
     steps += op != RLX_OP_constant && !rlx_node_name(g, id);
   }
-  return sum < 1 << 18 && steps <= MOST_STEPS;
+  return sum < 1 << 18 && steps <= MAX_STEPS;
 }
 
 static rlx_session *open(const char *device) {
@@ -74,7 +73,7 @@ static rlx_session *open(const char *device) {
 
 /* How much was really compared, for people who wonder. */
 static unsigned long n_compared;
-static void tell(void) { fprintf(stderr, "%lu graphs compared\n", n_compared); }
+static void report(void) { fprintf(stderr, "%lu graphs compared\n", n_compared); }
 
 static void check(rlx_session *s, const rlx_graph *g, const char *device, uint64_t seed) {
   rlx_status status = s ? run_check(s, g, NULL, seed, 1, false) : RLX_OK;
@@ -86,13 +85,13 @@ static void check(rlx_session *s, const rlx_graph *g, const char *device, uint64
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   static rlx_session *cpu, *gpu;
   rlx_onnx *m;
-  rlx_named_tensor in[MOST_INPUTS];
+  rlx_named_tensor in[MAX_INPUTS];
   rlx_graph *g = NULL;
   char *cut = NULL;
   rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .max_trips = 10};
   if (!cpu) {
     if (!(cpu = open("cpu"))) fail("a session", NULL);
-    atexit(tell);
+    atexit(report);
   }
   if (!gpu) gpu = open(getenv("RLX_FUZZ_VULKAN") ? "vulkan" : "emu");
   if (rlx_onnx_open_memory(data, bytes, NULL, &m)) return 0;

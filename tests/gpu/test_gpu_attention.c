@@ -133,14 +133,14 @@ static void any_rope(uint64_t *seed, gpu_check_line *l) {
   const char *angles = GPU_CHECK_PICK(seed, "_, _, _", "%f, _, _", "_, %c, %s"),
              *places = GPU_CHECK_PICK(seed, "_, _", "_, %o", "%p, _", "%pb, _");
   bool tables = strstr(angles, "%c") != NULL;
-  int most = tables ? 200 - s : gpu_check_int(seed, 0, 1) ? 1000000000 : 100000, least = tables ? 0 : -most;
+  int max = tables ? 200 - s : gpu_check_int(seed, 0, 1) ? 1000000000 : 100000, min = tables ? 0 : -max;
   gpu_check_print(&l->inputs,
                   "x: %s[%d,%d,%d,%d]; o: i32[] values(%d); f: f32[%d] range(0.3,40); p: i32[%d] values(%d,%d,%d); "
                   "pb: i64[%d,%d] values(%d,%d,%d); c: f32[200,%d]; s: f32[200,%d]",
-                  type, b, first ? s : h, first ? h : s, d, gpu_check_int(seed, least, most), n_rot / 2, s,
-                  gpu_check_int(seed, least, most), gpu_check_int(seed, 0, tables ? 199 : 3),
-                  gpu_check_int(seed, 0, 199), b, s, gpu_check_int(seed, least, most), gpu_check_int(seed, 0, 199),
-                  gpu_check_int(seed, 0, 199), n_rot / 2, n_rot / 2);
+                  type, b, first ? s : h, first ? h : s, d, gpu_check_int(seed, min, max), n_rot / 2, s,
+                  gpu_check_int(seed, min, max), gpu_check_int(seed, 0, tables ? 199 : 3), gpu_check_int(seed, 0, 199),
+                  b, s, gpu_check_int(seed, min, max), gpu_check_int(seed, 0, 199), gpu_check_int(seed, 0, 199),
+                  n_rot / 2, n_rot / 2);
   gpu_check_print(&l->expr, "rope(%%x, %s, %s) {layout=%s, style=%s, n_rot=%d, theta=%s}", places, angles, layout,
                   GPU_CHECK_PICK(seed, "neox", "gptj"), n_rot, GPU_CHECK_PICK(seed, "10000.0", "500000.0", "0.3"));
 }
@@ -175,7 +175,7 @@ static void any_rotated_update(uint64_t *seed, gpu_check_line *l) {
                   GPU_CHECK_PICK(seed, "%p", "_"), GPU_CHECK_PICK(seed, "%f", "_"), norm[0] == 't' ? "%g" : "_",
                   GPU_CHECK_PICK(seed, "neox", "gptj"), norm);
 }
-TEST(normed_and_turned_random) {
+TEST(normed_and_rotated_random) {
   CHECK(gpu_check_random(RLX_OP_fused_norm_rope, TEST_IS_SANITIZED ? 12 : 24, any_normed_rope));
   CHECK(gpu_check_random(RLX_OP_fused_rope_update, TEST_IS_SANITIZED ? 12 : 24, any_rotated_update));
 }

@@ -30,12 +30,12 @@ static const gpu_caps odd = {.max_group = 384, /* no power of two */
                              .subgroup = 64,
                              .has_f16 = true,
                              .device_class = GPU_INTEGRATED};
-static const gpu_caps least = {.max_group = 128,
-                               .max_shared = 16 * 1024,
-                               .max_groups_x = 65535,
-                               .max_window_bytes = 128 << 20,
-                               .units = 1,
-                               .device_class = GPU_SOFTWARE};
+static const gpu_caps min = {.max_group = 128,
+                             .max_shared = 16 * 1024,
+                             .max_groups_x = 65535,
+                             .max_window_bytes = 128 << 20,
+                             .units = 1,
+                             .device_class = GPU_SOFTWARE};
 
 /* Once before layouts are decided, and once with those it wishes for. */
 static rlx_status lower_node(const gpu_caps *caps, const rlx_graph *g, rlx_node node, bool exact, size_t *native) {
@@ -79,7 +79,7 @@ static bool lower_all(const gpu_caps *caps) {
 
 TEST(large_device) { CHECK(lower_all(&large)); }
 TEST(odd_device) { CHECK(lower_all(&odd)); }
-TEST(least_device) { CHECK(lower_all(&least)); }
+TEST(least_device) { CHECK(lower_all(&min)); }
 
 /* ---- claims ---- */
 
@@ -215,7 +215,7 @@ TEST(weights_of_attention_are_two_numbers) {
 
 /* So many keys are split so often that the parts of a row fill a group of the combining kernel, and no more than that. */
 TEST(splits_fit_the_combining_group) {
-  const gpu_caps *const all[] = {&large, &odd, &least};
+  const gpu_caps *const all[] = {&large, &odd, &min};
   for (size_t i = 0; i < 3; i++)
     CHECK_EQ_STR(
       kernels_of(all[i], "q: f16[1,1,4,128]; k: f16[1,65536,1,128]; v: f16[1,65536,1,128]", "attention(%q, %k, %v)"),

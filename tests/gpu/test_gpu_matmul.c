@@ -18,11 +18,11 @@ static void any_types(uint64_t *seed, const char **a, const char **b) {
 }
 
 /* Whole vectors half of the time, around the ends of tiles else. */
-static int any_size(uint64_t *seed, int most) {
+static int any_size(uint64_t *seed, int max) {
   static const int around[] = {1, 4, 8, 16, 32, 64, 128};
   int n = around[gpu_check_int(seed, 0, 6)] * gpu_check_int(seed, 1, 3);
   if (gpu_check_int(seed, 0, 1)) n += gpu_check_int(seed, n > 2 ? -2 : 0, 3);
-  return n < most ? n : most;
+  return n < max ? n : max;
 }
 static int any_rows(uint64_t *seed) {
   return gpu_check_int(seed, 0, 1) ? gpu_check_int(seed, 1, 9) : any_size(seed, 150);
@@ -235,7 +235,7 @@ TEST(tiles_fit) {
   }
 }
 
-TEST(some_rows) {
+TEST(narrow_rows) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4, 4096, 4096, true), "rows_coop1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 16, 11008, 4096, true), "rows_coop1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 17, 4096, 4096, true), "rows_coop2");
@@ -250,7 +250,7 @@ TEST(some_rows) {
 }
 
 /* Where the layout of matrices is known. */
-TEST(some_rows_direct) {
+TEST(narrow_direct) {
   gpu_caps known = large;
   known.knows_fragments = known.knows_fragments_bf16 = true;
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 2, 4096, 4096, true), "matvec8");
@@ -283,7 +283,7 @@ TEST(choice) {
   CHECK_EQ_STR(kernels_of(&plain, RLX_F32, RLX_F16, 8, 11008, 4096, true), "matvec8");
   CHECK_EQ_STR(kernels_of(&plain, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul8");
   CHECK_EQ_STR(kernels_of(&plain, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "matmul8");
-  gpu_caps least = {
+  gpu_caps min = {
     .max_group = 128, .max_shared = 16 * 1024, .max_groups_x = 65535, .max_window_bytes = 128 << 20, .units = 1};
-  CHECK_EQ_STR(kernels_of(&least, RLX_F32, RLX_F32, 1024, 1024, 1024, false), "matmul8");
+  CHECK_EQ_STR(kernels_of(&min, RLX_F32, RLX_F32, 1024, 1024, 1024, false), "matmul8");
 }

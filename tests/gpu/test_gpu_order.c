@@ -9,10 +9,10 @@
 /* What many are equal in, and what is not a number. */
 #define ANY_VALUES(seed) GPU_CHECK_PICK(seed, "", "", "values(1, 3, 2, 3, 0, -0.0, 3, 1, -7)", "range(0,9)")
 
-static int any_length(uint64_t *seed, int most) {
+static int any_length(uint64_t *seed, int max) {
   static const int around[] = {1, 8, 64, 256, 1024, 2048, 5000};
   int n = around[gpu_check_int(seed, 0, 6)] + gpu_check_int(seed, -1, 9);
-  return n < 1 ? 1 : n > most ? most : n;
+  return n < 1 ? 1 : n > max ? max : n;
 }
 
 /* "x: type[a,n,b] values" with the axis in front, in the middle or at the end; gives the axis. */

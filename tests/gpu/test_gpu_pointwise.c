@@ -51,8 +51,8 @@ static shapes any_shapes(uint64_t *seed, int n_inputs) {
 
 /* One input: flat, from one element past a group to a length that is cut in two. */
 static int any_length(uint64_t *seed) {
-  static const int most[] = {3, 20, 300, 2000, 5000};
-  return gpu_check_int(seed, 1, most[gpu_check_int(seed, 0, 4)]);
+  static const int max[] = {3, 20, 300, 2000, 5000};
+  return gpu_check_int(seed, 1, max[gpu_check_int(seed, 0, 4)]);
 }
 
 /* ---- one op ---- */
@@ -91,7 +91,7 @@ TEST(unary_floats) {
     }
 }
 
-TEST(special_values_of_halves) {
+TEST(special_values_of_f16) {
   for (size_t i = 0; i < COUNT(unary); i++) {
     char expr[64];
     if (is(unary[i].op, "sin") || is(unary[i].op, "cos") || is(unary[i].op, "tan")) continue;

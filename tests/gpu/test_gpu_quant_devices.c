@@ -20,7 +20,7 @@ TEST(one_row) {
   CHECK(check_product("q6_k", 1, 65, 768));
 }
 
-TEST(some_rows) {
+TEST(narrow_rows) {
   CHECK(check_product("q4_k", 2, 70, 512));
   CHECK(check_product("q8_0", 5, 130, 544));
   CHECK(check_product("q2_k", 8, 67, 768));

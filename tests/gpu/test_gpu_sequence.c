@@ -79,11 +79,11 @@ TEST(causal_conv_random) { CHECK(gpu_check_random(RLX_OP_causal_conv, LINES, any
 
 /* ---- recurrent networks ---- */
 
-/* A network of one or two layers; `least` and `most` bound the hidden size. */
-static void write_recurrent(uint64_t *seed, const char *op, int gates, int least, int most, gpu_check_line *l) {
+/* A network of one or two layers; `min` and `max` bound the hidden size. */
+static void write_recurrent(uint64_t *seed, const char *op, int gates, int min, int max, gpu_check_line *l) {
   const char *t = any_type(seed);
   bool is_lstm = gates == 4, bias = gpu_check_int(seed, 0, 2) > 0, first = gpu_check_int(seed, 0, 1) == 1;
-  int h = gpu_check_int(seed, least, most), layers = h > 100 ? 1 : gpu_check_int(seed, 1, 2),
+  int h = gpu_check_int(seed, min, max), layers = h > 100 ? 1 : gpu_check_int(seed, 1, 2),
       i = gpu_check_int(seed, 1, 20), b = gpu_check_int(seed, 1, 6), s = gpu_check_int(seed, 1, h > 100 ? 4 : 12);
   const char *direction = GPU_CHECK_PICK(seed, "forward", "reverse", "both");
   int d = direction[0] == 'b' ? 2 : 1;

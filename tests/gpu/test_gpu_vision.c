@@ -21,14 +21,14 @@ typedef struct window {
   list in, kernel, stride, dilation, lo, hi;
 } window;
 
-static void any_window(uint64_t *seed, int axes, int most, int most_kernel, window *w) {
+static void any_window(uint64_t *seed, int axes, int max, int max_kernel, window *w) {
   *w = (window){.axes = axes};
   for (int a = 0; a < axes; a++) {
-    int kernel = gpu_check_int(seed, 1, most_kernel), dilation = gpu_check_int(seed, 1, 2);
+    int kernel = gpu_check_int(seed, 1, max_kernel), dilation = gpu_check_int(seed, 1, 2);
     int reach = (kernel - 1) * dilation;
     int lo = gpu_check_int(seed, 0, reach), hi = gpu_check_int(seed, 0, reach);
-    int least = reach + 1 - lo - hi;
-    list_add(&w->in, gpu_check_int(seed, least < 1 ? 1 : least, most > least ? most : least));
+    int min = reach + 1 - lo - hi;
+    list_add(&w->in, gpu_check_int(seed, min < 1 ? 1 : min, max > min ? max : min));
     list_add(&w->kernel, kernel);
     list_add(&w->stride, gpu_check_int(seed, 1, 3));
     list_add(&w->dilation, dilation);
@@ -109,7 +109,7 @@ TEST(conv_matrices) {
 
 /* What such a device is told, without one: the wish for turned weights, and the kernels, of a plane that is worth it and of one
  * that is not. */
-static bool lowers_to(int64_t side, const uint32_t *layout, const char *kernel, uint32_t wish) {
+static bool lowers_to(int64_t side, const uint32_t *layout, const char *kernel, uint32_t preferred) {
   gpu_caps caps = {.max_group = 256, .max_shared = 48 * 1024, .max_groups_x = 65535, .max_window_bytes = 1 << 30};
   caps.units = 100, caps.subgroup = 32, caps.has_f16 = caps.has_coopmat = true;
   rlx_graph *g;
@@ -120,7 +120,7 @@ static bool lowers_to(int64_t side, const uint32_t *layout, const char *kernel, 
     rlx_op_conv(g, x, rlx_op_param(g, "w", RLX_F16, RLX_DIMS(32, 20, 3, 3)), 0,
                 &(rlx_op_conv_desc){RLX_OP_CONV_DESC_INIT, .pad_lo = RLX_DIMS(1, 1), .pad_hi = RLX_DIMS(1, 1)});
   rlx_claim_query q = {.graph = g, .node = y, .layout = layout};
-  bool ok = y && gpu_lower(&caps, &q, &l) == RLX_OK && l.claim.native && l.claim.layout[1] == wish;
+  bool ok = y && gpu_lower(&caps, &q, &l) == RLX_OK && l.claim.native && l.claim.layout[1] == preferred;
   bool found = false;
   for (size_t i = 0; ok && i < l.dispatches.n; i++) found |= strcmp(l.dispatches.v[i].kernel->name, kernel) == 0;
   if (ok) gpu_lowering_deinit(&l);
@@ -129,21 +129,21 @@ static bool lowers_to(int64_t side, const uint32_t *layout, const char *kernel, 
 }
 
 TEST(conv_matrices_lowering) {
-  uint32_t plain[2] = {0, 0}, turned[2] = {0, GPU_LAYOUT_TURNED};
-  CHECK(lowers_to(10, NULL, "conv_coop", GPU_LAYOUT_TURNED));
+  uint32_t plain[2] = {0, 0}, turned[2] = {0, GPU_LAYOUT_TRANSPOSED};
+  CHECK(lowers_to(10, NULL, "conv_coop", GPU_LAYOUT_TRANSPOSED));
   CHECK(lowers_to(10, plain, "conv_coop", 0));
   CHECK(lowers_to(10, turned, "conv_coop", 0));
   CHECK(lowers_to(4, turned, "conv_tile", 0));
 }
 
-TEST(conv_turned_weights) {
+TEST(conv_transposed_weights) {
   rlx_type t = {RLX_F16, RLX_DIMS(2, 3, 1, 2)};
   uint16_t plain[12], turned[32], back[12];
   for (int i = 0; i < 12; i++) plain[i] = (uint16_t)(i + 1);
-  CHECK(gpu_layout_bytes(GPU_LAYOUT_TURNED, &t) == sizeof turned);
-  CHECK_OK(gpu_repack(GPU_LAYOUT_TURNED, &t, true, plain, turned, NULL));
+  CHECK(gpu_layout_bytes(GPU_LAYOUT_TRANSPOSED, &t) == sizeof turned);
+  CHECK_OK(gpu_repack(GPU_LAYOUT_TRANSPOSED, &t, true, plain, turned, NULL));
   CHECK(turned[0] == 1 && turned[1] == 3 && turned[2] == 5 && turned[3] == 0 && turned[8] == 2 && turned[16] == 7);
-  CHECK_OK(gpu_repack(GPU_LAYOUT_TURNED, &t, false, turned, back, NULL));
+  CHECK_OK(gpu_repack(GPU_LAYOUT_TRANSPOSED, &t, false, turned, back, NULL));
   CHECK(memcmp(plain, back, sizeof plain) == 0);
 }
 
@@ -155,11 +155,11 @@ TEST(conv_split) {
 }
 
 static void any_transposed(uint64_t *seed, gpu_check_line *l) {
-  int axes = gpu_check_int(seed, 1, 3), most = axes == 1 ? 40 : axes == 2 ? 9 : 4;
+  int axes = gpu_check_int(seed, 1, 3), max = axes == 1 ? 40 : axes == 2 ? 9 : 4;
   window w = {.axes = axes};
   list more = {""};
   for (int a = 0; a < axes; a++) {
-    int in = gpu_check_int(seed, 1, most), kernel = gpu_check_int(seed, 1, 4), stride = gpu_check_int(seed, 1, 4);
+    int in = gpu_check_int(seed, 1, max), kernel = gpu_check_int(seed, 1, 4), stride = gpu_check_int(seed, 1, 4);
     int dilation = gpu_check_int(seed, 1, 3), full = (in - 1) * stride + (kernel - 1) * dilation + 1;
     int lo = gpu_check_int(seed, 0, full / 2), hi = gpu_check_int(seed, 0, full / 2 ? full / 2 - 1 : 0);
     list_add(&w.in, in);
@@ -234,7 +234,7 @@ TEST(im2col_all_padding) {
 /* Results of a narrow type are only compared where the weights have few digits: elsewhere many exact results lie halfway
  * between two, and the reference's own last bits choose. */
 static void any_resize(uint64_t *seed, gpu_check_line *l) {
-  int rank = gpu_check_int(seed, 1, 5), most = rank < 3 ? 60 : rank == 3 ? 20 : 8;
+  int rank = gpu_check_int(seed, 1, 5), max = rank < 3 ? 60 : rank == 3 ? 20 : 8;
   int changed = gpu_check_int(seed, 1, rank), factor = 2 * gpu_check_int(seed, 1, 2);
   const char *t = GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16"), *mode = GPU_CHECK_PICK(seed, "nearest", "linear");
   bool is_even = strcmp(t, "f32") != 0 && strcmp(mode, "linear") == 0;
@@ -242,7 +242,7 @@ static void any_resize(uint64_t *seed, gpu_check_line *l) {
   list in = {""}, out = {""};
   char scale[128] = "";
   for (int a = 0; a < rank; a++) {
-    int size = gpu_check_int(seed, 1, most), to = gpu_check_int(seed, 1, most);
+    int size = gpu_check_int(seed, 1, max), to = gpu_check_int(seed, 1, max);
     if (is_even) to = factor * size;
     else if (is_wide && a == rank - 1) to = 8 * gpu_check_int(seed, 1, 5); /* whole fours of words */
     if (a < rank - changed) to = size;

@@ -444,15 +444,15 @@ static rlx_status write_model(const char *name) {
   return s;
 }
 
-static void count_told(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given) {
+static void count_reported(void *user, const char *tensor, rlx_dtype wanted, rlx_dtype given) {
   *(int *)user += tensor[0] != 'w' && wanted != given;
 }
 
-static rlx_status convert(const char *from, const char *to, const char *type, bool pure, int *n_told) {
+static rlx_status convert(const char *from, const char *to, const char *type, bool pure, int *n_reported) {
   rlx_file *f;
-  *n_told = 0;
-  rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .type = type,       .pure = pure,
-                           .n_threads = 2,           .told = count_told, .user = n_told};
+  *n_reported = 0;
+  rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .type = type,      .pure = pure, .n_threads = 2,
+                           .report = count_reported, .user = n_reported};
   RLX_TRY(rlx_file_open(folder_path(from), NULL, &f));
   rlx_status s = rlx_file_convert(f, folder_path(to), &o);
   rlx_file_close(f);
@@ -465,7 +465,7 @@ TEST(types_of_a_converted_file) {
     const char *type;
     bool pure;
     const char *w, *odd, *narrow, *output;
-    int n_told, file_type;
+    int n_reported, file_type;
   } cases[] = {
     {NULL, false, "f32", "f32", "f32", "f32", 0, -1},        {"f16", false, "f16", "f16", "f16", "f16", 0, 1},
     {"bf16", false, "bf16", "bf16", "bf16", "bf16", 0, 32},  {"q8_0", false, "q8_0", "q8_0", "f16", "q8_0", 1, 7},
@@ -477,9 +477,9 @@ TEST(types_of_a_converted_file) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     rlx_file *f;
     rlx_meta m;
-    int n_told;
-    CHECK_OK(convert("m.safetensors", "m.gguf", cases[i].type, cases[i].pure, &n_told));
-    CHECK_EQ_INT(n_told, cases[i].n_told);
+    int n_reported;
+    CHECK_OK(convert("m.safetensors", "m.gguf", cases[i].type, cases[i].pure, &n_reported));
+    CHECK_EQ_INT(n_reported, cases[i].n_reported);
     CHECK_OK(rlx_file_open(folder_path("m.gguf"), NULL, &f));
     CHECK_EQ_STR(rlx_dtype_describe(rlx_file_tensor_find(f, "w.weight")->dtype)->name, cases[i].w);
     CHECK_EQ_STR(rlx_dtype_describe(rlx_file_tensor_find(f, "odd.weight")->dtype)->name, cases[i].odd);
@@ -499,13 +499,13 @@ TEST(values_of_a_converted_file) {
   CHECK(folder_begin());
   static float values[ROWS * COLUMNS];
   static unsigned char expected[sizeof values], found[sizeof values];
-  int n_told;
+  int n_reported;
   for (int i = 0; i < ROWS * COLUMNS; i++) values[i] = sinf((float)i * 0.37f) * 0.1f;
   CHECK_OK(write_model("m.gguf"));
   for (int d = 0; d < RLX_DTYPE_COUNT; d++) {
     rlx_file *f;
     if (!rlx_dtype_is_block((rlx_dtype)d)) continue;
-    CHECK_OK(convert("m.gguf", "q.gguf", rlx_dtype_describe((rlx_dtype)d)->name, true, &n_told));
+    CHECK_OK(convert("m.gguf", "q.gguf", rlx_dtype_describe((rlx_dtype)d)->name, true, &n_reported));
     CHECK_OK(rlx_file_open(folder_path("q.gguf"), NULL, &f));
     const rlx_file_tensor *t = rlx_file_tensor_find(f, "w.weight");
     CHECK(t->dtype == (rlx_dtype)d);
@@ -513,7 +513,7 @@ TEST(values_of_a_converted_file) {
     CHECK_OK(rlx_file_read_tensor(f, t, 0, found, t->bytes));
     CHECK(memcmp(found, expected, t->bytes) == 0);
     rlx_file_close(f);
-    CHECK_OK(convert("q.gguf", "q.safetensors", NULL, false, &n_told)); /* blocks become f16 */
+    CHECK_OK(convert("q.gguf", "q.safetensors", NULL, false, &n_reported)); /* blocks become f16 */
     CHECK_OK(rlx_file_open(folder_path("q.safetensors"), NULL, &f));
     CHECK(rlx_file_tensor_find(f, "w.weight")->dtype == RLX_F16);
     rlx_file_close(f);
@@ -528,7 +528,7 @@ TEST(metadata_survives_the_way_there_and_back) {
   static const rlx_meta flags[] = {{.kind = RLX_META_BOOL, .integer = 1}, {.kind = RLX_META_BOOL}};
   rlx_meta given[N_METAS + 1];
   size_t n = 0;
-  int n_told;
+  int n_reported;
   for (size_t i = 0; i < N_METAS; i++)
     if (i != 9 && i != 11) given[n++] = metas[i]; /* a text with a NUL; lists in a list */
   given[n++] = (rlx_meta){.key = "no_floats", .type = NULL, .kind = RLX_META_LIST, .n = 0, .opaque = floats};
@@ -539,20 +539,20 @@ TEST(metadata_survives_the_way_there_and_back) {
   for (size_t i = 0; i < n; i++) CHECK_OK(rlx_file_writer_meta(w, &given[i]));
   CHECK_OK(rlx_file_writer_finish(w));
   rlx_file_writer_destroy(w);
-  CHECK_OK(convert("a.gguf", "b.safetensors", NULL, false, &n_told));
+  CHECK_OK(convert("a.gguf", "b.safetensors", NULL, false, &n_reported));
   rlx_file *f; /* who opens it sees what the GGUF had */
   rlx_meta m;
   CHECK_OK(rlx_file_open(folder_path("b.safetensors"), NULL, &f));
   CHECK_EQ_INT(rlx_file_meta_count(f), n);
   for (size_t i = 0; i < n; i++) CHECK(rlx_file_meta_find(f, given[i].key, &m) && same(&given[i], &m));
   rlx_file_close(f);
-  CHECK_OK(convert("b.safetensors", "c.gguf", NULL, false, &n_told));
+  CHECK_OK(convert("b.safetensors", "c.gguf", NULL, false, &n_reported));
   static unsigned char a[4096], b[4096];
   size_t bytes = read_bytes(folder_path("a.gguf"), a, sizeof a);
   CHECK(bytes > 0 && bytes == read_bytes(folder_path("c.gguf"), b, sizeof b) && memcmp(a, b, bytes) == 0);
 }
 
-TEST(types_that_a_file_tells_wrongly) {
+TEST(types_that_a_file_reports_wrongly) {
   CHECK(folder_begin());
   static const struct {
     const char *types, *value, *part;
@@ -575,7 +575,7 @@ TEST(types_that_a_file_tells_wrongly) {
                {"{\"k\"", "1", "the metadata 'rlx.types': JSON"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     rlx_file_writer *w;
-    int n_told;
+    int n_reported;
     rlx_meta t = {.key = "rlx.types", .kind = RLX_META_TEXT, .n = strlen(wrong[i].types), .text = wrong[i].types};
     rlx_meta k = {.key = "k", .kind = RLX_META_TEXT, .n = strlen(wrong[i].value), .text = wrong[i].value};
     CHECK_OK(rlx_file_writer_create(folder_path("a.safetensors"), &w));
@@ -583,7 +583,7 @@ TEST(types_that_a_file_tells_wrongly) {
     CHECK_OK(rlx_file_writer_meta(w, &k));
     CHECK_OK(rlx_file_writer_finish(w));
     rlx_file_writer_destroy(w);
-    CHECK_FAILS(convert("a.safetensors", "b.gguf", NULL, false, &n_told), RLX_INVALID, wrong[i].part);
+    CHECK_FAILS(convert("a.safetensors", "b.gguf", NULL, false, &n_reported), RLX_INVALID, wrong[i].part);
   }
   CHECK_EQ_INT(folder_count(), 1);
 }
@@ -594,14 +594,14 @@ TEST(what_cannot_be_converted) {
   CHECK(folder_begin());
   rlx_file *f;
   rlx_file_writer *w;
-  int n_told, calls = 0;
+  int n_reported, calls = 0;
   static const float large[32] = {1e5f}, infinite[32] = {INFINITY};
   CHECK_OK(write_model("m.gguf"));
-  CHECK_FAILS(convert("m.gguf", "q.safetensors", "q4_k", false, &n_told), RLX_UNSUPPORTED,
+  CHECK_FAILS(convert("m.gguf", "q.safetensors", "q4_k", false, &n_reported), RLX_UNSUPPORTED,
               "safetensors has no type for q4_k");
-  CHECK_FAILS(convert("m.gguf", "q.gguf", "q9", false, &n_told), RLX_INVALID, "no type 'q9'");
-  CHECK_FAILS(convert("m.gguf", "q.gguf", "i8", false, &n_told), RLX_INVALID, "found i8");
-  CHECK_FAILS(convert("m.gguf", "q.bin", NULL, false, &n_told), RLX_INVALID, "ends in .gguf or .safetensors");
+  CHECK_FAILS(convert("m.gguf", "q.gguf", "q9", false, &n_reported), RLX_INVALID, "no type 'q9'");
+  CHECK_FAILS(convert("m.gguf", "q.gguf", "i8", false, &n_reported), RLX_INVALID, "found i8");
+  CHECK_FAILS(convert("m.gguf", "q.bin", NULL, false, &n_reported), RLX_INVALID, "ends in .gguf or .safetensors");
   CHECK_OK(rlx_file_writer_create(folder_path("l.gguf"), &w));
   CHECK_OK(rlx_file_writer_tensor(w, "large", RLX_F32, RLX_DIMS(1, 32)));
   CHECK_OK(rlx_file_writer_tensor(w, "infinite", RLX_F32, RLX_DIMS(1, 32)));
@@ -609,9 +609,9 @@ TEST(what_cannot_be_converted) {
   CHECK_OK(rlx_file_writer_bytes(w, infinite, sizeof infinite));
   CHECK_OK(rlx_file_writer_finish(w));
   rlx_file_writer_destroy(w);
-  CHECK_FAILS(convert("l.gguf", "q.gguf", "f16", false, &n_told), RLX_INVALID,
+  CHECK_FAILS(convert("l.gguf", "q.gguf", "f16", false, &n_reported), RLX_INVALID,
               "tensor 'large' holds numbers above 65504");
-  CHECK_FAILS(convert("l.gguf", "q.gguf", "q8_0", false, &n_told), RLX_INVALID,
+  CHECK_FAILS(convert("l.gguf", "q.gguf", "q8_0", false, &n_reported), RLX_INVALID,
               "tensor 'infinite' holds numbers that are not");
   CHECK_OK(rlx_file_open(folder_path("m.gguf"), NULL, &f));
   rlx_convert_options o = {RLX_CONVERT_OPTIONS_INIT, .watch = {.cancel = stop, .user = &calls}};
@@ -626,9 +626,9 @@ TEST(what_cannot_be_converted) {
 
 static rlx_status write_and_convert(void *user) {
   (void)user;
-  int n_told;
+  int n_reported;
   RLX_TRY(write_model("m.gguf"));
-  return convert("m.gguf", "m.safetensors", "f16", false, &n_told);
+  return convert("m.gguf", "m.safetensors", "f16", false, &n_reported);
 }
 
 TEST(allocations_may_fail) {

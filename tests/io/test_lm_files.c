@@ -557,13 +557,13 @@ TEST(check_finds_what_is_wrong_with_numbers) {
 }
 
 /* What a check told, one after another. */
-typedef struct told {
+typedef struct reported {
   char text[4096];
   unsigned n_findings, n_remarks;
-} told;
+} reported;
 
 static void take(void *user, bool is_remark, const char *text) {
-  told *t = user;
+  reported *t = user;
   *(is_remark ? &t->n_remarks : &t->n_findings) += 1;
   size_t n = strlen(t->text);
   snprintf(t->text + n, sizeof t->text - n, "%s\n", text);
@@ -571,10 +571,10 @@ static void take(void *user, bool is_remark, const char *text) {
 
 /* A file of one tensor of these bytes. */
 static rlx_status check_tensor(const char *name, rlx_dtype dtype, rlx_dims shape, const void *data, size_t bytes,
-                               told *t) {
+                               reported *t) {
   rlx_file_writer *w;
   rlx_file *f = NULL;
-  *t = (told){.n_findings = 0};
+  *t = (reported){.n_findings = 0};
   RLX_TRY(rlx_file_writer_create(folder_path("t.gguf"), &w));
   rlx_status s = rlx_file_writer_tensor(w, name, dtype, shape);
   if (!s) s = rlx_file_writer_bytes(w, data, bytes);
@@ -596,7 +596,7 @@ TEST(check_finds_infinities_and_nan_in_plain_types) {
                {RLX_BF16, 2, 0x7f80, 0x7f81, 0x7f7f},
                {RLX_F32, 4, 0x7f800000, 0x7f800001, 0x7f7fffff},
                {RLX_F64, 8, UINT64_C(0x7ff) << 52, (UINT64_C(0x7ff) << 52) + 1, (UINT64_C(0x7ff) << 52) - 1}};
-  told t;
+  reported t;
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     for (int negative = 0; negative < 2; negative++) {
       uint64_t sign = (uint64_t)negative << (8 * types[i].size - 1),
@@ -617,7 +617,7 @@ TEST(check_finds_infinities_and_nan_in_plain_types) {
 
 /* Every pair of bytes of a block in turn is an infinity, NaN, or all ones, a tensor for each: where the block then holds what is no
  * number the check says so, and nowhere else. Scales of 8 bits come in by the last. */
-enum { N_PATTERNS = 4, MOST_BLOCK = 512 };
+enum { N_PATTERNS = 4, MAX_BLOCK = 512 };
 static const unsigned patterns[N_PATTERNS] = {0x7c00, 0xfc00, 0x7e00, 0xffff};
 
 static void make_block(const rlx_dtype_info *info, size_t byte, size_t pattern, unsigned char *block) {
@@ -627,7 +627,7 @@ static void make_block(const rlx_dtype_info *info, size_t byte, size_t pattern, 
 }
 
 static bool is_bad_block(rlx_dtype d, const unsigned char *block) {
-  float values[MOST_BLOCK];
+  float values[MAX_BLOCK];
   size_t n = rlx_dtype_describe(d)->block_elements;
   bool is_bad = rlx_quant_decode(d, block, values, n) != RLX_OK;
   for (size_t i = 0; i < n; i++) is_bad |= !isfinite(values[i]);
@@ -642,7 +642,7 @@ static rlx_status write_blocks(rlx_dtype d, rlx_file_writer *w) {
     RLX_TRY(rlx_file_writer_tensor(w, name, d, RLX_DIMS((int64_t)info->block_elements)));
   }
   for (size_t i = 0; i < info->block_bytes * N_PATTERNS; i++) {
-    unsigned char block[MOST_BLOCK];
+    unsigned char block[MAX_BLOCK];
     make_block(info, i / N_PATTERNS, i % N_PATTERNS, block);
     RLX_TRY(rlx_file_writer_bytes(w, block, info->block_bytes));
   }
@@ -660,7 +660,7 @@ TEST(check_finds_infinities_and_nan_in_blocks) {
   for (rlx_dtype d = 0; d < RLX_DTYPE_COUNT; d++) {
     if (!rlx_dtype_is_block(d)) continue;
     const rlx_dtype_info *info = rlx_dtype_describe(d);
-    static bool found[MOST_BLOCK * N_PATTERNS];
+    static bool found[MAX_BLOCK * N_PATTERNS];
     rlx_file_writer *w;
     rlx_file *f;
     size_t n_bad = 0;
@@ -673,7 +673,7 @@ TEST(check_finds_infinities_and_nan_in_blocks) {
     s = rlx_file_check_each(f, NULL, mark, found);
     rlx_file_close(f);
     for (size_t i = 0; i < info->block_bytes * N_PATTERNS; i++) {
-      unsigned char block[MOST_BLOCK];
+      unsigned char block[MAX_BLOCK];
       make_block(info, i / N_PATTERNS, i % N_PATTERNS, block);
       n_bad += is_bad_block(d, block);
       if (found[i] != is_bad_block(d, block))
@@ -689,7 +689,7 @@ TEST(check_finds_infinities_and_nan_in_blocks) {
 TEST(check_remarks_on_zeros) {
   CHECK(folder_begin());
   unsigned char zeros[512] = {0}, minus[16] = {[3] = 0x80, [7] = 0x80, [11] = 0x80, [15] = 0x80};
-  told t;
+  reported t;
   CHECK_OK(check_tensor("blk.0.attn_norm.weight", RLX_F32, RLX_DIMS(8), zeros, 32, &t));
   CHECK_EQ_INT(t.n_remarks, 1);
   CHECK(strstr(t.text, "tensor 'blk.0.attn_norm.weight': all elements are 0"));

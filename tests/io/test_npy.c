@@ -189,7 +189,7 @@ TEST(other_names_of_types) {
 }
 
 /* In the file element (i, j, k) lies at i + di (j + dj k); in the tensor at (i dj + j) dk + k. */
-TEST(fortran_order_is_turned) {
+TEST(fortran_order_is_transposed) {
   CHECK(folder_begin());
   enum { DI = 2, DJ = 3, DK = 5 };
   static const rlx_dtype types[] = {RLX_U8, RLX_I16, RLX_F32, RLX_F64};

@@ -1039,7 +1039,7 @@ static void check_half(reduction f, double a, double b, double expected) {
   rlx_graph_destroy(g);
 }
 
-TEST(composed_reductions_of_halves_round_once) {
+TEST(composed_reductions_of_f16_round_once) {
   check_half(rlx_op_reduce_l2, 300, -400, 500);
   check_half(rlx_op_reduce_l2, 0x1p-13, 0, 0x1p-13);
   check_half(rlx_op_reduce_sum_square, 0x1.8p-13, 0x1.8p-13, 0x1.2p-24); /* each square alone rounds up to 0x1p-24 */

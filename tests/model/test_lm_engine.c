@@ -67,13 +67,13 @@ static rlx_status load_with(rlx_lm_desc d, const char *family, rlx_lm **out) {
 
 typedef struct said {
   int32_t ids[256];
-  size_t n, most;
+  size_t n, max;
 } said;
 
 static bool hear(void *user, int32_t id) {
   said *s = user;
   if (s->n < 256) s->ids[s->n++] = id;
-  return s->n != s->most;
+  return s->n != s->max;
 }
 
 static rlx_lm_options greedy(uint32_t tokens) {
@@ -113,12 +113,12 @@ TEST(as_much_context_as_is_needed) { check_greedy("llama", (rlx_lm_desc){.contex
 TEST(among_several_sequences) { check_greedy("qwen3", (rlx_lm_desc){.n_sequences = 3}); }
 
 static double difference(const float *a, const float *b, size_t n) {
-  double most = 0, size = 0;
+  double max = 0, size = 0;
   for (size_t i = 0; i < n; i++) {
-    most = fmax(most, fabs((double)a[i] - (double)b[i]));
+    max = fmax(max, fabs((double)a[i] - (double)b[i]));
     size = fmax(size, fabs((double)b[i]));
   }
-  return most / size;
+  return max / size;
 }
 
 TEST(logits_of_every_family) {
@@ -178,14 +178,14 @@ TEST(in_parts_and_with_second_thoughts) {
 TEST(ended_by_the_listener) {
   golden g;
   rlx_lm *lm = NULL;
-  said s = {.most = 5};
+  said s = {.max = 5};
   rlx_lm_options o = greedy(0);
   rlx_lm_stats stats = {RLX_LM_STATS_INIT};
   CHECK_OK(golden_open("llama", &g));
   CHECK_OK(load_with((rlx_lm_desc){0}, "llama", &lm));
   CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, &stats));
   CHECK(s.n == 5 && strcmp(stats.ended, "stop") == 0 && stats.n_tokens == 5 && stats.n_prompt_tokens == g.n);
-  s.most = 0;
+  s.max = 0;
   CHECK_OK(speak(lm, NULL, 0, N_GREEDY - 5, &s));
   CHECK(memcmp(s.ids, g.greedy.data, sizeof(int32_t) * N_GREEDY) == 0);
   rlx_lm_destroy(lm);
@@ -272,10 +272,10 @@ static void check_batch(const char *family) {
   CHECK_OK(load_with((rlx_lm_desc){.chunk = 8}, family, &one));
   const int32_t *ids = ids_of(&g.tokens);
   rlx_lm_prompt prompts[3] = {{ids, g.n}, {ids + 3, 1}, {ids + 5, 11}};
-  s.v[1].most = 4; /* one ends before the others */
+  s.v[1].max = 4; /* one ends before the others */
   CHECK_OK(rlx_lm_generate_batch(lm, prompts, 3, &o, hear_one, &s, NULL));
   CHECK(s.v[0].n == 20 && s.v[1].n == 4 && s.v[2].n == 20);
-  s.v[1].most = 0;
+  s.v[1].max = 0;
   CHECK_OK(rlx_lm_generate_batch(lm, (rlx_lm_prompt[3]){{0}}, 2, &o, hear_one, &s, NULL)); /* the third rests */
   rlx_lm_options more = greedy(9);
   more.sequence = 2;
@@ -518,46 +518,46 @@ static void check_stops(const char *family, const char *device) {
   CHECK(folder_begin());
   CHECK_OK(speak(lm, ids_of(&g.tokens), g.n, 40, &want)); /* on software each token is told at once */
   o.ahead = 8;
-  for (size_t most = 1; most <= 20; most += most < 10 ? 1 : 5) {
-    said s = {.most = most};
+  for (size_t max = 1; max <= 20; max += max < 10 ? 1 : 5) {
+    said s = {.max = max};
     rlx_lm_stats stats = {RLX_LM_STATS_INIT};
     CHECK_OK(rlx_lm_truncate(lm, 0, 0));
     CHECK_OK(rlx_lm_generate_ids(lm, ids_of(&g.tokens), g.n, &o, hear, &s, &stats));
-    CHECK(s.n == most && stats.n_tokens == most && strcmp(stats.ended, "stop") == 0);
-    CHECK(rlx_lm_length(lm, 0) == g.n + most);
-    if (most % 3 == 0) {
+    CHECK(s.n == max && stats.n_tokens == max && strcmp(stats.ended, "stop") == 0);
+    CHECK(rlx_lm_length(lm, 0) == g.n + max);
+    if (max % 3 == 0) {
       CHECK_OK(rlx_lm_save(lm, 0, folder_path("stopped.safetensors")));
       CHECK_OK(rlx_lm_truncate(lm, 0, 1));
       CHECK_OK(rlx_lm_restore(lm, 0, folder_path("stopped.safetensors")));
     }
-    s.most = 40;
+    s.max = 40;
     CHECK_OK(rlx_lm_generate_ids(lm, NULL, 0, &o, hear, &s, NULL));
     if (s.n != 40 || memcmp(s.ids, want.ids, 40 * sizeof(int32_t)) != 0)
-      FAIL("%s on %s: other tokens after a stop at %zu", family, device, most);
+      FAIL("%s on %s: other tokens after a stop at %zu", family, device, max);
   }
   rlx_lm_destroy(lm);
   golden_close(&g);
 }
 
-TEST(stopped_within_a_stretch) {
+TEST(stopped_within_a_span) {
   check_stops("llama", "cpu");
   if (!test_has_failed()) check_stops("gemma2", "cpu"); /* with windows */
   if (!test_has_failed()) check_stops("mamba", "cpu");
 }
-TEST(stopped_within_a_stretch_on_vulkan) { check_stops("llama", "vulkan:staging"); }
+TEST(stopped_within_a_span_on_vulkan) { check_stops("llama", "vulkan:staging"); }
 
 typedef struct patience {
   said heard; /* comes first: hear gets it */
-  size_t most;
+  size_t max;
 } patience;
-static bool has_enough(void *user) { return ((patience *)user)->heard.n >= ((patience *)user)->most; }
+static bool has_enough(void *user) { return ((patience *)user)->heard.n >= ((patience *)user)->max; }
 
-TEST(cancelled_within_a_stretch) {
+TEST(cancelled_within_a_span) {
   golden g;
   rlx_lm *lm = NULL;
   rlx_lm_options o = greedy(60);
   rlx_lm_stats stats = {RLX_LM_STATS_INIT};
-  patience p = {.most = 6}; /* 1, 2, and then within four */
+  patience p = {.max = 6}; /* 1, 2, and then within four */
   o.cancel = has_enough, o.ahead = 8;
   CHECK_OK(golden_open("llama", &g));
   CHECK_OK(load_with((rlx_lm_desc){0}, "llama", &lm));
@@ -569,7 +569,7 @@ TEST(cancelled_within_a_stretch) {
   golden_close(&g);
 }
 
-TEST(a_full_context_within_a_stretch) {
+TEST(a_full_context_within_a_span) {
   golden g;
   said shifted[N_AHEAD] = {0};
   CHECK_OK(golden_open("llama", &g));
@@ -604,14 +604,14 @@ static void check_batch_ahead(const char *device) {
     CHECK_OK(status);
     const int32_t *ids = ids_of(&g.tokens);
     rlx_lm_prompt prompts[3] = {{ids + 3, 1}, {ids, g.n}, {ids + 5, 11}};
-    s[i].v[0].most = 5;
+    s[i].v[0].max = 5;
     CHECK_OK(rlx_lm_generate_batch(lm, prompts, 3, &o, hear_one, &s[i], NULL));
     CHECK(s[i].v[0].n == 5 && s[i].v[1].n == 26 && s[i].v[2].n == 30); /* by the listener, a full context, its tokens */
     said_all on = {0};
     for (uint32_t k = 0; k < 3; k++) CHECK_OK(rlx_lm_truncate(lm, k, 0));
     CHECK_OK(rlx_lm_generate_batch(lm, prompts, 3, &o, hear_one, &on, NULL));
     CHECK(on.v[0].n == 30 && memcmp(&on.v[1], &s[i].v[1], 2 * sizeof on.v[0]) == 0);
-    s[i].v[0].most = 12;
+    s[i].v[0].max = 12;
     CHECK_OK(rlx_lm_truncate(lm, 0, 6));
     o.max_tokens = 7;
     CHECK_OK(rlx_lm_truncate(lm, 1, 30));

@@ -10,11 +10,11 @@
 
 /* ---- a damaged model ---- */
 
-enum { MOST_BYTES = 1 << 20 };
+enum { MAX_BYTES = 1 << 20 };
 
 static size_t read_whole(const char *path, char *to) {
   FILE *f = fopen(path, "rb");
-  size_t n = f ? fread(to, 1, MOST_BYTES - 1, f) : 0;
+  size_t n = f ? fread(to, 1, MAX_BYTES - 1, f) : 0;
   if (f) fclose(f);
   to[n] = '\0';
   return n;
@@ -28,7 +28,7 @@ static bool write_whole(const char *path, const char *from, size_t n) {
 
 /* A copy of a family's model with element `at` of the tensor set to `value`; its path, or NULL. */
 static const char *damage(const char *family, const char *tensor, size_t at, float value) {
-  static char path[1024], data[MOST_BYTES];
+  static char path[1024], data[MAX_BYTES];
   char from[1024], to[1100], key[128];
   if (!folder_begin()) return NULL;
   snprintf(path, sizeof path, "%s", folder_name());
@@ -93,7 +93,7 @@ static void check_embedding(const char *device, rlx_lm_desc d, rlx_lm_options o)
 TEST(begins_in_the_middle_of_a_prompt) { check_embedding("cpu", (rlx_lm_desc){0}, options(0, 0)); }
 TEST(the_same_in_small_chunks) { check_embedding("cpu", (rlx_lm_desc){.chunk = 2}, options(0, 0)); }
 TEST(the_same_when_drawn_at_random) { check_embedding("cpu", (rlx_lm_desc){0}, options(0.7, 0)); }
-TEST(the_same_in_stretches) { check_embedding("cpu", (rlx_lm_desc){0}, options(0, 8)); }
+TEST(the_same_in_spans) { check_embedding("cpu", (rlx_lm_desc){0}, options(0, 8)); }
 TEST(the_same_on_the_emulated_gpu) {
   check_embedding("emu", (rlx_lm_desc){0}, options(0, 4));
   check_embedding("emu", (rlx_lm_desc){0}, options(0.7, 0));

@@ -123,7 +123,7 @@ static rlx_status read_npy(const char *path) {
 typedef struct expectation {
   rlx_status status;
   const char *part;
-  size_t times; /* of the file's size that it may take beyond MOST_MIB */
+  size_t times; /* of the file's size that it may take beyond MAX_MIB */
 } expectation;
 
 static void judge(const char *name, size_t bytes, rlx_status s, const expectation *e, const cost *c) {

@@ -30,10 +30,10 @@ static level now(void) {
 }
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-static void raise(level *most, const level *l) {
-  most->blocks = larger(most->blocks, l->blocks);
-  most->bytes = larger(most->bytes, l->bytes);
-  most->pages = larger(most->pages, l->pages);
+static void raise(level *max, const level *l) {
+  max->blocks = larger(max->blocks, l->blocks);
+  max->bytes = larger(max->bytes, l->bytes);
+  max->pages = larger(max->pages, l->pages);
 }
 
 /* Does it `n` times. */

@@ -24,12 +24,12 @@ TEST(a_model_that_takes_too_much) {
   rlx_lm_destroy(lm);
 }
 
-typedef struct told {
+typedef struct reported {
   size_t bytes;
-} told;
+} reported;
 
 static void count(void *user, const char *text, size_t bytes) {
-  told *t = user;
+  reported *t = user;
   (void)text;
   t->bytes += bytes;
 }
@@ -42,7 +42,7 @@ TEST(a_generation_that_takes_too_long) {
   CHECK_OK(rlx_session_create(&sd, &s));
   CHECK_OK(rlx_lm_load(
     &(rlx_lm_desc){RLX_LM_DESC_INIT, .path = MODEL, .session = s, .watch = {.limits = {.seconds = 600}}}, &lm));
-  told t = {0};
+  reported t = {0};
   rlx_lm_options o = {RLX_LM_OPTIONS_INIT, .ignore_end = true, .shift = true};
   CHECK_FAILS(rlx_lm_generate(lm, "ROMEO:", 6, &o, count, &t, NULL), RLX_LIMIT, "the time limit of 0.25 s is over");
   CHECK_FAILS(rlx_lm_generate(lm, "ROMEO:", 6, &o, count, &t, NULL), RLX_LIMIT, "rlx_lm_generate"); /* and lives */

@@ -853,7 +853,7 @@ TEST(outputs_without_nodes) {
 }
 
 /* Inputs and outputs of types that RLX does not have are all told. */
-TEST(types_are_told) {
+TEST(types_are_reported) {
   onnx_image f = {0};
   rlx_onnx *m;
   image_model(&f, 17);

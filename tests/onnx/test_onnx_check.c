@@ -8,13 +8,13 @@
 #include "rlx/onnx.h"
 #include "test.h"
 
-typedef struct told {
+typedef struct reported {
   char findings[4096], remarks[4096];
   unsigned n_findings, n_remarks;
-} told;
+} reported;
 
 static void take(void *user, bool is_remark, const char *text) {
-  told *t = user;
+  reported *t = user;
   char *to = is_remark ? t->remarks : t->findings;
   size_t n = strlen(to);
   *(is_remark ? &t->n_remarks : &t->n_findings) += 1;
@@ -22,12 +22,12 @@ static void take(void *user, bool is_remark, const char *text) {
 }
 
 /* y = x w, then a node with these attributes; w has one element of its own, or is all zeros. */
-static rlx_status check_model(float element, size_t n, const char *op, const char *attributes, told *t) {
+static rlx_status check_model(float element, size_t n, const char *op, const char *attributes, reported *t) {
   static float w[512];
   onnx_image f = {0};
   char dims[32];
   rlx_onnx *m = NULL;
-  *t = (told){.n_findings = 0};
+  *t = (reported){.n_findings = 0};
   snprintf(dims, sizeof dims, "1,%zu", n);
   for (size_t i = 0; i < n; i++) w[i] = element == 0 ? 0 : 1;
   w[3] = element;
@@ -47,14 +47,14 @@ static rlx_status check_model(float element, size_t n, const char *op, const cha
 }
 
 TEST(a_good_one) {
-  told t;
+  reported t;
   CHECK_OK(check_model(1, 8, "Relu", "", &t));
   CHECK_OK(check_model(1, 512, "Softmax", "axis=1", &t));
   CHECK_EQ_INT(t.n_findings + t.n_remarks, 0);
 }
 
 TEST(numbers_that_are_none) {
-  told t;
+  reported t;
   for (size_t n = 8; n <= 512; n *= 64) { /* a constant, and a weight */
     CHECK_FAILS(check_model(NAN, n, "Relu", "", &t), RLX_INVALID, "weight 'w': element 3 is not a number");
     CHECK_EQ_INT(t.n_findings, 1);
@@ -64,15 +64,15 @@ TEST(numbers_that_are_none) {
 }
 
 TEST(zeros) {
-  told t;
+  reported t;
   CHECK_OK(check_model(0, 512, "Relu", "", &t));
   CHECK(strstr(t.remarks, "weight 'w': all elements are 0"));
   CHECK_OK(check_model(0, 8, "Relu", "", &t)); /* constants of an algorithm often are */
   CHECK_EQ_INT(t.n_remarks, 0);
 }
 
-TEST(attributes_that_nobody_reads) {
-  told t;
+TEST(attributes_that_are_not_read) {
+  reported t;
   CHECK_FAILS(check_model(1, 8, "Relu", "alpha=0.1", &t), RLX_UNSUPPORTED,
               "node 1 '': Relu (ai.onnx 17) does not have the attribute 'alpha'");
   CHECK_FAILS(check_model(1, 8, "ReduceMax", "axes=[1] noop_with_empty_axes=1", &t), RLX_UNSUPPORTED,
@@ -84,7 +84,7 @@ TEST(attributes_that_nobody_reads) {
 }
 
 static rlx_status refuse_it(void *user) {
-  told t;
+  reported t;
   (void)user;
   rlx_status s = check_model(NAN, 512, "Relu", "alpha=0.1 beta=0.2", &t);
   return s == RLX_INVALID || s == RLX_UNSUPPORTED ? RLX_OK : s;

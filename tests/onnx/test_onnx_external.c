@@ -185,10 +185,10 @@ TEST(sockets_and_devices) {
   bool has_device = mknod(at("device"), S_IFCHR | 0600, (dev_t)(1 << 8 | 5)) == 0;
   CHECK(write_model("device", NULL, NULL));
   rlx_status s = has_device ? rlx_onnx_open(at("model.onnx"), NULL, &m) : RLX_INVALID;
-  bool told = !has_device || strstr(rlx_message(), "external data 'device'");
+  bool reported = !has_device || strstr(rlx_message(), "external data 'device'");
   remove_folder();
   CHECK(s == RLX_INVALID || s == RLX_IO); /* a mount without devices says so itself */
-  CHECK(told);
+  CHECK(reported);
   if (!has_device) SKIP("this user cannot make a device");
 }
 

@@ -17,17 +17,17 @@ typedef struct op_case {
   const char *part;
 } op_case;
 
-enum { MOST_INPUTS = 10 };
+enum { MAX_INPUTS = 10 };
 
 /* Runs it with ones for inputs; the first failure. */
 static rlx_status run_case(const onnx_image *f, rlx_session *session) {
-  static uint64_t memory[MOST_INPUTS][512];
-  rlx_named_tensor in[MOST_INPUTS];
+  static uint64_t memory[MAX_INPUTS][512];
+  rlx_named_tensor in[MAX_INPUTS];
   rlx_onnx *m;
   rlx_onnx_runner *r = NULL;
   size_t n = 0;
   rlx_status s = rlx_onnx_open_memory(f->v, f->n, NULL, &m);
-  for (uint32_t i = 0; !s && i < rlx_onnx_input_count(m) && i < MOST_INPUTS; i++) {
+  for (uint32_t i = 0; !s && i < rlx_onnx_input_count(m) && i < MAX_INPUTS; i++) {
     rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
     s = rlx_onnx_input_at(m, i, &v);
     if (s) break;
@@ -471,7 +471,7 @@ TEST(indices) {
 }
 
 /* Attributes that the op does not have, does not have in that opset, or has no function for here; and all that exporters write. */
-TEST(attributes_that_nobody_reads) {
+TEST(attributes_that_are_not_read) {
   static const op_case cases[] = {
     {"Relu", 17, "f[2]", "alpha=0.1", 1, RLX_UNSUPPORTED, "does not have the attribute 'alpha'"},
     {"Softmax", 17, "f[2,3]", "axis=1 scale=2.0 cap=3.0", 1, RLX_UNSUPPORTED, "the attributes 'scale', 'cap'"},

@@ -137,7 +137,7 @@ TEST(fuse_around_rotary_positions) {
 }
 
 /* Positions are constants here: a state has room for rows at 3 alone. */
-TEST(fuse_turned_updates) {
+TEST(fuse_rotated_updates) {
 #define H "%h = input \"h\" : f32[1,2,3,4]; %g = param \"g\" : f32[4]; %at = constant : i32[] = [3]; "
 #define S "%s = state \"s\" : f32[1,5,3,4]; "
 #define P "%p = constant : i32[2] = [7, 8]; %f = param \"f\" : f32[2]; "

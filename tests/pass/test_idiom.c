@@ -641,7 +641,7 @@ TEST(transposes_that_cancel) {
 
 /* q, k and v of a vision transformer: [B, S, 3, H, D] -> [3, B, H, S, D], one index each. */
 #define JOINT "%x = input \"x\" : f32[2,3,24]; %r = reshape(%x) {shape=[2,3,3,2,4]}; "
-#define TURNED JOINT "%t = transpose(%r) {perm=[2,0,3,1,4]}; "
+#define TRANSPOSED JOINT "%t = transpose(%r) {perm=[2,0,3,1,4]}; "
 #define PIECE(to, from, until) "%" to " = slice(%t) {axes=[0], start=[" from "], stop=[" until "]}; "
 #define SQUEEZE(to, from) "%" to " = reshape(%" from ") {shape=[2,2,3,4]}; "
 #define HEADS(to, from, until)                                            \
@@ -654,11 +654,11 @@ TEST(transposes_that_cancel) {
 TEST(pieces_are_cut_before_they_are_transposed) {
   CASES_OF(
     "idiom",
-    BECOMES(TURNED PIECE("a", "0", "1") SQUEEZE("q", "a") PIECE("b", "1", "2") SQUEEZE("k", "b") PIECE("d", "2", "3")
-              SQUEEZE("v", "d") ADD_UP,
+    BECOMES(TRANSPOSED PIECE("a", "0", "1") SQUEEZE("q", "a") PIECE("b", "1", "2") SQUEEZE("k", "b")
+              PIECE("d", "2", "3") SQUEEZE("v", "d") ADD_UP,
             FROM_PRODUCT ADD_UP),
-    BECOMES(TURNED "%i = constant : i64[] = [0]; %j = constant : i64[] = [1]; %l = constant : i64[] = [-1]; "
-                   "%q = gather(%t, %i); %k = gather(%t, %j); %v = gather(%t, %l); " ADD_UP,
+    BECOMES(TRANSPOSED "%i = constant : i64[] = [0]; %j = constant : i64[] = [1]; %l = constant : i64[] = [-1]; "
+                       "%q = gather(%t, %i); %k = gather(%t, %j); %v = gather(%t, %l); " ADD_UP,
             FROM_PRODUCT ADD_UP),
     /* a batch of one, which is not the axis that goes */
     BECOMES("%x = input \"x\" : f32[1,3,24]; %r = reshape(%x) {shape=[1,3,3,2,4]}; "
@@ -669,9 +669,9 @@ TEST(pieces_are_cut_before_they_are_transposed) {
     BECOMES(X "%i = constant : i32[] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y),
             X "%c = slice(%x) {axes=[1], start=[1], stop=[2]}; %y = reshape(%c) {shape=[2]}; " Y(y)),
     /* overlapping pieces, a piece and the whole, a step, an index of this run, out of range, two of them */
-    STAYS(TURNED PIECE("a", "0", "2") PIECE("b", "1", "3") "%y = add(%a, %b); " Y(y)),
-    STAYS(TURNED PIECE("a", "0", "2") "output \"t\" = %t; " Y(a)),
-    STAYS(TURNED "%a = slice(%t) {axes=[0], start=[0], stop=[3], step=[2]}; " Y(a)),
+    STAYS(TRANSPOSED PIECE("a", "0", "2") PIECE("b", "1", "3") "%y = add(%a, %b); " Y(y)),
+    STAYS(TRANSPOSED PIECE("a", "0", "2") "output \"t\" = %t; " Y(a)),
+    STAYS(TRANSPOSED "%a = slice(%t) {axes=[0], start=[0], stop=[3], step=[2]}; " Y(a)),
     STAYS(X "%k = range() {count=[1]}; %i = reshape(%k) {shape=[]}; %y = gather(%x, %i); " Y(y)),
     STAYS(X "%i = constant : i32[1] = [1]; %y = gather(%x, %i) {axis=1}; " Y(y)));
 }

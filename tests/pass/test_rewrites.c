@@ -316,15 +316,15 @@ TEST(resize_shrinks_before_it_grows) {
   rlx_graph *g = NULL, *out = NULL;
   CHECK_OK(expr_graph("x: f32[1,3000]", "resize(%x) {size=[2000,1], mode=linear}", &g));
   rlx_status s = legalise_to_primitives(g, NULL, &out);
-  size_t most = 0;
+  size_t max = 0;
   for (rlx_node id = 1; !s && id < rlx_graph_end(out); id++) {
     size_t count = rlx_dims_count(&rlx_graph_at(out, id)->type.shape);
-    if (count > most) most = count;
+    if (count > max) max = count;
   }
   rlx_graph_destroy(out);
   rlx_graph_destroy(g);
   CHECK_OK(s);
-  CHECK_EQ_INT(most, 3000);
+  CHECK_EQ_INT(max, 3000);
 }
 
 /* Far from zero and near it, where a formula that cancels loses digits that an absolute tolerance would not see. */

@@ -35,16 +35,16 @@ static bool is_valid(const rlx_place_item *items, size_t n, uint64_t align, cons
 }
 
 /* The most bytes live at once, looked for at each start. */
-static uint64_t most_live(const rlx_place_item *items, size_t n, uint64_t align) {
-  uint64_t most = 0;
+static uint64_t max_live(const rlx_place_item *items, size_t n, uint64_t align) {
+  uint64_t max = 0;
   for (size_t i = 0; i < n; i++) {
     uint64_t sum = 0;
     for (size_t j = 0; j < n; j++)
       if (items[j].lower <= items[i].lower && items[i].lower < items[j].upper)
         sum += (items[j].bytes + align - 1) / align * align;
-    if (sum > most) most = sum;
+    if (sum > max) max = sum;
   }
-  return most;
+  return max;
 }
 
 /* Greedy-by-size the slow way: equal sizes by start, then as given. */
@@ -108,7 +108,7 @@ static void place_checked(const place_case *c, const rlx_place_options *options,
   uint64_t align = options && options->align ? options->align : 1;
   CHECK_OK(rlx_place(c->items, c->n, options, offsets, r));
   CHECK(is_valid(c->items, c->n, align, offsets, r->peak));
-  CHECK(r->lower_bound == most_live(c->items, c->n, align));
+  CHECK(r->lower_bound == max_live(c->items, c->n, align));
   CHECK(r->peak >= r->lower_bound);
   CHECK(r->peak <= r->greedy);
 }

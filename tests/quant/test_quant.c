@@ -152,13 +152,13 @@ TEST(quant_encode_error_reaches_the_usual_encoders) {
 
 /* Blocks are fitted several at once: however many there are, each comes out as it does alone. */
 TEST(quant_encode_block_by_block) {
-  enum { MOST = 11 };
-  static float x[MOST * CHUNK];
-  static uint8_t together[MOST * QUANT_CHUNK_BYTES + 1], alone[QUANT_CHUNK_BYTES];
-  for (int i = 0; i < MOST * CHUNK; i++) x[i] = quant_gaussian((uint64_t)i) * ldexpf(1, i / 32 % 7 * 9 - 20);
+  enum { MAX = 11 };
+  static float x[MAX * CHUNK];
+  static uint8_t together[MAX * QUANT_CHUNK_BYTES + 1], alone[QUANT_CHUNK_BYTES];
+  for (int i = 0; i < MAX * CHUNK; i++) x[i] = quant_gaussian((uint64_t)i) * ldexpf(1, i / 32 % 7 * 9 - 20);
   for (int t = 0; t < BLOCK_TYPES; t++) {
     const rlx_dtype_info *info = rlx_dtype_describe(block_types[t].dtype);
-    for (size_t n = 1; n <= MOST; n++) {
+    for (size_t n = 1; n <= MAX; n++) {
       memset(together, 0xff, sizeof together);
       CHECK_OK(rlx_quant_encode(block_types[t].dtype, x, together, n * info->block_elements));
       CHECK(together[n * info->block_bytes] == 0xff);

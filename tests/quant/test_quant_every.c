@@ -22,7 +22,7 @@ static bool same_bits(float a, float b) { return rlx_f32_bits(a) == rlx_f32_bits
 
 static uint64_t hash_set(const every_type *t, every_set set) {
   enum { AT_ONCE = 16 };
-  static uint8_t blocks[AT_ONCE * EVERY_MOST_BYTES];
+  static uint8_t blocks[AT_ONCE * EVERY_MAX_BYTES];
   static float values[AT_ONCE * SUPER_BLOCK];
   uint64_t hash = 0;
   size_t n = every_count(t, set), elements = elements_of(t);
@@ -103,7 +103,7 @@ TEST(every_scale_of_mxfp4) {
 
 /* ---- on devices ---- */
 
-enum { ROWS = 1024, MOST_X = 16, RUN = 16 };
+enum { ROWS = 1024, MAX_X = 16, RUN = 16 };
 
 static const char *const usual_devices[] = {"cpu:base", "cpu:avx2", "cpu", "emu"};
 static const char *devices[8];
@@ -160,7 +160,7 @@ static void fill(const every_type *t, int set, size_t first, uint8_t *blocks) {
 
 /* The cast to f32 must have the decoder's bits. */
 static void check_cast(rlx_session *s, const char *device, const every_type *t, int set, size_t first, size_t count) {
-  static uint8_t blocks[ROWS * EVERY_MOST_BYTES];
+  static uint8_t blocks[ROWS * EVERY_MAX_BYTES];
   static float want[ROWS * SUPER_BLOCK], found[ROWS * SUPER_BLOCK];
   size_t n = ROWS * elements_of(t);
   char text[256];
@@ -198,7 +198,7 @@ typedef struct parts {
 } parts;
 
 static void decode_parts(const every_type *t, const uint8_t *block, parts *out) {
-  uint8_t copy[EVERY_MOST_BYTES];
+  uint8_t copy[EVERY_MAX_BYTES];
   float v[SUPER_BLOCK];
   size_t n = elements_of(t);
   for (int part = 0; part < 2; part++) {
@@ -241,8 +241,8 @@ static bool is_right(const parts *w, const float *x, size_t run, size_t n, float
 
 static void check_product(rlx_session *s, const char *device, const every_type *t, int set, size_t first, size_t count,
                           size_t m, bool exact) {
-  static uint8_t blocks[ROWS * EVERY_MOST_BYTES];
-  static float x[MOST_X * SUPER_BLOCK], y[MOST_X * ROWS];
+  static uint8_t blocks[ROWS * EVERY_MAX_BYTES];
+  static float x[MAX_X * SUPER_BLOCK], y[MAX_X * ROWS];
   static parts weights[ROWS];
   size_t k = elements_of(t), runs = k / RUN;
   char text[512];

@@ -8,7 +8,7 @@
 /* ---- rules ---- */
 
 #define HUGE_INT "9223372036854775807"
-#define LEAST_INT "-9223372036854775808"
+#define MIN_INT "-9223372036854775808"
 
 // clang-format off
 TEST(rules_of_products) {
@@ -82,7 +82,7 @@ TEST(rules_of_packed_products) {
     {"x: f32[2,8]; w: i8[8,3]; s: f32[2,3]", "dequant_matmul(%x, %w, %s) {block=3}", NULL, "input 2 (scale) is [2,3] but must be [3,3]"},
     {"x: f32[2,8]; w: i8[8,3]; s: f32[2,3]; z: i8[2,2]", "dequant_matmul(%x, %w, %s, %z) {scheme=int8_asym, block=4}", NULL, "input 3 (zero) is [2,2]"},
     {"x: f32[2,8]; w: i8[8,3]; s: f32[1,3]", "dequant_matmul(%x, %w, %s) {block=-1}", NULL, "block -1 is negative"},
-    {"x: f32[2,8]; w: i8[8,3]; s: f32[1,3]", "dequant_matmul(%x, %w, %s) {block=" LEAST_INT "}", NULL, "is negative"},
+    {"x: f32[2,8]; w: i8[8,3]; s: f32[1,3]", "dequant_matmul(%x, %w, %s) {block=" MIN_INT "}", NULL, "is negative"},
     {"x: f32[2,8]; w: i8[8,3]; s: f32[1,3]", "dequant_matmul(%x, %w, %s) {block=" HUGE_INT "}", "f32[2,3]", NULL},
     {"x: f32[2,8]; w: u8[8,3]", "dequant_matmul(%x, %w) {scheme=fp8_e4m3, block=4}", NULL, "block is for int8 and int4, not fp8_e4m3"},
     {"x: f32[2,8]; w: u8[8,3]; s: f32[1,3]", "dequant_matmul(%x, %w, %s) {scheme=fp8_e5m2}", NULL, "must be [3]"},
@@ -148,7 +148,7 @@ TEST(rules_of_attention) {
     {"x: f32[1,2,1,8]", "rope(%x) {n_rot=3}", NULL, "n_rot 3 must be even"},
     {"x: f32[1,2,1,8]", "rope(%x) {n_rot=10}", NULL, "n_rot 10 must be even and at most"},
     {"x: f32[1,2,1,8]", "rope(%x) {n_rot=-2}", NULL, "n_rot -2"},
-    {"x: f32[1,2,1,D]", "rope(%x) {n_rot=" LEAST_INT "}", NULL, "n_rot " LEAST_INT},
+    {"x: f32[1,2,1,D]", "rope(%x) {n_rot=" MIN_INT "}", NULL, "n_rot " MIN_INT},
     {"x: f32[1,2,1,8]", "rope(%x) {theta=0.0}", NULL, "theta 0 must be finite and positive"},
     {"x: f32[1,2,1,8]", "rope(%x) {theta=nan}", NULL, "theta"},
     {"x: f32[2,8]", "rope(%x)", NULL, "must have rank 4"},
@@ -192,7 +192,7 @@ TEST(rules_of_fused_ops) {
     {"x: f32[1,2,8]; w: f32[8,24]; o: f32[8,8]; b: f32[9]", "fused_attention_block(%x, %w, %o, _, %b)", NULL, "input 4 (b_out) is [9]"},
     {"x: f32[1,2,8]; w: f32[8,24]; o: f32[8,8]", "fused_attention_block(%x, %w, %o) {heads=0}", NULL, "heads 0"},
     {"x: f32[1,2,8]; w: f32[8,24]; o: f32[8,8]", "fused_attention_block(%x, %w, %o) {heads=" HUGE_INT ", head_dim=2}", NULL, "overflow"},
-    {"x: f32[1,2,8]; w: f32[8,24]; o: f32[8,8]", "fused_attention_block(%x, %w, %o) {heads=" LEAST_INT "}", NULL, "must not be negative"},
+    {"x: f32[1,2,8]; w: f32[8,24]; o: f32[8,8]", "fused_attention_block(%x, %w, %o) {heads=" MIN_INT "}", NULL, "must not be negative"},
     {"x: f32[1,2,8]; w: f32[8,24]; o: f32[8,8]", "fused_attention_block(%x, %w, %o) {kv_heads=-1}", NULL, "must not be negative"},
     {"x: f32[1,2,8]; w: f32[8,24]; o: f32[8,8]", "fused_attention_block(%x, %w, %o) {head_dim=" HUGE_INT "}", NULL, "not 1 to 512"},
     {"x: f32[2,8]; w: f32[8,24]; o: f32[8,8]", "fused_attention_block(%x, %w, %o)", NULL, "must have rank 3"},

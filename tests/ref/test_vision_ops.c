@@ -57,13 +57,13 @@ static void check_window(const int64_t v[6]) {
 }
 
 TEST(windows_agree_with_counting) {
-  const int64_t most[6] = {6, 4, 4, 3, 4, 4}, least[6] = {0, 1, 1, 1, 0, 0};
+  const int64_t max[6] = {6, 4, 4, 3, 4, 4}, min[6] = {0, 1, 1, 1, 0, 0};
   int64_t v[6];
-  memcpy(v, least, sizeof v);
+  memcpy(v, min, sizeof v);
   for (int i = 0; i < 6;) {
     check_window(v);
     if (test_has_failed()) return;
-    for (i = 0; i < 6 && ++v[i] > most[i]; i++) v[i] = least[i];
+    for (i = 0; i < 6 && ++v[i] > max[i]; i++) v[i] = min[i];
   }
 }
 

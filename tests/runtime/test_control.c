@@ -162,21 +162,21 @@ TEST(siblings_share_one_execution) {
 
 /* Never stops; notes the most blocks that were alive. */
 static bool watch_memory(void *user) {
-  size_t *most = user;
-  if (rlx_mem_live() > *most) *most = rlx_mem_live();
+  size_t *max = user;
+  if (rlx_mem_live() > *max) *max = rlx_mem_live();
   return false;
 }
 
 TEST(a_long_loop_takes_no_more_memory_than_a_short_one) {
   static const char *const loops[] = {COUNT_TO("10", ADD_ONE), COUNT_TO("20000", ADD_ONE)};
-  size_t most[2] = {0, 0};
+  size_t max[2] = {0, 0};
   for (int i = 0; i < 2; i++) {
     int32_t y;
-    CHECK_OK(run_i32(loops[i], watch_memory, &most[i], &y));
+    CHECK_OK(run_i32(loops[i], watch_memory, &max[i], &y));
     CHECK_EQ_INT(y, i ? 20000 : 10);
   }
-  CHECK(most[0] > 0);
-  CHECK(most[1] < most[0] + 10); /* which of a trip's moments is seen depends on time; 20,000 trips do not add up */
+  CHECK(max[0] > 0);
+  CHECK(max[1] < max[0] + 10); /* which of a trip's moments is seen depends on time; 20,000 trips do not add up */
 }
 
 static bool stop_at_zero(void *user) { return --*(int *)user <= 0; }

@@ -172,7 +172,7 @@ static rlx_status commit(misdeed m) {
   return s ? s : end;
 }
 
-TEST(callbacks_that_fail_or_lie_are_told) {
+TEST(callbacks_that_fail_or_lie_are_reported) {
   CHECK_OK(commit((misdeed){.dims = RLX_DIMS(3)}));
   CHECK_FAILS(commit((misdeed){.shape = RLX_UNSUPPORTED}), RLX_UNSUPPORTED,
               "the shape rule of 't.bad' returned unsupported");

@@ -662,8 +662,8 @@ static atomic_int n_logged, n_traced;
 static _Thread_local bool is_listening;
 static atomic_int n_opened;
 static void open_a_session(void) {
-  enum { MOST_OPENED = 30 }; /* a real GPU takes a fifth of a second each time */
-  if (is_listening || atomic_fetch_add(&n_opened, 1) >= MOST_OPENED) return;
+  enum { MAX_OPENED = 30 }; /* a real GPU takes a fifth of a second each time */
+  if (is_listening || atomic_fetch_add(&n_opened, 1) >= MAX_OPENED) return;
   is_listening = true;
   works_anew("cpu", NULL);
   (void)rlx_device_count();

@@ -216,15 +216,15 @@ DEVICE_TEST(sizes_that_inputs_decide) {
 }
 
 typedef struct watcher {
-  int asked, most, told;
+  int asked, max, reported;
 } watcher;
 static bool ask(void *user) {
   watcher *w = user;
-  return ++w->asked > w->most;
+  return ++w->asked > w->max;
 }
-static void tell(void *user, const char *phase, uint64_t done, uint64_t total) {
+static void report(void *user, const char *phase, uint64_t done, uint64_t total) {
   (void)done, (void)total;
-  if (strcmp(phase, "run") == 0) ((watcher *)user)->told++;
+  if (strcmp(phase, "run") == 0) ((watcher *)user)->reported++;
 }
 static void see(void *user, rlx_node node, const rlx_tensor *value) {
   (void)node, (void)value;
@@ -239,11 +239,11 @@ DEVICE_TEST(with_someone_who_watches) {
   CHECK_OK(rlx_compile(s, g, NULL, &many));
   start_round(one);
   start_round(many);
-  watcher w = {.most = 1000};
-  rlx_executable_set_watch(many, &(rlx_watch){.cancel = ask, .progress = tell, .user = &w});
+  watcher w = {.max = 1000};
+  rlx_executable_set_watch(many, &(rlx_watch){.cancel = ask, .progress = report, .user = &w});
   check_round(one, many, 6);
-  CHECK(w.asked >= 6 && w.told >= 6);
-  w.most = w.asked + w.asked / 2; /* in the midst of the next */
+  CHECK(w.asked >= 6 && w.reported >= 6);
+  w.max = w.asked + w.asked / 2; /* in the midst of the next */
   CHECK_FAILS(rlx_executable_repeat(many, 6, NULL, 0), RLX_CANCELLED, " of 6: ");
   rlx_executable_set_watch(many, NULL);
   start_round(many);

@@ -26,7 +26,7 @@
 
 /* ---- arguments ---- */
 
-TEST(null_and_wrong_arguments_are_told) {
+TEST(null_and_wrong_arguments_are_reported) {
   rlx_session *s;
   rlx_graph *g, *open;
   rlx_executable *e = NULL;
@@ -344,7 +344,7 @@ TEST(a_steady_run_makes_no_system_call_on_cpu) { check_system_calls("cpu"); }
 
 typedef struct stopper {
   int n, at; /* says stop when asked for the at-th time; 0: never */
-  int told[3];
+  int reported[3];
 } stopper;
 
 static bool stop(void *user) {
@@ -352,10 +352,10 @@ static bool stop(void *user) {
   return ++k->n == k->at;
 }
 
-static void tell(void *user, const char *stage, uint64_t done, uint64_t total) {
+static void report(void *user, const char *stage, uint64_t done, uint64_t total) {
   stopper *k = user;
   int i = strcmp(stage, "compile") == 0 ? 0 : strcmp(stage, "load") == 0 ? 1 : strcmp(stage, "run") == 0 ? 2 : -1;
-  if (i >= 0 && done <= total) k->told[i]++;
+  if (i >= 0 && done <= total) k->reported[i]++;
 }
 
 static void check_stops(const char *device) {
@@ -365,7 +365,7 @@ static void check_stops(const char *device) {
   rlx_evaluator *want;
   float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, w[16] = {1, 2, 3};
   stopper k = {0};
-  rlx_watch watch = {.progress = tell, .cancel = stop, .user = &k};
+  rlx_watch watch = {.progress = report, .cancel = stop, .user = &k};
   OPEN_SESSION(device, 1, &s);
   CHECK_OK(expr_graph("x: f32[2,4]; param w: f32[4,4]",
                       "%r = reverse(%w) {axes=[0]}; %m = matmul(%x, %r); %s = sort(%m) {axis=1}; cumsum(%s) {axis=0}",
@@ -382,7 +382,7 @@ static void check_stops(const char *device) {
     CHECK((status == RLX_CANCELLED) == (e == NULL));
   }
   CHECK_OK(status);
-  CHECK(n_stopped > 5 && k.told[0] > 0);
+  CHECK(n_stopped > 5 && k.reported[0] > 0);
   CHECK_OK(rlx_executable_write(e, "x", VALUE(x, 2, 4)));
   CHECK_OK(rlx_executable_write(e, "w", VALUE(w, 4, 4)));
   rlx_executable_set_watch(e, &watch);
@@ -393,7 +393,7 @@ static void check_stops(const char *device) {
     status = rlx_executable_run(e);
   }
   CHECK_OK(status);
-  CHECK(n_stopped > 3 && k.told[1] > 0 && k.told[2] > 0);
+  CHECK(n_stopped > 3 && k.reported[1] > 0 && k.reported[2] > 0);
   rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   CHECK_OK(rlx_executable_memory(e, &memory));
   n_stopped = 0;
@@ -455,7 +455,7 @@ static void *destroy_in_thread(void *user) {
   return NULL;
 }
 
-TEST(a_second_thread_is_told_busy_and_destroy_waits) {
+TEST(a_second_thread_is_reported_busy_and_destroy_waits) {
   rlx_session *s;
   rlx_graph *g;
   gate k = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};

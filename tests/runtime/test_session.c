@@ -552,7 +552,7 @@ DEVICE_TEST(reports_say_something) {
   rlx_graph_destroy(g);
 }
 
-TEST(a_forbidden_host_is_told_with_all_nodes) {
+TEST(a_forbidden_host_is_reported_with_all_nodes) {
   rlx_session *s;
   rlx_graph *g;
   rlx_executable *e;

@@ -8,7 +8,7 @@
 #include "ir/graph.h"
 #include "test.h"
 
-enum { N = 35, MOST = 4096 };
+enum { N = 35, MAX = 4096 };
 
 static const rlx_dtype stored[] = {RLX_U16, RLX_U64, RLX_F8E4M3, RLX_F8E5M2};
 static const rlx_dtype twins[] = {RLX_I16, RLX_I64, RLX_U8, RLX_U8};
@@ -28,7 +28,7 @@ static rlx_status run(rlx_session *s, const char *text, rlx_dtype dtype, void *x
   rlx_named_tensor in[] = {{"x", {dtype, RLX_DIMS(5, 7), {x}, N * size}},
                            {"y", {dtype, RLX_DIMS(5, 7), {y}, N * size}},
                            {"c", {RLX_BOOL, RLX_DIMS(5, 7), {c}, N}}};
-  rlx_named_tensor z = {"z", {.data = out, .bytes = MOST}};
+  rlx_named_tensor z = {"z", {.data = out, .bytes = MAX}};
   rlx_status status = rlx_graph_parse(text, strlen(text), &g);
   if (!status) status = rlx_compile(s, g, &o, &e);
   if (!status) {
@@ -75,7 +75,7 @@ static void on_devices(void (*f)(rlx_session *s, const char *device)) {
   CHECK(n_open > 0);
 }
 
-static unsigned char x[8 * N], y[8 * N], c[N], found[MOST], want[MOST];
+static unsigned char x[8 * N], y[8 * N], c[N], found[MAX], want[MAX];
 
 static void fill(uint32_t seed) {
   for (size_t i = 0; i < sizeof x; i++) x[i] = (unsigned char)next_bits(&seed), y[i] = (unsigned char)next_bits(&seed);

@@ -299,7 +299,7 @@ static void equal_types_allocate_nothing(rlx_device *d) {
 enum { W_ROWS = 96, W_COLS = 512, W_COUNT = W_ROWS * W_COLS };
 
 /* The layout that the device wishes for, asked as the compiler asks; 0: none. */
-static uint32_t wished_layout(rlx_device *d, rlx_dtype dtype, bool is_transposed) {
+static uint32_t preferred_layout(rlx_device *d, rlx_dtype dtype, bool is_transposed) {
   rlx_graph *g;
   if (rlx_graph_create(&g)) return 0;
   rlx_node x = rlx_op_input(g, "x", RLX_F32, RLX_DIMS(1, is_transposed ? W_COLS : W_ROWS));
@@ -373,7 +373,7 @@ static void packed_weights(rlx_device *d) {
     for (int is_transposed = 0; is_transposed < 2; is_transposed++) {
       if (!rlx_dtype_is_weight_float((rlx_dtype)dtype) && !rlx_quant_is_block((rlx_dtype)dtype))
         continue; /* what a matmul takes */
-      const uint32_t layout = wished_layout(d, (rlx_dtype)dtype, is_transposed);
+      const uint32_t layout = preferred_layout(d, (rlx_dtype)dtype, is_transposed);
       if (layout) check_layout(d, (rlx_dtype)dtype, layout);
       STOP_IF_FAILED;
     }

@@ -26,12 +26,12 @@ void row_copies(rlx_device *d) {
         const uint64_t n_to = (uint64_t)w.type[to].shape.v[0], n_from = (uint64_t)w.type[from].shape.v[0];
         for (uint64_t a = 0; a <= n_to; a++)
           for (uint64_t b = 0; b <= n_from; b++) {
-            const uint64_t most = n_to - a < n_from - b ? n_to - a : n_from - b;
-            for (uint64_t rows = 0; rows <= most; rows++) {
+            const uint64_t max = n_to - a < n_from - b ? n_to - a : n_from - b;
+            for (uint64_t rows = 0; rows <= max; rows++) {
               copy_rows_both(&w, to, a, from, b, rows);
               STOP_IF_FAILED;
             }
-            CHECK_FAILS(rlx_arena_copy_rows(w.a, to, a, w.a, from, b, most + 1), RLX_INVALID, "past the end");
+            CHECK_FAILS(rlx_arena_copy_rows(w.a, to, a, w.a, from, b, max + 1), RLX_INVALID, "past the end");
           }
         CHECK_FAILS(rlx_arena_copy_rows(w.a, to, n_to + 1, w.a, from, 0, 0), RLX_INVALID, "past the end");
         CHECK_FAILS(rlx_arena_copy_rows(w.a, to, UINT64_MAX, w.a, from, 0, 2), RLX_INVALID, "past the end");
@@ -87,8 +87,8 @@ static void check_prefixes(rlx_device *d, rlx_dtype dtype, int64_t count, int64_
   view.type.shape.v[0] -= shift;
   CHECK_OK(rlx_arena_put(w.a, 3, &view));
   unsigned char *one = image_of(&w, 1), *inside = one + (uint64_t)shift * size;
-  const uint64_t most = (uint64_t)(count - shift);
-  const uint64_t counts[] = {0, 1, most / 2, most - 1, most};
+  const uint64_t max = (uint64_t)(count - shift);
+  const uint64_t counts[] = {0, 1, max / 2, max - 1, max};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     for (int way = 0; way < 4; way++) {
       const rlx_node to = way == 0 ? 3 : way == 1 ? 1 : way == 2 ? 2 : 3, from = way == 0 ? 1 : way == 3 ? 2 : 3;

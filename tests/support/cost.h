@@ -11,7 +11,7 @@
 
 #include "test.h"
 
-enum { MOST_MIB = 64 };
+enum { MAX_MIB = 64 };
 
 typedef struct cost {
   double seconds;
@@ -51,10 +51,10 @@ static cost end_cost(cost begin) {
   return (cost){cost_now() - begin.seconds, peak > begin.kib ? peak - begin.kib : 0};
 }
 
-/* Of a file of so many bytes: no more than MOST_MIB and `times` the file. */
+/* Of a file of so many bytes: no more than MAX_MIB and `times` the file. */
 static void check_cost(const char *name, size_t bytes, size_t times, const cost *c) {
   if (c->seconds > test_hang_seconds()) FAIL("%s: %.2f s", name, c->seconds);
-  if (!TEST_IS_SANITIZED && c->kib > MOST_MIB * 1024 + times * bytes / 1024)
+  if (!TEST_IS_SANITIZED && c->kib > MAX_MIB * 1024 + times * bytes / 1024)
     FAIL("%s: %zu MiB beyond a file of %zu KiB", name, c->kib / 1024, bytes / 1024);
   if (getenv("RLX_TEST_COSTS"))
     printf("%s: %.3f s, %zu MiB, file %zu KiB\n", name, c->seconds, c->kib / 1024, bytes / 1024);

@@ -289,11 +289,11 @@ static bool is_weight(const node_check *n, uint32_t i) {
 }
 
 /* Packs what is wished for; false: nothing was. */
-static rlx_status pack_wishes(node_check *n, const rlx_claim *wish, uint32_t *layout, bool *any) {
+static rlx_status pack_preferred(node_check *n, const rlx_claim *preferred, uint32_t *layout, bool *any) {
   *any = false;
   for (uint32_t i = 0; i < n->rec->n_in && i < RLX_OP_MAX_INPUTS; i++) {
-    if (!wish->layout[i] || !is_weight(n, i)) continue;
-    layout[i] = wish->layout[i];
+    if (!preferred->layout[i] || !is_weight(n, i)) continue;
+    layout[i] = preferred->layout[i];
     *any = true;
     RLX_TRY(pack(n, i, layout[i]));
   }
@@ -310,7 +310,7 @@ static rlx_status claim_now(node_check *n, const uint32_t *layout) {
 
 static rlx_status run_layouts(node_check *n, uint32_t *layout) {
   RLX_TRY(claim_now(n, NULL));
-  rlx_claim wish = n->claim;
+  rlx_claim preferred = n->claim;
   if (!n->claim.native) {
     n->counts->not_claimed++;
     return n->claim.why && *n->claim.why ? RLX_OK : RLX_FAIL(RLX_INVALID, "not claimed, and no word why");
@@ -320,7 +320,7 @@ static rlx_status run_layouts(node_check *n, uint32_t *layout) {
   if (!n->claim.native) return RLX_FAIL(RLX_INVALID, "claimed, but not with weights as the graph has them");
   RLX_TRY(run_variants(n));
   bool any;
-  RLX_TRY_AT(pack_wishes(n, &wish, layout, &any), "%s", cpu_isa_name(n->isa));
+  RLX_TRY_AT(pack_preferred(n, &preferred, layout, &any), "%s", cpu_isa_name(n->isa));
   if (!any) return RLX_OK;
   RLX_TRY(claim_now(n, layout));
   if (!n->claim.native) return RLX_FAIL(RLX_INVALID, "claimed, but not in the layout it wishes for");
@@ -375,7 +375,7 @@ static rlx_status check_case(rlx_op op, const rlx_case *text, cpu_check_counts *
 
 /* ---- public ---- */
 
-static bool tell(rlx_status s, rlx_op op, const rlx_case *c) {
+static bool report(rlx_status s, rlx_op op, const rlx_case *c) {
   if (s)
     printf("  %s/%s: \"%s\", \"%s\": %s\n", rlx_op_table_get(op)->name, c->name, c->inputs, c->expr, rlx_message());
   return s == RLX_OK;
@@ -399,7 +399,7 @@ bool cpu_check_cases(rlx_op op, cpu_check_counts *counts) {
   const rlx_case_table *table = rlx_case_table_get(op);
   cpu_check_counts mine = {0};
   bool ok = true;
-  for (size_t i = 0; i < table->n; i++) ok &= tell(check_case(op, &table->v[i], &mine), op, &table->v[i]);
+  for (size_t i = 0; i < table->n; i++) ok &= report(check_case(op, &table->v[i], &mine), op, &table->v[i]);
   add_counts(counts, &mine);
   return ok && some_native(op, &mine, counts);
 }
@@ -407,7 +407,7 @@ bool cpu_check_cases(rlx_op op, cpu_check_counts *counts) {
 bool cpu_check_text(rlx_op op, const char *inputs, const char *expr, cpu_check_counts *counts) {
   cpu_check_counts mine = {0};
   rlx_case c = {"text", inputs, expr};
-  bool ok = tell(check_case(op, &c, &mine), op, &c);
+  bool ok = report(check_case(op, &c, &mine), op, &c);
   add_counts(counts, &mine);
   if (ok && !counts && mine.not_claimed) {
     printf("  %s: not native: \"%s\", \"%s\"\n", rlx_op_table_get(op)->name, inputs, expr);
@@ -426,7 +426,7 @@ bool cpu_check_random(rlx_op op, size_t n, cpu_check_write write, cpu_check_coun
     snprintf(name, sizeof name, "random %zu", i);
     write(&seed, line);
     rlx_case c = {name, line->inputs, line->expr};
-    ok &= tell(check_case(op, &c, &mine), op, &c);
+    ok &= report(check_case(op, &c, &mine), op, &c);
     free(line);
   }
   add_counts(counts, &mine);
@@ -479,5 +479,5 @@ static rlx_status check_failing(rlx_op op, const rlx_case *text, rlx_status code
 
 bool cpu_check_fails(rlx_op op, const char *inputs, const char *expr, rlx_status code, const char *part) {
   rlx_case c = {"fails", inputs, expr};
-  return tell(check_failing(op, &c, code, part), op, &c);
+  return report(check_failing(op, &c, code, part), op, &c);
 }

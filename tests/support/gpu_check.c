@@ -16,11 +16,11 @@ typedef enum measure { CLOSE, BITS, ROUNDED } measure;
 
 /* ---- devices and the seed, for the life of the program ---- */
 
-enum { MOST_DEVICES = 8 };
+enum { MAX_DEVICES = 8 };
 static struct {
   char names[128];
-  const char *name[MOST_DEVICES];
-  rlx_session *session[MOST_DEVICES];
+  const char *name[MAX_DEVICES];
+  rlx_session *session[MAX_DEVICES];
   int n;
   uint64_t seed;
 } all;
@@ -34,7 +34,7 @@ static rlx_status add_device(const char *name) {
   rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = name, .n_threads = 1};
   rlx_status status = rlx_session_create(&desc, &s);
   if (status == RLX_NOT_FOUND) return RLX_OK;
-  if (status || all.n == MOST_DEVICES) return status;
+  if (status || all.n == MAX_DEVICES) return status;
   all.name[all.n] = name;
   all.session[all.n++] = s;
   return RLX_OK;

@@ -9,7 +9,7 @@
 
 #include "rlx/lm.h"
 
-enum { MOST_ELEMENTS = 1000, MOST_BYTES = 1 << 16 };
+enum { MAX_ELEMENTS = 1000, MAX_BYTES = 1 << 16 };
 
 static char path[96], copy_path[96];
 
@@ -44,7 +44,7 @@ static size_t look_at(const rlx_meta *m, int depth) {
   if (m->kind == RLX_META_NONE) fail("a value of no kind");
   if (m->kind == RLX_META_TEXT && m->text[m->n] != '\0') fail("a text without its NUL");
   for (size_t i = 0; m->kind == RLX_META_TEXT && i < m->n; i++) sum += (unsigned char)m->text[i];
-  for (size_t i = 0; m->kind == RLX_META_LIST && i < m->n && i < MOST_ELEMENTS; i++) {
+  for (size_t i = 0; m->kind == RLX_META_LIST && i < m->n && i < MAX_ELEMENTS; i++) {
     rlx_meta e;
     if (!rlx_meta_element(m, i, &e)) fail("an element is missing");
     sum += look_at(&e, depth + 1);
@@ -55,7 +55,7 @@ static size_t look_at(const rlx_meta *m, int depth) {
 }
 
 static void check_tensor(const rlx_file *f, const rlx_file_tensor *t) {
-  static char bytes[MOST_BYTES];
+  static char bytes[MAX_BYTES];
   size_t wanted;
   if (!t->type || !t->type[0]) fail("a tensor without a type's name");
   if (t->dtype == RLX_DTYPE_UNKNOWN) {
@@ -64,7 +64,7 @@ static void check_tensor(const rlx_file *f, const rlx_file_tensor *t) {
   }
   if (rlx_tensor_bytes(t->dtype, t->shape, &wanted) || wanted != t->bytes) fail("the bytes do not fit the type");
   if (rlx_file_tensor_find(f, t->name) != t) fail("a tensor is not found by its name");
-  if (rlx_file_read_tensor(f, t, 0, bytes, wanted < MOST_BYTES ? wanted : MOST_BYTES)) fail("a tensor cannot be read");
+  if (rlx_file_read_tensor(f, t, 0, bytes, wanted < MAX_BYTES ? wanted : MAX_BYTES)) fail("a tensor cannot be read");
 }
 
 static bool same_tensor(const rlx_file_tensor *a, const rlx_file_tensor *b) {

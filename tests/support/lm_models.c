@@ -133,11 +133,11 @@ rlx_status lm_step_evaluate(rlx_evaluator *e, const lm_graph_desc *d, const lm_s
 }
 
 double lm_difference(const float *got, const float *want, size_t n) {
-  double most = 0, largest = 0;
+  double max = 0, largest = 0;
   for (size_t i = 0; i < n; i++) {
     double d = fabs((double)got[i] - (double)want[i]);
-    if (!(d <= most)) most = d; /* also NaN */
+    if (!(d <= max)) max = d; /* also NaN */
     if (fabs((double)want[i]) > largest) largest = fabs((double)want[i]);
   }
-  return most / (largest > 0 ? largest : 1);
+  return max / (largest > 0 ? largest : 1);
 }

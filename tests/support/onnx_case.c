@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64 };
+enum { MAX = 64 };
 
 static int type_of(char letter) {
   switch (letter) {
@@ -24,7 +24,7 @@ static int type_of(char letter) {
 static size_t put_numbers(const char *text, size_t n, int type, unsigned char *raw, size_t *count) {
   size_t bytes = 0;
   *count = 0;
-  for (const char *end = text + n; text < end && *count < MOST; text++, ++*count) {
+  for (const char *end = text + n; text < end && *count < MAX; text++, ++*count) {
     char *next;
     double x = strtod(text, &next);
     float f = (float)x;
@@ -40,7 +40,7 @@ static size_t put_numbers(const char *text, size_t n, int type, unsigned char *r
 }
 
 static void put_input(onnx_image *f, const char *name, const char *text, size_t n) {
-  unsigned char raw[MOST * 8];
+  unsigned char raw[MAX * 8];
   char dims[64];
   size_t count;
   int type = type_of(*text);

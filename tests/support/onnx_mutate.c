@@ -10,7 +10,7 @@
 #include "onnx/import.h"
 #include "onnx_image.h"
 
-enum { MOST_DEPTH = 12 };
+enum { MAX_DEPTH = 12 };
 
 typedef struct walk {
   uint64_t *random;
@@ -134,7 +134,7 @@ static void walk_message(walk *w, const uint8_t *data, size_t bytes, int depth) 
   const uint8_t *p = data, *end = data + bytes;
   field f;
   while (p < end && read_field(&p, end, &f)) {
-    bool inner = f.type == 2 && depth < MOST_DEPTH && is_message(f.data, f.bytes);
+    bool inner = f.type == 2 && depth < MAX_DEPTH && is_message(f.data, f.bytes);
     bool chosen = w->at++ == w->target;
     if (chosen && w->to) {
       change(w, &f);

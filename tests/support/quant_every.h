@@ -23,7 +23,7 @@ typedef struct every_type {
   int small_first, small_last; /* bytes that hold small scales */
 } every_type;
 
-enum { EVERY_TYPES = 24, EVERY_MOST_BYTES = 292 };
+enum { EVERY_TYPES = 24, EVERY_MAX_BYTES = 292 };
 static const every_type every_types[EVERY_TYPES] = {
   {RLX_Q4_0, {0, -1}, 0, 0},      {RLX_Q4_1, {0, 2}, 0, 0},      {RLX_Q5_0, {0, -1}, 0, 0},
   {RLX_Q5_1, {0, 2}, 0, 0},       {RLX_Q8_0, {0, -1}, 0, 0},     {RLX_IQ4_NL, {0, -1}, 0, 0},

@@ -512,7 +512,7 @@ static rlx_node make_spelled_norm(maker *m) {
 }
 
 /* Element-wise ops between a transpose and its inverse; or a piece of a transposed tensor. */
-static rlx_node make_turned(maker *m) {
+static rlx_node make_rotated(maker *m) {
   rlx_node x = pick(m, RLX_DTYPE_UNKNOWN);
   rlx_dims s = type_of(m, x)->shape, perm = {.n = s.n}, back = {.n = s.n};
   if (s.n < 2) return RLX_NONE;
@@ -666,7 +666,7 @@ static rlx_node (*const makers[])(maker *) = {
   make_no_op,         make_twin,
   random_leaf,        make_spelled_activation,
   make_spelled_norm,  make_scaled_conv,
-  make_conv,          make_turned,
+  make_conv,          make_rotated,
 };
 
 /* Most of what nothing reads becomes an output (the rest is dead), and now and then a value from the middle. */

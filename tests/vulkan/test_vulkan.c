@@ -344,7 +344,7 @@ TEST(barriers_only_where_windows_meet) {
 }
 
 /* Any stretch, again and again; what was recorded once is not recorded again. */
-TEST(stretches_are_recorded_once) {
+TEST(spans_are_recorded_once) {
   static const uint8_t pairs[4][2] = {{0, 1}, {2, 3}, {3, 4}, {4, 5}};
   for (int k = 0; k < N_MEMORIES; k++) {
     if (is_absent(memories[k])) continue;
@@ -405,7 +405,7 @@ TEST(submissions_are_cut_timed_and_stopped) {
   }
 }
 
-TEST(wrong_programs_are_told) {
+TEST(wrong_programs_are_reported) {
   static const uint8_t pairs[1][2] = {{0, 1}};
   copies c;
   rlx_program *p;

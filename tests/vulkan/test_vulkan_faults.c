@@ -279,7 +279,7 @@ static void lose_and_go_on(void) {
   CHECK_EQ_INT(c.live, 0);
 }
 
-TEST(a_lost_device_is_told_and_replaced) {
+TEST(a_lost_device_is_reported_and_replaced) {
   USE_FAULT_DRIVER("0");
   in_child(lose_and_go_on, NULL);
 }

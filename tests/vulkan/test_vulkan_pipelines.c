@@ -30,29 +30,30 @@ TEST(idle_pipelines_are_few) {
   CHECK_OK(acquired);
   vk_device *d = (vk_device *)base;
   vk_pipelines *p = &d->pipelines;
-  vk_pipeline_wish wishes[N], again[2];
+  vk_pipeline_request requests[N], again[2];
   size_t failed;
   p->max_idle = KEPT;
   for (uint32_t i = 0; i < N; i++)
-    wishes[i] = (vk_pipeline_wish){.kernel = &gpu_kernel_convert, .group_size = 8 * (i + 1), .constants = constants};
-  CHECK_OK(vk_pipelines_get(d, wishes, N, &failed));
+    requests[i] =
+      (vk_pipeline_request){.kernel = &gpu_kernel_convert, .group_size = 8 * (i + 1), .constants = constants};
+  CHECK_OK(vk_pipelines_get(d, requests, N, &failed));
   CHECK_EQ_INT(p->n, N);
   CHECK_EQ_INT(p->n_idle, 0);
-  again[0] = again[1] = wishes[5];
+  again[0] = again[1] = requests[5];
   CHECK_OK(vk_pipelines_get(d, again, 2, &failed));
-  CHECK(again[0].made == wishes[5].made && again[1].made == wishes[5].made && wishes[5].made->refs == 3);
-  for (uint32_t i = 0; i < N; i++) vk_pipeline_release(d, wishes[i].made);
+  CHECK(again[0].made == requests[5].made && again[1].made == requests[5].made && requests[5].made->refs == 3);
+  for (uint32_t i = 0; i < N; i++) vk_pipeline_release(d, requests[i].made);
   CHECK_EQ_INT(p->n_idle, KEPT);
   CHECK_EQ_INT(p->n, KEPT + 1);
   CHECK_EQ_INT(again[0].made->refs, 2);
-  const vk_pipeline *newest = wishes[N - 1].made;
-  wishes[0] = wishes[N - 1];
-  CHECK_OK(vk_pipelines_get(d, wishes, 2, &failed)); /* one that is there and one that is gone */
-  CHECK(wishes[0].made == newest && wishes[1].made->handle);
+  const vk_pipeline *newest = requests[N - 1].made;
+  requests[0] = requests[N - 1];
+  CHECK_OK(vk_pipelines_get(d, requests, 2, &failed)); /* one that is there and one that is gone */
+  CHECK(requests[0].made == newest && requests[1].made->handle);
   CHECK_EQ_INT(p->n_made, N + 1);
   CHECK_EQ_INT(p->n_idle, KEPT - 1);
   for (int i = 0; i < 2; i++) {
-    vk_pipeline_release(d, wishes[i].made);
+    vk_pipeline_release(d, requests[i].made);
     vk_pipeline_release(d, again[i].made);
   }
   vk_pipeline_release(d, NULL);

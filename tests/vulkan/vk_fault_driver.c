@@ -45,7 +45,7 @@ EXPORT void vk_fault_get(vk_fault_counts *out) {
                            atomic_load(&n_submits), atomic_load(&n_waits),   atomic_load(&n_live)};
 }
 
-static bool is_turn(atomic_uint_least64_t *counter, uint64_t at) { return atomic_fetch_add(counter, 1) + 1 == at; }
+static bool is_nth(atomic_uint_least64_t *counter, uint64_t at) { return atomic_fetch_add(counter, 1) + 1 == at; }
 
 static bool is_minimum(void) {
   const char *v = getenv(VK_FAULT_MINIMUM);
@@ -90,7 +90,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL CreateInstance(const VkInstanceCreateInfo 
 
 static VKAPI_ATTR VkResult VKAPI_CALL CreateDevice(VkPhysicalDevice p, const VkDeviceCreateInfo *info,
                                                    const VkAllocationCallbacks *a, VkDevice *out) {
-  if (is_turn(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  if (is_nth(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;
   VkResult r = ((PFN_vkCreateDevice)real_instance(last_instance, "vkCreateDevice"))(p, info, a, out);
   if (r != VK_SUCCESS) return r;
   int i = 0;
@@ -144,7 +144,7 @@ static VKAPI_ATTR void VKAPI_CALL FreeMemory(VkDevice device, VkDeviceMemory mem
 #define OBJECT(name, handle, create_info)                                                                      \
   static VKAPI_ATTR VkResult VKAPI_CALL Create##name(VkDevice device, const create_info *info,                 \
                                                      const VkAllocationCallbacks *a, handle *out) {            \
-    if (is_turn(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;                             \
+    if (is_nth(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;                              \
     VkResult r = REAL(Create##name)(device, info, a, out);                                                     \
     if (r == VK_SUCCESS) atomic_fetch_add(&n_live, 1);                                                         \
     return r;                                                                                                  \
@@ -160,7 +160,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL CreateComputePipelines(VkDevice device, Vk
                                                              const VkComputePipelineCreateInfo *infos,
                                                              const VkAllocationCallbacks *a, VkPipeline *out) {
   for (uint32_t i = 0; i < n; i++) out[i] = VK_NULL_HANDLE;
-  if (is_turn(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  if (is_nth(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;
   VkResult r = REAL(CreateComputePipelines)(device, cache, n, infos, a, out);
   for (uint32_t i = 0; i < n; i++)
     if (out[i]) atomic_fetch_add(&n_live, 1);
@@ -174,13 +174,13 @@ static VKAPI_ATTR void VKAPI_CALL DestroyPipeline(VkDevice device, VkPipeline h,
 
 static VKAPI_ATTR VkResult VKAPI_CALL AllocateDescriptorSets(VkDevice device, const VkDescriptorSetAllocateInfo *info,
                                                              VkDescriptorSet *out) {
-  if (is_turn(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  if (is_nth(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;
   return REAL(AllocateDescriptorSets)(device, info, out);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice device, const VkCommandBufferAllocateInfo *info,
                                                              VkCommandBuffer *out) {
-  if (is_turn(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  if (is_nth(&n_creates, plan.fail_create)) return VK_ERROR_OUT_OF_HOST_MEMORY;
   return REAL(AllocateCommandBuffers)(device, info, out);
 }
 
@@ -194,10 +194,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL AllocateCommandBuffers(VkDevice device, co
   CALL(EndCommandBuffer, (VkCommandBuffer c), (c))                                                             \
   CALL(ResetFences, (VkDevice device, uint32_t n, const VkFence *fences), (device, n, fences))                 \
   CALL(GetPipelineCacheData, (VkDevice device, VkPipelineCache c, size_t * n, void *out), (device, c, n, out))
-#define CALL(name, parameters, arguments)                                      \
-  static VKAPI_ATTR VkResult VKAPI_CALL name parameters {                      \
-    if (is_turn(&n_calls, plan.fail_call)) return VK_ERROR_OUT_OF_HOST_MEMORY; \
-    return REAL(name) arguments;                                               \
+#define CALL(name, parameters, arguments)                                     \
+  static VKAPI_ATTR VkResult VKAPI_CALL name parameters {                     \
+    if (is_nth(&n_calls, plan.fail_call)) return VK_ERROR_OUT_OF_HOST_MEMORY; \
+    return REAL(name) arguments;                                              \
   }
 CALLS
 #undef CALL
@@ -212,15 +212,15 @@ static VKAPI_ATTR void VKAPI_CALL UpdateDescriptorSets(VkDevice device, uint32_t
 
 static VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t n, const VkSubmitInfo *infos, VkFence fence) {
   atomic_bool *is_lost = lost_flag(NULL, queue);
-  if (is_turn(&n_calls, plan.fail_call)) return VK_ERROR_OUT_OF_HOST_MEMORY;
-  if (is_turn(&n_submits, plan.lose_at_submit)) atomic_store(is_lost, true);
+  if (is_nth(&n_calls, plan.fail_call)) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  if (is_nth(&n_submits, plan.lose_at_submit)) atomic_store(is_lost, true);
   return atomic_load(is_lost) ? VK_ERROR_DEVICE_LOST : REAL(QueueSubmit)(queue, n, infos, fence);
 }
 
 /* What was submitted before is let through, so that the real driver can be taken down afterwards. */
 static bool loses_wait(VkDevice device) {
   atomic_bool *is_lost = lost_flag(device, NULL);
-  if (is_turn(&n_waits, plan.lose_at_wait)) {
+  if (is_nth(&n_waits, plan.lose_at_wait)) {
     REAL(DeviceWaitIdle)(device);
     atomic_store(is_lost, true);
   }

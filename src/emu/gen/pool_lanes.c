@@ -15,7 +15,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   y = windows[1];
 }
 static void k_group(void) {
-  most = emu_shared(sizeof *most * (GROUP));
+  highest = emu_shared(sizeof *highest * (GROUP));
   red = emu_shared(sizeof *red * (GROUP));
 }
 extern const emu_kernel emu_kernel_pool_lanes;

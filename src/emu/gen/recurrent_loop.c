@@ -12,7 +12,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   GATES = constants[2];
   HAS_BIAS = constants[3];
   HIDDEN = constants[4];
-  ROW_MOST = constants[5];
+  ROW_MAX = constants[5];
   w = windows[0];
   bias = windows[1];
   from_x = windows[2];

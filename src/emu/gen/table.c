@@ -18,7 +18,6 @@ extern const emu_kernel emu_kernel_decode;
 extern const emu_kernel emu_kernel_fft;
 extern const emu_kernel emu_kernel_fft_out;
 extern const emu_kernel emu_kernel_grid_sample;
-extern const emu_kernel emu_kernel_halves;
 extern const emu_kernel emu_kernel_im2col;
 extern const emu_kernel emu_kernel_linear_scan;
 extern const emu_kernel emu_kernel_matmul4;
@@ -43,10 +42,11 @@ extern const emu_kernel emu_kernel_pointwise4;
 extern const emu_kernel emu_kernel_pointwise64;
 extern const emu_kernel emu_kernel_pool;
 extern const emu_kernel emu_kernel_pool_lanes;
+extern const emu_kernel emu_kernel_probe_f16;
 extern const emu_kernel emu_kernel_q_channels;
 extern const emu_kernel emu_kernel_q_conv2d;
 extern const emu_kernel emu_kernel_q_matmul;
-extern const emu_kernel emu_kernel_quant_halves;
+extern const emu_kernel emu_kernel_quant_f16;
 extern const emu_kernel emu_kernel_quant_matvec;
 extern const emu_kernel emu_kernel_quant_matvec_norm;
 extern const emu_kernel emu_kernel_quant_rows;
@@ -62,11 +62,12 @@ extern const emu_kernel emu_kernel_resolve;
 extern const emu_kernel emu_kernel_rng;
 extern const emu_kernel emu_kernel_rope;
 extern const emu_kernel emu_kernel_rope4;
+extern const emu_kernel emu_kernel_rotate_rows;
 extern const emu_kernel emu_kernel_sample_pick;
 extern const emu_kernel emu_kernel_sample_sums;
 extern const emu_kernel emu_kernel_scan;
 extern const emu_kernel emu_kernel_scatter;
-extern const emu_kernel emu_kernel_scatter_few;
+extern const emu_kernel emu_kernel_scatter_split;
 extern const emu_kernel emu_kernel_softmax;
 extern const emu_kernel emu_kernel_softmax4;
 extern const emu_kernel emu_kernel_sort_block;
@@ -74,7 +75,6 @@ extern const emu_kernel emu_kernel_sort_merge;
 extern const emu_kernel emu_kernel_strided;
 extern const emu_kernel emu_kernel_transpose;
 extern const emu_kernel emu_kernel_transpose8;
-extern const emu_kernel emu_kernel_turn_rows;
 
 const emu_kernel *const emu_kernels[] = {
   &emu_kernel_arg,
@@ -101,7 +101,6 @@ const emu_kernel *const emu_kernels[] = {
   NULL,
   NULL,
   &emu_kernel_grid_sample,
-  &emu_kernel_halves,
   &emu_kernel_im2col,
   &emu_kernel_linear_scan,
   &emu_kernel_matmul4,
@@ -130,11 +129,12 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_pointwise64,
   &emu_kernel_pool,
   &emu_kernel_pool_lanes,
+  &emu_kernel_probe_f16,
   &emu_kernel_q_channels,
   &emu_kernel_q_conv2d,
   &emu_kernel_q_matmul,
   NULL,
-  &emu_kernel_quant_halves,
+  &emu_kernel_quant_f16,
   &emu_kernel_quant_matvec,
   &emu_kernel_quant_matvec_norm,
   &emu_kernel_quant_rows,
@@ -150,6 +150,7 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_rng,
   &emu_kernel_rope,
   &emu_kernel_rope4,
+  &emu_kernel_rotate_rows,
   NULL,
   NULL,
   NULL,
@@ -168,7 +169,7 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_sample_sums,
   &emu_kernel_scan,
   &emu_kernel_scatter,
-  &emu_kernel_scatter_few,
+  &emu_kernel_scatter_split,
   &emu_kernel_softmax,
   &emu_kernel_softmax4,
   &emu_kernel_sort_block,
@@ -176,5 +177,4 @@ const emu_kernel *const emu_kernels[] = {
   &emu_kernel_strided,
   &emu_kernel_transpose,
   &emu_kernel_transpose8,
-  &emu_kernel_turn_rows,
 };

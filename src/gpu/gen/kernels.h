@@ -30,7 +30,6 @@ enum {
   GPU_INDEX_fragments,
   GPU_INDEX_fragments_bf16,
   GPU_INDEX_grid_sample,
-  GPU_INDEX_halves,
   GPU_INDEX_im2col,
   GPU_INDEX_linear_scan,
   GPU_INDEX_matmul4,
@@ -59,11 +58,12 @@ enum {
   GPU_INDEX_pointwise64,
   GPU_INDEX_pool,
   GPU_INDEX_pool_lanes,
+  GPU_INDEX_probe_f16,
   GPU_INDEX_q_channels,
   GPU_INDEX_q_conv2d,
   GPU_INDEX_q_matmul,
   GPU_INDEX_quant_coop,
-  GPU_INDEX_quant_halves,
+  GPU_INDEX_quant_f16,
   GPU_INDEX_quant_matvec,
   GPU_INDEX_quant_matvec_norm,
   GPU_INDEX_quant_rows,
@@ -79,6 +79,7 @@ enum {
   GPU_INDEX_rng,
   GPU_INDEX_rope,
   GPU_INDEX_rope4,
+  GPU_INDEX_rotate_rows,
   GPU_INDEX_rows_coop1,
   GPU_INDEX_rows_coop1_bf16,
   GPU_INDEX_rows_coop2,
@@ -97,7 +98,7 @@ enum {
   GPU_INDEX_sample_sums,
   GPU_INDEX_scan,
   GPU_INDEX_scatter,
-  GPU_INDEX_scatter_few,
+  GPU_INDEX_scatter_split,
   GPU_INDEX_softmax,
   GPU_INDEX_softmax4,
   GPU_INDEX_sort_block,
@@ -105,7 +106,6 @@ enum {
   GPU_INDEX_strided,
   GPU_INDEX_transpose,
   GPU_INDEX_transpose8,
-  GPU_INDEX_turn_rows,
   GPU_KERNEL_COUNT
 };
 
@@ -185,11 +185,11 @@ typedef struct gpu_params_decode { uint32_t groups; uint32_t n; uint32_t n_block
 typedef struct gpu_constants_decode { uint32_t t; uint32_t planes; uint32_t ty; uint32_t ti; } gpu_constants_decode;
 extern const struct gpu_kernel gpu_kernel_decode;
 
-typedef struct gpu_params_fft { uint32_t groups; uint32_t rows; uint32_t log_r; uint32_t log_t; uint32_t log_l; uint32_t rows_in; uint32_t rows_out; uint32_t inner; uint32_t n; uint32_t zn; uint32_t n_in; uint32_t n_out; float scale; uint32_t roots_at; uint32_t low_at; uint32_t low_log; uint32_t high_at; uint32_t turn_at; uint32_t chirp_at; } gpu_params_fft;
+typedef struct gpu_params_fft { uint32_t groups; uint32_t rows; uint32_t log_r; uint32_t log_t; uint32_t log_l; uint32_t rows_in; uint32_t rows_out; uint32_t inner; uint32_t n; uint32_t zn; uint32_t n_in; uint32_t n_out; float scale; uint32_t roots_at; uint32_t low_at; uint32_t low_log; uint32_t high_at; uint32_t twiddle_at; uint32_t chirp_at; } gpu_params_fft;
 typedef struct gpu_constants_fft { uint32_t in_mode; uint32_t out_mode; uint32_t inverse; uint32_t blue; } gpu_constants_fft;
 extern const struct gpu_kernel gpu_kernel_fft;
 
-typedef struct gpu_params_fft_out { uint32_t groups; uint32_t count; uint32_t pitch; uint32_t inner; uint32_t zn; uint32_t n_out; float scale; uint32_t turn_at; uint32_t chirp_at; } gpu_params_fft_out;
+typedef struct gpu_params_fft_out { uint32_t groups; uint32_t count; uint32_t pitch; uint32_t inner; uint32_t zn; uint32_t n_out; float scale; uint32_t twiddle_at; uint32_t chirp_at; } gpu_params_fft_out;
 typedef struct gpu_constants_fft_out { uint32_t out_mode; uint32_t inverse; uint32_t blue; } gpu_constants_fft_out;
 extern const struct gpu_kernel gpu_kernel_fft_out;
 
@@ -202,9 +202,6 @@ extern const struct gpu_kernel gpu_kernel_fragments_bf16;
 typedef struct gpu_params_grid_sample { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t channels; uint32_t places; uint32_t words; uint32_t words_m; uint32_t words_s; uint32_t chunks; uint32_t chunks_m; uint32_t chunks_s; uint32_t n; } gpu_params_grid_sample;
 typedef struct gpu_constants_grid_sample { uint32_t t; uint32_t to; uint32_t axes; uint32_t mode; uint32_t padding; uint32_t align; } gpu_constants_grid_sample;
 extern const struct gpu_kernel gpu_kernel_grid_sample;
-
-typedef struct gpu_params_halves { uint32_t groups; uint32_t n; uint32_t nan; } gpu_params_halves;
-extern const struct gpu_kernel gpu_kernel_halves;
 
 typedef struct gpu_params_im2col { uint32_t groups; uint32_t in_z; uint32_t in_y; uint32_t in_x; uint32_t kernel_z; uint32_t kernel_y; uint32_t kernel_x; int32_t stride_z; int32_t stride_y; int32_t stride_x; int32_t dilation_z; int32_t dilation_y; int32_t dilation_x; int32_t pad_z; int32_t pad_y; int32_t pad_x; uint32_t plane; uint32_t plane_m; uint32_t plane_s; uint32_t slice; uint32_t slice_m; uint32_t slice_s; uint32_t row; uint32_t row_m; uint32_t row_s; uint32_t kw; uint32_t kw_m; uint32_t kw_s; uint32_t kh; uint32_t kh_m; uint32_t kh_s; uint32_t n; } gpu_params_im2col;
 typedef struct gpu_constants_im2col { uint32_t bytes; } gpu_constants_im2col;
@@ -317,6 +314,9 @@ typedef struct gpu_params_pool_lanes { uint32_t groups; uint32_t in_z; uint32_t 
 typedef struct gpu_constants_pool_lanes { uint32_t t; uint32_t is_max; uint32_t count_pad; uint32_t lanes; } gpu_constants_pool_lanes;
 extern const struct gpu_kernel gpu_kernel_pool_lanes;
 
+typedef struct gpu_params_probe_f16 { uint32_t groups; uint32_t n; uint32_t nan; } gpu_params_probe_f16;
+extern const struct gpu_kernel gpu_kernel_probe_f16;
+
 typedef struct gpu_params_q_channels { uint32_t groups; uint32_t n; } gpu_params_q_channels;
 typedef struct gpu_constants_q_channels { uint32_t ta; uint32_t tb; uint32_t ty; uint32_t scales; uint32_t zeros; uint32_t has_a_zero; uint32_t has_y_zero; uint32_t has_bias; } gpu_constants_q_channels;
 extern const struct gpu_kernel gpu_kernel_q_channels;
@@ -333,9 +333,9 @@ typedef struct gpu_params_quant_coop { uint32_t groups; uint32_t m; uint32_t n; 
 typedef struct gpu_constants_quant_coop { uint32_t tb; uint32_t sx; uint32_t sy; uint32_t bk; uint32_t size_a; uint32_t size_tile; uint32_t size_rows; uint32_t vec_y; uint32_t gather; uint32_t extra; uint32_t act; } gpu_constants_quant_coop;
 extern const struct gpu_kernel gpu_kernel_quant_coop;
 
-typedef struct gpu_params_quant_halves { uint32_t groups; uint32_t k; uint32_t rest; } gpu_params_quant_halves;
-typedef struct gpu_constants_quant_halves { uint32_t rest; uint32_t eights; uint32_t crossed; } gpu_constants_quant_halves;
-extern const struct gpu_kernel gpu_kernel_quant_halves;
+typedef struct gpu_params_quant_f16 { uint32_t groups; uint32_t k; uint32_t rest; } gpu_params_quant_f16;
+typedef struct gpu_constants_quant_f16 { uint32_t rest; uint32_t eights; uint32_t crossed; } gpu_constants_quant_f16;
+extern const struct gpu_kernel gpu_kernel_quant_f16;
 
 typedef struct gpu_params_quant_matvec { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t tiles; uint32_t a1; uint32_t a2; uint32_t b1; uint32_t experts; uint32_t runs; uint32_t two_23; float eps; } gpu_params_quant_matvec;
 typedef struct gpu_constants_quant_matvec { uint32_t t; uint32_t rows; uint32_t cols; uint32_t lanes; uint32_t red; uint32_t mode; uint32_t dual; uint32_t extra; uint32_t act; uint32_t ti; } gpu_constants_quant_matvec;
@@ -353,7 +353,7 @@ typedef struct gpu_constants_range { uint32_t t; } gpu_constants_range;
 extern const struct gpu_kernel gpu_kernel_range;
 
 typedef struct gpu_params_recurrent_loop { uint32_t groups; uint32_t batches; uint32_t steps; uint32_t line_step; uint32_t time_step; uint32_t is_reverse; uint32_t last_at; uint32_t wants; } gpu_params_recurrent_loop;
-typedef struct gpu_constants_recurrent_loop { uint32_t t; uint32_t kind; uint32_t gates; uint32_t has_bias; uint32_t hidden; uint32_t row_most; } gpu_constants_recurrent_loop;
+typedef struct gpu_constants_recurrent_loop { uint32_t t; uint32_t kind; uint32_t gates; uint32_t has_bias; uint32_t hidden; uint32_t row_max; } gpu_constants_recurrent_loop;
 extern const struct gpu_kernel gpu_kernel_recurrent_loop;
 
 typedef struct gpu_params_recurrent_pack { uint32_t groups; uint32_t n; uint32_t hidden; } gpu_params_recurrent_pack;
@@ -395,6 +395,10 @@ extern const struct gpu_kernel gpu_kernel_rope;
 typedef struct gpu_params_rope4 { uint32_t groups; uint32_t n; uint32_t d; uint32_t n_rot; uint32_t heads; uint32_t tokens; uint32_t head_rows; uint32_t token_rows; uint32_t width; uint32_t table_rows; uint32_t heads_each; } gpu_params_rope4;
 typedef gpu_constants_rope gpu_constants_rope4;
 extern const struct gpu_kernel gpu_kernel_rope4;
+
+typedef struct gpu_params_rotate_rows { uint32_t groups; uint32_t n; uint32_t d; uint32_t n_rot; uint32_t heads; uint32_t tokens; uint32_t head_rows; uint32_t token_rows; uint32_t width; uint32_t table_rows; uint32_t heads_each; float eps; uint32_t capacity; uint32_t limit; uint32_t per_at; } gpu_params_rotate_rows;
+typedef struct gpu_constants_rotate_rows { uint32_t t; uint32_t t_index; uint32_t positions; uint32_t angles; uint32_t is_gptj; uint32_t lanes; uint32_t per; uint32_t norm; uint32_t gamma; uint32_t placed; uint32_t at_t; uint32_t to; } gpu_constants_rotate_rows;
+extern const struct gpu_kernel gpu_kernel_rotate_rows;
 
 typedef struct gpu_params_rows_coop1 { uint32_t groups; uint32_t m; uint32_t n; uint32_t k; uint32_t k_part; uint32_t tiles; } gpu_params_rows_coop1;
 typedef struct gpu_constants_rows_coop1 { uint32_t subs; uint32_t ahead; uint32_t tx; uint32_t vec_y; uint32_t ty; uint32_t extra; uint32_t act; uint32_t te; } gpu_constants_rows_coop1;
@@ -468,9 +472,9 @@ typedef struct gpu_params_scatter { uint32_t groups; uint32_t lines; uint32_t ra
 typedef struct gpu_constants_scatter { uint32_t tu; uint32_t kind; uint32_t meet; uint32_t columns; uint32_t rank; } gpu_constants_scatter;
 extern const struct gpu_kernel gpu_kernel_scatter;
 
-typedef struct gpu_params_scatter_few { uint32_t groups; uint32_t lines; uint32_t ranges; uint32_t range_size; uint32_t count; uint32_t u_step; uint32_t stride; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_scatter_few;
-typedef gpu_constants_scatter gpu_constants_scatter_few;
-extern const struct gpu_kernel gpu_kernel_scatter_few;
+typedef struct gpu_params_scatter_split { uint32_t groups; uint32_t lines; uint32_t ranges; uint32_t range_size; uint32_t count; uint32_t u_step; uint32_t stride; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_scatter_split;
+typedef gpu_constants_scatter gpu_constants_scatter_split;
+extern const struct gpu_kernel gpu_kernel_scatter_split;
 
 typedef struct gpu_params_softmax { uint32_t groups; uint32_t lines; uint32_t n; uint32_t inner; uint32_t chunks; uint32_t chunk; } gpu_params_softmax;
 typedef struct gpu_constants_softmax { uint32_t t; uint32_t ty; uint32_t unit; uint32_t lanes; uint32_t per; uint32_t strided; uint32_t stage; uint32_t is_log; } gpu_constants_softmax;
@@ -498,9 +502,5 @@ extern const struct gpu_kernel gpu_kernel_transpose;
 
 typedef struct gpu_params_transpose8 { uint32_t groups; uint32_t size_a; uint32_t size_b; uint32_t sa; uint32_t tb; uint32_t tiles_a; uint32_t tiles_b; uint32_t d0; uint32_t from0; uint32_t to0; uint32_t d1; uint32_t from1; uint32_t to1; uint32_t from2; uint32_t to2; } gpu_params_transpose8;
 extern const struct gpu_kernel gpu_kernel_transpose8;
-
-typedef struct gpu_params_turn_rows { uint32_t groups; uint32_t n; uint32_t d; uint32_t n_rot; uint32_t heads; uint32_t tokens; uint32_t head_rows; uint32_t token_rows; uint32_t width; uint32_t table_rows; uint32_t heads_each; float eps; uint32_t capacity; uint32_t limit; uint32_t per_at; } gpu_params_turn_rows;
-typedef struct gpu_constants_turn_rows { uint32_t t; uint32_t t_index; uint32_t positions; uint32_t angles; uint32_t is_gptj; uint32_t lanes; uint32_t per; uint32_t norm; uint32_t gamma; uint32_t placed; uint32_t at_t; uint32_t to; } gpu_constants_turn_rows;
-extern const struct gpu_kernel gpu_kernel_turn_rows;
 
 #endif

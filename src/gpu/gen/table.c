@@ -27,7 +27,6 @@ const gpu_kernel gpu_kernel_fft_out = {"fft_out", GPU_INDEX_fft_out, 3, 0x2, 3, 
 const gpu_kernel gpu_kernel_fragments = {"fragments", GPU_INDEX_fragments, 1, 0x1, 0, sizeof(gpu_params_fragments)};
 const gpu_kernel gpu_kernel_fragments_bf16 = {"fragments_bf16", GPU_INDEX_fragments_bf16, 1, 0x1, 0, sizeof(gpu_params_fragments_bf16)};
 const gpu_kernel gpu_kernel_grid_sample = {"grid_sample", GPU_INDEX_grid_sample, 3, 0x4, 6, sizeof(gpu_params_grid_sample)};
-const gpu_kernel gpu_kernel_halves = {"halves", GPU_INDEX_halves, 1, 0x1, 0, sizeof(gpu_params_halves)};
 const gpu_kernel gpu_kernel_im2col = {"im2col", GPU_INDEX_im2col, 2, 0x2, 1, sizeof(gpu_params_im2col)};
 const gpu_kernel gpu_kernel_linear_scan = {"linear_scan", GPU_INDEX_linear_scan, 8, 0x80, 11, sizeof(gpu_params_linear_scan)};
 const gpu_kernel gpu_kernel_matmul4 = {"matmul4", GPU_INDEX_matmul4, 8, 0xc0, 19, sizeof(gpu_params_matmul4)};
@@ -56,11 +55,12 @@ const gpu_kernel gpu_kernel_pointwise4 = {"pointwise4", GPU_INDEX_pointwise4, 8,
 const gpu_kernel gpu_kernel_pointwise64 = {"pointwise64", GPU_INDEX_pointwise64, 8, 0x80, 22, sizeof(gpu_params_pointwise64)};
 const gpu_kernel gpu_kernel_pool = {"pool", GPU_INDEX_pool, 2, 0x2, 3, sizeof(gpu_params_pool)};
 const gpu_kernel gpu_kernel_pool_lanes = {"pool_lanes", GPU_INDEX_pool_lanes, 2, 0x2, 4, sizeof(gpu_params_pool_lanes)};
+const gpu_kernel gpu_kernel_probe_f16 = {"probe_f16", GPU_INDEX_probe_f16, 1, 0x1, 0, sizeof(gpu_params_probe_f16)};
 const gpu_kernel gpu_kernel_q_channels = {"q_channels", GPU_INDEX_q_channels, 8, 0x80, 8, sizeof(gpu_params_q_channels)};
 const gpu_kernel gpu_kernel_q_conv2d = {"q_conv2d", GPU_INDEX_q_conv2d, 4, 0x8, 3, sizeof(gpu_params_q_conv2d)};
 const gpu_kernel gpu_kernel_q_matmul = {"q_matmul", GPU_INDEX_q_matmul, 4, 0x8, 5, sizeof(gpu_params_q_matmul)};
 const gpu_kernel gpu_kernel_quant_coop = {"quant_coop", GPU_INDEX_quant_coop, 8, 0xc0, 11, sizeof(gpu_params_quant_coop)};
-const gpu_kernel gpu_kernel_quant_halves = {"quant_halves", GPU_INDEX_quant_halves, 3, 0x6, 3, sizeof(gpu_params_quant_halves)};
+const gpu_kernel gpu_kernel_quant_f16 = {"quant_f16", GPU_INDEX_quant_f16, 3, 0x6, 3, sizeof(gpu_params_quant_f16)};
 const gpu_kernel gpu_kernel_quant_matvec = {"quant_matvec", GPU_INDEX_quant_matvec, 8, 0x80, 10, sizeof(gpu_params_quant_matvec)};
 const gpu_kernel gpu_kernel_quant_matvec_norm = {"quant_matvec_norm", GPU_INDEX_quant_matvec_norm, 8, 0x80, 10, sizeof(gpu_params_quant_matvec_norm)};
 const gpu_kernel gpu_kernel_quant_rows = {"quant_rows", GPU_INDEX_quant_rows, 2, 0x2, 0, sizeof(gpu_params_quant_rows)};
@@ -76,6 +76,7 @@ const gpu_kernel gpu_kernel_resolve = {"resolve", GPU_INDEX_resolve, 3, 0x4, 2, 
 const gpu_kernel gpu_kernel_rng = {"rng", GPU_INDEX_rng, 2, 0x2, 3, sizeof(gpu_params_rng)};
 const gpu_kernel gpu_kernel_rope = {"rope", GPU_INDEX_rope, 6, 0x20, 5, sizeof(gpu_params_rope)};
 const gpu_kernel gpu_kernel_rope4 = {"rope4", GPU_INDEX_rope4, 6, 0x20, 5, sizeof(gpu_params_rope4)};
+const gpu_kernel gpu_kernel_rotate_rows = {"rotate_rows", GPU_INDEX_rotate_rows, 8, 0x20, 12, sizeof(gpu_params_rotate_rows)};
 const gpu_kernel gpu_kernel_rows_coop1 = {"rows_coop1", GPU_INDEX_rows_coop1, 5, 0x18, 8, sizeof(gpu_params_rows_coop1)};
 const gpu_kernel gpu_kernel_rows_coop1_bf16 = {"rows_coop1_bf16", GPU_INDEX_rows_coop1_bf16, 5, 0x18, 8, sizeof(gpu_params_rows_coop1_bf16)};
 const gpu_kernel gpu_kernel_rows_coop2 = {"rows_coop2", GPU_INDEX_rows_coop2, 5, 0x18, 8, sizeof(gpu_params_rows_coop2)};
@@ -94,7 +95,7 @@ const gpu_kernel gpu_kernel_sample_pick = {"sample_pick", GPU_INDEX_sample_pick,
 const gpu_kernel gpu_kernel_sample_sums = {"sample_sums", GPU_INDEX_sample_sums, 3, 0x4, 1, sizeof(gpu_params_sample_sums)};
 const gpu_kernel gpu_kernel_scan = {"scan", GPU_INDEX_scan, 3, 0x2, 8, sizeof(gpu_params_scan)};
 const gpu_kernel gpu_kernel_scatter = {"scatter", GPU_INDEX_scatter, 4, 0x4, 5, sizeof(gpu_params_scatter)};
-const gpu_kernel gpu_kernel_scatter_few = {"scatter_few", GPU_INDEX_scatter_few, 4, 0x4, 5, sizeof(gpu_params_scatter_few)};
+const gpu_kernel gpu_kernel_scatter_split = {"scatter_split", GPU_INDEX_scatter_split, 4, 0x4, 5, sizeof(gpu_params_scatter_split)};
 const gpu_kernel gpu_kernel_softmax = {"softmax", GPU_INDEX_softmax, 3, 0x6, 8, sizeof(gpu_params_softmax)};
 const gpu_kernel gpu_kernel_softmax4 = {"softmax4", GPU_INDEX_softmax4, 3, 0x6, 5, sizeof(gpu_params_softmax4)};
 const gpu_kernel gpu_kernel_sort_block = {"sort_block", GPU_INDEX_sort_block, 4, 0xc, 8, sizeof(gpu_params_sort_block)};
@@ -102,7 +103,6 @@ const gpu_kernel gpu_kernel_sort_merge = {"sort_merge", GPU_INDEX_sort_merge, 4,
 const gpu_kernel gpu_kernel_strided = {"strided", GPU_INDEX_strided, 5, 0xc, 4, sizeof(gpu_params_strided)};
 const gpu_kernel gpu_kernel_transpose = {"transpose", GPU_INDEX_transpose, 2, 0x2, 2, sizeof(gpu_params_transpose)};
 const gpu_kernel gpu_kernel_transpose8 = {"transpose8", GPU_INDEX_transpose8, 2, 0x2, 0, sizeof(gpu_params_transpose8)};
-const gpu_kernel gpu_kernel_turn_rows = {"turn_rows", GPU_INDEX_turn_rows, 8, 0x20, 12, sizeof(gpu_params_turn_rows)};
 
 const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_arg,
@@ -129,7 +129,6 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_fragments,
   &gpu_kernel_fragments_bf16,
   &gpu_kernel_grid_sample,
-  &gpu_kernel_halves,
   &gpu_kernel_im2col,
   &gpu_kernel_linear_scan,
   &gpu_kernel_matmul4,
@@ -158,11 +157,12 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_pointwise64,
   &gpu_kernel_pool,
   &gpu_kernel_pool_lanes,
+  &gpu_kernel_probe_f16,
   &gpu_kernel_q_channels,
   &gpu_kernel_q_conv2d,
   &gpu_kernel_q_matmul,
   &gpu_kernel_quant_coop,
-  &gpu_kernel_quant_halves,
+  &gpu_kernel_quant_f16,
   &gpu_kernel_quant_matvec,
   &gpu_kernel_quant_matvec_norm,
   &gpu_kernel_quant_rows,
@@ -178,6 +178,7 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_rng,
   &gpu_kernel_rope,
   &gpu_kernel_rope4,
+  &gpu_kernel_rotate_rows,
   &gpu_kernel_rows_coop1,
   &gpu_kernel_rows_coop1_bf16,
   &gpu_kernel_rows_coop2,
@@ -196,7 +197,7 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_sample_sums,
   &gpu_kernel_scan,
   &gpu_kernel_scatter,
-  &gpu_kernel_scatter_few,
+  &gpu_kernel_scatter_split,
   &gpu_kernel_softmax,
   &gpu_kernel_softmax4,
   &gpu_kernel_sort_block,
@@ -204,5 +205,4 @@ const gpu_kernel *const gpu_kernels[GPU_KERNEL_COUNT] = {
   &gpu_kernel_strided,
   &gpu_kernel_transpose,
   &gpu_kernel_transpose8,
-  &gpu_kernel_turn_rows,
 };

@@ -124,7 +124,7 @@ static std::vector<double> wanted(const a_case &c, const a_row &r) {
   size_t q_at = (size_t)r.batch * c.heads() * c.queries * c.d + r.query * p.q_place + r.head * p.q_head;
   u32 kv = r.head / c.heads_per_kv;
   std::vector<double> score(c.n_keys[r.batch], -INFINITY), sum(c.dv, 0.0);
-  double most = c.sinks.empty() ? -INFINITY : at(c.sinks, r.head), total = 0;
+  double max = c.sinks.empty() ? -INFINITY : at(c.sinks, r.head), total = 0;
   for (u32 j = 0; j < score.size(); j++) {
     size_t k_at = (size_t)r.batch * c.keys * c.kv_heads * c.d + j * p.k_place + kv * p.k_head;
     if (!is_seen(c, r, j)) continue;
@@ -132,13 +132,13 @@ static std::vector<double> wanted(const a_case &c, const a_row &r) {
     for (u32 e = 0; e < c.d; e++) score[j] += at(q.words, q_at + e) * at(k.words, k_at + e);
     score[j] *= (double)p.scale;
     if (HAS_CAP) score[j] = (double)p.softcap * tanh(score[j] / (double)p.softcap);
-    most = fmax(most, score[j]);
+    max = fmax(max, score[j]);
   }
-  if (!c.sinks.empty()) total = exp(at(c.sinks, r.head) - most);
+  if (!c.sinks.empty()) total = exp(at(c.sinks, r.head) - max);
   for (u32 j = 0; j < score.size(); j++) {
     size_t v_at = (size_t)r.batch * c.keys * c.kv_heads * c.dv + j * p.v_place + kv * p.v_head;
     if (!is_seen(c, r, j)) continue;
-    double weight = exp(score[j] - most);
+    double weight = exp(score[j] - max);
     total += weight;
     for (u32 e = 0; e < c.dv; e++) sum[e] += weight * at(v.words, v_at + e);
   }
@@ -148,11 +148,11 @@ static std::vector<double> wanted(const a_case &c, const a_row &r) {
 
 static double found(const a_case &c, size_t row, u32 e) {
   if (!PARTIAL) return at(y.words, row * c.dv + e);
-  double most = -INFINITY, total = 0, sum = 0;
-  for (u32 s = 0; s < p.splits; s++) most = fmax(most, (double)AS_F32(stats.words[2 * (s * c.rows() + row)]));
+  double max = -INFINITY, total = 0, sum = 0;
+  for (u32 s = 0; s < p.splits; s++) max = fmax(max, (double)AS_F32(stats.words[2 * (s * c.rows() + row)]));
   for (u32 s = 0; s < p.splits; s++) {
     size_t part = s * c.rows() + row;
-    double share = exp((double)AS_F32(stats.words[2 * part]) - most);
+    double share = exp((double)AS_F32(stats.words[2 * part]) - max);
     total += share * (double)AS_F32(stats.words[2 * part + 1]);
     sum += share * (double)AS_F32(y.words[part * c.dv + e]);
   }

@@ -56,7 +56,7 @@ static inline f32x4 F4(f32 a, f32 b, f32 c, f32 d) { return {a, b, c, d}; }
 /* GLSL has these. */
 static inline f32x4 operator*(f32x4 a, f32 s) { return {a.x * s, a.y * s, a.z * s, a.w * s}; }
 static inline f32x4 operator-(f32x4 a, f32x4 b) { return {a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w}; }
-#define PACKS_HALVES 0u
+#define PACKS_F16 0u
 #define HALF_PAIR(a, b) 0u
 static inline f32 F16LO(u32 w) { return (f32)bits_as<_Float16>((uint16_t)(w & 0xffffu)); }
 static inline f32 F16HI(u32 w) { return (f32)bits_as<_Float16>((uint16_t)(w >> 16)); }
@@ -198,12 +198,12 @@ template <class T, class Size> static shared_of<T, Size> shared_make(Size s) { r
 
 /* ---- invocations ---- */
 
-enum { MOST_INVOCATIONS = 256, STACK = 256 * 1024 };
+enum { MAX_INVOCATIONS = 256, STACK = 256 * 1024 };
 static struct {
   ucontext_t at;
   std::vector<char> stack;
   bool is_done;
-} invocations[MOST_INVOCATIONS];
+} invocations[MAX_INVOCATIONS];
 static ucontext_t scheduler;
 static u32 current, group_size, group_number;
 
@@ -222,7 +222,7 @@ struct barrier {
     }
   }
 };
-static barrier group_barrier, subgroup_barriers[MOST_INVOCATIONS / 32];
+static barrier group_barrier, subgroup_barriers[MAX_INVOCATIONS / 32];
 static void subgroupBarrier() { subgroup_barriers[current / 32].wait(32); }
 
 #define GROUP group_size
@@ -232,7 +232,7 @@ static void subgroupBarrier() { subgroup_barriers[current / 32].wait(32); }
 #define gl_SubgroupID (current / 32u)
 #define gl_SubgroupInvocationID (current % 32u)
 
-static u32 exchanged[MOST_INVOCATIONS];
+static u32 exchanged[MAX_INVOCATIONS];
 static inline u32 subgroupShuffleXor(u32 v, u32 mask) {
   exchanged[current] = v;
   subgroupBarrier();
@@ -370,7 +370,7 @@ template <class Array> static void coopMatStore(const sums_matrix &m, Array &to,
   subgroupBarrier();
 }
 
-static f32 left_now[MOST_INVOCATIONS / 32][16][16], right_now[MOST_INVOCATIONS / 32][16][16];
+static f32 left_now[MAX_INVOCATIONS / 32][16][16], right_now[MAX_INVOCATIONS / 32][16][16];
 static sums_matrix coopMatMulAdd(const half_matrix<gl_MatrixUseA> &a, const half_matrix<gl_MatrixUseB> &b,
                                  sums_matrix c) {
   auto &left = left_now[current / 32], &right = right_now[current / 32];

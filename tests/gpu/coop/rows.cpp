@@ -47,9 +47,9 @@ static std::vector<u32> draw_floats(size_t n, u32 type, f32 size, std::vector<do
 }
 
 #ifdef ROWS_DIRECT
-/* What quant_halves.k makes of f32: f16, of a dense weight's two, of a block type's one, by crosswise pairs; by eights of
+/* What quant_f16.k makes of f32: f16, of a dense weight's two, of a block type's one, by crosswise pairs; by eights of
  * rows; times a scale. */
-static void draw_halves(a_case &c) {
+static void draw_f16(a_case &c) {
   size_t rows = (p.m + 7) / 8 * 8, planes = PHASES;
   x4.words.assign(planes * rows * p.k / 2, 0x7e007e00u); /* NaN: rows that are none must not be seen */
   c.xs.assign((size_t)p.m * p.k, 0);
@@ -75,7 +75,7 @@ static void draw_halves(a_case &c) {
 static void draw_x(a_case &c) {
 #ifdef ROWS_DIRECT
   if (TX == T_HALVED) {
-    draw_halves(c);
+    draw_f16(c);
     return;
   }
 #endif
@@ -259,8 +259,8 @@ static bool check_element(const a_case &c, u32 r, u32 n) {
     double v = c.xs[(size_t)r * p.k + i] * c.ws[(size_t)n * p.k + i];
     sum += v, size += fabs(v);
   }
-  double most = 0; /* what is lost of x is lost of the row's largest element */
-  for (u32 i = 0; i < p.k; i++) most = fmax(most, fabs(c.xs[(size_t)r * p.k + i]));
+  double max = 0; /* what is lost of x is lost of the row's largest element */
+  for (u32 i = 0; i < p.k; i++) max = fmax(max, fabs(c.xs[(size_t)r * p.k + i]));
   if (EXTRA == EXTRA_BIAS) sum += c.es[n];
   if (EXTRA == EXTRA_ONE_BIAS) sum += c.es[0];
   if (EXTRA == EXTRA_GATE) sum *= c.es[(size_t)r * p.n + n], size *= fabs(c.es[(size_t)r * p.n + n]);
@@ -269,7 +269,7 @@ static bool check_element(const a_case &c, u32 r, u32 n) {
   bool right = std::isnan(sum)            ? std::isnan(x)
                : std::isinf(sum) || !fits ? x == sum || (!fits && (std::isinf(x) || fabs(x) > 64000))
                                           : fabs(x - sum) <= LOOSE * size + narrow * fabs(sum) + 1e-7;
-  if (!right) printf("row %u (to %g), column %u is %.9g but must be %.9g (of sizes %g)\n", r, most, n, x, sum, size);
+  if (!right) printf("row %u (to %g), column %u is %.9g but must be %.9g (of sizes %g)\n", r, max, n, x, sum, size);
   return right;
 }
 

@@ -6,14 +6,14 @@
  *
  * Destroying ends the turn. From outside it waits for the one who has it; from inside a callback, of this object or of any
  * other, it cannot, so the object is doomed: nobody gets in any more, and whoever has the turn frees it when he leaves. */
-#ifndef RLX_BASE_TURN_H
-#define RLX_BASE_TURN_H
+#ifndef RLX_BASE_LOCK_H
+#define RLX_BASE_LOCK_H
 
 #include <pthread.h>
 
 #include "base/status.h"
 
-typedef struct rlx_turn {
+typedef struct rlx_lock {
   pthread_mutex_t lock; /* of what follows; held for a moment only */
   pthread_cond_t left;
   const void *holder; /* rlx_thread_self of who has it; NULL: nobody */
@@ -24,20 +24,20 @@ typedef struct rlx_turn {
   const char *what;           /* "executable", for messages */
   void (*free)(void *object); /* of which this is a part */
   void *object;
-} rlx_turn;
+} rlx_lock;
 
-/* `free` ends with rlx_turn_deinit and the memory. */
-rlx_status rlx_turn_init(rlx_turn *t, const char *what, void (*free)(void *object), void *object);
-void rlx_turn_deinit(rlx_turn *t);
-rlx_status rlx_turn_take(rlx_turn *t, const char *call);
+/* `free` ends with rlx_lock_deinit and the memory. */
+rlx_status rlx_lock_init(rlx_lock *t, const char *what, void (*free)(void *object), void *object);
+void rlx_lock_deinit(rlx_lock *t);
+rlx_status rlx_lock_try(rlx_lock *t, const char *call);
 /* Also where the caller has it already. */
-rlx_status rlx_turn_look(rlx_turn *t, const char *call);
+rlx_status rlx_lock_try_nested(rlx_lock *t, const char *call);
 /* Waits for others; false: of another process, or doomed. */
-bool rlx_turn_wait(rlx_turn *t);
+bool rlx_lock_wait(rlx_lock *t);
 /* After any of the three. Frees the object if it was destroyed meanwhile. */
-void rlx_turn_leave(rlx_turn *t);
+void rlx_lock_release(rlx_lock *t);
 /* For destroy: frees the object, or leaves that to whoever has the turn. In a child of the process that made it nothing
  * happens: it is the parent's. */
-void rlx_turn_end(rlx_turn *t);
+void rlx_lock_end(rlx_lock *t);
 
 #endif

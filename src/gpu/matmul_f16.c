@@ -1,37 +1,37 @@
 /* f32 times f16 on matrix units, which multiply f16 alone: what a language model's prompt is made of.
  *
  * Each row of a is multiplied by a power of two that brings it into f16's range and becomes two f16 rows, its elements rounded
- * and what rounding left (kernels/quant_halves.k): 22 bits of each element, and products of f16 are exact in f32. The two are
+ * and what rounding left (kernels/quant_f16.k): 22 bits of each element, and products of f16 are exact in f32. The two are
  * a batch of two products with the same b; the second pass, which adds parts anyway, adds their results and takes the
  * powers out. Twice the products of plain f16, at about eight times the rate of f32.
  *
  * Not with `exact`: an infinite element of b times a rest of 0 is NaN, where f32 says infinite. */
 #include "gpu/matmul_plan.h"
 
-bool gpu_product_takes_halves(const gpu_lowering *l, const gpu_product *p) {
+bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p) {
   uint64_t parts = 8ull * p->m * p->n; /* bytes, if k is not split: of so large a result it is not */
   return parts <= l->caps->max_window_bytes && !l->exact && l->caps->has_coopmat && p->a_type == RLX_F32 &&
          p->b_type == RLX_F16 && p->n_axes == 0 && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) &&
-         p->m > PRODUCT_FEW_ROWS && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->halves_min_elements &&
+         p->m > PRODUCT_SKINNY_ROWS && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->f16_min_elements &&
          !l->caps->choices.tile;
 }
 
-product_halves gpu_product_halve(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order) {
+product_f16 gpu_product_to_f16(gpu_lowering *l, const gpu_product *p, bool with_rest, product_order order) {
   uint32_t rows = order == PRODUCT_BY_ROWS ? p->m : gpu_ceil_div(p->m, 8) * 8;
-  product_halves h = {.a = gpu_work(l, (uint64_t)rows * p->k * (with_rest ? 4 : 2))};
+  product_f16 h = {.a = gpu_work(l, (uint64_t)rows * p->k * (with_rest ? 4 : 2))};
   h.scales = gpu_work(l, (uint64_t)p->m * 4);
-  gpu_params_quant_halves params = {.k = p->k, .rest = rows * (p->k / 8)};
-  gpu_constants_quant_halves c = {
+  gpu_params_quant_f16 params = {.k = p->k, .rest = rows * (p->k / 8)};
+  gpu_constants_quant_f16 c = {
     .rest = with_rest, .eights = order != PRODUCT_BY_ROWS, .crossed = order == PRODUCT_BY_EIGHTS_CROSSED};
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  const bool wide = p->m <= tuned->halves_many_rows && l->caps->max_group >= tuned->halves_wide_group;
-  gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_halves, params, c), .groups = p->m,
-                            .group_size = wide ? tuned->halves_wide_group : tuned->halves_group,
+  const bool wide = p->m <= tuned->f16_many_rows && l->caps->max_group >= tuned->f16_wide_group;
+  gpu_emit(l, &(gpu_launch){GPU_KERNEL(quant_f16, params, c), .groups = p->m,
+                            .group_size = wide ? tuned->f16_wide_group : tuned->f16_group,
                             .windows = {p->a, h.a, h.scales}});
   return h;
 }
 
-void gpu_product_of_halves(gpu_lowering *l, const gpu_product *p, const product_halves *a) {
+void gpu_product_of_f16(gpu_lowering *l, const gpu_product *p, const product_f16 *a) {
   gpu_product both = {.m = p->m,
                       .n = p->n,
                       .k = p->k,

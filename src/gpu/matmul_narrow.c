@@ -7,8 +7,8 @@
 #include "gpu/matmul_plan.h"
 
 enum {
-  LEAST_ROWS = 2, /* that the kernels can take, */
-  MOST_ROWS = 64,
+  MIN_ROWS = 2, /* that the kernels can take, */
+  MAX_ROWS = 64,
   CHUNK = 64, /* of k, that a sub-group takes at a time */
 };
 
@@ -17,11 +17,11 @@ enum {
 typedef struct kind {
   const gpu_kernel *kernels[3];
   uint32_t columns, min_rows;
-  product_some shape;
+  product_narrow shape;
 } kind;
 
 static kind kind_of(const gpu_tuning *t, rlx_dtype weight) {
-  const product_some shape = {.subs = (uint8_t)t->narrow_subs};
+  const product_narrow shape = {.subs = (uint8_t)t->narrow_subs};
   kind f32 = {
     {&gpu_kernel_rows_full1, &gpu_kernel_rows_full2, &gpu_kernel_rows_full4}, 16, t->narrow_f32_min_rows, shape};
   kind f16 = {
@@ -36,9 +36,9 @@ static kind kind_of(const gpu_tuning *t, rlx_dtype weight) {
   return weight == RLX_F32 ? f32 : weight == RLX_F16 ? f16 : bf16;
 }
 
-static uint32_t shared_bytes(uint32_t subs) { return subs * 16 * 144 + (2 * MOST_ROWS + 1) * 4; }
+static uint32_t shared_bytes(uint32_t subs) { return subs * 16 * 144 + (2 * MAX_ROWS + 1) * 4; }
 
-static bool fits(const gpu_caps *caps, const product_some *s) {
+static bool fits(const gpu_caps *caps, const product_narrow *s) {
   return caps->max_group >= 32u * s->subs && caps->max_shared >= shared_bytes(s->subs);
 }
 
@@ -46,39 +46,39 @@ static bool fits(const gpu_caps *caps, const product_some *s) {
 static bool can(const gpu_lowering *l, const gpu_product *p, bool has_units) {
   const kind of = kind_of(gpu_tuned(l->caps), p->b_type);
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
-  return has_units && vectors && p->m >= LEAST_ROWS && p->m <= MOST_ROWS && fits(l->caps, &of.shape) &&
+  return has_units && vectors && p->m >= MIN_ROWS && p->m <= MAX_ROWS && fits(l->caps, &of.shape) &&
          !l->caps->choices.tile;
 }
 static bool is_worth_it(const gpu_caps *caps, const gpu_product *p) {
   const gpu_tuning *tuned = gpu_tuned(caps);
-  uint32_t most = p->b_type == RLX_F16 && p->a_type == RLX_F32 ? tuned->narrow_mixed_max_rows : MOST_ROWS;
-  if (caps->choices.some) return caps->choices.some->subs > 0;
-  return p->m >= kind_of(tuned, p->b_type).min_rows && p->m <= most && p->k >= tuned->narrow_min_k &&
+  uint32_t max = p->b_type == RLX_F16 && p->a_type == RLX_F32 ? tuned->narrow_mixed_max_rows : MAX_ROWS;
+  if (caps->choices.narrow) return caps->choices.narrow->subs > 0;
+  return p->m >= kind_of(tuned, p->b_type).min_rows && p->m <= max && p->k >= tuned->narrow_min_k &&
          p->n >= tuned->narrow_min_n;
 }
 
-bool gpu_product_has_some_rows(const gpu_lowering *l, const gpu_product *p) {
-  if (l->caps->choices.some && !l->caps->choices.some->subs) return false;
+bool gpu_product_is_narrow(const gpu_lowering *l, const gpu_product *p) {
+  if (l->caps->choices.narrow && !l->caps->choices.narrow->subs) return false;
   if (gpu_product_is_direct(l, p)) return true;
   bool half = p->b_type == RLX_F16 && l->caps->has_coopmat;
-  bool brain = (p->b_type == RLX_BF16 || p->b_type == RLX_F32) && l->caps->has_coopmat_bf16;
+  bool bf16 = (p->b_type == RLX_BF16 || p->b_type == RLX_F32) && l->caps->has_coopmat_bf16;
   if (p->b_type == RLX_F32 && l->exact) return false;
   bool types = p->a_type == p->b_type || (p->a_type == RLX_F32 && !l->exact);
-  return types && can(l, p, half || brain) && is_worth_it(l->caps, p);
+  return types && can(l, p, half || bf16) && is_worth_it(l->caps, p);
 }
 
-bool gpu_product_some_blocks(const gpu_lowering *l, const gpu_product *p) {
-  return (!l->caps->choices.some || l->caps->choices.some->subs) && gpu_product_is_direct(l, p);
+bool gpu_product_narrow_blocks(const gpu_lowering *l, const gpu_product *p) {
+  return (!l->caps->choices.narrow || l->caps->choices.narrow->subs) && gpu_product_is_direct(l, p);
 }
 
-void gpu_product_some_rows(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
+void gpu_product_narrow(gpu_lowering *l, const gpu_product *p, const product_planes *planes) {
   if (gpu_product_is_direct(l, p)) {
     gpu_product_direct(l, p, planes);
     return;
   }
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   const kind of = kind_of(tuned, p->b_type);
-  const product_some *s = &of.shape, *chosen = l->caps->choices.some;
+  const product_narrow *s = &of.shape, *chosen = l->caps->choices.narrow;
   if (chosen && fits(l->caps, chosen)) s = chosen;
   uint32_t tiles = gpu_ceil_div(p->n, of.columns), splits = 1, step = s->subs * CHUNK;
   while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= tuned->narrow_min_chunks * step &&

@@ -1,8 +1,8 @@
-/* Made by tools/kernels from kernels/turn_rows.k. */
+/* Made by tools/kernels from kernels/rotate_rows.k. */
 #define K_HOST 1
 #define VARIANT(n)
 #include "emu/k_host.h"
-#include "gpu/kernels/turn_rows.k"
+#include "gpu/kernels/rotate_rows.k"
 
 static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_window *windows) {
   (void)constants;
@@ -31,5 +31,5 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
 static void k_group(void) {
   red = emu_shared(sizeof *red * (2u * GROUP));
 }
-extern const emu_kernel emu_kernel_turn_rows;
-const emu_kernel emu_kernel_turn_rows = {"turn_rows", k_bind, k_group, k_main};
+extern const emu_kernel emu_kernel_rotate_rows;
+const emu_kernel emu_kernel_rotate_rows = {"rotate_rows", k_bind, k_group, k_main};

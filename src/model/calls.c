@@ -6,17 +6,17 @@
 
 static rlx_status take(rlx_lm *lm, const char *call) {
   if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", call);
-  RLX_TRY(rlx_turn_take(&lm->turn, call));
+  RLX_TRY(rlx_lock_try(&lm->lock, call));
   rlx_session_begin(lm->session, &lm->budget, call, 0, NULL);
   return RLX_OK;
 }
 
 static rlx_status look(const rlx_lm *lm, const char *call) {
   if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", call);
-  return rlx_turn_look(&((rlx_lm *)(uintptr_t)lm)->turn, call); /* nothing else changes */
+  return rlx_lock_try_nested(&((rlx_lm *)(uintptr_t)lm)->lock, call); /* nothing else changes */
 }
 
-static void leave(const rlx_lm *lm) { rlx_turn_leave(&((rlx_lm *)(uintptr_t)lm)->turn); }
+static void leave(const rlx_lm *lm) { rlx_lock_release(&((rlx_lm *)(uintptr_t)lm)->lock); }
 
 /* After take: the status as the caller sees it. */
 static rlx_status give_back(rlx_lm *lm, rlx_status s) {

@@ -1,8 +1,8 @@
-/* Made by tools/kernels from kernels/scatter_few.k. */
+/* Made by tools/kernels from kernels/scatter_split.k. */
 #define K_HOST 1
 #define VARIANT(n)
 #include "emu/k_host.h"
-#include "gpu/kernels/scatter_few.k"
+#include "gpu/kernels/scatter_split.k"
 
 static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_window *windows) {
   (void)constants;
@@ -24,5 +24,5 @@ static void k_group(void) {
   counts = emu_shared(sizeof *counts * (GROUP));
   blocks = emu_shared(sizeof *blocks * (17u));
 }
-extern const emu_kernel emu_kernel_scatter_few;
-const emu_kernel emu_kernel_scatter_few = {"scatter_few", k_bind, k_group, k_main};
+extern const emu_kernel emu_kernel_scatter_split;
+const emu_kernel emu_kernel_scatter_split = {"scatter_split", k_bind, k_group, k_main};

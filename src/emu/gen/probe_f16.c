@@ -1,8 +1,8 @@
-/* Made by tools/kernels from kernels/halves.k. */
+/* Made by tools/kernels from kernels/probe_f16.k. */
 #define K_HOST 1
 #define VARIANT(n)
 #include "emu/k_host.h"
-#include "gpu/kernels/halves.k"
+#include "gpu/kernels/probe_f16.k"
 
 static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_window *windows) {
   (void)constants;
@@ -11,5 +11,5 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
 }
 static void k_group(void) {
 }
-extern const emu_kernel emu_kernel_halves;
-const emu_kernel emu_kernel_halves = {"halves", k_bind, k_group, k_main};
+extern const emu_kernel emu_kernel_probe_f16;
+const emu_kernel emu_kernel_probe_f16 = {"probe_f16", k_bind, k_group, k_main};

@@ -1,5 +1,5 @@
 /* Turns: a few words under a lock that is never held while anything is waited for or called. */
-#include "base/turn.h"
+#include "base/lock.h"
 
 #include "base/process.h"
 #include "base/thread.h"
@@ -7,8 +7,8 @@
 /* Turns that this thread has: where there are any, it is inside a call, and what runs now is a callback. */
 static _Thread_local unsigned n_taken;
 
-rlx_status rlx_turn_init(rlx_turn *t, const char *what, void (*free)(void *object), void *object) {
-  *t = (rlx_turn){.what = what, .free = free, .object = object, .process = rlx_process_number()};
+rlx_status rlx_lock_init(rlx_lock *t, const char *what, void (*free)(void *object), void *object) {
+  *t = (rlx_lock){.what = what, .free = free, .object = object, .process = rlx_process_number()};
   int error = pthread_mutex_init(&t->lock, NULL);
   if (error) return RLX_FAIL(RLX_NO_MEMORY, "the system refused the lock of an %s (error %d)", what, error);
   error = pthread_cond_init(&t->left, NULL);
@@ -16,19 +16,19 @@ rlx_status rlx_turn_init(rlx_turn *t, const char *what, void (*free)(void *objec
   return error ? RLX_FAIL(RLX_NO_MEMORY, "the system refused a condition (error %d)", error) : RLX_OK;
 }
 
-void rlx_turn_deinit(rlx_turn *t) {
+void rlx_lock_deinit(rlx_lock *t) {
   pthread_cond_destroy(&t->left);
   pthread_mutex_destroy(&t->lock);
 }
 
 /* Under the lock. */
-static void enter(rlx_turn *t) {
+static void enter(rlx_lock *t) {
   t->holder = rlx_thread_self();
   t->depth++;
   n_taken++;
 }
 
-static rlx_status take(rlx_turn *t, const char *call, bool may_nest) {
+static rlx_status take(rlx_lock *t, const char *call, bool may_nest) {
   if (!rlx_process_is_own(t->process)) return rlx_process_refuse(call, t->what);
   pthread_mutex_lock(&t->lock);
   bool is_free = !t->holder && !t->is_doomed, is_nested = t->holder == rlx_thread_self() && may_nest;
@@ -39,10 +39,10 @@ static rlx_status take(rlx_turn *t, const char *call, bool may_nest) {
                   t->what);
 }
 
-rlx_status rlx_turn_take(rlx_turn *t, const char *call) { return take(t, call, false); }
-rlx_status rlx_turn_look(rlx_turn *t, const char *call) { return take(t, call, true); }
+rlx_status rlx_lock_try(rlx_lock *t, const char *call) { return take(t, call, false); }
+rlx_status rlx_lock_try_nested(rlx_lock *t, const char *call) { return take(t, call, true); }
 
-bool rlx_turn_wait(rlx_turn *t) {
+bool rlx_lock_wait(rlx_lock *t) {
   if (!rlx_process_is_own(t->process)) return false;
   const void *self = rlx_thread_self();
   pthread_mutex_lock(&t->lock);
@@ -53,7 +53,7 @@ bool rlx_turn_wait(rlx_turn *t) {
   return ok;
 }
 
-void rlx_turn_leave(rlx_turn *t) {
+void rlx_lock_release(rlx_lock *t) {
   n_taken--;
   if (!rlx_process_is_own(t->process)) return; /* a callback forked, and this is the child */
   pthread_mutex_lock(&t->lock);
@@ -64,7 +64,7 @@ void rlx_turn_leave(rlx_turn *t) {
   if (frees) t->free(t->object);
 }
 
-void rlx_turn_end(rlx_turn *t) {
+void rlx_lock_end(rlx_lock *t) {
   if (!rlx_process_is_own(t->process)) return;
   const bool in_callback = n_taken > 0 || rlx_pool_is_inside();
   pthread_mutex_lock(&t->lock);
