@@ -30,13 +30,10 @@ typedef struct f32x4 {
 #define F4(a, b, c, d) ((f32x4){a, b, c, d})
 #define K_UNROLL
 
-#define PARAMS_BEGIN      \
-  typedef struct Params { \
-    u32 groups;
+#define PARAMS_BEGIN typedef struct Params { u32 groups;
 #define FIELD(T, n) T n;
 #define PARAMS_END \
-  }                \
-  Params;          \
+  } Params;        \
   static Params p;
 #define CONST(id, n, d) static u32 n;
 #define READS(i, n) static emu_window n;
@@ -57,9 +54,11 @@ typedef struct f32x4 {
 #define FN3(R, n, A, a, B, b, C, c) K_FN R n(A a, B b, C c)
 #define FN4(R, n, A, a, B, b, C, c, D, d) K_FN R n(A a, B b, C c, D d)
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) K_FN R n(A a, B b, C c, D d, E e)
-#define KERNEL(n)            \
-  static void k_main(void) { \
-    if (WG >= p.groups) { return; }
+#define KERNEL(n)              \
+  static void k_main(void) {   \
+    if (WG >= p.groups) {      \
+      return;                  \
+    }
 #define END }
 
 #define GROUP emu_group_size
@@ -134,12 +133,12 @@ K_FN u32 k_minu(u32 a, u32 b) { return b < a ? b : a; }
 K_FN u32 k_maxu(u32 a, u32 b) { return b > a ? b : a; }
 K_FN i32 k_mini(i32 a, i32 b) { return b < a ? b : a; }
 K_FN i32 k_maxi(i32 a, i32 b) { return b > a ? b : a; }
-#define min(a, b) _Generic((a), f32 : k_minf, u32 : k_minu, i32 : k_mini)(a, b)
-#define max(a, b) _Generic((a), f32 : k_maxf, u32 : k_maxu, i32 : k_maxi)(a, b)
+#define min(a, b) _Generic((a), f32: k_minf, u32: k_minu, i32: k_mini)(a, b)
+#define max(a, b) _Generic((a), f32: k_maxf, u32: k_maxu, i32: k_maxi)(a, b)
 #define clamp(x, lo, hi) min(max(x, lo), hi)
 #define k_absi(x) ((x) < 0 ? (i32)(0u - (u32)(x)) : (x))
 K_FN i32 k_absint(i32 x) { return k_absi(x); }
-#define abs(x) _Generic((x), f32 : fabsf, i32 : k_absint)(x)
+#define abs(x) _Generic((x), f32: fabsf, i32: k_absint)(x)
 #define fma(a, b, c) fmaf(a, b, c)
 #define exp(x) expf(x)
 #define exp2(x) exp2f(x)

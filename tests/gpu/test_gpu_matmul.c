@@ -243,7 +243,7 @@ TEST(narrow_rows) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 64, 16384, true), "rows_coop1 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 1, 4096, 4096, true), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 2, 4096, 4096, true), "matvec8");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_halves matmul_coop4 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_f16 matmul_coop4 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows beside vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4, 4096, 4096, false), "matvec_kn matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 9, 4096, 4096, true), "rows_full1");
@@ -256,7 +256,7 @@ TEST(narrow_direct) {
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 2, 4096, 4096, true), "matvec8");
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 3, 4096, 4096, true), "rows_direct1");
   CHECK_EQ_STR(kernels_of(&known, RLX_F16, RLX_F16, 16, 11008, 4096, true), "rows_direct1");
-  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 17, 4096, 4096, true), "quant_halves rows_direct2");
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 17, 4096, 4096, true), "quant_f16 rows_direct2");
   CHECK_EQ_STR(kernels_of(&known, RLX_F16, RLX_F16, 32, 11008, 4096, true), "rows_direct2");
   CHECK_EQ_STR(kernels_of(&known, RLX_F16, RLX_F16, 33, 4096, 4096, true), "rows_coop4");
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 8, 64, 16384, true), "rows_direct1 matmul_sum");
@@ -272,7 +272,7 @@ TEST(choice) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 4096, 4096, false), "matmul8");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul_coop4");
   CHECK_EQ_STR(kernels_of(&large, RLX_BF16, RLX_BF16, 4096, 4096, 4096, false), "matmul_coop4_bf16");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "quant_halves matmul_coop4 matmul_sum");
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "quant_f16 matmul_coop4 matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4098, true), "matmul8"); /* rows beside vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 1, 4096, 4096, true), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 1, 4096, false), "matvec1");

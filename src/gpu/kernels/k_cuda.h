@@ -11,13 +11,9 @@ typedef float4 f32x4;
 #define F4 make_float4
 #define K_UNROLL _Pragma("unroll")
 
-#define PARAMS_BEGIN \
-  struct Params {    \
-    u32 groups;
+#define PARAMS_BEGIN struct Params { u32 groups;
 #define FIELD(T, n) T n;
-#define PARAMS_END \
-  }                \
-  ;
+#define PARAMS_END };
 #define CONST(id, n, d) static constexpr u32 n = K_C##id;
 #define READS(i, n)
 #define WRITES(i, n)
@@ -36,9 +32,7 @@ typedef float4 f32x4;
 #define FN3(R, n, A, a, B, b, C, c) static __device__ __forceinline__ R n(A a, B b, C c)
 #define FN4(R, n, A, a, B, b, C, c, D, d) static __device__ __forceinline__ R n(A a, B b, C c, D d)
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) static __device__ __forceinline__ R n(A a, B b, C c, D d, E e)
-#define KERNEL(n)                                                                   \
-  extern "C" __global__ void __launch_bounds__(K_C0) n(K_WINDOWS, const Params p) { \
-    if (WG >= p.groups) { return; }
+#define KERNEL(n) extern "C" __global__ void __launch_bounds__(K_C0) n(K_WINDOWS, const Params p) { if (WG >= p.groups) { return; }
 #define END }
 
 #define GROUP ((u32)K_C0)
@@ -58,12 +52,8 @@ typedef float4 f32x4;
 
 #define AS_F32(u) __uint_as_float(u)
 #define AS_U32(f) __float_as_uint(f)
-static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) {
-  return F4(AS_F32(u.x), AS_F32(u.y), AS_F32(u.z), AS_F32(u.w));
-}
-static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) {
-  return U4(AS_U32(f.x), AS_U32(f.y), AS_U32(f.z), AS_U32(f.w));
-}
+static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return F4(AS_F32(u.x), AS_F32(u.y), AS_F32(u.z), AS_F32(u.w)); }
+static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return U4(AS_U32(f.x), AS_U32(f.y), AS_U32(f.z), AS_U32(f.w)); }
 #define SELECT(c, t, f) ((c) ? (t) : (f))
 template <class T> static __device__ __forceinline__ T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
 #define RSQRT(x) rsqrtf(x)
@@ -75,7 +65,7 @@ static __device__ __forceinline__ f32 k_half(u32 h) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(s));
   return r;
 }
-#define F16LO(u) k_half((u)&0xffffu)
+#define F16LO(u) k_half((u) & 0xffffu)
 #define PACKS_F16 0u
 #define HALF_PAIR(a, b) 0u
 #define F16HI(u) k_half((u) >> 16u)
@@ -87,12 +77,8 @@ static __device__ __forceinline__ f32 k_half(u32 h) {
 #define SG_SIZE 32u
 #define SG_LANE (threadIdx.x & 31u)
 #define SG_INDEX (threadIdx.x >> 5u)
-template <class T> static __device__ __forceinline__ T SG_XOR(T x, u32 mask) {
-  return __shfl_xor_sync(0xffffffffu, x, mask);
-}
-template <class T> static __device__ __forceinline__ T SG_FROM(T x, u32 lane) {
-  return __shfl_sync(0xffffffffu, x, lane);
-}
+template <class T> static __device__ __forceinline__ T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> static __device__ __forceinline__ T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
 template <class T> static __device__ __forceinline__ T SG_ADD(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x += SG_XOR(x, m);
   return x;

@@ -11,22 +11,14 @@
 #define F4 vec4
 #define K_UNROLL [[unroll]]
 
-#define PARAMS_BEGIN                     \
-  layout(push_constant) uniform Params { \
-    uint groups;
+#define PARAMS_BEGIN layout(push_constant) uniform Params { uint groups;
 #define FIELD(T, n) T n;
-#define PARAMS_END \
-  }                \
-  p;
+#define PARAMS_END } p;
 #define CONST(id, n, d) layout(constant_id = id) const uint n = d;
-#define READS(i, n) \
-  layout(std430, set = 0, binding = i) readonly buffer K_Window##i { uint n[]; };
-#define WRITES(i, n) \
-  layout(std430, set = 0, binding = i) buffer K_Window##i { uint n[]; };
-#define READS4(i, n) \
-  layout(std430, set = 0, binding = i) readonly buffer K_Window##i { uvec4 n[]; };
-#define WRITES4(i, n) \
-  layout(std430, set = 0, binding = i) buffer K_Window##i { uvec4 n[]; };
+#define READS(i, n) layout(std430, set = 0, binding = i) readonly buffer K_Window##i { uint n[]; };
+#define WRITES(i, n) layout(std430, set = 0, binding = i) buffer K_Window##i { uint n[]; };
+#define READS4(i, n) layout(std430, set = 0, binding = i) readonly buffer K_Window##i { uvec4 n[]; };
+#define WRITES4(i, n) layout(std430, set = 0, binding = i) buffer K_Window##i { uvec4 n[]; };
 #define SHARED(T, n, N) shared T n[N];
 #define ATOMICS(i, n) WRITES(i, n)
 
@@ -45,9 +37,7 @@
 #define FN3(R, n, A, a, B, b, C, c) R n(K_IN A a, K_IN B b, K_IN C c)
 #define FN4(R, n, A, a, B, b, C, c, D, d) R n(K_IN A a, K_IN B b, K_IN C c, K_IN D d)
 #define FN5(R, n, A, a, B, b, C, c, D, d, E, e) R n(K_IN A a, K_IN B b, K_IN C c, K_IN D d, K_IN E e)
-#define KERNEL(n) \
-  void main() {   \
-    if (WG >= p.groups) { return; }
+#define KERNEL(n) void main() { if (WG >= p.groups) { return; }
 #define END }
 
 #define GROUP gl_WorkGroupSize.x
@@ -78,19 +68,13 @@ layout(constant_id = 97) const uint PACKS_F16 = 0u; /* GPU_CONSTANT_PACKS_F16 */
 #define HALF_PAIR(a, b) packHalf2x16(vec2(a, b))
 #define F16HI(u) unpackHalf2x16(u).y
 #define MULHI(a, b) k_mulhi(a, b)
-uint k_mulhi(uint a, uint b) {
-  uint hi;
-  uint lo;
-  umulExtended(a, b, hi, lo);
-  return hi;
-}
+uint k_mulhi(uint a, uint b) { uint hi; uint lo; umulExtended(a, b, hi, lo); return hi; }
 #define COUNT_ONES(u) uint(bitCount(u))
 #define FIRST_ONE(u) uint(findMSB(u))
 #define DOT4(a, b, c) k_dot4(a, b, c)
 #ifdef K_DOT8
-spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [ 6018, 6019 ],
-                  id = 4450) int k_packed_dot(int a, int b,
-                                              spirv_literal int format); /* OpSDot of PackedVectorFormat4x8Bit */
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
+int k_packed_dot(int a, int b, spirv_literal int format); /* OpSDot of PackedVectorFormat4x8Bit */
 int k_dot4(uint a, uint b, int c) { return k_packed_dot(int(a), int(b), 0) + c; }
 #else
 int k_dot4(uint a, uint b, int c) {

@@ -8,17 +8,9 @@
 #define F4 vec4<f32>
 #define K_UNROLL
 
-#define PARAMS_BEGIN \
-  struct Params {    \
-    groups : u32,
-#define FIELD(T, n) \
-  n:                \
-  T,
-#define PARAMS_END                               \
-  }                                              \
-  ;                                              \
-  @group(1) @binding(0) var<uniform> p : Params; \
-  @id(0) override GROUP : u32 = 64u;
+#define PARAMS_BEGIN struct Params { groups : u32,
+#define FIELD(T, n) n : T,
+#define PARAMS_END }; @group(1) @binding(0) var<uniform> p : Params; @id(0) override GROUP : u32 = 64u;
 #define CONST(i, n, d) @id(i) override n : u32 = d##u;
 #define READS(i, n) @group(0) @binding(i) var<storage, read_write> n : array<u32>;
 #define WRITES(i, n) @group(0) @binding(i) var<storage, read_write> n : array<u32>;
@@ -32,17 +24,13 @@
 #define EXACT(T, n) var n : T
 #define ARRAY(T, n, N) var n : array<T, N>
 #define TABLE(T, n, N, ...) const n = array<T, N>(__VA_ARGS__);
-#define FN1(R, n, A, a) fn n(a : A)->R
-#define FN2(R, n, A, a, B, b) fn n(a : A, b : B)->R
-#define FN3(R, n, A, a, B, b, C, c) fn n(a : A, b : B, c : C)->R
-#define FN4(R, n, A, a, B, b, C, c, D, d) fn n(a : A, b : B, c : C, d : D)->R
-#define FN5(R, n, A, a, B, b, C, c, D, d, E, e) fn n(a : A, b : B, c : C, d : D, e : E)->R
-#define KERNEL(n)                                                                 \
-  @compute @workgroup_size(GROUP) fn n(@builtin(local_invocation_id) k_lid        \
-                                       : vec3<u32>, @builtin(workgroup_id) k_wid  \
-                                       : vec3<u32>, @builtin(num_workgroups) k_wn \
-                                       : vec3<u32>) {                             \
-    if (WG >= p.groups) { return; }
+#define FN1(R, n, A, a) fn n(a : A) -> R
+#define FN2(R, n, A, a, B, b) fn n(a : A, b : B) -> R
+#define FN3(R, n, A, a, B, b, C, c) fn n(a : A, b : B, c : C) -> R
+#define FN4(R, n, A, a, B, b, C, c, D, d) fn n(a : A, b : B, c : C, d : D) -> R
+#define FN5(R, n, A, a, B, b, C, c, D, d, E, e) fn n(a : A, b : B, c : C, d : D, e : E) -> R
+#define KERNEL(n) @compute @workgroup_size(GROUP) fn n(@builtin(local_invocation_id) k_lid : vec3<u32>, \
+  @builtin(workgroup_id) k_wid : vec3<u32>, @builtin(num_workgroups) k_wn : vec3<u32>) { if (WG >= p.groups) { return; }
 #define END }
 
 #define LID k_lid.x
@@ -72,11 +60,8 @@
 #define HALF_PAIR(a, b) 0u
 #define F16HI(u) unpack2x16float(u).y
 #define MULHI(a, b) k_mulhi(a, b)
-fn k_mulhi(a : u32, b : u32)->u32 {
-  let al = a & 0xffffu;
-  let ah = a >> 16u;
-  let bl = b & 0xffffu;
-  let bh = b >> 16u;
+fn k_mulhi(a : u32, b : u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
   let m = ah * bl + ((al * bl) >> 16u);
   let n = al * bh + (m & 0xffffu);
   return ah * bh + (m >> 16u) + (n >> 16u);
