@@ -1,9 +1,9 @@
-/* Packs, and what of them has been unpacked. A pack is a list of variants: what one needs, the size of its blob, the
- * blob. */
+/* Looks up kernel variants in packs and caches their unpacked code. A pack is a list of variants, each with the bits of
+ * the features it needs, the size of its blob, and the blob. */
 #include "gpu/codes.h"
 
 enum { VARIANT_HEAD_BYTES = 8 };
-/* Of a blob: its number of symbols and their checksum (pack.h). */
+/* At the start of a blob: its number of symbols and their checksum (pack.h). */
 enum { PACK_HEAD_BYTES = 8 };
 
 static uint32_t read_u32(const unsigned char *b) {
@@ -63,7 +63,7 @@ bool gpu_codes_has(const gpu_codes *c, const gpu_kernel *k) {
   return gpu_pack_pick(&c->column[k->index], c->features, &v);
 }
 
-/* What is found under the lock is not changed again, so it is read without. */
+/* An entry found under the lock never changes again, so the caller reads it without the lock. */
 static bool look_up(gpu_codes *c, const gpu_kernel *k) {
   pthread_mutex_lock(&c->lock);
   bool found = c->code[k->index].n != 0;
@@ -71,7 +71,7 @@ static bool look_up(gpu_codes *c, const gpu_kernel *k) {
   return found;
 }
 
-/* Two threads may have unpacked the same kernel: the first one's stays. */
+/* Two threads may unpack the same kernel at once: the first result is kept. */
 static void keep(gpu_codes *c, const gpu_kernel *k, gpu_code *code) {
   pthread_mutex_lock(&c->lock);
   const bool is_first = c->code[k->index].n == 0;

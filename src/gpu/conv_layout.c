@@ -1,5 +1,5 @@
-/* Weights of convolutions for matrix units: [O, C, taps] of a 2-byte type lies as [O, taps, C], C filled up to eights with
- * zeros, so that a vector of 16 bytes is eight channels of one tap (kernels/conv_coop.kh). */
+/* Repacks convolution weights for matrix units: [O, C, taps] of a 2-byte type is stored as [O, taps, C], with C padded
+ * to a multiple of eight with zeros. So a 16-byte vector holds eight channels of one tap (kernels/conv_coop.kh). */
 #include <string.h>
 
 #include "gpu/window.h"
@@ -23,7 +23,7 @@ uint64_t gpu_transposed_bytes(const rlx_type *type) {
 
 rlx_status gpu_transposed_repack(const rlx_type *type, bool to_layout, const void *src, void *dst) {
   transposed t;
-  if (!transpose_of(type, &t)) return RLX_FAIL(RLX_INVALID, "weights of this type have no turned layout");
+  if (!transpose_of(type, &t)) return RLX_FAIL(RLX_INVALID, "weights of this type have no transposed layout");
   if (to_layout) memset(dst, 0, (size_t)gpu_transposed_bytes(type));
   const uint16_t *from = src;
   uint16_t *to = dst;

@@ -1,4 +1,4 @@
-/* What the lowerings of reductions and running reductions share: the numbers of kernels/fold.kh. */
+/* Reductions and scans on the GPU: what their lowerings share. The enum values are those of kernels/fold.kh. */
 #ifndef RLX_GPU_FOLD_H
 #define RLX_GPU_FOLD_H
 
@@ -8,32 +8,32 @@ typedef enum gpu_fold_op { GPU_FOLD_SUM, GPU_FOLD_PROD, GPU_FOLD_MAX, GPU_FOLD_M
 
 typedef struct gpu_fold {
   gpu_fold_op op;
-  uint32_t neutral[2]; /* as kernels fold it */
+  uint32_t neutral[2]; /* the bits of the neutral element, in the type the kernels reduce in */
 } gpu_fold;
 
 gpu_fold gpu_fold_of(gpu_fold_op op, rlx_dtype t);
 
-/* What kernels that fold write: an f32, an i32 or u32, or an i64; the widest of the kind of t. Where that is not t itself
- * the words are in work memory, and gpu_convert makes the result of them. */
+/* The type that reduction kernels write: f32, i32, u32 or i64, the widest of t's kind. When that is not t, the kernels
+ * write to work memory and gpu_convert converts the result. */
 rlx_dtype gpu_fold_written(rlx_dtype t);
 
-/* Items to fold of a tensor, by axes: kept and reduced ones, each at most four, outermost first, in front of which sizes of
- * 1 stand. Steps are in items. */
+/* The axes of a reduction, in items (an item is one element or a vector): kept axes and reduced axes, at most four of
+ * each, outermost first, padded in front with sizes of 1. Strides (kept_step, step) are in items. */
 typedef struct gpu_fold_axes {
-  uint32_t lines, n; /* results; items of each */
+  uint32_t lines, n; /* results; items reduced into each */
   uint32_t kept[4], kept_step[4], size[4], step[4];
   uint32_t n_axes; /* reduced */
-  bool across;     /* neighbouring lines lie beside each other, not neighbouring items */
+  bool across;     /* neighbouring lines are contiguous in memory, neighbouring items of a line are not */
 } gpu_fold_axes;
 
-/* Items shared out among lanes and groups. */
+/* How the items of a line are split over lanes, workgroups and chunks. */
 typedef struct gpu_fold_cut {
   uint32_t lanes, group, chunks, chunk;
 } gpu_fold_cut;
 gpu_fold_cut gpu_fold_cut_of(const gpu_caps *caps, const gpu_fold_axes *a);
 
-/* One dispatch of kernel `reduce`. stage 0: elements to results; 1: elements to two words per line and chunk; 2: those to
- * results, where `cut` says how they were cut. `each`: elements in an item. count: that of a mean, else 1. */
+/* One dispatch of kernel `reduce`. stage 0: elements to results; 1: elements to two words per line and chunk; 2: those
+ * words to results, split as in `cut`. `each`: elements per item. count: the divisor of a mean, otherwise 1. */
 typedef struct gpu_fold_launch {
   const gpu_fold_axes *axes;
   gpu_fold_cut cut;

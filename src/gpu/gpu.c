@@ -1,4 +1,4 @@
-/* The frame of lowering: what every op shares. Which op has which function is lower.def; the functions are in lower_*.c. */
+/* The common part of lowering. lower.def maps each op to its function; the functions are in lower_*.c. */
 #include "gpu/gpu.h"
 
 #include <string.h>
@@ -141,9 +141,9 @@ void gpu_convert(gpu_lowering *l, gpu_window from, rlx_dtype from_type, gpu_wind
                             .group_size = 128, .windows = {from, to}});
 }
 
-/* ---- the door ---- */
+/* ---- lowering a node ---- */
 
-/* What no lowering takes, said once. */
+/* Checks common to all ops. */
 static const char *refusal(const gpu_lowering *l) {
   const uint64_t max = INT32_MAX;
   if (rlx_graph_computes_with(l->graph, l->node, RLX_TYPES_MOVED))
@@ -173,7 +173,7 @@ rlx_status gpu_lower(const gpu_caps *caps, const rlx_claim_query *q, gpu_lowerin
   if (!l->claim.why) fn(l);
   if (l->status) return l->status;
   l->claim.native = !l->claim.why;
-  if (rlx_dims_count(&l->node->type.shape) == 0) l->dispatches.n = 0; /* complete as it is */
+  if (rlx_dims_count(&l->node->type.shape) == 0) l->dispatches.n = 0; /* nothing to compute */
   return RLX_OK;
 }
 
@@ -189,7 +189,7 @@ void gpu_lowering_destroy(rlx_lowering *l) {
   rlx_mem_free(l);
 }
 
-/* Moves the lists into an object of their own. */
+/* Moves the dispatches and the table into a heap object owned by the claim. */
 static rlx_status keep(gpu_lowering *l) {
   if (!l->claim.native) return RLX_OK;
   rlx_lowering *kept = rlx_new(rlx_lowering);
@@ -213,7 +213,7 @@ rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *
 
 rlx_status gpu_lowering_of(const rlx_bound_step *b, const rlx_lowering **out) {
   RLX_TRY(rlx_claim_check(b));
-  *out = b->claim->lowering; /* a native claim has one: gpu_claim */
+  *out = b->claim->lowering; /* a native claim always has one: gpu_claim */
   return RLX_OK;
 }
 

@@ -1,14 +1,14 @@
-/* What all GPUs share: a node becomes a list of dispatches, the same list on every GPU; a backend only carries it
- * out.
+/* Lowering of graph nodes to GPU dispatches, common to all GPU backends. A backend only executes the dispatches.
  *
  * A dispatch is a kernel (kernels/NAME.k, written once for all targets), its specialisation constants, its parameters
- * (at most 128 bytes), the windows it sees and a number of work groups. Windows are named, not bound: "input 1", "the
- * result", "work memory from byte 4096". So a list depends on the graph's node and the device's capabilities alone;
- * the backend binds the names to blocks when a program is made, records once, and runs again and again.
+ * (at most 128 bytes), its windows and a number of workgroups. A window is a byte range that the kernel reads or
+ * writes. It is symbolic: "input 1", "the result", "work memory from byte 4096". So the list of dispatches depends only
+ * on the node and the device's capabilities. The backend binds windows to blocks when a program is created, records
+ * the commands once and runs them many times.
  *
- * Lowering an op is one function of lower.def, gpu_lower_fn. It is called for the claim, which keeps the list for the
- * program: so what is claimed is what runs. The functions gpu_* below are its vocabulary; they are sticky, so a
- * lowering needs no error checks: after the first failure or refusal all of them do nothing. */
+ * Each op is lowered by one function of lower.def, gpu_lower_fn. It runs when the node is claimed, and the claim keeps
+ * the list for the program, so what was claimed is what runs. Lowering functions use the gpu_* functions below. These
+ * have sticky errors: after the first failure or refusal they do nothing, so lowerings need no error checks. */
 #ifndef RLX_GPU_GPU_H
 #define RLX_GPU_GPU_H
 
@@ -19,31 +19,31 @@
 #include "gpu/tuning.h"
 
 enum {
-  GPU_MAX_PARAM_WORDS = 32, /* the least that Vulkan promises for push constants; word 0 is the number of groups */
+  GPU_MAX_PARAM_WORDS = 32, /* the minimum that Vulkan guarantees for push constants; word 0 is the number of groups */
   GPU_MAX_WINDOWS = 8,
   GPU_MAX_CONSTANTS = 96,
-  GPU_CONSTANT_PACKS_F16 = 97, /* a device's own constant, in every kernel: gpu_caps.packs_f16 */
-  GPU_ALIGN = 256,             /* of windows inside work memory and tables */
+  GPU_CONSTANT_PACKS_F16 = 97, /* id of a constant that every kernel has and the backend sets: gpu_caps.packs_f16 */
+  GPU_ALIGN = 256,             /* alignment of windows inside work memory and tables */
 };
 
 /* ---- what a device can do ---- */
 
 typedef struct gpu_caps {
-  uint32_t max_group;        /* invocations per work group, at least 128 */
-  uint32_t max_shared;       /* bytes of shared memory per group, at least 16 KiB */
-  uint32_t max_groups_x;     /* work groups along x; more are folded into y */
+  uint32_t max_group;        /* invocations per workgroup, at least 128 */
+  uint32_t max_shared;       /* bytes of shared memory per workgroup, at least 16 KiB */
+  uint32_t max_groups_x;     /* workgroups along x; more are folded into y */
   uint64_t max_window_bytes; /* largest binding */
-  uint32_t units;            /* multiprocessors, compute units; an estimate where the driver does not say, at least 1 */
-  uint32_t subgroup;     /* size of a sub-group where kernels may use them (shuffle and arithmetic); 0: they may not */
-  bool has_dot8;         /* packed 4 x 8 bit dot products, accelerated */
-  bool has_f16;          /* f16 arithmetic and 16-bit storage */
-  bool has_coopmat;      /* 16x16x16 matrices of f16, f32 accumulators, scope sub-group, sub-groups of 32 */
-  bool has_coopmat_bf16; /* the same of bf16 */
-  bool knows_fragments;  /* has_coopmat, and matrices lie in invocations as kernels/rows_matrix.kh has them */
+  uint32_t units;            /* multiprocessors (compute units), at least 1; an estimate if not reported */
+  uint32_t subgroup;         /* subgroup size; 0: kernels must not use subgroup operations (shuffle and arithmetic) */
+  bool has_dot8;             /* accelerated packed 4 x 8 bit dot products */
+  bool has_f16;              /* f16 arithmetic and 16-bit storage */
+  bool has_coopmat;          /* 16x16x16 f16 cooperative matrices, f32 accumulators, subgroup scope, subgroups of 32 */
+  bool has_coopmat_bf16;     /* the same with bf16 */
+  bool knows_fragments;      /* has_coopmat, with the element-to-lane mapping that kernels/rows_matrix.kh assumes */
   bool knows_fragments_bf16;
-  bool packs_f16; /* its packing rounds f32 to the nearest f16, halves to even, small numbers too */
+  bool packs_f16; /* the device's f16 packing rounds to nearest even, subnormals included */
   gpu_class device_class;
-  gpu_choices choices; /* all zeros outside of benchmarks and tests */
+  gpu_choices choices; /* all zeros except in benchmarks and tests */
 } gpu_caps;
 
 static inline const gpu_tuning *gpu_tuned(const gpu_caps *caps) { return &gpu_tunings[caps->device_class]; }
@@ -56,7 +56,7 @@ typedef struct gpu_window {
   gpu_source from;
   uint32_t index; /* GPU_IN: which input */
   uint64_t
-    offset; /* into that input, the result, the work memory or the program's table; a multiple of GPU_ALIGN, or 0 */
+    offset; /* into the input, the result, the work memory or the program's table; 0 or a multiple of GPU_ALIGN */
   uint64_t bytes;
 } gpu_window;
 
@@ -64,102 +64,101 @@ typedef struct gpu_dispatch {
   const gpu_kernel *kernel;
   uint32_t groups;                       /* > 0 */
   uint32_t group_size;                   /* specialisation constant 0 */
-  uint32_t constants[GPU_MAX_CONSTANTS]; /* specialisation constants 1 and on: kernel->n_constants of them */
+  uint32_t constants[GPU_MAX_CONSTANTS]; /* specialisation constants from id 1: kernel->n_constants of them */
   uint32_t params[GPU_MAX_PARAM_WORDS];  /* params[0] is groups */
   gpu_window windows[GPU_MAX_WINDOWS];   /* kernel->n_windows of them */
-  uint64_t cost;                         /* about how many bytes or operations it moves or does: bounds a submission */
-  bool copies;                           /* the bytes of one window to another as they are: see gpu_is_idle */
+  uint64_t cost;                         /* estimate of bytes moved or operations: bounds a submission */
+  bool copies;                           /* copies one window to another unchanged: see gpu_is_idle */
 } gpu_dispatch;
 
-/* GPU_RUN is a window of 4 words that change from run to run, which the backend writes before each: the draw number
- * (low word, high word), two zeros. */
+/* GPU_RUN is a window of 4 words that the backend writes before each run: the draw number (low word, high word) and two
+ * zeros. */
 
 typedef struct gpu_lowering {
-  /* what is lowered */
+  /* input */
   const rlx_graph *graph;
   const rlx_node_rec *node;
   const gpu_caps *caps;
   const uint32_t *layout; /* by input; never NULL */
   bool exact;
-  bool layouts_open; /* a claim that may still wish: layout[] is all 0 and stands for "not decided" */
-  /* what comes of it */
+  bool layouts_open; /* the claim may still state preferred layouts: layout[] is all 0 and means "not decided" */
+  /* output */
   RLX_ARRAY(gpu_dispatch) dispatches;
   RLX_ARRAY(uint32_t) table; /* constants that kernels read through GPU_TABLE windows */
   rlx_claim claim;           /* why, in_place, work_bytes, layout */
-  rlx_status status;         /* RLX_NO_MEMORY, or a mistake in a lowering */
-  RLX_ARRAY(uint32_t) plain; /* the layouts of a query that gives none */
+  rlx_status status;         /* RLX_NO_MEMORY, or an error in a lowering */
+  RLX_ARRAY(uint32_t) plain; /* backs `layout` for a query without layouts */
 } gpu_lowering;
 
 typedef void (*gpu_lower_fn)(gpu_lowering *l);
 
 /* lower.def: GPU_LOWER(op, function) */
-gpu_lower_fn gpu_lower_get(rlx_op op); /* NULL: no GPU has it */
+gpu_lower_fn gpu_lower_get(rlx_op op); /* NULL: no GPU kernel for the op */
 
-/* Lowers one node into *l, which is cleared first and freed with gpu_lowering_deinit. A refusal is RLX_OK with
- * l->claim.native false. Zero-element results lower to no dispatches. */
+/* Lowers one node into *l, which is cleared first and freed with gpu_lowering_deinit. A refused node returns RLX_OK
+ * with l->claim.native false. A result without elements has no dispatches. */
 rlx_status gpu_lower(const gpu_caps *caps, const rlx_claim_query *q, gpu_lowering *l);
 void gpu_lowering_deinit(gpu_lowering *l);
 
-/* What is kept of a lowering, in its claim: all that a program needs. */
+/* The part of a lowering that its claim keeps: all that a program needs. */
 struct rlx_lowering {
   RLX_ARRAY(gpu_dispatch) dispatches;
   RLX_ARRAY(uint32_t) table;
 };
-/* The lowering of a step; fails where its claim has none, or the step has less work memory than was claimed. */
+/* The lowering of a step. Fails if its claim has none, or if the step has less work memory than was claimed. */
 rlx_status gpu_lowering_of(const rlx_bound_step *b, const rlx_lowering **out);
 
-/* The backends' claim, lowering_destroy, layout_bytes and repack. */
+/* The backends' claim, lowering_destroy, layout_bytes and repack functions. */
 rlx_status gpu_claim(const gpu_caps *caps, const rlx_claim_query *q, rlx_claim *out);
 void gpu_lowering_destroy(rlx_lowering *l);
 uint64_t gpu_layout_bytes(uint32_t layout, const rlx_type *type);
 rlx_status gpu_repack(uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                       rlx_pool *pool);
 
-/* Where a window lies for a step: `table` and `run` are the program's own. GPU_NONE: no block. Its bytes are as the
- * window says and inside the step's; RLX_INVALID where the step's windows are too small, which a planner's mistake
- * would be. */
+/* The block and byte range of a window for a step; `table` and `run` are the program's. GPU_NONE: no block.
+ * RLX_INVALID if the window exceeds the step's tensor, which would be a planner bug. */
 rlx_status gpu_bind(const gpu_window *w, const rlx_bound_step *step, const rlx_bound *table, const rlx_bound *run,
                     rlx_bound *out);
 
-/* Whether a dispatch with its windows bound so has nothing to do: a copy onto itself, as of a scatter in place. */
+/* Whether a dispatch with these bound windows has no effect: a copy onto itself, as in an in-place scatter. */
 bool gpu_is_idle(const gpu_dispatch *d, const rlx_bound *windows);
 
-/* ---- for lowerings: what the node is ---- */
+/* ---- for lowerings: properties of the node ---- */
 
 static inline const rlx_type *gpu_out_type(const gpu_lowering *l) { return &l->node->type; }
 static inline bool gpu_has_in(const gpu_lowering *l, uint32_t i) { return i < l->node->n_in && l->node->in[i]; }
 static inline const rlx_type *gpu_in_type(const gpu_lowering *l, uint32_t i) { /* NULL: absent */
   return gpu_has_in(l, i) ? &rlx_graph_at(l->graph, l->node->in[i])->type : NULL;
 }
-/* Elements; sizes past 2^31 have been refused before a lowering is called, so u32 arithmetic is safe for indices. */
+/* Number of elements. Larger tensors than 2^31 are refused before a lowering is called, so u32 indices do not wrap. */
 uint32_t gpu_count(const rlx_type *t);
-/* 4-byte words that hold the elements of t, the last one perhaps in part. */
+/* 4-byte words that hold the elements of t; the last one may be partly used. */
 uint32_t gpu_words(const rlx_type *t);
-uint32_t gpu_elements_per_word(rlx_dtype t); /* 4, 2 or 1; i64 and c64: 1, though an element is two words */
-bool gpu_is_float(rlx_dtype t);              /* f32, f16, bf16: what kernels compute in f32 */
+uint32_t gpu_elements_per_word(rlx_dtype t); /* 4, 2 or 1; i64 and c64: 1, although an element is two words */
+bool gpu_is_float(rlx_dtype t);              /* f32, f16, bf16: kernels compute these in f32 */
 static inline uint32_t gpu_ceil_div(uint32_t a, uint32_t b) { return (uint32_t)(((uint64_t)a + b - 1) / b); }
-uint32_t gpu_f32_bits(double v); /* a float parameter or constant */
+uint32_t gpu_f32_bits(double v); /* for a float parameter or constant */
 
-/* ---- for lowerings: what to do ---- */
+/* ---- for lowerings: output ---- */
 
-bool gpu_failed(const gpu_lowering *l);             /* refused or out of memory: nothing matters any more */
-void gpu_refuse(gpu_lowering *l, const char *why);  /* not native; `why` lives forever and says what is lacking */
-void gpu_in_place(gpu_lowering *l, uint32_t input); /* the result may be written over this input */
+bool gpu_failed(const gpu_lowering *l);             /* refused or failed: further calls have no effect */
+void gpu_refuse(gpu_lowering *l, const char *why);  /* not native; `why`: a static string that names what is missing */
+void gpu_in_place(gpu_lowering *l, uint32_t input); /* the result may alias this input */
 void gpu_prefer_layout(gpu_lowering *l, uint32_t input, uint32_t layout); /* see rlx_claim.layout */
 
 gpu_window gpu_in(const gpu_lowering *l, uint32_t i); /* all of input i, in its layout; absent: GPU_NONE */
 gpu_window gpu_out(const gpu_lowering *l);
-gpu_window gpu_work(gpu_lowering *l, uint64_t bytes);                     /* a fresh piece of work memory */
+gpu_window gpu_work(gpu_lowering *l, uint64_t bytes);                     /* a new range of work memory */
 gpu_window gpu_table(gpu_lowering *l, const uint32_t *words, uint32_t n); /* a copy of these words */
 gpu_window gpu_run_window(void);
 gpu_window gpu_part(gpu_window w, uint64_t offset, uint64_t bytes); /* offset: a multiple of GPU_ALIGN */
 
-/* Adds a dispatch. Windows that a kernel does not use in this case may be GPU_NONE: the backend binds something
- * harmless. `params` is the kernel's gpu_params_NAME (its groups field is filled in). Zero groups add nothing. */
+/* Adds a dispatch. Windows that the kernel does not use in this case may be GPU_NONE: the backend binds a dummy.
+ * `params` is the kernel's gpu_params_NAME (its groups field is filled in). Zero groups add nothing. */
 typedef struct gpu_launch {
   const gpu_kernel *kernel;
   uint32_t groups;
-  uint32_t group_size; /* 0: 128, at most what the device has */
+  uint32_t group_size; /* 0: 128, or the device's maximum if that is smaller */
   const void *constants;
   uint32_t constants_bytes; /* must be the kernel's */
   const void *params;
@@ -170,16 +169,16 @@ typedef struct gpu_launch {
 void gpu_emit(gpu_lowering *l, const gpu_launch *d);
 /* gpu_launch for kernel NAME with its own structs of parameters and constants:
  *   gpu_emit(l, &(gpu_launch){GPU_KERNEL(softmax, p, c), .groups = rows, .windows = {gpu_in(l, 0), gpu_out(l)}});
- * The conditions only let the compiler compare types. */
+ * The conditional expressions only make the compiler check the types. */
 #define GPU_KERNEL(name, p, c) .kernel = &gpu_kernel_##name, GPU_CONSTANTS(name, c), GPU_PARAMS(name, p)
 #define GPU_CONSTANTS(name, c) \
   .constants = 1 ? &(c) : (const gpu_constants_##name *)0, .constants_bytes = (uint32_t)sizeof(gpu_constants_##name)
 #define GPU_PARAMS(name, p) \
   .params = 1 ? &(p) : (const gpu_params_##name *)0, .params_bytes = (uint32_t)sizeof(gpu_params_##name)
-/* n elements of one type into another of the same kind (floats, or integers up to 32 bits): for kernels whose narrow
- * rows do not end at words, which write f32 to work memory first. */
+/* Converts n elements to another type of the same kind (floats, or integers up to 32 bits). For kernels whose rows of a
+ * narrow type are not whole words: these write f32 to work memory first. */
 void gpu_convert(gpu_lowering *l, gpu_window from, rlx_dtype from_type, gpu_window to, rlx_dtype to_type, uint32_t n);
-/* One with no constants of its own. */
+/* For a kernel without constants of its own. */
 #define GPU_KERNEL0(name, p) .kernel = &gpu_kernel_##name, GPU_PARAMS(name, p)
 
 #endif

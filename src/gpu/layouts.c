@@ -1,4 +1,4 @@
-/* Weights in layouts of their own, for all GPUs. */
+/* Weight layouts of the GPU backends: dispatches to the function of each layout. */
 #include "base/status.h"
 #include "gpu/quant.h"
 #include "gpu/window.h"

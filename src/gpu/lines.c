@@ -1,4 +1,4 @@
-/* See lines.h. */
+/* Splits lines over lanes and workgroups: see lines.h. */
 #include "gpu/lines.h"
 
 gpu_lines gpu_lines_of(const rlx_dims *shape, int64_t axis) {
@@ -24,14 +24,13 @@ bool gpu_lines_are_vectors(gpu_lines l, rlx_dtype t) {
   return l.inner == 1 && l.n % (16 / (uint32_t)rlx_dtype_size(t)) == 0;
 }
 
-/* ---- shapes of groups ---- */
+/* ---- split of lines over workgroups ---- */
 
 enum {
-  ROW_LANES =
-    32, /* a row gets as many as it has items, up to this, then `wanted` items for each lane, then more lanes */
+  ROW_LANES = 32, /* a row gets one lane per item up to this; then `wanted` items per lane; then more lanes */
 };
 
-/* Rows of n items of which a lane holds at most `holds` and would like `wanted`. */
+/* For rows of n items. A lane holds at most `holds` items and preferably `wanted`. */
 static gpu_line_cut cut_rows(const gpu_caps *caps, uint32_t rows, uint32_t n, uint32_t wanted, uint32_t holds,
                              bool is_long) {
   gpu_line_cut c = {.unit = 1};
@@ -49,7 +48,7 @@ static gpu_line_cut cut_rows(const gpu_caps *caps, uint32_t rows, uint32_t n, ui
 
 gpu_line_cut gpu_cut_vectors(const gpu_caps *caps, gpu_lines l, rlx_dtype t) {
   uint32_t each = 16 / (uint32_t)rlx_dtype_size(t);
-  /* A lane takes four vectors, or where there are rows for a part of the device alone, fewer, so that none waits for another. */
+  /* A lane takes four vectors, or fewer if there are too few rows to fill the device. */
   uint32_t wanted = 4, n = l.n / each;
   while (wanted > 1 && n / wanted < 512 && (uint64_t)l.lines * n / wanted < (uint64_t)caps->units * ROW_LANES)
     wanted /= 2;
@@ -58,7 +57,7 @@ gpu_line_cut gpu_cut_vectors(const gpu_caps *caps, gpu_lines l, rlx_dtype t) {
   return c;
 }
 
-/* Lines that lie beside each other: neighbouring invocations take neighbouring lines, so that they read together. */
+/* For lines that are interleaved in memory: neighbouring invocations take neighbouring lines, so reads coalesce. */
 static gpu_line_cut cut_across(const gpu_caps *caps, gpu_lines l) {
   gpu_line_cut c = {.unit = 1, .is_across = 1, .group = gpu_group_of(caps, 256)};
   uint32_t beside = min(gpu_power_of_two(l.inner), 32);

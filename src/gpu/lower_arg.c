@@ -1,4 +1,4 @@
-/* argmax and argmin; and the likeliest token, which is sampling at temperature 0. */
+/* Lowers argmax and argmin; also used for sampling at temperature 0, which returns the likeliest token. */
 #include "gpu/order.h"
 
 void gpu_arg_emit(gpu_lowering *l, const gpu_arg *a) {
@@ -20,7 +20,7 @@ void gpu_arg_emit(gpu_lowering *l, const gpu_arg *a) {
                             .groups = gpu_ceil_div(a->lines.lines, cut.group / cut.lanes) * cut.chunks,
                             .group_size = cut.group, .windows = {gpu_in(l, 0), gpu_out(l), best}});
   if (cut.chunks == 1) return;
-  /* The best of each chunk are rows of `chunks`. */
+  /* The second stage reduces the best of each chunk: rows of `chunks` items. */
   gpu_fold_axes parts = {.lines = a->lines.lines, .n = cut.chunks};
   gpu_fold_cut second = gpu_fold_cut_of(l->caps, &parts);
   p = (gpu_params_arg){.lines = a->lines.lines, .n = cut.chunks, .inner = 1, .chunks = 1, .chunk = cut.chunks};

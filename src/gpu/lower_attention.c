@@ -1,43 +1,44 @@
-/* Attention on GPUs: which kernel for which sizes.
+/* Lowers attention: chooses a kernel by sizes and types.
  *
  *   few rows (a row is a query of a head)   attention_decode.k: bound by the bytes of k and v
  *   f16, bf16 on matrix units               attention_coop64 and attention_coop128, and the same with _bf16
- *   else                                    attention.k and attention4.k: tiles of rows that walk over the keys
+ *   otherwise                               attention.k and attention4.k: tiles of rows that iterate over the keys
  *
- * Where rows are few and so are the keys that there can be, one dispatch does it all. Where rows are too few to fill the
- * device, the keys are split among groups too, each writes its part to work memory, and attention_combine.k makes one of them; how many splits there are depends on the sizes of the tensors and the device, never
- * on values, and each takes an equal share of the keys that a run really has. So results are the same from run to run, and
+ * With few rows and a small maximum of keys, one dispatch computes everything. If there are too few rows to fill the
+ * device, the keys are split over workgroups (as in flash decoding): each writes a partial result to work memory, and
+ * attention_combine.k merges them. The number of splits depends on the sizes of the tensors and the device, never on
+ * values, and each split takes an equal share of the keys that a run has. So results are the same from run to run, and
  * no buffer grows with queries times keys. */
 #include <math.h>
 
 #include "gpu/gpu.h"
 
 enum { Q, K, V, MASK, BIAS, SINKS, LEN, OFFSET }; /* inputs */
-enum { MAX_SPLITS = 256 };                        /* attention_combine.k has room for so many */
+enum { MAX_SPLITS = 256 };                        /* limit of attention_combine.k */
 
 typedef struct heads { /* strides in elements */
-  uint32_t place, head;
+  uint32_t position, head;
 } heads;
 
 typedef struct attention {
   uint32_t n_batch, n_q, n_keys, n_heads, n_kv, d, dv;
-  uint32_t group;   /* query heads of a key head */
-  uint32_t rows;    /* of a key head */
+  uint32_t group;   /* query heads per key head */
+  uint32_t rows;    /* per key head */
   heads q, k, v, y; /* y in rows */
   uint32_t bias[4]; /* strides over [B, H, Sq, Sk] */
   rlx_dtype q_type, k_type, v_type;
   float scale, softcap;
-  bool causal, by_16_bytes; /* rows of q, k and v begin at 16 bytes */
+  bool causal, by_16_bytes; /* rows of q, k and v start at multiples of 16 bytes */
   uint32_t window;
   uint32_t splits;
 } attention;
 
 /* ---- sizes ---- */
 
-static heads strides_of(const rlx_type *t, bool places_first) {
+static heads strides_of(const rlx_type *t, bool positions_first) {
   const int64_t *v = t->shape.v;
   uint32_t size = (uint32_t)v[3], row = (uint32_t)(v[2] * v[3]);
-  return places_first ? (heads){row, size} : (heads){size, row};
+  return positions_first ? (heads){row, size} : (heads){size, row};
 }
 
 static void bias_strides(const rlx_type *bias, uint32_t stride[4]) {
@@ -53,19 +54,19 @@ static bool is_in_16_bytes(const rlx_type *t) { return t->shape.v[3] * (int64_t)
 
 static attention read_sizes(const gpu_lowering *l) {
   const rlx_attrs_attention *attrs = RLX_ATTRS(attention, l->node);
-  bool places_first = attrs->layout == RLX_LAYOUT_BSHD;
-  int places = places_first ? 1 : 2, at = 3 - places;
+  bool positions_first = attrs->layout == RLX_LAYOUT_BSHD;
+  int seq_axis = positions_first ? 1 : 2, head_axis = 3 - seq_axis;
   const rlx_type *q = gpu_in_type(l, Q), *k = gpu_in_type(l, K), *v = gpu_in_type(l, V);
   attention a = {.n_batch = (uint32_t)q->shape.v[0],
-                 .n_q = (uint32_t)q->shape.v[places],
-                 .n_keys = (uint32_t)k->shape.v[places],
-                 .n_heads = (uint32_t)q->shape.v[at],
-                 .n_kv = (uint32_t)k->shape.v[at],
+                 .n_q = (uint32_t)q->shape.v[seq_axis],
+                 .n_keys = (uint32_t)k->shape.v[seq_axis],
+                 .n_heads = (uint32_t)q->shape.v[head_axis],
+                 .n_kv = (uint32_t)k->shape.v[head_axis],
                  .d = (uint32_t)q->shape.v[3],
                  .dv = (uint32_t)v->shape.v[3],
-                 .q = strides_of(q, places_first),
-                 .k = strides_of(k, places_first),
-                 .v = strides_of(v, places_first),
+                 .q = strides_of(q, positions_first),
+                 .k = strides_of(k, positions_first),
+                 .v = strides_of(v, positions_first),
                  .q_type = q->dtype,
                  .k_type = k->dtype,
                  .v_type = v->dtype,
@@ -75,15 +76,15 @@ static attention read_sizes(const gpu_lowering *l) {
                  .splits = 1};
   a.group = a.n_heads / a.n_kv;
   a.rows = a.group * a.n_q;
-  a.y = places_first ? (heads){a.n_heads, 1} : (heads){1, a.n_q};
+  a.y = positions_first ? (heads){a.n_heads, 1} : (heads){1, a.n_q};
   a.scale = attrs->scale == 0 ? (float)(1 / sqrt((double)a.d)) : (float)attrs->scale;
-  /* Past 2^30 a window hides nothing from a query whose own key is anywhere near the keys there can be. */
+  /* There are fewer than 2^30 keys, so a longer window masks nothing for a query whose position is near them. */
   a.window = attrs->window <= 1 << 30 ? (uint32_t)attrs->window : 0;
   if (gpu_has_in(l, BIAS)) bias_strides(gpu_in_type(l, BIAS), a.bias);
   return a;
 }
 
-/* ---- parts ---- */
+/* ---- partial results of splits ---- */
 
 static uint32_t power_of_2_from(uint32_t n) {
   uint32_t p = 1;
@@ -94,7 +95,7 @@ static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 static uint32_t all_rows(const attention *a) { return a->n_batch * a->n_heads * a->n_q; }
 
-/* The word of the parts where their largest scores and sums of weights begin: a window may begin there. */
+/* Word offset of the maxima and sums of softmax weights after the partial results; aligned to start a window. */
 static uint32_t parts_stats(const attention *a) {
   return gpu_ceil_div(a->splits * all_rows(a) * a->dv, GPU_ALIGN / 4) * (GPU_ALIGN / 4);
 }
@@ -110,7 +111,7 @@ static void combine(gpu_lowering *l, const attention *a, gpu_window parts) {
                                     .stats = parts_stats(a),
                                     .heads = a->n_heads,
                                     .head_rows = a->y.head};
-  /* Narrow rows that do not end at words pass through f32. */
+  /* Rows of a narrow type that are not whole words are written as f32 first. */
   bool odd = a->dv % gpu_elements_per_word(a->q_type) != 0;
   gpu_window y = odd ? gpu_work(l, (uint64_t)rows * a->dv * 4) : gpu_out(l);
   gpu_constants_attention_combine c = {
@@ -131,7 +132,7 @@ typedef struct tile {
   bool in_lanes;
 } tile;
 
-/* Completes the tile; false where it does not fit the device. */
+/* Fills in the tile; false if it does not fit the device. */
 static bool tile_fits(const gpu_caps *caps, const attention *a, tile *t) {
   uint32_t rows = t->group_size / 16 * t->rows_each;
   t->cols = a->dv ? gpu_ceil_div(a->dv, 64) : 1;
@@ -144,7 +145,7 @@ static bool tile_fits(const gpu_caps *caps, const attention *a, tile *t) {
   return t->group_size <= caps->max_group && t->rows_each * t->cols <= 16 && bytes <= caps->max_shared;
 }
 
-/* The first is for large devices, the last fits every device; few rows want small tiles. */
+/* Ordered from the tile for large devices to one that fits every device; few rows need small tiles. */
 static tile choose_tile(const gpu_caps *caps, const attention *a) {
   static const uint32_t tiles[][3] = {{256, 4, 8}, {256, 4, 4}, {256, 2, 8}, {256, 2, 4},
                                       {128, 4, 4}, {128, 2, 4}, {128, 1, 4}};
@@ -158,8 +159,8 @@ static tile choose_tile(const gpu_caps *caps, const attention *a) {
   return t;
 }
 
-/* Splits of the keys so that `groups` groups become `wanted` per unit, and no more: a few too many would run alone at the
- * end. None takes fewer than `min` keys. */
+/* Number of key splits: `groups` workgroups times the splits give at most `wanted` workgroups per unit, because a few
+ * more would run alone at the end. A split takes at least `min` keys. */
 static uint32_t splits_of(const gpu_caps *caps, const attention *a, uint32_t groups, uint32_t wanted, uint32_t min) {
   uint64_t enough = (uint64_t)caps->units * wanted;
   uint32_t max = smaller(a->n_keys / min, caps->max_group < MAX_SPLITS ? 128 : MAX_SPLITS);
@@ -168,7 +169,7 @@ static uint32_t splits_of(const gpu_caps *caps, const attention *a, uint32_t gro
   return splits ? splits : 1;
 }
 
-/* The parameters of all kernels that walk over keys: they have the same fields. */
+/* The parameters of all attention kernels: they have the same fields. */
 static gpu_params_attention params_of(const gpu_lowering *l, const attention *a, uint32_t row_blocks) {
   return (gpu_params_attention){.n_batch = a->n_batch,
                                 .n_q = a->n_q,
@@ -177,13 +178,13 @@ static gpu_params_attention params_of(const gpu_lowering *l, const attention *a,
                                 .heads_per_kv = a->group,
                                 .d = a->d,
                                 .dv = a->dv,
-                                .q_place = a->q.place,
+                                .q_place = a->q.position,
                                 .q_head = a->q.head,
-                                .k_place = a->k.place,
+                                .k_place = a->k.position,
                                 .k_head = a->k.head,
-                                .v_place = a->v.place,
+                                .v_place = a->v.position,
                                 .v_head = a->v.head,
-                                .y_place = a->y.place,
+                                .y_place = a->y.position,
                                 .y_head = a->y.head,
                                 .bias_batch = a->bias[0],
                                 .bias_head = a->bias[1],
@@ -202,10 +203,10 @@ static gpu_params_attention params_of(const gpu_lowering *l, const attention *a,
 
 static void lower_tiles(gpu_lowering *l, attention *a) {
   tile t = choose_tile(l->caps, a);
-  uint32_t blocks = gpu_ceil_div(a->rows, t.group_size / 16 * t.rows_each), pieces = a->n_kv * a->n_batch * blocks;
+  uint32_t blocks = gpu_ceil_div(a->rows, t.group_size / 16 * t.rows_each), row_tiles = a->n_kv * a->n_batch * blocks;
   const gpu_tuning *tuned = gpu_tuned(l->caps);
-  a->splits = splits_of(l->caps, a, pieces, tuned->attention_tile_groups, tuned->attention_tile_min_keys);
-  /* Narrow rows that do not end at words are packed by the combining kernel, which also takes sinks that find no window. */
+  a->splits = splits_of(l->caps, a, row_tiles, tuned->attention_tile_groups, tuned->attention_tile_min_keys);
+  /* The combine kernel packs rows that are not whole words. It also applies sinks when OFFSET uses their window. */
   bool odd = a->dv % gpu_elements_per_word(a->q_type) != 0;
   bool partial = a->splits > 1 || odd || (gpu_has_in(l, SINKS) && gpu_has_in(l, OFFSET));
   uint32_t extra = gpu_has_in(l, OFFSET) ? 1 : gpu_has_in(l, SINKS) && !partial ? 2 : 0;
@@ -228,7 +229,7 @@ static void lower_tiles(gpu_lowering *l, attention *a) {
                                .has_len = gpu_has_in(l, LEN),
                                .extra = extra,
                                .partial = partial};
-  gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = pieces * a->splits, .group_size = t.group_size,
+  gpu_launch launch = {GPU_KERNEL(attention, p, c), .groups = row_tiles * a->splits, .group_size = t.group_size,
                        .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, MASK), gpu_in(l, BIAS),
                                    gpu_in(l, LEN), gpu_in(l, extra == 2 ? SINKS : OFFSET), y},
                        .cost = (uint64_t)all_rows(a) * a->n_keys * (a->d + a->dv) / 8};
@@ -241,11 +242,11 @@ static void lower_tiles(gpu_lowering *l, attention *a) {
 
 typedef struct decode {
   uint32_t group_size, rows, lanes, k_vecs, v_vecs, unroll;
-  uint32_t red, query, joined; /* shared memory: values; fours; fours */
+  uint32_t red, query, joined; /* shared memory: f32 values; vec4s; vec4s */
   bool in_regs;
 } decode;
 
-/* With `rows` rows to a group of (at most) so many invocations; false where that is too much for registers or shared memory. */
+/* With `rows` rows per workgroup of at most `size` invocations; false if registers or shared memory do not suffice. */
 static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows, uint32_t size, decode *out) {
   uint32_t k_fours = a->k_type == RLX_F32 ? 1 : 2, v_fours = a->v_type == RLX_F32 ? 1 : 2;
   uint32_t k_units = a->d / (4 * k_fours), v_units = gpu_ceil_div(a->dv, 4 * v_fours);
@@ -259,11 +260,11 @@ static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows,
   t.unroll =
     chosen->unroll
       ? chosen->unroll
-      : gpu_tuned(caps)->attention_unroll; /* without sub-groups the scores pass through shared memory: few at a time */
+      : gpu_tuned(caps)->attention_unroll; /* without subgroups the scores pass through shared memory: few at a time */
   while (t.unroll > 1 &&
          (t.unroll * t.k_vecs > 8 || t.unroll * t.v_vecs > 8 || t.unroll * rows > (caps->subgroup ? 16u : 4u)))
     t.unroll /= 2;
-  /* Unrolled products; small sub-groups are software's, whose compilers take seconds over many of them. */
+  /* Bounds the unrolled products. Small subgroups mean a software device, whose compiler takes seconds for many. */
   uint32_t products = rows * t.unroll * (t.k_vecs * k_fours + t.v_vecs * v_fours), max = caps->subgroup >= 16 ? 64 : 16;
   if (rows > 1 && products > max) return false;
   t.red = caps->subgroup ? 1 : t.unroll * rows * (t.group_size + t.group_size / t.lanes);
@@ -275,8 +276,8 @@ static bool decode_fits(const gpu_caps *caps, const attention *a, uint32_t rows,
   return t.k_vecs <= 8 && t.v_vecs <= 8 && rows * v_fours * t.v_vecs <= 16 && bytes <= caps->max_shared;
 }
 
-/* Up to so many keys a second dispatch takes longer than a group does that walks over all of them by itself. Such a group is
- * large, and rows share one only where there are more groups than units. */
+/* Up to a number of keys, a second dispatch takes longer than one workgroup that iterates over all of them. Such a
+ * workgroup is large, and rows share one only if there are more workgroups than units. */
 static bool takes_whole(const gpu_lowering *l, const attention *a, decode *t) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   bool is_short = a->n_keys <= tuned->attention_whole_keys || a->window - 1 < tuned->attention_whole_keys;
@@ -289,7 +290,7 @@ static bool takes_whole(const gpu_lowering *l, const attention *a, decode *t) {
   return rows != 0;
 }
 
-/* False where the tiles are better or the only way. */
+/* False if the tiled kernels are faster or the only option. */
 static bool lower_decode(gpu_lowering *l, attention *a) {
   if (!a->by_16_bytes || a->rows > 16 || a->dv == 0) return false;
   decode t = {0};
@@ -297,14 +298,14 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
   uint32_t rows = whole ? t.rows : smaller(power_of_2_from(a->rows), 8);
   while (!whole && rows && !decode_fits(l->caps, a, rows, 128, &t)) rows /= 2;
   if (!rows) return false;
-  uint32_t blocks = gpu_ceil_div(a->rows, rows), pieces = a->n_kv * a->n_batch * blocks;
-  /* So many groups of 128 run on a unit at once, by the registers they take: all of them in one go. */
+  uint32_t blocks = gpu_ceil_div(a->rows, rows), row_tiles = a->n_kv * a->n_batch * blocks;
+  /* The number of workgroups of 128 that a unit can hold at once, limited by registers: all run in one wave. */
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   uint32_t per_unit = rows <= 2   ? tuned->attention_groups_2_rows
                       : rows <= 4 ? tuned->attention_groups_4_rows
                                   : tuned->attention_groups_8_rows;
   if (l->caps->choices.attention.groups_per_unit) per_unit = l->caps->choices.attention.groups_per_unit;
-  if (!whole) a->splits = splits_of(l->caps, a, pieces, per_unit, tuned->attention_decode_min_keys);
+  if (!whole) a->splits = splits_of(l->caps, a, row_tiles, per_unit, tuned->attention_decode_min_keys);
   gpu_window parts = whole ? gpu_out(l) : parts_window(l, a);
   gpu_params_attention p = params_of(l, a, blocks);
   gpu_constants_attention_decode c = {.t_q = (uint32_t)a->q_type,
@@ -330,7 +331,7 @@ static bool lower_decode(gpu_lowering *l, attention *a) {
   gpu_launch launch = {.kernel = &gpu_kernel_attention_decode,
                        GPU_CONSTANTS(attention_decode, c),
                        GPU_PARAMS(attention, p), /* the same for all kernels of attention */
-                       .groups = pieces * a->splits,
+                       .groups = row_tiles * a->splits,
                        .group_size = t.group_size,
                        .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, MASK), gpu_in(l, BIAS),
                                    gpu_in(l, LEN), gpu_in(l, OFFSET), parts}};
@@ -352,17 +353,18 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
   bool one_type = a->q_type == a->k_type && a->q_type == a->v_type, bf16 = a->q_type == RLX_BF16;
   bool has_units = a->q_type == RLX_F16 ? l->caps->has_coopmat : bf16 && l->caps->has_coopmat_bf16;
   uint32_t wide = a->d <= 64 && a->dv <= 64 ? 64 : 128, tiles = a->n_kv * a->n_batch * gpu_ceil_div(a->rows, 128);
-  uint32_t subs = force->subs ? force->subs : tiles < l->caps->units ? 4 : 8; /* small tiles where large are too few */
+  uint32_t subs = force->subs ? force->subs : tiles < l->caps->units ? 4 : 8; /* small tiles if there are few */
   if (!has_units || force->no_coop || !one_type || !a->by_16_bytes) return false;
   if (a->d > wide || a->dv > wide || a->dv == 0 || a->rows < gpu_tuned(l->caps)->attention_coop_min_rows) return false;
   if (gpu_has_in(l, MASK) || gpu_has_in(l, BIAS)) return false;
   if (!coop_fits(l->caps, wide, subs)) subs = 4;
   if (!coop_fits(l->caps, wide, subs)) return false;
-  /* A weight is two numbers. As one f16 the weights cost the whole result 3.5e-4 of its size, as one bf16 2.7e-3, where SPEC 8
-   * allows 2e-4 and 1e-3; scaling them first would not help, rounding is relative. As two it is 2.7e-5 and 2.3e-4. */
+  /* A softmax weight is split into two numbers. As one f16, the weights cause a relative error of the result of 3.5e-4,
+   * as one bf16 2.7e-3, but SPEC 8 allows 2e-4 and 1e-3. Scaling them first would not help: rounding is relative. As
+   * two numbers the error is 2.7e-5 and 2.3e-4. */
   bool split = force->weights != 1;
-  uint32_t blocks = gpu_ceil_div(a->rows, 16 * subs), pieces = a->n_kv * a->n_batch * blocks;
-  a->splits = splits_of(l->caps, a, pieces, 1, 512);
+  uint32_t blocks = gpu_ceil_div(a->rows, 16 * subs), row_tiles = a->n_kv * a->n_batch * blocks;
+  a->splits = splits_of(l->caps, a, row_tiles, 1, 512);
   bool partial = a->splits > 1 || (gpu_has_in(l, SINKS) && gpu_has_in(l, OFFSET));
   uint32_t extra = gpu_has_in(l, OFFSET) ? 1 : gpu_has_in(l, SINKS) && !partial ? 2 : 0;
   gpu_window y = gpu_out(l), stats = {GPU_NONE, 0, 0, 0};
@@ -385,7 +387,7 @@ static bool lower_coop(gpu_lowering *l, attention *a) {
   gpu_emit(l, &(gpu_launch){.kernel = kernels[wide == 128][bf16],
                             GPU_CONSTANTS(attention_coop128, c),
                             GPU_PARAMS(attention, p),
-                            .groups = pieces * a->splits,
+                            .groups = row_tiles * a->splits,
                             .group_size = 32 * subs,
                             .windows = {gpu_in(l, Q), gpu_in(l, K), gpu_in(l, V), gpu_in(l, LEN),
                                         gpu_in(l, extra == 2 ? SINKS : OFFSET), y, stats},

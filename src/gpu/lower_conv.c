@@ -1,9 +1,10 @@
-/* Convolutions. Five kernels: conv_tile, a tiled product that takes nearly everything, conv_coop, the same on matrix units,
- * conv_depthwise for most depth-wise ones, conv_direct for others with few output channels in a group, and conv_transpose, a
- * gather, for transposed ones that are no product.
+/* Lowers conv and conv_transpose. There are five kernels: conv_tile, a tiled implicit GEMM that handles nearly all
+ * cases; conv_coop, the same on matrix units; conv_depthwise for most depthwise convolutions; conv_direct for others
+ * with few output channels per group; and conv_transpose, a gather, for those not done by phases.
  *
- * A conv_transpose with stride s is s convolutions with stride 1 along each axis: the output places that are equal modulo s
- * (a phase) meet the same taps, at distances that do not depend on the place. So each phase is a conv_tile of its own. */
+ * A conv_transpose with stride s is s convolutions with stride 1 along each axis. The output positions that are equal
+ * modulo s (a phase) use the same taps, at distances that do not depend on the position. So each phase is a conv_tile
+ * dispatch of its own. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,22 +12,22 @@
 #include "gpu/window.h"
 
 enum {
-  TILE = 128,      /* output places of a tile, and invocations */
-  STEP = 16,       /* k of a step */
-  MAX_MASKED = 31, /* taps of which an invocation keeps a bit each */
+  TILE = 128,      /* output positions per tile, and invocations */
+  STEP = 16,       /* size of a step along k */
+  MAX_MASKED = 31, /* maximum of taps that an invocation tracks by a bit each */
   MAX_PHASES = 32,
 };
 
 typedef struct conv {
   gpu_sliding v;
   uint32_t batch, in_channels, out_channels, groups;
-  uint32_t each_in, each_out; /* channels of a group */
+  uint32_t each_in, each_out; /* channels per group */
   rlx_dtype t, tw;
   bool has_bias, transposed;
-  bool is_transposed; /* the weight lies as conv_layout.c says */
+  bool weight_is_transposed; /* the weight has the layout of conv_layout.c */
 } conv;
 
-/* false where there is nothing to do, or the lowering refused. */
+/* False if there is nothing to do or the lowering was refused. */
 static bool conv_init(gpu_lowering *l, const rlx_conv_window *w, int64_t groups, bool transposed, conv *c) {
   const rlx_type *x = gpu_in_type(l, 0), *y = gpu_out_type(l);
   if (!gpu_count(y) || !gpu_sliding_init(l, w, &x->shape, &y->shape, transposed, &c->v)) return false;
@@ -40,11 +41,11 @@ static bool conv_init(gpu_lowering *l, const rlx_conv_window *w, int64_t groups,
   c->tw = gpu_in_type(l, 1)->dtype;
   c->has_bias = gpu_has_in(l, 2);
   c->transposed = transposed;
-  c->is_transposed = l->layout[1] == GPU_LAYOUT_TRANSPOSED;
+  c->weight_is_transposed = l->layout[1] == GPU_LAYOUT_TRANSPOSED;
   return true;
 }
 
-/* ---- one sum after the other ---- */
+/* ---- direct: one output after the other ---- */
 
 static void lower_direct(gpu_lowering *l, const conv *c) {
   uint32_t words = gpu_words(gpu_out_type(l)), n = gpu_count(gpu_out_type(l));
@@ -67,7 +68,7 @@ static void lower_gather(gpu_lowering *l, const conv *c) {
                             .group_size = 128, .windows = {gpu_in(l, 0), gpu_in(l, 1), gpu_in(l, 2), gpu_out(l)}});
 }
 
-/* Two axes, one input channel per group, a kernel whose loops can be unrolled, rows that end at words. */
+/* Two axes, one input channel per group, a kernel whose loops can be unrolled, rows of whole words. */
 static bool is_depthwise(const conv *c) {
   const gpu_sliding *v = &c->v;
   if (c->each_in != 1 || v->in[0] != 1 || v->out[0] != 1 || v->kernel[0] != 1 || v->out[1] < 2) return false;
@@ -102,20 +103,20 @@ static void lower_depthwise(gpu_lowering *l, const conv *c) {
                             .group_size = 128, .windows = {gpu_in(l, 0), gpu_in(l, 1), gpu_in(l, 2), gpu_out(l)}});
 }
 
-/* ---- a product: one conv, or one phase of a conv_transpose ---- */
+/* ---- implicit GEMM: one conv, or one phase of a conv_transpose ---- */
 
 typedef RLX_ARRAY(uint32_t) word_list;
 
 typedef struct tap {
-  int64_t d[RLX_SPATIAL]; /* what it adds to a place */
-  uint32_t w;             /* its place in the kernel */
+  int64_t d[RLX_SPATIAL]; /* its offset from an output position */
+  uint32_t w;             /* its index in the kernel */
 } tap;
 
 typedef struct product {
   const conv *c;
-  uint32_t out[RLX_SPATIAL]; /* places */
+  uint32_t out[RLX_SPATIAL]; /* output positions */
   int32_t stride[RLX_SPATIAL], pad[RLX_SPATIAL];
-  uint32_t first, step[RLX_SPATIAL]; /* of its places in the result's plane */
+  uint32_t first, step[RLX_SPATIAL]; /* first element and strides of the positions in the result's plane */
   RLX_ARRAY(tap) taps;
   bool is_masked;
 } product;
@@ -148,45 +149,45 @@ static void push_table(gpu_lowering *l, const product *p, word_list *to) {
   }
   for (uint32_t i = 0; i < k && !gpu_failed(l); i += STEP)
     for (uint32_t j = i; j < i + STEP; j += 4) {
-      uint32_t offset[4], met[3][4]; /* the tap's number, or what it adds along each axis */
+      uint32_t offset[4], delta[3][4]; /* the tap's number, or its offset along each axis */
       for (uint32_t e = 0; e < 4; e++) {
         bool there = j + e < k;
         uint32_t number = there ? (j + e) % n : 0;
         const int64_t *d = p->taps.v[number].d;
         int64_t in = (d[0] * c->v.in[1] + d[1]) * c->v.in[2] + d[2];
         offset[e] = there ? (uint32_t)((int64_t)((j + e) / n * in_plane(c)) + in) : 0;
-        for (int a = 0; a < RLX_SPATIAL; a++) met[a][e] = there ? (uint32_t)d[a] : 1u << 30;
-        if (p->is_masked) met[0][e] = there ? number : MAX_MASKED;
+        for (int a = 0; a < RLX_SPATIAL; a++) delta[a][e] = there ? (uint32_t)d[a] : 1u << 30;
+        if (p->is_masked) delta[0][e] = there ? number : MAX_MASKED;
       }
       push4(l, to, offset);
-      for (int a = 0; a < (p->is_masked ? 1 : RLX_SPATIAL); a++) push4(l, to, met[a]);
+      for (int a = 0; a < (p->is_masked ? 1 : RLX_SPATIAL); a++) push4(l, to, delta[a]);
     }
 }
 
-/* Where each k is in the weight [C, O/groups, taps] of a conv_transpose, or a turned one. */
+/* The offset of each k in the weight: [C, O/groups, taps] of a conv_transpose, or a transposed weight. */
 static void push_weights(gpu_lowering *l, const product *p, word_list *to) {
   const conv *c = p->c;
   uint32_t n = (uint32_t)p->taps.n, filled = filled_channels(c);
   for (uint32_t i = 0; i < c->each_in * n; i++) {
     uint32_t channel = i / n, at = p->taps.v[i % n].w;
-    push(l, to, c->is_transposed ? at * filled + channel : channel * c->each_out * c->v.taps + at);
+    push(l, to, c->weight_is_transposed ? at * filled + channel : channel * c->each_out * c->v.taps + at);
   }
 }
 
-/* Rows of a tile in eights of channels; the invocations are as many for all. */
+/* Height of a tile in units of eight channels; the number of invocations is the same for all. */
 static uint32_t tile_rows(const conv *c) {
   return c->each_out > 32 ? 8 : c->each_out > 16 ? 4 : c->each_out > 8 ? 2 : 1;
 }
 
-/* Into how many parts to cut the sums so that all units have about the same to do: the largest share of a unit, and a little
- * for each part's way through memory. */
+/* The number of parts to split the sums into (split-K) so that units are evenly loaded: minimises the largest share of
+ * a unit plus a small cost per part for its memory traffic. */
 static uint32_t parts_of(const gpu_lowering *l, uint32_t tiles, uint32_t k, uint64_t bytes) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   uint32_t units = l->caps->units, max = gpu_ceil_div(k, STEP) / tuned->conv_part_steps, best = 1;
   double min = 0;
   for (uint32_t parts = 1; parts <= tuned->conv_max_parts && (parts == 1 || parts <= max); parts++) {
     double share = (double)gpu_ceil_div(tiles * parts, units) / parts;
-    double alone = tiles * parts < 2 * units ? 1.25 : 1; /* one tile leaves a unit waiting for memory */
+    double alone = tiles * parts < 2 * units ? 1.25 : 1; /* a single tile cannot hide a unit's memory latency */
     double cost = share * alone + 0.03 * share * (parts > 1 ? 1 + parts : 0);
     if (parts > 1 && bytes * parts > l->caps->max_window_bytes) break;
     if (parts == 1 || cost < min) min = cost, best = parts;
@@ -194,9 +195,9 @@ static uint32_t parts_of(const gpu_lowering *l, uint32_t tiles, uint32_t k, uint
   return tiles < 1u << 20 ? best : 1;
 }
 
-typedef struct target { /* of all products of a node */
+typedef struct target { /* where all products of a node write */
   gpu_window to;
-  bool is_final; /* the result itself, with its bias; else sums for conv_sum */
+  bool is_final; /* the result itself, with bias; otherwise partial sums for conv_sum */
   uint32_t parts;
 } target;
 
@@ -204,7 +205,7 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
   const conv *c = p->c;
   word_list table = {0}, weights = {0};
   push_table(l, p, &table);
-  bool is_tabled = c->transposed || c->is_transposed;
+  bool is_tabled = c->transposed || c->weight_is_transposed;
   if (is_tabled) push_weights(l, p, &weights);
   uint32_t rows = tile_rows(c), plane = p->out[0] * p->out[1] * p->out[2], k = c->each_in * (uint32_t)p->taps.n;
   uint32_t steps = gpu_ceil_div(k, STEP);
@@ -223,9 +224,9 @@ static void emit_product(gpu_lowering *l, const product *p, const target *t) {
                                  .y_plane = out_plane(c),
                                  .y_part = gpu_count(gpu_out_type(l)),
                                  .w_group = c->each_in * c->each_out * c->v.taps,
-                                 .w_channel = c->is_transposed ? c->v.taps * filled_channels(c)
-                                              : c->transposed  ? c->v.taps
-                                                               : k,
+                                 .w_channel = c->weight_is_transposed ? c->v.taps * filled_channels(c)
+                                              : c->transposed         ? c->v.taps
+                                                                      : k,
                                  .each_out = c->each_out,
                                  .k = k,
                                  .k_part = gpu_ceil_div(steps, t->parts) * STEP,
@@ -264,7 +265,7 @@ static void emit_sum(gpu_lowering *l, const conv *c, const target *t) {
                             .group_size = 128, .windows = {t->to, gpu_in(l, 2), gpu_out(l)}});
 }
 
-/* Where the sums go; false where they would not fit a binding. */
+/* Chooses where the sums are written; false if they do not fit a binding. */
 static bool choose_target(gpu_lowering *l, const conv *c, uint32_t parts, target *out) {
   uint64_t bytes = (uint64_t)gpu_count(gpu_out_type(l)) * 4 * parts;
   *out = (target){.is_final = parts == 1 && c->t == RLX_F32, .parts = parts};
@@ -279,7 +280,7 @@ static void push_tap(gpu_lowering *l, product *p, tap t) {
   if (!gpu_failed(l) && !rlx_array_push(&p->taps, t)) no_memory(l);
 }
 
-/* All taps at their places. */
+/* All taps of a plain conv. */
 static void conv_product(gpu_lowering *l, const conv *c, product *p) {
   const gpu_sliding *v = &c->v;
   *p = (product){.c = c, .step = {v->slice.d, v->row.d, 1}};
@@ -302,7 +303,7 @@ static bool lower_tiles(gpu_lowering *l, const conv *c) {
     gpu_ceil_div(c->batch * out_plane(c), TILE) * gpu_ceil_div(c->each_out, 8 * tile_rows(c)) * c->groups;
   uint32_t parts = parts_of(l, tiles, k, (uint64_t)gpu_count(gpu_out_type(l)) * 4);
   uint32_t steps = gpu_ceil_div(k, STEP), part = gpu_ceil_div(steps, parts);
-  parts = part ? gpu_ceil_div(steps, part) : 1; /* none of them empty */
+  parts = part ? gpu_ceil_div(steps, part) : 1; /* no empty part */
   if (!choose_target(l, c, parts, &t)) return false;
   conv_product(l, c, &p);
   emit_product(l, &p, &t);
@@ -313,19 +314,19 @@ static bool lower_tiles(gpu_lowering *l, const conv *c) {
 
 /* ---- conv on matrix units ---- */
 
-/* By what the weight and the op are alone: then the weight is wished to be turned. */
-static bool wants_matrices(const gpu_lowering *l, const conv *c) {
+/* Depends only on the weight and the op: decides whether the transposed weight layout is preferred. */
+static bool suits_matrix_units(const gpu_lowering *l, const conv *c) {
   bool has = c->t == RLX_F16 ? l->caps->has_coopmat : c->t == RLX_BF16 && l->caps->has_coopmat_bf16;
   return has && c->tw == c->t && c->groups == 1 && !c->transposed && c->v.taps <= MAX_MASKED && c->out_channels >= 16 &&
          c->in_channels * c->v.taps >= 32;
 }
 
-static bool fits_matrices(const gpu_lowering *l, const conv *c) {
+static bool fits_matrix_units(const gpu_lowering *l, const conv *c) {
   uint64_t bytes = (uint64_t)c->batch * in_plane(c) * filled_channels(c) * 2;
-  return wants_matrices(l, c) && c->batch * out_plane(c) >= 32 && bytes <= l->caps->max_window_bytes;
+  return suits_matrix_units(l, c) && c->batch * out_plane(c) >= 32 && bytes <= l->caps->max_window_bytes;
 }
 
-/* [outer, channels, inner] as [outer, inner, channels], these filled up with zeros. */
+/* Transposes [outer, channels, inner] to [outer, inner, channels], with the channels zero-padded to `filled`. */
 static gpu_window transposed(gpu_lowering *l, gpu_window from, uint32_t outer, uint32_t channels, uint32_t inner,
                              uint32_t filled) {
   gpu_box box = {.n = 3, .size = 2};
@@ -352,7 +353,7 @@ static void push_coop_table(gpu_lowering *l, const product *p, uint32_t cv, word
 
 static void emit_coop(gpu_lowering *l, const product *p, const target *t, uint32_t down) {
   const conv *c = p->c;
-  const uint32_t across = 2, bm = 32 * down, bn = 64 * across; /* sub-groups, and what they make */
+  const uint32_t across = 2, bm = 32 * down, bn = 64 * across; /* subgroups, and the sizes of their tile */
   uint32_t cv = gpu_ceil_div(c->in_channels, 8), kv = cv * c->v.taps, groups = across * down;
   uint32_t stages = 2u * 5 * 16 * (bm + bn) <= l->caps->max_shared ? 2 : 1;
   word_list table = {0};
@@ -382,7 +383,7 @@ static void emit_coop(gpu_lowering *l, const product *p, const target *t, uint32
                                        .has_bias = c->has_bias};
   gpu_window x = transposed(l, gpu_in(l, 0), c->batch, c->in_channels, in_plane(c), 8 * cv);
   gpu_window w = gpu_in(l, 1);
-  if (!c->is_transposed) w = transposed(l, w, c->out_channels, c->in_channels, c->v.taps, 8 * cv);
+  if (!c->weight_is_transposed) w = transposed(l, w, c->out_channels, c->in_channels, c->v.taps, 8 * cv);
   gpu_launch launch = {GPU_KERNEL(conv_coop, params, constants), .groups = t->parts * params.tiles_p * params.tiles_o,
                        .group_size = 32 * groups,
                        .windows = {x, w, gpu_in(l, 2), gpu_table(l, table.v, (uint32_t)table.n), t->to},
@@ -393,14 +394,14 @@ static void emit_coop(gpu_lowering *l, const product *p, const target *t, uint32
 }
 
 static bool lower_coop(gpu_lowering *l, const conv *c) {
-  if (!fits_matrices(l, c)) return false;
+  if (!fits_matrix_units(l, c)) return false;
   uint32_t places = gpu_ceil_div(c->batch * out_plane(c), 128),
            steps = gpu_ceil_div(gpu_ceil_div(c->in_channels, 8) * c->v.taps, 4);
   bool many = places * gpu_ceil_div(c->out_channels, 128) >= 2 * l->caps->units && c->out_channels > 64;
   uint32_t down = many && l->caps->max_group >= 256 && l->caps->max_shared >= 24 * 1024 ? 4 : 2;
   uint64_t bytes = (uint64_t)gpu_count(gpu_out_type(l)) * 4;
   uint32_t parts = parts_of(l, places * gpu_ceil_div(c->out_channels, 32 * down), steps * STEP, bytes);
-  parts = gpu_ceil_div(steps, gpu_ceil_div(steps, parts)); /* none of them empty */
+  parts = gpu_ceil_div(steps, gpu_ceil_div(steps, parts)); /* no empty part */
   target t = {.is_final = parts == 1 && out_plane(c) % 2 == 0, .parts = parts};
   if (!t.is_final && bytes * parts > l->caps->max_window_bytes) return false;
   t.to = t.is_final ? gpu_out(l) : gpu_work(l, bytes * parts);
@@ -412,7 +413,7 @@ static bool lower_coop(gpu_lowering *l, const conv *c) {
   return true;
 }
 
-/* ---- the op ---- */
+/* ---- entry ---- */
 
 void gpu_lower_conv(gpu_lowering *l) {
   const rlx_attrs_conv *a = RLX_ATTRS(conv, l->node);
@@ -424,17 +425,17 @@ void gpu_lower_conv(gpu_lowering *l) {
     return;
   }
   if (!conv_init(l, &window, a->groups, false, &c)) return;
-  if (l->layouts_open && wants_matrices(l, &c)) gpu_prefer_layout(l, 1, GPU_LAYOUT_TRANSPOSED);
+  if (l->layouts_open && suits_matrix_units(l, &c)) gpu_prefer_layout(l, 1, GPU_LAYOUT_TRANSPOSED);
   if (lower_coop(l, &c)) return;
   if (is_depthwise(&c)) lower_depthwise(l, &c);
   else if (c.each_out >= gpu_tuned(l->caps)->conv_min_channels && lower_tiles(l, &c)) return;
-  else if (c.is_transposed) gpu_refuse(l, "a convolution whose sums do not fit a binding");
+  else if (c.weight_is_transposed) gpu_refuse(l, "a convolution whose sums do not fit a binding");
   else lower_direct(l, &c);
 }
 
 /* ---- conv_transpose ---- */
 
-/* Tap k along an axis reaches the output places of a phase from those input places that lie d further. */
+/* Whether tap k contributes to the output positions of a phase along an axis; *d: offset of its input position. */
 static bool reaches(const gpu_sliding *v, int a, uint32_t phase, uint32_t k, int64_t *d) {
   int64_t at = (int64_t)phase + v->pad[a] - (int64_t)k * v->dilation[a];
   *d = at / v->stride[a];

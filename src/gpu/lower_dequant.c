@@ -1,5 +1,5 @@
-/* Products with weights of other schemes than block types: dequant_matmul, whose scales are inputs, and the 8-bit integer
- * products. */
+/* Lowers products with weights that are quantised but not of a block type: dequant_matmul, whose scales are inputs, and
+ * the 8-bit integer ops q_matmul and q_conv2d. */
 #include "gpu/quant.h"
 #include "gpu/window.h"
 
@@ -40,7 +40,7 @@ void gpu_lower_dequant_matmul(gpu_lowering *l) {
 
 enum { A = 0, B = 1, A_SCALE = 2, B_SCALE = 3, Y_SCALE = 4, A_ZERO = 5, B_ZERO = 6, Y_ZERO = 7, BIAS = 8 };
 
-/* What the products know of each of n channels. */
+/* Computes the per-channel constants of the 8-bit products, for n channels. */
 static gpu_window emit_channels(gpu_lowering *l, uint32_t n) {
   gpu_window to = gpu_work(l, (uint64_t)n * 32);
   uint32_t zeros = !gpu_has_in(l, B_ZERO) ? 0 : gpu_count(gpu_in_type(l, B_ZERO)) == 1 ? 2 : 1;

@@ -1,9 +1,9 @@
-/* fft, ifft, rfft, irfft: which passes of fft.k, with which tables.
+/* Lowers fft, ifft, rfft and irfft to passes of fft.k, and computes their tables.
  *
- * A length that is a power of two is one pass where it fits into a group's shared memory, else two or more of nearly equal
- * radix through work memory. Any other length becomes a convolution of a power of two (Bluestein): whole inside a group where
- * it fits; else its filter is transformed on the device as well, and the host makes only the chirp. Angles come from exact
- * integers in doubles. */
+ * A power-of-two length takes one pass if it fits a workgroup's shared memory, otherwise two or more of nearly equal
+ * radix through work memory. Any other length becomes a convolution of power-of-two length (Bluestein): inside one
+ * workgroup if it fits; otherwise its filter is transformed on the device as well, and the host computes only the
+ * chirp. Angles are computed from exact integers in double precision. */
 #include <math.h>
 #include <string.h>
 
@@ -29,13 +29,13 @@ enum { MAX_PASSES = 8 };
 typedef RLX_ARRAY(uint32_t) word_list;
 
 typedef struct transform {
-  uint32_t n, zn, log_n; /* the length, the numbers transformed, the power of two that is */
+  uint32_t n, zn, log_n; /* length; complex numbers transformed; log2 of the transform's power-of-two length */
   uint32_t in_mode, out_mode;
   bool is_inverse, is_convolved;
   rlx_lines in, out;
   uint32_t lines;
   double scale;
-  uint32_t group; /* the largest that the device has room for */
+  uint32_t group; /* the largest workgroup that fits the device */
   /* passes */
   int n_passes;
   uint32_t log_r[MAX_PASSES], roots_at[MAX_PASSES], low_at[MAX_PASSES], low_log[MAX_PASSES], high_at[MAX_PASSES];
@@ -59,7 +59,7 @@ static void push(gpu_lowering *l, word_list *w, double re, double im) {
   if (!rlx_array_push(w, gpu_f32_bits(re)) || !rlx_array_push(w, gpu_f32_bits(im))) no_memory(l);
 }
 
-/* e^(-2 pi i k step / n) for k below count; gives where they begin. */
+/* Appends e^(-2 pi i k step / n) for k < count; returns their offset. */
 static uint32_t push_roots(gpu_lowering *l, word_list *w, uint64_t count, uint64_t step, uint64_t n) {
   uint32_t at = (uint32_t)w->n;
   for (uint64_t k = 0; k < count && !gpu_failed(l); k++) {
@@ -70,7 +70,7 @@ static uint32_t push_roots(gpu_lowering *l, word_list *w, uint64_t count, uint64
   return at;
 }
 
-/* The roots of pass i, and those that join it to the passes before, in two tables. */
+/* The roots of pass i, and its twiddle factors to the earlier passes, factored into two tables. */
 static void push_pass(gpu_lowering *l, transform *t, word_list *w, int i, uint32_t log_l) {
   uint32_t log_r = t->log_r[i], log_all = log_l + log_r;
   t->roots_at[i] = push_roots(l, w, (uint64_t)1 << log_r, 1, (uint64_t)1 << log_r);
@@ -94,7 +94,7 @@ static uint32_t push_chirp(gpu_lowering *l, const transform *t, word_list *w) {
   return at;
 }
 
-/* In place, radix 2, in doubles: for short filters. */
+/* In-place radix-2 FFT in double precision, for short filters. */
 static void transform_host(double *x, uint32_t log_n) {
   size_t n = (size_t)1 << log_n;
   for (size_t i = 1, j = 0; i < n; i++) {
@@ -118,7 +118,7 @@ static void transform_host(double *x, uint32_t log_n) {
     }
 }
 
-/* The transform of the chirp's conjugate, laid around the circle. */
+/* The transform of the chirp's conjugate, placed circularly. */
 static gpu_window make_filter(gpu_lowering *l, const transform *t) {
   size_t n = (size_t)1 << t->log_n;
   double *x = rlx_mem_calloc(2 * n, sizeof *x);
@@ -140,7 +140,7 @@ static gpu_window make_filter(gpu_lowering *l, const transform *t) {
   return filter;
 }
 
-/* ---- what is wanted ---- */
+/* ---- modes and sizes ---- */
 
 static void set_modes(const gpu_lowering *l, transform *t) {
   rlx_op op = l->node->op;
@@ -155,7 +155,7 @@ static void set_modes(const gpu_lowering *l, transform *t) {
 }
 
 static bool init(const gpu_lowering *l, transform *t) {
-  const rlx_attrs_fft *a = RLX_ATTRS(fft, l->node); /* the four rows have the same attributes */
+  const rlx_attrs_fft *a = RLX_ATTRS(fft, l->node); /* the four ops have the same attributes */
   *t = (transform){.in = rlx_lines_of(&gpu_in_type(l, 0)->shape, a->axis),
                    .out = rlx_lines_of(&gpu_out_type(l)->shape, a->axis),
                    .filter = {GPU_NONE, 0, 0, 0}};
@@ -180,10 +180,10 @@ static uint32_t log_of(uint32_t x) {
   return log;
 }
 
-/* As few passes as fit, of nearly equal radix; then the tables. */
+/* Chooses as few passes as possible, of nearly equal radix, and computes the tables. */
 static void plan(gpu_lowering *l, transform *t) {
   uint32_t max = 3 + log_of(t->group), left = t->log_n, log_l = 0;
-  if (t->log_n > max) max -= 2; /* four rows to a group at least, whose numbers are neighbours in memory */
+  if (t->log_n > max) max -= 2; /* at least four rows per workgroup, whose elements are neighbours in memory */
   word_list words = {0};
   t->n_passes = t->log_n ? (int)gpu_ceil_div(t->log_n, max) : 1;
   for (int i = 0; i < t->n_passes; i++) {
@@ -201,7 +201,7 @@ static void plan(gpu_lowering *l, transform *t) {
 
 /* ---- dispatches ---- */
 
-/* One pass over `lines` lines seen as [.., inner]. blue: see fft.k. */
+/* One pass over `lines` lines, seen as [.., inner]. blue: see fft.k. */
 typedef struct pass {
   int index;
   uint32_t lines, inner, in_mode, out_mode, blue;
@@ -212,7 +212,7 @@ typedef struct pass {
 static void emit_pass(gpu_lowering *l, const transform *t, const pass *s) {
   uint32_t log_l = 0, log_r = t->log_r[s->index], group = t->group;
   for (int i = 0; i < s->index; i++) log_l += t->log_r[i];
-  if (t->n_passes == 1) /* no larger than needed: more groups, and less waiting in each */
+  if (t->n_passes == 1) /* no larger than needed: more workgroups, and less waiting at barriers */
     while (group > 128 && 4 * group >= 1u << log_r) group /= 2;
   uint32_t log_t = t->log_n - log_r, per_group = 8 * group >> log_r;
   gpu_params_fft p = {.rows = s->lines << log_t,
@@ -240,14 +240,14 @@ static void emit_pass(gpu_lowering *l, const transform *t, const pass *s) {
 
 static bool is_same(const gpu_window *a, const gpu_window *b) { return a->from == b->from && a->offset == b->offset; }
 
-/* All passes of one transform. The first reads `first`'s window and mode, the last ends at `to` with out_mode, or, where `to` is
- * GPU_NONE, in one of the two rooms: which is the result. */
+/* Emits all passes of one transform. The first reads first.from in first.in_mode; the last writes `to` in out_mode. If
+ * `to` is GPU_NONE, the last writes to one of the two buffers. Returns the window written. */
 static gpu_window emit_passes(gpu_lowering *l, const transform *t, pass first, gpu_window to, uint32_t out_mode,
-                              const gpu_window rooms[2]) {
+                              const gpu_window buffers[2]) {
   pass s = first;
   for (s.index = 0; s.index < t->n_passes; s.index++) {
     bool is_last = s.index == t->n_passes - 1, is_done = is_last && to.from != GPU_NONE;
-    s.to = is_done ? to : is_same(&s.from, &rooms[0]) ? rooms[1] : rooms[0];
+    s.to = is_done ? to : is_same(&s.from, &buffers[0]) ? buffers[1] : buffers[0];
     s.out_mode = is_done ? out_mode : F_WORK;
     s.inner = s.index == 0 || is_done ? first.inner : 1;
     emit_pass(l, t, &s);
@@ -292,10 +292,10 @@ void gpu_lower_fft(gpu_lowering *l) {
     return;
   }
   uint64_t bytes = (uint64_t)8 << t.log_n;
-  gpu_window rooms[2] = {gpu_work(l, bytes * t.lines), gpu_work(l, bytes * t.lines)};
+  gpu_window buffers[2] = {gpu_work(l, bytes * t.lines), gpu_work(l, bytes * t.lines)};
   if (!t.is_convolved) {
     bool is_apart = t.out_mode == F_APART;
-    gpu_window z = emit_passes(l, &t, first, is_apart ? none : gpu_out(l), t.out_mode, rooms);
+    gpu_window z = emit_passes(l, &t, first, is_apart ? none : gpu_out(l), t.out_mode, buffers);
     if (is_apart) emit_out(l, &t, z);
     return;
   }
@@ -305,7 +305,7 @@ void gpu_lower_fft(gpu_lowering *l) {
   pass back = {.lines = t.lines, .inner = 1, .in_mode = F_FILTERED};
   gpu_window filter = t.filter;
   t.filter = none;
-  back.from = emit_passes(l, &t, first, none, 0, rooms);
+  back.from = emit_passes(l, &t, first, none, 0, buffers);
   t.filter = filter;
-  emit_out(l, &t, emit_passes(l, &t, back, none, 0, rooms));
+  emit_out(l, &t, emit_passes(l, &t, back, none, 0, buffers));
 }

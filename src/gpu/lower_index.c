@@ -1,5 +1,5 @@
-/* Reading places that an index tensor names (the gather family, one_hot), rows laid into a result (concat, update), and
- * range. A bad index reads zeros and writes nothing. */
+/* Lowers indexed reads (the gather family, one_hot), copies of rows into a result (concat, update), and range. An
+ * out-of-range index reads zeros and writes nothing. */
 #include <math.h>
 #include <string.h>
 
@@ -22,20 +22,20 @@ static uint32_t log_of(uint32_t size) {
   return log;
 }
 
-/* ---- rows laid into a result ---- */
+/* ---- copies of rows into a result ---- */
 
 enum { MAX_PARTS = 6 }; /* windows of place.k */
 
 typedef struct rows {
   uint64_t rows, pitch, first; /* in elements */
-  uint64_t inner, limit, per;  /* of a position */
+  uint64_t inner, limit, per;  /* of a position: elements per step, maximum, rows that share one (0: all) */
   gpu_window at;               /* GPU_NONE: no position */
   rlx_dtype at_type;
   uint32_t n;              /* parts */
   uint64_t run[MAX_PARTS]; /* elements of a row of each */
   gpu_window part[MAX_PARTS];
-  uint32_t log;    /* of the longest item that all of it allows, see gpu_unit_log */
-  rlx_dtype round; /* f16, bf16: the one part is f32, and items are words; else 0 */
+  uint32_t log;    /* log2 of the longest item that divides all sizes and offsets, see gpu_unit_log */
+  rlx_dtype round; /* f16, bf16: the only part is f32 and items are words; otherwise 0 */
 } rows;
 
 static void emit_rows(gpu_lowering *l, const rows *r) {
@@ -43,7 +43,7 @@ static void emit_rows(gpu_lowering *l, const rows *r) {
   uint32_t unit = wide          ? 16
                   : r->log >= 2 ? 4
                                 : 1u << r->log,
-           size = element_bytes(l); /* words are pairs of words too */
+           size = element_bytes(l); /* the kernel has no 8-byte items: those are two words */
   uint64_t run = 0;
   gpu_params_place p = {.rows = (uint32_t)r->rows};
   uint32_t *ends[MAX_PARTS] = {&p.end0, &p.end1, &p.end2, &p.end3, &p.end4};
@@ -68,20 +68,20 @@ static void emit_rows(gpu_lowering *l, const rows *r) {
                            .log = log_of(unit),
                            .round_t = (uint32_t)r->round};
   gpu_launch d = {GPU_KERNEL(place, p, c), .groups = grid.groups, .group_size = grid.size};
-  if (wide) d.kernel = &gpu_kernel_place4; /* which has the same parameters and constants */
+  if (wide) d.kernel = &gpu_kernel_place4; /* has the same parameters and constants */
   for (uint32_t i = 0; i < MAX_PARTS; i++) d.windows[i] = i < r->n ? r->part[i] : none;
   d.windows[6] = r->at;
   d.windows[7] = gpu_out(l);
   gpu_emit(l, &d);
 }
 
-/* Parts side by side, as many at a time as there are windows. */
+/* Copies the parts side by side, as many per dispatch as there are windows. */
 void gpu_lower_concat(gpu_lowering *l) {
   int64_t axis = RLX_ATTRS(concat, l->node)->axis;
   if (gpu_count(gpu_out_type(l)) == 0) return;
   rlx_lines whole = rlx_lines_of(&gpu_out_type(l)->shape, axis);
   rows r = {.rows = whole.outer, .pitch = whole.n * whole.inner, .log = 4};
-  for (uint32_t i = 0; i < l->node->n_in; i++) { /* every part's end begins another's */
+  for (uint32_t i = 0; i < l->node->n_in; i++) { /* each part begins where the previous ends */
     rlx_lines part = rlx_lines_of(&gpu_in_type(l, i)->shape, axis);
     uint64_t run = part.n * part.inner;
     uint32_t log = gpu_unit_log(element_bytes(l), &run, 1);
@@ -101,7 +101,7 @@ void gpu_lower_concat(gpu_lowering *l) {
   emit_rows(l, &r);
 }
 
-/* f32 rows for a state of f16 or bf16: rounded on the way where every row begins and ends at a word, else before. */
+/* Rounds f32 rows for a state of f16 or bf16: in the copy if every row is whole words, otherwise before it. */
 static void round_rows(gpu_lowering *l, rows *r) {
   rlx_dtype type = gpu_out_type(l)->dtype;
   uint32_t n = (uint32_t)gpu_count(gpu_in_type(l, 1));
@@ -115,7 +115,7 @@ static void round_rows(gpu_lowering *l, rows *r) {
   }
 }
 
-/* The result is the state itself: the planner lays no update anywhere else. */
+/* The result aliases the state: the planner always places an update in place. */
 void gpu_lower_update(gpu_lowering *l) {
   int64_t axis = RLX_ATTRS(update, l->node)->axis;
   gpu_in_place(l, 0);
@@ -146,7 +146,7 @@ typedef struct pick_axis {
 
 typedef struct pick {
   int n;
-  pick_axis axis[RLX_MAX_RANK]; /* the last is the fastest */
+  pick_axis axis[RLX_MAX_RANK]; /* the last one is innermost */
   uint32_t depth;
   uint64_t size[RLX_MAX_RANK], stride[RLX_MAX_RANK]; /* by coordinate */
 } pick;
@@ -165,7 +165,7 @@ static void simplify_pick(pick *k) {
   k->n = n;
 }
 
-/* Runs of neighbours that one tuple names become longer elements; gives log2 of their bytes. */
+/* Contiguous elements under one index tuple become longer elements; returns log2 of their bytes. */
 static uint32_t widen_pick(pick *k, uint32_t size) {
   uint32_t log = log_of(size);
   if (!k->n || k->axis[k->n - 1].stride != 1 || k->axis[k->n - 1].pos) return log;
@@ -182,7 +182,7 @@ static uint32_t widen_pick(pick *k, uint32_t size) {
   return log;
 }
 
-/* Outer axes and then coordinates, where there is more than one. */
+/* The table of the kernel: the outer axes, then the coordinates if there is more than one. */
 static gpu_window pick_table(gpu_lowering *l, const pick *k, gpu_axes *axes, uint32_t *base) {
   uint32_t words[6 * RLX_MAX_RANK + 2 * RLX_MAX_RANK], n = 0;
   gpu_window table = gpu_axes_table(l, axes);
@@ -288,17 +288,17 @@ void gpu_lower_one_hot(gpu_lowering *l) {
 
 static bool is_whole(double x) { return x == floor(x) && x >= -0x1p63 && x < 0x1p63; }
 
-/* Whether all values are whole numbers that the kernel makes exactly. */
+/* Whether all values are integers that the kernel computes exactly. */
 static bool is_exact_range(const rlx_attrs_range *a, const rlx_type *out, int64_t *start, int64_t *step) {
   int64_t last;
   if (!is_whole(a->start) || !is_whole(a->step)) return false;
   *start = (int64_t)a->start, *step = (int64_t)a->step;
   if (!rlx_mul_i64((int64_t)gpu_count(out) - 1, *step, &last) || !rlx_add_i64(*start, last, &last)) return false;
-  const int64_t max = (int64_t)1 << 24; /* of f32: all integers up to here */
+  const int64_t max = (int64_t)1 << 24; /* f32 represents all integers up to this */
   return !gpu_is_float(out->dtype) || (*start >= -max && *start <= max && last >= -max && last <= max);
 }
 
-/* Fractions are rounded as the host rounds them: by the host, into a table. */
+/* Fractions must be rounded as on the host, so the host computes them into a table. */
 static void lower_fractions(gpu_lowering *l, const rlx_attrs_range *a) {
   enum { MAX_WORDS = 1 << 22 };
   const rlx_type *out = gpu_out_type(l);

@@ -1,5 +1,5 @@
-/* The matmul-like ops as products (matmul.h). What is composite and not here (dot_general, lora_matmul, the attention
- * block) is rewritten into these and moves, most of which are views. */
+/* Lowers the matmul-like ops to products (matmul.h). Composite ops that are not here (dot_general, lora_matmul, the
+ * attention block) are rewritten into these and into moves, most of which are views. */
 #include "gpu/lines.h"
 #include "gpu/matmul_plan.h"
 #include "ir/walk.h"
@@ -72,7 +72,7 @@ void gpu_product_end(gpu_lowering *l, gpu_product *p, const gpu_fused_product *f
   gpu_product_norm(l, p, 3, f->norm, f->eps);
 }
 
-/* act(a b + bias), of the normed rows of a where `norm`. */
+/* act(a b + bias); with f->norm, a's rows are normalised first. */
 static void lower_biased(gpu_lowering *l, const gpu_fused_product *f) {
   if (is_block_input(l, 1)) {
     gpu_lower_matmul_blocks(l, f);

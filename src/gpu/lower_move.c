@@ -1,4 +1,4 @@
-/* The ops that move elements by position alone, as boxes (move.h): each is one dispatch. */
+/* Lowers the ops that move elements by position: each becomes a box (move.h) and one dispatch. */
 #include <string.h>
 
 #include "gpu/move.h"
@@ -32,7 +32,7 @@ gpu_window gpu_axes_table(gpu_lowering *l, gpu_axes *a) {
   return rank > 4 ? gpu_table(l, a->words[4], 6 * (rank - 4)) : (gpu_window){GPU_NONE, 0, 0, 0};
 }
 
-/* Few items go one to an invocation: then more of them are under way at once. */
+/* With few items each invocation takes one, so more are in flight at once. */
 gpu_grid gpu_grid_of(const gpu_lowering *l, uint32_t items) {
   uint32_t size = l->caps->max_group < 256 ? 128 : 256, single = gpu_ceil_div(items, size);
   uint32_t enough = gpu_tuned(l->caps)->move_groups * l->caps->units, groups = gpu_ceil_div(single, 4);
@@ -49,7 +49,7 @@ uint32_t gpu_unit_log(uint32_t size, const uint64_t *numbers, int n) {
   return log;
 }
 
-/* ---- boxes made simple ---- */
+/* ---- simplifying boxes ---- */
 
 static void drop_axis(gpu_box *b, int axis) {
   b->n--;
@@ -62,41 +62,41 @@ static uint32_t box_count(const gpu_box *b) {
   return (uint32_t)n;
 }
 
-/* All of it border. */
+/* The whole result is border. */
 static void make_border(gpu_box *b) {
   b->axis[0] = (gpu_axis){.dim = box_count(b), .mode = GPU_AXIS_BORDER};
   b->n = 1;
   b->from = 0;
 }
 
-/* An axis of one element adds the same everywhere; false: it is a border. */
+/* Removes an axis of size 1 by adding its offset to the origin; false if it is a border. */
 static bool fold_axis(gpu_box *b, int i) {
   const gpu_axis *a = &b->axis[i];
-  int64_t place = 0;
+  int64_t index = 0;
   switch (a->mode) {
     case GPU_AXIS_LINEAR: break;
     case GPU_AXIS_BORDER:
       if (a->lo || !a->n) return false;
       break;
-    case GPU_AXIS_EDGE: break; /* 0 - lo, cut */
+    case GPU_AXIS_EDGE: break; /* 0 - lo, clamped to 0 */
     case GPU_AXIS_ROLL:
-    case GPU_AXIS_WRAP: place = a->lo % a->n; break;
-    case GPU_AXIS_REFLECT: place = a->lo < a->n ? a->lo : 2 * (a->n - 1) - a->lo; break; /* lo is below the period */
+    case GPU_AXIS_WRAP: index = a->lo % a->n; break;
+    case GPU_AXIS_REFLECT: index = a->lo < a->n ? a->lo : 2 * (a->n - 1) - a->lo; break; /* lo is below the period */
   }
-  b->from += place * a->stride;
+  b->from += index * a->stride;
   drop_axis(b, i);
   return true;
 }
 
-/* Whether axis i walks on where i + 1 ends, so that the two are one. Modes that only shift pass to the whole. */
-static bool joins(const gpu_box *b, int i) {
+/* Whether axes i and i + 1 are contiguous and can be merged. Modes that only shift apply to the merged axis. */
+static bool can_merge(const gpu_box *b, int i) {
   const gpu_axis *a = &b->axis[i], *next = &b->axis[i + 1];
   bool shifts = a->mode == GPU_AXIS_BORDER || a->mode == GPU_AXIS_ROLL || a->mode == GPU_AXIS_WRAP;
   if (next->mode || (a->mode && !shifts) || a->stride != next->stride * (int64_t)next->dim) return false;
   return (uint64_t)a->n * next->dim < INT32_MAX && (uint64_t)a->lo * next->dim < INT32_MAX;
 }
 
-static void join(gpu_box *b, int i) {
+static void merge(gpu_box *b, int i) {
   gpu_axis *a = &b->axis[i], next = b->axis[i + 1];
   a->dim *= next.dim;
   a->lo *= next.dim;
@@ -112,10 +112,10 @@ static void simplify(gpu_box *b) {
       return;
     }
   for (int i = b->n - 2; i >= 0; i--)
-    if (joins(b, i)) join(b, i);
+    if (can_merge(b, i)) merge(b, i);
 }
 
-/* Neighbours on both sides become longer elements. */
+/* Elements contiguous on both sides become longer elements. */
 static void widen(gpu_box *b) {
   if (!b->n) return;
   gpu_axis *last = &b->axis[b->n - 1];
@@ -140,7 +140,7 @@ static uint32_t log_of(uint32_t size) {
 
 /* ---- the tiled transpose ---- */
 
-/* The axis whose elements are neighbours in the source, where tiles fit; -1: none. */
+/* The axis that is contiguous in the source, if tiles can be used; otherwise -1. */
 static int tiled_axis(const gpu_box *b) {
   int last = b->n - 1, found = -1;
   if (b->n < 2 || b->n > 5 || b->from || b->size > 8 || b->triangle) return -1;
@@ -154,9 +154,9 @@ static int tiled_axis(const gpu_box *b) {
   return b->axis[found].dim % per_word || b->axis[last].dim % per_word ? -1 : found;
 }
 
-/* The same for 2 bytes where every row on both sides is whole vectors of eight: both kernels have the same parameters. Steps of
- * axes that there are not are 0. */
-static bool comes_in_eights(const gpu_params_transpose *p) {
+/* Whether every row on both sides is whole vectors of eight, for elements of 2 bytes. transpose8 has the same
+ * parameters; strides of absent axes are 0. */
+static bool is_in_vectors_of_8(const gpu_params_transpose *p) {
   return (p->size_a | p->size_b | p->sa | p->tb | p->from0 | p->to0 | p->from1 | p->to1 | p->from2 | p->to2) % 8 == 0;
 }
 static void emit_transpose8(gpu_lowering *l, gpu_params_transpose q, uint32_t planes, gpu_window from, gpu_window to) {
@@ -197,7 +197,7 @@ static void emit_transpose(gpu_lowering *l, const gpu_box *b, int rows, gpu_wind
     }
     step *= b->axis[i].dim;
   }
-  if (b->size == 2 && comes_in_eights(&p)) {
+  if (b->size == 2 && is_in_vectors_of_8(&p)) {
     emit_transpose8(l, p, groups / (p.tiles_a * p.tiles_b), from, to);
     return;
   }
@@ -227,7 +227,7 @@ static void emit_strided(gpu_lowering *l, const gpu_box *b, gpu_window from, gpu
                           .fill_hi = b->fill[1],
                           .k = b->k};
   memcpy(&p.d0, axes.words, 4 * sizeof axes.words[0]);
-  if (b->triangle) p.d0 = b->columns, p.d1 = b->rows; /* one axis, whose size the kernel does not need */
+  if (b->triangle) p.d0 = b->columns, p.d1 = b->rows; /* one axis, whose size the kernel does not use */
   bool wide = b->size == 16;
   gpu_constants_strided c = {.log = log_of(b->size), .rank = gpu_axes_rank(&axes), .maps = maps, .tri = b->triangle};
   gpu_emit(
@@ -237,7 +237,7 @@ static void emit_strided(gpu_lowering *l, const gpu_box *b, gpu_window from, gpu
 
 void gpu_move(gpu_lowering *l, gpu_box box, gpu_window from, gpu_window to) {
   if (gpu_failed(l) || box_count(&box) == 0) return;
-  if (!box.triangle) { /* which needs its elements as they are */
+  if (!box.triangle) { /* a triangle needs its axis unchanged */
     simplify(&box);
     widen(&box);
     simplify(&box);
@@ -266,14 +266,14 @@ static bool is_empty(const gpu_lowering *l) { return gpu_count(gpu_out_type(l)) 
 
 static void move_out(gpu_lowering *l, const gpu_box *b) { gpu_move(l, *b, gpu_in(l, 0), gpu_out(l)); }
 
-/* The same bytes. */
+/* A copy of the same bytes, left out if the result aliases its input. */
 void gpu_lower_view(gpu_lowering *l) {
   gpu_window out = gpu_out(l);
   gpu_in_place(l, 0);
   gpu_copy(l, gpu_in(l, 0), out, out.bytes);
 }
 
-/* The result's axis i is axis perm.v[i] of x, where x is seen under the shape `view`. */
+/* Axis i of the result is axis perm.v[i] of x, where x has the shape `view`. */
 static void permute(gpu_lowering *l, const rlx_dims *view, rlx_dims perm) {
   size_t stride[RLX_MAX_RANK];
   rlx_strides(view, stride);
@@ -312,7 +312,7 @@ void gpu_lower_expand(gpu_lowering *l) {
   move_out(l, &b);
 }
 
-/* Two axes for each: the copies, and the elements of one copy. */
+/* Two axes for each of x's: the copies, and the elements of one copy. */
 void gpu_lower_tile(gpu_lowering *l) {
   const rlx_dims *x = &gpu_in_type(l, 0)->shape, *out = &gpu_out_type(l)->shape;
   if (is_empty(l)) return;
@@ -327,7 +327,7 @@ void gpu_lower_tile(gpu_lowering *l) {
   move_out(l, &b);
 }
 
-/* A box of the result with x's strides, for the ops that treat each axis for itself. */
+/* A box of the result's shape with x's strides, for ops that treat each axis independently. */
 static gpu_box box_by_axis(const gpu_lowering *l) {
   size_t stride[RLX_MAX_RANK];
   rlx_strides(&gpu_in_type(l, 0)->shape, stride);
@@ -426,7 +426,7 @@ void gpu_lower_trilu(gpu_lowering *l) {
                .triangle = a->upper ? 2 : 1,
                .rows = (uint32_t)rows,
                .columns = (uint32_t)columns};
-  /* Bounded so that a diagonal far outside cannot wrap. */
+  /* Clamped: a diagonal far outside must not wrap. */
   b.k = (int32_t)(a->k > columns ? columns : a->k < -rows ? -rows : a->k);
   move_out(l, &b);
 }

@@ -1,8 +1,9 @@
-/* Norms that take their own statistics: layer_norm, rms_norm, fused_residual_norm, layer_norm_2d, group_norm, instance_norm.
+/* Lowers the norms that compute their own statistics: layer_norm, rms_norm, fused_residual_norm, layer_norm_2d,
+ * group_norm, instance_norm.
  *
- * All are the same done to different lines: a `norm` says how they lie and which gamma an element takes. normalize4 does rows
- * of whole vectors, normalize every other shape; lines that are long and few, or too long to be held, take two dispatches with
- * each chunk's statistics in work memory between them. */
+ * They differ only in their lines: a `norm` describes the lines and which gamma an element uses. normalize4 handles
+ * rows of whole vectors, normalize every other shape. Lines that are long and few, or too long for registers, take two
+ * dispatches, with each chunk's statistics in work memory between them. */
 #include "gpu/lines.h"
 
 typedef struct norm {
@@ -10,29 +11,30 @@ typedef struct norm {
   rlx_dtype t;
   double eps;
   bool centre;
-  uint32_t residual, gamma, beta; /* which inputs; no such input: absent */
-  uint32_t sets, channels, run;   /* element k of line r takes gamma[r % sets * channels + k / run] */
+  uint32_t residual, gamma, beta; /* input numbers; may be absent */
+  uint32_t sets, channels, run;   /* element k of line r uses gamma[r % sets * channels + k / run] */
 } norm;
 
 enum { ABSENT = UINT32_MAX, STATS_BYTES = 16 /* per chunk: NORM_STATS of kernels/norm.kh */ };
 
-/* Squares are summed of differences, a sixteenth of their size, times each of these (kernels/norm.kh). Where eps is there,
- * small differences do not count beside it; where it is not, they are made larger. */
+/* Sums of squares are taken of differences / 16, scaled by each of these two factors (kernels/norm.kh). With an eps,
+ * small differences are negligible beside it; without one, they are scaled up. */
 static float fine_of(const norm *m) { return m->eps > 1e-30 || m->t == RLX_F16 ? 0x1p4f : 0x1p49f; }
 static float coarse_of(const norm *m) { return m->eps > 1e-30 ? 0x1p-71f : 0x1p-36f; }
 
-/* With a residual, sums are taken from the row's first element, which another group may have written over if rows are cut. */
+/* With a residual, differences are taken from the row's first element, which another group of a split row may have
+ * overwritten. */
 static void allow_in_place(gpu_lowering *l, const norm *m, const gpu_line_cut *cut) {
   bool has_residual = m->residual != ABSENT;
   if (has_residual) gpu_in_place(l, m->residual);
   if (!has_residual || !m->centre || cut->chunks == 1) gpu_in_place(l, 0);
 }
 
-typedef struct places { /* windows of normalize4 */
+typedef struct norm_windows { /* the windows of normalize4 */
   gpu_window x, residual, gamma, beta, y;
-} places;
+} norm_windows;
 
-static void emit_vectors(gpu_lowering *l, const norm *m, const gpu_line_cut *cut, const places *w) {
+static void emit_vectors(gpu_lowering *l, const norm *m, const gpu_line_cut *cut, const norm_windows *w) {
   uint32_t each = 16 / (uint32_t)rlx_dtype_size(m->t), by_channel = m->sets > 1 || m->run > 1;
   gpu_params_normalize4 p = {.rows = m->lines.lines,
                              .n = m->lines.n / each,
@@ -67,14 +69,14 @@ static void emit_vectors(gpu_lowering *l, const norm *m, const gpu_line_cut *cut
 static void rows_of_vectors(gpu_lowering *l, const norm *m) {
   gpu_line_cut cut = gpu_cut_vectors(l->caps, m->lines, m->t);
   allow_in_place(l, m, &cut);
-  places w = {gpu_in(l, 0), gpu_in(l, m->residual), gpu_in(l, m->gamma), gpu_in(l, m->beta), gpu_out(l)};
+  norm_windows w = {gpu_in(l, 0), gpu_in(l, m->residual), gpu_in(l, m->gamma), gpu_in(l, m->beta), gpu_out(l)};
   emit_vectors(l, m, &cut, &w);
 }
 
 void gpu_rms_norm_row(gpu_lowering *l, gpu_window x, gpu_window gamma, uint32_t n, double eps, gpu_window to) {
   norm m = {.lines = {1, n, 1}, .t = RLX_F32, .eps = eps, .sets = 1, .run = 1};
   gpu_line_cut cut = gpu_cut_vectors(l->caps, m.lines, m.t);
-  emit_vectors(l, &m, &cut, &(places){.x = x, .gamma = gamma, .y = to});
+  emit_vectors(l, &m, &cut, &(norm_windows){.x = x, .gamma = gamma, .y = to});
 }
 
 static void any_lines(gpu_lowering *l, const norm *m) {
@@ -118,12 +120,12 @@ static void lower(gpu_lowering *l, norm m) {
   m.t = gpu_out_type(l)->dtype;
   if (gpu_count(gpu_out_type(l)) == 0) return;
   bool is_plain = m.sets == 1 && m.run == 1, is_affine = gpu_has_in(l, m.gamma) || gpu_has_in(l, m.beta);
-  bool whole_runs = m.run % (16 / (uint32_t)rlx_dtype_size(m.t)) == 0; /* a vector takes one gamma */
+  bool whole_runs = m.run % (16 / (uint32_t)rlx_dtype_size(m.t)) == 0; /* a vector uses one gamma */
   if (gpu_lines_are_vectors(m.lines, m.t) && (is_plain || !is_affine || whole_runs)) rows_of_vectors(l, &m);
   else any_lines(l, &m);
 }
 
-/* Over all axes from `axis`. */
+/* Normalises over all axes from `axis` on. */
 static gpu_lines last_axes(const rlx_type *x, int64_t axis) {
   gpu_lines l = {1, 1, 1};
   for (int i = 0; i < x->shape.n; i++)
@@ -177,7 +179,7 @@ void gpu_lower_layer_norm_2d(gpu_lowering *l) {
                   .run = 1});
 }
 
-/* Groups of channels of [N, C, ..]. */
+/* Normalises groups of channels of [N, C, ..]. */
 static void norm_groups(gpu_lowering *l, uint32_t groups, double eps) {
   rlx_lines x = rlx_lines_of(&gpu_in_type(l, 0)->shape, 1);
   uint32_t channels = groups ? (uint32_t)x.n / groups : 0;

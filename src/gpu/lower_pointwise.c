@@ -1,8 +1,8 @@
-/* Element-wise nodes: one launch each, whatever their types and however their inputs broadcast.
+/* Lowers element-wise nodes of any types and broadcasts, with one dispatch each, or two.
  *
- * pointwise_build.c makes the program; here its axes are merged, the kernel is chosen and the program bound to it.
- * pointwise4 takes what lies in vectors of 16 bytes (most of what models do), pointwise64 what has 64-bit values, and
- * pointwise the rest. A long flat run whose end does not fill a vector is cut in two: vectors, and a short end. */
+ * pointwise_build.c builds the program. This file merges its axes, chooses the kernel and binds the program to it.
+ * pointwise4 takes operands in 16-byte vectors (the usual case in models), pointwise64 programs with 64-bit values, and
+ * pointwise the rest. A long flat run that is not whole vectors becomes two dispatches: vectors and a short tail. */
 #include <stddef.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "gpu/pointwise.h"
 
 enum {
-  MAX_VECTOR_INPUTS = 4, /* windows of pointwise4 that are read in vectors */
-  FIRST_SINGLE = 4,      /* its registers of inputs that stay the same over a chunk */
-  CUT = 256,             /* elements: a multiple of it is a multiple of GPU_ALIGN bytes in every type */
+  MAX_VECTOR_INPUTS = 4, /* windows of pointwise4 that are read as vectors */
+  FIRST_SINGLE = 4,      /* its first register of inputs that are constant over a chunk */
+  CUT = 256,             /* elements: a multiple of this is a multiple of GPU_ALIGN bytes in every type */
 };
 
 /* ---- axes ---- */
@@ -36,7 +36,7 @@ static bool merges(const pw_program *p, const pw_axes *x, uint32_t i) {
   return true;
 }
 
-/* What all operands walk in one stride is one axis; an axis of size 1 is none. Outermost first. */
+/* Merges axes that are contiguous in all operands and drops axes of size 1. Outermost first. */
 static pw_axes merge_axes(pw_program *p, const rlx_dims *shape) {
   pw_axes x = {.n = (uint32_t)shape->n};
   for (uint32_t i = 0; i < x.n; i++) x.size[i] = (uint32_t)shape->v[i];
@@ -52,9 +52,9 @@ static pw_axes merge_axes(pw_program *p, const rlx_dims *shape) {
   return (pw_axes){.n = 1, .size = {1}};
 }
 
-/* An axis as a kernel walks it: its size and steps are in chunks along the innermost, and in the operands' units. */
+/* How a kernel walks an axis: sizes are in chunks along the innermost axis, steps in each operand's units. */
 typedef struct pw_units {
-  const uint32_t *registers, *unit; /* by operand: where it is, and how many elements a step of it is */
+  const uint32_t *registers, *unit; /* by operand: its register, and the elements per step */
   uint32_t chunk;
 } pw_units;
 
@@ -94,7 +94,7 @@ static void walk_words(const pw_program *p, const pw_axes *x, const pw_units *u,
 
 /* ---- binding ---- */
 
-/* The constants that all kernels begin with, for operands in these registers. */
+/* The constants common to all kernels, for operands in these registers. */
 static gpu_constants_pointwise common_constants(const gpu_lowering *l, const pw_program *p, const uint32_t *registers,
                                                 uint32_t rank) {
   gpu_constants_pointwise c = {.steps = p->n_steps, .ty = (uint32_t)gpu_out_type(l)->dtype, .rank = rank};
@@ -118,13 +118,13 @@ static gpu_constants_pointwise common_constants(const gpu_lowering *l, const pw_
 
 static uint32_t group_size(const gpu_lowering *l) { return l->caps->max_group < 256 ? l->caps->max_group : 256; }
 
-/* Elements from `first` on; the whole tensor where it is one element, or all are wanted. */
+/* Elements from `first` on; the whole window if `all` is set or the operand is a scalar. */
 static gpu_window part_of(const pw_operand *o, uint32_t first, uint32_t n, bool all) {
   uint64_t size = rlx_dtype_size(o->dtype);
   return all || o->stride[0] == 0 ? o->window : gpu_part(o->window, first * size, n * size);
 }
 
-typedef struct span { /* of the result, in elements */
+typedef struct span { /* a range of the result, in elements */
   uint32_t first, n;
   bool all;
 } span;
@@ -136,7 +136,7 @@ static gpu_window result_part(const gpu_lowering *l, span s) {
 static const uint32_t identity[PW_INPUTS] = {0, 1, 2, 3, 4, 5, 6}, ones[PW_INPUTS] = {1, 1, 1, 1, 1, 1, 1};
 static const pw_units elements = {identity, ones, 1};
 
-/* What tells kernel how to walk more than one axis; a table takes the place of the last input. */
+/* Binds the table of more than one axis, in the window of the last input. */
 static bool bind_table(gpu_lowering *l, const pw_program *p, const pw_axes *x, gpu_window *windows) {
   if (x->n > 1 && p->n_operands == PW_INPUTS) gpu_refuse(l, "an element-wise region with too many broadcast inputs");
   else if (x->n > 1) windows[PW_INPUTS - 1] = walk_table(l, p, x, &elements);
@@ -188,9 +188,9 @@ typedef struct pw_vectors {
   uint32_t n_vectors;
 } pw_vectors;
 
-static uint32_t log_per_word(rlx_dtype t) { return gpu_elements_per_word(t) / 2; } /* 4, 2, 1 */
+static uint32_t log_per_word(rlx_dtype t) { return gpu_elements_per_word(t) / 2; } /* log2 of 4, 2, 1 */
 
-/* Whether pointwise4 has a window for each operand, and which. */
+/* Whether pointwise4 has a window for each operand; assigns their registers. */
 static bool find_vectors(const gpu_lowering *l, const pw_program *p, const pw_axes *x, pw_vectors *v) {
   uint32_t inner = x->n - 1, n_singles = 0;
   *v = (pw_vectors){.log_chunk = 2 + log_per_word(gpu_out_type(l)->dtype)};
@@ -205,9 +205,9 @@ static bool find_vectors(const gpu_lowering *l, const pw_program *p, const pw_ax
   return !p->is_wide && v->n_vectors <= MAX_VECTOR_INPUTS && n_singles <= (x->n == 1 ? 3 : 2);
 }
 
-/* Loads under way per invocation: enough that memory is never waited for, few enough for the registers. */
+/* Loads in flight per invocation: enough to hide memory latency, few enough for the registers. */
 static uint32_t units_of(const pw_vectors *v, uint32_t chunks, uint32_t group, const gpu_caps *caps) {
-  uint32_t units = v->log_chunk <= 3 && v->n_vectors <= 2 ? 2 : 1; /* 16 words of an input at most */
+  uint32_t units = v->log_chunk <= 3 && v->n_vectors <= 2 ? 2 : 1; /* at most 16 words of an input */
   return chunks / group < gpu_tuned(caps)->pointwise_groups * caps->units ? 1 : units;
 }
 
@@ -231,9 +231,9 @@ static void emit_vectors(gpu_lowering *l, const pw_program *p, const pw_axes *x,
   gpu_emit(l, &d);
 }
 
-/* ---- the door ---- */
+/* ---- entry ---- */
 
-/* The result may lie over an input whose elements lie exactly where the result's do. */
+/* The result may alias an input whose elements have the same offsets as the result's. */
 static void allow_in_place(gpu_lowering *l, const pw_program *p, const pw_axes *x) {
   size_t size = rlx_dtype_size(gpu_out_type(l)->dtype);
   for (uint32_t k = 0; k < p->n_operands; k++) {
@@ -269,7 +269,7 @@ void gpu_lower_pointwise(gpu_lowering *l) {
   }
 }
 
-/* Blocks are decoded by a kernel of their own. */
+/* A cast from a block type uses the decode kernel. */
 void gpu_lower_cast(gpu_lowering *l) {
   if (rlx_dtype_is_block(gpu_in_type(l, 0)->dtype)) gpu_lower_cast_blocks(l);
   else gpu_lower_pointwise(l);

@@ -1,4 +1,4 @@
-/* Block types: decoding them. */
+/* Lowers the decoding of block types: cast, gather of rows, and the experts' weights. */
 #include "gpu/quant.h"
 
 #include "quant/blocks.h"
@@ -38,8 +38,8 @@ void gpu_decode(gpu_lowering *l, uint32_t i, rlx_dtype type, gpu_window to) {
   emit_decode(l, i, p, NULL, (gpu_window){0}, type, to);
 }
 
-/* Input 0 to the result's type; input 1 (may be absent) chooses along the first axis, from_end: negative ones from its
- * end. */
+/* Decodes input 0 to the result's type. Input 1, if present, selects along the first axis; from_end: negative indices
+ * count from its end. */
 static void decode_chosen(gpu_lowering *l, bool from_end) {
   const rlx_type *w = gpu_in_type(l, 0), *y = gpu_out_type(l), *chosen = gpu_in_type(l, 1);
   if (!chosen) {

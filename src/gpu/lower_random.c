@@ -1,11 +1,11 @@
-/* Random numbers, and sampling a token.
+/* Lowers random numbers and the sampling of a token.
  *
- * Sampling is what ref/random.c says, step by step: the tokens of each row are sorted (the first top_k of them, or all), their
- * weights are summed by chunks, and one group per row finds the token that the row's random number falls on. Temperature 0 is
- * the argument of the maximum. */
+ * Sampling follows ref/random.c step by step: the tokens of each row are sorted (the first top_k, or all), their
+ * weights are summed by chunks, and one group per row finds the token that the row's random number selects.
+ * Temperature 0 is an argmax. */
 #include "gpu/order.h"
 
-/* The draw number: the optional input, or the run's own. */
+/* The draw number: the optional input, or the run's own counter. */
 static gpu_window draw_window(const gpu_lowering *l, uint32_t input, uint32_t *type) {
   const rlx_type *t = gpu_in_type(l, input);
   *type = t ? (uint32_t)t->dtype : 0;
@@ -46,7 +46,7 @@ void gpu_lower_rng_normal(gpu_lowering *l) {
 
 enum { CHUNK = 1024, SUM_BYTES = 12 };
 
-/* In 2^-32ths, downwards, so that what reaches it in f64 reaches it here. */
+/* In units of 2^-32, rounded down: a sum that reaches p in f64 also reaches it here. */
 static uint32_t fraction_of(double p) { return p <= 0 ? 0 : p >= 1 ? UINT32_MAX : (uint32_t)(p * 0x1p32); }
 
 static void choose(gpu_lowering *l, const rlx_attrs_sample *a, gpu_items items, uint32_t rows, uint32_t n) {
@@ -54,14 +54,12 @@ static void choose(gpu_lowering *l, const rlx_attrs_sample *a, gpu_items items, 
   gpu_window sums = gpu_work(l, (uint64_t)rows * chunks * SUM_BYTES), draw = draw_window(l, 1, &type);
   const uint32_t has_settings = gpu_in_type(l, 2) != NULL;
   gpu_window settings = has_settings ? gpu_in(l, 2) : items.window;
-  gpu_params_sample_sums s = {
-
-    .n = n,
-    .pitch = items.per_line,
-    .chunks = chunks,
-    .chunk = CHUNK,
-    .temperature = (float)a->temperature,
-    .min_p = (float)a->min_p};
+  gpu_params_sample_sums s = {.n = n,
+                              .pitch = items.per_line,
+                              .chunks = chunks,
+                              .chunk = CHUNK,
+                              .temperature = (float)a->temperature,
+                              .min_p = (float)a->min_p};
   gpu_constants_sample_sums sums_c = {.has_settings = has_settings};
   gpu_constants_sample_pick c = {.has_settings = has_settings, .draw = type};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(sample_sums, s, sums_c), .groups = rows * chunks, .group_size = group,

@@ -1,32 +1,32 @@
-/* Recurrent networks on GPUs: rnn, gru and lstm of any number of layers, in one direction or both.
+/* Lowers rnn, gru and lstm with any number of layers, in one direction or both.
  *
- * A layer in one direction (a cell, in the order of the weights) is
- *   1. the products of all its inputs with w_ih, b_ih added: one matrix product over all times;
- *   2. its first state as f32;
- *   3. the steps: one dispatch that loops over time within a group per batch row where the weights of h are small
- *      (recurrent_loop), else one dispatch per step over the whole device (recurrent_step).
- * Layers hand each other f32 in work memory; only the result is rounded. Directions of a layer have work memory of their
- * own, so that a backend may run them side by side. */
+ * A layer in one direction (a cell, in the order of the weights) consists of
+ *   1. the products of all its inputs with w_ih, plus b_ih: one matrix product over all time steps;
+ *   2. its initial state as f32;
+ *   3. the steps: if the weights of h are small, one dispatch that loops over time with one workgroup per batch row
+ *      (recurrent_loop); otherwise one dispatch per step over the whole device (recurrent_step).
+ * Layers pass f32 to each other in work memory; only the result is rounded. Each direction of a layer has its own work
+ * memory, so a backend may run both concurrently. */
 #include "gpu/gpu.h"
 #include "gpu/matmul.h"
 
 enum kind { RNN_TANH, RNN_RELU, GRU_AFTER, GRU_BEFORE, LSTM }; /* as in kernels/recurrent.kh */
 enum {
-  LOOP_WEIGHTS = 65536, /* weights of h up to which a group reads them anew each step: 256 KiB stay near it */
-  MAX_STEPS = 65536     /* dispatches of one node */
+  LOOP_WEIGHTS = 65536, /* weights of h that a group may read again each step: 256 KiB stay in cache */
+  MAX_STEPS = 65536     /* dispatches per node */
 };
 
 typedef struct recurrent {
   enum kind kind;
   uint32_t gates, hidden, layers, directions, steps, batches, n_in;
   int32_t direction; /* forward, reverse, both */
-  uint32_t wants;    /* 0: y; 1: h; 2: c */
+  uint32_t wants;    /* requested result, 0: y; 1: h; 2: c */
   bool batch_first, bias, has_h0, has_c0;
   uint32_t first_weight;
   rlx_dtype type;
 } recurrent;
 
-/* The attributes that all three have under the same names. */
+/* The attributes that have the same names in all three ops. */
 #define RECURRENT(op_name, kind_, gates_, first_weight_)                                                              \
   {                                                                                                                   \
     .kind = (kind_), .gates = (gates_), .first_weight = (first_weight_),                                              \
@@ -57,7 +57,7 @@ static uint32_t lines_of(const recurrent *r) { return r->steps * r->batches; }
 static uint32_t state_of(const recurrent *r) { return r->batches * r->hidden; }
 static gpu_window f32_work(gpu_lowering *l, uint32_t n) { return gpu_work(l, (uint64_t)n * 4); }
 
-/* Where the last states go: f32 [cells, B, H]; the result itself where that is f32. */
+/* Where the final states are written: f32 [cells, B, H]; the result itself if it is f32. */
 static gpu_window last_window(gpu_lowering *l, const recurrent *r) {
   if (!r->wants) return (gpu_window){GPU_NONE, 0, 0, 0};
   return r->type == RLX_F32 ? gpu_out(l) : f32_work(l, r->layers * r->directions * state_of(r));
@@ -69,9 +69,9 @@ static gpu_window weight(const gpu_lowering *l, const recurrent *r, uint32_t cel
   return gpu_in(l, r->first_weight + cell * (r->bias ? 4 : 2) + which);
 }
 
-/* ---- the parts of a cell ---- */
+/* ---- the dispatches of a cell ---- */
 
-/* W_ih x + b_ih of all lines: f32 [lines, gates * H]. */
+/* W_ih x + b_ih for all lines: f32 [lines, gates * H]. */
 static gpu_window input_products(gpu_lowering *l, const recurrent *r, uint32_t cell, gpu_window x, rlx_dtype x_type,
                                  uint32_t x_size) {
   gpu_product p = {.m = lines_of(r),
@@ -99,7 +99,7 @@ static void start(gpu_lowering *l, const recurrent *r, uint32_t cell, gpu_window
     l, &(gpu_launch){GPU_KERNEL(recurrent_start, p, c), .groups = gpu_ceil_div(p.n, 128), .windows = {h0, c0, state}});
 }
 
-/* The steps of a cell. */
+/* The windows of a cell's steps. */
 typedef struct cell_run {
   uint32_t cell;
   bool reverse;
@@ -170,11 +170,11 @@ static void emit_step(gpu_lowering *l, const recurrent *r, const cell_run *run, 
 
 /* ---- the layers ---- */
 
-/* One layer of lines x; the result is the window of its y, f32 [lines, directions * H]. */
+/* Emits one layer over lines x; returns the window of its y, f32 [lines, directions * H]. */
 static gpu_window layer(gpu_lowering *l, const recurrent *r, uint32_t index, gpu_window x, rlx_dtype x_type,
                         uint32_t x_size, gpu_window last) {
   bool is_result = index == r->layers - 1 && !r->wants;
-  bool straight = r->directions == 1 && is_result && r->type == RLX_F32; /* y needs no packing */
+  bool straight = r->directions == 1 && is_result && r->type == RLX_F32; /* y is written directly */
   cell_run runs[2];
   for (uint32_t i = 0; i < r->directions; i++) {
     cell_run *run = &runs[i];
@@ -204,14 +204,14 @@ static gpu_window layer(gpu_lowering *l, const recurrent *r, uint32_t index, gpu
   return y;
 }
 
-/* No time passes: the last states are the first. */
+/* A sequence without steps: the final states are the initial ones. */
 static void lower_no_steps(gpu_lowering *l, const recurrent *r) {
   uint32_t n = r->layers * r->directions * state_of(r);
   gpu_params_recurrent_start p = {.n = n};
   gpu_constants_recurrent_start c = {.t = (uint32_t)r->type, .what = 0, .has_h0 = r->has_h0, .has_c0 = r->has_c0};
   gpu_window both = f32_work(l, 2 * n + GPU_ALIGN), h0 = gpu_in(l, 1);
   gpu_window c0 = r->has_c0 ? gpu_in(l, 2) : (gpu_window){GPU_NONE, 0, 0, 0};
-  if (r->wants == 2) { /* h and c change places, so that what is wanted comes first */
+  if (r->wants == 2) { /* swap h and c: only the first is copied to the result */
     gpu_window was = h0;
     h0 = c0, c0 = was;
     c.has_h0 = r->has_c0, c.has_c0 = r->has_h0;

@@ -1,19 +1,20 @@
-/* Reductions over any set of axes. Axes of size 1 go, neighbours that are both kept or both reduced become one; what is left
- * alternates, so of eight axes at most four are reduced. Where results are few and long, each is cut in chunks that many
- * groups fold into work memory, and a second dispatch folds those. */
+/* Lowers reductions over any set of axes. Axes of size 1 are dropped, and neighbouring axes that are both kept or both
+ * reduced are merged. The rest alternate, so of eight axes at most four are reduced. If results are few and long, each
+ * is split into chunks that many workgroups reduce into work memory, and a second dispatch reduces those. */
 #include <math.h>
 
 #include "gpu/fold.h"
 #include "gpu/lines.h"
 
-/* ---- what is folded ---- */
+/* ---- reduction operators ---- */
 
 static uint32_t float_key(uint32_t bits) { return bits >> 31 ? ~bits : bits | 0x80000000u; }
 
-/* The least value of a type as a key; for a minimum the largest, turned round. */
+/* The neutral element as an order-preserving key: of the smallest value for a maximum; for a minimum of the largest,
+ * complemented. */
 static gpu_fold min_key(gpu_fold f, rlx_dtype t) {
   bool smallest = f.op == GPU_FOLD_MIN;
-  uint32_t key = 0; /* right as it is where the type fills its words */
+  uint32_t key = 0; /* correct for types that fill their words */
   switch (t) {
     case RLX_I8: key = smallest ? ~(0x80000000u + 127u) : 0x80000000u - 128u; break;
     case RLX_I16: key = smallest ? ~(0x80000000u + 32767u) : 0x80000000u - 32768u; break;
@@ -49,7 +50,7 @@ static bool is_reduced(const rlx_dims *axes, int axis, int rank) {
   return false;
 }
 
-/* Innermost first into the ends of the lists; neighbours of one kind are joined. */
+/* Fills the lists from their ends, innermost axis first; neighbours of one kind are merged. */
 static gpu_fold_axes fold_axes(const rlx_dims *shape, const rlx_dims *axes) {
   gpu_fold_axes a = {.lines = 1, .n = 1, .kept = {1, 1, 1, 1}, .size = {1, 1, 1, 1}};
   int at[2] = {4, 4}, last = -1;
@@ -75,7 +76,7 @@ static gpu_fold_axes fold_axes(const rlx_dims *shape, const rlx_dims *axes) {
   return a;
 }
 
-/* Words instead of elements, where the innermost axis is reduced and made of whole words. */
+/* Uses words as items instead of elements if the innermost axis is reduced and made of whole words. */
 static uint32_t items_of_words(gpu_fold_axes *a, rlx_dtype t) {
   uint32_t each = gpu_elements_per_word(t);
   if (each == 1 || a->across || !a->n_axes || a->size[3] % each) return 1;
@@ -88,13 +89,13 @@ static uint32_t items_of_words(gpu_fold_axes *a, rlx_dtype t) {
   return each;
 }
 
-/* ---- groups ---- */
+/* ---- split over groups ---- */
 
-enum { BATCH = 8 }; /* items a lane loads together */
+enum { BATCH = 8 }; /* items that a lane loads at once */
 
 gpu_fold_cut gpu_fold_cut_of(const gpu_caps *caps, const gpu_fold_axes *a) {
   uint32_t group = gpu_group_of(caps, 256), wanted = gpu_power_of_two(gpu_ceil_div(a->n, BATCH)), max = group;
-  if (a->across) { /* as many lines beside each other as make a sub-group's read whole */
+  if (a->across) { /* enough neighbouring lines to coalesce a subgroup's read */
     uint32_t beside = gpu_power_of_two(a->kept[3]);
     max = group / (beside < 32 ? beside : 32);
   } else if (wanted < 32) {

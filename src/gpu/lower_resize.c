@@ -1,21 +1,21 @@
-/* resize and grid_sample: planes read at places between elements. */
+/* Lowers resize and grid_sample: planes sampled between elements. */
 #include "base/mem.h"
 #include "gpu/window.h"
 #include "ir/definitions.h"
 
 /* ---- resize ---- */
 
-/* An axis, or several neighbours that do not change merged into one. */
+/* An axis, or several neighbouring unchanged axes merged into one. */
 typedef struct axis {
-  uint32_t size, in_size, stride; /* of the result, of the input, of the input in elements */
+  uint32_t size, in_size, stride; /* of the result; of the input; the input's stride in elements */
   bool changes;
-  int number; /* in the shapes, where it changes */
+  int number; /* in the shapes, if it changes */
 } axis;
 
 typedef RLX_ARRAY(uint32_t) word_list;
 
-/* Places with the offset of both ends; a weight that rounds to 1 still leaves the other end something. */
-static rlx_resize_place place_of(const gpu_lowering *l, const axis *a, uint32_t i, uint32_t out[3]) {
+/* The offsets of both samples and the weight. A weight that rounds to 1 is lowered: the other sample keeps a share. */
+static rlx_resize_place samples_of(const gpu_lowering *l, const axis *a, uint32_t i, uint32_t out[3]) {
   rlx_resize_place p = rlx_resize_place_of(RLX_ATTRS(resize, l->node), a->number, i, a->in_size, a->size);
   uint32_t weight = gpu_f32_bits(p.weight);
   out[0] = (uint32_t)p.lo * a->stride;
@@ -28,13 +28,13 @@ static bool changes(const gpu_lowering *l, const axis *a) {
   if (a->size != a->in_size) return true;
   for (uint32_t i = 0; i < a->size; i++) {
     uint32_t entry[3];
-    rlx_resize_place p = place_of(l, a, i, entry);
+    rlx_resize_place p = samples_of(l, a, i, entry);
     if (p.lo != i || p.weight > 0) return true;
   }
   return false;
 }
 
-/* The axes, last first. */
+/* The axes, innermost first. */
 static int find_axes(const gpu_lowering *l, axis out[RLX_MAX_RANK]) {
   const rlx_dims *x = &gpu_in_type(l, 0)->shape, *y = &gpu_out_type(l)->shape;
   uint32_t stride = 1;
@@ -52,34 +52,34 @@ static int find_axes(const gpu_lowering *l, axis out[RLX_MAX_RANK]) {
 
 static bool push(gpu_lowering *l, word_list *to, uint32_t word) {
   if (rlx_array_push(to, word)) return true;
-  if (!l->status) l->status = RLX_FAIL(RLX_NO_MEMORY, "a table of places");
+  if (!l->status) l->status = RLX_FAIL(RLX_NO_MEMORY, "a table of positions");
   return false;
 }
 
 static void push_entries(gpu_lowering *l, const axis *a, word_list *to) {
   for (uint32_t i = 0; i < a->size && !gpu_failed(l); i++) {
     uint32_t entry[3] = {i * a->stride, i * a->stride, 0};
-    if (a->changes) place_of(l, a, i, entry);
+    if (a->changes) samples_of(l, a, i, entry);
     for (int j = 0; j < 3; j++) push(l, to, entry[j]);
   }
 }
 
-/* Columns in fours: first places, and for linear second places and weights. */
+/* Columns in groups of four: first offsets and, for linear, second offsets and weights. */
 static void push_columns(gpu_lowering *l, const axis *a, bool linear, word_list *to) {
   for (uint32_t i = 0; i < a->size && !gpu_failed(l); i += 4) {
     uint32_t entry[4][3];
     for (uint32_t j = 0; j < 4; j++) {
       entry[j][0] = entry[j][1] = i + j;
       entry[j][2] = 0;
-      if (a->changes) place_of(l, a, i + j, entry[j]);
+      if (a->changes) samples_of(l, a, i + j, entry[j]);
     }
     for (int k = 0; k < (linear ? 3 : 1); k++)
       for (int j = 0; j < 4; j++) push(l, to, entry[j][k]);
   }
 }
 
-/* The last two axes, or one of them, and rows of whole fours of words. The row axis may be one that does not change, if it
- * is not the merger of many. */
+/* Whether only the last two axes change, or one of them, and rows are whole groups of four words. The row axis may be
+ * unchanged if it is not the merger of many. */
 static bool is_rows(const gpu_lowering *l, const axis *a, int n) {
   if (n < 1 || n > 3 || !a[0].changes || (n == 3 && a[2].changes)) return false;
   if (n == 2 && !a[1].changes && a[1].size > 65536) return false;
@@ -122,7 +122,7 @@ static void lower_any(gpu_lowering *l, const axis *a, int n) {
   }
   for (int i = 0; i < n; i++)
     if (a[i].changes) push_entries(l, &a[i], &table);
-  if (!n) push(l, &table, 0); /* a scalar: a table has a word at least */
+  if (!n) push(l, &table, 0); /* a scalar: a table needs at least one word */
   gpu_params_resize p = {.axes = (uint32_t)n, .changed = changed, .n = gpu_count(y)};
   gpu_constants_resize c = {.t = (uint32_t)y->dtype};
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(resize, p, c), .groups = gpu_ceil_div(gpu_words(y), 128), .group_size = 128,
@@ -140,7 +140,7 @@ void gpu_lower_resize(gpu_lowering *l) {
 
 /* ---- grid_sample ---- */
 
-enum { CHUNK = 8 }; /* channels of an invocation, as in the kernel */
+enum { CHUNK = 8 }; /* channels per invocation, as in the kernel */
 
 void gpu_lower_grid_sample(gpu_lowering *l) {
   const rlx_type *x = gpu_in_type(l, 0), *y = gpu_out_type(l);
@@ -152,7 +152,7 @@ void gpu_lower_grid_sample(gpu_lowering *l) {
   for (int i = 0; i < RLX_SPATIAL; i++)
     if (in[i] >= 1 << 28) gpu_refuse(l, "grid_sample along an axis of 2^28 elements");
   uint32_t places = (uint32_t)(out[0] * out[1] * out[2]), channels = (uint32_t)x->shape.v[1];
-  /* Where a plane of narrow elements does not end at a word, f32 first. */
+  /* If a plane of narrow elements is not whole words, the kernel writes f32 first. */
   bool packs = places % gpu_elements_per_word(y->dtype) == 0;
   rlx_dtype to = packs ? y->dtype : RLX_F32;
   gpu_divider words = gpu_divider_of(places / gpu_elements_per_word(to));

@@ -1,7 +1,7 @@
-/* Rotary positions on GPUs: rope, axial_rope_2d, and updates that turn their rows.
+/* Lowers rotary position embeddings: rope, axial_rope_2d, and updates that rotate their rows.
  *
- * Frequencies become fixed-point fractions of a turn in a table (kernels/rope.kh says why). axial_rope_2d is rope on twice
- * as many heads of half the size, with a position from a grid. */
+ * Frequencies become fixed-point fractions of a revolution in a table (kernels/rope.kh explains why). axial_rope_2d is
+ * rope on twice as many heads of half the size, with positions from a grid. */
 #include <math.h>
 
 #include "base/mem.h"
@@ -14,21 +14,21 @@ enum { X, POSITIONS, OFFSET, FACTORS, COSINES, SINES, GAMMA }; /* inputs of rope
 
 typedef struct rope {
   uint32_t batches, heads, tokens, d, n_rot;
-  bool places_first, is_gptj;
+  bool positions_first, is_gptj;
   rlx_dtype type;
   double theta;
-  uint32_t positions, angles, width; /* as in the kernel */
+  uint32_t positions, angles, width; /* modes, as in the kernel */
   rlx_dtype index_type;
 } rope;
 
 static rope read_heads(const gpu_lowering *l, uint32_t input, int32_t layout, int32_t style, double theta) {
   const rlx_type *x = gpu_in_type(l, input);
-  bool places_first = layout == RLX_LAYOUT_BSHD;
+  bool positions_first = layout == RLX_LAYOUT_BSHD;
   return (rope){.batches = (uint32_t)x->shape.v[0],
-                .tokens = (uint32_t)x->shape.v[places_first ? 1 : 2],
-                .heads = (uint32_t)x->shape.v[places_first ? 2 : 1],
+                .tokens = (uint32_t)x->shape.v[positions_first ? 1 : 2],
+                .heads = (uint32_t)x->shape.v[positions_first ? 2 : 1],
                 .d = (uint32_t)x->shape.v[3],
-                .places_first = places_first,
+                .positions_first = positions_first,
                 .is_gptj = style == RLX_ROPE_GPTJ,
                 .type = x->dtype,
                 .theta = theta,
@@ -36,7 +36,7 @@ static rope read_heads(const gpu_lowering *l, uint32_t input, int32_t layout, in
                 .index_type = RLX_I32};
 }
 
-/* Per pair: turns per position, before the point and 64 bits after it. */
+/* Per pair: revolutions per position, as the integer part and 64 fraction bits. */
 static gpu_window angle_table(gpu_lowering *l, const rope *r) {
   uint32_t pairs = r->n_rot / 2, *words = rlx_mem_alloc(3 * sizeof *words * (size_t)pairs);
   if (!words) {
@@ -55,7 +55,7 @@ static gpu_window angle_table(gpu_lowering *l, const rope *r) {
   return table;
 }
 
-static bool goes_by_16_bytes(const rope *r) {
+static bool is_in_16_bytes(const rope *r) {
   uint32_t size = (uint32_t)rlx_dtype_size(r->type), part = r->is_gptj ? r->n_rot : r->n_rot / 2;
   return r->d * size % 16 == 0 && r->n_rot * size % 16 == 0 && part * size % 16 == 0;
 }
@@ -69,8 +69,8 @@ static void emit(gpu_lowering *l, const rope *r) {
                        .n_rot = r->n_rot,
                        .heads = r->heads,
                        .tokens = r->tokens,
-                       .head_rows = r->places_first ? 1 : r->tokens,
-                       .token_rows = r->places_first ? r->heads : 1,
+                       .head_rows = r->positions_first ? 1 : r->tokens,
+                       .token_rows = r->positions_first ? r->heads : 1,
                        .width = r->width,
                        .heads_each = 1};
   if (r->angles == 2) p.table_rows = (uint32_t)gpu_in_type(l, COSINES)->shape.v[0];
@@ -83,9 +83,9 @@ static void emit(gpu_lowering *l, const rope *r) {
   gpu_launch launch = {GPU_KERNEL(rope, p, c), .groups = gpu_ceil_div(gpu_ceil_div(p.n, per_word), 128),
                        .windows = {gpu_in(l, X), gpu_in(l, r->positions == 1 ? OFFSET : POSITIONS), factors,
                                    gpu_in(l, SINES), table, gpu_out(l)}};
-  if (goes_by_16_bytes(r)) {
+  if (is_in_16_bytes(r)) {
     uint32_t per = 4 * per_word, units = (r->is_gptj ? r->d : r->d - r->n_rot / 2) / per;
-    /* One angle serves several heads where enough invocations are left to fill the device. */
+    /* One angle serves several heads if enough invocations remain to fill the device. */
     while (r->positions != 4 && p.heads_each < 8 &&
            (uint64_t)rows * units / p.heads_each > (uint64_t)gpu_tuned(l->caps)->rope_invocations * l->caps->units)
       p.heads_each *= 2;
@@ -100,19 +100,19 @@ static void emit(gpu_lowering *l, const rope *r) {
 /* ---- with a norm, or into a state ---- */
 
 typedef struct rotated_rows {
-  gpu_window x, positions, factors, sines, gamma, places;
+  gpu_window x, positions, factors, sines, gamma, at_window;
   bool norm;
   double eps;
-  uint32_t capacity, limit; /* of a state; 0: the result is like x */
+  uint32_t capacity, limit; /* of a state; 0: the result has the shape of x */
   const rlx_type *at;
 } rotated_rows;
 
-enum { MAX_LANES = 32, MAX_UNITS = 4 * MAX_LANES }; /* of rotate_rows */
+enum { MAX_LANES = 32, MAX_UNITS = 4 * MAX_LANES }; /* limits of rotate_rows */
 
 static uint32_t units_of(const rope *r) { return r->n_rot / (r->is_gptj ? 4 : 8) + (r->d - r->n_rot) / 4; }
 
-static bool takes_rotate_rows(const rope *r, const rotated_rows *t) {
-  return r->type == RLX_F32 && goes_by_16_bytes(r) && units_of(r) <= MAX_UNITS && (!t->norm || t->eps >= 1e-30);
+static bool fits_rotate_rows(const rope *r, const rotated_rows *t) {
+  return r->type == RLX_F32 && is_in_16_bytes(r) && units_of(r) <= MAX_UNITS && (!t->norm || t->eps >= 1e-30);
 }
 
 static void emit_rotate_rows(gpu_lowering *l, const rope *r, const rotated_rows *t) {
@@ -124,8 +124,8 @@ static void emit_rotate_rows(gpu_lowering *l, const rope *r, const rotated_rows 
                               .n_rot = r->n_rot,
                               .heads = r->heads,
                               .tokens = r->tokens,
-                              .head_rows = r->places_first ? 1 : r->tokens,
-                              .token_rows = r->places_first ? r->heads : 1,
+                              .head_rows = r->positions_first ? 1 : r->tokens,
+                              .token_rows = r->positions_first ? r->heads : 1,
                               .width = r->width,
                               .heads_each = 1,
                               .eps = (float)t->eps,
@@ -148,7 +148,7 @@ static void emit_rotate_rows(gpu_lowering *l, const rope *r, const rotated_rows 
   gpu_emit(l,
            &(gpu_launch){GPU_KERNEL(rotate_rows, p, c), .groups = gpu_ceil_div(p.n, group / lanes), .group_size = group,
                          .windows = {t->x, t->positions, r->angles == 0 ? table : t->factors, t->sines, table,
-                                     gpu_out(l), t->gamma, t->places}});
+                                     gpu_out(l), t->gamma, t->at_window}});
 }
 
 static void normed(gpu_lowering *l, const rope *r, double eps) {
@@ -159,12 +159,12 @@ static void normed(gpu_lowering *l, const rope *r, double eps) {
                     .gamma = gpu_in(l, GAMMA),
                     .norm = true,
                     .eps = eps};
-  if (!takes_rotate_rows(r, &t)) gpu_refuse(l, "a norm of heads that are not f32 in vectors");
+  if (!fits_rotate_rows(r, &t)) gpu_refuse(l, "a norm and rope of heads that are not f32 in whole vectors");
   gpu_in_place(l, X);
   emit_rotate_rows(l, r, &t);
 }
 
-/* The result is the state itself: the planner lays no update anywhere else. */
+/* The result aliases the state: the planner always places an update in place. */
 void gpu_lower_rope_update(gpu_lowering *l) {
   enum { STATE, ROWS, AT, UPDATE_POSITIONS, UPDATE_FACTORS, UPDATE_GAMMA };
   const rlx_attrs_fused_rope_update *attrs = RLX_ATTRS(fused_rope_update, l->node);
@@ -172,7 +172,7 @@ void gpu_lower_rope_update(gpu_lowering *l) {
   if (gpu_count(gpu_in_type(l, ROWS)) == 0) return;
   rope r = read_heads(l, ROWS, RLX_LAYOUT_BSHD, attrs->style, attrs->theta);
   r.n_rot = attrs->n_rot ? (uint32_t)attrs->n_rot : r.d;
-  r.positions = 5; /* where the rows go */
+  r.positions = 5; /* the positions where the rows are written */
   if (gpu_has_in(l, UPDATE_POSITIONS)) {
     r.positions = gpu_in_type(l, UPDATE_POSITIONS)->shape.n == 2 ? 3 : 2;
     r.index_type = gpu_in_type(l, UPDATE_POSITIONS)->dtype;
@@ -183,19 +183,19 @@ void gpu_lower_rope_update(gpu_lowering *l) {
                     .positions = gpu_in(l, UPDATE_POSITIONS),
                     .factors = gpu_in(l, UPDATE_FACTORS),
                     .gamma = gpu_in(l, UPDATE_GAMMA),
-                    .places = gpu_in(l, AT),
+                    .at_window = gpu_in(l, AT),
                     .norm = attrs->norm,
                     .eps = attrs->eps,
                     .capacity = capacity,
                     .limit = capacity - r.tokens,
                     .at = gpu_in_type(l, AT)};
-  if (takes_rotate_rows(&r, &t)) emit_rotate_rows(l, &r, &t);
-  else gpu_refuse(l, "rows turned on their way into a state that are not f32 in vectors");
+  if (fits_rotate_rows(&r, &t)) emit_rotate_rows(l, &r, &t);
+  else gpu_refuse(l, "a rope update of rows that are not f32 in whole vectors");
 }
 
 /* ---- the ops ---- */
 
-/* x, and the inputs that say where it stands. */
+/* Reads x and the inputs that give its positions. */
 static rope read_rope(const gpu_lowering *l, int32_t layout, int32_t style, double theta, int64_t n_rot) {
   rope r = read_heads(l, X, layout, style, theta);
   r.n_rot = n_rot ? (uint32_t)n_rot : r.d;
@@ -229,10 +229,10 @@ void gpu_lower_axial_rope(gpu_lowering *l) {
   rope r = read_heads(l, X, attrs->layout, attrs->style, attrs->theta);
   r.d /= 2;
   r.n_rot = r.d;
-  if (!r.places_first) { /* [B H, S, 2, D / 2] */
+  if (!r.positions_first) { /* [B H, S, 2, D / 2] */
     r.batches *= r.heads;
     r.heads = 1;
-    r.places_first = true;
+    r.positions_first = true;
   }
   r.heads *= 2;
   r.positions = 4;

@@ -1,9 +1,9 @@
-/* Running sums, products and maxima. Where lines are few and long, `reduce` folds each chunk first, and then all chunks are
- * scanned at once, each beginning with what those before it come to. */
+/* Lowers cumulative sums, products and maxima. If lines are few and long, `reduce` first reduces each chunk; then all
+ * chunks are scanned concurrently, each starting with the reduction of the chunks before it. */
 #include "gpu/fold.h"
 #include "gpu/lines.h"
 
-enum { BLOCK = 8 }; /* elements that a lane takes at a time: that of kernels/scan.k */
+enum { BLOCK = 8 }; /* elements that a lane takes at a time, as in kernels/scan.k */
 
 typedef struct scan {
   gpu_lines lines;
@@ -11,7 +11,7 @@ typedef struct scan {
   rlx_dtype t;
   bool exclusive, reverse;
   uint32_t lanes, group;
-  uint32_t blocks, chunks, chunk; /* of a line: blocks, chunks, blocks in a chunk */
+  uint32_t blocks, chunks, chunk; /* per line: blocks, chunks; blocks per chunk */
 } scan;
 
 static void cut(const gpu_caps *caps, scan *s) {
@@ -29,7 +29,7 @@ static void cut(const gpu_caps *caps, scan *s) {
   s->chunks = gpu_ceil_div(s->blocks, s->chunk);
 }
 
-/* Two words for each line and chunk. */
+/* Reduces each chunk of each line to two words. */
 static gpu_window fold_chunks(gpu_lowering *l, const scan *s) {
   gpu_lines x = s->lines;
   gpu_window folds = gpu_work(l, (uint64_t)x.lines * s->chunks * 8);
@@ -49,7 +49,7 @@ static void lower(gpu_lowering *l, scan s) {
   const rlx_type *y = gpu_out_type(l);
   uint32_t count = gpu_count(y);
   if (count == 0) return;
-  gpu_in_place(l, 0); /* an element is read and written by one invocation, and chunks are folded before */
+  gpu_in_place(l, 0); /* each element is read and written by one invocation, and chunks are reduced before */
   cut(l->caps, &s);
   bool packed = gpu_elements_per_word(s.t) > 1 && s.lines.inner == 1 && s.lines.n % gpu_elements_per_word(s.t) == 0;
   rlx_dtype written = packed ? s.t : gpu_fold_written(s.t);

@@ -1,5 +1,5 @@
-/* Sequence models with a linear state on GPUs (selective_scan, mamba2, gated_delta_net: one kernel, linear_scan.k), and the
- * causal convolution that stands before them. rnn, gru and lstm are in lower_recurrent.c. */
+/* Lowers sequence models with a linear state (selective_scan, mamba2, gated_delta_net: one kernel, linear_scan.k) and
+ * the causal convolution that precedes them. rnn, gru and lstm are in lower_recurrent.c. */
 #include <math.h>
 
 #include "gpu/gpu.h"
@@ -11,7 +11,7 @@ typedef struct scan {
   uint32_t batches, steps, heads, inner, outers, groups_bc, n;
   bool wants_h;
   double scale;
-  uint32_t x, dt, a, first, second, d, h0; /* inputs; NO_INPUT: there is none */
+  uint32_t x, dt, a, first, second, d, h0; /* input numbers; NO_INPUT: absent */
 } scan;
 enum { NO_INPUT = 31, GROUP = 128 };
 
@@ -25,13 +25,13 @@ static uint32_t power_of_2_from(uint32_t n) {
   return p;
 }
 
-/* How many invocations share a channel's state and how many steps lie in shared memory; false: the state is too large. */
+/* How many lanes share a channel's state, and how many steps shared memory holds; false: the state is too large. */
 static bool choose_shape(const gpu_caps *caps, const scan *s, scan_shape *out) {
   uint32_t fours = gpu_ceil_div(s->n, 4), max_lanes = caps->subgroup && caps->subgroup < 32 ? caps->subgroup : 32;
   uint64_t channels = (uint64_t)s->batches * s->outers * s->inner;
   uint32_t per_lane = channels >= (uint64_t)gpu_tuned(caps)->linear_scan_channels * caps->units
                         ? 4
-                        : 2; /* few channels: more lanes to each */
+                        : 2; /* few channels: more lanes per channel */
   scan_shape t = {.lanes = power_of_2_from(gpu_ceil_div(fours, per_lane)), .steps = 16};
   if (t.lanes > max_lanes) t.lanes = max_lanes;
   t.fours = fours ? gpu_ceil_div(fours, t.lanes) : 1;

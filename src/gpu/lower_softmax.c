@@ -1,5 +1,5 @@
-/* Softmax and log-softmax: softmax4 where rows are whole vectors, softmax for every other shape. Lines that are long and
- * few, or too long to be held, take two dispatches with each chunk's maximum and sum in work memory between them. */
+/* Lowers softmax and log_softmax: softmax4 for rows of whole vectors, softmax for every other shape. Lines that are
+ * long and few, or too long for registers, take two dispatches, with each chunk's maximum and sum in work memory. */
 #include "gpu/lines.h"
 
 static void rows_of_vectors(gpu_lowering *l, gpu_lines x, rlx_dtype t, uint32_t is_log) {

@@ -1,14 +1,15 @@
-/* sort, argsort and top-k: see kernels/sort.kh for items.
+/* Lowers sort, argsort and top-k; items are defined in kernels/sort.kh.
  *
- * A line that fits a group is sorted there. Of a longer line, if only a few items are wanted, each piece gives its first few
- * to a next round, until all that are left fit; else its blocks are sorted and then joined two by two through work memory. */
+ * A line that fits a workgroup is sorted there. If only a few items of a longer line are needed, each block passes its
+ * first few to the next round until the rest fit one block. Otherwise its blocks are sorted, then merged pairwise
+ * through work memory (merge sort). */
 #include "gpu/order.h"
 
 enum { ITEM_BYTES = 8, LONG_ITEM_BYTES = 12 };
 
 static uint64_t item_bytes(rlx_dtype t) { return t == RLX_I64 ? LONG_ITEM_BYTES : ITEM_BYTES; }
 
-/* Items that a group sorts. */
+/* Items that a workgroup sorts. */
 static uint32_t capacity_of(const gpu_caps *caps, rlx_dtype t) {
   uint32_t capacity = 1024;
   while (capacity < 2048 && 2 * capacity * item_bytes(t) + 256 <= caps->max_shared && capacity < 2 * caps->max_group)
@@ -20,18 +21,18 @@ static uint32_t min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* One round of sort_block. */
 typedef struct sort_round {
-  uint32_t items; /* of a line, in `from` or (NONE) in x */
+  uint32_t items; /* per line, in `from`, or in x if that is GPU_NONE */
   uint32_t size, take;
-  gpu_window from, to; /* to NONE: the result */
+  gpu_window from, to; /* to GPU_NONE: the result */
 } sort_round;
 
 static uint32_t kept_of(const sort_round *r) {
-  uint32_t pieces = gpu_ceil_div(r->items, r->size), rest = r->items - (pieces - 1) * r->size;
-  return (pieces - 1) * r->take + min(rest, r->take);
+  uint32_t blocks = gpu_ceil_div(r->items, r->size), rest = r->items - (blocks - 1) * r->size;
+  return (blocks - 1) * r->take + min(rest, r->take);
 }
 
 static void sort_blocks(gpu_lowering *l, const gpu_sort *s, const sort_round *r) {
-  uint32_t pieces = gpu_ceil_div(r->items, r->size), capacity = r->size < 256 ? 256 : r->size;
+  uint32_t blocks = gpu_ceil_div(r->items, r->size), capacity = r->size < 256 ? 256 : r->size;
   gpu_constants_sort_block c = {.t = (uint32_t)s->t,
                                 .to = s->positions ? (uint32_t)s->to : 0,
                                 .descending = s->descending,
@@ -44,10 +45,10 @@ static void sort_blocks(gpu_lowering *l, const gpu_sort *s, const sort_round *r)
                              .n = s->lines.n,
                              .inner = s->lines.inner,
                              .items = r->items,
-                             .pieces = pieces,
+                             .pieces = blocks,
                              .take = r->take,
                              .kept = kept_of(r)};
-  uint64_t all = (uint64_t)s->lines.lines * pieces, at_once = capacity / r->size;
+  uint64_t all = (uint64_t)s->lines.lines * blocks, at_once = capacity / r->size;
   gpu_emit(l, &(gpu_launch){GPU_KERNEL(sort_block, p, c), .groups = (uint32_t)((all + at_once - 1) / at_once),
                             .group_size = gpu_group_of(l->caps, capacity / 2),
                             .windows = {gpu_in(l, 0), r->from, s->result, r->to}});
@@ -63,7 +64,7 @@ static void sort_merge(gpu_lowering *l, const gpu_sort *s, uint32_t run, gpu_win
                             .group_size = group, .windows = {gpu_in(l, 0), from, s->result, to}});
 }
 
-/* The few first: each round leaves `take` of each piece. */
+/* Top-k by rounds: each keeps the first `take` of each block. */
 static gpu_items select_first(gpu_lowering *l, const gpu_sort *s, uint32_t capacity) {
   const gpu_window none = {0};
   sort_round r = {.items = s->lines.n, .size = capacity, .take = s->take};
@@ -111,7 +112,7 @@ static void lower(gpu_lowering *l, int64_t axis, bool descending, bool positions
                 .take = (uint32_t)y->shape.v[rlx_axis_of(axis, y->shape.n)],
                 .descending = descending,
                 .positions = positions};
-  rlx_dtype written = gpu_fold_written(y->dtype); /* elements of a narrow type are widened, and packed at the end */
+  rlx_dtype written = gpu_fold_written(y->dtype); /* elements of a narrow type are widened and converted at the end */
   s.result = written == y->dtype ? gpu_out(l) : gpu_work(l, (uint64_t)count * 4);
   gpu_sort_emit(l, &s);
   if (written != y->dtype) gpu_convert(l, s.result, written, gpu_out(l), y->dtype, count);

@@ -1,9 +1,9 @@
-/* Windows that slide: the parameters all of their kernels share, pools and im2col. Convolutions are in lower_conv.c. */
+/* Sliding windows: the parameters that their kernels share, pooling and im2col. Convolutions are in lower_conv.c. */
 #include "gpu/window.h"
 
 /* ---- parameters ---- */
 
-/* A stride that is never taken and a dilation that never spreads may be any number; 1 does as well. */
+/* A stride that is never taken and a dilation of a single tap may be any number: these become 1. */
 static bool fits(gpu_sliding *v, int a, int64_t steps) {
   const int64_t max = 1 << 30;
   rlx_conv_window *w = &v->window;
@@ -25,7 +25,7 @@ bool gpu_sliding_init(gpu_lowering *l, const rlx_conv_window *w, const rlx_dims 
     out->in[a] = (uint32_t)in[a];
     out->out[a] = (uint32_t)size[a];
     if (in[a] > INT32_MAX / 2 || !fits(out, a, transposed ? in[a] : size[a])) {
-      gpu_refuse(l, "a window whose places do not fit 30 bits");
+      gpu_refuse(l, "a window whose positions do not fit 30 bits");
       return false;
     }
     out->kernel[a] = (uint32_t)w->kernel[a];
@@ -78,14 +78,14 @@ void gpu_lower_im2col(gpu_lowering *l) {
   const rlx_attrs_im2col *a = RLX_ATTRS(im2col, l->node);
   rlx_conv_window w;
   gpu_sliding v;
-  rlx_dims places = x->shape; /* [N, C, rows, columns] */
+  rlx_dims windows = x->shape; /* [N, C, rows, columns] */
   if (!gpu_count(y)) return;
-  if (RLX_WINDOW_READ(a, a->kernel.v, 2, &w) || rlx_window_out(&w, 1, x->shape.v[2], false, &places.v[2]) ||
-      rlx_window_out(&w, 2, x->shape.v[3], false, &places.v[3])) {
+  if (RLX_WINDOW_READ(a, a->kernel.v, 2, &w) || rlx_window_out(&w, 1, x->shape.v[2], false, &windows.v[2]) ||
+      rlx_window_out(&w, 2, x->shape.v[3], false, &windows.v[3])) {
     gpu_refuse(l, "a window that does not fit");
     return;
   }
-  if (!gpu_sliding_init(l, &w, &x->shape, &places, false, &v)) return;
+  if (!gpu_sliding_init(l, &w, &x->shape, &windows, false, &v)) return;
   gpu_divider kw = gpu_divider_of(v.kernel[2]), kh = gpu_divider_of(v.kernel[1]);
   gpu_params_im2col p = {GPU_WINDOW_PARAMS(v), GPU_DIVIDER(kw, kw), GPU_DIVIDER(kh, kh), .n = gpu_count(y)};
   uint32_t bytes = (uint32_t)rlx_dtype_size(x->dtype), each = bytes < 4 ? 4 / bytes : 1;

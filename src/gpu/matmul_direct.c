@@ -1,25 +1,26 @@
-/* Matrix products with some rows, up to 32, on matrix units whose layout is known (kernels/rows_direct.kh): bound by
- * the bytes of the weight [n, k], which go from memory into matrices with nothing between.
+/* Narrow matrix products, up to 32 rows, on matrix units whose element-to-lane mapping is known
+ * (kernels/rows_direct.kh). They are bound by the bytes of the weight [n, k], which are loaded from memory directly
+ * into matrices, without shared memory.
  *
- * A group owns 32 rows of the weight for each of the sub-groups that lie side by side (`down`), and the others share
- * k. x comes from the cache, for every group again: so where there are more rows of x, and more groups than
- * multiprocessors, more lie side by side. Where there are fewer groups than half the multiprocessors, k is split, if
- * enough of it is left for each part to be worth the second pass. More than 16 rows of f32 become f16 before
- * (matmul_f16.c). */
+ * A workgroup owns 32 rows of the weight for each of its subgroups that lie side by side along n (`down`); the other
+ * subgroups share k. Every workgroup reads x again, from the cache: so with more rows of x, and more workgroups than
+ * multiprocessors, more subgroups lie side by side. If there are fewer workgroups than half the multiprocessors, k is
+ * split, as long as each part is large enough to be worth the second pass. More than 16 rows of f32 are converted to
+ * f16 first (matmul_f16.c). */
 #include "gpu/matmul_plan.h"
 
 enum {
-  ROWS_OF_SUB = 32, /* of the weight, for a sub-group */
-  NARROW_ROWS = 16, /* of x that a kernel of the first kind takes, */
-  MAX_ROWS = 32,    /* and one of the second */
+  ROWS_OF_SUB = 32, /* rows of the weight per subgroup */
+  NARROW_ROWS = 16, /* maximum of rows of x for the first kernel of a kind */
+  MAX_ROWS = 32,    /* and for the second */
   MAX_SUBS = 16,
   K_UNIT = 256,         /* parts of k are multiples of this: whole blocks */
-  SHARED_OF_SUB = 2560, /* bytes */
+  SHARED_OF_SUB = 2560, /* bytes of shared memory per subgroup */
   HALVED = 99,          /* T_HALVED of kernels/rows_matrix.kh */
 };
 
-/* Of the types of a weight: its kernels, for up to 16 and up to 32 rows of x (none: it has none); the rows of x from
- * which they are the fastest; sub-groups in a group, at least and at most; and units on their way. */
+/* Per type of weight: its kernels for up to 16 and up to 32 rows of x (NULL: not supported); the number of rows of x
+ * from which they are fastest; minimum and maximum of subgroups per workgroup; units prefetched. */
 typedef struct kind {
   const gpu_kernel *kernels[2];
   uint32_t min_rows, min_subs, max_subs, ahead[2];
@@ -114,7 +115,7 @@ void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_pla
                                         .down = s.down,
                                         .tb = (uint32_t)p->b_type};
   gpu_launch launch = {.kernel = of.kernels[more],
-                       /* Constants and parameters of the dense kernels are the first of these. */
+                       /* The dense kernels' constants and parameters are a prefix of these. */
                        .constants = &c,
                        .constants_bytes = planes ? sizeof c : sizeof(gpu_constants_rows_direct1),
                        .params = &params,

@@ -1,15 +1,16 @@
-/* f32 times f16 on matrix units, which multiply f16 alone: what a language model's prompt is made of.
+/* f32 times f16 on matrix units, which multiply only f16. This is the main product of a language model's prefill.
  *
- * Each row of a is multiplied by a power of two that brings it into f16's range and becomes two f16 rows, its elements rounded
- * and what rounding left (kernels/quant_f16.k): 22 bits of each element, and products of f16 are exact in f32. The two are
- * a batch of two products with the same b; the second pass, which adds parts anyway, adds their results and takes the
- * powers out. Twice the products of plain f16, at about eight times the rate of f32.
+ * Each row of a is scaled by a power of two into the range of f16 and split into two f16 rows: the rounded elements and
+ * the rounding residues (kernels/quant_f16.k). That keeps 22 bits of each element, and products of f16 are exact in
+ * f32. The two rows form a batch of two products with the same b. The second pass of split-K, which adds parts anyway,
+ * adds the two results and divides by the scale. This takes twice the products of plain f16, at about eight times the
+ * rate of f32.
  *
- * Not with `exact`: an infinite element of b times a rest of 0 is NaN, where f32 says infinite. */
+ * Not used with `exact`: an infinite element of b times a residue of 0 is NaN, where f32 gives infinity. */
 #include "gpu/matmul_plan.h"
 
 bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p) {
-  uint64_t parts = 8ull * p->m * p->n; /* bytes, if k is not split: of so large a result it is not */
+  uint64_t parts = 8ull * p->m * p->n; /* bytes without split-K, which so large a result does not use */
   return parts <= l->caps->max_window_bytes && !l->exact && l->caps->has_coopmat && p->a_type == RLX_F32 &&
          p->b_type == RLX_F16 && p->n_axes == 0 && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) &&
          p->m > PRODUCT_SKINNY_ROWS && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->f16_min_elements &&

@@ -1,19 +1,19 @@
-/* Matrix products with some rows, two to 64, on matrix units, bound by the bytes of the weight [n, k] as those with
- * few rows are, where products one by one would not keep up. Where the layout of matrices is known, matmul_direct.c
- * makes those up to 32 rows; the others, and those of bf16, are made here, by kernels/rows_coop.kh.
+/* Narrow matrix products, 2 to 64 rows, on matrix units. Like skinny products they are bound by the bytes of the weight
+ * [n, k], but scalar arithmetic would be too slow. If the element-to-lane mapping of matrices is known,
+ * matmul_direct.c handles up to 32 rows; the rest, and bf16, use kernels/rows_coop.kh here.
  *
- * A group owns 32 rows of the weight (16, of f32), its sub-groups share k. Where there are fewer groups than half the
- * multiprocessors, k is split, if enough of it is left for each part to be worth the second pass. */
+ * A workgroup owns 32 rows of the weight (16 for f32); its subgroups share k. If there are fewer workgroups than half
+ * the multiprocessors, k is split, as long as each part is large enough to be worth the second pass. */
 #include "gpu/matmul_plan.h"
 
 enum {
-  MIN_ROWS = 2, /* that the kernels can take, */
+  MIN_ROWS = 2, /* limits of the kernels */
   MAX_ROWS = 64,
-  CHUNK = 64, /* of k, that a sub-group takes at a time */
+  CHUNK = 64, /* of k, that a subgroup processes at a time */
 };
 
-/* Of the types of a weight: its kernels, by 16, 32 and 64 rows; the columns of the result that a group makes; the
- * rows from which they are the fastest, and the shape of a group. */
+/* Per type of weight: its kernels for 16, 32 and 64 rows; the columns of the result per workgroup; the number of rows
+ * from which they are fastest, and the shape of a workgroup. */
 typedef struct kind {
   const gpu_kernel *kernels[3];
   uint32_t columns, min_rows;
@@ -42,7 +42,7 @@ static bool fits(const gpu_caps *caps, const product_narrow *s) {
   return caps->max_group >= 32u * s->subs && caps->max_shared >= shared_bytes(s->subs);
 }
 
-/* Whether the operands are ones that the kernels can take. */
+/* Whether the kernels support the operands. */
 static bool can(const gpu_lowering *l, const gpu_product *p, bool has_units) {
   const kind of = kind_of(gpu_tuned(l->caps), p->b_type);
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;

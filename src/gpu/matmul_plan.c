@@ -1,13 +1,14 @@
-/* Matrix products of windows: which kind of kernel makes one, and what goes around the kernels.
+/* Matrix products of windows: chooses the kind of kernel and emits what surrounds it.
  *
- *   four to 64 rows     rows_coop* or rows_full* (matmul_narrow.c) where b is [n, k] and there are matrix units: by the bytes of b
+ *   up to 64 rows       rows_direct*, rows_coop* or rows_full* (matmul_narrow.c) on matrix units, if b is [n, k]: bound
+ *                       by the bytes of b
  *   one to eight rows   matvec1, matvec8 or matvec_kn (matmul_rows.c): bound by the bytes of b
- *   more, f32 x f16     two f16 products in tiles (matmul_f16.c) where there are matrix units
- *   else                tiles (matmul_tiles.c): bound by arithmetic
+ *   more, f32 x f16     two f16 products in tiles (matmul_f16.c) on matrix units
+ *   otherwise           tiles (matmul_tiles.c): bound by arithmetic
  *
- * Where k is split, or a narrow result's rows do not end at words, the kernel writes f32 parts to work memory and a second
- * pass makes the result of them: always the same sums in the same order. A gate beside its product is one kernel for a few
- * rows; else two products, the second of which finds the first one's f32 in work memory. */
+ * If k is split, or the rows of a narrow result type are not whole words, the kernel writes f32 partial sums to work
+ * memory and a second pass adds them, always in the same order. A gate product is fused with its up product in one
+ * kernel for few rows. Otherwise they are two products, and the second reads the first one's f32 from work memory. */
 #include "gpu/matmul_plan.h"
 
 void gpu_product_axis(gpu_product *p, uint32_t size, uint32_t a_step, uint32_t b_step) {
@@ -30,7 +31,7 @@ uint32_t gpu_product_batches(const gpu_product *p) {
 
 bool gpu_product_vectors(rlx_dtype t, uint32_t width) { return width % (4 * gpu_elements_per_word(t)) == 0; }
 
-/* ---- the second pass ---- */
+/* ---- second pass of split-K ---- */
 
 void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits,
                             gpu_window scales) {
@@ -74,7 +75,7 @@ const char gpu_no_tile[] = "no tile of a matrix product fits the device";
 
 static bool is_empty(const gpu_product *p) { return p->m == 0 || p->n == 0 || gpu_product_batches(p) == 0; }
 
-/* [m, k] x [k, 1] is [1, k] x [m, k]^T, and its result lies the same way. */
+/* [m, k] x [k, 1] equals [1, k] x [m, k]^T, and the result has the same layout. */
 static gpu_product transposed(const gpu_product *p) {
   gpu_product t = *p;
   t.m = 1, t.n = p->m, t.trans_b = true;
@@ -117,7 +118,7 @@ void gpu_product_gate_up(gpu_lowering *l, const gpu_product *gate, gpu_window up
   second.b = up, second.b_type = up_type;
   second.extra = GPU_EXTRA_GATE, second.extra_window = first.y, second.extra_type = RLX_F32;
   if (!is_skinny && gpu_product_takes_f16(l, &first) && gpu_product_takes_f16(l, &second)) {
-    product_f16 a = gpu_product_to_f16(l, &first, true, PRODUCT_BY_ROWS); /* once for both */
+    product_f16 a = gpu_product_to_f16(l, &first, true, PRODUCT_BY_ROWS); /* shared by both */
     gpu_product_of_f16(l, &first, &a);
     gpu_product_of_f16(l, &second, &a);
     return;
@@ -144,7 +145,7 @@ product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32
 void gpu_product_experts(gpu_lowering *l, const gpu_product *p, const gpu_experts *e) {
   if (is_empty(p)) return;
   product_rows rows = {.window = e->index, .index_type = e->index_type, .n_experts = e->n_experts};
-  const gpu_tuning *tuned = gpu_tuned(l->caps); /* few: each row goes through its expert by itself */
+  const gpu_tuning *tuned = gpu_tuned(l->caps); /* few rows: each is multiplied by its expert separately */
   bool is_skinny = p->m <= tuned->expert_rows_in_all || p->m / tuned->expert_rows <= e->n_experts;
   if (is_skinny && gpu_product_is_skinny(l->caps, p, 1)) {
     gpu_product_skinny(l, p, NULL, &rows);

@@ -1,34 +1,34 @@
-/* The pieces that make a product of windows (matmul.h), shared by six files:
+/* Internal interface of the matrix products (matmul.h), shared by six files:
  *
- *   matmul_plan.c   which kind of kernel; products with a gate; experts; the second pass
- *   matmul_tiles.c  the tiled kernels: the table of tiles, the model that chooses one, their dispatches
- *   matmul_rows.c   the kernels for a few rows
- *   matmul_narrow.c   the kernels for some rows, on matrix units
- *   matmul_direct.c the same where the layout of matrices is known
- *   matmul_f16.c f32 times f16 as two f16 products
+ *   matmul_plan.c    choice of kernel; products with a gate; experts; the second pass of split-K
+ *   matmul_tiles.c   the tiled kernels: the table of tiles, the cost model that chooses one, their dispatches
+ *   matmul_rows.c    the kernels for skinny products (1 to 8 rows)
+ *   matmul_narrow.c  the kernels for narrow products, on matrix units
+ *   matmul_direct.c  the same when the element-to-lane mapping of matrices is known
+ *   matmul_f16.c     f32 times f16 as two f16 products
  *
- * The numbers that were found by measuring are in tuning.def, but for the rates of tiles (matmul_tiles.c). */
+ * Measured thresholds are in tuning.def, except the rates of tiles (matmul_tiles.c). */
 #ifndef RLX_GPU_MATMUL_PLAN_H
 #define RLX_GPU_MATMUL_PLAN_H
 
 #include "gpu/matmul.h"
 
-extern const char gpu_no_tile[]; /* why a product is refused */
+extern const char gpu_no_tile[]; /* reason for refusing a product */
 uint32_t gpu_product_batches(const gpu_product *p);
-/* Whether rows of `width` elements begin at 16 bytes. */
+/* Whether rows of `width` elements start at multiples of 16 bytes. */
 bool gpu_product_vectors(rlx_dtype t, uint32_t width);
 static inline gpu_window gpu_window_if(bool wanted, gpu_window w) {
   return wanted ? w : (gpu_window){GPU_NONE, 0, 0, 0};
 }
 
-/* The batch axes as parameters of a kernel. */
+/* The batch axes, as kernel parameters. */
 #define PRODUCT_AXES(p)                                                                                              \
   .d0 = (p)->size[0], .d1 = (p)->size[1], .d2 = (p)->size[2], .d3 = (p)->size[3], .d4 = (p)->size[4],                \
   .d5 = (p)->size[5], .sa0 = (p)->a_step[0], .sa1 = (p)->a_step[1], .sa2 = (p)->a_step[2], .sa3 = (p)->a_step[3],    \
   .sa4 = (p)->a_step[4], .sa5 = (p)->a_step[5], .sb0 = (p)->b_step[0], .sb1 = (p)->b_step[1], .sb2 = (p)->b_step[2], \
   .sb3 = (p)->b_step[3], .sb4 = (p)->b_step[4], .sb5 = (p)->b_step[5]
 
-/* What a product kernel writes: the result itself, or f32 parts [split, batch, m, n] for the second pass. */
+/* What a product kernel writes: the result itself, or f32 partial sums [split, batch, m, n] for the second pass. */
 typedef struct product_target {
   gpu_window y;
   rlx_dtype type;
@@ -40,42 +40,42 @@ typedef struct product_target {
 } product_target;
 product_target gpu_product_target(gpu_lowering *l, const gpu_product *p, uint32_t splits);
 void gpu_product_sum(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits); /* the second pass */
-/* The same where the rows of the parts have scales; a window of GPU_NONE: they have none. */
+/* The same with a scale per row of the partial sums; GPU_NONE: no scales. */
 void gpu_product_sum_scaled(gpu_lowering *l, const gpu_product *p, gpu_window parts, uint32_t splits,
                             gpu_window scales);
 
 /* A product with one expert per row of a. */
 typedef struct product_rows {
-  gpu_window window;    /* a few rows: idx; tiles: what moe_rows and moe_tiles made */
+  gpu_window window;    /* skinny: the expert indices; tiles: the output of moe_rows and moe_tiles */
   rlx_dtype index_type; /* of idx: i32 or i64 */
   uint32_t n_experts;
-  uint32_t n_tiles; /* tiles: at most so many rows of tiles, */
-  uint32_t list;    /* and the word where the rows of experts begin */
+  uint32_t n_tiles; /* tiles: upper bound of the rows of tiles */
+  uint32_t list;    /* tiles: word offset of the sorted rows */
 } product_rows;
-/* Sorts m rows by their expert, for tiles of so many rows. */
+/* Sorts m rows by expert, for tiles of `height` rows. */
 product_rows gpu_product_sort_rows(gpu_lowering *l, const gpu_experts *e, uint32_t m, uint32_t height);
 
-/* ---- a few rows ---- */
+/* ---- skinny products: 1 to 8 rows ---- */
 
 enum { PRODUCT_SKINNY_ROWS = 8 };
-/* Whether m rows are few enough. */
+/* Whether m rows are few enough for the skinny kernels. */
 bool gpu_product_is_skinny(const gpu_caps *caps, const gpu_product *p, uint32_t m);
-/* up: a second weight of the same type and shape, the result being act(a b) * (a up); NULL: none. Where b is [k, n],
- * at most four rows may have one. rows: NULL, or the experts of p's m rows. */
+/* up: a second weight of the same type and shape for act(a b) * (a up), or NULL. With b [k, n], up is supported for at
+ * most four rows. rows: NULL, or the experts of p's m rows. */
 void gpu_product_skinny(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows);
 
-/* ---- some rows, on matrix units: dense, or with a weight of a block type ---- */
+/* ---- narrow products on matrix units, with a dense weight or one of a block type ---- */
 
-typedef struct product_planes { /* of such a weight: quant_units.kh */
-  gpu_window wide, narrow;      /* of whole vectors of 16 bytes, and the rest */
+typedef struct product_planes { /* of a block type: quant_units.kh */
+  gpu_window wide, narrow;      /* the planes of whole 16-byte vectors, and the others */
   uint32_t a1, a2, b1;
 } product_planes;
 bool gpu_product_is_narrow(const gpu_lowering *l, const gpu_product *p);
 bool gpu_product_narrow_blocks(const gpu_lowering *l,
-                               const gpu_product *p); /* the weight lies in planes, and is not tq1_0 */
+                               const gpu_product *p); /* the weight is stored in planes, and is not tq1_0 */
 void gpu_product_narrow(gpu_lowering *l, const gpu_product *p, const product_planes *planes); /* NULL: dense */
 
-/* The same where the layout of matrices is known (matmul_direct.c), which the two before choose where they can. */
+/* Used by the two above when the element-to-lane mapping of matrices is known (matmul_direct.c). */
 bool gpu_product_is_direct(const gpu_lowering *l, const gpu_product *p);
 void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_planes *planes);
 
@@ -89,10 +89,10 @@ typedef enum product_unit {                /* which kernel */
 } product_unit;
 typedef struct product_tile {
   uint8_t unit;          /* product_unit */
-  uint8_t across, down;  /* pieces of 32 invocations along n and m */
-  uint8_t depth, stages; /* of k; how many buffers, 0: one, and nothing is fetched ahead (coop) */
-  uint8_t rate;          /* of the arithmetic that the best of its kind reaches, percent; 0: in benchmarks alone */
-  uint8_t rate_t;        /* the same where b is [n, k] */
+  uint8_t across, down;  /* subgroup tiles (32 invocations each) along n and m */
+  uint8_t depth, stages; /* tile size along k; number of shared buffers, 0: one buffer and no prefetch (coop) */
+  uint8_t rate;          /* percent of the arithmetic rate of the best tile of its kind; 0: only for benchmarks */
+  uint8_t rate_t;        /* the same for b [n, k] */
 } product_tile;
 extern const product_tile gpu_product_tiles[];
 extern const size_t gpu_product_tile_count;
@@ -101,23 +101,23 @@ uint32_t gpu_tile_columns(const product_tile *t);
 uint32_t gpu_tile_group(const product_tile *t);
 
 typedef struct product_choice {
-  product_tile tile; /* as it fits the device */
+  product_tile tile; /* adapted to the device */
   uint32_t splits;
 } product_choice;
-/* The best tile for `batches` products of m rows each; false: the device has room for none. */
+/* The best tile for `batches` products of m rows each; false if the device has room for none. */
 bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, uint32_t batches, product_choice *out);
 void gpu_product_in_tiles(gpu_lowering *l, const gpu_product *p, const product_choice *choice,
                           const product_rows *rows);
-/* The f32 parts [split, batch, m, n] alone, in work memory. */
+/* Only the f32 partial sums [split, batch, m, n], in work memory. */
 gpu_window gpu_product_parts(gpu_lowering *l, const gpu_product *p, const product_choice *choice);
 
 /* ---- f32 times f16 on matrix units (matmul_f16.c) ---- */
 
-typedef struct product_f16 { /* rows of a as one or two f16 each, and their scales */
+typedef struct product_f16 { /* each row of a as one or two rows of f16, and their scales */
   gpu_window a, scales;
 } product_f16;
 bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p);
-typedef enum product_order { /* of their vectors: kernels/quant_f16.k */
+typedef enum product_order { /* order of their vectors: kernels/quant_f16.k */
                              PRODUCT_BY_ROWS,
                              PRODUCT_BY_EIGHTS,
                              PRODUCT_BY_EIGHTS_CROSSED,

@@ -1,8 +1,9 @@
-/* Matrix products with one to eight rows: bound by the bytes of b, so the point is to have enough loads on their way.
+/* Skinny matrix products, one to eight rows (GEMV-like). They are bound by the bytes of b, so enough loads must be in
+ * flight.
  *
- * b [n, k]: a team of lanes walks along four rows of b together (eight, for more than one row of a). The fewer rows there are, the more lanes a team gets, up to
- * a group; where that is not enough, k is split. b [k, n]: neighbouring lanes have neighbouring columns, teams share k; the
- * fewer columns, the narrower the teams. */
+ * b [n, k]: a team of lanes processes four rows of b at once (eight if a has more than one row). The fewer rows b has,
+ * the more lanes a team gets, up to a whole workgroup; if that is not enough, k is split. b [k, n]: neighbouring lanes
+ * have neighbouring columns, and teams share k; the fewer columns, the narrower the teams. */
 #include "gpu/matmul_plan.h"
 
 enum {
@@ -18,14 +19,14 @@ bool gpu_product_is_skinny(const gpu_caps *caps, const gpu_product *p, uint32_t 
 
 static uint32_t at_most(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* How many parts of k bring `warps` to what is wanted, each part at least `min` long. */
+/* The number of splits of k that raises `warps` to `wanted`, with parts of at least `min`. */
 static uint32_t parts_of_k(const gpu_tuning *tuned, uint64_t warps, uint64_t wanted, uint32_t k, uint32_t min) {
   uint32_t splits = 1;
   while (warps * splits < wanted && splits < tuned->rows_max_splits && k / (2 * splits) >= min) splits *= 2;
   return splits;
 }
 
-typedef struct skinny { /* what both kernels are told */
+typedef struct skinny { /* common to both kernels */
   uint32_t m, batches;
   uint32_t group, team, parts;
   uint32_t splits, k_part;
@@ -33,7 +34,7 @@ typedef struct skinny { /* what both kernels are told */
   gpu_window up;
 } skinny;
 
-/* With two weights the activation is the kernel's own, and a second pass only narrows. */
+/* With two weights (`up`) the kernel applies the activation itself, and the second pass only converts. */
 static skinny open_skinny(gpu_lowering *l, const gpu_product *p, const gpu_window *up, const product_rows *rows) {
   return (skinny){.m = rows ? 1 : p->m,
                   .batches = rows ? p->m : gpu_product_batches(p),
@@ -97,7 +98,7 @@ static void skinny_nk(gpu_lowering *l, const gpu_product *p, const gpu_window *u
                                    gpu_window_if(!vectors, p->b), gpu_window_if(vectors, p->b),
                                    normed ? p->gamma : gpu_window_if(!vectors, f.up), gpu_window_if(vectors, f.up),
                                    rows ? rows->window : f.to.extra_window, f.to.y}};
-  if (f.m > 1) launch.kernel = &gpu_kernel_matvec8; /* which have the same parameters and constants */
+  if (f.m > 1) launch.kernel = &gpu_kernel_matvec8; /* these have the same parameters and constants */
   if (normed) launch.kernel = &gpu_kernel_matvec1_norm;
   gpu_emit(l, &launch);
   close_skinny(l, p, up != NULL, &f);
@@ -110,7 +111,7 @@ static void skinny_kn(gpu_lowering *l, const gpu_product *p, const gpu_window *u
   uint32_t vectors = gpu_ceil_div(p->n, vec_w ? 4 * gpu_elements_per_word(p->b_type) : 4);
   uint64_t wanted = (uint64_t)l->caps->units * tuned->rows_warps_per_unit;
   f.group = at_most(GROUP_KN, f.group);
-  while (f.group > 32 && p->k < f.group / 2) f.group /= 2; /* little k to share */
+  while (f.group > 32 && p->k < f.group / 2) f.group /= 2; /* k is small: fewer teams */
   f.team = f.group < 128 ? f.group / 4 : WIDEST_KN;
   while (f.team > NARROWEST_KN && (uint64_t)gpu_ceil_div(vectors, f.team) * f.batches * f.group / 32 < wanted)
     f.team /= 2;

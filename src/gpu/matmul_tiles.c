@@ -1,18 +1,18 @@
-/* Tiled matrix products: the table of tiles, which one a product takes, and its dispatch.
+/* Tiled matrix products (GEMM): the table of tiles, the choice of a tile, and its dispatch.
  *
- * f32 products, and f16 and bf16 where a device has no matrix units for them, go to matmul8 and matmul4; f16 and bf16
- * products to matmul_coop*, if k (and n, where b is [k, n]) are multiples of eight elements.
+ * f32 products, and f16 and bf16 on devices without matrix units for them, use matmul8 and matmul4. f16 and bf16
+ * products use matmul_coop* if k (and n, if b is [k, n]) is a multiple of eight.
  *
- * The choice is a model of the time: what the busiest multiprocessor has to do, at the rate that this tile reaches on full
- * tiles, slower where there are too few invocations to hide latencies. Splitting k makes more groups and costs a second
- * pass. Times are counted in products (multiply and add) that one multiprocessor does in that time. */
+ * The choice minimises a cost model: the work of the busiest multiprocessor, at the rate that the tile reaches on full
+ * tiles, slower if there are too few invocations to hide latencies. Split-K adds workgroups and costs a second pass.
+ * Times are in units of one multiply-add on one multiprocessor. */
 #include "gpu/matmul_plan.h"
 
-/* ---- what was measured ---- */
+/* ---- measured rates ---- */
 
 /* clang-format off */
 const product_tile gpu_product_tiles[] = {
-  /* unit, across, down, depth, stages, rate, rate_t: percent of the best on 4096 x 4096 x 4096 (bench/vk_matmul, H200) */
+  /* unit, across, down, depth, stages, rate, rate_t: percent of the best on 4096 x 4096 x 4096 (vk_matmul, H200) */
   {PRODUCT_8X8, 2, 4, 16, 2, 0, 92},    /* 128 x 128 */
   {PRODUCT_8X8, 2, 2, 16, 2, 0, 0},     /*  64 x 128 */
   {PRODUCT_8X8, 1, 2, 16, 2, 77, 74},   /*  64 x  64 */
@@ -43,10 +43,10 @@ const product_tile gpu_product_tiles[] = {
 const size_t gpu_product_tile_count = sizeof gpu_product_tiles / sizeof gpu_product_tiles[0];
 
 typedef struct speeds {  /* of one kind of arithmetic */
-  uint32_t full;         /* invocations that keep a multiprocessor busy */
-  uint32_t prologue;     /* what a group does beside its products, as so many k */
+  uint32_t full;         /* invocations that saturate a multiprocessor */
+  uint32_t prologue;     /* overhead of a workgroup, in equivalent steps of k */
   uint32_t pass;         /* a second pass: about 2 us */
-  uint32_t part_traffic; /* one element of a part, written and read back */
+  uint32_t part_traffic; /* writing and reading back one element of a partial sum */
 } speeds;
 static speeds speeds_of(const gpu_tuning *t, bool coop) {
   if (coop) return (speeds){t->tile_coop_full, t->tile_coop_prologue, t->tile_coop_pass, t->tile_coop_traffic};
@@ -68,18 +68,18 @@ uint32_t gpu_tile_columns(const product_tile *t) {
 }
 uint32_t gpu_tile_group(const product_tile *t) { return 32u * t->across * t->down; }
 
-typedef struct tile_sizes { /* of shared memory, in vectors of 16 bytes */
+typedef struct tile_sizes { /* of shared memory, in 16-byte vectors */
   uint32_t a, b, rows;
 } tile_sizes;
 
 static tile_sizes sizes_of(const product_tile *t, bool trans_b, bool gathers) {
   uint32_t bm = gpu_tile_rows(t), bn = gpu_tile_columns(t),
-           line = t->depth / 8u + 1; /* coop: a vector of eight, padded */
+           line = t->depth / 8u + 1; /* coop: in vectors of eight, padded by one */
   tile_sizes s = {.rows = gathers ? (bm + 1 + 3) / 4 : 1};
   s.a = buffers(t) * (is_coop(t) ? bm * line : t->depth * bm / 4u);
   if (!is_coop(t)) s.b = buffers(t) * t->depth * bn / 4u;
   else s.b = buffers(t) * (trans_b ? bn * line : t->depth * (bn / 8u + 1));
-  uint32_t min = is_coop(t) ? 144u * t->across * t->down : 0; /* where its sums pass through */
+  uint32_t min = is_coop(t) ? 144u * t->across * t->down : 0; /* the epilogue stores its sums here */
   if (s.a + s.b < min) s.b = min - s.a;
   return s;
 }
@@ -89,7 +89,7 @@ static uint32_t shared_bytes(const product_tile *t, bool trans_b) {
   return (s.a + s.b + s.rows) * 16;
 }
 
-/* Whether matrix units can make this product, and whether it is worth it. */
+/* Whether matrix units support this product (can_coop), and whether they are fast for it (suits_coop). */
 static bool can_coop(const gpu_caps *caps, const gpu_product *p) {
   bool has = p->a_type == RLX_F16 ? caps->has_coopmat : p->a_type == RLX_BF16 && caps->has_coopmat_bf16;
   return has && p->b_type == p->a_type && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0);
@@ -98,17 +98,17 @@ static bool suits_coop(const gpu_tuning *tuned, const gpu_product *p, uint32_t r
   return p->k >= tuned->tile_coop_min_k && p->n >= tuned->tile_coop_min_n && rows > PRODUCT_SKINNY_ROWS;
 }
 
-/* Whether an invocation brings no more of a tile than its kernel has registers for: eight vectors of each operand, or two
- * blocks of 4 x 4. */
-static bool can_bring(const product_tile *t) {
+/* Whether an invocation's share of a tile fits the registers that its kernel reserves for loads: eight vectors per
+ * operand, or two blocks of 4 x 4. */
+static bool can_load(const product_tile *t) {
   uint32_t bm = gpu_tile_rows(t), bn = gpu_tile_columns(t), group = gpu_tile_group(t);
   if (!is_coop(t)) return (bm + bn) * t->depth / 16 <= 2 * group;
   return (bm > bn ? bm : bn) * t->depth / 8 <= 8 * group;
 }
 
-/* The tile with as many buffers and as much depth as the device has memory for; false where it does not fit at all. */
+/* Reduces buffers and depth of the tile to what the device has memory for; false if it does not fit at all. */
 static bool fit(const gpu_caps *caps, bool trans_b, product_tile *t) {
-  if (gpu_tile_group(t) > caps->max_group || !can_bring(t)) return false;
+  if (gpu_tile_group(t) > caps->max_group || !can_load(t)) return false;
   uint8_t min = is_coop(t) ? 16 : 8;
   if (shared_bytes(t, trans_b) > caps->max_shared && t->stages > 1) t->stages = 1;
   while (shared_bytes(t, trans_b) > caps->max_shared && t->depth > min) t->depth /= 2;
@@ -158,7 +158,7 @@ bool gpu_product_choose(const gpu_caps *caps, const gpu_product *p, uint32_t m, 
 
 /* ---- the dispatch ---- */
 
-typedef struct layout { /* what both kinds of kernels are told */
+typedef struct layout { /* common to both kinds of kernels */
   uint32_t k_part, tiles_m, tiles_n, batches;
   tile_sizes sizes;
   bool vec_y;

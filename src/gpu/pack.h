@@ -1,19 +1,19 @@
-/* How packed kernel code is modelled: what the decoder (unpack.c) and the encoder (tools/kernel_pack.c) share.
+/* The compression model of packed kernel code, shared by the decoder (unpack.c) and the encoder (tools/kernel_pack.c).
  *
- * Code is a sequence of symbols, SPIR-V words or the bytes of a text. For each symbol two contexts are looked up, the
- * last eight symbols and the last three; each remembers the two symbols that followed it last. These guesses are
- * tried in that order, one yes-or-no decision each; where none is right the symbol is spelled out bit by bit. All
- * decisions go through a binary arithmetic coder with adaptive odds, so a guess that is nearly always right costs
- * nearly nothing.
+ * Code is a sequence of symbols, SPIR-V words or the bytes of a text. For each symbol two contexts are looked up: the
+ * last eight symbols and the last three. Each context stores the two symbols that followed it most recently. These
+ * guesses are tried in order, one binary decision each. If none is right, the symbol is coded bit by bit. All decisions
+ * go through a binary arithmetic coder with adaptive probabilities, so a guess that is nearly always right costs nearly
+ * nothing.
  *
- * SPIR-V is full of ids, whose numbers differ where the code is the same. A symbol is therefore an id's distance to
- * the newest id (0: a new one), for ids of types and constants the id itself, and for the first word of an
- * instruction a number in the list of such words seen so far. This needs no grammar of SPIR-V, only its instruction
- * lengths: any words can be packed.
+ * SPIR-V is full of ids, whose numbers differ even where the code is the same. So an id is coded as its distance to the
+ * newest id (0: a new one), an id of a type or constant as itself, and the first word of an instruction as its index in
+ * the list of such words seen so far. This needs only the lengths of instructions, no grammar of SPIR-V: any words can
+ * be packed.
  *
- * The includer defines pack_bit, which codes one decision: the encoder writes `bit`, the decoder ignores it and
- * returns its own. Both run pack_word(pack_guess(..)) for every symbol, so they cannot disagree; the decoder passes
- * zeros for what it does not know yet. tools/kernels packs 7.2 MB of SPIR-V into 0.5 MB. */
+ * The includer defines pack_bit, which codes one decision: the encoder writes `bit`, the decoder ignores it and returns
+ * the decoded bit. Both call pack_word(pack_guess(..)) for every symbol, so their models cannot diverge; the decoder
+ * passes zeros for what it has not decoded yet. tools/kernels packs 7.2 MB of SPIR-V into 0.5 MB. */
 #ifndef RLX_GPU_PACK_H
 #define RLX_GPU_PACK_H
 
@@ -28,34 +28,34 @@ enum {
   PACK_CONTEXTS = 2,
   PACK_MAX_OPS = 512,
   PACK_MAX_HITS = 15,
-  PACK_MAX_SEEN = 14, /* decisions after which odds change no slower */
+  PACK_MAX_SEEN = 14, /* decisions after which the adaptation rate stays constant */
   PACK_HEAD_BYTES = 8,
-  PACK_MAX_SYMBOLS = 1 << 18, /* three times the largest kernel */
+  PACK_MAX_SYMBOLS = 1 << 18, /* three times the size of the largest kernel */
   PACK_OP_FUNCTION = 54,      /* SPIR-V's OpFunction */
 };
-#define PACK_IS_TEXT (1u << 31) /* in the head, beside the number of symbols */
+#define PACK_IS_TEXT (1u << 31) /* flag in the word of the head that holds the number of symbols */
 
-/* The two symbols that followed a context last, the newer one first. */
+/* The two symbols that followed a context most recently, the newer first. */
 typedef struct pack_slot {
   uint32_t symbol[2];
-  uint16_t check; /* of the context's hash: another context in this slot gives no guess */
-  uint16_t hits;  /* how often in a row the first was right; 0: empty */
+  uint16_t check; /* bits of the context's hash: a slot of another context gives no guess */
+  uint16_t hits;  /* consecutive correct guesses of the first symbol; 0: empty */
 } pack_slot;
 
-/* What a SPIR-V word is, in the top two bits of its symbol. */
+/* The kind of a SPIR-V word, in the top two bits of its symbol. */
 enum { PACK_ID, PACK_GLOBAL, PACK_RAW, PACK_OP };
 enum { PACK_KIND_SHIFT = 30, PACK_VALUE_MASK = (1 << PACK_KIND_SHIFT) - 1 };
 
 typedef struct pack_model {
-  uint32_t *odds;   /* 1 << PACK_ODDS_BITS of: 22 bits of probability of a 1, 10 of how many decisions were seen */
+  uint32_t *odds;   /* 1 << PACK_ODDS_BITS of: 22 bits probability of a 1, 10 bits number of decisions */
   pack_slot *slots; /* 1 << slot_bits */
   uint32_t slot_bits;
   bool is_text;
   uint32_t context[PACK_CONTEXTS]; /* hashes of the last eight symbols and of the last three */
-  uint32_t newest;                 /* symbol */
+  uint32_t newest;                 /* the last symbol */
   uint32_t ops[PACK_MAX_OPS], n_ops;
   uint32_t newest_id, last_global;
-  uint32_t op, at, left; /* the instruction: 1 + its number in ops, the word in it, how many more */
+  uint32_t op, at, left; /* current instruction: 1 + its index in ops, the word in it, words left */
   size_t n;              /* symbols so far */
 } pack_model;
 
@@ -67,7 +67,7 @@ static inline uint32_t pack_mix(uint32_t a, uint32_t b) {
   return x ^ x >> 15;
 }
 
-/* Where the coder's range is cut: ones below and here, zeros above. */
+/* Splits the coder's range: 1 up to and including the result, 0 above. */
 static inline uint32_t pack_middle(uint32_t low, uint32_t high, uint32_t odds) {
   uint32_t p = odds >> 16 ? odds >> 16 : 1;
   return low + (uint32_t)((uint64_t)(high - low) * p >> 16);
@@ -79,7 +79,7 @@ static inline uint32_t pack_checksum(const uint32_t *symbols, size_t n) {
   return h;
 }
 
-/* Slots for this many symbols, each of which uses one per context. */
+/* Slots for n_symbols symbols: each uses one per context. */
 static inline uint32_t pack_slot_bits(size_t n_symbols) {
   uint32_t bits = 8;
   while (bits < PACK_MAX_SLOT_BITS && (size_t)1 << bits < 2 * n_symbols) bits++;
@@ -93,7 +93,7 @@ static inline void pack_start(pack_model *m, uint32_t *odds, pack_slot *slots, u
   memset(slots, 0, ((size_t)1 << slot_bits) * sizeof *slots);
 }
 
-/* Odds move towards what happened, by less the more they have seen. */
+/* Moves the probability towards the decision, by less the more decisions it has seen. */
 static inline void pack_learn(uint32_t *odds, uint32_t bit) {
   static const uint16_t rate[PACK_MAX_SEEN + 1] = {40960, 25206, 18204, 14246, 11703, 9930, 8623, 7620,
                                                    6827,  6183,  5650,  5201,  4819,  4489, 4201};
@@ -110,8 +110,8 @@ static inline uint32_t pack_decide(pack_model *m, pack_coder *c, uint32_t contex
   return got;
 }
 
-/* A number: how many bits it has, then those below the first. The leading `deep` of them are learned by all above
- * them. */
+/* Codes a number: its bit length, then the bits below the leading one. The first `deep` of them use all higher bits as
+ * context. */
 static inline uint32_t pack_number(pack_model *m, pack_coder *c, uint32_t context, uint32_t deep, uint32_t number) {
   uint32_t bits = 0, node = 1, made;
   while (bits < 32 && number >> bits) bits++;
@@ -125,7 +125,7 @@ static inline uint32_t pack_number(pack_model *m, pack_coder *c, uint32_t contex
   return made;
 }
 
-/* A symbol that no context foresaw. */
+/* Codes a symbol that no context predicted. */
 static inline uint32_t pack_spell(pack_model *m, pack_coder *c, uint32_t place, uint32_t symbol) {
   static const uint8_t deep[] = {[PACK_ID] = 4, [PACK_GLOBAL] = 20, [PACK_RAW] = 2, [PACK_OP] = 20};
   if (m->is_text) return pack_number(m, c, pack_mix(m->newest, 5), 20, symbol);
@@ -142,8 +142,8 @@ static inline void pack_remember(pack_slot *s, uint16_t check, uint32_t symbol) 
   else *s = (pack_slot){{symbol, s->symbol[0]}, check, s->hits > 3 ? (uint16_t)(s->hits / 2) : 1};
 }
 
-/* Codes a symbol by what followed the contexts that end here. A context's hash is multiplied by a number with 4, or
- * 11, zero bits below for each symbol, so that what is older than 8, or 3, has left its 32 bits. */
+/* Codes a symbol with the guesses of its contexts. A context's hash is multiplied, per symbol, by a number whose low 4
+ * (or 11) bits are zero, so symbols older than 8 (or 3) are shifted out of its 32 bits. */
 static inline uint32_t pack_guess(pack_model *m, pack_coder *c, uint32_t symbol) {
   static const uint32_t ages[PACK_CONTEXTS] = {0x9e3779b1u << 4, 0x9e3779b1u << 11};
   const uint32_t place = m->is_text ? 5 : pack_mix(m->op * 16, m->left ? m->at < 15 ? m->at : 15 : 16);
@@ -175,7 +175,7 @@ static inline uint32_t pack_guess(pack_model *m, pack_coder *c, uint32_t symbol)
   return symbol;
 }
 
-/* The word of a symbol, and what follows from it for the next one. Any symbol has one. */
+/* Converts a symbol to its word and updates the state for the next one. Every symbol has a word. */
 static inline uint32_t pack_word(pack_model *m, pack_coder *c, uint32_t symbol, uint32_t word) {
   const uint32_t kind = symbol >> PACK_KIND_SHIFT, value = symbol & PACK_VALUE_MASK;
   if (m->is_text) return symbol;

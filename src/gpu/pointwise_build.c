@@ -1,8 +1,8 @@
-/* The compiler of element-wise nodes: one op, or the body of a region, becomes the steps of a program.
+/* Compiles element-wise nodes: one op, or the body of a region, becomes the steps of a program.
  *
- * Values are registers. Where a node's type is narrower than what registers hold (f16 in f32, i8 in 32 bits) its last step
- * also fits the value to the type, so that a region has the bits of its nodes run one by one. Which operation stands for an
- * op is a table of four columns, by the kind of its operands; casts and codes are written out. */
+ * Values are registers. If a node's type is narrower than a register (f16 in f32, i8 in 32 bits), its last step also
+ * rounds or wraps the value to the type, so a region is bit-identical to its nodes run one by one. A table maps each op
+ * to an operation by the kind of its operands, in four columns; casts and quantisation are written out. */
 #include <math.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@
 #include "ir/walk.h"
 
 enum {
-  MAX_NODES = 160, /* of a body, leaves included */
+  MAX_NODES = 160, /* in a body, leaves included */
 };
 
-typedef struct value { /* a register; dtype says what it holds */
+typedef struct value { /* a register, and the type it holds */
   uint32_t at;
   rlx_dtype dtype;
 } value;
@@ -43,7 +43,7 @@ static kind kind_of(rlx_dtype t) {
 
 /* ---- registers ---- */
 
-static value give_up(builder *b, const char *why) {
+static value refuse(builder *b, const char *why) {
   gpu_refuse(b->l, why);
   return (value){0, RLX_F32};
 }
@@ -52,7 +52,7 @@ static value immediate(builder *b, rlx_dtype dtype, uint32_t low, uint32_t high)
   pw_program *p = b->p;
   for (uint32_t i = 0; i < p->n_immediates; i++)
     if (p->low[i] == low && p->high[i] == high) return (value){PW_FIRST_IMMEDIATE + i, dtype};
-  if (p->n_immediates == PW_IMMEDIATES) return give_up(b, "an element-wise region with too many constants");
+  if (p->n_immediates == PW_IMMEDIATES) return refuse(b, "an element-wise region with too many constants");
   p->low[p->n_immediates] = low, p->high[p->n_immediates] = high;
   return (value){PW_FIRST_IMMEDIATE + p->n_immediates++, dtype};
 }
@@ -61,17 +61,17 @@ static value int_immediate(builder *b, int64_t x) {
   return immediate(b, RLX_I64, (uint32_t)(uint64_t)x, (uint32_t)((uint64_t)x >> 32));
 }
 
-/* What a step's result is fitted to: nothing where a register holds the type as it is. */
+/* The type that a step's result is rounded or wrapped to; 0 if a register holds the type unchanged. */
 static uint32_t fit_of(rlx_dtype t) {
   bool is_narrow = t == RLX_F16 || t == RLX_BF16 || t == RLX_I8 || t == RLX_U8 || t == RLX_I16;
   return is_narrow ? (uint32_t)t : 0;
 }
 
-/* A step that gives a value of type `to`, fitted to `fit`. */
+/* Adds a step with a result of type `to`, rounded or wrapped to `fit`. */
 static value step_fit(builder *b, uint32_t op, value x, value y, value z, rlx_dtype to, rlx_dtype fit) {
   pw_program *p = b->p;
   if (gpu_failed(b->l)) return (value){0, to};
-  if (p->n_steps == PW_STEPS) return give_up(b, "an element-wise region with too many steps");
+  if (p->n_steps == PW_STEPS) return refuse(b, "an element-wise region with too many steps");
   p->is_wide = p->is_wide || is_wide(to);
   p->steps[p->n_steps] = PW_STEP(op, x.at, y.at, z.at, fit_of(fit));
   return (value){PW_FIRST_STEP + p->n_steps++, to};
@@ -83,8 +83,8 @@ static value step1(builder *b, uint32_t op, value x, rlx_dtype to) { return step
 
 static value add_operand(builder *b, gpu_window window, const rlx_type *type, int axis) {
   pw_program *p = b->p;
-  if (rlx_dtype_is_block(type->dtype)) return give_up(b, "a block type among element-wise inputs");
-  if (p->n_operands == PW_INPUTS) return give_up(b, "an element-wise region with too many inputs");
+  if (rlx_dtype_is_block(type->dtype)) return refuse(b, "a block type among element-wise inputs");
+  if (p->n_operands == PW_INPUTS) return refuse(b, "an element-wise region with too many inputs");
   pw_operand *o = &p->operands[p->n_operands];
   *o = (pw_operand){.window = window, .dtype = type->dtype};
   if (axis < 0) rlx_broadcast_strides(&type->shape, b->shape, o->stride);
@@ -97,7 +97,7 @@ static value add_operand(builder *b, gpu_window window, const rlx_type *type, in
 
 static const struct row {
   uint16_t op[KIND_COUNT]; /* 0: none */
-  bool swapped;            /* of b and a */
+  bool swapped;            /* operands in the order b, a */
 } rows[RLX_OP_COUNT] = {
   [RLX_OP_gelu] = {{PW_GELU}, false},
   [RLX_OP_gelu_approx] = {{PW_GELU_APPROX}, false},
@@ -154,17 +154,17 @@ static const struct row {
   [RLX_OP_clamp] = {{PW_CLAMP, PW_CLAMP_I, PW_CLAMP_U, PW_CLAMP_L}, false},
 };
 
-/* x under the rules of cast, as an integer of this type. */
+/* x converted as by cast to an integer of this type. */
 static int64_t saturate(rlx_dtype dtype, double x) {
   int64_t storage = 0;
   rlx_tensor one = {.dtype = dtype, .data = &storage};
   rlx_store_value(&one, 0, x);
   return rlx_load_int(&one, 0);
 }
-static value min(builder *b, rlx_dtype t) { return int_immediate(b, saturate(t, -RLX_INFINITY)); }
-static value largest(builder *b, rlx_dtype t) { return int_immediate(b, saturate(t, RLX_INFINITY)); }
+static value min_of(builder *b, rlx_dtype t) { return int_immediate(b, saturate(t, -RLX_INFINITY)); }
+static value max_of(builder *b, rlx_dtype t) { return int_immediate(b, saturate(t, RLX_INFINITY)); }
 
-/* What a step takes beside the node's inputs: attributes, a width. */
+/* Operands of a step that are not inputs of the node: attributes, the bit width of a type. */
 static void add_extras(builder *b, const rlx_node_rec *n, value in[3]) {
   rlx_dtype t = in[0].dtype;
   switch (n->op) {
@@ -196,7 +196,7 @@ static value build_row(builder *b, const rlx_node_rec *n, const value given[3]) 
   value in[3] = {given[0], n->n_in > 1 ? given[1] : given[0], n->n_in > 2 ? given[2] : given[0]};
   uint32_t op = row->op[kind_of(in[0].dtype)];
   if (in[0].dtype == RLX_C64) op = n->op == RLX_OP_eq ? PW_EQ_C : n->op == RLX_OP_ne ? PW_NE_C : 0;
-  if (!op) return give_up(b, "no GPU kernel for this op and type");
+  if (!op) return refuse(b, "no GPU kernel for this op and type");
   add_extras(b, n, in);
   return step(b, op, in[row->swapped ? 1 : 0], in[row->swapped ? 0 : 1], in[2], n->type.dtype);
 }
@@ -208,10 +208,10 @@ static value cast_from_float(builder *b, value x, rlx_dtype to) {
   if (to == RLX_BOOL) return step1(b, PW_F_TO_BOOL, x, to);
   if (to == RLX_I64) return step1(b, PW_F_TO_L, x, to);
   if (to == RLX_U32) return step1(b, PW_F_TO_U, x, to);
-  return step(b, PW_F_TO_I, x, min(b, to), largest(b, to), to);
+  return step(b, PW_F_TO_I, x, min_of(b, to), max_of(b, to), to);
 }
 
-/* To bf16, which is narrower than what f32 keeps of an integer, by way of an f32 that remembers what it lost. */
+/* bf16 has fewer bits than f32 keeps of an integer: it is made through f32 rounded to odd, to avoid double rounding. */
 static value cast_to_float(builder *b, value x, rlx_dtype to) {
   bool odd = to == RLX_BF16;
   switch (kind_of(x.dtype)) {
@@ -226,16 +226,16 @@ static value cast_integer(builder *b, value x, rlx_dtype to) {
   if (to == RLX_BOOL) return step1(b, from == WIDE ? PW_L_TO_BOOL : PW_I_TO_BOOL, x, to);
   if (from == WIDE) {
     if (to == RLX_U32) return step1(b, PW_L_TO_U, x, to);
-    return step(b, PW_L_TO_I, x, min(b, to), largest(b, to), to);
+    return step(b, PW_L_TO_I, x, min_of(b, to), max_of(b, to), to);
   }
   bool is_unsigned = from == UNSIGNED || x.dtype == RLX_U8 || x.dtype == RLX_BOOL;
   if (to == RLX_I64) return step1(b, is_unsigned ? PW_U_TO_L : PW_I_TO_L, x, to);
   if (to == RLX_U32) return is_unsigned ? step1(b, PW_COPY, x, to) : step(b, PW_MAX_I, x, int_immediate(b, 0), x, to);
-  if (from == UNSIGNED) return step(b, PW_MIN_U, x, largest(b, to), x, to);
-  return step(b, PW_CLAMP_I, x, min(b, to), largest(b, to), to);
+  if (from == UNSIGNED) return step(b, PW_MIN_U, x, max_of(b, to), x, to);
+  return step(b, PW_CLAMP_I, x, min_of(b, to), max_of(b, to), to);
 }
 
-/* All bits as they are. */
+/* Copies all bits unchanged. */
 static value copy(builder *b, value x) {
   if (is_wide(x.dtype)) return step(b, PW_WHERE_L, int_immediate(b, 1), x, x, x.dtype);
   return step_fit(b, PW_COPY, x, x, x, x.dtype, RLX_F32);
@@ -243,18 +243,18 @@ static value copy(builder *b, value x) {
 
 static value build_cast(builder *b, value x, rlx_dtype to) {
   if (x.dtype == to) return copy(b, x);
-  if (x.dtype == RLX_C64 || to == RLX_C64) return give_up(b, "a cast of complex numbers");
+  if (x.dtype == RLX_C64 || to == RLX_C64) return refuse(b, "a cast of complex numbers");
   if (gpu_is_float(x.dtype)) return cast_from_float(b, x, to);
   return gpu_is_float(to) ? cast_to_float(b, x, to) : cast_integer(b, x, to);
 }
 
-/* ---- codes and what is fused ---- */
+/* ---- quantisation and fused ops ---- */
 
 static value build_quantize(builder *b, const rlx_node_rec *n, const value in[3]) {
   rlx_dtype to = n->type.dtype;
   value zero = n->n_in > 2 && n->in[2] ? in[2] : int_immediate(b, 0);
   value code = step_fit(b, PW_QUANTIZE, in[0], in[1], zero, RLX_I32, RLX_I32);
-  return to == RLX_I32 ? code : step(b, PW_CLAMP_I, code, min(b, to), largest(b, to), to);
+  return to == RLX_I32 ? code : step(b, PW_CLAMP_I, code, min_of(b, to), max_of(b, to), to);
 }
 
 static value build_dequantize(builder *b, const rlx_node_rec *n, const value in[3]) {
@@ -285,14 +285,14 @@ static value build_batch_norm(builder *b, const rlx_node_rec *n, const value in[
   value y = step(b, PW_DIV, centred, deviation, deviation, RLX_F32);
   if (n->n_in > 3 && n->in[3]) y = step(b, PW_MUL, y, in[3], in[3], RLX_F32);
   if (n->n_in > 4 && n->in[4]) y = step(b, PW_ADD, y, in[4], in[4], RLX_F32);
-  return y; /* it is stored as the type it has, and never inside a region */
+  return y; /* the store rounds it to the result's type; this op never occurs inside a region */
 }
 
 /* ---- nodes ---- */
 
 static value build_node(builder *b, const rlx_node_rec *n, const value in[5]) {
   rlx_dtype to = n->type.dtype;
-  if (to == RLX_F64 || in[0].dtype == RLX_F64) return give_up(b, "f64 runs on the host");
+  if (to == RLX_F64 || in[0].dtype == RLX_F64) return refuse(b, "f64 runs on the host");
   switch (n->op) {
     case RLX_OP_cast: return build_cast(b, in[0], to);
     case RLX_OP_where: return step_fit(b, is_wide(to) ? PW_WHERE_L : PW_WHERE, in[0], in[1], in[2], to, RLX_F32);
@@ -306,7 +306,7 @@ static value build_node(builder *b, const rlx_node_rec *n, const value in[5]) {
   }
 }
 
-/* The axis that a vector among the inputs lies on; -1: it broadcasts from the last one, as in most ops. */
+/* The axis of the vectors among the inputs; -1: they broadcast from the last axis, as in most ops. */
 static int channel_axis(const rlx_node_rec *n) {
   int rank = n->type.shape.n;
   if (n->op == RLX_OP_batch_norm_inference) return 1;
@@ -334,14 +334,14 @@ static value build_single(builder *b) {
 static value body_constant(builder *b, const rlx_node_rec *n) {
   const rlx_blob *blob = RLX_ATTRS(constant, n)->data;
   rlx_dtype t = n->type.dtype;
-  if (rlx_dtype_is_block(t) || t == RLX_F64) return give_up(b, "a region with a constant that is no element");
+  if (rlx_dtype_is_block(t) || t == RLX_F64) return refuse(b, "a region with a constant that is no element");
   rlx_tensor all = {.dtype = t, .shape = n->type.shape, .data = blob->data, .bytes = blob->bytes};
   if (rlx_dims_count(&n->type.shape) == 1 && t != RLX_C64) {
     value v = gpu_is_float(t) ? float_immediate(b, rlx_load(&all, 0)) : int_immediate(b, rlx_load_int(&all, 0));
     return (value){v.at, t};
   }
   uint32_t words[64], n_words = (uint32_t)((blob->bytes + 3) / 4);
-  if (blob->bytes > sizeof words) return give_up(b, "a region with a large constant");
+  if (blob->bytes > sizeof words) return refuse(b, "a region with a large constant");
   memset(words, 0, sizeof words);
   memcpy(words, blob->data, blob->bytes);
   return add_operand(b, gpu_table(b->l, words, n_words), &n->type, -1);
@@ -349,11 +349,11 @@ static value body_constant(builder *b, const rlx_node_rec *n) {
 
 static value body_node(builder *b, const rlx_graph *body, const rlx_node_rec *n, const value *values) {
   value in[5] = {{0, RLX_F32}};
-  if (n->n_in > 3) return give_up(b, "no GPU kernel for this op inside a region");
+  if (n->n_in > 3) return refuse(b, "no GPU kernel for this op inside a region");
   for (uint32_t i = 0; i < n->n_in; i++) {
     in[i] = values[n->in[i]];
     bool is_scalar = !n->in[i] || rlx_dims_count(&rlx_graph_at(body, n->in[i])->type.shape) == 1;
-    if (i > 0 && channel_axis(n) >= 0 && !is_scalar) return give_up(b, "a region with codes per channel");
+    if (i > 0 && channel_axis(n) >= 0 && !is_scalar) return refuse(b, "a region with codes per channel");
   }
   return build_node(b, n, in);
 }
@@ -364,7 +364,7 @@ static value build_region(builder *b) {
   value values[MAX_NODES] = {{0, RLX_F32}};
   rlx_node last = body->outputs.v[0].node;
   uint32_t input = 0;
-  if (rlx_graph_end(body) > MAX_NODES) return give_up(b, "an element-wise region with too many steps");
+  if (rlx_graph_end(body) > MAX_NODES) return refuse(b, "an element-wise region with too many steps");
   needed[last] = true;
   for (rlx_node id = last; id > 0; id--)
     for (uint32_t i = 0; needed[id] && i < rlx_graph_at(body, id)->n_in; i++)
@@ -386,5 +386,5 @@ void pw_build(gpu_lowering *l, pw_program *p) {
   value y = l->node->op == RLX_OP_region ? build_region(&b) : build_single(&b);
   if (!gpu_failed(l) && y.at != PW_FIRST_STEP + p->n_steps - 1) y = copy(&b, y); /* an input, or a constant */
   if (gpu_failed(l)) return;
-  p->steps[p->n_steps - 1] &= ~PW_STEP(0u, 0u, 0u, 0u, 15u); /* storing the result fits it */
+  p->steps[p->n_steps - 1] &= ~PW_STEP(0u, 0u, 0u, 0u, 15u); /* the store converts the result */
 }

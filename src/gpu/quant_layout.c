@@ -1,13 +1,13 @@
-/* Weights of a block type in planes.
+/* The layout of block-type weights in planes.
  *
- * A block is a list of fields: codes, high bits of codes, scales. As files have them blocks are 17, 18, 34, 110, 210 bytes
- * long and hardly a field begins at a word. In planes each field has a plane of its own, where the pieces of all blocks of
- * the tensor lie side by side: first the planes whose pieces are whole units of 16 bytes, the codes before all, then those
- * of words, halves and bytes. So a kernel loads codes by 16 bytes, and where block b has its piece is the plane's start
- * plus b pieces. Planes begin at multiples of GPU_ALIGN; that is the only padding. Nothing depends on the shape but the
- * number of blocks, so every op can wish for it.
+ * A block is a list of fields: codes, high bits of codes, scales. In files blocks are 17, 18, 34, 110 or 210 bytes
+ * long, so hardly any field is word-aligned. In planes each field has its own plane, which holds that field of all
+ * blocks of the tensor contiguously: first the planes with fields of whole 16-byte units, starting with the codes, then
+ * those of words, 16-bit values and bytes. So a kernel loads codes by 16 bytes, and the field of block b is at the
+ * plane's start plus b times the field's size. Planes begin at multiples of GPU_ALIGN; that is the only padding. The
+ * layout depends only on the number of blocks, not on the shape, so every op can prefer it.
  *
- * Both ways are copies: what is read back is what was written, bit for bit. kernels/blocks.kh has the same numbers. */
+ * Both directions are copies, so a round trip is bit-exact. kernels/blocks.kh has the same numbers. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -15,8 +15,8 @@
 #include "gpu/quant.h"
 #include "quant/blocks.h"
 
-/* In the order of the planes: offset in the plain block, bytes. The types that kernels read only as files have them (those with a
- * grid, nvfp4) are not here. */
+/* In the order of the planes: offset in the plain block, bytes. Types that kernels read only in the plain layout (those
+ * with a grid, nvfp4) are not listed. */
 static const gpu_plane planes_of[RLX_DTYPE_COUNT][GPU_MAX_PLANES] = {
   [RLX_Q4_0] = {{Q4_0_QS, 16}, {Q4_0_D, 2}},
   [RLX_Q4_1] = {{Q4_1_QS, 16}, {Q4_1_D, 4}},
@@ -43,7 +43,7 @@ bool gpu_decodes(rlx_dtype dtype) {
   return planes_of[dtype]->bytes || rlx_grid_of(dtype, &n) || dtype == RLX_NVFP4;
 }
 
-/* The number of blocks of a tensor; false where it is none of blocks, or too large. */
+/* The number of blocks of a tensor; false if it has no layout in planes or is too large. */
 static bool count_blocks(const rlx_type *type, uint64_t *out) {
   size_t bytes;
   if (!rlx_dtype_is_block(type->dtype) || !planes_of[type->dtype]->bytes ||
@@ -77,7 +77,7 @@ typedef struct repack_work {
   uint64_t n_blocks;
 } repack_work;
 
-/* Block by block, so that the plain side is walked once. */
+/* Copies one task's blocks plane by plane; they are few enough to stay in the cache. */
 static void repack_blocks(void *user, size_t task, unsigned thread) {
   (void)thread;
   const repack_work *w = user;
@@ -97,8 +97,9 @@ static void repack_blocks(void *user, size_t task, unsigned thread) {
 rlx_status gpu_planes_repack(const rlx_type *type, bool to_layout, const void *src, void *dst, rlx_pool *pool) {
   repack_work w = {.dtype = type->dtype, .to_layout = to_layout, .src = src, .dst = dst};
   if (!count_blocks(type, &w.n_blocks))
-    return RLX_FAIL(RLX_INVALID, "%s%s cannot lie in planes", rlx_dtype_name(type->dtype), RLX_DIMS_TEXT(type->shape));
-  if (to_layout) memset(dst, 0, gpu_planes_bytes(type)); /* the padding too */
+    return RLX_FAIL(RLX_INVALID, "%s%s cannot be stored in planes", rlx_dtype_name(type->dtype),
+                    RLX_DIMS_TEXT(type->shape));
+  if (to_layout) memset(dst, 0, gpu_planes_bytes(type)); /* clears the padding */
   if (w.n_blocks) rlx_pool_run(pool, (size_t)((w.n_blocks - 1) / TASK_BLOCKS + 1), repack_blocks, &w);
   return RLX_OK;
 }

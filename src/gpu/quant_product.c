@@ -1,14 +1,15 @@
-/* Matrix products with a weight of a block type: which kernel makes them.
+/* Matrix products with a weight of a block type: chooses the kernel.
  *
- *   two to 32, matrix units of known layout   rows_direct*: decoded to f16 on their way, bound by their bytes; not with `exact`
- *   up to eight rows of x   quant_matvec: the weight [n, k] in planes, bound by its bytes; few rows with experts as well
- *   more, matrix units      quant_coop: decoded to f16 on their way; not with `exact`
- *   else                    matmul_blocks: the tiles of dense products (matmul_plan.h), decoded on their way
+ *   2 to 32 rows of x, matrix units of known mapping
+ *                        rows_direct*: decodes to f16 while loading, bound by the bytes of the weight; not with `exact`
+ *   up to eight rows     quant_matvec: the weight is [n, k] in planes, bound by its bytes; also few rows with experts
+ *   more, matrix units   quant_coop: decodes to f16 while loading; not with `exact`
+ *   otherwise            matmul_blocks: the tiles of dense products (matmul_plan.h), decoding while loading
  *
- * By default x may be rounded to 8 bits by runs of 16, where the device multiplies bytes by fours, or to f16 (and so may the
- * elements of the weight: one past 65504 becomes infinite there). With `exact`, and where the weight is small, it stays f32: a
- * small weight takes next to no time, and with few results the error of their whole is no average, but may be that of one
- * unlucky sum. */
+ * By default x may be rounded: to 8 bits in runs of 16, if the device has packed 4 x 8 bit dot products, or to f16. The
+ * elements of the weight may be rounded to f16 as well; one above 65504 becomes infinite there. With `exact`, or if the
+ * weight is small, x stays f32: a small weight takes next to no time, and with few results their relative error is not
+ * an average but may be that of one bad sum. */
 #include "gpu/quant.h"
 
 #include <stddef.h>
@@ -17,22 +18,22 @@
 #include "gpu/lines.h"
 
 enum {
-  MAX_ROWS = 8, /* of x that go over the weight at once */
+  MAX_ROWS = 8, /* rows of x per pass over the weight */
   GROUP = 128,
 };
 
 /* One product of an input with a weight, or with two (gate and up). */
 typedef struct product {
   uint32_t m, n, k;
-  uint32_t w, v; /* inputs; v 0: one weight */
+  uint32_t w, v; /* input numbers; v 0: one weight */
   gpu_window x, y;
-  uint32_t extra; /* as quant_matvec.k has it */
+  uint32_t extra; /* encoded as in quant_matvec.k */
   gpu_window extra_window;
   int32_t act;
   const rlx_type *idx; /* experts; NULL: none */
   gpu_window idx_window;
   uint32_t experts;
-  gpu_window gamma; /* there: x is normed first */
+  gpu_window gamma; /* if set, x is normalised first */
   float eps;
 } product;
 
@@ -60,10 +61,10 @@ static uint32_t unit_elements(rlx_dtype t) { /* per 16 bytes of codes */
   return 16 * rlx_dtype_describe(t)->block_elements / gpu_planes_of(t)[0].bytes;
 }
 
-/* Codes whose high bits lie in another plane: more registers for each row. */
+/* Whether the codes' high bits are in another plane: that takes more registers per row. */
 static bool has_high_bits(rlx_dtype t) { return t == RLX_Q3_K || t == RLX_Q5_K || t == RLX_Q6_K; }
 
-/* ---- few rows of x ---- */
+/* ---- skinny: up to eight rows of x ---- */
 
 static bool takes_matvec(const gpu_lowering *l, const product *p, bool trans_b) {
   rlx_dtype t = gpu_in_type(l, p->w)->dtype;
@@ -82,7 +83,7 @@ static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
   matvec_shape s = {.group = GROUP, .cols = m <= 2 ? m : m <= 4 ? 4 : 8};
   bool rounds = !l->exact && l->caps->has_dot8 && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
   s.mode = !rounds ? 0 : m <= tuned->block_round_in_place ? 1 : 2;
-  /* Eight rows is much code, at which the compilers of the narrowest (software) devices take minutes and gigabytes. */
+  /* Eight rows are much code: the compilers of software devices, which have small groups, take minutes and GBs. */
   bool narrow = l->caps->subgroup ? l->caps->subgroup < 8 : l->caps->max_group < 256;
   s.rows = s.cols > 1 || has_high_bits(t) || narrow ? 4 : 8;
   uint32_t longest = gpu_power_of_two(units) < s.group ? gpu_power_of_two(units) : s.group;
@@ -90,7 +91,7 @@ static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
            columns = (uint64_t)p->n * gpu_ceil_div(p->m, s.cols);
   while (s.rows > 2 && columns * longest * (p->v ? 2 : 1) / s.rows < wanted) s.rows /= 2;
   width = p->v ? s.rows / 2 : s.rows;
-  /* As many lanes as keep the device busy, while there is work for them. */
+  /* Enough lanes to fill the device, as long as each has work. */
   uint64_t sets = (uint64_t)gpu_ceil_div(p->n, width) * gpu_ceil_div(p->m, s.cols);
   for (s.lanes = 32; s.lanes > 4 && s.lanes / 2 >= units;) s.lanes /= 2;
   uint64_t busy = (uint64_t)l->caps->units * (tuned->block_invocations / (unit_elements(t) > 16 ? 2 : 1));
@@ -98,7 +99,7 @@ static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
   return s;
 }
 
-/* x rounded, for MODE 2: what quant_rows writes. *runs: where the rounded runs begin, in vectors. */
+/* x rounded to 8 bits, for MODE 2: the output of quant_rows. *runs: offset of the rounded runs, in vectors. */
 static gpu_window round_rows(gpu_lowering *l, const product *p, uint32_t *runs) {
   gpu_params_quant_rows params = {.count = p->m * (p->k / 16)};
   gpu_window to = gpu_work(l, (uint64_t)params.count * 96);
@@ -140,7 +141,7 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
     GPU_KERNEL(quant_matvec, params, c), .groups = params.tiles * gpu_ceil_div(p->m, p->idx ? 1 : s.cols),
     .group_size = s.group,
     .windows = {w.wide, w.narrow, x, p->extra_window, normed ? p->gamma : p->idx_window, v.wide, v.narrow, p->y}};
-  if (normed) launch.kernel = &gpu_kernel_quant_matvec_norm; /* which has the same parameters and constants */
+  if (normed) launch.kernel = &gpu_kernel_quant_matvec_norm; /* has the same parameters and constants */
   gpu_emit(l, &launch);
 }
 
@@ -183,7 +184,7 @@ void gpu_coded_product(gpu_lowering *l, const gpu_product *p, const gpu_coded *b
                                   .trans = p->trans_b,
                                   .vec_a = vec_a,
                                   .vec_b = 0,
-                                  /* b comes in words */ .vec_y = vec_y,
+                                  /* b is read as words */ .vec_y = vec_y,
                                   .axes = p->n_axes,
                                   .gather = rows != NULL,
                                   .ty = (uint32_t)to.type,
@@ -200,7 +201,7 @@ void gpu_coded_product(gpu_lowering *l, const gpu_product *p, const gpu_coded *b
   gpu_emit(l, &(gpu_launch){.kernel = b->kernel,
                             .constants = is_blocks ? (const void *)&blocks : &codes,
                             .constants_bytes = is_blocks ? sizeof blocks : sizeof codes,
-                            .params = &params, /* of both kernels; the last one is the kernel's own */
+                            .params = &params, /* same layout in both kernels; the last field is the kernel's own */
                             .params_bytes = sizeof params,
                             .groups = params.tiles_m * params.tiles_n * batches * choice->splits,
                             .group_size = gpu_tile_group(t),
@@ -223,30 +224,30 @@ static void emit_tiles(gpu_lowering *l, const gpu_product *p, uint32_t w, const 
 /* ---- many rows of x, on matrix units ---- */
 
 enum {
-  COOP_ACROSS = 4, /* sub-groups along n */
-  COOP_ROWS = 32,  /* of x, for each sub-group along m */
+  COOP_ACROSS = 4, /* subgroups along n */
+  COOP_ROWS = 32,  /* rows of x per subgroup along m */
   COOP_COLUMNS = 32 * COOP_ACROSS,
   COOP_DEPTH = 64,
 };
 
-/* Whether matrix units, which take f16, may have the weight: tq1_0 has no units of 16 (quant_units.kh), and the scales of mxfp4
- * and q8_k reach further than f16 does, up and down. */
-static bool goes_to_f16(rlx_dtype t) { return t != RLX_TQ1_0 && t != RLX_MXFP4 && t != RLX_Q8_K; }
+/* Whether the weight can be decoded to f16 for matrix units: tq1_0 has no units of 16 (quant_units.kh), and the scales
+ * of mxfp4 and q8_k exceed the range of f16 at both ends. */
+static bool fits_f16(rlx_dtype t) { return t != RLX_TQ1_0 && t != RLX_MXFP4 && t != RLX_Q8_K; }
 
 static bool takes_coop(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
   bool fits = l->caps->max_group >= 32 * COOP_ACROSS && l->caps->max_shared >= 32 * 1024;
   return !l->exact && l->caps->has_coopmat && fits && p->trans_b && p->n_axes == 0 && gpu_in_planes(l, w) &&
-         goes_to_f16(p->b_type) && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
+         fits_f16(p->b_type) && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
 }
 
-/* Sub-groups along m: two where there are rows for them. */
+/* Subgroups along m: two if there are enough rows. */
 static uint32_t coop_down(const gpu_caps *caps, uint32_t m) {
   return m > COOP_ROWS && caps->max_group >= 64 * COOP_ACROSS ? 2 : 1;
 }
 
-/* Some rows: matmul_narrow.c. */
+/* Narrow products: matmul_narrow.c. */
 static bool takes_narrow(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
-  return gpu_in_planes(l, w) && goes_to_f16(p->b_type) && gpu_product_narrow_blocks(l, p) &&
+  return gpu_in_planes(l, w) && fits_f16(p->b_type) && gpu_product_narrow_blocks(l, p) &&
          (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
 }
 static void emit_narrow(gpu_lowering *l, const gpu_product *p, uint32_t w) {
@@ -316,7 +317,7 @@ static product few_rows(const gpu_product *p, uint32_t w) {
                    .eps = p->eps};
 }
 
-/* The product with input w, of a block type or not. */
+/* Emits the product with input w, which may or may not be of a block type. */
 static void emit_product(gpu_lowering *l, gpu_product *p, uint32_t w) {
   p->b_type = gpu_in_type(l, w)->dtype;
   p->b = gpu_in(l, w);

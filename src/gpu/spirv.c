@@ -1,9 +1,9 @@
-/* See the header. Three walks: over the module's constants, which become plain ones; over each function's blocks, to find
- * those that are reached; and over all of it again, to write what is left.
+/* Specialises SPIR-V (see the header) in three passes: over the module's constants, which become plain ones; over each
+ * function's blocks, to find the reachable ones; and over everything again, to write what is left.
  *
- * Two rules of structured control flow decide how a branch goes one way. One out of two loses its merge declaration, since
- * nothing inside may leave to the merge block but by falling through. A switch keeps it and loses its cases: `break` inside a
- * case may come from any depth. Merge and continue blocks of what stays are kept even where nothing reaches them. */
+ * Two rules of structured control flow determine how a branch is folded. A two-way branch loses its merge declaration,
+ * since its body can reach the merge block only by falling through. A switch keeps it and loses its cases: a `break`
+ * inside a case may come from any depth. Merge and continue blocks of kept constructs are kept even if unreachable. */
 #include "gpu/spirv.h"
 
 #include <stdbool.h>
@@ -14,17 +14,17 @@
 
 enum { DECORATION_RELAXED = 0, DECORATION_SPEC_ID = 1, DECORATION_NO_CONTRACTION = 42, NO_SPEC_ID = -1 };
 
-/* What is known of an id. */
+/* What is known about an id. */
 typedef struct id_info {
-  uint32_t at;     /* where it is defined: a constant, a label, a function */
-  uint32_t end;    /* of a label: where its block's last instruction is */
-  uint32_t value;  /* where known */
+  uint32_t at;     /* offset of its definition: a constant, a label, a function */
+  uint32_t end;    /* of a label: offset of its block's last instruction */
+  uint32_t value;  /* if known */
   int32_t spec_id; /* NO_SPEC_ID: none */
-  bool known;      /* a 32-bit number or a bool with a value */
+  bool known;      /* a 32-bit number or a bool whose value is known */
   bool is_bool;    /* of a type */
   bool is_word;    /* of a type: a bool or a 32-bit integer */
   bool is_reached; /* of a label or a function */
-  bool is_in_use;  /* mentioned by what is kept of a function */
+  bool is_in_use;  /* used by the kept part of a function */
 } id_info;
 
 typedef struct module {
@@ -33,8 +33,8 @@ typedef struct module {
   const uint32_t *constants;
   uint32_t n_constants, bound;
   id_info *id;
-  size_t first_function; /* where the functions begin */
-  uint32_t *stack;       /* blocks, or functions, still to look at */
+  size_t first_function; /* offset of the first function */
+  uint32_t *stack;       /* worklist of blocks or functions */
   uint32_t n_stack;
   uint32_t *out;
   size_t n_out;
@@ -45,7 +45,7 @@ static uint32_t opcode(const module *m, size_t at) { return m->w[at] & 0xffffu; 
 
 /* ---- constants ---- */
 
-/* The operation on known numbers; false: not one of those that kernels use. */
+/* Evaluates the operation on known numbers; false: not an operation that kernels use. */
 static bool evaluate(uint32_t op, const uint32_t *x, uint32_t n, uint32_t *y) {
   const uint32_t a = n > 0 ? x[0] : 0, b = n > 1 ? x[1] : 0;
   const int32_t i = (int32_t)a, j = (int32_t)b;
@@ -55,7 +55,7 @@ static bool evaluate(uint32_t op, const uint32_t *x, uint32_t n, uint32_t *y) {
     case 132: *y = a * b; return n == 2;
     case 134: *y = b ? a / b : 0; return n == 2 && b;
     case 137: *y = b ? a % b : 0; return n == 2 && b;
-    case 164: *y = a == b; return n == 2; /* of bools */
+    case 164: *y = a == b; return n == 2; /* on bools */
     case 165: *y = a != b; return n == 2;
     case 166: *y = a || b; return n == 2;
     case 167: *y = a && b; return n == 2;
@@ -81,17 +81,17 @@ static bool evaluate(uint32_t op, const uint32_t *x, uint32_t n, uint32_t *y) {
   }
 }
 
-/* An id that words mention, checked once here so that tables may be indexed with it. */
+/* Entry of an id from the module; checked here so that tables can be indexed with it. */
 static id_info *info(module *m, uint32_t id) { return &m->id[id < m->bound ? id : 0]; }
 
-/* The instruction's result. */
+/* Sets the value of the instruction's result. */
 static void set(module *m, size_t at, uint32_t value) {
   if (!info(m, m->w[at + 1])->is_word) return;
   info(m, m->w[at + 2])->known = true;
   info(m, m->w[at + 2])->value = value;
 }
 
-/* A constant's operation, or an instruction of a function, whose operands begin at `first` and are ids. */
+/* Folds a constant's operation, or an instruction of a function, whose operands begin at `first` and are ids. */
 static void try_evaluate(module *m, size_t at, uint32_t op, uint32_t first) {
   uint32_t x[3], y, n = length(m, at) - first;
   if (length(m, at) < first || n == 0 || n > 3) return;
@@ -103,7 +103,7 @@ static void try_evaluate(module *m, size_t at, uint32_t op, uint32_t first) {
   if (evaluate(op, x, n, &y)) set(m, at, y);
 }
 
-/* One part of a composite constant: how kernels ask for the group size. */
+/* Folds the extraction of a component of a composite constant: this is how kernels read the workgroup size. */
 static void try_extract(module *m, size_t at) {
   if (length(m, at) != 6) return;
   size_t from = info(m, m->w[at + 4])->at;
@@ -143,8 +143,8 @@ static void note_constant(module *m, size_t at) {
 
 /* ---- blocks ---- */
 
-/* Where a block's last instruction is; `at` is its label. *merge: of its merge declaration, or 0. That there is a last one has
- * been checked at the door. */
+/* Offset of a block's last instruction; `at` is its label. *merge: offset of its merge declaration, or 0. is_module has
+ * checked that a last one exists. */
 static size_t block_end(const module *m, size_t at, size_t *merge) {
   *merge = 0;
   for (;;) {
@@ -155,7 +155,7 @@ static size_t block_end(const module *m, size_t at, size_t *merge) {
   }
 }
 
-/* The one way that a branch goes now; 0: still several. */
+/* The only remaining target of a branch; 0: there are still several. */
 static uint32_t only_target(module *m, size_t at) {
   const uint32_t *w = m->w + at, n = length(m, at);
   if (opcode(m, at) == OP_BRANCH_CONDITIONAL && n >= 4 && info(m, w[1])->known)
@@ -166,7 +166,7 @@ static uint32_t only_target(module *m, size_t at) {
   return w[2];
 }
 
-/* A block or a function. Words that are not right may name anything; only what is one is walked, and once. */
+/* Adds a block or a function to the worklist once. Invalid modules may pass any id: others are ignored. */
 static void reach(module *m, uint32_t id, uint32_t op) {
   id_info *b = info(m, id);
   if (b->is_reached || !b->at || opcode(m, b->at) != op) return;
@@ -199,7 +199,7 @@ static void reach_block(module *m, size_t label) {
   reach_targets(m, end);
 }
 
-/* Its blocks that are reached, and in *calls the functions they call, which are put on the stack. */
+/* Marks the reachable blocks of a function and pushes the functions that they call. */
 static void reach_function(module *m, size_t at) {
   uint32_t below = m->n_stack;
   size_t end = at;
@@ -208,7 +208,7 @@ static void reach_function(module *m, size_t at) {
       size_t merge;
       info(m, m->w[end + 1])->at = (uint32_t)end;
       info(m, m->w[end + 1])->end = (uint32_t)block_end(m, end, &merge);
-      if (m->n_stack == below) reach(m, m->w[end + 1], OP_LABEL); /* the first one */
+      if (m->n_stack == below) reach(m, m->w[end + 1], OP_LABEL); /* the entry block */
     }
     end += length(m, end);
   }
@@ -229,7 +229,7 @@ static void reach_all(module *m) {
     if (opcode(m, at) == OP_FUNCTION) info(m, m->w[at + 2])->at = (uint32_t)at;
   }
   reach(m, entry, OP_FUNCTION);
-  /* Functions wait below the blocks of the one that is being walked. */
+  /* On the stack, functions are below the blocks of the function being processed. */
   while (m->n_stack) reach_function(m, info(m, m->stack[--m->n_stack])->at);
 }
 
@@ -253,7 +253,7 @@ static void write_constant(module *m, size_t at) {
     put(m, (3u << 16) | (c->value ? OP_CONSTANT_TRUE : OP_CONSTANT_FALSE));
     put(m, w[1]);
     put(m, w[2]);
-  } else if (c && c->known && op >= OP_SPEC_TRUE && length(m, at) >= 4) { /* no longer than it was */
+  } else if (c && c->known && op >= OP_SPEC_TRUE && length(m, at) >= 4) { /* never longer than the original */
     put(m, (4u << 16) | OP_CONSTANT);
     put(m, w[1]);
     put(m, w[2]);
@@ -270,8 +270,8 @@ static void write_constant(module *m, size_t at) {
   }
 }
 
-/* Whether the block `from` still goes to `to`. */
-static bool leads_to(module *m, uint32_t from, uint32_t to) {
+/* Whether block `from` still branches to `to`. */
+static bool branches_to(module *m, uint32_t from, uint32_t to) {
   const id_info *b = info(m, from);
   if (!b->is_reached || opcode(m, b->at) != OP_LABEL) return false;
   uint32_t only = only_target(m, b->end);
@@ -283,7 +283,7 @@ static void write_phi(module *m, size_t at, uint32_t block) {
   size_t start = m->n_out;
   put(m, 0), put(m, w[1]), put(m, w[2]);
   for (uint32_t i = 3; i + 1 < n; i += 2)
-    if (leads_to(m, w[i + 1], block)) put(m, w[i]), put(m, w[i + 1]);
+    if (branches_to(m, w[i + 1], block)) put(m, w[i]), put(m, w[i + 1]);
   uint32_t words = (uint32_t)(m->n_out - start);
   m->out[start] = (words << 16) | (words == 3 ? OP_UNDEF : OP_PHI);
 }
@@ -305,7 +305,7 @@ static void write_block(module *m, size_t label) {
   }
 }
 
-/* Returns where the next one begins. What stands between functions stays. */
+/* Returns the offset after the function. Instructions between functions are copied. */
 static size_t write_function(module *m, size_t at) {
   if (opcode(m, at) != OP_FUNCTION) {
     copy(m, at);
@@ -324,7 +324,7 @@ static size_t write_function(module *m, size_t at) {
   }
 }
 
-/* Functions first, into the far end of the output: the decorations before them depend on what is left. */
+/* Writes the functions first, after space for the rest: which decorations to keep depends on what is left of them. */
 static void write_all(module *m) {
   m->n_out = m->first_function;
   for (size_t at = m->first_function; at < m->n;) at = write_function(m, at);
@@ -338,9 +338,9 @@ static void write_all(module *m) {
   m->n_out += end - m->first_function;
 }
 
-/* ---- the door ---- */
+/* ---- entry ---- */
 
-/* Checks the words, and finds where functions begin. */
+/* Checks the module and finds its first function. */
 static bool is_module(module *m) {
   if (!spirv_is_whole(m->w, m->n)) return false;
   m->bound = m->w[3];
@@ -354,7 +354,7 @@ rlx_status gpu_spirv_specialise(const uint32_t *words, size_t n_words, const uin
                                 uint32_t **out, size_t *n_out) {
   module m = {.w = words, .n = n_words, .constants = constants, .n_constants = n_constants};
   *out = NULL, *n_out = 0;
-  if (!is_module(&m)) return RLX_FAIL(RLX_INVALID, "%zu words that are no SPIR-V module", n_words);
+  if (!is_module(&m)) return RLX_FAIL(RLX_INVALID, "%zu words are not a SPIR-V module", n_words);
   m.id = rlx_mem_calloc(m.bound, sizeof *m.id);
   m.stack = rlx_mem_calloc(m.bound, sizeof *m.stack);
   m.out = rlx_mem_alloc(n_words * sizeof *m.out);

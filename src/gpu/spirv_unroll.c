@@ -1,13 +1,14 @@
-/* Loops marked to be unrolled, unrolled. Drivers may leave them rolled, and then an array that such a loop walks lives in memory
- * instead of registers, which costs a kernel most of its speed.
+/* Unrolls loops that are marked for it. Drivers may leave them rolled; then an array that such a loop indexes lives in
+ * memory instead of registers, which costs a kernel most of its speed.
  *
- * A loop is taken where it has the form that the kernels' compilers give to `for (u32 i = a; i < b; i += c)`: the header decides,
- * the test is phi < number, the phi steps by a number, nothing leaves but by the test, and its blocks lie between header and merge
- * block. Its blocks are written once per trip under new names; a phi of the header is, in each copy, the value that came round;
- * the header itself stays, with its own names, as the end of the loop, so that nothing behind it has to change.
+ * A loop is unrolled if it has the form that the kernels' compilers generate for `for (u32 i = a; i < b; i += c)`: the
+ * header has the exit test, the test is phi < constant, the phi steps by a constant, the test is the only exit, and the
+ * loop's blocks are contiguous from the header to the merge block. The blocks are copied once per trip with new ids. In
+ * each copy, a phi of the header is replaced by the value from the previous copy. The header itself stays, with its own
+ * ids, as the end of the loop, so code after the loop is unchanged.
  *
- * Innermost loops go first, one per walk over the module, until none is left or it would become too large. An instruction this
- * file does not know keeps its loop rolled: words that are numbers must not be taken for names. */
+ * Innermost loops are unrolled first, one per pass over the module, until none is left or the module would become too
+ * large. A loop with an instruction that this file does not know stays rolled: literals must not be renamed as ids. */
 #include <string.h>
 
 #include "base/array.h"
@@ -18,16 +19,16 @@
 enum {
   UNROLL = 1,
   MAX_TRIPS = 64,
-  MAX_WORDS = 1 << 17, /* of a module */
-  MAX_STEPS = 1 << 28, /* words looked at for a module: far more than a kernel takes */
+  MAX_WORDS = 1 << 17, /* per module */
+  MAX_STEPS = 1 << 28, /* bound on the words examined per module: far more than a kernel takes */
 };
 
 typedef RLX_ARRAY(uint32_t) word_list;
 
 typedef struct loop {
-  uint32_t header, merge, onward; /* labels: onward is where the header goes while there is more */
-  size_t begin, end;              /* words from the header's label to the merge block's */
-  uint32_t induction, type;       /* the phi that counts */
+  uint32_t header, merge, body; /* labels; body: where the header branches while the test holds */
+  size_t begin, end;            /* offsets of the header's label and the merge block's */
+  uint32_t induction, type;     /* the phi that counts, and its type */
   uint32_t first, step, trips;
 } loop;
 
@@ -35,13 +36,13 @@ typedef struct unroller {
   const uint32_t *w;
   size_t n;
   uint32_t bound;
-  uint32_t *value; /* by name, of constants of 32 bits */
+  uint32_t *value; /* by id: of 32-bit constants */
   bool *known;
-  uint32_t *where; /* by name: where a function defines it, by an instruction that is known here; 0: nowhere */
-  uint32_t *order; /* by name: 1 + its place among what the loop defines; 0: defined elsewhere */
-  uint32_t n_defined, n_kept; /* those of the header come first, and are kept */
-  uint32_t *alias;            /* by name: of phis of the header, what they are in this copy */
-  uint32_t *next;             /* the same for the copy after it */
+  uint32_t *where;            /* by id: offset of the definition in a function, by a known instruction; 0: none */
+  uint32_t *order;            /* by id: 1 + its index among the loop's definitions; 0: defined elsewhere */
+  uint32_t n_defined, n_kept; /* definitions in the loop; those of the header, which come first and are kept */
+  uint32_t *alias;            /* by id: the value of a header's phi in this copy */
+  uint32_t *next;             /* the same for the next copy */
   word_list out;
   bool failed;
 } unroller;
@@ -53,7 +54,7 @@ static uint32_t length_of(const uint32_t *at) { return *at >> 16; }
 
 static bool is_between(uint32_t op, uint32_t first, uint32_t last) { return op >= first && op <= last; }
 
-/* Where a result's name is; 0: it has none. */
+/* Word index of an instruction's result id; 0: it has none. */
 static uint32_t result_at(uint32_t op) {
   if (op == OP_LABEL) return 1;
   if (op == OP_STORE || op == OP_BARRIER || op == OP_MEMORY_BARRIER || op == OP_MATRIX_STORE ||
@@ -62,7 +63,7 @@ static uint32_t result_at(uint32_t op) {
   return 2;
 }
 
-/* Whether this file knows which words of it are names. */
+/* Whether this file knows which words of the instruction are ids. */
 static bool is_known(uint32_t op) {
   static const uint16_t others[] = {OP_EXT_INST,
                                     OP_CALL,
@@ -100,8 +101,8 @@ static bool is_known(uint32_t op) {
   return false;
 }
 
-/* Whether word i of a known instruction is a name. */
-static bool is_name(uint32_t op, uint32_t i) {
+/* Whether word i of a known instruction is an id. */
+static bool is_id(uint32_t op, uint32_t i) {
   switch (op) {
     case OP_EXT_INST: return i != 4;
     case OP_LOAD: return i <= 3;
@@ -112,7 +113,7 @@ static bool is_name(uint32_t op, uint32_t i) {
     case OP_LOOP_MERGE: return i <= 2;
     case OP_SELECTION_MERGE: return i <= 1;
     case OP_BRANCH_CONDITIONAL: return i <= 3;
-    case OP_SWITCH: return i <= 2 || i % 2 == 0; /* selector, default, then numbers and labels by turns */
+    case OP_SWITCH: return i <= 2 || i % 2 == 0; /* selector, default, then alternating literals and labels */
     case OP_SDOT: return i <= 4;
     case OP_SDOT_SUM: return i <= 5;
     case OP_MATRIX_LOAD: return i <= 5;
@@ -124,32 +125,32 @@ static bool is_name(uint32_t op, uint32_t i) {
 
 /* ---- finding a loop ---- */
 
-/* The name that an instruction makes; 0: none, or one past the bound. */
+/* The result id of an instruction; 0: none, or above the bound. */
 static uint32_t result_of(const unroller *u, const uint32_t *i) {
   uint32_t r = result_at(op_of(i));
   return r && length_of(i) > r && i[r] < u->bound ? i[r] : 0;
 }
 
-/* The instruction that defines a name, between two places; NULL: not there. */
-static const uint32_t *definition(const unroller *u, size_t begin, size_t end, uint32_t name) {
-  size_t at = name < u->bound ? u->where[name] : 0;
+/* The instruction that defines an id, if within [begin, end); otherwise NULL. */
+static const uint32_t *definition(const unroller *u, size_t begin, size_t end, uint32_t id) {
+  size_t at = id < u->bound ? u->where[id] : 0;
   return at && at >= begin && at < end ? u->w + at : NULL;
 }
 
-static bool is_number(const unroller *u, uint32_t name) { return name < u->bound && u->known[name]; }
+static bool is_number(const unroller *u, uint32_t id) { return id < u->bound && u->known[id]; }
 
 static bool is_inside(const unroller *u, const loop *l, uint32_t label) {
   const uint32_t *d = definition(u, l->begin, l->end, label);
   return d && op_of(d) == OP_LABEL;
 }
 
-/* The phi steps by a number from a number, and the test is against one. */
+/* Requires a phi with constant start and step, and a test against a constant. */
 static bool count_trips(const unroller *u, loop *l, const uint32_t *test) {
   if ((op_of(test) != OP_ULESS && op_of(test) != OP_SLESS) || length_of(test) != 5) return false;
   l->induction = test[3];
   const uint32_t bound = test[4], *phi = definition(u, l->begin, l->end, l->induction);
   if (!phi || op_of(phi) != OP_PHI || length_of(phi) != 7 || !is_number(u, bound)) return false;
-  int round = is_inside(u, l, phi[4]) ? 3 : 5; /* which pair comes from within */
+  int round = is_inside(u, l, phi[4]) ? 3 : 5; /* the pair from the back edge */
   uint32_t start = phi[round == 3 ? 5 : 3];
   const uint32_t *step = definition(u, l->begin, l->end, phi[round]);
   if (!step || op_of(step) != OP_IADD || length_of(step) != 5 || step[3] != l->induction) return false;
@@ -163,7 +164,7 @@ static bool count_trips(const unroller *u, loop *l, const uint32_t *test) {
   return l->trips <= MAX_TRIPS;
 }
 
-/* Nothing leaves but by the test; one way leads round; everything is known; no loop inside waits to be unrolled. */
+/* The test is the only exit, there is one back edge, all instructions are known, and no inner loop is marked. */
 static bool is_simple(const unroller *u, const loop *l, uint32_t round) {
   uint32_t to_round = 0, is_merge = 0;
   for (size_t at = l->begin; at < l->end; at += length_of(u->w + at)) {
@@ -174,8 +175,8 @@ static bool is_simple(const unroller *u, const loop *l, uint32_t round) {
     if (op == OP_SELECTION_MERGE && i[1] == round) is_merge++;
     if (op == OP_BRANCH || op == OP_BRANCH_CONDITIONAL || op == OP_SWITCH) {
       for (uint32_t k = op == OP_BRANCH ? 1 : 2; k < length_of(i); k++) {
-        if (!is_name(op, k)) continue;
-        bool is_test = op == OP_BRANCH_CONDITIONAL && i[3] == l->merge && i[2] == l->onward;
+        if (!is_id(op, k)) continue;
+        bool is_test = op == OP_BRANCH_CONDITIONAL && i[3] == l->merge && i[2] == l->body;
         if (i[k] == l->merge ? !is_test : !is_inside(u, l, i[k])) return false;
         if (i[k] == l->header && op != OP_BRANCH) return false;
         to_round += i[k] == round;
@@ -194,7 +195,7 @@ static bool find_end(const unroller *u, loop *l) {
   return false;
 }
 
-/* The first loop that can be unrolled, found with at most *steps, of which those taken are subtracted. */
+/* Finds the first loop that can be unrolled, examining at most *steps words; subtracts those examined. */
 static bool find_loop(const unroller *u, loop *l, size_t *steps) {
   size_t block = 0;
   for (size_t at = SPIRV_HEADER_WORDS; at < u->n && *steps >= u->n; at += length_of(u->w + at)) {
@@ -203,12 +204,12 @@ static bool find_loop(const unroller *u, loop *l, size_t *steps) {
     if (op_of(i) != OP_LOOP_MERGE || !(i[3] & UNROLL)) continue;
     const uint32_t *branch = i + length_of(i);
     if (op_of(branch) != OP_BRANCH_CONDITIONAL || branch[3] != i[1]) continue;
-    *l = (loop){.header = u->w[block + 1], .merge = i[1], .onward = branch[2], .begin = block};
+    *l = (loop){.header = u->w[block + 1], .merge = i[1], .body = branch[2], .begin = block};
     const uint32_t *test = find_end(u, l) ? definition(u, l->begin, l->end, branch[1]) : NULL;
     *steps -= (test ? l->end : u->n) - l->begin;
     if (!test || !count_trips(u, l, test) || !is_simple(u, l, i[2])) continue;
-    size_t more = l->trips * (l->end - l->begin); /* words, and more than there are new names */
-    if (u->n + more <= MAX_WORDS && u->bound + more + l->trips < SPIRV_MAX_NAMES) return true;
+    size_t more = l->trips * (l->end - l->begin); /* words added; an upper bound of new ids */
+    if (u->n + more <= MAX_WORDS && u->bound + more + l->trips < SPIRV_MAX_IDS) return true;
   }
   return false;
 }
@@ -219,32 +220,32 @@ static void put(unroller *u, uint32_t word) {
   if (!u->failed && !rlx_array_push(&u->out, word)) u->failed = true;
 }
 
-/* A name of the loop in copy `copy`. */
-static uint32_t renamed(const unroller *u, uint32_t name, uint32_t copy) {
-  if (name >= u->bound) return name;
-  if (u->alias[name]) return u->alias[name];
-  return u->order[name] ? u->bound + copy * u->n_defined + u->order[name] - 1 : name;
+/* The id in copy `copy` of an id of the loop. */
+static uint32_t renamed(const unroller *u, uint32_t id, uint32_t copy) {
+  if (id >= u->bound) return id;
+  if (u->alias[id]) return u->alias[id];
+  return u->order[id] ? u->bound + copy * u->n_defined + u->order[id] - 1 : id;
 }
 
-/* The number that the induction is in copy `copy` has a name behind all copies. */
-static uint32_t number_name(const unroller *u, const loop *l, uint32_t copy) {
+/* Id of the induction variable's value in copy `copy`: these follow the ids of all copies. */
+static uint32_t number_id(const unroller *u, const loop *l, uint32_t copy) {
   return u->bound + l->trips * u->n_defined + copy;
 }
 
-static uint32_t arriving(const unroller *u, const loop *l, const uint32_t *phi, bool from_within) {
+static uint32_t incoming(const unroller *u, const loop *l, const uint32_t *phi, bool from_within) {
   for (uint32_t k = 3; k + 1 < length_of(phi); k += 2)
     if (is_inside(u, l, phi[k + 1]) == from_within) return phi[k];
   return 0;
 }
 
-/* What the header's phis are in copy `copy`, given what they are in the one before. */
+/* Sets the header's phis for copy `copy` from those of the previous copy. */
 static void set_phis(unroller *u, const loop *l, uint32_t copy) {
   size_t at = l->begin + length_of(u->w + l->begin), after = at;
   for (; op_of(u->w + after) == OP_PHI; after += length_of(u->w + after)) {
     const uint32_t *phi = u->w + after;
-    uint32_t v = arriving(u, l, phi, copy > 0);
+    uint32_t v = incoming(u, l, phi, copy > 0);
     u->next[phi[2]] = copy ? renamed(u, v, copy - 1) : v;
-    if (phi[2] == l->induction) u->next[phi[2]] = number_name(u, l, copy);
+    if (phi[2] == l->induction) u->next[phi[2]] = number_id(u, l, copy);
   }
   for (; at < after; at += length_of(u->w + at)) u->alias[u->w[at + 2]] = u->next[u->w[at + 2]];
 }
@@ -258,13 +259,13 @@ static void put_copy(unroller *u, const loop *l, uint32_t copy) {
     if (op == OP_LOOP_MERGE && i[1] == l->merge) continue;
     if (is_test) {
       put(u, 2u << 16 | OP_BRANCH);
-      put(u, renamed(u, l->onward, copy));
+      put(u, renamed(u, l->body, copy));
       continue;
     }
     put(u, i[0]);
     for (uint32_t k = 1; k < n; k++) {
-      uint32_t to = is_name(op, k) ? renamed(u, i[k], copy) : i[k];
-      /* The way round leads to the next copy, and from the last to the header itself, which ends the loop. */
+      uint32_t to = is_id(op, k) ? renamed(u, i[k], copy) : i[k];
+      /* The back edge leads to the next copy, and from the last to the header, which ends the loop. */
       if (op == OP_BRANCH && i[k] == l->header)
         to = copy + 1 < l->trips ? u->bound + (copy + 1) * u->n_defined + u->order[l->header] - 1 : l->header;
       put(u, to);
@@ -272,7 +273,7 @@ static void put_copy(unroller *u, const loop *l, uint32_t copy) {
   }
 }
 
-/* The header as the end: its phis are what came round last, and it goes on behind the loop. */
+/* Writes the header as the end of the loop: its phis are the last values, and it branches to the merge block. */
 static void put_end(unroller *u, const loop *l) {
   for (size_t at = l->begin;; at += length_of(u->w + at)) {
     const uint32_t *i = u->w + at;
@@ -290,14 +291,14 @@ static void put_end(unroller *u, const loop *l) {
   put(u, l->merge);
 }
 
-/* An instruction outside the loop: whoever came to the header comes to the first copy. */
+/* An instruction outside the loop: branches to the header go to the first copy instead. */
 static void put_outside(unroller *u, const loop *l, const uint32_t *i) {
   uint32_t op = op_of(i), first = l->trips ? u->bound + u->order[l->header] - 1 : l->header;
   bool is_of_loop = op == OP_DECORATE && i[1] < u->bound && u->order[i[1]];
   bool leads = op == OP_BRANCH || op == OP_BRANCH_CONDITIONAL || op == OP_SWITCH || op == OP_SELECTION_MERGE;
-  /* Of the names of the loop only the header's are left. */
+  /* Of the loop's ids only the header's remain. */
   for (uint32_t k = 0; k < length_of(i) && !(is_of_loop && u->order[i[1]] > u->n_kept); k++)
-    put(u, leads && k && is_name(op, k) && i[k] == l->header ? first : i[k]);
+    put(u, leads && k && is_id(op, k) && i[k] == l->header ? first : i[k]);
   if (!is_of_loop) return;
   for (uint32_t copy = 0; copy < l->trips; copy++)
     for (uint32_t k = 0; k < length_of(i); k++)
@@ -308,7 +309,7 @@ static void put_numbers(unroller *u, const loop *l) {
   for (uint32_t copy = 0; copy <= l->trips; copy++) {
     put(u, 4u << 16 | OP_CONSTANT);
     put(u, l->type);
-    put(u, number_name(u, l, copy));
+    put(u, number_id(u, l, copy));
     put(u, l->first + copy * l->step);
   }
 }
@@ -323,11 +324,11 @@ static void unroll(unroller *u, const loop *l) {
     if (op_of(u->w + at) == OP_LOOP_MERGE && u->w[at + 1] == l->merge) u->n_kept = u->n_defined;
   }
   for (size_t k = 0; k < SPIRV_HEADER_WORDS; k++) put(u, u->w[k]);
-  bool numbers_stand = false;
+  bool has_numbers = false;
   for (size_t at = SPIRV_HEADER_WORDS; at < u->n && !u->failed;) {
-    if (op_of(u->w + at) == OP_FUNCTION && !numbers_stand) {
+    if (op_of(u->w + at) == OP_FUNCTION && !has_numbers) {
       put_numbers(u, l);
-      numbers_stand = true;
+      has_numbers = true;
     }
     if (at != l->begin) {
       put_outside(u, l, u->w + at);
@@ -345,7 +346,7 @@ static void unroll(unroller *u, const loop *l) {
   if (!u->failed) u->out.v[3] = u->bound + l->trips * u->n_defined + l->trips + 1;
 }
 
-/* ---- the door ---- */
+/* ---- entry ---- */
 
 static void unroller_deinit(unroller *u) {
   rlx_mem_free(u->value);
@@ -373,14 +374,13 @@ static bool read_module(unroller *u, const uint32_t *words, size_t n_words) {
     }
   for (; at < n_words; at += length_of(words + at))
     if (is_known(op_of(words + at))) u->where[result_of(u, words + at)] = (uint32_t)at;
-  u->where[0] = 0; /* where those without a result were put */
+  u->where[0] = 0; /* written by instructions without a result */
   return true;
 }
 
 rlx_status gpu_spirv_unroll(uint32_t **words, size_t *n_words) {
   for (size_t steps = MAX_STEPS;;) {
-    if (!spirv_is_whole(*words, *n_words))
-      return RLX_FAIL(RLX_INVALID, "%zu words that are no SPIR-V module", *n_words);
+    if (!spirv_is_whole(*words, *n_words)) return RLX_FAIL(RLX_INVALID, "%zu words are not a SPIR-V module", *n_words);
     unroller u;
     loop l;
     bool ok = read_module(&u, *words, *n_words), found = ok && find_loop(&u, &l, &steps);
@@ -392,7 +392,7 @@ rlx_status gpu_spirv_unroll(uint32_t **words, size_t *n_words) {
       return RLX_FAIL(RLX_NO_MEMORY, "unrolling a kernel of %zu words", *n_words);
     }
     if (!found) return RLX_OK;
-    const size_t taken = *n_words + u.bound; /* by this walk and its tables */
+    const size_t taken = *n_words + u.bound; /* words of this pass and its tables */
     steps -= steps < taken ? steps : taken;
     rlx_mem_free(*words);
     *words = u.out.v;

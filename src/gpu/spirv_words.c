@@ -1,7 +1,7 @@
-/* See the header. */
+/* Validity check of SPIR-V modules: see the header. */
 #include "gpu/spirv_words.h"
 
-/* The fewest words of an instruction: what is read of it without looking at its length again. */
+/* Minimum length of an instruction: its readers do not check again. */
 static uint32_t min_words(uint32_t op) {
   if (op >= OP_CONSTANT_TRUE && op <= OP_SPEC_OP) return 3;
   switch (op) {
@@ -20,11 +20,11 @@ static uint32_t min_words(uint32_t op) {
   }
 }
 
-typedef enum place { OUTSIDE, IN_FUNCTION, IN_BLOCK, AFTER_MERGE } place;
+typedef enum state { OUTSIDE, IN_FUNCTION, IN_BLOCK, AFTER_MERGE } state;
 
-/* Where one is behind the instruction; false: it must not stand here. */
-static bool go_on(place *p, uint32_t op) {
-  const place from = *p;
+/* Updates the state for an instruction; false: it is not allowed here. */
+static bool advance(state *p, uint32_t op) {
+  const state from = *p;
   switch (op) {
     case OP_FUNCTION: *p = IN_FUNCTION; return from == OUTSIDE;
     case OP_FUNCTION_END: *p = OUTSIDE; return from == IN_FUNCTION;
@@ -40,11 +40,11 @@ static bool go_on(place *p, uint32_t op) {
 
 bool spirv_is_whole(const uint32_t *words, size_t n_words) {
   if (n_words < SPIRV_HEADER_WORDS || n_words > UINT32_MAX || words[0] != 0x07230203u) return false;
-  if (words[3] == 0 || words[3] > SPIRV_MAX_NAMES) return false;
-  place p = OUTSIDE;
+  if (words[3] == 0 || words[3] > SPIRV_MAX_IDS) return false;
+  state p = OUTSIDE;
   for (size_t at = SPIRV_HEADER_WORDS; at < n_words; at += words[at] >> 16) {
     const uint32_t op = words[at] & 0xffff, n = words[at] >> 16;
-    if (n < min_words(op) || n > n_words - at || !go_on(&p, op)) return false;
+    if (n < min_words(op) || n > n_words - at || !advance(&p, op)) return false;
   }
   return p == OUTSIDE;
 }

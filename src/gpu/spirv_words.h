@@ -1,4 +1,4 @@
-/* What the files that read SPIR-V share: the instructions they know by number, and the check at their doors. */
+/* What the files that read SPIR-V share: the opcodes they use, and the validity check at their entry. */
 #ifndef RLX_GPU_SPIRV_WORDS_H
 #define RLX_GPU_SPIRV_WORDS_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { /* instructions */
+enum { /* opcodes */
        OP_UNDEF = 1,
        OP_EXT_INST = 12,
        OP_ENTRY_POINT = 15,
@@ -33,7 +33,7 @@ enum { /* instructions */
        OP_EXTRACT = 81,
        OP_INSERT = 82,
        OP_COPY_OBJECT = 83,
-       OP_FIRST_PLAIN = 109, /* conversions, arithmetic, comparisons, bits: results made of names alone */
+       OP_FIRST_PLAIN = 109, /* conversions, arithmetic, comparisons, bit operations: all operands are ids */
        OP_IADD = 128,
        OP_ULESS = 176,
        OP_SLESS = 177,
@@ -47,13 +47,13 @@ enum { /* instructions */
        OP_LOOP_MERGE = 246,
        OP_SELECTION_MERGE = 247,
        OP_LABEL = 248,
-       OP_BRANCH = 249, /* from here to the last all end blocks */
+       OP_BRANCH = 249, /* this and all up to OP_UNREACHABLE end a block */
        OP_BRANCH_CONDITIONAL = 250,
        OP_SWITCH = 251,
        OP_UNREACHABLE = 255,
        OP_GROUP_SHUFFLE = 345,
        OP_GROUP_SHUFFLE_XOR = 346,
-       OP_GROUP_FIRST = 349, /* sums and the like: the third operand is a number */
+       OP_GROUP_FIRST = 349, /* subgroup reductions: the third operand is a literal */
        OP_GROUP_LAST = 364,
        OP_SDOT = 4450,
        OP_SDOT_SUM = 4453,
@@ -64,12 +64,13 @@ enum { /* instructions */
 
 enum {
   SPIRV_HEADER_WORDS = 5,
-  SPIRV_MAX_NAMES = 1 << 22, /* SPIR-V's own limit, which keeps tables by name small */
+  SPIRV_MAX_IDS = 1 << 22, /* SPIR-V's own limit on ids; bounds the tables indexed by id */
 };
 
-/* Whether the words are whole instructions, each as long as its readers here take for granted, functions that end, and blocks
- * that begin with a label and end with a branch or the like, which a merge declaration stands right before. With it a walk from
- * instruction to instruction stays inside, and one from a label finds the block's end. Names may still be anything. */
+/* Whether the words are whole instructions, each at least as long as its readers here assume. Functions must end.
+ * Blocks must begin with a label and end with a terminator; a merge declaration must directly precede it. After this
+ * check a walk over the instructions stays in bounds, and one from a label finds the block's end. Ids may still be
+ * anything. */
 bool spirv_is_whole(const uint32_t *words, size_t n_words);
 
 #endif

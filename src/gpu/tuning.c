@@ -1,3 +1,4 @@
+/* The table of tuning.h, filled from tuning.def. */
 #include "gpu/tuning.h"
 
 const gpu_tuning gpu_tunings[GPU_CLASS_COUNT] = {

@@ -1,6 +1,5 @@
-/* Numbers that were measured: one table (tuning.def), a column for each class of device, and what benchmarks and
- * tests may choose instead of a lowering. Both belong to a device (gpu_caps); nothing here changes while a program
- * runs. */
+/* Measured thresholds: one table (tuning.def) with a column per class of device, and overrides for benchmarks and
+ * tests. Both belong to a device (gpu_caps) and do not change while a program runs. */
 #ifndef RLX_GPU_TUNING_H
 #define RLX_GPU_TUNING_H
 
@@ -16,32 +15,31 @@ typedef struct gpu_tuning {
 } gpu_tuning;
 extern const gpu_tuning gpu_tunings[GPU_CLASS_COUNT];
 
-/* ---- choices ---- */
+/* ---- overrides ---- */
 
-/* Of the kernels for products with some rows on matrix units: sub-groups in a group (0: not these kernels), chunks of
- * the weight that each has on its way (1, 2 or 4), parts of k (0: as it seems best), sub-groups side by side along n
+/* For the kernels of narrow products on matrix units: subgroups per workgroup (0: do not use these kernels), chunks of
+ * the weight that each prefetches (1, 2 or 4), splits of k (0: chosen by the lowering), subgroups side by side along n
  * (matmul_direct.c). */
 typedef struct product_narrow {
   uint8_t subs, ahead, splits, down;
 } product_narrow;
 
-/* 0 in a field: the lowering's own choice. */
+/* 0 in a field: the lowering chooses. */
 typedef struct gpu_attention_choice {
-  bool no_coop;             /* matrix units are left alone */
-  uint32_t subs;            /* sub-groups of a group on matrix units: 4 or 8 */
-  uint32_t weights;         /* numbers that a weight is on matrix units: 1 or 2 */
-  uint32_t unroll;          /* few rows: keys that a team has in flight: 1, 2 or 4 */
+  bool no_coop;             /* do not use matrix units */
+  uint32_t subs;            /* matrix units: subgroups per workgroup, 4 or 8 */
+  uint32_t weights;         /* matrix units: f16 numbers per softmax weight, 1 or 2 */
+  uint32_t unroll;          /* few rows: keys that a team has in flight, 1, 2 or 4 */
   uint32_t group_size;      /* few rows */
-  uint32_t groups_per_unit; /* few rows: how many the keys are split for */
+  uint32_t groups_per_unit; /* few rows: workgroups per multiprocessor that the keys are split for */
 } gpu_attention_choice;
 
-/* What benchmarks and tests choose for a device, before they compile for it. What does not fit the device, the types
- * or the shapes is not taken. All zeros: nothing is chosen. */
+/* What benchmarks and tests choose for a device before they compile for it. An override that does not fit the device,
+ * the types or the shapes is ignored. All zeros: no overrides. */
 typedef struct gpu_choices {
-  const struct product_tile
-    *tile;                      /* of products wherever the device can run it, few rows too; NULL: the lowering's own */
-  uint32_t tile_splits;         /* parts of k, with `tile` */
-  const product_narrow *narrow; /* NULL: the lowering's own */
+  const struct product_tile *tile; /* for all products that the device can run with it, skinny ones included; or NULL */
+  uint32_t tile_splits;            /* splits of k, with `tile` */
+  const product_narrow *narrow;    /* or NULL */
   gpu_attention_choice attention;
 } gpu_choices;
 

@@ -1,5 +1,5 @@
-/* The decoder: asks the model of pack.h for symbols until there are as many as the head says. Bytes past the end read
- * as zeros and every symbol has a word, so any bytes decode, into something that the checksum then refuses. */
+/* Decoder of packed kernel code: decodes symbols with the model of pack.h until it has the number in the head. Reads
+ * past the end return zeros and every symbol has a word, so any bytes decode; the checksum then rejects wrong ones. */
 #include "gpu/unpack.h"
 
 #include "base/mem.h"
@@ -34,7 +34,7 @@ static void decode(pack_model *m, pack_coder *c, uint32_t *symbols, size_t n) {
   for (size_t i = 0; i < n; i++) symbols[i] = pack_word(m, c, pack_guess(m, c, 0), 0);
 }
 
-/* The symbols of a text as its bytes, in the same memory. */
+/* Converts the symbols of a text to bytes, in place. */
 static void narrow(gpu_code *code) {
   char *text = (char *)code->words;
   for (size_t i = 0; i < code->n; i++) text[i] = (char)(code->words[i] & 255);

@@ -1,11 +1,11 @@
-/* Windows (ir/conv_dims.h) as GPU kernels see them: the parameters of kernels/window.kh. */
+/* Sliding windows (ir/conv_dims.h) as parameters of GPU kernels: see kernels/window.kh. */
 #ifndef RLX_GPU_WINDOW_H
 #define RLX_GPU_WINDOW_H
 
 #include "gpu/gpu.h"
 #include "ir/conv_dims.h"
 
-/* i / d for i below 2^31 is (2 i * m >> 32) >> s; d is at least 1. */
+/* Division by multiplication: i / d for i below 2^31 is (2 i * m >> 32) >> s; d is at least 1. */
 typedef struct gpu_divider {
   uint32_t d, m, s;
 } gpu_divider;
@@ -24,16 +24,16 @@ typedef struct gpu_sliding {
   gpu_divider plane, slice, row; /* of the output */
 } gpu_sliding;
 
-/* From the window and the spatial sizes of both sides; false, and the lowering refused, where places do not fit 30 bits.
- * transposed: the window steps over x, not over the result. */
+/* From the window and the spatial sizes of both sides. Returns false and refuses the lowering if positions do not fit
+ * 30 bits. transposed: the window slides over x, not over the result. */
 bool gpu_sliding_init(gpu_lowering *l, const rlx_conv_window *w, const rlx_dims *x, const rlx_dims *y, bool transposed,
                       gpu_sliding *out);
 
-/* A conv's weight turned for matrix units (conv_layout.c); 0 bytes: not of such a type. */
+/* A conv weight transposed for matrix units (conv_layout.c); 0 bytes: the type does not support it. */
 enum {
   GPU_LAYOUT_CONV = 0x300,
   GPU_LAYOUT_TRANSPOSED = GPU_LAYOUT_CONV + 1
-}; /* a family in the high byte, as on the CPU */
+}; /* the high byte is the layout family, as on the CPU */
 uint64_t gpu_transposed_bytes(const rlx_type *type);
 rlx_status gpu_transposed_repack(const rlx_type *type, bool to_layout, const void *src, void *dst);
 
