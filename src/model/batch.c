@@ -1,8 +1,10 @@
-/* Several sequences in one step, each with its own length: weights are read once for all of them.
+/* Batched generation: one decode step advances several sequences of different lengths, so weights are read once per
+ * step for all of them.
  *
- * Prompts are computed one after the other. A sequence that has ended, or was not asked for, keeps its row of the step: it gets
- * some token behind its own, where nothing looks, and the next real token overwrites it. While all of them run, tokens are drawn
- * in stretches (generate.c); one that ends within a stretch rests in what is left of it. */
+ * Prompts are prefilled one after the other. A sequence that has ended, or that the caller did not request, keeps
+ * its row of the step. It gets an arbitrary token at the position after its own last one, which attention never
+ * reads and the next real token overwrites. While all sequences run, tokens are drawn in spans (generate.c). A
+ * sequence that ends within a span ignores the rest of it. */
 #include "base/log.h"
 #include "model/engine.h"
 
@@ -13,13 +15,13 @@ typedef struct batch {
   const rlx_lm_options *options;
   lm_program *program;
   rlx_lm_stats *stats;
-  size_t n;       /* sequences that were asked for */
-  size_t running; /* of them */
-  uint32_t *left; /* tokens each may still draw */
-  int32_t *drawn; /* a stretch: [LM_MAX_SPAN, sequences] */
+  size_t n;       /* sequences that the caller requested */
+  size_t running; /* of those, not ended yet */
+  uint32_t *left; /* per sequence: tokens that may still be drawn */
+  int32_t *drawn; /* a span: [LM_MAX_SPAN, sequences] */
   uint32_t n_drawn;
   uint64_t token_ns;
-  uint32_t step; /* counts draws: so every step has a number of its own, also when the first sequence rests */
+  uint32_t step; /* counts draws, so that each step has its own number even when sequence 0 is idle */
 } batch;
 
 static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
@@ -29,7 +31,7 @@ static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
     lm_sequence *q = &lm->sequences[i];
     RLX_TRY_AT(lm_push(lm, sequence, prompts[i].ids, prompts[i].n), "sequence %u", (unsigned)sequence);
     if (!q->ids.n) return RLX_FAIL(RLX_INVALID, "sequence %u has no tokens to continue", (unsigned)sequence);
-    lm_take_back(lm, sequence, (uint32_t)q->ids.n - 1);
+    lm_rewind(lm, sequence, (uint32_t)q->ids.n - 1);
     b->stats->n_prompt_tokens += (uint32_t)q->ids.n - q->done;
     RLX_TRY(lm_catch_up(lm, sequence, 1, b->options->cancel, user));
     b->left[i] = b->options->max_tokens ? b->options->max_tokens : UINT32_MAX;
@@ -39,18 +41,19 @@ static rlx_status start(batch *b, const rlx_lm_prompt *prompts, void *user) {
 }
 
 static void place_idle(rlx_lm *lm, lm_sequence *q) {
-  if (lm_model_facts(lm->model)->is_recurrent) q->done = 0; /* its summary takes the empty token in: to be made again */
+  if (lm_model_facts(lm->model)->is_recurrent)
+    q->done = 0; /* a recurrent state absorbs the dummy token: recompute it */
   else if (q->done == lm->context) q->done--;
 }
 
-/* How many steps come next: one, where some sequences rest, for these would go on as well. */
+/* Number of steps to draw next. It is 1 while a sequence is idle, because idle rows advance as well. */
 static uint32_t choose_steps(const batch *b) {
   uint32_t room = LM_MAX_SPAN;
   if (b->running < b->lm->n_sequences) return 1;
   for (size_t i = 0; i < b->n; i++) {
-    uint32_t places = b->lm->context - (uint32_t)b->lm->sequences[i].ids.n;
+    uint32_t free_positions = b->lm->context - (uint32_t)b->lm->sequences[i].ids.n;
     if (b->left[i] < room) room = b->left[i];
-    if (places < room) room = places;
+    if (free_positions < room) room = free_positions;
   }
   return lm_span_tokens(b->lm, b->options, b->n_drawn, b->token_ns, room);
 }
@@ -65,7 +68,7 @@ static rlx_status draw_steps(batch *b) {
     p->tokens[i] = runs ? q->ids.v[q->done] : 0;
     p->position[i] = (int32_t)q->done;
   }
-  p->draw = lm_first_draw(b->options->seed) + (int32_t)b->step - p->position[0]; /* the program adds that */
+  p->draw = lm_first_draw(b->options->seed) + (int32_t)b->step - p->position[0]; /* the program adds position[0] */
   RLX_TRY(lm_program_write(lm, p));
   uint32_t n = choose_steps(b);
   rlx_named_tensor token = {"token", {.data = b->drawn, .bytes = n * lm->n_sequences * sizeof *b->drawn}};
@@ -76,8 +79,8 @@ static rlx_status draw_steps(batch *b) {
   return RLX_OK;
 }
 
-/* Whether the sequence goes on after the token it drew. */
-static rlx_status take(batch *b, uint32_t i, int32_t id, row_fn fn, void *user) {
+/* Appends a drawn token to its sequence and decides whether the sequence continues. */
+static rlx_status accept_token(batch *b, uint32_t i, int32_t id, row_fn fn, void *user) {
   lm_sequence *q = &b->lm->sequences[i];
   const rlx_tokenizer *t = b->lm->tokenizer;
   if (id < 0) return lm_fail_not_finite(b->lm, i, q->done);
@@ -85,7 +88,7 @@ static rlx_status take(batch *b, uint32_t i, int32_t id, row_fn fn, void *user) 
   b->stats->n_tokens++;
   bool ends = !b->options->ignore_end && t && rlx_tokenizer_is_end(t, id);
   if (q->ids.n == b->lm->context) {
-    b->left[i] = 0; /* no room even for this one */
+    b->left[i] = 0; /* the context has no room for this token */
   } else {
     RLX_TRY(lm_push(b->lm, i, &id, 1));
     b->left[i] = ends || !fn(user, i, id) ? 0 : b->left[i] - 1;
@@ -94,10 +97,10 @@ static rlx_status take(batch *b, uint32_t i, int32_t id, row_fn fn, void *user) 
   return RLX_OK;
 }
 
-/* A step's tokens to their sequences. */
-static rlx_status take_step(batch *b, const int32_t *drawn, row_fn fn, void *user) {
+/* Distributes the tokens of one step to their sequences. */
+static rlx_status accept_step(batch *b, const int32_t *drawn, row_fn fn, void *user) {
   for (uint32_t i = 0; i < b->n; i++)
-    if (b->left[i]) RLX_TRY(take(b, i, drawn[i], fn, user));
+    if (b->left[i]) RLX_TRY(accept_token(b, i, drawn[i], fn, user));
   b->step++;
   if (b->running && b->options->cancel && b->options->cancel(user)) b->stats->ended = "cancelled";
   return RLX_OK;
@@ -113,7 +116,7 @@ static rlx_status run(batch *b, const rlx_lm_prompt *prompts, row_fn fn, void *u
   while (b->running && !b->stats->ended) {
     RLX_TRY(draw_steps(b));
     for (uint32_t k = 0; k < b->n_drawn && b->running && !b->stats->ended; k++)
-      RLX_TRY(take_step(b, b->drawn + k * b->lm->n_sequences, fn, user));
+      RLX_TRY(accept_step(b, b->drawn + k * b->lm->n_sequences, fn, user));
     b->stats->seconds = 1e-9 * (double)(rlx_now_ns() - begin);
   }
   if (!b->stats->ended) b->stats->ended = "length";

@@ -1,17 +1,17 @@
-/* BERT: encoders such as MiniLM, which make one row of a whole text.
+/* BERT: encoders such as MiniLM that map a whole text to one vector.
  *
  *   norm(x + attention x), then norm(x + down(gelu(up x)))
  *
- * Every token sees every other, norms come after the sums, positions are rows of a table, and so are the types of tokens, of
- * which a single text uses the first. The rows that count are averaged and brought to unit length, or the first row is where
- * the file asks for that. */
+ * Attention is bidirectional and norms come after the residual additions. Positions and token types are embedding
+ * tables; a single text uses token type 0 only. The valid rows are averaged (or the first row is used, if the file
+ * requests it) and scaled to unit length. */
 #include <string.h>
 
 #include "io/file_json.h"
 #include "model/family.h"
 #include "model/reader.h"
 
-/* A JSON text beside config.json; NULL: there is none, or the family does not come from a folder. */
+/* Parses a JSON file next to config.json. NULL: it does not exist, or the model is not a folder. */
 static json_t *load_text(lm_reader *r, const char *name) {
   rlx_meta m;
   json_t *root;
@@ -21,7 +21,7 @@ static json_t *load_text(lm_reader *r, const char *name) {
   return root;
 }
 
-/* Rows may be pooled in several ways at once, one result behind the other; here it is one. */
+/* The format allows several pooling modes at once, whose results are concatenated. Only one mode is supported here. */
 static void read_modes(lm_reader *r, lm_config *c, json_t *pooling) {
   const char *key;
   json_t *v;
@@ -31,17 +31,18 @@ static void read_modes(lm_reader *r, lm_config *c, json_t *pooling) {
     bool is_first = strcmp(key, "pooling_mode_cls_token") == 0;
     if (n++ || (!is_first && strcmp(key, "pooling_mode_mean_tokens") != 0))
       lm_reader_fail(r, RLX_UNSUPPORTED,
-                     "1_Pooling/config.json has %s; the mean or the first token, one of them, is known", key);
+                     "1_Pooling/config.json has %s; expected exactly one of mean and first token (cls)", key);
     if (is_first) c->pooling = LM_POOL_FIRST;
   }
-  if (!n) lm_reader_fail(r, RLX_UNSUPPORTED, "1_Pooling/config.json asks for neither the mean nor the first token");
+  if (!n) lm_reader_fail(r, RLX_UNSUPPORTED, "1_Pooling/config.json: expected pooling by the mean or the first token");
 }
 
-/* GGUF has a number for how rows are pooled; a folder may have 1_Pooling/config.json, and without one the mean is usual. */
+/* GGUF stores the pooling mode as a number. A folder may have 1_Pooling/config.json; without it the mean is the
+ * default. */
 static void read_pooling(lm_reader *r, lm_config *c) {
   int64_t kind = lm_key_size(r, "pooling_type", NULL, 1);
   if (kind != 1 && kind != 2)
-    lm_reader_fail(r, RLX_UNSUPPORTED, "bert.pooling_type is %d; 1 (mean) and 2 (first) are known", (int)kind);
+    lm_reader_fail(r, RLX_UNSUPPORTED, "bert.pooling_type is %d; expected 1 (mean) or 2 (first)", (int)kind);
   if (kind == 2) c->pooling = LM_POOL_FIRST;
   json_t *pooling = load_text(r, "1_Pooling/config.json");
   if (!pooling) return;
@@ -50,19 +51,21 @@ static void read_pooling(lm_reader *r, lm_config *c) {
   json_decref(pooling);
 }
 
-/* Sentence encoders are used with fewer tokens than they have positions; what they were tuned for stands in a file of its own. */
+/* Sentence encoders are used with fewer tokens than they have positions. The limit they were tuned for is in
+ * sentence_bert_config.json. */
 static void read_limit(lm_reader *r, lm_config *c) {
   json_t *limits = load_text(r, "sentence_bert_config.json"), *max = json_object_get(limits, "max_seq_length");
   if (max && !json_is_null(max) && (!json_is_integer(max) || json_integer_value(max) < 1))
-    lm_reader_fail(r, RLX_INVALID, "sentence_bert_config.json's max_seq_length is no number of tokens");
+    lm_reader_fail(r, RLX_INVALID, "sentence_bert_config.json's max_seq_length: expected a number of tokens");
   if (json_is_true(json_object_get(limits, "do_lower_case")))
-    lm_reader_fail(r, RLX_UNSUPPORTED,
-                   "sentence_bert_config.json's do_lower_case is true, which a tokenizer here does by its own file");
+    lm_reader_fail(
+      r, RLX_UNSUPPORTED,
+      "sentence_bert_config.json's do_lower_case is true; only the tokenizer's own file can request lower case");
   if (json_integer_value(max) > 0 && json_integer_value(max) < c->context) c->max_tokens = json_integer_value(max);
   json_decref(limits);
 }
 
-/* What a sentence encoder has around the model: more layers, or words before every text, make other embeddings. */
+/* Refuses modules that would change the embeddings: extra layers, or a prompt before every text. */
 static void check_modules(lm_reader *r) {
   static const char known[] = "Transformer Pooling Normalize";
   json_t *modules = load_text(r, "modules.json"), *m;
@@ -71,7 +74,7 @@ static void check_modules(lm_reader *r) {
     const char *type = json_string_value(json_object_get(m, "type")), *dot = type ? strrchr(type, '.') : NULL;
     const char *name = dot ? dot + 1 : type ? type : "";
     if (!leftover_has_word(known, name, strlen(name)))
-      lm_reader_fail(r, RLX_UNSUPPORTED, "modules.json has a module '%.60s'; known are %s", name, known);
+      lm_reader_fail(r, RLX_UNSUPPORTED, "modules.json has a module '%.60s'; expected one of %s", name, known);
   }
   json_decref(modules);
   json_t *texts = load_text(r, "config_sentence_transformers.json");
@@ -82,7 +85,7 @@ static void check_modules(lm_reader *r) {
   json_decref(texts);
 }
 
-/* Of a GGUF the tokenizer has the number. */
+/* In a GGUF the number of token types is a key of the tokenizer. */
 static int64_t read_types(const lm_reader *r) {
   rlx_meta m;
   bool is_reported =
@@ -98,15 +101,15 @@ static void read(lm_reader *r, lm_config *c) {
   c->types = lm_key_size(r, "token_type_count", "type_vocab_size", read_types(r));
   const char *positions = lm_key_text(r, NULL, "position_embedding_type", "absolute");
   if (strcmp(positions, "absolute") != 0)
-    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json's position_embedding_type is '%s'; absolute is known", positions);
+    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json's position_embedding_type is '%s'; expected 'absolute'", positions);
   read_pooling(r, c);
   read_limit(r, c);
   check_modules(r);
 }
 
-/* Where tokens stand and what type they are is known when the graph is built; yet rows of tables that are picked by constants
- * alone would be made into weights of their own at load, one set per size of graph, and the tables be dropped. So both come
- * from the inputs: no token is below 0, and what does not count stands where the last that counts does. */
+/* Positions and token types are known when the graph is built. But a gather with constant indices would be folded at
+ * load into a new weight, one per graph size, and the tables dropped. So both indices are computed from the inputs:
+ * a token id is never below 0, so min(id, 0) is 0. Rows past `length` use the position of the last valid row. */
 static rlx_node embed(lm_build *b) {
   rlx_node none = rlx_op_min(b->g, b->ids, lm_i32(b, 0)), where = none;
   if (b->length) {

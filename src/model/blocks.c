@@ -1,5 +1,5 @@
-/* The parts that layers are made of. Written so that the compiler finds what it fuses: a product followed by its bias and
- * activation, a gate times an up product of the same input, a sum followed by its norm. */
+/* The building blocks of transformer layers. They emit the patterns that the compiler fuses: a product followed by
+ * its bias and activation, a gate times an up product of the same input, a residual addition followed by its norm. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,15 +22,16 @@ rlx_node lm_weight_node(lm_build *b, const char *name, uint32_t layer) {
   return known ? known : rlx_op_param(b->g, text, w->dtype, w->shape);
 }
 
-/* "blk.%.attn_q" and ".bias". */
+/* Joins a name and a part: "blk.%.attn_q" and ".bias". */
 static rlx_node part_of(lm_build *b, const char *name, const char *part, uint32_t layer) {
   char text[96];
   int n = snprintf(text, sizeof text, "%s%s", name, part);
   return n > 0 && (size_t)n < sizeof text ? lm_weight_node(b, text, layer) : RLX_NONE;
 }
 
-/* A weight that the family's table calls for is there, or the model had not opened; one it does not is a slip of the family. */
-static rlx_node needed(lm_build *b, const char *name, uint32_t layer) {
+/* A required weight. Opening the model checked all weights of the family's table, so a missing one is a bug in the
+ * family. */
+static rlx_node required_weight(lm_build *b, const char *name, uint32_t layer) {
   rlx_node w = part_of(b, name, ".weight", layer);
   if (!w && !b->status && !rlx_graph_status(b->g))
     b->status = RLX_FAIL(RLX_NOT_FOUND, "weight '%s.weight' of layer %u", name, (unsigned)layer);
@@ -38,16 +39,16 @@ static rlx_node needed(lm_build *b, const char *name, uint32_t layer) {
 }
 
 rlx_node lm_linear(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  rlx_node y = rlx_op_matmul_t(b->g, x, needed(b, name, layer)), bias = part_of(b, name, ".bias", layer);
+  rlx_node y = rlx_op_matmul_t(b->g, x, required_weight(b, name, layer)), bias = part_of(b, name, ".bias", layer);
   return bias ? rlx_op_add(b->g, y, bias) : y;
 }
 
 rlx_node lm_rms_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  return rlx_op_rms_norm(b->g, x, needed(b, name, layer), RLX_NONE, -1, b->c->eps);
+  return rlx_op_rms_norm(b->g, x, required_weight(b, name, layer), RLX_NONE, -1, b->c->eps);
 }
 
 rlx_node lm_layer_norm(lm_build *b, const char *name, uint32_t layer, rlx_node x) {
-  return rlx_op_layer_norm(b->g, x, needed(b, name, layer), part_of(b, name, ".bias", layer), -1, b->c->eps);
+  return rlx_op_layer_norm(b->g, x, required_weight(b, name, layer), part_of(b, name, ".bias", layer), -1, b->c->eps);
 }
 
 /* ---- Small arithmetic ---- */
@@ -73,7 +74,7 @@ rlx_node lm_soft_cap(lm_build *b, rlx_node x, double cap) {
 rlx_node lm_i32(lm_build *b, int32_t value) { return rlx_op_scalar(b->g, RLX_I32, value); }
 
 rlx_node lm_rows(lm_build *b, const char *name, rlx_node ids) {
-  rlx_node rows = rlx_op_gather(b->g, needed(b, name, 0), ids, 0);
+  rlx_node rows = rlx_op_gather(b->g, required_weight(b, name, 0), ids, 0);
   return rlx_node_dtype(b->g, rows) == RLX_F32 ? rows : rlx_op_cast(b->g, rows, RLX_F32);
 }
 
@@ -93,8 +94,8 @@ static rlx_node lock(lm_build *b, rlx_node x, bool is_local) {
                                          .theta = is_local ? c->local_theta : c->theta});
 }
 
-/* The cache with these rows written where the sequences stand, rounded to its type. */
-static rlx_node remember(lm_build *b, const char *kind, uint32_t layer, rlx_node rows) {
+/* Writes rows into the KV cache at the current positions, rounded to the type of the cache, and returns the cache. */
+static rlx_node write_cache(lm_build *b, const char *kind, uint32_t layer, rlx_node rows) {
   char name[32];
   snprintf(name, sizeof name, "%s.%u", kind, (unsigned)layer);
   rlx_dims shape = RLX_DIMS(b->sequences, b->d->context, b->c->kv_heads, b->c->head);
@@ -105,7 +106,8 @@ static rlx_node join_heads(lm_build *b, rlx_node y) {
   return rlx_op_reshape(b->g, y, RLX_DIMS(b->sequences, b->tokens, b->c->heads * b->c->head));
 }
 
-/* One token sees all that its sequence has, so the causal rule is for several, or for a window. */
+/* A single query attends to the whole sequence, so a causal mask is required_weight only for several queries or a
+ * window. */
 rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node v) {
   const lm_config *c = b->c;
   rlx_op_attention_desc how = {RLX_OP_ATTENTION_DESC_INIT, .scale = c->attention_scale, .softcap = c->attention_cap,
@@ -114,8 +116,8 @@ rlx_node lm_attend(lm_build *b, uint32_t layer, rlx_node q, rlx_node k, rlx_node
   if (c->is_local && c->is_local[layer] && c->window < b->d->context) how.window = c->window;
   how.causal = b->tokens > 1 || how.window;
   if (how.causal) how.kv_offset = b->position;
-  k = remember(b, "k", layer, k);
-  v = remember(b, "v", layer, v);
+  k = write_cache(b, "k", layer, k);
+  v = write_cache(b, "v", layer, v);
   return join_heads(b, rlx_op_attention(b->g, q, k, v, &how));
 }
 
@@ -127,7 +129,7 @@ static rlx_node heads_of(lm_build *b, rlx_node all, int64_t first, int64_t n) {
   return rlx_op_narrow(b->g, all, 2, first, n);
 }
 
-/* As one product where the weights are joined (join.c), else as three. */
+/* One product if the weights are joined (join.c), otherwise three. */
 static qkv project(lm_build *b, uint32_t layer, rlx_node x) {
   const lm_config *c = b->c;
   if (!lm_weight_node(b, "blk.%.attn_qkv.weight", layer))
@@ -139,7 +141,8 @@ static qkv project(lm_build *b, uint32_t layer, rlx_node x) {
                heads_of(b, all, c->heads + c->kv_heads, c->kv_heads)};
 }
 
-/* Of one token q and k lie one after the other, so both turn in one go; of several tokens they would have to be copied. */
+/* For one token, q and k are adjacent in memory, so one rope rotates both. For several tokens they would have to be
+ * copied first. */
 static qkv project_and_rotate(lm_build *b, uint32_t layer, rlx_node x, bool is_local) {
   const lm_config *c = b->c;
   bool is_joined = lm_weight_node(b, "blk.%.attn_qkv.weight", layer) != RLX_NONE;
@@ -175,15 +178,16 @@ rlx_node lm_gated(lm_build *b, uint32_t layer, rlx_node x) {
   return lm_linear(b, "blk.%.ffn_down", layer, rlx_op_mul(b->g, lm_activate(b, gate), up));
 }
 
-/* Each row of x times the expert that `which` names for it. */
+/* Multiplies each row of x by the weight of the expert that `which` holds for it. */
 static rlx_node by_expert(lm_build *b, const char *name, uint32_t layer, rlx_node x, rlx_node which) {
-  rlx_node w = needed(b, name, layer);
+  rlx_node w = required_weight(b, name, layer);
   bool is_block = rlx_dtype_is_block(rlx_node_dtype(b->g, w));
   return is_block ? rlx_op_dequant_grouped_matmul(b->g, x, w, which, true)
                   : rlx_op_grouped_matmul(b->g, x, w, which, true);
 }
 
-/* Shares of the picked experts add up to 1 (as of a softmax over their scores alone), unless all experts share. */
+/* The router weights of the selected experts sum to 1 (a softmax over their scores alone), unless weigh_all_experts
+ * is set. */
 rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x) {
   const lm_config *c = b->c;
   rlx_graph *g = b->g;
@@ -203,7 +207,7 @@ rlx_node lm_mixture(lm_build *b, uint32_t layer, rlx_node x) {
   return rlx_op_reshape(g, rlx_op_reduce_sum(g, y, RLX_DIMS(1), false), RLX_DIMS(b->sequences, b->tokens, c->width));
 }
 
-/* ---- States that are summaries ---- */
+/* ---- Recurrent states ---- */
 
 rlx_node lm_fresh(lm_build *b, rlx_node state) {
   rlx_dims ones = {.n = rlx_node_shape(b->g, state).n};

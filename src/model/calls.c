@@ -1,44 +1,45 @@
-/* The calls of lm.h on a model, each in its turn: a second thread, or a callback that calls its own model, is told that it is busy
- * and changes nothing. What only looks is granted to callbacks, too. The calls themselves are in the files that engine.h names. */
+/* The public functions of lm.h that work on a model. Each acquires the model's lock and starts its budget. A second
+ * thread, or a callback that calls its own model, gets RLX_BUSY and changes nothing. Read-only calls are allowed
+ * inside callbacks (nested lock). The implementations are in the files that engine.h names. */
 #include "base/sized.h"
 #include "model/engine.h"
 #include "runtime/session.h"
 
-static rlx_status take(rlx_lm *lm, const char *call) {
+static rlx_status acquire(rlx_lm *lm, const char *call) {
   if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", call);
   RLX_TRY(rlx_lock_try(&lm->lock, call));
   rlx_session_begin(lm->session, &lm->budget, call, 0, NULL);
   return RLX_OK;
 }
 
-static rlx_status look(const rlx_lm *lm, const char *call) {
+static rlx_status acquire_shared(const rlx_lm *lm, const char *call) {
   if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", call);
-  return rlx_lock_try_nested(&((rlx_lm *)(uintptr_t)lm)->lock, call); /* nothing else changes */
+  return rlx_lock_try_nested(&((rlx_lm *)(uintptr_t)lm)->lock, call); /* the lock is the only member that changes */
 }
 
-static void leave(const rlx_lm *lm) { rlx_lock_release(&((rlx_lm *)(uintptr_t)lm)->lock); }
+static void release_shared(const rlx_lm *lm) { rlx_lock_release(&((rlx_lm *)(uintptr_t)lm)->lock); }
 
-/* After take: the status as the caller sees it. */
-static rlx_status give_back(rlx_lm *lm, rlx_status s) {
-  lm_programs_leave(lm);
+/* Ends a call begun with acquire; returns the status that the caller gets. */
+static rlx_status release(rlx_lm *lm, rlx_status s) {
+  lm_programs_release(lm);
   s = rlx_budget_end(&lm->budget, s);
-  leave(lm);
+  release_shared(lm);
   return s;
 }
 
 uint32_t rlx_lm_length(const rlx_lm *lm, uint32_t sequence) {
   size_t n;
-  if (look(lm, "rlx_lm_length")) return 0;
+  if (acquire_shared(lm, "rlx_lm_length")) return 0;
   (void)lm_tokens(lm, sequence, &n);
-  leave(lm);
+  release_shared(lm);
   return (uint32_t)n;
 }
 
 const int32_t *rlx_lm_tokens(const rlx_lm *lm, uint32_t sequence, size_t *n) {
   if (n) *n = 0;
-  if (look(lm, "rlx_lm_tokens")) return NULL;
+  if (acquire_shared(lm, "rlx_lm_tokens")) return NULL;
   const int32_t *ids = lm_tokens(lm, sequence, n);
-  leave(lm);
+  release_shared(lm);
   return ids;
 }
 
@@ -46,29 +47,29 @@ rlx_status rlx_lm_describe(const rlx_lm *lm, rlx_lm_info *out) {
   rlx_lm_info info;
   if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_describe: out is NULL");
   RLX_TRY(RLX_SIZED_CLEAR("rlx_lm_info", out));
-  RLX_TRY(look(lm, "rlx_lm_describe"));
+  RLX_TRY(acquire_shared(lm, "rlx_lm_describe"));
   rlx_status s = lm_describe(lm, &info);
-  leave(lm);
+  release_shared(lm);
   return s ? s : RLX_SIZED_WRITE("rlx_lm_info", &info, out);
 }
 
 rlx_status rlx_lm_truncate(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
-  RLX_TRY(take(lm, "rlx_lm_truncate"));
+  RLX_TRY(acquire(lm, "rlx_lm_truncate"));
   rlx_status s = lm_truncate(lm, sequence, tokens);
-  return give_back(lm, s);
+  return release(lm, s);
 }
 
 rlx_status rlx_lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n, bool all, float *logits) {
-  RLX_TRY(take(lm, "rlx_lm_append"));
+  RLX_TRY(acquire(lm, "rlx_lm_append"));
   rlx_status s = lm_append(lm, sequence, ids, n, all, logits);
-  return give_back(lm, s);
+  return release(lm, s);
 }
 
-/* ---- generating: the caller's options and statistics may be of an older header or a newer one ---- */
+/* ---- Generation: options and statistics may come from an older or a newer header ---- */
 
 typedef struct generation {
   rlx_lm_options own;
-  const rlx_lm_options *options; /* NULL where the caller's is */
+  const rlx_lm_options *options; /* NULL if the caller passed NULL */
   rlx_lm_stats stats;
 } generation;
 
@@ -77,12 +78,12 @@ static rlx_status begin(generation *c, rlx_lm *lm, const char *call, const rlx_l
   *c = (generation){.options = options ? &c->own : NULL, .stats = {RLX_LM_STATS_INIT}};
   if (stats) RLX_TRY_AT(RLX_SIZED_CLEAR("rlx_lm_stats", stats), "%s", call);
   RLX_TRY_AT(RLX_SIZED_READ("rlx_lm_options", options, &c->own), "%s", call);
-  return take(lm, call);
+  return acquire(lm, call);
 }
 
 static rlx_status end(const generation *c, rlx_lm *lm, rlx_lm_stats *stats, rlx_status s) {
-  if (stats) (void)RLX_SIZED_WRITE("rlx_lm_stats", &c->stats, stats); /* its size was checked as the call began */
-  return give_back(lm, s);
+  if (stats) (void)RLX_SIZED_WRITE("rlx_lm_stats", &c->stats, stats); /* cannot fail: begin checked its size */
+  return release(lm, s);
 }
 
 rlx_status rlx_lm_generate(rlx_lm *lm, const char *prompt, size_t bytes, const rlx_lm_options *options,
@@ -120,19 +121,19 @@ rlx_status rlx_lm_generate_batch(rlx_lm *lm, const rlx_lm_prompt *prompts, size_
 
 rlx_status rlx_lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size_t *n_cut) {
   if (n_cut) *n_cut = 0;
-  RLX_TRY(take(lm, "rlx_lm_embed"));
+  RLX_TRY(acquire(lm, "rlx_lm_embed"));
   rlx_status s = lm_embed(lm, text, bytes, out, n_cut);
-  return give_back(lm, s);
+  return release(lm, s);
 }
 
 rlx_status rlx_lm_save(rlx_lm *lm, uint32_t sequence, const char *path) {
-  RLX_TRY(take(lm, "rlx_lm_save"));
+  RLX_TRY(acquire(lm, "rlx_lm_save"));
   rlx_status s = lm_save(lm, sequence, path);
-  return give_back(lm, s);
+  return release(lm, s);
 }
 
 rlx_status rlx_lm_restore(rlx_lm *lm, uint32_t sequence, const char *path) {
-  RLX_TRY(take(lm, "rlx_lm_restore"));
+  RLX_TRY(acquire(lm, "rlx_lm_restore"));
   rlx_status s = lm_restore(lm, sequence, path);
-  return give_back(lm, s);
+  return release(lm, s);
 }

@@ -1,7 +1,7 @@
-/* Whether a file would load as a language model: what it would be refused for, without loading it.
+/* Checks whether a file would load as a language model and reports what it would be refused for, without loading it.
  *
- * What is no model (plain weights, an adapter, a projector) or of another family may be a good file; that is a remark. A file of a
- * family that is known here must load whole. */
+ * A file that holds no model (plain weights, an adapter, a projector) or a model of an unknown family may still be
+ * valid, so that is a remark. A file of a supported family must load completely. */
 #include <string.h>
 
 #include "base/status.h"
@@ -22,11 +22,11 @@ static void report(checker *c, rlx_status s, bool is_remark) {
   memcpy(c->first, rlx_message(), strnlen(rlx_message(), sizeof c->first - 1));
 }
 
-/* Whether there is a model in it, and one of a family that RLX has. */
+/* Whether the file holds a model of a supported family. */
 static bool is_known(const rlx_file *f, checker *c) {
   rlx_meta m;
   if (!rlx_file_meta_find(f, "general.architecture", &m) && !rlx_file_meta_find(f, "config.json", &m)) return false;
-  if (rlx_file_tensor_count(f) == 0) return false; /* a vocabulary alone */
+  if (rlx_file_tensor_count(f) == 0) return false; /* only a vocabulary */
   rlx_status s = lm_config_family(f);
   if (s == RLX_UNSUPPORTED) report(c, s, true);
   return s != RLX_UNSUPPORTED;

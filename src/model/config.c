@@ -1,6 +1,6 @@
-/* Reading a configuration. Two kinds of metadata, which either format of file may hold once it was converted, are asked through one set of questions (config.h); this file holds the
- * reader, the choice of the family, and the groups of facts that most families share. Scaling of rotary positions is in
- * rope.c: it is most of what one cannot see at a glance in a config.json. */
+/* Reads a model configuration. GGUF keys and config.json are read through one set of functions (config.h); a
+ * converted file of either format may hold either kind of metadata. This file holds the reader, the choice of the
+ * family, and the groups of values that most families share. Scaling of rotary positions is in rope.c. */
 #include "model/config.h"
 
 #include <math.h>
@@ -27,21 +27,21 @@ void lm_reader_fail(lm_reader *r, rlx_status code, const char *fmt, ...) {
   r->status = RLX_FAIL(code, "%s", text);
 }
 
-/* Remembers names of one kind of file; words are separated by blanks. */
-static void take_words(lm_reader *r, const char *words) {
+/* Marks names as known; `words` is separated by blanks. */
+static void mark_words(lm_reader *r, const char *words) {
   for (const char *at = words; at && *at;) {
     size_t len = strcspn(at, " ");
-    if (!rlx_array_push(&r->asked, ((lm_asked){at, len}))) lm_reader_fail(r, RLX_NO_MEMORY, "the names of facts");
+    if (!rlx_array_push(&r->known, ((lm_key_name){at, len}))) lm_reader_fail(r, RLX_NO_MEMORY, "the names of facts");
     at += len;
     at += strspn(at, " ");
   }
 }
 
-void lm_reader_take(lm_reader *r, const char *gguf, const char *hf) { take_words(r, r->json ? hf : gguf); }
+void lm_reader_mark_known(lm_reader *r, const char *gguf, const char *hf) { mark_words(r, r->json ? hf : gguf); }
 
 json_t *lm_reader_json(lm_reader *r, const char *hf, const char **key) {
   json_t *found = NULL;
-  take_words(r, hf);
+  mark_words(r, hf);
   for (const char *at = hf; at && *at;) {
     size_t len = strcspn(at, " ");
     json_t *v = json_object_getn(r->json, at, len);
@@ -58,15 +58,15 @@ json_t *lm_reader_json(lm_reader *r, const char *hf, const char **key) {
   return found;
 }
 
-/* A fact's value, from either kind of file, with the name it has there. */
+/* A value from either kind of metadata, with its name there for messages. */
 typedef struct fact {
-  rlx_meta_kind kind; /* NONE: the file does not tell */
+  rlx_meta_kind kind; /* NONE: the file does not have it */
   double number;
   const char *text;
   char name[96];
 } fact;
 
-/* A list or an object is a list of so many elements. */
+/* Lists and objects both become a list with their number of elements. */
 static rlx_meta meta_from_json(const json_t *v) {
   switch (v ? json_typeof(v) : JSON_NULL) {
     case JSON_NULL: return (rlx_meta){.kind = RLX_META_NONE};
@@ -91,7 +91,7 @@ static void fact_from_json(lm_reader *r, const char *hf, fact *out) {
   out->text = m.text;
 }
 
-/* Some writers give one number per layer; all equal is one number. */
+/* Some writers store one number per layer. If all are equal, the list stands for that number. */
 static void settle_list(const rlx_meta *list, rlx_meta *out) {
   rlx_meta first, other;
   if (!rlx_meta_element(list, 0, &first) || (first.kind != RLX_META_INT && first.kind != RLX_META_FLOAT)) return;
@@ -100,7 +100,7 @@ static void settle_list(const rlx_meta *list, rlx_meta *out) {
   *out = first;
 }
 
-/* A safetensors that was made of a GGUF has its keys as texts. */
+/* A safetensors file converted from a GGUF stores the keys as texts; this parses numbers back. */
 static void read_text(rlx_meta *m) {
   double number;
   if (!rlx_text_to_double(m->text, m->n, &number)) return;
@@ -112,7 +112,7 @@ static void read_text(rlx_meta *m) {
 static void fact_from_gguf(lm_reader *r, const char *gguf, fact *out) {
   rlx_meta m;
   snprintf(out->name, sizeof out->name, "%s.%s", r->prefix, gguf ? gguf : "");
-  take_words(r, gguf);
+  mark_words(r, gguf);
   if (!gguf || !rlx_file_meta_find(r->file, out->name, &m)) return;
   if (m.kind == RLX_META_LIST) settle_list(&m, &m);
   if (m.kind == RLX_META_TEXT && strlen(m.text) != m.n)
@@ -130,7 +130,7 @@ static fact read_fact(lm_reader *r, const char *gguf, const char *hf) {
   return v;
 }
 
-/* The name under which a fact that is not there should have been. */
+/* Reports a missing value under the name that this kind of file has for it. */
 static void fail_missing(lm_reader *r, const char *gguf, const char *hf) {
   if (r->json) lm_reader_fail(r, RLX_INVALID, "config.json has no '%.*s'", (int)strcspn(hf ? hf : "", " "), hf);
   else lm_reader_fail(r, RLX_INVALID, "the metadata has no '%s.%s'", r->prefix, gguf ? gguf : "");
@@ -143,7 +143,7 @@ static int64_t read_size(lm_reader *r, const char *gguf, const char *hf, int64_t
     return fallback == LM_NEEDED ? 1 : fallback;
   }
   if (v.kind != RLX_META_INT)
-    lm_reader_fail(r, RLX_INVALID, "%s is not a whole number (nor the same one for all layers)", v.name);
+    lm_reader_fail(r, RLX_INVALID, "%s: expected an integer (or a list of equal ones, one per layer)", v.name);
   else if (v.number < (double)min || v.number > (double)LM_MAX_SIZE)
     lm_reader_fail(r, RLX_INVALID, "%s is %.0f; expected %d to %lld", v.name, v.number, (int)min,
                    (long long)LM_MAX_SIZE);
@@ -158,7 +158,7 @@ static double read_number(lm_reader *r, const char *gguf, const char *hf, double
     return fallback;
   }
   if ((v.kind == RLX_META_INT || v.kind == RLX_META_FLOAT) && v.number >= 0 && v.number <= 1e30) return v.number;
-  lm_reader_fail(r, RLX_INVALID, "%s is not a number that is 0 or more", v.name);
+  lm_reader_fail(r, RLX_INVALID, "%s: expected a number of at least 0", v.name);
   return fallback;
 }
 
@@ -199,13 +199,13 @@ double lm_key_number(lm_reader *r, const char *gguf, const char *hf, double fall
 bool lm_key_bool(lm_reader *r, const char *gguf, const char *hf, bool fallback) {
   fact v = read_fact(r, gguf, hf);
   if (v.kind == RLX_META_NONE) return fallback;
-  if (v.kind != RLX_META_BOOL) lm_reader_fail(r, RLX_INVALID, "%s is neither true nor false", v.name);
+  if (v.kind != RLX_META_BOOL) lm_reader_fail(r, RLX_INVALID, "%s: expected true or false", v.name);
   return v.number != 0;
 }
 
-lm_answer lm_key_answer(lm_reader *r, const char *hf) {
-  if (!r->json) return LM_UNSAID;
-  if (read_fact(r, NULL, hf).kind == RLX_META_NONE) return LM_UNSAID;
+lm_tristate lm_key_tristate(lm_reader *r, const char *hf) {
+  if (!r->json) return LM_UNSET;
+  if (read_fact(r, NULL, hf).kind == RLX_META_NONE) return LM_UNSET;
   return lm_key_bool(r, NULL, hf, false) ? LM_YES : LM_NO;
 }
 
@@ -213,7 +213,7 @@ const char *lm_key_text(lm_reader *r, const char *gguf, const char *hf, const ch
   fact v = read_fact(r, gguf, hf);
   if (v.kind == RLX_META_NONE) return fallback;
   if (v.kind == RLX_META_TEXT) return v.text;
-  lm_reader_fail(r, RLX_INVALID, "%s is not a text", v.name);
+  lm_reader_fail(r, RLX_INVALID, "%s: expected a string", v.name);
   return fallback;
 }
 
@@ -280,7 +280,7 @@ void lm_read_experts(lm_reader *r, lm_config *c) {
                    (long long)c->experts_used, (long long)c->experts, LM_MAX_EXPERTS);
 }
 
-/* Dense are the layers that config.json lists, and all but every step-th. */
+/* Dense layers are those that config.json lists, and all but every decoder_sparse_step-th. */
 static void list_dense_layers(lm_reader *r, lm_config *c) {
   const char *key = "";
   const json_t *list = lm_reader_json(r, "mlp_only_layers", &key);
@@ -296,7 +296,7 @@ static void list_dense_layers(lm_reader *r, lm_config *c) {
   }
 }
 
-/* GGUF has no key for it: a layer with the tensors of a plain part and no router is dense. */
+/* GGUF has no key for it: a layer with the tensors of a dense feed-forward part and no router is dense. */
 static void find_dense_layers(lm_reader *r, lm_config *c) {
   for (int64_t i = 0; i < c->layers; i++) {
     char router[64], plain[64];
@@ -360,22 +360,23 @@ static rlx_status refuse_family(const char *what, const char *found) {
   char known[256] = "";
   for (size_t i = 0, at = 0; lm_family_at(i); i++)
     at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", lm_family_at(i)->name);
-  return RLX_FAIL(RLX_UNSUPPORTED, "%s is '%s'; families here are %s", what, found, known);
+  return RLX_FAIL(RLX_UNSUPPORTED, "%s is '%s'; supported families are %s", what, found, known);
 }
 
-/* Adapters and projectors name the architecture that they are for. */
+/* Adapters and projectors also have general.architecture: that of the model they belong to. Only general.type
+ * differs. */
 static rlx_status check_type(const lm_reader *r) {
   rlx_meta m;
   if (!rlx_file_meta_find(r->file, "general.type", &m)) return RLX_OK;
   if (m.kind == RLX_META_TEXT && strcmp(m.text, "model") == 0 && m.n == strlen("model")) return RLX_OK;
-  return RLX_FAIL(RLX_UNSUPPORTED, "general.type is '%.60s', expected 'model': the file is a part of one or for one",
+  return RLX_FAIL(RLX_UNSUPPORTED, "general.type is '%.60s', expected 'model': the file is only a part of a model",
                   m.kind == RLX_META_TEXT ? m.text : m.type);
 }
 
 static rlx_status find_gguf_family(lm_reader *r, lm_config *c) {
   rlx_meta m;
   if (!rlx_file_meta_find(r->file, "general.architecture", &m) || m.kind != RLX_META_TEXT || strlen(m.text) != m.n)
-    return RLX_FAIL(RLX_INVALID, "the metadata's 'general.architecture' is not a text without NULs");
+    return RLX_FAIL(RLX_INVALID, "'general.architecture': expected a string without NUL");
   RLX_TRY(check_type(r));
   for (size_t i = 0; lm_family_at(i); i++)
     if (strcmp(lm_family_at(i)->name, m.text) == 0) c->family = lm_family_at(i);
@@ -386,8 +387,8 @@ static rlx_status find_gguf_family(lm_reader *r, lm_config *c) {
   return RLX_OK;
 }
 
-/* By the class that the folder names, or the type of model where it names none. A model within one that also sees (its
- * configuration under text_config) is told by the type alone. */
+/* Selects the family by the class in `architectures`, or by model_type if there is none. A multimodal model (its
+ * text part is under text_config) is selected by the inner model_type alone. */
 static rlx_status find_hf_family(lm_reader *r, lm_config *c) {
   json_t *inner = json_object_get(r->json, "text_config");
   const char *class = json_string_value(json_array_get(json_object_get(r->json, "architectures"), 0));
@@ -418,12 +419,12 @@ static rlx_status check_vocabulary(const lm_reader *r, lm_config *c) {
                   (long long)c->vocabulary, m.n);
 }
 
-/* ---- What nobody asked for ---- */
+/* ---- Keys that were not read ---- */
 
-static bool was_asked(const lm_reader *r, const char *name) {
+static bool is_known(const lm_reader *r, const char *name) {
   size_t n = strlen(name);
-  for (size_t i = 0; i < r->asked.n; i++)
-    if (r->asked.v[i].n == n && memcmp(r->asked.v[i].name, name, n) == 0) return true;
+  for (size_t i = 0; i < r->known.n; i++)
+    if (r->known.v[i].n == n && memcmp(r->known.v[i].name, name, n) == 0) return true;
   return false;
 }
 
@@ -431,15 +432,14 @@ static void collect_fields(const lm_reader *r, json_t *object, leftover_kind kin
   const char *name;
   json_t *v;
   json_object_foreach(object, name, v) {
-    if (!was_asked(r, name))
-      leftover_add(&c->left, &(leftover){.kind = kind, .name = name, .value = meta_from_json(v)});
+    if (!is_known(r, name)) leftover_add(&c->left, &(leftover){.kind = kind, .name = name, .value = meta_from_json(v)});
   }
 }
 
-/* Keys are named for whom they are: "llama.block_count". Those of somebody who has no part in running a model (a program that
- * quantizes, a person) change none. Of all that have a part, a key that is not known asks: also under the name of another family, for
- * a file with keys of two of them was made by mistake. */
-static bool is_of_others(const char *key) {
+/* A key starts with the name of its owner: "llama.block_count". Keys of tools that do not affect running a model (a
+ * quantizer, an author) are ignored. Unknown keys of all other owners are leftovers, including those of another
+ * family: a file with keys of two families was made by mistake. */
+static bool is_foreign_key(const char *key) {
   static const char parts[] = "general tokenizer adapter clip";
   size_t n = strcspn(key, ".");
   if (!key[n] || leftover_has_word(parts, key, n)) return false;
@@ -453,7 +453,7 @@ static void collect_keys(const lm_reader *r, lm_config *c) {
   rlx_meta m;
   for (uint32_t i = 0; rlx_file_meta_at(r->file, i, &m); i++) {
     bool is_own = strncmp(m.key, r->prefix, n) == 0 && m.key[n] == '.';
-    if (is_of_others(m.key) || (is_own && was_asked(r, m.key + n + 1))) continue;
+    if (is_foreign_key(m.key) || (is_own && is_known(r, m.key + n + 1))) continue;
     leftover_add(&c->left, &(leftover){.kind = LEFT_KEY, .name = m.key, .value = m});
   }
 }
@@ -466,12 +466,13 @@ static void collect_leftovers(const lm_reader *r, lm_config *c) {
     leftover_add(&c->left, &(leftover){.kind = LEFT_FILE, .name = "adapter_config.json"});
 }
 
-/* ---- All of it ---- */
+/* ---- Entry points ---- */
 
-/* Where config.json does not say, its class does. A GGUF has a head or has none. */
-static lm_answer read_tied(lm_reader *r, const lm_config *c) {
-  if (!r->json || c->family->is_encoder) return LM_UNSAID;
-  lm_answer a = lm_key_answer(r, "tie_word_embeddings");
+/* Without the field in config.json the default of the model class applies. For a GGUF, the tensors decide: it has an
+ * output weight or not. */
+static lm_tristate read_tied(lm_reader *r, const lm_config *c) {
+  if (!r->json || c->family->is_encoder) return LM_UNSET;
+  lm_tristate a = lm_key_tristate(r, "tie_word_embeddings");
   const json_t *around = json_object_get(r->outer, "tie_word_embeddings");
   if (a) return a;
   if (json_is_boolean(around)) return json_is_true(around) ? LM_YES : LM_NO;
@@ -490,9 +491,9 @@ static rlx_status read_with(lm_reader *r, lm_config *c) {
   return check_vocabulary(r, c);
 }
 
-static rlx_status read_and_forget(lm_reader *r, lm_config *c) {
+static rlx_status read_and_clear(lm_reader *r, lm_config *c) {
   rlx_status s = read_with(r, c);
-  rlx_array_deinit(&r->asked);
+  rlx_array_deinit(&r->known);
   return s;
 }
 
@@ -500,10 +501,10 @@ static rlx_status read_file(lm_reader *r, lm_config *out) {
   *out = (lm_config){.family = NULL};
   r->is_gguf = strncmp(rlx_file_format(r->file), "GGUF", 4) == 0;
   rlx_meta m;
-  if (rlx_file_meta_find(r->file, "general.architecture", &m)) return read_and_forget(r, out);
+  if (rlx_file_meta_find(r->file, "general.architecture", &m)) return read_and_clear(r, out);
   if (!rlx_file_meta_find(r->file, "config.json", &m) || m.kind != RLX_META_TEXT)
     return r->is_gguf ? RLX_FAIL(RLX_INVALID, "the metadata has no 'general.architecture'")
-                      : RLX_FAIL(RLX_INVALID, "there is no config.json: expected the folder of a model, or a GGUF");
+                      : RLX_FAIL(RLX_INVALID, "config.json is missing: expected the folder of a model, or a GGUF file");
   json_t *root;
   RLX_TRY(json_load_whole((json_text){m.text, m.n}, "config.json", JSON_MAX_CONFIG, 0, &root));
   if (!json_is_object(root)) {
@@ -511,15 +512,15 @@ static rlx_status read_file(lm_reader *r, lm_config *out) {
     return RLX_FAIL(RLX_INVALID, "config.json: line 1: expected an object");
   }
   r->json = root;
-  rlx_status s = read_and_forget(r, out);
+  rlx_status s = read_and_clear(r, out);
   json_decref(root);
   return s;
 }
 
-rlx_status lm_config_read(const rlx_file *f, lm_config *out) { return lm_config_read_aloud(f, out, NULL, NULL); }
+rlx_status lm_config_read(const rlx_file *f, lm_config *out) { return lm_config_read_recorded(f, out, NULL, NULL); }
 
-rlx_status lm_config_read_aloud(const rlx_file *f, lm_config *out,
-                                void (*reported)(void *user, const char *gguf, const rlx_meta *value), void *user) {
+rlx_status lm_config_read_recorded(const rlx_file *f, lm_config *out,
+                                   void (*reported)(void *user, const char *gguf, const rlx_meta *value), void *user) {
   lm_reader r = {.file = f, .reported = reported, .user = user};
   return read_file(&r, out);
 }

@@ -1,12 +1,13 @@
-/* A Hugging Face folder as a GGUF that other programs run, too.
+/* Converts a Hugging Face folder to a GGUF that other programs can run.
  *
- * The weights are those that a model is run with, which have GGUF's names, shapes and order of rows whatever the file has
- * (names.c, recipes.c). The metadata is what the family asked its configuration for: each question has GGUF's key for it, so
- * who listens to the questions and answers has the metadata. Since not all that a config.json can say has a key, the new
- * file's configuration is read again and compared before it takes its place: what would be another model is refused.
+ * Weights are those that the model runs with: they already have GGUF's names, shapes and row order (names.c,
+ * recipes.c). Metadata are the values that the family read from its configuration: each read names GGUF's key, so a
+ * callback on the reader collects them. Not every value of a config.json has a GGUF key. Therefore the configuration
+ * of the new file is read back and compared before the file is renamed into place, and a model that would differ is
+ * refused.
  *
- * The tokenizer is written as tokenizer.ggml.* where a GGUF can say it (to_gguf.c); else the JSON texts go along, which RLX
- * reads. */
+ * The tokenizer is written as tokenizer.ggml.* if GGUF can represent it (to_gguf.c). Otherwise its JSON files are
+ * copied into the metadata, where RLX reads them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,34 +20,34 @@
 #include "model/reader.h"
 #include "text/text.h"
 
-typedef struct noted {
+typedef struct recorded_key {
   char key[128];
-  rlx_meta value; /* its text is a word of the code's or of the configuration's, kept */
-} noted;
+  rlx_meta value; /* its text is copied into m->texts */
+} recorded_key;
 
 typedef struct conversion {
   lm_model *m;
-  RLX_ARRAY(noted) notes;
+  RLX_ARRAY(recorded_key) keys;
   RLX_ARRAY(rlx_file_tensor) tensors;
   bool failed;
-  size_t at; /* the weight in `data`; SIZE_MAX: none */
+  size_t at; /* index of the weight in `data`; SIZE_MAX: none */
   unsigned char *data;
 } conversion;
 
 /* ---- Metadata ---- */
 
-static void take_note(void *user, const char *gguf, const rlx_meta *value) {
+static void record_key(void *user, const char *gguf, const rlx_meta *value) {
   conversion *c = user;
-  noted n = {.value = *value};
+  recorded_key n = {.value = *value};
   snprintf(n.key, sizeof n.key, "%s", gguf);
   if (value->kind == RLX_META_TEXT) n.value.text = rlx_bump_text(&c->m->texts, value->text, value->n);
   if (value->kind == RLX_META_TEXT && !n.value.text) c->failed = true;
-  for (size_t i = 0; i < c->notes.n; i++)
-    if (strcmp(c->notes.v[i].key, gguf) == 0) {
-      c->notes.v[i] = n;
+  for (size_t i = 0; i < c->keys.n; i++)
+    if (strcmp(c->keys.v[i].key, gguf) == 0) {
+      c->keys.v[i] = n;
       return;
     }
-  if (!rlx_array_push(&c->notes, n)) c->failed = true;
+  if (!rlx_array_push(&c->keys, n)) c->failed = true;
 }
 
 static rlx_status write_text(rlx_file_writer *w, const char *key, const char *text) {
@@ -54,8 +55,8 @@ static rlx_status write_text(rlx_file_writer *w, const char *key, const char *te
   return rlx_file_writer_meta(w, &m);
 }
 
-/* The texts from which RLX makes a tokenizer. */
-static rlx_status keep_texts(const rlx_file *f, rlx_file_writer *w) {
+/* Copies the JSON texts that RLX makes a tokenizer from. */
+static rlx_status copy_texts(const rlx_file *f, rlx_file_writer *w) {
   static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"};
   rlx_meta m;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -63,7 +64,7 @@ static rlx_status keep_texts(const rlx_file *f, rlx_file_writer *w) {
   return RLX_OK;
 }
 
-/* What RLX knows of an encoder without a key, and others do not. */
+/* Keys that RLX does not need for an encoder but other programs do. */
 static rlx_status write_encoder(const conversion *c, rlx_file_writer *w) {
   char key[96];
   snprintf(key, sizeof key, "%s.attention.causal", c->m->config.family->name);
@@ -73,7 +74,7 @@ static rlx_status write_encoder(const conversion *c, rlx_file_writer *w) {
   return rlx_file_writer_meta(w, &types);
 }
 
-/* What generation_config.json says about drawing, by the names that a GGUF has for it. */
+/* The sampling settings of generation_config.json under GGUF's names. */
 static rlx_status write_sampling(const conversion *c, rlx_file_writer *w) {
   rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
   RLX_TRY(rlx_lm_sampling_of(c->m->file, &s));
@@ -99,10 +100,10 @@ static rlx_status write_metas(void *user, rlx_file_writer *w) {
   char key[192];
   RLX_TRY(write_text(w, "general.architecture", config->family->name));
   if (config->name[0]) RLX_TRY(write_text(w, "general.name", config->name));
-  for (size_t i = 0; i < c->notes.n; i++) {
-    rlx_meta m = c->notes.v[i].value;
-    if (!config->window && strcmp(c->notes.v[i].key, "rope.freq_base_swa") == 0) continue;
-    snprintf(key, sizeof key, "%s.%s", config->family->name, c->notes.v[i].key);
+  for (size_t i = 0; i < c->keys.n; i++) {
+    rlx_meta m = c->keys.v[i].value;
+    if (!config->window && strcmp(c->keys.v[i].key, "rope.freq_base_swa") == 0) continue;
+    snprintf(key, sizeof key, "%s.%s", config->family->name, c->keys.v[i].key);
     m.key = key;
     RLX_TRY(rlx_file_writer_meta(w, &m));
   }
@@ -111,15 +112,16 @@ static rlx_status write_metas(void *user, rlx_file_writer *w) {
   rlx_status s = text_to_gguf(c->m->file, (size_t)config->vocabulary, w);
   if (s != RLX_UNSUPPORTED) return s;
   if (rlx_file_meta_find(c->m->file, "tokenizer.json", &(rlx_meta){0}))
-    rlx_log_write(RLX_LOG_WARN, "the tokenizer stays as tokenizer.json, since a GGUF has no name for it: %s",
+    rlx_log_write(RLX_LOG_WARN, "the tokenizer is stored as tokenizer.json, because GGUF cannot represent it: %s",
                   rlx_message());
-  return keep_texts(c->m->file, w);
+  return copy_texts(c->m->file, w);
 }
 
 /* ---- Weights ---- */
 
-/* Pieces of a weight are asked for one after another; its recipe makes the whole. */
-static rlx_status read_piece(void *user, size_t i, size_t from, void *data, size_t bytes) {
+/* The writer reads a weight in consecutive chunks; its recipe produces the whole weight, which is kept for the next
+ * chunk. */
+static rlx_status read_chunk(void *user, size_t i, size_t from, void *data, size_t bytes) {
   conversion *c = user;
   if (c->at != i) {
     rlx_mem_free(c->data);
@@ -143,11 +145,11 @@ static rlx_status list_tensors(conversion *c) {
   return RLX_OK;
 }
 
-/* ---- Is it the same model? ---- */
+/* ---- Comparison with the source ---- */
 
 static bool is_near(double a, double b) { return fabs(a - b) <= 1e-6 * (fabs(a) + fabs(b)); }
 
-/* What is not the same; NULL: all is. */
+/* Names the first difference; NULL: the configurations are equal. */
 static const char *difference(const lm_config *a, const lm_config *b) {
   if (a->layers != b->layers || a->width != b->width || a->hidden != b->hidden) return "sizes";
   if (a->heads != b->heads || a->kv_heads != b->kv_heads || a->head != b->head) return "heads";
@@ -161,9 +163,9 @@ static const char *difference(const lm_config *a, const lm_config *b) {
   if (a->rotated != b->rotated || !is_near(a->theta, b->theta)) return "rotary positions";
   if (a->is_local && !is_near(a->local_theta, b->local_theta)) return "rotary positions of layers with a window";
   bool has = a->rope_factors && !a->factors_are_weights;
-  if (has != (b->rope_factors != NULL)) return "the stretch of rotary positions";
+  if (has != (b->rope_factors != NULL)) return "the scaling of rotary positions";
   for (int64_t i = 0; has && i < a->rotated / 2; i++)
-    if (!is_near((double)a->rope_factors[i], (double)b->rope_factors[i])) return "the stretch of rotary positions";
+    if (!is_near((double)a->rope_factors[i], (double)b->rope_factors[i])) return "the scaling of rotary positions";
   if (a->act != b->act) return "the activation";
   if (!is_near(a->eps, b->eps) || !is_near(a->embedding_scale, b->embedding_scale)) return "norms or scales";
   if (a->experts != b->experts || a->experts_used != b->experts_used || a->weigh_all_experts != b->weigh_all_experts)
@@ -181,26 +183,26 @@ static rlx_status compare(void *user, const char *draft) {
   RLX_TRY(rlx_file_open(draft, NULL, &f));
   rlx_status s = lm_config_read(f, &other);
   const char *what = s ? NULL : difference(config, &other);
-  if (what) s = RLX_FAIL(RLX_UNSUPPORTED, "a GGUF of the family %s cannot say %s", config->family->name, what);
+  if (what) s = RLX_FAIL(RLX_UNSUPPORTED, "a GGUF of the family %s cannot represent %s", config->family->name, what);
   lm_config_deinit(&other);
   rlx_file_close(f);
   return s;
 }
 
-/* ---- The whole ---- */
+/* ---- Conversion ---- */
 
 static rlx_status convert(conversion *c, const char *path, const rlx_convert_options *o) {
   lm_model *m = c->m;
-  RLX_TRY(lm_config_read_aloud(m->file, &m->config, take_note, c));
+  RLX_TRY(lm_config_read_recorded(m->file, &m->config, record_key, c));
   if (c->failed) return RLX_FAIL(RLX_NO_MEMORY, "metadata");
   RLX_TRY(lm_resolve(m));
-  take_note(c, "vocab_size", &(rlx_meta){.type = "u32", .kind = RLX_META_INT, .integer = m->config.vocabulary});
+  record_key(c, "vocab_size", &(rlx_meta){.type = "u32", .kind = RLX_META_INT, .integer = m->config.vocabulary});
   RLX_TRY(list_tensors(c));
   convert_source source = {.file = m->file,
                            .tensors = c->tensors.v,
                            .n = c->tensors.n,
                            .user = c,
-                           .read = read_piece,
+                           .read = read_chunk,
                            .write_metas = write_metas,
                            .check = compare};
   return convert_source_write(&source, path, o);
@@ -213,14 +215,14 @@ rlx_status rlx_lm_convert(const rlx_file *f, const char *path, const rlx_convert
   RLX_TRY_AT(RLX_SIZED_READ("rlx_convert_options", options, &own), "rlx_lm_convert");
   size_t n = strlen(path);
   if (n < 5 || strcmp(path + n - 5, ".gguf") != 0)
-    return RLX_FAIL(RLX_INVALID, "rlx_lm_convert: expected a path that ends in .gguf, found '%s'", path);
+    return RLX_FAIL(RLX_INVALID, "rlx_lm_convert: expected a path that ends in .gguf, got '%s'", path);
   if (rlx_file_meta_find(f, "general.architecture", &(rlx_meta){0})) return rlx_file_convert(f, path, o);
   conversion c = {.m = rlx_new(lm_model), .at = SIZE_MAX};
   if (!c.m) return RLX_FAIL(RLX_NO_MEMORY, "model");
   c.m->file = file_use(f);
   c.m->is_apart = true;
   rlx_status s = convert(&c, path, o);
-  rlx_array_deinit(&c.notes);
+  rlx_array_deinit(&c.keys);
   rlx_array_deinit(&c.tensors);
   rlx_mem_free(c.data);
   lm_model_close(c.m);

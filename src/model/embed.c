@@ -1,4 +1,4 @@
-/* Embeddings: a text through an encoder, in the smallest of its programs that has room for it. */
+/* Embeddings: runs a text through an encoder, with the smallest program that holds its tokens. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -28,12 +28,11 @@ rlx_status lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size
   if (n_cut) *n_cut = 0;
   if (!lm || !out || (bytes && !text))
     return RLX_FAIL(RLX_INVALID, "rlx_lm_embed: %s is NULL", !lm ? "the model" : !out ? "out" : "the text");
-  if (lm->is_dry)
-    return RLX_FAIL(RLX_INVALID, "rlx_lm_embed: the model was opened for a look (dry_run) and has no weights");
+  if (lm->is_dry) return RLX_FAIL(RLX_INVALID, "rlx_lm_embed: the model was opened with dry_run and has no weights");
   if (!lm_model_facts(lm->model)->is_encoder)
     return RLX_FAIL(RLX_UNSUPPORTED, "a %s model continues texts and does not embed them",
                     lm_model_facts(lm->model)->family);
-  if (!lm->tokenizer) return RLX_FAIL(RLX_UNSUPPORTED, "the model has no tokenizer that is known here");
+  if (!lm->tokenizer) return RLX_FAIL(RLX_UNSUPPORTED, "the model has no supported tokenizer");
   int32_t *ids;
   size_t n;
   RLX_TRY(rlx_tokenizer_encode(lm->tokenizer, text, bytes, RLX_TOKENS_ADD_SPECIAL, &ids, &n));
@@ -41,7 +40,7 @@ rlx_status lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size
   if (n == 0) s = RLX_FAIL(RLX_INVALID, "rlx_lm_embed: the text has no tokens");
   if (!s && n > lm->context && !n_cut)
     s = RLX_FAIL(RLX_INVALID, "rlx_lm_embed: the text has %zu tokens, the context holds %u", n, (unsigned)lm->context);
-  /* As the models' own tools do: what does not fit is left out, the closing token stays. */
+  /* As the original tools do: tokens that do not fit are dropped, the closing token stays. */
   if (!s && n > lm->context) {
     *n_cut = n - lm->context;
     ids[lm->context - 1] = ids[n - 1];

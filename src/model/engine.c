@@ -1,4 +1,4 @@
-/* Loading a model: the file, its configuration, programs, weights. */
+/* Loads a language model: file, configuration, programs, weights; describes a loaded one. */
 #include "model/engine.h"
 
 #include <stddef.h>
@@ -12,11 +12,11 @@
 #include "io/file.h"
 #include "runtime/weights.h"
 
-/* A stretch of eight hides all but an eighth of what asking the device costs. */
+/* Reading back after each token costs a device round trip; a span of 8 hides 7/8 of that. */
 enum { GPU_AHEAD = 8 };
 enum { DEFAULT_CONTEXT = 4096, DEFAULT_CHUNK = 512, MAX_SEQUENCES = 256, MAX_CHUNK = 4096 };
 
-/* ---- programs ---- */
+/* ---- Programs ---- */
 
 static bool same_desc(const lm_graph_desc *a, const lm_graph_desc *b) {
   return a->sequences == b->sequences && a->tokens == b->tokens && a->context == b->context && a->cache == b->cache &&
@@ -32,7 +32,7 @@ static void program_destroy(lm_program *p) {
   rlx_mem_free(p);
 }
 
-/* What crosses to the host at every run gets a fixed place, so that a run allocates nothing. */
+/* Inputs written at every run get fixed buffers, so a run does not allocate. */
 static rlx_status make_buffers(lm_program *p) {
   size_t n_seq = p->desc.sequences, n = n_seq * p->desc.tokens;
   p->tokens = rlx_mem_calloc(n, sizeof *p->tokens);
@@ -65,7 +65,7 @@ static rlx_status program_create(rlx_lm *lm, const lm_graph_desc *want, lm_progr
 
 static lm_program *program_of(rlx_cached *c) { return (lm_program *)((char *)c - offsetof(lm_program, cached)); }
 
-static void take_program(rlx_cached *c) {
+static void remove_program(rlx_cached *c) {
   rlx_lm *lm = program_of(c)->lm;
   size_t i = 0;
   while (lm->programs.v[i] != program_of(c)) i++;
@@ -86,9 +86,9 @@ static lm_program *find_program(rlx_lm *lm, const lm_graph_desc *want) {
   return p;
 }
 
-/* The first is in use for good: rlx_lm_executable gives it out. */
+/* The first program is never evicted: rlx_lm_executable returns it. */
 static rlx_status add_program(rlx_lm *lm, lm_program *p) {
-  static const rlx_cached_class class = {NULL, take_program, free_program};
+  static const rlx_cached_class class = {NULL, remove_program, free_program};
   rlx_cache *cache = &lm->session->cache;
   p->lm = lm;
   rlx_cache_lock(cache);
@@ -117,7 +117,7 @@ rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **ou
   return RLX_OK;
 }
 
-void lm_programs_leave(rlx_lm *lm) {
+void lm_programs_release(rlx_lm *lm) {
   rlx_cache *cache = &lm->session->cache;
   rlx_cache_lock(cache);
   for (size_t i = 0; i < lm->programs.n; i++) {
@@ -145,7 +145,7 @@ rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
   return rlx_executable_write(e, "sampling", &(rlx_tensor){RLX_F32, RLX_DIMS(4), {p->sampling}, sizeof p->sampling});
 }
 
-/* ---- loading ---- */
+/* ---- Loading ---- */
 
 static rlx_status read_weight(void *user, size_t at, void *to) {
   const rlx_lm *lm = user;
@@ -169,7 +169,7 @@ static rlx_status open_session(rlx_lm *lm, const rlx_lm_desc *d) {
   if (!lm->session) {
     rlx_session_desc sd = {RLX_SESSION_DESC_INIT, .device = d->device, .n_threads = d->n_threads,
                            .limits = d->watch.limits};
-    sd.limits.seconds = 0; /* which are loading's */
+    sd.limits.seconds = 0; /* the time limit applies to loading only */
     RLX_TRY(rlx_session_create(&sd, &lm->session));
   }
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
@@ -197,10 +197,10 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
   uint32_t own = facts->context ? facts->context : DEFAULT_CONTEXT;
   lm->context = d->context ? d->context : own < DEFAULT_CONTEXT ? own : DEFAULT_CONTEXT;
   if (facts->is_encoder && lm->context > own)
-    return RLX_FAIL(RLX_INVALID, "a context of %u tokens: this model has places for %u", (unsigned)lm->context,
+    return RLX_FAIL(RLX_INVALID, "a context of %u tokens: the model has %u positions", (unsigned)lm->context,
                     (unsigned)own);
   if (lm->context > own)
-    rlx_log_write(RLX_LOG_WARN, "a context of %u tokens is more than the %u the model was made for",
+    rlx_log_write(RLX_LOG_WARN, "a context of %u tokens exceeds the %u that the model was trained for",
                   (unsigned)lm->context, (unsigned)own);
   lm->chunk = d->chunk ? d->chunk : DEFAULT_CHUNK;
   if (lm->chunk > lm->context) lm->chunk = lm->context;
@@ -213,7 +213,8 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
   return lm->sequences ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "%u sequences", (unsigned)lm->n_sequences);
 }
 
-/* What every use of the model needs, before the weights come: so they are packed as these programs want them. */
+/* The programs that every use needs. They are compiled before the weights load, so weights are packed in the layouts
+ * they prefer. */
 static rlx_status first_programs(rlx_lm *lm) {
   lm_program *p;
   if (lm_model_facts(lm->model)->is_encoder)
@@ -228,13 +229,15 @@ static rlx_status first_programs(rlx_lm *lm) {
 
 static rlx_status load(rlx_lm *lm, const rlx_lm_desc *d) {
   if (d->session) RLX_TRY(rlx_session_check(d->session, "rlx_lm_load"));
-  if (d->session) lm->session = rlx_session_retain(d->session); /* who watches the file being read may destroy it */
+  if (d->session)
+    lm->session =
+      rlx_session_retain(d->session); /* retained: a progress callback may destroy it while the file is read */
   RLX_TRY(rlx_file_open(d->path, &d->watch, &lm->file));
   RLX_TRY_AT(lm_model_open(lm->file, &lm->model), "%s", d->path);
   rlx_status s = rlx_tokenizer_create(lm->file, &lm->tokenizer);
   if (s && s != RLX_NOT_FOUND && s != RLX_UNSUPPORTED) return rlx_fail_frame(s, "%s", d->path);
   if (s) rlx_log_write(RLX_LOG_WARN, "the model runs on token numbers alone: %s", rlx_message());
-  file_drop_lists(lm->file); /* the tokenizer has what it needs of them */
+  file_drop_lists(lm->file); /* the tokenizer has copied what it needs */
   RLX_TRY(choose_sizes(lm, d));
   RLX_TRY(open_session(lm, d));
   RLX_TRY_AT(first_programs(lm), "%s", d->path);
@@ -288,7 +291,7 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
     lm_free(lm);
     return s;
   }
-  lm_programs_leave(lm);
+  lm_programs_release(lm);
   lm->load_seconds = 1e-9 * (double)(rlx_now_ns() - begin);
   *out = lm;
   return RLX_OK;
@@ -298,9 +301,9 @@ void rlx_lm_destroy(rlx_lm *lm) {
   if (lm) rlx_lock_end(&lm->lock);
 }
 
-/* ---- looking ---- */
+/* ---- Description ---- */
 
-/* The types of weights, those with most bytes first. */
+/* The types of the weights, by total bytes, largest first. */
 static void report_types(const rlx_lm *lm, char *out, size_t room) {
   uint64_t bytes[RLX_DTYPE_COUNT] = {0};
   size_t used = 0;
@@ -319,16 +322,16 @@ static void report_types(const rlx_lm *lm, char *out, size_t room) {
   }
 }
 
-/* Under the lock, since another thread may take programs that are not in use. */
+/* Holds the cache lock, because another thread may evict programs that are not in use. */
 static rlx_status count_programs(const rlx_lm *lm, rlx_lm_info *out) {
-  bool counted[2] = {false, false}; /* states of one sequence, of several */
+  bool counted[2] = {false, false}; /* states of the single-sequence and the batched programs */
   rlx_status s = RLX_OK;
   rlx_cache_lock(&lm->session->cache);
   for (size_t i = 0; i < lm->programs.n && !s; i++) {
     rlx_memory_info m = {RLX_MEMORY_INFO_INIT};
     s = rlx_executable_memory(lm->programs.v[i]->executable, &m);
     if (s) break;
-    if (m.scratch > out->scratch_bytes) out->scratch_bytes = m.scratch; /* which all of them compute in */
+    if (m.scratch > out->scratch_bytes) out->scratch_bytes = m.scratch; /* shared by all programs */
     bool several = lm->programs.v[i]->desc.sequences > 1;
     if (!counted[several]) out->state_bytes += m.state;
     counted[several] = true;
@@ -372,7 +375,7 @@ rlx_status rlx_lm_device(const rlx_lm *lm, rlx_device_info *out) {
 }
 
 const rlx_executable *rlx_lm_executable(const rlx_lm *lm) {
-  return lm ? lm->programs.v[0]->executable : NULL; /* the first that is made: first_programs */
+  return lm ? lm->programs.v[0]->executable : NULL; /* compiled first, by first_programs */
 }
 
 const rlx_file *rlx_lm_file(const rlx_lm *lm) { return lm ? lm->file : NULL; }

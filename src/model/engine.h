@@ -1,10 +1,12 @@
-/* A language model on a device: what engine.c, sequence.c, generate.c, reply.c, embed.c and save.c share.
+/* A language model on a device: the types and functions that engine.c, sequence.c, generate.c, batch.c, reply.c,
+ * embed.c, save.c and finite.c share.
  *
- * All programs (compiled graphs) of a model share its weights and states. There is one per number of tokens and per kind of
- * result, made when it is first needed and kept in the session's cache of programs:
- *   a prompt goes through programs of 512, 128, 32, 8 tokens that only remember (no logits, so most of the last layer is not
- *   computed); its last token, like every token after it, through a program of one token that draws the next one. That one
- *   feeds itself on the device: token into tokens, next into position. */
+ * All programs (compiled graphs) of a model share its weights and states. There is one per number of tokens and kind
+ * of result, compiled when first needed and kept in the session's program cache:
+ *   prefill: programs of 512, 128, 32 and 8 tokens that only fill the KV cache. They have no logits, so most of the
+ *   last layer is not computed.
+ *   decode: a program of one token that samples the next one. The last prompt token goes through it as well. It feeds
+ *   itself on the device: output `token` into input `tokens`, `next` into `position`. */
 #ifndef RLX_MODEL_ENGINE_H
 #define RLX_MODEL_ENGINE_H
 
@@ -15,48 +17,48 @@
 #include "runtime/executable.h"
 
 #define LM_NO_SEQUENCE UINT32_MAX
-enum { LM_MAX_SPAN = 64 }; /* tokens in a stretch */
+enum { LM_MAX_SPAN = 64 }; /* max tokens per span */
 
 typedef struct lm_program {
   lm_graph_desc desc;
   rlx_cached cached;
   rlx_lm *lm;
-  bool is_used; /* by the call whose turn it is */
+  bool is_used; /* by the call that holds the lock */
   rlx_executable *executable;
   int32_t *tokens, *position, *length; /* inputs: [B, T], [B], [B] (NULL where T is 1) */
   int32_t draw;
-  float sampling[4]; /* temperature, top_k, top_p, min_p: inputs, so that no setting compiles anything */
-  uint32_t logits;   /* which output they are */
+  float sampling[4]; /* temperature, top_k, top_p, min_p: inputs, so that no setting needs a compilation */
+  uint32_t logits;   /* index of the output "logits" */
 } lm_program;
 
 typedef struct lm_sequence {
   RLX_ARRAY(int32_t) ids; /* all its tokens */
-  uint32_t done;          /* of them are in the states */
-  size_t dropped;         /* messages of its conversation that were left out last time: reply.c */
+  uint32_t done;          /* tokens that the states hold */
+  size_t dropped;         /* messages of its conversation that the last reply left out: reply.c */
 } lm_sequence;
 
 struct rlx_lm {
   rlx_lock lock;
-  rlx_budget budget; /* of the call whose turn it is */
+  rlx_budget budget; /* of the call that holds the lock */
   rlx_file *file;
   lm_model *model;
-  rlx_tokenizer *tokenizer; /* NULL: the file has none */
+  rlx_tokenizer *tokenizer; /* NULL: the file has none that is supported */
   rlx_session *session;
   bool exact, is_dry, is_gpu;
   rlx_dtype cache;
   uint32_t context, chunk, n_sequences;
-  uint32_t ahead; /* tokens in a stretch where the caller has no wish: what pays on this device */
+  uint32_t ahead; /* tokens per span if the caller sets none */
   rlx_weights *weights;
-  rlx_states *states; /* of one sequence, which is `holder` */
-  rlx_states *batch;  /* of all, where there are several */
-  uint32_t holder;    /* whose rows are in `states` */
+  rlx_states *states; /* of one sequence: `holder` */
+  rlx_states *batch;  /* of all sequences; NULL if there is only one */
+  uint32_t holder;    /* the sequence whose rows are in `states` */
   lm_sequence *sequences;
-  rlx_scratch *scratch;             /* of all programs: one runs at a time, and its inputs are written before */
-  RLX_ARRAY(lm_program *) programs; /* under the lock of the session's cache; the first stays */
+  rlx_scratch *scratch; /* shared by all programs: one runs at a time, and inputs are written before each run */
+  RLX_ARRAY(lm_program *) programs; /* guarded by the lock of the session cache; the first is never evicted */
   double load_seconds;
 };
 
-/* The calls of lm.h, which turns.c makes in the model's turn. */
+/* The implementations of lm.h. calls.c acquires the lock and calls them. */
 rlx_status lm_describe(const rlx_lm *lm, rlx_lm_info *out);
 const int32_t *lm_tokens(const rlx_lm *lm, uint32_t sequence, size_t *n);
 rlx_status lm_truncate(rlx_lm *lm, uint32_t sequence, uint32_t tokens);
@@ -73,45 +75,46 @@ rlx_status lm_embed(rlx_lm *lm, const char *text, size_t bytes, float *out, size
 rlx_status lm_save(rlx_lm *lm, uint32_t sequence, const char *path);
 rlx_status lm_restore(rlx_lm *lm, uint32_t sequence, const char *path);
 
-/* The program for this, made where it is not there yet. B is 1: on `states`; more: on `batch`. */
+/* Finds or compiles the program for a description. With one sequence it uses `states`, with several `batch`. */
 rlx_status lm_program_get(rlx_lm *lm, const lm_graph_desc *want, lm_program **out);
-void lm_programs_leave(rlx_lm *lm); /* the call ends: all but the first may make room for others */
-/* Hands over what is in tokens, position, length and draw. */
+void lm_programs_release(rlx_lm *lm); /* the call ends: all programs but the first may be evicted */
+/* Writes tokens, position, length, draw and sampling to the inputs of the program. */
 rlx_status lm_program_write(rlx_lm *lm, lm_program *p);
 
 rlx_status lm_check_sequence(const rlx_lm *lm, const char *what, uint32_t sequence);
-/* Appends tokens after checking them and the room. */
+/* Appends tokens after checking their ids and the free context. */
 rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n);
-/* Computes until at most `left` tokens of the sequence are not in the states. */
+/* Prefills until at most `left` tokens of the sequence are not in the states. */
 rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_fn cancel, void *user);
-/* The next n tokens of a sequence that is held, through the program of `size` tokens for this result: its inputs, and the run. */
+/* Writes (and runs) the next n tokens of the held sequence through the program of `size` tokens for this result. */
 rlx_status lm_write_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out);
 rlx_status lm_run_tokens(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, lm_program **out);
-/* From now on at most so many tokens of the sequence count as computed. A summary cannot forget: it is made again, from the first
- * token, when it is needed. */
-void lm_take_back(rlx_lm *lm, uint32_t sequence, uint32_t tokens);
-/* Makes the sequence the one whose rows are in `states`; brings those rows back to where all sequences have theirs. */
+/* Rewinds: at most `tokens` tokens of the sequence count as computed from now on. A recurrent state cannot be
+ * rewound, so it is recomputed from the first token when needed. */
+void lm_rewind(rlx_lm *lm, uint32_t sequence, uint32_t tokens);
+/* lm_hold loads the rows of the sequence into `states`; lm_release writes them back to `batch`. */
 rlx_status lm_hold(rlx_lm *lm, uint32_t sequence);
 rlx_status lm_release(rlx_lm *lm);
 
-/* Of options: whether they make sense, the program that draws so, and the number of the first draw. Seeds that are near each
- * other begin at places of the random stream that are not. */
+/* Checks options; finds the program for their sampling settings; derives the first draw number from the seed.
+ * Similar seeds start far apart in the random stream. */
 rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o);
 rlx_status lm_program_for(rlx_lm *lm, const rlx_lm_options *o, uint32_t sequences, lm_program **out);
 int32_t lm_first_draw(uint64_t seed);
-/* Of calls that write text: whether options and the rest make sense; tokens in, text out. */
+/* Checks the arguments of calls that write text; generates text from tokens. */
 rlx_status lm_check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_options *options, bool has_fn);
 rlx_status lm_generate_text(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *options, rlx_lm_text_fn fn,
                             void *user, rlx_lm_stats *stats);
-/* How many tokens to draw next, one at least, after `last` of them (0: the first is drawn alone), which took so long each, and
- * with room for so many. A summary cannot take tokens back, so there each is looked at before the next. */
+/* Number of tokens to draw next, at least 1. last: tokens of the previous span (0: none yet, the first token is
+ * drawn alone); token_ns: its time per token; room: upper bound. A recurrent state cannot be rewound, so its spans
+ * have one token. */
 uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room);
 
-/* finite.c: whether all numbers are finite, the same of rows of logits, the first of which is of the token at `position`, and the
- * failure where they are not, which says where that began. */
+/* finite.c: whether all values are finite; the same for rows of logits, the first of which belongs to the token at
+ * `position`; and the failure otherwise, which reports where the first non-finite value appeared. */
 bool lm_is_finite(const float *v, size_t n);
 rlx_status lm_check_logits(rlx_lm *lm, uint32_t sequence, uint32_t position, const float *logits, size_t n_rows);
 rlx_status lm_fail_not_finite(rlx_lm *lm, uint32_t sequence, uint32_t position);
-rlx_status lm_fail_embedding(lm_program *p, size_t n); /* the same of what p made of n tokens */
+rlx_status lm_fail_embedding(lm_program *p, size_t n); /* the same for the embedding that p computed from n tokens */
 
 #endif

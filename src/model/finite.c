@@ -1,10 +1,10 @@
-/* Numbers that are not finite: noticed in what a model answers, and traced to where they began.
+/* Detects non-finite values (NaN, infinity) in the results of a model and traces where they first appeared.
  *
- * A model whose logits are NaN or infinite has no next token, and whatever it would say is noise. Noticing costs next to
- * nothing: sampling gives -1 for such a row, and logits are looked at when they come to the host. Tracing happens only then,
- * and may be slow: the sequence is computed again from its first token, with an observer that looks at the result of every
- * step. Chunks go first; within the first chunk that has such a number, and at the token whose logits had one, it is one token
- * at a time, so that the message names the token, the node and the weight it works with. */
+ * A model with non-finite logits has no next token. Detection is almost free: sampling returns -1 for such a row,
+ * and logits are checked when they reach the host. Tracing runs only after detection and may be slow. It recomputes
+ * the sequence from its first token with an observer that checks the result of every step: first by chunks, then
+ * token by token inside the first bad chunk and at the token whose logits were bad. The message names the token, the
+ * node and the weight that the node uses. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,18 +12,18 @@
 #include "ir/graph.h"
 #include "model/engine.h"
 
-/* ---- looking at one run ---- */
+/* ---- One run ---- */
 
 typedef struct finding {
   bool found;
-  uint32_t position; /* the first token of the run */
-  uint32_t tokens;   /* of it */
+  uint32_t position; /* first token of the run */
+  uint32_t tokens;   /* tokens in the run */
   rlx_node node;
   const char *op;
-  char weight[160]; /* that the node works with, or the last one before it; "": none */
+  char weight[160]; /* used by the node, or the last one before it; "": none */
   bool weight_is_own;
   bool is_nan;
-  size_t at; /* which element */
+  size_t at; /* index of the element */
 } finding;
 
 typedef struct search {
@@ -40,7 +40,7 @@ static uint32_t bits_at(const rlx_tensor *v, size_t i) {
   return rlx_f32_bits(v->dtype == RLX_F16 ? rlx_f16_to_f32(half) : rlx_bf16_to_f32(half));
 }
 
-/* The first element of a value that is not finite; how many elements there are: none. */
+/* Index of the first non-finite element; the number of elements if all are finite. */
 static size_t find_element(const rlx_tensor *v) {
   size_t n = rlx_dims_count(&v->shape), i = 0;
   while (i < n && is_finite_bits(bits_at(v, i))) i++;
@@ -66,7 +66,7 @@ static void look(void *user, rlx_node node, const rlx_tensor *value) {
   if (s->out->found) return;
   note_weight(s, node);
   if (value->dtype != RLX_F32 && value->dtype != RLX_F16 && value->dtype != RLX_BF16) return;
-  /* A state holds rows of tokens that come later too, from before. */
+  /* A state also holds stale rows of later tokens. */
   rlx_arena_place place = {RLX_ARENA_PLACE_INIT};
   if (rlx_arena_where(s->arena, node, &place) == RLX_OK && place.segment == RLX_SEGMENT_STATE) return;
   size_t at = find_element(value);
@@ -78,7 +78,7 @@ static void look(void *user, rlx_node node, const rlx_tensor *value) {
   s->out->is_nan = (bits_at(value, at) & 0x7fffffffu) > 0x7f800000u;
 }
 
-/* The program once more, with what was written to it. */
+/* Runs the program again with the inputs already written. */
 static rlx_status run_again(lm_program *p, finding *out) {
   search s = {.out = out, .graph = rlx_executable_graph(p->executable)};
   RLX_TRY(rlx_executable_arena(p->executable, &s.arena));
@@ -88,8 +88,8 @@ static rlx_status run_again(lm_program *p, finding *out) {
   return status ? status : ended;
 }
 
-/* The next n tokens of the sequence, through the program of `size` for this result. */
-static rlx_status run_and_look(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, finding *out) {
+/* Runs the next n tokens of the sequence through the program of `size` tokens with the observer. */
+static rlx_status run_and_check(rlx_lm *lm, lm_sequence *q, uint32_t size, uint32_t n, lm_result result, finding *out) {
   lm_program *p;
   *out = (finding){.position = q->done, .tokens = n};
   RLX_TRY(lm_write_tokens(lm, q, size, n, result, &p));
@@ -118,38 +118,39 @@ rlx_status lm_fail_embedding(lm_program *p, size_t n) {
   return RLX_FAIL(RLX_INVALID, "the embedding of %zu tokens is not finite: that began in %s", n, describe(&f).v);
 }
 
-/* ---- the whole sequence ---- */
+/* ---- The whole sequence ---- */
 
-/* From the first token to the one at `position`, until there is something to report. */
+/* Runs from the first token to the one at `position`, until something is found. */
 static rlx_status trace(rlx_lm *lm, uint32_t sequence, uint32_t position, finding *out) {
   lm_sequence *q = &lm->sequences[sequence];
-  bool one_by_one = lm_model_facts(lm->model)->is_recurrent; /* a summary cannot go back to the start of a chunk */
+  bool one_by_one =
+    lm_model_facts(lm->model)->is_recurrent; /* a recurrent state cannot be rewound to the start of a chunk */
   RLX_TRY(lm_hold(lm, sequence));
   for (q->done = 0; q->done < position;) {
     uint32_t from = q->done, size = lm->chunk, n = position - from;
     if (one_by_one || size > lm->context - from) size = 1;
     if (n > size) n = size;
-    RLX_TRY(run_and_look(lm, q, size, n, LM_NONE, out));
+    RLX_TRY(run_and_check(lm, q, size, n, LM_NONE, out));
     if (!out->found) continue;
     if (size == 1) return RLX_OK;
-    /* Places past the last token are computed as well, and mean nothing: only single tokens decide. */
+    /* Positions past the last token are computed as well but have no meaning, so single-token runs decide. */
     const finding of_chunk = *out;
     for (q->done = from; q->done < from + n;) {
-      RLX_TRY(run_and_look(lm, q, 1, 1, LM_NONE, out));
+      RLX_TRY(run_and_check(lm, q, 1, 1, LM_NONE, out));
       if (out->found) return RLX_OK;
     }
-    if (n == size) { /* there were no such places: so it needs the whole chunk to show */
+    if (n == size) { /* no such positions: the value appears only when the whole chunk runs */
       *out = of_chunk;
       return RLX_OK;
     }
   }
-  return run_and_look(lm, q, 1, 1, LM_LAST, out);
+  return run_and_check(lm, q, 1, 1, LM_LAST, out);
 }
 
 rlx_status lm_fail_not_finite(rlx_lm *lm, uint32_t sequence, uint32_t position) {
   finding f = {0};
   rlx_status s = trace(lm, sequence, position, &f);
-  lm->sequences[sequence].done = 0; /* the states hold such numbers: what comes next is computed anew */
+  lm->sequences[sequence].done = 0; /* the states hold non-finite values: recompute from the start */
   if (s)
     return rlx_fail_frame(s, "the logits of token %u are not finite; tracing where that began", (unsigned)position);
   if (!f.found)

@@ -2,16 +2,16 @@
  *
  *   x + norm(attention(norm x)), then + norm(gated(norm x))
  *
- * Four norms a layer; their weights are stored by Hugging Face as what is added to 1. Rows of the table of tokens are scaled
- * by sqrt(width); the table is the output product too. Most layers see only a window of the past: in gemma 2 every other one,
- * in gemma 3 five of six, and those turn positions by a base of their own. Gemma 2 caps scores and logits; gemma 3 normalises
- * heads of q and k instead. */
+ * Four norms per layer; Hugging Face stores their weights as w - 1. Token embeddings are scaled by sqrt(width), and
+ * the embedding is also the output weight. Most layers use sliding-window attention: every other layer in gemma 2,
+ * five of six in gemma 3, where those layers have their own rope base. Gemma 2 soft-caps attention scores and
+ * logits; gemma 3 normalises the heads of q and k instead. */
 #include <math.h>
 
 #include "model/family.h"
 
-/* GGUF does not say how scores are scaled. All sizes but each generation's 27B do it by the size of a head; those, known by
- * their number of layers, by the width per head. */
+/* GGUF has no key for the attention scale. All sizes but the 27B of each generation use 1 / sqrt(head); the 27B,
+ * recognised by its number of layers, uses the width per head. */
 static void read_scale(lm_reader *r, lm_config *c, int64_t layers_of_27b) {
   double by = (double)(c->layers == layers_of_27b ? c->width / c->heads : c->head);
   by = lm_key_number(r, NULL, "query_pre_attn_scalar", by);
@@ -32,14 +32,14 @@ static void read_shared(lm_reader *r, lm_config *c) {
 
 static void read_gemma2(lm_reader *r, lm_config *c) {
   read_shared(r, c);
-  if (!lm_reader_is_hf(r) && c->attention_cap <= 0) c->attention_cap = 50; /* files older than the keys */
+  if (!lm_reader_is_hf(r) && c->attention_cap <= 0) c->attention_cap = 50; /* files older than the key */
   if (!lm_reader_is_hf(r) && c->final_cap <= 0) c->final_cap = 30;
   c->window = lm_key_size(r, "attention.sliding_window", "sliding_window sliding_window_size", 4096);
   lm_read_windows(r, c, 2);
   read_scale(r, c, 46);
 }
 
-/* Folders of gemma 3 leave out what is as its class has it by default. */
+/* Gemma 3 folders omit values that equal the defaults of the class. */
 static void read_gemma3(lm_reader *r, lm_config *c) {
   if (lm_reader_is_hf(r)) {
     c->heads = 8;
@@ -62,7 +62,7 @@ static void read_gemma3(lm_reader *r, lm_config *c) {
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   rlx_node y = lm_attention(b, i, lm_rms_norm(b, "blk.%.attn_norm", i, x));
   x = rlx_op_add(b->g, x, lm_rms_norm(b, "blk.%.post_attention_norm", i, y));
-  x = lm_rows_that_count(b, i, x);
+  x = lm_active_rows(b, i, x);
   y = lm_gated(b, i, lm_rms_norm(b, "blk.%.ffn_norm", i, x));
   return rlx_op_add(b->g, x, lm_rms_norm(b, "blk.%.post_ffw_norm", i, y));
 }
@@ -77,12 +77,14 @@ static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   LM_TENSOR("blk.%.attn_k.weight", "layers.%.self_attn.k_proj.weight", {LM_KV_ROWS, LM_WIDTH}), \
   LM_TENSOR("blk.%.attn_v.weight", "layers.%.self_attn.v_proj.weight", {LM_KV_ROWS, LM_WIDTH}), \
   LM_TENSOR("blk.%.attn_output.weight", "layers.%.self_attn.o_proj.weight", {LM_WIDTH, LM_Q_ROWS}), \
-  LM_TENSOR("blk.%.post_attention_norm.weight", "layers.%.post_attention_layernorm.weight", {LM_WIDTH}, .recipe = LM_PLUS_ONE), \
+  LM_TENSOR("blk.%.post_attention_norm.weight", "layers.%.post_attention_layernorm.weight", \
+            {LM_WIDTH}, .recipe = LM_PLUS_ONE), \
   LM_TENSOR("blk.%.ffn_norm.weight", "layers.%.pre_feedforward_layernorm.weight", {LM_WIDTH}, .recipe = LM_PLUS_ONE), \
   LM_TENSOR("blk.%.ffn_gate.weight", "layers.%.mlp.gate_proj.weight", {LM_HIDDEN, LM_WIDTH}), \
   LM_TENSOR("blk.%.ffn_up.weight", "layers.%.mlp.up_proj.weight", {LM_HIDDEN, LM_WIDTH}), \
   LM_TENSOR("blk.%.ffn_down.weight", "layers.%.mlp.down_proj.weight", {LM_WIDTH, LM_HIDDEN}), \
-  LM_TENSOR("blk.%.post_ffw_norm.weight", "layers.%.post_feedforward_layernorm.weight", {LM_WIDTH}, .recipe = LM_PLUS_ONE)
+  LM_TENSOR("blk.%.post_ffw_norm.weight", "layers.%.post_feedforward_layernorm.weight", \
+            {LM_WIDTH}, .recipe = LM_PLUS_ONE)
 
 static const lm_tensor gemma2_tensors[] = {SHARED};
 static const lm_tensor gemma3_tensors[] = {

@@ -1,10 +1,13 @@
-/* Generation: one program of one token, run again and again.
+/* Token generation: a decode program of one token, run repeatedly.
  *
- * The program draws a token and feeds it to itself on the device, so nothing has to come back between two tokens. Where the
- * device is another machine than the host's own cores, asking it after each one costs more than sending: tokens are drawn in
- * stretches, the first alone, then two, four, eight at a time, as long as a stretch takes no longer than the eye notices.
- * What was drawn past an end, a stop or a cancel is thrown away: its rows lie behind the sequence's last token, where nothing
- * looks, and the next tokens overwrite them. Text goes out in whole characters, and what might be the beginning of a stop text waits until it is known. */
+ * The program samples a token and feeds it back to itself on the device, so nothing must be read back between two
+ * tokens. On a GPU, a read-back after each token costs more than the dispatch. Tokens are therefore drawn in spans:
+ * 1 token, then 2, 4, 8, as long as a span takes less than SPAN_NS. Tokens drawn past an end token, a stop text or a
+ * cancel are discarded. Their KV rows are past the last token of the sequence, so attention does not read them and
+ * the next tokens overwrite them.
+ *
+ * Text is passed on in whole characters. Text that may be the beginning of a stop text is held back until that is
+ * decided. */
 #include <string.h>
 
 #include "base/log.h"
@@ -12,7 +15,7 @@
 #include "base/str.h"
 #include "model/engine.h"
 
-typedef bool (*id_fn)(void *user, int32_t id); /* false: enough */
+typedef bool (*id_fn)(void *user, int32_t id); /* false: stop */
 
 int32_t lm_first_draw(uint64_t seed) {
   seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -20,12 +23,13 @@ int32_t lm_first_draw(uint64_t seed) {
   return (int32_t)((seed ^ (seed >> 31)) & 0x3fffffff);
 }
 
-/* A GPU finds the few best in fewer dispatches than it sorts all: two programs, each for all settings of its kind. */
-enum { SMALL_BATCH = 64 };
+/* On a GPU, selecting the top 64 takes fewer dispatches than sorting the whole vocabulary. So there are two
+ * programs, one for small top_k and one for everything else. */
+enum { SMALL_TOP_K = 64 };
 
 rlx_status lm_program_for(rlx_lm *lm, const rlx_lm_options *o, uint32_t sequences, lm_program **out) {
   lm_graph_desc d = {.sequences = sequences, .tokens = 1, .result = LM_TOKEN, .is_drawn = o->temperature > 0};
-  if (d.is_drawn && lm->is_gpu && o->top_k > 0 && o->top_k <= SMALL_BATCH) d.max_k = SMALL_BATCH;
+  if (d.is_drawn && lm->is_gpu && o->top_k > 0 && o->top_k <= SMALL_TOP_K) d.max_k = SMALL_TOP_K;
   RLX_TRY(lm_program_get(lm, &d, out));
   const double how[4] = {o->temperature, o->top_k, o->top_p > 0 ? o->top_p : 1, o->min_p};
   for (int i = 0; i < 4; i++) (*out)->sampling[i] = (float)how[i];
@@ -45,9 +49,9 @@ rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
   return lm_check_sequence(lm, "rlx_lm_generate", o->sequence);
 }
 
-/* Forgets the older half; the rest is computed again at its new places. The token that begins a text stays its first: models
- * lean on it, and what follows is then what a fresh prompt would give. */
-static void forget_half(const rlx_lm *lm, lm_sequence *q) {
+/* Drops the older half of the tokens; the rest is recomputed at its new positions. A leading BOS token stays first:
+ * models depend on it, and the result then equals that of a fresh prompt. */
+static void drop_older_half(const rlx_lm *lm, lm_sequence *q) {
   size_t keep = q->ids.n / 2, first = 0;
   if (lm->tokenizer && keep > 1 && q->ids.v[0] == rlx_tokenizer_bos(lm->tokenizer)) first = 1;
   memmove(q->ids.v + first, q->ids.v + q->ids.n - keep + first, (keep - first) * sizeof *q->ids.v);
@@ -55,19 +59,19 @@ static void forget_half(const rlx_lm *lm, lm_sequence *q) {
   q->done = 0;
 }
 
-enum { SPAN_NS = 30 * 1000 * 1000 }; /* of one stretch, at most */
+enum { SPAN_NS = 30 * 1000 * 1000 }; /* max duration of a span */
 
-typedef struct run_of {
+typedef struct generation {
   rlx_lm *lm;
   const rlx_lm_options *options;
   lm_sequence *q;
   lm_program *program;
   rlx_lm_stats *stats;
-  bool primed;                /* the program has fed itself with what comes next */
-  int32_t drawn[LM_MAX_SPAN]; /* the stretch, of which `next` to n_drawn - 1 are not handed out yet */
+  bool primed;                /* the inputs of the program already hold the next token and position */
+  int32_t drawn[LM_MAX_SPAN]; /* the span; `next` .. n_drawn - 1 are not handed out yet */
   uint32_t n_drawn, next;
-  uint64_t token_ns; /* what one took in it */
-} run_of;
+  uint64_t token_ns; /* time per token in the last span */
+} generation;
 
 uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last, uint64_t token_ns, uint32_t room) {
   uint32_t max = o->ahead ? o->ahead : lm->ahead, n = 2 * last;
@@ -78,15 +82,15 @@ uint32_t lm_span_tokens(const rlx_lm *lm, const rlx_lm_options *o, uint32_t last
   return n ? n : 1;
 }
 
-/* How many tokens there can be at most. */
-static uint32_t room_of(const run_of *r) {
+/* Upper bound on the tokens that can still be drawn. */
+static uint32_t max_new_tokens(const generation *r) {
   uint32_t room = r->lm->context - (uint32_t)r->q->ids.n, left = r->options->max_tokens - r->stats->n_tokens;
   return r->options->max_tokens && left < room ? left : room;
 }
 
-static rlx_status draw_span(run_of *r) {
+static rlx_status draw_span(generation *r) {
   lm_program *p = r->program;
-  const uint32_t n = lm_span_tokens(r->lm, r->options, r->n_drawn, r->token_ns, room_of(r));
+  const uint32_t n = lm_span_tokens(r->lm, r->options, r->n_drawn, r->token_ns, max_new_tokens(r));
   if (!r->primed) {
     p->tokens[0] = r->q->ids.v[r->q->done];
     p->position[0] = (int32_t)r->q->done;
@@ -97,14 +101,14 @@ static rlx_status draw_span(run_of *r) {
   r->n_drawn = r->next = 0;
   rlx_named_tensor token = {"token", {.data = r->drawn, .bytes = n * sizeof *r->drawn}};
   uint64_t begin = rlx_now_ns();
-  RLX_TRY(rlx_executable_repeat(p->executable, n, &token, 1)); /* token and next go back in by themselves */
+  RLX_TRY(rlx_executable_repeat(p->executable, n, &token, 1)); /* outputs token and next feed the inputs */
   r->token_ns = (rlx_now_ns() - begin) / n;
   r->primed = true;
   r->n_drawn = n;
   return RLX_OK;
 }
 
-static rlx_status draw_next(run_of *r, int32_t *id) {
+static rlx_status draw_next(generation *r, int32_t *id) {
   if (r->next == r->n_drawn) RLX_TRY(draw_span(r));
   *id = r->drawn[r->next++];
   if (*id < 0) return lm_fail_not_finite(r->lm, r->options->sequence, r->q->done);
@@ -112,20 +116,20 @@ static rlx_status draw_next(run_of *r, int32_t *id) {
   return RLX_OK;
 }
 
-static rlx_status make_room(run_of *r, uint32_t left) {
+static rlx_status make_room(generation *r, uint32_t left) {
   if (r->q->ids.n < r->lm->context) return RLX_OK;
   if (r->options->shift && r->lm->context > 1) {
-    forget_half(r->lm, r->q);
+    drop_older_half(r->lm, r->q);
     r->primed = false;
     return lm_catch_up(r->lm, r->options->sequence, 1, NULL, NULL);
   }
   r->stats->ended = "context";
   if (!r->options->max_tokens) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "the context of %u tokens is full, %u of the tokens asked for are missing",
+  return RLX_FAIL(RLX_INVALID, "the context of %u tokens is full, %u of the requested tokens are missing",
                   (unsigned)r->lm->context, (unsigned)left);
 }
 
-static rlx_status draw_tokens(run_of *r, id_fn fn, void *user) {
+static rlx_status draw_tokens(generation *r, id_fn fn, void *user) {
   const rlx_lm_options *o = r->options;
   const rlx_tokenizer *t = r->lm->tokenizer;
   rlx_lm_stats *st = r->stats;
@@ -151,13 +155,13 @@ static rlx_status draw_tokens(run_of *r, id_fn fn, void *user) {
 
 static rlx_status generate(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_lm_options *o, id_fn fn, void *user,
                            rlx_lm_stats *stats) {
-  run_of r = {.lm = lm, .options = o, .q = &lm->sequences[o->sequence], .stats = stats};
-  while (o->shift && n <= lm->context && r.q->ids.n > lm->context - n) forget_half(lm, r.q);
+  generation r = {.lm = lm, .options = o, .q = &lm->sequences[o->sequence], .stats = stats};
+  while (o->shift && n <= lm->context && r.q->ids.n > lm->context - n) drop_older_half(lm, r.q);
   RLX_TRY(lm_push(lm, o->sequence, ids, n));
   if (!r.q->ids.n)
     return RLX_FAIL(RLX_INVALID, "nothing to continue: the prompt is empty and the model has no token to begin with");
-  /* What follows the last token must be drawn, so it is computed (again) even where the states have it. */
-  lm_take_back(lm, o->sequence, (uint32_t)r.q->ids.n - 1);
+  /* The last token is computed (again) even if the states hold it, because its logits are sampled. */
+  lm_rewind(lm, o->sequence, (uint32_t)r.q->ids.n - 1);
   stats->n_prompt_tokens = (uint32_t)r.q->ids.n - r.q->done;
   RLX_TRY(lm_program_for(lm, o, 1, &r.program));
   uint64_t begin = rlx_now_ns();
@@ -178,7 +182,7 @@ rlx_status lm_generate_ids(rlx_lm *lm, const int32_t *ids, size_t n, const rlx_l
   return generate(lm, ids, n, options, fn, user, stats);
 }
 
-/* ---- as text ---- */
+/* ---- Text output ---- */
 
 typedef struct writer {
   const rlx_lm_options *options;
@@ -190,7 +194,7 @@ typedef struct writer {
   rlx_status status;
 } writer;
 
-/* Where the first stop text begins in the waiting text, or how much of its end may still become one. */
+/* Offset of the first stop text in the held text (SIZE_MAX: none); *may_become: bytes at its end that may begin one. */
 static size_t find_stop(const writer *w, size_t *may_become) {
   size_t first = SIZE_MAX;
   *may_become = 0;
@@ -227,20 +231,20 @@ static bool write_id(void *user, int32_t id) {
   return !w->status && write_text(w, text, bytes, false);
 }
 
-static bool ask_cancel(void *user) {
+static bool call_cancel(void *user) {
   const writer *w = user;
   return w->options->cancel(w->user);
 }
 
 static rlx_status generate_through(rlx_lm *lm, const int32_t *ids, size_t n, writer *w, rlx_lm_stats *stats) {
   rlx_lm_options o = *w->options;
-  if (o.cancel) o.cancel = ask_cancel;
+  if (o.cancel) o.cancel = call_cancel;
   const char *text;
   size_t bytes;
   RLX_TRY(rlx_decoder_create(lm->tokenizer, false, &w->decoder));
   rlx_status s = generate(lm, ids, n, &o, write_id, w, stats);
   if (w->status || w->stopped) return w->status ? w->status : s;
-  rlx_status rest = rlx_decoder_flush(w->decoder, &text, &bytes); /* also after a failure: what was drawn is shown */
+  rlx_status rest = rlx_decoder_flush(w->decoder, &text, &bytes); /* even after a failure: text drawn so far is shown */
   if (!rest) write_text(w, text, bytes, true);
   return s ? s : rest ? rest : w->status;
 }
@@ -258,7 +262,7 @@ rlx_status lm_check_text_call(const rlx_lm *lm, const char *what, const rlx_lm_o
   if (!options || !has_fn) return RLX_FAIL(RLX_INVALID, "%s: %s is NULL", what, !options ? "options" : "fn");
   RLX_TRY(lm_check_options(lm, options));
   if (!lm->tokenizer)
-    return RLX_FAIL(RLX_UNSUPPORTED, "the model has no tokenizer that is known here: it takes tokens, not text");
+    return RLX_FAIL(RLX_UNSUPPORTED, "the model has no supported tokenizer: it takes tokens, not text");
   return RLX_OK;
 }
 

@@ -2,8 +2,8 @@
  *
  *   x + attention(norm x), then + down(gelu(up(norm x)))
  *
- * Layer norms with biases, a table of positions that is added to the rows of the tokens, one product for q, k and v. Hugging
- * Face stores the products [in, out]. */
+ * Layer norms with biases, learned positions added to the token embeddings, one product for q, k and v. Hugging Face
+ * stores weights as [in, out]. */
 #include "model/family.h"
 
 static void read(lm_reader *r, lm_config *c) {
@@ -18,13 +18,13 @@ static void read(lm_reader *r, lm_config *c) {
                    (long long)c->heads, (long long)c->kv_heads, (long long)c->head, (long long)c->width);
 }
 
-/* Rows that do not count may stand past the end of the table; they read its last row. */
+/* Rows past `length` may have positions past the end of the table; they read its last row. */
 static rlx_node embed(lm_build *b) {
   rlx_node at = rlx_op_min(b->g, b->positions, lm_i32(b, (int32_t)b->c->context - 1));
   return rlx_op_add(b->g, lm_rows(b, "token_embd", b->ids), lm_rows(b, "position_embd", at));
 }
 
-/* Part i of three, by heads. */
+/* Part i of q, k, v, split into heads. */
 static rlx_node part(lm_build *b, rlx_node qkv, int64_t i) {
   return rlx_op_reshape(b->g, rlx_op_narrow(b->g, qkv, 2, i * b->c->width, b->c->width),
                         RLX_DIMS(b->sequences, b->tokens, b->c->heads, b->c->head));
@@ -34,7 +34,7 @@ static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   rlx_node qkv = lm_linear(b, "blk.%.attn_qkv", i, lm_layer_norm(b, "blk.%.attn_norm", i, x));
   rlx_node y = lm_attend(b, i, part(b, qkv, 0), part(b, qkv, 1), part(b, qkv, 2));
   x = rlx_op_add(b->g, x, lm_linear(b, "blk.%.attn_output", i, y));
-  x = lm_rows_that_count(b, i, x);
+  x = lm_active_rows(b, i, x);
   rlx_node h = lm_activate(b, lm_linear(b, "blk.%.ffn_up", i, lm_layer_norm(b, "blk.%.ffn_norm", i, x)));
   return rlx_op_add(b->g, x, lm_linear(b, "blk.%.ffn_down", i, h));
 }

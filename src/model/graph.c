@@ -1,7 +1,7 @@
-/* The frame of every graph: inputs, tokens to rows, the layers, and what is made of the last one's rows.
+/* The frame of every model graph: inputs, token embedding, layers, and the result.
  *
- * Positions come in at run time, one per sequence, and everything else that depends on them is computed from them here,
- * once: the position of each token, how many keys there are, which row is the last that counts. */
+ * Positions are inputs, one per sequence. Everything derived from them is computed here once: the position of each
+ * token, the number of keys, the index of the last valid row. */
 #include "model/graph.h"
 
 #include <string.h>
@@ -29,23 +29,24 @@ static void make_inputs(lm_build *b) {
                                  (size_t)b->c->rotated / 2 * sizeof(float));
 }
 
-/* Of each sequence the last row that counts: [B, T, width] to [B, 1, width]. */
+/* The last valid row of each sequence: [B, T, width] to [B, 1, width]. */
 static rlx_node last_rows(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
   if (b->tokens == 1) return x;
-  rlx_node first = rlx_op_range(g, -1, (double)b->tokens, b->sequences, RLX_I32); /* of each sequence, less one */
+  rlx_node first =
+    rlx_op_range(g, -1, (double)b->tokens, b->sequences, RLX_I32); /* first row of each sequence, minus 1 */
   rlx_node rows = rlx_op_reshape(g, x, RLX_DIMS(b->sequences * b->tokens, b->c->width));
   rows = rlx_op_gather(g, rows, rlx_op_add(g, first, b->length), 0);
   b->tokens = 1;
   return rlx_op_reshape(g, rows, RLX_DIMS(b->sequences, 1, b->c->width));
 }
 
-rlx_node lm_rows_that_count(lm_build *b, uint32_t layer, rlx_node x) {
+rlx_node lm_active_rows(lm_build *b, uint32_t layer, rlx_node x) {
   bool is_last = layer + 1 == (uint32_t)b->c->layers;
   return is_last && (b->d->result == LM_LAST || b->d->result == LM_TOKEN) ? last_rows(b, x) : x;
 }
 
-/* Embeddings of texts: the rows that count, averaged (or the first), then brought to unit length. */
+/* Text embeddings: the mean of the valid rows (or the first row), scaled to unit length. */
 static rlx_node pool(lm_build *b, rlx_node x) {
   rlx_graph *g = b->g;
   rlx_node y;
@@ -69,7 +70,7 @@ static rlx_node logits_of(lm_build *b, rlx_node x) {
   return lm_soft_cap(b, lm_linear(b, is_tied ? "token_embd" : "output", 0, h), b->c->final_cap);
 }
 
-/* Every step draws anew though only the position changes from step to step. */
+/* The draw number differs at every step although only the position changes. */
 static rlx_node draw_number(lm_build *b) {
   rlx_node first = rlx_op_reshape(b->g, rlx_op_narrow(b->g, b->position, 0, 0, 1), RLX_SCALAR);
   return rlx_op_add(b->g, rlx_op_input(b->g, "draw", RLX_I32, RLX_SCALAR), first);
@@ -102,7 +103,7 @@ static rlx_status check_desc(const lm_model *m, const lm_graph_desc *d) {
     return RLX_FAIL(RLX_INVALID, "a graph of %u sequences by %u tokens", (unsigned)d->sequences, (unsigned)d->tokens);
   if (m->facts.is_encoder != (d->result == LM_EMBEDDING))
     return RLX_FAIL(RLX_UNSUPPORTED, "family %s %s", m->facts.family,
-                    m->facts.is_encoder ? "embeds texts; it does not generate" : "generates; it does not embed texts");
+                    m->facts.is_encoder ? "embeds texts; it cannot generate" : "generates text; it cannot embed");
   if (!m->facts.is_encoder && (d->context < d->tokens || d->context > INT32_MAX))
     return RLX_FAIL(RLX_INVALID, "a context of %u has no room for %u tokens", (unsigned)d->context,
                     (unsigned)d->tokens);

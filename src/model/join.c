@@ -1,6 +1,7 @@
-/* Weights that are read together become one. The rows of q, k and v of a layer multiply the same input, so below one name they are
- * one product: on a GPU one dispatch instead of three, on a CPU one stretch of work to share instead of three, of which two are
- * short. They are joined where they are of one type (files of mixed types often store v finer) and have biases all or none. */
+/* Joins the weights of q, k and v of a layer into one, since all three multiply the same input. One product replaces
+ * three: one dispatch instead of three on a GPU, and one larger range of rows to share among threads on a CPU. They
+ * are joined if all have the same type (files of mixed types often store v in a finer one) and either all or none
+ * have a bias. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,10 +13,10 @@ enum { PARTS = 3 };
 
 typedef struct joining {
   lm_model *m;
-  bool *gone; /* by weight: it is part of another now */
+  bool *gone; /* per weight: it is part of a joined one now */
 } joining;
 
-/* The places of q, k and v; how many there are. */
+/* Indices of q, k and v; returns how many exist. */
 static size_t find_parts(const lm_model *m, uint32_t layer, const char *ending, size_t at[PARTS]) {
   static const char *const names[PARTS] = {"attn_q", "attn_k", "attn_v"};
   size_t found = 0;
@@ -48,7 +49,7 @@ static rlx_status join(joining *j, uint32_t layer, const char *ending, const siz
   s.parts = parts;
   s.n_parts = PARTS;
   RLX_TRY_AT(rlx_tensor_bytes(s.weight.dtype, s.weight.shape, &s.weight.bytes), "weight '%s'", name);
-  j->gone[at[0]] = false; /* its place is taken */
+  j->gone[at[0]] = false; /* the joined weight replaces it */
   m->weights.v[at[0]] = s;
   return RLX_OK;
 }

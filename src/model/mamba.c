@@ -1,11 +1,11 @@
-/* Mamba: no attention; each channel carries a few numbers from token to token.
+/* Mamba: a recurrent model without attention; each channel carries a small state from token to token.
  *
  *   x + out(scan(silu(conv(u))) * silu(z)),   [u, z] = in(norm x)
  *
- * What a layer remembers is the last inputs of its short convolution (conv.N) and the numbers of the scan (ssm.N), both of
- * fixed size. Tokens past `length` must leave no trace in them, though the graph computes all T: the scan's step for such a
- * token is made 0, which keeps its numbers as they were, and the convolution's inputs are taken from before `length`. At
- * position 0 both begin as zeros, so a state needs no clearing. */
+ * The state of a layer is the last inputs of its short convolution (conv.N) and the state of the selective scan
+ * (ssm.N), both of fixed size. Tokens past `length` must not change them although the graph computes all T. For such
+ * a token, dt is set to 0, which leaves the scan state unchanged, and the stored convolution inputs are those before
+ * `length`. At position 0 both start as zeros, so a state needs no clearing. */
 #include <stdio.h>
 
 #include "model/family.h"
@@ -19,7 +19,7 @@ static void read(lm_reader *r, lm_config *c) {
   c->dt_rank = lm_key_size(r, "ssm.time_step_rank", "time_step_rank dt_rank", (c->width + 15) / 16);
   if (c->kernel < 2) lm_reader_fail(r, RLX_UNSUPPORTED, "a convolution of 1 tap");
   if (lm_key_bool(r, "ssm.dt_b_c_rms", NULL, false))
-    lm_reader_fail(r, RLX_UNSUPPORTED, "mamba.ssm.dt_b_c_rms: norms inside the scan are not known here");
+    lm_reader_fail(r, RLX_UNSUPPORTED, "mamba.ssm.dt_b_c_rms: norms inside the scan are not supported");
 }
 
 static rlx_node state_of(lm_build *b, const char *kind, uint32_t layer, rlx_dims shape) {
@@ -28,10 +28,12 @@ static rlx_node state_of(lm_build *b, const char *kind, uint32_t layer, rlx_dims
   return rlx_op_state(b->g, name, RLX_F32, shape);
 }
 
-/* Replaces the whole state. Nothing reads the result of the update, so it is an effect alone. */
-static void keep(lm_build *b, rlx_node state, rlx_node value) { rlx_op_update(b->g, state, value, lm_i32(b, 0), 0); }
+/* Overwrites the whole state. No node reads the result of the update; only its effect matters. */
+static void store_state(lm_build *b, rlx_node state, rlx_node value) {
+  rlx_op_update(b->g, state, value, lm_i32(b, 0), 0);
+}
 
-/* u [B, T, inner] through the convolution, whose last inputs before `length` are kept. */
+/* Convolves u [B, T, inner] and stores the last inputs before `length`. */
 static rlx_node convolve(lm_build *b, uint32_t layer, rlx_node u) {
   const lm_config *c = b->c;
   rlx_graph *g = b->g;
@@ -41,14 +43,15 @@ static rlx_node convolve(lm_build *b, uint32_t layer, rlx_node u) {
            bias = lm_weight_node(b, "blk.%.ssm_conv1d.bias", layer);
   rlx_node y = rlx_op_causal_conv(g, x, w, bias, before, RLX_OUT_Y);
   if (!b->length) {
-    keep(b, state, rlx_op_causal_conv(g, x, w, bias, before, RLX_OUT_STATE));
+    store_state(b, state, rlx_op_causal_conv(g, x, w, bias, before, RLX_OUT_STATE));
   } else {
-    /* Of the inputs before and now, those at length .. length + kernel - 2: one index for all channels of a sequence. */
+    /* Of the old and new inputs, those at length .. length + kernel - 2; all channels of a sequence use the same
+     * index. */
     rlx_node all = rlx_op_concat(g, (rlx_node[]){before, x}, 2, 2);
     rlx_node at = rlx_op_add(g, rlx_op_reshape(g, b->length, RLX_DIMS(b->sequences, 1, 1)),
                              rlx_op_range(g, 0, 1, c->kernel - 1, RLX_I32));
     at = rlx_op_expand(g, at, RLX_DIMS(b->sequences, c->inner, c->kernel - 1));
-    keep(b, state, rlx_op_gather_elements(g, all, at, 2));
+    store_state(b, state, rlx_op_gather_elements(g, all, at, 2));
   }
   return rlx_op_transpose(g, y, RLX_DIMS(0, 2, 1));
 }
@@ -72,7 +75,7 @@ static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   rlx_node a = lm_weight_node(b, "blk.%.ssm_a", i), d = lm_weight_node(b, "blk.%.ssm_d", i);
   rlx_node state = state_of(b, "ssm", i, RLX_DIMS(b->sequences, c->inner, c->state)), before = lm_fresh(b, state);
   rlx_node y = rlx_op_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_Y);
-  keep(b, state, rlx_op_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_H));
+  store_state(b, state, rlx_op_selective_scan(g, u, dt, a, to, from, d, before, RLX_OUT_H));
   return rlx_op_add(g, x, lm_linear(b, "blk.%.ssm_out", i, rlx_op_mul(g, y, rlx_op_silu(g, z))));
 }
 

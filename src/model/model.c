@@ -1,4 +1,4 @@
-/* A model that was opened: its configuration, and the weights it consists of. */
+/* An open model: its configuration and its list of weights. */
 #include "model/model.h"
 
 #include "base/mem.h"

@@ -1,20 +1,20 @@
-/* Model families: a weight file -> a configuration, a list of weights, and graphs.
+/* Model families: from a weight file to a configuration, a list of weights, and graphs.
  *
- * A family (llama.c, gemma.c, ..) reads its configuration and writes its layers; what all share (names, caches, heads,
- * sampling) is in config.c, names.c and graph.c. Weights have one set of names, GGUF's ("blk.0.attn_q.weight"), whatever the
- * file calls them; where a file stores a weight otherwise (rows of q and k in another order, transposed, one tensor per
- * expert) its recipe says what to do when it is read.
+ * A family (llama.c, gemma.c, ..) reads its configuration and builds its layers. What all families share (names, KV
+ * caches, heads, sampling) is in config.c, names.c and graph.c. Weights have one set of names, GGUF's
+ * ("blk.0.attn_q.weight"), whatever the file calls them. If a file stores a weight differently (other row order,
+ * transposed, one tensor per expert), a recipe converts it when it is read.
  *
- * One graph serves every position: where the tokens stand comes in at run time. */
+ * One graph serves every position: positions are run-time inputs. */
 #ifndef RLX_MODEL_MODEL_H
 #define RLX_MODEL_MODEL_H
 
 #include "rlx/lm.h"
 
-typedef struct lm_model lm_model; /* what is known of a model before anything runs; reads its file while it lives */
+typedef struct lm_model lm_model; /* a model before anything runs; reads from its file while it exists */
 
-/* The file must outlive the model. Refuses what does not fit together: missing tensors (all are named), sizes that contradict
- * the metadata, heads that do not divide. */
+/* The file must outlive the model. Refuses inconsistent files: missing tensors (all are named), sizes that
+ * contradict the metadata, heads that do not divide the width. */
 rlx_status lm_model_open(const rlx_file *f, lm_model **out);
 void lm_model_close(lm_model *m);
 
@@ -22,48 +22,47 @@ typedef struct lm_facts {
   const char *family; /* "llama" */
   const char *name;
   uint32_t n_layers, width, n_heads, n_kv_heads, n_vocab, n_experts;
-  uint32_t context;  /* that it was made for */
+  uint32_t context;  /* that the model was trained for */
   bool is_encoder;   /* no states; its result is an embedding */
-  bool is_recurrent; /* remembers a summary, not rows: tokens cannot be taken back; at position 0 it begins anew */
+  bool is_recurrent; /* has a recurrent state instead of a KV cache: tokens cannot be removed; position 0 resets it */
 } lm_facts;
 const lm_facts *lm_model_facts(const lm_model *m);
 
 typedef struct lm_weight {
-  const char *name; /* as the params of the graphs */
+  const char *name; /* also the name of the param in graphs */
   rlx_dtype dtype;
   rlx_dims shape;
   size_t bytes;
 } lm_weight;
 size_t lm_model_weights(const lm_model *m);
 const lm_weight *lm_model_weight(const lm_model *m, size_t i);
-/* Into `data`, which has the weight's bytes. */
+/* Reads weight i into `data`, which has the weight's bytes. */
 rlx_status lm_model_read(const lm_model *m, size_t i, void *data);
 
 /* ---- Graphs ----
  *
  * Inputs   tokens    i32 [B, T]
- *          position  i32 [B]      how many tokens the sequence had before
- *          length    i32 [B]      how many of its T tokens count (1 .. T); absent where T is 1
- *          draw      i32 scalar   where tokens are drawn with a temperature above 0: draw + position[0] is the draw's number
- *          sampling  f32 [4]      there too: temperature, top_k, top_p, min_p
- * States   k.N, v.N  [B, context, kv heads, head]   (or what the family remembers: conv.N, ssm.N)
- * Outputs  see lm_result; with states also next i32 [B]: position + length
- * Rows past `length` are written into the states and hidden from all that count: the next tokens overwrite them, so context
- * must have room for them. */
+ *          position  i32 [B]      length of the sequence before this step
+ *          length    i32 [B]      number of valid tokens among T (1 .. T); absent if T is 1
+ *          draw      i32 scalar   if is_drawn: the number of the draw is draw + position[0]
+ *          sampling  f32 [4]      if is_drawn: temperature, top_k, top_p, min_p
+ * States   k.N, v.N  [B, context, kv heads, head]   (recurrent families: conv.N, ssm.N) Outputs  see lm_result;
+ * except for encoders also next i32 [B]: position + length Rows past `length` are written into the states but masked
+ * for all valid tokens, and the next tokens overwrite them. So the context must have room for them. */
 typedef enum lm_result {
-  LM_NONE,      /* nothing: the tokens are only remembered */
+  LM_NONE,      /* no result: prefill of the states only */
   LM_LOGITS,    /* logits f32 [B, T, vocabulary] */
-  LM_LAST,      /* logits f32 [B, vocabulary]: of the last token that counts */
-  LM_TOKEN,     /* token i32 [B, 1], drawn from those */
-  LM_EMBEDDING, /* embedding f32 [B, width], of unit length: of encoders */
+  LM_LAST,      /* logits f32 [B, vocabulary] of the last valid token */
+  LM_TOKEN,     /* token i32 [B, 1], sampled from those logits */
+  LM_EMBEDDING, /* embedding f32 [B, width] of unit length; encoders only */
 } lm_result;
 typedef struct lm_graph_desc {
   uint32_t sequences, tokens; /* B, T */
   uint32_t context;
-  rlx_dtype cache; /* of k and v */
+  rlx_dtype cache; /* type of the KV cache */
   lm_result result;
-  bool is_drawn;  /* of LM_TOKEN: by the input `sampling`; else the likeliest */
-  uint32_t max_k; /* of those, the most that top_k will be; 0: all tokens */
+  bool is_drawn;  /* LM_TOKEN: sampled with the input `sampling`; else greedy */
+  uint32_t max_k; /* if is_drawn: upper bound of top_k; 0: the whole vocabulary */
 } lm_graph_desc;
 rlx_status lm_graph_build(const lm_model *m, const lm_graph_desc *d, rlx_graph **out);
 

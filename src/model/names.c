@@ -1,12 +1,13 @@
-/* Names: finding a model's weights in a file, whatever the file calls them.
+/* Finds the weights of a model in a file, whatever names the file uses.
  *
- * Weights have the names and forms of GGUF. That is one meaning for each name whether a graph, a converter or a test reads
- * it, and costs Hugging Face files a recipe where they differ. The one that surprises: GGUF's llama has the rows of q and k
- * reordered so that the two elements that rope turns together are neighbours. Carrying "which order" beside the weights would
- * do as well for running, but then two files of one model would hold different tensors under one name. Reordering whole rows
- * is exact for any type, also of blocks.
+ * Weights have the names and layouts of GGUF, so one name has one meaning for graphs, converters and tests; Hugging
+ * Face files need a recipe where they differ. One difference is not obvious: GGUF's llama reorders the rows of q and
+ * k so that the two elements that rope rotates together are neighbours. Recording the order next to the weights
+ * would also work at run time, but then two files of one model would hold different tensors under the same name.
+ * Reordering whole rows is exact for any type, including block types.
  *
- * Everything is checked here once: presence (all that is missing is named), shape against the configuration, and type. */
+ * Everything is checked here once: presence (all missing tensors are named), shape against the configuration, and
+ * type. */
 #include "model/names.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@
 #include "base/str.h"
 #include "ir/dtype.h"
 
-/* What may stand before a Hugging Face name: models are saved alone, inside a head, or inside one that also sees. */
+/* Possible prefixes of Hugging Face names: models are saved alone, inside a head class, or inside a multimodal one. */
 static const char *const prefixes[] = {"",
                                        "model.",
                                        "transformer.",
@@ -76,7 +77,7 @@ static rlx_dims shape_of(const lm_config *c, const lm_tensor *spec) {
   return d;
 }
 
-/* The shape of one tensor in the file: of one expert, or the other way round. */
+/* The shape of a tensor in the file: of one expert, or transposed. */
 static rlx_dims shape_in_file(const lm_config *c, const lm_tensor *spec, bool is_stacked) {
   rlx_dims d = shape_of(c, spec);
   if (is_stacked) d = (rlx_dims){.v = {d.v[1], d.v[2]}, .n = d.n - 1};
@@ -84,7 +85,7 @@ static rlx_dims shape_in_file(const lm_config *c, const lm_tensor *spec, bool is
   return d;
 }
 
-/* Equal but for axes of 1, which some writers keep and others drop. */
+/* Whether shapes are equal after dropping axes of 1, which some writers keep. */
 static bool same_sizes(const rlx_dims *a, const rlx_dims *b) {
   int i = 0, j = 0;
   for (;; i++, j++) {
@@ -110,14 +111,14 @@ static shape_text say_shape(const rlx_dims *d) {
 
 /* ---- Resolving ---- */
 
-enum { MAX_REPORT = 600 }; /* bytes of names of what is missing: what a message has room for */
+enum { MAX_REPORT = 600 }; /* max bytes of names in a message */
 
 typedef struct resolver {
   lm_model *m;
-  size_t prefix;            /* the one that fitted last */
-  rlx_str missing, strange; /* strange: of types that RLX does not have */
-  size_t n_missing, n_strange;
-  bool *is_taken; /* by tensor of the file */
+  size_t prefix;                /* index of the prefix that matched last */
+  rlx_str missing, unsupported; /* unsupported: tensors of types that RLX does not have */
+  size_t n_missing, n_unsupported;
+  bool *is_taken; /* per tensor of the file */
 } resolver;
 
 static const rlx_file_tensor *find_hf(resolver *r, const char *pattern, uint32_t layer, uint32_t expert) {
@@ -164,11 +165,12 @@ static rlx_status check_source(const lm_config *c, const lm_source *s, size_t i,
 }
 
 static void note_strange(resolver *r, const rlx_file_tensor *t) {
-  r->n_strange++;
-  if (r->strange.n < MAX_REPORT) rlx_str_add(&r->strange, "%s'%s' is %s", r->strange.n ? ", " : "", t->name, t->type);
+  r->n_unsupported++;
+  if (r->unsupported.n < MAX_REPORT)
+    rlx_str_add(&r->unsupported, "%s'%s' is %s", r->unsupported.n ? ", " : "", t->name, t->type);
 }
 
-/* One tensor of the file: the whole weight, or that of one expert. */
+/* Finds one tensor of the file: a whole weight, or that of one expert. */
 static const rlx_file_tensor *find_part(resolver *r, const char *pattern, uint32_t layer, uint32_t expert) {
   char name[192];
   if (r->m->config.is_hf) return find_hf(r, pattern, layer, expert);
@@ -176,7 +178,7 @@ static const rlx_file_tensor *find_part(resolver *r, const char *pattern, uint32
   return rlx_file_tensor_find(r->m->file, name);
 }
 
-/* Finds what the weight is made of; from NULL: it is not there, or not of a type to compute with. */
+/* Finds the tensors that a weight consists of. from stays NULL if it is missing or of an unsupported type. */
 static rlx_status find_sources(resolver *r, const lm_tensor *spec, uint32_t layer, lm_source *s) {
   const lm_config *c = &r->m->config;
   const char *pattern = c->is_hf ? spec->hf ? spec->hf : "" : spec->name;
@@ -215,9 +217,9 @@ static rlx_status resolve_one(resolver *r, const lm_tensor *spec, uint32_t layer
   s.weight.shape = shape_of(c, spec);
   bool is_computed = c->is_hf && spec->recipe == LM_ROPE_FACTORS;
   if (is_computed && !c->factors_are_weights) return RLX_OK;
-  size_t n_strange = r->n_strange;
+  size_t n_unsupported = r->n_unsupported;
   if (!is_computed) RLX_TRY(find_sources(r, spec, layer, &s));
-  if (r->n_strange > n_strange) return RLX_OK; /* told at the end, with all like it */
+  if (r->n_unsupported > n_unsupported) return RLX_OK; /* reported at the end, with all of them */
   if (!is_computed && !s.from) {
     if (spec->when != LM_MAYBE && spec->when != LM_MAYBE_DENSE) note_missing(r, spec, layer, name);
     return RLX_OK;
@@ -233,7 +235,7 @@ static bool is_wanted(const lm_config *c, const lm_tensor *spec, uint32_t layer)
   return spec->when == LM_EXPERT ? lm_has_experts(c, layer) : true;
 }
 
-/* A layer more than the configuration has is as wrong as one that is missing. */
+/* Refuses layers beyond the number in the configuration. */
 static rlx_status check_no_more_layers(resolver *r, const lm_tensor *spec) {
   const lm_config *c = &r->m->config;
   uint32_t next = (uint32_t)c->layers;
@@ -247,10 +249,10 @@ static rlx_status check_no_more_layers(resolver *r, const lm_tensor *spec) {
               : RLX_OK;
 }
 
-/* A vocabulary that the configuration does not tell is as large as the table of the tokens. */
+/* Without a vocabulary size in the configuration, the rows of the token embedding give it. */
 static rlx_status settle_vocabulary(resolver *r) {
   lm_config *c = &r->m->config;
-  const lm_tensor *spec = &c->family->tensors[0]; /* always the table */
+  const lm_tensor *spec = &c->family->tensors[0]; /* always the token embedding */
   const rlx_file_tensor *t = c->is_hf ? find_hf(r, spec->hf, 0, 0) : rlx_file_tensor_find(r->m->file, spec->name);
   if (c->vocabulary || !t) return RLX_OK;
   if (t->shape.n != 2 || t->shape.v[0] < 1 || t->shape.v[0] > LM_MAX_SIZE)
@@ -276,37 +278,37 @@ static rlx_status resolve_all(resolver *r) {
     }
     if (has_layers && is_used) RLX_TRY(check_no_more_layers(r, spec));
   }
-  if (r->n_strange)
-    return RLX_FAIL(RLX_UNSUPPORTED, "%zu tensors are of types that RLX does not have: %s%s", r->n_strange,
-                    r->strange.v ? r->strange.v : "", r->strange.n >= MAX_REPORT ? ", .." : "");
+  if (r->n_unsupported)
+    return RLX_FAIL(RLX_UNSUPPORTED, "%zu tensors are of types that RLX does not have: %s%s", r->n_unsupported,
+                    r->unsupported.v ? r->unsupported.v : "", r->unsupported.n >= MAX_REPORT ? ", .." : "");
   if (!r->n_missing) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "%zu tensors are missing: %s%s", r->n_missing, r->missing.v ? r->missing.v : "",
                   r->missing.n >= MAX_REPORT ? ", .." : "");
 }
 
-/* ---- Does it agree? ---- */
+/* ---- Agreement with the configuration ---- */
 
 static bool has_weight(const lm_model *m, const char *name) { return lm_find_weight(m, name) != SIZE_MAX; }
 
-/* A configuration that announces biases and tensors that have none, or the reverse, are of two models. */
-static rlx_status check_biases(const lm_model *m, lm_answer said, const char *field, const char *weight) {
-  if (said == LM_UNSAID || has_weight(m, weight) == (said == LM_YES)) return RLX_OK;
+/* Refuses a configuration and tensors that disagree about biases: they belong to two models. */
+static rlx_status check_biases(const lm_model *m, lm_tristate declared, const char *field, const char *weight) {
+  if (declared == LM_UNSET || has_weight(m, weight) == (declared == LM_YES)) return RLX_OK;
   return RLX_FAIL(RLX_INVALID, "config.json's %s is %s, but there %s tensor for '%s'", field,
-                  said == LM_YES ? "true" : "false", said == LM_YES ? "is no" : "is a", weight);
+                  declared == LM_YES ? "true" : "false", declared == LM_YES ? "is no" : "is a", weight);
 }
 
-/* Some writers keep the head of a model whose head is the table of tokens: then both are the same. */
+/* Some writers store the output weight of a tied model as well; then it must equal the token embedding. */
 static rlx_status check_same(const lm_model *m, const rlx_file_tensor *a, const rlx_file_tensor *b) {
-  enum { PIECE = 1 << 16 };
-  unsigned char *piece = rlx_mem_alloc(2 * PIECE);
+  enum { CHUNK = 1 << 16 };
+  unsigned char *piece = rlx_mem_alloc(2 * CHUNK);
   if (!piece) return RLX_FAIL(RLX_NO_MEMORY, "two tensors to compare");
   bool is_same = a->dtype == b->dtype && a->bytes == b->bytes;
   rlx_status s = RLX_OK;
   for (size_t at = 0, n; at < a->bytes && is_same && !s; at += n) {
-    n = a->bytes - at < PIECE ? a->bytes - at : PIECE;
+    n = a->bytes - at < CHUNK ? a->bytes - at : CHUNK;
     s = rlx_file_read_tensor(m->file, a, at, piece, n);
-    if (!s) s = rlx_file_read_tensor(m->file, b, at, piece + PIECE, n);
-    is_same = s || memcmp(piece, piece + PIECE, n) == 0;
+    if (!s) s = rlx_file_read_tensor(m->file, b, at, piece + CHUNK, n);
+    is_same = s || memcmp(piece, piece + CHUNK, n) == 0;
   }
   rlx_mem_free(piece);
   if (s || is_same) return s;
@@ -336,7 +338,7 @@ static rlx_status check_agreement(const lm_model *m) {
   return RLX_OK;
 }
 
-/* All that no weight was made of. */
+/* Refuses tensors that no weight uses. */
 static rlx_status refuse_leftovers(resolver *r) {
   lm_config *c = &r->m->config;
   leftover one = {.kind = c->is_hf ? LEFT_HF_TENSOR : LEFT_TENSOR};
@@ -360,7 +362,7 @@ static int by_name(const void *a, const void *b) { return strcmp(((const named *
 static rlx_status index_names(lm_model *m) {
   size_t n = m->weights.n;
   named *list = rlx_mem_calloc(n, sizeof *list);
-  if (!m->by_name) m->by_name = rlx_mem_calloc(n, sizeof *m->by_name); /* there are never more than at first */
+  if (!m->by_name) m->by_name = rlx_mem_calloc(n, sizeof *m->by_name); /* the number of weights never grows */
   rlx_status s = list && m->by_name ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "an index of %zu weights", n);
   for (size_t i = 0; i < n && !s; i++) list[i] = (named){m->weights.v[i].weight.name, (uint32_t)i};
   if (!s) qsort(list, n, sizeof *list, by_name);
@@ -386,7 +388,7 @@ rlx_status lm_resolve(lm_model *m) {
   rlx_status s = r.is_taken ? resolve_all(&r) : RLX_FAIL(RLX_NO_MEMORY, "the tensors of a model");
   if (!s) s = refuse_leftovers(&r);
   rlx_str_deinit(&r.missing);
-  rlx_str_deinit(&r.strange);
+  rlx_str_deinit(&r.unsupported);
   rlx_mem_free(r.is_taken);
   if (!s) s = index_names(m);
   if (!s) s = check_agreement(m);

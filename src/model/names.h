@@ -1,4 +1,4 @@
-/* From a file's tensors to a model's weights: which tensors a weight comes from, and its bytes. */
+/* From the tensors of a file to the weights of a model: the source tensors of each weight, and its bytes. */
 #ifndef RLX_MODEL_NAMES_H
 #define RLX_MODEL_NAMES_H
 
@@ -13,7 +13,7 @@ typedef struct lm_source {
   const lm_tensor *spec;
   const rlx_file_tensor **from; /* one, or one per expert; NULL: computed */
   size_t n_from;
-  const struct lm_source *parts; /* of joined weights (join.c): one below the other; else NULL */
+  const struct lm_source *parts; /* joined weights (join.c): parts, concatenated by rows; else NULL */
   size_t n_parts;
 } lm_source;
 
@@ -24,18 +24,18 @@ struct lm_model {
   rlx_bump texts; /* names and lists of sources */
   RLX_ARRAY(lm_source) weights;
   bool is_apart;     /* weights are not joined */
-  uint32_t *by_name; /* places in weights, in the order of their names */
+  uint32_t *by_name; /* indices into weights, sorted by name */
 };
 
-/* Finds every tensor that the family's table asks for and checks its shape and type. */
+/* Finds every tensor of the family's table and checks its shape and type. */
 rlx_status lm_resolve(lm_model *m);
-/* Makes one weight of those that are read together. The index of names is to be made again. */
+/* Joins the weights of q, k and v. The name index must be rebuilt afterwards. */
 rlx_status lm_join_weights(lm_model *m);
-/* The place of a weight; SIZE_MAX where there is none. */
+/* Index of a weight; SIZE_MAX if there is none. */
 size_t lm_find_weight(const lm_model *m, const char *name);
 rlx_status lm_read_source(const lm_model *m, const lm_source *s, void *data);
 
-/* Writes a name with % as the layer and # as the expert; false where it does not fit. */
+/* Expands % to the layer and # to the expert; false if `out` is too small. */
 bool lm_write_name(char *out, size_t cap, const char *pattern, uint32_t layer, uint32_t expert);
 
 #endif

@@ -1,17 +1,17 @@
-/* Qwen: qwen2 (also 2.5), qwen3, and qwen3 with experts.
+/* Qwen: qwen2 (and 2.5), qwen3, and qwen3 with experts.
  *
- * Layers as llama's, with rotary positions on elements half a head apart. Qwen2 has biases on q, k and v. Qwen3 has none, and
- * normalises each head of q and k before it is turned. Qwen3moe has experts in every layer or in some, and a size of their
- * own for them; a folder may ask that the router's shares are of all experts, which GGUF cannot say and no published model
- * needs. */
+ * Layers as in llama, with rope on elements half a head apart. Qwen2 has biases on q, k and v. Qwen3 has none, and
+ * normalises each head of q and k before rope. Qwen3moe has experts in all or some layers, with their own hidden
+ * size. A folder may request router weights over all experts (norm_topk_prob false), which GGUF has no key for and
+ * no published model uses. */
 #include "model/family.h"
 #include "model/reader.h"
 
-/* The first layers see all, unless layer_types says which. */
+/* The first max_window_layers layers have full attention, unless layer_types lists the kinds. */
 static void read_window(lm_reader *r, lm_config *c) {
   const char *key = "";
   c->window = lm_key_size(r, NULL, "sliding_window", 0);
-  double first = lm_key_number(r, NULL, "max_window_layers", 28); /* 0 is a number of layers, too */
+  double first = lm_key_number(r, NULL, "max_window_layers", 28); /* not lm_key_size: 0 is valid */
   lm_read_windows(r, c, 1);
   if (!c->is_local || lm_reader_json(r, "layer_types", &key)) return;
   for (int64_t i = 0; i < c->layers && (double)i < first; i++) c->is_local[i] = 0;
@@ -25,7 +25,7 @@ static void read_shared(lm_reader *r, lm_config *c) {
   c->rope_style = RLX_ROPE_NEOX;
   c->eps = lm_key_number(r, "attention.layer_norm_rms_epsilon", "rms_norm_eps", LM_NEEDED);
   if (lm_key_bool(r, NULL, "use_sliding_window", false)) read_window(r, c);
-  else lm_reader_take(r, NULL, "sliding_window max_window_layers layer_types");
+  else lm_reader_mark_known(r, NULL, "sliding_window max_window_layers layer_types");
 }
 
 static void read_qwen2(lm_reader *r, lm_config *c) { read_shared(r, c); }
@@ -46,7 +46,7 @@ static void read_qwen3moe(lm_reader *r, lm_config *c) {
 
 static rlx_node layer(lm_build *b, uint32_t i, rlx_node x) {
   x = rlx_op_add(b->g, x, lm_attention(b, i, lm_rms_norm(b, "blk.%.attn_norm", i, x)));
-  x = lm_rows_that_count(b, i, x);
+  x = lm_active_rows(b, i, x);
   rlx_node h = lm_rms_norm(b, "blk.%.ffn_norm", i, x);
   return rlx_op_add(b->g, x, lm_has_experts(b->c, i) ? lm_mixture(b, i, h) : lm_gated(b, i, h));
 }
@@ -81,9 +81,12 @@ static const lm_tensor qwen3_tensors[] = {ENDS, ATTENTION, HEAD_NORMS, GATED};
 static const lm_tensor qwen3moe_tensors[] = {
   ENDS, ATTENTION, HEAD_NORMS, GATED,
   LM_TENSOR("blk.%.ffn_gate_inp.weight", "layers.%.mlp.gate.weight", {LM_EXPERTS, LM_WIDTH}, .when = LM_EXPERT),
-  LM_TENSOR("blk.%.ffn_gate_exps.weight", "layers.%.mlp.experts.#.gate_proj.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
-  LM_TENSOR("blk.%.ffn_up_exps.weight", "layers.%.mlp.experts.#.up_proj.weight", {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
-  LM_TENSOR("blk.%.ffn_down_exps.weight", "layers.%.mlp.experts.#.down_proj.weight", {LM_EXPERTS, LM_WIDTH, LM_EXPERT_HIDDEN}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_gate_exps.weight", "layers.%.mlp.experts.#.gate_proj.weight",
+            {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_up_exps.weight", "layers.%.mlp.experts.#.up_proj.weight",
+            {LM_EXPERTS, LM_EXPERT_HIDDEN, LM_WIDTH}, .when = LM_EXPERT),
+  LM_TENSOR("blk.%.ffn_down_exps.weight", "layers.%.mlp.experts.#.down_proj.weight",
+            {LM_EXPERTS, LM_WIDTH, LM_EXPERT_HIDDEN}, .when = LM_EXPERT),
 };
 /* clang-format on */
 

@@ -1,7 +1,8 @@
-/* Recipes: the bytes of a weight from those of the file (names.c says why they differ).
+/* Recipes: conversion of a file's bytes to a weight's (names.c explains why they differ).
  *
- * A weight that the file has as it is wanted is read straight into place. The others pass through a buffer: rows of one head
- * for the reordering, the whole tensor for what changes every element; those are small or rare. */
+ * A weight that the file stores in the required layout is read straight into place. The others pass through a
+ * buffer: the rows of one head for the reordering, the whole tensor if every element changes. Those are small or
+ * rare. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "base/mem.h"
 #include "model/names.h"
 
-/* Whole tensor of the file, in memory of its own. */
+/* Loads a whole tensor of the file into a new allocation. */
 static rlx_status load(const lm_model *m, const rlx_file_tensor *t, void **out) {
   *out = rlx_mem_alloc(t->bytes);
   if (!*out) return RLX_FAIL(RLX_NO_MEMORY, "tensor '%s': %zu bytes", t->name, t->bytes);
@@ -28,7 +29,8 @@ static float float_at(rlx_dtype dtype, const void *data, size_t i) {
   return dtype == RLX_F16 ? rlx_f16_to_f32(half) : rlx_bf16_to_f32(half);
 }
 
-/* Where row i of GGUF's order is in Hugging Face's: within a head, row 2 i is row i, row 2 i + 1 is row i + head / 2. */
+/* Index in Hugging Face's order of row i in GGUF's: within a head, row 2 i is row i and row 2 i + 1 is row i + head
+ * / 2. */
 static size_t paired_row(size_t head, size_t i) {
   size_t in = i % head;
   return i - in + in / 2 + (in % 2) * (head / 2);
@@ -46,7 +48,7 @@ static rlx_status read_floats(const lm_model *m, const lm_source *s, lm_recipe r
   return RLX_OK;
 }
 
-/* [in, out] to [out, in]. */
+/* Transposes [in, out] to [out, in]. */
 static rlx_status read_transposed(const lm_model *m, const lm_source *s, unsigned char *out) {
   const rlx_file_tensor *t = s->from[0];
   size_t size = rlx_dtype_describe(t->dtype)->block_bytes;

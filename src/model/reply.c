@@ -1,9 +1,11 @@
-/* Conversations: all messages are given each time, what the sequence holds of them is kept, the rest computed.
+/* Conversations: the caller passes all messages each time; the tokens that the sequence already holds are kept and
+ * only the rest is computed.
  *
- * A conversation outgrows any context. With `shift` its oldest messages are then left out, but for the system's at the start: a
- * model that sees half a turn answers nonsense, so whole turns go, and the first that stays is the user's. As many go as leave
- * half of the context free, so that the next turns find their beginning computed; the sequence remembers how many, for the
- * messages that come the next time are all of them again. */
+ * A conversation outgrows any context. With `shift`, its oldest messages are then left out, except the leading
+ * system messages. Only whole turns are dropped, and the first remaining message is the user's, because a model that
+ * sees half a turn answers nonsense. Enough turns are dropped to leave half of the context free, so that the
+ * beginning stays computed over the next turns. The sequence stores how many were dropped, since the next call
+ * passes all messages again. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -13,7 +15,7 @@ typedef struct conversation {
   rlx_lm *lm;
   const char *chat_template;
   const rlx_chat_message *messages;
-  size_t n, head; /* head: the system's at the start, which stay */
+  size_t n, head; /* head: leading system messages, which stay */
   const rlx_lm_options *options;
   rlx_chat_message *kept; /* room for n */
   int32_t *ids;
@@ -22,7 +24,7 @@ typedef struct conversation {
 
 static bool is_role(const rlx_chat_message *m, const char *role) { return m->role && strcmp(m->role, role) == 0; }
 
-/* Its tokens without the messages from `head` to `from`. */
+/* Encodes the conversation without messages `head` .. `from` - 1. */
 static rlx_status encode_from(conversation *c, size_t from) {
   unsigned flags = c->options->special == RLX_LM_SPECIAL_PARSE ? RLX_TOKENS_PARSE_SPECIAL : 0u;
   size_t n = c->head;
@@ -34,20 +36,21 @@ static rlx_status encode_from(conversation *c, size_t from) {
                          &c->n_ids);
 }
 
-/* The next message of the user at or after `from`; the last message where there is none. */
+/* The next user message at or after `from`; the last message if there is none. */
 static size_t next_start(const conversation *c, size_t from) {
   while (from + 1 < c->n && !is_role(&c->messages[from], "user")) from++;
   return from < c->n ? from : c->n - 1;
 }
 
-/* Leaves room for an answer: for the tokens that may come, at most a quarter of the context. */
+/* Whether there is room for an answer: max_tokens, but at most a quarter of the context. */
 static bool leaves_room(const conversation *c) {
   size_t quarter = c->lm->context / 4, room = c->options->max_tokens;
   if (!room || room > quarter) room = quarter;
   return c->n_ids + room <= c->lm->context;
 }
 
-/* The first message that stays for at most half a context: the fewer there are, the fewer tokens. */
+/* Binary search for the first message to keep so that the tokens fill at most half of the context: fewer messages
+ * never have more tokens. */
 static rlx_status find_start(conversation *c, size_t *start) {
   size_t low = c->head, high = c->n - 1;
   while (low < high) {
@@ -60,7 +63,7 @@ static rlx_status find_start(conversation *c, size_t *start) {
   return encode_from(c, *start);
 }
 
-/* *dropped: how many messages were left out. */
+/* *dropped: the number of messages left out. */
 static rlx_status fit(conversation *c, size_t *dropped) {
   lm_sequence *q = &c->lm->sequences[c->options->sequence];
   *dropped = 0;
@@ -96,7 +99,7 @@ rlx_status lm_reply(rlx_lm *lm, const char *chat_template, const rlx_chat_messag
   if (n > UINT32_MAX) return RLX_FAIL(RLX_INVALID, "rlx_lm_reply: %zu messages", n);
   conversation c = {.lm = lm, .messages = messages, .n = n, .options = options};
   c.chat_template = chat_template ? chat_template : rlx_chat_template_of(lm->file);
-  if (!c.chat_template) return RLX_UNSUPPORTED; /* and the message says why */
+  if (!c.chat_template) return RLX_UNSUPPORTED; /* rlx_message() has the reason */
   while (c.head < n && is_role(&messages[c.head], "system")) c.head++;
   if (c.head == n) c.head = 0;
   c.kept = rlx_mem_calloc(n, sizeof *c.kept);

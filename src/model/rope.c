@@ -1,17 +1,18 @@
-/* Rotary positions: how fast each pair of a head turns, and how configurations stretch that for longer contexts.
+/* Rotary positions (rope): the frequency of each pair of a head, and how configurations scale it for longer
+ * contexts.
  *
- * A pair i turns by theta^(-2i/n) per token. Every kind of stretching that is known here divides that by a factor of its own
- * per pair, which the op rope takes as `factors`:
+ * Pair i rotates by theta^(-2i/n) per token. Every supported scaling divides that by a factor per pair, which the op
+ * rope takes as `factors`:
  *   linear   all pairs by one factor
- *   llama3   slow pairs (those that turn less than low_freq_factor times within the context the model was first trained for)
- *            by the factor, fast ones not at all, and those between by something between
- *   yarn     pairs that turn more than beta_fast times within that context not at all, those that turn less than beta_slow
- *            times by the factor, and those between by their place between; and scores grow a little
- * Llama 3's factors are in GGUF a tensor (rope_freqs.weight), so from a Hugging Face folder they become that weight. Linear
- * factors and yarn's are metadata in both.
+ *   llama3   slow pairs (fewer than low_freq_factor rotations within the original training context) by the factor, fast
+ *            pairs not at all, those between are interpolated
+ *   yarn     pairs with more than beta_fast rotations within that context not at all, those with fewer than beta_slow
+ *            by the factor, those between are interpolated; attention scores are scaled up slightly
+ * A GGUF stores the factors of llama3 as a tensor (rope_freqs.weight), so from a Hugging Face folder they become
+ * that weight. Linear and yarn are metadata in both formats.
  *
- * Hugging Face has had two spellings: rope_theta beside rope_scaling, and both together as rope_parameters, which may hold one
- * set for each kind of layer. */
+ * Hugging Face has two spellings: rope_theta next to rope_scaling, and both together as rope_parameters, which may
+ * hold one set per kind of layer. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,16 +58,16 @@ static void scale_llama3(lm_reader *r, lm_config *c, const json_t *scaling) {
 }
 
 typedef struct yarn {
-  double factor, first, fast, slow; /* first: the context before; fast, slow: turns within it */
-  double attention;                 /* what q and k grow by, each */
+  double factor, first, fast, slow; /* first: the original context; fast, slow: rotations within it */
+  double attention;                 /* scale of q and of k */
 } yarn;
 
-/* The pair, as a number with a fraction, that turns so many times within the first context. */
+/* The (fractional) pair that completes so many rotations within the original context. */
 static double pair_of(const lm_config *c, const yarn *y, double rotations) {
   return (double)c->rotated * log(y->first / (rotations * 2 * acos(-1.0))) / (2 * log(c->theta));
 }
 
-/* Growing q and k is growing scores by the square, if all elements of a head turn. */
+/* Scaling q and k scales the scores by the square, provided all elements of a head are rotated. */
 static void scale_yarn(lm_reader *r, lm_config *c, const yarn *y) {
   if (c->rotated != c->head || c->theta <= 1 || y->factor < 1)
     lm_reader_fail(r, RLX_UNSUPPORTED, "yarn with a factor of %g, base %g, on %lld of %lld elements of a head",
@@ -105,7 +106,7 @@ static void read_hf_yarn(lm_reader *r, lm_config *c, const json_t *set) {
   scale_yarn(r, c, &y);
 }
 
-/* What a set holds beyond what all have and these words: read by nobody. */
+/* Collects members of a set that are neither common to all kinds nor in `words`: leftovers. */
 static void collect_unread(lm_config *c, const json_t *set, const char *words) {
   const char *key;
   json_t *v;
@@ -144,7 +145,7 @@ static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
     if (strcmp(name, kinds[i].kind) == 0) collect_unread(c, scaling, kinds[i].words);
   if (strcmp(name, "default") == 0) return;
   double factor = number_at(r, scaling, "factor", 1);
-  if (strcmp(name, "llama3") != 0) { /* which a GGUF has as a tensor */
+  if (strcmp(name, "llama3") != 0) { /* llama3 factors are a tensor in GGUF */
     lm_note_text(r, "rope.scaling.type", name);
     lm_note_number(r, "rope.scaling.factor", factor);
   }
@@ -152,21 +153,22 @@ static void read_scaling(lm_reader *r, lm_config *c, const json_t *scaling) {
   else if (strcmp(name, "llama3") == 0) scale_llama3(r, c, scaling);
   else if (strcmp(name, "yarn") == 0) read_hf_yarn(r, c, scaling);
   else
-    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json scales rotary positions by '%s'; linear, llama3 and yarn are known",
+    lm_reader_fail(r, RLX_UNSUPPORTED, "config.json scales rotary positions by '%s'; expected linear, llama3 or yarn",
                    name);
 }
 
-/* The set of parameters that global layers use, whichever way they are written. */
+/* The parameters of layers without a window, in either spelling. */
 static const json_t *global_set(const lm_reader *r) {
   const json_t *all = json_object_get(r->json, "rope_parameters"), *full = json_object_get(all, "full_attention");
   return json_is_object(full) ? full : json_is_object(all) ? all : json_object_get(r->json, "rope_scaling");
 }
 
-/* The sets are objects, one spelling is there, and layers with a window turn plainly. */
+/* Checks that the sets are objects, that only one spelling is used (or both agree), and that layers with a window
+ * are unscaled. */
 static void check_sets(lm_reader *r, lm_config *c) {
   const json_t *all = json_object_get(r->json, "rope_parameters"), *old = json_object_get(r->json, "rope_scaling");
   const json_t *full = json_object_get(all, "full_attention"), *local = json_object_get(all, "sliding_attention");
-  lm_reader_take(r, NULL, "rope_parameters rope_scaling");
+  lm_reader_mark_known(r, NULL, "rope_parameters rope_scaling");
   if ((all && !json_is_null(all) && !json_is_object(all)) || (old && !json_is_null(old) && !json_is_object(old)))
     lm_reader_fail(r, RLX_INVALID, "config.json's %s is not an object",
                    json_is_object(all) || json_is_null(all) || !all ? "rope_scaling" : "rope_parameters");
@@ -189,7 +191,7 @@ static void read_hf_bases(lm_reader *r, lm_config *c, double *part) {
   lm_note_number(r, "rope.freq_base_swa", c->local_theta);
 }
 
-/* Its first name was rope.scale_linear. 0: there is none. */
+/* The factor, also under its old name rope.scale_linear. 0: none. */
 static double read_gguf_factor(lm_reader *r) {
   double factor = lm_key_number(r, "rope.scaling.factor", NULL, 0),
          old = lm_key_number(r, "rope.scale_linear", NULL, 0);
@@ -199,24 +201,24 @@ static double read_gguf_factor(lm_reader *r) {
   return factor > 0 ? factor : old;
 }
 
-/* What only yarn reads; a growth of scores would count with every type. */
-static void pass_over_yarn(lm_reader *r) {
-  lm_reader_take(r, "rope.scaling.original_context_length rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow",
-                 NULL);
+/* Marks keys that only yarn reads as known. An attention factor would apply to every type, so it is refused. */
+static void skip_yarn_keys(lm_reader *r) {
+  lm_reader_mark_known(
+    r, "rope.scaling.original_context_length rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow", NULL);
   double growth = lm_key_number(r, "rope.scaling.attn_factor", NULL, 1);
   if (growth != 1)
-    lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.attn_factor is %g, which is known with yarn alone", r->prefix,
+    lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.attn_factor is %g, which is supported for yarn only", r->prefix,
                    growth);
 }
 
-/* A factor without a type is linear: so files were made before there were types. */
+/* A factor without a type is linear: files older than rope.scaling.type have only the factor. */
 static void read_gguf_scaling(lm_reader *r, lm_config *c) {
   const char *kind = lm_key_text(r, "rope.scaling.type", NULL, "linear");
   double factor = read_gguf_factor(r);
   if (strcmp(kind, "none") == 0 || (strcmp(kind, "linear") == 0 && factor <= 0)) {
-    pass_over_yarn(r);
+    skip_yarn_keys(r);
   } else if (strcmp(kind, "linear") == 0) {
-    pass_over_yarn(r);
+    skip_yarn_keys(r);
     scale_linear(r, c, factor);
   } else if (strcmp(kind, "yarn") == 0) {
     if (factor <= 0) factor = 1;
@@ -227,8 +229,7 @@ static void read_gguf_scaling(lm_reader *r, lm_config *c) {
     y.attention = lm_key_number(r, "rope.scaling.attn_factor", NULL, 1) * usual_growth(factor, 1);
     scale_yarn(r, c, &y);
   } else {
-    lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.type is '%s'; none, linear and yarn are known", r->prefix,
-                   kind);
+    lm_reader_fail(r, RLX_UNSUPPORTED, "%s.rope.scaling.type is '%s'; expected none, linear or yarn", r->prefix, kind);
   }
 }
 
@@ -239,12 +240,12 @@ void lm_read_rope(lm_reader *r, lm_config *c) {
   if (r->json) check_sets(r, c);
   if (r->json) read_hf_bases(r, c, &part);
   if (c->local_theta <= 0)
-    c->local_theta = c->theta; /* layers with a window turn as the others, unless something says how */
+    c->local_theta = c->theta; /* layers with a window use the same base unless a key sets another */
   if (part > 1) lm_reader_fail(r, RLX_INVALID, "config.json's partial_rotary_factor is %g", part);
   if (r->status) return;
   c->rotated = lm_key_count(r, "rope.dimension_count", NULL, (int64_t)((double)c->head * part));
   if (c->rotated < 2 || c->rotated > c->head || c->rotated % 2 != 0)
-    lm_reader_fail(r, RLX_INVALID, "%lld of %lld elements of a head turn; expected an even number of them",
+    lm_reader_fail(r, RLX_INVALID, "rope rotates %lld of %lld elements of a head; expected an even number of them",
                    (long long)c->rotated, (long long)c->head);
   if (!(c->theta > 0 && c->local_theta > 0))
     lm_reader_fail(r, RLX_INVALID, "the base of rotary positions is %g", c->theta > 0 ? c->local_theta : c->theta);

@@ -1,8 +1,9 @@
-/* How a model's authors want its tokens to be drawn: general.sampling.* of a GGUF, generation_config.json of a folder.
+/* Reads the sampling settings that come with a model: general.sampling.* of a GGUF, generation_config.json of a
+ * folder.
  *
- * What is there and is not applied here is reported by name: a text drawn without a penalty that was asked for is another text,
- * and nobody would see why. So of generation_config.json every key is in one of three lists: applied, reported unless it has the
- * value that changes nothing, and known to have no effect on which token is drawn; one that is in none of them is reported. */
+ * Settings that are not applied here are reported by name, because a text sampled without a requested penalty
+ * differs and the user would not see why. Every key of generation_config.json is in one of three lists: applied;
+ * reported unless it has its neutral value; no effect on which token is drawn. An unlisted key is reported. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@
 #include "rlx/lm.h"
 
 typedef struct setting {
-  const char *gguf, *json; /* the key's name in each; NULL: it has none there */
-  double neutral;          /* the value that changes nothing */
+  const char *gguf, *json; /* the key in each format; NULL: it has none */
+  double neutral;          /* the value without effect */
 } setting;
 
 enum { TEMPERATURE, TOP_K, TOP_P, MIN_P, N_APPLIED };
@@ -53,7 +54,7 @@ static const setting reported[] = {
   {NULL, "sequence_bias", 0},
   {NULL, "exponential_decay_length_penalty", 0},
 };
-/* Which tokens there are, how long a text is, how the other program computes; and what only beams have. */
+/* Token ids, length limits, how the other program computes, and settings of beam search. */
 static const char no_effect[] =
   " do_sample bos_token_id eos_token_id pad_token_id decoder_start_token_id transformers_version _from_model_config"
   " max_length max_new_tokens max_time stop_strings use_cache cache_implementation cache_config num_return_sequences"
@@ -65,7 +66,7 @@ static const char no_effect[] =
 typedef struct found {
   bool has[N_APPLIED];
   double value[N_APPLIED];
-  double penalty; /* for repetition */
+  double penalty; /* repetition penalty */
   bool is_greedy, samples;
   rlx_str others; /* "repetition_penalty 1.1" */
 } found;
@@ -89,8 +90,8 @@ static void report(found *f, const char *name, const double *v) {
 
 /* ---- GGUF ---- */
 
-/* What says more about another that is reported: alone it changes nothing. */
-static const char of_others[] = " penalty_last_n xtc_threshold mirostat_tau mirostat_eta ";
+/* Parameters of a setting that is itself reported; alone they have no effect. */
+static const char parameters_of_others[] = " penalty_last_n xtc_threshold mirostat_tau mirostat_eta ";
 
 static bool is_listed(const char *list, const char *word) {
   size_t n = strlen(word);
@@ -109,7 +110,7 @@ static rlx_status read_key(found *f, const char *name, const rlx_meta *m) {
   for (size_t i = 0; i < sizeof reported / sizeof *reported; i++)
     if (reported[i].gguf && strcmp(name, reported[i].gguf) == 0 && is_number && m->number == reported[i].neutral)
       return RLX_OK;
-  if (!is_listed(of_others, name)) report(f, name, is_number ? &m->number : NULL);
+  if (!is_listed(parameters_of_others, name)) report(f, name, is_number ? &m->number : NULL);
   return RLX_OK;
 }
 
@@ -174,7 +175,7 @@ rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
   if (!s) {
     for (int i = 0; i < N_APPLIED; i++) own.is_given |= f.has[i];
     own.is_given |= f.is_greedy || f.samples;
-    /* One that draws and does not say how hot draws as the model foresees. */
+    /* A model that samples but gives no temperature uses 1. */
     own.temperature = f.is_greedy ? 0 : f.has[TEMPERATURE] ? f.value[TEMPERATURE] : own.is_given ? 1 : 0;
     own.top_k = (uint32_t)f.value[TOP_K];
     own.top_p = f.has[TOP_P] ? f.value[TOP_P] : 1;

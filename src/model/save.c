@@ -1,7 +1,8 @@
-/* A sequence as a file: a safetensors file with its tokens and what the states hold of them, so that any tool can look at it.
+/* Saves a sequence to a file and restores it. The file is a safetensors file with the tokens and their states, so
+ * any tool can read it.
  *
- * Rows of keys and values are kept for the tokens that are computed, not for the whole context; a summary (a recurrent model's)
- * is kept whole. A file is taken only where family, layers and the types and sizes of rows are the model's own. */
+ * KV rows are saved for the computed tokens only, not for the whole context; a recurrent state is saved whole. A
+ * file is accepted only if family, layers, and the types and sizes of rows match the model. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,25 +10,25 @@
 #include "base/str.h"
 #include "model/engine.h"
 
-/* A state of the programs for one sequence: [1, context, ..], or a summary. */
-typedef struct kept {
+/* A state of the single-sequence programs: [1, context, ..], or a recurrent one. */
+typedef struct saved_state {
   const char *name;
   rlx_node node;
-  rlx_tensor part; /* what is kept of it; no data */
-} kept;
-typedef struct kept_states {
+  rlx_tensor part; /* the part that is saved; no data */
+} saved_state;
+typedef struct saved_states {
   rlx_arena *arena;
-  RLX_ARRAY(kept) all;
-} kept_states;
+  RLX_ARRAY(saved_state) all;
+} saved_states;
 
-static rlx_status list_states(rlx_lm *lm, uint32_t tokens, kept_states *out) {
+static rlx_status list_states(rlx_lm *lm, uint32_t tokens, saved_states *out) {
   lm_program *p;
   RLX_TRY(lm_program_get(lm, &(lm_graph_desc){.sequences = 1, .tokens = 1, .result = LM_TOKEN}, &p));
   RLX_TRY(rlx_executable_arena(p->executable, &out->arena));
   const rlx_graph *g = rlx_executable_graph(p->executable);
   for (rlx_node n = 1; n <= rlx_graph_size(g); n++) {
     if (strcmp(rlx_node_op(g, n), "state") != 0) continue;
-    kept k = {
+    saved_state k = {
       .name = rlx_node_name(g, n), .node = n, .part = {.dtype = rlx_node_dtype(g, n), .shape = rlx_node_shape(g, n)}};
     if (!lm_model_facts(lm->model)->is_recurrent) k.part.shape.v[1] = tokens;
     RLX_TRY(rlx_tensor_bytes(k.part.dtype, k.part.shape, &k.part.bytes));
@@ -40,7 +41,7 @@ static rlx_status write_text(rlx_file_writer *w, const char *key, const char *te
   return rlx_file_writer_meta(w, &(rlx_meta){.key = key, .kind = RLX_META_TEXT, .text = text, .n = strlen(text)});
 }
 
-static rlx_status describe(rlx_lm *lm, const lm_sequence *q, const kept_states *states, rlx_file_writer *w) {
+static rlx_status describe(rlx_lm *lm, const lm_sequence *q, const saved_states *states, rlx_file_writer *w) {
   const lm_facts *f = lm_model_facts(lm->model);
   RLX_TRY(write_text(w, "rlx.kind", "sequence"));
   RLX_TRY(write_text(w, "rlx.family", f->family));
@@ -50,19 +51,19 @@ static rlx_status describe(rlx_lm *lm, const lm_sequence *q, const kept_states *
   RLX_TRY(write_text(w, "rlx.computed", computed));
   RLX_TRY(rlx_file_writer_tensor(w, "tokens", RLX_I32, (rlx_dims){.v = {(int64_t)q->ids.n}, .n = 1}));
   for (size_t i = 0; i < states->all.n; i++) {
-    const kept *k = &states->all.v[i];
+    const saved_state *k = &states->all.v[i];
     RLX_TRY(rlx_file_writer_tensor(w, k->name, k->part.dtype, k->part.shape));
   }
   return RLX_OK;
 }
 
-static rlx_status write_all(rlx_lm *lm, const lm_sequence *q, kept_states *states, rlx_file_writer *w) {
+static rlx_status write_all(rlx_lm *lm, const lm_sequence *q, saved_states *states, rlx_file_writer *w) {
   RLX_TRY(list_states(lm, q->done, states));
   RLX_TRY(describe(lm, q, states, w));
   RLX_TRY(rlx_file_writer_bytes(w, q->ids.v, q->ids.n * sizeof *q->ids.v));
   rlx_status s = RLX_OK;
   for (size_t i = 0; i < states->all.n && !s; i++) {
-    const kept *k = &states->all.v[i];
+    const saved_state *k = &states->all.v[i];
     void *data = rlx_mem_alloc(k->part.bytes);
     if (!data) s = RLX_FAIL(RLX_NO_MEMORY, "state '%s': %zu bytes", k->name, k->part.bytes);
     if (!s) s = rlx_arena_read_raw(states->arena, k->node, 0, data, k->part.bytes);
@@ -76,7 +77,7 @@ rlx_status lm_save(rlx_lm *lm, uint32_t sequence, const char *path) {
   RLX_TRY(lm_check_sequence(lm, "rlx_lm_save", sequence));
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_lm_save: the path is NULL");
   RLX_TRY(lm_hold(lm, sequence));
-  kept_states states = {0};
+  saved_states states = {0};
   rlx_file_writer *w;
   RLX_TRY(rlx_file_writer_create(path, &w));
   rlx_status s = write_all(lm, &lm->sequences[sequence], &states, w);
@@ -85,7 +86,7 @@ rlx_status lm_save(rlx_lm *lm, uint32_t sequence, const char *path) {
   return s;
 }
 
-/* ---- and back ---- */
+/* ---- Restoring ---- */
 
 static rlx_status check_meta(const rlx_file *f, const char *key, const char *want) {
   rlx_meta m;
@@ -95,7 +96,7 @@ static rlx_status check_meta(const rlx_file *f, const char *key, const char *wan
   return RLX_OK;
 }
 
-static rlx_status find_part(const rlx_file *f, const kept *k, const rlx_file_tensor **out) {
+static rlx_status find_part(const rlx_file *f, const saved_state *k, const rlx_file_tensor **out) {
   const rlx_file_tensor *t = *out = rlx_file_tensor_find(f, k->name);
   if (!t) return RLX_FAIL(RLX_INVALID, "state '%s' of the model is not in the file", k->name);
   bool same = t->dtype == k->part.dtype && t->shape.n == k->part.shape.n;
@@ -122,7 +123,7 @@ static rlx_status read_tokens(const rlx_lm *lm, const rlx_file *f, lm_sequence *
   return RLX_OK;
 }
 
-/* How many of the tokens the states hold. */
+/* Reads how many of the tokens the states hold. */
 static rlx_status read_computed(const rlx_file *f, lm_sequence *q) {
   rlx_meta m;
   double n = -1;
@@ -134,13 +135,13 @@ static rlx_status read_computed(const rlx_file *f, lm_sequence *q) {
   return RLX_OK;
 }
 
-static rlx_status read_states(const rlx_file *f, const kept_states *states) {
+static rlx_status read_states(const rlx_file *f, const saved_states *states) {
   const rlx_file_tensor *t;
   for (size_t i = 0; i < states->all.n; i++)
-    RLX_TRY(find_part(f, &states->all.v[i], &t)); /* first all, then the first change */
+    RLX_TRY(find_part(f, &states->all.v[i], &t)); /* check all before changing anything */
   rlx_status s = RLX_OK;
   for (size_t i = 0; i < states->all.n && !s; i++) {
-    const kept *k = &states->all.v[i];
+    const saved_state *k = &states->all.v[i];
     void *data = rlx_mem_alloc(k->part.bytes);
     if (!data) s = RLX_FAIL(RLX_NO_MEMORY, "state '%s': %zu bytes", k->name, k->part.bytes);
     if (!s) s = find_part(f, k, &t);
@@ -151,14 +152,14 @@ static rlx_status read_states(const rlx_file *f, const kept_states *states) {
   return s;
 }
 
-static rlx_status restore(rlx_lm *lm, uint32_t sequence, const rlx_file *f, kept_states *states, lm_sequence *fresh) {
+static rlx_status restore(rlx_lm *lm, uint32_t sequence, const rlx_file *f, saved_states *states, lm_sequence *fresh) {
   RLX_TRY(check_meta(f, "rlx.kind", "sequence"));
   RLX_TRY(check_meta(f, "rlx.family", lm_model_facts(lm->model)->family));
   RLX_TRY(read_tokens(lm, f, fresh));
   RLX_TRY(read_computed(f, fresh));
   RLX_TRY(list_states(lm, fresh->done, states));
   RLX_TRY(lm_hold(lm, sequence));
-  lm->sequences[sequence].done = 0; /* its rows are overwritten from here on */
+  lm->sequences[sequence].done = 0; /* its rows are overwritten below */
   return read_states(f, states);
 }
 
@@ -167,7 +168,7 @@ rlx_status lm_restore(rlx_lm *lm, uint32_t sequence, const char *path) {
   if (!path) return RLX_FAIL(RLX_INVALID, "rlx_lm_restore: the path is NULL");
   rlx_file *f;
   RLX_TRY(rlx_file_open(path, NULL, &f));
-  kept_states states = {0};
+  saved_states states = {0};
   lm_sequence fresh = {0};
   rlx_status s = restore(lm, sequence, f, &states, &fresh);
   lm_sequence *q = &lm->sequences[sequence];

@@ -1,8 +1,8 @@
-/* Sequences: their tokens, and computing what is not in the states yet.
+/* Sequences: their tokens, and computing those that the states do not hold yet.
  *
- * Tokens wait until they are needed: a prompt is computed up to its last token, which the first draw takes along. Where several
- * sequences share the model, each has a row of the states `batch`; one at a time is brought into `states`, on which the
- * programs for one sequence run. */
+ * Tokens are computed lazily: prefill stops before the last prompt token, which the first decode step computes. If
+ * several sequences share the model, each has a row in the states `batch`. One at a time is copied into `states`,
+ * which the single-sequence programs use. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,8 +10,7 @@
 
 rlx_status lm_check_sequence(const rlx_lm *lm, const char *what, uint32_t sequence) {
   if (!lm) return RLX_FAIL(RLX_INVALID, "%s: the model is NULL", what);
-  if (lm->is_dry)
-    return RLX_FAIL(RLX_INVALID, "%s: the model was opened for a look (dry_run) and has no weights", what);
+  if (lm->is_dry) return RLX_FAIL(RLX_INVALID, "%s: the model was opened with dry_run and has no weights", what);
   if (sequence >= lm->n_sequences)
     return RLX_FAIL(RLX_INVALID, "%s: sequence %u, but there are %u", what, (unsigned)sequence,
                     (unsigned)lm->n_sequences);
@@ -29,7 +28,7 @@ rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n) 
       return RLX_FAIL(RLX_INVALID, "token %zu is %d, but the vocabulary has %u", i, (int)ids[i], (unsigned)n_vocab);
   if (n > lm->context - q->ids.n)
     return RLX_FAIL(RLX_INVALID,
-                    "%zu tokens after the %zu there are: the context holds %u; a larger one or fewer tokens help", n,
+                    "%zu tokens after the %zu there are: the context holds %u; use a larger context or fewer tokens", n,
                     q->ids.n, (unsigned)lm->context);
   if (!rlx_array_reserve(&q->ids, n)) return RLX_FAIL(RLX_NO_MEMORY, "%zu tokens", n);
   if (n) memcpy(q->ids.v + q->ids.n, ids, n * sizeof *ids);
@@ -37,7 +36,7 @@ rlx_status lm_push(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n) 
   return RLX_OK;
 }
 
-/* ---- several sequences ---- */
+/* ---- Several sequences ---- */
 
 static rlx_status copy_states(rlx_lm *lm, uint32_t sequence, bool in) {
   lm_program *one, *all;
@@ -72,16 +71,17 @@ rlx_status lm_hold(rlx_lm *lm, uint32_t sequence) {
   return RLX_OK;
 }
 
-/* ---- computing ---- */
+/* ---- Computation ---- */
 
 enum { MIN_CHUNK = 8 };
 
-/* How many tokens the next program takes, for n that wait. Sizes are the chunk and quarters of it. A program reads all weights
- * whatever it takes, so a few empty places are cheaper than a second program; where there is no room for them, a size below n. */
+/* Size of the program for the next n pending tokens: the chunk size or a quarter, a sixteenth .. of it. A program
+ * reads all weights whatever its size, so some padding is cheaper than a second program. If the context has no room
+ * for padding, a size of at most n is used. */
 static uint32_t choose_size(const rlx_lm *lm, uint32_t n, uint32_t room) {
   uint32_t size = lm->chunk;
   if (n >= size) return size;
-  while (size / 4 >= MIN_CHUNK && size / 4 >= n) size /= 4; /* the smallest with room for n */
+  while (size / 4 >= MIN_CHUNK && size / 4 >= n) size /= 4; /* the smallest of at least n */
   bool is_half_full = size - n <= n || size <= 2 * MIN_CHUNK;
   if (n > 1 && size <= room && is_half_full) return size;
   while (size > n && size / 4 >= MIN_CHUNK) size /= 4;
@@ -120,7 +120,7 @@ rlx_status lm_catch_up(rlx_lm *lm, uint32_t sequence, uint32_t left, rlx_cancel_
   return RLX_OK;
 }
 
-/* The logits of every token that is not in the states: so many rows at a time that they take at most 32 MiB. */
+/* Computes the logits of every token that is not in the states yet, in blocks of at most 32 MiB. */
 static rlx_status read_all_logits(rlx_lm *lm, uint32_t sequence, float *logits) {
   lm_sequence *q = &lm->sequences[sequence];
   size_t n_vocab = lm_model_facts(lm->model)->n_vocab, row = n_vocab * sizeof *logits;
@@ -166,13 +166,13 @@ rlx_status lm_append(rlx_lm *lm, uint32_t sequence, const int32_t *ids, size_t n
   lm_sequence *q = &lm->sequences[sequence];
   size_t before = q->ids.n;
   rlx_status s = append(lm, sequence, ids, n, all, logits);
-  if (s && q->done <= before) q->ids.n = before; /* as if nothing had been appended */
+  if (s && q->done <= before) q->ids.n = before; /* undo the append */
   return s;
 }
 
-/* ---- looking and forgetting ---- */
+/* ---- Reading and truncating ---- */
 
-void lm_take_back(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
+void lm_rewind(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
   lm_sequence *q = &lm->sequences[sequence];
   if (q->done > tokens) q->done = lm_model_facts(lm->model)->is_recurrent ? 0 : tokens;
 }
@@ -189,6 +189,6 @@ rlx_status lm_truncate(rlx_lm *lm, uint32_t sequence, uint32_t tokens) {
   if (tokens > q->ids.n)
     return RLX_FAIL(RLX_INVALID, "rlx_lm_truncate: to %u tokens, but there are %zu", (unsigned)tokens, q->ids.n);
   q->ids.n = tokens;
-  lm_take_back(lm, sequence, tokens);
+  lm_rewind(lm, sequence, tokens);
   return RLX_OK;
 }

@@ -258,7 +258,7 @@ def a_vocabulary_that_has_no_name():
         found = file_json("info", "m.gguf")["metadata"]
         check("tokenizer.json" in found and "tokenizer.ggml.model" not in found, "what stays")
         equal(found["general.architecture"], "llama")
-        check(why in told.err and "stays as tokenizer.json" in told.err, told.err)
+        check(why in told.err and "is stored as tokenizer.json" in told.err, told.err)
         same_tokens(why)
 
 

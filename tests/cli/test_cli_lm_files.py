@@ -165,7 +165,7 @@ def check_reports_of_all_files():
                          "cut.gguf: tensor 'norm.weight': its 1024 bytes", "absent.gguf"], lines=4)
     lines = result.out.splitlines()
     equal((lines[0], lines[2:]), ("good.gguf: ok: GGUF v3, 4 tensors, 13.75 KiB", ["g.rlx: ok: text graph, 6 nodes"]))
-    check(lines[1].startswith("good.gguf: remark: general.architecture is 'sample'; families here are llama, "), lines[1])
+    check(lines[1].startswith("good.gguf: remark: general.architecture is 'sample'; supported families are llama, "), lines[1])
     told = json.loads(rlx("check", "nan.gguf", "good.gguf", "--json", expect=1).out)["files"]
     equal([(f["file"], f["ok"], f["findings"]) for f in told], [("nan.gguf", False, 2), ("good.gguf", True, 0)])
     equal(rlx("check", "-q", "good.gguf", expect=0).out, "")

@@ -520,8 +520,8 @@ def what_a_sentence_encoder_has_around_it():
     for name, content, says in (
             ("modules.json", [*modules, {"type": "sentence_transformers.models.Dense"}], "modules.json has a module 'Dense'"),
             ("1_Pooling/config.json", {**pooling, "pooling_mode_max_tokens": True}, "pooling_mode_max_tokens"),
-            ("1_Pooling/config.json", {**pooling, "pooling_mode_cls_token": True}, "one of them"),
-            ("1_Pooling/config.json", {}, "neither the mean nor the first token"), ("1_Pooling/config.json", "{", "1_Pooling/config.json: line 1"),
+            ("1_Pooling/config.json", {**pooling, "pooling_mode_cls_token": True}, "exactly one of"),
+            ("1_Pooling/config.json", {}, "expected pooling by the mean or the first token"), ("1_Pooling/config.json", "{", "1_Pooling/config.json: line 1"),
             ("sentence_bert_config.json", {"max_seq_length": "20"}, "max_seq_length"),
             ("sentence_bert_config.json", {"do_lower_case": True}, "do_lower_case"),
             ("config_sentence_transformers.json", {"default_prompt_name": "query"}, "puts the prompt 'query' before every text")):
@@ -669,7 +669,7 @@ def check_reports_what_would_be_unused():
 def check_of_what_is_no_model_here():
     need_lm()
     tiny({"general.architecture": "phi9"})
-    check("remark: general.architecture is 'phi9'; families here are" in rlx("check", "m.gguf", expect=0).out, "a family of others")
+    check("remark: general.architecture is 'phi9'; supported families are" in rlx("check", "m.gguf", expect=0).out, "a family of others")
     tiny({"general.type": "adapter"})
     check("remark: general.type is 'adapter'" in rlx("check", "m.gguf", expect=0).out, "an adapter")
     metas = tiny_llama_parts()[0]

@@ -294,7 +294,7 @@ static const refusal refusals[] = {
   {"block_count 1000", "only 22 tensors", RLX_INVALID},
   {"block_count 1000000", "at most 4096", RLX_INVALID},
   {"block_count 4294967295", "llama.block_count is 4294967295", RLX_INVALID},
-  {"block_count two", "not a whole number", RLX_INVALID},
+  {"block_count two", "expected an integer", RLX_INVALID},
   {"block_count ", "no 'llama.block_count'", RLX_INVALID},
   {"embedding_length 35", "by the configuration it is [101, 35]", RLX_INVALID},
   {"embedding_length -36", "expected 1 to", RLX_INVALID},
@@ -310,7 +310,7 @@ static const refusal refusals[] = {
   {"feed_forward_length 45", "tensor 'blk.0.ffn_gate.weight'", RLX_INVALID},
   {"rope.dimension_count 7", "7 of 8 elements", RLX_INVALID},
   {"rope.dimension_count 10", "10 of 8 elements", RLX_INVALID},
-  {"rope.freq_base -1.0", "0 or more", RLX_INVALID},
+  {"rope.freq_base -1.0", "at least 0", RLX_INVALID},
   {"rope.scaling.type longrope", "'longrope'", RLX_UNSUPPORTED},
   {"attention.layer_norm_rms_epsilon ", "no 'llama.attention.layer_norm_rms_epsilon'", RLX_INVALID},
   {"expert_count 4", "0 of 4 experts", RLX_INVALID},
@@ -340,7 +340,7 @@ TEST(architectures_that_are_not_known) {
   if (!s) s = write_gguf(g.model, "rwkv7", llama, NULL);
   lm_golden_deinit(&g);
   CHECK_OK(s);
-  CHECK_FAILS(check_file(folder_path("m.gguf"), NULL, 0), RLX_UNSUPPORTED, "'rwkv7'; families here are llama, qwen2");
+  CHECK_FAILS(check_file(folder_path("m.gguf"), NULL, 0), RLX_UNSUPPORTED, "'rwkv7'; supported families are llama, qwen2");
 }
 
 /* ---- Folders ---- */
@@ -435,10 +435,10 @@ TEST(configurations_that_are_wrong) {
     rlx_status code;
   } cases[] = {
     {"{", "", "config.json: line", RLX_INVALID},
-    {"LlamaForCausalLM", "NobodyForCausalLM", "'NobodyForCausalLM'; families here are", RLX_UNSUPPORTED},
+    {"LlamaForCausalLM", "NobodyForCausalLM", "'NobodyForCausalLM'; supported families are", RLX_UNSUPPORTED},
     {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "layers.2.input_layernorm.weight", RLX_INVALID},
     {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1", "there is a tensor 'model.layers.1", RLX_INVALID},
-    {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2.5", "num_hidden_layers is not a whole number", RLX_INVALID},
+    {"\"num_hidden_layers\": 2", "\"num_hidden_layers\": 2.5", "num_hidden_layers: expected an integer", RLX_INVALID},
     {"\"num_hidden_layers\": 2", "\"other\": 2", "config.json has no 'num_hidden_layers'", RLX_INVALID},
     {"\"num_key_value_heads\": 2", "\"num_key_value_heads\": 5", "do not divide", RLX_INVALID},
     {"\"vocab_size\": 101", "\"vocab_size\": 102", "embed_tokens.weight' is [101, 36]", RLX_INVALID},
