@@ -1,4 +1,4 @@
-/* A progress bar: one line on a terminal, drawn again a few times a second and wiped off at the end.
+/* A progress bar: one line on a terminal, redrawn a few times a second and erased at the end.
  *
  *   convert [============                ]  41 %  12 s */
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* What `rlx bench ops` measures: single ops at sizes that models have. Each row is a graph in text form with the work that one
- * run of it is. */
+/* The graphs that `rlx bench ops` measures: single ops at sizes found in models. Each row is a graph in text form
+ * with the work of one run. */
 #include "cli/cli.h"
 
 #define F32(...) 4.0 * (__VA_ARGS__)
@@ -10,7 +10,7 @@
       "%3 = matmul(%1, %2) output \"y\" = %3 }",                                             \
       2.0 * m *n *k, F32((double)m *k + (double)k * n + (double)m * n)                       \
   }
-/* A weight as files have it, [N, K]; bits: of one element. */
+/* A weight in file layout, [N, K]; bits: per element. */
 #define WEIGHT(name, type, bits, m, n, k)                                                          \
   {                                                                                                \
     name,                                                                                          \

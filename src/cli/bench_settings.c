@@ -1,4 +1,5 @@
-/* What benchmarks of graphs and of models share: which devices and numbers of threads to compare, and the summary of samples. */
+/* Shared by the benchmarks of graphs and models: the devices and thread counts to compare, and statistics of
+ * samples. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* rlx bench: how long a graph, or an op at the sizes of models, takes; on one or several devices and numbers of threads.
+/* rlx bench: run time of a graph, or of single ops at model sizes, on one or several devices and thread counts.
  *
- * What is compared is measured side by side: the runs of all devices and thread counts take turns, so that a busy machine
- * is busy for all of them. A sample is one run, or as many as fill two milliseconds. Values are resident: what is timed
- * is rlx_executable_run, not the arrays' way in and out; of an ONNX model it is rlx_onnx_run, with them. */
+ * All settings are measured interleaved, run by run, so load on the machine affects all of them equally. A sample is
+ * one run, or as many as fill two milliseconds. Values stay on the device: rlx_executable_run is timed without
+ * transfers. An ONNX model is timed as rlx_onnx_run, including transfers. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +23,11 @@ typedef struct request {
   size_t n_printed;
 } request;
 
-/* One device with one number of threads. */
+/* One device with one thread count. */
 typedef struct setting {
   cli_setting what;
   cli_engine engine;
-  rlx_onnx_runner *runner; /* of an ONNX model: it is run whole, however many graphs that takes */
+  rlx_onnx_runner *runner; /* ONNX models: run as a whole, in as many graphs as needed */
   const cli_onnx *onnx;
   size_t runs; /* in a sample */
   double *samples;
@@ -94,7 +94,7 @@ static rlx_status run_sample(setting *s, double *seconds) {
   return status;
 }
 
-/* A first run to warm up, and to see how many make a sample. */
+/* Warm-up run, which also determines the runs per sample. */
 static rlx_status calibrate(setting *s) {
   double seconds = 0;
   s->runs = 1;

@@ -1,5 +1,5 @@
-/* rlx check: reads all of a weight file or ONNX model, or parses and verifies a text graph. All files are tried, and each says how it
- * went. */
+/* rlx check: reads a whole weight file or ONNX model, or parses and verifies a text graph. All files are checked and
+ * each result is reported. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +23,13 @@ typedef struct texts {
   size_t reported, n;
 } texts;
 
-/* What was found of a file: its format, tensors and bytes; or of a graph, its nodes. */
+/* The result for one file: format, tensors and bytes; or for a graph, its nodes. */
 typedef struct findings {
   char format[32];
   uint32_t n_tensors;
   uint64_t bytes;
   texts wrong, remarks;
-  bool ended; /* before all was looked at: rlx_message() says why */
+  bool ended; /* stopped before the end: rlx_message() has the reason */
 } findings;
 
 static void add_text(texts *t, const char *text) {
@@ -46,7 +46,7 @@ static void take_finding(void *user, bool is_remark, const char *text) {
   add_text(is_remark ? &out->remarks : &out->wrong, text);
 }
 
-/* A check that comes to its end has its first finding as message. */
+/* A check that completes returns its first finding as the message; any other message is an error that stopped it. */
 static void note_end(rlx_status s, findings *r) {
   r->ended = s && !(r->wrong.reported && strncmp(rlx_message(), r->wrong.v[0], strlen(rlx_message())) == 0);
 }
@@ -76,7 +76,7 @@ static rlx_status check_weights(const char *path, cli_bar *bar, findings *out) {
   rlx_status s = rlx_file_open(path, cli_limited(), &f);
   if (!s) s = rlx_file_check_each(f, &watch, take_finding, out);
   note_end(s, out);
-  if (!out->ended) { /* what is wrong with the numbers does not hide what is wrong with the rest */
+  if (!out->ended) { /* findings in the data do not hide findings in the rest */
     rlx_status more = rlx_lm_check(f, take_finding, out);
     s = s ? s : more;
   }
@@ -88,7 +88,8 @@ static rlx_status check_weights(const char *path, cli_bar *bar, findings *out) {
 }
 #endif
 
-/* What a file is, its name says; what is neither graph nor ONNX holds weights. False: this program does not read those. */
+/* Selects the check by file name; a file that is neither graph nor ONNX is a weight file. False: this build does not
+ * read those. */
 static bool check_by_name(const char *path, cli_bar *bar, findings *out, rlx_status *s) {
   if (is_graph(path)) *s = check_graph(path, out);
   else if (cli_is_onnx(path)) *s = check_onnx(path, out);
@@ -112,7 +113,7 @@ static void print_texts(const char *key, const texts *t) {
   putchar(']');
 }
 
-/* "findings" counts all, "wrong" and "remarks" are the first of each. */
+/* "findings" is the total; "wrong" and "remarks" are the first of each. */
 static void print_json(const char *path, rlx_status s, const findings *r, bool is_first) {
   printf("%s{\"file\":", is_first ? "" : ",");
   cli_print_quoted(path);
@@ -133,7 +134,7 @@ static void print_good(const char *path, const findings *r) {
   putchar('\n');
 }
 
-/* Each finding on a line of its own, with the file's name before it. */
+/* Prints one line per finding, prefixed by the file name. */
 static int print_bad(const char *path, rlx_status s, const findings *r) {
   for (size_t i = 0; i < r->wrong.reported; i++) {
     bool is_named = strstr(r->wrong.v[i], path) != NULL;

@@ -1,5 +1,5 @@
-/* rlx compare: a device against the reference, node by node. Each node is also computed by the reference on the very inputs
- * that the device had, so the first row that differs is where the fault is, not where it came to light. */
+/* rlx compare: a device against the reference, node by node. The reference computes each node on the inputs that the
+ * device used, so the first differing row is where the error originates, not where it becomes visible. */
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -8,8 +8,8 @@ typedef struct table {
   const cli_task *task;
   const rlx_graph *graph; /* the compiled one */
   size_t rows, native;
-  rlx_compare_row first; /* that differs; node 0 where none does */
-  rlx_compare_row odd;   /* the first with numbers that are not finite; likewise */
+  rlx_compare_row first; /* first row that differs; node 0: none */
+  rlx_compare_row odd;   /* first row with non-finite values; node 0: none */
 } table;
 
 static void print_row(const table *t, const rlx_compare_row *row) {

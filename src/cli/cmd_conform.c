@@ -1,4 +1,4 @@
-/* rlx conform: every conformance case on one device, against the reference. What to run on a new GPU. */
+/* rlx conform: runs every conformance case on one device against the reference. Use it to test a new GPU. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* rlx devices: what there is, its limits and features, and why a backend has nothing. */
+/* rlx devices: lists devices with limits and features, and why a backend has none. */
 #include <inttypes.h>
 #include <stdio.h>
 

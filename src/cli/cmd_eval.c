@@ -1,4 +1,4 @@
-/* rlx eval: run a graph through the reference, arrays in and out as .npy. */
+/* rlx eval: runs a graph on the reference, with .npy files as inputs and outputs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,6 @@ typedef struct request {
   const char *out, *pass, *without;
 } request;
 
-/* One evaluation. */
 typedef struct job {
   const request *r;
   cli_model model;
@@ -27,7 +26,7 @@ static const rlx_graph *graph_to_run(const job *j) {
 
 /* ---- Running ------------------------------------------------------------------------------------------------- */
 
-/* Sets every leaf of g that has a value; all that do not fit are told. */
+/* Sets every leaf of g that has a value; reports every value that does not fit. */
 static int set_values(const job *j, const rlx_graph *g, rlx_evaluator *e) {
   int code = CLI_DONE;
   for (rlx_node n = 1; n <= rlx_graph_size(g); n++) {
@@ -40,7 +39,7 @@ static int set_values(const job *j, const rlx_graph *g, rlx_evaluator *e) {
   return code;
 }
 
-/* What passes moved to load time: its outputs are params of the graph to run. */
+/* Runs the part that passes moved to load time: its outputs are params of the main graph. */
 static int run_load(const job *j, const rlx_graph *load) {
   rlx_evaluator *e;
   rlx_tensor t;

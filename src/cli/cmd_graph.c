@@ -1,7 +1,7 @@
-/* rlx graph: verify a graph, print it in text form or for Graphviz, and show what passes make of it.
+/* rlx graph: verifies a graph, prints it as text or for Graphviz, and shows the effect of passes.
  *
- * What is printed as text is always a graph that can be read back: whatever else is asked for (the graph before, after
- * each pass, what runs at load time, the report) stands around it in comments. */
+ * Printed text can always be read back as a graph. Everything else that is requested (the graph before, after each
+ * pass, the load-time part, the report) is printed in comments around it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct request {
   cli_common common;
   const char *pass, *without;
   cli_list words;
-  cli_model_options model; /* --dim; of ONNX also --input */
+  cli_model_options model; /* --dim; for ONNX also --input */
   bool dot, report, before, each, passes;
 } request;
 
@@ -97,11 +97,11 @@ static void json_outputs(const rlx_graph *g) {
 
 typedef struct named_graph {
   const char *key;
-  const rlx_graph *graph; /* NULL: left out */
+  const rlx_graph *graph; /* NULL: omitted */
   char *text;
 } named_graph;
 
-/* Everything that can fail comes before the first character, so that there is a whole entry or none. */
+/* Everything that can fail comes before the first output, so an entry is complete or absent. */
 static int print_json(const char *path, const rlx_graph *g, const rlx_graph *before, const rlx_graph *load,
                       const char *report) {
   named_graph texts[] = {{"text", g, NULL}, {"before", before, NULL}, {"load", load, NULL}};
@@ -142,7 +142,7 @@ static int show_plain(const request *r, const char *path, const rlx_graph *g) {
   return CLI_DONE;
 }
 
-/* After each pass, in comments; `user` is the text of the last graph shown, so that no change is one line. */
+/* Prints the graph after each pass in comments. `user` is the last text printed, so an unchanged graph is one line. */
 static void show_after(void *user, const char *pass, const rlx_graph *g) {
   char **last = user, *text;
   if (cli_check(rlx_graph_print(g, &text), pass, NULL)) return;
@@ -230,7 +230,7 @@ static int run(const request *r) {
     return cli_wrong(r->self, "--dot goes without --each, --before and --report");
   int code = CLI_DONE;
   if (r->common.json) cli_json_files_begin();
-  for (size_t i = 0; i < r->words.n; i++) { /* all are tried, all failures told */
+  for (size_t i = 0; i < r->words.n; i++) { /* all files are processed, all failures reported */
     const char *path = r->words.v[i].value;
     size_t before = cli_failures();
     if (i && r->common.json) putchar(',');

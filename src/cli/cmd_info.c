@@ -1,4 +1,5 @@
-/* rlx info: what is in a file. Text graphs are told of here, ONNX models by onnx_info.c, weight files by lm_info.c. */
+/* rlx info: shows the contents of a file. Text graphs are printed here, ONNX models by onnx_info.c, weight files by
+ * lm_info.c. */
 #include <stdio.h>
 #include <string.h>
 

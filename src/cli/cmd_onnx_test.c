@@ -1,7 +1,8 @@
-/* rlx onnx-test: folders of ONNX test data, each a model with inputs and the outputs that it must give.
+/* rlx onnx-test: runs folders of ONNX test data, each a model with inputs and expected outputs.
  *
- * A case is a folder with model.onnx and test_data_set_0, _1, .. beside it, which hold input_0.pb, .., output_0.pb, ..; that is how ONNX
- * keeps the tests of its operators. Other folders are searched for cases. A model that RLX refuses is skipped, with the reason. */
+ * A case is a folder with model.onnx and test_data_set_0, _1, .. next to it, which hold input_0.pb, .., output_0.pb,
+ * ..: the layout of ONNX's own operator tests. Other folders are searched for cases. A model that RLX refuses is
+ * skipped, with the reason. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,9 +26,9 @@ typedef struct request {
   bool no_host;
   rlx_session *session;
   size_t n[3];
-  char why[2048]; /* of the case at hand */
+  char why[2048]; /* of the current case */
   char ops[1024]; /* its ops, separated by blanks */
-  bool is_random; /* it draws numbers: only types and shapes can agree */
+  bool is_random; /* uses random numbers: only types and shapes are compared */
 } request;
 
 typedef struct tensors {
@@ -40,7 +41,7 @@ static void tensors_free(tensors *t) {
   t->n = 0;
 }
 
-/* ---- comparing ---- */
+/* ---- Comparison ---- */
 
 static bool is_float(rlx_dtype d) { return d == RLX_F32 || d == RLX_F16 || d == RLX_BF16 || d == RLX_F64; }
 
@@ -50,7 +51,7 @@ static size_t count_of(const rlx_tensor *t) {
   return n;
 }
 
-/* Floats of any kind as doubles, by way of the library's own conversion. */
+/* Converts any float type to double with a cast of the library. */
 static double *as_doubles(const rlx_tensor *t) {
   size_t n = count_of(t);
   double *out = malloc((n + 1) * sizeof *out);
@@ -76,8 +77,9 @@ typedef struct tolerance {
   double rtol, atol;
 } tolerance;
 
-/* A bf16 has eight bits: ONNX's own runner lets it be off by two units of the last. What is 0 up to rounding among large numbers (the
- * imaginary parts of a transform) may be off by as much of the largest as it may of 1. */
+/* ONNX's own runner allows bf16, with its 8-bit significand, an error of two units in the last place. Values that
+ * are 0 up to rounding next to large ones (imaginary parts of a transform) may be off by the tolerance relative to
+ * the largest value. */
 static tolerance tolerance_of(const request *r, rlx_dtype dtype, const double *want, size_t n) {
   tolerance t = {dtype == RLX_BF16 && r->rtol < 0x1p-6 ? 0x1p-6 : r->rtol, r->atol};
   for (size_t i = 0; i < n; i++)
@@ -133,14 +135,14 @@ static bool same_output(request *r, const char *name, const rlx_tensor *got, con
   return false;
 }
 
-/* ---- one case ---- */
+/* ---- One case ---- */
 
 static bool exists(const char *path) {
   struct stat st;
   return stat(path, &st) == 0;
 }
 
-/* input_0.pb, input_1.pb, .. of a data set. */
+/* Reads input_0.pb, input_1.pb, .. of a data set. */
 static rlx_status read_all(const char *folder, const char *kind, tensors *out) {
   char path[MAX_PATH];
   for (out->n = 0; out->n < MAX_TENSORS; out->n++) {
@@ -152,7 +154,7 @@ static rlx_status read_all(const char *folder, const char *kind, tensors *out) {
   return RLX_OK;
 }
 
-/* Old data has bf16 as the 16 bits of each number, which are read as integers. */
+/* Old test data stores bf16 as 16-bit patterns in an integer tensor. */
 static void take_bits(rlx_dtype declared, rlx_tensor *t) {
   if (declared != RLX_BF16 || t->dtype != RLX_I32) return;
   for (size_t i = 0, n = count_of(t); i < n; i++) ((uint16_t *)t->data)[i] = (uint16_t)((const int32_t *)t->data)[i];
@@ -160,7 +162,7 @@ static void take_bits(rlx_dtype declared, rlx_tensor *t) {
   t->bytes /= 2;
 }
 
-/* Data sets give the model's inputs in their order; those with defaults only where all are given. */
+/* Data sets list the inputs in model order; inputs with defaults are included only if all are given. */
 static void name_inputs(const rlx_onnx *m, tensors *in) {
   uint32_t required = 0;
   rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
@@ -201,7 +203,7 @@ static verdict run_set(request *r, const rlx_onnx *m, rlx_onnx_runner *runner, c
   return v;
 }
 
-/* An op of another domain is written with it. */
+/* Lists the ops; those of another domain with its name. */
 static void list_ops(request *r, const rlx_onnx *m) {
   rlx_onnx_op_use u = {RLX_ONNX_OP_USE_INIT};
   size_t n = 0;
@@ -245,7 +247,7 @@ static verdict run_case(request *r, const char *folder) {
   return v;
 }
 
-/* ---- folders ---- */
+/* ---- Folders ---- */
 
 static bool fits(const char *pattern, const char *text) {
   if (!*pattern) return !*text;

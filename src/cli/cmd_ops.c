@@ -1,4 +1,4 @@
-/* rlx ops: the op table as a list, some ops in detail, or JSON. */
+/* rlx ops: prints the op table as a list, single ops in detail, or JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static int report_unknown(const char *name) {
   return cli_fail("there is no op '%.100s'%s; 'rlx ops' lists them", name, guess);
 }
 
-/* The ops that were named, or all; every unknown name is told. */
+/* Finds the named ops, or all; reports every unknown name. */
 static int find_ops(const cli_list *words, uint32_t *ops, size_t *n) {
   int code = CLI_DONE;
   for (*n = 0; !words->n && *n < rlx_op_table_size(); (*n)++) ops[*n] = (uint32_t)*n;

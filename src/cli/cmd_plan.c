@@ -1,5 +1,6 @@
-/* rlx plan: what a graph, or a language model's program of one token (lm_plan.c), would take of a device, without running it; or with --csv the placement of anybody's values
- * (plan_csv.c). Only the plan is made: no memory for weights or scratch is taken. */
+/* rlx plan: the device memory that a graph, or the decode program of a language model (lm_plan.c), needs, without
+ * running it; with --csv, a bare placement problem (plan_csv.c). Only the plan is computed: no memory for weights or
+ * scratch is allocated. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ typedef struct request {
   const cli_command *self;
   cli_common common;
   cli_list words;
-  cli_model_options model; /* --dim; of ONNX also --input */
+  cli_model_options model; /* --dim; for ONNX also --input */
   cli_engine_options engine;
   cli_csv_options csv;
   const char *svg;
@@ -60,7 +61,7 @@ static int plan_graph(const request *r, rlx_graph **g, cli_engine *e) {
 static int show_lm(void *user, const rlx_executable *e) { return report(user, e); }
 #endif
 
-/* A language model makes its graphs and their sizes itself. */
+/* A language model builds its graphs and sizes itself. */
 static int plan_lm(request *r) {
   const char *path = r->words.v[0].value;
   const struct {

@@ -1,4 +1,5 @@
-/* rlx run: compile a graph for a device and run it once, arrays in and out as .npy. The same as eval, but fast. */
+/* rlx run: compiles a graph for a device and runs it once, with .npy files as inputs and outputs. Like eval, but
+ * fast. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "rlx/experimental.h"
 
 typedef struct request {
-  cli_task task; /* first, so that a task is a request */
+  cli_task task; /* must be first: a task is cast to its request */
   const char *out, *dump;
 } request;
 
@@ -42,7 +43,7 @@ static void dump_value(void *user, rlx_node node, const rlx_tensor *value) {
   char path[4096];
   int n = snprintf(path, sizeof path, "%s/%u_%s.npy", d->folder, (unsigned)node, rlx_node_op(d->graph, node));
   if (n < 0 || (size_t)n >= sizeof path) d->code = cli_fail("--dump: the folder's name is too long");
-  if (d->code) return; /* one is enough: the folder, or the disk, is at fault */
+  if (d->code) return; /* report only the first failure: the folder or disk is the cause */
   cli_hold_interrupts();
   d->code = cli_check(rlx_npy_write(path, value), "--dump", NULL);
   cli_release_interrupts();
@@ -58,7 +59,7 @@ static int dump_all(const cli_task *t, const cli_model *m, cli_engine *e) {
 
 static int run(const cli_task *t, const cli_model *m, cli_engine *e) {
   if (request_of(t)->dump && dump_all(t, m, e)) return CLI_FAILED;
-  double begin = cli_seconds(); /* a dump has run already, and a second run would count states twice */
+  double begin = cli_seconds(); /* after a dump no second run: it would advance the states twice */
   if (!request_of(t)->dump && cli_check(rlx_executable_run(e->executable), m->path, NULL)) return CLI_FAILED;
   double seconds = cli_seconds() - begin;
   report(t, e, seconds);
@@ -70,7 +71,7 @@ static int run(const cli_task *t, const cli_model *m, cli_engine *e) {
                                           .seconds = seconds});
 }
 
-/* A model whose graph may be cut is run part by part. */
+/* An ONNX model, whose graph may be cut where sizes depend on values, runs through a runner. */
 static bool run_onnx(const cli_task *t, int *code) {
   if (request_of(t)->dump || !cli_is_onnx(t->words.v[0].value)) return true;
   cli_onnx_task task = {&t->common, t->words.v[0].value, request_of(t)->out, &t->model, &t->engine};

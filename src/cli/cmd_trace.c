@@ -1,4 +1,4 @@
-/* rlx trace: one run as a Chrome trace (Perfetto opens it), and the slowest ops as a table. */
+/* rlx trace: one run as a Chrome trace (for Perfetto), and a table of the slowest ops. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 typedef struct request {
-  cli_task task; /* first, so that a task is a request */
+  cli_task task; /* must be first: a task is cast to its request */
   const char *out;
   int64_t warm_up;
 } request;

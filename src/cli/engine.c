@@ -1,4 +1,4 @@
-/* A model on a device: the session, the executable and its values. What run, compare, bench and trace share. */
+/* A model on a device: session, executable and values. Shared by run, compare, bench and trace. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ int cli_session_open(const cli_common *common, const char *device, uint32_t thre
   return CLI_DONE;
 }
 
-/* Every leaf that has a value; all that do not fit are told. */
+/* Writes every leaf that has a value; reports every value that does not fit. */
 static int write_values(const cli_model *m, rlx_executable *e) {
   int code = CLI_DONE;
   for (rlx_node n = 1; n <= rlx_graph_size(m->graph); n++) {
@@ -81,7 +81,7 @@ int cli_task_run(cli_task *t, const cli_option *own, size_t n, int argc, char **
   enum { SHARED = sizeof shared / sizeof *shared, MAX = 16 };
   cli_option options[MAX];
   int code = CLI_FAILED;
-  if (SHARED + n > MAX) return cli_fail("too many options"); /* a mistake of ours */
+  if (SHARED + n > MAX) return cli_fail("too many options"); /* a bug in the command */
   memcpy(options, shared, sizeof shared);
   if (n) memcpy(options + SHARED, own, n * sizeof *own);
   if (cli_parse(t->self, argc, argv, options, SHARED + n, &t->common, &t->words, &code)) code = run_parsed(t);

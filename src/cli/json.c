@@ -1,11 +1,11 @@
-/* One JSON document, failures included.
+/* One JSON document per command, failures included.
  *
- * With --json there is one document on standard output also where a command fails: {"error":{..}}, or, where results were printed
- * before, the same as a last member beside them. So every document begins and ends here: cli_json_begin says that one is on its way,
- * cli_json_end closes it and adds what has failed until then; what main finds begun by nobody it writes itself. Wrong usage and an
- * interrupt leave standard output empty: there is no result to tell of.
+ * With --json there is one document on standard output even if a command fails: {"error":{..}}, or a last member
+ * "error" after the results already printed. So every document begins and ends here. cli_json_begin marks that one
+ * was begun; cli_json_end closes it and adds the failures so far; main writes the document itself if none was begun.
+ * Wrong usage and interrupts leave standard output empty.
  *
- * JSON has no numbers that are not finite: they are the texts "NaN", "Infinity" and "-Infinity". */
+ * JSON has no non-finite numbers: they are the strings "NaN", "Infinity" and "-Infinity". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ void cli_failure_add(const char *status, const char *message) {
   if (!reported.is_json || reported.n == MAX_FAILURES) return;
   size_t bytes = strlen(message) + 1;
   char *copy = malloc(bytes);
-  if (!copy) return; /* it has been told to people */
+  if (!copy) return; /* it is already on standard error */
   memcpy(copy, message, bytes);
   reported.statuses[reported.n] = status;
   reported.messages[reported.n++] = copy;

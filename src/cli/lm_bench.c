@@ -1,5 +1,6 @@
-/* rlx bench MODEL: tokens per second of a prompt (pp512) and of generation (tg128), as people know them: the prompt with nothing
- * before it, up to the logits of its last token; then single tokens, each after the other. Settings take turns. */
+/* rlx bench MODEL: tokens per second of prefill (pp512) and decode (tg128), as commonly reported: a prompt on an
+ * empty context, up to the logits of its last token; then single tokens one after the other. Settings are measured
+ * interleaved. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ typedef struct setting {
 typedef struct job {
   const cli_bench_lm_request *r;
   rlx_lm_info info;
-  int32_t *ids; /* of the prompt: any */
+  int32_t *ids; /* prompt tokens, arbitrary */
   float *logits;
   setting v[CLI_MAX_SETTINGS];
   size_t n;
@@ -102,7 +103,7 @@ static int measure(job *j) {
   return cli_check(s, j->r->path, NULL);
 }
 
-/* Tokens per second of each sample, then their mean and spread. */
+/* Prints the mean and spread of the tokens per second of the samples. */
 static void print_row(const job *j, const setting *s, const char *what, int64_t n, double *samples) {
   char test[32];
   rlx_device_info d = {RLX_DEVICE_INFO_INIT};

@@ -1,5 +1,5 @@
-/* rlx chat: a conversation, a line at a time. What the model remembers stays on the device: each turn computes only what is new.
- * An interrupt ends the answer, a second one (or end of input, or /quit) the conversation. */
+/* rlx chat: a conversation, one line at a time. States stay on the device, so each turn computes only the new
+ * tokens. An interrupt ends the answer; a second one (or end of input, or /quit) ends the conversation. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ typedef struct conversation {
   char *answer;
   size_t bytes;
   uint32_t dropped;  /* messages that the last turn left out */
-  size_t n_reported; /* turns in the JSON document */
-  bool is_kept;      /* the answer goes into a document and is not printed as it comes */
+  size_t n_reported; /* turns already in the JSON document */
+  bool is_kept;      /* the answer goes into a JSON document instead of being printed */
   bool failed;
 } conversation;
 
@@ -59,7 +59,7 @@ static void take_text(void *user, const char *text, size_t bytes) {
   c->bytes += bytes;
 }
 
-/* A turn of the document: {"turns":[{"user","text",..}],..}. */
+/* Writes one turn of the document: {"turns":[{"user","text",..}],..}. */
 static void report_turn(const rlx_lm *lm, conversation *c, const rlx_lm_stats *stats) {
   cli_json_begin();
   printf("%s{\"user\":", c->n_reported++ ? "," : "{\"turns\":[");
@@ -85,7 +85,7 @@ static int answer(const request *r, rlx_lm *lm, conversation *c, const char *lin
   if (!c->is_kept && (!code || c->bytes)) putchar('\n');
   fflush(stdout);
   if (code) {
-    remove_last(c); /* as if it had not been said, for those who go on */
+    remove_last(c); /* an interactive user continues without this message */
     return code;
   }
   if (c->failed || !add(c, "assistant", c->answer ? c->answer : "", c->bytes)) return cli_fail("out of memory");
@@ -97,8 +97,9 @@ static int answer(const request *r, rlx_lm *lm, conversation *c, const char *lin
   return CLI_DONE;
 }
 
-/* A turn that fails (a text that is too long) ends the conversation where nobody is there to say it in other words. */
-static int talk(const request *r, rlx_lm *lm, conversation *c) {
+/* A failing turn (for example a text that is too long) ends the conversation unless a user at a terminal can
+ * rephrase it. */
+static int chat_loop(const request *r, rlx_lm *lm, conversation *c) {
   bool is_terminal = isatty(STDIN_FILENO) != 0;
   char *line = NULL;
   size_t room = 0, bytes;
@@ -138,7 +139,7 @@ static int run(request *r) {
   if (lm && !code) code = cli_sampling_settle(&r->sampling, &r->common, lm, true);
   if (lm && !code) {
     cli_note_interrupts();
-    code = talk(r, lm, &c);
+    code = chat_loop(r, lm, &c);
     if (c.is_kept && (c.n_reported || !code)) {
       printf(c.n_reported ? "]," : "{\"turns\":[],");
       cli_sampling_json(&r->sampling);
@@ -154,8 +155,8 @@ int cli_chat(const cli_command *self, int argc, char **argv) {
   request r = {.self = self, .sampling = {CLI_SAMPLING_UNSET, .tokens = 0, .shift = true}};
   const cli_option options[] = {
     {"-p, --prompt", "TEXT", "one question instead of a conversation", CLI_TEXT, &r.prompt, 0, 0},
-    {"--system", "TEXT", "what the model is told before", CLI_TEXT, &r.system, 0, 0},
-    {"--template", "NAME", "how turns are written (default: as the model says)", CLI_TEXT, &r.name, 0, 0},
+    {"--system", "TEXT", "the system message", CLI_TEXT, &r.system, 0, 0},
+    {"--template", "NAME", "the chat template (default: the model's own)", CLI_TEXT, &r.name, 0, 0},
     {"--parse-special", NULL, "special tokens in what is typed are tokens, not text", CLI_FLAG, &r.parse_special, 0, 0},
     {"--templates", NULL, "list the names", CLI_FLAG, &r.list, 0, 0},
     CLI_SAMPLING_OPTIONS(r.sampling),

@@ -1,4 +1,4 @@
-/* What the commands of language models share: lm_open.c, lm_sampling.c. */
+/* Shared by the language-model commands: lm_open.c, lm_sampling.c. */
 #ifndef RLX_CLI_LM_CLI_H
 #define RLX_CLI_LM_CLI_H
 
@@ -19,11 +19,11 @@ typedef struct cli_lm_options {
     "--dry-run", NULL, "say what goes where and whether it fits; load nothing", CLI_FLAG, &(o).dry_run, 0, 0           \
   }
 
-/* Loads a model, with a progress bar on a terminal. With --dry-run says what it would take instead, and *out is NULL. Failures
- * are told. */
+/* Loads a model, with a progress bar on a terminal. With --dry-run it prints the memory needed instead, and *out is
+ * NULL. Reports failures. */
 int cli_lm_open(const cli_common *common, const cli_lm_options *options, const char *path, rlx_lm **out);
 
-/* Negative: not asked for. */
+/* Negative: not set. */
 typedef struct cli_sampling {
   int64_t tokens, top_k, seed, ahead;
   double temperature, top_p, min_p;
@@ -51,28 +51,28 @@ typedef struct cli_sampling {
     "--shift", NULL, "when the context is full forget the older half and go on", CLI_FLAG, &(o).shift, 0, 0             \
   }
 #define CLI_SAMPLING_UNSET .top_k = -1, .seed = -1, .temperature = -1, .top_p = -1, .min_p = -1
-/* Gives what is not asked for its value, and prints what was chosen: of a chat the model's own settings, or ones that do not loop;
- * else the likeliest token. Then the same as members of a JSON object, without braces. */
+/* Sets defaults and prints the settings. For a chat: those of the model file, or settings that do not loop.
+ * Otherwise: greedy. */
 int cli_sampling_settle(cli_sampling *o, const cli_common *common, const rlx_lm *lm, bool is_chat);
 void cli_sampling_json(const cli_sampling *o);
-/* The library's options; *stops is the caller's to free. */
+/* Fills the library's options; the caller frees *stops. */
 int cli_sampling_fill(const cli_sampling *o, rlx_lm_options *out, const char ***stops);
 void cli_sampling_deinit(cli_sampling *o);
-/* Their cancel: an interrupt was noted, or nobody reads what is printed any more. */
+/* Cancel callback: an interrupt was recorded, or the reader of standard output is gone. */
 bool cli_lm_is_over(void *user);
 
-/* A text as a message of a conversation, which ends with NUL: a NUL in it becomes U+FFFD, as the library does with broken bytes.
- * To be freed with free; NULL: no memory. */
+/* Copies a text as a NUL-terminated chat message; a NUL in it becomes U+FFFD, as the library does with invalid
+ * bytes. Free with free; NULL: out of memory. */
 char *cli_message_text(const char *text, size_t bytes);
 
-/* The next line of standard input, without its end and with a NUL behind it, in memory that grows and is freed with free. False: there is none,
- * which *code says more about where it is no plain end: it cannot be read, or has more bytes than anybody types. */
+/* Reads the next line of standard input without its line end, NUL-terminated, into a growing buffer (free with
+ * free). False: no line; *code is set if that is an error: a read failure, or a line over the limit. */
 bool cli_read_line(char **line, size_t *room, size_t *bytes, int *code);
 
-/* A model's text as it comes, to standard output; on a terminal, which it must not steer, as cli_put_plain has it. */
+/* Prints generated text to standard output; escaped as by cli_put_plain if that is a terminal. */
 void cli_lm_show(const char *text, size_t bytes);
 
-/* Speed and memory, to standard error. */
+/* Prints speed and memory to standard error. */
 void cli_lm_report(const rlx_lm *lm, const rlx_lm_stats *stats);
 /* The same as members of a JSON object: "prompt_tokens":.., without braces. */
 void cli_lm_json(const rlx_lm *lm, const rlx_lm_stats *stats);

@@ -1,6 +1,7 @@
-/* rlx convert: a weight file in another format, or with smaller types.
+/* rlx convert: converts a weight file to another format or to smaller types.
  *
- * The new file takes its place when it is whole. An interrupt is looked for between pieces, so that nothing is left behind. */
+ * The new file is renamed into place when complete. Interrupts are checked between chunks, so no temporary file is
+ * left. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static uint64_t bytes_of(const rlx_file *f) {
   return sum;
 }
 
-/* Reads the new file's head again: what is said about it is so. */
+/* Reads the header of the new file back, so that the report is about what was written. */
 static int report(const request *r, const rlx_file *in, double seconds) {
   const char *path = r->words.v[1].value;
   rlx_file *out;
@@ -58,7 +59,8 @@ static bool has(const rlx_file *f, const char *key) {
   return rlx_file_meta_find(f, key, &m);
 }
 
-/* A folder's model becomes a GGUF as others have it; where that cannot be, one with the names and texts as they are. */
+/* The model of a folder is written with GGUF's names and keys. If that is impossible, tensors keep their names and
+ * the JSON texts become metadata. */
 static rlx_status write_file(const request *r, const rlx_file *f, const char *to, const rlx_convert_options *o) {
   size_t n = strlen(to);
   bool is_gguf = n > 5 && strcmp(to + n - 5, ".gguf") == 0;
@@ -87,7 +89,7 @@ static int convert(request *r) {
   rlx_status s = write_file(r, f, to, &o);
   cli_bar_end(&bar);
   if (s == RLX_CANCELLED) rlx_file_close(f), f = NULL;
-  cli_release_interrupts(); /* one that waited ends us here */
+  cli_release_interrupts(); /* a deferred interrupt ends the process here */
   int code = cli_check(s, NULL, NULL);
   if (!code && r->n_reported && !r->common.quiet)
     fprintf(stderr, "rlx: not %s, since rows are not whole blocks of it: %zu of %u tensors (-v names them)\n", r->type,

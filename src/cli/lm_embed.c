@@ -1,4 +1,4 @@
-/* rlx embed: texts as vectors of unit length. Texts are the words of the command, or the lines of standard input. */
+/* rlx embed: texts as unit-length vectors. Texts are the arguments of the command, or the lines of standard input. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct request {
 
 typedef struct vectors {
   float *v;
-  size_t *cut; /* tokens of each text that were left out */
+  size_t *cut; /* per text: tokens that were cut off */
   size_t n, width;
 } vectors;
 

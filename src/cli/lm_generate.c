@@ -1,5 +1,5 @@
-/* rlx generate: continues a text. The text goes to standard output as it comes, speed and memory to standard error. An
- * interrupt ends it after the token that is being computed, and what was written stays. */
+/* rlx generate: continues a text. Generated text goes to standard output as it comes, speed and memory to standard
+ * error. An interrupt stops after the current token; text already written stays. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct request {
   bool no_echo, no_special;
 } request;
 
-/* What comes out; as JSON it is gathered, else printed. */
+/* The generated text: collected for JSON, printed otherwise. */
 typedef struct text_out {
   bool keep, failed;
   char *v;

@@ -1,6 +1,6 @@
-/* rlx info on a weight file: format, metadata, tensors, and what each type takes.
+/* rlx info on a weight file: format, metadata, tensors, and the bytes of each type.
  *
- * Long lists and texts are cut; --key shows one value whole, and nothing else, for scripts. */
+ * Long lists and texts are cut; --key prints one value in full and nothing else, for scripts. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum { SHOWN_BYTES = 60, JSON_BYTES = 4096, SHOWN_ELEMENTS = 6, JSON_ELEMENTS = 
 
 /* ---- Values -------------------------------------------------------------------------------------------------- */
 
-/* At most `max` bytes of a text, in quotes, cut between characters. */
+/* Prints at most `max` bytes of a text, quoted, cut between characters. */
 static void print_text(const rlx_meta *m, size_t max) {
   char cut[JSON_BYTES + 1];
   size_t n = m->n < max ? m->n : max;
@@ -30,7 +30,7 @@ static void print_float(double x, bool is_f32) {
     printf("%.1f", x);
     return;
   }
-  for (int digits = 1; digits <= 17; digits++) { /* the shortest that reads back as the same number */
+  for (int digits = 1; digits <= 17; digits++) { /* the shortest form that parses to the same number */
     snprintf(text, sizeof text, "%.*g", digits, x);
     double back = strtod(text, NULL);
     if (is_f32 ? (float)back == (float)x : !(back < x || back > x)) break;
@@ -77,7 +77,7 @@ static void print_value(const rlx_meta *m, bool json) {
   }
 }
 
-/* A value alone: a text as it is, a list's elements a line each. */
+/* Prints a bare value: a text unquoted, a list one element per line. */
 static void print_bare(const rlx_meta *m) {
   rlx_meta e;
   if (m->kind == RLX_META_LIST) {
@@ -97,7 +97,7 @@ typedef struct totals {
   struct {
     const char *name;
     uint64_t n_tensors, elements, bytes;
-  } of[MAX_TYPES]; /* by dtype; behind them, in the order they come, types that RLX does not have */
+  } of[MAX_TYPES]; /* indexed by dtype; types that RLX does not have follow, in file order */
   uint64_t all_elements, all_bytes;
 } totals;
 

@@ -1,4 +1,4 @@
-/* rlx logits: the logits at all positions of a list of tokens, as an array [tokens, vocabulary]. */
+/* rlx logits: the logits at all positions of a token list, as an array [tokens, vocabulary]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct request {
   const char *tokens, *out;
 } request;
 
-/* "1,2,3": free *ids with free. */
+/* Parses "1,2,3"; free *ids with free. */
 static int read_tokens(const request *r, int32_t **ids, size_t *n) {
   *ids = malloc((strlen(r->tokens) + 1) * sizeof **ids);
   *n = 0;

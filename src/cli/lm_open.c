@@ -1,4 +1,4 @@
-/* Opening a language model from the command line, and telling about its speed and memory. */
+/* Opens a language model for a command and reports its speed and memory. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static int show_dry_run(const cli_common *common, const rlx_lm *lm, rlx_session 
   if (cli_check(rlx_lm_describe(lm, &i), NULL, NULL) || cli_check(rlx_session_device(session, &d), NULL, NULL) ||
       cli_check(rlx_session_stats_get(session, &stats), NULL, NULL))
     return CLI_FAILED;
-  uint64_t all = i.weight_bytes + i.state_bytes + i.scratch_bytes, room = stats.limit_bytes; /* as loading has it */
+  uint64_t all = i.weight_bytes + i.state_bytes + i.scratch_bytes,
+           room = stats.limit_bytes; /* the limit that loading applies */
   bool fits = !room || all <= room;
   if (!fits)
     cli_fail("it does not fit: %.1f MiB are needed and %.1f MiB are there; a smaller --context takes less",
@@ -76,11 +77,11 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
     rlx_lm_destroy(*out);
     *out = NULL;
   }
-  rlx_session_destroy(session); /* the model keeps what it needs of it */
+  rlx_session_destroy(session); /* the model holds its own reference */
   return code;
 }
 
-/* ---- While it runs -------------------------------------------------------------------------------------------- */
+/* ---- During generation --------------------------------------------------------------------------------------- */
 
 bool cli_lm_is_over(void *user) {
   (void)user;
@@ -130,11 +131,11 @@ char *cli_message_text(const char *text, size_t bytes) {
   return copy;
 }
 
-/* ---- Telling ------------------------------------------------------------------------------------------------- */
+/* ---- Reports ------------------------------------------------------------------------------------------------- */
 
 static double per_second(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
 
-/* The first token belongs to the prompt's time: so many were drawn after it. */
+/* Tokens drawn after the first one, whose time counts as prompt time. */
 static double later_tokens(const rlx_lm_stats *s) { return s->n_tokens > 1 ? (double)s->n_tokens - 1 : 0; }
 
 void cli_lm_report(const rlx_lm *lm, const rlx_lm_stats *s) {

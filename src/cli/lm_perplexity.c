@@ -1,7 +1,8 @@
-/* rlx perplexity: how well a model foresees a text.
+/* rlx perplexity: how well a model predicts a text.
  *
- * The text is gone through in windows that overlap: the model sees `window` tokens at a time, and of each window only the last
- * `stride` tokens count (of the first, all but the first token), so every token is judged once, with some text before it. */
+ * The text is processed in overlapping windows. The model sees `window` tokens at a time, and only the last `stride`
+ * tokens of each window are scored (in the first window, all but the first token). So every token is scored once,
+ * with context before it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,28 +23,28 @@ typedef struct request {
 
 typedef struct score {
   double nats;
-  size_t tokens; /* that were judged */
-  size_t seen;   /* of the text, so far */
+  size_t tokens; /* tokens scored */
+  size_t seen;   /* tokens of the text processed so far */
 } score;
 
-/* -log of the probability of one token. */
-static double surprise(const float *logits, size_t n, int32_t id) {
-  double max = (double)logits[0], others = -1; /* the likeliest counts 1, below */
+/* -log of the probability of one token (its surprisal). */
+static double surprisal(const float *logits, size_t n, int32_t id) {
+  double max = (double)logits[0], others = -1; /* the largest logit adds 1 in the loop */
   for (size_t i = 1; i < n; i++) max = fmax(max, (double)logits[i]);
   for (size_t i = 0; i < n; i++) others += exp((double)logits[i] - max);
   return log1p(others) + max - (double)logits[id];
 }
 
-/* Tokens [from, to) of the text, of which those from `first` on are judged. */
-static rlx_status judge_window(rlx_lm *lm, const int32_t *ids, size_t from, size_t first, size_t to, float *logits,
+/* Runs tokens [from, to) of the text and scores those from `first` on. */
+static rlx_status score_window(rlx_lm *lm, const int32_t *ids, size_t from, size_t first, size_t to, float *logits,
                                size_t n_vocab, score *s) {
   rlx_status status = rlx_lm_truncate(lm, 0, 0);
-  size_t at = first - 1; /* its logits judge the first */
+  size_t at = first - 1; /* position whose logits score token `first` */
   if (!status && at > from) status = rlx_lm_append(lm, 0, ids + from, at - from, false, NULL);
   while (!status && at + 1 < to) {
     size_t n = to - 1 - at < PIECE ? to - 1 - at : PIECE;
     status = rlx_lm_append(lm, 0, ids + at, n, true, logits);
-    for (size_t i = 0; i < n && !status; i++) s->nats += surprise(logits + i * n_vocab, n_vocab, ids[at + i + 1]);
+    for (size_t i = 0; i < n && !status; i++) s->nats += surprisal(logits + i * n_vocab, n_vocab, ids[at + i + 1]);
     at += n;
     s->tokens += n;
   }
@@ -58,7 +59,7 @@ static void show_progress(const request *r, const score *s, size_t n) {
             exp(s->nats / (double)s->tokens));
 }
 
-static int judge(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, score *s) {
+static int score_tokens(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, score *s) {
   rlx_lm_info info = {RLX_LM_INFO_INIT};
   if (cli_check(rlx_lm_describe(lm, &info), NULL, NULL)) return CLI_FAILED;
   size_t window = r->window ? (size_t)r->window : info.context < 512 ? info.context : 512;
@@ -72,7 +73,7 @@ static int judge(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, sco
   size_t first = 1, to = window < n ? window : n, from = 0;
   while (!status && first < n && !cli_interrupted()) {
     from = to > window ? to - window : 0;
-    status = judge_window(lm, ids, from, first, to, logits, info.n_vocabulary, s);
+    status = score_window(lm, ids, from, first, to, logits, info.n_vocabulary, s);
     if (status) break;
     s->seen = first = to;
     to = to + stride < n ? to + stride : n;
@@ -84,7 +85,7 @@ static int judge(const request *r, rlx_lm *lm, const int32_t *ids, size_t n, sco
   return cli_interrupted() ? CLI_INTERRUPTED : cli_check(status, NULL, NULL);
 }
 
-static int judge_text(const request *r, rlx_lm *lm, const char *text, size_t bytes) {
+static int score_text(const request *r, rlx_lm *lm, const char *text, size_t bytes) {
   int32_t *ids;
   size_t n;
   score s = {0};
@@ -93,13 +94,13 @@ static int judge_text(const request *r, rlx_lm *lm, const char *text, size_t byt
   if (cli_check(rlx_tokenizer_encode(t, text, bytes, RLX_TOKENS_ADD_SPECIAL, &ids, &n), NULL, NULL)) return CLI_FAILED;
   if (r->max && n > (size_t)r->max) n = (size_t)r->max;
   int code = n < 2 ? cli_fail("%s: %zu tokens; two at least are needed", r->words.v[1].value, n) : CLI_DONE;
-  if (!code) code = judge(r, lm, ids, n, &s);
+  if (!code) code = score_tokens(r, lm, ids, n, &s);
   rlx_free(ids);
   if (code) return code;
   double mean = s.nats / (double)s.tokens, per_byte = r->max ? NAN : s.nats / log(2) / (double)bytes;
   if (r->common.json) {
     fputs("{\"perplexity\":", stdout);
-    cli_json_real(exp(mean), 9); /* infinite from 710 nats on */
+    cli_json_real(exp(mean), 9); /* infinite above 709 nats */
     fputs(",\"nats_per_token\":", stdout);
     cli_json_real(mean, 9);
     printf(",\"tokens\":%zu,\"bytes\":%zu", s.tokens, bytes);
@@ -132,7 +133,7 @@ int cli_perplexity(const cli_command *self, int argc, char **argv) {
     if (!code) code = cli_lm_open(&r.common, &r.lm, r.words.v[0].value, &lm);
     if (lm && !code) {
       cli_note_interrupts();
-      code = judge_text(&r, lm, text, bytes);
+      code = score_text(&r, lm, text, bytes);
     }
     rlx_lm_destroy(lm);
     free(text);

@@ -1,5 +1,5 @@
-/* rlx plan MODEL: the memory plan of a language model's program of one token, which is what generation runs again and again; of an
- * encoder, of a text. Nothing of the weights is read. */
+/* rlx plan MODEL: the memory plan of the program that a language model runs most: the decode program of one token,
+ * or the text program of an encoder. No weights are read. */
 #include "cli/lm_cli.h"
 
 static int load(const cli_plan_lm_request *r, rlx_session *session, rlx_lm **out) {
@@ -13,7 +13,7 @@ int cli_plan_lm(const cli_plan_lm_request *r) {
   rlx_lm *lm = NULL;
   if (cli_session_open(r->common, r->common->device, (uint32_t)r->common->threads, &session)) return CLI_FAILED;
   int code = load(r, session, &lm);
-  rlx_session_destroy(session); /* the model keeps what it needs of it */
+  rlx_session_destroy(session); /* the model holds its own reference */
   if (!code) code = r->show(r->user, rlx_lm_executable(lm));
   rlx_lm_destroy(lm);
   return code;

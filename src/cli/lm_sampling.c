@@ -1,7 +1,9 @@
-/* How tokens are drawn, on the command line: as asked for, else as the model's file says, else in a way that does not loop.
+/* Sampling settings on the command line: options first, then the settings of the model file, then defaults that do
+ * not loop.
  *
- * Always taking the likeliest token gives the same text again, so it is what `generate` does by itself; in a conversation it ends
- * in loops, so `chat` draws. A seed that nobody chose is another one each time, and printed, so that a text can be had again. */
+ * Greedy decoding gives the same text each time, so it is the default of `generate`. In a conversation it ends in
+ * loops, so `chat` samples. A seed that the user did not choose is random and printed, so the text can be
+ * reproduced. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* rlx tokenize: standard input as tokens of a model's vocabulary, or ids back to text. It needs no weights: a GGUF that holds
- * a vocabulary and nothing else will do. */
+/* rlx tokenize: standard input to token ids, or ids back to text. It needs no weights: a GGUF that holds only a
+ * vocabulary is enough. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static int encode(const tokenize *o, const rlx_tokenizer *t, const char *text, s
   return code;
 }
 
-/* One text, or several that end with NUL: then one answer for each. */
+/* Encodes one text, or several NUL-terminated ones with one result each. */
 static int encode_all(const tokenize *o, const rlx_tokenizer *t, const char *text, size_t bytes) {
   if (!o->many) {
     int code = encode(o, t, text, bytes);
@@ -84,7 +84,8 @@ static int encode_all(const tokenize *o, const rlx_tokenizer *t, const char *tex
   return code;
 }
 
-/* The input as a conversation: the user's text, or several that end with NUL, of the user and the assistant in turn. */
+/* Encodes the input as a conversation: one user text, or several NUL-terminated ones, alternating user and
+ * assistant. */
 static int encode_chat(const tokenize *o, const rlx_file *file, const rlx_tokenizer *t, const char *text,
                        size_t bytes) {
   size_t n = 0, max = 2;
@@ -114,7 +115,7 @@ static int encode_chat(const tokenize *o, const rlx_file *file, const rlx_tokeni
   return code;
 }
 
-/* Whole numbers with anything that is blank, or commas, between. */
+/* Parses integers separated by white space or commas. */
 static int read_ids(char *text, int32_t *ids, size_t *n) {
   *n = 0;
   for (char *word = strtok(text, " \t\r\n\v\f,[]"); word; word = strtok(NULL, " \t\r\n\v\f,[]")) {
@@ -169,9 +170,9 @@ int cli_tokenize(const cli_command *self, int argc, char **argv) {
     {"--ids", NULL, "ids alone, on one line", CLI_FLAG, &o.ids, 0, 0},
     {"--no-special", NULL, "no BOS or EOS added; special tokens in the text are text", CLI_FLAG, &o.no_special, 0, 0},
     {"-0", NULL, "several texts, each ended by NUL: an answer for each", CLI_FLAG, &o.many, 0, 0},
-    {"--chat", NULL, "the input is what a user says; with -0, user and assistant in turn", CLI_FLAG, &o.chat, 0, 0},
-    {"--template", "NAME", "how turns are written (default: as the model says)", CLI_TEXT, &o.form, 0, 0},
-    {"--system", "TEXT", "what the model is told before", CLI_TEXT, &o.system, 0, 0},
+    {"--chat", NULL, "the input is a user message; with -0, user and assistant alternate", CLI_FLAG, &o.chat, 0, 0},
+    {"--template", "NAME", "the chat template (default: the model's own)", CLI_TEXT, &o.form, 0, 0},
+    {"--system", "TEXT", "the system message", CLI_TEXT, &o.system, 0, 0},
     {"--parse-special", NULL, "with --chat: special tokens in what is said are tokens, not text", CLI_FLAG,
      &o.parse_special, 0, 0},
     {"--decode", NULL, "ids to text (with --no-special: without special tokens)", CLI_FLAG, &o.decode, 0, 0},

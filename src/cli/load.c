@@ -1,4 +1,4 @@
-/* A graph from a file or from standard input, and sizes for its symbols. */
+/* Loads a graph from a file or from standard input, and binds its symbolic sizes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@ enum { LIMIT_BYTES = 1 << 30, FIRST_BYTES = 1 << 16 };
 
 /* ---- Files --------------------------------------------------------------------------------------------------- */
 
-/* Reads until the end, growing the buffer, which has room for one byte more; 0, or the error. More than `max`
- * bytes are an error. */
+/* Reads to the end into a growing buffer with room for one more byte. Returns 0 or errno; more than `max` bytes are
+ * an error. */
 static int read_all(int fd, size_t max, char **text, size_t *bytes) {
   size_t cap = 0;
   for (;;) {
@@ -74,7 +74,7 @@ int cli_read_file(const char *path, char **text) {
   return cli_fail("%s: expected text, found a zero byte", path);
 }
 
-/* Straight into a pipe or a device. */
+/* Writes directly into a pipe or a device. */
 static int write_special(const char *path, const char *text, size_t bytes) {
   int fd = open(path, O_WRONLY | O_CLOEXEC), error = fd < 0 ? errno : 0;
   while (bytes && !error) {
@@ -134,8 +134,8 @@ static rlx_binding *find_binding(rlx_binding *v, size_t n, const char *symbol) {
   return NULL;
 }
 
-/* Adds what the shape of one value says about symbols that have no size yet. Where it contradicts one that has, setting
- * the value will tell. */
+/* Binds symbols without a size from the shape of one value. A contradiction is reported later, when the value is
+ * set. */
 static void bind_from_shape(const rlx_graph *g, rlx_dims leaf, rlx_dims value, rlx_binding *v, size_t *n) {
   for (int i = 0; leaf.n == value.n && i < leaf.n; i++) {
     const char *symbol = leaf.v[i] < 0 ? rlx_graph_symbol_name(g, leaf.v[i]) : NULL;
@@ -143,7 +143,7 @@ static void bind_from_shape(const rlx_graph *g, rlx_dims leaf, rlx_dims value, r
   }
 }
 
-/* Every symbol without a size, in one line: all of them, and what would help. */
+/* Reports all unbound symbols in one line, with the option that sets them. */
 static int report_unbound(const char *path, const rlx_graph *g, rlx_binding *v, size_t n) {
   char names[1024] = "", *end = names;
   const char *first = NULL;
@@ -165,7 +165,7 @@ static int bind(const char *path, const cli_list *dims, const rlx_tensor *values
   size_t n = 0;
   for (size_t i = 0; i < dims->n; i++) {
     v[n].symbol = dims->v[i].name;
-    cli_to_number(dims->v[i].value, 0, INT64_MAX, &v[n++].size); /* its form was checked with the option */
+    cli_to_number(dims->v[i].value, 0, INT64_MAX, &v[n++].size); /* validated when the option was parsed */
   }
   for (rlx_node id = 1; values && id <= rlx_graph_size(*g); id++)
     if (values[id].data && values[id].dtype == rlx_node_dtype(*g, id))

@@ -1,8 +1,9 @@
-/* rlx: one program, one file per command, built from the public header alone.
+/* rlx: the command line program, one file per command, built on the public headers alone.
  *
- * This file finds the command and minds the process. An interrupt ends it at once with 130 (SIGTERM: 143, SIGHUP: 129), which
- * is safe because nothing is half done outside memory, except while files are written: then it waits. A pipe that nobody
- * reads, a full disk, a limit on the size of files or a closed standard output are failed writes, and told as such. */
+ * This file selects the command and handles signals and standard streams. An interrupt ends the process at once with
+ * 130 (SIGTERM: 143, SIGHUP: 129). That is safe because nothing outside memory is half done, except while files are
+ * written: then it is deferred. A closed pipe, a full disk, a file size limit and a closed standard output are
+ * reported as failed writes. */
 #define _DEFAULT_SOURCE /* for setitimer */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,13 +61,14 @@ enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 /* ---- The process --------------------------------------------------------------------------------------------- */
 
-/* Flags and not a mask of blocked signals: that would hold for one thread, and a signal goes to any that takes it. */
+/* Flags instead of a signal mask: a mask applies to one thread, and a signal is delivered to any thread. */
 static volatile sig_atomic_t n_holds, is_noting, last_signal, n_signals;
 
-/* Whether what has come so far ends the process now. The first Ctrl-C does not where a command notes it. */
+/* Whether the signals so far end the process now. The first Ctrl-C does not if the command records it. */
 static bool is_over(void) { return n_holds == 0 && !(is_noting && last_signal == SIGINT && n_signals == 1); }
 
-/* Time that is over is a failure, and told as one; what interrupts is not. */
+/* An expired time limit is a failure and reported as one; an interrupt is not. Both texts are formatted in advance
+ * for the signal handler. */
 static char time_message[160], time_document[320];
 
 static void put(int fd, const char *text) {
@@ -91,17 +93,17 @@ static void on_signal(int number) {
   if (is_over()) end_by(number);
 }
 
-static void take_signal(int number, int flags) {
-  struct sigaction old, take = {.sa_handler = on_signal, .sa_flags = flags};
-  /* Who started us may have asked not to be interrupted (nohup, a shell's background job). */
-  if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(number, &take, NULL);
+static void catch_signal(int number, int flags) {
+  struct sigaction old, new = {.sa_handler = on_signal, .sa_flags = flags};
+  /* The parent may have set signals to be ignored (nohup, a background job of a shell). */
+  if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(number, &new, NULL);
 }
 
 static void set_signals(void) {
   struct sigaction ignore = {.sa_handler = SIG_IGN};
-  take_signal(SIGINT, SA_RESTART);
-  take_signal(SIGTERM, SA_RESTART);
-  take_signal(SIGHUP, SA_RESTART);
+  catch_signal(SIGINT, SA_RESTART);
+  catch_signal(SIGTERM, SA_RESTART);
+  catch_signal(SIGHUP, SA_RESTART);
   sigaction(SIGPIPE, &ignore, NULL);
   sigaction(SIGXFSZ, &ignore, NULL);
 }
@@ -114,7 +116,7 @@ void cli_set_time_limit(double seconds, bool json) {
       "{\"error\":{\"status\":\"over a limit\",\"message\":\"the time limit of %g s is over\",\"messages\":[\"the time "
       "limit of %g s is over\"]}}\n",
       seconds, seconds);
-  take_signal(SIGALRM, SA_RESTART);
+  catch_signal(SIGALRM, SA_RESTART);
   struct itimerval after = {.it_value = {.tv_sec = (time_t)seconds}};
   after.it_value.tv_usec = (suseconds_t)((seconds - (double)after.it_value.tv_sec) * 1e6);
   if (!after.it_value.tv_sec && !after.it_value.tv_usec) after.it_value.tv_usec = 1;
@@ -123,7 +125,7 @@ void cli_set_time_limit(double seconds, bool json) {
 
 void cli_note_interrupts(void) {
   is_noting = 1;
-  take_signal(SIGINT, 0); /* who waits for a line is woken */
+  catch_signal(SIGINT, 0); /* no SA_RESTART: interrupts a pending read */
 }
 
 bool cli_interrupted(void) { return n_signals != 0; }
@@ -146,14 +148,15 @@ double cli_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A descriptor that is closed would be given to the next file we open, and what we print would land in it. The place is
- * taken by one that refuses our use of it, so that it still counts as closed. */
+/* A closed standard descriptor would be reused by the next open, and output would go into that file. It is filled
+ * with one opened for the wrong direction, so uses of it still fail. */
 static void fill_standard_descriptors(void) {
   for (int fd = 0; fd <= 2; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) return;
 }
 
-/* Printing is checked once, here: the stream remembers that a write failed, but not why, so it is tried once more. */
+/* Output errors are checked once, here. The stream records that a write failed but not why, so one more write is
+ * tried. */
 static int close_output(int code) {
   bool failed_before = ferror(stdout) != 0;
   errno = 0;

@@ -1,7 +1,7 @@
-/* A graph and values for its leaves: what eval, run, compare, bench and trace begin with.
+/* A graph and values for its leaves: the start of eval, run, compare, bench and trace.
  *
- * All arrays are read and all that is wrong with them or missing is told before anything runs. Values are kept by the
- * nodes of the graph as it was loaded; passes may drop leaves or add some, so others match them by name. */
+ * All arrays are read, and all that are wrong or missing are reported, before anything runs. Values are indexed by
+ * the nodes of the graph as loaded. Passes may drop or add leaves, so later stages match them by name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,13 @@ static int read_value(const cli_model *m, const cli_word *input) {
   return cli_check(rlx_npy_read(input->value, &m->values[n]), "--input", input->name);
 }
 
-/* A leaf that must be given a value and has none; a state begins with zeros. */
+/* Whether a leaf needs a value and has none; a state starts with zeros. */
 static bool lacks_value(const cli_model *m, rlx_node n) {
-  if (m->onnx) return false; /* inputs were completed before the graph was made, params are in the file */
+  if (m->onnx) return false; /* inputs are completed before the graph is built, params are in the file */
   return rlx_node_name(m->graph, n) && !m->values[n].data && strcmp(rlx_node_op(m->graph, n), "state") != 0;
 }
 
-static bool is_asked_for(const cli_model *m, const char *name) {
+static bool is_given(const cli_model *m, const char *name) {
   for (size_t i = 0; i < m->options->inputs.n; i++)
     if (strcmp(m->options->inputs.v[i].name, name) == 0) return true;
   return false;
@@ -37,7 +37,7 @@ static int read_values(const cli_model *m) {
     if (read_value(m, &m->options->inputs.v[i])) code = CLI_FAILED;
   for (rlx_node n = 1; m->options->seed < 0 && n <= rlx_graph_size(m->graph); n++) {
     const char *name = rlx_node_name(m->graph, n);
-    if (lacks_value(m, n) && !is_asked_for(m, name)) /* one that could not be read is not missing as well */
+    if (lacks_value(m, n) && !is_given(m, name)) /* an array that could not be read was already reported */
       code = cli_fail("%s '%s' has no value; add --input %s=FILE.npy, or --random SEED", rlx_node_op(m->graph, n), name,
                       name);
   }
@@ -46,21 +46,21 @@ static int read_values(const cli_model *m) {
 
 static bool is_block(rlx_dtype dtype) { return rlx_dtype_describe(dtype)->block_elements > 1; }
 
-/* .npy has no block types: such a param takes its bytes from an array of u8. */
+/* .npy has no block types: such a param takes its bytes from a u8 array. */
 static void take_as_blocks(const rlx_graph *g, rlx_node n, rlx_tensor *t) {
   size_t bytes;
   rlx_dims shape = rlx_node_shape(g, n);
   rlx_dtype dtype = rlx_node_dtype(g, n);
   if (!t->data || t->dtype != RLX_U8 || !is_block(dtype)) return;
-  if (rlx_tensor_bytes(dtype, shape, &bytes) || bytes != t->bytes) return; /* setting it will tell */
+  if (rlx_tensor_bytes(dtype, shape, &bytes) || bytes != t->bytes) return; /* setting the value reports it */
   t->dtype = dtype;
   t->shape = shape;
 }
 
 /* ---- Random values ------------------------------------------------------------------------------------------- */
 
-/* Floats in -1 .. 1, integers and bools 0 or 1 (which most indices may be); the draw is the leaf's number, so that
- * equal seeds give equal values however many leaves are given. */
+/* Floats in -1 .. 1, integers and bools 0 or 1 (valid for most indices). The draw number is the number of the leaf,
+ * so equal seeds give equal values however many leaves are given. */
 static rlx_node random_node(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, int64_t seed, rlx_node leaf) {
   bool is_real = dtype == RLX_F32 || dtype == RLX_F16 || dtype == RLX_BF16 || dtype == RLX_F64;
   bool is_complex = dtype == RLX_C64 && shape.n < RLX_MAX_RANK;
@@ -70,7 +70,7 @@ static rlx_node random_node(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, int64
   return rlx_op_cast(g, is_real ? x : rlx_op_gt(g, x, rlx_op_scalar(g, RLX_F32, 0)), dtype);
 }
 
-/* Random floats, encoded; the blocks are the model's to free. */
+/* Encodes random floats into blocks that the model owns. */
 static rlx_status encode_random(cli_model *m, rlx_node n, const rlx_tensor *floats) {
   rlx_tensor *t = &m->values[n];
   rlx_dtype dtype = rlx_node_dtype(m->graph, n);
@@ -155,14 +155,15 @@ int cli_model_take(const char *path, rlx_graph *g, const cli_model_options *opti
 }
 
 int cli_model_bind(cli_model *m) {
-  if (m->onnx) return CLI_DONE; /* its sizes are numbers */
+  if (m->onnx) return CLI_DONE; /* ONNX graphs have no symbols */
   if (cli_bind(m->path, &m->options->dims, m->values, &m->graph)) return CLI_FAILED;
   for (rlx_node n = 1; n <= rlx_graph_size(m->graph); n++) take_as_blocks(m->graph, n, &m->values[n]);
   return m->options->seed >= 0 ? fill_random(m) : CLI_DONE;
 }
 
 void cli_model_deinit(cli_model *m) {
-  for (size_t i = 0; m->values && !m->onnx && i < m->options->inputs.n; i++) /* unknown: entry 0, which is empty */
+  for (size_t i = 0; m->values && !m->onnx && i < m->options->inputs.n;
+       i++) /* unknown names are at entry 0, which is empty */
     rlx_free(m->values[cli_leaf_number(m->graph, m->options->inputs.v[i].name)].data);
   for (rlx_node n = 1; m->encoded && n <= rlx_graph_size(m->graph); n++)
     if (m->encoded[n]) m->onnx ? rlx_free(m->values[n].data) : free(m->values[n].data);

@@ -1,4 +1,4 @@
-/* rlx info and rlx check on ONNX models: what is declared, which ops it takes, and whether RLX has them. */
+/* rlx info and rlx check on ONNX models: declared inputs and outputs, the ops used, and whether RLX supports them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 /* ---- People -------------------------------------------------------------------------------------------------- */
 
-/* Sizes as people write them: [batch, 3, ?]. */
+/* Prints a shape: [batch, 3, ?]. */
 static void print_shape(const rlx_onnx_value *v) {
   if (v->rank < 0) {
     fputs(" of any shape", stdout);

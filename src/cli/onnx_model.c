@@ -1,4 +1,5 @@
-/* ONNX models for the commands that take graphs: inputs are read or drawn first, since their sizes decide the graph. */
+/* ONNX models for the commands that take graphs. Inputs are read or generated first, because their sizes determine
+ * the graph. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static int64_t dim_of(const cli_list *dims, const char *symbol) {
   return size;
 }
 
-/* What the inputs that are given say of a symbol. */
+/* Size of a symbol according to the given inputs. */
 static int64_t size_given(const rlx_onnx *m, const rlx_named_tensor *given, size_t n, const char *symbol) {
   rlx_onnx_value v = {RLX_ONNX_VALUE_INIT};
   for (uint32_t i = 0; symbol && i < rlx_onnx_input_count(m); i++)
@@ -50,7 +51,7 @@ static int64_t size_given(const rlx_onnx *m, const rlx_named_tensor *given, size
   return -1;
 }
 
-/* The shape of an input that is not given; what has no size is told. */
+/* The shape of an input that is not given; reports sizes that are unknown. */
 static int shape_of(const cli_onnx *o, const rlx_onnx_value *v, const cli_list *dims, rlx_dims *out) {
   if (v->rank < 0) return cli_fail("input '%s' has no declared shape; add --input %s=FILE.npy", v->name, v->name);
   *out = (rlx_dims){.n = v->rank};
@@ -78,7 +79,8 @@ static int draw_input(cli_onnx *o, const rlx_onnx_value *v, const cli_list *dims
   return CLI_DONE;
 }
 
-/* Inputs that must have a value and have none: drawn, or told, each. Without a seed and if `shapes_only`, their shapes are enough. */
+/* Generates or reports each input that needs a value and has none. Without a seed and with `shapes_only`, shapes are
+ * enough. */
 static int complete_inputs(cli_onnx *o, const cli_model_options *options, bool shapes_only) {
   int code = CLI_DONE;
   for (uint32_t i = 0; i < rlx_onnx_input_count(o->model); i++) {
@@ -157,7 +159,7 @@ int cli_load_any(const char *path, const cli_model_options *options, const cli_c
   return code;
 }
 
-/* ---- As a model of the other commands ------------------------------------------------------------------------ */
+/* ---- For the graph commands ---------------------------------------------------------------------------------- */
 
 int cli_model_load_onnx(const char *path, const cli_model_options *options, cli_model *m) {
   *m = (cli_model){.options = options, .path = path};

@@ -1,4 +1,4 @@
-/* rlx run on an ONNX model: through a runner, which goes on where sizes depend on values. */
+/* rlx run on an ONNX model: through a runner, which continues where sizes depend on values. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void report(const cli_common *common, const rlx_onnx_runner *r, double se
   fprintf(stderr, "rlx: %.3f ms\n", seconds * 1e3);
 }
 
-/* Names of outputs, as cli_results wants them: a graph of constants that has them. */
+/* Output names in the form that cli_results needs: a graph of constants with those outputs. */
 static rlx_status name_outputs(const rlx_onnx *m, rlx_graph **out) {
   rlx_status s = rlx_graph_create(out);
   for (uint32_t i = 0; i < rlx_onnx_output_count(m) && !s; i++) {

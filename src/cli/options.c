@@ -1,7 +1,7 @@
-/* Options from tables.
+/* Command line options from tables.
  *
- * "--name value" and "--name=value" are the same, and so are "-n 3" and "-n3"; "--" ends the options; "-" is a word. An option
- * that takes one value and is given twice has the last one. NAME=VALUE is split where it stands, in argv. */
+ * "--name value" equals "--name=value", and "-n 3" equals "-n3"; "--" ends the options; "-" is a word. If a
+ * single-valued option is repeated, the last value counts. NAME=VALUE is split in place, in argv. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ bool cli_to_number(const char *text, int64_t min, int64_t max, int64_t *out) {
   return ok;
 }
 
-/* The program never sets a locale, so the point is a point. */
+/* The program never calls setlocale, so the decimal separator is a point. */
 static bool to_real(const char *text, double min, double max, double *out) {
   char *end;
   double v = strtod(text, &end);
@@ -47,13 +47,13 @@ static bool to_real(const char *text, double min, double max, double *out) {
   return ok;
 }
 
-/* One call of cli_parse. */
+/* State of one call of cli_parse. */
 typedef struct parse {
   const cli_command *command;
   int argc, at;
   char **argv;
   cli_list *words;
-  const cli_option *options; /* the command's own, then those that all have */
+  const cli_option *options; /* those of the command, then the common ones */
   size_t n;
 } parse;
 
@@ -70,7 +70,7 @@ static int store_pair(const parse *p, const cli_option *o, char *text) {
   return append(list, (cli_word){text, equals + 1}) ? CLI_DONE : cli_fail("out of memory");
 }
 
-/* A number with K, M, G or T behind it (powers of 1024), or none. */
+/* A number with an optional suffix K, M, G or T (powers of 1024). */
 static bool to_bytes(const char *text, uint64_t *out) {
   static const char units[] = "KMGT";
   char digits[24];
@@ -121,7 +121,7 @@ static void show_options(const cli_option *options, size_t n) {
   }
 }
 
-/* The names of an option, one after the other: "-p, --prompt" has two. */
+/* Iterates over the names of an option: "-p, --prompt" has two. */
 static const char *next_name(const char *at, size_t *bytes) {
   at += strspn(at, ", ");
   *bytes = strcspn(at, ",");
@@ -150,7 +150,7 @@ static int report_unknown(const parse *p, const char *word, size_t bytes) {
   return cli_wrong(p->command, "there is no option '%s'%s", name, guess);
 }
 
-/* The option at p->at, with its value. */
+/* Parses the option at p->at and its value. */
 static int take_option(parse *p) {
   char *word = p->argv[p->at], *equals = word[1] == '-' ? strchr(word, '=') : NULL, *value = equals ? equals + 1 : NULL;
   size_t bytes = equals ? (size_t)(equals - word) : strlen(word);
@@ -167,13 +167,13 @@ static int take_option(parse *p) {
   return store(p, o, value);
 }
 
-/* The log's lines, to stderr. What is user here is the most talkative level to show. */
+/* Log callback: prints to stderr. `user` points to the highest level to show. */
 static void show_log(void *user, rlx_log_level level, const char *text) {
   static const char *const names[] = {"error", "warning", "info", "debug"};
   if (level <= *(const rlx_log_level *)user) cli_note("%s: %s", names[level], text);
 }
 
-/* A device that is named must exist, also where a command does not use it. A list (bench) is checked by who reads it. */
+/* A named device must exist even if the command does not use it. A list (bench) is checked by the command. */
 static int check_device(const char *device) {
   rlx_session *session = NULL;
   if (!device || strchr(device, ',')) return CLI_DONE;
@@ -214,7 +214,7 @@ bool cli_parse(const cli_command *command, int argc, char **argv, const cli_opti
   enum { N_SHARED = sizeof shared / sizeof *shared, MAX = 48 };
   cli_option all[MAX];
   *exit_code = CLI_FAILED;
-  if (n + N_SHARED > MAX) return cli_fail("too many options"), false; /* a mistake of ours */
+  if (n + N_SHARED > MAX) return cli_fail("too many options"), false; /* a bug in the command */
   if (n) memcpy(all, options, n * sizeof *options);
   memcpy(all + n, shared, sizeof shared);
   parse p = {.command = command, .argc = argc, .argv = argv, .words = words, .options = all, .n = n + N_SHARED};

@@ -1,5 +1,5 @@
-/* Results: printed, or written as .npy files of a folder. Everything about the folder is checked before the run whose
- * result would be lost; nothing is written before the run has succeeded. */
+/* Results: printed, or written as .npy files into a folder. The folder is checked before the run, so no result is
+ * lost; nothing is written before the run has succeeded. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "cli/cli.h"
 #include "rlx/experimental.h"
 
-enum { SHOWN_VALUES = 8, MAX_NAME = 255 }; /* bytes of a file's name on every system we know */
+enum { SHOWN_VALUES = 8, MAX_NAME = 255 }; /* NAME_MAX of common file systems */
 
 /* ---- Outputs ------------------------------------------------------------------------------------------------- */
 
-/* The file of an output; slashes become '_', so that a name cannot leave the folder. Free with free. */
+/* Path of an output file. Slashes become '_', so a name cannot leave the folder. Free with free. */
 static char *output_path(const char *folder, const char *name) {
   size_t bytes = strlen(folder) + strlen(name) + sizeof "/.npy";
   char *path = malloc(bytes);
@@ -25,7 +25,7 @@ static char *output_path(const char *folder, const char *name) {
   return path;
 }
 
-/* By the file names that they give: '/' counts as '_'. */
+/* Orders outputs by file name: '/' counts as '_'. */
 static int compare_names(const void *a, const void *b) {
   const unsigned char *x = *(const unsigned char *const *)a, *y = *(const unsigned char *const *)b;
 #define IN_FILE(c) ((c) == '/' ? '_' : (c))
@@ -34,7 +34,7 @@ static int compare_names(const void *a, const void *b) {
 #undef IN_FILE
 }
 
-/* Outputs whose names differ in '/' and '_' alone would overwrite each other. */
+/* Refuses outputs whose names differ only in '/' and '_': they would overwrite each other. */
 static int check_names(const rlx_graph *g) {
   uint32_t n = rlx_graph_output_count(g);
   const char **names = calloc(n, sizeof *names);
@@ -49,7 +49,7 @@ static int check_names(const rlx_graph *g) {
   return code;
 }
 
-/* Each file by itself: no directory of its name, none that is read, no name that is too long. */
+/* Checks each file: not a directory, not a file that is read, name not too long. */
 static int check_files(const char *folder, const rlx_graph *g, const cli_reads *reads) {
   int code = CLI_DONE;
   for (uint32_t i = 0; i < rlx_graph_output_count(g); i++) {
@@ -125,7 +125,7 @@ static int write_all(const cli_results *r) {
     rlx_graph_output_at(r->graph, i, &name);
     if (write_output(r, name, &comma)) code = CLI_FAILED;
   }
-  if (code && made) rmdir(r->folder); /* nothing was written, or this fails */
+  if (code && made) rmdir(r->folder); /* fails if something was written */
   if (r->common->json) {
     printf("],\"seconds\":%.6f", r->seconds);
     cli_json_end();

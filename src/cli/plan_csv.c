@@ -1,5 +1,5 @@
-/* A bare placement problem from a CSV file: columns id, lower, upper, size in any order (others are ignored), live in
- * [lower, upper). The answer is an offset for each row. */
+/* A bare placement problem from a CSV file: columns id, lower, upper, size in any order (others are ignored); a
+ * buffer is live in [lower, upper). The result is an offset for each row. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@ typedef struct problem {
   const cli_csv_options *o;
   char *text;
   rlx_place_item *items;
-  char **ids; /* in text */
+  char **ids; /* pointers into text */
   uint64_t *offsets;
   size_t n, cap;
-  size_t column[N_COLUMNS]; /* which field of a line it is */
+  size_t column[N_COLUMNS]; /* index of the column in a line */
 } problem;
 
 static void problem_deinit(problem *p) {
@@ -38,7 +38,7 @@ static char *trim(char *s) {
   return s;
 }
 
-/* Splits a line at its commas, in place; the number of fields. */
+/* Splits a line at commas, in place; returns the number of fields. */
 static size_t split(char *line, char **fields) {
   size_t n = 0;
   for (char *p = line; n < MAX_FIELDS; n++) {
@@ -158,7 +158,7 @@ static void print_text(const problem *p, const rlx_place_result *r, double secon
          p->n, r->peak, r->lower_bound, (double)r->peak / bound, r->greedy, (double)r->greedy / bound, seconds);
 }
 
-/* ---- The whole ----------------------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------------------------- */
 
 static int solve(problem *p, const cli_common *common) {
   p->offsets = calloc(p->n + 1, sizeof *p->offsets);

@@ -1,4 +1,4 @@
-/* Messages, and the pieces that the commands' outputs are made of. */
+/* Messages, and the parts that the outputs of commands consist of. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 
 /* ---- Messages ------------------------------------------------------------------------------------------------ */
 
-/* One line, whatever is in it: names and paths come from anywhere, and what would steer the terminal must not break the
- * line or reach it. */
+/* Prints one line. Names and paths are untrusted: characters that control a terminal must neither break the line nor
+ * reach it. */
 static void report(const char *status, const char *fmt, va_list args, const cli_command *help) {
   char text[8192];
   fflush(stdout);
@@ -62,21 +62,21 @@ int cli_wrong(const cli_command *command, const char *fmt, ...) {
 
 /* ---- Text ---------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at p; 0 where there is none. */
+/* Length of the UTF-8 character at p; 0: invalid. */
 static size_t character(const unsigned char *p) {
   if (p[0] < 0x80) return 1;
   size_t n = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
   for (size_t i = 1; i < n; i++)
     if ((p[i] & 0xc0) != 0x80) return 0;
-  if (p[0] == 0xe0 && p[1] < 0xa0) return 0;                                    /* longer than needed */
-  if (p[0] == 0xf0 && p[1] < 0x90) return 0;                                    /* longer than needed */
-  if ((p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f)) return 0; /* surrogates; past the last one */
+  if (p[0] == 0xe0 && p[1] < 0xa0) return 0;                                    /* overlong */
+  if (p[0] == 0xf0 && p[1] < 0x90) return 0;                                    /* overlong */
+  if ((p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f)) return 0; /* surrogates; above U+10FFFF */
   return n;
 }
 
-/* The number of a character that shows nothing and changes how what follows is shown: controls, marks and overrides of direction, ends of
- * lines and paragraphs. 0: it is none. NUL is one, and 0. */
-static unsigned steers(const unsigned char *p, size_t n) {
+/* Code point of a character that is invisible and changes how the following text is shown: controls, direction marks
+ * and overrides, line and paragraph separators. 0: it is none of these (NUL is one, with code point 0). */
+static unsigned control_code_point(const unsigned char *p, size_t n) {
   unsigned c = n == 2   ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
                : n == 3 ? (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu)
                         : 0;
@@ -92,7 +92,7 @@ void cli_put_plain_bytes(FILE *to, const char *text, size_t bytes, bool lines) {
   for (const unsigned char *p = (const unsigned char *)text, *end = p + bytes; p < end;) {
     size_t n = character(p);
     if (n > (size_t)(end - p)) n = 0;
-    unsigned code = steers(p, n);
+    unsigned code = control_code_point(p, n);
     if (n == 1 && lines && (*p == '\n' || *p == '\t')) putc(*p, to);
     else if (n == 0) fprintf(to, "\\x%02x", *p);
     else if (code || !*p) fprintf(to, "\\u%04x", code);
@@ -101,7 +101,7 @@ void cli_put_plain_bytes(FILE *to, const char *text, size_t bytes, bool lines) {
   }
 }
 
-/* Paths need not be UTF-8, but JSON must: a byte that is no character is written as the character of that number. */
+/* Paths need not be UTF-8 but JSON must be: an invalid byte is written as the code point of the same number. */
 void cli_print_quoted_bytes(const char *text, size_t bytes) {
   putchar('"');
   for (const unsigned char *p = (const unsigned char *)text, *end = p + bytes; p < end;) {
@@ -109,7 +109,7 @@ void cli_print_quoted_bytes(const char *text, size_t bytes) {
     if (*p == '"' || *p == '\\') printf("\\%c", *p);
     else if (*p == '\n') fputs("\\n", stdout);
     else if (n == 0 || *p < ' ') printf("\\u%04x", *p);
-    else if (steers(p, n)) printf("\\u%04x", steers(p, n));
+    else if (control_code_point(p, n)) printf("\\u%04x", control_code_point(p, n));
     else fwrite(p, 1, n, stdout);
     p += n ? n : 1;
   }
@@ -140,7 +140,7 @@ void cli_print_bytes(uint64_t bytes) {
 
 /* ---- Types --------------------------------------------------------------------------------------------------- */
 
-/* A symbol by its name, a size that only binding will tell as "?". */
+/* Prints a shape: a symbol by name, a size unknown until bind as "?". */
 static void print_open_sizes(const rlx_graph *g, rlx_dims shape, bool json) {
   putchar('[');
   for (int i = 0; i < shape.n; i++) {
@@ -180,7 +180,7 @@ static void print_converted(const rlx_tensor *t, rlx_dtype from, bool json) {
   }
 }
 
-/* The library converts: one cast, to f64 or i64, both of which hold every value of what is cast to them. */
+/* Converts with the library: one cast to f64 or i64, which hold every value exactly. */
 rlx_status cli_print_values(const rlx_tensor *t, size_t max, bool json) {
   const rlx_dtype_info *type = rlx_dtype_describe(t->dtype);
   size_t count = t->bytes / type->block_bytes;

@@ -1,7 +1,7 @@
-/* "did you mean": the name nearest to a word that is none.
+/* "did you mean": the known name nearest to an unknown word.
  *
- * Nearness is the number of letters to add, drop, change or swap with their neighbour. A name of which the word is the beginning is
- * near as well, however much is missing. What is far from everything has no suggestion: a wrong one helps nobody. */
+ * The metric is the edit distance with swaps of neighbours (Damerau-Levenshtein). A name that starts with the word
+ * is near as well, however much is missing. There is no suggestion if every name is far. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -10,7 +10,7 @@ enum { MAX_LETTERS = 32 };
 
 static size_t min(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Row by row; of the rows before only two are needed, the second for swaps. */
+/* Row by row; only the two previous rows are kept, the older one for swaps. */
 static size_t distance(const char *a, size_t n, const char *b, size_t m) {
   size_t rows[3][MAX_LETTERS + 1];
   for (size_t j = 0; j <= m; j++) rows[0][j] = j;

@@ -1,5 +1,5 @@
-/* Where files are to be written, judged before the work whose result would be lost: that there is a folder, that it can be written,
- * that no folder or device has the name, and that it is none of the files that are read. */
+/* Checks output paths before the work whose result would be lost: the folder exists and is writable, no folder or
+ * device has the name, and it is none of the files that are read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static int check_can_write(const char *option, const char *out, const char *fold
                                      : CLI_DONE;
 }
 
-/* The folder that a path lies in. Free with free. */
+/* The parent folder of a path. Free with free. */
 static char *parent_of(const char *path) {
   size_t n = strlen(path);
   while (n > 1 && path[n - 1] == '/') n--;
@@ -51,7 +51,7 @@ static bool is_same(const struct stat *st, const char *path) {
   return path && stat(path, &other) == 0 && st->st_dev == other.st_dev && st->st_ino == other.st_ino;
 }
 
-/* Which of the files that are read it is, or NULL. */
+/* The file among those read that it is, or NULL. */
 static const char *find_read(const struct stat *st, const cli_reads *reads) {
   if (!reads) return NULL;
   if (is_same(st, reads->path)) return reads->path;

@@ -316,7 +316,7 @@ void lm_read_dense_layers(lm_reader *r, lm_config *c) {
   if (r->json) list_dense_layers(r, c);
   else find_dense_layers(r, c);
   if (memchr(c->is_dense, 1, (size_t)c->layers) && !c->hidden)
-    lm_reader_fail(r, RLX_INVALID, "some layers have no experts, but the size of their feed-forward part is not told");
+    lm_reader_fail(r, RLX_INVALID, "some layers have no experts, but the size of their feed-forward part is missing");
 }
 
 bool lm_has_experts(const lm_config *c, uint32_t layer) { return c->experts && !(c->is_dense && c->is_dense[layer]); }

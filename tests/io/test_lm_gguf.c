@@ -470,7 +470,7 @@ TEST(layers_without_experts_that_are_wrong) {
     {"\"decoder_sparse_step\": 2", "\"decoder_sparse_step\": -2", "decoder_sparse_step is -2"},
     {"\"decoder_sparse_step\": 2", "\"decoder_sparse_step\": 1", "layers.0.mlp.gate.weight"},
     {"\"intermediate_size\": 44", "\"intermediate_size\": 45", "gate_proj.weight' is [44, 36]"},
-    {"\"intermediate_size\": 44", "\"other\": 44", "feed-forward part is not told"},
+    {"\"intermediate_size\": 44", "\"other\": 44", "feed-forward part is missing"},
   };
   lm_golden g;
   CHECK(folder_begin());
