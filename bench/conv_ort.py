@@ -24,7 +24,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
-from rlx_library import CompileOptions, Library, SessionDesc, f32_view
+from rlx_library import SWITCH_FAST_CONV, CompileOptions, Library, SessionDesc, f32_view
 
 NETS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "inception_v1", "inception_v2",
         "mobilenet"]
@@ -48,7 +48,7 @@ class Executable:
         graph = lib.make("rlx_graph_parse", data, ctypes.c_size_t(len(data)))
         desc = SessionDesc(ctypes.sizeof(SessionDesc), b"cpu", threads)
         self.session = lib.make("rlx_session_create", ctypes.byref(desc))
-        options = CompileOptions(ctypes.sizeof(CompileOptions), fast_conv=FAST_CONV)
+        options = CompileOptions(ctypes.sizeof(CompileOptions), switches=SWITCH_FAST_CONV if FAST_CONV else 0)
         self.handle = lib.make("rlx_compile", self.session, graph, ctypes.byref(options))
         lib.c.rlx_graph_destroy(graph)
         for name, value in {**params, **inputs}.items():

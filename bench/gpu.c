@@ -205,7 +205,9 @@ static rlx_status run_case(rlx_session *session, const bench_case *c) {
   }
   if (!s) s = rlx_graph_finish(g);
   uint64_t begin = rlx_now_ns(), bytes = 0;
-  if (!s) s = rlx_compile(session, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .forbid_host = true}, &e);
+  if (!s)
+    s =
+      rlx_compile(session, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .switches = RLX_SWITCH_FORBID_HOST}, &e);
   for (int i = 0; i < c->copies && !s; i++)
     for (char part = 'a'; part <= 'c' && !s; part++) {
       snprintf(name, sizeof name, "%c%d", part, i);

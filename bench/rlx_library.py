@@ -18,11 +18,13 @@ class SessionDesc(ctypes.Structure):
                 ("pool_bytes", ctypes.c_uint64), ("no_pool", ctypes.c_bool), ("cache_bytes", ctypes.c_uint64)]
 
 
+SWITCH_EXACT, SWITCH_FAST_CONV = 2, 4  # of rlx_switch
+
+
 class CompileOptions(ctypes.Structure):
     _fields_ = ([("struct_bytes", ctypes.c_size_t)] +
                 [(name, ctypes.c_size_t) for name in ("bindings", "n_bindings", "weights", "states", "passes", "without")] +
-                [(name, ctypes.c_bool) for name in ("forbid_host", "exact", "fast_conv", "plan_only", "keep_values",
-                                                    "no_cache", "no_views", "no_in_place", "no_reorder", "no_search")] +
+                [("switches", ctypes.c_uint32), ("plan_only", ctypes.c_bool), ("no_cache", ctypes.c_bool)] +
                 [("watch", ctypes.c_size_t * 3)])
 
 

@@ -164,8 +164,9 @@ static rlx_status run_way(rlx_session *session, const shape *c, const way *w, bo
   gpu_choose(session, (gpu_choices){.attention = w->choice});
   rlx_status s = build(c, &g);
   if (!s)
-    s = rlx_compile(session, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .forbid_host = true, .no_cache = true},
-                    &e);
+    s = rlx_compile(
+      session, g,
+      &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .switches = RLX_SWITCH_FORBID_HOST, .no_cache = true}, &e);
   for (int i = c->copies - 1; i >= 0 && !s; i--)
     for (int part = 0; part < 3 && !s; part++) {
       snprintf(name, sizeof name, "%c%d", "qkv"[part], i);

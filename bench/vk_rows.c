@@ -83,7 +83,7 @@ static rlx_status measure(rlx_session *session, const shape *sh, bool check, dou
     rlx_graph_add_output(g, name[2], rlx_op_matmul_t(g, x, w[i % copies]));
   }
   if (!s) s = rlx_graph_finish(g);
-  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .forbid_host = true};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .switches = RLX_SWITCH_FORBID_HOST};
   if (!s) s = rlx_compile(session, g, &options, &e);
   for (int i = 0; i < products && !s; i++) {
     for (int j = 0; j < 2; j++) snprintf(name[j], sizeof name[j], "%c%d_%d", "xw"[j], i, number);

@@ -80,8 +80,8 @@ static void print_dispatch(const gpu_dispatch *d) {
 static void print_node(const char *name, int device, const rlx_claim_query *q, uint32_t *asked) {
   gpu_lowering l;
   rlx_status s = gpu_lower(&devices[device], q, &l);
-  printf("%s, device %d, node %u%s%s: ", name, device, (unsigned)q->node, q->exact ? ", exact" : "",
-         q->layout ? ", with layouts" : "");
+  printf("%s, device %d, node %u%s%s: ", name, device, (unsigned)q->node,
+         q->switches & RLX_SWITCH_EXACT ? ", exact" : "", q->layout ? ", with layouts" : "");
   if (s) printf("%s\n", rlx_status_name(s));
   else {
     printf("%s, in place %x, work %llu, layouts", l.claim.native ? "native" : l.claim.why, (unsigned)l.claim.in_place,
@@ -101,7 +101,7 @@ static void print_graph(const char *name, const rlx_graph *g) {
     for (rlx_node node = 1; node < rlx_graph_end(g); node++)
       for (int exact = 0; exact < 2; exact++) {
         uint32_t *layout = calloc((size_t)rlx_graph_at(g, node)->n_in + 1, sizeof *layout);
-        rlx_claim_query q = {.graph = g, .node = node, .exact = exact};
+        rlx_claim_query q = {.graph = g, .node = node, .switches = exact ? RLX_SWITCH_EXACT : 0};
         if (layout && gpu_lower_get(rlx_graph_at(g, node)->op)) {
           print_node(name, device, &q, layout);
           q.layout = layout;

@@ -202,9 +202,9 @@ typedef struct rlx_lm_desc {
   uint32_t n_sequences; /* at once in one step; 0: 1 */
   uint32_t chunk;       /* tokens of a prompt that are computed together; 0: 512 */
   rlx_lm_cache cache_type;
-  bool exact;      /* as rlx_compile_options */
-  bool dry_run;    /* find out what it takes; load nothing */
-  rlx_watch watch; /* of loading */
+  uint32_t switches; /* rlx_switch */
+  bool dry_run;      /* find out what it takes; load nothing */
+  rlx_watch watch;   /* of loading */
 } rlx_lm_desc;
 #define RLX_LM_DESC_INIT RLX_SIZED(rlx_lm_desc)
 RLX_API RLX_MUST_CHECK rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out);

@@ -109,9 +109,9 @@ typedef struct rlx_onnx_options {
   const rlx_binding *bindings; /* sizes of symbols, for what inputs do not tell */
   size_t n_bindings;
   const char *without; /* as rlx_compile_options */
-  bool forbid_host, exact, fast_conv;
-  uint64_t max_trips; /* of a loop; 0: a million */
-  rlx_watch watch;    /* of compiling and running */
+  uint32_t switches;   /* rlx_switch */
+  uint64_t max_trips;  /* of a loop; 0: a million */
+  rlx_watch watch;     /* of compiling and running */
 } rlx_onnx_options;
 #define RLX_ONNX_OPTIONS_INIT RLX_SIZED(rlx_onnx_options)
 

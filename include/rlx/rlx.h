@@ -746,13 +746,32 @@ RLX_API RLX_MUST_CHECK rlx_status rlx_custom_unregister(const char *name);
 /* Whether the target runs this node itself; where not, *why may be set to a text that lives as long as the target. */
 typedef bool (*rlx_supports_fn)(void *user, const rlx_graph *g, rlx_node n, const char **why);
 
+/* Switches of a compilation: bits that are or-ed; 0: the defaults. All that compiles takes them as one value, which goes with the
+ * graph through passes, plan and device and is part of what a compiled graph is found by. A bit that the library does not know
+ * is RLX_UNSUPPORTED. */
+typedef enum rlx_switch {
+  RLX_SWITCH_FORBID_HOST = 1, /* fail, listing every node that the device does not run itself */
+  /* No reduced precision: block-type weights meet f32 activations, which may else be rounded to 8 bits per block. */
+  RLX_SWITCH_EXACT = 2,
+  /* On the CPU 3x3 convolutions may go by tiles: up to twice as fast, for weights that take five times their memory and errors
+   * about twice as large. */
+  RLX_SWITCH_FAST_CONV = 4,
+  RLX_SWITCH_KEEP_VALUES = 8, /* every value keeps its own memory, so that any can be read after a run */
+  /* Parts of the planner that can be left out; results are the same. */
+  RLX_SWITCH_NO_VIEWS = 16,    /* copy instead */
+  RLX_SWITCH_NO_IN_PLACE = 32, /* no result takes over an input's memory */
+  RLX_SWITCH_NO_CONCAT = 64,   /* parts of a concat are not written to their places in it */
+  RLX_SWITCH_NO_REORDER = 128, /* the graph's own order */
+  RLX_SWITCH_NO_SEARCH = 256   /* greedy placement only */
+} rlx_switch;
+
 typedef struct rlx_optimize_options {
   size_t struct_bytes;
   const char *passes;       /* comma-separated, in order; NULL: all */
   const char *without;      /* comma-separated passes to leave out of that; NULL: none */
   rlx_supports_fn supports; /* NULL: everything is supported */
   void *supports_user;
-  bool forbid_host; /* fail, listing all nodes that are neither native nor rewritten */
+  uint32_t switches;                                               /* rlx_switch */
   void (*after)(void *user, const char *pass, const rlx_graph *g); /* sees the graph after each pass; may be NULL */
   void *after_user;
 } rlx_optimize_options;
@@ -892,17 +911,10 @@ typedef struct rlx_compile_options {
   rlx_states *states;   /* shared; NULL: the executable's own */
   const char *passes;   /* as rlx_optimize_options */
   const char *without;
-  bool forbid_host; /* fail, listing every node that the device does not run itself */
-  bool exact;       /* block-type weights: activations stay f32; else they may be rounded to 8 bits per block */
-  /* On the CPU 3x3 convolutions may go by tiles: up to twice as fast, for weights that take five times their memory and errors
-   * about twice as large. */
-  bool fast_conv;
-  bool plan_only;   /* take no device memory until the first write or run: to look at the plan */
-  bool keep_values; /* every value keeps its own memory, so that any can be read after a run */
-  bool no_cache;    /* compile again even where the session has this graph compiled */
-  /* Parts of the planner that can be left out; results are the same. */
-  bool no_views, no_in_place, no_reorder, no_search;
-  rlx_watch watch; /* of this call */
+  uint32_t switches; /* rlx_switch: how it is compiled; the rest is of this call */
+  bool plan_only;    /* take no device memory until the first write or run: to look at the plan */
+  bool no_cache;     /* compile again even where the session has this graph compiled */
+  rlx_watch watch;   /* of this call */
 } rlx_compile_options;
 #define RLX_COMPILE_OPTIONS_INIT RLX_SIZED(rlx_compile_options)
 

@@ -25,8 +25,17 @@ typedef struct cli_list {
 } cli_list;
 
 /* Type of the target, in order: bool; const char *; cli_list of NAME=VALUE with unique names; int64_t; double;
- * cli_list of texts; uint64_t ("512M", "2G", "1000000"). */
-typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_PAIRS, CLI_NUMBER, CLI_REAL, CLI_TEXTS, CLI_BYTES } cli_kind;
+ * cli_list of texts; uint64_t ("512M", "2G", "1000000"); uint32_t that gets the bit `min`. */
+typedef enum cli_kind {
+  CLI_FLAG,
+  CLI_TEXT,
+  CLI_PAIRS,
+  CLI_NUMBER,
+  CLI_REAL,
+  CLI_TEXTS,
+  CLI_BYTES,
+  CLI_SWITCH
+} cli_kind;
 
 typedef struct cli_option {
   const char *name;  /* "--pass", or "-p, --prompt" for one with two names */
@@ -262,14 +271,24 @@ int cli_results_write(const cli_results *r);
 
 typedef struct cli_engine_options {
   const char *without;
-  bool exact, fast_conv, no_host;
+  uint32_t switches; /* rlx_switch */
 } cli_engine_options;
 /* clang-format off */
-#define CLI_ENGINE_OPTIONS(o)                                                                              \
-  {"--without", "LIST", "passes to leave out", CLI_TEXT, &(o).without, 0, 0},                              \
-  {"--exact", NULL, "block-type weights: keep activations f32", CLI_FLAG, &(o).exact, 0, 0},               \
-  {"--fast-conv", NULL, "3x3 convolutions by tiles: more memory, less accurate", CLI_FLAG, &(o).fast_conv, 0, 0}, \
-  {"--no-host", NULL, "fail if the device cannot run every node itself", CLI_FLAG, &(o).no_host, 0, 0}
+/* The switches that the command offers, for options that have a field `switches`. */
+#define CLI_SWITCH_OF(o, bit, name, doc) {name, NULL, doc, CLI_SWITCH, &(o).switches, RLX_SWITCH_##bit, 0}
+#define CLI_SWITCH_EXACT(o) CLI_SWITCH_OF(o, EXACT, "--exact", "block-type weights: keep activations f32")
+#define CLI_SWITCH_FAST_CONV(o) \
+  CLI_SWITCH_OF(o, FAST_CONV, "--fast-conv", "3x3 convolutions by tiles: more memory, less accurate")
+#define CLI_SWITCH_NO_HOST(o) \
+  CLI_SWITCH_OF(o, FORBID_HOST, "--no-host", "fail if the device cannot run every node itself")
+#define CLI_SWITCHES_PLAN(o) \
+  CLI_SWITCH_OF(o, NO_VIEWS, "--no-views", "copy instead"), \
+  CLI_SWITCH_OF(o, NO_IN_PLACE, "--no-in-place", "no result takes over an input"), \
+  CLI_SWITCH_OF(o, NO_REORDER, "--no-reorder", "keep the graph's own order"), \
+  CLI_SWITCH_OF(o, NO_SEARCH, "--no-search", "greedy placement only (with --csv too)")
+#define CLI_ENGINE_OPTIONS(o)                                                 \
+  {"--without", "LIST", "passes to leave out", CLI_TEXT, &(o).without, 0, 0}, \
+  CLI_SWITCH_EXACT(o), CLI_SWITCH_FAST_CONV(o), CLI_SWITCH_NO_HOST(o)
 /* clang-format on */
 
 typedef struct cli_engine {
@@ -328,8 +347,8 @@ typedef struct cli_bench_lm_request {
   const char *path, *threads, *format;
   size_t repeats;
   int64_t prompt, tokens; /* pp, tg; 0: not measured */
-  bool exact;
-  size_t *n_printed; /* rows printed so far */
+  uint32_t switches;      /* rlx_switch */
+  size_t *n_printed;      /* rows printed so far */
 } cli_bench_lm_request;
 int cli_bench_lm(const cli_bench_lm_request *r);
 /* Decided by the file name: GGUF, safetensors, an index, a folder. Everything else is treated as a graph. */
@@ -338,8 +357,8 @@ bool cli_is_weight_file(const char *path);
 typedef struct cli_plan_lm_request {
   const cli_common *common;
   const char *path;
-  int64_t context; /* 0: the default */
-  bool exact;
+  int64_t context;   /* 0: the default */
+  uint32_t switches; /* rlx_switch */
   int (*show)(void *user, const rlx_executable *e);
   void *user;
 } cli_plan_lm_request;

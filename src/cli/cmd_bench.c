@@ -45,13 +45,8 @@ typedef struct job {
 /* ---- Measuring ------------------------------------------------------------------------------------------------ */
 
 static int open_runner(const job *j, const cli_common *common, const cli_onnx *o, setting *s) {
-  rlx_onnx_options options = {RLX_ONNX_OPTIONS_INIT,
-                              .bindings = o->bindings,
-                              .n_bindings = o->n_bindings,
-                              .without = j->r->engine.without,
-                              .forbid_host = j->r->engine.no_host,
-                              .exact = j->r->engine.exact,
-                              .fast_conv = j->r->engine.fast_conv};
+  rlx_onnx_options options = {RLX_ONNX_OPTIONS_INIT, .bindings = o->bindings, .n_bindings = o->n_bindings,
+                              .without = j->r->engine.without, .switches = j->r->engine.switches};
   s->onnx = o;
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &s->engine.session)) return CLI_FAILED;
   return cli_check(rlx_onnx_runner_create(s->engine.session, o->model, &options, &s->runner), o->path, NULL);
@@ -221,9 +216,9 @@ static int bench_file(request *r, const char *path) {
 
 static int bench_lm(request *r, const char *path) {
 #ifdef RLX_LM
-  cli_bench_lm_request lm = {r->self,         &r->common,         path,      r->threads,
-                             r->format,       (size_t)r->repeats, r->prompt, r->tokens,
-                             r->engine.exact, &r->n_printed};
+  cli_bench_lm_request lm = {
+    r->self,   &r->common,         path,         r->threads, r->format, (size_t)r->repeats, r->prompt,
+    r->tokens, r->engine.switches, &r->n_printed};
   return cli_bench_lm(&lm);
 #else
   (void)r;

@@ -23,7 +23,7 @@ typedef struct request {
   cli_common common;
   const char *only, *without;
   double rtol, atol;
-  bool no_host;
+  uint32_t switches; /* rlx_switch */
   rlx_session *session;
   size_t n[3];
   char why[2048]; /* of the current case */
@@ -222,7 +222,7 @@ static verdict run_case(request *r, const char *folder) {
   char path[MAX_PATH];
   rlx_onnx *m = NULL;
   rlx_onnx_runner *runner = NULL;
-  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .without = r->without, .forbid_host = r->no_host};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .without = r->without, .switches = r->switches};
   snprintf(path, sizeof path, "%s/model.onnx", folder);
   rlx_status s = rlx_onnx_open(path, cli_limited(), &m);
   if (!s) list_ops(r, m);
@@ -366,7 +366,7 @@ int cli_onnx_test(const cli_command *self, int argc, char **argv) {
   const cli_option options[] = {
     {"--only", "PATTERN", "only cases whose folder's name fits (* and ? stand for anything)", CLI_TEXT, &r.only, 0, 0},
     {"--without", "LIST", "passes to leave out", CLI_TEXT, &r.without, 0, 0},
-    {"--no-host", NULL, "fail if the device cannot run every node itself", CLI_FLAG, &r.no_host, 0, 0},
+    CLI_SWITCH_NO_HOST(r),
     {"--rtol", "X", "how far results may be off, as a share (1e-3)", CLI_REAL, &r.rtol, 0, 1000},
     {"--atol", "X", "and besides (1e-7)", CLI_REAL, &r.atol, 0, 1000},
   };

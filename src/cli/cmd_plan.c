@@ -15,7 +15,7 @@ typedef struct request {
   cli_csv_options csv;
   const char *svg;
   int64_t context;
-  bool dispatch, no_views, no_in_place, no_reorder, no_search;
+  bool dispatch;
 } request;
 
 static int print_report(const rlx_executable *e, rlx_report_kind kind, rlx_report_format format) {
@@ -48,11 +48,8 @@ static int plan_graph(const request *r, rlx_graph **g, cli_engine *e) {
   if (cli_load_any(path, &r->model, &r->common, g)) return CLI_FAILED;
   if (!cli_is_onnx(path) && cli_bind(path, &r->model.dims, NULL, g)) return CLI_FAILED;
   if (cli_session_open(&r->common, r->common.device, (uint32_t)r->common.threads, &e->session)) return CLI_FAILED;
-  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT,         .without = r->engine.without,
-                                 .exact = r->engine.exact,         .fast_conv = r->engine.fast_conv,
-                                 .forbid_host = r->engine.no_host, .plan_only = true,
-                                 .no_views = r->no_views,          .no_in_place = r->no_in_place,
-                                 .no_reorder = r->no_reorder,      .no_search = r->no_search};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .without = r->engine.without, .switches = r->engine.switches,
+                                 .plan_only = true};
   if (cli_check(rlx_compile(e->session, *g, &options, &e->executable), path, NULL)) return CLI_FAILED;
   return report(r, e->executable);
 }
@@ -67,13 +64,11 @@ static int plan_lm(request *r) {
   const struct {
     const char *name;
     bool is_given;
-  } others[] = {{"--dim", r->model.dims.n > 0},   {"--input", r->model.inputs.n > 0}, {"--without", r->engine.without},
-                {"--no-host", r->engine.no_host}, {"--no-views", r->no_views},        {"--no-in-place", r->no_in_place},
-                {"--no-reorder", r->no_reorder},  {"--no-search", r->no_search}};
+  } others[] = {{"--dim", r->model.dims.n > 0}, {"--input", r->model.inputs.n > 0}, {"--without", r->engine.without}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (others[i].is_given) return cli_wrong(r->self, "%s goes with graphs, not with a language model", others[i].name);
 #ifdef RLX_LM
-  return cli_plan_lm(&(cli_plan_lm_request){&r->common, path, r->context, r->engine.exact, show_lm, r});
+  return cli_plan_lm(&(cli_plan_lm_request){&r->common, path, r->context, r->engine.switches, show_lm, r});
 #else
   return cli_without_lm(path);
 #endif
@@ -107,10 +102,7 @@ int cli_plan(const cli_command *self, int argc, char **argv) {
     {"--dispatch", NULL, "also what runs where, and why", CLI_FLAG, &r.dispatch, 0, 0},
     {"--context", "N", "of a language model: tokens that are remembered", CLI_NUMBER, &r.context, 1, 16777216},
     CLI_ENGINE_OPTIONS(r.engine),
-    {"--no-views", NULL, "copy instead", CLI_FLAG, &r.no_views, 0, 0},
-    {"--no-in-place", NULL, "no result takes over an input", CLI_FLAG, &r.no_in_place, 0, 0},
-    {"--no-reorder", NULL, "keep the graph's own order", CLI_FLAG, &r.no_reorder, 0, 0},
-    {"--no-search", NULL, "greedy placement only (with --csv too)", CLI_FLAG, &r.no_search, 0, 0},
+    CLI_SWITCHES_PLAN(r.engine),
     {"--csv", "FILE", "a bare problem: columns id,lower,upper,size", CLI_TEXT, &r.csv.path, 0, 0},
     {"--capacity", "BYTES", "with --csv: fail where the peak is above", CLI_NUMBER, &r.csv.capacity, 0, INT64_MAX},
     {"--budget", "STEPS", "with --csv: of the search", CLI_NUMBER, &r.csv.budget, 0, INT64_MAX},
@@ -118,7 +110,7 @@ int cli_plan(const cli_command *self, int argc, char **argv) {
   };
   int code;
   if (cli_parse(self, argc, argv, options, sizeof options / sizeof *options, &r.common, &r.words, &code)) {
-    r.csv.no_search = r.no_search;
+    r.csv.no_search = r.engine.switches & RLX_SWITCH_NO_SEARCH;
     code = plan(&r);
   }
   cli_list_deinit(&r.words);

@@ -28,8 +28,7 @@ static int write_values(const cli_model *m, rlx_executable *e) {
 int cli_engine_open(const cli_common *common, const cli_engine_options *options, const cli_model *m, cli_engine *e) {
   *e = (cli_engine){0};
   if (cli_session_open(common, common->device, (uint32_t)common->threads, &e->session)) return CLI_FAILED;
-  rlx_compile_options compile = {RLX_COMPILE_OPTIONS_INIT, .without = options->without, .exact = options->exact,
-                                 .fast_conv = options->fast_conv, .forbid_host = options->no_host};
+  rlx_compile_options compile = {RLX_COMPILE_OPTIONS_INIT, .without = options->without, .switches = options->switches};
   if (m->onnx) {
     if (cli_check(rlx_weights_create(e->session, &e->weights), m->path, NULL)) return CLI_FAILED;
     compile.weights = e->weights;

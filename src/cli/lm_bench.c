@@ -28,7 +28,7 @@ static int open_setting(job *j, setting *s) {
   common.device = s->what.device[0] ? s->what.device : NULL;
   common.threads = s->what.threads;
   int64_t max = j->r->prompt > j->r->tokens ? j->r->prompt : j->r->tokens;
-  cli_lm_options options = {.context = max + 1, .exact = j->r->exact};
+  cli_lm_options options = {.context = max + 1, .switches = j->r->switches};
   s->prompt = calloc(j->r->repeats, sizeof *s->prompt);
   s->tokens = calloc(j->r->repeats, sizeof *s->tokens);
   if (!s->prompt || !s->tokens) return cli_fail("out of memory");

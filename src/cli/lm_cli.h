@@ -8,14 +8,15 @@
 typedef struct cli_lm_options {
   int64_t context, chunk;
   const char *cache; /* "f16", "f32" */
-  bool exact, dry_run;
+  uint32_t switches; /* rlx_switch */
+  bool dry_run;
 } cli_lm_options;
 #define CLI_LM_OPTIONS(o)                                                                                              \
   {"--context", "N",     "tokens that are remembered (default: the model's, at most 4096)", CLI_NUMBER, &(o).context,  \
    1,           16777216},                                                                                             \
     {"--chunk", "N", "tokens of a prompt that are computed together (default: 512)", CLI_NUMBER, &(o).chunk, 1, 4096}, \
-    {"--cache", "TYPE", "of keys and values: f32 or f16 (default)", CLI_TEXT, &(o).cache, 0, 0},                       \
-    {"--exact", NULL, "block-type weights: keep activations f32", CLI_FLAG, &(o).exact, 0, 0}, {                       \
+    {"--cache", "TYPE", "of keys and values: f32 or f16 (default)", CLI_TEXT, &(o).cache, 0, 0}, CLI_SWITCH_EXACT(o),  \
+  {                                                                                                                    \
     "--dry-run", NULL, "say what goes where and whether it fits; load nothing", CLI_FLAG, &(o).dry_run, 0, 0           \
   }
 

@@ -65,7 +65,7 @@ int cli_lm_open(const cli_common *common, const cli_lm_options *options, const c
                    .context = (uint32_t)options->context,
                    .chunk = (uint32_t)options->chunk,
                    .cache_type = cache == RLX_F32 ? RLX_LM_CACHE_F32 : RLX_LM_CACHE_F16,
-                   .exact = options->exact,
+                   .switches = options->switches,
                    .dry_run = options->dry_run};
   cli_bar_begin(&bar, common);
   d.watch = (rlx_watch){.progress = cli_bar_draw, .user = &bar, .limits = cli_limited()->limits};

@@ -3,8 +3,8 @@
 #include "cli/lm_cli.h"
 
 static int load(const cli_plan_lm_request *r, rlx_session *session, rlx_lm **out) {
-  rlx_lm_desc d = {RLX_LM_DESC_INIT,  .path = r->path, .session = session, .context = (uint32_t)r->context,
-                   .exact = r->exact, .dry_run = true};
+  rlx_lm_desc d = {RLX_LM_DESC_INIT,        .path = r->path, .session = session, .context = (uint32_t)r->context,
+                   .switches = r->switches, .dry_run = true};
   return cli_check(rlx_lm_load(&d, out), NULL, NULL);
 }
 

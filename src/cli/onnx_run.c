@@ -45,14 +45,9 @@ static int run(const cli_onnx_task *t, cli_onnx *o, rlx_session *session, rlx_on
                const rlx_graph *names) {
   cli_bar bar;
   cli_bar_begin(&bar, t->common);
-  rlx_onnx_options options = {RLX_ONNX_OPTIONS_INIT,
-                              .bindings = o->bindings,
-                              .n_bindings = o->n_bindings,
-                              .without = t->engine->without,
-                              .forbid_host = t->engine->no_host,
-                              .exact = t->engine->exact,
-                              .fast_conv = t->engine->fast_conv,
-                              .watch = {.progress = cli_bar_draw, .user = &bar}};
+  rlx_onnx_options options = {RLX_ONNX_OPTIONS_INIT,           .bindings = o->bindings,
+                              .n_bindings = o->n_bindings,     .without = t->engine->without,
+                              .switches = t->engine->switches, .watch = {.progress = cli_bar_draw, .user = &bar}};
   rlx_status s = rlx_onnx_runner_create(session, o->model, &options, runner);
   double begin = cli_seconds();
   if (!s) s = rlx_onnx_run(*runner, o->given, o->n_given);

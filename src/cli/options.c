@@ -88,6 +88,7 @@ static bool to_bytes(const char *text, uint64_t *out) {
 
 static int store(const parse *p, const cli_option *o, char *value) {
   switch (o->kind) {
+    case CLI_SWITCH: *(uint32_t *)o->target |= (uint32_t)o->min; break;
     case CLI_FLAG: *(bool *)o->target = true; break;
     case CLI_TEXT: *(const char **)o->target = value; break;
     case CLI_PAIRS: return store_pair(p, o, value);
@@ -157,13 +158,13 @@ static int take_option(parse *p) {
   const cli_option *o = find_option(p, word, bytes);
   if (!o && word[1] != '-' && bytes > 2) { /* -n3 */
     o = find_option(p, word, 2);
-    if (o && o->kind == CLI_FLAG) o = NULL;
+    if (o && !o->value) o = NULL;
     value = word + 2;
   }
   if (!o) return report_unknown(p, word, bytes);
-  if (o->kind == CLI_FLAG && value) return cli_wrong(p->command, "%s takes no value", o->name);
-  if (o->kind != CLI_FLAG && !value) value = p->at + 1 < p->argc ? p->argv[++p->at] : NULL;
-  if (o->kind != CLI_FLAG && !value) return cli_wrong(p->command, "%s needs a value: %s", o->name, o->value);
+  if (!o->value && value) return cli_wrong(p->command, "%s takes no value", o->name);
+  if (o->value && !value) value = p->at + 1 < p->argc ? p->argv[++p->at] : NULL;
+  if (o->value && !value) return cli_wrong(p->command, "%s needs a value: %s", o->name, o->value);
   return store(p, o, value);
 }
 

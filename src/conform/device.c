@@ -63,7 +63,7 @@ static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const
   rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   double error = 0;
   const rlx_node result = b->graph->outputs.v[0].node;
-  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .exact = exact};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .switches = exact ? RLX_SWITCH_EXACT : 0};
   rlx_tolerance tol =
     exact || !has_blocks(b) ? rlx_tolerance_strict(b->graph, result) : rlx_tolerance_rounded(b->graph, result);
   rlx_status s = rlx_compile(session, b->graph, &options, &e);

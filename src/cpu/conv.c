@@ -161,7 +161,9 @@ static uint64_t work_bytes(const conv *v) {
 static uint32_t preferred(const rlx_claim_query *q, const rlx_node_rec *n, cpu_isa isa, size_t groups) {
   const rlx_type *w = &rlx_graph_at(q->graph, n->in[1])->type;
   if (w->dtype != RLX_F32 || groups > CPU_CONV_MAX_GROUPS) return CPU_LAYOUT_PLAIN;
-  return q->fast_conv && cpu_winograd_pays(q->graph, n, isa) ? CPU_LAYOUT_WINOGRAD : CPU_LAYOUT_CONV + (uint32_t)groups;
+  return (q->switches & RLX_SWITCH_FAST_CONV) && cpu_winograd_pays(q->graph, n, isa)
+           ? CPU_LAYOUT_WINOGRAD
+           : CPU_LAYOUT_CONV + (uint32_t)groups;
 }
 
 static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {

@@ -72,7 +72,7 @@ struct cpu_call {
   const rlx_node_rec *node;
   const void *attrs; /* node->attrs: RLX_ATTRS(softmax, c)->axis */
   cpu_isa isa;
-  bool exact;
+  uint32_t switches; /* rlx_switch */
   uint32_t n_in;
   const void *const *in;  /* by input; NULL where absent. Aligned to 64 unless the value is a view */
   void *out;              /* may be an input that the claim allowed to take over */

@@ -70,7 +70,7 @@ typedef struct source { /* a node, for claim and prepare alike */
   const rlx_node_rec *node;
   const uint32_t *layout; /* NULL: not decided */
   cpu_isa isa;
-  bool exact;
+  uint32_t switches;
 } source;
 
 static const rlx_type *type_of(const source *s, uint32_t i) { return &rlx_graph_at(s->graph, s->node->in[i])->type; }
@@ -89,7 +89,7 @@ static void set_shape(const source *s, const rlx_type *a, uint32_t b_in, bool tr
                                  .trans_b = trans_b,
                                  .b_layout = layout_of(s, b_in),
                                  .isa = s->isa,
-                                 .exact = s->exact};
+                                 .exact = s->switches & RLX_SWITCH_EXACT};
   p->a_row = p->shape.k;
   p->out_row = p->shape.n;
 }
@@ -262,7 +262,7 @@ static bool is_matrix(const source *s, const matmul *m) {
 }
 
 static bool matmul_claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
-  source s = {q->graph, rlx_graph_at(q->graph, q->node), q->layout, isa, q->exact};
+  source s = {q->graph, rlx_graph_at(q->graph, q->node), q->layout, isa, q->switches};
   matmul m;
   uint32_t preferred[RLX_OP_MAX_INPUTS] = {0};
   size_t bytes = 0;
@@ -282,7 +282,7 @@ static bool matmul_claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
 /* ---- running ---- */
 
 static rlx_status matmul_prepare(cpu_call *c, rlx_bump *memory) {
-  source s = {c->graph, c->node, c->layout, c->isa, c->exact};
+  source s = {c->graph, c->node, c->layout, c->isa, c->switches};
   matmul *m = rlx_bump_new(memory, matmul);
   if (!m) return RLX_FAIL(RLX_NO_MEMORY, "no memory to prepare a matrix product");
   uint32_t preferred[RLX_OP_MAX_INPUTS] = {0};

@@ -122,7 +122,7 @@ static rlx_status bind_node(rlx_program *p, const cpu_device *d, const rlx_progr
   s->call.node = n;
   s->call.attrs = n->attrs;
   s->call.isa = d->isa;
-  s->call.exact = desc->exact;
+  s->call.switches = desc->switches;
   s->call.layout = b->layout ? b->layout : no_layout;
   RLX_TRY(check_sizes(p, b, s, d));
   RLX_TRY(rlx_claim_check(b));

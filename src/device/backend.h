@@ -40,8 +40,7 @@ typedef struct rlx_claim_query {
   const rlx_graph *graph;
   rlx_node node;
   const uint32_t *layout; /* by input: how weights lie; NULL: not decided, say what you wish */
-  bool exact;             /* no reduced precision inside: activations stay as they are */
-  bool fast_conv;         /* convolutions may trade memory and accuracy for time */
+  uint32_t switches;      /* rlx_switch */
 } rlx_claim_query;
 
 typedef struct rlx_lowering rlx_lowering; /* how a device runs a node: a backend's own */
@@ -80,7 +79,7 @@ typedef struct rlx_program_desc { /* all of it outlives the program */
   const rlx_graph *graph;
   const rlx_bound_step *steps;
   size_t n_steps;
-  bool exact;
+  uint32_t switches; /* rlx_switch */
 } rlx_program_desc;
 
 typedef struct rlx_run_args {

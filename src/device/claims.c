@@ -24,8 +24,8 @@ typedef struct entry {
 
 struct rlx_claims {
   rlx_device *device;
-  bool exact, fast_conv;
-  rlx_graph *attrs; /* holds copies of attributes, and no node */
+  uint32_t switches; /* rlx_switch */
+  rlx_graph *attrs;  /* holds copies of attributes, and no node */
   rlx_bump memory;
   entry **v;
   size_t n, cap; /* cap is a power of two */
@@ -78,13 +78,12 @@ void rlx_claims_destroy(rlx_claims *c) {
   rlx_mem_free(c);
 }
 
-rlx_status rlx_claims_create(rlx_device *d, bool exact, bool fast_conv, rlx_claims **out) {
+rlx_status rlx_claims_create(rlx_device *d, uint32_t switches, rlx_claims **out) {
   *out = NULL;
   rlx_claims *c = rlx_new(rlx_claims);
   if (!c) return RLX_FAIL(RLX_NO_MEMORY, "a table of claims");
   c->device = rlx_device_retain(d);
-  c->exact = exact;
-  c->fast_conv = fast_conv;
+  c->switches = switches;
   rlx_status s = rlx_graph_begin(&c->attrs);
   if (!s) s = make_room(c);
   if (s) rlx_claims_destroy(c);
@@ -196,8 +195,7 @@ static rlx_status ask(rlx_claims *c, const question *q, rlx_node id, uint64_t ha
   if (!e) return RLX_FAIL(RLX_NO_MEMORY, "a claim");
   *e = (entry){.hash = hash};
   RLX_TRY(describe(c, q, e));
-  const rlx_claim_query query = {
-    .graph = q->g, .node = id, .layout = e->layout, .exact = c->exact, .fast_conv = c->fast_conv};
+  const rlx_claim_query query = {.graph = q->g, .node = id, .layout = e->layout, .switches = c->switches};
   rlx_status s = c->device->backend->claim(c->device, &query, &e->claim);
   if (s) {
     rlx_attrs_release(e->row, e->attrs);

@@ -13,7 +13,7 @@
 
 typedef struct rlx_claims rlx_claims;
 
-rlx_status rlx_claims_create(rlx_device *d, bool exact, bool fast_conv, rlx_claims **out);
+rlx_status rlx_claims_create(rlx_device *d, uint32_t switches, rlx_claims **out);
 void rlx_claims_destroy(rlx_claims *c); /* NULL is fine */
 
 /* `layout` is by node: how weights lie; NULL: not decided. */

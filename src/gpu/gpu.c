@@ -163,7 +163,7 @@ rlx_status gpu_lower(const gpu_caps *caps, const rlx_claim_query *q, gpu_lowerin
                       .node = rlx_graph_at(q->graph, q->node),
                       .caps = caps,
                       .layout = q->layout,
-                      .exact = q->exact,
+                      .switches = q->switches,
                       .layouts_open = !q->layout};
   while (!q->layout && l->plain.n < l->node->n_in)
     if (!rlx_array_push(&l->plain, 0)) return RLX_FAIL(RLX_NO_MEMORY, "lowering: %u inputs", (unsigned)l->node->n_in);

@@ -80,8 +80,8 @@ typedef struct gpu_lowering {
   const rlx_node_rec *node;
   const gpu_caps *caps;
   const uint32_t *layout; /* by input; never NULL */
-  bool exact;
-  bool layouts_open; /* the claim may still state preferred layouts: layout[] is all 0 and means "not decided" */
+  uint32_t switches;      /* rlx_switch */
+  bool layouts_open;      /* the claim may still state preferred layouts: layout[] is all 0 and means "not decided" */
   /* output */
   RLX_ARRAY(gpu_dispatch) dispatches;
   RLX_ARRAY(uint32_t) table; /* constants that kernels read through GPU_TABLE windows */
@@ -127,6 +127,7 @@ bool gpu_is_idle(const gpu_dispatch *d, const rlx_bound *windows);
 
 static inline const rlx_type *gpu_out_type(const gpu_lowering *l) { return &l->node->type; }
 static inline bool gpu_has_in(const gpu_lowering *l, uint32_t i) { return i < l->node->n_in && l->node->in[i]; }
+static inline bool gpu_is_exact(const gpu_lowering *l) { return l->switches & RLX_SWITCH_EXACT; }
 static inline const rlx_type *gpu_in_type(const gpu_lowering *l, uint32_t i) { /* NULL: absent */
   return gpu_has_in(l, i) ? &rlx_graph_at(l->graph, l->node->in[i])->type : NULL;
 }

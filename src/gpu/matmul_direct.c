@@ -75,7 +75,7 @@ bool gpu_product_is_direct(const gpu_lowering *l, const gpu_product *p) {
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   const kind of = kind_of(tuned, p->b_type);
   bool known = p->b_type == RLX_F32 ? l->caps->knows_fragments_bf16 : l->caps->knows_fragments;
-  bool types = p->a_type == RLX_F32 ? !l->exact : p->a_type == RLX_F16 && p->b_type == RLX_F16;
+  bool types = p->a_type == RLX_F32 ? !gpu_is_exact(l) : p->a_type == RLX_F16 && p->b_type == RLX_F16;
   bool vectors = p->k % 8 == 0 && p->trans_b && p->n_axes == 0;
   if (!of.kernels[0] || !known || !types || !vectors || l->caps->choices.tile) return false;
   if (p->m < of.min_rows || p->m > (of.kernels[1] ? MAX_ROWS : NARROW_ROWS)) return false;

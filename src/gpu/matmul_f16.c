@@ -11,7 +11,7 @@
 
 bool gpu_product_takes_f16(const gpu_lowering *l, const gpu_product *p) {
   uint64_t parts = 8ull * p->m * p->n; /* bytes without split-K, which so large a result does not use */
-  return parts <= l->caps->max_window_bytes && !l->exact && l->caps->has_coopmat && p->a_type == RLX_F32 &&
+  return parts <= l->caps->max_window_bytes && !gpu_is_exact(l) && l->caps->has_coopmat && p->a_type == RLX_F32 &&
          p->b_type == RLX_F16 && p->n_axes == 0 && p->k % 8 == 0 && (p->trans_b || p->n % 8 == 0) &&
          p->m > PRODUCT_SKINNY_ROWS && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->f16_min_elements &&
          !l->caps->choices.tile;

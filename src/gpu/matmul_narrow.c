@@ -62,8 +62,8 @@ bool gpu_product_is_narrow(const gpu_lowering *l, const gpu_product *p) {
   if (gpu_product_is_direct(l, p)) return true;
   bool half = p->b_type == RLX_F16 && l->caps->has_coopmat;
   bool bf16 = (p->b_type == RLX_BF16 || p->b_type == RLX_F32) && l->caps->has_coopmat_bf16;
-  if (p->b_type == RLX_F32 && l->exact) return false;
-  bool types = p->a_type == p->b_type || (p->a_type == RLX_F32 && !l->exact);
+  if (p->b_type == RLX_F32 && gpu_is_exact(l)) return false;
+  bool types = p->a_type == p->b_type || (p->a_type == RLX_F32 && !gpu_is_exact(l));
   return types && can(l, p, half || bf16) && is_worth_it(l->caps, p);
 }
 

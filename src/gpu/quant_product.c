@@ -81,7 +81,7 @@ static matvec_shape choose_shape(const gpu_lowering *l, const product *p) {
   rlx_dtype t = gpu_in_type(l, p->w)->dtype;
   uint32_t m = p->idx ? 1 : p->m, units = p->k / unit_elements(t), width;
   matvec_shape s = {.group = GROUP, .cols = m <= 2 ? m : m <= 4 ? 4 : 8};
-  bool rounds = !l->exact && l->caps->has_dot8 && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
+  bool rounds = !gpu_is_exact(l) && l->caps->has_dot8 && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
   s.mode = !rounds ? 0 : m <= tuned->block_round_in_place ? 1 : 2;
   /* Eight rows are much code: the compilers of software devices, which have small groups, take minutes and GBs. */
   bool narrow = l->caps->subgroup ? l->caps->subgroup < 8 : l->caps->max_group < 256;
@@ -236,7 +236,7 @@ static bool fits_f16(rlx_dtype t) { return t != RLX_TQ1_0 && t != RLX_MXFP4 && t
 
 static bool takes_coop(const gpu_lowering *l, const gpu_product *p, uint32_t w) {
   bool fits = l->caps->max_group >= 32 * COOP_ACROSS && l->caps->max_shared >= 32 * 1024;
-  return !l->exact && l->caps->has_coopmat && fits && p->trans_b && p->n_axes == 0 && gpu_in_planes(l, w) &&
+  return !gpu_is_exact(l) && l->caps->has_coopmat && fits && p->trans_b && p->n_axes == 0 && gpu_in_planes(l, w) &&
          fits_f16(p->b_type) && (uint64_t)p->n * p->k >= gpu_tuned(l->caps)->block_round_from;
 }
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/sized.h"
 #include "io/file.h"
+#include "ir/switches.h"
 #include "runtime/weights.h"
 
 /* Reading back after each token costs a device round trip; a span of 8 hides 7/8 of that. */
@@ -56,7 +57,7 @@ static rlx_status program_create(rlx_lm *lm, const lm_graph_desc *want, lm_progr
   p->desc = *want;
   RLX_TRY(lm_graph_build(lm->model, want, &g));
   rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .weights = lm->weights,
-                                 .states = want->sequences > 1 ? lm->batch : lm->states, .exact = lm->exact,
+                                 .states = want->sequences > 1 ? lm->batch : lm->states, .switches = lm->switches,
                                  .plan_only = lm->is_dry};
   rlx_status s = rlx_compile_sharing(lm->session, g, &options, lm->scratch, &p->executable);
   rlx_graph_destroy(g);
@@ -207,7 +208,7 @@ static rlx_status choose_sizes(rlx_lm *lm, const rlx_lm_desc *d) {
   lm->n_sequences = d->n_sequences ? d->n_sequences : 1;
   lm->holder = LM_NO_SEQUENCE;
   lm->cache = d->cache_type == RLX_LM_CACHE_F32 ? RLX_F32 : RLX_F16;
-  lm->exact = d->exact;
+  lm->switches = d->switches;
   lm->is_dry = d->dry_run;
   lm->sequences = rlx_mem_calloc(lm->n_sequences, sizeof *lm->sequences);
   return lm->sequences ? RLX_OK : RLX_FAIL(RLX_NO_MEMORY, "%u sequences", (unsigned)lm->n_sequences);
@@ -272,6 +273,7 @@ rlx_status rlx_lm_load(const rlx_lm_desc *desc, rlx_lm **out) {
   if (!desc) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: desc is NULL");
   rlx_lm_desc own;
   RLX_TRY_AT(RLX_SIZED_READ("rlx_lm_desc", desc, &own), "rlx_lm_load");
+  RLX_TRY_AT(rlx_switches_check(own.switches), "rlx_lm_load");
   desc = &own;
   if (!desc->path) return RLX_FAIL(RLX_INVALID, "rlx_lm_load: the path is NULL");
   RLX_TRY(rlx_watch_check("rlx_lm_load", &desc->watch));

@@ -44,7 +44,8 @@ struct rlx_lm {
   lm_model *model;
   rlx_tokenizer *tokenizer; /* NULL: the file has none that is supported */
   rlx_session *session;
-  bool exact, is_dry, is_gpu;
+  uint32_t switches; /* rlx_switch */
+  bool is_dry, is_gpu;
   rlx_dtype cache;
   uint32_t context, chunk, n_sequences;
   uint32_t ahead; /* tokens per span if the caller sets none */

@@ -5,6 +5,7 @@
 #include "base/budget.h"
 #include "base/mem.h"
 #include "base/sized.h"
+#include "ir/switches.h"
 #include "onnx/runner.h"
 
 /* ---- inputs ---- */
@@ -145,7 +146,7 @@ static rlx_status gather(const rlx_onnx *m, const rlx_onnx_options *o, const rlx
 }
 
 static rlx_status import_single(rlx_onnx *m, const rlx_onnx_options *o, single *s, onnx_input *given) {
-  onnx_client client = {s, take_graph, take_value, take_host, .no_loops = o->forbid_host};
+  onnx_client client = {s, take_graph, take_value, take_host, .no_loops = o->switches & RLX_SWITCH_FORBID_HOST};
   RLX_TRY(gather(m, o, s->v, s->n, given, s->boxes, &s->n_given));
   rlx_status status = onnx_import(m, given, s->n_given, o->max_trips, &client);
   return status == RLX_CANCELLED && s->cut ? RLX_OK : status;
@@ -186,6 +187,7 @@ rlx_status rlx_onnx_graph(rlx_onnx *m, const rlx_onnx_options *options, const rl
   if (!m || (n && !inputs)) return RLX_FAIL(RLX_INVALID, "rlx_onnx_graph: a NULL");
   rlx_onnx_options o;
   RLX_TRY_AT(RLX_SIZED_READ("rlx_onnx_options", options, &o), "rlx_onnx_graph");
+  RLX_TRY_AT(rlx_switches_check(o.switches), "rlx_onnx_graph");
   RLX_TRY(check_options(&o));
   RLX_TRY(check_given(m, inputs, n));
   RLX_TRY(rlx_onnx_supported(m));

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/sized.h"
+#include "ir/switches.h"
 #include "onnx/import.h"
 #include "onnx/runner.h"
 #include "runtime/weights.h"
@@ -298,10 +299,8 @@ static rlx_status scratch_at(rlx_onnx_runner *r, size_t i, rlx_scratch **out) {
 }
 
 static rlx_status compile(rlx_onnx_runner *r, rlx_graph *g, size_t index, onnx_step *s) {
-  rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT,  .weights = r->weights,
-                           .without = r->without,     .forbid_host = r->options.forbid_host,
-                           .exact = r->options.exact, .fast_conv = r->options.fast_conv,
-                           .watch = r->options.watch};
+  rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .weights = r->weights, .without = r->without,
+                           .switches = r->options.switches, .watch = r->options.watch};
   rlx_scratch *scratch;
   RLX_TRY(scratch_at(r, index, &scratch));
   RLX_TRY(rlx_compile_sharing(r->session, g, &o, scratch, &s->executable));
@@ -445,7 +444,7 @@ static rlx_status run(rlx_onnx_runner *r, const rlx_named_tensor *inputs, size_t
   if (done) return RLX_OK;
   r->n_kept++;
   r->at = &r->path->root;
-  onnx_client client = {r, on_graph, on_value, on_host, .no_loops = r->options.forbid_host};
+  onnx_client client = {r, on_graph, on_value, on_host, .no_loops = r->options.switches & RLX_SWITCH_FORBID_HOST};
   return onnx_import(r->model, r->given, r->n_given, r->options.max_trips, &client);
 }
 
@@ -598,6 +597,7 @@ rlx_status rlx_onnx_runner_create(rlx_session *s, rlx_onnx *m, const rlx_onnx_op
   if (!s || !m) return RLX_FAIL(RLX_INVALID, "rlx_onnx_runner_create: %s is NULL", s ? "the model" : "the session");
   rlx_onnx_options o;
   RLX_TRY_AT(RLX_SIZED_READ("rlx_onnx_options", options, &o), "rlx_onnx_runner_create");
+  RLX_TRY_AT(rlx_switches_check(o.switches), "rlx_onnx_runner_create");
   RLX_TRY(rlx_watch_check("rlx_onnx_runner_create", &o.watch));
   RLX_TRY(rlx_session_check(s, "rlx_onnx_runner_create"));
   rlx_onnx_runner *r = rlx_new(rlx_onnx_runner);

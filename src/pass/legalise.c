@@ -270,7 +270,7 @@ static rlx_status refuse_host(const stage *final) {
 
 static rlx_status finish(const rlx_graph *in, rlx_pass_context *ctx, const stage *final, rlx_graph *out) {
   if (ctx->report) RLX_TRY(fill_report(in, final, ctx->report));
-  if (ctx->forbid_host) RLX_TRY(refuse_host(final));
+  if (ctx->switches & RLX_SWITCH_FORBID_HOST) RLX_TRY(refuse_host(final));
   rlx_walk w;
   RLX_TRY(rlx_walk_init(final->graph, out, &w));
   rlx_status s = rlx_walk_copy_all(&w);

@@ -4,6 +4,7 @@
 #include "base/budget.h"
 #include "base/sized.h"
 #include "base/str.h"
+#include "ir/switches.h"
 #include "pass/pass.h"
 #include "pass/report.h"
 
@@ -74,12 +75,13 @@ static rlx_status leave_out(const char *text, pass_list *list) {
 static rlx_status check_forbid(const rlx_optimize_options *o, const pass_list *list) {
   bool legalises = false;
   for (size_t i = 0; i < list->n; i++) legalises = legalises || list->v[i]->run == rlx_pass_legalise;
-  return !o->forbid_host || legalises
+  return !(o->switches & RLX_SWITCH_FORBID_HOST) || legalises
            ? RLX_OK
-           : RLX_FAIL(RLX_INVALID, "forbid_host needs the pass 'legalise', which is left out");
+           : RLX_FAIL(RLX_INVALID, "RLX_SWITCH_FORBID_HOST needs the pass 'legalise', which is left out");
 }
 
 static rlx_status choose_passes(const rlx_optimize_options *o, pass_list *list) {
+  RLX_TRY(rlx_switches_check(o->switches));
   RLX_TRY_AT(list_passes(o->passes, list), "passes");
   RLX_TRY_AT(leave_out(o->without, list), "without");
   return check_forbid(o, list);
@@ -107,7 +109,7 @@ static rlx_status run_passes(const rlx_graph *g, const rlx_optimize_options *o, 
   rlx_status s = begin_origin(g, out);
   rlx_pass_context ctx = {.supports = o->supports,
                           .supports_user = o->supports_user,
-                          .forbid_host = o->forbid_host,
+                          .switches = o->switches,
                           .report = &out->report,
                           .origin = out->origin,
                           .n_origin = out->n_origin};

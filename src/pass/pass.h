@@ -16,7 +16,7 @@ typedef struct rlx_report rlx_report; /* report.h */
 typedef struct rlx_pass_context {
   rlx_supports_fn supports; /* NULL: everything is supported */
   void *supports_user;
-  bool forbid_host;
+  uint32_t switches;  /* rlx_switch */
   rlx_report *report; /* may be NULL: filled by legalise */
   rlx_graph *load;    /* out, from hoist: computes params of the result from params of the source; NULL if none */
   /* Where each node of the graph that came to the first pass is now; 0: nowhere. NULL: not kept. */

@@ -33,7 +33,7 @@ static rlx_status place(planner *p, plan_order *o, const uint32_t *which, size_t
     items[i] = (rlx_place_item){t->first, (int64_t)t->last + 1, t->bytes};
   }
   rlx_place_options options = {RLX_PLACE_OPTIONS_INIT, .align = p->o.align, .budget = p->o.place_budget,
-                               .no_search = p->o.no_search};
+                               .no_search = p->o.switches & RLX_SWITCH_NO_SEARCH};
   if (!s) s = rlx_place(items, n, &options, offsets, result);
   for (size_t i = 0; !s && i < n; i++) o->storage[which[i]].offset = offsets[i];
   rlx_mem_free(items);

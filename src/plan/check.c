@@ -383,7 +383,7 @@ static rlx_status check_end(checker *c) {
     bool is_leaf = rlx_op_table_has(n->op, RLX_TRAIT_LEAF);
     if (!is_leaf && !c->is_made[id] && c->bytes[id] && c->moves[id] == CHECK_NONE)
       return RLX_FAIL(RLX_INVALID, "node %u (%s) is never computed", (unsigned)id, rlx_op_table_get(n->op)->name);
-    if (n->op == RLX_OP_input || (c->o.keep_values && p->at[id].segment == RLX_SEGMENT_SCRATCH))
+    if (n->op == RLX_OP_input || ((c->o.switches & RLX_SWITCH_KEEP_VALUES) && p->at[id].segment == RLX_SEGMENT_SCRATCH))
       RLX_TRY_AT(rlx_plan_check_value_at(c, &p->at[id], id), "after the last step");
   }
   for (size_t i = 0; i < c->g->outputs.n; i++) {

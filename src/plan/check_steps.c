@@ -100,7 +100,8 @@ static bool may_overlap(const checker *c, const rlx_step *s, uint32_t i, const r
   const rlx_node_rec *n = rlx_graph_at(c->g, s->node);
   if (!is_equal(&s->in[i], &s->out[0])) return false;
   if (rlx_op_is_update(n->op)) return i == 0;
-  return i < 32 && (needs->in_place >> i & 1) != 0 && !c->o.no_in_place && !c->o.keep_values &&
+  return i < 32 && (needs->in_place >> i & 1) != 0 &&
+         !(c->o.switches & (RLX_SWITCH_NO_IN_PLACE | RLX_SWITCH_KEEP_VALUES)) &&
          rlx_dtype_size(rlx_graph_at(c->g, n->in[i])->type.dtype) == rlx_dtype_size(n->type.dtype);
 }
 

@@ -67,7 +67,9 @@ static bool reads_only_whole(planner *p, uint32_t unit, uint32_t b) {
 static uint32_t find_take(live *l, uint32_t unit, uint32_t out, uint32_t step) {
   planner *p = l->p;
   const plan_unit *u = &p->units.v[unit];
-  if (u->kind != PLAN_UNIT_NODE || !u->in_place || u->n_nodes != 1 || p->o.no_in_place || p->o.keep_values) return 0;
+  if (u->kind != PLAN_UNIT_NODE || !u->in_place || u->n_nodes != 1 ||
+      p->o.switches & (RLX_SWITCH_NO_IN_PLACE | RLX_SWITCH_KEEP_VALUES))
+    return 0;
   if (p->buffers.v[out].bytes != p->value[u->node].bytes || l->first[out] != step) return 0;
   for (uint32_t i = 0; i < rlx_planner_reads(p, unit); i++) {
     rlx_node root = rlx_planner_read(p, unit, i);
@@ -89,10 +91,11 @@ static void begin_buffer(live *l, uint32_t unit, uint32_t b, uint32_t step) {
     o->n_in_place++;
     o->in_place_bytes += rlx_planner_padded(l->p, buffer->bytes);
   } else {
-    o->slot[b] = new_storage(l, (plan_storage){.node = buffer->node,
-                                               .bytes = buffer->bytes,
-                                               .first = l->first[b],
-                                               .last = l->p->o.keep_values ? l->p->n_steps - 1 : l->last[b]});
+    o->slot[b] = new_storage(
+      l, (plan_storage){.node = buffer->node,
+                        .bytes = buffer->bytes,
+                        .first = l->first[b],
+                        .last = l->p->o.switches & RLX_SWITCH_KEEP_VALUES ? l->p->n_steps - 1 : l->last[b]});
   }
 }
 

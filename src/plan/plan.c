@@ -97,17 +97,18 @@ static rlx_status try_joins(planner *p, plan_order *best, uint64_t *base_bound, 
 /* The joins are tried with all orders and with the graph's own alone: other orders have other peaks, and what is given up
  * for one may be what another wanted. So reordering never ends above not reordering. */
 static rlx_status choose(planner *p, plan_order *best, uint64_t *base_bound) {
-  bool joins = !p->o.no_concat && !p->o.no_views && !p->o.keep_values, reorders = !p->o.no_reorder;
+  uint32_t switches = p->o.switches;
+  bool joins = !(switches & (RLX_SWITCH_NO_CONCAT | RLX_SWITCH_NO_VIEWS | RLX_SWITCH_KEEP_VALUES));
   RLX_TRY(order_units(p, joins, best, base_bound));
   if (!p->has_joins) return RLX_OK;
   join_choice chosen = {0}, in_order = {0};
   RLX_TRY(try_joins(p, best, base_bound, &chosen));
-  if (reorders) {
-    p->o.no_reorder = true;
+  if (!(switches & RLX_SWITCH_NO_REORDER)) {
+    p->o.switches |= RLX_SWITCH_NO_REORDER;
     memset(p->no_join, false, rlx_graph_end(p->g));
     rlx_status s = order_units(p, true, best, base_bound);
     if (!s) s = try_joins(p, best, base_bound, &in_order);
-    p->o.no_reorder = false;
+    p->o.switches = switches;
     RLX_TRY(s);
     if (in_order.bound < chosen.bound) chosen = in_order;
   }

@@ -43,9 +43,7 @@ typedef struct rlx_plan_options {
   uint64_t max_window_bytes; /* largest binding: a single value above it is an error; 0: no limit */
   void (*needs)(void *user, const rlx_graph *g, rlx_node n, rlx_node_needs *out); /* NULL: native, in place by trait */
   void *needs_user;
-  /* Each idea can be switched off; the results are the same. */
-  bool no_views, no_in_place, no_concat, no_reorder, no_search;
-  bool keep_values;      /* no value shares memory with another: each can be read after the run */
+  uint32_t switches;     /* rlx_switch */
   uint64_t place_budget; /* of rlx_place; 0: its default */
   rlx_cancel_fn cancel;  /* may be NULL */
   void *cancel_user;

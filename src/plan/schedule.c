@@ -272,7 +272,7 @@ rlx_status rlx_planner_orders(planner *p, plan_order *best, uint64_t *base_bound
   *best = (plan_order){.bound = UINT64_MAX};
   RLX_TRY(consider(p, p->base, best));
   *base_bound = best->bound;
-  if (p->o.no_reorder || p->o.keep_values) return RLX_OK;
+  if (p->o.switches & (RLX_SWITCH_NO_REORDER | RLX_SWITCH_KEEP_VALUES)) return RLX_OK;
   uint32_t *deep = rlx_bump_array(&p->mem, uint32_t, p->units.n);
   uint32_t *light = rlx_bump_array(&p->mem, uint32_t, p->units.n);
   if (!deep || !light) return rlx_planner_no_memory(p);

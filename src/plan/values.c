@@ -7,7 +7,7 @@
 #include "ir/slice.h"
 #include "plan/planner.h"
 
-static bool no_views(const planner *p) { return p->o.no_views || p->o.keep_values; }
+static bool no_views(const planner *p) { return p->o.switches & (RLX_SWITCH_NO_VIEWS | RLX_SWITCH_KEEP_VALUES); }
 
 static rlx_status measure(planner *p) {
   for (rlx_node id = 1; id < rlx_graph_end(p->g); id++) {

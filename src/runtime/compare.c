@@ -76,8 +76,8 @@ static rlx_status compare_result(comparison *c, const rlx_step *s, uint32_t k, c
   const rlx_compiled *compiled = c->e->now->compiled;
   rlx_tensor got;
   RLX_TRY(read_window(c, &s->out[k], s->nodes[k], &got));
-  rlx_tolerance tol = compiled->key.exact ? rlx_tolerance_of(compiled->graph, s->nodes[k])
-                                          : rlx_tolerance_rounded(compiled->graph, s->nodes[k]);
+  rlx_tolerance tol = (compiled->key.switches & RLX_SWITCH_EXACT) ? rlx_tolerance_of(compiled->graph, s->nodes[k])
+                                                                  : rlx_tolerance_rounded(compiled->graph, s->nodes[k]);
   rlx_difference d;
   row->ok = rlx_compare_values(&got, want, tol, &d) == RLX_OK;
   row->error = d.error, row->worst = d.worst, row->at = d.at;
@@ -99,7 +99,8 @@ static rlx_status compare_step(comparison *c, const rlx_step *s) {
   for (uint32_t k = 0; k < s->n_out; k++) {
     if (s->out[k].segment == RLX_SEGMENT_NONE && want[k].bytes) continue;
     rlx_node n = s->nodes[k];
-    rlx_compare_row row = {.node = rlx_node_of(compiled->graph, n), .op = rlx_op_table_get(rlx_graph_at(compiled->graph, n)->op)->name};
+    rlx_compare_row row = {.node = rlx_node_of(compiled->graph, n),
+                           .op = rlx_op_table_get(rlx_graph_at(compiled->graph, n)->op)->name};
     RLX_TRY(compare_result(c, s, k, &want[k], &row));
     c->n_differ += !row.ok;
     if (c->row) c->row(c->user, &row);

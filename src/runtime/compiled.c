@@ -44,18 +44,8 @@ static uint64_t hash_text(uint64_t h, const char *text) {
   return text ? rlx_hash_bytes(h + 1, text, strlen(text)) : h * 31;
 }
 
-/* The switches as bits, so that one comparison and one hash see them all. */
-static uint32_t key_bits(const rlx_compile_key *k) {
-  const bool on[] = {k->forbid_host, k->exact,       k->fast_conv,  k->keep_values,
-                     k->no_views,    k->no_in_place, k->no_reorder, k->no_search};
-  uint32_t bits = 0;
-  for (size_t i = 0; i < sizeof on / sizeof *on; i++) bits |= (uint32_t)on[i] << i;
-  return bits;
-}
-
 static uint64_t key_hash(const rlx_compile_key *k) {
-  uint32_t bits = key_bits(k);
-  uint64_t h = rlx_hash_bytes(rlx_graph_hash(k->graph), &bits, sizeof bits);
+  uint64_t h = rlx_hash_bytes(rlx_graph_hash(k->graph), &k->switches, sizeof k->switches);
   h = rlx_hash_bytes(h, k->sizes, k->graph->symbols.n * sizeof *k->sizes);
   return hash_text(hash_text(h, k->passes), k->without);
 }
@@ -64,7 +54,7 @@ static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, 
 
 static bool key_same(const rlx_compile_key *a, const rlx_compile_key *b) {
   size_t n = a->graph->symbols.n;
-  return key_bits(a) == key_bits(b) && same_text(a->passes, b->passes) && same_text(a->without, b->without) &&
+  return a->switches == b->switches && same_text(a->passes, b->passes) && same_text(a->without, b->without) &&
          n == b->graph->symbols.n && (n == 0 || memcmp(a->sizes, b->sizes, n * sizeof *a->sizes) == 0) &&
          (a->graph == b->graph || rlx_graph_same(a->graph, b->graph));
 }
@@ -136,7 +126,7 @@ static rlx_status run_passes(rlx_compiled *c, const rlx_watch *watch, progress *
   RLX_TRY(rlx_graph_bind_sizes(k->graph, k->sizes, &bound));
   target t = {.claims = c->claims};
   rlx_optimize_options o = {RLX_OPTIMIZE_OPTIONS_INIT, .passes = k->passes, .without = k->without,
-                            .supports = supports,      .supports_user = &t, .forbid_host = k->forbid_host,
+                            .supports = supports,      .supports_user = &t, .switches = k->switches,
                             .after = report_pass,      .after_user = p};
   rlx_stop stop = stop_of(watch);
   rlx_status s = rlx_optimize_stoppable(bound, &o, &stop, &c->optimized);
@@ -157,11 +147,7 @@ static rlx_status make_plan(rlx_compiled *c, const rlx_watch *watch) {
                         .max_window_bytes = info->max_window_bytes,
                         .needs = needs,
                         .needs_user = &t,
-                        .no_views = k->no_views,
-                        .no_in_place = k->no_in_place,
-                        .no_reorder = k->no_reorder,
-                        .no_search = k->no_search,
-                        .keep_values = k->keep_values,
+                        .switches = k->switches,
                         .cancel = stop.fn,
                         .cancel_user = stop.user};
   return answered(&t, rlx_plan_build(c->graph, &o, &c->plan));
@@ -229,7 +215,8 @@ static rlx_status note_claims(rlx_compiled *c) {
 
 /* The plan has the last word on what the host runs: a node may be native alone and not with the layouts of its weights. */
 static rlx_status check_forbid(const rlx_compiled *c) {
-  for (size_t i = 0; c->key.forbid_host && i < c->plan->n_steps; i++)
+  bool forbids = c->key.switches & RLX_SWITCH_FORBID_HOST;
+  for (size_t i = 0; forbids && i < c->plan->n_steps; i++)
     if (c->plan->steps[i].host)
       return RLX_FAIL(RLX_UNSUPPORTED, "host execution is forbidden but node %u (%s) needs it",
                       (unsigned)c->plan->steps[i].node,
@@ -239,7 +226,7 @@ static rlx_status check_forbid(const rlx_compiled *c) {
 
 static rlx_status run_pipeline(rlx_compiled *c, const rlx_watch *watch) {
   progress p = {.watch = watch, .total = rlx_pass_count() + 3};
-  RLX_TRY(rlx_claims_create(c->device, c->key.exact, c->key.fast_conv, &c->claims));
+  RLX_TRY(rlx_claims_create(c->device, c->key.switches, &c->claims));
   RLX_TRY(run_passes(c, watch, &p));
   p.done = rlx_pass_count(); /* where some were left out */
   RLX_TRY(rlx_layouts_decide(c->device, c->graph, c->claims, &c->layout));

@@ -17,7 +17,7 @@ typedef struct rlx_compile_key {
   rlx_graph *graph;       /* as given: a template where it has symbols */
   int64_t *sizes;         /* by symbol */
   char *passes, *without; /* NULL: all, none */
-  bool forbid_host, exact, fast_conv, keep_values, no_views, no_in_place, no_reorder, no_search;
+  uint32_t switches;      /* rlx_switch */
 } rlx_compile_key;
 
 typedef enum rlx_weight_kind { RLX_WEIGHT_NAMED, RLX_WEIGHT_COMPUTED, RLX_WEIGHT_CONSTANT } rlx_weight_kind;

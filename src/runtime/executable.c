@@ -294,8 +294,8 @@ static rlx_status check_options(const rlx_session *s, const rlx_graph *g, const 
   RLX_TRY(rlx_watch_check("rlx_compile", &o->watch));
   if (o->n_bindings && !o->bindings) return RLX_FAIL(RLX_INVALID, "rlx_compile: bindings is NULL");
   /* told now: where sizes are open, the passes run only later */
-  RLX_TRY(rlx_optimize_check(
-    &(rlx_optimize_options){.passes = o->passes, .without = o->without, .forbid_host = o->forbid_host}));
+  RLX_TRY(
+    rlx_optimize_check(&(rlx_optimize_options){.passes = o->passes, .without = o->without, .switches = o->switches}));
   const rlx_device *w = o->weights ? o->weights->session->device : s->device;
   const rlx_device *st = o->states ? o->states->session->device : s->device;
   if (w != s->device || st != s->device)
@@ -322,14 +322,7 @@ rlx_status rlx_compile_sharing(rlx_session *s, const rlx_graph *g, const rlx_com
                          .sizes = sizes,
                          .passes = (char *)(uintptr_t)o->passes,
                          .without = (char *)(uintptr_t)o->without,
-                         .forbid_host = o->forbid_host,
-                         .exact = o->exact,
-                         .fast_conv = o->fast_conv,
-                         .keep_values = o->keep_values,
-                         .no_views = o->no_views,
-                         .no_in_place = o->no_in_place,
-                         .no_reorder = o->no_reorder,
-                         .no_search = o->no_search};
+                         .switches = o->switches};
   rlx_status status = rlx_graph_sizes(g, o->bindings, o->n_bindings, sizes);
   making m = {s, &key, o->weights, o->states, scratch, o->no_cache, o->plan_only, &o->watch};
   if (!status) status = make(&m, out);

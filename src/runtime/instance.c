@@ -192,7 +192,7 @@ static rlx_status make_program(rlx_instance *i) {
   for (size_t k = 0; k < c->plan->n_steps; k++)
     if (!c->plan->steps[k].host) RLX_TRY(bind_step(i, k, &i->device_steps[next++]));
   i->desc = (rlx_program_desc){
-    .graph = c->graph, .steps = i->device_steps, .n_steps = c->n_device_steps, .exact = c->key.exact};
+    .graph = c->graph, .steps = i->device_steps, .n_steps = c->n_device_steps, .switches = c->key.switches};
   return d->backend->program_create(d, &i->desc, &i->program);
 }
 

@@ -276,7 +276,8 @@ static double visits(const rlx_graph *g) {
 /* Without the passes that would move the work away again: everything here depends on weights alone. */
 static rlx_status compute_on_device(rlx_weights *w, const rlx_weight *weight, kitchen *k, const rlx_watch *watch) {
   const rlx_graph *g = weight->recipe;
-  rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .without = "fold,hoist", .no_cache = true, .exact = true};
+  rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .without = "fold,hoist", .no_cache = true,
+                           .switches = RLX_SWITCH_EXACT};
   if (watch) o.watch = *watch;
   rlx_executable *e;
   RLX_TRY(rlx_compile(w->session, g, &o, &e));

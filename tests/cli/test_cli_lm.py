@@ -330,6 +330,8 @@ def the_plan_of_a_model():
     check("matmul" in rlx("plan", "m.gguf", "--dispatch", *ON_CPU, expect=0).out, "what runs where")
     rlx("plan", "m.gguf", "--svg", "p.svg", *ON_CPU, expect=0)
     check(pathlib.Path("p.svg").read_text().startswith("<svg"), "a picture")
+    wide = rlx_json("plan", "m.gguf", "--no-views", "--no-in-place", *ON_CPU)
+    check(wide["peak"] > plan["peak"], "copies take memory in a language model's plan too")
     fails("plan", "m.gguf", "--dim", "B=3", code=2, says="--dim goes with graphs", lines=1)
     fails("plan", "absent.gguf", says="absent.gguf", lines=1)
     write("bad.gguf", "GGUF")

@@ -240,7 +240,7 @@ static void check_joined(uint32_t threads, int64_t m, const char *q_type, const 
   float *y[3];
   size_t bytes = (size_t)m * N * sizeof(float);
   for (int i = 0; i < 3; i++) {
-    rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .exact = i == 2};
+    rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .switches = i == 2 ? RLX_SWITCH_EXACT : 0};
     if (i != 1) CHECK_OK(rlx_compile(s, g, &options, &e[i / 2]));
     CHECK(y[i] = rlx_mem_alloc(bytes));
     for (const char *name = "xqkv"; *name; name++) {

@@ -29,7 +29,7 @@ TEST(equal_nodes_share_a_claim) {
   rlx_node y[6], z[6];
   const rlx_claim *claim[6], *other;
   CHECK_OK(rlx_device_acquire("cpu", &d));
-  CHECK_OK(rlx_claims_create(d, false, false, &c));
+  CHECK_OK(rlx_claims_create(d, 0, &c));
   CHECK_OK(make_graph(&g, y));
   CHECK_OK(make_graph(&twin, z));
   for (int i = 0; i < 6; i++) CHECK_OK(rlx_claims_get(c, g, y[i], NULL, &claim[i]));
@@ -77,7 +77,7 @@ static void check_cases(const char *device) {
   rlx_status s = rlx_device_acquire(device, &d);
   if (s == RLX_NOT_FOUND) SKIP(rlx_message());
   CHECK_OK(s);
-  CHECK_OK(rlx_claims_create(d, false, false, &c));
+  CHECK_OK(rlx_claims_create(d, 0, &c));
   for (rlx_op op = 1; op < RLX_OP_COUNT; op++) {
     const rlx_case_table *table = rlx_case_table_get(op);
     for (size_t i = 0; i < table->n; i++) {
@@ -111,7 +111,7 @@ static rlx_status work(void *user) {
   rlx_graph *g = NULL;
   rlx_node y[6];
   const rlx_claim *claim;
-  rlx_status s = rlx_claims_create(d, false, false, &c);
+  rlx_status s = rlx_claims_create(d, 0, &c);
   if (!s) s = make_graph(&g, y);
   for (int i = 0; !s && i < 6; i++) s = rlx_claims_get(c, g, y[i], NULL, &claim);
   rlx_graph_destroy(g);

@@ -42,11 +42,14 @@ static rlx_status lower_node(const gpu_caps *caps, const rlx_graph *g, rlx_node 
   gpu_lowering l;
   uint32_t n = rlx_graph_at(g, node)->n_in, *layout = calloc((size_t)n + 1, sizeof *layout);
   if (!layout) return RLX_FAIL(RLX_NO_MEMORY, "layouts");
-  rlx_status s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = node, .exact = exact}, &l);
+  rlx_status s =
+    gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = node, .switches = exact ? RLX_SWITCH_EXACT : 0}, &l);
   for (uint32_t i = 0; i < n && i < RLX_OP_MAX_INPUTS; i++) layout[i] = l.claim.layout[i];
   gpu_lowering_deinit(&l);
   if (!s) {
-    s = gpu_lower(caps, &(rlx_claim_query){.graph = g, .node = node, .layout = layout, .exact = exact}, &l);
+    s = gpu_lower(
+      caps, &(rlx_claim_query){.graph = g, .node = node, .layout = layout, .switches = exact ? RLX_SWITCH_EXACT : 0},
+      &l);
     *native += !s && l.claim.native;
     gpu_lowering_deinit(&l);
   }
@@ -95,7 +98,7 @@ static rlx_status compile(void *user) {
   rlx_session *session = NULL;
   rlx_executable *e = NULL;
   rlx_session_desc desc = {RLX_SESSION_DESC_INIT, .device = "emu", .n_threads = 1};
-  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .forbid_host = true};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .switches = RLX_SWITCH_FORBID_HOST};
   rlx_status s = rlx_session_create(&desc, &session);
   if (!s) s = rlx_compile(session, user, &options, &e);
   rlx_executable_destroy(e);

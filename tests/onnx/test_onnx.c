@@ -572,7 +572,7 @@ TEST(a_loop_of_many_trips_is_one_node) {
   CHECK(!cut && count_nodes(g, "scan") == 0 && count_nodes(g, "add") == 5);
   rlx_graph_destroy(g);
   n = 100; /* where the host may not run anything */
-  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .forbid_host = true};
+  rlx_onnx_options o = {RLX_ONNX_OPTIONS_INIT, .switches = RLX_SWITCH_FORBID_HOST};
   CHECK_OK(rlx_onnx_graph(w.model, &o, in, 2, &g, &cut));
   CHECK(!cut && count_nodes(g, "scan") == 0 && count_nodes(g, "add") == 100);
   rlx_graph_destroy(g);

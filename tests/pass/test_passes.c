@@ -330,9 +330,11 @@ TEST(bad_calls) {
   CHECK_FAILS(rlx_optimize(g, &(rlx_optimize_options){RLX_OPTIMIZE_OPTIONS_INIT, .without = "x"}, &o), RLX_NOT_FOUND,
               names);
   CHECK_FAILS(rlx_optimize(g, &(rlx_optimize_options){.struct_bytes = 3}, &o), RLX_INVALID, "struct_bytes is 3");
-  CHECK_FAILS(
-    rlx_optimize(g, &(rlx_optimize_options){RLX_OPTIMIZE_OPTIONS_INIT, .forbid_host = true, .without = "legalise"}, &o),
-    RLX_INVALID, "legalise");
+  CHECK_FAILS(rlx_optimize(g,
+                           &(rlx_optimize_options){RLX_OPTIMIZE_OPTIONS_INIT, .switches = RLX_SWITCH_FORBID_HOST,
+                                                   .without = "legalise"},
+                           &o),
+              RLX_INVALID, "legalise");
   CHECK_FAILS(rlx_optimize(NULL, NULL, &o), RLX_INVALID, "NULL");
   CHECK_FAILS(rlx_optimize(g, NULL, NULL), RLX_INVALID, "out is NULL");
   CHECK_FAILS(rlx_optimize(open, NULL, &o), RLX_INVALID, "'S'");

@@ -452,7 +452,8 @@ TEST(a_target_that_has_everything_changes_nothing) {
   rlx_graph *g = NULL, *out = NULL;
   CHECK_OK(rlx_graph_parse(small_graph, strlen(small_graph), &g));
   rlx_report report = {0};
-  rlx_status s = legalise(g, &(rlx_pass_context){.forbid_host = true, .report = &report}, rlx_rewrite_get, &out);
+  rlx_status s =
+    legalise(g, &(rlx_pass_context){.switches = RLX_SWITCH_FORBID_HOST, .report = &report}, rlx_rewrite_get, &out);
   bool same = !s && rlx_graph_same(g, out);
   uint32_t native = report.native, rest = report.rewritten + report.host + report.partly;
   rlx_report_deinit(&report);
@@ -499,7 +500,8 @@ TEST(forbid_host_lists_every_node) {
   CHECK_OK(rlx_graph_parse(small_graph, strlen(small_graph), &g));
   size_t lines = 0;
   rlx_set_log(count_line, &lines);
-  rlx_status s = legalise(g, &(rlx_pass_context){.supports = lacks_some, .forbid_host = true}, rlx_rewrite_get, &out);
+  rlx_status s =
+    legalise(g, &(rlx_pass_context){.supports = lacks_some, .switches = RLX_SWITCH_FORBID_HOST}, rlx_rewrite_get, &out);
   rlx_set_log(NULL, NULL);
   rlx_graph_destroy(g);
   CHECK(!out);
@@ -520,7 +522,9 @@ TEST(forbid_host_of_many) {
   rlx_status s = rlx_graph_finish(g);
   size_t lines = 0;
   rlx_set_log(count_line, &lines);
-  if (!s) s = legalise(g, &(rlx_pass_context){.supports = lacks_some, .forbid_host = true}, rlx_rewrite_get, &out);
+  if (!s)
+    s = legalise(g, &(rlx_pass_context){.supports = lacks_some, .switches = RLX_SWITCH_FORBID_HOST}, rlx_rewrite_get,
+                 &out);
   rlx_set_log(NULL, NULL);
   rlx_graph_destroy(g);
   CHECK_FAILS(s, RLX_UNSUPPORTED, "100 nodes need it: 2 (sort: ");

@@ -335,7 +335,7 @@ TEST(scratch_is_split_for_small_blocks) {
   CHECK(g);
   const uint64_t largest = (16 + 39) * 256, limits[] = {largest, largest + 1, 16384, 20000, 65536, 300000};
   for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-    rlx_plan_options o = {.align = 512, .max_block_bytes = limits[i], .no_reorder = true};
+    rlx_plan_options o = {.align = 512, .max_block_bytes = limits[i], .switches = RLX_SWITCH_NO_REORDER};
     rlx_plan *p;
     CHECK_OK(rlx_plan_build(g, &o, &p));
     CHECK(p->n_scratch > p->lower_bound / limits[i]);
@@ -418,7 +418,7 @@ TEST(reordering_is_never_worse) {
     rlx_plan *p, *in_order;
     CHECK_OK(plan_graph_random(seeds[i], 20 + (uint32_t)seeds[i] % 250, 4096, &g));
     CHECK_OK(rlx_plan_build(g, NULL, &p));
-    CHECK_OK(rlx_plan_build(g, &(rlx_plan_options){.no_reorder = true}, &in_order));
+    CHECK_OK(rlx_plan_build(g, &(rlx_plan_options){.switches = RLX_SWITCH_NO_REORDER}, &in_order));
     CHECK(p->lower_bound <= in_order->lower_bound);
     rlx_plan_destroy(p);
     rlx_plan_destroy(in_order);
@@ -437,7 +437,7 @@ TEST(random_plans_have_the_properties) {
     CHECK_OK(plan_graph_random(seed, 20 + (uint32_t)seed % 250, 4096, &g));
     CHECK_OK(rlx_plan_build(g, NULL, &p));
     CHECK_OK(rlx_plan_build(g, NULL, &again));
-    CHECK_OK(rlx_plan_build(g, &(rlx_plan_options){.no_reorder = true}, &in_order));
+    CHECK_OK(rlx_plan_build(g, &(rlx_plan_options){.switches = RLX_SWITCH_NO_REORDER}, &in_order));
     CHECK(same_plans(p, again));
     CHECK(p->scratch_bytes <= p->greedy_bytes && p->lower_bound <= p->scratch_bytes);
     CHECK(p->lower_bound <= p->order_bound && p->lower_bound <= in_order->lower_bound);
@@ -455,7 +455,7 @@ TEST(kept_values_share_nothing) {
   rlx_graph *g;
   rlx_plan *p;
   CHECK_OK(plan_graph_random(7, 150, 64, &g));
-  CHECK_OK(rlx_plan_build(g, &(rlx_plan_options){.keep_values = true}, &p));
+  CHECK_OK(rlx_plan_build(g, &(rlx_plan_options){.switches = RLX_SWITCH_KEEP_VALUES}, &p));
   for (rlx_node a = 1; a < rlx_graph_end(g); a++)
     for (rlx_node b = 1; b < a && p->at[a].segment == RLX_SEGMENT_SCRATCH; b++)
       CHECK(p->at[b].segment != RLX_SEGMENT_SCRATCH || disjoint(&p->at[a], &p->at[b]));
@@ -583,13 +583,15 @@ static const struct {
   rlx_plan_options o;
 } variants[] = {
   {"default", {.align = 64}},
-  {"no views", {.align = 64, .no_views = true}},
-  {"no in place", {.align = 64, .no_in_place = true}},
-  {"no concat", {.align = 64, .no_concat = true}},
-  {"no reorder", {.align = 16, .no_reorder = true}},
-  {"no search", {.align = 64, .no_search = true}},
-  {"nothing", {.no_views = true, .no_in_place = true, .no_concat = true, .no_reorder = true, .no_search = true}},
-  {"keep values", {.keep_values = true}},
+  {"no views", {.align = 64, .switches = RLX_SWITCH_NO_VIEWS}},
+  {"no in place", {.align = 64, .switches = RLX_SWITCH_NO_IN_PLACE}},
+  {"no concat", {.align = 64, .switches = RLX_SWITCH_NO_CONCAT}},
+  {"no reorder", {.align = 16, .switches = RLX_SWITCH_NO_REORDER}},
+  {"no search", {.align = 64, .switches = RLX_SWITCH_NO_SEARCH}},
+  {"nothing",
+   {.switches = RLX_SWITCH_NO_VIEWS | RLX_SWITCH_NO_IN_PLACE | RLX_SWITCH_NO_CONCAT | RLX_SWITCH_NO_REORDER |
+                RLX_SWITCH_NO_SEARCH}},
+  {"keep values", {.switches = RLX_SWITCH_KEEP_VALUES}},
   {"aligned views", {.align = 64, .view_align = 16}},
   {"device", {.align = 64, .needs = needs_some}},
   {"blocks", {.align = 16, .max_block_bytes = 2048}},
@@ -658,7 +660,8 @@ TEST(the_picture_of_a_huge_plan_stays_small) {
   rlx_plan *p;
   rlx_str s = {0};
   CHECK_OK(big_graph_make(big_graph_find("names"), 100000, &big));
-  CHECK_OK(rlx_plan_build(big.graph, &(rlx_plan_options){.no_search = true, .keep_values = true}, &p));
+  CHECK_OK(
+    rlx_plan_build(big.graph, &(rlx_plan_options){.switches = RLX_SWITCH_NO_SEARCH | RLX_SWITCH_KEEP_VALUES}, &p));
   CHECK_OK(rlx_plan_report(p, RLX_PLAN_SVG, &s));
   CHECK(p->n_storages > 20000 && s.n < 8 << 20 && strstr(s.v, "are not drawn"));
   rlx_str_deinit(&s);
@@ -669,7 +672,7 @@ TEST(the_picture_of_a_huge_plan_stays_small) {
 static rlx_status plan_and_report(void *user) {
   for (size_t i = 0; i < 3; i++) {
     static const rlx_plan_options options[] = {
-      {.align = 64}, {.keep_values = true}, {.align = 16, .max_block_bytes = 512}};
+      {.align = 64}, {.switches = RLX_SWITCH_KEEP_VALUES}, {.align = 16, .max_block_bytes = 512}};
     rlx_plan *p;
     RLX_TRY(rlx_plan_build(user, &options[i], &p));
     rlx_status s = RLX_OK;

@@ -376,7 +376,7 @@ static void needs_work(void *user, const rlx_graph *g, rlx_node n, rlx_node_need
 static const rlx_plan_options options[] = {
   {.align = 64},
   {.align = 64, .needs = needs_work},
-  {.align = 64, .no_views = true},
+  {.align = 64, .switches = RLX_SWITCH_NO_VIEWS},
   {.align = 16, .view_align = 16},
 };
 
@@ -431,8 +431,10 @@ TEST(a_plan_is_checked_against_the_options) {
   CHECK_OK(plan_graph_random(3, 100, 256, &g));
   CHECK_OK(rlx_plan_build(g, NULL, &p));
   CHECK(p->n_in_place > 0);
-  CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.no_in_place = true}), RLX_INVALID, "may not take over");
-  CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.keep_values = true}), RLX_INVALID, "the plan is wrong");
+  CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.switches = RLX_SWITCH_NO_IN_PLACE}), RLX_INVALID,
+              "may not take over");
+  CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.switches = RLX_SWITCH_KEEP_VALUES}), RLX_INVALID,
+              "the plan is wrong");
   CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.needs = needs_work}), RLX_INVALID, "the plan is wrong");
   CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.align = 512}), RLX_INVALID, "alignment");
   CHECK_FAILS(rlx_plan_check(p, &(rlx_plan_options){.max_window_bytes = 16}), RLX_INVALID, "the limit is 16");

@@ -132,7 +132,7 @@ static rlx_session *open_device(const char *name) {
 static rlx_executable *compile(rlx_session *s, const char *text, bool exact) {
   rlx_graph *g = NULL;
   rlx_executable *e = NULL;
-  rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .exact = exact};
+  rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .switches = exact ? RLX_SWITCH_EXACT : 0};
   if (rlx_graph_parse(text, strlen(text), &g) || rlx_compile(s, g, &o, &e)) printf("%s: %s\n", text, rlx_message());
   rlx_graph_destroy(g);
   return e;

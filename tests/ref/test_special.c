@@ -193,7 +193,7 @@ static void run_case(rlx_op op, const rlx_case *c, rlx_case_built *b, counts *n)
   if (size > MAX_ELEMENTS || rlx_dims_count(&rlx_graph_at(b->graph, b->graph->outputs.v[0].node)->type.shape) == 0)
     return;
   for (size_t i = 0; i < n_devices; i++) {
-    rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .exact = true};
+    rlx_compile_options o = {RLX_COMPILE_OPTIONS_INIT, .switches = RLX_SWITCH_EXACT};
     if (size > MAX_ELEMENTS_EMULATED && strncmp(devices[i].name, "cpu", 3) != 0) continue;
     if (rlx_compile(devices[i].session, b->graph, &o, &devices[i].executable)) devices[i].executable = NULL;
   }

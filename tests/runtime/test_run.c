@@ -7,6 +7,7 @@
  * exact ones. */
 #include <stdlib.h>
 
+#include "ir/switches.h"
 #include "moving_graph.h"
 #include "random_graph.h"
 #include "ref/eval.h"
@@ -51,19 +52,21 @@ typedef struct variant {
 #define WITH(...) \
   { RLX_COMPILE_OPTIONS_INIT, __VA_ARGS__ }
 static const variant variants[] = {
-  {"defaults", WITH(.exact = true)},
-  {"no passes", WITH(.exact = true, .passes = "")},
-  {"no fuse", WITH(.exact = true, .without = "fuse")},
-  {"no hoist", WITH(.exact = true, .without = "hoist")},
-  {"no legalise", WITH(.exact = true, .without = "legalise")},
-  {"keep values", WITH(.exact = true, .keep_values = true)},
-  {"no views", WITH(.exact = true, .no_views = true)},
-  {"no in-place", WITH(.exact = true, .no_in_place = true)},
-  {"no reorder", WITH(.exact = true, .no_reorder = true)},
-  {"no search", WITH(.exact = true, .no_search = true)},
-  {"plan only", WITH(.exact = true, .plan_only = true)},
-  {"nothing at all", WITH(.exact = true, .passes = "", .no_views = true, .no_in_place = true, .no_reorder = true,
-                          .no_search = true, .no_cache = true)},
+  {"defaults", WITH(.switches = RLX_SWITCH_EXACT)},
+  {"no passes", WITH(.switches = RLX_SWITCH_EXACT, .passes = "")},
+  {"no fuse", WITH(.switches = RLX_SWITCH_EXACT, .without = "fuse")},
+  {"no hoist", WITH(.switches = RLX_SWITCH_EXACT, .without = "hoist")},
+  {"no legalise", WITH(.switches = RLX_SWITCH_EXACT, .without = "legalise")},
+  {"keep values", WITH(.switches = RLX_SWITCH_EXACT | RLX_SWITCH_KEEP_VALUES)},
+  {"no views", WITH(.switches = RLX_SWITCH_EXACT | RLX_SWITCH_NO_VIEWS)},
+  {"no in-place", WITH(.switches = RLX_SWITCH_EXACT | RLX_SWITCH_NO_IN_PLACE)},
+  {"no reorder", WITH(.switches = RLX_SWITCH_EXACT | RLX_SWITCH_NO_REORDER)},
+  {"no search", WITH(.switches = RLX_SWITCH_EXACT | RLX_SWITCH_NO_SEARCH)},
+  {"plan only", WITH(.switches = RLX_SWITCH_EXACT, .plan_only = true)},
+  {"nothing at all", WITH(.passes = "",
+                          .switches = RLX_SWITCH_EXACT | RLX_SWITCH_NO_VIEWS | RLX_SWITCH_NO_IN_PLACE |
+                                      RLX_SWITCH_NO_CONCAT | RLX_SWITCH_NO_REORDER | RLX_SWITCH_NO_SEARCH,
+                          .no_cache = true)},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -131,13 +134,13 @@ TEST(random_graphs_on_vulkan) { check_many("vulkan"); }
 static const char *const exact_devices[] = {"null", "cpu", "cpu:avx2", "cpu:base"};
 enum { EXACT_DEVICES = sizeof exact_devices / sizeof *exact_devices, MOVING_NODES = 60 };
 
-/* Every switch on its own, by the bits of a number. */
+/* Every switch on its own, by the bits of a number; but for the one that fails on purpose. */
 static rlx_compile_options random_switches(uint64_t bits) {
   static const char *const passes[] = {"fuse", "hoist", "fold", "dedupe"};
-  return (rlx_compile_options)WITH(.exact = true, .no_views = bits & 1, .no_in_place = bits & 2, .no_reorder = bits & 4,
-                                   .no_search = bits & 8, .keep_values = bits & 16, .no_cache = bits & 32,
-                                   .plan_only = bits & 64, .passes = (bits >> 7) % 4 == 0 ? "" : NULL,
-                                   .without = (bits >> 7) % 4 == 1 ? passes[(bits >> 9) % 4] : NULL);
+  uint32_t switches = (uint32_t)(bits >> 8) & RLX_SWITCHES_KNOWN & ~(uint32_t)RLX_SWITCH_FORBID_HOST;
+  return (rlx_compile_options)WITH(.switches = switches, .no_cache = bits & 1, .plan_only = bits & 2,
+                                   .passes = (bits >> 2) % 4 == 0 ? "" : NULL,
+                                   .without = (bits >> 2) % 4 == 1 ? passes[(bits >> 4) % 4] : NULL);
 }
 
 /* One executable, as the sizes change and change back. */

@@ -65,7 +65,8 @@ static rlx_status shared_session(const shared *k) {
   rlx_status status = RLX_OK;
   for (int i = 0; i < 4 && !status; i++) {
     rlx_executable *e = NULL;
-    status = rlx_compile(k->session, k->g, OPTIONS(.weights = k->weights, .no_search = i % 2 == 1), &e);
+    status = rlx_compile(k->session, k->g,
+                         OPTIONS(.weights = k->weights, .switches = i % 2 == 1 ? RLX_SWITCH_NO_SEARCH : 0), &e);
     if (!status) status = run_many(k, e, 2);
     rlx_executable_destroy(e);
   }

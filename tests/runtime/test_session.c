@@ -1,5 +1,6 @@
 /* Sessions from outside: weights and states that executables share, symbols that inputs decide, feeds, bound memory, clones,
  * the cache, and everything there is to look at. Every test runs on each device that is there. */
+#include "ir/switches.h"
 #include "ref/eval.h"
 #include "rules.h"
 #include "run_check.h"
@@ -494,7 +495,7 @@ DEVICE_TEST(values_can_be_watched_compared_and_found) {
            sorted = rlx_op_sort(g, root, 0, true);
   rlx_graph_add_output(g, "y", rlx_op_cumsum(g, sorted, 0, false, false));
   CHECK_OK(rlx_graph_finish(g));
-  CHECK_OK(rlx_compile(s, g, OPTIONS(.keep_values = true), &e));
+  CHECK_OK(rlx_compile(s, g, OPTIONS(.switches = RLX_SWITCH_KEEP_VALUES), &e));
   CHECK_OK(rlx_executable_write(e, "x", VALUE(x, 4)));
   o.node = rlx_executable_node(e, sorted);
   CHECK(o.node);
@@ -558,8 +559,31 @@ TEST(a_forbidden_host_is_reported_with_all_nodes) {
   rlx_executable *e;
   OPEN_SESSION("null", 1, &s);
   CHECK_OK(expr_graph("x: f32[4]", "%a = exp(%x); %b = sort(%a) {axis=0}; cumsum(%b) {axis=0}", &g));
-  CHECK_FAILS(rlx_compile(s, g, OPTIONS(.forbid_host = true), &e), RLX_UNSUPPORTED, "exp");
+  CHECK_FAILS(rlx_compile(s, g, OPTIONS(.switches = RLX_SWITCH_FORBID_HOST), &e), RLX_UNSUPPORTED, "exp");
   CHECK(strstr(rlx_message(), "sort") && strstr(rlx_message(), "cumsum"));
+  CHECK(e == NULL);
+  rlx_graph_destroy(g);
+  rlx_session_destroy(s);
+}
+
+/* Each is part of what a compiled graph is found by, and one that nobody here knows is refused. */
+TEST(switches_are_told_apart) {
+  rlx_session *s;
+  rlx_graph *g;
+  rlx_executable *e;
+  rlx_session_stats stats = {RLX_SESSION_STATS_INIT};
+  uint64_t n = 0;
+  OPEN_SESSION("cpu", 1, &s);
+  CHECK_OK(expr_graph("x: f32[4]", "exp(%x)", &g));
+  for (int round = 0; round < 2; round++)
+    for (uint32_t bit = 1; bit <= RLX_SWITCHES_KNOWN; bit <<= 1, n++) {
+      CHECK_OK(rlx_compile(s, g, OPTIONS(.switches = bit), &e));
+      rlx_executable_destroy(e);
+    }
+  CHECK_OK(rlx_session_stats_get(s, &stats));
+  CHECK_EQ_INT(stats.n_compiled, n / 2);
+  CHECK_EQ_INT(stats.n_cache_hits, n / 2);
+  CHECK_FAILS(rlx_compile(s, g, OPTIONS(.switches = RLX_SWITCHES_KNOWN + 1u), &e), RLX_UNSUPPORTED, "switches 0x");
   CHECK(e == NULL);
   rlx_graph_destroy(g);
   rlx_session_destroy(s);

@@ -137,6 +137,8 @@ typedef struct node_check {
   bool may_fail; /* failing at run time is what is asked for */
 } node_check;
 
+static uint32_t switches_of(const node_check *n) { return n->exact ? RLX_SWITCH_EXACT : RLX_SWITCH_FAST_CONV; }
+
 typedef struct variant {
   int pool;
   bool shifted;
@@ -206,7 +208,7 @@ static rlx_status check_after(node_check *n, variant v, const window *in, const 
 }
 
 static rlx_status run_program(node_check *n, variant v, const rlx_bound_step *step) {
-  rlx_program_desc desc = {.graph = n->c->built.graph, .steps = step, .n_steps = 1, .exact = n->exact};
+  rlx_program_desc desc = {.graph = n->c->built.graph, .steps = step, .n_steps = 1, .switches = switches_of(n)};
   rlx_program *p;
   RLX_TRY(rlx_backend_cpu.program_create(devices[n->isa], &desc, &p));
   n_allocations = 0;
@@ -303,8 +305,7 @@ static rlx_status pack_preferred(node_check *n, const rlx_claim *preferred, uint
 static rlx_status claim_now(node_check *n, const uint32_t *layout) {
   n->claim = (rlx_claim){0};
   n->layout = layout;
-  rlx_claim_query q = {
-    .graph = n->c->built.graph, .node = n->node, .layout = layout, .exact = n->exact, .fast_conv = !n->exact};
+  rlx_claim_query q = {.graph = n->c->built.graph, .node = n->node, .layout = layout, .switches = switches_of(n)};
   return rlx_backend_cpu.claim(devices[n->isa], &q, &n->claim);
 }
 

@@ -128,7 +128,8 @@ static rlx_status run_twice(rlx_executable *e, const rlx_case_built *b, const rl
 
 static rlx_status check_on(rlx_session *session, const rlx_case_built *b, const rlx_tensor *want, measure how) {
   rlx_executable *e;
-  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .exact = how != ROUNDED, .forbid_host = true,
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT,
+                                 .switches = RLX_SWITCH_FORBID_HOST | (how != ROUNDED ? RLX_SWITCH_EXACT : 0u),
                                  .without = "fold,cleanup"};
   RLX_TRY(rlx_compile(session, b->graph, &options, &e));
   rlx_status s = run_twice(e, b, want, how);

@@ -79,7 +79,8 @@ rlx_status lm_world_compile(lm_world *w, const lm_graph_desc *d, rlx_executable 
   *out = NULL;
   rlx_graph *g;
   RLX_TRY(lm_graph_build(w->model, d, &g));
-  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .weights = w->weights, .states = w->states, .exact = true};
+  rlx_compile_options options = {RLX_COMPILE_OPTIONS_INIT, .weights = w->weights, .states = w->states,
+                                 .switches = RLX_SWITCH_EXACT};
   rlx_status s = rlx_compile(w->session, g, &options, out);
   rlx_graph_destroy(g);
   return s;

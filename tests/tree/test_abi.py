@@ -139,7 +139,7 @@ int main(void) {
   rlx_place_item items[2] = {{0, 2, 64}, {1, 3, 32}};
   uint64_t offsets[2];
   if (!g || rlx_session_create(&(rlx_session_desc){RLX_SESSION_DESC_INIT, .device = "cpu", .no_pool = true}, &s) ||
-      rlx_compile(s, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .exact = true}, &e))
+      rlx_compile(s, g, &(rlx_compile_options){RLX_COMPILE_OPTIONS_INIT, .switches = RLX_SWITCH_EXACT}, &e))
     return printf("set up: %s\n", rlx_message()), 1;
   rlx_tensor value = {RLX_F32, RLX_DIMS(3, 2), {x}, sizeof x}, input = {RLX_F32, RLX_DIMS(2, 3), {x}, sizeof x};
   CHECK(rlx_executable_write(e, "w", &value) == RLX_OK);

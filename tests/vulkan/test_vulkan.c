@@ -437,7 +437,7 @@ TEST(kernels_run_on_every_kind_of_memory) {
     rlx_graph *g;
     OPEN_SESSION(memories[k], 1, &s);
     CHECK_OK(softmax_graph("[33,70]", &g));
-    CHECK_OK(run_check(s, g, OPTIONS(.forbid_host = true), 7, 3, false));
+    CHECK_OK(run_check(s, g, OPTIONS(.switches = RLX_SWITCH_FORBID_HOST), 7, 3, false));
     rlx_graph_destroy(g);
     rlx_session_destroy(s);
   }
@@ -499,10 +499,10 @@ TEST(an_arena_is_split_into_blocks) {
     if (k > 0 && is_absent(devices[k])) continue;
     OPEN_SESSION(devices[k], 1, &s);
     CHECK_OK(softmax_graph("[128,128]", &g));
-    CHECK_OK(rlx_compile(s, g, OPTIONS(.keep_values = true, .no_in_place = true), &e));
+    CHECK_OK(rlx_compile(s, g, OPTIONS(.switches = RLX_SWITCH_KEEP_VALUES | RLX_SWITCH_NO_IN_PLACE), &e));
     CHECK(count_blocks(e->now->compiled->plan) >= 4);
     rlx_executable_destroy(e);
-    CHECK_OK(run_check(s, g, OPTIONS(.keep_values = true, .no_in_place = true), 3, 2, false));
+    CHECK_OK(run_check(s, g, OPTIONS(.switches = RLX_SWITCH_KEEP_VALUES | RLX_SWITCH_NO_IN_PLACE), 3, 2, false));
     rlx_graph_destroy(g);
     CHECK_OK(softmax_graph("[129,128]", &g));
     CHECK_FAILS(rlx_compile(s, g, NULL, &e), RLX_UNSUPPORTED, "66048");
@@ -534,7 +534,8 @@ TEST(an_arena_of_300_mib_and_bindings_of_128) {
   const size_t bytes = (size_t)ROWS * COLS * sizeof(float);
   OPEN_SESSION("vulkan:window=134217728", 1, &s);
   CHECK_OK(softmax_graph("[25600,1024]", &g));
-  CHECK_OK(rlx_compile(s, g, OPTIONS(.keep_values = true, .no_in_place = true, .forbid_host = true), &e));
+  CHECK_OK(rlx_compile(
+    s, g, OPTIONS(.switches = RLX_SWITCH_KEEP_VALUES | RLX_SWITCH_NO_IN_PLACE | RLX_SWITCH_FORBID_HOST), &e));
   rlx_memory_info memory = {RLX_MEMORY_INFO_INIT};
   CHECK_OK(rlx_executable_memory(e, &memory));
   CHECK(memory.scratch >= (uint64_t)300 << 20);
