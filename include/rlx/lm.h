@@ -275,6 +275,18 @@ typedef struct rlx_lm_options {
   rlx_lm_special special;
 } rlx_lm_options;
 #define RLX_LM_OPTIONS_INIT RLX_SIZED(rlx_lm_options)
+/* What the settings of sampling may be: temperature, top_k, top_p and min_p of rlx_lm_options, of a model's file and of the op
+ * sample. */
+typedef struct rlx_lm_setting {
+  size_t struct_bytes;
+  bool is_whole;
+  const char *name, *doc; /* "top_k", and what it does */
+  double min, max;
+  double neutral; /* the value without effect */
+} rlx_lm_setting;
+#define RLX_LM_SETTING_INIT RLX_SIZED(rlx_lm_setting)
+RLX_API uint32_t rlx_lm_setting_count(void);
+RLX_API RLX_MUST_CHECK rlx_status rlx_lm_setting_at(uint32_t i, rlx_lm_setting *out);
 /* How the model's authors want tokens to be drawn, from its file: general.sampling.* of a GGUF, generation_config.json of a
  * folder. Nobody applies it by itself: options that are 0 take the likeliest token, which in long answers ends in loops. */
 typedef struct rlx_lm_sampling {

@@ -31,26 +31,22 @@ typedef struct cli_sampling {
   bool ignore_end, shift;
   cli_list stops;
 } cli_sampling;
-#define CLI_SAMPLING_OPTIONS(o)                                                                                         \
+/* clang-format off */
+#define CLI_SAMPLING_OPTIONS(o) \
   {"-n", "N", "tokens at most (0: until the end, or until the context is full)", CLI_NUMBER, &(o).tokens, 0, 16777216}, \
-    {"--temperature",                                                                                                   \
-     "T",                                                                                                               \
-     "0: always the likeliest token (default of chat: the model's own)",                                                \
-     CLI_REAL,                                                                                                          \
-     &(o).temperature,                                                                                                  \
-     0,                                                                                                                 \
-     1000},                                                                                                             \
-    {"--top-k", "N", "only the N likeliest (0: all)", CLI_NUMBER, &(o).top_k, 0, 1000000},                              \
-    {"--top-p", "P", "only the likeliest that have this share together (1: all)", CLI_REAL, &(o).top_p, 0, 1},          \
-    {"--min-p", "P", "only those with this share of the likeliest's probability", CLI_REAL, &(o).min_p, 0, 1},          \
-    {"--seed",   "N",       "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", \
-     CLI_NUMBER, &(o).seed, 0,                                                                                          \
-     INT64_MAX},                                                                                                        \
-    {"--stop", "TEXT", "end where this text comes; repeat for several", CLI_TEXTS, &(o).stops, 0, 0},                   \
-    {"--ahead", "N", "tokens drawn before the first of them is shown (0: what pays)", CLI_NUMBER, &(o).ahead, 0, 64},   \
-    {"--ignore-end", NULL, "go on past the model's end token", CLI_FLAG, &(o).ignore_end, 0, 0}, {                      \
-    "--shift", NULL, "when the context is full forget the older half and go on", CLI_FLAG, &(o).shift, 0, 0             \
-  }
+  cli_setting_option("--temperature", "T", &(o).temperature), \
+  cli_setting_option("--top-k", "N", &(o).top_k), \
+  cli_setting_option("--top-p", "P", &(o).top_p), \
+  cli_setting_option("--min-p", "P", &(o).min_p), \
+  {"--seed", "N", "of the draws; the same seed gives the same text (default: a fresh one, which is printed)", CLI_NUMBER, \
+   &(o).seed, 0, INT64_MAX}, \
+  {"--stop", "TEXT", "end where this text comes; repeat for several", CLI_TEXTS, &(o).stops, 0, 0}, \
+  {"--ahead", "N", "tokens drawn before the first of them is shown (0: what pays)", CLI_NUMBER, &(o).ahead, 0, 64}, \
+  {"--ignore-end", NULL, "go on past the model's end token", CLI_FLAG, &(o).ignore_end, 0, 0}, \
+  {"--shift", NULL, "when the context is full forget the older half and go on", CLI_FLAG, &(o).shift, 0, 0}
+/* clang-format on */
+/* The option of a setting of the library's (rlx_lm_setting_at): its range, its kind and what it does come from there. */
+cli_option cli_setting_option(const char *name, const char *value, void *target);
 #define CLI_SAMPLING_UNSET .top_k = -1, .seed = -1, .temperature = -1, .top_p = -1, .min_p = -1
 /* Sets defaults and prints the settings. For a chat: those of the model file, or settings that do not loop.
  * Otherwise: greedy. */

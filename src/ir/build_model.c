@@ -1,5 +1,6 @@
 /* The builder: vision, sequence models, signal and random. */
 #include "ir/build.h"
+#include "ir/sampling.h"
 
 /* ---- vision ---- */
 
@@ -156,5 +157,5 @@ rlx_node rlx_op_sample(rlx_graph *g, rlx_node logits, double temperature, const 
   const rlx_op_sample_desc *d = DESC(rlx_op_sample_desc);
   if (!d) return RLX_NONE;
   return NODE(sample, (logits, d->draw, d->settings), .temperature = temperature, .top_k = d->top_k,
-              .top_p = d->top_p != 0 ? d->top_p : 1.0, .min_p = d->min_p, .seed = d->seed);
+              .top_p = d->top_p != 0 ? d->top_p : RLX_NEUTRAL_top_p, .min_p = d->min_p, .seed = d->seed);
 }

@@ -8,6 +8,7 @@
 
 #include "ir/act.h"
 #include "ir/infer.h"
+#include "ir/sampling.h"
 
 /* ---- shape rules, declared from the table ---- */
 #define OP(name, types, inputs, result, shape, attrs, traits, doc) rlx_status rlx_shape_##shape(struct rlx_infer *c);

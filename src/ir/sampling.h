@@ -1,9 +1,34 @@
-/* How a token is drawn: the op sample's settings, from its attributes or from its input. */
+/* How a token is drawn: the settings of the op sample, from its attributes or from its input, and what each may be
+ * (sampling.def). */
 #ifndef RLX_IR_SAMPLING_H
 #define RLX_IR_SAMPLING_H
 
 #include <math.h>
-#include <stdint.h>
+
+#include "base/status.h"
+
+/* By setting: RLX_SAMPLING_top_k, and RLX_NEUTRAL_top_k. */
+enum {
+#define SAMPLING(name, gguf, whole, min, max, neutral, doc) RLX_SAMPLING_##name,
+#include "ir/sampling.def"
+#undef SAMPLING
+  RLX_SAMPLING_COUNT
+};
+enum {
+#define SAMPLING(name, gguf, whole, min, max, neutral, doc) RLX_NEUTRAL_##name = neutral,
+#include "ir/sampling.def"
+#undef SAMPLING
+};
+
+typedef struct rlx_sampling_row {
+  const char *name, *gguf, *doc;
+  bool is_whole;
+  double min, max, neutral;
+} rlx_sampling_row;
+extern const rlx_sampling_row rlx_sampling_rows[RLX_SAMPLING_COUNT];
+
+/* RLX_INVALID where setting i cannot have this value; the message begins with `name`. */
+rlx_status rlx_sampling_check(int i, const char *name, double value);
 
 typedef struct rlx_sampling {
   double temperature, top_p, min_p;
@@ -15,12 +40,15 @@ static inline double rlx_sampling_clamp(float x, double low, double high) {
   return !((double)x > low) ? low : (double)x < high ? (double)x : high;
 }
 
-/* The input's four numbers; max_k: the attribute top_k, 0 being no bound. */
-static inline rlx_sampling rlx_sampling_read(const float v[4], uint64_t max_k) {
-  rlx_sampling s = {.temperature = rlx_sampling_clamp(v[0], 0, (double)INFINITY),
-                    .top_p = isnan(v[2]) ? 1 : rlx_sampling_clamp(v[2], 0, 1),
-                    .min_p = rlx_sampling_clamp(v[3], 0, 1),
-                    .top_k = (uint64_t)rlx_sampling_clamp(v[1], 0, 4e9)};
+/* The input's numbers; max_k: the attribute top_k, 0 being no bound. A temperature above its range is taken as it is: the GPU's
+ * kernels divide by any, and the results must be the same. */
+static inline rlx_sampling rlx_sampling_read(const float v[RLX_SAMPLING_COUNT], uint64_t max_k) {
+  const rlx_sampling_row *row = rlx_sampling_rows;
+  float top_p = isnan(v[RLX_SAMPLING_top_p]) ? RLX_NEUTRAL_top_p : v[RLX_SAMPLING_top_p];
+  rlx_sampling s = {.temperature = rlx_sampling_clamp(v[RLX_SAMPLING_temperature], 0, (double)INFINITY),
+                    .top_p = rlx_sampling_clamp(top_p, 0, row[RLX_SAMPLING_top_p].max),
+                    .min_p = rlx_sampling_clamp(v[RLX_SAMPLING_min_p], 0, row[RLX_SAMPLING_min_p].max),
+                    .top_k = (uint64_t)rlx_sampling_clamp(v[RLX_SAMPLING_top_k], 0, row[RLX_SAMPLING_top_k].max)};
   if (max_k && (!s.top_k || s.top_k > max_k)) s.top_k = max_k;
   return s;
 }

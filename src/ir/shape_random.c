@@ -2,15 +2,11 @@
 #include <math.h>
 
 #include "ir/infer.h"
+#include "ir/sampling.h"
 
 /* The optional draw number: one integer. */
 static rlx_status check_draw(const rlx_infer *c, uint32_t i) {
   return rlx_infer_in(c, i) ? rlx_expect_rank(c, i, 0) : RLX_OK;
-}
-
-static rlx_status check_range(const char *name, double x, double lo, double hi) {
-  if (x >= lo && x <= hi) return RLX_OK; /* false for NaN */
-  return RLX_FAIL(RLX_INVALID, "%s is %g but must be in %g..%g", name, x, lo, hi);
 }
 
 rlx_status rlx_shape_rng(rlx_infer *c) {
@@ -38,17 +34,16 @@ rlx_status rlx_shape_sample(rlx_infer *c) {
   const rlx_attrs_sample *a = c->attrs;
   const rlx_dims *x = rlx_infer_shape(c, 0);
   RLX_TRY(check_draw(c, 1));
-  if (rlx_infer_in(c, 2)) RLX_TRY(rlx_expect_shape(c, 2, RLX_DIMS(4)));
+  if (rlx_infer_in(c, 2)) RLX_TRY(rlx_expect_shape(c, 2, RLX_DIMS(RLX_SAMPLING_COUNT)));
   if (x->n < 1) return RLX_FAIL(RLX_INVALID, "input 0 (logits) is a scalar but must have an axis of tokens");
   int64_t tokens = x->v[x->n - 1];
   if (!rlx_dim_is_open(tokens) && (tokens < 1 || tokens > INT32_MAX))
     return RLX_FAIL(RLX_INVALID, "input 0 (logits) is %s: the last axis must have 1..%d tokens", RLX_DIMS_TEXT(*x),
                     INT32_MAX);
-  if (!isfinite(a->temperature) || a->temperature < 0)
-    return RLX_FAIL(RLX_INVALID, "temperature is %g but must be finite and not negative", a->temperature);
-  if (a->top_k < 0) return RLX_FAIL(RLX_INVALID, "top_k is %lld but must not be negative", (long long)a->top_k);
-  RLX_TRY(check_range("top_p", a->top_p, 0, 1));
-  RLX_TRY(check_range("min_p", a->min_p, 0, 1));
+#define SAMPLING(name, gguf, whole, min, max, neutral, doc) \
+  RLX_TRY(rlx_sampling_check(RLX_SAMPLING_##name, #name, (double)a->name));
+#include "ir/sampling.def"
+#undef SAMPLING
   c->out.shape = *x;
   c->out.shape.n--;
   return RLX_OK;

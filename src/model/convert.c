@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/sized.h"
 #include "io/file_convert.h"
+#include "ir/sampling.h"
 #include "model/names.h"
 #include "model/reader.h"
 #include "text/text.h"
@@ -78,20 +79,22 @@ static rlx_status write_encoder(const conversion *c, rlx_file_writer *w) {
 static rlx_status write_sampling(const conversion *c, rlx_file_writer *w) {
   rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
   RLX_TRY(rlx_lm_sampling_of(c->m->file, &s));
-  const struct {
-    const char *key;
-    double value;
-    bool is_there;
-  } all[] = {{"general.sampling.temp", s.temperature, s.is_given},
-             {"general.sampling.top_p", s.top_p, s.is_given && s.top_p < 1},
-             {"general.sampling.min_p", s.min_p, s.is_given && s.min_p > 0},
-             {"general.sampling.penalty_repeat", s.repetition_penalty, fabs(s.repetition_penalty - 1) > 0}};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    rlx_meta m = {.key = all[i].key, .type = "f32", .kind = RLX_META_FLOAT, .number = all[i].value};
-    if (all[i].is_there) RLX_TRY(rlx_file_writer_meta(w, &m));
+  const double values[RLX_SAMPLING_COUNT] = {
+#define SAMPLING(name, gguf, whole, min, max, neutral, doc) (double)s.name,
+#include "ir/sampling.def"
+#undef SAMPLING
+  };
+  for (int i = 0; s.is_given && i < RLX_SAMPLING_COUNT; i++) {
+    const rlx_sampling_row *row = &rlx_sampling_rows[i];
+    char key[64];
+    snprintf(key, sizeof key, "general.sampling.%s", row->gguf);
+    rlx_meta m = {.key = key, .type = "f32", .kind = RLX_META_FLOAT, .number = values[i]};
+    if (row->is_whole) m = (rlx_meta){.key = key, .type = "i32", .kind = RLX_META_INT, .integer = (int64_t)values[i]};
+    if (i == RLX_SAMPLING_temperature || fabs(values[i] - row->neutral) > 0) RLX_TRY(rlx_file_writer_meta(w, &m));
   }
-  rlx_meta top_k = {.key = "general.sampling.top_k", .type = "i32", .kind = RLX_META_INT, .integer = s.top_k};
-  return s.top_k ? rlx_file_writer_meta(w, &top_k) : RLX_OK;
+  rlx_meta penalty = {.key = "general.sampling.penalty_repeat", .type = "f32", .kind = RLX_META_FLOAT};
+  penalty.number = s.repetition_penalty;
+  return fabs(s.repetition_penalty - 1) > 0 ? rlx_file_writer_meta(w, &penalty) : RLX_OK;
 }
 
 static rlx_status write_metas(void *user, rlx_file_writer *w) {

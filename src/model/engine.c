@@ -143,7 +143,8 @@ rlx_status lm_program_write(rlx_lm *lm, lm_program *p) {
   rlx_tensor draw = {RLX_I32, {.n = 0}, {&p->draw}, sizeof p->draw};
   if (!p->desc.is_drawn) return RLX_OK;
   RLX_TRY(rlx_executable_write(e, "draw", &draw));
-  return rlx_executable_write(e, "sampling", &(rlx_tensor){RLX_F32, RLX_DIMS(4), {p->sampling}, sizeof p->sampling});
+  return rlx_executable_write(e, "sampling",
+                              &(rlx_tensor){RLX_F32, RLX_DIMS(RLX_SAMPLING_COUNT), {p->sampling}, sizeof p->sampling});
 }
 
 /* ---- Loading ---- */

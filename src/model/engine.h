@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/budget.h"
 #include "base/lock.h"
+#include "ir/sampling.h"
 #include "model/model.h"
 #include "runtime/executable.h"
 
@@ -27,8 +28,9 @@ typedef struct lm_program {
   rlx_executable *executable;
   int32_t *tokens, *position, *length; /* inputs: [B, T], [B], [B] (NULL where T is 1) */
   int32_t draw;
-  float sampling[4]; /* temperature, top_k, top_p, min_p: inputs, so that no setting needs a compilation */
-  uint32_t logits;   /* index of the output "logits" */
+  float
+    sampling[RLX_SAMPLING_COUNT]; /* temperature, top_k, top_p, min_p: inputs, so that no setting needs a compilation */
+  uint32_t logits;                /* index of the output "logits" */
 } lm_program;
 
 typedef struct lm_sequence {

@@ -31,16 +31,18 @@ rlx_status lm_program_for(rlx_lm *lm, const rlx_lm_options *o, uint32_t sequence
   lm_graph_desc d = {.sequences = sequences, .tokens = 1, .result = LM_TOKEN, .is_drawn = o->temperature > 0};
   if (d.is_drawn && lm->is_gpu && o->top_k > 0 && o->top_k <= SMALL_TOP_K) d.max_k = SMALL_TOP_K;
   RLX_TRY(lm_program_get(lm, &d, out));
-  const double how[4] = {o->temperature, o->top_k, o->top_p > 0 ? o->top_p : 1, o->min_p};
-  for (int i = 0; i < 4; i++) (*out)->sampling[i] = (float)how[i];
+#define SAMPLING(name, gguf, whole, min, max, neutral, doc) (*out)->sampling[RLX_SAMPLING_##name] = (float)o->name;
+#include "ir/sampling.def"
+#undef SAMPLING
+  if (!(o->top_p > 0)) (*out)->sampling[RLX_SAMPLING_top_p] = RLX_NEUTRAL_top_p;
   return RLX_OK;
 }
 
 rlx_status lm_check_options(const rlx_lm *lm, const rlx_lm_options *o) {
-  if (!(o->temperature >= 0 && o->temperature <= 1000))
-    return RLX_FAIL(RLX_INVALID, "a temperature of %g: expected 0 to 1000", o->temperature);
-  if (!(o->top_p >= 0 && o->top_p <= 1)) return RLX_FAIL(RLX_INVALID, "top_p of %g: expected 0 to 1", o->top_p);
-  if (!(o->min_p >= 0 && o->min_p <= 1)) return RLX_FAIL(RLX_INVALID, "min_p of %g: expected 0 to 1", o->min_p);
+#define SAMPLING(name, gguf, whole, min, max, neutral, doc) \
+  RLX_TRY(rlx_sampling_check(RLX_SAMPLING_##name, #name, (double)o->name));
+#include "ir/sampling.def"
+#undef SAMPLING
   if (o->ahead > LM_MAX_SPAN)
     return RLX_FAIL(RLX_INVALID, "%u tokens ahead: at most %d", (unsigned)o->ahead, (int)LM_MAX_SPAN);
   if (o->special < RLX_LM_SPECIAL_DEFAULT || o->special > RLX_LM_SPECIAL_PARSE)

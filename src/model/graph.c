@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "ir/sampling.h"
 #include "model/family.h"
 #include "model/names.h"
 
@@ -90,7 +91,7 @@ static void make_result(lm_build *b, rlx_node x) {
   if (d->result == LM_TOKEN) {
     rlx_op_sample_desc how = {RLX_OP_SAMPLE_DESC_INIT, .top_k = d->max_k};
     if (d->is_drawn) how.draw = draw_number(b);
-    if (d->is_drawn) how.settings = rlx_op_input(g, "sampling", RLX_F32, RLX_DIMS(4));
+    if (d->is_drawn) how.settings = rlx_op_input(g, "sampling", RLX_F32, RLX_DIMS(RLX_SAMPLING_COUNT));
     rlx_node token = rlx_op_sample(g, logits, d->is_drawn ? 1 : 0, &how);
     rlx_graph_add_output(g, "token", rlx_op_reshape(g, token, RLX_DIMS(b->sequences, 1)));
   } else {

@@ -13,19 +13,13 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "io/file_json.h"
+#include "ir/sampling.h"
 #include "rlx/lm.h"
 
 typedef struct setting {
   const char *gguf, *json; /* the key in each format; NULL: it has none */
   double neutral;          /* the value without effect */
 } setting;
-
-enum { TEMPERATURE, TOP_K, TOP_P, MIN_P, N_APPLIED };
-static const struct {
-  const char *gguf, *json;
-  double max;
-} applied[N_APPLIED] = {
-  {"temp", "temperature", 1000}, {"top_k", "top_k", 1e6}, {"top_p", "top_p", 1}, {"min_p", "min_p", 1}};
 
 static const setting reported[] = {
   {"penalty_repeat", "repetition_penalty", 1},
@@ -64,17 +58,15 @@ static const char no_effect[] =
   " prompt_lookup_num_tokens prefill_chunk_size is_assistant generation_kwargs token_healing trust_remote_code ";
 
 typedef struct found {
-  bool has[N_APPLIED];
-  double value[N_APPLIED];
+  bool has[RLX_SAMPLING_COUNT]; /* by setting that is applied: sampling.def */
+  double value[RLX_SAMPLING_COUNT];
   double penalty; /* repetition penalty */
   bool is_greedy, samples;
   rlx_str others; /* "repetition_penalty 1.1" */
 } found;
 
 static rlx_status take(found *f, int which, const char *where, double v) {
-  if (!(v >= 0 && v <= applied[which].max) || (which == TOP_K && v != floor(v)))
-    return RLX_FAIL(RLX_INVALID, "%s: expected %s from 0 to %g, found %g", where,
-                    which == TOP_K ? "a whole number" : "a number", applied[which].max, v);
+  RLX_TRY(rlx_sampling_check(which, where, v));
   f->has[which] = true;
   f->value[which] = v;
   return RLX_OK;
@@ -102,8 +94,8 @@ static bool is_listed(const char *list, const char *word) {
 
 static rlx_status read_key(found *f, const char *name, const rlx_meta *m) {
   bool is_number = m->kind == RLX_META_FLOAT || m->kind == RLX_META_INT;
-  for (int i = 0; i < N_APPLIED; i++) {
-    if (strcmp(name, applied[i].gguf) != 0) continue;
+  for (int i = 0; i < RLX_SAMPLING_COUNT; i++) {
+    if (strcmp(name, rlx_sampling_rows[i].gguf) != 0) continue;
     if (!is_number) return RLX_FAIL(RLX_INVALID, "%s: expected a number, found %s", m->key, m->type);
     return take(f, i, m->key, m->number);
   }
@@ -131,8 +123,8 @@ static rlx_status read_member(found *f, const char *key, json_t *v) {
     f->samples = json_is_true(v);
     return RLX_OK;
   }
-  for (int i = 0; i < N_APPLIED; i++) {
-    if (strcmp(key, applied[i].json) != 0) continue;
+  for (int i = 0; i < RLX_SAMPLING_COUNT; i++) {
+    if (strcmp(key, rlx_sampling_rows[i].name) != 0) continue;
     if (!json_is_number(v)) return RLX_FAIL(RLX_INVALID, "%s: expected a number", key);
     return take(f, i, key, json_number_value(v));
   }
@@ -161,6 +153,20 @@ static rlx_status read_json(const rlx_meta *m, found *f) {
   return s ? rlx_fail_frame(s, "generation_config.json") : RLX_OK;
 }
 
+/* ---- The table for callers ---- */
+
+uint32_t rlx_lm_setting_count(void) { return RLX_SAMPLING_COUNT; }
+
+rlx_status rlx_lm_setting_at(uint32_t i, rlx_lm_setting *out) {
+  if (!out) return RLX_FAIL(RLX_INVALID, "rlx_lm_setting_at: out is NULL");
+  RLX_TRY(RLX_SIZED_CLEAR("rlx_lm_setting", out));
+  if (i >= RLX_SAMPLING_COUNT)
+    return RLX_FAIL(RLX_NOT_FOUND, "rlx_lm_setting_at: setting %u of %d", (unsigned)i, (int)RLX_SAMPLING_COUNT);
+  const rlx_sampling_row *r = &rlx_sampling_rows[i];
+  rlx_lm_setting own = {RLX_LM_SETTING_INIT, r->is_whole, r->name, r->doc, r->min, r->max, r->neutral};
+  return RLX_SIZED_WRITE("rlx_lm_setting", &own, out);
+}
+
 /* ---- Both ---- */
 
 rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
@@ -168,18 +174,19 @@ rlx_status rlx_lm_sampling_of(const rlx_file *file, rlx_lm_sampling *out) {
   RLX_TRY(RLX_SIZED_CLEAR("rlx_lm_sampling", out));
   rlx_lm_sampling own = {RLX_LM_SAMPLING_INIT};
   found f = {.penalty = 1};
+  for (int i = 0; i < RLX_SAMPLING_COUNT; i++) f.value[i] = rlx_sampling_rows[i].neutral;
   rlx_meta m;
   bool has_json = rlx_file_meta_find(file, "generation_config.json", &m) && m.kind == RLX_META_TEXT;
   rlx_status s = has_json ? read_json(&m, &f) : read_gguf(file, &f);
   if (!s && f.others.failed) s = RLX_FAIL(RLX_NO_MEMORY, "the settings of a model");
   if (!s) {
-    for (int i = 0; i < N_APPLIED; i++) own.is_given |= f.has[i];
+    for (int i = 0; i < RLX_SAMPLING_COUNT; i++) own.is_given |= f.has[i];
     own.is_given |= f.is_greedy || f.samples;
-    /* A model that samples but gives no temperature uses 1. */
-    own.temperature = f.is_greedy ? 0 : f.has[TEMPERATURE] ? f.value[TEMPERATURE] : own.is_given ? 1 : 0;
-    own.top_k = (uint32_t)f.value[TOP_K];
-    own.top_p = f.has[TOP_P] ? f.value[TOP_P] : 1;
-    own.min_p = f.value[MIN_P];
+    own.temperature = f.value[RLX_SAMPLING_temperature]; /* neutral where the file only asks for sampling */
+    own.top_k = (uint32_t)f.value[RLX_SAMPLING_top_k];
+    own.top_p = f.value[RLX_SAMPLING_top_p];
+    own.min_p = f.value[RLX_SAMPLING_min_p];
+    if (f.is_greedy || !own.is_given) own.temperature = 0;
     own.repetition_penalty = f.penalty;
     snprintf(own.not_applied, sizeof own.not_applied, "%s", f.others.v ? f.others.v : "");
   }

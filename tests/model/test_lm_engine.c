@@ -368,6 +368,7 @@ TEST(options_that_make_no_sense) {
   CHECK_FAILS(rlx_lm_generate_ids(lm, ids_of(&g.tokens), 1, &o, hear, &s, NULL), RLX_INVALID, word)
   REFUSED(o.temperature = (double)NAN, "temperature");
   REFUSED(o.temperature = -1, "temperature");
+  REFUSED(o.top_k = UINT32_MAX, "top_k");
   REFUSED(o.top_p = 1.5, "top_p");
   REFUSED(o.min_p = -0.1, "min_p");
   REFUSED(o.sequence = 1, "sequence 1");

@@ -50,6 +50,43 @@ TEST(what_is_not_applied_is_named) {
   CHECK(strstr(s.not_applied, "no_repeat_ngram_size 3") && !strstr(s.not_applied, "num_beams"));
 }
 
+/* One table: a file and the op take a setting's ends and refuse what is past them. */
+static rlx_status as_attribute(const char *name, double v) {
+  char text[160];
+  rlx_graph *g;
+  int n = snprintf(text, sizeof text,
+                   "graph { %%x = input \"x\" : f32[2,5] %%y = sample(%%x) {%s=%.10g} output \"y\" = %%y }", name, v);
+  rlx_status s = rlx_graph_parse(text, (size_t)n, &g);
+  rlx_graph_destroy(g);
+  return s;
+}
+
+static rlx_status in_a_file(const char *name, double v) {
+  char text[80];
+  rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
+  snprintf(text, sizeof text, "{\"%s\":%.10g}", name, v);
+  return read_settings(text, &s);
+}
+
+TEST(ranges_are_the_same_everywhere) {
+  rlx_lm_setting s = {RLX_LM_SETTING_INIT};
+  CHECK(rlx_lm_setting_count() == 4);
+  for (uint32_t i = 0; i < rlx_lm_setting_count(); i++) {
+    CHECK_OK(rlx_lm_setting_at(i, &s));
+    CHECK(s.min <= s.neutral && s.neutral <= s.max && s.doc[0]);
+    const double right[] = {s.min, s.neutral, s.max}, wrong[] = {s.min - 1, s.max + 1};
+    for (size_t k = 0; k < 3; k++) {
+      CHECK_OK(as_attribute(s.name, right[k]));
+      CHECK_OK(in_a_file(s.name, right[k]));
+    }
+    for (size_t k = 0; k < 2; k++) {
+      CHECK_FAILS(as_attribute(s.name, wrong[k]), RLX_INVALID, s.name);
+      CHECK_FAILS(in_a_file(s.name, wrong[k]), RLX_INVALID, s.name);
+    }
+  }
+  CHECK(rlx_lm_setting_at(rlx_lm_setting_count(), &s) == RLX_NOT_FOUND);
+}
+
 TEST(what_is_refused) {
   rlx_lm_sampling s = {RLX_LM_SAMPLING_INIT};
   CHECK_FAILS(read_settings("{\"temperature\":-1}", &s), RLX_INVALID, "temperature: expected a number from 0 to 1000");

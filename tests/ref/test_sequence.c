@@ -53,11 +53,11 @@ static const rule refused[] = {
     {RANDOM_LEAVES, "sample(%s)", NULL, "is a scalar"},
     {RANDOM_LEAVES, "sample(%e)", NULL, "the last axis must have"},
     {RANDOM_LEAVES, "sample(%x, %d)", NULL, "must have rank 0"},
-    {RANDOM_LEAVES, "sample(%x) {temperature=-0.5}", NULL, "temperature is -0.5"},
-    {RANDOM_LEAVES, "sample(%x) {temperature=nan}", NULL, "temperature is nan"},
-    {RANDOM_LEAVES, "sample(%x) {top_k=-1}", NULL, "top_k is -1"},
-    {RANDOM_LEAVES, "sample(%x) {top_p=1.5}", NULL, "top_p is 1.5"},
-    {RANDOM_LEAVES, "sample(%x) {min_p=nan}", NULL, "min_p is nan"},
+    {RANDOM_LEAVES, "sample(%x) {temperature=-0.5}", NULL, "temperature: expected a number from 0 to 1000, got -0.5"},
+    {RANDOM_LEAVES, "sample(%x) {temperature=nan}", NULL, "temperature: expected a number from 0 to 1000, got nan"},
+    {RANDOM_LEAVES, "sample(%x) {top_k=-1}", NULL, "top_k: expected a whole number from 0 to 2147483647, got -1"},
+    {RANDOM_LEAVES, "sample(%x) {top_p=1.5}", NULL, "top_p: expected a number from 0 to 1, got 1.5"},
+    {RANDOM_LEAVES, "sample(%x) {min_p=nan}", NULL, "min_p: expected a number from 0 to 1, got nan"},
 };
 /* clang-format on */
 
