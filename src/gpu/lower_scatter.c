@@ -105,7 +105,7 @@ static void apply_updates(gpu_lowering *l, scatter *s, carrier how, gpu_window o
   memcpy(&p.d0, axes.words, 4 * sizeof axes.words[0]);
   gpu_constants_scatter c = {.tu = (uint32_t)how.as,
                              .kind = how.kind,
-                             .meet = how.reduction,
+                             .reduction = how.reduction,
                              .columns = s->columns,
                              .rank = gpu_axes_rank(&axes)};
   gpu_launch d = {GPU_KERNEL(scatter, p, c),

@@ -16,7 +16,7 @@ enum {
   MAX_SUBS = 16,
   K_UNIT = 256,         /* parts of k are multiples of this: whole blocks */
   SHARED_OF_SUB = 2560, /* bytes of shared memory per subgroup */
-  HALVED = 99,          /* T_HALVED of kernels/rows_matrix.kh */
+  SCALED_F16 = 99,      /* T_SCALED_F16 of kernels/rows_matrix.kh */
 };
 
 /* Per type of weight: its kernels for up to 16 and up to 32 rows of x (NULL: not supported); the number of rows of x
@@ -87,7 +87,7 @@ void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_pla
   const gpu_tuning *tuned = gpu_tuned(l->caps);
   const kind of = kind_of(tuned, p->b_type);
   product_narrow s = shape_of(l, p);
-  bool more = p->m > NARROW_ROWS, halved = more && p->a_type == RLX_F32;
+  bool more = p->m > NARROW_ROWS, converts = more && p->a_type == RLX_F32;
   uint32_t tiles = gpu_ceil_div(p->n, ROWS_OF_SUB * s.down), splits = 1;
   while (2 * tiles * splits <= l->caps->units && p->k / (2 * splits) >= tuned->direct_min_part &&
          splits < tuned->direct_max_splits)
@@ -95,7 +95,7 @@ void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_pla
   if (s.splits) splits = s.splits;
   product_target to = gpu_product_target(l, p, splits);
   product_f16 x = {.a = p->a};
-  if (halved) x = gpu_product_to_f16(l, p, !planes, planes ? PRODUCT_BY_EIGHTS_CROSSED : PRODUCT_BY_EIGHTS);
+  if (converts) x = gpu_product_to_f16(l, p, !planes, planes ? PRODUCT_BY_EIGHTS_CROSSED : PRODUCT_BY_EIGHTS);
   gpu_params_rows_direct_blocks params = {.m = p->m,
                                           .n = p->n,
                                           .k = p->k,
@@ -105,7 +105,7 @@ void gpu_product_direct(gpu_lowering *l, const gpu_product *p, const product_pla
   bool vec_y = to.type == RLX_F32 && p->n % 4 == 0;
   gpu_constants_rows_direct_blocks c = {.subs = s.subs,
                                         .ahead = s.ahead,
-                                        .tx = halved ? HALVED : (uint32_t)p->a_type,
+                                        .tx = converts ? SCALED_F16 : (uint32_t)p->a_type,
                                         .vec_y = vec_y,
                                         .ty = (uint32_t)to.type,
                                         .extra = to.extra,

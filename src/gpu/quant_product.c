@@ -115,7 +115,7 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
   if (p->v) v = open_planes(l, p->v);
   bool normed = p->gamma.from != GPU_NONE;
   uint32_t sums = s.rows * s.cols + normed, width = p->v ? s.rows / 2 : s.rows, sets = s.group / s.lanes;
-  uint32_t meet = l->caps->subgroup ? (l->caps->subgroup < s.lanes ? l->caps->subgroup : s.lanes) : 1;
+  uint32_t shuffled = l->caps->subgroup ? (l->caps->subgroup < s.lanes ? l->caps->subgroup : s.lanes) : 1;
   gpu_params_quant_matvec params = {.m = p->m,
                                     .n = p->n,
                                     .k = p->k,
@@ -131,7 +131,7 @@ static void emit_matvec(gpu_lowering *l, const product *p) {
                                   .rows = s.rows,
                                   .cols = s.cols,
                                   .lanes = s.lanes,
-                                  .red = s.group / meet * sums,
+                                  .red = s.group / shuffled * sums,
                                   .mode = s.mode,
                                   .dual = p->v != 0,
                                   .extra = p->extra,

@@ -9,7 +9,7 @@ static void k_bind(const uint32_t *constants, const uint32_t *params, const emu_
   memcpy(&p, params, sizeof p);
   TU = constants[0];
   KIND = constants[1];
-  MEET = constants[2];
+  REDUCTION = constants[2];
   COLUMNS = constants[3];
   RANK = constants[4];
   places = windows[0];

@@ -469,7 +469,7 @@ typedef struct gpu_constants_scan { uint32_t t; uint32_t op; uint32_t lanes; uin
 extern const struct gpu_kernel gpu_kernel_scan;
 
 typedef struct gpu_params_scatter { uint32_t groups; uint32_t lines; uint32_t ranges; uint32_t range_size; uint32_t count; uint32_t u_step; uint32_t stride; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_scatter;
-typedef struct gpu_constants_scatter { uint32_t tu; uint32_t kind; uint32_t meet; uint32_t columns; uint32_t rank; } gpu_constants_scatter;
+typedef struct gpu_constants_scatter { uint32_t tu; uint32_t kind; uint32_t reduction; uint32_t columns; uint32_t rank; } gpu_constants_scatter;
 extern const struct gpu_kernel gpu_kernel_scatter;
 
 typedef struct gpu_params_scatter_split { uint32_t groups; uint32_t lines; uint32_t ranges; uint32_t range_size; uint32_t count; uint32_t u_step; uint32_t stride; uint32_t d0; uint32_t m0; uint32_t s0; uint32_t st0; uint32_t lo0; uint32_t n0; uint32_t d1; uint32_t m1; uint32_t s1; uint32_t st1; uint32_t lo1; uint32_t n1; uint32_t d2; uint32_t m2; uint32_t s2; uint32_t st2; uint32_t lo2; uint32_t n2; uint32_t d3; uint32_t m3; uint32_t s3; uint32_t st3; uint32_t lo3; uint32_t n3; } gpu_params_scatter_split;

@@ -1,5 +1,5 @@
-/* The CUDA prelude. The generated text is compiled by NVRTC with K_C0, K_C1, .. defined as the specialisation constants;
- * the windows come as K_WINDOWS. Vectors are the driver's own uint4 and float4. */
+/* The CUDA prelude. The generated text is compiled by NVRTC with K_C0, K_C1, .. defined as the specialisation
+ * constants; the windows are declared by K_WINDOWS. Vectors are CUDA's uint4 and float4. */
 typedef float f32;
 typedef unsigned int u32;
 typedef int i32;
@@ -10,6 +10,7 @@ typedef float4 f32x4;
 #define U4 make_uint4
 #define F4 make_float4
 #define K_UNROLL _Pragma("unroll")
+#define K_DEVICE static __device__ __forceinline__
 
 #define PARAMS_BEGIN struct Params { u32 groups;
 #define FIELD(T, n) T n;
@@ -27,12 +28,13 @@ typedef float4 f32x4;
 #define EXACT(T, n) T n
 #define ARRAY(T, n, N) T n[N]
 #define TABLE(T, n, N, ...) static __device__ const T n[N] = {__VA_ARGS__};
-#define FN1(R, n, A, a) static __device__ __forceinline__ R n(A a)
-#define FN2(R, n, A, a, B, b) static __device__ __forceinline__ R n(A a, B b)
-#define FN3(R, n, A, a, B, b, C, c) static __device__ __forceinline__ R n(A a, B b, C c)
-#define FN4(R, n, A, a, B, b, C, c, D, d) static __device__ __forceinline__ R n(A a, B b, C c, D d)
-#define FN5(R, n, A, a, B, b, C, c, D, d, E, e) static __device__ __forceinline__ R n(A a, B b, C c, D d, E e)
-#define KERNEL(n) extern "C" __global__ void __launch_bounds__(K_C0) n(K_WINDOWS, const Params p) { if (WG >= p.groups) { return; }
+#define FN1(R, n, A, a) K_DEVICE R n(A a)
+#define FN2(R, n, A, a, B, b) K_DEVICE R n(A a, B b)
+#define FN3(R, n, A, a, B, b, C, c) K_DEVICE R n(A a, B b, C c)
+#define FN4(R, n, A, a, B, b, C, c, D, d) K_DEVICE R n(A a, B b, C c, D d)
+#define FN5(R, n, A, a, B, b, C, c, D, d, E, e) K_DEVICE R n(A a, B b, C c, D d, E e)
+#define KERNEL(n) extern "C" __global__ void __launch_bounds__(K_C0) n(K_WINDOWS, const Params p) { \
+  if (WG >= p.groups) { return; }
 #define END }
 
 #define GROUP ((u32)K_C0)
@@ -52,14 +54,14 @@ typedef float4 f32x4;
 
 #define AS_F32(u) __uint_as_float(u)
 #define AS_U32(f) __float_as_uint(f)
-static __device__ __forceinline__ f32x4 AS_F4(u32x4 u) { return F4(AS_F32(u.x), AS_F32(u.y), AS_F32(u.z), AS_F32(u.w)); }
-static __device__ __forceinline__ u32x4 AS_U4(f32x4 f) { return U4(AS_U32(f.x), AS_U32(f.y), AS_U32(f.z), AS_U32(f.w)); }
+K_DEVICE f32x4 AS_F4(u32x4 u) { return F4(AS_F32(u.x), AS_F32(u.y), AS_F32(u.z), AS_F32(u.w)); }
+K_DEVICE u32x4 AS_U4(f32x4 f) { return U4(AS_U32(f.x), AS_U32(f.y), AS_U32(f.z), AS_U32(f.w)); }
 #define SELECT(c, t, f) ((c) ? (t) : (f))
-template <class T> static __device__ __forceinline__ T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
+template <class T> K_DEVICE T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
 #define RSQRT(x) rsqrtf(x)
 #define ROUND_EVEN(x) rintf(x)
 #define TRUNC(x) truncf(x)
-static __device__ __forceinline__ f32 k_half(u32 h) {
+K_DEVICE f32 k_half(u32 h) {
   f32 r;
   unsigned short s = (unsigned short)h;
   asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(s));
@@ -77,17 +79,17 @@ static __device__ __forceinline__ f32 k_half(u32 h) {
 #define SG_SIZE 32u
 #define SG_LANE (threadIdx.x & 31u)
 #define SG_INDEX (threadIdx.x >> 5u)
-template <class T> static __device__ __forceinline__ T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
-template <class T> static __device__ __forceinline__ T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
-template <class T> static __device__ __forceinline__ T SG_ADD(T x) {
+template <class T> K_DEVICE T SG_XOR(T x, u32 mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+template <class T> K_DEVICE T SG_FROM(T x, u32 lane) { return __shfl_sync(0xffffffffu, x, lane); }
+template <class T> K_DEVICE T SG_ADD(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x += SG_XOR(x, m);
   return x;
 }
-template <class T> static __device__ __forceinline__ T SG_MAX(T x) {
+template <class T> K_DEVICE T SG_MAX(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = max(x, SG_XOR(x, m));
   return x;
 }
-template <class T> static __device__ __forceinline__ T SG_MIN(T x) {
+template <class T> K_DEVICE T SG_MIN(T x) {
   for (u32 m = 16u; m > 0u; m >>= 1u) x = min(x, SG_XOR(x, m));
   return x;
 }

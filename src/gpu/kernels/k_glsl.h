@@ -1,5 +1,5 @@
-/* The GLSL prelude (Vulkan). docs/kernels.md says what each word means; the four preludes define the same words.
- * tools/kernels writes the #version, the extensions and the group size before it. */
+/* The GLSL prelude (Vulkan). docs/kernels.md explains each macro; the four preludes define the same ones. tools/kernels
+ * writes the #version, the extensions and the group size before it. */
 #define f32 float
 #define u32 uint
 #define i32 int
@@ -27,7 +27,7 @@
 #define EXACT(T, n) precise T n
 #define ARRAY(T, n, N) T n[N]
 #define TABLE(T, n, N, ...) const T n[N] = T[N](__VA_ARGS__);
-#ifdef K_FUNCTIONS /* functions stay functions: then arguments are passed as values, not through memory */
+#ifdef K_FUNCTIONS /* functions are not inlined: `const` passes arguments as values, not through memory */
 #define K_IN const
 #else
 #define K_IN

@@ -1,5 +1,5 @@
-/* The WGSL prelude (WebGPU). The strictest of the four: no ternary, no pointers, no implicit conversion, barriers only
- * where control flow is provably uniform. */
+/* The WGSL prelude (WebGPU). The strictest of the four: no ternary, no pointers, no implicit conversion, and barriers
+ * only in provably uniform control flow. */
 #define u32x2 vec2<u32>
 #define u32x4 vec4<u32>
 #define f32x4 vec4<f32>

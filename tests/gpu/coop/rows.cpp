@@ -1,5 +1,5 @@
-/* rows_coop*.glsl.k and rows_direct*.glsl.k on the host (k_coop.h) against sums in double: random shapes and types, parts of k,
- * rows far outside the range of f16, numbers that are not finite. Elements of block types are decoded as blocks.kh has it,
+/* rows_coop*.glsl.k and rows_direct*.glsl.k on the host (k_coop.h) against sums in double: random shapes and types,
+ * parts of k, rows far outside the range of f16, non-finite values. Elements of block types are decoded with blocks.kh,
  * which the kernels do not use.
  *
  *   rows NUMBER SEED     closes with 'N passed, N failed, N skipped'
@@ -47,11 +47,11 @@ static std::vector<u32> draw_floats(size_t n, u32 type, f32 size, std::vector<do
 }
 
 #ifdef ROWS_DIRECT
-/* What quant_f16.k makes of f32: f16, of a dense weight's two, of a block type's one, by crosswise pairs; by eights of
- * rows; times a scale. */
+/* The output of quant_f16.k: f16 with a scale, two per element for a dense weight and one for a block type, in crossed
+ * pairs; interleaved by eight rows. */
 static void draw_f16(a_case &c) {
   size_t rows = (p.m + 7) / 8 * 8, planes = PHASES;
-  x4.words.assign(planes * rows * p.k / 2, 0x7e007e00u); /* NaN: rows that are none must not be seen */
+  x4.words.assign(planes * rows * p.k / 2, 0x7e007e00u); /* NaN: rows past the last must not be used */
   c.xs.assign((size_t)p.m * p.k, 0);
   scales.words.resize(p.m);
   for (u32 r = 0; r < p.m; r++) {
@@ -74,13 +74,13 @@ static void draw_f16(a_case &c) {
 
 static void draw_x(a_case &c) {
 #ifdef ROWS_DIRECT
-  if (TX == T_HALVED) {
+  if (TX == T_SCALED_F16) {
     draw_f16(c);
     return;
   }
 #endif
   x4.words = draw_floats((size_t)p.m * p.k, TX, 1, c.xs);
-  for (u32 r = 0; r < p.m && TX == T_F32; r++) { /* rows of every size, none at all among them */
+  for (u32 r = 0; r < p.m && TX == T_F32; r++) { /* rows of every magnitude, including zero */
     static const f32 sizes[] = {1, 1, 1, 100, 1e-3f, 3e4f, 1e20f, 1e-20f, 0};
     f32 by = sizes[draw(0, draw(0, 1) ? 3 : 8)];
     for (size_t i = (size_t)r * p.k; i < (size_t)(r + 1) * p.k; i++) {
@@ -94,7 +94,7 @@ static void draw_x(a_case &c) {
 }
 
 #ifdef ROWS_BLOCKS
-/* Planes of a type: bytes of each, and what they are: codes, halves, halves and then bytes, f32, exponents. */
+/* Planes of a type: bytes of each, and the kind: codes, f16, f16 then bytes, f32, exponents. */
 struct a_plane {
   u32 bytes;
   char kind;
@@ -194,7 +194,7 @@ static void draw_constants() {
   DOWN = 1u << draw(0, 2);
   SUBS = DOWN * draw(1, 8 / DOWN);
 #ifndef ROWS_F32
-  if (draw(0, 1)) TX = T_HALVED;
+  if (draw(0, 1)) TX = T_SCALED_F16;
 #endif
 #endif
   TY = draw(0, 1) ? T_F32 : T_OWN;
@@ -219,7 +219,7 @@ static a_case draw_case() {
   c.splits = draw(0, 2) ? 1 : draw(2, 3);
   c.odd = draw(0, 4) == 0;
 #ifdef ROWS_DIRECT
-  if (TX == T_HALVED) c.odd = false; /* what is infinite times both halves may be NaN */
+  if (TX == T_SCALED_F16) c.odd = false; /* an infinity times both parts may be NaN */
 #endif
   if (c.splits > 1) TY = T_F32, EXTRA = 0;
   if (TY != T_F32) p.n += p.n % 2;
@@ -259,7 +259,7 @@ static bool check_element(const a_case &c, u32 r, u32 n) {
     double v = c.xs[(size_t)r * p.k + i] * c.ws[(size_t)n * p.k + i];
     sum += v, size += fabs(v);
   }
-  double max = 0; /* what is lost of x is lost of the row's largest element */
+  double max = 0; /* the error of x is relative to the row's largest element */
   for (u32 i = 0; i < p.k; i++) max = fmax(max, fabs(c.xs[(size_t)r * p.k + i]));
   if (EXTRA == EXTRA_BIAS) sum += c.es[n];
   if (EXTRA == EXTRA_ONE_BIAS) sum += c.es[0];
