@@ -1,10 +1,11 @@
-/* Single ops at the sizes of models on a GPU, for the table of docs/performance.md: bench/gpu [--device NAME] [PATTERN].
+/* Times single ops at the sizes of models on a GPU, for the table of docs/performance.md: bench/gpu [--device NAME]
+ * [PATTERN].
  *
- * Each case is a graph with several independent copies of one op, each with tensors of its own, so that what is read is far
- * larger than the caches and the cost of a submission is shared: the time of a run divided by the copies is the time of the
- * op as a model sees it. Runs are repeated and the median is printed, one JSON line per case: name, seconds, flops, bytes, and the seconds
- * of one op alone by the device's clock.
- * tools/gpu_report puts PyTorch beside them in the same session. The first line is the device. */
+ * Each case is a graph with several independent copies of one op, with separate tensors, so the data is far larger than
+ * the caches and the cost of a submission is shared: the time of a run divided by the copies is the time of the op in a
+ * model. Runs are repeated and the median is printed, one JSON line per case: name, seconds, flops, bytes, and the
+ * seconds of a single op by the device's clock. tools/gpu_report runs PyTorch in the same session for comparison. The
+ * first line is the device. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@ typedef struct bench_case {
   kind kind;
   rlx_dtype type; /* of activations */
   rlx_dtype weight;
-  int64_t m, n,
-    k; /* WEIGHT: b is [n, k]; UNARY: [m, n]; ATTENTION: m queries, n keys, k batch; CONV: m images, n channels, k size */
+  /* WEIGHT: b is [n, k]; UNARY: [m, n]; ATTENTION: m queries, n keys, k batch; CONV: m images, n channels, k size */
+  int64_t m, n, k;
   rlx_node (*op)(rlx_graph *g, rlx_node x);
   int copies;
 } bench_case;
@@ -141,7 +142,7 @@ static float draw(void) {
   return (float)((double)(seed >> 40) / 8388608.0 - 1.0);
 }
 
-/* Fills `bytes` with values of a type: a piece of them, again and again. */
+/* Fills `bytes` with values of a type: repeats one block of them. */
 static rlx_status fill(rlx_dtype t, unsigned char *data, size_t bytes) {
   enum { PIECE = 1 << 16 };
   static float values[PIECE];
@@ -177,7 +178,7 @@ static rlx_status fill_leaf(rlx_executable *e, const char *name, uint64_t *bytes
 
 /* ---- measuring ---- */
 
-/* The device's own clock: the least time of the fastest step, what one op takes alone. */
+/* Uses the device's clock: the minimum time of the fastest step, which is one op alone. */
 static rlx_status measure_step(rlx_executable *e, double *seconds) {
   rlx_status s = rlx_executable_profile(e, true);
   for (int i = 0; i < 5 && !s; i++) s = rlx_executable_run(e);

@@ -1,12 +1,12 @@
-/* Attention's kernels against each other on one device, with the results checked:
+/* Compares the attention kernels on one device, and checks their results:
  *
  *   bench/vk_attention [--device NAME] [--check] [PATTERN]
  *
- * For each shape and each way to run it (matrix units with 4 or 8 sub-groups to a group, tiles, few rows with more or fewer keys
- * in flight), and for the choice that the library makes by itself, a graph of several copies, each with operands of its own, is
- * timed (the median run, divided by the copies), and 64 rows of the first copy's result, the first and the last among them, are
- * compared with sums in double. --check: only shapes that are small and ragged. PATTERN: shapes whose name holds it. A line
- * per measurement. */
+ * For each shape and each kernel choice (matrix units with 4 or 8 subgroups per workgroup, tiles, few rows with more or
+ * fewer keys in flight), and for the library's own choice, it times a graph of several copies with separate operands
+ * (the median run, divided by the copies). 64 rows of the first copy's result, including the first and last, are
+ * compared with sums in double. --check: only small and ragged shapes. PATTERN: shapes whose name contains it. Prints a
+ * line per measurement. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +50,10 @@ typedef struct way {
   gpu_attention_choice choice;
 } way;
 static const way many[] = {{"own choice", {0}},
-                           {"8 sub-groups", {.subs = 8, .weights = 1}},
-                           {"8 sub-groups, two weights", {.subs = 8, .weights = 2}},
-                           {"4 sub-groups", {.subs = 4, .weights = 1}},
-                           {"4 sub-groups, two weights", {.subs = 4, .weights = 2}},
+                           {"8 subgroups", {.subs = 8, .weights = 1}},
+                           {"8 subgroups, two weights", {.subs = 8, .weights = 2}},
+                           {"4 subgroups", {.subs = 4, .weights = 1}},
+                           {"4 subgroups, two weights", {.subs = 4, .weights = 2}},
                            {"tiles", {.no_coop = true}}};
 static const way few[] = {{"own choice", {0}},
                           {"4 keys, 4 groups of 128", {.unroll = 4, .groups_per_unit = 4, .group_size = 128}},
@@ -98,7 +98,7 @@ static rlx_status fill(rlx_executable *e, const char *name, rlx_tensor *out) {
 
 /* ---- the check ---- */
 
-/* One row in double: head h, query i of [1, H, S, D]. The largest error as a share of what is allowed. */
+/* Checks one row in double: head h, query i of [1, H, S, D]. Returns the largest error relative to the tolerance. */
 static double row_error(const shape *c, const rlx_tensor t[3], const rlx_tensor *y, int64_t h, int64_t i) {
   int64_t kv = h / (c->heads / c->kv_heads), seen = i + c->n_keys - c->n_q + 1;
   if (c->n_q == 1) seen = c->n_keys;

@@ -1,12 +1,12 @@
-/* Every tile of the matrix products against every other, on one device, with the results checked:
+/* Compares all tiles of the matrix products on one device, and checks their results:
  *
  *   bench/vk_matmul [--device NAME] [--check] [PATTERN]
  *
- * For each shape and each tile of gpu/matmul_tiles.c that fits it (with k in 1, 2, 4, 8 parts where tiles are few), and for
- * the choice that the library makes by itself, a graph of several copies of the product, each with operands of its own, is
- * timed (the median run, divided by the copies), and 1,000 of the results, the edges among them, are compared with sums in
- * double. --check: only shapes that are small and ragged. PATTERN: shapes whose name holds it. A line per measurement; at
- * the end the best of each shape beside the library's choice, which says what the table's rates should be. */
+ * For each shape and each tile of gpu/matmul_tiles.c that fits it (with k split into 1, 2, 4, 8 parts if tiles are
+ * few), and for the library's own choice, it times a graph of several copies of the product with separate operands (the
+ * median run, divided by the copies). 1,000 of the results, including the edges, are compared with sums in double.
+ * --check: only small and ragged shapes. PATTERN: shapes whose name contains it. Prints a line per measurement, and at
+ * the end the best tile of each shape and the library's choice, from which the rates of the table are set. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ static bench_values of_a, of_b;
 
 /* ---- one measurement ---- */
 
-/* Names differ from measurement to measurement, so that no executable is found in a cache. */
+/* Names differ between measurements, so no executable comes from a cache. */
 static rlx_status measure(rlx_session *session, const shape *sh, int number, bool warm, double *seconds,
                           double *error) {
   rlx_graph *g = NULL;
@@ -110,7 +110,7 @@ static void tile_name(char *to, size_t bytes, const product_tile *t, uint32_t sp
              (unsigned)gpu_tile_columns(t), (unsigned)t->depth, (unsigned)t->stages, (unsigned)splits);
 }
 
-/* Prints a line; true if the result is right. *seconds is 0 where it is not. */
+/* Prints a line; returns whether the result is right. *seconds is 0 if it is not. */
 static bool report(rlx_session *session, const shape *s, const product_tile *t, uint32_t splits, bool warm,
                    double *seconds) {
   static int number;
@@ -133,7 +133,7 @@ static bool report(rlx_session *session, const shape *s, const product_tile *t, 
   return right;
 }
 
-/* Whether a tile is worth a try: of the right kind, and not mostly empty. */
+/* Whether a tile is worth measuring: of the right kind, and not mostly empty. */
 static bool suits(const shape *s, const product_tile *t) {
   bool coop = t->unit >= PRODUCT_COOP4, narrow_types = s->a != RLX_F32;
   return coop == narrow_types && gpu_tile_rows(t) < 4 * (uint64_t)s->m + 32 && (coop || s->m > PRODUCT_SKINNY_ROWS) &&

@@ -1,12 +1,12 @@
-/* Products of some rows of f32 (or f16) with a weight [n, k] of f16, bf16 or a block type: what the kernels for matrix units take
- * (gpu/matmul_narrow.c), in every shape of a group, beside what is taken without them; with the results checked.
+/* Times narrow products of f32 (or f16) rows with a weight [n, k] of f16, bf16 or a block type: the kernels for matrix
+ * units (gpu/matmul_narrow.c), in every shape of a workgroup, and the kernels used without them. Checks the results.
  *
  *   bench/vk_rows [--device NAME] [--check] [--quick] [PATTERN]
  *
- * For each shape a graph of several copies of the product, with weights of 160 MB in all, each of which is met four times, is timed:
- * the median run, divided by the products. 1,000 of the results, the edges among them, are compared with sums in double, where a
- * weight of a block type is what it decodes to. --check: shapes that are small and ragged. --quick: only the library's choice.
- * PATTERN: shapes whose name holds it. A line per measurement, with the share of the bytes of the weight in GB/s. */
+ * For each shape it times a graph of several copies of the product, with 160 MB of weights in all, each used four
+ * times: the median run, divided by the products. 1,000 of the results, including the edges, are compared with sums in
+ * double, with weights of block types decoded. --check: small and ragged shapes. --quick: only the library's choice.
+ * PATTERN: shapes whose name contains it. Prints a line per measurement, with the bandwidth of the weight in GB/s. */
 #include <stdio.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static double weight_bytes(const shape *s) {
   return (double)s->n * (double)s->k / info->block_elements * info->block_bytes;
 }
 
-/* Names differ from measurement to measurement, so that no executable is found in a cache. */
+/* Names differ between measurements, so no executable comes from a cache. */
 static rlx_status measure(rlx_session *session, const shape *sh, bool check, double *seconds, double *error) {
   static int number;
   rlx_graph *g = NULL;
@@ -100,13 +100,13 @@ static rlx_status measure(rlx_session *session, const shape *sh, bool check, dou
   return s;
 }
 
-/* Weights of block types meet x rounded to 8 bits or f16. */
+/* With weights of block types, x is rounded to 8 bits or f16. */
 static bool is_right(const shape *s, double error) {
   if (rlx_dtype_is_block(s->w)) return error < 8e-3;
   return error < (s->x == RLX_F32 ? 1e-5 : s->x == RLX_F16 ? 1e-3 : 8e-3);
 }
 
-/* way NULL: the library's choice. Prints a line; 1 if the result is wrong. */
+/* way NULL: the library's choice. Prints a line; returns 1 if the result is wrong. */
 static int report(rlx_session *session, const shape *s, const product_narrow *way, bool check) {
   char what[64] = "(the library's choice)", name[64];
   double error = 0, seconds = 0;

@@ -1,7 +1,7 @@
-/* The emulated GPU as a backend: the lowerings of gpu/ carried out by kernels that run as C on the host.
+/* Backend of the emulated GPU: executes the lowerings of gpu/ with kernels compiled as C for the host.
  *
- * Its limits are chosen to be met: few groups along x, so that folding into y happens in every test. "emu" has the
- * features that every Vulkan device has and no more. Blocks are the CPU's. */
+ * Its limits are small so that tests reach them: there are few groups along x, so the fold into y occurs in every test.
+ * "emu" has only the features that every Vulkan device has. Blocks are the CPU backend's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ typedef struct emu_device {
 typedef struct emu_step {
   rlx_node node;
   bool copy;
-  const rlx_lowering *lowered;           /* its claim's */
+  const rlx_lowering *lowered;           /* owned by the claim */
   rlx_bound (*windows)[GPU_MAX_WINDOWS]; /* by dispatch */
 } emu_step;
 
@@ -36,18 +36,18 @@ struct rlx_program {
 
 static pthread_mutex_t one_group = PTHREAD_MUTEX_INITIALIZER;
 
-/* A child made by fork has none of the threads that may have been in a group. */
-static void forget_groups(void) {
+/* In a forked child the thread that may hold the mutex does not exist: reinitialise it. */
+static void reset_mutex(void) {
   static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   one_group = fresh;
 }
-__attribute__((constructor)) static void survive_fork(void) { (void)pthread_atfork(NULL, NULL, forget_groups); }
+__attribute__((constructor)) static void register_fork_handler(void) { (void)pthread_atfork(NULL, NULL, reset_mutex); }
 
-/* ---- what kernels call ---- */
+/* ---- functions that kernels call ---- */
 
-static char fault[256];         /* the first since the dispatch began; "" if none */
-static const char *running;     /* the kernel */
-static void *shared_pieces[32]; /* of the group that runs */
+static char fault[256];         /* the first fault of the dispatch; "" if none */
+static const char *running;     /* name of the kernel */
+static void *shared_arrays[32]; /* shared arrays of the current group */
 static int n_shared;
 
 void emu_fault(const char *window, uint64_t index, uint64_t words) {
@@ -57,17 +57,17 @@ void emu_fault(const char *window, uint64_t index, uint64_t words) {
 }
 
 void *emu_shared(size_t bytes) {
-  void *piece = n_shared < 32 ? malloc(bytes ? bytes : 1) : NULL;
-  if (!piece) {
+  void *array = n_shared < 32 ? malloc(bytes ? bytes : 1) : NULL;
+  if (!array) {
     emu_fault("shared memory", bytes, 0);
     return NULL;
   }
-  memset(piece, 0xa5, bytes); /* what a GPU leaves there is anyone's guess */
-  return shared_pieces[n_shared++] = piece;
+  memset(array, 0xa5, bytes); /* shared memory is uninitialised on a GPU */
+  return shared_arrays[n_shared++] = array;
 }
 
 static void free_shared(void) {
-  while (n_shared) free(shared_pieces[--n_shared]);
+  while (n_shared) free(shared_arrays[--n_shared]);
 }
 
 float emu_half(uint16_t h) { return rlx_f16_to_f32(h); }
@@ -80,7 +80,7 @@ static uint32_t emu_count(const char **why) {
 }
 
 static rlx_status emu_describe(uint32_t index, rlx_device_info *out) {
-  if (index != 0) return RLX_FAIL(RLX_NOT_FOUND, "emulated device %u: there is one, with index 0", (unsigned)index);
+  if (index != 0) return RLX_FAIL(RLX_NOT_FOUND, "emulated device: expected index 0, got %u", (unsigned)index);
   *out = (rlx_device_info){
     .name = "kernel emulator",
     .backend = "emu",
@@ -100,7 +100,7 @@ static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_
   rlx_device_info info = {RLX_DEVICE_INFO_INIT};
   RLX_TRY(emu_describe(index, &info));
   if (options->variant && *options->variant)
-    return RLX_FAIL(RLX_NOT_FOUND, "emulated device: there is no variant '%s', nor any other", options->variant);
+    return RLX_FAIL(RLX_NOT_FOUND, "emulated device: expected no variant, got '%s'", options->variant);
   emu_device *d = rlx_new(emu_device);
   if (!d) return RLX_FAIL(RLX_NO_MEMORY, "emulated device");
   d->base.backend = &rlx_backend_emu;
@@ -110,7 +110,7 @@ static rlx_status emu_open(uint32_t index, const rlx_open_options *options, rlx_
                        .max_groups_x = 7,
                        .max_window_bytes = 128 << 20,
                        .units = 4,
-                       .has_dot8 = true}; /* so that what is rounded for it is tested */
+                       .has_dot8 = true}; /* to test the kernels that round x to 8 bits */
   *out = &d->base;
   return RLX_OK;
 }
@@ -137,7 +137,7 @@ static rlx_status repack(const rlx_device *d, uint32_t layout, const rlx_type *t
   return gpu_repack(layout, type, to_layout, src, dst, pool);
 }
 
-/* ---- blocks: the CPU's, with room to round a window up to words ---- */
+/* ---- blocks: the CPU backend's, padded so that a window can be rounded up to words ---- */
 
 static rlx_status block_create(rlx_device *d, uint64_t bytes, rlx_block **out) {
   RLX_TRY(rlx_backend_cpu.block_create(d, bytes < UINT64_MAX - 16 ? (bytes + 15) / 16 * 16 : bytes, out));
@@ -168,7 +168,7 @@ static void program_destroy(rlx_program *p) {
   rlx_mem_free(p);
 }
 
-/* Tables and the run's words are bound at run time: their blocks here stand for host arrays. */
+/* Tables and the run's words are bound at run time: these blocks stand for host arrays. */
 static rlx_block table_block, run_block;
 
 static rlx_status bind_step(const rlx_bound_step *b, emu_step *s) {
@@ -229,7 +229,7 @@ static rlx_status run_dispatch(const emu_step *s, size_t i, uint32_t *run_words,
   }
   *fault = 0;
   running = d->kernel->name;
-  emu_group_size = d->group_size; /* shared arrays are sized by it */
+  emu_group_size = d->group_size; /* sizes of shared arrays depend on it */
   k->bind(d->constants, d->params, windows);
   uint32_t x = d->groups < max_x ? d->groups : max_x, y = gpu_ceil_div(d->groups, x);
   for (uint32_t g = 0; g < x * y && !*fault; g++) {

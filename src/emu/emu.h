@@ -1,6 +1,6 @@
-/* The emulated GPU: every GPU kernel run on the host, one invocation after the other. It proves kernels and lowerings
- * under the sanitizers where there is no GPU, and shows mistakes that a GPU forgives: an access outside a window is a
- * failure that names kernel, window and index. Slow by design; built for tests only. */
+/* The emulated GPU: runs every GPU kernel on the host, one invocation after the other. It tests kernels and lowerings
+ * under the sanitizers on machines without a GPU, and detects errors that a GPU tolerates: an access outside a window
+ * is a failure that names kernel, window and index. Slow by design; built only for tests. */
 #ifndef RLX_EMU_EMU_H
 #define RLX_EMU_EMU_H
 
@@ -12,10 +12,10 @@ typedef struct emu_window {
   uint64_t bytes; /* rounded up to words by the backend */
 } emu_window;
 
-/* What runs now. One group at a time in the whole process: the backend holds a lock. */
+/* State of the current invocation. Only one group runs at a time in the process: the backend holds a lock. */
 extern uint32_t emu_group_size, emu_lid, emu_wg;
 void emu_barrier(void);
-void *emu_shared(size_t bytes); /* for the group that is about to run; filled with a pattern */
+void *emu_shared(size_t bytes); /* a shared array of the next group, filled with a pattern */
 void emu_fault(const char *window, uint64_t index, uint64_t words);
 float emu_half(uint16_t h);
 
@@ -37,6 +37,6 @@ typedef struct emu_kernel {
   void (*group)(void);                                                                        /* before each group */
   void (*run)(void);                                                                          /* one invocation */
 } emu_kernel;
-extern const emu_kernel *const emu_kernels[]; /* in the order of gpu_kernels; NULL: Vulkan's own */
+extern const emu_kernel *const emu_kernels[]; /* in the order of gpu_kernels; NULL: a kernel only for Vulkan */
 
 #endif

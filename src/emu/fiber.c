@@ -1,8 +1,8 @@
-/* The invocations of a work group as fibers: each has a stack of its own and runs until it ends or meets a barrier; when
- * all have met it, the first goes on. The order is always the same, so a failure can be repeated. A barrier that only some
- * invocations reach is a mistake on every GPU: it is reported as a fault.
+/* Runs the invocations of a workgroup as fibers: each has its own stack and runs until it ends or reaches a barrier.
+ * When all have reached it, they continue from the first. The order is always the same, so failures are reproducible. A
+ * barrier that only some invocations reach is an error on every GPU: it is reported as a fault.
  *
- * ucontext does the switching. The sanitizer is told of each switch, so that it knows which stack is in use. */
+ * Fibers are switched with ucontext. The sanitizer is notified of each switch, since it tracks the stack in use. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,12 +42,12 @@ static const void *scheduler_stack;
 static size_t scheduler_bytes;
 #endif
 
-static void leave(bool for_good) {
+static void yield_fiber(bool is_done) {
   fiber *f = fibers[emu_lid];
 #ifdef EMU_ASAN
-  __sanitizer_start_switch_fiber(for_good ? NULL : &f->fake, scheduler_stack, scheduler_bytes);
+  __sanitizer_start_switch_fiber(is_done ? NULL : &f->fake, scheduler_stack, scheduler_bytes);
 #else
-  (void)for_good;
+  (void)is_done;
 #endif
   swapcontext(&f->context, &scheduler);
 #ifdef EMU_ASAN
@@ -61,10 +61,10 @@ static void entry(void) {
 #endif
   body();
   fibers[emu_lid]->done = true;
-  leave(true);
+  yield_fiber(true);
 }
 
-void emu_barrier(void) { leave(false); }
+void emu_barrier(void) { yield_fiber(false); }
 
 static void resume(fiber *f) {
 #ifdef EMU_ASAN
@@ -112,7 +112,7 @@ bool emu_run_group(void (*run)(void), uint32_t group, uint32_t size) {
       resume(fibers[i]);
       ended += fibers[i]->done;
     }
-    if (ended && ended != left) emu_fault("a barrier that only a part of the group reaches", emu_lid, left - ended);
+    if (ended && ended != left) emu_fault("a barrier that only part of the group reaches", emu_lid, left - ended);
     left -= ended;
   }
   return true;

@@ -1,6 +1,7 @@
-/* The host prelude: a kernel as plain C, one call per invocation, for tests under the sanitizers on machines without a
- * GPU. Windows are checked at every access, shared memory is allocated anew for each group so that the sanitizer sees its
- * ends, and a barrier switches to the next invocation (fiber.c). gen/NAME.c includes this, the kernel, and binds them. */
+/* The host prelude: compiles a kernel as C, one call per invocation, for tests under the sanitizers on machines without
+ * a GPU. Windows are checked at every access, shared memory is allocated anew for each group so that the sanitizer
+ * checks its bounds, and a barrier switches to the next invocation (fiber.c). gen/NAME.c includes this and the kernel,
+ * and binds them. */
 #ifndef RLX_EMU_K_HOST_H
 #define RLX_EMU_K_HOST_H
 
@@ -46,7 +47,7 @@ typedef struct f32x4 {
 #define VAR(T, n) T n
 #define PRECISE(T, n) T n
 #define EXACT(T, n) T n
-#define ARRAY(T, n, N) T n[N] /* sizes are numbers or enumerators */
+#define ARRAY(T, n, N) T n[N] /* N is a literal or an enumerator */
 #define TABLE(T, n, N, ...) static const T n[N] = {__VA_ARGS__};
 #define K_FN static inline __attribute__((unused))
 #define FN1(R, n, A, a) K_FN R n(A a)
@@ -126,7 +127,7 @@ K_FN i32 k_dot4(u32 a, u32 b, i32 c) {
 }
 #define DOT4(a, b, c) k_dot4(a, b, c)
 
-/* The functions that GLSL, WGSL and CUDA have for several types. */
+/* Functions that GLSL, WGSL and CUDA overload by type. */
 K_FN f32 k_minf(f32 a, f32 b) { return b < a ? b : a; }
 K_FN f32 k_maxf(f32 a, f32 b) { return b > a ? b : a; }
 K_FN u32 k_minu(u32 a, u32 b) { return b < a ? b : a; }

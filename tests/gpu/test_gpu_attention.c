@@ -1,6 +1,6 @@
-/* The GPUs' attention and rotary positions against the reference: random shapes around the edges of the tiles (64 keys, 8 to
- * 64 rows, pieces of 16 or 32 elements of a head, splits of the keys), every mask, type and run-time length, and what must
- * not leak from hidden keys. */
+/* GPU attention and rotary position embedding against the reference: random shapes around the edges of the tiles (64
+ * keys, 8 to 64 rows, slices of 16 or 32 elements of a head, splits of the keys), every mask, type and run-time length;
+ * and masked keys must not affect the result. */
 #include "gpu_check.h"
 #include "test.h"
 
@@ -10,7 +10,7 @@ typedef struct sizes {
   int b, h, hkv, sq, sk, d, dv;
 } sizes;
 
-/* Of the given sizes, with types, layout and masks as the seed has it. */
+/* An attention of the given sizes, with types, layout and masks drawn from the seed. */
 static void write_attention(uint64_t *seed, sizes z, gpu_check_line *l) {
   const char *type = GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16");
   bool is_f32 = strcmp(type, "f32") == 0, bhsd = gpu_check_int(seed, 0, 1) == 1;
@@ -68,7 +68,8 @@ static void any_rows(uint64_t *seed, gpu_check_line *l) {
 TEST(attention_few_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 6 : 10, any_decode)); }
 TEST(attention_many_rows) { CHECK(gpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 5 : 8, any_rows)); }
 
-/* Keys past the run-time length, masked, or not yet to be seen hold NaN and infinity: none of it comes out. */
+/* Keys that are masked, past the run-time length, or in the future hold NaN and infinity: these must not reach the
+ * result. */
 TEST(hidden_keys_do_not_leak) {
   CHECK(gpu_check_text(RLX_OP_attention,
                        "q: f32[1,3,2,8]; k: f32[1,70,1,8] special; v: f32[1,70,1,8] special; n: i32[] values(5)",
@@ -82,15 +83,15 @@ TEST(hidden_keys_do_not_leak) {
                        "attention(%q, %k, %v, %m)"));
 }
 
-/* A bias as frameworks write masks: the least number, which is not -inf; a row full of it is a plain mean. */
-TEST(least_number_as_a_mask) {
+/* A bias as frameworks write masks: the lowest finite number instead of -inf; a row full of it gives a plain mean. */
+TEST(lowest_number_as_a_mask) {
   CHECK(gpu_check_text(RLX_OP_attention,
                        "q: f32[1,2,1,8]; k: f32[1,3,1,8]; v: f32[1,3,1,8]; b: f32[2,3] "
                        "values(-3.4028234e38,-3.4028234e38,-3.4028234e38,0,-3.4028234e38,-inf)",
                        "attention(%q, %k, %v, _, %b)"));
 }
 
-/* Values far from 0, where the whole result must be right to a tenth of what an element may be off. */
+/* Values far from 0: the whole result must be accurate to a tenth of the tolerance of an element. */
 TEST(large_values) {
   CHECK(gpu_check_text(RLX_OP_attention, "q: f16[1,40,2,64]; k: f16[1,90,2,64]; v: f16[1,90,2,64] range(-9,9)",
                        "attention(%q, %k, %v) {causal=true}"));
@@ -111,7 +112,7 @@ TEST(large_heads) {
                        "attention(%q, %k, %v) {causal=true}"));
 }
 
-/* Lengths and offsets that no key answers to; what a device does with them is to see less. */
+/* Lengths and offsets beyond the keys: a device then sees fewer keys. */
 TEST(far_offsets) {
   CHECK(gpu_check_text(RLX_OP_attention,
                        "q: f32[2,3,1,8]; k: f32[2,20,1,8]; v: f32[2,20,1,8]; o: i32[2] values(2147483647,-2147483648)",
@@ -123,7 +124,7 @@ TEST(far_offsets) {
 
 /* ---- rope ---- */
 
-/* Heads that go by 16 bytes and others, positions of every kind and size, factors, tables. */
+/* Heads of whole 16-byte vectors and others, positions of every kind and size, factors, tables. */
 static void any_rope(uint64_t *seed, gpu_check_line *l) {
   const char *type = GPU_CHECK_PICK(seed, "f32", "f16", "bf16"), *layout = GPU_CHECK_PICK(seed, "bshd", "bhsd");
   int d = gpu_check_int(seed, 0, 1) ? 16 * gpu_check_int(seed, 1, 8) : gpu_check_int(seed, 2, 80);
@@ -146,7 +147,7 @@ static void any_rope(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(rope_random) { CHECK(gpu_check_random(RLX_OP_rope, TEST_IS_SANITIZED ? 12 : 20, any_rope)); }
 
-/* Heads normed before they turn, and rows that turn on their way into a state: sizes that the kernel takes and others. */
+/* Heads that are normalised before they are rotated, and rows rotated by an update: sizes with and without a kernel. */
 static void any_normed_rope(uint64_t *seed, gpu_check_line *l) {
   bool odd = gpu_check_int(seed, 0, 4) == 0;
   int d = (odd ? 2 : 8) * gpu_check_int(seed, 1, 40), rot = gpu_check_int(seed, 0, 1) ? d / 16 * 8 : 0;
@@ -163,7 +164,7 @@ static void any_normed_rope(uint64_t *seed, gpu_check_line *l) {
 static void any_rotated_update(uint64_t *seed, gpu_check_line *l) {
   int d = 8 * gpu_check_int(seed, 1, 20), tokens = gpu_check_int(seed, 1, 4), heads = gpu_check_int(seed, 1, 5);
   int room = tokens + gpu_check_int(seed, 0, 5), batch = gpu_check_int(seed, 1, 3);
-  char each[16] = ""; /* a place for all of them, or for each */
+  char each[16] = ""; /* one position for all rows, or one for each */
   if (gpu_check_int(seed, 0, 1)) snprintf(each, sizeof each, "%d", batch);
   gpu_check_print(&l->inputs,
                   "state s: %s[%d,%d,%d,%d]; r: f32[%d,%d,%d,%d]; a: i32[%s] range(0,%d); p: i32[%d,%d] "
@@ -189,7 +190,7 @@ static void any_axial(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(axial_rope_random) { CHECK(gpu_check_random(RLX_OP_axial_rope_2d, TEST_IS_SANITIZED ? 6 : 10, any_axial)); }
 
-/* Factors that are no numbers to divide by, or turn the other way. */
+/* Factors that are zero, NaN or infinite, or negative. */
 TEST(rope_odd_factors) {
   CHECK(gpu_check_text(RLX_OP_rope,
                        "x: f32[1,3,1,12]; o: i32[] values(77777); f: f32[6] values(inf,-3.7,0,nan,1e30,0.001)",

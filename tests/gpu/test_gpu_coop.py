@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Vulkan's own kernels of attention and of products with some rows, which need matrix units, as C++ on the host: tests/gpu/coop/.
+"""Runs the Vulkan kernels of attention and narrow products that need matrix units as C++ on the host: tests/gpu/coop/.
 
-  tests/gpu/test_gpu_coop.py [KERNEL]      (RLX_TEST_SEED: the cases of a run before; CXX: g++ unless set)
+  tests/gpu/test_gpu_coop.py [KERNEL]      (RLX_TEST_SEED: repeats the cases of an earlier run; CXX: g++ unless set)
 
-They are fresh in each run; a failure prints the command that repeats it. The last line is 'N passed, N failed, N skipped'.
+Cases are random in each run; a failure prints the command that repeats it. The last line is
+'N passed, N failed, N skipped'.
 """
 
 import os
@@ -20,22 +21,25 @@ CXX = os.environ.get("CXX") or "g++"
 SECONDS = 600 * float(os.environ.get("RLX_TEST_TIME") or 1)  # a guard against hangs, never a measure
 KERNELS = {"attention": ["attention_coop64", "attention_coop64_bf16", "attention_coop128", "attention_coop128_bf16"],
            "rows": ["rows_coop1", "rows_coop1_bf16", "rows_coop2", "rows_coop4", "rows_coop4_bf16", "rows_full1",
-                    "rows_full4", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks", "rows_direct2_blocks"]}
-CASES = {"attention": 8, "rows": 12}  # each runs up to a few hundred thousand invocations, whose stacks take turns
+                    "rows_full4", "rows_direct1", "rows_direct_f32", "rows_direct2", "rows_direct_blocks",
+                    "rows_direct2_blocks"]}
+CASES = {"attention": 8, "rows": 12}  # each runs up to a few hundred thousand invocations as coroutines
 
 
 def check(program_name, kernel, seed, folder):
     """How many cases passed and failed."""
     program = pathlib.Path(folder) / kernel
     made = subprocess.run([CXX, "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/src/gpu/kernels",
-                           *(["-DCOOP_BF16"] if "bf16" in kernel or "full" in kernel or "f32" in kernel else []), f'-DKERNEL_FILE="{kernel}.glsl.k"',
+                           *(["-DCOOP_BF16"] if "bf16" in kernel or "full" in kernel or "f32" in kernel else []),
+                           f'-DKERNEL_FILE="{kernel}.glsl.k"',
                            ROOT / f"tests/gpu/coop/{program_name}.cpp", "-o", program], capture_output=True, text=True)
     if made.returncode:
         print(f"FAIL {kernel} does not compile:\n{made.stderr}")
         return 0, 1
     print(f"{kernel}: RLX_TEST_SEED={seed}", flush=True)
     try:
-        done = subprocess.run([program, str(CASES[program_name]), str(seed)], capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run([program, str(CASES[program_name]), str(seed)], capture_output=True, text=True,
+                              timeout=SECONDS)
         out, code = done.stdout + done.stderr, done.returncode
     except subprocess.TimeoutExpired:
         out, code = "an invocation waits for one that does not come", None

@@ -1,5 +1,5 @@
-/* The GPU's Fourier transforms against the reference: lengths on both sides of what one group takes, powers of two and
- * others, real and complex, along any axis, cut and filled. */
+/* GPU Fourier transforms against the reference: lengths below and above the limit of one workgroup, powers of two and
+ * others, real and complex, along any axis, truncated and zero-padded. */
 #include "gpu_check.h"
 #include "test.h"
 
@@ -9,7 +9,7 @@ TEST(a_vulkan_device_is_tested_too) {
   if (!gpu_check_has("vulkan")) SKIP("no Vulkan device: the emulated GPU alone");
 }
 
-/* Small ones mostly, powers of two and their neighbours often. */
+/* Mostly small lengths; often powers of two and their neighbours. */
 static int any_length(uint64_t *seed) {
   switch (gpu_check_int(seed, 0, 3)) {
     case 0: return 1 << gpu_check_int(seed, 0, 11);
@@ -19,7 +19,7 @@ static int any_length(uint64_t *seed) {
   }
 }
 
-/* A tensor with an axis of that length and lines before or behind it; gives the axis. */
+/* A tensor with an axis of that length and lines before or after it; returns the axis. */
 static int any_lines(uint64_t *seed, const char *type, int length, char *text, size_t cap) {
   int axis = gpu_check_int(seed, 0, 2), sizes[3];
   for (int i = 0; i < 3; i++) sizes[i] = i == axis ? length : gpu_check_int(seed, 1, length > 300 ? 2 : 5);
@@ -29,7 +29,7 @@ static int any_lines(uint64_t *seed, const char *type, int length, char *text, s
 
 static const char *any_norm(uint64_t *seed) { return GPU_CHECK_PICK(seed, "backward", "forward", "ortho"); }
 
-/* n: the length itself, or one to which lines are cut or filled. */
+/* n: the length itself, or one to which lines are truncated or padded. */
 static int any_n(uint64_t *seed, int length) { return gpu_check_int(seed, 0, 1) ? length : any_length(seed); }
 
 static void any_fft(uint64_t *seed, gpu_check_line *l) {
@@ -58,7 +58,7 @@ static void any_irfft(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(random_irfft) { CHECK(gpu_check_random(RLX_OP_irfft, 2 * N_RANDOM, any_irfft)); }
 
-/* Every length up to past two steps of radix 8. */
+/* Every length up to past two radix-8 steps. */
 TEST(all_short_lengths) {
   for (int n = 1; n <= 70; n += TEST_IS_SANITIZED ? 3 : 1) {
     char inputs[32];
@@ -67,7 +67,8 @@ TEST(all_short_lengths) {
   }
 }
 
-/* Past one group: several passes, the filter of a convolution made on the device, results taken apart from work memory. */
+/* More than one workgroup: several passes, the filter of a convolution computed on the device, results from work
+ * memory. */
 TEST(several_passes) {
   CHECK(gpu_check_text(RLX_OP_fft, "x: c64[2,4096]", "fft(%x) {norm=ortho}"));
   CHECK(gpu_check_text(RLX_OP_fft, "x: c64[8192,3]", "fft(%x) {axis=0, norm=ortho}"));
@@ -82,7 +83,7 @@ TEST(several_passes) {
   CHECK(gpu_check_text(RLX_OP_irfft, "x: c64[2,2400]", "irfft(%x) {n=4798, norm=ortho}"));
 }
 
-/* On devices whose groups take no more than 1024 numbers. */
+/* On devices whose workgroups take at most 1024 numbers. */
 TEST(three_passes) {
   if (TEST_IS_SANITIZED) SKIP("so many numbers take too long here");
   CHECK(gpu_check_text(RLX_OP_fft, "x: c64[131072]", "fft(%x) {norm=ortho}"));

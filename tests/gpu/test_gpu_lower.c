@@ -1,7 +1,7 @@
-/* Every conformance case lowered for devices that are not here: large ones with matrix units, and the least there is. Nothing
- * runs; what shows is a lowering that fails (a kernel with another number of constants than it is given, a group that the
- * device does not have), which a claim on such a device would only say once somebody has one. Then: which of attention's
- * kernels a large GPU gets. */
+/* Lowers every conformance case for devices that are not present: large ones with matrix units, and the minimal one.
+ * Nothing runs. It detects lowerings that fail (a kernel with the wrong number of constants, a workgroup larger than
+ * the device's), which otherwise would show only on such a device. Also tests which attention kernels a large GPU
+ * gets. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static const gpu_caps large = {.max_group = 1024,
                                .has_coopmat_bf16 = true,
                                .knows_fragments = true,
                                .knows_fragments_bf16 = true};
-static const gpu_caps odd = {.max_group = 384, /* no power of two */
+static const gpu_caps odd = {.max_group = 384, /* not a power of two */
                              .max_shared = 32 * 1024,
                              .max_groups_x = 65535,
                              .max_window_bytes = (uint64_t)1 << 30,
@@ -37,7 +37,7 @@ static const gpu_caps min = {.max_group = 128,
                              .units = 1,
                              .device_class = GPU_SOFTWARE};
 
-/* Once before layouts are decided, and once with those it wishes for. */
+/* Lowers once before layouts are decided, and once with the layouts it prefers. */
 static rlx_status lower_node(const gpu_caps *caps, const rlx_graph *g, rlx_node node, bool exact, size_t *native) {
   gpu_lowering l;
   uint32_t n = rlx_graph_at(g, node)->n_in, *layout = calloc((size_t)n + 1, sizeof *layout);
@@ -106,18 +106,18 @@ static rlx_status compile(void *user) {
   return s;
 }
 
-/* Short memory while a node is lowered is a status, and no reason to run it on the host. */
+/* Out of memory while a node is lowered is a status, not a reason to run it on the host. */
 TEST(short_memory_is_no_refusal) {
   rlx_graph *g;
   CHECK_OK(rlx_case_graph(
     &(rlx_case){"claim", "x: f32[70,9]; i: i32[3,1] range(0,70); u: f32[3,9]", "scatter_nd(%x, %i, %u)"}, &g));
   rlx_status s = alloc_sweep(claim, g);
-  if (!s && compile(g) != RLX_NOT_FOUND) s = alloc_sweep(compile, g); /* where there is the emulated GPU */
+  if (!s && compile(g) != RLX_NOT_FOUND) s = alloc_sweep(compile, g); /* if the emulated GPU exists */
   rlx_graph_destroy(g);
   CHECK_OK(s);
 }
 
-/* How many dispatches are idle where the result lies over x, or in memory of its own. */
+/* The number of idle dispatches if the result aliases x, or has its own memory. */
 static size_t idle_of(const gpu_lowering *l, bool in_place) {
   static rlx_block x, others;
   rlx_bound in[3] = {{&x, 0, 4096}, {&others, 0, 4096}, {&others, 4096, 4096}}, out = {&others, 8192, 4096};
@@ -187,7 +187,7 @@ TEST(attention_on_matrix_units) {
   CHECK_EQ_STR(prefill(&chosen, "f16", 2048, 128), "attention4");
 }
 
-/* A number that nobody filled in would divide by zero or never be met. */
+/* A number left at 0 would divide by zero or disable a kernel. */
 TEST(every_class_is_tuned) {
   for (int k = 0; k < GPU_CLASS_COUNT; k++) {
     uint32_t numbers[sizeof(gpu_tuning) / sizeof(uint32_t)];
@@ -196,7 +196,7 @@ TEST(every_class_is_tuned) {
   }
 }
 
-/* One number per weight is less than SPEC section 8 wants, for f16 as for bf16. */
+/* One number per weight is less accurate than SPEC section 8 requires, for f16 and bf16. */
 TEST(weights_of_attention_are_two_numbers) {
   static const char *const types[] = {"f16", "bf16"};
   for (size_t i = 0; i < 2; i++) {
@@ -216,7 +216,8 @@ TEST(weights_of_attention_are_two_numbers) {
   }
 }
 
-/* So many keys are split so often that the parts of a row fill a group of the combining kernel, and no more than that. */
+/* With so many keys the number of splits reaches the limit of a workgroup of the combine kernel, and never exceeds
+ * it. */
 TEST(splits_fit_the_combining_group) {
   const gpu_caps *const all[] = {&large, &odd, &min};
   for (size_t i = 0; i < 3; i++)

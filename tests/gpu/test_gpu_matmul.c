@@ -1,5 +1,6 @@
-/* The GPUs' matrix products: fresh random shapes of every kind (rows beside words, odd sizes, batches that broadcast, a few
- * rows, one column, long k that is split), every tile of the table, gates, experts; and which kernels a large GPU gets. */
+/* GPU matrix products: random shapes of every kind (rows that are not whole words, odd sizes, broadcast batches, few
+ * rows, one column, long k that is split), every tile of the table, gates, experts; and which kernels a large GPU
+ * gets. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,16 +9,16 @@
 #include "ref/ref.h"
 #include "test.h"
 
-/* A software driver takes half a second to make a pipeline, and nearly every line needs one of its own. */
+/* A software driver takes half a second per pipeline, and nearly every line needs its own. */
 static size_t many(size_t n) { return gpu_check_has("vulkan") ? n / 8 + 1 : n; }
 
-/* a's type and b's. */
+/* The types of a and b. */
 static void any_types(uint64_t *seed, const char **a, const char **b) {
   *a = GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16");
   *b = strcmp(*a, "f32") == 0 ? GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16") : *a;
 }
 
-/* Whole vectors half of the time, around the ends of tiles else. */
+/* Half of the time whole vectors, otherwise sizes around the ends of tiles. */
 static int any_size(uint64_t *seed, int max) {
   static const int around[] = {1, 4, 8, 16, 32, 64, 128};
   int n = around[gpu_check_int(seed, 0, 6)] * gpu_check_int(seed, 1, 3);
@@ -94,7 +95,7 @@ static void any_fused(uint64_t *seed, gpu_check_line *l) {
                   ANY_ACT(seed), trans ? "true" : "false");
 }
 
-/* Inputs are small, so that the product of two sums stays near 1. */
+/* Inputs are small, so the product of two sums stays near 1. */
 static void any_gate(uint64_t *seed, gpu_check_line *l) {
   const char *a, *g, *u;
   any_types(seed, &a, &g);
@@ -109,8 +110,8 @@ static void any_gate(uint64_t *seed, gpu_check_line *l) {
                   trans ? "true" : "false");
 }
 
-/* One row that is normed first: sizes that vectors divide and others, which take the norm in a dispatch of its own or not at
- * all; rows near zero and far from it. */
+/* One row that is normalised first: sizes of whole vectors and others, which take the norm in a separate dispatch or
+ * not at all; rows near zero and far from it. */
 static void any_normed(uint64_t *seed, gpu_check_line *l) {
   const char *b = GPU_CHECK_PICK(seed, "f32", "f16", "bf16");
   int m = gpu_check_int(seed, 0, 5) ? 1 : 2, n = any_size(seed, 300), k = 4 * gpu_check_int(seed, 14, 150);
@@ -154,7 +155,7 @@ static void any_experts(uint64_t *seed, gpu_check_line *l) {
 
 TEST(random_experts) { CHECK(gpu_check_random(RLX_OP_grouped_matmul, many(30), any_experts)); }
 
-/* Rows without an expert are zeros, by each of the ways. */
+/* Rows without an expert are zeros in every kernel. */
 TEST(missing_experts) {
   float want[40 * 2];
   for (int i = 0; i < 40; i++) want[2 * i] = i % 4 == 1 ? 3 : 0, want[2 * i + 1] = i % 4 == 1 ? 3 : 0;
@@ -172,7 +173,7 @@ TEST(tiles) {
   static const char *const types[] = {"f32", "f16", "bf16"};
   for (size_t i = 0; i < gpu_product_tile_count; i++) {
     const product_tile *t = &gpu_product_tiles[i];
-    if (!t->rate && !t->rate_t && t->unit >= PRODUCT_COOP4) continue; /* bench/vk_matmul --check has those */
+    if (!t->rate && !t->rate_t && t->unit >= PRODUCT_COOP4) continue; /* tested by bench/vk_matmul --check */
     for (uint32_t splits = 1; splits <= (gpu_check_has("vulkan") ? 1 : 2); splits++) {
       char inputs[256], expr[256];
       int m = (int)gpu_tile_rows(t) + 3 + (int)i % 4, n = (int)gpu_tile_columns(t) + 8, k = 16 * 7 + 8 * (int)splits;
@@ -202,7 +203,7 @@ static const gpu_caps large = {.max_group = 1024,
                                .has_coopmat = true,
                                .has_coopmat_bf16 = true};
 
-/* The names of the kernels that a product of these types becomes; "" where it fails. */
+/* The names of the kernels for a product of these types; "" if it fails. */
 static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, int64_t m, int64_t n, int64_t k,
                               bool trans) {
   static char names[128];
@@ -221,7 +222,7 @@ static const char *kernels_of(const gpu_caps *caps, rlx_dtype a, rlx_dtype b, in
   return names;
 }
 
-/* Every tile of the table is one that a large GPU can run. */
+/* A large GPU can run every tile of the table. */
 TEST(tiles_fit) {
   for (size_t i = 0; i < gpu_product_tile_count; i++) {
     const product_tile *t = &gpu_product_tiles[i];
@@ -244,12 +245,12 @@ TEST(narrow_rows) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 1, 4096, 4096, true), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 2, 4096, 4096, true), "matvec8");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 65, 4096, 4096, true), "quant_f16 matmul_coop4 matmul_sum");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows beside vectors */
+  CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows of part vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4, 4096, 4096, false), "matvec_kn matmul_sum");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 9, 4096, 4096, true), "rows_full1");
 }
 
-/* Where the layout of matrices is known. */
+/* With a known element-to-lane mapping of matrices. */
 TEST(narrow_direct) {
   gpu_caps known = large;
   known.knows_fragments = known.knows_fragments_bf16 = true;
@@ -260,11 +261,11 @@ TEST(narrow_direct) {
   CHECK_EQ_STR(kernels_of(&known, RLX_F16, RLX_F16, 32, 11008, 4096, true), "rows_direct2");
   CHECK_EQ_STR(kernels_of(&known, RLX_F16, RLX_F16, 33, 4096, 4096, true), "rows_coop4");
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 8, 64, 16384, true), "rows_direct1 matmul_sum");
-  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows beside vectors */
+  CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 8, 4096, 4100, true), "matvec8"); /* rows of part vectors */
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F32, 8, 4096, 4096, true), "rows_direct_f32");
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F32, 17, 4096, 4096, true), "rows_full2");
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_BF16, 8, 4096, 4096, true), "rows_coop1_bf16");
-  known.max_shared = 16384; /* fewer sub-groups would fit, but it is no such device that has matrix units */
+  known.max_shared = 16384; /* fewer subgroups would fit, but no device with matrix units has so little */
   CHECK_EQ_STR(kernels_of(&known, RLX_F32, RLX_F16, 8, 4096, 4096, true), "matvec8");
 }
 
@@ -273,7 +274,7 @@ TEST(choice) {
   CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4096, false), "matmul_coop4");
   CHECK_EQ_STR(kernels_of(&large, RLX_BF16, RLX_BF16, 4096, 4096, 4096, false), "matmul_coop4_bf16");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F16, 4096, 4096, 4096, true), "quant_f16 matmul_coop4 matmul_sum");
-  CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4098, true), "matmul8"); /* rows beside vectors */
+  CHECK_EQ_STR(kernels_of(&large, RLX_F16, RLX_F16, 4096, 4096, 4098, true), "matmul8"); /* rows of part vectors */
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 1, 4096, 4096, true), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 4096, 1, 4096, false), "matvec1");
   CHECK_EQ_STR(kernels_of(&large, RLX_F32, RLX_F32, 32, 32, 65536, false), "matmul4 matmul_sum");

@@ -1,5 +1,5 @@
-/* The GPU kernels of moving and indexing against the reference, to the bit where elements only move: shapes made up around the
- * sizes where the kernels change their way (whole words, 16 bytes, tiles of 64, groups of 256), and larger ones. */
+/* GPU data movement and indexed access against the reference, bit-exact if elements only move: random shapes around the
+ * sizes where kernels change their method (whole words, 16 bytes, tiles of 64, groups of 256), and larger ones. */
 #include "gpu_check.h"
 #include "test.h"
 
@@ -9,12 +9,12 @@ TEST(a_vulkan_device_is_tested_too) {
   if (!gpu_check_has("vulkan")) SKIP("no Vulkan device: the emulated GPU alone");
 }
 
-/* One type of each element size, complex too. */
+/* One type of each element size, including complex. */
 static const char *any_type(uint64_t *seed) {
   return GPU_CHECK_PICK(seed, "i8", "bool", "f16", "bf16", "f32", "i32", "i64", "c64");
 }
 
-/* Small mostly, around a tile's edge often. */
+/* Mostly small; often around a tile's edge. */
 static int any_size(uint64_t *seed) {
   switch (gpu_check_int(seed, 0, 5)) {
     case 0: return gpu_check_int(seed, 1, 3);
@@ -25,7 +25,7 @@ static int any_size(uint64_t *seed) {
   }
 }
 
-/* "3,16,5": so many sizes that are not too many together. */
+/* "3,16,5": `rank` sizes whose product is limited. */
 static int any_sizes(uint64_t *seed, int rank, int *sizes, char *text, size_t cap) {
   size_t count = 1, n = 0;
   text[0] = 0;
@@ -147,7 +147,7 @@ static void any_expand(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(random_expand) { CHECK(gpu_check_random_bits(RLX_OP_expand, N_RANDOM, any_expand)); }
 
-/* Up to twenty parts, some empty, so that several dispatches share the words between them. */
+/* Up to twenty parts, some empty, so several dispatches write into the same words. */
 static void any_concat(uint64_t *seed, gpu_check_line *l) {
   int size[3] = {any_size(seed), any_size(seed), gpu_check_int(seed, 1, 9)}, axis = gpu_check_int(seed, 0, 2);
   int parts = gpu_check_int(seed, 0, 1) ? gpu_check_int(seed, 1, 4) : gpu_check_int(seed, 5, 20);
@@ -265,7 +265,7 @@ static void any_scatter_nd(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(random_scatter_nd) { CHECK(gpu_check_random(RLX_OP_scatter_nd, 2 * N_RANDOM, any_scatter_nd)); }
 
-/* Whole numbers, so that every order of a sum has the same bits; and last wins. */
+/* Integers, so every order of a sum gives the same bits; and the last update wins. */
 TEST(scatter_to_the_bit) {
   CHECK(gpu_check_bits(RLX_OP_scatter_add, "x: i32[50]; i: i32[4001] range(-50,50); u: i32[4001]",
                        "scatter_add(%x, %i, %u) {axis=0}"));
@@ -279,7 +279,7 @@ TEST(scatter_to_the_bit) {
                        "scatter_nd(%x, %i, %u)"));
 }
 
-/* Few long lines, which groups walk together: places met often, places met by one, and every kind of number. */
+/* Few long lines that workgroups share: positions updated often, positions updated once, and every kind of number. */
 static void any_long_scatter(uint64_t *seed, gpu_check_line *l) {
   const char *type = summed_type(seed), *meet = GPU_CHECK_PICK(seed, "none", "add", "max", "min");
   int lines = gpu_check_int(seed, 1, 3), n = gpu_check_int(seed, 1, 3000), updates = gpu_check_int(seed, 1024, 5000);
@@ -331,7 +331,7 @@ static void any_range(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(random_range) { CHECK(gpu_check_random_bits(RLX_OP_range, N_RANDOM, any_range)); }
 
-/* On a device a bad index reads zeros and writes nothing. */
+/* On a device an out-of-range index reads zeros and writes nothing. */
 TEST(bad_indices) {
   CHECK(gpu_check_values(RLX_OP_gather, "x: f32[3,2] values(1,2,3,4,5,6); i: i32[4] values(2,3,-4,-3)",
                          "gather(%x, %i)", RLX_DIMS(4, 2), (const float[]){5, 6, 0, 0, 0, 0, 1, 2}));

@@ -1,5 +1,5 @@
-/* The GPUs' norms, softmax and reductions: fresh random shapes and types, lines that are held whole, cut in chunks and lie
- * beside each other, and rows that f32 sums would not hold. */
+/* GPU norms, softmax and reductions: random shapes and types; lines that fit registers, lines split into chunks,
+ * strided lines, and rows whose sums overflow f32. */
 #include <stdio.h>
 
 #include "gpu_check.h"
@@ -8,7 +8,8 @@
 #define ANY_FLOAT(seed) GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16")
 #define ANY_NUMBER(seed) GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16", "i8", "u8", "i16", "i32", "u32", "i64")
 
-/* Short, around a lane's, a vector's or a group's end, whole vectors, and past what a group of 128 or 256 holds. */
+/* Short; around the end of a lane, vector or workgroup; whole vectors; and more than a workgroup of 128 or 256
+ * holds. */
 static int any_length(uint64_t *seed) {
   static const int around[] = {1, 8, 32, 128, 512, 1024, 4096, 8192};
   int n = around[gpu_check_int(seed, 0, 7)];
@@ -38,7 +39,7 @@ static void any_residual(uint64_t *seed, gpu_check_line *l) {
 static void channels(uint64_t *seed, gpu_check_line *l, const char *op, int groups) {
   const char *t = ANY_FLOAT(seed);
   int c = gpu_check_int(seed, 1, 4) * (groups ? groups : 1), width = gpu_check_int(seed, 1, 40);
-  if (gpu_check_int(seed, 0, 1)) width = width / 8 * 8 + 8; /* a vector takes one gamma */
+  if (gpu_check_int(seed, 0, 1)) width = width / 8 * 8 + 8; /* a vector uses one gamma */
   gpu_check_print(&l->inputs, "x: %s[%d,%d,%d,%d]; g: %s[%d]; b: %s[%d]", t, gpu_check_int(seed, 1, 3), c,
                   gpu_check_int(seed, 1, 30), width, t, c, t, c);
   if (groups) gpu_check_print(&l->expr, "%s(%%x, %%g, %%b) {groups=%d}", op, groups);
@@ -64,8 +65,8 @@ TEST(random_norms) {
 }
 
 /* ---- softmax ----
- * log_softmax in f32 alone: all narrow elements of a row are rounded at the same distance from halves, and where that is
- * less than f32 tells, chance decides for the whole row. */
+ * log_softmax only in f32: all narrow elements of a row are rounded at the same distance from ties, and if that is
+ * below f32's accuracy, chance decides for the whole row. */
 
 static void soft(uint64_t *seed, gpu_check_line *l, const char *op, const char *type) {
   bool last = gpu_check_int(seed, 0, 1);
@@ -165,7 +166,7 @@ TEST(many_short_lines) {
   CHECK(gpu_check_text(RLX_OP_layer_norm, "x: bf16[1001,2]", "layer_norm(%x)"));
 }
 
-/* Rows of f16 that fill every lane: their mean and squares come in one reduction, from the first element. */
+/* Rows of f16 that fill every lane: mean and squares are computed in one reduction, relative to the first element. */
 TEST(even_rows) {
   CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[5,4096] range(1000,1002)", "layer_norm(%x)"));
   CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[3,1024] values(60000, 1, 1.001, 0.999)", "layer_norm(%x)"));
@@ -176,7 +177,7 @@ TEST(even_rows) {
   CHECK(gpu_check_text(RLX_OP_layer_norm, "x: f16[3,1024] values(1e-7, 3e-7, 2e-6)", "layer_norm(%x) {eps=0.0}"));
 }
 
-/* ---- what f32 sums cannot hold ---- */
+/* ---- rows whose f32 sums overflow ---- */
 
 TEST(rows_beyond_f32) {
 #define HUGE_ROW "values(3e38, -3e38, 1e38, 2)"

@@ -1,12 +1,12 @@
-/* The GPUs' scans, arguments of maxima, sorts, top-k, random numbers and sampling: fresh random shapes and types; lines that
- * a group holds, that are cut, and that are sorted in rounds or merged; ties, NaN and zeros of both signs. */
+/* GPU scans, argmax and argmin, sorts, top-k, random numbers and sampling: random shapes and types; lines that fit a
+ * workgroup, lines that are split, and lines sorted in rounds or merged; ties, NaN and zeros of both signs. */
 #include <stdio.h>
 
 #include "gpu_check.h"
 #include "test.h"
 
 #define ANY_NUMBER(seed) GPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16", "i8", "u8", "i16", "i32", "u32", "i64")
-/* What many are equal in, and what is not a number. */
+/* Values with many ties, and with NaN. */
 #define ANY_VALUES(seed) GPU_CHECK_PICK(seed, "", "", "values(1, 3, 2, 3, 0, -0.0, 3, 1, -7)", "range(0,9)")
 
 static int any_length(uint64_t *seed, int max) {
@@ -15,7 +15,7 @@ static int any_length(uint64_t *seed, int max) {
   return n < 1 ? 1 : n > max ? max : n;
 }
 
-/* "x: type[a,n,b] values" with the axis in front, in the middle or at the end; gives the axis. */
+/* "x: type[a,n,b] values" with the axis in front, in the middle or at the end; returns the axis. */
 static int any_lines(uint64_t *seed, gpu_check_line *l, const char *values, int n) {
   int axis = gpu_check_int(seed, 0, 2), beside = n > 600 ? 3 : 40, size[3];
   for (int i = 0; i < 3; i++) size[i] = i == axis ? n : gpu_check_int(seed, 1, i == 2 ? beside : 3);
@@ -23,7 +23,7 @@ static int any_lines(uint64_t *seed, gpu_check_line *l, const char *values, int 
   return axis;
 }
 
-/* ---- running reductions ---- */
+/* ---- scans ---- */
 
 static void scan(uint64_t *seed, gpu_check_line *l, const char *op, const char *values) {
   int axis = any_lines(seed, l, values, any_length(seed, 5000));
@@ -50,7 +50,7 @@ TEST(long_scans_are_cut) {
   CHECK(gpu_check_text(RLX_OP_cumprod, "x: f32[30000] values(1.5, 0.6, 1.1)", "cumprod(%x)"));
 }
 
-/* ---- the first extreme ---- */
+/* ---- argmax and argmin ---- */
 
 static void arg(uint64_t *seed, gpu_check_line *l, const char *op) {
   int axis = any_lines(seed, l, ANY_VALUES(seed), any_length(seed, 5000));

@@ -1,6 +1,5 @@
-/* Packed kernel code: what the encoder makes comes back, whatever it was; every kernel of every target unpacks; bytes
- * that were changed are refused. That the packs are what the kernels' sources make is shown by tools/kernels --check.
- * */
+/* Packed kernel code: any input survives a round trip through the encoder and decoder; every kernel of every target
+ * unpacks; corrupted bytes are rejected. tools/kernels --check shows that the packs match the kernels' sources. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static uint32_t next(uint64_t *seed) {
   return (uint32_t)(*seed >> 32);
 }
 
-/* Returns the packed size, or 0 where it does not come back. */
+/* Returns the packed size, or 0 if the round trip fails. */
 static size_t round_trip(const uint32_t *symbols, size_t n, bool is_text) {
   size_t n_bytes;
   unsigned char *blob = pack_encode(symbols, n, is_text, &n_bytes);
@@ -41,13 +40,13 @@ TEST(anything_comes_back) {
   CHECK(round_trip(v, 0, false) && round_trip(v, 0, true));
   for (int round = 0; round < 60; round++) {
     const size_t n = next(&seed) % MAX;
-    const uint32_t bits = next(&seed) % 33; /* 0: all zeros; 32: whole words */
+    const uint32_t bits = next(&seed) % 33; /* 0: all zeros; 32: full words */
     for (size_t i = 0; i < n; i++) v[i] = bits ? next(&seed) >> (32 - bits) : 0;
     CHECK(round_trip(v, n, false));
     for (size_t i = 0; i < n; i++) v[i] &= 255;
     CHECK(round_trip(v, n, true));
   }
-  for (uint32_t i = 0; i < MAX; i++) v[i] = 1u << 16 | i; /* more kinds of instructions than are numbered */
+  for (uint32_t i = 0; i < MAX; i++) v[i] = 1u << 16 | i; /* more kinds of instructions than the model numbers */
   CHECK(round_trip(v, MAX, false));
   for (uint32_t i = 0; i < MAX; i++) v[i] = i < 5 ? 0 : UINT32_MAX - i % 3;
   CHECK(round_trip(v, MAX, false));
@@ -78,7 +77,7 @@ static void check_texts(const char *target, const char *part, size_t *n_texts) {
     snprintf(path, sizeof path, RLX_TEST_DATA "/../../src/gpu/gen/%s/%s.pack", target, gpu_kernels[k]->name);
     static unsigned char bytes[1 << 16];
     FILE *f = fopen(path, "rb");
-    if (!f) continue; /* Vulkan's own */
+    if (!f) continue; /* a kernel only for Vulkan */
     gpu_pack pack = {bytes, fread(bytes, 1, sizeof bytes, f)};
     fclose(f);
     gpu_variant v;
@@ -106,8 +105,8 @@ TEST(changed_bytes_are_refused) {
   size_t n;
   unsigned char *blob = pack_encode(v, 600, false, &n);
   gpu_code code;
-  for (size_t cut = 0; cut + 4 < n; cut++) {   /* the last bytes may be zeros, which need not be there */
-    unsigned char *exact = malloc(cut + !cut); /* so that a sanitizer sees a read past them */
+  for (size_t cut = 0; cut + 4 < n; cut++) {   /* the last bytes may be zeros, which may be omitted */
+    unsigned char *exact = malloc(cut + !cut); /* exact size, so a sanitizer detects a read past the end */
     memcpy(exact, blob, cut);
     CHECK_EQ_INT(gpu_unpack(exact, cut, &code), RLX_INVALID);
     free(exact);
@@ -131,7 +130,7 @@ TEST(variants_by_features) {
   CHECK(gpu_pack_pick(&pack, 2, &v) && v.blob.n_bytes == 1); /* the third needs both */
   CHECK(gpu_pack_pick(&pack, 7, &v) && v.blob.n_bytes == 0 && v.needs == 3);
   CHECK(!gpu_pack_at(&pack, 3, &v));
-  CHECK(gpu_pack_at(&cut, 0, &v) && !gpu_pack_at(&cut, 1, &v)); /* its blob is not all there */
+  CHECK(gpu_pack_at(&cut, 0, &v) && !gpu_pack_at(&cut, 1, &v)); /* its blob is truncated */
   CHECK(!gpu_pack_at(&(gpu_pack){0}, 0, &v) && !gpu_pack_pick(&(gpu_pack){0}, 7, &v));
 }
 

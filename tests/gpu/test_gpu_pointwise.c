@@ -1,6 +1,6 @@
-/* The GPUs' element-wise programs against the reference: every op and type with random broadcast shapes around the edges of
- * words, vectors, chunks and groups; all casts; codes; regions of random bodies; what is too large for one program; and the
- * functions far from zero, where drivers' own would fail. */
+/* GPU element-wise programs against the reference: every op and type with random broadcast shapes around the edges of
+ * words, vectors, chunks and groups; all casts; quantisation; regions with random bodies; regions too large for one
+ * program; and functions far from zero, where the drivers' own would fail. */
 #include "gpu_check.h"
 #include "test.h"
 
@@ -24,7 +24,7 @@ static const char *whole_range(const char *type) {
 
 /* ---- shapes ---- */
 
-/* A result's shape, and inputs that broadcast to it: each of them, or its next axes, may be 1 or missing. */
+/* A result's shape, and inputs that broadcast to it: any axis of an input may be 1 or missing. */
 typedef struct shapes {
   char of[4][64];
 } shapes;
@@ -49,7 +49,7 @@ static shapes any_shapes(uint64_t *seed, int n_inputs) {
   return s;
 }
 
-/* One input: flat, from one element past a group to a length that is cut in two. */
+/* The length of one flat input: from one element past a group to a length that is split into two dispatches. */
 static int any_length(uint64_t *seed) {
   static const int max[] = {3, 20, 300, 2000, 5000};
   return gpu_check_int(seed, 1, max[gpu_check_int(seed, 0, 4)]);
@@ -152,7 +152,7 @@ static void any_fma(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(fma) { CHECK(gpu_check_random(RLX_OP_fma, 10, any_fma)); }
 
-/* ---- casts and codes ---- */
+/* ---- casts and quantisation ---- */
 
 TEST(casts) {
   for (size_t i = 0; i < COUNT(plain); i++)
@@ -184,7 +184,7 @@ static void any_codes(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(codes) { CHECK(gpu_check_random(RLX_OP_quantize, 25, any_codes)); }
 
-/* Quotients near halves, where a division that is off by one unit shows. */
+/* Quotients near ties, where a division that is off by one ulp shows. */
 TEST(quantize_near_halves) {
   CHECK(gpu_check_bits(RLX_OP_quantize, "x: f32[4099] range(-12.7,12.7); s: f32[] values(0.1)", "quantize(%x, %s)"));
   CHECK(
@@ -211,7 +211,7 @@ TEST(rows_and_columns) {
   CHECK(gpu_check_bits(RLX_OP_bit_xor, "a: u8[6,48]; b: u8[48]", "bit_xor(%a, %b)"));
 }
 
-/* Angles beyond what is reduced by parts of pi: by integers. */
+/* Angles beyond the reduction by parts of pi: reduced by integers. */
 TEST(far_angles) {
   CHECK(gpu_check_text(RLX_OP_sin, "x: f32[1000] range(-1e5,1e5)", "sin(%x)"));
   CHECK(gpu_check_text(RLX_OP_cos, "x: f32[1000] range(-1e9,1e9)", "cos(%x)"));
@@ -219,7 +219,7 @@ TEST(far_angles) {
   CHECK(gpu_check_text(RLX_OP_cos, "x: f32[1000] range(-8200,8200)", "cos(%x)"));
 }
 
-/* Powers whose logarithm must be known to far more than an f32 holds. */
+/* Powers whose logarithm must be more accurate than f32. */
 TEST(far_powers) {
   CHECK(gpu_check_text(RLX_OP_pow, "a: f32[1000] range(0.9,1.1); b: f32[1000] range(-800,800)", "pow(%a, %b)"));
   CHECK(gpu_check_text(RLX_OP_pow, "a: f32[500] range(1e-30,1e-20); b: f32[500] range(-1.2,1.2)", "pow(%a, %b)"));
@@ -230,7 +230,7 @@ TEST(far_powers) {
 
 /* ---- regions ---- */
 
-/* A body of `n` steps over three inputs; each step reads what is there. Values stay in a range that no step leaves. */
+/* A body of `n` steps over three inputs; each step reads earlier values. Values stay in a range that no step leaves. */
 static void write_body(uint64_t *seed, const char *type, int n, const shapes *s, gpu_check_line *l) {
   char body[900];
   size_t at = 0;
@@ -270,7 +270,7 @@ static void any_large_region(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(regions_past_the_limit) { CHECK(gpu_check_random(RLX_OP_region, 3, any_large_region)); }
 
-/* Steps of several kinds; 64-bit values inside 32-bit results. */
+/* Steps of several kinds; 64-bit values inside a region with 32-bit results. */
 TEST(mixed_regions) {
   CHECK(gpu_check_bits(
     RLX_OP_region, "a: i64[77] range(-5000000000,5000000000); b: i32[77]",
@@ -285,7 +285,7 @@ TEST(mixed_regions) {
                        "%n = not(%c); output \"y\" = %n }}"));
 }
 
-/* As a graph is written: fused by the compiler. */
+/* Chains of ops that the compiler fuses. */
 TEST(fused_chains) {
   CHECK(gpu_check_text(RLX_OP_add, "x: f32[17,64]; b: f32[64]; k: f32[]",
                        "%s = add(%x, %b); %m = mul(%s, %k); %t = tanh(%m); %d = sub(%t, %x); add(%d, %s)"));

@@ -1,7 +1,7 @@
-/* Block types and quantised numbers on GPUs: every type, few rows and many, weights in planes and plain, along k and along n,
- * exact and with x rounded to 8 bits; experts; the layout by itself. Unless RLX_TEST_DEVICES says otherwise on the emulated GPU
- * alone: nearly every line is a pipeline of its own, for which software drivers take half a second. test_gpu_quant_devices.c
- * has a choice for all devices. */
+/* Block types and quantised numbers on GPUs: every type, few rows and many, weights in planes and plain, along k and
+ * along n, exact and with x rounded to 8 bits; experts; the layout itself. Unless RLX_TEST_DEVICES is set, only on the
+ * emulated GPU: nearly every line needs its own pipeline, for which software drivers take half a second.
+ * test_gpu_quant_devices.c has a selection for all devices. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,15 +31,15 @@ static int elements_of(rlx_dtype t) { return (int)rlx_dtype_describe(t)->block_e
 
 /* ---- the layout ---- */
 
-/* Any bytes, also those that no encoder makes, come back as they were. */
-TEST(planes_there_and_back) {
+/* Any bytes survive the round trip, including those that no encoder produces. */
+TEST(planes_round_trip) {
   static const int64_t shapes[][3] = {{1, 1, 1}, {1, 5, 2}, {3, 37, 3}, {2, 0, 1}, {1, 20, 0}, {1, 700, 9}};
   uint32_t seed = 12345;
   for (size_t t = 0; t < N_TYPES; t++)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
       rlx_type type = {.dtype = types[t].dtype};
       type.shape = RLX_DIMS(shapes[i][0], shapes[i][1], shapes[i][2] * elements_of(types[t].dtype));
-      if (!gpu_planes_of(type.dtype)->bytes) { /* these lie plain always */
+      if (!gpu_planes_of(type.dtype)->bytes) { /* always stored plain */
         CHECK_EQ_INT(gpu_layout_bytes(GPU_LAYOUT_PLANES, &type), 0);
         continue;
       }
@@ -57,12 +57,12 @@ TEST(planes_there_and_back) {
     }
 }
 
-/* The pieces of the planes make up the block: none is missing and none is there twice. */
+/* The planes' fields cover the block: none is missing and none occurs twice. */
 TEST(planes_are_the_whole_block) {
   for (size_t t = 0; t < N_TYPES; t++) {
     uint8_t met[292] = {0};
     const gpu_plane *p = gpu_planes_of(types[t].dtype);
-    if (!p->bytes) continue; /* these lie plain always */
+    if (!p->bytes) continue; /* always stored plain */
     for (int i = 0; i < GPU_MAX_PLANES; i++)
       for (int j = 0; j < p[i].bytes; j++) met[p[i].offset + j]++;
     for (size_t j = 0; j < types[t].bytes; j++) CHECK_EQ_INT(met[j], 1);
@@ -84,7 +84,7 @@ TEST(decoding_every_type) {
   for (size_t t = 0; t < N_TYPES; t++) {
     gpu_check_line l;
     int k = 3 * elements_of(types[t].dtype);
-    const char *leaf = t % 2 ? "param " : ""; /* an input lies plain, a param in planes */
+    const char *leaf = t % 2 ? "param " : ""; /* an input is stored plain, a param in planes */
     for (int i = 0; i < 2; i++) {
       leaf = i ? "param " : "";
       gpu_check_print(&l.inputs, "%sx: %s[5,%d]", leaf, types[t].name, k);
@@ -102,8 +102,8 @@ static bool check_both(rlx_op op, const gpu_check_line *l) {
   return gpu_check_rounded(op, l->inputs, l->expr) && exact;
 }
 
-/* Every type with every number of rows that is treated differently; a weight small enough not to be rounded, and larger ones
- * that are. */
+/* Every type with every number of rows that selects another kernel; a weight small enough not to be rounded, and larger
+ * ones that are. */
 TEST(every_type_in_planes) {
   static const struct {
     int m, n, k; /* k in blocks of 256 */
@@ -207,8 +207,8 @@ TEST(gate_up_rounded) {
                           "fused_gate_up(%x, %g, %u) {trans_b=true}"));
 }
 
-/* Infinities, NaN and what all but vanishes: 8 bits cannot say them, and sums of codes must not meet them. With weights of
- * one row all positive, an infinity stays one. */
+/* Infinities, NaN and tiny values, which 8 bits cannot represent and which must not enter sums of codes. With the
+ * weights of one row all positive, an infinity stays one. */
 TEST(specials_come_out) {
   static const char *const x[] = {"range(-1e-36,1e-36)", "values(1,inf,0.5,-2,0.25)", "values(nan,1)",
                                   "values(1.27e37,-6.4e36,3.2e36)", "values(0)"};
@@ -241,9 +241,9 @@ TEST(experts_out_of_range_give_zeros) {
                          "dequant_grouped_matmul(%x, %w, %idx)", RLX_DIMS(2, 3), zeros));
 }
 
-/* ---- 8-bit integers: to the bit ---- */
+/* ---- 8-bit integers: bit-exact ---- */
 
-/* Scales of every size: results that stay small, that saturate, that vanish; powers of two, where halves come out. */
+/* Scales of every size: results that stay small, saturate or vanish; powers of two, which give ties. */
 static const char *any_scale(uint64_t *seed) {
   return GPU_CHECK_PICK(seed, "range(0.001,0.1)", "range(0.5,2)", "values(0.5)", "values(0.0078125)", "values(1e-40)",
                         "values(3e38)", "range(-0.1,0.1)", "values(0.1)", "special");
@@ -266,7 +266,7 @@ static void any_q_matmul(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(random_q_matmul) { CHECK(gpu_check_random_bits(RLX_OP_q_matmul, 60, any_q_matmul)); }
 
-/* Sums that land on halves, and next to them by less than a double has: 1/3 of 3/2, and so on. */
+/* Sums on ties, and next to them by less than the precision of a double: 1/3 of 3/2, and so on. */
 TEST(requantisation_of_ties) {
   static const char *const scales[][3] = {{"0.5", "1", "1"}, {"1", "1", "3"},        {"3", "0.5", "3"},
                                           {"7", "1", "14"},  {"0.1", "0.1", "0.02"}, {"1e-20", "1e-20", "2e-40"}};

@@ -1,5 +1,5 @@
-/* Products with block types on every GPU there is, with weights large enough for x to be rounded where the device is good at
- * that: all kernels in their usual shapes. test_gpu_quant.c has the many cases. */
+/* Products with block types on every GPU, with weights large enough for x to be rounded if the device supports that:
+ * all kernels in their usual shapes. test_gpu_quant.c has most of the cases. */
 #include "gpu_check.h"
 #include "test.h"
 
@@ -35,7 +35,7 @@ TEST(many_rows) {
   CHECK(check_product("q6_k", 33, 67, 512));
 }
 
-/* Types that lie plain, and whose grid is a window. */
+/* Types that are stored plain and whose grid is a window. */
 TEST(grids) {
   CHECK(check_product("iq2_s", 1, 37, 512));
   CHECK(check_product("iq1_m", 3, 40, 512));

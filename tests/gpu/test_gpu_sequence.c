@@ -1,6 +1,6 @@
-/* The GPUs' sequence models against the reference: linear scans (odd states, states over several lanes, sequences longer than
- * a piece of steps), the causal convolution, and recurrent networks of every kind, small enough to loop within a group and
- * too large for it. */
+/* GPU sequence models against the reference: linear scans (odd states, states over several lanes, sequences longer than
+ * a block of steps), the causal convolution, and recurrent networks of every kind, small enough to loop within a
+ * workgroup and too large for it. */
 #include "gpu_check.h"
 #include "test.h"
 
@@ -51,7 +51,7 @@ static void any_delta(uint64_t *seed, gpu_check_line *l) {
 }
 TEST(gated_delta_net_random) { CHECK(gpu_check_random(RLX_OP_gated_delta_net, LINES, any_delta)); }
 
-/* A long sequence: what is left of early steps must still be right. */
+/* A long sequence: contributions of early steps must still be right. */
 TEST(long_scans) {
   CHECK(gpu_check_text(RLX_OP_selective_scan,
                        "x: f32[1,700,3]; dt: f32[1,700,3] range(0,0.01); a: f32[3,16] range(-1,0); b: f32[1,700,16]; "

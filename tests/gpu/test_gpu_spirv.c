@@ -1,5 +1,5 @@
-/* Kernels with their constants put in and their loops unrolled: still whole modules, with nothing left to specialise, and
- * without what the constants rule out. That they compute the same is shown by every test that runs on Vulkan. */
+/* Specialised and unrolled kernels: valid modules, with nothing left to specialise and without what the constants
+ * exclude. That they compute the same is shown by every test that runs on Vulkan. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,19 +17,19 @@ enum { LABEL = 248, FUNCTION = 54, CALL = 57, SPEC_FIRST = 48, SPEC_CONSTANT = 5
 typedef struct code {
   uint32_t *w;
   size_t n;
-  bool *is_there; /* by id: a label or a function */
+  bool *is_there; /* by id: defined as a label or a function */
   uint32_t bound;
-  size_t n_functions, n_missing, n_spec, n_twice, n_marked; /* n_marked: loops that wait to be unrolled */
+  size_t n_functions, n_missing, n_spec, n_twice, n_marked; /* n_marked: loops still marked for unrolling */
 } code;
 
 static void need(code *c, uint32_t id) { c->n_missing += id >= c->bound || !c->is_there[id]; }
 
-/* What an instruction of a function refers to. */
+/* Records the ids that an instruction of a function refers to. */
 static void look(code *c, const uint32_t *w, uint32_t op, uint32_t n) {
   if (op == CALL) need(c, w[3]);
   if (op == 249 || op == 247) need(c, w[1]);                      /* branch, selection merge */
   if (op == 246) need(c, w[1]), need(c, w[2]);                    /* loop merge */
-  if (op == 250) need(c, w[2]), need(c, w[3]);                    /* branch of two */
+  if (op == 250) need(c, w[2]), need(c, w[3]);                    /* conditional branch */
   if (op == 251) need(c, w[2]);                                   /* switch */
   for (uint32_t i = 4; op == 251 && i < n; i += 2) need(c, w[i]); /* its cases */
   for (uint32_t i = 4; op == 245 && i < n; i += 2) need(c, w[i]); /* phi */
@@ -79,8 +79,8 @@ TEST(every_kernel_stays_whole) {
       }
 }
 
-/* One sum out of all element-wise operations. */
-TEST(what_is_not_meant_goes) {
+/* Of all element-wise operations only one addition remains. */
+TEST(unused_operations_are_removed) {
   const gpu_code *s = spirv_code(&gpu_kernel_pointwise, 0);
   uint32_t constants[N_CONSTANTS] = {64};
   gpu_constants_pointwise c = {
@@ -97,7 +97,7 @@ TEST(what_is_not_meant_goes) {
   code_free(&all);
 }
 
-/* Again and again until nothing is left to do; and what it makes is a module. */
+/* Repeated until nothing is left to unroll; the result is a valid module. */
 TEST(unrolled_kernels_are_whole) {
   uint32_t constants[N_CONSTANTS];
   size_t n_unrolled = 0;
@@ -123,7 +123,7 @@ TEST(unrolled_kernels_are_whole) {
   CHECK(n_unrolled > 100);
 }
 
-/* Rows held in registers: no loop over them may be left, or they would lie in memory. */
+/* Rows held in registers: no loop over them may remain, or they would be in memory. */
 TEST(rows_stay_in_registers) {
   const gpu_code *s = spirv_code(&gpu_kernel_normalize4, 1);
   uint32_t constants[N_CONSTANTS] = {256};
@@ -143,14 +143,14 @@ TEST(rows_stay_in_registers) {
 TEST(not_a_module) {
   uint32_t words[] = {0x07230203u, 0x10300, 0, 10, 0, (9u << 16) | 17}, *out;
   size_t n;
-  CHECK_EQ_INT(gpu_spirv_specialise(words, 6, NULL, 0, &out, &n), RLX_INVALID); /* the last instruction is cut off */
+  CHECK_EQ_INT(gpu_spirv_specialise(words, 6, NULL, 0, &out, &n), RLX_INVALID); /* the last instruction is truncated */
   CHECK_EQ_INT(gpu_spirv_specialise(words, 3, NULL, 0, &out, &n), RLX_INVALID);
   words[0] = 7;
   CHECK_EQ_INT(gpu_spirv_specialise(words, 5, NULL, 0, &out, &n), RLX_INVALID);
   CHECK(out == NULL);
 }
 
-/* Instructions that are whole one by one, and yet what would be walked past the end. */
+/* Valid single instructions in invalid sequences, which a walk would leave. */
 TEST(not_whole) {
   enum {
     BOUND = 10,
@@ -186,7 +186,7 @@ TEST(not_whole) {
       memcpy(words + n, wrong[i] + k, length * sizeof *words);
       n += length, k += length;
     }
-    words = realloc(words, n * sizeof *words); /* so that a sanitizer sees a read past them */
+    words = realloc(words, n * sizeof *words); /* exact size, so a sanitizer detects a read past the end */
     CHECK_EQ_INT(gpu_spirv_specialise(words, n, NULL, 0, &out, &n_out), RLX_INVALID);
     CHECK(out == NULL);
     CHECK_EQ_INT(gpu_spirv_unroll(&words, &n), RLX_INVALID);
@@ -194,8 +194,8 @@ TEST(not_whole) {
   }
 }
 
-/* The same three words say "a truth value", and must not be written as a number, which takes four. */
-TEST(a_truth_value_of_a_number_type) {
+/* A three-word boolean constant of a number type must not be written as a number, which takes four words. */
+TEST(boolean_constant_of_a_number_type) {
   const uint32_t words[] = {0x07230203u, 0x10300, 0, 10, 0, (4u << 16) | 21, 1, 32, 0, (3u << 16) | 48, 1, 2};
   const size_t n = sizeof words / sizeof *words;
   uint32_t *exact = malloc(sizeof words), *out;
@@ -212,7 +212,7 @@ static uint32_t next(uint64_t *seed) {
   return (uint32_t)(*seed >> 33);
 }
 
-/* Kernels with a few words changed: whole modules come out, or RLX_INVALID. Under sanitizers this is the test of every access. */
+/* Kernels with a few words changed: valid modules result, or RLX_INVALID. Under sanitizers this tests every access. */
 TEST(changed_words) {
   uint64_t seed = 13;
   size_t n_taken = 0, n_refused = 0;
@@ -228,7 +228,7 @@ TEST(changed_words) {
       const uint32_t where = next(&seed), kind = next(&seed), value = next(&seed);
       spirv_change(words, &n, where, kind, value);
     }
-    uint32_t *exact = rlx_mem_alloc(n * sizeof *exact + !n); /* so that a sanitizer sees a read past them */
+    uint32_t *exact = rlx_mem_alloc(n * sizeof *exact + !n); /* exact size: a sanitizer detects a read past the end */
     memcpy(exact, words, n * sizeof *exact);
     const rlx_status status = gpu_spirv_specialise(exact, n, constants, N_CONSTANTS, &out, &n_out);
     CHECK(status == RLX_OK || status == RLX_INVALID);
@@ -239,7 +239,7 @@ TEST(changed_words) {
     }
     status ? n_refused++ : n_taken++;
     rlx_mem_free(out);
-    CHECK_EQ_INT(gpu_spirv_unroll(&exact, &n), status); /* without its constants: the same door */
+    CHECK_EQ_INT(gpu_spirv_unroll(&exact, &n), status); /* without its constants: the same validity check */
     rlx_mem_free(exact);
     free(words);
   }

@@ -1,10 +1,10 @@
-/* The GPU kernels of convolutions, pools, im2col, resize and grid_sample against the reference: random shapes and
- * attributes, and sizes past one group. */
+/* GPU convolutions, pooling, im2col, resize and grid_sample against the reference: random shapes and attributes, and
+ * sizes past one workgroup. */
 #include "gpu/window.h"
 #include "gpu_check.h"
 #include "test.h"
 
-enum { FEW = TEST_IS_SANITIZED ? 10 : 14 }; /* a pipeline for each kind of case is what takes the time */
+enum { FEW = TEST_IS_SANITIZED ? 10 : 14 }; /* creating a pipeline for each kind of case takes most of the time */
 
 /* A list of numbers as text: "3,1,2". */
 typedef struct list {
@@ -80,7 +80,7 @@ TEST(conv_random) { CHECK(gpu_check_random(RLX_OP_conv, FEW, any_conv)); }
 TEST(conv_depthwise) { CHECK(gpu_check_random(RLX_OP_conv, FEW / 2, any_depthwise)); }
 TEST(conv_large_kernel) { CHECK(gpu_check_random(RLX_OP_conv, FEW / 4, any_large_kernel)); }
 
-/* Channels and places past a tile, sums of many tiles. */
+/* More channels and positions than a tile, sums of many tiles. */
 TEST(conv_tiles) {
   CHECK(gpu_check_text(RLX_OP_conv, "x: f32[2,20,13,11]; w: f32[70,20,3,3]; b: f32[70]",
                        "conv(%x, %w, %b) {pad_lo=[1,1], pad_hi=[1,1]}"));
@@ -91,8 +91,8 @@ TEST(conv_tiles) {
                        "conv(%x, %w, %b) {stride=[2,2], pad_lo=[3,3], pad_hi=[3,3]}"));
 }
 
-/* What goes to matrix units where there are some: f16 and bf16, planes of even and odd numbers of places, channels that are
- * no eights, a row of results that ends inside an image. */
+/* Convolutions for matrix units, on devices that have them: f16 and bf16, planes of even and odd size, channels that
+ * are not a multiple of eight, a row of results that ends inside an image. */
 TEST(conv_matrices) {
   CHECK(gpu_check_text(RLX_OP_conv, "x: f16[2,32,12,11]; param w: f16[64,32,3,3]; b: f16[64]",
                        "conv(%x, %w, %b) {pad_lo=[1,1], pad_hi=[1,1]}"));
@@ -107,8 +107,8 @@ TEST(conv_matrices) {
                        "conv(%x, %w, %b) {pad_lo=[1,1,1], pad_hi=[1,1,1]}"));
 }
 
-/* What such a device is told, without one: the wish for turned weights, and the kernels, of a plane that is worth it and of one
- * that is not. */
+/* The lowering for such a device, without one: the preference for transposed weights, and the kernels, for a plane that
+ * is large enough and for one that is not. */
 static bool lowers_to(int64_t side, const uint32_t *layout, const char *kernel, uint32_t preferred) {
   gpu_caps caps = {.max_group = 256, .max_shared = 48 * 1024, .max_groups_x = 65535, .max_window_bytes = 1 << 30};
   caps.units = 100, caps.subgroup = 32, caps.has_f16 = caps.has_coopmat = true;
@@ -147,7 +147,7 @@ TEST(conv_transposed_weights) {
   CHECK(memcmp(plain, back, sizeof plain) == 0);
 }
 
-/* Few places and a long sum: cut along the channels, the pieces added in a second pass. */
+/* Few positions and a long sum: split along the channels, the parts added in a second pass. */
 TEST(conv_split) {
   CHECK(gpu_check_text(RLX_OP_conv, "x: f32[1,256,3,3]; w: f32[9,256,3,3]; b: f32[9]",
                        "conv(%x, %w, %b) {pad_lo=[1,1], pad_hi=[1,1]}"));
@@ -186,7 +186,7 @@ TEST(conv_transpose_large) {
     gpu_check_text(RLX_OP_conv_transpose, "x: f32[1,8,30]; w: f32[8,8,41]", "conv_transpose(%x, %w) {stride=[20]}"));
 }
 
-/* ---- pools, im2col ---- */
+/* ---- pooling, im2col ---- */
 
 static void any_pool(uint64_t *seed, gpu_check_line *l, const char *op, const char *values) {
   window w;
@@ -231,8 +231,8 @@ TEST(im2col_all_padding) {
 
 /* ---- resize ---- */
 
-/* Results of a narrow type are only compared where the weights have few digits: elsewhere many exact results lie halfway
- * between two, and the reference's own last bits choose. */
+/* Results of a narrow type are compared only if the weights have few digits: otherwise many exact results are ties, and
+ * the reference's own last bits decide. */
 static void any_resize(uint64_t *seed, gpu_check_line *l) {
   int rank = gpu_check_int(seed, 1, 5), max = rank < 3 ? 60 : rank == 3 ? 20 : 8;
   int changed = gpu_check_int(seed, 1, rank), factor = 2 * gpu_check_int(seed, 1, 2);
@@ -244,7 +244,7 @@ static void any_resize(uint64_t *seed, gpu_check_line *l) {
   for (int a = 0; a < rank; a++) {
     int size = gpu_check_int(seed, 1, max), to = gpu_check_int(seed, 1, max);
     if (is_even) to = factor * size;
-    else if (is_wide && a == rank - 1) to = 8 * gpu_check_int(seed, 1, 5); /* whole fours of words */
+    else if (is_wide && a == rank - 1) to = 8 * gpu_check_int(seed, 1, 5); /* whole groups of four words */
     if (a < rank - changed) to = size;
     list_add(&in, size);
     list_add(&out, to);
@@ -288,7 +288,8 @@ static void any_grid(uint64_t *seed, gpu_check_line *l) {
                   GPU_CHECK_PICK(seed, "zeros", "border", "reflection"), GPU_CHECK_PICK(seed, "true", "false"));
 }
 TEST(grid_sample_random) { CHECK(gpu_check_random(RLX_OP_grid_sample, 2 * FEW, any_grid)); }
-/* Long axes, where a place in f32 would be off by more than the tolerance; and picks, which must be right to the bit. */
+/* Long axes, where an f32 position would be off by more than the tolerance; and nearest samples, which must be
+ * exact. */
 TEST(grid_sample_long_axis) {
   CHECK(
     gpu_check_text(RLX_OP_grid_sample, "x: f32[1,2,3,30001]; g: f32[1,40,50,2] range(-1,1)", "grid_sample(%x, %g)"));

@@ -1,5 +1,5 @@
-/* attention_coop*.glsl.k on the host (k_coop.h) against the formula in double: random shapes, masks, splits and layouts of a
- * matrix's elements, values that are not finite behind the mask.
+/* attention_coop*.glsl.k on the host (k_coop.h) against the formula in double: random shapes, masks, splits and element
+ * mappings of matrices, non-finite values at masked keys.
  *
  *   attention NUMBER SEED     closes with 'N passed, N failed, N skipped'
  *
@@ -33,9 +33,9 @@ static double at(const std::vector<u32> &words, size_t i) { return (double)(f32)
 struct a_case {
   u32 batch, kv_heads, heads_per_kv, queries, keys, d, dv;
   bool places_first;
-  u32 n_keys[2];          /* by batch row: of this run */
-  i32 offset[2];          /* and the key of query 0 */
-  std::vector<u32> sinks; /* none where EXTRA is not 2 */
+  u32 n_keys[2];          /* by batch row: keys of this run */
+  i32 offset[2];          /* by batch row: the key of query 0 */
+  std::vector<u32> sinks; /* only if EXTRA is 2 */
   u32 heads() const { return kv_heads * heads_per_kv; }
   size_t rows() const { return (size_t)batch * heads() * queries; }
 };
@@ -49,8 +49,8 @@ static void draw_constants() {
   EXTRA = draw(0, 2);
   SPLIT = draw(0, 3) > 0;
   PARTIAL = draw(0, 2) == 0;
-  if (EXTRA == 1 && !CAUSAL) EXTRA = 0; /* an offset moves the mask alone */
-  if (EXTRA == 2 && PARTIAL) EXTRA = 0; /* sinks are the combining kernel's then */
+  if (EXTRA == 1 && !CAUSAL) EXTRA = 0; /* an offset only moves the mask */
+  if (EXTRA == 2 && PARTIAL) EXTRA = 0; /* then the combine kernel applies the sinks */
 }
 
 static void set_strides(const a_case &c) {
@@ -102,14 +102,14 @@ static a_case draw_case() {
   size_t n_values = (size_t)c.batch * c.kv_heads * c.keys * c.dv;
   q.words = draw_tensor(c.rows() * c.d, 1);
   k.words = draw_tensor((size_t)c.batch * c.kv_heads * c.keys * c.d, 1);
-  v.words = draw_tensor(n_values, draw(0, 1) && SPLIT ? 9 : 1); /* more than one number per weight can carry */
+  v.words = draw_tensor(n_values, draw(0, 1) && SPLIT ? 9 : 1); /* larger than one number per weight allows */
   if (CAUSAL && draw(0, 1)) poison_values(n_values);
   y.words.assign(PARTIAL ? p.splits * c.rows() * c.dv : c.rows() * c.dv / 2, 0xdeadbeef);
   stats.words.assign(2 * p.splits * c.rows(), 0xdeadbeef);
   return c;
 }
 
-/* ---- what is wanted, and what came ---- */
+/* ---- expected and actual results ---- */
 
 struct a_row {
   u32 batch, head, query;
@@ -161,12 +161,12 @@ static double found(const a_case &c, size_t row, u32 e) {
 
 static bool is_right(double x, double want) {
   if (std::isnan(want)) return std::isnan(x);
-  if (std::isinf(want)) return x == want || std::isnan(x); /* the product may have met infinity with a weight of 0 */
+  if (std::isinf(want)) return x == want || std::isnan(x); /* the product may multiply infinity by a weight of 0 */
   return fabs(x - want) <= TOLERANCE + TOLERANCE * fabs(want);
 }
 
-/* SPEC section 8: each element, and the whole to a tenth of that. The whole only with weights of two numbers (SPLIT), and
- * where it is an average: of few elements, one that is rounded the other way would be too much. */
+/* SPEC section 8: the tolerance of each element, and of the whole a tenth of that. The whole is checked only with
+ * weights of two numbers (SPLIT), and if it is an average: among few elements one rounding could exceed it. */
 static bool check_case(const a_case &c, double *whole) {
   const size_t FEW = 1000;
   double errors = 0, size = 0;

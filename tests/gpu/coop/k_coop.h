@@ -1,12 +1,14 @@
-/* A prelude of the kernel dialect for Vulkan's own kernels: with it a C++ compiler reads a NAME.glsl.k that uses cooperative
- * matrices, and runs it on the host. No device here has matrix units, and no software driver has them either.
+/* A prelude of the kernel dialect for kernels that only Vulkan has: with it a C++ compiler compiles a NAME.glsl.k that
+ * uses cooperative matrices, to run it on the host. No device here has matrix units, and no software driver has them
+ * either.
  *
- * Invocations are stacks that take turns (ucontext), so barriers are real ones: who does not come to one hangs the others,
- * who does not wait finds poison. Windows and shared memory are checked at every access. A 16 x 16 matrix lies in 32
- * invocations, eight elements each; which, is the driver's secret, and so it is one of four guesses (`element_layout`), each
- * of which makes the kernel take another of its paths. Products are exact sums in f32, as matrix units have them or better.
+ * Invocations are coroutines with their own stacks (ucontext), so barriers are real: an invocation that misses one
+ * hangs the others, one that does not wait reads poison. Windows and shared memory are checked at every access. A 16 x
+ * 16 matrix is distributed over 32 invocations, eight elements each. The mapping is up to the driver, so it is one of
+ * four (`element_layout`), each of which selects another path of the kernel. Products are exact sums in f32, at least
+ * as accurate as matrix units.
  *
- * Before this file: COOP_BF16, where the kernel's f16 stands for bf16 (BFLOAT16). After it: the kernel; then run_group. */
+ * Before this file: COOP_BF16, if the kernel's f16 stands for bf16 (BFLOAT16). After it: the kernel; then run_group. */
 #ifndef RLX_TESTS_COOP_K_COOP_H
 #define RLX_TESTS_COOP_K_COOP_H
 
@@ -53,7 +55,7 @@ static inline f32x4 AS_F4(u32x4 u) { return bits_as<f32x4>(u); }
 static inline u32x2 U2(u32 a, u32 b) { return {a, b}; }
 static inline u32x4 U4(u32 a, u32 b, u32 c, u32 d) { return {a, b, c, d}; }
 static inline f32x4 F4(f32 a, f32 b, f32 c, f32 d) { return {a, b, c, d}; }
-/* GLSL has these. */
+/* Operators that GLSL has. */
 static inline f32x4 operator*(f32x4 a, f32 s) { return {a.x * s, a.y * s, a.z * s, a.w * s}; }
 static inline f32x4 operator-(f32x4 a, f32x4 b) { return {a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w}; }
 #define PACKS_F16 0u
@@ -61,7 +63,7 @@ static inline f32x4 operator-(f32x4 a, f32x4 b) { return {a.x - b.x, a.y - b.y, 
 static inline f32 F16LO(u32 w) { return (f32)bits_as<_Float16>((uint16_t)(w & 0xffffu)); }
 static inline f32 F16HI(u32 w) { return (f32)bits_as<_Float16>((uint16_t)(w >> 16)); }
 
-/* The kernel's f16: an element of the left and right matrices, whichever it stands for. */
+/* The kernel's f16 or bf16: an element of the left and right matrices. */
 struct float16_t {
   uint16_t bits;
   float16_t() = default;
@@ -170,7 +172,7 @@ template <class T> struct window {
 #define LD4(w, i) (w).get(i)
 #define ST4(w, i, v) (w).put(i, v)
 
-/* Sized when a group begins, since sizes hang on constants; poisoned then. */
+/* Allocated and poisoned when a group begins, since sizes depend on constants. */
 struct shared_array {
   static std::vector<shared_array *> &all() {
     static std::vector<shared_array *> arrays;
@@ -293,8 +295,8 @@ static void run_group(u32 number, u32 size) {
 enum { gl_MatrixUseA, gl_MatrixUseB, gl_MatrixUseAccumulator, gl_ScopeSubgroup };
 enum { gl_CooperativeMatrixLayoutRowMajor, gl_CooperativeMatrixLayoutColumnMajor };
 
-/* Quads of invocations hold two rows: 0 in the order of columns, 1 in that of rows, 2 left matrices otherwise than sums;
- * 3: nothing like that. */
+/* Groups of four invocations hold two rows: 0 ordered by columns, 1 by rows, 2 left matrices unlike accumulators; 3:
+ * none of these. */
 static u32 element_layout;
 
 struct place {
@@ -332,7 +334,7 @@ static inline sums_matrix operator+(sums_matrix a, const sums_matrix &b) {
   return a;
 }
 
-/* Where element i of a matrix lies in an array of vectors: the vector, and the element's number in it. */
+/* The position of element i of a matrix in an array of vectors: the vector, and the index in it. */
 struct spot {
   size_t vector;
   u32 element;
