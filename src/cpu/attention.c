@@ -1,12 +1,13 @@
-/* Attention with an online softmax: a block of query rows walks over its keys in tiles, and keeps for each row the largest
+/* Attention with an online softmax. A block of query rows iterates over its keys in tiles. Each row keeps the largest
  * score so far, the sum of weights and the weighted sum of values. No buffer grows with the number of keys.
  *
- * Rows that share keys go together: with grouped queries the rows of a key head are (query, head of the group), so a tile
- * of keys is read once for all of them. A block is one task. Decode has few rows and many keys: there the keys are cut into
- * chunks of fixed size, each a task of its own, whose results are merged in order; so results do not depend on threads.
+ * With grouped queries the rows of a KV head are (query, head of the group), so a tile of keys is read once for all of
+ * them. A block of rows is one task. Decode has few rows and many keys, so there the keys are split into chunks of
+ * fixed size. Each chunk is a task, and their results are merged in order. So results do not depend on the number of
+ * threads.
  *
- * A key that a mask hides must not reach the result, whatever its value holds (an unwritten cache, NaN). A weight of 0
- * times NaN would; so a row that comes out NaN is computed again, slowly, leaving hidden keys out. */
+ * A masked key must not reach the result, whatever its value holds (an unwritten cache, NaN). A weight of 0 times NaN
+ * would. So a row that comes out non-finite is recomputed by a slow path that skips masked keys. */
 #include "cpu/attention.h"
 
 #include <math.h>
@@ -18,12 +19,12 @@
 
 enum {
   KEYS = CPU_ATTENTION_KEYS,
-  CHUNK_KEYS = 512, /* keys of a task where keys are split */
-  MAX_SLOTS = 32    /* tasks that run at one time, each with scratch memory of its own */
+  CHUNK_KEYS = 512, /* keys per task where keys are split */
+  MAX_SLOTS = 32    /* concurrent tasks, each with its own scratch memory */
 };
 
 typedef struct heads { /* strides in elements */
-  size_t batch, place, head;
+  size_t batch, position, head;
 } heads;
 
 typedef struct attention {
@@ -36,25 +37,25 @@ typedef struct attention {
   float scale, softcap;
   bool causal;
   int64_t window;
-  size_t rows, blocks, chunks; /* rows of a key head; blocks of them; chunks of keys */
+  size_t rows, blocks, chunks; /* rows of a KV head; blocks of rows; chunks of keys */
   size_t slots, slot_floats, part_floats;
 } attention;
 
-typedef struct task { /* one block of rows over one chunk of keys */
+typedef struct task { /* one block of rows times one chunk of keys */
   const attention *a;
   const cpu_call *c;
   size_t b, kv_head, row, n_rows, chunk;
-  int64_t keys, offset; /* of this batch row */
-  bool few;
-  float *q, *s, *k_tile, *v_tile, *acc, *m, *l, *shrink; /* scratch */
+  int64_t keys, offset; /* of this batch element */
+  bool skinny;
+  float *q, *s, *k_tile, *v_tile, *acc, *m, *l, *rescale; /* scratch */
 } task;
 
 /* ---- sizes ---- */
 
-static heads strides_of(const rlx_type *t, bool places_first) {
+static heads strides_of(const rlx_type *t, bool seq_first) {
   size_t s[RLX_MAX_RANK];
   rlx_strides(&t->shape, s);
-  return (heads){s[0], s[places_first ? 1 : 2], s[places_first ? 2 : 1]};
+  return (heads){s[0], s[seq_first ? 1 : 2], s[seq_first ? 2 : 1]};
 }
 
 static const rlx_type *type_of(const rlx_graph *g, const rlx_node_rec *n, uint32_t i) {
@@ -79,20 +80,20 @@ static void set_tasks(attention *a) {
 static void attention_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, attention *a) {
   const rlx_attrs_attention *attrs = n->attrs;
   const rlx_type *q = type_of(g, n, 0), *k = type_of(g, n, 1), *v = type_of(g, n, 2), *bias = type_of(g, n, 4);
-  bool places_first = attrs->layout == RLX_LAYOUT_BSHD;
-  int places = places_first ? 1 : 2, head = 3 - places;
+  bool seq_first = attrs->layout == RLX_LAYOUT_BSHD;
+  int seq = seq_first ? 1 : 2, head = 3 - seq;
   *a = (attention){.table = cpu_attention(isa),
                    .n_batch = (size_t)q->shape.v[0],
-                   .n_q = (size_t)q->shape.v[places],
-                   .n_keys = (size_t)k->shape.v[places],
+                   .n_q = (size_t)q->shape.v[seq],
+                   .n_keys = (size_t)k->shape.v[seq],
                    .n_heads = (size_t)q->shape.v[head],
                    .n_kv = (size_t)k->shape.v[head],
                    .d = (size_t)q->shape.v[3],
                    .d_v = (size_t)v->shape.v[3],
-                   .q = strides_of(q, places_first),
-                   .k = strides_of(k, places_first),
-                   .v = strides_of(v, places_first),
-                   .out = strides_of(&n->type, places_first),
+                   .q = strides_of(q, seq_first),
+                   .k = strides_of(k, seq_first),
+                   .v = strides_of(v, seq_first),
+                   .out = strides_of(&n->type, seq_first),
                    .q_type = q->dtype,
                    .k_type = k->dtype,
                    .v_type = v->dtype,
@@ -127,14 +128,14 @@ static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
   return RLX_OK;
 }
 
-/* ---- what a row sees ---- */
+/* ---- visible keys of a row ---- */
 
 static void visible(const task *t, size_t row, int64_t *first, int64_t *end) {
   const attention *a = t->a;
   *first = 0;
   *end = t->keys;
   if (!a->causal) return;
-  int64_t own = (int64_t)(row / a->group) + t->offset; /* the key at the query's own place */
+  int64_t own = (int64_t)(row / a->group) + t->offset; /* the key at the query's own position */
   if (own < *end) *end = own < 0 ? 0 : own + 1;
   if (a->window > 0 && own >= a->window) *first = own - a->window + 1;
 }
@@ -145,9 +146,9 @@ static const char *at(const void *base, rlx_dtype type, size_t element) {
 
 static size_t head_of(const task *t, size_t row) { return t->kv_head * t->a->group + row % t->a->group; }
 
-/* Where score (row, key) of the tile lies. */
+/* The address of score (row, key) of the tile. */
 static float *score_at(const task *t, size_t r, size_t key) {
-  return t->few ? &t->s[r * KEYS + key] : &t->s[key * t->a->table->rows + r];
+  return t->skinny ? &t->s[r * KEYS + key] : &t->s[key * t->a->table->rows + r];
 }
 
 /* ---- one tile ---- */
@@ -174,7 +175,7 @@ static void hide_keys(const task *t, size_t r, int64_t key, size_t n) {
   }
 }
 
-/* Whether every row of the block sees all n keys: rows see ever later ones, so the first and the last decide. */
+/* Whether every row of the block sees all n keys. Later rows see later keys, so the first and the last row decide. */
 static bool sees_all(const task *t, int64_t key, size_t n) {
   int64_t first, end, unused;
   visible(t, t->row + t->n_rows - 1, &first, &unused);
@@ -182,17 +183,17 @@ static bool sees_all(const task *t, int64_t key, size_t n) {
   return !cpu_in(t->c, 3) && first <= key && end >= key + (int64_t)n;
 }
 
-/* A tile of keys or values as f32: in place, or converted. */
+/* A tile of keys or values as f32: unchanged in place, or converted into `buffer`. *row is its row stride. */
 static const float *tile_of(const task *t, const void *base, rlx_dtype type, const heads *h, size_t width, int64_t key,
-                            size_t n, float *room, size_t *row) {
-  size_t from = t->b * h->batch + (size_t)key * h->place + t->kv_head * h->head;
+                            size_t n, float *buffer, size_t *row) {
+  size_t from = t->b * h->batch + (size_t)key * h->position + t->kv_head * h->head;
   if (type == RLX_F32) {
-    *row = h->place;
+    *row = h->position;
     return (const float *)base + from;
   }
-  t->a->table->widen(type, at(base, type, from), h->place, n, width, room);
+  t->a->table->widen(type, at(base, type, from), h->position, n, width, buffer);
   *row = width;
-  return room;
+  return buffer;
 }
 
 static void run_tile(const task *t, int64_t key, size_t n) {
@@ -200,24 +201,26 @@ static void run_tile(const task *t, int64_t key, size_t n) {
   const cpu_attention_table *table = a->table;
   size_t row, block = table->rows;
   const float *k = tile_of(t, cpu_in(t->c, 1), a->k_type, &a->k, a->d, key, n, t->k_tile, &row);
-  if (t->few) table->scores_rows(t->q, t->n_rows, k, row, n, a->d, t->s);
+  if (t->skinny) table->scores_rows(t->q, t->n_rows, k, row, n, a->d, t->s);
   else table->scores_lanes(t->q, k, row, n, a->d, t->s);
-  if (a->softcap > 0 && t->few)
+  if (a->softcap > 0 && t->skinny)
     for (size_t r = 0; r < t->n_rows; r++) table->soft_cap(t->s + r * KEYS, n, a->softcap);
   else if (a->softcap > 0) table->soft_cap(t->s, n * block, a->softcap);
   for (size_t r = 0; r < t->n_rows && cpu_in(t->c, 4); r++) add_bias(t, r, key, n);
   bool hides = !sees_all(t, key, n);
   for (size_t r = 0; r < t->n_rows && hides; r++) hide_keys(t, r, key, n);
-  if (t->few) table->softmax_rows(t->s, t->n_rows, n, t->m, t->l, t->shrink);
-  else table->softmax_lanes(t->s, n, t->m, t->l, t->shrink);
+  if (t->skinny) table->softmax_rows(t->s, t->n_rows, n, t->m, t->l, t->rescale);
+  else table->softmax_lanes(t->s, n, t->m, t->l, t->rescale);
   const float *v = tile_of(t, cpu_in(t->c, 2), a->v_type, &a->v, a->d_v, key, n, t->v_tile, &row);
-  table->add_values(t->s, t->few ? 1 : block, t->few ? KEYS : 1, v, row, n, t->n_rows, a->d_v, t->shrink, t->acc);
+  table->add_values(t->s, t->skinny ? 1 : block, t->skinny ? KEYS : 1, v, row, n, t->n_rows, a->d_v, t->rescale,
+                    t->acc);
 }
 
-/* e^(sink - sink), of -inf 0: what a sink adds to the sum while it is the largest. Not finite, it makes all NaN. */
+/* e^(sink - sink), 0 for a sink of -inf: what a sink adds to the sum while it is the largest score. A sink of +inf or
+ * NaN makes the row NaN. */
 static float sink_weight(float sink) { return sink == -INFINITY ? 0 : isfinite(sink) ? 1 : NAN; }
 
-/* ---- the careful way, for one row ---- */
+/* ---- slow path for one row, which skips masked keys ---- */
 
 static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk_end) {
   const attention *a = t->a;
@@ -234,8 +237,8 @@ static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk
   for (int64_t key = first; key < end; key++) {
     size_t stride;
     const float *k = tile_of(t, cpu_in(t->c, 1), a->k_type, &a->k, a->d, key, 1, t->k_tile, &stride);
-    float s = 0, shrink = 1;
-    for (size_t e = 0; e < a->d; e++) s += k[e] * (t->few ? t->q[r * a->d + e] : t->q[e * block + r]);
+    float s = 0, rescale = 1;
+    for (size_t e = 0; e < a->d; e++) s += k[e] * (t->skinny ? t->q[r * a->d + e] : t->q[e * block + r]);
     if (a->softcap > 0) a->table->soft_cap(&s, 1, a->softcap);
     *score_at(t, r, 0) = s;
     if (cpu_in(t->c, 4)) add_bias(t, r, key, 1);
@@ -243,18 +246,18 @@ static void redo_row(const task *t, size_t r, int64_t chunk_first, int64_t chunk
     s = *score_at(t, r, 0);
     if (s == -INFINITY) continue;
     float max = s > m ? s : m, base = max == -INFINITY ? 0 : max;
-    shrink = expf(m - base);
+    rescale = expf(m - base);
     float p = expf(s - base);
-    l = l * shrink + p;
+    l = l * rescale + p;
     m = max;
     const float *v = tile_of(t, cpu_in(t->c, 2), a->v_type, &a->v, a->d_v, key, 1, t->v_tile, &stride);
-    for (size_t e = 0; e < a->d_v; e++) acc[e] = acc[e] * shrink + p * v[e];
+    for (size_t e = 0; e < a->d_v; e++) acc[e] = acc[e] * rescale + p * v[e];
   }
   t->m[r] = m;
   t->l[r] = l;
 }
 
-static bool is_clean(const float *v, size_t n) {
+static bool all_finite(const float *v, size_t n) {
   float sum = 0;
   for (size_t i = 0; i < n; i++) sum += v[i] * 0;
   return sum == 0;
@@ -265,16 +268,16 @@ static bool is_clean(const float *v, size_t n) {
 static void load_queries(const task *t) {
   const attention *a = t->a;
   size_t block = a->table->rows;
-  if (!t->few) memset(t->q, 0, block * a->d * sizeof *t->q);
+  if (!t->skinny) memset(t->q, 0, block * a->d * sizeof *t->q);
   for (size_t r = 0; r < t->n_rows; r++) {
     size_t row = t->row + r;
-    size_t from = t->b * a->q.batch + row / a->group * a->q.place + head_of(t, row) * a->q.head;
-    float *to = t->few ? t->q + r * a->d : t->acc; /* acc is free until the first tile, and may be too short */
-    for (size_t e = 0; e < a->d; e += t->few ? a->d : a->d_v) {
-      size_t n = t->few || a->d - e < a->d_v ? a->d - e : a->d_v;
+    size_t from = t->b * a->q.batch + row / a->group * a->q.position + head_of(t, row) * a->q.head;
+    float *to = t->skinny ? t->q + r * a->d : t->acc; /* acc is unused until the first tile; it holds d_v floats */
+    for (size_t e = 0; e < a->d; e += t->skinny ? a->d : a->d_v) {
+      size_t n = t->skinny || a->d - e < a->d_v ? a->d - e : a->d_v;
       cpu_floats_load(t->c->isa, a->q_type, at(cpu_in(t->c, 0), a->q_type, from + e), to, n);
       for (size_t i = 0; i < n; i++)
-        if (t->few) to[i] *= a->scale;
+        if (t->skinny) to[i] *= a->scale;
         else t->q[(e + i) * block + r] = to[i] * a->scale;
     }
   }
@@ -283,7 +286,7 @@ static void load_queries(const task *t) {
 static void begin_rows(const task *t) {
   const attention *a = t->a;
   const void *sinks = cpu_in(t->c, 5);
-  for (size_t r = 0; r < a->table->rows; r++) t->m[r] = -INFINITY, t->l[r] = 0, t->shrink[r] = 1;
+  for (size_t r = 0; r < a->table->rows; r++) t->m[r] = -INFINITY, t->l[r] = 0, t->rescale[r] = 1;
   for (size_t r = 0; r < t->n_rows && sinks && t->chunk == 0; r++) {
     cpu_floats_load(t->c->isa, a->q_type, at(sinks, a->q_type, head_of(t, t->row + r)), &t->m[r], 1);
     t->l[r] = sink_weight(t->m[r]);
@@ -291,11 +294,11 @@ static void begin_rows(const task *t) {
   memset(t->acc, 0, t->n_rows * a->d_v * sizeof *t->acc);
 }
 
-/* acc / l, stored as the result's row. */
+/* Stores acc / l as the result's row. */
 static void store_row(const task *t, size_t row, float *acc, float l) {
   const attention *a = t->a;
-  size_t to = t->b * a->out.batch + row / a->group * a->out.place + head_of(t, row) * a->out.head;
-  if (l == 0) memset(acc, 0, a->d_v * sizeof *acc); /* nothing was seen */
+  size_t to = t->b * a->out.batch + row / a->group * a->out.position + head_of(t, row) * a->out.head;
+  if (l == 0) memset(acc, 0, a->d_v * sizeof *acc); /* no visible key */
   else a->table->divide(acc, a->d_v, l);
   cpu_floats_store(t->c->isa, a->q_type, acc, (char *)t->c->out + to * rlx_dtype_size(a->q_type), a->d_v);
 }
@@ -324,7 +327,7 @@ static void finish_rows(const task *t) {
 static void run_task(const task *t) {
   const attention *a = t->a;
   int64_t first = t->keys, end = 0;
-  for (size_t r = 0; r < t->n_rows; r++) { /* the keys that some row of the block sees */
+  for (size_t r = 0; r < t->n_rows; r++) { /* the union of the rows' visible keys */
     int64_t row_first, row_end;
     visible(t, t->row + r, &row_first, &row_end);
     if (row_first < first) first = row_first;
@@ -338,31 +341,31 @@ static void run_task(const task *t) {
   begin_rows(t);
   for (int64_t key = first; key < end; key += KEYS) run_tile(t, key, end - key < KEYS ? (size_t)(end - key) : KEYS);
   for (size_t r = 0; r < t->n_rows && first < end; r++)
-    if (!is_clean(t->acc + r * a->d_v, a->d_v) || !is_clean(&t->l[r], 1)) redo_row(t, r, chunk_first, chunk_end);
+    if (!all_finite(t->acc + r * a->d_v, a->d_v) || !all_finite(&t->l[r], 1)) redo_row(t, r, chunk_first, chunk_end);
   finish_rows(t);
 }
 
-/* ---- the whole ---- */
+/* ---- the kernel ---- */
 
 static int64_t load_int(const cpu_call *c, uint32_t input, size_t n, size_t b) {
   return ((const int32_t *)cpu_in(c, input))[n == 1 ? 0 : b];
 }
 
-static void batch_of(const attention *a, const cpu_call *c, task *t) {
+static void set_lengths(const attention *a, const cpu_call *c, task *t) {
   t->keys = a->len_n ? load_int(c, 6, a->len_n, t->b) : (int64_t)a->n_keys;
   t->offset = a->off_n ? load_int(c, 7, a->off_n, t->b) : t->keys - (int64_t)a->n_q;
 }
 
-static void lay_out(task *t, float *memory) {
+static void assign_scratch(task *t, float *memory) {
   const attention *a = t->a;
   size_t block = a->table->rows, wide = a->d > a->d_v ? a->d : a->d_v;
   t->q = memory;
   t->s = t->q + block * a->d;
-  t->k_tile = t->v_tile = t->s + block * KEYS; /* the keys are done with when the values come */
+  t->k_tile = t->v_tile = t->s + block * KEYS; /* shared: keys are not needed after the scores */
   t->acc = t->k_tile + KEYS * wide;
   t->m = t->acc + block * a->d_v;
   t->l = t->m + block;
-  t->shrink = t->l + block;
+  t->rescale = t->l + block;
 }
 
 static void run_item(const cpu_call *c, size_t i, float *memory) {
@@ -373,13 +376,13 @@ static void run_item(const cpu_call *c, size_t i, float *memory) {
   t.kv_head = i / a->chunks / a->blocks % a->n_kv;
   t.b = i / a->chunks / a->blocks / a->n_kv;
   t.n_rows = a->rows - t.row < block ? a->rows - t.row : block;
-  t.few = t.n_rows <= a->table->few_rows;
-  batch_of(a, c, &t);
-  lay_out(&t, memory);
+  t.skinny = t.n_rows <= a->table->skinny_rows;
+  set_lengths(a, c, &t);
+  assign_scratch(&t, memory);
   run_task(&t);
 }
 
-/* Chunks of one row, in order, into its first chunk's place. */
+/* Merges the chunks of one row, in order, into the first chunk's part. */
 static void merge_row(const task *t, size_t row) {
   const attention *a = t->a;
   float *into = part_of(t, 0) + row * (a->d_v + 2);

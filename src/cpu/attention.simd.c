@@ -1,4 +1,4 @@
-/* Inner loops of attention: see attention.h for how scores lie. */
+/* Inner loops of attention; attention.h describes the layouts of the scores. */
 #include "cpu/attention.h"
 
 #include "cpu/math.h"
@@ -6,7 +6,7 @@
 enum {
   ROWS = 2 * VF_LANES,
   KEYS = CPU_ATTENTION_KEYS,
-  KEY_GROUP = VF_LANES == 16 ? 8 : 4, /* keys at once, two vectors each: as many sums as there are registers for */
+  KEY_GROUP = VF_LANES == 16 ? 8 : 4, /* keys at once, two vectors each: as many sums as registers allow */
   VALUE_VECS = VF_LANES == 16 ? 4 : 2,
   VALUE_ROWS = 4
 };
@@ -36,7 +36,7 @@ static void scores_lanes(const float *qt, const float *k, size_t k_row, size_t k
   for (; i < keys; i++) score_keys(qt, k + i * k_row, k_row, d, s + i * ROWS, 1);
 }
 
-/* `group` rows against one key, which is read once. */
+/* Dot products of `group` rows with one key, which is read once. */
 CPU_INLINE void dot_rows(const float *q, const float *k, size_t d, float *s, const size_t group) {
   vf sum[4];
   size_t e = 0;
@@ -68,16 +68,16 @@ static void soft_cap(float *s, size_t n, float cap) {
   }
 }
 
-/* Rows of a cache lie far apart, and a tile's are soon read: those that come AHEAD rows later are asked for now. */
+/* Rows of a KV cache are far apart, and reading one is short: prefetch the row that is AHEAD rows later. */
 enum { AHEAD = 32 };
-#define WIDEN(name, LOAD)                                                                                   \
-  static void name(const uint16_t *from, size_t from_row, size_t n, size_t width, float *to) {              \
-    for (size_t i = 0; i < n; i++, from += from_row, to += width) {                                         \
-      size_t e = 0;                                                                                         \
-      for (size_t ask = 0; ask < width; ask += 32) __builtin_prefetch(from + AHEAD * from_row + ask, 0, 2); \
-      for (; e + VF_LANES <= width; e += VF_LANES) vf_store(to + e, LOAD(from + e));                        \
-      if (e < width) vf_store_n(to + e, LOAD##_n(from + e, width - e), width - e);                          \
-    }                                                                                                       \
+#define WIDEN(name, LOAD)                                                                                       \
+  static void name(const uint16_t *from, size_t from_row, size_t n, size_t width, float *to) {                  \
+    for (size_t i = 0; i < n; i++, from += from_row, to += width) {                                             \
+      size_t e = 0;                                                                                             \
+      for (size_t line = 0; line < width; line += 32) __builtin_prefetch(from + AHEAD * from_row + line, 0, 2); \
+      for (; e + VF_LANES <= width; e += VF_LANES) vf_store(to + e, LOAD(from + e));                            \
+      if (e < width) vf_store_n(to + e, LOAD##_n(from + e, width - e), width - e);                              \
+    }                                                                                                           \
   }
 WIDEN(widen_f16, vf_load_f16)
 WIDEN(widen_bf16, vf_load_bf16)
@@ -94,14 +94,14 @@ static void divide(float *x, size_t n, float by) {
   for (; i < n; i++) x[i] /= by;
 }
 
-/* ---- softmax, a tile at a time ---- */
+/* ---- online softmax of one tile ---- */
 
-/* A row that has seen nothing has m = -inf; its weights are e^(-inf - 0) = 0. */
+/* A row without visible keys so far has m = -inf; its weights are e^(-inf - 0) = 0. */
 CPU_INLINE vf finite_or_zero(vf m) { return vf_select(vf_eq(m, vf_set(-INFINITY)), vf_zero(), m); }
 
-CPU_INLINE void softmax_vector(float *s, size_t keys, float *m, float *l, float *shrink) {
+CPU_INLINE void softmax_vector(float *s, size_t keys, float *m, float *l, float *rescale) {
   vf old = vf_load(m), max = old, sum = vf_zero();
-  for (size_t i = 0; i < keys; i++) max = vf_max(vf_load(s + i * ROWS), max); /* a NaN score is not the largest */
+  for (size_t i = 0; i < keys; i++) max = vf_max(vf_load(s + i * ROWS), max); /* vf_max drops NaN scores */
   vf base = finite_or_zero(max), factor = vf_exp(vf_sub(old, base));
   for (size_t i = 0; i < keys; i++) {
     vf p = vf_exp(vf_sub(vf_load(s + i * ROWS), base));
@@ -110,15 +110,15 @@ CPU_INLINE void softmax_vector(float *s, size_t keys, float *m, float *l, float 
   }
   vf_store(m, max);
   vf_store(l, vf_fma(vf_load(l), factor, sum));
-  vf_store(shrink, factor);
+  vf_store(rescale, factor);
 }
 
-static void softmax_lanes(float *s, size_t keys, float *m, float *l, float *shrink) {
-  softmax_vector(s, keys, m, l, shrink);
-  softmax_vector(s + VF_LANES, keys, m + VF_LANES, l + VF_LANES, shrink + VF_LANES);
+static void softmax_lanes(float *s, size_t keys, float *m, float *l, float *rescale) {
+  softmax_vector(s, keys, m, l, rescale);
+  softmax_vector(s + VF_LANES, keys, m + VF_LANES, l + VF_LANES, rescale + VF_LANES);
 }
 
-static void softmax_row(float *s, size_t keys, float *m, float *l, float *shrink) {
+static void softmax_row(float *s, size_t keys, float *m, float *l, float *rescale) {
   vf max = vf_set(-INFINITY), sum = vf_zero();
   size_t whole = keys / VF_LANES * VF_LANES, left = keys - whole;
   for (size_t i = 0; i < whole; i += VF_LANES) max = vf_max(vf_load(s + i), max);
@@ -140,23 +140,23 @@ static void softmax_row(float *s, size_t keys, float *m, float *l, float *shrink
   }
   float factor[VF_LANES];
   vf_store(factor, vf_exp(vf_set(*m - base)));
-  *shrink = factor[0];
+  *rescale = factor[0];
   *l = *l * factor[0] + total;
   *m = top;
 }
 
-static void softmax_rows(float *s, size_t rows, size_t keys, float *m, float *l, float *shrink) {
-  for (size_t r = 0; r < rows; r++) softmax_row(s + r * KEYS, keys, m + r, l + r, shrink + r);
+static void softmax_rows(float *s, size_t rows, size_t keys, float *m, float *l, float *rescale) {
+  for (size_t r = 0; r < rows; r++) softmax_row(s + r * KEYS, keys, m + r, l + r, rescale + r);
 }
 
 /* ---- values ---- */
 
-/* `group` rows and `vecs` vectors of the result, over all keys of the tile. */
+/* Accumulates `group` rows by `vecs` vectors of the result over all keys of the tile. */
 CPU_INLINE void add_tile(const float *p, size_t p_key, size_t p_row, const float *v, size_t v_row, size_t keys,
-                         size_t dv, const float *shrink, float *acc, const size_t group, const size_t vecs) {
+                         size_t dv, const float *rescale, float *acc, const size_t group, const size_t vecs) {
   vf sum[VALUE_ROWS][VALUE_VECS];
   for (size_t r = 0; r < group; r++)
-    for (size_t j = 0; j < vecs; j++) sum[r][j] = vf_mul(vf_set(shrink[r]), vf_load(acc + r * dv + j * VF_LANES));
+    for (size_t j = 0; j < vecs; j++) sum[r][j] = vf_mul(vf_set(rescale[r]), vf_load(acc + r * dv + j * VF_LANES));
   for (size_t i = 0; i < keys; i++) {
     vf x[VALUE_VECS];
     for (size_t j = 0; j < vecs; j++) x[j] = vf_load(v + i * v_row + j * VF_LANES);
@@ -170,35 +170,35 @@ CPU_INLINE void add_tile(const float *p, size_t p_key, size_t p_row, const float
 }
 
 /* The last n < VF_LANES columns of one row. */
-static void add_tail(const float *p, size_t p_key, const float *v, size_t v_row, size_t keys, float shrink, float *acc,
+static void add_tail(const float *p, size_t p_key, const float *v, size_t v_row, size_t keys, float rescale, float *acc,
                      size_t n) {
-  vf sum = vf_mul(vf_set(shrink), vf_load_n(acc, n));
+  vf sum = vf_mul(vf_set(rescale), vf_load_n(acc, n));
   for (size_t i = 0; i < keys; i++) sum = vf_fma(vf_set(p[i * p_key]), vf_load_n(v + i * v_row, n), sum);
   vf_store_n(acc, sum, n);
 }
 
 CPU_INLINE void add_columns(const float *p, size_t p_key, size_t p_row, const float *v, size_t v_row, size_t keys,
-                            size_t rows, size_t dv, const float *shrink, float *acc, const size_t vecs) {
+                            size_t rows, size_t dv, const float *rescale, float *acc, const size_t vecs) {
   size_t r = 0;
   for (; r + VALUE_ROWS <= rows; r += VALUE_ROWS)
-    add_tile(p + r * p_row, p_key, p_row, v, v_row, keys, dv, shrink + r, acc + r * dv, VALUE_ROWS, vecs);
-  for (; r < rows; r++) add_tile(p + r * p_row, p_key, p_row, v, v_row, keys, dv, shrink + r, acc + r * dv, 1, vecs);
+    add_tile(p + r * p_row, p_key, p_row, v, v_row, keys, dv, rescale + r, acc + r * dv, VALUE_ROWS, vecs);
+  for (; r < rows; r++) add_tile(p + r * p_row, p_key, p_row, v, v_row, keys, dv, rescale + r, acc + r * dv, 1, vecs);
 }
 
 static void add_values(const float *p, size_t p_key, size_t p_row, const float *v, size_t v_row, size_t keys,
-                       size_t rows, size_t dv, const float *shrink, float *acc) {
+                       size_t rows, size_t dv, const float *rescale, float *acc) {
   size_t e = 0;
   for (; e + VALUE_VECS * VF_LANES <= dv; e += VALUE_VECS * VF_LANES)
-    add_columns(p, p_key, p_row, v + e, v_row, keys, rows, dv, shrink, acc + e, VALUE_VECS);
+    add_columns(p, p_key, p_row, v + e, v_row, keys, rows, dv, rescale, acc + e, VALUE_VECS);
   for (; e + VF_LANES <= dv; e += VF_LANES)
-    add_columns(p, p_key, p_row, v + e, v_row, keys, rows, dv, shrink, acc + e, 1);
+    add_columns(p, p_key, p_row, v + e, v_row, keys, rows, dv, rescale, acc + e, 1);
   for (size_t r = 0; e < dv && r < rows; r++)
-    add_tail(p + r * p_row, p_key, v + e, v_row, keys, shrink[r], acc + r * dv + e, dv - e);
+    add_tail(p + r * p_row, p_key, v + e, v_row, keys, rescale[r], acc + r * dv + e, dv - e);
 }
 
 const cpu_attention_table CPU_TABLE(cpu_attention) = {
   .rows = ROWS,
-  .few_rows = VF_LANES / 4,
+  .skinny_rows = VF_LANES / 4,
   .scores_lanes = scores_lanes,
   .scores_rows = scores_rows,
   .soft_cap = soft_cap,

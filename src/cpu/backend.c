@@ -1,8 +1,8 @@
-/* The CPU as a backend: one device, which is the machine itself. Its blocks are the host's own memory, so they are
- * mapped and moving bytes is memcpy; its programs are in program.c, its kernels in the table of kernels.def.
+/* The CPU backend: one device, the machine itself. Its blocks are host memory, so they are mapped and copies are
+ * memcpy. Programs are in program.c, kernels in kernels.def.
  *
- * "cpu:avx2" opens it held down to an older instruction set than the machine has, for tests and comparisons: results
- * may differ between sets in the last bits, so what ran where can be asked for by name. */
+ * "cpu:avx2" opens the device with an older instruction set than the machine has, for tests and comparisons. Results
+ * may differ between sets in the last bits, so a run can select its set by name. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ static uint32_t cpu_count(const char **why) {
   return 1;
 }
 
-/* The processor's own name for itself, where it has one. */
+/* The processor's brand string, if it has one. */
 static void read_brand(char *out, size_t cap) {
   char brand[49] = {0};
 #if defined(__x86_64__)
@@ -43,11 +43,11 @@ static void read_brand(char *out, size_t cap) {
   snprintf(out, cap, "%s", brand[skip] ? brand + skip : fallback);
 }
 
-/* Made from what does not change between processes: the backend and the brand. */
+/* Derived from what is stable between processes: the backend and the brand. */
 static void make_uuid(const char *brand, char *out, size_t cap) {
   uint64_t a = rlx_hash_bytes(rlx_hash_bytes(1, "cpu", 3), brand, strlen(brand));
   uint64_t b = rlx_hash_bytes(a, brand, strlen(brand));
-  /* Version 8 and variant 1: an identifier by a rule of one's own. */
+  /* Version 8 (vendor-specific) and variant 1. */
   snprintf(out, cap, "%08x-%04x-8%03x-%04x-%012llx", (unsigned)(a >> 32), (unsigned)(a >> 16 & 0xffff),
            (unsigned)(a & 0xfff), (unsigned)(0x8000 | (b >> 48 & 0x3fff)), (unsigned long long)(b & 0xffffffffffffu));
 }
@@ -125,11 +125,11 @@ static rlx_status cpu_open(uint32_t index, const rlx_open_options *options, rlx_
 static void cpu_close(rlx_device *d) { rlx_mem_free(d); }
 
 static rlx_status cpu_sync(rlx_device *d) {
-  (void)d; /* nothing is left open when a call returns */
+  (void)d; /* every call completes before it returns */
   return RLX_OK;
 }
 
-/* ---- weights in layouts of their own ---- */
+/* ---- packed weight layouts ---- */
 
 static uint64_t cpu_layout_bytes(const rlx_device *d, uint32_t layout, const rlx_type *type) {
   const cpu_layout_family *f = cpu_layout_family_of(layout);
@@ -152,7 +152,7 @@ static rlx_status cpu_repack(const rlx_device *d, uint32_t layout, const rlx_typ
 
 typedef struct cpu_block {
   rlx_block base;
-  cpu_slab *slab; /* NULL: of the heap */
+  cpu_slab *slab; /* NULL: allocated by itself */
 } cpu_block;
 
 static rlx_status cpu_block_create(rlx_device *d, uint64_t bytes, rlx_block **out) {

@@ -1,14 +1,15 @@
-/* Convolution: what conv.c, conv_winograd.c and the inner loops of conv.simd.c share.
+/* Convolution: the types and inner loops shared by conv.c, conv_depthwise.c, conv_winograd.c and pool.c.
  *
- * A convolution is a product of the weight [O, K] with the matrix [K, places] whose rows are the taps (channel, then place in
- * the kernel) and whose columns are the output places. That matrix is never made: a panel of it, some dozens of columns wide
- * and as many taps high as stay in the first cache, is copied out of the image, multiplied with all output channels, and
- * overwritten by the next. Weights lie in blocks of sixteen output channels, [O/16][K][16], packed when they are loaded: so
- * an inner loop may take places in its vectors and broadcast weights, or, for the few places that fill no vector, take
- * channels in its vectors and broadcast places. Each sum runs over k in order either way: the bits are the same.
+ * A convolution is the GEMM of the weight [O, K] with the im2col matrix [K, positions]: its rows are taps (channel,
+ * then kernel position), its columns are output positions. The whole matrix is never built. A panel of it, a few dozen
+ * columns wide and as many taps high as fit in the L1 cache, is copied from the image, multiplied with all output
+ * channels and then overwritten by the next. Weights are packed at load into blocks of sixteen output channels,
+ * [O/16][K][16]. So an inner loop can hold positions in its vectors and broadcast weights. For the remaining positions
+ * that fill no vector, it holds channels in its vectors and broadcasts positions. Each sum runs over k in order either
+ * way, so the bits are the same.
  *
- * Two kinds have their own way: depth-wise convolutions, which have no product in them (conv_depthwise.c), and 3x3 ones of
- * stride 1, whose product is four times smaller between transforms (conv_winograd.c). */
+ * Two kinds have their own algorithm: depthwise convolutions, which contain no GEMM (conv_depthwise.c), and 3x3 ones of
+ * stride 1, whose products are four times fewer between Winograd transforms (conv_winograd.c). */
 #ifndef RLX_CPU_CONV_H
 #define RLX_CPU_CONV_H
 
@@ -16,120 +17,124 @@
 #include "ir/conv_dims.h"
 
 enum {
-  CPU_CONV_CHANNELS = 16,   /* output channels of a block of weights */
-  CPU_CONV_VECS = 3,        /* vectors of columns that a panel has, */
-  CPU_CONV_MAX_COLUMNS = 64 /* and its columns at most, with those that fill no vector */
+  CPU_CONV_CHANNELS = 16,   /* output channels per block of weights */
+  CPU_CONV_VECS = 3,        /* vectors of columns in a panel */
+  CPU_CONV_MAX_COLUMNS = 64 /* max columns of a panel, including those that fill no vector */
 };
 
-/* Part of a row of a panel that comes from the image: `length` columns from `to` on, whose elements begin at `from` in the
- * channel's plane and are `stride` apart. What no run covers is padding: zero. */
+/* A run of a panel row that is copied from the image: `length` columns from `to` on. Its elements begin at `from` in
+ * the channel's plane and are `stride` apart. Columns that no run covers are padding: zero. */
 typedef struct cpu_conv_run {
   size_t to, length, from, stride;
 } cpu_conv_run;
 
-/* A part of every row of a panel, columns to .. to + length - 1, that an image of conv_image.h has in one piece. */
-typedef struct cpu_conv_piece {
+/* Columns to .. to + length - 1 of every row of a panel, which are contiguous in an image of conv_image.h. */
+typedef struct cpu_conv_segment {
   size_t to, length, from;
-} cpu_conv_piece;
+} cpu_conv_segment;
 
-/* On the way out: act(x + bias + residual), in the result's type. */
-typedef struct cpu_conv_end {
+/* The epilogue: act(x + bias + residual), in the result's dtype. */
+typedef struct cpu_conv_epilogue {
   rlx_dtype type;
   int32_t act;
   float bias;
-  const void *residual; /* beside dst; NULL: none */
-} cpu_conv_end;
+  const void *residual; /* at dst's position; NULL: none */
+} cpu_conv_epilogue;
 
-/* The points of Winograd's transforms beside 0 and infinity: these and their opposites. Of the pairs that are exact in binary
- * these lose least: the largest error of a sum is 1.5 times the direct one's, with 1 and 2 it is 7 times. */
+/* The interpolation points of the Winograd transforms are 0, infinity, and plus and minus these two. Of the pairs that
+ * are exact in binary they have the smallest error: the largest error of a sum is 1.5 times that of the direct one.
+ * With 1 and 2 it is 7 times. */
 #define CPU_WINOGRAD_NEAR 0.75f
 #define CPU_WINOGRAD_FAR 1.5f
-/* A row of a pool's result from rows of the input. */
+/* One row of a pooling result from rows of the input. */
 typedef struct cpu_pool_row {
-  const float *const *rows; /* n_rows of them, at least one, `width` long */
+  const float *const *rows; /* n_rows >= 1 rows of `width` elements */
   size_t n_rows, width;
-  float *line; /* room for one of them, behind `pad` elements of padding and before as much as the last vector reads */
+  float *line; /* scratch for one row, with `pad` elements before it and as many after as the last vector reads */
   size_t pad, kernel, stride, dilation; /* along the row; stride 1 or 2 */
-  const float *taps;                    /* by column, and of the rows: the mean is over their product */
+  const float *taps;                    /* elements per column, and per row: the mean divides by their product */
   float row_taps;
-  float *out; /* n of them */
+  float *out; /* n elements */
   size_t n;
 } cpu_pool_row;
 
-/* A plane of a depth-wise convolution: f32, no dilation, stride 1 or 2 along the row. */
+/* One plane of a depthwise convolution: f32, no dilation, stride 1 or 2 along the row. */
 typedef struct cpu_depthwise_plane {
   const float *x, *w;
-  float *
-    padded; /* NULL: 3x3 or 5x5 with `pad` of half of that, taken from x itself; else room for the plane with its padding and some vectors behind it: padded_rows rows of `stride` phases, each
-                  * `phase` long; column i of phase p is the plane's column i * stride + p - pad */
+  /* NULL: a 3x3 or 5x5 kernel whose `pad` is half of it, read from x itself. Otherwise scratch for the padded plane and
+   * some vectors after it: padded_rows rows of `stride` phases, each `phase` floats long. Column i of phase p is the
+   * plane's column i * stride + p - pad. */
+  float *padded;
   size_t rows, width, pad_rows, pad, padded_rows, phase;
   size_t kernel_rows, kernel, stride_rows, stride;
   size_t out_rows, n; /* rows of the result, and their length */
   float *out;
-  cpu_conv_end end;
+  cpu_conv_epilogue end;
 } cpu_depthwise_plane;
 
-/* The same of a block of channels, straight from the sums, f32 only. */
+/* The epilogue of a block of channels, applied while the sums are in registers; f32 only. */
 typedef struct cpu_conv_out {
   int32_t act;
   const float *bias;     /* by channel; NULL: none */
-  const float *residual; /* as dst; NULL: none */
+  const float *residual; /* indexed like dst; NULL: none */
   float *dst;            /* the block's first channel at the panel's first column */
-  size_t step;           /* from channel to channel */
+  size_t step;           /* floats between channels */
 } cpu_conv_out;
 
-enum { CPU_WINOGRAD_TILE = 6, CPU_WINOGRAD_OUT = 4, CPU_WINOGRAD_SPOTS = 36 };
+enum { CPU_WINOGRAD_TILE = 6, CPU_WINOGRAD_OUT = 4, CPU_WINOGRAD_ELEMENTS = 36 };
 
 typedef struct cpu_conv_table {
-  size_t lanes; /* of a vector */
-  /* Rows of a panel, one for each tap: pieces of the row from x + taps[i] + from on, the last one's end being the row's. */
-  void (*fill_taps)(const float *x, const size_t *taps, size_t n_taps, const cpu_conv_piece *pieces, size_t n_pieces,
-                    size_t step, float *rows);
-  /* One row of a panel of this many columns, a multiple of lanes. */
+  size_t lanes; /* lanes of a vector */
+  /* Fills one row of a panel per tap: its segments are read at x + taps[i] + from. The last segment ends the row. */
+  void (*fill_taps)(const float *x, const size_t *taps, size_t n_taps, const cpu_conv_segment *segments,
+                    size_t n_segments, size_t step, float *rows);
+  /* Fills one row of a panel of this many columns, a multiple of lanes. */
   void (*fill_row)(rlx_dtype type, const void *plane, const cpu_conv_run *runs, size_t n_runs, size_t columns,
                    float *row);
   /* acc[channels][lda] (+)= w[rows][16]^T panel[rows][ldb], for the first `channels` (1 .. 16) of a block and `columns`
-   * columns, of which at most CPU_CONV_VECS fill vectors. acc has room for all 16. With `out` the sums go there. */
+   * columns, of which at most CPU_CONV_VECS vectors are full. acc has space for all 16 channels. With `out` the sums go
+   * through its epilogue to its dst instead. */
   void (*multiply)(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels,
                    bool add, float *acc, size_t lda, const cpu_conv_out *out);
-  void (*finish)(const cpu_conv_end *end, const float *x, void *dst, size_t n);
+  void (*finish)(const cpu_conv_epilogue *end, const float *x, void *dst, size_t n);
   /* y[i] = sum over the taps of w[t] x[t][i] */
   void (*add_taps)(const float *w, const float *const *x, size_t taps, float *y, size_t n);
   /* y[i] = x[i * stride] */
-  void (*take_every)(const float *x, size_t stride, float *y, size_t n);
-  /* y[i] = max(y[i], x[i * stride]), NaN staying; y[i] += x[i * stride] */
-  void (*take_max)(const float *x, size_t stride, float *y, size_t n);
-  void (*take_sum)(const float *x, size_t stride, float *y, size_t n);
+  void (*copy_strided)(const float *x, size_t stride, float *y, size_t n);
+  /* y[i] = max(y[i], x[i * stride]), NaN propagates; y[i] += x[i * stride] */
+  void (*max_strided)(const float *x, size_t stride, float *y, size_t n);
+  void (*sum_strided)(const float *x, size_t stride, float *y, size_t n);
   void (*pad_plane)(const cpu_depthwise_plane *plane);
-  void (*depthwise)(const cpu_depthwise_plane *plane); /* one that is padded */
+  void (*depthwise)(const cpu_depthwise_plane *plane); /* a padded one */
   void (*pool_row)(bool is_max, const cpu_pool_row *row);
   float (*sum_all)(const float *x, size_t n);
-  /* Winograd, see conv_winograd.c. A row into six, by its place in the tiles: to[s * step + t] = row[4 t + s]; whether all
-   * of it may be transformed. Then `lanes` tiles at a time: their 36 spots from d[(r % 4 * 6 + s) * step + r / 4 * tiles]
-   * to v[36][v_step]; and m[36][m_step] to rows of the result, rows[4][row_step], four elements for each tile. */
+  /* Winograd, see conv_winograd.c. split_row deals a row into six, by position in the tiles: to[s * step + t] = row[4 t
+   * + s]; returns whether all of it may be transformed. tiles_in and tiles_out transform `lanes` tiles at a time: from
+   * d[(r % 4 * 6 + s) * step + r / 4 * tiles] to v[36][v_step]; and from m[36][m_step] to rows of the result,
+   * rows[4][row_step], four elements per tile. */
   bool (*split_row)(const float *row, size_t tiles, float *to, size_t step);
   void (*tiles_in)(const float *d, size_t step, size_t tiles, float *v, size_t v_step);
   void (*tiles_out)(const float *m, size_t m_step, float *rows, size_t row_step);
 } cpu_conv_table;
 CPU_TABLES(cpu_conv_table, cpu_conv)
 
-/* conv and fused_conv_bias_act alike, as the kernels read them. */
+/* The attributes of conv and of fused_conv_bias_act in one form. */
 typedef struct cpu_conv_node {
   rlx_conv_window window;
   int64_t groups;
   int32_t act;
 } cpu_conv_node;
 rlx_status cpu_conv_read(const rlx_graph *g, const rlx_node_rec *n, cpu_conv_node *out);
-/* How channel `channel` ends, at this element of the result. */
-cpu_conv_end cpu_conv_end_of(const cpu_call *c, int32_t act, size_t channel, size_t element);
+/* The epilogue of channel `channel`, at this element of the result. */
+cpu_conv_epilogue cpu_conv_epilogue_of(const cpu_call *c, int32_t act, size_t channel, size_t element);
 
-/* Columns that come next where `left` are: whole vectors, and with the last of them those that fill none. */
+/* The columns of the next panel where `left` remain: whole vectors; the last panel includes those that fill none. */
 static inline size_t cpu_conv_columns(const cpu_conv_table *t, size_t left) {
   size_t max = CPU_CONV_VECS * t->lanes;
   return left < max + t->lanes ? left : max;
 }
 
-/* Layouts of weights: CPU_LAYOUT_CONV + groups, and this. */
+/* Layouts of weights: CPU_LAYOUT_CONV + groups, and CPU_LAYOUT_WINOGRAD. */
 enum { CPU_LAYOUT_WINOGRAD = CPU_LAYOUT_CONV + 0xff, CPU_CONV_MAX_GROUPS = 0xfe };
 
 #endif

@@ -1,8 +1,8 @@
-/* Inner loops of convolutions and pools: see conv.h.
+/* Inner loops of convolution and pooling: see conv.h.
  *
- * multiply is the one that counts. With AVX-512 eight channels by three vectors of places are 24 sums in registers, and each
- * step of k loads three vectors and broadcasts eight weights for 24 multiply-adds. Places that fill no vector are taken the
- * other way round: sixteen channels in a vector, a broadcast for each place. */
+ * Most time is spent in `multiply`. With AVX-512, eight channels by three vectors of positions are 24 sums in
+ * registers: each step of k loads three vectors and broadcasts eight weights for 24 multiply-adds. Positions that fill
+ * no vector swap the roles: sixteen channels are in a vector, and each position is broadcast. */
 #include "cpu/conv.h"
 
 #include "cpu/math.h"
@@ -11,20 +11,20 @@ enum {
   VECS = CPU_CONV_VECS,
   CHANNELS = CPU_CONV_CHANNELS,
 #if VF_LANES == 16 || defined(__aarch64__)
-  TOGETHER = 8, /* channels whose sums of three vectors fit the registers */
+  CHANNELS_AT_ONCE = 8, /* channels whose sums of three vectors fit in registers */
 #else
-  TOGETHER = 4,
+  CHANNELS_AT_ONCE = 4,
 #endif
-  AHEAD = 32, /* steps of k that weights are asked for before they are needed: they may lie beyond all caches */
-  TAIL = VF_LANES == 16 ? 8 : 4, /* places taken one by one together, */
-  WIDE = CHANNELS / VF_LANES     /* and the vectors of their channels */
+  AHEAD = 32,                    /* steps of k that weights are prefetched ahead: they may be in memory */
+  TAIL = VF_LANES == 16 ? 8 : 4, /* remaining positions processed together, */
+  WIDE = CHANNELS / VF_LANES     /* and vectors per block of channels */
 };
 
-static void finish(const cpu_conv_end *end, const float *x, void *dst, size_t n) {
+static void finish(const cpu_conv_epilogue *end, const float *x, void *dst, size_t n) {
   vf b = vf_set(end->bias);
   for (size_t i = 0; i < n; i += VF_LANES) {
     size_t left = n - i < VF_LANES ? n - i : VF_LANES;
-    vf v = vf_add(vf_take(x + i, left), b);
+    vf v = vf_add(vf_load_upto(x + i, left), b);
     if (end->residual) v = vf_add(v, vf_load_as_n(end->type, end->residual, i, left));
     if (end->act) v = vf_activate(end->act, v);
     if (end->type == RLX_F32 && left == VF_LANES) vf_store((float *)dst + i, v);
@@ -57,20 +57,20 @@ static void finish(const cpu_conv_end *end, const float *x, void *dst, size_t n)
 #endif
 #define SHUFFLE(a, b, lanes) __builtin_shufflevector(a, b, lanes)
 
-/* Every second element: the last of the 2 VF_LANES behind x is not touched. */
+/* Every second element. Does not read the last of the 2 VF_LANES elements from x on. */
 CPU_INLINE vf load_even(const float *x) { return SHUFFLE(vf_load(x), vf_load_n(x + VF_LANES, VF_LANES - 1), EVEN); }
 
-CPU_INLINE vf load_by(size_t stride, const float *x) { /* 1 or 2 */
+CPU_INLINE vf load_by(size_t stride, const float *x) { /* stride: 1 or 2 */
   if (stride == 1) return vf_load(x);
   return SHUFFLE(vf_load(x), vf_load(x + VF_LANES), EVEN);
 }
 
-static void take_every(const float *x, size_t stride, float *y, size_t n) {
+static void copy_strided(const float *x, size_t stride, float *y, size_t n) {
   size_t i = 0;
   if (stride == 2)
     for (; i < n; i += VF_LANES) {
       size_t m = n - i < VF_LANES ? n - i : VF_LANES, reach = 2 * m - 1, low = reach < VF_LANES ? reach : VF_LANES;
-      vf_put(y + i, SHUFFLE(vf_take(x + 2 * i, low), vf_load_n(x + 2 * i + low, reach - low), EVEN), m);
+      vf_store_upto(y + i, SHUFFLE(vf_load_upto(x + 2 * i, low), vf_load_n(x + 2 * i + low, reach - low), EVEN), m);
     }
   for (; i < n; i++) y[i] = x[i * stride];
 }
@@ -93,29 +93,30 @@ static void fill_row(rlx_dtype type, const void *plane, const cpu_conv_run *runs
     const cpu_conv_run *r = &runs[i];
     const float *from = (const float *)plane + r->from;
     if (type == RLX_F32 && r->stride == 1) copy_floats(from, row + r->to, r->length);
-    else if (type == RLX_F32) take_every(from, r->stride, row + r->to, r->length);
+    else if (type == RLX_F32) copy_strided(from, r->stride, row + r->to, r->length);
     else
       for (size_t j = 0; j < r->length; j++) row[r->to + j] = vf_get_as(type, plane, r->from + j * r->stride);
   }
 }
 
-/* Vectors may end behind their piece, where the next one comes: all but the last piece's last. */
-static void fill_taps(const float *x, const size_t *taps, size_t n_taps, const cpu_conv_piece *pieces, size_t n_pieces,
-                      size_t step, float *rows) {
+/* Full vectors may write past their segment, where the next one follows; only the last segment is copied exactly. */
+static void fill_taps(const float *x, const size_t *taps, size_t n_taps, const cpu_conv_segment *segments,
+                      size_t n_segments, size_t step, float *rows) {
   for (size_t t = 0; t < n_taps; t++, rows += step) {
-    for (size_t i = 0; i + 1 < n_pieces; i++) {
-      const float *from = x + taps[t] + pieces[i].from;
-      float *to = rows + pieces[i].to;
-      for (size_t j = 0; j < pieces[i].length; j += VF_LANES) {
-        if (pieces[i].to + j + VF_LANES <= step) vf_store(to + j, vf_load(from + j));
-        else vf_store_n(to + j, vf_load(from + j), step - pieces[i].to - j);
+    for (size_t i = 0; i + 1 < n_segments; i++) {
+      const float *from = x + taps[t] + segments[i].from;
+      float *to = rows + segments[i].to;
+      for (size_t j = 0; j < segments[i].length; j += VF_LANES) {
+        if (segments[i].to + j + VF_LANES <= step) vf_store(to + j, vf_load(from + j));
+        else vf_store_n(to + j, vf_load(from + j), step - segments[i].to - j);
       }
     }
-    copy_floats(x + taps[t] + pieces[n_pieces - 1].from, rows + pieces[n_pieces - 1].to, pieces[n_pieces - 1].length);
+    copy_floats(x + taps[t] + segments[n_segments - 1].from, rows + segments[n_segments - 1].to,
+                segments[n_segments - 1].length);
   }
 }
 
-/* What a block of sums needs: a panel, its weights, where the sums come from and go to. */
+/* A block of sums: its panel and weights, and where the sums come from and go to. */
 typedef struct block {
   const float *w, *panel;
   size_t ldb, rows, lda, channels;
@@ -131,7 +132,7 @@ CPU_INLINE vf finish_one(const cpu_conv_out *out, vf v, size_t channel, size_t c
   return out->act ? vf_activate(out->act, v) : v;
 }
 
-/* `n` channels from `first` on by `vecs` vectors of places; n and vecs are constants. */
+/* `n` channels from `first` on by `vecs` vectors of positions; n and vecs are compile-time constants. */
 CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, size_t first) {
   const float *panel = b->panel, *w = b->w + first;
   float *acc = b->acc + first * b->lda;
@@ -157,7 +158,7 @@ CPU_INLINE void multiply_vectors(const int n, const int vecs, const block *b, si
     }
 }
 
-/* A column of sums, by channel, to its places. */
+/* Stores one column of sums, by channel, with the epilogue if there is one. */
 CPU_INLINE void put_column(const block *b, size_t column, float sums[CHANNELS]) {
   for (size_t c = 0; b->add && c < b->channels; c++) sums[c] += b->acc[c * b->lda + column];
   if (!b->out) {
@@ -175,9 +176,9 @@ CPU_INLINE void put_column(const block *b, size_t column, float sums[CHANNELS]) 
   for (size_t c = 0; c < b->channels; c++) out->dst[c * out->step + column] = sums[c];
 }
 
-/* All sixteen channels by n places; few places have several sums each, as one multiply-add waits for the last. Both are
- * constants. */
-CPU_INLINE void multiply_places(const int n, const int sums, const block *b, size_t first) {
+/* All sixteen channels by n positions. With few positions, each has several sums, to hide the latency of a
+ * multiply-add. n and `sums` are compile-time constants. */
+CPU_INLINE void multiply_positions(const int n, const int sums, const block *b, size_t first) {
   const float *panel = b->panel + first, *w = b->w;
   vf sum[4][TAIL][WIDE];
   for (int s = 0; s < sums; s++)
@@ -204,55 +205,59 @@ CPU_INLINE void multiply_places(const int n, const int sums, const block *b, siz
 }
 
 static void multiply_tail(size_t n, const block *b, size_t first) {
-#define PLACES(k, sums) \
-  case k: multiply_places(k < TAIL ? k : TAIL, sums, b, first); break;
-  switch (n) { PLACES(1, 4) PLACES(2, 2) PLACES(3, 2) PLACES(4, 1) PLACES(5, 1) PLACES(6, 1) PLACES(7, 1) PLACES(8, 1) }
+#define POSITIONS(k, sums) \
+  case k: multiply_positions(k < TAIL ? k : TAIL, sums, b, first); break;
+  switch (n) {
+    POSITIONS(1, 4)
+    POSITIONS(2, 2) POSITIONS(3, 2) POSITIONS(4, 1) POSITIONS(5, 1) POSITIONS(6, 1) POSITIONS(7, 1) POSITIONS(8, 1)
+  }
 }
 
 static void multiply(const float *w, const float *panel, size_t ldb, size_t rows, size_t columns, size_t channels,
                      bool add, float *acc, size_t lda, const cpu_conv_out *out) {
   size_t vecs = columns / VF_LANES;
   block b = {w, panel, ldb, rows, lda, channels, acc, add, out};
-  for (size_t c = 0; vecs == 3 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 3, &b, c);
-  for (size_t c = 0; vecs == 2 && c < channels; c += TOGETHER) multiply_vectors(TOGETHER, 2, &b, c);
-  for (size_t c = 0; vecs == 1 && c < channels; c += 2 * TOGETHER) multiply_vectors(2 * TOGETHER, 1, &b, c);
+  for (size_t c = 0; vecs == 3 && c < channels; c += CHANNELS_AT_ONCE) multiply_vectors(CHANNELS_AT_ONCE, 3, &b, c);
+  for (size_t c = 0; vecs == 2 && c < channels; c += CHANNELS_AT_ONCE) multiply_vectors(CHANNELS_AT_ONCE, 2, &b, c);
+  for (size_t c = 0; vecs == 1 && c < channels; c += 2 * CHANNELS_AT_ONCE)
+    multiply_vectors(2 * CHANNELS_AT_ONCE, 1, &b, c);
   for (size_t j = vecs * VF_LANES; j < columns; j += TAIL)
     multiply_tail(columns - j < TAIL ? columns - j : TAIL, &b, j);
 }
 
-/* ---- Winograd's F(4x4, 3x3) ---- */
+/* ---- Winograd F(4x4, 3x3) ---- */
 
 enum { TILE = CPU_WINOGRAD_TILE };
 
-/* Beyond this the sums of a transform and of the product could leave what f32 holds, where the direct ones do not. */
+/* Beyond this magnitude the sums of a transform or of the products could overflow f32 where the direct sums do not. */
 #define MAX_VALUE 1e15f
 
 static bool split_row(const float *row, size_t tiles, float *to, size_t step) {
   vf max = vf_set(MAX_VALUE), min = vf_set(-MAX_VALUE);
-  vm fine = vf_eq(max, max);
+  vm in_range = vf_eq(max, max);
   for (size_t t = 0; t < tiles; t += VF_LANES) {
     size_t n = tiles - t < VF_LANES ? tiles - t : VF_LANES;
-    for (int half = 0; half < 2; half++) { /* places 0 to 3 of a tile; then 4 and 5, which are 0 and 1 of the next */
+    for (int half = 0; half < 2; half++) { /* columns 0 to 3 of a tile; then 4 and 5, which are 0 and 1 of the next */
       const float *x = row + 4 * (t + (size_t)half);
       vf a = vf_load(x), b = vf_load(x + VF_LANES), c = vf_load(x + 2 * VF_LANES), d = vf_load(x + 3 * VF_LANES);
       vf even0 = SHUFFLE(a, b, EVEN), odd0 = SHUFFLE(a, b, ODD), even1 = SHUFFLE(c, d, EVEN), odd1 = SHUFFLE(c, d, ODD);
       vf p[4] = {SHUFFLE(even0, even1, EVEN), SHUFFLE(odd0, odd1, EVEN), SHUFFLE(even0, even1, ODD),
                  SHUFFLE(odd0, odd1, ODD)};
       for (size_t s = 0; s < (half ? 2 : 4); s++) {
-        fine = vm_and(fine, vm_and(vf_le(p[s], max), vf_le(min, p[s])));
+        in_range = vm_and(in_range, vm_and(vf_le(p[s], max), vf_le(min, p[s])));
         vf_store_n(to + (4 * (size_t)half + s) * step + t, p[s], n);
       }
     }
   }
-  return !vm_any(vm_not(fine));
+  return !vm_any(vm_not(in_range));
 }
 
-/* The transforms' points: 0, +-NEAR, +-FAR, infinity. */
+/* The interpolation points: 0, +-NEAR, +-FAR, infinity. */
 #define NEAR CPU_WINOGRAD_NEAR
 #define FAR CPU_WINOGRAD_FAR
 #define BOTH (NEAR * NEAR + FAR * FAR)
 
-/* One line of B^T d: d times the polynomials that are zero at all points but one. */
+/* One row of B^T d: d times the polynomials that vanish at all points but one. */
 CPU_INLINE void line_in(const vf d[TILE], vf t[TILE]) {
   vf near2 = vf_set(NEAR * NEAR), far2 = vf_set(FAR * FAR), both = vf_set(BOTH),
      product = vf_set(NEAR * NEAR * FAR * FAR);
@@ -266,7 +271,7 @@ CPU_INLINE void line_in(const vf d[TILE], vf t[TILE]) {
   t[5] = vf_fma(product, d[1], vf_fnma(both, d[3], d[5]));
 }
 
-/* One line of A^T m: powers of the points. */
+/* One row of A^T m: powers of the points. */
 CPU_INLINE void line_out(const vf m[TILE], vf y[4]) {
   vf s = vf_add(m[1], m[2]), d = vf_sub(m[1], m[2]), u = vf_add(m[3], m[4]), v = vf_sub(m[3], m[4]);
   y[0] = vf_add(vf_add(m[0], s), u);
@@ -314,9 +319,10 @@ static void tiles_out(const float *m, size_t m_step, float *rows, size_t row_ste
   }
 }
 
-/* ---- planes of depth-wise convolutions ---- */
+/* ---- planes of depthwise convolutions ---- */
 
-/* Vectors end behind what they fill, where zeros come next: the padding there and before the next row. */
+/* Full vectors may write past what they fill: zeros follow there anyway, the padding after it and before the next
+ * row. */
 static void pad_plane(const cpu_depthwise_plane *p) {
   float *to = p->padded;
   size_t pitch = p->stride * p->phase;
@@ -332,22 +338,22 @@ static void pad_plane(const cpu_depthwise_plane *p) {
       for (size_t i = 0; i < begin; i += VF_LANES) vf_store(to + i, vf_zero());
       if (p->stride == 1)
         for (size_t i = 0; i < n; i += VF_LANES)
-          vf_store(to + begin + i, vf_take(from + i, n - i < VF_LANES ? n - i : VF_LANES));
-      else take_every(from + first, 2, to + begin, n);
+          vf_store(to + begin + i, vf_load_upto(from + i, n - i < VF_LANES ? n - i : VF_LANES));
+      else copy_strided(from + first, 2, to + begin, n);
       for (size_t i = begin + n; i < p->phase; i += VF_LANES) vf_store(to + i, vf_zero());
     }
   for (float *end = p->padded + p->padded_rows * pitch; to < end; to += VF_LANES) vf_store(to, vf_zero());
 }
 
-/* The cheap ends of a row; other activations follow for the whole plane. */
+/* The cheap part of the epilogue: residual and relu. `depthwise` applies other activations to the whole plane. */
 CPU_INLINE void put_sums(const cpu_depthwise_plane *p, size_t y, size_t i, vf sum) {
   size_t m = p->n - i < VF_LANES ? p->n - i : VF_LANES, at = y * p->n + i;
-  if (p->end.residual) sum = vf_add(sum, vf_take((const float *)p->end.residual + at, m));
+  if (p->end.residual) sum = vf_add(sum, vf_load_upto((const float *)p->end.residual + at, m));
   if (p->end.act == RLX_ACT_RELU) sum = vf_activate(RLX_ACT_RELU, sum);
-  vf_put(p->out + at, sum, m);
+  vf_store_upto(p->out + at, sum, m);
 }
 
-/* Kernel and stride may be constants. */
+/* The kernel and the stride may be compile-time constants. */
 CPU_INLINE void depthwise_rows(const cpu_depthwise_plane *p, size_t kernel_rows, size_t kernel, size_t stride) {
   vf bias = vf_set(p->end.bias);
   size_t pitch = stride * p->phase;
@@ -363,13 +369,13 @@ CPU_INLINE void depthwise_rows(const cpu_depthwise_plane *p, size_t kernel_rows,
   }
 }
 
-/* Kernels of 3 or 5 in the middle of their padding need no copy: a row's shifted forms are made in registers. VF_LANES elements
- * from column `at` on, zeros outside the row. */
+/* VF_LANES elements from column `at` on, zeros outside the row. Kernels of 3x3 and 5x5 with padding of half their size
+ * use it instead of a padded copy: the shifted forms of a row are made in registers. */
 CPU_INLINE vf row_at(const float *row, size_t width, size_t at) {
-  return at >= width ? vf_zero() : vf_take(row + at, width - at < VF_LANES ? width - at : VF_LANES);
+  return at >= width ? vf_zero() : vf_load_upto(row + at, width - at < VF_LANES ? width - at : VF_LANES);
 }
 
-/* taps[c]: columns of tap c of the places from i on; kernel and stride are constants. */
+/* taps[c]: the inputs of tap c for positions i and on; the kernel and the stride are compile-time constants. */
 CPU_INLINE void row_taps(const size_t kernel, const size_t stride, const float *row, size_t width, size_t i,
                          vf taps[5]) {
   const size_t half = kernel / 2;
@@ -388,7 +394,7 @@ CPU_INLINE void row_taps(const size_t kernel, const size_t stride, const float *
   taps[half] = even;
   taps[half + 1] = odd;
   taps[half - 1] = SHUFFLE(before, odd, FROM(VF_LANES - 1));
-  if (half == 2) { /* the last but one of what is before, and the first of what is behind */
+  if (half == 2) { /* one element further to either side */
     vf far = vf_zero();
     if (i > 0) far = row_at(row, width, at - VF_LANES - 1);
     taps[0] = SHUFFLE(far, even, FROM(VF_LANES - 1));
@@ -396,7 +402,7 @@ CPU_INLINE void row_taps(const size_t kernel, const size_t stride, const float *
   }
 }
 
-CPU_INLINE void depthwise_middle(const cpu_depthwise_plane *p, const size_t kernel, const size_t stride) {
+CPU_INLINE void depthwise_centred(const cpu_depthwise_plane *p, const size_t kernel, const size_t stride) {
   vf w[5][5];
   for (size_t r = 0; r < kernel; r++)
     for (size_t c = 0; c < kernel; c++) w[r][c] = vf_set(p->w[r * kernel + c]);
@@ -409,7 +415,7 @@ CPU_INLINE void depthwise_middle(const cpu_depthwise_plane *p, const size_t kern
         vf taps[5];
         if (from < p->pad_rows || from - p->pad_rows >= p->rows) continue;
         row_taps(kernel, stride, p->x + (from - p->pad_rows) * p->width, p->width, i, taps);
-        vf part = vf_mul(w[r][0], taps[0]); /* each row its own sum: multiply-adds wait for each other */
+        vf part = vf_mul(w[r][0], taps[0]); /* a sum per row: shortens the chain of dependent multiply-adds */
         for (size_t c = 1; c < kernel; c++) part = vf_fma(w[r][c], taps[c], part);
         sum = vf_add(sum, part);
       }
@@ -417,8 +423,8 @@ CPU_INLINE void depthwise_middle(const cpu_depthwise_plane *p, const size_t kern
     }
 }
 
-/* A kernel of 3x3 or 5x5 with a border all round that keeps the plane's size, stride 1: each row is read once, for all the
- * rows of the result that it is part of. sum[j] is that of row y - half + j. */
+/* 3x3 or 5x5 with stride 1 and padding that keeps the plane's size. Each input row is read once and added to all result
+ * rows that use it. sum[j] belongs to row y - half + j. */
 CPU_INLINE void depthwise_same(const cpu_depthwise_plane *p, const size_t kernel) {
   const size_t half = kernel / 2;
   vf w[5][5], bias = vf_set(p->end.bias), sum[6];
@@ -445,10 +451,10 @@ static void depthwise_sums(const cpu_depthwise_plane *p) {
   bool same = p->pad_rows == p->kernel / 2 && p->stride_rows == 1 && p->stride == 1 && p->out_rows == p->rows;
   if (!p->padded && p->kernel == 3 && same) depthwise_same(p, 3);
   else if (!p->padded && p->kernel == 5 && same) depthwise_same(p, 5);
-  else if (!p->padded && p->kernel == 3 && p->stride == 1) depthwise_middle(p, 3, 1);
-  else if (!p->padded && p->kernel == 3) depthwise_middle(p, 3, 2);
-  else if (!p->padded && p->stride == 1) depthwise_middle(p, 5, 1);
-  else if (!p->padded) depthwise_middle(p, 5, 2);
+  else if (!p->padded && p->kernel == 3 && p->stride == 1) depthwise_centred(p, 3, 1);
+  else if (!p->padded && p->kernel == 3) depthwise_centred(p, 3, 2);
+  else if (!p->padded && p->stride == 1) depthwise_centred(p, 5, 1);
+  else if (!p->padded) depthwise_centred(p, 5, 2);
   else if (square && p->kernel == 3 && p->stride == 1) depthwise_rows(p, 3, 3, 1);
   else if (square && p->kernel == 3) depthwise_rows(p, 3, 3, 2);
   else if (square && p->kernel == 5 && p->stride == 1) depthwise_rows(p, 5, 5, 1);
@@ -462,34 +468,34 @@ static void depthwise(const cpu_depthwise_plane *p) {
   if (p->end.act && p->end.act != RLX_ACT_RELU)
     for (size_t i = 0; i < n; i += VF_LANES) {
       size_t m = n - i < VF_LANES ? n - i : VF_LANES;
-      vf_put(p->out + i, vf_activate(p->end.act, vf_take(p->out + i, m)), m);
+      vf_store_upto(p->out + i, vf_activate(p->end.act, vf_load_upto(p->out + i, m)), m);
     }
 }
 
-/* ---- pools ---- */
+/* ---- pooling ---- */
 
 CPU_INLINE vf max_of(vf a, vf b) {
-  return vf_select(vm_or(vf_lt(b, a), vf_is_nan(a)), a, b); /* a NaN in b is below nothing, and stays */
+  return vf_select(vm_or(vf_lt(b, a), vf_is_nan(a)), a, b); /* NaN propagates: b < a is false for a NaN in b */
 }
-CPU_INLINE vf join(const bool is_max, vf a, vf b) { return is_max ? max_of(a, b) : vf_add(a, b); }
+CPU_INLINE vf combine(const bool is_max, vf a, vf b) { return is_max ? max_of(a, b) : vf_add(a, b); }
 
-/* Down the rows into the line, then along it. */
+/* Reduces the rows of the window into the line, then along the line. */
 CPU_INLINE void pool_line(const bool is_max, const cpu_pool_row *r) {
   for (size_t i = 0; i < r->width; i += VF_LANES) {
     size_t m = r->width - i < VF_LANES ? r->width - i : VF_LANES;
-    vf v = vf_take(r->rows[0] + i, m);
-    for (size_t k = 1; k < r->n_rows; k++) v = join(is_max, vf_take(r->rows[k] + i, m), v);
-    vf_put(r->line + r->pad + i, v, m);
+    vf v = vf_load_upto(r->rows[0] + i, m);
+    for (size_t k = 1; k < r->n_rows; k++) v = combine(is_max, vf_load_upto(r->rows[k] + i, m), v);
+    vf_store_upto(r->line + r->pad + i, v, m);
   }
   for (size_t i = 0; i < r->n; i += VF_LANES) {
     const float *x = r->line + i * r->stride;
     vf v = load_by(r->stride, x);
     for (size_t k = 1; k < r->kernel; k++) {
       x += r->dilation;
-      v = join(is_max, load_by(r->stride, x), v);
+      v = combine(is_max, load_by(r->stride, x), v);
     }
     if (!is_max) v = vf_div(v, vf_mul(vf_load(r->taps + i), vf_set(r->row_taps)));
-    vf_put(r->out + i, v, r->n - i < VF_LANES ? r->n - i : VF_LANES);
+    vf_store_upto(r->out + i, v, r->n - i < VF_LANES ? r->n - i : VF_LANES);
   }
 }
 
@@ -509,7 +515,7 @@ static float sum_all(const float *x, size_t n) {
 
 /* ---- rows ---- */
 
-/* Two vectors at a time: a sum stays in its register over all taps. */
+/* Two vectors at a time: each sum stays in its register over all taps. */
 static void add_taps(const float *w, const float *const *x, size_t taps, float *y, size_t n) {
   size_t i = 0;
   for (; i + 2 * VF_LANES <= n; i += 2 * VF_LANES) {
@@ -530,7 +536,7 @@ static void add_taps(const float *w, const float *const *x, size_t taps, float *
   }
 }
 
-static void take_max(const float *x, size_t stride, float *y, size_t n) {
+static void max_strided(const float *x, size_t stride, float *y, size_t n) {
   size_t i = 0;
   if (stride <= 2)
     for (; i + VF_LANES <= n; i += VF_LANES)
@@ -541,7 +547,7 @@ static void take_max(const float *x, size_t stride, float *y, size_t n) {
   }
 }
 
-static void take_sum(const float *x, size_t stride, float *y, size_t n) {
+static void sum_strided(const float *x, size_t stride, float *y, size_t n) {
   size_t i = 0;
   if (stride <= 2)
     for (; i + VF_LANES <= n; i += VF_LANES)
@@ -555,9 +561,9 @@ const cpu_conv_table CPU_TABLE(cpu_conv) = {.lanes = VF_LANES,
                                             .multiply = multiply,
                                             .finish = finish,
                                             .add_taps = add_taps,
-                                            .take_every = take_every,
-                                            .take_max = take_max,
-                                            .take_sum = take_sum,
+                                            .copy_strided = copy_strided,
+                                            .max_strided = max_strided,
+                                            .sum_strided = sum_strided,
                                             .pad_plane = pad_plane,
                                             .depthwise = depthwise,
                                             .pool_row = pool_row,

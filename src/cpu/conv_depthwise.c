@@ -1,10 +1,14 @@
-/* Depth-wise convolution, 1-d and 2-d: a row of the result is the sum, over the taps, of shifted rows of the input.
+/* Depthwise convolution, 1-d and 2-d: a row of the result is a weighted sum, over the taps, of shifted rows of the
+ * input.
  *
- * The usual ones (f32, no dilation, stride 1 or 2 along the row, a plane of some thousand elements) are done a plane at a time:
- * kernels of 3x3 and 5x5 in the middle of their padding read rows once and shift them in registers, for others the plane is
- * copied once with its padding, sorted as below. For the others rows are taken from a ring of the rows that the window covers: each input row is copied there once, as f32, with zeros for
- * the padding on both sides and its columns sorted by their place within the stride, so that every tap of every stride reads
- * neighbours. A task is a plane; a slot of work memory holds its ring and one row of sums. */
+ * The common ones run a plane at a time: f32, no dilation, stride 1 or 2 along the row. Kernels of 3x3 and 5x5 with
+ * padding of half their size read rows from the input and shift them in registers. For other kernels a plane of at most
+ * MAX_PLANE_FLOATS is copied once with its padding.
+ *
+ * All others use a ring buffer of the rows that the window covers. Each input row is copied into it once, as f32, with
+ * zeros for the padding on both sides. In both copies the columns are sorted by their phase within the stride, so that
+ * every tap of any stride reads contiguous elements. A task is a plane; its slot of work memory holds the copy or the
+ * ring, and one row of sums. */
 #include "cpu/conv_depthwise.h"
 
 #include <string.h>
@@ -16,7 +20,7 @@
 
 enum {
   SLOTS = 32,
-  FEWER_SLOTS = 8,
+  LARGE_SLOTS = 8,
   MAX_RING_FLOATS = 1 << 20,
   MAX_PLANE_FLOATS = 1 << 17,
   SMALL_FLOATS = 1 << 12,
@@ -30,23 +34,24 @@ typedef struct depthwise {
   int32_t act;
   int64_t groups;
   int64_t in[RLX_SPATIAL], out[RLX_SPATIAL];
-  size_t planes, n_in, n_out, multiple; /* results; channels; results of an input channel */
-  size_t ring;                          /* rows */
+  size_t planes, n_in, n_out, multiple; /* result planes; channels; results per input channel */
+  size_t ring;                          /* rows of the ring */
   size_t phase, row;                    /* floats of a phase of a row, and of a row */
   size_t slots, slot_floats;
   bool by_planes;
-  bool in_middle;     /* and no copy is needed; else: */
-  size_t padded_rows; /* of the copy */
+  bool reads_input;   /* no copy is needed; otherwise: */
+  size_t padded_rows; /* of the padded copy */
 } depthwise;
 
-/* The rows and columns that the windows reach, with some vectors behind them. */
+/* Sets by_planes where it applies. The copy has the rows and columns that the windows reach and some vectors after
+ * them. */
 static void set_planes(depthwise *d) {
   const rlx_conv_window *v = &d->window;
   if (d->type != RLX_F32 || d->w_type != RLX_F32 || v->dilation[1] != 1 || v->dilation[2] != 1 || v->stride[2] > 2)
     return;
   int64_t k = v->kernel[2];
-  d->in_middle = (k == 3 || k == 5) && v->kernel[1] == k && v->pad_lo[2] == k / 2;
-  if (d->in_middle) {
+  d->reads_input = (k == 3 || k == 5) && v->kernel[1] == k && v->pad_lo[2] == k / 2;
+  if (d->reads_input) {
     d->by_planes = true;
     d->slot_floats = 0;
     return;
@@ -58,7 +63,7 @@ static void set_planes(depthwise *d) {
     return;
   d->by_planes = true;
   d->slot_floats = (d->padded_rows * d->row + 8 * d->table->lanes + 15) / 16 * 16;
-  if (d->slot_floats > SMALL_FLOATS && d->slots > FEWER_SLOTS) d->slots = FEWER_SLOTS;
+  if (d->slot_floats > SMALL_FLOATS && d->slots > LARGE_SLOTS) d->slots = LARGE_SLOTS;
 }
 
 static rlx_status depthwise_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa isa, depthwise *d) {
@@ -105,7 +110,8 @@ rlx_status cpu_depthwise_prepare(cpu_call *c, rlx_bump *memory) {
   return depthwise_init(c->graph, c->node, c->isa, d);
 }
 
-/* Input row y, which may be padding, into its place of the ring: column i * stride + phase - pad_lo at [phase][i]. */
+/* Copies input row y, which may be padding, into its row of the ring: column i * stride + phase - pad_lo at
+ * [phase][i]. */
 static void copy_row(const cpu_call *c, const depthwise *d, const char *plane, int64_t y, float *row) {
   const rlx_conv_window *w = &d->window;
   size_t stride = (size_t)w->stride[2], size = rlx_dtype_size(d->type);
@@ -113,20 +119,20 @@ static void copy_row(const cpu_call *c, const depthwise *d, const char *plane, i
   if (y < 0 || y >= d->in[1]) return;
   const char *from = plane + (size_t)(y * d->in[2]) * size;
   for (size_t phase = 0; phase < stride; phase++) {
-    int64_t first = (int64_t)phase - w->pad_lo[2]; /* input column of entry 0 */
+    int64_t first = (int64_t)phase - w->pad_lo[2]; /* input column of element 0 */
     int64_t begin = first < 0 ? (-first + w->stride[2] - 1) / w->stride[2] : 0;
     float *to = row + phase * d->phase;
     if (stride == 1) {
-      int64_t n = d->in[2] - (begin + first), room = (int64_t)d->phase - begin;
-      if (n > room) n = room;
+      int64_t n = d->in[2] - (begin + first), left = (int64_t)d->phase - begin;
+      if (n > left) n = left;
       if (n > 0) cpu_floats_load(c->isa, d->type, from + (size_t)(begin + first) * size, to + begin, (size_t)n);
       continue;
     }
     int64_t end = d->in[2] > first ? (d->in[2] - first + w->stride[2] - 1) / w->stride[2] : 0;
     if (end > (int64_t)d->phase) end = (int64_t)d->phase;
     if (d->type == RLX_F32 && begin < end) {
-      d->table->take_every((const float *)(const void *)from + (begin * w->stride[2] + first), stride, to + begin,
-                           (size_t)(end - begin));
+      d->table->copy_strided((const float *)(const void *)from + (begin * w->stride[2] + first), stride, to + begin,
+                             (size_t)(end - begin));
       continue;
     }
     for (int64_t i = begin; i < end; i++)
@@ -159,16 +165,16 @@ static void run_plane(const cpu_call *c, size_t plane, float *ring) {
   const char *weights = (const char *)cpu_in(c, 1) + channel * taps * w_size;
   bool is_direct = d->w_type == RLX_F32;
   if (!is_direct) cpu_floats_load(c->isa, d->w_type, weights, widened, taps);
-  int64_t have = 0; /* rows of the padded image copied so far */
+  int64_t copied = 0; /* end of the padded rows copied so far */
   size_t done = 0, row_ns = (size_t)d->out[2] * taps / 8 + 1;
   for (int64_t y = 0; y < d->out[1] && !cpu_stops_after(&done, row_ns); y++) {
     int64_t first = y * w->stride[1], end = first + (int64_t)d->ring;
-    if (have < first) have = first; /* rows that the stride steps over */
-    for (; have < end; have++) copy_row(c, d, x, have - w->pad_lo[1], ring + (size_t)have % d->ring * d->row);
+    if (copied < first) copied = first; /* rows skipped by the stride */
+    for (; copied < end; copied++) copy_row(c, d, x, copied - w->pad_lo[1], ring + (size_t)copied % d->ring * d->row);
     run_row(d, ring, y, is_direct ? (const float *)(const void *)weights : widened, sums);
     size_t at = (plane * (size_t)d->out[1] + (size_t)y) * (size_t)d->out[2];
-    cpu_conv_end how = cpu_conv_end_of(c, d->act, channel, at);
-    d->table->finish(&how, sums, (char *)c->out + at * size, (size_t)d->out[2]);
+    cpu_conv_epilogue epilogue = cpu_conv_epilogue_of(c, d->act, channel, at);
+    d->table->finish(&epilogue, sums, (char *)c->out + at * size, (size_t)d->out[2]);
   }
 }
 
@@ -192,20 +198,20 @@ static cpu_depthwise_plane plane_of(const cpu_call *c, const depthwise *d, size_
                                .out_rows = (size_t)d->out[1],
                                .n = (size_t)d->out[2],
                                .out = (float *)c->out + at,
-                               .end = cpu_conv_end_of(c, d->act, channel, at)};
+                               .end = cpu_conv_epilogue_of(c, d->act, channel, at)};
 }
 
 static void run_whole(const cpu_call *c, size_t plane, float *padded) {
   const depthwise *d = c->prepared;
-  cpu_depthwise_plane p = plane_of(c, d, plane, d->in_middle ? NULL : padded);
-  if (!d->in_middle) d->table->pad_plane(&p);
+  cpu_depthwise_plane p = plane_of(c, d, plane, d->reads_input ? NULL : padded);
+  if (!d->reads_input) d->table->pad_plane(&p);
   d->table->depthwise(&p);
 }
 
 rlx_status cpu_depthwise_run(const cpu_call *c) {
   const depthwise *d = c->prepared;
-  size_t taps = (size_t)(d->window.kernel[1] * d->window.kernel[2]), places = (size_t)(d->out[1] * d->out[2]);
-  double plane_cost = (double)(places * (taps + 4)) / (d->by_planes ? 30.0 : 8.0); /* about nanoseconds */
+  size_t taps = (size_t)(d->window.kernel[1] * d->window.kernel[2]), positions = (size_t)(d->out[1] * d->out[2]);
+  double plane_cost = (double)(positions * (taps + 4)) / (d->by_planes ? 30.0 : 8.0); /* nanoseconds, about */
   cpu_slots_run(c, d->planes, d->slots, d->slot_floats, plane_cost, d->by_planes ? run_whole : run_plane);
   return RLX_OK;
 }

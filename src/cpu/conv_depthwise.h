@@ -1,4 +1,4 @@
-/* Depth-wise convolution: each output channel reads one input channel. conv.c hands over what fits. */
+/* Depthwise convolution: each output channel reads one input channel. conv.c calls it for the nodes that fit. */
 #ifndef RLX_CPU_CONV_DEPTHWISE_H
 #define RLX_CPU_CONV_DEPTHWISE_H
 

@@ -1,4 +1,4 @@
-/* See conv_image.h. */
+/* Prepared images of convolutions: see conv_image.h. */
 #include "cpu/conv_image.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ cpu_conv_image cpu_conv_image_plan(const cpu_conv_table *t, const rlx_conv_windo
   return m;
 }
 
-/* Row of a phase: column i is the image's column i * stride + phase - pad. */
+/* One row of a phase: column i is the image's column i * stride + phase - pad. */
 static void make_row(const cpu_conv_image *m, const cpu_conv_table *t, const rlx_conv_window *w, int64_t width,
                      int64_t phase, const float *from, float *to) {
   int64_t stride = w->stride[2], first = phase - w->pad_lo[2], pitch = (int64_t)m->pitch;
@@ -34,7 +34,7 @@ static void make_row(const cpu_conv_image *m, const cpu_conv_table *t, const rlx
   if (end > pitch) end = pitch;
   if (end < begin) end = begin;
   for (int64_t i = 0; i < begin; i++) to[i] = 0;
-  if (begin < end) t->take_every(from + (begin * stride + first), (size_t)stride, to + begin, (size_t)(end - begin));
+  if (begin < end) t->copy_strided(from + (begin * stride + first), (size_t)stride, to + begin, (size_t)(end - begin));
   for (int64_t i = end; i < pitch; i++) to[i] = 0;
 }
 

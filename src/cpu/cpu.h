@@ -1,18 +1,18 @@
-/* The CPU backend from inside: what a kernel is, and how one file becomes code for every instruction set.
+/* Internal interface of the CPU backend: kernels, instruction sets, weight layouts and parallel loops.
  *
- * A kernel is a row of kernels.def: an op and the cpu_kernel that runs it. `claim` says whether this node can be run
- * (types, attributes) and what it needs; `prepare`, once per program, works out what does not change from run to run
- * (strides, tile sizes, the choice of inner loop); `run` does the work and allocates nothing. Ops without a row, and
- * nodes that are not claimed, run through the reference on the host: the runtime sees to that.
+ * Kernels. kernels.def maps each op to a cpu_kernel. `claim` decides whether the kernel can run a node (types,
+ * attributes) and what it needs. `prepare` runs once per program and computes what is constant between runs: strides,
+ * tile sizes, the choice of inner loop. `run` does the work and allocates nothing. Ops without a kernel, and nodes that
+ * are not claimed, run through the reference on the host; the runtime arranges that.
  *
  * Instruction sets. A file named *.simd.c is compiled once per set (base, avx2, avx512; on Arm base, neon) with that
- * set's flags and CPU_ISA naming it. It writes its loops with the vectors of simd.h, keeps all its functions static, and
- * ends in one table of them, CPU_TABLE(cpu_gemm), which a header declares with CPU_TABLES(cpu_gemm_table, cpu_gemm). At
- * run time cpu_gemm(isa) is the table of the device's set. Only *.simd.c files may contain vector code, and they include
- * nothing that defines functions outside themselves but simd.h, so that no code for a newer machine can leak.
+ * set's flags and with CPU_ISA defined as its name. It uses the vectors of simd.h, keeps all its functions static, and
+ * exports one table of them, CPU_TABLE(cpu_gemm), which a header declares with CPU_TABLES(cpu_gemm_table, cpu_gemm). At
+ * run time cpu_gemm(isa) is the table of the device's set. Only *.simd.c files may contain vector code. They include no
+ * header with functions that are not static: otherwise the linker could keep a copy compiled for a newer machine.
  *
- * Threads. Work is cut into tasks by its size alone, never by the number of threads, and no task's result depends on
- * another's: so 1, 2 and 4 threads give equal bits. Sums that are split have their parts added in a fixed order. */
+ * Threads. Work is split into tasks by its size alone, never by the number of threads, and no task reads another's
+ * result. So 1, 2 and 4 threads give identical bits. Partial sums are added in a fixed order. */
 #ifndef RLX_CPU_CPU_H
 #define RLX_CPU_CPU_H
 
@@ -32,15 +32,15 @@
 typedef enum cpu_isa { CPU_ISAS(CPU_ISA_ENUM) CPU_ISA_COUNT } cpu_isa;
 #undef CPU_ISA_ENUM
 
-cpu_isa cpu_isa_best(void);                        /* what this machine can run */
+cpu_isa cpu_isa_best(void);                        /* the best set that this machine can run */
 const char *cpu_isa_name(cpu_isa isa);             /* "avx2" */
-bool cpu_isa_find(const char *name, cpu_isa *out); /* false: unknown, or beyond this machine */
+bool cpu_isa_find(const char *name, cpu_isa *out); /* false: unknown, or not supported by this machine */
 
 #define CPU_PASTE_(a, b) a##_##b
 #define CPU_PASTE(a, b) CPU_PASTE_(a, b)
 /* In a *.simd.c: the name of its table. */
 #define CPU_TABLE(name) CPU_PASTE(name, CPU_ISA)
-/* In a header: declares the tables of type T, one per set, and the function that picks one. */
+/* In a header: declares the tables of type T, one per set, and the function that selects one. */
 #if defined(__x86_64__)
 #define CPU_TABLES(T, name)                                                     \
   extern const T name##_base, name##_avx2, name##_avx512;                       \
@@ -75,52 +75,53 @@ struct cpu_call {
   uint32_t switches; /* rlx_switch */
   uint32_t n_in;
   const void *const *in;  /* by input; NULL where absent. Aligned to 64 unless the value is a view */
-  void *out;              /* may be an input that the claim allowed to take over */
+  void *out;              /* may alias an input where the claim allowed in place */
   void *work;             /* claim.work_bytes, aligned to 64; never NULL */
   const uint32_t *layout; /* by input */
-  const void *prepared;   /* what `prepare` left here */
-  /* of the run */
+  const void *prepared;   /* set by `prepare` */
+  /* set for each run */
   uint64_t draw;
   rlx_pool *pool;
 };
 
 typedef struct cpu_kernel {
-  /* Fills *c (zeroed; native when true is returned). False: not this node, and c->why says why. NULL: every node, and
-   * it needs nothing. */
+  /* Fills *c, which is zeroed; c->native is set when true is returned. False: not this node, c->why gives the reason.
+   * NULL: every node is claimed, with no requirements. */
   bool (*claim)(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c);
-  /* May be NULL. Memory from `memory` lives as long as the program; c->in and c->out are final, the run's fields are
-   * not set. */
+  /* May be NULL. Memory from `memory` lives as long as the program. c->in and c->out are final; the fields set for each
+   * run are not set yet. */
   rlx_status (*prepare)(cpu_call *c, rlx_bump *memory);
   cpu_run_fn run;
-  /* May be NULL. Whether two prepared nodes that follow each other, which do not read each other's results, are better run
-   * together; and up to CPU_MAX_JOINED such nodes (each joins the first), in the first one's work memory. */
+  /* May be NULL. `joins`: whether two prepared consecutive nodes, neither of which reads the other's result, run faster
+   * together. `run_joined` runs up to CPU_MAX_JOINED such nodes, each of which joins the first, in the first's work
+   * memory. */
   bool (*joins)(const cpu_call *first, const cpu_call *next);
   rlx_status (*run_joined)(const cpu_call *const *calls, size_t n);
-  /* Known before `claim` is asked. */
-  bool takes_layouts; /* reads weights in layouts of their own (below), not only as the graph has them */
+  /* Checked before `claim` is called. */
+  bool takes_layouts; /* reads weights in packed layouts (below), not only row-major */
   bool no_f64;        /* f64 results run through the reference */
 } cpu_kernel;
 
 /* kernels.def: CPU_KERNEL(op, kernel) */
-const cpu_kernel *cpu_kernel_get(rlx_op op); /* NULL: the reference */
+const cpu_kernel *cpu_kernel_get(rlx_op op); /* NULL: no kernel, runs through the reference */
 
 static inline const rlx_type *cpu_in_type(const cpu_call *c, uint32_t i) {
   return i < c->n_in && c->node->in[i] ? &rlx_graph_at(c->graph, c->node->in[i])->type : NULL;
 }
 static inline const void *cpu_in(const cpu_call *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
 
-/* ---- weights in layouts of their own ---- */
-/* Layout numbers: the family in the high byte, so that families count their own. */
+/* ---- packed weight layouts ---- */
+/* The high byte of a layout number is the family; each family numbers its layouts in the low byte. */
 enum { CPU_LAYOUT_PLAIN = 0, CPU_LAYOUT_GEMM = 0x100, CPU_LAYOUT_QUANT = 0x200, CPU_LAYOUT_CONV = 0x300 };
 typedef struct cpu_layout_family {
   uint64_t (*bytes)(cpu_isa isa, uint32_t layout, const rlx_type *type);
   rlx_status (*repack)(cpu_isa isa, uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                        rlx_pool *pool);
-  /* Elements first .. first + count (whole blocks) of row `row` of a matrix in this layout, in its own type. NULL: the
-   * family has no matrices. */
+  /* Reads elements first .. first + count (whole blocks) of row `row` of a matrix in this layout, in its own dtype.
+   * NULL: the family has no matrices. */
   void (*read_row)(cpu_isa isa, uint32_t layout, const rlx_type *type, const void *matrix, size_t row, size_t first,
                    size_t count, void *out);
-  /* Rows of axis 0 in whose multiples it can be packed piece by piece; NULL or 0: only whole. */
+  /* Number of rows of axis 0 such that a multiple of it can be packed by itself; NULL or 0: only the whole tensor. */
   uint32_t (*rows)(cpu_isa isa, uint32_t layout, const rlx_type *type);
 } cpu_layout_family;
 /* layouts.def: CPU_LAYOUT(gemm, CPU_LAYOUT_GEMM) stands for the family cpu_layout_gemm */
@@ -130,25 +131,25 @@ typedef struct cpu_layout_family {
 const cpu_layout_family *cpu_layout_family_of(uint32_t layout); /* NULL: unknown, or CPU_LAYOUT_PLAIN */
 
 /* ---- threads ---- */
-/* Calls fn(user, begin, end, thread) over [0, n) in tasks of `grain` items, the same tasks whatever the pool; in the
- * caller's thread, as thread 0, where there is only one. Not from within a task. */
+/* Calls fn(user, begin, end, thread) over [0, n) in tasks of `grain` items. The tasks do not depend on the pool. A
+ * single task runs in the caller's thread, as thread 0. Must not be called from within a task. */
 typedef void (*cpu_range_fn)(void *user, size_t begin, size_t end, unsigned thread);
-/* Whether this thread's cpu_parallel may leave out work where the caller's budget says stop. */
+/* Whether cpu_parallel of this thread may skip work after the caller's budget has stopped. */
 void cpu_set_may_stop(bool on);
-/* Inside a task that may take long: whether it is to be given up. Then all that the kernel has written may be unfinished, and
- * nothing of it may be taken for a place or a size. */
+/* Polled inside long tasks: whether to stop. After a stop everything that the kernel has written may be incomplete, and
+ * none of it may be used as an index or a size. */
 bool cpu_stops(void);
-/* The same for a loop of which a trip takes about so many nanoseconds: asks every millisecond or so. *done begins as 0 and is
- * CPU_ASK_NS once the answer was yes, which it then stays. */
-enum { CPU_ASK_NS = 1 << 20 };
+/* The same for a loop whose iteration takes about this many nanoseconds: polls about once per millisecond. *done starts
+ * at 0. After a stop it stays at CPU_POLL_NS, so that every later call returns true. */
+enum { CPU_POLL_NS = 1 << 20 };
 static inline bool cpu_stops_after(size_t *done, size_t nanoseconds) {
   *done += nanoseconds;
-  if (*done < CPU_ASK_NS) return false;
-  *done = cpu_stops() ? CPU_ASK_NS : 0;
+  if (*done < CPU_POLL_NS) return false;
+  *done = cpu_stops() ? CPU_POLL_NS : 0;
   return *done != 0;
 }
 void cpu_parallel(rlx_pool *pool, size_t n, size_t grain, cpu_range_fn fn, void *user);
-/* Items per task so that a task is worth waking a thread for: `cost` is about nanoseconds per item. */
+/* Items per task such that a task is worth waking a thread for; `cost` is about nanoseconds per item. */
 size_t cpu_grain(size_t n, double cost);
 
 /* ---- programs (program.c); the rest of the backend is in backend.c ---- */

@@ -1,9 +1,10 @@
-/* fft, ifft, rfft, irfft: lines in and out.
+/* fft, ifft, rfft, irfft: reads and writes lines around the plan's transform.
  *
- * A group of lines, one per lane, is read into a slot of work memory, transformed there and written out. The inverse is the
- * forward transform with re and im exchanged on the way in and out. A real line of even length n is a complex one of n/2:
- * its even elements are the real parts, its odd ones the imaginary parts, and one more step takes the two spectra apart.
- * (Pairing two real lines in one complex would be simpler, but a NaN in one would reach the other.) */
+ * A group of lines, one per lane, is read into a slot of work memory, transformed there and written out. The inverse is
+ * the forward transform with re and im swapped before and after. A real line of even length n is transformed as a
+ * complex one of n/2: its even elements are the real parts, its odd ones the imaginary parts, and one more step
+ * separates the two spectra. Pairing two real lines in one complex line would be simpler, but a NaN in one would reach
+ * the other. */
 #include "cpu/fft.h"
 
 #include <math.h>
@@ -14,37 +15,37 @@
 
 enum { SLOTS = 16, MAX_WORK = 128 << 20 };
 
-typedef enum kind { FROM_COMPLEX, FROM_REAL, TO_HALF, FROM_HALF } kind;
+typedef enum fft_kind { FROM_COMPLEX, FROM_REAL, TO_HALF, FROM_HALF } fft_kind;
 
 typedef struct fft {
   const cpu_fft_table *table;
   const cpu_fft_plan *plan;
-  kind what;
-  bool is_inverse, is_half; /* halves: the plan has half the length */
+  fft_kind kind;
+  bool is_inverse, is_half; /* is_half: the plan has half the length */
   size_t n;                 /* of the transform */
   rlx_lines in, out;
   size_t lines, groups, slots, slot_floats;
   float scale;
-  float *twiddle; /* e^(-2 pi i k / n), k <= n/2, where halves */
+  float *twiddle; /* e^(-2 pi i k / n), k <= n/2, if is_half */
 } fft;
 
 static void fft_init(const rlx_graph *g, const rlx_node_rec *node, cpu_isa isa, fft *f) {
-  const rlx_attrs_fft *a = node->attrs; /* the four rows have the same attributes */
+  const rlx_attrs_fft *a = node->attrs; /* the four ops have the same attributes */
   const rlx_type *x = &rlx_graph_at(g, node->in[0])->type;
   *f = (fft){
     .table = cpu_fft(isa), .in = rlx_lines_of(&x->shape, a->axis), .out = rlx_lines_of(&node->type.shape, a->axis)};
   f->is_inverse = node->op == RLX_OP_ifft || node->op == RLX_OP_irfft;
-  f->what = node->op == RLX_OP_rfft    ? TO_HALF
+  f->kind = node->op == RLX_OP_rfft    ? TO_HALF
             : node->op == RLX_OP_irfft ? FROM_HALF
             : x->dtype == RLX_C64      ? FROM_COMPLEX
                                        : FROM_REAL;
-  f->n = f->what != TO_HALF ? f->out.n : a->n ? (size_t)a->n : f->in.n;
-  f->is_half = f->what >= TO_HALF && f->n % 2 == 0 && f->n > 0;
+  f->n = f->kind != TO_HALF ? f->out.n : a->n ? (size_t)a->n : f->in.n;
+  f->is_half = f->kind >= TO_HALF && f->n % 2 == 0 && f->n > 0;
   f->lines = f->out.outer * f->out.inner;
   f->groups = (f->lines + f->table->lanes - 1) / f->table->lanes;
   f->slots = f->groups < SLOTS ? f->groups : SLOTS;
-  size_t room = cpu_fft_plan_size(f->is_half ? f->n / 2 : f->n) + 1;
-  f->slot_floats = 2 * room * 2 * f->table->lanes;
+  size_t scratch = cpu_fft_plan_size(f->is_half ? f->n / 2 : f->n) + 1;
+  f->slot_floats = 2 * scratch * 2 * f->table->lanes;
   while (f->slots > 1 && f->slots * f->slot_floats > MAX_WORK / sizeof(float)) f->slots--;
   double n = (double)f->n;
   f->scale = (float)(a->norm == RLX_FFT_ORTHO                         ? 1 / sqrt(n)
@@ -56,7 +57,7 @@ static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   fft f;
   fft_init(q->graph, rlx_graph_at(q->graph, q->node), isa, &f);
   if (f.slots && f.slot_floats > MAX_WORK / sizeof(float)) {
-    c->why = "lines so long run through the reference";
+    c->why = "lines of this length run through the reference";
     return false;
   }
   c->work_bytes = f.slots * f.slot_floats * sizeof(float);
@@ -80,31 +81,31 @@ static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
   return cpu_fft_plan_create(f->is_half ? f->n / 2 : f->n, memory, &f->plan);
 }
 
-/* ---- lines in ---- */
+/* ---- reading lines ---- */
 
 /* Element k of a line, zero past its end. */
-static void take(const fft *f, const float *x, size_t line, size_t k, float *re, float *im) {
+static void load_element(const fft *f, const float *x, size_t line, size_t k, float *re, float *im) {
   *re = *im = 0;
   if (k >= f->in.n) return;
   size_t at = rlx_line_start(f->in, line) + k * f->in.inner;
-  if (f->what == FROM_REAL || f->what == TO_HALF) *re = x[at];
+  if (f->kind == FROM_REAL || f->kind == TO_HALF) *re = x[at];
   else *re = x[2 * at], *im = x[2 * at + 1];
 }
 
-/* Element k of half a spectrum, whose ends are real. */
-static void take_half(const fft *f, const float *x, size_t line, size_t k, float *re, float *im) {
-  take(f, x, line, k, re, im);
+/* Element k of half a spectrum, whose first and last elements are real. */
+static void load_half_element(const fft *f, const float *x, size_t line, size_t k, float *re, float *im) {
+  load_element(f, x, line, k, re, im);
   if (k == 0 || 2 * k == f->n) *im = 0;
 }
 
-/* The spectrum of even + i odd elements, from half a spectrum of a real line of twice the length: the inverse of
- * take_apart. */
-static void put_together(const fft *f, const float *x, size_t line, size_t lane, float *to) {
+/* From half a spectrum of a real line: the spectrum of its even elements + i times that of its odd ones. The inverse of
+ * split_spectra. */
+static void merge_spectra(const fft *f, const float *x, size_t line, size_t lane, float *to) {
   size_t m = f->n / 2, lanes = f->table->lanes;
   for (size_t k = 0; k < m; k++) {
     float a_re, a_im, b_re, b_im;
-    take_half(f, x, line, k, &a_re, &a_im);
-    take_half(f, x, line, m - k, &b_re, &b_im);
+    load_half_element(f, x, line, k, &a_re, &a_im);
+    load_half_element(f, x, line, m - k, &b_re, &b_im);
     float even_re = a_re + b_re, even_im = a_im - b_im, d_re = a_re - b_re, d_im = a_im + b_im;
     float c = f->twiddle[2 * k], s = -f->twiddle[2 * k + 1]; /* e^(+2 pi i k / n) */
     float odd_re = d_re * c - d_im * s, odd_im = d_re * s + d_im * c;
@@ -115,29 +116,29 @@ static void put_together(const fft *f, const float *x, size_t line, size_t lane,
 
 static void read_line(const fft *f, const float *x, size_t line, size_t lane, float *to) {
   size_t lanes = f->table->lanes, n = f->plan->n;
-  if (f->what == FROM_HALF && f->is_half) {
-    put_together(f, x, line, lane, to);
+  if (f->kind == FROM_HALF && f->is_half) {
+    merge_spectra(f, x, line, lane, to);
     return;
   }
   for (size_t k = 0; k < n; k++) {
     float re, im;
     if (f->is_half) { /* TO_HALF */
       float none;
-      take(f, x, line, 2 * k, &re, &none);
-      take(f, x, line, 2 * k + 1, &im, &none);
-    } else if (f->what == FROM_HALF) {
+      load_element(f, x, line, 2 * k, &re, &none);
+      load_element(f, x, line, 2 * k + 1, &im, &none);
+    } else if (f->kind == FROM_HALF) {
       bool mirrored = 2 * k > n;
-      take_half(f, x, line, mirrored ? n - k : k, &re, &im);
+      load_half_element(f, x, line, mirrored ? n - k : k, &re, &im);
       if (mirrored) im = -im;
     } else {
-      take(f, x, line, k, &re, &im);
+      load_element(f, x, line, k, &re, &im);
     }
     to[2 * lanes * k + lane] = re;
     to[2 * lanes * k + lanes + lane] = im;
   }
 }
 
-static void exchange(float *x, size_t n, size_t lanes) {
+static void swap_re_im(float *x, size_t n, size_t lanes) {
   for (size_t k = 0; k < n; k++)
     for (size_t i = 0; i < lanes; i++) {
       float *re = x + 2 * lanes * k + i, t = re[0];
@@ -146,10 +147,10 @@ static void exchange(float *x, size_t n, size_t lanes) {
     }
 }
 
-/* ---- lines out ---- */
+/* ---- writing lines ---- */
 
-/* Of the spectra of even and odd elements, which lie mixed in z: bin k of the whole. */
-static void take_apart(const fft *f, const float *z, size_t lane, size_t k, float *re, float *im) {
+/* Bin k of a real line's spectrum, from the spectra of its even and odd elements, which are mixed in z. */
+static void split_spectra(const fft *f, const float *z, size_t lane, size_t k, float *re, float *im) {
   size_t m = f->n / 2, lanes = f->table->lanes, mirror = k == 0 || k == m ? 0 : m - k, at = k == m ? 0 : k;
   float a_re = z[2 * lanes * at + lane], a_im = z[2 * lanes * at + lanes + lane];
   float b_re = z[2 * lanes * mirror + lane], b_im = -z[2 * lanes * mirror + lanes + lane];
@@ -165,35 +166,35 @@ static void write_line(const fft *f, const float *z, size_t lane, size_t line, f
   for (size_t k = 0; k < f->out.n; k++) {
     size_t at = start + k * f->out.inner;
     float re, im;
-    if (f->what == FROM_HALF) {
+    if (f->kind == FROM_HALF) {
       size_t from = f->is_half ? k / 2 : k;
       bool odd = f->is_half && k % 2;
       y[at] = z[2 * lanes * from + (odd ? lanes : 0) + lane] * f->scale;
       continue;
     }
-    if (f->is_half) take_apart(f, z, lane, k, &re, &im);
+    if (f->is_half) split_spectra(f, z, lane, k, &re, &im);
     else re = z[2 * lanes * k + lane], im = z[2 * lanes * k + lanes + lane];
     y[2 * at] = re * f->scale;
     y[2 * at + 1] = im * f->scale;
   }
 }
 
-/* ---- the whole ---- */
+/* ---- the kernel ---- */
 
 static void run_group(const cpu_call *c, size_t group, float *memory) {
   const fft *f = c->prepared;
   size_t lanes = f->table->lanes, first = group * lanes;
   size_t n = f->lines - first < lanes ? f->lines - first : lanes;
-  float *x = memory, *room = memory + f->slot_floats / 2;
+  float *x = memory, *scratch = memory + f->slot_floats / 2;
   if (n < lanes) memset(x, 0, 2 * lanes * f->plan->n * sizeof *x);
   size_t done = 0, line_ns = 8 * f->plan->n;
   for (size_t i = 0; i < n; i++) {
     if (cpu_stops_after(&done, line_ns)) return;
     read_line(f, cpu_in(c, 0), first + i, i, x);
   }
-  if (f->is_inverse) exchange(x, f->plan->n, lanes);
-  float *y = f->table->run(f->plan, x, room);
-  if (f->is_inverse) exchange(y, f->plan->n, lanes);
+  if (f->is_inverse) swap_re_im(x, f->plan->n, lanes);
+  float *y = f->table->run(f->plan, x, scratch);
+  if (f->is_inverse) swap_re_im(y, f->plan->n, lanes);
   for (size_t i = 0; i < n && !cpu_stops_after(&done, line_ns); i++) write_line(f, y, i, first + i, c->out);
 }
 

@@ -1,5 +1,5 @@
-/* Inner loops of the Fourier transform: passes from one buffer to another and back, each joining short transforms into longer
- * ones in natural order, so that nothing is ever put into bit-reversed order. See fft.h for how the data lies. */
+/* Inner loops of the Fourier transform (Stockham): each pass goes from one buffer to the other and combines short
+ * transforms into longer ones in natural order, so there is no bit reversal. fft.h describes the layout of the data. */
 #include "cpu/fft.h"
 
 #include "cpu/simd.h"
@@ -17,23 +17,23 @@ CPU_INLINE void store(float *x, size_t k, cplx z) {
 }
 CPU_INLINE cplx add(cplx a, cplx b) { return (cplx){vf_add(a.re, b.re), vf_add(a.im, b.im)}; }
 CPU_INLINE cplx sub(cplx a, cplx b) { return (cplx){vf_sub(a.re, b.re), vf_sub(a.im, b.im)}; }
-/* Times a number, re and im in f. */
+/* Times a complex number f, given as re, im. */
 CPU_INLINE cplx times(cplx a, const float *f) {
   vf re = vf_set(f[0]), im = vf_set(f[1]);
   return (cplx){vf_fnma(a.im, im, vf_mul(a.re, re)), vf_fma(a.im, re, vf_mul(a.re, im))};
 }
 
-/* Input q of butterfly (p, j), turned. */
+/* Input q of butterfly (p, j), times its twiddle factor. */
 CPU_INLINE cplx input(const cpu_fft_pass *s, const float *x, size_t p, size_t j, size_t q) {
   cplx a = load(x, (q * s->m + p) * s->l + j);
   return q == 0 || s->l == 1 ? a : times(a, s->twiddle + 2 * (j * (s->radix - 1) + q - 1));
 }
 
-/* The butterflies (p, j) of a pass, in runs between which it may be stopped. */
+/* The butterflies (p, j) of a pass, in runs; the budget is polled between runs. */
 enum { RUN = 1 << 12 };
-#define EACH_BUTTERFLY(s, p, j)                                        \
-  for (size_t p = 0, done_ = 0; p < (s)->m && done_ < CPU_ASK_NS; p++) \
-    for (size_t j = 0, end_ = 0; next_run((s), j, &end_, &done_);)     \
+#define EACH_BUTTERFLY(s, p, j)                                         \
+  for (size_t p = 0, done_ = 0; p < (s)->m && done_ < CPU_POLL_NS; p++) \
+    for (size_t j = 0, end_ = 0; next_run((s), j, &end_, &done_);)      \
       for (; j < end_; j++)
 CPU_INLINE bool next_run(const cpu_fft_pass *s, size_t j, size_t *end, size_t *done) {
   *end = s->l - j < RUN ? s->l : j + RUN;
@@ -73,35 +73,35 @@ static void pass_any(const cpu_fft_pass *s, const float *x, float *y) {
   }
 }
 
-static float *run_passes(const cpu_fft_plan *plan, float *x, float *room) {
+static float *run_passes(const cpu_fft_plan *plan, float *x, float *scratch) {
   for (size_t i = 0, done = 0; i < plan->n_passes && !cpu_stops_after(&done, 8 * plan->n); i++) {
     const cpu_fft_pass *s = &plan->pass[i];
-    (s->radix == 4 ? pass4 : s->radix == 2 ? pass2 : pass_any)(s, x, room);
+    (s->radix == 4 ? pass4 : s->radix == 2 ? pass2 : pass_any)(s, x, scratch);
     float *t = x;
-    x = room;
-    room = t;
+    x = scratch;
+    scratch = t;
   }
   return x;
 }
 
-/* Re and im exchanged: before and after a transform this makes it the inverse. */
-static void exchange(float *x, size_t n) {
+/* Swaps re and im: before and after a transform this makes it the inverse. */
+static void swap_re_im(float *x, size_t n) {
   for (size_t k = 0; k < n; k++) {
     cplx z = load(x, k);
     store(x, k, (cplx){z.im, z.re});
   }
 }
 
-static float *run(const cpu_fft_plan *plan, float *x, float *room) {
-  if (!plan->inner) return run_passes(plan, x, room);
+static float *run(const cpu_fft_plan *plan, float *x, float *scratch) {
+  if (!plan->inner) return run_passes(plan, x, scratch);
   size_t m = plan->inner->n;
   for (size_t k = 0; k < m; k++)
     store(x, k, k < plan->n ? times(load(x, k), plan->chirp + 2 * k) : (cplx){vf_zero(), vf_zero()});
-  float *y = run_passes(plan->inner, x, room);
+  float *y = run_passes(plan->inner, x, scratch);
   for (size_t k = 0; k < m; k++) store(y, k, times(load(y, k), plan->filter + 2 * k));
-  exchange(y, m);
-  y = run_passes(plan->inner, y, y == x ? room : x);
-  exchange(y, m);
+  swap_re_im(y, m);
+  y = run_passes(plan->inner, y, y == x ? scratch : x);
+  swap_re_im(y, m);
   for (size_t k = 0; k < plan->n; k++) store(y, k, times(load(y, k), plan->chirp + 2 * k));
   return y;
 }

@@ -1,6 +1,6 @@
-/* The plan of a Fourier transform: which passes, with which roots of unity. A length is taken apart into fours and small
- * primes; one with a large prime factor becomes a convolution of a power of two (Bluestein): with
- * jk = (j^2 + k^2 - (k - j)^2) / 2 the sum over j turns into one with a chirp. Angles come from exact integers in doubles. */
+/* Plans of Fourier transforms: the passes and their roots of unity. A length is factored into fours and small primes.
+ * One with a large prime factor becomes a convolution of a power of two (Bluestein): with jk = (j^2 + k^2 - (k - j)^2)
+ * / 2 the sum over j becomes a convolution with a chirp. Angles are computed in f64 from exact integers. */
 #include <math.h>
 
 #include "cpu/fft.h"
@@ -11,7 +11,7 @@ static void unit(size_t k, size_t n, double *re, double *im) {
   *im = -sin(angle);
 }
 
-static void put_unit(float *to, size_t k, size_t n) {
+static void store_unit(float *to, size_t k, size_t n) {
   double re, im;
   unit(k, n, &re, &im);
   to[0] = (float)re;
@@ -49,8 +49,8 @@ static rlx_status add_pass(cpu_fft_plan *plan, size_t l, size_t radix, rlx_bump 
         *roots = rlx_bump_array(memory, float, 2 * radix);
   if (!twiddle || !roots) return RLX_FAIL(RLX_NO_MEMORY, "a transform of %zu elements", plan->n);
   for (size_t j = 0; j < l; j++)
-    for (size_t q = 1; q < radix; q++) put_unit(twiddle + 2 * (j * (radix - 1) + q - 1), q * j, l * radix);
-  for (size_t q = 0; q < radix; q++) put_unit(roots + 2 * q, q, radix);
+    for (size_t q = 1; q < radix; q++) store_unit(twiddle + 2 * (j * (radix - 1) + q - 1), q * j, l * radix);
+  for (size_t q = 0; q < radix; q++) store_unit(roots + 2 * q, q, radix);
   *p = (cpu_fft_pass){radix, l, plan->n / (l * radix), twiddle, roots};
   return RLX_OK;
 }
@@ -64,7 +64,8 @@ static rlx_status add_passes(cpu_fft_plan *plan, rlx_bump *memory) {
   return RLX_OK;
 }
 
-/* The transform of the chirp's conjugate, laid around the circle, by the plan itself: one lane of it, in doubles. */
+/* The transform of the chirp's conjugate, extended periodically to the length of the convolution. Executes the plan in
+ * f64 for one line. */
 static rlx_status transform_filter(const cpu_fft_plan *inner, const double *chirp, size_t n, rlx_bump *memory,
                                    const float **out) {
   size_t m = inner->n;

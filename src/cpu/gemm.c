@@ -1,19 +1,19 @@
-/* The float matrix product: blocks, tasks, and which inner loop runs.
+/* The float GEMM: blocking, tasks, and the choice of inner loop.
  *
- * A product is cut into units: a block of rows (up to BLOCK_GROUPS groups) by a panel or a few, all of k. A unit's sums
- * lie in a tile on the stack while k is walked in steps that keep the step's part of b in cache for all the groups;
- * then bias, activation and rounding happen once, on the way out. So one loop nest serves every type of result, sums of
- * two products (plus) and products of two sums (times), and no unit needs another.
+ * A product is divided into units: a block of rows (up to BLOCK_GROUPS groups) by one or a few panels, over all of k. A
+ * unit's sums are in a tile on the stack. The loop over k goes in steps, so that a step's part of b stays in cache for
+ * all groups. The epilogue (bias, activation, rounding) runs once, when the tile is stored. So one loop nest serves
+ * every result dtype, sums of two products (plus) and products of two sums (times). No unit reads another's result.
  *
- * a is packed into groups first, for as many rows as fit WORK_BYTES, in p->work; b is
- *   - packed already (a weight): its panels are read where they lie, or converted to f32 step by step where several
- *     groups read them;
- *   - as the graph has it: each unit packs its step of the panel on the stack, which costs one part in (2 x rows of the
- *     block) of the work; such a unit is several panels wide, so that b is read in longer pieces.
- * One row of a (or a few, with b as [n, k]) is another matter: memory is the limit, and row_panels, row_plain and dots
- * read b straight through, once.
+ * a is packed into groups first, in p->work, for as many rows as fit in WORK_BYTES. b is either
+ *     - packed already (a weight): its panels are read in place, or converted to f32 step by step where several
+ *       groups read them;
+ *     - row-major: each unit packs its step of the panel on the stack, which costs one part in (2 x rows of the
+ *       block) of the work. Such a unit is several panels wide, so that b is read in longer runs.
+ * One row of a (or a few rows, with b as [n, k]) is bound by memory bandwidth: row_panels, row_plain and dots read b
+ * sequentially, once.
  *
- * Sizes and types alone decide all of this, so that equal inputs give equal bits with any number of threads. */
+ * All choices depend on sizes and dtypes alone, so that equal inputs give identical bits with any number of threads. */
 #include "cpu/gemm.h"
 
 #include "base/arith.h"
@@ -21,27 +21,27 @@
 enum {
   BLOCK_GROUPS = 8,
   BLOCK_ROWS = BLOCK_GROUPS * CPU_GEMM_MAX_MR,
-  PACK_FLOATS = 256 * CPU_GEMM_MAX_NR, /* of b, on the stack */
-  WIDE = 4,                            /* panels of a unit that reads b's rows as they lie, */
-  WIDE_ALONE = 8,                      /* and with one group */
-  STEP_PLAIN = 32,                     /* of k, where b's rows are used as they lie, */
-  STEP_DIRECT = 1024,                  /* and where they lie in panels already */
+  PACK_FLOATS = 256 * CPU_GEMM_MAX_NR, /* of packed b, on the stack */
+  WIDE = 4,                            /* panels of a unit that reads row-major b, */
+  WIDE_ALONE = 8,                      /* and of one with a single group */
+  STEP_PLAIN = 32,                     /* steps of k where row-major b is read in place, */
+  STEP_DIRECT = 1024,                  /* and where packed panels are */
   MIN_UNITS = 8,
-  FAR_BYTES = 24 << 20, /* a matrix that no cache keeps from one product to the next */
-  ROW_COLUMNS = 1024,   /* most of b's columns that one row takes together */
+  FAR_BYTES = 24 << 20, /* a matrix that no cache holds from one product to the next */
+  ROW_COLUMNS = 1024,   /* max columns of b that one row processes together */
   WORK_BYTES = 4 << 20, /* of packed a, about */
 };
 
 typedef enum a_form {
-  A_DIRECT, /* rows of f32, read where they lie */
+  A_DIRECT, /* rows of f32, read in place */
   A_ROWS,   /* rows converted to f32 */
   A_GROUPS,
 } a_form;
 
-/* One of the products that make a result (it, plus, times), made ready. */
+/* One of the products of a result (main, plus, times) with its choices. */
 typedef struct factor {
   const cpu_product *p;
-  bool as_columns; /* b is [n, k] as it lies: trans_b, or a single column */
+  bool as_columns; /* b is stored as [n, k]: trans_b, or a single column */
   bool is_packed;
   bool by_dots;
   a_form form;
@@ -52,26 +52,26 @@ typedef struct gemm {
   const cpu_gemm_table *t;
   const cpu_product *p;
   factor main, plus, times;
-  size_t k_max;            /* of the factors */
-  size_t width, n_columns; /* of a unit, and how many units lie side by side */
-  /* What is being worked on: `n_items` matrices of the batch from first_item on, rows `row` and on of each. */
+  size_t k_max;            /* max over the factors */
+  size_t width, n_columns; /* columns of a unit, and units per row of units */
+  /* The current chunk: `n_items` matrices of the batch from first_item on, rows `row` and on of each. */
   size_t first_item, n_items, row, n_rows;
-  size_t n_groups, n_blocks; /* of the n_rows */
+  size_t n_groups, n_blocks; /* of the chunk's n_rows */
 } gemm;
 
 static size_t type_size(rlx_dtype t) { return t == RLX_F32 ? 4 : 2; }
 
 enum { TILE_FLOATS = BLOCK_ROWS * WIDE * CPU_GEMM_MAX_NR };
 
-/* ---- what a product needs ---- */
+/* ---- claims ---- */
 
-/* Rows of a packed at a time, over the whole batch. */
+/* Rows of a that are packed at a time, over the whole batch. */
 static size_t chunk_rows(size_t k) {
   size_t blocks = k ? WORK_BYTES / sizeof(float) / k / BLOCK_ROWS : 1;
   return (blocks ? blocks : 1) * BLOCK_ROWS;
 }
 
-/* Zeros that fill the last panel take memory and time: not more than a quarter of the weight. */
+/* Zeros in the last panel cost memory and time: at most a quarter of the weight. */
 static bool worth_packing(const cpu_gemm_table *t, size_t n, size_t k) {
   size_t rest = n % t->nr, fill = rest ? t->nr - rest : 0;
   return k > 0 && n > 0 && fill <= n / 4;
@@ -101,27 +101,27 @@ uint64_t cpu_gemm_matrix_bytes(const cpu_product_shape *s) {
 
 /* ---- sums of a unit ---- */
 
-/* Where a unit is. */
+/* The position of a unit. */
 typedef struct unit {
-  size_t item;            /* of the batch */
-  size_t in_chunk;        /* that item among those packed now */
-  size_t group, n_groups; /* of the rows at hand */
-  size_t row, n_rows;     /* the same in rows, from the first of those at hand */
+  size_t item;            /* matrix of the batch */
+  size_t in_chunk;        /* that matrix's index in the current chunk */
+  size_t group, n_groups; /* groups of the chunk's rows */
+  size_t row, n_rows;     /* the same in rows, from the chunk's first row */
   size_t column, n;
 } unit;
 
-/* Groups of a chunk differ by one row at most. */
+/* Groups of a chunk differ by at most one row. */
 static size_t group_row(const gemm *g, size_t group) { return g->n_rows * group / g->n_groups; }
 
 static const char *matrix_of_b(const factor *f, size_t item) {
   return (const char *)f->p->b + cpu_batch_offset(f->p, f->p->b_batch, item) * f->matrix_bytes;
 }
 
-/* Row `row` of those at hand of item `in_chunk`, packed. */
+/* Row `row` of the chunk of matrix `in_chunk`, packed. */
 static float *packed_rows(const gemm *g, const factor *f, size_t in_chunk, size_t row) {
   return (float *)f->p->work + (in_chunk * g->n_rows + row) * f->p->shape.k;
 }
-/* The same rows where they are f32 rows, ours or a's own; *lda apart. */
+/* The unit's rows as f32 rows, packed or a's own; *lda apart. */
 static const float *plain_rows(const gemm *g, const factor *f, const unit *u, size_t *lda) {
   const cpu_product *p = f->p;
   *lda = f->form == A_DIRECT ? p->a_row : p->shape.k;
@@ -130,7 +130,7 @@ static const float *plain_rows(const gemm *g, const factor *f, const unit *u, si
   return (const float *)p->a + cpu_batch_offset(p, p->a_batch, u->item) + (p->rows ? p->rows[row] : row) * p->a_row;
 }
 
-/* k rows from `at` on of n columns, as f32 panels panel_step apart on the stack. */
+/* Packs k rows from `at` on of n columns into f32 panels, panel_step apart. */
 static void pack_step(const gemm *g, const factor *f, const char *b, size_t column, size_t n, size_t at, size_t k,
                       float *panels, size_t panel_step) {
   const cpu_product_shape *s = &f->p->shape;
@@ -146,7 +146,7 @@ static void pack_step(const gemm *g, const factor *f, const char *b, size_t colu
   }
 }
 
-/* Groups of the unit times n_k rows of a panel, into the tile or on top of it. */
+/* Multiplies the unit's groups by n_k rows of a panel, into the tile (first) or added to it. */
 static void sum_step(const gemm *g, const factor *f, const unit *u, size_t at, size_t n_k, rlx_dtype type,
                      const void *panel, size_t ldb, float *tile, bool first) {
   for (size_t i = u->group; i < u->group + u->n_groups; i++) {
@@ -156,8 +156,8 @@ static void sum_step(const gemm *g, const factor *f, const unit *u, size_t at, s
   }
 }
 
-/* All panels of a unit, one after the other in the tile. Those that are packed f32 already, or read by one group only,
- * are taken where they lie; others go over the stack, side by side, so that b's rows are read in long pieces. */
+/* All panels of a unit, one after another in the tile. Panels that are packed as f32, or read by one group only, are
+ * read in place. Others are packed on the stack next to each other, so that b's rows are read in long runs. */
 static void sum_block(const gemm *g, const factor *f, const unit *u, float *tile, bool first) {
   _Alignas(64) float packed[PACK_FLOATS];
   const cpu_product_shape *s = &f->p->shape;
@@ -179,7 +179,7 @@ static void sum_block(const gemm *g, const factor *f, const unit *u, float *tile
   }
 }
 
-/* One row. */
+/* One row of a. */
 static void sum_row(const gemm *g, const factor *f, const unit *u, float *tile) {
   _Alignas(64) float packed[PACK_FLOATS];
   const cpu_product_shape *s = &f->p->shape;
@@ -309,7 +309,7 @@ static void pack_a(const gemm *g, const factor *f) {
   cpu_parallel(g->p->pool, n, cpu_grain(n, cost), pack_groups, &(packing){g, f});
 }
 
-/* ---- the whole ---- */
+/* ---- the product ---- */
 
 static factor make_factor(const gemm *g, const cpu_product *p, bool may_use_dots) {
   factor f = {.p = p};
@@ -318,20 +318,20 @@ static factor make_factor(const gemm *g, const cpu_product *p, bool may_use_dots
   f.is_packed = s->b_layout != 0;
   f.as_columns = !f.is_packed && (s->trans_b || s->n == 1);
   f.by_dots = may_use_dots && f.as_columns && s->m <= g->t->dot_rows;
-  bool one_by_one = f.by_dots || s->m == 1;
-  f.form = !one_by_one ? A_GROUPS : s->a_type != RLX_F32 || (p->rows && s->m > 1) ? A_ROWS : A_DIRECT;
+  bool by_rows = f.by_dots || s->m == 1;
+  f.form = !by_rows ? A_GROUPS : s->a_type != RLX_F32 || (p->rows && s->m > 1) ? A_ROWS : A_DIRECT;
   f.matrix_bytes = (size_t)cpu_gemm_matrix_bytes(s);
   return f;
 }
 
-/* About nanoseconds of a unit: arithmetic, or reading b where few rows share it. */
+/* Approximate nanoseconds of a unit: arithmetic, or reading b where few rows share it. */
 static double unit_cost(const gemm *g) {
   double k = (double)g->p->shape.k * (g->p->times ? 2 : 1), rows = (double)(g->n_rows / g->n_blocks + 1);
   return 100 + k * (double)g->width * (rows * 0.02 > 0.2 ? rows * 0.02 : 0.2);
 }
 
-/* Columns of a unit. One row takes the panels that its loop reads together; where b is read as it lies, longer pieces
- * of its rows are better, as long as there are units for all threads. */
+/* Columns of a unit. One row uses the panels that its loop reads together. Where b is read row-major, longer runs of
+ * its rows are faster, as long as there are units for all threads. */
 static size_t unit_width(const gemm *g) {
   const factor *all[] = {&g->main, &g->plus, &g->times};
   const cpu_product_shape *s = &g->p->shape;
@@ -354,7 +354,7 @@ static void run_rows(gemm *g, size_t mr) {
   cpu_parallel(g->p->pool, n, cpu_grain(n, unit_cost(g)), run_units, g);
 }
 
-/* With a single column and b in one piece, a is the matrix and b the row: [m, k] [k, 1] is [1, k] [m, k]^T. */
+/* With a single column, a contiguous and one matrix, a and b swap roles: [m, k] [k, 1] is [1, k] [m, k]^T. */
 static bool swaps(const cpu_product *p) {
   return p->shape.n == 1 && p->shape.m > 1 && p->shape.n_batch == 1 && p->shape.b_layout == 0 && !p->bias && !p->rows &&
          !p->plus && !p->times && p->a_row == p->shape.k && p->out_row == 1;
@@ -378,7 +378,7 @@ void cpu_gemm_product(const cpu_product *given) {
   const cpu_product_shape *s = &p->shape;
   if (s->m == 0 || s->n == 0 || s->n_batch == 0) return;
   gemm g = {.t = cpu_gemm(s->isa), .p = p};
-  /* Two products of one a share its packed form, so they must read it in the same way. */
+  /* Two products of one a share its packed form, so both must read the same form. */
   bool alike = !p->times || (s->b_layout == 0) == (p->times->shape.b_layout == 0);
   g.main = make_factor(&g, p, alike);
   g.times = make_factor(&g, p->times, alike);

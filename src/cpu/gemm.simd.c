@@ -1,17 +1,18 @@
-/* The inner loops of the float matrix product: see gemm.h for the shapes of groups, panels and tiles.
+/* Inner loops of the float GEMM; gemm.h defines groups, panels and tiles.
  *
- * The one that counts is tile_rows: `rows` times two vectors of sums stay in registers while k runs; each step loads
- * two vectors of the panel and broadcasts one element of each row, so that with 14 rows (AVX-512) 28 multiply-adds wait
- * for 16 loads, and both streams come in order from the second-level cache. It is made once per number of rows and type
- * of b, which is converted as it is loaded.
+ * Most time is spent in tile_rows. Its register tile is `rows` by two vectors of sums. Each step of k loads two vectors
+ * of the panel and broadcasts one element of each row: with 14 rows (AVX-512) 16 loads feed 28 multiply-adds, and both
+ * streams are sequential reads from the L2 cache. It is instantiated per number of rows and dtype of b, which is
+ * converted as it is loaded.
  *
- * One row alone cannot hide memory behind arithmetic; row_panels reads four panels at once, because several streams
- * keep more of the memory busy than one. dot_rows is for b as [n, k], where nothing needs to be turned: sums along k in
- * the lanes, added up at the end. Everything else moves a block into one of these shapes, or a tile out of it. */
+ * One row alone (GEMV) is bound by memory. row_panels reads four panels at once, because several streams use more of
+ * the bandwidth than one. dot_rows is for b as [n, k], where nothing needs to be transposed: the lanes hold partial
+ * sums along k, which are reduced at the end. The other functions move a block into one of these layouts, or a tile out
+ * of it. */
 #include "cpu/gemm.h"
 #include "cpu/math.h"
 
-/* Registers decide: 2 MR sums, 2 vectors of the panel and one or two broadcasts must fit. */
+/* The number of registers decides: 2 MR sums, 2 vectors of the panel and one or two broadcasts must fit. */
 #if VF_LANES == 16
 #define MR 14
 #define DOT_ROWS 4
@@ -28,11 +29,11 @@
 #define NR (2 * VF_LANES)
 enum { PREFETCH = 8 /* steps of k ahead */, DOT_COLUMNS = 4, PANELS = CPU_GEMM_ROW_PANELS };
 
-/* Loops over registers are written out by these, so that no compiler keeps the sums in memory. */
+/* These unroll loops over registers in the source, so that no compiler keeps the sums in memory. */
 #define EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define EACH_4(X, ...) X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__)
 
-/* ---- elements of any of the three types; `type` is a constant wherever these are called ---- */
+/* ---- elements of any of the three dtypes; `type` is a compile-time constant at every call ---- */
 
 CPU_INLINE const void *skip_as(const rlx_dtype type, const void *p, size_t n) {
   return (const char *)p + n * (type == RLX_F32 ? 4 : 2);
@@ -51,7 +52,7 @@ CPU_INLINE void tile_rows(const int rows, const rlx_dtype type, size_t k, const 
   EACH_ROW(CLEAR)
   for (size_t p = 0; p < k; p++, a += rows, b = skip_as(type, b, ldb)) {
     vf b0 = vf_load_as(type, b, 0), b1 = vf_load_as(type, b, VF_LANES);
-    if (rows > 2) { /* with fewer the loads themselves are the limit */
+    if (rows > 2) { /* with fewer rows the loads are the limit */
       __builtin_prefetch(skip_as(type, b, PREFETCH * ldb));
       if (type == RLX_F32 && VF_LANES == 16) __builtin_prefetch(skip_as(type, b, PREFETCH * ldb + VF_LANES));
     }
@@ -74,7 +75,7 @@ CPU_INLINE void tile_rows(const int rows, const rlx_dtype type, size_t k, const 
   EACH_ROW(PUT)
 }
 
-/* One function per number of rows (those past MR are copies of the last, and never called) and type. */
+/* One function per number of rows and dtype. Those past MR are copies of the last and are never called. */
 #define TILE(i, type, name)                                                                           \
   static void name##_##i(size_t k, const float *a, const void *b, size_t ldb, float *c, bool first) { \
     tile_rows(i < MR ? i + 1 : MR, type, k, a, b, ldb, c, first);                                     \
@@ -91,10 +92,10 @@ EACH_ROW(TILE_BF16)
 
 /* ---- one row of a ---- */
 
-/* Asks for `bytes` of a stream well ahead of where it is read. A product with one row does little but read b: where that
- * comes from memory, the machine by itself does not look far enough ahead; where it comes from a cache, asking only costs
+/* Prefetches `bytes` of a stream well ahead of where it is read. A product with one row is bound by reading b. Where b
+ * is in memory, the hardware prefetcher does not look far enough ahead; where it is in a cache, prefetching only costs
  * (docs/performance.md). */
-CPU_INLINE void fetch(rlx_dtype type, const void *at, size_t bytes) {
+CPU_INLINE void prefetch_stream(rlx_dtype type, const void *at, size_t bytes) {
   enum { LINE = 64 };
   const size_t ahead = type == RLX_F32 ? 4096 : 1024;
   for (size_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)at + ahead + i, 0, 2);
@@ -110,8 +111,8 @@ CPU_INLINE void row_panels(const rlx_dtype type, const bool far, size_t k, const
 #define STEP_PANEL(q, s)                                                   \
   sum[s][q][0] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb), sum[s][q][0]); \
   sum[s][q][1] = vf_fma(y, vf_load_as(type, b##q, (s)*ldb + VF_LANES), sum[s][q][1]);
-#define NEXT_PANEL(q, steps)                                                                     \
-  if (far) fetch(type, b##q, (steps)*ldb *(type == RLX_F32 ? sizeof(float) : sizeof(uint16_t))); \
+#define NEXT_PANEL(q, steps)                                                                               \
+  if (far) prefetch_stream(type, b##q, (steps)*ldb *(type == RLX_F32 ? sizeof(float) : sizeof(uint16_t))); \
   b##q = skip_as(type, b##q, (steps)*ldb);
 #define PUT_PANEL(q, _)                                                             \
   if (ROW_STEPS > 1) sum[0][q][0] = vf_add(sum[0][q][0], sum[ROW_STEPS - 1][q][0]); \
@@ -137,8 +138,8 @@ CPU_INLINE void row_panels(const rlx_dtype type, const bool far, size_t k, const
   EACH_4(PUT_PANEL, 0)
 }
 
-/* c = x times k rows of n columns, ldb apart, as they lie: eight rows at a time are added to c, which stays in the
- * nearest cache, so that b is read in eight long streams. */
+/* c = x times k row-major rows of n columns, ldb apart. Eight rows at a time are added to c, which stays in the L1
+ * cache, so that b is read in eight long streams. */
 CPU_INLINE void row_plain(const rlx_dtype type, size_t k, size_t n, const float *x, const void *b, size_t ldb,
                           float *c) {
   for (size_t j = 0; j < n; j++) c[j] = 0;
@@ -174,7 +175,7 @@ CPU_INLINE void row_plain(const rlx_dtype type, size_t k, size_t n, const float 
 
 /* ---- b as [n, k] ---- */
 
-/* Four columns at a time; where fewer are left the last one again, and its sums are dropped. */
+/* Four columns at a time. Where fewer are left, the last one is repeated and the extra sums are dropped. */
 CPU_INLINE void dot_rows(const int rows, const rlx_dtype type, size_t n, size_t k, const float *x, size_t ldx,
                          const void *b, size_t ldb, float *c, size_t ldc) {
   for (size_t j = 0; j < n; j += DOT_COLUMNS) {
@@ -214,10 +215,10 @@ CPU_INLINE void dot_rows(const int rows, const rlx_dtype type, size_t n, size_t 
   }
 }
 
-/* ---- moving blocks ---- */
+/* ---- packing ---- */
 
-/* Swaps rows and columns of VF_LANES vectors: at distance d, the lanes that have bit d change places with the vectors
- * that have it. */
+/* Transposes VF_LANES vectors in log2 stages: at distance d, lanes whose index has bit d are swapped with vectors whose
+ * index has it. */
 #if VF_LANES == 16
 #define LANES_A(d)                                                                                                \
   SWAP_A(0, d), SWAP_A(1, d), SWAP_A(2, d), SWAP_A(3, d), SWAP_A(4, d), SWAP_A(5, d), SWAP_A(6, d), SWAP_A(7, d), \
@@ -256,8 +257,8 @@ CPU_INLINE void transpose(vf r[VF_LANES]) {
   SWAP_STAGE(1)
 }
 
-/* k elements of each of n rows (n <= VF_LANES) to dst[p * ldd + i]. Whole vectors are stored where what follows the n
- * elements may be written: up to `end`, because it is zeros' place or comes later and is put over it. */
+/* Transposes k elements of each of n rows (n <= VF_LANES) to dst[p * ldd + i]. Full vectors are stored up to `end`:
+ * what follows the n elements there is padding, or is overwritten later. */
 CPU_INLINE void transpose_rows(const rlx_dtype type, size_t n, size_t k, const void *const *rows, float *dst,
                                size_t ldd, const float *end) {
   for (size_t p = 0; p < k; p += VF_LANES) {
@@ -280,7 +281,7 @@ CPU_INLINE void pack_group(const rlx_dtype type, size_t rows, size_t k, const vo
                            const uint32_t *index, float *group) {
   const void *row[CPU_GEMM_MAX_MR];
   for (size_t i = 0; i < rows; i++) row[i] = skip_as(type, a, (index ? index[i] : i) * lda);
-  if (rows == 1) { /* as it lies, in f32 */
+  if (rows == 1) { /* only converted to f32 */
     size_t p = 0;
     for (; p + VF_LANES <= k; p += VF_LANES) vf_store(group + p, vf_load_as(type, row[0], p));
     if (p < k) vf_store_n(group + p, vf_load_as_n(type, row[0], p, k - p), k - p);
@@ -288,14 +289,13 @@ CPU_INLINE void pack_group(const rlx_dtype type, size_t rows, size_t k, const vo
   }
   for (size_t i = 0; i < rows; i += VF_LANES) {
     size_t n = rows - i < VF_LANES ? rows - i : VF_LANES;
-    /* A part of the rows that does not fill its vectors has no room behind it but its own last elements. */
-    bool room = rows <= VF_LANES || n == VF_LANES;
-    transpose_rows(type, n, k, row + i, group + i, rows, room ? group + k * rows : group);
+    /* Rows that do not fill their vector must not write past the end: the rows before them are already stored there. */
+    bool may_overwrite = rows <= VF_LANES || n == VF_LANES;
+    transpose_rows(type, n, k, row + i, group + i, rows, may_overwrite ? group + k * rows : group);
   }
 }
 
-/* Row by row over all the panels, because rows that lie a multiple of the page apart push each other out of the cache.
- * */
+/* Row by row over all panels: rows that are a multiple of the page size apart would evict each other from the cache. */
 CPU_INLINE void pack_rows(const rlx_dtype type, size_t k, size_t n, const void *b, size_t ldb, float *panels,
                           size_t panel_step) {
   for (size_t p = 0; p < k; p++, panels += NR, b = skip_as(type, b, ldb)) {
@@ -321,7 +321,7 @@ CPU_INLINE void pack_columns(const rlx_dtype type, size_t k, size_t n, const voi
   transpose_rows(type, n - low, k, row + low, panel + VF_LANES, NR, panel + k * NR);
 }
 
-/* ---- results ---- */
+/* ---- epilogue ---- */
 
 CPU_INLINE void finish(const rlx_dtype type, const float *tile, size_t rows, size_t n, const cpu_gemm_store *s) {
   for (size_t i = 0; i < rows; i++, tile += NR) {

@@ -1,15 +1,16 @@
-/* The layout of packed float weights: panels (gemm.h), each matrix of a weight [.., K, N] or [.., N, K] by itself.
+/* The packed layout of float weights: panels (gemm.h). Each matrix of a weight [.., K, N] or [.., N, K] is packed by
+ * itself.
  *
- * Nothing is converted: elements of 2 or 4 bytes change places, and the last panel is filled up with zeros. Panels are
- * written from front to back, so that the work can be cut between any two of them. */
+ * Nothing is converted: elements of 2 or 4 bytes are permuted, and the last panel is padded with zeros. Panels are
+ * independent, so the work can be split between any two of them. */
 #include <string.h>
 
 #include "base/arith.h"
 #include "cpu/gemm.h"
 
 typedef struct weight {
-  size_t n, k, nr, n_panels; /* of each matrix */
-  size_t size;               /* of an element */
+  size_t n, k, nr, n_panels; /* per matrix */
+  size_t size;               /* bytes of an element */
   bool trans, to_layout;
   const char *src;
   char *dst;
@@ -39,7 +40,7 @@ static uint64_t layout_bytes(cpu_isa isa, uint32_t layout, const rlx_type *type)
   return read_type(isa, layout, type, &w, &bytes) ? bytes : 0;
 }
 
-/* One panel: `plain` is its first column in the matrix as the graph has it. */
+/* Packs or unpacks one panel of n columns, between src and dst by to_layout. */
 static void move_panel(const weight *w, size_t n, const char *src, char *dst) {
   size_t size = w->size, across = w->trans ? w->k : 1, along = w->trans ? 1 : w->n;
   for (size_t k = 0; k < w->k; k++) {
@@ -91,7 +92,7 @@ static void read_row(cpu_isa isa, uint32_t layout, const rlx_type *type, const v
   uint64_t bytes;
   if (!read_type(isa, layout, type, &w, &bytes)) return;
   char *to = out;
-  if (w.trans) { /* down a panel */
+  if (w.trans) { /* along a panel */
     const char *from = (const char *)matrix + ((row / w.nr * w.k + first) * w.nr + row % w.nr) * w.size;
     size_t step = w.nr * w.size;
     if (w.size == 4)
@@ -107,7 +108,7 @@ static void read_row(cpu_isa isa, uint32_t layout, const rlx_type *type, const v
   }
 }
 
-/* Panels of [N, K] are rows that lie together. */
+/* A panel of [N, K] is a number of adjacent rows. */
 static uint32_t panel_rows(cpu_isa isa, uint32_t layout, const rlx_type *type) {
   weight w;
   uint64_t bytes;

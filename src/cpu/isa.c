@@ -1,5 +1,5 @@
-/* Which instruction sets this machine can run. A set counts only where every extension its files are compiled for is
- * there and the system saves its registers; the compiler's own test knows both. */
+/* Detects which instruction sets this machine can run. A set counts only if the processor has every extension that its
+ * files are compiled for and the operating system saves its registers. The compiler's builtin test checks both. */
 #include <string.h>
 
 #include "cpu/cpu.h"
@@ -12,7 +12,7 @@ static const char *const names[] = {CPU_ISAS(CPU_ISA_NAME)};
 #undef CPU_ISA_NAME
 
 #if defined(__x86_64__)
-/* Not among the names that all compilers' tests know. It needs AVX's registers, which the test of AVX2 looks at. */
+/* Not every compiler's builtin test knows this name. F16C needs the AVX registers, which the test of AVX2 covers. */
 static bool has_f16c(void) {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);

@@ -1,5 +1,5 @@
-/* Which kernel runs an op, and which family knows a layout: two tables stamped out of kernels.def and layouts.def. A
- * row whose kernel is not written does not link. */
+/* Two tables generated from kernels.def and layouts.def: the kernel of each op, and the family of each weight layout.
+ * An entry whose kernel does not exist fails to link. */
 #include "cpu/cpu.h"
 
 #define CPU_KERNEL(op, kernel) extern const cpu_kernel kernel;

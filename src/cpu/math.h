@@ -1,13 +1,10 @@
-/* Functions of vectors: exp, log, tanh, erf and their kin for vf, and pow by way of doubles. Only for *.simd.c
- * files.
+/* Vector math: exp, log, tanh, erf and related functions of vf, and pow in f64. Only for *.simd.c files.
  *
- * Each is the textbook recipe: bring the argument into a small range with identities that cost no accuracy, evaluate
- * a polynomial there, undo the identities. The coefficients are near-minimax fits of the function on its range,
- * weighted by the relative error. All but pow stay in f32; where an f32 product would round too early its error is
- * carried along. The error is a few units in the last place wherever the result is a normal number
- * (tests/cpu/test_cpu_pointwise.c measures it); infinities and NaN come out as the C library gives them. Arguments that
- * the reduction cannot hold (an angle beyond 8192, a power with a special operand) are computed lane by lane with
- * the C library. */
+ * Each function uses argument reduction to a small range, a polynomial there, and the inverse of the reduction. The
+ * coefficients are near-minimax fits weighted by the relative error. All but pow stay in f32; where an f32 product
+ * would round too early, its error is carried along. The error is a few ulp wherever the result is a normal number
+ * (tests/cpu/test_cpu_pointwise.c measures it). Infinities and NaN give the results of the C library. Arguments outside
+ * the reduction (an angle beyond 8192, a power with a special operand) are computed lane by lane with the C library. */
 #ifndef RLX_CPU_MATH_H
 #define RLX_CPU_MATH_H
 
@@ -20,19 +17,19 @@ CPU_INLINE vf vf_copysign(vf magnitude, vf sign) {
   return vf_from_bits(vi_or(vi_and(vf_bits(magnitude), vi_set(INT32_MAX)), vi_and(vf_bits(sign), vi_set(INT32_MIN))));
 }
 
-/* Loops over n floats, the last vector partly filled: VF_EACH(to, n, vf_add(vf_take(x + i, m), vf_take(y + i, m)))
- * has in its expression the place i and the number m of lanes that count, and puts what it gives at to + i. */
-CPU_INLINE vf vf_take(const float *p, size_t m) { return m == VF_LANES ? vf_load(p) : vf_load_n(p, m); }
-CPU_INLINE void vf_put(float *p, vf v, size_t m) {
+/* Loops over n floats with a partial last vector: VF_EACH(to, n, vf_add(vf_load_upto(x + i, m), vf_load_upto(y + i,
+ * m))). The expression can use the index i and the number m of valid lanes; its value is stored at to + i. */
+CPU_INLINE vf vf_load_upto(const float *p, size_t m) { return m == VF_LANES ? vf_load(p) : vf_load_n(p, m); }
+CPU_INLINE void vf_store_upto(float *p, vf v, size_t m) {
   if (m == VF_LANES) vf_store(p, v);
   else vf_store_n(p, v, m);
 }
-/* The same for an operand that comes from memory rather than from a tile. The machine's own prefetching stops at
- * each page; asking some lines ahead carries it over, which is worth a third where memory is all that counts. */
+/* The same for an operand that is read from memory rather than from a tile. The hardware prefetcher stops at each page.
+ * Prefetching some lines ahead crosses it, which is a third faster where memory is the limit. */
 #define VF_AHEAD 128 /* floats */
-CPU_INLINE vf vf_take_ahead(const float *p, size_t m) {
+CPU_INLINE vf vf_load_upto_ahead(const float *p, size_t m) {
   __builtin_prefetch(p + VF_AHEAD);
-  return vf_take(p, m);
+  return vf_load_upto(p, m);
 }
 #define VF_EACH(to, n, result)                    \
   do {                                            \
@@ -40,11 +37,11 @@ CPU_INLINE vf vf_take_ahead(const float *p, size_t m) {
     for (; i + VF_LANES <= (n); i += VF_LANES) {  \
       const size_t m = VF_LANES;                  \
       __builtin_prefetch((to) + i + VF_AHEAD, 1); \
-      vf_put((to) + i, (result), m);              \
+      vf_store_upto((to) + i, (result), m);       \
     }                                             \
     if (i < (n)) {                                \
       const size_t m = (n)-i;                     \
-      vf_put((to) + i, (result), m);              \
+      vf_store_upto((to) + i, (result), m);       \
     }                                             \
   } while (0)
 
@@ -57,7 +54,7 @@ CPU_INLINE vf vf_poly(vf x, const float *c, int n) {
 #define VF_POLY(x, ...) \
   vf_poly((x), (const float[]){__VA_ARGS__}, (int)(sizeof((const float[]){__VA_ARGS__}) / sizeof(float)))
 
-/* The lanes where `where` holds are computed one by one. */
+/* Recomputes the lanes where `where` holds, one by one. */
 CPU_INLINE vf vf_patch(vf y, vf a, vf b, vm where, double (*fn)(double a, double b)) {
   float from_a[VF_LANES], from_b[VF_LANES], to[VF_LANES], chosen[VF_LANES];
   vf_store(from_a, a), vf_store(from_b, b), vf_store(to, y);
@@ -67,7 +64,7 @@ CPU_INLINE vf vf_patch(vf y, vf a, vf b, vm where, double (*fn)(double a, double
   return vf_load(to);
 }
 
-/* 1 / x for x near 1 .. 1e4, to about the last place: where the set has a good first guess, that is faster than
+/* 1 / x for x near 1 .. 1e4, to about the last bit. Where the set has a good first approximation, this is faster than
  * dividing. */
 CPU_INLINE vf vf_reciprocal(vf x) {
 #if defined(__AVX512F__)
@@ -78,8 +75,8 @@ CPU_INLINE vf vf_reciprocal(vf x) {
 #endif
 }
 
-/* The larger and the smaller, with NaN where either is. The machine gives its second operand where one is NaN or
- * both are equal; equal ones differ at most in the sign of zero, which the bits decide. */
+/* Maximum and minimum that propagate NaN. The instruction returns its second operand where one is NaN or both are
+ * equal. Equal operands differ at most in the sign of zero, which the bit operations decide. */
 CPU_INLINE vf vf_max_nan(vf x, vf y) {
   vf larger = vf_select(vf_is_nan(x), x, vf_max(x, y));
   return vf_select(vf_eq(x, y), vf_from_bits(vi_and(vf_bits(x), vf_bits(y))), larger);
@@ -91,7 +88,7 @@ CPU_INLINE vf vf_min_nan(vf x, vf y) {
 
 /* ---- e^x ---- */
 
-/* The nearest integer to |x| < 2^22, as a float; rounding happens where the sum no longer has room for fractions. */
+/* The nearest integer to |x| < 2^22, as a float: adding 1.5 2^23 leaves no bits for a fraction, so the sum rounds. */
 CPU_INLINE vf vf_nearest(vf x) {
 #if defined(__AVX512F__)
   return vf_round(x);
@@ -100,7 +97,7 @@ CPU_INLINE vf vf_nearest(vf x) {
 #endif
 }
 
-/* y 2^n for a whole n in -300..300 and y near 1: in two steps, so that the result may be denormal or infinite. */
+/* y 2^n for an integral n in -300..300 and y near 1, in two steps, so that the result may be denormal or infinite. */
 CPU_INLINE vf vf_scale(vf y, vf n) {
 #if defined(__AVX512F__)
   return _mm512_scalef_ps(y, n);
@@ -112,8 +109,8 @@ CPU_INLINE vf vf_scale(vf y, vf n) {
 #endif
 }
 
-/* x = n ln 2 + r, |r| <= ln 2 / 2; returns e^r - 1. The first part of ln 2 is short, so that n times it is exact. x
- * + low is the argument, low being what x lacks. */
+/* x + low = n ln 2 + r, |r| <= ln 2 / 2; returns e^r - 1. `low` is the part of the argument that x has rounded off. The
+ * first part of ln 2 is short, so that n times it is exact. */
 CPU_INLINE vf vf_exp_reduce(vf x, vf low, vf *n) {
   *n = vf_nearest(vf_mul(x, vf_set(1.44269504f)));
   vf r = vf_fnma(*n, vf_set(0.693359375f), x);
@@ -122,7 +119,7 @@ CPU_INLINE vf vf_exp_reduce(vf x, vf low, vf *n) {
   return vf_fma(vf_mul(r, r), p, r);
 }
 
-/* Past these bounds the result is 0 or infinite anyway; NaN passes, being the second operand. */
+/* Beyond these bounds the result is 0 or infinite. NaN passes, as it is the second operand. */
 CPU_INLINE vf vf_exp_clamp(vf x) { return vf_max(vf_set(-104.0f), vf_min(vf_set(89.0f), x)); }
 
 CPU_INLINE vf vf_exp(vf x) {
@@ -137,7 +134,7 @@ CPU_INLINE vf vf_exp_minus_square(vf t) {
   return vf_scale(vf_add(p, vf_set(1)), n);
 }
 
-/* x where it is 0 of either sign, else y: for odd functions whose recipe adds a 0 to it somewhere. */
+/* x where it is a zero of either sign, else y: for odd functions whose formula would add a 0 to it. */
 CPU_INLINE vf vf_or_zero(vf x, vf y) { return vf_select(vf_eq(x, vf_zero()), x, y); }
 
 /* e^x - 1 for x <= 0 (or NaN). */
@@ -153,7 +150,7 @@ CPU_INLINE vf vf_log(vf x) {
   vm tiny = vf_lt(x, vf_set(1.17549435e-38f));
   vf scaled = vf_select(tiny, vf_mul(x, vf_set(8388608.0f)), x);
   vi bits = vf_bits(scaled);
-  vi e = vi_sar(vi_sub(bits, vi_set(0x3f3504f3)), 23); /* the mantissa lies in sqrt(1/2) .. sqrt(2) */
+  vi e = vi_sar(vi_sub(bits, vi_set(0x3f3504f3)), 23); /* the mantissa is in sqrt(1/2) .. sqrt(2) */
   vf f = vf_sub(vf_from_bits(vi_sub(bits, vi_shl(e, 23))), vf_set(1));
   vf n = vf_sub(vf_of_vi(e), vf_select(tiny, vf_set(23), vf_zero())), z = vf_mul(f, f);
   vf p = VF_POLY(f, 3.333331347e-01f, -2.500000894e-01f, 2.000211924e-01f, -1.666799635e-01f, 1.421955079e-01f,
@@ -165,7 +162,7 @@ CPU_INLINE vf vf_log(vf x) {
   return vf_select(vm_and(vf_lt(vf_zero(), x), vf_lt(x, vf_set(INFINITY))), y, outside);
 }
 
-/* log(1 + e) for e in 0 .. 1 (or NaN): 2 artanh(e / (2 + e)), exact also where 1 + e would round to 1. */
+/* log(1 + e) for e in 0 .. 1 (or NaN): 2 artanh(e / (2 + e)), accurate even where 1 + e would round to 1. */
 CPU_INLINE vf vf_log1p_unit(vf e) {
   vf s = vf_div(e, vf_add(e, vf_set(2))), z = vf_mul(s, s);
   vf p = VF_POLY(z, 3.333333731e-01f, 1.999943852e-01f, 1.430844218e-01f, 1.071382836e-01f, 1.215046868e-01f);
@@ -181,13 +178,13 @@ CPU_INLINE vf vf_tanh(vf x) {
                  2.147536958e-03f);
   vf small = vf_fma(vf_mul(x, z), p, x);
   vf large = vf_sub(vf_set(1), vf_div(vf_set(2), vf_add(vf_exp(vf_add(a, a)), vf_set(1))));
-  return vf_copysign(vf_select(vf_lt(a, vf_set(0.625f)), small, large), x); /* of -0 too */
+  return vf_copysign(vf_select(vf_lt(a, vf_set(0.625f)), small, large), x); /* keeps the sign of -0 */
 }
 
 CPU_INLINE vf vf_sigmoid(vf x) { return vf_div(vf_set(1), vf_add(vf_set(1), vf_exp(vf_neg(x)))); }
 CPU_INLINE vf vf_silu(vf x) { return vf_div(x, vf_add(vf_set(1), vf_exp(vf_neg(x)))); }
 
-/* (1 + tanh(k)) / 2 is the sigmoid of 2 k, which loses nothing where tanh is near -1. */
+/* (1 + tanh(k)) / 2 is the sigmoid of 2 k, which does not cancel where tanh is near -1. */
 CPU_INLINE vf vf_gelu_approx(vf x) {
   vf inner = vf_mul(x, vf_fma(vf_mul(x, x), vf_set(0.0713548162726f), vf_set(1.59576912161f)));
   return vf_div(x, vf_add(vf_set(1), vf_exp(vf_neg(inner))));
@@ -195,7 +192,7 @@ CPU_INLINE vf vf_gelu_approx(vf x) {
 
 CPU_INLINE vf vf_softplus(vf x) { return vf_add(vf_max(vf_zero(), x), vf_log1p_unit(vf_exp(vf_neg(vf_abs(x))))); }
 
-/* tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2); from x = 20 on it is 1. */
+/* tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2); it is 1 from x = 20 on. */
 CPU_INLINE vf vf_mish(vf x) {
   vf e = vf_exp(vf_min(vf_set(20), x)), n = vf_mul(e, vf_add(e, vf_set(2)));
   return vf_mul(x, vf_div(n, vf_add(n, vf_set(2))));
@@ -214,17 +211,17 @@ CPU_INLINE vf vf_erf(vf x) {
   vf a = vf_abs(x), z = vf_mul(x, x);
   vf small = vf_mul(x, VF_POLY(z, 1.128379107e+00f, -3.761262596e-01f, 1.128360033e-01f, -2.685444430e-02f,
                                5.189535208e-03f, -8.020841051e-04f, 7.889119297e-05f));
-  vf t = vf_min(vf_set(10), a); /* from where on it is 1 */
+  vf t = vf_min(vf_set(10), a); /* erf is 1 from there on */
   vf large = vf_fnma(vf_exp_minus_square(t), vf_erfc_factor(t), vf_set(1));
   return vf_select(vf_lt(a, vf_set(1)), small, vf_copysign(large, x));
 }
 
-/* x Phi(x), with Q = erfc(|x| / sqrt 2) / 2 the tail: x (1 - Q) on the right, x Q on the left, where nothing
- * cancels. Written out rather than with the functions above, since it is what many models spend their element-wise
- * time on: the power has a term less, and the error of the square is not carried, which far left (x < -9, results
- * below 1e-18) costs some 3e-6 of the result. */
+/* x Phi(x), with Q = erfc(|x| / sqrt 2) / 2 the tail: x (1 - Q) on the right, x Q on the left, so that nothing cancels.
+ * Written out for speed, as many models spend most of their element-wise time in it: the power has one term less, and
+ * the error of the square is not carried. Far left (x < -9, results below 1e-18) that costs about 3e-6 of the
+ * result. */
 CPU_INLINE vf vf_gelu(vf x) {
-  vf a = vf_min(vf_set(14.5f), vf_abs(x)); /* from where on Q is 0 */
+  vf a = vf_min(vf_set(14.5f), vf_abs(x)); /* Q is 0 from there on */
   vf square = vf_mul(a, a);
   vf n = vf_nearest(vf_mul(square, vf_set(-0.72134752f)));
   vf r = vf_fnma(n, vf_set(0.693359375f), vf_mul(square, vf_set(-0.5f)));
@@ -242,8 +239,8 @@ CPU_INLINE vf vf_gelu(vf x) {
 
 #define VF_ANGLE_LIMIT 8192.0f
 
-/* x = n pi/2 + r for |x| < 8192. The parts of pi/2 have 11 bits each, so that n (13 bits) times a part is exact with or
- * without fused multiply-add. */
+/* x = n pi/2 + r for |x| < 8192. The parts of pi/2 have 11 bits each, so that n (13 bits) times a part is exact with
+ * and without FMA. */
 CPU_INLINE vf vf_angle_reduce(vf x, vi *quadrant) {
   vf n = vf_nearest(vf_mul(x, vf_set(0.636619772f)));
   vf r = vf_fnma(n, vf_set(0x1.92p+0f), x);
@@ -263,7 +260,7 @@ CPU_INLINE vf vf_cos_small(vf z) {
 }
 CPU_INLINE vm vf_angle_is_far(vf x) { return vm_not(vf_lt(vf_abs(x), vf_set(VF_ANGLE_LIMIT))); }
 
-/* sin(x + turn pi/2) */
+/* sin(x + quarters pi/2) */
 CPU_INLINE vf vf_sin_shifted(vf x, int quarters) {
   vi q;
   vf r = vf_angle_reduce(x, &q), z = vf_mul(r, r);
@@ -318,14 +315,14 @@ CPU_INLINE vf vf_atan2(vf y, vf x) {
   t = vf_select(vf_eq(low, vf_set(INFINITY)), vf_set(1), t); /* both infinite */
   t = vf_atan_unit(t);
   t = vf_select(steep, vf_sub(vf_set(1.57079633f), t), t);
-  vm behind = vi_lt(vf_bits(x), vi_set(0)); /* also for -0 */
-  t = vf_select(behind, vf_sub(vf_set(3.14159265f), t), t);
+  vm negative_x = vi_lt(vf_bits(x), vi_set(0)); /* true for -0 as well */
+  t = vf_select(negative_x, vf_sub(vf_set(3.14159265f), t), t);
   return vf_select(either_nan, vf_set(NAN), vf_copysign(t, y));
 }
 
-/* ---- doubles ---- */
+/* ---- f64 ---- */
 
-/* As many doubles and 64-bit integers as vf has lanes, in the compiler's own vectors. */
+/* As many f64 and 64-bit integers as vf has lanes, in the compiler's vector types. */
 typedef double vd __attribute__((vector_size(VF_LANES * 8)));
 typedef int64_t vl __attribute__((vector_size(VF_LANES * 8)));
 typedef float vf_plain_ __attribute__((vector_size(VF_LANES * 4)));
@@ -356,10 +353,10 @@ CPU_INLINE vf vf_pow(vf a, vf b, double (*scalar)(double a, double b)) {
   vf magnitude = vf_abs(a), size = vf_abs(b), inf = vf_set(INFINITY);
   vm plain = vm_and(vm_and(vf_lt(vf_zero(), magnitude), vf_lt(magnitude, inf)), vf_lt(size, inf));
   vd y = vd_of_vf(vf_select(plain, b, vf_zero())) * vd_log(vd_of_vf(vf_select(plain, magnitude, vf_set(1))));
-  vl over = y > 200.0, under = y < -200.0; /* far past what f32 holds, and within what vd_exp takes */
+  vl over = y > 200.0, under = y < -200.0; /* far outside f32, and inside the range of vd_exp */
   vd bounded = (vd)((over & (vl)((vd){0} + 200.0)) | (under & (vl)((vd){0} - 200.0)) | (~(over | under) & (vl)y));
   vf power = vf_of_vd(vd_exp(bounded));
-  /* A negative base: odd whole exponents keep its sign, fractions have no result. */
+  /* A negative base: odd integral exponents keep its sign, fractional ones give NaN. */
   vf half = vf_mul(b, vf_set(0.5f));
   vm whole = vf_eq(vf_floor(b), b), even = vf_eq(vf_floor(half), half), negative = vf_lt(a, vf_zero());
   vf signed_power = vf_select(whole, vf_select(even, power, vf_neg(power)), vf_set(NAN));
@@ -368,7 +365,7 @@ CPU_INLINE vf vf_pow(vf a, vf b, double (*scalar)(double a, double b)) {
   return vm_any(rest) ? vf_patch(power, a, b, rest, scalar) : power;
 }
 
-/* -0 becomes 0, NaN stays. */
+/* -0 becomes 0, NaN stays NaN. */
 CPU_INLINE vf vf_relu(vf x) { return vf_select(vf_le(x, vf_zero()), vf_zero(), x); }
 
 /* The activations of fused ops: RLX_ACT_. */

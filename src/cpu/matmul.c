@@ -1,14 +1,14 @@
 /* The matmul-like ops, each as one or two products (matmul.h).
  *
- *   matmul, fused_matmul_bias_act   one product; where b has no batch axes, all rows of a's batch are one a
- *   dot_general                     the same, where reshaping alone makes it a matmul; else the rewrite sees to it
- *   fused_gate_up                   the gate's product, multiplied by the other (`times`); with block types one
- *                                   after the other, by way of out
- *   lora_matmul                     x a first, as f32; then x w `plus` that times b
- *   grouped_matmul and its kin      the rows are sorted by expert; one product per expert that has rows
+ *     matmul, fused_matmul_bias_act   one product; where b has no batch axes, a's batch is folded into its rows
+ *     dot_general                     the same, where a reshape alone makes it a matmul; otherwise a pass rewrites it
+ *     fused_gate_up                   the gate's product, multiplied by the other one (`times`); with block types one
+ *                                     after the other, through out
+ *     lora_matmul                     first x a, as f32; then x w `plus` that times b
+ *     grouped_matmul and its variant  the rows are sorted by expert; one product per expert that has rows
  *
- * describe() reads a node into products without pointers. It serves the claim, which asks what they need, and prepare,
- * which adds the pointers; run has only to set the pool. */
+ * describe() reads a node into products without pointers. The claim uses it to compute what they need; prepare then
+ * adds the pointers. Only the pool is set per run. */
 #include "cpu/matmul.h"
 
 #include "base/arith.h"
@@ -21,15 +21,15 @@ typedef enum matmul_kind { ONE, GATE_UP, LOW_RANK, EXPERTS } matmul_kind;
 typedef struct matmul {
   matmul_kind kind;
   cpu_product main;  /* a b; the gate; x w; one expert */
-  cpu_product other; /* the other half of the gate; the narrow x a times b */
+  cpu_product other; /* the other product of the gate; (x a) b */
   cpu_product low;   /* x a */
-  size_t n_walked;   /* products of a batch that are run one by one */
+  size_t n_looped;   /* products of a batch that are run one by one */
   double scale;      /* of the low-rank part */
   size_t n_experts;
   bool idx_is_i64;
-  /* Where things lie in the work memory; the main product's own work is at 0. */
+  /* Offsets in the work memory; the main product's own work memory is at 0. */
   size_t low_at, other_work_at, rows_at, starts_at;
-  /* of the node, for run */
+  /* of the call, for run */
   const void *idx;
 } matmul;
 
@@ -65,7 +65,7 @@ uint32_t cpu_product_layout(cpu_isa isa, const rlx_type *matrix) {
 
 /* ---- reading a node ---- */
 
-typedef struct source { /* a node, for claim and prepare alike */
+typedef struct source { /* a node, as claim and prepare see it */
   const rlx_graph *graph;
   const rlx_node_rec *node;
   const uint32_t *layout; /* NULL: not decided */
@@ -76,7 +76,7 @@ typedef struct source { /* a node, for claim and prepare alike */
 static const rlx_type *type_of(const source *s, uint32_t i) { return &rlx_graph_at(s->graph, s->node->in[i])->type; }
 static uint32_t layout_of(const source *s, uint32_t i) { return s->layout ? s->layout[i] : CPU_LAYOUT_PLAIN; }
 
-/* m, n and k of a [.., M, K] b [.., K, N] to a result of this shape and type, b being input b_in. */
+/* Sets m, n and k of a [.., M, K] b [.., K, N] with a result of this shape; b is input b_in. */
 static void set_shape(const source *s, const rlx_type *a, uint32_t b_in, bool trans_b, const rlx_dims *out,
                       cpu_product *p) {
   p->shape = (cpu_product_shape){.m = (size_t)out->v[out->n - 2],
@@ -94,7 +94,7 @@ static void set_shape(const source *s, const rlx_type *a, uint32_t b_in, bool tr
   p->out_row = p->shape.n;
 }
 
-/* The batch axes: none are left where all matrices of a meet the same b. */
+/* Sets the batch axes. There are none where all matrices of a use the same b: they are folded into m. */
 static void set_batch(const rlx_type *a, const rlx_type *b, const rlx_dims *out, cpu_product *p) {
   rlx_dims own_a = a->shape, own_b = b->shape, batch = *out;
   own_a.n -= 2;
@@ -112,20 +112,20 @@ static void set_batch(const rlx_type *a, const rlx_type *b, const rlx_dims *out,
   for (int i = 0; i < batch.n; i++) p->a_batch[i] *= p->shape.m * p->shape.k;
 }
 
-/* A product of inputs a_in and b_in to a result of the node's shape. */
+/* A product of inputs a_in and b_in with a result of the node's shape. */
 static void set_product(const source *s, uint32_t a_in, uint32_t b_in, bool trans_b, cpu_product *p) {
   set_shape(s, type_of(s, a_in), b_in, trans_b, &s->node->type.shape, p);
   set_batch(type_of(s, a_in), type_of(s, b_in), &s->node->type.shape, p);
 }
 
-/* Axes from `first` on, one after the other. */
+/* Whether these axes are first, first + 1, .. */
 static bool in_order(const rlx_dims *axes, int rank, int first) {
   for (int i = 0; i < axes->n; i++)
     if (rlx_axis_of(axes->v[i], rank) != first + i) return false;
   return true;
 }
 
-/* Elements of n axes from `first` on. */
+/* The number of elements of n axes from `first` on. */
 static size_t count_axes(const rlx_dims *d, int first, int n) {
   rlx_dims part = {.n = n};
   for (int i = 0; i < n; i++) part.v[i] = d->v[first + i];
@@ -139,7 +139,7 @@ static const char *describe_dot_general(const source *s, matmul *m) {
   bool trans_b = in_order(&attrs->contract_b, b->n, b->n - n_sum);
   if (!in_order(&attrs->batch_a, a->n, 0) || !in_order(&attrs->batch_b, b->n, 0) ||
       !in_order(&attrs->contract_a, a->n, a->n - n_sum) || !(trans_b || in_order(&attrs->contract_b, b->n, n_batch)))
-    return "its axes must be moved first";
+    return "its axes need a transpose first";
   size_t batch = count_axes(a, 0, n_batch), k = count_axes(a, a->n - n_sum, n_sum);
   size_t rows = count_axes(a, n_batch, a->n - n_sum - n_batch);
   size_t columns = count_axes(b, trans_b ? n_batch : n_batch + n_sum, b->n - n_sum - n_batch);
@@ -177,10 +177,10 @@ static const char *describe_experts(const source *s, bool trans_b, matmul *m) {
   return m->n_experts < UINT32_MAX && m->main.shape.m < UINT32_MAX ? NULL : "so many rows or experts";
 }
 
-/* NULL, or why not. */
+/* NULL, or why the node is not supported. */
 static const char *describe(const source *s, matmul *m) {
   const void *attrs = s->node->attrs;
-  *m = (matmul){.kind = ONE, .n_walked = 1};
+  *m = (matmul){.kind = ONE, .n_looped = 1};
   switch (s->node->op) {
     case RLX_OP_matmul: set_product(s, 0, 1, ((const rlx_attrs_matmul *)attrs)->trans_b, &m->main); break;
     case RLX_OP_fused_matmul_bias_act:
@@ -202,10 +202,10 @@ static const char *describe(const source *s, matmul *m) {
   return NULL;
 }
 
-/* Batches of block-type matrices are walked here, one product at a time. */
-static void walk_batch(matmul *m) {
+/* Batches of block-type matrices are run here, one product at a time. */
+static void loop_batch(matmul *m) {
   if (!is_block(&m->main) && !(m->kind == GATE_UP && is_block(&m->other))) return;
-  m->n_walked = m->main.shape.n_batch;
+  m->n_looped = m->main.shape.n_batch;
   m->main.shape.n_batch = m->other.shape.n_batch = 1;
 }
 
@@ -216,9 +216,9 @@ static bool reserve(size_t *end, uint64_t bytes, size_t *at) {
   return bytes <= SIZE_MAX / 2 && rlx_add_size(*end, (size_t)bytes, end) && rlx_pad_size(*end, 64, end);
 }
 
-/* Gives every part its place, knowing what the products need (0 where there is none). Products that run one after the
- * other share the memory at 0. */
-static bool lay_work(matmul *m, uint64_t main, uint64_t other, uint64_t low, size_t *bytes) {
+/* Assigns offsets in the work memory from what the products need (0 where there is none). Products that run one after
+ * the other share the memory at 0. */
+static bool assign_work(matmul *m, uint64_t main, uint64_t other, uint64_t low, size_t *bytes) {
   size_t at, count;
   uint64_t shared = main > low ? main : low;
   if (m->kind == GATE_UP && other > shared) shared = other;
@@ -233,27 +233,27 @@ static bool lay_work(matmul *m, uint64_t main, uint64_t other, uint64_t low, siz
   return true;
 }
 
-/* Claims all products of a described node; wish has the layouts by input. */
+/* Claims all products of a described node; `preferred` has the layouts by input. */
 static const char *claim_products(matmul *m, uint32_t *preferred, size_t *bytes) {
   cpu_product_claim main, other = {0}, low = {0};
-  walk_batch(m);
+  loop_batch(m);
   if (!product_claim(&m->main, &main)) return main.why;
   if ((m->kind == GATE_UP || m->kind == LOW_RANK) && !product_claim(&m->other, &other)) return other.why;
   if (m->kind == LOW_RANK && !product_claim(&m->low, &low)) return low.why;
   preferred[1] = main.preferred;
   if (m->kind == GATE_UP) preferred[2] = other.preferred;
   if (m->kind == LOW_RANK) preferred[2] = low.preferred, preferred[3] = other.preferred;
-  return lay_work(m, main.work_bytes, other.work_bytes, low.work_bytes, bytes) ? NULL : "it needs too much memory";
+  return assign_work(m, main.work_bytes, other.work_bytes, low.work_bytes, bytes) ? NULL : "it needs too much memory";
 }
 
-/* A layout we did not wish for is not ours to read. */
-static bool knows_layouts(const source *s, const uint32_t *preferred) {
+/* Only layouts that this kernel prefers can be read. */
+static bool reads_layouts(const source *s, const uint32_t *preferred) {
   for (uint32_t i = 0; s->layout && i < s->node->n_in; i++)
     if (s->layout[i] != CPU_LAYOUT_PLAIN && s->layout[i] != preferred[i]) return false;
   return true;
 }
 
-/* dot_general's b has a layout only where it is a matrix, or a batch of them. */
+/* dot_general's b can have a layout only where it is a matrix, or a batch of matrices. */
 static bool is_matrix(const source *s, const matmul *m) {
   const rlx_dims *b = &type_of(s, 1)->shape;
   const cpu_product_shape *p = &m->main.shape;
@@ -270,7 +270,7 @@ static bool matmul_claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   if (!c->why) c->why = claim_products(&m, preferred, &bytes);
   if (c->why) return false;
   if (s.node->op == RLX_OP_dot_general && !is_matrix(&s, &m)) preferred[1] = 0;
-  if (!knows_layouts(&s, preferred)) {
+  if (!reads_layouts(&s, preferred)) {
     c->why = "a weight in a layout of another op";
     return false;
   }
@@ -317,8 +317,8 @@ static rlx_status matmul_prepare(cpu_call *c, rlx_bump *memory) {
   return RLX_OK;
 }
 
-/* Product i of a walked batch: pointers moved, no batch left. */
-static cpu_product walk_to(const cpu_product *p, size_t i) {
+/* Product i of a batch, as a single product. */
+static cpu_product product_at(const cpu_product *p, size_t i) {
   cpu_product one = *p;
   one.a = (const char *)p->a + cpu_batch_offset(p, p->a_batch, i) * rlx_dtype_size(p->shape.a_type);
   one.b = (const char *)p->b + cpu_batch_offset(p, p->b_batch, i) * (size_t)matrix_bytes(p);
@@ -328,8 +328,8 @@ static cpu_product walk_to(const cpu_product *p, size_t i) {
 }
 
 static void run_one(const matmul *m, rlx_pool *pool) {
-  for (size_t i = 0; i < m->n_walked; i++) {
-    cpu_product p = m->n_walked > 1 ? walk_to(&m->main, i) : m->main;
+  for (size_t i = 0; i < m->n_looped; i++) {
+    cpu_product p = m->n_looped > 1 ? product_at(&m->main, i) : m->main;
     p.pool = pool;
     product_run(&p);
   }
@@ -343,8 +343,8 @@ static void run_gate_up(const matmul *m, rlx_pool *pool) {
     product_run(&gate);
     return;
   }
-  for (size_t i = 0; i < m->n_walked; i++) {
-    if (m->n_walked > 1) gate = walk_to(&m->main, i), up = walk_to(&m->other, i);
+  for (size_t i = 0; i < m->n_looped; i++) {
+    if (m->n_looped > 1) gate = product_at(&m->main, i), up = product_at(&m->other, i);
     gate.pool = up.pool = pool;
     gate.store = CPU_STORE_MUL;
     if (is_block(&up) && is_block(&gate) && cpu_quant_joins(&up, &gate)) {
@@ -377,7 +377,7 @@ static int64_t expert_of(const matmul *m, size_t i) {
   return m->idx_is_i64 ? ((const int64_t *)m->idx)[i] : ((const int32_t *)m->idx)[i];
 }
 
-/* Sorts the rows by expert (in order, within one) and runs each expert on its rows. */
+/* Sorts the rows by expert (stable) and runs each expert on its rows. */
 static rlx_status run_experts(const matmul *m, rlx_pool *pool) {
   uint32_t *rows = (uint32_t *)((char *)m->main.work + m->rows_at);
   uint32_t *starts = (uint32_t *)((char *)m->main.work + m->starts_at);
@@ -391,7 +391,7 @@ static rlx_status run_experts(const matmul *m, rlx_pool *pool) {
   for (size_t e = 0; e < m->n_experts; e++) starts[e + 1] += starts[e];
   for (size_t i = 0; i < m->main.shape.m; i++) rows[starts[expert_of(m, i)]++] = (uint32_t)i;
   size_t matrix = (size_t)matrix_bytes(&m->main);
-  uint32_t begin = 0; /* starts[e] has moved to the end of e */
+  uint32_t begin = 0; /* starts[e] is now the end of e */
   for (size_t e = 0; e < m->n_experts; begin = starts[e], e++) {
     cpu_product p = m->main;
     p.shape.m = starts[e] - begin;
@@ -414,11 +414,11 @@ static rlx_status matmul_run(const cpu_call *c) {
   return RLX_OK;
 }
 
-/* ---- several nodes at once ---- */
+/* ---- joined nodes ---- */
 
 static bool matmul_joins(const cpu_call *a, const cpu_call *b) {
   const matmul *m = a->prepared, *n = b->prepared;
-  return m->kind == ONE && n->kind == ONE && m->n_walked == 1 && n->n_walked == 1 && is_block(&m->main) &&
+  return m->kind == ONE && n->kind == ONE && m->n_looped == 1 && n->n_looped == 1 && is_block(&m->main) &&
          is_block(&n->main) && cpu_quant_joins(&m->main, &n->main);
 }
 

@@ -1,16 +1,16 @@
-/* Boxes made simple, and run. See move.h.
+/* Canonicalises and runs boxes: see move.h.
  *
- * A box runs in one of three ways. Where elements are long they are copied with memcpy, cut among threads by bytes.
- * Where they are short (1, 2, 4 or 8 bytes) and neighbours in the source become rows of the result, tiles are
- * transposed in registers; by way of a small buffer where rows of the result a power of two apart would push one
- * another out of the cache before their lines are full. All else is a loop over single elements. */
+ * A box runs in one of three ways. Long elements are copied with memcpy, split among threads by bytes. Short ones (1,
+ * 2, 4 or 8 bytes) that are contiguous in the source along another axis than in the result are transposed in registers,
+ * tile by tile. Such a tile goes through a small buffer where rows of the result are a power of two apart and would
+ * evict one another from the cache before their lines are full. Everything else is a loop over single elements. */
 #include "cpu/move.h"
 
 #include <string.h>
 
 enum {
   SIDE = 64,             /* of a square tile of 2- or 4-byte elements */
-  TILE_BYTES = 16 * 1024 /* of any tile: half of the nearest cache */
+  TILE_BYTES = 16 * 1024 /* max bytes of a tile: half of the L1 cache */
 };
 
 /* ---- building ---- */
@@ -58,7 +58,7 @@ static void set_tile(cpu_box *b, int a) {
   if (b->tile_a < side) b->tile_b = min(b->dim[a + 1], elements / b->tile_a);
 }
 
-/* The axis whose elements are neighbours in the source goes beside the last, if tiles fit. */
+/* Moves the axis that is contiguous in the source next to the last, if both allow tiles. */
 static void find_tiles(cpu_box *b) {
   int last = b->n - 1;
   if (b->n < 2 || !is_short(b->unit) || b->to[last] != (ptrdiff_t)b->unit) return;
@@ -97,7 +97,7 @@ typedef struct move_work {
   unsigned char *to;
 } move_work;
 
-/* Where the element numbered `at` among the first n axes lies; the walk goes on from there. */
+/* The offsets of the element numbered `at` among the first n axes; walk_next advances them. */
 typedef struct walk {
   size_t index[CPU_BOX_RANK];
   ptrdiff_t from, to;
@@ -173,7 +173,7 @@ static void move_row(size_t unit, const unsigned char *from, ptrdiff_t from_step
   else move_row_uint8_t(from, from_step, to, to_step, n);
 }
 
-/* Short elements one by one; the range counts them. */
+/* Short elements one by one; the range counts elements. */
 static void move_short(void *user, size_t begin, size_t end, unsigned thread) {
   const move_work *m = user;
   const cpu_box *b = m->box;
@@ -189,7 +189,7 @@ static void move_short(void *user, size_t begin, size_t end, unsigned thread) {
   }
 }
 
-static size_t pieces(size_t n, size_t of) { return (n - 1) / of + 1; }
+static size_t count_parts(size_t n, size_t of) { return (n - 1) / of + 1; }
 
 typedef struct tile {
   const unsigned char *from;
@@ -200,8 +200,8 @@ typedef struct tile {
 static tile tile_at(const move_work *m, size_t at) {
   const cpu_box *b = m->box;
   int a = b->n - 2;
-  size_t n_a = b->dim[a], n_b = b->dim[a + 1], across = pieces(n_b, b->tile_b);
-  size_t per_plane = pieces(n_a, b->tile_a) * across;
+  size_t n_a = b->dim[a], n_b = b->dim[a + 1], across = count_parts(n_b, b->tile_b);
+  size_t per_plane = count_parts(n_a, b->tile_a) * across;
   walk w = walk_at(b, a, at / per_plane);
   size_t at_a = at % per_plane / across * b->tile_a, at_b = at % per_plane % across * b->tile_b;
   return (tile){m->from + w.from + (ptrdiff_t)at_a * b->from[a] + (ptrdiff_t)at_b * b->from[a + 1],
@@ -209,10 +209,10 @@ static tile tile_at(const move_work *m, size_t at) {
                 min(n_b - at_b, b->tile_b)};
 }
 
-/* Rows a multiple of this apart share so few places of the cache that they push one another out of it. */
-static bool is_crowded(ptrdiff_t step) { return step % 1024 == 0; }
+/* Rows that are a multiple of this apart map to so few cache sets that they evict one another. */
+static bool shares_sets(ptrdiff_t step) { return step % 1024 == 0; }
 
-/* Tiles; the range counts them. */
+/* The range counts tiles. */
 static void move_tiled(void *user, size_t begin, size_t end, unsigned thread) {
   const move_work *m = user;
   const cpu_box *b = m->box;
@@ -220,7 +220,7 @@ static void move_tiled(void *user, size_t begin, size_t end, unsigned thread) {
   _Alignas(64) unsigned char buffer[TILE_BYTES];
   int size = b->unit == 1 ? 0 : b->unit == 2 ? 1 : b->unit == 4 ? 2 : 3;
   ptrdiff_t from_step = b->from[b->n - 1], to_step = b->to[b->n - 2];
-  bool direct = m->table->whole_lines[size] || !is_crowded(to_step);
+  bool direct = m->table->whole_lines[size] || !shares_sets(to_step);
   for (size_t at = begin; at < end; at++) {
     tile t = tile_at(m, at);
     if (direct || t.n_a < 16 || t.n_b < 16) {
@@ -236,7 +236,8 @@ static void move_tiled(void *user, size_t begin, size_t end, unsigned thread) {
 static void run_box(rlx_pool *pool, const cpu_box *b, move_work *m) {
   const double byte_ns = 0.1;
   if (b->tiled) {
-    size_t n = count_axes(b, b->n - 2) * pieces(b->dim[b->n - 2], b->tile_a) * pieces(b->dim[b->n - 1], b->tile_b);
+    size_t n =
+      count_axes(b, b->n - 2) * count_parts(b->dim[b->n - 2], b->tile_a) * count_parts(b->dim[b->n - 1], b->tile_b);
     size_t bytes = b->unit * count_axes(b, b->n);
     cpu_parallel(pool, n, cpu_grain(n, 2 * byte_ns * (double)bytes / (double)n), move_tiled, m);
   } else if (b->n && is_short(b->unit)) {

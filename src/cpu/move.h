@@ -1,10 +1,10 @@
-/* Moving elements by position: boxes.
+/* Moving elements by position, as lists of boxes.
  *
- * Transpose, slice, expand, tile, reverse, concat, roll, pad and the space/depth pair are all lists of boxes: an
- * n-dimensional region of the result, each axis of which walks the source in steps of its own (0 repeats, negative
- * goes back). A kernel describes its boxes once, when the program is made; cpu_moves_add brings each to its simplest
- * form (axes that walk on from one another are one axis; a last axis of neighbours is a longer element), and one
- * function runs them all. */
+ * Transpose, slice, expand, tile, reverse, concat, roll, pad, space_to_depth and depth_to_space are all lists of boxes.
+ * A box is an n-dimensional region of the result; each axis has its own stride in the source (0 repeats, negative
+ * reverses). A kernel describes its boxes once, when the program is created. cpu_moves_add canonicalises each: adjacent
+ * axes that continue one another are merged, and a contiguous last axis becomes a longer element. One function runs
+ * them all. */
 #ifndef RLX_CPU_MOVE_H
 #define RLX_CPU_MOVE_H
 
@@ -13,14 +13,14 @@
 enum { CPU_BOX_RANK = 2 * RLX_MAX_RANK, CPU_BOX_FILL = UINT32_MAX };
 
 typedef struct cpu_box {
-  uint32_t input; /* the source; CPU_BOX_FILL: the moves' fill element, with steps of 0 */
+  uint32_t input; /* the source; CPU_BOX_FILL: the fill element, with strides of 0 */
   int n;
-  size_t unit; /* bytes moved at a time */
+  size_t unit; /* bytes of an element */
   size_t dim[CPU_BOX_RANK];
-  ptrdiff_t from[CPU_BOX_RANK], to[CPU_BOX_RANK]; /* bytes per step */
-  ptrdiff_t from_at, to_at;                       /* of the first element */
-  bool tiled;            /* axes n-2 and n-1 are transposed: neighbours in the source, neighbours in the result */
-  size_t tile_a, tile_b; /* elements of those axes that go together */
+  ptrdiff_t from[CPU_BOX_RANK], to[CPU_BOX_RANK]; /* strides in bytes */
+  ptrdiff_t from_at, to_at;                       /* offsets of the first element */
+  bool tiled;            /* axes n-2 and n-1 are transposed: one is contiguous in the source, the other in the result */
+  size_t tile_a, tile_b; /* elements of those axes in a tile */
 } cpu_box;
 
 typedef struct cpu_moves {
@@ -29,9 +29,9 @@ typedef struct cpu_moves {
   cpu_box *v;
 } cpu_moves;
 
-/* Room for `cap` boxes. */
+/* Space for `cap` boxes. */
 cpu_moves *cpu_moves_create(rlx_bump *memory, size_t cap);
-/* Simplifies the box and adds it; an empty one is left out. */
+/* Canonicalises the box and adds it; an empty one is dropped. */
 void cpu_moves_add(cpu_moves *m, cpu_box box);
 /* Runs c->prepared, a cpu_moves. */
 rlx_status cpu_moves_run(const cpu_call *c);
@@ -42,14 +42,14 @@ typedef struct cpu_move_table {
   void (*tile[4])(const unsigned char *src, ptrdiff_t src_step, unsigned char *dst, ptrdiff_t dst_step, size_t n_a,
                   size_t n_b);
   void (*round)(rlx_dtype to_type, const float *src, void *dst, size_t n); /* f32 to f16 or bf16 */
-  bool whole_lines[4]; /* it writes lines of 64 bytes at once, and gains nothing from a buffer */
+  bool whole_lines[4]; /* writes whole 64-byte cache lines, so a buffer gains nothing */
 } cpu_move_table;
 CPU_TABLES(cpu_move_table, cpu_move)
 
-/* Copies bytes over the threads. */
+/* A parallel memcpy. */
 void cpu_move_bytes(rlx_pool *pool, const void *src, void *dst, size_t bytes);
 
-/* An integer of an index tensor (i32 or i64). */
+/* Element i of an index tensor (i32 or i64). */
 static inline int64_t cpu_index_at(const void *idx, bool wide, size_t i) {
   return wide ? ((const int64_t *)idx)[i] : ((const int32_t *)idx)[i];
 }

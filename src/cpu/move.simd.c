@@ -1,17 +1,18 @@
-/* Transposing tiles in registers, within the 16-byte lanes of a vector.
+/* Transposes tiles in registers, within the 16-byte lanes of a vector.
  *
- * A lane holds N elements. N rows of N become N columns by log2(N) rounds, each of which interleaves row i with row i
- * + N/2: on the numbers of the N * N elements a round is a rotation by one bit, and log2(N) of them exchange row and
- * column. A vector of several lanes does this for as many squares at once, taken from rows of the source N apart, so
- * that its results are whole rows of the destination. A tile that would stick out is moved back inside: its neighbours
- * are written twice with the same values. What is smaller than a tile goes by single elements along its longer side. */
+ * A lane holds N elements. N rows of N become N columns in log2(N) rounds; each round interleaves row i with row i +
+ * N/2. On the indices of the N * N elements a round is a rotation by one bit, and log2(N) rotations swap row and
+ * column. A vector of several lanes does this for as many squares at once, taken from source rows N apart, so that its
+ * results are whole rows of the destination. A tile that would extend past the edge is moved back inside: the overlap
+ * is written twice with the same values. What is smaller than a tile is copied element by element along its longer
+ * side. */
 #include "cpu/move.h"
 #include "cpu/simd.h"
 
 typedef const unsigned char *src_bytes;
 typedef unsigned char *dst_bytes;
 
-/* ---- vectors of 1, 2 and 4 lanes, each lane from a row of its own ---- */
+/* ---- vectors of 1, 2 and 4 lanes, each lane loaded from its own row ---- */
 
 typedef uint8_t lanes1 __attribute__((vector_size(16)));
 CPU_INLINE lanes1 load_lanes1(src_bytes p, ptrdiff_t step) {
@@ -34,7 +35,7 @@ CPU_INLINE lanes4 load_lanes4(src_bytes p, ptrdiff_t step) {
 }
 #endif
 
-/* ---- which elements of two vectors interleave, by elements of a lane and lanes ---- */
+/* ---- shuffles that interleave two vectors, by elements per lane and number of lanes ---- */
 
 #define AT2(o, n) o, o + n
 #define AT4(o, n) AT2(o, n), AT2(o + 1, n)
@@ -109,7 +110,7 @@ CPU_INLINE lanes4 load_lanes4(src_bytes p, ptrdiff_t step) {
     }                                                                                                                 \
   }
 
-/* By wide tiles, else by tiles of one lane, else one by one. */
+/* Wide tiles, else tiles of one lane, else single elements. */
 #define SIZES(name, T, N, L)                                                                                       \
   TILE(name##_wide, T, N, L)                                                                                       \
   TILE(name##_lane, T, N, 1)                                                                                       \

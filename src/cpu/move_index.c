@@ -1,9 +1,8 @@
-/* Reading places that an index tensor names (the gather family, one_hot) and writing rows at a run-time position
- * (update).
+/* Kernels that read at indices (the gather family, one_hot), and update, which writes rows at a run-time position.
  *
- * Indices are checked where they are used, in the tasks. A task that meets a bad one notes it and reads nothing there;
- * when all are done, the first bad index is looked for again in the caller's thread, which can tell it. So good
- * indices cost one pass, and no index, however wrong, leads outside a tensor. */
+ * Indices are checked where they are used, in the tasks. A task that finds a bad one sets a flag and reads nothing
+ * there. After all tasks, the caller's thread searches for the first bad index and reports it. So valid indices cost
+ * one pass, and no index leads outside a tensor. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@
 #include "ir/walk.h"
 #include "quant/quant.h"
 
-/* ---- what they share ---- */
+/* ---- common ---- */
 
 typedef struct index_work {
   const cpu_call *c;
@@ -22,7 +21,7 @@ typedef struct index_work {
   bool wide; /* i64, else i32 */
   const unsigned char *x;
   unsigned char *out;
-  size_t size; /* of an element */
+  size_t size; /* bytes of an element */
   rlx_lines lines;
   size_t n_idx;
   atomic_bool is_bad;
@@ -39,7 +38,7 @@ static index_work work_of(const cpu_call *c) {
                       .n_idx = rlx_dims_count(&idx->shape)};
 }
 
-/* The index as a number of the axis; n where it is bad. */
+/* The index in 0 .. n-1 (negative ones count from the end); n where it is bad. */
 static inline size_t resolve(index_work *w, size_t i, int64_t n) {
   int64_t k = cpu_index_at(w->idx, w->wide, i);
   if (k < 0) k += n;
@@ -48,12 +47,12 @@ static inline size_t resolve(index_work *w, size_t i, int64_t n) {
   return (size_t)n;
 }
 
-/* Tells of the first bad index: `period` sizes of axes take turns. */
+/* Reports the first bad index; index i belongs to an axis of sizes[i % period]. */
 static rlx_status report_bad(index_work *w, const int64_t *sizes, size_t period) {
   if (!atomic_load_explicit(&w->is_bad, memory_order_relaxed)) return RLX_OK;
-  size_t place;
+  size_t offset;
   for (size_t i = 0; i < w->n_idx; i++)
-    RLX_TRY(rlx_index_resolve("index", cpu_index_at(w->idx, w->wide, i), sizes[i % period], &place));
+    RLX_TRY(rlx_index_resolve("index", cpu_index_at(w->idx, w->wide, i), sizes[i % period], &offset));
   return RLX_FAIL(RLX_INVALID, "an index changed while it was read");
 }
 
@@ -92,15 +91,15 @@ static void gather_blocks(void *user, size_t begin, size_t end, unsigned thread)
   size_t n = w->lines.n, inner = w->lines.inner, row = inner / block->block_elements * block->block_bytes;
   for (size_t at = begin; at < end; at++) {
     size_t k = resolve(w, at, (int64_t)n);
-    /* A block type of the table decodes; a failure would be noted like a bad index. */
+    /* Every block type decodes; a failure would be flagged like a bad index. */
     if (k < n && rlx_quant_decode(dtype, w->x + k * row, (float *)w->c->out + at * inner, inner))
       atomic_store_explicit(&w->is_bad, true, memory_order_relaxed);
   }
 }
 
-/* Rows of a matrix that is packed for products. */
+/* Rows of a matrix in a layout that is packed for products. */
 static void gather_packed(void *user, size_t begin, size_t end, unsigned thread) {
-  enum { PIECE = 1024 }; /* elements of a block type decoded at a time */
+  enum { CHUNK = 1024 }; /* elements of a block type decoded at a time */
   index_work *w = user;
   (void)thread;
   const rlx_type *x = cpu_in_type(w->c, 0);
@@ -112,17 +111,17 @@ static void gather_packed(void *user, size_t begin, size_t end, unsigned thread)
     size_t k = resolve(w, at, (int64_t)n);
     unsigned char *out = w->out + at * inner * w->size;
     if (k < n && !blocks) family->read_row(w->c->isa, layout, x, w->x, k, 0, inner, out);
-    for (size_t i = 0; k < n && blocks && i < inner; i += PIECE) {
-      unsigned char piece[2 * PIECE];
-      size_t count = inner - i < PIECE ? inner - i : PIECE;
-      family->read_row(w->c->isa, layout, x, w->x, k, i, count, piece);
-      if (rlx_quant_decode(x->dtype, piece, (float *)(void *)out + i, count))
+    for (size_t i = 0; k < n && blocks && i < inner; i += CHUNK) {
+      unsigned char chunk[2 * CHUNK];
+      size_t count = inner - i < CHUNK ? inner - i : CHUNK;
+      family->read_row(w->c->isa, layout, x, w->x, k, i, count, chunk);
+      if (rlx_quant_decode(x->dtype, chunk, (float *)(void *)out + i, count))
         atomic_store_explicit(&w->is_bad, true, memory_order_relaxed);
     }
   }
 }
 
-/* Rows of a matrix are read however it is packed. */
+/* Can read the rows of a matrix in any layout that has read_row, so its preference is weak. */
 static bool claim_gather(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   const rlx_type *x = &rlx_graph_at(q->graph, n->in[0])->type;
@@ -147,9 +146,9 @@ static rlx_status run_gather(const cpu_call *c) {
   return report_bad(&w, (const int64_t[]){(int64_t)w.lines.n}, 1);
 }
 
-/* ---- gather_elements: idx has x's rank; each names one element along the axis ---- */
+/* ---- gather_elements: idx has x's rank; each index selects one element along the axis ---- */
 
-/* Where row r of idx (all of its axes but the last) begins in x, the indexed axis left out. */
+/* The offset in x of row r of idx (all of its axes but the last), without the indexed axis. */
 static size_t element_row(const rlx_dims *idx, int axis, const size_t *stride, size_t r) {
   size_t base = 0;
   for (int i = idx->n - 2; i >= 0; i--) {
@@ -183,14 +182,14 @@ static rlx_status run_gather_elements(const cpu_call *c) {
   return report_bad(&w, (const int64_t[]){x->v[axis]}, 1);
 }
 
-/* ---- gather_nd: tuples of coordinates, each naming a run of elements ---- */
+/* ---- gather_nd: tuples of coordinates, each selecting a run of elements ---- */
 
 typedef struct tuple_work {
   index_work w;
   const rlx_dims *x;
   size_t stride[RLX_MAX_RANK];
   int batch, depth;
-  size_t n, run, per_batch; /* tuples, elements each names, tuples of one index of the batch axes */
+  size_t n, run, per_batch; /* tuples, elements that each selects, tuples per index of the batch axes */
 } tuple_work;
 
 static void gather_tuples(void *user, size_t begin, size_t end, unsigned thread) {
@@ -198,15 +197,15 @@ static void gather_tuples(void *user, size_t begin, size_t end, unsigned thread)
   (void)thread;
   size_t depth = (size_t)t->depth, bytes = t->run * t->w.size;
   for (size_t i = begin; i < end; i++) {
-    size_t place = t->batch ? i / t->per_batch * t->stride[t->batch - 1] : 0;
+    size_t offset = t->batch ? i / t->per_batch * t->stride[t->batch - 1] : 0;
     bool good = true;
     for (size_t d = 0; d < depth; d++) {
       int64_t n = t->x->v[(size_t)t->batch + d];
       size_t k = resolve(&t->w, i * depth + d, n);
       good = good && k < (size_t)n;
-      place += k * t->stride[(size_t)t->batch + d];
+      offset += k * t->stride[(size_t)t->batch + d];
     }
-    if (good) copy_element(t->w.out + i * bytes, t->w.x + place * t->w.size, bytes);
+    if (good) copy_element(t->w.out + i * bytes, t->w.x + offset * t->w.size, bytes);
   }
 }
 
@@ -234,7 +233,7 @@ typedef struct hot_work {
   unsigned char on[8], off[8];
 } hot_work;
 
-/* The range counts [outer, depth] of the result; an index out of range is no error here, it is off everywhere. */
+/* The range counts [outer, depth] of the result. An index out of range is no error here: its elements are all off. */
 static void hot_rows(void *user, size_t begin, size_t end, unsigned thread) {
   const hot_work *h = user;
   const index_work *w = &h->w;
@@ -291,13 +290,13 @@ typedef struct update_work {
   bool wide, rounds; /* rounds: f32 rows into an f16 or bf16 state */
 } update_work;
 
-/* The range counts lines of the state: each takes its rows in one piece. */
+/* The range counts lines of the state: the rows of each are one contiguous run. */
 static void update_lines(void *user, size_t begin, size_t end, unsigned thread) {
   const update_work *u = user;
   (void)thread;
   size_t n = u->rows.n * u->rows.inner, run = n * u->size;
   for (size_t o = begin; o < end; o++) {
-    /* With a position per index of axis 0, the lines of one index are neighbours. */
+    /* With a position per index of axis 0, the lines of one index are adjacent. */
     size_t p = u->positions > 1 ? o / (u->state.outer / u->positions) : 0;
     size_t at = (size_t)cpu_index_at(u->c->in[2], u->wide, p);
     unsigned char *to = (unsigned char *)u->c->out + (o * u->state.n + at) * u->state.inner * u->size;

@@ -1,8 +1,8 @@
-/* The ops that move elements by position alone, as lists of boxes (move.h).
+/* Ops that move elements by position alone, as lists of boxes (move.h).
  *
- * Some of them permute or repeat axes and are one box. The others treat each axis for itself: they cut the result's
- * axis into pieces that walk the source's axis in even steps (a slice has one piece, a roll two, a border one or more
- * on each side), and every choice of one piece per axis is a box. */
+ * Some of them permute or repeat axes and are one box. The others treat each axis by itself: they split the result's
+ * axis into segments that read the source's axis with a constant step. A slice has one segment, a roll two, padding one
+ * or more on each side. Every combination of one segment per axis is a box. */
 #include <string.h>
 
 #include "cpu/move.h"
@@ -14,7 +14,7 @@ enum { MAX_BOXES = 4096 };
 
 /* ---- claims ---- */
 
-/* Any type whose elements have a size. */
+/* Any dtype whose elements have a size. */
 static bool claim_move(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   (void)isa;
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
@@ -51,7 +51,7 @@ static rlx_status prepare_box(cpu_call *c, rlx_bump *memory, const cpu_box *box)
   return RLX_OK;
 }
 
-/* The result's axis i is axis perm.v[i] of x, where x is seen under the shape `view`. */
+/* Axis i of the result is axis perm.v[i] of x, where x has the shape `view`. */
 static rlx_status prepare_permute(cpu_call *c, rlx_bump *memory, const rlx_dims *view, rlx_dims perm) {
   size_t stride[RLX_MAX_RANK];
   rlx_strides(view, stride);
@@ -67,7 +67,8 @@ static rlx_status prepare_transpose(cpu_call *c, rlx_bump *memory) {
   return prepare_permute(c, memory, x, rlx_perm_of(&RLX_ATTRS(transpose, c)->perm, x->n));
 }
 
-/* The views and orders are those of the op table: the block position moves between H, W and the channel. */
+/* The views and permutations are those of the op table: the position in the block moves between H, W and the
+ * channel. */
 static rlx_status prepare_space_to_depth(cpu_call *c, rlx_bump *memory) {
   const int64_t *x = cpu_in_type(c, 0)->shape.v, b = RLX_ATTRS(space_to_depth, c)->block;
   return prepare_permute(c, memory, &RLX_DIMS(x[0], x[1], x[2] / b, b, x[3] / b, b), RLX_DIMS(0, 3, 5, 1, 2, 4));
@@ -90,7 +91,7 @@ static rlx_status prepare_expand(cpu_call *c, rlx_bump *memory) {
   return prepare_box(c, memory, &b);
 }
 
-/* Two axes for each: the copies, and the elements of one copy. */
+/* Two axes per axis: the copies, and the elements of one copy. */
 static rlx_status prepare_tile(cpu_call *c, rlx_bump *memory) {
   const rlx_type *x = cpu_in_type(c, 0), *out = &c->node->type;
   size_t size = rlx_dtype_size(x->dtype), from[RLX_MAX_RANK], to[RLX_MAX_RANK];
@@ -129,41 +130,42 @@ static rlx_status prepare_concat(cpu_call *c, rlx_bump *memory) {
   return RLX_OK;
 }
 
-/* ---- axis by axis ---- */
+/* ---- ops by segments of each axis ---- */
 
-/* Elements at, at + 1, .. of the result's axis are from, from + step, .. of the source's; from < 0: the fill. */
-typedef struct cut {
+/* Elements at, at + 1, .. of the result's axis are from, from + step, .. of the source's; from < 0: the fill
+ * element. */
+typedef struct segment {
   int64_t at, count, from, step;
-} cut;
-/* The piece that begins at place `at` of the result's axis, which has `total` elements and the source's n. */
-typedef cut (*cut_fn)(const void *context, int axis, int64_t at, int64_t n, int64_t total);
+} segment;
+/* The segment that begins at `at` of the result's axis, which has `total` elements; the source's has n. */
+typedef segment (*segment_fn)(const void *context, int axis, int64_t at, int64_t n, int64_t total);
 
-/* Boxes of all pieces; more than MAX_BOXES counts as MAX_BOXES + 1. */
-static size_t count_boxes(const rlx_dims *x, const rlx_dims *out, cut_fn next, const void *context) {
+/* The number of boxes of all segments, at most MAX_BOXES + 1. */
+static size_t count_boxes(const rlx_dims *x, const rlx_dims *out, segment_fn next, const void *context) {
   size_t boxes = 1;
   for (int axis = 0; axis < out->n; axis++) {
-    size_t pieces = 0;
-    for (int64_t at = 0; at < out->v[axis]; pieces++) {
-      if (pieces > MAX_BOXES) return pieces;
+    size_t segments = 0;
+    for (int64_t at = 0; at < out->v[axis]; segments++) {
+      if (segments > MAX_BOXES) return segments;
       at += next(context, axis, at, x->v[axis], out->v[axis]).count;
     }
-    boxes *= pieces;
+    boxes *= segments;
     if (boxes > MAX_BOXES) return MAX_BOXES + 1;
   }
   return boxes;
 }
 
-static void add_pieces(cpu_moves *m, const rlx_type *x, const rlx_type *out, const cut *pieces) {
+static void add_box(cpu_moves *m, const rlx_type *x, const rlx_type *out, const segment *segments) {
   size_t stride[RLX_MAX_RANK];
   rlx_strides(&x->shape, stride);
   cpu_box b = box_in(out, &out->shape);
   bool fill = false;
   for (int i = 0; i < b.n; i++) {
-    b.dim[i] = (size_t)pieces[i].count;
-    b.to_at += (ptrdiff_t)pieces[i].at * b.to[i];
-    b.from_at += (ptrdiff_t)pieces[i].from * (ptrdiff_t)(stride[i] * b.unit);
-    b.from[i] = (ptrdiff_t)pieces[i].step * (ptrdiff_t)(stride[i] * b.unit);
-    fill = fill || pieces[i].from < 0;
+    b.dim[i] = (size_t)segments[i].count;
+    b.to_at += (ptrdiff_t)segments[i].at * b.to[i];
+    b.from_at += (ptrdiff_t)segments[i].from * (ptrdiff_t)(stride[i] * b.unit);
+    b.from[i] = (ptrdiff_t)segments[i].step * (ptrdiff_t)(stride[i] * b.unit);
+    fill = fill || segments[i].from < 0;
   }
   if (fill) {
     b.input = CPU_BOX_FILL;
@@ -173,82 +175,82 @@ static void add_pieces(cpu_moves *m, const rlx_type *x, const rlx_type *out, con
   cpu_moves_add(m, b);
 }
 
-/* Walks all choices of one piece per axis, the last axis fastest. */
-static rlx_status prepare_cuts(cpu_call *c, rlx_bump *memory, cut_fn next, const void *context) {
+/* Iterates over all combinations of one segment per axis, the last axis fastest. */
+static rlx_status prepare_segments(cpu_call *c, rlx_bump *memory, segment_fn next, const void *context) {
   const rlx_type *x = cpu_in_type(c, 0), *out = &c->node->type;
   int rank = out->shape.n;
   cpu_moves *m = cpu_moves_create(memory, count_boxes(&x->shape, &out->shape, next, context));
   if (!m) return no_memory();
   c->prepared = m;
-  cut pieces[RLX_MAX_RANK];
-  for (int i = 0; i < rank; i++) pieces[i] = next(context, i, 0, x->shape.v[i], out->shape.v[i]);
+  segment segments[RLX_MAX_RANK];
+  for (int i = 0; i < rank; i++) segments[i] = next(context, i, 0, x->shape.v[i], out->shape.v[i]);
   for (;;) {
-    add_pieces(m, x, out, pieces);
+    add_box(m, x, out, segments);
     int i = rank - 1;
     for (; i >= 0; i--) {
-      int64_t at = pieces[i].at + pieces[i].count, total = out->shape.v[i];
+      int64_t at = segments[i].at + segments[i].count, total = out->shape.v[i];
       bool more = at < total;
-      pieces[i] = next(context, i, more ? at : 0, x->shape.v[i], total);
+      segments[i] = next(context, i, more ? at : 0, x->shape.v[i], total);
       if (more) break;
     }
     if (i < 0) return RLX_OK;
   }
 }
 
-static cut slice_cut(const void *axes, int axis, int64_t at, int64_t n, int64_t total) {
+static segment slice_segment(const void *axes, int axis, int64_t at, int64_t n, int64_t total) {
   (void)n;
   const rlx_slice_axis *s = (const rlx_slice_axis *)axes + axis;
-  return (cut){at, total - at, s->start, s->step};
+  return (segment){at, total - at, s->start, s->step};
 }
 
 static rlx_status prepare_slice(cpu_call *c, rlx_bump *memory) {
   rlx_slice_axis axes[RLX_MAX_RANK];
   RLX_TRY(rlx_slice_resolve(c->attrs, &cpu_in_type(c, 0)->shape, axes));
-  return prepare_cuts(c, memory, slice_cut, axes);
+  return prepare_segments(c, memory, slice_segment, axes);
 }
 
-static cut reverse_cut(const void *bits, int axis, int64_t at, int64_t n, int64_t total) {
+static segment reverse_segment(const void *bits, int axis, int64_t at, int64_t n, int64_t total) {
   bool flip = *(const uint32_t *)bits >> axis & 1;
-  return (cut){at, total - at, flip ? n - 1 : 0, flip ? -1 : 1};
+  return (segment){at, total - at, flip ? n - 1 : 0, flip ? -1 : 1};
 }
 
 static rlx_status prepare_reverse(cpu_call *c, rlx_bump *memory) {
   const rlx_dims *axes = &RLX_ATTRS(reverse, c)->axes;
   uint32_t bits = axes->n ? 0 : UINT32_MAX;
   for (int i = 0; i < axes->n; i++) bits |= 1u << rlx_axis_of(axes->v[i], c->node->type.shape.n);
-  return prepare_cuts(c, memory, reverse_cut, &bits);
+  return prepare_segments(c, memory, reverse_segment, &bits);
 }
 
-static cut roll_cut(const void *shifts, int axis, int64_t at, int64_t n, int64_t total) {
+static segment roll_segment(const void *shifts, int axis, int64_t at, int64_t n, int64_t total) {
   int64_t shift = ((const int64_t *)shifts)[axis] % n;
   if (shift < 0) shift += n;
-  return at < shift ? (cut){at, shift - at, n - shift + at, 1} : (cut){at, total - at, at - shift, 1};
+  return at < shift ? (segment){at, shift - at, n - shift + at, 1} : (segment){at, total - at, at - shift, 1};
 }
 
 static rlx_status prepare_roll(cpu_call *c, rlx_bump *memory) {
   const rlx_attrs_roll *a = c->attrs;
   int64_t shifts[RLX_MAX_RANK] = {0};
   for (int i = 0; i < a->axes.n; i++) shifts[rlx_axis_of(a->axes.v[i], c->node->type.shape.n)] = a->shifts.v[i];
-  return prepare_cuts(c, memory, roll_cut, shifts);
+  return prepare_segments(c, memory, roll_segment, shifts);
 }
 
-static cut pad_cut(const void *attrs, int axis, int64_t at, int64_t n, int64_t total) {
+static segment pad_segment(const void *attrs, int axis, int64_t at, int64_t n, int64_t total) {
   const rlx_attrs_pad *a = attrs;
-  int64_t lo = a->lo.v[axis], place = at - lo;
-  if (place >= 0 && place < n) return (cut){at, (lo + n < total ? lo + n : total) - at, place, 1};
-  int64_t end = place < 0 && lo < total ? lo : total; /* of this side's border */
-  if (a->mode == RLX_PAD_CONSTANT) return (cut){at, end - at, -1, 0};
-  int64_t from = rlx_pad_source(a->mode, place, n), count = 1, step = 0;
-  if (at + 1 < end) step = rlx_pad_source(a->mode, place + 1, n) - from;
-  if (step < -1 || step > 1) return (cut){at, 1, from, 0};
-  while (at + count < end && rlx_pad_source(a->mode, place + count, n) == from + count * step) count++;
-  return (cut){at, count, from, step};
+  int64_t lo = a->lo.v[axis], position = at - lo;
+  if (position >= 0 && position < n) return (segment){at, (lo + n < total ? lo + n : total) - at, position, 1};
+  int64_t end = position < 0 && lo < total ? lo : total; /* end of this side's padding */
+  if (a->mode == RLX_PAD_CONSTANT) return (segment){at, end - at, -1, 0};
+  int64_t from = rlx_pad_source(a->mode, position, n), count = 1, step = 0;
+  if (at + 1 < end) step = rlx_pad_source(a->mode, position + 1, n) - from;
+  if (step < -1 || step > 1) return (segment){at, 1, from, 0};
+  while (at + count < end && rlx_pad_source(a->mode, position + count, n) == from + count * step) count++;
+  return (segment){at, count, from, step};
 }
 
 static bool claim_pad(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   const rlx_dims *x = &rlx_graph_at(q->graph, n->in[0])->type.shape, *out = &n->type.shape;
-  if (rlx_dims_count(out) && count_boxes(x, out, pad_cut, n->attrs) > MAX_BOXES) {
+  if (rlx_dims_count(out) && count_boxes(x, out, pad_segment, n->attrs) > MAX_BOXES) {
     c->why = "a border that repeats the tensor this often runs through the reference";
     return false;
   }
@@ -256,7 +258,7 @@ static bool claim_pad(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
 }
 
 static rlx_status prepare_pad(cpu_call *c, rlx_bump *memory) {
-  RLX_TRY(prepare_cuts(c, memory, pad_cut, c->attrs));
+  RLX_TRY(prepare_segments(c, memory, pad_segment, c->attrs));
   cpu_moves *m = (cpu_moves *)(uintptr_t)c->prepared;
   rlx_dtype dtype = c->node->type.dtype;
   double value = RLX_ATTRS(pad, c)->value;
@@ -265,7 +267,7 @@ static rlx_status prepare_pad(cpu_call *c, rlx_bump *memory) {
   return RLX_OK;
 }
 
-/* ---- the same bytes, where a view must be real ---- */
+/* ---- views that must be copied ---- */
 
 static bool claim_copy(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   c->in_place = 1;
@@ -278,7 +280,7 @@ static rlx_status run_copy(const cpu_call *c) {
   return RLX_OK;
 }
 
-/* ---- one triangle ---- */
+/* ---- trilu ---- */
 
 static int64_t clamp_to(int64_t x, int64_t hi) { return x < 0 ? 0 : x > hi ? hi : x; }
 
@@ -289,7 +291,7 @@ static void trilu_rows(void *user, size_t begin, size_t end, unsigned thread) {
   const rlx_dims *shape = &c->node->type.shape;
   int64_t rows = shape->v[shape->n - 2], columns = shape->v[shape->n - 1];
   size_t size = rlx_dtype_size(c->node->type.dtype), row_bytes = (size_t)columns * size;
-  /* Bounded so that a diagonal far outside cannot wrap. */
+  /* Clamped, so that i + k cannot overflow. */
   int64_t k = a->k > columns ? columns : a->k < -rows ? -rows : a->k;
   for (size_t r = begin; r < end; r++) {
     const unsigned char *from = (const unsigned char *)c->in[0] + r * row_bytes;

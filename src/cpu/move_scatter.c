@@ -1,12 +1,12 @@
-/* The scatter family: x with places that an index tensor names replaced by updates, or combined with them.
+/* The scatter family: x with the elements at given indices replaced by updates, or combined with them.
  *
- * Order matters where updates meet, so each place is served by one task, which takes its updates in their order. Along
- * an axis every line of x is a world of its own; for tuples of coordinates the runs of elements that they name are cut
- * across, so that each task sees all tuples and a part of every run. All indices are checked before anything is
+ * The order of updates to one element matters, so each element belongs to one task, which applies its updates in order.
+ * Along an axis the lines of x are independent. For tuples of coordinates, tasks split the runs of elements that the
+ * tuples select: each task processes all tuples and a part of every run. All indices are checked before anything is
  * written.
  *
- * Floats that are combined collect in double, in work memory, and are rounded once at the end, as in the reference.
- * Integers and bools are combined in place: they wrap, so the order of wrapping does not matter. */
+ * Floats accumulate in f64, in work memory, and are rounded once at the end, as in the reference. Integers and bools
+ * are combined in the result itself: wrapping after each update gives the same as wrapping once. */
 #include <string.h>
 
 #include "base/arith.h"
@@ -15,11 +15,11 @@
 #include "ir/scalar_table.h"
 #include "ir/walk.h"
 
-enum { NONE, ADD, MUL, MAX, MIN }; /* as the rows list them */
+enum { NONE, ADD, MUL, MAX, MIN }; /* the values of the attribute */
 
-/* How an update meets an element; bools have no sums: add is or, mul is and. */
-static const rlx_op meet_op[] = {RLX_OP_INVALID, RLX_OP_add, RLX_OP_mul, RLX_OP_max, RLX_OP_min};
-static const rlx_op meet_bool[] = {RLX_OP_INVALID, RLX_OP_max, RLX_OP_min, RLX_OP_max, RLX_OP_min};
+/* The op that combines an element with an update. Bools have no sums: add is or, mul is and. */
+static const rlx_op combine_op[] = {RLX_OP_INVALID, RLX_OP_add, RLX_OP_mul, RLX_OP_max, RLX_OP_min};
+static const rlx_op combine_bool_op[] = {RLX_OP_INVALID, RLX_OP_max, RLX_OP_min, RLX_OP_max, RLX_OP_min};
 
 static int32_t reduction_of(const rlx_node_rec *n) {
   if (n->op == RLX_OP_scatter_add) return ADD;
@@ -50,7 +50,7 @@ typedef struct scatter {
   rlx_dtype dtype;
   size_t size;
   int32_t reduction;
-  const rlx_scalar_row *meet;
+  const rlx_scalar_row *combine;
   double *sums; /* NULL: combined in the result itself */
   rlx_tensor out, updates;
   /* along an axis */
@@ -61,20 +61,20 @@ typedef struct scatter {
   size_t n, depth, run;
 } scatter;
 
-/* n updates from element `from` on meet n elements from `place` on. */
-static inline void put(scatter *s, size_t place, size_t from, size_t n) {
+/* Combines n elements from `offset` on with n updates from `from` on. */
+static inline void apply_updates(scatter *s, size_t offset, size_t from, size_t n) {
   if (s->reduction == NONE) {
-    memcpy((unsigned char *)s->out.data + place * s->size, (const unsigned char *)s->updates.data + from * s->size,
+    memcpy((unsigned char *)s->out.data + offset * s->size, (const unsigned char *)s->updates.data + from * s->size,
            n * s->size);
   } else if (s->sums && s->reduction == ADD) {
-    for (size_t i = 0; i < n; i++) s->sums[place + i] += rlx_load(&s->updates, from + i);
+    for (size_t i = 0; i < n; i++) s->sums[offset + i] += rlx_load(&s->updates, from + i);
   } else if (s->sums) {
     for (size_t i = 0; i < n; i++)
-      s->sums[place + i] = s->meet->binary(s->sums[place + i], rlx_load(&s->updates, from + i));
+      s->sums[offset + i] = s->combine->binary(s->sums[offset + i], rlx_load(&s->updates, from + i));
   } else {
     for (size_t i = 0; i < n; i++)
-      rlx_store_int(&s->out, place + i,
-                    s->meet->int_binary(rlx_load_int(&s->out, place + i), rlx_load_int(&s->updates, from + i), 64));
+      rlx_store_int(&s->out, offset + i,
+                    s->combine->int_binary(rlx_load_int(&s->out, offset + i), rlx_load_int(&s->updates, from + i), 64));
   }
 }
 
@@ -105,12 +105,12 @@ static scatter scatter_begin(const cpu_call *c) {
                .updates = {.dtype = x->dtype, .const_data = c->in[2]},
                .x_dims = &x->shape,
                .idx_dims = &cpu_in_type(c, 1)->shape};
-  s.meet = rlx_scalar_get((x->dtype == RLX_BOOL ? meet_bool : meet_op)[s.reduction]);
+  s.combine = rlx_scalar_get((x->dtype == RLX_BOOL ? combine_bool_op : combine_op)[s.reduction]);
   rlx_strides(&x->shape, s.stride);
   return s;
 }
 
-/* x as it is, then the updates by `fn` over n items. */
+/* Copies x, then applies the updates with `fn` over n items. */
 static void scatter_run(scatter *s, size_t n, double cost, cpu_range_fn fn) {
   size_t count = rlx_dims_count(s->x_dims);
   if (s->sums) cpu_parallel(s->c->pool, count, cpu_grain(count, 1), widen, s);
@@ -139,7 +139,7 @@ static void scatter_lines(void *user, size_t begin, size_t end, unsigned thread)
       if (cpu_stops_after(&done, 4)) return;
       size_t at = start + k * l.inner;
       int64_t index = cpu_index_at(s->idx, s->wide_idx, at);
-      put(s, base + (size_t)(index < 0 ? index + n : index) * s->stride[s->axis], at, 1);
+      apply_updates(s, base + (size_t)(index < 0 ? index + n : index) * s->stride[s->axis], at, 1);
     }
   }
 }
@@ -149,9 +149,9 @@ static rlx_status run_scatter_elements(const cpu_call *c) {
   s.axis = rlx_axis_of(c->node->op == RLX_OP_scatter_add ? RLX_ATTRS(scatter_add, c)->axis
                                                          : RLX_ATTRS(scatter_elements, c)->axis,
                        s.x_dims->n);
-  size_t n = rlx_dims_count(s.idx_dims), place;
+  size_t n = rlx_dims_count(s.idx_dims), offset;
   for (size_t i = 0, done = 0; i < n; i++) {
-    RLX_TRY(rlx_index_resolve("index", cpu_index_at(s.idx, s.wide_idx, i), s.x_dims->v[s.axis], &place));
+    RLX_TRY(rlx_index_resolve("index", cpu_index_at(s.idx, s.wide_idx, i), s.x_dims->v[s.axis], &offset));
     if (cpu_stops_after(&done, 2)) return RLX_OK;
   }
   size_t along = (size_t)s.idx_dims->v[s.axis];
@@ -166,12 +166,12 @@ static void scatter_runs(void *user, size_t begin, size_t end, unsigned thread) 
   scatter *s = user;
   (void)thread;
   for (size_t i = 0, done = 0; i < s->n && !cpu_stops_after(&done, 4 * (end - begin)); i++) {
-    size_t place = 0;
+    size_t offset = 0;
     for (size_t d = 0; d < s->depth; d++) {
       int64_t index = cpu_index_at(s->idx, s->wide_idx, i * s->depth + d);
-      place += (size_t)(index < 0 ? index + s->x_dims->v[d] : index) * s->stride[d];
+      offset += (size_t)(index < 0 ? index + s->x_dims->v[d] : index) * s->stride[d];
     }
-    put(s, place + begin, i * s->run + begin, end - begin);
+    apply_updates(s, offset + begin, i * s->run + begin, end - begin);
   }
 }
 
@@ -181,11 +181,11 @@ static rlx_status run_scatter_nd(const cpu_call *c) {
   s.n = s.run = 1;
   for (int i = 0; i < s.idx_dims->n - 1; i++) s.n *= (size_t)s.idx_dims->v[i];
   for (int i = (int)s.depth; i < s.x_dims->n; i++) s.run *= (size_t)s.x_dims->v[i];
-  size_t place;
+  size_t offset;
   for (size_t i = 0, done = 0; i < s.n; i++) {
     if (cpu_stops_after(&done, 4)) return RLX_OK;
     for (size_t d = 0; d < s.depth; d++)
-      RLX_TRY(rlx_index_resolve("index", cpu_index_at(s.idx, s.wide_idx, i * s.depth + d), s.x_dims->v[d], &place));
+      RLX_TRY(rlx_index_resolve("index", cpu_index_at(s.idx, s.wide_idx, i * s.depth + d), s.x_dims->v[d], &offset));
   }
   scatter_run(&s, s.run, (double)s.n * (s.reduction == NONE ? 0.5 : 4), scatter_runs);
   return RLX_OK;

@@ -1,11 +1,12 @@
-/* Norms over rows: layer_norm, rms_norm, fused_residual_norm, group_norm, instance_norm. (layer_norm_2d, whose sets
- * lie across memory, is in norm_columns.c; batch_norm_inference has its statistics given and is an element-wise op.)
+/* Norms over rows: layer_norm, rms_norm, fused_residual_norm, group_norm, instance_norm. (norm_columns.c has
+ * layer_norm_2d, which normalises over a strided axis. batch_norm_inference has given statistics and is an element-wise
+ * op.)
  *
- * A set of elements that is normalised together is a row: for group_norm the channels of a group. Three passes: the
- * mean, the squares about it, the scaling; a short row stays in the first-level cache between them. The sum is taken
- * of x minus the row's first element, and the mean is kept in two f32 parts, so that a row far from zero loses
- * nothing; pieces of a row are added in double. Rows for which f32 is not enough (squares that overflow or vanish,
- * infinities, NaN) are done again in double, as the reference does all. */
+ * The elements that are normalised together form a row: for group_norm the channels of a group. There are three passes:
+ * the mean, the squares about it, the scaling. A short row stays in the L1 cache between them. The sum is of x minus
+ * the row's first element, and the mean is kept in two f32 parts, so that a row far from zero loses no precision.
+ * Chunks of a row are added in f64. Rows for which f32 is not enough (squares that overflow or underflow, infinities,
+ * NaN) are recomputed in f64, like the reference. */
 #include "cpu/norm.h"
 #include "ir/element.h"
 
@@ -15,13 +16,13 @@ typedef struct norm {
   cpu_row_cut cut;
   rlx_dtype dtype;
   const float *gamma, *beta;    /* f32, or NULL */
-  size_t run, channels, groups; /* element k of row r takes gamma[r % groups * channels + k / run] */
+  size_t run, channels, groups; /* element k of row r uses gamma[r % groups * channels + k / run] */
   bool centre;
   double eps;
-  double *partial;       /* rows x parts, where rows have parts */
-  cpu_norm_stats *stats; /* by row, likewise */
+  double *partial;       /* rows x parts, where rows are split */
+  cpu_norm_stats *stats; /* by row, where rows are split */
   float *first;          /* by row: its first element */
-  bool *wide;            /* by row: done in double */
+  bool *wide;            /* by row: computed in f64 */
 } norm;
 
 /* ---- one part of a row ---- */
@@ -32,36 +33,36 @@ static float first_of(const norm *m, size_t row) {
   return first;
 }
 
-/* What sums of the row are taken from: its first element. Where a residual is added x itself comes shifted (the norm
- * about the mean does not see it), and its sums begin at zero. Rows in parts have their first elements noted, since
- * the result may be written over them while other parts are still to come. */
+/* Returns the shift of the row's sums: its first element. With a residual, x itself is loaded shifted (a norm about the
+ * mean is invariant to that), and the shift of the sums is 0. Rows in parts have their first elements saved, as the
+ * result may overwrite them while other parts are not done. */
 static float begin_row(const norm *m, cpu_row_buffer *b, size_t row) {
   if (!m->centre) return 0;
   float first = m->first ? m->first[row] : first_of(m, row);
   if (!m->rows.added) return first;
   b->shift = first;
-  b->piece = NULL;
+  b->chunk = NULL;
   return 0;
 }
 
 static double part_sum(const norm *m, cpu_row_buffer *b, cpu_row_span s, float shift) {
   double sum = 0;
-  CPU_EACH_PIECE(s, at, n) sum += (double)m->fns->sum(cpu_rows_bring(&m->rows, b, at, n), n, shift);
+  CPU_EACH_CHUNK(s, at, n) sum += (double)m->fns->sum(cpu_rows_load(&m->rows, b, at, n), n, shift);
   return sum;
 }
 
 static double part_squares(const norm *m, cpu_row_buffer *b, cpu_row_span s, const cpu_norm_stats *st) {
   double sum = 0;
-  CPU_EACH_PIECE(s, at, n) sum += (double)m->fns->squares(cpu_rows_bring(&m->rows, b, at, n), n, st);
+  CPU_EACH_CHUNK(s, at, n) sum += (double)m->fns->squares(cpu_rows_load(&m->rows, b, at, n), n, st);
   return sum;
 }
 
 static size_t first_channel(const norm *m, size_t row) { return row % m->groups * m->channels; }
 
-static float of(const float *v, size_t i, float otherwise) { return v ? v[i] : otherwise; }
+static float value_or(const float *v, size_t i, float otherwise) { return v ? v[i] : otherwise; }
 
-/* n results of a row from element k on; each channel of a group has a gamma and a beta for its whole run. */
-static void scale_piece(const norm *m, float *y, const float *x, size_t row, size_t k, size_t n,
+/* n results of a row from element k on. Each channel of a group has one gamma and one beta for its whole run. */
+static void scale_chunk(const norm *m, float *y, const float *x, size_t row, size_t k, size_t n,
                         const cpu_norm_stats *st) {
   size_t channel = first_channel(m, row);
   if (m->run == 1) {
@@ -71,15 +72,16 @@ static void scale_piece(const norm *m, float *y, const float *x, size_t row, siz
   }
   for (size_t done = 0; done < n;) {
     size_t at = (k + done) / m->run, left = (at + 1) * m->run - (k + done), w = left < n - done ? left : n - done;
-    m->fns->scale_one(y + done, x + done, w, st, of(m->gamma, channel + at, 1), of(m->beta, channel + at, 0));
+    m->fns->scale_one(y + done, x + done, w, st, value_or(m->gamma, channel + at, 1),
+                      value_or(m->beta, channel + at, 0));
     done += w;
   }
 }
 
 static void part_scale(const norm *m, cpu_row_buffer *b, cpu_row_span s, const cpu_norm_stats *st) {
-  CPU_EACH_PIECE(s, at, n) {
-    const float *x = cpu_rows_bring(&m->rows, b, at, n);
-    scale_piece(m, cpu_rows_place(&m->rows, b, at), x, s.row, at - s.row * m->cut.n, n, st);
+  CPU_EACH_CHUNK(s, at, n) {
+    const float *x = cpu_rows_load(&m->rows, b, at, n);
+    scale_chunk(m, cpu_rows_result(&m->rows, b, at), x, s.row, at - s.row * m->cut.n, n, st);
     cpu_rows_store(&m->rows, b, at, n);
   }
 }
@@ -90,7 +92,7 @@ static cpu_norm_stats about_mean(const norm *m, float shift, double sum) {
   return cpu_norm_about(m->centre ? (double)shift + sum / (double)m->cut.n : 0);
 }
 
-/* False: f32 was not enough. */
+/* False: f32 is not precise enough. */
 static bool set_inverse(const norm *m, cpu_norm_stats *st, double squares) {
   return cpu_norm_set_inverse(st, squares / (double)m->cut.n, m->eps);
 }
@@ -101,7 +103,7 @@ static double wide_element(const norm *m, size_t at) {
   return rlx_load(&x, at) + (added.data ? rlx_load(&added, at) : 0);
 }
 
-/* A row in double, from beginning to end. */
+/* A whole row in f64. */
 static void row_wide(const norm *m, size_t row) {
   size_t n = m->cut.n, first = row * n;
   rlx_tensor out = {.dtype = m->dtype, .data = m->rows.out};
@@ -116,7 +118,7 @@ static void row_wide(const norm *m, size_t row) {
   for (size_t i = 0; i < n; i++) {
     size_t channel = first_channel(m, row) + i / m->run;
     double y = (wide_element(m, first + i) - mean) / deviation;
-    rlx_store(&out, first + i, y * (double)of(m->gamma, channel, 1) + (double)of(m->beta, channel, 0));
+    rlx_store(&out, first + i, y * (double)value_or(m->gamma, channel, 1) + (double)value_or(m->beta, channel, 0));
   }
 }
 
@@ -169,7 +171,7 @@ static void run_parts(const norm *m, rlx_pool *pool) {
 
 /* ---- the kernel ---- */
 
-/* How a node's sets lie as rows. */
+/* A node's rows. */
 typedef struct norm_shape {
   size_t rows, n, run, channels, groups; /* as in norm */
   size_t n_gamma;
@@ -200,7 +202,7 @@ static norm_shape shape_of(const rlx_graph *g, const rlx_node_rec *n) {
   return s;
 }
 
-/* Work memory: gamma and beta as f32 where they are not, then what rows in parts need. */
+/* Offsets in the work memory: gamma and beta as f32 where they are not, then what rows in parts need. */
 typedef struct norm_work {
   size_t gamma, beta, partial, stats, first, wide, bytes;
 } norm_work;
@@ -223,8 +225,8 @@ static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   norm_shape s = shape_of(q->graph, n);
   c->work_bytes = work_of(&s, n->type.dtype).bytes;
-  /* A piece is read before it is written, and later passes of other rows do not read it; but a row that is done
-   * again in double has not been written before. */
+  /* A chunk is read before it is written, and no later pass of another row reads it. A row that is recomputed in f64
+   * has not been written before. */
   c->in_place = n->op == RLX_OP_fused_residual_norm ? 3 : 1;
   return true;
 }

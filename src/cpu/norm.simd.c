@@ -1,4 +1,4 @@
-/* Vector loops of the norms. Sums run in four vectors at a time; norm.c adds pieces in double. */
+/* Vector loops of the norms. Sums use four vectors; norm.c adds the sums of chunks in f64. */
 #include "cpu/norm.h"
 #include "cpu/math.h"
 
@@ -6,10 +6,10 @@ CPU_INLINE vf centred(vf x, vf mean, vf low) { return vf_sub(vf_sub(x, mean), lo
 
 static void row_add(float *y, const float *x, const float *added, size_t n, float shift) {
   vf from = vf_set(shift);
-  VF_EACH(y, n, vf_add(vf_sub(vf_take(x + i, m), from), vf_take(added + i, m)));
+  VF_EACH(y, n, vf_add(vf_sub(vf_load_upto(x + i, m), from), vf_load_upto(added + i, m)));
 }
 
-/* The sum of `term` of x over n elements; lanes past the end count nothing. */
+/* The sum of `term` of x over n elements; lanes past the end are excluded. */
 #define ROW_SUM(term)                                                                \
   vf s0 = vf_zero(), s1 = s0, s2 = s0, s3 = s0;                                      \
   size_t i = 0;                                                                      \
@@ -44,10 +44,10 @@ static float row_squares(const float *x, size_t n, const cpu_norm_stats *st) {
 static void row_scale(float *y, const float *x, size_t n, const cpu_norm_stats *s, const float *gamma,
                       const float *beta) {
   vf mean = vf_set(s->mean), low = vf_set(s->low), inverse = vf_set(s->inverse);
-#define NORMAL vf_mul(centred(vf_take(x + i, m), mean, low), inverse)
-  if (gamma && beta) VF_EACH(y, n, vf_fma(NORMAL, vf_take(gamma + i, m), vf_take(beta + i, m)));
-  else if (gamma) VF_EACH(y, n, vf_mul(NORMAL, vf_take(gamma + i, m)));
-  else if (beta) VF_EACH(y, n, vf_add(NORMAL, vf_take(beta + i, m)));
+#define NORMAL vf_mul(centred(vf_load_upto(x + i, m), mean, low), inverse)
+  if (gamma && beta) VF_EACH(y, n, vf_fma(NORMAL, vf_load_upto(gamma + i, m), vf_load_upto(beta + i, m)));
+  else if (gamma) VF_EACH(y, n, vf_mul(NORMAL, vf_load_upto(gamma + i, m)));
+  else if (beta) VF_EACH(y, n, vf_add(NORMAL, vf_load_upto(beta + i, m)));
   else VF_EACH(y, n, NORMAL);
 }
 
@@ -60,17 +60,21 @@ static void row_scale_one(float *y, const float *x, size_t n, const cpu_norm_sta
 /* ---- columns ---- */
 
 static void column_sum(float *acc, const float *x, size_t n, const float *shift) {
-  VF_EACH(acc, n, vf_add(vf_take(acc + i, m), vf_sub(vf_take(x + i, m), vf_take(shift + i, m))));
+  VF_EACH(acc, n, vf_add(vf_load_upto(acc + i, m), vf_sub(vf_load_upto(x + i, m), vf_load_upto(shift + i, m))));
 }
 
 static void column_squares(float *acc, const float *x, size_t n, const float *mean, const float *low) {
-  VF_EACH(acc, n, add_square(vf_take(acc + i, m), vf_take(x + i, m), vf_take(mean + i, m), vf_take(low + i, m)));
+  VF_EACH(
+    acc, n,
+    add_square(vf_load_upto(acc + i, m), vf_load_upto(x + i, m), vf_load_upto(mean + i, m), vf_load_upto(low + i, m)));
 }
 
 static void column_scale(float *y, const float *x, size_t n, const float *mean, const float *low, const float *inverse,
                          float gamma, float beta) {
   vf g = vf_set(gamma), b = vf_set(beta);
-#define NORMAL vf_mul(centred(vf_take(x + i, m), vf_take(mean + i, m), vf_take(low + i, m)), vf_take(inverse + i, m))
+#define NORMAL                                                                                 \
+  vf_mul(centred(vf_load_upto(x + i, m), vf_load_upto(mean + i, m), vf_load_upto(low + i, m)), \
+         vf_load_upto(inverse + i, m))
   VF_EACH(y, n, vf_fma(NORMAL, g, b));
 #undef NORMAL
 }

@@ -1,6 +1,6 @@
-/* layer_norm_2d: the channels at each pixel of [N, C, H, W], which lie H W apart. A block of pixels is computed
- * together, column by column, in the three passes of norm.c; a pixel for which f32 is not enough is done again in
- * double. */
+/* layer_norm_2d: normalises the channels at each pixel of [N, C, H, W], which are H W apart. A block of pixels is
+ * computed together, one column per pixel, in the three passes of norm.c. A pixel for which f32 is not enough is
+ * recomputed in f64. */
 #include <string.h>
 
 #include "cpu/norm.h"
@@ -44,7 +44,7 @@ static void set_means(const norm2d *m, columns *c, size_t w) {
   }
 }
 
-/* One beyond f32 has the inverse NaN. */
+/* The inverse is NaN where f32 is not precise enough; returns whether there is no such column. */
 static bool set_inverses(const norm2d *m, columns *c, size_t w) {
   bool all = true;
   for (size_t i = 0; i < w; i++) {
@@ -60,26 +60,27 @@ static void norm_block(const void *user, cpu_row_buffer *b, size_t start, size_t
   const norm2d *m = user;
   columns c;
   const size_t n = m->lines.n, step = m->lines.inner;
-  memcpy(c.shift, cpu_rows_bring(&m->rows, b, start, w), w * sizeof *c.shift);
+  memcpy(c.shift, cpu_rows_load(&m->rows, b, start, w), w * sizeof *c.shift);
   for (size_t i = 0; i < w; i++) c.acc[i] = 0, c.sum[i] = 0;
   size_t done = 0;
   for (size_t k = 0; k < n && !cpu_stops_after(&done, w); k++) {
-    m->fns->column_sum(c.acc, cpu_rows_bring(&m->rows, b, start + k * step, w), w, c.shift);
+    m->fns->column_sum(c.acc, cpu_rows_load(&m->rows, b, start + k * step, w), w, c.shift);
     cpu_columns_flush(c.acc, c.sum, w, k, n);
   }
   set_means(m, &c, w);
   for (size_t k = 0; k < n && !cpu_stops_after(&done, w); k++) {
-    m->fns->column_squares(c.acc, cpu_rows_bring(&m->rows, b, start + k * step, w), w, c.mean, c.low);
+    m->fns->column_squares(c.acc, cpu_rows_load(&m->rows, b, start + k * step, w), w, c.mean, c.low);
     cpu_columns_flush(c.acc, c.sum, w, k, n);
   }
-  /* Before anything is written: the result may lie where x does. A pixel done here is not a column any more. */
+  /* All statistics are complete before anything is written: the result may alias x. pixel_wide writes its own
+   * column. */
   bool plain = set_inverses(m, &c, w);
   for (size_t begin = 0, end; begin < w; begin = end) {
     for (end = begin; end < w && (plain || !isnan(c.inverse[end])); end++) {}
     for (size_t k = 0; end > begin && k < n && !cpu_stops_after(&done, w); k++) {
       size_t at = start + begin + k * step;
-      const float *x = cpu_rows_bring(&m->rows, b, at, end - begin);
-      m->fns->column_scale(cpu_rows_place(&m->rows, b, at), x, end - begin, c.mean + begin, c.low + begin,
+      const float *x = cpu_rows_load(&m->rows, b, at, end - begin);
+      m->fns->column_scale(cpu_rows_result(&m->rows, b, at), x, end - begin, c.mean + begin, c.low + begin,
                            c.inverse + begin, (float)load_or(&m->gamma, k, 1), (float)load_or(&m->beta, k, 0));
       cpu_rows_store(&m->rows, b, at, end - begin);
     }

@@ -1,14 +1,14 @@
-/* Rows and columns for norms and softmax: pieces of any float type as f32, results on their way back, and tasks. */
+/* Rows and columns for norms and softmax: chunks of any float dtype as f32, storing of results, and tasks. */
 #include "cpu/norm.h"
 
-/* ---- pieces ---- */
+/* ---- chunks ---- */
 
 void cpu_rows_init(cpu_rows *r, const cpu_call *c, rlx_dtype dtype, const void *added) {
   const cpu_tile_moves *move = cpu_tile_move(c->isa);
   *r = (cpu_rows){.x = c->in[0],
                   .added = added,
                   .element = rlx_dtype_size(dtype),
-                  .in_form = dtype == RLX_F32,
+                  .is_f32 = dtype == RLX_F32,
                   .load = move->load[dtype],
                   .add = cpu_norm(c->isa)->add,
                   .out = c->out,
@@ -17,28 +17,28 @@ void cpu_rows_init(cpu_rows *r, const cpu_call *c, rlx_dtype dtype, const void *
 
 void cpu_row_buffer_init(cpu_row_buffer *b) {
   b->shift = 0;
-  b->piece = NULL;
+  b->chunk = NULL;
 }
 
-static const float *bring_one(const cpu_rows *r, const void *data, size_t at, size_t n, float *to) {
+static const float *load_one(const cpu_rows *r, const void *data, size_t at, size_t n, float *to) {
   const char *from = (const char *)data + at * r->element;
-  if (r->in_form) return (const float *)(const void *)from;
+  if (r->is_f32) return (const float *)(const void *)from;
   r->load(NULL, to, from, NULL, NULL, n);
   return to;
 }
 
-const float *cpu_rows_bring(const cpu_rows *r, cpu_row_buffer *b, size_t at, size_t n) {
-  if (b->piece && b->at == at && b->n == n) return b->piece;
-  b->piece = bring_one(r, r->x, at, n, b->brought);
+const float *cpu_rows_load(const cpu_rows *r, cpu_row_buffer *b, size_t at, size_t n) {
+  if (b->chunk && b->at == at && b->n == n) return b->chunk;
+  b->chunk = load_one(r, r->x, at, n, b->loaded);
   b->at = at, b->n = n;
   if (r->added) {
-    r->add(b->brought, b->piece, bring_one(r, r->added, at, n, b->second), n, b->shift);
-    b->piece = b->brought;
+    r->add(b->loaded, b->chunk, load_one(r, r->added, at, n, b->second), n, b->shift);
+    b->chunk = b->loaded;
   }
-  return b->piece;
+  return b->chunk;
 }
 
-float *cpu_rows_place(const cpu_rows *r, cpu_row_buffer *b, size_t at) {
+float *cpu_rows_result(const cpu_rows *r, cpu_row_buffer *b, size_t at) {
   return r->store ? b->result : (float *)r->out + at;
 }
 
@@ -82,7 +82,7 @@ void cpu_rows_run(cpu_row_cut cut, rlx_pool *pool, double cost, cpu_row_fn *fn, 
 
 /* ---- tasks of columns ---- */
 
-enum { FLUSH = 64 }; /* f32 terms of a column's sum before they go into a double */
+enum { FLUSH = 64 }; /* f32 terms of a column's sum before they are added in f64 */
 
 void cpu_columns_flush(float *acc, double *sum, size_t w, size_t k, size_t n) {
   if ((k + 1) % FLUSH != 0 && k + 1 < n) return;

@@ -1,9 +1,9 @@
 /* Ops that compare along an axis: argmax, argmin, top_k, sort, argsort.
  *
- * Sorting is one idea. An element becomes a 32-bit key that orders as the op wants (NaN above all, -0 as 0, inverted
- * for descending), its position goes below the key, and the line is a list of 64-bit numbers, no two equal: sorting
- * those is stable by itself. Long lists are sorted by bytes of the key; top_k of a long line keeps a heap of the best
- * instead. Each task sorts its lines in its own part of the work memory; their number depends on the size alone. */
+ * An element is mapped to a 32-bit key with the order of the op (NaN above all, -0 equal to 0, inverted for
+ * descending). Key and position form a 64-bit integer. No two are equal, so any sort of them is stable. Long lists use
+ * a radix sort over the bytes of the key; top_k of a long line keeps a heap of the k best instead. Each task sorts in
+ * its own part of the work memory; the number of tasks depends on the size alone. */
 #include "cpu/order.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "ir/element.h"
 #include "ir/walk.h"
 
-enum { MAX_TASKS = 32, SHORT = 48, ARG_PIECE = 1 << 20, LIST_PIECE = 1 << 16 };
+enum { MAX_TASKS = 32, SHORT = 48, ARG_CHUNK = 1 << 20, LIST_CHUNK = 1 << 16 };
 
 /* ---- argmax, argmin ---- */
 
@@ -24,7 +24,8 @@ typedef struct arg_work {
   bool largest, is_float, in_vectors;
 } arg_work;
 
-/* Whether element a wins over the best so far, b: a tie does not, NaN does over anything else. */
+/* Whether element a is better than the best so far, b. The first of equal values wins; NaN is better than any
+ * number. */
 static bool wins(const arg_work *w, size_t a, size_t b) {
   if (!w->is_float) {
     int64_t i = rlx_load_int(&w->x, a), j = rlx_load_int(&w->x, b);
@@ -34,8 +35,8 @@ static bool wins(const arg_work *w, size_t a, size_t b) {
   return g == g && (f != f || (w->largest ? f > g : f < g));
 }
 
-/* The best of a line whose elements before `at` have the given one. */
-static size_t arg_piece(const arg_work *w, size_t start, size_t at, size_t n, size_t best) {
+/* The best of n elements from `at` on and of `best`, the best of those before. */
+static size_t arg_chunk(const arg_work *w, size_t start, size_t at, size_t n, size_t best) {
   if (w->in_vectors) {
     const unsigned char *x = (const unsigned char *)w->x.data + (start + at) * rlx_dtype_size(w->x.dtype);
     size_t k = at + cpu_order(w->c->isa)->extreme(w->x.dtype, x, n, w->largest);
@@ -54,9 +55,9 @@ static void arg_lines(void *user, size_t begin, size_t end, unsigned thread) {
   for (size_t line = begin; line < end; line++) {
     size_t start = rlx_line_start(w->lines, line), best = 0;
     for (size_t at = 0, count; at < w->lines.n; at += count) {
-      count = w->lines.n - at < ARG_PIECE ? w->lines.n - at : ARG_PIECE;
+      count = w->lines.n - at < ARG_CHUNK ? w->lines.n - at : ARG_CHUNK;
       if (cpu_stops_after(&done, w->in_vectors ? count / 4 : 4 * count)) return;
-      best = arg_piece(w, start, at, count, best);
+      best = arg_chunk(w, start, at, count, best);
     }
     rlx_store_int(&out, line, (int64_t)best);
   }
@@ -81,7 +82,7 @@ static rlx_status run_arg(const cpu_call *c) {
 
 typedef struct selection {
   int64_t axis;
-  bool descending, positions; /* the result holds positions, else the values there */
+  bool descending, positions; /* positions: the result holds positions, else values */
 } selection;
 
 static selection selection_of(const rlx_node_rec *n) {
@@ -121,7 +122,7 @@ static bool claim_select(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
     list[k] = (uint64_t)((KEY) ^ flip) << 32 | (first + k); \
   }
 
-/* Of n elements, the first of which is the line's element `first`. */
+/* Entries of n elements; the first is element `first` of the line. */
 static void make_list(rlx_dtype dtype, const void *x, size_t step, size_t first, size_t n, bool descending,
                       uint64_t *list) {
   uint32_t flip = descending ? UINT32_MAX : 0;
@@ -146,8 +147,8 @@ static void sort_short(uint64_t *list, size_t n) {
   }
 }
 
-/* By each byte of the key, least first, of a list whose positions ascend; a byte that is the same everywhere is passed
- * over. Returns the sorted one; NULL: stopped. */
+/* LSD radix sort by the bytes of the key. Positions ascend already, so only the key is sorted. A byte that is the same
+ * in all entries is skipped. Returns the sorted list; NULL: stopped. */
 static uint64_t *sort_long(uint64_t *list, uint64_t *spare, size_t n) {
   size_t done = 0;
   for (int shift = 32; shift < 64; shift += 8) {
@@ -175,7 +176,7 @@ static uint64_t *sort_list(uint64_t *list, uint64_t *spare, size_t n) {
   return list;
 }
 
-/* The heap's largest is at 0; v is put in its place and sinks. */
+/* Replaces the largest entry, heap[0], by v and sifts it down. */
 static void heap_replace(uint64_t *heap, size_t n, uint64_t v) {
   size_t at = 0;
   for (size_t child; (child = 2 * at + 1) < n; at = child) {
@@ -190,7 +191,7 @@ uint64_t *cpu_order_smallest(uint64_t *list, uint64_t *spare, size_t n, size_t k
   if (k > n / 8) return sort_list(list, spare, n);
   uint64_t *heap = spare;
   size_t done = 0;
-  for (size_t i = 0; i < k; i++) { /* the first k, each risen to its place */
+  for (size_t i = 0; i < k; i++) { /* builds the heap: sifts each entry up */
     size_t at = i;
     for (; at > 0 && heap[(at - 1) / 2] < list[i]; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
     heap[at] = list[i];
@@ -201,7 +202,7 @@ uint64_t *cpu_order_smallest(uint64_t *list, uint64_t *spare, size_t n, size_t k
     if (enters) heap_replace(heap, k, list[i]);
     if (cpu_stops_after(&done, enters ? 64 : 1)) return NULL;
   }
-  for (size_t left = k; left > 1; left--) { /* the largest that is left goes to the end */
+  for (size_t left = k; left > 1; left--) { /* heap sort: moves the largest to the end */
     uint64_t v = heap[left - 1];
     heap[left - 1] = heap[0];
     heap_replace(heap, left - 1, v);
@@ -229,7 +230,7 @@ static void select_lines(void *user, size_t begin, size_t end, unsigned thread) 
   for (size_t line = begin; line < end; line++) {
     size_t start = rlx_line_start(w->from, line), to = rlx_line_start(w->to, line);
     for (size_t at = 0, count; at < n; at += count) {
-      count = n - at < LIST_PIECE ? n - at : LIST_PIECE;
+      count = n - at < LIST_CHUNK ? n - at : LIST_CHUNK;
       if (cpu_stops_after(&done, 8 * count)) return;
       make_list(w->dtype, x + (start + at * w->from.inner) * w->size, w->from.inner, at, count, w->how.descending,
                 list + at);
@@ -256,7 +257,7 @@ static rlx_status run_select(const cpu_call *c) {
                    .size = rlx_dtype_size(x->dtype)};
   size_t n = w.from.outer * w.from.inner, tasks = count_tasks(n);
   w.grain = (n - 1) / tasks + 1;
-  /* Few short lines are not worth a second thread. */
+  /* A small amount of work is not worth a second thread. */
   if ((double)n * (double)w.from.n * 10 < 16000) w.grain = n;
   cpu_parallel(c->pool, n, w.grain, select_lines, &w);
   return RLX_OK;

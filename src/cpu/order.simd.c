@@ -1,45 +1,45 @@
-/* argmax and argmin of a contiguous line: blocks are first asked for their extreme alone, which is quick in vectors,
- * and only a block that beats all before it is searched for the place. */
+/* argmax and argmin of a contiguous line. Each block is first reduced to its extreme, which is fast in vectors. Only
+ * the first block that holds the overall extreme is then searched for its position. */
 #include "cpu/order.h"
 #include "cpu/simd.h"
 
 enum { BLOCK = 1024 };
 
-#define EXTREME(name, T, LOAD, LOAD_ONE)                                                           \
-  /* The extreme of n > 0 elements, NaN if one is NaN. The least is the largest of the negated. */ \
-  static float name##_block(const T *x, size_t n, float sign) {                                    \
-    float best = -INFINITY;                                                                        \
-    size_t i = 0;                                                                                  \
-    if (n >= VF_LANES) {                                                                           \
-      vf top = vf_set(-INFINITY), by = vf_set(sign), odd = vf_zero();                              \
-      for (; i + VF_LANES <= n; i += VF_LANES) {                                                   \
-        vf v = vf_mul(LOAD(x + i), by);                                                            \
-        top = vf_max(v, top); /* the second where either is NaN */                                 \
-        odd = vf_select(vf_is_nan(v), v, odd);                                                     \
-      }                                                                                            \
-      if (vm_any(vf_is_nan(odd))) return NAN;                                                      \
-      best = vf_hmax(top);                                                                         \
-    }                                                                                              \
-    for (; i < n; i++) {                                                                           \
-      float v = LOAD_ONE(x[i]) * sign;                                                             \
-      if (v != v) return NAN;                                                                      \
-      best = v > best ? v : best;                                                                  \
-    }                                                                                              \
-    return best;                                                                                   \
-  }                                                                                                \
-  static size_t name(const T *x, size_t n, bool largest) {                                         \
-    float sign = largest ? 1.0f : -1.0f, best = 0;                                                 \
-    size_t block = 0, end = 0;                                                                     \
-    for (size_t at = 0; at < n && !(best != best); at += BLOCK) {                                  \
-      size_t count = n - at < BLOCK ? n - at : BLOCK;                                              \
-      float v = name##_block(x + at, count, sign);                                                 \
-      if (at == 0 || v > best || v != v) best = v, block = at, end = at + count;                   \
-    }                                                                                              \
-    for (size_t i = block; i < end; i++) {                                                         \
-      float v = LOAD_ONE(x[i]) * sign;                                                             \
-      if (v == best || (v != v && best != best)) return i;                                         \
-    }                                                                                              \
-    return block;                                                                                  \
+#define EXTREME(name, T, LOAD, LOAD_ONE)                                                    \
+  /* The maximum of n > 0 elements times `sign` (-1 for the minimum); NaN if one is NaN. */ \
+  static float name##_block(const T *x, size_t n, float sign) {                             \
+    float best = -INFINITY;                                                                 \
+    size_t i = 0;                                                                           \
+    if (n >= VF_LANES) {                                                                    \
+      vf top = vf_set(-INFINITY), by = vf_set(sign), nans = vf_zero();                      \
+      for (; i + VF_LANES <= n; i += VF_LANES) {                                            \
+        vf v = vf_mul(LOAD(x + i), by);                                                     \
+        top = vf_max(v, top); /* the second where either is NaN */                          \
+        nans = vf_select(vf_is_nan(v), v, nans);                                            \
+      }                                                                                     \
+      if (vm_any(vf_is_nan(nans))) return NAN;                                              \
+      best = vf_hmax(top);                                                                  \
+    }                                                                                       \
+    for (; i < n; i++) {                                                                    \
+      float v = LOAD_ONE(x[i]) * sign;                                                      \
+      if (v != v) return NAN;                                                               \
+      best = v > best ? v : best;                                                           \
+    }                                                                                       \
+    return best;                                                                            \
+  }                                                                                         \
+  static size_t name(const T *x, size_t n, bool largest) {                                  \
+    float sign = largest ? 1.0f : -1.0f, best = 0;                                          \
+    size_t block = 0, end = 0;                                                              \
+    for (size_t at = 0; at < n && !(best != best); at += BLOCK) {                           \
+      size_t count = n - at < BLOCK ? n - at : BLOCK;                                       \
+      float v = name##_block(x + at, count, sign);                                          \
+      if (at == 0 || v > best || v != v) best = v, block = at, end = at + count;            \
+    }                                                                                       \
+    for (size_t i = block; i < end; i++) {                                                  \
+      float v = LOAD_ONE(x[i]) * sign;                                                      \
+      if (v == best || (v != v && best != best)) return i;                                  \
+    }                                                                                       \
+    return block;                                                                           \
   }
 
 CPU_INLINE float one_f32(float x) { return x; }

@@ -1,13 +1,14 @@
-/* How work is cut for threads: by its size alone, so that the cuts, and with them every rounding, are the same whatever
- * the number of threads. */
+/* Splits work into tasks for threads by its size alone. The split, and with it every rounding, is the same for any
+ * number of threads. */
 #include "base/budget.h"
 #include "cpu/cpu.h"
 
-/* Waking a thread costs some microseconds; a task should take a few times that. Past MAX_TASKS finer cuts balance no
- * better on the machines we know, unless tasks would be so long that a caller who cancels has to wait for one. */
+/* Waking a thread costs some microseconds; a task should take a few times that. More than MAX_TASKS tasks balance no
+ * better on the machines measured, unless tasks were so long that cancelling has to wait for one. */
 enum { TASK_NS = 16000, MAX_TASKS = 128, LONG_TASK_NS = 10000000 };
 
-/* Set while this thread runs a program: its values may be given up. Packing a weight, which others will read, is not. */
+/* Set while this thread runs a program, whose results may be abandoned. Packing a weight may not be: others will read
+ * it. */
 static _Thread_local bool may_stop;
 
 void cpu_set_may_stop(bool on) { may_stop = on; }
@@ -27,7 +28,7 @@ static void run_range(void *user, size_t task, unsigned thread) {
 }
 
 void cpu_parallel(rlx_pool *pool, size_t n, size_t grain, cpu_range_fn fn, void *user) {
-  if (n == 0 || (may_stop && rlx_budget_is_stopped())) return; /* what it would read may not be there */
+  if (n == 0 || (may_stop && rlx_budget_is_stopped())) return; /* its inputs may be incomplete */
   if (grain == 0) grain = 1;
   if (n <= grain) {
     fn(user, 0, n, 0);
@@ -41,12 +42,12 @@ void cpu_parallel(rlx_pool *pool, size_t n, size_t grain, cpu_range_fn fn, void 
 size_t cpu_grain(size_t n, double cost) {
   double items = cost > 0 ? (double)TASK_NS / cost : (double)n;
   size_t grain = items < 1 ? 1 : items < (double)n ? (size_t)items : n;
-  size_t fewest = n / MAX_TASKS + (n % MAX_TASKS != 0);
-  if (grain < fewest) grain = fewest;
-  double longest = cost > 0 ? (double)LONG_TASK_NS / cost : (double)n;
-  if ((double)grain > longest) grain = longest < 1 ? 1 : (size_t)longest;
+  size_t min_grain = n / MAX_TASKS + (n % MAX_TASKS != 0);
+  if (grain < min_grain) grain = min_grain;
+  double max_grain = cost > 0 ? (double)LONG_TASK_NS / cost : (double)n;
+  if ((double)grain > max_grain) grain = max_grain < 1 ? 1 : (size_t)max_grain;
   if (grain == 0) return 1;
-  /* As many tasks, but even ones: two threads wait for the longer of two. */
+  /* The same number of tasks, but of equal size: two threads wait for the longer of two. */
   size_t tasks = n / grain + (n % grain != 0);
   return tasks ? n / tasks + (n % tasks != 0) : 1;
 }

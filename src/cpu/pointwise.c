@@ -1,17 +1,16 @@
 /* Element-wise nodes and regions: the loop over tiles.
  *
- * A node was compiled into steps (pointwise_build.c). A task runs all steps for each of its tiles in turn, so that what
- * one step leaves in a tile the next finds in the first-level cache, and memory is read and written once per region.
- * Operands in f32, i64 or bool that lie like the result are read where they are, and the last step writes the result
- * where it belongs. */
+ * A node was compiled into steps (pointwise_build.c). A task runs all steps for one tile before the next, so that each
+ * step finds the previous results in the L1 cache and memory is read and written once per region. Operands in f32, i64
+ * or bool that are indexed like the result are read in place, and the last step writes the result directly. */
 #include <stdatomic.h>
 
 #include "cpu/pointwise.h"
 
 /* ---- claim and prepare ---- */
 
-/* The result may be written over an input of the same shape and size of element: a tile is read before it is
- * written, and no later tile reads it. */
+/* The result may overwrite an input of the same shape and element size: a tile is read before it is written, and no
+ * later tile reads it. */
 static uint32_t in_place_bits(const rlx_graph *g, const rlx_node_rec *n) {
   uint32_t bits = 0;
   for (uint32_t i = 0; i < n->n_in && i < 32; i++) {
@@ -60,7 +59,7 @@ static const char *operand_data(const pw_run *r, const cpu_pw_operand *o) {
   return o->constant ? o->constant : r->call->in[o->input];
 }
 
-/* n times the element at `from`, which is in the operand's own type. */
+/* n times the element at `from`, which is in the operand's dtype. */
 static void fill_operand(const cpu_pw_operand *o, void *to, const void *from, size_t n) {
   int64_t one;
   o->load(NULL, &one, from, NULL, NULL, 1);
@@ -72,9 +71,9 @@ static size_t form_bytes(const cpu_pw_program *p, const cpu_pw_operand *o) {
   return bytes[p->values[o->value].form];
 }
 
-/* A tile of an operand that is broadcast, run by run along the last axis. Returns where it lies: in the operand's
- * memory, where the tile is a piece of one run, else at `to`. */
-static void *bring_runs(const cpu_pw_program *p, const cpu_pw_operand *o, const char *data, tile t, char *to) {
+/* Loads a tile of an operand that is broadcast, run by run along the last axis. Returns its address: in the operand's
+ * memory where the tile is part of one run, else `to`. */
+static void *load_runs(const cpu_pw_program *p, const cpu_pw_operand *o, const char *data, tile t, char *to) {
   size_t index[RLX_MAX_RANK], at = 0, rest = t.first;
   int last = p->axes.n - 1;
   for (int i = last; i >= 0; i--) {
@@ -89,7 +88,7 @@ static void *bring_runs(const cpu_pw_program *p, const cpu_pw_operand *o, const 
     if (step) o->load(NULL, to + done * wide, data + at * o->bytes, NULL, NULL, n);
     else fill_operand(o, to + done * wide, data + at * o->bytes, n);
     done += n;
-    at -= index[last] * step, index[last] = 0; /* the start of the run; and on to the next */
+    at -= index[last] * step, index[last] = 0; /* back to the start of the run, then on to the next */
     for (int i = last - 1; i >= 0; i--) {
       at += o->stride[i];
       if (++index[i] < p->axes.size[i]) break;
@@ -99,21 +98,21 @@ static void *bring_runs(const cpu_pw_program *p, const cpu_pw_operand *o, const 
   return to;
 }
 
-static void *bring(pw_run *r, const cpu_pw_operand *o, tile t, void *to) {
+static void *load_operand(pw_run *r, const cpu_pw_operand *o, tile t, void *to) {
   const char *data = operand_data(r, o);
   switch (o->access) {
     case CPU_PW_FLAT:
       if (o->in_form) return (void *)(uintptr_t)(data + t.first * o->bytes);
       o->load(NULL, to, data + t.first * o->bytes, NULL, NULL, t.n);
       return to;
-    case CPU_PW_RUNS: return bring_runs(r->program, o, data, t, to);
+    case CPU_PW_RUNS: return load_runs(r->program, o, data, t, to);
     case CPU_PW_BLOCKS: {
       const rlx_dtype_info *info = rlx_dtype_describe(o->dtype);
       data += t.first / info->block_elements * info->block_bytes;
       if (rlx_quant_decode(o->dtype, data, to, t.n) != RLX_OK) atomic_store(&r->failed, true);
       return to;
     }
-    case CPU_PW_ONE: break; /* lies ready */
+    case CPU_PW_ONE: break; /* filled in advance */
   }
   return to;
 }
@@ -123,7 +122,7 @@ static void run_tiles(void *user, size_t begin, size_t end, unsigned thread) {
   pw_run *r = user;
   const cpu_pw_program *p = r->program;
   _Alignas(64) unsigned char slots[CPU_PW_SLOT_BYTES];
-  void *home[CPU_PW_MAX_VALUES], *at[CPU_PW_MAX_VALUES]; /* where a value has its slot, and where it lies now */
+  void *home[CPU_PW_MAX_VALUES], *at[CPU_PW_MAX_VALUES]; /* a value's slot, and its current address */
   for (uint32_t v = 0; v < p->n_values; v++)
     at[v] = home[v] = p->values[v].slot == CPU_PW_NONE ? NULL : slots + (size_t)p->values[v].slot * p->slot_bytes;
   for (uint32_t k = 0; k < p->n_operands; k++)
@@ -136,7 +135,7 @@ static void run_tiles(void *user, size_t begin, size_t end, unsigned thread) {
     for (uint32_t s = 0; s < p->n_steps; s++) {
       const cpu_pw_step *step = &p->steps[s];
       if (step->fn) step->fn(&step->args, at[step->dst], at[step->a], at[step->b], at[step->c], t.n);
-      else at[step->dst] = bring(r, &p->operands[step->a], t, home[step->dst]);
+      else at[step->dst] = load_operand(r, &p->operands[step->a], t, home[step->dst]);
     }
     if (p->store) p->store(NULL, out, at[p->result], NULL, NULL, t.n);
   }

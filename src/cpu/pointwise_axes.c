@@ -1,6 +1,5 @@
-/* Axes of a broadcast walk, merged. Most shapes that look complicated are not: what all operands walk in one stride
- * is one axis, and an axis of size 1 is none. What is left of a bias added to [8, 16, 128] is [128, 128] with
- * strides 0 and 1. */
+/* Merges the axes of a broadcast loop nest. Adjacent axes that every operand traverses with one stride become one axis,
+ * and axes of size 1 are dropped. A bias added to [8, 16, 128] becomes [128, 128] with strides 0 and 1. */
 #include "cpu/pointwise.h"
 #include "ir/walk.h"
 
@@ -15,7 +14,7 @@ void cpu_axes_broadcast(cpu_axes *x, const rlx_dims *shape) {
   rlx_broadcast_strides(shape, &to, x->stride[x->n_operands++]);
 }
 
-/* Axis i and the next are one walk for every operand. */
+/* Whether axis i and the next can be one axis for every operand. */
 static bool merges(const cpu_axes *x, int i) {
   for (int k = 0; k < x->n_operands; k++)
     if (x->stride[k][i] != x->stride[k][i + 1] * x->size[i + 1]) return false;

@@ -1,12 +1,11 @@
-/* The compiler of element-wise nodes: one op, or the body of a region, becomes a list of steps over tiles.
+/* Compiles element-wise nodes: one op, or the body of a region, becomes a list of steps over tiles.
  *
- * Values are numbered; a step makes one value of up to three. Where a node's type is narrower than its form (f16 in
- * f32 tiles, i8 in i64 tiles) a step fits the value to its type, so that a region has the bits of its nodes run one
- * by one. An operand is brought to the tile just before its first use, and a value's slot is free for another after
- * its last, so few tiles are alive at a time and all of them stay in the first-level cache: the fewer they are, the
- * longer the tile.
+ * Values are numbered; a step computes one value from up to three. Where a node's dtype is narrower than its form (f16
+ * in f32 tiles, i8 in i64 tiles), a step fits the value to its dtype. So a region gives the same bits as its nodes run
+ * one by one. An operand is loaded just before its first use, and a value's slot is reused after its last. So few tiles
+ * are live at a time and all of them stay in the L1 cache. The fewer they are, the longer a tile can be.
  *
- * Everything is decided here, from the types and shapes alone; pointwise.c only walks the steps. */
+ * All decisions are made here, from dtypes and shapes alone; pointwise.c only executes the steps. */
 #include "cpu/pointwise.h"
 #include "ir/act.h"
 #include "ir/element.h"
@@ -15,8 +14,8 @@
 const char cpu_pw_no_memory[] = "no memory for an element-wise program";
 
 enum {
-  MAX_NODES = 160, /* of a body, leaves included */
-  MIN_RUN = 128,   /* rows from this length on have tiles of their own: then a broadcast row is read where it lies */
+  MAX_NODES = 160, /* of a body, including leaves */
+  MIN_RUN = 128,   /* rows of at least this length have their own tiles, so that a broadcast row is read in place */
 };
 
 typedef struct builder {
@@ -27,13 +26,13 @@ typedef struct builder {
   cpu_pw_operand operands[CPU_PW_MAX_OPERANDS];
   cpu_pw_step steps[CPU_PW_MAX_STEPS];
   cpu_pw_value values[CPU_PW_MAX_VALUES];
-  uint16_t operand_of[CPU_PW_MAX_VALUES]; /* one more than the operand; 0: made by a step, or brought already */
+  uint16_t operand_of[CPU_PW_MAX_VALUES]; /* 1 + the operand's index; 0: computed by a step, or already loaded */
   uint32_t n_operands, n_steps, n_values;
   double cost;
-  const char *why; /* set: given up */
+  const char *why; /* set: not supported */
 } builder;
 
-/* What an op costs beyond reading and writing, in nanoseconds per element on a middling machine. */
+/* The cost of an op beyond loads and stores, in nanoseconds per element on a typical machine. */
 static const float op_cost[RLX_OP_COUNT] = {
   [RLX_OP_gelu] = 0.8f,    [RLX_OP_gelu_approx] = 0.6f, [RLX_OP_silu] = 0.5f,
   [RLX_OP_sigmoid] = 0.5f, [RLX_OP_tanh] = 0.7f,        [RLX_OP_exp] = 0.4f,
@@ -47,24 +46,24 @@ static const float op_cost[RLX_OP_COUNT] = {
 
 /* ---- values and steps ---- */
 
-static uint16_t give_up(builder *b, const char *why) {
+static uint16_t reject(builder *b, const char *why) {
   if (!b->why) b->why = why;
   return 0;
 }
 
 static uint16_t new_value(builder *b, cpu_form form) {
-  if (b->n_values == CPU_PW_MAX_VALUES) return give_up(b, "the region is too large");
+  if (b->n_values == CPU_PW_MAX_VALUES) return reject(b, "the region is too large");
   b->values[b->n_values] = (cpu_pw_value){.form = form, .slot = CPU_PW_NONE};
   return (uint16_t)b->n_values++;
 }
 
 static void add_step(builder *b, cpu_pw_step step) {
-  if (b->n_steps == CPU_PW_MAX_STEPS) give_up(b, "the region is too large");
+  if (b->n_steps == CPU_PW_MAX_STEPS) reject(b, "the region is too large");
   else b->steps[b->n_steps++] = step;
 }
 
-/* Before its first use an operand is brought; one that is the same for all elements lies ready from the start. */
-static void bring(builder *b, uint16_t v) {
+/* Adds the load of an operand before its first use. An operand that is one element for all is filled in advance. */
+static void load_operand(builder *b, uint16_t v) {
   if (!b->operand_of[v]) return;
   uint16_t operand = (uint16_t)(b->operand_of[v] - 1);
   b->operand_of[v] = 0;
@@ -72,8 +71,8 @@ static void bring(builder *b, uint16_t v) {
 }
 
 static uint16_t emit(builder *b, cpu_tile_fn fn, cpu_form form, const uint16_t in[3], const cpu_tile_args *args) {
-  if (!fn) return give_up(b, "no tile function for this op and type");
-  for (int i = 0; i < 3; i++) bring(b, in[i]);
+  if (!fn) return reject(b, "no tile function for this op and type");
+  for (int i = 0; i < 3; i++) load_operand(b, in[i]);
   uint16_t v = new_value(b, form);
   add_step(b, (cpu_pw_step){.fn = fn, .dst = v, .a = in[0], .b = in[1], .c = in[2], .args = *args});
   b->cost += 0.1;
@@ -84,7 +83,7 @@ static uint16_t emit1(builder *b, cpu_tile_fn fn, cpu_form form, uint16_t a, con
   return emit(b, fn, form, (uint16_t[3]){a, 0, 0}, args);
 }
 
-/* The value as its type holds it, in its own place. */
+/* Rounds or wraps the value to its dtype, in place. */
 static uint16_t fit(builder *b, uint16_t v, rlx_dtype dtype) {
   if (b->move->fit[dtype]) add_step(b, (cpu_pw_step){.fn = b->move->fit[dtype], .dst = v, .a = v});
   return v;
@@ -92,13 +91,12 @@ static uint16_t fit(builder *b, uint16_t v, rlx_dtype dtype) {
 
 /* ---- operands ---- */
 
-/* The next operand; its strides are the caller's to add to the axes, which happens just before. */
+/* The next operand; the caller has just added its strides to the axes. */
 static uint16_t add_operand(builder *b, rlx_dtype dtype, uint32_t input, const void *constant) {
   cpu_form form = cpu_form_of(dtype);
   bool blocks = rlx_dtype_is_block(dtype);
   if (!blocks && !b->move->load[dtype])
-    return give_up(b,
-                   dtype == RLX_F64 ? "f64 runs through the reference" : "complex numbers run through the reference");
+    return reject(b, dtype == RLX_F64 ? "f64 runs through the reference" : "complex numbers run through the reference");
   uint16_t v = new_value(b, form);
   if (b->why) return 0;
   b->operands[b->n_operands] = (cpu_pw_operand){.constant = constant,
@@ -115,7 +113,7 @@ static uint16_t add_operand(builder *b, rlx_dtype dtype, uint32_t input, const v
 }
 
 static uint16_t add_broadcast(builder *b, const rlx_type *type, uint32_t input, const void *constant) {
-  if (b->n_operands == CPU_PW_MAX_OPERANDS) return give_up(b, "the region has too many inputs");
+  if (b->n_operands == CPU_PW_MAX_OPERANDS) return reject(b, "the region has too many inputs");
   cpu_axes_broadcast(&b->axes, &type->shape);
   return add_operand(b, type->dtype, input, constant);
 }
@@ -128,7 +126,7 @@ static uint16_t add_zero(builder *b) {
 
 /* ---- nodes ---- */
 
-/* x under the rules of cast, as an integer of this type. */
+/* x as an integer of this dtype, by the rules of cast. */
 static int64_t saturate(rlx_dtype dtype, double x) {
   int64_t storage;
   rlx_tensor one = {.dtype = dtype, .data = &storage};
@@ -139,10 +137,10 @@ static int64_t saturate(rlx_dtype dtype, double x) {
 static cpu_tile_args args_of(const rlx_node_rec *n, rlx_dtype in) {
   cpu_tile_args args = {.bits = 8 * (int)rlx_dtype_size(in)};
   const rlx_op_table_row *row = rlx_op_table_get(n->op);
-  bool family = rlx_scalar_get(n->op)->unary != NULL; /* its attributes are alpha and beta, in this order */
+  bool family = rlx_scalar_get(n->op)->unary != NULL; /* then the attributes are alpha and beta, in this order */
   if (family && row->n_attrs > 0) args.alpha = (float)*(const double *)rlx_attr_at(n->attrs, &row->attrs[0]);
   if (family && row->n_attrs > 1) args.beta = (float)*(const double *)rlx_attr_at(n->attrs, &row->attrs[1]);
-  if (rlx_dtype_is_int(n->type.dtype)) { /* conversions saturate to the result's type */
+  if (rlx_dtype_is_int(n->type.dtype)) { /* conversions saturate to the result's dtype */
     args.lo = saturate(n->type.dtype, -RLX_INFINITY);
     args.hi = saturate(n->type.dtype, RLX_INFINITY);
   }
@@ -157,9 +155,9 @@ static uint16_t build_cast(builder *b, const rlx_node_rec *n, rlx_dtype from, ui
   rlx_dtype to = n->type.dtype;
   cpu_tile_args args = args_of(n, from);
   cpu_form f = cpu_form_of(from), t = cpu_form_of(to);
-  if (f == t && (f != CPU_INTS || from == to)) /* floats of all types have one form; so have equal types */
+  if (f == t && (f != CPU_INTS || from == to)) /* all float dtypes share one form */
     return from == to || !b->move->fit[to] ? x : emit1(b, b->move->fit[to], t, x, &args);
-  bool twice = f == CPU_INTS && to == RLX_BF16; /* rounded to f32, then to bf16 */
+  bool twice = f == CPU_INTS && to == RLX_BF16; /* would be rounded to f32, then to bf16 */
   uint16_t v = emit1(b, twice ? b->move->ints_to_odd : b->move->convert[f][t], t, x, &args);
   return t == CPU_FLOATS ? fit(b, v, to) : v;
 }
@@ -179,7 +177,7 @@ static uint16_t build_node(builder *b, const rlx_node_rec *n, const uint16_t giv
   rlx_dtype to = n->type.dtype, from = rlx_graph_at(b->graph, n->in[0])->type.dtype;
   uint16_t in[3] = {given[0], given[1], given[2]};
   if (!rlx_dtype_is_block(to) && !b->move->load[to])
-    return give_up(b, to == RLX_F64 ? "f64 runs through the reference" : "complex numbers run through the reference");
+    return reject(b, to == RLX_F64 ? "f64 runs through the reference" : "complex numbers run through the reference");
   b->cost += (double)op_cost[n->op];
   if (n->op == RLX_OP_cast) return build_cast(b, n, from, in[0]);
   if (n->op == RLX_OP_fused_swiglu) return build_swiglu(b, n, in);
@@ -189,7 +187,7 @@ static uint16_t build_node(builder *b, const rlx_node_rec *n, const uint16_t giv
   return fit(b, emit(b, b->ops[form]->op[n->op], cpu_form_of(to), in, &args), to);
 }
 
-/* The axis that a vector among the inputs lies on; -1: it broadcasts from the last one, as in most ops. */
+/* The axis of the inputs that are vectors; -1: they broadcast along the last axis, as in most ops. */
 static int64_t channel_axis(const rlx_node_rec *n) {
   int rank = n->type.shape.n;
   if (n->op == RLX_OP_batch_norm_inference) return 1;
@@ -206,7 +204,7 @@ static uint16_t add_input(builder *b, const rlx_node_rec *n, uint32_t i) {
   return add_operand(b, type->dtype, i, NULL);
 }
 
-/* (x - mean) / deviation gamma + beta, rounded to the type once. */
+/* (x - mean) / deviation gamma + beta, rounded to the dtype once. */
 static uint16_t build_batch_norm(builder *b, const rlx_node_rec *n, const uint16_t in[5]) {
   const cpu_tile_ops *f = b->ops[CPU_FLOATS];
   const cpu_tile_args args = {.alpha = (float)RLX_ATTRS(batch_norm_inference, n)->eps};
@@ -222,7 +220,7 @@ static uint16_t build_single(builder *b, const rlx_node_rec *n) {
   uint16_t in[5] = {0, 0, 0, 0, 0};
   for (uint32_t i = 0; i < n->n_in && i < 5 && !b->why; i++) {
     if (!n->in[i]) continue;
-    if (i > 0 && n->in[i] == n->in[0] && channel_axis(n) < 0) in[i] = in[0]; /* brought once */
+    if (i > 0 && n->in[i] == n->in[0] && channel_axis(n) < 0) in[i] = in[0]; /* loaded once */
     else in[i] = add_input(b, n, i);
   }
   if (b->why) return 0;
@@ -241,14 +239,14 @@ static void mark_needed(const rlx_graph *body, bool *needed) {
 
 static uint16_t build_inner(builder *b, const rlx_node_rec *n, const uint16_t *value) {
   uint16_t in[3] = {0, 0, 0};
-  if (n->n_in > 3) return give_up(b, "no tile function for this op and type");
+  if (n->n_in > 3) return reject(b, "no tile function for this op and type");
   for (uint32_t i = 0; i < n->n_in; i++) in[i] = value[n->in[i]];
   const rlx_node_rec *x = rlx_graph_at(b->graph, n->in[0]);
   bool codes = n->op == RLX_OP_quantize || n->op == RLX_OP_dequantize;
   for (uint32_t i = 1; codes && i < n->n_in; i++)
     if (n->in[i] && rlx_dims_count(&rlx_graph_at(b->graph, n->in[i])->type.shape) != 1)
-      return give_up(b, "a region with codes per channel");
-  if (rlx_dtype_is_block(x->type.dtype)) return give_up(b, "a region with a block type");
+      return reject(b, "a region with codes per channel");
+  if (rlx_dtype_is_block(x->type.dtype)) return reject(b, "a region with a block type");
   return build_node(b, n, in);
 }
 
@@ -256,7 +254,7 @@ static uint16_t build_region(builder *b, const rlx_node_rec *region) {
   const rlx_graph *body = RLX_ATTRS(region, region)->body;
   bool needed[MAX_NODES] = {false};
   uint16_t value[MAX_NODES] = {0};
-  if (rlx_graph_end(body) > MAX_NODES) return give_up(b, "the region is too large");
+  if (rlx_graph_end(body) > MAX_NODES) return reject(b, "the region is too large");
   mark_needed(body, needed);
   b->graph = body;
   uint32_t input = 0;
@@ -271,7 +269,7 @@ static uint16_t build_region(builder *b, const rlx_node_rec *region) {
   return b->why ? 0 : value[body->outputs.v[0].node];
 }
 
-/* ---- how operands lie, and which slots values take ---- */
+/* ---- access of operands, and slots of values ---- */
 
 static void set_access(builder *b, const rlx_dims *shape) {
   cpu_axes flat;
@@ -293,16 +291,16 @@ static void set_access(builder *b, const rlx_dims *shape) {
 }
 
 typedef struct slots {
-  uint32_t last[CPU_PW_MAX_VALUES]; /* the step that reads a value last */
+  uint32_t last[CPU_PW_MAX_VALUES]; /* the last step that reads the value */
   uint16_t unused[CPU_PW_MAX_VALUES];
   uint32_t n_unused, n;
 } slots;
 
-static void take_slot(builder *b, slots *s, uint16_t v) {
+static void assign_slot(builder *b, slots *s, uint16_t v) {
   b->values[v].slot = s->n_unused ? s->unused[--s->n_unused] : (uint16_t)s->n++;
 }
 
-/* The values a step reads: an operand's step reads none. */
+/* The values that a step reads; an operand's load reads none. */
 static uint32_t step_reads(const cpu_pw_step *step, uint16_t reads[3]) {
   if (!step->fn) return 0;
   reads[0] = step->a, reads[1] = step->b, reads[2] = step->c;
@@ -310,12 +308,12 @@ static uint32_t step_reads(const cpu_pw_step *step, uint16_t reads[3]) {
 }
 
 static bool reads_in_place(const builder *b, const cpu_pw_step *step) {
-  if (step->fn) return false; /* it names values, and no operand */
+  if (step->fn) return false; /* its operands are values */
   const cpu_pw_operand *o = &b->operands[step->a];
   return o->in_form && o->access == CPU_PW_FLAT;
 }
 
-/* `direct`: the value that is written where the result lies, 0 for none. */
+/* `direct`: the value that is written into the result itself, 0 for none. */
 static uint32_t assign_slots(builder *b, uint16_t result, uint16_t direct) {
   slots s;
   memset(&s, 0, sizeof s);
@@ -325,25 +323,25 @@ static uint32_t assign_slots(builder *b, uint16_t result, uint16_t direct) {
   s.last[result] = UINT32_MAX;
   for (uint32_t k = 0; k < b->n_operands; k++) {
     if (b->operands[k].access != CPU_PW_ONE) continue;
-    take_slot(b, &s, b->operands[k].value);
+    assign_slot(b, &s, b->operands[k].value);
     s.last[b->operands[k].value] = UINT32_MAX;
   }
   for (uint32_t i = 0; i < b->n_steps; i++) {
     const cpu_pw_step *step = &b->steps[i];
     if (b->values[step->dst].slot == CPU_PW_NONE && step->dst != direct && !reads_in_place(b, step))
-      take_slot(b, &s, step->dst);
+      assign_slot(b, &s, step->dst);
     for (uint32_t k = step_reads(step, reads); k-- > 0;) {
       uint16_t v = reads[k];
-      bool again = (k > 0 && reads[0] == v) || (k > 1 && reads[1] == v); /* counted once */
+      bool again = (k > 0 && reads[0] == v) || (k > 1 && reads[1] == v); /* freed once */
       if (v && !again && s.last[v] == i && b->values[v].slot != CPU_PW_NONE) s.unused[s.n_unused++] = b->values[v].slot;
     }
   }
   return s.n;
 }
 
-/* ---- the whole ---- */
+/* ---- the program ---- */
 
-/* Tiles as long as the slots allow; in rows of their own where an operand is broadcast along long rows. */
+/* Tiles are as long as the slots allow. They do not cross rows where an operand is broadcast along long rows. */
 static bool set_tiles(const builder *b, cpu_pw_program *p) {
   bool wide = false, rows = false, blocks = false;
   for (uint32_t v = 1; v < b->n_values; v++)
@@ -364,7 +362,7 @@ static bool set_tiles(const builder *b, cpu_pw_program *p) {
   return true;
 }
 
-/* An operand's step that itself leaves the result where it belongs: a load that converts. */
+/* Whether the last step can write into the result: any function, or a load that converts. */
 static bool step_can_write(const builder *b, const cpu_pw_step *step) {
   if (step->fn) return true;
   const cpu_pw_operand *o = &b->operands[step->a];
@@ -380,8 +378,8 @@ static bool copy_out(const builder *b, rlx_bump *memory, cpu_pw_program *p) {
 
 static bool finish(builder *b, const rlx_node_rec *n, uint16_t result, cpu_pw_program *p) {
   rlx_dtype out = n->type.dtype;
-  if (rlx_dtype_is_block(out)) return give_up(b, "the result has a block type"), false;
-  bring(b, result);
+  if (rlx_dtype_is_block(out)) return reject(b, "the result has a block type"), false;
+  load_operand(b, result);
   bool in_form = out == RLX_F32 || out == RLX_I64 || out == RLX_BOOL;
   set_access(b, &n->type.shape);
   *p = (cpu_pw_program){.axes = b->axes,
@@ -395,7 +393,7 @@ static bool finish(builder *b, const rlx_node_rec *n, uint16_t result, cpu_pw_pr
   p->store = direct ? NULL : b->move->store[out];
   p->n_slots = assign_slots(b, result, direct ? result : 0);
   p->n_steps = b->n_steps, p->n_values = b->n_values;
-  if (!set_tiles(b, p)) return give_up(b, "too many values are alive at a time"), false;
+  if (!set_tiles(b, p)) return reject(b, "too many values are alive at a time"), false;
   return !b->why;
 }
 

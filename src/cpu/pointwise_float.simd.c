@@ -1,30 +1,30 @@
-/* Element-wise ops on tiles of f32: one loop per op, stamped out of a formula on vectors.
+/* Element-wise ops on f32 tiles: one loop per op, generated from a vector formula.
  *
- * Formulas that are worth it are written with cpu/math.h; the few that are not (mod) take the scalar formula of
- * ir/scalar.h lane by lane. NaN and signed zeros come out as the scalar formulas give them. */
+ * Formulas use cpu/math.h where vectors are faster; the others (mod) use the scalar formula of ir/scalar.h lane by
+ * lane. NaN and signed zeros give the same results as the scalar formulas. */
 #include "cpu/math.h"
 #include "cpu/pointwise.h"
 #include "ir/scalar.h"
 
-/* The formula is of x, or of x and y, vectors, and of p. */
-#define MAP1(name, formula)                                   \
-  CPU_INLINE vf each_##name(const cpu_tile_args *p, vf x) {   \
-    (void)p;                                                  \
-    return formula;                                           \
-  }                                                           \
-  static void tile_##name(CPU_TILE_ARGS) {                    \
-    CPU_TILE_UNUSED;                                          \
-    const float *xs = a;                                      \
-    float *to = dst;                                          \
-    VF_EACH(to, n, each_##name(p, vf_take_ahead(xs + i, m))); \
+/* The formula is of the vectors x and y, and of p. */
+#define MAP1(name, formula)                                        \
+  CPU_INLINE vf each_##name(const cpu_tile_args *p, vf x) {        \
+    (void)p;                                                       \
+    return formula;                                                \
+  }                                                                \
+  static void tile_##name(CPU_TILE_ARGS) {                         \
+    CPU_TILE_UNUSED;                                               \
+    const float *xs = a;                                           \
+    float *to = dst;                                               \
+    VF_EACH(to, n, each_##name(p, vf_load_upto_ahead(xs + i, m))); \
   }
-#define MAP2(name, formula)                                                          \
-  CPU_INLINE vf each_##name(vf x, vf y) { return formula; }                          \
-  static void tile_##name(CPU_TILE_ARGS) {                                           \
-    CPU_TILE_UNUSED;                                                                 \
-    const float *xs = a, *ys = b;                                                    \
-    float *to = dst;                                                                 \
-    VF_EACH(to, n, each_##name(vf_take_ahead(xs + i, m), vf_take_ahead(ys + i, m))); \
+#define MAP2(name, formula)                                                                    \
+  CPU_INLINE vf each_##name(vf x, vf y) { return formula; }                                    \
+  static void tile_##name(CPU_TILE_ARGS) {                                                     \
+    CPU_TILE_UNUSED;                                                                           \
+    const float *xs = a, *ys = b;                                                              \
+    float *to = dst;                                                                           \
+    VF_EACH(to, n, each_##name(vf_load_upto_ahead(xs + i, m), vf_load_upto_ahead(ys + i, m))); \
   }
 
 /* ---- unary ---- */
@@ -87,13 +87,13 @@ static void tile_mod(CPU_TILE_ARGS) {
   for (size_t i = 0; i < n; i++) to[i] = (float)rlx_scalar_mod_f((double)x[i], (double)y[i]);
 }
 
-/* Rounded once: by the machine's fused form, or in double, where the product is exact. */
+/* Rounded once: with the fused instruction, or in f64, where the product is exact. */
 #if VF_LANES > 4 || defined(__ARM_NEON)
 static void tile_fma(CPU_TILE_ARGS) {
   CPU_TILE_UNUSED;
   const float *x = a, *y = b, *z = c;
   float *to = dst;
-  VF_EACH(to, n, vf_fma(vf_take_ahead(x + i, m), vf_take_ahead(y + i, m), vf_take_ahead(z + i, m)));
+  VF_EACH(to, n, vf_fma(vf_load_upto_ahead(x + i, m), vf_load_upto_ahead(y + i, m), vf_load_upto_ahead(z + i, m)));
 }
 #else
 static void tile_fma(CPU_TILE_ARGS) {
@@ -104,7 +104,7 @@ static void tile_fma(CPU_TILE_ARGS) {
 }
 #endif
 
-/* ---- compare: bytes come out ---- */
+/* ---- comparisons: results are bytes ---- */
 
 #define COMPARE(name, operator, traits, doc)                              \
   static void tile_##name(CPU_TILE_ARGS) {                                \
@@ -118,7 +118,7 @@ static void tile_fma(CPU_TILE_ARGS) {
 #undef BINARY
 #undef COMPARE
 
-/* where: the condition's bytes come in. */
+/* where: the condition is bytes. */
 static void tile_where(CPU_TILE_ARGS) {
   CPU_TILE_UNUSED;
   const uint8_t *x = a;
@@ -132,10 +132,10 @@ static void tile_where(CPU_TILE_ARGS) {
   for (; i < n; i++) to[i] = x[i] ? t[i] : f[i];
 }
 
-/* The deviation of batch_norm_inference from its variance, which the op table has no op for. */
+/* The deviation of batch_norm_inference from its variance; the op table has no op for it. */
 MAP1(deviation, vf_sqrt(vf_add(x, vf_set(p->alpha))))
 
-/* Codes: the quotient in f32, halves to even, NaN gives the zero point. a floats, b scales, c zero points. */
+/* Quantises: the quotient in f32, ties to even; NaN gives the zero point. a: floats, b: scales, c: zero points. */
 static void tile_quantize(CPU_TILE_ARGS) {
   const float *x = a, *scale = b;
   const int64_t *zero = c;

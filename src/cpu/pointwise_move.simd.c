@@ -1,11 +1,11 @@
-/* Tiles to and from memory, and from one form to another: loads, stores, fills, casts, and fitting a value to the type
- * that a node says it has. */
+/* Moves tiles to and from memory and converts between forms: loads, stores, fills, casts, and fitting a value to a
+ * node's dtype. */
 #include <math.h>
 
 #include "cpu/pointwise.h"
 #include "cpu/simd.h"
 
-/* In place is fine: then there is nothing to do. */
+/* In place there is nothing to do. */
 #define COPY(name, T)                            \
   static void name(CPU_TILE_ARGS) {              \
     CPU_TILE_UNUSED;                             \
@@ -86,7 +86,7 @@ FILL(fill_bools, uint8_t)
 
 /* ---- casts ---- */
 
-/* Truncates and saturates; NaN gives 0. The bounds as doubles may lie just outside, so reaching them is past them. */
+/* Truncates and saturates; NaN gives 0. As doubles the bounds may be rounded outwards, so equality saturates. */
 static void floats_to_ints(CPU_TILE_ARGS) {
   CPU_TILE_UNUSED;
   const float *x = a;
@@ -104,7 +104,8 @@ LOOP(ints_to_ints, int64_t, int64_t, x[k]<p->lo ? p->lo : x[k]> p->hi ? p->hi : 
 LOOP(bools_to_floats, uint8_t, float, x[k])
 LOOP(bools_to_ints, uint8_t, int64_t, x[k])
 
-/* 24 bits of the integer, the last set where any below it was: a later rounding to fewer bits is then the only one. */
+/* Round-to-odd to 24 bits: the last bit is set where any below it was, so that a later rounding to fewer bits is
+ * correct. */
 static void ints_to_odd(CPU_TILE_ARGS) {
   CPU_TILE_UNUSED;
   const int64_t *x = a;

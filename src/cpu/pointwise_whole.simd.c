@@ -1,6 +1,6 @@
-/* Element-wise ops on tiles of integers (i64) and of bools (bytes), from the scalar formulas of ir/scalar.h: plain
- * loops, which the compiler turns into vectors where the set has the instructions. Wrapping to the narrower types is
- * a step of its own (pointwise_move.simd.c), so one loop serves all widths. */
+/* Element-wise ops on tiles of integers (i64) and bools (bytes), from the scalar formulas of ir/scalar.h. These are
+ * plain loops, which the compiler vectorises where the set has the instructions. Wrapping to narrower dtypes is a
+ * separate step (pointwise_move.simd.c), so one loop serves all widths. */
 #include "cpu/pointwise.h"
 #include "ir/scalar.h"
 
@@ -36,7 +36,7 @@ static void ints_where(CPU_TILE_ARGS) {
   for (size_t k = 0; k < n; k++) to[k] = x[k] ? t[k] : f[k];
 }
 
-/* a codes, b scales, c zero points; floats come out. */
+/* a: codes, b: scales, c: zero points; the result is floats. */
 static void ints_dequantize(CPU_TILE_ARGS) {
   CPU_TILE_UNUSED;
   const int64_t *x = a, *zero = c;

@@ -1,10 +1,11 @@
-/* pool_max and pool_avg: a row of the result is the maximum or the sum, over the taps, of shifted rows of the input.
+/* pool_max and pool_avg: a row of the result is the maximum or the mean, over the taps, of shifted rows of the input.
  *
- * A task is a plane. The usual pools (f32, stride 1 or 2 along the row, windows that all meet an element) go down the rows of
- * the window into one padded line, and then along it; the mean of a whole plane is one sum. Others are taken tap by tap: inputs that are not f32 are converted a row at a time, each row once per tap row that reads it: pools are
- * small beside what surrounds them. Which output columns a tap reaches is worked out per tap, so no padding is ever made.
- * The mean over a whole plane goes the same way, its one column taking as many taps as the plane has columns; that is turned
- * around below, so that the sum runs along the row. */
+ * A task is a plane. The common case is by lines: f32, stride 1 or 2 along the row, every window overlaps the input. It
+ * reduces the rows of the window into one padded line and then reduces along the line. The mean of a whole f32 plane is
+ * one sum. All others are reduced tap by tap: the output columns that a tap reaches are computed per tap, so no padding
+ * is stored. Inputs that are not f32 are converted a row at a time, once per kernel row that reads them. This costs
+ * little, as pooling is a small part of a model. A mean with a single output column sums along the row instead of tap
+ * by tap. */
 #include <math.h>
 
 #include "cpu/conv.h"
@@ -12,7 +13,7 @@
 #include "cpu/slots.h"
 #include "ir/conv_dims.h"
 
-enum { SLOTS = 32, MAX_ROWS = 64, LONG_ROW = 1 << 24 }; /* LONG_ROW: taps, past which a row is taken tap by tap */
+enum { SLOTS = 32, MAX_ROWS = 64, LONG_ROW = 1 << 24 }; /* LONG_ROW: work per row above which it runs tap by tap */
 
 typedef struct pool {
   const cpu_conv_table *table;
@@ -21,13 +22,14 @@ typedef struct pool {
   bool is_max, count_pad;
   int64_t in[RLX_SPATIAL], out[RLX_SPATIAL];
   size_t planes, slots, slot_floats;
-  size_t room; /* floats of a converted row */
-  size_t line; /* floats of a padded line */
+  size_t converted; /* floats of a converted row */
+  size_t line;      /* floats of a padded line */
   bool by_lines, is_whole;
-  float *taps; /* by output column, of pool_avg by lines */
+  float *taps; /* by output column, for pool_avg by lines */
 } pool;
 
-/* Elements that output place o counts along an axis: those met, or with count_pad the taps inside the padded input. */
+/* The number of elements that output position o averages along an axis: those inside the input, or with count_pad the
+ * taps inside the padded input. */
 static int64_t taps_at(const pool *p, int axis, int64_t o) {
   const rlx_conv_window *w = &p->window;
   int64_t first, end;
@@ -42,7 +44,7 @@ static bool lines_fit(const pool *p) {
   if (p->type != RLX_F32 || w->stride[2] > 2 || w->kernel[0] * w->kernel[1] > MAX_ROWS || w->kernel[2] > p->in[2])
     return false;
   if (p->out[2] > LONG_ROW / (w->kernel[2] > 0 ? w->kernel[2] : 1)) return false;
-  for (int a = 0; a < RLX_SPATIAL; a++) /* a window may meet nothing where it is dilated, or the padding is wide */
+  for (int a = 0; a < RLX_SPATIAL; a++) /* with dilation or wide padding a window may contain no element */
     if (w->dilation[a] != 1 || w->pad_lo[a] >= w->kernel[a] || w->pad_hi[a] >= w->kernel[a] || p->in[a] < 1)
       return false;
   return true;
@@ -59,13 +61,13 @@ static rlx_status pool_init(const rlx_graph *g, const rlx_node_rec *n, cpu_isa i
   rlx_window_sizes(&n->type.shape, p->out);
   p->planes = (size_t)n->type.shape.v[0] * (size_t)n->type.shape.v[1];
   p->slots = p->planes < SLOTS ? p->planes : SLOTS;
-  p->room = p->type == RLX_F32 ? 0 : (size_t)p->in[2];
+  p->converted = p->type == RLX_F32 ? 0 : (size_t)p->in[2];
   p->is_whole = read.whole && p->type == RLX_F32 && !p->is_max;
   p->by_lines = lines_fit(p);
   if (p->by_lines)
     p->line = (size_t)(p->window.pad_lo[2] + p->in[2]) + (size_t)(p->out[2] * p->window.stride[2]) +
               (size_t)(p->window.kernel[2] * p->window.dilation[2]) + 4 * p->table->lanes;
-  p->slot_floats = ((size_t)p->out[2] + p->room + p->line + 15) / 16 * 16;
+  p->slot_floats = ((size_t)p->out[2] + p->converted + p->line + 15) / 16 * 16;
   return RLX_OK;
 }
 
@@ -93,7 +95,7 @@ static rlx_status prepare(cpu_call *c, rlx_bump *memory) {
   return RLX_OK;
 }
 
-/* The output columns begin .. end-1 whose tap `k` lies inside the row, and the input column of the first. */
+/* The output columns begin .. end-1 whose tap `k` is inside the row, and the input column of the first. */
 static void reach(const pool *p, int64_t k, int64_t *begin, int64_t *end, int64_t *from) {
   const rlx_conv_window *w = &p->window;
   int64_t first = k * w->dilation[2] - w->pad_lo[2], stride = w->stride[2];
@@ -103,10 +105,10 @@ static void reach(const pool *p, int64_t k, int64_t *begin, int64_t *end, int64_
   *from = *begin * stride + first;
 }
 
-/* One row of the input into the row of results. */
-static void take_row(const pool *p, const float *row, float *result, size_t *done) {
+/* Reduces one input row into the row of results. */
+static void reduce_row(const pool *p, const float *row, float *result, size_t *done) {
   const rlx_conv_window *w = &p->window;
-  if (!p->is_max && p->out[2] == 1) { /* along the row */
+  if (!p->is_max && p->out[2] == 1) { /* sum along the row */
     int64_t first, end;
     float sum = 0;
     rlx_window_taps(w, 2, 0, p->in[2], &first, &end);
@@ -118,12 +120,12 @@ static void take_row(const pool *p, const float *row, float *result, size_t *don
     int64_t begin, end, from;
     reach(p, k, &begin, &end, &from);
     if (begin >= end) continue;
-    (p->is_max ? p->table->take_max : p->table->take_sum)(row + from, (size_t)w->stride[2], result + begin,
-                                                          (size_t)(end - begin));
+    (p->is_max ? p->table->max_strided : p->table->sum_strided)(row + from, (size_t)w->stride[2], result + begin,
+                                                                (size_t)(end - begin));
   }
 }
 
-/* Sums to means. */
+/* Divides sums by their counts. */
 static void divide(const pool *p, int64_t z, int64_t y, float *result) {
   double rows = (double)(taps_at(p, 0, z) * taps_at(p, 1, y));
   for (int64_t x = 0; x < p->out[2]; x++) {
@@ -132,20 +134,20 @@ static void divide(const pool *p, int64_t z, int64_t y, float *result) {
   }
 }
 
-/* The rows of the window of output row (z, y). */
+/* Reduces the rows of the window of output row (z, y). */
 static void run_row(const cpu_call *c, const pool *p, const char *plane, int64_t z, int64_t y, float *result,
-                    float *room, size_t *done) {
+                    float *converted, size_t *done) {
   const rlx_conv_window *w = &p->window;
-  int64_t first[2], end[2], place[2] = {z, y};
+  int64_t first[2], end[2], position[2] = {z, y};
   for (int64_t x = 0; x < p->out[2]; x++) result[x] = p->is_max ? -INFINITY : 0;
-  for (int a = 0; a < 2; a++) rlx_window_taps(w, a, place[a], p->in[a], &first[a], &end[a]);
+  for (int a = 0; a < 2; a++) rlx_window_taps(w, a, position[a], p->in[a], &first[a], &end[a]);
   for (int64_t i = first[0]; i < end[0]; i++)
     for (int64_t j = first[1]; j < end[1] && !cpu_stops_after(done, (size_t)p->in[2]); j++) {
       int64_t in_z = rlx_window_start(w, 0, z) + i * w->dilation[0];
       int64_t in_y = rlx_window_start(w, 1, y) + j * w->dilation[1];
       const char *row = plane + (size_t)((in_z * p->in[1] + in_y) * p->in[2]) * rlx_dtype_size(p->type);
-      if (p->room) cpu_floats_load(c->isa, p->type, row, room, (size_t)p->in[2]);
-      take_row(p, p->room ? room : (const float *)(const void *)row, result, done);
+      if (p->converted) cpu_floats_load(c->isa, p->type, row, converted, (size_t)p->in[2]);
+      reduce_row(p, p->converted ? converted : (const float *)(const void *)row, result, done);
     }
   if (!p->is_max) divide(p, z, y, result);
 }
@@ -153,14 +155,14 @@ static void run_row(const cpu_call *c, const pool *p, const char *plane, int64_t
 static void run_taps(const cpu_call *c, size_t plane, float *result) {
   const pool *p = c->prepared;
   size_t size = rlx_dtype_size(p->type), in = (size_t)(p->in[0] * p->in[1] * p->in[2]) * size;
-  float *room = result + p->out[2];
+  float *converted = result + p->out[2];
   char *to = (char *)c->out + plane * (size_t)(p->out[0] * p->out[1] * p->out[2]) * size;
   size_t done = 0;
   for (int64_t z = 0; z < p->out[0]; z++)
     for (int64_t y = 0; y < p->out[1]; y++, to += (size_t)p->out[2] * size) {
       if (cpu_stops_after(&done, (size_t)p->out[2])) return;
-      run_row(c, p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, room, &done);
-      p->table->finish(&(cpu_conv_end){.type = p->type}, result, to, (size_t)p->out[2]);
+      run_row(c, p, (const char *)cpu_in(c, 0) + plane * in, z, y, result, converted, &done);
+      p->table->finish(&(cpu_conv_epilogue){.type = p->type}, result, to, (size_t)p->out[2]);
     }
 }
 
@@ -184,8 +186,8 @@ static void run_lines(const pool *p, const float *plane, float *out, float *line
   for (int64_t z = 0; z < p->out[0]; z++)
     for (int64_t y = 0; y < p->out[1]; y++, r.out += r.n) {
       if (cpu_stops_after(&done, row_ns)) return;
-      int64_t first[2], end[2], place[2] = {z, y};
-      for (int a = 0; a < 2; a++) rlx_window_taps(w, a, place[a], p->in[a], &first[a], &end[a]);
+      int64_t first[2], end[2], position[2] = {z, y};
+      for (int a = 0; a < 2; a++) rlx_window_taps(w, a, position[a], p->in[a], &first[a], &end[a]);
       r.n_rows = 0;
       for (int64_t i = first[0]; i < end[0]; i++)
         for (int64_t j = first[1]; j < end[1]; j++)

@@ -1,13 +1,13 @@
-/* Programs: planned steps turned into calls of kernels, once, and then run again and again.
+/* Programs of the CPU backend: planned steps are bound to kernels once and then run many times.
  *
- * Creating one looks up each step's kernel, checks that the node was claimed, resolves its windows to
- * pointers and lets the kernel prepare. A run is then a loop that calls functions: it allocates nothing. What changes
- * from run to run (the draw number, the threads) is written into each call, which is why a program runs in one thread
- * at a time.
+ * Creation looks up each step's kernel, checks that the node was claimed, resolves its windows to pointers and calls
+ * the kernel's `prepare`. A run is a loop of function calls and allocates nothing. What changes between runs (the draw
+ * number, the thread pool) is written into each call, so a program runs in one thread at a time.
  *
- * Steps that follow each other may run as one where their kernel says it pays (the query, key and value of a layer: one
- * rounding of what they share, one meeting of the threads). The plan knows nothing of it, so it is done only where no
- * member writes what another reads or where the first one works. A profile times every step by itself. */
+ * Consecutive steps may run as one where their kernel reports that this is faster, such as the query, key and value
+ * products of a layer: they share one quantised input and one barrier of the threads. The plan does not know about it.
+ * So steps are joined only where no member writes what another member reads or writes, nor the first one's work memory.
+ * A profile times each step by itself, so it joins none. */
 #include "base/arith.h"
 #include "base/budget.h"
 #include "base/log.h"
@@ -30,10 +30,10 @@ struct rlx_program {
   size_t n_steps;
 };
 
-/* Why no kernel is even asked; NULL: one is. */
+/* Why no kernel's `claim` is called; NULL: it is. */
 static const char *refusal(const cpu_kernel *k, const rlx_graph *g, const rlx_node_rec *n, const uint32_t *layout) {
   if (!k) return "the CPU has no kernel for this op";
-  if (rlx_graph_computes_with(g, n, RLX_TYPES_MOVED)) return "u16, u64 and floats of 8 bits are only moved here";
+  if (rlx_graph_computes_with(g, n, RLX_TYPES_MOVED)) return "no CPU kernel computes with u16, u64 or 8-bit floats";
   if (k->no_f64 && n->type.dtype == RLX_F64) return "f64 runs through the reference";
   for (uint32_t i = 0; layout && !k->takes_layouts && i < n->n_in; i++)
     if (layout[i] != CPU_LAYOUT_PLAIN) return "the CPU kernel reads row-major tensors only";
@@ -78,7 +78,7 @@ static rlx_status bind_windows(rlx_program *p, const rlx_bound_step *b, cpu_step
   s->call.in = (const void *const *)in;
   RLX_TRY(resolve(&b->out[0], "result", 0, &s->call.out));
   RLX_TRY(resolve(&b->work, "work memory", 0, &s->call.work));
-  static _Alignas(64) char nothing[64]; /* so that a kernel that asked for no bytes may still step by none of them */
+  static _Alignas(64) char nothing[64]; /* a kernel that requested no work memory may still form a pointer */
   if (!s->call.work) s->call.work = nothing;
   return RLX_OK;
 }
@@ -90,7 +90,7 @@ static rlx_status bind_copy(const rlx_bound_step *b, cpu_step *s) {
   return RLX_OK;
 }
 
-/* Windows must be as large as the values they stand for: kernels go by the graph's shapes. */
+/* Windows must be as large as the values bound to them: kernels use the graph's shapes without further checks. */
 static rlx_status check_sizes(const rlx_program *p, const rlx_bound_step *b, const cpu_step *s, const cpu_device *d) {
   const rlx_node_rec *n = s->call.node;
   if (b->n_in != n->n_in)
@@ -126,7 +126,7 @@ static rlx_status bind_node(rlx_program *p, const cpu_device *d, const rlx_progr
   s->call.layout = b->layout ? b->layout : no_layout;
   RLX_TRY(check_sizes(p, b, s, d));
   RLX_TRY(rlx_claim_check(b));
-  if (rlx_dims_count(&n->type.shape) == 0) return RLX_OK; /* complete as it is */
+  if (rlx_dims_count(&n->type.shape) == 0) return RLX_OK; /* an empty result needs no kernel */
   const cpu_kernel *k = cpu_kernel_get(n->op);
   s->run = k->run;
   return k->prepare ? k->prepare(&s->call, &p->memory) : RLX_OK;
@@ -134,15 +134,15 @@ static rlx_status bind_node(rlx_program *p, const cpu_device *d, const rlx_progr
 
 /* ---- joining steps ---- */
 
-static bool meet(const rlx_bound *a, const rlx_bound *b) {
+static bool overlap(const rlx_bound *a, const rlx_bound *b) {
   return a->block && a->block == b->block && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
 /* Whether a writes what b reads or writes. */
-static bool disturbs(const rlx_bound_step *a, const rlx_bound_step *b) {
+static bool conflicts(const rlx_bound_step *a, const rlx_bound_step *b) {
   for (uint32_t i = 0; i < b->n_in; i++)
-    if (meet(&a->out[0], &b->in[i])) return true;
-  return meet(&a->out[0], &b->out[0]);
+    if (overlap(&a->out[0], &b->in[i])) return true;
+  return overlap(&a->out[0], &b->out[0]);
 }
 
 /* Whether step n may run together with those from `first` on. */
@@ -152,15 +152,15 @@ static bool may_join(const rlx_program *p, const rlx_program_desc *desc, size_t 
   if (!k || !k->joins || !b->run || cpu_kernel_get(b->call.node->op) != k) return false;
   const rlx_bound_step *steps = desc->steps;
   for (size_t i = first; i < n; i++)
-    if (disturbs(&steps[i], &steps[n]) || disturbs(&steps[n], &steps[i])) return false;
-  return !meet(&steps[n].out[0], &steps[first].work) && k->joins(&a->call, &b->call);
+    if (conflicts(&steps[i], &steps[n]) || conflicts(&steps[n], &steps[i])) return false;
+  return !overlap(&steps[n].out[0], &steps[first].work) && k->joins(&a->call, &b->call);
 }
 
 static rlx_status join_steps(rlx_program *p, const rlx_program_desc *desc) {
   for (size_t first = 0, n; first < p->n_steps; first += n) {
     cpu_step *s = &p->steps[first];
     for (n = 1; n < CPU_MAX_JOINED && first + n < p->n_steps && may_join(p, desc, first, first + n);) n++;
-    if (n == 1 || meet(&desc->steps[first].out[0], &desc->steps[first].work)) continue;
+    if (n == 1 || overlap(&desc->steps[first].out[0], &desc->steps[first].work)) continue;
     const cpu_call **calls = rlx_bump_array(&p->memory, const cpu_call *, n);
     if (!calls) return RLX_FAIL(RLX_NO_MEMORY, "%zu joined steps", n);
     for (size_t i = 0; i < n; i++) calls[i] = &p->steps[first + i].call;

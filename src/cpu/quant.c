@@ -1,15 +1,16 @@
-/* Products with block-type weights: from one product to tasks, and from a task to the inner loops.
+/* Products with block-type weights: splits a product into tasks and runs the inner loops.
  *
- * The weight is read in groups of 16 rows, each of them 16 columns of the result. A task takes some groups and walks all
- * rows of a, a tile at a time, over them: the groups stay in the nearer caches, a tile of a is short. Where the weight is
- * not packed, or its last rows do not make a group, a task packs a few blocks at a time on its stack.
+ * The weight is read in groups of 16 rows, each 16 columns of the result. A task takes some groups and iterates over
+ * all rows of a, a tile at a time: the groups stay in the L1 and L2 caches, and a tile of a is short. Where the weight
+ * is not packed, or its last rows do not fill a group, a task packs a few blocks at a time on its stack.
  *
- * Products of one a with several weights (the query, key and value of a layer; its gate and up) run together: a is rounded
- * once, and their groups are cut into tasks as if they were one weight, so that threads meet once and none is too small to
- * be cut.
+ * Products of one a with several weights (query, key and value of a layer; gate and up) run together. a is quantised
+ * once, and their groups are split into tasks as if they were one weight, so that there is one barrier and small
+ * weights are still split.
  *
- * Blocks that run along n: a task takes up to 256 columns, decodes the weight row by row, and adds it to its sums times an
- * element of a. It is exact, and slow as decoding is; files do not have weights that way. */
+ * With blocks along n, a task takes up to 256 columns, decodes the weight row by row, and adds each row times an
+ * element of a to its sums. This is exact but slow, as decoding dominates; model files do not store weights that
+ * way. */
 #include "cpu/quant.h"
 
 #include <string.h>
@@ -20,20 +21,19 @@
 
 /* ---- sizes ---- */
 
-/* Bytes of an 8-bit row, at most, whatever the type; a multiple of 64. False: too large. */
-static bool rounded_row_bytes(size_t k, size_t *out) {
+/* Max bytes of an 8-bit row of any type, a multiple of 64. False: too large. */
+static bool quantised_row_bytes(size_t k, size_t *out) {
   /* k codes, k/32 scales, k/16 offsets or mins. */
   size_t bytes;
   return rlx_mul_size(k / 32, 32 + 4 + 8, &bytes) && rlx_pad_size(bytes, 64, out);
 }
 
-/* A small weight is multiplied exactly all the same: it takes next to no time, and with few results the error of their
- * whole is no average, but may be that of one unlucky sum. By the weight alone, so that a row's result does not depend on
- * how many rows there are. */
-enum { ROUND_FROM = 1 << 15 };
+/* A small weight always runs exact: it takes little time, and with few results a single large rounding error would not
+ * average out. This depends on the weight alone, so that a row's result does not depend on the number of rows. */
+enum { MIN_QUANTISED = 1 << 15 };
 static bool has_loops(const cpu_product_shape *s) { return cpu_quant(s->isa)->dot[s->b_type][0] != NULL; }
-static bool is_rounded(const cpu_product_shape *s) {
-  return has_loops(s) && s->trans_b && !s->exact && s->k > 0 && s->n >= (ROUND_FROM + s->k - 1) / s->k;
+static bool is_quantised(const cpu_product_shape *s) {
+  return has_loops(s) && s->trans_b && !s->exact && s->k > 0 && s->n >= (MIN_QUANTISED + s->k - 1) / s->k;
 }
 
 uint64_t cpu_quant_matrix_bytes(const cpu_product_shape *s) {
@@ -48,9 +48,9 @@ bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out) {
     return false;
   }
   if (has_loops(s) && s->trans_b && s->n >= CPU_QUANT_ROWS && s->k > 0) out->preferred = CPU_LAYOUT_QUANT_ROWS;
-  if (!is_rounded(s)) return true;
-  size_t row_bytes, bytes; /* a row, and a byte that says whether it runs exact */
-  if (!rounded_row_bytes(s->k, &row_bytes) || !rlx_mul_size(row_bytes + 1, s->m, &bytes)) {
+  if (!is_quantised(s)) return true;
+  size_t row_bytes, bytes; /* a row, and a flag whether it runs exact */
+  if (!quantised_row_bytes(s->k, &row_bytes) || !rlx_mul_size(row_bytes + 1, s->m, &bytes)) {
     out->why = "the activations are too large";
     return false;
   }
@@ -58,7 +58,7 @@ bool cpu_quant_claim(const cpu_product_shape *s, cpu_product_claim *out) {
   return true;
 }
 
-/* ---- what a task knows ---- */
+/* ---- state of a run ---- */
 
 typedef struct quant_run {
   const cpu_product *p; /* the first, which has what they share: a, its rows, the type of the weights */
@@ -67,17 +67,17 @@ typedef struct quant_run {
   const cpu_quant_table *table;
   const cpu_quant_exact_table *exact;
   size_t block_elements, block_bytes;
-  size_t n_blocks, row_bytes; /* of a row of the weight as it lies: along k, or along n */
-  /* the rounded rows of a, and which of them are not to be used */
-  uint8_t *rounded;
-  size_t rounded_bytes;
+  size_t n_blocks, row_bytes; /* of a row of the weight as stored: along k, or along n */
+  /* the quantised rows of a, and which of them must run exact instead */
+  uint8_t *quantised;
+  size_t quantised_bytes;
   bool *runs_exact;
 } quant_run;
 
 static size_t row_of(const cpu_product *p, size_t i) { return p->rows ? p->rows[i] : i; }
 static const float *a_row(const cpu_product *p, size_t i) { return (const float *)p->a + row_of(p, i) * p->a_row; }
 
-/* Columns j .. j + n of `rows` rows of the result from row i on; sums lie `row` floats apart. */
+/* Stores columns j .. j + n of `rows` rows of the result from row i on; the sums are `row` floats apart. */
 static void finish(const cpu_product *p, size_t i, size_t rows, size_t j, const float *sums, size_t row, size_t n) {
   const cpu_gemm_table *gemm = cpu_gemm(p->shape.isa);
   _Alignas(64) float tile[CPU_QUANT_TILE_MAX * CPU_GEMM_MAX_NR];
@@ -94,24 +94,24 @@ static void finish(const cpu_product *p, size_t i, size_t rows, size_t j, const 
   }
 }
 
-static void round_rows(void *user, size_t begin, size_t end, unsigned thread) {
+static void quantise_rows(void *user, size_t begin, size_t end, unsigned thread) {
   (void)thread;
   const quant_run *q = user;
   const cpu_product_shape *s = &q->p->shape;
   for (size_t i = begin; i < end; i++)
-    q->runs_exact[i] = !q->table->quantise(s->b_type, a_row(q->p, i), s->k, q->rounded + i * q->rounded_bytes);
+    q->runs_exact[i] = !q->table->quantise(s->b_type, a_row(q->p, i), s->k, q->quantised + i * q->quantised_bytes);
 }
 
 /* ---- blocks along k ---- */
 
 typedef float sums_of_row[CPU_QUANT_ROWS];
 enum {
-  PAIR = 2,      /* groups whose sums go to the result together: as many columns as the widest tile that finish has */
-  MANY_ROWS = 8, /* from here on a task has at least MIN_GROUPS, so that a row is read for all of them */
+  PAIR = 2,      /* groups whose results are stored together: the widest tile of finish */
+  MANY_ROWS = 8, /* from this many rows on, a task has at least MIN_GROUPS, so that a row is reused for all of them */
   MIN_GROUPS = 4
 };
 
-/* Rows of a that go over the weights together. A tile that lacks rows repeats its last one. */
+/* Rows of a that are multiplied together. A partial tile repeats its last row. */
 typedef struct tile {
   int kind; /* index of the inner loop */
   size_t size, first, n;
@@ -128,7 +128,7 @@ static tile make_tile(const quant_run *q, size_t first, bool exact) {
   t.n = left < t.size ? left : t.size;
   for (size_t i = 0; i < t.size; i++) {
     size_t r = first + (i < t.n ? i : t.n - 1);
-    t.row[i] = exact ? (const void *)a_row(q->p, r) : q->rounded + r * q->rounded_bytes;
+    t.row[i] = exact ? (const void *)a_row(q->p, r) : q->quantised + r * q->quantised_bytes;
   }
   return t;
 }
@@ -153,10 +153,10 @@ static void dot_group(const quant_run *q, const cpu_product *p, size_t g, cpu_qu
   }
 }
 
-/* A tile of rows with PAIR groups, and on to the result. */
+/* Multiplies a tile of rows by up to PAIR groups and stores the results. */
 static void run_pair(const quant_run *q, const cpu_product *p, const tile *t, size_t g, size_t n_groups) {
   const cpu_product_shape *s = &p->shape;
-  bool exact = !q->rounded;
+  bool exact = !q->quantised;
   cpu_quant_dot_fn *const *dots = exact ? q->exact->dot[s->b_type] : q->table->dot[s->b_type];
   _Alignas(64) float wide[CPU_QUANT_TILE_MAX][PAIR * CPU_QUANT_ROWS];
   for (size_t h = 0; h < n_groups; h++) {
@@ -177,7 +177,7 @@ static void run_pair(const quant_run *q, const cpu_product *p, const tile *t, si
 /* The groups begin .. end of p for all rows of a. */
 static void run_groups(const quant_run *q, const cpu_product *p, size_t begin, size_t end) {
   for (size_t i = 0; i < p->shape.m;) {
-    tile t = make_tile(q, i, !q->rounded);
+    tile t = make_tile(q, i, !q->quantised);
     for (size_t g = begin; g < end; g += PAIR) run_pair(q, p, &t, g, end - g < PAIR ? end - g : PAIR);
     i += t.n;
   }
@@ -185,7 +185,7 @@ static void run_groups(const quant_run *q, const cpu_product *p, size_t begin, s
 
 static size_t groups_of(const cpu_product *p) { return (p->shape.n + CPU_QUANT_ROWS - 1) / CPU_QUANT_ROWS; }
 
-/* The groups of all products, counted one after the other. */
+/* The range counts the groups of all products, one product after another. */
 static void run_units(void *user, size_t begin, size_t end, unsigned thread) {
   (void)thread;
   const quant_run *q = user;
@@ -199,15 +199,15 @@ static void run_units(void *user, size_t begin, size_t end, unsigned thread) {
 
 static void run_along_k(quant_run *q) {
   const cpu_product_shape *s = &q->p->shape;
-  if (is_rounded(s)) {
-    (void)rounded_row_bytes(s->k, &q->rounded_bytes); /* the claim saw that it fits */
-    q->rounded = q->p->work;
-    q->runs_exact = (bool *)(q->rounded + s->m * q->rounded_bytes);
-    cpu_parallel(q->p->pool, s->m, cpu_grain(s->m, (double)s->k * 0.2), round_rows, q);
+  if (is_quantised(s)) {
+    (void)quantised_row_bytes(s->k, &q->quantised_bytes); /* the claim checked that it fits */
+    q->quantised = q->p->work;
+    q->runs_exact = (bool *)(q->quantised + s->m * q->quantised_bytes);
+    cpu_parallel(q->p->pool, s->m, cpu_grain(s->m, (double)s->k * 0.2), quantise_rows, q);
   }
-  /* Nanoseconds, about: the weights from memory, or the products where there are many rows. */
+  /* Nanoseconds, about: reading the weights, or the products where there are many rows. */
   double cost =
-    (double)(q->row_bytes * CPU_QUANT_ROWS) * 0.08 + (double)s->m * (double)s->k * (q->rounded ? 0.15 : 0.6);
+    (double)(q->row_bytes * CPU_QUANT_ROWS) * 0.08 + (double)s->m * (double)s->k * (q->quantised ? 0.15 : 0.6);
   size_t n_groups = 0;
   for (size_t i = 0; i < q->n_all; i++) n_groups += groups_of(q->all[i]);
   if (q->p->then) cost *= 2;
@@ -218,10 +218,8 @@ static void run_along_k(quant_run *q) {
 
 /* ---- blocks along k of a type without inner loops ---- */
 
-enum {
-  DECODED = 1024,
-  DECODED_ROWS = 64
-}; /* elements at a time; rows of a for which a row of the weight is decoded once */
+/* Elements decoded at a time; rows of a for which a row of the weight is decoded once. */
+enum { DECODED = 1024, DECODED_ROWS = 64 };
 
 /* The columns begin .. end, 16 at a time, for all rows of a. */
 static void run_decoded(void *user, size_t begin, size_t end, unsigned thread) {
@@ -239,7 +237,7 @@ static void run_decoded(void *user, size_t begin, size_t end, unsigned thread) {
           size_t count = s->k - at < DECODED ? s->k - at : DECODED;
           const uint8_t *b =
             (const uint8_t *)q->p->b + (first + j) * q->row_bytes + at / q->block_elements * q->block_bytes;
-          if (rlx_quant_decode(s->b_type, b, w, count) != RLX_OK) return; /* whole blocks: it does not */
+          if (rlx_quant_decode(s->b_type, b, w, count) != RLX_OK) return; /* cannot fail: whole blocks */
           for (size_t r = 0; r < rows; r++) sums[r][j] += q->table->dot_floats(a_row(q->p, i + r) + at, w, count);
         }
       for (size_t r = 0; r < rows; r++) finish(q->p, i + r, 1, first, sums[r], CPU_QUANT_ROWS, n);
@@ -269,7 +267,7 @@ static void run_spans(void *user, size_t begin, size_t end, unsigned thread) {
       size_t rows = s->m - i < SPAN_ROWS ? s->m - i : SPAN_ROWS;
       memset(sums, 0, sizeof sums);
       for (size_t k = 0; k < s->k; k++) {
-        if (rlx_quant_decode(s->b_type, b + k * q->row_bytes, w, n) != RLX_OK) return; /* whole blocks: it does not */
+        if (rlx_quant_decode(s->b_type, b + k * q->row_bytes, w, n) != RLX_OK) return; /* cannot fail: whole blocks */
         for (size_t r = 0; r < rows; r++) q->table->add_scaled(sums[r], w, a_row(q->p, i + r)[k], n);
       }
       for (size_t r = 0; r < rows; r++) finish(q->p, i + r, 1, j, sums[r], SPAN, n);
@@ -287,7 +285,7 @@ static void run_along_n(quant_run *q) {
 bool cpu_quant_joins(const cpu_product *a, const cpu_product *b) {
   const cpu_product_shape *s = &a->shape, *t = &b->shape;
   return a->a == b->a && a->a_row == b->a_row && a->rows == b->rows && s->m == t->m && s->k == t->k &&
-         s->b_type == t->b_type && has_loops(s) && s->trans_b && t->trans_b && is_rounded(s) == is_rounded(t) &&
+         s->b_type == t->b_type && has_loops(s) && s->trans_b && t->trans_b && is_quantised(s) == is_quantised(t) &&
          s->isa == t->isa;
 }
 

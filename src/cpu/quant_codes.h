@@ -1,13 +1,13 @@
-/* Codes and scales of block types in registers, for the quant_*.simd.c files alone.
+/* Codes and scales of block types in registers; only for the quant_*.simd.c files.
  *
- * The weights lie in groups of 16 rows (quant_pack.c): where one row's block has a field of units of 1, 2 or 4 bytes, a
- * group has each unit of row 0, of row 1, .. of row 15, then the next unit. So a field at offset o of a block is at 16 o
- * of a group's block, one load gives the same four bytes of as many rows as there are lanes, and a dot product runs down
- * a lane: nothing is ever summed across. `b` is a group's block and `r` the row in lane 0.
+ * Weights are stored in groups of 16 rows (quant_pack.c). Where a row's block has a field of units of 1, 2 or 4 bytes,
+ * a group has the first unit of row 0, of row 1, .. of row 15, then the next unit. So a field at offset o of a block is
+ * at 16 o of a group's block. One load gives the same four bytes of as many rows as there are lanes, and each lane
+ * accumulates one row's dot product: no reduction across lanes. `b` is a group's block and `r` the row in lane 0.
  *
- * A block is seen as parts of 32 elements. q_codes gives four consecutive elements of every lane's row as four bytes; all
- * layouts of SPEC 1.2 keep such four together. The type T is a constant wherever these are called, so every `switch`
- * below is decided by the compiler. */
+ * A block is processed as parts of 32 elements. q_codes gives four consecutive elements of every lane's row as four
+ * bytes; all layouts of SPEC 1.2 keep such four together. The type T is a compile-time constant at every call, so the
+ * compiler resolves every `switch` below. */
 #ifndef RLX_CPU_QUANT_CODES_H
 #define RLX_CPU_QUANT_CODES_H
 
@@ -17,7 +17,7 @@
 
 /* ---- words ---- */
 
-/* Shifts by what is a constant only once the loops around are written out. */
+/* Shifts by amounts that become constant only after unrolling. */
 typedef uint32_t q_u32 __attribute__((vector_size(4 * VF_LANES)));
 CPU_INLINE vi q_shr(vi a, int k) { return (vi)((q_u32)a >> k); }
 CPU_INLINE vi q_shl(vi a, int k) { return (vi)((q_u32)a << k); }
@@ -27,7 +27,7 @@ CPU_INLINE vi q_and(vi a, uint32_t bits) { return vi_and(a, vi_set((int32_t)bits
 CPU_INLINE vi q_word(const uint8_t *b, size_t r, int field, int i) {
   return vi_load((const int32_t *)(const void *)(b + CPU_QUANT_ROWS * (field + 4 * i) + 4 * r));
 }
-CPU_INLINE vf q_half(const uint8_t *b, size_t r, int field) {
+CPU_INLINE vf q_f16(const uint8_t *b, size_t r, int field) {
   uint16_t v[VF_LANES];
   memcpy(v, b + (size_t)(CPU_QUANT_ROWS * field) + 2 * r, sizeof v);
   return vf_load_f16(v);
@@ -41,9 +41,9 @@ CPU_INLINE vi q_u8(const uint8_t *b, size_t r, int field, int i) {
   return vi_load_u8(b + (size_t)(CPU_QUANT_ROWS * (field + i)) + r);
 }
 
-/* ---- what a type is ---- */
+/* ---- properties of a type ---- */
 
-/* The block types that the inner loops know; others are decoded first (quant.c). */
+/* The block types with inner loops; others are decoded first (quant.c). */
 /* clang-format off */
 #define CPU_QUANT_TYPES(X)                                                                                \
   X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(Q8_0, q8_0) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4) \
@@ -69,18 +69,18 @@ CPU_INLINE int q_subs(rlx_dtype T) { return T == RLX_Q2_K || T == RLX_Q3_K || T 
 CPU_INLINE bool q_has_min(rlx_dtype T) {
   return T == RLX_Q4_1 || T == RLX_Q5_1 || T == RLX_Q2_K || T == RLX_Q4_K || T == RLX_Q5_K;
 }
-/* Sub-blocks of a super-block have integer scales of their own. */
+/* Whether the sub-blocks of a super-block have their own integer scales. */
 CPU_INLINE bool q_has_sub_scale(rlx_dtype T) {
   return T == RLX_Q2_K || T == RLX_Q3_K || T == RLX_Q4_K || T == RLX_Q5_K || T == RLX_Q6_K || T == RLX_IQ4_XS;
 }
 CPU_INLINE bool q_is_8_bit(rlx_dtype T) { return T == RLX_Q8_0 || T == RLX_Q8_K || T == RLX_IQ4_NL || T == RLX_IQ4_XS; }
-/* 8-bit codes come with their sign, where the dot product takes them so (q_dot), else 128 too large. */
+/* 8-bit codes are signed where q_dot takes them so; otherwise they are offset by 128. */
 #if VF_LANES == 16
 #define Q_SIGNED 0
 #else
 #define Q_SIGNED 1
 #endif
-/* By how much codes are too large. */
+/* How much codes are offset. */
 CPU_INLINE int q_offset(rlx_dtype T) {
   switch (T) {
     case RLX_Q4_0: return 8;
@@ -100,7 +100,7 @@ CPU_INLINE int q_offset(rlx_dtype T) {
 
 /* ---- codes ---- */
 
-/* The 16 levels of a table, offset as q_offset says. */
+/* Looks up 16 levels in a table, offset by q_offset. */
 CPU_INLINE vi q_lookup(const int8_t *levels, int offset, vi nibbles) {
 #if VF_LANES >= 8
   __m128i t = _mm_loadu_si128((const __m128i *)(const void *)levels);
@@ -119,7 +119,7 @@ CPU_INLINE vi q_lookup(const int8_t *levels, int offset, vi nibbles) {
 #endif
 }
 
-/* Each byte times 3^k, within the byte: moves base-3 digit k to the front (decode_k.c says how digits are kept). */
+/* Each byte times 3^k, modulo 256: makes base-3 digit k the leading digit (decode_k.c describes the encoding). */
 CPU_INLINE vi q_times_3(vi x, int k) {
 #if VF_LANES == 16
   for (int i = 0; i < k; i++) x = _mm512_add_epi8(x, _mm512_add_epi8(x, x));
@@ -133,8 +133,9 @@ CPU_INLINE vi q_times_3(vi x, int k) {
   return vi_or(even, q_shl(q_and(vi_mul(q_and(q_shr(x, 8), 0x00ff00ff), p), 0x00ff00ff), 8));
 #endif
 }
-/* The digit in front of each byte: the carry of one more times 3, which is 1 from 86 up and 2 from 171. */
-CPU_INLINE vi q_front_digit(vi x) {
+/* The leading digit of each byte: the carry of one more multiplication by 3, which is 1 from 86 on and 2 from 171
+ * on. */
+CPU_INLINE vi q_leading_digit(vi x) {
 #if VF_LANES == 16
   const __m512i one = _mm512_set1_epi8(1);
   __m512i t = _mm512_maskz_mov_epi8(_mm512_cmpge_epu8_mask(x, _mm512_set1_epi8(86)), one);
@@ -148,19 +149,19 @@ CPU_INLINE vi q_front_digit(vi x) {
   return vi_or(q_and(even, 0x00030003), q_and(odd, 0x03000300));
 #endif
 }
-/* Part j, word i of tq1_0, its digit in front: five digits of 32 bytes, five of 16, four of 4. */
+/* Part j, word i of tq1_0, with its digit leading: five digits of 32 bytes, five of 16, four of 4. */
 CPU_INLINE vi q_tq1_0(const uint8_t *b, size_t r, int j, int i) {
   if (j < 5) return q_times_3(q_word(b, r, TQ1_0_QS, i), j);
-  int k = 2 * (j - 5) + i / 4; /* digit of the 16 bytes, and past its fifth, of the 4 */
+  int k = 2 * (j - 5) + i / 4; /* digit of the 16 bytes; past the fifth, of the 4 */
   if (k < 5) return q_times_3(q_word(b, r, TQ1_0_QS, 8 + i % 4), k);
   return q_times_3(q_word(b, r, TQ1_0_QH, 0), i % 4);
 }
 
-/* Four bits of word i % 4, the high ones for the upper half of 32. */
+/* Four bits of word i % 4; the high ones for the upper half of 32. */
 CPU_INLINE vi q_nibbles(const uint8_t *b, size_t r, int field, int i) {
   return q_and(q_shr(q_word(b, r, field, i % 4), 4 * (i / 4)), 0x0f0f0f0f);
 }
-/* Bit i of each byte as bit 4: the fifth bits, as quant_pack.c orders them. */
+/* Bit i of each byte as bit 4: the fifth bits, in the order of quant_pack.c. */
 CPU_INLINE vi q_fifth(const uint8_t *b, size_t r, int field, int i) {
   vi h = q_word(b, r, field, 0);
   return q_and(i < 4 ? q_shl(h, 4 - i) : q_shr(h, i - 4), 0x10101010);
@@ -169,11 +170,11 @@ CPU_INLINE vi q_fifth(const uint8_t *b, size_t r, int field, int i) {
 CPU_INLINE vi q_two_bits(const uint8_t *b, size_t r, int field, int j, int i) {
   return q_and(q_shr(q_word(b, r, field, j / 4 * 8 + i), j % 4 * 2), 0x03030303);
 }
-/* One bit of 32 bytes for 256. */
+/* One bit of 32 bytes for 256 elements. */
 CPU_INLINE vi q_one_bit(const uint8_t *b, size_t r, int field, int j, int i) {
   return q_and(q_shr(q_word(b, r, field, i), j), 0x01010101);
 }
-/* Four bits of 32 bytes for 64. */
+/* Four bits of 32 bytes for 64 elements. */
 CPU_INLINE vi q_four_bits(const uint8_t *b, size_t r, int field, int j, int i) {
   return q_and(q_shr(q_word(b, r, field, j / 2 * 8 + i), j % 2 * 4), 0x0f0f0f0f);
 }
@@ -199,7 +200,7 @@ CPU_INLINE vi q_codes(rlx_dtype T, const uint8_t *b, size_t r, int j, int i) {
       vi low = q_shr(q_word(b, r, Q6_K_QL, j / 4 * 16 + j % 2 * 8 + i), j % 4 / 2 * 4);
       return vi_or(q_and(low, 0x0f0f0f0f), q_shl(q_two_bits(b, r, Q6_K_QH, j, i), 4));
     }
-    case RLX_TQ1_0: return q_front_digit(q_tq1_0(b, r, j, i));
+    case RLX_TQ1_0: return q_leading_digit(q_tq1_0(b, r, j, i));
     default: return q_two_bits(b, r, TQ2_0_QS, j, i);
   }
 }
@@ -209,8 +210,8 @@ CPU_INLINE vi q_codes(rlx_dtype T, const uint8_t *b, size_t r, int j, int i) {
 /* Byte j % 4 of each word. */
 CPU_INLINE vi q_byte(vi words, int j) { return q_and(q_shr(words, 8 * (j % 4)), 255); }
 
-/* q4_k and q5_k: scales 0-3 and mins 0-3 in six bits of their own words, of 4-7 the low four bits in the third word and
- * the high two above the earlier ones. */
+/* q4_k and q5_k: scales 0-3 and mins 0-3 are the low six bits of words 0 and 1. Of 4-7 the low four bits are in word 2,
+ * the high two in the top bits of words 0 and 1. */
 CPU_INLINE vi q_k_scale(const uint8_t *b, size_t r, int j) {
   vi first = q_word(b, r, Q4_K_SCALES, 0);
   if (j < 4) return q_byte(q_and(first, 0x3f3f3f3f), j);
@@ -222,19 +223,19 @@ CPU_INLINE vi q_k_min(const uint8_t *b, size_t r, int j) {
   vi low = q_and(q_shr(q_word(b, r, Q4_K_SCALES, 2), 4), 0x0f0f0f0f);
   return q_byte(vi_or(low, q_and(q_shr(first, 2), 0x30303030)), j);
 }
-/* q3_k, s of 16. */
+/* q3_k, scale s of 16. */
 CPU_INLINE vi q_3_scale(const uint8_t *b, size_t r, int s) {
   vi low = q_and(q_shr(q_word(b, r, Q3_K_SCALES, s / 4 % 2), s / 8 * 4), 0x0f0f0f0f);
   vi high = q_and(q_shr(q_word(b, r, Q3_K_SCALES, 2), s / 4 * 2), 0x03030303);
   return vi_sub(q_byte(vi_or(low, q_shl(high, 4)), s), vi_set(32));
 }
-/* 2^(e - 128) by its bits, sub-normal for e below 2. */
+/* 2^(e - 128) from its bits, subnormal for e below 2. */
 CPU_INLINE vf q_mxfp4_scale(vi e) {
   vi small = vi_mul(vi_add(e, vi_set(1)), vi_set(0x00200000));
   return vf_from_bits(vi_select(vi_lt(e, vi_set(2)), small, vi_shl(vi_sub(e, vi_set(1)), 23)));
 }
 
-/* The integer scale of sub-block h of part j, where there is one (q_has_sub_scale). */
+/* The integer scale of sub-block h of part j, if the type has one (q_has_sub_scale). */
 CPU_INLINE vf q_sub_scale(rlx_dtype T, const uint8_t *b, size_t r, int j, int h) {
   switch (T) {
     case RLX_Q2_K: return vf_of_vi(q_and(q_u8(b, r, Q2_K_SCALES, 2 * j + h), 15));
@@ -257,15 +258,15 @@ CPU_INLINE vf q_scale(rlx_dtype T, const uint8_t *b, size_t r) {
   switch (T) {
     case RLX_MXFP4: return q_mxfp4_scale(q_u8(b, r, MXFP4_E, 0));
     case RLX_Q8_K: return vf_from_bits(q_word(b, r, Q8_K_D, 0));
-    case RLX_Q2_K: return q_half(b, r, Q2_K_D);
-    case RLX_Q3_K: return q_half(b, r, Q3_K_D);
-    case RLX_Q6_K: return q_half(b, r, Q6_K_D);
-    case RLX_TQ1_0: return q_half(b, r, TQ1_0_D);
-    case RLX_TQ2_0: return q_half(b, r, TQ2_0_D);
-    default: return q_half(b, r, 0); /* the rest begin with it */
+    case RLX_Q2_K: return q_f16(b, r, Q2_K_D);
+    case RLX_Q3_K: return q_f16(b, r, Q3_K_D);
+    case RLX_Q6_K: return q_f16(b, r, Q6_K_D);
+    case RLX_TQ1_0: return q_f16(b, r, TQ1_0_D);
+    case RLX_TQ2_0: return q_f16(b, r, TQ2_0_D);
+    default: return q_f16(b, r, 0); /* the first field */
   }
 }
-/* What is added per element (q4_1, q5_1), or the scale of the mins, which are taken away. */
-CPU_INLINE vf q_min(rlx_dtype T, const uint8_t *b, size_t r) { return q_half(b, r, T == RLX_Q2_K ? Q2_K_DMIN : 2); }
+/* What is added per element (q4_1, q5_1), or the scale of the mins, which are subtracted. */
+CPU_INLINE vf q_min(rlx_dtype T, const uint8_t *b, size_t r) { return q_f16(b, r, T == RLX_Q2_K ? Q2_K_DMIN : 2); }
 
 #endif

@@ -1,12 +1,12 @@
 /* Products of 8-bit activations with block-type weights, 16 rows of the weight at a time.
  *
- * Row i of a is kept as whole numbers q and a scale per 32 of them, so the sum over a sub-block of the weight is one of
- * integers, done by the machine's 8-bit multiply-add: each lane is a row of the weight, and four elements of a are the
- * same for all lanes. What is left in f32 happens once per sub-block: times the weight's scale, times a's.
+ * Row i of a is stored as integers q with a scale per 32. So the sum over a sub-block of the weight is an integer sum,
+ * computed with 8-bit multiply-add instructions: each lane is a row of the weight, and four elements of a are broadcast
+ * to all lanes. The f32 work is once per sub-block: times the weight's scale, times a's.
  *
- * Offsets and mins cost nothing per element: sum(q (code - offset)) = sum(q code) - offset sum(q), whose second part is
- * known before (it starts the sum), and a min multiplies scale * sum(q). Both use the sums of the rounded q, not of a:
- * then the error is that of a's rounding times the weight, and not times the (larger) code. */
+ * Offsets and mins cost nothing per element. sum(q (code - offset)) = sum(q code) - offset sum(q), and the second term
+ * is precomputed (it starts the sum). A min multiplies scale * sum(q). Both use the sums of the rounded q, not of a:
+ * then the error is a's rounding times the weight, and not times the larger code. */
 #include "cpu/quant_loop.h"
 
 #if VF_LANES == 4 && defined(__SSE2__)
@@ -15,7 +15,7 @@
 
 /* ---- four 8-bit products added to each lane ---- */
 
-/* codes (by q_codes: unsigned up to 63, or of a type of 8 bits) times q, the same four in every lane. */
+/* codes (from q_codes: unsigned up to 63, or of an 8-bit type) times q, the same four values in every lane. */
 CPU_INLINE vi q_dot(rlx_dtype T, vi sum, vi codes, vi q) {
 #if VF_LANES == 16
   (void)T;
@@ -47,8 +47,8 @@ CPU_INLINE vi q_dot(rlx_dtype T, vi sum, vi codes, vi q) {
 #endif
 }
 
-/* ---- an 8-bit row: k codes, k/32 scales, and per sub-block of the weight an i32 or f32 that stands for its offset or
- * min ---- */
+/* ---- an 8-bit row: k codes, k/32 scales, and per sub-block of the weight an i32 or f32 term for its offset or min
+ * ---- */
 
 CPU_INLINE vi row_codes(const uint8_t *row, size_t at) {
   int32_t four;
@@ -72,9 +72,9 @@ CPU_INLINE vf row_sum(const uint8_t *row, size_t k, size_t sub) {
   return vf_set(sum);
 }
 
-/* 32 elements to whole numbers of 8 bits and the sums of the two halves (which wrap where the elements are not finite);
- * returns the scale. *bad gathers what is not finite: x * 0 is NaN then. */
-CPU_INLINE float round_part(const float *a, int8_t *q, uint32_t *sum, vf *bad, bool *in_range) {
+/* Quantises 32 elements to 8-bit integers and sums each half (the sums wrap where elements are non-finite). Returns the
+ * scale. *bad collects non-finite values: x * 0 is NaN for them. */
+CPU_INLINE float quantise_part(const float *a, int8_t *q, uint32_t *sum, vf *bad, bool *in_range) {
   vf max = vf_zero();
   Q_UNROLL
   for (int i = 0; i < 32; i += VF_LANES) {
@@ -83,7 +83,7 @@ CPU_INLINE float round_part(const float *a, int8_t *q, uint32_t *sum, vf *bad, b
     *bad = vf_fma(x, vf_zero(), *bad);
   }
   float largest = vf_hmax(max);
-  /* Outside, a scale or its reciprocal would leave the normal numbers. */
+  /* Otherwise a scale or its reciprocal would not be a normal number. */
   *in_range = *in_range && (largest == 0 || (largest >= 1e-30f && largest <= 1e30f));
   vf up = vf_set(largest > 0 ? 127 / largest : 0);
 #if VF_LANES == 16
@@ -112,7 +112,7 @@ static bool quantise(rlx_dtype T, const float *a, size_t k, void *out) {
   vf bad = vf_zero();
   for (size_t part = 0; part < k / 32; part++) {
     uint32_t sum[2];
-    float scale = round_part(a + 32 * part, (int8_t *)row + 32 * part, sum, &bad, &in_range);
+    float scale = quantise_part(a + 32 * part, (int8_t *)row + 32 * part, sum, &bad, &in_range);
     if (subs == 1) sum[0] += sum[1];
     memcpy(row + k + 4 * part, &scale, sizeof scale);
     for (int h = 0; h < subs; h++, extra += 4) {
@@ -126,18 +126,19 @@ static bool quantise(rlx_dtype T, const float *a, size_t k, void *out) {
 
 /* ---- the loops ---- */
 
-/* With one row memory sets the pace. The fields of a super-block are read in turns, which the machine's own prefetching does
- * not see through: so ask for the whole of a block that comes some bytes later, into the second cache. Blocks of 32 are read
- * from front to back; they need that only near by, and further off it gets in the way of the machine's own
- * (docs/performance.md). Past the end it does nothing. */
+/* With one row, memory bandwidth is the limit. The fields of a super-block are read alternately, which defeats the
+ * hardware prefetcher. So a whole block some bytes ahead is prefetched into the L2 cache. Blocks of 32 are read
+ * sequentially: they need it only near by, and further ahead it disturbs the hardware prefetcher (docs/performance.md).
+ * Past the end it has no effect. */
 enum { PREFETCH_NEAR = 1024, PREFETCH_FAR = 10240 };
 CPU_INLINE size_t prefetch_bytes(rlx_dtype T) { return q_is_super(T) ? PREFETCH_FAR : PREFETCH_NEAR; }
 CPU_INLINE void prefetch(rlx_dtype T, const uint8_t *b, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(b + prefetch_bytes(T) + i, 0, 2);
 }
 
-/* Part j of tq1_0 without ever making digits: a byte y with digit t in front is 3 y - 256 t once it is multiplied by 3 and
- * kept to 8 bits, so 256 sum(q t) = 3 sum(q y) - sum(q y'). For one row; with more, digits made once are cheaper. */
+/* Part j of tq1_0 without extracting digits. A byte y with leading digit t becomes 3 y - 256 t when it is multiplied by
+ * 3 modulo 256, so 256 sum(q t) = 3 sum(q y) - sum(q y'). For one row; with more rows, extracting the digits once is
+ * cheaper. */
 CPU_INLINE vi dot_trits(const uint8_t *b, size_t r, int j, const uint8_t *row, size_t at, vi start) {
   vi now = vi_set(0), next = vi_set(0);
   Q_UNROLL
@@ -149,13 +150,13 @@ CPU_INLINE vi dot_trits(const uint8_t *b, size_t r, int j, const uint8_t *row, s
   return vi_add(start, vi_sar(vi_sub(vi_add(now, vi_add(now, now)), next), 8));
 }
 
-/* Sub-block h of part j against `tile` rows: whole sums, as f32. */
+/* Sub-block h of part j times `tile` rows: integer sums, as f32. */
 CPU_INLINE void dot_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, int h, const void *const *rows,
                         size_t k, size_t part, vf *out) {
   vi sum[CPU_QUANT_TILE_MAX];
   const int words = 8 / q_subs(T);
   Q_ROWS(tile, sum[m] = q_offset(T) ? row_start(rows[m], k, part * (size_t)q_subs(T) + (size_t)h) : vi_set(0))
-  if (T == RLX_TQ1_0 && tile == 1 && VF_LANES == 16) { /* where codes may have all 8 bits */
+  if (T == RLX_TQ1_0 && tile == 1 && VF_LANES == 16) { /* where q_dot takes codes of all 8 bits */
     out[0] = vf_of_vi(dot_trits(b, r, j, rows[0], 32 * part, sum[0]));
     return;
   }
@@ -167,7 +168,7 @@ CPU_INLINE void dot_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j
   Q_ROWS(tile, out[m] = vf_of_vi(sum[m]))
 }
 
-/* A block of 32: sum += d * scale * whole sum, + min * row's sum. */
+/* A block of 32: sum += d * scale * integer sum + min * row's sum. */
 CPU_INLINE void dot_small(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
                           size_t part, vf *sum) {
   vf whole[CPU_QUANT_TILE_MAX], d = q_scale(T, b, r);
@@ -198,19 +199,19 @@ CPU_INLINE void dot_part(rlx_dtype T, int tile, const uint8_t *b, size_t r, int 
   Q_ROWS(tile, scaled[m] = vf_fma(inside[m], vf_set(row_scale(rows[m], k, part)), scaled[m]))
 }
 
-/* Parts of a super-block are written out where shifts by constants pay for the length of the code, which with several
- * rows is long to compile: then only for types that files are made of. */
-CPU_INLINE bool is_written_out(rlx_dtype T, int tile) {
+/* Parts of a super-block are unrolled where constant shifts are worth the code size. With several rows that takes long
+ * to compile, so only the types that model files use are unrolled. */
+CPU_INLINE bool is_unrolled(rlx_dtype T, int tile) {
   if (VF_LANES == 4) return false;
   return tile == 1 || (VF_LANES == 16 && T != RLX_Q8_K && T != RLX_TQ1_0 && T != RLX_TQ2_0);
 }
 
-/* A block of 256: d and dmin once, at the end. */
+/* A block of 256: d and dmin are applied once, at the end. */
 CPU_INLINE void dot_super(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
                           size_t part, vf *sum) {
   vf scaled[CPU_QUANT_TILE_MAX], low[CPU_QUANT_TILE_MAX];
   Q_ROWS(tile, scaled[m] = low[m] = vf_zero())
-  if (is_written_out(T, tile)) {
+  if (is_unrolled(T, tile)) {
     Q_UNROLL
     for (int j = 0; j < SUPER_BLOCK / 32; j++) dot_part(T, tile, b, r, j, rows, k, part + (size_t)j, scaled, low);
   } else {
@@ -230,8 +231,8 @@ CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const
   else dot_small(T, tile, b, r, rows, k, part, sum);
 }
 
-/* Four rows lie in the lanes of 128 bits of four vectors, rows 4 i + c in lane i of vector c: turning the 4 x 4 words of
- * each lane leaves word w of all 16 rows, in order, in vector w. */
+/* Vector c holds rows 4 i + c in its 128-bit lane i. Transposing the 4 x 4 words of each lane gives word w of all 16
+ * rows, in order, in vector w. */
 static void transpose(const uint8_t *rows, size_t row_bytes, size_t n_words, uint8_t *out) {
   size_t w = 0;
 #if VF_LANES == 16

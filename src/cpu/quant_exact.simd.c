@@ -1,13 +1,14 @@
-/* Products of f32 activations with block-type weights, 16 rows of the weight at a time: nothing is rounded but f32 sums.
+/* Products of f32 activations with block-type weights, 16 rows of the weight at a time. Only the f32 sums are rounded.
  *
- * Codes become floats in registers: a byte put into the mantissa of 2^23 is 2^23 plus the byte, exactly, and taking 2^23
- * and the offset away leaves the code. A sub-block is summed by itself and scaled at its end (types with mins: each value
- * is made whole first, as the decoder does, so that an infinite element of a meets the true sign of the weight). */
+ * Codes are converted to floats in registers: a byte in the mantissa of 2^23 is exactly 2^23 plus the byte, and
+ * subtracting 2^23 and the offset leaves the code. A sub-block is summed by itself and scaled at its end. For types
+ * with mins, each value is computed in full first, as in the decoder, so that an infinite element of a is multiplied by
+ * the true sign of the weight. */
 #include "cpu/quant_loop.h"
 
 #define TWO_23 8388608.0f
 
-/* Byte c of each lane as a float, less the offset. */
+/* Byte c of each lane as a float, minus the offset. */
 CPU_INLINE vf code_float(vi codes, int c, float offset) {
   vi byte = c < 3 ? q_and(q_shr(codes, 8 * c), 255) : q_shr(codes, 24);
   return vf_sub(vf_from_bits(vi_or(byte, vi_set(0x4b000000))), vf_set(TWO_23 + offset));
@@ -15,11 +16,11 @@ CPU_INLINE vf code_float(vi codes, int c, float offset) {
 
 CPU_INLINE vf row_element(const float *row, size_t i) { return vf_set(row[i]); }
 
-/* Sub-block h of part j, whose first element is a[at]; sum[m] += its product. */
+/* sum[m] += the product of sub-block h of part j, whose first element is a[at], with row m. */
 CPU_INLINE void exact_sub(rlx_dtype T, int tile, const uint8_t *b, size_t r, int j, int h, const void *const *rows,
                           size_t at, vf scale, vf min, vf *sum) {
   const int words = 8 / q_subs(T);
-  const bool flip = Q_SIGNED && q_is_8_bit(T); /* signed codes, made unsigned */
+  const bool flip = Q_SIGNED && q_is_8_bit(T); /* signed codes are made unsigned */
   const float offset = (float)(flip ? 128 : q_offset(T));
   vf inside[CPU_QUANT_TILE_MAX];
   Q_ROWS(tile, inside[m] = vf_zero())

@@ -1,14 +1,16 @@
-/* The loops of the quant_*.simd.c files: around blocks, over the rows of a tile, and the table that they end in.
+/* The loops shared by the quant_*.simd.c files: over blocks and over the rows of a tile, and the generated tables.
  *
- * A file defines q_block, the product of one block; the walk over a group and a function for every type and tile come
- * from here. All of it is inlined with T and tile constant, so a type pays for nothing that it does not have. */
+ * A file defines q_block, the product of one block; the loop over a group and a function for every type and tile come
+ * from here. Everything is inlined with T and tile as compile-time constants, so a type has no cost for features that
+ * it lacks. */
 #ifndef RLX_CPU_QUANT_LOOP_H
 #define RLX_CPU_QUANT_LOOP_H
 
 #include "cpu/quant_codes.h"
 
-/* Q_UNROLL: loops over constants, to be written out (not under a sanitizer, whose checks would make that minutes to
- * compile); Q_LOOP: others, to be left alone. Where a compiler finds better it may say so quietly. */
+/* Q_UNROLL: loops with constant bounds, to be unrolled (not under a sanitizer, whose checks would make compiling take
+ * minutes). Q_LOOP: loops that must not be unrolled. clang's warning about loops that it could not unroll is
+ * disabled. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define Q_SANITIZED
 #elif defined(__has_feature)
@@ -30,8 +32,8 @@
 #define Q_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* For each row m of a tile. Written out before the compiler sees it: sums in an array stay in memory until a loop is
- * unrolled, and as every load is compared with the stores before it, that takes a third longer to compile. */
+/* For each row m of a tile. Unrolled by the preprocessor: otherwise sums in an array stay in memory until the compiler
+ * unrolls the loop, and its alias analysis of every load makes compiling a third slower. */
 #if defined(Q_SANITIZED)
 #define Q_ROWS(tile, ...) \
   for (int m = 0; m < (tile); m++) __VA_ARGS__;
@@ -52,12 +54,12 @@
   if ((tile) > 7) Q_ROW_(7, __VA_ARGS__)
 #endif
 
-/* A block in lanes r and on against `tile` rows of k elements, of which it begins with the 32 number `part`;
- * sum[m] += its product with row m. */
+/* Adds to sum[m] the product of a block, in lanes r and on, with row m of `tile` rows of k elements. The block begins
+ * at element 32 * part of the rows. */
 CPU_INLINE void q_block(rlx_dtype T, int tile, const uint8_t *b, size_t r, const void *const *rows, size_t k,
                         size_t part, vf *sum);
 
-/* cpu_quant_dot_fn */
+/* A cpu_quant_dot_fn. */
 CPU_INLINE void q_group(rlx_dtype T, int tile, const uint8_t *group, size_t n_blocks, const void *const *row_list,
                         size_t k, size_t at, float (*sums)[CPU_QUANT_ROWS]) {
   const void *rows[CPU_QUANT_TILE_MAX];
@@ -73,9 +75,9 @@ CPU_INLINE void q_group(rlx_dtype T, int tile, const uint8_t *group, size_t n_bl
   }
 }
 
-/* ---- the table: Q_FUNCTIONS once, then Q_TABLE where a table has its `dot` ---- */
+/* ---- the table: Q_FUNCTIONS once, then Q_TABLE as the `dot` of a table ---- */
 
-/* Tiles that do not fit the registers are not made. */
+/* Tiles that need more registers than there are do not exist. */
 #if VF_LANES == 16
 #define Q_TILES(X, TYPE, name) X(TYPE, name, 1) X(TYPE, name, 4) X(TYPE, name, 8)
 #else

@@ -1,12 +1,12 @@
 /* The layout of packed block types: 16 rows interleaved.
  *
- * A block is a list of fields, a field a list of units of 1, 2 or 4 bytes. In a group of 16 rows each unit of row 0 is
- * followed by that of row 1, and so on: what is at offset o of a block is at 16 o of the group's block, and a vector load
- * gets the same unit of many rows. Blocks follow each other along k as before. One field is also rearranged inside: the
- * fifth bits of q5_0 and q5_1, bit 4i + c of 32, become bit i of byte c, next to the nibbles they belong to.
+ * A block is a list of fields; a field is a list of units of 1, 2 or 4 bytes. In a group of 16 rows each unit of row 0
+ * is followed by that of row 1, and so on. What is at offset o of a block is at 16 o of the group's block, so a vector
+ * load gets the same unit of many rows. Blocks follow each other along k as before. One field is also permuted inside:
+ * the fifth bits of q5_0 and q5_1, bit 4i + c of 32, become bit i of byte c, next to the nibbles they belong to.
  *
- * Rows past the last whole group stay as they are, so the matrix has as many bytes as before, and everything can be put
- * back: reading a packed weight gives the very bytes that were written. */
+ * Rows past the last whole group are stored unchanged, so the matrix has the same size as before. The packing is
+ * reversible: reading a packed weight gives the original bytes. */
 #include "base/arith.h"
 #include "cpu/quant.h"
 #include "quant/blocks.h"
@@ -20,7 +20,7 @@ typedef struct field {
 } field;
 
 enum { MAX_FIELDS = 5 };
-#define HALF \
+#define F16 \
   { 2, 2, false }
 #define FIFTHS \
   { 4, 4, true }
@@ -29,22 +29,22 @@ enum { MAX_FIELDS = 5 };
 #define WORDS(n) \
   { n, 4, false }
 static const field fields_of[RLX_DTYPE_COUNT][MAX_FIELDS] = {
-  [RLX_Q4_0] = {HALF, WORDS(16)},
-  [RLX_Q4_1] = {HALF, HALF, WORDS(16)},
-  [RLX_Q5_0] = {HALF, FIFTHS, WORDS(16)},
-  [RLX_Q5_1] = {HALF, HALF, FIFTHS, WORDS(16)},
-  [RLX_Q8_0] = {HALF, WORDS(32)},
-  [RLX_IQ4_NL] = {HALF, WORDS(16)},
+  [RLX_Q4_0] = {F16, WORDS(16)},
+  [RLX_Q4_1] = {F16, F16, WORDS(16)},
+  [RLX_Q5_0] = {F16, FIFTHS, WORDS(16)},
+  [RLX_Q5_1] = {F16, F16, FIFTHS, WORDS(16)},
+  [RLX_Q8_0] = {F16, WORDS(32)},
+  [RLX_IQ4_NL] = {F16, WORDS(16)},
   [RLX_MXFP4] = {BYTES(1), WORDS(16)},
-  [RLX_Q2_K] = {BYTES(16), WORDS(64), HALF, HALF},
-  [RLX_Q3_K] = {WORDS(32), WORDS(64), WORDS(12), HALF},
-  [RLX_Q4_K] = {HALF, HALF, WORDS(12), WORDS(128)},
-  [RLX_Q5_K] = {HALF, HALF, WORDS(12), WORDS(32), WORDS(128)},
-  [RLX_Q6_K] = {WORDS(128), WORDS(64), BYTES(16), HALF},
+  [RLX_Q2_K] = {BYTES(16), WORDS(64), F16, F16},
+  [RLX_Q3_K] = {WORDS(32), WORDS(64), WORDS(12), F16},
+  [RLX_Q4_K] = {F16, F16, WORDS(12), WORDS(128)},
+  [RLX_Q5_K] = {F16, F16, WORDS(12), WORDS(32), WORDS(128)},
+  [RLX_Q6_K] = {WORDS(128), WORDS(64), BYTES(16), F16},
   [RLX_Q8_K] = {WORDS(4), WORDS(256), WORDS(32)},
-  [RLX_IQ4_XS] = {HALF, HALF, WORDS(4), WORDS(128)},
-  [RLX_TQ1_0] = {WORDS(48), WORDS(4), HALF},
-  [RLX_TQ2_0] = {WORDS(64), HALF},
+  [RLX_IQ4_XS] = {F16, F16, WORDS(4), WORDS(128)},
+  [RLX_TQ1_0] = {WORDS(48), WORDS(4), F16},
+  [RLX_TQ2_0] = {WORDS(64), F16},
 };
 
 /* ---- one group ---- */
@@ -61,7 +61,7 @@ static uint32_t fifths_from_bytes(uint32_t bytes) {
   return out;
 }
 
-/* The units of one field of one row, `from` apart there and `to` apart here. */
+/* Copies the units of one field of one row; strides `from` and `to`. */
 static void copy_units(const field *f, const uint8_t *src, size_t from, uint8_t *dst, size_t to) {
   size_t n = f->bytes / f->unit;
   switch (f->unit) {
@@ -76,7 +76,7 @@ static void copy_units(const field *f, const uint8_t *src, size_t from, uint8_t 
   }
 }
 
-/* One number of 2 bytes of each of 16 rows. */
+/* One 2-byte unit of each of 16 rows. */
 static void pack_pairs(const uint8_t *rows, size_t row_bytes, uint8_t *to) {
   for (size_t r = 0; r < CPU_QUANT_ROWS; r++) memcpy(to + 2 * r, rows + r * row_bytes, 2);
 }
@@ -87,7 +87,7 @@ void cpu_quant_pack(cpu_isa isa, rlx_dtype dtype, const uint8_t *rows, size_t ro
   size_t block_bytes = rlx_dtype_describe(dtype)->block_bytes;
   if (n_rows < CPU_QUANT_ROWS) memset(group, 0, CPU_QUANT_ROWS * block_bytes * n_blocks);
   for (size_t b = 0; b < n_blocks; b++, rows += block_bytes, group += CPU_QUANT_ROWS * block_bytes) {
-    /* 16 rows are too many streams for the machine's own prefetching. */
+    /* 16 rows are too many streams for the hardware prefetcher. */
     for (size_t i = 0; i < CPU_QUANT_ROWS * block_bytes; i += 64)
       __builtin_prefetch(next + CPU_QUANT_ROWS * block_bytes * b + i, 0, 2);
     size_t offset = 0;
@@ -107,7 +107,7 @@ void cpu_quant_pack(cpu_isa isa, rlx_dtype dtype, const uint8_t *rows, size_t ro
   }
 }
 
-/* Row `row` of a group back. */
+/* Extracts row `row` of a group. */
 static void unpack(rlx_dtype dtype, const uint8_t *group, size_t row, size_t n_blocks, uint8_t *out) {
   size_t block_bytes = rlx_dtype_describe(dtype)->block_bytes;
   for (size_t b = 0; b < n_blocks; b++, out += block_bytes, group += CPU_QUANT_ROWS * block_bytes) {
@@ -120,16 +120,16 @@ static void unpack(rlx_dtype dtype, const uint8_t *group, size_t row, size_t n_b
   }
 }
 
-/* ---- whole weights: the family of layouts ---- */
+/* ---- whole weights: the layout family ---- */
 
-/* A weight [.., n, k] as rows in matrices. */
+/* A weight [.., n, k] as matrices of rows. */
 typedef struct rows_of {
   rlx_dtype dtype;
   size_t n_matrices, n, n_blocks, row_bytes;
   uint64_t bytes;
 } rows_of;
 
-static bool open_rows(uint32_t layout, const rlx_type *type, rows_of *out) {
+static bool read_type(uint32_t layout, const rlx_type *type, rows_of *out) {
   if (layout != CPU_LAYOUT_QUANT_ROWS || !rlx_dtype_is_block(type->dtype) || type->shape.n < 2) return false;
   if (!fields_of[type->dtype][0].bytes) return false; /* a type without inner loops */
   const rlx_dtype_info *info = rlx_dtype_describe(type->dtype);
@@ -149,7 +149,7 @@ static bool open_rows(uint32_t layout, const rlx_type *type, rows_of *out) {
 static uint64_t layout_bytes(cpu_isa isa, uint32_t layout, const rlx_type *type) {
   (void)isa;
   rows_of w;
-  return open_rows(layout, type, &w) ? w.bytes : 0;
+  return read_type(layout, type, &w) ? w.bytes : 0;
 }
 
 typedef struct repack_work {
@@ -158,7 +158,7 @@ typedef struct repack_work {
   bool to_layout;
   const uint8_t *src;
   uint8_t *dst;
-  size_t n_groups; /* of a matrix, whole or not */
+  size_t n_groups; /* of a matrix, including a partial one */
 } repack_work;
 
 static void repack_groups(void *user, size_t begin, size_t end, unsigned thread) {
@@ -181,7 +181,7 @@ static void repack_groups(void *user, size_t begin, size_t end, unsigned thread)
 static rlx_status repack(cpu_isa isa, uint32_t layout, const rlx_type *type, bool to_layout, const void *src, void *dst,
                          rlx_pool *pool) {
   repack_work p = {.isa = isa, .to_layout = to_layout, .src = src, .dst = dst};
-  if (!open_rows(layout, type, &p.w))
+  if (!read_type(layout, type, &p.w))
     return RLX_FAIL(RLX_INVALID, "layout %u is not one of %s%s", (unsigned)layout, rlx_dtype_name(type->dtype),
                     RLX_DIMS_TEXT(type->shape));
   if (p.w.bytes == 0) return RLX_OK;
@@ -195,11 +195,11 @@ static void read_row(cpu_isa isa, uint32_t layout, const rlx_type *type, const v
                      size_t count, void *out) {
   (void)isa;
   rows_of w;
-  if (!open_rows(layout, type, &w)) return;
+  if (!read_type(layout, type, &w)) return;
   const rlx_dtype_info *info = rlx_dtype_describe(w.dtype);
   size_t group = row / CPU_QUANT_ROWS * CPU_QUANT_ROWS, at = first / info->block_elements * info->block_bytes;
   size_t n_blocks = count / info->block_elements;
-  if (w.n - group < CPU_QUANT_ROWS) /* the last rows stay as they are */
+  if (w.n - group < CPU_QUANT_ROWS) /* the last rows are stored unchanged */
     memcpy(out, (const uint8_t *)matrix + row * w.row_bytes + at, n_blocks * info->block_bytes);
   else unpack(w.dtype, (const uint8_t *)matrix + group * w.row_bytes + CPU_QUANT_ROWS * at, row - group, n_blocks, out);
 }

@@ -1,30 +1,30 @@
 /* Reductions over any axes.
  *
- * Merged, the axes of the input are kept and reduced by turns. If the last is reduced, each result element is folded
- * from rows; if it is kept, a block of neighbouring result elements is folded from columns, so that memory is read
- * along its grain either way. The rows (or lines of columns) that one result takes are its units. Where there are
- * few results and much to fold, the units are cut into segments of fixed size that are folded apart and joined in
- * order: the cut depends on the shape alone, and so do the bits. */
+ * After merging, the axes of the input alternate between kept and reduced. If the last one is reduced, each result is
+ * folded from rows. If it is kept, a block of adjacent results is folded column by column. So memory is read
+ * contiguously either way. The rows (or lines of columns) of one result are its units. With few results and much to
+ * fold, the units are split into segments of fixed size, which are folded separately and combined in order. The split
+ * depends on the shape alone, and so do the bits. */
 #include "cpu/reduce.h"
 #include "ir/element.h"
 #include "ir/scalar.h"
 #include "ir/walk.h"
 
 enum {
-  PIECE = 2048,         /* elements brought at a time, and the longest row folded in f32 */
+  CHUNK = 2048,         /* elements loaded at a time, and the longest row summed in f32 */
   BLOCK = 1024,         /* columns of a task */
   MAX_SEGMENTS = 64,    /* of one result's units */
   SEGMENT_WORK = 32768, /* elements that are worth a segment */
-  MANY_GROUPS = 16      /* with these there is work enough for threads without segments */
+  MANY_GROUPS = 16      /* enough work for threads without segments */
 };
 
 typedef struct axis_list {
   int n;
-  size_t size[RLX_MAX_RANK], step[RLX_MAX_RANK]; /* steps in the input */
+  size_t size[RLX_MAX_RANK], step[RLX_MAX_RANK]; /* strides in the input */
 } axis_list;
 
-/* The place that an index into a list of axes has in the input. */
-static size_t place_of(const axis_list *a, size_t index) {
+/* The offset in the input of an index into a list of axes. */
+static size_t offset_of(const axis_list *a, size_t index) {
   size_t at = 0;
   for (int i = a->n - 1; i >= 0; i--) at += index % a->size[i] * a->step[i], index /= a->size[i];
   return at;
@@ -35,14 +35,14 @@ typedef struct reduction {
   bool mean, rows; /* rows: the last axis is reduced */
   rlx_dtype dtype;
   size_t element, n_out, per_out; /* per_out: elements folded into one result */
-  axis_list kept, reduced;        /* without the last axis, whichever it is */
+  axis_list kept, reduced;        /* without the last axis */
   size_t last;                    /* size of the last axis */
-  size_t pieces, units;           /* a row has pieces; a result is made of units */
-  size_t groups, blocks;          /* groups of results; in columns, blocks per line */
+  size_t chunks, units;           /* chunks of a row; units of a result */
+  size_t groups, blocks;          /* groups of results; blocks of columns per line */
   size_t segments, per_segment;   /* of units */
-  cpu_running start;
+  cpu_acc start;
   cpu_fold_fn fn;
-  cpu_tile_fn load; /* NULL: the memory is in form */
+  cpu_tile_fn load; /* NULL: the memory has the form of a tile */
 } reduction;
 
 static const rlx_dims *axes_of(const rlx_node_rec *n) {
@@ -78,11 +78,11 @@ static void set_segments(reduction *r) {
   r->segments = (r->units - 1) / r->per_segment + 1;
 }
 
-/* The neutral element, in integers the one of the type. */
-static cpu_running start_of(cpu_fold fold, rlx_dtype dtype) {
+/* The neutral element; for integers that of the dtype. */
+static cpu_acc start_of(cpu_fold fold, rlx_dtype dtype) {
   static const double neutral[] = {
     [CPU_FOLD_SUM] = 0, [CPU_FOLD_PROD] = 1, [CPU_FOLD_MAX] = -RLX_INFINITY, [CPU_FOLD_MIN] = RLX_INFINITY};
-  cpu_running start = {.f = neutral[fold]};
+  cpu_acc start = {.f = neutral[fold]};
   if (rlx_dtype_is_float(dtype)) return start;
   int64_t storage;
   rlx_tensor one = {.dtype = dtype, .data = &storage};
@@ -105,8 +105,8 @@ static void reduction_init(reduction *r, const rlx_graph *g, const rlx_node_rec 
   if (n_in == 0 || r->n_out == 0) return; /* no groups: only the neutral element is stored */
   r->per_out = n_in / r->n_out;
   split_axes(r, &x->shape, axes_of(n));
-  r->pieces = r->rows ? (r->last - 1) / PIECE + 1 : 1;
-  r->units = list_count(&r->reduced) * r->pieces;
+  r->chunks = r->rows ? (r->last - 1) / CHUNK + 1 : 1;
+  r->units = list_count(&r->reduced) * r->chunks;
   r->blocks = r->rows ? 1 : (r->last - 1) / BLOCK + 1;
   r->groups = list_count(&r->kept) * r->blocks;
   set_segments(r);
@@ -120,7 +120,7 @@ static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   reduction r;
   reduction_init(&r, q->graph, n, isa);
-  if (r.segments > 1) c->work_bytes = (uint64_t)r.segments * r.n_out * sizeof(cpu_running);
+  if (r.segments > 1) c->work_bytes = (uint64_t)r.segments * r.n_out * sizeof(cpu_acc);
   return true;
 }
 
@@ -139,7 +139,7 @@ typedef struct reduce_run {
   const cpu_call *call;
 } reduce_run;
 
-static void store_results(const reduce_run *run, size_t first, const cpu_running *acc, size_t n) {
+static void store_results(const reduce_run *run, size_t first, const cpu_acc *acc, size_t n) {
   rlx_tensor out = {.dtype = run->r->dtype, .data = run->call->out};
   for (size_t i = 0; i < n; i++) {
     if (!rlx_dtype_is_float(out.dtype)) rlx_store_int(&out, first + i, acc[i].i);
@@ -147,15 +147,15 @@ static void store_results(const reduce_run *run, size_t first, const cpu_running
   }
 }
 
-/* Folds units begin..end of a group whose results start at `base` of the input, w of them. */
-static void fold_units(const reduce_run *run, size_t base, size_t w, size_t begin, size_t end, cpu_running *acc) {
+/* Folds units begin..end of a group of w results, which start at `base` of the input. */
+static void fold_units(const reduce_run *run, size_t base, size_t w, size_t begin, size_t end, cpu_acc *acc) {
   const reduction *r = run->r;
-  int64_t brought[PIECE];
+  int64_t loaded[CHUNK];
   for (size_t u = begin; u < end; u++) {
-    size_t piece = u % r->pieces * PIECE, at = base + place_of(&r->reduced, u / r->pieces) + piece, n = w;
-    if (r->rows) n = r->last - piece < PIECE ? r->last - piece : PIECE;
+    size_t chunk = u % r->chunks * CHUNK, at = base + offset_of(&r->reduced, u / r->chunks) + chunk, n = w;
+    if (r->rows) n = r->last - chunk < CHUNK ? r->last - chunk : CHUNK;
     const void *x = (const char *)run->call->in[0] + at * r->element;
-    if (r->load) r->load(NULL, brought, x, NULL, NULL, n), x = brought;
+    if (r->load) r->load(NULL, loaded, x, NULL, NULL, n), x = loaded;
     r->fn(acc, x, n);
   }
 }
@@ -169,17 +169,17 @@ static void fold_tasks(void *user, size_t begin, size_t end, unsigned thread) {
     size_t line = group / r->blocks, column = group % r->blocks * BLOCK;
     size_t w = r->rows ? 1 : r->last - column < BLOCK ? r->last - column : BLOCK;
     size_t first = r->rows ? group : line * r->last + column;
-    cpu_running acc[BLOCK];
+    cpu_acc acc[BLOCK];
     for (size_t i = 0; i < w; i++) acc[i] = r->start;
     size_t from = segment * r->per_segment, to = from + r->per_segment;
-    fold_units(run, place_of(&r->kept, line) + column, w, from, to < r->units ? to : r->units, acc);
+    fold_units(run, offset_of(&r->kept, line) + column, w, from, to < r->units ? to : r->units, acc);
     if (r->segments == 1) store_results(run, first, acc, w);
-    else memcpy((cpu_running *)run->call->work + segment * r->n_out + first, acc, w * sizeof *acc);
+    else memcpy((cpu_acc *)run->call->work + segment * r->n_out + first, acc, w * sizeof *acc);
   }
 }
 
-/* Two parts of one result. */
-static cpu_running join(const reduction *r, cpu_running a, cpu_running b) {
+/* Combines two partial results. */
+static cpu_acc combine(const reduction *r, cpu_acc a, cpu_acc b) {
   static double (*const floats[])(double, double) = {rlx_scalar_add_f, rlx_scalar_mul_f, rlx_scalar_max_f,
                                                      rlx_scalar_min_f};
   static int64_t (*const ints[])(int64_t, int64_t, int) = {rlx_scalar_add_i, rlx_scalar_mul_i, rlx_scalar_max_i,
@@ -198,10 +198,10 @@ static rlx_status run_reduce(const cpu_call *c) {
   else
     cpu_parallel(c->pool, tasks, cpu_grain(tasks, 0.3 * (double)(r->n_out * r->per_out) / (double)tasks + 20),
                  fold_tasks, &run);
-  const cpu_running *parts = c->work;
+  const cpu_acc *parts = c->work;
   for (size_t i = 0; r->segments > 1 && i < r->n_out; i++) {
-    cpu_running acc = parts[i];
-    for (size_t s = 1; s < r->segments; s++) acc = join(r, acc, parts[s * r->n_out + i]);
+    cpu_acc acc = parts[i];
+    for (size_t s = 1; s < r->segments; s++) acc = combine(r, acc, parts[s * r->n_out + i]);
     store_results(&run, i, &acc, 1);
   }
   return RLX_OK;

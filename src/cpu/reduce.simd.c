@@ -1,14 +1,14 @@
-/* Folding tiles of floats and integers, along a row or column by column.
+/* Reduces tiles of floats and integers, along a row or column by column.
  *
- * A row of floats is summed in f32, in as many parts as four vectors have lanes; rows are short (reduce.c cuts
- * them), so the parts stay short too, and across rows the sum runs in double. */
+ * A row of floats is summed in f32, in as many partial sums as four vectors have lanes. Rows are short (reduce.c splits
+ * them), so the partial sums are of few terms, and sums across rows are in f64. */
 #include "cpu/reduce.h"
 #include "cpu/math.h"
 #include "ir/scalar.h"
 
 /* ---- rows of floats ---- */
 
-static void row_sum(cpu_running *acc, const void *v, size_t n) {
+static void row_sum(cpu_acc *acc, const void *v, size_t n) {
   const float *x = v;
   vf s0 = vf_zero(), s1 = s0, s2 = s0, s3 = s0;
   size_t i = 0;
@@ -26,11 +26,11 @@ static void row_sum(cpu_running *acc, const void *v, size_t n) {
     acc->f += (double)sum;
     return;
   }
-  /* Not finite: in double it may be. */
+  /* Overflow or a non-finite value: f64 may be finite. */
   for (i = 0; i < n; i++) acc->f += (double)x[i];
 }
 
-static void row_prod(cpu_running *acc, const void *v, size_t n) {
+static void row_prod(cpu_acc *acc, const void *v, size_t n) {
   const float *x = v;
   double p[4] = {acc->f, 1, 1, 1};
   size_t i = 0;
@@ -40,9 +40,9 @@ static void row_prod(cpu_running *acc, const void *v, size_t n) {
   acc->f = p[0] * p[1] * (p[2] * p[3]);
 }
 
-/* The machine's max and min lose a NaN, so its coming by is noted apart. */
+/* vf_max and vf_min drop NaN, so it is tracked separately. */
 #define ROW_EXTREME(name, start, vector, across)                             \
-  static void row_##name(cpu_running *acc, const void *v, size_t n) {        \
+  static void row_##name(cpu_acc *acc, const void *v, size_t n) {            \
     const float *x = v;                                                      \
     vf m0 = vf_set(start), m1 = m0;                                          \
     vm nan = vf_is_nan(m0);                                                  \
@@ -62,15 +62,16 @@ ROW_EXTREME(min, INFINITY, vf_min, vf_hmin)
 
 /* ---- columns of floats ---- */
 
-/* `doubles` of a (the running values) and x, vectors of double, then `scalar` of the same for the rest. */
+/* `doubles` is the formula of a (the accumulators) and x as f64 vectors; `scalar` is the same for the remaining
+ * elements. */
 #define COLUMNS_FLOATS(name, doubles, scalar)                                       \
-  static void floats_columns_##name(cpu_running *acc, const void *v, size_t n) {    \
+  static void floats_columns_##name(cpu_acc *acc, const void *v, size_t n) {        \
     const float *xs = v;                                                            \
     size_t i = 0;                                                                   \
     for (; i + VF_LANES <= n; i += VF_LANES) {                                      \
       vd a;                                                                         \
       memcpy(&a, acc + i, sizeof a);                                                \
-      vf x = vf_take_ahead(xs + i, VF_LANES);                                       \
+      vf x = vf_load_upto_ahead(xs + i, VF_LANES);                                  \
       a = doubles;                                                                  \
       memcpy(acc + i, &a, sizeof a);                                                \
     }                                                                               \
@@ -78,16 +79,16 @@ ROW_EXTREME(min, INFINITY, vf_min, vf_hmin)
   }
 COLUMNS_FLOATS(sum, a + vd_of_vf(x), add)
 COLUMNS_FLOATS(prod, a *vd_of_vf(x), mul)
-/* What runs here was an f32 all the way. */
+/* These accumulators hold f32 values, so converting them to f32 is exact. */
 COLUMNS_FLOATS(max, vd_of_vf(vf_max_nan(vf_of_vd(a), x)), max)
 COLUMNS_FLOATS(min, vd_of_vf(vf_min_nan(vf_of_vd(a), x)), min)
 
-/* ---- integers, in the words of the scalar formulas ---- */
+/* ---- integers, by the scalar formulas ---- */
 
-#define COLUMNS_INTS(name, formula)                                            \
-  static void ints_columns_##name(cpu_running *acc, const void *v, size_t n) { \
-    const int64_t *x = v;                                                      \
-    for (size_t i = 0; i < n; i++) acc[i].i = formula(acc[i].i, x[i]);         \
+#define COLUMNS_INTS(name, formula)                                        \
+  static void ints_columns_##name(cpu_acc *acc, const void *v, size_t n) { \
+    const int64_t *x = v;                                                  \
+    for (size_t i = 0; i < n; i++) acc[i].i = formula(acc[i].i, x[i]);     \
   }
 #define MAX_I(a, b) rlx_scalar_max_i((a), (b), 64)
 #define MIN_I(a, b) rlx_scalar_min_i((a), (b), 64)
@@ -96,12 +97,12 @@ COLUMNS_INTS(prod, int_mul)
 COLUMNS_INTS(max, MAX_I)
 COLUMNS_INTS(min, MIN_I)
 
-#define ROW_INTS(name, formula)                                            \
-  static void ints_row_##name(cpu_running *acc, const void *v, size_t n) { \
-    const int64_t *x = v;                                                  \
-    int64_t a = acc->i;                                                    \
-    for (size_t i = 0; i < n; i++) a = formula(a, x[i]);                   \
-    acc->i = a;                                                            \
+#define ROW_INTS(name, formula)                                        \
+  static void ints_row_##name(cpu_acc *acc, const void *v, size_t n) { \
+    const int64_t *x = v;                                              \
+    int64_t a = acc->i;                                                \
+    for (size_t i = 0; i < n; i++) a = formula(a, x[i]);               \
+    acc->i = a;                                                        \
   }
 ROW_INTS(sum, int_add)
 ROW_INTS(prod, int_mul)

@@ -1,4 +1,4 @@
-/* Inner loops of rotary positions. */
+/* Inner loops of rotary position embeddings. */
 #include "cpu/rope.h"
 
 #include "cpu/math.h"
@@ -22,7 +22,7 @@ static void neox(rlx_dtype type, const void *x, void *y, const float *cosine, co
   }
 }
 
-/* Neighbours: few enough that scalars do. */
+/* Adjacent pairs; a small part of the time, so scalar code is enough. */
 static void gptj(rlx_dtype type, const void *x, void *y, const float *cosine, const float *sine, size_t pairs) {
   for (size_t i = 0; i < pairs; i++) {
     float a = vf_get_as(type, x, 2 * i), b = vf_get_as(type, x, 2 * i + 1);

@@ -1,6 +1,6 @@
-/* Running sums, products and maxima along an axis. Floats fold in double and are rounded when stored, integers in 64
- * bits and wrap when stored, as in the reference; lines are shared out among threads, and where they lie across
- * memory, several neighbours are walked together so that whole rows are read. */
+/* Scans (cumsum, cumprod, cummax) along an axis. Floats accumulate in f64 and are rounded when stored. Integers
+ * accumulate in 64 bits and wrap when stored, as in the reference. Lines are distributed over threads. Along an axis
+ * that is not the innermost, up to COLUMNS adjacent lines advance together, so that memory is read in whole rows. */
 #include "cpu/cpu.h"
 #include "ir/element.h"
 #include "ir/scalar.h"
@@ -8,18 +8,18 @@
 
 enum { COLUMNS = 64, RUN = 1 << 14 };
 
-/* A value on its way: one of the two by the type of the tensors. */
-typedef union running {
+/* The accumulator: f or i by the type of the tensors. */
+typedef union accumulator {
   double f;
   int64_t i;
-} running;
+} accumulator;
 
 typedef struct scan_work {
   rlx_tensor x, out;
   rlx_lines lines;
-  size_t columns; /* of lines.inner that go together */
+  size_t columns; /* adjacent lines scanned together, of lines.inner */
   bool is_float, exclusive, reverse;
-  running start;
+  accumulator start;
   double (*combine)(double a, double b);
   int64_t (*int_combine)(int64_t i, int64_t j, int bits);
 } scan_work;
@@ -30,10 +30,10 @@ static bool claim_scan(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   return true;
 }
 
-/* n columns from element `at` on, one step. */
-static void step_row(scan_work *w, size_t at, size_t n, running *acc) {
+/* One step of n adjacent lines, at elements `at` and on. */
+static void step_row(scan_work *w, size_t at, size_t n, accumulator *acc) {
   for (size_t j = 0; j < n; j++) {
-    running before = acc[j];
+    accumulator before = acc[j];
     if (w->is_float) {
       acc[j].f = w->combine(acc[j].f, rlx_load(&w->x, at + j));
       rlx_store(&w->out, at + j, w->exclusive ? before.f : acc[j].f);
@@ -44,7 +44,7 @@ static void step_row(scan_work *w, size_t at, size_t n, running *acc) {
   }
 }
 
-/* The commonest by itself. */
+/* Fast path for the most common case: an inclusive forward sum of contiguous f32. */
 static void sum_f32(const scan_work *w, size_t first) {
   const float *x = (const float *)w->x.data + first;
   float *out = (float *)w->out.data + first;
@@ -59,7 +59,7 @@ static void sum_f32(const scan_work *w, size_t first) {
   }
 }
 
-/* The range counts groups of columns. */
+/* The range counts groups of adjacent lines. */
 static void scan_groups(void *user, size_t begin, size_t end, unsigned thread) {
   scan_work w = *(const scan_work *)user;
   (void)thread;
@@ -73,7 +73,7 @@ static void scan_groups(void *user, size_t begin, size_t end, unsigned thread) {
       sum_f32(&w, first);
       continue;
     }
-    running acc[COLUMNS];
+    accumulator acc[COLUMNS];
     for (size_t j = 0; j < n; j++) acc[j] = w.start;
     for (size_t k = 0; k < l.n && !cpu_stops_after(&done, 8 * n); k++)
       step_row(&w, first + (w.reverse ? l.n - 1 - k : k) * l.inner, n, acc);
@@ -89,9 +89,9 @@ static rlx_status run_scan(const cpu_call *c, int64_t axis, scan_work w, double 
   w.is_float = rlx_dtype_is_float(x->dtype);
   if (w.is_float) {
     w.start.f = neutral;
-  } else { /* saturates to the least value of the type */
-    int64_t room;
-    rlx_tensor one = {.dtype = x->dtype, .data = &room};
+  } else { /* -inf saturates to the minimum of the type */
+    int64_t storage;
+    rlx_tensor one = {.dtype = x->dtype, .data = &storage};
     rlx_store_value(&one, 0, neutral);
     w.start.i = rlx_load_int(&one, 0);
   }

@@ -1,11 +1,11 @@
-/* Vectors of f32 and i32, one set of names for every instruction set. Only for *.simd.c files, which are compiled once per
- * set: VF_LANES and what stands behind the names change, the loops do not.
+/* Vectors of f32 and i32 with one set of names for every instruction set. Only for *.simd.c files, which are compiled
+ * once per set: VF_LANES and the definitions change, the loops do not.
  *
- *   vf  floats    vi  32-bit integers    vm  a mask, one truth value per lane
+ *     vf  floats    vi  32-bit integers    vm  a mask, one truth value per lane
  *
- * Loads and stores need no alignment; the _n forms touch only the first n lanes (0 <= n <= VF_LANES), others read as 0.
- * vf_fma(a, b, c) is a * b + c, rounded once where the set has it. vf_max(a, b) is b where either is NaN, as the machine
- * does; kernels that must propagate NaN say so themselves. */
+ * Loads and stores need no alignment. The _n forms access only the first n lanes (0 <= n <= VF_LANES); the others read
+ * as 0. vf_fma(a, b, c) is a * b + c, rounded once where the set has FMA. vf_max(a, b) is b where either is NaN, as on
+ * x86; kernels that must propagate NaN do so explicitly. */
 #ifndef RLX_CPU_SIMD_H
 #define RLX_CPU_SIMD_H
 
@@ -40,7 +40,7 @@ CPU_INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 CPU_INLINE vf vf_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 CPU_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 CPU_INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a * b */
-CPU_INLINE vf vf_round(vf a) { return _mm512_roundscale_ps(a, 8); }           /* halves to even */
+CPU_INLINE vf vf_round(vf a) { return _mm512_roundscale_ps(a, 8); }           /* ties to even */
 CPU_INLINE vf vf_floor(vf a) { return _mm512_roundscale_ps(a, 9); }
 CPU_INLINE vf vf_ceil(vf a) { return _mm512_roundscale_ps(a, 10); }
 CPU_INLINE vm vf_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
@@ -63,11 +63,11 @@ CPU_INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 CPU_INLINE vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
 CPU_INLINE vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
 #define vi_shl(a, k) _mm512_slli_epi32((a), (k))
-#define vi_shr(a, k) _mm512_srli_epi32((a), (k)) /* zeros come in */
-#define vi_sar(a, k) _mm512_srai_epi32((a), (k)) /* the sign comes in */
+#define vi_shr(a, k) _mm512_srli_epi32((a), (k)) /* logical */
+#define vi_sar(a, k) _mm512_srai_epi32((a), (k)) /* arithmetic */
 CPU_INLINE vm vi_lt(vi a, vi b) { return _mm512_cmplt_epi32_mask(a, b); }
 CPU_INLINE vm vi_eq(vi a, vi b) { return _mm512_cmpeq_epi32_mask(a, b); }
-CPU_INLINE vi vi_of_vf(vf a) { return _mm512_cvtps_epi32(a); } /* nearest */
+CPU_INLINE vi vi_of_vf(vf a) { return _mm512_cvtps_epi32(a); } /* to nearest */
 CPU_INLINE vi vi_trunc(vf a) { return _mm512_cvttps_epi32(a); }
 CPU_INLINE vf vf_of_vi(vi a) { return _mm512_cvtepi32_ps(a); }
 CPU_INLINE vi vf_bits(vf a) { return _mm512_castps_si512(a); }
@@ -84,7 +84,7 @@ CPU_INLINE void vf_store_f16(uint16_t *p, vf v) {
 CPU_INLINE vi vi_load_u16(const uint16_t *p) {
   return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
-CPU_INLINE void vi_store_u16(uint16_t *p, vi v) { /* the low halves */
+CPU_INLINE void vi_store_u16(uint16_t *p, vi v) { /* the low 16 bits of each lane */
   _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(v));
 }
 CPU_INLINE vi vi_load_i8(const int8_t *p) {
@@ -188,7 +188,7 @@ CPU_INLINE vi vi_load_u8(const uint8_t *p) {
 }
 
 #else
-/* ---- 4 lanes in the compiler's own vectors: any machine; with NEON's fused multiply-add where there is one ---- */
+/* ---- 4 lanes in the compiler's vector types: any machine; with NEON's fused multiply-add where available ---- */
 #include <math.h>
 #if defined(__ARM_NEON)
 #include <arm_neon.h>
@@ -200,8 +200,8 @@ typedef vi vm;
 typedef uint32_t vu_ __attribute__((vector_size(16)));
 CPU_INLINE vm vm_first(size_t n) {
   int32_t k = (int32_t)n;
-  vi place = {0, 1, 2, 3}, end = {k, k, k, k};
-  return place < end;
+  vi lane = {0, 1, 2, 3}, end = {k, k, k, k};
+  return lane < end;
 }
 CPU_INLINE vf vf_load(const float *p) {
   vf v;
@@ -255,7 +255,7 @@ CPU_INLINE vi vi_load(const int32_t *p) {
 }
 CPU_INLINE void vi_store(int32_t *p, vi v) { memcpy(p, &v, sizeof v); }
 CPU_INLINE vi vi_set(int32_t x) { return (vi){x, x, x, x}; }
-/* Unsigned inside, so that sums and products wrap as the other sets' do. */
+/* Unsigned arithmetic, so that sums and products wrap as with the other sets. */
 CPU_INLINE vi vi_add(vi a, vi b) { return (vi)((vu_)a + (vu_)b); }
 CPU_INLINE vi vi_sub(vi a, vi b) { return (vi)((vu_)a - (vu_)b); }
 CPU_INLINE vi vi_mul(vi a, vi b) { return (vi)((vu_)a * (vu_)b); }
@@ -267,7 +267,7 @@ CPU_INLINE vi vi_shr(vi a, int k) { return (vi)((vu_)a >> k); }
 CPU_INLINE vi vi_sar(vi a, int k) { return a >> k; }
 CPU_INLINE vm vi_lt(vi a, vi b) { return a < b; }
 CPU_INLINE vm vi_eq(vi a, vi b) { return a == b; }
-/* What does not fit gives the least integer, as on x86. */
+/* Values that do not fit give INT32_MIN, as on x86. */
 CPU_INLINE int32_t vi_lane_(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
 CPU_INLINE vi vi_trunc(vf a) { return (vi){vi_lane_(a[0]), vi_lane_(a[1]), vi_lane_(a[2]), vi_lane_(a[3])}; }
 CPU_INLINE vi vi_of_vf(vf a) { return vi_trunc(vf_round(a)); }
@@ -295,13 +295,13 @@ CPU_INLINE vi vi_load_i8(const int8_t *p) { return (vi){p[0], p[1], p[2], p[3]};
 CPU_INLINE vi vi_load_u8(const uint8_t *p) { return (vi){p[0], p[1], p[2], p[3]}; }
 #endif
 
-/* ---- the same for all sets ---- */
+/* ---- common to all sets ---- */
 
 CPU_INLINE vf vf_neg(vf a) { return vf_from_bits(vi_xor(vf_bits(a), vi_set(INT32_MIN))); }
 CPU_INLINE vf vf_abs(vf a) { return vf_from_bits(vi_and(vf_bits(a), vi_set(INT32_MAX))); }
 
 CPU_INLINE vf vf_load_bf16(const uint16_t *p) { return vf_from_bits(vi_shl(vi_load_u16(p), 16)); }
-/* To nearest even; NaN stays NaN. */
+/* Rounds to nearest even; NaN stays NaN. */
 CPU_INLINE vi vi_bf16_of_(vf v) {
   vi bits = vf_bits(v);
   vi odd = vi_and(vi_shr(bits, 16), vi_set(1));
@@ -310,7 +310,7 @@ CPU_INLINE vi vi_bf16_of_(vf v) {
 }
 CPU_INLINE void vf_store_bf16(uint16_t *p, vf v) { vi_store_u16(p, vi_bf16_of_(v)); }
 
-/* The first n lanes of 16-bit floats, by way of a small buffer. */
+/* The first n lanes of 16-bit floats, through a small buffer. */
 CPU_INLINE vf vf_load_f16_n(const uint16_t *p, size_t n) {
   uint16_t b[VF_LANES] = {0};
   memcpy(b, p, n * sizeof *b);
@@ -332,7 +332,7 @@ CPU_INLINE void vf_store_bf16_n(uint16_t *p, vf v, size_t n) {
   memcpy(p, b, n * sizeof *b);
 }
 
-/* f32, f16 or bf16 in memory from element `at` on; written for a `type` that is a constant after inlining. */
+/* f32, f16 or bf16 in memory from element `at` on. `type` is meant to be a compile-time constant after inlining. */
 CPU_INLINE vf vf_load_as(rlx_dtype type, const void *p, size_t at) {
   if (type == RLX_F16) return vf_load_f16((const uint16_t *)p + at);
   if (type == RLX_BF16) return vf_load_bf16((const uint16_t *)p + at);
@@ -354,7 +354,7 @@ CPU_INLINE void vf_store_as_n(rlx_dtype type, void *p, size_t at, vf v, size_t n
   else vf_store_n((float *)p + at, v, n);
 }
 
-/* One element of such memory. */
+/* A single element of the same. */
 CPU_INLINE float vf_get_as(rlx_dtype type, const void *p, size_t at) {
   if (type == RLX_F32) return ((const float *)p)[at];
   uint16_t half = ((const uint16_t *)p)[at];

@@ -1,13 +1,12 @@
-/* Slabs: blocks of some kilobytes to some megabytes side by side in memory that asks for large pages.
+/* Slab allocator: blocks of 32 KiB to 4 MiB next to each other in memory that is advised to use large pages.
  *
- * Reading weights once per token is a matter of memory alone, and on pages of 4 KiB half of it is spent on looking up pages:
- * the processor's own reading ahead stops at the end of each. A block of 4 MiB gets large pages by itself (base/mem.c); the
- * matrices of small models are smaller than one such page, so they share slabs.
+ * Decoding reads every weight once per token, so it is bound by memory bandwidth. With pages of 4 KiB half of that time
+ * goes to page walks, because the hardware prefetcher stops at the end of each page. A block of 4 MiB gets large pages
+ * by itself (base/mem.c). The matrices of small models are smaller than one large page, so they share slabs.
  *
- * The one idea: a slab only grows. Pieces are cut off its front, and it is freed when the last of them has come back; there
- * is no list of holes. Weights and arenas live long and are few, so a hole in a slab is rare, and one slab is all that a
- * piece can hold back. A few slabs stay open at once, so that what a matrix leaves at the end of one goes to the smaller
- * blocks after it. */
+ * A slab is a bump allocator: blocks are cut from its front, and it is freed with its last block. There is no free
+ * list. Weights and arenas are few and live long, so holes are rare, and a block keeps at most one slab alive. Several
+ * slabs stay open at once, so that smaller blocks can use what a matrix left at the end of one. */
 #include "cpu/slab.h"
 
 #include <pthread.h>
@@ -20,18 +19,19 @@ enum { SLAB_BYTES = 16 << 20, MIN = 32 << 10, MAX = 4 << 20, N_OPEN = 16 };
 
 struct cpu_slab {
   char *memory;
-  size_t used, n_pieces;
+  size_t used, n_blocks;
 };
 
-/* The slabs that the next piece may be cut from, NULL between them; gone with their last pieces, like the others. */
+/* The slabs that the next block may come from; NULL where there is none. Freed with their last block, like the
+ * others. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cpu_slab *open_slabs[N_OPEN];
 
-/* Nobody is in the middle of a change when the process forks. */
+/* Holds the lock across fork, so that the child finds the slabs consistent. */
 static void hold_slabs(void) { pthread_mutex_lock(&lock); }
-static void free_slabs(void) { pthread_mutex_unlock(&lock); }
-__attribute__((constructor)) static void survive_fork(void) {
-  (void)pthread_atfork(hold_slabs, free_slabs, free_slabs);
+static void release_slabs(void) { pthread_mutex_unlock(&lock); }
+__attribute__((constructor)) static void register_fork_handlers(void) {
+  (void)pthread_atfork(hold_slabs, release_slabs, release_slabs);
 }
 
 static cpu_slab *slab_create(void) {
@@ -43,13 +43,13 @@ static cpu_slab *slab_create(void) {
   return slab;
 }
 
-/* Whether so much fits behind what is used, and where. */
+/* Whether `bytes` fit after what is used, and the offset. */
 static bool fits(const cpu_slab *slab, size_t bytes, size_t align, size_t *at) {
   return slab && rlx_pad_size(slab->used, align, at) && *at <= SLAB_BYTES && bytes <= SLAB_BYTES - *at;
 }
 
-/* A place for a new slab: a free one, or that of the fullest, which is closed. */
-static cpu_slab **place_for_new(void) {
+/* The entry for a new slab: a free one, or that of the fullest slab, which is closed. */
+static cpu_slab **entry_for_new(void) {
   cpu_slab **fullest = &open_slabs[0];
   for (size_t i = 0; i < N_OPEN; i++) {
     if (!open_slabs[i]) return &open_slabs[i];
@@ -58,42 +58,42 @@ static cpu_slab **place_for_new(void) {
   return fullest;
 }
 
-/* Under the lock. */
-static void *cut_piece(size_t bytes, size_t align, cpu_slab **slab) {
+/* Caller holds the lock. */
+static void *cut_block(size_t bytes, size_t align, cpu_slab **slab) {
   size_t at = 0;
   for (size_t i = 0; i < N_OPEN && !*slab; i++)
     if (fits(open_slabs[i], bytes, align, &at)) *slab = open_slabs[i];
   if (!*slab) {
     cpu_slab *fresh = slab_create();
     if (!fresh) return NULL;
-    *slab = *place_for_new() = fresh;
+    *slab = *entry_for_new() = fresh;
     at = 0;
   }
   (*slab)->used = at + bytes;
-  (*slab)->n_pieces++;
+  (*slab)->n_blocks++;
   return (*slab)->memory + at;
 }
 
-/* Where every step outside a block is to be found, blocks are pieces of the heap. */
+/* Under AddressSanitizer every block is its own allocation, so that accesses outside it are found. */
 #if defined(__SANITIZE_ADDRESS__)
-static bool shares(size_t bytes) { return (void)bytes, false; }
+static bool uses_slab(size_t bytes) { return (void)bytes, false; }
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-static bool shares(size_t bytes) { return (void)bytes, false; }
+static bool uses_slab(size_t bytes) { return (void)bytes, false; }
 #else
-static bool shares(size_t bytes) { return bytes >= MIN && bytes < MAX; }
+static bool uses_slab(size_t bytes) { return bytes >= MIN && bytes < MAX; }
 #endif
 #else
-static bool shares(size_t bytes) { return bytes >= MIN && bytes < MAX; }
+static bool uses_slab(size_t bytes) { return bytes >= MIN && bytes < MAX; }
 #endif
 
 void *cpu_slab_alloc(size_t bytes, size_t align, cpu_slab **slab) {
   *slab = NULL;
-  if (!shares(bytes)) return rlx_mem_alloc_aligned(bytes, align);
+  if (!uses_slab(bytes)) return rlx_mem_alloc_aligned(bytes, align);
   pthread_mutex_lock(&lock);
-  void *p = cut_piece(bytes, align, slab);
+  void *p = cut_block(bytes, align, slab);
   pthread_mutex_unlock(&lock);
-  return p ? p : rlx_mem_alloc_aligned(bytes, align); /* where a slab is too much, the block may still fit */
+  return p ? p : rlx_mem_alloc_aligned(bytes, align); /* a block may fit where a whole slab does not */
 }
 
 void cpu_slab_free(void *p, cpu_slab *slab) {
@@ -102,7 +102,7 @@ void cpu_slab_free(void *p, cpu_slab *slab) {
     return;
   }
   pthread_mutex_lock(&lock);
-  if (--slab->n_pieces == 0) {
+  if (--slab->n_blocks == 0) {
     for (size_t i = 0; i < N_OPEN; i++)
       if (open_slabs[i] == slab) open_slabs[i] = NULL;
     rlx_mem_free(slab->memory);

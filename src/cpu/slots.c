@@ -1,5 +1,4 @@
-/* Items dealt to slots: slot s takes items s, s + slots, s + 2 slots, .. so that neighbours, which often cost alike, are
- * spread over all. */
+/* Slot s runs items s, s + slots, s + 2 slots, ..: neighbours often cost the same, so this spreads them evenly. */
 #include "cpu/slots.h"
 
 typedef struct slot_work {

@@ -1,10 +1,10 @@
 /* softmax and log_softmax over any axis.
  *
- * Along the last axis a row is read for its largest element, then for the sum of e^(x - max), then scaled. A short
- * row stays in the first-level cache between the passes, and its powers are kept from the second pass to the third;
- * of a longer one they are computed again, which costs less than memory. Along another axis neighbouring lines are
- * computed together, a block of columns at a time. Rows that are few and long are cut in parts whose maxima and sums
- * are joined in order. */
+ * Along the last axis a row is read three times: for its maximum, for the sum of e^(x - max), and to be scaled. A short
+ * row stays in the L1 cache between the passes, and the second pass stores its powers for the third. For a longer row
+ * they are recomputed, which costs less than the memory traffic. Along another axis, adjacent lines are computed
+ * together, a block of columns at a time. A few long rows are split into parts whose maxima and sums are combined in
+ * order. */
 #include "cpu/norm.h"
 
 typedef struct soft {
@@ -13,14 +13,14 @@ typedef struct soft {
   rlx_lines lines;
   bool logarithm;
   /* Of rows in parts: by part, and by row. */
-  float *part_max, *max, *last; /* last: 1 / sum, or its logarithm */
+  float *part_max, *max, *factor; /* factor: 1 / sum, or log(sum) */
   double *part_sum;
 } soft;
 
 static float part_max(const soft *m, cpu_row_buffer *b, cpu_row_span s) {
   float max = -INFINITY;
-  CPU_EACH_PIECE(s, at, n) {
-    float here = m->fns->max(cpu_rows_bring(&m->rows, b, at, n), n);
+  CPU_EACH_CHUNK(s, at, n) {
+    float here = m->fns->max(cpu_rows_load(&m->rows, b, at, n), n);
     max = here > max ? here : max;
   }
   return max;
@@ -28,38 +28,38 @@ static float part_max(const soft *m, cpu_row_buffer *b, cpu_row_span s) {
 
 static double part_sum(const soft *m, cpu_row_buffer *b, cpu_row_span s, float max) {
   double sum = 0;
-  CPU_EACH_PIECE(s, at, n) sum += (double)m->fns->exp_sum(NULL, cpu_rows_bring(&m->rows, b, at, n), n, max);
+  CPU_EACH_CHUNK(s, at, n) sum += (double)m->fns->exp_sum(NULL, cpu_rows_load(&m->rows, b, at, n), n, max);
   return sum;
 }
 
-static float last_of(const soft *m, double sum) { return (float)(m->logarithm ? log(sum) : 1 / sum); }
+static float factor_of(const soft *m, double sum) { return (float)(m->logarithm ? log(sum) : 1 / sum); }
 
-static void part_finish(const soft *m, cpu_row_buffer *b, cpu_row_span s, float max, float last) {
-  CPU_EACH_PIECE(s, at, n) {
-    const float *x = cpu_rows_bring(&m->rows, b, at, n);
-    (m->logarithm ? m->fns->subtract : m->fns->exp_scale)(cpu_rows_place(&m->rows, b, at), x, n, max, last);
+static void part_finish(const soft *m, cpu_row_buffer *b, cpu_row_span s, float max, float factor) {
+  CPU_EACH_CHUNK(s, at, n) {
+    const float *x = cpu_rows_load(&m->rows, b, at, n);
+    (m->logarithm ? m->fns->subtract : m->fns->exp_scale)(cpu_rows_result(&m->rows, b, at), x, n, max, factor);
     cpu_rows_store(&m->rows, b, at, n);
   }
 }
 
-/* A softmax of one piece: the powers wait in the place of the result. */
+/* A softmax of one chunk: the powers are stored in the result until they are scaled. */
 static void short_row(const soft *m, cpu_row_buffer *b, cpu_row_span s) {
   size_t n = s.end - s.begin;
-  const float *x = cpu_rows_bring(&m->rows, b, s.begin, n);
-  float *y = cpu_rows_place(&m->rows, b, s.begin), max = m->fns->max(x, n);
-  m->fns->scale(y, y, n, last_of(m, (double)m->fns->exp_sum(y, x, n, max)));
+  const float *x = cpu_rows_load(&m->rows, b, s.begin, n);
+  float *y = cpu_rows_result(&m->rows, b, s.begin), max = m->fns->max(x, n);
+  m->fns->scale(y, y, n, factor_of(m, (double)m->fns->exp_sum(y, x, n, max)));
   cpu_rows_store(&m->rows, b, s.begin, n);
 }
 
 static void whole_row(const void *user, cpu_row_buffer *b, cpu_row_span s, size_t part) {
   (void)part;
   const soft *m = user;
-  if (s.end - s.begin <= CPU_ROW_PIECE && !m->logarithm) {
+  if (s.end - s.begin <= CPU_ROW_CHUNK && !m->logarithm) {
     short_row(m, b, s);
     return;
   }
   float max = part_max(m, b, s);
-  part_finish(m, b, s, max, last_of(m, part_sum(m, b, s, max)));
+  part_finish(m, b, s, max, factor_of(m, part_sum(m, b, s, max)));
 }
 
 /* ---- rows in parts ---- */
@@ -77,7 +77,7 @@ static void sum_pass(const void *user, cpu_row_buffer *b, cpu_row_span s, size_t
 static void finish_pass(const void *user, cpu_row_buffer *b, cpu_row_span s, size_t part) {
   (void)part;
   const soft *m = user;
-  part_finish(m, b, s, m->max[s.row], m->last[s.row]);
+  part_finish(m, b, s, m->max[s.row], m->factor[s.row]);
 }
 
 static void run_parts(const soft *m, cpu_row_cut cut, rlx_pool *pool) {
@@ -90,7 +90,7 @@ static void run_parts(const soft *m, cpu_row_cut cut, rlx_pool *pool) {
   for (size_t row = 0; row < cut.rows; row++) {
     double sum = 0;
     for (size_t p = 0; p < cut.parts; p++) sum += m->part_sum[row * cut.parts + p];
-    m->last[row] = last_of(m, sum);
+    m->factor[row] = factor_of(m, sum);
   }
   cpu_rows_run(cut, pool, 0, finish_pass, m);
 }
@@ -100,22 +100,22 @@ static void run_parts(const soft *m, cpu_row_cut cut, rlx_pool *pool) {
 static void column_block(const void *user, cpu_row_buffer *b, size_t start, size_t w) {
   const soft *m = user;
   const size_t n = m->lines.n, step = m->lines.inner;
-  float max[CPU_COLUMN_BLOCK], acc[CPU_COLUMN_BLOCK], last[CPU_COLUMN_BLOCK];
+  float max[CPU_COLUMN_BLOCK], acc[CPU_COLUMN_BLOCK], factor[CPU_COLUMN_BLOCK];
   double sum[CPU_COLUMN_BLOCK];
   for (size_t i = 0; i < w; i++) max[i] = -INFINITY, acc[i] = 0, sum[i] = 0;
   size_t done = 0;
   for (size_t k = 0; k < n && !cpu_stops_after(&done, w); k++)
-    m->fns->column_max(max, cpu_rows_bring(&m->rows, b, start + k * step, w), w);
+    m->fns->column_max(max, cpu_rows_load(&m->rows, b, start + k * step, w), w);
   for (size_t k = 0; k < n && !cpu_stops_after(&done, 2 * w); k++) {
-    m->fns->column_exp_sum(acc, cpu_rows_bring(&m->rows, b, start + k * step, w), w, max);
+    m->fns->column_exp_sum(acc, cpu_rows_load(&m->rows, b, start + k * step, w), w, max);
     cpu_columns_flush(acc, sum, w, k, n);
   }
-  for (size_t i = 0; i < w; i++) last[i] = last_of(m, sum[i]);
+  for (size_t i = 0; i < w; i++) factor[i] = factor_of(m, sum[i]);
   for (size_t k = 0; k < n && !cpu_stops_after(&done, 2 * w); k++) {
     size_t at = start + k * step;
-    const float *x = cpu_rows_bring(&m->rows, b, at, w);
-    (m->logarithm ? m->fns->column_subtract : m->fns->column_exp_scale)(cpu_rows_place(&m->rows, b, at), x, w, max,
-                                                                        last);
+    const float *x = cpu_rows_load(&m->rows, b, at, w);
+    (m->logarithm ? m->fns->column_subtract : m->fns->column_exp_scale)(cpu_rows_result(&m->rows, b, at), x, w, max,
+                                                                        factor);
     cpu_rows_store(&m->rows, b, at, w);
   }
 }
@@ -136,7 +136,7 @@ static bool claim(const rlx_claim_query *q, cpu_isa isa, rlx_claim *c) {
   const rlx_node_rec *n = rlx_graph_at(q->graph, q->node);
   rlx_lines l = lines_of(n);
   if (l.inner == 1) c->work_bytes = part_bytes(cpu_row_cut_of(l.outer, l.n));
-  c->in_place = 1; /* pieces are read for the last time just before they are written */
+  c->in_place = 1; /* a chunk is read for the last time just before it is written */
   return true;
 }
 
@@ -154,7 +154,7 @@ static rlx_status run(const cpu_call *c) {
     m.part_sum = c->work;
     m.part_max = (float *)(void *)(m.part_sum + cut.rows * cut.parts);
     m.max = m.part_max + cut.rows * cut.parts;
-    m.last = m.max + cut.rows;
+    m.factor = m.max + cut.rows;
     run_parts(&m, cut, c->pool);
   } else {
     cpu_rows_run(cut, c->pool, (double)l.n + 20, whole_row, &m);

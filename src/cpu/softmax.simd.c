@@ -2,7 +2,7 @@
 #include "cpu/math.h"
 #include "cpu/norm.h"
 
-/* The machine's max gives its second operand where one is NaN: so a NaN in x does not count. */
+/* vf_max returns its second operand where one is NaN, so NaN in x is ignored. */
 static float row_max(const float *x, size_t n) {
   vf m0 = vf_set(-INFINITY), m1 = m0, m2 = m0, m3 = m0;
   size_t i = 0;
@@ -28,10 +28,10 @@ static float row_exp_sum(float *y, const float *x, size_t n, float max) {
   }
   while (i < n) {
     size_t m = n - i < VF_LANES ? n - i : VF_LANES;
-    vf e = vf_exp(vf_sub(vf_take(x + i, m), top));
+    vf e = vf_exp(vf_sub(vf_load_upto(x + i, m), top));
     if (m < VF_LANES) e = vf_select(vm_first(m), e, vf_zero());
     s0 = vf_add(s0, e);
-    if (y) vf_put(y + i, e, m);
+    if (y) vf_store_upto(y + i, e, m);
     i += m;
   }
   return vf_sum(vf_add(s0, s1));
@@ -39,33 +39,33 @@ static float row_exp_sum(float *y, const float *x, size_t n, float max) {
 
 static void row_scale(float *y, const float *x, size_t n, float factor) {
   vf f = vf_set(factor);
-  VF_EACH(y, n, vf_mul(vf_take(x + i, m), f));
+  VF_EACH(y, n, vf_mul(vf_load_upto(x + i, m), f));
 }
 
 static void row_exp_scale(float *y, const float *x, size_t n, float max, float factor) {
   vf top = vf_set(max), f = vf_set(factor);
-  VF_EACH(y, n, vf_mul(vf_exp(vf_sub(vf_take(x + i, m), top)), f));
+  VF_EACH(y, n, vf_mul(vf_exp(vf_sub(vf_load_upto(x + i, m), top)), f));
 }
 
 static void row_subtract(float *y, const float *x, size_t n, float max, float log_sum) {
   vf top = vf_set(max), rest = vf_set(log_sum);
-  VF_EACH(y, n, vf_sub(vf_sub(vf_take(x + i, m), top), rest));
+  VF_EACH(y, n, vf_sub(vf_sub(vf_load_upto(x + i, m), top), rest));
 }
 
 static void column_max(float *acc, const float *x, size_t n) {
-  VF_EACH(acc, n, vf_max(vf_take(x + i, m), vf_take(acc + i, m)));
+  VF_EACH(acc, n, vf_max(vf_load_upto(x + i, m), vf_load_upto(acc + i, m)));
 }
 
 static void column_exp_sum(float *acc, const float *x, size_t n, const float *max) {
-  VF_EACH(acc, n, vf_add(vf_take(acc + i, m), vf_exp(vf_sub(vf_take(x + i, m), vf_take(max + i, m)))));
+  VF_EACH(acc, n, vf_add(vf_load_upto(acc + i, m), vf_exp(vf_sub(vf_load_upto(x + i, m), vf_load_upto(max + i, m)))));
 }
 
 static void column_exp_scale(float *y, const float *x, size_t n, const float *max, const float *factor) {
-  VF_EACH(y, n, vf_mul(vf_exp(vf_sub(vf_take(x + i, m), vf_take(max + i, m))), vf_take(factor + i, m)));
+  VF_EACH(y, n, vf_mul(vf_exp(vf_sub(vf_load_upto(x + i, m), vf_load_upto(max + i, m))), vf_load_upto(factor + i, m)));
 }
 
 static void column_subtract(float *y, const float *x, size_t n, const float *max, const float *log_sum) {
-  VF_EACH(y, n, vf_sub(vf_sub(vf_take(x + i, m), vf_take(max + i, m)), vf_take(log_sum + i, m)));
+  VF_EACH(y, n, vf_sub(vf_sub(vf_load_upto(x + i, m), vf_load_upto(max + i, m)), vf_load_upto(log_sum + i, m)));
 }
 
 const cpu_softmax_fns CPU_TABLE(cpu_softmax) = {.max = row_max,

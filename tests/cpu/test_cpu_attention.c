@@ -1,11 +1,11 @@
-/* The CPU's attention against the reference: every conformance case, and random shapes around the edges of its tiles
- * (64 keys, two vectors of rows, chunks of 512 keys), masks, types and run-time lengths. */
+/* CPU attention against the reference: every conformance case, and random shapes around the sizes of its tiles (64
+ * keys, two vectors of rows, chunks of 512 keys), with masks, dtypes and run-time lengths. */
 #include "cpu_check.h"
 #include "test.h"
 
 TEST(attention_cases) { CHECK(cpu_check_cases(RLX_OP_attention, NULL)); }
 
-/* Few rows and many keys, or many rows; each mask now and then. */
+/* Few rows and many keys, or many rows; each kind of mask in some of them. */
 static void any_attention(uint64_t *seed, cpu_check_line *l) {
   const char *type = CPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16");
   bool is_f32 = strcmp(type, "f32") == 0, bhsd = cpu_check_int(seed, 0, 1) == 1;
@@ -43,7 +43,7 @@ static void any_attention(uint64_t *seed, cpu_check_line *l) {
 
 TEST(attention_random) { CHECK(cpu_check_random(RLX_OP_attention, TEST_IS_SANITIZED ? 40 : 150, any_attention, NULL)); }
 
-/* Keys past the run-time length, and keys that causality hides, hold NaN and infinity: none of it comes out. */
+/* Keys past the run-time length and keys hidden by causality hold NaN and infinity, which must not reach the result. */
 TEST(hidden_keys_do_not_leak) {
   CHECK(cpu_check_text(RLX_OP_attention,
                        "q: f32[1,3,2,8]; k: f32[1,70,1,8] special; v: f32[1,70,1,8] special; n: i32[] values(5)",

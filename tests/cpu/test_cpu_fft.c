@@ -1,4 +1,4 @@
-/* The CPU's Fourier transforms against the reference: every conformance case, and random lengths and axes. */
+/* CPU Fourier transforms against the reference: every conformance case, and random lengths and axes. */
 #include "cpu_check.h"
 #include "test.h"
 
@@ -7,7 +7,7 @@ TEST(ifft_cases) { CHECK(cpu_check_cases(RLX_OP_ifft, NULL)); }
 TEST(rfft_cases) { CHECK(cpu_check_cases(RLX_OP_rfft, NULL)); }
 TEST(irfft_cases) { CHECK(cpu_check_cases(RLX_OP_irfft, NULL)); }
 
-/* Powers of two, products of small primes, primes; lines cut or padded; first, middle or last axis. */
+/* Powers of two, products of small primes, primes; lines truncated or padded; first, middle or last axis. */
 static void any_fft(uint64_t *seed, cpu_check_line *l, const char *op, bool from_real) {
   static const int lengths[] = {1,  2,  3,  4,  5,  6,   8,   12,  13,  15,  16,  17, 31,
                                 32, 60, 64, 77, 97, 100, 128, 169, 210, 256, 341, 400};
@@ -33,7 +33,7 @@ TEST(ifft_random) { CHECK(cpu_check_random(RLX_OP_ifft, DRAWS, any_inverse, NULL
 TEST(rfft_random) { CHECK(cpu_check_random(RLX_OP_rfft, DRAWS, any_real, NULL)); }
 TEST(irfft_random) { CHECK(cpu_check_random(RLX_OP_irfft, DRAWS, any_half, NULL)); }
 
-/* What is huge in one line does not drown the others. */
+/* Huge values in one line do not affect the precision of the others. */
 TEST(lines_are_apart) {
   CHECK(cpu_check_text(RLX_OP_rfft, "x: f32[3,8] values(1,2,3,4,5,6,7,8,1e30,1,1,1,1,1,1,1,8,7,6,5,4,3,2,1)",
                        "rfft(%x)", NULL));

@@ -1,4 +1,4 @@
-/* The frame of the CPU backend: its device, blocks, threads and programs. Kernels have tests of their own. */
+/* The CPU backend without its kernels: device, blocks, threads and programs. */
 #include <stdlib.h>
 
 #include "cpu/cpu.h"
@@ -113,7 +113,7 @@ TEST(blocks_are_mapped_and_ranges_checked) {
   cpu->close(d);
 }
 
-/* Blocks of middle size share slabs: in any order they come and go, each has its own aligned bytes. */
+/* Blocks of 32 KiB to 4 MiB share slabs: in any order of creation and destruction, each has its own aligned bytes. */
 TEST(blocks_do_not_meet) {
   enum { N = 48 };
   rlx_device *d;
@@ -123,7 +123,7 @@ TEST(blocks_do_not_meet) {
   for (unsigned round = 0; round < 300; round++) {
     unsigned i = (seed = seed * 1664525u + 1013904223u) >> 16, kind = i >> 8 & 3;
     i %= N;
-    if (b[i]) { /* all of it is as it was written */
+    if (b[i]) { /* its contents are unchanged */
       const unsigned char *bytes = b[i]->map;
       CHECK(bytes[0] == i && bytes[b[i]->bytes / 2] == i && bytes[b[i]->bytes - 1] == i);
       cpu->block_destroy(d, b[i]);
@@ -186,14 +186,14 @@ TEST(grain_is_at_least_one_and_at_most_all) {
       CHECK(grain >= 1 && grain <= (n[k] ? n[k] : 1));
       CHECK(n[k] / grain <= 128 || (double)grain * cost[i] <= 1e7 || grain == 1);
     }
-  CHECK_EQ_INT(cpu_grain(1000, 1e6), 8); /* costly items are still dealt out in at most 128 tasks, */
-  CHECK_EQ_INT(cpu_grain(1000, 1e8), 1); /* unless a caller who cancels would wait long for one */
+  CHECK_EQ_INT(cpu_grain(1000, 1e6), 8); /* costly items are still split into at most 128 tasks, */
+  CHECK_EQ_INT(cpu_grain(1000, 1e8), 1); /* unless cancelling would wait long for one */
   CHECK_EQ_INT(cpu_grain(1000, 0.01), 1000);
 }
 
 /* ---- claims ---- */
 
-/* What a kernel says about itself is enough to refuse a node: f64, or an input that does not lie as the graph has it. */
+/* The flags of a kernel are enough to refuse a node: f64, or an input in a packed layout. */
 TEST(some_nodes_are_refused_unasked) {
   rlx_device *d;
   rlx_graph *g;
@@ -208,7 +208,7 @@ TEST(some_nodes_are_refused_unasked) {
   const struct {
     rlx_node node;
     const uint32_t *layout;
-    const char *why; /* part of it; NULL: taken */
+    const char *why; /* a substring; NULL: claimed */
   } cases[] = {{soft, NULL, NULL},  {soft, plain, NULL},         {soft, packed, "row-major"},
                {move, plain, NULL}, {move, packed, "row-major"}, {wide, NULL, "f64 runs through"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -223,7 +223,7 @@ TEST(some_nodes_are_refused_unasked) {
 
 /* ---- programs ---- */
 
-/* x + 0 rows moved about: a reshape, which every build of the backend has, and a copy. */
+/* A reshape, which every build of the backend has, and a copy. */
 typedef struct fixture {
   rlx_device *d;
   rlx_graph *g;
@@ -277,7 +277,7 @@ TEST(programs_run_steps_and_copies) {
   const float want[] = {0, 3, 1, 4, 2, 5};
   CHECK(same_bytes(y, want, 24));
   CHECK(begin[0] && begin[0] <= end[0] && !begin[1]);
-  CHECK_OK(cpu->program_run(p, 1, 1, &args)); /* times count from the first step of the run */
+  CHECK_OK(cpu->program_run(p, 1, 1, &args)); /* times are indexed from the first step of the run */
   CHECK(same_bytes(y, x, 24));
   CHECK_OK(cpu->program_run(p, 0, 2, &args));
   CHECK(begin[1] >= end[0] && end[1] >= begin[1]);
@@ -287,7 +287,7 @@ TEST(programs_run_steps_and_copies) {
   memset(y, 0, 24);
   args = (rlx_run_args){.cancel = always, .cancel_user = &asked};
   CHECK_FAILS(cpu->program_run(p, 0, 2, &args), RLX_CANCELLED, "node 2 (transpose): stopped");
-  CHECK(same_bytes(y, want, 24)); /* the first step was done, the second not */
+  CHECK(same_bytes(y, want, 24)); /* the first step ran, the second did not */
   cpu->program_destroy(p);
   cpu->program_destroy(NULL);
   fixture_close(&f);

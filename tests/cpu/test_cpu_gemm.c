@@ -1,6 +1,6 @@
-/* Matrix products on the CPU against the reference: the conformance cases, shapes drawn around the sizes where the work
- * is cut (tiles, blocks, steps of k), every mix of types, weights packed and plain; and the packed layout itself, there
- * and back. cpu_check.h says what each of these runs goes through. */
+/* Matrix products on the CPU against the reference: the conformance cases, shapes around the sizes where the work is
+ * split (tiles, blocks, steps of k), every mix of dtypes, weights packed and row-major; and the packed layout itself,
+ * in both directions. cpu_check.h describes what each run covers. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -18,7 +18,8 @@ TEST(fused_gate_up_cases) { CHECK(cpu_check_cases(RLX_OP_fused_gate_up, NULL)); 
 
 /* ---- random shapes ---- */
 
-/* Sizes near those where something changes: rows of a group and a block, columns of a panel, a row's four panels. */
+/* Sizes near those where the code path changes: rows of a group and a block, columns of a panel, a row's four
+ * panels. */
 static int any_m(uint64_t *seed) {
   static const int edges[] = {0, 1, 2, 4, 6, 7, 12, 14, 15, 28, 29, 48, 112, 113, 130};
   int i = cpu_check_int(seed, 0, 24);
@@ -35,7 +36,7 @@ static int any_k(uint64_t *seed) {
   return i < 11 ? edges[i] : cpu_check_int(seed, 1, 90);
 }
 
-/* Types of a and b; b as a weight or given at run time. */
+/* Dtypes of a and b; b as a weight or bound at run time. */
 typedef struct kinds {
   const char *a, *b, *leaf;
   bool trans_b;
@@ -90,7 +91,7 @@ static void write_gate_up(uint64_t *seed, cpu_check_line *l) {
                   CPU_CHECK_PICK(seed, "silu", "gelu", "none"), t.trans_b ? "true" : "false");
 }
 TEST(gate_up_random) { CHECK(cpu_check_random(RLX_OP_fused_gate_up, 60, write_gate_up, NULL)); }
-/* The two weights need not have one type. */
+/* The two weights may have different dtypes. */
 TEST(gate_up_mixed) {
   CHECK(cpu_check_text(RLX_OP_fused_gate_up, "x: f32[3,32]; param g: q8_0[40,32]; param u: f16[40,32]",
                        "fused_gate_up(%x, %g, %u) {trans_b=true}", NULL));
@@ -125,7 +126,7 @@ TEST(experts_out_of_range) {
                         "grouped_matmul(%x, %w, %idx)", RLX_INVALID, "idx[2] is expert -7 of 2"));
 }
 
-/* One row, and a few: the paths that read b straight through. */
+/* One row and a few rows: the paths that read b sequentially. */
 static void write_row(uint64_t *seed, cpu_check_line *l) {
   kinds t = any_kinds(seed);
   int m = cpu_check_int(seed, 1, 5), n = cpu_check_int(seed, 0, 3) * 128 + any_n(seed), k = any_k(seed);
@@ -143,7 +144,7 @@ TEST(large) {
   CHECK(cpu_check_text(RLX_OP_matmul, "a: f32[140,10000]; param b: f32[10000,5]", "matmul(%a, %b)", NULL));
   CHECK(cpu_check_text(RLX_OP_matmul, "a: f32[400,50,12]; b: f32[400,12,3]", "matmul(%a, %b)", NULL));
 }
-/* Infinities and NaN stay in their rows and columns: zeros that fill panels meet them and are dropped. */
+/* Infinities and NaN stay in their rows and columns, although the zeros that pad panels are multiplied with them. */
 TEST(special_values) {
   CHECK(cpu_check_text(RLX_OP_matmul, "a: f32[20,40] special; param b: f32[40,100]", "matmul(%a, %b)", NULL));
   CHECK(cpu_check_text(RLX_OP_matmul, "a: f32[3,40]; b: f32[45,40] special", "matmul(%a, %b) {trans_b=true}", NULL));

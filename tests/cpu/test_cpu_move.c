@@ -1,5 +1,5 @@
-/* The CPU's kernels of moving, indexing and ordering against the reference: every conformance case, and shapes made up
- * around the sizes where the kernels change their way. */
+/* The CPU kernels that move, index and order, against the reference: every conformance case, and shapes around the
+ * sizes where the code path changes. */
 #include "cpu_check.h"
 #include "test.h"
 
@@ -25,12 +25,12 @@ CASES_OF(trilu)
 
 enum { N_RANDOM = TEST_IS_SANITIZED ? 15 : 60 };
 
-/* One type of each element size, complex too. */
+/* One dtype of each element size, including complex. */
 static const char *any_type(uint64_t *seed) {
   return CPU_CHECK_PICK(seed, "i8", "bool", "f16", "bf16", "f32", "i32", "i64", "f64", "c64");
 }
 
-/* Small mostly, around a tile's edge often, past one now and then. */
+/* Mostly small, often around a tile's edge, sometimes larger than a tile. */
 static int any_size(uint64_t *seed) {
   switch (cpu_check_int(seed, 0, 5)) {
     case 0: return cpu_check_int(seed, 1, 3);
@@ -40,7 +40,7 @@ static int any_size(uint64_t *seed) {
   }
 }
 
-/* "3,16,5": so many sizes that are not too many together. */
+/* "3,16,5": this many sizes, bounded in their product. */
 static int any_sizes(uint64_t *seed, int rank, int *sizes, char *text, size_t cap) {
   size_t count = 1, n = 0;
   text[0] = 0;
@@ -118,7 +118,7 @@ static void any_pad(uint64_t *seed, cpu_check_line *l) {
                   CPU_CHECK_PICK(seed, "constant", "reflect", "edge", "wrap"));
 }
 TEST(random_pad) {
-  cpu_check_counts counts = {0}; /* a narrow axis reflected in several borders is left to the reference */
+  cpu_check_counts counts = {0}; /* a narrow axis reflected several times runs through the reference */
   CHECK(cpu_check_random(RLX_OP_pad, 2 * N_RANDOM, any_pad, &counts));
   CHECK(counts.native > 9 * counts.not_claimed);
 }
@@ -178,7 +178,7 @@ static void any_trilu(uint64_t *seed, cpu_check_line *l) {
 }
 TEST(random_trilu) { CHECK(cpu_check_random(RLX_OP_trilu, N_RANDOM, any_trilu, NULL)); }
 
-/* Past what one task takes, so that threads really share the work. */
+/* Larger than one task, so that several threads take part. */
 TEST(large_moves) {
   CHECK(cpu_check_text(RLX_OP_transpose, "x: f32[700,900]", "transpose(%x)", NULL));
   CHECK(cpu_check_text(RLX_OP_transpose, "x: f32[5,300,4,80]", "transpose(%x) {perm=[0,2,1,3]}", NULL));
@@ -209,7 +209,7 @@ static void any_gather(uint64_t *seed, cpu_check_line *l) {
                   CPU_CHECK_PICK(seed, "i32", "i64"), cpu_check_int(seed, 0, 9), cpu_check_int(seed, 1, 9), -n, n);
   cpu_check_print(&l->expr, "gather(%%x, %%i) {axis=%d}", axis);
 }
-/* Rows of a weight, which may lie packed for products: block types (wide rows in several pieces), floats in panels. */
+/* Rows of a weight, which may be packed for products: block types (wide rows in several chunks), floats in panels. */
 static void any_gather_weight(uint64_t *seed, cpu_check_line *l) {
   const char *type =
     CPU_CHECK_PICK(seed, "f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "mxfp4", "q2_k",
@@ -347,7 +347,7 @@ CASES_OF(cumsum)
 CASES_OF(cumprod)
 CASES_OF(cummax)
 
-/* Whole numbers in a narrow range meet often, so that ties are tried; specials bring NaN, infinities and both zeros. */
+/* Integers in a narrow range give ties; special values include NaN, infinities and both zeros. */
 static void any_line(uint64_t *seed, cpu_check_line *l, const char *types[], size_t n_types, int max) {
   const char *type = types[cpu_check_int(seed, 0, (int)n_types - 1)];
   int n = cpu_check_int(seed, 0, 2) ? cpu_check_int(seed, 1, 70) : cpu_check_int(seed, 1, max);
@@ -378,7 +378,7 @@ TEST(random_arg) {
 
 CASES_OF(sample)
 
-/* The very token that the reference draws: ties, NaN, infinities, logits that are far apart and near each other. */
+/* Exactly the token that the reference draws: ties, NaN, infinities, logits that are far apart and close together. */
 static void any_sample(uint64_t *seed, cpu_check_line *l) {
   int n = cpu_check_int(seed, 0, 2) ? cpu_check_int(seed, 1, 70) : cpu_check_int(seed, 1, 6000);
   cpu_check_print(
@@ -396,7 +396,7 @@ TEST(random_sample) {
   CHECK(cpu_check_random(RLX_OP_sample, 4 * N_RANDOM, any_sample, NULL));
   CHECK(cpu_check_text(RLX_OP_sample, "x: f32[9,49152] range(-12,12)", "sample(%x) {seed=5}", NULL));
   CHECK(cpu_check_text(RLX_OP_sample, "x: f32[2,49152] range(-12,12)", "sample(%x) {top_k=40, top_p=0.95}", NULL));
-  /* The few best alone, with luck: peaks of many kinds, and draws from all over them. */
+  /* Exercises the path of the best tokens only: peaks of many kinds, and draws from all over them. */
   static const char *const ranges[] = {"-3,3", "-12,12", "-200,200", "-0.01,0.01"};
   static const char *const ways[] = {"", "top_p=0.95, ", "top_p=0.3, ", "min_p=0.05, ", "top_p=0.9, min_p=0.01, "};
   for (int i = 0; i < 4 * 5 * 3; i++) {

@@ -1,5 +1,5 @@
-/* The CPU's norms, softmax and reductions: the conformance cases of every op, random shapes and types, rows that are
- * cut in parts, and rows that f32 cannot hold. */
+/* The CPU norms, softmax and reductions: the conformance cases of every op, random shapes and dtypes, rows that are
+ * split into parts, and rows that f32 cannot represent. */
 #include "cpu_check.h"
 #include "test.h"
 
@@ -26,7 +26,7 @@ TEST(reduce_cases) {
 #define ANY_FLOAT(seed) CPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16")
 #define ANY_NUMBER(seed) CPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16", "i8", "u8", "i16", "i32", "u32", "i64")
 
-/* Short, around a vector's or a piece's end, and past several pieces. */
+/* Short, around the end of a vector or a chunk, and longer than several chunks. */
 static int any_length(uint64_t *seed) {
   int around = (int[]){1, 16, 64, 2048, 4096}[cpu_check_int(seed, 0, 4)];
   return around + cpu_check_int(seed, around > 1 ? -1 : 0, 17);
@@ -143,7 +143,7 @@ TEST(long_rows_are_cut) {
   CHECK(cpu_check_text(RLX_OP_reduce_min, "x: f32[90,2100] special", "reduce_min(%x) {axes=[0]}", NULL));
 }
 
-/* ---- what f32 cannot hold ---- */
+/* ---- values that f32 cannot represent ---- */
 
 TEST(rows_beyond_f32) {
 #define HUGE_ROW "values(3e38, -3e38, 1e38, 2)"

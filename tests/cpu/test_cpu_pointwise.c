@@ -1,4 +1,4 @@
-/* The CPU's element-wise kernels: the conformance cases of every op; random shapes, broadcasts and types; regions
+/* The CPU element-wise kernels: the conformance cases of every op; random shapes, broadcasts and dtypes; regions
  * against the reference and, to the bit, against their nodes run one by one; and the vector functions against the C
  * library over all exponents. */
 #include <float.h>
@@ -39,8 +39,7 @@ TEST(other_cases) {
 
 /* ---- accuracy ---- */
 
-/* The error in units of the last place of r as an f32. Results next to nothing count as 0: silu, for one, is 0 from
- * where e^-x is infinite. */
+/* The error in ulp of r as an f32. Results close to 0 count as 0: silu, for example, is 0 once e^-x is infinite. */
 static double ulps(float y, double r) {
   const double tiny = 1e-35;
   float rounded = (float)r;
@@ -52,7 +51,7 @@ static double ulps(float y, double r) {
 
 enum { MANTISSAS = 37, N_POINTS = 2 * 256 * MANTISSAS };
 
-/* Every exponent, also those of denormals, infinity and NaN, both signs, some mantissas. */
+/* Every exponent, including those of denormals, infinity and NaN, both signs, some mantissas. */
 static void make_points(float *to) {
   uint64_t seed = 5;
   for (uint32_t i = 0; i < N_POINTS; i++) {
@@ -64,8 +63,8 @@ static void make_points(float *to) {
   }
 }
 
-/* The most that each function may be off, in units of the last place. gelu carries less of its exponent
- * (cpu/math.h), and gelu_approx has the rounding of a cube in one. */
+/* The error bound of each function, in ulp. gelu computes its exponent less precisely (cpu/math.h), and gelu_approx has
+ * the rounding of a cube in its argument. */
 static double limit_of(rlx_op op) {
   switch (op) {
     case RLX_OP_gelu: return 64;
@@ -74,7 +73,7 @@ static double limit_of(rlx_op op) {
   }
 }
 
-/* The formula of gelu_approx cancels on the left, in double too; this one, which is equal, does not. */
+/* The formula of gelu_approx cancels on the left, even in f64; this equivalent one does not. */
 static double exact_unary(rlx_op op, double x) {
   double inner = 1.59576912160573071176 * (x + 0.044715 * x * x * x);
   return op == RLX_OP_gelu_approx ? x / (1 + exp(-inner)) : rlx_scalar_get(op)->unary(x, 1.5, 0.25);
@@ -107,7 +106,7 @@ TEST(unary_functions_are_accurate_over_all_exponents) {
   }
 }
 
-/* Where the functions do their work, densely. */
+/* A dense sample of the range where the functions vary. */
 TEST(unary_functions_are_accurate_near_one) {
   static float x[N_POINTS], y[N_POINTS];
   for (int isa = 0; isa <= (int)cpu_isa_best(); isa++) {
@@ -247,7 +246,7 @@ TEST(blocks_decode) {
 
 /* ---- regions ---- */
 
-/* A region over three inputs that broadcast, of ops that neither jump nor amplify. */
+/* A region over three inputs that broadcast, of ops that are continuous and do not amplify errors. */
 static void random_region(uint64_t *seed, cpu_check_line *l) {
   const char *type = CPU_CHECK_PICK(seed, "f32", "f32", "f16", "bf16");
   shapes s;
@@ -271,7 +270,7 @@ static void random_region(uint64_t *seed, cpu_check_line *l) {
 
 TEST(random_regions_against_the_reference) { CHECK(cpu_check_random(RLX_OP_region, 60, random_region, NULL)); }
 
-/* A node through its kernel, on given inputs; false where it is not claimed. */
+/* Runs a node with its kernel on given inputs; false where it is not claimed. */
 static bool run_native(const rlx_graph *g, rlx_node id, cpu_isa isa, const void *const *in, void *out) {
   const rlx_node_rec *n = rlx_graph_at(g, id);
   const cpu_kernel *k = cpu_kernel_get(n->op);
@@ -288,7 +287,7 @@ static bool run_native(const rlx_graph *g, rlx_node id, cpu_isa isa, const void 
 
 static size_t bytes_of(const rlx_node_rec *n) { return rlx_dims_count(&n->type.shape) * rlx_dtype_size(n->type.dtype); }
 
-/* The body's nodes one by one, each stored in its own type; the last value is left in out. */
+/* Runs the body's nodes one by one, each result stored in its own dtype; the last value goes to out. */
 static bool run_apart(const rlx_graph *body, cpu_isa isa, const void *const *in, void *out) {
   rlx_node end = rlx_graph_end(body);
   void **value = calloc(end, sizeof *value);
@@ -319,12 +318,12 @@ typedef struct values {
 
 static void keep_value(void *user, rlx_node node, const rlx_tensor *t) {
   values *k = user;
-  free(k->v[node]); /* leaves are seen again */
+  free(k->v[node]); /* leaves are visited again */
   k->v[node] = malloc(t->bytes + 1);
   memcpy(k->v[node], t->data, t->bytes);
 }
 
-/* Returns how many regions were compared; SIZE_MAX on a difference. */
+/* Returns the number of regions compared; SIZE_MAX on a difference. */
 static size_t compare_regions(const values *k) {
   size_t n_compared = 0;
   for (rlx_node id = 1; id < rlx_graph_end(k->graph); id++) {

@@ -1,5 +1,5 @@
-/* Products with block-type weights on the CPU: all types, layouts, instruction sets, exact and rounded, against the
- * reference (cpu_check.h does the crossing), and the packed layout by itself. */
+/* Products with block-type weights on the CPU: all types, layouts and instruction sets, exact and quantised, against
+ * the reference (cpu_check.h runs the combinations), and the packed layout by itself. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ TEST(block_bytes_are_those_of_the_type_table) {
 
 /* ---- products ---- */
 
-/* The conformance cases of an op that have a block type in them; not those with a norm, which the CPU takes apart. */
+/* The conformance cases of an op that contain a block type; not those with a norm, which is split off on the CPU. */
 static bool check_block_cases(rlx_op op, size_t *n) {
   const rlx_case_table *t = rlx_case_table_get(op);
   bool ok = true;
@@ -61,8 +61,8 @@ TEST(conformance_cases_with_block_types) {
   CHECK(n >= 16 + 10);
 }
 
-/* Every type, with every number of rows that a tile may lack, whole groups of 16 columns and some more: weights small
- * enough to be multiplied exactly whatever is asked, and weights that are not. */
+/* Every type, with partial tiles of every size, whole groups of 16 columns and partial ones. Some weights are so small
+ * that they always run exact, some are not. */
 TEST(every_type_and_tile) {
   static const struct {
     int m, n, k; /* k in blocks of 256 */
@@ -135,9 +135,9 @@ TEST(larger_than_a_task) {
   CHECK(cpu_check_text(RLX_OP_matmul, "a: f32[40,512]; param w: q8_0[300,512]", "matmul(%a, %w) {trans_b=true}", NULL));
 }
 
-/* ---- numbers that 8 bits cannot hold ---- */
+/* ---- values that 8 bits cannot represent ---- */
 
-enum { SMALL_N = 132 }; /* rounded, and not whole groups */
+enum { SMALL_N = 132 }; /* quantised, with a partial group */
 
 typedef struct small_product {
   float a[3][256], out[3][SMALL_N];
@@ -162,11 +162,11 @@ static void run_small(small_product *s, rlx_dtype t, cpu_isa isa) {
                    .work = s->work};
   cpu_product_claim claim;
   CHECK(cpu_quant_claim(&p.shape, &claim));
-  CHECK(claim.work_bytes > 0 && claim.work_bytes <= sizeof s->work); /* it is rounded */
+  CHECK(claim.work_bytes > 0 && claim.work_bytes <= sizeof s->work); /* it is quantised */
   cpu_quant_product(&p);
 }
 
-/* A row with an infinity, a NaN or something tiny is computed exactly; its neighbours are as ever. */
+/* A row with an infinity, a NaN or a tiny value runs exact; the rows next to it are unaffected. */
 TEST(specials_go_the_exact_way) {
   static small_product s, plain;
   float w[256];
@@ -204,9 +204,9 @@ TEST(specials_go_the_exact_way) {
     }
 }
 
-/* ---- products that run together ---- */
+/* ---- joined products ---- */
 
-/* Random values of a leaf, encoded where it is of a block type. */
+/* Random values of a leaf, encoded if it has a block type. */
 static rlx_status write_values(rlx_executable *e, const char *name, const rlx_type *type, uint32_t seed) {
   size_t n = rlx_dims_count(&type->shape), bytes;
   RLX_TRY(rlx_tensor_bytes(type->dtype, type->shape, &bytes));
@@ -222,8 +222,8 @@ static rlx_status write_values(rlx_executable *e, const char *name, const rlx_ty
   return s;
 }
 
-/* A profile times each node by itself, so it runs what otherwise runs together one after the other: equal bits, and close to
- * what the reference makes of the decoded weights. */
+/* A profile times each node by itself, so it runs joined nodes one by one: the bits are equal, and close to the
+ * reference with the decoded weights. */
 static void check_joined(uint32_t threads, int64_t m, const char *q_type, const char *k_type) {
   char leaves[256];
   rlx_session *s;
@@ -273,7 +273,7 @@ static void fill(uint8_t *p, size_t n) {
   for (size_t i = 0; i < n; i++) p[i] = (uint8_t)((seed = seed * 1664525u + 1013904223u) >> 24);
 }
 
-/* Any bytes, also those that no encoder makes, come back as they were. */
+/* Any bytes, including those that no encoder produces, are restored. */
 TEST(repack_there_and_back) {
   static const int64_t shapes[][3] = {{1, 16, 1}, {1, 5, 2}, {3, 37, 3}, {2, 0, 1}, {0, 20, 1}, {2, 64, 2}, {1, 20, 0}};
   for (size_t t = 0; t < N_TYPES; t++)

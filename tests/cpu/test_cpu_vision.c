@@ -1,4 +1,4 @@
-/* The CPU's convolutions and pools against the reference: every conformance case, and random shapes. */
+/* CPU convolution and pooling against the reference: every conformance case, and random shapes. */
 #include <stdlib.h>
 
 #include "cpu_check.h"
@@ -44,8 +44,8 @@ static void any_conv(uint64_t *seed, cpu_check_line *l) {
 
 TEST(conv_random) { CHECK(cpu_check_random(RLX_OP_conv, TEST_IS_SANITIZED ? 60 : 250, any_conv, NULL)); }
 
-/* Shapes that go by tiles: 3x3, stride 1, with tiles that end beyond the image, more rows of them than a batch takes, padding
- * on any side, channels that fill no block. */
+/* Shapes that use Winograd: 3x3, stride 1, with tiles that extend past the image, more rows of tiles than a batch has,
+ * padding on any side, channels that fill no block. */
 static void any_tiles(uint64_t *seed, cpu_check_line *l) {
   int in = cpu_check_int(seed, 8, 40), out = cpu_check_int(seed, 8, 40), n = cpu_check_int(seed, 1, 2);
   int lo[2] = {cpu_check_int(seed, 0, 2), cpu_check_int(seed, 0, 2)};
@@ -73,7 +73,7 @@ TEST(tiles_sizes) {
   }
 }
 
-/* A number that the transforms cannot take spreads no further than its window. */
+/* A value that the transforms cannot take spreads no further than its window. */
 TEST(tiles_special) {
   CHECK(cpu_check_text(RLX_OP_conv, "x: f32[1,16,30,30] special; param w: f32[16,16,3,3] range(0.5,1)",
                        "conv(%x, %w) {pad_lo=[1,1], pad_hi=[1,1]}", NULL));
@@ -105,7 +105,7 @@ TEST(depthwise_random) {
   CHECK(cpu_check_random(RLX_OP_fused_conv_bias_act, TEST_IS_SANITIZED ? 20 : 120, any_depthwise, NULL));
 }
 
-/* Planes that keep their size, also those smaller than the kernel. */
+/* Planes that keep their size, including those smaller than the kernel. */
 TEST(depthwise_same) {
   static const int sizes[][2] = {{1, 1}, {1, 17}, {2, 3}, {3, 2}, {5, 16}, {7, 7}, {9, 15}, {6, 33}, {14, 48}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -120,7 +120,7 @@ TEST(depthwise_same) {
       }
 }
 
-/* Places that fill no vector, panels that are shared, are their own, or are the image itself. */
+/* Positions that fill no vector; panels that are shared, per task, or the image itself. */
 TEST(conv_panels) {
   static const char *const lines[][2] = {
     {"x: f32[1,40,7,7]; param w: f32[70,40,1,1]; b: f32[70]", "conv(%x, %w, %b)"},
