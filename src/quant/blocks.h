@@ -1,9 +1,8 @@
-/* Inside the room: where each field of a block lies.
+/* Byte offsets of the fields of each block type; internal to src/quant and the kernels that read packed weights.
  *
- * A block is an array of bytes and is read as one: no struct is laid over it, so neither the alignment of a mapped file
- * nor the byte order of the machine matters. The offsets below are the whole description of a layout; how codes are
- * packed into `qs` is said at the decoder, which the encoder mirrors. Outside src/quant only kernels read it,
- * which compute with the codes as they lie. */
+ * A block is read as an array of bytes. No struct is overlaid, so neither the alignment of a mapped file nor the byte
+ * order of the machine matters. The offsets below describe a layout completely; the decoders document how codes are
+ * packed into `qs`, and the encoders mirror them. */
 #ifndef RLX_QUANT_BLOCKS_H
 #define RLX_QUANT_BLOCKS_H
 
@@ -17,7 +16,7 @@
 typedef void rlx_block_decode(const uint8_t *block, float *dst);
 typedef void rlx_block_encode(const float *src, uint8_t *dst, size_t n_blocks);
 
-/* Every row of the type table with the class BLOCK has both. */
+/* Every BLOCK entry of the type table has both. */
 #define RLX_BLOCK_FLOAT(ID, name)
 #define RLX_BLOCK_INTEGER(ID, name)
 #define RLX_BLOCK_BOOL(ID, name)
@@ -30,12 +29,12 @@ typedef void rlx_block_encode(const float *src, uint8_t *dst, size_t n_blocks);
 #define RLX_BLOCK_DECLARE(ID, number, name, class_, ...) RLX_BLOCK_##class_(ID, name)
 RLX_TYPE_TABLE(RLX_BLOCK_DECLARE)
 #undef RLX_BLOCK_DECLARE
-#undef RLX_BLOCK_BLOCK /* others give it their own meaning: quant.c */
+#undef RLX_BLOCK_BLOCK /* quant.c redefines it */
 
 enum { SMALL_BLOCK = 32, NVFP4_ELEMENTS = 64, SUPER_BLOCK = 256 }; /* elements */
 
 /* Byte offsets. D is the f16 scale (Q8_K: f32), M or DMIN the f16 offset or its scale, QS the low bits of the codes, QH
- * the high ones; BYTES is the whole, as in the type table. */
+ * the high ones. BYTES is the size of a block, as in the type table. */
 enum { Q4_0_D = 0, Q4_0_QS = 2, Q4_0_BYTES = 18 };
 enum { Q4_1_D = 0, Q4_1_M = 2, Q4_1_QS = 4, Q4_1_BYTES = 20 };
 enum { Q5_0_D = 0, Q5_0_QH = 2, Q5_0_QS = 6, Q5_0_BYTES = 22 };
@@ -61,21 +60,22 @@ enum { NVFP4_SCALES = 0, NVFP4_QS = 4, NVFP4_BYTES = 36 };
 enum { TQ1_0_QS = 0, TQ1_0_QH = 48, TQ1_0_D = 52, TQ1_0_BYTES = 54 };
 enum { TQ2_0_QS = 0, TQ2_0_D = 64, TQ2_0_BYTES = 66 };
 
-/* The 16 levels of the iq4 types, ascending: denser near zero, where weights are. */
+/* The 16 levels of the iq4 types, ascending; denser near zero, where most weights are. */
 extern const int8_t rlx_iq4_levels[16];
-/* The values of the e2m1 codes, doubled to be whole, so the scale that goes with them is halved: 2^(e-128). */
+/* The values of the e2m1 codes, doubled to be integers; so the scale that goes with them is halved: 2^(e-128). */
 extern const int8_t rlx_mxfp4_levels[16];
 float rlx_mxfp4_scale(uint8_t e);
-/* The same levels under a scale of e4m3 without a sign: half of the number. As files of this type are read, 0x7f is 0. */
+/* The scale for the same levels from an unsigned e4m3: half of its value. 0x7f is 0, as programs that use this type
+ * read it. */
 float rlx_nvfp4_scale(uint8_t e);
 
 /* The grids of the iq types, and the levels of their entries' codes (decode_iq.c). */
 extern const uint16_t rlx_iq1_grid[2048], rlx_iq2_xxs_grid[256], rlx_iq2_xs_grid[512], rlx_iq2_s_grid[1024];
 extern const uint16_t rlx_iq3_xxs_grid[256], rlx_iq3_s_grid[512];
 extern const int8_t rlx_iq1_levels[2][4], rlx_iq2_levels[4], rlx_iq3_xxs_levels[8], rlx_iq3_s_levels[8];
-/* The grid of a type and the number of its entries, an even one; NULL: it has none. */
+/* The grid of a type and the number of its entries, which is even; NULL: none. */
 const uint16_t *rlx_grid_of(rlx_dtype dtype, uint32_t *n);
-uint16_t rlx_iq1_m_scale(const uint8_t *block); /* its f16, which lies in pieces */
+uint16_t rlx_iq1_m_scale(const uint8_t *block); /* the block's f16, which is stored in four parts */
 
 static inline uint16_t load_le16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline uint32_t load_le32(const uint8_t *p) { return load_le16(p) | (uint32_t)load_le16(p + 2) << 16; }

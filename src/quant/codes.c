@@ -1,4 +1,4 @@
-/* Codes of four bits: the f32 that each stands for, exactly. */
+/* Four-bit float codes as exact f32 values. */
 #include "quant/codes.h"
 
 /* s ee m, bias 1: no infinity, no NaN; code 8 is minus zero. */

@@ -1,9 +1,9 @@
 /* Decoders of the 32-element block types, and of nvfp4 with 64.
  *
- * A value is scale * code, or scale * code + offset, computed in f32. An f16 scale has 11 significant bits and a code
- * at most 8, so the product is exact and the sum is the only rounding: the result is the same with and without fused
- * multiply-add, on every machine. A damaged file may hold infinite or NaN scales; they give infinities and NaNs, no
- * more. Not here: the 256-element types, decode_k.c and decode_iq.c. */
+ * A value is scale * code, or scale * code + offset, in f32. An f16 scale has 11 significant bits and a code at most 8,
+ * so the product is exact and the sum is the only rounding. So the result is the same with and without FMA, on every
+ * machine. A damaged file may hold infinite or NaN scales; they decode to infinities and NaN. The 256-element types are
+ * in decode_k.c and decode_iq.c. */
 #include "quant/blocks.h"
 #include "quant/codes.h"
 
@@ -48,8 +48,8 @@ void rlx_iq4_nl_decode(const uint8_t *block, float *dst) {
   for (int i = 0; i < SMALL_BLOCK; i++) dst[i] = d * (float)rlx_iq4_levels[nibble(block + IQ4_NL_QS, i)];
 }
 
-/* 2^(e-128), which f32 holds as a sub-normal for e below 2. The MX standard calls e = 255 a NaN; the programs that write
- * files of this type decode them without that exception, and so here. */
+/* 2^(e-128), a subnormal f32 for e below 2. The MX standard defines e = 255 as NaN. The programs that write files of
+ * this type decode it as an ordinary exponent, and so does this. */
 float rlx_mxfp4_scale(uint8_t e) { return rlx_f32_from_bits(e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23); }
 
 void rlx_mxfp4_decode(const uint8_t *block, float *dst) {
@@ -59,10 +59,11 @@ void rlx_mxfp4_decode(const uint8_t *block, float *dst) {
 
 float rlx_nvfp4_scale(uint8_t e) {
   float v = rlx_e4m3_to_f32(e & 127);
-  return e == 127 ? 0 : e == 255 ? 240 : v * 0.5f; /* with its unused bit set, 0x7f is the number that it would be */
+  /* 255 is 0x7f with the unused bit set; it is decoded as an ordinary number. */
+  return e == 127 ? 0 : e == 255 ? 240 : v * 0.5f;
 }
 
-/* Four times 16 elements, each 16 with a scale: low nibbles are its elements 0-7, high ones 8-15. */
+/* Four groups of 16 elements, each with a scale: low nibbles are its elements 0-7, high ones 8-15. */
 void rlx_nvfp4_decode(const uint8_t *block, float *dst) {
   for (int i = 0; i < NVFP4_ELEMENTS; i++) {
     uint8_t byte = block[NVFP4_QS + i / 16 * 8 + i % 8];

@@ -1,10 +1,10 @@
 /* Decoders of the 256-element block types.
  *
- * A super-block holds one or two f16 scales and small integer scales for its sub-blocks of 16 or 32 elements. A value
- * is d * scale * code, less dmin * min where the type has one. The f16 has 11 significant bits, scale and code together
- * at most 13: every product is exact in f32 and the subtraction is the only rounding, so fused multiply-add changes
- * nothing here either (q8_k, whose d is an f32, has one rounding, in its product). What differs between the types is
- * where the bits of scales and codes lie. */
+ * A super-block has one or two f16 scales and small integer scales for its sub-blocks of 16 or 32 elements. A value is
+ * d * scale * code, minus dmin * min where the type has one. The f16 has 11 significant bits, scale and code together
+ * at most 13: every product is exact in f32 and the subtraction is the only rounding. So the result is the same with
+ * and without FMA (q8_k, whose d is an f32, has one rounding, in its product). The types differ in where the bits of
+ * scales and codes are. */
 #include "quant/blocks.h"
 
 /* Two bits per code: byte b of a run of 32 holds elements b, b+32, b+64, b+96 of its 128, lowest bits first. */
@@ -16,7 +16,7 @@ static int four_bits(const uint8_t *qs, int i) { return qs[i / 64 * 32 + i % 32]
 /* One bit per code: byte b of 32 holds elements b, b+32, ..., b+224. */
 static int one_bit(const uint8_t *bits, int i) { return bits[i % 32] >> (i / 32) & 1; }
 
-/* scales[16]: the low nibble scales the codes of 16 elements, the high one is their min. */
+/* scales[16]: the low nibble scales the codes of 16 elements, the high nibble is their min. */
 void rlx_q2_k_decode(const uint8_t *block, float *dst) {
   float d = load_f16(block + Q2_K_D), dmin = load_f16(block + Q2_K_DMIN);
   for (int j = 0; j < 16; j++) {
@@ -41,8 +41,8 @@ void rlx_q3_k_decode(const uint8_t *block, float *dst) {
   }
 }
 
-/* Scale and min j of 8, six bits each, in 12 bytes: 0-3 as they are in bytes 0-3 and 4-7; of 4-7 the low four bits
- * share bytes 8-11 and the high two sit above the earlier ones. */
+/* Scale and min j of 8, six bits each, in 12 bytes. 0-3 are the low six bits of bytes 0-3 and 4-7. Of 4-7, the low four
+ * bits share bytes 8-11, and the high two are the top bits of bytes 0-7. */
 static void q4_k_scale_min(const uint8_t *s, int j, int *scale, int *min) {
   if (j < 4) {
     *scale = s[j] & 63;
@@ -53,7 +53,7 @@ static void q4_k_scale_min(const uint8_t *s, int j, int *scale, int *min) {
   }
 }
 
-/* q4_k and q5_k begin alike, with their scales; `fifth` holds the fifth bits, if there are any. */
+/* q4_k and q5_k have the same header with their scales; `fifth` holds the fifth bits, or is NULL. */
 static void decode_scales_mins(const uint8_t *block, const uint8_t *low, const uint8_t *fifth, float *dst) {
   float d = load_f16(block + Q4_K_D), dmin = load_f16(block + Q4_K_DMIN);
   for (int j = 0; j < 8; j++) {
@@ -90,7 +90,7 @@ void rlx_q8_k_decode(const uint8_t *block, float *dst) {
   for (int i = 0; i < SUPER_BLOCK; i++) dst[i] = d * (float)(int8_t)block[Q8_K_QS + i];
 }
 
-/* Scale j of 8, six bits: the low four in nibble j, the high two at bit 2j of a u16. Codes as in iq4_nl, 16 bytes for
+/* Scale j of 8, six bits: the low four in nibble j, the high two at bit 2j of a u16. Codes as in iq4_nl, 16 bytes per
  * 32. */
 void rlx_iq4_xs_decode(const uint8_t *block, float *dst) {
   float d = load_f16(block + IQ4_XS_D);
@@ -106,8 +106,8 @@ void rlx_iq4_xs_decode(const uint8_t *block, float *dst) {
   }
 }
 
-/* Five base-3 digits in a byte, as the fraction byte/256: times 3^k, kept to 8 bits, moves digit k to the front, and
- * one more times 3 pushes it out at the top. `run` bytes hold 5 (of qh: 4) runs of as many elements. */
+/* Five base-3 digits in a byte, as the fraction byte/256. Times 3^k modulo 256 makes digit k the leading one, and one
+ * more multiplication by 3 carries it out at the top. `run` bytes hold 5 (of qh: 4) runs of as many elements. */
 static float *decode_trits(const uint8_t *qs, int run, int digits, float d, float *dst) {
   static const uint8_t power[5] = {1, 3, 9, 27, 81};
   for (int k = 0; k < digits; k++)

@@ -1,18 +1,19 @@
 /* Encoders of the block types whose codes are indices into a grid: iq1, iq2, iq3.
  *
- * The measure is the plain sum of squared errors of what will be decoded; no element counts for more than another, so
- * no importance matrix is needed (files in the wild were often made with one, which weighs the squares by how large
- * the activations are). Signs are those of the numbers; where seven bits stand for eight signs and their number would
- * be odd, the smallest number takes the wrong one. Then, from the smallest part to the whole:
+ * The measure is the unweighted sum of squared errors of the decoded values, so no importance matrix is needed.
+ * (Published files were often made with one, which weights the squares by the size of the activations.) Signs are those
+ * of the values. Where seven bits encode eight signs and their number would be odd, the value of smallest magnitude
+ * gets the wrong sign. The search goes bottom-up:
  *
- *   an entry   Under a given scale the error of an entry is the sum over its two bytes, so two tables of 256 sums
- *              are made and the best entry of the grid is found.
- *   a scale    Of 16 or 32 elements: a few first guesses, each with the best entries and then the best scale for these.
- *   the f16    So that the largest scale has the largest code. For every scale the codes next to it are tried; then
- *              the best f16 for what was chosen, and all of it again under that.
+ *     an entry   Under a given scale the error of an entry is a sum over its two bytes. So two tables of 256 sums
+ *                are computed, and the best entry of the grid is found with them.
+ *     a scale    Of 16 or 32 elements: a few initial values, each with the best entries and then the best scale for
+ *                these.
+ *     the f16    Initially such that the largest scale has the largest code. For every scale the codes next to it
+ *                are tried. Then the best f16 for this choice is computed, and all is repeated under it.
  *
- * Any input gives a block that decodes to finite numbers and whose error is at most that of zeros. NaN is encoded as
- * 0, an infinity as the largest f32. Packing mirrors decode_iq.c. */
+ * Any input gives a block that decodes to finite values with an error of at most that of zeros. NaN is encoded as 0, an
+ * infinity as the largest f32. Packing mirrors decode_iq.c. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,22 +23,22 @@
 
 enum { MAX_SUBS = 16, MAX_ENTRIES = 64, GROUP = 8, GROUPS = SUPER_BLOCK / GROUP };
 
-/* How a type is made. A value is d * (2 code + 1) * unit * level. */
+/* The parameters of a type. A value is d * (2 code + 1) * unit * level. */
 typedef struct grid_type {
   const uint16_t *grid;
   int n_grid;
-  int bits;              /* of an element in an entry: 2 or 4 */
+  int bits;              /* per element of an entry: 2 or 4 */
   int n_levels;          /* 3 or 8 */
-  const int8_t *levels;  /* of iq1 with the eighth added */
-  const int8_t *shifted; /* of iq1 with it taken away; else NULL */
+  const int8_t *levels;  /* of iq1: with the eighth added */
+  const int8_t *shifted; /* of iq1: with it subtracted; else NULL */
   int sub;               /* elements that share a scale */
   int max_code;          /* of a scale */
   double unit;
-  bool signs, even;  /* signs beside the entries; an even number of them in eight elements */
-  bool shift_of_sub; /* whether to take away is said once for a scale, not for eight elements */
+  bool signs, even;  /* separate signs; an even number of them in eight elements */
+  bool shift_of_sub; /* the choice of `shifted` is per scale, not per eight elements */
 } grid_type;
 
-/* What was chosen for a block. */
+/* The encoding of a block. */
 typedef struct grid_block {
   uint16_t d;
   uint8_t code[MAX_SUBS];
@@ -46,8 +47,8 @@ typedef struct grid_block {
   bool shifted[GROUPS];
 } grid_block;
 
-/* A choice's error beyond that of zeros (so that what is beyond reach does not drown the rest), and the sums that say
- * which scale is best for it: of number times level, and of level times level. */
+/* The error of a choice relative to encoding zeros (so that values out of reach do not dominate), and the sums that
+ * determine its best scale: of value times level, and of level squared. */
 typedef struct fit {
   double error, dot, square;
 } fit;
@@ -60,7 +61,7 @@ static void add_fit(fit *to, fit f) {
 
 /* ---- an entry ---- */
 
-/* Entries with the same high byte, which follow each other: a grid ascends. */
+/* Runs of entries with the same high byte; they are consecutive, as a grid is sorted. */
 typedef struct runs {
   int n;
   uint8_t byte[256];
@@ -77,7 +78,7 @@ static void find_runs(const grid_type *g, runs *r) {
   r->start[r->n] = (uint16_t)g->n_grid;
 }
 
-/* The errors of every byte of an entry, whose elements are t[0], t[1], ... under s. Returns the least. */
+/* The errors of every byte of an entry whose elements are t[0], t[1], ... under scale s. Returns the smallest. */
 static double make_table(const grid_type *g, const int8_t *levels, const double *t, double s, double *table) {
   double miss[4][8], total = 0;
   const int per = 8 / g->bits;
@@ -100,7 +101,7 @@ static double make_table(const grid_type *g, const int8_t *levels, const double 
   return total;
 }
 
-/* The best entry for the numbers t under s. */
+/* The best entry for the values t under s. */
 static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, const double *t, double s,
                       uint16_t *index) {
   double low[256], high[256];
@@ -112,7 +113,7 @@ static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, c
   int likely = 0;
   for (int k = 1; k < r->n; k++)
     if (high[r->byte[k]] < high[r->byte[likely]]) likely = k;
-  for (int k = -1; k < r->n; k++) { /* first the run that is likely to have it: then most others need no look */
+  for (int k = -1; k < r->n; k++) { /* the most likely run first: most others are then pruned */
     int run = k < 0 ? likely : k;
     double above = high[r->byte[run]];
     for (int i = r->start[run]; above + min_low < f.error && i < r->start[run + 1]; i++) {
@@ -130,8 +131,8 @@ static fit best_entry(const grid_type *g, const runs *r, const int8_t *levels, c
 
 /* ---- eight elements ---- */
 
-/* Their signs, and the numbers as the entries are to have them. */
-static uint8_t take_signs(const grid_type *g, const double *x, double *t) {
+/* Chooses their signs, and sets t to the values without them. */
+static uint8_t choose_signs(const grid_type *g, const double *x, double *t) {
   unsigned signs = 0, ones = 0;
   int smallest = 0;
   for (int i = 0; i < GROUP; i++) {
@@ -143,24 +144,24 @@ static uint8_t take_signs(const grid_type *g, const double *x, double *t) {
   return (uint8_t)signs;
 }
 
-/* Group number `at` of a block under s; levels are chosen before. */
+/* Fits group `at` of a block under s, with given levels. */
 static fit fit_group(const grid_type *g, const runs *r, const int8_t *levels, const double *x, double s, int at,
                      grid_block *out) {
   double t[GROUP];
   fit sum = {0};
   const int n = 16 / g->bits;
-  out->signs[at] = take_signs(g, x + GROUP * at, t);
+  out->signs[at] = choose_signs(g, x + GROUP * at, t);
   out->shifted[at] = levels == g->shifted;
   for (int i = 0; i < GROUP; i += n)
     add_fit(&sum, best_entry(g, r, levels, t + i, s, &out->index[(GROUP * at + i) / n]));
   return sum;
 }
 
-/* With whichever levels are better. */
+/* With the better of the two sets of levels. */
 static fit fit_either(const grid_type *g, const runs *r, const double *x, double s, int at, grid_block *out) {
   fit a = fit_group(g, r, g->levels, x, s, at, out);
   if (!g->shifted) return a;
-  uint16_t index = out->index[at]; /* such types have one entry for the eight */
+  uint16_t index = out->index[at]; /* such types have one entry per eight elements */
   fit b = fit_group(g, r, g->shifted, x, s, at, out);
   if (b.error < a.error) return b;
   out->index[at] = index;
@@ -187,10 +188,11 @@ static fit fit_sub(const grid_type *g, const runs *r, const double *x, double s,
   return sum;
 }
 
-/* The scale that the numbers would like, as a factor of levels. */
-static double like_scale(const grid_type *g, const runs *r, const double *x, int j) {
-  /* The largest number as the highest level, and as one beyond it: with few levels the far ones are few. Where
-   * numbers are all of a size, also as the lowest and the next: a grid may not have what is wanted higher up. */
+/* The best scale of sub-block j by itself, as a factor of levels. */
+static double best_scale(const grid_type *g, const runs *r, const double *x, int j) {
+  /* The largest value as the highest level, and as one beyond it: with few levels, values at the far end are few. Where
+   * all values have a similar magnitude, also as the lowest level and the next: a grid may lack the points needed
+   * higher up. */
   const double guesses[] = {1, 0.8, 0.62, (double)g->levels[g->n_levels - 1] / abs(g->levels[0]),
                             (double)g->levels[g->n_levels - 1] / g->levels[1]};
   double largest = 0, squares = 0, best = 0, min = INFINITY;
@@ -214,13 +216,13 @@ static double like_scale(const grid_type *g, const runs *r, const double *x, int
 
 /* ---- a block ---- */
 
-/* Everything under this f16; returns the error, and in *better the scale that would suit the choice best. */
-static double fit_block(const grid_type *g, const runs *r, const double *x, const double *liked, uint16_t d,
+/* Encodes a block with this f16. Returns the error, and in *better the best scale for the choice. */
+static double fit_block(const grid_type *g, const runs *r, const double *x, const double *wanted, uint16_t d,
                         double *better, grid_block *out) {
   double unit = (double)rlx_f16_to_f32(d) * g->unit, error = 0, dot = 0, square = 0;
   out->d = d;
   for (int j = 0; j < SUPER_BLOCK / g->sub; j++) {
-    double code = (liked[j] / unit - 1) / 2;
+    double code = (wanted[j] / unit - 1) / 2;
     int near = code > g->max_code ? g->max_code : code > 0 ? (int)(code + 0.5) : 0;
     fit best = {.error = INFINITY};
     grid_block tried, kept = {0};
@@ -244,19 +246,19 @@ static double fit_block(const grid_type *g, const runs *r, const double *x, cons
 }
 
 static void encode_block(const grid_type *g, const runs *r, const float *src, grid_block *out) {
-  double x[SUPER_BLOCK], liked[MAX_SUBS], top = 0, min = 0, better;
+  double x[SUPER_BLOCK], wanted[MAX_SUBS], top = 0, min = 0, better;
   for (int i = 0; i < SUPER_BLOCK; i++)
     x[i] = isnan(src[i]) ? 0 : fmax(-(double)FLT_MAX, fmin((double)FLT_MAX, (double)src[i]));
   *out = (grid_block){0};
-  for (int j = 0; j < SUPER_BLOCK / g->sub; j++) top = fmax(top, liked[j] = like_scale(g, r, x, j));
+  for (int j = 0; j < SUPER_BLOCK / g->sub; j++) top = fmax(top, wanted[j] = best_scale(g, r, x, j));
   if (top == 0) return;
-  /* The largest scale with the largest code, and with one below: the others then have finer steps. */
+  /* The largest scale with the largest code, and with a smaller one: the others then have finer steps. */
   for (int shrink = 0; shrink < 2; shrink++) {
     double d = top / (g->unit * (2 * g->max_code + 1 + 4 * shrink));
     for (int round = 0; round < 2; round++) {
       grid_block tried = {0};
       uint16_t h = rlx_fit_f16(d);
-      double error = fit_block(g, r, x, liked, h ? h : 1, &better, &tried);
+      double error = fit_block(g, r, x, wanted, h ? h : 1, &better, &tried);
       if (error < min) min = error, *out = tried;
       if (better <= 0 || rlx_fit_f16(better) == tried.d) break;
       d = better;
@@ -277,14 +279,14 @@ static const grid_type iq1_s = {rlx_iq1_grid, 2048,  2,     3,   rlx_iq1_levels[
 static const grid_type iq1_m = {rlx_iq1_grid, 2048,  2,     3,    rlx_iq1_levels[0], rlx_iq1_levels[1], 16, 7,
                                 0.125,        false, false, false};
 
-/* Four times seven signs and a scale's code. */
+/* Four times seven signs and the code of a scale. */
 static uint32_t signs_and_code(const grid_block *b, int j) {
   uint32_t word = (uint32_t)b->code[j] << 28;
   for (int i = 0; i < 4; i++) word |= (uint32_t)(b->signs[4 * j + i] & 127) << 7 * i;
   return word;
 }
 
-static void lay_iq2_xxs(const grid_block *b, uint8_t *block) {
+static void store_iq2_xxs(const grid_block *b, uint8_t *block) {
   store_le16(block + IQ2_XXS_D, b->d);
   for (int j = 0; j < 8; j++) {
     for (int i = 0; i < 4; i++) block[IQ2_XXS_QS + 8 * j + i] = (uint8_t)b->index[4 * j + i];
@@ -292,19 +294,19 @@ static void lay_iq2_xxs(const grid_block *b, uint8_t *block) {
   }
 }
 
-/* Two codes of scales in a byte. */
-static void lay_nibbles(const uint8_t *code, int n, uint8_t *to) {
+/* Two codes of scales per byte. */
+static void store_nibbles(const uint8_t *code, int n, uint8_t *to) {
   for (int i = 0; i < n; i++) to[i] = (uint8_t)(code[2 * i] | code[2 * i + 1] << 4);
 }
 
-static void lay_iq2_xs(const grid_block *b, uint8_t *block) {
+static void store_iq2_xs(const grid_block *b, uint8_t *block) {
   store_le16(block + IQ2_XS_D, b->d);
   for (int i = 0; i < 32; i++)
     store_le16(block + IQ2_XS_QS + 2 * i, (uint16_t)(b->index[i] | (b->signs[i] & 127) << 9));
-  lay_nibbles(b->code, 8, block + IQ2_XS_SCALES);
+  store_nibbles(b->code, 8, block + IQ2_XS_SCALES);
 }
 
-static void lay_iq2_s(const grid_block *b, uint8_t *block) {
+static void store_iq2_s(const grid_block *b, uint8_t *block) {
   store_le16(block + IQ2_S_D, b->d);
   memset(block + IQ2_S_QH, 0, 8);
   for (int i = 0; i < 32; i++) {
@@ -312,16 +314,16 @@ static void lay_iq2_s(const grid_block *b, uint8_t *block) {
     block[IQ2_S_QH + i / 4] |= (uint8_t)(b->index[i] >> 8 << (i % 4 * 2));
     block[IQ2_S_SIGNS + i] = b->signs[i];
   }
-  lay_nibbles(b->code, 8, block + IQ2_S_SCALES);
+  store_nibbles(b->code, 8, block + IQ2_S_SCALES);
 }
 
-static void lay_iq3_xxs(const grid_block *b, uint8_t *block) {
+static void store_iq3_xxs(const grid_block *b, uint8_t *block) {
   store_le16(block + IQ3_XXS_D, b->d);
   for (int i = 0; i < 64; i++) block[IQ3_XXS_QS + i] = (uint8_t)b->index[i];
   for (int j = 0; j < 8; j++) store_le32(block + IQ3_XXS_SIGNS + 4 * j, signs_and_code(b, j));
 }
 
-static void lay_iq3_s(const grid_block *b, uint8_t *block) {
+static void store_iq3_s(const grid_block *b, uint8_t *block) {
   store_le16(block + IQ3_S_D, b->d);
   memset(block + IQ3_S_QH, 0, 8);
   for (int i = 0; i < 64; i++) {
@@ -329,10 +331,10 @@ static void lay_iq3_s(const grid_block *b, uint8_t *block) {
     block[IQ3_S_QH + i / 8] |= (uint8_t)(b->index[i] >> 8 << i % 8);
   }
   memcpy(block + IQ3_S_SIGNS, b->signs, 32);
-  lay_nibbles(b->code, 4, block + IQ3_S_SCALES);
+  store_nibbles(b->code, 4, block + IQ3_S_SCALES);
 }
 
-static void lay_iq1_s(const grid_block *b, uint8_t *block) {
+static void store_iq1_s(const grid_block *b, uint8_t *block) {
   store_le16(block + IQ1_S_D, b->d);
   for (int j = 0; j < 8; j++) {
     uint32_t high = (uint32_t)b->code[j] << 12 | (uint32_t)b->shifted[4 * j] << 15;
@@ -344,7 +346,7 @@ static void lay_iq1_s(const grid_block *b, uint8_t *block) {
   }
 }
 
-static void lay_iq1_m(const grid_block *b, uint8_t *block) {
+static void store_iq1_m(const grid_block *b, uint8_t *block) {
   memset(block + IQ1_M_QH, 0, 16);
   for (int i = 0; i < 32; i++) {
     block[IQ1_M_QS + i] = (uint8_t)b->index[i];
@@ -364,7 +366,7 @@ static void lay_iq1_m(const grid_block *b, uint8_t *block) {
     find_runs(&name, &r);                                              \
     for (size_t i = 0; i < n; i++) {                                   \
       encode_block(&name, &r, src + i * SUPER_BLOCK, &b);              \
-      lay_##name(&b, dst + i * TYPE##_BYTES);                          \
+      store_##name(&b, dst + i * TYPE##_BYTES);                        \
     }                                                                  \
   }
 ENCODER(iq1_s, IQ1_S)

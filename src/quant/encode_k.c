@@ -1,6 +1,6 @@
-/* Encoders of the 256-element block types: rlx_fit_super chooses scales, mins and codes; here they are packed,
- * mirroring decode_k.c. What any input may come to is said in encode.c and holds here. The ternary types and q8_k have
- * one scale for all 256 and are fitted directly. */
+/* Encoders of the 256-element block types. rlx_fit_super chooses scales, mins and codes; this file packs them,
+ * mirroring decode_k.c. What encode.c states about arbitrary inputs holds here as well. The ternary types and q8_k have
+ * one scale for all 256 elements and are fitted directly. */
 #include <float.h>
 #include <math.h>
 
@@ -14,7 +14,7 @@ static const rlx_super_shape q5_k_shape = {{0, 31, NULL}, 8, 0, 63, 63};
 static const rlx_super_shape q6_k_shape = {{-32, 31, NULL}, 16, -128, 127, 0};
 static const rlx_levels q8_k_levels = {-127, 127, NULL}, ternary_levels = {-1, 1, NULL};
 
-/* The lowest bits of each code, as two_bits, four_bits and one_bit of decode_k.c find them. */
+/* Packs bits of each code, in the order that two_bits, four_bits and one_bit of decode_k.c read them. */
 static void pack_two_bits(const uint8_t *codes, int shift, uint8_t *qs) {
   for (int half = 0; half < 2; half++, codes += 128, qs += 32)
     for (int i = 0; i < 32; i++)
@@ -57,7 +57,7 @@ static void encode_q3_k(const float *src, uint8_t *block) {
   pack_two_bits(s.codes, 0, block + Q3_K_QS);
 }
 
-/* q4_k and q5_k begin alike. */
+/* q4_k and q5_k have the same header. */
 static void fit_scales_mins(const rlx_super_shape *shape, const float *src, uint8_t *block, rlx_super *s) {
   rlx_fit_super(shape, src, s);
   store_le16(block + Q4_K_D, s->d);
@@ -113,12 +113,12 @@ static void encode_iq4_xs(const rlx_super_shape *shape, const float *src, uint8_
   store_le16(block + IQ4_XS_SCALES_H, (uint16_t)high);
 }
 
-/* An f32 that is 0 only if the scale is, and no larger than what 127 can multiply without overflow. */
+/* An f32 that is 0 only if the scale is, and small enough that 127 times it does not overflow. */
 static float q8_k_scale(double scale) {
-  const double max = (double)FLT_MAX / 128, lower = 0x1p-149;
+  const double max = (double)FLT_MAX / 128, min = 0x1p-149;
   double size = fabs(scale);
   if (size > max) size = max;
-  if (size > 0 && size < lower) size = lower;
+  if (size > 0 && size < min) size = min;
   return (float)copysign(size, scale);
 }
 
@@ -144,21 +144,21 @@ static void encode_q8_k(const float *src, uint8_t *block) {
   }
 }
 
-/* One scale for -1, 0, 1. If k elements are not 0, they are the k largest and the scale is their mean magnitude. So a
- * cut through the magnitudes is sought; first among as many as there are bins to sort them into, then, since what is
- * not 0 lies above half the scale, by following that to where it rests. */
-enum { CUTS = 64, CUT_STEPS = 4 };
+/* One scale for -1, 0, 1. If k elements are not 0, they are the k largest and the scale is their mean magnitude. So the
+ * best threshold on the magnitudes is searched: first over a histogram, then by iteration, since the elements that are
+ * not 0 are those above half the scale. */
+enum { BINS = 64, SCALE_STEPS = 4 };
 
 static float first_scale(const rlx_group *g) {
-  float sum[CUTS + 1] = {0}, n[CUTS + 1] = {0}, gain = 0, scale = 0, all = 0, count = 0;
+  float sum[BINS + 1] = {0}, n[BINS + 1] = {0}, gain = 0, scale = 0, all = 0, count = 0;
   for (int i = 0; i < g->n; i++)
     for (int j = 0; j < LANES; j++) {
       float size = fabsf(g->x[i].v[j]);
-      int bin = (int)(size * (CUTS / 2)); /* size < 2 */
+      int bin = (int)(size * (BINS / 2)); /* size < 2 */
       sum[bin] += size;
       n[bin] += 1;
     }
-  for (int bin = CUTS; bin >= 0; bin--) {
+  for (int bin = BINS; bin >= 0; bin--) {
     all += sum[bin];
     count += n[bin];
     if (all * all > gain * count) {
@@ -191,21 +191,21 @@ static uint16_t fit_ternary(const float *src, uint8_t *codes) {
   rlx_group g;
   rlx_lanes level[FIT_MAX], error;
   uint16_t best = 0;
-  float lower = INFINITY;
+  float min_error = INFINITY;
   rlx_affine map = {0}, kept = {0};
   rlx_fit_load(src, 32, LANES, 1, RLX_EXPONENT_SHARED, &g);
   float scale = first_scale(&g);
-  for (int k = 0; k < CUT_STEPS; k++) scale = next_scale(&g, scale);
+  for (int k = 0; k < SCALE_STEPS; k++) scale = next_scale(&g, scale);
   uint16_t nearest = rlx_fit_f16(rlx_fit_true(&g, 0, scale));
-  for (int step = -1; step <= 1; step++) { /* as rlx_fit_f16_scale */
+  for (int step = -1; step <= 1; step++) { /* like rlx_fit_f16_scale */
     int h = nearest + step;
     float sum = 0;
     if (h < 0 || h > 0x7bff) continue;
     for (int j = 0; j < LANES; j++) map.scale.v[j] = rlx_fit_scaled(&g, j, (double)rlx_f16_to_f32((uint16_t)h));
     rlx_fit_error(&ternary_levels, &g, &map, &error);
     for (int j = 0; j < LANES; j++) sum += error.v[j];
-    if (sum < lower) {
-      lower = sum;
+    if (sum < min_error) {
+      min_error = sum;
       best = (uint16_t)h;
       kept = map;
     }
@@ -215,8 +215,8 @@ static uint16_t fit_ternary(const float *src, uint8_t *codes) {
   return best;
 }
 
-/* The first run's digit is the first of the byte. The byte is the digits as a fraction of 243, in 256ths, rounded
- * up. */
+/* The digit of the first run is the leading digit of the byte. The byte is the digits as a fraction of 243, in 256ths,
+ * rounded up. */
 static const uint8_t *encode_trits(const uint8_t *codes, int run, int digits, uint8_t *qs) {
   static const int power[5] = {81, 27, 9, 3, 1};
   for (int i = 0; i < run; i++) {

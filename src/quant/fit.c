@@ -1,13 +1,13 @@
-/* Fitting one scale, or a scale and an offset.
+/* Fits one scale, or a scale and an offset.
  *
- * With the codes fixed, the best scale is plain least squares; with the scale fixed, the best codes are the nearest
- * levels. Each step lowers the error, but only down to the nearest dip, and there are many. So the search starts from a
- * score of scales around the obvious one (the largest number takes the last level), improves each by one least-squares
- * step, keeps the best and polishes it. The number and spread of the starts were chosen by what bench/quant_error
- * prints.
+ * With the codes fixed, the best scale is ordinary least squares; with the scale fixed, the best codes are the nearest
+ * levels. Alternating the two lowers the error, but only to a local minimum, and there are many. So the search starts
+ * from several scales around the obvious one (the largest value gets the last level), improves each by one
+ * least-squares step, keeps the best and refines it. The number and spread of the starts were chosen with
+ * bench/quant_error.
  *
- * A start costs one pass over the numbers. It takes the sums of what is left over, not of the numbers: f32 tells the
- * small errors of two starts apart only where nothing large has been added to them. */
+ * A start costs one pass over the values. It sums residuals, not values: in f32 the small errors of two starts can be
+ * compared only if nothing large has been added to them. */
 #include "quant/fit.h"
 
 #include <float.h>
@@ -18,18 +18,18 @@
 
 #include "base/half.h"
 
-/* Starting scales put the far end of the numbers this many levels off the last one: below 0 the levels are not all
- * used, above it the end is clipped. */
-enum { SCALE_STARTS = 7, AFFINE_STARTS = 7, OFFSET_STARTS = 2, POLISH_STEPS = 1 };
+/* Starting scales map the farthest value this many levels off the last one: below 0 not all levels are used, above 0
+ * the end is clipped. */
+enum { SCALE_STARTS = 7, AFFINE_STARTS = 7, OFFSET_STARTS = 2, REFINE_STEPS = 1 };
 static const float first_start = -1.0f, scale_step = 0.3f, affine_step = 0.4f, offset_step = 0.3f;
 static const double f16_max = 65504.0;
-/* Of a sub-block this far below the largest number of its super-block, nothing is left in any code. */
+/* A sub-block this much smaller than the largest value of its super-block is encoded as zeros. */
 static const float negligible = 0x1p-50f;
 
 #define EACH_LANE for (int j = 0; j < LANES; j++)
 #define EACH_HALF for (int h = 0; h < 2; h++)
 
-/* ---- Nearest levels ---- */
+/* ---- nearest levels ---- */
 
 void rlx_fit_make_book(const int8_t *entries, rlx_book *out) {
   int code = 0;
@@ -42,7 +42,7 @@ void rlx_fit_make_book(const int8_t *entries, rlx_book *out) {
 
 static inline int book_step(float v) { return (int)(2 * v + 256.0f); }
 
-/* The nearest levels of numbers in units of the scale. Adding and taking away 1.5 * 2^23 rounds. */
+/* The nearest levels of values in units of the scale. Adding and subtracting 1.5 * 2^23 rounds to an integer. */
 static inline rlx_four nearest(const rlx_levels *levels, rlx_four v) {
   v = rlx_larger(rlx_smaller(v, rlx_four_of((float)levels->hi)), rlx_four_of((float)levels->lo));
   if (!levels->book) return (v + 12582912.0f) - 12582912.0f;
@@ -58,7 +58,7 @@ void rlx_fit_codes(const rlx_levels *levels, const rlx_lanes *level, int n, uint
     }
 }
 
-/* Of 0 it is 0. */
+/* 1 / scale, and 0 for 0. */
 static rlx_lanes reciprocals(const rlx_lanes *scale) {
   rlx_lanes r;
   EACH_HALF r.half[h] = rlx_pick(scale->half[h] != 0, 1 / scale->half[h], (rlx_four){0});
@@ -84,7 +84,7 @@ void rlx_fit_error(const rlx_levels *levels, const rlx_group *g, const rlx_affin
   }
 }
 
-/* ---- Numbers in and out ---- */
+/* ---- loading and scaling values ---- */
 
 static double power_of_two(int e) {
   uint64_t bits = (uint64_t)(e + 1023) << 52;
@@ -95,13 +95,13 @@ static double power_of_two(int e) {
 
 double rlx_fit_true(const rlx_group *g, int lane, float v) { return (double)v * power_of_two(g->exponent[lane]); }
 
-/* Kept so small that a whole number times it is finite; all it is asked for is then far below 1. */
+/* Clamped, so that an integer times it is finite; the values that it is used with are then far below 1. */
 float rlx_fit_scaled(const rlx_group *g, int lane, double v) {
   double scaled = v * power_of_two(-g->exponent[lane]), max = 0x1p100;
   return (float)(scaled > max ? max : scaled < -max ? -max : scaled);
 }
 
-/* The least and the greatest number of each lane. */
+/* The smallest and the largest value of each lane. */
 static void find_ends(const rlx_group *g, rlx_lanes *lo, rlx_lanes *hi) {
   *lo = *hi = g->x[0];
   for (int i = 1; i < g->n; i++) EACH_HALF {
@@ -110,7 +110,7 @@ static void find_ends(const rlx_group *g, rlx_lanes *lo, rlx_lanes *hi) {
     }
 }
 
-/* The exponent that brings each lane's largest number into [1, 2); NO_EXPONENT for zeros. */
+/* The exponent that brings each lane's largest magnitude into [1, 2); NO_EXPONENT for zeros. */
 enum { NO_EXPONENT = -200 };
 
 static void find_exponents(rlx_group *g) {
@@ -123,8 +123,8 @@ static void find_exponents(rlx_group *g) {
   }
 }
 
-/* In two steps, since 2^149 is no f32. */
-static void bring_near_one(rlx_group *g) {
+/* In two steps, as 2^149 exceeds f32. */
+static void scale_near_one(rlx_group *g) {
   rlx_lanes first, second;
   EACH_LANE {
     int part = -g->exponent[j] / 2;
@@ -163,13 +163,13 @@ void rlx_fit_load(const float *src, int n, int lanes, int groups, rlx_exponents 
       if (exponents == RLX_EXPONENT_SHARED) out[k].exponent[j] = max;
       if (out[k].exponent[j] == NO_EXPONENT) out[k].exponent[j] = 0;
     }
-    bring_near_one(&out[k]);
+    scale_near_one(&out[k]);
   }
 }
 
-/* ---- One scale ---- */
+/* ---- one scale ---- */
 
-/* What is left, r = x / scale - level, and the levels l: sums of their products. */
+/* Sums of products of the residuals r = x / scale - level and the levels l. */
 typedef struct scale_sums {
   rlx_lanes rr, rl, ll;
 } scale_sums;
@@ -189,8 +189,8 @@ static void sum_scale(const rlx_levels *levels, const rlx_group *g, const rlx_la
   }
 }
 
-/* The best change of the scale is by the share rl / ll of it, and takes rl^2 / ll off the error. Where all levels are 0
- * the quotients are NaN, which is less than nothing. */
+/* The best change of the scale is by the fraction rl / ll, and it reduces the error by rl^2 / ll. Where all levels are
+ * 0 the quotients are NaN, which compares as not better. */
 static void keep_better_scale(const scale_sums *s, const rlx_lanes *inverse, rlx_lanes *scale, rlx_lanes *error) {
   EACH_HALF {
     rlx_four share = s->rl.half[h] / s->ll.half[h], unit = 1 / inverse->half[h];
@@ -201,7 +201,7 @@ static void keep_better_scale(const scale_sums *s, const rlx_lanes *inverse, rlx
   }
 }
 
-/* The number of the largest magnitude; 0 where that is negligible. */
+/* The value of the largest magnitude; 0 where that is negligible. */
 static void find_peaks(const rlx_group *g, float *peak) {
   rlx_lanes lo, hi;
   find_ends(g, &lo, &hi);
@@ -211,7 +211,7 @@ static void find_peaks(const rlx_group *g, float *peak) {
   }
 }
 
-/* All lanes are one: every lane gets the whole sum. */
+/* All lanes are one block: every lane gets the total. */
 static void add_lanes(rlx_lanes *x) {
   float sum = 0;
   EACH_LANE sum += x->v[j];
@@ -226,10 +226,10 @@ static void search_scale(const rlx_levels *levels, const rlx_group *g, const flo
     scale->v[j] = 0;
     error.v[j] = FLT_MAX;
   }
-  /* The peak may take either end of the levels; where they mirror each other, one will do. */
+  /* The peak may get either end of the levels; where they are symmetric, one side is enough. */
   const int sides = levels->lo == -levels->hi ? 1 : 2, starts = sides * SCALE_STARTS;
   const float unit = levels->book ? (float)(levels->hi - levels->lo) / 15.0f : 1.0f;
-  for (int k = 0; k < starts + POLISH_STEPS; k++) {
+  for (int k = 0; k < starts + REFINE_STEPS; k++) {
     float beyond = unit * (first_start + scale_step * (float)(k % SCALE_STARTS));
     float end = k < SCALE_STARTS ? (float)levels->lo - beyond : (float)levels->hi + beyond;
     if (k >= starts) inverse = reciprocals(scale);
@@ -256,7 +256,7 @@ float rlx_fit_one_scale(const rlx_levels *levels, const rlx_group *g) {
   return scale.v[0];
 }
 
-/* ---- A scale and an offset ---- */
+/* ---- a scale and an offset ---- */
 
 typedef struct affine_sums {
   rlx_lanes r, l, rr, rl, ll;
@@ -282,13 +282,13 @@ static void sum_affine(const rlx_levels *levels, const rlx_group *g, const rlx_l
   }
 }
 
-/* An offset is allowed where its product with this is not negative. */
+/* An offset is allowed if its product with this is not negative. */
 static float allowed_side(rlx_offset_sign sign) {
   return sign == RLX_OFFSET_ANY ? 0.0f : sign == RLX_OFFSET_NEGATIVE ? -1.0f : 1.0f;
 }
 
-/* Least squares of r = share * l + shift: for both, or for the share alone where the best offset is not allowed and so
- * is 0. As above a NaN, here of levels that are all alike, is not better. */
+/* Least squares of r = share * l + shift: for both, or for the share alone with the offset fixed at 0 where the best
+ * offset is not allowed. As above, NaN (from levels that are all equal) is not better. */
 static void keep_better_affine(const affine_sums *s, int n, const rlx_lanes *inverse, const rlx_lanes *offset,
                                float side, rlx_affine *map, rlx_lanes *error) {
   const float count = (float)n;
@@ -319,11 +319,11 @@ void rlx_fit_affine(const rlx_levels *levels, const rlx_group *g, rlx_offset_sig
     lo.half[h] = rlx_pick(side * lo.half[h] >= 0, lo.half[h], zero);
     map->scale.half[h] = zero;
     map->offset.half[h] = lo.half[h];
-    /* Those that are all alike have their map. */
+    /* Lanes of equal values are already exact. */
     error.half[h] = rlx_pick(hi.half[h] - lo.half[h] > negligible, rlx_four_of(FLT_MAX), zero);
   }
   const int starts = OFFSET_STARTS * AFFINE_STARTS;
-  for (int k = 0; k < starts + POLISH_STEPS; k++) {
+  for (int k = 0; k < starts + REFINE_STEPS; k++) {
     float inside = offset_step * (float)(k / AFFINE_STARTS) / (float)levels->hi;
     float end = (float)levels->hi + first_start + affine_step * (float)(k % AFFINE_STARTS);
     EACH_HALF {
@@ -358,7 +358,7 @@ void rlx_fit_f16_scale(const rlx_levels *levels, const rlx_group *g, rlx_affine 
     uint16_t h[LANES];
     rlx_lanes error;
     EACH_LANE {
-      /* The bits of an f16 without its sign count upwards from zero. */
+      /* The bits of an f16 without its sign are ordered by magnitude. */
       int magnitude = (nearest_f16[j] & 0x7fff) + step;
       magnitude = magnitude < 0 ? 0 : magnitude > 0x7bff ? 0x7bff : magnitude;
       h[j] = (uint16_t)((nearest_f16[j] & 0x8000) | magnitude);

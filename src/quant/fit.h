@@ -1,13 +1,11 @@
-/* Fitting: which scale (and offset) lets a few integer levels come nearest to some numbers?
+/* Fitting: the scale (and offset) with which integer levels approximate given values best. Internal to src/quant.
  *
- * All encoders ask this one question, about a block or a sub-block, and the measure is always the plain sum of squared
- * errors of what will be decoded; no element counts for more than another. Eight blocks are asked about at once, one to
- * a lane: an element of all eight lies together, so every loop over lanes is a few vector instructions, sums need no
- * order but that of the elements, and nothing branches on a number. Lanes do not mix: what a block becomes does not
- * depend on its neighbours.
+ * All encoders use it, for a block or a sub-block. The measure is always the unweighted sum of squared errors of the
+ * decoded values. Eight blocks are fitted at once, one per lane: element i of all eight is contiguous, so every loop
+ * over lanes is a few vector instructions, sums are in the order of the elements, and there are no data-dependent
+ * branches. Lanes are independent: a block's encoding does not depend on its neighbours.
  *
- * Numbers are f32, times a power of two that brings the largest near 1, so no square overflows. Not for use outside
- * src/quant. */
+ * Values are f32, times a power of two that brings the largest near 1, so that no square overflows. */
 #ifndef RLX_QUANT_FIT_H
 #define RLX_QUANT_FIT_H
 
@@ -15,22 +13,21 @@
 
 enum { LANES = 8, FIT_MAX = 32, BOOK_STEPS = 512 };
 
-/* Per book: the nearest entry of every half step from -128 on, and its index. Books hold whole numbers, so the middle
- * between two is a whole number of half steps, and looking up is exact. */
+/* A codebook as a table: the nearest entry of every half step from -128 on, and its index. Entries are integers, so the
+ * midpoint of two is a multiple of half a step, and the lookup is exact. */
 typedef struct rlx_book {
   float level[BOOK_STEPS];
   uint8_t code[BOOK_STEPS];
 } rlx_book;
-void rlx_fit_make_book(const int8_t *entries, rlx_book *out); /* 16, ascending */
+void rlx_fit_make_book(const int8_t *entries, rlx_book *out); /* 16 entries, ascending */
 
-/* The levels lo, lo+1, ..., hi, or where there is a book its entries, from lo to hi. A code is the index of a level,
- * from 0. */
+/* The levels lo, lo+1, ..., hi, or the entries of a codebook, from lo to hi. A code is the index of a level, from 0. */
 typedef struct rlx_levels {
   int lo, hi;
   const rlx_book *book;
 } rlx_levels;
 
-/* A number of each lane: as vectors of four, which every machine has or its compiler makes. */
+/* A value per lane, as vectors of four, which every machine or its compiler provides. */
 typedef float rlx_four __attribute__((vector_size(16)));
 typedef int32_t rlx_mask __attribute__((vector_size(16))); /* of a comparison: -1 or 0 */
 typedef union rlx_lanes {
@@ -43,7 +40,7 @@ static inline rlx_four rlx_pick(rlx_mask which, rlx_four yes, rlx_four no) {
 }
 /* The second where the first is NaN. */
 static inline rlx_four rlx_smaller(rlx_four a, rlx_four b) {
-#ifdef __SSE2__ /* gcc does not find this by itself */
+#ifdef __SSE2__ /* gcc does not generate this by itself */
   return __builtin_ia32_minps(a, b);
 #else
   return rlx_pick(a < b, a, b);
@@ -59,23 +56,23 @@ static inline rlx_four rlx_larger(rlx_four a, rlx_four b) {
 static inline rlx_four rlx_size(rlx_four a) { return (rlx_four)((rlx_mask)a & 0x7fffffff); }
 static inline rlx_four rlx_four_of(float v) { return (rlx_four){v, v, v, v}; }
 
-/* x stands as scale * level + offset, in each lane. */
+/* x is approximated as scale * level + offset, per lane. */
 typedef struct rlx_affine {
   rlx_lanes scale, offset;
 } rlx_affine;
 
-/* Eight blocks, or sub-blocks, of n numbers. */
+/* Eight blocks, or sub-blocks, of n values. */
 typedef struct rlx_group {
   int n;
-  int exponent[LANES];  /* the numbers are x times 2 to this */
+  int exponent[LANES];  /* the original values are x times 2^exponent */
   rlx_lanes x[FIT_MAX]; /* element i of all lanes */
 } rlx_group;
 
-/* Which offsets a layout can store. */
+/* The offsets that a layout can store. */
 typedef enum rlx_offset_sign { RLX_OFFSET_ANY, RLX_OFFSET_NEGATIVE, RLX_OFFSET_POSITIVE } rlx_offset_sign;
 
-/* The numbers of `groups` groups, lane after lane, of which only the first `lanes` are there; the rest become 0. NaN
- * counts as 0, an infinity as the largest f32 of its sign. One exponent for all lanes, or each its own. */
+/* Loads `groups` groups, lane after lane. Only the first `lanes` exist; the others become 0. NaN becomes 0, an infinity
+ * the largest f32 of its sign. One exponent for all lanes, or one for each. */
 typedef enum rlx_exponents { RLX_EXPONENT_EACH, RLX_EXPONENT_SHARED } rlx_exponents;
 void rlx_fit_load(const float *src, int n, int lanes, int groups, rlx_exponents exponents, rlx_group *out);
 
@@ -86,27 +83,27 @@ float rlx_fit_one_scale(const rlx_levels *levels, const rlx_group *g);
 /* A scale >= 0 and an offset, for levels 0..hi. */
 void rlx_fit_affine(const rlx_levels *levels, const rlx_group *g, rlx_offset_sign sign, rlx_affine *map);
 
-/* The nearest levels under a given map; the error is the sum of squares. */
+/* The nearest levels under a given map, and their error, the sum of squares. */
 void rlx_fit_error(const rlx_levels *levels, const rlx_group *g, const rlx_affine *map, rlx_lanes *error);
 void rlx_fit_levels(const rlx_levels *levels, const rlx_group *g, const rlx_affine *map, rlx_lanes *level);
 /* Codes of levels, lane after lane. */
 void rlx_fit_codes(const rlx_levels *levels, const rlx_lanes *level, int n, uint8_t *codes);
 
-/* A number of the group as it was, and a true number as one of the group. */
+/* A value of the group in the original range, and the reverse. */
 double rlx_fit_true(const rlx_group *g, int lane, float v);
 float rlx_fit_scaled(const rlx_group *g, int lane, double v);
 /* The nearest finite f16. */
 uint16_t rlx_fit_f16(double v);
-/* The f16 to store for each scale: the nearest or a neighbour of it, whichever gives these numbers the least error.
- * Among the sub-normals the steps are coarse and the choice counts. The map gets what is stored. */
+/* The f16 to store for each scale: the nearest or one of its neighbours, whichever has the smallest error. Among
+ * subnormals the steps are coarse, so the choice matters. The map is set to the stored values. */
 void rlx_fit_f16_scale(const rlx_levels *levels, const rlx_group *g, rlx_affine *map, uint16_t *stored);
 
-/* A super-block of 256: sub-block j stands as d * scale[j] * level - dmin * min[j]. */
+/* A super-block of 256: sub-block j is approximated as d * scale[j] * level - dmin * min[j]. */
 typedef struct rlx_super_shape {
   rlx_levels levels;
   int subs;               /* 8 or 16 */
-  int scale_lo, scale_hi; /* what an integer scale can be */
-  int min_hi;             /* mins are 0..min_hi; 0 for the types without */
+  int scale_lo, scale_hi; /* the range of an integer scale */
+  int min_hi;             /* mins are 0..min_hi; 0 for types without mins */
 } rlx_super_shape;
 
 typedef struct rlx_super {

@@ -1,16 +1,17 @@
-/* Fitting a super-block: 256 elements, 8 or 16 sub-blocks with integer scales (and mins), one f16 pair above them.
+/* Fits a super-block: 256 elements, 8 or 16 sub-blocks with integer scales (and mins), and one f16 pair for all.
  *
- * Each sub-block, a lane, is first fitted alone. The largest scale found takes the last integer, which gives d (and so
- * for dmin), and then two steps alternate: with the stored f16 pair fixed, each sub-block takes the best integers near
- * the ones it wants, judged by the error after its codes are chosen anew; with integers and codes fixed, d and dmin are
- * least squares over the whole super-block. The best state met is kept, so a further round never harms. */
+ * Each sub-block, a lane, is first fitted alone. The largest scale found gets the largest integer, which determines d
+ * (and likewise dmin). Then two steps alternate. With the stored f16 pair fixed, each sub-block chooses the best
+ * integers near its preferred ones, by the error after its codes are chosen again. With integers and codes fixed, d and
+ * dmin are least squares over the whole super-block. The best state is kept, so more rounds never increase the
+ * error. */
 #include <math.h>
 #include <stddef.h>
 
 #include "base/half.h"
 #include "quant/fit.h"
 
-enum { MAX_GROUPS = 2, ROUNDS = 2, REACH = 1 }; /* REACH: how far from the wanted integer to look */
+enum { MAX_GROUPS = 2, ROUNDS = 2, REACH = 1 }; /* REACH: how far from the preferred integer to search */
 
 #define EACH_LANE for (int j = 0; j < LANES; j++)
 
@@ -18,7 +19,7 @@ typedef struct pair {
   double d, dmin;
 } pair;
 
-/* A group with what its sub-blocks want and what they have: integers, as floats, and levels. */
+/* A group with the preferred map of its sub-blocks, and the chosen integers (as floats) and levels. */
 typedef struct subs {
   rlx_group g;
   rlx_affine wanted;
@@ -32,7 +33,7 @@ static inline float clamped(float v, float lo, float hi) {
   return v;
 }
 
-/* A scale that is not 0 stays so: with the least f16 as d, numbers it would lose still have a few levels. */
+/* A scale that is not 0 is not rounded to 0: with the smallest f16 as d, small values still get a few levels. */
 static uint16_t stored_scale(double scale) {
   uint16_t h = rlx_fit_f16(scale);
   return (h & 0x7fff) != 0 || scale == 0 ? h : (uint16_t)(scale < 0 ? 0x8001 : 0x0001);
@@ -40,14 +41,14 @@ static uint16_t stored_scale(double scale) {
 
 static double ratio(double a, double b) { return b != 0 ? a / b : 0; }
 
-/* Mins are subtracted; numbers that are all positive want theirs added, which a negative dmin does. */
+/* Mins are subtracted. Values that are all positive need theirs added, which a negative dmin does. */
 static rlx_offset_sign sign_of(const float *src) {
   for (int i = 0; i < 256; i++)
     if (!(src[i] > 0)) return RLX_OFFSET_NEGATIVE;
   return RLX_OFFSET_POSITIVE;
 }
 
-/* What each sub-block wants, and the pair that follows from the largest of it. */
+/* Fits each sub-block, and derives the pair from the largest scale and offset. */
 static pair fit_subs(const rlx_super_shape *shape, rlx_offset_sign sign, int groups, subs *all) {
   float scale = 0, offset = 0;
   for (int k = 0; k < groups; k++) {
@@ -64,7 +65,7 @@ static pair fit_subs(const rlx_super_shape *shape, rlx_offset_sign sign, int gro
                 ratio(-(double)offset, shape->min_hi)};
 }
 
-/* The best integers near the wanted ones, and the levels; adds to the error. */
+/* Chooses the best integers near the preferred ones, and the levels; returns the error. */
 static double choose(const rlx_super_shape *shape, float d, float dmin, subs *s) {
   const float lo = (float)shape->scale_lo, hi = (float)shape->scale_hi, min_hi = (float)shape->min_hi;
   const float per_d = d != 0 ? 1 / d : 0, per_dmin = dmin != 0 ? 1 / dmin : 0;
@@ -104,7 +105,7 @@ static double choose(const rlx_super_shape *shape, float d, float dmin, subs *s)
   return sum;
 }
 
-/* Least squares of x = d * a - dmin * b, a = scale * level and b = min of the element's sub-block. */
+/* Least squares of x = d * a - dmin * b, where a = scale * level and b = min of the element's sub-block. */
 static pair refit(const subs *all, int groups, pair old) {
   double aa = 0, ab = 0, bb = 0, xa = 0, xb = 0;
   for (int k = 0; k < groups; k++) {
@@ -129,7 +130,7 @@ static pair refit(const subs *all, int groups, pair old) {
   }
   double det = aa * bb - ab * ab;
   if (det > 1e-9 * aa * bb) return (pair){(xa * bb - xb * ab) / det, (xa * ab - xb * aa) / det};
-  /* One of them does nothing, or both do the same: fit the codes' one and leave the other. */
+  /* Singular: one of them has no effect, or both have the same. Fit the one of the codes and keep the other. */
   return aa > 0 ? (pair){(xa + old.dmin * ab) / aa, old.dmin} : (pair){old.d, ratio(-xb, bb)};
 }
 

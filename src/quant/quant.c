@@ -1,5 +1,6 @@
-/* Block types: the table and the two public calls. A row is made for every block type of ir/types.def, so a type
- * listed there without a decoder or an encoder does not link. Sizes are those of the type table (rlx_dtype_describe). */
+/* The table of block types and the public rlx_quant_decode and rlx_quant_encode. It has an entry for every block type
+ * of ir/types.def, so a type without a decoder or an encoder fails to link. Sizes come from the type table
+ * (rlx_dtype_describe). */
 #include "quant/quant.h"
 
 #include "quant/blocks.h"

@@ -1,8 +1,8 @@
-/* Block types: how packed weights are decoded and encoded.
+/* Block types: decoding and encoding of packed weights.
  *
- * One row of a table per block type (quant.c) with its decoder and, where it has one, its encoder. A block is decoded
- * by itself: no state, no tables built at run time. Layouts are GGUF's (little endian). Not here: the scale-input
- * schemes of dequant_matmul, whose scalar codes (fp8, e2m1) are in codes.h. */
+ * Each block is decoded by itself, without state or tables built at run time. Layouts are those of GGUF (little
+ * endian). dequant_matmul with separate scale inputs does not use block types; its scalar codes (fp8, e2m1) are in
+ * codes.h. */
 #ifndef RLX_QUANT_QUANT_H
 #define RLX_QUANT_QUANT_H
 

@@ -1,5 +1,5 @@
-/* Block types and small float codes: decoders against checked-in golden blocks (tools/make_quant_goldens.py), encoders
- * by the error they leave and by what they make of numbers no weight should be. */
+/* Block types and small float codes: decoders against golden blocks (tools/make_quant_goldens.py), encoders by their
+ * error and by their output for values that no weight should have. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@ enum { CHUNK = QUANT_CHUNK, BLOCK_TYPES = 24 };
 
 typedef struct block_type {
   rlx_dtype dtype;
-  double error;  /* at most this on Gaussian numbers: what bench/quant_error prints, and one per cent */
-  int f16_at[2]; /* offsets of f16 scales in a block, -1 where there is none */
+  double error;  /* bound on Gaussian values: what bench/quant_error prints, plus one per cent */
+  int f16_at[2]; /* offsets of f16 scales in a block, -1: none */
 } block_type;
 
 static const block_type block_types[BLOCK_TYPES] = {
@@ -27,7 +27,7 @@ static const block_type block_types[BLOCK_TYPES] = {
   {RLX_IQ3_XXS, 0.1801, {0, -1}}, {RLX_IQ3_S, 0.1319, {0, -1}},  {RLX_NVFP4, 0.0825, {-1, -1}},
 };
 
-/* Whether a type has scales for numbers of this size: those of nvfp4 are e4m3 by themselves, with nothing above them. */
+/* Whether a type has scales for values of this size: those of nvfp4 are plain e4m3, without a scale for all of them. */
 static bool reaches(rlx_dtype t, double size) { return t != RLX_NVFP4 || (size < 2688 && size > 1e-3); }
 
 static const char *name_of(rlx_dtype dtype) { return rlx_dtype_describe(dtype)->name; }
@@ -36,7 +36,7 @@ static uint32_t le32(const uint8_t *p) {
   return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Which NaN is not promised. */
+/* The payload of a NaN is not specified. */
 static bool same_bits(float a, float b) { return rlx_f32_bits(a) == rlx_f32_bits(b) || (isnan(a) && isnan(b)); }
 
 /* ---- Decoders ---------- */
@@ -62,7 +62,7 @@ static void check_golden(rlx_dtype dtype) {
     if (!same_bits(values[i], want))
       FAIL("%s: element %zu: expected %a, found %a", info->name, i, (double)want, (double)values[i]);
   }
-  /* A mapped file promises no alignment: the same from an odd address. */
+  /* A mapped file guarantees no alignment: the same from an odd address. */
   memmove(file + 5, file + 4, count * info->block_bytes);
   static float again[18 * 256];
   CHECK_OK(rlx_quant_decode(dtype, file + 5, again, n));
@@ -112,7 +112,7 @@ TEST(quant_refuses_what_it_cannot_do) {
   }
 }
 
-/* ---- Encoders: the error they leave ---------- */
+/* ---- Encoders: error ---------- */
 
 TEST(quant_encode_error_on_gaussian_numbers) {
   for (int t = 0; t < BLOCK_TYPES; t++) {
@@ -150,7 +150,7 @@ TEST(quant_encode_error_reaches_the_usual_encoders) {
   CHECK_EQ_INT(compared, 8 + 15); /* all but q8_k have one to compare with */
 }
 
-/* Blocks are fitted several at once: however many there are, each comes out as it does alone. */
+/* Blocks are fitted several at once; each must be encoded as it is alone, for any number of them. */
 TEST(quant_encode_block_by_block) {
   enum { MAX = 11 };
   static float x[MAX * CHUNK];
@@ -171,7 +171,7 @@ TEST(quant_encode_block_by_block) {
   }
 }
 
-/* ---- Encoders: odd numbers ---------- */
+/* ---- Encoders: extreme and non-finite values ---------- */
 
 static bool is_finite_f16(const uint8_t *p) { return ((p[0] | p[1] << 8) & 0x7c00) != 0x7c00; }
 
@@ -179,7 +179,7 @@ static bool is_finite_f16(const uint8_t *p) { return ((p[0] | p[1] << 8) & 0x7c0
 static void round_trip(const block_type *type, const float *x, float *y) {
   uint8_t blocks[QUANT_CHUNK_BYTES];
   const rlx_dtype_info *info = rlx_dtype_describe(type->dtype);
-  memset(blocks, 0xff, sizeof blocks); /* as scales these are NaNs: an encoder that skips a byte is seen */
+  memset(blocks, 0xff, sizeof blocks); /* NaN as scales: detects an encoder that skips a byte */
   CHECK_OK(rlx_quant_encode(type->dtype, x, blocks, CHUNK));
   for (size_t at = 0; at < CHUNK / info->block_elements * info->block_bytes; at += info->block_bytes)
     for (int i = 0; i < 2; i++)
@@ -190,7 +190,7 @@ static void round_trip(const block_type *type, const float *x, float *y) {
     if (!isfinite(y[i])) FAIL("%s: element %d: %g became %g", info->name, i, (double)x[i], (double)y[i]);
 }
 
-/* Sum of squares of x - y; of x alone for y NULL. Not finite numbers count as what they are encoded as. */
+/* Sum of squares of x - y; of x alone for y NULL. Non-finite values count as what they are encoded as. */
 static double distance(const float *x, const float *y) {
   double sum = 0;
   for (int i = 0; i < CHUNK; i++) {
@@ -219,7 +219,7 @@ TEST(quant_encode_constants) {
       round_trip(&block_types[t], x, y);
       if (test_has_failed()) return;
       if (!reaches(block_types[t].dtype, fabs((double)constants[c]))) continue;
-      /* One f16 rounding, or two of a pair; mxfp4 has but 8 magnitudes to choose from, nvfp4 those times 8. */
+      /* One f16 rounding, or two of a pair; mxfp4 has only 8 magnitudes, nvfp4 those times 8. */
       double allowed = block_types[t].dtype == RLX_MXFP4 ? 0.15 : block_types[t].dtype == RLX_NVFP4 ? 0.032 : 0.002;
       double error = sqrt(distance(x, y) / distance(x, NULL));
       if (!(error <= allowed))
@@ -227,8 +227,8 @@ TEST(quant_encode_constants) {
     }
 }
 
-/* 1e6 is beyond the f16 of a scale or an offset alone, but not beyond scale times code plus offset, except in the types
- * whose codes are small. */
+/* 1e6 exceeds the f16 of a scale or an offset alone, but not scale times code plus offset, except in types with small
+ * codes. */
 TEST(quant_encode_offset_beyond_f16) {
   float x[CHUNK], y[CHUNK];
   for (int sign = -1; sign <= 1; sign += 2)
@@ -243,7 +243,7 @@ TEST(quant_encode_offset_beyond_f16) {
     }
 }
 
-/* Beyond any scale: the last level, with the right sign, and never an infinity. */
+/* Beyond any scale: the last level with the right sign, never an infinity. */
 TEST(quant_encode_saturates) {
   const float huge[] = {1e12f, 3e30f, FLT_MAX, INFINITY};
   float x[CHUNK], y[CHUNK];
@@ -258,7 +258,7 @@ TEST(quant_encode_saturates) {
           FAIL("%s: %g became %g", name_of(block_types[t].dtype), (double)x[i], (double)y[i]);
         if (i % 32 == 9) CHECK(y[i] < -far);
       }
-      /* All of them huge and of one sign. */
+      /* All huge and of one sign. */
       for (int i = 0; i < CHUNK; i++) x[i] = huge[h];
       round_trip(&block_types[t], x, y);
       if (test_has_failed()) return;
@@ -266,7 +266,7 @@ TEST(quant_encode_saturates) {
     }
 }
 
-/* Near the largest f32 the least error may be had by a scale that takes the largest number beyond it. */
+/* Near the largest f32, the smallest error may need a scale that decodes the largest value to infinity. */
 TEST(quant_encode_fit_does_not_overshoot) {
   float x[CHUNK], y[CHUNK];
   for (int i = 0; i < CHUNK; i++) x[i] = i ? (float)(FLT_MAX * (10.3 / 127)) : FLT_MAX;
@@ -296,7 +296,7 @@ TEST(quant_encode_takes_nan_as_zero_and_infinity_as_largest) {
     }
 }
 
-/* Numbers below what an f16 scale can tell apart: whatever comes out is no worse than zeros. */
+/* Values below the resolution of an f16 scale: the result is no worse than zeros. */
 TEST(quant_encode_tiny_numbers) {
   const float sizes[] = {1e-5f, 1e-6f, 1e-7f, 3e-8f, 1e-8f, 1e-20f, 1e-38f, 1e-41f, 1e-45f};
   float x[CHUNK], y[CHUNK];
@@ -307,12 +307,12 @@ TEST(quant_encode_tiny_numbers) {
       if (test_has_failed()) return;
       if (!(distance(x, y) <= distance(x, NULL) * (1 + 1e-6)))
         FAIL("%s: numbers near %g are worse than zeros", name_of(block_types[t].dtype), (double)sizes[s]);
-      /* Sub-normal scales are coarse but not lost: down to 1e-6 every type keeps the greater part. */
+      /* Subnormal scales are coarse but not lost: down to 1e-6 every type keeps more than half. */
       if (s < 2 && reaches(block_types[t].dtype, (double)sizes[s])) CHECK(distance(x, y) < 0.3 * distance(x, NULL));
     }
 }
 
-/* Any bits at all as floats: finite, and no worse than zeros. */
+/* Arbitrary bits as floats: finite, and no worse than zeros. */
 TEST(quant_encode_any_bits) {
   float x[CHUNK], y[CHUNK];
   uint64_t draw = 1u << 20;
@@ -320,7 +320,7 @@ TEST(quant_encode_any_bits) {
     for (int t = 0; t < BLOCK_TYPES; t++) {
       for (int i = 0; i < CHUNK; i++) {
         uint32_t bits = (uint32_t)(quant_uniform(draw++) * 0x1p32);
-        /* From round to round fewer of the exponents, so that not every block has its infinity. */
+        /* Each round uses fewer of the exponents, so that not every block has an infinity. */
         uint32_t kept = round % 4 == 0   ? 0xffffffffu
                         : round % 4 == 1 ? 0x9fffffffu
                         : round % 4 == 2 ? 0x8fffffffu
@@ -357,7 +357,7 @@ TEST(quant_encode_q8_k_stores_sums) {
   }
 }
 
-/* Weights that are all positive, as those of a norm: the k-quants add their mins by a negative dmin. */
+/* Weights that are all positive, such as those of a norm: the k-quants add their mins by a negative dmin. */
 TEST(quant_encode_positive_numbers) {
   float x[CHUNK], y[CHUNK];
   for (int i = 0; i < CHUNK; i++) x[i] = 5 + 0.1f * quant_gaussian((uint64_t)i);
@@ -372,7 +372,7 @@ TEST(quant_encode_positive_numbers) {
 
 /* ---- Small float codes ---------- */
 
-/* The value of sign, exponent and mantissa fields by definition, ordinary and sub-normal. */
+/* The value of sign, exponent and mantissa fields by definition, normal and subnormal. */
 static double small_float(int code, int exponent_bits, int mantissa_bits) {
   int bias = (1 << (exponent_bits - 1)) - 1, mantissa = code & ((1 << mantissa_bits) - 1);
   int exponent = code >> mantissa_bits & ((1 << exponent_bits) - 1), sign = code >> (mantissa_bits + exponent_bits) & 1;

@@ -1,9 +1,10 @@
-/* Block types and small float codes on every bit pattern: the decoders against `gguf` (hashes of quant_every.h), and everything
- * that reads packed weights (the reference, the CPU's kernels in every instruction set, the GPU kernels on the emulated GPU)
- * against the decoders.
+/* Block types and small float codes on every bit pattern: the decoders against `gguf` (hashes of quant_every.h), and
+ * all readers of packed weights (the reference, the CPU kernels in every instruction set, the GPU kernels on the
+ * emulated GPU) against the decoders.
  *
- * Products are made to be nearly exact: x holds whole numbers of which each run of 16 has one of size 127, so rounding x to 8
- * bits changes nothing, and all but one run is zero, so that one wrong code in 16 shows. RLX_TEST_DEVICES names other devices. */
+ * Products are designed to be nearly exact. x holds integers, and each run of 16 has one of magnitude 127, so
+ * quantising x to 8 bits changes nothing. All but one run is zero, so that one wrong code in 16 shows. RLX_TEST_DEVICES
+ * names other devices. */
 #include <float.h>
 #include <stdlib.h>
 
@@ -84,7 +85,8 @@ TEST(every_scale_times_every_code) {
     }
 }
 
-/* All 256 scales of mxfp4: 2^(e - 127) times the e2m1 number, 255 being 2^128 and no NaN, as files of this type are read. */
+/* All 256 scales of mxfp4: 2^(e - 127) times the e2m1 value. 255 is 2^128 and not NaN, as programs that use this type
+ * read it. */
 TEST(every_scale_of_mxfp4) {
   uint8_t block[MXFP4_BYTES];
   float values[SMALL_BLOCK];
@@ -121,7 +123,7 @@ static size_t find_devices(void) {
   return n_devices;
 }
 
-/* NULL where the machine does not have it. */
+/* NULL where the machine does not support it. */
 static rlx_session *open_device(const char *name) {
   rlx_session *s = NULL;
   rlx_session_desc d = {RLX_SESSION_DESC_INIT, .device = name, .n_threads = 1};
@@ -143,7 +145,8 @@ static rlx_status put_weight(rlx_executable *e, const every_type *t, size_t rows
     e, "w", &(rlx_tensor){t->dtype, RLX_DIMS((int64_t)rows, (int64_t)elements_of(t)), {blocks}, rows * bytes_of(t)});
 }
 
-/* Blocks `first` on of a set; past EVERY_SETS the design: each byte takes each value four times in ROWS blocks. */
+/* Blocks `first` and on of a set. Past EVERY_SETS a designed set: each byte takes each value four times in ROWS
+ * blocks. */
 static void fill(const every_type *t, int set, size_t first, uint8_t *blocks) {
   for (size_t b = 0; b < ROWS; b++, blocks += bytes_of(t)) {
     if (set < EVERY_SETS) {
@@ -185,13 +188,13 @@ static void check_cast(rlx_session *s, const char *device, const every_type *t, 
 
 static const float numbers[RUN] = {127, 9, 31, -57, 3, 101, -77, 13, 45, -127, 63, -21, 89, 5, -111, 35};
 
-/* m rows, of which row i has its numbers in run (first + i) of k. */
+/* m rows; row i has its values in run (first + i) of k. */
 static void fill_x(size_t m, size_t k, size_t first, float *x) {
   memset(x, 0, m * k * sizeof *x);
   for (size_t i = 0; i < m; i++) memcpy(x + i * k + (first + i) % (k / RUN) * RUN, numbers, sizeof numbers);
 }
 
-/* A weight in parts: a + b, where b is what a min or an offset adds; a also where f32 cannot hold it. */
+/* A weight in parts: a + b, where b is what a min or an offset adds. a is valid even where f32 cannot represent it. */
 typedef struct parts {
   double a[SUPER_BLOCK], b[SUPER_BLOCK];
   bool is_finite, overflows; /* overflows: some a is finite, but not as an f32 */
@@ -222,19 +225,19 @@ static void decode_parts(const every_type *t, const uint8_t *block, parts *out) 
   }
 }
 
-/* x is zero but for the run from `run` on. */
+/* x is zero except in the run from `run` on. */
 static bool is_right(const parts *w, const float *x, size_t run, size_t n, float y, double share, double *want) {
-  double sum = 0, size = 0, flushed = 0; /* what goes where a device takes a sub-normal weight for 0 */
+  double sum = 0, size = 0, flushed = 0; /* flushed: the change where a device flushes subnormal weights to 0 */
   size_t first = w->is_finite ? run : 0, last = w->is_finite ? run + RUN : n;
   for (size_t i = first; i < last; i++) {
     sum += (double)x[i] * (w->a[i] + w->b[i]);
     size += fabs((double)x[i]) * (fabs(w->a[i]) + fabs(w->b[i]));
-    flushed += fabs((double)x[i]) * 128 *
-               (double)FLT_MIN; /* a sub-normal scale may be taken for 0, too, whatever its codes are */
+    flushed +=
+      fabs((double)x[i]) * 128 * (double)FLT_MIN; /* a subnormal scale may be flushed as well, whatever its codes */
   }
   *want = sum;
   if (!w->is_finite) return !isfinite(y); /* as 0 times such a weight is NaN */
-  /* A weight past f32 (mxfp4 from e = 253 on, q8_k): decoded alone it is infinite, in a product it need not be. */
+  /* A weight beyond f32 (mxfp4 from e = 253 on, q8_k) decodes to infinity, but its product need not be infinite. */
   if ((w->overflows || size > (double)FLT_MAX) && !isfinite(y)) return true;
   return fabs((double)y - sum) <= share * size + flushed + 1e-36;
 }
@@ -250,7 +253,7 @@ static void check_product(rlx_session *s, const char *device, const every_type *
            "graph {\n%%1 = input \"x\" : f32[%zu,%zu]\n%%2 = param \"w\" : %s[%d,%zu]\n"
            "%%3 = matmul(%%1, %%2) {trans_b=true}\noutput \"y\" = %%3\n}\n",
            m, k, name_of(t), (int)ROWS, k);
-  /* The matrix units of a real GPU take numbers of 16 bits, unless products are to be exact. */
+  /* The matrix units of a real GPU take 16-bit operands, unless products must be exact. */
   double share = !exact && strcmp(device, "vulkan") == 0 ? 1e-3 : 4e-6;
   rlx_executable *e = compile(s, text, exact);
   CHECK(e != NULL);
@@ -276,7 +279,7 @@ static void check_product(rlx_session *s, const char *device, const every_type *
   rlx_executable_destroy(e);
 }
 
-/* Scales: all of them where the set is for all, else the sub-normal ones, the infinite and the NaN of both signs. */
+/* Scales: all of them where the set covers all, else the subnormal ones, the infinite and the NaN of both signs. */
 static void check_scales(rlx_session *s, const char *device, const every_type *t, bool all) {
   for (size_t b = 0; b < every_count(t, EVERY_SCALE) && !test_has_failed(); b += ROWS) {
     if (!all && b != 0 && b % 0x8000 != 0x7c00) continue;
@@ -300,7 +303,7 @@ static void check_device(rlx_session *s, const char *device, const every_type *t
     if (!is_slow || t->dtype == RLX_Q4_K) check_product(s, device, t, EVERY_SETS, 0, ROWS, 16, exact);
   }
   if (!cpu_quant(CPU_ISA_base)->dot[t->dtype][0]) return; /* decoded by the decoders themselves */
-  /* Scales are unpacked by the same code for both: so they take turns. */
+  /* The same code unpacks scales for both, so the two alternate. */
   for (size_t b = 0; b < products && (!is_slow || t->dtype == RLX_MXFP4) && !test_has_failed(); b += ROWS)
     check_product(s, device, t, EVERY_PRODUCT, b, ROWS, 1, b / ROWS % 2);
 }
@@ -325,7 +328,7 @@ static void check_scheme(rlx_session *s, const char *device, const char *text, c
   CHECK_OK(rlx_run(e, in, n_in, &out, 1));
   for (size_t j = 0; j < n; j++)
     if (!same_bits(y[j], want[j]) && !(y[j] == 0 && want[j] == 0) &&
-        !(fabsf(want[j]) < FLT_MIN && fabsf(y[j]) < FLT_MIN)) /* a GPU may take denormals for zeros */
+        !(fabsf(want[j]) < FLT_MIN && fabsf(y[j]) < FLT_MIN)) /* a GPU may flush subnormals to zero */
       FAIL("%s: %s: column %zu is %a, expected %a", device, text, j, (double)y[j], (double)want[j]);
   rlx_executable_destroy(e);
 }
@@ -375,15 +378,15 @@ static void check_nvfp4(rlx_session *s, const char *device) {
                in, 4, want, 4096);
 }
 
-/* Every code with scales that are odd. */
+/* Every code with extreme and non-finite scales. */
 static void check_int4(rlx_session *s, const char *device) {
-  static const float odd[16] = {0,     -0.0f,    1,         -1,  0x1p-126f, 0x1p-149f, 3e38f, -3e38f,
-                                1e30f, INFINITY, -INFINITY, NAN, 0.1f,      1e-20f,    65504, 0.5f};
+  static const float extreme[16] = {0,     -0.0f,    1,         -1,  0x1p-126f, 0x1p-149f, 3e38f, -3e38f,
+                                    1e30f, INFINITY, -INFINITY, NAN, 0.1f,      1e-20f,    65504, 0.5f};
   uint8_t codes[256];
   float scales[256], want[256], x = 1;
   for (int i = 0; i < 256; i++) {
     codes[i] = (uint8_t)(i & 15);
-    scales[i] = odd[i >> 4];
+    scales[i] = extreme[i >> 4];
     want[i] = (float)((i & 15) - 8) * scales[i];
   }
   rlx_named_tensor in[] = {{"x", {RLX_F32, RLX_DIMS(1, 1), {&x}, sizeof x}},
