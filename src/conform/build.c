@@ -1,5 +1,5 @@
-/* A case made ready: its two lines become a text graph, which the parser turns into a graph, and its generators fill
- * the leaves. conform.h has the language. */
+/* Builds a case: composes a text graph from its strings, parses it, and fills the leaves with the generators. conform.h
+ * defines the syntax. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "ref/eval.h"
 
 enum { MAX_INPUTS = 32 };
-
+/* One "name: dtype[sizes] generator" as slices of the source text. */
 /* One "name: dtype[sizes] generator" as pieces of the source text. */
 typedef struct input_spec {
   const char *kind; /* "input", "param", "state" */

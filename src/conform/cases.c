@@ -1,4 +1,4 @@
-/* The table from op to its conformance cases, stamped out of the op table: a case table nobody wrote is a link error. */
+/* The table from op to its conformance cases, generated from the op table; a missing case table fails to link. */
 #include "conform/conform.h"
 
 #define OP(name, types, inputs, result, shape, attrs, traits, doc) extern const rlx_case_table rlx_cases_##name;

@@ -1,7 +1,7 @@
-/* Cases of the binary and compare families and of the ops beside them: fma, where, quantize, dequantize.
+/* Cases of the binary and compare families and of fma, where, quantize and dequantize.
  *
- * The families share their shapes, above all the ways to broadcast; operands that are particular to an op (divisors,
- * shift counts, values that are equal) are its own. */
+ * The families share their shapes, which cover the ways to broadcast. Operands that matter to one op (divisors, shift
+ * counts, equal values) are its own. */
 #include "conform/conform.h"
 
 /* clang-format off */
@@ -25,7 +25,7 @@
   {"f64", "a: f64[2,9] " a "; b: f64[9] " b, expr},                     \
   {"special", "a: f32[8,8] special; b: f32[8,8] special", expr},        \
   {"special_row", "a: f32[8,1] " CORNERS "; b: f32[8] " CORNERS, expr}
-/* `b8` and so on are generators of the second operand: range(..) of the whole type unless an op needs less. */
+/* `b8` and so on are generators of the second operand: range(..) of the whole dtype unless an op needs less. */
 #define INTEGERS(expr, b8, bu8, b16, b32, bu32, b64)                                          \
   {"i8", "a: i8[5,13] range(-128,128); b: i8[5,13] " b8, expr},                               \
   {"u8", "a: u8[5,13] range(0,256); b: u8[5,13] " bu8, expr},                                 \
@@ -41,7 +41,7 @@
   "range(0,4294960000)", "range(-5000000000,5000000000)"
 #define SMALL "range(-4,5)", "range(0,5)", "range(-4,5)", "range(-9,10)", "range(0,9)", "range(-9,10)"
 #define COUNTS "range(-1,10)", "range(0,10)", "range(-1,18)", "range(-1,34)", "range(0,34)", "range(-1,66)"
-/* The lists above are several arguments each, so they are expanded before INTEGERS sees them. */
+/* The lists above are several arguments each, so they must be expanded before INTEGERS uses them. */
 #define INTEGERS_OF(expr, ...) INTEGERS(expr, __VA_ARGS__)
 
 #define NUMBER_CASES(op, a, b, integers) CASES(op, FLOATS(#op "(%a, %b)", a, b), INTEGERS_OF(#op "(%a, %b)", integers))
@@ -57,7 +57,7 @@ NUMBER_CASES(mod, "range(-9,9)", "range(0.3,3)", SMALL);
 
 CASES(atan2, FLOATS("atan2(%a, %b)", "", ""));
 
-/* Whole numbers only; `integers` are the second operand's ranges, b its generator elsewhere. */
+/* Integers only; `integers` are the second operand's ranges, b its generator elsewhere. */
 #define BIT_CASES(op, b, integers) CASES(op, INTEGERS_OF(#op "(%a, %b)", integers),    \
   {"tiny", "a: i32[2,3]; b: i32[2,3] " b, #op "(%a, %b)"},                             \
   {"scalar", "a: i32[]; b: i32[] " b, #op "(%a, %b)"},                                 \
@@ -84,7 +84,7 @@ LOGIC_CASES(and);
 LOGIC_CASES(or);
 LOGIC_CASES(xor);
 
-/* Few values, so that many pairs are equal. */
+/* Few distinct values, so that many pairs are equal. */
 #define RANKS "values(1, 2, 3, 2, 1, 0, -0.0)"
 #define RANKS_TOO "values(1, 3, 2, 2, 0)"
 #define COMPARE_CASES(op, ...) CASES(op,                                                                         \

@@ -1,6 +1,6 @@
-/* Cases of the ops that read or write places named by an index tensor, and of range and update. Indices of both types,
- * negative ones, repeated ones (where the order or the sum of updates shows), empty lists of them, and every element
- * type. Ranges of generated indices are chosen to fit the axis; indices out of range are for the tests of errors. */
+/* Cases of the ops that read or write at indices, and of range and update. Indices of both dtypes, negative ones,
+ * repeated ones (where the order or the sum of updates shows), empty lists, and every element dtype. Generated indices
+ * are within the axis; indices out of range are covered by the tests of errors. */
 #include "conform/conform.h"
 
 // clang-format off

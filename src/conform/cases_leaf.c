@@ -1,4 +1,4 @@
-/* Cases of the leaves: a value of every type comes in and goes out again through an op that changes nothing. */
+/* Cases of the leaves: a value of every dtype passes unchanged through an op that changes nothing. */
 #include "conform/conform.h"
 
 /* clang-format off */

@@ -1,5 +1,5 @@
-/* Cases of the ops that move elements by position alone. Each op is moved in every size of element (1, 2, 4 and 8
- * bytes), along first, middle and last axes, empty, of one element, and past one work group of 256. */
+/* Cases of the ops that move elements by position alone. Each op is tested with every element size (1, 2, 4 and 8
+ * bytes), along first, middle and last axes, empty, with one element, and with more than one workgroup of 256. */
 #include "conform/conform.h"
 
 // clang-format off

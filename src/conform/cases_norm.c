@@ -3,7 +3,7 @@
 
 /* clang-format off */
 
-/* The two that normalise the last axes have the same inputs and attributes. */
+/* layer_norm and rms_norm have the same inputs and attributes. */
 #define NORM_LAST_CASES(op) CASES(op,                                                                   \
   {"tiny", "x: f32[2,3]", #op "(%x)"},                                                                  \
   {"odd", "x: f32[7,13]; g: f32[13]; b: f32[13]", #op "(%x, %g, %b)"},                                  \

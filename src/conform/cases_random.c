@@ -1,5 +1,5 @@
-/* Conformance cases of random ops. Without a `draw` input the draw number is the run's, 0 for the first run of an
- * evaluator, which is what the goldens hold. */
+/* Cases of random ops. Without a `draw` input the draw number is the run's, which is 0 for the first run of an
+ * evaluator; the goldens hold that one. */
 #include "conform/conform.h"
 
 /* clang-format off */

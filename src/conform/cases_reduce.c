@@ -1,4 +1,4 @@
-/* Cases of reductions, running reductions, and the ops that order: arg, top-k, sort. */
+/* Cases of reductions, scans, and the ops that order: argmax, argmin, top-k, sort. */
 #include "conform/conform.h"
 
 /* clang-format off */
@@ -23,7 +23,7 @@
   {"f16", "x: f16[5,33] " range, #op "(%x) {axes=[1]}"},                                \
   {"bf16", "x: bf16[5,33] " range, #op "(%x) {axes=[1]}"},                              \
   {"f64", "x: f64[3,17] " range, #op "(%x) {axes=[0]}"}
-/* Past the width of the type on purpose: sums and products wrap. */
+/* Exceeds the width of the dtype on purpose: sums and products wrap. */
 #define REDUCE_INTEGERS(op)                                                             \
   {"i8", "x: i8[5,9] range(-128,128)", #op "(%x) {axes=[1]}"},                          \
   {"u8", "x: u8[5,9] range(0,256)", #op "(%x) {axes=[0]}"},                             \

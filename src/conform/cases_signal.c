@@ -1,5 +1,5 @@
-/* Conformance cases of the signal ops. Lengths: powers of two, small others (summed directly), others past 64 and a
- * large prime (Bluestein). */
+/* Cases of the signal ops. Lengths: powers of two, small others (summed directly), others above 64 and a large prime
+ * (Bluestein). */
 #include "conform/conform.h"
 
 /* clang-format off */

@@ -1,7 +1,6 @@
-/* Cases of the unary family and of the other ops with one element-wise input: not, clamp, cast.
+/* Cases of the unary family and of the other element-wise ops with one input: not, clamp, cast.
  *
- * Every unary op sees the same shapes and types; what differs is the range its values come from, and what is particular
- * to it. */
+ * Every unary op has the same shapes and dtypes. The range of its values differs, and some have cases of their own. */
 #include "conform/conform.h"
 
 /* clang-format off */
@@ -19,7 +18,7 @@
   {"bf16", "x: bf16[33] " range, expr},                  \
   {"f64", "x: f64[2,9] " range, expr}
 
-/* NaN, infinities and zeros without the numbers that no device can be asked to take the sine of. */
+/* NaN, infinities and zeros, without values so large that their sine is meaningless in f32. */
 #define EDGES "values(0, -0.0, nan, inf, -inf, 1, -1, 0.5, -2.5, 100, -100)"
 
 #define UNARY_CASES(op, range) \
@@ -29,12 +28,12 @@
   CASES(op, FLOATS(op, range, #op "(%x)"), {"edges", "x: f32[11] " EDGES, #op "(%x)"},    \
     {"small", "x: f32[9] values(0, -0.0, 1e-40, -1e-40, 1e-45, -1e-45, 1.2e-38, -1.2e-38, -1e-20)", #op "(%x)"},    \
     {"edges_f16", "x: f16[11] " EDGES, #op "(%x)"})
-/* Those with attributes: their defaults everywhere and two other settings. */
+/* Ops with attributes: their defaults everywhere and two other settings. */
 #define UNARY_ATTR_CASES(op, range, first, second)                          \
   CASES(op, FLOATS(op, range, #op "(%x)"), {"special", "x: f32[64] special", #op "(%x)"}, \
     {"first", "x: f32[9,7] " range, #op "(%x) " first}, {"second", "x: f32[31] " range, #op "(%x) " second}, \
     {"edges", "x: f32[11] " EDGES, #op "(%x) " first})
-/* Those that also take integers. */
+/* Ops that also accept integers. */
 #define UNARY_INT_CASES(op)                                                  \
   CASES(op, FLOATS(op, "", #op "(%x)"), {"special", "x: f32[64] special", #op "(%x)"},    \
     {"i8", "x: i8[4,64] range(-128,128)", #op "(%x)"},                       \

@@ -1,25 +1,26 @@
-/* Conformance cases: one table per op, rlx_cases_<op>, found by link from the op table.
+/* Conformance cases: one table per op, rlx_cases_<op>, linked from the op table.
  *
- * A case is written as people read it:
+ * A case is three strings: its name, its inputs and an expression:
  *
- *   CASES(softmax,
- *     {"tiny",  "x: f32[2,3]",        "softmax(%x)"},
- *     {"axis0", "x: f16[17,5]",       "softmax(%x) {axis=0}"},
- *     {"huge",  "x: f32[3,4] range(-1e4,1e4)", "softmax(%x)"})
+ *     CASES(softmax,
+ *       {"tiny",  "x: f32[2,3]",        "softmax(%x)"},
+ *       {"axis0", "x: f16[17,5]",       "softmax(%x) {axis=0}"},
+ *       {"huge",  "x: f32[3,4] range(-1e4,1e4)", "softmax(%x)"})
  *
- * inputs: "name: dtype[sizes] generator; ...". Float values are uniform in -2..2, integers in -8..7 (unsigned 0..15),
- * bools coins, unless a generator says more:
- *   range(lo,hi)    uniform floats in lo..hi, integers lo..hi-1
- *   values(a,b,..)  these, repeated
- *   special         uniform, with NaN, +-inf, +-0, the largest, the least normal and a denormal mixed in
- *   distinct        a shuffle of evenly spaced values, no two equal
- *   index           (i32, i64) 0, 1, 2, .. 
- * Block types come out of the encoder (or random valid blocks where there is none) and become params; a name may be
- * written "state s" or "param w" to choose the leaf.
- * expr: statements of the text form separated by ';', the last one being the result (its "%y =" may be left out). Types
- * of results are inferred and need not be written.
+ * inputs: "name: dtype[sizes] generator; ...". Without a generator float values are uniform in -2..2, integers in -8..7
+ * (unsigned 0..15), and bools are random. The generators:
+ *     range(lo,hi)    uniform floats in lo..hi, integers lo..hi-1
+ *     values(a,b,..)  these, repeated
+ *     special         uniform, mixed with NaN, +-inf, +-0, the largest, the smallest normal and a denormal value
+ *     distinct        a shuffle of evenly spaced values, no two equal
+ *     index           (i32, i64) 0, 1, 2, ..
+ * Block types are encoded (or random valid blocks where there is no encoder) and become params; "state s" or "param w"
+ * instead of a name selects the kind of leaf.
  *
- * Values depend only on op, case and input name (a hash seeds them), so every device and every run sees the same. */
+ * expr: statements of the text form separated by ';'. The last one is the result (its "%y =" may be omitted). Types of
+ * results are inferred and need not be written.
+ *
+ * Values depend only on op, case and input name (a hash seeds them), so every device and every run uses the same. */
 #ifndef RLX_CONFORM_CONFORM_H
 #define RLX_CONFORM_CONFORM_H
 

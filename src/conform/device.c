@@ -1,7 +1,7 @@
-/* Conformance of a device: every case of every op compiled for a session, run, and compared with the reference.
+/* Conformance of a device: compiles every case of every op for a session, runs it, and compares with the reference.
  *
- * A case passes when its result is inside the tolerance of SPEC section 8. Whether the host helped is read from the compiled
- * executable, so "PASS" means that the device ran every step. Outputs are poisoned before the run. */
+ * A case passes if its result is within the tolerance of SPEC section 8. Whether the host ran any step is read from the
+ * compiled executable, so "PASS" means that the device ran every step. Outputs are poisoned before the run. */
 #include <fnmatch.h>
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ const char *rlx_conform_result_name(rlx_conform_result r) {
   return (unsigned)r < sizeof names / sizeof *names ? names[r] : "?";
 }
 
-/* The reference's value of the case's one output. */
+/* The reference's value of the case's only output. */
 static rlx_status reference(const rlx_case_built *b, rlx_tensor *want) {
   rlx_evaluator *e;
   rlx_tensor view;
@@ -44,7 +44,7 @@ static bool has_blocks(const rlx_case_built *b) {
   return any;
 }
 
-/* What the device says to the first step that it leaves to the host. */
+/* The device's reason for the first step that it leaves to the host. */
 static const char *why_host(const rlx_executable *e) {
   const rlx_compiled *c = e->compiled;
   for (size_t i = 0; i < c->plan->n_steps; i++) {
@@ -55,7 +55,7 @@ static const char *why_host(const rlx_executable *e) {
   return "";
 }
 
-/* The device's value against the reference's. *unsupported: it was refused before it ran. */
+/* Compares the device's value with the reference's. *unsupported: the case was rejected before it ran. */
 static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const rlx_tensor *want, bool exact,
                             rlx_conform_row *row, bool *unsupported) {
   rlx_executable *e = NULL;
@@ -83,8 +83,8 @@ static rlx_status check_run(rlx_session *session, const rlx_case_built *b, const
   return s;
 }
 
-/* With weights of a block type there are two promises: `exact` keeps to the tolerance of the op, and the default, which may
- * round activations to 8 bits, to that of SPEC 8 where the result itself is such a product. */
+/* With weights of a block type two tolerances apply. `exact` keeps the tolerance of the op. The default, which may
+ * quantise activations to 8 bits, keeps that of SPEC 8 where the result itself is such a product. */
 static rlx_status check_case(rlx_session *session, const rlx_case_built *b, rlx_conform_row *row, bool *unsupported) {
   rlx_tensor want = {0};
   RLX_TRY(reference(b, &want));

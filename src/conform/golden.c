@@ -1,4 +1,4 @@
-/* Goldens: reading. */
+/* Reads golden files (golden.h). */
 #include "conform/golden.h"
 
 #include <stdio.h>
@@ -34,14 +34,14 @@ rlx_status rlx_golden_find(const unsigned char *file, size_t bytes, const char *
     char line[256] = {0}, name[96], dtype[16], sizes[96];
     unsigned long long hash;
     size_t length = newline ? (size_t)(newline - file) - at : sizeof line;
-    if (length >= sizeof line) return RLX_FAIL(RLX_INVALID, "the golden file is broken at byte %zu", at);
+    if (length >= sizeof line) return RLX_FAIL(RLX_INVALID, "the golden file is corrupt at byte %zu", at);
     memcpy(line, file + at, length);
     at += length + 1;
     rlx_tensor t = {0};
     if (sscanf(line, "case %95s %llx %15s %95s", name, &hash, dtype, sizes) != 4 || !parse_sizes(sizes, &t.shape) ||
         (t.dtype = rlx_dtype_from_name(dtype)) == RLX_DTYPE_UNKNOWN || rlx_tensor_bytes(t.dtype, t.shape, &t.bytes) ||
         t.bytes + 1 > bytes - at)
-      return RLX_FAIL(RLX_INVALID, "the golden file is broken at '%s'", line);
+      return RLX_FAIL(RLX_INVALID, "the golden file is corrupt at '%s'", line);
     t.data = (void *)(uintptr_t)(file + at);
     at += t.bytes + 1;
     if (strcmp(name, case_name) != 0) continue;

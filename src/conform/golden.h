@@ -1,6 +1,6 @@
-/* Goldens: what PyTorch, NumPy and SciPy say each case gives, one file per op.
+/* Golden files: the results of PyTorch, NumPy and SciPy for each case, one file per op.
  *
- * A file is a sequence of records, each a line "case NAME HASH DTYPE d0,d1,..\n" (rank 0: "-") followed by the result's bytes and a
+ * A file is a sequence of records: a line "case NAME HASH DTYPE d0,d1,..\n" (rank 0: "-"), the result's bytes and a
  * newline. HASH is of the inputs' bytes: a golden made for other inputs is refused instead of compared. */
 #ifndef RLX_CONFORM_GOLDEN_H
 #define RLX_CONFORM_GOLDEN_H

@@ -1,6 +1,6 @@
-/* "rlx.test.scale_add": the smallest custom op that has everything one can have: two inputs, a shape rule that refuses,
- * a config that is parsed, every float type. It is registered when cases are built and not before, so a program that
- * never runs them never sees it. */
+/* "rlx.test.scale_add": a minimal custom op that uses every feature: two inputs, a shape rule that rejects inputs, a
+ * parsed config, every float dtype. It is registered when cases are built, so a program that runs no cases does not
+ * have it. */
 #include "conform/test_op.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static rlx_status refuse(rlx_custom_call *call, const char *why) {
   strncpy(call->message, why, sizeof call->message - 1);
   return RLX_INVALID;
 }
-
+/* The config is the scale as a number; empty means 1. */
 /* The config is the scale as a number; none means 1. */
 static bool read_scale(const rlx_custom_call *call, double *scale) {
   *scale = 1;

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-/* Makes the op known; any number of times. It needs no memory. */
+/* Registers the op; may be called any number of times. Allocates nothing. */
 rlx_status rlx_test_op_register(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Test values: one function per generator, chosen by name. */
+/* Test values: one function per generator, selected by name. */
 #include "conform/values.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ typedef struct arguments {
   size_t n;
   uint64_t random;
 } arguments;
-
+/* Fills a tensor of scalar elements (c64 counts as twice as many f32). */
 /* Fills a tensor of plain elements (c64 is seen as twice as many f32). */
 typedef void (*fill_fn)(rlx_tensor *t, size_t count, arguments *a);
 
@@ -95,7 +95,8 @@ static rlx_status parse_arguments(const char *p, const char *end, arguments *a) 
   return RLX_OK;
 }
 
-/* Random blocks for the types that cannot be encoded: any codes, with the scale at this place set to a sane f16 (or f32). */
+/* Random blocks for types without an encoder: any codes, with the scale at this offset set to a moderate f16 (or
+ * f32). */
 static void fill_raw_blocks(rlx_tensor *t, uint64_t *random) {
   size_t block = rlx_dtype_describe(t->dtype)->block_bytes;
   size_t scale_at = t->dtype == RLX_TQ1_0 ? 52 : t->dtype == RLX_TQ2_0 ? 64 : 0;

@@ -1,11 +1,11 @@
-/* Test values: the generators of conform.h, and the random numbers behind them. The same seed gives the same bytes on
- * every machine. */
+/* Test values: the generators of conform.h and their random numbers. The same seed gives the same bytes on every
+ * machine. */
 #ifndef RLX_CONFORM_VALUES_H
 #define RLX_CONFORM_VALUES_H
 
 #include "ir/graph.h"
 
-/* Fills t by a generator's text (n bytes; empty for the type's default). */
+/* Fills t by a generator's text (n bytes; empty for the dtype's default). */
 rlx_status rlx_values_fill(rlx_tensor *t, const char *generator, size_t n, uint64_t seed);
 
 static inline uint64_t rlx_random_next(uint64_t *state) { /* splitmix64 */

@@ -1,22 +1,21 @@
 /* Attention: softmax(q k^T scale [soft cap, bias, masks]) v.
  *
  * One query row at a time, in two passes over its keys: the scores with their maximum, then the weights with their sum
- * and the weighted values. Memory is one row of scores; no Sq x Sk matrix ever exists. A key that a mask hides, or whose
- * score is -inf, adds nothing at all: whatever its value holds (an unwritten cache, NaN) cannot reach the result. What
- * is visible is decided by first_and_end(), the key mask and the bias, in attend().
- *
- * Not here: the products around it (fused.c). */
+ * and the weighted values. Memory is one row of scores; there is no Sq x Sk matrix. A key that is masked, or whose
+ * score is -inf, contributes nothing: whatever its value holds (an unwritten cache, NaN) cannot reach the result.
+ * first_and_end(), the key mask and the bias decide in attend() what is visible. The products around it are in
+ * fused.c. */
 #include <math.h>
 
 #include "ref/product.h"
 
-/* What one batch row sees. */
+/* The keys of one batch element. */
 typedef struct batch_view {
   size_t keys;    /* that may be read: kv_len or all */
   int64_t offset; /* kv_offset */
 } batch_view;
 
-/* A run-time scalar, or one per batch row. */
+/* A run-time scalar, or one per batch element. */
 static int64_t load_per_batch(const rlx_tensor *t, size_t b) {
   return rlx_load_int(t, rlx_tensor_count(t) == 1 ? 0 : b);
 }
@@ -33,21 +32,21 @@ static rlx_status open_batch(const rlx_attention_args *a, size_t b, batch_view *
   return RLX_OK;
 }
 
-/* The keys first .. end-1 that query i may see, the key mask apart; none where first >= end. */
+/* The keys first .. end-1 that query i may see, regardless of the key mask; none where first >= end. */
 static void first_and_end(const rlx_attention_args *a, const batch_view *view, size_t i, size_t *first, size_t *end) {
   *first = 0;
   *end = view->keys;
   if (!a->causal) return;
-  int64_t own = (int64_t)i + view->offset; /* the key at the query's own place */
+  int64_t own = (int64_t)i + view->offset; /* the key at the query's own position */
   if (own < (int64_t)*end) *end = own < 0 ? 0 : (size_t)own + 1;
   if (a->window > 0 && own >= a->window) *first = (size_t)(own - a->window + 1);
 }
 
 static size_t head_at(const rlx_heads *h, size_t b, size_t s, size_t head) {
-  return h->start + b * h->batch + s * h->place + head * h->head;
+  return h->start + b * h->batch + s * h->position + head * h->head;
 }
 
-/* Score of query row (b, i, h) and key j, before the masks; -inf is a key that is not seen. */
+/* The score of query row (b, i, h) and key j, before the masks; -inf: not visible. */
 static double score(const rlx_attention_args *a, size_t b, size_t i, size_t h, size_t j, const size_t *bias_stride) {
   size_t q_at = head_at(&a->q, b, i, h), k_at = head_at(&a->k, b, j, h / (a->n_heads / a->n_kv_heads));
   double s = 0;
@@ -60,30 +59,30 @@ static double score(const rlx_attention_args *a, size_t b, size_t i, size_t h, s
   return s;
 }
 
-/* One row of the result: d_v elements from out_at. `scores` has room for all keys, `sums` for d_v. */
+/* One row of the result: d_v elements from out_at. `scores` has space for all keys, `sums` for d_v. */
 static void attend(rlx_ref_call *c, const rlx_attention_args *a, const batch_view *view, size_t b, size_t i, size_t h,
                    const size_t *bias_stride, double *scores, double *sums) {
   size_t first, end;
   first_and_end(a, view, i, &first, &end);
   double max = a->sinks ? rlx_load(a->sinks, h) : -RLX_INFINITY;
   double total = 0;
-  for (size_t j = first; j < end && rlx_ref_goes_on(c, a->d + 1); j++) {
+  for (size_t j = first; j < end && rlx_ref_continues(c, a->d + 1); j++) {
     bool seen = !a->key_mask || rlx_load_int(a->key_mask, b * a->n_keys + j);
     scores[j] = seen ? score(a, b, i, h, j, bias_stride) : -RLX_INFINITY;
     if (scores[j] > max) max = scores[j];
   }
   if (a->sinks && max != -RLX_INFINITY) total = exp(rlx_load(a->sinks, h) - max);
   for (size_t d = 0; d < a->d_v; d++) sums[d] = 0;
-  for (size_t j = first; j < end && rlx_ref_goes_on(c, a->d_v + 1); j++) {
+  for (size_t j = first; j < end && rlx_ref_continues(c, a->d_v + 1); j++) {
     if (scores[j] == -RLX_INFINITY) continue;
     double weight = exp(scores[j] - max);
     size_t v_at = head_at(&a->v, b, j, h / (a->n_heads / a->n_kv_heads));
     total += weight;
     for (size_t d = 0; d < a->d_v; d++) sums[d] += weight * rlx_operand_at(&a->v.values, v_at + d);
   }
-  size_t out_at = b * a->out_batch + i * a->out_place + h * a->out_head;
+  size_t out_at = b * a->out_batch + i * a->out_position + h * a->out_head;
   for (size_t d = 0; d < a->d_v; d++)
-    rlx_store(a->out, out_at + d, total == 0 ? 0 : sums[d] / total); /* 0: nothing was seen */
+    rlx_store(a->out, out_at + d, total == 0 ? 0 : sums[d] / total); /* 0: no visible key */
 }
 
 rlx_status rlx_attention_run(rlx_ref_call *c, const rlx_attention_args *a) {
@@ -93,11 +92,11 @@ rlx_status rlx_attention_run(rlx_ref_call *c, const rlx_attention_args *a) {
   size_t bias_stride[RLX_MAX_RANK] = {0};
   rlx_dims all = RLX_DIMS((int64_t)a->n_batch, (int64_t)a->n_heads, (int64_t)a->n_q, (int64_t)a->n_keys);
   if (a->bias) rlx_broadcast_strides(&a->bias->shape, &all, bias_stride);
-  for (size_t b = 0; b < a->n_batch && rlx_ref_goes_on(c, 1); b++) {
+  for (size_t b = 0; b < a->n_batch && rlx_ref_continues(c, 1); b++) {
     batch_view view = {0};
     RLX_TRY(open_batch(a, b, &view));
-    for (size_t h = 0; h < a->n_heads && rlx_ref_goes_on(c, 1); h++)
-      for (size_t i = 0; i < a->n_q && rlx_ref_goes_on(c, a->d_v); i++)
+    for (size_t h = 0; h < a->n_heads && rlx_ref_continues(c, 1); h++)
+      for (size_t i = 0; i < a->n_q && rlx_ref_continues(c, a->d_v); i++)
         attend(c, a, &view, b, i, h, bias_stride, scores, sums);
   }
   return RLX_OK;
@@ -107,20 +106,20 @@ rlx_status rlx_attention_run(rlx_ref_call *c, const rlx_attention_args *a) {
 static rlx_status open_heads(rlx_ref_call *c, const rlx_tensor *t, int32_t layout, rlx_heads *out) {
   size_t stride[RLX_MAX_RANK];
   rlx_strides(&t->shape, stride);
-  bool places_first = layout == RLX_LAYOUT_BSHD;
+  bool seq_first = layout == RLX_LAYOUT_BSHD;
   *out = (rlx_heads){
-    .start = 0, .batch = stride[0], .place = stride[places_first ? 1 : 2], .head = stride[places_first ? 2 : 1]};
+    .start = 0, .batch = stride[0], .position = stride[seq_first ? 1 : 2], .head = stride[seq_first ? 2 : 1]};
   return rlx_operand_open(c, t, &out->values);
 }
 
 rlx_status rlx_ref_attention(rlx_ref_call *c) {
   const rlx_attrs_attention *attrs = c->attrs;
   if (rlx_tensor_count(c->out) == 0) return RLX_OK;
-  int places = attrs->layout == RLX_LAYOUT_BSHD ? 1 : 2, heads = 3 - places;
+  int seq = attrs->layout == RLX_LAYOUT_BSHD ? 1 : 2, heads = 3 - seq;
   const int64_t *q = c->in[0]->shape.v, *k = c->in[1]->shape.v, *v = c->in[2]->shape.v;
   rlx_attention_args a = {.n_batch = (size_t)q[0],
-                          .n_q = (size_t)q[places],
-                          .n_keys = (size_t)k[places],
+                          .n_q = (size_t)q[seq],
+                          .n_keys = (size_t)k[seq],
                           .n_heads = (size_t)q[heads],
                           .n_kv_heads = (size_t)k[heads],
                           .d = (size_t)q[3],
@@ -142,7 +141,7 @@ rlx_status rlx_ref_attention(rlx_ref_call *c) {
   RLX_TRY(open_heads(c, c->in[2], attrs->layout, &a.v));
   RLX_TRY(open_heads(c, c->out, attrs->layout, &out));
   a.out_batch = out.batch;
-  a.out_place = out.place;
+  a.out_position = out.position;
   a.out_head = out.head;
   return rlx_attention_run(c, &a);
 }

@@ -1,9 +1,9 @@
-/* What the reference's kernels share: counted loops, scratch memory, decoded weights. */
+/* Shared by the reference kernels: counted loops, scratch memory, decoded weights. */
 #include "base/budget.h"
 #include "quant/quant.h"
 #include "ref/ref.h"
 
-/* Where it stops, the visits stay at the mark, so that every loop asks here again and ends. */
+/* After a stop, visits stays at the limit, so that every loop calls this again and ends. */
 bool rlx_ref_tick(rlx_ref_call *c) {
   if (!c->stopped) c->stopped = rlx_budget_works(c->visits);
   c->visits = c->stopped ? RLX_REF_TICK : 0;
@@ -11,19 +11,19 @@ bool rlx_ref_tick(rlx_ref_call *c) {
 }
 
 void rlx_ref_copy(rlx_ref_call *c, void *to, const void *from, size_t bytes) {
-  enum { PIECE = 1 << 18, BYTES_OF_A_VISIT = 64 };
-  for (size_t at = 0, n; at < bytes && rlx_ref_goes_on(c, 1); at += n) {
-    n = bytes - at < PIECE ? bytes - at : PIECE;
-    c->visits += n / BYTES_OF_A_VISIT;
+  enum { CHUNK = 1 << 18, BYTES_PER_VISIT = 64 };
+  for (size_t at = 0, n; at < bytes && rlx_ref_continues(c, 1); at += n) {
+    n = bytes - at < CHUNK ? bytes - at : CHUNK;
+    c->visits += n / BYTES_PER_VISIT;
     memcpy((char *)to + at, (const char *)from + at, n);
   }
 }
 
 rlx_status rlx_ref_decode(rlx_ref_call *c, rlx_dtype dtype, const void *blocks, float *out, size_t n) {
   const rlx_dtype_info *block = rlx_dtype_describe(dtype);
-  size_t piece = 64 * block->block_elements;
-  for (size_t at = 0, count; at < n && rlx_ref_goes_on(c, piece); at += count) {
-    count = n - at < piece ? n - at : piece;
+  size_t chunk = 64 * block->block_elements;
+  for (size_t at = 0, count; at < n && rlx_ref_continues(c, chunk); at += count) {
+    count = n - at < chunk ? n - at : chunk;
     const char *from = (const char *)blocks + at / block->block_elements * block->block_bytes;
     RLX_TRY(rlx_quant_decode(dtype, from, out + at, count));
   }

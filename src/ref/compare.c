@@ -1,12 +1,12 @@
-/* SPEC section 8 as code: the tolerance of an op and type, and the comparison. */
+/* SPEC section 8 as code: the tolerance of an op and dtype, and the comparison. */
 #include "ref/compare.h"
 
 #include <math.h>
 
 #include "ref/ref.h"
 
-/* Elements that one filter makes of one picture: the last axes of a convolution's result. Of a few elements the size is that of
- * the few, which may all be near 0 by chance; then all count. */
+/* The number of elements that one filter computes from one image: the last axes of a convolution's result. The RMS of a
+ * few elements may be near 0 by chance, so below MIN_ELEMENTS all count. */
 static size_t plane_elements(const rlx_dims *shape) {
   enum { MIN_ELEMENTS = 16 };
   size_t n = 1;
@@ -18,7 +18,7 @@ static bool is_conv(rlx_op op) {
   return op == RLX_OP_conv || op == RLX_OP_conv_transpose || op == RLX_OP_fused_conv_bias_act;
 }
 
-/* The products that a convolution sums up for an element: w is [O, C/groups, ..], that of a transposed one [C, O/groups, ..]. */
+/* The products in each sum of a convolution: w is [O, C/groups, ..], for a transposed one [C, O/groups, ..]. */
 static double conv_depth(const rlx_graph *g, const rlx_node_rec *n) {
   const rlx_dims *w = &rlx_graph_at(g, n->in[1])->type.shape;
   bool is_transposed = n->op == RLX_OP_conv_transpose;
@@ -27,7 +27,8 @@ static double conv_depth(const rlx_graph *g, const rlx_node_rec *n) {
   return depth;
 }
 
-/* The K of the matrix product that makes the result, the last one where an op holds several; 1: none does. */
+/* The contraction dimension K of the matrix product behind the result, the last one where an op has several; 1:
+ * none. */
 static double product_depth(const rlx_graph *g, const rlx_node_rec *n) {
   const rlx_dims *of = NULL;
   switch (n->op) {
@@ -50,17 +51,17 @@ static double product_depth(const rlx_graph *g, const rlx_node_rec *n) {
 
 static bool multiplies_twice(rlx_op op) { return op == RLX_OP_fused_gate_up || op == RLX_OP_fused_norm_gate_up; }
 
-/* One rule for the products: the error of a sum of K terms grows with sqrt(K), whichever op the sum is made in.
+/* The error of a sum of K terms grows with sqrt(K); this holds for every op with a product.
  *
- * The error of a sum is also a share of its terms and not of what is left of them: where the results of a filter are thousands, one
- * that happens to be near 0 is off by as much as they are. So of a convolution atol is a share of the size of what its filter
- * makes; nets that are given pictures of 0 .. 255 have such values.
+ * The error of a sum is relative to its terms, not to what remains after cancellation. Where the results of a filter
+ * are in the thousands, one that happens to be near 0 has the same absolute error as they have. So for a convolution
+ * atol is relative to the RMS of its filter's results. Networks with inputs of 0 .. 255 have such values.
  *
- * fused_gate_up is a product of two such products, act(a) b. Where each may be off by t (1 + |value|), its result may be off
- * by t (|b| + |act(a)| + 2 |r|): the first two do not shrink with the result, for the error of a factor that happens to be
- * near 0 is multiplied by the other one. Of the factors only their product is known here: where both are of size 1 or more,
- * neither is larger than that, and so atol is a share of the result's size (its root mean square). What that lets pass in
- * single elements the limit of the whole tensor still catches: it stays at a tenth of the rtol of a single element, without
+ * fused_gate_up is a product of two such products, act(a) b. If each is off by up to t (1 + |value|), the result is off
+ * by up to t (|b| + |act(a)| + 2 |r|). The first two terms do not shrink with the result, as the error of a factor near
+ * 0 is multiplied by the other factor. Only the product of the factors is known here. Where both are of size 1 or more,
+ * neither is larger than the product, so atol is relative to the result's RMS. The limit on the whole tensor still
+ * catches what this lets pass in single elements: it stays at a tenth of the rtol of a single element, without
  * sqrt(K). */
 rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result) {
   const rlx_node_rec *n = rlx_graph_at(g, result);
@@ -72,8 +73,8 @@ rlx_tolerance rlx_tolerance_of(const rlx_graph *g, rlx_node result) {
   if (t == RLX_BF16) rtol = 1e-2;
   if (t == RLX_F64) rtol = 1e-10;
   double scale = fmax(1, sqrt(product_depth(g, n)));
-  size_t size_of = multiplies_twice(n->op) ? SIZE_MAX : is_conv(n->op) ? plane_elements(&n->type.shape) : 0;
-  return (rlx_tolerance){.rtol = rtol * scale, .atol = rtol * scale, .whole = rtol / 10, .size_of = size_of};
+  size_t rms_group = multiplies_twice(n->op) ? SIZE_MAX : is_conv(n->op) ? plane_elements(&n->type.shape) : 0;
+  return (rlx_tolerance){.rtol = rtol * scale, .atol = rtol * scale, .whole = rtol / 10, .rms_group = rms_group};
 }
 
 rlx_tolerance rlx_tolerance_strict(const rlx_graph *g, rlx_node result) {
@@ -89,7 +90,7 @@ static double excess(double y, double r, rlx_tolerance tol) {
   return difference == 0 ? 0 : limit > 0 ? difference / limit : (double)INFINITY;
 }
 
-/* Whether a float meets weights of a block type here. */
+/* Whether the node multiplies floats with weights of a block type. */
 static bool has_block_weights(const rlx_graph *g, const rlx_node_rec *n) {
   bool block = false, number = false;
   for (uint32_t i = 0; i < n->n_in; i++) {
@@ -105,13 +106,13 @@ rlx_tolerance rlx_tolerance_rounded(const rlx_graph *g, rlx_node result) {
   rlx_tolerance t = rlx_tolerance_of(g, result);
   const rlx_node_rec *n = rlx_graph_at(g, result);
   if (!has_block_weights(g, n)) return t;
-  /* 1e-2 is of one product. Relative errors of two that are multiplied add up: 2e-2. Behind a softmax nothing can be promised:
-   * scores of size s that are off by 1e-2 s change its weights by any factor once s is large. */
+  /* 1e-2 is for one product. The relative errors of two products that are multiplied add up: 2e-2. After a softmax
+   * there is no bound: scores of size s that are off by 1e-2 s change its weights by any factor once s is large. */
   double whole = multiplies_twice(n->op) ? 2e-2 : n->op == RLX_OP_fused_attention_block ? (double)INFINITY : 1e-2;
   return (rlx_tolerance){.atol = (double)INFINITY, .whole = whole};
 }
 
-/* NaN against a number counts as the worst there is. */
+/* NaN against a number counts as infinite. */
 static void note_worst(double a, double b, size_t i, rlx_difference *out) {
   double d = isnan(a) && isnan(b) ? 0 : a == b ? 0 : fabs(a - b);
   if (isnan(d)) d = (double)INFINITY;
@@ -121,15 +122,15 @@ static void note_worst(double a, double b, size_t i, rlx_difference *out) {
 static rlx_status compare_whole(double sum_error, double sum, size_t count, rlx_tolerance tol, rlx_difference *out) {
   double whole = sum > 0 ? sqrt(sum_error / sum) : 0;
   if (isinf(tol.atol)) out->error = fmax(out->error, whole / tol.whole);
-  /* Near zero everywhere, the absolute part of the tolerance is the one that counts. */
+  /* Where all values are near zero, the absolute tolerance applies. */
   double near_zero = isinf(tol.atol) ? 0 : tol.atol / 10;
   if (tol.whole <= 0 || whole <= tol.whole || sqrt(sum_error / (double)count) <= near_zero) return RLX_OK;
   out->error = whole / tol.whole;
   return RLX_FAIL(RLX_INVALID, "the whole tensor is off by %.3g of its size; the limit is %.3g", whole, tol.whole);
 }
 
-/* The root mean square of what is finite of these elements. */
-static double size_of(const rlx_tensor *r, size_t from, size_t count) {
+/* The root mean square of the finite ones of these elements. */
+static double rms_of(const rlx_tensor *r, size_t from, size_t count) {
   double sum = 0;
   for (size_t i = from; i < from + count; i++) {
     double b = rlx_load(r, i);
@@ -143,9 +144,9 @@ static rlx_status compare_floats(const rlx_tensor *y, const rlx_tensor *r, size_
   double sum_error = 0, sum = 0;
   size_t worst = 0;
   rlx_tolerance each = tol;
-  size_t group = tol.size_of < count ? tol.size_of : count;
+  size_t group = tol.rms_group < count ? tol.rms_group : count;
   for (size_t i = 0; i < count; i++) {
-    if (group && i % group == 0) each.atol = tol.atol * fmax(1, size_of(r, i, group < count - i ? group : count - i));
+    if (group && i % group == 0) each.atol = tol.atol * fmax(1, rms_of(r, i, group < count - i ? group : count - i));
     double a = rlx_load(y, i), b = rlx_load(r, i);
     double e = excess(a, b, each);
     if (e > out->error) out->error = e, worst = i;

@@ -1,9 +1,8 @@
-/* Control flow, regions and custom ops: kernels that hand the work to a sub-graph or to a callback.
+/* Control flow, regions and custom ops: kernels that run a sub-graph or a callback.
  *
- * A control node has several values (the outputs of the sub-graph that ran); `index` says which one a node is. So the
- * kernels here make all values in one execution (rlx_control_run_all), and a node picks one: an evaluator that meets
- * the siblings of a node can fill them all at once. Memory for carried values is two sets of buffers that take turns,
- * whatever the number of trips (runner.h). */
+ * A control node has several values (the outputs of the sub-graph that ran); `index` selects one. rlx_control_run_all
+ * computes all values in one execution, so an evaluator can compute the siblings of a node at once. Carried values use
+ * two sets of buffers, whatever the number of iterations (runner.h). */
 #include "ref/runner.h"
 
 #include "ir/custom.h"
@@ -18,12 +17,12 @@ static rlx_type output_type(const rlx_graph *g, size_t i) { return rlx_graph_at(
 
 /* ---- carried values ---- */
 
-/* The values that a loop's body sees and gives. */
+/* The inputs and outputs of a loop's body. */
 typedef struct loop {
   const rlx_graph *body;
   size_t n_carried, n_outputs;
-  const rlx_tensor **now; /* the body's inputs for the next trip */
-  rlx_tensor *next[2];    /* the body's outputs; the two take turns, so that what is read is never written */
+  const rlx_tensor **now; /* the body's inputs for the next iteration */
+  rlx_tensor *next[2];    /* the body's outputs; alternating, so that what is read is never written */
 } loop;
 
 static rlx_status loop_init(rlx_ref_call *c, const rlx_graph *body, size_t n_carried, loop *l) {
@@ -52,7 +51,7 @@ static void loop_finish(rlx_ref_call *c, const loop *l, rlx_tensor *outputs) {
     if (outputs[i].data) rlx_ref_copy(c, outputs[i].data, l->now[i]->data, l->now[i]->bytes);
 }
 
-/* A cache for one sub-graph of a loop: inputs from .. to - 1 stay the same. */
+/* Opens a cache for one sub-graph of a loop; inputs from invariant_from on are loop-invariant. */
 static rlx_status open_cache(rlx_ref_call *c, const rlx_graph *g, size_t invariant_from, rlx_loop_cache **out) {
   bool *invariant;
   RLX_TRY(rlx_ref_scratch(c, c->n_in, sizeof *invariant, &invariant));
@@ -62,7 +61,7 @@ static rlx_status open_cache(rlx_ref_call *c, const rlx_graph *g, size_t invaria
 
 /* ---- while ---- */
 
-enum { DEFAULT_TRIPS = 1 << 24 }; /* of a loop whose graph gives no bound */
+enum { DEFAULT_TRIPS = 1 << 24 }; /* of a loop without max_trips */
 
 static rlx_status while_trips(rlx_ref_call *c, loop *l, rlx_loop_cache *cond_cache, rlx_loop_cache *body_cache) {
   const rlx_attrs_while *a = c->attrs;
@@ -96,7 +95,7 @@ static rlx_status run_while(rlx_ref_call *c, rlx_tensor *outputs) {
 
 /* ---- scan ---- */
 
-/* Points a tensor at slice `at` of the whole, or at nothing where the whole is not wanted. */
+/* Points a tensor at slice `at` of the whole, or at NULL where the whole is not needed. */
 static void point_at_slice(rlx_tensor *slice, const rlx_tensor *whole, size_t at) {
   slice->data = whole->data ? (char *)whole->data + at * slice->bytes : NULL;
 }
@@ -116,7 +115,7 @@ static rlx_status scan_trips(rlx_ref_call *c, loop *l, rlx_tensor *slices, rlx_l
   return RLX_OK;
 }
 
-/* Results of slice i lie at place i of the stack, whichever way the walk goes. */
+/* The results of slice i are at index i of the stacked result, in either direction. */
 static rlx_status run_scan(rlx_ref_call *c, rlx_tensor *outputs) {
   const rlx_attrs_scan *a = c->attrs;
   size_t n_carried = (size_t)a->carried, n_scanned = (size_t)a->scanned;
@@ -177,7 +176,7 @@ rlx_status rlx_ref_if(rlx_ref_call *c) { return run_one(c, RLX_ATTRS(if, c)->ind
 rlx_status rlx_ref_while(rlx_ref_call *c) { return run_one(c, RLX_ATTRS(while, c)->index); }
 rlx_status rlx_ref_scan(rlx_ref_call *c) { return run_one(c, RLX_ATTRS(scan, c)->index); }
 
-/* Op by op, each value rounded to its own type: bit-equal to the graph before fusion. */
+/* Op by op, each value rounded to its own dtype: bit-identical to the graph before fusion. */
 rlx_status rlx_ref_region(rlx_ref_call *c) {
   rlx_subgraph_runner *r;
   RLX_TRY(runner_of(c, &r));
@@ -190,7 +189,7 @@ rlx_status rlx_ref_custom(rlx_ref_call *c) {
   const rlx_attrs_custom *a = c->attrs;
   rlx_custom_entry entry;
   RLX_TRY(rlx_custom_find(a->name, &entry));
-  rlx_tensor out = *c->out; /* a copy: only the bytes are the callback's to change */
+  rlx_tensor out = *c->out; /* a copy: the callback may change only the bytes */
   rlx_custom_call call = {.inputs = c->in, .n_inputs = c->n_in, .output = &out, .config = a->config ? a->config : ""};
   RLX_TRY(rlx_custom_invoke(&entry, "kernel", entry.kernel, &call));
   const uint8_t *bytes = c->out->data;

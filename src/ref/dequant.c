@@ -1,8 +1,8 @@
-/* Products with packed weights: scale-input schemes, experts of a mixture, 8-bit integers.
+/* Products with packed weights: schemes with scale inputs, mixture-of-experts weights, 8-bit integers.
  *
- * A weight is never unpacked whole where a part will do: dequant_matmul decodes one column and uses it for every row of
- * x; the grouped products decode one expert and use it for every row that chose it. The integer products sum in 64 bits,
- * keep what an i32 accumulator would hold, and leave integers once, in requantise(). */
+ * A weight is never unpacked as a whole: dequant_matmul decodes one column and uses it for every row of x; the grouped
+ * products decode one expert and use it for every row that selects it. The integer products sum in 64 bits, wrap to
+ * what an i32 accumulator would hold, and are converted once, in requantise(). */
 #include <math.h>
 
 #include "ir/conv_dims.h"
@@ -22,7 +22,7 @@ typedef struct packed {
   size_t block; /* elements along k that share a scale */
 } packed;
 
-/* Two codes to a byte along k, the low nibble first. */
+/* Two codes per byte along k, the low nibble first. */
 static uint8_t nibble(const packed *p, size_t k, size_t j) {
   uint8_t byte = ((const uint8_t *)p->w->data)[k / 2 * p->n + j];
   return k % 2 ? byte >> 4 : byte & 15;
@@ -54,13 +54,13 @@ rlx_status rlx_ref_dequant_matmul(rlx_ref_call *c) {
   packed p = {.scheme = attrs->scheme, .w = c->in[1], .scale = rlx_ref_in(c, 2), .zero = rlx_ref_in(c, 3)};
   p.global = global ? rlx_load(global, 0) : 1.0;
   p.n = (size_t)p.w->shape.v[1];
-  p.block = attrs->block ? (size_t)attrs->block : k + 1; /* k + 1: one part, also of nothing */
+  p.block = attrs->block ? (size_t)attrs->block : k + 1; /* k + 1: one block, even for k = 0 */
   if (p.scheme == RLX_SCHEME_NVFP4) p.block = NVFP4_BLOCK;
   double *column;
   RLX_TRY(rlx_ref_scratch(c, k, sizeof *column, &column));
-  for (size_t j = 0; j < p.n && rlx_ref_goes_on(c, 1); j++) {
+  for (size_t j = 0; j < p.n && rlx_ref_continues(c, 1); j++) {
     RLX_REF_EACH(c, i, k) column[i] = unpack(&p, i, j);
-    for (size_t r = 0; r < count / p.n && rlx_ref_goes_on(c, 1); r++) {
+    for (size_t r = 0; r < count / p.n && rlx_ref_continues(c, 1); r++) {
       double sum = 0;
       RLX_REF_EACH(c, i, k) sum += rlx_load(x, r * k + i) * column[i];
       rlx_store(c->out, r * p.n + j, sum);
@@ -71,7 +71,7 @@ rlx_status rlx_ref_dequant_matmul(rlx_ref_call *c) {
 
 /* ---- experts ---- */
 
-/* One expert of w [E, ..] as a tensor of its own. A block type is decoded into `decoded`; the rest is a view. */
+/* One expert of w [E, ..] as a tensor. A block type is decoded into `decoded`; otherwise it is a view. */
 static rlx_status open_expert(rlx_ref_call *c, const rlx_tensor *w, size_t expert, float *decoded, rlx_tensor *out) {
   size_t experts = (size_t)w->shape.v[0], bytes = w->bytes / experts;
   *out = *w;
@@ -85,8 +85,8 @@ static rlx_status open_expert(rlx_ref_call *c, const rlx_tensor *w, size_t exper
   return RLX_OK;
 }
 
-/* Room for one decoded expert, where there is anything to decode. */
-static rlx_status expert_room(rlx_ref_call *c, const rlx_tensor *w, float **out) {
+/* Memory for one decoded expert, if w needs decoding. */
+static rlx_status expert_memory(rlx_ref_call *c, const rlx_tensor *w, float **out) {
   rlx_dims one = w->shape;
   one.v[0] = 1;
   return rlx_ref_scratch(c, rlx_dtype_is_block(w->dtype) ? rlx_dims_count(&one) : 0, sizeof **out, out);
@@ -105,17 +105,17 @@ static rlx_status grouped(rlx_ref_call *c, bool trans_b) {
   const rlx_tensor *x = c->in[0], *w = c->in[1], *idx = c->in[2];
   size_t m = (size_t)c->out->shape.v[0], n = (size_t)c->out->shape.v[1], k = (size_t)x->shape.v[1];
   RLX_TRY(check_experts(c, idx, w->shape.v[0]));
-  if (m == 0 || n == 0 || c->stopped) return RLX_OK; /* stopped: of the experts not all are known to be there */
+  if (m == 0 || n == 0 || c->stopped) return RLX_OK; /* after a stop not all indices are checked */
   float *decoded;
   double *row;
   rlx_operand x_values;
-  RLX_TRY(expert_room(c, w, &decoded));
+  RLX_TRY(expert_memory(c, w, &decoded));
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *row, &row));
   RLX_TRY(rlx_operand_open(c, x, &x_values));
   rlx_tensor expert = {0};
-  rlx_operand expert_values = {0}; /* views expert */
-  int64_t open = -1;               /* the expert that is decoded: neighbouring rows often choose the same */
-  for (size_t i = 0; i < m && rlx_ref_goes_on(c, 1); i++) {
+  rlx_operand expert_values = {0}; /* refers to expert */
+  int64_t open = -1;               /* the decoded expert: adjacent rows often select the same */
+  for (size_t i = 0; i < m && rlx_ref_continues(c, 1); i++) {
     if (rlx_load_int(idx, i) != open) {
       open = rlx_load_int(idx, i);
       RLX_TRY(open_expert(c, w, (size_t)open, decoded, &expert));
@@ -139,8 +139,8 @@ rlx_status rlx_ref_dequant_moe_weights(rlx_ref_call *c) {
   if (count == 0 || c->stopped) return RLX_OK;
   size_t chosen = (size_t)c->out->shape.v[0], each = count / chosen;
   float *decoded;
-  RLX_TRY(expert_room(c, w, &decoded));
-  for (size_t i = 0; i < chosen && rlx_ref_goes_on(c, 1); i++) {
+  RLX_TRY(expert_memory(c, w, &decoded));
+  for (size_t i = 0; i < chosen && rlx_ref_continues(c, 1); i++) {
     rlx_tensor expert;
     RLX_TRY(open_expert(c, w, idx ? (size_t)rlx_load_int(idx, i) : i, decoded, &expert));
     RLX_REF_EACH(c, j, each) rlx_store(c->out, i * each + j, (double)decoded[j]);
@@ -150,7 +150,7 @@ rlx_status rlx_ref_dequant_moe_weights(rlx_ref_call *c) {
 
 /* ---- 8-bit integers ---- */
 
-/* The inputs that q_matmul and q_conv2d have in the same places: per tensor, or per channel of the weight. */
+/* The inputs that q_matmul and q_conv2d share: per tensor, or per channel of the weight. */
 typedef struct quantized {
   rlx_tensor *out;
   double a_scale, y_scale;
@@ -173,7 +173,7 @@ static quantized open_quantized(const rlx_ref_call *c) {
                      .bias = rlx_ref_in(c, 8)};
 }
 
-/* Stores element `at` of the result, which belongs to `channel`. An i32 accumulator wraps, so the sum does. */
+/* Stores element `at` of the result, of channel `channel`. The sum wraps like an i32 accumulator. */
 static void requantise(const quantized *q, size_t at, size_t channel, int64_t sum) {
   if (q->bias) sum += rlx_load_int(q->bias, channel);
   int32_t wrapped = (int32_t)(uint32_t)(uint64_t)sum;
@@ -188,7 +188,7 @@ rlx_status rlx_ref_q_matmul(rlx_ref_call *c) {
   rlx_product p;
   RLX_TRY(rlx_product_open(c, c->in[0], c->in[1], false, &c->out->shape, &p));
   quantized q = open_quantized(c);
-  for (size_t at = 0; at < count && rlx_ref_goes_on(c, 1); at++) {
+  for (size_t at = 0; at < count && rlx_ref_continues(c, 1); at++) {
     size_t a_at, b_at, j = at % p.n;
     rlx_product_at(&p, at / p.n, &a_at, &b_at);
     int64_t b_zero = load_zero(q.b_zero, j), sum = 0;
@@ -200,17 +200,17 @@ rlx_status rlx_ref_q_matmul(rlx_ref_call *c) {
   return RLX_OK;
 }
 
-/* One sum of q_conv2d: the window of output place (y, x) over the channels of one group. Padding holds x_zero and so
- * adds nothing. */
+/* One sum of q_conv2d: the window of output position (y, x) over the channels of one group. Padding has the value
+ * x_zero and so contributes nothing. */
 static int64_t window_sum(rlx_ref_call *c, const rlx_tensor *x, const rlx_tensor *w, const rlx_conv_window *win,
-                          int64_t x_at, int64_t w_at, const int64_t place[2], int64_t x_zero, int64_t w_zero) {
+                          int64_t x_at, int64_t w_at, const int64_t position[2], int64_t x_zero, int64_t w_zero) {
   int64_t height = x->shape.v[2], width = x->shape.v[3], kh = w->shape.v[2], kw = w->shape.v[3];
   int64_t y0, y1, x0, x1, sum = 0;
-  rlx_window_taps(win, 1, place[0], height, &y0, &y1);
-  rlx_window_taps(win, 2, place[1], width, &x0, &x1);
-  int64_t top = rlx_window_start(win, 1, place[0]), left = rlx_window_start(win, 2, place[1]);
+  rlx_window_taps(win, 1, position[0], height, &y0, &y1);
+  rlx_window_taps(win, 2, position[1], width, &x0, &x1);
+  int64_t top = rlx_window_start(win, 1, position[0]), left = rlx_window_start(win, 2, position[1]);
   for (int64_t ch = 0; ch < w->shape.v[1]; ch++)
-    for (int64_t i = y0; i < y1 && rlx_ref_goes_on(c, 1 + (size_t)(x1 - x0)); i++)
+    for (int64_t i = y0; i < y1 && rlx_ref_continues(c, 1 + (size_t)(x1 - x0)); i++)
       for (int64_t j = x0; j < x1; j++) {
         int64_t from = ((x_at + ch) * height + top + i * win->dilation[1]) * width + left + j * win->dilation[2];
         int64_t tap = ((w_at + ch) * kh + i) * kw + j;
@@ -233,6 +233,6 @@ rlx_status rlx_ref_q_conv2d(rlx_ref_call *c) {
     int64_t o = idx[1], x_at = idx[0] * channels + o / out_each * in_each;
     int64_t sum = window_sum(c, x, w, &win, x_at, o * in_each, idx + 2, q.a_zero, load_zero(q.b_zero, (size_t)o));
     requantise(&q, at++, (size_t)o, sum);
-  } while (rlx_next_index(&c->out->shape, idx) && rlx_ref_goes_on(c, 1));
+  } while (rlx_next_index(&c->out->shape, idx) && rlx_ref_continues(c, 1));
   return RLX_OK;
 }

@@ -1,4 +1,4 @@
-/* The table from op to reference kernel, stamped out of the op table: a kernel nobody wrote is a link error. */
+/* The table from op to reference kernel, generated from the op table; a missing kernel fails to link. */
 #include "ref/ref.h"
 
 static const rlx_ref_fn kernels[RLX_OP_COUNT] = {

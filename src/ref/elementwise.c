@@ -1,11 +1,11 @@
 /* Element-wise ops: unary, binary, compare, not, fma, where, clamp, cast, quantize, dequantize.
  *
- * One loop serves them all: it walks the result, picks from each input the element that broadcasting puts there, calls
- * a function of up to three elements and stores what it gives, rounded once to the result's type. So an op is here one
- * small function, and the families are not even that: their formulas come from the tables through ir/scalar.h.
+ * One loop serves them all. It iterates over the result, loads the broadcast element of each input, calls a function of
+ * up to three elements and stores the value, rounded once to the result's dtype. So each op is one small function. The
+ * formulas of the families come from the tables through ir/scalar.h.
  *
- * Elements travel as a double (any float type), an int64 (integers and bool) or a pair (c64), never one as another: an
- * i64 must not lose bits in a double. Floats of 8 bits travel as their codes: where picks them as they are. */
+ * Elements are held as f64 (any float dtype), int64 (integers and bool) or a pair (c64), and are not converted between
+ * these: an i64 must not lose bits in an f64. 8-bit floats are held as their codes; where copies them unchanged. */
 #include "ir/scalar.h"
 #include "ir/scalar_table.h"
 #include "ref/ref.h"
@@ -32,7 +32,7 @@ static void store_element(rlx_tensor *t, size_t i, element x) {
   else rlx_store_int(t, i, x.i);
 }
 
-/* What an element function may look at beside its elements. */
+/* The parameters of an element function besides its elements. */
 typedef struct context {
   const rlx_scalar_row *row;
   rlx_dtype in, out; /* in: of the first input */
@@ -56,7 +56,7 @@ static rlx_status each_element(rlx_ref_call *c, const context *ctx, element_fn f
     for (uint32_t k = 0; k < c->n_in; k++)
       if (c->in[k]) x[k] = load_element(c->in[k], rlx_offset(shape->n, idx, stride[k]));
     store_element(c->out, at++, fn(ctx, x));
-  } while (rlx_next_index(shape, idx) && rlx_ref_goes_on(c, 1));
+  } while (rlx_next_index(shape, idx) && rlx_ref_continues(c, 1));
   return RLX_OK;
 }
 
@@ -91,7 +91,7 @@ static element int_compare(const context *c, const element *x) {
   return (element){.i = c->row->int_compare(x[0].i, x[1].i)};
 }
 
-/* Only eq and ne reach here: equal are two complex numbers with equal parts. */
+/* Only for eq and ne: two complex numbers are equal if both parts are. */
 static element complex_compare(const context *c, const element *x) {
   bool equal = x[0].c[0] == x[1].c[0] && x[0].c[1] == x[1].c[1];
   return (element){.i = c->row->int_compare(equal, true)};
@@ -142,8 +142,8 @@ static element logical_not(const context *c, const element *x) {
   return (element){.i = !x->i};
 }
 
-/* Rounded once, to the result's type. For f64 that is fma() itself. For narrower types the product is exact in double
- * and the sum is rounded to odd (the last bit set where anything was lost), which the final rounding sees through. */
+/* Rounded once, to the result's dtype. For f64 that is fma() itself. For narrower dtypes the product is exact in f64
+ * and the sum is rounded to odd (the last bit is set where any was lost), so that the final rounding is correct. */
 static element fused_multiply_add(const context *c, const element *x) {
   if (c->in == RLX_F64) return (element){.f = fma(x[0].f, x[1].f, x[2].f)};
   double product = x[0].f * x[1].f, sum = product + x[2].f;
@@ -183,7 +183,7 @@ rlx_status rlx_ref_where(rlx_ref_call *c) {
   return broadcast_elements(c, &ctx, choose);
 }
 
-/* A whole number as an integer of some type, saturated. */
+/* An integral value as an integer of some dtype, saturated. */
 static int64_t saturate(rlx_dtype dtype, double x) {
   union {
     uint8_t u8;
@@ -223,9 +223,9 @@ rlx_status rlx_ref_cast(rlx_ref_call *c) {
   return RLX_OK;
 }
 
-/* ---- codes ---- */
+/* ---- quantised codes ---- */
 
-/* x is broadcast nowhere; scale and zero are one number or one per index of the channel axis. */
+/* x is not broadcast; scale and zero are one value or one per index of the channel axis. */
 static rlx_status each_code(rlx_ref_call *c, const context *ctx, element_fn fn, int64_t axis) {
   const rlx_dims *shape = &c->out->shape;
   strides stride[MAX_IN] = {{0}};
@@ -235,8 +235,8 @@ static rlx_status each_code(rlx_ref_call *c, const context *ctx, element_fn fn, 
   return each_element(c, ctx, fn, stride);
 }
 
-/* The quotient is rounded to f32 (f64 for f64) before it is rounded to a whole number: codes are integers and must be
- * the same on every device, and f32 is what devices divide in. NaN gives the zero point, as a cast of NaN gives 0. */
+/* The quotient is rounded to f32 (f64 for f64) before it is rounded to an integer: codes must be the same on every
+ * device, and devices divide in f32. NaN gives the zero point, as a cast of NaN gives 0. */
 static element quantize_element(const context *c, const element *x) {
   double quotient = x[0].f / x[1].f;
   if (c->in != RLX_F64) quotient = (double)(float)quotient;

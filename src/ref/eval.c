@@ -1,8 +1,8 @@
-/* Evaluation: one walk over the nodes, each through its reference kernel.
+/* Evaluates a graph node by node, in topological order, with the reference kernels.
  *
- * A value is allocated when its node runs and freed after its last reader, so memory follows liveness without a plan.
- * Results are filled with a poison pattern before the kernel writes them: an element that a kernel forgets shows. The
- * same walk runs sub-graphs; it implements the interface of runner.h. Nodes that nothing needs are not run. */
+ * A value is allocated when its node runs and freed after its last reader. Results are filled with a poison pattern
+ * before the kernel runs, so that an element it does not write shows. The same loop runs sub-graphs; it implements the
+ * interface of runner.h. Dead nodes are not run. */
 #include "ref/eval.h"
 
 #include "base/budget.h"
@@ -10,26 +10,26 @@
 
 enum { POISON = 0xcb };
 
-/* What a graph needs before any run: who is live and how often each value is read. */
+/* Computed before a run: which nodes are live and how often each value is read. */
 typedef struct usage {
   uint32_t *reads; /* by node; outputs and the ends of update chains count once more; 0: not run */
   uint32_t max_inputs;
 } usage;
 
-/* Values of one run. */
+/* The values of one run. */
 typedef struct frame {
   const rlx_graph *graph;
-  rlx_tensor *value; /* by node; data NULL until known */
-  bool *owned;       /* to be freed here */
-  uint32_t *left;    /* readers still to come */
+  rlx_tensor *value; /* by node; data NULL until computed */
+  bool *owned;       /* freed with the frame */
+  uint32_t *left;    /* remaining readers */
   const rlx_tensor **in;
 } frame;
 
 struct rlx_loop_cache {
   const rlx_graph *graph;
   usage use;
-  bool *kept;        /* depends on constants and unchanging inputs alone */
-  rlx_tensor *value; /* by node, of kept ones once computed */
+  bool *kept;        /* depends only on constants and loop-invariant inputs */
+  rlx_tensor *value; /* by node; of kept ones once computed */
 };
 
 typedef struct runner {
@@ -113,19 +113,19 @@ static void drop(frame *f, rlx_node id) {
   }
 }
 
-/* Large tensors take long even to fill or to copy, so both ask in between; whoever calls them asks afterwards. */
-enum { PIECE_BYTES = 1 << 22 };
+/* Filling or copying a large tensor takes long, so both poll in between; the caller checks the budget afterwards. */
+enum { CHUNK_BYTES = 1 << 22 };
 
 static void poison(const rlx_tensor *t) {
   for (size_t at = 0, n; at < t->bytes && !(at && rlx_budget_stops()); at += n) {
-    n = t->bytes - at < PIECE_BYTES ? t->bytes - at : PIECE_BYTES;
+    n = t->bytes - at < CHUNK_BYTES ? t->bytes - at : CHUNK_BYTES;
     memset((char *)t->data + at, POISON, n);
   }
 }
 
 static void copy_value(void *to, const rlx_tensor *from) {
   for (size_t at = 0, n; at < from->bytes && !(at && rlx_budget_stops()); at += n) {
-    n = from->bytes - at < PIECE_BYTES ? from->bytes - at : PIECE_BYTES;
+    n = from->bytes - at < CHUNK_BYTES ? from->bytes - at : CHUNK_BYTES;
     memcpy((char *)to + at, (const char *)from->data + at, n);
   }
 }
@@ -143,8 +143,8 @@ static int64_t *control_index(const rlx_op_table_row *row, const void *attrs) {
   return rlx_attr_named(row, attrs, "index");
 }
 
-/* The builder makes siblings next to each other, so only a short run of nodes behind `id` is searched; one farther away
- * is still right, only computed again. */
+/* The builder creates siblings next to each other, so only SEARCH nodes after `id` are searched. One farther away is
+ * still correct, but computed again. */
 static rlx_status run_control(frame *f, rlx_ref_call *c, rlx_node id, const usage *u) {
   enum { SEARCH = 64 };
   const rlx_node_rec *n = rlx_graph_at(f->graph, id);
@@ -174,8 +174,8 @@ static rlx_ref_call make_call(const rlx_node_rec *n, const rlx_tensor *const *in
                         .runner = &r->base};
 }
 
-/* A result without elements is complete as it is; the kernel might walk the axes beside the empty one for days. */
-/* Every result costs a visit at least, so that a loop of empty ones ends by its count, too. */
+/* A result without elements needs no kernel, which might loop over its other axes for days. Every result counts as at
+ * least one visit, so that a loop of empty results ends by its count as well. */
 static rlx_status call_kernel(rlx_ref_call *c) {
   c->visits = 1;
   rlx_status s = c->out->bytes ? rlx_ref_get(c->node->op)(c) : RLX_OK;
@@ -207,12 +207,12 @@ static rlx_status run_nodes(frame *f, runner *r, const usage *u, rlx_loop_cache 
   for (rlx_node id = 1; id < rlx_graph_end(f->graph); id++) {
     const rlx_node_rec *n = rlx_graph_at(f->graph, id);
     if (!u->reads[id]) continue;
-    if (!f->value[id].data) { /* leaves, kept values and siblings are there already */
+    if (!f->value[id].data) { /* leaves, kept values and siblings are set already */
       if (is_cancelled(r->ctx)) return RLX_FAIL(RLX_CANCELLED, "stopped by the caller at node %u", (unsigned)id);
       RLX_TRY_AT(run_node(f, r, id, u), "node %u (%s)", (unsigned)id, rlx_op_table_get(n->op)->name);
     }
     if (observe && r->ctx->observe) r->ctx->observe(r->ctx->observe_user, id, &f->value[id]);
-    if (loop && loop->kept[id] && f->owned[id]) { /* the cache takes it over */
+    if (loop && loop->kept[id] && f->owned[id]) { /* ownership moves to the cache */
       loop->value[id] = f->value[id];
       f->owned[id] = false;
     }
@@ -298,14 +298,14 @@ static runner make_runner(const rlx_eval_context *ctx) {
 
 /* ---- the outermost graph ---- */
 
-/* The value a state has after the run: the last of its updates. */
+/* The value of a state after the run: the last of its updates. */
 static void copy_states(const frame *f, rlx_tensor *final_state, rlx_node *root) {
   for (rlx_node id = 1; id < rlx_graph_end(f->graph); id++) {
     const rlx_node_rec *n = rlx_graph_at(f->graph, id);
     root[id] = n->op == RLX_OP_state ? id : rlx_op_is_update(n->op) ? root[n->in[0]] : RLX_NONE;
     if (!rlx_op_is_update(n->op) || !root[id] || !final_state[root[id]].data) continue;
-    memcpy(final_state[root[id]].data, f->value[id].data,
-           f->value[id].bytes); /* a later link of the chain overwrites it */
+    /* A later update of the chain overwrites it. */
+    memcpy(final_state[root[id]].data, f->value[id].data, f->value[id].bytes);
   }
 }
 

@@ -1,19 +1,19 @@
-/* The public evaluator: named values in, named values out, states kept between runs.
+/* The public evaluator: sets and gets values by name, and keeps states between runs.
  *
  * It holds a copy of every leaf that was set. If the graph has symbols, the shapes of those values bind them, and the
  * bound graph is kept until a value of another shape is set. A run that fails or is cancelled leaves all states and the
- * outputs of the last good run as they were. */
+ * outputs of the last successful run unchanged. */
 #include "base/budget.h"
 #include "base/lock.h"
 #include "ref/eval.h"
 
 struct rlx_evaluator {
   rlx_lock lock;
-  rlx_graph *graph;    /* as given: the leaf names and node ids that callers speak of */
-  rlx_graph *bound;    /* numbers only; NULL until the shapes are known. Same node ids */
+  rlx_graph *graph;    /* as given: its leaf names and node ids are those of the interface */
+  rlx_graph *bound;    /* without symbols; NULL until the shapes are known. Same node ids */
   rlx_tensor *leaves;  /* by node id; data NULL until set */
-  bool *given;         /* by node id: by the caller, not a state that began as zeros */
-  rlx_tensor *outputs; /* of the last good run */
+  bool *given;         /* by node id: set by the caller, not a state initialised to zero */
+  rlx_tensor *outputs; /* of the last successful run */
   uint64_t runs;
   rlx_cancel_fn cancel;
   void *cancel_user;
@@ -118,7 +118,7 @@ rlx_status rlx_evaluator_set(rlx_evaluator *e, const char *name, const rlx_tenso
 
 /* ---- running ---- */
 
-/* States that the caller never set have no say: they follow the symbols, not the other way round. */
+/* States that the caller never set do not bind symbols: their shapes follow from the symbols. */
 static rlx_status bind_to_values(rlx_evaluator *e) {
   if (e->bound) return RLX_OK;
   if (!e->graph->symbols.n) {
@@ -135,8 +135,8 @@ static rlx_status bind_to_values(rlx_evaluator *e) {
   return s;
 }
 
-/* Storage of one run: its outputs, the states it changes, and zeros for states that begin with it. Outputs and states are
- * taken over by the evaluator if the run succeeds. */
+/* Storage of one run: its outputs, the states it changes, and zeros for states that start with it. If the run succeeds,
+ * the evaluator takes over outputs and states. */
 typedef struct run_storage {
   rlx_tensor *outputs, *states, *zeros;
   const rlx_tensor **leaves;
@@ -152,8 +152,8 @@ static void storage_deinit(const rlx_evaluator *e, run_storage *r) {
   rlx_mem_free((void *)r->leaves);
 }
 
-/* A state that nobody set begins as zeros, and begins again where the symbols give it another shape. */
-static rlx_status ready_state(const rlx_evaluator *e, rlx_node id, run_storage *r) {
+/* A state that was never set starts as zeros, and again when the symbols give it another shape. */
+static rlx_status init_state(const rlx_evaluator *e, rlx_node id, run_storage *r) {
   const rlx_type *type = &rlx_graph_at(e->bound, id)->type;
   RLX_TRY(rlx_tensor_create(type, &r->states[id]));
   if (!e->leaves[id].data || !rlx_dims_equal(&e->leaves[id].shape, &type->shape)) {
@@ -176,7 +176,7 @@ static rlx_status storage_init(const rlx_evaluator *e, run_storage *r) {
     RLX_TRY(rlx_tensor_create(&rlx_graph_at(g, g->outputs.v[i].node)->type, &r->outputs[i]));
   for (rlx_node id = 1; id < rlx_graph_end(g); id++) {
     r->leaves[id] = e->leaves[id].data ? &e->leaves[id] : NULL;
-    if (rlx_graph_at(g, id)->op == RLX_OP_state) RLX_TRY(ready_state(e, id, r));
+    if (rlx_graph_at(g, id)->op == RLX_OP_state) RLX_TRY(init_state(e, id, r));
   }
   return RLX_OK;
 }
@@ -232,7 +232,7 @@ rlx_status rlx_evaluator_get(const rlx_evaluator *e, const char *name, rlx_tenso
   if (!view) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: view is NULL");
   *view = (rlx_tensor){0};
   if (!e || !name) return RLX_FAIL(RLX_INVALID, "rlx_evaluator_get: %s is NULL", e ? "name" : "the evaluator");
-  rlx_lock *lock = &((rlx_evaluator *)(uintptr_t)e)->lock; /* nothing else changes */
+  rlx_lock *lock = &((rlx_evaluator *)(uintptr_t)e)->lock; /* only the lock changes */
   RLX_TRY(rlx_lock_try_nested(lock, "rlx_evaluator_get"));
   rlx_status s = get(e, name, view);
   rlx_lock_release(lock);

@@ -1,8 +1,8 @@
-/* Fused ops: what the compiler makes out of several nodes.
+/* Fused ops, which the compiler creates from several nodes.
  *
- * Each computes in double from its inputs to its one final rounding, so it is at least as exact as the nodes it stands
- * for (which round in between) and equal to them within the tolerance of its type. fused_swiglu is the exception: it is
- * element-wise, and element-wise fusion promises the same bits, so it rounds where the two nodes would have. */
+ * Each computes in f64 from its inputs to its one final rounding. So it is at least as precise as the nodes it replaces
+ * (which round in between), and equal to them within the tolerance of its dtype. fused_swiglu is the exception:
+ * element-wise fusion guarantees the same bits, so it rounds where the two nodes would have. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -21,12 +21,12 @@ double rlx_ref_activate(int32_t act, double x) {
 #undef FORMULA
 }
 
-/* x as an element of this type would hold it. */
+/* x rounded to this dtype. */
 static double round_to(rlx_dtype dtype, double x) {
   union {
     double f64;
     float f32;
-    uint16_t half;
+    uint16_t f16;
   } storage = {.f64 = 0};
   rlx_tensor one = {.dtype = dtype, .data = &storage};
   rlx_store(&one, 0, x);
@@ -46,7 +46,7 @@ rlx_status rlx_ref_fused_swiglu(rlx_ref_call *c) {
     double g = rlx_load(gate, rlx_offset(shape->n, idx, gate_stride)),
            u = rlx_load(up, rlx_offset(shape->n, idx, up_stride));
     rlx_store(c->out, at++, rlx_scalar_mul_f(round_to(c->out->dtype, rlx_ref_activate(act, g)), u));
-  } while (rlx_next_index(shape, idx) && rlx_ref_goes_on(c, 1));
+  } while (rlx_next_index(shape, idx) && rlx_ref_continues(c, 1));
   return RLX_OK;
 }
 
@@ -59,7 +59,7 @@ static rlx_status project(rlx_ref_call *c, const rlx_tensor *a, const rlx_tensor
   double *row;
   RLX_TRY(rlx_product_open(c, a, w, trans_b, &out->shape, &p));
   RLX_TRY(rlx_ref_scratch(c, p.n, sizeof *row, &row));
-  for (size_t r = 0; r < count / p.n && rlx_ref_goes_on(c, 1); r++) {
+  for (size_t r = 0; r < count / p.n && rlx_ref_continues(c, 1); r++) {
     rlx_product_row(c, &p, r, row);
     RLX_REF_EACH(c, j, p.n)
       rlx_store(out, r * p.n + j, rlx_ref_activate(act, bias ? row[j] + rlx_load(bias, j) : row[j]));
@@ -90,7 +90,7 @@ static rlx_status gate_and_up(rlx_ref_call *c, const rlx_tensor *x, bool trans_b
   RLX_TRY(rlx_product_open(c, x, c->in[2], trans_b, &c->out->shape, &up));
   RLX_TRY(rlx_ref_scratch(c, gate.n, sizeof *gate_row, &gate_row));
   RLX_TRY(rlx_ref_scratch(c, up.n, sizeof *up_row, &up_row));
-  for (size_t r = 0; r < count / gate.n && rlx_ref_goes_on(c, 1); r++) {
+  for (size_t r = 0; r < count / gate.n && rlx_ref_continues(c, 1); r++) {
     rlx_product_row(c, &gate, r, gate_row);
     rlx_product_row(c, &up, r, up_row);
     RLX_REF_EACH(c, j, gate.n) rlx_store(c->out, r * gate.n + j, rlx_ref_activate(act, gate_row[j]) * up_row[j]);
@@ -131,7 +131,7 @@ static rlx_status make_wide(rlx_ref_call *c, const rlx_tensor *x, size_t n, rlx_
   *out = (rlx_tensor){.dtype = RLX_F64, .shape = x->shape};
   out->shape.v[2] = (int64_t)n;
   if (!rlx_mul_size(rows, n, &count)) return RLX_FAIL(RLX_NO_MEMORY, "%zu rows of %zu elements", rows, n);
-  out->bytes = count * sizeof(double); /* what the allocation checks */
+  out->bytes = count * sizeof(double); /* if this overflows, the allocation fails */
   return rlx_ref_scratch(c, count, sizeof(double), &out->data);
 }
 
@@ -139,22 +139,23 @@ rlx_status rlx_ref_fused_attention_block(rlx_ref_call *c) {
   const rlx_attrs_fused_attention_block *attrs = c->attrs;
   const rlx_tensor *x = c->in[0];
   if (rlx_tensor_count(c->out) == 0) return RLX_OK;
-  size_t batch = (size_t)x->shape.v[0], places = (size_t)x->shape.v[1], width = (size_t)x->shape.v[2];
+  size_t batch = (size_t)x->shape.v[0], positions = (size_t)x->shape.v[1], width = (size_t)x->shape.v[2];
   size_t heads = (size_t)attrs->heads, kv_heads = attrs->kv_heads ? (size_t)attrs->kv_heads : heads;
   size_t d = attrs->head_dim ? (size_t)attrs->head_dim : width / heads, wide = (heads + 2 * kv_heads) * d;
   rlx_tensor qkv, joined;
   RLX_TRY(make_wide(c, x, wide, &qkv));
   RLX_TRY(make_wide(c, x, heads * d, &joined));
   RLX_TRY(project(c, x, c->in[1], rlx_ref_in(c, 3), attrs->trans_b, RLX_ACT_NONE, &qkv));
-  rlx_heads q = {.values = {&qkv, NULL}, .start = 0, .batch = places * wide, .place = wide, .head = d}, k = q, v = q;
+  rlx_heads q = {.values = {&qkv, NULL}, .start = 0, .batch = positions * wide, .position = wide, .head = d}, k = q,
+            v = q;
   k.start = heads * d;
   v.start = (heads + kv_heads) * d;
   RLX_TRY(rlx_attention_run(c, &(rlx_attention_args){.q = q,
                                                      .k = k,
                                                      .v = v,
                                                      .n_batch = batch,
-                                                     .n_q = places,
-                                                     .n_keys = places,
+                                                     .n_q = positions,
+                                                     .n_keys = positions,
                                                      .n_heads = heads,
                                                      .n_kv_heads = kv_heads,
                                                      .d = d,
@@ -162,8 +163,8 @@ rlx_status rlx_ref_fused_attention_block(rlx_ref_call *c) {
                                                      .scale = attrs->scale != 0 ? attrs->scale : 1 / sqrt((double)d),
                                                      .causal = attrs->causal,
                                                      .out = &joined,
-                                                     .out_batch = places * heads * d,
-                                                     .out_place = heads * d,
+                                                     .out_batch = positions * heads * d,
+                                                     .out_position = heads * d,
                                                      .out_head = d}));
   return project(c, &joined, c->in[2], rlx_ref_in(c, 4), attrs->trans_b, RLX_ACT_NONE, c->out);
 }

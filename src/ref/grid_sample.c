@@ -1,10 +1,10 @@
-/* grid_sample: reads planes at real coordinates that a second tensor holds.
+/* grid_sample: samples planes at coordinates given by a second tensor.
  *
  * Each coordinate becomes a short list of taps along its axis: one index (nearest), two (linear) or four (cubic), each
- * with a weight; a tap outside the input has none and reads zero. The value is the sum over all combinations. Grid
- * values are a run's data and may be anything, so indices are made from doubles only after they are known to be inside.
- * One that is not finite lies outside, in every mode: with padding `zeros` it reads 0, with `border` an infinity reads
- * the element at that end and NaN the first, with `reflection` all read the first. */
+ * with a weight; a tap outside the input reads zero. The value is the sum over all combinations. Grid values are
+ * run-time data and may be anything, so a double is converted to an index only after it is known to be inside. A
+ * non-finite coordinate is outside, in every mode: with padding `zeros` it reads 0; with `border` an infinity reads the
+ * element at that end and NaN the first; with `reflection` all read the first. */
 #include <math.h>
 
 #include "ref/ref.h"
@@ -20,12 +20,12 @@ typedef struct {
   double weight[max_taps];
 } taps;
 
-/* From -1 .. 1 to places: the centres of the corner elements, or their outer edges. */
-static double place_of(double g, int64_t size, bool align) {
+/* From -1 .. 1 to element coordinates: the centres of the corner elements, or their outer edges. */
+static double coordinate_of(double g, int64_t size, bool align) {
   return align ? (g + 1) / 2 * (double)(size - 1) : ((g + 1) * (double)size - 1) / 2;
 }
 
-/* Folds a place back at the centres (align) or edges of the end elements. */
+/* Reflects a coordinate at the centres (align) or edges of the end elements. */
 static double reflect(double x, int64_t size, bool align) {
   double low = align ? 0 : -0.5, span = align ? (double)(size - 1) : (double)size;
   if (span == 0) return 0;
@@ -33,11 +33,11 @@ static double reflect(double x, int64_t size, bool align) {
   return low + (r > span ? 2 * span - r : r);
 }
 
-/* Padding moves an outside place inside; `zeros` leaves it where it is. */
-static double pad_place(double x, int64_t size, const rlx_attrs_grid_sample *a) {
+/* Padding moves an outside coordinate inside; `zeros` leaves it unchanged. */
+static double pad_coordinate(double x, int64_t size, const rlx_attrs_grid_sample *a) {
   if (a->padding == pad_zeros) return x;
   if (a->padding == pad_reflection) x = reflect(x, size, a->align_corners);
-  return x > 0 ? x < (double)(size - 1) ? x : (double)(size - 1) : 0; /* NaN goes to 0 */
+  return x > 0 ? x < (double)(size - 1) ? x : (double)(size - 1) : 0; /* NaN becomes 0 */
 }
 
 static void add_tap(taps *t, double at, double weight, int64_t size) {
@@ -58,11 +58,11 @@ static void cubic_weights(double t, double w[4]) {
 
 static taps taps_of(double g, int64_t size, const rlx_attrs_grid_sample *a) {
   taps t = {.n = 0};
-  double x = place_of(g, size, a->align_corners);
+  double x = coordinate_of(g, size, a->align_corners);
   switch (a->mode) {
-    case mode_nearest: add_tap(&t, nearbyint(pad_place(x, size, a)), 1, size); break; /* halves to even */
+    case mode_nearest: add_tap(&t, nearbyint(pad_coordinate(x, size, a)), 1, size); break; /* ties to even */
     case mode_linear: {
-      x = pad_place(x, size, a);
+      x = pad_coordinate(x, size, a);
       double low = floor(x);
       add_tap(&t, low, 1 - (x - low), size);
       add_tap(&t, low + 1, x - low, size);
@@ -70,16 +70,16 @@ static taps taps_of(double g, int64_t size, const rlx_attrs_grid_sample *a) {
     }
     default: { /* cubic: the padding applies to each of the four elements */
       double w[4];
-      if (!isfinite(x)) x = pad_place(x, size, a);
+      if (!isfinite(x)) x = pad_coordinate(x, size, a);
       double low = floor(x);
       cubic_weights(x - low, w);
-      for (int i = 0; i < 4; i++) add_tap(&t, pad_place(low - 1 + i, size, a), w[i], size);
+      for (int i = 0; i < 4; i++) add_tap(&t, pad_coordinate(low - 1 + i, size, a), w[i], size);
     }
   }
   return t;
 }
 
-/* Sum over the combinations of one tap per axis. One outside adds nothing, whatever its weight. */
+/* The sum over the combinations of one tap per axis. A tap outside contributes nothing, whatever its weight. */
 static double sample(const rlx_tensor *x, size_t plane, const int64_t size[spatial], const taps t[spatial]) {
   double sum = 0;
   for (int i = 0; i < t[0].n; i++)
@@ -99,22 +99,22 @@ rlx_status rlx_ref_grid_sample(rlx_ref_call *c) {
   if (rlx_tensor_count(out) == 0) return RLX_OK;
   int axes = x->shape.n - 2;
   int64_t size[spatial] = {1, 1, 1};
-  size_t places = 1, plane_size = 1, channels = (size_t)x->shape.v[1];
+  size_t positions = 1, plane_size = 1, channels = (size_t)x->shape.v[1];
   for (int i = 0; i < axes; i++) {
     size[spatial - axes + i] = x->shape.v[2 + i];
     plane_size *= (size_t)x->shape.v[2 + i];
-    places *= (size_t)out->shape.v[2 + i];
+    positions *= (size_t)out->shape.v[2 + i];
   }
   for (size_t n = 0; n < (size_t)out->shape.v[0]; n++)
-    for (size_t p = 0; p < places && rlx_ref_goes_on(c, 8); p++) {
+    for (size_t p = 0; p < positions && rlx_ref_continues(c, 8); p++) {
       taps t[spatial];
       t[0] = (taps){.n = 1, .inside = {true}, .weight = {1}};
-      for (int i = 0; i < axes; i++) { /* the grid holds x first: the last axis */
-        double g = rlx_load(grid, (n * places + p) * (size_t)axes + (size_t)i);
+      for (int i = 0; i < axes; i++) { /* the grid holds x first, which is the last axis */
+        double g = rlx_load(grid, (n * positions + p) * (size_t)axes + (size_t)i);
         t[spatial - 1 - i] = taps_of(g, size[spatial - 1 - i], a);
       }
-      for (size_t channel = n * channels; channel < (n + 1) * channels && rlx_ref_goes_on(c, 8); channel++)
-        rlx_store(out, channel * places + p, sample(x, channel * plane_size, size, t));
+      for (size_t channel = n * channels; channel < (n + 1) * channels && rlx_ref_continues(c, 8); channel++)
+        rlx_store(out, channel * positions + p, sample(x, channel * plane_size, size, t));
     }
   return RLX_OK;
 }

@@ -1,8 +1,8 @@
-/* Reference kernels of the ops that read or write places named by an index tensor, and of range and update.
+/* Ops that read or write at indices (gather, scatter), and one_hot, range and update.
  *
- * Each kernel turns indices into places (element offsets in x, checked against x's sizes); what happens at a place is
- * shared: reading copies bytes, writing goes through one accumulator. A scatter with a reduction collects all updates
- * of an element in double (or int64) and rounds once at the end, however many of them meet there. */
+ * Each kernel converts indices to element offsets in x, checked against x's sizes. What happens at an offset is shared:
+ * reading copies bytes, writing goes through one accumulator. A scatter with a reduction accumulates all updates of an
+ * element in f64 (or int64) and rounds once at the end. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -12,9 +12,10 @@
 #include "ref/ref.h"
 #include "ref/rope.h"
 
-/* ---- places ---- */
+/* ---- offsets ---- */
 
-/* For walks over idx of gather_elements and scatter_elements: the place in x of the element that idx[walk] names. */
+/* For gather_elements and scatter_elements, which iterate over idx: the offset in x of the element that idx[walk]
+ * selects. */
 typedef struct elements {
   const rlx_tensor *x, *idx;
   size_t stride[RLX_MAX_RANK];
@@ -27,20 +28,20 @@ static elements elements_of(const rlx_tensor *x, const rlx_tensor *idx, int64_t 
   return e;
 }
 
-static rlx_status elements_place(const elements *e, size_t i, const int64_t *walk, size_t *place) {
+static rlx_status elements_offset(const elements *e, size_t i, const int64_t *walk, size_t *offset) {
   size_t k;
   RLX_TRY(rlx_index_resolve("index", rlx_load_int(e->idx, i), e->x->shape.v[e->axis], &k));
-  *place = rlx_offset(e->x->shape.n, walk, e->stride) + (k - (size_t)walk[e->axis]) * e->stride[e->axis];
+  *offset = rlx_offset(e->x->shape.n, walk, e->stride) + (k - (size_t)walk[e->axis]) * e->stride[e->axis];
   return RLX_OK;
 }
 
-/* For gather_nd and scatter_nd: tuples of coordinates, each naming a run of elements of x. */
+/* For gather_nd and scatter_nd: tuples of coordinates, each selecting a run of elements of x. */
 typedef struct tuples {
   const rlx_tensor *x, *idx;
   size_t stride[RLX_MAX_RANK];
-  int batch, depth; /* leading axes in common, coordinates per tuple */
-  size_t n, run;    /* tuples, elements of x that each names */
-  size_t per_batch; /* tuples of one index of the batch axes */
+  int batch, depth; /* common leading axes, coordinates per tuple */
+  size_t n, run;    /* tuples, elements of x that each selects */
+  size_t per_batch; /* tuples per index of the batch axes */
 } tuples;
 
 static tuples tuples_of(const rlx_tensor *x, const rlx_tensor *idx, int64_t batch) {
@@ -58,14 +59,14 @@ static tuples tuples_of(const rlx_tensor *x, const rlx_tensor *idx, int64_t batc
   return t;
 }
 
-static rlx_status tuples_place(const tuples *t, size_t i, size_t *place) {
-  *place = t->batch ? i / t->per_batch * t->stride[t->batch - 1] : 0;
+static rlx_status tuples_offset(const tuples *t, size_t i, size_t *offset) {
+  *offset = t->batch ? i / t->per_batch * t->stride[t->batch - 1] : 0;
   for (int d = 0; d < t->depth; d++) {
     size_t k;
     int axis = t->batch + d;
     RLX_TRY(
       rlx_index_resolve("index", rlx_load_int(t->idx, i * (size_t)t->depth + (size_t)d), t->x->shape.v[axis], &k));
-    *place += k * t->stride[axis];
+    *offset += k * t->stride[axis];
   }
   return RLX_OK;
 }
@@ -92,8 +93,8 @@ rlx_status rlx_ref_gather(rlx_ref_call *c) {
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *row, &row));
   RLX_REF_EACH(c, i, n) RLX_TRY(rlx_index_resolve("index", rlx_load_int(idx, i), (int64_t)l.n, &row[i]));
   size_t outer = rlx_tensor_count(c->out) ? l.outer : 0;
-  for (size_t o = 0; o < outer && rlx_ref_goes_on(c, 1); o++)
-    for (size_t i = 0; i < n && rlx_ref_goes_on(c, 1); i++) {
+  for (size_t o = 0; o < outer && rlx_ref_continues(c, 1); o++)
+    for (size_t i = 0; i < n && rlx_ref_continues(c, 1); i++) {
       size_t to = (o * n + i) * l.inner;
       if (rlx_dtype_is_block(x->dtype)) RLX_TRY(decode_row(c, x, row[i], l.inner, (float *)c->out->data + to));
       else copy_elements(c, c->out, to, x, (o * l.n + row[i]) * l.inner, l.inner);
@@ -104,44 +105,44 @@ rlx_status rlx_ref_gather(rlx_ref_call *c) {
 rlx_status rlx_ref_gather_elements(rlx_ref_call *c) {
   elements e = elements_of(c->in[0], c->in[1], RLX_ATTRS(gather_elements, c)->axis);
   int64_t walk[RLX_MAX_RANK] = {0};
-  size_t n = rlx_tensor_count(c->in[1]), place;
-  for (size_t i = 0; i < n && rlx_ref_goes_on(c, 1); i++, rlx_next_index(&e.idx->shape, walk)) {
-    RLX_TRY(elements_place(&e, i, walk, &place));
-    copy_elements(c, c->out, i, e.x, place, 1);
+  size_t n = rlx_tensor_count(c->in[1]), offset;
+  for (size_t i = 0; i < n && rlx_ref_continues(c, 1); i++, rlx_next_index(&e.idx->shape, walk)) {
+    RLX_TRY(elements_offset(&e, i, walk, &offset));
+    copy_elements(c, c->out, i, e.x, offset, 1);
   }
   return RLX_OK;
 }
 
 rlx_status rlx_ref_gather_nd(rlx_ref_call *c) {
   tuples t = tuples_of(c->in[0], c->in[1], RLX_ATTRS(gather_nd, c)->batch_dims);
-  for (size_t i = 0; i < t.n && rlx_ref_goes_on(c, 1); i++) {
-    size_t place;
-    RLX_TRY(tuples_place(&t, i, &place));
-    copy_elements(c, c->out, i * t.run, t.x, place, t.run);
+  for (size_t i = 0; i < t.n && rlx_ref_continues(c, 1); i++) {
+    size_t offset;
+    RLX_TRY(tuples_offset(&t, i, &offset));
+    copy_elements(c, c->out, i * t.run, t.x, offset, t.run);
   }
   return RLX_OK;
 }
 
 /* ---- scatter ---- */
 
-enum { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN }; /* as the rows list them */
+enum { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN }; /* the values of the attribute */
 
-/* An element and its update meet as operands of a binary op do. Integers wrap modulo 2^64; storing wraps to the type's
- * width, which gives the same as wrapping at each step. */
+/* The op that combines an element with an update. Integers wrap modulo 2^64; storing wraps to the dtype's width, which
+ * gives the same as wrapping at each step. */
 static const rlx_op reductions[] = {RLX_OP_INVALID, RLX_OP_add, RLX_OP_mul, RLX_OP_max, RLX_OP_min};
 
-/* The result while updates come in. With no reduction it is the result's own memory, else a wide copy. */
-typedef struct sink {
+/* The result while updates are applied. Without a reduction it is the result's own memory, else a wide copy. */
+typedef struct accumulator {
   rlx_tensor *out;
   int32_t reduction;
-  double *floats; /* of a float type */
-  int64_t *ints;  /* of an integer type or bool */
-} sink;
+  double *floats; /* of a float dtype */
+  int64_t *ints;  /* of an integer dtype or bool */
+} accumulator;
 
-static rlx_status sink_begin(rlx_ref_call *c, int32_t reduction, sink *s) {
+static rlx_status accumulator_begin(rlx_ref_call *c, int32_t reduction, accumulator *s) {
   const rlx_tensor *x = c->in[0];
   size_t n = rlx_tensor_count(x);
-  *s = (sink){.out = c->out, .reduction = reduction};
+  *s = (accumulator){.out = c->out, .reduction = reduction};
   if (reduction == REDUCE_NONE) {
     copy_elements(c, c->out, 0, x, 0, n);
   } else if (rlx_dtype_is_float(x->dtype)) {
@@ -154,39 +155,39 @@ static rlx_status sink_begin(rlx_ref_call *c, int32_t reduction, sink *s) {
   return RLX_OK;
 }
 
-/* n updates from element `from` on meet n elements from `place` on. */
-static void sink_put(rlx_ref_call *c, sink *s, size_t place, const rlx_tensor *updates, size_t from, size_t n) {
+/* Combines n elements from `offset` on with n updates from `from` on. */
+static void accumulator_add(rlx_ref_call *c, accumulator *s, size_t offset, const rlx_tensor *updates, size_t from,
+                            size_t n) {
   if (s->reduction == REDUCE_NONE) {
-    copy_elements(c, s->out, place, updates, from, n);
+    copy_elements(c, s->out, offset, updates, from, n);
     return;
   }
-  const rlx_scalar_row *meet = rlx_scalar_get(reductions[s->reduction]);
+  const rlx_scalar_row *combine = rlx_scalar_get(reductions[s->reduction]);
   RLX_REF_EACH(c, i, n) {
-    if (s->floats) s->floats[place + i] = meet->binary(s->floats[place + i], rlx_load(updates, from + i));
-    else s->ints[place + i] = meet->int_binary(s->ints[place + i], rlx_load_int(updates, from + i), 64);
+    if (s->floats) s->floats[offset + i] = combine->binary(s->floats[offset + i], rlx_load(updates, from + i));
+    else s->ints[offset + i] = combine->int_binary(s->ints[offset + i], rlx_load_int(updates, from + i), 64);
   }
 }
 
-static void sink_end(rlx_ref_call *c, sink *s) {
+static void accumulator_end(rlx_ref_call *c, accumulator *s) {
   RLX_REF_EACH(c, i, s->reduction == REDUCE_NONE ? 0 : rlx_tensor_count(s->out)) {
     if (s->floats) rlx_store(s->out, i, s->floats[i]);
-    else
-      rlx_store_int(s->out, i,
-                    s->out->dtype == RLX_BOOL ? s->ints[i] != 0 : s->ints[i]); /* bool: add is or, mul is and */
+    else /* bool: add is or, mul is and */
+      rlx_store_int(s->out, i, s->out->dtype == RLX_BOOL ? s->ints[i] != 0 : s->ints[i]);
   }
 }
 
 static rlx_status scatter_along(rlx_ref_call *c, int64_t axis, int32_t reduction) {
   elements e = elements_of(c->in[0], c->in[1], axis);
   int64_t walk[RLX_MAX_RANK] = {0};
-  size_t n = rlx_tensor_count(c->in[1]), place;
-  sink s;
-  RLX_TRY(sink_begin(c, reduction, &s));
-  for (size_t i = 0; i < n && rlx_ref_goes_on(c, 1); i++, rlx_next_index(&e.idx->shape, walk)) {
-    RLX_TRY(elements_place(&e, i, walk, &place));
-    sink_put(c, &s, place, c->in[2], i, 1);
+  size_t n = rlx_tensor_count(c->in[1]), offset;
+  accumulator s;
+  RLX_TRY(accumulator_begin(c, reduction, &s));
+  for (size_t i = 0; i < n && rlx_ref_continues(c, 1); i++, rlx_next_index(&e.idx->shape, walk)) {
+    RLX_TRY(elements_offset(&e, i, walk, &offset));
+    accumulator_add(c, &s, offset, c->in[2], i, 1);
   }
-  sink_end(c, &s);
+  accumulator_end(c, &s);
   return RLX_OK;
 }
 
@@ -200,14 +201,14 @@ rlx_status rlx_ref_scatter_add(rlx_ref_call *c) {
 
 rlx_status rlx_ref_scatter_nd(rlx_ref_call *c) {
   tuples t = tuples_of(c->in[0], c->in[1], 0);
-  sink s;
-  RLX_TRY(sink_begin(c, RLX_ATTRS(scatter_nd, c)->reduction, &s));
-  for (size_t i = 0; i < t.n && rlx_ref_goes_on(c, 1); i++) {
-    size_t place;
-    RLX_TRY(tuples_place(&t, i, &place));
-    sink_put(c, &s, place, c->in[2], i * t.run, t.run);
+  accumulator s;
+  RLX_TRY(accumulator_begin(c, RLX_ATTRS(scatter_nd, c)->reduction, &s));
+  for (size_t i = 0; i < t.n && rlx_ref_continues(c, 1); i++) {
+    size_t offset;
+    RLX_TRY(tuples_offset(&t, i, &offset));
+    accumulator_add(c, &s, offset, c->in[2], i * t.run, t.run);
   }
-  sink_end(c, &s);
+  accumulator_end(c, &s);
   return RLX_OK;
 }
 
@@ -216,9 +217,9 @@ rlx_status rlx_ref_scatter_nd(rlx_ref_call *c) {
 rlx_status rlx_ref_one_hot(rlx_ref_call *c) {
   const rlx_attrs_one_hot *a = c->attrs;
   rlx_lines l = rlx_lines_of(&c->out->shape, a->axis);
-  size_t outer = rlx_tensor_count(c->out) ? l.outer : 0; /* of an empty result it may be no small number */
-  for (size_t o = 0; o < outer && rlx_ref_goes_on(c, 1); o++)
-    for (size_t i = 0; i < l.inner && rlx_ref_goes_on(c, 1); i++) {
+  size_t outer = rlx_tensor_count(c->out) ? l.outer : 0; /* of an empty result it may be very large */
+  for (size_t o = 0; o < outer && rlx_ref_continues(c, 1); o++)
+    for (size_t i = 0; i < l.inner && rlx_ref_continues(c, 1); i++) {
       int64_t index = rlx_load_int(c->in[0], o * l.inner + i);
       if (index < 0 && index >= -a->depth) index += a->depth;
       RLX_REF_EACH(c, k, l.n)
@@ -235,8 +236,9 @@ rlx_status rlx_ref_range(rlx_ref_call *c) {
 
 /* ---- update ---- */
 
-/* As they are, or rounded to the state's type. */
-static void put_rows(rlx_ref_call *c, rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at, size_t n) {
+/* Copies rows, rounded to the state's dtype if it differs. */
+static void store_rows(rlx_ref_call *c, rlx_tensor *to, size_t to_at, const rlx_tensor *from, size_t from_at,
+                       size_t n) {
   if (to->dtype == from->dtype) copy_elements(c, to, to_at, from, from_at, n);
   else
     RLX_REF_EACH(c, i, n) rlx_store(to, to_at + i, rlx_load(from, from_at + i));
@@ -252,10 +254,10 @@ static rlx_status update_with(rlx_ref_call *c, const rlx_tensor *rows, int64_t a
       return RLX_FAIL(RLX_INVALID, "%zu rows at position %lld do not fit in %zu", r.n, (long long)first, l.n);
   }
   if (state->data != c->out->data) copy_elements(c, c->out, 0, state, 0, rlx_tensor_count(state));
-  for (size_t o = 0; run && o < l.outer && rlx_ref_goes_on(c, 1); o++) {
-    /* With a position per index of axis 0, the lines of one index are neighbours. */
+  for (size_t o = 0; run && o < l.outer && rlx_ref_continues(c, 1); o++) {
+    /* With a position per index of axis 0, the lines of one index are adjacent. */
     size_t p = positions > 1 ? o / (l.outer / positions) : 0;
-    put_rows(c, c->out, (o * l.n + (size_t)rlx_load_int(at, p)) * l.inner, rows, o * run, run);
+    store_rows(c, c->out, (o * l.n + (size_t)rlx_load_int(at, p)) * l.inner, rows, o * run, run);
   }
   return RLX_OK;
 }

@@ -1,7 +1,7 @@
 /* Matrix products of float operands, and dense_solve.
  *
- * The one loop is rlx_dot_row: a row of a against all columns of b, in double. matmul stores it; lora_matmul adds a
- * second product behind a narrow one; dot_general has axes in any place and walks indices instead. Packed and integer
+ * The inner loop is rlx_dot_row: a row of a times all columns of b, in f64. matmul stores it. lora_matmul adds a second
+ * product of a low-rank one. dot_general has axes in any order and iterates over indices instead. Packed and integer
  * weights are in dequant.c, fused forms in fused.c. */
 #include <math.h>
 
@@ -16,7 +16,7 @@ rlx_status rlx_operand_open(rlx_ref_call *c, const rlx_tensor *t, rlx_operand *o
 
 void rlx_dot_row(rlx_ref_call *c, const rlx_operand *a, size_t a_at, const rlx_operand *b, size_t b_at, size_t b_k,
                  size_t b_n, size_t k, size_t n, double *out) {
-  for (size_t j = 0; j < n && rlx_ref_goes_on(c, 1); j++) {
+  for (size_t j = 0; j < n && rlx_ref_continues(c, 1); j++) {
     double sum = 0;
     RLX_REF_EACH(c, i, k) sum += rlx_operand_at(a, a_at + i) * rlx_operand_at(b, b_at + i * b_k + j * b_n);
     out[j] = sum;
@@ -32,7 +32,7 @@ static void batch_strides(const rlx_dims *shape, const rlx_dims *batch, size_t s
   for (int i = 0; i < batch->n; i++) stride[i] *= matrix;
 }
 
-/* Where matrix `at` of a batch begins. */
+/* The offset of matrix `at` of a batch. */
 static size_t batch_offset(const rlx_dims *batch, const size_t *stride, size_t at) {
   size_t offset = 0;
   for (int i = batch->n - 1; i >= 0; i--) {
@@ -77,14 +77,14 @@ rlx_status rlx_ref_matmul(rlx_ref_call *c) {
   double *row;
   RLX_TRY(rlx_product_open(c, c->in[0], c->in[1], RLX_ATTRS(matmul, c)->trans_b, &c->out->shape, &p));
   RLX_TRY(rlx_ref_scratch(c, p.n, sizeof *row, &row));
-  for (size_t r = 0; r < count / p.n && rlx_ref_goes_on(c, 1); r++) {
+  for (size_t r = 0; r < count / p.n && rlx_ref_continues(c, 1); r++) {
     rlx_product_row(c, &p, r, row);
     RLX_REF_EACH(c, j, p.n) rlx_store(c->out, r * p.n + j, row[j]);
   }
   return RLX_OK;
 }
 
-/* x w + scale (x a) b; the narrow product x a stays in double. */
+/* x w + scale (x a) b; the low-rank product x a stays in f64. */
 rlx_status rlx_ref_lora_matmul(rlx_ref_call *c) {
   const rlx_attrs_lora_matmul *attrs = c->attrs;
   size_t count = rlx_tensor_count(c->out);
@@ -99,10 +99,10 @@ rlx_status rlx_ref_lora_matmul(rlx_ref_call *c) {
   RLX_TRY(rlx_operand_open(c, c->in[3], &b));
   RLX_TRY(rlx_ref_scratch(c, wide.n, sizeof *row, &row));
   RLX_TRY(rlx_ref_scratch(c, narrow.n, sizeof *low, &low));
-  for (size_t r = 0; r < count / wide.n && rlx_ref_goes_on(c, 1); r++) {
+  for (size_t r = 0; r < count / wide.n && rlx_ref_continues(c, 1); r++) {
     rlx_product_row(c, &wide, r, row);
     rlx_product_row(c, &narrow, r, low);
-    for (size_t j = 0; j < wide.n && rlx_ref_goes_on(c, 1); j++) {
+    for (size_t j = 0; j < wide.n && rlx_ref_continues(c, 1); j++) {
       double sum = 0;
       RLX_REF_EACH(c, i, narrow.n) sum += low[i] * rlx_operand_at(&b, i * wide.n + j);
       rlx_store(c->out, r * wide.n + j, row[j] + attrs->scale * sum);
@@ -136,7 +136,7 @@ rlx_status rlx_ref_dot_general(rlx_ref_call *c) {
   rlx_strides(&a->shape, own_a);
   rlx_strides(&b->shape, own_b);
 
-  /* Strides of both operands along each axis of the result, 0 where it is not theirs. */
+  /* Strides of both operands along each axis of the result, 0 where the operand does not have it. */
   size_t out_a[RLX_MAX_RANK] = {0}, out_b[RLX_MAX_RANK] = {0};
   int axis = 0;
   for (int i = 0; i < batch_a.n; i++, axis++) {
@@ -147,7 +147,7 @@ rlx_status rlx_ref_dot_general(rlx_ref_call *c) {
     if (!(taken_a >> i & 1)) out_a[axis++] = own_a[i];
   for (int i = 0; i < b->shape.n; i++)
     if (!(taken_b >> i & 1)) out_b[axis++] = own_b[i];
-  /* And along the summed axes. */
+  /* And along the contracted axes. */
   rlx_dims sum_shape = {.n = sum_a.n};
   size_t step_a[RLX_MAX_RANK] = {0}, step_b[RLX_MAX_RANK] = {0};
   for (int i = 0; i < sum_a.n; i++) {
@@ -167,10 +167,10 @@ rlx_status rlx_ref_dot_general(rlx_ref_call *c) {
       do {
         sum += rlx_load(a, at_a + rlx_offset(sum_shape.n, term, step_a)) *
                rlx_load(b, at_b + rlx_offset(sum_shape.n, term, step_b));
-      } while (rlx_next_index(&sum_shape, term) && rlx_ref_goes_on(c, 1));
+      } while (rlx_next_index(&sum_shape, term) && rlx_ref_continues(c, 1));
     }
     rlx_store(c->out, k++, sum);
-  } while (rlx_next_index(&c->out->shape, idx) && rlx_ref_goes_on(c, 1));
+  } while (rlx_next_index(&c->out->shape, idx) && rlx_ref_continues(c, 1));
   return RLX_OK;
 }
 
@@ -184,22 +184,22 @@ static void swap_rows(double *m, size_t width, size_t i, size_t j) {
   }
 }
 
-/* Solves a x = b in place: a [n, n] is left upper triangular, b [n, k] becomes x. */
+/* Gaussian elimination with partial pivoting, in place: a [n, n] becomes upper triangular, b [n, k] becomes x. */
 static void solve(rlx_ref_call *c, double *a, double *b, size_t n, size_t k) {
-  for (size_t col = 0; col < n && rlx_ref_goes_on(c, n + k); col++) {
+  for (size_t col = 0; col < n && rlx_ref_continues(c, n + k); col++) {
     size_t pivot = col;
     for (size_t i = col + 1; i < n; i++)
       if (fabs(a[i * n + col]) > fabs(a[pivot * n + col])) pivot = i;
     swap_rows(a, n, col, pivot);
     swap_rows(b, k, col, pivot);
-    for (size_t i = col + 1; i < n && rlx_ref_goes_on(c, n - col + k); i++) {
+    for (size_t i = col + 1; i < n && rlx_ref_continues(c, n - col + k); i++) {
       double factor = a[i * n + col] / a[col * n + col];
       for (size_t j = col + 1; j < n; j++) a[i * n + j] -= factor * a[col * n + j];
       for (size_t j = 0; j < k; j++) b[i * k + j] -= factor * b[col * k + j];
     }
   }
   for (size_t i = n; i-- > 0;)
-    for (size_t j = 0; j < k && rlx_ref_goes_on(c, n - i); j++) {
+    for (size_t j = 0; j < k && rlx_ref_continues(c, n - i); j++) {
       double sum = b[i * k + j];
       for (size_t l = i + 1; l < n; l++) sum -= a[i * n + l] * b[l * k + j];
       b[i * k + j] = sum / a[i * n + i];
@@ -221,7 +221,7 @@ rlx_status rlx_ref_dense_solve(rlx_ref_call *c) {
   if (!rlx_mul_size(n, n, &square)) return RLX_FAIL(RLX_NO_MEMORY, "a system of %zu equations", n);
   RLX_TRY(rlx_ref_scratch(c, square, sizeof *a, &a));
   RLX_TRY(rlx_ref_scratch(c, n * k, sizeof *b, &b));
-  for (size_t at = 0; at < count / (n * k) && rlx_ref_goes_on(c, 1); at++) {
+  for (size_t at = 0; at < count / (n * k) && rlx_ref_continues(c, 1); at++) {
     size_t a_at = batch_offset(&batch, stride_a, at), b_at = batch_offset(&batch, stride_b, at);
     RLX_REF_EACH(c, i, square) a[i] = rlx_load(c->in[0], a_at + i);
     RLX_REF_EACH(c, i, n * k) b[i] = rlx_load(c->in[1], b_at + i);

@@ -1,17 +1,17 @@
-/* Reference kernels of the ops that move elements by position alone.
+/* Ops that move elements by position alone.
  *
- * One idea serves most of them. In transpose, slice, expand, tile, pad, reverse, roll and the space/depth pair, the
- * place an element comes from is a sum over the result's axes: axis a at index i adds a fixed number of elements. So a
- * kernel fills one small table per axis (the "map"), and one loop does the moving. A border is an entry of its own.
- * Elements are copied as bytes: no value is ever looked at, so NaNs keep their bits. */
+ * In transpose, slice, expand, tile, pad, reverse, roll, space_to_depth and depth_to_space, the source offset of an
+ * element is a sum over the result's axes: axis a at index i adds a fixed number of elements. So a kernel fills one
+ * small table per axis (the "map"), and one loop moves the elements. Padding is a special entry. Elements are copied as
+ * bytes, so NaNs keep their bits. */
 #include "ir/slice.h"
 #include "ref/ref.h"
 
-#define BORDER SIZE_MAX /* no source: the element is the border's */
+#define BORDER SIZE_MAX /* no source: the element is padding */
 
 typedef struct map {
-  rlx_dims shape;               /* the result, perhaps seen under another shape of as many elements */
-  size_t *source[RLX_MAX_RANK]; /* per axis and index: what it adds to the source's place, or BORDER */
+  rlx_dims shape;               /* the result's, or another shape with as many elements */
+  size_t *source[RLX_MAX_RANK]; /* per axis and index: what it adds to the source offset, or BORDER */
 } map;
 
 static rlx_status map_begin(rlx_ref_call *c, const rlx_dims *shape, map *m) {
@@ -25,7 +25,8 @@ static void map_linear(rlx_ref_call *c, map *m, int axis, size_t stride) {
   RLX_REF_EACH(c, i, (size_t)m->shape.v[axis]) m->source[axis][i] = i * stride;
 }
 
-/* Whether the last axis shows neighbours side by side, and no border: then a row of the result is one piece of the source. */
+/* Whether the last axis is contiguous in the source, without padding: then a row of the result is one run of the
+ * source. */
 static bool has_rows(const map *m) {
   const int last = m->shape.n - 1;
   const int64_t n = last < 0 ? 0 : m->shape.v[last];
@@ -74,14 +75,13 @@ static void map_run(rlx_ref_call *c, const map *m, const void *border) {
     }
     memcpy(to, inside ? from + at * size : border, size);
     to += size;
-  } while (rlx_next_index(&m->shape, idx) && rlx_ref_goes_on(c, 1));
+  } while (rlx_next_index(&m->shape, idx) && rlx_ref_continues(c, 1));
 }
 
-/* Every kernel below ends early where there is nothing to move: an empty result may still have an axis far too long for
- * a table. */
+/* Every kernel below returns early for an empty result, which may still have an axis far too long for a table. */
 static bool is_empty(const rlx_tensor *t) { return rlx_tensor_count(t) == 0; }
 
-/* ---- the same bytes ---- */
+/* ---- copies ---- */
 
 static rlx_status copy_bytes(rlx_ref_call *c) {
   rlx_ref_copy(c, c->out->data, c->in[0]->data, c->out->bytes);
@@ -94,7 +94,7 @@ rlx_status rlx_ref_view_as_complex(rlx_ref_call *c) { return copy_bytes(c); }
 
 /* ---- a linear map per axis ---- */
 
-/* The result's axis i is axis perm.v[i] of x, where x is seen under the shape `view`. */
+/* Axis i of the result is axis perm.v[i] of x, where x has the shape `view`. */
 static rlx_status permute(rlx_ref_call *c, const rlx_dims *view, rlx_dims perm) {
   if (is_empty(c->out)) return RLX_OK;
   size_t stride[RLX_MAX_RANK];
@@ -113,13 +113,13 @@ rlx_status rlx_ref_transpose(rlx_ref_call *c) {
   return permute(c, x, rlx_perm_of(&RLX_ATTRS(transpose, c)->perm, x->n));
 }
 
-/* x [N, C, H b, W b] seen as [N, C, H, b, W, b]: both block positions move before the channel. */
+/* x [N, C, H b, W b] as [N, C, H, b, W, b]: both block positions move before the channel. */
 rlx_status rlx_ref_space_to_depth(rlx_ref_call *c) {
   const int64_t *x = c->in[0]->shape.v, b = RLX_ATTRS(space_to_depth, c)->block;
   return permute(c, &RLX_DIMS(x[0], x[1], x[2] / b, b, x[3] / b, b), RLX_DIMS(0, 3, 5, 1, 2, 4));
 }
 
-/* x [N, b b C, H, W] (dcr) or [N, C b b, H, W] (crd): the block positions move behind H and W. */
+/* x [N, b b C, H, W] (dcr) or [N, C b b, H, W] (crd): the block positions move after H and W. */
 rlx_status rlx_ref_depth_to_space(rlx_ref_call *c) {
   const rlx_attrs_depth_to_space *a = c->attrs;
   const int64_t *x = c->in[0]->shape.v, b = a->block, channels = c->out->shape.v[1];
@@ -141,7 +141,7 @@ rlx_status rlx_ref_expand(rlx_ref_call *c) {
 
 /* ---- any map per axis ---- */
 
-/* The index along an axis of x (n elements) that the result's index i of that axis shows; -1 for the border. */
+/* The index along an axis of x (n elements) that index i of the result's axis reads; -1 for padding. */
 typedef int64_t (*source_fn)(const void *context, int axis, int64_t i, int64_t n);
 
 static rlx_status move_by(rlx_ref_call *c, source_fn source, const void *context, const void *border) {
@@ -152,7 +152,7 @@ static rlx_status move_by(rlx_ref_call *c, source_fn source, const void *context
   map m;
   RLX_TRY(map_begin(c, &c->out->shape, &m));
   for (int axis = 0; axis < x->n; axis++)
-    for (int64_t i = 0; i < m.shape.v[axis] && rlx_ref_goes_on(c, 1); i++) {
+    for (int64_t i = 0; i < m.shape.v[axis] && rlx_ref_continues(c, 1); i++) {
       int64_t k = source(context, axis, i, x->v[axis]);
       m.source[axis][i] = k < 0 ? BORDER : (size_t)k * stride[axis];
     }
@@ -160,16 +160,16 @@ static rlx_status move_by(rlx_ref_call *c, source_fn source, const void *context
   return RLX_OK;
 }
 
-static int64_t slice_source(const void *cut, int axis, int64_t i, int64_t n) {
+static int64_t slice_source(const void *axes, int axis, int64_t i, int64_t n) {
   (void)n;
-  const rlx_slice_axis *s = (const rlx_slice_axis *)cut + axis;
+  const rlx_slice_axis *s = (const rlx_slice_axis *)axes + axis;
   return s->start + i * s->step;
 }
 
 rlx_status rlx_ref_slice(rlx_ref_call *c) {
-  rlx_slice_axis cut[RLX_MAX_RANK];
-  RLX_TRY(rlx_slice_resolve(c->attrs, &c->in[0]->shape, cut));
-  return move_by(c, slice_source, cut, NULL);
+  rlx_slice_axis axes[RLX_MAX_RANK];
+  RLX_TRY(rlx_slice_resolve(c->attrs, &c->in[0]->shape, axes));
+  return move_by(c, slice_source, axes, NULL);
 }
 
 static int64_t tile_source(const void *context, int axis, int64_t i, int64_t n) {
@@ -185,7 +185,7 @@ static int64_t pad_source(const void *attrs, int axis, int64_t i, int64_t n) {
 }
 
 rlx_status rlx_ref_pad(rlx_ref_call *c) {
-  double value = RLX_ATTRS(pad, c)->value, element[1] = {0}; /* room for one element of any type */
+  double value = RLX_ATTRS(pad, c)->value, element[1] = {0}; /* space for one element of any dtype */
   if (c->out->dtype == RLX_C64) memcpy(element, (const float[]){(float)value, 0}, sizeof element);
   else rlx_store_value(&(rlx_tensor){.dtype = c->out->dtype, .data = element}, 0, value);
   return move_by(c, pad_source, c->attrs, element);
@@ -216,16 +216,16 @@ rlx_status rlx_ref_roll(rlx_ref_call *c) {
   return move_by(c, roll_source, shifts, NULL);
 }
 
-/* ---- the rest ---- */
+/* ---- concat and trilu ---- */
 
 rlx_status rlx_ref_concat(rlx_ref_call *c) {
   int64_t axis = RLX_ATTRS(concat, c)->axis;
   rlx_lines whole = rlx_lines_of(&c->out->shape, axis);
-  size_t size = rlx_dtype_size(c->out->dtype), before = 0; /* elements along the axis already placed */
+  size_t size = rlx_dtype_size(c->out->dtype), before = 0; /* elements along the axis already written */
   for (uint32_t i = 0; i < c->n_in; i++) {
     rlx_lines part = rlx_lines_of(&c->in[i]->shape, axis);
     size_t run = part.n * part.inner * size;
-    for (size_t o = 0; run && o < part.outer && rlx_ref_goes_on(c, 1); o++)
+    for (size_t o = 0; run && o < part.outer && rlx_ref_continues(c, 1); o++)
       rlx_ref_copy(c, (char *)c->out->data + (o * whole.n + before) * whole.inner * size,
                    (const char *)c->in[i]->data + o * run, run);
     before += part.n;

@@ -1,14 +1,14 @@
 /* Norms and softmax.
  *
- * Every norm that takes its own statistics does the same to different sets of elements: find the mean and the biased
- * variance of a set (two passes), subtract, divide, scale. What differs is how a set lies in memory and which gamma an
- * element gets; a `span` says both, so one function serves layer_norm, rms_norm, layer_norm_2d, group_norm and
+ * Every norm with its own statistics does the same to different sets of elements: compute the mean and the biased
+ * variance of a set (two passes), subtract, divide, scale. They differ in how a set is laid out and which gamma an
+ * element gets. A `span` describes both, so one function serves layer_norm, rms_norm, layer_norm_2d, group_norm and
  * instance_norm. */
 #include "ref/norm.h"
 
 #include <math.h>
 
-/* Elements start, start + step, .. (n of them) are normalised together; element k takes gamma[channel + k / run]. */
+/* Elements start, start + step, .. (n of them) are normalised together; element k uses gamma[channel + k / run]. */
 typedef struct span {
   size_t start, step, n;
   size_t channel, run;
@@ -20,7 +20,7 @@ static double affine(const rlx_tensor *gamma, const rlx_tensor *beta, size_t cha
   return x;
 }
 
-/* What is normalised, and into what. */
+/* The operands and parameters of a norm. */
 typedef struct norm {
   const rlx_tensor *x, *gamma, *beta;
   rlx_tensor *out;
@@ -58,7 +58,7 @@ void rlx_norm_last(rlx_ref_call *c, const rlx_tensor *x, const rlx_tensor *gamma
   const rlx_dims *shape = &x->shape;
   size_t rows = 1, n = 1;
   for (int i = 0; i < shape->n; i++) *(i < rlx_axis_of(axis, shape->n) ? &rows : &n) *= (size_t)shape->v[i];
-  for (size_t r = 0; r < rows && rlx_ref_goes_on(c, 1); r++)
+  for (size_t r = 0; r < rows && rlx_ref_continues(c, 1); r++)
     normalize(c, &m, (span){.start = r * n, .step = 1, .n = n, .run = 1});
 }
 
@@ -91,7 +91,7 @@ rlx_status rlx_ref_rms_norm(rlx_ref_call *c) {
 rlx_status rlx_ref_layer_norm_2d(rlx_ref_call *c) {
   rlx_lines l = rlx_lines_of(&c->in[0]->shape, 1);
   norm m = norm_of(c, RLX_ATTRS(layer_norm_2d, c)->eps);
-  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++)
+  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_continues(c, 1); line++)
     normalize(c, &m, (span){.start = rlx_line_start(l, line), .step = l.inner, .n = l.n, .run = 1});
   return RLX_OK;
 }
@@ -101,7 +101,7 @@ static rlx_status norm_groups(rlx_ref_call *c, size_t groups, double eps) {
   if (rlx_tensor_count(c->out) == 0) return RLX_OK;
   size_t channels = l.n / groups, n = channels * l.inner;
   norm m = norm_of(c, eps);
-  for (size_t g = 0; g < l.outer * groups && rlx_ref_goes_on(c, 1); g++)
+  for (size_t g = 0; g < l.outer * groups && rlx_ref_continues(c, 1); g++)
     normalize(c, &m, (span){.start = g * n, .step = 1, .n = n, .channel = g % groups * channels, .run = l.inner});
   return RLX_OK;
 }
@@ -125,17 +125,18 @@ rlx_status rlx_ref_batch_norm_inference(rlx_ref_call *c) {
   return RLX_OK;
 }
 
-/* ---- softmax ----
- * A row whose largest is -inf (nothing allowed) or inf is NaN, as in PyTorch: infinities have no difference. */
+/* ---- softmax ---- */
+/* A row whose maximum is -inf (all masked) or inf is NaN, as in PyTorch: the difference of infinities is NaN. */
 
 static rlx_status soft(rlx_ref_call *c, int64_t axis, bool logarithm) {
   const rlx_tensor *x = c->in[0];
   rlx_lines l = rlx_lines_of(&x->shape, axis);
-  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++) {
+  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_continues(c, 1); line++) {
     size_t start = rlx_line_start(l, line);
     double largest = -RLX_INFINITY, sum = 0;
     RLX_REF_EACH(c, k, l.n) largest = fmax(largest, rlx_load(x, start + k * l.inner));
-    RLX_REF_EACH(c, k, l.n) sum += exp(rlx_load(x, start + k * l.inner) - largest); /* NaN comes in here */
+    /* fmax ignored NaN; it propagates in the sum. */
+    RLX_REF_EACH(c, k, l.n) sum += exp(rlx_load(x, start + k * l.inner) - largest);
     RLX_REF_EACH(c, k, l.n) {
       double d = rlx_load(x, start + k * l.inner) - largest;
       rlx_store(c->out, start + k * l.inner, logarithm ? d - log(sum) : exp(d) / sum);

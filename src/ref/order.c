@@ -1,9 +1,8 @@
 /* Ops that compare along an axis: argmax, argmin, top_k, sort, argsort.
  *
- * All but the first two are one stable sort of positions, of which the result shows the positions or the values they
- * point at, all or the first k. The order: numbers as they are, -0 equal to 0, NaN above everything; equal elements
- * keep their places, in either direction. argmax and argmin are one walk, in which NaN beats all. Values are moved as
- * bytes, so they come out as they went in. */
+ * All but the first two are one stable sort of positions; the result holds the positions or the values there, all or
+ * the first k. The order: numbers by value, -0 equal to 0, NaN above all; equal elements keep their order, in either
+ * direction. argmax and argmin are one pass, in which NaN beats all. Values are copied as bytes. */
 #include "ref/order.h"
 
 static bool above(const rlx_ref_keys *k, size_t a, size_t b) {
@@ -11,7 +10,7 @@ static bool above(const rlx_ref_keys *k, size_t a, size_t b) {
   return k->f[a] != k->f[a] ? k->f[b] == k->f[b] : k->f[a] > k->f[b];
 }
 
-/* Merges [lo, mid) and [mid, hi); on a tie the left one, which is the earlier, goes first. */
+/* Merges [lo, mid) and [mid, hi); of equal elements the left one, which is the earlier, goes first. */
 static void merge(rlx_ref_call *c, const rlx_ref_keys *key, bool descending, const size_t *from, size_t *to, size_t lo,
                   size_t mid, size_t hi) {
   size_t left = lo, right = mid;
@@ -23,7 +22,7 @@ static void merge(rlx_ref_call *c, const rlx_ref_keys *key, bool descending, con
   }
 }
 
-/* Bottom up. */
+/* Bottom-up. */
 void rlx_ref_sort_positions(rlx_ref_call *c, const rlx_ref_keys *key, bool descending, size_t n, size_t **order,
                             size_t **spare) {
   RLX_REF_EACH(c, i, n) (*order)[i] = i;
@@ -41,7 +40,7 @@ void rlx_ref_sort_positions(rlx_ref_call *c, const rlx_ref_keys *key, bool desce
 typedef struct selection {
   int64_t axis;
   bool descending;
-  bool positions; /* the result holds positions, else the values there */
+  bool positions; /* the result holds positions, else values */
 } selection;
 
 /* The first out->shape[axis] positions of each sorted line. */
@@ -57,7 +56,7 @@ static rlx_status select_sorted(rlx_ref_call *c, selection how) {
   RLX_TRY(rlx_ref_scratch(c, is_float ? l.n : 0, sizeof *f, &f));
   RLX_TRY(rlx_ref_scratch(c, is_float ? 0 : l.n, sizeof *ints, &ints));
   rlx_ref_keys key = {is_float ? f : NULL, is_float ? NULL : ints};
-  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++) {
+  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_continues(c, 1); line++) {
     size_t start = rlx_line_start(l, line), to_start = rlx_line_start(to, line);
     RLX_REF_EACH(c, k, l.n) {
       size_t at = start + k * l.inner;
@@ -94,10 +93,11 @@ rlx_status rlx_ref_top_k_indices(rlx_ref_call *c) {
   return select_sorted(c, (selection){a->axis, a->largest, true});
 }
 
-/* ---- the first extreme ---- */
+/* ---- argmax, argmin ---- */
 
-/* Whether element a wins over the best so far, b: a tie does not, NaN does over anything else. */
-static bool wins(const rlx_tensor *x, size_t a, size_t b, bool largest) {
+/* Whether element a is better than the best so far, b. The first of equal values wins; NaN is better than any
+ * number. */
+static bool is_better(const rlx_tensor *x, size_t a, size_t b, bool largest) {
   if (!rlx_dtype_is_float(x->dtype)) {
     int64_t i = rlx_load_int(x, a), j = rlx_load_int(x, b);
     return largest ? i > j : i < j;
@@ -108,10 +108,10 @@ static bool wins(const rlx_tensor *x, size_t a, size_t b, bool largest) {
 
 static rlx_status first_extreme(rlx_ref_call *c, int64_t axis, bool largest) {
   rlx_lines l = rlx_lines_of(&c->in[0]->shape, axis);
-  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++) {
+  for (size_t line = 0; line < l.outer * l.inner && rlx_ref_continues(c, 1); line++) {
     size_t start = rlx_line_start(l, line), best = 0;
-    RLX_REF_EACH(c, k, l.n) /* the first does not win over itself */
-      if (wins(c->in[0], start + k * l.inner, start + best * l.inner, largest)) best = k;
+    RLX_REF_EACH(c, k, l.n) /* the first is not better than itself */
+      if (is_better(c->in[0], start + k * l.inner, start + best * l.inner, largest)) best = k;
     rlx_store_int(c->out, line, (int64_t)best);
   }
   return RLX_OK;

@@ -1,14 +1,15 @@
-/* Random ops: formulas over Philox words (philox.h), and the choice of a token.
+/* Random ops: formulas over Philox words (philox.h), and sampling of a token.
  *
- * sample draws one token from each row of logits. Its meaning, step by step, so that every device picks the same:
- *   1. A row that holds NaN or +inf, or nothing above -inf, has no distribution: the answer is -1, which no token has.
- *   2. Order the tokens by logit, largest first, the smaller index first among equals. Temperature 0: the first is the answer.
- *   3. top_k > 0 keeps the first top_k of them.
- *   4. Weights are e^((logit - largest) / temperature), the largest having weight 1.
- *   5. top_p < 1 keeps the shortest run from the front whose share of the kept weight is >= top_p, at least one.
- *   6. min_p drops those whose weight is below min_p times the largest.
- *   7. u is the row's uniform number (word 0, element = row). The answer is the first token, in this order, at which
- *      the running weight exceeds u times the weight of all that are left. */
+ * sample draws one token from each row of logits. Its steps, so that every device draws the same token:
+ *      1. A row that contains NaN or +inf, or nothing above -inf, has no distribution: the result is -1.
+ *      2. Order the tokens by logit, largest first; among equal logits the smaller index first. With temperature 0 the
+ *         first token is the result.
+ *      3. top_k > 0 keeps the first top_k of them.
+ *      4. Weights are e^((logit - largest) / temperature), so the largest has weight 1.
+ *      5. top_p < 1 keeps the shortest prefix whose share of the kept weight is >= top_p, at least one token.
+ *      6. min_p drops those whose weight is below min_p times the largest.
+ *      7. u is the row's uniform number (word 0, element = row). The result is the first token, in this order, at
+ *         which the running weight exceeds u times the weight of all that are left. */
 #include <math.h>
 
 #include "base/philox.h"
@@ -29,7 +30,7 @@ rlx_status rlx_ref_rng_uniform(rlx_ref_call *c) {
   return RLX_OK;
 }
 
-/* One normal number per element: the other of the Box-Muller pair is left, so that element i needs no neighbour. */
+/* One normal number per element. The second of the Box-Muller pair is not used, so that elements are independent. */
 rlx_status rlx_ref_rng_normal(rlx_ref_call *c) {
   const rlx_attrs_rng_normal *a = c->attrs;
   const double two_pi = 6.283185307179586476925;
@@ -44,7 +45,7 @@ rlx_status rlx_ref_rng_normal(rlx_ref_call *c) {
 
 /* ---- sample ---- */
 
-/* The attributes, or what the optional input says instead. */
+/* The attributes, or the optional input instead. */
 static rlx_sampling sampling_of(const rlx_ref_call *c) {
   const rlx_attrs_sample *a = c->attrs;
   const rlx_tensor *settings = rlx_ref_in(c, 2);
@@ -64,15 +65,15 @@ static double sum_weights(const double *weight, size_t n) {
   return sum;
 }
 
-/* How many from the front until their weight reaches `mass`; all, if it never does. */
-static size_t reach(const double *weight, size_t n, double mass) {
+/* The length of the shortest prefix whose weight reaches `mass`; n if none does. */
+static size_t prefix_of(const double *weight, size_t n, double mass) {
   double sum = 0;
   for (size_t i = 0; i < n; i++)
     if ((sum += weight[i]) >= mass) return i + 1;
   return n;
 }
 
-/* The place in the order of the token that u picks; the first of the row is finite. */
+/* The index in the order of the token that u selects; the row's maximum is finite. */
 static size_t choose(rlx_ref_call *c, const rlx_sampling *a, const row_order *row, size_t n, double u) {
   if (a->top_k > 0 && a->top_k < n) n = (size_t)a->top_k;
   double largest = row->logit[row->order[0]];
@@ -80,7 +81,7 @@ static size_t choose(rlx_ref_call *c, const rlx_sampling *a, const row_order *ro
     double logit = row->logit[row->order[i]];
     row->weight[i] = logit == largest ? 1 : exp((logit - largest) / a->temperature);
   }
-  if (a->top_p < 1) n = reach(row->weight, n, a->top_p * sum_weights(row->weight, n));
+  if (a->top_p < 1) n = prefix_of(row->weight, n, a->top_p * sum_weights(row->weight, n));
   while (n > 1 && row->weight[n - 1] < a->min_p) n--;
   double mark = u * sum_weights(row->weight, n), sum = 0;
   for (size_t i = 0; i + 1 < n; i++)
@@ -90,7 +91,7 @@ static size_t choose(rlx_ref_call *c, const rlx_sampling *a, const row_order *ro
 
 rlx_status rlx_ref_sample(rlx_ref_call *c) {
   const rlx_attrs_sample *a = c->attrs;
-  const rlx_sampling how = sampling_of(c);
+  const rlx_sampling settings = sampling_of(c);
   const rlx_tensor *logits = c->in[0];
   size_t n = (size_t)logits->shape.v[logits->shape.n - 1];
   uint64_t draw = draw_number(c, 1);
@@ -99,18 +100,18 @@ rlx_status rlx_ref_sample(rlx_ref_call *c) {
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *r.weight, &r.weight));
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *r.order, &r.order));
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *r.spare, &r.spare));
-  for (size_t row = 0, rows = rlx_tensor_count(c->out); row < rows && rlx_ref_goes_on(c, 1); row++) {
+  for (size_t row = 0, rows = rlx_tensor_count(c->out); row < rows && rlx_ref_continues(c, 1); row++) {
     double largest = -(double)INFINITY;
     RLX_REF_EACH(c, i, n) {
       double logit = r.logit[i] = rlx_load(logits, row * n + i);
-      if (logit > largest || isnan(logit)) largest = logit; /* NaN stays: nothing is above it */
+      if (logit > largest || isnan(logit)) largest = logit; /* NaN stays: no value compares above it */
     }
     int64_t pick = -1;
     if (isfinite(largest)) {
       rlx_ref_sort_positions(c, &(rlx_ref_keys){.f = r.logit}, true, n, &r.order, &r.spare);
       if (c->stopped) return RLX_OK;
       double u = rlx_philox_unit(rlx_philox((uint64_t)a->seed, row, draw).v[0]);
-      pick = (int64_t)r.order[how.temperature == 0 ? 0 : choose(c, &how, &r, n, u)];
+      pick = (int64_t)r.order[settings.temperature == 0 ? 0 : choose(c, &settings, &r, n, u)];
     }
     rlx_store_int(c->out, row, pick);
   }

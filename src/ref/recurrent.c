@@ -1,7 +1,7 @@
 /* Recurrent networks: rnn, gru and lstm, with PyTorch's equations.
  *
- * One walk over layers, directions, batches and time serves all three; a cell is a function that takes the two products
- * of a step (input and hidden, biases added) and moves the state on. Layers hand each other doubles: only the result is
+ * One loop over layers, directions, batches and time serves all three. A cell is a function that takes the two products
+ * of a step (input and hidden, biases added) and updates the state. Between layers values stay f64; only the result is
  * rounded. */
 #include <math.h>
 
@@ -11,21 +11,21 @@
 /* ---- one step ---- */
 
 typedef struct weights {
-  const rlx_tensor *w_ih, *w_hh, *b_ih, *b_hh; /* the biases are NULL where there are none */
+  const rlx_tensor *w_ih, *w_hh, *b_ih, *b_hh; /* the biases may be NULL */
 } weights;
 
 typedef struct step {
   weights w;
   size_t n_hidden;
   double *from_x, *from_h; /* W_ih x + b_ih and W_hh h + b_hh, gate after gate; a cell may overwrite them */
-  double *h, *c;           /* the state, moved on by the cell */
+  double *h, *c;           /* the state, updated by the cell */
   bool relu, reset_after;
-  rlx_ref_call *call; /* whether to go on */
+  rlx_ref_call *call; /* for rlx_ref_continues */
 } step;
 
 typedef void (*cell_fn)(step *s);
 
-/* Row `row` of w times v, and its bias. */
+/* Row `row` of w times v, plus its bias. */
 static double product(rlx_ref_call *c, const rlx_tensor *w, const rlx_tensor *bias, size_t row, const double *v) {
   size_t n = (size_t)w->shape.v[1];
   double sum = bias ? rlx_load(bias, row) : 0;
@@ -42,7 +42,7 @@ static void rnn_cell(step *s) {
   }
 }
 
-/* Gates r, z, n. Where the reset gate comes before the product, that product is of r * h and is made here. */
+/* Gates r, z, n. Where the reset gate comes before the product, that product is of r * h and is computed here. */
 static void gru_cell(step *s) {
   size_t n = s->n_hidden;
   double *r = s->from_h, *z = s->from_h + n, *new_h = s->from_x + 2 * n;
@@ -51,7 +51,7 @@ static void gru_cell(step *s) {
     for (size_t i = 0; i < n; i++) new_h[i] = tanh(new_h[i] + r[i] * s->from_h[2 * n + i]);
   } else {
     for (size_t i = 0; i < n; i++) r[i] *= s->h[i];
-    for (size_t i = 0; i < n && rlx_ref_goes_on(s->call, 1); i++)
+    for (size_t i = 0; i < n && rlx_ref_continues(s->call, 1); i++)
       new_h[i] = tanh(new_h[i] + product(s->call, s->w.w_hh, s->w.b_hh, 2 * n + i, r));
   }
   for (size_t i = 0; i < n; i++) s->h[i] = (1 - z[i]) * new_h[i] + z[i] * s->h[i];
@@ -69,12 +69,12 @@ static void lstm_cell(step *s) {
   }
 }
 
-/* ---- the walk ---- */
+/* ---- the loop over layers and time ---- */
 
 typedef enum recurrent_out { OUT_Y, OUT_H, OUT_C } recurrent_out;
 typedef enum direction { FORWARD, REVERSE, BOTH } direction;
 
-/* What the attributes and shapes of the three ops say, in one form. */
+/* The attributes and shapes of the three ops in one form. */
 typedef struct recurrent {
   cell_fn cell;
   size_t gates, hidden, layers, directions, steps, batches;
@@ -98,21 +98,21 @@ static void store_state(rlx_ref_call *c, size_t at, const double *from, size_t n
   RLX_REF_EACH(c, i, n) rlx_store(c->out, at + i, from[i]);
 }
 
-/* One layer in one direction: reads lines x of x_size, writes its part of lines y of directions * hidden. A line is a
- * time of a batch, in the order of the op's x. */
+/* One layer in one direction: reads lines x of x_size, writes its part of lines y of directions * hidden. A line is one
+ * time step of a batch element, in the order of the op's x. */
 static void run_direction(rlx_ref_call *c, const recurrent *r, size_t cell, step *s, const double *x, size_t x_size,
                           double *y) {
   size_t rows = r->gates * r->hidden, in_layer = cell % r->directions;
   bool backwards = r->direction == REVERSE || in_layer == 1;
   s->w = weights_of(c, r, cell);
-  for (size_t batch = 0; batch < r->batches && rlx_ref_goes_on(c, r->hidden); batch++) {
+  for (size_t batch = 0; batch < r->batches && rlx_ref_continues(c, r->hidden); batch++) {
     size_t state_at = (cell * r->batches + batch) * r->hidden;
     load_state(s->h, r->h0, state_at, r->hidden);
     load_state(s->c, r->c0, state_at, r->hidden);
-    for (size_t i = 0; i < r->steps && rlx_ref_goes_on(c, rows); i++) {
+    for (size_t i = 0; i < r->steps && rlx_ref_continues(c, rows); i++) {
       size_t time = backwards ? r->steps - 1 - i : i;
       size_t line = r->batch_first ? batch * r->steps + time : time * r->batches + batch;
-      for (size_t row = 0; row < rows && rlx_ref_goes_on(c, 1); row++) {
+      for (size_t row = 0; row < rows && rlx_ref_continues(c, 1); row++) {
         s->from_x[row] = product(c, s->w.w_ih, s->w.b_ih, row, x + line * x_size);
         s->from_h[row] = product(c, s->w.w_hh, s->w.b_hh, row, s->h);
       }

@@ -1,15 +1,15 @@
-/* Reductions and running reductions.
+/* Reductions and scans (cumulative reductions).
  *
- * Both fold a line of elements with a binary op from its neutral element: reduce_max is a fold with `max` from -inf,
- * cumsum one with `add` from 0 that shows its steps. So one table holds all of them, and the folding formulas are those
- * of the binary family. Floats fold in double and are rounded when stored, integers in 64 bits and wrap when stored. */
+ * Both fold a line of elements with a binary op from its neutral element: reduce_max folds with `max` from -inf, cumsum
+ * with `add` from 0, and stores every step. So one table holds all of them, and the formulas are those of the binary
+ * family. Floats fold in f64 and are rounded when stored; integers fold in 64 bits and wrap when stored. */
 #include "ir/scalar.h"
 #include "ref/ref.h"
 
 typedef struct fold {
   double (*combine)(double a, double b);
   int64_t (*int_combine)(int64_t i, int64_t j, int bits);
-  double neutral; /* saturates to the least or largest value in an integer type */
+  double neutral; /* for integers it saturates to the minimum or maximum of the dtype */
 } fold;
 
 static const fold fold_add = {rlx_scalar_add_f, rlx_scalar_add_i, 0.0};
@@ -17,47 +17,47 @@ static const fold fold_mul = {rlx_scalar_mul_f, rlx_scalar_mul_i, 1.0};
 static const fold fold_max = {rlx_scalar_max_f, rlx_scalar_max_i, -RLX_INFINITY};
 static const fold fold_min = {rlx_scalar_min_f, rlx_scalar_min_i, RLX_INFINITY};
 
-/* A value on its way: one of the two by the type of the tensors. */
-typedef union running {
+/* The accumulator: f or i by the dtype of the tensors. */
+typedef union accumulator {
   double f;
   int64_t i;
-} running;
+} accumulator;
 
-static running fold_step(const fold *how, const rlx_tensor *x, size_t at, running acc) {
-  if (rlx_dtype_is_float(x->dtype)) acc.f = how->combine(acc.f, rlx_load(x, at));
-  else acc.i = how->int_combine(acc.i, rlx_load_int(x, at), 64);
+static accumulator fold_step(const fold *op, const rlx_tensor *x, size_t at, accumulator acc) {
+  if (rlx_dtype_is_float(x->dtype)) acc.f = op->combine(acc.f, rlx_load(x, at));
+  else acc.i = op->int_combine(acc.i, rlx_load_int(x, at), 64);
   return acc;
 }
 
-static void fold_store(rlx_tensor *out, size_t at, running acc) {
+static void fold_store(rlx_tensor *out, size_t at, accumulator acc) {
   if (rlx_dtype_is_float(out->dtype)) rlx_store(out, at, acc.f);
   else rlx_store_int(out, at, acc.i);
 }
 
-/* The neutral element in the type of out, by way of element `at`, which is overwritten. */
-static running fold_start(const fold *how, rlx_tensor *out, size_t at) {
-  running acc = {.f = how->neutral};
+/* The neutral element in the dtype of out, through element `at`, which is overwritten. */
+static accumulator fold_start(const fold *op, rlx_tensor *out, size_t at) {
+  accumulator acc = {.f = op->neutral};
   if (rlx_dtype_is_float(out->dtype)) return acc;
-  rlx_store_value(out, at, how->neutral);
+  rlx_store_value(out, at, op->neutral);
   acc.i = rlx_load_int(out, at);
   return acc;
 }
 
 /* ---- reductions ---- */
 
-static rlx_status reduce(rlx_ref_call *c, const rlx_dims *axes, const fold *how, bool mean) {
+static rlx_status reduce(rlx_ref_call *c, const rlx_dims *axes, const fold *op, bool mean) {
   const rlx_tensor *x = c->in[0];
   size_t n_out = rlx_tensor_count(c->out), n_in = rlx_tensor_count(x), stride[RLX_MAX_RANK];
   if (n_out == 0) return RLX_OK;
-  running *acc;
+  accumulator *acc;
   RLX_TRY(rlx_ref_scratch(c, n_out, sizeof *acc, &acc));
-  running start = fold_start(how, c->out, 0);
+  accumulator start = fold_start(op, c->out, 0);
   RLX_REF_EACH(c, i, n_out) acc[i] = start;
   rlx_reduced_strides(&x->shape, axes, stride);
   int64_t idx[RLX_MAX_RANK] = {0};
   RLX_REF_EACH(c, at, n_in) {
     size_t to = rlx_offset(x->shape.n, idx, stride);
-    acc[to] = fold_step(how, x, at, acc[to]);
+    acc[to] = fold_step(op, x, at, acc[to]);
     rlx_next_index(&x->shape, idx);
   }
   RLX_REF_EACH(c, i, n_out) {
@@ -75,18 +75,18 @@ rlx_status rlx_ref_reduce_prod(rlx_ref_call *c) {
   return reduce(c, &RLX_ATTRS(reduce_prod, c)->axes, &fold_mul, false);
 }
 
-/* ---- running reductions ---- */
+/* ---- scans ---- */
 
-static rlx_status scan_axis(rlx_ref_call *c, const fold *how, int64_t axis, bool exclusive, bool reverse) {
+static rlx_status scan_axis(rlx_ref_call *c, const fold *op, int64_t axis, bool exclusive, bool reverse) {
   const rlx_tensor *x = c->in[0];
   rlx_lines l = rlx_lines_of(&x->shape, axis);
-  for (size_t line = 0; l.n > 0 && line < l.outer * l.inner && rlx_ref_goes_on(c, 1); line++) {
+  for (size_t line = 0; l.n > 0 && line < l.outer * l.inner && rlx_ref_continues(c, 1); line++) {
     size_t first = rlx_line_start(l, line);
-    running acc = fold_start(how, c->out, first);
+    accumulator acc = fold_start(op, c->out, first);
     RLX_REF_EACH(c, k, l.n) {
       size_t at = first + (reverse ? l.n - 1 - k : k) * l.inner;
-      running before = acc;
-      acc = fold_step(how, x, at, acc);
+      accumulator before = acc;
+      acc = fold_step(op, x, at, acc);
       fold_store(c->out, at, exclusive ? before : acc);
     }
   }

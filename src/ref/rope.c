@@ -1,9 +1,9 @@
-/* Rotary positions: pairs of elements of a head turned by an angle that grows with the token's position.
+/* Rotary position embeddings: rotates pairs of elements of a head by an angle proportional to the token's position.
  *
- * A turn is a list of cosines and sines, one per pair, and a way to find the pairs (neox: an element and the one half
- * the rotated part away; gptj: neighbours). rope fills the list from a position, with frequencies or tables, and turns
- * the leading n_rot elements; axial_rope_2d fills two, from a token's column and row, and turns one half of the head
- * with each. */
+ * A rotation is a list of cosines and sines, one per pair, and a pairing (neox: an element and the one half of the
+ * rotated part away; gptj: adjacent elements). rope fills the list from a position, with frequencies or tables, and
+ * rotates the leading n_rot elements. axial_rope_2d fills two, from a token's column and row, and rotates one half of
+ * the head with each. */
 #include "ref/rope.h"
 #include "ir/definitions.h"
 
@@ -33,7 +33,7 @@ static void set_angles(rotation *t, double position, double theta, const rlx_ten
   }
 }
 
-/* Turns the 2 pairs elements from `at`; both of a pair are read before either is written. */
+/* Rotates the 2 * pairs elements from `at` on; both of a pair are read before either is written. */
 static void apply_rotation(const rotation *t, const rlx_tensor *x, rlx_tensor *out, size_t at) {
   for (size_t i = 0; i < t->pairs; i++) {
     size_t first = at + (t->style == RLX_ROPE_NEOX ? i : 2 * i),
@@ -44,22 +44,22 @@ static void apply_rotation(const rotation *t, const rlx_tensor *x, rlx_tensor *o
   }
 }
 
-/* The sizes of x and where its heads lie. */
+/* The sizes of x and the strides of its heads. */
 typedef struct heads {
-  size_t batches, places, heads, d;
-  size_t batch, place, head; /* strides */
+  size_t batches, positions, heads, d;
+  size_t batch, position, head; /* strides */
 } heads;
 
 static heads heads_of(const rlx_tensor *x, int32_t layout) {
   size_t stride[RLX_MAX_RANK];
   rlx_strides(&x->shape, stride);
-  int places = layout == RLX_LAYOUT_BSHD ? 1 : 2, at = 3 - places;
+  int positions = layout == RLX_LAYOUT_BSHD ? 1 : 2, at = 3 - positions;
   return (heads){.batches = (size_t)x->shape.v[0],
-                 .places = (size_t)x->shape.v[places],
+                 .positions = (size_t)x->shape.v[positions],
                  .heads = (size_t)x->shape.v[at],
                  .d = (size_t)x->shape.v[3],
                  .batch = stride[0],
-                 .place = stride[places],
+                 .position = stride[positions],
                  .head = stride[at]};
 }
 
@@ -67,7 +67,7 @@ static heads heads_of(const rlx_tensor *x, int32_t layout) {
 
 static int64_t position_of(const rlx_ref_call *c, const heads *h, size_t b, size_t s) {
   const rlx_tensor *positions = rlx_ref_in(c, 1), *offset = rlx_ref_in(c, 2);
-  if (positions) return rlx_load_int(positions, positions->shape.n == 2 ? b * h->places + s : s);
+  if (positions) return rlx_load_int(positions, positions->shape.n == 2 ? b * h->positions + s : s);
   return (offset ? rlx_load_int(offset, 0) : 0) + (int64_t)s;
 }
 
@@ -84,29 +84,29 @@ static rlx_status read_tables(const rlx_ref_call *c, int64_t position, rotation 
   return RLX_OK;
 }
 
-/* The elements that are not turned: as they are where the type is the same. */
-static void keep_rest(const rlx_tensor *x, rlx_tensor *out, size_t at, size_t n) {
+/* Copies the elements that are not rotated; unchanged where the dtype is the same. */
+static void copy_rest(const rlx_tensor *x, rlx_tensor *out, size_t at, size_t n) {
   size_t size = rlx_dtype_size(x->dtype);
   if (x->dtype == out->dtype) memmove((char *)out->data + at * size, (const char *)x->data + at * size, n * size);
   else
     for (size_t i = at; i < at + n; i++) rlx_store(out, i, rlx_load(x, i));
 }
 
-/* x, whose type may be wider than the result's, rotated. */
+/* Rotates x, whose dtype may be wider than the result's. */
 static rlx_status rotate(rlx_ref_call *c, const rlx_attrs_rope *attrs, const rlx_tensor *x) {
   heads h = heads_of(x, attrs->layout);
   size_t n_rot = attrs->n_rot ? (size_t)attrs->n_rot : h.d;
   rotation t;
   RLX_TRY(open_rotation(c, attrs->style, n_rot / 2, &t));
-  for (size_t b = 0; b < h.batches && rlx_ref_goes_on(c, 1); b++)
-    for (size_t s = 0; s < h.places && rlx_ref_goes_on(c, 4 * t.pairs); s++) {
+  for (size_t b = 0; b < h.batches && rlx_ref_continues(c, 1); b++)
+    for (size_t s = 0; s < h.positions && rlx_ref_continues(c, 4 * t.pairs); s++) {
       int64_t position = position_of(c, &h, b, s);
       if (rlx_ref_in(c, 4)) RLX_TRY(read_tables(c, position, &t));
       else set_angles(&t, (double)position, attrs->theta, rlx_ref_in(c, 3));
-      for (size_t k = 0; k < h.heads && rlx_ref_goes_on(c, h.d); k++) {
-        size_t at = b * h.batch + s * h.place + k * h.head;
+      for (size_t k = 0; k < h.heads && rlx_ref_continues(c, h.d); k++) {
+        size_t at = b * h.batch + s * h.position + k * h.head;
         apply_rotation(&t, x, c->out, at);
-        keep_rest(x, c->out, at + n_rot, h.d - n_rot);
+        copy_rest(x, c->out, at + n_rot, h.d - n_rot);
       }
     }
   return RLX_OK;
@@ -123,16 +123,16 @@ rlx_status rlx_ref_fused_norm_rope(rlx_ref_call *c) {
   return rotate(c, &(rlx_attrs_rope){.layout = a->layout, .style = a->style, .n_rot = a->n_rot, .theta = a->theta}, x);
 }
 
-/* The positions of an update's rows: given, or where they go. */
+/* The positions of an update's rows: given, or those they are written to. */
 static rlx_status update_positions(rlx_ref_call *c, rlx_tensor *own, const rlx_tensor **out) {
   *out = rlx_ref_in(c, 3);
   if (*out) return RLX_OK;
   const rlx_dims *rows = &c->in[1]->shape;
-  size_t n_at = rlx_tensor_count(c->in[2]), places = (size_t)rows->v[1], count = (size_t)rows->v[0] * places;
+  size_t n_at = rlx_tensor_count(c->in[2]), positions = (size_t)rows->v[1], count = (size_t)rows->v[0] * positions;
   *own = (rlx_tensor){.dtype = RLX_I64, .shape = RLX_DIMS(rows->v[0], rows->v[1]), .bytes = count * sizeof(int64_t)};
   RLX_TRY(rlx_ref_scratch(c, count, sizeof(int64_t), &own->data));
   RLX_REF_EACH(c, i, count)
-    rlx_store_int(own, i, rlx_load_int(c->in[2], n_at > 1 ? i / places : 0) + (int64_t)(i % places));
+    rlx_store_int(own, i, rlx_load_int(c->in[2], n_at > 1 ? i / positions : 0) + (int64_t)(i % positions));
   *out = own;
   return RLX_OK;
 }
@@ -171,12 +171,12 @@ rlx_status rlx_ref_axial_rope_2d(rlx_ref_call *c) {
   rotation column, row;
   RLX_TRY(open_rotation(c, attrs->style, h.d / 4, &column));
   RLX_TRY(open_rotation(c, attrs->style, h.d / 4, &row));
-  for (size_t s = 0; s < h.places && rlx_ref_goes_on(c, 4 * h.d); s++) {
+  for (size_t s = 0; s < h.positions && rlx_ref_continues(c, 4 * h.d); s++) {
     set_angles(&column, (double)(s % (size_t)attrs->width), attrs->theta, NULL);
     set_angles(&row, (double)(s / (size_t)attrs->width), attrs->theta, NULL);
-    for (size_t b = 0; b < h.batches && rlx_ref_goes_on(c, 1); b++)
-      for (size_t k = 0; k < h.heads && rlx_ref_goes_on(c, h.d); k++) {
-        size_t at = b * h.batch + s * h.place + k * h.head;
+    for (size_t b = 0; b < h.batches && rlx_ref_continues(c, 1); b++)
+      for (size_t k = 0; k < h.heads && rlx_ref_continues(c, h.d); k++) {
+        size_t at = b * h.batch + s * h.position + k * h.head;
         apply_rotation(&column, x, c->out, at);
         apply_rotation(&row, x, c->out, at + h.d / 2);
       }

@@ -1,15 +1,15 @@
-/* Sequence models that keep a linear state: selective_scan, mamba2, gated_delta_net; and the causal convolution that
- * stands before them.
+/* Sequence models with a linear state: selective_scan, mamba2, gated_delta_net; and the causal convolution used before
+ * them.
  *
- * The three scans share one loop: for each batch, time and head, a step changes the head's state and gives the head's
- * part of y. Only the step differs. States stay in double from start to end and are rounded once, as the result h. */
+ * The three scans share one loop: for each batch, head and time, a step updates the head's state and computes the
+ * head's part of y. Only the step differs. States stay f64 from start to end and are rounded once, as the result h. */
 #include <math.h>
 
 #include "ref/ref.h"
 
 /* ---- the loop ---- */
 
-/* Where a step reads: element [batch, time, head, 0] of an input with or without its own axis of heads. */
+/* Where a step reads: element [batch, time, head, 0] of an input with or without an axis of heads. */
 typedef struct scan_at {
   size_t batch_time; /* batch * steps + time */
   size_t head, heads;
@@ -22,18 +22,18 @@ typedef struct scan_shape {
   size_t state_size, y_size; /* elements per head */
 } scan_shape;
 
-/* h0 is the optional input at `h0_at`; wants_h says which of the two results is asked for. */
+/* h0 is the optional input at `h0_at`; wants_h selects which of the two results is computed. */
 static rlx_status run_scan(rlx_ref_call *c, scan_shape s, uint32_t h0_at, bool wants_h, scan_step step) {
   const rlx_tensor *h0 = rlx_ref_in(c, h0_at);
   double *state, *y;
-  if (rlx_tensor_count(c->out) == 0) return RLX_OK; /* from here on each size is that of something real */
+  if (rlx_tensor_count(c->out) == 0) return RLX_OK; /* all sizes below are of a result that exists */
   RLX_TRY(rlx_ref_scratch(c, s.state_size, sizeof *state, &state));
   RLX_TRY(rlx_ref_scratch(c, s.y_size, sizeof *y, &y));
   for (size_t batch = 0; batch < s.batches; batch++)
-    for (size_t head = 0; head < s.heads && rlx_ref_goes_on(c, 1); head++) {
+    for (size_t head = 0; head < s.heads && rlx_ref_continues(c, 1); head++) {
       size_t state_at = (batch * s.heads + head) * s.state_size;
       RLX_REF_EACH(c, i, s.state_size) state[i] = h0 ? rlx_load(h0, state_at + i) : 0;
-      for (size_t time = 0; time < s.steps && rlx_ref_goes_on(c, s.y_size); time++) {
+      for (size_t time = 0; time < s.steps && rlx_ref_continues(c, s.y_size); time++) {
         scan_at at = {batch * s.steps + time, head, s.heads};
         step(c, at, state, y);
         for (size_t i = 0; !wants_h && i < s.y_size; i++)
@@ -46,7 +46,7 @@ static rlx_status run_scan(rlx_ref_call *c, scan_shape s, uint32_t h0_at, bool w
 
 static size_t axis(const rlx_tensor *t, int i) { return (size_t)t->shape.v[i]; }
 
-/* Element of an input with one number per batch, time and head. */
+/* The element of an input with one value per batch, time and head. */
 static double per_head(const rlx_tensor *t, scan_at at) { return rlx_load(t, at.batch_time * at.heads + at.head); }
 
 /* ---- selective_scan: a head is one channel with N states ---- */
@@ -77,7 +77,7 @@ static void mamba2_step(rlx_ref_call *c, scan_at at, double *h, double *y) {
   size_t n_p = axis(x, 3), groups = axis(b, 2), n = axis(b, 3);
   size_t group_at = (at.batch_time * groups + at.head / (at.heads / groups)) * n;
   double dt = per_head(c->in[IN_DT], at), decay = exp(dt * rlx_load(c->in[IN_A], at.head));
-  for (size_t p = 0; p < n_p && rlx_ref_goes_on(c, n); p++) {
+  for (size_t p = 0; p < n_p && rlx_ref_continues(c, n); p++) {
     double xp = rlx_load(x, (at.batch_time * at.heads + at.head) * n_p + p), sum = 0;
     for (size_t i = 0; i < n; i++) {
       h[p * n + i] = decay * h[p * n + i] + dt * xp * rlx_load(b, group_at + i);
@@ -93,7 +93,7 @@ rlx_status rlx_ref_mamba2(rlx_ref_call *c) {
   return run_scan(c, s, IN_H0, RLX_ATTRS(mamba2, c)->out == 1, mamba2_step);
 }
 
-/* ---- gated_delta_net: the state [N, V] maps keys to values; a step forgets, then corrects what k maps to ---- */
+/* ---- gated_delta_net: the state [N, V] maps keys to values; a step decays it, then corrects what k maps to ---- */
 
 enum { IN_Q, IN_K, IN_V, IN_G, IN_BETA, IN_S0 };
 
@@ -101,7 +101,7 @@ static void delta_step(rlx_ref_call *c, scan_at at, double *s, double *y) {
   size_t n = axis(c->in[IN_K], 3), n_v = axis(c->in[IN_V], 3), row = at.batch_time * at.heads + at.head;
   double decay = exp(per_head(c->in[IN_G], at)), beta = per_head(c->in[IN_BETA], at), scale = 1 / sqrt((double)n);
   RLX_REF_EACH(c, i, n * n_v) s[i] *= decay;
-  for (size_t v = 0; v < n_v && rlx_ref_goes_on(c, 2 * n); v++) {
+  for (size_t v = 0; v < n_v && rlx_ref_continues(c, 2 * n); v++) {
     double recalled = 0, sum = 0;
     for (size_t i = 0; i < n; i++) recalled += s[i * n_v + v] * rlx_load(c->in[IN_K], row * n + i);
     double correction = beta * (rlx_load(c->in[IN_V], row * n_v + v) - recalled);
@@ -121,7 +121,7 @@ rlx_status rlx_ref_gated_delta_net(rlx_ref_call *c) {
 
 /* ---- causal_conv ---- */
 
-/* Element t of the line of a channel: first the past (zero if no state is given), then x. NULL stands for zero. */
+/* Element t of a channel's line: first the past (zero if no state is given), then x. NULL: zero. */
 static const char *line_element(const rlx_tensor *x, const rlx_tensor *state, size_t line, size_t past, size_t t) {
   const rlx_tensor *from = t < past ? state : x;
   size_t at = t < past ? line * past + t : line * axis(x, 2) + (t - past);
@@ -137,9 +137,9 @@ rlx_status rlx_ref_causal_conv(rlx_ref_call *c) {
   const rlx_tensor *x = c->in[0], *w = c->in[1], *bias = rlx_ref_in(c, 2), *state = rlx_ref_in(c, 3);
   size_t channels = axis(x, 1), steps = axis(x, 2), kernel = axis(w, 1), past = kernel - 1,
          size = rlx_dtype_size(x->dtype);
-  for (size_t line = 0; line < axis(x, 0) * channels && rlx_ref_goes_on(c, 1); line++) {
+  for (size_t line = 0; line < axis(x, 0) * channels && rlx_ref_continues(c, 1); line++) {
     size_t channel = line % channels;
-    if (RLX_ATTRS(causal_conv, c)->out == 1) { /* the last elements seen, bit by bit */
+    if (RLX_ATTRS(causal_conv, c)->out == 1) { /* the last elements, bit-identical */
       RLX_REF_EACH(c, i, past) {
         const char *element = line_element(x, state, line, past, steps + i);
         char *to = (char *)c->out->data + (line * past + i) * size;
@@ -148,7 +148,7 @@ rlx_status rlx_ref_causal_conv(rlx_ref_call *c) {
       }
       continue;
     }
-    for (size_t t = 0; t < steps && rlx_ref_goes_on(c, 1); t++) {
+    for (size_t t = 0; t < steps && rlx_ref_continues(c, 1); t++) {
       double sum = bias ? rlx_load(bias, channel) : 0;
       RLX_REF_EACH(c, k, kernel)
         sum += rlx_load(w, channel * kernel + k) * value_at(x->dtype, line_element(x, state, line, past, t + k));

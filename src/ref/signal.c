@@ -1,10 +1,10 @@
 /* fft, ifft, rfft, irfft and stft.
  *
- * One complex transform in double serves all five. A power of two goes by radix 2; any other length by Bluestein: with
- * jk = (j^2 + k^2 - (k - j)^2) / 2 the transform becomes a convolution with a chirp, and that is done with three
- * transforms of a power of two. Short other lengths are summed directly. The inverse is the forward transform with re
- * and im exchanged on the way in and out. Angles are taken from exact integers modulo the length, never by repeated
- * multiplication, so precision does not fade with n. */
+ * All use one complex transform in f64. A power of two uses radix 2. Other lengths use Bluestein's algorithm: with jk =
+ * (j^2 + k^2 - (k - j)^2) / 2 the transform becomes a convolution with a chirp, computed by three transforms of a power
+ * of two. Short other lengths are summed directly. The inverse is the forward transform with re and im swapped before
+ * and after. Angles are computed from exact integers modulo the length, never by repeated multiplication, so precision
+ * does not degrade with n. */
 #include <math.h>
 
 #include "base/arith.h"
@@ -28,20 +28,20 @@ static cplx unit(size_t k, size_t n) {
 
 /* ---- the transform ---- */
 
-/* What one length needs, made once per call. */
+/* The tables of one length, made once per call. */
 typedef struct {
   size_t n;           /* the length */
-  size_t m;           /* a power of two: n itself, or the convolution's length; 0 for direct sums */
+  size_t m;           /* a power of two: n itself, or the convolution's length; 0: direct sums */
   cplx *roots;        /* m / 2 roots of unity (direct: n) */
   cplx *chirp;        /* Bluestein: n of e^(-pi i k^2 / n) */
   cplx *filter;       /* Bluestein: the transform of the chirp's conjugate */
-  cplx *work;         /* m (direct: n) */
-  rlx_ref_call *call; /* whether to go on */
+  cplx *work;         /* m elements (direct: n) */
+  rlx_ref_call *call; /* for rlx_ref_continues */
 } dft;
 
-/* In place over m elements: bit-reversed order, then butterflies of doubling width. */
+/* In place over m elements: bit reversal, then butterflies of doubling width. */
 static void radix2(const dft *d, cplx *x) {
-  for (size_t i = 1, j = 0; i < d->m && rlx_ref_goes_on(d->call, 1); i++) {
+  for (size_t i = 1, j = 0; i < d->m && rlx_ref_continues(d->call, 1); i++) {
     size_t bit = d->m >> 1;
     for (; j & bit; bit >>= 1) j ^= bit;
     j ^= bit;
@@ -51,7 +51,7 @@ static void radix2(const dft *d, cplx *x) {
     }
   }
   for (size_t half = 1; half < d->m && !d->call->stopped; half *= 2)
-    for (size_t start = 0; start < d->m && rlx_ref_goes_on(d->call, 1); start += 2 * half)
+    for (size_t start = 0; start < d->m && rlx_ref_continues(d->call, 1); start += 2 * half)
       RLX_REF_EACH(d->call, k, half) {
         cplx *a = &x[start + k], *b = &x[start + k + half];
         cplx odd = mul(*b, d->roots[k * (d->m / (2 * half))]);
@@ -62,7 +62,7 @@ static void radix2(const dft *d, cplx *x) {
 
 static void direct(const dft *d, cplx *x) {
   memcpy(d->work, x, d->n * sizeof *x);
-  for (size_t k = 0; k < d->n && rlx_ref_goes_on(d->call, d->n); k++) {
+  for (size_t k = 0; k < d->n && rlx_ref_continues(d->call, d->n); k++) {
     cplx sum = {0, 0};
     for (size_t j = 0; j < d->n; j++) sum = add(sum, mul(d->work[j], d->roots[j * k % d->n]));
     x[k] = sum;
@@ -99,7 +99,7 @@ static void inverse(const dft *d, cplx *x) { /* not divided by n */
   swap_parts(d, x, d->n);
 }
 
-/* The chirp, and the transform of its conjugate laid around the circle: indices 0 .. n-1 and -1 .. -(n-1). */
+/* The chirp, and the transform of its conjugate extended periodically: indices 0 .. n-1 and -1 .. -(n-1). */
 static rlx_status make_bluestein(rlx_ref_call *c, dft *d) {
   RLX_TRY(rlx_ref_scratch(c, d->n, sizeof *d->chirp, &d->chirp));
   RLX_TRY(rlx_ref_scratch(c, d->m, sizeof *d->filter, &d->filter));
@@ -146,14 +146,15 @@ static void store_complex(rlx_tensor *t, size_t i, cplx z) {
 
 /* ---- fft, ifft, rfft, irfft ---- */
 
-/* The factor on the result: 1, 1/n or 1/sqrt(n). Backward puts 1/n on the inverse, forward on the forward transform. */
+/* The factor of the result: 1, 1/n or 1/sqrt(n). `backward` puts 1/n on the inverse, `forward` on the forward
+ * transform. */
 static double scale_of(int32_t norm, bool is_inverse, size_t n) {
   enum { norm_backward, norm_forward, norm_ortho };
   if (norm == norm_ortho) return 1 / sqrt((double)n);
   return (norm == norm_backward) == is_inverse ? 1 / (double)n : 1;
 }
 
-/* Reads a line, cut or filled with zeros. For irfft it holds half a spectrum, and the rest is its mirror image. */
+/* Reads a line, truncated or zero-padded. For irfft it is half a spectrum, and the rest is its mirror image. */
 static void read_line(rlx_ref_call *c, rlx_lines in, size_t line, bool half, cplx *to, size_t n) {
   const rlx_tensor *x = c->in[0];
   size_t start = rlx_line_start(in, line), wanted = half ? n / 2 + 1 : n;
@@ -165,7 +166,7 @@ static void read_line(rlx_ref_call *c, rlx_lines in, size_t line, bool half, cpl
 }
 
 static rlx_status transform(rlx_ref_call *c, bool is_inverse) {
-  /* The four rows have the same attributes. */
+  /* The four ops have the same attributes. */
   const rlx_attrs_fft *a = RLX_ATTRS(fft, c);
   const rlx_tensor *x = c->in[0];
   rlx_tensor *out = c->out;
@@ -178,7 +179,7 @@ static rlx_status transform(rlx_ref_call *c, bool is_inverse) {
   RLX_TRY(make_dft(c, n, &d));
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *line, &line));
   double scale = scale_of(a->norm, is_inverse, n);
-  for (size_t l = 0; l < out_lines.outer * out_lines.inner && rlx_ref_goes_on(c, 1); l++) {
+  for (size_t l = 0; l < out_lines.outer * out_lines.inner && rlx_ref_continues(c, 1); l++) {
     read_line(c, in_lines, l, from_half, line, n);
     (is_inverse ? inverse : forward)(&d, line);
     size_t start = rlx_line_start(out_lines, l);
@@ -198,8 +199,8 @@ rlx_status rlx_ref_irfft(rlx_ref_call *c) { return transform(c, true); }
 
 /* ---- stft ---- */
 
-/* Sample i of a signal with a border; i counts from the start of the signal and may lie before or past it. */
-static double bordered(const rlx_tensor *x, size_t row, int64_t length, int32_t mode, int64_t i) {
+/* Sample i of a padded signal; i counts from the start of the signal and may be before or past it. */
+static double padded_sample(const rlx_tensor *x, size_t row, int64_t length, int32_t mode, int64_t i) {
   int64_t from = rlx_pad_source(mode, i, length);
   return from < 0 ? 0 : rlx_load(x, row * (size_t)length + (size_t)from);
 }
@@ -220,12 +221,12 @@ rlx_status rlx_ref_stft(rlx_ref_call *c) {
   RLX_TRY(make_dft(c, n, &d));
   RLX_TRY(rlx_ref_scratch(c, n, sizeof *frame, &frame));
   for (size_t row = 0; row < rows; row++)
-    for (size_t f = 0; f < frames && rlx_ref_goes_on(c, 1); f++) {
+    for (size_t f = 0; f < frames && rlx_ref_continues(c, 1); f++) {
       RLX_REF_EACH(c, k, n) {
         bool inside = k >= window_at && k - window_at < window_size;
         double w = !inside ? 0 : window ? rlx_load(window, k - window_at) : 1;
         int64_t at = (int64_t)f * hop + (int64_t)k - border;
-        frame[k] = (cplx){inside ? w * bordered(x, row, length, a->pad, at) : 0, 0};
+        frame[k] = (cplx){inside ? w * padded_sample(x, row, length, a->pad, at) : 0, 0};
       }
       forward(&d, frame);
       RLX_REF_EACH(c, b, bins)

@@ -1,5 +1,5 @@
-/* Conformance of the reference: every case of every op against its golden. Also: each op has enough cases.
- * Run with an op's name to see only its cases; RLX_COVERAGE=FILE writes the table of docs/coverage.md. */
+/* Conformance of the reference: every case of every op against its golden. Also checks that each op has enough cases.
+ * With an op's name as argument only its cases run; RLX_COVERAGE=FILE writes the table of docs/coverage.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +11,16 @@
 
 enum { MIN_CASES_PER_OP = 5, MIN_CASES = 1000 };
 
-/* Where every case must pass, natively or with the host's help. The CPU's lesser instruction sets are devices too. */
+/* Devices on which every case must pass, natively or with steps on the host; including the CPU's older instruction
+ * sets. */
 static const char *const devices[] = {"cpu", "cpu:base", "cpu:avx2", "null", "emu"};
 enum { N_DEVICES = sizeof devices / sizeof *devices };
 
-/* What the table says of an op. */
+/* A row of the table: one op. */
 typedef struct coverage {
   size_t passed, failed;
-  double worst;       /* the largest error, as a share of the tolerance */
-  rlx_type_set types; /* results seen */
+  double worst;       /* the largest error relative to the tolerance */
+  rlx_type_set types; /* dtypes of the results */
   size_t on[N_DEVICES][RLX_CONFORM_FAIL + 1];
 } coverage;
 static coverage table_rows[RLX_OP_COUNT];
@@ -36,7 +37,7 @@ static rlx_status check_value(const rlx_tensor *y, const rlx_case_built *b, cons
   RLX_TRY(
     rlx_golden_find((const unsigned char *)golden->data, golden->bytes, c->name, rlx_golden_inputs_hash(b), &want));
   double error;
-  /* Goldens lie unaligned in the file. */
+  /* Goldens are unaligned in the file. */
   void *aligned = malloc(want.bytes + 1);
   if (!aligned) return RLX_FAIL(RLX_NO_MEMORY, "a golden");
   memcpy(aligned, want.data, want.bytes);
@@ -125,12 +126,13 @@ TEST(device_cpu) {
   tally t;
   conform_on(0, &t);
   if (test_has_failed()) return;
-  CHECK(t.n[RLX_CONFORM_PASS] > 6 * t.n[RLX_CONFORM_HOST]); /* most of it is its own work */
+  CHECK(t.n[RLX_CONFORM_PASS] > 6 * t.n[RLX_CONFORM_HOST]); /* most cases run natively */
 }
 TEST(device_cpu_base) { conform_on(1, &(tally){0}); }
 TEST(device_cpu_avx2) { conform_on(2, &(tally){0}); }
 TEST(device_null) { conform_on(3, &(tally){0}); }
-/* Every GPU kernel, as C on the host. The same on real and software GPUs is `rlx conform --device vulkan` (tools/test). */
+/* Every GPU kernel, compiled as C for the host. For real and software GPUs: `rlx conform --device vulkan`
+ * (tools/test). */
 TEST(device_emu) {
   tally t;
   conform_on(4, &t);
@@ -151,13 +153,18 @@ static void write_device(FILE *to, const size_t n[RLX_CONFORM_FAIL + 1]) {
 static void write_table(FILE *to) {
   fprintf(
     to,
-    "# Conformance\n\nEvery op's cases, run through the reference and compared with PyTorch, NumPy or SciPy (tests/golden). The error is the\n"
+    "# Conformance\n\n"
+    "Every op's cases, run through the reference and compared with PyTorch, NumPy or SciPy "
+    "(tests/golden). The error is the\n"
     "largest in any case as a share of the tolerance of the specification; 0 is exact. On devices the same cases are\n"
-    "compared with the reference: PASS where the device ran every step, HOST where the host helped (on the CPU: f64, and what\n"
-    "has no kernel yet; on GPUs: what docs/vulkan.md lists). `gpu` is the emulated GPU, which runs the kernels of all GPUs on the\n"
+    "compared with the reference: PASS where the device ran every step, HOST where the host helped (on the CPU: "
+    "f64, and what\n"
+    "has no kernel yet; on GPUs: what docs/vulkan.md lists). `gpu` is the emulated GPU, which runs the kernels of "
+    "all GPUs on the\n"
     "host. The null device computes nothing. Made by\n"
     "`RLX_COVERAGE=docs/coverage.md build/release/tests/test_conform`.\n\n"
-    "| op | cases | reference | largest error | cpu | gpu | null | result types |\n|---|---|---|---|---|---|---|---|\n");
+    "| op | cases | reference | largest error | cpu | gpu | null | result types |\n"
+    "|---|---|---|---|---|---|---|---|\n");
   size_t cases = 0;
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++) {
     const coverage *row = &table_rows[op];
@@ -174,7 +181,7 @@ static void write_table(FILE *to) {
   fprintf(to, "\n%zu cases of %d ops.\n", cases, RLX_OP_COUNT - 1);
 }
 
-/* ---- the rule itself ---- */
+/* ---- the tolerance ---- */
 
 static rlx_tolerance rule_of(const char *inputs, const char *expr, bool rounded) {
   rlx_graph *g = NULL;
@@ -185,7 +192,7 @@ static rlx_tolerance rule_of(const char *inputs, const char *expr, bool rounded)
   return t;
 }
 
-/* SPEC section 8: 1e-4, times sqrt(K) in a single element of what a matrix product makes; the whole to a tenth of 1e-4. */
+/* SPEC section 8: 1e-4, times sqrt(K) for a single element of a matrix product; the whole tensor to a tenth of 1e-4. */
 TEST(tolerance_of_products) {
   static const char *const depth_64[][2] = {
     {"a: f32[3,64]; b: f32[64,5]", "matmul(%a, %b)"},
@@ -209,7 +216,7 @@ TEST(tolerance_of_products) {
         2e-2);
 }
 
-/* Of act(a) b with b about 100: an element with a near 0 may be off by the error of a times 100, and no more than that. */
+/* For act(a) b with b about 100: an element with a near 0 may be off by the error of a times 100, but no more. */
 TEST(tolerance_of_factors_near_zero) {
   enum { N = 100 };
   float r[N], y[N];
@@ -219,16 +226,16 @@ TEST(tolerance_of_factors_near_zero) {
   found.data = y;
   rlx_tolerance t = rule_of("x: f32[3,64]; g: f32[64,5]; u: f32[64,5]", "fused_gate_up(%x, %g, %u)", false);
   double error;
-  CHECK(t.size_of == SIZE_MAX);
+  CHECK(t.rms_group == SIZE_MAX);
   CHECK_OK(rlx_compare(&found, &want, t, &error));
-  y[7] = 0.5f + 0.2f; /* too much for the whole, 1e-5 of 1000 in the mean */
+  y[7] = 0.5f + 0.2f; /* too much for the whole tensor: 1e-5 of 1000 on average */
   CHECK_FAILS(rlx_compare(&found, &want, t, &error), RLX_INVALID, "the whole tensor");
   y[7] = 0.5f + 2.0f;
   CHECK_FAILS(rlx_compare(&found, &want, t, &error), RLX_INVALID, "element 7");
 }
 
-/* Of a convolution: one filter's results are thousands, the other's about 1. Near 0 the first may be off by a share of the
- * thousands, the second by none of it. */
+/* For a convolution where one filter's results are in the thousands, the other's about 1: near 0 the first may be off
+ * relative to the thousands, the second may not. */
 TEST(tolerance_of_sums_near_zero) {
   enum { PLANE = 64 };
   float r[2 * PLANE], y[2 * PLANE];

@@ -1,6 +1,6 @@
-/* Casts between f32 and the 16-bit floats on every bit pattern, on the CPU in every instruction set and on the emulated GPU: each
- * f16 and bf16 widened, and rounded to from f32 at every boundary between two of them (base/half.h, which test_half checks, says
- * what is right). RLX_TEST_DEVICES names other devices. */
+/* Casts between f32 and the 16-bit floats on every bit pattern, on the CPU in every instruction set and on the emulated
+ * GPU: each f16 and bf16 widened, and rounding from f32 at every boundary between two of them. base/half.h, which
+ * test_half checks, is the expected result. RLX_TEST_DEVICES names other devices. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { PATTERNS = 65536 };
 static bool same_f32(float a, float b) { return rlx_f32_bits(a) == rlx_f32_bits(b) || (isnan(a) && isnan(b)); }
 
 static bool is_nan_16(bool is_f16, uint16_t h) {
-  return is_f16 ? (h & 0x7fff) > 0x7c00 : (h & 0x7fff) > 0x7f80; /* which NaN is not promised */
+  return is_f16 ? (h & 0x7fff) > 0x7c00 : (h & 0x7fff) > 0x7f80; /* the payload of a NaN is not specified */
 }
 
 static float widened(bool is_f16, uint16_t h) { return is_f16 ? rlx_f16_to_f32(h) : rlx_bf16_to_f32(h); }
@@ -46,11 +46,11 @@ static void check_widening(rlx_session *s, const char *device, bool is_f16) {
   rlx_executable_destroy(e);
 }
 
-/* Number k of those around pattern h: itself, the middle between it and the next, and their neighbours. */
+/* Value k of those around pattern h: itself, the midpoint between it and the next, and their neighbours. */
 static float around(bool is_f16, uint16_t h, int k) {
   uint32_t bits = rlx_f32_bits(widened(is_f16, h)), next = rlx_f32_bits(widened(is_f16, (uint16_t)(h + 1)));
-  uint32_t middle =
-    bits + (next - bits) / 2; /* patterns of one exponent lie evenly; across two it is still a tie or near it */
+  /* Patterns of one exponent are evenly spaced; across two exponents this is still a tie or near it. */
+  uint32_t middle = bits + (next - bits) / 2;
   static const int steps[3] = {-1, 0, 1};
   return rlx_f32_from_bits((k < 3 ? bits : middle) + (uint32_t)steps[k % 3]);
 }

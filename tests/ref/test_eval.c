@@ -1,7 +1,7 @@
-/* The evaluator: values by name, states over runs, symbols from shapes, loops, cancelling, and every bad call.
+/* The evaluator: values by name, states over runs, symbols from shapes, loops, cancelling, and every invalid call.
  *
- * What each op computes is the conformance tests' matter. Here a custom op that counts its calls shows how often the
- * evaluator runs what: nothing that is not needed, and nothing in a loop that does not change. */
+ * The conformance tests check what each op computes. Here a custom op that counts its calls shows what the evaluator
+ * runs and how often: no dead nodes, and loop-invariant nodes once. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define F32(shape_, ...) VALUE(RLX_F32, shape_, (const float[]){__VA_ARGS__})
 #define I32(shape_, ...) VALUE(RLX_I32, shape_, (const int32_t[]){__VA_ARGS__})
 
-/* Element i of an output or state of f32; a number no test uses if there is none. */
+/* Element i of an f32 output or state; a value that no test uses if there is none. */
 static float element(const rlx_evaluator *e, const char *name, size_t i) {
   rlx_tensor t;
   if (rlx_evaluator_get(e, name, &t) || t.dtype != RLX_F32 || (i + 1) * sizeof(float) > t.bytes) return -12345;
@@ -34,7 +34,7 @@ static float element(const rlx_evaluator *e, const char *name, size_t i) {
         FAIL("%s[%zu] is %g, expected %g", (name), k_, (double)element((e), (name), k_), (double)expected_[k_]); \
   } while (0)
 
-/* Ends g, takes it over into an evaluator. */
+/* Finishes g and moves it into an evaluator. */
 static rlx_status evaluator_of(rlx_graph *g, rlx_evaluator **out) {
   *out = NULL;
   rlx_status s = rlx_graph_finish(g);
@@ -50,7 +50,7 @@ static rlx_status evaluator_of_text(const char *text, rlx_evaluator **out) {
   return evaluator_of(g, out);
 }
 
-/* By way of its text, in which nodes that shared a sub-graph have one each. */
+/* Through the text form, in which nodes that shared a sub-graph have one each. */
 static rlx_status evaluator_of_printed(rlx_graph *g, rlx_evaluator **out) {
   char *text = NULL;
   *out = NULL;
@@ -62,7 +62,7 @@ static rlx_status evaluator_of_printed(rlx_graph *g, rlx_evaluator **out) {
   return s;
 }
 
-/* The custom ops: "test.count" copies its input and counts; "test.fail" fails when it is run. */
+/* The custom ops: "test.count" copies its input and counts its calls; "test.fail" fails when it runs. */
 static int n_calls;
 
 static rlx_status same_shape(rlx_custom_call *call) {
@@ -86,7 +86,7 @@ __attribute__((constructor)) static void register_ops(void) {
   if (rlx_custom_register(&count) || rlx_custom_register(&fail)) puts(rlx_message());
 }
 
-/* ---- bad calls ---- */
+/* ---- invalid calls ---- */
 
 static const char adder[] =
   "graph { %x = input \"x\" : f32[2]; %w = param \"w\" : f32[2]; %b = input \"b\" : bool[2]; %s = state \"s\" : "
@@ -181,7 +181,7 @@ TEST(a_value_is_copied_and_stays) {
   CHECK_OK(rlx_evaluator_get(e, "n", &n));
   CHECK(n.dtype == RLX_BOOL && ((uint8_t *)n.data)[0] == 1 && ((uint8_t *)n.data)[1] == 0);
   CHECK_OK(rlx_evaluator_set(e, "x", F32(RLX_DIMS(2), 3, 4)));
-  CHECK_VALUES(e, "y", 11, 22); /* until the next run */
+  CHECK_VALUES(e, "y", 11, 22); /* unchanged until the next run */
   CHECK_OK(rlx_evaluator_run(e));
   CHECK_VALUES(e, "y", 13, 24);
   rlx_evaluator_destroy(e);
@@ -205,7 +205,7 @@ TEST(inputs_and_constants_may_be_outputs) {
   rlx_evaluator_destroy(e);
 }
 
-/* An empty result is there at once, however long the axes beside the empty one are. */
+/* An empty result is computed at once, however long its other axes are. */
 TEST(empty_values_are_values) {
   rlx_evaluator *e;
   rlx_tensor y;
@@ -254,7 +254,7 @@ TEST(a_chain_a_million_deep_runs) {
 
 /* ---- states ---- */
 
-/* A ring of three rows: each run writes x at `at`, gives the state before and after. */
+/* A ring of three rows: each run writes x at `at` and outputs the state before and after. */
 static const char ring[] = "graph { %s = state \"s\" : f32[3]; %x = input \"x\" : f32[1]; %at = input \"at\" : i32[]\n"
                            "%u = update(%s, %x, %at); %before = neg(%s); %sum = reduce_sum(%u)\n"
                            "output \"before\" = %before; output \"sum\" = %sum }";
@@ -284,7 +284,7 @@ TEST(states_live_from_run_to_run) {
   CHECK_VALUES(e, "s", 1, 1, 1);
   CHECK_OK(run_ring(e, 4, 0));
   CHECK_VALUES(e, "s", 4, 1, 1);
-  CHECK_OK(run_ring(other, 9, 0)); /* states are an evaluator's own */
+  CHECK_OK(run_ring(other, 9, 0)); /* each evaluator has its own states */
   CHECK_VALUES(other, "s", 9, 0, 0);
   rlx_evaluator_destroy(e);
   rlx_evaluator_destroy(other);
@@ -299,7 +299,7 @@ TEST(updates_follow_their_chain) {
     "\"old\" = %old }",
     &e));
   CHECK_OK(rlx_evaluator_set(e, "x", F32(RLX_DIMS(1), 1)));
-  CHECK_OK(rlx_evaluator_run(e)); /* b is no output's input and runs all the same */
+  CHECK_OK(rlx_evaluator_run(e)); /* b feeds no output and runs nevertheless */
   CHECK_VALUES(e, "s", 1, 0, 2);
   CHECK_VALUES(e, "old", 1, 0, 0);
   CHECK_OK(rlx_evaluator_run(e));
@@ -343,9 +343,9 @@ TEST(each_run_draws_anew) {
   CHECK_OK(rlx_evaluator_set(e, "i", I32(RLX_DIMS(1), 0)));
   CHECK_OK(rlx_evaluator_run(e));
   for (size_t i = 0; i < 4; i++) first[i] = element(e, "r", i);
-  for (size_t i = 0; i < 4; i++) CHECK(element(e, "q", i) == first[i]); /* one seed, one run: the same numbers */
+  for (size_t i = 0; i < 4; i++) CHECK(element(e, "q", i) == first[i]); /* same seed and run: the same numbers */
   CHECK_OK(rlx_evaluator_set(e, "i", I32(RLX_DIMS(1), 2)));
-  CHECK_FAILS(rlx_evaluator_run(e), RLX_INVALID, "(gather)"); /* draws nothing */
+  CHECK_FAILS(rlx_evaluator_run(e), RLX_INVALID, "(gather)"); /* a failed run does not advance the draw */
   CHECK_OK(rlx_evaluator_set(e, "i", I32(RLX_DIMS(1), 1)));
   CHECK_OK(rlx_evaluator_run(e));
   for (size_t i = 0; i < 4; i++) second[i] = element(e, "r", i);
@@ -406,10 +406,10 @@ TEST(states_follow_the_symbols) {
   CHECK_OK(rlx_evaluator_run(e));
   CHECK_VALUES(e, "s", 2, 4);
   CHECK_OK(rlx_evaluator_set(e, "x", F32(RLX_DIMS(1), 1)));
-  CHECK_OK(rlx_evaluator_run(e)); /* another size: the state begins again */
+  CHECK_OK(rlx_evaluator_run(e)); /* another size: the state is reset */
   CHECK_VALUES(e, "s", 1);
   CHECK_OK(rlx_evaluator_set(e, "s", F32(RLX_DIMS(2), 5, 5)));
-  CHECK_FAILS(rlx_evaluator_run(e), RLX_INVALID, "symbol 'B' is already"); /* one that was set has its say */
+  CHECK_FAILS(rlx_evaluator_run(e), RLX_INVALID, "symbol 'B' is already"); /* one that was set binds the symbol */
   CHECK_OK(rlx_evaluator_set(e, "x", F32(RLX_DIMS(2), 1, 2)));
   CHECK_OK(rlx_evaluator_run(e));
   CHECK_VALUES(e, "s", 6, 7);
@@ -438,7 +438,7 @@ TEST(only_the_branch_taken_runs) {
   rlx_evaluator_destroy(e);
 }
 
-/* Carried: a count and a total; the third value does not change, and what depends on it alone is computed once. */
+/* Carried: a count and a total. The third value is loop-invariant, and what depends only on it is computed once. */
 static rlx_status make_loop(int64_t max_trips, bool through_text, rlx_evaluator **out) {
   rlx_graph *cond, *body, *g;
   *out = NULL;
@@ -470,11 +470,11 @@ static void check_kept(bool through_text) {
   rlx_evaluator *e;
   CHECK_OK(make_loop(0, through_text, &e));
   CHECK_OK(rlx_evaluator_set(e, "t", F32(RLX_DIMS(1), 100)));
-  for (int run = 1; run < 3; run++) { /* what is kept is kept for one run of the loop, not for the next */
+  for (int run = 1; run < 3; run++) { /* cached values last for one run of the loop */
     CHECK_OK(rlx_evaluator_set(e, "w", VALUE(RLX_F32, RLX_DIMS(1), (const float[]){(float)run})));
     n_calls = 0;
     CHECK_OK(rlx_evaluator_run(e));
-    CHECK_EQ_INT(n_calls, 1); /* five trips, and two nodes that share them */
+    CHECK_EQ_INT(n_calls, 1); /* five iterations, and two nodes that share them */
     CHECK_VALUES(e, "i", 5);
     CHECK_VALUES(e, "t", 100 + 5 * 2 * (float)run);
   }
@@ -587,7 +587,7 @@ TEST(an_endless_loop_can_be_stopped) {
   rlx_evaluator_destroy(e);
 }
 
-/* ---- memory that runs out ---- */
+/* ---- out of memory ---- */
 
 static rlx_status run_ring_twice(void *user) {
   (void)user;
@@ -634,7 +634,7 @@ TEST(evaluation_survives_failing_allocations) {
   CHECK_OK(alloc_sweep(run_template, NULL));
 }
 
-/* A run that runs out of memory changes nothing either. */
+/* A run that runs out of memory changes nothing. */
 TEST(states_survive_a_run_without_memory) {
   rlx_evaluator *e;
   CHECK_OK(evaluator_of_text(ring, &e));

@@ -1,6 +1,6 @@
-/* Element-wise ops, norms, reductions and the ops that order: what their rules say of open sizes and refuse, and the
- * corners that goldens cannot show (exact rounding, integers at their limits). The values they compute in general are
- * the conformance cases' business. */
+/* Element-wise ops, norms, reductions and the ops that order: what shape inference gives for open sizes and rejects,
+ * and edge cases that goldens cannot show (exact rounding, integers at their limits). The conformance cases check
+ * values in general. */
 #include <math.h>
 
 #include "faults.h"
@@ -126,7 +126,7 @@ TEST(integers_at_their_limits) {
   CHECK_EQ_INT(rlx_scalar_abs_i(INT64_MIN), INT64_MIN);
 }
 
-/* The table has functions for exactly what the op table calls element-wise families. */
+/* The table has functions for exactly the element-wise families of the op table. */
 TEST(scalars_by_op) {
   for (uint32_t op = 1; op < RLX_OP_COUNT; op++) {
     const rlx_op_table_row *row = rlx_op_table_get((rlx_op)op);
@@ -145,7 +145,7 @@ TEST(scalars_by_op) {
 
 /* ---- rounding ---- */
 
-/* A kernel on vectors of one type, called directly. */
+/* Calls a kernel directly, on vectors of one dtype. */
 static rlx_status call_kernel(rlx_op op, const void *attrs, rlx_tensor *in, uint32_t n_in, rlx_tensor *out) {
   const rlx_tensor *inputs[3] = {&in[0], &in[1], &in[2]};
   rlx_node_rec node = {.op = op, .n_in = n_in, .attrs = attrs, .type = {out->dtype, out->shape}};
@@ -159,8 +159,8 @@ static rlx_status call_kernel(rlx_op op, const void *attrs, rlx_tensor *in, uint
   ((rlx_tensor){             \
     .dtype = (type), .shape = RLX_DIMS(sizeof(values) / sizeof *(values)), .data = (values), .bytes = sizeof(values)})
 
-/* 1 + 2^-11 + 2^-24 is half-way between two floats; what is added is far below a double's last place. Rounding the sum
- * to double first and then to float would take all four to even. */
+/* 1 + 2^-11 + 2^-24 is half-way between two floats; what is added is far below an f64's last bit. Rounding the sum to
+ * f64 first and then to f32 would round all four to even. */
 TEST(fma_rounds_once) {
   float a[4], b[4], c[4] = {0x1p-80f, -0x1p-80f, 0x1p-149f, 0}, y[4];
   for (int i = 0; i < 4; i++) a[i] = b[i] = 1 + 0x1p-12f;
@@ -178,7 +178,7 @@ TEST(fma_agrees_with_fmaf) {
   uint32_t random = 1;
   float *all[3] = {a, b, c};
   for (int k = 0; k < 3; k++)
-    for (int i = 0; i < N; i++) { /* any bits: infinities, NaN and sub-normals among them; every other near 1 */
+    for (int i = 0; i < N; i++) { /* any bits, including infinities, NaN and subnormals; every other near 1 */
       random = random * 1664525u + 1013904223u;
       uint32_t bits = i % 2 ? random : 0x3f800000u | (random >> 12);
       memcpy(&all[k][i], &bits, sizeof bits);
@@ -193,7 +193,7 @@ TEST(fma_agrees_with_fmaf) {
   }
 }
 
-/* Through a double an i64 would be rounded twice. */
+/* Through an f64 an i64 would be rounded twice. */
 TEST(cast_of_integers_rounds_once) {
   int64_t x[4] = {(INT64_C(1) << 62) + (INT64_C(1) << 38) + 1, (INT64_C(1) << 62) + (INT64_C(1) << 38), INT64_MIN,
                   INT64_MAX};
@@ -213,7 +213,7 @@ TEST(leaves_have_no_kernel) {
 
 /* ---- regions ---- */
 
-/* A chain has the same bits one by one and as a region: each step is rounded to its own type. */
+/* A chain has the same bits node by node and as a region: each step is rounded to its own dtype. */
 TEST(a_region_has_the_bits_of_its_chain) {
 #define CHAIN \
   "%1 = mul(%a, %b); %2 = exp(%1); %3 = cast(%2) {to=bf16}; %4 = silu(%3); %5 = cast(%4) {to=f16}; %y = div(%5, %b)"

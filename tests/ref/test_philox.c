@@ -1,5 +1,5 @@
-/* Philox against the authors' known answers, and the random ops built on it: what draws they use, how the numbers are
- * spread, which tokens may be sampled. */
+/* Philox against the authors' known answers, and the random ops built on it: the draw numbers they use, the
+ * distribution of their values, which tokens may be sampled. */
 #include "base/philox.h"
 
 #include <math.h>
@@ -74,7 +74,7 @@ TEST(numbers_are_spread_as_they_should) {
   rlx_tensor_deinit(&y);
 }
 
-/* How often each of the four tokens with logits log 1 .. log 4 comes up in 8,000 rows. */
+/* How often each of the four tokens with logits log 1 .. log 4 is sampled in 8,000 rows. */
 static rlx_status count_tokens(const char *attrs, unsigned count[4]) {
   char expr[256];
   snprintf(expr, sizeof expr,

@@ -1,5 +1,5 @@
-/* What the rules of sequence models and random ops refuse, and that they do so on templates too. Their values are
- * checked by the conformance cases. */
+/* What shape inference of sequence models and random ops rejects, including on templates. The conformance cases check
+ * values. */
 #include "rules.h"
 #include "test.h"
 
@@ -67,7 +67,7 @@ TEST(rules_refuse) { CHECK_RULES(refused); }
 TEST(templates_give_what_they_know) {
   static const rule rules[] = {
     {"x: f32[S,B,3]; a: f32[4,3]; b: f32[4,4]", "rnn(%x, _, %a, %b) {hidden=4, bias=false}", "f32[S,B,4]", NULL},
-    /* the length is a symbol in x and a number in b: the number is the better answer */
+    /* the length is a symbol in x and a number in b: the number is the more precise one */
     {"x: f32[B,L,H,6]; t: f32[2,5,H]; a: f32[H]; b: f32[2,5,1,3]", "mamba2(%x, %t, %a, %b, %b)", "f32[2,5,H,6]", NULL},
     {"x: f32[B,L,H,6]; t: f32[3,5,H]; a: f32[H]; b: f32[2,5,1,3]", "mamba2(%x, %t, %a, %b, %b)", NULL, "input 3 (b)"},
     {"x: f32[B,C,L]; w: f32[C,K]", "causal_conv(%x, %w) {out=state}", "f32[B,C,?]", NULL},

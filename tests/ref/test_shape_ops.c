@@ -1,5 +1,5 @@
-/* Shape and indexing ops: what their rules say about open sizes, what they refuse, and what a run refuses. The values
- * they compute are the conformance cases' business. */
+/* Shape and indexing ops: what shape inference gives for open sizes and rejects, and what a run rejects. The
+ * conformance cases check values. */
 #include "faults.h"
 #include "ir/slice.h"
 #include "rules.h"
@@ -162,7 +162,7 @@ TEST(rules_of_indexing) {
 }
 // clang-format on
 
-/* Numbers that only a program can pass: below every size, where symbols are encoded. */
+/* Values that only a program can pass: below every size, where symbols are encoded. */
 TEST(attributes_that_look_like_symbols) {
   static const int64_t odd[] = {INT64_MIN, INT64_MIN + 1, INT64_MIN + 77};
   for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
@@ -235,7 +235,7 @@ TEST(slices_name_the_elements_that_a_walk_meets) {
     for (size_t k = 0; k < N_ENDS * N_ENDS * N_STEPS; k++) {
       int64_t start = ends[k % N_ENDS], stop = ends[k / N_ENDS % N_ENDS], step = steps[k / N_ENDS / N_ENDS];
       rlx_slice_axis s = rlx_slice_axis_of(start, stop, step, n);
-      /* An element belongs to the slice if it is inside both ends and a whole number of steps from the first. */
+      /* An element belongs to the slice if it is inside both ends and an integral number of steps from the first. */
       int64_t from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop, count = 0, first = -1;
       for (int64_t j = 0; j < n; j++) {
         int64_t i = step > 0 ? j : n - 1 - j;
@@ -254,7 +254,7 @@ TEST(slices_name_the_elements_that_a_walk_meets) {
 TEST(borders_follow_their_mode) {
   for (int64_t n = 1; n <= 4; n++) {
     for (int64_t at = -13; at <= 13; at++) {
-      /* Walk one place at a time from the middle, turning at the ends. */
+      /* Step one position at a time from the middle and reverse at the ends. */
       int64_t reflected = 0, wrapped = 0, direction = at < 0 ? -1 : 1, heading = direction;
       for (int64_t k = 0; k != at; k += direction) {
         if (n > 1 && (reflected + heading < 0 || reflected + heading >= n)) heading = -heading;
@@ -281,7 +281,7 @@ static rlx_status run_with_index(const char *leaves, const char *node, int32_t i
 TEST(indices_out_of_range_are_errors) {
   static const struct {
     const char *leaves, *node;
-    int32_t lo, hi; /* the least and largest index that is right */
+    int32_t lo, hi; /* the smallest and the largest valid index */
   } calls[] = {
     {"x: f32[3,2]; i: i32[2]", "gather(%x, %i)", -3, 2},
     {"x: f32[2,5]; i: i32[]", "gather(%x, %i) {axis=1}", -5, 4},

@@ -1,8 +1,8 @@
-/* NaN, infinities, minus zero and denormals through every op: the conformance cases again, with such a number planted into each
- * float input in turn, on the CPU in every instruction set and on the emulated GPU. What comes out must be what comes out of
- * the reference, NaN and infinities in the same places. RLX_TEST_DEVICES names other devices.
+/* NaN, infinities, minus zero and denormals through every op: the conformance cases again, with such a value written
+ * into each float input in turn, on the CPU in every instruction set and on the emulated GPU. The result must be that
+ * of the reference, with NaN and infinities at the same positions. RLX_TEST_DEVICES names other devices.
  *
- * Where ops differ, and why, is the table `exceptions`. */
+ * The table `exceptions` lists where ops differ, and why. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum { MAX_DEVICES = 8, MAX_ELEMENTS = 1000, MAX_ELEMENTS_EMULATED = 200 };
 typedef struct device {
   const char *name;
   rlx_session *session;
-  rlx_executable *executable; /* of the case at hand */
+  rlx_executable *executable; /* of the current case */
 } device;
 
 static device devices[MAX_DEVICES];
@@ -44,12 +44,12 @@ static void close_devices(void) {
   n_devices = 0;
 }
 
-/* ---- what is planted ---- */
+/* ---- special values ---- */
 
 typedef struct special {
   const char *name;
-  double value; /* of f32 */
-  double half;  /* of f16 */
+  double value; /* for f32 */
+  double half;  /* for f16 */
 } special;
 
 static const special specials[] = {
@@ -63,7 +63,7 @@ enum { N_SPECIALS = sizeof specials / sizeof *specials };
 
 static bool is_planted(rlx_dtype t) { return t == RLX_F32 || t == RLX_F16 || t == RLX_BF16 || t == RLX_C64; }
 
-/* Into one element, which depends on the case; of a c64, into one of its parts. */
+/* Writes it into one element, which depends on the case; for c64 into one of its parts. */
 static void plant(rlx_tensor *t, const special *s, size_t salt) {
   size_t n = rlx_tensor_count(t);
   rlx_tensor parts = *t;
@@ -71,12 +71,12 @@ static void plant(rlx_tensor *t, const special *s, size_t salt) {
   rlx_store(&parts, (salt * 7919 + 5) % n, t->dtype == RLX_F16 ? s->half : s->value);
 }
 
-/* ---- exceptions: the docs of the ops say the same ---- */
+/* ---- exceptions: as documented for the ops ---- */
 
 typedef enum measure {
   AS_REFERENCE,
-  MAY_SPREAD, /* what is not finite there is not finite here; besides, more may be NaN */
-  SOME,       /* something that is not finite comes out */
+  MAY_SPREAD, /* what is non-finite in the reference is so here; further elements may be NaN */
+  SOME,       /* the result contains a non-finite value */
   SKIPPED
 } measure;
 
@@ -86,22 +86,22 @@ typedef struct exception {
 } exception;
 
 static const exception exceptions[] = {
-  /* A weight that meets the zeros of the padding, or between the elements: 0 times NaN. */
+  /* A weight is multiplied by the zeros of the padding, or between the elements: 0 times NaN. */
   {"conv", "w", "NaN inf -inf", MAY_SPREAD},
   {"conv_transpose", "w", "NaN inf -inf", MAY_SPREAD},
   {"fused_conv_bias_act", "w", "NaN inf -inf", MAY_SPREAD},
   {"causal_conv", "w", "NaN inf -inf", MAY_SPREAD},
-  /* Fast transforms leave out products with 0 and 1 that the definition has. */
+  /* Fast transforms omit products with 0 and 1 that the definition contains. */
   {"fft", "", "NaN inf -inf", SOME},
   {"ifft", "", "NaN inf -inf", SOME},
   {"rfft", "", "NaN inf -inf", SOME},
   {"irfft", "", "NaN inf -inf", SOME},
   {"stft", "", "NaN inf -inf", SOME},
-  /* A factor of 1e-39 makes an angle of 1e39, whose sine is nothing that f32 could say. */
+  /* A factor of 1e-39 gives an angle of 1e39, whose sine is meaningless in f32. */
   {"rope", "f", "denormal", SKIPPED},
   {"fused_norm_rope", "f", "denormal", SKIPPED},
   {"fused_rope_update", "f", "denormal", SKIPPED},
-  /* Whether -0 is less than a bound of 0 is left open: the one device says so, the other takes them as equal. */
+  /* Whether -0 is less than a bound of 0 is not specified: devices may treat them as equal. */
   {"clamp", "", "-0", SKIPPED},
 };
 
@@ -114,7 +114,7 @@ static measure measure_of(const char *op, const char *leaf, const special *s) {
   return AS_REFERENCE;
 }
 
-/* Cases that hold such numbers, or the largest there are, already: two of them may meet in another order. */
+/* Cases that already contain such values, or the largest: two of them may be combined in another order. */
 static bool is_special_already(const rlx_case *c) {
   return strstr(c->inputs, "special") || strstr(c->name, "special") || strstr(c->name, "far");
 }
@@ -128,7 +128,7 @@ static size_t n_runs; /* of all ops */
 
 static bool is_float(rlx_dtype t) { return rlx_dtype_is_float(t) || t == RLX_C64; }
 
-/* How many are not finite. */
+/* The number of non-finite elements. */
 static size_t count_odd(const rlx_tensor *t) {
   rlx_tensor parts = *t;
   size_t n = rlx_tensor_count(t) * (t->dtype == RLX_C64 ? 2 : 1), count = 0;
@@ -164,7 +164,7 @@ static rlx_status run_on(device *d, const rlx_case_built *b, const rlx_tensor *w
   return s;
 }
 
-/* All run as often as the reference: draws of random numbers count runs. */
+/* All run as often as the reference, as random ops depend on the number of runs. */
 static void run_planted(rlx_op op, const rlx_case *c, rlx_case_built *b, rlx_evaluator *e, size_t leaf,
                         const special *s, counts *n) {
   measure how = measure_of(rlx_op_table_get(op)->name, b->names[leaf], s);

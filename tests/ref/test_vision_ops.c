@@ -1,5 +1,5 @@
-/* Vision and signal ops: the window arithmetic against counting by hand, what the rules say about open sizes, what they
- * refuse, and long transforms there and back. Single values are the conformance cases' business. */
+/* Vision and signal ops: the window arithmetic against counting, what shape inference gives for open sizes and rejects,
+ * and long transforms forward and back. The conformance cases check values. */
 #include <math.h>
 
 #include "faults.h"
@@ -8,19 +8,19 @@
 #include "rules.h"
 #include "test.h"
 
-/* ---- windows, counted ---- */
+/* ---- windows, by counting ---- */
 
-/* The window of one spatial axis, as an attribute reader sees it. */
+/* The window of one spatial axis, from attributes. */
 static rlx_status window_1d(int64_t kernel, int64_t stride, int64_t dilation, int64_t lo, int64_t hi,
                             rlx_conv_window *w) {
   rlx_dims s = RLX_DIMS(stride), d = RLX_DIMS(dilation), l = RLX_DIMS(lo), h = RLX_DIMS(hi);
   return rlx_window_read(&s, &d, &l, &h, &kernel, 1, w);
 }
 
-/* Places found by sliding: the whole window inside the padded input, or with ceil its start inside input and near
- * padding, as long as the last place before was needed to reach the end. */
-static int64_t count_places(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t lo, int64_t hi,
-                            bool ceil) {
+/* Positions found by sliding: the whole window inside the padded input; or with ceil its start inside the input and the
+ * leading padding, as long as the previous window does not reach the end. */
+static int64_t count_positions(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t lo, int64_t hi,
+                               bool ceil) {
   int64_t n = 0, padded = in + lo + hi, last_end = -1;
   for (int64_t start = 0; start < padded; start += stride) {
     int64_t end = start + dilation * (kernel - 1);
@@ -36,7 +36,7 @@ static void check_window(const int64_t v[6]) {
   CHECK_OK(window_1d(kernel, stride, dilation, lo, hi, &w));
   int64_t reach = dilation * (kernel - 1);
   for (int ceil = 0; ceil < 2; ceil++) {
-    if (ceil && (lo > reach || hi > reach)) continue; /* pools refuse such padding */
+    if (ceil && (lo > reach || hi > reach)) continue; /* pooling rejects such padding */
     int64_t places, first, end;
     rlx_status s = rlx_window_out(&w, 2, in, ceil, &places);
     if (in + lo + hi <= reach) {
@@ -44,7 +44,7 @@ static void check_window(const int64_t v[6]) {
       continue;
     }
     CHECK_OK(s);
-    CHECK_EQ_INT(places, count_places(in, kernel, stride, dilation, lo, hi, ceil));
+    CHECK_EQ_INT(places, count_positions(in, kernel, stride, dilation, lo, hi, ceil));
     for (int64_t o = 0; o < places; o++) {
       rlx_window_taps(&w, 2, o, in, &first, &end);
       CHECK(0 <= first && first <= end && end <= kernel);
@@ -67,7 +67,7 @@ TEST(windows_agree_with_counting) {
   }
 }
 
-/* A transposed convolution undoes the sizes of a convolution, up to the remainder that output_pad gives back. */
+/* A transposed convolution inverts the sizes of a convolution, up to the remainder that output_pad restores. */
 TEST(transposed_windows_invert_windows) {
   for (int64_t in = 1; in < 12; in++)
     for (int64_t kernel = 1; kernel < 5; kernel++)
@@ -117,21 +117,26 @@ TEST(rules_of_convolutions) {
     {"x: f32[1,3,5]; w: f32[2,3,3]", "conv(%x, %w) {groups=2}", NULL, "2 groups do not divide the 3 input channels"},
     {"x: f32[1,4,5]; w: f32[3,2,3]", "conv(%x, %w) {groups=2}", NULL, "2 groups do not divide the 3 output channels"},
     {"x: f32[1,3,5]; w: f32[2,3,3]", "conv(%x, %w) {pad_lo=[" HUGE_INT "]}", NULL, "too large to add up"},
-    {"x: f32[1,3,5]; w: f32[2,3,3]", "conv(%x, %w) {pad_lo=[" HUGE_INT "], pad_hi=[" HUGE_INT "]}", NULL, "too large to add up"},
+    {"x: f32[1,3,5]; w: f32[2,3,3]", "conv(%x, %w) {pad_lo=[" HUGE_INT "], pad_hi=[" HUGE_INT "]}", NULL,
+                                     "too large to add up"},
     {"x: f32[1,3,5]; w: f32[2,3,3]", "conv(%x, %w) {dilation=[" HUGE_INT "]}", NULL, "too large to add up"},
     {"x: f32[1,3,5]; w: f32[2,3,3]", "conv(%x, %w) {stride=[" HUGE_INT "]}", NULL, "too large to add up"},
-    {"x: f32[1,3,5]; w: f32[2,3,3]", "conv(%x, %w) {pad_lo=[4611686018427387904]}", NULL, "f32[1,2,4611686018427387907] overflows"},
+    {"x: f32[1,3,5]; w: f32[2,3,3]", "conv(%x, %w) {pad_lo=[4611686018427387904]}", NULL,
+                                     "f32[1,2,4611686018427387907] overflows"},
 
     {"x: f32[N,3,H]; w: f32[3,8,3]", "conv_transpose(%x, %w) {pad_lo=[1], pad_hi=[1]}", "f32[N,8,H]", NULL},
     {"x: f32[N,4,H]; w: f32[4,O,3]", "conv_transpose(%x, %w) {stride=[2], groups=2}", "f32[N,?,?]", NULL},
-    {"x: f32[N,4,5]; w: f32[4,3,3]", "conv_transpose(%x, %w) {stride=[2], groups=2, output_pad=[1]}", "f32[N,6,12]", NULL},
+    {"x: f32[N,4,5]; w: f32[4,3,3]", "conv_transpose(%x, %w) {stride=[2], groups=2, output_pad=[1]}", "f32[N,6,12]",
+                                     NULL},
     {"x: f32[1,1,1]; w: f32[1,1,2]", "conv_transpose(%x, %w) {pad_lo=[1], pad_hi=[1]}", "f32[1,1,0]", NULL},
-    {"x: f32[1,1,1]; w: f32[1,1,2]", "conv_transpose(%x, %w) {pad_lo=[2], pad_hi=[1]}", NULL, "cut more than the 2 elements"},
+    {"x: f32[1,1,1]; w: f32[1,1,2]", "conv_transpose(%x, %w) {pad_lo=[2], pad_hi=[1]}", NULL,
+                                     "cut more than the 2 elements"},
     {"x: f32[1,1,0]; w: f32[1,1,2]", "conv_transpose(%x, %w)", NULL, "spatial axis 0 is empty"},
     {"x: f32[1,3,5]; w: f32[2,3,3]", "conv_transpose(%x, %w)", NULL, "input 1 (w) is [2,3,3] but must be"},
     {"x: f32[1,2,5]; w: f32[2,3,3]", "conv_transpose(%x, %w) {output_pad=[1]}", NULL, "output_pad 1 on spatial axis 0"},
     {"x: f32[1,2,5]; w: f32[2,3,3]", "conv_transpose(%x, %w) {stride=[2], output_pad=[-1]}", NULL, "output_pad -1"},
-    {"x: f32[1,2,5]; w: f32[2,3,3]", "conv_transpose(%x, %w) {output_pad=[0,0]}", NULL, "output_pad [0,0] must be empty"},
+    {"x: f32[1,2,5]; w: f32[2,3,3]", "conv_transpose(%x, %w) {output_pad=[0,0]}", NULL,
+                                     "output_pad [0,0] must be empty"},
     {"x: f32[1,2,5]; w: f32[2,3,3]", "conv_transpose(%x, %w) {groups=3}", NULL, "do not divide"},
     {"x: f32[1,0,5]; w: f32[0,3,3]", "conv_transpose(%x, %w) {groups=" HUGE_INT "}", NULL, "too many"},
     {"x: f32[1,2,5]; w: f32[2,3,3]; b: f32[4]", "conv_transpose(%x, %w, %b)", NULL, "must be [3]"},
@@ -162,7 +167,8 @@ TEST(rules_of_pools_and_columns) {
     {"x: f32[1,1,5]", "pool_avg(%x) {kernel=[2], stride=[-1]}", NULL, "stride [-1]"},
     {"x: f32[1,1,5]", "pool_max(%x) {kernel=[" HUGE_INT "]}", NULL, "too large to add up"},
     {"x: f32[1,1,5]", "pool_max(%x) {kernel=[3], dilation=[" HUGE_INT "]}", NULL, "too large to add up"},
-    {"x: f32[1,1,5]", "pool_max(%x) {kernel=[2], dilation=[" HUGE_INT "], pad_lo=[" HUGE_INT "], ceil=true}", NULL, "too large to add up"},
+    {"x: f32[1,1,5]", "pool_max(%x) {kernel=[2], dilation=[" HUGE_INT "], pad_lo=[" HUGE_INT "], ceil=true}", NULL,
+                      "too large to add up"},
 
     {"x: i8[N,C,H,W]", "im2col(%x) {kernel=[3,3], pad_lo=[1,1], pad_hi=[1,1]}", "i8[N,?,?]", NULL},
     {"x: c64[N,2,3,3]", "im2col(%x) {kernel=[2,2]}", "c64[N,8,4]", NULL},
@@ -171,7 +177,8 @@ TEST(rules_of_pools_and_columns) {
     {"x: f32[1,2,3,3]", "im2col(%x)", NULL, "kernel [] must have one number for each of 2"},
     {"x: f32[1,2,3,3]", "im2col(%x) {kernel=[4,1]}", NULL, "does not fit"},
     {"x: f32[1,2,3,3]", "im2col(%x) {kernel=[" HUGE_INT ",1]}", NULL, "too large to add up"},
-    {"x: f32[1,8,3,3]", "im2col(%x) {kernel=[2000000000,2000000000], pad_lo=[2000000000,2000000000]}", NULL, "too many columns"},
+    {"x: f32[1,8,3,3]", "im2col(%x) {kernel=[2000000000,2000000000], pad_lo=[2000000000,2000000000]}", NULL,
+                        "too many columns"},
   };
   CHECK_RULES(rules);
 }
@@ -246,18 +253,19 @@ TEST(rules_of_transforms) {
 
 /* ---- runs ---- */
 
-/* A large prime: a moment, or minutes if it were quadratic; and back where it began only if precision holds. */
+/* A large prime: takes a moment, or minutes if the algorithm were quadratic. The result is the input only if precision
+ * holds. */
 TEST(long_prime_transforms_return) {
   rlx_tensor y;
   CHECK_OK(expr_run("x: f32[200003] range(-50,50)", "%t = rfft(%x); %u = irfft(%t) {n=200003}; sub(%u, %x)", &y));
   double worst = 0;
   for (size_t i = 0; i < rlx_tensor_count(&y); i++)
-    if (!(fabs(rlx_load(&y, i)) <= worst)) worst = fabs(rlx_load(&y, i)); /* NaN too */
+    if (!(fabs(rlx_load(&y, i)) <= worst)) worst = fabs(rlx_load(&y, i)); /* NaN included */
   rlx_tensor_deinit(&y);
-  CHECK(worst > 0 && worst < 1e-3); /* the spectrum between is stored as f32 */
+  CHECK(worst > 0 && worst < 1e-3); /* the intermediate spectrum is stored as f32 */
 }
 
-/* Whole tensors of nothing beside enormous sizes: no loop and no scratch may follow the size. */
+/* Empty tensors with enormous sizes: no loop and no scratch may depend on those sizes. */
 TEST(empty_results_cost_nothing) {
   static const struct {
     const char *leaves, *node;
@@ -276,7 +284,7 @@ TEST(empty_results_cost_nothing) {
   }
 }
 
-/* A pool whose kernel is far larger than its input visits the input only. */
+/* Pooling with a kernel far larger than its input visits only the input. */
 TEST(huge_kernels_visit_the_input_only) {
   rlx_tensor y;
   CHECK_OK(expr_run("x: f32[1,1,4] values(1,5,2,4)",
