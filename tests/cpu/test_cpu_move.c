@@ -387,7 +387,7 @@ static void any_sample(uint64_t *seed, cpu_check_line *l) {
     CPU_CHECK_PICK(seed, "special", "range(-6,6)", "range(-90,90)", "values(1,0,-1,-0,1,2,0.5)", "range(0,1)"),
     CPU_CHECK_PICK(seed, "i32", "i64"));
   cpu_check_print(&l->expr, "sample(%%x, %%d) {temperature=%s, top_k=%d, top_p=%s, min_p=%s, seed=%d}",
-                  CPU_CHECK_PICK(seed, "1", "0.7", "3", "0", "1e-30", "1e30"),
+                  CPU_CHECK_PICK(seed, "1", "0.7", "3", "0", "1e-30", "1000"),
                   cpu_check_int(seed, 0, 1) ? 0 : cpu_check_int(seed, 1, 90),
                   CPU_CHECK_PICK(seed, "1", "0.9", "0.5", "0"), CPU_CHECK_PICK(seed, "0", "0.05", "1", "1e-20"),
                   cpu_check_int(seed, 0, 99));
