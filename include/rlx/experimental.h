@@ -1,5 +1,6 @@
-/* RLX: what experts use, on top of rlx.h. It is installed and works like the rest, but it follows the compiler's inside: any version may
- * change it, and the promise of rlx.h, that a program goes on running with later libraries, does not hold here. */
+/* RLX: expert functions on top of rlx.h. They are installed and tested like the rest, but follow the compiler's
+ * internals: any version may change them, and rlx.h's promise that a program keeps working with later libraries does
+ * not apply. */
 #ifndef RLX_EXPERIMENTAL_H
 #define RLX_EXPERIMENTAL_H
 
@@ -9,7 +10,7 @@
 extern "C" {
 #endif
 
-/* ---- Fused: what the compiler makes of the ops above; bias, gamma and beta or none ---- */
+/* ---- Fused ops, which the compiler makes of those in rlx.h; bias, gamma and beta or none ---- */
 typedef enum rlx_act {
   RLX_ACT_NONE = 0,
   RLX_ACT_RELU = 1,
@@ -31,16 +32,16 @@ RLX_API rlx_node rlx_op_fused_swiglu(rlx_graph *g, rlx_node gate, rlx_node up, r
 /* act(x w_gate) * (x w_up) */
 RLX_API rlx_node rlx_op_fused_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, bool trans_b,
                                       rlx_act act);
-/* The same of rms_norm(a) gamma in place of a, and of rms_norm(x) gamma in place of x; gamma or none */
+/* The same with rms_norm(a) gamma instead of a, and rms_norm(x) gamma instead of x; gamma or none */
 RLX_API rlx_node rlx_op_fused_norm_matmul(rlx_graph *g, rlx_node a, rlx_node b, rlx_node bias, rlx_node gamma,
                                           bool trans_b, rlx_act act, double eps);
 RLX_API rlx_node rlx_op_fused_norm_gate_up(rlx_graph *g, rlx_node x, rlx_node w_gate, rlx_node w_up, rlx_node gamma,
                                            bool trans_b, rlx_act act, double eps);
-/* rope(rms_norm(x) gamma), the norm of each head */
+/* rope(rms_norm(x) gamma), normalised per head */
 RLX_API rlx_node rlx_op_fused_norm_rope(rlx_graph *g, rlx_node x, rlx_node gamma, const rlx_op_rope_desc *desc,
                                         double eps);
-/* update along axis 1 with rope(rows), or with norm rope(rms_norm(rows) gamma). Of the desc: style, positions (none: those
- * that the rows have in the state), factors, n_rot and theta. */
+/* update along axis 1 with rope(rows), or, if `norm`, with rope(rms_norm(rows) gamma). Used fields of desc: style,
+ * positions (none: those that the rows have in the state), factors, n_rot and theta. */
 RLX_API rlx_node rlx_op_fused_rope_update(rlx_graph *g, rlx_node state, rlx_node rows, rlx_node at,
                                           const rlx_op_rope_desc *desc, bool norm, rlx_node gamma, double eps);
 typedef struct rlx_op_fused_attention_block_desc {
@@ -54,31 +55,31 @@ typedef struct rlx_op_fused_attention_block_desc {
 RLX_API rlx_node rlx_op_fused_attention_block(rlx_graph *g, rlx_node x, rlx_node w_qkv, rlx_node w_out,
                                               const rlx_op_fused_attention_block_desc *desc);
 
-/* A graph of element-wise ops run as one; its i-th input is xs[i]. What fusion makes. */
+/* A graph of element-wise ops executed as one; its i-th input is xs[i]. Made by fusion. */
 RLX_API rlx_node rlx_op_region(rlx_graph *g, const rlx_graph *body, const rlx_node *xs, size_t n);
 
 /* ---- Conformance: every case of every op on a session's device, against the reference ---- */
 
 typedef enum rlx_conform_result {
-  RLX_CONFORM_PASS = 0,        /* right, and the device ran all of it */
-  RLX_CONFORM_HOST = 1,        /* right, with the host's help */
-  RLX_CONFORM_UNSUPPORTED = 2, /* refused, with a reason */
+  RLX_CONFORM_PASS = 0,        /* correct, and the device ran all of it */
+  RLX_CONFORM_HOST = 1,        /* correct, but the host ran part of it */
+  RLX_CONFORM_UNSUPPORTED = 2, /* rejected, with a reason */
   RLX_CONFORM_FAIL = 3
 } rlx_conform_result;
 typedef struct rlx_conform_row {
   const char *op, *name;
   rlx_conform_result result;
-  const char *why; /* why not, or what the host had to run and why; "" where the device ran all of it */
-  double error;    /* the largest error as a share of the tolerance */
+  const char *why; /* the reason, or what the host had to run and why; "" if the device ran all of it */
+  double error;    /* the largest error as a fraction of the tolerance */
 } rlx_conform_row;
 RLX_API const char *rlx_conform_result_name(rlx_conform_result r); /* "PASS" */
-/* pattern: ops whose name has this shape (* and ? stand for any), NULL: all. fn returns true to stop: RLX_CANCELLED. */
+/* pattern: ops whose name matches (wildcards * and ?); NULL: all. fn returns true to stop: RLX_CANCELLED. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_conform(rlx_session *s, const char *pattern,
                                               bool (*fn)(void *user, const rlx_conform_row *row), void *user);
 
-/* ---- Placement: the planner's heart, for anybody's values ----------------------------------------------------- */
+/* ---- Placement: the planner's offset assignment, for any set of values ---------------------------------------- */
 
-/* A value that takes `bytes` at the times lower <= t < upper. */
+/* A value that occupies `bytes` at the times lower <= t < upper. */
 typedef struct rlx_place_item {
   int64_t lower, upper;
   uint64_t bytes;
@@ -87,26 +88,26 @@ typedef struct rlx_place_options {
   size_t struct_bytes;
   bool no_search;    /* greedy orders only */
   uint64_t align;    /* of every offset; 0: 1 */
-  uint64_t capacity; /* stop searching once the peak is not above this; 0: aim at the lower bound */
-  uint64_t budget;   /* of the search, in steps of its work, so that results do not depend on the clock; 0: a default */
+  uint64_t capacity; /* stop searching once the peak is at most this; 0: search for the lower bound */
+  uint64_t budget;   /* of the search, counted in steps so that results do not depend on the clock; 0: a default */
 } rlx_place_options;
 #define RLX_PLACE_OPTIONS_INIT RLX_SIZED(rlx_place_options)
 typedef struct rlx_place_result {
   size_t struct_bytes;
   uint64_t peak;
-  uint64_t lower_bound; /* the most bytes live at one time: no placement is below it */
+  uint64_t lower_bound; /* the maximum of bytes live at one time: no placement is below it */
   uint64_t greedy;      /* the peak of greedy-by-size alone */
-  uint64_t steps;       /* of the budget that were used */
+  uint64_t steps;       /* steps of the budget used */
 } rlx_place_result;
 #define RLX_PLACE_RESULT_INIT RLX_SIZED(rlx_place_result)
-/* Writes n offsets. The same problem gives the same offsets, always; the peak is never above greedy-by-size. A peak above
- * `capacity` is not an error of this call. options may be NULL. */
+/* Writes n offsets. The result is deterministic, and the peak is never above greedy-by-size. A peak above `capacity` is
+ * not an error of this call. options may be NULL. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_place(const rlx_place_item *items, size_t n, const rlx_place_options *options,
                                             uint64_t *offsets, rlx_place_result *result);
 
 /* ---- Files ---- */
 
-/* NumPy's .npy. The tensor read owns its data: rlx_free(tensor.data). Writing replaces the file whole or not at all. */
+/* NumPy's .npy. The tensor read owns its data: rlx_free(tensor.data). Writing replaces the file atomically. */
 RLX_API RLX_MUST_CHECK rlx_status rlx_npy_read(const char *path, rlx_tensor *out);
 RLX_API RLX_MUST_CHECK rlx_status rlx_npy_write(const char *path, const rlx_tensor *tensor);
 

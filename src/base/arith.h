@@ -1,5 +1,5 @@
-/* Checked size arithmetic: false means the true result does not fit and *out is untouched. Padding wraps too, so it
- * is here with the rest. */
+/* Checked size arithmetic: returns false if the result does not fit, and then leaves *out unchanged. Rounding up to an
+ * alignment can overflow as well, so rlx_pad_size belongs here. */
 #ifndef RLX_BASE_ARITH_H
 #define RLX_BASE_ARITH_H
 

@@ -1,7 +1,7 @@
-/* Growth of arrays: the one function behind the macros of array.h.
+/* Growth of arrays: the function that the macros of array.h call.
  *
- * It sees the array's pointer through a void **, whatever the element type. Reading a T * through a void * lvalue
- * would break the aliasing rules, so the pointer is copied in and out by bytes. */
+ * It receives the array's pointer as void **, for any element type. Reading a T * through a void * lvalue would violate
+ * the aliasing rules, so the pointer is copied in and out with memcpy. */
 #include "base/array.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Growable arrays: `RLX_ARRAY(int64_t) dims = {0};`, `if (!rlx_array_push(&dims, 3)) ...`, `rlx_array_deinit(&dims)`.
- * The push doubles the capacity and leaves the array as it was when memory is short. */
+/* Growable arrays: `RLX_ARRAY(int64_t) dims = {0};`, `if (!rlx_array_push(&dims, 3)) ...`, `rlx_array_deinit(&dims)`. A
+ * push doubles the capacity when needed. If the allocation fails, the array is unchanged. */
 #ifndef RLX_BASE_ARRAY_H
 #define RLX_BASE_ARRAY_H
 
@@ -14,7 +14,8 @@
     size_t n, cap;   \
   }
 
-/* Makes room for `more` elements beyond n. The array's pointer is passed as void ** so that one function serves all. */
+/* Makes room for `more` elements beyond n. The array's pointer is passed as void **, so one function serves all
+ * types. */
 bool rlx_array_grow(void **v, size_t *cap, size_t n, size_t more, size_t size);
 
 #define rlx_array_reserve(a, more) rlx_array_grow((void **)&(a)->v, &(a)->cap, (a)->n, (more), sizeof *(a)->v)

@@ -1,3 +1,4 @@
+/* Checks that an open file lies beneath a folder: see beneath.h. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "base/beneath.h"
 
@@ -8,13 +9,13 @@
 
 #include "base/mem.h"
 
-/* Whether `path` begins with `folder` and a slash; what follows it, else NULL. */
+/* The rest of `path` after `folder` and a slash; NULL if `path` does not begin with them. */
 static const char *after_folder(const char *path, const char *folder, size_t n) {
   while (n && folder[n - 1] == '/') n--;
   return strncmp(path, folder, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
-/* Whether a file is one of the blobs that belong to a folder of snapshots, or to one beneath it. */
+/* Whether `file` is directly in the blobs folder beside the last "snapshots" component of `folder`. */
 static bool is_blob(const char *file, const char *folder) {
   static const char snapshots[] = "/snapshots/", blobs[] = "blobs/";
   const char *at = NULL;
@@ -25,25 +26,26 @@ static bool is_blob(const char *file, const char *folder) {
   return *rest && !strchr(rest, '/');
 }
 
-static rlx_status check_place(int fd, const char *path, const char *real, const char *folder) {
+static rlx_status check_location(int fd, const char *path, const char *real, const char *folder) {
   struct stat opened, there;
   bool inside = after_folder(real, folder, strlen(folder));
   if (!inside && !is_blob(real, folder))
-    return RLX_FAIL(RLX_INVALID,
-                    "'%s' is a link that leads out of the model's folder, to '%s'; copy the file, or name it itself",
-                    path, real);
+    return RLX_FAIL(
+      RLX_INVALID,
+      "'%s' is a link that leads out of the model's folder, to '%s'; copy the file there, or pass its own path", path,
+      real);
   if (fstat(fd, &opened) != 0 || lstat(real, &there) != 0 || opened.st_dev != there.st_dev ||
       opened.st_ino != there.st_ino)
-    return RLX_FAIL(RLX_IO, "'%s' has changed while it was opened", path);
+    return RLX_FAIL(RLX_IO, "'%s' changed while it was opened", path);
   return RLX_OK;
 }
 
 rlx_status rlx_fd_check_beneath(int fd, const char *path, const char *folder) {
   char *real = realpath(path, NULL), *base = real ? realpath(folder, NULL) : NULL;
   rlx_status s = RLX_OK;
-  if (base) s = check_place(fd, path, real, base);
-  else if (errno == ENOMEM) s = RLX_FAIL(RLX_NO_MEMORY, "where '%s' lies", path);
-  else s = RLX_FAIL(RLX_IO, "'%s': cannot find out where it lies", path);
+  if (base) s = check_location(fd, path, real, base);
+  else if (errno == ENOMEM) s = RLX_FAIL(RLX_NO_MEMORY, "no memory to resolve '%s'", path);
+  else s = RLX_FAIL(RLX_IO, "cannot resolve '%s'", path);
   free(real);
   free(base);
   return s;

@@ -1,4 +1,4 @@
-/* The thread's open budgets, innermost first. */
+/* Budgets: a thread-local list of the open ones, innermost first. */
 #include "base/budget.h"
 
 #include <stdio.h>
@@ -7,10 +7,10 @@
 #include "base/log.h"
 #include "base/machine.h"
 
-/* A call that takes less than this is never measured against the machine: asking the system costs more than it would. */
+/* Below this, a call is not checked against the machine's free memory: reading that costs more than the allocation. */
 #define SMALL_BYTES ((int64_t)64 << 20)
-/* How often a caller's function is asked from inside a loop: well below what a person notices. */
-#define ASK_NS ((uint64_t)4000000)
+/* Least time between two calls of a cancel function from inside a loop: well below what a person notices. */
+#define POLL_NS ((uint64_t)4000000)
 
 static _Thread_local rlx_budget *innermost;
 
@@ -18,11 +18,11 @@ void rlx_budget_begin(rlx_budget *b, const char *call, const rlx_limits *limits,
                       const rlx_watch *watch) {
   *b = (rlx_budget){.outer = innermost, .call = call, .cancel = watch ? watch->cancel : NULL};
   b->user = watch ? watch->user : NULL;
-  b->log = rlx_budget_log(&b->log_user); /* of the call outside */
+  b->log = rlx_budget_log(&b->log_user); /* inherited from the enclosing call */
   if (limits) b->limits = *limits;
   if (!b->limits.work) b->limits.work = work;
-  b->asked_ns = rlx_now_ns();
-  if (b->limits.seconds > 0) b->deadline_ns = b->asked_ns + (uint64_t)(b->limits.seconds * 1e9);
+  b->polled_ns = rlx_now_ns();
+  if (b->limits.seconds > 0) b->deadline_ns = b->polled_ns + (uint64_t)(b->limits.seconds * 1e9);
   innermost = b;
 }
 
@@ -40,7 +40,7 @@ rlx_log_fn rlx_budget_log(void **user) {
 rlx_status rlx_limits_check(const char *call, const rlx_limits *limits) {
   for (size_t i = 0; limits && i < sizeof limits->reserved / sizeof *limits->reserved; i++)
     if (limits->reserved[i])
-      return RLX_FAIL(RLX_UNSUPPORTED, "%s: limits.reserved[%zu] is set; version %s knows no such limit", call, i,
+      return RLX_FAIL(RLX_UNSUPPORTED, "%s: limits.reserved[%zu] is set; version %s has no such limit", call, i,
                       rlx_version());
   return RLX_OK;
 }
@@ -48,7 +48,7 @@ rlx_status rlx_limits_check(const char *call, const rlx_limits *limits) {
 rlx_status rlx_watch_check(const char *call, const rlx_watch *watch) {
   for (size_t i = 0; watch && i < sizeof watch->reserved / sizeof *watch->reserved; i++)
     if (watch->reserved[i])
-      return RLX_FAIL(RLX_UNSUPPORTED, "%s: watch.reserved[%zu] is set; version %s knows no such field", call, i,
+      return RLX_FAIL(RLX_UNSUPPORTED, "%s: watch.reserved[%zu] is set; version %s has no such field", call, i,
                       rlx_version());
   return watch ? rlx_limits_check(call, &watch->limits) : RLX_OK;
 }
@@ -65,7 +65,7 @@ rlx_bytes_text rlx_bytes_print(uint64_t bytes) {
 
 rlx_status rlx_budget_end(rlx_budget *b, rlx_status s) {
   innermost = b->outer;
-  if (s != RLX_NO_MEMORY && s != RLX_CANCELLED) return s; /* before the message is copied: most calls end well */
+  if (s != RLX_NO_MEMORY && s != RLX_CANCELLED) return s; /* before the message is copied: most calls succeed */
   char cause[512];
   snprintf(cause, sizeof cause, "%.511s", rlx_message());
   if (s == RLX_NO_MEMORY && b->refused)
@@ -83,13 +83,13 @@ rlx_status rlx_budget_end(rlx_budget *b, rlx_status s) {
 
 /* ---- stopping ---- */
 
-/* The caller's word is asked for once it is given: a function that says yes once need not say so again. */
+/* The reason is kept: a cancel function that returned true once need not do so again. */
 static bool budget_stops(rlx_budget *b, uint64_t now) {
   if (b->stopped) return true;
   if (b->limits.work && b->work > b->limits.work) b->stopped = RLX_STOP_WORK;
   else if (b->deadline_ns && now > b->deadline_ns) b->stopped = RLX_STOP_TIME;
-  else if (b->cancel && now - b->asked_ns >= ASK_NS) {
-    b->asked_ns = now;
+  else if (b->cancel && now - b->polled_ns >= POLL_NS) {
+    b->polled_ns = now;
     if (b->cancel(b->user)) b->stopped = RLX_STOP_CANCEL;
   }
   return b->stopped != RLX_STOP_NONE;
@@ -108,7 +108,7 @@ bool rlx_budget_is_stopped(void) {
   return b != NULL;
 }
 
-bool rlx_budget_works(uint64_t n) {
+bool rlx_budget_count_work(uint64_t n) {
   for (rlx_budget *b = innermost; b; b = b->outer) b->work += n;
   return rlx_budget_stops();
 }
@@ -147,10 +147,10 @@ bool rlx_budget_allows(size_t bytes) {
   return true;
 }
 
-void rlx_budget_takes(size_t bytes) {
+void rlx_budget_charge(size_t bytes) {
   for (rlx_budget *b = innermost; b; b = b->outer) b->taken += (int64_t)bytes;
 }
 
-void rlx_budget_gives(size_t bytes) {
+void rlx_budget_refund(size_t bytes) {
   for (rlx_budget *b = innermost; b; b = b->outer) b->taken -= (int64_t)bytes;
 }

@@ -1,11 +1,10 @@
-/* Bump allocator: hand out the next bytes of the newest chunk; when it is full, get another.
+/* Bump allocator: returns the next bytes of the newest chunk, and allocates another chunk when it is full.
  *
- * The one idea is the size of "another": as much as all chunks so far together, between 1 KiB and 1 MiB. A small
- * graph stays small and a large one asks the heap a logarithmic, then linear but rare, number of times. A request that
- * would fill most of a new chunk gets a chunk to itself, put behind the current one, which stays in use: a large
- * constant among small objects wastes nothing.
+ * A new chunk is as large as all chunks so far together, between 1 KiB and 1 MiB. So a small graph stays small, and a
+ * large one calls the heap rarely. A request that would fill most of a new chunk gets a chunk of its own, inserted
+ * after the current one, which stays in use: a large constant among small objects wastes nothing.
  *
- * Chunks come from calloc, so memory is clear without touching pages that are never used. */
+ * Chunks come from calloc, so memory is zero without touching pages that are never used. */
 #include "base/bump.h"
 
 #include <stdbool.h>
@@ -21,7 +20,7 @@ struct rlx_bump_chunk {
   rlx_bump_chunk *next; /* older */
 };
 
-/* Room for the chunk's own head, rounded so that what follows is aligned. */
+/* The chunk's header, rounded up so that the data after it is aligned. */
 enum { HEAD_BYTES = (sizeof(rlx_bump_chunk) + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES };
 
 static char *chunk_data(rlx_bump_chunk *c) { return (char *)c + HEAD_BYTES; }
@@ -34,7 +33,7 @@ static rlx_bump_chunk *chunk_create(rlx_bump *b, size_t data_bytes) {
   return c;
 }
 
-/* A chunk for this request alone. The first chunk of all has nothing to hide behind and becomes a full current one. */
+/* A chunk for this request alone. The very first chunk cannot go after another and becomes the current one, full. */
 static void *alloc_alone(rlx_bump *b, size_t bytes) {
   rlx_bump_chunk *c = chunk_create(b, bytes);
   if (!c) return NULL;
@@ -81,7 +80,7 @@ void *rlx_bump_alloc(rlx_bump *b, size_t count, size_t size) {
 
 void *rlx_bump_copy(rlx_bump *b, const void *src, size_t count, size_t size) {
   void *p = rlx_bump_alloc(b, count, size);
-  /* The product fits, or the allocation would have failed; src may be NULL where there is nothing to copy. */
+  /* The product fits, or the allocation would have failed. src may be NULL if there is nothing to copy. */
   if (p && count * size > 0) memcpy(p, src, count * size);
   return p;
 }
@@ -102,7 +101,7 @@ void rlx_bump_reset(rlx_bump *b) {
   }
   size_t total = b->total / ALIGN_BYTES * ALIGN_BYTES;
   rlx_bump_deinit(b);
-  open_chunk(b, total); /* where that fails there is nothing, which is as good a start */
+  open_chunk(b, total); /* if that fails the allocator is empty, which is a valid state */
 }
 
 void rlx_bump_deinit(rlx_bump *b) {

@@ -1,5 +1,5 @@
-/* The locale of C, asked for once. Most C libraries have it as an object that is always there; where it has to be made, it is kept
- * until the process ends. Where even that fails the program's own locale stays. */
+/* The C locale, created once and kept until the process ends. Most C libraries have it as a static object. If it cannot
+ * be created, the program's own locale stays in effect. */
 #include "base/c_locale.h"
 
 #include <stdatomic.h>

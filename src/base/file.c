@@ -1,14 +1,14 @@
-/* Files: map, read whole or by place, write whole or in pieces.
+/* Files: read whole or at an offset, write whole or in parts.
  *
- * Paths come from people, so a path may name anything. Opening happens without blocking (a FIFO with no writer would
- * hang for ever otherwise), then fstat on the open descriptor decides: what is not a regular file is refused, and
- * the message says what it is. Nothing is mapped: a file that another process cuts would be a signal, not a status. After
- * each read the file's size and time of writing are looked at again, so that what is loaded is of one state; a file that is
- * replaced by rename does no harm, for the descriptor holds the old one.
+ * A path from a user may name anything. A file is opened without blocking (a FIFO with no writer would otherwise block
+ * forever), then fstat on the descriptor rejects what is not a regular file, and the message gives its kind. Files are
+ * not memory-mapped: another process that truncates one would cause a SIGBUS instead of an error. After each read the
+ * file's size and modification time are checked again, so all that is loaded belongs to one version of the file. A file
+ * that is replaced by rename causes no error, because the descriptor keeps the old one.
  *
- * Writing goes to a new file beside the target, is flushed to disk, and takes the target's place by rename, which is atomic;
- * then the folder is flushed, so that the new name outlives a power cut too. A reader sees the old file or the new one, and
- * any failure removes the new one. A target that is a symbolic link is replaced, not followed. */
+ * Writing goes to a temporary file beside the target, which is flushed to disk and renamed over the target; rename is
+ * atomic. Then the folder is flushed, so that the new name survives a power failure. A reader sees the old file or the
+ * new one, and every failure removes the temporary. A target that is a symbolic link is replaced, not followed. */
 #if defined(__APPLE__)
 #define st_mtim st_mtimespec
 #endif
@@ -50,7 +50,7 @@ static const char *kind_of(mode_t mode) {
 
 static rlx_status require_regular(const struct stat *st, const char *path) {
   if (S_ISREG(st->st_mode)) return RLX_OK;
-  return RLX_FAIL(RLX_INVALID, "'%s': expected a regular file, found %s", path, kind_of(st->st_mode));
+  return RLX_FAIL(RLX_INVALID, "'%s': expected a regular file, got %s", path, kind_of(st->st_mode));
 }
 
 /* ---- System calls that a signal may interrupt ---------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static ssize_t read_again(int fd, void *to, size_t bytes) {
   return n;
 }
 
-/* Writes all of it; 0, or the error. */
+/* Writes all bytes. Returns 0 or the errno value. */
 static int write_all(int fd, const unsigned char *data, size_t bytes) {
   while (bytes > 0) {
     ssize_t n = write(fd, data, bytes);
@@ -88,7 +88,8 @@ static int sync_again(int fd) {
   return failed ? errno : 0;
 }
 
-/* close is not repeated: after EINTR the descriptor is gone already, and may be another thread's new one. */
+/* close is not retried: after EINTR the descriptor is already closed, and its number may belong to another thread's
+ * file. */
 static int close_once(int fd) { return close(fd) != 0 && errno != EINTR ? errno : 0; }
 
 /* ---- Reading ------------------------------------------------------------------------------------------------- */
@@ -138,13 +139,13 @@ void rlx_fd_close(int fd) {
 rlx_status rlx_fd_read(int fd, const char *path, const rlx_stamp *stamp, uint64_t offset, void *data, size_t bytes) {
   unsigned char *to = data;
   if (bytes > INT64_MAX || offset > (uint64_t)INT64_MAX - bytes)
-    return RLX_FAIL(RLX_INVALID, "'%s': no file has a byte %" PRIu64, path, offset);
+    return RLX_FAIL(RLX_INVALID, "'%s': offset %" PRIu64 " is beyond what a file can have", path, offset);
   while (bytes > 0) {
     ssize_t n = pread(fd, to, bytes, (off_t)offset);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return fail_errno("read", path, errno);
     if (n == 0)
-      return RLX_FAIL(RLX_IO, "'%s' ends at byte %" PRIu64 ", %zu bytes too early: it was cut while in use", path,
+      return RLX_FAIL(RLX_IO, "'%s' ends at byte %" PRIu64 ", %zu bytes too early: it was truncated while in use", path,
                       offset, bytes);
     to += n;
     offset += (uint64_t)n;
@@ -154,14 +155,15 @@ rlx_status rlx_fd_read(int fd, const char *path, const rlx_stamp *stamp, uint64_
 }
 
 static rlx_status fail_above_limit(const char *path, size_t limit) {
-  return RLX_FAIL(RLX_INVALID, "'%s': expected at most %zu bytes, found more", path, limit);
+  return RLX_FAIL(RLX_INVALID, "'%s': expected at most %zu bytes, got more", path, limit);
 }
 
-/* Reads to the end whatever the size at opening was: some regular files (those that a kernel makes up) report 0 bytes. The
- * size is the first guess, so the common case allocates once. */
+/* Reads to the end, whatever size fstat reported: some regular files (those of /proc) report 0 bytes. The reported size
+ * is the first guess, so the common case allocates once. */
 static rlx_status read_to_end(int fd, const char *path, const rlx_stamp *stamp, size_t limit, char **text,
                               size_t *bytes) {
-  size_t n = 0, cap = stamp->bytes + 2; /* the terminator, and one byte to meet the end of file without growing */
+  /* the terminator, and one byte so that the end of file is seen without growing */
+  size_t n = 0, cap = stamp->bytes + 2;
   char *v = rlx_mem_alloc(cap);
   if (!v) return RLX_FAIL(RLX_NO_MEMORY, "no memory for '%s'", path);
   rlx_status s = RLX_OK;
@@ -206,7 +208,7 @@ rlx_status rlx_file_read(const char *path, size_t limit, char **text, size_t *by
 
 /* ---- Writing ------------------------------------------------------------------------------------------------- */
 
-/* What is at the target now: nothing (then *mode is 0), or a regular file whose permissions are to be kept. */
+/* Inspects the target: *mode is 0 if it does not exist, else the permissions of that regular file, which are kept. */
 static rlx_status inspect_target(const char *path, mode_t *mode) {
   *mode = 0;
   if (!path) return RLX_FAIL(RLX_INVALID, "expected a path, found NULL");
@@ -220,8 +222,8 @@ static rlx_status inspect_target(const char *path, mode_t *mode) {
   return RLX_OK;
 }
 
-/* Makes a new empty file in the target's folder. The name does not build on the target's, which may be as long as
- * names can be. Not mkstemp: that would ignore the umask and give files nobody else can read. */
+/* Creates an empty file in the target's folder. Its name does not contain the target's, which may have the maximum
+ * length. Not mkstemp, which ignores the umask and makes files that no other user can read. */
 static rlx_status open_temporary(const char *path, char **temporary, int *fd) {
   static atomic_uint counter;
   const char *slash = strrchr(path, '/');
@@ -263,8 +265,8 @@ rlx_status rlx_draft_write(rlx_draft *d, const void *data, size_t bytes) {
   return error ? fail_errno("write", d->path, error) : RLX_OK;
 }
 
-/* The list of names of the folder that the path lies in, to disk. Where a file system cannot do that (EINVAL), or the folder
- * may be written but not read, the new file is in its place all the same. 0, or the error. */
+/* Flushes the folder of `path` to disk. If the file system cannot do that (EINVAL), or the folder is writable but not
+ * readable, the new file is in place all the same. Returns 0 or the errno value. */
 static int sync_folder(char *path) {
   char *slash = strrchr(path, '/'), after = slash ? slash[1] : '\0';
   if (slash) slash[1] = '\0';
@@ -312,15 +314,15 @@ static rlx_status write_whole(const char *path, const void *data, size_t bytes) 
   return s;
 }
 
-/* Signals that would end the process wait until the file is in its place or gone: no temporary one is left. Those of a fault do
- * not wait, and other threads take theirs as ever. */
+/* Blocks signals of the calling thread until the file is in place or removed, so that no temporary is left behind.
+ * Those of a fault are not blocked, and other threads receive theirs as usual. */
 rlx_status rlx_file_write(const char *path, const void *data, size_t bytes) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
-  sigset_t max, before;
+  sigset_t blocked, before;
   if (!data && bytes) return RLX_FAIL(RLX_INVALID, "rlx_file_write: data is NULL");
-  sigfillset(&max);
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&max, faults[i]);
-  bool is_held = pthread_sigmask(SIG_BLOCK, &max, &before) == 0;
+  sigfillset(&blocked);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
+  bool is_held = pthread_sigmask(SIG_BLOCK, &blocked, &before) == 0;
   rlx_status s = write_whole(path, data, bytes);
   if (is_held) pthread_sigmask(SIG_SETMASK, &before, NULL);
   return s;

@@ -1,7 +1,6 @@
-/* Floats of 8 bits: e4m3 (the finite variant: largest 448, no infinities, 0x7f and 0xff are NaN) and e5m2 (an f16's
- * upper byte). Every code is exact in f32. A double is rounded once, to the nearest, halves to even; beyond the
- * largest finite number, and from an infinity, comes the largest (as ONNX's Cast says with `saturate`); NaN stays
- * NaN. */
+/* 8-bit floats: e4m3 (the finite variant: largest 448, no infinities, 0x7f and 0xff are NaN) and e5m2 (an f16's upper
+ * byte). Every code is exact in f32. A double is rounded once, to nearest even. Values beyond the largest finite one,
+ * and infinities, become the largest (ONNX's Cast with `saturate`). NaN stays NaN. */
 #ifndef RLX_BASE_FLOAT8_H
 #define RLX_BASE_FLOAT8_H
 

@@ -1,17 +1,17 @@
-/* f16 and bf16, by integer arithmetic on the bits: the same on every machine, whatever its rounding mode or its
- * treatment of sub-normals.
+/* f16 and bf16 conversion by integer arithmetic on the bits: the same result on every machine, whatever its rounding
+ * mode or its handling of subnormals.
  *
- * One function narrows a double to either format. Seen as an integer without its sign, a float's bits count the
- * representable values upwards from zero, so rounding up is adding one: the carry out of the mantissa makes the next
- * exponent, and past the largest number it makes infinity. A float fits a double exactly, so f32 takes the same way,
- * except to bf16, whose bits are the upper half of an f32's.
+ * One function narrows a double to either format. Read as an integer without its sign, a float's bits count the
+ * representable values upwards from zero. So rounding up is adding one: a carry out of the mantissa increments the
+ * exponent, and past the largest number it yields infinity. f32 converts through double, which is exact; only f32 to
+ * bf16 is direct, because a bf16 is the upper half of an f32.
  *
- * Fast bulk conversion belongs to the CPU kernels; they must agree with this file. */
+ * Fast bulk conversion belongs to the CPU kernels, which must agree with this file. */
 #include "base/half.h"
 
 #include <string.h>
 
-/* sig / 2^drop rounded to the nearest integer, halves to even. 0 < drop < 64. */
+/* sig / 2^drop rounded to nearest even. 0 < drop < 64. */
 static uint64_t shift_nearest_even(uint64_t sig, int drop) {
   uint64_t kept = sig >> drop;
   uint64_t rest = sig & (((uint64_t)1 << drop) - 1);
@@ -19,7 +19,7 @@ static uint64_t shift_nearest_even(uint64_t sig, int drop) {
   return kept + (rest > half || (rest == half && (kept & 1)));
 }
 
-/* The 16 bits of x in the format with one sign bit, 15 - mantissa exponent bits and `mantissa` mantissa bits. */
+/* x in the 16-bit format with one sign bit, 15 - mantissa exponent bits and `mantissa` mantissa bits. */
 static uint16_t narrow(double x, int mantissa) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -34,14 +34,15 @@ static uint16_t narrow(double x, int mantissa) {
     uint32_t quiet = (uint32_t)1 << (mantissa - 1);
     return (uint16_t)(sign | infinity | quiet | (uint32_t)(fraction >> (52 - mantissa)));
   }
-  if (exponent == 0) return (uint16_t)sign; /* zero, or below half of the target's smallest number by far */
+  /* zero, or a subnormal double: far below half of the target's smallest number */
+  if (exponent == 0) return (uint16_t)sign;
 
-  int target = exponent - 1023 + max_exponent / 2; /* the exponent field in the target; below 1: sub-normal */
+  int target = exponent - 1023 + max_exponent / 2; /* the exponent field in the target; below 1: subnormal */
   if (target >= max_exponent) return (uint16_t)(sign | infinity);
   int drop = 52 - mantissa + (target < 1 ? 1 - target : 0);
   if (drop > 53) return (uint16_t)sign; /* below half of the smallest number */
   uint64_t kept = shift_nearest_even(fraction | (uint64_t)1 << 52, drop);
-  /* A normal number's kept bits include the leading one, which is the 1 that the field below leaves out. */
+  /* A normal number's kept bits include the implicit leading one, which adds 1 to the field. */
   uint32_t field = target < 1 ? 0 : (uint32_t)(target - 1);
   return (uint16_t)(sign | ((field << mantissa) + (uint32_t)kept));
 }
@@ -51,7 +52,7 @@ float rlx_f16_to_f32(uint16_t h) {
   uint32_t exponent = h >> 10 & 0x1F, fraction = h & 0x3FF;
   if (exponent == 0x1F) return rlx_f32_from_bits(sign | 0x7F800000u | (fraction ? 0x00400000u : 0) | fraction << 13);
   if (exponent != 0) return rlx_f32_from_bits(sign | (exponent + (127 - 15)) << 23 | fraction << 13);
-  /* Sub-normal: fraction * 2^-24, a product that is exact and normal in f32. The sign is put on by bits, for -0. */
+  /* Subnormal: fraction * 2^-24, which is exact and normal in f32. The sign bit is set separately, for -0. */
   return rlx_f32_from_bits(sign | rlx_f32_bits((float)fraction * 0x1p-24f));
 }
 

@@ -1,13 +1,12 @@
-/* f16 and bf16: conversion to and from f32/f64, round to nearest even, in portable C. A double is rounded once,
- * directly to the target (rounding through f32 first would round twice). NaN stays NaN (quiet), overflow gives
- * infinity, sub-normals are kept. */
+/* f16 and bf16: conversion to and from f32 and f64, round to nearest even, in portable C. A double is rounded once,
+ * directly to the target (going through f32 would round twice). NaN becomes a quiet NaN, overflow gives infinity,
+ * subnormals are kept. */
 #ifndef RLX_BASE_HALF_H
 #define RLX_BASE_HALF_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* The bits of a float, and the float of bits. */
 static inline uint32_t rlx_f32_bits(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);

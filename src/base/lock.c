@@ -1,79 +1,80 @@
-/* Turns: a few words under a lock that is never held while anything is waited for or called. */
+/* Lock of a public object: a few fields under a mutex that is never held while waiting for a caller or calling out. */
 #include "base/lock.h"
 
 #include "base/process.h"
 #include "base/thread.h"
 
-/* Turns that this thread has: where there are any, it is inside a call, and what runs now is a callback. */
-static _Thread_local unsigned n_taken;
+/* Locks that this thread holds. If there are any, the thread is inside a library call, so what runs now is a
+ * callback. */
+static _Thread_local unsigned n_held;
 
-rlx_status rlx_lock_init(rlx_lock *t, const char *what, void (*free)(void *object), void *object) {
-  *t = (rlx_lock){.what = what, .free = free, .object = object, .process = rlx_process_number()};
-  int error = pthread_mutex_init(&t->lock, NULL);
-  if (error) return RLX_FAIL(RLX_NO_MEMORY, "the system refused the lock of an %s (error %d)", what, error);
-  error = pthread_cond_init(&t->left, NULL);
-  if (error) pthread_mutex_destroy(&t->lock);
-  return error ? RLX_FAIL(RLX_NO_MEMORY, "the system refused a condition (error %d)", error) : RLX_OK;
+rlx_status rlx_lock_init(rlx_lock *l, const char *what, void (*free)(void *object), void *object) {
+  *l = (rlx_lock){.what = what, .free = free, .object = object, .process = rlx_process_number()};
+  int error = pthread_mutex_init(&l->mutex, NULL);
+  if (error) return RLX_FAIL(RLX_NO_MEMORY, "the system refused the lock of the %s (error %d)", what, error);
+  error = pthread_cond_init(&l->released, NULL);
+  if (error) pthread_mutex_destroy(&l->mutex);
+  return error ? RLX_FAIL(RLX_NO_MEMORY, "the system refused the condition of the %s (error %d)", what, error) : RLX_OK;
 }
 
-void rlx_lock_deinit(rlx_lock *t) {
-  pthread_cond_destroy(&t->left);
-  pthread_mutex_destroy(&t->lock);
+void rlx_lock_deinit(rlx_lock *l) {
+  pthread_cond_destroy(&l->released);
+  pthread_mutex_destroy(&l->mutex);
 }
 
-/* Under the lock. */
-static void enter(rlx_lock *t) {
-  t->holder = rlx_thread_self();
-  t->depth++;
-  n_taken++;
+/* With the mutex held. */
+static void enter(rlx_lock *l) {
+  l->holder = rlx_thread_self();
+  l->depth++;
+  n_held++;
 }
 
-static rlx_status take(rlx_lock *t, const char *call, bool may_nest) {
-  if (!rlx_process_is_own(t->process)) return rlx_process_refuse(call, t->what);
-  pthread_mutex_lock(&t->lock);
-  bool is_free = !t->holder && !t->is_doomed, is_nested = t->holder == rlx_thread_self() && may_nest;
-  if (is_free || is_nested) enter(t);
-  pthread_mutex_unlock(&t->lock);
+static rlx_status acquire(rlx_lock *l, const char *call, bool may_nest) {
+  if (!rlx_process_is_own(l->process)) return rlx_process_refuse(call, l->what);
+  pthread_mutex_lock(&l->mutex);
+  bool is_free = !l->holder && !l->is_destroyed, is_nested = l->holder == rlx_thread_self() && may_nest;
+  if (is_free || is_nested) enter(l);
+  pthread_mutex_unlock(&l->mutex);
   if (is_free || is_nested) return RLX_OK;
   return RLX_FAIL(RLX_BUSY, "%s: the %s is in use, by another thread or by the call that this is a callback of", call,
-                  t->what);
+                  l->what);
 }
 
-rlx_status rlx_lock_try(rlx_lock *t, const char *call) { return take(t, call, false); }
-rlx_status rlx_lock_try_nested(rlx_lock *t, const char *call) { return take(t, call, true); }
+rlx_status rlx_lock_try(rlx_lock *l, const char *call) { return acquire(l, call, false); }
+rlx_status rlx_lock_try_nested(rlx_lock *l, const char *call) { return acquire(l, call, true); }
 
-bool rlx_lock_wait(rlx_lock *t) {
-  if (!rlx_process_is_own(t->process)) return false;
+bool rlx_lock_wait(rlx_lock *l) {
+  if (!rlx_process_is_own(l->process)) return false;
   const void *self = rlx_thread_self();
-  pthread_mutex_lock(&t->lock);
-  while (t->holder && t->holder != self) pthread_cond_wait(&t->left, &t->lock);
-  bool ok = t->holder == self || !t->is_doomed;
-  if (ok) enter(t);
-  pthread_mutex_unlock(&t->lock);
+  pthread_mutex_lock(&l->mutex);
+  while (l->holder && l->holder != self) pthread_cond_wait(&l->released, &l->mutex);
+  bool ok = l->holder == self || !l->is_destroyed;
+  if (ok) enter(l);
+  pthread_mutex_unlock(&l->mutex);
   return ok;
 }
 
-void rlx_lock_release(rlx_lock *t) {
-  n_taken--;
-  if (!rlx_process_is_own(t->process)) return; /* a callback forked, and this is the child */
-  pthread_mutex_lock(&t->lock);
-  bool is_last = --t->depth == 0, frees = is_last && t->is_doomed && !t->n_waiting;
-  if (is_last) t->holder = NULL;
-  if (is_last) pthread_cond_broadcast(&t->left);
-  pthread_mutex_unlock(&t->lock);
-  if (frees) t->free(t->object);
+void rlx_lock_release(rlx_lock *l) {
+  n_held--;
+  if (!rlx_process_is_own(l->process)) return; /* a callback forked, and this is the child: the lock is the parent's */
+  pthread_mutex_lock(&l->mutex);
+  bool is_last = --l->depth == 0, frees = is_last && l->is_destroyed && !l->n_waiting;
+  if (is_last) l->holder = NULL;
+  if (is_last) pthread_cond_broadcast(&l->released);
+  pthread_mutex_unlock(&l->mutex);
+  if (frees) l->free(l->object);
 }
 
-void rlx_lock_end(rlx_lock *t) {
-  if (!rlx_process_is_own(t->process)) return;
-  const bool in_callback = n_taken > 0 || rlx_pool_is_inside();
-  pthread_mutex_lock(&t->lock);
-  bool is_first = !t->is_doomed; /* a second destroy of a doomed object is a mistake, and does nothing */
-  bool waits = is_first && t->holder && !in_callback;
-  t->is_doomed = true;
-  t->n_waiting += waits;
-  while (waits && t->holder) pthread_cond_wait(&t->left, &t->lock);
-  bool frees = is_first && !t->holder;
-  pthread_mutex_unlock(&t->lock);
-  if (frees) t->free(t->object);
+void rlx_lock_end(rlx_lock *l) {
+  if (!rlx_process_is_own(l->process)) return;
+  const bool in_callback = n_held > 0 || rlx_pool_is_inside();
+  pthread_mutex_lock(&l->mutex);
+  bool is_first = !l->is_destroyed; /* destroying twice is a caller's error; the second call does nothing */
+  bool waits = is_first && l->holder && !in_callback;
+  l->is_destroyed = true;
+  l->n_waiting += waits;
+  while (waits && l->holder) pthread_cond_wait(&l->released, &l->mutex);
+  bool frees = is_first && !l->holder;
+  pthread_mutex_unlock(&l->mutex);
+  if (frees) l->free(l->object);
 }

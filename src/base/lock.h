@@ -1,11 +1,12 @@
-/* Turns: an object is used by one caller at a time, and every other one is told so at once.
+/* Lock of a public object: one caller at a time, and a second caller fails at once instead of waiting.
  *
- * Whoever takes the turn has the object until he leaves it. A second caller gets RLX_BUSY and does not wait, for he may be a
- * callback of the first. Looking is for callbacks too: it is granted to the one whose turn it is, in its thread or in a thread
- * that works for it.
+ * rlx_lock_try returns RLX_BUSY if the object is in use. It does not wait, because the second caller may be a callback
+ * of the first, which would deadlock. rlx_lock_try_nested also succeeds for the current holder: its callbacks may query
+ * the object. A task of a thread pool counts as the caller of the pool's run (rlx_thread_self).
  *
- * Destroying ends the turn. From outside it waits for the one who has it; from inside a callback, of this object or of any
- * other, it cannot, so the object is doomed: nobody gets in any more, and whoever has the turn frees it when he leaves. */
+ * rlx_lock_end implements destroy. Outside callbacks it waits for the holder and frees the object. Inside a callback,
+ * of this object or of another, it must not wait: it marks the object as destroyed, further calls fail, and the holder
+ * frees the object when it releases the lock. */
 #ifndef RLX_BASE_LOCK_H
 #define RLX_BASE_LOCK_H
 
@@ -14,30 +15,31 @@
 #include "base/status.h"
 
 typedef struct rlx_lock {
-  pthread_mutex_t lock; /* of what follows; held for a moment only */
-  pthread_cond_t left;
-  const void *holder; /* rlx_thread_self of who has it; NULL: nobody */
-  unsigned depth;     /* the turn, and looks of its own callbacks */
-  bool is_doomed;
-  unsigned n_waiting; /* destroys that wait: they free it */
-  uint32_t process;
+  pthread_mutex_t mutex; /* protects the fields below; held only briefly, never while waiting or calling out */
+  pthread_cond_t released;
+  const void *holder;         /* rlx_thread_self of the thread that holds the lock; NULL: unlocked */
+  unsigned depth;             /* 1, and 1 more per nested acquisition by a callback */
+  bool is_destroyed;          /* no caller may acquire it any more */
+  unsigned n_waiting;         /* rlx_lock_end calls that wait for the holder: they free the object, not the holder */
+  uint32_t process;           /* that created it: rlx_process_number */
   const char *what;           /* "executable", for messages */
-  void (*free)(void *object); /* of which this is a part */
+  void (*free)(void *object); /* frees the object that contains this lock */
   void *object;
 } rlx_lock;
 
-/* `free` ends with rlx_lock_deinit and the memory. */
-rlx_status rlx_lock_init(rlx_lock *t, const char *what, void (*free)(void *object), void *object);
-void rlx_lock_deinit(rlx_lock *t);
-rlx_status rlx_lock_try(rlx_lock *t, const char *call);
-/* Also where the caller has it already. */
-rlx_status rlx_lock_try_nested(rlx_lock *t, const char *call);
-/* Waits for others; false: of another process, or doomed. */
-bool rlx_lock_wait(rlx_lock *t);
-/* After any of the three. Frees the object if it was destroyed meanwhile. */
-void rlx_lock_release(rlx_lock *t);
-/* For destroy: frees the object, or leaves that to whoever has the turn. In a child of the process that made it nothing
- * happens: it is the parent's. */
-void rlx_lock_end(rlx_lock *t);
+/* `what` names the object in messages. `free` must call rlx_lock_deinit and then free the object. */
+rlx_status rlx_lock_init(rlx_lock *l, const char *what, void (*free)(void *object), void *object);
+void rlx_lock_deinit(rlx_lock *l);
+rlx_status rlx_lock_try(rlx_lock *l, const char *call);
+/* As rlx_lock_try; also succeeds if the calling thread holds the lock. */
+rlx_status rlx_lock_try_nested(rlx_lock *l, const char *call);
+/* Waits until the lock is free; succeeds at once if the calling thread holds it. False if the object belongs to another
+ * process or is destroyed. */
+bool rlx_lock_wait(rlx_lock *l);
+/* Undoes one rlx_lock_try, rlx_lock_try_nested or rlx_lock_wait. Frees the object if it was destroyed meanwhile. */
+void rlx_lock_release(rlx_lock *l);
+/* For destroy: frees the object now, or marks it so that its holder does. In a forked child of the process that created
+ * the object it does nothing, because the object belongs to the parent. */
+void rlx_lock_end(rlx_lock *l);
 
 #endif

@@ -1,9 +1,9 @@
-/* Log and trace hooks: two callbacks, each with its argument.
+/* Log and trace hooks: two process-wide callbacks, each with its argument.
  *
- * A callback and its argument must change together even while other threads log, so the pair is behind a lock; and
- * logging with no callback must cost nothing, so an atomic flag in front says whether there is one. The callback runs
- * outside the lock: it may call back into the library, and log. One that has just been replaced may therefore still be
- * finishing a call in another thread. A session may have a log of its own; the thread's budget knows whose call this is. */
+ * A callback and its argument must change together while other threads log, so the pair is protected by a mutex.
+ * Logging with no callback must cost nothing, so an atomic flag is tested first. The callback runs outside the mutex:
+ * it may call the library, and log. So a callback that was just replaced may still be running in another thread. A
+ * session may have a log of its own, which the thread's budget holds for the current call. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -24,22 +24,22 @@ static struct {
 } hooks;
 static atomic_bool has_log, has_trace;
 
-/* What this thread logged under a lock. */
+/* Messages that this thread logged while holding them back (rlx_log_hold). */
 static _Thread_local struct {
   unsigned depth, n;
   struct {
-    rlx_log_fn own; /* NULL: the process's */
+    rlx_log_fn own; /* the session's function; NULL: the process's */
     void *user;
     rlx_log_level level;
     char text[HELD_BYTES];
   } v[MAX_HELD];
 } held;
 
-/* Nobody is in the middle of a change when the process forks. */
+/* No thread is changing the hooks when the process forks. */
 static void hold_hooks(void) { pthread_mutex_lock(&hooks_lock); }
-static void free_hooks(void) { pthread_mutex_unlock(&hooks_lock); }
+static void release_hooks(void) { pthread_mutex_unlock(&hooks_lock); }
 __attribute__((constructor)) static void survive_fork(void) {
-  (void)pthread_atfork(hold_hooks, free_hooks, free_hooks);
+  (void)pthread_atfork(hold_hooks, release_hooks, release_hooks);
 }
 
 void rlx_set_log(rlx_log_fn fn, void *user) {
@@ -93,7 +93,7 @@ void rlx_log_write(rlx_log_level level, const char *fmt, ...) {
 
 void rlx_log_hold(void) { held.depth++; }
 
-/* Each is taken out before it is told, for the callback may log under locks, too. */
+/* Each message is removed before it is delivered, because the callback may itself log under locks. */
 void rlx_log_release(void) {
   if (--held.depth) return;
   while (held.n) {

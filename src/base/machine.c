@@ -1,7 +1,8 @@
-/* Free memory, from the files that Linux keeps about it. Where there are none, nothing is known and nothing is limited.
+/* Free memory, from Linux's /proc and cgroup files. On other systems it is unknown, and nothing is limited.
  *
- * A control group limits a process and all it shares the group with, and groups nest: the least of what is left on the way to
- * the root counts. Pages of files that the kernel can drop are counted as used by a group; they are free for us. */
+ * A control group limits all its processes together, and groups nest: what counts is the least memory left in any group
+ * from the process's own up to the root. A group counts file pages that the kernel can drop as used; here they count as
+ * free. */
 #include "base/machine.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 
 enum { MAX_PATH = 1024 };
 
-/* The number behind `key` in a file of lines "key number"; UINT64_MAX where there is none, or it says "max". */
+/* The number after `key` in a file of lines "key number"; UINT64_MAX if there is none, or if it is "max". */
 static uint64_t number_in(const char *path, const char *key) {
   char line[256];
   uint64_t found = UINT64_MAX;
@@ -36,7 +37,7 @@ static uint64_t number_at(const char *folder, const char *file, const char *key)
 
 static uint64_t min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* What one group leaves: version 2, or version 1. */
+/* Bytes left in one group: cgroup version 2, else version 1. */
 static uint64_t left_in_group(const char *folder) {
   uint64_t limit = number_at(folder, "memory.max", ""), used = number_at(folder, "memory.current", "");
   uint64_t cached = number_at(folder, "memory.stat", "inactive_file ");
@@ -50,7 +51,7 @@ static uint64_t left_in_group(const char *folder) {
   return limit > used ? limit - used : 0;
 }
 
-/* From the process's own group up to the mount. */
+/* The least of all groups from the process's own up to the mount point. */
 static uint64_t left_in_groups(const char *mount, const char *group) {
   char folder[MAX_PATH];
   uint64_t left = UINT64_MAX;
@@ -84,7 +85,7 @@ static uint64_t left_in_all_groups(const char *root) {
   return left;
 }
 
-/* What the address space has left, where it is limited. */
+/* Bytes left of the address space; UINT64_MAX if it is not limited. */
 static uint64_t left_in_address_space(const char *root) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
@@ -101,7 +102,7 @@ uint64_t rlx_machine_free_bytes_at(const char *root) {
   uint64_t kib = number_in(path, "MemAvailable:");
   uint64_t bytes = kib > UINT64_MAX / 1024 ? UINT64_MAX : kib * 1024;
   bytes = min(bytes, min(left_in_all_groups(root), left_in_address_space(root)));
-  return bytes == UINT64_MAX ? 0 : bytes ? bytes : 1; /* nothing left is known, too */
+  return bytes == UINT64_MAX ? 0 : bytes ? bytes : 1; /* 1 where nothing is left, because 0 means unknown */
 }
 
 uint64_t rlx_machine_free_bytes(void) { return rlx_machine_free_bytes_at(""); }

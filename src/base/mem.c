@@ -1,8 +1,9 @@
-/* The door to the heap: malloc and friends behind one hook and one counter.
+/* Heap allocation: malloc and relatives with a hook, a counter of live blocks, and the thread's budget.
  *
- * Nothing is kept per block, so a pointer from here is an ordinary malloc pointer and the cost is one relaxed atomic
- * add, and the thread's budget (budget.h), which may refuse. The hook and its argument are plain globals, because the contract forbids changing them while other threads
- * allocate. Alignment to 16 bytes is what malloc gives on every 64-bit platform. */
+ * Nothing is stored per block: a pointer from here is an ordinary malloc pointer, and the cost is one relaxed atomic
+ * add and the check of the budget (budget.h), which may refuse. The hook and its argument are plain globals, because
+ * the contract forbids changing them while other threads allocate. malloc aligns to 16 bytes on every 64-bit
+ * platform. */
 #define _DEFAULT_SOURCE /* for madvise */
 #include "base/mem.h"
 
@@ -29,26 +30,26 @@ void rlx_mem_set_hook(rlx_mem_hook hook, void *user) {
 
 size_t rlx_mem_live(void) { return atomic_load_explicit(&live_blocks, memory_order_relaxed); }
 
-/* Above PTRDIFF_MAX pointer differences overflow; no allocator grants it, and some abort on being asked. */
+/* Above PTRDIFF_MAX pointer differences overflow. No allocator grants that, and some abort on the request. */
 static bool may_allocate(size_t bytes, size_t had) {
   if (bytes > PTRDIFF_MAX || !rlx_budget_allows(bytes > had ? bytes - had : 0)) return false;
   return !alloc_hook || alloc_hook(alloc_hook_user, bytes);
 }
 
-/* What a block really takes, as the heap knows it: so that taking and giving it add up without a word kept beside it. */
+/* The real size of a block, from the allocator: so charges and refunds balance without a header per block. */
 static size_t block_bytes(void *p) {
 #if defined(__linux__) || defined(__wasi__)
   return malloc_usable_size(p);
 #else
   (void)p;
-  return 0; /* the heap does not tell: single requests are judged, not their sum */
+  return 0; /* unknown here: single requests are checked, not their sum */
 #endif
 }
 
 static void *count_block(void *p) {
   if (!p) return NULL;
   atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
-  rlx_budget_takes(block_bytes(p));
+  rlx_budget_charge(block_bytes(p));
   return p;
 }
 
@@ -69,17 +70,17 @@ void *rlx_mem_realloc(void *p, size_t count, size_t size) {
   if (!p) return rlx_mem_alloc(bytes);
   size_t before = block_bytes(p);
   if (!may_allocate(bytes, before)) return NULL;
-  /* Never 0: realloc would be free to free the block and return NULL, which here means "the old block stays". */
+  /* Never 0: realloc(p, 0) may free the block and return NULL, which here means that the old block stays valid. */
   void *grown = realloc(p, bytes ? bytes : 1);
   if (grown) {
-    rlx_budget_gives(before);
-    rlx_budget_takes(block_bytes(grown));
+    rlx_budget_refund(before);
+    rlx_budget_charge(block_bytes(grown));
   }
   return grown;
 }
 
-/* Large blocks ask for large pages: walks with long strides, and reads of whole weights, then miss the page tables far
- * less. It is a hint; where the system has none, nothing changes. */
+/* Large blocks request huge pages: long strides and reads of whole weights then cause far fewer TLB misses. It is a
+ * hint; without support nothing changes. */
 enum { LARGE_PAGE = 2 << 20 };
 
 void *rlx_mem_alloc_aligned(size_t bytes, size_t align) {
@@ -108,6 +109,6 @@ void rlx_mem_discard(void *p, size_t bytes) {
 void rlx_mem_free(void *p) {
   if (!p) return;
   atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
-  rlx_budget_gives(block_bytes(p));
+  rlx_budget_refund(block_bytes(p));
   free(p);
 }

@@ -1,5 +1,5 @@
-/* Philox4x32-10: a counter-based random function (Salmon and others, 2011). There is no state to keep: the four words
- * of element i of draw n depend on (key, i, n) alone, so every device and every thread count gives the same numbers. */
+/* Philox4x32-10: a counter-based random number generator (Salmon et al., 2011). It has no state: the four words of
+ * element i of draw n depend on (key, i, n) alone, so every device and every thread count gives the same numbers. */
 #ifndef RLX_BASE_PHILOX_H
 #define RLX_BASE_PHILOX_H
 

@@ -1,7 +1,7 @@
-/* Processes, told apart by how often they were forked.
+/* Process identity: the number of forks between this process and the one that loaded the library.
  *
- * The number is counted up by a handler that runs in the child before fork returns there, so asking costs a load and no
- * system call. Handlers are registered when the library is loaded, and the C library forgets them when it is unloaded. */
+ * An atfork handler increments the number in the child before fork returns there, so reading it costs a load and no
+ * system call. The handler is registered when the library is loaded; the C library drops it when it is unloaded. */
 #include "base/process.h"
 
 #include <pthread.h>

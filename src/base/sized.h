@@ -1,16 +1,20 @@
-/* Structs that begin with struct_bytes: read from a caller and written to one whose header may be older or newer than the library.
+/* Structs that begin with struct_bytes: reading one from a caller, and writing one to a caller, whose header may be
+ * older or newer than the library.
  *
- * What a shorter struct does not have is zero. A longer one is taken as long as the fields that this library does not know are zero;
- * where one is set, the caller asks for something that cannot be done here: RLX_UNSUPPORTED. A struct_bytes that no struct can have is
- * RLX_INVALID. A field never lies in what was padding at the end of an older struct: tests/tree/test_abi.py checks that there is none. */
+ * Fields that a shorter struct lacks are zero. A longer struct is accepted if the fields that this library does not
+ * have are zero; a field that is set requests something this library cannot do: RLX_UNSUPPORTED. An impossible
+ * struct_bytes is RLX_INVALID. No new field may lie in what was trailing padding of an older struct:
+ * tests/tree/test_abi.py checks that there is none. */
 #ifndef RLX_BASE_SIZED_H
 #define RLX_BASE_SIZED_H
 
 #include "base/status.h"
 
-/* The caller's struct `from` (NULL: all zeros) as the library's own `to`, of `known` bytes. `what` names it in messages. */
+/* Copies the caller's struct `from` (NULL: all zeros) to the library's `to`, of `known` bytes. `what` names it in
+ * messages. */
 rlx_status rlx_sized_read(const char *what, const void *from, void *to, size_t known);
-/* The library's struct `from` (NULL: all zeros) into the caller's `to`, as far as that reaches; the rest of it is zero. */
+/* Copies the library's struct `from` (NULL: all zeros) to the caller's `to`, at most its struct_bytes; the rest of `to`
+ * is zero. */
 rlx_status rlx_sized_write(const char *what, const void *from, void *to, size_t known);
 
 /* The same for two pointers to one type. */

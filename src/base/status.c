@@ -1,13 +1,13 @@
-/* The thread's message.
+/* The thread's error message: a fixed thread-local buffer.
  *
- * One idea: a fixed thread-local buffer, written through a second one on the stack. Nothing here allocates, so "out
- * of memory" can always be said, and the arguments of a new message may point into the old one.
+ * A message is formatted in a second buffer on the stack first. So nothing here allocates, which lets an out-of-memory
+ * failure be reported, and the arguments of a new message may point into the old one.
  *
- * The buffer is finite and the cause is the part a reader cannot do without, so the cause may take three quarters of
- * it at most, and frames, which are put before it, share what is left: a frame that does not fit is cut, and never
- * pushes the cause out. Cuts fall between UTF-8 characters.
+ * The cause is the part that a reader needs most. It takes at most three quarters of the buffer; frames are inserted
+ * before it and share the rest. A frame that does not fit is cut, and never displaces the cause. Cuts fall between
+ * UTF-8 characters.
  *
- * Not here: who reads the message. A success does not clear it; it is meaningful after a failure only. */
+ * A success does not clear the message: it is meaningful only after a failure. */
 #include "base/status.h"
 
 #include <stdio.h>
@@ -38,14 +38,14 @@ static const char *const status_names[RLX_STATUS_COUNT] = {
 const char *rlx_version(void) { return VERSION_TEXT(RLX_VERSION_MAJOR, RLX_VERSION_MINOR, RLX_VERSION_PATCH); }
 
 const char *rlx_status_name(rlx_status status) {
-  /* Through unsigned, so that a negative value from a careless cast is caught by the one comparison. */
+  /* Through unsigned, so that the one comparison also catches a negative value. */
   return (unsigned)status < RLX_STATUS_COUNT ? status_names[status] : "unknown status";
 }
 
 const char *rlx_message(void) { return message; }
 
-/* How much of text's first n bytes to keep so that no character is split: all of it, unless it ends in a lead byte
- * whose continuation bytes are not all there. Bytes that are not UTF-8 are cut anywhere. */
+/* How many of the first n bytes to keep so that no character is split: n, unless they end in a lead byte whose
+ * continuation bytes are incomplete. Bytes that are not UTF-8 are cut anywhere. */
 static size_t cut_between_characters(const char *text, size_t n) {
   size_t lead = n;
   while (lead > 0 && n - lead < 3 && ((unsigned char)text[lead - 1] & 0xC0u) == 0x80u) lead--;

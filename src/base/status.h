@@ -1,9 +1,9 @@
-/* Status and message.
+/* Status codes and error messages.
  *
- * Every function that can fail returns an rlx_status; the words for people go to a thread-local message. RLX_FAIL
- * starts a message ("what was expected, what was found, where"); RLX_TRY_AT adds a context frame on the way up, so
- * the reader sees the path from the outermost call to the cause: "loading m.gguf: tensor 3: ...". Setting a message
- * never allocates, so an out-of-memory failure can always be told. */
+ * Every function that can fail returns an rlx_status; the text goes to a thread-local message. RLX_FAIL starts a
+ * message ("what was expected, what was found, where"). RLX_TRY_AT adds a context frame on the way up, so that the
+ * reader sees the path from the outermost call to the cause: "loading m.gguf: tensor 3: ...". Setting a message never
+ * allocates, so an out-of-memory failure can be reported. */
 #ifndef RLX_BASE_STATUS_H
 #define RLX_BASE_STATUS_H
 
@@ -17,18 +17,18 @@
 #define RLX_PRINTF(fmt_at, args_at)
 #endif
 
-#define RLX_STATUS_COUNT ((int)RLX_LIMIT + 1) /* not public: a program must not keep it */
+#define RLX_STATUS_COUNT ((int)RLX_LIMIT + 1) /* not public: it grows */
 
 /* Replaces the thread's message and returns `code`. */
 rlx_status rlx_fail(rlx_status code, const char *fmt, ...) RLX_PRINTF(2, 3);
-/* Puts "<frame>: " before the thread's message and returns `code` unchanged. A frame that does not fit is cut; the
- * cause stays whole. */
+/* Inserts "<frame>: " before the thread's message and returns `code`. A frame that does not fit is cut; the cause is
+ * kept whole. */
 rlx_status rlx_fail_frame(rlx_status code, const char *fmt, ...) RLX_PRINTF(2, 3);
-/* vsnprintf into a fixed buffer (cap > 0), cut between UTF-8 characters where it does not fit; the bytes kept. */
+/* vsnprintf into a fixed buffer (cap > 0), cut between UTF-8 characters if it does not fit. Returns the bytes kept. */
 size_t rlx_format_fixed(char *out, size_t cap, const char *fmt, va_list args) RLX_PRINTF(3, 0);
 
-/* Shows the compiler what it cannot see in rlx_fail: the code comes back, so a failure is not RLX_OK, and a result that
- * a failed call left unset is not read. */
+/* Shows the compiler that rlx_fail returns its code. Then it knows that a failure is not RLX_OK and does not warn about
+ * results that a failed call left unset. */
 static inline rlx_status rlx_fail_code(rlx_status code, rlx_status reported) {
   (void)reported;
   return code;

@@ -1,8 +1,8 @@
-/* String builder: an array of bytes with a NUL behind it and a sticky failure.
+/* String builder: a growable byte array, NUL-terminated, with a sticky failure.
  *
- * Every append goes through make_room, which keeps one byte for the terminator; so a caller may append a hundred
- * times and check once, at rlx_str_take. The two interesting appends are quoting and numbers: both must read back to
- * exactly what was written, on any machine and in any locale. */
+ * Every append goes through make_room, which reserves one byte for the terminator. So a caller may append a hundred
+ * times and check once, at rlx_str_take. Quoted strings and numbers read back to exactly what was written, on any
+ * machine and in any locale. */
 #include "base/str.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ void rlx_str_add_bytes(rlx_str *s, const char *bytes, size_t n) {
 
 void rlx_str_add_char(rlx_str *s, char c) { rlx_str_add_bytes(s, &c, 1); }
 
-/* Formats into the room there is; only where that was too little does it grow and format again. */
+/* Formats into the free capacity; grows and formats again only if that was too small. */
 void rlx_str_add(rlx_str *s, const char *fmt, ...) {
   if (!make_room(s, 0)) return;
   const locale_t before = rlx_c_locale_begin();
@@ -52,8 +52,8 @@ void rlx_str_add(rlx_str *s, const char *fmt, ...) {
   rlx_c_locale_end(before);
 }
 
-/* Bytes of the UTF-8 character at p (NUL-terminated text), or 0 where there is none: a stray or missing continuation
- * byte, an over-long form, a surrogate, or more than U+10FFFF. The second byte's bounds settle the last three. */
+/* Bytes of the UTF-8 character at p (NUL-terminated text), or 0 if it is invalid: a stray or missing continuation byte,
+ * an over-long form, a surrogate, or above U+10FFFF. The bounds of the second byte exclude the last three. */
 static size_t utf8_length(const unsigned char *p) {
   static const struct {
     unsigned char first_low, first_high, second_low, second_high, length;
@@ -98,15 +98,15 @@ void rlx_str_add_quoted(rlx_str *s, const char *text) {
   rlx_str_add_char(s, '"');
 }
 
-/* In the locale of C. A float must also read back through double,
- * as rlx_text_to_double reads it: of a few numbers the shortest text does not, for that rounds twice. */
+/* In the C locale. A float must also read back through double, as rlx_text_to_double reads it; for a few numbers the
+ * shortest text does not, because that rounds twice. */
 static bool reads_back(const char *number, double x, bool as_float) {
   double read = strtod(number, NULL);
   return as_float ? strtof(number, NULL) == (float)x && (float)read == (float)x : read == x;
 }
 
-/* Any decimal of `sure` digits survives the way through a normal number of the type, so a shorter one than %.*g prints
- * with them does not exist: it would have been printed. Sub-normals carry fewer digits and are searched from one on. */
+/* Any decimal of `sure` digits survives a round trip through a normal number of the type. So if a shorter text existed,
+ * %.*g with `sure` digits would have printed it. Subnormals carry fewer digits and are searched from one digit up. */
 static void add_shortest(rlx_str *s, double x, bool as_float) {
   if (isnan(x) || isinf(x)) {
     rlx_str_add(s, isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
@@ -164,7 +164,7 @@ bool rlx_text_to_double(const char *text, size_t n, double *out) {
       *out = words[i].value;
       return true;
     }
-  /* strtod knows hexadecimal and "infinity": let only plain decimals through. */
+  /* strtod also accepts hexadecimal and "infinity": only plain decimals are passed to it. */
   char number[512];
   size_t digits = 0;
   if (n >= sizeof number) return false;

@@ -1,27 +1,27 @@
-/* Thread pool: workers that sleep until a run is open, then claim tasks from one atomic counter beside the caller.
+/* Thread pool: workers sleep until a run is open; then they and the caller claim tasks from one atomic counter.
  *
- * The one idea: no worker is needed for a run to finish. The caller claims tasks as everybody does; when none is
- * left it closes the run and waits only for those who joined. A worker that wakes late finds the run closed and
- * sleeps again, so a run of few short tasks does not wait for the slowest thread to get out of bed.
+ * No worker is needed for a run to finish. The caller claims tasks like a worker. When none is left it closes the run
+ * and waits only for workers that joined. A worker that wakes late finds the run closed and sleeps again, so a run of
+ * few short tasks does not wait for the slowest thread to wake.
  *
- * Getting out of bed takes tens of microseconds, and runs often follow each other sooner than that; so a worker that
- * finds nothing to do looks out for the next run for a short while before it sleeps, and a caller does the same before
- * it sleeps over the last tasks. It is left out where the pool has more threads than there are cores to run them, for
- * there it would keep the others from working.
+ * Waking takes tens of microseconds, and runs often follow each other sooner than that. So a worker spins for a short
+ * while before it sleeps, and so does a caller that waits for the last tasks. If the pool has more threads than the
+ * process has cores, nothing spins, because that would take time from the threads that work.
  *
- * While everybody looks, no lock is touched. Two pairs of variables see to it, each thread writing its own and then
- * reading the other's (in sequential consistency, so at least one of the two sees the other):
- *   the caller closes the run, then reads n_joined | a worker counts itself in n_joined, then reads whether it is open
- *   the caller opens the run, then reads n_asleep  | a worker counts itself in n_asleep, then reads whether it is open
- * and for the end of a run the caller says that it waits, then reads n_joined, and the last worker the other way round.
- * fn, user and n_tasks are written only while no run is open and nobody has joined.
+ * While all threads spin, no mutex is touched. Correctness rests on pairs of variables: each side writes its own and
+ * then reads the other's, sequentially consistent, so at least one of the two sees the other's write:
+ *   the caller closes the run, then reads n_joined | a worker increments n_joined, then reads whether a run is open
+ *   the caller opens the run, then reads n_asleep  | a worker increments n_asleep, then reads whether a run is open
+ *   the caller sets `waits`, then reads n_joined   | the last worker decrements n_joined, then reads `waits`
+ * fn, user and n_tasks are written only while no run is open and no worker has joined.
  *
- * A task that calls rlx_pool_run on its own pool would wait for itself; such a run is done at once, in that thread.
+ * A task that calls rlx_pool_run on its own pool would wait for itself. Such a run is executed at once in that thread.
  *
- * A child made by fork has the pool's memory and none of its workers. There a run is done in the caller's thread, and destroying
- * waits for nobody. A worker whose task forked is the child's only thread, and ends: it has no caller to go back to.
+ * A forked child has the pool's memory and none of its workers. There a run is executed in the caller's thread, and
+ * destroy waits for no thread. A worker whose task forked is the child's only thread; it ends, because it has no caller
+ * to return to.
  *
- * Not here: work stealing, priorities, results. Tasks write to places of their own. */
+ * Not provided: work stealing, priorities, results. Tasks write to memory of their own. */
 #if defined(__linux__)
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
@@ -42,7 +42,7 @@
 
 enum {
   MAX_THREADS = 1024,
-  LOOKS = 2000, /* before going to sleep: some 40 to 80 microseconds */
+  MAX_SPINS = 2000, /* before sleeping: some 40 to 80 microseconds */
 };
 
 typedef struct worker {
@@ -53,30 +53,30 @@ typedef struct worker {
 } worker;
 
 struct rlx_pool {
-  pthread_mutex_t run_lock; /* held by the caller whose run it is */
-  pthread_mutex_t lock;     /* of the two conditions */
+  pthread_mutex_t run_lock; /* held by the caller of the current run */
+  pthread_mutex_t lock;     /* for the two conditions */
   pthread_cond_t wake, idle;
-  int n_made;      /* how many of the four above exist */
+  int n_made;      /* how many of the four above are initialised */
   worker *workers; /* started ones, newest first */
   unsigned n_threads;
-  uint32_t process; /* that made it */
-  bool looks;       /* before it sleeps */
+  uint32_t process; /* that created it */
+  bool spins;       /* before it sleeps */
 
   rlx_pool_task fn;
   void *user;
   size_t n_tasks;
   bool stoppable;
-  const void *caller;                     /* whose run it is */
-  atomic_bool is_stopped;                 /* the run that is open, by its caller's budget */
-  _Alignas(64) atomic_uint_least64_t run; /* counts openings and closings: odd while a run is open */
+  const void *caller;                     /* of the current run, as rlx_thread_self */
+  atomic_bool is_stopped;                 /* the current run was stopped by its caller's budget */
+  _Alignas(64) atomic_uint_least64_t run; /* incremented when a run opens and when it closes: odd while a run is open */
   atomic_bool stop;
-  _Alignas(64) atomic_uint n_joined; /* workers in the run, or about to see that it is closed */
-  atomic_uint n_asleep;              /* workers that wait for `wake`, or are about to */
-  atomic_bool waits;                 /* the caller waits for `idle`, or is about to */
+  _Alignas(64) atomic_uint n_joined; /* workers in the run, or about to find it closed */
+  atomic_uint n_asleep;              /* workers waiting for `wake`, or about to */
+  atomic_bool waits;                 /* the caller is waiting for `idle`, or about to */
   _Alignas(64) atomic_size_t next_task;
 };
 
-/* The pool whose task this thread is in, as which of its threads, and for whom. */
+/* The pool whose task this thread runs, the thread's index in it, and the caller of the run. */
 static _Thread_local struct {
   rlx_pool *pool;
   unsigned index;
@@ -97,7 +97,7 @@ static void claim_tasks(rlx_pool *p, unsigned index) {
     size_t task = atomic_fetch_add_explicit(&p->next_task, 1, memory_order_relaxed);
     if (task >= p->n_tasks) break;
     if (index == 0 && p->stoppable && rlx_budget_stops()) {
-      atomic_store_explicit(&p->next_task, p->n_tasks, memory_order_relaxed); /* nobody finds another */
+      atomic_store_explicit(&p->next_task, p->n_tasks, memory_order_relaxed); /* no thread finds another task */
       atomic_store_explicit(&p->is_stopped, true, memory_order_relaxed);
       break;
     }
@@ -108,7 +108,7 @@ static void claim_tasks(rlx_pool *p, unsigned index) {
   inside.caller = outer_caller;
 }
 
-/* Tells the core that this is a waiting loop. */
+/* Hints to the core that this is a spin loop. */
 static void pause_core(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -122,9 +122,9 @@ static bool is_new(rlx_pool *p, uint64_t last_run) {
   return (run & 1) && run != last_run;
 }
 
-/* Waits until there is a run that is not last_run, or the pool stops. */
+/* Waits until a run other than last_run is open, or the pool stops. */
 static void await_run(rlx_pool *p, uint64_t last_run) {
-  for (int i = 0; i < LOOKS && p->looks; i++) {
+  for (int i = 0; i < MAX_SPINS && p->spins; i++) {
     if (is_new(p, last_run) || atomic_load_explicit(&p->stop, memory_order_relaxed)) return;
     pause_core();
   }
@@ -135,7 +135,7 @@ static void await_run(rlx_pool *p, uint64_t last_run) {
   pthread_mutex_unlock(&p->lock);
 }
 
-/* Takes part in the run that is open, if one is; returns its number, else last_run. */
+/* Joins the open run, if there is one. Returns its number, else last_run. */
 static uint64_t join_run(rlx_pool *p, uint64_t last_run, unsigned index) {
   atomic_fetch_add(&p->n_joined, 1);
   uint64_t run = atomic_load(&p->run);
@@ -160,7 +160,7 @@ static void *worker_main(void *argument) {
   return NULL;
 }
 
-/* Signals are for the program's own threads: workers start with all of them blocked. */
+/* Workers block all signals: those are for the program's own threads. */
 static int start_thread(worker *w) {
   sigset_t all, before;
   sigfillset(&all);
@@ -197,7 +197,7 @@ static unsigned count_cores(void) {
   return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
 }
 
-/* Those that this process may use, which may be fewer. */
+/* Cores in this process's affinity mask, which may be fewer. */
 static unsigned count_own_cores(void) {
 #if defined(__linux__)
   cpu_set_t set;
@@ -209,13 +209,13 @@ static unsigned count_own_cores(void) {
 rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out) {
   *out = NULL;
   if (n_threads > MAX_THREADS)
-    return RLX_FAIL(RLX_INVALID, "thread pool: expected at most %d threads, found %u", MAX_THREADS, n_threads);
+    return RLX_FAIL(RLX_INVALID, "thread pool: expected at most %d threads, got %u", MAX_THREADS, n_threads);
   rlx_pool *p = rlx_mem_alloc_aligned(sizeof *p, _Alignof(rlx_pool));
   if (!p) return RLX_FAIL(RLX_NO_MEMORY, "no memory for a thread pool");
   memset(p, 0, sizeof *p);
   p->n_threads = n_threads ? n_threads : count_cores();
   p->process = rlx_process_number();
-  p->looks = p->n_threads <= count_own_cores();
+  p->spins = p->n_threads <= count_own_cores();
   rlx_status s = make_locks(p);
   for (unsigned i = 1; i < p->n_threads && s == RLX_OK; i++) s = add_worker(p, i);
   if (s != RLX_OK) {
@@ -228,7 +228,8 @@ rlx_status rlx_pool_create(unsigned n_threads, rlx_pool **out) {
 
 void rlx_pool_destroy(rlx_pool *p) {
   if (!p) return;
-  const bool is_own = rlx_process_is_own(p->process); /* else there are no threads, and the locks are whoever's */
+  /* else there are no threads, and the locks may be held by threads of the parent */
+  const bool is_own = rlx_process_is_own(p->process);
   if (p->workers && is_own) {
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->stop, true);
@@ -250,7 +251,7 @@ void rlx_pool_destroy(rlx_pool *p) {
 
 unsigned rlx_pool_threads(const rlx_pool *p) { return p ? p->n_threads : 1; }
 
-/* Opens the run and wakes as many of those asleep as could find a task. */
+/* Opens the run and wakes as many sleeping workers as there are tasks for. */
 static void open_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) {
   p->fn = fn;
   p->user = user;
@@ -265,28 +266,29 @@ static void open_run(rlx_pool *p, size_t n_tasks, rlx_pool_task fn, void *user) 
   pthread_mutex_unlock(&p->lock);
 }
 
-/* Waits for `idle`, with the lock held. Workers have no budget: while their last tasks run, the caller asks for them. */
+/* Waits for `idle`, with the lock held. Workers have no budget: while their last tasks run, the caller polls its
+ * own. */
 static void await_idle(rlx_pool *p) {
-  enum { ASK_NS = 5000000, SECOND_NS = 1000000000 };
+  enum { POLL_NS = 5000000, SECOND_NS = 1000000000 };
   if (!p->stoppable || atomic_load_explicit(&p->is_stopped, memory_order_relaxed)) {
     pthread_cond_wait(&p->idle, &p->lock);
     return;
   }
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += ASK_NS;
+  until.tv_nsec += POLL_NS;
   if (until.tv_nsec >= SECOND_NS) until.tv_sec++, until.tv_nsec -= SECOND_NS;
   if (pthread_cond_timedwait(&p->idle, &p->lock, &until) != ETIMEDOUT) return;
-  pthread_mutex_unlock(&p->lock); /* the caller's function may take its time */
+  pthread_mutex_unlock(&p->lock); /* the caller's cancel function may take long */
   if (rlx_budget_stops()) atomic_store_explicit(&p->is_stopped, true, memory_order_relaxed);
   pthread_mutex_lock(&p->lock);
 }
 
-/* Nobody joins any more; what the joined ones wrote is seen after this, by way of n_joined. */
+/* After this no worker joins, and what the joined workers wrote is visible, by way of n_joined. */
 static void close_run(rlx_pool *p) {
   if (!rlx_process_is_own(p->process)) return; /* a task forked, and this is the child */
   atomic_fetch_add(&p->run, 1);
-  for (int i = 0; i < LOOKS && p->looks; i++) {
+  for (int i = 0; i < MAX_SPINS && p->spins; i++) {
     if (atomic_load(&p->n_joined) == 0) return;
     pause_core();
   }

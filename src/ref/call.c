@@ -5,7 +5,7 @@
 
 /* After a stop, visits stays at the limit, so that every loop calls this again and ends. */
 bool rlx_ref_tick(rlx_ref_call *c) {
-  if (!c->stopped) c->stopped = rlx_budget_works(c->visits);
+  if (!c->stopped) c->stopped = rlx_budget_count_work(c->visits);
   c->visits = c->stopped ? RLX_REF_TICK : 0;
   return !c->stopped;
 }

@@ -179,7 +179,7 @@ static rlx_ref_call make_call(const rlx_node_rec *n, const rlx_tensor *const *in
 static rlx_status call_kernel(rlx_ref_call *c) {
   c->visits = 1;
   rlx_status s = c->out->bytes ? rlx_ref_get(c->node->op)(c) : RLX_OK;
-  bool stops = rlx_budget_works(c->visits);
+  bool stops = rlx_budget_count_work(c->visits);
   return !s && stops ? RLX_FAIL(RLX_CANCELLED, "stopped by the caller") : s;
 }
 

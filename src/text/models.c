@@ -17,7 +17,7 @@ static rlx_status count_steps(text_run *r, size_t left) {
   if (r->lookups < ASK_EVERY) return RLX_OK;
   uint64_t n = r->lookups;
   r->lookups = 0;
-  if (!rlx_budget_works(n)) return RLX_OK;
+  if (!rlx_budget_count_work(n)) return RLX_OK;
   return RLX_FAIL(RLX_CANCELLED, "looking for tokens of up to %zu bytes", r->t->vocab.longest);
 }
 
