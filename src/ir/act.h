@@ -1,5 +1,5 @@
-/* The activations that fused ops can end with, in one list: the name in rlx_act, and the op that is the same alone. None is 0 and
- * not on the list. Everything that needs a row per activation is made from RLX_ACTS. */
+/* The activations that fused ops can apply: their names in rlx_act and the corresponding ops. None is 0 and not in the
+ * list. Everything that needs a row per activation is generated from RLX_ACTS. */
 #ifndef RLX_IR_ACT_H
 #define RLX_IR_ACT_H
 
@@ -13,7 +13,7 @@
   ROW(SIGMOID, sigmoid)         \
   ROW(TANH, tanh)
 
-/* As attributes are written. */
+/* The enum's names in the op table. */
 #define RLX_ACT_NAME(NAME, op) " " #op
 #define RLX_ACT_NAMES "none" RLX_ACTS(RLX_ACT_NAME)
 
@@ -25,7 +25,7 @@ static inline rlx_op rlx_act_op(int32_t act) {
   return ops[act];
 }
 
-/* RLX_ACT_NONE: the op is none of them. */
+/* RLX_ACT_NONE if the op is no activation. */
 static inline int32_t rlx_act_of(rlx_op op) {
 #define RLX_ACT_CASE(NAME, op) \
   case RLX_OP_##op: return RLX_ACT_##NAME;
@@ -36,7 +36,7 @@ static inline int32_t rlx_act_of(rlx_op op) {
 #undef RLX_ACT_CASE
 }
 
-/* The attribute counts names from 0, as rlx_act does. */
+/* Checks the order: the attribute numbers its names from 0, and must agree with rlx_act. */
 #define RLX_ACT_PLACE(NAME, op) RLX_ACT_PLACE_##NAME,
 #define RLX_ACT_CHECK(NAME, op) \
   _Static_assert((int)RLX_ACT_PLACE_##NAME == (int)RLX_ACT_##NAME, "the list is in rlx_act's order");

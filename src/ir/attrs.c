@@ -1,11 +1,10 @@
-/* Attributes: one set of routines for every op, driven by the op's field table. */
+/* Attributes: generic routines for all ops, driven by the op's field table. */
 #include <math.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "ir/graph.h"
 
-/* How many names an enum's list holds. */
 static int32_t count_names(const char *names) {
   int32_t n = 1;
   for (const char *p = names; *p; p++) n += *p == ' ';
@@ -75,12 +74,13 @@ void *rlx_attrs_copy(rlx_graph *g, const rlx_op_table_row *row, const void *attr
   for (uint32_t i = 0; i < row->n_attrs; i++) {
     const rlx_attr_field *f = &row->attrs[i];
     double *number = rlx_attr_at(copy, f);
-    if (f->kind == RLX_ATTR_FLOAT && isnan(*number)) *number = (double)NAN; /* one NaN, so that text round-trips */
+    /* one canonical NaN, so that text round-trips */
+    if (f->kind == RLX_ATTR_FLOAT && isnan(*number)) *number = (double)NAN;
     if (f->kind != RLX_ATTR_TEXT) continue;
     const char **text = rlx_attr_at(copy, f);
     if (*text && !(*text = rlx_bump_text(&g->bump, *text, strlen(*text)))) return NULL;
   }
-  for (uint32_t i = 0; i < row->n_attrs; i++) { /* retain last: nothing can fail any more */
+  for (uint32_t i = 0; i < row->n_attrs; i++) { /* retained last, because nothing can fail after this */
     void *at = rlx_attr_at(copy, &row->attrs[i]);
     if (row->attrs[i].kind == RLX_ATTR_GRAPH) rlx_graph_retain(*(rlx_graph **)at);
     if (row->attrs[i].kind == RLX_ATTR_DATA) rlx_blob_retain(*(rlx_blob **)at);

@@ -1,5 +1,5 @@
-/* Forgets the attribute words of the op table (A_INT and so on), after a reading of ops.def that gave them a meaning.
- * No include guard: it is included after each such reading. */
+/* Undefines the attribute macros of the op table (A_INT and so on) after an inclusion of ops.def that defined them. No
+ * include guard: it is included after each such inclusion. */
 #undef A_INT
 #undef A_FLOAT
 #undef A_BOOL

@@ -1,7 +1,7 @@
-/* Binding: from a template with symbols to a graph of numbers.
+/* Binding: turns a graph with symbols into one with numbers.
  *
- * The graph is built again, node by node, with sizes in place of symbols, so every shape rule runs on numbers and
- * checks what it had to let pass before. Sub-graphs are bound with it; their symbols are matched by name. */
+ * The graph is rebuilt node by node with numbers in place of symbols, so every shape rule runs again and checks what it
+ * had to accept before. Sub-graphs are bound as well; their symbols are matched by name. */
 #include <string.h>
 
 #include "base/str.h"
@@ -30,7 +30,7 @@ rlx_status rlx_graph_copy_outputs(rlx_graph *g, const rlx_graph *from, const rlx
 
 static rlx_status bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph **out);
 
-/* The sizes of a sub-graph's symbols, looked up by name in its parent's. */
+/* Binds a sub-graph: the sizes of its symbols are looked up by name in the parent's. */
 static rlx_status bind_subgraph(const rlx_graph *parent, const int64_t *sizes, const rlx_graph *sub, rlx_graph **out) {
   int64_t *own = rlx_mem_calloc(sub->symbols.n + 1, sizeof *own);
   if (!own) return RLX_FAIL(RLX_NO_MEMORY, "binding a sub-graph");
@@ -48,7 +48,7 @@ static rlx_status bind_subgraph(const rlx_graph *parent, const int64_t *sizes, c
 }
 
 static rlx_status bind_attrs(const rlx_graph *g, const int64_t *sizes, const rlx_op_table_row *row, void *attrs) {
-  for (uint32_t i = 0; i < row->n_attrs; i++) { /* our own references, so that one release serves success and failure */
+  for (uint32_t i = 0; i < row->n_attrs; i++) { /* own references, so that one release serves success and failure */
     if (row->attrs[i].kind == RLX_ATTR_DATA) rlx_blob_retain(*(rlx_blob **)rlx_attr_at(attrs, &row->attrs[i]));
     if (row->attrs[i].kind == RLX_ATTR_GRAPH) rlx_graph_retain(*(rlx_graph **)rlx_attr_at(attrs, &row->attrs[i]));
   }
@@ -60,7 +60,7 @@ static rlx_status bind_attrs(const rlx_graph *g, const int64_t *sizes, const rlx
         if (rlx_dim_is_symbol(d->v[k])) d->v[k] = sizes[rlx_dim_symbol(d->v[k])];
     } else if (row->attrs[i].kind == RLX_ATTR_GRAPH) {
       rlx_graph *open = *(rlx_graph **)at, *bound;
-      if (open->symbols.n == 0) continue; /* nor can a graph within it have any */
+      if (open->symbols.n == 0) continue; /* then no graph nested in it has any either */
       RLX_TRY_AT(bind_subgraph(g, sizes, open, &bound), "%s", row->attrs[i].name);
       *(rlx_graph **)at = bound;
       rlx_graph_destroy(open);
@@ -103,7 +103,7 @@ static rlx_status bind_sizes(const rlx_graph *g, const int64_t *sizes, rlx_graph
   return s;
 }
 
-/* ---- the ways to say the sizes ---- */
+/* ---- sources of the sizes ---- */
 
 enum { UNBOUND = -1 };
 
@@ -118,13 +118,13 @@ static rlx_status begin(const rlx_graph *g, const char *call, rlx_graph **out, i
   return RLX_OK;
 }
 
-/* Shapes that named a size, where sizes came from shapes. */
+/* The input shapes that sizes came from, if they came from shapes. */
 typedef struct named_shapes {
   const rlx_named_shape *v;
   size_t n;
 } named_shapes;
 
-/* The first of them that has the symbol; NULL if none has. */
+/* The first input with the symbol; NULL if none has it. */
 static const char *input_with_symbol(const rlx_graph *g, size_t symbol, named_shapes inputs) {
   for (size_t i = 0; i < inputs.n; i++) {
     const rlx_dims *shape = &rlx_graph_at(g, rlx_graph_leaf(g, inputs.v[i].name))->type.shape;
@@ -134,7 +134,8 @@ static const char *input_with_symbol(const rlx_graph *g, size_t symbol, named_sh
   return NULL;
 }
 
-/* A node cannot have these sizes: its message gets them in front, with the input that each came from. */
+/* Prefixes the message of a node that failed with these sizes with the sizes, and with the input that each came
+ * from. */
 static rlx_status report_sizes(const rlx_graph *g, rlx_status s, const int64_t *sizes, named_shapes inputs) {
   enum { ENOUGH = 200 };
   rlx_str text = {0};
@@ -213,7 +214,7 @@ rlx_status rlx_graph_bind_inputs(const rlx_graph *g, const rlx_named_shape *inpu
   return end(g, s, sizes, (named_shapes){inputs, n}, out);
 }
 
-/* ---- the same in pieces, for those who look before they bind ---- */
+/* ---- the same in steps, for callers that inspect the sizes before they bind ---- */
 
 rlx_status rlx_graph_sizes(const rlx_graph *g, const rlx_binding *bindings, size_t n, int64_t *sizes) {
   for (size_t i = 0; i < g->symbols.n; i++) sizes[i] = UNBOUND;

@@ -1,6 +1,8 @@
-/* The builder: leaves and element-wise ops. Each function fills in an op's attributes and calls rlx_graph_add, which
- * checks, infers, appends, and keeps the first error; so there is nothing to check here but what would be lost on the
- * way (a NULL list, a value that does not fit its type). The plain families are stamped from their tables. */
+/* The builder: leaves and element-wise ops.
+ *
+ * Each function fills in an op's attributes and calls rlx_graph_add, which checks, infers, appends, and keeps the first
+ * error. So the functions here check only what rlx_graph_add cannot see: a NULL list, a value that does not fit its
+ * type. The regular families are generated from their tables. */
 #include "ir/build.h"
 
 #include <math.h>
@@ -69,7 +71,7 @@ rlx_node rlx_op_state(rlx_graph *g, const char *name, rlx_dtype dtype, rlx_dims 
   return leaf(g, RLX_OP_state, name, dtype, shape);
 }
 
-/* The size is checked before it is allocated: `bytes` is what the caller says, and may be anything. */
+/* The size is checked before it is allocated, because `bytes` comes from the caller and may be anything. */
 static rlx_status copy_constant(rlx_dtype dtype, rlx_dims shape, const void *data, size_t bytes, rlx_blob **out) {
   size_t wanted;
   RLX_TRY(rlx_tensor_bytes(dtype, shape, &wanted));
@@ -96,13 +98,14 @@ rlx_node rlx_op_constant(rlx_graph *g, rlx_dtype dtype, rlx_dims shape, const vo
 
 /* ---- a number as one element ---- */
 
-/* The integers of a type as doubles: [least, end). Both ends are powers of two (or 0), so the comparison is exact. */
+/* Whether value is an integer in the type's range, as doubles [min, end). Both bounds are powers of two (or 0), so the
+ * comparison is exact. */
 static bool fits_int(rlx_dtype dtype, double value) {
   double end = ldexp(1, rlx_type_get(dtype)->digits), min = rlx_type_get(dtype)->is_signed ? -end : 0;
   return value == floor(value) && value >= min && value < end;
 }
 
-/* One element of any type but the block types, in the first bytes of `out`; floats round, integers must be exact. */
+/* One element of any non-block type, in the first bytes of `out`. Floats are rounded; integers must be exact. */
 static rlx_status encode_scalar(rlx_dtype dtype, double value, unsigned char out[8]) {
   if ((unsigned)dtype >= RLX_DTYPE_COUNT || rlx_dtype_is_block(dtype))
     return RLX_FAIL(RLX_INVALID, "%s is not an element type", rlx_dtype_name(dtype));
@@ -120,7 +123,7 @@ static rlx_status encode_scalar(rlx_dtype dtype, double value, unsigned char out
   }
   if (!fits_int(dtype, value)) return RLX_FAIL(RLX_INVALID, "%g is not a value of %s", value, rlx_dtype_name(dtype));
   uint64_t number = value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value;
-  memcpy(out, &number, sizeof number); /* the low bytes come first, as in every format read here */
+  memcpy(out, &number, sizeof number); /* little endian, as in every format read here */
   return RLX_OK;
 }
 
@@ -187,6 +190,6 @@ rlx_node rlx_op_dequantize(rlx_graph *g, rlx_node x, rlx_node scale, rlx_node ze
 }
 
 rlx_node rlx_op_region(rlx_graph *g, const rlx_graph *body, const rlx_node *xs, size_t n) {
-  /* The attribute is not const because the node's copy takes a reference, which counts. */
+  /* The attribute is not const because the node's copy changes the reference count. */
   return rlx_build_list(g, RLX_OP_region, xs, n, &(rlx_attrs_region){.body = (rlx_graph *)(uintptr_t)body});
 }

@@ -1,13 +1,13 @@
 /* The builder: control flow and custom ops.
  *
- * A construct with several values is several nodes that differ in `index` alone; they are made side by side, so that
- * whoever runs the graph sees that they belong together and runs the construct once. */
+ * A construct with several results becomes several adjacent nodes that differ only in `index`. Evaluators recognise
+ * such siblings and execute the construct once. */
 #include "ir/build.h"
 
-/* Attributes keep sub-graphs without const, because a node's copy takes a reference, which counts. */
+/* Sub-graph attributes are not const because a node's copy changes the reference count. */
 static rlx_graph *counted(const rlx_graph *g) { return (rlx_graph *)(uintptr_t)g; }
 
-/* A list of inputs, and where the nodes go. */
+/* The inputs, and the array for the resulting nodes. */
 typedef struct values {
   const rlx_node *first; /* inputs of the op before the list */
   uint32_t n_first;
@@ -17,13 +17,13 @@ typedef struct values {
   size_t n_outs;
 } values;
 
-/* One node per value: *index is the field of attrs that tells them apart. */
+/* One node per result; they differ in *index, a field of attrs. */
 static rlx_node add_values(rlx_graph *g, rlx_op op, const values *v, const void *attrs, int64_t *index) {
   for (size_t i = 0; v->outs && i < v->n_outs; i++) v->outs[i] = RLX_NONE;
   if (!g || g->error) return RLX_NONE;
   if (v->n_outs && !v->outs)
-    return rlx_graph_set_error(g, RLX_FAIL(RLX_INVALID, "rlx_op_%s: outs is NULL but %zu values are asked for",
-                                           rlx_op_table_get(op)->name, v->n_outs));
+    return rlx_graph_set_error(
+      g, RLX_FAIL(RLX_INVALID, "rlx_op_%s: outs is NULL but n_outs is %zu", rlx_op_table_get(op)->name, v->n_outs));
   rlx_node first = RLX_NONE;
   for (size_t i = 0; i == 0 || i < v->n_outs; i++) {
     *index = (int64_t)i;

@@ -1,4 +1,4 @@
-/* The builder: matrix products, attention and positions, normalisation, and the fused forms of them. */
+/* The builder: matrix products, attention and positions, normalisation, and their fused forms. */
 #include "ir/build.h"
 
 /* ---- matrix product ---- */
@@ -35,7 +35,7 @@ rlx_node rlx_op_dequant_matmul(rlx_graph *g, rlx_node x, rlx_node w, const rlx_o
   return NODE(dequant_matmul, (x, w, d->scale, d->zero, d->global), .scheme = (int32_t)d->scheme, .block = d->block);
 }
 
-/* f32 is no type of 8-bit results, so zero can stand for the default. */
+/* f32 is not a valid result type here, so zero can stand for the default. */
 static rlx_dtype or_i8(rlx_dtype to) { return to == RLX_F32 ? RLX_I8 : to; }
 
 rlx_node rlx_op_q_matmul(rlx_graph *g, rlx_node a, rlx_node b, const rlx_op_q_matmul_desc *desc) {

@@ -69,13 +69,13 @@ rlx_node rlx_op_grid_sample(rlx_graph *g, rlx_node x, rlx_node grid, rlx_grid_mo
 
 /* ---- sequence models ---- */
 
-/* w_hh is [gates x H, H] in all three, so its second size is H. */
+/* hidden 0: taken from w_hh, which is [gates x H, H] in all three ops. */
 static int64_t hidden_of(const rlx_graph *g, int64_t hidden, const rlx_node *weights, size_t n) {
   rlx_dims w_hh = weights && n > 1 ? rlx_node_shape(g, weights[1]) : (rlx_dims){.n = 0};
   return hidden == 0 && w_hh.n == 2 ? w_hh.v[1] : hidden;
 }
 
-/* The attributes that all three have under the same names, from a description d. */
+/* The attributes that all three ops share, from a description d. */
 #define RECURRENT                                                                                                     \
   .hidden = hidden_of(g, d->hidden, weights, n), .layers = rlx_or_one(d->layers), .direction = (int32_t)d->direction, \
   .batch_first = d->batch_first, .bias = !d->no_bias, .out = (int32_t)d->out

@@ -1,4 +1,4 @@
-/* The builder: reduction and order, shape and indexing; and the few functions that are made of several nodes. */
+/* The builder: reduction and order, shape and indexing, and the few functions that append several nodes. */
 #include "base/arith.h"
 #include "ir/build.h"
 #include "ir/infer.h"
@@ -20,8 +20,8 @@ rlx_node rlx_op_reduce_l1(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
   return rlx_op_reduce_sum(g, rlx_op_abs(g, x), axes, keep);
 }
 
-/* What is made of several nodes is computed in f32 where x is f16 or bf16, and rounded once at the end: the square of
- * 300 is no f16, though a norm of 300 is. */
+/* Compositions of several nodes compute in f32 if x is f16 or bf16, and round once at the end: the square of 300
+ * overflows f16, though a norm of 300 does not. */
 static rlx_node widened(rlx_graph *g, rlx_node x) {
   rlx_dtype dtype = rlx_node_dtype(g, x);
   return dtype == RLX_F16 || dtype == RLX_BF16 ? rlx_op_cast(g, x, RLX_F32) : x;
@@ -44,11 +44,11 @@ rlx_node rlx_op_reduce_log_sum(rlx_graph *g, rlx_node x, rlx_dims axes, bool kee
   return typed_like(g, rlx_op_log(g, rlx_op_reduce_sum(g, widened(g, x), axes, keep)), x);
 }
 
-/* m + log(sum(e^(x - m))) with m the maximum, or 0 where that is infinite: inf - inf would be NaN. */
+/* m + log(sum(e^(x - m))) with m the maximum, or 0 if that is infinite: inf - inf would be NaN. */
 static rlx_node log_sum_exp(rlx_graph *g, rlx_node x, rlx_dims axes, bool keep) {
   rlx_dtype dtype = rlx_node_dtype(g, x);
   rlx_node max = rlx_op_reduce_max(g, x, axes, true);
-  if (!max) return RLX_NONE; /* no node, so no type for the constants */
+  if (!max) return RLX_NONE; /* a failed node has no type for the constants */
   rlx_node is_infinite = rlx_op_eq(g, rlx_op_abs(g, max), rlx_op_scalar(g, dtype, RLX_INFINITY));
   rlx_node m = rlx_op_where(g, is_infinite, rlx_op_scalar(g, dtype, 0), max);
   rlx_node sum = rlx_op_reduce_sum(g, rlx_op_exp(g, rlx_op_sub(g, x, m)), axes, keep);
@@ -106,7 +106,7 @@ rlx_node rlx_op_slice(rlx_graph *g, rlx_node x, const rlx_op_slice_desc *desc) {
   return NODE(slice, (x), .axes = d->axes, .start = d->start, .stop = d->stop, .step = d->step);
 }
 
-/* A slice cuts what reaches past the end; whoever says a length wants it. */
+/* A slice clamps to the axis; a narrow with a length beyond the end is an error instead. */
 static rlx_status check_narrow(const rlx_graph *g, rlx_node x, int64_t axis, int64_t start, int64_t length,
                                int64_t *stop) {
   rlx_dims shape = rlx_node_shape(g, x);
@@ -122,7 +122,7 @@ static rlx_status check_narrow(const rlx_graph *g, rlx_node x, int64_t axis, int
 rlx_node rlx_op_narrow(rlx_graph *g, rlx_node x, int64_t axis, int64_t start, int64_t length) {
   if (!g || g->error) return RLX_NONE;
   int64_t stop = 0;
-  /* A node that is not there is refused below, as everywhere. */
+  /* An invalid node is rejected by rlx_op_slice below. */
   rlx_status s = rlx_node_op(g, x) ? check_narrow(g, x, axis, start, length, &stop) : RLX_OK;
   if (s) return rlx_graph_set_error(g, rlx_fail_frame(s, "rlx_op_narrow of node %u", (unsigned)x));
   return NODE(slice, (x), .axes = RLX_DIMS(axis), .start = RLX_DIMS(start), .stop = RLX_DIMS(stop));

@@ -1,5 +1,5 @@
-/* Windows: reading the attribute lists, sizing results, finding the taps that meet the input. Sizes and attributes come
- * from outside, so every sum and product is checked; what passes here can be walked without overflow. */
+/* Sliding windows: parses the attribute lists, computes result sizes, finds the taps inside the input. Sizes and
+ * attributes are untrusted, so every sum and product is checked; what passes here can be iterated without overflow. */
 #include "ir/conv_dims.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "base/arith.h"
 
-/* One attribute list into the last `axes` places of to[]. */
+/* Copies one attribute list to the last `axes` entries of to[]. */
 static rlx_status read_list(const char *what, const rlx_dims *list, int axes, int64_t fallback, int64_t min,
                             int64_t *to) {
   if (list->n != 0 && list->n != axes)
@@ -50,7 +50,7 @@ static rlx_status too_large(const rlx_conv_window *w, int axis) {
                   w->pad_hi[axis]);
 }
 
-/* dilation * (kernel - 1): from the first tap to the last. The kernel is a number. */
+/* dilation * (kernel - 1): the distance from the first tap to the last. The kernel must be a number. */
 static bool reach_of(const rlx_conv_window *w, int axis, int64_t *reach) {
   return rlx_mul_i64(w->dilation[axis], w->kernel[axis] - 1, reach);
 }
@@ -64,7 +64,7 @@ rlx_status rlx_window_out(const rlx_conv_window *w, int axis, int64_t in, bool c
     if (w->stride[axis] == 1 && pads == reach) *out = in;
     return RLX_OK;
   }
-  /* With ceil the last window may end past the padding; its places, and the sum below, must still be numbers. */
+  /* With ceil the last window may end past the padding; its positions, and the sum below, must not overflow. */
   if (!rlx_add_i64(in, pads, &padded) || !rlx_add_i64(padded, reach, &max) || !rlx_add_i64(max, w->stride[axis], &max))
     return too_large(w, axis);
   if (padded <= reach)
@@ -73,7 +73,7 @@ rlx_status rlx_window_out(const rlx_conv_window *w, int axis, int64_t in, bool c
                     " and padding %" PRId64 " and %" PRId64,
                     w->kernel[axis], w->dilation[axis], axis - (RLX_SPATIAL - w->axes), in, w->pad_lo[axis],
                     w->pad_hi[axis]);
-  int64_t room = padded - reach - 1; /* how far the first tap can move */
+  int64_t room = padded - reach - 1; /* the range of the first tap */
   int64_t places = room / w->stride[axis] + 1;
   if (ceil && room % w->stride[axis] != 0 && places * w->stride[axis] < in + w->pad_lo[axis]) places++;
   *out = places;
@@ -120,7 +120,7 @@ rlx_status rlx_window_shape(const rlx_conv_window *w, const rlx_dims *x, bool ce
 
 /* ---- pools ---- */
 
-/* Padding so wide that a whole window could lie in it would make elements of nothing. */
+/* Wider padding could hold a whole window, whose result would depend on no element. */
 static rlx_status check_pool_padding(const rlx_conv_window *w) {
   for (int i = 0; i < RLX_SPATIAL; i++) {
     int64_t reach;
@@ -174,7 +174,8 @@ void rlx_window_sizes(const rlx_dims *shape, int64_t size[RLX_SPATIAL]) {
 
 void rlx_window_taps(const rlx_conv_window *w, int axis, int64_t o, int64_t in, int64_t *first, int64_t *end) {
   int64_t start = rlx_window_start(w, axis, o), dilation = w->dilation[axis], kernel = w->kernel[axis];
-  /* The first tap at or past 0, and the first at or past `in`: quotients rounded up, written so that nothing wraps. */
+  /* The first tap at or past 0, and the first at or past `in`: quotients rounded up, written so that nothing
+   * overflows. */
   int64_t k0 = start >= 0 ? 0 : (-start - 1) / dilation + 1;
   int64_t k1 = start >= in ? 0 : (in - 1 - start) / dilation + 1;
   *end = k1 < kernel ? k1 : kernel;

@@ -1,4 +1,4 @@
-/* Custom ops: a list under a mutex. Registering is rare and the list is short, so it is a list. */
+/* Custom ops: a linked list under a mutex. Registration is rare and the list is short. */
 #include "ir/custom.h"
 
 #include <pthread.h>
@@ -13,14 +13,14 @@ enum { MAX_NAME = 255 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static rlx_custom_entry *entries;
 
-/* Nobody is in the middle of a change when the process forks. */
+/* No thread is changing the list when the process forks. */
 static void hold_list(void) { pthread_mutex_lock(&lock); }
 static void free_list(void) { pthread_mutex_unlock(&lock); }
 __attribute__((constructor)) static void survive_fork(void) { (void)pthread_atfork(hold_list, free_list, free_list); }
 
 static bool is_own_name(const char *name) { return strncmp(name, "rlx.", 4) == 0; }
 
-/* Where the pointer to the entry of this name is, or the list's end. Under the lock. */
+/* The link that points to the entry of this name, or the list's last link. With the lock held. */
 static rlx_custom_entry **place_of(const char *name) {
   rlx_custom_entry **at = &entries;
   while (*at && strcmp((*at)->name, name) != 0) at = &(*at)->next;
@@ -54,7 +54,7 @@ static rlx_status check_name(const char *function, const char *name) {
   if (strlen(name) > MAX_NAME)
     return RLX_FAIL(RLX_INVALID, "%s: the name has %zu bytes, at most %d", function, strlen(name), MAX_NAME);
   if (is_own_name(name))
-    return RLX_FAIL(RLX_INVALID, "%s: '%s': names that begin with 'rlx.' are the library's own", function, name);
+    return RLX_FAIL(RLX_INVALID, "%s: '%s': names that begin with 'rlx.' are reserved", function, name);
   return RLX_OK;
 }
 
@@ -68,7 +68,7 @@ rlx_status rlx_custom_register(const rlx_custom_desc *desc) {
     return RLX_FAIL(RLX_INVALID, "rlx_custom_register: '%s' has no %s", desc->name,
                     desc->shape ? "kernel" : "shape rule");
   size_t name_bytes = strlen(desc->name) + 1;
-  rlx_custom_entry *entry = rlx_mem_calloc(1, sizeof *entry + name_bytes); /* the name lies behind the entry */
+  rlx_custom_entry *entry = rlx_mem_calloc(1, sizeof *entry + name_bytes); /* the name is stored after the entry */
   if (!entry) return RLX_FAIL(RLX_NO_MEMORY, "custom op '%s'", desc->name);
   char *name = (char *)(entry + 1);
   memcpy(name, desc->name, name_bytes);

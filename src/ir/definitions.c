@@ -1,4 +1,4 @@
-/* Parts of an op's definition that are more than a formula. */
+/* Parts of op definitions that are more than a formula: see definitions.h. */
 #include "ir/definitions.h"
 
 #include <math.h>
@@ -29,13 +29,13 @@ enum { mode_nearest, mode_linear };
 enum { half_pixel, align_corners, asymmetric, pytorch_half_pixel, half_pixel_symmetric };
 enum { round_prefer_floor, round_prefer_ceil, nearest_floor, nearest_ceil };
 
-/* An output coordinate in the input's measure. Without a scale of its own the ratio is written in / out, so that whole
- * ratios come out exact. */
+/* An output coordinate scaled to the input. Without an explicit scale it is computed as x * in / out, so that integer
+ * ratios are exact. */
 static double shrink(double x, double scale, double n_in, double n_out) {
   return scale > 0 ? x / scale : x * n_in / n_out;
 }
 
-/* Where output index i lies among the input's indices. */
+/* The input coordinate of output index i. */
 static double coordinate(const rlx_attrs_resize *a, int axis, int64_t i, int64_t in, int64_t out) {
   double n_in = (double)in, n_out = (double)out, scale = a->scale.n ? a->scale.v[axis] : 0;
   double half = shrink((double)i + 0.5, scale, n_in, n_out) - 0.5;
@@ -43,14 +43,14 @@ static double coordinate(const rlx_attrs_resize *a, int axis, int64_t i, int64_t
     case align_corners: return out == 1 ? 0 : (double)i * (n_in - 1) / (n_out - 1);
     case asymmetric: return shrink((double)i, scale, n_in, n_out);
     case pytorch_half_pixel: return out == 1 ? 0 : half;
-    case half_pixel_symmetric: /* keeps the centre in place where the scale does not fit the sizes */
+    case half_pixel_symmetric: /* keeps the centre fixed if the scale does not match the sizes */
       return half + n_in / 2 * (1 - (scale > 0 ? n_out / (scale * n_in) : 1));
     default: return half;
   }
 }
 
-/* Places are exact numbers that were computed with a few roundings: 3.9999999999 and 4 are the same place, and which
- * neighbour is taken must not depend on the order of operations. */
+/* Coordinates are computed with a few roundings: 3.9999999999 and 4 are the same position, and the chosen neighbour
+ * must not depend on the order of operations. */
 static double round_nearest(int32_t how, double x) {
   x = nearbyint(x * 0x1p30) * 0x1p-30;
   switch (how) {
@@ -64,7 +64,7 @@ static double round_nearest(int32_t how, double x) {
 rlx_resize_place rlx_resize_place_of(const rlx_attrs_resize *a, int axis, int64_t i, int64_t in, int64_t out) {
   double x = coordinate(a, axis, i, in, out);
   if (a->mode == mode_nearest) x = round_nearest(a->nearest, x);
-  /* To the edge; an extreme scale can also make a NaN of it, which goes to 0. */
+  /* Clamped to the edge; an extreme scale can also yield NaN, which becomes 0. */
   x = x > 0 ? x < (double)(in - 1) ? x : (double)(in - 1) : 0;
   double whole = floor(x);
   int64_t lo = (int64_t)whole;

@@ -1,5 +1,5 @@
-/* The op table as the public header shows it: every column as words, in a struct that the caller owns, so that
- * documentation and command line come from the table without looking inside. */
+/* The op table for the public header: every column as text, in a struct of the caller, so that documentation and
+ * command line are generated from the table without internal headers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "ir/text.h"
 
-/* What backends keep per input is long enough for every row. */
+/* RLX_OP_MAX_INPUTS, the length of per-input arrays in backends, suffices for every row. */
 #define IN_NONE
 #define IN(name, type) 1 +
 #define OPT(name, type) 1 +
@@ -46,7 +46,6 @@ static const char *kind_word(rlx_attr_kind kind) {
   return words[kind];
 }
 
-/* Appends a word to a list in a fixed buffer. */
 static void add_word(char *list, size_t cap, const char *word) {
   size_t n = strlen(list);
   snprintf(list + n, cap - n, "%s%s", n ? " " : "", word);
@@ -71,7 +70,7 @@ static void describe_traits(uint32_t traits, rlx_op_table_info *out) {
     if (traits & names[i].bit) add_word(out->traits, sizeof out->traits, names[i].name);
 }
 
-/* The default as the text form writes it. Texts, graphs and bytes have none. */
+/* The default in the text form. Text, graph and data attributes have none. */
 static rlx_status describe_attribute(const rlx_op_table_row *row, const rlx_attr_field *f,
                                      rlx_op_table_attribute *out) {
   *out = (rlx_op_table_attribute){

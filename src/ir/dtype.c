@@ -6,8 +6,7 @@
 #include "base/arith.h"
 #include "ir/shape.h"
 
-/* A row of the table is a type of rlx.h, each once and in the order of the numbers, and a set of types holds them
- * all. */
+/* Checks that each type of rlx.h has one row, in the order of the numbers, and that a type set has a bit for each. */
 #define CHECK_(ID, number_, ...) _Static_assert((int)RLX_##ID == number_, "types.def and rlx.h differ in " #ID);
 RLX_TYPE_TABLE(CHECK_)
 _Static_assert(RLX_DTYPE_COUNT < 63, "a set of types is 64 bits, the last of which stands for none");

@@ -1,4 +1,4 @@
-/* Element and block types by class, and sets of types: what types.def says, for all that must ask. */
+/* Element and block types by class, and sets of types: queries on the table types.def. */
 #ifndef RLX_IR_DTYPE_H
 #define RLX_IR_DTYPE_H
 
@@ -19,16 +19,17 @@ typedef enum rlx_type_class {
 typedef struct rlx_type_row {
   rlx_dtype_info info;
   rlx_type_class class;
-  int16_t digits, exponent; /* bits of a whole number or of a mantissa; of an exponent */
+  int16_t digits, exponent; /* bits of an integer or of a mantissa; of an exponent */
   bool is_signed;
-  int16_t gguf, file_type, onnx; /* numbers in formats; -1 or, for ONNX, 0: none */
+  int16_t gguf, file_type, onnx; /* the type's numbers in file formats; -1 or, for ONNX, 0: none */
   const char *safetensors, *npy; /* "": none */
 } rlx_type_row;
 const rlx_type_row *rlx_type_get(rlx_dtype t); /* NULL for an unknown value */
 
 typedef uint64_t rlx_type_set;
 #define RLX_TYPE_BIT(dtype) (UINT64_C(1) << (dtype))
-/* The bit of a row in the set of a class. Each pastes its class by itself: what is pasted is not taken for a macro. */
+/* The bit of a row in the set of a class. Each macro pastes the class itself, because pasted tokens are not
+ * expanded. */
 #define RLX_TYPE_IF_(number, is_in) ((is_in) ? RLX_TYPE_BIT(number) : 0) |
 #define RLX_TYPE_FLOAT_(ID, number, name, class_, ...) RLX_TYPE_IF_(number, RLX_CLASS_##class_ == RLX_CLASS_FLOAT)
 #define RLX_TYPE_INTEGER_(ID, number, name, class_, ...) RLX_TYPE_IF_(number, RLX_CLASS_##class_ == RLX_CLASS_INTEGER)
@@ -38,22 +39,22 @@ typedef uint64_t rlx_type_set;
 #define RLX_TYPES_INTEGER (RLX_TYPE_TABLE(RLX_TYPE_INTEGER_) 0)
 #define RLX_TYPES_BLOCK (RLX_TYPE_TABLE(RLX_TYPE_BLOCK_) 0)
 #define RLX_TYPES_FLOAT8 (RLX_TYPE_TABLE(RLX_TYPE_FLOAT8_) 0)
-/* What devices move, and leave to the reference to compute with. */
+/* Types that devices only move; the reference computes with them. */
 #define RLX_TYPES_MOVED (RLX_TYPES_FLOAT8 | RLX_TYPE_BIT(RLX_U16) | RLX_TYPE_BIT(RLX_U64))
 
-/* t is a type of the table, or one that means none. */
+/* t must be a type of the table or RLX_DTYPE_UNKNOWN. */
 static inline bool rlx_type_in(rlx_type_set set, rlx_dtype t) { return set >> ((unsigned)t & 63) & 1; }
 static inline bool rlx_dtype_is_float(rlx_dtype t) { return rlx_type_in(RLX_TYPES_FLOAT, t); }
 static inline bool rlx_dtype_is_float8(rlx_dtype t) { return rlx_type_in(RLX_TYPES_FLOAT8, t); }
 static inline bool rlx_dtype_is_int(rlx_dtype t) { return rlx_type_in(RLX_TYPES_INTEGER, t); }
 static inline bool rlx_dtype_is_block(rlx_dtype t) { return rlx_type_in(RLX_TYPES_BLOCK, t); }
-/* The floats that matrix products take beside f64. */
+/* The float types of matrix products other than f64. */
 static inline bool rlx_dtype_is_weight_float(rlx_dtype t) {
   return rlx_type_in(RLX_TYPE_BIT(RLX_F32) | RLX_TYPE_BIT(RLX_F16) | RLX_TYPE_BIT(RLX_BF16), t);
 }
-/* An integer type or bool whose values are 0 and up. */
+/* An integer type or bool without negative values. */
 bool rlx_dtype_is_unsigned(rlx_dtype t);
-/* The least and largest whole number of an integer type or bool. */
+/* The smallest and largest value of an integer type or bool. */
 int64_t rlx_dtype_min(rlx_dtype t);
 int64_t rlx_dtype_max(rlx_dtype t);
 

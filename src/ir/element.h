@@ -1,7 +1,8 @@
-/* One element of a tensor in host memory, whatever its type.
+/* Loads, stores and conversions of one tensor element in host memory, for any element type.
  *
- * load and store carry any float type through double (one rounding); load_int and store_int carry integers and bool through
- * int64 (stored modulo the width; of u64 the same bits, of floats of 8 bits the code). load also reads integers, as the nearest double. */
+ * load and store handle any float type through double (one rounding). load_int and store_int handle integers and bool
+ * through int64, stored modulo the width: u64 as the same bits, 8-bit floats as their code. load also reads integers,
+ * as the nearest double. */
 #ifndef RLX_IR_ELEMENT_H
 #define RLX_IR_ELEMENT_H
 
@@ -38,7 +39,7 @@ static inline void rlx_store(rlx_tensor *t, size_t i, double x) {
     case RLX_BF16: ((uint16_t *)t->data)[i] = rlx_f64_to_bf16(x); break;
     case RLX_F8E4M3: ((uint8_t *)t->data)[i] = rlx_f64_to_e4m3(x); break;
     case RLX_F8E5M2: ((uint8_t *)t->data)[i] = rlx_f64_to_e5m2(x); break;
-    default: break; /* integers go through rlx_store_int or rlx_convert */
+    default: break; /* integers use rlx_store_int or rlx_convert */
   }
 }
 
@@ -76,9 +77,9 @@ static inline void rlx_store_int(rlx_tensor *t, size_t i, int64_t x) {
   }
 }
 
-/* Element i of src as element k of dst under the rules of `cast` (truncate, saturate, NaN to 0, bool is != 0). */
+/* Converts element i of src to element k of dst by the rules of `cast` (truncate, saturate, NaN to 0, bool is != 0). */
 void rlx_convert(rlx_tensor *dst, size_t k, const rlx_tensor *src, size_t i);
-/* The double x stored into dst under the rules of `cast`. */
+/* Stores the double x by the rules of `cast`. */
 void rlx_store_value(rlx_tensor *dst, size_t k, double x);
 
 #endif

@@ -1,4 +1,4 @@
-/* Equality and hash of whole graphs: what "identical" means for the text form, and the key of caches. */
+/* Equality and hash of whole graphs: the text form's notion of identical, and the key of caches. */
 #include <string.h>
 
 #include "ir/graph.h"
@@ -51,12 +51,12 @@ static uint64_t hash_nodes(const rlx_graph *g) {
   return h ? h : 1;
 }
 
-/* Kept once computed: sub-graphs may be shared by many nodes, on many levels. */
+/* Cached once computed, because many nodes on many levels may share a sub-graph. */
 uint64_t rlx_graph_hash(const rlx_graph *g) {
   if (!g) return 0;
   if (!g->finished) return hash_nodes(g);
   rlx_graph *shared =
-    (rlx_graph *)(uintptr_t)g; /* like the reference count, the hash is no part of the graph's value */
+    (rlx_graph *)(uintptr_t)g; /* like the reference count, the cached hash is not part of the graph's value */
   uint64_t h = atomic_load_explicit(&shared->hash, memory_order_relaxed);
   if (!h) atomic_store_explicit(&shared->hash, h = hash_nodes(g), memory_order_relaxed);
   return h;

@@ -1,7 +1,7 @@
 /* The graph: create, append, finish, destroy.
  *
- * rlx_graph_add is the only way a node comes to be, for the builder, the parser and the passes alike, so no graph
- * exists that inference did not accept. */
+ * rlx_graph_add is the only way to create a node, for the builder, the parser and the passes, so every graph has passed
+ * inference. */
 #include "ir/graph.h"
 
 #include <limits.h>
@@ -37,7 +37,7 @@ void rlx_blob_release(rlx_blob *b) {
 
 /* ---- create, retain, destroy ---- */
 
-/* Every graph that a program sees has a number of its own, but that they begin again after 2^32 graphs. */
+/* Every graph that a program can see has its own serial number; they repeat after 2^32 graphs. */
 static uint32_t next_serial(void) {
   static atomic_uint last;
   uint32_t serial;
@@ -67,7 +67,8 @@ rlx_status rlx_graph_begin(rlx_graph **out) {
 }
 
 rlx_graph *rlx_graph_retain(const rlx_graph *g) {
-  rlx_graph *shared = (rlx_graph *)(uintptr_t)g; /* the count is the one part of a finished graph that changes */
+  /* the reference count is the only part of a finished graph that changes */
+  rlx_graph *shared = (rlx_graph *)(uintptr_t)g;
   if (shared) atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);
   return shared;
 }
@@ -132,7 +133,7 @@ static rlx_status check_inputs(const rlx_graph *g, const rlx_node *in, uint32_t 
   return RLX_OK;
 }
 
-/* The list of inputs in the graph's memory, as numbers. */
+/* Copies the inputs to the graph's memory, as numbers. */
 static const rlx_node *copy_inputs(rlx_graph *g, const rlx_node *in, uint32_t n_in) {
   rlx_node *copy = rlx_bump_copy(&g->bump, in, n_in, sizeof *in);
   for (uint32_t i = 0; copy && i < n_in; i++) copy[i] = (uint32_t)copy[i];
@@ -159,7 +160,7 @@ static uint32_t subgraph_depth(const rlx_op_table_row *row, const void *attrs) {
   return depth;
 }
 
-/* Absent inputs at the end are left out, so that there is one way to write a node. */
+/* Drops absent trailing inputs, so that each node has one representation. */
 static uint32_t trim_inputs(const rlx_op_table_row *row, const rlx_node *in, uint32_t n_in) {
   while (n_in > 0 && n_in <= row->n_inputs && !in[n_in - 1] && row->inputs[n_in - 1].mode == RLX_IN_OPTIONAL) n_in--;
   return n_in;
@@ -284,9 +285,9 @@ rlx_status rlx_graph_finish(rlx_graph *g) {
   return RLX_OK;
 }
 
-/* ---- looking at it ---- */
+/* ---- queries ---- */
 
-/* Counts reads from the end to the start: by the time a node is met, all its readers have been. */
+/* Counts uses in reverse order: a node is visited after all its readers. */
 uint32_t rlx_graph_count_uses(const rlx_graph *g, uint32_t *uses) {
   uint32_t max_inputs = 0;
   for (size_t i = 0; i < g->outputs.n; i++) uses[g->outputs.v[i].node]++;

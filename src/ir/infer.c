@@ -1,4 +1,5 @@
-/* Inference: arity and element types by the op's row, then its shape rule; and the helpers rules are written with. */
+/* Type inference: arity and element types from the op's row, then its shape rule; and the helpers of the shape
+ * rules. */
 #include "ir/infer.h"
 
 #include "base/arith.h"
@@ -97,7 +98,7 @@ static rlx_status infer_types(rlx_infer *c) {
     case RLX_IN_I32: c->out.dtype = RLX_I32; break;
     case RLX_IN_BOOL: c->out.dtype = RLX_BOOL; break;
     case RLX_IN_C64: c->out.dtype = RLX_C64; break;
-    default: c->out.dtype = RLX_DTYPE_UNKNOWN; break; /* the shape rule says */
+    default: c->out.dtype = RLX_DTYPE_UNKNOWN; break; /* set by the shape rule */
   }
   return RLX_OK;
 }
@@ -128,7 +129,7 @@ bool rlx_dim_broadcast(int64_t a, int64_t b, int64_t *out) {
   else if (a == 1) *out = b;
   else if (b == 1) *out = a;
   else if (!open_a && !open_b) return false;
-  else *out = !open_a ? a : !open_b ? b : RLX_DIM_UNKNOWN; /* two different symbols: either may be 1 */
+  else *out = !open_a ? a : !open_b ? b : RLX_DIM_UNKNOWN; /* two different symbols: either may be bound to 1 */
   return true;
 }
 

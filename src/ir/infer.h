@@ -1,9 +1,9 @@
-/* Inference: from an op, its attributes and its inputs' types to the result's type.
+/* Type inference: computes a node's type from its op, its attributes and its inputs' types.
  *
- * rlx_infer_run checks arity and element types from the op's row, then calls the row's shape rule. A rule reads its
- * inputs with rlx_infer_in, checks shapes and attributes, and writes c->out.shape (and c->out.dtype where the row says
- * RULE). It fails with a plain message; the caller adds which node. Sizes may be open (shape.h): use the dim_* helpers,
- * which let open sizes pass and fail only on what is certainly wrong. */
+ * rlx_infer_run checks arity and element types by the op's row, then calls the row's shape rule. A rule reads its
+ * inputs with rlx_infer_in, checks shapes and attributes, and sets c->out.shape (and c->out.dtype if the row has RULE).
+ * Its message does not name the node; the caller adds that. Sizes may be open (shape.h): the rlx_dim_* helpers accept
+ * open sizes and fail only on what is certainly wrong. */
 #ifndef RLX_IR_INFER_H
 #define RLX_IR_INFER_H
 
@@ -21,7 +21,7 @@ typedef struct rlx_infer {
 
 rlx_status rlx_infer_run(rlx_infer *c);
 
-/* The type of input i, NULL where it is absent. */
+/* The type of input i; NULL if it is absent. */
 static inline const rlx_type *rlx_infer_in(const rlx_infer *c, uint32_t i) {
   return i < c->n_in && c->ids[i] ? &rlx_graph_at(c->graph, c->ids[i])->type : NULL;
 }
@@ -30,7 +30,7 @@ static inline const rlx_dims *rlx_infer_shape(const rlx_infer *c, uint32_t i) {
   return t ? &t->shape : NULL;
 }
 
-/* Two sizes that must be equal: false if they certainly differ, else *out is the better known of them. */
+/* Two sizes that must be equal: false if they certainly differ, else *out is the more specific one. */
 bool rlx_dim_unify(int64_t a, int64_t b, int64_t *out);
 /* Two sizes under broadcasting. */
 bool rlx_dim_broadcast(int64_t a, int64_t b, int64_t *out);
@@ -39,20 +39,20 @@ bool rlx_dim_mul(int64_t a, int64_t b, int64_t *out);
 bool rlx_dim_add(int64_t a, int64_t b, int64_t *out);
 /* Broadcasts b into *acc, aligning the last axes. */
 rlx_status rlx_dims_broadcast(rlx_dims *acc, const rlx_dims *b);
-/* An axis in -rank .. rank-1 made non-negative; the message names `what`. */
+/* Converts an axis in -rank .. rank-1 to a non-negative one; the message names `what`. */
 rlx_status rlx_axis_resolve(int64_t axis, int rank, const char *what, int *out);
 /* A list of distinct axes as a bit set; empty means all when empty_is_all. */
 rlx_status rlx_axes_resolve(const rlx_dims *axes, int rank, bool empty_is_all, uint32_t *bits);
-/* Input i must have this rank / a shape that unifies with these sizes. The message names the input by its table name. */
+/* Input i must have this rank, or a shape that unifies with these sizes. The message names the input. */
 rlx_status rlx_expect_rank(const rlx_infer *c, uint32_t i, int rank);
 rlx_status rlx_expect_shape(const rlx_infer *c, uint32_t i, rlx_dims want);
-/* Input i must be a scalar (rank 0) or, when n is not negative/open-mismatched, a vector of n. */
+/* Input i must be a scalar (rank 0), or a vector of 1 or of n elements. */
 rlx_status rlx_expect_scalar_or_vector(const rlx_infer *c, uint32_t i, int64_t n);
-/* The result holds positions along an axis of n elements: i32 or i64, and wide enough. */
+/* The result holds indices along an axis of n elements: i32 or i64, and wide enough. */
 rlx_status rlx_expect_index_result(const rlx_infer *c, int64_t n);
-/* The norm that an op with the attribute `eps` begins with, over rows of this size: input `gamma` scales them. */
+/* Checks the norm of an op with the attribute `eps` over rows of this size: input `gamma` scales them. */
 rlx_status rlx_expect_row_norm(const rlx_infer *c, uint32_t gamma, int64_t size);
-/* Input 0 is a state, input 1 rows for it along an axis, input 2 where they go; the result is the state. */
+/* Input 0 is a state, input 1 rows for it along an axis, input 2 their position; the result is the state. */
 rlx_status rlx_expect_rows_of_state(rlx_infer *c, int axis);
 const char *rlx_infer_input_name(const rlx_infer *c, uint32_t i);
 

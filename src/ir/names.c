@@ -1,5 +1,5 @@
-/* Names to numbers: a hash table with open addressing. Names are borrowed (they live in a graph's bump allocator). The hash starts from
- * a number that differs between tables and processes: whoever writes a file cannot choose names that collide. */
+/* Name map: a hash table with open addressing. Names are borrowed (they live in a graph's bump allocator). The hash is
+ * seeded differently per table and process, so the author of a file cannot choose names that collide. */
 #include <string.h>
 
 #include "base/str.h"

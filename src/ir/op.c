@@ -1,7 +1,7 @@
-/* The op table: ops.def turned into data. Each row refers to its shape rule by name, so a rule that nobody wrote is a
- * link error; references and case tables are bound the same way in ref/dispatch.c and conform/cases.c.
+/* The op table: ops.def as data. Each row refers to its shape rule by name, so a missing rule is a link error;
+ * reference kernels and case tables are bound the same way in ref/dispatch.c and conform/cases.c.
  *
- * The table is included once per column that needs its own reading of the row's macros. */
+ * ops.def is included once per column that needs its own definition of the row's macros. */
 #include "ir/op.h"
 
 #include <string.h>
@@ -69,7 +69,7 @@
 #define A_DATA(name, doc) A_FIELD(name, DATA, NULL, doc)
 #define A_NONE
 
-/* The table's short words; only here. */
+/* The table's abbreviations, defined only in this file. */
 #define NONE 0
 #define FLOAT RLX_TYPES_FLOAT
 #define INTEGER RLX_TYPES_INTEGER

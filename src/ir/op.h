@@ -1,7 +1,7 @@
-/* The op table as C sees it: the enum, one attribute struct per op, and a description of each row.
+/* The op table in C: the enum of ops, one attribute struct per op, and a description of each row.
  *
- * Everything here is stamped out of ops.def. An op's attributes are a plain struct (rlx_attrs_conv has the fields that
- * conv's row lists, in that order); a table of field descriptions lets one routine copy, compare, hash, print, parse and
+ * Everything here is generated from ops.def. An op's attributes are a plain struct (rlx_attrs_conv has the fields of
+ * conv's row, in that order). A table of field descriptions lets one routine copy, compare, hash, print, parse and
  * check them all (attrs.c). */
 #ifndef RLX_IR_OP_H
 #define RLX_IR_OP_H
@@ -41,7 +41,7 @@ typedef enum rlx_op {
 #undef OP
 #include "ir/attrs_end.h"
 
-/* Room for the attributes of any op. */
+/* Large enough for the attributes of any op. */
 typedef union rlx_any_attrs {
 #define OP(name, types, inputs, result, shape, attrs, traits, doc) rlx_attrs_##name name##_;
 #include "ir/ops.def"
@@ -59,12 +59,12 @@ typedef enum rlx_attr_kind {
 typedef struct rlx_attr_field {
   const char *name;
   const char *doc;
-  const char *names; /* of an enum, separated by blanks; else NULL */
+  const char *names; /* of an enum, separated by spaces; else NULL */
   rlx_attr_kind kind;
   uint32_t offset; /* in the attribute struct */
 } rlx_attr_field;
 
-/* What an input's or result's type may be; see the head of ops.def. Fixed types follow RLX_IN_FIXED. */
+/* The types that an input or result may have; see the head of ops.def. Fixed types follow RLX_IN_FIXED. */
 /* clang-format off */
 typedef enum rlx_in_type {
   RLX_IN_T, RLX_IN_W, RLX_IN_KV, RLX_IN_INDEX, RLX_IN_BLOCK, RLX_IN_U, RLX_IN_TO, RLX_IN_RULE,
@@ -83,15 +83,15 @@ typedef struct rlx_in_field {
 /* clang-format off */
 enum rlx_trait {
   RLX_TRAIT_LEAF = 1, RLX_TRAIT_POINTWISE = 2, RLX_TRAIT_COMMUTES = 4, RLX_TRAIT_VIEW = 8, RLX_TRAIT_IN_PLACE = 16,
-  RLX_TRAIT_COMPOSITE = 32, RLX_TRAIT_FUSED = 64, RLX_TRAIT_EFFECT = 128, RLX_TRAIT_RANDOM = 256, RLX_TRAIT_CONTROL = 512,
-  RLX_TRAIT_MOVES = 1024
+  RLX_TRAIT_COMPOSITE = 32, RLX_TRAIT_FUSED = 64, RLX_TRAIT_EFFECT = 128, RLX_TRAIT_RANDOM = 256,
+  RLX_TRAIT_CONTROL = 512, RLX_TRAIT_MOVES = 1024
 };
 /* clang-format on */
 
 struct rlx_infer;
 typedef rlx_status (*rlx_shape_rule)(struct rlx_infer *c);
 
-#define RLX_OP_MAX_INPUTS 12 /* that a row names */
+#define RLX_OP_MAX_INPUTS 12 /* maximum number of inputs that a row names */
 
 typedef struct rlx_op_table_row {
   const char *name;
@@ -106,14 +106,14 @@ typedef struct rlx_op_table_row {
   rlx_shape_rule shape;
   const rlx_attr_field *attrs;
   uint32_t n_attrs;
-  uint32_t attrs_bytes; /* 0 where there are none */
+  uint32_t attrs_bytes; /* 0 if there are none */
   const void *attrs_default;
 } rlx_op_table_row;
 
 const rlx_op_table_row *rlx_op_table_get(rlx_op op);       /* never NULL for 0 < op < RLX_OP_COUNT */
 rlx_op rlx_op_table_from_name(const char *name, size_t n); /* RLX_OP_INVALID if unknown */
 static inline bool rlx_op_table_has(rlx_op op, uint32_t trait) { return (rlx_op_table_get(op)->traits & trait) != 0; }
-/* Its value is a state, input 0, with new rows: what the state takes over when a run ends. */
+/* Whether the op's result is its input 0, a state, with new rows: the state's value when the run ends. */
 static inline bool rlx_op_is_update(rlx_op op) { return op == RLX_OP_update || op == RLX_OP_fused_rope_update; }
 
 #endif

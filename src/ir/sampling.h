@@ -1,5 +1,4 @@
-/* How a token is drawn: the settings of the op sample, from its attributes or from its input, and what each may be
- * (sampling.def). */
+/* Sampling settings of the op `sample`, from its attributes or from its input, and their ranges (sampling.def). */
 #ifndef RLX_IR_SAMPLING_H
 #define RLX_IR_SAMPLING_H
 
@@ -27,7 +26,7 @@ typedef struct rlx_sampling_row {
 } rlx_sampling_row;
 extern const rlx_sampling_row rlx_sampling_rows[RLX_SAMPLING_COUNT];
 
-/* RLX_INVALID where setting i cannot have this value; the message begins with `name`. */
+/* RLX_INVALID if the value is out of range for setting i; the message begins with `name`. */
 rlx_status rlx_sampling_check(int i, const char *name, double value);
 
 typedef struct rlx_sampling {
@@ -35,13 +34,13 @@ typedef struct rlx_sampling {
   uint64_t top_k; /* 0: all */
 } rlx_sampling;
 
-/* A number of a run may be anything: what is NaN or outside is the nearest that means something. */
+/* A run-time value may be anything: NaN and values out of range become the nearest valid one. */
 static inline double rlx_sampling_clamp(float x, double low, double high) {
   return !((double)x > low) ? low : (double)x < high ? (double)x : high;
 }
 
-/* The input's numbers; max_k: the attribute top_k, 0 being no bound. A temperature above its range is taken as it is: the GPU's
- * kernels divide by any, and the results must be the same. */
+/* Reads the input's values. max_k: the attribute top_k, 0: no bound. A temperature above its range is not clamped: the
+ * GPU's kernels divide by any value, and results must be the same. */
 static inline rlx_sampling rlx_sampling_read(const float v[RLX_SAMPLING_COUNT], uint64_t max_k) {
   const rlx_sampling_row *row = rlx_sampling_rows;
   float top_p = isnan(v[RLX_SAMPLING_top_p]) ? RLX_NEUTRAL_top_p : v[RLX_SAMPLING_top_p];

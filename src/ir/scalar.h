@@ -1,11 +1,11 @@
 /* Scalar formulas of the element-wise families, as C functions.
  *
- * unary.def and binary.def hold each formula once; here they become functions that anything can call: the reference
- * loops, constant folding, later the fast kernels' tails. Floats of every width are computed in double and rounded by
- * whoever stores the result; integers of every width are computed in 64 bits and wrap when stored. No function here
- * has undefined behaviour for any argument: integers go through uint64_t, counts and divisors are checked.
+ * unary.def and binary.def hold each formula once; here they become functions for the reference, constant folding and
+ * kernels. Floats of every width are computed in double and rounded when stored; integers of every width are computed
+ * in 64 bits and wrap when stored. No function has undefined behaviour for any argument: integers go through uint64_t,
+ * shift counts and divisors are checked.
  *
- * A formula sees only its element: broadcasting, types and loops belong to the callers. */
+ * A formula sees one element: broadcasting, types and loops belong to the callers. */
 #ifndef RLX_IR_SCALAR_H
 #define RLX_IR_SCALAR_H
 
@@ -13,13 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ---- what the formulas are written with ---- */
+/* ---- helpers of the formulas ---- */
 
 static inline int64_t int_add(int64_t i, int64_t j) { return (int64_t)((uint64_t)i + (uint64_t)j); }
 static inline int64_t int_sub(int64_t i, int64_t j) { return (int64_t)((uint64_t)i - (uint64_t)j); }
 static inline int64_t int_mul(int64_t i, int64_t j) { return (int64_t)((uint64_t)i * (uint64_t)j); }
 
-/* Division by -1 is negation: the least value wraps to itself instead of trapping. */
+/* Division by -1 is negation: the smallest value wraps to itself instead of trapping. */
 static inline int64_t int_div(int64_t i, int64_t j) { return j == 0 ? 0 : j == -1 ? int_sub(0, i) : i / j; }
 
 static inline int64_t int_mod(int64_t i, int64_t j) {
@@ -40,7 +40,7 @@ static inline int64_t int_shl(int64_t i, int64_t j, int bits) {
   return j < 0 || j >= bits ? 0 : (int64_t)((uint64_t)i << j);
 }
 
-/* Unsigned values arrive as non-negative numbers, so keeping the sign is right for them too. */
+/* An arithmetic shift is right for unsigned values as well, because they arrive as non-negative numbers. */
 static inline int64_t int_shr(int64_t i, int64_t j, int bits) {
   if (j < 0 || j >= bits) return i < 0 ? -1 : 0;
   return i < 0 ? ~(~i >> j) : i >> j;
@@ -68,7 +68,7 @@ static inline double float_clamp(double x, double lo, double hi) {
 #include "ir/unary.def"
 #undef UNARY
 
-/* The unary ops that claim integers: X(name, formula of i). */
+/* The unary ops that support integers: X(name, formula of i). */
 #define RLX_INT_UNARY(X)            \
   X(neg, int_sub(0, i))             \
   X(abs, i < 0 ? int_sub(0, i) : i) \

@@ -1,4 +1,4 @@
-/* The formulas of unary.def and binary.def as rows by op. */
+/* The formulas of unary.def and binary.def as a table by op. */
 #include "ir/scalar_table.h"
 
 #include "ir/scalar.h"

@@ -1,19 +1,19 @@
-/* The scalar formulas by op, for code that meets an op at run time.
+/* The scalar formulas by op, for code that dispatches on an op at run time: passes that fold or simplify, and kernels
+ * that serve a family. Code for one fixed op calls ir/scalar.h directly.
  *
- * A pass that folds or simplifies, and a kernel that serves a family, look the op up here; code that knows its op calls
- * ir/scalar.h directly. Results are unrounded: floats in double, integers in 64 bits. Whoever stores them rounds, once,
- * to the node's own type. A chain of element-wise nodes evaluated one by one therefore has the same bits as the same
- * chain inside a region, as long as each step of the region is stored in (or rounded to) its own type: running the
- * kernels rlx_ref_get(op) of the body's nodes in order does exactly that. */
+ * Results are not rounded: floats are double, integers 64 bits. The caller rounds once, to the node's type, when it
+ * stores. So a chain of element-wise nodes evaluated one by one gives the same bits as the same chain inside a region,
+ * if each step of the region is rounded to its own type; running the kernels rlx_ref_get(op) of the body's nodes in
+ * order does exactly that. */
 #ifndef RLX_IR_SCALAR_TABLE_H
 #define RLX_IR_SCALAR_TABLE_H
 
 #include "ir/op.h"
 
-/* One family's pair of functions is set; all are NULL for an op that is in none of the three families. */
+/* One family's pair of functions is set; all are NULL for other ops. */
 typedef struct rlx_scalar_row {
   double (*unary)(double x, double alpha, double beta);
-  int64_t (*int_unary)(int64_t i); /* NULL where the op claims no integers */
+  int64_t (*int_unary)(int64_t i); /* NULL if the op does not support integers */
   double (*binary)(double a, double b);
   int64_t (*int_binary)(int64_t i, int64_t j, int bits); /* bits: the width of the type */
   bool (*compare)(double a, double b);

@@ -1,7 +1,7 @@
-/* Shape rules of attention, rotary positions, and the fused forms around them.
+/* Shape rules of attention, rotary position embedding (rope), and their fused forms.
  *
- * A tensor of heads is [B, S, H, D] or [B, H, S, D]; the attribute `layout` says which and never the shape. Everything
- * here first finds those four sizes and then speaks of them by name. */
+ * A tensor of heads is [B, S, H, D] or [B, H, S, D], as the attribute `layout` selects. The rules first extract those
+ * four sizes and then use them by name. */
 #include <math.h>
 
 #include "ir/infer.h"
@@ -27,7 +27,7 @@ static rlx_status expect_at_most_head_size(const rlx_infer *c, uint32_t i, int64
                   rlx_infer_input_name(c, i), (long long)size, (long long)min, MAX_HEAD_SIZE);
 }
 
-/* Grouped queries: a key head serves heads / kv_heads query heads. */
+/* Grouped-query attention: each key head serves heads / kv_heads query heads. */
 static rlx_status expect_grouped(int64_t heads, int64_t kv_heads) {
   if (rlx_dim_is_open(heads) || rlx_dim_is_open(kv_heads)) return RLX_OK;
   if (kv_heads == 0 ? heads == 0 : heads % kv_heads == 0) return RLX_OK;
@@ -85,7 +85,7 @@ static rlx_status expect_theta(double theta) {
   return RLX_FAIL(RLX_INVALID, "theta %g must be finite and positive", theta);
 }
 
-/* How many pairs of a head are turned. */
+/* The number of rotated pairs of a head. */
 static rlx_status rotated_pairs(const rlx_infer *c, uint32_t i, int64_t size, int64_t n_rot, double theta,
                                 int64_t *pairs) {
   RLX_TRY(expect_theta(theta));
@@ -105,7 +105,7 @@ typedef struct rotation {
   double theta;
 } rotation;
 
-/* x and what says where it stands: rope's first six inputs. */
+/* Checks x and rope's other inputs, which give the positions or tables: its first six inputs. */
 static rlx_status check_rope(rlx_infer *c, const rotation *r, head_dims *x) {
   int64_t pairs;
   RLX_TRY(read_heads(c, 0, r->layout, x));

@@ -3,7 +3,7 @@
 #include "ir/infer.h"
 
 rlx_status rlx_shape_leaf(rlx_infer *c) {
-  /* The four leaves keep dtype and shape in fields of the same names. */
+  /* The four leaves have dtype and shape in fields of the same names. */
   rlx_dims shape = {.n = 0};
   rlx_dtype dtype = RLX_DTYPE_UNKNOWN;
   for (uint32_t i = 0; i < c->row->n_attrs; i++) {
@@ -35,7 +35,7 @@ rlx_status rlx_shape_leaf(rlx_infer *c) {
   return RLX_OK;
 }
 
-/* The result has the first input's shape. A clamp also checks its bounds, a cast what may become what. */
+/* The result has the first input's shape. A clamp also checks its bounds, a cast its types. */
 rlx_status rlx_shape_same(rlx_infer *c) {
   const rlx_type *x = rlx_infer_in(c, 0);
   c->out.shape = x->shape;
@@ -67,7 +67,7 @@ rlx_status rlx_shape_broadcast(rlx_infer *c) {
   return RLX_OK;
 }
 
-/* One attribute `axis`, checked; the shape stays. A result that holds positions along it has an index type. */
+/* Checks the attribute `axis`; the shape is unchanged. A result of indices along the axis must have an index type. */
 rlx_status rlx_shape_axis(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0);
   int axis;
@@ -76,7 +76,7 @@ rlx_status rlx_shape_axis(rlx_infer *c) {
   return c->row->result == RLX_IN_TO ? rlx_expect_index_result(c, x->v[axis]) : RLX_OK;
 }
 
-/* What holds positions along an axis of n elements must be i32 or i64 and able to count so far. */
+/* Indices along an axis of n elements must be i32 or i64 and wide enough. */
 rlx_status rlx_expect_index_result(const rlx_infer *c, int64_t n) {
   if (c->out.dtype != RLX_I64 && c->out.dtype != RLX_I32)
     return RLX_FAIL(RLX_INVALID, "gives i64 or i32, not %s", rlx_dtype_name(c->out.dtype));
@@ -85,7 +85,7 @@ rlx_status rlx_expect_index_result(const rlx_infer *c, int64_t n) {
   return RLX_OK;
 }
 
-/* Per tensor or per channel scale and zero point. quantize: `to` is the result; dequantize: scale's type is. */
+/* Scale and zero point per tensor or per channel. The result's type is `to` for quantize, scale's for dequantize. */
 rlx_status rlx_shape_quantize(rlx_infer *c) {
   const rlx_type *x = rlx_infer_in(c, 0), *scale = rlx_infer_in(c, 1), *zero = rlx_infer_in(c, 2);
   bool forward = c->op == RLX_OP_quantize;

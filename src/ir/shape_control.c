@@ -1,20 +1,20 @@
-/* Shape rules of ops that hold graphs (if, while, scan, region) and of custom ops.
+/* Shape rules of ops with sub-graphs (if, while, scan, region) and of custom ops.
  *
- * A sub-graph is a finished graph of its own. Its inputs are its `input` nodes in node order, and each takes the value
- * that the node captures for it, so their types must agree; params and states belong to the outermost graph alone and
- * come in as captured values. Once the outer graph's sizes are numbers, the sub-graph's must be. A symbol of a
- * sub-graph is the outer graph's symbol of the same name.
+ * A sub-graph is a finished graph of its own. Its inputs are its `input` nodes in node order. Each receives a value
+ * that the node captures, so their types must agree. Params and states belong to the outermost graph alone and are
+ * passed as captured values. A symbol of a sub-graph is the outer graph's symbol of the same name; if the outer graph
+ * has no symbols, neither may the sub-graph.
  *
- * Sub-graphs were checked when they were finished, and hold only finished ones, so nothing here recurses. */
+ * Sub-graphs were checked when they were finished, and contain only finished ones, so nothing here recurses. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "ir/custom.h"
 #include "ir/infer.h"
 
-/* ---- types across the border ---- */
+/* ---- types across the sub-graph boundary ---- */
 
-/* A size of the sub-graph as the outer graph writes it. */
+/* A size of the sub-graph in the outer graph's encoding. */
 static int64_t outer_size(const rlx_infer *c, const rlx_graph *sub, int64_t size) {
   if (!rlx_dim_is_symbol(size)) return size;
   uint32_t symbol = rlx_dim_symbol(size);
@@ -33,7 +33,7 @@ static rlx_type output_type(const rlx_infer *c, const rlx_graph *sub, size_t i) 
   return outer_type(c, sub, sub->outputs.v[i].node);
 }
 
-/* Two types that must agree: false if they certainly differ, else *a is the better known. */
+/* Two types that must agree: false if they certainly differ, else *a is the more specific one. */
 static bool unify_types(rlx_type *a, const rlx_type *b) {
   bool fits = a->dtype == b->dtype && a->shape.n == b->shape.n;
   for (int i = 0; fits && i < a->shape.n; i++) fits = rlx_dim_unify(a->shape.v[i], b->shape.v[i], &a->shape.v[i]);
@@ -42,10 +42,10 @@ static bool unify_types(rlx_type *a, const rlx_type *b) {
 
 #define TYPE_TEXT(t) rlx_dtype_name((t).dtype), RLX_DIMS_TEXT((t).shape)
 
-/* ---- what every sub-graph must be ---- */
+/* ---- checks of every sub-graph ---- */
 
-/* Which of the node's inputs a sub-graph sees: all from `first`, of which those in sliced_from .. sliced_to - 1
- * (counted from `first`) come as slices of axis 0. */
+/* The node's inputs that a sub-graph captures: all from `first` on. Those in sliced_from .. sliced_to - 1 (counted from
+ * `first`) are passed as slices of axis 0. */
 typedef struct captured {
   uint32_t first, sliced_from, sliced_to;
 } captured;
@@ -53,7 +53,7 @@ typedef struct captured {
 static rlx_type captured_type(const rlx_infer *c, const captured *cap, uint32_t i) {
   rlx_type t = *rlx_infer_in(c, cap->first + i);
   if (i < cap->sliced_from || i >= cap->sliced_to) return t;
-  t.shape.n--; /* the rule has seen that there is an axis 0 */
+  t.shape.n--; /* the rule checked that there is an axis 0 */
   memmove(t.shape.v, t.shape.v + 1, (size_t)t.shape.n * sizeof t.shape.v[0]);
   return t;
 }
@@ -99,7 +99,7 @@ static rlx_status check_index(int64_t index, uint64_t n, const char *what) {
   return RLX_FAIL(RLX_INVALID, "index is %lld but there are %llu %s", (long long)index, (unsigned long long)n, what);
 }
 
-/* Output i of the body takes the place of carried value i: *type becomes what both say. */
+/* Output i of the body is the next value of carried value i: *type becomes the type of both. */
 static rlx_status carry(const rlx_infer *c, const rlx_graph *body, uint32_t i, rlx_type *type) {
   rlx_type given = *rlx_infer_in(c, i), next = output_type(c, body, i);
   *type = given;
@@ -157,7 +157,7 @@ rlx_status rlx_shape_while(rlx_infer *c) {
   return RLX_OK;
 }
 
-/* The common length of what is scanned: inputs from .. to - 1. */
+/* The common length of the scanned inputs from .. to - 1. */
 static rlx_status scan_length(const rlx_infer *c, uint32_t from, uint32_t to, int64_t *length) {
   *length = RLX_DIM_UNKNOWN;
   for (uint32_t i = from; i < to; i++) {
@@ -218,7 +218,7 @@ rlx_status rlx_shape_region(rlx_infer *c) {
 
 /* ---- custom ---- */
 
-/* What a callback wrote is hostile until checked: numbers, or sizes that its inputs had, or unknown if any was open. */
+/* A callback's result is untrusted: sizes must be numbers, sizes of its inputs, or unknown if an input's was open. */
 static rlx_status check_custom_result(const rlx_infer *c, const rlx_tensor *out) {
   bool open_inputs = false;
   for (uint32_t i = 0; i < c->n_in; i++) open_inputs = open_inputs || rlx_dims_open(rlx_infer_shape(c, i));

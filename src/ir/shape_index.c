@@ -1,13 +1,13 @@
-/* Shape rules of the ops that read or write places named by an index tensor (gather, scatter, one_hot, update), and of
- * range, which makes such a tensor.
+/* Shape rules of ops that read or write positions given by an index tensor (gather, scatter, one_hot, update), and of
+ * range, which creates such a tensor.
  *
- * The values of indices are not known here, only how many there are: whether they are in range is checked when the op
- * runs. The forms come in pairs, one reading and one writing, and each pair shares its check. */
+ * The values of indices are not known here, only their number: whether they are in range is checked when the op runs.
+ * The forms come in pairs, one reading and one writing, and each pair shares its check. */
 #include <math.h>
 
 #include "ir/infer.h"
 
-/* Appends axes from..to-1 of x to a shape; false when the rank would pass the limit. */
+/* Appends axes from..to-1 of x to a shape; false if the rank would exceed the limit. */
 static bool append_axes(rlx_dims *shape, const rlx_dims *x, int from, int to) {
   for (int i = from; i < to; i++) {
     if (shape->n == RLX_MAX_RANK) return false;
@@ -30,7 +30,7 @@ rlx_status rlx_shape_gather(rlx_infer *c) {
   RLX_TRY(rlx_axis_resolve(RLX_ATTRS(gather, c)->axis, x->shape.n, "axis", &axis));
   c->out.dtype = x->dtype;
   if (rlx_dtype_is_block(x->dtype)) {
-    /* Blocks run along the last axis, so only the axes before it can be picked from without unpacking. */
+    /* Blocks run along the last axis, so only the axes before it can be indexed without unpacking. */
     if (axis != 0 || x->shape.n < 2)
       return RLX_FAIL(RLX_INVALID, "x is %s%s: only rows (axis 0 of two or more) of a block type can be gathered",
                       rlx_dtype_name(x->dtype), RLX_DIMS_TEXT(x->shape));
@@ -45,7 +45,7 @@ rlx_status rlx_shape_gather(rlx_infer *c) {
 
 /* ---- single elements along one axis ---- */
 
-/* idx has x's rank and, off the axis, at most its sizes. */
+/* idx has x's rank and, except on the axis, at most its sizes. */
 static rlx_status check_elements(const rlx_infer *c, int64_t axis_attr) {
   const rlx_dims *x = rlx_infer_shape(c, 0), *idx = rlx_infer_shape(c, 1);
   int axis;
@@ -75,8 +75,8 @@ rlx_status rlx_shape_scatter_elements(rlx_infer *c) {
 
 /* ---- coordinates ---- */
 
-/* The shape that coordinates pick from x: idx without its last axis, then the axes of x that they leave. The first
- * `batch` axes of x and idx are walked together. */
+/* The shape that coordinates select from x: idx without its last axis, then the axes of x that they do not index. The
+ * first `batch` axes of x and idx are iterated together. */
 static rlx_status picked_shape(const rlx_infer *c, int64_t batch, rlx_dims *out) {
   const rlx_dims *x = rlx_infer_shape(c, 0), *idx = rlx_infer_shape(c, 1);
   if (x->n < 1 || idx->n < 1)
@@ -111,7 +111,7 @@ rlx_status rlx_shape_scatter_nd(rlx_infer *c) {
   return RLX_OK;
 }
 
-/* ---- made from indices or numbers ---- */
+/* ---- created from indices or numbers ---- */
 
 rlx_status rlx_shape_one_hot(rlx_infer *c) {
   const rlx_attrs_one_hot *a = c->attrs;

@@ -1,7 +1,7 @@
 /* Shape rules of the matrix products.
  *
- * All but two are "a product, then checks of what rides along": product_shape holds the rule of [.., M, K] x [.., K, N]
- * and each op adds its own. dot_general names its axes; dense_solve is square. */
+ * All but two are a product with further inputs: product_shape is the rule of [.., M, K] x [.., K, N], and each op adds
+ * the checks of its own inputs. dot_general names its axes; dense_solve is square. */
 #include "base/arith.h"
 #include "ir/conv_dims.h"
 #include "ir/infer.h"
@@ -72,7 +72,7 @@ rlx_status rlx_shape_moe_weights(rlx_infer *c) {
 
 /* ---- dot_general ---- */
 
-/* Marks the axes of one operand that `axes` names; an axis has one use. */
+/* Marks the axes of one operand that `axes` names; each axis may be named once. */
 static rlx_status take_axes(const rlx_dims *axes, int rank, const char *what, uint32_t *taken, rlx_dims *resolved) {
   resolved->n = axes->n;
   for (int i = 0; i < axes->n; i++) {
@@ -85,7 +85,7 @@ static rlx_status take_axes(const rlx_dims *axes, int rank, const char *what, ui
   return RLX_OK;
 }
 
-/* The axes named pairwise have equal sizes; *sizes are the better known ones. */
+/* Axes paired with each other must have equal sizes; *sizes are the more specific ones. */
 static rlx_status pair_axes(const rlx_dims *a, const rlx_dims *axes_a, const rlx_dims *b, const rlx_dims *axes_b,
                             const char *what, rlx_dims *sizes) {
   if (axes_a->n != axes_b->n)
@@ -121,7 +121,7 @@ rlx_status rlx_shape_dot_general(rlx_infer *c) {
 
 /* ---- packed weights with scale inputs ---- */
 
-/* ceil(k / unit) of a size; unit 0 is "all of k". */
+/* ceil(k / unit) of a size; unit 0 means all of k. */
 static int64_t parts_of(int64_t k, int64_t unit) {
   if (unit == 0) return 1;
   if (rlx_dim_is_open(k)) return RLX_DIM_UNKNOWN;
@@ -130,7 +130,7 @@ static int64_t parts_of(int64_t k, int64_t unit) {
 
 enum { NEVER, MAY, MUST };
 
-/* What each scheme of dequant_matmul expects. */
+/* The inputs of each scheme of dequant_matmul. */
 static const struct scheme_row {
   const char *name;
   rlx_dtype codes, scale;
@@ -139,7 +139,7 @@ static const struct scheme_row {
   rlx_dtype zero;
   bool has_block;      /* the attribute `block` applies */
   bool column_scale;   /* scale is [N], not [parts of K, N] */
-  int64_t fixed_block; /* elements of k per scale where the attribute does not say */
+  int64_t fixed_block; /* elements of k per scale if the attribute does not apply */
 } schemes[] = {
   [RLX_SCHEME_INT8] = {"int8", RLX_I8, RLX_F32, 1, MUST, NEVER, NEVER, RLX_I8, true, false, 0},
   [RLX_SCHEME_INT8_ASYM] = {"int8_asym", RLX_I8, RLX_F32, 1, MUST, MUST, NEVER, RLX_I8, true, false, 0},
@@ -149,7 +149,7 @@ static const struct scheme_row {
   [RLX_SCHEME_NVFP4] = {"nvfp4", RLX_U8, RLX_U8, 2, MUST, NEVER, MUST, RLX_U8, false, false, 16},
 };
 
-/* Input i is there or not as the scheme wants it, and has this type. */
+/* Checks that input i is present or absent as the scheme requires, and has this type. */
 static rlx_status expect_part(const rlx_infer *c, uint32_t i, int presence, rlx_dtype dtype, const char *scheme) {
   const rlx_type *t = rlx_infer_in(c, i);
   if (!t && presence == MUST)
@@ -190,8 +190,8 @@ rlx_status rlx_shape_dequant_matmul(rlx_infer *c) {
 
 static bool is_byte(rlx_dtype t) { return t == RLX_I8 || t == RLX_U8; }
 
-/* The inputs q_matmul and q_conv2d share: a, b, three scales, three zero points, bias; b's parts are per tensor or per
- * channel of n. */
+/* The inputs that q_matmul and q_conv2d share: a, b, three scales, three zero points, bias. Those of b are per tensor
+ * or per channel of n. */
 static rlx_status check_quantized(const rlx_infer *c, int64_t n) {
   static const bool per_channel[] = {[3] = true, [6] = true, [8] = false};
   const rlx_type *a = rlx_infer_in(c, 0), *b = rlx_infer_in(c, 1), *b_zero = rlx_infer_in(c, 6),
@@ -279,7 +279,7 @@ static rlx_status two_products(rlx_infer *c, bool trans_b) {
   RLX_TRY(product_shape(c, 0, 1, trans_b, &c->out.shape));
   RLX_TRY(product_shape(c, 0, 2, trans_b, &up));
   for (int i = 0; i < up.n; i++)
-    (void)rlx_dim_unify(c->out.shape.v[i], up.v[i], &c->out.shape.v[i]); /* they agree: keep the better known */
+    (void)rlx_dim_unify(c->out.shape.v[i], up.v[i], &c->out.shape.v[i]); /* they agree: keep the more specific one */
   return RLX_OK;
 }
 

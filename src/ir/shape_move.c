@@ -1,9 +1,9 @@
 /* Shape rules of the ops that move elements by position alone: reshape, transpose, slice, concat, expand, tile, pad,
  * reverse, roll, trilu, space/depth and the complex views.
  *
- * The idea throughout: a size that an attribute gives is a number or a symbol of the graph, checked once by
- * expect_size; sizes derived from sizes go through the rlx_dim_* helpers, so an open size stays open instead of being
- * computed with. The one rule with more to it is reshape, which cancels what both sides have in common. */
+ * A size given by an attribute is a number or a symbol of the graph, checked by expect_size. Sizes derived from sizes
+ * go through the rlx_dim_* helpers, so an open size stays open. reshape cancels the sizes that both sides have in
+ * common. */
 #include "base/arith.h"
 #include "ir/infer.h"
 #include "ir/slice.h"
@@ -36,7 +36,7 @@ static bool dim_divide(int64_t a, int64_t b, int64_t *out) {
 /* One side of a reshape after cancelling: the product of its numbers and what is open. */
 typedef struct side {
   int64_t numbers; /* product */
-  int64_t open;    /* the open size where there is one */
+  int64_t open;    /* the open size, if there is one */
   int n_open;
 } side;
 
@@ -47,9 +47,9 @@ static bool side_add(side *s, int64_t d) {
   return true;
 }
 
-/* Cancels sizes that both shapes have, one for one, and multiplies up the rest. Equal sizes cancel even where they are
- * 0 or a symbol that may be bound to 0: so [B,64] -> [B,-1,16] means the same for every B. Two unknown sizes are not
- * known to be equal. Wild is the place of the -1 or a negative number. */
+/* Cancels sizes that both shapes have, one for one, and multiplies the rest. Equal sizes cancel even if they are 0, or
+ * a symbol that may be bound to 0: so [B,64] -> [B,-1,16] means the same for every B. Two unknown sizes are not known
+ * to be equal. wild is the index of the -1, or negative. */
 static bool cancel(const rlx_dims *from, const rlx_dims *to, int wild, side *a, side *b) {
   bool taken[RLX_MAX_RANK] = {false};
   *a = *b = (side){.numbers = 1};
@@ -106,7 +106,7 @@ rlx_status rlx_shape_reshape(rlx_infer *c) {
   return RLX_OK;
 }
 
-/* ---- axes in another order, fewer or more of each ---- */
+/* ---- axes permuted, cut or repeated ---- */
 
 rlx_status rlx_shape_transpose(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0), *perm = &RLX_ATTRS(transpose, c)->perm;
@@ -160,7 +160,7 @@ rlx_status rlx_shape_expand(rlx_infer *c) {
     if (!keep) RLX_TRY(expect_size("shape", i, to.v[i]));
     int64_t have = i < lead ? 1 : x->v[i - lead];
     if (keep) to.v[i] = have;
-    if (have == 1 || rlx_dim_is_open(have)) continue; /* whatever it is bound to, the result is what was asked for */
+    if (have == 1 || rlx_dim_is_open(have)) continue; /* whatever it is bound to, the result has the requested size */
     if (!rlx_dim_unify(have, to.v[i], &to.v[i]))
       return RLX_FAIL(RLX_INVALID, "x is %s, which does not broadcast to %s", RLX_DIMS_TEXT(*x),
                       RLX_DIMS_TEXT(RLX_ATTRS(expand, c)->shape));
@@ -201,7 +201,7 @@ rlx_status rlx_shape_pad(rlx_infer *c) {
   return RLX_OK;
 }
 
-/* ---- the shape stays ---- */
+/* ---- the shape is unchanged ---- */
 
 rlx_status rlx_shape_axes(rlx_infer *c) {
   uint32_t bits;

@@ -1,7 +1,7 @@
-/* Shape rules of the norms: the result has x's shape; what is checked is that gamma, beta and the statistics fit it. */
+/* Shape rules of the norms: the result has x's shape; gamma, beta and the statistics must match it. */
 #include "ir/infer.h"
 
-/* All norms have an attribute eps of their own struct; the field table finds it. */
+/* Every norm has an attribute eps in its own struct; the field table finds it. */
 static rlx_status check_eps(const rlx_infer *c) {
   double eps = *(const double *)rlx_attr_named(c->row, c->attrs, "eps");
   if (!(eps >= 0) || isinf(eps)) return RLX_FAIL(RLX_INVALID, "eps is %g but must be a number from 0", eps);
@@ -13,7 +13,7 @@ rlx_status rlx_expect_row_norm(const rlx_infer *c, uint32_t gamma, int64_t size)
   return rlx_infer_in(c, gamma) ? rlx_expect_shape(c, gamma, RLX_DIMS(size)) : RLX_OK;
 }
 
-/* Every input after x has this shape, where it is given. */
+/* Every input after x, if present, has this shape. */
 static rlx_status expect_rest(const rlx_infer *c, rlx_dims want) {
   for (uint32_t i = 1; i < c->n_in; i++)
     if (rlx_infer_in(c, i)) RLX_TRY(rlx_expect_shape(c, i, want));

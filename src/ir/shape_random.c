@@ -1,4 +1,4 @@
-/* Shape rules of random ops. Their attributes are numbers from outside: each must be one the formula can use. */
+/* Shape rules of random ops. Attributes are untrusted: each must be a value that the formula can use. */
 #include <math.h>
 
 #include "ir/infer.h"

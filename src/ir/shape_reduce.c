@@ -1,7 +1,7 @@
-/* Shape rules of reductions and of ops that pick along an axis. */
+/* Shape rules of reductions and of ops that select along an axis. */
 #include "ir/infer.h"
 
-/* Leaves `axis` bits out of x, or leaves them in with size 1. */
+/* Removes the axes in the bit set from x, or keeps them with size 1. */
 static rlx_dims drop_axes(const rlx_dims *x, uint32_t axes, bool keep) {
   rlx_dims out = {.n = 0};
   for (int i = 0; i < x->n; i++) {
@@ -11,7 +11,7 @@ static rlx_dims drop_axes(const rlx_dims *x, uint32_t axes, bool keep) {
   return out;
 }
 
-/* The reduce family keeps `axes` and `keep` in structs of the same form. */
+/* All reduce ops have structs of the same layout, with `axes` and `keep`. */
 rlx_status rlx_shape_reduce(rlx_infer *c) {
   const rlx_dims *x = rlx_infer_shape(c, 0);
   const rlx_dims *axes = rlx_attr_at(c->attrs, &c->row->attrs[0]);
@@ -22,7 +22,7 @@ rlx_status rlx_shape_reduce(rlx_infer *c) {
   return RLX_OK;
 }
 
-/* So do these two, which are rows of one macro. */
+/* These two are rows of one macro. */
 _Static_assert(sizeof(rlx_attrs_argmax) == sizeof(rlx_attrs_argmin), "argmax and argmin have the same attributes");
 
 rlx_status rlx_shape_arg(rlx_infer *c) {

@@ -1,15 +1,15 @@
 /* Shape rules of sequence models.
  *
- * These ops have many inputs that share few sizes, so a rule is written as it stands in the papers: a letter per size,
- * and per input the letters of its axes. One matcher walks an input along its letters; a letter met for the first time
- * takes the size it finds, one met again must find the same. Letters that attributes fix are set beforehand. What
- * letters cannot say (one size divides another, one is another less one) is checked beside them. */
+ * These ops have many inputs that share few sizes, so a rule is written with a letter per size, and per input the
+ * letters of its axes. One matcher compares an input with its letters: the first occurrence of a letter defines its
+ * size, later ones must be equal. Letters that attributes determine are set beforehand. Other constraints (one size
+ * divides another, one is another less one) are checked separately. */
 #include <string.h>
 
 #include "ir/infer.h"
 
 typedef struct letters {
-  int64_t size[26]; /* of 'A' .. 'Z'; RLX_DIM_UNKNOWN until met */
+  int64_t size[26]; /* of 'A' .. 'Z'; RLX_DIM_UNKNOWN until defined */
 } letters;
 
 static int64_t *size_of(letters *l, char letter) { return &l->size[letter - 'A']; }
@@ -41,7 +41,7 @@ static rlx_status match(const rlx_infer *c, uint32_t i, const char *axes, letter
                   RLX_DIMS_TEXT(*s), RLX_DIMS_TEXT(want), axes);
 }
 
-/* Every input by its letters; a list shorter than the inputs would be a mistake of the table below, not of a caller. */
+/* Matches every input. A list shorter than the inputs would be an error in the table below, not of a caller. */
 static rlx_status match_all(const rlx_infer *c, const char *const *axes, letters *l) {
   for (uint32_t i = 0; i < c->n_in; i++) RLX_TRY(match(c, i, axes[i], l));
   return RLX_OK;
@@ -78,7 +78,7 @@ rlx_status rlx_shape_gated_delta_net(rlx_infer *c) {
   return RLX_OK;
 }
 
-/* P is the past that a step sees: one less than the kernel. */
+/* P: the number of past elements that a step reads, one less than the kernel. */
 rlx_status rlx_shape_causal_conv(rlx_infer *c) {
   static const char *const axes[] = {"BCL", "CK", "C", "BCP"};
   letters l = letters_new();

@@ -4,7 +4,8 @@
 #include "base/arith.h"
 #include "ir/infer.h"
 
-/* fft and ifft keep the axis or make it n; rfft keeps the first half of the spectrum, irfft gives back the whole. */
+/* fft and ifft keep the axis or resize it to n; rfft keeps the first half of the spectrum, irfft restores the full
+ * length. */
 rlx_status rlx_shape_fft(rlx_infer *c) {
   /* The four rows have the same attributes. */
   const rlx_attrs_fft *a = RLX_ATTRS(fft, c);
@@ -27,7 +28,7 @@ rlx_status rlx_shape_fft(rlx_infer *c) {
   return RLX_OK;
 }
 
-/* How wide each way of filling the border may make it. */
+/* The maximum width of the border for each pad mode. */
 static rlx_status check_border(int32_t mode, int64_t border, int64_t length) {
   enum { constant, reflect, edge, wrap };
   int64_t max = mode == reflect ? length - 1 : mode == wrap ? length : mode == edge && length == 0 ? 0 : INT64_MAX;

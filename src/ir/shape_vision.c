@@ -1,5 +1,5 @@
 /* Shape rules of the vision ops: convolutions, pools, im2col, resize, grid_sample. The sliding-window arithmetic is in
- * conv_dims; here are the ranks, channels and groups around it. */
+ * conv_dims; ranks, channels and groups are checked here. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -15,7 +15,7 @@ static rlx_status expect_planes(const rlx_infer *c, int lo, int hi) {
   return RLX_OK;
 }
 
-/* A channel count that `groups` divides; the share of one group goes to *each. Open counts pass. */
+/* A channel count that `groups` must divide; *each is the count per group. Open counts pass. */
 static rlx_status split_channels(const char *what, int64_t channels, int64_t groups, int64_t *each) {
   if (groups < 1) return RLX_FAIL(RLX_INVALID, "groups is %" PRId64 " but must be at least 1", groups);
   *each = groups == 1 ? channels : RLX_DIM_UNKNOWN;
@@ -27,7 +27,7 @@ static rlx_status split_channels(const char *what, int64_t channels, int64_t gro
   return RLX_OK;
 }
 
-/* The weight's first two axes; its spatial sizes are free. */
+/* Checks the weight's first two axes; its spatial sizes are free. */
 static rlx_status expect_weight(const rlx_infer *c, int64_t axis0, int64_t axis1) {
   rlx_dims want = *rlx_infer_shape(c, 1);
   RLX_TRY(rlx_expect_rank(c, 1, rlx_infer_shape(c, 0)->n));

@@ -1,16 +1,16 @@
-/* Slices resolved: NumPy's rule for start:stop:step. */
+/* Resolves slices by NumPy's rule for start:stop:step. */
 #include "ir/slice.h"
 
 #include "ir/infer.h"
 
-/* An index as slices read it: negative counts from the end, then cut to lo..hi. */
+/* An index of a slice: negative counts from the end, then clamped to lo..hi. */
 static int64_t clamp_index(int64_t i, int64_t n, int64_t lo, int64_t hi) {
-  if (i < 0) i += n; /* a negative and a size: no overflow */
+  if (i < 0) i += n; /* a negative number plus a size: no overflow */
   return i < lo ? lo : i > hi ? hi : i;
 }
 
 rlx_slice_axis rlx_slice_axis_of(int64_t start, int64_t stop, int64_t step, int64_t n) {
-  /* Walking back, "before the first" is -1, which no caller can write: -1 is the last. */
+  /* Backwards, the position before the first is -1, which no caller can write: there -1 means the last. */
   int64_t lo = step > 0 ? 0 : -1, hi = step > 0 ? n : n - 1;
   start = clamp_index(start, n, lo, hi);
   stop = clamp_index(stop, n, lo, hi);
@@ -20,7 +20,7 @@ rlx_slice_axis rlx_slice_axis_of(int64_t start, int64_t stop, int64_t step, int6
   return (rlx_slice_axis){count ? start : 0, count > 1 ? step : 1, count};
 }
 
-/* Whether start:stop:step names every element in order (or in reverse order) whatever the size. */
+/* Whether start:stop:step selects every element in order (or in reverse order) for any size. */
 static bool is_whole(int64_t start, int64_t stop, int64_t step, int64_t size) {
   if (rlx_dim_is_open(start)) return false;
   if (step == 1) return start == 0 && (stop == size || stop >= INT64_MAX / 4);

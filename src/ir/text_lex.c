@@ -1,4 +1,4 @@
-/* The lexer of the text form. text_lex.h has the contract. */
+/* The lexer of the text form; the contract is in text_lex.h. */
 #include "ir/text_lex.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ rlx_status rlx_lex_fail(const rlx_lexer *p, const char *expected) {
   }
   if (n) found[n] = 0;
   else if (p->at < p->end) snprintf(found, sizeof found, "byte 0x%02x", (unsigned)(unsigned char)*p->at);
-  return RLX_FAIL(RLX_INVALID, "line %zu, column %zu: expected %s, found '%s'", line, column, expected, found);
+  return RLX_FAIL(RLX_INVALID, "line %zu, column %zu: expected %s, got '%s'", line, column, expected, found);
 }
 
 void rlx_lex_skip(rlx_lexer *p) {
@@ -49,7 +49,7 @@ rlx_status rlx_lex_expect(rlx_lexer *p, char c) {
   return rlx_lex_accept(p, c) ? RLX_OK : rlx_lex_fail(p, expected);
 }
 
-/* Whatever the locale. */
+/* Independent of the locale. */
 bool rlx_lex_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_word_char(char c) { return rlx_lex_is_letter(c) || (c >= '0' && c <= '9') || c == '.'; }
 
@@ -124,7 +124,7 @@ bool rlx_lex_hex(char c, uint32_t *out) {
   return true;
 }
 
-/* \uXXXX below the surrogates and above them as UTF-8; NUL and surrogates are refused. */
+/* \uXXXX as UTF-8; NUL and surrogates are rejected. */
 static rlx_status parse_unicode(rlx_lexer *p, rlx_str *s) {
   uint32_t code = 0;
   for (int i = 0; i < 4; i++) {

@@ -1,7 +1,7 @@
-/* The lexer of the text form: white space, words, numbers, strings, and errors with their place in the text.
+/* The lexer of the text form: white space, words, numbers, strings, and errors with line and column.
  *
- * It walks the text once, by hand; each function skips white space first and leaves the cursor behind what it took, or
- * where it was if it took nothing. ';' counts as white space and '#' begins a comment. Nothing depends on the locale. */
+ * Each function skips white space first and leaves the cursor after what it consumed, or unchanged if it consumed
+ * nothing. ';' counts as white space and '#' begins a comment. Nothing depends on the locale. */
 #ifndef RLX_IR_TEXT_LEX_H
 #define RLX_IR_TEXT_LEX_H
 
@@ -13,9 +13,9 @@ typedef struct rlx_lexer {
   rlx_bump scratch; /* copies of names and strings */
 } rlx_lexer;
 
-/* The line of a place, and its column. */
+/* The line of a position, and its column. */
 size_t rlx_lex_line(const rlx_lexer *p, const char *at, size_t *column);
-/* "line 3, column 7: expected .., found '..'" at the cursor. */
+/* "line 3, column 7: expected .., got '..'" at the cursor. */
 rlx_status rlx_lex_fail(const rlx_lexer *p, const char *expected);
 void rlx_lex_skip(rlx_lexer *p); /* white space and comments */
 bool rlx_lex_accept(rlx_lexer *p, char c);

@@ -1,8 +1,8 @@
-/* The text form, in: recursive descent over the grammar that text_print.c shows.
+/* Parser of the text form: recursive descent over the grammar shown in text_print.c.
  *
- * Text is hostile until parsed: every number is range-checked, nesting is bounded, and nothing is trusted that
- * rlx_graph_add does not accept. Names after % are any letters, digits, '_' or '.'; they need not be in order. The type
- * after ':' is required for leaves and checked where given. */
+ * The text is untrusted: every number is range-checked, nesting is bounded, and rlx_graph_add checks every node. Names
+ * after % are any letters, digits, '_' or '.'; they need not be in order. The type after ':' is required for leaves and
+ * checked if present. */
 #include <string.h>
 
 #include "base/half.h"
@@ -16,7 +16,7 @@ typedef struct parser {
   uint32_t depth;
 } parser;
 
-/* The graph's own words for what is wrong, with the place in the text before them. */
+/* The graph's error, prefixed with the line in the text. */
 static rlx_status graph_status(const parser *p, const rlx_graph *g, const char *at) {
   size_t column;
   RLX_TRY_AT(rlx_graph_status(g), "line %zu", rlx_lex_line(&p->lex, at, &column));
@@ -36,7 +36,7 @@ static rlx_status parse_dtype(parser *p, rlx_dtype *out) {
   return rlx_lex_fail(&p->lex, "an element type");
 }
 
-/* "[1,B,?]". Unknown sizes are only for types that are checked, not for attributes. */
+/* "[1,B,?]". Unknown sizes are allowed only in types that are checked, not in attributes. */
 static rlx_status parse_dims(parser *p, rlx_graph *g, bool allow_unknown, rlx_dims *out) {
   *out = (rlx_dims){.n = 0};
   RLX_TRY(rlx_lex_expect(&p->lex, '['));
@@ -115,7 +115,7 @@ static rlx_status parse_attr(parser *p, rlx_graph *g, const rlx_attr_field *f, v
   return rlx_lex_fail(&p->lex, "an attribute that can be written");
 }
 
-/* "{name=value, ..}" over the defaults that attrs holds. Sub-graphs parsed so far are owned by attrs, also on failure. */
+/* "{name=value, ..}", over the defaults in attrs. attrs owns the sub-graphs parsed so far, even on failure. */
 static rlx_status parse_attrs(parser *p, rlx_graph *g, const rlx_op_table_row *row, void *attrs) {
   uint32_t seen = 0;
   if (!rlx_lex_accept(&p->lex, '{') || rlx_lex_accept(&p->lex, '}')) return RLX_OK;
@@ -144,7 +144,7 @@ static rlx_status parse_attrs(parser *p, rlx_graph *g, const rlx_op_table_row *r
 static void store_number(unsigned char *at, rlx_dtype dtype, double f, int64_t n) {
   float f32 = (float)f;
   uint16_t half = dtype == RLX_F16 ? rlx_f64_to_f16(f) : rlx_f64_to_bf16(f);
-  switch (dtype) { /* integers: the low bytes, the machine being little endian like the formats */
+  switch (dtype) { /* integers: the low bytes, because machine and formats are little endian */
     case RLX_F32: memcpy(at, &f32, sizeof f32); break;
     case RLX_F64: memcpy(at, &f, sizeof f); break;
     case RLX_F16:
@@ -187,7 +187,7 @@ static rlx_status parse_constant_data(parser *p, rlx_type type, rlx_blob **out) 
   size_t bytes, column;
   RLX_TRY(rlx_lex_expect(&p->lex, '='));
   RLX_TRY_AT(rlx_tensor_bytes(type.dtype, type.shape, &bytes), "line %zu", rlx_lex_line(&p->lex, p->lex.at, &column));
-  /* A byte takes at least one character of text: refuse sizes that the text cannot hold before allocating. */
+  /* A byte takes at least one character of text: sizes that the text cannot contain are rejected before allocating. */
   if (bytes / 8 > (size_t)(p->lex.end - p->lex.at)) return rlx_lex_fail(&p->lex, "data for the whole constant");
   *out = rlx_blob_create(bytes);
   if (!*out) return RLX_FAIL(RLX_NO_MEMORY, "a constant of %zu bytes", bytes);
@@ -258,7 +258,7 @@ static rlx_status parse_call(parser *p, body *b, rlx_op op, rlx_node *out) {
     *out = rlx_graph_add(b->graph, op, b->inputs.v, (uint32_t)b->inputs.n, attrs);
     s = graph_status(p, b->graph, from);
   }
-  rlx_attrs_release(row, attrs); /* the sub-graphs that were parsed; the node has its own references */
+  rlx_attrs_release(row, attrs); /* the parsed sub-graphs; the node has its own references */
   RLX_TRY(s);
   if (!rlx_lex_accept(&p->lex, ':')) return RLX_OK;
   rlx_type written;

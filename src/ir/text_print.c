@@ -1,4 +1,4 @@
-/* The text form, out: a graph as text that the parser reads back to an identical graph.
+/* Printer of the text form: a graph as text that the parser reads back to an identical graph.
  *
  *   graph {
  *     symbols B
@@ -9,8 +9,8 @@
  *     output "y" = %4
  *   }
  *
- * An absent optional input is "_"; attributes at their default are left out; enums are written by name; a sub-graph is
- * written in place. A constant of few elements is a list, a larger one hex bytes. */
+ * An absent optional input is "_". Attributes at their default are omitted. Enums are printed by name, sub-graphs in
+ * place. A small constant is a list, a larger one hex bytes. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -19,7 +19,7 @@
 #include "ir/graph.h"
 #include "ir/text.h"
 
-enum { LIST_LIMIT = 16 }; /* elements of a constant written one by one */
+enum { LIST_LIMIT = 16 }; /* maximum number of elements printed as a list */
 
 static void print_graph(rlx_str *s, const rlx_graph *g, int indent);
 
@@ -39,7 +39,7 @@ void rlx_text_type(rlx_str *s, const rlx_graph *g, const rlx_type *t) {
   print_dims(s, g, &t->shape);
 }
 
-/* The i-th of blank-separated names. */
+/* The i-th of space-separated names. */
 static void print_enum(rlx_str *s, const char *names, int32_t i) {
   for (; i > 0; i--)
     while (*names++ != ' ') {}
@@ -72,7 +72,7 @@ void rlx_text_attr(rlx_str *s, const rlx_graph *g, const rlx_attr_field *f, cons
       break;
     }
     case RLX_ATTR_GRAPH: print_graph(s, *(rlx_graph *const *)at, indent); break;
-    case RLX_ATTR_DATA: break; /* written by print_constant */
+    case RLX_ATTR_DATA: break; /* printed by print_constant */
   }
 }
 
@@ -109,7 +109,8 @@ static bool load_number(const rlx_blob *b, rlx_dtype dtype, size_t i, double *f,
   }
 }
 
-/* NaN has many bit patterns and block types have no elements to list: those go as bytes, and what few read: small floats, u64. */
+/* Printed as bytes instead: NaN, which has many bit patterns, block types, which have no elements to list, and the
+ * rarely read 8-bit floats and u64. */
 static bool can_list(const rlx_blob *b, rlx_dtype dtype, size_t count) {
   if (count > LIST_LIMIT || !rlx_text_lists(dtype)) return false;
   for (size_t i = 0; rlx_dtype_is_float(dtype) && i < count; i++) {

@@ -1,8 +1,8 @@
-/* The verifier: checks a graph from nothing but its nodes, in every build.
+/* The verifier: checks a graph from its nodes alone, in every build.
  *
- * Inference has accepted each node when it was made; this runs it all again and compares, so a pass that edited a node
- * by hand is caught. Beyond that it checks what only the whole graph shows: names, outputs, and that each state is
- * updated along one chain (two updates of one value would have no order). */
+ * Inference accepted each node when it was created. The verifier runs it again and compares, so a pass that edited a
+ * node by hand is caught. It also checks properties of the whole graph: names, outputs, and that each state is updated
+ * along one chain (two updates of one value would have no order). */
 #include <string.h>
 
 #include "ir/infer.h"
@@ -23,7 +23,7 @@ static rlx_status verify_node(const rlx_graph *g, rlx_node id) {
   return RLX_OK;
 }
 
-/* Each value of a state is the first input of at most one update, and updates reach back to a state. */
+/* Each value of a state is the first input of at most one update, and every chain of updates begins at a state. */
 static rlx_status verify_updates(const rlx_graph *g) {
   bool any = false;
   for (rlx_node id = 1; id < rlx_graph_end(g) && !any; id++) any = rlx_op_is_update(rlx_graph_at(g, id)->op);

@@ -1,4 +1,4 @@
-/* Strides and index walks. */
+/* Strides and iteration over indices. */
 #include "ir/walk.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Walking shapes: strides, indices, and the lines along an axis. */
+/* Iteration over shapes: strides, indices, and the lines along an axis. */
 #ifndef RLX_IR_WALK_H
 #define RLX_IR_WALK_H
 
@@ -9,7 +9,7 @@ static inline size_t rlx_tensor_count(const rlx_tensor *t) { return rlx_dims_cou
 void rlx_strides(const rlx_dims *shape, size_t stride[RLX_MAX_RANK]);
 /* Strides for reading `shape` as if broadcast to `to` (0 on broadcast axes), aligned at the last axis. */
 void rlx_broadcast_strides(const rlx_dims *shape, const rlx_dims *to, size_t stride[RLX_MAX_RANK]);
-/* For each axis of x, the step in the result of a reduction (axes empty: over all): 0 along a reduced axis. */
+/* For each axis of x, the stride in the result of a reduction (axes empty: over all): 0 along a reduced axis. */
 void rlx_reduced_strides(const rlx_dims *x, const rlx_dims *axes, size_t stride[RLX_MAX_RANK]);
 /* Advances idx over shape in row-major order; false when it wraps around to all zeros. */
 bool rlx_next_index(const rlx_dims *shape, int64_t idx[RLX_MAX_RANK]);

@@ -74,15 +74,15 @@ TEST(only_regular_files) {
               "/dir': expected a regular file, got a directory");
   CHECK_FAILS(rlx_fd_open(folder_path("fifo"), &fd, &stamp), RLX_INVALID,
               "/fifo': expected a regular file, got a FIFO");
-  CHECK_FAILS(rlx_fd_open("/dev/null", &fd, &stamp), RLX_INVALID, "found a device");
+  CHECK_FAILS(rlx_fd_open("/dev/null", &fd, &stamp), RLX_INVALID, "got a device");
   CHECK_FAILS(rlx_fd_open(folder_path("dir/fifo/x"), &fd, &stamp), RLX_NOT_FOUND, "/dir/fifo/x'");
   CHECK_FAILS(rlx_fd_open("", &fd, &stamp), RLX_NOT_FOUND, "''");
   CHECK_FAILS(rlx_fd_open(NULL, &fd, &stamp), RLX_INVALID, "NULL");
-  CHECK_FAILS(rlx_file_read(folder_path("fifo"), 10, &text, &bytes), RLX_INVALID, "found a FIFO");
+  CHECK_FAILS(rlx_file_read(folder_path("fifo"), 10, &text, &bytes), RLX_INVALID, "got a FIFO");
   CHECK_FAILS(rlx_file_read(folder_path("none"), 10, &text, &bytes), RLX_NOT_FOUND, "cannot open");
-  CHECK_FAILS(rlx_file_write(folder_path("dir"), "x", 1), RLX_INVALID, "found a directory");
-  CHECK_FAILS(rlx_file_write(folder_path("fifo"), "x", 1), RLX_INVALID, "found a FIFO");
-  CHECK_FAILS(rlx_file_write("/dev/null", "x", 1), RLX_INVALID, "found a device");
+  CHECK_FAILS(rlx_file_write(folder_path("dir"), "x", 1), RLX_INVALID, "got a directory");
+  CHECK_FAILS(rlx_file_write(folder_path("fifo"), "x", 1), RLX_INVALID, "got a FIFO");
+  CHECK_FAILS(rlx_file_write("/dev/null", "x", 1), RLX_INVALID, "got a device");
   CHECK_FAILS(rlx_file_write(folder_path("no/where"), "x", 1), RLX_NOT_FOUND, "cannot write");
   CHECK_FAILS(rlx_file_write(NULL, "x", 1), RLX_INVALID, "NULL");
   alarm(0);

@@ -180,7 +180,7 @@ def truncated_graphs():
 @test
 def errors_name_line_and_column():
     write("g.rlx", LINEAR.replace("relu", "nonsense"))
-    fails("graph", "g.rlx", says=["g.rlx: line 7, column 8", "found 'nonsense"], lines=1)
+    fails("graph", "g.rlx", says=["g.rlx: line 7, column 8", "got 'nonsense"], lines=1)
     write("g.rlx", LINEAR.replace("f32[3,2]", "f32[4,2]"))
     fails("graph", "g.rlx", says=["matmul", "[2,3]", "[4,2]"], lines=1)
 

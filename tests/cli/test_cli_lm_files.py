@@ -180,8 +180,8 @@ def paths_that_are_no_files():
     write("words.gguf", "these are words")
     for command in (["info"], ["check"], ["convert"]):
         last = ["out.gguf"] if command == ["convert"] else []
-        for path, why in (("absent", "No such file"), ("folder", "no .safetensors"), ("fifo", "found a FIFO"),
-                          ("words.gguf", "not 'GGUF'"), ("/dev/null", "found a device")):
+        for path, why in (("absent", "No such file"), ("folder", "no .safetensors"), ("fifo", "got a FIFO"),
+                          ("words.gguf", "not 'GGUF'"), ("/dev/null", "got a device")):
             fails(*command, path, *last, says=[path, why], lines=1)
     check(not os.path.exists("out.gguf"), "convert left a file")
 

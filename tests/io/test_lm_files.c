@@ -481,7 +481,7 @@ TEST(a_file_that_shrinks_is_a_status) {
   CHECK(truncate(folder_path("x.gguf"), (off_t)at[AT_DATA] + 100) == 0);
   CHECK_FAILS(rlx_file_read_tensor(f, rlx_file_tensor_at(f, 0), 0, bytes, 100), RLX_IO, "changed while it was read");
   CHECK_FAILS(rlx_file_read_tensor(f, rlx_file_tensor_at(f, 0), 0, bytes, 256), RLX_IO, "tensor 't0': ");
-  CHECK_FAILS(rlx_file_read_tensor(f, rlx_file_tensor_at(f, 1), 0, bytes, 1), RLX_IO, "cut while in use");
+  CHECK_FAILS(rlx_file_read_tensor(f, rlx_file_tensor_at(f, 1), 0, bytes, 1), RLX_IO, "truncated while in use");
   CHECK_FAILS(rlx_file_check(f, NULL, NULL), RLX_IO, "x.gguf");
   rlx_file_close(f);
 }
@@ -512,8 +512,8 @@ TEST(what_is_no_weight_file) {
   CHECK_FAILS(rlx_file_open(folder_path("absent.gguf"), NULL, &f), RLX_NOT_FOUND, "absent.gguf");
   CHECK_FAILS(rlx_file_open(folder_name(), NULL, &f), RLX_NOT_FOUND, "has no .safetensors and no .gguf");
   CHECK(mkfifo(folder_path("fifo.gguf"), 0600) == 0);
-  CHECK_FAILS(rlx_file_open(folder_path("fifo.gguf"), NULL, &f), RLX_INVALID, "found a FIFO");
-  CHECK_FAILS(rlx_file_open("/dev/null", NULL, &f), RLX_INVALID, "found a device");
+  CHECK_FAILS(rlx_file_open(folder_path("fifo.gguf"), NULL, &f), RLX_INVALID, "got a FIFO");
+  CHECK_FAILS(rlx_file_open("/dev/null", NULL, &f), RLX_INVALID, "got a device");
 }
 
 TEST(bad_arguments) {

@@ -419,12 +419,12 @@ TEST(paths_that_are_no_files) {
   rlx_graph *g;
   CHECK_FAILS(rlx_npy_read(folder_path("absent.npy"), &t), RLX_NOT_FOUND, "absent.npy");
   CHECK_FAILS(rlx_graph_read(folder_path("absent.rlx"), &g), RLX_NOT_FOUND, "absent.rlx");
-  CHECK_FAILS(rlx_npy_read(folder_name(), &t), RLX_INVALID, "found a directory");
-  CHECK_FAILS(rlx_graph_read(folder_name(), &g), RLX_INVALID, "found a directory");
-  CHECK_FAILS(rlx_npy_read("/dev/null", &t), RLX_INVALID, "found a device");
+  CHECK_FAILS(rlx_npy_read(folder_name(), &t), RLX_INVALID, "got a directory");
+  CHECK_FAILS(rlx_graph_read(folder_name(), &g), RLX_INVALID, "got a directory");
+  CHECK_FAILS(rlx_npy_read("/dev/null", &t), RLX_INVALID, "got a device");
   CHECK(mkfifo(folder_path("fifo"), 0600) == 0);
-  CHECK_FAILS(rlx_npy_read(folder_path("fifo"), &t), RLX_INVALID, "found a FIFO");
-  CHECK_FAILS(rlx_graph_read(folder_path("fifo"), &g), RLX_INVALID, "found a FIFO");
+  CHECK_FAILS(rlx_npy_read(folder_path("fifo"), &t), RLX_INVALID, "got a FIFO");
+  CHECK_FAILS(rlx_graph_read(folder_path("fifo"), &g), RLX_INVALID, "got a FIFO");
   CHECK(!t.data && !g);
 }
 
@@ -468,8 +468,8 @@ TEST(unwritable_paths_leave_nothing) {
   CHECK(write_bytes(folder_path("file"), "old", 3));
   CHECK_FAILS(rlx_npy_write(folder_path("absent/a.npy"), &t), RLX_NOT_FOUND, "absent/a.npy");
   CHECK_FAILS(rlx_npy_write(folder_path("file/a.npy"), &t), RLX_NOT_FOUND, "file/a.npy");
-  CHECK_FAILS(rlx_npy_write(folder_name(), &t), RLX_INVALID, "found a directory");
-  CHECK_FAILS(rlx_npy_write("/dev/full", &t), RLX_INVALID, "found a device");
+  CHECK_FAILS(rlx_npy_write(folder_name(), &t), RLX_INVALID, "got a directory");
+  CHECK_FAILS(rlx_npy_write("/dev/full", &t), RLX_INVALID, "got a device");
   CHECK_EQ_INT(folder_count(), 1);
 }
 

@@ -878,7 +878,7 @@ TEST(lists_may_not_be_null) {
   REFUSED(rlx_op_if(g, l.b, NULL, NULL, NULL, 1, NULL, 0), "rlx_op_if: the list of 1 inputs is NULL");
   REFUSED(rlx_op_while(g, NULL, NULL, 1, 0, NULL, 1, NULL, 0), "rlx_op_while: the list of 1 inputs is NULL");
   REFUSED(rlx_op_scan(g, NULL, 0, 1, false, NULL, 1, NULL, 0), "rlx_op_scan: the list of 1 inputs is NULL");
-  REFUSED(rlx_op_if(g, l.b, NULL, NULL, NULL, 0, NULL, 2), "rlx_op_if: outs is NULL but 2 values");
+  REFUSED(rlx_op_if(g, l.b, NULL, NULL, NULL, 0, NULL, 2), "rlx_op_if: outs is NULL but n_outs is 2");
   REFUSED(rlx_op_concat(g, &l.x, SIZE_MAX, 0), "are too many");
   REFUSED(rlx_op_concat(g, NULL, 0, 0), "(concat): takes at least 1 input, got 0");
   REFUSED(rlx_op_if(g, l.b, NULL, NULL, NULL, 0, NULL, 0), "(if): on_true is missing");
